@@ -1,0 +1,16 @@
+//go:build !(darwin || linux)
+
+package check
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// guardPages tells whether a Guarded slice stands against memory that faults.
+const guardPages = false
+
+func region(t testing.TB, size int, tail bool) unsafe.Pointer {
+	t.Helper()
+	return heapRegion(t, size, tail)
+}

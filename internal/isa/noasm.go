@@ -1,0 +1,5 @@
+//go:build noasm
+
+package isa
+
+const noasm = true
