@@ -1,0 +1,69 @@
+package exact
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// What is wrong with bytes that cannot be read, for errors.Is. The errors that are returned say more.
+var (
+	// ErrShort means that the data end before what they announce.
+	ErrShort = errors.New("too short")
+	// ErrMagic means that the data are of another kind.
+	ErrMagic = errors.New("not of this kind")
+	// ErrDamaged means that the data are not what was written.
+	ErrDamaged = errors.New("damaged")
+)
+
+const (
+	sealHead = 4 + 2 + 8
+	sealTail = 8
+)
+
+// Seal returns the payload in a frame that [Open] accepts and that any change breaks: the magic (4 bytes), the version
+// (uint16), the length of the payload (uint64), the payload, and the first 8 bytes of the SHA-256 of all that precedes.
+// Numbers are little-endian. It panics if the magic is not 4 bytes long.
+func Seal(magic string, version uint16, payload []byte) []byte {
+	if len(magic) != 4 {
+		panic("exact: a magic has 4 bytes")
+	}
+	b := make([]byte, 0, sealHead+len(payload)+sealTail)
+	b = append(b, magic...)
+	b = binary.LittleEndian.AppendUint16(b, version)
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(payload)))
+	b = append(b, payload...)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:sealTail]...)
+}
+
+// Open returns the version and the payload of the frame at the beginning of b, and the bytes after it. Both are parts of
+// b, not copies. An error wraps [ErrMagic] if b begins otherwise, [ErrShort] if it ends before the frame does, and
+// [ErrDamaged] if the checksum differs; rest is then b. The version is the caller's to judge. It panics if the magic is
+// not 4 bytes long.
+func Open(magic string, b []byte) (version uint16, payload, rest []byte, err error) {
+	if len(magic) != 4 {
+		panic("exact: a magic has 4 bytes")
+	}
+	if len(b) < 4 {
+		return 0, nil, b, fmt.Errorf("%w: %d bytes, of the 4 that begin a %q", ErrShort, len(b), magic)
+	}
+	if string(b[:4]) != magic {
+		return 0, nil, b, fmt.Errorf("%w: begins with %q where %q is expected", ErrMagic, b[:4], magic)
+	}
+	if len(b) < sealHead+sealTail {
+		return 0, nil, b, fmt.Errorf("%w: %d bytes, and the smallest %q has %d", ErrShort, len(b), magic, sealHead+sealTail)
+	}
+	version = binary.LittleEndian.Uint16(b[4:])
+	n, room := binary.LittleEndian.Uint64(b[6:]), len(b)-sealHead-sealTail
+	if n > uint64(room) {
+		return 0, nil, b, fmt.Errorf("%w: a payload of %d bytes is announced, %d are there", ErrShort, n, room)
+	}
+	end := sealHead + int(n)
+	sum := sha256.Sum256(b[:end])
+	if string(sum[:sealTail]) != string(b[end:end+sealTail]) {
+		return 0, nil, b, fmt.Errorf("%w: checksum differs", ErrDamaged)
+	}
+	return version, b[sealHead:end:end], b[end+sealTail:], nil
+}
