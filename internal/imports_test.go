@@ -54,7 +54,8 @@ var rooms = []room{
 
 	// A family of metrics does not know the other families; eval is where they meet.
 	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", gonum}},
-	{name: "metrics/*", allow: []string{"metrics", "kernel", "internal/exact", gonum}},
+	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}},
+	{name: "metrics/*", allow: []string{"metrics", "metrics/internal/*", "kernel", "internal/exact", gonum}},
 	{name: "metrics", allow: []string{"kernel", "internal/exact", gonum}},
 
 	// Stubs and assembly: no policy, so nothing of the module. Then the kernels: other tools vendor them with cpuid alone.
