@@ -1,0 +1,327 @@
+package kernel
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa/isatest"
+)
+
+// TestPanics: every wrong shape panics with its constant text and before anything is written.
+func TestPanics(t *testing.T) {
+	f32, f64, u16 := make([]float32, 20), make([]float64, 20), make([]uint16, 20)
+	i32, y := make([]int32, 20), make([]int32, 20)
+	type shape struct{ rows, k, stride int }
+	bad := []shape{{-1, 2, 2}, {1, 0, 0}, {1, 0, 4}, {1, -1, 4}, {1, 4, 3}, {2, 4, -4}, {1, 21, 21}, {6, 4, 4}, {3, 4, 9},
+		{math.MaxInt, 4, 4}, {2, 4, math.MaxInt}, {math.MaxInt, 1, math.MaxInt}, {0, 0, 0}, {0, 2, 1}}
+	good := []shape{{5, 4, 4}, {3, 4, 8}, {20, 1, 1}, {1, 20, 20}, {1, 20, math.MaxInt}, {0, 4, 4}, {0, math.MaxInt, math.MaxInt}}
+	cols := newStats(20)
+	matrix := map[string]func(s shape){
+		"LogitStatsF32":  func(s shape) { LogitStatsF32(cols, f32, s.rows, s.k, s.stride, y) },
+		"LogitStatsF64":  func(s shape) { LogitStatsF64(cols, f64, s.rows, s.k, s.stride, y) },
+		"LogitStatsF16":  func(s shape) { LogitStatsF16(cols, u16, s.rows, s.k, s.stride, y) },
+		"LogitStatsBF16": func(s shape) { LogitStatsBF16(cols, u16, s.rows, s.k, s.stride, y) },
+		"ProbStatsF32":   func(s shape) { ProbStatsF32(cols, f32, s.rows, s.k, s.stride, y) },
+		"ProbStatsF64":   func(s shape) { ProbStatsF64(cols, f64, s.rows, s.k, s.stride, y) },
+		"ProbStatsF16":   func(s shape) { ProbStatsF16(cols, u16, s.rows, s.k, s.stride, y) },
+		"ProbStatsBF16":  func(s shape) { ProbStatsBF16(cols, u16, s.rows, s.k, s.stride, y) },
+		"SoftmaxF32":     func(s shape) { SoftmaxF32(make([]float32, 20), s.stride, f32, s.rows, s.k, s.stride) },
+		"SoftmaxF64":     func(s shape) { SoftmaxF64(make([]float64, 20), s.stride, f64, s.rows, s.k, s.stride) },
+		"SoftmaxF16":     func(s shape) { SoftmaxF16(make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride) },
+		"SoftmaxBF16":    func(s shape) { SoftmaxBF16(make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride) },
+		"softmax, dst":   func(s shape) { SoftmaxF32(make([]float32, 20), s.stride, make([]float32, 400), s.rows, s.k, s.k) },
+		"LogSoftmaxF32":  func(s shape) { LogSoftmaxF32(make([]float32, 20), s.stride, f32, s.rows, s.k, s.stride) },
+		"LogSoftmaxF64":  func(s shape) { LogSoftmaxF64(make([]float64, 20), s.stride, f64, s.rows, s.k, s.stride) },
+		"LogSoftmaxF16":  func(s shape) { LogSoftmaxF16(make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride) },
+		"LogSoftmaxBF16": func(s shape) { LogSoftmaxBF16(make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride) },
+		"LogSumExpF32":   func(s shape) { LogSumExpF32(make([]float64, 20), f32, s.rows, s.k, s.stride) },
+		"LogSumExpF64":   func(s shape) { LogSumExpF64(make([]float64, 20), f64, s.rows, s.k, s.stride) },
+		"LogSumExpF16":   func(s shape) { LogSumExpF16(make([]float64, 20), u16, s.rows, s.k, s.stride) },
+		"LogSumExpBF16":  func(s shape) { LogSumExpBF16(make([]float64, 20), u16, s.rows, s.k, s.stride) },
+		"ArgMaxF32":      func(s shape) { ArgMaxF32(i32, f32, s.rows, s.k, s.stride) },
+		"ArgMaxF64":      func(s shape) { ArgMaxF64(i32, f64, s.rows, s.k, s.stride) },
+		"ArgMaxF16":      func(s shape) { ArgMaxF16(i32, u16, s.rows, s.k, s.stride) },
+		"ArgMaxBF16":     func(s shape) { ArgMaxBF16(i32, u16, s.rows, s.k, s.stride) },
+	}
+	panics := func(name, want string, f func()) {
+		t.Helper()
+		defer func() {
+			if got := fmt.Sprint(recover()); got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}()
+		f()
+	}
+	const none = "<nil>"
+	isatest.Each(t, func(t *testing.T) {
+		for name, f := range matrix {
+			for _, s := range bad {
+				if name == "softmax, dst" && s.stride > 0 && s.k > 0 && s.rows > 0 && s.rows*s.k > 400 {
+					continue
+				}
+				panics(fmt.Sprint(name, s), errShape, func() { f(s) })
+			}
+			for _, s := range good {
+				if name != "softmax, dst" {
+					panics(fmt.Sprint(name, s), none, func() { f(s) })
+				}
+			}
+		}
+		panics("LogSumExpF32, short dst", errShape, func() { LogSumExpF32(f64[:3], f32, 4, 4, 4) })
+		panics("LogSumExpF64, short dst", errShape, func() { LogSumExpF64(f64[:3], f64, 4, 4, 4) })
+		panics("ArgMaxF32, short dst", errShape, func() { ArgMaxF32(i32[:3], f32, 4, 4, 4) })
+		panics("ArgMaxF64, short dst", errShape, func() { ArgMaxF64(i32[:3], f64, 4, 4, 4) })
+
+		for i := range 11 {
+			c := newStats(4)
+			short := func(p *[]float64) { *p = (*p)[:3] }
+			switch i {
+			case 0:
+				short(&c.Top)
+			case 1:
+				short(&c.Tail)
+			case 2:
+				short(&c.Label)
+			case 3:
+				short(&c.NLL)
+			case 4:
+				short(&c.Rest)
+			case 5:
+				short(&c.Entropy)
+			case 6:
+				short(&c.Norm)
+			case 7:
+				short(&c.Positive)
+			case 8:
+				c.ArgMax = c.ArgMax[:3]
+			case 9:
+				c.Rank = c.Rank[:3]
+			case 10:
+				c.Flags = c.Flags[:3]
+			}
+			panics(fmt.Sprint("column ", i), errColumns, func() { LogitStatsF32(c, f32, 4, 4, 4, y) })
+			panics(fmt.Sprint("column ", i), errColumns, func() { ProbStatsF64(c, f64, 4, 4, 4, y) })
+			panics(fmt.Sprint("column ", i), errColumns, func() { BinaryLogitStatsF32(c, f32[:4], y) })
+			panics(fmt.Sprint("column ", i), errColumns, func() { BinaryProbStatsF64(c, f64[:4], y) })
+			panics(fmt.Sprint("column ", i), none, func() { LogitStatsF32(c, f32, 3, 4, 4, y) })
+		}
+		c := newStats(4)
+		c.Rank, c.Positive = nil, nil // which may be absent
+		panics("no rank", none, func() { LogitStatsF32(c, f32, 4, 2, 2, y); BinaryProbStatsF32(c, f32[:4], y) })
+		panics("labels", errLabels, func() { LogitStatsF32(c, f32, 4, 4, 4, y[:3]) })
+		panics("labels", errLabels, func() { ProbStatsBF16(c, u16, 4, 4, 4, y[:3]) })
+		panics("labels", errLabels, func() { BinaryLogitStatsF64(c, f64[:4], y[:3]) })
+		panics("labels", errLabels, func() { BinaryProbStatsF16(c, u16[:4], y[:3]) })
+
+		panics("ExpF32", errLength, func() { ExpF32(f32, f32[1:]) })
+		panics("LogF32", errLength, func() { LogF32(f32[1:], f32) })
+		panics("ExpF64", errLength, func() { ExpF64(f64, f64[1:]) })
+		panics("LogF64", errLength, func() { LogF64(f64[1:], f64) })
+		panics("WidenF16", errLength, func() { WidenF16(f32, u16[1:]) })
+		panics("WidenBF16", errLength, func() { WidenBF16(f32[1:], u16) })
+
+		e := Edges(5)
+		panics("BinEqual", errLength, func() { BinEqual(i32, f64[1:], e, LeftClosed) })
+		panics("BinEdges", errLength, func() { BinEdges(i32[1:], f64, e, LeftClosed) })
+		for _, edges := range [][]float64{nil, {0}, {1, 0}, {0, math.NaN()}, {math.NaN(), 1}, {0, 0.5, 0.4, 1}} {
+			panics("BinEqual", errEdges, func() { BinEqual(i32, f64, edges, LeftClosed) })
+			panics("BinEdges", errEdges, func() { BinEdges(i32, f64, edges, LeftClosed) })
+		}
+		panics("Edges(0)", errBins, func() { Edges(0) })
+		panics("Edges(-1)", errBins, func() { Edges(-1) })
+		sums, many := make([]BinSum, 1), MaxSum+1
+		panics("BinSums", errLength, func() { BinSums(sums, i32[1:], f64, make([]uint8, 20)) })
+		panics("BinSums", errLength, func() { BinSums(sums, i32, f64, make([]uint8, 19)) })
+		panics("BinSums", errCount, func() { BinSums(sums, make([]int32, many), make([]float64, many), make([]uint8, many)) })
+		panics("FixedSums", errCount, func() { FixedSums(make([]float64, many), &WindowUnit) })
+		panics("FixedSums", none, func() { FixedSums(make([]float64, MaxSum), &WindowUnit) })
+	})
+}
+
+func TestNoAllocations(t *testing.T) {
+	const n = 4 * 1500
+	f32, g32, u16 := check.Logits32(check.Rand(1), n, 3), make([]float32, n), make([]uint16, n)
+	f64, g64 := widen64(f32), make([]float64, n)
+	copy(u16, toBF16(f32))
+	f32[3*1500] = 3e38 // a far row
+	i32, y, y8 := make([]int32, n), make([]int32, n), make([]uint8, n)
+	c, e, sums := newStats(n), Edges(15), make([]BinSum, 15)
+	isatest.Each(t, func(t *testing.T) {
+		for _, k := range []int{2, 30, 1500} {
+			rows := 4
+			for name, f := range map[string]func(){
+				"LogitStatsF32":  func() { LogitStatsF32(c, f32, rows, k, k, y) },
+				"LogitStatsF64":  func() { LogitStatsF64(c, f64, rows, k, k, y) },
+				"LogitStatsF16":  func() { LogitStatsF16(c, u16, rows, k, k, y) },
+				"LogitStatsBF16": func() { LogitStatsBF16(c, u16, rows, k, k, y) },
+				"ProbStatsF32":   func() { ProbStatsF32(c, f32, rows, k, k, y) },
+				"ProbStatsF64":   func() { ProbStatsF64(c, f64, rows, k, k, y) },
+				"ProbStatsF16":   func() { ProbStatsF16(c, u16, rows, k, k, y) },
+				"ProbStatsBF16":  func() { ProbStatsBF16(c, u16, rows, k, k, y) },
+				"Softmax": func() {
+					SoftmaxF32(g32, k, f32, rows, k, k)
+					SoftmaxF64(g64, k, f64, rows, k, k)
+					SoftmaxF16(g32, k, u16, rows, k, k)
+					SoftmaxBF16(g32, k, u16, rows, k, k)
+				},
+				"LogSoftmax": func() {
+					LogSoftmaxF32(g32, k, f32, rows, k, k)
+					LogSoftmaxF64(g64, k, f64, rows, k, k)
+					LogSoftmaxF16(g32, k, u16, rows, k, k)
+					LogSoftmaxBF16(g32, k, u16, rows, k, k)
+				},
+				"LogSumExp": func() {
+					LogSumExpF32(g64, f32, rows, k, k)
+					LogSumExpF64(g64, f64, rows, k, k)
+					LogSumExpF16(g64, u16, rows, k, k)
+					LogSumExpBF16(g64, u16, rows, k, k)
+				},
+				"ArgMax": func() {
+					ArgMaxF32(i32, f32, rows, k, k)
+					ArgMaxF64(i32, f64, rows, k, k)
+					ArgMaxF16(i32, u16, rows, k, k)
+					ArgMaxBF16(i32, u16, rows, k, k)
+				},
+				"Binary": func() {
+					BinaryLogitStatsF32(c, f32[:k], y)
+					BinaryLogitStatsF64(c, f64[:k], y)
+					BinaryLogitStatsF16(c, u16[:k], y)
+					BinaryLogitStatsBF16(c, u16[:k], y)
+					BinaryProbStatsF32(c, f32[:k], y)
+					BinaryProbStatsF64(c, f64[:k], y)
+					BinaryProbStatsF16(c, u16[:k], y)
+					BinaryProbStatsBF16(c, u16[:k], y)
+				},
+				"elementwise": func() {
+					ExpF32(g32[:k], f32[:k])
+					LogF32(g32[:k], f32[:k])
+					ExpF64(g64[:k], f64[:k])
+					LogF64(g64[:k], f64[:k])
+					WidenF16(g32[:k], u16[:k])
+					WidenBF16(g32[:k], u16[:k])
+					g64[0] = Exp64(1) + Log64(2) + Log1p64(0.5)
+				},
+				"bins": func() {
+					BinEqual(i32[:k], f64[:k], e, LeftClosed)
+					BinSums(sums, i32[:k], f64[:k], y8[:k])
+					BinEdges(i32[:k], f64[:k], e, RightClosed)
+					FixedSums(f64[:k], &WindowNLL)
+				},
+			} {
+				if a := testing.AllocsPerRun(5, f); a != 0 {
+					t.Errorf("%s k=%d: %v allocations", name, k, a)
+				}
+			}
+		}
+	})
+}
+
+// golden are hashes of all bits that a kernel gives for fixed inputs. They hold on every CPU and at every level: a change
+// of one bit of a definition, or of its assembly, changes its hash.
+var golden = map[string]uint64{
+	"binary":       0xea81780018372846,
+	"functions":    0xa3dba5021db15e87,
+	"logits/bf16":  0x2cc99b29ed44b5c8,
+	"logits/f16":   0x3a2a2965ae6a8d66,
+	"logits/f32":   0x049efa49ff56c182,
+	"logits/f64":   0x90317a536048bb3f,
+	"probs/bf16":   0x46388116e1eef398,
+	"probs/f16":    0x226d2a88e00e803c,
+	"probs/f32":    0x8bcfa2b9fb4dbd7e,
+	"probs/f64":    0x5f23f4e586e6034e,
+	"softmax/bf16": 0x1ac3ecdaf844932f,
+	"softmax/f16":  0x00c1260f5029d508,
+	"softmax/f32":  0xf3ac61f468d8c5e1,
+	"softmax/f64":  0xa6e372f37c946689,
+}
+
+func TestGoldenBits(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		got := map[string]uint64{}
+		lengths := []int{1, 2, 3, 7, 10, 16, 31, 32, 33, 64, 100, 1000, 1024, 1025, 2500}
+		for _, f := range forms {
+			hl, hp := fnv.New64a(), fnv.New64a()
+			for _, k := range lengths {
+				const rows = 12
+				r := check.Rand(uint64(1000 + k))
+				x := goldenRows(r, rows, k)
+				p := make([]float32, 0, rows*k)
+				for range rows {
+					p = append(p, check.SimplexRow(r, k)...)
+				}
+				p[r.IntN(len(p))] = 1.5
+				y := make([]int32, rows)
+				for i := range y {
+					y[i] = int32(r.IntN(k))
+				}
+				c := newStats(rows)
+				f.logits(c, x, rows, k, k, y)
+				hash64(hl, hashColumns(c, rows))
+				f.probs(c, p, rows, k, k, y)
+				hash64(hp, hashColumns(c, rows))
+			}
+			got["logits/"+f.name], got["probs/"+f.name] = hl.Sum64(), hp.Sum64()
+		}
+		bits := func(v float64) uint64 {
+			if v != v {
+				return 0x7FF8000000000000 // any NaN
+			}
+			return math.Float64bits(v)
+		}
+		for _, f := range scalers {
+			h := fnv.New64a()
+			for _, k := range lengths {
+				const rows = 6
+				x := goldenRows(check.Rand(uint64(2000+k)), rows, k)
+				d, lse, am := make([]float64, rows*k), make([]float64, rows), make([]int32, rows)
+				for _, run := range []func([]float64, int, []float32, int, int, int){f.soft, f.logSoft} {
+					run(d, k, x, rows, k, k)
+					for _, v := range d {
+						hash64(h, bits(v))
+					}
+				}
+				f.lse(lse, x, rows, k, k)
+				f.argMax(am, x, rows, k, k)
+				for i := range lse {
+					hash64(h, bits(lse[i]))
+					hash64(h, uint64(uint32(am[i])))
+				}
+			}
+			got["softmax/"+f.name] = h.Sum64()
+		}
+		hb, hc := fnv.New64a(), fnv.New64a()
+		x := append(goldenRows(check.Rand(3000), 12, 100), check.Specials32()...)
+		y := make([]int32, len(x))
+		for i := range y {
+			y[i] = int32(i & 1)
+		}
+		for _, run := range []func(*Stats, []float32, []int32) uint8{BinaryLogitStatsF32, BinaryProbStatsF32,
+			func(c *Stats, x []float32, y []int32) uint8 { return BinaryLogitStatsF64(c, widen64(x), y) },
+			func(c *Stats, x []float32, y []int32) uint8 { return BinaryProbStatsF64(c, widen64(x), y) },
+			func(c *Stats, x []float32, y []int32) uint8 { return BinaryLogitStatsF16(c, toHalf(x), y) },
+			func(c *Stats, x []float32, y []int32) uint8 { return BinaryProbStatsBF16(c, toBF16(x), y) },
+		} {
+			c := newStats(len(x))
+			run(c, x, y)
+			hash64(hb, hashColumns(c, len(x)))
+		}
+		got["binary"] = hb.Sum64()
+		r := check.Rand(3001)
+		for i := 0; i < 20000; i++ {
+			v := math.Float64frombits(r.Uint64())
+			w := (r.Float64() - 0.5) * 1500
+			for _, u := range []float64{Exp64(w), Log64(v), Log1p64(v), Log1p64(w / 800), float64(exp32(float32(w / 8))), float64(log32(math.Float32frombits(r.Uint32())))} {
+				hash64(hc, bits(u))
+			}
+		}
+		got["functions"] = hc.Sum64()
+		for name, g := range got {
+			if golden[name] != g {
+				t.Errorf("\t%q: %#016x,", name, g)
+			}
+		}
+	})
+}

@@ -1,0 +1,105 @@
+// Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
+// (LogitStatsF32 and its like), softmax, log-sum-exp, arg max, bins, exact sums, Exp64 and Log64. No metric knows its name
+// here. What follows holds for every function; a function's own comment says what it adds.
+//
+// # Shapes and panics
+//
+// A matrix is row-major: row i is x[i*stride : i*stride+k], with k >= 1 and stride >= k; rows may be 0. What lies between
+// the rows is neither read nor written. A column or label slice has at least as many elements as there are rows; of more,
+// the rest is untouched. Wrong shapes are the caller's bug and panic, before anything is written, with one of
+//
+//	kernel: slices differ in length
+//	kernel: rows, k and stride do not fit the slice
+//	kernel: a column is shorter than the number of rows
+//	kernel: labels are fewer than rows
+//	kernel: edges are not two or more rising numbers
+//	kernel: number of bins is not positive
+//	kernel: more than MaxSum values in one call
+//
+// An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
+// a goroutine, nothing is kept between calls; calls with disjoint outputs may run at the same time. Slices start at any
+// alignment and have any length; nothing outside them is read or written. Inputs are not written, and outputs do not
+// overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64 and, with equal strides, in Softmax
+// and LogSoftmax of float32 and float64.
+//
+// A call cannot be interrupted while it runs assembly, and the garbage collector waits for it: callers give it at most
+// 1 MiB of input, or one row if that is longer.
+//
+// # Inputs
+//
+// float32, float64, and IEEE binary16 (F16) and bfloat16 (BF16) as uint16. Half precision is widened to float32, which is
+// exact, and from then on is float32: results have the bits that the widened matrix gives. Labels are int32.
+//
+// # Faults of a row
+//
+// Row statistics never stop at a bad row. Flags has a byte for each row, and the union is returned:
+//
+//	FlagNotFinite  NaN or +Inf; logits that are all -Inf; a probability of -Inf   no columns
+//	FlagBadLabel   label < 0 or >= k                                              no columns
+//	FlagOutside    a probability below 0 or above 1                               columns as the formulas give them
+//
+// A row without columns has the canonical NaN, 0x7FF8000000000000, in every float64 column (Positive too, whatever k is)
+// and -1 in ArgMax and Rank. FlagOutside is not given beside FlagNotFinite. -Inf is a legal logit: a class of probability
+// 0, whose NLL is +Inf if it is the true one; only as the one score of a binary logit does it stand for the event's
+// probability 0, with columns. Softmax, LogSoftmax and LogSumExp give NaN for a row with a fault, ArgMax gives -1 for one
+// with NaN alone. -0 is 0: no column is -0. Where a NaN is an element's result (softmax, exp, log) its bits are not
+// promised; in the columns they are.
+//
+// # Order of operations
+//
+// The Go code defines every bit of every result but a NaN's; assembly returns those bits. So no result depends on the CPU,
+// on alignment, stride, the other rows, or the rows' order. A product that meets an addition is rounded first, unless
+// the code says fused: math.FMA for float64, fma32 for float32, one rounding each.
+//
+//   - A row of at most 32 is one chain in index order. The largest element, the first of equals, is left out; logits enter
+//     as differences to it, so its term is 1.
+//   - A longer row is taken in blocks of 1,024 from its start. In a block element j belongs to lane j mod 16 of float32, or
+//     mod 8 of float64, each lane a chain; at the block's end lane l is added to float64 lane l, and after the last block
+//     these are folded: l and l+8 (where there are 16), l and l+4, l and l+2, l and l+1.
+//   - The reference of a long row of logits is the ceiling of m*log2(e), an integer, where m is the largest logit so far.
+//     A term is 2**(x*log2(e) - reference): t = fma(x, log2(e), 1.5*2**23 - reference) is rounded to an integer by its
+//     magnitude, a polynomial takes what is left, and the integer joins the exponent's bits. When a block raises the
+//     reference, what stands in the float64 lanes is scaled by a power of two, exactly.
+//   - The first largest element so far is held out of the lanes. The term of one that a later block replaces joins side sums,
+//     which are added after the fold. So the tail is a sum of its own and nothing has to cancel: Tail = s/(e+s) and
+//     NLL = ln(1 + s/e) - (x_y - m), with e the top's term and s the sum of the others.
+//   - Logits are clamped from below where their term would leave the normal numbers (2**-125 of the reference's for float32,
+//     2**-1020 for float64), -Inf among them. A sum s below 2**-90 is taken as 0, which a row of clamped terms is below.
+//   - A row whose m*log2(e) is beyond 2**21 (float32) or 2**50 (float64) in magnitude is one chain of float64 with Exp64 of
+//     the differences.
+//   - Sums of squares start at 2**-120 (float32) or 2**-960, and those of p*ln(p) at -2**-100 or -2**-900, and lose that
+//     again when folded: so no sum is a subnormal number.
+//
+// # Accuracy
+//
+// Tested against math/big and float64 to k = 262,144.
+//
+//	                        float32, F16, BF16                          float64
+//	Norm of logits          1e-6 * max(1, |Norm|)                       1e-13 * max(1, |Norm|)
+//	NLL of logits           1e-5 of it where it is above 1e-12          1e-12 of it where it is above 1e-25
+//	other columns, logits   2e-6                                        1e-13
+//	Entropy of logits       2e-6 * max(1, Entropy)                      1e-13 * max(1, Entropy)
+//	Norm, Rest, Entropy     2e-6 * max(1, value)                        1e-13 * max(1, value)
+//	  of probabilities
+//	the others              exact, or 1 ulp where a logarithm is taken  the same
+//	softmax, for a logit    5e-7 + 8e-8*d of it, + 2**-149              1e-15 + 2e-16*d of it, + 2**-1074
+//	  d below the largest
+//	Exp64, Log64; Log1p64   1 ulp; 1.5 ulp
+//	ExpF32, LogF32          1 ulp
+//
+// # Whole numbers
+//
+// Sums that a state keeps are integers, so their order does not matter. A value v in float64 is rounded once, to even, by
+// adding a constant whose last place is the quantum; the sum's bits less the constant's are the integer.
+//
+//	WindowUnit      v in [-1, 1]            2**-51
+//	WindowBrier     [-2, 2]                 2**-50
+//	WindowBrier2    [-4, 4]                 2**-49
+//	WindowEntropy   [-32, 32]               2**-46
+//	WindowEntropy2  [-1024, 1024]           2**-41
+//	WindowNLL       [-(2**11-1), 2**11-1]   2**-40, and the rest of it 2**-88
+//	WindowNLL2      [-(2**22-1), 2**22-1]   2**-29, and the rest of it 2**-77
+//
+// MaxSum = 2,048 values at a window's end reach 2**62 units: one call of FixedSums or BinSums takes no more, and callers
+// add what it returns to 128 bits.
+package kernel

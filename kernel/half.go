@@ -1,0 +1,36 @@
+package kernel
+
+import "math"
+
+// WidenF16 writes the float32 value of each IEEE binary16 to dst; it is exact. A NaN keeps its sign and payload and
+// becomes quiet, as the CPUs' own conversions make it.
+// The slices have equal lengths.
+func WidenF16(dst []float32, src []uint16) {
+	checkEqual(len(dst), len(src))
+	for i, h := range src {
+		dst[i] = widenF16(h)
+	}
+}
+
+// WidenBF16 writes the float32 value of each bfloat16 to dst; it is exact, and a NaN keeps all its bits.
+// The slices have equal lengths.
+func WidenBF16(dst []float32, src []uint16) {
+	checkEqual(len(dst), len(src))
+	for i, h := range src {
+		dst[i] = math.Float32frombits(uint32(h) << 16)
+	}
+}
+
+func widenF16(h uint16) float32 {
+	// The magnitude's bits, moved to float32's exponent field, are short of the true exponent by 127 - 15;
+	// one exact product by 2**112 mends that for normal and subnormal numbers alike.
+	m := math.Float32frombits(uint32(h&0x7fff)<<13) * 0x1p112
+	if h&0x7c00 == 0x7c00 {
+		b := 0x7f800000 | uint32(h&0x3ff)<<13
+		if h&0x3ff != 0 {
+			b |= 0x400000
+		}
+		m = math.Float32frombits(b)
+	}
+	return math.Float32frombits(math.Float32bits(m) | uint32(h&0x8000)<<16)
+}

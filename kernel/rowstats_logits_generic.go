@@ -1,0 +1,554 @@
+package kernel
+
+import "math"
+
+// This file is the definition of the logit columns. NaN is never compared away: a row with one has no columns.
+
+// term32 returns e = 2**z and z = x*log2(e) - ref for x <= about ref*ln(2), with ref an integer, |ref| <= 2**21.
+// lo is lowest32(ref), below which x is clamped, so e is never subnormal. The same code makes the top's term and the
+// others', so what the constant's rounding does to them (it acts as a temperature of 1 + 1.3e-8) cancels in their ratio.
+func term32(x, ref, lo float32) (e, z float32) {
+	if x < lo {
+		x = lo
+	}
+	return pow2Term32(x, magic32-ref), fma32(x, log2e, -ref)
+}
+
+// pow2Term32 returns 2**(x*log2(e) - ref), where c = magic32 - ref, for a clamped x.
+func pow2Term32(x, c float32) float32 {
+	t := fma32(x, log2e, c)
+	p := exp2Poly32(fma32(x, log2e, c-t))
+	return math.Float32frombits(math.Float32bits(p) + math.Float32bits(t)<<23)
+}
+
+// exp2Poly32 returns 2**f for |f| <= 1/2, and 1 for 0. Error of the fit 2**-28.5.
+func exp2Poly32(f float32) float32 {
+	p := fma32(f, 0x1.470b4ap-13, 0x1.5f7278p-10)
+	p = fma32(f, p, 0x1.3b270ep-7)
+	p = fma32(f, p, 0x1.c6ae72p-5)
+	p = fma32(f, p, 0x1.ebfbe2p-3)
+	p = fma32(f, p, 0x1.62e432p-1)
+	return fma32(f, p, 1)
+}
+
+// terms32 is room for the terms of a part of a row, float32 all of them, but held in float64: there the product of two is
+// exact, which takes most of the work out of fma32.
+type terms32 struct{ e, z, t [chunk]float64 }
+
+// set makes e[j], z[j] = term32(x[j], ref, lo), with the same bits, for up to chunk elements.
+//
+// The product with log2(e) is exact, and magic64 rounds it to the integer that magic32 rounds it to, ties too, both being
+// even. What that leaves of it is exact as well: an integer that is not 0 means |x| > 1/3, and then the product is a
+// multiple of 2**-48. The exponent is not subnormal unless ref is 0, where it is the product alone.
+func (w *terms32) set(x []float32, ref, lo float32) {
+	c, r := magic64-float64(ref), 0-float64(ref)
+	for j, v := range x {
+		if v < lo {
+			v = lo
+		}
+		p := float64(float64(v) * log2e32)
+		t := p + c
+		j &= chunk - 1
+		w.t[j] = t
+		w.e[j] = float64(float32(p - (t - c)))
+		w.z[j] = float64(sum32(p, r))
+	}
+	for j := 0; j < len(x); j += 4 {
+		exp2Four32((*[4]float64)(w.e[j:]), (*[4]float64)(w.t[j:]))
+	}
+}
+
+// exp2Four32 replaces four f by exp2Poly32(f) * 2**t, where t stands in the low bits of a magic64 + t. It takes four
+// since each step waits for the one before.
+func exp2Four32(f, t *[4]float64) {
+	const c = 0x1.470b4ap-13
+	k := &exp2Steps
+	f0, f1, f2, f3 := f[0], f[1], f[2], f[3]
+	y0, y1, y2, y3 := fmaGrid(f0, c, k[0]), fmaGrid(f1, c, k[0]), fmaGrid(f2, c, k[0]), fmaGrid(f3, c, k[0])
+	y0, y1, y2, y3 = fmaGrid(f0, y0, k[1]), fmaGrid(f1, y1, k[1]), fmaGrid(f2, y2, k[1]), fmaGrid(f3, y3, k[1])
+	y0, y1, y2, y3 = fmaGrid(f0, y0, k[2]), fmaGrid(f1, y1, k[2]), fmaGrid(f2, y2, k[2]), fmaGrid(f3, y3, k[2])
+	y0, y1, y2, y3 = fmaGrid(f0, y0, k[3]), fmaGrid(f1, y1, k[3]), fmaGrid(f2, y2, k[3]), fmaGrid(f3, y3, k[3])
+	y0, y1, y2, y3 = fmaGrid(f0, y0, k[4]), fmaGrid(f1, y1, k[4]), fmaGrid(f2, y2, k[4]), fmaGrid(f3, y3, k[4])
+	y0, y1, y2, y3 = fmaGrid(f0, y0, k[5]), fmaGrid(f1, y1, k[5]), fmaGrid(f2, y2, k[5]), fmaGrid(f3, y3, k[5])
+	f[0], f[1], f[2], f[3] = shift64(y0, t[0]), shift64(y1, t[1]), shift64(y2, t[2]), shift64(y3, t[3])
+}
+
+// shift64 returns y * 2**n where t = magic64 + n.
+func shift64(y, t float64) float64 {
+	return math.Float64frombits(math.Float64bits(y) + math.Float64bits(t)<<52)
+}
+
+// exp2Steps are the other coefficients of exp2Poly32 with the ranges of what is had by adding them.
+var exp2Steps = [6]step{
+	{0x1.5f7278p-10 + gridM10, gridM10},
+	{0x1.3b270ep-7 + gridM7, gridM7},
+	{0x1.c6ae72p-5 + gridM4, gridM4},
+	{0x1.ebfbe2p-3 + gridM2, gridM2},
+	{0x1.62e432p-1 + grid0, grid0},
+	{1 + grid0, grid0},
+}
+
+// log2e32 is float32(log2(e)).
+const log2e32 = 0x1.715476p0
+
+// lanes32 are the lanes of a block: float32 all, of which q and h are held in float64.
+type lanes32 struct {
+	s    [16]float32
+	q, h [16]float64
+}
+
+// add adds n terms with their exponents to the lanes: element j to lane j mod 16.
+func (a *lanes32) add(w *terms32, n int) {
+	for j, e := range w.e[:n] {
+		l := j & 15
+		a.s[l] += float32(e)
+		a.q[l] = float64(sum32(float64(e*e), a.q[l]))
+		p := float64(e * w.z[j&(chunk-1)])
+		if h := a.h[l]; subnormal32(p + h) {
+			a.h[l] = float64(fma32Odd(p, h))
+		} else {
+			a.h[l] = float64(sum32(p, h))
+		}
+	}
+}
+
+// lowest32 returns the x whose term is about 2**-125 at the reference ref.
+func lowest32(ref float32) float32 { return (ref - 125) * float32(math.Ln2) }
+
+// reference32 returns the ceiling of x*log2(e), clamped to what the magic constant can hold. far says it was not
+// within: then the row's terms are no use if x is its largest element.
+func reference32(x float32) (ref float32, far bool) {
+	const limit = 0x1p21
+	r := float32(math.Ceil(float64(x * float32(log2e))))
+	switch {
+	case r >= limit:
+		return limit, true
+	case r <= -limit:
+		return -limit, true
+	}
+	return r, false
+}
+
+// unit32 is 1/float32(log2(e)): a base-2 exponent of term32 in nats.
+const unit32 = 0x1.62e4303f1ff27p-1
+
+// under32 is what the lanes of squares start from and lose again when they are folded: so a sum of squares of terms
+// below 2**-63 never is a subnormal number, which some CPUs add in microcode.
+const under32 = 0x1p-120
+
+func logitStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
+	var all uint8
+	for i := 0; i < rows; i++ {
+		at, y := i*stride, labels[i]
+		flags := uint8(0)
+		if y < 0 || int(y) >= k {
+			flags = FlagBadLabel
+		}
+		r, ok := logitSums32(x, at, k)
+		if !ok {
+			flags |= FlagNotFinite
+		}
+		all |= flags
+		if flags != 0 {
+			c.none(i, flags)
+			continue
+		}
+		xy := x.at(at + int(y))
+		r.finish(c, i, float64(xy), y)
+		if c.Rank != nil {
+			c.Rank[i] = rank32(x, at, k, int(y), xy)
+		}
+		if c.Positive != nil && k == 2 {
+			c.Positive[i] = c.Tail[i]
+			if r.top == 1 {
+				c.Positive[i] = c.Top[i]
+			}
+		}
+	}
+	return all
+}
+
+// shortLogits32 takes a row of at most shortMax elements: one chain in index order, the top left out. The reference
+// is the largest element itself, so exponents are differences, in nats, and the top's term is 1.
+func shortLogits32(r *logitSums, src *rows32, at, k int) bool {
+	x := src.part(at, k)
+	m, top, ok := max32(x)
+	if !ok || m < -math.MaxFloat32 {
+		return false
+	}
+	w, lo := &src.terms, lowest32(0)
+	var d [shortMax]float32
+	for j, v := range x {
+		v -= m
+		if v < lo {
+			v = lo
+		}
+		d[j&(shortMax-1)] = v
+	}
+	w.set(d[:k], 0, lo)
+	w.e[top] = 0 // a term of 0 leaves the sums as they are
+	s, q, h := float32(0), float32(under32), float32(0)
+	for j, e := range w.e[:k] {
+		s += float32(e)
+		q = sum32(float64(e*e), float64(q))
+		p, c := float64(e*float64(d[j&(shortMax-1)])), float64(h)
+		if subnormal32(p + c) {
+			h = fma32Odd(p, c)
+		} else {
+			h = sum32(p, c)
+		}
+	}
+	*r = logitSums{max: float64(m) + 0, top: top, eTop: 1, s: float64(s), q: float64(q) - under32, h: float64(h), unit: 1}
+	return true
+}
+
+// longLogits32 takes a longer row in blocks of blockLen. In a block element j belongs to lane j mod 16; the lanes are
+// float32, and at the block's end each is added into its float64 lane. The reference is that of the largest element
+// so far. Where a block raises it, what stands in the float64 lanes is scaled by a power of two; the block's first
+// largest element is left out of the lanes, and the term of the one that it replaces joins the side sums.
+func longLogits32(r *logitSums, src *rows32, at, k int) bool {
+	var acc lanes
+	var side [3]float64
+	m, top, ref := float32(math.Inf(-1)), -1, float32(0)
+	far := false
+	for b := 0; b < k; b += blockLen {
+		x := src.part(at+b, min(blockLen, k-b))
+		bm, bi, ok := max32(x)
+		if !ok {
+			return false
+		}
+		held := -1
+		if bm > m {
+			old, oldRef := m, ref
+			m, top, held = bm, b+bi, bi
+			ref, far = reference32(m)
+			if old >= -math.MaxFloat32 {
+				if ref > oldRef {
+					acc.scale(float64(ref - oldRef))
+					scaleSums(&side[0], &side[1], &side[2], float64(ref-oldRef))
+				}
+				e, z := term32(old, ref, lowest32(ref))
+				addTerm(&side, float64(e), float64(z))
+			}
+		}
+		if m < -math.MaxFloat32 {
+			continue // nothing but -Inf so far
+		}
+		block32(&acc, &src.terms, x, held, ref)
+	}
+	if m < -math.MaxFloat32 {
+		return false
+	}
+	if far {
+		farLogits(r, top, k, func(j int) float64 { return float64(src.at(at + j)) })
+		return true
+	}
+	e, z := term32(m, ref, lowest32(ref))
+	s, q, h := acc.fold()
+	*r = logitSums{max: float64(m) + 0, top: top, eTop: float64(e), zTop: float64(z),
+		s: s + side[0], q: q + side[1], h: h + side[2], unit: unit32}
+	return true
+}
+
+// block32 adds the terms of one block, the element held left out, to the float64 lanes.
+func block32(acc *lanes, w *terms32, x []float32, held int, ref float32) {
+	var a lanes32
+	for l := range a.q {
+		a.q[l] = under32
+	}
+	lo := lowest32(ref)
+	for b := 0; b < len(x); b += chunk {
+		part := x[b:min(b+chunk, len(x))]
+		w.set(part, ref, lo)
+		if h := held - b; 0 <= h && h < len(part) {
+			w.e[h] = 0 // a term of 0 leaves the lanes as they are
+		}
+		a.add(w, len(part))
+	}
+	for l := range a.s {
+		acc.s[l] += float64(a.s[l])
+		acc.q[l] += a.q[l] - under32
+		acc.h[l] += a.h[l]
+	}
+}
+
+// lanes are the float64 lanes of a long row: 16, of which float64 rows use the first 8.
+type lanes struct{ s, q, h [16]float64 }
+
+// scale moves the lanes to a reference that is larger by d.
+func (a *lanes) scale(d float64) {
+	for l := range a.s {
+		scaleSums(&a.s[l], &a.q[l], &a.h[l], d)
+	}
+}
+
+// scaleSums moves sums of e, e*e and e*z to a reference larger by d, a positive integer: each e becomes e * 2**-d and
+// each z becomes z - d. What falls below the range is 0.
+func scaleSums(s, q, h *float64, d float64) {
+	f := 0.0
+	if d <= 1000 {
+		f = math.Float64frombits(uint64(1023-int(d)) << 52)
+	}
+	*h = (*h - float64(d**s)) * f
+	*s *= f
+	*q = *q * f * f
+}
+
+// addTerm adds one term to side sums.
+func addTerm(side *[3]float64, e, z float64) {
+	side[0] += e
+	side[1] += float64(e * e)
+	side[2] += float64(e * z)
+}
+
+// fold adds the lanes: l and l+8, then l and l+4, l and l+2, l and l+1.
+func (a *lanes) fold() (s, q, h float64) { return fold16(&a.s), fold16(&a.q), fold16(&a.h) }
+
+func fold16(v *[16]float64) float64 {
+	var t [8]float64
+	for l := range t {
+		t[l] = v[l] + v[l+8]
+	}
+	return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]))
+}
+
+// farLogits takes a row whose largest element, at top, is so large that a float of its size has no room for a fraction
+// of an exponent: one chain of float64 in index order, exponents as differences in nats.
+func farLogits(r *logitSums, top, k int, x func(j int) float64) {
+	m := x(top)
+	var s, q, h float64
+	for j := 0; j < k; j++ {
+		if j == top {
+			continue
+		}
+		d := x(j) - m
+		if !(d > -700) {
+			continue // e**-700 is below tiny for any k
+		}
+		e := Exp64(d)
+		s += e
+		q = math.FMA(e, e, q)
+		h = math.FMA(e, d, h)
+	}
+	*r = logitSums{max: m + 0, top: top, eTop: 1, s: s, q: q, h: h, unit: 1}
+}
+
+// max32 returns the largest element and its first index; ok is false if there is a NaN or a +Inf.
+func max32(x []float32) (m float32, first int, ok bool) {
+	m = float32(math.Inf(-1))
+	for j, v := range x {
+		if !(v <= m) {
+			if v != v {
+				return m, first, false
+			}
+			m, first = v, j
+		}
+	}
+	return m + 0, first, m <= math.MaxFloat32
+}
+
+func rank32(src *rows32, at, k, y int, xy float32) int32 {
+	n := int32(0)
+	for b := 0; b < k; b += blockLen {
+		for j, v := range src.part(at+b, min(blockLen, k-b)) {
+			if v > xy || v == xy && b+j < y {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// The float64 definitions: the same arrangement with 8 lanes.
+
+func term64(x, ref, lo float64) (e, z float64) {
+	if x < lo {
+		x = lo
+	}
+	return pow2Term64(x, magic64-ref), math.FMA(x, log2e, -ref)
+}
+
+func pow2Term64(x, c float64) float64 {
+	t := math.FMA(x, log2e, c)
+	p := exp2Poly64(math.FMA(x, log2e, c-t))
+	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(t)<<52)
+}
+
+// exp2Poly64 returns 2**f for |f| <= 1/2, and 1 for 0. Error of the fit 2**-55.7.
+func exp2Poly64(f float64) float64 {
+	p := math.FMA(f, 0x1.c0638429c697cp-32, 0x1.e605f98b8e096p-28)
+	p = math.FMA(f, p, 0x1.b54167a53a801p-24)
+	p = math.FMA(f, p, 0x1.62bfd49ecb777p-20)
+	p = math.FMA(f, p, 0x1.ffcbee3b06d6bp-17)
+	p = math.FMA(f, p, 0x1.4309130961162p-13)
+	p = math.FMA(f, p, 0x1.5d87fe7bbbe1bp-10)
+	p = math.FMA(f, p, 0x1.3b2ab6fba1e1cp-7)
+	p = math.FMA(f, p, 0x1.c6b08d7048f31p-5)
+	p = math.FMA(f, p, 0x1.ebfbdff82c598p-3)
+	p = math.FMA(f, p, 0x1.62e42fefa39f3p-1)
+	return math.FMA(f, p, 1)
+}
+
+func lowest64(ref float64) float64 { return (ref - 1020) * math.Ln2 }
+
+func reference64(x float64) (ref float64, far bool) {
+	const limit = 0x1p50
+	r := math.Ceil(x * log2e)
+	switch {
+	case r >= limit:
+		return limit, true
+	case r <= -limit:
+		return -limit, true
+	}
+	return r, false
+}
+
+// unit64 is 1/float64(log2(e)).
+const unit64 = ln2hi
+
+// under64 does for float64 lanes what under32 does for float32 ones.
+const under64 = 0x1p-960
+
+func logitStats64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
+	var all uint8
+	for i := 0; i < rows; i++ {
+		row, y := x[i*stride:i*stride+k], labels[i]
+		flags := uint8(0)
+		if y < 0 || int(y) >= k {
+			flags = FlagBadLabel
+		}
+		r, ok := logitSums64(row)
+		if !ok {
+			flags |= FlagNotFinite
+		}
+		all |= flags
+		if flags != 0 {
+			c.none(i, flags)
+			continue
+		}
+		r.finish(c, i, row[y], y)
+		if c.Rank != nil {
+			c.Rank[i] = rank64(row, int(y))
+		}
+		if c.Positive != nil && k == 2 {
+			c.Positive[i] = c.Tail[i]
+			if r.top == 1 {
+				c.Positive[i] = c.Top[i]
+			}
+		}
+	}
+	return all
+}
+
+func shortLogits64(r *logitSums, x []float64) bool {
+	m, top, ok := max64(x)
+	if !ok || m < -math.MaxFloat64 {
+		return false
+	}
+	lo := lowest64(0)
+	s, q, h := 0.0, under64, 0.0
+	for j, v := range x {
+		if j == top {
+			continue
+		}
+		d := v - m
+		if d < lo {
+			d = lo
+		}
+		e := pow2Term64(d, magic64)
+		s += e
+		q = math.FMA(e, e, q)
+		h = math.FMA(e, d, h)
+	}
+	*r = logitSums{max: m, top: top, eTop: 1, s: s, q: q - under64, h: h, unit: 1}
+	return true
+}
+
+func longLogits64(r *logitSums, row []float64) bool {
+	var acc lanes
+	var side [3]float64
+	m, top, ref := math.Inf(-1), -1, 0.0
+	far := false
+	for b := 0; b < len(row); b += blockLen {
+		x := row[b:min(b+blockLen, len(row))]
+		bm, bi, ok := max64(x)
+		if !ok {
+			return false
+		}
+		held := -1
+		if bm > m {
+			old, oldRef := m, ref
+			m, top, held = bm, b+bi, bi
+			ref, far = reference64(m)
+			if old >= -math.MaxFloat64 {
+				if ref > oldRef {
+					acc.scale(ref - oldRef)
+					scaleSums(&side[0], &side[1], &side[2], ref-oldRef)
+				}
+				e, z := term64(old, ref, lowest64(ref))
+				addTerm(&side, e, z)
+			}
+		}
+		if m < -math.MaxFloat64 {
+			continue
+		}
+		block64(&acc, x, held, ref)
+	}
+	if m < -math.MaxFloat64 {
+		return false
+	}
+	if far {
+		farLogits(r, top, len(row), func(j int) float64 { return row[j] })
+		return true
+	}
+	e, z := term64(m, ref, lowest64(ref))
+	s, q, h := acc.fold()
+	*r = logitSums{max: m, top: top, eTop: e, zTop: z, s: s + side[0], q: q + side[1], h: h + side[2], unit: unit64}
+	return true
+}
+
+func block64(acc *lanes, x []float64, held int, ref float64) {
+	var s, q, h [8]float64
+	for l := range q {
+		q[l] = under64
+	}
+	lo := lowest64(ref)
+	for j, v := range x {
+		if j == held {
+			continue
+		}
+		e, z := term64(v, ref, lo)
+		l := j & 7
+		s[l] += e
+		q[l] = math.FMA(e, e, q[l])
+		h[l] = math.FMA(e, z, h[l])
+	}
+	for l := range s {
+		acc.s[l] += s[l]
+		acc.q[l] += q[l] - under64
+		acc.h[l] += h[l]
+	}
+}
+
+func max64(x []float64) (m float64, first int, ok bool) {
+	m = math.Inf(-1)
+	for j, v := range x {
+		if !(v <= m) {
+			if v != v {
+				return m, first, false
+			}
+			m, first = v, j
+		}
+	}
+	return m + 0, first, m <= math.MaxFloat64
+}
+
+func rank64(x []float64, y int) int32 {
+	n := int32(0)
+	for j, v := range x {
+		if v > x[y] || v == x[y] && j < y {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,349 @@
+package kernel
+
+import "math"
+
+// This file is the definition of the probability columns: the arrangement of the logit columns without a reference.
+
+// probSums is what the entries of one row leave behind; top and its index as for logits.
+type probSums struct {
+	max       float64
+	top       int
+	s, q, h   float64 // sums of p, p*p and p*ln(p) over all entries but the top
+	outside   bool    // some entry is below 0 or above 1
+	notFinite bool
+}
+
+// underLog32 does for a sum of p*ln(p), which is negative, what under32 does for squares.
+const underLog32 = -0x1p-100
+
+func (r *probSums) finish(c *Stats, i int, py float64, y int32) {
+	top := r.max
+	h := r.h
+	if top > 0 {
+		h += float64(top * Log64(top))
+	}
+	c.Top[i] = top
+	c.Tail[i] = 1 - top
+	c.Rest[i] = r.q
+	c.Entropy[i] = 0 - h
+	norm := top + r.s
+	if norm != norm {
+		norm = nan64 // entries of both signs, outside by so much that their sums are infinite
+	}
+	c.Norm[i] = norm
+	c.ArgMax[i] = int32(r.top)
+	c.Label[i] = py
+	c.NLL[i] = inf64
+	if py > 0 {
+		c.NLL[i] = 0 - Log64(py)
+	}
+}
+
+func (r *probSums) flags(y int32, k int) uint8 {
+	var f uint8
+	if r.notFinite {
+		f = FlagNotFinite
+	} else if r.outside {
+		f = FlagOutside
+	}
+	if y < 0 || int(y) >= k {
+		f |= FlagBadLabel
+	}
+	return f
+}
+
+func probStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
+	var all uint8
+	for i := 0; i < rows; i++ {
+		at, y := i*stride, labels[i]
+		var r probSums
+		if k <= shortMax {
+			shortProbs32(&r, x, at, k)
+		} else {
+			longProbs32(&r, x, at, k)
+		}
+		f := r.flags(y, k)
+		all |= f
+		if f&flagsNoColumns != 0 {
+			c.none(i, f)
+			continue
+		}
+		py := x.at(at + int(y))
+		r.finish(c, i, float64(py)+0, y)
+		c.Flags[i] = f
+		if c.Rank != nil {
+			c.Rank[i] = rank32(x, at, k, int(y), py)
+		}
+		if c.Positive != nil && k == 2 {
+			c.Positive[i] = float64(x.at(at+1)) + 0
+		}
+	}
+	return all
+}
+
+// entropyTerm32 adds p*ln(p) to h; an entry too small for a normal logarithm, 0 among them, takes that of 2**-126.
+func entropyTerm32(p, h float32) float32 {
+	l := p
+	if l < 0x1p-126 {
+		l = 0x1p-126
+	}
+	return fma32(p, log32Normal(l, 0), h)
+}
+
+// look32 sets outside where an entry is, and says whether one is -Inf.
+func (r *probSums) look32(x []float32) (infinite bool) {
+	for _, v := range x {
+		if !(v >= 0 && v <= 1) {
+			r.outside = true
+			if v < -math.MaxFloat32 {
+				infinite = true
+			}
+		}
+	}
+	return infinite
+}
+
+// setEntropy makes e[j] = x[j] and z[j] what entropyTerm32 multiplies it with, with the same bits, for up to chunk elements.
+//
+// The polynomial's values are all in a known range. A product with a power of two, and one of the exponent with a short
+// constant, are exact in float32, so that what is fused there is a sum.
+func (w *terms32) setEntropy(x []float32) {
+	for j, v := range x {
+		j &= chunk - 1
+		w.e[j] = float64(v)
+		if v < 0x1p-126 {
+			v = 0x1p-126
+		}
+		u := math.Float32bits(v)
+		k := int32(u-0x3f3504f3) >> 23
+		w.z[j] = float64(math.Float32frombits(u-uint32(k)<<23) - 1)
+		w.t[j] = float64(k)
+	}
+	for j := 0; j < len(x); j += 4 {
+		logFour32((*[4]float64)(w.z[j:]), (*[4]float64)(w.t[j:]))
+	}
+}
+
+// logFour32 replaces four f by ln(1+f) + k*ln(2), as log32Normal has them.
+func logFour32(f, k *[4]float64) {
+	const c = -0x1.38b590p-4
+	s := &logSteps
+	f0, f1, f2, f3 := f[0], f[1], f[2], f[3]
+	q0, q1, q2, q3 := fmaGrid(f0, c, s[0]), fmaGrid(f1, c, s[0]), fmaGrid(f2, c, s[0]), fmaGrid(f3, c, s[0])
+	q0, q1, q2, q3 = fmaGrid(f0, q0, s[1]), fmaGrid(f1, q1, s[1]), fmaGrid(f2, q2, s[1]), fmaGrid(f3, q3, s[1])
+	q0, q1, q2, q3 = fmaGrid(f0, q0, s[2]), fmaGrid(f1, q1, s[2]), fmaGrid(f2, q2, s[2]), fmaGrid(f3, q3, s[2])
+	q0, q1, q2, q3 = fmaGrid(f0, q0, s[3]), fmaGrid(f1, q1, s[3]), fmaGrid(f2, q2, s[3]), fmaGrid(f3, q3, s[3])
+	q0, q1, q2, q3 = fmaGrid(f0, q0, s[4]), fmaGrid(f1, q1, s[4]), fmaGrid(f2, q2, s[4]), fmaGrid(f3, q3, s[4])
+	q0, q1, q2, q3 = fmaGrid(f0, q0, s[5]), fmaGrid(f1, q1, s[5]), fmaGrid(f2, q2, s[5]), fmaGrid(f3, q3, s[5])
+	q0, q1, q2, q3 = fmaGrid(f0, q0, s[6]), fmaGrid(f1, q1, s[6]), fmaGrid(f2, q2, s[6]), fmaGrid(f3, q3, s[6])
+	f[0], f[1] = logEnd32(float32(f0), float32(q0), k[0]), logEnd32(float32(f1), float32(q1), k[1])
+	f[2], f[3] = logEnd32(float32(f2), float32(q2), k[2]), logEnd32(float32(f3), float32(q3), k[3])
+}
+
+// logEnd32 is what log32Normal does after the polynomial q.
+func logEnd32(f, q float32, k float64) float64 {
+	z := f * f
+	y := float32(z*f) * q
+	y = sum32(float64(k*-0x1.bd0106p-13), float64(y))
+	y -= float32(0.5 * z)
+	return float64(float32(float32(k)*0.693359375) + (f + y))
+}
+
+// logSteps are the other coefficients of log32Normal's polynomial with the ranges of what is had by adding them.
+var logSteps = [7]step{
+	{0x1.055b6cp-3 + gridM3, gridM3},
+	{-0x1.0d8540p-3 - gridM3, -gridM3},
+	{0x1.22da1cp-3 + gridM3, gridM3},
+	{-0x1.547244p-3 - gridM3, -gridM3},
+	{0x1.99a008p-3 + gridM2, gridM2},
+	{-0x1.000226p-2 - gridM2, -gridM2},
+	{0x1.555554p-2 + gridM2, gridM2},
+}
+
+func shortProbs32(r *probSums, src *rows32, at, k int) {
+	x := src.part(at, k)
+	m, top, ok := max32(x)
+	r.max, r.top = float64(m)+0, top
+	if r.look32(x) {
+		ok = false
+	}
+	w := &src.terms
+	w.setEntropy(x)
+	w.e[top] = 0 // an entry of 0 leaves the sums as they are
+	s, q, h := float32(0), float32(under32), float32(underLog32)
+	for j, v := range w.e[:k] {
+		s += float32(v)
+		q = sum32(float64(v*v), float64(q))
+		p, c := float64(v*w.z[j&(chunk-1)]), float64(h)
+		if subnormal32(p + c) {
+			h = fma32Odd(p, c)
+		} else {
+			h = sum32(p, c)
+		}
+	}
+	r.s, r.q, r.h = float64(s), float64(q)-under32, float64(h)-underLog32
+	r.notFinite = !ok
+}
+
+func longProbs32(r *probSums, src *rows32, at, k int) {
+	var acc lanes
+	var side [3]float64
+	m, top := float32(math.Inf(-1)), -1
+	for b := 0; b < k; b += blockLen {
+		x := src.part(at+b, min(blockLen, k-b))
+		bm, bi, ok := max32(x)
+		if !ok {
+			r.notFinite = true
+			return
+		}
+		held := -1
+		if bm > m {
+			if top >= 0 {
+				v := float64(m)
+				side[0] += v
+				side[1] += float64(v * v)
+				side[2] += float64(entropyTerm32(m, 0))
+			}
+			m, top, held = bm, b+bi, bi
+		}
+		if r.look32(x) {
+			r.notFinite = true
+			return
+		}
+		var a lanes32
+		for l := range a.q {
+			a.q[l], a.h[l] = under32, underLog32
+		}
+		for c := 0; c < len(x); c += chunk {
+			part := x[c:min(c+chunk, len(x))]
+			src.terms.setEntropy(part)
+			if h := held - c; 0 <= h && h < len(part) {
+				src.terms.e[h] = 0 // an entry of 0 leaves the lanes as they are
+			}
+			a.add(&src.terms, len(part))
+		}
+		for l := range a.s {
+			acc.s[l] += float64(a.s[l])
+			acc.q[l] += a.q[l] - under32
+			acc.h[l] += a.h[l] - underLog32
+		}
+	}
+	s, q, h := acc.fold()
+	r.max, r.top = float64(m)+0, top
+	r.s, r.q, r.h = s+side[0], q+side[1], h+side[2]
+}
+
+// The float64 definitions: the same arrangement with 8 lanes.
+
+// underLog64 does for float64 lanes what underLog32 does for float32 ones.
+const underLog64 = -0x1p-900
+
+func probStats64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
+	var all uint8
+	for i := 0; i < rows; i++ {
+		row, y := x[i*stride:i*stride+k], labels[i]
+		var r probSums
+		if k <= shortMax {
+			shortProbs64(&r, row)
+		} else {
+			longProbs64(&r, row)
+		}
+		f := r.flags(y, k)
+		all |= f
+		if f&flagsNoColumns != 0 {
+			c.none(i, f)
+			continue
+		}
+		r.finish(c, i, row[y]+0, y)
+		c.Flags[i] = f
+		if c.Rank != nil {
+			c.Rank[i] = rank64(row, int(y))
+		}
+		if c.Positive != nil && k == 2 {
+			c.Positive[i] = row[1] + 0
+		}
+	}
+	return all
+}
+
+func entropyTerm64(p, h float64) float64 {
+	l := p
+	if l < 0x1p-1022 {
+		l = 0x1p-1022
+	}
+	k, f := splitLog(l)
+	return math.FMA(p, logSplit(k, f), h)
+}
+
+func shortProbs64(r *probSums, x []float64) {
+	m, top, ok := max64(x)
+	r.max, r.top = m, top
+	s, q, h := 0.0, under64, underLog64
+	for j, v := range x {
+		if v < -math.MaxFloat64 {
+			ok = false
+		}
+		if v < 0 || v > 1 {
+			r.outside = true
+		}
+		if j == top {
+			continue
+		}
+		s += v
+		q = math.FMA(v, v, q)
+		h = entropyTerm64(v, h)
+	}
+	r.s, r.q, r.h = s, q-under64, h-underLog64
+	r.notFinite = !ok
+}
+
+func longProbs64(r *probSums, row []float64) {
+	var acc lanes
+	var side [3]float64
+	m, top := math.Inf(-1), -1
+	for b := 0; b < len(row); b += blockLen {
+		x := row[b:min(b+blockLen, len(row))]
+		bm, bi, ok := max64(x)
+		if !ok {
+			r.notFinite = true
+			return
+		}
+		held := -1
+		if bm > m {
+			if top >= 0 {
+				side[0] += m
+				side[1] += float64(m * m)
+				side[2] += entropyTerm64(m, 0)
+			}
+			m, top, held = bm, b+bi, bi
+		}
+		var s, q, h [8]float64
+		for l := range q {
+			q[l], h[l] = under64, underLog64
+		}
+		for j, v := range x {
+			if v < -math.MaxFloat64 {
+				r.notFinite = true
+				return
+			}
+			if v < 0 || v > 1 {
+				r.outside = true
+			}
+			if j == held {
+				continue
+			}
+			l := j & 7
+			s[l] += v
+			q[l] = math.FMA(v, v, q[l])
+			h[l] = entropyTerm64(v, h[l])
+		}
+		for l := range s {
+			acc.s[l] += s[l]
+			acc.q[l] += q[l] - under64
+			acc.h[l] += h[l] - underLog64
+		}
+	}
+	s, q, h := acc.fold()
+	r.max, r.top = m, top
+	r.s, r.q, r.h = s+side[0], q+side[1], h+side[2]
+}

@@ -1,0 +1,308 @@
+package kernel
+
+import "math"
+
+// SoftmaxF32 writes the probabilities of rows x k float32 logits: dst[i*dstStride+j] belongs to x[i*stride+j]. One whose
+// logit lies d below the row's largest has a relative error of at most 5e-7 + 8e-8*d, and one last place more where it is
+// subnormal; what is below 2**-124 of the row's largest may be 0. A row with NaN or +Inf, or all -Inf, gives NaN in all its
+// places. dst may be x itself where the strides are equal; otherwise they do not overlap.
+func SoftmaxF32(dst []float32, dstStride int, x []float32, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	softmax32(dst, dstStride, &rows32{f32: x}, rows, k, stride)
+}
+
+// SoftmaxF16 is SoftmaxF32 of the widened IEEE binary16 logits.
+func SoftmaxF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	softmax32(dst, dstStride, &rows32{f16: x}, rows, k, stride)
+}
+
+// SoftmaxBF16 is SoftmaxF32 of the widened bfloat16 logits.
+func SoftmaxBF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	softmax32(dst, dstStride, &rows32{bf16: x}, rows, k, stride)
+}
+
+// SoftmaxF64 is SoftmaxF32 for float64: the relative error is at most 1e-15 + 2e-16*d; what is below 2**-1019 of the
+// row's largest may be 0.
+func SoftmaxF64(dst []float64, dstStride int, x []float64, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	softmax64(dst, dstStride, x, rows, k, stride)
+}
+
+// LogSoftmaxF32 writes x - log-sum-exp of its row, computed in float64 and rounded once to float32; -Inf stays -Inf.
+// Rows with a fault and aliasing as for SoftmaxF32.
+func LogSoftmaxF32(dst []float32, dstStride int, x []float32, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	logSoftmax32(dst, dstStride, &rows32{f32: x}, rows, k, stride)
+}
+
+// LogSoftmaxF16 is LogSoftmaxF32 of the widened IEEE binary16 logits.
+func LogSoftmaxF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	logSoftmax32(dst, dstStride, &rows32{f16: x}, rows, k, stride)
+}
+
+// LogSoftmaxBF16 is LogSoftmaxF32 of the widened bfloat16 logits.
+func LogSoftmaxBF16(dst []float32, dstStride int, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	logSoftmax32(dst, dstStride, &rows32{bf16: x}, rows, k, stride)
+}
+
+// LogSoftmaxF64 is LogSoftmaxF32 for float64.
+func LogSoftmaxF64(dst []float64, dstStride int, x []float64, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, k, dstStride)
+	for i := 0; i < rows; i++ {
+		row, out := x[i*stride:i*stride+k], dst[i*dstStride:i*dstStride+k]
+		r, ok := logitSums64(row)
+		lse := nan64
+		if ok {
+			lse = r.logSumExp()
+		}
+		for j, v := range row {
+			out[j] = v - lse
+		}
+	}
+}
+
+// LogSumExpF32 writes the log-sum-exp of each row, the Norm column of LogitStatsF32; NaN for a row with a fault.
+func LogSumExpF32(dst []float64, x []float32, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	logSumExp32(dst, &rows32{f32: x}, rows, k, stride)
+}
+
+// LogSumExpF16 is LogSumExpF32 of the widened IEEE binary16 logits.
+func LogSumExpF16(dst []float64, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	logSumExp32(dst, &rows32{f16: x}, rows, k, stride)
+}
+
+// LogSumExpBF16 is LogSumExpF32 of the widened bfloat16 logits.
+func LogSumExpBF16(dst []float64, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	logSumExp32(dst, &rows32{bf16: x}, rows, k, stride)
+}
+
+// LogSumExpF64 is LogSumExpF32 for float64.
+func LogSumExpF64(dst []float64, x []float64, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	for i := 0; i < rows; i++ {
+		dst[i] = nan64
+		if r, ok := logitSums64(x[i*stride : i*stride+k]); ok {
+			dst[i] = r.logSumExp()
+		}
+	}
+}
+
+// logSumExp returns ln of the sum of e**x over the row.
+func (r *logitSums) logSumExp() float64 {
+	s := r.s
+	if s < tiny {
+		s = 0
+	}
+	return r.max + Log1p64(s/r.eTop)
+}
+
+// The definitions.
+
+// softmax32 makes each probability as term * float32(1 / (top's term + sum of the others)), with the terms and the sum
+// that logitStats32 has.
+func softmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int) {
+	for i := 0; i < rows; i++ {
+		at, out := i*stride, dst[i*dstStride:i*dstStride+k]
+		r, ok := logitSums32(x, at, k)
+		if !ok {
+			for j := range out {
+				out[j] = nan32
+			}
+			continue
+		}
+		s := r.s
+		if s < tiny {
+			s = 0
+		}
+		inv := 1 / (r.eTop + s)
+		m := float32(r.max)
+		ref, far := reference32(m)
+		if k > shortMax && far {
+			for j := range out {
+				out[j] = float32(Exp64(float64(x.at(at+j))-r.max) * inv)
+			}
+			continue
+		}
+		if k <= shortMax {
+			ref = 0
+		}
+		lo, scale := lowest32(ref), float32(inv)
+		w := &x.terms
+		for b := 0; b < k; b += chunk {
+			part := x.part(at+b, min(chunk, k-b))
+			if k <= shortMax { // the terms of the differences to the largest
+				part = x.buf[:copy(x.buf[:], part)]
+				for j := range part {
+					part[j] -= m
+				}
+			}
+			w.set(part, ref, lo)
+			for j, v := range part {
+				p := float32(0)
+				if v >= lo {
+					p = float32(w.e[j&(chunk-1)]) * scale
+				}
+				out[b+j] = p
+			}
+		}
+	}
+}
+
+func softmax64(dst []float64, dstStride int, x []float64, rows, k, stride int) {
+	for i := 0; i < rows; i++ {
+		row, out := x[i*stride:i*stride+k], dst[i*dstStride:i*dstStride+k]
+		r, ok := logitSums64(row)
+		if !ok {
+			for j := range out {
+				out[j] = nan64
+			}
+			continue
+		}
+		s := r.s
+		if s < tiny {
+			s = 0
+		}
+		inv := 1 / (r.eTop + s)
+		ref, far := reference64(r.max)
+		lo := lowest64(ref)
+		for j, v := range row {
+			p := 0.0
+			switch {
+			case k > shortMax && far:
+				p = Exp64(v-r.max) * inv
+			case k > shortMax:
+				if v >= lo {
+					p = pow2Term64(v, magic64-ref) * inv
+				}
+			default:
+				if d := v - r.max; d >= lowest64(0) {
+					p = pow2Term64(d, magic64) * inv
+				}
+			}
+			out[j] = p
+		}
+	}
+}
+
+func logSoftmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int) {
+	for i := 0; i < rows; i++ {
+		at, out := i*stride, dst[i*dstStride:i*dstStride+k]
+		r, ok := logitSums32(x, at, k)
+		lse := nan64
+		if ok {
+			lse = r.logSumExp()
+		}
+		for b := 0; b < k; b += blockLen {
+			for j, v := range x.part(at+b, min(blockLen, k-b)) {
+				out[b+j] = float32(float64(v) - lse)
+			}
+		}
+	}
+}
+
+func logSumExp32(dst []float64, x *rows32, rows, k, stride int) {
+	for i := 0; i < rows; i++ {
+		dst[i] = nan64
+		if r, ok := logitSums32(x, i*stride, k); ok {
+			dst[i] = r.logSumExp()
+		}
+	}
+}
+
+// logitSums32 returns a row's sums; ok is false if the row has a fault.
+func logitSums32(x *rows32, at, k int) (r logitSums, ok bool) {
+	if k <= shortMax {
+		ok = shortLogits32(&r, x, at, k)
+	} else {
+		ok = longLogits32(&r, x, at, k)
+	}
+	return r, ok
+}
+
+func logitSums64(row []float64) (r logitSums, ok bool) {
+	if len(row) <= shortMax {
+		ok = shortLogits64(&r, row)
+	} else {
+		ok = longLogits64(&r, row)
+	}
+	return r, ok
+}
+
+// ArgMaxF32 writes the first index of each row's largest element, -1 for a row with a NaN. +-Inf take part.
+func ArgMaxF32(dst []int32, x []float32, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	argMax32(dst, &rows32{f32: x}, rows, k, stride)
+}
+
+// ArgMaxF16 is ArgMaxF32 of the widened IEEE binary16 elements.
+func ArgMaxF16(dst []int32, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	argMax32(dst, &rows32{f16: x}, rows, k, stride)
+}
+
+// ArgMaxBF16 is ArgMaxF32 of the widened bfloat16 elements.
+func ArgMaxBF16(dst []int32, x []uint16, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	argMax32(dst, &rows32{bf16: x}, rows, k, stride)
+}
+
+// ArgMaxF64 is ArgMaxF32 for float64.
+func ArgMaxF64(dst []int32, x []float64, rows, k, stride int) {
+	checkRows(len(x), rows, k, stride)
+	checkRows(len(dst), rows, 1, 1)
+	for i := 0; i < rows; i++ {
+		row := x[i*stride : i*stride+k]
+		m, first := math.Inf(-1), int32(0)
+		for j, v := range row {
+			if v > m {
+				m, first = v, int32(j)
+			}
+			if v != v {
+				first = -1
+				break
+			}
+		}
+		dst[i] = first
+	}
+}
+
+func argMax32(dst []int32, x *rows32, rows, k, stride int) {
+	for i := 0; i < rows; i++ {
+		m, first := float32(math.Inf(-1)), int32(0)
+	row:
+		for b := 0; b < k; b += blockLen {
+			for j, v := range x.part(i*stride+b, min(blockLen, k-b)) {
+				if v > m {
+					m, first = v, int32(b+j)
+				}
+				if v != v {
+					first = -1
+					break row
+				}
+			}
+		}
+		dst[i] = first
+	}
+}
