@@ -1,0 +1,64 @@
+package metrics
+
+import (
+	"encoding"
+	"errors"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// Need says what an accumulator takes from a block beside the columns that every block has.
+type Need uint8
+
+const (
+	Rank Need = 1 << iota // the label's rank: Stats.Rank
+	Rows                  // every probability of the rows: Block.Probs
+)
+
+// Accumulator is what a Pass feeds: a sufficient statistic, kept in integers.
+type Accumulator interface {
+	// Needs says what the blocks must carry.
+	Needs() Need
+	// Empty returns an accumulator of the same options that has seen no rows.
+	Empty() Accumulator
+	// AddBlock adds the rows of a block, which the Pass has checked. Nothing of the block is kept.
+	AddBlock(b *Block)
+	// Merge adds the rows that another accumulator has seen. It is an error, which names the difference and changes
+	// nothing, if the two differ in type, in options or in the kind of predictions.
+	Merge(Accumulator) error
+	// Len returns the number of rows seen.
+	Len() int64
+	// AppendBinary appends the state: equal rows and options give equal bytes, in whatever order the rows came.
+	encoding.BinaryAppender
+	// UnmarshalBinary replaces the receiver, options and all. It refuses damaged and newer states.
+	encoding.BinaryUnmarshaler
+}
+
+// ErrMismatch is wrapped by the error of a Merge of unlike accumulators.
+var ErrMismatch = errors.New("states do not match")
+
+// Block is a run of checked rows on its way to the accumulators.
+type Block struct {
+	Rows    int
+	Classes int           // 1 for a binary task
+	DType   DType         // of the scores
+	Stats   *kernel.Stats // the columns, of which the first Rows elements count; Positive is set if Classes <= 2
+	Labels  []int32
+	Hit     []uint8   // 1 where the arg max is the label
+	Weights []float64 // nil, or one weight > 0 a row
+	// Probs, if a Rows accumulator is fed, has the probabilities of the rows, row-major, Width a row: Classes, or for a
+	// binary task the two of y = 0 and y = 1.
+	Probs []float64
+	Width int
+
+	first int64
+	index []int32 // of each row among those of the block before any were dropped; nil if none was
+}
+
+// Number returns the number, in the whole set, of the block's row i.
+func (b *Block) Number(i int) int64 {
+	if b.index != nil {
+		i = int(b.index[i])
+	}
+	return b.first + int64(i)
+}

@@ -1,0 +1,142 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+)
+
+// Audit is what a Pass knows of its input beside the answers: how many rows of what shape, and how well they keep to
+// what was said of them. It merges as accumulators do.
+type Audit struct {
+	Rows    int64 // rows that the accumulators have seen
+	Dropped int64 // rows left out because they were bad
+	Absent  int64 // rows of weight 0
+
+	Classes  int // 1 for a binary task; 0 before the first row
+	DType    DType
+	Kind     Kind
+	Weighted bool
+
+	Renormalized bool
+	Unchecked    bool
+
+	// SumsOff counts the rows of probabilities whose sum is off 1 by more than 4 units of the type's last place times
+	// the number of classes; SumMin and SumMax are the least and the largest sum among those.
+	SumsOff        int64
+	SumMin, SumMax float64
+}
+
+// Merge adds what another Audit has seen; an error, wrapping ErrMismatch, names the first difference that forbids it.
+func (a *Audit) Merge(o *Audit) error {
+	if o.Classes == 0 {
+		return nil
+	}
+	if a.Classes == 0 {
+		*a = *o
+		return nil
+	}
+	switch {
+	case a.Classes != o.Classes:
+		return fmt.Errorf("%w: %d classes and %d classes", ErrMismatch, a.Classes, o.Classes)
+	case a.DType != o.DType:
+		return fmt.Errorf("%w: scores of type %v and of type %v", ErrMismatch, a.DType, o.DType)
+	case a.Kind != o.Kind:
+		return fmt.Errorf("%w: scores are %v and %v", ErrMismatch, a.Kind, o.Kind)
+	case a.Weighted != o.Weighted:
+		return fmt.Errorf("%w: one has weights, the other has none", ErrMismatch)
+	case a.Renormalized != o.Renormalized:
+		return fmt.Errorf("%w: one was renormalised, the other was not", ErrMismatch)
+	case a.Unchecked != o.Unchecked:
+		return fmt.Errorf("%w: one was checked, the other was not", ErrMismatch)
+	}
+	a.Rows += o.Rows
+	a.Dropped += o.Dropped
+	a.Absent += o.Absent
+	a.merges(o.SumsOff, o.SumMin, o.SumMax)
+	return nil
+}
+
+func (a *Audit) merges(n int64, lo, hi float64) {
+	if n == 0 {
+		return
+	}
+	if a.SumsOff == 0 {
+		a.SumMin, a.SumMax = lo, hi
+	}
+	a.SumsOff += n
+	a.SumMin, a.SumMax = math.Min(a.SumMin, lo), math.Max(a.SumMax, hi)
+}
+
+// Warnings returns, in plain words, what a reader of the answers should know of the rows.
+func (a *Audit) Warnings() []string {
+	var w []string
+	if a.SumsOff > 0 {
+		s := fmt.Sprintf("%s rows have sums that are off 1 by more than rounding: from %.7g to %.7g", group(a.SumsOff), a.SumMin, a.SumMax)
+		if a.Renormalized || a.Kind == LogProbs {
+			s += "; each was divided by its sum"
+		} else {
+			s += "; they are taken as they are (--renormalize divides each row by its sum)"
+		}
+		w = append(w, s)
+	}
+	if a.Dropped > 0 {
+		w = append(w, fmt.Sprintf("%s bad rows were left out", group(a.Dropped)))
+	}
+	if a.Absent > 0 {
+		w = append(w, fmt.Sprintf("%s rows of weight 0 are absent", group(a.Absent)))
+	}
+	return w
+}
+
+const (
+	auditMagic   = "cAUD"
+	auditVersion = 1
+)
+
+// AppendBinary appends the audit's state.
+func (a *Audit) AppendBinary(b []byte) ([]byte, error) {
+	var e exact.Enc
+	e.I64(a.Rows)
+	e.I64(a.Dropped)
+	e.I64(a.Absent)
+	e.U32(uint32(a.Classes))
+	e.U8(uint8(a.DType))
+	e.U8(uint8(a.Kind))
+	e.U8(bit(a.Weighted) | bit(a.Renormalized)<<1 | bit(a.Unchecked)<<2)
+	e.I64(a.SumsOff)
+	e.F64(a.SumMin)
+	e.F64(a.SumMax)
+	return append(b, exact.Seal(auditMagic, auditVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces the audit by one that AppendBinary wrote.
+func (a *Audit) UnmarshalBinary(b []byte) error {
+	d, err := exact.OpenFields(auditMagic, auditVersion, b)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	var n Audit
+	n.Rows, n.Dropped, n.Absent = d.I64(), d.I64(), d.I64()
+	n.Classes = int(d.U32())
+	n.DType, n.Kind = DType(d.U8()), Kind(d.U8())
+	f := d.U8()
+	n.Weighted, n.Renormalized, n.Unchecked = f&1 != 0, f&2 != 0, f&4 != 0
+	n.SumsOff, n.SumMin, n.SumMax = d.I64(), d.F64(), d.F64()
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	if n.Rows < 0 || n.Dropped < 0 || n.Absent < 0 || n.SumsOff < 0 || n.DType > BFloat16 || n.Kind > LogProbs || f > 7 {
+		return fmt.Errorf("audit: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*a = n
+	return nil
+}
+
+func bit(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,163 @@
+package metrics
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Reason is what is wrong with a row.
+type Reason uint8
+
+// The reasons, in the order in which a row is examined: it counts for the first that holds.
+const (
+	BadLabel    Reason = iota // label < 0 or >= the number of classes
+	BadWeight                 // negative, NaN, infinite, or not 0 and outside [2**-32, 2**32]
+	NotFinite                 // NaN or +Inf; -Inf among probabilities; logits that are all -Inf
+	OutsideUnit               // a probability below 0 or above 1
+	BadSum                    // a row of probabilities that is off 1 by more than 0.02
+	reasons
+)
+
+// Fault is one kind of bad row: how many there are and the first of them.
+type Fault struct {
+	Reason Reason
+	Count  int64
+	Row    int64   // the first one's number
+	Column int     // the offending column of that row, -1 where it is the whole row
+	Value  float64 // the offending score, sum, label or weight
+}
+
+// DataError says which rows of the predictions cannot be used. It covers all the rows that were read, so its counts do
+// not depend on threads or blocks.
+type DataError struct {
+	Rows    int64   // rows read
+	Kind    Kind    // what the scores were said to be
+	Classes int     // 1 for a binary task
+	Faults  []Fault // by first row
+}
+
+// sumTolerance is how far a row's sum may be off 1.
+const sumTolerance = 0.02
+
+// Error names the first bad row, how many are like it, what was found and what to do.
+func (e *DataError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Faults {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(e.describe(f))
+	}
+	return b.String()
+}
+
+func (e *DataError) describe(f Fault) string {
+	where := fmt.Sprintf("row %d", f.Row)
+	if f.Column >= 0 {
+		where += fmt.Sprintf(", column %d", f.Column)
+	}
+	v := strconv.FormatFloat(f.Value, 'g', 7, 64)
+	switch {
+	case f.Reason == BadLabel:
+		v = strconv.FormatInt(int64(f.Value), 10)
+	case f.Reason == BadWeight, v == "1":
+		v = strconv.FormatFloat(f.Value, 'g', -1, 64) // seven digits would hide what is wrong
+	}
+	what, remedy := "", ""
+	switch f.Reason {
+	case BadLabel:
+		k := e.Classes
+		if k == 1 {
+			k = 2
+		}
+		what = fmt.Sprintf("label is %s, not one of the %d classes 0 to %d", v, k, k-1)
+		switch {
+		case f.Value == float64(k):
+			remedy = "labels that start at 1? subtract 1"
+		case f.Value < 0:
+			remedy = "rows to be ignored? leave them out, or give them weight 0"
+		default:
+			remedy = "do labels and predictions belong together?"
+		}
+	case BadWeight:
+		what = fmt.Sprintf("weight is %s; it must be 0, or lie between 2^-32 and 2^32", v)
+		remedy = "scale the weights"
+	case NotFinite:
+		switch {
+		case f.Column < 0:
+			what = "every logit is -Inf, so no class is possible"
+		default:
+			what = "score is " + v
+		}
+		remedy = "look for a division by 0 or an overflow where the scores were made; --on-invalid drop leaves such rows out"
+	case OutsideUnit:
+		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
+		remedy = "logits? pass --input logits"
+		if f.Value > 1 && f.Value <= 100 && e.Classes == 1 {
+			remedy = "logits? pass --input logits; percentages? divide by 100"
+		}
+		if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
+			remedy = "rounding where they were made? clip them to [0, 1] there"
+		}
+	case BadSum:
+		what = fmt.Sprintf("probabilities sum to %s, not 1", v)
+		remedy = "logits? pass --input logits; unnormalised? pass --renormalize; independent labels are not one distribution"
+		if e.Kind == LogProbs {
+			what = fmt.Sprintf("the exponentials sum to %s, not 1", v)
+			remedy = "logits? pass --input logits"
+		}
+	}
+	like := ""
+	if f.Count > 1 {
+		like = fmt.Sprintf(" (%s of %s rows like it)", group(f.Count), group(e.Rows))
+	}
+	return where + ": " + what + like + ": " + remedy
+}
+
+// group writes n with a comma between thousands.
+func group(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// faults collects the bad rows of one worker.
+type faults [reasons]Fault
+
+func (f *faults) add(r Reason, row int64, column int, value float64) {
+	g := &f[r]
+	if g.Count == 0 || row < g.Row {
+		g.Row, g.Column, g.Value = row, column, value
+	}
+	g.Reason = r
+	g.Count++
+}
+
+func (f *faults) merge(o *faults) {
+	for r := range f {
+		g, h := &f[r], &o[r]
+		if h.Count == 0 {
+			continue
+		}
+		n := g.Count + h.Count
+		if g.Count == 0 || h.Row < g.Row {
+			*g = *h
+		}
+		g.Count = n
+	}
+}
+
+func (f *faults) list() []Fault {
+	var l []Fault
+	for _, g := range f {
+		if g.Count > 0 {
+			l = append(l, g)
+		}
+	}
+	sort.SliceStable(l, func(i, j int) bool { return l[i].Row < l[j].Row })
+	return l
+}

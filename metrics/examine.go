@@ -1,0 +1,153 @@
+package metrics
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// examine finds the rows of a block that cannot be used and those of weight 0. It returns the others, and whether they
+// are all of the rows.
+func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, whole bool) {
+	s := &w.stats
+	reject := flags != 0
+	off := false
+	sums := c.Kind != Logits && c.Classes > 1
+	if sums {
+		bad := false
+		off, bad = w.sums(c, n)
+		reject = reject || bad
+	}
+	if !reject && c.Weights == nil {
+		if off {
+			for i := range n {
+				w.note(c, i)
+			}
+		}
+		return nil, true
+	}
+	keep = w.keep[:0]
+	for i := range n {
+		if c.Weights != nil && c.Weights[at+i] == 0 {
+			w.audit.Absent++ // whatever else it holds: padding has no scores and no label
+			continue
+		}
+		if r, col, v := w.fault(c, at+i, i, st, s.Flags[i], sums); r != reasons {
+			w.bad.add(r, c.First+int64(at+i), col, v)
+			w.audit.Dropped++
+			w.failed.Store(true)
+			continue
+		}
+		keep = append(keep, int32(i))
+		if off {
+			w.note(c, i)
+		}
+	}
+	return keep, len(keep) == n
+}
+
+// rowSum returns the sum of row i's probabilities.
+func (w *worker) rowSum(c *Chunk, i int) float64 {
+	if c.Kind == LogProbs {
+		return kernel.Exp64(w.stats.Norm[i])
+	}
+	return w.stats.Norm[i]
+}
+
+// near is how far a sum may be off 1 by rounding alone. The coarse types' is beyond what is an error for any.
+func near(c *Chunk) float64 {
+	return math.Min(4*c.DType().Epsilon()*float64(c.Classes), sumTolerance)
+}
+
+// sums tells whether some row's sum is off 1 by more than rounding, and whether some row's is a fault.
+func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
+	d := near(c)
+	for i := range n {
+		t := w.rowSum(c, i)
+		if math.Abs(t-1) <= d || w.stats.Flags[i]&(kernel.FlagNotFinite|kernel.FlagBadLabel) != 0 {
+			continue
+		}
+		off = true
+		bad = bad || w.badSum(c, t)
+	}
+	return off, bad
+}
+
+// note keeps the sum of a row that is not a fault, if it is off 1.
+func (w *worker) note(c *Chunk, i int) {
+	if t := w.rowSum(c, i); math.Abs(t-1) > near(c) {
+		w.audit.merges(1, t, t)
+	}
+}
+
+// badSum tells whether a row with this sum is refused.
+func (w *worker) badSum(c *Chunk, t float64) bool {
+	switch {
+	case w.scales(c):
+		return !(t > 0 && t <= math.MaxFloat64)
+	case w.opt.Unchecked:
+		return false
+	}
+	return math.Abs(t-1) > sumTolerance
+}
+
+// scales tells whether rows are divided by their sums, so that entries above 1 are no fault.
+func (w *worker) scales(c *Chunk) bool { return w.opt.Renormalize && c.Kind == Probs && c.Classes > 1 }
+
+// mostUnchecked is the size up to which unchecked scores are admitted: squares times weights stay finite.
+const mostUnchecked = 1e140
+
+// outside tells whether an entry is no probability; t is the sum of its row.
+func (w *worker) outside(c *Chunk, v, t float64) bool {
+	switch {
+	case w.opt.Unchecked && w.scales(c) && t > 0:
+		return math.Abs(v) > mostUnchecked*math.Min(1, t)
+	case w.opt.Unchecked:
+		return math.Abs(v) > mostUnchecked
+	}
+	return v < 0 || v > 1 && !w.scales(c)
+}
+
+// fault tells what is wrong with a row, reasons if nothing is, and where. row is its index in the chunk, i in the block.
+func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reason, column int, value float64) {
+	if flags&kernel.FlagBadLabel != 0 {
+		return BadLabel, -1, float64(c.Labels[row])
+	}
+	if c.Weights != nil {
+		if v := c.Weights[row]; v != 0 && !(v >= 0x1p-32 && v <= 0x1p32) {
+			return BadWeight, -1, v
+		}
+	}
+	if flags == 0 && !(sums && w.badSum(c, w.rowSum(c, i))) {
+		return reasons, 0, 0
+	}
+	if flags&kernel.FlagNotFinite != 0 {
+		for j := range c.Classes {
+			v := c.score(row*st + j)
+			if v != v || v > math.MaxFloat64 || v < -math.MaxFloat64 && c.Kind == Probs {
+				return NotFinite, j, v
+			}
+		}
+		if c.Classes == 1 {
+			return OutsideUnit, 0, math.Inf(1) // a log-probability whose exponential overflows
+		}
+		return NotFinite, -1, math.Inf(-1)
+	}
+	if flags&kernel.FlagOutside != 0 {
+		for j := range c.Classes {
+			v := c.score(row*st + j)
+			if c.Kind == LogProbs {
+				v = kernel.Exp64(v)
+			}
+			if w.outside(c, v, w.stats.Norm[i]) {
+				return OutsideUnit, j, v
+			}
+		}
+	}
+	if sums {
+		if t := w.rowSum(c, i); w.badSum(c, t) {
+			return BadSum, -1, t
+		}
+	}
+	return reasons, 0, 0
+}

@@ -1,0 +1,339 @@
+// Package tally holds the groups of exact sums that accumulators share: those of a mean with its interval, and those
+// of a cell of scores and outcomes.
+package tally
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+)
+
+// Weight is the sum of the weights of the rows seen: their number, where there are none.
+type Weight struct {
+	N     int64     // rows
+	W, W2 exact.Sum // sum of the weights and of their squares; zero without weights
+}
+
+// Add counts n rows with their weights, which may be nil.
+func (w *Weight) Add(n int, weights []float64) {
+	w.N += int64(n)
+	for _, v := range weights {
+		w.W.AddFloat(v)
+		w.W2.AddFloat(v * v)
+	}
+}
+
+// Merge adds what another Weight has counted.
+func (w *Weight) Merge(o *Weight) {
+	w.N += o.N
+	w.W.Merge(&o.W)
+	w.W2.Merge(&o.W2)
+}
+
+// Total returns the sum of the weights as an exact sum: the number of rows where there are none.
+func (w *Weight) Total(weighted bool) exact.Sum {
+	if weighted {
+		return w.W.Clone()
+	}
+	return Count(w.N)
+}
+
+// Effective returns the effective number of rows, (sum w)^2 / sum w^2; the number of rows without weights.
+func (w *Weight) Effective(weighted bool) float64 {
+	if !weighted {
+		return float64(w.N)
+	}
+	if w.W2.IsZero() {
+		return 0
+	}
+	s := w.W.Float64()
+	return s * s / w.W2.Float64()
+}
+
+// Encode writes the state.
+func (w *Weight) Encode(e *exact.Enc) {
+	e.I64(w.N)
+	e.Sum(&w.W)
+	e.Sum(&w.W2)
+}
+
+// Decode reads what Encode wrote.
+func (w *Weight) Decode(d *exact.Dec) { w.N, w.W, w.W2 = d.I64(), d.Sum(), d.Sum() }
+
+// Count returns n as an exact sum.
+func Count(n int64) (s exact.Sum) {
+	s.AddShifted(n, 88)
+	return s
+}
+
+// Mean keeps the sum and the sum of squares of a score, so that its mean has an interval. Infinite values are the
+// caller's to count: they are left out.
+type Mean struct {
+	S1, S2 exact.Sum
+	Over   int64 // values that are infinite or whose squares are
+}
+
+// shift is the number of quanta of an exact.Int, as a power of two, in the last place of m.
+func shift(m float64) uint { return uint(88 - 52 + int(math.Float64bits(m)>>52&0x7ff) - 1023) }
+
+// Add adds values, each rounded once to the window's quantum, and their squares to that of the other window. With
+// weights, one a value, the products are rounded. scratch is as long as v.
+func (m *Mean) Add(v []float64, first, second *kernel.Window, weights, scratch []float64) {
+	if weights != nil {
+		m.addWeighted(v, weights)
+		return
+	}
+	for len(v) > 0 {
+		n := min(len(v), kernel.MaxSum)
+		sq := scratch[:n]
+		for i, x := range v[:n] {
+			sq[i] = x * x
+		}
+		addWindow(&m.S1, v[:n], first)
+		m.Over += addWindow(&m.S2, sq, second)
+		v = v[n:]
+	}
+}
+
+// addWindow adds the finite values to s and returns how many were infinite.
+func addWindow(s *exact.Sum, v []float64, w *kernel.Window) (over int64) {
+	hi, lo, out := kernel.FixedSums(v, w)
+	s.AddShifted(hi, shift(w.Magic))
+	if w.Fine != 0 {
+		s.AddShifted(lo, shift(w.Fine))
+	}
+	if out == 0 {
+		return 0
+	}
+	for _, x := range v {
+		switch {
+		case x <= w.Max && x >= -w.Max:
+		case x-x != 0:
+			over++
+		default:
+			s.AddExact(x)
+		}
+	}
+	return over
+}
+
+func (m *Mean) addWeighted(v, weights []float64) {
+	for i, x := range v {
+		if x-x != 0 {
+			m.Over++
+			continue
+		}
+		w := weights[i]
+		if p := float64(w * x); p-p == 0 {
+			m.S1.AddFloat(p)
+		} else {
+			addLarge(&m.S1, w, x)
+		}
+		if q := float64(w * x * x); q-q == 0 {
+			m.S2.AddFloat(q)
+		} else {
+			m.Over++
+		}
+	}
+}
+
+// addLarge adds w*x, which is beyond float64 but not beyond a Sum, for a weight w <= 2^32: its 2^-32th, doubled 32 times.
+func addLarge(s *exact.Sum, w, x float64) {
+	var t exact.Sum
+	t.AddExact(w * 0x1p-32 * x)
+	for range 32 {
+		t.Merge(&t)
+	}
+	s.Merge(&t)
+}
+
+// Merge adds what another Mean has seen.
+func (m *Mean) Merge(o *Mean) {
+	m.S1.Merge(&o.S1)
+	m.S2.Merge(&o.S2)
+	m.Over += o.Over
+}
+
+// Encode writes the state.
+func (m *Mean) Encode(e *exact.Enc) {
+	e.Sum(&m.S1)
+	e.Sum(&m.S2)
+	e.I64(m.Over)
+}
+
+// Decode reads what Encode wrote.
+func (m *Mean) Decode(d *exact.Dec) { m.S1, m.S2, m.Over = d.Sum(), d.Sum(), d.I64() }
+
+// Value returns the mean over the rows of w; NaN if there are none.
+func (m *Mean) Value(w *Weight, weighted bool) float64 {
+	t := w.Total(weighted)
+	return exact.Ratio(&m.S1, &t)
+}
+
+// StdErr returns the standard error of the mean, s/sqrt(n) with the effective n for weights; NaN for fewer than two
+// rows or where a square overflowed.
+func (m *Mean) StdErr(w *Weight, weighted bool) float64 {
+	if m.Over > 0 {
+		return math.NaN()
+	}
+	return stdErr(&m.S1, &m.S2, w, weighted)
+}
+
+func stdErr(s1, s2 *exact.Sum, w *Weight, weighted bool) float64 {
+	if w.N < 2 {
+		return math.NaN()
+	}
+	v, n := 0.0, float64(w.N)
+	if weighted {
+		v, n = exact.WeightedVariance(&w.W, &w.W2, s1, s2)
+	} else {
+		v = exact.Variance(w.N, s1, s2)
+	}
+	return math.Sqrt(v / n)
+}
+
+// Cell keeps the five sums of scores p and outcomes y in {0,1} that 8.2 of the definitions names, weighted if there
+// are weights: n, sum y, sum p, sum p^2, sum p*y.
+type Cell struct {
+	Weight
+	Y, P, PP, PY exact.Sum
+}
+
+// AddBins adds the whole-number sums of a block without weights.
+func (c *Cell) AddBins(b *kernel.BinSum) {
+	const unit = 88 - 51
+	c.N += b.N
+	c.Y.AddShifted(b.Y, 88)
+	c.P.AddShifted(b.P, unit)
+	c.PP.AddShifted(b.PP, unit)
+	c.PY.AddShifted(b.PY, unit)
+}
+
+// AddScore adds one score outside [0,1], without weight and without rounding of p.
+func (c *Cell) AddScore(p float64, y uint8) {
+	c.N++
+	c.P.AddExact(p)
+	c.PP.AddExact(p * p)
+	if y != 0 {
+		c.Y.AddShifted(1, 88)
+		c.PY.AddExact(p)
+	}
+}
+
+// AddWeighted adds one score with its weight; products are rounded to float64.
+func (c *Cell) AddWeighted(p float64, y uint8, w float64) {
+	c.N++
+	c.W.AddFloat(w)
+	c.W2.AddFloat(w * w)
+	c.P.AddFloat(w * p)
+	c.PP.AddFloat(w * p * p)
+	if y != 0 {
+		c.Y.AddFloat(w)
+		c.PY.AddFloat(w * p)
+	}
+}
+
+// AddAll adds the scores of a block to one cell; weights may be nil.
+func (c *Cell) AddAll(p []float64, y []uint8, weights []float64, zeros []int32) {
+	if weights != nil {
+		for i, v := range p {
+			c.AddWeighted(v, y[i], weights[i])
+		}
+		return
+	}
+	for len(p) > 0 {
+		n := min(len(p), kernel.MaxSum, len(zeros))
+		var s [1]kernel.BinSum
+		if inUnit(p[:n]) {
+			kernel.BinSums(s[:], zeros[:n], p[:n], y[:n])
+			c.AddBins(&s[0])
+		} else {
+			for i, v := range p[:n] {
+				if v >= 0 && v <= 1 {
+					s[0] = kernel.BinSum{}
+					kernel.BinSums(s[:], zeros[:1], p[i:i+1], y[i:i+1])
+					c.AddBins(&s[0])
+				} else {
+					c.AddScore(v, y[i])
+				}
+			}
+		}
+		p, y = p[n:], y[n:]
+	}
+}
+
+func inUnit(p []float64) bool {
+	for _, v := range p {
+		if !(v >= 0 && v <= 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// InUnit tells whether every score lies in [0,1].
+func InUnit(p []float64) bool { return inUnit(p) }
+
+// Merge adds what another Cell has seen.
+func (c *Cell) Merge(o *Cell) {
+	c.Weight.Merge(&o.Weight)
+	c.Y.Merge(&o.Y)
+	c.P.Merge(&o.P)
+	c.PP.Merge(&o.PP)
+	c.PY.Merge(&o.PY)
+}
+
+// Encode writes the state.
+func (c *Cell) Encode(e *exact.Enc) {
+	c.Weight.Encode(e)
+	for _, s := range []*exact.Sum{&c.Y, &c.P, &c.PP, &c.PY} {
+		e.Sum(s)
+	}
+}
+
+// Decode reads what Encode wrote.
+func (c *Cell) Decode(d *exact.Dec) {
+	c.Weight.Decode(d)
+	c.Y, c.P, c.PP, c.PY = d.Sum(), d.Sum(), d.Sum(), d.Sum()
+}
+
+// Frequency returns sum y over the sum of weights; NaN for an empty cell.
+func (c *Cell) Frequency(weighted bool) float64 { return c.over(&c.Y, weighted) }
+
+// Score returns the mean of p; NaN for an empty cell.
+func (c *Cell) Score(weighted bool) float64 { return c.over(&c.P, weighted) }
+
+func (c *Cell) over(s *exact.Sum, weighted bool) float64 {
+	t := c.Total(weighted)
+	return exact.Ratio(s, &t)
+}
+
+// Gap returns sum (p - y), exactly.
+func (c *Cell) Gap() exact.Sum {
+	g := c.P.Clone()
+	g.Sub(&c.Y)
+	return g
+}
+
+// Squares returns sum (p - y)^2 = sum p^2 - 2 sum p*y + sum y.
+func (c *Cell) Squares() exact.Sum {
+	s := c.PP.Clone()
+	s.Sub(&c.PY)
+	s.Sub(&c.PY)
+	s.Merge(&c.Y)
+	return s
+}
+
+// Spread returns sum p*(1-p).
+func (c *Cell) Spread() exact.Sum {
+	s := c.P.Clone()
+	s.Sub(&c.PP)
+	return s
+}
+
+// MeanGap returns the mean of p - y and its standard error.
+func (c *Cell) MeanGap(weighted bool) (mean, se float64) {
+	g, q := c.Gap(), c.Squares()
+	return c.over(&g, weighted), stdErr(&g, &q, &c.Weight, weighted)
+}

@@ -1,0 +1,166 @@
+package metrics_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+func TestMergeErrors(t *testing.T) {
+	with := func(a metrics.Accumulator, k int, weighted bool) metrics.Accumulator {
+		p := even(5, k, metrics.Probs, metrics.Float32)
+		if weighted {
+			p.Weights = []float64{1, 2, 3, 4, 5}
+		}
+		feed(t, p, nil, a)
+		return a
+	}
+	bins := func(o calib.Options) metrics.Accumulator { return calib.NewBins(&o) }
+	for _, c := range []struct {
+		a, b metrics.Accumulator
+		says []string
+	}{
+		{bins(calib.Options{}), score.NewLoss(nil), []string{"calib.Bins and *score.Loss"}},
+		{score.NewLoss(nil), bins(calib.Options{}), []string{"score.Loss and *calib.Bins"}},
+		{bins(calib.Options{}), bins(calib.Options{Bins: 30}), []string{"calib.Bins", "bins=30"}},
+		{bins(calib.Options{One: calib.OneOverflow}), bins(calib.Options{Zero: calib.ZeroDropped}), []string{"(one=overflow)", "(zero=dropped)"}},
+		{score.NewLoss(nil), score.NewLoss(&score.Options{TopK: 7}), []string{"top-5", "top-7"}},
+		{with(bins(calib.Options{}), 3, false), with(bins(calib.Options{}), 4, false), []string{"3 classes", "4"}},
+		{with(score.NewLoss(nil), 3, false), with(score.NewLoss(nil), 1, false), []string{"3 classes", "1"}},
+		{with(bins(calib.Options{}), 3, false), with(bins(calib.Options{}), 3, true), []string{"weights"}},
+		{with(score.NewLoss(nil), 3, true), with(score.NewLoss(nil), 3, false), []string{"weights"}},
+	} {
+		before := state(t, c.a)
+		err := c.a.Merge(c.b)
+		if !errors.Is(err, metrics.ErrMismatch) {
+			t.Errorf("%v: %v", c.says, err)
+			continue
+		}
+		for _, s := range c.says {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("no %q in %q", s, err)
+			}
+		}
+		sameState(t, "after a refused merge", state(t, c.a), before)
+	}
+	// An empty one takes part in any merge of its options, on either side.
+	full := with(bins(calib.Options{}), 3, true)
+	s := state(t, full)
+	if err := full.Merge(full.Empty()); err != nil {
+		t.Error(err)
+	}
+	e := full.Empty()
+	if err := e.Merge(full); err != nil {
+		t.Error(err)
+	}
+	sameState(t, "empty merges", state(t, full), s)
+	sameState(t, "merge into an empty one", state(t, e), s)
+}
+
+// TestAllocations holds that a Pass allocates for its goroutines and chunks, not for its blocks or rows.
+func TestAllocations(t *testing.T) {
+	allocs := func(n, k int, kind metrics.Kind, weighted bool) float64 {
+		p := even(n, k, kind, metrics.Float32)
+		if weighted {
+			p.Weights = make([]float64, n)
+			for i := range p.Weights {
+				p.Weights[i] = float64(i%3) + 0.5
+			}
+		}
+		accs := []metrics.Accumulator{score.NewLoss(nil), calib.NewBins(nil), calib.NewBins(&calib.Options{Event: calib.AllClasses})}
+		pass := metrics.NewPass(&metrics.Options{Threads: 1}, accs...)
+		return testing.AllocsPerRun(3, func() {
+			if err := pass.Add(p); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	for _, k := range []int{1, 3, 40} {
+		for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
+			for _, weighted := range []bool{false, true} {
+				// All of these are one chunk of at most 256 KiB: 2 blocks, and 60 to 6.
+				few, many := allocs(1100, k, kind, weighted), allocs(61440/k, k, kind, weighted)
+				if many > few+2 || many > 120 {
+					t.Errorf("%d classes, %v, weighted %v: %v allocations for 1,100 rows, %v for %d", k, kind, weighted, few, many, 61440/k)
+				}
+			}
+		}
+	}
+}
+
+func TestFromMatrix(t *testing.T) {
+	data := make([]float64, 6*5)
+	for i := range data {
+		data[i] = math.Sin(float64(3 * i))
+	}
+	run := func(s metrics.Scores) []byte {
+		p := &metrics.Predictions{Scores: s, Kind: metrics.Logits, Labels: make([]int32, s.Rows)}
+		for i := range p.Labels {
+			p.Labels[i] = int32(i % 2)
+		}
+		accs := all(s.Classes)
+		feed(t, p, nil, accs...)
+		return state(t, accs...)
+	}
+	packed := func(m mat.Matrix) metrics.Scores {
+		r, c := m.Dims()
+		s := metrics.Scores{F64: make([]float64, 0, r*c), Rows: r, Classes: c}
+		for i := range r {
+			for j := range c {
+				s.F64 = append(s.F64, m.At(i, j))
+			}
+		}
+		return s
+	}
+	d := mat.NewDense(6, 5, data)
+	slice := d.Slice(1, 5, 2, 5).(*mat.Dense)
+	column := d.Slice(0, 6, 4, 5).(*mat.Dense)
+	for _, c := range []struct {
+		name   string
+		m      mat.Matrix
+		first  *float64 // nil if it has to be a copy
+		stride int
+	}{
+		{"dense", d, &data[0], 5},
+		{"slice", slice, &data[1*5+2], 5},
+		{"column", column, &data[4], 5},
+		{"transpose", d.T(), nil, 6},
+		{"transpose of a slice", slice.T(), nil, 4},
+		{"vector", d.ColView(2), nil, 1},
+		{"row view", d.RowView(2), nil, 1},
+	} {
+		s := metrics.FromMatrix(c.m)
+		if r, k := c.m.Dims(); s.Rows != r || s.Classes != k || s.Stride != c.stride {
+			t.Errorf("%s: %d rows, %d classes, stride %d", c.name, s.Rows, s.Classes, s.Stride)
+		}
+		if copied := &s.F64[0] != c.first; copied != (c.first == nil) {
+			t.Errorf("%s: copied: %v", c.name, copied)
+		}
+		sameState(t, c.name, run(s), run(packed(c.m)))
+	}
+}
+
+func TestNames(t *testing.T) {
+	for d, want := range map[metrics.DType]string{metrics.Float64: "float64", metrics.Float32: "float32", metrics.Float16: "float16", metrics.BFloat16: "bfloat16", 9: "DType(9)"} {
+		if d.String() != want {
+			t.Errorf("%v, want %s", d, want)
+		}
+	}
+	for k, want := range map[metrics.Kind]string{metrics.Probs: "probs", metrics.Logits: "logits", metrics.LogProbs: "logprobs", 7: "Kind(7)"} {
+		if k.String() != want {
+			t.Errorf("%v, want %s", k, want)
+		}
+	}
+	for i, d := range dtypes {
+		if d.Size() != []int{8, 4, 2, 2}[i] || d.Epsilon() != []float64{0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7}[i] {
+			t.Errorf("%v: %d bytes, epsilon %v", d, d.Size(), d.Epsilon())
+		}
+	}
+}

@@ -1,0 +1,632 @@
+package metrics
+
+import (
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// Options say how a Pass treats its rows. The zero value checks everything and refuses bad rows.
+type Options struct {
+	// Threads is the number of goroutines that run kernels; 0 means GOMAXPROCS. It changes no bit of any result.
+	Threads int
+	// Drop leaves bad rows out, and counts them, where otherwise they are an error.
+	Drop bool
+	// Renormalize divides each row of probabilities by its sum, whatever positive number that is.
+	Renormalize bool
+	// Unchecked admits probabilities outside [0,1], up to 1e140 in size, and any row sum: reference cases of other
+	// systems have such.
+	Unchecked bool
+}
+
+// Pass reads predictions once for many accumulators: each block of rows is checked, goes through one kernel, and is
+// handed to all of them. The zero value is of no use; see NewPass.
+type Pass struct {
+	opt   Options
+	accs  []Accumulator
+	need  Need
+	audit Audit
+}
+
+// NewPass returns a Pass that feeds the accumulators. opt may be nil.
+func NewPass(opt *Options, accs ...Accumulator) *Pass {
+	p := &Pass{accs: accs}
+	if opt != nil {
+		p.opt = *opt
+	}
+	for _, a := range accs {
+		p.need |= a.Needs()
+	}
+	p.audit.Renormalized, p.audit.Unchecked = p.opt.Renormalize, p.opt.Unchecked
+	return p
+}
+
+// Audit returns what the Pass has seen so far.
+func (p *Pass) Audit() Audit { return p.audit }
+
+// Shape faults of Predictions are bugs of the caller and panic with one of these texts.
+const (
+	errOneSlice = "metrics: exactly one slice of scores has to be set"
+	errShape    = "metrics: rows, classes and stride do not fit the scores"
+	errLabels   = "metrics: labels and rows differ in number"
+	errWeights  = "metrics: weights and rows differ in number"
+	errChunks   = "metrics: the chunks of a source differ in shape or kind"
+)
+
+// Add feeds all the rows of predictions in memory. If some cannot be used (and Options.Drop is off) the error is a
+// *DataError that covers all of them, and no accumulator has changed. Wrong shapes panic.
+func (p *Pass) Add(preds *Predictions) error {
+	return p.AddSource(&inMemory{preds: preds})
+}
+
+// inMemory hands out predictions that are in memory already as views of about 1 MiB.
+type inMemory struct {
+	preds *Predictions
+	at    int
+}
+
+func (m *inMemory) Next() (*Chunk, error) {
+	p := m.preds
+	if m.at == 0 {
+		p.check()
+	}
+	if m.at >= p.Rows {
+		return nil, io.EOF
+	}
+	n := min(p.Rows-m.at, max(1, (1<<20)/(p.stride()*p.DType().Size())))
+	c := &Chunk{Predictions: *p, First: int64(m.at)}
+	lo := m.at * p.stride()
+	hi := lo + (n-1)*p.stride() + p.Classes
+	switch p.DType() {
+	case Float64:
+		c.F64 = p.F64[lo:hi]
+	case Float32:
+		c.F32 = p.F32[lo:hi]
+	case Float16:
+		c.F16 = p.F16[lo:hi]
+	case BFloat16:
+		c.BF16 = p.BF16[lo:hi]
+	}
+	c.Rows = n
+	c.Labels = p.Labels[m.at : m.at+n]
+	if p.Weights != nil {
+		c.Weights = p.Weights[m.at : m.at+n]
+	}
+	m.at += n
+	return c, nil
+}
+
+func (s *Scores) stride() int {
+	if s.Stride == 0 {
+		return s.Classes
+	}
+	return s.Stride
+}
+
+// check panics unless the shapes fit each other.
+func (p *Predictions) check() {
+	set, n := 0, 0
+	for _, l := range []struct {
+		set bool
+		n   int
+	}{{p.F64 != nil, len(p.F64)}, {p.F32 != nil, len(p.F32)}, {p.F16 != nil, len(p.F16)}, {p.BF16 != nil, len(p.BF16)}} {
+		if l.set {
+			set, n = set+1, l.n
+		}
+	}
+	if set != 1 && !(set == 0 && p.Rows == 0) {
+		panic(errOneSlice)
+	}
+	st := p.stride()
+	if p.Rows < 0 || p.Classes < 1 || st < p.Classes || p.Rows > 0 && (n < p.Classes || (n-p.Classes)/st < p.Rows-1) {
+		panic(errShape)
+	}
+	if len(p.Labels) != p.Rows {
+		panic(errLabels)
+	}
+	if p.Weights != nil && len(p.Weights) != p.Rows {
+		panic(errWeights)
+	}
+}
+
+// AddSource feeds all the rows that src yields. One goroutine reads ahead while others run the kernels. The error is
+// the source's, or as for Add; in either case no accumulator has changed.
+func (p *Pass) AddSource(src Source) error {
+	threads := p.opt.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	m, small := src.(*inMemory)
+	if small {
+		m.preds.check()
+		if m.preds.Rows*m.preds.stride()*m.preds.DType().Size() <= 1<<18 {
+			threads = 1
+		}
+	}
+	src = &checked{src: src}
+	var failed atomic.Bool // a bad row was found: from there on rows are only examined
+	workers := make([]*worker, threads)
+	for i := range workers {
+		workers[i] = newWorker(p, &failed)
+	}
+	var readErr error
+	if small && threads == 1 {
+		for {
+			c, err := src.Next()
+			if err != nil {
+				readErr = err
+				break
+			}
+			workers[0].add(c)
+		}
+	} else {
+		readErr = feed(src, workers)
+	}
+	// Only io.EOF itself is the end: an error that wraps it says that something ended too early.
+	if readErr != io.EOF {
+		return readErr
+	}
+	return p.merge(workers)
+}
+
+// checked passes on a source's chunks. Their shapes are compared here, where they come in order, so that what is found
+// does not depend on the threads.
+type checked struct {
+	src  Source
+	seen Audit
+}
+
+func (s *checked) Next() (*Chunk, error) {
+	c, err := s.src.Next()
+	if err != nil {
+		return nil, err
+	}
+	c.check()
+	if c.Rows > 0 {
+		a := c.shape()
+		if s.seen.Merge(&a) != nil {
+			panic(errChunks)
+		}
+	}
+	return c, nil
+}
+
+// shape returns the audit of predictions of which no row has been seen.
+func (p *Predictions) shape() Audit {
+	return Audit{Classes: p.Classes, DType: p.DType(), Kind: p.Kind, Weighted: p.Weights != nil}
+}
+
+// feed hands the source's chunks to the workers until it ends, and returns the error that it ended with.
+func feed(src Source, workers []*worker) error {
+	chunks := make(chan *Chunk)
+	var wg sync.WaitGroup
+	var fault atomic.Value
+	for _, w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for c := range chunks {
+				func() {
+					// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
+					defer func() {
+						if r := recover(); r != nil {
+							fault.CompareAndSwap(nil, panicked{r})
+						}
+					}()
+					if c.Recycle != nil {
+						defer c.Recycle()
+					}
+					if fault.Load() == nil {
+						w.add(c)
+					}
+				}()
+			}
+		}()
+	}
+	err := func() error {
+		// Deferred, so that a source that panics leaves no goroutines behind.
+		defer wg.Wait()
+		defer close(chunks)
+		for {
+			c, err := src.Next()
+			if err != nil {
+				return err
+			}
+			chunks <- c
+			if fault.Load() != nil {
+				return nil
+			}
+		}
+	}()
+	if f := fault.Load(); f != nil {
+		panic(f.(panicked).value)
+	}
+	return err
+}
+
+type panicked struct{ value any }
+
+// merge takes over what the workers have, all or nothing.
+func (p *Pass) merge(workers []*worker) error {
+	var bad faults
+	audit := p.audit
+	for _, w := range workers {
+		bad.merge(&w.bad)
+		if err := audit.Merge(&w.audit); err != nil {
+			return err
+		}
+	}
+	if l := bad.list(); len(l) > 0 && !p.opt.Drop {
+		rows := int64(0)
+		for _, w := range workers {
+			rows += w.seen
+		}
+		return &DataError{Rows: rows, Kind: audit.Kind, Classes: audit.Classes, Faults: l}
+	}
+	first := workers[0].accs
+	for i, a := range first {
+		for _, w := range workers[1:] {
+			if err := a.Merge(w.accs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	// An accumulator refuses a merge if it has seen unlike predictions elsewhere. All but the first are tried on a copy
+	// before anything changes; the first one's own merge comes before the others.
+	for i := 1; i < len(p.accs); i++ {
+		t := p.accs[i].Empty()
+		if err := t.Merge(p.accs[i]); err != nil {
+			return err
+		}
+		if err := t.Merge(first[i]); err != nil {
+			return err
+		}
+	}
+	for i, a := range p.accs {
+		if err := a.Merge(first[i]); err != nil {
+			return err
+		}
+	}
+	p.audit = audit
+	return nil
+}
+
+// blockRows bounds the rows of a block: their columns lie in cache beside the block, and MaxSum holds.
+const blockRows = 1024
+
+// blockBytes is the size of the scores of a block, and of its tile of probabilities; a longer row is a block of its own.
+const blockBytes = 256 << 10
+
+// worker is what one goroutine of a Pass owns.
+type worker struct {
+	opt    Options
+	need   Need
+	accs   []Accumulator
+	audit  Audit
+	bad    faults
+	failed *atomic.Bool
+	seen   int64
+
+	stats   kernel.Stats
+	block   Block
+	hit     []uint8
+	labels  []int32
+	weights []float64
+	keep    []int32
+	scores  []float64 // a binary block's scores, gathered or exponentiated
+	narrow  []float32 // the same for those whose kernel is that of float32
+	row     []float64 // one row divided by its sum
+	tile    []float64
+	tile32  []float32
+}
+
+func newWorker(p *Pass, failed *atomic.Bool) *worker {
+	w := &worker{opt: p.opt, need: p.need, failed: failed}
+	w.accs = make([]Accumulator, len(p.accs))
+	for i, a := range p.accs {
+		w.accs[i] = a.Empty()
+	}
+	w.audit.Renormalized, w.audit.Unchecked = p.opt.Renormalize, p.opt.Unchecked
+	return w
+}
+
+// grow makes room for the columns of n rows.
+func (w *worker) grow(n int) {
+	if len(w.hit) >= n {
+		return
+	}
+	f := func() []float64 { return make([]float64, n) }
+	w.stats = kernel.Stats{Top: f(), Tail: f(), Label: f(), NLL: f(), Rest: f(), Entropy: f(), Norm: f(), Positive: f(),
+		ArgMax: make([]int32, n), Flags: make([]uint8, n)}
+	if w.need&Rank != 0 {
+		w.stats.Rank = make([]int32, n)
+	}
+	w.hit = make([]uint8, n)
+	w.labels = make([]int32, n)
+	w.weights = make([]float64, n)
+	w.keep = make([]int32, 0, n)
+	w.scores = make([]float64, n)
+}
+
+// add takes a chunk, whose shape has been checked, block by block.
+func (w *worker) add(c *Chunk) {
+	if c.Rows == 0 {
+		return
+	}
+	if w.audit.Classes == 0 {
+		w.audit = c.shape()
+		w.audit.Renormalized, w.audit.Unchecked = w.opt.Renormalize, w.opt.Unchecked
+	}
+	st := c.stride()
+	n := max(1, blockBytes/(st*c.DType().Size()))
+	if w.need&Rows != 0 {
+		n = min(n, max(1, blockBytes/(8*max(2, c.Classes))))
+	}
+	n = min(n, blockRows)
+	w.grow(min(n, c.Rows))
+	for at := 0; at < c.Rows; at += n {
+		w.addBlock(c, at, min(n, c.Rows-at), st)
+	}
+}
+
+// addBlock checks rows [at, at+n) of a chunk and hands them on.
+func (w *worker) addBlock(c *Chunk, at, n, st int) {
+	w.seen += int64(n)
+	labels := c.Labels[at : at+n]
+	flags := w.columns(c, at, n, st, labels)
+	keep, whole := w.examine(c, at, n, st, flags)
+	if w.failed.Load() && !w.opt.Drop {
+		return
+	}
+	if w.scales(c) {
+		w.renormalize(c, at, n, st)
+	}
+	b := &w.block
+	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Stats: &w.stats, Labels: labels, Hit: w.hit, first: c.First + int64(at)}
+	if c.Weights != nil {
+		b.Weights = c.Weights[at : at+n]
+	}
+	if w.need&Rows != 0 {
+		w.probabilities(b, c, at, n, st)
+	}
+	if !whole {
+		w.compact(b, keep)
+	}
+	if b.Rows == 0 {
+		return
+	}
+	for i := range b.Rows {
+		w.hit[i] = 0
+		if w.stats.ArgMax[i] == b.Labels[i] {
+			w.hit[i] = 1
+		}
+	}
+	w.audit.Rows += int64(b.Rows)
+	for _, a := range w.accs {
+		a.AddBlock(b)
+	}
+}
+
+// columns runs the kernel of the chunk's type and kind over the rows [at, at+n).
+func (w *worker) columns(c *Chunk, at, n, st int, labels []int32) uint8 {
+	s, k := &w.stats, c.Classes
+	lo := at * st
+	hi := lo + (n-1)*st + k
+	if k == 1 {
+		return w.binaryColumns(c, lo, n, st, labels)
+	}
+	logits := c.Kind != Probs
+	switch c.DType() {
+	case Float64:
+		if logits {
+			return kernel.LogitStatsF64(s, c.F64[lo:hi], n, k, st, labels)
+		}
+		return kernel.ProbStatsF64(s, c.F64[lo:hi], n, k, st, labels)
+	case Float32:
+		if logits {
+			return kernel.LogitStatsF32(s, c.F32[lo:hi], n, k, st, labels)
+		}
+		return kernel.ProbStatsF32(s, c.F32[lo:hi], n, k, st, labels)
+	case Float16:
+		if logits {
+			return kernel.LogitStatsF16(s, c.F16[lo:hi], n, k, st, labels)
+		}
+		return kernel.ProbStatsF16(s, c.F16[lo:hi], n, k, st, labels)
+	}
+	if logits {
+		return kernel.LogitStatsBF16(s, c.BF16[lo:hi], n, k, st, labels)
+	}
+	return kernel.ProbStatsBF16(s, c.BF16[lo:hi], n, k, st, labels)
+}
+
+// binaryColumns does the same for one score a row.
+func (w *worker) binaryColumns(c *Chunk, lo, n, st int, labels []int32) uint8 {
+	s := &w.stats
+	if c.Kind == Logits && st != 1 && c.DType() != Float64 {
+		// Scores that lie apart are gathered, for the kernel that they would have if they did not.
+		if len(w.narrow) < n {
+			w.narrow = make([]float32, n)
+		}
+		for i := range n {
+			w.narrow[i] = float32(c.score(lo + i*st))
+		}
+		return kernel.BinaryLogitStatsF32(s, w.narrow[:n], labels)
+	}
+	if c.Kind == LogProbs || st != 1 {
+		// Log-probabilities of one event have no kernel of their own; probabilities of any type have that of float64.
+		for i := range n {
+			w.scores[i] = c.score(lo + i*st)
+		}
+		if c.Kind == LogProbs {
+			kernel.ExpF64(w.scores[:n], w.scores[:n])
+		}
+		if c.Kind == Logits {
+			return kernel.BinaryLogitStatsF64(s, w.scores[:n], labels)
+		}
+		return kernel.BinaryProbStatsF64(s, w.scores[:n], labels)
+	}
+	logits := c.Kind == Logits
+	switch c.DType() {
+	case Float64:
+		if logits {
+			return kernel.BinaryLogitStatsF64(s, c.F64[lo:lo+n], labels)
+		}
+		return kernel.BinaryProbStatsF64(s, c.F64[lo:lo+n], labels)
+	case Float32:
+		if logits {
+			return kernel.BinaryLogitStatsF32(s, c.F32[lo:lo+n], labels)
+		}
+		return kernel.BinaryProbStatsF32(s, c.F32[lo:lo+n], labels)
+	case Float16:
+		if logits {
+			return kernel.BinaryLogitStatsF16(s, c.F16[lo:lo+n], labels)
+		}
+		return kernel.BinaryProbStatsF16(s, c.F16[lo:lo+n], labels)
+	}
+	if logits {
+		return kernel.BinaryLogitStatsBF16(s, c.BF16[lo:lo+n], labels)
+	}
+	return kernel.BinaryProbStatsBF16(s, c.BF16[lo:lo+n], labels)
+}
+
+// score returns the element i of the slice that is set, widened.
+func (s *Scores) score(i int) float64 {
+	var one [1]float32
+	switch s.DType() {
+	case Float64:
+		return s.F64[i]
+	case Float32:
+		return float64(s.F32[i])
+	case Float16:
+		kernel.WidenF16(one[:], s.F16[i:i+1])
+	default:
+		kernel.WidenBF16(one[:], s.BF16[i:i+1])
+	}
+	return float64(one[0])
+}
+
+// renormalize turns the columns of probabilities into those of the same rows divided by their sums. Norm stays.
+func (w *worker) renormalize(c *Chunk, at, n, st int) {
+	s := &w.stats
+	for i := range n {
+		t := s.Norm[i]
+		if !(t > 0) || t == 1 {
+			continue
+		}
+		if !(t >= 0x1p-16 && t <= 0x1p16) {
+			w.divide(c, at+i, i, st)
+			continue
+		}
+		l := kernel.Log64(t)
+		s.Top[i] /= t
+		s.Tail[i] = 1 - s.Top[i]
+		s.Label[i] /= t
+		s.Rest[i] /= t * t
+		s.NLL[i] += l
+		s.Entropy[i] = s.Entropy[i]/t + l
+		s.Positive[i] /= t
+		if !w.opt.Unchecked {
+			// Neither is below 0 but by rounding.
+			s.NLL[i], s.Entropy[i] = max(0, s.NLL[i]), max(0, s.Entropy[i])
+		}
+	}
+}
+
+// divide does the same for a row whose squares may have left the range of its type: its entries are divided one by one.
+// row is its index in the chunk, i in the block.
+func (w *worker) divide(c *Chunk, row, i, st int) {
+	s, k := &w.stats, c.Classes
+	if len(w.row) < k {
+		w.row = make([]float64, k)
+	}
+	norm, top, flags := s.Norm[i], s.ArgMax[i], s.Flags[i]
+	for j := range k {
+		w.row[j] = c.score(row*st+j) / norm
+	}
+	one := kernel.Stats{Top: s.Top[i : i+1], Tail: s.Tail[i : i+1], Label: s.Label[i : i+1], NLL: s.NLL[i : i+1],
+		Rest: s.Rest[i : i+1], Entropy: s.Entropy[i : i+1], Norm: s.Norm[i : i+1], Positive: s.Positive[i : i+1],
+		ArgMax: s.ArgMax[i : i+1], Flags: s.Flags[i : i+1]}
+	kernel.ProbStatsF64(&one, w.row[:k], 1, k, k, c.Labels[row:row+1])
+	s.Norm[i], s.ArgMax[i], s.Flags[i] = norm, top, flags
+}
+
+// probabilities fills the block's tile.
+func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
+	k := c.Classes
+	b.Width = max(2, k)
+	if len(w.tile) < n*b.Width {
+		w.tile = make([]float64, n*b.Width)
+	}
+	b.Probs = w.tile[:n*b.Width]
+	if k == 1 {
+		for i := range n {
+			p := w.stats.Positive[i]
+			b.Probs[2*i], b.Probs[2*i+1] = 1-p, p
+		}
+		return
+	}
+	lo := at * st
+	hi := lo + (n-1)*st + k
+	if c.Kind != Probs {
+		if c.DType() == Float64 {
+			kernel.SoftmaxF64(b.Probs, k, c.F64[lo:hi], n, k, st)
+			return
+		}
+		if len(w.tile32) < n*k {
+			w.tile32 = make([]float32, n*k)
+		}
+		switch c.DType() {
+		case Float32:
+			kernel.SoftmaxF32(w.tile32, k, c.F32[lo:hi], n, k, st)
+		case Float16:
+			kernel.SoftmaxF16(w.tile32, k, c.F16[lo:hi], n, k, st)
+		default:
+			kernel.SoftmaxBF16(w.tile32, k, c.BF16[lo:hi], n, k, st)
+		}
+		for i, v := range w.tile32[:n*k] {
+			b.Probs[i] = float64(v)
+		}
+		return
+	}
+	for i := range n {
+		for j := range k {
+			b.Probs[i*k+j] = c.score(lo + i*st + j)
+		}
+		if t := w.stats.Norm[i]; w.scales(c) && t > 0 {
+			for j := range k {
+				b.Probs[i*k+j] /= t
+			}
+		}
+	}
+}
+
+// compact moves the rows of keep to the front of the block.
+func (w *worker) compact(b *Block, keep []int32) {
+	s := &w.stats
+	for _, col := range [][]float64{s.Top, s.Tail, s.Label, s.NLL, s.Rest, s.Entropy, s.Norm, s.Positive} {
+		for to, from := range keep {
+			col[to] = col[from]
+		}
+	}
+	for to, from := range keep {
+		s.ArgMax[to] = s.ArgMax[from]
+		s.Flags[to] = s.Flags[from]
+		w.labels[to] = b.Labels[from]
+		if s.Rank != nil {
+			s.Rank[to] = s.Rank[from]
+		}
+		if b.Weights != nil {
+			w.weights[to] = b.Weights[from]
+		}
+		if b.Probs != nil {
+			copy(b.Probs[to*b.Width:(to+1)*b.Width], b.Probs[int(from)*b.Width:(int(from)+1)*b.Width])
+		}
+	}
+	b.Rows, b.Labels, b.index = len(keep), w.labels[:len(keep)], keep
+	if b.Weights != nil {
+		b.Weights = w.weights[:len(keep)]
+	}
+}

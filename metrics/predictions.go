@@ -1,0 +1,131 @@
+package metrics
+
+import "strconv"
+
+// DType is the storage type of a matrix of scores.
+type DType uint8
+
+// The storage types. Half precision is kept as its bits in a uint16.
+const (
+	Float64 DType = iota
+	Float32
+	Float16
+	BFloat16
+)
+
+// String returns the type's name as it stands in documents: "float64", "float32", "float16", "bfloat16".
+func (d DType) String() string {
+	switch d {
+	case Float64:
+		return "float64"
+	case Float32:
+		return "float32"
+	case Float16:
+		return "float16"
+	case BFloat16:
+		return "bfloat16"
+	}
+	return "DType(" + strconv.Itoa(int(d)) + ")"
+}
+
+// Size returns the bytes of one value.
+func (d DType) Size() int {
+	switch d {
+	case Float64:
+		return 8
+	case Float32:
+		return 4
+	}
+	return 2
+}
+
+// Epsilon returns the distance from 1 to the next larger value of the type.
+func (d DType) Epsilon() float64 {
+	switch d {
+	case Float64:
+		return 0x1p-52
+	case Float32:
+		return 0x1p-23
+	case Float16:
+		return 0x1p-10
+	}
+	return 0x1p-7
+}
+
+// Kind says what the scores are. It is said by the caller and never guessed.
+type Kind uint8
+
+// The kinds of scores.
+const (
+	Probs  Kind = iota // probabilities: each in [0,1], a row's sum is 1
+	Logits             // unnormalised log-probabilities; -Inf is a class that cannot be
+	// LogProbs are logarithms of probabilities; -Inf is a probability of 0. A row's exponentials have to sum to 1 as Probs
+	// do, and what is left of that by rounding is divided out, as a softmax does.
+	LogProbs
+)
+
+// String returns the kind's name as it stands in documents and flags: "probs", "logits", "logprobs".
+func (k Kind) String() string {
+	switch k {
+	case Probs:
+		return "probs"
+	case Logits:
+		return "logits"
+	case LogProbs:
+		return "logprobs"
+	}
+	return "Kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Scores is a row-major view of a model's outputs: row i is Data[i*Stride : i*Stride+Classes].
+// Exactly one of the data slices is set; it is read and never kept or changed.
+//
+// Classes == 1 means a binary task: the one score of a row belongs to the event y = 1.
+type Scores struct {
+	F64  []float64
+	F32  []float32
+	F16  []uint16 // IEEE 754 binary16 bits
+	BF16 []uint16 // the upper halves of float32 bits
+
+	Rows    int
+	Classes int
+	Stride  int // 0 means Classes
+}
+
+// DType returns the storage type of the slice that is set, Float64 if none is.
+func (s *Scores) DType() DType {
+	switch {
+	case s.F32 != nil:
+		return Float32
+	case s.F16 != nil:
+		return Float16
+	case s.BF16 != nil:
+		return BFloat16
+	}
+	return Float64
+}
+
+// Predictions pairs rows of scores with the true classes. It is a view: nothing in it is kept or changed.
+type Predictions struct {
+	Scores
+	Kind    Kind
+	Labels  []int32   // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
+	Weights []float64 // one a row, or nil: every row counts once
+}
+
+// Chunk is a run of consecutive rows that a Source hands out.
+type Chunk struct {
+	Predictions
+	First int64 // number of the chunk's first row in the whole set
+	// Recycle, if set, is called once when nothing reads the chunk's slices any more, from any goroutine.
+	Recycle func()
+}
+
+// Source yields the rows of a set of predictions in order.
+// Next is called from one goroutine at a time; it returns io.EOF after the last chunk. An error that wraps io.EOF is an
+// error like any other. All chunks with rows are of one type, kind and number of classes, with weights or without, or
+// the Pass panics.
+// Chunks may be in use at the same time as Next runs, and are recycled in any order.
+type Source interface {
+	Next() (*Chunk, error)
+}
