@@ -1,0 +1,400 @@
+package predictions
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Array describes one array of a file.
+type Array struct {
+	Name      string  // the member's name in an .npz, else the file's, both without ".npy"
+	Descr     string  // the type as the header has it: "<f4"
+	DType     string  // numpy's name of it: "float32"; "structured", "object", "unknown" for what is no number
+	Shape     []int64 // empty for a single value
+	Fortran   bool    // columns are contiguous, not rows
+	BigEndian bool    // the most significant byte stands first
+	Bytes     int64   // of data, after decompression; -1 if not known (objects from a pipe)
+	Version   string  // of the .npy format: "1.0", "2.0", "3.0"
+	Deflated  bool    // compressed inside an .npz
+}
+
+// Inspect returns what the file at path holds, in the file's order. It reads headers, no data.
+//
+// path is an .npy, an .npz, one array of it ("preds.npz:logits"), or "-" for an .npy on standard input.
+// Arrays that cannot be evaluated (objects, strings, records) are listed too; a file whose length contradicts its
+// headers is an *Error.
+func Inspect(path string) ([]Array, error) {
+	c, e := openContainer(path)
+	if e != nil {
+		return nil, e
+	}
+	defer c.close()
+	var out []Array
+	for i := range c.members {
+		a, e := c.load(i)
+		if e != nil {
+			return nil, e
+		}
+		if e := a.checkLength(); e != nil {
+			return nil, e
+		}
+		out = append(out, a.describe())
+	}
+	return out, nil
+}
+
+// array is one array's header and where its data lies.
+type array struct {
+	header
+	file  string // for messages: the path, with ":member" if that is not all of it
+	path  string
+	name  string // member or base name, without ".npy"
+	entry int    // index in the zip directory, -1 for an .npy
+
+	fileSize int64 // of the file at path, to notice a change; -1 for a pipe
+	avail    int64 // bytes of data that there are; -1 for a pipe
+	deflated bool
+
+	stream io.Reader // a pipe's rest after the header, which cannot be opened twice; else nil
+	closer io.Closer // the pipe, unless it is standard input
+}
+
+func (a *array) describe() Array {
+	n, known := a.bytes()
+	if a.dtype.size == 0 || !known {
+		n = a.avail
+	}
+	return Array{
+		Name: a.name, Descr: a.descr, DType: a.dtype.String(), Shape: slices.Clone(a.shape), Fortran: a.fortran,
+		BigEndian: a.dtype.big && a.dtype.size > 1, Bytes: n, Version: fmt.Sprintf("%d.%d", a.major, a.minor), Deflated: a.deflated,
+	}
+}
+
+// rows returns the length of the first axis, 0 of a single value.
+func (a *array) rows() int64 {
+	if len(a.shape) == 0 {
+		return 0
+	}
+	return a.shape[0]
+}
+
+// columns returns the length of the second axis, 1 of a vector.
+func (a *array) columns() int64 {
+	if len(a.shape) < 2 {
+		return 1
+	}
+	return a.shape[1]
+}
+
+// columnMajor is whether values of a row lie apart. Vectors lie the same in both orders.
+func (a *array) columnMajor() bool { return a.fortran && a.rows() > 1 && a.columns() > 1 }
+
+// checkLength compares the header's shape with the bytes that are there.
+func (a *array) checkLength() *Error {
+	if a.dtype.size == 0 {
+		return nil
+	}
+	want, ok := a.bytes()
+	if !ok {
+		return fault(again, "damaged header: its shape %s of %s is larger than any file", shapeText(a.shape), a.dtype).in(a.file)
+	}
+	switch {
+	case a.avail < 0 || a.avail == want:
+		return nil
+	case a.avail < want:
+		return a.truncated(a.avail)
+	}
+	return fault("an .npy file holds one array: save each in a file of its own, or all in an .npz",
+		"too long: header says %s %s = %d bytes of data, file has %d", timesText(a.shape), a.dtype, want, a.avail).in(a.file)
+}
+
+// truncated is the Error of data that ends after have bytes.
+func (a *array) truncated(have int64) *Error {
+	want, _ := a.bytes()
+	first := ""
+	if !a.columnMajor() && a.rows() > 0 && want > 0 {
+		first = fmt.Sprintf(" (row %d is the first incomplete one)", have/(want/a.rows()))
+	}
+	return fault(again, "truncated: header says %s %s = %d bytes of data, file has %d%s",
+		timesText(a.shape), a.dtype, want, have, first).in(a.file).because(io.ErrUnexpectedEOF)
+}
+
+// container is an open file: one .npy, or a zip of several.
+type container struct {
+	path    string // what was opened: the caller's path without ":member"
+	shown   string // what the caller wrote
+	npz     bool
+	members []member // of an .npy: the one array
+	file    *os.File
+	size    int64
+	zip     *zip.Reader
+}
+
+// member is an array of a container; its header is read when it is asked for.
+type member struct {
+	name  string
+	entry int
+	array *array
+}
+
+// openContainer opens path and, if it is an .npy, reads its header. The caller closes it; a pipe stays open in its array.
+func openContainer(path string) (*container, *Error) {
+	if path == "-" {
+		return streamContainer(path, os.Stdin, nil)
+	}
+	c := &container{path: path, shown: path}
+	pick := ""
+	fi, err := os.Stat(path)
+	// A file whose name has a colon goes before an array of an .npz.
+	for i := len(path); err != nil && errors.Is(err, fs.ErrNotExist); {
+		if i = strings.LastIndexByte(path[:i], ':'); i <= 0 {
+			break
+		}
+		if fi2, err2 := os.Stat(path[:i]); err2 == nil {
+			c.path, pick, fi, err = path[:i], path[i+1:], fi2, nil
+		}
+	}
+	if err != nil {
+		return nil, cannotOpen(err).in(path)
+	}
+	if fi.IsDir() {
+		return nil, fault("name its files, as in "+filepath.Join(path, "*.npy"), "is a directory").in(path)
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		return nil, cannotOpen(err).in(path)
+	}
+	if !fi.Mode().IsRegular() {
+		return streamContainer(path, f, f)
+	}
+	c.file, c.size = f, fi.Size()
+	var start [4]byte
+	n, err := f.ReadAt(start[:], 0)
+	if err != nil && err != io.EOF {
+		f.Close()
+		return nil, cannotRead(err).in(path)
+	}
+	if s := string(start[:n]); s == "PK\x03\x04" || s == "PK\x05\x06" {
+		if e := c.openZip(pick); e != nil {
+			f.Close()
+			return nil, e.in(path)
+		}
+		return c, nil
+	}
+	if pick != "" {
+		f.Close()
+		return nil, fault("", "there is no such file, and %s is no .npz that could hold an array %q", c.path, pick).in(path).because(fs.ErrNotExist)
+	}
+	a := &array{file: path, path: path, name: baseName(path), entry: -1, fileSize: c.size}
+	var e *Error
+	if a.header, e = readHeader(io.NewSectionReader(f, 0, c.size), c.size); e != nil {
+		f.Close()
+		return nil, e.in(path)
+	}
+	a.avail = c.size - a.header.size
+	c.members = []member{{a.name, -1, a}}
+	return c, nil
+}
+
+// streamContainer reads the header of an .npy from a pipe.
+func streamContainer(path string, r io.Reader, closer io.Closer) (*container, *Error) {
+	a := &array{file: path, path: path, name: baseName(path), entry: -1, fileSize: -1, avail: -1, stream: r, closer: closer}
+	if path == "-" {
+		a.file, a.name = "standard input", "-"
+	}
+	var e *Error
+	if a.header, e = readHeader(r, -1); e != nil {
+		if closer != nil {
+			closer.Close()
+		}
+		return nil, e.in(a.file)
+	}
+	return &container{path: path, shown: path, members: []member{{a.name, -1, a}}}, nil
+}
+
+func baseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".npy") }
+
+// cannotOpen explains why a file does not open.
+func cannotOpen(err error) *Error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault("check the name and the folder", "no such file").because(err)
+	case errors.Is(err, fs.ErrPermission):
+		return fault("ask its owner, or chmod +r", "no permission to read it").because(err)
+	}
+	return cannotRead(err)
+}
+
+// openZip reads the directory of an .npz. With pick only the array of that name is a member.
+func (c *container) openZip(pick string) *Error {
+	c.npz = true
+	var e *Error
+	if c.zip, e = readZip(c.file, c.size); e != nil {
+		return e
+	}
+	for i, f := range c.zip.File {
+		if f.Name == "data.pkl" || strings.HasSuffix(f.Name, "/data.pkl") {
+			return fault(`load it in Python and export it: numpy.save("probs.npy", torch.load(path).float().numpy())`,
+				"not an .npz file: it looks like a PyTorch file (torch.save)")
+		}
+		if name, ok := strings.CutSuffix(f.Name, ".npy"); ok && (pick == "" || pick == name || pick == f.Name) {
+			c.members = append(c.members, member{name: name, entry: i})
+		}
+	}
+	switch {
+	case len(c.members) == 0 && pick != "":
+		all := &container{path: c.path, shown: c.path, file: c.file, size: c.size}
+		if e := all.openZip(""); e != nil {
+			return e
+		}
+		return fault("", "%s has no array %q; it has %s", c.path, pick, all.list())
+	case len(c.members) == 0:
+		return fault(`write one with numpy.savez("preds.npz", probs=probs, labels=labels)`, "a zip file without arrays (.npy members)")
+	case len(c.members) > 1 && pick != "":
+		return fault(`write it again with numpy.savez`, "it has %d arrays named %q", len(c.members), pick)
+	}
+	return nil
+}
+
+// readZip reads a zip file's directory.
+func readZip(f io.ReaderAt, size int64) (*zip.Reader, *Error) {
+	z, err := zip.NewReader(f, size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are compared, never opened
+		if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fault("copy it again, or write it again with numpy.savez", "truncated or damaged .npz: the zip directory at its end is missing or broken").because(err)
+		}
+		return nil, cannotRead(err)
+	}
+	return z, nil
+}
+
+// close closes the file. Pipes stay open in their arrays until the Reader closes them.
+func (c *container) close() {
+	if c.file != nil {
+		c.file.Close()
+	}
+}
+
+// load returns the i-th array with its header.
+func (c *container) load(i int) (*array, *Error) {
+	m := &c.members[i]
+	if m.array != nil {
+		return m.array, nil
+	}
+	f := c.zip.File[m.entry]
+	a := &array{file: c.path + ":" + m.name, path: c.path, name: m.name, entry: m.entry, fileSize: c.size, deflated: f.Method != zip.Store}
+	if e := a.checkEntry(f); e != nil {
+		return nil, e.in(a.file)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, damaged(err).in(a.file)
+	}
+	defer r.Close()
+	length := int64(min(f.UncompressedSize64, 1<<62))
+	var e *Error
+	if a.header, e = readHeader(r, length); e != nil {
+		if e.err != nil {
+			e = damaged(e.err)
+		}
+		return nil, e.in(a.file)
+	}
+	a.avail = length - a.header.size
+	m.array = a
+	return a, nil
+}
+
+// checkEntry refuses zip members that cannot be read.
+func (a *array) checkEntry(f *zip.File) *Error {
+	switch {
+	case f.Flags&1 != 0:
+		return fault("write it again with numpy.savez_compressed", "it is encrypted")
+	case f.Method != zip.Store && f.Method != zip.Deflate:
+		return fault("write it again with numpy.savez_compressed", "its compression (zip method %d) is not known: stored and deflated members are", f.Method)
+	case f.Method == zip.Store && f.CompressedSize64 != f.UncompressedSize64:
+		return fault("copy it again, or write it again with numpy.savez", "damaged .npz: the member is stored in %d bytes, but %d long", f.CompressedSize64, f.UncompressedSize64)
+	}
+	return nil
+}
+
+// list names the arrays with type and shape.
+func (c *container) list() string {
+	const most = 20
+	var s []string
+	for i, m := range c.members {
+		if i == most {
+			s = append(s, fmt.Sprintf("%d more", len(c.members)-most))
+			break
+		}
+		if a, e := c.load(i); e != nil {
+			s = append(s, m.name+" (unreadable)")
+		} else {
+			s = append(s, m.name+" "+a.dtype.String()+" "+shapeText(a.shape))
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+// role is what an array is taken for, and the names by which it is known in an .npz.
+type role struct {
+	what  string
+	names []string
+}
+
+var (
+	scoresRole = role{"scores", []string{"logits", "log_probs", "logprobs", "probs", "probabilities", "preds", "predictions",
+		"scores", "y_prob", "y_score", "p", "arr_0"}}
+	labelsRole  = role{"labels", []string{"labels", "label", "y", "y_true", "targets", "target", "arr_1"}}
+	weightsRole = role{"weights", []string{"weights", "sample_weight"}}
+)
+
+// find returns the one array with a name of the role, nil if there is none. Several are an Error.
+func (c *container) find(ro role) (*array, *Error) {
+	at := -1
+	for i, m := range c.members {
+		if !slices.Contains(ro.names, m.name) {
+			continue
+		}
+		if at >= 0 {
+			return nil, fault("name one, as in "+c.path+":"+c.members[at].name,
+				"several of its arrays may be the %s: %s", ro.what, c.list()).in(c.shown)
+		}
+		at = i
+	}
+	if at < 0 {
+		return nil, nil
+	}
+	return c.load(at)
+}
+
+// take returns the array that a path given for a role means: the only one if the path says which, else by name.
+func (c *container) take(ro role) (*array, *Error) {
+	if !c.npz || c.shown != c.path {
+		return c.load(0)
+	}
+	a, e := c.find(ro)
+	if a == nil && e == nil {
+		return nil, fault("name one, as in "+c.path+":"+c.members[0].name, "none of its arrays is named like %s (%s); it has %s",
+			ro.what, strings.Join(ro.names, ", "), c.list()).in(c.shown)
+	}
+	return a, e
+}
+
+// whole returns the container of all arrays, from one that its path limits to a single array.
+func (c *container) whole() (*container, *Error) {
+	if c.shown == c.path {
+		return c, nil
+	}
+	all := &container{path: c.path, shown: c.path, file: c.file, size: c.size}
+	if e := all.openZip(""); e != nil {
+		return nil, e.in(c.shown)
+	}
+	return all, nil
+}

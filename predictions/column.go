@@ -1,0 +1,201 @@
+package predictions
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// columnScratch is the buffer through which labels and weights are converted. It stays in the second cache.
+const columnScratch = 256 << 10
+
+// column reads vectors one after the other as one: the labels or the weights of all shards.
+type column struct {
+	arrays []*array
+	next   int
+	src    *source // of arrays[next-1]
+	row    int64   // next row in src
+	buf    []uint64
+}
+
+// fill reads the next len(dst) values. to converts n raw values, whose bytes stand in this machine's order, and returns the
+// index of the first that does not fit, n if all do. direct, if set, is dst as raw values for arrays that need no conversion.
+func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at, n int, buf []uint64) int) *Error {
+	for done := 0; done < n; {
+		if c.src == nil {
+			a := c.arrays[c.next]
+			c.next++
+			if a.rows() == 0 {
+				continue
+			}
+			src, e := a.open()
+			if e != nil {
+				return e
+			}
+			c.src, c.row = src, 0
+		}
+		a := c.src.a
+		size := a.dtype.size
+		m := int(min(int64(n-done), a.rows()-c.row))
+		if p := direct(a); p != nil {
+			if e := c.src.read(p[done*size:][:m*size]); e != nil {
+				return e
+			}
+		} else {
+			if c.buf == nil {
+				c.buf = make([]uint64, columnScratch/8)
+			}
+			m = min(m, columnScratch/size)
+			if e := c.src.read(raw(c.buf)[:m*size]); e != nil {
+				return e
+			}
+			if a.dtype.swapped() {
+				swapBytes(c.buf[:(m*size+7)/8], size)
+			}
+			if bad := to(a, done, m, c.buf); bad < m {
+				return &Error{File: a.file, Row: c.row + int64(bad), Column: -1,
+					Reason: fmt.Sprintf("label %s does not fit in int32", integerText(a, c.buf, bad)),
+					Remedy: "labels are class numbers from 0 to classes-1: numpy.unique(labels, return_inverse=True)[1] numbers anything else"}
+			}
+		}
+		done += m
+		c.row += int64(m)
+		if c.row == a.rows() {
+			if e := c.src.finish(); e != nil {
+				return e
+			}
+			if err := c.close(); err != nil {
+				return cannotRead(err).in(a.file)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *column) close() error {
+	if c.src == nil {
+		return nil
+	}
+	err := c.src.close()
+	c.src = nil
+	return err
+}
+
+// labels fills dst with the next labels. One outside int32 is an Error that names its row.
+func (c *column) labels(dst []int32) *Error {
+	return c.fill(len(dst), func(a *array) []byte {
+		if a.dtype.kind == 'i' && a.dtype.size == 4 && !a.dtype.swapped() {
+			return raw(dst)
+		}
+		return nil
+	}, func(a *array, at, n int, buf []uint64) int {
+		d := dst[at:][:n]
+		if a.dtype.kind == 'i' {
+			switch a.dtype.size {
+			case 1:
+				convert(d, view[int8](buf, n))
+			case 2:
+				convert(d, view[int16](buf, n))
+			case 4:
+				convert(d, view[int32](buf, n))
+			case 8:
+				s := view[int64](buf, n)
+				return narrow(d, s, func(v int64) bool { return int64(int32(v)) == v })
+			}
+			return n
+		}
+		switch a.dtype.size {
+		case 1:
+			convert(d, view[uint8](buf, n))
+		case 2:
+			convert(d, view[uint16](buf, n))
+		case 4:
+			return narrow(d, view[uint32](buf, n), func(v uint32) bool { return v <= math.MaxInt32 })
+		case 8:
+			return narrow(d, view[uint64](buf, n), func(v uint64) bool { return v <= math.MaxInt32 })
+		}
+		return n
+	})
+}
+
+// weights fills dst with the next weights.
+func (c *column) weights(dst []float64) *Error {
+	return c.fill(len(dst), func(a *array) []byte {
+		if a.dtype.kind == 'f' && a.dtype.size == 8 && !a.dtype.swapped() {
+			return raw(dst)
+		}
+		return nil
+	}, func(a *array, at, n int, buf []uint64) int {
+		d := dst[at:][:n]
+		size := strconv.Itoa(a.dtype.size)
+		switch string(a.dtype.kind) + size {
+		case "f2":
+			for i, h := range view[uint16](buf, n) {
+				d[i] = half(h)
+			}
+		case "f4":
+			convert(d, view[float32](buf, n))
+		case "f8":
+			copy(d, view[float64](buf, n))
+		case "i1":
+			convert(d, view[int8](buf, n))
+		case "i2":
+			convert(d, view[int16](buf, n))
+		case "i4":
+			convert(d, view[int32](buf, n))
+		case "i8":
+			convert(d, view[int64](buf, n))
+		case "u1", "b1":
+			convert(d, view[uint8](buf, n))
+		case "u2":
+			convert(d, view[uint16](buf, n))
+		case "u4":
+			convert(d, view[uint32](buf, n))
+		case "u8":
+			convert(d, view[uint64](buf, n))
+		}
+		return n
+	})
+}
+
+func convert[D int32 | float64, S fixed](dst []D, src []S) {
+	for i, v := range src {
+		dst[i] = D(v)
+	}
+}
+
+// narrow converts what fits and returns the index of the first value that does not, len(src) if all do.
+func narrow[S int64 | uint64 | uint32](dst []int32, src []S, fits func(S) bool) int {
+	for i, v := range src {
+		if !fits(v) {
+			return i
+		}
+		dst[i] = int32(v)
+	}
+	return len(src)
+}
+
+// integerText returns the i-th integer in buf.
+func integerText(a *array, buf []uint64, i int) string {
+	switch {
+	case a.dtype.kind == 'i':
+		return strconv.FormatInt(view[int64](buf, i+1)[i], 10)
+	case a.dtype.size == 4:
+		return strconv.FormatUint(uint64(view[uint32](buf, i+1)[i]), 10)
+	}
+	return strconv.FormatUint(view[uint64](buf, i+1)[i], 10)
+}
+
+// half returns the value of IEEE 754 binary16 bits.
+func half(h uint16) float64 {
+	sign := uint64(h>>15) << 63
+	exp, frac := h>>10&0x1F, uint64(h&0x3FF)
+	switch exp {
+	case 0:
+		v := float64(frac) * 0x1p-24
+		return math.Float64frombits(math.Float64bits(v) | sign)
+	case 0x1F:
+		return math.Float64frombits(sign | 0x7FF<<52 | frac<<42)
+	}
+	return math.Float64frombits(sign | (uint64(exp)+1023-15)<<52 | frac<<42)
+}

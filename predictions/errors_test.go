@@ -1,0 +1,360 @@
+package predictions
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestErrorText(t *testing.T) {
+	for _, c := range []struct {
+		e    Error
+		want string
+	}{
+		{Error{File: "p.npy", Row: 3, Column: 4, Reason: "bad", Remedy: "mend it"}, "p.npy: row 3, column 4: bad; mend it"},
+		{Error{File: "p.npy", Row: 0, Column: -1, Reason: "bad"}, "p.npy: row 0: bad"},
+		{Error{Row: -1, Column: -1, Reason: "bad"}, "bad"},
+	} {
+		if got := c.e.Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// dict returns an .npy of 400 bytes of data around any header text.
+func dict(text string) []byte { return append(npyHead(1, text), make([]byte, 400)...) }
+
+// good is a 10 x 10 float32 array.
+var good = dict("{'descr': '<f4', 'fortran_order': False, 'shape': (10, 10), }")
+
+func TestBadScores(t *testing.T) {
+	patch := func(b []byte, at int, with ...byte) []byte {
+		b = bytes.Clone(b)
+		copy(b[at:], with)
+		return b
+	}
+	typed := func(descr string) []byte {
+		return dict("{'descr': " + descr + ", 'fortran_order': False, 'shape': (10, 10), }")
+	}
+	shaped := func(shape string) []byte {
+		return dict("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }")
+	}
+	torch := npz(false, entry{"model/data.pkl", []byte("\x80\x02")}, entry{"model/data/0", make([]byte, 400)})
+	boxed := npz(false, entry{"probs.npy", good}, entry{"labels.npy", npy(1, "<i4", false, []int{10}, ones)})
+	safetensors := append(binary.LittleEndian.AppendUint64(nil, 64), `{"probs":{"dtype":"F32","shape":[10,10],"data_offsets":[0,400]}}`...)
+	for _, c := range []struct {
+		name string
+		data []byte
+		want []string
+	}{
+		{"truncated", npy(1, "<f4", false, []int{10000, 10}, score)[:128+123456],
+			[]string{"bad.npy: truncated: header says 10000 x 10 float32 = 400000 bytes of data, file has 123456 (row 3086 is the first incomplete one); write it again with numpy.save"}},
+		{"no data at all", good[:128], []string{"file has 0 (row 0 is the first incomplete one)"}},
+		{"trailing bytes", append(bytes.Clone(good), good...), []string{"too long: header says 10 x 10 float32 = 400 bytes of data, file has 928", "an .npy file holds one array"}},
+		{"empty", nil, []string{"bad.npy: empty file"}},
+		{"cut in the magic", good[:4], []string{"looks like the beginning of an .npy file, cut off"}},
+		{"cut after the magic", good[:7], []string{"looks like the beginning of an .npy file, cut off"}},
+		{"cut in the length", good[:9], []string{"truncated: it ends inside its header"}},
+		{"cut in the header", good[:60], []string{"truncated: its header is 128 bytes long, the file has 60"}},
+		{"version 4", patch(good, 6, 4), []string{"version 4.0 of the .npy format is not known"}},
+		{"version 1.1", patch(good, 7, 1), []string{"version 1.1"}},
+		{"header longer than the file", patch(good, 8, 0xff, 0xff), []string{"truncated: its header is 65545 bytes long, the file has 528"}},
+		{"header above 64 KiB", append(npyHead(2, "{"+strings.Repeat(" ", 70_000)+"}"), 0), []string{"at most 65536 are read"}},
+		{"header length of 4 GiB", append([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"), make([]byte, 100)...), []string{"truncated: its header is 4294967307 bytes long"}},
+		{"header not UTF-8", append(npyHead(3, "{'descr': '\xff\xfe', 'fortran_order': False, 'shape': (10, 10), }"), make([]byte, 400)...), []string{"damaged header: it is not UTF-8"}},
+
+		{"no dictionary", dict("hello"), []string{`damaged header: it has no "{"`}},
+		{"key missing", dict("{'descr': '<f4', 'shape': (10, 10), }"), []string{"a key missing"}},
+		{"key unknown", dict("{'descr': '<f4', 'fortran_order': False, 'shape': (10, 10), 'x': 1}"), []string{"a key other than"}},
+		{"key twice", dict("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (10, 10)}"), []string{"a key that stands twice"}},
+		{"text behind", dict("{'descr': '<f4', 'fortran_order': False, 'shape': (10, 10)} x"), []string{"more text after the dictionary"}},
+		{"no comma", dict("{'descr': '<f4' 'fortran_order': False, 'shape': (10, 10)}"), []string{"no comma between its items"}},
+		{"order not boolean", dict("{'descr': '<f4', 'fortran_order': 0, 'shape': (10, 10)}"), []string{"a fortran_order other than True and False"}},
+		{"shape is a list", shaped("[10, 10]"), []string{"a shape that is no tuple"}},
+		{"shape is a number", shaped("(10)"), []string{"a shape that is no tuple"}},
+		{"shape negative", shaped("(-10, 10)"), []string{"a negative dimension"}},
+		{"shape of text", shaped("('a',)"), []string{"a dimension that is no whole number"}},
+		{"shape of fractions", shaped("(1.5,)"), []string{"no comma between dimensions"}},
+		{"shape beyond int64", shaped("(99999999999999999999,)"), []string{"a dimension of 2^63 or more"}},
+		{"shape product overflows", shaped("(4611686018427387904, 16)"), []string{"damaged header: its shape (4611686018427387904, 16) of float32 is larger than any file"}},
+		{"shape far larger than the file", shaped("(1000000000000, 1000)"), []string{"truncated: header says 1000000000000 x 1000 float32 = 4000000000000000 bytes"}},
+		{"many dimensions", shaped("(" + strings.Repeat("1,", 65) + ")"), []string{"more than 64 dimensions"}},
+		{"one row of everything", shaped("(1, 100000000)"), []string{"100000000 classes (shape (1, 100000000)): at most 8388608 are read", "transposed"}},
+		{"0-d", shaped("()"), []string{"scores are a single value, shape ()"}},
+		{"3-d", shaped("(2, 10, 5)"), []string{"scores have 3 axes, shape (2, 10, 5)"}},
+		{"no rows", shaped("(0, 10)"), []string{"too long"}},
+		{"no rows and no data", shaped("(0, 10)")[:128], []string{"no rows: its shape is (0, 10)"}},
+		{"no classes", shaped("(10, 0)"), []string{"no classes: its shape is (10, 0)"}},
+
+		{"objects", typed("'|O'"), []string{"scores are Python objects (a pickle", "numpy.stack(list(a))"}},
+		{"structured", typed("[('a', '<f4'), ('b', '<f4', (2,))]"), []string{"scores are a structured array: [('a', '<f4'), ('b', '<f4', (2,))]"}},
+		{"complex", typed("'<c8'"), []string{"scores are complex numbers (complex64)"}},
+		{"long double", typed("'<f16'"), []string{`scores are float128, which differs between machines; save a.astype("float64")`}},
+		{"text", typed("'<U5'"), []string{"scores are text (str160)"}},
+		{"bytes", typed("'|S5'"), []string{"scores are text (bytes40)"}},
+		{"dates", typed("'<M8[ns]'"), []string{"scores are datetime64"}},
+		{"unknown type", typed("'<q9'"), []string{`scores have a type that is not known: "<q9"`}},
+		{"type of no text", typed("''"), []string{`not known: ""`}},
+		{"type is a number", typed("4"), []string{"no string where one belongs"}},
+		{"type with an escape", typed(`'\x41'`), []string{"an escape in a string"}},
+		{"type without an end", dict("{'descr': '<f4"), []string{"a string without an end"}},
+		{"brackets do not match", typed("[('a', '<f4'])"), []string{"brackets that do not match"}},
+		{"brackets without an end", dict("{'descr': [('a', '<f4')"), []string{"brackets without an end"}},
+		{"brackets too deep", typed(strings.Repeat("[", 100)), []string{"brackets nested too deeply"}},
+		{"int64", typed("'<i8'"), []string{"scores are int64: these look like labels or decisions, not scores"}},
+		{"bool", typed("'|b1'"), []string{"scores are bool: these look like labels or decisions"}},
+		{"uint16", typed("'<u2'"), []string{"scores are uint16; pass --bfloat16"}},
+		{"void of two bytes", typed("'|V2'"), []string{"scores are void16; pass --bfloat16"}},
+		{"void of four bytes", typed("'|V4'"), []string{"scores are void32"}},
+
+		{"HDF5", []byte("\x89HDF\r\n\x1a\n\x00\x00\x00\x00"), []string{"it looks like an HDF5 file", "h5py"}},
+		{"Parquet", []byte("PAR1\x15\x04\x15\x00"), []string{"it looks like a Parquet file", "read_parquet"}},
+		{"pickle", []byte("\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00"), []string{"it looks like a Python pickle", "can run any code"}},
+		{"gzip", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00"), []string{"it looks like a gzip file", "gunzip -c FILE | candor eval -"}},
+		{"zstd", []byte("\x28\xb5\x2f\xfd\x00\x00\x00\x00"), []string{"it looks like a zstd file"}},
+		{"safetensors", safetensors, []string{"it looks like a safetensors file"}},
+		{"CSV", []byte("p0,p1\n0.25,0.75\n"), []string{"it looks like text (CSV?)", "numpy.loadtxt"}},
+		{"JSON", []byte(`{"probs": [0.25, 0.75]}`), []string{"it looks like JSON text"}},
+		{"neither", []byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09"), []string{"it begins with 00 01 02 03 04 05 06 07;"}},
+		{"torch zip", torch, []string{"it looks like a PyTorch file", "torch.load(path)"}},
+		{"zip of something", npz(false, entry{"a.txt", []byte("hello")}), []string{"a zip file without arrays"}},
+		{"npz truncated", boxed[:len(boxed)-100], []string{"truncated or damaged .npz: the zip directory"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := save(t, "bad.npy", c.data)
+			_, _, err := readAll([]string{path}, &Options{Labels: []string{save(t, "l.npy", npy(1, "<i4", false, []int{10}, ones))}})
+			e := wantError(t, err, c.want...)
+			if e.File != path || e.Row != -1 {
+				t.Errorf("File %q, Row %d, want %q, -1", e.File, e.Row, path)
+			}
+		})
+	}
+}
+
+func TestBFloat16Types(t *testing.T) {
+	for _, descr := range []string{"<u2", "|V2", "<V2"} {
+		m := npy(1, "<bf16", false, []int{10, 10}, score)
+		m = append(npyHead(1, "{'descr': '"+descr+"', 'fortran_order': False, 'shape': (10, 10), }"), m[len(m)-200:]...)
+		got, _, err := readAll([]string{save(t, "p.npy", m)}, &Options{BFloat16: true, Labels: []string{save(t, "l.npy", npy(1, "<i4", false, []int{10}, label(10)))}})
+		if err != nil {
+			t.Fatal(descr, err)
+		}
+		wantRows(t, got, 10, 10)
+	}
+}
+
+func TestBadLabels(t *testing.T) {
+	vector := func(descr string, n int, value func(int) float64) []byte {
+		return npy(1, descr, false, []int{n}, value)
+	}
+	typed := func(descr string) []byte {
+		return append(npyHead(1, "{'descr': "+descr+", 'fortran_order': False, 'shape': (10,), }"), make([]byte, 400)...)
+	}
+	at := func(row int, v float64) func(int) float64 {
+		return func(i int) float64 {
+			if i == row {
+				return v
+			}
+			return 0
+		}
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		row  int64
+		want string
+	}{
+		{"float32", vector("<f4", 10, ones), -1, `labels are float32: labels are class numbers, which are whole; save labels.astype("int32")`},
+		{"float64", vector("<f8", 10, ones), -1, `labels are float64`},
+		{"text", typed("'<U5'"), -1, "labels are text (str160); number the classes with numpy.unique"},
+		{"objects", typed("'|O'"), -1, "labels are Python objects"},
+		{"complex", typed("'<c16'"), -1, "labels are complex numbers"},
+		{"structured", typed("[('a', '<i4')]"), -1, "labels are a structured array"},
+		{"fewer", vector("<i4", 9, ones), -1, "l.npy: 9 labels for the 10 rows of "},
+		{"more", vector("<i4", 11, ones), -1, "l.npy: 11 labels for the 10 rows of "},
+		{"one for each column", vector("<i4", 5, ones), -1, "are the scores transposed?"},
+		{"one-hot", npy(1, "<i4", false, []int{10, 5}, ones), -1, "labels have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1)"},
+		{"row vector", npy(1, "<i4", false, []int{1, 10}, ones), -1, "save labels.reshape(-1)"},
+		{"single value", npy(1, "<i4", false, nil, ones), -1, "labels have shape ()"},
+		{"truncated", vector("<i8", 10, ones)[:128+43], -1, "truncated: header says 10 int64 = 80 bytes of data, file has 43 (row 5 is"},
+		{"too long", append(vector("<i8", 10, ones), 1), -1, "too long: header says 10 int64"},
+		{"int64 above", vector("<i8", 10, at(7, 1<<31)), 7, "l.npy: row 7: label 2147483648 does not fit in int32; labels are class numbers"},
+		{"int64 below", vector(">i8", 10, at(0, -1<<31-1)), 0, "label -2147483649 does not fit"},
+		{"int64 that would wrap", vector("<i8", 10, at(9, 1<<32+3)), 9, "label 4294967299 does not fit"},
+		{"uint32", vector(">u4", 10, at(2, 1<<31)), 2, "label 2147483648 does not fit"},
+		{"uint64", vector("<u8", 10, at(2, 1<<62)), 2, "label 4611686018427387904 does not fit"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := save(t, "l.npy", c.data)
+			scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
+			_, _, err := readAll([]string{scores}, &Options{Labels: []string{path}})
+			if e := wantError(t, err, c.want); e.File != path || e.Row != c.row {
+				t.Errorf("File %q, Row %d, want %q, %d", e.File, e.Row, path, c.row)
+			}
+		})
+	}
+	// Rows are counted within the label's own file, through more than one piece of it.
+	const n = 200_000
+	path := save(t, "l.npy", vector("<i8", n, at(n-2, 1e12)))
+	_, _, err := readAll([]string{save(t, "p.npy", npy(1, "<f4", false, []int{n}, score))}, &Options{Labels: []string{path}})
+	wantError(t, err, fmt.Sprintf("l.npy: row %d: label 1000000000000", n-2))
+}
+
+func TestBadWeights(t *testing.T) {
+	scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
+	labels := save(t, "l.npy", npy(1, "<i4", false, []int{10}, label(5)))
+	for want, data := range map[string][]byte{
+		"w.npy: 9 weights for the 10 rows": npy(1, "<f4", false, []int{9}, ones),
+		"weights are Python objects":       append(npyHead(1, "{'descr': '|O', 'fortran_order': False, 'shape': (10,), }"), 0),
+		"weights are float128":             append(npyHead(1, "{'descr': '<f16', 'fortran_order': False, 'shape': (10,), }"), make([]byte, 160)...),
+		"weights have shape (10, 5)":       npy(1, "<f4", false, []int{10, 5}, ones),
+	} {
+		_, _, err := readAll([]string{scores}, &Options{Labels: []string{labels}, Weights: []string{save(t, "w.npy", data)}})
+		wantError(t, err, want)
+	}
+}
+
+func TestBadSets(t *testing.T) {
+	a := save(t, "a.npy", npy(1, "<f4", false, []int{10, 5}, score))
+	b := save(t, "b.npy", npy(1, "<f4", false, []int{10, 6}, score))
+	c := save(t, "c.npy", npy(1, "<f8", false, []int{10, 5}, score))
+	l := save(t, "l.npy", npy(1, "<i4", false, []int{10}, label(5)))
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name  string
+		paths []string
+		o     *Options
+		want  []string
+		is    error
+	}{
+		{"nothing", nil, nil, []string{"no predictions; name an .npy"}, nil},
+		{"no labels", []string{a}, nil, []string{"no labels: pass --labels FILE, or an .npz with an array named labels"}, nil},
+		{"classes differ", []string{a, b}, &Options{Labels: []string{l}}, []string{b + ": 6 classes (shape (10, 6)), but " + a + " has 5"}, nil},
+		{"types differ", []string{a, c}, &Options{Labels: []string{l}}, []string{c + ": float64, but " + a + " is float32"}, nil},
+		{"labels for fewer shards", []string{a, a, a}, &Options{Labels: []string{l, l}}, []string{"2 files of labels for 3 of scores"}, nil},
+		{"one labels file too short", []string{a, a, a}, &Options{Labels: []string{l}}, []string{l + ": 10 labels for the 30 rows of 3 files of scores"}, nil},
+		{"missing", []string{filepath.Join(dir, "none.npy")}, nil, []string{"none.npy: no such file"}, fs.ErrNotExist},
+		{"missing npz", []string{filepath.Join(dir, "none.npz:logits")}, nil, []string{"none.npz:logits: no such file"}, fs.ErrNotExist},
+		{"missing labels", []string{a}, &Options{Labels: []string{filepath.Join(dir, "none.npy")}}, []string{"none.npy: no such file"}, fs.ErrNotExist},
+		{"directory", []string{dir}, nil, []string{dir + ": is a directory; name its files, as in " + filepath.Join(dir, "*.npy")}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Open(test.paths, test.o)
+			wantError(t, err, test.want...)
+			if test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("%v is not %v", err, test.is)
+			}
+		})
+	}
+	// Who runs the tests may read everything, so the file system is not asked.
+	e := cannotOpen(&fs.PathError{Op: "open", Path: "p.npy", Err: fs.ErrPermission}).in("p.npy")
+	if want := "p.npy: no permission to read it; ask its owner, or chmod +r"; e.Error() != want || !errors.Is(e, fs.ErrPermission) {
+		t.Errorf("%q, want %q", e, want)
+	}
+}
+
+func TestBadNPZ(t *testing.T) {
+	const n, k = 3000, 7
+	l := entry{"labels.npy", npy(1, "<i4", false, []int{n}, label(k))}
+	for _, order := range []bool{false, true} {
+		m := npy(1, "<f4", order, []int{n, k}, score)
+		scores := entry{"probs.npy", m}
+		for _, deflated := range []bool{false, true} {
+			box := npz(deflated, scores, l)
+			dir := bytes.Index(box, []byte("PK\x01\x02"))
+			edit := func(f func(b []byte)) []byte {
+				b := bytes.Clone(box)
+				f(b)
+				return b
+			}
+			second := bytes.LastIndex(box, []byte("PK\x03\x04"))
+			for _, c := range []struct {
+				name string
+				data []byte
+				want string
+			}{
+				{"value changed", edit(func(b []byte) { b[second/2] ^= 0x40 }), "damaged .npz: "},
+				{"checksum changed", edit(func(b []byte) { b[dir+16] ^= 1 }), "damaged .npz: the data do not match their CRC-32"},
+				{"checksum of labels changed", edit(func(b []byte) { b[bytes.LastIndex(b, []byte("PK\x01\x02"))+16] ^= 1 }), "labels: damaged .npz: the data do not match their CRC-32"},
+				{"longer in the directory", edit(func(b []byte) { b[dir+24]++; b[dir+20] += byte(b2i(!deflated)) }), "too long: header says 3000 x 7 float32"},
+				{"shorter in the directory", edit(func(b []byte) { b[dir+25]--; b[dir+21] -= byte(b2i(!deflated)) }), "truncated: header says 3000 x 7 float32"},
+				{"end lost", box[:len(box)-30], "truncated or damaged .npz: the zip directory"},
+				{"half of it", box[:len(box)/2], "truncated or damaged .npz: the zip directory"},
+				{"header lies", npz(deflated, entry{"probs.npy", append(npyHead(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000), }"), m[128:]...)}, l),
+					"truncated: header says 1000000 x 1000 float32 = 4000000000 bytes of data, file has 84000 (row 21"},
+				{"member is no array", npz(deflated, entry{"probs.npy", []byte("0.5,0.5\n")}, l), "bad.npz:probs: not an .npy or .npz file: it looks like text (CSV?)"},
+				{"encrypted", edit(func(b []byte) { b[dir+8] |= 1 }), "it is encrypted"},
+				{"unknown compression", edit(func(b []byte) { b[dir+10] = 93 }), "zip method 93"},
+			} {
+				t.Run(fmt.Sprintf("%s/fortran=%v/deflated=%v", c.name, order, deflated), func(t *testing.T) {
+					_, _, err := readAll([]string{save(t, "bad.npz", c.data)}, nil)
+					wantError(t, err, c.want)
+				})
+			}
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func TestFileChanges(t *testing.T) {
+	for _, order := range []bool{false, true} {
+		for _, name := range []string{"p.npy", "p.npz"} {
+			m := npy(1, "<f4", order, []int{5000, 20}, score)
+			l := npy(1, "<i4", false, []int{5000}, label(20))
+			if name == "p.npz" {
+				m = npz(false, entry{"p.npy", m}, entry{"y.npy", l})
+			}
+			path := save(t, name, m)
+			r, err := Open([]string{path}, &Options{Labels: []string{save(t, "l.npy", l)}, BufferBytes: 8000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, 1000); err != nil {
+				t.Fatal(err)
+			}
+			_, err = drain(r)
+			wantError(t, err, name, "the file changed while it was read")
+			r.Close()
+
+			// Cut short after the first chunk was read.
+			if err := os.WriteFile(path, m, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r, err = Open([]string{path}, &Options{Labels: []string{save(t, "l.npy", l)}, BufferBytes: 8000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Recycle()
+			if err := os.Truncate(path, 50_000); err != nil {
+				t.Fatal(err)
+			}
+			for err == nil {
+				if c, err = r.Next(); err == nil {
+					c.Recycle()
+				}
+			}
+			// A matrix in columns may be in its tile already, whole; then it was read before it was cut.
+			if !order || err != io.EOF {
+				wantError(t, err, name, "truncated")
+			}
+			r.Close()
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package predictions
+
+import (
+	"archive/zip"
+	"hash/crc32"
+	"io"
+	"math/bits"
+)
+
+const (
+	tileBytes   = 32 << 20  // most memory for a tile
+	columnBytes = 256 << 10 // enough for one read: longer ones are no faster
+)
+
+// tiles turns a column-major matrix into rows. It keeps a tile of consecutive rows, read column by column, in bounded memory.
+type tiles struct {
+	src        *source
+	rows, cols int64
+	size       int // bytes of a value
+	height     int // rows of a full tile; columns lie that far apart in buf
+	buf        []uint64
+	first      int64 // first row of the tile in buf
+	n          int   // rows of the tile in buf
+	sums       []uint32
+}
+
+// tileHeight returns the rows of a tile of a matrix.
+func tileHeight(rows, cols int64, size int) int {
+	h := max(1, min(rows, int64(columnBytes/size), tileBytes/(cols*int64(size))))
+	if h >= 64 {
+		// An odd number of cache lines between columns, so that a row's values do not all fall into one set of the cache.
+		h = (h/32 - 1) | 1
+		h *= 32
+	}
+	return int(h)
+}
+
+// newTiles prepares reading src. buf is used again if it is large enough.
+func newTiles(src *source, buf []uint64) *tiles {
+	a := src.a
+	t := &tiles{src: src, rows: a.rows(), cols: a.columns(), size: a.dtype.size}
+	t.height = tileHeight(t.rows, t.cols, t.size)
+	words := (int64(t.height)*t.cols*int64(t.size) + 7) / 8
+	if int64(len(buf)) < words {
+		buf = make([]uint64, words)
+	}
+	t.buf = buf
+	if src.sum {
+		t.sums = make([]uint32, t.cols)
+	}
+	return t
+}
+
+// read fills the words of dst with n rows from row first on. Rows are asked for in order, each once.
+func (t *tiles) read(dst []uint64, first int64, n int) *Error {
+	for done := 0; done < n; {
+		at := first + int64(done)
+		if at >= t.first+int64(t.n) {
+			if e := t.load(at); e != nil {
+				return e
+			}
+		}
+		off := int(at - t.first)
+		m := min(n-done, t.n-off)
+		cols := int(t.cols)
+		switch t.size {
+		case 2:
+			transpose(view[uint16](dst, n*cols)[done*cols:], view[uint16](t.buf, t.height*cols)[off:], m, cols, t.height)
+		case 4:
+			transpose(view[uint32](dst, n*cols)[done*cols:], view[uint32](t.buf, t.height*cols)[off:], m, cols, t.height)
+		case 8:
+			transpose(view[uint64](dst, n*cols)[done*cols:], view[uint64](t.buf, t.height*cols)[off:], m, cols, t.height)
+		}
+		done += m
+	}
+	return nil
+}
+
+// load reads the tile that starts at row first.
+func (t *tiles) load(first int64) *Error {
+	t.first, t.n = first, int(min(int64(t.height), t.rows-first))
+	mem := raw(t.buf)
+	run := t.n * t.size
+	for c := range t.cols {
+		p := mem[int(c)*t.height*t.size:][:run]
+		off := (c*t.rows + first) * int64(t.size)
+		if n, err := t.src.at.ReadAt(p, off); n < run {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return t.src.explain(err, off+int64(n))
+		}
+		if t.sums != nil {
+			t.sums[c] = crc32.Update(t.sums[c], crc32.IEEETable, p)
+		}
+	}
+	if t.sums != nil && first+int64(t.n) == t.rows {
+		return t.verify()
+	}
+	return nil
+}
+
+// verify compares the zip's checksum with the columns'. Columns were summed beside each other, each from its top to its
+// bottom, and the sum of one after the other follows from theirs, so the data need no second read.
+func (t *tiles) verify() *Error {
+	shift := shiftCRC(t.rows * int64(t.size))
+	sum := t.src.headSum
+	for _, s := range t.sums {
+		sum = mulCRC(shift, sum) ^ s
+	}
+	if sum != t.src.want {
+		return damaged(zip.ErrChecksum).in(t.src.a.file)
+	}
+	return nil
+}
+
+// mulCRC multiplies two polynomials modulo that of CRC-32; bit 31 is the constant term.
+func mulCRC(a, b uint32) uint32 {
+	var p uint32
+	for ; a != 0; a <<= 1 {
+		if a>>31 != 0 {
+			p ^= b
+		}
+		b = b>>1 ^ -(b&1)&crc32.IEEE
+	}
+	return p
+}
+
+// shiftCRC returns what a CRC-32 is multiplied by when n bytes follow: x^(8n).
+func shiftCRC(n int64) uint32 {
+	p, q := uint32(1)<<31, uint32(1)<<23 // x^0, x^8
+	for i := range bits.Len64(uint64(n)) {
+		if n>>i&1 != 0 {
+			p = mulCRC(p, q)
+		}
+		q = mulCRC(q, q)
+	}
+	return p
+}
+
+// transpose writes dst[r*cols+c] = src[c*stride+r] for rows rows. It goes by blocks of 16 columns, whose lines of both sides
+// stay in the first cache.
+func transpose[T uint16 | uint32 | uint64](dst, src []T, rows, cols, stride int) {
+	const block = 16
+	c := 0
+	for ; c+block <= cols; c += block {
+		var s [block][]T
+		for i := range s {
+			s[i] = src[(c+i)*stride:][:rows]
+		}
+		for r := range rows {
+			d := (*[block]T)(dst[r*cols+c:])
+			d[0], d[1], d[2], d[3] = s[0][r], s[1][r], s[2][r], s[3][r]
+			d[4], d[5], d[6], d[7] = s[4][r], s[5][r], s[6][r], s[7][r]
+			d[8], d[9], d[10], d[11] = s[8][r], s[9][r], s[10][r], s[11][r]
+			d[12], d[13], d[14], d[15] = s[12][r], s[13][r], s[14][r], s[15][r]
+		}
+	}
+	for r0 := 0; r0 < rows; r0 += 256 {
+		r1 := min(r0+256, rows)
+		for k := c; k < cols; k++ {
+			s := src[k*stride:][:r1]
+			for r := r0; r < r1; r++ {
+				dst[r*cols+k] = s[r]
+			}
+		}
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package predictions
+
+// adviseHuge does nothing where pages cannot be asked for.
+func adviseHuge([]byte) {}

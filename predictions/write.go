@@ -1,0 +1,70 @@
+package predictions
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+)
+
+// Half is IEEE 754 binary16 values by their bits, which WriteNPY writes as float16.
+type Half []uint16
+
+// WriteNPY writes an array as .npy version 1.0, little-endian, C order, the data 64-aligned, as numpy.save does.
+//
+// data is []float32, []float64, []int32, []int64, Half or []uint16 (also the bits of bfloat16), and as long as the product of
+// shape; anything else panics. Errors are those of w.
+func WriteNPY(w io.Writer, shape []int64, data any) error {
+	switch d := data.(type) {
+	case []float32:
+		return writeNPY(w, shape, "<f4", d)
+	case []float64:
+		return writeNPY(w, shape, "<f8", d)
+	case []int32:
+		return writeNPY(w, shape, "<i4", d)
+	case []int64:
+		return writeNPY(w, shape, "<i8", d)
+	case Half:
+		return writeNPY(w, shape, "<f2", []uint16(d))
+	case []uint16:
+		return writeNPY(w, shape, "<u2", d)
+	}
+	panic("predictions: WriteNPY of a type that it does not know")
+}
+
+func writeNPY[T fixed](w io.Writer, shape []int64, descr string, data []T) error {
+	n := uint64(1)
+	for _, d := range shape {
+		hi, lo := bits.Mul64(n, uint64(max(d, 0)))
+		if hi != 0 || d < 0 {
+			panic("predictions: WriteNPY of an impossible shape")
+		}
+		n = lo
+	}
+	if n != uint64(len(data)) || len(shape) > maxDims {
+		panic("predictions: WriteNPY of a shape that is not the data's")
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shapeText(shape))
+	const before = len(npyMagic) + 4
+	length := (before+len(text)+1+63)&^63 - before
+	head := fmt.Appendf(nil, "%s\x01\x00%c%c%-*s\n", npyMagic, 0, 0, length-1, text)
+	head[before-2], head[before-1] = byte(length), byte(length>>8)
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	if !hostBig {
+		_, err := w.Write(raw(data))
+		return err
+	}
+	// Swapped by way of a buffer, since data are the caller's.
+	size := parseDType(descr).size
+	buf := make([]uint64, 8<<10)
+	for mem := raw(data); len(mem) > 0; {
+		m := copy(raw(buf), mem)
+		swapBytes(buf[:(m+7)/8], size)
+		if _, err := w.Write(raw(buf)[:m]); err != nil {
+			return err
+		}
+		mem = mem[m:]
+	}
+	return nil
+}
