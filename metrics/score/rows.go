@@ -1,0 +1,111 @@
+package score
+
+import (
+	"errors"
+	"math"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// The functions of this file return a mean over predictions in memory and, if dst is not nil, write each row's score to
+// dst[i], i being the row's index. dst is as long as there are rows, or the function panics. A row that was left out
+// (bad, or of weight 0) gets NaN. The mean is the accumulator's, to the bit. o may be nil; the error is a
+// *metrics.DataError, and dst is then of no use.
+
+// NLL is the mean of -ln p_y; +Inf for a row whose label got probability 0. See Loss.NLL.
+func NLL(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return each(dst, p, o, (*Loss).NLL, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.NLL) })
+}
+
+// Brier is the mean Brier score; see BrierDefault.
+func Brier(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return each(dst, p, o, func(l *Loss) float64 { return l.Brier(BrierDefault) }, briers)
+}
+
+// Entropy is the mean entropy of the probabilities in nats; see Loss.Entropy.
+func Entropy(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return each(dst, p, o, (*Loss).Entropy, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.Entropy) })
+}
+
+// Confidence is the mean of the largest probability; see Loss.Confidence.
+func Confidence(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return each(dst, p, o, (*Loss).Confidence, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.Top) })
+}
+
+// Accuracy is the share of rows whose arg max is the label: 1 or 0 a row. See Loss.Accuracy.
+func Accuracy(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return each(dst, p, o, (*Loss).Accuracy, func(dst []float64, b *metrics.Block) {
+		for i := range dst {
+			dst[i] = float64(b.Hit[i])
+		}
+	})
+}
+
+// TopK is the share of rows whose label is among the k largest scores: 1 or 0 a row. See Loss.TopK.
+func TopK(dst []float64, p *metrics.Predictions, k int, o *metrics.Options) (float64, error) {
+	return eachOf(NewLoss(&Options{TopK: k}), dst, p, o, func(l *Loss) float64 { return l.TopK(k) },
+		func(dst []float64, b *metrics.Block) {
+			for i := range dst {
+				dst[i] = 0
+				if int(b.Stats.Rank[i]) < k {
+					dst[i] = 1
+				}
+			}
+		})
+}
+
+// Of returns the accumulator of predictions in memory.
+func Of(p *metrics.Predictions, o *metrics.Options) (*Loss, error) {
+	l := NewLoss(nil)
+	if err := metrics.NewPass(o, l).Add(p); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func each(dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*Loss) float64, row func([]float64, *metrics.Block)) (float64, error) {
+	return eachOf(NewLoss(nil), dst, p, o, mean, row)
+}
+
+func eachOf(l *Loss, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*Loss) float64, row func([]float64, *metrics.Block)) (float64, error) {
+	accs := []metrics.Accumulator{l}
+	if dst != nil {
+		if len(dst) != p.Rows {
+			panic("score: dst and rows differ in number")
+		}
+		for i := range dst {
+			dst[i] = math.NaN()
+		}
+		accs = append(accs, &rows{dst: dst, row: row})
+	}
+	if err := metrics.NewPass(o, accs...).Add(p); err != nil {
+		return math.NaN(), err
+	}
+	return mean(l), nil
+}
+
+// rows is an accumulator that keeps nothing: it writes each row's score where the caller wants it.
+type rows struct {
+	dst, v []float64
+	row    func(dst []float64, b *metrics.Block)
+}
+
+func (r *rows) Needs() metrics.Need                   { return 0 }
+func (r *rows) Empty() metrics.Accumulator            { return &rows{dst: r.dst, row: r.row} }
+func (r *rows) Len() int64                            { return 0 }
+func (r *rows) Merge(metrics.Accumulator) error       { return nil }
+func (r *rows) AppendBinary(b []byte) ([]byte, error) { return nil, errNoState }
+func (r *rows) UnmarshalBinary([]byte) error          { return errNoState }
+
+var errNoState = errors.New("score: rows have no state")
+
+func (r *rows) AddBlock(b *metrics.Block) {
+	if len(r.v) < b.Rows {
+		r.v = make([]float64, b.Rows)
+	}
+	v := r.v[:b.Rows]
+	r.row(v, b)
+	for i, x := range v {
+		r.dst[b.Number(i)] = x
+	}
+}

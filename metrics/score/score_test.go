@@ -1,0 +1,284 @@
+package score_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+func sample(n, k int, kind metrics.Kind) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(uint64(n), uint64(k)))
+	p := &metrics.Predictions{Kind: kind, Labels: make([]int32, n)}
+	p.F64, p.Rows, p.Classes = make([]float64, n*k), n, k
+	for i := range n {
+		row, s := p.F64[i*k:(i+1)*k], 0.0
+		for j := range row {
+			row[j] = math.Round(8 * r.Float64())
+			s += row[j]
+		}
+		if kind == metrics.Probs {
+			if s == 0 {
+				row[0], s = 1, 1
+			}
+			for j := range row {
+				if k == 1 {
+					s = 8
+				}
+				row[j] /= s
+			}
+		}
+		p.Labels[i] = int32(r.IntN(max(2, k)))
+	}
+	return p
+}
+
+// TestRows holds that the mean of each function is the accumulator's, to the bit, and that what it writes is the rows'.
+func TestRows(t *testing.T) {
+	type function func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error)
+	topK := func(k int) function {
+		return func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+			return score.TopK(dst, p, k, o)
+		}
+	}
+	for _, k := range []int{1, 2, 9} {
+		for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
+			for _, weighted := range []bool{false, true} {
+				p := sample(5000, k, kind)
+				bad := map[int]bool{0: true, 17: true, 1024: true, 4999: true}
+				for i := range bad {
+					p.F64[i*k] = math.NaN()
+				}
+				if weighted {
+					p.Weights = make([]float64, p.Rows)
+					for i := range p.Weights {
+						p.Weights[i] = float64(i % 3)
+					}
+				}
+				o := &metrics.Options{Drop: true, Threads: 3}
+				l := score.NewLoss(&score.Options{TopK: 9})
+				if err := metrics.NewPass(o, l).Add(p); err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range []struct {
+					name string
+					f    function
+					want float64
+				}{
+					{"NLL", score.NLL, l.NLL()},
+					{"Brier", score.Brier, l.Brier(score.BrierDefault)},
+					{"Entropy", score.Entropy, l.Entropy()},
+					{"Confidence", score.Confidence, l.Confidence()},
+					{"Accuracy", score.Accuracy, l.Accuracy()},
+					{"TopK 1", topK(1), l.TopK(1)},
+					{"TopK 3", topK(3), l.TopK(3)},
+					{"TopK 9", topK(9), l.TopK(9)},
+				} {
+					dst := make([]float64, p.Rows)
+					got, err := c.f(dst, p, o)
+					if err != nil || math.Float64bits(got) != math.Float64bits(c.want) {
+						t.Errorf("%s, %d classes: %v, want %v, %v", c.name, k, got, c.want, err)
+					}
+					if none, err := c.f(nil, p, o); err != nil || math.Float64bits(none) != math.Float64bits(got) {
+						t.Errorf("%s, %d classes: %v without dst, %v", c.name, k, none, err)
+					}
+					s, w := 0.0, 0.0
+					for i, x := range dst {
+						if out := bad[i] || weighted && p.Weights[i] == 0; out != (x != x) {
+							t.Fatalf("%s: row %d is %v", c.name, i, x)
+						} else if !out {
+							q := 1.0
+							if weighted {
+								q = p.Weights[i]
+							}
+							s += q * x
+							w += q
+						}
+					}
+					if !(s/w == got || math.Abs(s/w-got) < 1e-12*math.Max(1, got)) {
+						t.Errorf("%s, %d classes: the rows' mean is %v, not %v", c.name, k, s/w, got)
+					}
+					// A row's score is that of the row alone.
+					for _, i := range []int{1, 1025, 2500} {
+						one := *p
+						one.F64, one.Rows, one.Labels = p.F64[i*k:(i+1)*k], 1, p.Labels[i:i+1]
+						one.Weights = nil
+						x, err := c.f(nil, &one, nil)
+						if err != nil || dst[i] == dst[i] && !(x == dst[i] || math.Abs(x-dst[i]) < 1e-14) {
+							t.Errorf("%s: row %d has %v, alone %v, %v", c.name, i, dst[i], x, err)
+						}
+					}
+					var d *metrics.DataError
+					if got, err := c.f(dst, p, nil); !errors.As(err, &d) || got == got {
+						t.Errorf("%s: %v, %v of bad rows", c.name, got, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+func caught(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func TestCallersFaults(t *testing.T) {
+	p := sample(4, 3, metrics.Probs)
+	for want, f := range map[string]func(){
+		"score: dst and rows differ in number":                func() { _, _ = score.NLL(make([]float64, 3), p, nil) },
+		"score: TopK lies between 1 and 1,000":                func() { score.NewLoss(&score.Options{TopK: 1001}) },
+		"score: k lies between 1 and the TopK of the options": func() { score.NewLoss(nil).TopK(6) },
+	} {
+		if got := caught(f); got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	if got := caught(func() { score.NewLoss(&score.Options{TopK: -1}) }); got != "score: TopK lies between 1 and 1,000" {
+		t.Error(got)
+	}
+	if got := caught(func() { score.NewLoss(nil).TopK(0) }); got != "score: k lies between 1 and the TopK of the options" {
+		t.Error(got)
+	}
+}
+
+// TestTopKTies gives a label that shares its score with others the place that its index has among them.
+func TestTopKTies(t *testing.T) {
+	p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0, 1, 2, 3, 3}}
+	p.F32 = []float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 3, 2}
+	p.Rows, p.Classes = 5, 4
+	dst := make([]float64, 5)
+	for k, want := range [][]float64{1: {1, 0, 0, 0, 0}, 2: {1, 1, 0, 0, 0}, 3: {1, 1, 1, 0, 1}, 4: {1, 1, 1, 1, 1}, 5: {1, 1, 1, 1, 1}} {
+		if k == 0 {
+			continue
+		}
+		m, err := score.TopK(dst, p, k, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for i := range want {
+			sum += want[i]
+			if dst[i] != want[i] {
+				t.Errorf("top-%d: %v, want %v", k, dst, want)
+				break
+			}
+		}
+		if m != sum/5 {
+			t.Errorf("top-%d: %v", k, m)
+		}
+	}
+}
+
+func TestInfinite(t *testing.T) {
+	p := &metrics.Predictions{Labels: []int32{0, 1, 2, 1}}
+	p.F64 = []float64{1, 0, 0, 1, 0, 0, 0, 0.5, 0.5, 0.25, 0.5, 0.25}
+	p.Rows, p.Classes = 4, 3
+	for _, w := range [][]float64{nil, {1, 1, 1, 1}} {
+		p.Weights = w
+		dst := make([]float64, 4)
+		m, err := score.NLL(dst, p, nil)
+		if err != nil || !math.IsInf(m, 1) || !math.IsInf(dst[1], 1) || dst[0] != 0 {
+			t.Error(m, dst, err)
+		}
+		l, err := score.Of(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.InfiniteRows() != 1 || !math.IsInf(l.NLL(), 1) || !math.IsInf(l.Perplexity(), 1) || math.Abs(l.FiniteNLL()-2*math.Ln2/3) > 1e-15 {
+			t.Error(l.InfiniteRows(), l.NLL(), l.Perplexity(), l.FiniteNLL())
+		}
+		for _, i := range []metrics.Interval{l.NLLInterval(0.95), l.PerplexityInterval(0.95)} {
+			if i.Low == i.Low || i.High == i.High {
+				t.Error(i)
+			}
+		}
+		if i := l.BrierInterval(score.BrierDefault, 0.95); !(i.Low < i.High) {
+			t.Error(i)
+		}
+	}
+	p.Labels = []int32{1, 1, 0, 1}
+	p.Rows, p.Labels, p.F64, p.Weights = 3, p.Labels[:3], p.F64[:9], nil
+	if l, err := score.Of(p, nil); err != nil || l.InfiniteRows() != 3 || l.FiniteNLL() == l.FiniteNLL() {
+		t.Error(err, l.InfiniteRows(), l.FiniteNLL())
+	}
+}
+
+// TestSmallTails holds the digits of what is nearly certain.
+func TestSmallTails(t *testing.T) {
+	for _, d := range []float64{5, 20, 40, 60} {
+		p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0}}
+		p.F64, p.Rows, p.Classes = []float64{0, -d}, 1, 2
+		l, err := score.Of(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tail := math.Exp(-d) / (1 + math.Exp(-d))
+		nll := math.Log1p(math.Exp(-d))
+		// The Brier score is kept to 2^-50, the NLL to 2^-88.
+		if math.Abs(l.NLL()/nll-1) > 1e-12+0x1p-88/nll || math.Abs(l.Brier(0)-2*tail*tail) > 0x1p-50 {
+			t.Errorf("%v: nll %v, want %v; brier %v, want %v", d, l.NLL(), nll, l.Brier(0), 2*tail*tail)
+		}
+		dst := make([]float64, 1)
+		if _, err := score.Brier(dst, p, nil); err != nil || math.Abs(dst[0]/(2*tail*tail)-1) > 1e-12 {
+			t.Errorf("%v: the row's brier is %v, want %v", d, dst[0], 2*tail*tail)
+		}
+	}
+}
+
+// FuzzLossUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be
+// asked. The data are sealed, or the checksum would keep the fuzzer out.
+func FuzzLossUnmarshal(f *testing.F) {
+	p := sample(7, 3, metrics.Probs)
+	for _, k := range []int{1, 5} {
+		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
+			p.Weights = w
+			l := score.NewLoss(&score.Options{TopK: k})
+			if err := metrics.NewPass(nil, l).Add(p); err != nil {
+				f.Fatal(err)
+			}
+			s, err := l.AppendBinary(nil)
+			if err != nil {
+				f.Fatal(err)
+			}
+			_, payload, _, err := exact.Open("cLOS", s)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(payload)
+		}
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		var l score.Loss
+		_ = l.UnmarshalBinary(payload)
+		s := exact.Seal("cLOS", 1, payload)
+		if l.UnmarshalBinary(s) != nil {
+			return
+		}
+		if again, err := l.AppendBinary(nil); err != nil || string(again) != string(s) {
+			t.Errorf("written in another way: %v", err)
+		}
+		l.Accuracy()
+		l.AccuracyInterval(0.95)
+		l.TopK(1)
+		l.BaseRateInterval(0.95)
+		l.ConfidenceInterval(0.95)
+		l.OverconfidenceInterval(0.95)
+		l.NLLInterval(0.95)
+		l.FiniteNLL()
+		l.PerplexityInterval(0.95)
+		l.EntropyInterval(0.95)
+		for form := score.BrierDefault; form <= score.BrierPerClass; form++ {
+			l.BrierInterval(form, 0.95)
+		}
+		c := l.Empty()
+		if err := c.Merge(&l); err != nil {
+			t.Error(err)
+		}
+	})
+}
