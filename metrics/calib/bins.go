@@ -1,0 +1,330 @@
+package calib
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Bins accumulates scores and outcomes by equal-width bins: from one state come ECE, MCE, RMSCE, the reliability
+// diagram and their intervals. It is a metrics.Accumulator; its state takes about 250 bytes a bin.
+type Bins struct {
+	opt      Options
+	edges    []float64
+	classes  int // of the predictions seen; 0 before the first
+	weighted bool
+	cells    []tally.Cell // the bins, then the overflow bin and the bin of zeros
+	lost     tally.Weight // rows in no bin that count as rows
+
+	idx  []int32
+	hit  []uint8
+	w    []float64
+	sums []kernel.BinSum
+}
+
+var _ metrics.Accumulator = (*Bins)(nil)
+
+// NewBins returns an empty accumulator; o may be nil. It panics if the options are not valid.
+func NewBins(o *Options) *Bins {
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	opt = opt.normal()
+	if err := opt.Validate(); err != nil {
+		panic(err.Error())
+	}
+	n := opt.bins()
+	return &Bins{opt: opt, edges: opt.edges(), cells: make([]tally.Cell, n+2), sums: make([]kernel.BinSum, n+2)}
+}
+
+// Options returns what the accumulator was made with, defaults filled in.
+func (b *Bins) Options() Options { return b.opt }
+
+// Needs says that only the event of all classes needs whole rows.
+func (b *Bins) Needs() metrics.Need {
+	if b.opt.Event == AllClasses {
+		return metrics.Rows
+	}
+	return 0
+}
+
+// Empty returns an accumulator of the same options without rows.
+func (b *Bins) Empty() metrics.Accumulator { return NewBins(&b.opt) }
+
+// Len returns the number of scores seen, those in no bin included: rows, or for AllClasses entries.
+func (b *Bins) Len() int64 {
+	n := b.lost.N
+	for i := range b.cells {
+		n += b.cells[i].N
+	}
+	return n
+}
+
+const errPositive = "calib: there is no positive class among more than two"
+
+// AddBlock adds a block's rows.
+func (b *Bins) AddBlock(k *metrics.Block) {
+	b.classes, b.weighted = k.Classes, k.Weights != nil
+	n := k.Rows
+	event := b.opt.Event
+	if event == ByShape {
+		if event = TopLabel; k.Classes == 1 {
+			event = Positive
+		}
+	}
+	switch event {
+	case TopLabel:
+		hit := k.Hit[:n]
+		if b.opt.HalfIsZero && k.Classes == 1 {
+			hit = b.halfIsZero(k)
+		}
+		b.add(k.Stats.Top[:n], hit, k.Weights, k.DType)
+	case Positive:
+		if k.Classes > 2 {
+			panic(errPositive)
+		}
+		hit := b.hits(n)
+		for i, y := range k.Labels[:n] {
+			hit[i] = uint8(y)
+		}
+		b.add(k.Stats.Positive[:n], hit, k.Weights, k.DType)
+	case AllClasses:
+		hit := b.hits(k.Width)
+		var w []float64
+		if k.Weights != nil {
+			if len(b.w) < k.Width {
+				b.w = make([]float64, k.Width)
+			}
+			w = b.w[:k.Width]
+		}
+		for i := range n {
+			clear(hit)
+			hit[k.Labels[i]] = 1
+			for j := range w {
+				w[j] = k.Weights[i]
+			}
+			b.add(k.Probs[i*k.Width:(i+1)*k.Width], hit, w, k.DType)
+		}
+	}
+}
+
+func (b *Bins) hits(n int) []uint8 {
+	if len(b.hit) < n {
+		b.hit = make([]uint8, n)
+	}
+	return b.hit[:n]
+}
+
+// halfIsZero returns the hits of a binary block where a score of 1/2 predicts class 0.
+func (b *Bins) halfIsZero(k *metrics.Block) []uint8 {
+	hit := b.hits(k.Rows)
+	copy(hit, k.Hit[:k.Rows])
+	for i, p := range k.Stats.Positive[:k.Rows] {
+		if p == 0.5 {
+			hit[i] = uint8(1 - k.Labels[i])
+		}
+	}
+	return hit
+}
+
+func (b *Bins) add(p []float64, y []uint8, w []float64, t metrics.DType) {
+	for len(p) > 0 {
+		n := min(len(p), kernel.MaxSum)
+		if len(b.idx) < n {
+			b.idx = make([]int32, n)
+		}
+		idx := b.idx[:n]
+		b.assign(idx, p[:n], t)
+		b.place(idx, p[:n], w)
+		if w != nil {
+			for i, c := range idx {
+				if c >= 0 {
+					b.cells[c].AddWeighted(p[i], y[i], w[i])
+				}
+			}
+			w = w[n:]
+		} else {
+			b.sum(idx, p[:n], y[:n])
+		}
+		p, y = p[n:], y[n:]
+	}
+}
+
+// assign finds the bins.
+func (b *Bins) assign(idx []int32, p []float64, t metrics.DType) {
+	switch b.opt.Index {
+	case CompareEdges:
+		kernel.BinEqual(idx, p, b.edges, b.opt.Side)
+	case DivideEdges, CompareEdges32:
+		kernel.BinEdges(idx, p, b.edges, b.opt.Side)
+	case FloorProduct:
+		n := b.opt.bins()
+		for i, v := range p {
+			f := v * float64(n)
+			if t != metrics.Float64 {
+				f = float64(float32(v) * float32(n))
+			}
+			idx[i] = int32(math.Floor(math.Min(math.Max(f, 0), float64(n-1))))
+		}
+	}
+}
+
+// place moves scores of 0 and 1 to where the options want them; -1 is in no cell.
+func (b *Bins) place(idx []int32, p, w []float64) {
+	n := int32(b.opt.bins())
+	switch b.opt.One {
+	case OneOverflow:
+		for i, v := range p {
+			if v >= 1 {
+				idx[i] = n
+			}
+		}
+	case OneInLastOnly:
+		for i, v := range p {
+			if v > 1 {
+				idx[i] = -1
+				b.lose(i, w)
+			}
+		}
+	}
+	if b.opt.Zero == ZeroInFirst {
+		return
+	}
+	for i, v := range p {
+		if v > 0 {
+			continue
+		}
+		idx[i] = -1
+		switch b.opt.Zero {
+		case ZeroOwnBin:
+			idx[i] = n + 1
+		case ZeroNoBin:
+			b.lose(i, w)
+		}
+	}
+}
+
+// lose counts a row that is in no bin.
+func (b *Bins) lose(i int, w []float64) {
+	if w != nil {
+		w = w[i : i+1]
+	}
+	b.lost.Add(1, w)
+}
+
+// sum adds scores without weights.
+func (b *Bins) sum(idx []int32, p []float64, y []uint8) {
+	if !tally.InUnit(p) {
+		for i, v := range p {
+			if idx[i] >= 0 && !(v >= 0 && v <= 1) {
+				b.cells[idx[i]].AddScore(v, y[i])
+				idx[i] = -1
+			}
+		}
+	}
+	clear(b.sums)
+	kernel.BinSums(b.sums, idx, p, y)
+	for i := range b.sums {
+		if b.sums[i].N > 0 {
+			b.cells[i].AddBins(&b.sums[i])
+		}
+	}
+}
+
+// Merge adds what another *Bins has seen.
+func (b *Bins) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Bins)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: calib.Bins and %T", metrics.ErrMismatch, a)
+	case b.opt != o.opt:
+		return fmt.Errorf("%w: calib.Bins with (%v) and with (%v)", metrics.ErrMismatch, b.opt, o.opt)
+	case o.classes == 0:
+		return nil
+	case b.classes != 0 && b.classes != o.classes:
+		return fmt.Errorf("%w: calib.Bins of %d classes and of %d", metrics.ErrMismatch, b.classes, o.classes)
+	case b.classes != 0 && b.weighted != o.weighted:
+		return fmt.Errorf("%w: calib.Bins with and without weights", metrics.ErrMismatch)
+	}
+	b.classes, b.weighted = o.classes, o.weighted
+	for i := range b.cells {
+		b.cells[i].Merge(&o.cells[i])
+	}
+	b.lost.Merge(&o.lost)
+	return nil
+}
+
+const (
+	binsMagic   = "cBIN"
+	binsVersion = 1
+)
+
+// AppendBinary appends the state.
+func (b *Bins) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	o := b.opt
+	e.U32(uint32(o.Bins))
+	for _, v := range []uint8{uint8(o.Event), uint8(o.Side), uint8(o.One), uint8(o.Zero), uint8(o.Index)} {
+		e.U8(v)
+	}
+	var f uint8
+	for i, v := range []bool{o.EdgesNotBins, o.HalfIsZero, b.weighted} {
+		if v {
+			f |= 1 << i
+		}
+	}
+	e.U8(f)
+	e.U32(uint32(b.classes))
+	b.lost.Encode(&e)
+	e.U64(uint64(len(b.cells)))
+	for i := range b.cells {
+		b.cells[i].Encode(&e)
+	}
+	return append(dst, exact.Seal(binsMagic, binsVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces b, options and all, by what AppendBinary wrote.
+func (b *Bins) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(binsMagic, binsVersion, data)
+	if err != nil {
+		return fmt.Errorf("calib.Bins: %w", err)
+	}
+	var o Options
+	o.Bins = int(d.U32())
+	o.Event, o.Side, o.One = Event(d.U8()), kernel.Side(d.U8()), OneRule(d.U8())
+	o.Zero, o.Index = ZeroRule(d.U8()), Index(d.U8())
+	f := d.U8()
+	o.EdgesNotBins, o.HalfIsZero = f&1 != 0, f&2 != 0
+	classes := int(d.U32())
+	var lost tally.Weight
+	lost.Decode(d)
+	n := d.Count(8)
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("calib.Bins: %w", err)
+	}
+	if err := o.Validate(); err != nil || o.Bins == 0 || f > 7 || n != o.bins()+2 {
+		return fmt.Errorf("calib.Bins: %w: its options are not valid", exact.ErrDamaged)
+	}
+	nb := NewBins(&o)
+	nb.classes, nb.weighted, nb.lost = classes, f&4 != 0, lost
+	for i := range nb.cells {
+		nb.cells[i].Decode(d)
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("calib.Bins: %w", err)
+	}
+	count := lost.N
+	for i := range nb.cells {
+		count = min(count, nb.cells[i].N)
+	}
+	if count < 0 {
+		return fmt.Errorf("calib.Bins: %w: a count is below 0", exact.ErrDamaged)
+	}
+	*b = *nb
+	return nil
+}

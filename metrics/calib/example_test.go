@@ -1,0 +1,89 @@
+package calib_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// events are scores of one event, and whether it happened.
+func events() *metrics.Predictions {
+	return &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.1, 0.1, 0.3, 0.35, 0.6, 0.6, 0.65, 0.9, 0.95, 1}, Rows: 10, Classes: 1},
+		Labels: []int32{0, 0, 1, 0, 1, 0, 1, 1, 1, 1},
+	}
+}
+
+func ExampleECE() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{
+			F32: []float32{
+				0.7, 0.2, 0.1,
+				0.1, 0.8, 0.1,
+				0.3, 0.3, 0.4,
+				0.6, 0.3, 0.1,
+			},
+			Rows: 4, Classes: 3,
+		},
+		Labels: []int32{0, 1, 0, 0},
+	}
+	o := calib.Options{Bins: 5}
+	ece, err := calib.ECE(p, &o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.4f (%s)\n", ece, o.Text())
+	// Output: 0.3250 (top label, or of a binary task the positive class; 5 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B))
+}
+
+// The bars of a reliability diagram, with Wilson's interval of each frequency.
+func ExampleBins_Bins() {
+	b := calib.NewBins(&calib.Options{Bins: 4, Event: calib.Positive})
+	if err := metrics.NewPass(nil, b).Add(events()); err != nil {
+		log.Fatal(err)
+	}
+	for _, bar := range b.Bins(0.95) {
+		fmt.Printf("%.2f to %.2f: %d rows, says %.3f, happened %.3f [%.2f, %.2f]\n",
+			bar.Lower, bar.Upper, bar.Count, bar.Confidence, bar.Frequency, bar.Interval.Low, bar.Interval.High)
+	}
+	// Output:
+	// 0.00 to 0.25: 2 rows, says 0.100, happened 0.000 [0.00, 0.66]
+	// 0.25 to 0.50: 2 rows, says 0.325, happened 0.500 [0.09, 0.91]
+	// 0.50 to 0.75: 3 rows, says 0.617, happened 0.667 [0.21, 0.94]
+	// 0.75 to 1.00: 3 rows, says 0.950, happened 1.000 [0.44, 1.00]
+}
+
+// An ECE comes with an interval, and with what a calibrated model would show by chance.
+func ExampleBins_Interval() {
+	b := calib.NewBins(&calib.Options{Event: calib.Positive})
+	if err := metrics.NewPass(nil, b).Add(events()); err != nil {
+		log.Fatal(err)
+	}
+	i := b.Interval(metrics.DefaultLevel)
+	fmt.Printf("ece %.3f [%.3f, %.3f], by chance %.3f\n", b.ECE(), i.Low, i.High, b.Floor())
+	// Output: ece 0.155 [0.000, 0.410], by chance 0.217
+}
+
+// The same rows have another ECE in other systems.
+func ExampleLike() {
+	for _, system := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
+		o, err := calib.Like(system)
+		if err != nil {
+			log.Fatal(err)
+		}
+		o.Bins, o.Event = 10, calib.Positive
+		ece, err := calib.ECE(events(), &o)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%-12s %.3f  %s\n", system, ece, o)
+	}
+	// Output:
+	// um           0.195  bins=10,event=positive,one=overflow,zero=dropped,half_is_zero
+	// tfp          0.085  bins=10,event=positive,index=floor,half_is_zero
+	// torchmetrics 0.195  bins=10,event=positive,one=overflow,index=edges32
+	// guo          0.195  bins=10,event=positive,closed=right,one=last_only,zero=nobin,index=edges32
+	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,edges_not_bins,half_is_zero
+}

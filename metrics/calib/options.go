@@ -1,0 +1,268 @@
+package calib
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// Event is what the binned score is the probability of.
+type Event uint8
+
+const (
+	// ByShape is the default: Positive for a binary task, TopLabel for rows of classes.
+	ByShape    Event = iota
+	TopLabel         // the arg max is the true class; score: the largest probability
+	Positive         // the true class is 1, in a binary task or one of two classes; score: its probability
+	AllClasses       // class k is the true class, for every entry of every row; score: the entry
+)
+
+// OneRule says where a score of 1, or above, goes.
+type OneRule uint8
+
+const (
+	OneInLast     OneRule = iota // in the last bin
+	OneOverflow                  // in a bin of its own beyond the last, as uncertainty_metrics and torchmetrics do
+	OneInLastOnly                // 1 in the last bin; what is above, which only unchecked scores are, in no bin
+)
+
+// ZeroRule says where a score of 0, or below, goes.
+type ZeroRule uint8
+
+const (
+	ZeroInFirst ZeroRule = iota // in the first bin
+	ZeroDropped                 // nowhere: it does not count as a row either (uncertainty_metrics: p > 0)
+	ZeroNoBin                   // in no bin, but it counts as a row (right-closed bins of Guo et al.'s code)
+	ZeroOwnBin                  // in a bin of its own before the first (numpy.digitize with right=True)
+)
+
+// Index says how a score finds its bin.
+type Index uint8
+
+const (
+	CompareEdges   Index = iota // compared to the edges i*(1/B), as numpy.linspace has them
+	DivideEdges                 // compared to the edges i/B
+	FloorProduct                // floor(B*p), in the type of the scores, as TensorFlow does
+	CompareEdges32              // compared to the float32 edges of torch.linspace
+)
+
+// Options say which calibration error is meant. The zero value is candor's default: 15 equal-width bins of the top
+// label's score, for a binary task of the positive class's, left-closed, the last one closed, 0 counted.
+type Options struct {
+	Bins  int         // number of bins; 0 means 15
+	Event Event       // whose probability is binned
+	Side  kernel.Side // where a score on an edge goes: LeftClosed [a,b) or RightClosed (a,b]
+	One   OneRule
+	Zero  ZeroRule
+	Index Index
+	// EdgesNotBins makes Bins the number of edges, so that there is one bin fewer, as in the blog post "Metrics for
+	// uncertainty estimation".
+	EdgesNotBins bool
+	// HalfIsZero lets a binary score of exactly 1/2 predict class 0, as an arg max over [1-p, p] does, and not 1.
+	HalfIsZero bool
+}
+
+// DefaultBins is the number of bins where none is given.
+const DefaultBins = 15
+
+// maxBins bounds the memory of a state: about 250 bytes a bin.
+const maxBins = 1 << 20
+
+// Like returns the choices of another system, for what is here of it, with its default number of bins. Reproduced are
+// its bins, not the rounding of its sums. All but torchmetrics judge a binary task by its top label. The systems:
+//
+//	um            google/uncertainty_metrics, numpy: 30 bins, p = 0 dropped, p = 1 in an overflow bin
+//	tfp           tfp.stats and Keras metrics: floor(B*p), 15 bins
+//	torchmetrics  float32 edges, p = 1 in an overflow bin, 15 bins
+//	guo           temperature_scaling by an author of Guo et al. 2017: (a,b], float32 edges, p = 0 in no bin, 15 bins
+//	blog          "Metrics for uncertainty estimation": (a,b], 15 edges, so 14 bins, p = 0 in a bin of its own
+func Like(system string) (Options, error) {
+	switch system {
+	case "um":
+		return Options{Bins: 30, Event: TopLabel, Zero: ZeroDropped, One: OneOverflow, HalfIsZero: true}, nil
+	case "tfp":
+		return Options{Bins: 15, Event: TopLabel, Index: FloorProduct, HalfIsZero: true}, nil
+	case "torchmetrics":
+		return Options{Bins: 15, Index: CompareEdges32, One: OneOverflow}, nil
+	case "guo":
+		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, Index: CompareEdges32, Zero: ZeroNoBin, One: OneInLastOnly}, nil
+	case "blog":
+		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, EdgesNotBins: true, Zero: ZeroOwnBin, One: OneInLastOnly, HalfIsZero: true}, nil
+	}
+	return Options{}, fmt.Errorf("calib: %q is none of um, tfp, torchmetrics, guo, blog", system)
+}
+
+// normal returns the options with defaults filled in, so that equal meanings compare equal.
+func (o Options) normal() Options {
+	if o.Bins == 0 {
+		o.Bins = DefaultBins
+	}
+	return o
+}
+
+// Validate tells what is wrong with the options, nil if nothing is.
+func (o Options) Validate() error {
+	o = o.normal()
+	switch {
+	case o.Bins < 1 || o.Bins > maxBins || o.EdgesNotBins && o.Bins < 2:
+		return fmt.Errorf("calib: %d bins; there have to be 1 to %d (2 where they are edges)", o.Bins, maxBins)
+	case o.Event > AllClasses || o.Side > kernel.RightClosed || o.One > OneInLastOnly || o.Zero > ZeroOwnBin || o.Index > CompareEdges32:
+		return errors.New("calib: an option has no such value")
+	case o.Index == FloorProduct && o.Side == kernel.RightClosed:
+		return errors.New("calib: floor(B*p) makes left-closed bins; it cannot be asked to close them on the right")
+	}
+	return nil
+}
+
+// bins returns the number of intervals.
+func (o Options) bins() int {
+	if o.EdgesNotBins {
+		return o.Bins - 1
+	}
+	return o.Bins
+}
+
+// The options' names in String, Set and documents.
+var (
+	eventNames = []string{"shape", "top", "positive", "all"}
+	sideNames  = []string{"left", "right"}
+	oneNames   = []string{"last", "overflow", "last_only"}
+	zeroNames  = []string{"first", "dropped", "nobin", "own"}
+	indexNames = []string{"edges", "divided", "floor", "edges32"}
+)
+
+// String returns the options that differ from the default as "bins=30,zero=dropped,one=overflow", in a fixed order;
+// "" for the default. Set reads each.
+func (o Options) String() string {
+	o = o.normal()
+	var s []string
+	add := func(name string, names []string, v int) {
+		if v != 0 {
+			s = append(s, name+"="+names[v])
+		}
+	}
+	if o.Bins != DefaultBins {
+		s = append(s, "bins="+strconv.Itoa(o.Bins))
+	}
+	add("event", eventNames, int(o.Event))
+	add("closed", sideNames, int(o.Side))
+	add("one", oneNames, int(o.One))
+	add("zero", zeroNames, int(o.Zero))
+	add("index", indexNames, int(o.Index))
+	if o.EdgesNotBins {
+		s = append(s, "edges_not_bins")
+	}
+	if o.HalfIsZero {
+		s = append(s, "half_is_zero")
+	}
+	return strings.Join(s, ",")
+}
+
+// Set changes one option by its name in String: bins, event, closed, one, zero, index, edges_not_bins, half_is_zero. A
+// switch is set by an empty value. After an error the options are as they were.
+func (o *Options) Set(name, value string) error {
+	pick := func(names []string, set func(i int)) error {
+		for i, n := range names {
+			if n == value {
+				set(i)
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is %q; it is one of %s", name, value, strings.Join(names, ", "))
+	}
+	flag := func(p *bool) error {
+		switch value {
+		case "", "true":
+			*p = true
+		case "false":
+			*p = false
+		default:
+			return fmt.Errorf("%s is a switch: it takes no value", name)
+		}
+		return nil
+	}
+	switch name {
+	case "bins":
+		i, err := strconv.Atoi(value)
+		if err != nil || i < 1 {
+			return fmt.Errorf("bins is %q; it is a positive whole number", value)
+		}
+		o.Bins = i
+	case "event":
+		return pick(eventNames, func(i int) { o.Event = Event(i) })
+	case "closed":
+		return pick(sideNames, func(i int) { o.Side = kernel.Side(i) })
+	case "one":
+		return pick(oneNames, func(i int) { o.One = OneRule(i) })
+	case "zero":
+		return pick(zeroNames, func(i int) { o.Zero = ZeroRule(i) })
+	case "index":
+		return pick(indexNames, func(i int) { o.Index = Index(i) })
+	case "edges_not_bins":
+		return flag(&o.EdgesNotBins)
+	case "half_is_zero":
+		return flag(&o.HalfIsZero)
+	default:
+		return fmt.Errorf("there is no option %q; there are bins, event, closed, one, zero, index, edges_not_bins, half_is_zero", name)
+	}
+	return nil
+}
+
+// Text says the whole definition in words.
+func (o Options) Text() string {
+	o = o.normal()
+	t := []string{[]string{"top label, or of a binary task the positive class", "top label", "positive class", "every class of every row"}[o.Event],
+		fmt.Sprintf("%d equal-width bins", o.bins())}
+	if o.Side == kernel.LeftClosed {
+		t = append(t, "left-closed")
+	} else {
+		t = append(t, "right-closed")
+	}
+	t = append(t, []string{"the last bin closed", "p >= 1 in an overflow bin", "the last bin closed, p > 1 in no bin"}[o.One])
+	t = append(t, []string{"p = 0 counted", "p = 0 dropped", "p = 0 in no bin", "p = 0 in its own bin"}[o.Zero])
+	t = append(t, []string{"edges i*(1/B)", "edges i/B", "bin floor(B*p)", "float32 edges"}[o.Index])
+	if o.HalfIsZero {
+		t = append(t, "p = 1/2 predicts class 0")
+	}
+	return strings.Join(t, "; ")
+}
+
+// edges returns the edges between bins.
+func (o Options) edges() []float64 {
+	n := o.bins()
+	e := kernel.Edges(n)
+	switch o.Index {
+	case DivideEdges:
+		for i := range e {
+			e[i] = float64(i) / float64(n)
+		}
+	case CompareEdges32:
+		// torch.linspace counts up from the start in its lower half and down from the end in its upper.
+		step := 1 / float32(n)
+		for i := range e {
+			if i < (n+1)/2 {
+				e[i] = float64(step * float32(i))
+			} else {
+				e[i] = float64(1 - float32(step*float32(n-i)))
+			}
+		}
+	}
+	return e
+}
+
+// Fields returns every option but the number of bins with its value, as pairs of names, in a fixed order.
+func (o Options) Fields() [][2]string {
+	b := func(v bool) string {
+		if v {
+			return "true"
+		}
+		return "false"
+	}
+	return [][2]string{
+		{"event", eventNames[o.Event]}, {"closed", sideNames[o.Side]}, {"one", oneNames[o.One]}, {"zero", zeroNames[o.Zero]},
+		{"index", indexNames[o.Index]}, {"edges_not_bins", b(o.EdgesNotBins)}, {"half_is_zero", b(o.HalfIsZero)},
+	}
+}

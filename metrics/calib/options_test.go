@@ -1,0 +1,394 @@
+package calib_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+var systems = []string{"um", "tfp", "torchmetrics", "guo", "blog"}
+
+// every returns the valid options of all values, with a few numbers of bins.
+func every() (l []calib.Options) {
+	for _, bins := range []int{0, 1, 2, 15, 30, 1 << 20} {
+		for f := range 4 {
+			for event := calib.TopLabel; event <= calib.AllClasses; event++ {
+				for side := kernel.LeftClosed; side <= kernel.RightClosed; side++ {
+					for one := calib.OneInLast; one <= calib.OneInLastOnly; one++ {
+						for zero := calib.ZeroInFirst; zero <= calib.ZeroOwnBin; zero++ {
+							for index := calib.CompareEdges; index <= calib.CompareEdges32; index++ {
+								o := calib.Options{Bins: bins, Event: event, Side: side, One: one, Zero: zero, Index: index,
+									EdgesNotBins: f&1 != 0, HalfIsZero: f&2 != 0}
+								if o.Validate() == nil {
+									l = append(l, o)
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return l
+}
+
+// parse reads what String wrote.
+func parse(t interface{ Fatal(...any) }, s string) (o calib.Options) {
+	if s == "" {
+		return o
+	}
+	for _, f := range strings.Split(s, ",") {
+		name, value, _ := strings.Cut(f, "=")
+		if err := o.Set(name, value); err != nil {
+			t.Fatal(s, err)
+		}
+	}
+	return o
+}
+
+func TestStringAndSet(t *testing.T) {
+	l := every()
+	if len(l) < 4000 {
+		t.Fatalf("only %d options", len(l))
+	}
+	strs, texts := map[string]calib.Options{}, map[string]calib.Options{}
+	for _, o := range l {
+		if o.Bins == 0 {
+			o.Bins = calib.DefaultBins
+		}
+		s := o.String()
+		p := parse(t, s)
+		if p.Bins == 0 {
+			p.Bins = calib.DefaultBins
+		}
+		if p != o || p.String() != s {
+			t.Fatalf("%+v is %q, which is %+v", o, s, p)
+		}
+		if q, ok := strs[s]; ok && q != o {
+			t.Fatalf("%+v and %+v are both %q", o, q, s)
+		}
+		strs[s] = o
+		// Edges that are not bins are fewer bins; otherwise no two meanings have one text.
+		same := o
+		if same.EdgesNotBins {
+			same.EdgesNotBins = false
+			same.Bins--
+		}
+		if q, ok := texts[o.Text()]; ok && q != same {
+			t.Fatalf("%+v and %+v are both %q", same, q, o.Text())
+		}
+		texts[o.Text()] = same
+	}
+	for _, o := range l { // Fields say all but the number of bins
+		q := calib.Options{Bins: o.Bins}
+		for _, f := range o.Fields() {
+			if err := q.Set(f[0], f[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if q != o {
+			t.Fatalf("%v has the fields of %v", o, q)
+		}
+	}
+	if s := (calib.Options{}).String(); s != "" {
+		t.Errorf("the default is %q", s)
+	}
+	if s := (calib.Options{Bins: 15}).String(); s != "" {
+		t.Errorf("the default is %q", s)
+	}
+}
+
+func TestStringAndSetDrawn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := calib.Options{
+			Bins:         rapid.IntRange(1, 1<<20).Draw(t, "bins"),
+			Event:        calib.Event(rapid.IntRange(0, 2).Draw(t, "event")),
+			Side:         kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")),
+			One:          calib.OneRule(rapid.IntRange(0, 2).Draw(t, "one")),
+			Zero:         calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero")),
+			Index:        calib.Index(rapid.IntRange(0, 3).Draw(t, "index")),
+			EdgesNotBins: rapid.Bool().Draw(t, "edges"),
+			HalfIsZero:   rapid.Bool().Draw(t, "half"),
+		}
+		p := parse(t, o.String())
+		if p.Bins == 0 {
+			p.Bins = calib.DefaultBins
+		}
+		if p != o {
+			t.Fatalf("%+v is %q, which is %+v", o, o, p)
+		}
+	})
+}
+
+func TestText(t *testing.T) {
+	for _, c := range []struct {
+		o    calib.Options
+		want string
+	}{
+		{calib.Options{}, "top label, or of a binary task the positive class; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B)"},
+		{calib.Options{Bins: 10, Event: calib.Positive, Index: calib.DivideEdges, Zero: calib.ZeroNoBin},
+			"positive class; 10 equal-width bins; left-closed; the last bin closed; p = 0 in no bin; edges i/B"},
+		{like(t, "um", 30), "top label; 30 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 dropped; edges i*(1/B); p = 1/2 predicts class 0"},
+		{like(t, "tfp", 15), "top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; bin floor(B*p); p = 1/2 predicts class 0"},
+		{like(t, "torchmetrics", 15), "top label, or of a binary task the positive class; 15 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 counted; float32 edges"},
+		{like(t, "guo", 15), "top label; 15 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in no bin; float32 edges"},
+		{like(t, "blog", 15), "top label; 14 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in its own bin; edges i*(1/B); p = 1/2 predicts class 0"},
+		{calib.Options{Event: calib.AllClasses}, "every class of every row; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B)"},
+	} {
+		if got := c.o.Text(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.o, got, c.want)
+		}
+	}
+}
+
+func TestSetErrors(t *testing.T) {
+	for _, c := range [][3]string{
+		{"bins", "0", "positive whole number"}, {"bins", "-3", "positive whole number"}, {"bins", "", "positive whole number"},
+		{"bins", "1e2", "positive whole number"}, {"event", "bottom", "one of shape, top, positive, all"}, {"closed", "", "one of left, right"},
+		{"one", "first", "one of last, overflow, last_only"}, {"zero", "0", "one of first, dropped, nobin, own"},
+		{"index", "torch", "one of edges, divided, floor, edges32"}, {"edges_not_bins", "maybe", "switch"},
+		{"half_is_zero", "1", "switch"}, {"width", "3", "there is no option \"width\""}, {"", "", "there is no option"},
+	} {
+		o := calib.Options{Bins: 7, Event: calib.Positive, Side: kernel.RightClosed, One: calib.OneOverflow, Zero: calib.ZeroDropped,
+			Index: calib.DivideEdges, EdgesNotBins: true, HalfIsZero: true}
+		before := o
+		err := o.Set(c[0], c[1])
+		if err == nil || !strings.Contains(err.Error(), c[2]) {
+			t.Errorf("%s=%s: %v", c[0], c[1], err)
+		}
+		if o != before {
+			t.Errorf("%s=%s: %+v", c[0], c[1], o)
+		}
+	}
+	var o calib.Options
+	for _, v := range []string{"", "false", "true"} {
+		if err := o.Set("half_is_zero", v); err != nil || o.HalfIsZero != (v != "false") {
+			t.Error(v, err, o.HalfIsZero)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, o := range []calib.Options{
+		{Bins: -1}, {Bins: 1<<20 + 1}, {Bins: 1, EdgesNotBins: true}, {Event: 4}, {Side: 2}, {One: 3}, {Zero: 4}, {Index: 4},
+		{Index: calib.FloorProduct, Side: kernel.RightClosed},
+	} {
+		err := o.Validate()
+		if err == nil {
+			t.Errorf("%#v is valid", o)
+			continue
+		}
+		func() {
+			defer func() {
+				if r := recover(); r != err.Error() {
+					t.Errorf("%#v: %v", o, r)
+				}
+			}()
+			calib.NewBins(&o)
+		}()
+	}
+	for _, s := range systems {
+		o, err := calib.Like(s)
+		if err != nil || o.Validate() != nil {
+			t.Errorf("%s: %v %v", s, err, o.Validate())
+		}
+	}
+	for _, s := range []string{"", "UM", "keras"} {
+		o, err := calib.Like(s)
+		if err == nil || !strings.Contains(err.Error(), "um, tfp, torchmetrics, guo, blog") || o != (calib.Options{}) {
+			t.Errorf("%q: %v %+v", s, err, o)
+		}
+	}
+}
+
+// TestEdgesRise holds that the edges of every kind rise, for many numbers of bins.
+func TestEdgesRise(t *testing.T) {
+	p := &metrics.Predictions{Labels: []int32{1, 0, 1, 1}}
+	p.F64, p.Rows, p.Classes = []float64{0, 0.3, 0.5, 1}, 4, 1
+	for _, n := range []int{1, 2, 3, 7, 49, 100, 1000, 99_991, 1<<17 - 1, 1 << 17} {
+		for index := calib.CompareEdges; index <= calib.CompareEdges32; index++ {
+			b := calib.NewBins(&calib.Options{Bins: n, Index: index, Event: calib.Positive})
+			if err := metrics.NewPass(nil, b).Add(p); err != nil {
+				t.Fatal(err)
+			}
+			bars := b.Bins(0.95)
+			if len(bars) != n || bars[0].Lower != 0 || bars[n-1].Upper != 1 || b.Len() != 4 {
+				t.Fatalf("%d bins: %d bars", n, len(bars))
+			}
+			for i := range bars {
+				if !(bars[i].Lower < bars[i].Upper) || i > 0 && bars[i].Lower != bars[i-1].Upper {
+					t.Fatalf("%d bins, %d: %+v", n, i, bars[i])
+				}
+			}
+		}
+	}
+}
+
+// TestZeroAndOne follows scores of 0 and 1 through every rule.
+func TestZeroAndOne(t *testing.T) {
+	p := &metrics.Predictions{Labels: []int32{1, 0, 1, 0, 1}}
+	p.F64, p.Rows, p.Classes = []float64{0, 0, 0.5, 1, 1}, 5, 1
+	for zero := calib.ZeroInFirst; zero <= calib.ZeroOwnBin; zero++ {
+		for one := calib.OneInLast; one <= calib.OneInLastOnly; one++ {
+			for _, weighted := range []bool{false, true} {
+				p.Weights = nil
+				if weighted {
+					p.Weights = []float64{2, 2, 2, 2, 2}
+				}
+				b := calib.NewBins(&calib.Options{Bins: 2, Event: calib.Positive, Zero: zero, One: one})
+				if err := metrics.NewPass(nil, b).Add(p); err != nil {
+					t.Fatal(err)
+				}
+				n := int64(5)
+				if zero == calib.ZeroDropped {
+					n = 3
+				}
+				if b.Len() != n {
+					t.Errorf("zero %d, one %d: %d scores", zero, one, b.Len())
+				}
+				var counts []int64
+				for _, bar := range b.Bins(0.95) {
+					counts = append(counts, bar.Count)
+				}
+				want := []int64{2, 3}
+				if zero != calib.ZeroInFirst {
+					want[0] = 0
+				}
+				if zero == calib.ZeroOwnBin {
+					want = append([]int64{2}, want...)
+				}
+				if one == calib.OneOverflow {
+					want[len(want)-1] = 1
+					want = append(want, 2)
+				}
+				if len(counts) != len(want) {
+					t.Errorf("zero %d, one %d: bars of %v, want %v", zero, one, counts, want)
+					continue
+				}
+				for i := range want {
+					if counts[i] != want[i] {
+						t.Errorf("zero %d, one %d: bars of %v, want %v", zero, one, counts, want)
+					}
+				}
+				// |sum (p-y)|: of the zeros 1, of 0.5 and the ones 0.5 together, 0.5 and 1 apart.
+				gap := 0.5
+				if one == calib.OneOverflow {
+					gap = 1.5
+				}
+				if zero == calib.ZeroInFirst || zero == calib.ZeroOwnBin {
+					gap++
+				}
+				if got := b.ECE(); got != gap/float64(n) {
+					t.Errorf("zero %d, one %d, weighted %v: ece %v, want %v / %d", zero, one, weighted, got, gap, n)
+				}
+			}
+		}
+	}
+}
+
+func TestHalf(t *testing.T) {
+	p := &metrics.Predictions{Labels: []int32{0, 1}}
+	p.F32, p.Rows, p.Classes = []float32{0.5, 0.5}, 2, 1
+	p.Labels[1] = 0
+	for half, want := range map[bool]float64{false: 0.5, true: 0.5} {
+		b := calib.NewBins(&calib.Options{Event: calib.TopLabel, HalfIsZero: half})
+		if err := metrics.NewPass(nil, b).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		if b.ECE() != want {
+			t.Error(half, b.ECE())
+		}
+		hits := 0.0
+		if half {
+			hits = 1
+		}
+		for _, bar := range b.Bins(0.95) {
+			if bar.Count > 0 && bar.Frequency != hits {
+				t.Errorf("half is zero: %v: %+v", half, bar)
+			}
+		}
+	}
+}
+
+// TestByShape holds that a vector is judged by the positive class, a matrix by the top label, unless it is said.
+func TestByShape(t *testing.T) {
+	vector := &metrics.Predictions{Labels: []int32{0, 1, 0}}
+	vector.F64, vector.Rows, vector.Classes = []float64{0.1, 0.3, 0.8}, 3, 1
+	matrix := &metrics.Predictions{Labels: []int32{0, 1, 0}}
+	matrix.F64, matrix.Rows, matrix.Classes = []float64{0.9, 0.1, 0.7, 0.3, 0.2, 0.8}, 3, 2
+	for _, c := range []struct {
+		p    *metrics.Predictions
+		e    calib.Event
+		want float64
+	}{
+		{vector, calib.ByShape, (0.1 + 0.7 + 0.8) / 3}, {vector, calib.Positive, (0.1 + 0.7 + 0.8) / 3}, {vector, calib.TopLabel, (0.1 + 0.7 + 0.8) / 3},
+		{matrix, calib.ByShape, (0.1 + 0.7 + 0.8) / 3}, {matrix, calib.Positive, (0.1 + 0.7 + 0.8) / 3},
+	} {
+		b, err := calib.Of(c.p, &calib.Options{Event: c.e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.ECE(); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%d classes, event %d: %v, want %v", c.p.Classes, c.e, got, c.want)
+		}
+		// The scores tell the events apart: the first row's is 0.1 for the positive class and 0.9 for the top label.
+		positive := c.e == calib.Positive || c.e == calib.ByShape && c.p.Classes == 1
+		if first := b.Bins(0.95)[1].Count == 1; first != positive {
+			t.Errorf("%d classes, event %d: a score of 0.1 is there: %v", c.p.Classes, c.e, first)
+		}
+	}
+}
+
+// FuzzBinsUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be
+// asked. The data are sealed, or the checksum would keep the fuzzer out.
+func FuzzBinsUnmarshal(f *testing.F) {
+	p := &metrics.Predictions{Labels: []int32{1, 0, 1}}
+	p.F64, p.Rows, p.Classes = []float64{0, 0.3, 1e30}, 3, 1
+	for _, o := range []calib.Options{{Bins: 1}, {Bins: 2, Zero: calib.ZeroNoBin, Event: calib.Positive}, {Bins: 2, EdgesNotBins: true, One: calib.OneInLastOnly}} {
+		for _, w := range [][]float64{nil, {1, 2, 0x1p32}} {
+			p.Weights = w
+			b := calib.NewBins(&o)
+			if err := metrics.NewPass(&metrics.Options{Unchecked: true}, b).Add(p); err != nil {
+				f.Fatal(err)
+			}
+			s, err := b.AppendBinary(nil)
+			if err != nil {
+				f.Fatal(err)
+			}
+			_, payload, _, err := exact.Open("cBIN", s)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(payload)
+		}
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		var b calib.Bins
+		_ = b.UnmarshalBinary(payload)
+		s := exact.Seal("cBIN", 1, payload)
+		if b.UnmarshalBinary(s) != nil {
+			return
+		}
+		if again, err := b.AppendBinary(nil); err != nil || string(again) != string(s) {
+			t.Errorf("written in another way: %v", err)
+		}
+		b.ECE()
+		b.RMSCE()
+		b.MCE()
+		b.Floor()
+		b.Interval(0.95)
+		b.Bins(0.95)
+		_ = b.Options().Text()
+		c := b.Empty()
+		if err := c.Merge(&b); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package calib_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// TestOneShot holds that the functions over predictions in memory are the accumulator's answers.
+func TestOneShot(t *testing.T) {
+	o := &calib.Options{Bins: 4, Event: calib.Positive}
+	b, err := calib.Of(events(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ece, err1 := calib.ECE(events(), o)
+	rmsce, err2 := calib.RMSCE(events(), o)
+	mce, n, err3 := calib.MCE(events(), o)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	wantM, wantN := b.MCE()
+	if ece != b.ECE() || rmsce != b.RMSCE() || mce != wantM || n != wantN {
+		t.Error(ece, rmsce, mce, n)
+	}
+	// Four bins: sums of p - y of 0.2, -0.35, -0.15 and -0.15 over 2, 2, 3 and 3 rows.
+	for _, c := range [][2]float64{{ece, 0.085}, {rmsce, math.Sqrt((0.02 + 0.06125 + 0.0075 + 0.0075) / 10)}, {mce, 0.175}, {float64(n), 2}} {
+		if math.Abs(c[0]-c[1]) > 1e-15 {
+			t.Error(c)
+		}
+	}
+
+	p := events()
+	p.Labels[2] = 2
+	var d *metrics.DataError
+	if x, err := calib.ECE(p, nil); !errors.As(err, &d) || x == x {
+		t.Error(x, err)
+	}
+	if x, err := calib.RMSCE(p, nil); !errors.As(err, &d) || x == x {
+		t.Error(x, err)
+	}
+	if x, n, err := calib.MCE(p, nil); !errors.As(err, &d) || x == x || n != 0 {
+		t.Error(x, n, err)
+	}
+}
+
+// TestNegativeCounts refuses states that are whole but that no rows made.
+func TestNegativeCounts(t *testing.T) {
+	b, err := calib.Of(events(), &calib.Options{Bins: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, payload, _, err := exact.Open("cBIN", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The options take 10 bytes, the classes 4; then come the rows in no bin: 8 bytes and two sums of 25.
+	for _, at := range []int{14 + 7, 14 + 8 + 50 + 8 + 7} {
+		bad := append([]byte{}, payload...)
+		bad[at] |= 0x80
+		var c calib.Bins
+		if err := c.UnmarshalBinary(exact.Seal("cBIN", 1, bad)); !errors.Is(err, exact.ErrDamaged) {
+			t.Errorf("byte %d: %v", at, err)
+		}
+	}
+}
+
+// TestNoInterval holds where no interval and no floor is known.
+func TestNoInterval(t *testing.T) {
+	p := events()
+	p.Weights = make([]float64, p.Rows)
+	for i := range p.Weights {
+		p.Weights[i] = 2
+	}
+	b, err := calib.Of(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, f := b.Interval(0.95), b.Floor(); i.Low == i.Low || i.High == i.High || f == f {
+		t.Error("weighted:", i, f)
+	}
+	one := events()
+	one.F64, one.Labels, one.Rows = one.F64[:1], one.Labels[:1], 1
+	if b, err = calib.Of(one, nil); err != nil {
+		t.Fatal(err)
+	}
+	if i := b.Interval(0.95); i.Low == i.Low || i.High == i.High {
+		t.Error("one row:", i)
+	}
+}
