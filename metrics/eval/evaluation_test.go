@@ -1,0 +1,643 @@
+package eval
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+func TestParseMetrics(t *testing.T) {
+	for _, c := range []struct {
+		list    string
+		classes int
+		want    string // keys, divided by spaces
+	}{
+		{"ece", 10, "ece"},
+		{" ece , accuracy,", 10, "ece accuracy"},
+		{"ece,ece,ece()", 10, "ece"},
+		{"ece(closed=right,bins=30),ece( bins = 30 , closed = right )", 10, "ece(bins=30,closed=right)"},
+		{"ece(bins=030),ece(bins=+30),ece(bins=30)", 10, "ece(bins=30)"},
+		{"ece(half_is_zero=true),ece(half_is_zero)", 1, "ece(half_is_zero)"},
+		{"ece(half_is_zero=false)", 1, "ece(half_is_zero=false)"},
+		{"ece(bins=15),ece", 10, "ece(bins=15) ece"},
+		{"mce (bins=3) ,rmsce", 10, "mce(bins=3) rmsce"},
+		{"topk_accuracy(k=03),topk_accuracy(k=3)", 10, "topk_accuracy(k=3)"},
+		{"brier(form=sum),brier", 10, "brier(form=sum) brier"},
+		{"ece_positive,ece_top_label", 2, "ece_positive ece_top_label"},
+		{"default", 10, "accuracy top5_accuracy confidence overconfidence nll nll_infinite_rows perplexity brier entropy ece ece_floor"},
+		{"default", 5, "accuracy confidence overconfidence nll nll_infinite_rows perplexity brier entropy ece ece_floor"},
+		{"default", 1, "accuracy confidence overconfidence base_rate nll nll_infinite_rows perplexity brier entropy ece ece_positive ece_top_label ece_floor"},
+		{"mce,default,all", 2, "mce accuracy confidence overconfidence base_rate nll nll_infinite_rows perplexity brier entropy ece ece_positive ece_top_label ece_floor rmsce"},
+	} {
+		l, err := ParseMetrics(c.list, c.classes)
+		if err != nil {
+			t.Errorf("%q: %v", c.list, err)
+			continue
+		}
+		var keys []string
+		for _, m := range l {
+			keys = append(keys, m.String())
+			// A key reads back as itself.
+			if again, err := ParseMetric(m.String()); err != nil || again.String() != m.String() {
+				t.Errorf("%v reads back as %v: %v", m, again, err)
+			}
+		}
+		if got := strings.Join(keys, " "); got != c.want {
+			t.Errorf("%q of %d classes: %s\nwant %s", c.list, c.classes, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		list    string
+		classes int
+		want    string
+	}{
+		{"", 10, "no metric is named"},
+		{" , ", 10, "no metric is named"},
+		{"nonsense", 10, `there is no metric "nonsense"; 'candor metrics' lists them`},
+		{"acuracy", 10, "(did you mean accuracy?)"},
+		{"eec", 10, "(did you mean ece?)"},
+		{"ECE", 10, "(did you mean ece?)"},
+		{"entr", 10, "(did you mean entropy?)"},
+		{"Default", 10, "there is no metric"},
+		{"base_rate", 3, "metric base_rate: it is for binary tasks and two classes"},
+		{"ece_positive", 3, "metric ece_positive: it is for binary tasks and two classes"},
+		{"top5_accuracy", 5, "it is for more than five classes"},
+		{"ece(", 10, "a parenthesis is open"},
+		{"ece)", 10, "the parentheses do not match"},
+		{"ece((bins=3))", 10, "the parentheses do not match"},
+		{"ece(bins=3)x", 10, "it is NAME or NAME(OPTION=VALUE,...)"},
+		{"ece(bins)", 10, `bins is ""`},
+		{"ece(bins=-3)", 10, `bins is "-3"`},
+		{"ece(bins=1e3)", 10, `bins is "1e3"`},
+		{"ece(bins=3,closed=left,bins=4)", 10, "option bins is given twice"},
+		{"ece(edges_not_bins=7)", 10, "edges_not_bins is a switch"},
+		{"ece(edges_not_bins,bins=1)", 10, "1 bins"},
+		{"ece(event=all)", 10, "the event is in the name"},
+		{"ece(index=floor,closed=right)", 10, "floor(B*p)"},
+		{"nll(base=2)", 10, "metric nll: it takes no options"},
+		{"brier(scale=2)", 10, `there is no option "scale"; there is form=default|`},
+		{"topk_accuracy(n=2)", 10, `there is no option "n"; there is k`},
+		{"topk_accuracy(k=1001)", 10, `k is "1001"`},
+	} {
+		if l, err := ParseMetrics(c.list, c.classes); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q of %d classes: %v, %v; want %q", c.list, c.classes, l, err, c.want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"ece", "ece", 0}, {"eec", "ece", 1}, {"brir", "brier", 1}, {"kitten", "sitting", 3}, {"accuarcy", "accuracy", 1}} {
+		if d := distance(c.a, c.b); d != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, d, c.want)
+		}
+	}
+}
+
+// names are those that DESIGN fixes; additions are what this package has besides.
+var (
+	names = strings.Fields(`accuracy top5_accuracy confidence overconfidence base_rate nll nll_infinite_rows perplexity brier entropy spherical rps
+		brier_skill nll_skill ece ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap mce rmsce rmsce_debiased ace sce tace ece_equal_mass
+		ece_sweep smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p calibration_slope calibration_intercept corp_mcb corp_dsc corp_unc
+		brier_uncertainty brier_resolution brier_reliability brier_within_bin ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 spce auroc auprc aurc
+		eaurc augrc calibration_auc ood_auroc ood_auprc_in ood_auprc_out ood_fpr95`)
+	additions = []string{"topk_accuracy"} // top5_accuracy for any k
+)
+
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range Descriptors() {
+		if seen[d.Name] {
+			t.Errorf("%s stands twice", d.Name)
+		}
+		seen[d.Name] = true
+		if !slices.Contains(names, d.Name) && !slices.Contains(additions, d.Name) {
+			t.Errorf("%s is no name that is fixed, and no addition", d.Name)
+		}
+		for what, s := range map[string]string{"short meaning": d.Short, "meaning": d.Meaning, "formula": d.Formula, "range": d.Range, "source": d.Source} {
+			if s == "" || strings.TrimSpace(s) != s || strings.Contains(s, "\n") {
+				t.Errorf("%s: the %s is %q", d.Name, what, s)
+			}
+		}
+		if len(d.Short) > 46 {
+			t.Errorf("%s: the short meaning has %d columns", d.Name, len(d.Short))
+		}
+		if !slices.Contains([]Direction{Lower, Higher, Zero, Neither}, d.Better) {
+			t.Errorf("%s: better is %q", d.Name, d.Better)
+		}
+		if d.applies == nil || d.check == nil || d.value == nil || d.binned != (d.event != nil) {
+			t.Errorf("%s: a function is missing", d.Name)
+		}
+		all := d.applies(1) && d.applies(2) && d.applies(3) && d.applies(1000)
+		if all != (d.Applies == "") {
+			t.Errorf("%s: applies to all: %v, but it says %q", d.Name, all, d.Applies)
+		}
+		// What takes options says so, and the others refuse them.
+		if _, err := ParseMetric(d.Name + "(nonsense=1)"); err == nil || (d.Options == "") != strings.Contains(err.Error(), "it takes no options") {
+			t.Errorf("%s with an option: %v; its options are %q", d.Name, err, d.Options)
+		}
+		// Every option that is listed can be set, to every value that is listed.
+		for _, o := range strings.Split(d.Options, ", ") {
+			name, values, _ := strings.Cut(o, "=")
+			if o == "" {
+				continue
+			}
+			for _, v := range strings.Split(values, "|") {
+				if v == "N" {
+					v = "7"
+				}
+				if m, err := ParseMetric(fmt.Sprintf("%s(%s=%s)", d.Name, name, v)); err != nil {
+					t.Errorf("%v: %v", m, err)
+				}
+			}
+		}
+		if Describe(d.Name).Name != d.Name {
+			t.Errorf("Describe(%s)", d.Name)
+		}
+	}
+	if Describe("nonsense") != nil {
+		t.Error("Describe of no name")
+	}
+	// The caller's copy is its own.
+	Descriptors()[0].Name = "changed"
+	if Descriptors()[0].Name == "changed" {
+		t.Error("the table can be changed from outside")
+	}
+}
+
+// predictions returns probabilities of n rows, as one score for classes 1.
+func predictions(seed uint64, n, classes int, weighted bool) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(seed, 9))
+	p := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: classes}}
+	for range n {
+		row, sum := make([]float64, classes), 0.0
+		for j := range row {
+			row[j] = math.Exp(2 * r.NormFloat64())
+			sum += row[j]
+		}
+		if classes == 1 {
+			row[0], sum = r.Float64(), 1
+		}
+		for _, v := range row {
+			p.F64 = append(p.F64, v/sum)
+		}
+		p.Labels = append(p.Labels, int32(r.IntN(max(2, classes))))
+		if weighted {
+			p.Weights = append(p.Weights, r.Float64()+0.1)
+		}
+	}
+	return p
+}
+
+// source hands out predictions in one chunk.
+type source struct{ p *metrics.Predictions }
+
+func (s *source) Next() (*metrics.Chunk, error) {
+	if s.p == nil {
+		return nil, io.EOF
+	}
+	c := &metrics.Chunk{Predictions: *s.p}
+	s.p = nil
+	return c, nil
+}
+
+func fill(t testing.TB, s Spec, p *metrics.Predictions) *Evaluation {
+	t.Helper()
+	e, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p != nil {
+		if err := e.AddSource(&source{p}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+func state(t testing.TB, e *Evaluation) []byte {
+	t.Helper()
+	b, err := e.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func list(t testing.TB, s string, classes int) []Metric {
+	t.Helper()
+	m, err := ParseMetrics(s, classes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// specs are specs of every preset, and of every number of classes that makes a difference.
+func specs(t testing.TB) []Spec {
+	var l []Spec
+	for _, k := range []int{1, 2, 3, 10} {
+		l = append(l, Spec{Classes: k, Metrics: list(t, "all", k)}, Spec{Classes: k})
+		for _, like := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
+			o, err := calib.Like(like)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l = append(l, Spec{Classes: k, Metrics: list(t, "all", k), Base: o, Brier: score.BrierMinusOne, Level: 0.9})
+		}
+		l = append(l, Spec{Classes: k, Metrics: list(t, "topk_accuracy(k=7),ece(bins=4),brier(form=per_class),mce(zero=own,one=overflow,half_is_zero)", k), Base: calib.Options{Bins: 6}})
+	}
+	return l
+}
+
+func TestRoundTrip(t *testing.T) {
+	for i, s := range specs(t) {
+		for _, weighted := range []bool{false, true} {
+			for _, p := range []*metrics.Predictions{nil, predictions(uint64(i), 60, s.Classes, weighted)} {
+				e := fill(t, s, p)
+				b := state(t, e)
+				r := new(Evaluation)
+				if err := r.UnmarshalBinary(b); err != nil {
+					t.Fatalf("%d: %v", i, err)
+				}
+				if !bytes.Equal(state(t, r), b) || r.SHA256() != e.SHA256() {
+					t.Errorf("%d: the state differs after a round trip", i)
+				}
+				if err := e.Spec.equal(&r.Spec); err != nil {
+					t.Errorf("%d: %v", i, err)
+				}
+				for _, m := range s.Metrics {
+					v, w := e.Value(m), r.Value(m)
+					if math.Float64bits(v.Value) != math.Float64bits(w.Value) && !(math.IsNaN(v.Value) && math.IsNaN(w.Value)) || v.Reason != w.Reason || v.Method != w.Method {
+						t.Errorf("%d: %v is %+v, then %+v", i, m, v, w)
+					}
+					if e.Text(m) != r.Text(m) || e.Text(m) == "" {
+						t.Errorf("%d: the text of %v is %q, then %q", i, m, e.Text(m), r.Text(m))
+					}
+					if math.IsNaN(v.Value) && v.Reason == "" || math.IsNaN(v.Interval.Low) && v.Reason == "" {
+						t.Errorf("%d: %v has neither value nor interval nor reason: %+v", i, m, v)
+					}
+				}
+				// What was read goes on as what was written.
+				if p != nil {
+					if err := r.Merge(e); err != nil {
+						t.Errorf("%d: %v", i, err)
+					}
+					if r.Audit.Rows != 2*e.Audit.Rows {
+						t.Errorf("%d: %d rows", i, r.Audit.Rows)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	e := fill(t, Spec{Classes: 3, Metrics: list(t, "accuracy,nll,ece,brier(form=sum)", 3), Base: calib.Options{Bins: 3}}, predictions(1, 50, 3, false))
+	good := state(t, e)
+	into := fill(t, Spec{Classes: 2, Metrics: list(t, "accuracy", 2)}, predictions(2, 20, 2, false))
+	before := state(t, into)
+	refuse := func(what string, b []byte) {
+		t.Helper()
+		if err := into.UnmarshalBinary(b); err == nil {
+			t.Errorf("%s was read", what)
+		}
+	}
+	for n := range good {
+		refuse(fmt.Sprintf("the first %d bytes", n), good[:n])
+	}
+	bad := slices.Clone(good)
+	for i := range bad {
+		for _, x := range []byte{1, 0x80, 0xFF} {
+			bad[i] ^= x
+			refuse(fmt.Sprintf("byte %d changed by %02x", i, x), bad)
+			bad[i] ^= x
+		}
+	}
+	refuse("one byte more", append(bad, 0))
+	if !bytes.Equal(state(t, into), before) {
+		t.Error("a refused state changed the receiver")
+	}
+}
+
+// sealed is a state whose fields are those of e but for a change, with a checksum that is right.
+func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
+	s := &e.Spec
+	f := &fields{classes: uint32(s.Classes), level: s.Level, brier: uint8(s.Brier), bins: uint32(s.Base.Bins), base: s.Base.String()}
+	for _, m := range s.Metrics {
+		f.names = append(f.names, m.String())
+	}
+	a, err := e.Audit.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.parts = append(f.parts, a)
+	for _, acc := range e.accumulators() {
+		b, err := acc.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.parts = append(f.parts, b)
+	}
+	change(f)
+	var enc exact.Enc
+	enc.U32(f.classes)
+	enc.F64(f.level)
+	enc.U8(f.brier)
+	enc.U32(f.bins)
+	enc.Str(f.base)
+	enc.U64(uint64(len(f.names)))
+	for _, n := range f.names {
+		enc.Str(n)
+	}
+	for _, p := range f.parts {
+		enc.Bytes(p)
+	}
+	enc.B = append(enc.B, f.more...)
+	return exact.Seal(stateMagic, f.version+stateVersion, enc.B)
+}
+
+type fields struct {
+	classes, bins uint32
+	level         float64
+	brier         uint8
+	base          string
+	names         []string
+	parts         [][]byte
+	more          []byte
+	version       uint16
+}
+
+// TestUnmarshalRefusesLies: states that are whole, and whose fields contradict each other.
+func TestUnmarshalRefusesLies(t *testing.T) {
+	s := Spec{Classes: 3, Metrics: list(t, "accuracy,ece,topk_accuracy(k=9)", 3), Base: calib.Options{Bins: 3}}
+	e := fill(t, s, predictions(1, 50, 3, false))
+	if err := new(Evaluation).UnmarshalBinary(sealed(t, e, func(*fields) {})); err != nil {
+		t.Fatal(err)
+	}
+	part := func(a interface{ AppendBinary([]byte) ([]byte, error) }) []byte {
+		b, err := a.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	other := fill(t, s, predictions(2, 49, 3, false))
+	for name, change := range map[string]func(f *fields){
+		"no classes":         func(f *fields) { f.classes = 0 },
+		"other classes":      func(f *fields) { f.classes = 4 },
+		"level 0":            func(f *fields) { f.level = 0 },
+		"level NaN":          func(f *fields) { f.level = math.NaN() },
+		"level 2":            func(f *fields) { f.level = 2 },
+		"brier form":         func(f *fields) { f.brier = 77 },
+		"no bins":            func(f *fields) { f.bins = 0 },
+		"many bins":          func(f *fields) { f.bins = 1 << 20 },
+		"too many bins":      func(f *fields) { f.bins = 1 << 30 },
+		"many bins by name":  func(f *fields) { f.names = append(f.names, "ece(bins=1000000)", "ece(bins=1000001)") },
+		"base":               func(f *fields) { f.base = "zero=nonsense" },
+		"base that is not":   func(f *fields) { f.base = "bins=3,closed=left" },
+		"unknown metric":     func(f *fields) { f.names[0] = "nonsense" },
+		"two metrics in one": func(f *fields) { f.names[0] = "accuracy,nll" },
+		"a word for metrics": func(f *fields) { f.names[0] = "default" },
+		"other spelling":     func(f *fields) { f.names[2] = "topk_accuracy( k=9 )" },
+		"a metric twice":     func(f *fields) { f.names = append(f.names, "ece") },
+		"smaller top-k":      func(f *fields) { f.parts[1] = part(score.NewLoss(nil)) },
+		"other bins":         func(f *fields) { f.parts[2] = part(calib.NewBins(&calib.Options{Bins: 4})) },
+		"swapped parts":      func(f *fields) { f.parts[1], f.parts[2] = f.parts[2], f.parts[1] },
+		"a part less":        func(f *fields) { f.parts = f.parts[:2] },
+		"a part more":        func(f *fields) { f.parts = append(f.parts, f.parts[2]) },
+		"an empty part":      func(f *fields) { f.parts[1] = nil },
+		"bytes behind":       func(f *fields) { f.more = []byte{0} },
+		"newer":              func(f *fields) { f.version = 1 },
+		"other rows":         func(f *fields) { f.parts[1] = part(other.Loss) },
+		"audit of none":      func(f *fields) { f.parts[0] = part(&metrics.Audit{}) },
+		"audit of others":    func(f *fields) { f.parts[0] = part(&metrics.Audit{Rows: 50, Classes: 4}) },
+	} {
+		if err := new(Evaluation).UnmarshalBinary(sealed(t, e, change)); err == nil {
+			t.Errorf("%s was read", name)
+		} else if strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestMergeMismatch(t *testing.T) {
+	base := Spec{Classes: 3, Metrics: list(t, "accuracy,ece", 3)}
+	p := predictions(1, 40, 3, false)
+	with := func(f func(s *Spec)) Spec { s := base; f(&s); return s }
+	f32 := &metrics.Predictions{Scores: metrics.Scores{F32: []float32{0.5, 0.25, 0.25}, Rows: 1, Classes: 3}, Labels: []int32{0}}
+	logits := *p
+	logits.Kind = metrics.Logits
+	for _, c := range []struct {
+		name string
+		e    *Evaluation
+		want string
+	}{
+		{"classes", fill(t, Spec{Classes: 4, Metrics: base.Metrics}, nil), "3 classes and 4 classes"},
+		{"bins", fill(t, with(func(s *Spec) { s.Base.Bins = 7 }), p), "15 equal-width bins"},
+		{"level", fill(t, with(func(s *Spec) { s.Level = 0.9 }), p), "confidence levels 0.95 and 0.9"},
+		{"brier", fill(t, with(func(s *Spec) { s.Brier = score.BrierSum }), p), "brier in the form default and in the form sum"},
+		{"metrics", fill(t, with(func(s *Spec) { s.Metrics = list(t, "accuracy", 3) }), p), "metrics accuracy,ece and accuracy"},
+		{"order of metrics", fill(t, with(func(s *Spec) { s.Metrics = list(t, "ece,accuracy", 3) }), p), "metrics accuracy,ece and ece,accuracy"},
+		{"weights", fill(t, base, predictions(1, 40, 3, true)), "one has weights, the other has none"},
+		{"type", fill(t, base, f32), "scores of type float64 and of type float32"},
+		{"kind", fill(t, base, &logits), "scores are probs and logits"},
+	} {
+		e := fill(t, base, p)
+		before := state(t, e)
+		err := e.Merge(c.e)
+		if !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		if !bytes.Equal(state(t, e), before) {
+			t.Errorf("%s: a refused merge changed the state", c.name)
+		}
+	}
+	// The same holds for rows that are added later.
+	for name, q := range map[string]*metrics.Predictions{"type": f32, "kind": &logits, "weights": predictions(1, 40, 3, true), "classes": predictions(1, 9, 5, false), "binary": predictions(1, 9, 1, false)} {
+		e := fill(t, base, p)
+		before := state(t, e)
+		if err := e.AddSource(&source{q}, nil); !errors.Is(err, metrics.ErrMismatch) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !bytes.Equal(state(t, e), before) {
+			t.Errorf("%s: refused rows changed the state", name)
+		}
+	}
+	two := fill(t, Spec{Classes: 2, Metrics: list(t, "all", 2)}, nil)
+	if err := two.AddSource(&source{p}, nil); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), "rows of 3 classes for an evaluation of 2") {
+		t.Errorf("%v", err)
+	}
+	bad := predictions(3, 40, 3, false)
+	bad.F64[70] = math.NaN()
+	e := fill(t, base, p)
+	before := state(t, e)
+	var data *metrics.DataError
+	if err := e.AddSource(&source{bad}, nil); !errors.As(err, &data) || !bytes.Equal(state(t, e), before) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestMergeEqualsAll(t *testing.T) {
+	for i, s := range specs(t) {
+		for _, weighted := range []bool{false, true} {
+			p := predictions(uint64(100+i), 97, s.Classes, weighted)
+			whole := state(t, fill(t, s, p))
+			cut := func(from, to int) *metrics.Predictions {
+				q := *p
+				q.Rows, q.F64, q.Labels = to-from, p.F64[from*s.Classes:to*s.Classes], p.Labels[from:to]
+				if weighted {
+					q.Weights = p.Weights[from:to]
+				}
+				return &q
+			}
+			a, b, c := fill(t, s, cut(0, 13)), fill(t, s, cut(13, 60)), fill(t, s, cut(60, 97))
+			none := fill(t, s, nil)
+			for _, o := range []*Evaluation{c, none, a, b} {
+				if o == none {
+					if err := none.Merge(c); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				if o == c {
+					continue
+				}
+				if err := none.Merge(o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !bytes.Equal(state(t, none), whole) {
+				t.Errorf("%d: merged parts differ from the whole", i)
+			}
+			// Added one after the other.
+			d := fill(t, s, cut(60, 97))
+			for _, q := range []*metrics.Predictions{cut(0, 13), cut(13, 60)} {
+				if err := d.AddSource(&source{q}, &metrics.Options{Threads: 2}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !bytes.Equal(state(t, d), whole) {
+				t.Errorf("%d: parts that were added differ from the whole", i)
+			}
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		s    Spec
+		want string
+	}{
+		{Spec{}, "no classes"},
+		{Spec{Classes: -1}, "no classes"},
+		{Spec{Classes: 3, Level: 1}, "level is 1"},
+		{Spec{Classes: 3, Level: -0.5}, "level is -0.5"},
+		{Spec{Classes: 3, Base: calib.Options{Bins: -1}}, "-1 bins"},
+		{Spec{Classes: 3, Metrics: []Metric{{Name: "nonsense"}}}, `there is no metric "nonsense"`},
+		{Spec{Classes: 3, Metrics: []Metric{{Name: "ece_positive"}}}, "it is for binary tasks and two classes"},
+	} {
+		if _, err := New(c.s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.s, err, c.want)
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for _, c := range []struct {
+		classes int
+		brier   score.BrierForm
+		metric  string
+		want    string
+	}{
+		{1, 0, "brier", "mean (p - y)^2"},
+		{3, 0, "brier", "mean sum_k (p_k - [y = k])^2"},
+		{1, score.BrierMinusOne, "brier", "mean sum_k (p_k - [y = k])^2 - 1"},
+		{3, score.BrierMinusOne, "brier(form=default)", "mean sum_k (p_k - [y = k])^2"},
+		{3, 0, "brier(form=per_class)", "(1/K) mean sum_k (p_k - [y = k])^2"},
+		{2, 0, "brier(form=binary)", "mean (p_1 - y)^2"},
+		{9, 0, "topk_accuracy(k=3)", "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < 3]"},
+		{9, 0, "ece(bins=4)", "top label; 4 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); (1/N) sum_bins |sum (p - y)|"},
+	} {
+		m := list(t, c.metric, c.classes)
+		e := fill(t, Spec{Classes: c.classes, Metrics: m, Brier: c.brier}, nil)
+		if got := e.Text(m[0]); got != c.want {
+			t.Errorf("%s: %q, want %q", c.metric, got, c.want)
+		}
+	}
+}
+
+// FuzzEvaluationUnmarshal looks for bytes that make reading a state fail in another way than with an error, or that are
+// read and written differently. Data that are no state have their checksum put right, or nearly all would end there.
+func FuzzEvaluationUnmarshal(f *testing.F) {
+	for i, s := range specs(f) {
+		if i%3 == 0 {
+			s.Base.Bins = min(s.Base.Bins, 3)
+			f.Add(state(f, fill(f, s, predictions(uint64(i), 5, s.Classes, i%2 == 0))))
+		}
+	}
+	f.Add([]byte{})
+	f.Add([]byte(stateMagic))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		try := func(b []byte) {
+			e := new(Evaluation)
+			if err := e.UnmarshalBinary(b); err != nil {
+				return
+			}
+			again, err := e.AppendBinary(nil)
+			if err != nil || !bytes.Equal(again, b) {
+				t.Fatalf("read, and written differently: %v", err)
+			}
+			for _, m := range e.Spec.Metrics {
+				e.Value(m)
+				e.Options(m)
+				_ = e.Text(m)
+			}
+			e.Diagram().Bins(e.Spec.Level)
+		}
+		try(b)
+		try(reseal(b))
+	})
+}
+
+// reseal puts the checksums of a state right, from the inside out.
+func reseal(b []byte) []byte {
+	const head, tail = 14, 8
+	c := slices.Clone(b)
+	for _, magic := range []string{"cAUD", "cLOS", "cBIN", stateMagic} {
+		for at := 0; at+head+tail <= len(c); {
+			i := bytes.Index(c[at:], []byte(magic))
+			if i < 0 || at+i+head+tail > len(c) {
+				break
+			}
+			at += i
+			n := binary.LittleEndian.Uint64(c[at+6:])
+			if magic == stateMagic && at == 0 {
+				n = uint64(len(c) - head - tail)
+				binary.LittleEndian.PutUint64(c[6:], n)
+			}
+			if n <= uint64(len(c)-at-head-tail) {
+				end := at + head + int(n)
+				sum := sha256.Sum256(c[at:end])
+				copy(c[end:], sum[:tail])
+			}
+			at += len(magic)
+		}
+	}
+	return c
+}

@@ -1,0 +1,251 @@
+package eval
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+// Metric is one wanted number: a name of the table and the options that were spelled out.
+type Metric struct {
+	Name string
+	args []arg // sorted by name, values in one spelling
+}
+
+type arg struct{ name, value string }
+
+// String returns the canonical spelling, "ece(bins=30,closed=right)": the metric's key in documents. An option that is
+// spelled out stays, also where it is the default: what a metric means without it depends on the Base of the Spec.
+func (m Metric) String() string {
+	if len(m.args) == 0 {
+		return m.Name
+	}
+	s := make([]string, len(m.args))
+	for i, a := range m.args {
+		s[i] = a.name
+		if a.value != "" {
+			s[i] += "=" + a.value
+		}
+	}
+	return m.Name + "(" + strings.Join(s, ",") + ")"
+}
+
+// ParseMetrics reads a list such as "ece,ece(bins=30,closed=right),brier(form=minus_one)". The words "default" and
+// "all" stand for the default set and for all metrics, for predictions of the given number of classes.
+func ParseMetrics(list string, classes int) ([]Metric, error) {
+	var out []Metric
+	seen := map[string]bool{}
+	add := func(m Metric) {
+		if k := m.String(); !seen[k] {
+			seen[k] = true
+			out = append(out, m)
+		}
+	}
+	parts, err := splitList(list)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		switch p {
+		case "default", "all":
+			for i := range table {
+				if d := &table[i]; d.applies(classes) && !d.NeedsOption && (p == "all" || d.Default) {
+					add(Metric{Name: d.Name})
+				}
+			}
+			continue
+		}
+		m, err := ParseMetric(p)
+		if err != nil {
+			return nil, err
+		}
+		if d := Describe(m.Name); !d.applies(classes) {
+			return nil, fmt.Errorf("metric %s: %s", m.Name, d.Applies)
+		}
+		add(m)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no metric is named in %q", list)
+	}
+	return out, nil
+}
+
+// splitList splits at the commas that are outside parentheses.
+func splitList(s string) (parts []string, err error) {
+	depth, from := 0, 0
+	take := func(to int) {
+		if p := strings.TrimSpace(s[from:to]); p != "" {
+			parts = append(parts, p)
+		}
+		from = to + 1
+	}
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				take(i)
+			}
+		}
+		if depth < 0 || depth > 1 {
+			return nil, fmt.Errorf("%q: the parentheses do not match", s)
+		}
+	}
+	if depth != 0 {
+		return nil, fmt.Errorf("%q: a parenthesis is open", s)
+	}
+	take(len(s))
+	return parts, nil
+}
+
+// ParseMetric reads one metric, such as "ece(bins=30, closed=right)".
+func ParseMetric(s string) (Metric, error) {
+	name, rest, open := strings.Cut(s, "(")
+	m := Metric{Name: strings.TrimSpace(name)}
+	d := Describe(m.Name)
+	if d == nil {
+		return m, fmt.Errorf("there is no metric %q%s; 'candor metrics' lists them", m.Name, similar(m.Name))
+	}
+	if open {
+		inner, ok := strings.CutSuffix(strings.TrimSpace(rest), ")")
+		if !ok {
+			return m, fmt.Errorf("%q: it is NAME or NAME(OPTION=VALUE,...)", s)
+		}
+		for _, a := range strings.Split(inner, ",") {
+			if a = strings.TrimSpace(a); a == "" {
+				continue
+			}
+			n, v, _ := strings.Cut(a, "=")
+			m.args = append(m.args, canonical(strings.TrimSpace(n), strings.TrimSpace(v)))
+		}
+	}
+	sort.SliceStable(m.args, func(i, j int) bool { return m.args[i].name < m.args[j].name })
+	for i := 1; i < len(m.args); i++ {
+		if m.args[i].name == m.args[i-1].name {
+			return m, fmt.Errorf("metric %s: option %s is given twice", m.Name, m.args[i].name)
+		}
+	}
+	if err := d.check(m); err != nil {
+		return m, fmt.Errorf("metric %s: %w", m.Name, err)
+	}
+	return m, nil
+}
+
+// canonical gives a value its one spelling: a number without sign and leading zeros, a switch without "=true".
+func canonical(name, value string) arg {
+	if n, err := strconv.Atoi(value); err == nil {
+		value = strconv.Itoa(n)
+	}
+	if value == "true" {
+		value = ""
+	}
+	return arg{name, value}
+}
+
+// similar returns a hint at the name of the table that is likest to n, "" if none is like it.
+func similar(n string) string {
+	best, least := "", max(1, len(n)/3)+1
+	for i := range table {
+		name := table[i].Name
+		d := distance(strings.ToLower(n), name)
+		// What n begins like is near too, however much follows it.
+		if len(n) >= 3 && strings.HasPrefix(name, n) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+// distance returns how many letters have to be put in, taken out, changed or swapped with the next to make b of a.
+func distance(a, b string) int {
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, above, row = above, row, before
+		row[0] = i + 1
+		for j := range len(b) {
+			d := above[j]
+			if a[i] != b[j] {
+				d = 1 + min(above[j], above[j+1], row[j])
+			}
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, before[j-1]+1)
+			}
+			row[j+1] = d
+		}
+	}
+	return row[len(b)]
+}
+
+// binned returns the options of a metric over bins: the base with the metric's own on top.
+func (m Metric) binned(base calib.Options, classes int, event calib.Event) (calib.Options, error) {
+	o := base
+	o.Event = event
+	for _, a := range m.args {
+		if a.name == "event" {
+			return o, fmt.Errorf("the event is in the name: ece_positive, ece_top_label")
+		}
+		if err := o.Set(a.name, a.value); err != nil {
+			return o, err
+		}
+	}
+	if o.Bins == 0 {
+		o.Bins = calib.DefaultBins
+	}
+	return o, o.Validate()
+}
+
+var brierForms = []string{"default", "sum", "minus_one", "binary", "per_class"}
+
+// only returns the value of the one option that a metric has, and whether it is given; hint is how it is written.
+func (m Metric) only(name, hint string) (value string, given bool, err error) {
+	for _, a := range m.args {
+		if a.name != name {
+			return "", false, fmt.Errorf("there is no option %q; there is %s", a.name, hint)
+		}
+		value, given = a.value, true
+	}
+	return value, given, nil
+}
+
+// form returns the Brier form of a metric.
+func (m Metric) form(base score.BrierForm) (score.BrierForm, error) {
+	v, given, err := m.only("form", "form="+strings.Join(brierForms, "|"))
+	if err != nil || !given {
+		return base, err
+	}
+	for i, n := range brierForms {
+		if n == v {
+			return score.BrierForm(i), nil
+		}
+	}
+	return 0, fmt.Errorf("form is %q; it is one of %s", v, strings.Join(brierForms, ", "))
+}
+
+// k returns the k of a top-k accuracy.
+func (m Metric) k() (int, error) {
+	v, given, err := m.only("k", "k")
+	if err != nil || !given {
+		return 5, err
+	}
+	k, err := strconv.Atoi(v)
+	if err != nil || k < 1 || k > 1000 {
+		return 0, fmt.Errorf("k is %q; it is a whole number from 1 to 1000", v)
+	}
+	return k, nil
+}

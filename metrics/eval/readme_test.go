@@ -1,0 +1,57 @@
+package eval_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+// Example_readme is the code of the README.
+func Example_readme() {
+	probs := mat.NewDense(4, 3, []float64{0.7, 0.2, 0.1, 0.1, 0.8, 0.1, 0.3, 0.3, 0.4, 0.9, 0.05, 0.05})
+	labels := []int32{0, 1, 0, 0}
+
+	p := &metrics.Predictions{Scores: metrics.FromMatrix(probs), Labels: labels}
+	ece, err := calib.ECE(p, nil) // 15 equal-width bins, top label
+
+	fmt.Printf("%.4f %v\n", ece, err)
+
+	bins, loss := calib.NewBins(&calib.Options{Bins: 30}), score.NewLoss(nil)
+	err = metrics.NewPass(nil, bins, loss).Add(p) // one read, many answers
+	fmt.Println(bins.ECE(), loss.NLL(), loss.Brier(score.BrierDefault))
+
+	fmt.Println(err)
+	// Output:
+	// 0.2500 <nil>
+	// 0.25 0.47228795380917615 0.2387499999999998
+	// <nil>
+}
+
+// TestReadme holds that the README shows that code, and every line of it.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.ReadFile("readme_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, ok := strings.Cut(string(readme), "```go\n")
+	if !ok {
+		t.Fatal("the README has no Go code")
+	}
+	code, _, _ = strings.Cut(code, "```")
+	for _, line := range strings.Split(strings.TrimSpace(code), "\n") {
+		if !strings.Contains(string(here), line) {
+			t.Errorf("not compiled here: %s", line)
+		}
+	}
+}
