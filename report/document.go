@@ -1,0 +1,283 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// Schema names the layout of a document.
+const Schema = "candor/1"
+
+// Document is the result of an evaluation. Nothing of the machine, the files or the time is in it, so that one of
+// merged states equals one of all the rows, to the byte.
+type Document struct {
+	Input    Input
+	Metrics  []Metric
+	Bins     []calib.Bin
+	BinsText string // the whole definition of the bins
+	State    string // SHA-256 of the state
+	Warnings []string
+
+	level    float64
+	classes  int
+	weighted bool
+	over     eval.Value // overconfidence, for the verdict
+	accuracy eval.Value
+	says     eval.Value
+}
+
+// Input says what was evaluated.
+type Input struct {
+	Rows, Dropped int64
+	Classes       int // 2 for a binary task
+	Binary        bool
+	DType, Kind   string
+	Weighted      bool
+}
+
+// Metric is one answer.
+type Metric struct {
+	Key  string // canonical spelling
+	Name string // without options
+	eval.Value
+	Level  float64
+	Better eval.Direction
+	Spec   *calib.Options // of metrics over bins
+	Text   string         // the whole definition
+	Short  string         // the meaning in a few words
+	Mean   string         // and in a line
+	Whole  bool           // its values are numbers of rows
+}
+
+// New makes the document of an evaluation.
+func New(e *eval.Evaluation) *Document {
+	a := &e.Audit
+	d := &Document{
+		Input: Input{Rows: a.Rows, Dropped: a.Dropped, Classes: max(2, e.Spec.Classes), Binary: e.Spec.Classes == 1,
+			DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted},
+		Bins: e.Diagram().Bins(e.Spec.Level), BinsText: e.Diagram().Options().Text(), State: e.SHA256(),
+		Warnings: a.Warnings(), level: e.Spec.Level, classes: e.Spec.Classes, weighted: a.Weighted,
+	}
+	for _, m := range e.Spec.Metrics {
+		desc := eval.Describe(m.Name)
+		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better, Text: e.Text(m), Short: desc.Short, Mean: desc.Meaning, Spec: e.Options(m)}
+		d.Metrics = append(d.Metrics, r)
+		if m.Name == "mce" && r.Count > 0 && r.Count < 30 {
+			rows := "1 row"
+			if r.Count > 1 {
+				rows = fmt.Sprintf("%d rows", r.Count)
+			}
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is the gap of a bin of %s: with so few it says little", r.Key, rows))
+		}
+	}
+	get := func(name string) eval.Value {
+		m, err := eval.ParseMetrics(name, e.Spec.Classes)
+		if err != nil {
+			panic(err)
+		}
+		return e.Value(m[0])
+	}
+	d.over, d.accuracy, d.says = get("overconfidence"), get("accuracy"), get("confidence")
+	if e.Loss.InfiniteRows() > 0 {
+		d.Warnings = append(d.Warnings, "nll is infinite: "+get("nll").Reason)
+	}
+	return d
+}
+
+// Find returns the metric of a key, nil if the document has none.
+func (d *Document) Find(key string) *Metric {
+	for i := range d.Metrics {
+		if d.Metrics[i].Key == key {
+			return &d.Metrics[i]
+		}
+	}
+	return nil
+}
+
+// number is a float64 as documents have it: the shortest decimal that reads back the same, "+Inf" and "-Inf" as
+// strings, null where it is not defined.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	f := float64(n)
+	switch {
+	case math.IsNaN(f):
+		return []byte("null"), nil
+	case math.IsInf(f, 1):
+		return []byte(`"+Inf"`), nil
+	case math.IsInf(f, -1):
+		return []byte(`"-Inf"`), nil
+	}
+	if f == 0 {
+		f = 0 // not -0
+	}
+	return json.Marshal(f)
+}
+
+// object is a JSON object whose fields keep their order.
+type object []field
+
+type field struct {
+	name  string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		k, err := json.Marshal(f.name)
+		if err != nil {
+			return nil, err
+		}
+		v, err := marshal(f.value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(k)
+		b.WriteByte(':')
+		b.Write(v)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// marshal is json.Marshal without the escapes that only HTML needs.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// MarshalJSON writes the document with its fields in their fixed order.
+func (d *Document) MarshalJSON() ([]byte, error) {
+	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
+		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}}
+	var ms object
+	for i := range d.Metrics {
+		ms = append(ms, field{d.Metrics[i].Key, d.Metrics[i].object()})
+	}
+	bins := make([]object, len(d.Bins))
+	for i, b := range d.Bins {
+		bins[i] = object{{"lower", number(b.Lower)}, {"upper", number(b.Upper)}, {"count", b.Count}}
+		if d.weighted {
+			bins[i] = append(bins[i], field{"weight", number(b.Weight)})
+		}
+		bins[i] = append(bins[i], field{"confidence", number(b.Confidence)}, field{"frequency", number(b.Frequency)},
+			field{"low", number(b.Interval.Low)}, field{"high", number(b.Interval.High)})
+	}
+	warnings := d.Warnings
+	if warnings == nil {
+		warnings = []string{}
+	}
+	if ms == nil {
+		ms = object{}
+	}
+	return marshal(object{{"schema", Schema}, {"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}, {"bins", bins},
+		{"bins_text", d.BinsText}, {"state", object{{"sha256", d.State}}}, {"warnings", warnings}})
+}
+
+func (m *Metric) object() object {
+	o := object{{"value", number(m.Value.Value)}, {"low", number(m.Interval.Low)}, {"high", number(m.Interval.High)}}
+	if m.hasInterval() {
+		o = append(o, field{"level", number(m.Level)}, field{"method", m.Method})
+	}
+	if m.Reason != "" && (!m.hasInterval() || math.IsNaN(m.Value.Value)) {
+		o = append(o, field{"reason", m.Reason})
+	}
+	if m.Count > 0 {
+		o = append(o, field{"count", m.Count})
+	}
+	o = append(o, field{"exact", true}, field{"better", m.Better})
+	if m.Spec != nil {
+		s := object{{"bins", m.Spec.Bins}}
+		for _, kv := range m.Spec.Fields() {
+			s = append(s, field{kv[0], kv[1]})
+		}
+		o = append(o, field{"spec", s})
+	}
+	return append(o, field{"text", m.Text})
+}
+
+func (m *Metric) hasInterval() bool { return !math.IsNaN(m.Interval.Low) }
+
+// JSON returns the document, indented, with a newline at its end.
+func (d *Document) JSON() ([]byte, error) {
+	b, err := d.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// Verdict says in one line what the predictions are worth, from the interval of confidence minus accuracy: never from
+// an ECE, which is positive for any finite set of perfect predictions.
+func (d *Document) Verdict() string {
+	rows := Count(d.Input.Rows) + " rows"
+	if d.Input.Rows == 1 {
+		rows = "1 row"
+	}
+	shape := fmt.Sprintf("%s x %s classes", rows, Count(int64(d.Input.Classes)))
+	if d.Input.Binary {
+		shape = rows + ", binary"
+	}
+	if d.Input.Rows == 0 {
+		return shape + ": nothing to judge."
+	}
+	s := fmt.Sprintf("%s. Right %s %% %s, says %s %%: ", shape, percent(d.accuracy.Value), ends(d.accuracy.Interval), percent(d.says.Value))
+	i := d.over.Interval
+	points := fmt.Sprintf("%.1f points", 100*math.Abs(d.over.Value))
+	if math.Abs(d.over.Value) < 0.001 {
+		points = fmt.Sprintf("%.2g points", 100*math.Abs(d.over.Value))
+	}
+	switch {
+	case math.IsNaN(i.Low):
+		return s + "too few rows to judge."
+	case i.Low > 0:
+		return s + "overconfident by " + points + "."
+	case i.High < 0:
+		return s + "underconfident by " + points + "."
+	}
+	return s + "no overall miscalibration seen at this N."
+}
+
+func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) }
+
+func ends(i metrics.Interval) string {
+	if math.IsNaN(i.Low) {
+		return "[?]"
+	}
+	return "[" + percent(i.Low) + ", " + percent(i.High) + "]"
+}
+
+// Count writes n with commas between thousands.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	from := 0
+	if n < 0 {
+		from = 1
+	}
+	for i := len(s) - 3; i > from; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

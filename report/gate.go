@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// Gate is a condition on a document under which a command fails, such as "ece > 0.05" or "ece.low > 0.02".
+type Gate struct {
+	text, key, part, op string
+	hint                string // where the document does not have the key
+	limit               float64
+}
+
+// ParseGate reads KEY[.value|.low|.high] (> >= < <=) NUMBER.
+func ParseGate(s string) (Gate, error) {
+	g := Gate{text: s, part: "value"}
+	depth := 0
+	at := -1
+	for i := 0; i < len(s) && at < 0; i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case '<', '>':
+			if depth == 0 {
+				at = i
+			}
+		}
+	}
+	if at < 0 {
+		return g, fmt.Errorf("--fail-if %q: it is NAME > NUMBER, such as 'ece>0.05' or 'ece.low>0.02'", s)
+	}
+	g.op = s[at : at+1]
+	rest := s[at+1:]
+	if strings.HasPrefix(rest, "=") {
+		g.op, rest = g.op+"=", rest[1:]
+	}
+	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "=") {
+		return g, fmt.Errorf("--fail-if %q: there are >, >=, < and <=", s)
+	}
+	v, err := strconv.ParseFloat(rest, 64)
+	if err != nil || math.IsNaN(v) {
+		return g, fmt.Errorf("--fail-if %q: %q is not a number; it is NAME > NUMBER, such as 'ece>0.05'", s, rest)
+	}
+	g.key = strings.TrimSpace(s[:at])
+	// A point within parentheses belongs to an option's value.
+	if dot := strings.LastIndexByte(g.key, '.'); dot > strings.LastIndexByte(g.key, ')') {
+		g.key, g.part = g.key[:dot], g.key[dot+1:]
+		if g.part != "value" && g.part != "low" && g.part != "high" {
+			return g, fmt.Errorf("--fail-if %q: there is no .%s of a metric; there are .value, .low and .high", s, g.part)
+		}
+	}
+	if g.key == "" {
+		return g, fmt.Errorf("--fail-if %q: no metric is named; it is NAME > NUMBER, such as 'ece>0.05'", s)
+	}
+	// However its options are spelled, a key is found as documents have it. What cannot be read is in no document: the
+	// gate then fails, and says so.
+	m, err := eval.ParseMetric(g.key)
+	if err != nil {
+		g.hint = err.Error()
+	} else {
+		g.key, g.hint = m.String(), "add it to --metrics"
+	}
+	g.limit = v
+	return g, nil
+}
+
+// Check returns why the gate fails, "" if it does not. A metric that is missing or not defined fails it: a gate that
+// cannot be checked must not pass.
+func (g Gate) Check(d *Document) string {
+	m := d.Find(g.key)
+	if m == nil {
+		return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, g.hint)
+	}
+	v := m.Value.Value
+	switch g.part {
+	case "low":
+		v = m.Interval.Low
+	case "high":
+		v = m.Interval.High
+	}
+	if math.IsNaN(v) {
+		s := fmt.Sprintf("%s: %s.%s is not defined", g.text, g.key, g.part)
+		if m.Reason != "" {
+			s += ": " + m.Reason
+		}
+		return s
+	}
+	hit := false
+	switch g.op {
+	case ">":
+		hit = v > g.limit
+	case ">=":
+		hit = v >= g.limit
+	case "<":
+		hit = v < g.limit
+	case "<=":
+		hit = v <= g.limit
+	}
+	if !hit {
+		return ""
+	}
+	return fmt.Sprintf("%s: it is %.7g", g.text, v)
+}

@@ -1,0 +1,319 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// source hands out predictions in one chunk.
+type source struct{ p *metrics.Predictions }
+
+func (s *source) Next() (*metrics.Chunk, error) {
+	if s.p == nil {
+		return nil, io.EOF
+	}
+	c := &metrics.Chunk{Predictions: *s.p}
+	s.p = nil
+	return c, nil
+}
+
+// doc evaluates probabilities of P(y = 1) where classes is 1, of classes otherwise; no probabilities give no rows.
+func doc(t *testing.T, classes int, list string, probs []float64, labels ...int32) *Document {
+	t.Helper()
+	m, err := eval.ParseMetrics(list, classes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := eval.New(eval.Spec{Classes: classes, Metrics: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(labels) > 0 {
+		p := &metrics.Predictions{Scores: metrics.Scores{F64: probs, Rows: len(labels), Classes: classes}, Labels: labels}
+		if err := e.AddSource(&source{p}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return New(e)
+}
+
+// rep returns n copies of each v.
+func rep[T any](n int, v ...T) (out []T) {
+	for range n {
+		out = append(out, v...)
+	}
+	return out
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		d    *Document
+		want string
+	}{
+		{"no rows", doc(t, 3, "all", nil), "0 rows x 3 classes: nothing to judge."},
+		{"no rows, binary", doc(t, 1, "all", nil), "0 rows, binary: nothing to judge."},
+		{"one row", doc(t, 1, "all", []float64{0.75}, 1), "1 row, binary. Right 100.0 % [20.7, 100.0], says 75.0 %: too few rows to judge."},
+		{"two rows", doc(t, 1, "all", []float64{0.75, 0.25}, 1, 1), "2 rows, binary. Right 50.0 % [9.5, 90.5], says 75.0 %: no overall miscalibration seen at this N."},
+		{"over", doc(t, 1, "all", rep(1000, 0.9, 0.9), rep(1000, int32(1), 0)...), "2,000 rows, binary. Right 50.0 % [47.8, 52.2], says 90.0 %: overconfident by 40.0 points."},
+		{"under", doc(t, 2, "all", rep(1000, 0.4, 0.6), rep(1000, int32(1))...), "1,000 rows x 2 classes. Right 100.0 % [99.6, 100.0], says 60.0 %: underconfident by 40.0 points."},
+		{"the interval holds 0", doc(t, 2, "all", rep(10, 0.5, 0.5), rep(5, int32(0), 1)...), "10 rows x 2 classes. Right 50.0 % [23.7, 76.3], says 50.0 %: no overall miscalibration seen at this N."},
+		{"sure and right", doc(t, 2, "all", rep(50, 0.0, 1.0), rep(50, int32(1))...), "50 rows x 2 classes. Right 100.0 % [92.9, 100.0], says 100.0 %: no overall miscalibration seen at this N."},
+		{"a little", doc(t, 2, "all", rep(50, 0.0001, 0.9999), rep(50, int32(1))...), "50 rows x 2 classes. Right 100.0 % [92.9, 100.0], says 100.0 %: underconfident by 0.01 points."},
+	} {
+		if got := c.d.Verdict(); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestVerdictBoundary: an interval that ends at 0 holds it.
+func TestVerdictBoundary(t *testing.T) {
+	d := doc(t, 1, "all", rep(10, 0.9, 0.9), rep(10, int32(1), 0)...)
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{0, 0.1, "no overall miscalibration"}, {-0.1, 0, "no overall miscalibration"}, {0, 0, "no overall miscalibration"}, {-0.1, 0.1, "no overall miscalibration"},
+		{1e-300, 0.1, "overconfident by"}, {-0.1, -1e-300, "underconfident by"}, {math.NaN(), math.NaN(), "too few rows"},
+	} {
+		d.over.Interval = metrics.Interval{Low: c.low, High: c.high}
+		if got := d.Verdict(); !strings.Contains(got, ": "+c.want) {
+			t.Errorf("[%v, %v]: %s", c.low, c.high, got)
+		}
+	}
+}
+
+func TestGate(t *testing.T) {
+	d := doc(t, 1, "default,ece(bins=4,closed=right)", []float64{0.75, 0.25, 0.5, 0.125}, 1, 1, 0, 0)
+	ece := d.Find("ece").Value.Value
+	for _, c := range []struct {
+		gate string
+		want string // "": it holds
+	}{
+		{"ece>1", ""}, {"ece >= 1", ""}, {" ece<0", ""}, {"ece<=0", ""}, {"ece.high>1", ""},
+		{"ece>0", "ece>0: it is 0."}, {"ece.value>0", "ece.value>0: it is"}, {"accuracy>=0.25", "it is"}, {"accuracy<=1", "it is"}, {"accuracy<1.5", "it is"},
+		{fmt.Sprintf("ece>%v", ece), ""}, {fmt.Sprintf("ece>=%v", ece), "it is"}, {fmt.Sprintf("ece<%v", ece), ""}, {fmt.Sprintf("ece<=%v", ece), "it is"},
+		{"ece(closed=right,bins=4)>0", "it is"}, {"ece( bins=4 , closed=right ).high > 0", "it is"},
+		{"ece(bins=4)>0", `the document has no metric "ece(bins=4)": add it to --metrics`},
+		{"mce>0.1", `the document has no metric "mce": add it to --metrics`}, {"nonsense>0", `the document has no metric "nonsense"`},
+		{"ece_floor.low>0", "ece_floor.low is not defined: a mean under calibration"}, {"ece>-inf", "it is"}, {"ece<inf", "it is"},
+	} {
+		g, err := ParseGate(c.gate)
+		if err != nil {
+			t.Errorf("%q: %v", c.gate, err)
+			continue
+		}
+		if got := g.Check(d); c.want == "" && got != "" || !strings.Contains(got, c.want) || got != "" && !strings.HasPrefix(got, c.gate) {
+			t.Errorf("%q: %q, want %q", c.gate, got, c.want)
+		}
+	}
+	none := doc(t, 1, "default", nil)
+	for _, g := range []string{"ece>0", "ece<0", "nll.low>0", "accuracy<0.5"} {
+		p, err := ParseGate(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := p.Check(none); !strings.Contains(why, "is not defined") {
+			t.Errorf("%s of no rows: %q", g, why)
+		}
+	}
+	for _, s := range []string{"", "ece", "ece=0.1", "ece==0.1", "ece>", "ece>x", "ece>nan", ">0.1", "ece>0.1>0.2", "ece>=<0.1", "ece>==1", "ece.mid>0.1", "ece.>0.1", ".low>0.1", "ece(bins=4>0.1"} {
+		if g, err := ParseGate(s); err == nil || !strings.Contains(err.Error(), "--fail-if") {
+			t.Errorf("%q: %+v, %v", s, g, err)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{
+		{math.NaN(), "-"}, {math.Inf(1), "+Inf"}, {math.Inf(-1), "-Inf"}, {0, "0"}, {math.Copysign(0, -1), "0"}, {1, "1.00000"}, {0.123456, "0.12346"}, {-0.5, "-0.50000"},
+		{9.99999, "9.99999"}, {10, "10"}, {12.345, "12.35"}, {1234, "1,234"}, {1e6, "1,000,000"}, {1234567.5, "1.235e+06"}, {0.0001, "0.00010"}, {0.00009, "9e-05"}, {1e-300, "1e-300"}, {1e300, "1e+300"},
+	} {
+		if got := short(c.v); got != c.want {
+			t.Errorf("short(%v) is %q, want %q", c.v, got, c.want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", -999: "-999", -1000: "-1,000", 1234567: "1,234,567", math.MinInt64: "-9,223,372,036,854,775,808"} {
+		if got := Count(n); got != want {
+			t.Errorf("Count(%d) is %q", n, got)
+		}
+	}
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{{math.NaN(), "null"}, {math.Inf(1), `"+Inf"`}, {math.Inf(-1), `"-Inf"`}, {math.Copysign(0, -1), "0"}, {0.1, "0.1"}, {1e300, "1e+300"}, {1e-7, "1e-7"}, {5e-324, "5e-324"}} {
+		if got, err := json.Marshal(number(c.v)); err != nil || string(got) != c.want {
+			t.Errorf("number(%v) is %s, want %s: %v", c.v, got, c.want, err)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		s     string
+		width int
+		want  string
+	}{
+		{"", 10, ""}, {"one", 10, "one"}, {"one two", 7, "one two"}, {"one two", 6, "one\ntwo"}, {"one two three", 8, "one two\nthree"}, {"a verylongword b", 4, "a\nverylongword\nb"}, {"äöü äöü", 7, "äöü äöü"},
+	} {
+		if got := Wrap(c.s, c.width); got != c.want {
+			t.Errorf("%q at %d: %q, want %q", c.s, c.width, got, c.want)
+		}
+	}
+	if got := fold("ece(bins=30,closed=right,zero=nobin)", ",", 26); got != "ece(bins=30,closed=right,\nzero=nobin)" {
+		t.Errorf("%q", got)
+	}
+}
+
+func columns(t *testing.T, name, s string, most int) {
+	t.Helper()
+	for _, l := range strings.Split(s, "\n") {
+		if n := len([]rune(l)); n > most || strings.TrimRight(l, " ") != l {
+			t.Errorf("%s, %d columns: %d in %q", name, most, n, l)
+		}
+	}
+}
+
+func TestTableWidths(t *testing.T) {
+	labels := rep(15, int32(1), 0)
+	probs := rep(15, 0.3, 0.6)
+	for name, d := range map[string]*Document{
+		"default":   doc(t, 1, "default", probs, labels...),
+		"long keys": doc(t, 1, "all,ece(bins=30,closed=right,zero=nobin,one=last_only,index=edges32,half_is_zero),topk_accuracy(k=3)", probs, labels...),
+		"no rows":   doc(t, 3, "all", nil),
+	} {
+		for _, width := range []int{0, 60, 67, 72, 80, 90, 100, 120, 200} {
+			most := max(width, 60)
+			if width == 0 {
+				most = DefaultWidth
+			}
+			var b bytes.Buffer
+			if err := d.Table(&b, Plain, width); err != nil {
+				t.Fatal(err)
+			}
+			columns(t, name, b.String(), most)
+			for i := range d.Metrics {
+				key := d.Metrics[i].Key
+				if !strings.Contains(strings.ReplaceAll(b.String(), "\n", ""), key[:min(len(key), 8)]) {
+					t.Errorf("%s at %d does not have %s", name, width, key)
+				}
+			}
+			if has := strings.Contains(b.String(), "What it says"); !has && most >= 80 || has && most < 67 {
+				t.Errorf("%s at %d: meanings are there: %v", name, width, has)
+			}
+			b.Reset()
+			if err := d.Diagram(&b, false, width); err != nil {
+				t.Fatal(err)
+			}
+			columns(t, name, b.String(), most)
+		}
+	}
+}
+
+func TestCSVAndMarkdown(t *testing.T) {
+	d := doc(t, 1, "all,ece(bins=30,closed=right)", []float64{0, 0.25, 0.5, 0.125}, 1, 1, 0, 0)
+	var b bytes.Buffer
+	if err := d.Table(&b, CSV, 0); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(d.Metrics)+1 || strings.Join(rows[0], " ") != "metric value low high level better meaning" {
+		t.Fatalf("%q", rows)
+	}
+	for i, m := range d.Metrics {
+		r := rows[i+1]
+		var v float64
+		if _, err := fmt.Sscan(r[1], &v); err != nil || r[0] != m.Key || v != m.Value.Value || r[6] != m.Mean {
+			t.Errorf("%q for %s = %v", r, m.Key, m.Value.Value)
+		}
+		if (r[2] == "") != math.IsNaN(m.Interval.Low) {
+			t.Errorf("%q has the low end %v", r, m.Interval.Low)
+		}
+	}
+	b.Reset()
+	if err := d.Table(&b, Markdown, 0); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != len(d.Metrics)+2 {
+		t.Errorf("%d lines of Markdown", len(lines))
+	}
+	for _, l := range lines {
+		if strings.Count(l, "|") != 5 {
+			t.Errorf("%q", l)
+		}
+	}
+}
+
+// TestDocumentOrder: equal evaluations give equal bytes, with the fields in their order.
+func TestDocumentOrder(t *testing.T) {
+	a := doc(t, 1, "all", []float64{0, 0.25, 0.5}, 1, 1, 0)
+	j, err := a.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, k := range []string{"schema", "input", "rows", "classes", "dtype", "kind", "dropped", "verdict", "metrics", "accuracy", "value", "low", "high", "bins", "lower", "upper", "count", "bins_text", "state", "warnings"} {
+		i := strings.Index(string(j[at:]), `"`+k+`"`)
+		if i < 0 {
+			t.Fatalf("%s is not where it belongs", k)
+		}
+		at += i
+	}
+	m, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x, y bytes.Buffer
+	if json.Compact(&x, j) != nil || json.Compact(&y, m) != nil || x.String() != y.String() {
+		t.Error("JSON and json.Marshal differ")
+	}
+	none, err := doc(t, 3, "all", nil).JSON()
+	if err != nil || !json.Valid(none) || !strings.Contains(string(none), `"reason": "no rows"`) {
+		t.Errorf("%v: %s", err, none)
+	}
+}
+
+func TestPool(t *testing.T) {
+	nan := math.NaN()
+	b := pool([]calib.Bin{{Lower: 0, Upper: 0.1, Count: 3, Weight: 3, Confidence: 0.05, Frequency: 0}, {Lower: 0.1, Upper: 0.2, Confidence: nan, Frequency: nan}, {Lower: 0.2, Upper: 0.3, Count: 1, Weight: 1, Confidence: 0.25, Frequency: 1}})
+	if b.Lower != 0 || b.Upper != 0.3 || b.Count != 4 || math.Abs(b.Confidence-0.1) > 1e-15 || b.Frequency != 0.25 {
+		t.Errorf("%+v", b)
+	}
+	if b := pool([]calib.Bin{{Lower: 0, Upper: 0.1, Confidence: nan}, {Lower: 0.1, Upper: 0.2, Confidence: nan}}); b.Count != 0 || !math.IsNaN(b.Confidence) {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestColor: colours change nothing but colours.
+func TestColor(t *testing.T) {
+	d := doc(t, 1, "all", []float64{0, 0.25, 0.5}, 1, 1, 0)
+	var plain, color bytes.Buffer
+	if d.Diagram(&plain, false, 0) != nil || d.Diagram(&color, true, 0) != nil {
+		t.Fatal("no diagram")
+	}
+	s := color.String()
+	for _, c := range []string{"\x1b[34m", "\x1b[31m", "\x1b[32m", "\x1b[0m"} {
+		s = strings.ReplaceAll(s, c, "")
+	}
+	if s != plain.String() || s == color.String() {
+		t.Error("without its colours the diagram is another one")
+	}
+}

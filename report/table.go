@@ -1,0 +1,199 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Format is a layout of the table of metrics.
+type Format string
+
+// The formats.
+const (
+	Plain    Format = "table"    // for a terminal
+	Markdown Format = "markdown" // for a page
+	CSV      Format = "csv"      // for a spreadsheet, with all digits
+)
+
+// DefaultWidth is the number of columns of plain text where no terminal says how many it has.
+const DefaultWidth = 100
+
+// Table writes the metrics in the given format. width is the number of columns that Plain keeps to where its numbers
+// allow; 0 means DefaultWidth. No line ends in a space.
+func (d *Document) Table(w io.Writer, f Format, width int) error {
+	switch f {
+	case CSV:
+		return d.csv(w)
+	case Markdown:
+		t := table.NewWriter()
+		t.AppendHeader(table.Row{"Metric", "Value", d.levelText(), "What it says"})
+		for i := range d.Metrics {
+			m := &d.Metrics[i]
+			mean := m.Mean
+			if n := d.namesake(m); n != "" {
+				mean += " (here " + n + ")"
+			}
+			t.AppendRow(table.Row{m.Key, d.valueText(m), interval(m), mean})
+		}
+		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
+		return err
+	}
+	return d.plain(w, width)
+}
+
+func (d *Document) csv(w io.Writer) error {
+	c := csv.NewWriter(w)
+	rows := [][]string{{"metric", "value", "low", "high", "level", "better", "meaning"}}
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		rows = append(rows, []string{m.Key, full(m.Value.Value), full(m.Interval.Low), full(m.Interval.High), full(m.Level), string(m.Better), m.Mean})
+	}
+	return c.WriteAll(rows)
+}
+
+func (d *Document) plain(w io.Writer, width int) error {
+	const (
+		meaning      = 46 // columns of the longest in one line
+		leastMeaning = 20 // in fewer there is none: the words would stand one below the other
+		mostKey      = 26 // columns of a key where meanings do not fit beside longer ones
+		padding      = 2  // of each column
+	)
+	if width <= 0 {
+		width = DefaultWidth
+	}
+	head := table.Row{"Metric", "Value", d.levelText(), "What it says"}
+	key, value, ends := len("Metric"), len("Value"), len(d.levelText())
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		key, value, ends = max(key, len(m.Key)), max(value, len(d.valueText(m))), max(ends, len(interval(m)))
+	}
+	left := func() int { return width - key - value - ends - 4*padding }
+	if left() < meaning && key > mostKey {
+		key = 0
+		for i := range d.Metrics {
+			for _, l := range strings.Split(fold(d.Metrics[i].Key, ",", mostKey), "\n") {
+				key = max(key, len(l))
+			}
+		}
+	}
+	meanings := left() >= leastMeaning
+	if !meanings {
+		head = head[:3]
+	}
+	t := table.NewWriter()
+	t.AppendHeader(head)
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		row := table.Row{fold(m.Key, ",", key), d.valueText(m), interval(m)}
+		if meanings {
+			row = append(row, Wrap(d.meaning(m), left()))
+		}
+		t.AppendRow(row)
+	}
+	st := table.StyleLight
+	st.Options = table.OptionsNoBordersAndSeparators
+	st.Format.Header = text.FormatDefault
+	t.SetStyle(st)
+	t.SuppressTrailingSpaces()
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}})
+	_, err := io.WriteString(w, t.Render()+"\n")
+	return err
+}
+
+func (d *Document) levelText() string {
+	return strconv.FormatFloat(math.Round(1e8*d.level)/1e6, 'f', -1, 64) + " % interval"
+}
+
+// namesake says which metric ece is where its event depends on the predictions, "" for other metrics.
+func (d *Document) namesake(m *Metric) string {
+	switch {
+	case m.Name != "ece" || d.classes > 2 || m.Spec == nil:
+		return ""
+	case m.Spec.Event == calib.Positive:
+		return "ece_positive"
+	}
+	return "ece_top_label"
+}
+
+// meaning is a metric's, for a column of the table.
+func (d *Document) meaning(m *Metric) string {
+	switch n := d.namesake(m); {
+	case n != "" && m.Key == m.Name:
+		return "here the same as " + n
+	case n != "":
+		return "here " + n + " with these options"
+	}
+	return m.Short
+}
+
+func (d *Document) valueText(m *Metric) string {
+	if v := m.Value.Value; m.Whole && v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return Count(int64(v))
+	}
+	return short(m.Value.Value)
+}
+
+func interval(m *Metric) string {
+	if !m.hasInterval() {
+		return ""
+	}
+	return "[" + short(m.Interval.Low) + ", " + short(m.Interval.High) + "]"
+}
+
+// short writes a value to about five digits.
+func short(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case math.IsInf(v, 0):
+		return fmt.Sprintf("%+v", v)
+	case v == math.Trunc(v) && math.Abs(v) >= 10 && math.Abs(v) < 1e15:
+		return Count(int64(v))
+	case v == 0:
+		return "0"
+	case math.Abs(v) < 1e-4 || math.Abs(v) >= 1e6:
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	case math.Abs(v) < 10:
+		return strconv.FormatFloat(v, 'f', 5, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// full writes a value with all its digits, "" where it is not defined.
+func full(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return ""
+	case math.IsInf(v, 0):
+		return fmt.Sprintf("%+v", v)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// Wrap breaks text at its spaces into lines of at most width columns; a longer word has a line of its own.
+func Wrap(s string, width int) string { return fold(s, " ", width) }
+
+// fold breaks text after separators, of which a space goes with the break.
+func fold(s, separator string, width int) string {
+	var out strings.Builder
+	n := 0
+	for part := range strings.SplitAfterSeq(s, separator) {
+		word := strings.TrimRight(part, " ")
+		if n > 0 && n+utf8.RuneCountInString(word) > width {
+			out.WriteByte('\n')
+			n = 0
+		}
+		out.WriteString(part)
+		n += utf8.RuneCountInString(part)
+	}
+	return strings.ReplaceAll(out.String(), " \n", "\n")
+}
