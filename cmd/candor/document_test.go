@@ -1,0 +1,406 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestMain is the command itself where a test starts it as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("CANDOR_TEST_COMMAND") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process runs a command line in a process of its own, with more environment and a file as standard input.
+func process(t *testing.T, env []string, stdin string, args ...string) []byte {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, args...)
+	c.Env = append(append(os.Environ(), "CANDOR_TEST_COMMAND=1"), env...)
+	if stdin != "" {
+		f, err := os.Open(stdin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		c.Stdin = f
+	}
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("candor %v: %v: %s", args, err, errs.String())
+	}
+	return out
+}
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == string(want) {
+		return
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(g), len(w)) {
+		if i >= len(g) || i >= len(w) || g[i] != w[i] {
+			line := func(l []string) string {
+				if i < len(l) {
+					return l[i]
+				}
+				return "(end)"
+			}
+			t.Fatalf("line %d is\n%s\n%s has\n%s", i+1, line(g), path, line(w))
+		}
+	}
+}
+
+// sampleArgs evaluates a set of testdata/sample.
+func sampleArgs(set string, args ...string) []string {
+	dir := filepath.Join("..", "..", "testdata", "sample")
+	if set == "digits" {
+		return append([]string{"eval", filepath.Join(dir, "digits_logits.npy"), "--labels", filepath.Join(dir, "digits_labels.npy"), "--input", "logits"}, args...)
+	}
+	return append([]string{"eval", filepath.Join(dir, "breast_cancer_probs.npy"), "--labels", filepath.Join(dir, "breast_cancer_labels.npy")}, args...)
+}
+
+func TestGoldenDocuments(t *testing.T) {
+	for _, set := range []string{"digits", "breast_cancer"} {
+		code, out, errs := candor(t, sampleArgs(set, "--json")...)
+		if code != 0 || errs != "" {
+			t.Fatalf("%s: exit code %d: %s", set, code, errs)
+		}
+		golden(t, set+".json", out)
+		if code, all, _ := candor(t, sampleArgs(set, "--json", "--metrics", "all,ece(bins=10,closed=right)", "--threads", "3")...); code == 0 {
+			golden(t, set+"_all.json", all)
+		}
+		if generic := process(t, []string{"CANDOR_ISA=generic", "GOMAXPROCS=1"}, "", sampleArgs(set, "--json")...); string(generic) != out {
+			t.Errorf("%s: CANDOR_ISA=generic gives another document", set)
+		}
+	}
+	// The sample in the binary is that of testdata.
+	code, out, errs := candor(t, "eval", "--json")
+	if code != 0 || !strings.HasPrefix(errs, "No file given: this is candor's sample") || strings.Count(errs, "\n") != 1 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	golden(t, "digits.json", out)
+}
+
+// TestFigures holds the documents to figures of another implementation.
+func TestFigures(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "testdata", "sample", "figures.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var figures map[string]json.RawMessage
+	if err := json.Unmarshal(b, &figures); err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range []string{"digits", "breast_cancer"} {
+		var want map[string]float64
+		if err := json.Unmarshal(figures[set], &want); err != nil {
+			t.Fatal(err)
+		}
+		d := evaluate(t, sampleArgs(set, "--metrics", "all,topk_accuracy(k=5)")[1:]...)
+		n := 0
+		for key, v := range want {
+			mine := map[string]string{"top5_accuracy": "topk_accuracy(k=5)", "ece15_top_label": "ece_top_label", "ece15_positive": "ece_positive"}[key]
+			switch {
+			case key == "rows":
+				if d.Input.Rows != int64(v) {
+					t.Errorf("%s: %d rows", set, d.Input.Rows)
+				}
+				continue
+			case key == "classes":
+				if d.Input.Classes != int(v) {
+					t.Errorf("%s: %d classes", set, d.Input.Classes)
+				}
+				continue
+			case key == "mean_probability":
+				continue
+			case set == "digits" && key == "ece15_top_label":
+				mine = "ece"
+			case mine == "":
+				mine = key
+			}
+			n++
+			// Logits of float32 go through float32; probabilities of them do not.
+			tol := 1e-12
+			if set == "digits" {
+				tol = 2e-7
+			}
+			if g := d.value(t, mine); !(math.Abs(g-v) <= tol) {
+				t.Errorf("%s: %s is %v, figures.json has %v", set, mine, g, v)
+			}
+		}
+		if n < 7 {
+			t.Errorf("%s: only %d figures", set, n)
+		}
+	}
+}
+
+// TestDocumentForm checks what every document has to be, whatever is in it.
+func TestDocumentForm(t *testing.T) {
+	for _, l := range laws() {
+		t.Run(l.name, func(t *testing.T) {
+			d := newDir(t)
+			paths, flags := shards(t, d, l, []int{0, l.set.rows}, 1)
+			code, out, errs := candor(t, append(append(append([]string{"eval"}, paths...), flags...), "--json")...)
+			if code != 0 {
+				t.Fatal(errs)
+			}
+			checkDocument(t, l, out)
+			for _, w := range []string{d.path, "x1-1", "y1-1", ".npy", "thread", "avx", "neon", "generic", runtime.GOARCH} {
+				if strings.Contains(strings.ToLower(out), strings.ToLower(w)) {
+					t.Errorf("the document has %q", w)
+				}
+			}
+		})
+	}
+}
+
+func checkDocument(t *testing.T, l law, out string) {
+	t.Helper()
+	var doc struct {
+		Schema  string
+		Input   map[string]any
+		Verdict string
+		Metrics map[string]map[string]any
+		Bins    []map[string]any
+		Texts   string `json:"bins_text"`
+		State   map[string]string
+		Warn    []string `json:"warnings"`
+	}
+	dec := json.NewDecoder(strings.NewReader(out))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Schema != "candor/1" || doc.Warn == nil || !regexp.MustCompile("^[0-9a-f]{64}$").MatchString(doc.State["sha256"]) || doc.Texts == "" || doc.Verdict == "" {
+		t.Errorf("%q, warnings %v, state %v", doc.Schema, doc.Warn, doc.State)
+	}
+	if !strings.HasSuffix(out, "}\n") || strings.Contains(out, "\\u00") || strings.Contains(out, "-0,") {
+		t.Error("the document does not end well, or has escapes or a -0")
+	}
+	for _, k := range []string{"rows", "classes", "dtype", "kind", "dropped"} {
+		if doc.Input[k] == nil {
+			t.Errorf("input has no %s", k)
+		}
+	}
+	if c := doc.Input["classes"].(float64); int(c) != max(2, l.set.classes) {
+		t.Errorf("%v classes", c)
+	}
+	for key, m := range doc.Metrics {
+		p, err := eval.ParseMetric(key)
+		if err != nil || p.String() != key {
+			t.Errorf("key %q is not canonical: %v", key, err)
+			continue
+		}
+		for _, f := range []string{"value", "low", "high", "exact", "better", "text"} {
+			if _, ok := m[f]; !ok {
+				t.Errorf("%s has no %s", key, f)
+			}
+		}
+		switch v := m["value"].(type) {
+		case nil:
+			if m["reason"] == nil {
+				t.Errorf("%s is null without a reason", key)
+			}
+		case string:
+			if v != "+Inf" || m["reason"] == nil || m["low"] != nil {
+				t.Errorf("%s is %v", key, m)
+			}
+		case float64:
+			lo, hi := m["low"], m["high"]
+			if (lo == nil) != (hi == nil) || lo == nil && m["reason"] == nil || lo != nil && (m["level"] == nil || m["method"] == nil) {
+				t.Errorf("%s: low %v, high %v, level %v, method %v, reason %v", key, lo, hi, m["level"], m["method"], m["reason"])
+			}
+			if lo != nil && !(lo.(float64) <= v && v <= hi.(float64)) {
+				t.Errorf("%s: %v is not within [%v, %v]", key, v, lo, hi)
+			}
+		}
+		if s, ok := m["spec"].(map[string]any); ok {
+			if s["bins"] == nil || s["closed"] == nil || s["event"] == nil || !strings.Contains(m["text"].(string), "equal-width bins") {
+				t.Errorf("%s: spec %v, text %v", key, s, m["text"])
+			}
+		}
+	}
+	n, last := 0.0, 0.0
+	for _, b := range doc.Bins {
+		count := b["count"].(float64)
+		n += count
+		if (count == 0) != (b["confidence"] == nil) || (count == 0) != (b["frequency"] == nil) || (count == 0) != (b["low"] == nil) {
+			t.Errorf("bin %v", b)
+		}
+		if b["lower"].(float64) != last {
+			t.Errorf("a bin begins at %v, the one before ended at %v", b["lower"], last)
+		}
+		last = b["upper"].(float64)
+		if c, ok := b["confidence"].(float64); ok && !(c >= b["lower"].(float64)-1e-9 && c <= last+1e-9) {
+			t.Errorf("the mean score of bin %v is not in it", b)
+		}
+	}
+	if last != 1 {
+		t.Errorf("the last bin ends at %v", last)
+	}
+	if rows := doc.Input["rows"].(float64); n > rows || n < rows && !slices.Contains(l.flags, "--like") {
+		t.Errorf("%v rows in bins, of %v", n, rows)
+	}
+}
+
+// text evaluates without a terminal, in which case 100 columns are enough and no line has spaces at its end.
+func text(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, errs := candor(t, args...)
+	if code != 0 {
+		t.Fatalf("candor %v: exit code %d: %s", args, code, errs)
+	}
+	// The verdict is one line however long it is, for who reads the first line.
+	verdict, rest, _ := strings.Cut(out, "\n")
+	if strings.TrimRight(verdict, " ") != verdict {
+		t.Errorf("%q", verdict)
+	}
+	tidy(t, rest)
+	if strings.Contains(out, "\x1b") {
+		t.Error("control sequences in a pipe")
+	}
+	return out
+}
+
+func TestGoldenText(t *testing.T) {
+	golden(t, "digits.txt", text(t, sampleArgs("digits")...))
+	golden(t, "digits.md", func() string { _, out, _ := candor(t, sampleArgs("digits", "--format", "markdown")...); return out }())
+	golden(t, "digits.csv", func() string { _, out, _ := candor(t, sampleArgs("digits", "--format", "csv")...); return out }())
+	d := newDir(t)
+	b := newSet(20, 120, 1)
+	b.probs[3], b.labels[3] = 0, 1
+	b.probs[4], b.labels[4] = 1, 0
+	x, y := d.put("x.npy", b.scores(t)), d.put("y.npy", b.labelFile(t))
+	out := text(t, "eval", x, "--labels", y, "--metrics", "all")
+	golden(t, "infinite.txt", out)
+	for _, w := range []string{"+Inf", "2 rows gave their true class probability 0", "here the same as ece_positive", "Reliability by probability", "share of y = 1"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("the text does not say %q", w)
+		}
+	}
+	// The csv and the markdown have the same infinity.
+	for _, f := range []string{"csv", "markdown"} {
+		if _, out, _ := candor(t, "eval", x, "--labels", y, "--format", f); !strings.Contains(out, "+Inf") {
+			t.Errorf("%s: %s", f, out)
+		}
+	}
+}
+
+func TestDiagrams(t *testing.T) {
+	d := newDir(t)
+	s, b := newSet(21, 900, 5), newSet(22, 900, 1)
+	// All rows right and sure, and all rows wrong and sure.
+	right, wrong := s.clone(), s.clone()
+	for i := range s.rows {
+		for j := range 5 {
+			right.probs[i*5+j] = 0
+			if int(s.labels[i]) == j {
+				right.probs[i*5+j] = 1
+			}
+		}
+		wrong.labels[i] = (s.labels[i] + 1) % 5
+	}
+	wrong.probs = right.probs
+	for name, set := range map[string]*set{"classes": s, "binary": b, "right": right, "wrong": wrong, "one row": s.part(0, 1), "two rows": b.part(0, 2)} {
+		x, y := d.put("x.npy", set.scores(t)), d.put("y.npy", set.labelFile(t))
+		for _, bins := range []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 59, 60, 61, 100, 1000} {
+			for _, like := range []string{"", "um", "blog"} {
+				if like == "blog" && bins == 1 {
+					continue
+				}
+				args := []string{"eval", x, "--labels", y, "--bins", fmt.Sprint(bins)}
+				if like != "" {
+					args = append(args, "--like", like)
+				}
+				out := text(t, args...)
+				checkDiagram(t, fmt.Sprintf("%s, %d bins, %q", name, bins, like), out)
+			}
+		}
+	}
+}
+
+// checkDiagram checks that what stands below each other belongs together.
+func checkDiagram(t *testing.T, name, out string) {
+	t.Helper()
+	_, plot, ok := strings.Cut(out, "\nReliability by ")
+	if !ok {
+		t.Fatalf("%s: no diagram", name)
+	}
+	lines := strings.Split(plot, "\n")[2:]
+	for i := range 20 {
+		want := "     ┤"
+		if i%4 == 0 {
+			want = fmt.Sprintf(" %.1f ┤", 1-float64(i)/20)
+		}
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("%s: line %d is %q", name, i, lines[i])
+		}
+	}
+	rule, labels := []rune(lines[20]), []rune(lines[21])
+	if !strings.HasPrefix(string(rule), " 0.0 └") || len(rule) > 66 {
+		t.Errorf("%s: the rule is %q", name, string(rule))
+	}
+	for l := range lines[:20] {
+		if n := len([]rune(lines[l])); n > len(rule) {
+			t.Errorf("%s: line %d is longer than the rule", name, l)
+		}
+	}
+	// Every label's point stands at its tick, and ticks are evenly spaced.
+	var at []int
+	for v := range 6 {
+		i := strings.Index(string(labels), fmt.Sprintf("%.1f", float64(v)/5))
+		if i < 0 {
+			t.Errorf("%s: no label %.1f in %q", name, float64(v)/5, string(labels))
+			return
+		}
+		at = append(at, i+1)
+	}
+	for v, i := range at {
+		if i >= len(rule) || v > 0 && rule[i] != '┴' || rule[i] != '┴' && rule[i] != '└' {
+			t.Errorf("%s: no tick above label %d:\n%s\n%s", name, v, string(rule), string(labels))
+		}
+		if d := float64(at[0]) + float64(v*(at[5]-at[0]))/5 - float64(i); math.Abs(d) > 1 {
+			t.Errorf("%s: label %d is off by %v:\n%s\n%s", name, v, d, string(rule), string(labels))
+		}
+	}
+	if !strings.HasPrefix(lines[22], "rows ┤") || !strings.HasPrefix(lines[26], "     └") || !strings.Contains(lines[27], " in a b") || len([]rune(lines[26])) != len(rule) {
+		t.Errorf("%s: the histogram is\n%s", name, strings.Join(lines[22:28], "\n"))
+	}
+}

@@ -1,0 +1,354 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/internal/isa"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/score"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/testdata/sample"
+)
+
+// evalFlags are the flags of candor eval.
+type evalFlags struct {
+	output
+	labels, weights []string
+	input, task     string
+	metrics, like   string
+	bins            int
+	level           float64
+	onInvalid       string
+	renormalize     bool
+	bfloat16        bool
+	state           string
+	threads         int
+	maxMemory       string
+}
+
+func evalCommand() *cobra.Command {
+	var f evalFlags
+	c := &cobra.Command{
+		Use:   "eval [PREDICTIONS...]",
+		Short: "Evaluate predictions",
+		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,) for P(y = 1), as
+float16, float32, float64 or bfloat16. Several files are shards, taken in natural order. "-" is standard input. Without
+a file a small real sample is evaluated.
+
+Labels are whole numbers from 0 to K-1, one a row, from --labels or from an array "labels" of the .npz. An array of an
+.npz can be named: preds.npz:logits. Messages number rows and columns from 0.
+
+Nothing is guessed and no row is left out in silence: scores are probabilities unless --input says otherwise, and rows
+that cannot be are an error, unless --on-invalid drop leaves them out and counts them.`,
+		Example: `  candor eval
+  candor eval probs.npy --labels labels.npy
+  candor eval logits.npy --labels labels.npy --input logits --json
+  candor eval shard-*.npz --input logits --state all.state
+  candor eval probs.npy --labels labels.npy --metrics 'default,ece(bins=30),mce'
+  candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
+  candor eval probs.npy --labels labels.npy --like torchmetrics
+  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'`,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	fl := c.Flags()
+	fl.SortFlags = false
+	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard")
+	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits or logprobs")
+	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary; the shape of the scores decides where it is not said")
+	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
+	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
+	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
+	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
+	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights")
+	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
+	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
+	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
+	f.output.flags(c)
+	fl.StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
+	fl.IntVar(&f.threads, "threads", 0, "`NUMBER` of threads; 0 is one a core")
+	fl.StringVar(&f.maxMemory, "max-memory", "256MiB", "`SIZE` of memory to stay within, as 256MiB or 1GB")
+	names := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		// What is completed is the last name of a list; the shell replaces all of it.
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		if strings.Count(before, "(") > strings.Count(before, ")") {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		l := []string{before + "default", before + "all"}
+		for _, d := range eval.Descriptors() {
+			l = append(l, before+d.Name+"\t"+d.Meaning)
+		}
+		return l, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	fixed := func(words ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return words, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
+		"metrics": names, "input": fixed("probs", "logits", "logprobs"), "task": fixed("classification", "binary"),
+		"like": fixed("um", "tfp", "torchmetrics", "guo", "blog"), "on-invalid": fixed("error", "drop"),
+	} {
+		if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(err)
+		}
+	}
+	return c
+}
+
+func (f *evalFlags) run(c *cobra.Command, paths []string) error {
+	if err := f.output.check(c); err != nil {
+		return err
+	}
+	spec, err := f.spec(c.Flags().Changed("bins"))
+	if err != nil {
+		return err
+	}
+	opt, err := f.passOptions()
+	if err != nil {
+		return err
+	}
+	kind, err := parseKind(f.input)
+	if err != nil {
+		return err
+	}
+	if f.renormalize && kind != metrics.Probs {
+		return usage("--renormalize is for --input probs: rows of %s are normalised as they are", kind)
+	}
+	memory, err := parseSize(f.maxMemory)
+	if err != nil {
+		return err
+	}
+	ro := predictions.Options{Labels: f.labels, Weights: f.weights, Kind: kind, BFloat16: f.bfloat16}
+	files := fs.FS(nil)
+	if len(paths) == 0 {
+		if len(f.labels)+len(f.weights) > 0 || f.input != "probs" || f.task != "" {
+			return usage("no predictions are named, only things that belong to them; without any of these flags the sample is evaluated")
+		}
+		files = sampleFiles
+		paths, ro.Labels, ro.Kind, ro.FS = []string{"digits_logits.npy"}, []string{"digits_labels.npy"}, metrics.Logits, files
+	}
+	if err := checkFile("--state", f.state, append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
+		return err
+	}
+	if opt.Threads, ro.Buffers, ro.BufferBytes, err = plan(opt.Threads, memory); err != nil {
+		return err
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory - memory/8))
+	r, err := predictions.Open(paths, &ro)
+	if err != nil {
+		return badData(err)
+	}
+	defer r.Close()
+	info := r.Info()
+	spec.Classes = info.Classes
+	switch {
+	case f.task == "binary" && info.Classes != 1:
+		return usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
+	case f.task == "classification" && info.Classes == 1:
+		return usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
+	}
+	if spec.Metrics, err = eval.ParseMetrics(f.metrics, info.Classes); err != nil {
+		return usage("--metrics: %v", err)
+	}
+	e, err := eval.New(spec)
+	if err != nil {
+		return usage("%v", err)
+	}
+	if e := isa.Info().EnvError; e != "" {
+		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+e)
+	}
+	named := map[string]bool{}
+	for _, p := range paths {
+		if named[p] {
+			fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s is named twice, so its rows count twice\n", p)
+		}
+		named[p] = true
+	}
+	if files != nil {
+		fmt.Fprintln(c.ErrOrStderr(), "No file given: this is candor's sample, out-of-fold logits of a small neural network on 1,797 handwritten digits.")
+	}
+	err = func() error {
+		defer progress(c.ErrOrStderr(), r, info.Bytes)()
+		return e.AddSource(r, &opt)
+	}()
+	if err != nil {
+		return badData(f.locate(err, r, paths))
+	}
+	if e.Audit.Rows == 0 {
+		return badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
+			strings.Join(paths, ", "), strings.Join(e.Audit.Warnings(), "; ")))
+	}
+	if f.state != "" {
+		b, err := e.AppendBinary(nil)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(f.state, b); err != nil {
+			return err
+		}
+	}
+	next := "Next: --metrics all for more, --json for machines, --state FILE to merge shards; 'candor metrics NAME' explains a number"
+	if files != nil {
+		next = "Next: candor eval YOUR.npy --labels LABELS.npy (--input logits if they are; candor eval --help)"
+	}
+	return f.output.write(c, e, next)
+}
+
+// sampleFiles has the predictions that are evaluated where none are named.
+var sampleFiles fs.FS = sample.Files
+
+// spec makes what is wanted of the flags, but for classes and metrics. bins is whether --bins was given.
+func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
+	if f.like != "" {
+		if s.Base, err = calib.Like(f.like); err != nil {
+			return s, usage("--like: %q is none of um, tfp, torchmetrics, guo, blog", f.like)
+		}
+		if f.like == "um" || f.like == "tfp" {
+			s.Brier = score.BrierMinusOne
+		}
+	}
+	if f.bins < 1 {
+		return s, usage("--bins is %d; it is a positive number", f.bins)
+	}
+	if bins || s.Base.Bins == 0 {
+		s.Base.Bins = f.bins
+	}
+	if err := s.Base.Validate(); err != nil {
+		return s, usage("--bins: %s", strings.TrimPrefix(err.Error(), "calib: "))
+	}
+	if !(f.level > 0 && f.level < 1) {
+		return s, usage("--confidence is %v; it lies between 0 and 1, as 0.95", f.level)
+	}
+	s.Level = f.level
+	if f.task != "" && f.task != "binary" && f.task != "classification" {
+		return s, usage("--task is %q; it is classification or binary", f.task)
+	}
+	return s, nil
+}
+
+// maxThreads bounds what is made before the first row is read.
+const maxThreads = 1024
+
+func (f *evalFlags) passOptions() (o metrics.Options, err error) {
+	switch f.onInvalid {
+	case "error":
+	case "drop":
+		o.Drop = true
+	default:
+		return o, usage("--on-invalid is %q; it is error or drop", f.onInvalid)
+	}
+	if f.threads < 0 || f.threads > maxThreads {
+		return o, usage("--threads is %d; it is a number from 1 to %d, or 0 for one a core", f.threads, maxThreads)
+	}
+	o.Renormalize, o.Threads = f.renormalize, f.threads
+	return o, nil
+}
+
+func parseKind(s string) (metrics.Kind, error) {
+	for _, k := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
+		if k.String() == s {
+			return k, nil
+		}
+	}
+	return 0, usage("--input is %q; it is probs, logits or logprobs", s)
+}
+
+// plan divides the memory among threads: each takes a buffer, and two more are filled or wait.
+func plan(threads int, memory int64) (n, buffers, bytes int, err error) {
+	const fixed = 48 << 20 // the program itself, accumulators, columns
+	if memory < fixed+(8<<20) {
+		return 0, 0, 0, usage("--max-memory is less than %d MiB, which candor needs at least", (fixed+(8<<20))>>20)
+	}
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	bytes = 2 << 20
+	// Labels and weights come beside the scores, and narrow rows make columns as large again: three times the buffer.
+	for threads > 1 && int64(threads+2)*3*int64(bytes) > memory-fixed {
+		threads--
+	}
+	return threads, threads + 2, bytes, nil
+}
+
+// parseSize reads a number of bytes: 256MiB, 1GB, 500000000.
+func parseSize(s string) (int64, error) {
+	t := strings.TrimSpace(s)
+	unit := int64(1)
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+		{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1}} {
+		if n := len(t) - len(u.name); n > 0 && strings.EqualFold(t[n:], u.name) {
+			t, unit = strings.TrimSpace(t[:n]), u.size
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(t, 64)
+	if err != nil || !(v > 0) || v*float64(unit) > 1<<60 {
+		return 0, usage("--max-memory is %q; it is a size such as 256MiB or 1GB", s)
+	}
+	return int64(v * float64(unit)), nil
+}
+
+// locate says in which file, and in which row of that, the bad rows are.
+func (f *evalFlags) locate(err error, r *predictions.Reader, paths []string) error {
+	var d *metrics.DataError
+	if !errors.As(err, &d) {
+		return err
+	}
+	var lines []string
+	for _, b := range d.Faults {
+		file, row := r.Locate(b.Row)
+		switch b.Reason {
+		case metrics.BadLabel:
+			file, row = beside(f.labels, paths, file, row, b.Row)
+		case metrics.BadWeight:
+			file, row = beside(f.weights, paths, file, row, b.Row)
+		}
+		b.Row = row
+		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
+		lines = append(lines, file+": "+one.Error())
+	}
+	if len(paths) > 1 {
+		lines = append(lines, fmt.Sprintf("(rows are numbered from 0 within their file, and counted over all %d files of scores)", len(paths)))
+	}
+	return errors.New(strings.Join(lines, "\n        "))
+}
+
+// beside returns the file of labels or weights that belongs to a row of a file of scores, and the row's number in it:
+// one file for all rows, one for each file of scores, or none, where they are in the same .npz.
+func beside(files, paths []string, scores string, row, all int64) (string, int64) {
+	name := func(path string) string {
+		if path == "-" {
+			return "standard input"
+		}
+		return path
+	}
+	switch {
+	case len(files) == 1:
+		return name(files[0]), all
+	case len(files) == len(paths):
+		files, paths = slices.Clone(files), slices.Clone(paths)
+		predictions.NaturalSort(files)
+		predictions.NaturalSort(paths)
+		for i, p := range paths {
+			// The name of an array may follow that of an .npz.
+			if n := name(p); n == scores || strings.HasPrefix(scores, n+":") {
+				return name(files[i]), row
+			}
+		}
+	}
+	return scores, row
+}

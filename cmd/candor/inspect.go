@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/report"
+)
+
+func inspectCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "inspect FILE...",
+		Short: "Tell what a file holds, without reading it whole",
+		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers, and what a
+state of candor eval --state was made of. "-" is standard input.`,
+		Example: `  candor inspect preds.npz
+  candor inspect all.state --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("no file is named")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			var out bytes.Buffer
+			var docs []any
+			for _, path := range args {
+				v, err := inspect(&out, c.InOrStdin(), path)
+				if err != nil {
+					return err
+				}
+				docs = append(docs, v)
+			}
+			if asJSON {
+				out.Reset()
+				enc := json.NewEncoder(&out)
+				enc.SetIndent("", "  ")
+				if err := enc.Encode(docs); err != nil {
+					return err
+				}
+			}
+			_, err := c.OutOrStdout().Write(out.Bytes())
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, an object for each file")
+	return c
+}
+
+type inspected struct {
+	File   string      `json:"file"`
+	Format string      `json:"format"`
+	Arrays []arrayInfo `json:"arrays,omitempty"`
+	State  *stateInfo  `json:"state,omitempty"`
+}
+
+type arrayInfo struct {
+	Name     string  `json:"name"`
+	DType    string  `json:"dtype"`
+	Descr    string  `json:"descr"`
+	Shape    []int64 `json:"shape"`
+	Order    string  `json:"order"`
+	Endian   string  `json:"endian"`
+	Bytes    int64   `json:"bytes"`
+	Deflated bool    `json:"deflated"`
+}
+
+type stateInfo struct {
+	Rows    int64    `json:"rows"`
+	Dropped int64    `json:"dropped"`
+	Classes int      `json:"classes"`
+	Binary  bool     `json:"binary"`
+	DType   string   `json:"dtype"`
+	Kind    string   `json:"kind"`
+	Metrics []string `json:"metrics"`
+	SHA256  string   `json:"sha256"`
+}
+
+func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
+	if isState(path) {
+		e, err := readState(stdin, path)
+		if err != nil {
+			return nil, err
+		}
+		d := report.New(e)
+		s := &stateInfo{Rows: d.Input.Rows, Dropped: d.Input.Dropped, Classes: d.Input.Classes, Binary: d.Input.Binary, DType: d.Input.DType, Kind: d.Input.Kind, SHA256: d.State}
+		for _, m := range e.Spec.Metrics {
+			s.Metrics = append(s.Metrics, m.String())
+		}
+		classes := report.Count(int64(s.Classes)) + " classes"
+		if s.Binary {
+			classes = "binary"
+		}
+		if s.Dropped > 0 {
+			classes += ", " + report.Count(s.Dropped) + " bad rows left out"
+		}
+		fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", path, report.Count(s.Rows), classes, s.DType, s.Kind)
+		hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
+		fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
+		return inspected{File: path, Format: "state", State: s}, nil
+	}
+	arrays, err := predictions.Inspect(path)
+	if err != nil {
+		return nil, badData(err)
+	}
+	in := inspected{File: path, Format: "npy"}
+	if strings.HasSuffix(path, ".npz") || len(arrays) > 1 {
+		in.Format = "npz"
+	}
+	fmt.Fprintf(w, "%s: %s\n", path, in.Format)
+	for _, a := range arrays {
+		i := arrayInfo{Name: a.Name, DType: a.DType, Descr: a.Descr, Shape: a.Shape, Order: "C", Endian: "little", Bytes: a.Bytes, Deflated: a.Deflated}
+		if a.Fortran {
+			i.Order = "Fortran"
+		}
+		if a.BigEndian {
+			i.Endian = "big"
+		}
+		in.Arrays = append(in.Arrays, i)
+		extra := ""
+		if a.BigEndian {
+			extra += ", big-endian"
+		}
+		if a.Deflated {
+			extra += ", deflated"
+		}
+		fmt.Fprintf(w, "  %-16s %-10s %-20s %s order, %s bytes%s\n", a.Name, a.DType, shape(a.Shape), i.Order, report.Count(a.Bytes), extra)
+	}
+	return in, nil
+}
+
+func shape(s []int64) string {
+	p := make([]string, len(s))
+	for i, n := range s {
+		p[i] = fmt.Sprint(n)
+	}
+	if len(p) == 1 {
+		return "(" + p[0] + ",)"
+	}
+	return "(" + strings.Join(p, ", ") + ")"
+}
+
+// isState tells whether a file begins as a state does.
+func isState(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var b [4]byte
+	n, _ := io.ReadFull(f, b[:])
+	return string(b[:n]) == stateMagic
+}

@@ -1,0 +1,107 @@
+// Command candor tells how honest a model's probabilities are: calibration errors, proper scores and reliability of
+// prediction files of any size, in one read.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitDone  = 0
+	exitGate  = 1  // a condition of --fail-if holds
+	exitUsage = 2  // the command line is wrong, or an output cannot be written
+	exitData  = 3  // the predictions or a state cannot be used
+	exitFault = 70 // a fault of ours
+)
+
+// version is set by the linker for a release; otherwise the module's version stands.
+var version = ""
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// failure is an error with the exit code that it ends in.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func usage(format string, a ...any) error { return &failure{exitUsage, fmt.Errorf(format, a...)} }
+func badData(err error) error             { return &failure{exitData, err} }
+
+// errGate ends the command after its gates have spoken.
+var errGate = &failure{exitGate, errors.New("")}
+
+// run executes a command line and returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(stderr, "candor: a fault of candor itself: %v\n\n%s\nPlease report this with the command line and the lines above: https://github.com/candor-go/candor/issues\n", r, debug.Stack())
+			code = exitFault
+		}
+	}()
+	root := rootCommand()
+	root.SetArgs(append([]string{}, args...)) // never nil, for which cobra would take the process's own
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return exitDone
+	}
+	var f *failure
+	if !errors.As(err, &f) {
+		f = &failure{exitUsage, err} // cobra's own: an unknown flag or command
+	}
+	if f != errGate {
+		fmt.Fprintln(stderr, "candor: "+f.Error())
+		if f.code == exitUsage {
+			fmt.Fprintln(stderr, "'candor help' and 'candor COMMAND --help' tell more")
+		}
+	}
+	return f.code
+}
+
+func rootCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "candor",
+		Short: "Tell how honest a model's probabilities are",
+		Long: `candor reads files of predictions once, whatever their size, and tells how honest their probabilities are:
+calibration errors, proper scores, reliability, each with its interval.
+
+Results go to standard output, all else to standard error. Exit codes: 0 done, 1 a gate failed (--fail-if), 2 the
+command line is wrong or an output cannot be written, 3 the predictions or states cannot be used, 70 a fault of candor.`,
+		Example: `  candor eval                                            a small real sample
+  candor eval probs.npy --labels labels.npy
+  candor eval logits.npz --input logits --json`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		Version:       versionText(),
+	}
+	c.SetVersionTemplate(versionLine())
+	// Without RunE a word that is no command would print the help and end well.
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		hint := ""
+		if l := c.SuggestionsFor(args[0]); len(l) > 0 {
+			hint = " (did you mean " + l[0] + "?)"
+		}
+		return usage("there is no command %q%s", args[0], hint)
+	}
+	c.SuggestionsMinimumDistance = 2
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	c.AddCommand(evalCommand(), mergeCommand(), inspectCommand(), metricsCommand(), versionCommand())
+	return c
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// sparse writes an .npy whose data are zeros that take no room on disk.
+func sparse(t *testing.T, name, descr, shape string, bytes int64) {
+	t.Helper()
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape)
+	for (10+len(head)+1)%64 != 0 {
+		head += " "
+	}
+	head += "\n"
+	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
+	b = append(b, head...)
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, int64(len(b))+bytes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMemory evaluates 4 GB of scores in a process of its own, which has to stay within 256 MiB.
+func TestMemory(t *testing.T) {
+	rows, k := 1_000_000, 1000
+	if testing.Short() {
+		rows /= 8
+	}
+	dir := t.TempDir()
+	bin, x, y := filepath.Join(dir, "candor"), filepath.Join(dir, "x.npy"), filepath.Join(dir, "y.npy")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	sparse(t, x, "<f4", fmt.Sprintf("(%d, %d)", rows, k), int64(rows)*int64(k)*4)
+	sparse(t, y, "<i8", fmt.Sprintf("(%d,)", rows), int64(rows)*8)
+	c := exec.Command(bin, "eval", x, "--labels", y, "--input", "logits", "--json")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %s", err, errs.String())
+	}
+	var d document
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Input.Rows != int64(rows) || d.value(t, "accuracy") != 1 {
+		t.Errorf("%d rows, accuracy %v", d.Input.Rows, d.value(t, "accuracy"))
+	}
+	if g := d.value(t, "perplexity"); g < 999.99 || g > 1000.01 {
+		t.Errorf("the perplexity of 1,000 equal classes is %v", g)
+	}
+	kib := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	t.Logf("%d MiB resident for %d MiB of scores", kib>>10, rows*k*4>>20)
+	if kib > 256<<10 {
+		t.Errorf("%d MiB resident at most, more than 256", kib>>10)
+	}
+}

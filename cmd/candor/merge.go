@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+func mergeCommand() *cobra.Command {
+	var o output
+	var to string
+	c := &cobra.Command{
+		Use:   "merge STATE...",
+		Short: "Merge the states of shards",
+		Long: `Merge states that candor eval --state has written: the document is, to the byte, the one of a single evaluation of
+all the rows, in whatever order they are named. The states have to agree in classes, type of scores, metrics and
+options. "-" is standard input.`,
+		Example: `  candor merge shard-*.state
+  candor merge monday.state tuesday.state -o week.state --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("no state is named; candor eval --state FILE writes one")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(c); err != nil {
+				return err
+			}
+			if err := checkFile("-o", to); err != nil {
+				return err
+			}
+			var sum *eval.Evaluation
+			seen := map[string]string{}
+			for _, path := range args {
+				e, err := readState(c.InOrStdin(), path)
+				if err != nil {
+					return err
+				}
+				id := e.SHA256()
+				if twin, ok := seen[id]; ok {
+					fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s and %s are equal: are the same rows counted twice?\n", twin, path)
+				}
+				seen[id] = path
+				if sum == nil {
+					sum = e
+				} else if err := sum.Merge(e); err != nil {
+					return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", args[0], path, err))
+				}
+			}
+			if to != "" {
+				b, err := sum.AppendBinary(nil)
+				if err != nil {
+					return err
+				}
+				if err := writeFile(to, b); err != nil {
+					return err
+				}
+			}
+			return o.write(c, sum, "")
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
+	o.flags(c)
+	return c
+}
+
+// maxState bounds what is read as a state.
+const maxState = 1 << 30
+
+// readState reads a state file, "-" from standard input.
+func readState(stdin io.Reader, path string) (*eval.Evaluation, error) {
+	b, err := readStateFile(stdin, path)
+	if err != nil {
+		return nil, badData(err)
+	}
+	e := new(eval.Evaluation)
+	if err := e.UnmarshalBinary(b); err != nil {
+		remedy := "copy it again, or write it again with candor eval --state"
+		switch {
+		case len(b) == 0:
+			err = errors.New("empty file")
+		case string(b[:min(len(b), len(stateMagic))]) != stateMagic:
+			remedy = "candor merge takes the states that candor eval --state has written; predictions go to candor eval"
+		}
+		return nil, badData(fmt.Errorf("%s: not a state that can be read: %w; %s", path, err, remedy))
+	}
+	return e, nil
+}
+
+func readStateFile(stdin io.Reader, path string) ([]byte, error) {
+	if path == "-" {
+		b, err := io.ReadAll(io.LimitReader(stdin, maxState+1))
+		if err == nil && len(b) > maxState {
+			err = fmt.Errorf("more than %d bytes are too many for a state", maxState)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+		return b, nil
+	}
+	fi, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case fi.IsDir():
+		return nil, fmt.Errorf("%s: is a directory; name the state files in it", path)
+	case fi.Size() > maxState:
+		return nil, fmt.Errorf("%s: %d bytes are too many for a state; candor merge takes what candor eval --state has written", path, fi.Size())
+	default:
+		var b []byte
+		if b, err = os.ReadFile(path); err == nil {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %w; check the name and the permissions", path, unwrapPath(err))
+}
+
+// stateMagic is how a state begins.
+const stateMagic = "cSTA"
+
+// unwrapPath takes the path off an error that would name it twice.
+func unwrapPath(err error) error {
+	var p *os.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	}
+	return err
+}

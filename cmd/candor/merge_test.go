@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// law is a set with the flags of its evaluation.
+type law struct {
+	name  string
+	set   *set
+	flags []string
+}
+
+func laws() []law {
+	s := newSet(11, 1500, 6)
+	small := newSet(12, 37, 3)
+	b := newSet(13, 2000, 1)
+	b.probs[5], b.labels[5] = 0, 1
+	b.probs[6], b.labels[6] = 1, 1
+	b.probs[7], b.labels[7] = 0.5, 0
+	logs := s.each(math.Log)
+	bad := s.with(3, 1, math.NaN()).with(700, 2, 1.5).label(-1, 40, 1400)
+	huge := s.each(func(p float64) float64 { return 300 * math.Log(p) })
+	wild := s.clone()
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range wild.weights {
+		wild.weights[i] = math.Exp2(40*r.Float64() - 20)
+		if i%50 == 0 {
+			wild.weights[i] = 0
+		}
+	}
+	all := []string{"--metrics", "all"}
+	return []law{
+		{"default", s, nil},
+		{"all metrics", s, all},
+		{"few rows", small, all},
+		{"options", s, []string{"--metrics", "ece(bins=7,closed=right),default,topk_accuracy(k=3),brier(form=per_class),ece(index=floor),ece(zero=own,one=overflow),mce(bins=100)", "--confidence", "0.8"}},
+		{"weights", wild, append(all, "--weights")},
+		{"dropped rows", bad, append(all, "--on-invalid", "drop")},
+		{"weights and dropped rows", bad, append(all, "--on-invalid", "drop", "--weights")},
+		{"binary", b, all},
+		{"binary um", b, append(all, "--like", "um")},
+		{"um", s, append(all, "--like", "um")},
+		{"guo", s, append(all, "--like", "guo", "--bins", "9")},
+		{"logits", logs, append(all, "--input", "logits")},
+		{"logprobs", logs, append(all, "--input", "logprobs")},
+		{"far logits", huge, append(all, "--input", "logits")},
+		{"renormalize", s.each(func(p float64) float64 { return 3 * p }), append(all, "--renormalize")},
+	}
+}
+
+// shards writes parts of a set and returns the arguments that name them. Their form is C or Fortran order, .npy or .npz,
+// by turns from form on.
+func shards(t *testing.T, d *dir, l law, cuts []int, form int) (paths, flags []string) {
+	var labels, weights []string
+	mixed := true // all shards are .npz, or none is: labels come from one place
+	for i := 1; i < len(cuts); i++ {
+		p := l.set.part(cuts[i-1], cuts[i])
+		x, y := p.scores(t), p.labelFile(t)
+		if (form+i)%2 == 1 && p.classes > 1 {
+			x = p.fortran(t)
+		}
+		name := func(s string) string { return fmt.Sprintf("%s%d-%d", s, form, i) }
+		if form%2 == 0 {
+			members := []any{"probs.npy", x, "labels.npy", y}
+			if slices.Contains(l.flags, "--weights") {
+				members = append(members, "weights.npy", p.weightFile(t))
+			}
+			paths, mixed = append(paths, d.put(name("x")+".npz", npz(t, members...))), false
+			continue
+		}
+		paths = append(paths, d.put(name("x")+".npy", x))
+		labels = append(labels, d.put(name("y")+".npy", y))
+		weights = append(weights, d.put(name("w")+".npy", p.weightFile(t)))
+	}
+	for _, f := range l.flags {
+		if f != "--weights" {
+			flags = append(flags, f)
+		} else if mixed {
+			flags = append(flags, "--weights", strings.Join(weights, ","))
+		}
+	}
+	if mixed {
+		flags = append(flags, "--labels", strings.Join(labels, ","))
+	}
+	return paths, flags
+}
+
+// TestMergeLaw: shards, orders, trees, threads, orders of memory and containers change no byte of a document or a state.
+func TestMergeLaw(t *testing.T) {
+	for n, l := range laws() {
+		t.Run(l.name, func(t *testing.T) {
+			d := newDir(t)
+			r := rand.New(rand.NewPCG(uint64(n), 3))
+			command := func(args ...string) string {
+				t.Helper()
+				code, out, errs := candor(t, args...)
+				if code != 0 {
+					t.Fatalf("candor %v: exit code %d: %s", args, code, errs)
+				}
+				return out
+			}
+			rows := l.set.rows
+			paths, flags := shards(t, d, l, []int{0, rows}, 1)
+			state := d.at("whole.state")
+			want := command(append(append(append([]string{"eval"}, paths...), flags...), "--json", "--threads", "1", "--state", state)...)
+			wantState := d.read(state)
+			same := func(what, doc, path string) {
+				t.Helper()
+				if doc != want {
+					t.Errorf("%s: the document differs", what)
+				}
+				if !bytes.Equal(d.read(path), wantState) {
+					t.Errorf("%s: the state differs", what)
+				}
+			}
+			same("merge of one", command("merge", state, "--json", "-o", d.at("one.state")), d.at("one.state"))
+			for k := 1; k <= 7; k++ {
+				cuts := []int{0, rows}
+				for len(cuts) <= k {
+					if c := 1 + r.IntN(rows-1); !slices.Contains(cuts, c) {
+						cuts = append(cuts, c)
+					}
+				}
+				slices.Sort(cuts)
+				paths, flags := shards(t, d, l, cuts, 2+k)
+				threads := fmt.Sprint(1 + k%4)
+				// All shards in one evaluation.
+				all := append(append(append([]string{"eval"}, paths...), flags...), "--json", "--threads", threads, "--state", d.at("all.state"))
+				same(fmt.Sprintf("%d shards at once", k), command(all...), d.at("all.state"))
+				// Each by itself.
+				var states []string
+				for i := 1; i < len(cuts); i++ {
+					p, f := shards(t, d, l, cuts[i-1:i+1], 2+k)
+					s := d.at(fmt.Sprintf("%d-%d.state", k, i))
+					command(append(append(append([]string{"eval"}, p...), f...), "--json", "--threads", threads, "--state", s)...)
+					states = append(states, s)
+				}
+				for try := range 3 {
+					r.Shuffle(len(states), func(i, j int) { states[i], states[j] = states[j], states[i] })
+					out := d.at("merged.state")
+					same(fmt.Sprintf("%d states in some order", k), command(append([]string{"merge", "--json", "-o", out}, states...)...), out)
+					// A tree: two of them become one, until one is left.
+					left := slices.Clone(states)
+					for len(left) > 1 {
+						i := r.IntN(len(left) - 1)
+						to := d.at(fmt.Sprintf("tree-%d-%d-%d.state", k, try, len(left)))
+						command("merge", left[i], left[i+1], "-o", to)
+						left = slices.Replace(left, i, i+2, to)
+					}
+					same(fmt.Sprintf("a tree of %d states", k), command("merge", left[0], "--json", "-o", out), out)
+				}
+			}
+			// The other forms of output come from the same document.
+			for _, format := range []string{"table", "markdown", "csv"} {
+				a := command("merge", state, "--format", format)
+				b := command("merge", d.at("all.state"), "--format", format)
+				if a != b || a == "" {
+					t.Errorf("the %s differs", format)
+				}
+			}
+		})
+	}
+}
+
+func TestMergeIntoItself(t *testing.T) {
+	d := newDir(t)
+	a, b := states(t, d)
+	_, want, _ := candor(t, "merge", a, b, "--json")
+	// What is merged so far is a state as any other, and may be written over.
+	code, got, errs := candor(t, "merge", a, b, "-o", a, "--json")
+	if code != 0 || got != want || errs != "" {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if _, again, _ := candor(t, "merge", a, "--json"); again != want {
+		t.Error("the state that was written over is not the merged one")
+	}
+	code, _, errs = candor(t, "merge", b, b, "--json")
+	if code != 0 || !strings.Contains(errs, "are the same rows counted twice?") {
+		t.Errorf("exit code %d: %q", code, errs)
+	}
+	x, y := d.at("x0.npy"), d.at("y0.npy")
+	code, _, errs = candor(t, "eval", x, x, "--labels", y+","+y)
+	if code != 0 || !strings.Contains(errs, "x0.npy is named twice") {
+		t.Errorf("exit code %d: %q", code, errs)
+	}
+}
+
+func TestStateFiles(t *testing.T) {
+	d := newDir(t)
+	s := newSet(5, 200, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	eval := func(to string) (int, string) {
+		code, _, errs := candor(t, "eval", x, "--labels", y, "--state", to)
+		return code, errs
+	}
+	to := d.at("s.state")
+	if code, errs := eval(to); code != 0 {
+		t.Fatal(errs)
+	}
+	want := d.read(to)
+	fi, err := os.Stat(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fi.Mode().Perm()&0o600 != 0o600 || fi.Mode().Perm()&0o022 != 0 && os.Getuid() == 0 {
+		t.Errorf("the state's permissions are %v", fi.Mode())
+	}
+	// A link stays one, and what it points at is replaced.
+	target, link := d.put("target", []byte("old")), d.at("link")
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	if code, errs := eval(link); code != 0 {
+		t.Fatal(errs)
+	}
+	if fi, err := os.Lstat(link); err != nil || fi.Mode()&os.ModeSymlink == 0 || !bytes.Equal(d.read(target), want) {
+		t.Error("the link was replaced, or what it points at was not")
+	}
+	if l := d.list(); !slices.Equal(l, []string{"link", "s.state", "target", "x.npy", "y.npy"}) {
+		t.Errorf("the folder has %v", l)
+	}
+	// User 0 may write into any folder.
+	if os.Getuid() != 0 {
+		if err := os.Chmod(d.path, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Chmod(d.path, 0o700)
+		if code, errs := eval(d.at("new.state")); code != exitUsage || !strings.Contains(errs, "cannot write") {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
+	}
+}
+
+// TestWriteFileFails: what cannot be renamed leaves nothing.
+func TestWriteFileFails(t *testing.T) {
+	d := newDir(t)
+	if err := os.Mkdir(d.at("folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.put("folder/file", nil)
+	for _, p := range []string{d.at("folder"), d.at("none/state"), d.at("folder/file/state")} {
+		if err := writeFile(p, []byte("state")); err == nil || !strings.Contains(err.Error(), "cannot write "+p) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	if l := d.list(); !slices.Equal(l, []string{"folder/file"}) {
+		t.Errorf("the folder has %v", l)
+	}
+}

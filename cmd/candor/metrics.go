@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
+)
+
+func metricsCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "metrics [NAME]",
+		Short: "List the metrics, or explain one",
+		Long:  `List the metrics, or explain one: its formula, options, range, which values are good, and where it comes from.`,
+		Example: `  candor metrics
+  candor metrics ece
+  candor metrics --json`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var l []string
+			for _, d := range eval.Descriptors() {
+				l = append(l, d.Name+"\t"+d.Meaning)
+			}
+			return l, cobra.ShellCompDirectiveNoFileComp
+		},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("%d metrics are named; 'candor metrics NAME' explains one at a time", len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			l := eval.Descriptors()
+			if len(args) == 1 {
+				m, err := eval.ParseMetric(args[0])
+				if err != nil {
+					return usage("%v", err)
+				}
+				l = []eval.Descriptor{*eval.Describe(m.Name)}
+			}
+			if asJSON {
+				return writeDescriptors(c, l)
+			}
+			var b bytes.Buffer
+			if width := screenOf(c.OutOrStdout()).width; len(args) == 1 {
+				explain(&b, &l[0], width)
+			} else {
+				list(&b, l, width)
+			}
+			_, err := c.OutOrStdout().Write(b.Bytes())
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return c
+}
+
+// list writes a line for each metric, or two on a narrow terminal.
+func list(w io.Writer, l []eval.Descriptor, width int) {
+	for _, d := range l {
+		mark := " "
+		if d.Default {
+			mark = "*"
+		}
+		hang(w, fmt.Sprintf("%s %-18s ", mark, d.Name), d.Meaning, width)
+	}
+	fmt.Fprintf(w, "\n%s\n", report.Wrap("* in the default set. 'candor metrics NAME' gives formula, options and source; --metrics takes them with options, as 'ece(bins=30,closed=right)'.", width))
+}
+
+// explain writes all there is to say of a metric.
+func explain(w io.Writer, d *eval.Descriptor, width int) {
+	for _, f := range [][2]string{{d.Name, d.Meaning}, {"formula", d.Formula}, {"options", d.Options}, {"range", d.Range},
+		{"better", string(d.Better)}, {"source", d.Source}, {"default set", yes(d.Default)}, {"applies", d.Applies}} {
+		if f[1] != "" {
+			hang(w, fmt.Sprintf("%-17s ", f[0]), f[1], width)
+		}
+	}
+}
+
+// hang writes text beside a head, its lines below each other.
+func hang(w io.Writer, head, text string, width int) {
+	text = report.Wrap(text, max(20, width-len(head)))
+	fmt.Fprintln(w, head+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(head))))
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func writeDescriptors(c *cobra.Command, l []eval.Descriptor) error {
+	type row struct {
+		Name    string   `json:"name"`
+		Meaning string   `json:"meaning"`
+		Formula string   `json:"formula"`
+		Options []string `json:"options"`
+		Range   string   `json:"range"`
+		Better  string   `json:"better"`
+		Source  string   `json:"source"`
+		Default bool     `json:"default"`
+		Applies string   `json:"applies,omitempty"`
+	}
+	rows := make([]row, 0, len(l))
+	for _, d := range l {
+		opts := []string{}
+		if d.Options != "" {
+			opts = strings.Split(d.Options, ", ")
+		}
+		rows = append(rows, row{d.Name, d.Meaning, d.Formula, opts, d.Range, string(d.Better), d.Source, d.Default, d.Applies})
+	}
+	enc := json.NewEncoder(c.OutOrStdout())
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(rows)
+}

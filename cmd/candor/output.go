@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
+)
+
+// output is how results are shown, for the commands that show them.
+type output struct {
+	json   bool
+	format string
+	failIf []string
+
+	gates []report.Gate
+}
+
+func (o *output) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json")
+	c.Flags().StringVar(&o.format, "format", "table", "`FORMAT`: table, markdown, csv or json")
+	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02'; may be given several times")
+	if err := c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"table", "markdown", "csv", "json"}, cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
+		panic(err)
+	}
+}
+
+// check reads the flags; c is their command.
+func (o *output) check(c *cobra.Command) error {
+	if o.json && c.Flags().Changed("format") && o.format != "json" {
+		return usage("--json and --format %s are both given; give one", o.format)
+	}
+	if o.json {
+		o.format = "json"
+	}
+	switch o.format {
+	case "table", "markdown", "csv", "json":
+	default:
+		return usage("--format is %q; it is table, markdown, csv or json", o.format)
+	}
+	o.gates = nil
+	for _, s := range o.failIf {
+		g, err := report.ParseGate(s)
+		if err != nil {
+			return usage("%v", err)
+		}
+		o.gates = append(o.gates, g)
+	}
+	return nil
+}
+
+// write shows an evaluation on standard output, and then lets the gates speak on standard error.
+func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error {
+	d := report.New(e)
+	var b bytes.Buffer
+	var err error
+	switch o.format {
+	case "json":
+		var j []byte
+		if j, err = d.JSON(); err == nil {
+			b.Write(j)
+		}
+	case "csv":
+		err = d.Table(&b, report.CSV, 0)
+	case "markdown":
+		fmt.Fprintf(&b, "%s\n\n", d.Verdict())
+		err = d.Table(&b, report.Markdown, 0)
+		for _, w := range d.Warnings {
+			fmt.Fprintf(&b, "\n> %s\n", w)
+		}
+	default:
+		s := screenOf(c.OutOrStdout())
+		verdict := d.Verdict()
+		if s.terminal {
+			verdict = report.Wrap(verdict, s.width)
+		}
+		fmt.Fprintf(&b, "%s\n\n", verdict)
+		if err = d.Table(&b, report.Plain, s.width); err != nil {
+			break
+		}
+		fmt.Fprintln(&b)
+		if err = d.Diagram(&b, s.color, s.width); err != nil {
+			break
+		}
+		for _, w := range d.Warnings {
+			fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))
+		}
+		if next != "" {
+			fmt.Fprintf(&b, "\n%s\n", report.Wrap(next, s.width))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
+		return usage("cannot write the result: %v", err)
+	}
+	failed := false
+	for _, g := range o.gates {
+		if why := g.Check(d); why != "" {
+			failed = true
+			fmt.Fprintln(c.ErrOrStderr(), "candor: gate failed: "+why)
+		}
+	}
+	if failed {
+		return errGate
+	}
+	return nil
+}
+
+// screen is what is known of where text goes.
+type screen struct {
+	terminal bool
+	color    bool
+	width    int
+}
+
+func screenOf(w io.Writer) screen {
+	s := screen{width: report.DefaultWidth}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return s
+	}
+	s.terminal = true
+	s.color = os.Getenv("NO_COLOR") == "" && !dumb()
+	if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+		s.width = n
+	}
+	return s
+}
+
+// dumb tells whether the terminal takes no control sequences.
+func dumb() bool { t := os.Getenv("TERM"); return t == "dumb" || t == "" }
+
+// checkFile tells, before any work is done, why writeFile could not write to path, where that can be told. Files that
+// are read may not be written.
+func checkFile(flag, path string, reads ...string) error {
+	if path == "" {
+		return nil
+	}
+	if path == "-" {
+		return usage("%s -: a state is written to a file, for standard output has the result", flag)
+	}
+	fi, err := os.Stat(path)
+	if err == nil && fi.IsDir() {
+		return usage("%s %s: is a directory; name a file in it", flag, path)
+	}
+	for _, r := range reads {
+		if ri, rerr := os.Stat(r); err == nil && rerr == nil && os.SameFile(fi, ri) {
+			return usage("%s %s: that file is read; name another one", flag, path)
+		}
+	}
+	if err == nil && !fi.Mode().IsRegular() {
+		return nil
+	}
+	f, err := besideFile(path)
+	if err != nil {
+		return cannotWrite(path, err)
+	}
+	f.Close()
+	os.Remove(f.Name())
+	return nil
+}
+
+// besideFile creates an empty file in the folder of path, with the permissions that a new file gets.
+func besideFile(path string) (*os.File, error) {
+	for {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".candor-%016x", rand.Uint64()))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+func cannotWrite(path string, err error) error {
+	return usage("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err))
+}
+
+// writeFile writes a file whole or not at all: to another name beside it, which is then renamed. What is no regular
+// file, such as a pipe, is written to.
+func writeFile(path string, data []byte) error {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to // the link stays
+	}
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.Write(data)
+			if cerr := f.Close(); err == nil {
+				err = cerr
+			}
+		}
+		if err != nil {
+			return cannotWrite(path, err)
+		}
+		return nil
+	}
+	f, err := besideFile(path)
+	if err != nil {
+		return cannotWrite(path, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return cannotWrite(path, err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// document is what a test reads of the JSON.
+type document struct {
+	Schema  string
+	Verdict string
+	Input   struct {
+		Rows, Dropped int64
+		Classes       int
+		DType, Kind   string
+	}
+	Metrics map[string]struct {
+		Value, Low, High any
+		Reason, Text     string
+	}
+	Bins []struct {
+		Lower, Upper          float64
+		Count                 int64
+		Confidence, Frequency *float64
+	}
+	State    struct{ SHA256 string }
+	Warnings []string
+}
+
+func (d *document) value(t *testing.T, key string) float64 {
+	t.Helper()
+	m, ok := d.Metrics[key]
+	if !ok {
+		t.Fatalf("the document has no metric %s", key)
+	}
+	switch v := m.Value.(type) {
+	case float64:
+		return v
+	case string:
+		if v == "+Inf" {
+			return math.Inf(1)
+		}
+	}
+	return math.NaN()
+}
+
+// candor runs a command line as a user would.
+func candor(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(args, bytes.NewReader(nil), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// evaluate returns the document of an evaluation that has to succeed.
+func evaluate(t *testing.T, args ...string) *document {
+	t.Helper()
+	code, out, errs := candor(t, append([]string{"eval", "--json"}, args...)...)
+	if code != 0 {
+		t.Fatalf("candor eval %v: exit code %d: %s", args, code, errs)
+	}
+	d := new(document)
+	if err := json.Unmarshal([]byte(out), d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestRealSets holds the command to figures that were computed in float64, by other means, of real predictions. They
+// are too large to be here: CANDOR_REAL names the folder that has a folder for each set, with probs.npy, labels.npy and
+// meta.json.
+func TestRealSets(t *testing.T) {
+	dir := os.Getenv("CANDOR_REAL")
+	if dir == "" {
+		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
+	}
+	metas, err := filepath.Glob(filepath.Join(dir, "*", "meta.json"))
+	if err != nil || len(metas) == 0 {
+		t.Fatalf("no sets in %s: %v", dir, err)
+	}
+	n := 0
+	for _, m := range metas {
+		b, err := os.ReadFile(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Infinity is no JSON.
+		b = bytes.ReplaceAll(b, []byte(": Infinity"), []byte(": 1e999"))
+		var meta struct {
+			Meta struct {
+				Kind  string
+				Files map[string][2]any
+			}
+			Computed map[string]json.RawMessage `json:"computed_float64"`
+		}
+		if err := json.Unmarshal(b, &meta); err != nil {
+			t.Fatalf("%s: %v", m, err)
+		}
+		if k := meta.Meta.Kind; k != "binary" && k != "multiclass" {
+			continue
+		}
+		n++
+		name := filepath.Base(filepath.Dir(m))
+		t.Run(name, func(t *testing.T) {
+			top := ""
+			if meta.Meta.Kind == "binary" {
+				top = ",ece_top_label(closed=right)"
+			}
+			d := evaluate(t, filepath.Join(filepath.Dir(m), "probs.npy"), "--labels", filepath.Join(filepath.Dir(m), "labels.npy"), "--metrics", "all,ece(closed=right),ece(bins=10,closed=right),mce(closed=right)"+top)
+			tol := 1e-9
+			if d.Input.DType != "float64" {
+				tol = 1e-6
+			}
+			pairs := map[string]string{"acc": "accuracy", "nll": "nll", "brier": "brier", "brier_sum": "brier", "ece15_leftclosed": "ece",
+				"ece15": "ece(closed=right)", "ece10": "ece(bins=10,closed=right)", "mce15": "mce(closed=right)", "mean_conf": "confidence", "base_rate": "base_rate", "nll_zero_p": "nll_infinite_rows",
+				"nll_inf": "nll_infinite_rows", "ece15_pos_leftclosed": "ece_positive", "ece15_top": "ece_top_label(closed=right)", "ece15_pos": "ece(closed=right)",
+				"ece10_pos": "ece(bins=10,closed=right)", "mce15_pos": "mce(closed=right)"}
+			compared := 0
+			for key, num := range meta.Computed {
+				mine, ok := pairs[key]
+				if !ok {
+					continue
+				}
+				want, err := strconv.ParseFloat(string(num), 64)
+				if err != nil && !math.IsInf(want, 1) {
+					t.Fatal(err)
+				}
+				got := d.value(t, mine)
+				if got != want && !(math.Abs(got-want) <= tol) {
+					t.Errorf("%s = %v, meta.json has %s = %v", mine, got, key, want)
+				}
+				compared++
+			}
+			if compared < 6 {
+				t.Errorf("only %d figures were compared", compared)
+			}
+			t.Log(d.Verdict)
+		})
+	}
+	if n < 9 {
+		t.Errorf("only %d sets", n)
+	}
+}

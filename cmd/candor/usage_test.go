@@ -1,0 +1,464 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+func TestUsageErrors(t *testing.T) {
+	d := newDir(t)
+	s, b := newSet(1, 40, 4), newSet(2, 40, 1)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	bx, by := d.put("b.npy", b.scores(t)), d.put("by.npy", b.labelFile(t))
+	ok := []string{"eval", x, "--labels", y, "--state", d.at("s.state")}
+	with := func(a ...string) []string { return append(slices.Clone(ok), a...) }
+	files := d.list()
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"evl"}, []string{`there is no command "evl" (did you mean eval?)`}},
+		{[]string{"nonsense"}, []string{`there is no command "nonsense"`}},
+		{[]string{"--nonsense"}, []string{"unknown flag: --nonsense"}},
+		{with("--nonsense"), []string{"unknown flag: --nonsense"}},
+		{with("--bins"), []string{"--bins"}},
+		{with("--metrics", "eec"), []string{`--metrics: there is no metric "eec" (did you mean ece?)`, "'candor metrics' lists them"}},
+		{with("--metrics", "ece,acuracy"), []string{`no metric "acuracy" (did you mean accuracy?)`}},
+		{with("--metrics", "perplex"), []string{"(did you mean perplexity?)"}},
+		{with("--metrics", "qqqqqq"), []string{`no metric "qqqqqq"; 'candor metrics'`}},
+		{with("--metrics", ""), []string{"no metric is named"}},
+		{with("--metrics", "ece("), []string{"a parenthesis is open"}},
+		{with("--metrics", "ece)"), []string{"the parentheses do not match"}},
+		{with("--metrics", "ece(bins=x)"), []string{`metric ece: bins is "x"; it is a positive whole number`}},
+		{with("--metrics", "ece(bins=0)"), []string{`bins is "0"`}},
+		{with("--metrics", "ece(bins=99999999)"), []string{"there have to be 1 to 1048576"}},
+		{with("--metrics", "ece(size=3)"), []string{`there is no option "size"; there are bins,`}},
+		{with("--metrics", "ece(closed=up)"), []string{`closed is "up"; it is one of left, right`}},
+		{with("--metrics", "ece(bins=3,bins=4)"), []string{"option bins is given twice"}},
+		{with("--metrics", "accuracy(bins=3)"), []string{"metric accuracy: it takes no options"}},
+		{with("--metrics", "brier(form=odd)"), []string{`form is "odd"; it is one of default, sum`}},
+		{with("--metrics", "topk_accuracy(k=0)"), []string{`k is "0"`}},
+		{with("--metrics", "base_rate"), []string{"metric base_rate: it is for binary tasks and two classes"}},
+		{with("--like", "tfp", "--metrics", "ece(closed=right)"), []string{"ece(closed=right)", "floor(B*p)"}},
+		{with("--bins", "0"), []string{"--bins is 0; it is a positive number"}},
+		{with("--bins", "-1"), []string{"--bins is -1; it is a positive number"}},
+		{with("--bins", "0", "--like", "um"), []string{"--bins is 0"}},
+		{with("--bins", "1", "--like", "blog"), []string{"--bins: 1 bins"}},
+		{with("--bins", "2000000"), []string{"--bins: 2000000 bins; there have to be 1 to 1048576"}},
+		{with("--bins", "x"), []string{"--bins"}},
+		{with("--confidence", "2"), []string{"--confidence is 2; it lies between 0 and 1"}},
+		{with("--confidence", "0"), []string{"--confidence is 0"}},
+		{with("--confidence", "95"), []string{"--confidence is 95", "as 0.95"}},
+		{with("--confidence", "NaN"), []string{"--confidence is NaN"}},
+		{with("--input", "nonsense"), []string{`--input is "nonsense"; it is probs, logits or logprobs`}},
+		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is classification or binary`}},
+		{with("--task", "binary"), []string{"--task binary takes one score a row", "(40, 4)"}},
+		{[]string{"eval", bx, "--labels", by, "--task", "classification"}, []string{"--task classification takes a score for each class", "(40,)"}},
+		{with("--like", "nonsense"), []string{`"nonsense" is none of um, tfp, torchmetrics, guo, blog`}},
+		{with("--on-invalid", "skip"), []string{`--on-invalid is "skip"; it is error or drop`}},
+		{with("--json", "--format", "csv"), []string{"--json and --format csv are both given"}},
+		{with("--renormalize", "--input", "logits"), []string{"--renormalize is for --input probs"}},
+		{with("--format", "xml"), []string{`--format is "xml"; it is table, markdown, csv or json`}},
+		{with("--threads", "-1"), []string{"--threads is -1"}},
+		{with("--threads", "100000"), []string{"--threads is 100000", "1024"}},
+		{with("--max-memory", "1MB"), []string{"--max-memory is less than 56 MiB"}},
+		{with("--max-memory", "lots"), []string{`--max-memory is "lots"; it is a size such as 256MiB`}},
+		{with("--max-memory", "-1GB"), []string{`--max-memory is "-1GB"`}},
+		{with("--max-memory", "1e30GB"), []string{`--max-memory is "1e30GB"`}},
+		{with("--fail-if", "nonsense"), []string{`--fail-if "nonsense": it is NAME > NUMBER`, "ece.low>0.02"}},
+		{with("--fail-if", "ece>"), []string{`"" is not a number`}},
+		{with("--fail-if", "ece==0.1"), []string{"it is NAME > NUMBER"}},
+		{with("--fail-if", "ece>==0.1"), []string{"there are >, >=, < and <="}},
+		{with("--fail-if", ">0.1"), []string{"no metric is named"}},
+		{with("--fail-if", "ece>5%"), []string{`"5%" is not a number`}},
+		{with("--fail-if", "ece.mid>0.1"), []string{"there is no .mid", ".value, .low and .high"}},
+		{[]string{"eval", "--labels", y}, []string{"no predictions are named"}},
+		{[]string{"eval", "--input", "logits"}, []string{"no predictions are named"}},
+		{[]string{"eval", x, "--labels", y, "--state", d.at("none/s.state")}, []string{"cannot write ", "none/s.state: no such file or directory", "a folder that exists"}},
+		{[]string{"eval", x, "--labels", y, "--state", d.path}, []string{"is a directory; name a file in it"}},
+		{[]string{"eval", x, "--labels", y, "--state", "-"}, []string{"standard output has the result"}},
+		{[]string{"eval", x, "--labels", y, "--state", x}, []string{"that file is read"}},
+		{[]string{"eval", x, "--labels", y, "--state", y}, []string{"that file is read"}},
+		{[]string{"merge"}, []string{"no state is named"}},
+		{[]string{"merge", "a.state", "-o", d.at("none/s")}, []string{"cannot write "}},
+		{[]string{"inspect"}, []string{"no file is named"}},
+		{[]string{"metrics", "eec"}, []string{"(did you mean ece?)"}},
+		{[]string{"metrics", "ece", "mce"}, []string{"2 metrics are named", "one at a time"}},
+		{[]string{"version", "now"}, []string{"now"}},
+	} {
+		code, out, errs := candor(t, c.args...)
+		if code != exitUsage || out != "" {
+			t.Errorf("candor %v: exit code %d, %d bytes of output: %s", c.args, code, len(out), errs)
+		}
+		for _, w := range append(c.want, "candor: ", "--help' tell more") {
+			if !strings.Contains(errs, w) {
+				t.Errorf("candor %v:\n%s does not say %q", c.args, errs, w)
+			}
+		}
+		if strings.Contains(errs, "No file given") {
+			t.Errorf("candor %v says that it evaluates the sample", c.args)
+		}
+	}
+	if l := d.list(); !slices.Equal(l, files) {
+		t.Errorf("the folder has %v, it had %v", l, files)
+	}
+}
+
+func TestGates(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 400, 4)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	doc := evaluate(t, x, "--labels", y)
+	if doc.value(t, "ece") < 0.1 {
+		t.Fatalf("ece is %v", doc.value(t, "ece"))
+	}
+	b := newSet(2, 60, 1)
+	b.probs[0], b.labels[0] = 0, 1 // an infinite nll
+	bx, by := d.put("b.npy", b.scores(t)), d.put("by.npy", b.labelFile(t))
+	w := d.put("w.npy", s.weightFile(t))
+	for _, c := range []struct {
+		args []string
+		fail []string // nil: they hold
+	}{
+		{[]string{"--fail-if", "ece>0.9"}, nil},
+		{[]string{"--fail-if", "ece > 0.05"}, []string{"ece > 0.05: it is 0."}},
+		{[]string{"--fail-if", "ece.value>=0.05"}, []string{"ece.value>=0.05: it is 0."}},
+		{[]string{"--fail-if", "ece.low>0.02"}, []string{"ece.low>0.02: it is 0."}},
+		{[]string{"--fail-if", "ece.high<0.9"}, []string{"ece.high<0.9: it is 0."}},
+		{[]string{"--fail-if", "accuracy<0.999"}, []string{"accuracy<0.999"}},
+		{[]string{"--fail-if", "accuracy<=0.001"}, nil},
+		{[]string{"--fail-if", "ece>0.9", "--fail-if", "nll>0", "--fail-if", "brier>0"}, []string{"nll>0", "brier>0"}},
+		{[]string{"--fail-if", "mce>0.99"}, []string{`the document has no metric "mce": add it to --metrics`}},
+		{[]string{"--fail-if", "eec>0.99"}, []string{`the document has no metric "eec": there is no metric "eec" (did you mean ece?)`}},
+		{[]string{"--fail-if", "ece_floor.low>0.99"}, []string{"ece_floor.low is not defined: a mean under calibration"}},
+		{[]string{"--metrics", "ece(closed=right,bins=30)", "--fail-if", "ece(bins=30,closed=right)>0.99"}, nil},
+		{[]string{"--metrics", "ece(bins=30,closed=right)", "--fail-if", "ece( closed=right, bins=030 ).low>0.001"}, []string{"it is 0."}},
+		{[]string{"--weights", w, "--fail-if", "ece_floor>0.99"}, []string{"ece_floor.value is not defined: not known for weighted rows"}},
+		{[]string{"binary", "--fail-if", "nll>5"}, []string{"nll>5: it is +Inf"}},
+		{[]string{"binary", "--fail-if", "nll<5"}, nil},
+		{[]string{"binary", "--fail-if", "nll.high>5"}, []string{"nll.high is not defined: 1 row gave its true class probability 0"}},
+	} {
+		args := append([]string{"eval", x, "--labels", y}, c.args...)
+		if c.args[0] == "binary" {
+			args = append([]string{"eval", bx, "--labels", by}, c.args[1:]...)
+		}
+		code, out, errs := candor(t, args...)
+		want := exitDone
+		if c.fail != nil {
+			want = exitGate
+		}
+		if code != want {
+			t.Errorf("%v: exit code %d: %s", c.args, code, errs)
+		}
+		if !strings.Contains(out, "accuracy") {
+			t.Errorf("%v: the result is not shown", c.args)
+		}
+		if n := strings.Count(errs, "candor: gate failed: "); n != len(c.fail) {
+			t.Errorf("%v: %d gates are named: %s", c.args, n, errs)
+		}
+		for _, w := range c.fail {
+			if !strings.Contains(errs, w) {
+				t.Errorf("%v: %q does not say %q", c.args, errs, w)
+			}
+		}
+	}
+	// A failed gate is no failed evaluation: the state is written, and a merge has gates as well.
+	st := d.at("s.state")
+	if code, _, _ := candor(t, "eval", x, "--labels", y, "--state", st, "--fail-if", "ece>0"); code != exitGate {
+		t.Errorf("exit code %d", code)
+	}
+	if code, _, errs := candor(t, "merge", st, "--fail-if", "ece>0.05"); code != exitGate || !strings.Contains(errs, "ece>0.05") {
+		t.Errorf("merge: exit code %d: %s", code, errs)
+	}
+	if code, _, errs := candor(t, "merge", st, "--fail-if", "ece>0.95"); code != exitDone || errs != "" {
+		t.Errorf("merge: exit code %d: %s", code, errs)
+	}
+}
+
+// faulty is a file system that panics.
+type faulty struct{}
+
+func (faulty) Open(string) (fs.File, error) { panic("a fault for the test") }
+
+func TestFault(t *testing.T) {
+	was := sampleFiles
+	sampleFiles = faulty{}
+	defer func() { sampleFiles = was }()
+	code, out, errs := candor(t, "eval", "--json")
+	if code != exitFault || out != "" {
+		t.Errorf("exit code %d, output %q", code, out)
+	}
+	for _, w := range []string{"a fault for the test", "goroutine", "github.com/candor-go/candor/issues"} {
+		if !strings.Contains(errs, w) {
+			t.Errorf("%s does not say %q", errs, w)
+		}
+	}
+}
+
+// broken is a standard output that is full.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestOutputFails(t *testing.T) {
+	for _, args := range [][]string{{"eval"}, {"eval", "--json"}, {"metrics"}, {"metrics", "ece"}, {"metrics", "--json"}, {"version", "--cpu"},
+		{"inspect", filepath.Join("..", "..", "testdata", "sample", "digits_logits.npy")}} {
+		var errs bytes.Buffer
+		if code := run(args, bytes.NewReader(nil), broken{}, &errs); code != exitUsage || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("candor %v: exit code %d: %s", args, code, errs.String())
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	code, root, _ := candor(t)
+	if code != 0 {
+		t.Errorf("candor: exit code %d", code)
+	}
+	for _, name := range []string{"eval", "merge", "inspect", "metrics", "version"} {
+		if !strings.Contains(root, "\n  "+name+" ") {
+			t.Errorf("the help does not list %s", name)
+		}
+		code, out, errs := candor(t, name, "--help")
+		if code != 0 || errs != "" {
+			t.Errorf("%s --help: exit code %d: %s", name, code, errs)
+		}
+		for _, w := range []string{"Usage:\n  candor " + name, "Examples:\n  candor " + name, "Flags:"} {
+			if !strings.Contains(out, w) {
+				t.Errorf("%s --help does not have %q", name, w)
+			}
+		}
+		if help, _, _ := candor(t, "help", name); help != 0 {
+			t.Errorf("help %s: exit code %d", name, help)
+		}
+	}
+}
+
+// TestExamples runs the examples of every help text, with files of the names that they have.
+func TestExamples(t *testing.T) {
+	d := newDir(t)
+	t.Chdir(d.path)
+	s := newSet(1, 300, 4)
+	d.put("probs.npy", s.scores(t))
+	d.put("logits.npy", s.scores(t))
+	d.put("labels.npy", s.labelFile(t))
+	z := npz(t, "logits.npy", s.scores(t), "labels.npy", s.labelFile(t))
+	d.put("shard-1.npz", z)
+	d.put("preds.npz", z)
+	d.put("logits.npz", z)
+	d.put("part-1.npy", s.part(0, 100).scores(t))
+	d.put("part-2.npy", s.part(100, 300).scores(t))
+	for _, n := range []string{"monday", "tuesday", "shard-1"} {
+		evaluate(t, "shard-1.npz", "--input", "logits", "--state", n+".state")
+	}
+	n := 0
+	for _, c := range append(rootCommand().Commands(), rootCommand()) {
+		for _, line := range strings.Split(c.Example, "\n") {
+			line = strings.ReplaceAll(line, "shard-*", "shard-1")
+			if i := strings.Index(line, "   "); i > 2 {
+				line = line[:i]
+			}
+			args := strings.Fields(strings.ReplaceAll(line, "'", ""))
+			if len(args) < 2 || args[0] != "candor" {
+				t.Errorf("%q is no example of %s", line, c.Name())
+				continue
+			}
+			if code, _, errs := candor(t, args[1:]...); code != 0 && code != exitGate {
+				t.Errorf("%s: exit code %d: %s", line, code, errs)
+			}
+			n++
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d examples", n)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	complete := func(args ...string) []string {
+		code, out, _ := candor(t, append([]string{"__complete"}, args...)...)
+		if code != 0 {
+			t.Fatalf("%v: exit code %d", args, code)
+		}
+		var l []string
+		for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
+			name, _, _ := strings.Cut(line, "\t")
+			l = append(l, name)
+		}
+		return l[:len(l)-1] // the last one is a directive
+	}
+	for _, d := range eval.Descriptors() {
+		if l := complete("metrics", ""); !slices.Contains(l, d.Name) {
+			t.Errorf("metrics does not complete to %s", d.Name)
+		}
+		if l := complete("eval", "--metrics", ""); !slices.Contains(l, d.Name) {
+			t.Errorf("--metrics does not complete to %s", d.Name)
+		}
+		if l := complete("eval", "--metrics", "ece(bins=3,closed=right),m"); !slices.Contains(l, "ece(bins=3,closed=right),"+d.Name) {
+			t.Errorf("a second name of --metrics does not complete to %s", d.Name)
+		}
+	}
+	if l := complete("eval", "--metrics", "ece(bins=3,"); len(l) != 0 {
+		t.Errorf("options complete to %v", l)
+	}
+	for flag, want := range map[string]string{"--input": "logprobs", "--like": "torchmetrics", "--task": "binary", "--on-invalid": "drop", "--format": "csv"} {
+		if l := complete("eval", flag, ""); !slices.Contains(l, want) {
+			t.Errorf("%s completes to %v", flag, l)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if code, out, errs := candor(t, "completion", shell); code != 0 || len(out) < 500 {
+			t.Errorf("completion %s: exit code %d: %s", shell, code, errs)
+		}
+	}
+}
+
+func TestMetricsCommand(t *testing.T) {
+	_, all, _ := candor(t, "metrics")
+	_, js, _ := candor(t, "metrics", "--json")
+	var rows []struct {
+		Name, Meaning, Formula, Range, Better, Source string
+		Options                                       []string
+		Default                                       bool
+	}
+	if err := json.Unmarshal([]byte(js), &rows); err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(eval.Descriptors()) {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, d := range eval.Descriptors() {
+		if r := rows[i]; r.Name != d.Name || r.Meaning != d.Meaning || r.Formula != d.Formula || r.Range != d.Range || r.Source != d.Source || r.Default != d.Default {
+			t.Errorf("the JSON has %+v for %s", r, d.Name)
+		}
+		mark := "  "
+		if d.Default {
+			mark = "* "
+		}
+		if !strings.Contains(all, mark+d.Name+" ") || !strings.Contains(all, " "+d.Meaning+"\n") {
+			t.Errorf("the list does not have %s", d.Name)
+		}
+		code, one, errs := candor(t, "metrics", d.Name)
+		if code != 0 || errs != "" {
+			t.Errorf("metrics %s: exit code %d: %s", d.Name, code, errs)
+		}
+		text := strings.Join(strings.Fields(one), " ")
+		for _, w := range []string{d.Meaning, "formula " + d.Formula, "range " + d.Range, "better " + string(d.Better), "source " + d.Source, d.Options, d.Applies} {
+			if !strings.Contains(text, strings.Join(strings.Fields(w), " ")) {
+				t.Errorf("metrics %s does not say %q:\n%s", d.Name, w, one)
+			}
+		}
+		if code, one, _ := candor(t, "metrics", d.Name, "--json"); code != 0 || !json.Valid([]byte(one)) {
+			t.Errorf("metrics %s --json: exit code %d", d.Name, code)
+		}
+		tidy(t, one)
+	}
+	tidy(t, all)
+	if code, out, _ := candor(t, "metrics", "ece(bins=30)"); code != 0 || !strings.HasPrefix(out, "ece ") {
+		t.Errorf("a name with options is not explained: %q", out)
+	}
+}
+
+// tidy fails for text that is wider than 100 columns or has spaces at the ends of its lines.
+func tidy(t *testing.T, s string) {
+	t.Helper()
+	for _, l := range strings.Split(s, "\n") {
+		if n := len([]rune(l)); n > 100 || strings.TrimRight(l, " ") != l {
+			t.Errorf("%d columns: %q", n, l)
+		}
+	}
+	if !strings.HasSuffix(s, "\n") || strings.HasSuffix(s, "\n\n") {
+		t.Error("the text does not end in one newline")
+	}
+}
+
+func TestInspect(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 70, 3)
+	x := d.put("x.npy", s.scores(t))
+	f := d.put("f.npy", s.fortran(t))
+	z := d.put("z.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", s.labelFile(t)))
+	o := d.put("o.npy", raw("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", []byte("\x80\x04.")))
+	st := d.at("s.state")
+	doc := evaluate(t, x, "--labels", d.put("y.npy", s.labelFile(t)), "--state", st, "--metrics", "accuracy,ece(bins=30)")
+	code, out, errs := candor(t, "inspect", x, f, z, o, st)
+	if code != 0 || errs != "" {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	text := strings.Join(strings.Fields(strings.ReplaceAll(out, d.path+string(os.PathSeparator), "")), " ")
+	for _, w := range []string{"x.npy: npy", "x float32 (70, 3) C order, 840 bytes", "f float32 (70, 3) Fortran order, 840 bytes", "z.npz: npz", "probs float32 (70, 3)",
+		"deflated", "labels int32 (70,)", "o object (3,)", "s.state: state of an evaluation 70 rows, 3 classes, float32 probs metrics accuracy, ece(bins=30) sha256", "sha256 " + doc.State.SHA256} {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s\ndoes not say %q", out, w)
+		}
+	}
+	_, js, _ := candor(t, "inspect", "--json", z, st)
+	var v []inspected
+	if err := json.Unmarshal([]byte(js), &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v) != 2 || v[0].Format != "npz" || len(v[0].Arrays) != 2 || v[0].Arrays[0].Shape[0] != 70 || v[1].State == nil || v[1].State.SHA256 != doc.State.SHA256 || v[1].State.Rows != 70 {
+		t.Errorf("%s", js)
+	}
+	for path, want := range map[string]string{d.at("none"): "none: no such file", d.path: "is a directory", d.put("t.npy", s.scores(t)[:300]): "t.npy: truncated"} {
+		refused(t, d, []string{"inspect", path}, want)
+	}
+	bad := d.read(st)
+	bad[len(bad)/2] ^= 64
+	refused(t, d, []string{"inspect", x, d.put("bad.state", bad)}, "bad.state: not a state that can be read")
+}
+
+// TestStandardInput: "-" is standard input, for predictions, states and inspect.
+func TestStandardInput(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 3000, 5)
+	x, y, st := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t)), d.at("s.state")
+	f := d.put("f.npy", s.fortran(t))
+	_, want, _ := candor(t, "eval", x, "--labels", y, "--json", "--state", st)
+	for _, c := range []struct {
+		in   string
+		args []string
+		want string
+	}{
+		{x, []string{"eval", "-", "--labels", y, "--json"}, want},
+		{f, []string{"eval", "-", "--labels", y, "--json"}, want},
+		{y, []string{"eval", x, "--labels", "-", "--json"}, want},
+		{st, []string{"merge", "-", "--json"}, want},
+		{x, []string{"inspect", "-"}, "-: npy\n  -                float32    (3000, 5)            C order, 60,000 bytes\n"},
+	} {
+		if out := process(t, []string{"TMPDIR=" + d.path}, c.in, c.args...); string(out) != c.want {
+			t.Errorf("%v < %s: %s", c.args, c.in, out)
+		}
+	}
+	if l := d.list(); len(l) != 4 {
+		t.Errorf("the folder has %v", l)
+	}
+	// A damaged pipe says so.
+	var out, errs bytes.Buffer
+	if code := run([]string{"merge", "-"}, strings.NewReader("cSTA and no more"), &out, &errs); code != exitData || out.Len() > 0 || !strings.Contains(errs.String(), "-: not a state that can be read") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, out, _ := candor(t, "version")
+	if code != 0 || !strings.HasPrefix(out, "candor ") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+	code, out, _ = candor(t, "version", "--cpu")
+	if code != 0 || !strings.Contains(out, "\nlevel     ") || !strings.Contains(out, "\ndetected  ") {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+	if code, flag, _ := candor(t, "--version"); code != 0 || !strings.HasPrefix(out, flag) {
+		t.Errorf("--version: exit code %d: %q", code, flag)
+	}
+}
