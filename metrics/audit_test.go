@@ -105,7 +105,7 @@ func TestRefusal(t *testing.T) {
 	p := even(9, 2, metrics.Probs, metrics.Float64)
 	put(p, 3, 0, 1e30)
 	p.Weights = []float64{1, 2, 3, 0x1p32, 5, 6, 7, 8, 0x1p-32}
-	l, b := score.NewLoss(nil), calib.NewBins(&calib.Options{Bins: 2, Zero: calib.ZeroOwnBin})
+	l, b := score.NewLoss(nil), calib.NewBins(&calib.Options{Bins: 2, Zero: calib.OwnBin})
 	audit := feed(t, p, &metrics.Options{Unchecked: true}, l, b).Audit()
 
 	sl, l2 := state(t, l), score.NewLoss(nil)

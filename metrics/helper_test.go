@@ -222,10 +222,10 @@ func parts(r *rand.Rand, n int) []int {
 func optionSets(classes int) []calib.Options {
 	l := []calib.Options{
 		{},
-		{Bins: 10, Side: kernel.RightClosed, One: calib.OneInLastOnly},
+		{Bins: 10, Side: kernel.RightClosed, One: calib.LastBinOnly},
 		{Bins: 7, Event: calib.AllClasses, HalfIsZero: true},
-		{Bins: 20, Event: calib.AllClasses, Zero: calib.ZeroDropped, One: calib.OneOverflow},
-		{Bins: 12, Index: calib.DivideEdges, Zero: calib.ZeroOwnBin, One: calib.OneOverflow, EdgesNotBins: true},
+		{Bins: 20, Event: calib.AllClasses, Zero: calib.DropZero, One: calib.OverflowBin},
+		{Bins: 12, Index: calib.EdgeDiv, Zero: calib.OwnBin, One: calib.OverflowBin, BlogEdges: true},
 	}
 	for _, s := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
 		o, err := calib.Like(s)

@@ -30,7 +30,7 @@ func TestMergeErrors(t *testing.T) {
 		{bins(calib.Options{}), score.NewLoss(nil), []string{"calib.Bins and *score.Loss"}},
 		{score.NewLoss(nil), bins(calib.Options{}), []string{"score.Loss and *calib.Bins"}},
 		{bins(calib.Options{}), bins(calib.Options{Bins: 30}), []string{"calib.Bins", "bins=30"}},
-		{bins(calib.Options{One: calib.OneOverflow}), bins(calib.Options{Zero: calib.ZeroDropped}), []string{"(one=overflow)", "(zero=dropped)"}},
+		{bins(calib.Options{One: calib.OverflowBin}), bins(calib.Options{Zero: calib.DropZero}), []string{"(one=overflow)", "(zero=dropped)"}},
 		{score.NewLoss(nil), score.NewLoss(&score.Options{TopK: 7}), []string{"top-5", "top-7"}},
 		{with(bins(calib.Options{}), 3, false), with(bins(calib.Options{}), 4, false), []string{"3 classes", "4"}},
 		{with(score.NewLoss(nil), 3, false), with(score.NewLoss(nil), 1, false), []string{"3 classes", "1"}},

@@ -158,11 +158,11 @@ func (b *Bins) add(p []float64, y []uint8, w []float64, t metrics.DType) {
 // assign finds the bins.
 func (b *Bins) assign(idx []int32, p []float64, t metrics.DType) {
 	switch b.opt.Index {
-	case CompareEdges:
+	case EdgeMul:
 		kernel.BinEqual(idx, p, b.edges, b.opt.Side)
-	case DivideEdges, CompareEdges32:
+	case EdgeDiv, EdgeMul32:
 		kernel.BinEdges(idx, p, b.edges, b.opt.Side)
-	case FloorProduct:
+	case FloorMul:
 		n := b.opt.bins()
 		for i, v := range p {
 			f := v * float64(n)
@@ -178,13 +178,13 @@ func (b *Bins) assign(idx []int32, p []float64, t metrics.DType) {
 func (b *Bins) place(idx []int32, p, w []float64) {
 	n := int32(b.opt.bins())
 	switch b.opt.One {
-	case OneOverflow:
+	case OverflowBin:
 		for i, v := range p {
 			if v >= 1 {
 				idx[i] = n
 			}
 		}
-	case OneInLastOnly:
+	case LastBinOnly:
 		for i, v := range p {
 			if v > 1 {
 				idx[i] = -1
@@ -192,7 +192,7 @@ func (b *Bins) place(idx []int32, p, w []float64) {
 			}
 		}
 	}
-	if b.opt.Zero == ZeroInFirst {
+	if b.opt.Zero == FirstBin {
 		return
 	}
 	for i, v := range p {
@@ -201,9 +201,9 @@ func (b *Bins) place(idx []int32, p, w []float64) {
 		}
 		idx[i] = -1
 		switch b.opt.Zero {
-		case ZeroOwnBin:
+		case OwnBin:
 			idx[i] = n + 1
-		case ZeroNoBin:
+		case NoBin:
 			b.lose(i, w)
 		}
 	}
@@ -273,7 +273,7 @@ func (b *Bins) AppendBinary(dst []byte) ([]byte, error) {
 		e.U8(v)
 	}
 	var f uint8
-	for i, v := range []bool{o.EdgesNotBins, o.HalfIsZero, b.weighted} {
+	for i, v := range []bool{o.BlogEdges, o.HalfIsZero, b.weighted} {
 		if v {
 			f |= 1 << i
 		}
@@ -299,7 +299,7 @@ func (b *Bins) UnmarshalBinary(data []byte) error {
 	o.Event, o.Side, o.One = Event(d.U8()), kernel.Side(d.U8()), OneRule(d.U8())
 	o.Zero, o.Index = ZeroRule(d.U8()), Index(d.U8())
 	f := d.U8()
-	o.EdgesNotBins, o.HalfIsZero = f&1 != 0, f&2 != 0
+	o.BlogEdges, o.HalfIsZero = f&1 != 0, f&2 != 0
 	classes := int(d.U32())
 	var lost tally.Weight
 	lost.Decode(d)

@@ -85,5 +85,5 @@ func ExampleLike() {
 	// tfp          0.085  bins=10,event=positive,index=floor,half_is_zero
 	// torchmetrics 0.195  bins=10,event=positive,one=overflow,index=edges32
 	// guo          0.195  bins=10,event=positive,closed=right,one=last_only,zero=nobin,index=edges32
-	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,edges_not_bins,half_is_zero
+	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,blog_edges,half_is_zero
 }

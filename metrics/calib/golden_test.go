@@ -195,7 +195,7 @@ func TestGoldenSideBySide(t *testing.T) {
 			opt  calib.Options
 			want closure
 		}{
-			{"left_closed_clip", calib.Options{Bins: r.NumBins, Index: calib.FloorProduct}, r.Left},
+			{"left_closed_clip", calib.Options{Bins: r.NumBins, Index: calib.FloorMul}, r.Left},
 			{"right_closed_clip", calib.Options{Bins: r.NumBins, Side: kernel.RightClosed}, r.Right},
 			{"left_closed_edges_clip", calib.Options{Bins: r.NumBins}, r.LeftEdges},
 		} {
@@ -232,7 +232,7 @@ func TestGoldenOld(t *testing.T) {
 		t.Fatalf("only %d rows", len(g.Rows))
 	}
 	for _, r := range g.Rows {
-		o := calib.Options{Bins: r.NumBins, Side: kernel.RightClosed, Index: calib.DivideEdges, Zero: calib.ZeroNoBin}
+		o := calib.Options{Bins: r.NumBins, Side: kernel.RightClosed, Index: calib.EdgeDiv, Zero: calib.NoBin}
 		if got := bins(t, inputs[r.Input].load(t), o).ECE(); !near(got, r.ECE, 1e-12) {
 			t.Errorf("%s, %d bins: %v, want %v", r.Input, r.NumBins, got, r.ECE)
 		}

@@ -24,29 +24,29 @@ const (
 type OneRule uint8
 
 const (
-	OneInLast     OneRule = iota // in the last bin
-	OneOverflow                  // in a bin of its own beyond the last, as uncertainty_metrics and torchmetrics do
-	OneInLastOnly                // 1 in the last bin; what is above, which only unchecked scores are, in no bin
+	LastBin     OneRule = iota // in the last bin
+	OverflowBin                // in a bin of its own beyond the last, as uncertainty_metrics and torchmetrics do
+	LastBinOnly                // 1 in the last bin; what is above, which only unchecked scores are, in no bin
 )
 
 // ZeroRule says where a score of 0, or below, goes.
 type ZeroRule uint8
 
 const (
-	ZeroInFirst ZeroRule = iota // in the first bin
-	ZeroDropped                 // nowhere: it does not count as a row either (uncertainty_metrics: p > 0)
-	ZeroNoBin                   // in no bin, but it counts as a row (right-closed bins of Guo et al.'s code)
-	ZeroOwnBin                  // in a bin of its own before the first (numpy.digitize with right=True)
+	FirstBin ZeroRule = iota // in the first bin
+	DropZero                 // nowhere: it does not count as a row either (uncertainty_metrics: p > 0)
+	NoBin                    // in no bin, but it counts as a row (right-closed bins of Guo et al.'s code)
+	OwnBin                   // in a bin of its own before the first (numpy.digitize with right=True)
 )
 
 // Index says how a score finds its bin.
 type Index uint8
 
 const (
-	CompareEdges   Index = iota // compared to the edges i*(1/B), as numpy.linspace has them
-	DivideEdges                 // compared to the edges i/B
-	FloorProduct                // floor(B*p), in the type of the scores, as TensorFlow does
-	CompareEdges32              // compared to the float32 edges of torch.linspace
+	EdgeMul   Index = iota // compared to the edges i*(1/B), as numpy.linspace has them
+	EdgeDiv                // compared to the edges i/B
+	FloorMul               // floor(B*p), in the type of the scores, as TensorFlow does
+	EdgeMul32              // compared to the float32 edges of torch.linspace
 )
 
 // Options say which calibration error is meant. The zero value is candor's default: 15 equal-width bins of the top
@@ -58,9 +58,9 @@ type Options struct {
 	One   OneRule
 	Zero  ZeroRule
 	Index Index
-	// EdgesNotBins makes Bins the number of edges, so that there is one bin fewer, as in the blog post "Metrics for
+	// BlogEdges makes Bins the number of edges, so that there is one bin fewer, as in the blog post "Metrics for
 	// uncertainty estimation".
-	EdgesNotBins bool
+	BlogEdges bool
 	// HalfIsZero lets a binary score of exactly 1/2 predict class 0, as an arg max over [1-p, p] does, and not 1.
 	HalfIsZero bool
 }
@@ -82,15 +82,15 @@ const maxBins = 1 << 20
 func Like(system string) (Options, error) {
 	switch system {
 	case "um":
-		return Options{Bins: 30, Event: TopLabel, Zero: ZeroDropped, One: OneOverflow, HalfIsZero: true}, nil
+		return Options{Bins: 30, Event: TopLabel, Zero: DropZero, One: OverflowBin, HalfIsZero: true}, nil
 	case "tfp":
-		return Options{Bins: 15, Event: TopLabel, Index: FloorProduct, HalfIsZero: true}, nil
+		return Options{Bins: 15, Event: TopLabel, Index: FloorMul, HalfIsZero: true}, nil
 	case "torchmetrics":
-		return Options{Bins: 15, Index: CompareEdges32, One: OneOverflow}, nil
+		return Options{Bins: 15, Index: EdgeMul32, One: OverflowBin}, nil
 	case "guo":
-		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, Index: CompareEdges32, Zero: ZeroNoBin, One: OneInLastOnly}, nil
+		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeMul32, Zero: NoBin, One: LastBinOnly}, nil
 	case "blog":
-		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, EdgesNotBins: true, Zero: ZeroOwnBin, One: OneInLastOnly, HalfIsZero: true}, nil
+		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, BlogEdges: true, Zero: OwnBin, One: LastBinOnly, HalfIsZero: true}, nil
 	}
 	return Options{}, fmt.Errorf("calib: %q is none of um, tfp, torchmetrics, guo, blog", system)
 }
@@ -107,11 +107,11 @@ func (o Options) normal() Options {
 func (o Options) Validate() error {
 	o = o.normal()
 	switch {
-	case o.Bins < 1 || o.Bins > maxBins || o.EdgesNotBins && o.Bins < 2:
+	case o.Bins < 1 || o.Bins > maxBins || o.BlogEdges && o.Bins < 2:
 		return fmt.Errorf("calib: %d bins; there have to be 1 to %d (2 where they are edges)", o.Bins, maxBins)
-	case o.Event > AllClasses || o.Side > kernel.RightClosed || o.One > OneInLastOnly || o.Zero > ZeroOwnBin || o.Index > CompareEdges32:
+	case o.Event > AllClasses || o.Side > kernel.RightClosed || o.One > LastBinOnly || o.Zero > OwnBin || o.Index > EdgeMul32:
 		return errors.New("calib: an option has no such value")
-	case o.Index == FloorProduct && o.Side == kernel.RightClosed:
+	case o.Index == FloorMul && o.Side == kernel.RightClosed:
 		return errors.New("calib: floor(B*p) makes left-closed bins; it cannot be asked to close them on the right")
 	}
 	return nil
@@ -119,7 +119,7 @@ func (o Options) Validate() error {
 
 // bins returns the number of intervals.
 func (o Options) bins() int {
-	if o.EdgesNotBins {
+	if o.BlogEdges {
 		return o.Bins - 1
 	}
 	return o.Bins
@@ -152,8 +152,8 @@ func (o Options) String() string {
 	add("one", oneNames, int(o.One))
 	add("zero", zeroNames, int(o.Zero))
 	add("index", indexNames, int(o.Index))
-	if o.EdgesNotBins {
-		s = append(s, "edges_not_bins")
+	if o.BlogEdges {
+		s = append(s, "blog_edges")
 	}
 	if o.HalfIsZero {
 		s = append(s, "half_is_zero")
@@ -161,7 +161,7 @@ func (o Options) String() string {
 	return strings.Join(s, ",")
 }
 
-// Set changes one option by its name in String: bins, event, closed, one, zero, index, edges_not_bins, half_is_zero. A
+// Set changes one option by its name in String: bins, event, closed, one, zero, index, blog_edges, half_is_zero. A
 // switch is set by an empty value. After an error the options are as they were.
 func (o *Options) Set(name, value string) error {
 	pick := func(names []string, set func(i int)) error {
@@ -201,12 +201,12 @@ func (o *Options) Set(name, value string) error {
 		return pick(zeroNames, func(i int) { o.Zero = ZeroRule(i) })
 	case "index":
 		return pick(indexNames, func(i int) { o.Index = Index(i) })
-	case "edges_not_bins":
-		return flag(&o.EdgesNotBins)
+	case "blog_edges":
+		return flag(&o.BlogEdges)
 	case "half_is_zero":
 		return flag(&o.HalfIsZero)
 	default:
-		return fmt.Errorf("there is no option %q; there are bins, event, closed, one, zero, index, edges_not_bins, half_is_zero", name)
+		return fmt.Errorf("there is no option %q; there are bins, event, closed, one, zero, index, blog_edges, half_is_zero", name)
 	}
 	return nil
 }
@@ -235,11 +235,11 @@ func (o Options) edges() []float64 {
 	n := o.bins()
 	e := kernel.Edges(n)
 	switch o.Index {
-	case DivideEdges:
+	case EdgeDiv:
 		for i := range e {
 			e[i] = float64(i) / float64(n)
 		}
-	case CompareEdges32:
+	case EdgeMul32:
 		// torch.linspace counts up from the start in its lower half and down from the end in its upper.
 		step := 1 / float32(n)
 		for i := range e {
@@ -263,6 +263,6 @@ func (o Options) Fields() [][2]string {
 	}
 	return [][2]string{
 		{"event", eventNames[o.Event]}, {"closed", sideNames[o.Side]}, {"one", oneNames[o.One]}, {"zero", zeroNames[o.Zero]},
-		{"index", indexNames[o.Index]}, {"edges_not_bins", b(o.EdgesNotBins)}, {"half_is_zero", b(o.HalfIsZero)},
+		{"index", indexNames[o.Index]}, {"blog_edges", b(o.BlogEdges)}, {"half_is_zero", b(o.HalfIsZero)},
 	}
 }

@@ -21,11 +21,11 @@ func every() (l []calib.Options) {
 		for f := range 4 {
 			for event := calib.TopLabel; event <= calib.AllClasses; event++ {
 				for side := kernel.LeftClosed; side <= kernel.RightClosed; side++ {
-					for one := calib.OneInLast; one <= calib.OneInLastOnly; one++ {
-						for zero := calib.ZeroInFirst; zero <= calib.ZeroOwnBin; zero++ {
-							for index := calib.CompareEdges; index <= calib.CompareEdges32; index++ {
+					for one := calib.LastBin; one <= calib.LastBinOnly; one++ {
+						for zero := calib.FirstBin; zero <= calib.OwnBin; zero++ {
+							for index := calib.EdgeMul; index <= calib.EdgeMul32; index++ {
 								o := calib.Options{Bins: bins, Event: event, Side: side, One: one, Zero: zero, Index: index,
-									EdgesNotBins: f&1 != 0, HalfIsZero: f&2 != 0}
+									BlogEdges: f&1 != 0, HalfIsZero: f&2 != 0}
 								if o.Validate() == nil {
 									l = append(l, o)
 								}
@@ -77,8 +77,8 @@ func TestStringAndSet(t *testing.T) {
 		strs[s] = o
 		// Edges that are not bins are fewer bins; otherwise no two meanings have one text.
 		same := o
-		if same.EdgesNotBins {
-			same.EdgesNotBins = false
+		if same.BlogEdges {
+			same.BlogEdges = false
 			same.Bins--
 		}
 		if q, ok := texts[o.Text()]; ok && q != same {
@@ -108,14 +108,14 @@ func TestStringAndSet(t *testing.T) {
 func TestStringAndSetDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := calib.Options{
-			Bins:         rapid.IntRange(1, 1<<20).Draw(t, "bins"),
-			Event:        calib.Event(rapid.IntRange(0, 2).Draw(t, "event")),
-			Side:         kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")),
-			One:          calib.OneRule(rapid.IntRange(0, 2).Draw(t, "one")),
-			Zero:         calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero")),
-			Index:        calib.Index(rapid.IntRange(0, 3).Draw(t, "index")),
-			EdgesNotBins: rapid.Bool().Draw(t, "edges"),
-			HalfIsZero:   rapid.Bool().Draw(t, "half"),
+			Bins:       rapid.IntRange(1, 1<<20).Draw(t, "bins"),
+			Event:      calib.Event(rapid.IntRange(0, 2).Draw(t, "event")),
+			Side:       kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")),
+			One:        calib.OneRule(rapid.IntRange(0, 2).Draw(t, "one")),
+			Zero:       calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero")),
+			Index:      calib.Index(rapid.IntRange(0, 3).Draw(t, "index")),
+			BlogEdges:  rapid.Bool().Draw(t, "edges"),
+			HalfIsZero: rapid.Bool().Draw(t, "half"),
 		}
 		p := parse(t, o.String())
 		if p.Bins == 0 {
@@ -133,7 +133,7 @@ func TestText(t *testing.T) {
 		want string
 	}{
 		{calib.Options{}, "top label, or of a binary task the positive class; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B)"},
-		{calib.Options{Bins: 10, Event: calib.Positive, Index: calib.DivideEdges, Zero: calib.ZeroNoBin},
+		{calib.Options{Bins: 10, Event: calib.Positive, Index: calib.EdgeDiv, Zero: calib.NoBin},
 			"positive class; 10 equal-width bins; left-closed; the last bin closed; p = 0 in no bin; edges i/B"},
 		{like(t, "um", 30), "top label; 30 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 dropped; edges i*(1/B); p = 1/2 predicts class 0"},
 		{like(t, "tfp", 15), "top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; bin floor(B*p); p = 1/2 predicts class 0"},
@@ -153,11 +153,11 @@ func TestSetErrors(t *testing.T) {
 		{"bins", "0", "positive whole number"}, {"bins", "-3", "positive whole number"}, {"bins", "", "positive whole number"},
 		{"bins", "1e2", "positive whole number"}, {"event", "bottom", "one of shape, top, positive, all"}, {"closed", "", "one of left, right"},
 		{"one", "first", "one of last, overflow, last_only"}, {"zero", "0", "one of first, dropped, nobin, own"},
-		{"index", "torch", "one of edges, divided, floor, edges32"}, {"edges_not_bins", "maybe", "switch"},
+		{"index", "torch", "one of edges, divided, floor, edges32"}, {"blog_edges", "maybe", "switch"},
 		{"half_is_zero", "1", "switch"}, {"width", "3", "there is no option \"width\""}, {"", "", "there is no option"},
 	} {
-		o := calib.Options{Bins: 7, Event: calib.Positive, Side: kernel.RightClosed, One: calib.OneOverflow, Zero: calib.ZeroDropped,
-			Index: calib.DivideEdges, EdgesNotBins: true, HalfIsZero: true}
+		o := calib.Options{Bins: 7, Event: calib.Positive, Side: kernel.RightClosed, One: calib.OverflowBin, Zero: calib.DropZero,
+			Index: calib.EdgeDiv, BlogEdges: true, HalfIsZero: true}
 		before := o
 		err := o.Set(c[0], c[1])
 		if err == nil || !strings.Contains(err.Error(), c[2]) {
@@ -177,8 +177,8 @@ func TestSetErrors(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, o := range []calib.Options{
-		{Bins: -1}, {Bins: 1<<20 + 1}, {Bins: 1, EdgesNotBins: true}, {Event: 4}, {Side: 2}, {One: 3}, {Zero: 4}, {Index: 4},
-		{Index: calib.FloorProduct, Side: kernel.RightClosed},
+		{Bins: -1}, {Bins: 1<<20 + 1}, {Bins: 1, BlogEdges: true}, {Event: 4}, {Side: 2}, {One: 3}, {Zero: 4}, {Index: 4},
+		{Index: calib.FloorMul, Side: kernel.RightClosed},
 	} {
 		err := o.Validate()
 		if err == nil {
@@ -213,7 +213,7 @@ func TestEdgesRise(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{1, 0, 1, 1}}
 	p.F64, p.Rows, p.Classes = []float64{0, 0.3, 0.5, 1}, 4, 1
 	for _, n := range []int{1, 2, 3, 7, 49, 100, 1000, 99_991, 1<<17 - 1, 1 << 17} {
-		for index := calib.CompareEdges; index <= calib.CompareEdges32; index++ {
+		for index := calib.EdgeMul; index <= calib.EdgeMul32; index++ {
 			b := calib.NewBins(&calib.Options{Bins: n, Index: index, Event: calib.Positive})
 			if err := metrics.NewPass(nil, b).Add(p); err != nil {
 				t.Fatal(err)
@@ -235,8 +235,8 @@ func TestEdgesRise(t *testing.T) {
 func TestZeroAndOne(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{1, 0, 1, 0, 1}}
 	p.F64, p.Rows, p.Classes = []float64{0, 0, 0.5, 1, 1}, 5, 1
-	for zero := calib.ZeroInFirst; zero <= calib.ZeroOwnBin; zero++ {
-		for one := calib.OneInLast; one <= calib.OneInLastOnly; one++ {
+	for zero := calib.FirstBin; zero <= calib.OwnBin; zero++ {
+		for one := calib.LastBin; one <= calib.LastBinOnly; one++ {
 			for _, weighted := range []bool{false, true} {
 				p.Weights = nil
 				if weighted {
@@ -247,7 +247,7 @@ func TestZeroAndOne(t *testing.T) {
 					t.Fatal(err)
 				}
 				n := int64(5)
-				if zero == calib.ZeroDropped {
+				if zero == calib.DropZero {
 					n = 3
 				}
 				if b.Len() != n {
@@ -258,13 +258,13 @@ func TestZeroAndOne(t *testing.T) {
 					counts = append(counts, bar.Count)
 				}
 				want := []int64{2, 3}
-				if zero != calib.ZeroInFirst {
+				if zero != calib.FirstBin {
 					want[0] = 0
 				}
-				if zero == calib.ZeroOwnBin {
+				if zero == calib.OwnBin {
 					want = append([]int64{2}, want...)
 				}
-				if one == calib.OneOverflow {
+				if one == calib.OverflowBin {
 					want[len(want)-1] = 1
 					want = append(want, 2)
 				}
@@ -279,10 +279,10 @@ func TestZeroAndOne(t *testing.T) {
 				}
 				// |sum (p-y)|: of the zeros 1, of 0.5 and the ones 0.5 together, 0.5 and 1 apart.
 				gap := 0.5
-				if one == calib.OneOverflow {
+				if one == calib.OverflowBin {
 					gap = 1.5
 				}
-				if zero == calib.ZeroInFirst || zero == calib.ZeroOwnBin {
+				if zero == calib.FirstBin || zero == calib.OwnBin {
 					gap++
 				}
 				if got := b.ECE(); got != gap/float64(n) {
@@ -351,7 +351,7 @@ func TestByShape(t *testing.T) {
 func FuzzBinsUnmarshal(f *testing.F) {
 	p := &metrics.Predictions{Labels: []int32{1, 0, 1}}
 	p.F64, p.Rows, p.Classes = []float64{0, 0.3, 1e30}, 3, 1
-	for _, o := range []calib.Options{{Bins: 1}, {Bins: 2, Zero: calib.ZeroNoBin, Event: calib.Positive}, {Bins: 2, EdgesNotBins: true, One: calib.OneInLastOnly}} {
+	for _, o := range []calib.Options{{Bins: 1}, {Bins: 2, Zero: calib.NoBin, Event: calib.Positive}, {Bins: 2, BlogEdges: true, One: calib.LastBinOnly}} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32}} {
 			p.Weights = w
 			b := calib.NewBins(&o)

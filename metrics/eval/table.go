@@ -57,7 +57,7 @@ func many(classes int) bool { return classes > 5 }
 
 const (
 	onlyTwo    = "it is for binary tasks and two classes"
-	binOptions = "bins=N, closed=left|right, one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32, edges_not_bins, half_is_zero"
+	binOptions = "bins=N, closed=left|right, one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32, blog_edges, half_is_zero"
 )
 
 func noOptions(m Metric) error {
