@@ -206,7 +206,11 @@ func (m *Metric) object() object {
 	if m.Spec != nil {
 		s := object{{"bins", m.Spec.Bins}}
 		for _, kv := range m.Spec.Fields() {
-			s = append(s, field{kv[0], kv[1]})
+			var v any = kv[1]
+			if kv[1] == "true" || kv[1] == "false" {
+				v = kv[1] == "true" // a switch
+			}
+			s = append(s, field{kv[0], v})
 		}
 		o = append(o, field{"spec", s})
 	}
