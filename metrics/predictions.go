@@ -110,7 +110,7 @@ type Predictions struct {
 	Scores
 	Kind    Kind
 	Labels  []int32   // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
-	Weights []float64 // one a row, or nil: every row counts once
+	Weights []float64 // one a row, 0 (an absent row) or from 2^-32 to 2^32; nil: every row counts once
 }
 
 // Chunk is a run of consecutive rows that a Source hands out.
