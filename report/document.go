@@ -264,7 +264,16 @@ func (d *Document) Verdict() string {
 	return s + "no overall miscalibration seen at this N."
 }
 
-func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) }
+// percent writes a share to one decimal, or to as many as keep it apart from 0 and from 100: 99.98 is not 100.
+func percent(v float64) string {
+	for digits := 1; digits < 12; digits++ {
+		s := strconv.FormatFloat(100*v, 'f', digits, 64)
+		if f, _ := strconv.ParseFloat(s, 64); f != 0 && f != 100 || v == 0 || v == 1 {
+			return s
+		}
+	}
+	return strconv.FormatFloat(100*v, 'g', -1, 64)
+}
 
 func ends(i metrics.Interval) string {
 	if math.IsNaN(i.Low) {

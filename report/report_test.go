@@ -69,7 +69,7 @@ func TestVerdict(t *testing.T) {
 		{"under", doc(t, 2, "all", rep(1000, 0.4, 0.6), rep(1000, int32(1))...), "1,000 rows x 2 classes. Right 100.0 % [99.6, 100.0], says 60.0 %: underconfident by 40.0 points."},
 		{"the interval holds 0", doc(t, 2, "all", rep(10, 0.5, 0.5), rep(5, int32(0), 1)...), "10 rows x 2 classes. Right 50.0 % [23.7, 76.3], says 50.0 %: no overall miscalibration seen at this N."},
 		{"sure and right", doc(t, 2, "all", rep(50, 0.0, 1.0), rep(50, int32(1))...), "50 rows x 2 classes. Right 100.0 % [92.9, 100.0], says 100.0 %: no overall miscalibration seen at this N."},
-		{"a little", doc(t, 2, "all", rep(50, 0.0001, 0.9999), rep(50, int32(1))...), "50 rows x 2 classes. Right 100.0 % [92.9, 100.0], says 100.0 %: underconfident by 0.01 points."},
+		{"a little", doc(t, 2, "all", rep(50, 0.0001, 0.9999), rep(50, int32(1))...), "50 rows x 2 classes. Right 100.0 % [92.9, 100.0], says 99.99 %: underconfident by 0.01 points."},
 	} {
 		if got := c.d.Verdict(); got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
