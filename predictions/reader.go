@@ -101,8 +101,8 @@ var _ metrics.Source = (*Reader)(nil)
 
 // Open returns a Reader of the rows of all paths. It reads every header and compares shapes, types and lengths, but no data.
 //
-// Several paths are shards of one set, read in natural order (see NaturalSort) whatever order they are given in, and so are
-// labels and weights. Shards agree in classes and type; empty ones are passed over. A path is an .npy, an .npz,
+// Several paths are shards of one set, read in natural order (see NaturalSort) whatever order they are given in. Labels and
+// weights in as many files belong to the paths in the order in which both are given. Shards agree in classes and type; empty ones are passed over. A path is an .npy, an .npz,
 // one array of an .npz ("preds.npz:logits"), or "-" for an .npy on standard input; pipes are read too. In an .npz the arrays are
 // known by their usual names (logits, probs, y_prob, ...; labels, y, ...; weights, sample_weight).
 //
@@ -114,7 +114,8 @@ func Open(paths []string, o *Options) (*Reader, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	b := &opening{options: o, paths: natSorted(paths)}
+	b := &opening{options: o, order: naturalOrder(paths)}
+	b.paths = b.sorted(paths)
 	r, e := b.open()
 	if e != nil {
 		for _, a := range b.opened {
@@ -127,16 +128,34 @@ func Open(paths []string, o *Options) (*Reader, error) {
 	return r, nil
 }
 
-func natSorted(paths []string) []string {
-	s := slices.Clone(paths)
-	NaturalSort(s)
+// naturalOrder returns the indices of paths in natural order.
+func naturalOrder(paths []string) []int {
+	order := make([]int, len(paths))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return natural(paths[i], paths[j]) })
+	return order
+}
+
+// sorted returns paths in the order of the scores' files if there are as many: files that were given side by side stay so,
+// whatever their names. Otherwise it returns paths.
+func (b *opening) sorted(paths []string) []string {
+	if len(paths) != len(b.order) {
+		return paths
+	}
+	s := make([]string, len(paths))
+	for i, j := range b.order {
+		s[i] = paths[j]
+	}
 	return s
 }
 
 // opening is an Open under way.
 type opening struct {
 	options *Options
-	paths   []string
+	order   []int    // the scores' files, as they were given, in natural order
+	paths   []string // in that order
 	scores  []*array
 	opened  []*array // all, to be closed if Open fails
 	stdin   bool     // standard input is taken
@@ -353,7 +372,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 	out := own
 	if len(paths) > 0 {
 		out = nil
-		for _, p := range natSorted(paths) {
+		for _, p := range b.sorted(paths) {
 			c, e := b.container(p)
 			if e != nil {
 				return nil, e

@@ -63,7 +63,7 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
-	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard")
+	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits or logprobs")
 	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary; the shape of the scores decides where it is not said")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
@@ -340,9 +340,6 @@ func beside(files, paths []string, scores string, row, all int64) (string, int64
 	case len(files) == 1:
 		return name(files[0]), all
 	case len(files) == len(paths):
-		files, paths = slices.Clone(files), slices.Clone(paths)
-		predictions.NaturalSort(files)
-		predictions.NaturalSort(paths)
 		for i, p := range paths {
 			// The name of an array may follow that of an .npz.
 			if n := name(p); n == scores || strings.HasPrefix(scores, n+":") {
