@@ -51,6 +51,7 @@ func start(t *testing.T, env string) started {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil && (strings.Contains(err.Error(), "exec format error") || errors.Is(err, errors.ErrUnsupported)) {
+		// So it is under an emulator that the kernel does not know. CI says the words, and fails where this skips.
 		t.Skipf("this system cannot start %s/%s programs itself: set %s to the words before them", runtime.GOOS, runtime.GOARCH, execEnv)
 	}
 	if err != nil {
