@@ -144,31 +144,81 @@ func BenchmarkBinaryStats(b *testing.B) {
 	runBinary(b, "kind=probs/dtype=f16", 2, half(p), kernel.BinaryProbStatsF16)
 }
 
+// rowFunc is a kernel that makes rows of what it is given.
+type rowFunc[D, T any] func(dst []D, dstStride int, x []T, rows, k, stride int)
+
+// runRows runs a kernel that writes as many elements as it reads, size bytes each.
+func runRows[D, T any](b *testing.B, dtype string, k, size int, at func(int) T, f rowFunc[D, T]) {
+	dst := make([]D, max(k, callBytes/size))
+	run(b, dtype, k, size, at, func(_ *kernel.Stats, x []T, rows, k, stride int, _ []int32) uint8 {
+		f(dst, k, x, rows, k, stride)
+		return 0
+	})
+}
+
+// runColumn runs a kernel that writes an element a row.
+func runColumn[D, T any](b *testing.B, dtype string, k, size int, at func(int) T, f func(dst []D, x []T, rows, k, stride int)) {
+	dst := make([]D, max(1, callBytes/size/k))
+	run(b, dtype, k, size, at, func(_ *kernel.Stats, x []T, rows, k, stride int, _ []int32) uint8 {
+		f(dst, x, rows, k, stride)
+		return 0
+	})
+}
+
 func BenchmarkSoftmax(b *testing.B) {
 	for _, k := range classes {
-		dst, dst64 := make([]float32, max(k, callBytes/4)), make([]float64, max(k, callBytes/8))
-		run(b, "f32", k, 4, logit, func(_ *kernel.Stats, x []float32, rows, k, stride int, _ []int32) uint8 {
-			kernel.SoftmaxF32(dst, k, x, rows, k, stride)
-			return 0
-		})
-		run(b, "f64", k, 8, f64(logit), func(_ *kernel.Stats, x []float64, rows, k, stride int, _ []int32) uint8 {
-			kernel.SoftmaxF64(dst64, k, x, rows, k, stride)
-			return 0
-		})
+		runRows(b, "f32", k, 4, logit, kernel.SoftmaxF32)
+		runRows(b, "f64", k, 8, f64(logit), kernel.SoftmaxF64)
+		runRows(b, "bf16", k, 2, bf16(logit), kernel.SoftmaxBF16)
+		runRows(b, "f16", k, 2, half(logit), kernel.SoftmaxF16)
+	}
+}
+
+func BenchmarkLogSoftmax(b *testing.B) {
+	for _, k := range classes {
+		runRows(b, "f32", k, 4, logit, kernel.LogSoftmaxF32)
+		runRows(b, "f64", k, 8, f64(logit), kernel.LogSoftmaxF64)
+		runRows(b, "bf16", k, 2, bf16(logit), kernel.LogSoftmaxBF16)
+		runRows(b, "f16", k, 2, half(logit), kernel.LogSoftmaxF16)
+	}
+}
+
+func BenchmarkLogSumExp(b *testing.B) {
+	for _, k := range classes {
+		runColumn(b, "f32", k, 4, logit, kernel.LogSumExpF32)
+		runColumn(b, "f64", k, 8, f64(logit), kernel.LogSumExpF64)
+		runColumn(b, "bf16", k, 2, bf16(logit), kernel.LogSumExpBF16)
+		runColumn(b, "f16", k, 2, half(logit), kernel.LogSumExpF16)
 	}
 }
 
 func BenchmarkArgMax(b *testing.B) {
 	for _, k := range classes {
-		dst := make([]int32, max(1, callBytes/4/k))
-		run(b, "f32", k, 4, logit, func(_ *kernel.Stats, x []float32, rows, k, stride int, _ []int32) uint8 {
-			kernel.ArgMaxF32(dst, x, rows, k, stride)
-			return 0
-		})
-		run(b, "f64", k, 8, f64(logit), func(_ *kernel.Stats, x []float64, rows, k, stride int, _ []int32) uint8 {
-			kernel.ArgMaxF64(dst, x, rows, k, stride)
-			return 0
-		})
+		runColumn(b, "f32", k, 4, logit, kernel.ArgMaxF32)
+		runColumn(b, "f64", k, 8, f64(logit), kernel.ArgMaxF64)
+		runColumn(b, "bf16", k, 2, bf16(logit), kernel.ArgMaxBF16)
+		runColumn(b, "f16", k, 2, half(logit), kernel.ArgMaxF16)
+	}
+}
+
+// BenchmarkRank: what the column of ranks adds is the difference to BenchmarkRowStats.
+func BenchmarkRank(b *testing.B) {
+	for _, k := range classes {
+		rank := make([]int32, max(1, callBytes/2/k))
+		run(b, "f32", k, 4, logit, ranked(rank, kernel.LogitStatsF32))
+		run(b, "f64", k, 8, f64(logit), ranked(rank, kernel.LogitStatsF64))
+		run(b, "bf16", k, 2, bf16(logit), ranked(rank, kernel.LogitStatsBF16))
+		run(b, "f16", k, 2, half(logit), ranked(rank, kernel.LogitStatsF16))
+	}
+}
+
+// A statsFunc fills the columns of rows.
+type statsFunc[T any] func(c *kernel.Stats, x []T, rows, k, stride int, labels []int32) uint8
+
+func ranked[T any](rank []int32, f statsFunc[T]) statsFunc[T] {
+	return func(c *kernel.Stats, x []T, rows, k, stride int, labels []int32) uint8 {
+		c.Rank = rank
+		return f(c, x, rows, k, stride, labels)
 	}
 }
 
@@ -234,20 +284,22 @@ func scores() []float64 {
 	return p
 }
 
-func elements[T any](b *testing.B, dtype string, size int, at func(int) T, f func(dst, x []T)) {
-	b.Run("dtype="+dtype, func(b *testing.B) {
-		const n = 4096
-		x, dst := make([]T, n), make([]T, n)
-		for i := range x {
-			x[i] = at(i)
-		}
-		isatest.EachB(b, func(b *testing.B) {
-			b.SetBytes(int64(n * size))
-			for b.Loop() {
-				f(dst, x)
+// elements runs a kernel on so many elements that they stay in cache, and on few; the bytes are those of the input.
+func elements[D, S any](b *testing.B, dtype string, size int, at func(int) S, f func(dst []D, x []S)) {
+	for _, n := range []int{4, 4096} {
+		b.Run(fmt.Sprintf("dtype=%s/n=%d", dtype, n), func(b *testing.B) {
+			x, dst := make([]S, n), make([]D, n)
+			for i := range x {
+				x[i] = at(i)
 			}
+			isatest.EachB(b, func(b *testing.B) {
+				b.SetBytes(int64(n * size))
+				for b.Loop() {
+					f(dst, x)
+				}
+			})
 		})
-	})
+	}
 }
 
 func BenchmarkExp(b *testing.B) {
@@ -259,4 +311,9 @@ func BenchmarkLog(b *testing.B) {
 	p := prob(1)
 	elements(b, "f32", 4, p, kernel.LogF32)
 	elements(b, "f64", 8, f64(p), kernel.LogF64)
+}
+
+func BenchmarkWiden(b *testing.B) {
+	elements(b, "bf16", 2, bf16(logit), kernel.WidenBF16)
+	elements(b, "f16", 2, half(logit), kernel.WidenF16)
 }

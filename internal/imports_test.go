@@ -58,9 +58,11 @@ var rooms = []room{
 	{name: "metrics/*", allow: []string{"metrics", "metrics/internal/*", "kernel", "internal/exact", gonum}},
 	{name: "metrics", allow: []string{"kernel", "internal/exact", gonum}},
 
-	// Stubs and assembly: no policy, so nothing of the module. Then the kernels: other tools vendor them with cpuid alone.
-	// They report nothing and draw nothing, so they need neither fmt nor random numbers.
-	{name: "kernel/asm/...", forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
+	// Stubs and assembly: no policy, so nothing of the module; what chooses among them knows the level. Then the kernels:
+	// other tools vendor them with cpuid alone. They report nothing and draw nothing, so they need neither fmt nor random
+	// numbers.
+	{name: "kernel/asm", allow: []string{"internal/isa", "kernel/asm/*"}, forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
+	{name: "kernel/asm/*", forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
 	{name: "kernel", allow: []string{"internal/isa", "kernel/asm/..."}, forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
 
 	{name: "internal/exact"},
@@ -88,6 +90,8 @@ var only = []struct {
 	{"testing/...", nil, true},
 	{"internal/check", nil, true},
 	{"internal/isa/isatest", nil, true},
+	{"kernel/asm/*", []string{"kernel/asm"}, true}, // a wrong level is an illegal instruction
+	{"kernel/asm", []string{"kernel"}, true},
 	{"cmd/...", []string{"cmd/..."}, false},
 	{rapid, nil, true},
 	{goCmp, nil, true},
@@ -315,7 +319,8 @@ func TestRule(t *testing.T) {
 		{"kernel", module + "/internal/exact", false, false},
 		{"kernel", module + "/internal/exact", true, true},
 		{"kernel", module + "/kernel", true, true},
-		{"kernel", module + "/kernel/asm/avx2", false, true},
+		{"kernel", module + "/kernel/asm", false, true},
+		{"kernel", module + "/kernel/asm/avx2", false, false},
 		{"kernel", module + "/metrics", false, false},
 		{"kernel", "gonum.org/v1/gonum/stat", false, false},
 		{"kernel", "gonum.org/v1/gonum/stat", true, false},
@@ -323,6 +328,12 @@ func TestRule(t *testing.T) {
 		{"kernel", "pgregory.net/rapid", true, true},
 		{"kernel/asm/avx2", "unsafe", false, true},
 		{"kernel/asm/avx2", module + "/internal/isa", false, false},
+		{"kernel/asm/avx2", module + "/kernel/asm/avx512", false, false},
+		{"kernel/asm/avx2", "fmt", false, false},
+		{"kernel/asm", module + "/internal/isa", false, true},
+		{"kernel/asm", module + "/kernel/asm/neon", false, true},
+		{"kernel/asm", module + "/kernel", false, false},
+		{"kernel/asm", "math/rand/v2", false, false},
 		{"kernel/asm", "golang.org/x/arch/arm64/arm64asm", true, true},
 		{"kernel/extra", "math", false, false},
 		{"internal/exact", "math/bits", false, true},
@@ -369,6 +380,9 @@ func TestRule(t *testing.T) {
 		{"cmd/candor", "testing", false, false},
 		{"cmd/candor", cpuid, false, false},
 		{"bench/roofline", module + "/kernel", false, true},
+		{"bench/roofline", module + "/internal/isa", false, true},
+		{"bench/roofline", "golang.org/x/term", false, true},
+		{"bench/roofline", module + "/kernel/asm", false, false},
 		{"bench/roofline", module + "/cmd/candor/flags", false, false},
 		{"unheard", "math", false, false},
 		{".", "math", false, true},

@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // The binary kernels take one score a row, of the event y = 1, and fill the columns that a row of the two classes 0 and 1
 // would have, with three differences: ArgMax is 1 iff p >= 1/2, Rest is the other class's square (Tail squared),
 // and Norm of a probability is 1. Positive, if not nil, is p. labels are 0 or 1.
@@ -10,101 +12,84 @@ package kernel
 // BinaryLogitStatsF32 fills the columns of n logits of y = 1: x is ln(p / (1-p)). Unlike in a row of classes, -Inf (p = 0)
 // has columns; NaN and +Inf have not. Errors as LogitStatsF32.
 func BinaryLogitStatsF32(c *Stats, x []float32, labels []int32) uint8 {
-	checkBinary(c, len(x), labels)
-	var all uint8
-	for i, v := range x {
-		all |= binaryLogit32(c, i, v, labels[i])
-	}
-	return all
+	return (&scores{f32: x}).logitStats(c, len(x), labels)
 }
 
 // BinaryLogitStatsF16 is BinaryLogitStatsF32 of the widened IEEE binary16 logits.
 func BinaryLogitStatsF16(c *Stats, x []uint16, labels []int32) uint8 {
-	checkBinary(c, len(x), labels)
-	r := rows32{f16: x}
-	var all uint8
-	for i := range x {
-		all |= binaryLogit32(c, i, r.at(i), labels[i])
-	}
-	return all
+	return (&scores{f16: x}).logitStats(c, len(x), labels)
 }
 
 // BinaryLogitStatsBF16 is BinaryLogitStatsF32 of the widened bfloat16 logits.
 func BinaryLogitStatsBF16(c *Stats, x []uint16, labels []int32) uint8 {
-	checkBinary(c, len(x), labels)
-	r := rows32{bf16: x}
-	var all uint8
-	for i := range x {
-		all |= binaryLogit32(c, i, r.at(i), labels[i])
-	}
-	return all
+	return (&scores{bf16: x}).logitStats(c, len(x), labels)
 }
 
 // BinaryLogitStatsF64 is BinaryLogitStatsF32 for float64; errors as LogitStatsF64.
 func BinaryLogitStatsF64(c *Stats, x []float64, labels []int32) uint8 {
-	checkBinary(c, len(x), labels)
-	var all uint8
-	lo := lowest64(0)
-	for i, v := range x {
-		f := binaryFlags(v, labels[i])
-		all |= f
-		if f != 0 {
-			c.none(i, f)
-			continue
-		}
-		d := v
-		if d > 0 {
-			d = 0 - d
-		}
-		z := d
-		if z < lo {
-			z = lo
-		}
-		e := pow2Term64(z, magic64)
-		c.binaryLogit(i, v, d, z, e, labels[i])
-	}
-	return all
+	return (&scores{f64: x}).logitStats(c, len(x), labels)
 }
 
 // BinaryProbStatsF32 fills the columns of n probabilities of y = 1, in float64 throughout; an entry outside [0,1] has
 // FlagOutside and the columns that the formulas give.
 func BinaryProbStatsF32(c *Stats, p []float32, labels []int32) uint8 {
-	checkBinary(c, len(p), labels)
-	var all uint8
-	for i, v := range p {
-		all |= c.binaryProb(i, float64(v), labels[i])
-	}
-	return all
+	return (&scores{f32: p}).probStats(c, len(p), labels)
 }
 
 // BinaryProbStatsF16 is BinaryProbStatsF32 of the widened IEEE binary16 probabilities.
 func BinaryProbStatsF16(c *Stats, p []uint16, labels []int32) uint8 {
-	checkBinary(c, len(p), labels)
-	r := rows32{f16: p}
-	var all uint8
-	for i := range p {
-		all |= c.binaryProb(i, float64(r.at(i)), labels[i])
-	}
-	return all
+	return (&scores{f16: p}).probStats(c, len(p), labels)
 }
 
 // BinaryProbStatsBF16 is BinaryProbStatsF32 of the widened bfloat16 probabilities.
 func BinaryProbStatsBF16(c *Stats, p []uint16, labels []int32) uint8 {
-	checkBinary(c, len(p), labels)
-	r := rows32{bf16: p}
-	var all uint8
-	for i := range p {
-		all |= c.binaryProb(i, float64(r.at(i)), labels[i])
-	}
-	return all
+	return (&scores{bf16: p}).probStats(c, len(p), labels)
 }
 
 // BinaryProbStatsF64 is BinaryProbStatsF32 for float64.
 func BinaryProbStatsF64(c *Stats, p []float64, labels []int32) uint8 {
-	checkBinary(c, len(p), labels)
+	return (&scores{f64: p}).probStats(c, len(p), labels)
+}
+
+// scores are the scores of rows that have one each. One of the slices is set, unless there are none.
+type scores struct {
+	f32       []float32
+	f16, bf16 []uint16
+	f64       []float64
+}
+
+func (x *scores) at(i int) float64 {
+	switch {
+	case x.f32 != nil:
+		return float64(x.f32[i])
+	case x.f64 != nil:
+		return x.f64[i]
+	case x.f16 != nil:
+		return float64(widenF16(x.f16[i]))
+	}
+	return float64(math.Float32frombits(uint32(x.bf16[i]) << 16))
+}
+
+func (x *scores) logitStats(c *Stats, n int, labels []int32) uint8 {
+	checkBinary(c, n, labels)
+	if simd() {
+		return simdBinary(c, x, n, labels, false)
+	}
 	var all uint8
-	for i, v := range p {
-		all |= c.binaryProb(i, v, labels[i])
+	for i := range n {
+		all |= c.binaryLogit(i, x.at(i), labels[i], x.f64 != nil)
+	}
+	return all
+}
+
+func (x *scores) probStats(c *Stats, n int, labels []int32) uint8 {
+	checkBinary(c, n, labels)
+	if simd() {
+		return simdBinary(c, x, n, labels, true)
+	}
+	var all uint8
+	for i := range n {
+		all |= c.binaryProb(i, x.at(i), labels[i])
 	}
 	return all
 }
@@ -126,9 +111,10 @@ func binaryFlags(v float64, y int32) (f uint8) {
 	return f
 }
 
-// binaryLogit32 is the row (0, x): the difference of the smaller to the larger is -|x|.
-func binaryLogit32(c *Stats, i int, v float32, y int32) uint8 {
-	f := binaryFlags(float64(v), y)
+// binaryLogit writes the columns of the logit v, the row (0, v): the difference of the smaller to the larger is -|v|. Its
+// term is that of a row of float64, or of float32.
+func (c *Stats) binaryLogit(i int, v float64, y int32, wide bool) uint8 {
+	f := binaryFlags(v, y)
 	if f != 0 {
 		c.none(i, f)
 		return f
@@ -137,17 +123,14 @@ func binaryLogit32(c *Stats, i int, v float32, y int32) uint8 {
 	if d > 0 {
 		d = 0 - d
 	}
-	z := d
-	if lo := lowest32(0); z < lo {
-		z = lo
+	var z, e float64
+	if wide {
+		z = max(d, lowest64(0))
+		e = pow2Term64(z, magic64)
+	} else {
+		z32 := max(float32(d), lowest32(0))
+		z, e = float64(z32), float64(pow2Term32(z32, magic32))
 	}
-	e := pow2Term32(z, magic32)
-	c.binaryLogit(i, float64(v), float64(d), float64(z), float64(e), y)
-	return 0
-}
-
-// binaryLogit writes the columns of the logit v; d is -|v|, z is d clamped and e is exp(z).
-func (c *Stats) binaryLogit(i int, v, d, z, e float64, y int32) {
 	pred, most := int32(0), 0.0
 	if v >= 0 {
 		pred, most = 1, v
@@ -171,6 +154,7 @@ func (c *Stats) binaryLogit(i int, v, d, z, e float64, y int32) {
 		rank = 1
 	}
 	c.binaryRest(i, rank)
+	return 0
 }
 
 func (c *Stats) binaryProb(i int, p float64, y int32) uint8 {

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // Side says to which of two neighbouring bins a score on their common edge belongs.
 type Side uint8
@@ -31,6 +35,28 @@ func Edges(n int) []float64 {
 func BinEqual(dst []int32, p, edges []float64, side Side) {
 	checkEqual(len(dst), len(p))
 	checkEdges(edges)
+	if n := len(p); simd() && n >= columnStep && len(edges) > 2 {
+		bins := float64(len(edges) - 1)
+		scale := [...]float64{bins, bins - 1, 1 / bins}
+		simdBinEqual(dst, p, &scale, side, n&^(columnStep-1))
+		if n&(columnStep-1) != 0 { // the last ones, some once more
+			simdBinEqual(dst[n-columnStep:], p[n-columnStep:], &scale, side, columnStep)
+		}
+		return
+	}
+	binEqual(dst, p, edges, side)
+}
+
+// simdBinEqual takes the first n scores.
+func simdBinEqual(dst []int32, p []float64, scale *[3]float64, side Side, n int) {
+	if side == LeftClosed {
+		asm.BinEqualLeft(&dst[0], &p[0], n, &scale[0])
+	} else {
+		asm.BinEqualRight(&dst[0], &p[0], n, &scale[0])
+	}
+}
+
+func binEqual(dst []int32, p, edges []float64, side Side) {
 	n := len(edges) - 1
 	scale := float64(n)
 	for i, v := range p {
@@ -73,6 +99,30 @@ func BinEdges(dst []int32, p, edges []float64, side Side) {
 	checkEqual(len(dst), len(p))
 	checkEdges(edges)
 	inner := edges[1 : len(edges)-1]
+	if n := len(p); simd() && n >= columnStep && 0 < len(inner) && len(inner) <= mostCompared {
+		simdBinEdges(dst, p, inner, side, n&^(columnStep-1))
+		if n&(columnStep-1) != 0 { // the last ones, some once more
+			simdBinEdges(dst[n-columnStep:], p[n-columnStep:], inner, side, columnStep)
+		}
+		return
+	}
+	binEdges(dst, p, inner, side)
+}
+
+// mostCompared is the number of inner edges up to which comparing a score with each is faster than a search, whose branches
+// no CPU foresees.
+const mostCompared = 256
+
+// simdBinEdges takes the first n scores.
+func simdBinEdges(dst []int32, p, inner []float64, side Side, n int) {
+	if side == LeftClosed {
+		asm.BinEdgesLeft(&dst[0], &p[0], n, &inner[0], len(inner))
+	} else {
+		asm.BinEdgesRight(&dst[0], &p[0], n, &inner[0], len(inner))
+	}
+}
+
+func binEdges(dst []int32, p, inner []float64, side Side) {
 	for i, v := range p {
 		if v != v {
 			dst[i] = -1
@@ -102,7 +152,7 @@ func checkEdges(e []float64) {
 	}
 }
 
-// MaxSum is the most values that one call of BinSums or FixedSums takes: so no int64 overflows.
+// MaxSum is the most values that one call of BinSums, CellSum, FixedSums or Moments takes: so no int64 overflows.
 const MaxSum = 2048
 
 // BinSum is what a bin keeps of its scores p and outcomes y: whole numbers all. P, PP and PY are in units of 2**-51.
@@ -115,32 +165,95 @@ type BinSum struct {
 }
 
 // BinSums adds each score p[i], its square, and its outcome y[i] (0 or 1) to sums[bin[i]]; bin -1 is left out.
-// Each p and p*p is rounded once, to a multiple of 2**-51, by adding 3. The caller sees to 0 <= p <= 1 and to
-// at most MaxSum rows between two emptyings of sums.
-func BinSums(sums []BinSum, bin []int32, p []float64, y []uint8) {
+// Each p and p*p is rounded once, to a multiple of 2**-51, by adding 3. Of the scores that have a bin, those outside
+// [0,1], NaN among them, are left out too, and out is their number. The caller sees to at most MaxSum rows between two
+// emptyings of sums.
+func BinSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int) {
 	checkEqual(len(bin), len(p))
 	checkEqual(len(bin), len(y))
 	if len(p) > MaxSum {
 		panic(errCount)
 	}
+	n := len(p) &^ (columnStep - 1)
+	if !simd() || n < leastBinned || len(sums) > fewTables && (n < 8*len(sums) || len(sums) > mostTables) {
+		return binSums(sums, bin, p, y)
+	}
+	out, ok := simdBinSums(sums, bin[:n], p, y)
+	if !ok {
+		return binSums(sums, bin, p, y) // which panics where a score in [0,1] has such a bin
+	}
+	return out + binSums(sums, bin[n:], p[n:], y[n:])
+}
+
+// Fewer rows than leastBinned, or than 8 a bin where these are many, or more bins than mostTables, would not be worth their
+// work areas, which have to be cleared.
+const leastBinned, fewTables, mostTables = 64, 20, 128
+
+// binWords is how many words a bin needs in a work area: its sums N and Y, P, PP, PY, and before they are added up eight
+// of them. roomWords is what the area needs besides, for rows without a bin too.
+const binWords, roomWords = 4 + 8*4, 8*4 + 16
+
+// simdBinSums adds to sums, unless it returns false, which stands for a bin beyond them.
+func simdBinSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int, ok bool) {
+	if len(sums) <= fewTables {
+		var area [fewTables*binWords + roomWords]uint64
+		return binSumsIn(area[:], sums, bin, p, y)
+	}
+	var area [mostTables*binWords + roomWords]uint64
+	return binSumsIn(area[:], sums, bin, p, y)
+}
+
+// binSumsIn does so in an area of zeros.
+func binSumsIn(area []uint64, sums []BinSum, bin []int32, p []float64, y []uint8) (out int, ok bool) {
+	n := 4 * len(sums)
+	if n == 0 {
+		return 0, false
+	}
+	without := asm.BinSums(&area[0], &area[n], len(sums), &bin[0], &p[0], &y[0], len(bin))
+	if without < 0 {
+		return 0, false
+	}
+	in := 0
+	for i := range sums {
+		s, c := &sums[i], area[4*i:4*i+4]
+		n, y := c[0]&math.MaxUint32, c[0]>>32
+		in += int(n)
+		s.N += int64(n)
+		s.Y += int64(y)
+		s.P += int64(c[1] - n*bits3)
+		s.PP += int64(c[2] - n*bits3)
+		s.PY += int64(c[3] - y*bits3)
+	}
+	return len(bin) - without - in, true
+}
+
+func binSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int) {
 	for i, b := range bin {
 		if b < 0 {
 			continue
 		}
+		x := p[i]
+		if !(x >= 0 && x <= 1) {
+			out++
+			continue
+		}
 		s, h := &sums[b], int64(y[i])
-		v := fixed51(p[i])
+		v := fixed51(x)
 		s.N++
 		s.Y += h
 		s.P += v
-		s.PP += fixed51(float64(p[i] * p[i]))
+		s.PP += fixed51(float64(x * x))
 		s.PY += v & -h
 	}
+	return out
 }
 
 // fixed51 returns v in [-1,1] in units of 2**-51, rounded to even.
 func fixed51(v float64) int64 {
-	return int64(math.Float64bits(v+3) - math.Float64bits(3))
+	return int64(math.Float64bits(v+3) - bits3)
 }
+
+const bits3 = 0x4008000000000000 // of 3
 
 // Window says how FixedSums rounds a value v: adding Magic leaves its multiple of the quantum, the last place of Magic,
 // in the low bits. If Fine is not 0 the remainder, which is exact, is rounded in the same way to Fine's last place.
@@ -165,6 +278,23 @@ func FixedSums(v []float64, w *Window) (hi, lo int64, out int) {
 	if len(v) > MaxSum {
 		panic(errCount)
 	}
+	n := len(v) &^ (columnStep - 1)
+	if !simd() || n == 0 {
+		return fixedSums(v, w)
+	}
+	var s [3]uint64
+	if w.Fine == 0 {
+		asm.FixedSums(&s[0], &v[0], n, &w.Magic)
+	} else {
+		asm.FixedSumsFine(&s[0], &v[0], n, &w.Magic)
+	}
+	hi, lo, out = fixedSums(v[n:], w)
+	hi += int64(s[1] - uint64(n)*math.Float64bits(w.Magic))
+	lo += int64(s[2] - uint64(n)*math.Float64bits(w.Fine))
+	return hi, lo, out + n - int(s[0])
+}
+
+func fixedSums(v []float64, w *Window) (hi, lo int64, out int) {
 	magic, fine := math.Float64bits(w.Magic), math.Float64bits(w.Fine)
 	for _, x := range v {
 		if !(x <= w.Max && x >= -w.Max) {

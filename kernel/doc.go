@@ -1,6 +1,7 @@
 // Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
-// (LogitStatsF32 and its like), softmax, log-sum-exp, arg max, bins, exact sums, Exp64 and Log64. No metric knows its name
-// here. What follows holds for every function; a function's own comment says what it adds.
+// (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
+// BinSums, Counts), softmax, log-sum-exp, arg max, bins, Exp64 and Log64. No metric knows its name here. What follows holds
+// for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
 //
@@ -15,6 +16,7 @@
 //	kernel: edges are not two or more rising numbers
 //	kernel: number of bins is not positive
 //	kernel: more than MaxSum values in one call
+//	kernel: one of two windows has a Fine, the other has not
 //
 // An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
 // a goroutine, nothing is kept between calls; calls with disjoint outputs may run at the same time. Slices start at any
@@ -22,8 +24,15 @@
 // overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64 and, with equal strides, in Softmax
 // and LogSoftmax of float32 and float64.
 //
+// # Levels
+//
+// The Go code is level generic. CPUs of amd64 that have AVX2 or AVX-512 (x86-64-v3, -v4) and all of arm64 (NEON) run
+// assembly instead, by the highest level that the CPU has. The environment variable CANDOR_ISA=generic|avx2|avx512|neon
+// caps the level, and the build tag noasm leaves the assembly out.
+//
 // A call cannot be interrupted while it runs assembly, and the garbage collector waits for it: callers give it at most
-// 1 MiB of input, or one row if that is longer.
+// 1 MiB of input, or one row if that is longer. Its working memory is on the stack: some 20 KB where it takes rows by
+// assembly, 43 KB in BinSums.
 //
 // # Inputs
 //
@@ -58,8 +67,9 @@
 //     these are folded: l and l+8 (where there are 16), l and l+4, l and l+2, l and l+1.
 //   - The reference of a long row of logits is the ceiling of m*log2(e), an integer, where m is the largest logit so far.
 //     A term is 2**(x*log2(e) - reference): t = fma(x, log2(e), 1.5*2**23 - reference) is rounded to an integer by its
-//     magnitude, a polynomial takes what is left, and the integer joins the exponent's bits. When a block raises the
-//     reference, what stands in the float64 lanes is scaled by a power of two, exactly.
+//     magnitude, a polynomial takes what is left, f, and the integer joins the exponent's bits. The exponent that the
+//     entropy takes is the sum of these two, f - (1.5*2**23 - t), rounded once. For float64 the constant is 1.5*2**52. When
+//     a block raises the reference, what stands in the float64 lanes is scaled by a power of two, exactly.
 //   - The first largest element so far is held out of the lanes. The term of one that a later block replaces joins side sums,
 //     which are added after the fold. So the tail is a sum of its own and nothing has to cancel: Tail = s/(e+s) and
 //     NLL = ln(1 + s/e) - (x_y - m), with e the top's term and s the sum of the others.
@@ -100,6 +110,6 @@
 //	WindowNLL       [-(2**11-1), 2**11-1]   2**-40, and the rest of it 2**-88
 //	WindowNLL2      [-(2**22-1), 2**22-1]   2**-29, and the rest of it 2**-77
 //
-// MaxSum = 2,048 values at a window's end reach 2**62 units: one call of FixedSums or BinSums takes no more, and callers
-// add what it returns to 128 bits.
+// MaxSum = 2,048 values at a window's end reach 2**62 units: one call of Moments, CellSum, BinSums or FixedSums takes no
+// more, and callers add what it returns to 128 bits. What is outside a window is in no sum and is counted.
 package kernel

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // The functions of this file take only + - * / and fused multiply-adds on float64 and float32, and integer
 // operations on their bits, each of which AVX2, AVX-512 and NEON have: so a result is the same on every CPU.
@@ -199,10 +203,19 @@ func log32Normal(x, k float32) float32 {
 	return fma32(k, 0.693359375, f+y)
 }
 
+// elements64 is the number of float64 elements from which on the assembly is faster, as it waits for one vector whatever is
+// in it: 11 ns against 8 for one element, 11 against 13 for two, 11 against 18 for three. For float32, of which one takes
+// the definition 25 ns, it always is.
+const elements64 = 2
+
 // ExpF32 writes e**x[i] to dst[i], to 1 ulp; results below the normal range are rounded once more.
 // The slices have equal lengths and may be the same. exp(NaN) is NaN, exp(-Inf) is 0.
 func ExpF32(dst, x []float32) {
 	checkEqual(len(dst), len(x))
+	if simd() && len(x) > 0 {
+		asm.ExpF32(&dst[0], &x[0], len(x))
+		return
+	}
 	for i, v := range x {
 		dst[i] = exp32(v)
 	}
@@ -212,6 +225,10 @@ func ExpF32(dst, x []float32) {
 // The logarithm of 0 is -Inf, that of a negative number NaN.
 func LogF32(dst, x []float32) {
 	checkEqual(len(dst), len(x))
+	if simd() && len(x) > 0 {
+		asm.LogF32(&dst[0], &x[0], len(x))
+		return
+	}
 	for i, v := range x {
 		dst[i] = log32(v)
 	}
@@ -220,6 +237,10 @@ func LogF32(dst, x []float32) {
 // ExpF64 writes Exp64(x[i]) to dst[i]. The slices have equal lengths and may be the same.
 func ExpF64(dst, x []float64) {
 	checkEqual(len(dst), len(x))
+	if simd() && len(x) >= elements64 {
+		asm.ExpF64(&dst[0], &x[0], len(x))
+		return
+	}
 	for i, v := range x {
 		dst[i] = Exp64(v)
 	}
@@ -228,6 +249,10 @@ func ExpF64(dst, x []float64) {
 // LogF64 writes Log64(x[i]) to dst[i]. The slices have equal lengths and may be the same.
 func LogF64(dst, x []float64) {
 	checkEqual(len(dst), len(x))
+	if simd() && len(x) >= elements64 {
+		asm.LogF64(&dst[0], &x[0], len(x))
+		return
+	}
 	for i, v := range x {
 		dst[i] = Log64(v)
 	}

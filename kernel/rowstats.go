@@ -134,6 +134,14 @@ func (r *rows32) part(at, n int) []float32 {
 	return r.buf[:n]
 }
 
+// size returns the bytes of an element.
+func (r *rows32) size() int {
+	if r.f32 != nil {
+		return 4
+	}
+	return 2
+}
+
 func (r *rows32) at(i int) float32 {
 	switch {
 	case r.f32 != nil:

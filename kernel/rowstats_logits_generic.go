@@ -4,14 +4,17 @@ import "math"
 
 // This file is the definition of the logit columns. NaN is never compared away: a row with one has no columns.
 
-// term32 returns e = 2**z and z = x*log2(e) - ref for x <= about ref*ln(2), with ref an integer, |ref| <= 2**21.
-// lo is lowest32(ref), below which x is clamped, so e is never subnormal. The same code makes the top's term and the
-// others', so what the constant's rounding does to them (it acts as a temperature of 1 + 1.3e-8) cancels in their ratio.
+// term32 returns e = 2**z and z = x*log2(e) - ref, the sum of the integer and the fraction that e is made of, for x up to
+// about ref*ln(2), with ref an integer, |ref| <= 2**21. lo is lowest32(ref), below which x is clamped, so e is never
+// subnormal. The same code makes the top's term and the others', so what the constant's rounding does to them (it acts as a
+// temperature of 1 + 1.3e-8) cancels in their ratio.
 func term32(x, ref, lo float32) (e, z float32) {
 	if x < lo {
 		x = lo
 	}
-	return pow2Term32(x, magic32-ref), fma32(x, log2e, -ref)
+	c := magic32 - ref
+	t := fma32(x, log2e, c)
+	return pow2Term32(x, c), fma32(x, log2e, c-t) - (magic32 - t)
 }
 
 // pow2Term32 returns 2**(x*log2(e) - ref), where c = magic32 - ref, for a clamped x.
@@ -39,9 +42,9 @@ type terms32 struct{ e, z, t [chunk]float64 }
 //
 // The product with log2(e) is exact, and magic64 rounds it to the integer that magic32 rounds it to, ties too, both being
 // even. What that leaves of it is exact as well: an integer that is not 0 means |x| > 1/3, and then the product is a
-// multiple of 2**-48. The exponent is not subnormal unless ref is 0, where it is the product alone.
+// multiple of 2**-48.
 func (w *terms32) set(x []float32, ref, lo float32) {
-	c, r := magic64-float64(ref), 0-float64(ref)
+	c := magic64 - float64(ref)
 	for j, v := range x {
 		if v < lo {
 			v = lo
@@ -50,8 +53,9 @@ func (w *terms32) set(x []float32, ref, lo float32) {
 		t := p + c
 		j &= chunk - 1
 		w.t[j] = t
-		w.e[j] = float64(float32(p - (t - c)))
-		w.z[j] = float64(sum32(p, r))
+		f := float32(p + (c - t))
+		w.e[j] = float64(f)
+		w.z[j] = float64(f - float32(magic64-t))
 	}
 	for j := 0; j < len(x); j += 4 {
 		exp2Four32((*[4]float64)(w.e[j:]), (*[4]float64)(w.t[j:]))
@@ -137,35 +141,48 @@ const unit32 = 0x1.62e4303f1ff27p-1
 const under32 = 0x1p-120
 
 func logitStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
+	if simd() {
+		return simdLogits32(c, x, rows, k, stride, labels)
+	}
 	var all uint8
 	for i := 0; i < rows; i++ {
-		at, y := i*stride, labels[i]
-		flags := uint8(0)
-		if y < 0 || int(y) >= k {
-			flags = FlagBadLabel
-		}
-		r, ok := logitSums32(x, at, k)
-		if !ok {
-			flags |= FlagNotFinite
-		}
-		all |= flags
-		if flags != 0 {
-			c.none(i, flags)
-			continue
-		}
-		xy := x.at(at + int(y))
-		r.finish(c, i, float64(xy), y)
-		if c.Rank != nil {
-			c.Rank[i] = rank32(x, at, k, int(y), xy)
-		}
-		if c.Positive != nil && k == 2 {
-			c.Positive[i] = c.Tail[i]
-			if r.top == 1 {
-				c.Positive[i] = c.Top[i]
-			}
-		}
+		all |= logitRow32(c, i, x, i*stride, k, labels[i])
 	}
 	return all
+}
+
+// logitRow32 writes the columns of row i, which starts at the element at.
+func logitRow32(c *Stats, i int, x *rows32, at, k int, y int32) uint8 {
+	flags := uint8(0)
+	if y < 0 || int(y) >= k {
+		flags = FlagBadLabel
+	}
+	r, ok := logitSums32(x, at, k)
+	if !ok {
+		flags |= FlagNotFinite
+	}
+	if flags != 0 {
+		c.none(i, flags)
+		return flags
+	}
+	xy := x.at(at + int(y))
+	r.finish(c, i, float64(xy), y)
+	if c.Rank != nil {
+		c.Rank[i] = rank32(x, at, k, int(y), xy)
+	}
+	c.logitPositive(i, k)
+	return 0
+}
+
+// logitPositive writes the column of class 1 where there are two.
+func (c *Stats) logitPositive(i, k int) {
+	if c.Positive == nil || k != 2 {
+		return
+	}
+	c.Positive[i] = c.Tail[i]
+	if c.ArgMax[i] == 1 {
+		c.Positive[i] = c.Top[i]
+	}
 }
 
 // shortLogits32 takes a row of at most shortMax elements: one chain in index order, the top left out. The reference
@@ -207,10 +224,7 @@ func shortLogits32(r *logitSums, src *rows32, at, k int) bool {
 // so far. Where a block raises it, what stands in the float64 lanes is scaled by a power of two; the block's first
 // largest element is left out of the lanes, and the term of the one that it replaces joins the side sums.
 func longLogits32(r *logitSums, src *rows32, at, k int) bool {
-	var acc lanes
-	var side [3]float64
-	m, top, ref := float32(math.Inf(-1)), -1, float32(0)
-	far := false
+	l := newLongRow()
 	for b := 0; b < k; b += blockLen {
 		x := src.part(at+b, min(blockLen, k-b))
 		bm, bi, ok := max32(x)
@@ -218,36 +232,65 @@ func longLogits32(r *logitSums, src *rows32, at, k int) bool {
 			return false
 		}
 		held := -1
-		if bm > m {
-			old, oldRef := m, ref
-			m, top, held = bm, b+bi, bi
-			ref, far = reference32(m)
-			if old >= -math.MaxFloat32 {
-				if ref > oldRef {
-					acc.scale(float64(ref - oldRef))
-					scaleSums(&side[0], &side[1], &side[2], float64(ref-oldRef))
-				}
-				e, z := term32(old, ref, lowest32(ref))
-				addTerm(&side, float64(e), float64(z))
-			}
+		if float64(bm) > l.max {
+			held = bi
+			l.raise32(bm, b+bi)
 		}
-		if m < -math.MaxFloat32 {
+		if l.max < -math.MaxFloat32 {
 			continue // nothing but -Inf so far
 		}
-		block32(&acc, &src.terms, x, held, ref)
+		block32(&l.acc, &src.terms, x, held, float32(l.ref))
 	}
-	if m < -math.MaxFloat32 {
+	if l.max < -math.MaxFloat32 {
 		return false
 	}
-	if far {
-		farLogits(r, top, k, func(j int) float64 { return float64(src.at(at + j)) })
+	if l.far {
+		farLogits(r, l.top, k, func(j int) float64 { return float64(src.at(at + j)) })
 		return true
 	}
-	e, z := term32(m, ref, lowest32(ref))
-	s, q, h := acc.fold()
-	*r = logitSums{max: float64(m) + 0, top: top, eTop: float64(e), zTop: float64(z),
-		s: s + side[0], q: q + side[1], h: h + side[2], unit: unit32}
+	*r = l.sums32()
 	return true
+}
+
+// longRow is what is known of a long row after some of its blocks. Numbers of float32 rows are float32.
+type longRow struct {
+	acc      lanes
+	side     [3]float64
+	max, ref float64
+	top      int
+	far      bool // the reference is clamped
+}
+
+func newLongRow() longRow { return longRow{max: math.Inf(-1), top: -1} }
+
+// raise32 makes m, the element with the index top, the largest: what stands in the lanes is scaled to its reference,
+// and the term of the old one joins the side sums.
+func (l *longRow) raise32(m float32, top int) {
+	old := float32(l.max)
+	ref, far := reference32(m)
+	if old >= -math.MaxFloat32 {
+		l.scale(float64(ref))
+		e, z := term32(old, ref, lowest32(ref))
+		addTerm(&l.side, float64(e), float64(z))
+	}
+	l.max, l.top, l.ref, l.far = float64(m), top, float64(ref), far
+}
+
+// scale moves the sums to a larger reference.
+func (l *longRow) scale(ref float64) {
+	if d := ref - l.ref; d > 0 {
+		l.acc.scale(d)
+		scaleSums(&l.side[0], &l.side[1], &l.side[2], d)
+	}
+}
+
+// sums32 returns the sums of the whole row.
+func (l *longRow) sums32() logitSums {
+	ref := float32(l.ref)
+	e, z := term32(float32(l.max), ref, lowest32(ref))
+	s, q, h := l.acc.fold()
+	return logitSums{max: l.max + 0, top: l.top, eTop: float64(e), zTop: float64(z),
+		s: s + l.side[0], q: q + l.side[1], h: h + l.side[2], unit: unit32}
 }
 
 // block32 adds the terms of one block, the element held left out, to the float64 lanes.
@@ -365,7 +408,9 @@ func term64(x, ref, lo float64) (e, z float64) {
 	if x < lo {
 		x = lo
 	}
-	return pow2Term64(x, magic64-ref), math.FMA(x, log2e, -ref)
+	c := magic64 - ref
+	t := math.FMA(x, log2e, c)
+	return pow2Term64(x, c), math.FMA(x, log2e, c-t) - (magic64 - t)
 }
 
 func pow2Term64(x, c float64) float64 {
@@ -410,34 +455,35 @@ const unit64 = ln2hi
 const under64 = 0x1p-960
 
 func logitStats64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
+	if simd() {
+		return simdLogits64(c, x, rows, k, stride, labels)
+	}
 	var all uint8
 	for i := 0; i < rows; i++ {
-		row, y := x[i*stride:i*stride+k], labels[i]
-		flags := uint8(0)
-		if y < 0 || int(y) >= k {
-			flags = FlagBadLabel
-		}
-		r, ok := logitSums64(row)
-		if !ok {
-			flags |= FlagNotFinite
-		}
-		all |= flags
-		if flags != 0 {
-			c.none(i, flags)
-			continue
-		}
-		r.finish(c, i, row[y], y)
-		if c.Rank != nil {
-			c.Rank[i] = rank64(row, int(y))
-		}
-		if c.Positive != nil && k == 2 {
-			c.Positive[i] = c.Tail[i]
-			if r.top == 1 {
-				c.Positive[i] = c.Top[i]
-			}
-		}
+		all |= logitRow64(c, i, x[i*stride:i*stride+k], labels[i])
 	}
 	return all
+}
+
+func logitRow64(c *Stats, i int, row []float64, y int32) uint8 {
+	flags, k := uint8(0), len(row)
+	if y < 0 || int(y) >= k {
+		flags = FlagBadLabel
+	}
+	r, ok := logitSums64(row)
+	if !ok {
+		flags |= FlagNotFinite
+	}
+	if flags != 0 {
+		c.none(i, flags)
+		return flags
+	}
+	r.finish(c, i, row[y], y)
+	if c.Rank != nil {
+		c.Rank[i] = rank64(row, int(y))
+	}
+	c.logitPositive(i, k)
+	return 0
 }
 
 func shortLogits64(r *logitSums, x []float64) bool {
@@ -465,10 +511,7 @@ func shortLogits64(r *logitSums, x []float64) bool {
 }
 
 func longLogits64(r *logitSums, row []float64) bool {
-	var acc lanes
-	var side [3]float64
-	m, top, ref := math.Inf(-1), -1, 0.0
-	far := false
+	l := newLongRow()
 	for b := 0; b < len(row); b += blockLen {
 		x := row[b:min(b+blockLen, len(row))]
 		bm, bi, ok := max64(x)
@@ -476,35 +519,41 @@ func longLogits64(r *logitSums, row []float64) bool {
 			return false
 		}
 		held := -1
-		if bm > m {
-			old, oldRef := m, ref
-			m, top, held = bm, b+bi, bi
-			ref, far = reference64(m)
-			if old >= -math.MaxFloat64 {
-				if ref > oldRef {
-					acc.scale(ref - oldRef)
-					scaleSums(&side[0], &side[1], &side[2], ref-oldRef)
-				}
-				e, z := term64(old, ref, lowest64(ref))
-				addTerm(&side, e, z)
-			}
+		if bm > l.max {
+			held = bi
+			l.raise64(bm, b+bi)
 		}
-		if m < -math.MaxFloat64 {
+		if l.max < -math.MaxFloat64 {
 			continue
 		}
-		block64(&acc, x, held, ref)
+		block64(&l.acc, x, held, l.ref)
 	}
-	if m < -math.MaxFloat64 {
+	if l.max < -math.MaxFloat64 {
 		return false
 	}
-	if far {
-		farLogits(r, top, len(row), func(j int) float64 { return row[j] })
+	if l.far {
+		farLogits(r, l.top, len(row), func(j int) float64 { return row[j] })
 		return true
 	}
-	e, z := term64(m, ref, lowest64(ref))
-	s, q, h := acc.fold()
-	*r = logitSums{max: m, top: top, eTop: e, zTop: z, s: s + side[0], q: q + side[1], h: h + side[2], unit: unit64}
+	*r = l.sums64()
 	return true
+}
+
+func (l *longRow) raise64(m float64, top int) {
+	ref, far := reference64(m)
+	if l.max >= -math.MaxFloat64 {
+		l.scale(ref)
+		e, z := term64(l.max, ref, lowest64(ref))
+		addTerm(&l.side, e, z)
+	}
+	l.max, l.top, l.ref, l.far = m, top, ref, far
+}
+
+func (l *longRow) sums64() logitSums {
+	e, z := term64(l.max, l.ref, lowest64(l.ref))
+	s, q, h := l.acc.fold()
+	return logitSums{max: l.max + 0, top: l.top, eTop: e, zTop: z,
+		s: s + l.side[0], q: q + l.side[1], h: h + l.side[2], unit: unit64}
 }
 
 func block64(acc *lanes, x []float64, held int, ref float64) {

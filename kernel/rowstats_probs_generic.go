@@ -53,32 +53,39 @@ func (r *probSums) flags(y int32, k int) uint8 {
 }
 
 func probStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
+	if simd() {
+		return simdProbs32(c, x, rows, k, stride, labels)
+	}
 	var all uint8
 	for i := 0; i < rows; i++ {
-		at, y := i*stride, labels[i]
-		var r probSums
-		if k <= shortMax {
-			shortProbs32(&r, x, at, k)
-		} else {
-			longProbs32(&r, x, at, k)
-		}
-		f := r.flags(y, k)
-		all |= f
-		if f&flagsNoColumns != 0 {
-			c.none(i, f)
-			continue
-		}
-		py := x.at(at + int(y))
-		r.finish(c, i, float64(py)+0, y)
-		c.Flags[i] = f
-		if c.Rank != nil {
-			c.Rank[i] = rank32(x, at, k, int(y), py)
-		}
-		if c.Positive != nil && k == 2 {
-			c.Positive[i] = float64(x.at(at+1)) + 0
-		}
+		all |= probRow32(c, i, x, i*stride, k, labels[i])
 	}
 	return all
+}
+
+// probRow32 writes the columns of row i, which starts at the element at.
+func probRow32(c *Stats, i int, x *rows32, at, k int, y int32) uint8 {
+	var r probSums
+	if k <= shortMax {
+		shortProbs32(&r, x, at, k)
+	} else {
+		longProbs32(&r, x, at, k)
+	}
+	f := r.flags(y, k)
+	if f&flagsNoColumns != 0 {
+		c.none(i, f)
+		return f
+	}
+	py := x.at(at + int(y))
+	r.finish(c, i, float64(py)+0, y)
+	c.Flags[i] = f
+	if c.Rank != nil {
+		c.Rank[i] = rank32(x, at, k, int(y), py)
+	}
+	if c.Positive != nil && k == 2 {
+		c.Positive[i] = float64(x.at(at+1)) + 0
+	}
+	return f
 }
 
 // entropyTerm32 adds p*ln(p) to h; an entry too small for a normal logarithm, 0 among them, takes that of 2**-126.
@@ -186,9 +193,7 @@ func shortProbs32(r *probSums, src *rows32, at, k int) {
 }
 
 func longProbs32(r *probSums, src *rows32, at, k int) {
-	var acc lanes
-	var side [3]float64
-	m, top := float32(math.Inf(-1)), -1
+	l := newLongProbs()
 	for b := 0; b < k; b += blockLen {
 		x := src.part(at+b, min(blockLen, k-b))
 		bm, bi, ok := max32(x)
@@ -197,14 +202,9 @@ func longProbs32(r *probSums, src *rows32, at, k int) {
 			return
 		}
 		held := -1
-		if bm > m {
-			if top >= 0 {
-				v := float64(m)
-				side[0] += v
-				side[1] += float64(v * v)
-				side[2] += float64(entropyTerm32(m, 0))
-			}
-			m, top, held = bm, b+bi, bi
+		if float64(bm) > l.max {
+			held = bi
+			l.raise32(bm, b+bi)
 		}
 		if r.look32(x) {
 			r.notFinite = true
@@ -222,15 +222,45 @@ func longProbs32(r *probSums, src *rows32, at, k int) {
 			}
 			a.add(&src.terms, len(part))
 		}
-		for l := range a.s {
-			acc.s[l] += float64(a.s[l])
-			acc.q[l] += a.q[l] - under32
-			acc.h[l] += a.h[l] - underLog32
+		for i := range a.s {
+			l.acc.s[i] += float64(a.s[i])
+			l.acc.q[i] += a.q[i] - under32
+			l.acc.h[i] += a.h[i] - underLog32
 		}
 	}
-	s, q, h := acc.fold()
-	r.max, r.top = float64(m)+0, top
-	r.s, r.q, r.h = s+side[0], q+side[1], h+side[2]
+	l.sums(r)
+}
+
+// longProbRow is what is known of a long row after some of its blocks. Numbers of float32 rows are float32.
+type longProbRow struct {
+	acc  lanes
+	side [3]float64
+	max  float64
+	top  int
+}
+
+func newLongProbs() longProbRow { return longProbRow{max: math.Inf(-1), top: -1} }
+
+// raise32 makes m, the entry with the index top, the largest: the old one joins the side sums.
+func (l *longProbRow) raise32(m float32, top int) {
+	if l.top >= 0 {
+		l.leave(float64(entropyTerm32(float32(l.max), 0)))
+	}
+	l.max, l.top = float64(m), top
+}
+
+// leave adds the largest entry, of which p*ln(p) is h, to the side sums.
+func (l *longProbRow) leave(h float64) {
+	l.side[0] += l.max
+	l.side[1] += float64(l.max * l.max)
+	l.side[2] += h
+}
+
+// sums sets the sums of the whole row.
+func (l *longProbRow) sums(r *probSums) {
+	s, q, h := l.acc.fold()
+	r.max, r.top = l.max+0, l.top
+	r.s, r.q, r.h = s+l.side[0], q+l.side[1], h+l.side[2]
 }
 
 // The float64 definitions: the same arrangement with 8 lanes.
@@ -239,31 +269,38 @@ func longProbs32(r *probSums, src *rows32, at, k int) {
 const underLog64 = -0x1p-900
 
 func probStats64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
+	if simd() {
+		return simdProbs64(c, x, rows, k, stride, labels)
+	}
 	var all uint8
 	for i := 0; i < rows; i++ {
-		row, y := x[i*stride:i*stride+k], labels[i]
-		var r probSums
-		if k <= shortMax {
-			shortProbs64(&r, row)
-		} else {
-			longProbs64(&r, row)
-		}
-		f := r.flags(y, k)
-		all |= f
-		if f&flagsNoColumns != 0 {
-			c.none(i, f)
-			continue
-		}
-		r.finish(c, i, row[y]+0, y)
-		c.Flags[i] = f
-		if c.Rank != nil {
-			c.Rank[i] = rank64(row, int(y))
-		}
-		if c.Positive != nil && k == 2 {
-			c.Positive[i] = row[1] + 0
-		}
+		all |= probRow64(c, i, x[i*stride:i*stride+k], labels[i])
 	}
 	return all
+}
+
+func probRow64(c *Stats, i int, row []float64, y int32) uint8 {
+	var r probSums
+	k := len(row)
+	if k <= shortMax {
+		shortProbs64(&r, row)
+	} else {
+		longProbs64(&r, row)
+	}
+	f := r.flags(y, k)
+	if f&flagsNoColumns != 0 {
+		c.none(i, f)
+		return f
+	}
+	r.finish(c, i, row[y]+0, y)
+	c.Flags[i] = f
+	if c.Rank != nil {
+		c.Rank[i] = rank64(row, int(y))
+	}
+	if c.Positive != nil && k == 2 {
+		c.Positive[i] = row[1] + 0
+	}
+	return f
 }
 
 func entropyTerm64(p, h float64) float64 {
@@ -298,9 +335,7 @@ func shortProbs64(r *probSums, x []float64) {
 }
 
 func longProbs64(r *probSums, row []float64) {
-	var acc lanes
-	var side [3]float64
-	m, top := math.Inf(-1), -1
+	l := newLongProbs()
 	for b := 0; b < len(row); b += blockLen {
 		x := row[b:min(b+blockLen, len(row))]
 		bm, bi, ok := max64(x)
@@ -309,13 +344,9 @@ func longProbs64(r *probSums, row []float64) {
 			return
 		}
 		held := -1
-		if bm > m {
-			if top >= 0 {
-				side[0] += m
-				side[1] += float64(m * m)
-				side[2] += entropyTerm64(m, 0)
-			}
-			m, top, held = bm, b+bi, bi
+		if bm > l.max {
+			held = bi
+			l.raise64(bm, b+bi)
 		}
 		var s, q, h [8]float64
 		for l := range q {
@@ -337,13 +368,18 @@ func longProbs64(r *probSums, row []float64) {
 			q[l] = math.FMA(v, v, q[l])
 			h[l] = entropyTerm64(v, h[l])
 		}
-		for l := range s {
-			acc.s[l] += s[l]
-			acc.q[l] += q[l] - under64
-			acc.h[l] += h[l] - underLog64
+		for i := range s {
+			l.acc.s[i] += s[i]
+			l.acc.q[i] += q[i] - under64
+			l.acc.h[i] += h[i] - underLog64
 		}
 	}
-	s, q, h := acc.fold()
-	r.max, r.top = m, top
-	r.s, r.q, r.h = s+side[0], q+side[1], h+side[2]
+	l.sums(r)
+}
+
+func (l *longProbRow) raise64(m float64, top int) {
+	if l.top >= 0 {
+		l.leave(entropyTerm64(l.max, 0))
+	}
+	l.max, l.top = m, top
 }

@@ -60,17 +60,7 @@ func LogSoftmaxBF16(dst []float32, dstStride int, x []uint16, rows, k, stride in
 func LogSoftmaxF64(dst []float64, dstStride int, x []float64, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, k, dstStride)
-	for i := 0; i < rows; i++ {
-		row, out := x[i*stride:i*stride+k], dst[i*dstStride:i*dstStride+k]
-		r, ok := logitSums64(row)
-		lse := nan64
-		if ok {
-			lse = r.logSumExp()
-		}
-		for j, v := range row {
-			out[j] = v - lse
-		}
-	}
+	logSoftmax64(dst, dstStride, x, rows, k, stride)
 }
 
 // LogSumExpF32 writes the log-sum-exp of each row, the Norm column of LogitStatsF32; NaN for a row with a fault.
@@ -98,12 +88,7 @@ func LogSumExpBF16(dst []float64, x []uint16, rows, k, stride int) {
 func LogSumExpF64(dst []float64, x []float64, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)
-	for i := 0; i < rows; i++ {
-		dst[i] = nan64
-		if r, ok := logitSums64(x[i*stride : i*stride+k]); ok {
-			dst[i] = r.logSumExp()
-		}
-	}
+	logSumExp64(dst, x, rows, k, stride)
 }
 
 // logSumExp returns ln of the sum of e**x over the row.
@@ -117,115 +102,178 @@ func (r *logitSums) logSumExp() float64 {
 
 // The definitions.
 
-// softmax32 makes each probability as term * float32(1 / (top's term + sum of the others)), with the terms and the sum
-// that logitStats32 has.
 func softmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int) {
+	if simdRows(rows, k) {
+		simdSoftmax32(dst, dstStride, x, rows, k, stride, false)
+		return
+	}
 	for i := 0; i < rows; i++ {
-		at, out := i*stride, dst[i*dstStride:i*dstStride+k]
-		r, ok := logitSums32(x, at, k)
-		if !ok {
-			for j := range out {
-				out[j] = nan32
-			}
-			continue
+		softmaxRow32(dst[i*dstStride:i*dstStride+k], x, i*stride)
+	}
+}
+
+// softmaxRow32 makes each probability as term * float32(1 / (top's term + sum of the others)), with the terms and the sum
+// that logitStats32 has.
+func softmaxRow32(out []float32, x *rows32, at int) {
+	k := len(out)
+	r, ok := logitSums32(x, at, k)
+	if !ok {
+		for j := range out {
+			out[j] = nan32
 		}
-		s := r.s
-		if s < tiny {
-			s = 0
+		return
+	}
+	s := r.s
+	if s < tiny {
+		s = 0
+	}
+	inv := 1 / (r.eTop + s)
+	m := float32(r.max)
+	ref, far := reference32(m)
+	if k > shortMax && far {
+		for j := range out {
+			out[j] = float32(Exp64(float64(x.at(at+j))-r.max) * inv)
 		}
-		inv := 1 / (r.eTop + s)
-		m := float32(r.max)
-		ref, far := reference32(m)
-		if k > shortMax && far {
-			for j := range out {
-				out[j] = float32(Exp64(float64(x.at(at+j))-r.max) * inv)
+		return
+	}
+	if k <= shortMax {
+		ref = 0
+	}
+	lo, scale := lowest32(ref), float32(inv)
+	w := &x.terms
+	for b := 0; b < k; b += chunk {
+		part := x.part(at+b, min(chunk, k-b))
+		if k <= shortMax { // the terms of the differences to the largest
+			part = x.buf[:copy(x.buf[:], part)]
+			for j := range part {
+				part[j] -= m
 			}
-			continue
 		}
-		if k <= shortMax {
-			ref = 0
-		}
-		lo, scale := lowest32(ref), float32(inv)
-		w := &x.terms
-		for b := 0; b < k; b += chunk {
-			part := x.part(at+b, min(chunk, k-b))
-			if k <= shortMax { // the terms of the differences to the largest
-				part = x.buf[:copy(x.buf[:], part)]
-				for j := range part {
-					part[j] -= m
-				}
+		w.set(part, ref, lo)
+		for j, v := range part {
+			p := float32(0)
+			if v >= lo {
+				p = float32(w.e[j&(chunk-1)]) * scale
 			}
-			w.set(part, ref, lo)
-			for j, v := range part {
-				p := float32(0)
-				if v >= lo {
-					p = float32(w.e[j&(chunk-1)]) * scale
-				}
-				out[b+j] = p
-			}
+			out[b+j] = p
 		}
 	}
 }
 
 func softmax64(dst []float64, dstStride int, x []float64, rows, k, stride int) {
+	if simdRows(rows, k) {
+		simdSoftmax64(dst, dstStride, x, rows, k, stride, false)
+		return
+	}
 	for i := 0; i < rows; i++ {
-		row, out := x[i*stride:i*stride+k], dst[i*dstStride:i*dstStride+k]
-		r, ok := logitSums64(row)
-		if !ok {
-			for j := range out {
-				out[j] = nan64
+		softmaxRow64(dst[i*dstStride:i*dstStride+k], x[i*stride:i*stride+k])
+	}
+}
+
+func softmaxRow64(out, row []float64) {
+	k := len(row)
+	r, ok := logitSums64(row)
+	if !ok {
+		for j := range out {
+			out[j] = nan64
+		}
+		return
+	}
+	s := r.s
+	if s < tiny {
+		s = 0
+	}
+	inv := 1 / (r.eTop + s)
+	ref, far := reference64(r.max)
+	lo := lowest64(ref)
+	for j, v := range row {
+		p := 0.0
+		switch {
+		case k > shortMax && far:
+			p = Exp64(v-r.max) * inv
+		case k > shortMax:
+			if v >= lo {
+				p = pow2Term64(v, magic64-ref) * inv
 			}
-			continue
-		}
-		s := r.s
-		if s < tiny {
-			s = 0
-		}
-		inv := 1 / (r.eTop + s)
-		ref, far := reference64(r.max)
-		lo := lowest64(ref)
-		for j, v := range row {
-			p := 0.0
-			switch {
-			case k > shortMax && far:
-				p = Exp64(v-r.max) * inv
-			case k > shortMax:
-				if v >= lo {
-					p = pow2Term64(v, magic64-ref) * inv
-				}
-			default:
-				if d := v - r.max; d >= lowest64(0) {
-					p = pow2Term64(d, magic64) * inv
-				}
+		default:
+			if d := v - r.max; d >= lowest64(0) {
+				p = pow2Term64(d, magic64) * inv
 			}
-			out[j] = p
 		}
+		out[j] = p
 	}
 }
 
 func logSoftmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int) {
+	if simdRows(rows, k) {
+		simdSoftmax32(dst, dstStride, x, rows, k, stride, true)
+		return
+	}
 	for i := 0; i < rows; i++ {
-		at, out := i*stride, dst[i*dstStride:i*dstStride+k]
-		r, ok := logitSums32(x, at, k)
-		lse := nan64
-		if ok {
-			lse = r.logSumExp()
-		}
-		for b := 0; b < k; b += blockLen {
-			for j, v := range x.part(at+b, min(blockLen, k-b)) {
-				out[b+j] = float32(float64(v) - lse)
-			}
+		logSoftmaxRow32(dst[i*dstStride:i*dstStride+k], x, i*stride)
+	}
+}
+
+func logSoftmaxRow32(out []float32, x *rows32, at int) {
+	lse := logSumExpRow32(x, at, len(out))
+	for b := 0; b < len(out); b += blockLen {
+		for j, v := range x.part(at+b, min(blockLen, len(out)-b)) {
+			out[b+j] = float32(float64(v) - lse)
 		}
 	}
 }
 
-func logSumExp32(dst []float64, x *rows32, rows, k, stride int) {
-	for i := 0; i < rows; i++ {
-		dst[i] = nan64
-		if r, ok := logitSums32(x, i*stride, k); ok {
-			dst[i] = r.logSumExp()
-		}
+func logSoftmax64(dst []float64, dstStride int, x []float64, rows, k, stride int) {
+	if simdRows(rows, k) {
+		simdSoftmax64(dst, dstStride, x, rows, k, stride, true)
+		return
 	}
+	for i := 0; i < rows; i++ {
+		logSoftmaxRow64(dst[i*dstStride:i*dstStride+k], x[i*stride:i*stride+k])
+	}
+}
+
+func logSoftmaxRow64(out, row []float64) {
+	lse := logSumExpRow64(row)
+	for j, v := range row {
+		out[j] = v - lse
+	}
+}
+
+func logSumExp32(dst []float64, x *rows32, rows, k, stride int) {
+	if simdRows(rows, k) {
+		simdLogSumExp32(dst, x, rows, k, stride)
+		return
+	}
+	for i := 0; i < rows; i++ {
+		dst[i] = logSumExpRow32(x, i*stride, k)
+	}
+}
+
+func logSumExpRow32(x *rows32, at, k int) float64 {
+	r, ok := logitSums32(x, at, k)
+	if !ok {
+		return nan64
+	}
+	return r.logSumExp()
+}
+
+func logSumExp64(dst []float64, x []float64, rows, k, stride int) {
+	if simdRows(rows, k) {
+		simdLogSumExp64(dst, x, rows, k, stride)
+		return
+	}
+	for i := 0; i < rows; i++ {
+		dst[i] = logSumExpRow64(x[i*stride : i*stride+k])
+	}
+}
+
+func logSumExpRow64(row []float64) float64 {
+	r, ok := logitSums64(row)
+	if !ok {
+		return nan64
+	}
+	return r.logSumExp()
 }
 
 // logitSums32 returns a row's sums; ok is false if the row has a fault.
@@ -272,37 +320,53 @@ func ArgMaxBF16(dst []int32, x []uint16, rows, k, stride int) {
 func ArgMaxF64(dst []int32, x []float64, rows, k, stride int) {
 	checkRows(len(x), rows, k, stride)
 	checkRows(len(dst), rows, 1, 1)
-	for i := 0; i < rows; i++ {
-		row := x[i*stride : i*stride+k]
-		m, first := math.Inf(-1), int32(0)
-		for j, v := range row {
-			if v > m {
-				m, first = v, int32(j)
-			}
-			if v != v {
-				first = -1
-				break
-			}
-		}
-		dst[i] = first
-	}
+	argMax64(dst, x, rows, k, stride)
 }
 
 func argMax32(dst []int32, x *rows32, rows, k, stride int) {
+	if simd() && rows*k >= simdArgMaxes {
+		simdArgMax32(dst, x, rows, k, stride)
+		return
+	}
 	for i := 0; i < rows; i++ {
-		m, first := float32(math.Inf(-1)), int32(0)
-	row:
-		for b := 0; b < k; b += blockLen {
-			for j, v := range x.part(i*stride+b, min(blockLen, k-b)) {
-				if v > m {
-					m, first = v, int32(b+j)
-				}
-				if v != v {
-					first = -1
-					break row
-				}
+		dst[i] = argMaxRow32(x, i*stride, k)
+	}
+}
+
+func argMaxRow32(x *rows32, at, k int) int32 {
+	m, first := float32(math.Inf(-1)), int32(0)
+	for b := 0; b < k; b += blockLen {
+		for j, v := range x.part(at+b, min(blockLen, k-b)) {
+			if v > m {
+				m, first = v, int32(b+j)
+			}
+			if v != v {
+				return -1
 			}
 		}
-		dst[i] = first
 	}
+	return first
+}
+
+func argMax64(dst []int32, x []float64, rows, k, stride int) {
+	if simd() && rows*k >= simdArgMaxes {
+		simdArgMax64(dst, x, rows, k, stride)
+		return
+	}
+	for i := 0; i < rows; i++ {
+		dst[i] = argMaxRow64(x[i*stride : i*stride+k])
+	}
+}
+
+func argMaxRow64(row []float64) int32 {
+	m, first := math.Inf(-1), int32(0)
+	for j, v := range row {
+		if v > m {
+			m, first = v, int32(j)
+		}
+		if v != v {
+			return -1
+		}
+	}
+	return first
 }

@@ -62,6 +62,10 @@ func near(c *Chunk) float64 {
 // sums tells whether some row's sum is off 1 by more than rounding, and whether some row's is a fault.
 func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
 	d := near(c)
+	// Mostly none is. An exponential is off 1 by less than twice what its small argument is off 0.
+	if c.Kind == LogProbs && within(w.stats.Norm[:n], 0, d/2) || c.Kind != LogProbs && within(w.stats.Norm[:n], 1, d) {
+		return false, false
+	}
 	for i := range n {
 		t := w.rowSum(c, i)
 		if math.Abs(t-1) <= d || w.stats.Flags[i]&(kernel.FlagNotFinite|kernel.FlagBadLabel) != 0 {
@@ -71,6 +75,16 @@ func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
 		bad = bad || w.badSum(c, t)
 	}
 	return off, bad
+}
+
+// within tells whether all values are at most d away from the centre.
+func within(v []float64, centre, d float64) bool {
+	for _, x := range v {
+		if !(math.Abs(x-centre) <= d) {
+			return false
+		}
+	}
+	return true
 }
 
 // note keeps the sum of a row that is not a fault, if it is off 1.

@@ -294,11 +294,16 @@ func (p *Pass) merge(workers []*worker) error {
 	return nil
 }
 
-// blockRows bounds the rows of a block: their columns lie in cache beside the block, and MaxSum holds.
-const blockRows = 1024
+// blockRows bounds the rows of a block: as many as the kernels sum in one call, over which the additions of the sums to
+// 128 bits are spread. Their columns take 200 KB and stay in the second-level cache.
+const blockRows = kernel.MaxSum
 
-// blockBytes is the size of the scores of a block, and of its tile of probabilities; a longer row is a block of its own.
-const blockBytes = 256 << 10
+// blockBytes is the size of the scores of a block, the most that a kernel's contract allows; a longer row is a block of
+// its own. A kernel reads a row once, so a block need not fit a cache, and the sums' costs a block are spread over more rows.
+const blockBytes = 1 << 20
+
+// tileBytes is the size of a block's tile of probabilities, which accumulators read again.
+const tileBytes = 256 << 10
 
 // worker is what one goroutine of a Pass owns.
 type worker struct {
@@ -363,7 +368,7 @@ func (w *worker) add(c *Chunk) {
 	st := c.stride()
 	n := max(1, blockBytes/(st*c.DType().Size()))
 	if w.need&Rows != 0 {
-		n = min(n, max(1, blockBytes/(8*max(2, c.Classes))))
+		n = min(n, max(1, tileBytes/(8*max(2, c.Classes))))
 	}
 	n = min(n, blockRows)
 	w.grow(min(n, c.Rows))
@@ -398,12 +403,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	if b.Rows == 0 {
 		return
 	}
-	for i := range b.Rows {
-		w.hit[i] = 0
-		if w.stats.ArgMax[i] == b.Labels[i] {
-			w.hit[i] = 1
-		}
-	}
+	kernel.Hits(w.hit[:b.Rows], w.stats.ArgMax[:b.Rows], b.Labels[:b.Rows])
 	w.audit.Rows += int64(b.Rows)
 	for _, a := range w.accs {
 		a.AddBlock(b)

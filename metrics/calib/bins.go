@@ -3,6 +3,7 @@ package calib
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -21,6 +22,7 @@ type Bins struct {
 	lost     tally.Weight // rows in no bin that count as rows
 
 	idx  []int32
+	ones []int32
 	hit  []uint8
 	w    []float64
 	sums []kernel.BinSum
@@ -89,27 +91,28 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 			panic(errPositive)
 		}
 		hit := b.hits(n)
-		for i, y := range k.Labels[:n] {
-			hit[i] = uint8(y)
+		if len(b.ones) < n {
+			b.ones = slices.Repeat([]int32{1}, n)
 		}
+		kernel.Hits(hit, k.Labels[:n], b.ones[:n])
 		b.add(k.Stats.Positive[:n], hit, k.Weights, k.DType)
 	case AllClasses:
-		hit := b.hits(k.Width)
+		hit := b.hits(n * k.Width)
+		clear(hit)
+		for i, y := range k.Labels[:n] {
+			hit[i*k.Width+int(y)] = 1
+		}
 		var w []float64
 		if k.Weights != nil {
-			if len(b.w) < k.Width {
-				b.w = make([]float64, k.Width)
+			if len(b.w) < len(hit) {
+				b.w = make([]float64, len(hit))
 			}
-			w = b.w[:k.Width]
-		}
-		for i := range n {
-			clear(hit)
-			hit[k.Labels[i]] = 1
-			for j := range w {
-				w[j] = k.Weights[i]
+			w = b.w[:len(hit)]
+			for i := range w {
+				w[i] = k.Weights[i/k.Width]
 			}
-			b.add(k.Probs[i*k.Width:(i+1)*k.Width], hit, w, k.DType)
 		}
+		b.add(k.Probs[:n*k.Width], hit, w, k.DType)
 	}
 }
 
@@ -219,19 +222,19 @@ func (b *Bins) lose(i int, w []float64) {
 
 // sum adds scores without weights.
 func (b *Bins) sum(idx []int32, p []float64, y []uint8) {
-	if !tally.InUnit(p) {
-		for i, v := range p {
-			if idx[i] >= 0 && !(v >= 0 && v <= 1) {
-				b.cells[idx[i]].AddScore(v, y[i])
-				idx[i] = -1
-			}
-		}
-	}
 	clear(b.sums)
-	kernel.BinSums(b.sums, idx, p, y)
+	out := kernel.BinSums(b.sums, idx, p, y)
 	for i := range b.sums {
 		if b.sums[i].N > 0 {
 			b.cells[i].AddBins(&b.sums[i])
+		}
+	}
+	if out == 0 {
+		return
+	}
+	for i, v := range p {
+		if idx[i] >= 0 && !tally.InUnit(v) {
+			b.cells[idx[i]].AddScore(v, y[i])
 		}
 	}
 }

@@ -64,9 +64,13 @@ func New(s Spec) (*Evaluation, error) {
 	return e, nil
 }
 
-// plan returns what the metrics need: bins of distinct options, the first the diagram's, and the largest k.
+// plan returns what the metrics need: bins of distinct options, the first the diagram's, and the largest k. Ranks, which
+// cost another look at every score, are not kept of many classes where none of the metrics asks for them.
 func (s *Spec) plan() (bins []calib.Options, top int, err error) {
-	top = 5
+	top = 1
+	if !many(s.Classes) {
+		top = 5
+	}
 	ece := Metric{Name: "ece"} // its bins are the diagram's
 	for _, m := range append([]Metric{ece}, s.Metrics...) {
 		d := Describe(m.Name)
@@ -76,12 +80,17 @@ func (s *Spec) plan() (bins []calib.Options, top int, err error) {
 		if !d.applies(s.Classes) {
 			return nil, 0, fmt.Errorf("metric %v: %s", m, d.Applies)
 		}
-		if m.Name == "topk_accuracy" {
+		switch m.Name {
+		case "top5_accuracy":
+			top = max(top, 5)
+		case "topk_accuracy":
 			k, err := m.k()
 			if err != nil {
 				return nil, 0, err
 			}
-			top = max(top, k)
+			if k > 1 {
+				top = max(top, 5, k)
+			}
 		}
 		if d.binned {
 			o, err := m.binned(s.Base, s.Classes, d.event(s.Base, s.Classes))

@@ -436,6 +436,38 @@ func TestUnmarshalRefusesLies(t *testing.T) {
 	}
 }
 
+// TestRanksWhereAsked: what needs ranks reads every score once more, so they are asked for by a top-k metric alone; of few
+// classes they are always kept.
+func TestRanksWhereAsked(t *testing.T) {
+	for _, c := range []struct {
+		classes int
+		list    string
+		top     int
+	}{
+		{10, "default", 5}, {10, "top5_accuracy", 5}, {10, "topk_accuracy(k=2)", 5}, {10, "topk_accuracy(k=7)", 7},
+		{10, "accuracy,nll,ece", 1}, {10, "topk_accuracy(k=1)", 1}, {5, "nll", 5}, {1, "default", 5}, {3, "topk_accuracy(k=9)", 9},
+	} {
+		e := fill(t, Spec{Classes: c.classes, Metrics: list(t, c.list, c.classes)}, predictions(3, 300, c.classes, false))
+		want := metrics.Rank
+		if c.top == 1 {
+			want = 0
+		}
+		if got := e.Loss.Needs(); got != want {
+			t.Errorf("%d classes, %s: needs %d, want %d", c.classes, c.list, got, want)
+		}
+		full := fill(t, Spec{Classes: c.classes, Metrics: list(t, "all,topk_accuracy(k=20)", c.classes)}, predictions(3, 300, c.classes, false))
+		for k := 1; k <= c.top; k++ {
+			if got, want := e.Loss.TopK(k), full.Loss.TopK(k); got != want {
+				t.Errorf("%d classes, %s: top-%d is %v, want %v", c.classes, c.list, k, got, want)
+			}
+		}
+		var back Evaluation
+		if err := back.UnmarshalBinary(state(t, e)); err != nil || !bytes.Equal(state(t, &back), state(t, e)) {
+			t.Errorf("%d classes, %s: it comes back otherwise, %v", c.classes, c.list, err)
+		}
+	}
+}
+
 func TestMergeMismatch(t *testing.T) {
 	base := Spec{Classes: 3, Metrics: list(t, "accuracy,ece", 3)}
 	p := predictions(1, 40, 3, false)

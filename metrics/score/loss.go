@@ -1,6 +1,7 @@
 package score
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -12,7 +13,9 @@ import (
 
 // Options of a Loss. The zero value keeps ranks up to 5.
 type Options struct {
-	TopK int // the largest k that TopK can be asked for; 0 means 5, at most 1,000
+	// TopK is the largest k that Loss.TopK can be asked for; 0 means 5, at most 1,000. Above 1 it costs another look at
+	// every score of a row.
+	TopK int
 }
 
 const maxTopK = 1000
@@ -33,8 +36,8 @@ type Loss struct {
 	brier    tally.Mean
 	entropy  tally.Mean
 
-	v, scratch []float64
-	zero       []int32
+	v      []float64
+	counts []int64 // of a block's ranks
 }
 
 var _ metrics.Accumulator = (*Loss)(nil)
@@ -51,12 +54,17 @@ func NewLoss(o *Options) *Loss {
 	if l.opt.TopK < 1 || l.opt.TopK > maxTopK {
 		panic("score: TopK lies between 1 and 1,000")
 	}
-	l.ranks = make([]exact.Sum, l.opt.TopK)
+	l.ranks, l.counts = make([]exact.Sum, l.opt.TopK), make([]int64, l.opt.TopK)
 	return l
 }
 
-// Needs says that ranks are wanted.
-func (l *Loss) Needs() metrics.Need { return metrics.Rank }
+// Needs says that ranks are wanted where more of them than the first are told apart: that is a hit.
+func (l *Loss) Needs() metrics.Need {
+	if l.opt.TopK == 1 {
+		return 0
+	}
+	return metrics.Rank
+}
 
 // Empty returns an accumulator of the same options without rows.
 func (l *Loss) Empty() metrics.Accumulator { return NewLoss(&l.opt) }
@@ -69,29 +77,19 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 	n, s := b.Rows, b.Stats
 	l.classes, l.weighted = b.Classes, b.Weights != nil
 	if len(l.v) < n {
-		l.v, l.scratch, l.zero = make([]float64, n), make([]float64, n), make([]int32, n)
+		l.v = make([]float64, n)
 	}
-	v, scratch := l.v[:n], l.scratch[:n]
-	l.top.AddAll(s.Top[:n], b.Hit[:n], b.Weights, l.zero)
-	l.nll.Add(s.NLL[:n], &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights, scratch)
-	for i, x := range s.NLL[:n] {
-		if x > math.MaxFloat64 {
-			if b.Weights != nil {
-				l.infinite.Add(1, b.Weights[i:i+1])
-			} else {
-				l.infinite.Add(1, nil)
-			}
-		}
-	}
-	briers(v, b)
-	l.brier.Add(v, &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights, scratch)
-	l.entropy.Add(s.Entropy[:n], &kernel.WindowEntropy, &kernel.WindowEntropy2, b.Weights, scratch)
+	l.top.AddAll(s.Top[:n], b.Hit[:n], b.Weights)
+	l.addNLL(s.NLL[:n], b.Weights)
+	squared(l.v[:n], b)
+	l.brier.Add(l.v[:n], &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights)
+	l.entropy.Add(s.Entropy[:n], &kernel.WindowEntropy, &kernel.WindowEntropy2, b.Weights)
 	if b.Weights == nil {
 		l.count(b)
 		return
 	}
 	for i, w := range b.Weights {
-		if r := int(s.Rank[i]); r < len(l.ranks) {
+		if r := rank(b, i); r < len(l.ranks) {
 			l.ranks[r].AddFloat(w)
 		}
 		if b.Labels[i] == 1 {
@@ -100,51 +98,53 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 	}
 }
 
-// count adds the ranks and labels of rows without weights.
-func (l *Loss) count(b *metrics.Block) {
-	var small [8]int64
-	ones := int64(0)
-	for i, r := range b.Stats.Rank[:b.Rows] {
+// addNLL adds a block's NLLs. The mean finds the infinite ones: only where it found some are they looked for.
+func (l *Loss) addNLL(v, weights []float64) {
+	over := l.nll.Over
+	l.nll.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, weights)
+	if l.nll.Over == over {
+		return
+	}
+	for i, x := range v {
 		switch {
-		case int(r) >= len(l.ranks):
-		case int(r) < len(small):
-			small[r]++
+		case !(x > math.MaxFloat64):
+		case weights == nil:
+			l.infinite.Add(1, nil)
 		default:
-			l.ranks[r].AddShifted(1, 88)
-		}
-		if b.Labels[i] == 1 {
-			ones++
+			l.infinite.Add(1, weights[i:i+1])
 		}
 	}
-	for r, c := range small {
+}
+
+// count adds the ranks and labels of rows without weights.
+func (l *Loss) count(b *metrics.Block) {
+	clear(l.counts)
+	if len(l.counts) == 1 {
+		l.counts[0] = int64(bytes.Count(b.Hit[:b.Rows], []byte{1}))
+	} else {
+		kernel.Counts(l.counts, b.Stats.Rank[:b.Rows])
+	}
+	for r, c := range l.counts {
 		if c > 0 {
 			l.ranks[r].AddShifted(c, 88)
 		}
 	}
-	l.base.AddShifted(ones, 88)
+	var labels [2]int64
+	kernel.Counts(labels[:], b.Labels[:b.Rows])
+	l.base.AddShifted(labels[1], 88)
 }
 
-// briers writes each row's Brier score: sum over classes of (p - y)^2, for a binary task (p - y)^2.
-//
-// Where the arg max is right that is tail^2 + rest, which has no cancellation: 1 - 2p + sum p^2 has lost 43 % of the
-// score at a tail of 1e-4 in float32.
-func briers(dst []float64, b *metrics.Block) {
-	s := b.Stats
-	for i := range dst {
-		t, r := s.Tail[i], s.Rest[i]
-		right := b.Hit[i] != 0
-		switch {
-		case b.Classes == 1 && right:
-			dst[i] = t * t
-		case b.Classes == 1:
-			dst[i] = s.Top[i] * s.Top[i]
-		case right:
-			dst[i] = float64(t*t) + r
-		default:
-			p, q := s.Label[i], s.Top[i]
-			dst[i] = float64((1-p)*(1-p)) + (float64(q*q) + r - float64(p*p))
-		}
+// rank returns the rank of row i's label; where ranks are not kept 0 for a hit and 1 for all else.
+func rank(b *metrics.Block, i int) int {
+	if b.Stats.Rank == nil {
+		return 1 - int(b.Hit[i])
 	}
+	return int(b.Stats.Rank[i])
+}
+
+// squared writes each row's Brier score: sum over classes of (p - y)^2, for a binary task (p - y)^2.
+func squared(dst []float64, b *metrics.Block) {
+	kernel.SquaredErrors(dst, b.Stats, b.Hit[:len(dst)], b.Classes)
 }
 
 // Merge adds what another *Loss has seen.

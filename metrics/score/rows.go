@@ -19,7 +19,7 @@ func NLL(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, er
 
 // Brier is the mean Brier score; see BrierDefault.
 func Brier(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return each(dst, p, o, func(l *Loss) float64 { return l.Brier(BrierDefault) }, briers)
+	return each(dst, p, o, func(l *Loss) float64 { return l.Brier(BrierDefault) }, squared)
 }
 
 // Entropy is the mean entropy of the probabilities in nats; see Loss.Entropy.
@@ -47,7 +47,7 @@ func TopK(dst []float64, p *metrics.Predictions, k int, o *metrics.Options) (flo
 		func(dst []float64, b *metrics.Block) {
 			for i := range dst {
 				dst[i] = 0
-				if int(b.Stats.Rank[i]) < k {
+				if rank(b, i) < k {
 					dst[i] = 1
 				}
 			}

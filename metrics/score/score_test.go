@@ -1,6 +1,7 @@
 package score_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -49,7 +50,7 @@ func TestRows(t *testing.T) {
 		for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
 			for _, weighted := range []bool{false, true} {
 				p := sample(5000, k, kind)
-				bad := map[int]bool{0: true, 17: true, 1024: true, 4999: true}
+				bad := map[int]bool{0: true, 17: true, 2048: true, 4999: true}
 				for i := range bad {
 					p.F64[i*k] = math.NaN()
 				}
@@ -103,7 +104,7 @@ func TestRows(t *testing.T) {
 						t.Errorf("%s, %d classes: the rows' mean is %v, not %v", c.name, k, s/w, got)
 					}
 					// A row's score is that of the row alone.
-					for _, i := range []int{1, 1025, 2500} {
+					for _, i := range []int{1, 2049, 2500} {
 						one := *p
 						one.F64, one.Rows, one.Labels = p.F64[i*k:(i+1)*k], 1, p.Labels[i:i+1]
 						one.Weights = nil
@@ -117,6 +118,36 @@ func TestRows(t *testing.T) {
 						t.Errorf("%s: %v, %v of bad rows", c.name, got, err)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestTopOneNeedsNoRanks: the state of a Loss of top-1 is the same beside one that has the pass count ranks and alone.
+func TestTopOneNeedsNoRanks(t *testing.T) {
+	for _, k := range []int{1, 2, 9} {
+		for _, weighted := range []bool{false, true} {
+			p := sample(5000, k, metrics.Logits)
+			if weighted {
+				p.Weights = make([]float64, p.Rows)
+				for i := range p.Weights {
+					p.Weights[i] = float64(i % 3)
+				}
+			}
+			top1 := func() *score.Loss { return score.NewLoss(&score.Options{TopK: 1}) }
+			alone, beside, ranks := top1(), top1(), score.NewLoss(nil)
+			for _, accs := range [][]metrics.Accumulator{{alone}, {beside, ranks}} {
+				if err := metrics.NewPass(nil, accs...).Add(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, _ := alone.AppendBinary(nil)
+			b, _ := beside.AppendBinary(nil)
+			if !bytes.Equal(a, b) || alone.TopK(1) != ranks.TopK(1) || alone.TopK(1) != alone.Accuracy() {
+				t.Errorf("%d classes: %v alone, %v beside, %v of ranks", k, alone.TopK(1), beside.TopK(1), ranks.TopK(1))
+			}
+			if alone.Needs() != 0 || ranks.Needs() != metrics.Rank || !errors.Is(alone.Merge(ranks), metrics.ErrMismatch) {
+				t.Error("top-1 and top-5 do not differ")
 			}
 		}
 	}

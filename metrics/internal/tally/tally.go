@@ -77,45 +77,53 @@ type Mean struct {
 // shift is the number of quanta of an exact.Int, as a power of two, in the last place of m.
 func shift(m float64) uint { return uint(88 - 52 + int(math.Float64bits(m)>>52&0x7ff) - 1023) }
 
-// Add adds values, each rounded once to the window's quantum, and their squares to that of the other window. With
-// weights, one a value, the products are rounded. scratch is as long as v.
-func (m *Mean) Add(v []float64, first, second *kernel.Window, weights, scratch []float64) {
+// Add adds values, each rounded once to the first window's quantum, and their squares to that of the second. With
+// weights, one a value, the products are rounded.
+func (m *Mean) Add(v []float64, first, second *kernel.Window, weights []float64) {
 	if weights != nil {
 		m.addWeighted(v, weights)
 		return
 	}
 	for len(v) > 0 {
 		n := min(len(v), kernel.MaxSum)
-		sq := scratch[:n]
-		for i, x := range v[:n] {
-			sq[i] = x * x
+		s := kernel.Moments(v[:n], first, second)
+		addFixed(&m.S1, s.Hi, s.Lo, first)
+		addFixed(&m.S2, s.Hi2, s.Lo2, second)
+		if s.Out > 0 {
+			m.addOutside(v[:n], first, second)
 		}
-		addWindow(&m.S1, v[:n], first)
-		m.Over += addWindow(&m.S2, sq, second)
 		v = v[n:]
 	}
 }
 
-// addWindow adds the finite values to s and returns how many were infinite.
-func addWindow(s *exact.Sum, v []float64, w *kernel.Window) (over int64) {
-	hi, lo, out := kernel.FixedSums(v, w)
+// addFixed adds what a kernel summed in a window.
+func addFixed(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 	s.AddShifted(hi, shift(w.Magic))
 	if w.Fine != 0 {
 		s.AddShifted(lo, shift(w.Fine))
 	}
-	if out == 0 {
-		return 0
-	}
+}
+
+// addOutside adds the values that are outside the first window, without rounding. The square of one is rounded where the
+// second window holds it.
+func (m *Mean) addOutside(v []float64, first, second *kernel.Window) {
 	for _, x := range v {
-		switch {
-		case x <= w.Max && x >= -w.Max:
-		case x-x != 0:
-			over++
+		if math.Abs(x) <= first.Max {
+			continue
+		}
+		if x-x == 0 {
+			m.S1.AddExact(x)
+		}
+		switch q := float64(x * x); {
+		case q <= second.Max:
+			hi, lo, _ := kernel.FixedSums([]float64{q}, second)
+			addFixed(&m.S2, hi, lo, second)
+		case q-q == 0:
+			m.S2.AddExact(q)
 		default:
-			s.AddExact(x)
+			m.Over++
 		}
 	}
-	return over
 }
 
 func (m *Mean) addWeighted(v, weights []float64) {
@@ -235,7 +243,7 @@ func (c *Cell) AddWeighted(p float64, y uint8, w float64) {
 }
 
 // AddAll adds the scores of a block to one cell; weights may be nil.
-func (c *Cell) AddAll(p []float64, y []uint8, weights []float64, zeros []int32) {
+func (c *Cell) AddAll(p []float64, y []uint8, weights []float64) {
 	if weights != nil {
 		for i, v := range p {
 			c.AddWeighted(v, y[i], weights[i])
@@ -243,18 +251,12 @@ func (c *Cell) AddAll(p []float64, y []uint8, weights []float64, zeros []int32) 
 		return
 	}
 	for len(p) > 0 {
-		n := min(len(p), kernel.MaxSum, len(zeros))
-		var s [1]kernel.BinSum
-		if inUnit(p[:n]) {
-			kernel.BinSums(s[:], zeros[:n], p[:n], y[:n])
-			c.AddBins(&s[0])
-		} else {
+		n := min(len(p), kernel.MaxSum)
+		s, out := kernel.CellSum(p[:n], y[:n])
+		c.AddBins(&s)
+		if out > 0 {
 			for i, v := range p[:n] {
-				if v >= 0 && v <= 1 {
-					s[0] = kernel.BinSum{}
-					kernel.BinSums(s[:], zeros[:1], p[i:i+1], y[i:i+1])
-					c.AddBins(&s[0])
-				} else {
+				if !InUnit(v) {
 					c.AddScore(v, y[i])
 				}
 			}
@@ -263,17 +265,8 @@ func (c *Cell) AddAll(p []float64, y []uint8, weights []float64, zeros []int32) 
 	}
 }
 
-func inUnit(p []float64) bool {
-	for _, v := range p {
-		if !(v >= 0 && v <= 1) {
-			return false
-		}
-	}
-	return true
-}
-
-// InUnit tells whether every score lies in [0,1].
-func InUnit(p []float64) bool { return inUnit(p) }
+// InUnit tells whether a score lies in [0,1]: the kernels' sums leave out the others.
+func InUnit(p float64) bool { return p >= 0 && p <= 1 }
 
 // Merge adds what another Cell has seen.
 func (c *Cell) Merge(o *Cell) {

@@ -85,7 +85,7 @@ func TestMeanWindows(t *testing.T) {
 				v[i] = c.one[i%len(c.one)]
 			}
 			var m Mean
-			m.Add(v, c.w[0], c.w[1], nil, make([]float64, n))
+			m.Add(v, c.w[0], c.w[1], nil)
 			s1, s2, over := want(v, c.w[0], c.w[1])
 			if exact.Rat(&m.S1).Cmp(s1) != 0 {
 				t.Errorf("%s x %d: sum is %v, want %v", c.name, n, exact.Rat(&m.S1), s1)
@@ -121,7 +121,7 @@ func TestMeanWeighted(t *testing.T) {
 			}
 			sum.Add(sum, p)
 		}
-		m.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, weights, nil)
+		m.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, weights)
 		n.Add(len(v), weights)
 		if exact.Rat(&m.S1).Cmp(sum) != 0 {
 			t.Errorf("weight %v: %v, want %v", w, exact.Rat(&m.S1), sum)
@@ -162,7 +162,7 @@ func TestCell(t *testing.T) {
 			}
 		}
 		var c Cell
-		c.AddAll(v, y, nil, make([]int32, kernel.MaxSum))
+		c.AddAll(v, y, nil)
 		for i, s := range []*exact.Sum{&c.P, &c.PP, &c.PY, &c.Y} {
 			if exact.Rat(s).Cmp(sums[i]) != 0 {
 				t.Errorf("%s: sum %d is %v, want %v", name, i, exact.Rat(s), sums[i])
@@ -189,9 +189,9 @@ func TestCell(t *testing.T) {
 // TestDoubling merges states with themselves up to 2^62 rows.
 func TestDoubling(t *testing.T) {
 	var c Cell
-	c.AddAll([]float64{1, 0.75}, []uint8{1, 0}, nil, make([]int32, 2))
+	c.AddAll([]float64{1, 0.75}, []uint8{1, 0}, nil)
 	m := Mean{}
-	m.Add([]float64{2047, 1e300}, &kernel.WindowNLL, &kernel.WindowNLL2, nil, make([]float64, 2))
+	m.Add([]float64{2047, 1e300}, &kernel.WindowNLL, &kernel.WindowNLL2, nil)
 	s1 := exact.Rat(&m.S1)
 	for range 61 {
 		c.Merge(&c)

@@ -1,0 +1,105 @@
+package main
+
+var columns = []Arg{{"top", "*float64"}, {"tail", "*float64"}, {"label", "*float64"}, {"nll", "*float64"},
+	{"rest", "*float64"}, {"entropy", "*float64"}, {"norm", "*float64"}}
+
+func ends(m Machine) {
+	logitEnds(m, "LogitEnds", "the sums of long rows of float32, F16 or BF16", 0x1.62e4303f1ff27p-1)
+	logitEnds(m, "LogitEndsF64", "the sums of long rows of float64", ln2hi)
+	logitEnds(m, "LogitEndsShort", "the sums of short rows, whose top has the term 1", 0)
+}
+
+// sideBySide is how many registers of rows go through the arithmetic of their ends together.
+func sideBySide(m Machine) int {
+	if m.Level() == "avx2" {
+		return 1
+	}
+	return 2
+}
+
+// logitEnds emits the end of rows of logits. unit is what one unit of the exponents is in nats; 0 stands for short rows.
+func logitEnds(m Machine, name, what string, unit float64) {
+	m.Func(name, name+" makes columns of "+what+` in the work area w: n rows, a multiple of 8 that is at most 64.`,
+		append([]Arg{{"w", "*float64"}, {"n", "int"}}, columns...), nil)
+	e := &endsOfRows{vector64: vector64{bundler{m}}, w: m.Arg("w"), n: m.Arg("n"), unit: unit}
+	for i, c := range columns {
+		e.out[i] = m.Arg(c.Name)
+	}
+	most := sideBySide(m) * m.Width() / 8 // rows
+	if most <= 8 {
+		e.loop("rows", most)
+	} else {
+		m.If(e.n, LT, most, "rest")
+		e.loop("rows", most)
+		m.If(e.n, EQ, 0, "done")
+		m.Label("rest")
+		e.loop("eight", 8)
+		m.Label("done")
+	}
+	m.Return()
+}
+
+// endsOfRows is what the end of rows needs.
+type endsOfRows struct {
+	vector64
+	w, n R
+	out  [7]R
+	unit float64
+}
+
+// loop emits the ends of rows, so many at a time, until fewer are left.
+func (e *endsOfRows) loop(name string, rows int) {
+	e.Label(name)
+	e.rows(8 * rows / e.Width())
+	e.AddR(e.w, 8*rows)
+	for _, p := range e.out {
+		e.AddR(p, 8*rows)
+	}
+	e.SubR(e.n, rows)
+	e.If(e.n, GE, rows, name)
+}
+
+// rows emits the ends of so many registers of rows.
+func (e *endsOfRows) rows(registers int) {
+	load := func(off int) V {
+		var b bundle
+		for r := range registers {
+			b = append(b, e.Load(e.w, off+r*e.Width()))
+		}
+		return b
+	}
+	store := func(i int, x V) {
+		for r, x := range x.(bundle) {
+			e.Store(e.out[i], r*e.Width(), x)
+		}
+	}
+	s := load(workS)
+	some := e.Cmp(F64, GE, s, e.c(0x1p-90))
+	s = e.Keep(some, s)
+	h := e.Keep(some, load(workH))
+	var lq, inv, spread V
+	if e.unit == 0 {
+		var u V
+		lq, u = e.log1pTail(s)
+		inv = e.Div(F64, e.Copy(e.c(1)), u)
+		spread = e.sub(e.Zero(), h)
+	} else {
+		eTop := load(workETop)
+		lq, _ = e.log1pTail(e.Div(F64, s, eTop))
+		inv = e.Div(F64, e.Copy(e.c(1)), e.add(s, eTop))
+		spread = e.mul(e.fma(load(workZTop), s, e.sub(e.Zero(), h)), e.c(e.unit))
+	}
+	store(5, e.Max(F64, e.add(lq, e.mul(spread, inv)), e.Zero()))
+	store(1, e.mul(s, inv))
+	store(4, e.mul(e.mul(e.Keep(some, load(workQ)), inv), inv))
+	most := load(workMax)
+	store(6, e.add(most, lq))
+	d := e.sub(load(workY), most)
+	store(3, e.sub(lq, d))
+	top := inv
+	if e.unit != 0 {
+		top = e.mul(inv, load(workETop))
+	}
+	store(0, top)
+	store(2, e.mul(e.expBelow(d), top))
+}

@@ -1,0 +1,337 @@
+package kernel
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/internal/isa"
+	"github.com/candor-go/candor/kernel/asm"
+)
+
+// This file runs the logit columns by assembly: sums of up to 64 rows at a time, and then their ends. Rows that the
+// assembly calls odd, for a fault or a reference out of its range, are left to the definition.
+
+func simdLogits32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
+	var w work
+	var all uint8
+	ranked := 0
+	for i, n := 0, 0; i < rows; i += n {
+		n = w.batch(x.f32 != nil, 4, rows-i, k)
+		at := i * stride
+		if w.ranks = nil; x.f32 != nil {
+			w.ranks = c.shortRanks(i, n, k, 4)
+		}
+		if w.ranks != nil {
+			ranked = i + n
+		}
+		odd := w.logits32(x, at, n, k, stride, labels[i:i+n])
+		w.finish(c, i, n, endsOf(k, unit32))
+		for j := 0; odd && j < n; j++ {
+			if w.odd[j] != 0 {
+				all |= logitRow32(c, i+j, x, at+j*stride, k, labels[i+j])
+			}
+		}
+		for j := i; k == 2 && j < i+n; j++ {
+			c.logitPositive(j, k)
+		}
+	}
+	c.ranks32(x, ranked, rows-ranked, ranked*stride, k, stride, labels[ranked:])
+	return all
+}
+
+func simdLogits64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
+	var w work
+	var all uint8
+	ranked := 0
+	for i, n := 0, 0; i < rows; i += n {
+		n = w.batch(true, 8, rows-i, k)
+		at := i * stride
+		if w.ranks = c.shortRanks(i, n, k, 8); w.ranks != nil {
+			ranked = i + n
+		}
+		odd := w.logits64(x, at, n, k, stride, labels[i:i+n])
+		w.finish(c, i, n, endsOf(k, unit64))
+		for j := 0; odd && j < n; j++ {
+			if w.odd[j] != 0 {
+				all |= logitRow64(c, i+j, x[at+j*stride:][:k], labels[i+j])
+			}
+		}
+		for j := i; k == 2 && j < i+n; j++ {
+			c.logitPositive(j, k)
+		}
+	}
+	c.ranks64(x, ranked, rows-ranked, ranked*stride, k, stride, labels[ranked:])
+	return all
+}
+
+// shortRanks returns where the assembly of n short rows from i on stores their ranks too: whole groups. Nil if it does not.
+func (c *Stats) shortRanks(i, n, k, size int) *int32 {
+	if c.Rank == nil || k > shortMax || n%groupRows(size) != 0 {
+		return nil
+	}
+	return &c.Rank[i]
+}
+
+// batch returns how many of the next rows are taken together: short ones in whole groups, of which the last rows are
+// copied to one of their own, and those of half precision always are.
+func (w *work) batch(direct bool, size, rows, k int) int {
+	n := min(workRows, rows)
+	if k > shortMax {
+		return n
+	}
+	g := groupRows(size)
+	if !direct {
+		n = min(n, len(w.short)*4/size/k/g*g)
+	} else if n > g {
+		n -= n % g
+	}
+	return n
+}
+
+// end tells how columns are made of sums.
+type end uint8
+
+const (
+	endShort end = iota // of differences to the top, whose term is 1
+	end32               // of long rows of float32, F16 and BF16
+	end64
+	endProbs
+)
+
+func endsOf(k int, unit float64) end {
+	switch {
+	case k <= shortMax:
+		return endShort
+	case unit == unit64:
+		return end64
+	}
+	return end32
+}
+
+// finish writes the columns of rows [i, i+n) from their sums; those of odd rows mean nothing.
+func (w *work) finish(c *Stats, i, n int, e end) {
+	if n&7 == 0 {
+		w.ends(e, n, &c.Top[i], &c.Tail[i], &c.Label[i], &c.NLL[i], &c.Rest[i], &c.Entropy[i], &c.Norm[i])
+	} else {
+		p := &w.padded
+		w.ends(e, (n+7)&^7, &p[0][0], &p[1][0], &p[2][0], &p[3][0], &p[4][0], &p[5][0], &p[6][0])
+		for f, col := range [...][]float64{c.Top, c.Tail, c.Label, c.NLL, c.Rest, c.Entropy, c.Norm} {
+			copy(col[i:i+n], p[f][:])
+		}
+	}
+	copy(c.ArgMax[i:i+n], w.top[:])
+	clear(c.Flags[i : i+n])
+}
+
+func (w *work) ends(e end, n int, top, tail, label, nll, rest, entropy, norm *float64) {
+	switch e {
+	case endShort:
+		asm.LogitEndsShort(&w.max[0], n, top, tail, label, nll, rest, entropy, norm)
+	case end32:
+		asm.LogitEnds(&w.max[0], n, top, tail, label, nll, rest, entropy, norm)
+	case endProbs:
+		asm.ProbEnds(&w.max[0], n, top, tail, label, nll, rest, entropy, norm)
+	default:
+		asm.LogitEndsF64(&w.max[0], n, top, tail, label, nll, rest, entropy, norm)
+	}
+}
+
+// logits32 fills the sums of n rows, and returns whether some are odd.
+func (w *work) logits32(x *rows32, at, n, k, stride int, labels []int32) (odd bool) {
+	switch {
+	case k <= shortMax:
+		f, y, n, stride := w.group32(x, at, n, k, stride, labels)
+		return asm.ShortLogitsF32(&w.max[0], f, n, k, stride, y, w.ranks) != 0
+	case k > blockLen:
+		for j := range n {
+			odd = w.longLogits32(j, x, at+j*stride, k, labels[j]) || odd
+		}
+		return odd
+	case x.f32 != nil:
+		odd = asm.LogitRowsF32(&w.max[0], &x.f32[at], n, k, stride, &labels[0]) != 0
+	case x.f16 != nil:
+		odd = asm.LogitRowsF16(&w.max[0], &x.f16[at], n, k, stride, &labels[0]) != 0
+	default:
+		odd = asm.LogitRowsBF16(&w.max[0], &x.bf16[at], n, k, stride, &labels[0]) != 0
+	}
+	for j := 0; odd && j < n; j++ {
+		if w.odd[j] == tied {
+			w.longLogits32(j, x, at+j*stride, k, labels[j])
+		}
+	}
+	return odd
+}
+
+// group32 returns n short rows for a kernel that takes whole groups, and their number and stride: as they are, or a copy as
+// float32 that is filled up with rows of no matter.
+func (w *work) group32(x *rows32, at, n, k, stride int, labels []int32) (f *float32, y *int32, rows, s int) {
+	g := groupRows(4)
+	if x.f32 != nil && n%g == 0 {
+		return &x.f32[at], &labels[0], n, stride
+	}
+	w.copyShort(x, at, n, k, stride)
+	copy(w.labels[:n], labels)
+	return &w.short[0], &w.labels[0], (n + g - 1) / g * g, k
+}
+
+func (w *work) logits64(x []float64, at, n, k, stride int, labels []int32) (odd bool) {
+	switch {
+	case k <= shortMax:
+		return w.short64(x, at, n, k, stride, labels, false)
+	case k > blockLen:
+		for j := range n {
+			odd = w.longLogits64(j, x[at+j*stride:at+j*stride+k], labels[j]) || odd
+		}
+		return odd
+	}
+	odd = asm.LogitRowsF64(&w.max[0], &x[at], n, k, stride, &labels[0]) != 0
+	for j := 0; odd && j < n; j++ {
+		if w.odd[j] == tied {
+			w.longLogits64(j, x[at+j*stride:at+j*stride+k], labels[j])
+		}
+	}
+	return odd
+}
+
+// short64 moves what is integer between its columns and those that the assembly has it in beside float64.
+func (w *work) short64(x []float64, at, n, k, stride int, labels []int32, probs bool) (odd bool) {
+	for j, y := range labels[:n] {
+		w.eTop[j] = math.Float64frombits(uint64(int64(y)))
+	}
+	g := groupRows(8)
+	if n%g == 0 {
+		odd = w.shortGroups64(&x[at], n, k, stride, probs)
+	} else {
+		var rows [shortMax * 16]float64
+		for j := range n {
+			copy(rows[j*k:(j+1)*k], x[at+j*stride:])
+		}
+		odd = w.shortGroups64(&rows[0], (n+g-1)/g*g, k, k, probs)
+	}
+	for j := range n {
+		w.top[j], w.odd[j] = int32(math.Float64bits(w.eTop[j])), int32(math.Float64bits(w.zTop[j]))
+	}
+	return odd
+}
+
+func (w *work) shortGroups64(x *float64, n, k, stride int, probs bool) (odd bool) {
+	if probs {
+		return asm.ShortProbsF64(&w.max[0], x, n, k, stride, nil) != 0
+	}
+	return asm.ShortLogitsF64(&w.max[0], x, n, k, stride, nil, w.ranks) != 0
+}
+
+// longLogits32 fills the sums of row j, which is longer than a block.
+func (w *work) longLogits32(j int, x *rows32, at, k int, y int32) (odd bool) {
+	w.odd[j] = 1
+	if y < 0 || int(y) >= k {
+		return true
+	}
+	l := newLongRow()
+	jump := 0
+	for b := 0; b < k; b += blockLen {
+		n := min(blockLen, k-b)
+		w.held = -1
+		if jump == 0 {
+			w.max32(x, at+b, n)
+		}
+		jump = nextBlock(x.size(), k-b)
+		if m := math.Float32frombits(uint32(w.largest)); !(float64(m) <= l.max) {
+			if !(m <= math.MaxFloat32) {
+				return true
+			}
+			w.held = w.index32(x, at+b, n)
+			l.raise32(m, b+w.held)
+		}
+		if l.max < -math.MaxFloat32 || l.far {
+			return true
+		}
+		w.reference = uint64(math.Float32bits(float32(l.ref)))
+		w.block32(&l.acc, x, at+b, n, jump)
+	}
+	return w.take(j, l.sums32(), float64(x.at(at+int(y))))
+}
+
+// nextBlock returns how many bytes it is from a block to the next, left elements being left from its start, if the assembly
+// finds the largest element of the next one too; otherwise 0.
+func nextBlock(size, left int) int {
+	if isa.AVX2 && left >= 2*blockLen {
+		return blockLen * size
+	}
+	return 0
+}
+
+// take stores the sums of row j and its label's element. A NaN anywhere in a row has made one of h.
+func (w *work) take(j int, r logitSums, y float64) (odd bool) {
+	w.max[j], w.eTop[j], w.zTop[j], w.s[j], w.q[j], w.h[j] = r.max, r.eTop, r.zTop, r.s, r.q, r.h
+	w.y[j], w.top[j] = y, int32(r.top)
+	if r.h != r.h {
+		return true
+	}
+	w.odd[j] = 0
+	return false
+}
+
+func (w *work) max32(x *rows32, at, n int) {
+	switch {
+	case x.f32 != nil:
+		asm.MaxF32(&w.max[0], &x.f32[at], n)
+	case x.f16 != nil:
+		asm.MaxF16(&w.max[0], &x.f16[at], n)
+	default:
+		asm.MaxBF16(&w.max[0], &x.bf16[at], n)
+	}
+}
+
+// index32 returns the index of the first of n elements that equals w.largest, 0 if that has come about by a NaN.
+func (w *work) index32(x *rows32, at, n int) (i int) {
+	switch {
+	case x.f32 != nil:
+		i = asm.IndexF32(&w.max[0], &x.f32[at], n)
+	case x.f16 != nil:
+		i = asm.IndexF16(&w.max[0], &x.f16[at], n)
+	default:
+		i = asm.IndexBF16(&w.max[0], &x.bf16[at], n)
+	}
+	return i
+}
+
+func (w *work) block32(acc *lanes, x *rows32, at, n, jump int) {
+	switch {
+	case x.f32 != nil:
+		asm.LogitBlockF32(&acc.s[0], &w.max[0], &x.f32[at], n, jump)
+	case x.f16 != nil:
+		asm.LogitBlockF16(&acc.s[0], &w.max[0], &x.f16[at], n, jump)
+	default:
+		asm.LogitBlockBF16(&acc.s[0], &w.max[0], &x.bf16[at], n, jump)
+	}
+}
+
+func (w *work) longLogits64(j int, x []float64, y int32) (odd bool) {
+	w.odd[j] = 1
+	if y < 0 || int(y) >= len(x) {
+		return true
+	}
+	l := newLongRow()
+	jump := 0
+	for b := 0; b < len(x); b += blockLen {
+		n := min(blockLen, len(x)-b)
+		w.held = -1
+		if jump == 0 {
+			asm.MaxF64(&w.max[0], &x[b], n)
+		}
+		jump = nextBlock(8, len(x)-b)
+		if m := math.Float64frombits(w.largest); !(m <= l.max) {
+			if !(m <= math.MaxFloat64) {
+				return true
+			}
+			w.held = asm.IndexF64(&w.max[0], &x[b], n)
+			l.raise64(m, b+w.held)
+		}
+		if l.max < -math.MaxFloat64 || l.far {
+			return true
+		}
+		w.reference = math.Float64bits(l.ref)
+		asm.LogitBlockF64(&l.acc.s[0], &w.max[0], &x[b], n, jump)
+	}
+	return w.take(j, l.sums64(), x[y])
+}
