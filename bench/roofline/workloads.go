@@ -1,0 +1,94 @@
+package main
+
+import (
+	"github.com/candor-go/candor/internal/isa"
+	"github.com/candor-go/candor/metrics"
+)
+
+// A workload is an evaluation of predictions of one shape, as `candor eval` makes it. They stand in memory, so what is
+// measured is a Pass and not the reading of files.
+type workload struct {
+	name    string
+	store   string // the sort of its scores
+	classes int    // 1: one probability of y = 1 a row
+	dtype   metrics.DType
+
+	// What it should reach at the highest level with one thread, 0 where nothing is asked.
+	goal   float64
+	unit   string
+	goal4K float64 // the same on small pages
+
+	// Operations that the ports of multiply-add take, at 64 bytes an operation: for 64 bytes of scores, and for a row's end
+	// (its logarithms and divisions), for which eight rows stand side by side. They are counts from the kernels'
+	// arrangement, good to a tenth or two; what else a row takes (loads, shuffles, the accumulators) is not in them.
+	lineOps, rowOps float64
+}
+
+// The units of goals, as they stand in the JSON document.
+const (
+	unitRatio = "read_ratio" // of the sequential read bandwidth of as many threads
+	unitRows  = "rows_per_s"
+)
+
+// An exponential of float32 takes two operations to split its argument, six for the polynomial and three for the largest
+// element, the entropy and the squares; float64 has a longer polynomial, and 64 bytes of half precision are twice as
+// many elements.
+const (
+	opsF32  = 11
+	opsF64  = 17
+	opsHalf = 22
+
+	opsRowEnd = 45. / 8
+	opsBinary = 90. / 8
+)
+
+var workloads = []workload{
+	{name: "eval_f32_k2", store: "f32", classes: 2, dtype: metrics.Float32, lineOps: opsF32, rowOps: opsRowEnd},
+	{name: "eval_f32_k10", store: "f32", classes: 10, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, lineOps: opsF32, rowOps: opsRowEnd},
+	{name: "eval_f32_k100", store: "f32", classes: 100, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, lineOps: opsF32, rowOps: opsRowEnd},
+	{name: "eval_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.80, unit: unitRatio, goal4K: 0.65, lineOps: opsF32},
+	{name: "eval_f32_k32000", store: "f32", classes: 32000, dtype: metrics.Float32, goal: 0.80, unit: unitRatio, goal4K: 0.65, lineOps: opsF32},
+	{name: "eval_f64_k1000", store: "f64", classes: 1000, dtype: metrics.Float64, goal: 0.80, unit: unitRatio, goal4K: 0.65, lineOps: opsF64},
+	{name: "eval_bf16_k128256", store: "bf16", classes: 128256, dtype: metrics.BFloat16, goal: 0.50, unit: unitRatio, lineOps: opsHalf},
+	{name: "eval_f16_k128256", store: "f16", classes: 128256, dtype: metrics.Float16, goal: 0.50, unit: unitRatio, lineOps: opsHalf},
+	{name: "binary_f32", store: "probs", classes: 1, dtype: metrics.Float32, goal: 220e6, unit: unitRows, rowOps: opsBinary},
+}
+
+// rowBytes returns the bytes of a row's scores.
+func (w *workload) rowBytes() int { return w.classes * w.dtype.Size() }
+
+// predictions returns a view of some rows of the memory.
+func (w *workload) predictions(m *memory, first, rows int) *metrics.Predictions {
+	p := &metrics.Predictions{Kind: metrics.Logits, Labels: m.labels[max(2, w.classes)][first : first+rows]}
+	if w.classes == 1 {
+		p.Kind = metrics.Probs
+	}
+	p.Rows, p.Classes = rows, w.classes
+	mem := m.stores[w.store].mem[first*w.rowBytes() : (first+rows)*w.rowBytes()]
+	switch w.dtype {
+	case metrics.Float64:
+		p.F64 = view[float64](mem)
+	case metrics.Float32:
+		p.F32 = view[float32](mem)
+	case metrics.Float16:
+		p.F16 = view[uint16](mem)
+	case metrics.BFloat16:
+		p.BF16 = view[uint16](mem)
+	}
+	return p
+}
+
+// operations returns how many operations of the ports of multiply-add a row takes at a level, 0 where they are not
+// known: the Go loops do not work on vectors.
+func (w *workload) operations(level isa.Level) float64 {
+	ops := w.lineOps*float64(w.rowBytes())/64 + w.rowOps
+	switch level {
+	case isa.LevelAVX512:
+		return ops
+	case isa.LevelAVX2:
+		return 2 * ops
+	case isa.LevelNEON:
+		return 4 * ops
+	}
+	return 0
+}
