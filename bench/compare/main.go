@@ -1,0 +1,215 @@
+// Compare times candor and what one would run instead, on the same data, one thread each: numpy and torch (by peers.py),
+// gonum, and a plain Go loop. README.md has the commands.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/candor-go/candor/internal/isa"
+	"github.com/candor-go/candor/metrics"
+)
+
+func main() {
+	switch err := run(os.Args[1:], os.Stdout); {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+// answers are what every tool has to find. The names are those that peers.py prints.
+type answers struct {
+	Accuracy float64 `json:"accuracy"`
+	NLL      float64 `json:"nll"`
+	Brier    float64 `json:"brier"`
+	Entropy  float64 `json:"entropy"`
+	ECE      float64 `json:"ece"`
+}
+
+// A sample is one repetition, or the best of several.
+type sample struct {
+	Workload string  `json:"workload"`
+	Tool     string  `json:"tool"`
+	Seconds  float64 `json:"seconds"`
+	answers
+}
+
+// A tool evaluates a workload and says how long it took.
+type tool struct {
+	name    string
+	measure func(w workload, p *metrics.Predictions) (sample, error)
+}
+
+// inGo makes a tool of a function that is timed here.
+func inGo(name string, f func(p *metrics.Predictions) (answers, error)) tool {
+	return tool{name, func(w workload, p *metrics.Predictions) (sample, error) {
+		start := time.Now()
+		a, err := f(p)
+		return sample{w.name, name, time.Since(start).Seconds(), a}, err
+	}}
+}
+
+func run(args []string, out io.Writer) (err error) {
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	dir := flags.String("o", "", "keep the data in this `folder`, where peers.py can be run alone; else they are temporary")
+	size := flags.Int("size", 256, "size of each workload's scores, in `MiB`")
+	only := flags.String("run", "", "only the workloads that match this `regexp`")
+	reps := flags.Int("reps", 3, "repetitions, of which the best counts")
+	python := flags.String("python", "", "the python3 that has numpy; empty: the first of "+strings.Join(pythons, ", "))
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 || *size < 1 || *reps < 1 {
+		return errors.New("no arguments are taken, and -size and -reps are at least 1; see -h")
+	}
+	match, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	if *dir == "" {
+		if *dir, err = os.MkdirTemp("", "compare"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(*dir)
+	} else if err := os.MkdirAll(*dir, 0o777); err != nil {
+		return err
+	}
+	// The collector would work on a second core.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+
+	tools := []tool{inGo("candor", runCandor), inGo("plain Go", runPlain), inGo("gonum", runGonum)}
+	fmt.Fprintf(out, "candor     level %v, %s %s/%s\n", isa.Info().Current, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(out, "gonum      %s\n", version("gonum.org/v1/gonum"))
+	peers, err := startPeers(*python, *dir)
+	switch {
+	case errors.Is(err, errNoNumPy):
+		fmt.Fprintf(out, "numpy      absent: %v\ntorch      absent: it is run beside numpy\n", err)
+	case err != nil:
+		return err
+	default:
+		defer func() { err = errors.Join(err, peers.close()) }()
+		peers.describe(out)
+		tools = append(tools, peers.tools()...)
+	}
+
+	var best, candor []sample
+	for _, w := range workloads {
+		if !match.MatchString(w.name) {
+			continue
+		}
+		p := w.generate(*size << 20)
+		if err := w.write(*dir, p); err != nil {
+			return err
+		}
+		s, err := measure(tools, w, p, *reps)
+		if err != nil {
+			return err
+		}
+		best, candor = append(best, s...), append(candor, s[0])
+	}
+	if err := writeJSON(filepath.Join(*dir, "candor.json"), candor); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nOne thread, %d MiB of scores a workload, best of %d.\n\n", *size, *reps)
+	table(out, best, *size<<20)
+	return agree(best)
+}
+
+// measure returns each tool's best repetition. The tools take turns, so that what else the machine does hits all alike.
+func measure(tools []tool, w workload, p *metrics.Predictions, reps int) ([]sample, error) {
+	best := make([]sample, len(tools))
+	for rep := range reps {
+		for i, t := range tools {
+			s, err := t.measure(w, p)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", t.name, w.name, err)
+			}
+			if rep == 0 || s.Seconds < best[i].Seconds {
+				best[i] = s
+			}
+		}
+	}
+	return best, nil
+}
+
+// table prints the samples; the first of each workload is candor's.
+func table(out io.Writer, best []sample, size int) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "workload\ttool\tGB/s\tM rows/s\tcandor is\t")
+	var candor sample
+	for _, s := range best {
+		if s.Tool == "candor" {
+			candor = s
+		}
+		w := workloads[slices.IndexFunc(workloads, func(w workload) bool { return w.name == s.Workload })]
+		rows := float64(w.rows(size))
+		gb := rows * float64(w.rowBytes()) / 1e9
+		fmt.Fprintf(t, "%s\t%s\t%.3g\t%.3g\t%.3gx\t\n", s.Workload, s.Tool, gb/s.Seconds, rows/1e6/s.Seconds, s.Seconds/candor.Seconds)
+	}
+	t.Flush()
+}
+
+// tolerance is how far an answer may be from candor's, relative to it where that is above 1. The float32 of the others
+// does not allow less.
+const tolerance = 1e-5
+
+// agree returns an error that names every answer that is not candor's.
+func agree(best []sample) error {
+	var candor sample
+	var errs []error
+	for _, s := range best {
+		if s.Tool == "candor" {
+			candor = s
+		}
+		for _, a := range []struct {
+			name      string
+			want, got float64
+		}{
+			{"accuracy", candor.Accuracy, s.Accuracy},
+			{"NLL", candor.NLL, s.NLL},
+			{"Brier score", candor.Brier, s.Brier},
+			{"entropy", candor.Entropy, s.Entropy},
+			{"ECE", candor.ECE, s.ECE},
+		} {
+			if !(math.Abs(a.got-a.want) <= tolerance*max(1, math.Abs(a.want))) { // so written, NaN is caught
+				errs = append(errs, fmt.Errorf("%s: %s of %s is %v, of candor %v", s.Workload, a.name, s.Tool, a.got, a.want))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// version returns the version of a module that this program was built with.
+func version(module string) string {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range b.Deps {
+			if d.Path == module {
+				return d.Version
+			}
+		}
+	}
+	return "of unknown version"
+}
+
+func writeJSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(b, '\n'), 0o666)
+}

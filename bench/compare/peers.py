@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Time numpy and torch on the workloads of a folder that `go run . -o DIR` has filled, one thread each.
+
+usage: peers.py DIR [--json | --serve]
+
+Each workload NAME is NAME.npy (logits (N, K) in float32, or in bfloat16 as the uint16 of its bits; or probabilities (N,)
+of y = 1) and NAME.labels.npy. Found are accuracy, NLL, Brier score, entropy and the 15-bin ECE, in two ways:
+
+  numpy, torch                 the whole matrix at a time, as it is usually written
+  numpy blocks, torch blocks   rows in blocks that stay in cache, bins by a product, for numpy fewer passes besides
+
+The best of three repetitions is printed, as a table or as a line of JSON each. Where DIR has candor.json, written by the
+Go program, there is the ratio to candor's speed as well. --serve measures one repetition for each line "WORKLOAD<tab>TOOL"
+of standard input: so the Go program lets all tools take turns.
+"""
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"  # read when the libraries are loaded
+
+import ctypes
+import glob
+import json
+import sys
+import time
+
+import numpy as np
+
+ABSENT = {}
+try:
+    import torch
+    import torch.nn.functional as F
+
+    torch.set_num_threads(1)
+except ImportError as e:
+    torch = None
+    ABSENT["torch"] = str(e)
+
+try:
+    # glibc otherwise gives the temporaries of a block back to the system each time: page faults, at several times the
+    # cost of the arithmetic. 32 MiB is the highest threshold there is: whole matrices come from the system as ever.
+    M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+    ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 32 << 20)
+    ctypes.CDLL(None).mallopt(M_TRIM_THRESHOLD, 1 << 30)
+except (OSError, AttributeError, TypeError):
+    pass  # another C library
+
+BINS = 15
+EDGES = np.linspace(0, 1, BINS + 1)[1:-1]  # without the outer two, so that all scores fall into a bin
+BLOCK = 1 << 18  # elements of a block: 1 MiB of float32 was the fastest of 1/8, 1/4 and 1 with 1 MiB of L2
+REPS = 3
+
+
+# Each of the functions below returns the sums over its rows: hits, NLL, Brier score, entropy; then those of the gaps
+# score - event by bin. float32 is what users compute in; only sums over rows need more to be right in five digits.
+
+
+def np_sums(index, hit, nll, brier, entropy, score, event):
+    gaps = np.bincount(index, score, BINS) - np.bincount(index, event, BINS)
+    return np.r_[hit.sum(), [v.sum(dtype=np.float64) for v in (nll, brier, entropy)], gaps]
+
+
+def np_digitize(score):
+    return np.digitize(score, EDGES)
+
+
+def np_bins(score):
+    """The same for equal widths, by a product: several times as fast."""
+    return np.minimum((score * BINS).astype(np.int32), BINS - 1)
+
+
+def np_float32(x):
+    return (x.astype(np.uint32) << 16).view(np.float32) if x.dtype == np.uint16 else x
+
+
+def np_rows(x, y):
+    x = np_float32(x)
+    i = np.arange(len(x))
+    logp = x - x.max(axis=1, keepdims=True)
+    logp -= np.log(np.exp(logp).sum(axis=1, keepdims=True))
+    p = np.exp(logp)
+    top = x.argmax(axis=1)
+    brier = (p * p).sum(axis=1) - 2 * p[i, y] + 1
+    hit = top == y
+    score = p[i, top]
+    return np_sums(np_digitize(score), hit, -logp[i, y], brier, -(p * logp).sum(axis=1), score, hit)
+
+
+def np_rows_careful(x, y):
+    x = np_float32(x)
+    i = np.arange(len(x))
+    top = x.argmax(axis=1)
+    z = x - x[i, top][:, None]
+    e = np.exp(z)
+    s = e.sum(axis=1)
+    logs = np.log(s)
+    brier = np.einsum("ij,ij->i", e, e) / (s * s) - 2 * e[i, y] / s + 1
+    nll = logs - z[i, y]
+    z *= e
+    entropy = logs - z.sum(axis=1) / s  # not by einsum, whose plain float32 sum loses digits in long rows
+    score, hit = 1 / s, top == y
+    return np_sums(np_bins(score), hit, nll, brier, entropy, score, hit)
+
+
+def np_binary(p, y, bins=np_digitize):
+    event = y == 1
+    q = 1 - p
+    yes, no = np.log(p), np.log(q)
+    miss = np.where(event, q, p)
+    nll = -np.where(event, yes, no)
+    return np_sums(bins(p), (p >= 0.5) == event, nll, miss * miss, -(p * yes + q * no), p, event)
+
+
+def np_binary_careful(p, y):
+    return np_binary(p, y, np_bins)
+
+
+def torch_sums(index, hit, nll, brier, entropy, score, event):
+    gaps = torch.bincount(index, score.double() - event.double(), BINS)
+    return torch.cat([torch.stack([v.sum(dtype=torch.float64) for v in (hit, nll, brier, entropy)]), gaps]).numpy()
+
+
+def torch_digitize(score):
+    return torch.bucketize(score, torch.from_numpy(EDGES), right=True)
+
+
+def torch_bins(score):
+    return (score * BINS).int().clamp_(max=BINS - 1)
+
+
+def torch_rows(x, y, bins=torch_digitize):
+    with torch.inference_mode():
+        logp = F.log_softmax(x.float(), dim=1)
+        p = logp.exp()
+        score, top = p.max(dim=1)
+        label = y[:, None]
+        brier = (p * p).sum(dim=1) - 2 * p.gather(1, label)[:, 0] + 1
+        hit = top == y
+        return torch_sums(bins(score), hit, -logp.gather(1, label)[:, 0], brier, -(p * logp).sum(dim=1), score, hit)
+
+
+def torch_rows_careful(x, y):
+    return torch_rows(x, y, torch_bins)
+
+
+def torch_binary(p, y, bins=torch_digitize):
+    with torch.inference_mode():
+        event = y == 1
+        q = 1 - p
+        yes, no = p.log(), q.log()
+        miss = torch.where(event, q, p)
+        nll = -torch.where(event, yes, no)
+        return torch_sums(bins(p), (p >= 0.5) == event, nll, miss * miss, -(p * yes + q * no), p, event)
+
+
+def torch_binary_careful(p, y):
+    return torch_binary(p, y, torch_bins)
+
+
+# tool: (function of rows, of a binary task, whether in blocks, whether of torch)
+TOOLS = {
+    "numpy": (np_rows, np_binary, False, False),
+    "numpy blocks": (np_rows_careful, np_binary_careful, True, False),
+}
+if torch:
+    TOOLS["torch"] = (torch_rows, torch_binary, False, True)
+    TOOLS["torch blocks"] = (torch_rows_careful, torch_binary_careful, True, True)
+
+
+class Workload:
+    def __init__(self, folder, name):
+        self.name = name
+        self.x = np.load(os.path.join(folder, name + ".npy"))
+        self.y = np.load(os.path.join(folder, name + ".labels.npy"))
+        if torch:  # not timed: views, and labels of the type that it wants
+            x = self.x if self.x.dtype == np.float32 else self.x.view(np.int16)
+            self.tx = torch.from_numpy(x)
+            if x.dtype == np.int16:
+                self.tx = self.tx.view(torch.bfloat16)
+            self.ty = torch.from_numpy(self.y.astype(np.int64))
+
+    def measure(self, tool):
+        rows, binary, blocks, of_torch = TOOLS[tool]
+        x, y = (self.tx, self.ty) if of_torch else (self.x, self.y)
+        n = len(self.x)
+        f = binary if self.x.ndim == 1 else rows
+        step = max(1, BLOCK * n // self.x.size) if blocks else n
+        start = time.perf_counter()
+        total = sum(f(x[i : i + step], y[i : i + step]) for i in range(0, n, step))
+        seconds = time.perf_counter() - start
+        mean = total / n
+        answers = dict(zip(("accuracy", "nll", "brier", "entropy"), mean[:4].tolist()), ece=float(abs(mean[4:]).sum()))
+        return {"workload": self.name, "tool": tool, "seconds": seconds, **answers}
+
+
+def serve(folder):
+    versions = {"numpy": np.__version__} | ({"torch": torch.__version__} if torch else {})
+    print(json.dumps({"tools": list(TOOLS), "versions": versions, "absent": ABSENT}), flush=True)
+    held = None
+    for line in sys.stdin:
+        name, tool = line.rstrip("\n").split("\t")
+        if held is None or held.name != name:
+            held = None  # one at a time in memory
+            held = Workload(folder, name)
+        print(json.dumps(held.measure(tool)), flush=True)
+
+
+def report(folder, as_json):
+    for name, why in ABSENT.items():
+        print(f"{name}: absent: {why}", file=sys.stderr)
+    candor = {}
+    if os.path.exists(file := os.path.join(folder, "candor.json")):
+        with open(file) as f:
+            candor = {c["workload"]: c["seconds"] for c in json.load(f)}
+    if not as_json:
+        print(f"{'workload':>17}  {'tool':>12}  {'GB/s':>6}  {'M rows/s':>8}  {'candor is':>9}")
+    for file in sorted(glob.glob(os.path.join(folder, "*.labels.npy"))):
+        w = Workload(folder, os.path.basename(file).removesuffix(".labels.npy"))
+        rounds = [[w.measure(tool) for tool in TOOLS] for _ in range(REPS)]
+        for samples in zip(*rounds):
+            s = min(samples, key=lambda s: s["seconds"])
+            s["gbps"] = w.x.nbytes / s["seconds"] / 1e9
+            s["rows_per_s"] = len(w.x) / s["seconds"]
+            s["candor_ratio"] = s["seconds"] / candor[w.name] if w.name in candor else None
+            if as_json:
+                print(json.dumps(s), flush=True)
+                continue
+            ratio = f"{s['candor_ratio']:.3g}x" if s["candor_ratio"] else "-"
+            print(f"{w.name:>17}  {s['tool']:>12}  {s['gbps']:6.3g}  {s['rows_per_s'] / 1e6:8.3g}  {ratio:>9}", flush=True)
+
+
+if __name__ == "__main__":
+    flags = [a for a in sys.argv[1:] if a.startswith("-")]
+    folders = [a for a in sys.argv[1:] if not a.startswith("-")]
+    if len(folders) != 1 or len(flags) > 1 or not set(flags) <= {"--json", "--serve"}:
+        sys.exit(__doc__)
+    if flags == ["--serve"]:
+        serve(folders[0])
+    else:
+        report(folders[0], flags == ["--json"])
