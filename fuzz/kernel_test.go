@@ -113,13 +113,7 @@ func FuzzLogitStatsF32(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, k16 uint16, pad uint8, label int32) {
 		x := floats32(data)
 		rows, k, stride := shape(len(x), k16, pad)
-		y := make([]int32, rows)
-		for i := range y {
-			y[i] = label
-			if i%2 == 0 {
-				y[i] = int32(uint32(label) % uint32(k))
-			}
-		}
+		y := someLabels(rows, k, label)
 		c := columns(rows)
 		all := kernel.LogitStatsF32(c, x, rows, k, stride, y)
 		union := uint8(0)
@@ -198,13 +192,7 @@ func FuzzProbStatsF64(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, k16 uint16, pad uint8, label int32) {
 		x := floats64(data)
 		rows, k, stride := shape(len(x), k16, pad)
-		y := make([]int32, rows)
-		for i := range y {
-			y[i] = label
-			if i%2 == 0 {
-				y[i] = int32(uint32(label) % uint32(k))
-			}
-		}
+		y := someLabels(rows, k, label)
 		c := columns(rows)
 		all := kernel.ProbStatsF64(c, x, rows, k, stride, y)
 		union := uint8(0)
