@@ -111,13 +111,6 @@ func (m *amd64) reg(v any) reg.Register {
 
 func op(v any) operand.Op { return v.(operand.Op) }
 
-func imm(n int) operand.Op {
-	if n >= 0 && n < 256 {
-		return operand.U8(n)
-	}
-	return operand.I32(n)
-}
-
 func wideImm(n int) operand.Op {
 	if n == int(int32(n)) {
 		return operand.I32(n)

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 var columns = []Arg{{"top", "*float64"}, {"tail", "*float64"}, {"label", "*float64"}, {"nll", "*float64"},
 	{"rest", "*float64"}, {"entropy", "*float64"}, {"norm", "*float64"}}
 
@@ -77,29 +79,66 @@ func (e *endsOfRows) rows(registers int) {
 	some := e.Cmp(F64, GE, s, e.c(0x1p-90))
 	s = e.Keep(some, s)
 	h := e.Keep(some, load(workH))
-	var lq, inv, spread V
-	if e.unit == 0 {
-		var u V
-		lq, u = e.log1pTail(s)
-		inv = e.Div(F64, e.Copy(e.c(1)), u)
-		spread = e.sub(e.Zero(), h)
-	} else {
-		eTop := load(workETop)
-		lq, _ = e.log1pTail(e.Div(F64, s, eTop))
-		inv = e.Div(F64, e.Copy(e.c(1)), e.add(s, eTop))
-		spread = e.mul(e.fma(load(workZTop), s, e.sub(e.Zero(), h)), e.c(e.unit))
-	}
+	most := load(workMax)
+	d := e.sub(load(workY), most)
+	var lq, inv, spread, p V
+	interleave(e.Machine, func() {
+		if e.unit == 0 {
+			var u V
+			lq, u = e.log1pTail(s)
+			inv = e.Div(F64, e.Copy(e.c(1)), u)
+			spread = e.sub(e.Zero(), h)
+		} else {
+			eTop := load(workETop)
+			lq, _ = e.log1pTail(e.Div(F64, s, eTop))
+			inv = e.Div(F64, e.Copy(e.c(1)), e.add(s, eTop))
+			spread = e.mul(e.fma(load(workZTop), s, e.sub(e.Zero(), h)), e.c(e.unit))
+		}
+	}, func() { p = e.expBelow(d) })
 	store(5, e.Max(F64, e.add(lq, e.mul(spread, inv)), e.Zero()))
 	store(1, e.mul(s, inv))
 	store(4, e.mul(e.mul(e.Keep(some, load(workQ)), inv), inv))
-	most := load(workMax)
 	store(6, e.add(most, lq))
-	d := e.sub(load(workY), most)
 	store(3, e.sub(lq, d))
 	top := inv
 	if e.unit != 0 {
 		top = e.mul(inv, load(workETop))
 	}
 	store(0, top)
-	store(2, e.mul(e.expBelow(d), top))
+	store(2, e.mul(p, top))
+}
+
+// interleave emits the instructions of a and of b in turn, on a level whose instructions are at hand: neither needs what the
+// other makes, and two chains side by side wait less.
+func interleave(m Machine, a, b func()) {
+	if r, ok := m.(bundler); ok {
+		m = r.Machine
+	}
+	x, ok := m.(*amd64)
+	if !ok {
+		a()
+		b()
+		return
+	}
+	f, err := x.Context.Result()
+	if err != nil {
+		panic(err)
+	}
+	functions := f.Functions()
+	nodes := &functions[len(functions)-1].Nodes
+	start := len(*nodes)
+	a()
+	middle := len(*nodes)
+	b()
+	first, second := slices.Clone((*nodes)[start:middle]), slices.Clone((*nodes)[middle:])
+	*nodes = (*nodes)[:start]
+	n, of := len(first), len(second)
+	for len(first)+len(second) > 0 {
+		// The one of which the larger part is left has its turn.
+		if len(first)*of >= len(second)*n {
+			*nodes, first = append(*nodes, first[0]), first[1:]
+		} else {
+			*nodes, second = append(*nodes, second[0]), second[1:]
+		}
+	}
 }

@@ -90,13 +90,6 @@ func (k kernel) newLanes(q, h uint64) *lanesOf {
 	return &lanesOf{start(0), start(q), start(h), start(0)}
 }
 
-// add adds a term to the lanes of register u.
-func (k kernel) add(a *lanesOf, u int, e, z V) {
-	k.AddTo(k.t, a.s[u], e)
-	k.FMATo(k.t, a.q[u], e, e)
-	k.FMATo(k.t, a.h[u], e, z)
-}
-
 // bytes of 64 bytes' lanes in memory.
 func (k kernel) stepBytes(s Source) int { return k.step * s.Bytes() }
 
@@ -112,35 +105,6 @@ func (k kernel) loop(name string, s Source, p, n R, body func()) {
 	k.SubR(n, k.step)
 	k.If(n, GE, k.step, name)
 	k.Label(name + "_end")
-}
-
-// largest emits the maximum of n > 0 elements; in all lanes.
-func (k kernel) largest(name string, s Source, x, n, w R) V {
-	p, left := k.CopyR(x), k.CopyR(n)
-	const chains = 4
-	best := make([]V, max(chains, k.units))
-	for i := range best {
-		best[i] = k.Sub(k.t, k.Zero(), k.konst(k.inf))
-	}
-	per := len(best) / k.units * k.step
-	k.If(left, LT, per, name+"_rest")
-	k.Label(name)
-	for i := range best {
-		k.Move(best[i], k.Max(k.t, best[i], k.LoadSource(s, p, i*vectorBytes(k.Machine, s))))
-	}
-	k.AddR(p, per*s.Bytes())
-	k.SubR(left, per)
-	k.If(left, GE, per, name)
-	k.Label(name + "_rest")
-	k.loop(name+"_one", s, p, left, func() {
-		for u := range k.units {
-			k.Move(best[u], k.Max(k.t, best[u], k.LoadSource(s, p, u*vectorBytes(k.Machine, s))))
-		}
-	})
-	k.If(left, EQ, 0, name+"_done")
-	k.tail(s, p, left, w, func(u int, x V) { k.Move(best[u], k.Max(k.t, best[u], x)) })
-	k.Label(name + "_done")
-	return k.butterfly(k.t, best, func(a, b V) V { return k.Max(k.t, a, b) })
 }
 
 // tail calls f for every register of the first n elements at p, the other lanes of which are -Inf.
@@ -171,7 +135,7 @@ func maximum(m Machine, s Source) {
 	m.Func(name, name+` stores the largest of n elements, n > 0, in the work area w, as an element of the widened type. With a
 		NaN among them it is any of them.`, args, nil)
 	w, x, n := m.Arg("w"), m.Arg("x"), m.Arg("n")
-	m.StoreLane(k.t, w, workLargest, k.largest("max", s, x, n, w))
+	m.StoreLane(k.t, w, workLargest, k.largest("max", s, x, n, w, k.tailMasks(w, n)))
 	m.Return()
 
 	name = "Index" + s.String()
@@ -184,57 +148,11 @@ func maximum(m Machine, s Source) {
 	m.Return()
 }
 
-// A holdout says which terms of a block are left out: it is asked for each register with its elements.
-type holdout func(u int, x V) M
-
-// A step adds the elements of register u to the sums; keep makes what it adds 0 in the lanes that are left out.
-type step func(u int, x V, keep func(V) V)
-
-// terms emits the sums over n elements at x, those held out and those beyond n being 0. next moves the holdout on by
-// 64 bytes of lanes.
-func (k kernel) terms(name string, s Source, x, n, w R, held holdout, next func(), sum step) {
-	at, left := k.CopyR(x), k.CopyR(n)
-	k.loop(name, s, at, left, func() {
-		k.Prefetch(at, ahead)
-		for u := range k.units {
-			v := k.LoadSource(s, at, u*vectorBytes(k.Machine, s))
-			out := held(u, v)
-			sum(u, v, func(e V) V { return k.Drop(out, e) })
-		}
-		next()
-	})
-	k.If(left, EQ, 0, name+"_done")
-	k.tail(s, at, left, w, func(u int, v V) {
-		out := held(u, v)
-		sum(u, v, func(e V) V { return k.Keep(k.FirstLanes(k.t, left)[u], k.Drop(out, e)) })
-	})
-	k.Label(name + "_done")
-}
-
-// termsInto is the step of logits.
-func (k kernel) termsInto(a *lanesOf, p *exponents) step {
-	return func(u int, x V, keep func(V) V) {
-		e, z := k.term(p, x)
-		k.add(a, u, keep(e), z)
-	}
-}
-
 // counter returns a register that counts elements in its lanes, from the number first on.
 func (k kernel) counter(first uint64) (cur V, next func()) {
 	i := k.t.Int()
 	cur = k.Add(i, k.Copy(k.Iota(i)), k.Const(i, first))
 	return cur, func() { k.AddTo(i, cur, k.Const(i, uint64(k.step))) }
-}
-
-// byIndex holds out the element with the index that is in all lanes of index.
-func (k kernel) byIndex(w R, place int, index V) (holdout, func()) {
-	i := k.t.Int()
-	cur, next := k.counter(0)
-	wanted := make([]any, k.units)
-	for u := range wanted {
-		wanted[u] = k.keepAt(w, place+u, k.Sub(i, index, k.Const(i, uint64(u*lanes(k.Machine, k.t)))))
-	}
-	return func(u int, _ V) M { return k.Cmp(i, EQ, cur, wanted[u]) }, next
 }
 
 // firstEqual returns the index of the first element that equals v, in all lanes.
@@ -363,12 +281,6 @@ func (r *rows) step() {
 	k.SubR(r.left, 1)
 }
 
-// next moves on by a row and jumps to the label if there is one.
-func (r *rows) next(label string) {
-	r.step()
-	r.k.If(r.left, GT, 0, label)
-}
-
 // nextFolded does the same, with what fold emits where eight rows are done, or all.
 func (r *rows) nextFolded(label string, fold func()) {
 	k := r.k
@@ -463,7 +375,7 @@ func logitRows(m Machine, s Source) {
 	in := k.tailMasks(r.w, r.n)
 	k.prepare(r.w)
 
-	first := func() V { return k.largestOf("max", s, r.x, r.n, r.w, in) }
+	first := func() V { return k.largest("max", s, r.x, r.n, r.w, in) }
 	var l *lookAhead
 	if k.amd64() != nil {
 		l = k.lookAhead(first(), k.GP(0))

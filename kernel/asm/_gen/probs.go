@@ -180,7 +180,7 @@ func probRows(m Machine, s Source) {
 	k.prepare(r.w)
 
 	m.Label("row")
-	best := k.largestOf("max", s, r.x, r.n, r.w, in)
+	best := k.largest("max", s, r.x, r.n, r.w, in)
 	k.StoreLane(k.t, r.rawMax(), workRawMax, best)
 
 	a := k.entropiesOf(r.w, logs)

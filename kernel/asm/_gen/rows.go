@@ -42,8 +42,8 @@ func (k kernel) ends(s Source, p, n, w R, in []M, f func(u int, x V, in M)) {
 	k.tail(s, p, n, w, func(u int, x V) { f(u, x, k.FirstLanes(k.t, n)[u]) })
 }
 
-// largestOf emits the maximum of n >= 16 elements; in all lanes.
-func (k kernel) largestOf(name string, s Source, x, n, w R, in []M) V {
+// largest emits the maximum of n > 0 elements; in all lanes.
+func (k kernel) largest(name string, s Source, x, n, w R, in []M) V {
 	p, left := k.CopyR(x), k.CopyR(n)
 	const chains = 4
 	best := make([]V, max(chains, k.units))
@@ -399,15 +399,6 @@ func (k kernel) number(x float64) uint64 {
 // floatIota returns first, first+1, ... as numbers, in the lanes of the first register.
 func (k kernel) floatIota(first float64) C {
 	return k.Table("from", k.t, func(i int) uint64 { return k.number(first + float64(i)) })
-}
-
-// addWhere adds b to the lanes of acc where q is true.
-func (k kernel) addWhere(q M, acc V, b any) {
-	if m, ok := k.Machine.(*amd64); ok && m.wide() {
-		m.addOp(k.t)(op(b), op(acc), q.(mask).r, op(acc))
-		return
-	}
-	k.AddTo(k.t, acc, k.Keep(q, b))
 }
 
 // addKept returns the sum of integer lanes where q is true, 0 elsewhere.

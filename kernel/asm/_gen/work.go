@@ -131,9 +131,6 @@ func (k kernel) widened(v []V) []V {
 	return out
 }
 
-// fold adds float64 lanes as the definition's tree does.
-func (k kernel) fold(v []V) V { return k.butterfly(F64, v, func(a, b V) V { return k.Add(F64, a, b) }) }
-
 // keepAt keeps a value that is used all over a loop: in a register, or in the i-th place of the work area where the
 // level has only sixteen.
 func (k kernel) keepAt(w R, i int, v V) any {

@@ -1468,19 +1468,15 @@ GLOBL c32_10<>(SB), RODATA|NOPTR, $32
 // func MaxF32(w *float64, x *float32, n int)
 // Requires: AVX, AVX2
 TEXT ·MaxF32(SB), NOSPLIT, $0-24
-	MOVQ   w+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VPXOR  Y0, Y0, Y0
-	VSUBPS c32_7f800000<>+0(SB), Y0, Y0
-	VPXOR  Y1, Y1, Y1
-	VSUBPS c32_7f800000<>+0(SB), Y1, Y1
-	VPXOR  Y2, Y2, Y2
-	VSUBPS c32_7f800000<>+0(SB), Y2, Y2
-	VPXOR  Y3, Y3, Y3
-	VSUBPS c32_7f800000<>+0(SB), Y3, Y3
-	CMPQ   DX, $+32
-	JLT    max_rest
+	MOVQ    w+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS c32_ff800000<>+0(SB), Y0
+	VMOVUPS c32_ff800000<>+0(SB), Y1
+	VMOVUPS c32_ff800000<>+0(SB), Y2
+	VMOVUPS c32_ff800000<>+0(SB), Y3
+	CMPQ    DX, $+32
+	JLT     max_rest
 
 max:
 	VMOVUPS (CX), Y4
@@ -1530,9 +1526,17 @@ max_one_end:
 	VMOVUPS      Y5, 4160(AX)
 	VMOVUPS      Y4, 4192(AX)
 	VMOVUPS      4160(AX), Y4
-	VMAXPS       Y4, Y0, Y0
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
+	VMAXPS       Y4, Y3, Y3
 	VMOVUPS      4192(AX), Y4
-	VMAXPS       Y4, Y1, Y1
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
+	VMAXPS       Y4, Y2, Y2
 
 max_done:
 	VMAXPS     Y2, Y0, Y0
@@ -1547,16 +1551,6 @@ max_done:
 	VMOVSS     X0, 4240(AX)
 	VZEROUPPER
 	RET
-
-DATA c32_7f800000<>+0(SB)/4, $0x7f800000
-DATA c32_7f800000<>+4(SB)/4, $0x7f800000
-DATA c32_7f800000<>+8(SB)/4, $0x7f800000
-DATA c32_7f800000<>+12(SB)/4, $0x7f800000
-DATA c32_7f800000<>+16(SB)/4, $0x7f800000
-DATA c32_7f800000<>+20(SB)/4, $0x7f800000
-DATA c32_7f800000<>+24(SB)/4, $0x7f800000
-DATA c32_7f800000<>+28(SB)/4, $0x7f800000
-GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $32
 
 // func IndexF32(w *float64, x *float32, n int) (i int)
 // Requires: AVX, AVX2
@@ -2967,19 +2961,15 @@ GLOBL c64_8<>(SB), RODATA|NOPTR, $32
 // func MaxF64(w *float64, x *float64, n int)
 // Requires: AVX, AVX2
 TEXT ·MaxF64(SB), NOSPLIT, $0-24
-	MOVQ   w+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VPXOR  Y0, Y0, Y0
-	VSUBPD c64_7ff0000000000000<>+0(SB), Y0, Y0
-	VPXOR  Y1, Y1, Y1
-	VSUBPD c64_7ff0000000000000<>+0(SB), Y1, Y1
-	VPXOR  Y2, Y2, Y2
-	VSUBPD c64_7ff0000000000000<>+0(SB), Y2, Y2
-	VPXOR  Y3, Y3, Y3
-	VSUBPD c64_7ff0000000000000<>+0(SB), Y3, Y3
-	CMPQ   DX, $+16
-	JLT    max_rest
+	MOVQ    w+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS c64_fff0000000000000<>+0(SB), Y0
+	VMOVUPS c64_fff0000000000000<>+0(SB), Y1
+	VMOVUPS c64_fff0000000000000<>+0(SB), Y2
+	VMOVUPS c64_fff0000000000000<>+0(SB), Y3
+	CMPQ    DX, $+16
+	JLT     max_rest
 
 max:
 	VMOVUPS (CX), Y4
@@ -3029,9 +3019,17 @@ max_one_end:
 	VMOVUPS      Y5, 4160(AX)
 	VMOVUPS      Y4, 4192(AX)
 	VMOVUPS      4160(AX), Y4
-	VMAXPD       Y4, Y0, Y0
+	VMOVQ        DX, X5
+	VPBROADCASTQ X5, Y5
+	VPCMPGTQ     iota64_0<>+0(SB), Y5, Y6
+	VPCMPGTQ     iota64_4<>+0(SB), Y5, Y5
+	VMAXPD       Y4, Y3, Y3
 	VMOVUPS      4192(AX), Y4
-	VMAXPD       Y4, Y1, Y1
+	VMOVQ        DX, X5
+	VPBROADCASTQ X5, Y5
+	VPCMPGTQ     iota64_0<>+0(SB), Y5, Y6
+	VPCMPGTQ     iota64_4<>+0(SB), Y5, Y5
+	VMAXPD       Y4, Y2, Y2
 
 max_done:
 	VMAXPD     Y2, Y0, Y0
@@ -3044,12 +3042,6 @@ max_done:
 	VMOVSD     X0, 4240(AX)
 	VZEROUPPER
 	RET
-
-DATA c64_7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
-DATA c64_7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
-DATA c64_7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
-DATA c64_7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
-GLOBL c64_7ff0000000000000<>(SB), RODATA|NOPTR, $32
 
 // func IndexF64(w *float64, x *float64, n int) (i int)
 // Requires: AVX, AVX2
@@ -4589,19 +4581,15 @@ alone:
 // func MaxF16(w *float64, x *uint16, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·MaxF16(SB), NOSPLIT, $0-24
-	MOVQ   w+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VPXOR  Y0, Y0, Y0
-	VSUBPS c32_7f800000<>+0(SB), Y0, Y0
-	VPXOR  Y1, Y1, Y1
-	VSUBPS c32_7f800000<>+0(SB), Y1, Y1
-	VPXOR  Y2, Y2, Y2
-	VSUBPS c32_7f800000<>+0(SB), Y2, Y2
-	VPXOR  Y3, Y3, Y3
-	VSUBPS c32_7f800000<>+0(SB), Y3, Y3
-	CMPQ   DX, $+32
-	JLT    max_rest
+	MOVQ    w+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS c32_ff800000<>+0(SB), Y0
+	VMOVUPS c32_ff800000<>+0(SB), Y1
+	VMOVUPS c32_ff800000<>+0(SB), Y2
+	VMOVUPS c32_ff800000<>+0(SB), Y3
+	CMPQ    DX, $+32
+	JLT     max_rest
 
 max:
 	VCVTPH2PS (CX), Y4
@@ -4683,9 +4671,17 @@ done32:
 	VMOVUPS      Y4, 4160(AX)
 	VMOVUPS      Y5, 4192(AX)
 	VMOVUPS      4160(AX), Y4
-	VMAXPS       Y4, Y0, Y0
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
+	VMAXPS       Y4, Y3, Y3
 	VMOVUPS      4192(AX), Y4
-	VMAXPS       Y4, Y1, Y1
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
+	VMAXPS       Y4, Y2, Y2
 
 max_done:
 	VMAXPS     Y2, Y0, Y0
@@ -6299,19 +6295,15 @@ alone:
 // func MaxBF16(w *float64, x *uint16, n int)
 // Requires: AVX, AVX2
 TEXT ·MaxBF16(SB), NOSPLIT, $0-24
-	MOVQ   w+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VPXOR  Y0, Y0, Y0
-	VSUBPS c32_7f800000<>+0(SB), Y0, Y0
-	VPXOR  Y1, Y1, Y1
-	VSUBPS c32_7f800000<>+0(SB), Y1, Y1
-	VPXOR  Y2, Y2, Y2
-	VSUBPS c32_7f800000<>+0(SB), Y2, Y2
-	VPXOR  Y3, Y3, Y3
-	VSUBPS c32_7f800000<>+0(SB), Y3, Y3
-	CMPQ   DX, $+32
-	JLT    max_rest
+	MOVQ    w+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS c32_ff800000<>+0(SB), Y0
+	VMOVUPS c32_ff800000<>+0(SB), Y1
+	VMOVUPS c32_ff800000<>+0(SB), Y2
+	VMOVUPS c32_ff800000<>+0(SB), Y3
+	CMPQ    DX, $+32
+	JLT     max_rest
 
 max:
 	VPMOVZXWD (CX), Y4
@@ -6401,9 +6393,17 @@ done69:
 	VMOVUPS      Y4, 4160(AX)
 	VMOVUPS      Y5, 4192(AX)
 	VMOVUPS      4160(AX), Y4
-	VMAXPS       Y4, Y0, Y0
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
+	VMAXPS       Y4, Y3, Y3
 	VMOVUPS      4192(AX), Y4
-	VMAXPS       Y4, Y1, Y1
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
+	VMAXPS       Y4, Y2, Y2
 
 max_done:
 	VMAXPS     Y2, Y0, Y0

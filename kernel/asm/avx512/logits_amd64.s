@@ -1122,29 +1122,30 @@ GLOBL c32_40<>(SB), RODATA|NOPTR, $4
 // func MaxF32(w *float64, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·MaxF32(SB), NOSPLIT, $0-24
-	MOVQ        w+0(FP), AX
-	MOVQ        x+8(FP), CX
-	MOVQ        n+16(FP), DX
-	VPXORD      Z0, Z0, Z0
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z0, Z0
-	VPXORD      Z2, Z2, Z2
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z2, Z2
-	VPXORD      Z3, Z3, Z3
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z3, Z3
-	VPXORD      Z4, Z4, Z4
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z4, Z4
-	CMPQ        DX, $+64
-	JLT         max_rest
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VBROADCASTSS c32_ff800000<>+0(SB), Z0
+	VBROADCASTSS c32_ff800000<>+0(SB), Z1
+	VBROADCASTSS c32_ff800000<>+0(SB), Z2
+	VBROADCASTSS c32_ff800000<>+0(SB), Z3
+	CMPQ         DX, $+64
+	JLT          max_rest
 
 max:
-	VMOVUPS (CX), Z5
-	VMAXPS  Z5, Z0, Z0
-	VMOVUPS 64(CX), Z5
-	VMAXPS  Z5, Z2, Z2
-	VMOVUPS 128(CX), Z5
-	VMAXPS  Z5, Z3, Z3
-	VMOVUPS 192(CX), Z5
-	VMAXPS  Z5, Z4, Z4
+	VMOVUPS (CX), Z4
+	VMAXPS  Z4, Z0, Z0
+	VMOVUPS 64(CX), Z4
+	VMAXPS  Z4, Z1, Z1
+	VMOVUPS 128(CX), Z4
+	VMAXPS  Z4, Z2, Z2
+	VMOVUPS 192(CX), Z4
+	VMAXPS  Z4, Z3, Z3
 	ADDQ    $+256, CX
 	SUBQ    $+64, DX
 	CMPQ    DX, $+64
@@ -1155,8 +1156,8 @@ max_rest:
 	JLT  max_one_end
 
 max_one:
-	VMOVUPS (CX), Z5
-	VMAXPS  Z5, Z0, Z0
+	VMOVUPS (CX), Z4
+	VMAXPS  Z4, Z0, Z0
 	ADDQ    $+64, CX
 	SUBQ    $+16, DX
 	CMPQ    DX, $+16
@@ -1165,20 +1166,14 @@ max_one:
 max_one_end:
 	TESTQ        DX, DX
 	JEQ          max_done
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z5
-	MOVQ         $-1, CX
-	BZHIQ        DX, CX, CX
-	KMOVW        CX, K1
+	VMOVUPS.Z    (CX), K1, Z4
 	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z5, Z6, K1, Z1
-	VMAXPS       Z1, Z0, Z0
+	VBLENDMPS    Z4, Z6, K1, Z5
+	VMAXPS       Z5, Z3, Z3
 
 max_done:
-	VMAXPS     Z3, Z0, Z0
-	VMAXPS     Z4, Z2, Z1
+	VMAXPS     Z2, Z0, Z0
+	VMAXPS     Z3, Z1, Z1
 	VMAXPS     Z1, Z0, Z0
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VMAXPS     Z1, Z0, Z0
@@ -1191,9 +1186,6 @@ max_done:
 	VMOVSS     X0, 4240(AX)
 	VZEROUPPER
 	RET
-
-DATA c32_7f800000<>+0(SB)/4, $0x7f800000
-GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $4
 
 // func IndexF32(w *float64, x *float32, n int) (i int)
 // Requires: AVX, AVX512F, BMI2
@@ -2383,29 +2375,30 @@ GLOBL c64_20<>(SB), RODATA|NOPTR, $8
 // func MaxF64(w *float64, x *float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·MaxF64(SB), NOSPLIT, $0-24
-	MOVQ        w+0(FP), AX
-	MOVQ        x+8(FP), CX
-	MOVQ        n+16(FP), DX
-	VPXORD      Z0, Z0, Z0
-	VSUBPD.BCST c64_7ff0000000000000<>+0(SB), Z0, Z0
-	VPXORD      Z2, Z2, Z2
-	VSUBPD.BCST c64_7ff0000000000000<>+0(SB), Z2, Z2
-	VPXORD      Z3, Z3, Z3
-	VSUBPD.BCST c64_7ff0000000000000<>+0(SB), Z3, Z3
-	VPXORD      Z4, Z4, Z4
-	VSUBPD.BCST c64_7ff0000000000000<>+0(SB), Z4, Z4
-	CMPQ        DX, $+32
-	JLT         max_rest
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+7, BX
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVB        SI, K1
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z0
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z1
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z2
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z3
+	CMPQ         DX, $+32
+	JLT          max_rest
 
 max:
-	VMOVUPS (CX), Z5
-	VMAXPD  Z5, Z0, Z0
-	VMOVUPS 64(CX), Z5
-	VMAXPD  Z5, Z2, Z2
-	VMOVUPS 128(CX), Z5
-	VMAXPD  Z5, Z3, Z3
-	VMOVUPS 192(CX), Z5
-	VMAXPD  Z5, Z4, Z4
+	VMOVUPS (CX), Z4
+	VMAXPD  Z4, Z0, Z0
+	VMOVUPS 64(CX), Z4
+	VMAXPD  Z4, Z1, Z1
+	VMOVUPS 128(CX), Z4
+	VMAXPD  Z4, Z2, Z2
+	VMOVUPS 192(CX), Z4
+	VMAXPD  Z4, Z3, Z3
 	ADDQ    $+256, CX
 	SUBQ    $+32, DX
 	CMPQ    DX, $+32
@@ -2416,8 +2409,8 @@ max_rest:
 	JLT  max_one_end
 
 max_one:
-	VMOVUPS (CX), Z5
-	VMAXPD  Z5, Z0, Z0
+	VMOVUPS (CX), Z4
+	VMAXPD  Z4, Z0, Z0
 	ADDQ    $+64, CX
 	SUBQ    $+8, DX
 	CMPQ    DX, $+8
@@ -2426,20 +2419,14 @@ max_one:
 max_one_end:
 	TESTQ        DX, DX
 	JEQ          max_done
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVB        BX, K1
-	VMOVUPD.Z    (CX), K1, Z5
-	MOVQ         $-1, CX
-	BZHIQ        DX, CX, CX
-	KMOVB        CX, K1
+	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z6
-	VBLENDMPD    Z5, Z6, K1, Z1
-	VMAXPD       Z1, Z0, Z0
+	VBLENDMPD    Z4, Z6, K1, Z5
+	VMAXPD       Z5, Z3, Z3
 
 max_done:
-	VMAXPD     Z3, Z0, Z0
-	VMAXPD     Z4, Z2, Z1
+	VMAXPD     Z2, Z0, Z0
+	VMAXPD     Z3, Z1, Z1
 	VMAXPD     Z1, Z0, Z0
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VMAXPD     Z1, Z0, Z0
@@ -2450,9 +2437,6 @@ max_done:
 	VMOVSD     X0, 4240(AX)
 	VZEROUPPER
 	RET
-
-DATA c64_7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
-GLOBL c64_7ff0000000000000<>(SB), RODATA|NOPTR, $8
 
 // func IndexF64(w *float64, x *float64, n int) (i int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -3544,29 +3528,30 @@ alone:
 // func MaxF16(w *float64, x *uint16, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·MaxF16(SB), NOSPLIT, $0-24
-	MOVQ        w+0(FP), AX
-	MOVQ        x+8(FP), CX
-	MOVQ        n+16(FP), DX
-	VPXORD      Z0, Z0, Z0
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z0, Z0
-	VPXORD      Z2, Z2, Z2
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z2, Z2
-	VPXORD      Z3, Z3, Z3
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z3, Z3
-	VPXORD      Z4, Z4, Z4
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z4, Z4
-	CMPQ        DX, $+64
-	JLT         max_rest
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VBROADCASTSS c32_ff800000<>+0(SB), Z0
+	VBROADCASTSS c32_ff800000<>+0(SB), Z1
+	VBROADCASTSS c32_ff800000<>+0(SB), Z2
+	VBROADCASTSS c32_ff800000<>+0(SB), Z3
+	CMPQ         DX, $+64
+	JLT          max_rest
 
 max:
-	VCVTPH2PS (CX), Z5
-	VMAXPS    Z5, Z0, Z0
-	VCVTPH2PS 32(CX), Z5
-	VMAXPS    Z5, Z2, Z2
-	VCVTPH2PS 64(CX), Z5
-	VMAXPS    Z5, Z3, Z3
-	VCVTPH2PS 96(CX), Z5
-	VMAXPS    Z5, Z4, Z4
+	VCVTPH2PS (CX), Z4
+	VMAXPS    Z4, Z0, Z0
+	VCVTPH2PS 32(CX), Z4
+	VMAXPS    Z4, Z1, Z1
+	VCVTPH2PS 64(CX), Z4
+	VMAXPS    Z4, Z2, Z2
+	VCVTPH2PS 96(CX), Z4
+	VMAXPS    Z4, Z3, Z3
 	ADDQ      $+128, CX
 	SUBQ      $+64, DX
 	CMPQ      DX, $+64
@@ -3577,8 +3562,8 @@ max_rest:
 	JLT  max_one_end
 
 max_one:
-	VCVTPH2PS (CX), Z5
-	VMAXPS    Z5, Z0, Z0
+	VCVTPH2PS (CX), Z4
+	VMAXPS    Z4, Z0, Z0
 	ADDQ      $+32, CX
 	SUBQ      $+16, DX
 	CMPQ      DX, $+16
@@ -3587,21 +3572,15 @@ max_one:
 max_one_end:
 	TESTQ        DX, DX
 	JEQ          max_done
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	VMOVDQU16.Z  (CX), K1, Y5
-	VCVTPH2PS    Y5, Z5
-	MOVQ         $-1, CX
-	BZHIQ        DX, CX, CX
-	KMOVW        CX, K1
+	VMOVDQU16.Z  (CX), K1, Y4
+	VCVTPH2PS    Y4, Z4
 	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z5, Z6, K1, Z1
-	VMAXPS       Z1, Z0, Z0
+	VBLENDMPS    Z4, Z6, K1, Z5
+	VMAXPS       Z5, Z3, Z3
 
 max_done:
-	VMAXPS     Z3, Z0, Z0
-	VMAXPS     Z4, Z2, Z1
+	VMAXPS     Z2, Z0, Z0
+	VMAXPS     Z3, Z1, Z1
 	VMAXPS     Z1, Z0, Z0
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VMAXPS     Z1, Z0, Z0
@@ -4749,33 +4728,34 @@ alone:
 // func MaxBF16(w *float64, x *uint16, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·MaxBF16(SB), NOSPLIT, $0-24
-	MOVQ        w+0(FP), AX
-	MOVQ        x+8(FP), CX
-	MOVQ        n+16(FP), DX
-	VPXORD      Z0, Z0, Z0
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z0, Z0
-	VPXORD      Z2, Z2, Z2
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z2, Z2
-	VPXORD      Z3, Z3, Z3
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z3, Z3
-	VPXORD      Z4, Z4, Z4
-	VSUBPS.BCST c32_7f800000<>+0(SB), Z4, Z4
-	CMPQ        DX, $+64
-	JLT         max_rest
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VBROADCASTSS c32_ff800000<>+0(SB), Z0
+	VBROADCASTSS c32_ff800000<>+0(SB), Z1
+	VBROADCASTSS c32_ff800000<>+0(SB), Z2
+	VBROADCASTSS c32_ff800000<>+0(SB), Z3
+	CMPQ         DX, $+64
+	JLT          max_rest
 
 max:
-	VPMOVZXWD (CX), Z5
-	VPSLLD    $0x10, Z5, Z5
-	VMAXPS    Z5, Z0, Z0
-	VPMOVZXWD 32(CX), Z5
-	VPSLLD    $0x10, Z5, Z5
-	VMAXPS    Z5, Z2, Z2
-	VPMOVZXWD 64(CX), Z5
-	VPSLLD    $0x10, Z5, Z5
-	VMAXPS    Z5, Z3, Z3
-	VPMOVZXWD 96(CX), Z5
-	VPSLLD    $0x10, Z5, Z5
-	VMAXPS    Z5, Z4, Z4
+	VPMOVZXWD (CX), Z4
+	VPSLLD    $0x10, Z4, Z4
+	VMAXPS    Z4, Z0, Z0
+	VPMOVZXWD 32(CX), Z4
+	VPSLLD    $0x10, Z4, Z4
+	VMAXPS    Z4, Z1, Z1
+	VPMOVZXWD 64(CX), Z4
+	VPSLLD    $0x10, Z4, Z4
+	VMAXPS    Z4, Z2, Z2
+	VPMOVZXWD 96(CX), Z4
+	VPSLLD    $0x10, Z4, Z4
+	VMAXPS    Z4, Z3, Z3
 	ADDQ      $+128, CX
 	SUBQ      $+64, DX
 	CMPQ      DX, $+64
@@ -4786,9 +4766,9 @@ max_rest:
 	JLT  max_one_end
 
 max_one:
-	VPMOVZXWD (CX), Z5
-	VPSLLD    $0x10, Z5, Z5
-	VMAXPS    Z5, Z0, Z0
+	VPMOVZXWD (CX), Z4
+	VPSLLD    $0x10, Z4, Z4
+	VMAXPS    Z4, Z0, Z0
 	ADDQ      $+32, CX
 	SUBQ      $+16, DX
 	CMPQ      DX, $+16
@@ -4797,22 +4777,16 @@ max_one:
 max_one_end:
 	TESTQ        DX, DX
 	JEQ          max_done
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	VMOVDQU16.Z  (CX), K1, Y5
-	VPMOVZXWD    Y5, Z5
-	VPSLLD       $0x10, Z5, Z5
-	MOVQ         $-1, CX
-	BZHIQ        DX, CX, CX
-	KMOVW        CX, K1
+	VMOVDQU16.Z  (CX), K1, Y4
+	VPMOVZXWD    Y4, Z4
+	VPSLLD       $0x10, Z4, Z4
 	VBROADCASTSS c32_ff800000<>+0(SB), Z6
-	VBLENDMPS    Z5, Z6, K1, Z1
-	VMAXPS       Z1, Z0, Z0
+	VBLENDMPS    Z4, Z6, K1, Z5
+	VMAXPS       Z5, Z3, Z3
 
 max_done:
-	VMAXPS     Z3, Z0, Z0
-	VMAXPS     Z4, Z2, Z1
+	VMAXPS     Z2, Z0, Z0
+	VMAXPS     Z3, Z1, Z1
 	VMAXPS     Z1, Z0, Z0
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VMAXPS     Z1, Z0, Z0

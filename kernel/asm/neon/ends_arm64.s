@@ -102,258 +102,258 @@ rows:
 	FMOVQ 2576(R1), F5
 	VAND V3.B16, V4.B16, V4.B16
 	VAND V2.B16, V5.B16, V5.B16
-	FMOVQ 512(R1), F6
-	FMOVQ 528(R1), F7
-	WORD $0x6e66fc08 // fdiv v8.2d, v0.2d, v6.2d
-	WORD $0x6e67fc29 // fdiv v9.2d, v1.2d, v7.2d
-	FMOVQ 16(R0), F10
-	WORD $0x4e6ad50b // fadd v11.2d, v8.2d, v10.2d
-	WORD $0x4e6ad52c // fadd v12.2d, v9.2d, v10.2d
-	WORD $0x4eeaf50d // fmin v13.2d, v8.2d, v10.2d
-	WORD $0x4eeaf52e // fmin v14.2d, v9.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4e6af529 // fmax v9.2d, v9.2d, v10.2d
-	WORD $0x4ee8d568 // fsub v8.2d, v11.2d, v8.2d
-	WORD $0x4ee9d589 // fsub v9.2d, v12.2d, v9.2d
-	WORD $0x4ee8d5a8 // fsub v8.2d, v13.2d, v8.2d
-	WORD $0x4ee9d5c9 // fsub v9.2d, v14.2d, v9.2d
-	FMOVQ 32(R0), F10
-	VADD V10.D2, V11.D2, V11.D2
-	VADD V10.D2, V12.D2, V10.D2
-	VUSHR $52, V11.D2, V12.D2
-	VUSHR $52, V10.D2, V13.D2
-	FMOVQ 48(R0), F14
-	VORR V14.B16, V12.B16, V12.B16
-	VORR V14.B16, V13.B16, V13.B16
-	FMOVQ 64(R0), F14
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4eeed5ad // fsub v13.2d, v13.2d, v14.2d
-	FMOVQ 80(R0), F14
-	VAND V14.B16, V11.B16, V11.B16
-	VAND V14.B16, V10.B16, V10.B16
-	FMOVQ 96(R0), F14
-	VADD V14.D2, V11.D2, V11.D2
-	VADD V14.D2, V10.D2, V10.D2
+	FMOVQ (R1), F6
+	FMOVQ 16(R1), F7
+	FMOVQ 3072(R1), F8
+	FMOVQ 3088(R1), F9
+	WORD $0x4ee6d508 // fsub v8.2d, v8.2d, v6.2d
+	WORD $0x4ee7d529 // fsub v9.2d, v9.2d, v7.2d
+	FMOVQ 512(R1), F10
+	FMOVQ 528(R1), F11
+	WORD $0x6e6afc0c // fdiv v12.2d, v0.2d, v10.2d
+	WORD $0x6e6bfc2d // fdiv v13.2d, v1.2d, v11.2d
 	FMOVQ 16(R0), F14
-	WORD $0x4eeed56b // fsub v11.2d, v11.2d, v14.2d
-	WORD $0x4eeed54a // fsub v10.2d, v10.2d, v14.2d
-	FMOVQ 112(R0), F14
-	WORD $0x4eecd5cf // fsub v15.2d, v14.2d, v12.2d
-	WORD $0x4eedd5ce // fsub v14.2d, v14.2d, v13.2d
-	FMOVQ 128(R0), F16
-	VADD V16.D2, V15.D2, V15.D2
-	VADD V16.D2, V14.D2, V14.D2
-	VSHL $52, V15.D2, V15.D2
-	VSHL $52, V14.D2, V14.D2
-	WORD $0x6e6fdd08 // fmul v8.2d, v8.2d, v15.2d
-	WORD $0x6e6edd29 // fmul v9.2d, v9.2d, v14.2d
-	WORD $0x4e68d568 // fadd v8.2d, v11.2d, v8.2d
-	WORD $0x4e69d549 // fadd v9.2d, v10.2d, v9.2d
-	FMOVQ 144(R0), F10
-	WORD $0x4e6ad50b // fadd v11.2d, v8.2d, v10.2d
-	WORD $0x4e6ad52a // fadd v10.2d, v9.2d, v10.2d
-	WORD $0x6e6bfd0b // fdiv v11.2d, v8.2d, v11.2d
-	WORD $0x6e6afd2a // fdiv v10.2d, v9.2d, v10.2d
-	WORD $0x6e6bdd6e // fmul v14.2d, v11.2d, v11.2d
-	WORD $0x6e6add4f // fmul v15.2d, v10.2d, v10.2d
-	FMOVQ 160(R0), F16
-	WORD $0x6e70dd11 // fmul v17.2d, v8.2d, v16.2d
-	WORD $0x6e70dd30 // fmul v16.2d, v9.2d, v16.2d
-	WORD $0x6e68de31 // fmul v17.2d, v17.2d, v8.2d
-	WORD $0x6e69de10 // fmul v16.2d, v16.2d, v9.2d
-	FMOVQ 176(R0), F18
-	FMOVQ 192(R0), F19
+	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
+	WORD $0x4e6ed5b0 // fadd v16.2d, v13.2d, v14.2d
+	WORD $0x4eeef591 // fmin v17.2d, v12.2d, v14.2d
+	WORD $0x4eeef5b2 // fmin v18.2d, v13.2d, v14.2d
+	WORD $0x4e6ef58c // fmax v12.2d, v12.2d, v14.2d
+	WORD $0x4e6ef5ad // fmax v13.2d, v13.2d, v14.2d
+	WORD $0x4eecd5ec // fsub v12.2d, v15.2d, v12.2d
+	WORD $0x4eedd60d // fsub v13.2d, v16.2d, v13.2d
+	WORD $0x4eecd62c // fsub v12.2d, v17.2d, v12.2d
+	WORD $0x4eedd64d // fsub v13.2d, v18.2d, v13.2d
+	FMOVQ 32(R0), F14
+	VADD V14.D2, V15.D2, V15.D2
+	VADD V14.D2, V16.D2, V14.D2
+	VUSHR $52, V15.D2, V16.D2
+	VUSHR $52, V14.D2, V17.D2
+	FMOVQ 48(R0), F18
+	VORR V18.B16, V16.B16, V16.B16
+	VORR V18.B16, V17.B16, V17.B16
+	FMOVQ 64(R0), F18
+	WORD $0x4ef2d610 // fsub v16.2d, v16.2d, v18.2d
+	WORD $0x4ef2d631 // fsub v17.2d, v17.2d, v18.2d
+	FMOVQ 80(R0), F18
+	VAND V18.B16, V15.B16, V15.B16
+	VAND V18.B16, V14.B16, V14.B16
+	FMOVQ 96(R0), F18
+	VADD V18.D2, V15.D2, V15.D2
+	VADD V18.D2, V14.D2, V14.D2
+	FMOVQ 16(R0), F18
+	WORD $0x4ef2d5ef // fsub v15.2d, v15.2d, v18.2d
+	WORD $0x4ef2d5ce // fsub v14.2d, v14.2d, v18.2d
+	FMOVQ 112(R0), F18
+	WORD $0x4ef0d653 // fsub v19.2d, v18.2d, v16.2d
+	WORD $0x4ef1d652 // fsub v18.2d, v18.2d, v17.2d
+	FMOVQ 128(R0), F20
+	VADD V20.D2, V19.D2, V19.D2
+	VADD V20.D2, V18.D2, V18.D2
+	VSHL $52, V19.D2, V19.D2
+	VSHL $52, V18.D2, V18.D2
+	WORD $0x6e73dd8c // fmul v12.2d, v12.2d, v19.2d
+	WORD $0x6e72ddad // fmul v13.2d, v13.2d, v18.2d
+	WORD $0x4e6cd5ec // fadd v12.2d, v15.2d, v12.2d
+	WORD $0x4e6dd5cd // fadd v13.2d, v14.2d, v13.2d
+	FMOVQ 144(R0), F14
+	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	WORD $0x6e6ffd8f // fdiv v15.2d, v12.2d, v15.2d
+	WORD $0x6e6efdae // fdiv v14.2d, v13.2d, v14.2d
+	WORD $0x6e6fddf2 // fmul v18.2d, v15.2d, v15.2d
+	WORD $0x6e6eddd3 // fmul v19.2d, v14.2d, v14.2d
+	FMOVQ 160(R0), F20
+	WORD $0x6e74dd95 // fmul v21.2d, v12.2d, v20.2d
+	WORD $0x6e74ddb4 // fmul v20.2d, v13.2d, v20.2d
+	WORD $0x6e6cdeb5 // fmul v21.2d, v21.2d, v12.2d
+	WORD $0x6e6dde94 // fmul v20.2d, v20.2d, v13.2d
+	FMOVQ 176(R0), F22
+	FMOVQ 192(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V22.D2, V18.D2, V24.D2
+	VFMLA V22.D2, V19.D2, V23.D2
+	FMOVQ 208(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 224(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V18.D2, V25.D2, V24.D2
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 240(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 256(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V18.D2, V25.D2, V24.D2
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 272(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	VMOV V21.B16, V23.B16
+	VFMLA V18.D2, V25.D2, V23.D2
+	VMOV V20.B16, V18.B16
+	VFMLA V19.D2, V22.D2, V18.D2
+	FMOVQ 288(R0), F19
+	WORD $0x6e73de16 // fmul v22.2d, v16.2d, v19.2d
+	WORD $0x6e73de33 // fmul v19.2d, v17.2d, v19.2d
+	VFMLA V15.D2, V23.D2, V22.D2
+	VFMLA V14.D2, V18.D2, V19.D2
+	WORD $0x4ef6d6ae // fsub v14.2d, v21.2d, v22.2d
+	WORD $0x4ef3d68f // fsub v15.2d, v20.2d, v19.2d
+	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
+	WORD $0x4eefd5ad // fsub v13.2d, v13.2d, v15.2d
+	FMOVQ 304(R0), F14
+	VFMLA V14.D2, V16.D2, V12.D2
+	VFMLA V14.D2, V17.D2, V13.D2
+	FMOVQ 16(R0), F14
+	WORD $0x4e6ad40a // fadd v10.2d, v0.2d, v10.2d
+	WORD $0x4e6bd42b // fadd v11.2d, v1.2d, v11.2d
+	WORD $0x6e6afdca // fdiv v10.2d, v14.2d, v10.2d
+	WORD $0x6e6bfdcb // fdiv v11.2d, v14.2d, v11.2d
+	FMOVQ 1024(R1), F14
+	FMOVQ 1040(R1), F15
+	VMOVI $0, V16.B16
+	WORD $0x4ee4d604 // fsub v4.2d, v16.2d, v4.2d
+	WORD $0x4ee5d605 // fsub v5.2d, v16.2d, v5.2d
+	VFMLA V0.D2, V14.D2, V4.D2
+	VFMLA V1.D2, V15.D2, V5.D2
+	FMOVQ 320(R0), F14
+	WORD $0x6e6edc84 // fmul v4.2d, v4.2d, v14.2d
+	WORD $0x6e6edca5 // fmul v5.2d, v5.2d, v14.2d
+	FMOVQ 336(R0), F14
+	WORD $0x4e68f5cf // fmax v15.2d, v14.2d, v8.2d
+	WORD $0x4e69f5ce // fmax v14.2d, v14.2d, v9.2d
+	FMOVQ 352(R0), F16
+	FMOVQ 112(R0), F17
+	VMOV V17.B16, V18.B16
+	VFMLA V16.D2, V15.D2, V18.D2
+	VFMLA V16.D2, V14.D2, V17.D2
+	FMOVQ 112(R0), F16
+	WORD $0x4ef0d652 // fsub v18.2d, v18.2d, v16.2d
+	WORD $0x4ef0d630 // fsub v16.2d, v17.2d, v16.2d
+	FMOVQ 368(R0), F17
+	VFMLA V17.D2, V18.D2, V15.D2
+	VFMLA V17.D2, V16.D2, V14.D2
+	FMOVQ 384(R0), F17
+	VFMLA V17.D2, V18.D2, V15.D2
+	VFMLA V17.D2, V16.D2, V14.D2
+	FMOVQ 400(R0), F17
+	FMOVQ 416(R0), F19
 	VMOV V19.B16, V20.B16
-	VFMLA V18.D2, V14.D2, V20.D2
-	VFMLA V18.D2, V15.D2, V19.D2
-	FMOVQ 208(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	FMOVQ 224(R0), F19
+	VFMLA V17.D2, V15.D2, V20.D2
+	VFMLA V17.D2, V14.D2, V19.D2
+	FMOVQ 432(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 448(R0), F19
 	VMOV V19.B16, V20.B16
-	VFMLA V14.D2, V21.D2, V20.D2
-	VFMLA V15.D2, V18.D2, V19.D2
-	FMOVQ 240(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	FMOVQ 256(R0), F19
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 464(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 480(R0), F19
 	VMOV V19.B16, V20.B16
-	VFMLA V14.D2, V21.D2, V20.D2
-	VFMLA V15.D2, V18.D2, V19.D2
-	FMOVQ 272(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	VMOV V17.B16, V19.B16
-	VFMLA V14.D2, V21.D2, V19.D2
-	VMOV V16.B16, V14.B16
-	VFMLA V15.D2, V18.D2, V14.D2
-	FMOVQ 288(R0), F15
-	WORD $0x6e6fdd92 // fmul v18.2d, v12.2d, v15.2d
-	WORD $0x6e6fddaf // fmul v15.2d, v13.2d, v15.2d
-	VFMLA V11.D2, V19.D2, V18.D2
-	VFMLA V10.D2, V14.D2, V15.D2
-	WORD $0x4ef2d62a // fsub v10.2d, v17.2d, v18.2d
-	WORD $0x4eefd60b // fsub v11.2d, v16.2d, v15.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 304(R0), F10
-	VFMLA V10.D2, V12.D2, V8.D2
-	VFMLA V10.D2, V13.D2, V9.D2
-	FMOVQ 16(R0), F10
-	WORD $0x4e66d406 // fadd v6.2d, v0.2d, v6.2d
-	WORD $0x4e67d427 // fadd v7.2d, v1.2d, v7.2d
-	WORD $0x6e66fd46 // fdiv v6.2d, v10.2d, v6.2d
-	WORD $0x6e67fd47 // fdiv v7.2d, v10.2d, v7.2d
-	FMOVQ 1024(R1), F10
-	FMOVQ 1040(R1), F11
-	VMOVI $0, V12.B16
-	WORD $0x4ee4d584 // fsub v4.2d, v12.2d, v4.2d
-	WORD $0x4ee5d585 // fsub v5.2d, v12.2d, v5.2d
-	VFMLA V0.D2, V10.D2, V4.D2
-	VFMLA V1.D2, V11.D2, V5.D2
-	FMOVQ 320(R0), F10
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 496(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 512(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 528(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 544(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 160(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	WORD $0x6e6fddf3 // fmul v19.2d, v15.2d, v15.2d
+	WORD $0x6e6eddd4 // fmul v20.2d, v14.2d, v14.2d
+	VFMLA V21.D2, V19.D2, V15.D2
+	VFMLA V17.D2, V20.D2, V14.D2
+	FMOVQ 16(R0), F17
+	WORD $0x4e71d5ef // fadd v15.2d, v15.2d, v17.2d
+	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
+	FMOVQ 160(R0), F17
+	FMOVQ 112(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V17.D2, V18.D2, V20.D2
+	VFMLA V17.D2, V16.D2, V19.D2
+	FMOVQ 112(R0), F17
+	WORD $0x4ef1d695 // fsub v21.2d, v20.2d, v17.2d
+	WORD $0x4ef1d671 // fsub v17.2d, v19.2d, v17.2d
+	WORD $0x4ef5d652 // fsub v18.2d, v18.2d, v21.2d
+	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	FMOVQ 112(R0), F17
+	WORD $0x4e71d652 // fadd v18.2d, v18.2d, v17.2d
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	FMOVQ 128(R0), F17
+	VADD V17.D2, V20.D2, V20.D2
+	VADD V17.D2, V19.D2, V17.D2
+	VSHL $52, V20.D2, V19.D2
+	VSHL $52, V17.D2, V17.D2
+	WORD $0x6e73ddef // fmul v15.2d, v15.2d, v19.2d
+	WORD $0x6e71ddce // fmul v14.2d, v14.2d, v17.2d
+	FMOVQ 128(R0), F17
+	VADD V17.D2, V18.D2, V18.D2
+	VADD V17.D2, V16.D2, V16.D2
+	VSHL $52, V18.D2, V17.D2
+	VSHL $52, V16.D2, V16.D2
+	WORD $0x6e71ddef // fmul v15.2d, v15.2d, v17.2d
+	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
 	WORD $0x6e6adc84 // fmul v4.2d, v4.2d, v10.2d
-	WORD $0x6e6adca5 // fmul v5.2d, v5.2d, v10.2d
-	WORD $0x6e66dc84 // fmul v4.2d, v4.2d, v6.2d
-	WORD $0x6e67dca5 // fmul v5.2d, v5.2d, v7.2d
-	WORD $0x4e64d504 // fadd v4.2d, v8.2d, v4.2d
-	WORD $0x4e65d525 // fadd v5.2d, v9.2d, v5.2d
-	VMOVI $0, V10.B16
-	WORD $0x4e6af484 // fmax v4.2d, v4.2d, v10.2d
-	WORD $0x4e6af4a5 // fmax v5.2d, v5.2d, v10.2d
+	WORD $0x6e6bdca5 // fmul v5.2d, v5.2d, v11.2d
+	WORD $0x4e64d584 // fadd v4.2d, v12.2d, v4.2d
+	WORD $0x4e65d5a5 // fadd v5.2d, v13.2d, v5.2d
+	VMOVI $0, V16.B16
+	WORD $0x4e70f484 // fmax v4.2d, v4.2d, v16.2d
+	WORD $0x4e70f4a5 // fmax v5.2d, v5.2d, v16.2d
 	FMOVQ F4, (R8)
 	FMOVQ F5, 16(R8)
-	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
-	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
+	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
+	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
 	FMOVQ F0, (R4)
 	FMOVQ F1, 16(R4)
 	FMOVQ 2048(R1), F0
 	FMOVQ 2064(R1), F1
 	VAND V3.B16, V0.B16, V0.B16
 	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
-	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
-	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
-	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
+	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
+	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
+	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
+	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
 	FMOVQ F0, (R7)
 	FMOVQ F1, 16(R7)
-	FMOVQ (R1), F0
-	FMOVQ 16(R1), F1
-	WORD $0x4e68d402 // fadd v2.2d, v0.2d, v8.2d
-	WORD $0x4e69d423 // fadd v3.2d, v1.2d, v9.2d
-	FMOVQ F2, (R9)
-	FMOVQ F3, 16(R9)
-	FMOVQ 3072(R1), F2
-	FMOVQ 3088(R1), F3
-	WORD $0x4ee0d440 // fsub v0.2d, v2.2d, v0.2d
-	WORD $0x4ee1d461 // fsub v1.2d, v3.2d, v1.2d
-	WORD $0x4ee0d502 // fsub v2.2d, v8.2d, v0.2d
-	WORD $0x4ee1d523 // fsub v3.2d, v9.2d, v1.2d
-	FMOVQ F2, (R6)
-	FMOVQ F3, 16(R6)
-	FMOVQ 512(R1), F2
-	FMOVQ 528(R1), F3
-	WORD $0x6e62dcc2 // fmul v2.2d, v6.2d, v2.2d
-	WORD $0x6e63dce3 // fmul v3.2d, v7.2d, v3.2d
-	FMOVQ F2, (R3)
-	FMOVQ F3, 16(R3)
-	FMOVQ 336(R0), F4
-	WORD $0x4e60f480 // fmax v0.2d, v4.2d, v0.2d
-	WORD $0x4e61f481 // fmax v1.2d, v4.2d, v1.2d
-	FMOVQ 352(R0), F4
-	FMOVQ 112(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V4.D2, V0.D2, V6.D2
-	VFMLA V4.D2, V1.D2, V5.D2
-	FMOVQ 112(R0), F4
-	WORD $0x4ee4d4c6 // fsub v6.2d, v6.2d, v4.2d
-	WORD $0x4ee4d4a4 // fsub v4.2d, v5.2d, v4.2d
-	FMOVQ 368(R0), F5
-	VFMLA V5.D2, V6.D2, V0.D2
-	VFMLA V5.D2, V4.D2, V1.D2
-	FMOVQ 384(R0), F5
-	VFMLA V5.D2, V6.D2, V0.D2
-	VFMLA V5.D2, V4.D2, V1.D2
-	FMOVQ 400(R0), F5
-	FMOVQ 416(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V5.D2, V0.D2, V8.D2
-	VFMLA V5.D2, V1.D2, V7.D2
-	FMOVQ 432(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 448(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 464(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 480(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 496(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 512(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 528(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 544(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 160(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	WORD $0x6e60dc07 // fmul v7.2d, v0.2d, v0.2d
-	WORD $0x6e61dc28 // fmul v8.2d, v1.2d, v1.2d
-	VFMLA V9.D2, V7.D2, V0.D2
-	VFMLA V5.D2, V8.D2, V1.D2
-	FMOVQ 16(R0), F5
-	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	FMOVQ 160(R0), F5
-	FMOVQ 112(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V5.D2, V6.D2, V8.D2
-	VFMLA V5.D2, V4.D2, V7.D2
-	FMOVQ 112(R0), F5
-	WORD $0x4ee5d509 // fsub v9.2d, v8.2d, v5.2d
-	WORD $0x4ee5d4e5 // fsub v5.2d, v7.2d, v5.2d
-	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	FMOVQ 112(R0), F5
-	WORD $0x4e65d4c6 // fadd v6.2d, v6.2d, v5.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 128(R0), F5
-	VADD V5.D2, V8.D2, V8.D2
-	VADD V5.D2, V7.D2, V5.D2
-	VSHL $52, V8.D2, V7.D2
-	VSHL $52, V5.D2, V5.D2
-	WORD $0x6e67dc00 // fmul v0.2d, v0.2d, v7.2d
-	WORD $0x6e65dc21 // fmul v1.2d, v1.2d, v5.2d
-	FMOVQ 128(R0), F5
-	VADD V5.D2, V6.D2, V6.D2
-	VADD V5.D2, V4.D2, V4.D2
-	VSHL $52, V6.D2, V5.D2
-	VSHL $52, V4.D2, V4.D2
-	WORD $0x6e65dc00 // fmul v0.2d, v0.2d, v5.2d
-	WORD $0x6e64dc21 // fmul v1.2d, v1.2d, v4.2d
-	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
-	WORD $0x6e63dc21 // fmul v1.2d, v1.2d, v3.2d
+	WORD $0x4e6cd4c0 // fadd v0.2d, v6.2d, v12.2d
+	WORD $0x4e6dd4e1 // fadd v1.2d, v7.2d, v13.2d
+	FMOVQ F0, (R9)
+	FMOVQ F1, 16(R9)
+	WORD $0x4ee8d580 // fsub v0.2d, v12.2d, v8.2d
+	WORD $0x4ee9d5a1 // fsub v1.2d, v13.2d, v9.2d
+	FMOVQ F0, (R6)
+	FMOVQ F1, 16(R6)
+	FMOVQ 512(R1), F0
+	FMOVQ 528(R1), F1
+	WORD $0x6e60dd40 // fmul v0.2d, v10.2d, v0.2d
+	WORD $0x6e61dd61 // fmul v1.2d, v11.2d, v1.2d
+	FMOVQ F0, (R3)
+	FMOVQ F1, 16(R3)
+	WORD $0x6e60dde0 // fmul v0.2d, v15.2d, v0.2d
+	WORD $0x6e61ddc1 // fmul v1.2d, v14.2d, v1.2d
 	FMOVQ F0, (R5)
 	FMOVQ F1, 16(R5)
 	ADD $32, R1
@@ -394,258 +394,258 @@ rows:
 	FMOVQ 2576(R1), F5
 	VAND V3.B16, V4.B16, V4.B16
 	VAND V2.B16, V5.B16, V5.B16
-	FMOVQ 512(R1), F6
-	FMOVQ 528(R1), F7
-	WORD $0x6e66fc08 // fdiv v8.2d, v0.2d, v6.2d
-	WORD $0x6e67fc29 // fdiv v9.2d, v1.2d, v7.2d
-	FMOVQ 16(R0), F10
-	WORD $0x4e6ad50b // fadd v11.2d, v8.2d, v10.2d
-	WORD $0x4e6ad52c // fadd v12.2d, v9.2d, v10.2d
-	WORD $0x4eeaf50d // fmin v13.2d, v8.2d, v10.2d
-	WORD $0x4eeaf52e // fmin v14.2d, v9.2d, v10.2d
-	WORD $0x4e6af508 // fmax v8.2d, v8.2d, v10.2d
-	WORD $0x4e6af529 // fmax v9.2d, v9.2d, v10.2d
-	WORD $0x4ee8d568 // fsub v8.2d, v11.2d, v8.2d
-	WORD $0x4ee9d589 // fsub v9.2d, v12.2d, v9.2d
-	WORD $0x4ee8d5a8 // fsub v8.2d, v13.2d, v8.2d
-	WORD $0x4ee9d5c9 // fsub v9.2d, v14.2d, v9.2d
-	FMOVQ 32(R0), F10
-	VADD V10.D2, V11.D2, V11.D2
-	VADD V10.D2, V12.D2, V10.D2
-	VUSHR $52, V11.D2, V12.D2
-	VUSHR $52, V10.D2, V13.D2
-	FMOVQ 48(R0), F14
-	VORR V14.B16, V12.B16, V12.B16
-	VORR V14.B16, V13.B16, V13.B16
-	FMOVQ 64(R0), F14
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4eeed5ad // fsub v13.2d, v13.2d, v14.2d
-	FMOVQ 80(R0), F14
-	VAND V14.B16, V11.B16, V11.B16
-	VAND V14.B16, V10.B16, V10.B16
-	FMOVQ 96(R0), F14
-	VADD V14.D2, V11.D2, V11.D2
-	VADD V14.D2, V10.D2, V10.D2
+	FMOVQ (R1), F6
+	FMOVQ 16(R1), F7
+	FMOVQ 3072(R1), F8
+	FMOVQ 3088(R1), F9
+	WORD $0x4ee6d508 // fsub v8.2d, v8.2d, v6.2d
+	WORD $0x4ee7d529 // fsub v9.2d, v9.2d, v7.2d
+	FMOVQ 512(R1), F10
+	FMOVQ 528(R1), F11
+	WORD $0x6e6afc0c // fdiv v12.2d, v0.2d, v10.2d
+	WORD $0x6e6bfc2d // fdiv v13.2d, v1.2d, v11.2d
 	FMOVQ 16(R0), F14
-	WORD $0x4eeed56b // fsub v11.2d, v11.2d, v14.2d
-	WORD $0x4eeed54a // fsub v10.2d, v10.2d, v14.2d
-	FMOVQ 112(R0), F14
-	WORD $0x4eecd5cf // fsub v15.2d, v14.2d, v12.2d
-	WORD $0x4eedd5ce // fsub v14.2d, v14.2d, v13.2d
-	FMOVQ 128(R0), F16
-	VADD V16.D2, V15.D2, V15.D2
-	VADD V16.D2, V14.D2, V14.D2
-	VSHL $52, V15.D2, V15.D2
-	VSHL $52, V14.D2, V14.D2
-	WORD $0x6e6fdd08 // fmul v8.2d, v8.2d, v15.2d
-	WORD $0x6e6edd29 // fmul v9.2d, v9.2d, v14.2d
-	WORD $0x4e68d568 // fadd v8.2d, v11.2d, v8.2d
-	WORD $0x4e69d549 // fadd v9.2d, v10.2d, v9.2d
-	FMOVQ 144(R0), F10
-	WORD $0x4e6ad50b // fadd v11.2d, v8.2d, v10.2d
-	WORD $0x4e6ad52a // fadd v10.2d, v9.2d, v10.2d
-	WORD $0x6e6bfd0b // fdiv v11.2d, v8.2d, v11.2d
-	WORD $0x6e6afd2a // fdiv v10.2d, v9.2d, v10.2d
-	WORD $0x6e6bdd6e // fmul v14.2d, v11.2d, v11.2d
-	WORD $0x6e6add4f // fmul v15.2d, v10.2d, v10.2d
-	FMOVQ 160(R0), F16
-	WORD $0x6e70dd11 // fmul v17.2d, v8.2d, v16.2d
-	WORD $0x6e70dd30 // fmul v16.2d, v9.2d, v16.2d
-	WORD $0x6e68de31 // fmul v17.2d, v17.2d, v8.2d
-	WORD $0x6e69de10 // fmul v16.2d, v16.2d, v9.2d
-	FMOVQ 176(R0), F18
-	FMOVQ 192(R0), F19
+	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
+	WORD $0x4e6ed5b0 // fadd v16.2d, v13.2d, v14.2d
+	WORD $0x4eeef591 // fmin v17.2d, v12.2d, v14.2d
+	WORD $0x4eeef5b2 // fmin v18.2d, v13.2d, v14.2d
+	WORD $0x4e6ef58c // fmax v12.2d, v12.2d, v14.2d
+	WORD $0x4e6ef5ad // fmax v13.2d, v13.2d, v14.2d
+	WORD $0x4eecd5ec // fsub v12.2d, v15.2d, v12.2d
+	WORD $0x4eedd60d // fsub v13.2d, v16.2d, v13.2d
+	WORD $0x4eecd62c // fsub v12.2d, v17.2d, v12.2d
+	WORD $0x4eedd64d // fsub v13.2d, v18.2d, v13.2d
+	FMOVQ 32(R0), F14
+	VADD V14.D2, V15.D2, V15.D2
+	VADD V14.D2, V16.D2, V14.D2
+	VUSHR $52, V15.D2, V16.D2
+	VUSHR $52, V14.D2, V17.D2
+	FMOVQ 48(R0), F18
+	VORR V18.B16, V16.B16, V16.B16
+	VORR V18.B16, V17.B16, V17.B16
+	FMOVQ 64(R0), F18
+	WORD $0x4ef2d610 // fsub v16.2d, v16.2d, v18.2d
+	WORD $0x4ef2d631 // fsub v17.2d, v17.2d, v18.2d
+	FMOVQ 80(R0), F18
+	VAND V18.B16, V15.B16, V15.B16
+	VAND V18.B16, V14.B16, V14.B16
+	FMOVQ 96(R0), F18
+	VADD V18.D2, V15.D2, V15.D2
+	VADD V18.D2, V14.D2, V14.D2
+	FMOVQ 16(R0), F18
+	WORD $0x4ef2d5ef // fsub v15.2d, v15.2d, v18.2d
+	WORD $0x4ef2d5ce // fsub v14.2d, v14.2d, v18.2d
+	FMOVQ 112(R0), F18
+	WORD $0x4ef0d653 // fsub v19.2d, v18.2d, v16.2d
+	WORD $0x4ef1d652 // fsub v18.2d, v18.2d, v17.2d
+	FMOVQ 128(R0), F20
+	VADD V20.D2, V19.D2, V19.D2
+	VADD V20.D2, V18.D2, V18.D2
+	VSHL $52, V19.D2, V19.D2
+	VSHL $52, V18.D2, V18.D2
+	WORD $0x6e73dd8c // fmul v12.2d, v12.2d, v19.2d
+	WORD $0x6e72ddad // fmul v13.2d, v13.2d, v18.2d
+	WORD $0x4e6cd5ec // fadd v12.2d, v15.2d, v12.2d
+	WORD $0x4e6dd5cd // fadd v13.2d, v14.2d, v13.2d
+	FMOVQ 144(R0), F14
+	WORD $0x4e6ed58f // fadd v15.2d, v12.2d, v14.2d
+	WORD $0x4e6ed5ae // fadd v14.2d, v13.2d, v14.2d
+	WORD $0x6e6ffd8f // fdiv v15.2d, v12.2d, v15.2d
+	WORD $0x6e6efdae // fdiv v14.2d, v13.2d, v14.2d
+	WORD $0x6e6fddf2 // fmul v18.2d, v15.2d, v15.2d
+	WORD $0x6e6eddd3 // fmul v19.2d, v14.2d, v14.2d
+	FMOVQ 160(R0), F20
+	WORD $0x6e74dd95 // fmul v21.2d, v12.2d, v20.2d
+	WORD $0x6e74ddb4 // fmul v20.2d, v13.2d, v20.2d
+	WORD $0x6e6cdeb5 // fmul v21.2d, v21.2d, v12.2d
+	WORD $0x6e6dde94 // fmul v20.2d, v20.2d, v13.2d
+	FMOVQ 176(R0), F22
+	FMOVQ 192(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V22.D2, V18.D2, V24.D2
+	VFMLA V22.D2, V19.D2, V23.D2
+	FMOVQ 208(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 224(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V18.D2, V25.D2, V24.D2
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 240(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 256(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V18.D2, V25.D2, V24.D2
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 272(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	VMOV V21.B16, V23.B16
+	VFMLA V18.D2, V25.D2, V23.D2
+	VMOV V20.B16, V18.B16
+	VFMLA V19.D2, V22.D2, V18.D2
+	FMOVQ 288(R0), F19
+	WORD $0x6e73de16 // fmul v22.2d, v16.2d, v19.2d
+	WORD $0x6e73de33 // fmul v19.2d, v17.2d, v19.2d
+	VFMLA V15.D2, V23.D2, V22.D2
+	VFMLA V14.D2, V18.D2, V19.D2
+	WORD $0x4ef6d6ae // fsub v14.2d, v21.2d, v22.2d
+	WORD $0x4ef3d68f // fsub v15.2d, v20.2d, v19.2d
+	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
+	WORD $0x4eefd5ad // fsub v13.2d, v13.2d, v15.2d
+	FMOVQ 304(R0), F14
+	VFMLA V14.D2, V16.D2, V12.D2
+	VFMLA V14.D2, V17.D2, V13.D2
+	FMOVQ 16(R0), F14
+	WORD $0x4e6ad40a // fadd v10.2d, v0.2d, v10.2d
+	WORD $0x4e6bd42b // fadd v11.2d, v1.2d, v11.2d
+	WORD $0x6e6afdca // fdiv v10.2d, v14.2d, v10.2d
+	WORD $0x6e6bfdcb // fdiv v11.2d, v14.2d, v11.2d
+	FMOVQ 1024(R1), F14
+	FMOVQ 1040(R1), F15
+	VMOVI $0, V16.B16
+	WORD $0x4ee4d604 // fsub v4.2d, v16.2d, v4.2d
+	WORD $0x4ee5d605 // fsub v5.2d, v16.2d, v5.2d
+	VFMLA V0.D2, V14.D2, V4.D2
+	VFMLA V1.D2, V15.D2, V5.D2
+	FMOVQ 304(R0), F14
+	WORD $0x6e6edc84 // fmul v4.2d, v4.2d, v14.2d
+	WORD $0x6e6edca5 // fmul v5.2d, v5.2d, v14.2d
+	FMOVQ 336(R0), F14
+	WORD $0x4e68f5cf // fmax v15.2d, v14.2d, v8.2d
+	WORD $0x4e69f5ce // fmax v14.2d, v14.2d, v9.2d
+	FMOVQ 352(R0), F16
+	FMOVQ 112(R0), F17
+	VMOV V17.B16, V18.B16
+	VFMLA V16.D2, V15.D2, V18.D2
+	VFMLA V16.D2, V14.D2, V17.D2
+	FMOVQ 112(R0), F16
+	WORD $0x4ef0d652 // fsub v18.2d, v18.2d, v16.2d
+	WORD $0x4ef0d630 // fsub v16.2d, v17.2d, v16.2d
+	FMOVQ 368(R0), F17
+	VFMLA V17.D2, V18.D2, V15.D2
+	VFMLA V17.D2, V16.D2, V14.D2
+	FMOVQ 384(R0), F17
+	VFMLA V17.D2, V18.D2, V15.D2
+	VFMLA V17.D2, V16.D2, V14.D2
+	FMOVQ 400(R0), F17
+	FMOVQ 416(R0), F19
 	VMOV V19.B16, V20.B16
-	VFMLA V18.D2, V14.D2, V20.D2
-	VFMLA V18.D2, V15.D2, V19.D2
-	FMOVQ 208(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	FMOVQ 224(R0), F19
+	VFMLA V17.D2, V15.D2, V20.D2
+	VFMLA V17.D2, V14.D2, V19.D2
+	FMOVQ 432(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 448(R0), F19
 	VMOV V19.B16, V20.B16
-	VFMLA V14.D2, V21.D2, V20.D2
-	VFMLA V15.D2, V18.D2, V19.D2
-	FMOVQ 240(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	FMOVQ 256(R0), F19
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 464(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 480(R0), F19
 	VMOV V19.B16, V20.B16
-	VFMLA V14.D2, V21.D2, V20.D2
-	VFMLA V15.D2, V18.D2, V19.D2
-	FMOVQ 272(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	VMOV V17.B16, V19.B16
-	VFMLA V14.D2, V21.D2, V19.D2
-	VMOV V16.B16, V14.B16
-	VFMLA V15.D2, V18.D2, V14.D2
-	FMOVQ 288(R0), F15
-	WORD $0x6e6fdd92 // fmul v18.2d, v12.2d, v15.2d
-	WORD $0x6e6fddaf // fmul v15.2d, v13.2d, v15.2d
-	VFMLA V11.D2, V19.D2, V18.D2
-	VFMLA V10.D2, V14.D2, V15.D2
-	WORD $0x4ef2d62a // fsub v10.2d, v17.2d, v18.2d
-	WORD $0x4eefd60b // fsub v11.2d, v16.2d, v15.2d
-	WORD $0x4eead508 // fsub v8.2d, v8.2d, v10.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	FMOVQ 304(R0), F10
-	VFMLA V10.D2, V12.D2, V8.D2
-	VFMLA V10.D2, V13.D2, V9.D2
-	FMOVQ 16(R0), F10
-	WORD $0x4e66d406 // fadd v6.2d, v0.2d, v6.2d
-	WORD $0x4e67d427 // fadd v7.2d, v1.2d, v7.2d
-	WORD $0x6e66fd46 // fdiv v6.2d, v10.2d, v6.2d
-	WORD $0x6e67fd47 // fdiv v7.2d, v10.2d, v7.2d
-	FMOVQ 1024(R1), F10
-	FMOVQ 1040(R1), F11
-	VMOVI $0, V12.B16
-	WORD $0x4ee4d584 // fsub v4.2d, v12.2d, v4.2d
-	WORD $0x4ee5d585 // fsub v5.2d, v12.2d, v5.2d
-	VFMLA V0.D2, V10.D2, V4.D2
-	VFMLA V1.D2, V11.D2, V5.D2
-	FMOVQ 304(R0), F10
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 496(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 512(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 528(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 544(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 160(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	WORD $0x6e6fddf3 // fmul v19.2d, v15.2d, v15.2d
+	WORD $0x6e6eddd4 // fmul v20.2d, v14.2d, v14.2d
+	VFMLA V21.D2, V19.D2, V15.D2
+	VFMLA V17.D2, V20.D2, V14.D2
+	FMOVQ 16(R0), F17
+	WORD $0x4e71d5ef // fadd v15.2d, v15.2d, v17.2d
+	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
+	FMOVQ 160(R0), F17
+	FMOVQ 112(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V17.D2, V18.D2, V20.D2
+	VFMLA V17.D2, V16.D2, V19.D2
+	FMOVQ 112(R0), F17
+	WORD $0x4ef1d695 // fsub v21.2d, v20.2d, v17.2d
+	WORD $0x4ef1d671 // fsub v17.2d, v19.2d, v17.2d
+	WORD $0x4ef5d652 // fsub v18.2d, v18.2d, v21.2d
+	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	FMOVQ 112(R0), F17
+	WORD $0x4e71d652 // fadd v18.2d, v18.2d, v17.2d
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	FMOVQ 128(R0), F17
+	VADD V17.D2, V20.D2, V20.D2
+	VADD V17.D2, V19.D2, V17.D2
+	VSHL $52, V20.D2, V19.D2
+	VSHL $52, V17.D2, V17.D2
+	WORD $0x6e73ddef // fmul v15.2d, v15.2d, v19.2d
+	WORD $0x6e71ddce // fmul v14.2d, v14.2d, v17.2d
+	FMOVQ 128(R0), F17
+	VADD V17.D2, V18.D2, V18.D2
+	VADD V17.D2, V16.D2, V16.D2
+	VSHL $52, V18.D2, V17.D2
+	VSHL $52, V16.D2, V16.D2
+	WORD $0x6e71ddef // fmul v15.2d, v15.2d, v17.2d
+	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
 	WORD $0x6e6adc84 // fmul v4.2d, v4.2d, v10.2d
-	WORD $0x6e6adca5 // fmul v5.2d, v5.2d, v10.2d
-	WORD $0x6e66dc84 // fmul v4.2d, v4.2d, v6.2d
-	WORD $0x6e67dca5 // fmul v5.2d, v5.2d, v7.2d
-	WORD $0x4e64d504 // fadd v4.2d, v8.2d, v4.2d
-	WORD $0x4e65d525 // fadd v5.2d, v9.2d, v5.2d
-	VMOVI $0, V10.B16
-	WORD $0x4e6af484 // fmax v4.2d, v4.2d, v10.2d
-	WORD $0x4e6af4a5 // fmax v5.2d, v5.2d, v10.2d
+	WORD $0x6e6bdca5 // fmul v5.2d, v5.2d, v11.2d
+	WORD $0x4e64d584 // fadd v4.2d, v12.2d, v4.2d
+	WORD $0x4e65d5a5 // fadd v5.2d, v13.2d, v5.2d
+	VMOVI $0, V16.B16
+	WORD $0x4e70f484 // fmax v4.2d, v4.2d, v16.2d
+	WORD $0x4e70f4a5 // fmax v5.2d, v5.2d, v16.2d
 	FMOVQ F4, (R8)
 	FMOVQ F5, 16(R8)
-	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
-	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
+	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
+	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
 	FMOVQ F0, (R4)
 	FMOVQ F1, 16(R4)
 	FMOVQ 2048(R1), F0
 	FMOVQ 2064(R1), F1
 	VAND V3.B16, V0.B16, V0.B16
 	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
-	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
-	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
-	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
+	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
+	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
+	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
+	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
 	FMOVQ F0, (R7)
 	FMOVQ F1, 16(R7)
-	FMOVQ (R1), F0
-	FMOVQ 16(R1), F1
-	WORD $0x4e68d402 // fadd v2.2d, v0.2d, v8.2d
-	WORD $0x4e69d423 // fadd v3.2d, v1.2d, v9.2d
-	FMOVQ F2, (R9)
-	FMOVQ F3, 16(R9)
-	FMOVQ 3072(R1), F2
-	FMOVQ 3088(R1), F3
-	WORD $0x4ee0d440 // fsub v0.2d, v2.2d, v0.2d
-	WORD $0x4ee1d461 // fsub v1.2d, v3.2d, v1.2d
-	WORD $0x4ee0d502 // fsub v2.2d, v8.2d, v0.2d
-	WORD $0x4ee1d523 // fsub v3.2d, v9.2d, v1.2d
-	FMOVQ F2, (R6)
-	FMOVQ F3, 16(R6)
-	FMOVQ 512(R1), F2
-	FMOVQ 528(R1), F3
-	WORD $0x6e62dcc2 // fmul v2.2d, v6.2d, v2.2d
-	WORD $0x6e63dce3 // fmul v3.2d, v7.2d, v3.2d
-	FMOVQ F2, (R3)
-	FMOVQ F3, 16(R3)
-	FMOVQ 336(R0), F4
-	WORD $0x4e60f480 // fmax v0.2d, v4.2d, v0.2d
-	WORD $0x4e61f481 // fmax v1.2d, v4.2d, v1.2d
-	FMOVQ 352(R0), F4
-	FMOVQ 112(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V4.D2, V0.D2, V6.D2
-	VFMLA V4.D2, V1.D2, V5.D2
-	FMOVQ 112(R0), F4
-	WORD $0x4ee4d4c6 // fsub v6.2d, v6.2d, v4.2d
-	WORD $0x4ee4d4a4 // fsub v4.2d, v5.2d, v4.2d
-	FMOVQ 368(R0), F5
-	VFMLA V5.D2, V6.D2, V0.D2
-	VFMLA V5.D2, V4.D2, V1.D2
-	FMOVQ 384(R0), F5
-	VFMLA V5.D2, V6.D2, V0.D2
-	VFMLA V5.D2, V4.D2, V1.D2
-	FMOVQ 400(R0), F5
-	FMOVQ 416(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V5.D2, V0.D2, V8.D2
-	VFMLA V5.D2, V1.D2, V7.D2
-	FMOVQ 432(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 448(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 464(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 480(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 496(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 512(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 528(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	FMOVQ 544(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V0.D2, V9.D2, V8.D2
-	VFMLA V1.D2, V5.D2, V7.D2
-	FMOVQ 160(R0), F5
-	VMOV V5.B16, V9.B16
-	VFMLA V0.D2, V8.D2, V9.D2
-	VFMLA V1.D2, V7.D2, V5.D2
-	WORD $0x6e60dc07 // fmul v7.2d, v0.2d, v0.2d
-	WORD $0x6e61dc28 // fmul v8.2d, v1.2d, v1.2d
-	VFMLA V9.D2, V7.D2, V0.D2
-	VFMLA V5.D2, V8.D2, V1.D2
-	FMOVQ 16(R0), F5
-	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	FMOVQ 160(R0), F5
-	FMOVQ 112(R0), F7
-	VMOV V7.B16, V8.B16
-	VFMLA V5.D2, V6.D2, V8.D2
-	VFMLA V5.D2, V4.D2, V7.D2
-	FMOVQ 112(R0), F5
-	WORD $0x4ee5d509 // fsub v9.2d, v8.2d, v5.2d
-	WORD $0x4ee5d4e5 // fsub v5.2d, v7.2d, v5.2d
-	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	FMOVQ 112(R0), F5
-	WORD $0x4e65d4c6 // fadd v6.2d, v6.2d, v5.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 128(R0), F5
-	VADD V5.D2, V8.D2, V8.D2
-	VADD V5.D2, V7.D2, V5.D2
-	VSHL $52, V8.D2, V7.D2
-	VSHL $52, V5.D2, V5.D2
-	WORD $0x6e67dc00 // fmul v0.2d, v0.2d, v7.2d
-	WORD $0x6e65dc21 // fmul v1.2d, v1.2d, v5.2d
-	FMOVQ 128(R0), F5
-	VADD V5.D2, V6.D2, V6.D2
-	VADD V5.D2, V4.D2, V4.D2
-	VSHL $52, V6.D2, V5.D2
-	VSHL $52, V4.D2, V4.D2
-	WORD $0x6e65dc00 // fmul v0.2d, v0.2d, v5.2d
-	WORD $0x6e64dc21 // fmul v1.2d, v1.2d, v4.2d
-	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
-	WORD $0x6e63dc21 // fmul v1.2d, v1.2d, v3.2d
+	WORD $0x4e6cd4c0 // fadd v0.2d, v6.2d, v12.2d
+	WORD $0x4e6dd4e1 // fadd v1.2d, v7.2d, v13.2d
+	FMOVQ F0, (R9)
+	FMOVQ F1, 16(R9)
+	WORD $0x4ee8d580 // fsub v0.2d, v12.2d, v8.2d
+	WORD $0x4ee9d5a1 // fsub v1.2d, v13.2d, v9.2d
+	FMOVQ F0, (R6)
+	FMOVQ F1, 16(R6)
+	FMOVQ 512(R1), F0
+	FMOVQ 528(R1), F1
+	WORD $0x6e60dd40 // fmul v0.2d, v10.2d, v0.2d
+	WORD $0x6e61dd61 // fmul v1.2d, v11.2d, v1.2d
+	FMOVQ F0, (R3)
+	FMOVQ F1, 16(R3)
+	WORD $0x6e60dde0 // fmul v0.2d, v15.2d, v0.2d
+	WORD $0x6e61ddc1 // fmul v1.2d, v14.2d, v1.2d
 	FMOVQ F0, (R5)
 	FMOVQ F1, 16(R5)
 	ADD $32, R1
@@ -686,241 +686,241 @@ rows:
 	FMOVQ 2576(R1), F5
 	VAND V3.B16, V4.B16, V4.B16
 	VAND V2.B16, V5.B16, V5.B16
-	FMOVQ 16(R0), F6
-	WORD $0x4e66d407 // fadd v7.2d, v0.2d, v6.2d
-	WORD $0x4e66d428 // fadd v8.2d, v1.2d, v6.2d
-	WORD $0x4ee6f409 // fmin v9.2d, v0.2d, v6.2d
-	WORD $0x4ee6f42a // fmin v10.2d, v1.2d, v6.2d
-	WORD $0x4e66f40b // fmax v11.2d, v0.2d, v6.2d
-	WORD $0x4e66f426 // fmax v6.2d, v1.2d, v6.2d
-	WORD $0x4eebd4eb // fsub v11.2d, v7.2d, v11.2d
-	WORD $0x4ee6d506 // fsub v6.2d, v8.2d, v6.2d
-	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
-	WORD $0x4ee6d546 // fsub v6.2d, v10.2d, v6.2d
-	FMOVQ 32(R0), F10
-	VADD V10.D2, V7.D2, V11.D2
-	VADD V10.D2, V8.D2, V10.D2
-	VUSHR $52, V11.D2, V12.D2
-	VUSHR $52, V10.D2, V13.D2
-	FMOVQ 48(R0), F14
-	VORR V14.B16, V12.B16, V12.B16
-	VORR V14.B16, V13.B16, V13.B16
-	FMOVQ 64(R0), F14
-	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
-	WORD $0x4eeed5ad // fsub v13.2d, v13.2d, v14.2d
-	FMOVQ 80(R0), F14
-	VAND V14.B16, V11.B16, V11.B16
-	VAND V14.B16, V10.B16, V10.B16
-	FMOVQ 96(R0), F14
-	VADD V14.D2, V11.D2, V11.D2
-	VADD V14.D2, V10.D2, V10.D2
-	FMOVQ 16(R0), F14
-	WORD $0x4eeed56b // fsub v11.2d, v11.2d, v14.2d
-	WORD $0x4eeed54a // fsub v10.2d, v10.2d, v14.2d
-	FMOVQ 112(R0), F14
-	WORD $0x4eecd5cf // fsub v15.2d, v14.2d, v12.2d
-	WORD $0x4eedd5ce // fsub v14.2d, v14.2d, v13.2d
-	FMOVQ 128(R0), F16
-	VADD V16.D2, V15.D2, V15.D2
-	VADD V16.D2, V14.D2, V14.D2
-	VSHL $52, V15.D2, V15.D2
-	VSHL $52, V14.D2, V14.D2
-	WORD $0x6e6fdd29 // fmul v9.2d, v9.2d, v15.2d
-	WORD $0x6e6edcc6 // fmul v6.2d, v6.2d, v14.2d
-	WORD $0x4e69d569 // fadd v9.2d, v11.2d, v9.2d
-	WORD $0x4e66d546 // fadd v6.2d, v10.2d, v6.2d
-	FMOVQ 144(R0), F10
-	WORD $0x4e6ad52b // fadd v11.2d, v9.2d, v10.2d
-	WORD $0x4e6ad4ca // fadd v10.2d, v6.2d, v10.2d
-	WORD $0x6e6bfd2b // fdiv v11.2d, v9.2d, v11.2d
-	WORD $0x6e6afcca // fdiv v10.2d, v6.2d, v10.2d
-	WORD $0x6e6bdd6e // fmul v14.2d, v11.2d, v11.2d
-	WORD $0x6e6add4f // fmul v15.2d, v10.2d, v10.2d
-	FMOVQ 160(R0), F16
-	WORD $0x6e70dd31 // fmul v17.2d, v9.2d, v16.2d
-	WORD $0x6e70dcd0 // fmul v16.2d, v6.2d, v16.2d
-	WORD $0x6e69de31 // fmul v17.2d, v17.2d, v9.2d
-	WORD $0x6e66de10 // fmul v16.2d, v16.2d, v6.2d
-	FMOVQ 176(R0), F18
-	FMOVQ 192(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V18.D2, V14.D2, V20.D2
-	VFMLA V18.D2, V15.D2, V19.D2
-	FMOVQ 208(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	FMOVQ 224(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V14.D2, V21.D2, V20.D2
-	VFMLA V15.D2, V18.D2, V19.D2
-	FMOVQ 240(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	FMOVQ 256(R0), F19
-	VMOV V19.B16, V20.B16
-	VFMLA V14.D2, V21.D2, V20.D2
-	VFMLA V15.D2, V18.D2, V19.D2
-	FMOVQ 272(R0), F18
-	VMOV V18.B16, V21.B16
-	VFMLA V14.D2, V20.D2, V21.D2
-	VFMLA V15.D2, V19.D2, V18.D2
-	VMOV V17.B16, V19.B16
-	VFMLA V14.D2, V21.D2, V19.D2
-	VMOV V16.B16, V14.B16
-	VFMLA V15.D2, V18.D2, V14.D2
-	FMOVQ 288(R0), F15
-	WORD $0x6e6fdd92 // fmul v18.2d, v12.2d, v15.2d
-	WORD $0x6e6fddaf // fmul v15.2d, v13.2d, v15.2d
-	VFMLA V11.D2, V19.D2, V18.D2
-	VFMLA V10.D2, V14.D2, V15.D2
-	WORD $0x4ef2d62a // fsub v10.2d, v17.2d, v18.2d
-	WORD $0x4eefd60b // fsub v11.2d, v16.2d, v15.2d
-	WORD $0x4eead529 // fsub v9.2d, v9.2d, v10.2d
-	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
-	FMOVQ 304(R0), F10
-	VFMLA V10.D2, V12.D2, V9.D2
-	VFMLA V10.D2, V13.D2, V6.D2
+	FMOVQ (R1), F6
+	FMOVQ 16(R1), F7
+	FMOVQ 3072(R1), F8
+	FMOVQ 3088(R1), F9
+	WORD $0x4ee6d508 // fsub v8.2d, v8.2d, v6.2d
+	WORD $0x4ee7d529 // fsub v9.2d, v9.2d, v7.2d
 	FMOVQ 16(R0), F10
-	WORD $0x6e67fd47 // fdiv v7.2d, v10.2d, v7.2d
-	WORD $0x6e68fd48 // fdiv v8.2d, v10.2d, v8.2d
-	VMOVI $0, V10.B16
-	WORD $0x4ee4d544 // fsub v4.2d, v10.2d, v4.2d
-	WORD $0x4ee5d545 // fsub v5.2d, v10.2d, v5.2d
-	WORD $0x6e67dc84 // fmul v4.2d, v4.2d, v7.2d
-	WORD $0x6e68dca5 // fmul v5.2d, v5.2d, v8.2d
-	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
-	WORD $0x4e65d4c5 // fadd v5.2d, v6.2d, v5.2d
-	VMOVI $0, V10.B16
-	WORD $0x4e6af484 // fmax v4.2d, v4.2d, v10.2d
-	WORD $0x4e6af4a5 // fmax v5.2d, v5.2d, v10.2d
+	WORD $0x4e6ad40b // fadd v11.2d, v0.2d, v10.2d
+	WORD $0x4e6ad42c // fadd v12.2d, v1.2d, v10.2d
+	WORD $0x4eeaf40d // fmin v13.2d, v0.2d, v10.2d
+	WORD $0x4eeaf42e // fmin v14.2d, v1.2d, v10.2d
+	WORD $0x4e6af40f // fmax v15.2d, v0.2d, v10.2d
+	WORD $0x4e6af42a // fmax v10.2d, v1.2d, v10.2d
+	WORD $0x4eefd56f // fsub v15.2d, v11.2d, v15.2d
+	WORD $0x4eead58a // fsub v10.2d, v12.2d, v10.2d
+	WORD $0x4eefd5ad // fsub v13.2d, v13.2d, v15.2d
+	WORD $0x4eead5ca // fsub v10.2d, v14.2d, v10.2d
+	FMOVQ 32(R0), F14
+	VADD V14.D2, V11.D2, V15.D2
+	VADD V14.D2, V12.D2, V14.D2
+	VUSHR $52, V15.D2, V16.D2
+	VUSHR $52, V14.D2, V17.D2
+	FMOVQ 48(R0), F18
+	VORR V18.B16, V16.B16, V16.B16
+	VORR V18.B16, V17.B16, V17.B16
+	FMOVQ 64(R0), F18
+	WORD $0x4ef2d610 // fsub v16.2d, v16.2d, v18.2d
+	WORD $0x4ef2d631 // fsub v17.2d, v17.2d, v18.2d
+	FMOVQ 80(R0), F18
+	VAND V18.B16, V15.B16, V15.B16
+	VAND V18.B16, V14.B16, V14.B16
+	FMOVQ 96(R0), F18
+	VADD V18.D2, V15.D2, V15.D2
+	VADD V18.D2, V14.D2, V14.D2
+	FMOVQ 16(R0), F18
+	WORD $0x4ef2d5ef // fsub v15.2d, v15.2d, v18.2d
+	WORD $0x4ef2d5ce // fsub v14.2d, v14.2d, v18.2d
+	FMOVQ 112(R0), F18
+	WORD $0x4ef0d653 // fsub v19.2d, v18.2d, v16.2d
+	WORD $0x4ef1d652 // fsub v18.2d, v18.2d, v17.2d
+	FMOVQ 128(R0), F20
+	VADD V20.D2, V19.D2, V19.D2
+	VADD V20.D2, V18.D2, V18.D2
+	VSHL $52, V19.D2, V19.D2
+	VSHL $52, V18.D2, V18.D2
+	WORD $0x6e73ddad // fmul v13.2d, v13.2d, v19.2d
+	WORD $0x6e72dd4a // fmul v10.2d, v10.2d, v18.2d
+	WORD $0x4e6dd5ed // fadd v13.2d, v15.2d, v13.2d
+	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
+	FMOVQ 144(R0), F14
+	WORD $0x4e6ed5af // fadd v15.2d, v13.2d, v14.2d
+	WORD $0x4e6ed54e // fadd v14.2d, v10.2d, v14.2d
+	WORD $0x6e6ffdaf // fdiv v15.2d, v13.2d, v15.2d
+	WORD $0x6e6efd4e // fdiv v14.2d, v10.2d, v14.2d
+	WORD $0x6e6fddf2 // fmul v18.2d, v15.2d, v15.2d
+	WORD $0x6e6eddd3 // fmul v19.2d, v14.2d, v14.2d
+	FMOVQ 160(R0), F20
+	WORD $0x6e74ddb5 // fmul v21.2d, v13.2d, v20.2d
+	WORD $0x6e74dd54 // fmul v20.2d, v10.2d, v20.2d
+	WORD $0x6e6ddeb5 // fmul v21.2d, v21.2d, v13.2d
+	WORD $0x6e6ade94 // fmul v20.2d, v20.2d, v10.2d
+	FMOVQ 176(R0), F22
+	FMOVQ 192(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V22.D2, V18.D2, V24.D2
+	VFMLA V22.D2, V19.D2, V23.D2
+	FMOVQ 208(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 224(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V18.D2, V25.D2, V24.D2
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 240(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 256(R0), F23
+	VMOV V23.B16, V24.B16
+	VFMLA V18.D2, V25.D2, V24.D2
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 272(R0), F22
+	VMOV V22.B16, V25.B16
+	VFMLA V18.D2, V24.D2, V25.D2
+	VFMLA V19.D2, V23.D2, V22.D2
+	VMOV V21.B16, V23.B16
+	VFMLA V18.D2, V25.D2, V23.D2
+	VMOV V20.B16, V18.B16
+	VFMLA V19.D2, V22.D2, V18.D2
+	FMOVQ 288(R0), F19
+	WORD $0x6e73de16 // fmul v22.2d, v16.2d, v19.2d
+	WORD $0x6e73de33 // fmul v19.2d, v17.2d, v19.2d
+	VFMLA V15.D2, V23.D2, V22.D2
+	VFMLA V14.D2, V18.D2, V19.D2
+	WORD $0x4ef6d6ae // fsub v14.2d, v21.2d, v22.2d
+	WORD $0x4ef3d68f // fsub v15.2d, v20.2d, v19.2d
+	WORD $0x4eeed5ad // fsub v13.2d, v13.2d, v14.2d
+	WORD $0x4eefd54a // fsub v10.2d, v10.2d, v15.2d
+	FMOVQ 304(R0), F14
+	VFMLA V14.D2, V16.D2, V13.D2
+	VFMLA V14.D2, V17.D2, V10.D2
+	FMOVQ 16(R0), F14
+	WORD $0x6e6bfdcb // fdiv v11.2d, v14.2d, v11.2d
+	WORD $0x6e6cfdcc // fdiv v12.2d, v14.2d, v12.2d
+	VMOVI $0, V14.B16
+	WORD $0x4ee4d5c4 // fsub v4.2d, v14.2d, v4.2d
+	WORD $0x4ee5d5c5 // fsub v5.2d, v14.2d, v5.2d
+	FMOVQ 336(R0), F14
+	WORD $0x4e68f5cf // fmax v15.2d, v14.2d, v8.2d
+	WORD $0x4e69f5ce // fmax v14.2d, v14.2d, v9.2d
+	FMOVQ 352(R0), F16
+	FMOVQ 112(R0), F17
+	VMOV V17.B16, V18.B16
+	VFMLA V16.D2, V15.D2, V18.D2
+	VFMLA V16.D2, V14.D2, V17.D2
+	FMOVQ 112(R0), F16
+	WORD $0x4ef0d652 // fsub v18.2d, v18.2d, v16.2d
+	WORD $0x4ef0d630 // fsub v16.2d, v17.2d, v16.2d
+	FMOVQ 368(R0), F17
+	VFMLA V17.D2, V18.D2, V15.D2
+	VFMLA V17.D2, V16.D2, V14.D2
+	FMOVQ 384(R0), F17
+	VFMLA V17.D2, V18.D2, V15.D2
+	VFMLA V17.D2, V16.D2, V14.D2
+	FMOVQ 400(R0), F17
+	FMOVQ 416(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V17.D2, V15.D2, V20.D2
+	VFMLA V17.D2, V14.D2, V19.D2
+	FMOVQ 432(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 448(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 464(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 480(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 496(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 512(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 528(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	FMOVQ 544(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V15.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V17.D2, V19.D2
+	FMOVQ 160(R0), F17
+	VMOV V17.B16, V21.B16
+	VFMLA V15.D2, V20.D2, V21.D2
+	VFMLA V14.D2, V19.D2, V17.D2
+	WORD $0x6e6fddf3 // fmul v19.2d, v15.2d, v15.2d
+	WORD $0x6e6eddd4 // fmul v20.2d, v14.2d, v14.2d
+	VFMLA V21.D2, V19.D2, V15.D2
+	VFMLA V17.D2, V20.D2, V14.D2
+	FMOVQ 16(R0), F17
+	WORD $0x4e71d5ef // fadd v15.2d, v15.2d, v17.2d
+	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
+	FMOVQ 160(R0), F17
+	FMOVQ 112(R0), F19
+	VMOV V19.B16, V20.B16
+	VFMLA V17.D2, V18.D2, V20.D2
+	VFMLA V17.D2, V16.D2, V19.D2
+	FMOVQ 112(R0), F17
+	WORD $0x4ef1d695 // fsub v21.2d, v20.2d, v17.2d
+	WORD $0x4ef1d671 // fsub v17.2d, v19.2d, v17.2d
+	WORD $0x4ef5d652 // fsub v18.2d, v18.2d, v21.2d
+	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	FMOVQ 112(R0), F17
+	WORD $0x4e71d652 // fadd v18.2d, v18.2d, v17.2d
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	FMOVQ 128(R0), F17
+	VADD V17.D2, V20.D2, V20.D2
+	VADD V17.D2, V19.D2, V17.D2
+	VSHL $52, V20.D2, V19.D2
+	VSHL $52, V17.D2, V17.D2
+	WORD $0x6e73ddef // fmul v15.2d, v15.2d, v19.2d
+	WORD $0x6e71ddce // fmul v14.2d, v14.2d, v17.2d
+	FMOVQ 128(R0), F17
+	VADD V17.D2, V18.D2, V18.D2
+	VADD V17.D2, V16.D2, V16.D2
+	VSHL $52, V18.D2, V17.D2
+	VSHL $52, V16.D2, V16.D2
+	WORD $0x6e71ddef // fmul v15.2d, v15.2d, v17.2d
+	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
+	WORD $0x6e6bdc84 // fmul v4.2d, v4.2d, v11.2d
+	WORD $0x6e6cdca5 // fmul v5.2d, v5.2d, v12.2d
+	WORD $0x4e64d5a4 // fadd v4.2d, v13.2d, v4.2d
+	WORD $0x4e65d545 // fadd v5.2d, v10.2d, v5.2d
+	VMOVI $0, V16.B16
+	WORD $0x4e70f484 // fmax v4.2d, v4.2d, v16.2d
+	WORD $0x4e70f4a5 // fmax v5.2d, v5.2d, v16.2d
 	FMOVQ F4, (R8)
 	FMOVQ F5, 16(R8)
-	WORD $0x6e67dc00 // fmul v0.2d, v0.2d, v7.2d
-	WORD $0x6e68dc21 // fmul v1.2d, v1.2d, v8.2d
+	WORD $0x6e6bdc00 // fmul v0.2d, v0.2d, v11.2d
+	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
 	FMOVQ F0, (R4)
 	FMOVQ F1, 16(R4)
 	FMOVQ 2048(R1), F0
 	FMOVQ 2064(R1), F1
 	VAND V3.B16, V0.B16, V0.B16
 	VAND V2.B16, V1.B16, V1.B16
-	WORD $0x6e67dc00 // fmul v0.2d, v0.2d, v7.2d
-	WORD $0x6e68dc21 // fmul v1.2d, v1.2d, v8.2d
-	WORD $0x6e67dc00 // fmul v0.2d, v0.2d, v7.2d
-	WORD $0x6e68dc21 // fmul v1.2d, v1.2d, v8.2d
+	WORD $0x6e6bdc00 // fmul v0.2d, v0.2d, v11.2d
+	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
+	WORD $0x6e6bdc00 // fmul v0.2d, v0.2d, v11.2d
+	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
 	FMOVQ F0, (R7)
 	FMOVQ F1, 16(R7)
-	FMOVQ (R1), F0
-	FMOVQ 16(R1), F1
-	WORD $0x4e69d402 // fadd v2.2d, v0.2d, v9.2d
-	WORD $0x4e66d423 // fadd v3.2d, v1.2d, v6.2d
-	FMOVQ F2, (R9)
-	FMOVQ F3, 16(R9)
-	FMOVQ 3072(R1), F2
-	FMOVQ 3088(R1), F3
-	WORD $0x4ee0d440 // fsub v0.2d, v2.2d, v0.2d
-	WORD $0x4ee1d461 // fsub v1.2d, v3.2d, v1.2d
-	WORD $0x4ee0d522 // fsub v2.2d, v9.2d, v0.2d
-	WORD $0x4ee1d4c3 // fsub v3.2d, v6.2d, v1.2d
-	FMOVQ F2, (R6)
-	FMOVQ F3, 16(R6)
-	FMOVQ F7, (R3)
-	FMOVQ F8, 16(R3)
-	FMOVQ 336(R0), F2
-	WORD $0x4e60f440 // fmax v0.2d, v2.2d, v0.2d
-	WORD $0x4e61f441 // fmax v1.2d, v2.2d, v1.2d
-	FMOVQ 352(R0), F2
-	FMOVQ 112(R0), F3
-	VMOV V3.B16, V4.B16
-	VFMLA V2.D2, V0.D2, V4.D2
-	VFMLA V2.D2, V1.D2, V3.D2
-	FMOVQ 112(R0), F2
-	WORD $0x4ee2d484 // fsub v4.2d, v4.2d, v2.2d
-	WORD $0x4ee2d462 // fsub v2.2d, v3.2d, v2.2d
-	FMOVQ 368(R0), F3
-	VFMLA V3.D2, V4.D2, V0.D2
-	VFMLA V3.D2, V2.D2, V1.D2
-	FMOVQ 384(R0), F3
-	VFMLA V3.D2, V4.D2, V0.D2
-	VFMLA V3.D2, V2.D2, V1.D2
-	FMOVQ 400(R0), F3
-	FMOVQ 416(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V3.D2, V0.D2, V6.D2
-	VFMLA V3.D2, V1.D2, V5.D2
-	FMOVQ 432(R0), F3
-	VMOV V3.B16, V9.B16
-	VFMLA V0.D2, V6.D2, V9.D2
-	VFMLA V1.D2, V5.D2, V3.D2
-	FMOVQ 448(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V0.D2, V9.D2, V6.D2
-	VFMLA V1.D2, V3.D2, V5.D2
-	FMOVQ 464(R0), F3
-	VMOV V3.B16, V9.B16
-	VFMLA V0.D2, V6.D2, V9.D2
-	VFMLA V1.D2, V5.D2, V3.D2
-	FMOVQ 480(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V0.D2, V9.D2, V6.D2
-	VFMLA V1.D2, V3.D2, V5.D2
-	FMOVQ 496(R0), F3
-	VMOV V3.B16, V9.B16
-	VFMLA V0.D2, V6.D2, V9.D2
-	VFMLA V1.D2, V5.D2, V3.D2
-	FMOVQ 512(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V0.D2, V9.D2, V6.D2
-	VFMLA V1.D2, V3.D2, V5.D2
-	FMOVQ 528(R0), F3
-	VMOV V3.B16, V9.B16
-	VFMLA V0.D2, V6.D2, V9.D2
-	VFMLA V1.D2, V5.D2, V3.D2
-	FMOVQ 544(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V0.D2, V9.D2, V6.D2
-	VFMLA V1.D2, V3.D2, V5.D2
-	FMOVQ 160(R0), F3
-	VMOV V3.B16, V9.B16
-	VFMLA V0.D2, V6.D2, V9.D2
-	VFMLA V1.D2, V5.D2, V3.D2
-	WORD $0x6e60dc05 // fmul v5.2d, v0.2d, v0.2d
-	WORD $0x6e61dc26 // fmul v6.2d, v1.2d, v1.2d
-	VFMLA V9.D2, V5.D2, V0.D2
-	VFMLA V3.D2, V6.D2, V1.D2
-	FMOVQ 16(R0), F3
-	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	FMOVQ 160(R0), F3
-	FMOVQ 112(R0), F5
-	VMOV V5.B16, V6.B16
-	VFMLA V3.D2, V4.D2, V6.D2
-	VFMLA V3.D2, V2.D2, V5.D2
-	FMOVQ 112(R0), F3
-	WORD $0x4ee3d4c9 // fsub v9.2d, v6.2d, v3.2d
-	WORD $0x4ee3d4a3 // fsub v3.2d, v5.2d, v3.2d
-	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
-	WORD $0x4ee3d442 // fsub v2.2d, v2.2d, v3.2d
-	FMOVQ 112(R0), F3
-	WORD $0x4e63d484 // fadd v4.2d, v4.2d, v3.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVQ 128(R0), F3
-	VADD V3.D2, V6.D2, V6.D2
-	VADD V3.D2, V5.D2, V3.D2
-	VSHL $52, V6.D2, V5.D2
-	VSHL $52, V3.D2, V3.D2
-	WORD $0x6e65dc00 // fmul v0.2d, v0.2d, v5.2d
-	WORD $0x6e63dc21 // fmul v1.2d, v1.2d, v3.2d
-	FMOVQ 128(R0), F3
-	VADD V3.D2, V4.D2, V4.D2
-	VADD V3.D2, V2.D2, V2.D2
-	VSHL $52, V4.D2, V3.D2
-	VSHL $52, V2.D2, V2.D2
-	WORD $0x6e63dc00 // fmul v0.2d, v0.2d, v3.2d
-	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
-	WORD $0x6e67dc00 // fmul v0.2d, v0.2d, v7.2d
-	WORD $0x6e68dc21 // fmul v1.2d, v1.2d, v8.2d
+	WORD $0x4e6dd4c0 // fadd v0.2d, v6.2d, v13.2d
+	WORD $0x4e6ad4e1 // fadd v1.2d, v7.2d, v10.2d
+	FMOVQ F0, (R9)
+	FMOVQ F1, 16(R9)
+	WORD $0x4ee8d5a0 // fsub v0.2d, v13.2d, v8.2d
+	WORD $0x4ee9d541 // fsub v1.2d, v10.2d, v9.2d
+	FMOVQ F0, (R6)
+	FMOVQ F1, 16(R6)
+	FMOVQ F11, (R3)
+	FMOVQ F12, 16(R3)
+	WORD $0x6e6bdde0 // fmul v0.2d, v15.2d, v11.2d
+	WORD $0x6e6cddc1 // fmul v1.2d, v14.2d, v12.2d
 	FMOVQ F0, (R5)
 	FMOVQ F1, 16(R5)
 	ADD $32, R1
