@@ -426,8 +426,6 @@ func ArgMaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *int
 	switch {
 	case isa.NEON:
 		neon.ArgMaxRowsF32(w, x, rows, k, stride, dst)
-	case isa.AVX512:
-		avx512.ArgMaxRowsF32(w, x, rows, k, stride, dst)
 	case isa.AVX2:
 		avx2.ArgMaxRowsF32(w, x, rows, k, stride, dst)
 	default:
@@ -441,8 +439,6 @@ func ArgMaxRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *int
 	switch {
 	case isa.NEON:
 		neon.ArgMaxRowsF64(w, x, rows, k, stride, dst)
-	case isa.AVX512:
-		avx512.ArgMaxRowsF64(w, x, rows, k, stride, dst)
 	case isa.AVX2:
 		avx2.ArgMaxRowsF64(w, x, rows, k, stride, dst)
 	default:
@@ -456,8 +452,6 @@ func ArgMaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *int3
 	switch {
 	case isa.NEON:
 		neon.ArgMaxRowsF16(w, x, rows, k, stride, dst)
-	case isa.AVX512:
-		avx512.ArgMaxRowsF16(w, x, rows, k, stride, dst)
 	case isa.AVX2:
 		avx2.ArgMaxRowsF16(w, x, rows, k, stride, dst)
 	default:
@@ -471,8 +465,6 @@ func ArgMaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *int
 	switch {
 	case isa.NEON:
 		neon.ArgMaxRowsBF16(w, x, rows, k, stride, dst)
-	case isa.AVX512:
-		avx512.ArgMaxRowsBF16(w, x, rows, k, stride, dst)
 	case isa.AVX2:
 		avx2.ArgMaxRowsBF16(w, x, rows, k, stride, dst)
 	default:
@@ -486,8 +478,6 @@ func ShortArgMaxF32(w *float64, x *float32, rows int, k int, stride int, dst *in
 	switch {
 	case isa.NEON:
 		neon.ShortArgMaxF32(w, x, rows, k, stride, dst)
-	case isa.AVX512:
-		avx512.ShortArgMaxF32(w, x, rows, k, stride, dst)
 	case isa.AVX2:
 		avx2.ShortArgMaxF32(w, x, rows, k, stride, dst)
 	default:
@@ -501,8 +491,6 @@ func ShortArgMaxF64(w *float64, x *float64, rows int, k int, stride int, dst *in
 	switch {
 	case isa.NEON:
 		neon.ShortArgMaxF64(w, x, rows, k, stride, dst)
-	case isa.AVX512:
-		avx512.ShortArgMaxF64(w, x, rows, k, stride, dst)
 	case isa.AVX2:
 		avx2.ShortArgMaxF64(w, x, rows, k, stride, dst)
 	default:

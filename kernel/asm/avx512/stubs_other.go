@@ -149,30 +149,6 @@ func WidenF16(dst *float32, x *uint16, n int) { panic(absent) }
 // same.
 func WidenBF16(dst *float32, x *uint16, n int) { panic(absent) }
 
-// ArgMaxRowsF32 writes the first index of each row's largest element to dst, -1 for a row with a NaN. w is 128 bytes of
-// scratch, as they stand in the room of a work area.
-func ArgMaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *int32) { panic(absent) }
-
-// ArgMaxRowsF64 writes the first index of each row's largest element to dst, -1 for a row with a NaN. w is 128 bytes of
-// scratch, as they stand in the room of a work area.
-func ArgMaxRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *int32) { panic(absent) }
-
-// ArgMaxRowsF16 writes the first index of each row's largest element to dst, -1 for a row with a NaN. w is 128 bytes of
-// scratch, as they stand in the room of a work area.
-func ArgMaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *int32) { panic(absent) }
-
-// ArgMaxRowsBF16 writes the first index of each row's largest element to dst, -1 for a row with a NaN. w is 128 bytes
-// of scratch, as they stand in the room of a work area.
-func ArgMaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *int32) { panic(absent) }
-
-// ShortArgMaxF32 is ArgMaxRowsF32 for rows of 1 to 32 elements, whose number is a multiple of the lanes of a register.
-// w is a work area.
-func ShortArgMaxF32(w *float64, x *float32, rows int, k int, stride int, dst *int32) { panic(absent) }
-
-// ShortArgMaxF64 is ArgMaxRowsF64 for rows of 1 to 32 elements, whose number is a multiple of the lanes of a register.
-// w is a work area.
-func ShortArgMaxF64(w *float64, x *float64, rows int, k int, stride int, dst *int32) { panic(absent) }
-
 // RankRowsF32 writes the number of elements above the label's and of equal ones before it for each row to dst, -1 where
 // there is no such class. A row with a NaN gets any number. w is 128 bytes of scratch, as they stand in the room of a
 // work area.
