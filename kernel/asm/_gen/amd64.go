@@ -23,8 +23,6 @@ type amd64 struct {
 	consts map[string]operand.Mem
 	funcs  []Function
 	unique int
-
-	repeats bool // constants are read as one element each; see broadcast
 }
 
 func newAMD64(width int) *amd64 {
@@ -430,8 +428,7 @@ func (m *amd64) round(t T, mode int, a V) V {
 	return d
 }
 
-func (m *amd64) Ceil(t T, a V) V  { return m.round(t, 10, a) }
-func (m *amd64) Floor(t T, a V) V { return m.round(t, 9, a) }
+func (m *amd64) Ceil(t T, a V) V { return m.round(t, 10, a) }
 
 func (m *amd64) bits(wide func(...operand.Op), narrow func(a, b, c operand.Op), a, b any) V {
 	if m.wide() {
@@ -453,7 +450,6 @@ func (m *amd64) shift(f func(...operand.Op), a V, n int) V {
 func (m *amd64) Shl(t T, a V, n int) V { return m.shift(byType(t, m.VPSLLD, m.VPSLLQ), a, n) }
 func (m *amd64) Shr(t T, a V, n int) V { return m.shift(byType(t, m.VPSRLD, m.VPSRLQ), a, n) }
 func (m *amd64) Sar(t T, a V, n int) V { return m.shift(m.VPSRAD, a, n) }
-func (m *amd64) MulLo(a, b any) V      { return m.either(m.VPMULLD, a, b) }
 
 func (m *amd64) FromInt(a V) V {
 	d := m.v()
@@ -889,21 +885,6 @@ func (m *amd64) FirstLanes(t T, n R) []M {
 	for u := range out {
 		out[u] = m.Cmp(t.Int(), GT, v, m.IotaAt(t.Int(), u))
 		out[u] = mask{t, out[u].(mask).r}
-	}
-	return out
-}
-
-func (m *amd64) ExceptLane(t T, n R) []M {
-	if m.wide() {
-		b := m.GP(1)
-		m.SHLXQ(op(n), op(b), op(b))
-		m.NOTQ(op(b))
-		return []M{m.toMask(t, b)}
-	}
-	v := m.spread(t, n)
-	out := make([]M, 64/m.width)
-	for u := range out {
-		out[u] = m.NotM(mask{t, m.Cmp(t.Int(), EQ, v, m.IotaAt(t.Int(), u)).(mask).r})
 	}
 	return out
 }

@@ -357,7 +357,6 @@ func (m *neonMachine) Mul(t T, a, b any) V { return m.do("fmul", arrangement(t),
 func (m *neonMachine) Div(t T, a, b any) V { return m.do("fdiv", arrangement(t), a, b) }
 func (m *neonMachine) Max(t T, a, b any) V { return m.do("fmax", arrangement(t), a, b) }
 func (m *neonMachine) Min(t T, a, b any) V { return m.do("fmin", arrangement(t), a, b) }
-func (m *neonMachine) MulLo(a, b any) V    { return m.do("mul", "4s", a, b) }
 
 func (m *neonMachine) AddTo(t T, acc V, b any) {
 	m.f.Do(t.name("add"), arrangement(t), 0, register(acc), register(acc), m.v(b))
@@ -380,12 +379,11 @@ func (m *neonMachine) FMA(t T, a, b, c any) V {
 // HornerTo moves the result to p, as the instruction adds to what becomes the result. The allocator drops the move.
 func (m *neonMachine) HornerTo(t T, p V, f V, c any) { m.Move(p, m.FMA(t, p, f, c)) }
 
-func (m *neonMachine) Ceil(t T, a V) V  { return m.do("frintp", arrangement(t), a) }
-func (m *neonMachine) Floor(t T, a V) V { return m.do("frintm", arrangement(t), a) }
-func (m *neonMachine) And(a, b any) V   { return m.do("and", "16b", a, b) }
-func (m *neonMachine) Or(a, b any) V    { return m.do("orr", "16b", a, b) }
-func (m *neonMachine) Xor(a, b any) V   { return m.do("eor", "16b", a, b) }
-func (m *neonMachine) FromInt(a V) V    { return m.do("scvtf", "4s", a) }
+func (m *neonMachine) Ceil(t T, a V) V { return m.do("frintp", arrangement(t), a) }
+func (m *neonMachine) And(a, b any) V  { return m.do("and", "16b", a, b) }
+func (m *neonMachine) Or(a, b any) V   { return m.do("orr", "16b", a, b) }
+func (m *neonMachine) Xor(a, b any) V  { return m.do("eor", "16b", a, b) }
+func (m *neonMachine) FromInt(a V) V   { return m.do("scvtf", "4s", a) }
 
 func (m *neonMachine) Shl(t T, a V, n int) V { return m.doImm("shl", arrangement(t), n, a) }
 func (m *neonMachine) Shr(t T, a V, n int) V { return m.doImm("ushr", arrangement(t), n, a) }
@@ -474,27 +472,18 @@ func (m *neonMachine) CopyM(a M) M       { return m.Copy(a) }
 func (m *neonMachine) MoveM(dst, src M)  { m.Move(dst, src) }
 
 // spread returns n in all lanes, or 64, which is beyond all lanes, if n does not compare so with 64.
-func (m *neonMachine) spread(t T, n R, cond string) V {
+func (m *neonMachine) spread(t T, n R) V {
 	r, v := m.f.General(), m.f.Vector()
-	m.choose(r, cond, register(n), register(m.GP(64)))
+	m.choose(r, "LT", register(n), register(m.GP(64)))
 	m.f.Asm("VDUP %v, %v", neon.Use(r), neon.Def(v, goLanes(t)))
 	return v
 }
 
 func (m *neonMachine) FirstLanes(t T, n R) []M {
-	v := m.spread(t, n, "LT")
+	v := m.spread(t, n)
 	out := make([]M, registers(m))
 	for u := range out {
 		out[u] = m.Cmp(t.Int(), GT, v, m.IotaAt(t, u))
-	}
-	return out
-}
-
-func (m *neonMachine) ExceptLane(t T, n R) []M {
-	v := m.spread(t, n, "LO")
-	out := make([]M, registers(m))
-	for u := range out {
-		out[u] = m.Cmp(t.Int(), NE, v, m.IotaAt(t, u))
 	}
 	return out
 }

@@ -416,7 +416,6 @@ func trials() []trial {
 	add(floats("Max", func(m Machine, t T, a, b, c V) V { return m.Max(t, a, b) }, func(a, b, c float64) float64 { return maxNaN(a, b) }, nil)...)
 	add(floats("Min", func(m Machine, t T, a, b, c V) V { return m.Min(t, a, b) }, func(a, b, c float64) float64 { return -maxNaN(-a, -b) }, nil)...)
 	add(floats("Ceil", func(m Machine, t T, a, b, c V) V { return m.Ceil(t, a) }, func(a, b, c float64) float64 { return math.Ceil(a) }, nil)...)
-	add(floats("Floor", func(m Machine, t T, a, b, c V) V { return m.Floor(t, a) }, func(a, b, c float64) float64 { return math.Floor(a) }, nil)...)
 	add(floats("AddTo", func(m Machine, t T, a, b, c V) V { m.AddTo(t, a, b); return a }, func(a, b, c float64) float64 { return a + b }, nil)...)
 	add(floats("SubTo", func(m Machine, t T, a, b, c V) V { m.SubTo(t, a, b); return a }, func(a, b, c float64) float64 { return a - b }, nil)...)
 	add(floats("FMA", func(m Machine, t T, a, b, c V) V { return m.FMA(t, a, b, c) }, math.FMA, fma32)...)
@@ -448,7 +447,6 @@ func trials() []trial {
 	}
 	add(perLane("FromInt", I32, func(m Machine, a, b, c V) V { return m.FromInt(a) },
 		func(a, b, c uint64) uint64 { return uint64(math.Float32bits(float32(int32(a)))) }))
-	add(perLane("MulLo", I32, func(m Machine, a, b, c V) V { return m.MulLo(a, b) }, func(a, b, c uint64) uint64 { return a * b }))
 
 	// Truth.
 	for _, t := range []T{F32, F64, I32, I64} {
@@ -492,19 +490,6 @@ func trials() []trial {
 			want: func(dst, a, b, c []byte, n int) int {
 				for i := range 64 / t.Bytes() {
 					putLane(t, dst, i, pickLane(i < n, t, a, b, i))
-				}
-				return n
-			}})
-		add(trial{name: "ExceptLane of " + typeName(t), kind: t, ns: append(upTo(17), -1, 64, 1<<31, 1<<32, 1<<32+1),
-			emit: func(m Machine, dst, a, b, c, n R) R {
-				for u, k := range m.ExceptLane(t, n) {
-					m.Store(dst, u*m.Width(), m.Blend(k, m.Load(a, u*m.Width()), m.Load(b, u*m.Width())))
-				}
-				return nil
-			},
-			want: func(dst, a, b, c []byte, n int) int {
-				for i := range 64 / t.Bytes() {
-					putLane(t, dst, i, pickLane(i != n, t, a, b, i))
 				}
 				return n
 			}})

@@ -1,7 +1,6 @@
 package main
 
 func binaryColumns(m Machine) {
-	repeatConstants(m)
 	for _, s := range sources {
 		binaryScores(m, s, "Probs", "the probabilities", "an entry outside of 0 to 1", (*scores).prob)
 		binaryScores(m, s, "Logits", "the logits", "NaN or +Inf", (*scores).logit)

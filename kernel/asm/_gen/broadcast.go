@@ -12,13 +12,6 @@ import (
 var repeatable = strings.Fields(`VADD VSUB VMUL VDIV VMAX VMIN VFMADD213 VFMADD231 VCMP VBLENDM
 	VPADD VPSUB VPCMPEQ VPCMPGT VPAND VPANDN VPOR VPXOR`)
 
-// repeatConstants lets the file of a family use broadcast where the level has it.
-func repeatConstants(m Machine) {
-	if a, ok := m.(*amd64); ok {
-		a.repeats = a.wide()
-	}
-}
-
 // broadcast lets instructions of AVX-512 read a constant as one element, and shortens the constants that are read in no
 // other way. The linker aligns data to 32 bytes: every other one of 64 bytes would lie across two cache lines and take two loads.
 func (m *amd64) broadcast(f *ir.File) {

@@ -147,7 +147,6 @@ type Machine interface {
 	FMA(t T, a, b, c any) V        // a*b + c, rounded once
 	HornerTo(t T, p V, f V, c any) // p = p*f + c, rounded once
 	Ceil(t T, a V) V
-	Floor(t T, a V) V
 	And(a, b any) V
 	Or(a, b any) V
 	Xor(a, b any) V
@@ -155,7 +154,6 @@ type Machine interface {
 	Shr(t T, a V, n int) V // logical
 	Sar(t T, a V, n int) V // arithmetic; I32 only
 	FromInt(a V) V         // I32 to F32
-	MulLo(a, b any) V      // unused bits: I32 product, low half
 
 	// Conversions. Low and High widen half of the lanes of F32 to F64; Narrow is the way back, rounded once.
 	Low(a V) V
@@ -203,8 +201,6 @@ type Machine interface {
 
 	// FirstLanes returns, for each register of 64 bytes, the mask of lanes whose number in the 64 bytes is below n.
 	FirstLanes(t T, n R) []M
-	// ExceptLane returns, for each register of 64 bytes, the mask of lanes whose number is not n.
-	ExceptLane(t T, n R) []M
 	// LoadFirst loads the first n of 64/T.Bytes elements as registers and reads nothing beyond them; the other lanes are 0.
 	LoadFirst(s Source, p R, n R) []V
 	// LoadWhere is LoadFirst with a mask from FirstLanes, for a level whose registers have 64 bytes.

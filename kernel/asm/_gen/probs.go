@@ -3,7 +3,6 @@ package main
 import "math"
 
 func probs(m Machine) {
-	repeatConstants(m)
 	for _, s := range sources {
 		probRows(m, s)
 		probBlock(m, s)

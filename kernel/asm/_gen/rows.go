@@ -98,7 +98,7 @@ func (k kernel) indexed(w R, index V) *indexed {
 	i := k.t.Int()
 	x := &indexed{k: k}
 	x.cur, _ = k.counter(0)
-	for u := range max(k.units, k.together()) {
+	for u := range max(k.units, k.abreast()) {
 		x.out = append(x.out, k.keepAt(w, 2+u, k.Sub(i, index, k.Const(i, uint64(u*lanes(k.Machine, k.t))))))
 	}
 	return x
