@@ -471,7 +471,7 @@ func (m *neonMachine) NotM(a M) M        { return m.do("mvn", "16b", a) }
 func (m *neonMachine) CopyM(a M) M       { return m.Copy(a) }
 func (m *neonMachine) MoveM(dst, src M)  { m.Move(dst, src) }
 
-// spread returns n in all lanes, or 64, which is beyond all lanes, if n does not compare so with 64.
+// spread returns n in all lanes, or 64, which is beyond all lanes, if n is not below it.
 func (m *neonMachine) spread(t T, n R) V {
 	r, v := m.f.General(), m.f.Vector()
 	m.choose(r, "LT", register(n), register(m.GP(64)))
