@@ -30,13 +30,12 @@ const (
 	unitRows  = "rows_per_s"
 )
 
-// An exponential of float32 takes two operations to split its argument, six for the polynomial and three for the largest
-// element, the entropy and the squares; float64 has a longer polynomial, and 64 bytes of half precision are twice as
-// many elements.
+// A term of float32 takes two multiply-adds to split its argument, six for the polynomial and two for the entropy and the
+// squares; float64 has eleven for the polynomial, and 64 bytes of half precision are twice as many elements.
 const (
-	opsF32  = 11
-	opsF64  = 17
-	opsHalf = 22
+	opsF32  = 10
+	opsF64  = 15
+	opsHalf = 20
 
 	opsRowEnd = 45. / 8
 	opsBinary = 90. / 8
