@@ -1299,4 +1299,62 @@ func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uin
 	panic(absent)
 }
 
+// SiftU32 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
+// and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
+// beyond those that were moved there as well.
+func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32) (ret int) {
+	switch {
+	case isa.NEON:
+		return neon.SiftU32(dst, x, n, last, high)
+	case isa.AVX512:
+		return avx512.SiftU32(dst, x, n, last, high)
+	case isa.AVX2:
+		return avx2.SiftU32(dst, x, n, last, high)
+	}
+	panic(absent)
+}
+
+// SortLeafU32 sorts n keys: 4 or more, and no more than 64.
+func SortLeafU32(x *uint32, n int) {
+	switch {
+	case isa.NEON:
+		neon.SortLeafU32(x, n)
+	case isa.AVX512:
+		avx512.SortLeafU32(x, n)
+	case isa.AVX2:
+		avx2.SortLeafU32(x, n)
+	default:
+		panic(absent)
+	}
+}
+
+// SiftU64 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
+// and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
+// beyond those that were moved there as well.
+func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64) (ret int) {
+	switch {
+	case isa.NEON:
+		return neon.SiftU64(dst, x, n, last, high)
+	case isa.AVX512:
+		return avx512.SiftU64(dst, x, n, last, high)
+	case isa.AVX2:
+		return avx2.SiftU64(dst, x, n, last, high)
+	}
+	panic(absent)
+}
+
+// SortLeafU64 sorts n keys: 2 or more, and no more than 32.
+func SortLeafU64(x *uint64, n int) {
+	switch {
+	case isa.NEON:
+		neon.SortLeafU64(x, n)
+	case isa.AVX512:
+		avx512.SortLeafU64(x, n)
+	case isa.AVX2:
+		avx2.SortLeafU64(x, n)
+	default:
+		panic(absent)
+	}
+}
+
 const absent = "asm: no assembly at this level"

@@ -25,7 +25,7 @@ type level struct {
 
 var (
 	// avo counts PREFETCHT0 as MMX+; every CPU with AVX2 has the 128-bit extensions up to SSE4.2.
-	avx2Requires = []string{"AVX", "AVX2", "BMI", "BMI2", "F16C", "FMA3", "LZCNT", "MMX+", "MOVBE", "POPCNT", "SSE", "SSE2",
+	avx2Requires = []string{"AVX", "AVX2", "BMI", "BMI2", "CMOV", "F16C", "FMA3", "LZCNT", "MMX+", "MOVBE", "POPCNT", "SSE", "SSE2",
 		"SSE3", "SSSE3", "SSE4.1", "SSE4.2"}
 	avx512Requires = append([]string{"AVX512F", "AVX512BW", "AVX512CD", "AVX512DQ", "AVX512VL"}, avx2Requires...)
 
@@ -41,7 +41,7 @@ var (
 		"neon": {arch: "arm64", reserved: arm64Reserved, mnemonic: strings.Fields(`
 			ADD AND BEQ BGE BGT BHS BLE BLO BLT BNE CBNZ CBZ CMP CSEL JMP LSL LSR MOVB MOVBU MOVD MOVH MOVHU MOVW MOVWU MUL ORR
 			PRFM RET SUB TBZ FMOVD FMOVQ FMOVS
-			VADD VAND VBIT VBSL VCMEQ VDUP VEOR VEXT VFMLA VMOV VMOVI VORR VREV64 VSHL VSUB VUSHR VUZP1 VZIP1 VZIP2 WORD`)},
+			VADD VADDP VAND VBIT VBSL VCMEQ VDUP VEOR VEXT VFMLA VMOV VMOVI VORR VREV64 VSHL VSUB VTBL VTBX VUMAX VUMIN VUSHR VUZP1 VZIP1 VZIP2 WORD`)},
 	}
 )
 

@@ -42,6 +42,7 @@ var families = []struct {
 	{"probs", probs},
 	{"binary", binaryColumns},
 	{"columns", columnKernels},
+	{"order", order},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.

@@ -1,0 +1,134 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Key is an unsigned integer that stands for a score: its order is that of the scores. Equal keys cannot be told apart,
+// so whatever way they are sorted gives the same bits.
+type Key interface{ uint32 | uint64 }
+
+// KeysF32 writes to dst the key of each value: its bits, turned so that the keys rise with the values. -0 is 0. A NaN
+// without the sign bit is above +Inf, one with it below -Inf.
+func KeysF32(dst []uint32, x []float32) {
+	checkEqual(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = keyF32(v)
+	}
+}
+
+// ValuesF32 writes to dst the values that the keys stand for: KeysF32 the other way round.
+func ValuesF32(dst []float32, keys []uint32) {
+	checkEqual(len(dst), len(keys))
+	for i, k := range keys {
+		dst[i] = math.Float32frombits(bitsOf32(k))
+	}
+}
+
+// KeysF64 is KeysF32 for float64.
+func KeysF64(dst []uint64, x []float64) {
+	checkEqual(len(dst), len(x))
+	for i, v := range x {
+		dst[i] = keyF64(v)
+	}
+}
+
+// ValuesF64 is ValuesF32 for float64.
+func ValuesF64(dst []float64, keys []uint64) {
+	checkEqual(len(dst), len(keys))
+	for i, k := range keys {
+		dst[i] = math.Float64frombits(bitsOf64(k))
+	}
+}
+
+const sign32, sign64 = 1 << 31, 1 << 63
+
+// keyF32 flips all bits where the sign is set, else the sign.
+func keyF32(v float32) uint32 {
+	b := math.Float32bits(v)
+	if b == sign32 {
+		b = 0
+	}
+	return b ^ (uint32(int32(b)>>31) | sign32)
+}
+
+func bitsOf32(k uint32) uint32 { return k ^ (uint32(^int32(k)>>31) | sign32) }
+
+func keyF64(v float64) uint64 {
+	b := math.Float64bits(v)
+	if b == sign64 {
+		b = 0
+	}
+	return b ^ (uint64(int64(b)>>63) | sign64)
+}
+
+func bitsOf64(k uint64) uint64 { return k ^ (uint64(^int64(k)>>63) | sign64) }
+
+// HitKeysF32 writes to dst the key of each score in [0,1] with its outcome hit (0 or 1): the score's bits, and the
+// outcome as the last one. So keys rise with the scores, and among equal scores with the outcome. A score outside [0,1],
+// NaN among them, gets the largest key there is, which no other score has; out is their number.
+func HitKeysF32(dst []uint32, p []float32, hit []uint8) (out int) {
+	checkEqual(len(dst), len(p))
+	checkEqual(len(dst), len(hit))
+	for i, v := range p {
+		if !(v >= 0 && v <= 1) {
+			dst[i] = math.MaxUint32
+			out++
+			continue
+		}
+		dst[i] = math.Float32bits(v)<<1 | uint32(hit[i])
+	}
+	return out
+}
+
+// HitKeysF64 is HitKeysF32 for float64.
+func HitKeysF64(dst []uint64, p []float64, hit []uint8) (out int) {
+	checkEqual(len(dst), len(p))
+	checkEqual(len(dst), len(hit))
+	for i, v := range p {
+		if !(v >= 0 && v <= 1) {
+			dst[i] = math.MaxUint64
+			out++
+			continue
+		}
+		dst[i] = math.Float64bits(v)<<1 | uint64(hit[i])
+	}
+	return out
+}
+
+// HitScore returns the score and the outcome of a key that HitKeysF32 or HitKeysF64 has made; NaN for one outside [0,1].
+func HitScore[K Key](key K) (score float64, hit uint8) {
+	if key == ^K(0) {
+		return math.NaN(), 0
+	}
+	if narrow[K]() {
+		return float64(math.Float32frombits(uint32(key >> 1))), uint8(key & 1)
+	}
+	return math.Float64frombits(uint64(key >> 1)), uint8(key & 1)
+}
+
+// narrow tells whether keys have 32 bits.
+func narrow[K Key]() bool { return unsafe.Sizeof(K(0)) == 4 }
+
+// HitSum returns the sums of the scores of keys that HitKeysF32 or HitKeysF64 has made, rounded as BinSums rounds them,
+// and how many of the keys stand for scores outside [0,1]: those are in no sum, nor in N. At most MaxSum keys.
+func HitSum[K Key](keys []K) (s BinSum, out int) {
+	if len(keys) > MaxSum {
+		panic(errCount)
+	}
+	for _, k := range keys {
+		p, h := HitScore(k)
+		if p != p {
+			out++
+			continue
+		}
+		v, y := fixed51(p), int64(h)
+		s.Y += y
+		s.P += v
+		s.PP += fixed51(float64(p * p))
+		s.PY += v & -y
+	}
+	s.N = int64(len(keys) - out)
+	return s, out
+}

@@ -1,0 +1,263 @@
+package kernel
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/candor-go/candor/internal/isa"
+	"github.com/candor-go/candor/kernel/asm"
+)
+
+// Sort sorts keys in rising order. scratch has SortScratch(len(x)) elements. The time grows
+// as n log n for keys in any order and with any number of equal ones.
+func Sort[K Key](x, scratch []K) {
+	checkScratch(len(scratch), SortScratch(len(x)))
+	if !simd() {
+		sortBits(x, scratch)
+		return
+	}
+	sortRange(x, scratch, 0, ^K(0), false)
+}
+
+// SortScratch returns the length of the scratch that Sort, SortF32 and SortF64 need for n elements: n, and where n is
+// beyond 2^18 some 2^18 and a 60th of n more.
+func SortScratch(n int) int {
+	if n <= spread {
+		return n
+	}
+	least := chunkKeys[uint64]()
+	return n + spread + (n+least-1)/least*(mostParts+1)
+}
+
+// SortF32 sorts values by their keys (KeysF32): in rising order, -0 made +0, NaN at the ends by sign.
+func SortF32(x []float32, scratch []uint32) {
+	checkScratch(len(scratch), SortScratch(len(x)))
+	keys := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	KeysF32(keys, x)
+	Sort(keys, scratch)
+	ValuesF32(x, keys)
+}
+
+// SortF64 is SortF32 for float64.
+func SortF64(x []float64, scratch []uint64) {
+	checkScratch(len(scratch), SortScratch(len(x)))
+	keys := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	KeysF64(keys, x)
+	Sort(keys, scratch)
+	ValuesF64(x, keys)
+}
+
+// sortBits is the definition, for CPUs that do not sift: by digits of eight bits, the last one first, of which those that
+// are the same in all keys are passed over.
+func sortBits[K Key](x, scratch []K) {
+	n := len(x)
+	if n < 512 {
+		slices.Sort(x)
+		return
+	}
+	var counts [8][256]int
+	digits := int(unsafe.Sizeof(K(0)))
+	for _, v := range x {
+		for d := range digits {
+			counts[d&7][uint8(v)]++
+			v >>= 8
+		}
+	}
+	from, to := x, scratch[:n]
+	for d := range digits {
+		c := &counts[d&7]
+		if c[uint8(from[0]>>(8*d))] == n {
+			continue
+		}
+		at := 0
+		for i, m := range c {
+			c[i] = at
+			at += m
+		}
+		for _, v := range from {
+			i := &c[uint8(v>>(8*d))]
+			to[*i] = v
+			*i++
+		}
+		from, to = to, from
+	}
+	if &from[0] != &x[0] {
+		copy(x, from)
+	}
+}
+
+// sortRange sorts keys that are all in [lo, hi]. Where the last split was a bad one the next is in the middle of what the
+// keys may be. That halves the range: no more such splits can lie one within another than a key has bits.
+func sortRange[K Key](x, scratch []K, lo, hi K, bad bool) {
+	for {
+		n := len(x)
+		if n <= leaf[K]() {
+			sortLeaf(x)
+			return
+		}
+		if lo == hi || n > spread && !bad && spreadOut(x, scratch, lo, hi) {
+			return
+		}
+		last := lo + (hi-lo)/2
+		if !bad {
+			last = min(pivot(x, 1, 2), hi-1)
+		}
+		m := siftIn(x, last, scratch)
+		bad = min(m, n-m) < n/16
+		if m <= n-m {
+			sortRange(x[:m], scratch, lo, last, bad)
+			x, lo = x[m:], last+1
+		} else {
+			sortRange(x[m:], scratch, last+1, hi, bad)
+			x, hi = x[:m], last
+		}
+	}
+}
+
+// pivot returns a key with about num/den of the keys below it: that one of a sample.
+func pivot[K Key](x []K, num, den int) K {
+	var sample [64]K
+	s := sample[:16]
+	if len(x) >= 4096 {
+		s = sample[:]
+	}
+	takeSample(s, x)
+	return s[min(len(s)*num/den, len(s)-1)]
+}
+
+// takeSample fills s with keys from all over x, sorted.
+func takeSample[K Key](s, x []K) {
+	step := uint64(len(x)) << 16 / uint64(len(s))
+	at := step / 2
+	for i := range s {
+		s[i] = x[at>>16]
+		at += step
+	}
+	sortLeaf(s)
+}
+
+// leaf is how many keys the assembly sorts in registers at the most.
+func leaf[K Key]() int {
+	registers := 256
+	if isa.AVX512 {
+		registers = 1024
+	}
+	return registers / int(unsafe.Sizeof(K(0)))
+}
+
+// sortLeaf sorts up to leaf keys.
+func sortLeaf[K Key](x []K) {
+	n := len(x)
+	if n < leastLeaf || !simd() {
+		insert(x)
+		return
+	}
+	if narrow[K]() {
+		asm.SortLeafU32(word32(&x[0]), n)
+	} else {
+		asm.SortLeafU64(word64(&x[0]), n)
+	}
+}
+
+// Fewer keys than leastLeaf are put into place one by one.
+const leastLeaf = 6
+
+func insert[K Key](x []K) {
+	for i := 1; i < len(x); i++ {
+		v, j := x[i], i
+		for j > 0 && x[j-1] > v {
+			x[j] = x[j-1]
+			j--
+		}
+		x[j] = v
+	}
+}
+
+// More keys than spread are first dealt out, by chunks that stay in the first-level cache, to parts that stay in the second
+// and are sorted there at once.
+const (
+	spread     = 1 << 18
+	chunkBytes = 1 << 15
+	partKeys   = 1 << 16
+	mostParts  = 64
+)
+
+// chunkKeys is how many keys a chunk has.
+func chunkKeys[K Key]() int { return chunkBytes / int(unsafe.Sizeof(K(0))) }
+
+// spreadOut sorts by parts, unless it returns false, where the keys of a sample are all the same.
+func spreadOut[K Key](x, scratch []K, lo, hi K) bool {
+	n, size := len(x), chunkKeys[K]()
+	var room [mostParts - 1]K
+	lasts := Splitters(room[:min(mostParts, (n+partKeys-1)/partKeys)-1], x)
+	if len(lasts) == 0 {
+		return false
+	}
+	// Each chunk is split on its way to the scratch. The table has the ends of its parts, after a 0.
+	parts := len(lasts) + 1
+	moved, own, table := scratch[:n], scratch[n:n+spread], scratch[n+spread:]
+	var ends [mostParts]int
+	for c := 0; c*size < n; c++ {
+		from := x[c*size : min((c+1)*size, n)]
+		Split(moved[c*size:c*size+len(from)], from, lasts, ends[:parts-1], own)
+		ends[parts-1] = len(from)
+		row := table[c*(parts+1) : (c+1)*(parts+1)]
+		row[0] = 0
+		for i, e := range ends[:parts] {
+			row[i+1] = K(e)
+		}
+	}
+	at := 0
+	for i := range parts {
+		start := at
+		for c := 0; c*size < n; c++ {
+			row := table[c*(parts+1)+i:]
+			at += copy(x[at:], moved[c*size+int(row[0]):c*size+int(row[1])])
+		}
+		ends[i] = at
+		if at-start <= spread {
+			sortPart(x[start:at], own, lasts, i, lo, hi, false)
+		}
+	}
+	// The others need all of the scratch, which is free now.
+	start := 0
+	for i, at := range ends[:parts] {
+		if at-start > spread {
+			sortPart(x[start:at], scratch, lasts, i, lo, hi, at-start > n/2)
+		}
+		start = at
+	}
+	return true
+}
+
+// sortPart sorts the part that ends with lasts[i].
+func sortPart[K Key](x, scratch, lasts []K, i int, lo, hi K, bad bool) {
+	if i > 0 {
+		lo = lasts[i-1] + 1
+	}
+	if i < len(lasts) {
+		hi = lasts[i]
+	}
+	sortRange(x, scratch, lo, hi, bad)
+}
+
+// Splitters picks from a sample of x keys that split it into len(room)+1 parts of about the same size, none of them empty,
+// and returns them, rising: fewer than there is room for where keys are many times the same.
+func Splitters[K Key](room []K, x []K) []K {
+	const each = 16
+	var sample, scratch [each * mostParts]K
+	parts := len(room) + 1
+	s := sample[:each*parts]
+	step := uint64(len(x)) << 16 / uint64(len(s))
+	for i := range s {
+		s[i] = x[(step/2+uint64(i)*step)>>16]
+	}
+	sortRange(s, scratch[:], 0, ^K(0), false)
+	room = room[:0]
+	for i := each; i < len(s); i += each {
+		if v := s[i-1]; v < s[len(s)-1] && (len(room) == 0 || v > room[len(room)-1]) {
+			room = append(room, v)
+		}
+	}
+	return room
+}
