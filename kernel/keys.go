@@ -3,6 +3,8 @@ package kernel
 import (
 	"math"
 	"unsafe"
+
+	"github.com/candor-go/candor/kernel/asm"
 )
 
 // Key is an unsigned integer that stands for a score: its order is that of the scores. Equal keys cannot be told apart,
@@ -13,32 +15,56 @@ type Key interface{ uint32 | uint64 }
 // without the sign bit is above +Inf, one with it below -Inf.
 func KeysF32(dst []uint32, x []float32) {
 	checkEqual(len(dst), len(x))
-	for i, v := range x {
-		dst[i] = keyF32(v)
+	n := whole(len(x))
+	if n > 0 {
+		asm.KeysF32(&dst[0], &x[0], n)
 	}
+	for i, v := range x[n:] {
+		dst[n+i] = keyF32(v)
+	}
+}
+
+// whole returns how many of n elements the assembly takes at the current level.
+func whole(n int) int {
+	if !simd() {
+		return 0
+	}
+	return n &^ (columnStep - 1)
 }
 
 // ValuesF32 writes to dst the values that the keys stand for: KeysF32 the other way round.
 func ValuesF32(dst []float32, keys []uint32) {
 	checkEqual(len(dst), len(keys))
-	for i, k := range keys {
-		dst[i] = math.Float32frombits(bitsOf32(k))
+	n := whole(len(keys))
+	if n > 0 {
+		asm.ValuesF32(&dst[0], &keys[0], n)
+	}
+	for i, k := range keys[n:] {
+		dst[n+i] = math.Float32frombits(bitsOf32(k))
 	}
 }
 
 // KeysF64 is KeysF32 for float64.
 func KeysF64(dst []uint64, x []float64) {
 	checkEqual(len(dst), len(x))
-	for i, v := range x {
-		dst[i] = keyF64(v)
+	n := whole(len(x))
+	if n > 0 {
+		asm.KeysF64(&dst[0], &x[0], n)
+	}
+	for i, v := range x[n:] {
+		dst[n+i] = keyF64(v)
 	}
 }
 
 // ValuesF64 is ValuesF32 for float64.
 func ValuesF64(dst []float64, keys []uint64) {
 	checkEqual(len(dst), len(keys))
-	for i, k := range keys {
-		dst[i] = math.Float64frombits(bitsOf64(k))
+	n := whole(len(keys))
+	if n > 0 {
+		asm.ValuesF64(&dst[0], &keys[0], n)
+	}
+	for i, k := range keys[n:] {
+		dst[n+i] = math.Float64frombits(bitsOf64(k))
 	}
 }
 
@@ -71,7 +97,13 @@ func bitsOf64(k uint64) uint64 { return k ^ (uint64(^int64(k)>>63) | sign64) }
 func HitKeysF32(dst []uint32, p []float32, hit []uint8) (out int) {
 	checkEqual(len(dst), len(p))
 	checkEqual(len(dst), len(hit))
-	for i, v := range p {
+	n := whole(len(p))
+	if n > 0 {
+		var room uint64
+		out = n - asm.HitKeysF32(&dst[0], &p[0], &hit[0], n, &room)
+	}
+	for i := n; i < len(p); i++ {
+		v := p[i]
 		if !(v >= 0 && v <= 1) {
 			dst[i] = math.MaxUint32
 			out++
@@ -86,7 +118,13 @@ func HitKeysF32(dst []uint32, p []float32, hit []uint8) (out int) {
 func HitKeysF64(dst []uint64, p []float64, hit []uint8) (out int) {
 	checkEqual(len(dst), len(p))
 	checkEqual(len(dst), len(hit))
-	for i, v := range p {
+	n := whole(len(p))
+	if n > 0 {
+		var room uint64
+		out = n - asm.HitKeysF64(&dst[0], &p[0], &hit[0], n, &room)
+	}
+	for i := n; i < len(p); i++ {
+		v := p[i]
 		if !(v >= 0 && v <= 1) {
 			dst[i] = math.MaxUint64
 			out++
@@ -117,6 +155,31 @@ func HitSum[K Key](keys []K) (s BinSum, out int) {
 	if len(keys) > MaxSum {
 		panic(errCount)
 	}
+	n := whole(len(keys))
+	if n == 0 {
+		return hitSum(keys)
+	}
+	var r [4]uint64
+	if simdHitSum(&r, keys[:n]) != 0 {
+		return hitSum(keys)
+	}
+	s, out = hitSum(keys[n:])
+	s.N += int64(n)
+	s.Y += int64(r[0])
+	s.P += int64(r[1] - uint64(n)*bits3)
+	s.PP += int64(r[2] - uint64(n)*bits3)
+	s.PY += int64(r[3] - r[0]*bits3)
+	return s, out
+}
+
+func simdHitSum[K Key](r *[4]uint64, keys []K) int {
+	if narrow[K]() {
+		return asm.HitSumU32(&r[0], word32(&keys[0]), len(keys))
+	}
+	return asm.HitSumU64(&r[0], word64(&keys[0]), len(keys))
+}
+
+func hitSum[K Key](keys []K) (s BinSum, out int) {
 	for _, k := range keys {
 		p, h := HitScore(k)
 		if p != p {

@@ -31,20 +31,44 @@ func SortScratch(n int) int {
 
 // SortF32 sorts values by their keys (KeysF32): in rising order, -0 made +0, NaN at the ends by sign.
 func SortF32(x []float32, scratch []uint32) {
-	checkScratch(len(scratch), SortScratch(len(x)))
-	keys := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-	KeysF32(keys, x)
-	Sort(keys, scratch)
-	ValuesF32(x, keys)
+	sortFloats(unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch)
 }
 
 // SortF64 is SortF32 for float64.
 func SortF64(x []float64, scratch []uint64) {
+	sortFloats(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch)
+}
+
+// sortFloats sorts the bits of floats.
+func sortFloats[K Key](x, scratch []K) {
 	checkScratch(len(scratch), SortScratch(len(x)))
-	keys := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-	KeysF64(keys, x)
-	Sort(keys, scratch)
-	ValuesF64(x, keys)
+	if simd() && len(x) > spread && spreadOut(x, scratch, 0, ^K(0), true) {
+		return
+	}
+	toKeys(x)
+	if simd() {
+		sortRange(x, scratch, 0, ^K(0), false)
+	} else {
+		sortBits(x, scratch)
+	}
+	toValues(x)
+}
+
+// toKeys turns the bits of floats into keys, toValues turns them back.
+func toKeys[K Key](x []K) {
+	if p := unsafe.Pointer(unsafe.SliceData(x)); narrow[K]() {
+		KeysF32(unsafe.Slice((*uint32)(p), len(x)), unsafe.Slice((*float32)(p), len(x)))
+	} else {
+		KeysF64(unsafe.Slice((*uint64)(p), len(x)), unsafe.Slice((*float64)(p), len(x)))
+	}
+}
+
+func toValues[K Key](x []K) {
+	if p := unsafe.Pointer(unsafe.SliceData(x)); narrow[K]() {
+		ValuesF32(unsafe.Slice((*float32)(p), len(x)), unsafe.Slice((*uint32)(p), len(x)))
+	} else {
+		ValuesF64(unsafe.Slice((*float64)(p), len(x)), unsafe.Slice((*uint64)(p), len(x)))
+	}
 }
 
 // sortBits is the definition, for CPUs that do not sift: by digits of eight bits, the last one first, of which those that
@@ -95,7 +119,7 @@ func sortRange[K Key](x, scratch []K, lo, hi K, bad bool) {
 			sortLeaf(x)
 			return
 		}
-		if lo == hi || n > spread && !bad && spreadOut(x, scratch, lo, hi) {
+		if lo == hi || n > spread && !bad && spreadOut(x, scratch, lo, hi, false) {
 			return
 		}
 		last := lo + (hi-lo)/2
@@ -185,11 +209,12 @@ const (
 // chunkKeys is how many keys a chunk has.
 func chunkKeys[K Key]() int { return chunkBytes / int(unsafe.Sizeof(K(0))) }
 
-// spreadOut sorts by parts, unless it returns false, where the keys of a sample are all the same.
-func spreadOut[K Key](x, scratch []K, lo, hi K) bool {
+// spreadOut sorts by parts, unless it returns false, where the keys of a sample are all the same. If x has the bits of
+// floats, they become keys chunk by chunk and floats again part by part, on the way.
+func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 	n, size := len(x), chunkKeys[K]()
 	var room [mostParts - 1]K
-	lasts := Splitters(room[:min(mostParts, (n+partKeys-1)/partKeys)-1], x)
+	lasts := splitters(room[:min(mostParts, (n+partKeys-1)/partKeys)-1], x, floats)
 	if len(lasts) == 0 {
 		return false
 	}
@@ -199,6 +224,9 @@ func spreadOut[K Key](x, scratch []K, lo, hi K) bool {
 	var ends [mostParts]int
 	for c := 0; c*size < n; c++ {
 		from := x[c*size : min((c+1)*size, n)]
+		if floats {
+			toKeys(from)
+		}
 		Split(moved[c*size:c*size+len(from)], from, lasts, ends[:parts-1], own)
 		ends[parts-1] = len(from)
 		row := table[c*(parts+1) : (c+1)*(parts+1)]
@@ -217,6 +245,9 @@ func spreadOut[K Key](x, scratch []K, lo, hi K) bool {
 		ends[i] = at
 		if at-start <= spread {
 			sortPart(x[start:at], own, lasts, i, lo, hi, false)
+			if floats {
+				toValues(x[start:at])
+			}
 		}
 	}
 	// The others need all of the scratch, which is free now.
@@ -224,6 +255,9 @@ func spreadOut[K Key](x, scratch []K, lo, hi K) bool {
 	for i, at := range ends[:parts] {
 		if at-start > spread {
 			sortPart(x[start:at], scratch, lasts, i, lo, hi, at-start > n/2)
+			if floats {
+				toValues(x[start:at])
+			}
 		}
 		start = at
 	}
@@ -243,7 +277,9 @@ func sortPart[K Key](x, scratch, lasts []K, i int, lo, hi K, bad bool) {
 
 // Splitters picks from a sample of x keys that split it into len(room)+1 parts of about the same size, none of them empty,
 // and returns them, rising: fewer than there is room for where keys are many times the same.
-func Splitters[K Key](room []K, x []K) []K {
+func Splitters[K Key](room []K, x []K) []K { return splitters(room, x, false) }
+
+func splitters[K Key](room []K, x []K, floats bool) []K {
 	const each = 16
 	var sample, scratch [each * mostParts]K
 	parts := len(room) + 1
@@ -252,7 +288,14 @@ func Splitters[K Key](room []K, x []K) []K {
 	for i := range s {
 		s[i] = x[(step/2+uint64(i)*step)>>16]
 	}
-	sortRange(s, scratch[:], 0, ^K(0), false)
+	if floats {
+		toKeys(s)
+	}
+	if simd() {
+		sortRange(s, scratch[:], 0, ^K(0), false)
+	} else {
+		sortBits(s, scratch[:])
+	}
 	room = room[:0]
 	for i := each; i < len(s); i += each {
 		if v := s[i-1]; v < s[len(s)-1] && (len(room) == 0 || v > room[len(room)-1]) {

@@ -1357,4 +1357,118 @@ func SortLeafU64(x *uint64, n int) {
 	}
 }
 
+// KeysF32 writes to dst the keys of n values, a multiple of 32 that is not 0. dst may be x.
+func KeysF32(dst *uint32, x *float32, n int) {
+	switch {
+	case isa.NEON:
+		neon.KeysF32(dst, x, n)
+	case isa.AVX512:
+		avx512.KeysF32(dst, x, n)
+	case isa.AVX2:
+		avx2.KeysF32(dst, x, n)
+	default:
+		panic(absent)
+	}
+}
+
+// ValuesF32 writes to dst the values that n keys stand for, a multiple of 32 that is not 0. dst may be x.
+func ValuesF32(dst *float32, x *uint32, n int) {
+	switch {
+	case isa.NEON:
+		neon.ValuesF32(dst, x, n)
+	case isa.AVX512:
+		avx512.ValuesF32(dst, x, n)
+	case isa.AVX2:
+		avx2.ValuesF32(dst, x, n)
+	default:
+		panic(absent)
+	}
+}
+
+// HitKeysF32 writes to dst the keys of n scores and outcomes, a multiple of 32 that is not 0, and returns how many
+// scores are in [0,1].
+func HitKeysF32(dst *uint32, p *float32, hit *uint8, n int, room *uint64) (ret int) {
+	switch {
+	case isa.NEON:
+		return neon.HitKeysF32(dst, p, hit, n, room)
+	case isa.AVX512:
+		return avx512.HitKeysF32(dst, p, hit, n, room)
+	case isa.AVX2:
+		return avx2.HitKeysF32(dst, p, hit, n, room)
+	}
+	panic(absent)
+}
+
+// HitSumU32 writes to to, for n keys, a multiple of 32 that is not 0, the number of outcomes that are 1, and the sums
+// of the bits of p+3, of p*p+3, and of p+3 where the outcome is 1. If a key stands for a score outside [0,1] the sums
+// have no meaning, and what is returned is not 0.
+func HitSumU32(to *uint64, keys *uint32, n int) (ret int) {
+	switch {
+	case isa.NEON:
+		return neon.HitSumU32(to, keys, n)
+	case isa.AVX512:
+		return avx512.HitSumU32(to, keys, n)
+	case isa.AVX2:
+		return avx2.HitSumU32(to, keys, n)
+	}
+	panic(absent)
+}
+
+// KeysF64 writes to dst the keys of n values, a multiple of 32 that is not 0. dst may be x.
+func KeysF64(dst *uint64, x *float64, n int) {
+	switch {
+	case isa.NEON:
+		neon.KeysF64(dst, x, n)
+	case isa.AVX512:
+		avx512.KeysF64(dst, x, n)
+	case isa.AVX2:
+		avx2.KeysF64(dst, x, n)
+	default:
+		panic(absent)
+	}
+}
+
+// ValuesF64 writes to dst the values that n keys stand for, a multiple of 32 that is not 0. dst may be x.
+func ValuesF64(dst *float64, x *uint64, n int) {
+	switch {
+	case isa.NEON:
+		neon.ValuesF64(dst, x, n)
+	case isa.AVX512:
+		avx512.ValuesF64(dst, x, n)
+	case isa.AVX2:
+		avx2.ValuesF64(dst, x, n)
+	default:
+		panic(absent)
+	}
+}
+
+// HitKeysF64 writes to dst the keys of n scores and outcomes, a multiple of 32 that is not 0, and returns how many
+// scores are in [0,1].
+func HitKeysF64(dst *uint64, p *float64, hit *uint8, n int, room *uint64) (ret int) {
+	switch {
+	case isa.NEON:
+		return neon.HitKeysF64(dst, p, hit, n, room)
+	case isa.AVX512:
+		return avx512.HitKeysF64(dst, p, hit, n, room)
+	case isa.AVX2:
+		return avx2.HitKeysF64(dst, p, hit, n, room)
+	}
+	panic(absent)
+}
+
+// HitSumU64 writes to to, for n keys, a multiple of 32 that is not 0, the number of outcomes that are 1, and the sums
+// of the bits of p+3, of p*p+3, and of p+3 where the outcome is 1. If a key stands for a score outside [0,1] the sums
+// have no meaning, and what is returned is not 0.
+func HitSumU64(to *uint64, keys *uint64, n int) (ret int) {
+	switch {
+	case isa.NEON:
+		return neon.HitSumU64(to, keys, n)
+	case isa.AVX512:
+		return avx512.HitSumU64(to, keys, n)
+	case isa.AVX2:
+		return avx2.HitSumU64(to, keys, n)
+	}
+	panic(absent)
+}
+
 const absent = "asm: no assembly at this level"

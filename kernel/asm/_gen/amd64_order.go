@@ -139,13 +139,22 @@ func (m *amd64) Exchanger(t T) exchanger {
 		}
 		return e
 	}
-	least, largest := byType(t, m.VPMINUD, m.VPMINUQ), byType(t, m.VPMAXUD, m.VPMAXUQ)
-	if !m.wide() {
-		least, largest = three(m.vpminud), three(m.vpmaxud)
+	least, largest := three(m.vpminud), three(m.vpmaxud)
+	// The larger one is what is left of a, b and the smaller: of registers of 64 bytes Intel's CPUs compare one in a cycle
+	// and do such logic with two (0.59 ns a key of 256 against 0.81).
+	differ := func(o ...operand.Op) {
+		byType(t, m.VPTERNLOGD, m.VPTERNLOGQ)(append([]operand.Op{operand.U8(0x96)}, o...)...)
+	}
+	if m.wide() {
+		least = byType(t, m.VPMINUD, m.VPMINUQ)
 	}
 	e.pair = func(a, b V) (V, V) {
 		lo, hi := m.v(), m.v()
 		least(op(b), op(a), lo)
+		if m.wide() {
+			differ(op(lo), op(b), op(a))
+			return lo, a
+		}
 		largest(op(b), op(a), hi)
 		return lo, hi
 	}
@@ -167,7 +176,7 @@ func (m *amd64) Exchanger(t T) exchanger {
 		d := m.v()
 		least(op(b), op(a), d)
 		if m.wide() {
-			largest(op(b), op(a), upper[bit], d)
+			differ(op(b), op(a), upper[bit], d)
 			return d
 		}
 		hi, out := m.v(), m.v()
@@ -183,12 +192,12 @@ func (m *amd64) vpermq(a, b, c operand.Op)  { m.VPERMQ(a, b, c) }
 func (m *amd64) vpminud(a, b, c operand.Op) { m.VPMINUD(a, b, c) }
 func (m *amd64) vpmaxud(a, b, c operand.Op) { m.VPMAXUD(a, b, c) }
 
-// below returns the mask of the lanes of register r whose key is one of n.
-func (m *amd64) below(t T, n R, r int) mask {
-	return m.Cmp(t, GT, m.spread(t, n), m.IotaAt(t, r)).(mask)
-}
+func (m *amd64) KeyCount(t T, n R) any { return m.spread(t, n) }
 
-func (m *amd64) LoadKeys(t T, p R, n R, r int) V {
+// below returns the mask of the lanes of register r whose key is one of n.
+func (m *amd64) below(t T, n any, r int) mask { return m.Cmp(t, GT, n, m.IotaAt(t, r)).(mask) }
+
+func (m *amd64) LoadKeys(t T, p R, n any, r int) V {
 	k := m.below(t, n, r)
 	if m.wide() {
 		v := m.Copy(m.Const(I32, 1<<32-1))
@@ -200,7 +209,7 @@ func (m *amd64) LoadKeys(t T, p R, n R, r int) V {
 	return m.Or(v, m.NotM(k).(mask).r)
 }
 
-func (m *amd64) StoreKeys(t T, p R, n R, r int, v V) {
+func (m *amd64) StoreKeys(t T, p R, n any, r int, v V) {
 	k := m.below(t, n, r).r
 	if m.wide() {
 		byType(t, m.VMOVDQU32, m.VMOVDQU64)(op(v), k, at(p, 64*r))
@@ -214,3 +223,13 @@ func (m *amd64) AddScaled(dst, r R, scale int) {
 }
 
 func (m *amd64) NegR(r R) { m.NEGQ(op(r)) }
+
+func (m *amd64) LoadBytes(t T, p R, off int) V {
+	v := m.v()
+	if t.Bytes() == 4 {
+		m.VPMOVZXBD(at(p, off), v)
+	} else {
+		m.VPMOVZXBQ(at(p, off), v)
+	}
+	return v
+}

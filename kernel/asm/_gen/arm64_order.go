@@ -129,8 +129,10 @@ func (m *neonMachine) Exchanger(t T) exchanger {
 	return e
 }
 
+func (m *neonMachine) KeyCount(t T, n R) any { return n }
+
 // LoadKeys loads a register that is not full from the end of the keys backwards, and turns it.
-func (m *neonMachine) LoadKeys(t T, p R, n R, r int) V {
+func (m *neonMachine) LoadKeys(t T, p R, n any, r int) V {
 	lanes := 16 / t.Bytes()
 	v := m.Copy(m.Const(I32, 1<<32-1))
 	part, done := m.f.NewLabel(), m.f.NewLabel()
@@ -160,7 +162,7 @@ func (m *neonMachine) LoadKeys(t T, p R, n R, r int) V {
 	return v
 }
 
-func (m *neonMachine) StoreKeys(t T, p R, n R, r int, v V) {
+func (m *neonMachine) StoreKeys(t T, p R, n any, r int, v V) {
 	lanes := 16 / t.Bytes()
 	part, done := m.f.NewLabel(), m.f.NewLabel()
 	m.If(n, LE, r*lanes, done)
@@ -181,4 +183,14 @@ func (m *neonMachine) AddScaled(dst, r R, scale int) {
 
 func (m *neonMachine) NegR(r R) {
 	m.f.Asm("SUB %v, ZR, %v", neon.Use(register(r)), neon.Def(register(r)))
+}
+
+func (m *neonMachine) LoadBytes(t T, p R, off int) V {
+	v := m.f.Vector()
+	m.f.Asm("FMOVD %v, %v", neon.Use(register(m.LoadR(p, off, 16/t.Bytes()))), neon.Def(v))
+	w := m.do("uxtl", "4s", m.do("uxtl", "8h", v))
+	if t.Bytes() == 8 {
+		return m.do("uxtl", "2d", w)
+	}
+	return w
 }

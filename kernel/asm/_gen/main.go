@@ -43,6 +43,7 @@ var families = []struct {
 	{"binary", binaryColumns},
 	{"columns", columnKernels},
 	{"order", order},
+	{"keys", keys},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.

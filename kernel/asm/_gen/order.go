@@ -62,12 +62,12 @@ func siftKeys(m Machine, t T, name, elem string) {
 	m.Jump("few")
 	m.Label("rest")
 	m.If(n, EQ, 0, "done")
-	low, other, k := sift(m.LoadKeys(t, x, n, 0))
+	low, other, k := sift(m.LoadKeys(t, x, m.KeyCount(t, n), 0))
 	m.MinR(k, n) // beyond the last key there are ones, which last may be
-	m.StoreKeys(t, dst, k, 0, low)
+	m.StoreKeys(t, dst, m.KeyCount(t, k), 0, low)
 	m.AddR(lows, k)
 	m.SubR(n, k)
-	m.StoreKeys(t, high, n, 0, other)
+	m.StoreKeys(t, high, m.KeyCount(t, n), 0, other)
 	m.Label("done")
 	m.Result("ret", lows)
 	m.Return()
@@ -77,7 +77,7 @@ func siftKeys(m Machine, t T, name, elem string) {
 func leafRegisters(m Machine) []int {
 	switch m.Level() {
 	case "avx512":
-		return []int{1, 4, 8, 16}
+		return []int{1, 4, 8, 12, 16}
 	case "neon":
 		return []int{1, 2, 4, 8, 16}
 	}
@@ -95,6 +95,7 @@ func sortLeaf(m Machine, t T, name, elem string) {
 	m.Func("SortLeaf"+name, fmt.Sprintf("SortLeaf%s sorts n keys: %d or more, and no more than %d.", name, 16/size, most*l),
 		[]Arg{{"x", "*" + elem}, {"n", "int"}}, nil)
 	x, n := m.Arg("x"), m.Arg("n")
+	count := m.KeyCount(t, n)
 	e := m.Exchanger(t)
 	full := 0
 	for _, c := range counts {
@@ -107,7 +108,7 @@ func sortLeaf(m Machine, t T, name, elem string) {
 			if r < full {
 				v[r] = m.Load(x, r*m.Width())
 			} else {
-				v[r] = m.LoadKeys(t, x, n, r)
+				v[r] = m.LoadKeys(t, x, count, r)
 			}
 			v[r] = e.raise(v[r])
 		}
@@ -121,7 +122,7 @@ func sortLeaf(m Machine, t T, name, elem string) {
 			if r < full {
 				m.Store(x, r*m.Width(), v[r])
 			} else {
-				m.StoreKeys(t, x, n, r, v[r])
+				m.StoreKeys(t, x, count, r, v[r])
 			}
 		}
 		full = c
@@ -141,6 +142,15 @@ var networks = map[int][][2]int{
 	4: {{0, 1}, {2, 3}, {0, 2}, {1, 3}, {1, 2}},
 	8: {{0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}, {2, 4}, {3, 5},
 		{1, 4}, {3, 6}, {1, 2}, {3, 4}, {5, 6}},
+	12: {{0, 8}, {1, 7}, {2, 6}, {3, 11}, {4, 10}, {5, 9},
+		{0, 1}, {2, 5}, {3, 4}, {6, 9}, {7, 8}, {10, 11},
+		{0, 2}, {1, 6}, {5, 10}, {9, 11},
+		{0, 3}, {1, 2}, {4, 6}, {5, 7}, {8, 11}, {9, 10},
+		{1, 4}, {3, 5}, {6, 8}, {7, 10},
+		{1, 3}, {2, 5}, {6, 9}, {8, 10},
+		{2, 3}, {4, 5}, {6, 7}, {8, 9},
+		{4, 6}, {5, 7},
+		{3, 4}, {5, 6}, {7, 8}},
 	16: {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15},
 		{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15},
 		{0, 4}, {1, 5}, {2, 6}, {3, 7}, {8, 12}, {9, 13}, {10, 14}, {11, 15},
@@ -176,13 +186,27 @@ func (e exchanger) merge(v []V, lanes int) {
 			v[r] = e.side(v[r], e.flip(v[r], d), d)
 		}
 	}
-	for d := len(v) / 2; d > 0; d /= 2 {
-		for r := range v {
-			if r&d == 0 {
-				v[r], v[r+d] = e.pair(v[r], v[r+d])
-			}
+	e.halve(v)
+}
+
+// halve sorts lanes that rise and then fall, or the other way round: one half takes the smaller ones of each two that are
+// half of the length apart, the other one the larger. Three are sorted as they come.
+func (e exchanger) halve(v []V) {
+	n := len(v)
+	switch {
+	case n == 1:
+		return
+	case n == 3:
+		for _, c := range [][2]int{{0, 2}, {0, 1}, {1, 2}} {
+			v[c[0]], v[c[1]] = e.pair(v[c[0]], v[c[1]])
 		}
+		return
 	}
+	for r := range n / 2 {
+		v[r], v[r+n/2] = e.pair(v[r], v[r+n/2])
+	}
+	e.halve(v[:n/2])
+	e.halve(v[n/2:])
 }
 
 // inOrder returns the elements of lane 0 of all registers, those of lane 1, and so on.

@@ -585,3 +585,49 @@ func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64) (ret int)
 //
 //go:noescape
 func SortLeafU64(x *uint64, n int)
+
+// KeysF32 writes to dst the keys of n values, a multiple of 32 that is not 0. dst may be x.
+//
+//go:noescape
+func KeysF32(dst *uint32, x *float32, n int)
+
+// ValuesF32 writes to dst the values that n keys stand for, a multiple of 32 that is not 0. dst may be x.
+//
+//go:noescape
+func ValuesF32(dst *float32, x *uint32, n int)
+
+// HitKeysF32 writes to dst the keys of n scores and outcomes, a multiple of 32 that is not 0, and returns how many
+// scores are in [0,1].
+//
+//go:noescape
+func HitKeysF32(dst *uint32, p *float32, hit *uint8, n int, room *uint64) (ret int)
+
+// HitSumU32 writes to to, for n keys, a multiple of 32 that is not 0, the number of outcomes that are 1, and the sums
+// of the bits of p+3, of p*p+3, and of p+3 where the outcome is 1. If a key stands for a score outside [0,1] the sums
+// have no meaning, and what is returned is not 0.
+//
+//go:noescape
+func HitSumU32(to *uint64, keys *uint32, n int) (ret int)
+
+// KeysF64 writes to dst the keys of n values, a multiple of 32 that is not 0. dst may be x.
+//
+//go:noescape
+func KeysF64(dst *uint64, x *float64, n int)
+
+// ValuesF64 writes to dst the values that n keys stand for, a multiple of 32 that is not 0. dst may be x.
+//
+//go:noescape
+func ValuesF64(dst *float64, x *uint64, n int)
+
+// HitKeysF64 writes to dst the keys of n scores and outcomes, a multiple of 32 that is not 0, and returns how many
+// scores are in [0,1].
+//
+//go:noescape
+func HitKeysF64(dst *uint64, p *float64, hit *uint8, n int, room *uint64) (ret int)
+
+// HitSumU64 writes to to, for n keys, a multiple of 32 that is not 0, the number of outcomes that are 1, and the sums
+// of the bits of p+3, of p*p+3, and of p+3 where the outcome is 1. If a key stands for a score outside [0,1] the sums
+// have no meaning, and what is returned is not 0.
+//
+//go:noescape
+func HitSumU64(to *uint64, keys *uint64, n int) (ret int)
