@@ -20,7 +20,7 @@ func sift[K Key](dst, x []K, last K, high []K) int {
 		if len(x)-i-n < leastSifted {
 			n = len(x) - i
 		}
-		lows += simdSift(&dst[lows], &x[i], n, last, &high[i-lows])
+		lows += simdSift(&dst[lows], &x[i], n, last, &high[i-lows], nextLines)
 		i += n
 	}
 	return lows
@@ -28,6 +28,9 @@ func sift[K Key](dst, x []K, last K, high []K) int {
 
 // The assembly takes no fewer keys than leastSifted, and some half a MiB of them in one call.
 const leastSifted, mostSifted = 16, 1 << 16
+
+// nextLines is how many bytes ahead keys that stand one after another are fetched.
+const nextLines = 1024
 
 func siftGeneric[K Key](dst, x []K, last K, high []K) int {
 	lows, highs := 0, 0
@@ -41,11 +44,11 @@ func siftGeneric[K Key](dst, x []K, last K, high []K) int {
 	return lows
 }
 
-func simdSift[K Key](dst, x *K, n int, last K, high *K) int {
+func simdSift[K Key](dst, x *K, n int, last K, high *K, ahead int) int {
 	if narrow[K]() {
-		return asm.SiftU32(word32(dst), word32(x), n, uint64(last), word32(high))
+		return asm.SiftU32(word32(dst), word32(x), n, uint64(last), word32(high), ahead)
 	}
-	return asm.SiftU64(word64(dst), word64(x), n, uint64(last), word64(high))
+	return asm.SiftU64(word64(dst), word64(x), n, uint64(last), word64(high), ahead)
 }
 
 // word32 and word64 give a pointer to a Key its type, which the caller has looked at.

@@ -214,76 +214,145 @@ func chunkKeys[K Key]() int { return chunkBytes / int(unsafe.Sizeof(K(0))) }
 func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 	n, size := len(x), chunkKeys[K]()
 	var room [mostParts - 1]K
-	lasts := splitters(room[:min(mostParts, (n+partKeys-1)/partKeys)-1], x, floats)
+	var sample [perPart * mostParts]K
+	most := min(mostParts, (n+partKeys-1)/partKeys)
+	known := sample[:perPart*most]
+	takeSorted(known, x, floats)
+	lasts := splitters(room[:most-1], known)
 	if len(lasts) == 0 {
 		return false
 	}
+	s := spreading[K]{x: x, size: size, parts: len(lasts) + 1, moved: scratch[:n], own: scratch[n : n+spread], table: scratch[n+spread:]}
 	// Each chunk is split on its way to the scratch. The table has the ends of its parts, after a 0.
-	parts := len(lasts) + 1
-	moved, own, table := scratch[:n], scratch[n:n+spread], scratch[n+spread:]
-	var ends [mostParts]int
+	var ends, total [mostParts]int
 	for c := 0; c*size < n; c++ {
 		from := x[c*size : min((c+1)*size, n)]
 		if floats {
 			toKeys(from)
 		}
-		Split(moved[c*size:c*size+len(from)], from, lasts, ends[:parts-1], own)
-		ends[parts-1] = len(from)
-		row := table[c*(parts+1) : (c+1)*(parts+1)]
+		Split(s.moved[c*size:c*size+len(from)], from, lasts, ends[:len(lasts)], s.own)
+		ends[len(lasts)] = len(from)
+		row := s.table[c*(s.parts+1) : (c+1)*(s.parts+1)]
 		row[0] = 0
-		for i, e := range ends[:parts] {
+		for i, e := range ends[:s.parts] {
 			row[i+1] = K(e)
+			total[i] += e - int(row[i])
 		}
 	}
 	at := 0
-	for i := range parts {
-		start := at
-		for c := 0; c*size < n; c++ {
-			row := table[c*(parts+1)+i:]
-			at += copy(x[at:], moved[c*size+int(row[0]):c*size+int(row[1])])
+	for i, m := range total[:s.parts] {
+		part := x[at : at+m]
+		at += m
+		if m > spread {
+			s.gather(part, i)
+			continue
 		}
-		ends[i] = at
-		if at-start <= spread {
-			sortPart(x[start:at], own, lasts, i, lo, hi, false)
-			if floats {
-				toValues(x[start:at])
+		from, to := bounds(lasts, i, lo, hi)
+		if from == to {
+			s.gather(part, i)
+		} else {
+			for len(known) > 0 && known[0] < from {
+				known = known[1:]
 			}
+			k := 0
+			for k < len(known) && known[k] <= to {
+				k++
+			}
+			last := min(known[k/2], to-1)
+			k = s.siftPart(part, i, last)
+			sortRange(part[:k], s.own, from, last, false)
+			sortRange(part[k:], s.own, last+1, to, false)
+		}
+		if floats {
+			toValues(part)
 		}
 	}
 	// The others need all of the scratch, which is free now.
-	start := 0
-	for i, at := range ends[:parts] {
-		if at-start > spread {
-			sortPart(x[start:at], scratch, lasts, i, lo, hi, at-start > n/2)
+	at = 0
+	for i, m := range total[:s.parts] {
+		if part := x[at : at+m]; m > spread {
+			from, to := bounds(lasts, i, lo, hi)
+			sortRange(part, scratch, from, to, m > n/2)
 			if floats {
-				toValues(x[start:at])
+				toValues(part)
 			}
 		}
-		start = at
+		at += m
 	}
 	return true
 }
 
-// sortPart sorts the part that ends with lasts[i].
-func sortPart[K Key](x, scratch, lasts []K, i int, lo, hi K, bad bool) {
+// bounds returns what the keys of a part may be.
+func bounds[K Key](lasts []K, i int, lo, hi K) (from, to K) {
 	if i > 0 {
 		lo = lasts[i-1] + 1
 	}
 	if i < len(lasts) {
 		hi = lasts[i]
 	}
-	sortRange(x, scratch, lo, hi, bad)
+	return lo, hi
+}
+
+// spreading is what spreadOut knows of the chunks.
+type spreading[K Key] struct {
+	x, moved, own, table []K
+	size, parts          int
+}
+
+// segment returns the keys of a part that a chunk has.
+func (s *spreading[K]) segment(c, i int) []K {
+	row := s.table[c*(s.parts+1)+i:]
+	return s.moved[c*s.size+int(row[0]) : c*s.size+int(row[1])]
+}
+
+// gather puts a part together.
+func (s *spreading[K]) gather(part []K, i int) {
+	at := 0
+	for c := 0; c*s.size < len(s.x); c++ {
+		at += copy(part[at:], s.segment(c, i))
+	}
+}
+
+// siftPart puts a part together and sifts it. The segments lie far apart: each fetches the next but one.
+func (s *spreading[K]) siftPart(part []K, i int, last K) int {
+	lows, highs := 0, 0
+	chunks := (len(s.x) + s.size - 1) / s.size
+	for c := range chunks {
+		seg := s.segment(c, i)
+		k := 0
+		if len(seg) < leastSifted {
+			k = siftGeneric(part[lows:], seg, last, s.own[highs:])
+		} else {
+			k = simdSift(&part[lows], &seg[0], len(seg), last, &s.own[highs], s.distance(c, min(c+2, chunks-1), i))
+		}
+		lows += k
+		highs += len(seg) - k
+	}
+	copy(part[lows:], s.own[:highs])
+	return lows
+}
+
+// distance returns how many bytes lie between the starts of two segments of a part.
+func (s *spreading[K]) distance(c, d, i int) int {
+	keys := (d-c)*s.size + int(s.table[d*(s.parts+1)+i]) - int(s.table[c*(s.parts+1)+i])
+	return keys * int(unsafe.Sizeof(K(0)))
 }
 
 // Splitters picks from a sample of x keys that split it into len(room)+1 parts of about the same size, none of them empty,
-// and returns them, rising: fewer than there is room for where keys are many times the same.
-func Splitters[K Key](room []K, x []K) []K { return splitters(room, x, false) }
+// and returns them, rising: fewer than there is room for where keys are many times the same. room is at most 63 long.
+func Splitters[K Key](room []K, x []K) []K {
+	var sample [perPart * mostParts]K
+	known := sample[:perPart*(len(room)+1)]
+	takeSorted(known, x, false)
+	return splitters(room, known)
+}
 
-func splitters[K Key](room []K, x []K, floats bool) []K {
-	const each = 16
-	var sample, scratch [each * mostParts]K
-	parts := len(room) + 1
-	s := sample[:each*parts]
+// perPart is how many keys of a sample tell where a part ends.
+const perPart = 16
+
+// takeSorted fills s with keys from all over x, sorted.
+func takeSorted[K Key](s, x []K, floats bool) {
+	var scratch [perPart * mostParts]K
 	step := uint64(len(x)) << 16 / uint64(len(s))
 	for i := range s {
 		s[i] = x[(step/2+uint64(i)*step)>>16]
@@ -296,8 +365,11 @@ func splitters[K Key](room []K, x []K, floats bool) []K {
 	} else {
 		sortBits(s, scratch[:])
 	}
+}
+
+func splitters[K Key](room, s []K) []K {
 	room = room[:0]
-	for i := each; i < len(s); i += each {
+	for i := perPart; i < len(s); i += perPart {
 		if v := s[i-1]; v < s[len(s)-1] && (len(room) == 0 || v > room[len(room)-1]) {
 			room = append(room, v)
 		}

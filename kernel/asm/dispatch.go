@@ -1301,15 +1301,15 @@ func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uin
 
 // SiftU32 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well.
-func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32) (ret int) {
+// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
+func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int) (ret int) {
 	switch {
 	case isa.NEON:
-		return neon.SiftU32(dst, x, n, last, high)
+		return neon.SiftU32(dst, x, n, last, high, ahead)
 	case isa.AVX512:
-		return avx512.SiftU32(dst, x, n, last, high)
+		return avx512.SiftU32(dst, x, n, last, high, ahead)
 	case isa.AVX2:
-		return avx2.SiftU32(dst, x, n, last, high)
+		return avx2.SiftU32(dst, x, n, last, high, ahead)
 	}
 	panic(absent)
 }
@@ -1330,15 +1330,15 @@ func SortLeafU32(x *uint32, n int) {
 
 // SiftU64 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well.
-func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64) (ret int) {
+// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
+func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int) (ret int) {
 	switch {
 	case isa.NEON:
-		return neon.SiftU64(dst, x, n, last, high)
+		return neon.SiftU64(dst, x, n, last, high, ahead)
 	case isa.AVX512:
-		return avx512.SiftU64(dst, x, n, last, high)
+		return avx512.SiftU64(dst, x, n, last, high, ahead)
 	case isa.AVX2:
-		return avx2.SiftU64(dst, x, n, last, high)
+		return avx2.SiftU64(dst, x, n, last, high, ahead)
 	}
 	panic(absent)
 }

@@ -23,12 +23,14 @@ func siftKeys(m Machine, t T, name, elem string) {
 	ptr := "*" + elem
 	m.Func("Sift"+name, "Sift"+name+` moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in
 		their order, and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written
-		to, beyond those that were moved there as well.`,
-		[]Arg{{"dst", ptr}, {"x", ptr}, {"n", "int"}, {"last", "uint64"}, {"high", ptr}}, []Arg{{"ret", "int"}})
+		to, beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.`,
+		[]Arg{{"dst", ptr}, {"x", ptr}, {"n", "int"}, {"last", "uint64"}, {"high", ptr}, {"ahead", "int"}}, []Arg{{"ret", "int"}})
 	size, w := t.Bytes(), m.Width()
 	dst, x, n, high := m.Arg("dst"), m.Arg("x"), m.Arg("n"), m.Arg("high")
 	sift := m.Sifter(t, m.Arg("last"))
 	lows := m.GP(0)
+	later := m.Arg("ahead")
+	m.AddR(later, x)
 	together := 4
 	step := together * w / size
 	one := func(v V) {
@@ -47,11 +49,14 @@ func siftKeys(m Machine, t T, name, elem string) {
 	for i := range v {
 		v[i] = m.Load(x, i*w)
 	}
-	m.Prefetch(x, 1024)
+	for off := 0; off < together*w; off += 64 {
+		m.Prefetch(later, off)
+	}
 	for _, v := range v {
 		one(v)
 	}
 	m.AddR(x, together*w)
+	m.AddR(later, together*w)
 	m.SubR(n, step)
 	m.If(n, GE, step, "loop")
 	m.Label("few")

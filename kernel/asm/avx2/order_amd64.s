@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32) (ret int)
+// func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int) (ret int)
 // Requires: AVX, AVX2, CMOV, MMX+, POPCNT
-TEXT ·SiftU32(SB), NOSPLIT, $0-48
+TEXT ·SiftU32(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -16,6 +16,8 @@ TEXT ·SiftU32(SB), NOSPLIT, $0-48
 	VPBROADCASTD X0, Y0
 	LEAQ         orders32<>+0(SB), SI
 	XORQ         DI, DI
+	MOVQ         ahead+40(FP), R8
+	ADDQ         CX, R8
 	CMPQ         DX, $+32
 	JLT          few
 
@@ -24,84 +26,86 @@ loop:
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    64(CX), Y3
 	VMOVUPS    96(CX), Y4
-	PREFETCHT0 1024(CX)
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 	VPMINUD    Y0, Y1, Y5
 	VPCMPEQD   Y1, Y5, Y5
-	VMOVMSKPS  Y5, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x00001fe0, R9
-	VMOVDQU    (SI)(R10*1), Y5
+	VMOVMSKPS  Y5, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x00001fe0, R10
+	VMOVDQU    (SI)(R11*1), Y5
 	VPERMD     Y1, Y5, Y5
-	VMOVDQU    (SI)(R9*1), Y6
+	VMOVDQU    (SI)(R10*1), Y6
 	VPERMD     Y1, Y6, Y1
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y5, (AX)
 	VMOVUPS    Y1, (BX)
-	LEAQ       (AX)(R8*4), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*4), BX
+	LEAQ       (AX)(R9*4), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*4), BX
 	ADDQ       $+32, BX
 	VPMINUD    Y0, Y2, Y1
 	VPCMPEQD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x00001fe0, R9
-	VMOVDQU    (SI)(R10*1), Y1
+	VMOVMSKPS  Y1, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x00001fe0, R10
+	VMOVDQU    (SI)(R11*1), Y1
 	VPERMD     Y2, Y1, Y1
-	VMOVDQU    (SI)(R9*1), Y5
+	VMOVDQU    (SI)(R10*1), Y5
 	VPERMD     Y2, Y5, Y2
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y1, (AX)
 	VMOVUPS    Y2, (BX)
-	LEAQ       (AX)(R8*4), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*4), BX
+	LEAQ       (AX)(R9*4), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*4), BX
 	ADDQ       $+32, BX
 	VPMINUD    Y0, Y3, Y1
 	VPCMPEQD   Y3, Y1, Y1
-	VMOVMSKPS  Y1, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x00001fe0, R9
-	VMOVDQU    (SI)(R10*1), Y1
+	VMOVMSKPS  Y1, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x00001fe0, R10
+	VMOVDQU    (SI)(R11*1), Y1
 	VPERMD     Y3, Y1, Y1
-	VMOVDQU    (SI)(R9*1), Y2
+	VMOVDQU    (SI)(R10*1), Y2
 	VPERMD     Y3, Y2, Y2
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y1, (AX)
 	VMOVUPS    Y2, (BX)
-	LEAQ       (AX)(R8*4), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*4), BX
+	LEAQ       (AX)(R9*4), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*4), BX
 	ADDQ       $+32, BX
 	VPMINUD    Y0, Y4, Y1
 	VPCMPEQD   Y4, Y1, Y1
-	VMOVMSKPS  Y1, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x00001fe0, R9
-	VMOVDQU    (SI)(R10*1), Y1
+	VMOVMSKPS  Y1, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x00001fe0, R10
+	VMOVDQU    (SI)(R11*1), Y1
 	VPERMD     Y4, Y1, Y1
-	VMOVDQU    (SI)(R9*1), Y2
+	VMOVDQU    (SI)(R10*1), Y2
 	VPERMD     Y4, Y2, Y2
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y1, (AX)
 	VMOVUPS    Y2, (BX)
-	LEAQ       (AX)(R8*4), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*4), BX
+	LEAQ       (AX)(R9*4), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*4), BX
 	ADDQ       $+32, BX
 	ADDQ       $+128, CX
+	ADDQ       $+128, R8
 	SUBQ       $+32, DX
 	CMPQ       DX, $+32
 	JGE        loop
@@ -169,7 +173,7 @@ rest:
 	VMASKMOVPS   Y1, Y0, (BX)
 
 done:
-	MOVQ DI, ret+40(FP)
+	MOVQ DI, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -2963,9 +2967,9 @@ DATA iota32_56<>+24(SB)/4, $0x0000003e
 DATA iota32_56<>+28(SB)/4, $0x0000003f
 GLOBL iota32_56<>(SB), RODATA|NOPTR, $32
 
-// func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64) (ret int)
+// func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int) (ret int)
 // Requires: AVX, AVX2, CMOV, MMX+, POPCNT
-TEXT ·SiftU64(SB), NOSPLIT, $0-48
+TEXT ·SiftU64(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -2976,6 +2980,8 @@ TEXT ·SiftU64(SB), NOSPLIT, $0-48
 	LEAQ         orders64<>+0(SB), SI
 	VPXOR        c64_8000000000000000<>+0(SB), Y0, Y0
 	XORQ         DI, DI
+	MOVQ         ahead+40(FP), R8
+	ADDQ         CX, R8
 	CMPQ         DX, $+16
 	JLT          few
 
@@ -2984,88 +2990,90 @@ loop:
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    64(CX), Y3
 	VMOVUPS    96(CX), Y4
-	PREFETCHT0 1024(CX)
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 	VPXOR      c64_8000000000000000<>+0(SB), Y1, Y5
 	VPCMPGTQ   Y0, Y5, Y5
-	VMOVMSKPD  Y5, R8
-	XORL       $0x0f, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x000001e0, R9
-	VMOVDQU    (SI)(R10*1), Y5
+	VMOVMSKPD  Y5, R9
+	XORL       $0x0f, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x000001e0, R10
+	VMOVDQU    (SI)(R11*1), Y5
 	VPERMD     Y1, Y5, Y5
-	VMOVDQU    (SI)(R9*1), Y6
+	VMOVDQU    (SI)(R10*1), Y6
 	VPERMD     Y1, Y6, Y1
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y5, (AX)
 	VMOVUPS    Y1, (BX)
-	LEAQ       (AX)(R8*8), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*8), BX
+	LEAQ       (AX)(R9*8), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*8), BX
 	ADDQ       $+32, BX
 	VPXOR      c64_8000000000000000<>+0(SB), Y2, Y1
 	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, R8
-	XORL       $0x0f, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x000001e0, R9
-	VMOVDQU    (SI)(R10*1), Y1
+	VMOVMSKPD  Y1, R9
+	XORL       $0x0f, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x000001e0, R10
+	VMOVDQU    (SI)(R11*1), Y1
 	VPERMD     Y2, Y1, Y1
-	VMOVDQU    (SI)(R9*1), Y5
+	VMOVDQU    (SI)(R10*1), Y5
 	VPERMD     Y2, Y5, Y2
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y1, (AX)
 	VMOVUPS    Y2, (BX)
-	LEAQ       (AX)(R8*8), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*8), BX
+	LEAQ       (AX)(R9*8), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*8), BX
 	ADDQ       $+32, BX
 	VPXOR      c64_8000000000000000<>+0(SB), Y3, Y1
 	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, R8
-	XORL       $0x0f, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x000001e0, R9
-	VMOVDQU    (SI)(R10*1), Y1
+	VMOVMSKPD  Y1, R9
+	XORL       $0x0f, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x000001e0, R10
+	VMOVDQU    (SI)(R11*1), Y1
 	VPERMD     Y3, Y1, Y1
-	VMOVDQU    (SI)(R9*1), Y2
+	VMOVDQU    (SI)(R10*1), Y2
 	VPERMD     Y3, Y2, Y2
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y1, (AX)
 	VMOVUPS    Y2, (BX)
-	LEAQ       (AX)(R8*8), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*8), BX
+	LEAQ       (AX)(R9*8), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*8), BX
 	ADDQ       $+32, BX
 	VPXOR      c64_8000000000000000<>+0(SB), Y4, Y1
 	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, R8
-	XORL       $0x0f, R8
-	MOVL       R8, R10
-	SHLL       $0x05, R10
-	MOVL       R10, R9
-	XORL       $0x000001e0, R9
-	VMOVDQU    (SI)(R10*1), Y1
+	VMOVMSKPD  Y1, R9
+	XORL       $0x0f, R9
+	MOVL       R9, R11
+	SHLL       $0x05, R11
+	MOVL       R11, R10
+	XORL       $0x000001e0, R10
+	VMOVDQU    (SI)(R11*1), Y1
 	VPERMD     Y4, Y1, Y1
-	VMOVDQU    (SI)(R9*1), Y2
+	VMOVDQU    (SI)(R10*1), Y2
 	VPERMD     Y4, Y2, Y2
-	POPCNTL    R8, R8
+	POPCNTL    R9, R9
 	VMOVUPS    Y1, (AX)
 	VMOVUPS    Y2, (BX)
-	LEAQ       (AX)(R8*8), AX
-	ADDQ       R8, DI
-	NEGQ       R8
-	LEAQ       (BX)(R8*8), BX
+	LEAQ       (AX)(R9*8), AX
+	ADDQ       R9, DI
+	NEGQ       R9
+	LEAQ       (BX)(R9*8), BX
 	ADDQ       $+32, BX
 	ADDQ       $+128, CX
+	ADDQ       $+128, R8
 	SUBQ       $+16, DX
 	CMPQ       DX, $+16
 	JGE        loop
@@ -3135,7 +3143,7 @@ rest:
 	VMASKMOVPD   Y1, Y0, (BX)
 
 done:
-	MOVQ DI, ret+40(FP)
+	MOVQ DI, ret+48(FP)
 	VZEROUPPER
 	RET
 

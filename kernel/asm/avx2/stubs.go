@@ -564,10 +564,10 @@ func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uin
 
 // SiftU32 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well.
+// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
 //
 //go:noescape
-func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32) (ret int)
+func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int) (ret int)
 
 // SortLeafU32 sorts n keys: 4 or more, and no more than 64.
 //
@@ -576,10 +576,10 @@ func SortLeafU32(x *uint32, n int)
 
 // SiftU64 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well.
+// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
 //
 //go:noescape
-func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64) (ret int)
+func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int) (ret int)
 
 // SortLeafU64 sorts n keys: 2 or more, and no more than 32.
 //

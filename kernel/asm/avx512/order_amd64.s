@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32) (ret int)
+// func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int) (ret int)
 // Requires: AVX, AVX512F, CMOV, MMX+, POPCNT
-TEXT ·SiftU32(SB), NOSPLIT, $0-48
+TEXT ·SiftU32(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -15,6 +15,8 @@ TEXT ·SiftU32(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X0
 	VPBROADCASTD X0, Z0
 	XORQ         SI, SI
+	MOVQ         ahead+40(FP), DI
+	ADDQ         CX, DI
 	CMPQ         DX, $+64
 	JLT          few
 
@@ -23,60 +25,64 @@ loop:
 	VMOVUPS       64(CX), Z2
 	VMOVUPS       128(CX), Z3
 	VMOVUPS       192(CX), Z4
-	PREFETCHT0    1024(CX)
+	PREFETCHT0    (DI)
+	PREFETCHT0    64(DI)
+	PREFETCHT0    128(DI)
+	PREFETCHT0    192(DI)
 	VPCMPUD       $0x02, Z0, Z1, K1
 	KNOTW         K1, K2
-	KMOVW         K1, DI
+	KMOVW         K1, R8
 	VPCOMPRESSD.Z Z1, K1, Z5
 	VPCOMPRESSD.Z Z1, K2, Z1
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z5, (AX)
 	VMOVUPS       Z1, (BX)
-	LEAQ          (AX)(DI*4), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*4), BX
+	LEAQ          (AX)(R8*4), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*4), BX
 	ADDQ          $+64, BX
 	VPCMPUD       $0x02, Z0, Z2, K1
 	KNOTW         K1, K2
-	KMOVW         K1, DI
+	KMOVW         K1, R8
 	VPCOMPRESSD.Z Z2, K1, Z1
 	VPCOMPRESSD.Z Z2, K2, Z2
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z1, (AX)
 	VMOVUPS       Z2, (BX)
-	LEAQ          (AX)(DI*4), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*4), BX
+	LEAQ          (AX)(R8*4), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*4), BX
 	ADDQ          $+64, BX
 	VPCMPUD       $0x02, Z0, Z3, K1
 	KNOTW         K1, K2
-	KMOVW         K1, DI
+	KMOVW         K1, R8
 	VPCOMPRESSD.Z Z3, K1, Z1
 	VPCOMPRESSD.Z Z3, K2, Z2
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z1, (AX)
 	VMOVUPS       Z2, (BX)
-	LEAQ          (AX)(DI*4), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*4), BX
+	LEAQ          (AX)(R8*4), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*4), BX
 	ADDQ          $+64, BX
 	VPCMPUD       $0x02, Z0, Z4, K1
 	KNOTW         K1, K2
-	KMOVW         K1, DI
+	KMOVW         K1, R8
 	VPCOMPRESSD.Z Z4, K1, Z1
 	VPCOMPRESSD.Z Z4, K2, Z2
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z1, (AX)
 	VMOVUPS       Z2, (BX)
-	LEAQ          (AX)(DI*4), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*4), BX
+	LEAQ          (AX)(R8*4), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*4), BX
 	ADDQ          $+64, BX
 	ADDQ          $+256, CX
+	ADDQ          $+256, DI
 	SUBQ          $+64, DX
 	CMPQ          DX, $+64
 	JGE           loop
@@ -130,7 +136,7 @@ rest:
 	VMOVDQU32     Z1, K1, (BX)
 
 done:
-	MOVQ SI, ret+40(FP)
+	MOVQ SI, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -2845,9 +2851,9 @@ DATA iota32_240<>+56(SB)/4, $0x000000fe
 DATA iota32_240<>+60(SB)/4, $0x000000ff
 GLOBL iota32_240<>(SB), RODATA|NOPTR, $64
 
-// func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64) (ret int)
+// func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int) (ret int)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+, POPCNT
-TEXT ·SiftU64(SB), NOSPLIT, $0-48
+TEXT ·SiftU64(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -2856,6 +2862,8 @@ TEXT ·SiftU64(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Z0
 	XORQ         SI, SI
+	MOVQ         ahead+40(FP), DI
+	ADDQ         CX, DI
 	CMPQ         DX, $+32
 	JLT          few
 
@@ -2864,60 +2872,64 @@ loop:
 	VMOVUPS       64(CX), Z2
 	VMOVUPS       128(CX), Z3
 	VMOVUPS       192(CX), Z4
-	PREFETCHT0    1024(CX)
+	PREFETCHT0    (DI)
+	PREFETCHT0    64(DI)
+	PREFETCHT0    128(DI)
+	PREFETCHT0    192(DI)
 	VPCMPUQ       $0x02, Z0, Z1, K1
 	KNOTB         K1, K2
-	KMOVB         K1, DI
+	KMOVB         K1, R8
 	VPCOMPRESSQ.Z Z1, K1, Z5
 	VPCOMPRESSQ.Z Z1, K2, Z1
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z5, (AX)
 	VMOVUPS       Z1, (BX)
-	LEAQ          (AX)(DI*8), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*8), BX
+	LEAQ          (AX)(R8*8), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*8), BX
 	ADDQ          $+64, BX
 	VPCMPUQ       $0x02, Z0, Z2, K1
 	KNOTB         K1, K2
-	KMOVB         K1, DI
+	KMOVB         K1, R8
 	VPCOMPRESSQ.Z Z2, K1, Z1
 	VPCOMPRESSQ.Z Z2, K2, Z2
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z1, (AX)
 	VMOVUPS       Z2, (BX)
-	LEAQ          (AX)(DI*8), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*8), BX
+	LEAQ          (AX)(R8*8), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*8), BX
 	ADDQ          $+64, BX
 	VPCMPUQ       $0x02, Z0, Z3, K1
 	KNOTB         K1, K2
-	KMOVB         K1, DI
+	KMOVB         K1, R8
 	VPCOMPRESSQ.Z Z3, K1, Z1
 	VPCOMPRESSQ.Z Z3, K2, Z2
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z1, (AX)
 	VMOVUPS       Z2, (BX)
-	LEAQ          (AX)(DI*8), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*8), BX
+	LEAQ          (AX)(R8*8), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*8), BX
 	ADDQ          $+64, BX
 	VPCMPUQ       $0x02, Z0, Z4, K1
 	KNOTB         K1, K2
-	KMOVB         K1, DI
+	KMOVB         K1, R8
 	VPCOMPRESSQ.Z Z4, K1, Z1
 	VPCOMPRESSQ.Z Z4, K2, Z2
-	POPCNTL       DI, DI
+	POPCNTL       R8, R8
 	VMOVUPS       Z1, (AX)
 	VMOVUPS       Z2, (BX)
-	LEAQ          (AX)(DI*8), AX
-	ADDQ          DI, SI
-	NEGQ          DI
-	LEAQ          (BX)(DI*8), BX
+	LEAQ          (AX)(R8*8), AX
+	ADDQ          R8, SI
+	NEGQ          R8
+	LEAQ          (BX)(R8*8), BX
 	ADDQ          $+64, BX
 	ADDQ          $+256, CX
+	ADDQ          $+256, DI
 	SUBQ          $+32, DX
 	CMPQ          DX, $+32
 	JGE           loop
@@ -2971,7 +2983,7 @@ rest:
 	VMOVDQU64     Z1, K1, (BX)
 
 done:
-	MOVQ SI, ret+40(FP)
+	MOVQ SI, ret+48(FP)
 	VZEROUPPER
 	RET
 

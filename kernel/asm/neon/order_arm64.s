@@ -71,8 +71,8 @@ DATA consts<>+496(SB)/8, $0x0f0e0d0c0b0a0908
 DATA consts<>+504(SB)/8, $0xffffffffffffffff
 GLOBL consts<>(SB), RODATA|NOPTR, $512
 
-// func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32) (ret int)
-TEXT ·SiftU32(SB), NOSPLIT, $0-48
+// func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int) (ret int)
+TEXT ·SiftU32(SB), NOSPLIT, $0-56
 	MOVD $consts<>(SB), R0
 	MOVD dst+0(FP), R1
 	MOVD x+8(FP), R2
@@ -83,6 +83,8 @@ TEXT ·SiftU32(SB), NOSPLIT, $0-48
 	VDUP R5, V0.S4
 	FMOVQ 256(R0), F1
 	MOVD $0, R5
+	MOVD ahead+40(FP), R7
+	ADD R2, R7
 	CMP $16, R3
 	BLT few
 
@@ -91,104 +93,105 @@ loop:
 	FMOVQ 16(R2), F3
 	FMOVQ 32(R2), F4
 	FMOVQ 48(R2), F5
-	PRFM 1024(R2), PLDL1KEEP
+	PRFM (R7), PLDL1KEEP
 	VUMIN V0.S4, V2.S4, V6.S4
 	VCMEQ V2.S4, V6.S4, V6.S4
 	VAND V1.B16, V6.B16, V6.B16
 	WORD $0x6ea028c6 // uaddlp v6.2d, v6.4s
 	VADDP V6.D2, V6.D2, V6.D2
-	FMOVD F6, R7
-	AND $15, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $240, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F6
+	FMOVD F6, R8
+	AND $15, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $240, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F6
 	VTBL V6.B16, [V2.B16], V6.B16
-	FMOVQ (R9), F7
+	FMOVQ (R10), F7
 	VTBL V7.B16, [V2.B16], V2.B16
 	FMOVQ F6, (R1)
 	FMOVQ F2, (R4)
-	ADD R7<<2, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<2, R4
+	ADD R8<<2, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<2, R4
 	ADD $16, R4
 	VUMIN V0.S4, V3.S4, V2.S4
 	VCMEQ V3.S4, V2.S4, V2.S4
 	VAND V1.B16, V2.B16, V2.B16
 	WORD $0x6ea02842 // uaddlp v2.2d, v2.4s
 	VADDP V2.D2, V2.D2, V2.D2
-	FMOVD F2, R7
-	AND $15, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $240, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F2
+	FMOVD F2, R8
+	AND $15, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $240, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F2
 	VTBL V2.B16, [V3.B16], V2.B16
-	FMOVQ (R9), F6
+	FMOVQ (R10), F6
 	VTBL V6.B16, [V3.B16], V3.B16
 	FMOVQ F2, (R1)
 	FMOVQ F3, (R4)
-	ADD R7<<2, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<2, R4
+	ADD R8<<2, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<2, R4
 	ADD $16, R4
 	VUMIN V0.S4, V4.S4, V2.S4
 	VCMEQ V4.S4, V2.S4, V2.S4
 	VAND V1.B16, V2.B16, V2.B16
 	WORD $0x6ea02842 // uaddlp v2.2d, v2.4s
 	VADDP V2.D2, V2.D2, V2.D2
-	FMOVD F2, R7
-	AND $15, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $240, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F2
+	FMOVD F2, R8
+	AND $15, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $240, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F2
 	VTBL V2.B16, [V4.B16], V2.B16
-	FMOVQ (R9), F3
+	FMOVQ (R10), F3
 	VTBL V3.B16, [V4.B16], V3.B16
 	FMOVQ F2, (R1)
 	FMOVQ F3, (R4)
-	ADD R7<<2, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<2, R4
+	ADD R8<<2, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<2, R4
 	ADD $16, R4
 	VUMIN V0.S4, V5.S4, V2.S4
 	VCMEQ V5.S4, V2.S4, V2.S4
 	VAND V1.B16, V2.B16, V2.B16
 	WORD $0x6ea02842 // uaddlp v2.2d, v2.4s
 	VADDP V2.D2, V2.D2, V2.D2
-	FMOVD F2, R7
-	AND $15, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $240, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F2
+	FMOVD F2, R8
+	AND $15, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $240, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F2
 	VTBL V2.B16, [V5.B16], V2.B16
-	FMOVQ (R9), F3
+	FMOVQ (R10), F3
 	VTBL V3.B16, [V5.B16], V3.B16
 	FMOVQ F2, (R1)
 	FMOVQ F3, (R4)
-	ADD R7<<2, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<2, R4
+	ADD R8<<2, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<2, R4
 	ADD $16, R4
 	ADD $64, R2
+	ADD $64, R7
 	SUB $16, R3
 	CMP $16, R3
 	BGE loop
@@ -345,7 +348,7 @@ l12:
 l10:
 
 done:
-	MOVD R5, ret+40(FP)
+	MOVD R5, ret+48(FP)
 	RET
 
 // func SortLeafU32(x *uint32, n int)
@@ -2277,8 +2280,8 @@ l124:
 done:
 	RET
 
-// func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64) (ret int)
-TEXT ·SiftU64(SB), NOSPLIT, $0-48
+// func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int) (ret int)
+TEXT ·SiftU64(SB), NOSPLIT, $0-56
 	MOVD $consts<>(SB), R0
 	MOVD dst+0(FP), R1
 	MOVD x+8(FP), R2
@@ -2291,6 +2294,8 @@ TEXT ·SiftU64(SB), NOSPLIT, $0-48
 	FMOVQ 272(R0), F2
 	VEOR V2.B16, V0.B16, V0.B16
 	MOVD $0, R5
+	MOVD ahead+40(FP), R7
+	ADD R2, R7
 	CMP $8, R3
 	BLT few
 
@@ -2299,104 +2304,105 @@ loop:
 	FMOVQ 16(R2), F4
 	FMOVQ 32(R2), F5
 	FMOVQ 48(R2), F6
-	PRFM 1024(R2), PLDL1KEEP
+	PRFM (R7), PLDL1KEEP
 	VEOR V2.B16, V3.B16, V7.B16
 	WORD $0x4ee034e7 // cmgt v7.2d, v7.2d, v0.2d
 	WORD $0x6e2058e7 // mvn v7.16b, v7.16b
 	VAND V1.B16, V7.B16, V7.B16
 	VADDP V7.D2, V7.D2, V7.D2
-	FMOVD F7, R7
-	AND $3, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $48, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F7
+	FMOVD F7, R8
+	AND $3, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $48, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F7
 	VTBL V7.B16, [V3.B16], V7.B16
-	FMOVQ (R9), F8
+	FMOVQ (R10), F8
 	VTBL V8.B16, [V3.B16], V3.B16
 	FMOVQ F7, (R1)
 	FMOVQ F3, (R4)
-	ADD R7<<3, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<3, R4
+	ADD R8<<3, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<3, R4
 	ADD $16, R4
 	VEOR V2.B16, V4.B16, V3.B16
 	WORD $0x4ee03463 // cmgt v3.2d, v3.2d, v0.2d
 	WORD $0x6e205863 // mvn v3.16b, v3.16b
 	VAND V1.B16, V3.B16, V3.B16
 	VADDP V3.D2, V3.D2, V3.D2
-	FMOVD F3, R7
-	AND $3, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $48, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F3
+	FMOVD F3, R8
+	AND $3, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $48, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F3
 	VTBL V3.B16, [V4.B16], V3.B16
-	FMOVQ (R9), F7
+	FMOVQ (R10), F7
 	VTBL V7.B16, [V4.B16], V4.B16
 	FMOVQ F3, (R1)
 	FMOVQ F4, (R4)
-	ADD R7<<3, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<3, R4
+	ADD R8<<3, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<3, R4
 	ADD $16, R4
 	VEOR V2.B16, V5.B16, V3.B16
 	WORD $0x4ee03463 // cmgt v3.2d, v3.2d, v0.2d
 	WORD $0x6e205863 // mvn v3.16b, v3.16b
 	VAND V1.B16, V3.B16, V3.B16
 	VADDP V3.D2, V3.D2, V3.D2
-	FMOVD F3, R7
-	AND $3, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $48, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F3
+	FMOVD F3, R8
+	AND $3, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $48, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F3
 	VTBL V3.B16, [V5.B16], V3.B16
-	FMOVQ (R9), F4
+	FMOVQ (R10), F4
 	VTBL V4.B16, [V5.B16], V4.B16
 	FMOVQ F3, (R1)
 	FMOVQ F4, (R4)
-	ADD R7<<3, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<3, R4
+	ADD R8<<3, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<3, R4
 	ADD $16, R4
 	VEOR V2.B16, V6.B16, V3.B16
 	WORD $0x4ee03463 // cmgt v3.2d, v3.2d, v0.2d
 	WORD $0x6e205863 // mvn v3.16b, v3.16b
 	VAND V1.B16, V3.B16, V3.B16
 	VADDP V3.D2, V3.D2, V3.D2
-	FMOVD F3, R7
-	AND $3, R7, R8
-	LSR $8, R7
-	LSL $4, R8
-	MOVD R6, R9
-	ADD $48, R9
-	SUB R8, R9
-	ADD R6, R8
-	FMOVQ (R8), F3
+	FMOVD F3, R8
+	AND $3, R8, R9
+	LSR $8, R8
+	LSL $4, R9
+	MOVD R6, R10
+	ADD $48, R10
+	SUB R9, R10
+	ADD R6, R9
+	FMOVQ (R9), F3
 	VTBL V3.B16, [V6.B16], V3.B16
-	FMOVQ (R9), F4
+	FMOVQ (R10), F4
 	VTBL V4.B16, [V6.B16], V4.B16
 	FMOVQ F3, (R1)
 	FMOVQ F4, (R4)
-	ADD R7<<3, R1
-	ADD R7, R5
-	SUB R7, ZR, R7
-	ADD R7<<3, R4
+	ADD R8<<3, R1
+	ADD R8, R5
+	SUB R8, ZR, R8
+	ADD R8<<3, R4
 	ADD $16, R4
 	ADD $64, R2
+	ADD $64, R7
 	SUB $8, R3
 	CMP $8, R3
 	BGE loop
@@ -2535,7 +2541,7 @@ l12:
 l10:
 
 done:
-	MOVD R5, ret+40(FP)
+	MOVD R5, ret+48(FP)
 	RET
 
 // func SortLeafU64(x *uint64, n int)
