@@ -8,6 +8,7 @@ const (
 	errLabels  = "kernel: labels are fewer than rows"
 	errEdges   = "kernel: edges are not two or more rising numbers"
 	errBins    = "kernel: number of bins is not positive"
+	errScratch = "kernel: the scratch is too short"
 	errCount   = "kernel: more than MaxSum values in one call"
 )
 
@@ -21,5 +22,11 @@ func checkEqual(a, b int) {
 func checkRows(n, rows, k, stride int) {
 	if rows < 0 || k < 1 || stride < k || rows > 0 && (n < k || (n-k)/stride < rows-1) {
 		panic(errShape)
+	}
+}
+
+func checkScratch(n, least int) {
+	if n < least {
+		panic(errScratch)
 	}
 }

@@ -104,13 +104,4 @@ func splitAt[K Key](x []K, lasts []K, ends []int, before int, scratch []K, m, n 
 	split(x[n:], lasts[m+1:], ends[m+1:], before+n, scratch)
 }
 
-const (
-	errScratch = "kernel: the scratch is too short"
-	errLasts   = "kernel: keys to split at are not rising"
-)
-
-func checkScratch(n, least int) {
-	if n < least {
-		panic(errScratch)
-	}
-}
+const errLasts = "kernel: keys to split at are not rising"

@@ -1471,4 +1471,19 @@ func HitSumU64(to *uint64, keys *uint64, n int) (ret int) {
 	panic(absent)
 }
 
+// SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element of a
+// row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.
+func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32) {
+	switch {
+	case isa.NEON:
+		neon.SortRowsF32(w, x, rows, k, stride, steps)
+	case isa.AVX512:
+		avx512.SortRowsF32(w, x, rows, k, stride, steps)
+	case isa.AVX2:
+		avx2.SortRowsF32(w, x, rows, k, stride, steps)
+	default:
+		panic(absent)
+	}
+}
+
 const absent = "asm: no assembly at this level"

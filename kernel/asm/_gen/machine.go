@@ -83,6 +83,7 @@ type Arg struct{ Name, Type string }
 // A method that returns a V, R or M returns a new register; one whose name ends in To changes its first argument.
 type Machine interface {
 	orderer
+	sorter
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

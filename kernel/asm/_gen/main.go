@@ -44,6 +44,7 @@ var families = []struct {
 	{"columns", columnKernels},
 	{"order", order},
 	{"keys", keys},
+	{"sort", sortRows},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.

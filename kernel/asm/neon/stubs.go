@@ -631,3 +631,9 @@ func HitKeysF64(dst *uint64, p *float64, hit *uint8, n int, room *uint64) (ret i
 //
 //go:noescape
 func HitSumU64(to *uint64, keys *uint64, n int) (ret int)
+
+// SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element of a
+// row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.
+//
+//go:noescape
+func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32)

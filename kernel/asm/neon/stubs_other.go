@@ -521,3 +521,7 @@ func HitKeysF64(dst *uint64, p *float64, hit *uint8, n int, room *uint64) (ret i
 // of the bits of p+3, of p*p+3, and of p+3 where the outcome is 1. If a key stands for a score outside [0,1] the sums
 // have no meaning, and what is returned is not 0.
 func HitSumU64(to *uint64, keys *uint64, n int) (ret int) { panic(absent) }
+
+// SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element of a
+// row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.
+func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32) { panic(absent) }

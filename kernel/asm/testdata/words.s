@@ -137,6 +137,10 @@ TEXT ·samples(SB), NOSPLIT, $0-0
 	WORD $0x4ebd67df // smax v31.4s, v30.4s, v29.4s
 	WORD $0x4ebf6410 // smax v16.4s, v0.4s, v31.4s
 	WORD $0x4eaa66aa // smax v10.4s, v21.4s, v10.4s
+	WORD $0x4ea26c20 // smin v0.4s, v1.4s, v2.4s
+	WORD $0x4ebd6fdf // smin v31.4s, v30.4s, v29.4s
+	WORD $0x4ebf6c10 // smin v16.4s, v0.4s, v31.4s
+	WORD $0x4eaa6eaa // smin v10.4s, v21.4s, v10.4s
 	WORD $0x6ea2a420 // umaxp v0.4s, v1.4s, v2.4s
 	WORD $0x6ebda7df // umaxp v31.4s, v30.4s, v29.4s
 	WORD $0x6ebfa410 // umaxp v16.4s, v0.4s, v31.4s

@@ -63,6 +63,7 @@ var Table = []Row{
 	three("cmeq", "16b", 0x6e208c00, "VCMEQ"),
 	three("sub", "16b", 0x6e208400, "VSUB"),
 	three("smax", "4s", 0x4ea06400, ""),
+	three("smin", "4s", 0x4ea06c00, ""),
 	three("umaxp", "4s", 0x6ea0a400, ""),
 	two("uaddlp", "8h", "16b", 0x6e202800, ""),
 	two("uaddlp", "4s", "8h", 0x6e602800, ""),

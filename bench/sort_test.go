@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/candor-go/candor/internal/isa/isatest"
+	"github.com/candor-go/candor/kernel"
+)
+
+// sortBytes is the size of a matrix whose rows are sorted again and again in the second cache.
+const sortBytes = 512 << 10
+
+// BenchmarkSortRows: rows are sorted in place, in the second cache and in memory. The time does not depend on the values, so
+// that they may be sorted already; by slices.Sort each row is sorted as it was before, which is copied first.
+func BenchmarkSortRows(b *testing.B) {
+	for _, k := range []int{4, 10, 32, 51, 100, 256, 1000} {
+		scratch := make([]float32, kernel.SortRowsScratch(k))
+		x := make([]float32, inputBytes/4/k*k)
+		for j := range x {
+			x[j] = logit(j)
+		}
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			for _, from := range []struct {
+				name string
+				size int
+			}{{"L2", sortBytes}, {"memory", inputBytes}} {
+				b.Run("from="+from.name, func(b *testing.B) {
+					isatest.EachB(b, func(b *testing.B) {
+						rows := from.size / 4 / k
+						if b.Name() == "" || rows == 0 {
+							b.Skip()
+						}
+						for b.Loop() {
+							kernel.SortRowsF32(x, rows, k, k, scratch)
+						}
+						samples(b, rows*k)
+					})
+				})
+			}
+			b.Run("by=slices.Sort", func(b *testing.B) {
+				rows := sortBytes / 4 / k
+				row := make([]float32, k)
+				for b.Loop() {
+					for i := range rows {
+						for j := range row {
+							row[j] = logit(i*k + j)
+						}
+						slices.Sort(row)
+					}
+				}
+				samples(b, rows*k)
+			})
+		})
+	}
+}
+
+func samples(b *testing.B, n int) {
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msamples/s")
+}
