@@ -89,9 +89,9 @@ func sortRows(m Machine) {
 	m.StoreR(s.head, sortRowsLeft, 8, m.Arg("rows"))
 
 	m.Label("tile")
-	s.fetch()
+	s.transposing("fetch", (*tile).fetch)
 	s.network()
-	s.put()
+	s.transposing("put", (*tile).put)
 
 	x, left := m.LoadR(s.head, sortX, 8), m.LoadR(s.head, sortRowsLeft, 8)
 	m.AddR(x, s.stride(log2(lanes(m, F32))))
@@ -109,126 +109,141 @@ func (s *sorting) stride(shift int) R {
 	return r
 }
 
-// lastRow returns the address of the tile's last row: where there are fewer rows than lanes it stands for the missing ones.
-func (s *sorting) lastRow(x, stride R) R {
-	last := s.LoadR(s.head, sortRowsLeft, 8)
-	s.MinR(last, s.GP(int64(lanes(s, F32))))
-	s.SubR(last, 1)
-	s.MulR(last, stride)
-	s.AddR(last, x)
-	return last
+// tile is the registers that walk over the columns of a tile.
+type tile struct {
+	*sorting
+	name   string
+	x      R // the first row
+	last   R // the last row, which stands for those that are missing, or nil if there are as many rows as lanes
+	stride R
+	cols   R
+	left   R // columns
 }
 
-// transposed returns the four rows of each 16 bytes of four registers as columns.
+// transposing emits f for a tile of as many rows as there are lanes, and for one of fewer.
+func (s *sorting) transposing(name string, f func(t *tile)) {
+	of := func(name string) *tile {
+		return &tile{sorting: s, name: name, x: s.LoadR(s.head, sortX, 8), stride: s.stride(0), cols: s.CopyR(s.head), left: s.Arg("k")}
+	}
+	s.If(s.LoadR(s.head, sortRowsLeft, 8), LT, lanes(s, F32), name+"_fewer")
+	f(of(name))
+	s.Jump(name + "_done")
+	s.Label(name + "_fewer")
+	t := of(name + "_fewer")
+	t.last = s.LoadR(s.head, sortRowsLeft, 8)
+	s.SubR(t.last, 1)
+	s.MulR(t.last, t.stride)
+	s.AddR(t.last, t.x)
+	f(t)
+	s.Label(name + "_done")
+}
+
+// rows calls f with the address of each row.
+func (t *tile) rows(f func(l int, row R)) {
+	row := t.CopyR(t.x)
+	for l := range lanes(t, F32) {
+		f(l, row)
+		if l == lanes(t, F32)-1 {
+			break
+		}
+		t.AddR(row, t.stride)
+		if t.last != nil {
+			t.MinR(row, t.last)
+		}
+	}
+}
+
+// forth moves on by n columns, and jumps to the label while as many are left.
+func (t *tile) forth(n int, label string) {
+	t.AddR(t.x, 4*n)
+	if t.last != nil {
+		t.AddR(t.last, 4*n)
+	}
+	t.AddR(t.cols, n*t.Width())
+	t.SubR(t.left, n)
+	t.If(t.left, GE, n, label)
+}
+
+// back moves back to where n columns are left, and jumps to the label.
+func (t *tile) back(n int, label string) {
+	t.SubR(t.left, n)
+	by := t.CopyR(t.left)
+	t.ShlR(by, 2)
+	t.AddR(t.x, by)
+	if t.last != nil {
+		t.AddR(t.last, by)
+	}
+	t.ShlR(by, log2(t.Width())-2)
+	t.AddR(t.cols, by)
+	t.MoveR(t.left, t.GP(int64(n)))
+	t.Jump(label)
+}
+
+// transposed returns what stands in each 16 bytes of four registers the other way round.
 func (s *sorting) transposed(v []V) []V {
 	a, b, c, d := s.ZipLow(F32, v[0], v[1]), s.ZipHigh(F32, v[0], v[1]), s.ZipLow(F32, v[2], v[3]), s.ZipHigh(F32, v[2], v[3])
 	return []V{s.ZipLow(F64, a, c), s.ZipHigh(F64, a, c), s.ZipLow(F64, b, d), s.ZipHigh(F64, b, d)}
 }
 
-// fetch makes the rows of a tile columns of integers, four at a time; the last four may come again.
-func (s *sorting) fetch() {
-	x, stride := s.LoadR(s.head, sortX, 8), s.stride(0)
-	last, left, to := s.lastRow(x, stride), s.Arg("k"), s.CopyR(s.head)
-	s.Label("fetch")
-	row, v := s.CopyR(x), make([]V, 4)
-	for l := range lanes(s, F32) {
-		v[l%4] = s.LoadGroup(v[l%4], l/4, row, 0)
-		s.AddR(row, stride)
-		s.MinR(row, last)
+// fetch makes rows columns of integers, four at a time. The last four may come again.
+func (t *tile) fetch() {
+	many, end := t.name+"_many", t.name+"_end"
+	t.Label(many)
+	v := make([]V, 4)
+	t.rows(func(l int, row R) { v[l%4] = t.LoadGroup(v[l%4], l/4, row, 0) })
+	for q, c := range t.transposed(v) {
+		t.Store(t.cols, sortCols+q*t.Width(), t.TurnNegative(c))
 	}
-	for q, c := range s.transposed(v) {
-		s.Store(to, sortCols+q*s.Width(), s.TurnNegative(c))
-	}
-	for _, r := range []R{x, last} {
-		s.AddR(r, 16)
-	}
-	s.AddR(to, 4*s.Width())
-	s.SubR(left, 4)
-	s.If(left, GE, 4, "fetch")
-	s.If(left, EQ, 0, "fetched")
-	s.SubR(left, 4)
-	back := s.CopyR(left)
-	s.ShlR(back, 2)
-	s.AddR(x, back)
-	s.AddR(last, back)
-	s.ShlR(back, log2(s.Width())-2)
-	s.AddR(to, back)
-	s.MoveR(left, s.GP(4))
-	s.Jump("fetch")
-	s.Label("fetched")
+	t.forth(4, many)
+	t.If(t.left, EQ, 0, end)
+	t.back(4, many)
+	t.Label(end)
 }
 
-// put is the way back: as many columns at a time as fill a register of a row, or four; the last may come again.
-func (s *sorting) put() {
-	w := lanes(s, F32)
-	x, stride := s.LoadR(s.head, sortX, 8), s.stride(0)
-	last, left, from := s.lastRow(x, stride), s.Arg("k"), s.CopyR(s.head)
-	// back moves on by n columns, if so many are left, or to the last n.
-	advance := func(n int, label string) {
-		s.AddR(x, 4*n)
-		s.AddR(last, 4*n)
-		s.AddR(from, n*s.Width())
-		s.SubR(left, n)
-		s.If(left, LE, 0, "done")
-		s.If(left, GE, n, label)
-	}
-	back := func(n int, label string) {
-		s.SubR(left, n)
-		b := s.CopyR(left)
-		s.ShlR(b, 2)
-		s.AddR(x, b)
-		s.AddR(last, b)
-		s.ShlR(b, log2(s.Width())-2)
-		s.AddR(from, b)
-		s.MoveR(left, s.GP(int64(n)))
-		s.Jump(label)
-	}
-	each := func(row R, f func()) {
-		f()
-		s.AddR(row, stride)
-		s.MinR(row, last)
-	}
+// put makes columns rows: as many at a time as fill a register of a row, and the last four or fewer by themselves. The last
+// may come again.
+func (t *tile) put() {
+	w := lanes(t, F32)
+	many, few, four, end := t.name+"_many", t.name+"_few", t.name+"_four", t.name+"_end"
 	if w > 4 {
-		s.If(left, LT, w, "few")
+		t.If(t.left, LT, w, few)
 	}
-	s.Label("put")
-	row := s.CopyR(x)
-	for g := range w / 4 {
+	t.Label(many)
+	var out []V
+	t.rows(func(l int, row R) {
+		if l%4 == 0 {
+			v := make([]V, 4)
+			for j := range w {
+				v[j%4] = t.LoadGroup(v[j%4], j/4, t.cols, sortCols+j*t.Width()+4*l)
+			}
+			out = t.transposed(v)
+		}
+		t.Store(row, 0, t.TurnNegative(out[l%4]))
+	})
+	t.forth(w, many)
+	t.If(t.left, EQ, 0, end)
+	if w > 4 {
+		t.If(t.left, LE, 4, few)
+	}
+	t.back(w, many)
+	if w > 4 {
+		t.Label(few)
+		t.If(t.left, GE, 4, four)
+		t.back(4, four)
+		t.Label(four)
 		v := make([]V, 4)
-		for l := range w {
-			v[l%4] = s.LoadGroup(v[l%4], l/4, from, sortCols+l*s.Width()+16*g)
+		for j := range v {
+			v[j] = t.Load(t.cols, sortCols+j*t.Width())
 		}
-		for _, r := range s.transposed(v) {
-			each(row, func() { s.Store(row, 0, s.TurnNegative(r)) })
+		v = t.transposed(v)
+		for j := range v {
+			v[j] = t.TurnNegative(v[j])
 		}
+		t.rows(func(l int, row R) { t.StoreGroup(row, 0, v[l%4], l/4) })
+		t.forth(4, four)
+		t.If(t.left, GT, 0, few)
 	}
-	advance(w, "put")
-	if w > 4 {
-		s.If(left, LE, 4, "few")
-	}
-	back(w, "put")
-	if w > 4 {
-		s.Label("few")
-		s.If(left, GE, 4, "four")
-		s.Label("less")
-		back(4, "four")
-		s.Label("four")
-		v := make([]V, 4)
-		for q := range v {
-			v[q] = s.Load(from, sortCols+q*s.Width())
-		}
-		v = s.transposed(v)
-		for q := range v {
-			v[q] = s.TurnNegative(v[q])
-		}
-		row := s.CopyR(x)
-		for l := range w {
-			each(row, func() { s.StoreGroup(row, 0, v[l%4], l/4) })
-		}
-		advance(4, "four")
-		s.Jump("less")
-	}
-	s.Label("done")
+	t.Label(end)
 }
 
 // network emits the loop over steps. Each is an operation on columns, or on columns a stride apart, that is repeated.

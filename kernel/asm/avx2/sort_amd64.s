@@ -16,53 +16,32 @@ TEXT ·SortRowsF32(SB), NOSPLIT, $0-48
 	MOVQ CX, 8(AX)
 
 tile:
-	MOVQ    (AX), CX
-	MOVQ    stride+32(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    8(AX), BX
-	MOVQ    $+8, SI
-	CMPQ    SI, BX
-	CMOVQLT SI, BX
-	SUBQ    $+1, BX
-	IMULQ   DX, BX
-	ADDQ    CX, BX
-	MOVQ    k+24(FP), SI
-	MOVQ    AX, DI
+	MOVQ 8(AX), CX
+	CMPQ CX, $+8
+	JLT  fetch_fewer
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ AX, BX
+	MOVQ k+24(FP), SI
 
-fetch:
-	MOVQ           CX, R8
-	VBROADCASTF128 (R8), Y0
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VBROADCASTF128 (R8), Y1
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VBROADCASTF128 (R8), Y2
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VBROADCASTF128 (R8), Y3
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VINSERTF128    $0x01, (R8), Y0, Y0
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VINSERTF128    $0x01, (R8), Y1, Y1
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VINSERTF128    $0x01, (R8), Y2, Y2
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VINSERTF128    $0x01, (R8), Y3, Y3
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+fetch_many:
+	MOVQ           CX, DI
+	VBROADCASTF128 (DI), Y0
+	ADDQ           DX, DI
+	VBROADCASTF128 (DI), Y1
+	ADDQ           DX, DI
+	VBROADCASTF128 (DI), Y2
+	ADDQ           DX, DI
+	VBROADCASTF128 (DI), Y3
+	ADDQ           DX, DI
+	VINSERTF128    $0x01, (DI), Y0, Y0
+	ADDQ           DX, DI
+	VINSERTF128    $0x01, (DI), Y1, Y1
+	ADDQ           DX, DI
+	VINSERTF128    $0x01, (DI), Y2, Y2
+	ADDQ           DX, DI
+	VINSERTF128    $0x01, (DI), Y3, Y3
 	VUNPCKLPS      Y1, Y0, Y4
 	VUNPCKHPS      Y1, Y0, Y0
 	VUNPCKLPS      Y3, Y2, Y1
@@ -73,34 +52,115 @@ fetch:
 	VUNPCKHPD      Y2, Y0, Y0
 	VPAND          c32_7fffffff<>+0(SB), Y3, Y2
 	VPSIGND        Y3, Y2, Y2
-	VMOVUPS        Y2, 64(DI)
+	VMOVUPS        Y2, 64(BX)
 	VPAND          c32_7fffffff<>+0(SB), Y1, Y2
 	VPSIGND        Y1, Y2, Y1
-	VMOVUPS        Y1, 96(DI)
+	VMOVUPS        Y1, 96(BX)
 	VPAND          c32_7fffffff<>+0(SB), Y4, Y1
 	VPSIGND        Y4, Y1, Y1
-	VMOVUPS        Y1, 128(DI)
+	VMOVUPS        Y1, 128(BX)
 	VPAND          c32_7fffffff<>+0(SB), Y0, Y1
 	VPSIGND        Y0, Y1, Y0
-	VMOVUPS        Y0, 160(DI)
+	VMOVUPS        Y0, 160(BX)
 	ADDQ           $+16, CX
-	ADDQ           $+16, BX
-	ADDQ           $+128, DI
+	ADDQ           $+128, BX
 	SUBQ           $+4, SI
 	CMPQ           SI, $+4
-	JGE            fetch
+	JGE            fetch_many
 	TESTQ          SI, SI
-	JEQ            fetched
+	JEQ            fetch_end
 	SUBQ           $+4, SI
 	SHLQ           $0x02, SI
 	ADDQ           SI, CX
-	ADDQ           SI, BX
 	SHLQ           $0x03, SI
-	ADDQ           SI, DI
+	ADDQ           SI, BX
 	MOVQ           $+4, SI
-	JMP            fetch
+	JMP            fetch_many
 
-fetched:
+fetch_end:
+	JMP fetch_done
+
+fetch_fewer:
+	MOVQ  (AX), CX
+	MOVQ  stride+32(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  AX, BX
+	MOVQ  k+24(FP), SI
+	MOVQ  8(AX), DI
+	SUBQ  $+1, DI
+	IMULQ DX, DI
+	ADDQ  CX, DI
+
+fetch_fewer_many:
+	MOVQ           CX, R8
+	VBROADCASTF128 (R8), Y0
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VBROADCASTF128 (R8), Y1
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VBROADCASTF128 (R8), Y2
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VBROADCASTF128 (R8), Y3
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VINSERTF128    $0x01, (R8), Y0, Y0
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VINSERTF128    $0x01, (R8), Y1, Y1
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VINSERTF128    $0x01, (R8), Y2, Y2
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VINSERTF128    $0x01, (R8), Y3, Y3
+	VUNPCKLPS      Y1, Y0, Y4
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPD      Y1, Y4, Y3
+	VUNPCKHPD      Y1, Y4, Y1
+	VUNPCKLPD      Y2, Y0, Y4
+	VUNPCKHPD      Y2, Y0, Y0
+	VPAND          c32_7fffffff<>+0(SB), Y3, Y2
+	VPSIGND        Y3, Y2, Y2
+	VMOVUPS        Y2, 64(BX)
+	VPAND          c32_7fffffff<>+0(SB), Y1, Y2
+	VPSIGND        Y1, Y2, Y1
+	VMOVUPS        Y1, 96(BX)
+	VPAND          c32_7fffffff<>+0(SB), Y4, Y1
+	VPSIGND        Y4, Y1, Y1
+	VMOVUPS        Y1, 128(BX)
+	VPAND          c32_7fffffff<>+0(SB), Y0, Y1
+	VPSIGND        Y0, Y1, Y0
+	VMOVUPS        Y0, 160(BX)
+	ADDQ           $+16, CX
+	ADDQ           $+16, DI
+	ADDQ           $+128, BX
+	SUBQ           $+4, SI
+	CMPQ           SI, $+4
+	JGE            fetch_fewer_many
+	TESTQ          SI, SI
+	JEQ            fetch_fewer_end
+	SUBQ           $+4, SI
+	SHLQ           $0x02, SI
+	ADDQ           SI, CX
+	ADDQ           SI, DI
+	SHLQ           $0x03, SI
+	ADDQ           SI, BX
+	MOVQ           $+4, SI
+	JMP            fetch_fewer_many
+
+fetch_fewer_end:
+fetch_done:
 	MOVQ steps+40(FP), CX
 	MOVQ (AX), DX
 	MOVQ stride+32(FP), BX
@@ -3213,31 +3273,27 @@ block_done:
 	JMP     step
 
 sorted:
-	MOVQ    (AX), CX
-	MOVQ    stride+32(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    8(AX), BX
-	MOVQ    $+8, SI
-	CMPQ    SI, BX
-	CMOVQLT SI, BX
-	SUBQ    $+1, BX
-	IMULQ   DX, BX
-	ADDQ    CX, BX
-	MOVQ    k+24(FP), SI
-	MOVQ    AX, DI
-	CMPQ    SI, $+8
-	JLT     few
+	MOVQ 8(AX), CX
+	CMPQ CX, $+8
+	JLT  put_fewer
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ AX, BX
+	MOVQ k+24(FP), SI
+	CMPQ SI, $+8
+	JLT  put_few
 
-put:
-	MOVQ           CX, R8
-	VBROADCASTF128 64(DI), Y0
-	VBROADCASTF128 96(DI), Y1
-	VBROADCASTF128 128(DI), Y2
-	VBROADCASTF128 160(DI), Y3
-	VINSERTF128    $0x01, 192(DI), Y0, Y0
-	VINSERTF128    $0x01, 224(DI), Y1, Y1
-	VINSERTF128    $0x01, 256(DI), Y2, Y2
-	VINSERTF128    $0x01, 288(DI), Y3, Y3
+put_many:
+	MOVQ           CX, DI
+	VBROADCASTF128 64(BX), Y0
+	VBROADCASTF128 96(BX), Y1
+	VBROADCASTF128 128(BX), Y2
+	VBROADCASTF128 160(BX), Y3
+	VINSERTF128    $0x01, 192(BX), Y0, Y0
+	VINSERTF128    $0x01, 224(BX), Y1, Y1
+	VINSERTF128    $0x01, 256(BX), Y2, Y2
+	VINSERTF128    $0x01, 288(BX), Y3, Y3
 	VUNPCKLPS      Y1, Y0, Y4
 	VUNPCKHPS      Y1, Y0, Y0
 	VUNPCKLPS      Y3, Y2, Y1
@@ -3248,36 +3304,28 @@ put:
 	VUNPCKHPD      Y2, Y0, Y0
 	VPAND          c32_7fffffff<>+0(SB), Y3, Y2
 	VPSIGND        Y3, Y2, Y2
-	VMOVUPS        Y2, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+	VMOVUPS        Y2, (DI)
+	ADDQ           DX, DI
 	VPAND          c32_7fffffff<>+0(SB), Y1, Y2
 	VPSIGND        Y1, Y2, Y1
-	VMOVUPS        Y1, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+	VMOVUPS        Y1, (DI)
+	ADDQ           DX, DI
 	VPAND          c32_7fffffff<>+0(SB), Y4, Y1
 	VPSIGND        Y4, Y1, Y1
-	VMOVUPS        Y1, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+	VMOVUPS        Y1, (DI)
+	ADDQ           DX, DI
 	VPAND          c32_7fffffff<>+0(SB), Y0, Y1
 	VPSIGND        Y0, Y1, Y0
-	VMOVUPS        Y0, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
-	VBROADCASTF128 80(DI), Y0
-	VBROADCASTF128 112(DI), Y1
-	VBROADCASTF128 144(DI), Y2
-	VBROADCASTF128 176(DI), Y3
-	VINSERTF128    $0x01, 208(DI), Y0, Y0
-	VINSERTF128    $0x01, 240(DI), Y1, Y1
-	VINSERTF128    $0x01, 272(DI), Y2, Y2
-	VINSERTF128    $0x01, 304(DI), Y3, Y3
+	VMOVUPS        Y0, (DI)
+	ADDQ           DX, DI
+	VBROADCASTF128 80(BX), Y0
+	VBROADCASTF128 112(BX), Y1
+	VBROADCASTF128 144(BX), Y2
+	VBROADCASTF128 176(BX), Y3
+	VINSERTF128    $0x01, 208(BX), Y0, Y0
+	VINSERTF128    $0x01, 240(BX), Y1, Y1
+	VINSERTF128    $0x01, 272(BX), Y2, Y2
+	VINSERTF128    $0x01, 304(BX), Y3, Y3
 	VUNPCKLPS      Y1, Y0, Y4
 	VUNPCKHPS      Y1, Y0, Y0
 	VUNPCKLPS      Y3, Y2, Y1
@@ -3288,65 +3336,221 @@ put:
 	VUNPCKHPD      Y2, Y0, Y0
 	VPAND          c32_7fffffff<>+0(SB), Y3, Y2
 	VPSIGND        Y3, Y2, Y2
-	VMOVUPS        Y2, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+	VMOVUPS        Y2, (DI)
+	ADDQ           DX, DI
 	VPAND          c32_7fffffff<>+0(SB), Y1, Y2
 	VPSIGND        Y1, Y2, Y1
-	VMOVUPS        Y1, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+	VMOVUPS        Y1, (DI)
+	ADDQ           DX, DI
 	VPAND          c32_7fffffff<>+0(SB), Y4, Y1
 	VPSIGND        Y4, Y1, Y1
-	VMOVUPS        Y1, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+	VMOVUPS        Y1, (DI)
+	ADDQ           DX, DI
 	VPAND          c32_7fffffff<>+0(SB), Y0, Y1
 	VPSIGND        Y0, Y1, Y0
-	VMOVUPS        Y0, (R8)
-	ADDQ           DX, R8
-	CMPQ           BX, R8
-	CMOVQLT        BX, R8
+	VMOVUPS        Y0, (DI)
 	ADDQ           $+32, CX
-	ADDQ           $+32, BX
-	ADDQ           $+256, DI
+	ADDQ           $+256, BX
 	SUBQ           $+8, SI
-	CMPQ           SI, $+0
-	JLE            done
 	CMPQ           SI, $+8
-	JGE            put
+	JGE            put_many
+	TESTQ          SI, SI
+	JEQ            put_end
 	CMPQ           SI, $+4
-	JLE            few
+	JLE            put_few
 	SUBQ           $+8, SI
 	SHLQ           $0x02, SI
 	ADDQ           SI, CX
-	ADDQ           SI, BX
 	SHLQ           $0x03, SI
-	ADDQ           SI, DI
+	ADDQ           SI, BX
 	MOVQ           $+8, SI
-	JMP            put
+	JMP            put_many
 
-few:
+put_few:
 	CMPQ SI, $+4
-	JGE  four
-
-less:
+	JGE  put_four
 	SUBQ $+4, SI
 	SHLQ $0x02, SI
 	ADDQ SI, CX
-	ADDQ SI, BX
 	SHLQ $0x03, SI
-	ADDQ SI, DI
+	ADDQ SI, BX
 	MOVQ $+4, SI
 
-four:
-	VMOVUPS      64(DI), Y0
-	VMOVUPS      96(DI), Y1
-	VMOVUPS      128(DI), Y2
-	VMOVUPS      160(DI), Y3
+put_four:
+	VMOVUPS      64(BX), Y0
+	VMOVUPS      96(BX), Y1
+	VMOVUPS      128(BX), Y2
+	VMOVUPS      160(BX), Y3
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPD    Y1, Y4, Y3
+	VUNPCKHPD    Y1, Y4, Y1
+	VUNPCKLPD    Y2, Y0, Y4
+	VUNPCKHPD    Y2, Y0, Y0
+	VPAND        c32_7fffffff<>+0(SB), Y3, Y2
+	VPSIGND      Y3, Y2, Y2
+	VPAND        c32_7fffffff<>+0(SB), Y1, Y3
+	VPSIGND      Y1, Y3, Y1
+	VPAND        c32_7fffffff<>+0(SB), Y4, Y3
+	VPSIGND      Y4, Y3, Y3
+	VPAND        c32_7fffffff<>+0(SB), Y0, Y4
+	VPSIGND      Y0, Y4, Y0
+	MOVQ         CX, DI
+	VMOVUPS      X2, (DI)
+	ADDQ         DX, DI
+	VMOVUPS      X1, (DI)
+	ADDQ         DX, DI
+	VMOVUPS      X3, (DI)
+	ADDQ         DX, DI
+	VMOVUPS      X0, (DI)
+	ADDQ         DX, DI
+	VEXTRACTF128 $0x01, Y2, (DI)
+	ADDQ         DX, DI
+	VEXTRACTF128 $0x01, Y1, (DI)
+	ADDQ         DX, DI
+	VEXTRACTF128 $0x01, Y3, (DI)
+	ADDQ         DX, DI
+	VEXTRACTF128 $0x01, Y0, (DI)
+	ADDQ         $+16, CX
+	ADDQ         $+128, BX
+	SUBQ         $+4, SI
+	CMPQ         SI, $+4
+	JGE          put_four
+	CMPQ         SI, $+0
+	JGT          put_few
+
+put_end:
+	JMP put_done
+
+put_fewer:
+	MOVQ  (AX), CX
+	MOVQ  stride+32(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  AX, BX
+	MOVQ  k+24(FP), SI
+	MOVQ  8(AX), DI
+	SUBQ  $+1, DI
+	IMULQ DX, DI
+	ADDQ  CX, DI
+	CMPQ  SI, $+8
+	JLT   put_fewer_few
+
+put_fewer_many:
+	MOVQ           CX, R8
+	VBROADCASTF128 64(BX), Y0
+	VBROADCASTF128 96(BX), Y1
+	VBROADCASTF128 128(BX), Y2
+	VBROADCASTF128 160(BX), Y3
+	VINSERTF128    $0x01, 192(BX), Y0, Y0
+	VINSERTF128    $0x01, 224(BX), Y1, Y1
+	VINSERTF128    $0x01, 256(BX), Y2, Y2
+	VINSERTF128    $0x01, 288(BX), Y3, Y3
+	VUNPCKLPS      Y1, Y0, Y4
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPD      Y1, Y4, Y3
+	VUNPCKHPD      Y1, Y4, Y1
+	VUNPCKLPD      Y2, Y0, Y4
+	VUNPCKHPD      Y2, Y0, Y0
+	VPAND          c32_7fffffff<>+0(SB), Y3, Y2
+	VPSIGND        Y3, Y2, Y2
+	VMOVUPS        Y2, (R8)
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VPAND          c32_7fffffff<>+0(SB), Y1, Y2
+	VPSIGND        Y1, Y2, Y1
+	VMOVUPS        Y1, (R8)
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VPAND          c32_7fffffff<>+0(SB), Y4, Y1
+	VPSIGND        Y4, Y1, Y1
+	VMOVUPS        Y1, (R8)
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VPAND          c32_7fffffff<>+0(SB), Y0, Y1
+	VPSIGND        Y0, Y1, Y0
+	VMOVUPS        Y0, (R8)
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VBROADCASTF128 80(BX), Y0
+	VBROADCASTF128 112(BX), Y1
+	VBROADCASTF128 144(BX), Y2
+	VBROADCASTF128 176(BX), Y3
+	VINSERTF128    $0x01, 208(BX), Y0, Y0
+	VINSERTF128    $0x01, 240(BX), Y1, Y1
+	VINSERTF128    $0x01, 272(BX), Y2, Y2
+	VINSERTF128    $0x01, 304(BX), Y3, Y3
+	VUNPCKLPS      Y1, Y0, Y4
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPD      Y1, Y4, Y3
+	VUNPCKHPD      Y1, Y4, Y1
+	VUNPCKLPD      Y2, Y0, Y4
+	VUNPCKHPD      Y2, Y0, Y0
+	VPAND          c32_7fffffff<>+0(SB), Y3, Y2
+	VPSIGND        Y3, Y2, Y2
+	VMOVUPS        Y2, (R8)
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VPAND          c32_7fffffff<>+0(SB), Y1, Y2
+	VPSIGND        Y1, Y2, Y1
+	VMOVUPS        Y1, (R8)
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VPAND          c32_7fffffff<>+0(SB), Y4, Y1
+	VPSIGND        Y4, Y1, Y1
+	VMOVUPS        Y1, (R8)
+	ADDQ           DX, R8
+	CMPQ           DI, R8
+	CMOVQLT        DI, R8
+	VPAND          c32_7fffffff<>+0(SB), Y0, Y1
+	VPSIGND        Y0, Y1, Y0
+	VMOVUPS        Y0, (R8)
+	ADDQ           $+32, CX
+	ADDQ           $+32, DI
+	ADDQ           $+256, BX
+	SUBQ           $+8, SI
+	CMPQ           SI, $+8
+	JGE            put_fewer_many
+	TESTQ          SI, SI
+	JEQ            put_fewer_end
+	CMPQ           SI, $+4
+	JLE            put_fewer_few
+	SUBQ           $+8, SI
+	SHLQ           $0x02, SI
+	ADDQ           SI, CX
+	ADDQ           SI, DI
+	SHLQ           $0x03, SI
+	ADDQ           SI, BX
+	MOVQ           $+8, SI
+	JMP            put_fewer_many
+
+put_fewer_few:
+	CMPQ SI, $+4
+	JGE  put_fewer_four
+	SUBQ $+4, SI
+	SHLQ $0x02, SI
+	ADDQ SI, CX
+	ADDQ SI, DI
+	SHLQ $0x03, SI
+	ADDQ SI, BX
+	MOVQ $+4, SI
+
+put_fewer_four:
+	VMOVUPS      64(BX), Y0
+	VMOVUPS      96(BX), Y1
+	VMOVUPS      128(BX), Y2
+	VMOVUPS      160(BX), Y3
 	VUNPCKLPS    Y1, Y0, Y4
 	VUNPCKHPS    Y1, Y0, Y0
 	VUNPCKLPS    Y3, Y2, Y1
@@ -3366,47 +3570,44 @@ four:
 	MOVQ         CX, R8
 	VMOVUPS      X2, (R8)
 	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
 	VMOVUPS      X1, (R8)
 	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
 	VMOVUPS      X3, (R8)
 	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
 	VMOVUPS      X0, (R8)
 	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
 	VEXTRACTF128 $0x01, Y2, (R8)
 	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
 	VEXTRACTF128 $0x01, Y1, (R8)
 	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
 	VEXTRACTF128 $0x01, Y3, (R8)
 	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
+	CMPQ         DI, R8
+	CMOVQLT      DI, R8
 	VEXTRACTF128 $0x01, Y0, (R8)
-	ADDQ         DX, R8
-	CMPQ         BX, R8
-	CMOVQLT      BX, R8
 	ADDQ         $+16, CX
-	ADDQ         $+16, BX
-	ADDQ         $+128, DI
+	ADDQ         $+16, DI
+	ADDQ         $+128, BX
 	SUBQ         $+4, SI
-	CMPQ         SI, $+0
-	JLE          done
 	CMPQ         SI, $+4
-	JGE          four
-	JMP          less
+	JGE          put_fewer_four
+	CMPQ         SI, $+0
+	JGT          put_fewer_few
 
-done:
+put_fewer_end:
+put_done:
 	MOVQ (AX), CX
 	MOVQ 8(AX), DX
 	MOVQ stride+32(FP), BX

@@ -16,85 +16,48 @@ TEXT ·SortRowsF32(SB), NOSPLIT, $0-48
 	MOVQ CX, 8(AX)
 
 tile:
-	MOVQ    (AX), CX
-	MOVQ    stride+32(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    8(AX), BX
-	MOVQ    $+16, SI
-	CMPQ    SI, BX
-	CMOVQLT SI, BX
-	SUBQ    $+1, BX
-	IMULQ   DX, BX
-	ADDQ    CX, BX
-	MOVQ    k+24(FP), SI
-	MOVQ    AX, DI
+	MOVQ 8(AX), CX
+	CMPQ CX, $+16
+	JLT  fetch_fewer
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ AX, BX
+	MOVQ k+24(FP), SI
 
-fetch:
-	MOVQ            CX, R8
-	VBROADCASTF32X4 (R8), Z0
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VBROADCASTF32X4 (R8), Z1
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VBROADCASTF32X4 (R8), Z2
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VBROADCASTF32X4 (R8), Z3
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x01, (R8), Z0, Z0
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x01, (R8), Z1, Z1
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x01, (R8), Z2, Z2
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x01, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x02, (R8), Z0, Z0
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x02, (R8), Z1, Z1
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x02, (R8), Z2, Z2
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x02, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x03, (R8), Z0, Z0
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x03, (R8), Z1, Z1
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x03, (R8), Z2, Z2
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VINSERTF32X4    $0x03, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+fetch_many:
+	MOVQ            CX, DI
+	VBROADCASTF32X4 (DI), Z0
+	ADDQ            DX, DI
+	VBROADCASTF32X4 (DI), Z1
+	ADDQ            DX, DI
+	VBROADCASTF32X4 (DI), Z2
+	ADDQ            DX, DI
+	VBROADCASTF32X4 (DI), Z3
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x01, (DI), Z0, Z0
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x01, (DI), Z1, Z1
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x01, (DI), Z2, Z2
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x01, (DI), Z3, Z3
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x02, (DI), Z0, Z0
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x02, (DI), Z1, Z1
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x02, (DI), Z2, Z2
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x02, (DI), Z3, Z3
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x03, (DI), Z0, Z0
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x03, (DI), Z1, Z1
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x03, (DI), Z2, Z2
+	ADDQ            DX, DI
+	VINSERTF32X4    $0x03, (DI), Z3, Z3
 	VUNPCKLPS       Z1, Z0, Z4
 	VUNPCKHPS       Z1, Z0, Z0
 	VUNPCKLPS       Z3, Z2, Z1
@@ -107,40 +70,161 @@ fetch:
 	VPMOVD2M        Z3, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z5
 	VPSUBD          Z3, Z5, K1, Z2
-	VMOVUPS         Z2, 64(DI)
+	VMOVUPS         Z2, 64(BX)
 	VMOVAPS         Z1, Z2
 	VPMOVD2M        Z1, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z3
 	VPSUBD          Z1, Z3, K1, Z2
-	VMOVUPS         Z2, 128(DI)
+	VMOVUPS         Z2, 128(BX)
 	VMOVAPS         Z4, Z1
 	VPMOVD2M        Z4, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z4, Z2, K1, Z1
-	VMOVUPS         Z1, 192(DI)
+	VMOVUPS         Z1, 192(BX)
 	VMOVAPS         Z0, Z1
 	VPMOVD2M        Z0, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z0, Z2, K1, Z1
-	VMOVUPS         Z1, 256(DI)
+	VMOVUPS         Z1, 256(BX)
 	ADDQ            $+16, CX
-	ADDQ            $+16, BX
-	ADDQ            $+256, DI
+	ADDQ            $+256, BX
 	SUBQ            $+4, SI
 	CMPQ            SI, $+4
-	JGE             fetch
+	JGE             fetch_many
 	TESTQ           SI, SI
-	JEQ             fetched
+	JEQ             fetch_end
 	SUBQ            $+4, SI
 	SHLQ            $0x02, SI
 	ADDQ            SI, CX
-	ADDQ            SI, BX
 	SHLQ            $0x04, SI
-	ADDQ            SI, DI
+	ADDQ            SI, BX
 	MOVQ            $+4, SI
-	JMP             fetch
+	JMP             fetch_many
 
-fetched:
+fetch_end:
+	JMP fetch_done
+
+fetch_fewer:
+	MOVQ  (AX), CX
+	MOVQ  stride+32(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  AX, BX
+	MOVQ  k+24(FP), SI
+	MOVQ  8(AX), DI
+	SUBQ  $+1, DI
+	IMULQ DX, DI
+	ADDQ  CX, DI
+
+fetch_fewer_many:
+	MOVQ            CX, R8
+	VBROADCASTF32X4 (R8), Z0
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VBROADCASTF32X4 (R8), Z1
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VBROADCASTF32X4 (R8), Z2
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VBROADCASTF32X4 (R8), Z3
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x01, (R8), Z0, Z0
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x01, (R8), Z1, Z1
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x01, (R8), Z2, Z2
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x01, (R8), Z3, Z3
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x02, (R8), Z0, Z0
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x02, (R8), Z1, Z1
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x02, (R8), Z2, Z2
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x02, (R8), Z3, Z3
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x03, (R8), Z0, Z0
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x03, (R8), Z1, Z1
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x03, (R8), Z2, Z2
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VINSERTF32X4    $0x03, (R8), Z3, Z3
+	VUNPCKLPS       Z1, Z0, Z4
+	VUNPCKHPS       Z1, Z0, Z0
+	VUNPCKLPS       Z3, Z2, Z1
+	VUNPCKHPS       Z3, Z2, Z2
+	VUNPCKLPD       Z1, Z4, Z3
+	VUNPCKHPD       Z1, Z4, Z1
+	VUNPCKLPD       Z2, Z0, Z4
+	VUNPCKHPD       Z2, Z0, Z0
+	VMOVAPS         Z3, Z2
+	VPMOVD2M        Z3, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z5
+	VPSUBD          Z3, Z5, K1, Z2
+	VMOVUPS         Z2, 64(BX)
+	VMOVAPS         Z1, Z2
+	VPMOVD2M        Z1, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z3
+	VPSUBD          Z1, Z3, K1, Z2
+	VMOVUPS         Z2, 128(BX)
+	VMOVAPS         Z4, Z1
+	VPMOVD2M        Z4, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z4, Z2, K1, Z1
+	VMOVUPS         Z1, 192(BX)
+	VMOVAPS         Z0, Z1
+	VPMOVD2M        Z0, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z0, Z2, K1, Z1
+	VMOVUPS         Z1, 256(BX)
+	ADDQ            $+16, CX
+	ADDQ            $+16, DI
+	ADDQ            $+256, BX
+	SUBQ            $+4, SI
+	CMPQ            SI, $+4
+	JGE             fetch_fewer_many
+	TESTQ           SI, SI
+	JEQ             fetch_fewer_end
+	SUBQ            $+4, SI
+	SHLQ            $0x02, SI
+	ADDQ            SI, CX
+	ADDQ            SI, DI
+	SHLQ            $0x04, SI
+	ADDQ            SI, BX
+	MOVQ            $+4, SI
+	JMP             fetch_fewer_many
+
+fetch_fewer_end:
+fetch_done:
 	MOVQ steps+40(FP), CX
 	MOVQ (AX), DX
 	MOVQ stride+32(FP), BX
@@ -3247,39 +3331,35 @@ block_done:
 	JMP     step
 
 sorted:
-	MOVQ    (AX), CX
-	MOVQ    stride+32(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    8(AX), BX
-	MOVQ    $+16, SI
-	CMPQ    SI, BX
-	CMOVQLT SI, BX
-	SUBQ    $+1, BX
-	IMULQ   DX, BX
-	ADDQ    CX, BX
-	MOVQ    k+24(FP), SI
-	MOVQ    AX, DI
-	CMPQ    SI, $+16
-	JLT     few
+	MOVQ 8(AX), CX
+	CMPQ CX, $+16
+	JLT  put_fewer
+	MOVQ (AX), CX
+	MOVQ stride+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ AX, BX
+	MOVQ k+24(FP), SI
+	CMPQ SI, $+16
+	JLT  put_few
 
-put:
-	MOVQ            CX, R8
-	VBROADCASTF32X4 64(DI), Z0
-	VBROADCASTF32X4 128(DI), Z1
-	VBROADCASTF32X4 192(DI), Z2
-	VBROADCASTF32X4 256(DI), Z3
-	VINSERTF32X4    $0x01, 320(DI), Z0, Z0
-	VINSERTF32X4    $0x01, 384(DI), Z1, Z1
-	VINSERTF32X4    $0x01, 448(DI), Z2, Z2
-	VINSERTF32X4    $0x01, 512(DI), Z3, Z3
-	VINSERTF32X4    $0x02, 576(DI), Z0, Z0
-	VINSERTF32X4    $0x02, 640(DI), Z1, Z1
-	VINSERTF32X4    $0x02, 704(DI), Z2, Z2
-	VINSERTF32X4    $0x02, 768(DI), Z3, Z3
-	VINSERTF32X4    $0x03, 832(DI), Z0, Z0
-	VINSERTF32X4    $0x03, 896(DI), Z1, Z1
-	VINSERTF32X4    $0x03, 960(DI), Z2, Z2
-	VINSERTF32X4    $0x03, 1024(DI), Z3, Z3
+put_many:
+	MOVQ            CX, DI
+	VBROADCASTF32X4 64(BX), Z0
+	VBROADCASTF32X4 128(BX), Z1
+	VBROADCASTF32X4 192(BX), Z2
+	VBROADCASTF32X4 256(BX), Z3
+	VINSERTF32X4    $0x01, 320(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 384(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 448(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 512(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 576(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 640(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 704(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 768(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 832(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 896(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 960(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1024(BX), Z3, Z3
 	VUNPCKLPS       Z1, Z0, Z4
 	VUNPCKHPS       Z1, Z0, Z0
 	VUNPCKLPS       Z3, Z2, Z1
@@ -3292,50 +3372,42 @@ put:
 	VPMOVD2M        Z3, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z5
 	VPSUBD          Z3, Z5, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z1, Z2
 	VPMOVD2M        Z1, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z3
 	VPSUBD          Z1, Z3, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z4, Z1
 	VPMOVD2M        Z4, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z4, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z1, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z0, Z1
 	VPMOVD2M        Z0, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z0, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VBROADCASTF32X4 80(DI), Z0
-	VBROADCASTF32X4 144(DI), Z1
-	VBROADCASTF32X4 208(DI), Z2
-	VBROADCASTF32X4 272(DI), Z3
-	VINSERTF32X4    $0x01, 336(DI), Z0, Z0
-	VINSERTF32X4    $0x01, 400(DI), Z1, Z1
-	VINSERTF32X4    $0x01, 464(DI), Z2, Z2
-	VINSERTF32X4    $0x01, 528(DI), Z3, Z3
-	VINSERTF32X4    $0x02, 592(DI), Z0, Z0
-	VINSERTF32X4    $0x02, 656(DI), Z1, Z1
-	VINSERTF32X4    $0x02, 720(DI), Z2, Z2
-	VINSERTF32X4    $0x02, 784(DI), Z3, Z3
-	VINSERTF32X4    $0x03, 848(DI), Z0, Z0
-	VINSERTF32X4    $0x03, 912(DI), Z1, Z1
-	VINSERTF32X4    $0x03, 976(DI), Z2, Z2
-	VINSERTF32X4    $0x03, 1040(DI), Z3, Z3
+	VMOVUPS         Z1, (DI)
+	ADDQ            DX, DI
+	VBROADCASTF32X4 80(BX), Z0
+	VBROADCASTF32X4 144(BX), Z1
+	VBROADCASTF32X4 208(BX), Z2
+	VBROADCASTF32X4 272(BX), Z3
+	VINSERTF32X4    $0x01, 336(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 400(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 464(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 528(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 592(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 656(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 720(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 784(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 848(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 912(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 976(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1040(BX), Z3, Z3
 	VUNPCKLPS       Z1, Z0, Z4
 	VUNPCKHPS       Z1, Z0, Z0
 	VUNPCKLPS       Z3, Z2, Z1
@@ -3348,50 +3420,42 @@ put:
 	VPMOVD2M        Z3, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z5
 	VPSUBD          Z3, Z5, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z1, Z2
 	VPMOVD2M        Z1, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z3
 	VPSUBD          Z1, Z3, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z4, Z1
 	VPMOVD2M        Z4, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z4, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z1, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z0, Z1
 	VPMOVD2M        Z0, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z0, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VBROADCASTF32X4 96(DI), Z0
-	VBROADCASTF32X4 160(DI), Z1
-	VBROADCASTF32X4 224(DI), Z2
-	VBROADCASTF32X4 288(DI), Z3
-	VINSERTF32X4    $0x01, 352(DI), Z0, Z0
-	VINSERTF32X4    $0x01, 416(DI), Z1, Z1
-	VINSERTF32X4    $0x01, 480(DI), Z2, Z2
-	VINSERTF32X4    $0x01, 544(DI), Z3, Z3
-	VINSERTF32X4    $0x02, 608(DI), Z0, Z0
-	VINSERTF32X4    $0x02, 672(DI), Z1, Z1
-	VINSERTF32X4    $0x02, 736(DI), Z2, Z2
-	VINSERTF32X4    $0x02, 800(DI), Z3, Z3
-	VINSERTF32X4    $0x03, 864(DI), Z0, Z0
-	VINSERTF32X4    $0x03, 928(DI), Z1, Z1
-	VINSERTF32X4    $0x03, 992(DI), Z2, Z2
-	VINSERTF32X4    $0x03, 1056(DI), Z3, Z3
+	VMOVUPS         Z1, (DI)
+	ADDQ            DX, DI
+	VBROADCASTF32X4 96(BX), Z0
+	VBROADCASTF32X4 160(BX), Z1
+	VBROADCASTF32X4 224(BX), Z2
+	VBROADCASTF32X4 288(BX), Z3
+	VINSERTF32X4    $0x01, 352(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 416(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 480(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 544(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 608(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 672(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 736(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 800(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 864(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 928(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 992(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1056(BX), Z3, Z3
 	VUNPCKLPS       Z1, Z0, Z4
 	VUNPCKHPS       Z1, Z0, Z0
 	VUNPCKLPS       Z3, Z2, Z1
@@ -3404,50 +3468,42 @@ put:
 	VPMOVD2M        Z3, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z5
 	VPSUBD          Z3, Z5, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z1, Z2
 	VPMOVD2M        Z1, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z3
 	VPSUBD          Z1, Z3, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z4, Z1
 	VPMOVD2M        Z4, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z4, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z1, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z0, Z1
 	VPMOVD2M        Z0, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z0, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
-	VBROADCASTF32X4 112(DI), Z0
-	VBROADCASTF32X4 176(DI), Z1
-	VBROADCASTF32X4 240(DI), Z2
-	VBROADCASTF32X4 304(DI), Z3
-	VINSERTF32X4    $0x01, 368(DI), Z0, Z0
-	VINSERTF32X4    $0x01, 432(DI), Z1, Z1
-	VINSERTF32X4    $0x01, 496(DI), Z2, Z2
-	VINSERTF32X4    $0x01, 560(DI), Z3, Z3
-	VINSERTF32X4    $0x02, 624(DI), Z0, Z0
-	VINSERTF32X4    $0x02, 688(DI), Z1, Z1
-	VINSERTF32X4    $0x02, 752(DI), Z2, Z2
-	VINSERTF32X4    $0x02, 816(DI), Z3, Z3
-	VINSERTF32X4    $0x03, 880(DI), Z0, Z0
-	VINSERTF32X4    $0x03, 944(DI), Z1, Z1
-	VINSERTF32X4    $0x03, 1008(DI), Z2, Z2
-	VINSERTF32X4    $0x03, 1072(DI), Z3, Z3
+	VMOVUPS         Z1, (DI)
+	ADDQ            DX, DI
+	VBROADCASTF32X4 112(BX), Z0
+	VBROADCASTF32X4 176(BX), Z1
+	VBROADCASTF32X4 240(BX), Z2
+	VBROADCASTF32X4 304(BX), Z3
+	VINSERTF32X4    $0x01, 368(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 432(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 496(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 560(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 624(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 688(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 752(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 816(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 880(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 944(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 1008(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1072(BX), Z3, Z3
 	VUNPCKLPS       Z1, Z0, Z4
 	VUNPCKHPS       Z1, Z0, Z0
 	VUNPCKLPS       Z3, Z2, Z1
@@ -3460,71 +3516,395 @@ put:
 	VPMOVD2M        Z3, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z5
 	VPSUBD          Z3, Z5, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z1, Z2
 	VPMOVD2M        Z1, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z3
 	VPSUBD          Z1, Z3, K1, Z2
-	VMOVUPS         Z2, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z2, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z4, Z1
 	VPMOVD2M        Z4, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z4, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z1, (DI)
+	ADDQ            DX, DI
 	VMOVAPS         Z0, Z1
 	VPMOVD2M        Z0, K1
 	VBROADCASTSS    c32_80000000<>+0(SB), Z2
 	VPSUBD          Z0, Z2, K1, Z1
-	VMOVUPS         Z1, (R8)
-	ADDQ            DX, R8
-	CMPQ            BX, R8
-	CMOVQLT         BX, R8
+	VMOVUPS         Z1, (DI)
 	ADDQ            $+64, CX
-	ADDQ            $+64, BX
-	ADDQ            $+1024, DI
+	ADDQ            $+1024, BX
 	SUBQ            $+16, SI
-	CMPQ            SI, $+0
-	JLE             done
 	CMPQ            SI, $+16
-	JGE             put
+	JGE             put_many
+	TESTQ           SI, SI
+	JEQ             put_end
 	CMPQ            SI, $+4
-	JLE             few
+	JLE             put_few
 	SUBQ            $+16, SI
 	SHLQ            $0x02, SI
 	ADDQ            SI, CX
-	ADDQ            SI, BX
 	SHLQ            $0x04, SI
-	ADDQ            SI, DI
+	ADDQ            SI, BX
 	MOVQ            $+16, SI
-	JMP             put
+	JMP             put_many
 
-few:
+put_few:
 	CMPQ SI, $+4
-	JGE  four
-
-less:
+	JGE  put_four
 	SUBQ $+4, SI
 	SHLQ $0x02, SI
 	ADDQ SI, CX
-	ADDQ SI, BX
 	SHLQ $0x04, SI
-	ADDQ SI, DI
+	ADDQ SI, BX
 	MOVQ $+4, SI
 
-four:
-	VMOVUPS       64(DI), Z0
-	VMOVUPS       128(DI), Z1
-	VMOVUPS       192(DI), Z2
-	VMOVUPS       256(DI), Z3
+put_four:
+	VMOVUPS       64(BX), Z0
+	VMOVUPS       128(BX), Z1
+	VMOVUPS       192(BX), Z2
+	VMOVUPS       256(BX), Z3
+	VUNPCKLPS     Z1, Z0, Z4
+	VUNPCKHPS     Z1, Z0, Z0
+	VUNPCKLPS     Z3, Z2, Z1
+	VUNPCKHPS     Z3, Z2, Z2
+	VUNPCKLPD     Z1, Z4, Z3
+	VUNPCKHPD     Z1, Z4, Z1
+	VUNPCKLPD     Z2, Z0, Z4
+	VUNPCKHPD     Z2, Z0, Z0
+	VMOVAPS       Z3, Z2
+	VPMOVD2M      Z3, K1
+	VBROADCASTSS  c32_80000000<>+0(SB), Z5
+	VPSUBD        Z3, Z5, K1, Z2
+	VMOVAPS       Z1, Z3
+	VPMOVD2M      Z1, K1
+	VBROADCASTSS  c32_80000000<>+0(SB), Z5
+	VPSUBD        Z1, Z5, K1, Z3
+	VMOVAPS       Z4, Z1
+	VPMOVD2M      Z4, K1
+	VBROADCASTSS  c32_80000000<>+0(SB), Z5
+	VPSUBD        Z4, Z5, K1, Z1
+	VMOVAPS       Z0, Z4
+	VPMOVD2M      Z0, K1
+	VBROADCASTSS  c32_80000000<>+0(SB), Z5
+	VPSUBD        Z0, Z5, K1, Z4
+	MOVQ          CX, DI
+	VMOVUPS       X2, (DI)
+	ADDQ          DX, DI
+	VMOVUPS       X3, (DI)
+	ADDQ          DX, DI
+	VMOVUPS       X1, (DI)
+	ADDQ          DX, DI
+	VMOVUPS       X4, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x01, Z2, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x01, Z3, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x01, Z1, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x01, Z4, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x02, Z2, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x02, Z3, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x02, Z1, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x02, Z4, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x03, Z2, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x03, Z3, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x03, Z1, (DI)
+	ADDQ          DX, DI
+	VEXTRACTF32X4 $0x03, Z4, (DI)
+	ADDQ          $+16, CX
+	ADDQ          $+256, BX
+	SUBQ          $+4, SI
+	CMPQ          SI, $+4
+	JGE           put_four
+	CMPQ          SI, $+0
+	JGT           put_few
+
+put_end:
+	JMP put_done
+
+put_fewer:
+	MOVQ  (AX), CX
+	MOVQ  stride+32(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  AX, BX
+	MOVQ  k+24(FP), SI
+	MOVQ  8(AX), DI
+	SUBQ  $+1, DI
+	IMULQ DX, DI
+	ADDQ  CX, DI
+	CMPQ  SI, $+16
+	JLT   put_fewer_few
+
+put_fewer_many:
+	MOVQ            CX, R8
+	VBROADCASTF32X4 64(BX), Z0
+	VBROADCASTF32X4 128(BX), Z1
+	VBROADCASTF32X4 192(BX), Z2
+	VBROADCASTF32X4 256(BX), Z3
+	VINSERTF32X4    $0x01, 320(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 384(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 448(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 512(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 576(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 640(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 704(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 768(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 832(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 896(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 960(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1024(BX), Z3, Z3
+	VUNPCKLPS       Z1, Z0, Z4
+	VUNPCKHPS       Z1, Z0, Z0
+	VUNPCKLPS       Z3, Z2, Z1
+	VUNPCKHPS       Z3, Z2, Z2
+	VUNPCKLPD       Z1, Z4, Z3
+	VUNPCKHPD       Z1, Z4, Z1
+	VUNPCKLPD       Z2, Z0, Z4
+	VUNPCKHPD       Z2, Z0, Z0
+	VMOVAPS         Z3, Z2
+	VPMOVD2M        Z3, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z5
+	VPSUBD          Z3, Z5, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z1, Z2
+	VPMOVD2M        Z1, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z3
+	VPSUBD          Z1, Z3, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z4, Z1
+	VPMOVD2M        Z4, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z4, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z0, Z1
+	VPMOVD2M        Z0, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z0, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VBROADCASTF32X4 80(BX), Z0
+	VBROADCASTF32X4 144(BX), Z1
+	VBROADCASTF32X4 208(BX), Z2
+	VBROADCASTF32X4 272(BX), Z3
+	VINSERTF32X4    $0x01, 336(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 400(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 464(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 528(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 592(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 656(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 720(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 784(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 848(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 912(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 976(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1040(BX), Z3, Z3
+	VUNPCKLPS       Z1, Z0, Z4
+	VUNPCKHPS       Z1, Z0, Z0
+	VUNPCKLPS       Z3, Z2, Z1
+	VUNPCKHPS       Z3, Z2, Z2
+	VUNPCKLPD       Z1, Z4, Z3
+	VUNPCKHPD       Z1, Z4, Z1
+	VUNPCKLPD       Z2, Z0, Z4
+	VUNPCKHPD       Z2, Z0, Z0
+	VMOVAPS         Z3, Z2
+	VPMOVD2M        Z3, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z5
+	VPSUBD          Z3, Z5, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z1, Z2
+	VPMOVD2M        Z1, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z3
+	VPSUBD          Z1, Z3, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z4, Z1
+	VPMOVD2M        Z4, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z4, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z0, Z1
+	VPMOVD2M        Z0, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z0, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VBROADCASTF32X4 96(BX), Z0
+	VBROADCASTF32X4 160(BX), Z1
+	VBROADCASTF32X4 224(BX), Z2
+	VBROADCASTF32X4 288(BX), Z3
+	VINSERTF32X4    $0x01, 352(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 416(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 480(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 544(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 608(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 672(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 736(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 800(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 864(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 928(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 992(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1056(BX), Z3, Z3
+	VUNPCKLPS       Z1, Z0, Z4
+	VUNPCKHPS       Z1, Z0, Z0
+	VUNPCKLPS       Z3, Z2, Z1
+	VUNPCKHPS       Z3, Z2, Z2
+	VUNPCKLPD       Z1, Z4, Z3
+	VUNPCKHPD       Z1, Z4, Z1
+	VUNPCKLPD       Z2, Z0, Z4
+	VUNPCKHPD       Z2, Z0, Z0
+	VMOVAPS         Z3, Z2
+	VPMOVD2M        Z3, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z5
+	VPSUBD          Z3, Z5, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z1, Z2
+	VPMOVD2M        Z1, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z3
+	VPSUBD          Z1, Z3, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z4, Z1
+	VPMOVD2M        Z4, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z4, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z0, Z1
+	VPMOVD2M        Z0, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z0, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VBROADCASTF32X4 112(BX), Z0
+	VBROADCASTF32X4 176(BX), Z1
+	VBROADCASTF32X4 240(BX), Z2
+	VBROADCASTF32X4 304(BX), Z3
+	VINSERTF32X4    $0x01, 368(BX), Z0, Z0
+	VINSERTF32X4    $0x01, 432(BX), Z1, Z1
+	VINSERTF32X4    $0x01, 496(BX), Z2, Z2
+	VINSERTF32X4    $0x01, 560(BX), Z3, Z3
+	VINSERTF32X4    $0x02, 624(BX), Z0, Z0
+	VINSERTF32X4    $0x02, 688(BX), Z1, Z1
+	VINSERTF32X4    $0x02, 752(BX), Z2, Z2
+	VINSERTF32X4    $0x02, 816(BX), Z3, Z3
+	VINSERTF32X4    $0x03, 880(BX), Z0, Z0
+	VINSERTF32X4    $0x03, 944(BX), Z1, Z1
+	VINSERTF32X4    $0x03, 1008(BX), Z2, Z2
+	VINSERTF32X4    $0x03, 1072(BX), Z3, Z3
+	VUNPCKLPS       Z1, Z0, Z4
+	VUNPCKHPS       Z1, Z0, Z0
+	VUNPCKLPS       Z3, Z2, Z1
+	VUNPCKHPS       Z3, Z2, Z2
+	VUNPCKLPD       Z1, Z4, Z3
+	VUNPCKHPD       Z1, Z4, Z1
+	VUNPCKLPD       Z2, Z0, Z4
+	VUNPCKHPD       Z2, Z0, Z0
+	VMOVAPS         Z3, Z2
+	VPMOVD2M        Z3, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z5
+	VPSUBD          Z3, Z5, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z1, Z2
+	VPMOVD2M        Z1, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z3
+	VPSUBD          Z1, Z3, K1, Z2
+	VMOVUPS         Z2, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z4, Z1
+	VPMOVD2M        Z4, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z4, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            DX, R8
+	CMPQ            DI, R8
+	CMOVQLT         DI, R8
+	VMOVAPS         Z0, Z1
+	VPMOVD2M        Z0, K1
+	VBROADCASTSS    c32_80000000<>+0(SB), Z2
+	VPSUBD          Z0, Z2, K1, Z1
+	VMOVUPS         Z1, (R8)
+	ADDQ            $+64, CX
+	ADDQ            $+64, DI
+	ADDQ            $+1024, BX
+	SUBQ            $+16, SI
+	CMPQ            SI, $+16
+	JGE             put_fewer_many
+	TESTQ           SI, SI
+	JEQ             put_fewer_end
+	CMPQ            SI, $+4
+	JLE             put_fewer_few
+	SUBQ            $+16, SI
+	SHLQ            $0x02, SI
+	ADDQ            SI, CX
+	ADDQ            SI, DI
+	SHLQ            $0x04, SI
+	ADDQ            SI, BX
+	MOVQ            $+16, SI
+	JMP             put_fewer_many
+
+put_fewer_few:
+	CMPQ SI, $+4
+	JGE  put_fewer_four
+	SUBQ $+4, SI
+	SHLQ $0x02, SI
+	ADDQ SI, CX
+	ADDQ SI, DI
+	SHLQ $0x04, SI
+	ADDQ SI, BX
+	MOVQ $+4, SI
+
+put_fewer_four:
+	VMOVUPS       64(BX), Z0
+	VMOVUPS       128(BX), Z1
+	VMOVUPS       192(BX), Z2
+	VMOVUPS       256(BX), Z3
 	VUNPCKLPS     Z1, Z0, Z4
 	VUNPCKHPS     Z1, Z0, Z0
 	VUNPCKLPS     Z3, Z2, Z1
@@ -3552,79 +3932,76 @@ four:
 	MOVQ          CX, R8
 	VMOVUPS       X2, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VMOVUPS       X3, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VMOVUPS       X1, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VMOVUPS       X4, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x01, Z2, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x01, Z3, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x01, Z1, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x01, Z4, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x02, Z2, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x02, Z3, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x02, Z1, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x02, Z4, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x03, Z2, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x03, Z3, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x03, Z1, (R8)
 	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
+	CMPQ          DI, R8
+	CMOVQLT       DI, R8
 	VEXTRACTF32X4 $0x03, Z4, (R8)
-	ADDQ          DX, R8
-	CMPQ          BX, R8
-	CMOVQLT       BX, R8
 	ADDQ          $+16, CX
-	ADDQ          $+16, BX
-	ADDQ          $+256, DI
+	ADDQ          $+16, DI
+	ADDQ          $+256, BX
 	SUBQ          $+4, SI
-	CMPQ          SI, $+0
-	JLE           done
 	CMPQ          SI, $+4
-	JGE           four
-	JMP           less
+	JGE           put_fewer_four
+	CMPQ          SI, $+0
+	JGT           put_fewer_few
 
-done:
+put_fewer_end:
+put_done:
 	MOVQ (AX), CX
 	MOVQ 8(AX), DX
 	MOVQ stride+32(FP), BX

@@ -21,36 +21,24 @@ TEXT ·SortRowsF32(SB), NOSPLIT, $0-48
 	MOVD R2, 8(R1)
 
 tile:
+	MOVD 8(R1), R2
+	CMP $4, R2
+	BLT fetch_fewer
 	MOVD (R1), R2
 	MOVD stride+32(FP), R3
 	LSL $2, R3
-	MOVD 8(R1), R4
-	MOVD $4, R5
-	CMP R5, R4
-	CSEL LT, R4, R5, R4
-	SUB $1, R4
-	MUL R3, R4
-	ADD R2, R4
+	MOVD R1, R4
 	MOVD k+24(FP), R5
-	MOVD R1, R6
 
-fetch:
-	MOVD R2, R7
-	FMOVQ (R7), F0
-	ADD R3, R7
-	CMP R4, R7
-	CSEL LT, R7, R4, R7
-	FMOVQ (R7), F1
-	ADD R3, R7
-	CMP R4, R7
-	CSEL LT, R7, R4, R7
-	FMOVQ (R7), F2
-	ADD R3, R7
-	CMP R4, R7
-	CSEL LT, R7, R4, R7
-	FMOVQ (R7), F3
-	ADD R3, R7
-	CMP R4, R7
+fetch_many:
+	MOVD R2, R6
+	FMOVQ (R6), F0
+	ADD R3, R6
+	FMOVQ (R6), F1
+	ADD R3, R6
+	FMOVQ (R6), F2
+	ADD R3, R6
+	FMOVQ (R6), F3
 	VZIP1 V1.S4, V0.S4, V4.S4
 	VZIP2 V1.S4, V0.S4, V0.S4
 	VZIP1 V3.S4, V2.S4, V1.S4
@@ -63,39 +51,112 @@ fetch:
 	FMOVQ (R0), F5
 	VSUB V3.S4, V5.S4, V5.S4
 	VBIT V2.B16, V5.B16, V3.B16
-	FMOVQ F3, 64(R6)
+	FMOVQ F3, 64(R4)
 	WORD $0x4f210422 // sshr v2.4s, v1.4s, #31
 	FMOVQ (R0), F3
 	VSUB V1.S4, V3.S4, V3.S4
 	VBIT V2.B16, V3.B16, V1.B16
-	FMOVQ F1, 80(R6)
+	FMOVQ F1, 80(R4)
 	WORD $0x4f210481 // sshr v1.4s, v4.4s, #31
 	FMOVQ (R0), F2
 	VSUB V4.S4, V2.S4, V2.S4
 	VBIT V1.B16, V2.B16, V4.B16
-	FMOVQ F4, 96(R6)
+	FMOVQ F4, 96(R4)
 	WORD $0x4f210401 // sshr v1.4s, v0.4s, #31
 	FMOVQ (R0), F2
 	VSUB V0.S4, V2.S4, V2.S4
 	VBIT V1.B16, V2.B16, V0.B16
-	FMOVQ F0, 112(R6)
+	FMOVQ F0, 112(R4)
 	ADD $16, R2
-	ADD $16, R4
-	ADD $64, R6
+	ADD $64, R4
 	SUB $4, R5
 	CMP $4, R5
-	BGE fetch
-	CBZ R5, fetched
+	BGE fetch_many
+	CBZ R5, fetch_end
 	SUB $4, R5
 	LSL $2, R5
 	ADD R5, R2
-	ADD R5, R4
 	LSL $2, R5
-	ADD R5, R6
+	ADD R5, R4
 	MOVD $4, R5
-	JMP fetch
+	JMP fetch_many
 
-fetched:
+fetch_end:
+	JMP fetch_done
+
+fetch_fewer:
+	MOVD (R1), R2
+	MOVD stride+32(FP), R3
+	LSL $2, R3
+	MOVD R1, R4
+	MOVD k+24(FP), R5
+	MOVD 8(R1), R6
+	SUB $1, R6
+	MUL R3, R6
+	ADD R2, R6
+
+fetch_fewer_many:
+	MOVD R2, R7
+	FMOVQ (R7), F0
+	ADD R3, R7
+	CMP R6, R7
+	CSEL LT, R7, R6, R7
+	FMOVQ (R7), F1
+	ADD R3, R7
+	CMP R6, R7
+	CSEL LT, R7, R6, R7
+	FMOVQ (R7), F2
+	ADD R3, R7
+	CMP R6, R7
+	CSEL LT, R7, R6, R7
+	FMOVQ (R7), F3
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP2 V1.S4, V0.S4, V0.S4
+	VZIP1 V3.S4, V2.S4, V1.S4
+	VZIP2 V3.S4, V2.S4, V2.S4
+	VZIP1 V1.D2, V4.D2, V3.D2
+	VZIP2 V1.D2, V4.D2, V1.D2
+	VZIP1 V2.D2, V0.D2, V4.D2
+	VZIP2 V2.D2, V0.D2, V0.D2
+	WORD $0x4f210462 // sshr v2.4s, v3.4s, #31
+	FMOVQ (R0), F5
+	VSUB V3.S4, V5.S4, V5.S4
+	VBIT V2.B16, V5.B16, V3.B16
+	FMOVQ F3, 64(R4)
+	WORD $0x4f210422 // sshr v2.4s, v1.4s, #31
+	FMOVQ (R0), F3
+	VSUB V1.S4, V3.S4, V3.S4
+	VBIT V2.B16, V3.B16, V1.B16
+	FMOVQ F1, 80(R4)
+	WORD $0x4f210481 // sshr v1.4s, v4.4s, #31
+	FMOVQ (R0), F2
+	VSUB V4.S4, V2.S4, V2.S4
+	VBIT V1.B16, V2.B16, V4.B16
+	FMOVQ F4, 96(R4)
+	WORD $0x4f210401 // sshr v1.4s, v0.4s, #31
+	FMOVQ (R0), F2
+	VSUB V0.S4, V2.S4, V2.S4
+	VBIT V1.B16, V2.B16, V0.B16
+	FMOVQ F0, 112(R4)
+	ADD $16, R2
+	ADD $16, R6
+	ADD $64, R4
+	SUB $4, R5
+	CMP $4, R5
+	BGE fetch_fewer_many
+	CBZ R5, fetch_fewer_end
+	SUB $4, R5
+	LSL $2, R5
+	ADD R5, R2
+	ADD R5, R6
+	LSL $2, R5
+	ADD R5, R4
+	MOVD $4, R5
+	JMP fetch_fewer_many
+
+fetch_fewer_end:
+
+fetch_done:
 	MOVD steps+40(FP), R2
 	MOVD (R1), R3
 	MOVD stride+32(FP), R4
@@ -3632,25 +3693,86 @@ block_done:
 	JMP step
 
 sorted:
+	MOVD 8(R1), R2
+	CMP $4, R2
+	BLT put_fewer
 	MOVD (R1), R2
 	MOVD stride+32(FP), R3
 	LSL $2, R3
-	MOVD 8(R1), R4
-	MOVD $4, R5
-	CMP R5, R4
-	CSEL LT, R4, R5, R4
-	SUB $1, R4
-	MUL R3, R4
-	ADD R2, R4
+	MOVD R1, R4
 	MOVD k+24(FP), R5
-	MOVD R1, R6
 
-put:
+put_many:
+	MOVD R2, R6
+	FMOVQ 64(R4), F0
+	FMOVQ 80(R4), F1
+	FMOVQ 96(R4), F2
+	FMOVQ 112(R4), F3
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP2 V1.S4, V0.S4, V0.S4
+	VZIP1 V3.S4, V2.S4, V1.S4
+	VZIP2 V3.S4, V2.S4, V2.S4
+	VZIP1 V1.D2, V4.D2, V3.D2
+	VZIP2 V1.D2, V4.D2, V1.D2
+	VZIP1 V2.D2, V0.D2, V4.D2
+	VZIP2 V2.D2, V0.D2, V0.D2
+	WORD $0x4f210462 // sshr v2.4s, v3.4s, #31
+	FMOVQ (R0), F5
+	VSUB V3.S4, V5.S4, V5.S4
+	VBIT V2.B16, V5.B16, V3.B16
+	FMOVQ F3, (R6)
+	ADD R3, R6
+	WORD $0x4f210422 // sshr v2.4s, v1.4s, #31
+	FMOVQ (R0), F3
+	VSUB V1.S4, V3.S4, V3.S4
+	VBIT V2.B16, V3.B16, V1.B16
+	FMOVQ F1, (R6)
+	ADD R3, R6
+	WORD $0x4f210481 // sshr v1.4s, v4.4s, #31
+	FMOVQ (R0), F2
+	VSUB V4.S4, V2.S4, V2.S4
+	VBIT V1.B16, V2.B16, V4.B16
+	FMOVQ F4, (R6)
+	ADD R3, R6
+	WORD $0x4f210401 // sshr v1.4s, v0.4s, #31
+	FMOVQ (R0), F2
+	VSUB V0.S4, V2.S4, V2.S4
+	VBIT V1.B16, V2.B16, V0.B16
+	FMOVQ F0, (R6)
+	ADD $16, R2
+	ADD $64, R4
+	SUB $4, R5
+	CMP $4, R5
+	BGE put_many
+	CBZ R5, put_end
+	SUB $4, R5
+	LSL $2, R5
+	ADD R5, R2
+	LSL $2, R5
+	ADD R5, R4
+	MOVD $4, R5
+	JMP put_many
+
+put_end:
+	JMP put_done
+
+put_fewer:
+	MOVD (R1), R2
+	MOVD stride+32(FP), R3
+	LSL $2, R3
+	MOVD R1, R4
+	MOVD k+24(FP), R5
+	MOVD 8(R1), R6
+	SUB $1, R6
+	MUL R3, R6
+	ADD R2, R6
+
+put_fewer_many:
 	MOVD R2, R7
-	FMOVQ 64(R6), F0
-	FMOVQ 80(R6), F1
-	FMOVQ 96(R6), F2
-	FMOVQ 112(R6), F3
+	FMOVQ 64(R4), F0
+	FMOVQ 80(R4), F1
+	FMOVQ 96(R4), F2
+	FMOVQ 112(R4), F3
 	VZIP1 V1.S4, V0.S4, V4.S4
 	VZIP2 V1.S4, V0.S4, V0.S4
 	VZIP1 V3.S4, V2.S4, V1.S4
@@ -3665,49 +3787,48 @@ put:
 	VBIT V2.B16, V5.B16, V3.B16
 	FMOVQ F3, (R7)
 	ADD R3, R7
-	CMP R4, R7
-	CSEL LT, R7, R4, R7
+	CMP R6, R7
+	CSEL LT, R7, R6, R7
 	WORD $0x4f210422 // sshr v2.4s, v1.4s, #31
 	FMOVQ (R0), F3
 	VSUB V1.S4, V3.S4, V3.S4
 	VBIT V2.B16, V3.B16, V1.B16
 	FMOVQ F1, (R7)
 	ADD R3, R7
-	CMP R4, R7
-	CSEL LT, R7, R4, R7
+	CMP R6, R7
+	CSEL LT, R7, R6, R7
 	WORD $0x4f210481 // sshr v1.4s, v4.4s, #31
 	FMOVQ (R0), F2
 	VSUB V4.S4, V2.S4, V2.S4
 	VBIT V1.B16, V2.B16, V4.B16
 	FMOVQ F4, (R7)
 	ADD R3, R7
-	CMP R4, R7
-	CSEL LT, R7, R4, R7
+	CMP R6, R7
+	CSEL LT, R7, R6, R7
 	WORD $0x4f210401 // sshr v1.4s, v0.4s, #31
 	FMOVQ (R0), F2
 	VSUB V0.S4, V2.S4, V2.S4
 	VBIT V1.B16, V2.B16, V0.B16
 	FMOVQ F0, (R7)
-	ADD R3, R7
-	CMP R4, R7
 	ADD $16, R2
-	ADD $16, R4
-	ADD $64, R6
+	ADD $16, R6
+	ADD $64, R4
 	SUB $4, R5
-	CMP $0, R5
-	BLE done
 	CMP $4, R5
-	BGE put
+	BGE put_fewer_many
+	CBZ R5, put_fewer_end
 	SUB $4, R5
 	LSL $2, R5
 	ADD R5, R2
-	ADD R5, R4
-	LSL $2, R5
 	ADD R5, R6
+	LSL $2, R5
+	ADD R5, R4
 	MOVD $4, R5
-	JMP put
+	JMP put_fewer_many
 
-done:
+put_fewer_end:
+
+put_done:
 	MOVD (R1), R2
 	MOVD 8(R1), R3
 	MOVD stride+32(FP), R4
