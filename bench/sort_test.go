@@ -15,7 +15,7 @@ const sortBytes = 512 << 10
 // BenchmarkSortRows: rows are sorted in place, in the second cache and in memory. The time does not depend on the values, so
 // that they may be sorted already; by slices.Sort each row is sorted as it was before, which is copied first.
 func BenchmarkSortRows(b *testing.B) {
-	for _, k := range []int{4, 10, 32, 51, 100, 256, 1000} {
+	for _, k := range []int{4, 10, 51, 100, 1000} {
 		scratch := make([]float32, kernel.SortRowsScratch(k))
 		x := make([]float32, inputBytes/4/k*k)
 		for j := range x {
@@ -29,9 +29,6 @@ func BenchmarkSortRows(b *testing.B) {
 				b.Run("from="+from.name, func(b *testing.B) {
 					isatest.EachB(b, func(b *testing.B) {
 						rows := from.size / 4 / k
-						if b.Name() == "" || rows == 0 {
-							b.Skip()
-						}
 						for b.Loop() {
 							kernel.SortRowsF32(x, rows, k, k, scratch)
 						}

@@ -61,6 +61,9 @@ func class32(v float32) uint64 {
 	return uint64(math.Float32bits(v))
 }
 
+// raw32 gives all bits.
+func raw32(v float32) uint64 { return uint64(math.Float32bits(v)) }
+
 func index(v int32) uint64 { return uint64(uint32(v)) }
 
 func appendBits[T any](b []uint64, bits func(T) uint64, v ...T) []uint64 {
@@ -298,6 +301,22 @@ func FuzzLevelsSoftmax(f *testing.F) {
 	})
 }
 
+func FuzzLevelsSortRows(f *testing.F) {
+	addRows(f)
+	f.Fuzz(func(t *testing.T, data []byte, form, how, repeat uint8, k16 uint16, pad, off uint8, label int32) {
+		x := elements(data, how, repeat, off, 4, single, func(v float64) float32 { return float32(v) })
+		rows, k, stride := shape(len(x), k16, pad)
+		n := kernel.SortRowsScratch(k)
+		sameBits(t, "SortRows", func() []uint64 {
+			d, scratch := sevens[float32](len(x)), sevens[float32](n+int(label&15))
+			copy(d[beside:], x)
+			kernel.SortRowsF32(d[beside:beside+len(x)], rows, k, stride, scratch[beside+int(label&15):][:n:n])
+			around := append(scratch[:beside+int(label&15)], scratch[beside+int(label&15)+n:]...)
+			return appendBits(appendBits(nil, raw32, d...), raw32, around...)
+		})
+	})
+}
+
 func FuzzLevelsBinary(f *testing.F) {
 	special := []float64{0, math.Copysign(0, -1), 1, 0.5, -3, 17, -62.4, 90, 800, 5e-324, 1e-300, math.NaN(), math.Inf(1), math.Inf(-1), 1.5, 1e308}
 	f.Add(bytes64(special...), uint8(1), uint8(0), uint8(3), uint8(0), int32(0))
@@ -352,7 +371,6 @@ func FuzzLevelsElementwise(f *testing.F) {
 		f32 := elements(data, how, repeat, off, 4, single, func(v float64) float32 { return float32(v) })
 		f64 := elements(data, how, repeat, off, 8, math.Float64frombits, func(v float64) float64 { return v })
 		f16 := elements(data, how, repeat, off, 2, half, toHalf)
-		raw32 := func(v float32) uint64 { return uint64(math.Float32bits(v)) }
 		sameBits(t, "ExpF32", mapBits(kernel.ExpF32, f32, off, inPlace, class32))
 		sameBits(t, "LogF32", mapBits(kernel.LogF32, f32, off, inPlace, class32))
 		sameBits(t, "ExpF64", mapBits(kernel.ExpF64, f64, off, inPlace, class64))

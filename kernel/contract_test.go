@@ -18,7 +18,7 @@ func TestPanics(t *testing.T) {
 	bad := []shape{{-1, 2, 2}, {1, 0, 0}, {1, 0, 4}, {1, -1, 4}, {1, 4, 3}, {2, 4, -4}, {1, 21, 21}, {6, 4, 4}, {3, 4, 9},
 		{math.MaxInt, 4, 4}, {2, 4, math.MaxInt}, {math.MaxInt, 1, math.MaxInt}, {0, 0, 0}, {0, 2, 1}}
 	good := []shape{{5, 4, 4}, {3, 4, 8}, {20, 1, 1}, {1, 20, 20}, {1, 20, math.MaxInt}, {0, 4, 4}, {0, math.MaxInt, math.MaxInt}}
-	cols := newStats(20)
+	cols, scratch := newStats(20), make([]float32, SortRowsScratch(20))
 	matrix := map[string]func(s shape){
 		"LogitStatsF32":  func(s shape) { LogitStatsF32(cols, f32, s.rows, s.k, s.stride, y) },
 		"LogitStatsF64":  func(s shape) { LogitStatsF64(cols, f64, s.rows, s.k, s.stride, y) },
@@ -41,6 +41,7 @@ func TestPanics(t *testing.T) {
 		"LogSumExpF64":   func(s shape) { LogSumExpF64(make([]float64, 20), f64, s.rows, s.k, s.stride) },
 		"LogSumExpF16":   func(s shape) { LogSumExpF16(make([]float64, 20), u16, s.rows, s.k, s.stride) },
 		"LogSumExpBF16":  func(s shape) { LogSumExpBF16(make([]float64, 20), u16, s.rows, s.k, s.stride) },
+		"SortRowsF32":    func(s shape) { SortRowsF32(make([]float32, 20), s.rows, s.k, s.stride, scratch) },
 		"ArgMaxF32":      func(s shape) { ArgMaxF32(i32, f32, s.rows, s.k, s.stride) },
 		"ArgMaxF64":      func(s shape) { ArgMaxF64(i32, f64, s.rows, s.k, s.stride) },
 		"ArgMaxF16":      func(s shape) { ArgMaxF16(i32, u16, s.rows, s.k, s.stride) },
@@ -74,6 +75,16 @@ func TestPanics(t *testing.T) {
 		panics("LogSumExpF64, short dst", errShape, func() { LogSumExpF64(f64[:3], f64, 4, 4, 4) })
 		panics("ArgMaxF32, short dst", errShape, func() { ArgMaxF32(i32[:3], f32, 4, 4, 4) })
 		panics("ArgMaxF64, short dst", errShape, func() { ArgMaxF64(i32[:3], f64, 4, 4, 4) })
+
+		for _, k := range []int{4, 5, 100, 1024} {
+			x, n := make([]float32, k), SortRowsScratch(k)
+			x[0] = 1
+			panics("SortRowsF32, short scratch", errScratch, func() { SortRowsF32(x, 1, k, k, make([]float32, n-1)) })
+			if x[0] != 1 {
+				t.Error("SortRowsF32 writes before it panics")
+			}
+		}
+		panics("SortRowsF32, no scratch", none, func() { SortRowsF32(f32, 6, 3, 3, nil); SortRowsF32(make([]float32, 1025), 1, 1025, 1025, nil) })
 
 		for i := range 11 {
 			c := newStats(4)
@@ -149,6 +160,7 @@ func TestNoAllocations(t *testing.T) {
 	f32[3*1500] = 3e38 // a far row
 	i32, y, y8 := make([]int32, n), make([]int32, n), make([]uint8, n)
 	c, e, sums := newStats(n), Edges(15), make([]BinSum, 15)
+	scratch := make([]float32, SortRowsScratch(sortMax))
 	isatest.Each(t, func(t *testing.T) {
 		for _, k := range []int{2, 30, 1500} {
 			rows := 4
@@ -185,6 +197,7 @@ func TestNoAllocations(t *testing.T) {
 					ArgMaxF16(i32, u16, rows, k, k)
 					ArgMaxBF16(i32, u16, rows, k, k)
 				},
+				"SortRows": func() { SortRowsF32(g32, rows, k, k, scratch[:SortRowsScratch(k)]) },
 				"Binary": func() {
 					BinaryLogitStatsF32(c, f32[:k], y)
 					BinaryLogitStatsF64(c, f64[:k], y)

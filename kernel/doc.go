@@ -2,6 +2,8 @@
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
 // BinSums, Counts), sorted and split keys (Sort, Split, Select, OrderF32), softmax, log-sum-exp, arg max, bins, Exp64 and Log64. No metric knows its name here. What follows holds
 // for every function; a function's own comment says what it adds.
+// BinSums, Counts), softmax, log-sum-exp, arg max, bins, Exp64 and Log64; SortRowsF32 sorts rows. No metric knows its name
+// here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
 //
@@ -16,6 +18,7 @@
 //	kernel: edges are not two or more rising numbers
 //	kernel: number of bins is not positive
 //	kernel: more than MaxSum values in one call
+//	kernel: scratch is shorter than SortRowsScratch
 //	kernel: one of two windows has a Fine, the other has not
 //	kernel: the scratch is too short
 //	kernel: keys to split at are not rising
@@ -26,7 +29,8 @@
 // a goroutine, nothing is kept between calls; calls with disjoint outputs may run at the same time. Slices start at any
 // alignment and have any length; nothing outside them is read or written. Inputs are not written, and outputs do not
 // overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64 and, with equal strides, in Softmax
-// and LogSoftmax of float32 and float64.
+// and LogSoftmax of float32 and float64; SortRowsF32 sorts in place. Its scratch, of at least SortRowsScratch elements, may
+// hold anything, overlaps nothing else, and means nothing afterwards; a call at a time may use it.
 //
 // # Levels
 //

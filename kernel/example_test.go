@@ -70,3 +70,18 @@ func ExampleBinEqual() {
 	// [0 1 1 3]
 	// [0 0 1 3]
 }
+
+// Each row of an ensemble's members is sorted in place.
+func ExampleSortRowsF32() {
+	x := []float32{
+		21.5, 19, 20.25, 22,
+		-3, float32(math.Inf(-1)), 0, -7,
+	}
+	const rows, k = 2, 4
+	kernel.SortRowsF32(x, rows, k, k, make([]float32, kernel.SortRowsScratch(k)))
+	fmt.Println(x[:k])
+	fmt.Println(x[k:])
+	// Output:
+	// [19 20.25 21.5 22]
+	// [-Inf -7 -3 0]
+}
