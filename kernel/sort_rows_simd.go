@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"math/bits"
+
 	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/kernel/asm"
 )
@@ -20,6 +22,10 @@ const (
 	opHalve  = 15 // + n: sorts n columns that rise and then fall, or the other way round: 2 to 16
 	opFlip8  = 31 // + n: the first comparisons of a merge of runs, on 4 columns of the first run and n of the second
 	opFlip16 = 35 // + n: on 8 columns of the first and n
+
+	// With 32 registers.
+	opMerge32 = 44 // merges two runs of 16
+	opHalve32 = 45 // halves 32 columns side by side
 )
 
 // A sortStep is an operation on columns that stand stride bytes apart, from low on and in a second half from high on. It is
@@ -30,7 +36,7 @@ type sortStep struct {
 
 // A sortPlan is the steps for rows of one length, with an operation of 0 behind the last.
 type sortPlan struct {
-	steps [48]sortStep // 44 are the most that a length takes
+	steps [96]sortStep
 	n     int
 	bytes int // of a column
 }
@@ -42,12 +48,101 @@ func (p *sortPlan) add(op, low, high, stride, next, count, block, blocks int) {
 	}
 	w := p.bytes
 	run, back := count*next, count*next
-	if op > opFlip8 {
+	if op > opFlip8 && op < opMerge32 {
 		back = -run
 	}
 	p.steps[p.n] = sortStep{int32(op), int32(count), int32(low * w), int32(high * w), int32(stride * w), int32(next * w), int32(blocks),
 		int32((block - run) * w), int32((block - back) * w)}
 	p.n++
+}
+
+// wide tells whether there are registers for 32 columns.
+func (p *sortPlan) wide() bool { return p.bytes == 64 }
+
+// make plans rows of k elements with columns of so many bytes.
+func (p *sortPlan) make(k, bytes int) {
+	p.n, p.bytes = 0, bytes
+	p.sort(0, k)
+	p.steps[p.n].op = 0
+}
+
+// sortNear is how many columns are sorted by themselves, in the first cache, before they are merged with others.
+const sortNear = 512
+
+// sort sorts n columns.
+func (p *sortPlan) sort(low, n int) {
+	if n > sortNear {
+		run := 1 << (bits.Len(uint(n-1)) - 1)
+		p.sort(low, run)
+		p.sort(low+run, n-run)
+		p.merge(low, n, run)
+		return
+	}
+	p.add(opSort+16, low, 0, 1, 16, n/16, 0, 1)
+	if n%16 > 1 {
+		p.add(opSort+n%16, low+n/16*16, 0, 1, 16, 1, 0, 1)
+	}
+	for run := 16; run < n; run *= 2 {
+		p.merge(low, n, run)
+	}
+}
+
+// mergeStages are how many comparisons of a merge, one after the other for each column, an operation does: those of runs of
+// 16, 32 and so on.
+var mergeStages, wideStages = [...][]int{{3, 2}, {3, 3}, {3, 4}, {4, 4}, {3, 3, 3}, {4, 3, 3}},
+	[...][]int{{3, 2}, {3, 3}, {3, 4}, {4, 4}, {4, 5}, {4, 3, 3}}
+
+// merge merges runs of n columns two and two. The second run of the last pair may lack columns at its end.
+func (p *sortPlan) merge(low, n, run int) {
+	stages := mergeStages[bits.Len(uint(run))-5]
+	if p.wide() {
+		stages = wideStages[bits.Len(uint(run))-5]
+	}
+	if p.wide() && run == 16 {
+		p.add(opMerge32, low, 0, 1, 32, n/32, 0, 1)
+		low, n = low+n/32*32, n%32
+	}
+	pairs := n / (2 * run)
+	end, rest := pairs*2*run, n-pairs*2*run-run // rest is what the second run of the last pair has
+	flip, half := opFlip8, 4
+	if stages[0] == 4 {
+		flip, half = opFlip16, 8
+	}
+	s := run / half
+	p.add(flip+half, low, low+run+s-1, s, 1, s, 2*run, pairs)
+	if rest > 0 {
+		// Of the columns that are a stride apart from each other, the last are missing.
+		q, more, at := rest/s, rest%s, low+end
+		if q > 0 {
+			p.add(flip+q, at, at+run+s-1, s, 1, s-more, 0, 1)
+		}
+		p.add(flip+q+1, at+s-more, at+run+more-1, s, 1, more, 0, 1)
+		end = n
+	}
+	for near := 0; near < end; near += sortNear {
+		p.halves(low+near, min(sortNear, end-near), s, stages[1:])
+	}
+}
+
+// halves sorts n columns that are blocks of s bitonic sequences, of which the last may lack columns. An operation makes them
+// blocks of a 2**stages-th.
+func (p *sortPlan) halves(low, n, s int, stages []int) {
+	for _, stage := range stages {
+		blocks, rest := n/s, n%s
+		at := low + n - rest
+		if s >>= stage; stage == 5 {
+			p.add(opHalve32, low, 0, 1, 32, blocks, 0, 1)
+			p.halves(at, rest, 32, mergeStages[0])
+			return
+		}
+		if s == 1 {
+			p.halve(1<<stage, low, 1, 1<<stage, blocks, 0, 1)
+		} else {
+			p.halve(1<<stage, low, s, 1, s, s<<stage, blocks)
+		}
+		p.halve(rest/s+1, at, s, 1, rest%s, 0, 1)
+		p.halve(rest/s, at+rest%s, s, 1, s-rest%s, 0, 1)
+	}
 }
 
 // halve adds the operation that halves t columns, if that is something to do.
@@ -60,57 +155,6 @@ func (p *sortPlan) halve(t, low, stride, next, count, block, blocks int) {
 		half *= 2
 	}
 	p.add(opHalve+t, low, low+half*stride, stride, next, count, block, blocks)
-}
-
-// mergeStages are how many comparisons of a merge, one after the other for each column, an operation does: those of runs of
-// 16, 32 and so on.
-var mergeStages = [...][]int{{3, 2}, {3, 3}, {3, 4}, {4, 4}, {3, 3, 3}, {4, 3, 3}}
-
-// make plans rows of k elements with columns of so many bytes.
-func (p *sortPlan) make(k, bytes int) {
-	p.n, p.bytes = 0, bytes
-	p.add(opSort+16, 0, 0, 1, 16, k/16, 0, 1)
-	if k%16 > 1 {
-		p.add(opSort+k%16, k/16*16, 0, 1, 16, 1, 0, 1)
-	}
-	for i, run := 0, 16; run < k; i, run = i+1, 2*run {
-		p.merge(k, run, mergeStages[i])
-	}
-	p.steps[p.n].op = 0
-}
-
-// merge adds the steps that merge runs two and two. The last pair may lack columns at its end.
-func (p *sortPlan) merge(k, run int, stages []int) {
-	pairs := k / (2 * run)
-	end, rest := pairs*2*run, k-pairs*2*run-run // rest is what the second run of the last pair has
-	flip, half := opFlip8, 4
-	if stages[0] == 4 {
-		flip, half = opFlip16, 8
-	}
-	s := run / half
-	p.add(flip+half, 0, run+s-1, s, 1, s, 2*run, pairs)
-	if rest > 0 {
-		// Of the columns that are a stride apart from each other, the last are missing.
-		q, more := rest/s, rest%s
-		if q > 0 {
-			p.add(flip+q, end, end+run+s-1, s, 1, s-more, 0, 1)
-		}
-		p.add(flip+q+1, end+s-more, end+run+more-1, s, 1, more, 0, 1)
-		end = k
-	}
-	for _, n := range stages[1:] {
-		// Blocks of s columns, and one that may lack some, become blocks of a 2**n-th.
-		blocks, rest := end/s, end%s
-		s >>= n
-		if s == 1 {
-			p.halve(1<<n, 0, 1, 1<<n, blocks, 0, 1)
-		} else {
-			p.halve(1<<n, 0, s, 1, s, s<<n, blocks)
-		}
-		low := blocks * s << n
-		p.halve(rest/s+1, low, s, 1, rest%s, 0, 1)
-		p.halve(rest/s, low+rest%s, s, 1, s-rest%s, 0, 1)
-	}
 }
 
 // simdSortRows32 sorts rows of 4 to 1,024 elements.

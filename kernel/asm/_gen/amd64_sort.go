@@ -21,7 +21,11 @@ func (m *amd64) SortTo(a, b V) V {
 func (m *amd64) SortMemory(p R, b V) {
 	least := m.v()
 	m.VPMINSD(at(p, 0), op(b), least)
-	m.VPMAXSD(at(p, 0), op(b), op(b))
+	if m.wide() {
+		m.VPTERNLOGD(operand.U8(0x96), at(p, 0), least, op(b))
+	} else {
+		m.VPMAXSD(at(p, 0), op(b), op(b))
+	}
 	m.Store(p, 0, least)
 }
 

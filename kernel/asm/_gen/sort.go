@@ -45,7 +45,10 @@ const (
 	opHalve  = 15 // + n: halves n of 4, 8 or 16 columns, or 2
 	opFlip8  = 31 // + n: merges runs of 4 and n
 	opFlip16 = 35 // + n: merges runs of 8 and n
-	opLast   = opFlip16 + 8
+
+	// With 32 registers that memory can stand in for.
+	opMerge32 = opFlip16 + 9  // merges two runs of 16 side by side
+	opHalve32 = opMerge32 + 1 // halves 32 columns side by side
 )
 
 // The fields of a step, 4 bytes each.
@@ -270,7 +273,11 @@ func (s *sorting) network() {
 	}
 	s.Label("block")
 	s.count = s.LoadR(s.step, stepCount, 4)
-	s.choose(s.LoadR(s.step, stepOp, 4), 2, opLast)
+	most := opFlip16 + 8
+	if s.Level() == "avx512" {
+		most = opHalve32
+	}
+	s.choose(s.LoadR(s.step, stepOp, 4), 2, most)
 
 	s.Label("block_done")
 	blocks := s.LoadR(s.head, sortBlocks, 8)
@@ -341,8 +348,16 @@ func (s *sorting) operation(op int) {
 		strided(s.low, half)
 		strided(s.high, n)
 	}
-	flip := op > opFlip8
+	side := func(n int) {
+		for u := range n {
+			at = append(at, place{s.low, u * s.Width()})
+		}
+	}
+	flip := op > opFlip8 && op < opMerge32
 	switch {
+	case op >= opMerge32:
+		pairs = halve(16, 32, op == opMerge32)
+		side(32)
 	case op > opFlip16:
 		halves(8, op-opFlip16, true)
 	case op > opFlip8:
@@ -354,9 +369,7 @@ func (s *sorting) operation(op int) {
 		}
 		halves(half, n-half, false)
 	default:
-		for u := range op - opSort {
-			at = append(at, place{s.low, u * s.Width()})
-		}
+		side(op - opSort)
 		for _, p := range sort16 {
 			if p[1] < len(at) {
 				pairs = append(pairs, p)
@@ -366,8 +379,8 @@ func (s *sorting) operation(op int) {
 	label := fmt.Sprintf("op%d", op)
 	s.Label(label)
 	v := make([]V, len(at))
-	// Of 16 registers one is needed besides the columns: the first of 16 columns, which is compared least, stays in memory.
-	stays := s.Level() == "avx2" && len(at) == 16
+	// One register is needed besides the columns. Where all have one the first, which is compared least, stays in memory.
+	stays := len(at) == 16 && s.Level() == "avx2" || len(at) == 32
 	for u, p := range at {
 		if u > 0 || !stays {
 			v[u] = s.load(p)
