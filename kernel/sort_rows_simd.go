@@ -98,7 +98,7 @@ func (p *sortPlan) merge(low, n, run int) {
 	if p.wide() {
 		stages = wideStages[bits.Len(uint(run))-5]
 	}
-	if p.wide() && run == 16 {
+	if run == 16 && p.bytes != 32 {
 		p.add(opMerge32, low, 0, 1, 32, n/32, 0, 1)
 		low, n = low+n/32*32, n%32
 	}

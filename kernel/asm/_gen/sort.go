@@ -39,6 +39,21 @@ func halve(half, n int, flip bool) (pairs [][2]int) {
 	return pairs
 }
 
+// merge32 returns the comparisons that merge two runs of 16 (Batcher): 65, where halves of a bitonic sequence take 80.
+func merge32() (pairs [][2]int) {
+	for u := range 16 {
+		pairs = append(pairs, [2]int{u, u + 16})
+	}
+	for d := 8; d > 0; d /= 2 {
+		for u := range 32 - d {
+			if u&d != 0 {
+				pairs = append(pairs, [2]int{u, u + d})
+			}
+		}
+	}
+	return pairs
+}
+
 // The operations of a step; kernel/sort_rows_simd.go has the same numbers.
 const (
 	opSort   = 0  // + n: sorts n columns side by side, 2 to 16
@@ -46,9 +61,8 @@ const (
 	opFlip8  = 31 // + n: merges runs of 4 and n
 	opFlip16 = 35 // + n: merges runs of 8 and n
 
-	// With 32 registers that memory can stand in for.
-	opMerge32 = opFlip16 + 9  // merges two runs of 16 side by side
-	opHalve32 = opMerge32 + 1 // halves 32 columns side by side
+	opMerge32 = opFlip16 + 9  // merges two runs of 16 side by side, with 32 registers
+	opHalve32 = opMerge32 + 1 // halves 32 columns side by side, with 32 registers that memory can stand in for
 )
 
 // The fields of a step, 4 bytes each.
@@ -273,11 +287,8 @@ func (s *sorting) network() {
 	}
 	s.Label("block")
 	s.count = s.LoadR(s.step, stepCount, 4)
-	most := opFlip16 + 8
-	if s.Level() == "avx512" {
-		most = opHalve32
-	}
-	s.choose(s.LoadR(s.step, stepOp, 4), 2, most)
+	most := map[string]int{"avx512": opHalve32, "avx2": opFlip16 + 8, "neon": opMerge32}
+	s.choose(s.LoadR(s.step, stepOp, 4), 2, most[s.Level()])
 
 	s.Label("block_done")
 	blocks := s.LoadR(s.head, sortBlocks, 8)
@@ -355,8 +366,11 @@ func (s *sorting) operation(op int) {
 	}
 	flip := op > opFlip8 && op < opMerge32
 	switch {
-	case op >= opMerge32:
-		pairs = halve(16, 32, op == opMerge32)
+	case op == opHalve32:
+		pairs = halve(16, 32, false)
+		side(32)
+	case op == opMerge32:
+		pairs = merge32()
 		side(32)
 	case op > opFlip16:
 		halves(8, op-opFlip16, true)
@@ -378,24 +392,29 @@ func (s *sorting) operation(op int) {
 	}
 	label := fmt.Sprintf("op%d", op)
 	s.Label(label)
-	v := make([]V, len(at))
-	// One register is needed besides the columns. Where all have one the first, which is compared least, stays in memory.
-	stays := len(at) == 16 && s.Level() == "avx2" || len(at) == 32
-	for u, p := range at {
-		if u > 0 || !stays {
-			v[u] = s.load(p)
-		}
+	// A column is loaded before its first comparison and stored after its last. One register is needed besides the columns:
+	// where they would take all, the first one stays in memory.
+	v, left := make([]V, len(at)), make([]int, len(at))
+	stays := len(at) == 16 && s.Level() == "avx2" || op == opHalve32
+	for _, p := range pairs {
+		left[p[0]]++
+		left[p[1]]++
 	}
 	for _, p := range pairs {
+		for _, u := range p {
+			if v[u] == nil && !(u == 0 && stays) {
+				v[u] = s.load(at[u])
+			}
+		}
 		if p[0] == 0 && stays {
 			s.SortMemory(s.low, v[p[1]])
 		} else {
 			v[p[0]] = s.SortTo(v[p[0]], v[p[1]])
 		}
-	}
-	for u, p := range at {
-		if u > 0 || !stays {
-			s.store(p, v[u])
+		for _, u := range p {
+			if left[u]--; left[u] == 0 && v[u] != nil {
+				s.store(at[u], v[u])
+			}
 		}
 	}
 	s.Prefetch(s.soon, 0)

@@ -221,15 +221,15 @@ from3:
 op3:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea26c61 // smin v1.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	WORD $0x4ea26c03 // smin v3.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	FMOVQ F1, (R5)
-	FMOVQ F3, 16(R5)
+	FMOVQ 32(R5), F1
+	WORD $0x4ea16c43 // smin v3.4s, v2.4s, v1.4s
+	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	FMOVQ F3, (R5)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F2, 16(R5)
 	FMOVQ F0, 32(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
@@ -248,22 +248,22 @@ from4:
 op4:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea16c83 // smin v3.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
-	WORD $0x4ea26c04 // smin v4.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea16c82 // smin v2.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
 	FMOVQ F3, (R5)
-	FMOVQ F2, 16(R5)
-	FMOVQ F1, 32(R5)
+	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 48(R5)
+	WORD $0x4ea26c60 // smin v0.4s, v3.4s, v2.4s
+	WORD $0x4ea36441 // smax v1.4s, v2.4s, v3.4s
+	FMOVQ F0, 16(R5)
+	FMOVQ F1, 32(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -281,31 +281,31 @@ from5:
 op5:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	WORD $0x4ea16c05 // smin v5.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea16ca3 // smin v3.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea26c05 // smin v5.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea46c62 // smin v2.4s, v3.4s, v4.4s
-	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea16ca4 // smin v4.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea36c85 // smin v5.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
 	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
+	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F2, (R5)
-	FMOVQ F5, 16(R5)
-	FMOVQ F4, 32(R5)
-	FMOVQ F3, 48(R5)
+	FMOVQ 64(R5), F1
+	WORD $0x4ea16c65 // smin v5.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	FMOVQ F5, (R5)
+	WORD $0x4ea26c83 // smin v3.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	WORD $0x4ea16c64 // smin v4.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	FMOVQ F4, 16(R5)
+	WORD $0x4ea16c43 // smin v3.4s, v2.4s, v1.4s
+	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	FMOVQ F3, 32(R5)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F2, 48(R5)
 	FMOVQ F0, 64(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
@@ -322,40 +322,40 @@ from6:
 op6:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	WORD $0x4ea16c06 // smin v6.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea16cc5 // smin v5.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4ea26c06 // smin v6.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36ca2 // smin v2.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea46cc5 // smin v5.4s, v6.4s, v4.4s
-	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
-	WORD $0x4ea16ca6 // smin v6.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea36cc5 // smin v5.4s, v6.4s, v3.4s
-	WORD $0x4ea66463 // smax v3.4s, v3.4s, v6.4s
-	WORD $0x4ea36c26 // smin v6.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea16c64 // smin v4.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	FMOVQ F2, (R5)
-	FMOVQ F5, 16(R5)
-	FMOVQ F6, 32(R5)
-	FMOVQ F4, 48(R5)
-	FMOVQ F1, 64(R5)
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea66ca1 // smin v1.4s, v5.4s, v6.4s
+	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
+	FMOVQ F1, (R5)
+	WORD $0x4ea36c81 // smin v1.4s, v4.4s, v3.4s
+	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	WORD $0x4ea26c24 // smin v4.4s, v1.4s, v2.4s
+	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
+	WORD $0x4ea56c82 // smin v2.4s, v4.4s, v5.4s
+	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
+	FMOVQ F2, 16(R5)
+	WORD $0x4ea46c22 // smin v2.4s, v1.4s, v4.4s
+	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	FMOVQ F2, 32(R5)
+	WORD $0x4ea36c02 // smin v2.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
 	FMOVQ F0, 80(R5)
+	WORD $0x4ea16c40 // smin v0.4s, v2.4s, v1.4s
+	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	FMOVQ F0, 48(R5)
+	FMOVQ F1, 64(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -375,49 +375,49 @@ from7:
 op7:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	WORD $0x4ea16c07 // smin v7.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea16ce5 // smin v5.4s, v7.4s, v1.4s
-	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
-	WORD $0x4ea26c07 // smin v7.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea66c62 // smin v2.4s, v3.4s, v6.4s
-	WORD $0x4ea364c3 // smax v3.4s, v6.4s, v3.4s
-	WORD $0x4ea26ca6 // smin v6.4s, v5.4s, v2.4s
-	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea46ce5 // smin v5.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea36c27 // smin v7.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea76ca3 // smin v3.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea26c67 // smin v7.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	WORD $0x4ea26ca3 // smin v3.4s, v5.4s, v2.4s
-	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea16c85 // smin v5.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
-	WORD $0x4ea56c04 // smin v4.4s, v0.4s, v5.4s
-	WORD $0x4ea064a0 // smax v0.4s, v5.4s, v0.4s
-	WORD $0x4ea26c85 // smin v5.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
 	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ 96(R5), F1
+	WORD $0x4ea16cc7 // smin v7.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	WORD $0x4ea76ca6 // smin v6.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
 	FMOVQ F6, (R5)
-	FMOVQ F7, 16(R5)
-	FMOVQ F3, 32(R5)
-	FMOVQ F5, 48(R5)
+	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
+	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	WORD $0x4ea16c44 // smin v4.4s, v2.4s, v1.4s
+	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	WORD $0x4ea46cc2 // smin v2.4s, v6.4s, v4.4s
+	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
+	WORD $0x4ea56c46 // smin v6.4s, v2.4s, v5.4s
+	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
+	FMOVQ F6, 16(R5)
+	WORD $0x4ea26c85 // smin v5.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	FMOVQ F5, 32(R5)
+	WORD $0x4ea16c64 // smin v4.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
+	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
+	WORD $0x4ea26c64 // smin v4.4s, v3.4s, v2.4s
+	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	FMOVQ F4, 48(R5)
 	FMOVQ F2, 64(R5)
-	FMOVQ F4, 80(R5)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F2, 80(R5)
 	FMOVQ F0, 96(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
@@ -434,59 +434,59 @@ from8:
 op8:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	WORD $0x4ea16c08 // smin v8.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea16d07 // smin v7.4s, v8.4s, v1.4s
-	WORD $0x4ea86421 // smax v1.4s, v1.4s, v8.4s
-	WORD $0x4ea26c08 // smin v8.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea26ce6 // smin v6.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea56d07 // smin v7.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea36c28 // smin v8.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea86ce4 // smin v4.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4ea26c88 // smin v8.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea26ce4 // smin v4.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea16ca7 // smin v7.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea76c65 // smin v5.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea26ca7 // smin v7.4s, v5.4s, v2.4s
-	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea16c65 // smin v5.4s, v3.4s, v1.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea46c47 // smin v7.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4ea16ce5 // smin v5.4s, v7.4s, v1.4s
+	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	FMOVQ F5, (R5)
+	WORD $0x4ea86c85 // smin v5.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea66c47 // smin v7.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4ea76ca3 // smin v3.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
 	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea06c23 // smin v3.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
-	FMOVQ F6, (R5)
-	FMOVQ F8, 16(R5)
-	FMOVQ F4, 32(R5)
-	FMOVQ F7, 48(R5)
-	FMOVQ F2, 64(R5)
-	FMOVQ F5, 80(R5)
-	FMOVQ F3, 96(R5)
+	FMOVQ F7, 16(R5)
+	WORD $0x4ea16ca3 // smin v3.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	FMOVQ F3, 32(R5)
+	WORD $0x4ea26c83 // smin v3.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	WORD $0x4ea36cc4 // smin v4.4s, v6.4s, v3.4s
+	WORD $0x4ea66463 // smax v3.4s, v3.4s, v6.4s
+	WORD $0x4ea16c85 // smin v5.4s, v4.4s, v1.4s
+	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
+	FMOVQ F5, 48(R5)
+	FMOVQ F1, 64(R5)
+	WORD $0x4ea26c61 // smin v1.4s, v3.4s, v2.4s
+	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	FMOVQ F1, 80(R5)
+	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
+	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	FMOVQ F1, 96(R5)
 	FMOVQ F0, 112(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
@@ -505,74 +505,74 @@ from9:
 op9:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ 32(R5), F1
 	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	WORD $0x4ea16c09 // smin v9.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea16d27 // smin v7.4s, v9.4s, v1.4s
-	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
-	WORD $0x4ea26c09 // smin v9.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea26ce6 // smin v6.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea56d27 // smin v7.4s, v9.4s, v5.4s
-	WORD $0x4ea964a5 // smax v5.4s, v5.4s, v9.4s
-	WORD $0x4ea36c29 // smin v9.4s, v1.4s, v3.4s
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea86cc4 // smin v4.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea96ce6 // smin v6.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea86cc9 // smin v9.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea26ce8 // smin v8.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea66d07 // smin v7.4s, v8.4s, v6.4s
-	WORD $0x4ea864c6 // smax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea16ca8 // smin v8.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea26c65 // smin v5.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	WORD $0x4ea26c23 // smin v3.4s, v1.4s, v2.4s
-	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea86ca2 // smin v2.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea36ca6 // smin v6.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea16c05 // smin v5.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea56c61 // smin v1.4s, v3.4s, v5.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
 	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	FMOVQ F4, (R5)
-	FMOVQ F9, 16(R5)
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea46c47 // smin v7.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4ea16ce5 // smin v5.4s, v7.4s, v1.4s
+	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	WORD $0x4ea86c87 // smin v7.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	FMOVQ 128(R5), F3
+	WORD $0x4ea36ca9 // smin v9.4s, v5.4s, v3.4s
+	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
+	FMOVQ F9, (R5)
+	WORD $0x4ea36c25 // smin v5.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	WORD $0x4ea86ce3 // smin v3.4s, v7.4s, v8.4s
+	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ F8, 16(R5)
+	WORD $0x4ea16ce5 // smin v5.4s, v7.4s, v1.4s
+	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	WORD $0x4ea36ca7 // smin v7.4s, v5.4s, v3.4s
+	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
 	FMOVQ F7, 32(R5)
-	FMOVQ F8, 48(R5)
+	WORD $0x4ea26c85 // smin v5.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	WORD $0x4ea16cc4 // smin v4.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	WORD $0x4ea16c46 // smin v6.4s, v2.4s, v1.4s
+	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	WORD $0x4ea56c82 // smin v2.4s, v4.4s, v5.4s
+	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
+	WORD $0x4ea36c45 // smin v5.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	FMOVQ F5, 48(R5)
 	FMOVQ F2, 64(R5)
-	FMOVQ F6, 80(R5)
-	FMOVQ F1, 96(R5)
-	FMOVQ F3, 112(R5)
+	WORD $0x4ea66c82 // smin v2.4s, v4.4s, v6.4s
+	WORD $0x4ea464c3 // smax v3.4s, v6.4s, v4.4s
+	FMOVQ F2, 80(R5)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	FMOVQ F0, 128(R5)
+	WORD $0x4ea26c60 // smin v0.4s, v3.4s, v2.4s
+	WORD $0x4ea36441 // smax v1.4s, v2.4s, v3.4s
+	FMOVQ F0, 96(R5)
+	FMOVQ F1, 112(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -590,85 +590,85 @@ from10:
 op10:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	FMOVQ 144(R5), F9
-	WORD $0x4ea16c0a // smin v10.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea96d07 // smin v7.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4ea16d49 // smin v9.4s, v10.4s, v1.4s
-	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
-	WORD $0x4ea26c0a // smin v10.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea26d26 // smin v6.4s, v9.4s, v2.4s
-	WORD $0x4ea96442 // smax v2.4s, v2.4s, v9.4s
-	WORD $0x4ea56d49 // smin v9.4s, v10.4s, v5.4s
-	WORD $0x4eaa64a5 // smax v5.4s, v5.4s, v10.4s
-	WORD $0x4ea36c2a // smin v10.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea76cc4 // smin v4.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea86d27 // smin v7.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4ea86c29 // smin v9.4s, v1.4s, v8.4s
-	WORD $0x4ea16501 // smax v1.4s, v8.4s, v1.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ 128(R5), F7
+	FMOVQ 144(R5), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4ea46c49 // smin v9.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4ea16d25 // smin v5.4s, v9.4s, v1.4s
+	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	WORD $0x4ea86c89 // smin v9.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
 	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4eaa6ce6 // smin v6.4s, v7.4s, v10.4s
-	WORD $0x4ea76547 // smax v7.4s, v10.4s, v7.4s
-	WORD $0x4ea86cca // smin v10.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea26ce8 // smin v8.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea66d07 // smin v7.4s, v8.4s, v6.4s
-	WORD $0x4ea864c6 // smax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea96ca8 // smin v8.4s, v5.4s, v9.4s
-	WORD $0x4ea56525 // smax v5.4s, v9.4s, v5.4s
-	WORD $0x4ea26c69 // smin v9.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	WORD $0x4ea26ca3 // smin v3.4s, v5.4s, v2.4s
-	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea86d25 // smin v5.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4ea16c09 // smin v9.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea66ca1 // smin v1.4s, v5.4s, v6.4s
-	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
-	WORD $0x4ea36d06 // smin v6.4s, v8.4s, v3.4s
-	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
-	WORD $0x4ea26d28 // smin v8.4s, v9.4s, v2.4s
-	WORD $0x4ea96442 // smax v2.4s, v2.4s, v9.4s
-	WORD $0x4ea86c69 // smin v9.4s, v3.4s, v8.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4eaa6ca3 // smin v3.4s, v5.4s, v10.4s
+	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
+	FMOVQ F3, (R5)
+	WORD $0x4ea76d23 // smin v3.4s, v9.4s, v7.4s
+	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
+	WORD $0x4ea76c49 // smin v9.4s, v2.4s, v7.4s
+	WORD $0x4ea264e2 // smax v2.4s, v7.4s, v2.4s
+	WORD $0x4ea56c27 // smin v7.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4ea86c65 // smin v5.4s, v3.4s, v8.4s
 	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
-	WORD $0x4ea06c48 // smin v8.4s, v2.4s, v0.4s
-	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
-	FMOVQ F4, (R5)
-	FMOVQ F10, 16(R5)
-	FMOVQ F7, 32(R5)
-	FMOVQ F1, 48(R5)
-	FMOVQ F5, 64(R5)
-	FMOVQ F6, 80(R5)
-	FMOVQ F9, 96(R5)
-	FMOVQ F3, 112(R5)
-	FMOVQ F8, 128(R5)
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ F8, 16(R5)
+	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	WORD $0x4ea56ce3 // smin v3.4s, v7.4s, v5.4s
+	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
+	FMOVQ F3, 32(R5)
+	WORD $0x4ea96c83 // smin v3.4s, v4.4s, v9.4s
+	WORD $0x4ea46524 // smax v4.4s, v9.4s, v4.4s
+	WORD $0x4ea16cc7 // smin v7.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	WORD $0x4ea16c86 // smin v6.4s, v4.4s, v1.4s
+	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
+	WORD $0x4ea36ce4 // smin v4.4s, v7.4s, v3.4s
+	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	WORD $0x4ea26c07 // smin v7.4s, v0.4s, v2.4s
+	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	WORD $0x4ea56c82 // smin v2.4s, v4.4s, v5.4s
+	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
+	FMOVQ F2, 48(R5)
+	FMOVQ F4, 64(R5)
+	WORD $0x4ea66c62 // smin v2.4s, v3.4s, v6.4s
+	WORD $0x4ea364c3 // smax v3.4s, v6.4s, v3.4s
+	FMOVQ F2, 80(R5)
+	WORD $0x4ea16ce2 // smin v2.4s, v7.4s, v1.4s
+	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	WORD $0x4ea26c64 // smin v4.4s, v3.4s, v2.4s
+	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	FMOVQ F4, 96(R5)
+	FMOVQ F2, 112(R5)
+	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
+	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	FMOVQ F2, 128(R5)
 	FMOVQ F0, 144(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
@@ -685,98 +685,98 @@ from11:
 op11:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	FMOVQ 144(R5), F9
-	FMOVQ 160(R5), F10
-	WORD $0x4ea16c0b // smin v11.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea96d07 // smin v7.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4ea16d69 // smin v9.4s, v11.4s, v1.4s
-	WORD $0x4eab6421 // smax v1.4s, v1.4s, v11.4s
-	WORD $0x4ea26c0b // smin v11.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4eaa6ce6 // smin v6.4s, v7.4s, v10.4s
-	WORD $0x4ea76547 // smax v7.4s, v10.4s, v7.4s
-	WORD $0x4ea26d2a // smin v10.4s, v9.4s, v2.4s
-	WORD $0x4ea96442 // smax v2.4s, v2.4s, v9.4s
-	WORD $0x4ea56d69 // smin v9.4s, v11.4s, v5.4s
-	WORD $0x4eab64a5 // smax v5.4s, v5.4s, v11.4s
-	WORD $0x4ea36c2b // smin v11.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea66d44 // smin v4.4s, v10.4s, v6.4s
-	WORD $0x4eaa64c6 // smax v6.4s, v6.4s, v10.4s
-	WORD $0x4ea86d2a // smin v10.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4ea76d69 // smin v9.4s, v11.4s, v7.4s
-	WORD $0x4eab64e7 // smax v7.4s, v7.4s, v11.4s
-	WORD $0x4ea76cab // smin v11.4s, v5.4s, v7.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
 	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea86c27 // smin v7.4s, v1.4s, v8.4s
-	WORD $0x4ea16501 // smax v1.4s, v8.4s, v1.4s
+	FMOVQ 128(R5), F7
+	FMOVQ 144(R5), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4ea46c49 // smin v9.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 160(R5), F5
+	WORD $0x4ea56d4b // smin v11.4s, v10.4s, v5.4s
+	WORD $0x4eaa64a5 // smax v5.4s, v5.4s, v10.4s
+	WORD $0x4ea16d2a // smin v10.4s, v9.4s, v1.4s
+	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	WORD $0x4ea86c89 // smin v9.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
 	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea96d46 // smin v6.4s, v10.4s, v9.4s
-	WORD $0x4eaa6529 // smax v9.4s, v9.4s, v10.4s
-	WORD $0x4ea86cca // smin v10.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea26d28 // smin v8.4s, v9.4s, v2.4s
-	WORD $0x4ea96442 // smax v2.4s, v2.4s, v9.4s
-	WORD $0x4ea66d09 // smin v9.4s, v8.4s, v6.4s
-	WORD $0x4ea864c6 // smax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea76d68 // smin v8.4s, v11.4s, v7.4s
-	WORD $0x4eab64e7 // smax v7.4s, v7.4s, v11.4s
-	WORD $0x4ea56c2b // smin v11.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea26c65 // smin v5.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	WORD $0x4ea26ce3 // smin v3.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea86ca7 // smin v7.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4eab6c08 // smin v8.4s, v0.4s, v11.4s
-	WORD $0x4ea06560 // smax v0.4s, v11.4s, v0.4s
-	WORD $0x4ea66ceb // smin v11.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
-	WORD $0x4ea36ca7 // smin v7.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea26d05 // smin v5.4s, v8.4s, v2.4s
-	WORD $0x4ea86442 // smax v2.4s, v2.4s, v8.4s
-	WORD $0x4ea16c08 // smin v8.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea56c61 // smin v1.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea86c45 // smin v5.4s, v2.4s, v8.4s
-	WORD $0x4ea26502 // smax v2.4s, v8.4s, v2.4s
-	FMOVQ F4, (R5)
-	FMOVQ F10, 16(R5)
-	FMOVQ F9, 32(R5)
-	FMOVQ F11, 48(R5)
-	FMOVQ F6, 64(R5)
-	FMOVQ F7, 80(R5)
-	FMOVQ F1, 96(R5)
-	FMOVQ F3, 112(R5)
-	FMOVQ F5, 128(R5)
-	FMOVQ F2, 144(R5)
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4eab6d43 // smin v3.4s, v10.4s, v11.4s
+	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
+	FMOVQ F3, (R5)
+	WORD $0x4ea76d23 // smin v3.4s, v9.4s, v7.4s
+	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
+	WORD $0x4ea56d09 // smin v9.4s, v8.4s, v5.4s
+	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
+	WORD $0x4ea56c88 // smin v8.4s, v4.4s, v5.4s
+	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
+	WORD $0x4ea76c45 // smin v5.4s, v2.4s, v7.4s
+	WORD $0x4ea264e2 // smax v2.4s, v7.4s, v2.4s
+	WORD $0x4eaa6c27 // smin v7.4s, v1.4s, v10.4s
+	WORD $0x4ea16541 // smax v1.4s, v10.4s, v1.4s
+	WORD $0x4ea96c6a // smin v10.4s, v3.4s, v9.4s
+	WORD $0x4ea36523 // smax v3.4s, v9.4s, v3.4s
+	WORD $0x4ea76d49 // smin v9.4s, v10.4s, v7.4s
+	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
+	FMOVQ F9, 16(R5)
+	WORD $0x4ea16c69 // smin v9.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	WORD $0x4ea76d23 // smin v3.4s, v9.4s, v7.4s
+	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
+	FMOVQ F3, 32(R5)
+	WORD $0x4ea56d03 // smin v3.4s, v8.4s, v5.4s
+	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
+	WORD $0x4ea46c48 // smin v8.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16cc4 // smin v4.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	WORD $0x4ea16ca6 // smin v6.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	WORD $0x4ea36c85 // smin v5.4s, v4.4s, v3.4s
+	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	WORD $0x4ea86c04 // smin v4.4s, v0.4s, v8.4s
+	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ F8, 48(R5)
+	FMOVQ F5, 64(R5)
+	WORD $0x4ea66c65 // smin v5.4s, v3.4s, v6.4s
+	WORD $0x4ea364c3 // smax v3.4s, v6.4s, v3.4s
+	FMOVQ F5, 80(R5)
+	WORD $0x4ea16c85 // smin v5.4s, v4.4s, v1.4s
+	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
+	WORD $0x4ea26c04 // smin v4.4s, v0.4s, v2.4s
+	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
 	FMOVQ F0, 160(R5)
+	WORD $0x4ea56c60 // smin v0.4s, v3.4s, v5.4s
+	WORD $0x4ea364a2 // smax v2.4s, v5.4s, v3.4s
+	FMOVQ F0, 96(R5)
+	FMOVQ F2, 112(R5)
+	WORD $0x4ea46c20 // smin v0.4s, v1.4s, v4.4s
+	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	FMOVQ F0, 128(R5)
+	FMOVQ F1, 144(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -798,108 +798,108 @@ from12:
 op12:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	FMOVQ 144(R5), F9
-	FMOVQ 160(R5), F10
-	FMOVQ 176(R5), F11
-	WORD $0x4ea16c0c // smin v12.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea96d07 // smin v7.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4eab6d49 // smin v9.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ea16d8b // smin v11.4s, v12.4s, v1.4s
-	WORD $0x4eac6421 // smax v1.4s, v1.4s, v12.4s
-	WORD $0x4ea26c0c // smin v12.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea96ce6 // smin v6.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea26d6a // smin v10.4s, v11.4s, v2.4s
-	WORD $0x4eab6442 // smax v2.4s, v2.4s, v11.4s
-	WORD $0x4ea56d8b // smin v11.4s, v12.4s, v5.4s
-	WORD $0x4eac64a5 // smax v5.4s, v5.4s, v12.4s
-	WORD $0x4ea36c2c // smin v12.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea66d44 // smin v4.4s, v10.4s, v6.4s
-	WORD $0x4eaa64c6 // smax v6.4s, v6.4s, v10.4s
-	WORD $0x4ea96d6a // smin v10.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea76d8b // smin v11.4s, v12.4s, v7.4s
-	WORD $0x4eac64e7 // smax v7.4s, v7.4s, v12.4s
-	WORD $0x4ea86c6c // smin v12.4s, v3.4s, v8.4s
-	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
 	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
 	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea66c49 // smin v9.4s, v2.4s, v6.4s
+	FMOVQ 128(R5), F7
+	FMOVQ 144(R5), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	FMOVQ 160(R5), F9
+	FMOVQ 176(R5), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	WORD $0x4ea46c4b // smin v11.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4ea16d69 // smin v9.4s, v11.4s, v1.4s
+	WORD $0x4eab6421 // smax v1.4s, v1.4s, v11.4s
+	WORD $0x4ea86c8b // smin v11.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
 	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
 	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4eab6d43 // smin v3.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ea96c6b // smin v11.4s, v3.4s, v9.4s
-	WORD $0x4ea36523 // smax v3.4s, v9.4s, v3.4s
-	WORD $0x4ea26d49 // smin v9.4s, v10.4s, v2.4s
-	WORD $0x4eaa6442 // smax v2.4s, v2.4s, v10.4s
-	WORD $0x4ea36d2a // smin v10.4s, v9.4s, v3.4s
-	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
-	WORD $0x4ea76d09 // smin v9.4s, v8.4s, v7.4s
-	WORD $0x4ea864e7 // smax v7.4s, v7.4s, v8.4s
-	WORD $0x4ea56c28 // smin v8.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea26d85 // smin v5.4s, v12.4s, v2.4s
-	WORD $0x4eac6442 // smax v2.4s, v2.4s, v12.4s
-	WORD $0x4ea26cec // smin v12.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea96ca7 // smin v7.4s, v5.4s, v9.4s
-	WORD $0x4ea56525 // smax v5.4s, v9.4s, v5.4s
-	WORD $0x4ea86cc9 // smin v9.4s, v6.4s, v8.4s
-	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
-	WORD $0x4ea36ce8 // smin v8.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4eac6ca7 // smin v7.4s, v5.4s, v12.4s
-	WORD $0x4ea56585 // smax v5.4s, v12.4s, v5.4s
-	WORD $0x4ea26d2c // smin v12.4s, v9.4s, v2.4s
-	WORD $0x4ea96442 // smax v2.4s, v2.4s, v9.4s
-	WORD $0x4ea16cc9 // smin v9.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4eac6ca6 // smin v6.4s, v5.4s, v12.4s
-	WORD $0x4ea56585 // smax v5.4s, v12.4s, v5.4s
-	WORD $0x4ea96c4c // smin v12.4s, v2.4s, v9.4s
+	WORD $0x4ea56d23 // smin v3.4s, v9.4s, v5.4s
+	WORD $0x4ea964a5 // smax v5.4s, v5.4s, v9.4s
+	FMOVQ F3, (R5)
+	WORD $0x4eac6d63 // smin v3.4s, v11.4s, v12.4s
+	WORD $0x4eab6589 // smax v9.4s, v12.4s, v11.4s
+	WORD $0x4eaa6d0b // smin v11.4s, v8.4s, v10.4s
+	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	WORD $0x4ea76cca // smin v10.4s, v6.4s, v7.4s
+	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
+	WORD $0x4ea86c87 // smin v7.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea96c48 // smin v8.4s, v2.4s, v9.4s
 	WORD $0x4ea26522 // smax v2.4s, v9.4s, v2.4s
-	FMOVQ F4, (R5)
-	FMOVQ F11, 16(R5)
-	FMOVQ F10, 32(R5)
-	FMOVQ F8, 48(R5)
-	FMOVQ F3, 64(R5)
-	FMOVQ F7, 80(R5)
-	FMOVQ F6, 96(R5)
-	FMOVQ F5, 112(R5)
-	FMOVQ F12, 128(R5)
-	FMOVQ F2, 144(R5)
-	FMOVQ F1, 160(R5)
+	WORD $0x4ea56c29 // smin v9.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4ea66c05 // smin v5.4s, v0.4s, v6.4s
+	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
 	FMOVQ F0, 176(R5)
+	WORD $0x4eab6c60 // smin v0.4s, v3.4s, v11.4s
+	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
+	WORD $0x4ea96c06 // smin v6.4s, v0.4s, v9.4s
+	WORD $0x4ea06520 // smax v0.4s, v9.4s, v0.4s
+	FMOVQ F6, 16(R5)
+	WORD $0x4ea16c66 // smin v6.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	WORD $0x4ea06cc3 // smin v3.4s, v6.4s, v0.4s
+	WORD $0x4ea66400 // smax v0.4s, v0.4s, v6.4s
+	FMOVQ F3, 32(R5)
+	WORD $0x4ea86ce3 // smin v3.4s, v7.4s, v8.4s
+	WORD $0x4ea76506 // smax v6.4s, v8.4s, v7.4s
+	WORD $0x4ea46c47 // smin v7.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16d44 // smin v4.4s, v10.4s, v1.4s
+	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
+	WORD $0x4ea16cc8 // smin v8.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
+	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	WORD $0x4ea76ca4 // smin v4.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea06cc7 // smin v7.4s, v6.4s, v0.4s
+	WORD $0x4ea66400 // smax v0.4s, v0.4s, v6.4s
+	FMOVQ F7, 48(R5)
+	FMOVQ F0, 64(R5)
+	WORD $0x4ea86c60 // smin v0.4s, v3.4s, v8.4s
+	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
+	FMOVQ F0, 80(R5)
+	WORD $0x4ea16c80 // smin v0.4s, v4.4s, v1.4s
+	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
+	WORD $0x4ea26ca4 // smin v4.4s, v5.4s, v2.4s
+	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
+	FMOVQ F2, 160(R5)
+	WORD $0x4ea06c62 // smin v2.4s, v3.4s, v0.4s
+	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	FMOVQ F2, 96(R5)
+	FMOVQ F0, 112(R5)
+	WORD $0x4ea46c20 // smin v0.4s, v1.4s, v4.4s
+	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	FMOVQ F0, 128(R5)
+	FMOVQ F1, 144(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -915,122 +915,122 @@ from13:
 op13:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	FMOVQ 144(R5), F9
-	FMOVQ 160(R5), F10
-	FMOVQ 176(R5), F11
-	FMOVQ 192(R5), F12
-	WORD $0x4ea16c0d // smin v13.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea96d07 // smin v7.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4eab6d49 // smin v9.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ea16dab // smin v11.4s, v13.4s, v1.4s
-	WORD $0x4ead6421 // smax v1.4s, v1.4s, v13.4s
-	WORD $0x4ea26c0d // smin v13.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea96ce6 // smin v6.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea26d6a // smin v10.4s, v11.4s, v2.4s
-	WORD $0x4eab6442 // smax v2.4s, v2.4s, v11.4s
-	WORD $0x4ea56dab // smin v11.4s, v13.4s, v5.4s
-	WORD $0x4ead64a5 // smax v5.4s, v5.4s, v13.4s
-	WORD $0x4ea36c2d // smin v13.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4eac6cc4 // smin v4.4s, v6.4s, v12.4s
-	WORD $0x4ea66586 // smax v6.4s, v12.4s, v6.4s
-	WORD $0x4ea46d4c // smin v12.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
-	WORD $0x4ea96d6a // smin v10.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea76dab // smin v11.4s, v13.4s, v7.4s
-	WORD $0x4ead64e7 // smax v7.4s, v7.4s, v13.4s
-	WORD $0x4ea86c6d // smin v13.4s, v3.4s, v8.4s
-	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ 128(R5), F7
+	FMOVQ 144(R5), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	FMOVQ 160(R5), F9
+	FMOVQ 176(R5), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	WORD $0x4ea46c4b // smin v11.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4ea16d69 // smin v9.4s, v11.4s, v1.4s
+	WORD $0x4eab6421 // smax v1.4s, v1.4s, v11.4s
+	WORD $0x4ea86c8b // smin v11.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
 	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea76ca6 // smin v6.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea26da9 // smin v9.4s, v13.4s, v2.4s
-	WORD $0x4ead6442 // smax v2.4s, v2.4s, v13.4s
-	WORD $0x4ea46d0d // smin v13.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea36c08 // smin v8.4s, v0.4s, v3.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
 	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4eab6d43 // smin v3.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ead6c6b // smin v11.4s, v3.4s, v13.4s
-	WORD $0x4ea365a3 // smax v3.4s, v13.4s, v3.4s
-	WORD $0x4ea46d4d // smin v13.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
-	WORD $0x4ea36daa // smin v10.4s, v13.4s, v3.4s
-	WORD $0x4ead6463 // smax v3.4s, v3.4s, v13.4s
-	WORD $0x4ea76ccd // smin v13.4s, v6.4s, v7.4s
+	FMOVQ 192(R5), F3
+	WORD $0x4ea36cad // smin v13.4s, v5.4s, v3.4s
+	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
+	WORD $0x4ead6d25 // smin v5.4s, v9.4s, v13.4s
+	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
+	FMOVQ F5, (R5)
+	WORD $0x4eac6d65 // smin v5.4s, v11.4s, v12.4s
+	WORD $0x4eab658b // smax v11.4s, v12.4s, v11.4s
+	WORD $0x4eaa6d0c // smin v12.4s, v8.4s, v10.4s
+	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	WORD $0x4ea76cca // smin v10.4s, v6.4s, v7.4s
 	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea56c27 // smin v7.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea46d25 // smin v5.4s, v9.4s, v4.4s
-	WORD $0x4ea96484 // smax v4.4s, v4.4s, v9.4s
-	WORD $0x4ea26d09 // smin v9.4s, v8.4s, v2.4s
-	WORD $0x4ea86442 // smax v2.4s, v2.4s, v8.4s
-	WORD $0x4ea46cc8 // smin v8.4s, v6.4s, v4.4s
-	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
-	WORD $0x4ea26c26 // smin v6.4s, v1.4s, v2.4s
-	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
-	WORD $0x4ead6ca2 // smin v2.4s, v5.4s, v13.4s
-	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
-	WORD $0x4ea76d2d // smin v13.4s, v9.4s, v7.4s
-	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea36c49 // smin v9.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea86ca3 // smin v3.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4ea46da8 // smin v8.4s, v13.4s, v4.4s
-	WORD $0x4ead6484 // smax v4.4s, v4.4s, v13.4s
-	WORD $0x4ea66ced // smin v13.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
-	WORD $0x4ea16c07 // smin v7.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea86ca1 // smin v1.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4ead6c88 // smin v8.4s, v4.4s, v13.4s
-	WORD $0x4ea465a4 // smax v4.4s, v13.4s, v4.4s
-	FMOVQ F12, (R5)
-	FMOVQ F11, 16(R5)
-	FMOVQ F10, 32(R5)
-	FMOVQ F9, 48(R5)
+	WORD $0x4ea36c27 // smin v7.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	WORD $0x4ea86c83 // smin v3.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4eab6c48 // smin v8.4s, v2.4s, v11.4s
+	WORD $0x4ea26562 // smax v2.4s, v11.4s, v2.4s
+	WORD $0x4ea16d4b // smin v11.4s, v10.4s, v1.4s
+	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4ea66c09 // smin v9.4s, v0.4s, v6.4s
+	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
+	WORD $0x4eac6ca6 // smin v6.4s, v5.4s, v12.4s
+	WORD $0x4ea56585 // smax v5.4s, v12.4s, v5.4s
+	WORD $0x4eaa6ccc // smin v12.4s, v6.4s, v10.4s
+	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
+	FMOVQ F12, 16(R5)
+	WORD $0x4ea76caa // smin v10.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea66d47 // smin v7.4s, v10.4s, v6.4s
+	WORD $0x4eaa64c6 // smax v6.4s, v6.4s, v10.4s
+	FMOVQ F7, 32(R5)
+	WORD $0x4ea86c67 // smin v7.4s, v3.4s, v8.4s
+	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
+	WORD $0x4ea46c48 // smin v8.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea56d64 // smin v4.4s, v11.4s, v5.4s
+	WORD $0x4eab64a5 // smax v5.4s, v5.4s, v11.4s
+	WORD $0x4ea16d2a // smin v10.4s, v9.4s, v1.4s
+	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	WORD $0x4ea56c69 // smin v9.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4ea16c45 // smin v5.4s, v2.4s, v1.4s
+	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	WORD $0x4ea76c82 // smin v2.4s, v4.4s, v7.4s
+	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
+	WORD $0x4ea86d47 // smin v7.4s, v10.4s, v8.4s
+	WORD $0x4eaa6508 // smax v8.4s, v8.4s, v10.4s
+	WORD $0x4ea66c4a // smin v10.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	FMOVQ F10, 48(R5)
 	FMOVQ F2, 64(R5)
-	FMOVQ F3, 80(R5)
-	FMOVQ F1, 96(R5)
-	FMOVQ F5, 112(R5)
-	FMOVQ F8, 128(R5)
-	FMOVQ F4, 144(R5)
-	FMOVQ F6, 160(R5)
-	FMOVQ F7, 176(R5)
+	WORD $0x4ea96c82 // smin v2.4s, v4.4s, v9.4s
+	WORD $0x4ea46524 // smax v4.4s, v9.4s, v4.4s
+	FMOVQ F2, 80(R5)
+	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
+	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	WORD $0x4ea56d06 // smin v6.4s, v8.4s, v5.4s
+	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
+	FMOVQ F5, 160(R5)
+	WORD $0x4ea16c05 // smin v5.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F5, 176(R5)
 	FMOVQ F0, 192(R5)
+	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
+	WORD $0x4ea46441 // smax v1.4s, v2.4s, v4.4s
+	FMOVQ F0, 96(R5)
+	FMOVQ F1, 112(R5)
+	WORD $0x4ea66c60 // smin v0.4s, v3.4s, v6.4s
+	WORD $0x4ea364c1 // smax v1.4s, v6.4s, v3.4s
+	FMOVQ F0, 128(R5)
+	FMOVQ F1, 144(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1048,134 +1048,134 @@ from14:
 op14:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	FMOVQ 144(R5), F9
-	FMOVQ 160(R5), F10
-	FMOVQ 176(R5), F11
-	FMOVQ 192(R5), F12
-	FMOVQ 208(R5), F13
-	WORD $0x4ea16c0e // smin v14.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea96d07 // smin v7.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4eab6d49 // smin v9.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ead6d8b // smin v11.4s, v12.4s, v13.4s
-	WORD $0x4eac65ac // smax v12.4s, v13.4s, v12.4s
-	WORD $0x4ea16dcd // smin v13.4s, v14.4s, v1.4s
-	WORD $0x4eae6421 // smax v1.4s, v1.4s, v14.4s
-	WORD $0x4ea26c0e // smin v14.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea96ce6 // smin v6.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea26daa // smin v10.4s, v13.4s, v2.4s
-	WORD $0x4ead6442 // smax v2.4s, v2.4s, v13.4s
-	WORD $0x4ea56dcd // smin v13.4s, v14.4s, v5.4s
-	WORD $0x4eae64a5 // smax v5.4s, v5.4s, v14.4s
-	WORD $0x4ea36c2e // smin v14.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4eab6cc4 // smin v4.4s, v6.4s, v11.4s
-	WORD $0x4ea66566 // smax v6.4s, v11.4s, v6.4s
-	WORD $0x4eac6d2b // smin v11.4s, v9.4s, v12.4s
-	WORD $0x4ea96589 // smax v9.4s, v12.4s, v9.4s
-	WORD $0x4ea46d4c // smin v12.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
-	WORD $0x4eab6daa // smin v10.4s, v13.4s, v11.4s
-	WORD $0x4ead656b // smax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea76dcd // smin v13.4s, v14.4s, v7.4s
-	WORD $0x4eae64e7 // smax v7.4s, v7.4s, v14.4s
-	WORD $0x4ea86c6e // smin v14.4s, v3.4s, v8.4s
-	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ 128(R5), F7
+	FMOVQ 144(R5), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	FMOVQ 160(R5), F9
+	FMOVQ 176(R5), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	FMOVQ 192(R5), F11
+	FMOVQ 208(R5), F13
+	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	WORD $0x4ea46c4d // smin v13.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4ea16da9 // smin v9.4s, v13.4s, v1.4s
+	WORD $0x4ead6421 // smax v1.4s, v1.4s, v13.4s
+	WORD $0x4ea86c8d // smin v13.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
 	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea96ca6 // smin v6.4s, v5.4s, v9.4s
-	WORD $0x4ea56525 // smax v5.4s, v9.4s, v5.4s
-	WORD $0x4ea76cc9 // smin v9.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4eab6c27 // smin v7.4s, v1.4s, v11.4s
-	WORD $0x4ea16561 // smax v1.4s, v11.4s, v1.4s
-	WORD $0x4ea26dcb // smin v11.4s, v14.4s, v2.4s
-	WORD $0x4eae6442 // smax v2.4s, v2.4s, v14.4s
-	WORD $0x4ea46d0e // smin v14.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea36c08 // smin v8.4s, v0.4s, v3.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
 	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ead6d43 // smin v3.4s, v10.4s, v13.4s
-	WORD $0x4eaa65aa // smax v10.4s, v13.4s, v10.4s
-	WORD $0x4eae6c6d // smin v13.4s, v3.4s, v14.4s
-	WORD $0x4ea365c3 // smax v3.4s, v14.4s, v3.4s
-	WORD $0x4ea56d0e // smin v14.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea46d48 // smin v8.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
-	WORD $0x4ea36d0a // smin v10.4s, v8.4s, v3.4s
-	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
-	WORD $0x4ea76d28 // smin v8.4s, v9.4s, v7.4s
-	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea66c29 // smin v9.4s, v1.4s, v6.4s
-	WORD $0x4ea164c1 // smax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea56c06 // smin v6.4s, v0.4s, v5.4s
-	WORD $0x4ea064a0 // smax v0.4s, v5.4s, v0.4s
-	WORD $0x4ea46d65 // smin v5.4s, v11.4s, v4.4s
-	WORD $0x4eab6484 // smax v4.4s, v4.4s, v11.4s
-	WORD $0x4ea26dcb // smin v11.4s, v14.4s, v2.4s
-	WORD $0x4eae6442 // smax v2.4s, v2.4s, v14.4s
-	WORD $0x4ea46cee // smin v14.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea26c27 // smin v7.4s, v1.4s, v2.4s
-	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
-	WORD $0x4ea86ca2 // smin v2.4s, v5.4s, v8.4s
-	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
-	WORD $0x4ea96d68 // smin v8.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea36c4b // smin v11.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
 	WORD $0x4eae6ca3 // smin v3.4s, v5.4s, v14.4s
 	WORD $0x4ea565c5 // smax v5.4s, v14.4s, v5.4s
-	WORD $0x4ea46d0e // smin v14.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea76d28 // smin v8.4s, v9.4s, v7.4s
-	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
-	WORD $0x4ea16cc9 // smin v9.4s, v6.4s, v1.4s
-	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
-	WORD $0x4eae6ca6 // smin v6.4s, v5.4s, v14.4s
-	WORD $0x4ea565c5 // smax v5.4s, v14.4s, v5.4s
-	WORD $0x4ea86c8e // smin v14.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4eab6d8e // smin v14.4s, v12.4s, v11.4s
+	WORD $0x4eac656b // smax v11.4s, v11.4s, v12.4s
+	WORD $0x4ea36d2c // smin v12.4s, v9.4s, v3.4s
+	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
 	FMOVQ F12, (R5)
+	WORD $0x4eae6da9 // smin v9.4s, v13.4s, v14.4s
+	WORD $0x4ead65cc // smax v12.4s, v14.4s, v13.4s
+	WORD $0x4eaa6d0d // smin v13.4s, v8.4s, v10.4s
+	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	WORD $0x4ea76cca // smin v10.4s, v6.4s, v7.4s
+	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
+	WORD $0x4ea56c27 // smin v7.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4eab6c85 // smin v5.4s, v4.4s, v11.4s
+	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
+	WORD $0x4ea86cab // smin v11.4s, v5.4s, v8.4s
+	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
+	WORD $0x4eac6c48 // smin v8.4s, v2.4s, v12.4s
+	WORD $0x4ea26582 // smax v2.4s, v12.4s, v2.4s
+	WORD $0x4ea16d4c // smin v12.4s, v10.4s, v1.4s
+	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
+	WORD $0x4ea36cea // smin v10.4s, v7.4s, v3.4s
+	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	WORD $0x4ea66c07 // smin v7.4s, v0.4s, v6.4s
+	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
+	WORD $0x4ead6d26 // smin v6.4s, v9.4s, v13.4s
+	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
+	WORD $0x4eaa6ccd // smin v13.4s, v6.4s, v10.4s
+	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
 	FMOVQ F13, 16(R5)
-	FMOVQ F10, 32(R5)
-	FMOVQ F11, 48(R5)
-	FMOVQ F2, 64(R5)
-	FMOVQ F3, 80(R5)
-	FMOVQ F6, 96(R5)
-	FMOVQ F5, 112(R5)
-	FMOVQ F14, 128(R5)
-	FMOVQ F4, 144(R5)
-	FMOVQ F7, 160(R5)
-	FMOVQ F9, 176(R5)
-	FMOVQ F1, 192(R5)
+	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
+	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
+	WORD $0x4ea36d27 // smin v7.4s, v9.4s, v3.4s
+	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
+	WORD $0x4ea66ce9 // smin v9.4s, v7.4s, v6.4s
+	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	FMOVQ F9, 32(R5)
+	WORD $0x4ea86d67 // smin v7.4s, v11.4s, v8.4s
+	WORD $0x4eab6508 // smax v8.4s, v8.4s, v11.4s
+	WORD $0x4ea56c49 // smin v9.4s, v2.4s, v5.4s
+	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
+	WORD $0x4ea46c05 // smin v5.4s, v0.4s, v4.4s
+	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
 	FMOVQ F0, 208(R5)
+	WORD $0x4ea36d80 // smin v0.4s, v12.4s, v3.4s
+	WORD $0x4eac6463 // smax v3.4s, v3.4s, v12.4s
+	WORD $0x4ea16d44 // smin v4.4s, v10.4s, v1.4s
+	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
+	WORD $0x4ea36d0a // smin v10.4s, v8.4s, v3.4s
+	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
+	WORD $0x4ea16c48 // smin v8.4s, v2.4s, v1.4s
+	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	WORD $0x4ea76c02 // smin v2.4s, v0.4s, v7.4s
+	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	WORD $0x4ea96c87 // smin v7.4s, v4.4s, v9.4s
+	WORD $0x4ea46524 // smax v4.4s, v9.4s, v4.4s
+	WORD $0x4ea66c49 // smin v9.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	FMOVQ F9, 48(R5)
+	FMOVQ F2, 64(R5)
+	WORD $0x4eaa6c02 // smin v2.4s, v0.4s, v10.4s
+	WORD $0x4ea06540 // smax v0.4s, v10.4s, v0.4s
+	FMOVQ F2, 80(R5)
+	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
+	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	FMOVQ F4, 160(R5)
+	WORD $0x4ea16ca4 // smin v4.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	FMOVQ F4, 176(R5)
+	FMOVQ F1, 192(R5)
+	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
+	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	FMOVQ F1, 96(R5)
+	FMOVQ F0, 112(R5)
+	WORD $0x4ea66c60 // smin v0.4s, v3.4s, v6.4s
+	WORD $0x4ea364c1 // smax v1.4s, v6.4s, v3.4s
+	FMOVQ F0, 128(R5)
+	FMOVQ F1, 144(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1193,146 +1193,146 @@ from15:
 op15:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	FMOVQ 144(R5), F9
-	FMOVQ 160(R5), F10
-	FMOVQ 176(R5), F11
-	FMOVQ 192(R5), F12
-	FMOVQ 208(R5), F13
-	FMOVQ 224(R5), F14
-	WORD $0x4ea16c0f // smin v15.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea96d07 // smin v7.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4eab6d49 // smin v9.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ead6d8b // smin v11.4s, v12.4s, v13.4s
-	WORD $0x4eac65ac // smax v12.4s, v13.4s, v12.4s
-	WORD $0x4ea16ded // smin v13.4s, v15.4s, v1.4s
-	WORD $0x4eaf6421 // smax v1.4s, v1.4s, v15.4s
-	WORD $0x4ea26c0f // smin v15.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea96ce6 // smin v6.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4eae6d6a // smin v10.4s, v11.4s, v14.4s
-	WORD $0x4eab65cb // smax v11.4s, v14.4s, v11.4s
-	WORD $0x4ea26dae // smin v14.4s, v13.4s, v2.4s
-	WORD $0x4ead6442 // smax v2.4s, v2.4s, v13.4s
-	WORD $0x4ea56ded // smin v13.4s, v15.4s, v5.4s
-	WORD $0x4eaf64a5 // smax v5.4s, v5.4s, v15.4s
-	WORD $0x4ea36c2f // smin v15.4s, v1.4s, v3.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4eaa6cc4 // smin v4.4s, v6.4s, v10.4s
-	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
-	WORD $0x4eac6d2a // smin v10.4s, v9.4s, v12.4s
-	WORD $0x4ea96589 // smax v9.4s, v12.4s, v9.4s
-	WORD $0x4eab6cec // smin v12.4s, v7.4s, v11.4s
-	WORD $0x4ea76567 // smax v7.4s, v11.4s, v7.4s
-	WORD $0x4ea46dcb // smin v11.4s, v14.4s, v4.4s
-	WORD $0x4eae6484 // smax v4.4s, v4.4s, v14.4s
-	WORD $0x4eaa6dae // smin v14.4s, v13.4s, v10.4s
-	WORD $0x4ead654a // smax v10.4s, v10.4s, v13.4s
-	WORD $0x4eac6ded // smin v13.4s, v15.4s, v12.4s
-	WORD $0x4eaf658c // smax v12.4s, v12.4s, v15.4s
-	WORD $0x4ea86c6f // smin v15.4s, v3.4s, v8.4s
-	WORD $0x4ea36503 // smax v3.4s, v8.4s, v3.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ 128(R5), F7
+	FMOVQ 144(R5), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	FMOVQ 160(R5), F9
+	FMOVQ 176(R5), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	FMOVQ 192(R5), F11
+	FMOVQ 208(R5), F13
+	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	WORD $0x4ea46c4d // smin v13.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	FMOVQ 224(R5), F9
+	WORD $0x4ea96dcf // smin v15.4s, v14.4s, v9.4s
+	WORD $0x4eae6529 // smax v9.4s, v9.4s, v14.4s
+	WORD $0x4ea16dae // smin v14.4s, v13.4s, v1.4s
+	WORD $0x4ead6421 // smax v1.4s, v1.4s, v13.4s
+	WORD $0x4ea86c8d // smin v13.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
 	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea96ca6 // smin v6.4s, v5.4s, v9.4s
-	WORD $0x4ea56525 // smax v5.4s, v9.4s, v5.4s
-	WORD $0x4ea76c29 // smin v9.4s, v1.4s, v7.4s
-	WORD $0x4ea164e1 // smax v1.4s, v7.4s, v1.4s
-	WORD $0x4eac6cc7 // smin v7.4s, v6.4s, v12.4s
-	WORD $0x4ea66586 // smax v6.4s, v12.4s, v6.4s
-	WORD $0x4eaa6d2c // smin v12.4s, v9.4s, v10.4s
-	WORD $0x4ea96549 // smax v9.4s, v10.4s, v9.4s
-	WORD $0x4ea26dea // smin v10.4s, v15.4s, v2.4s
-	WORD $0x4eaf6442 // smax v2.4s, v2.4s, v15.4s
-	WORD $0x4ea16caf // smin v15.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea46d05 // smin v5.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea36c08 // smin v8.4s, v0.4s, v3.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
 	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
-	WORD $0x4ead6dc3 // smin v3.4s, v14.4s, v13.4s
-	WORD $0x4eae65ad // smax v13.4s, v13.4s, v14.4s
-	WORD $0x4ea56c6e // smin v14.4s, v3.4s, v5.4s
-	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4eaf6d05 // smin v5.4s, v8.4s, v15.4s
-	WORD $0x4ea865e8 // smax v8.4s, v15.4s, v8.4s
-	WORD $0x4ea46daf // smin v15.4s, v13.4s, v4.4s
-	WORD $0x4ead6484 // smax v4.4s, v4.4s, v13.4s
-	WORD $0x4ea16c0d // smin v13.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36de1 // smin v1.4s, v15.4s, v3.4s
-	WORD $0x4eaf6463 // smax v3.4s, v3.4s, v15.4s
-	WORD $0x4eac6cef // smin v15.4s, v7.4s, v12.4s
+	WORD $0x4eaf6ca3 // smin v3.4s, v5.4s, v15.4s
+	WORD $0x4ea565e5 // smax v5.4s, v15.4s, v5.4s
+	WORD $0x4eab6d8f // smin v15.4s, v12.4s, v11.4s
+	WORD $0x4eac656b // smax v11.4s, v11.4s, v12.4s
+	WORD $0x4ea96d4c // smin v12.4s, v10.4s, v9.4s
+	WORD $0x4eaa6529 // smax v9.4s, v9.4s, v10.4s
+	WORD $0x4ea36dca // smin v10.4s, v14.4s, v3.4s
+	WORD $0x4eae6463 // smax v3.4s, v3.4s, v14.4s
+	FMOVQ F10, (R5)
+	WORD $0x4eaf6daa // smin v10.4s, v13.4s, v15.4s
+	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
+	WORD $0x4eac6d0e // smin v14.4s, v8.4s, v12.4s
+	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
+	WORD $0x4ea76ccc // smin v12.4s, v6.4s, v7.4s
+	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
+	WORD $0x4ea56c27 // smin v7.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4eab6c85 // smin v5.4s, v4.4s, v11.4s
+	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
+	WORD $0x4ea96c4b // smin v11.4s, v2.4s, v9.4s
+	WORD $0x4ea26522 // smax v2.4s, v9.4s, v2.4s
+	WORD $0x4ea86ca9 // smin v9.4s, v5.4s, v8.4s
+	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
+	WORD $0x4ead6d68 // smin v8.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	WORD $0x4ea16d8d // smin v13.4s, v12.4s, v1.4s
+	WORD $0x4eac6421 // smax v1.4s, v1.4s, v12.4s
+	WORD $0x4ea26c8c // smin v12.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	WORD $0x4ea36ce4 // smin v4.4s, v7.4s, v3.4s
+	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	WORD $0x4ea66c07 // smin v7.4s, v0.4s, v6.4s
+	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
+	WORD $0x4eae6d46 // smin v6.4s, v10.4s, v14.4s
+	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
+	WORD $0x4ea46cce // smin v14.4s, v6.4s, v4.4s
+	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
+	FMOVQ F14, 16(R5)
+	WORD $0x4eac6ce6 // smin v6.4s, v7.4s, v12.4s
 	WORD $0x4ea76587 // smax v7.4s, v12.4s, v7.4s
-	WORD $0x4ea66d2c // smin v12.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4ea86da9 // smin v9.4s, v13.4s, v8.4s
-	WORD $0x4ead6508 // smax v8.4s, v8.4s, v13.4s
-	WORD $0x4ea46d4d // smin v13.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
+	WORD $0x4ea36d4c // smin v12.4s, v10.4s, v3.4s
+	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
+	WORD $0x4ea26c0a // smin v10.4s, v0.4s, v2.4s
+	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	FMOVQ F0, 224(R5)
+	WORD $0x4ea46d80 // smin v0.4s, v12.4s, v4.4s
+	WORD $0x4eac6482 // smax v2.4s, v4.4s, v12.4s
+	FMOVQ F0, 32(R5)
+	WORD $0x4ea86d20 // smin v0.4s, v9.4s, v8.4s
+	WORD $0x4ea96504 // smax v4.4s, v8.4s, v9.4s
+	WORD $0x4ea56d68 // smin v8.4s, v11.4s, v5.4s
+	WORD $0x4eab64a5 // smax v5.4s, v5.4s, v11.4s
+	WORD $0x4ea76d49 // smin v9.4s, v10.4s, v7.4s
+	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
+	FMOVQ F7, 208(R5)
+	WORD $0x4ea36da7 // smin v7.4s, v13.4s, v3.4s
+	WORD $0x4ead6463 // smax v3.4s, v3.4s, v13.4s
+	WORD $0x4ea16cca // smin v10.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
+	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	WORD $0x4ea16ca4 // smin v4.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	WORD $0x4ea06ce5 // smin v5.4s, v7.4s, v0.4s
+	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
+	WORD $0x4ea86d47 // smin v7.4s, v10.4s, v8.4s
+	WORD $0x4eaa6508 // smax v8.4s, v8.4s, v10.4s
 	WORD $0x4ea26caa // smin v10.4s, v5.4s, v2.4s
 	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea46ce5 // smin v5.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea26cc7 // smin v7.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4eaf6da6 // smin v6.4s, v13.4s, v15.4s
-	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
-	WORD $0x4eac6d4f // smin v15.4s, v10.4s, v12.4s
-	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
-	WORD $0x4ea36ccc // smin v12.4s, v6.4s, v3.4s
-	WORD $0x4ea66463 // smax v3.4s, v3.4s, v6.4s
-	WORD $0x4ea56da6 // smin v6.4s, v13.4s, v5.4s
-	WORD $0x4ead64a5 // smax v5.4s, v5.4s, v13.4s
-	WORD $0x4ea46ded // smin v13.4s, v15.4s, v4.4s
-	WORD $0x4eaf6484 // smax v4.4s, v4.4s, v15.4s
-	WORD $0x4ea76d4f // smin v15.4s, v10.4s, v7.4s
-	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
-	WORD $0x4ea26d2a // smin v10.4s, v9.4s, v2.4s
-	WORD $0x4ea96442 // smax v2.4s, v2.4s, v9.4s
-	WORD $0x4ead6ca9 // smin v9.4s, v5.4s, v13.4s
-	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
-	WORD $0x4eaf6c8d // smin v13.4s, v4.4s, v15.4s
-	WORD $0x4ea465e4 // smax v4.4s, v15.4s, v4.4s
-	FMOVQ F11, (R5)
-	FMOVQ F14, 16(R5)
-	FMOVQ F1, 32(R5)
-	FMOVQ F12, 48(R5)
-	FMOVQ F3, 64(R5)
-	FMOVQ F6, 80(R5)
-	FMOVQ F9, 96(R5)
-	FMOVQ F5, 112(R5)
-	FMOVQ F13, 128(R5)
-	FMOVQ F4, 144(R5)
-	FMOVQ F7, 160(R5)
-	FMOVQ F10, 176(R5)
-	FMOVQ F2, 192(R5)
-	FMOVQ F8, 208(R5)
-	FMOVQ F0, 224(R5)
+	FMOVQ F10, 48(R5)
+	FMOVQ F2, 64(R5)
+	WORD $0x4ea66c02 // smin v2.4s, v0.4s, v6.4s
+	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
+	FMOVQ F2, 80(R5)
+	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
+	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	WORD $0x4ea46d05 // smin v5.4s, v8.4s, v4.4s
+	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
+	FMOVQ F4, 160(R5)
+	WORD $0x4ea16d24 // smin v4.4s, v9.4s, v1.4s
+	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	FMOVQ F4, 176(R5)
+	FMOVQ F1, 192(R5)
+	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
+	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	FMOVQ F1, 96(R5)
+	FMOVQ F0, 112(R5)
+	WORD $0x4ea56c60 // smin v0.4s, v3.4s, v5.4s
+	WORD $0x4ea364a1 // smax v1.4s, v5.4s, v3.4s
+	FMOVQ F0, 128(R5)
+	FMOVQ F1, 144(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1348,156 +1348,156 @@ from16:
 op16:
 	FMOVQ (R5), F0
 	FMOVQ 16(R5), F1
-	FMOVQ 32(R5), F2
-	FMOVQ 48(R5), F3
-	FMOVQ 64(R5), F4
-	FMOVQ 80(R5), F5
-	FMOVQ 96(R5), F6
-	FMOVQ 112(R5), F7
-	FMOVQ 128(R5), F8
-	FMOVQ 144(R5), F9
-	FMOVQ 160(R5), F10
-	FMOVQ 176(R5), F11
-	FMOVQ 192(R5), F12
-	FMOVQ 208(R5), F13
-	FMOVQ 224(R5), F14
-	FMOVQ 240(R5), F15
-	WORD $0x4ea16c10 // smin v16.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea36c41 // smin v1.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea76cc5 // smin v5.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea96d07 // smin v7.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4eab6d49 // smin v9.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ead6d8b // smin v11.4s, v12.4s, v13.4s
-	WORD $0x4eac65ac // smax v12.4s, v13.4s, v12.4s
-	WORD $0x4eaf6dcd // smin v13.4s, v14.4s, v15.4s
-	WORD $0x4eae65ee // smax v14.4s, v15.4s, v14.4s
-	WORD $0x4ea16e0f // smin v15.4s, v16.4s, v1.4s
-	WORD $0x4eb06421 // smax v1.4s, v1.4s, v16.4s
-	WORD $0x4ea26c10 // smin v16.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
+	FMOVQ 32(R5), F1
+	FMOVQ 48(R5), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	FMOVQ 64(R5), F3
+	FMOVQ 80(R5), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
 	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea96ce6 // smin v6.4s, v7.4s, v9.4s
+	FMOVQ 96(R5), F5
+	FMOVQ 112(R5), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ 128(R5), F7
+	FMOVQ 144(R5), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
 	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	FMOVQ 160(R5), F9
+	FMOVQ 176(R5), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	FMOVQ 192(R5), F11
+	FMOVQ 208(R5), F13
+	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	FMOVQ 224(R5), F13
+	FMOVQ 240(R5), F15
+	WORD $0x4eaf6db0 // smin v16.4s, v13.4s, v15.4s
+	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
+	WORD $0x4ea46c4f // smin v15.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea86cc1 // smin v1.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	WORD $0x4ea56c68 // smin v8.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	WORD $0x4eac6d45 // smin v5.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	WORD $0x4ea96cec // smin v12.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4eb06dc9 // smin v9.4s, v14.4s, v16.4s
+	WORD $0x4eae660e // smax v14.4s, v16.4s, v14.4s
+	WORD $0x4ead6d70 // smin v16.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	WORD $0x4ea16ded // smin v13.4s, v15.4s, v1.4s
+	WORD $0x4eaf6421 // smax v1.4s, v1.4s, v15.4s
+	WORD $0x4ea86c8f // smin v15.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4ea96ca3 // smin v3.4s, v5.4s, v9.4s
+	WORD $0x4ea56525 // smax v5.4s, v9.4s, v5.4s
+	WORD $0x4eb06d89 // smin v9.4s, v12.4s, v16.4s
+	WORD $0x4eac660c // smax v12.4s, v16.4s, v12.4s
+	WORD $0x4eae6d50 // smin v16.4s, v10.4s, v14.4s
+	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
+	WORD $0x4eab6cee // smin v14.4s, v7.4s, v11.4s
+	WORD $0x4ea76567 // smax v7.4s, v11.4s, v7.4s
+	WORD $0x4ea36dab // smin v11.4s, v13.4s, v3.4s
+	WORD $0x4ead6463 // smax v3.4s, v3.4s, v13.4s
+	FMOVQ F11, (R5)
+	WORD $0x4ea96deb // smin v11.4s, v15.4s, v9.4s
+	WORD $0x4eaf6529 // smax v9.4s, v9.4s, v15.4s
+	WORD $0x4eb06d0d // smin v13.4s, v8.4s, v16.4s
+	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
+	WORD $0x4eae6ccf // smin v15.4s, v6.4s, v14.4s
+	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
+	WORD $0x4ea56c2e // smin v14.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4eac6c85 // smin v5.4s, v4.4s, v12.4s
+	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
+	WORD $0x4eaa6c4c // smin v12.4s, v2.4s, v10.4s
+	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	WORD $0x4ea76c0a // smin v10.4s, v0.4s, v7.4s
+	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	FMOVQ F0, 240(R5)
+	WORD $0x4ea86ca0 // smin v0.4s, v5.4s, v8.4s
+	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
+	WORD $0x4ea96d87 // smin v7.4s, v12.4s, v9.4s
+	WORD $0x4eac6528 // smax v8.4s, v9.4s, v12.4s
+	WORD $0x4ea16de9 // smin v9.4s, v15.4s, v1.4s
+	WORD $0x4eaf6421 // smax v1.4s, v1.4s, v15.4s
+	WORD $0x4ea26c8c // smin v12.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	WORD $0x4ea36dc4 // smin v4.4s, v14.4s, v3.4s
+	WORD $0x4eae6463 // smax v3.4s, v3.4s, v14.4s
+	WORD $0x4ea66d4e // smin v14.4s, v10.4s, v6.4s
+	WORD $0x4eaa64c6 // smax v6.4s, v6.4s, v10.4s
 	WORD $0x4ead6d6a // smin v10.4s, v11.4s, v13.4s
 	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4eae6d8d // smin v13.4s, v12.4s, v14.4s
-	WORD $0x4eac65cc // smax v12.4s, v14.4s, v12.4s
-	WORD $0x4ea26dee // smin v14.4s, v15.4s, v2.4s
-	WORD $0x4eaf6442 // smax v2.4s, v2.4s, v15.4s
-	WORD $0x4ea56e0f // smin v15.4s, v16.4s, v5.4s
-	WORD $0x4eb064a5 // smax v5.4s, v5.4s, v16.4s
-	WORD $0x4ea36c30 // smin v16.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea46c03 // smin v3.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4eaa6cc4 // smin v4.4s, v6.4s, v10.4s
-	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
-	WORD $0x4ead6d2a // smin v10.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
-	WORD $0x4eab6ced // smin v13.4s, v7.4s, v11.4s
-	WORD $0x4ea76567 // smax v7.4s, v11.4s, v7.4s
-	WORD $0x4eac6d0b // smin v11.4s, v8.4s, v12.4s
-	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4ea46dcc // smin v12.4s, v14.4s, v4.4s
-	WORD $0x4eae6484 // smax v4.4s, v4.4s, v14.4s
-	WORD $0x4eaa6dee // smin v14.4s, v15.4s, v10.4s
-	WORD $0x4eaf654a // smax v10.4s, v10.4s, v15.4s
-	WORD $0x4ead6e0f // smin v15.4s, v16.4s, v13.4s
-	WORD $0x4eb065ad // smax v13.4s, v13.4s, v16.4s
-	WORD $0x4eab6c70 // smin v16.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4ea66c4b // smin v11.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea96ca6 // smin v6.4s, v5.4s, v9.4s
-	WORD $0x4ea56525 // smax v5.4s, v9.4s, v5.4s
-	WORD $0x4ea76c29 // smin v9.4s, v1.4s, v7.4s
-	WORD $0x4ea164e1 // smax v1.4s, v7.4s, v1.4s
-	WORD $0x4ea86c07 // smin v7.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ead6cc8 // smin v8.4s, v6.4s, v13.4s
-	WORD $0x4ea665a6 // smax v6.4s, v13.4s, v6.4s
-	WORD $0x4eaa6d2d // smin v13.4s, v9.4s, v10.4s
-	WORD $0x4ea96549 // smax v9.4s, v10.4s, v9.4s
-	WORD $0x4ea26e0a // smin v10.4s, v16.4s, v2.4s
-	WORD $0x4eb06442 // smax v2.4s, v2.4s, v16.4s
-	WORD $0x4ea16cb0 // smin v16.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea46d65 // smin v5.4s, v11.4s, v4.4s
-	WORD $0x4eab6484 // smax v4.4s, v4.4s, v11.4s
-	WORD $0x4ea36ceb // smin v11.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4eaf6dc7 // smin v7.4s, v14.4s, v15.4s
-	WORD $0x4eae65ee // smax v14.4s, v15.4s, v14.4s
-	WORD $0x4ea56cef // smin v15.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4eb06d67 // smin v7.4s, v11.4s, v16.4s
-	WORD $0x4eab660b // smax v11.4s, v16.4s, v11.4s
-	WORD $0x4ea46dd0 // smin v16.4s, v14.4s, v4.4s
-	WORD $0x4eae6484 // smax v4.4s, v4.4s, v14.4s
-	WORD $0x4ea16c6e // smin v14.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea56e03 // smin v3.4s, v16.4s, v5.4s
-	WORD $0x4eb064a5 // smax v5.4s, v5.4s, v16.4s
-	WORD $0x4ead6d10 // smin v16.4s, v8.4s, v13.4s
-	WORD $0x4ea865a8 // smax v8.4s, v13.4s, v8.4s
-	WORD $0x4ea66d2d // smin v13.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4eab6dc9 // smin v9.4s, v14.4s, v11.4s
-	WORD $0x4eae656b // smax v11.4s, v11.4s, v14.4s
-	WORD $0x4ea46d4e // smin v14.4s, v10.4s, v4.4s
+	WORD $0x4ea46d4d // smin v13.4s, v10.4s, v4.4s
 	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
-	WORD $0x4ea26cea // smin v10.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea46d07 // smin v7.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea26cc8 // smin v8.4s, v6.4s, v2.4s
+	FMOVQ F13, 16(R5)
+	WORD $0x4eac6dca // smin v10.4s, v14.4s, v12.4s
+	WORD $0x4eae658c // smax v12.4s, v12.4s, v14.4s
+	WORD $0x4ea36d6d // smin v13.4s, v11.4s, v3.4s
+	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
+	WORD $0x4ea26ccb // smin v11.4s, v6.4s, v2.4s
 	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4eb06dc6 // smin v6.4s, v14.4s, v16.4s
-	WORD $0x4eae660e // smax v14.4s, v16.4s, v14.4s
-	WORD $0x4ead6d50 // smin v16.4s, v10.4s, v13.4s
-	WORD $0x4eaa65aa // smax v10.4s, v13.4s, v10.4s
-	WORD $0x4ea56ccd // smin v13.4s, v6.4s, v5.4s
-	WORD $0x4ea664a5 // smax v5.4s, v5.4s, v6.4s
-	WORD $0x4ea76dc6 // smin v6.4s, v14.4s, v7.4s
-	WORD $0x4eae64e7 // smax v7.4s, v7.4s, v14.4s
-	WORD $0x4ea46e0e // smin v14.4s, v16.4s, v4.4s
-	WORD $0x4eb06484 // smax v4.4s, v4.4s, v16.4s
-	WORD $0x4ea86d50 // smin v16.4s, v10.4s, v8.4s
-	WORD $0x4eaa6508 // smax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea26d2a // smin v10.4s, v9.4s, v2.4s
-	WORD $0x4ea96442 // smax v2.4s, v2.4s, v9.4s
-	WORD $0x4eae6ce9 // smin v9.4s, v7.4s, v14.4s
-	WORD $0x4ea765c7 // smax v7.4s, v14.4s, v7.4s
-	WORD $0x4eb06c8e // smin v14.4s, v4.4s, v16.4s
-	WORD $0x4ea46604 // smax v4.4s, v16.4s, v4.4s
-	FMOVQ F12, (R5)
-	FMOVQ F15, 16(R5)
-	FMOVQ F3, 32(R5)
-	FMOVQ F13, 48(R5)
-	FMOVQ F5, 64(R5)
-	FMOVQ F6, 80(R5)
-	FMOVQ F9, 96(R5)
-	FMOVQ F7, 112(R5)
-	FMOVQ F14, 128(R5)
-	FMOVQ F4, 144(R5)
-	FMOVQ F8, 160(R5)
-	FMOVQ F10, 176(R5)
-	FMOVQ F2, 192(R5)
-	FMOVQ F11, 208(R5)
-	FMOVQ F1, 224(R5)
-	FMOVQ F0, 240(R5)
+	FMOVQ F2, 224(R5)
+	WORD $0x4ea46da2 // smin v2.4s, v13.4s, v4.4s
+	WORD $0x4ead6484 // smax v4.4s, v4.4s, v13.4s
+	FMOVQ F2, 32(R5)
+	WORD $0x4ea76c02 // smin v2.4s, v0.4s, v7.4s
+	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	WORD $0x4ea56d06 // smin v6.4s, v8.4s, v5.4s
+	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
+	WORD $0x4eac6d67 // smin v7.4s, v11.4s, v12.4s
+	WORD $0x4eab6588 // smax v8.4s, v12.4s, v11.4s
+	FMOVQ F8, 208(R5)
+	WORD $0x4ea36d28 // smin v8.4s, v9.4s, v3.4s
+	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
+	WORD $0x4ea16d49 // smin v9.4s, v10.4s, v1.4s
+	WORD $0x4eaa6421 // smax v1.4s, v1.4s, v10.4s
+	WORD $0x4ea36c0a // smin v10.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4ea16ca3 // smin v3.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	WORD $0x4ea26d05 // smin v5.4s, v8.4s, v2.4s
+	WORD $0x4ea86442 // smax v2.4s, v2.4s, v8.4s
+	WORD $0x4ea66d28 // smin v8.4s, v9.4s, v6.4s
+	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
+	WORD $0x4ea46ca9 // smin v9.4s, v5.4s, v4.4s
+	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
+	FMOVQ F9, 48(R5)
+	FMOVQ F4, 64(R5)
+	WORD $0x4eaa6c44 // smin v4.4s, v2.4s, v10.4s
+	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	FMOVQ F4, 80(R5)
+	WORD $0x4ea06d04 // smin v4.4s, v8.4s, v0.4s
+	WORD $0x4ea86400 // smax v0.4s, v0.4s, v8.4s
+	WORD $0x4ea36cc5 // smin v5.4s, v6.4s, v3.4s
+	WORD $0x4ea66463 // smax v3.4s, v3.4s, v6.4s
+	FMOVQ F3, 160(R5)
+	WORD $0x4ea16ce3 // smin v3.4s, v7.4s, v1.4s
+	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	FMOVQ F3, 176(R5)
+	FMOVQ F1, 192(R5)
+	WORD $0x4ea46c41 // smin v1.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	FMOVQ F1, 96(R5)
+	FMOVQ F2, 112(R5)
+	WORD $0x4ea56c01 // smin v1.4s, v0.4s, v5.4s
+	WORD $0x4ea064a0 // smax v0.4s, v5.4s, v0.4s
+	FMOVQ F1, 128(R5)
+	FMOVQ F0, 144(R5)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1537,17 +1537,17 @@ from18:
 
 op18:
 	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	FMOVQ (R6), F2
-	WORD $0x4ea26c03 // smin v3.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea16c62 // smin v2.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F1, (R12)
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	FMOVQ F0, (R6)
+	ADD R7<<0, R5, R12
+	FMOVQ (R12), F0
+	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
+	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	FMOVQ F1, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1562,23 +1562,23 @@ from19:
 
 op19:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	FMOVQ (R6), F2
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	WORD $0x4ea26c04 // smin v4.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
 	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea26c83 // smin v3.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
 	FMOVQ F3, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F2, (R12)
-	FMOVQ F4, (R6)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -1597,31 +1597,31 @@ from20:
 
 op20:
 	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F0, (R6)
 	ADD R7<<1, R5, R12
+	FMOVQ (R12), F0
+	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
+	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	ADD R7<<0, R5, R12
 	FMOVQ (R12), F2
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
-	FMOVQ (R6), F4
-	WORD $0x4ea46c05 // smin v5.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea26ca4 // smin v4.4s, v5.4s, v2.4s
-	WORD $0x4ea56442 // smax v2.4s, v2.4s, v5.4s
-	WORD $0x4ea36c25 // smin v5.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea56c83 // smin v3.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea16c45 // smin v5.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
+	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	WORD $0x4ea46c23 // smin v3.4s, v1.4s, v4.4s
+	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
 	FMOVQ F3, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F5, (R12)
-	ADD R9<<0, R5, R12
 	FMOVQ F1, (R12)
-	FMOVQ F0, (R6)
+	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
+	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F1, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1638,37 +1638,37 @@ from21:
 
 op21:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
+	ADD R7<<0, R6, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
 	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
+	FMOVQ (R12), F3
+	WORD $0x4ea36c45 // smin v5.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
-	FMOVQ (R6), F4
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea46c06 // smin v6.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea26cc5 // smin v5.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
 	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
 	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
 	WORD $0x4ea66ca4 // smin v4.4s, v5.4s, v6.4s
 	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
-	WORD $0x4ea36c46 // smin v6.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	FMOVQ F4, (R5)
 	ADD R7<<0, R5, R12
 	FMOVQ F5, (R12)
+	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F6, (R12)
+	FMOVQ F4, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	FMOVQ F3, (R6)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -1685,47 +1685,47 @@ from22:
 
 op22:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F4
 	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
-	FMOVQ (R12), F6
-	WORD $0x4ea46c07 // smin v7.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
 	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea56ce6 // smin v6.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea36c87 // smin v7.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea26c04 // smin v4.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea76cc2 // smin v2.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4ea36ca7 // smin v7.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea16c85 // smin v5.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F7, (R12)
 	ADD R9<<0, R5, R12
-	FMOVQ F3, (R12)
-	FMOVQ F5, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
+	FMOVQ (R12), F6
+	WORD $0x4ea66c87 // smin v7.4s, v4.4s, v6.4s
+	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
+	WORD $0x4ea76ca0 // smin v0.4s, v5.4s, v7.4s
+	WORD $0x4ea564e3 // smax v3.4s, v7.4s, v5.4s
+	FMOVQ F0, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1737,8 +1737,8 @@ op22:
 	JMP block_done
 
 from23:
-	CMP $33, R12
-	BGE from33
+	CMP $34, R12
+	BGE from34
 	CMP $28, R12
 	BGE from28
 	CMP $25, R12
@@ -1748,55 +1748,55 @@ from23:
 
 op23:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F4
 	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
-	FMOVQ (R12), F6
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
 	FMOVQ (R12), F7
-	WORD $0x4ea46c08 // smin v8.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea66c47 // smin v7.4s, v2.4s, v6.4s
 	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea76c66 // smin v6.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea56d07 // smin v7.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea66c88 // smin v8.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea26c06 // smin v6.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea86ce3 // smin v3.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4ea46ca8 // smin v8.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea26cc5 // smin v5.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea16c06 // smin v6.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F3, (R5)
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea36c08 // smin v8.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4ea56c23 // smin v3.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4ea66ce5 // smin v5.4s, v7.4s, v6.4s
+	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F8, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F4, (R12)
-	FMOVQ F5, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F2, (R12)
-	ADD R7<<1, R6, R12
 	FMOVQ F6, (R12)
+	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F5, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea36d02 // smin v2.4s, v8.4s, v3.4s
+	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
+	FMOVQ F2, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -1813,63 +1813,63 @@ from24:
 
 op24:
 	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F0, (R6)
 	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
+	FMOVQ (R12), F0
+	WORD $0x4ea06c41 // smin v1.4s, v2.4s, v0.4s
+	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
+	ADD R7<<0, R5, R12
+	FMOVQ (R12), F2
 	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
+	FMOVQ (R12), F3
+	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
 	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	WORD $0x4ea86c09 // smin v9.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea46d28 // smin v8.4s, v9.4s, v4.4s
-	WORD $0x4ea96484 // smax v4.4s, v4.4s, v9.4s
-	WORD $0x4ea56c29 // smin v9.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea76c66 // smin v6.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea56d07 // smin v7.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea66d28 // smin v8.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4ea26c89 // smin v9.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea86ce3 // smin v3.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4ea66ca8 // smin v8.4s, v5.4s, v6.4s
-	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
-	WORD $0x4ea46d26 // smin v6.4s, v9.4s, v4.4s
-	WORD $0x4ea96484 // smax v4.4s, v4.4s, v9.4s
-	WORD $0x4ea16c49 // smin v9.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
-	FMOVQ F3, (R5)
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea66c27 // smin v7.4s, v1.4s, v6.4s
+	WORD $0x4ea164c1 // smax v1.4s, v6.4s, v1.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea36c08 // smin v8.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4ea56c43 // smin v3.4s, v2.4s, v5.4s
+	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
+	WORD $0x4ea66ce5 // smin v5.4s, v7.4s, v6.4s
+	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F8, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	ADD R7<<2, R5, R12
 	FMOVQ F6, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F9, (R12)
-	ADD R11<<0, R5, R12
+	WORD $0x4ea46c25 // smin v5.4s, v1.4s, v4.4s
+	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F5, (R12)
+	ADD R9<<0, R5, R12
 	FMOVQ F1, (R12)
-	FMOVQ F0, (R6)
+	WORD $0x4ea36d01 // smin v1.4s, v8.4s, v3.4s
+	WORD $0x4ea86463 // smax v3.4s, v3.4s, v8.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F1, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea26c01 // smin v1.4s, v0.4s, v2.4s
+	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F1, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -1886,69 +1886,69 @@ from25:
 
 op25:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
 	ADD R7<<0, R6, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c45 // smin v5.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c86 // smin v6.4s, v4.4s, v3.4s
+	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F4
+	ADD R9<<1, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea76c88 // smin v8.4s, v4.4s, v7.4s
+	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F7
+	ADD R11<<0, R5, R12
 	FMOVQ (R12), F9
-	WORD $0x4ea86c0a // smin v10.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea96c28 // smin v8.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea46d49 // smin v9.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
-	WORD $0x4ea56d0a // smin v10.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea76c66 // smin v6.4s, v3.4s, v7.4s
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4ea86ca9 // smin v9.4s, v5.4s, v8.4s
+	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
+	WORD $0x4eaa6cc8 // smin v8.4s, v6.4s, v10.4s
+	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
+	WORD $0x4ea46c4a // smin v10.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	WORD $0x4ea76c64 // smin v4.4s, v3.4s, v7.4s
 	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
 	WORD $0x4ea86d27 // smin v7.4s, v9.4s, v8.4s
 	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4ea66d49 // smin v9.4s, v10.4s, v6.4s
-	WORD $0x4eaa64c6 // smax v6.4s, v6.4s, v10.4s
-	WORD $0x4ea26c8a // smin v10.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea36ca4 // smin v4.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea96ce5 // smin v5.4s, v7.4s, v9.4s
-	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
-	WORD $0x4ea66d09 // smin v9.4s, v8.4s, v6.4s
-	WORD $0x4ea864c6 // smax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea46d48 // smin v8.4s, v10.4s, v4.4s
-	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
-	WORD $0x4ea36c4a // smin v10.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F5, (R5)
+	FMOVQ F7, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F9, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F6, (R12)
-	ADD R7<<2, R5, R12
 	FMOVQ F8, (R12)
+	WORD $0x4ea66ca7 // smin v7.4s, v5.4s, v6.4s
+	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F7, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F5, (R12)
+	WORD $0x4ea46d45 // smin v5.4s, v10.4s, v4.4s
+	WORD $0x4eaa6484 // smax v4.4s, v4.4s, v10.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F5, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F4, (R12)
+	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
 	ADD R9<<1, R5, R12
-	FMOVQ F10, (R12)
+	FMOVQ F4, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	FMOVQ F3, (R6)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -1967,79 +1967,79 @@ from26:
 
 op26:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
+	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
+	ADD R7<<1, R6, R12
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
 	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
+	FMOVQ (R12), F5
+	WORD $0x4ea56c47 // smin v7.4s, v2.4s, v5.4s
+	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F5
+	WORD $0x4ea56c88 // smin v8.4s, v4.4s, v5.4s
+	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
 	ADD R9<<1, R5, R12
+	FMOVQ (R12), F5
+	WORD $0x4ea56cc9 // smin v9.4s, v6.4s, v5.4s
+	WORD $0x4ea664a5 // smax v5.4s, v5.4s, v6.4s
+	ADD R9<<0, R5, R12
 	FMOVQ (R12), F6
 	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
 	FMOVQ (R12), F10
-	WORD $0x4ea86c0b // smin v11.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea96c28 // smin v8.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4ea46d6a // smin v10.4s, v11.4s, v4.4s
-	WORD $0x4eab6484 // smax v4.4s, v4.4s, v11.4s
-	WORD $0x4ea56d0b // smin v11.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea66d28 // smin v8.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4ea76c69 // smin v9.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea86d47 // smin v7.4s, v10.4s, v8.4s
-	WORD $0x4eaa6508 // smax v8.4s, v8.4s, v10.4s
-	WORD $0x4ea96d6a // smin v10.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea66c8b // smin v11.4s, v4.4s, v6.4s
+	WORD $0x4eaa6ccb // smin v11.4s, v6.4s, v10.4s
+	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	WORD $0x4eab6d09 // smin v9.4s, v8.4s, v11.4s
+	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
+	WORD $0x4ea56c4b // smin v11.4s, v2.4s, v5.4s
+	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
+	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
 	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea36ca6 // smin v6.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea26c05 // smin v5.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4eaa6ce2 // smin v2.4s, v7.4s, v10.4s
-	WORD $0x4ea76547 // smax v7.4s, v10.4s, v7.4s
-	WORD $0x4ea96d0a // smin v10.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4ea66d69 // smin v9.4s, v11.4s, v6.4s
-	WORD $0x4eab64c6 // smax v6.4s, v6.4s, v11.4s
-	WORD $0x4ea36c8b // smin v11.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea16ca4 // smin v4.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F10, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F9, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F6, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F11, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F3, (R12)
-	FMOVQ F4, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F1, (R12)
+	WORD $0x4ea36c06 // smin v6.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
 	ADD R7<<1, R6, R12
 	FMOVQ F0, (R12)
+	WORD $0x4ea96d40 // smin v0.4s, v10.4s, v9.4s
+	WORD $0x4eaa6523 // smax v3.4s, v9.4s, v10.4s
+	FMOVQ F0, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea86ce0 // smin v0.4s, v7.4s, v8.4s
+	WORD $0x4ea76503 // smax v3.4s, v8.4s, v7.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea56d60 // smin v0.4s, v11.4s, v5.4s
+	WORD $0x4eab64a3 // smax v3.4s, v5.4s, v11.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -2054,87 +2054,87 @@ from27:
 
 op27:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
+	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
+	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
+	ADD R9<<0, R6, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea76c49 // smin v9.4s, v2.4s, v7.4s
+	WORD $0x4ea264e2 // smax v2.4s, v7.4s, v2.4s
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea76c8a // smin v10.4s, v4.4s, v7.4s
+	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
 	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
+	FMOVQ (R12), F7
+	WORD $0x4ea76ccb // smin v11.4s, v6.4s, v7.4s
+	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4ea86c0c // smin v12.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea96c28 // smin v8.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eab6c6a // smin v10.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4ea46d8b // smin v11.4s, v12.4s, v4.4s
-	WORD $0x4eac6484 // smax v4.4s, v4.4s, v12.4s
-	WORD $0x4ea56d0c // smin v12.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea66d28 // smin v8.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4ea76d49 // smin v9.4s, v10.4s, v7.4s
-	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
-	WORD $0x4ea86d6a // smin v10.4s, v11.4s, v8.4s
-	WORD $0x4eab6508 // smax v8.4s, v8.4s, v11.4s
-	WORD $0x4ea96d8b // smin v11.4s, v12.4s, v9.4s
-	WORD $0x4eac6529 // smax v9.4s, v9.4s, v12.4s
-	WORD $0x4ea66c8c // smin v12.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea76ca6 // smin v6.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea26c07 // smin v7.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4eab6d43 // smin v3.4s, v10.4s, v11.4s
-	WORD $0x4eaa656a // smax v10.4s, v11.4s, v10.4s
-	WORD $0x4ea96d0b // smin v11.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4ea66d89 // smin v9.4s, v12.4s, v6.4s
-	WORD $0x4eac64c6 // smax v6.4s, v6.4s, v12.4s
-	WORD $0x4ea56c8c // smin v12.4s, v4.4s, v5.4s
-	WORD $0x4ea464a4 // smax v4.4s, v5.4s, v4.4s
-	WORD $0x4ea26ce5 // smin v5.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	WORD $0x4ea16c07 // smin v7.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F3, (R5)
+	WORD $0x4ea76d0c // smin v12.4s, v8.4s, v7.4s
+	WORD $0x4ea864e7 // smax v7.4s, v7.4s, v8.4s
+	WORD $0x4eab6d28 // smin v8.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	WORD $0x4eac6d4b // smin v11.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	WORD $0x4ea66c4c // smin v12.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea76c86 // smin v6.4s, v4.4s, v7.4s
+	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
+	WORD $0x4ea36c07 // smin v7.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4ea56c23 // smin v3.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4eab6d05 // smin v5.4s, v8.4s, v11.4s
+	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
+	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F10, (R12)
+	FMOVQ F8, (R12)
+	WORD $0x4eaa6d25 // smin v5.4s, v9.4s, v10.4s
+	WORD $0x4ea96548 // smax v8.4s, v10.4s, v9.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F11, (R12)
+	FMOVQ F5, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F8, (R12)
+	WORD $0x4ea66d85 // smin v5.4s, v12.4s, v6.4s
+	WORD $0x4eac64c6 // smax v6.4s, v6.4s, v12.4s
 	ADD R7<<2, R5, R12
-	FMOVQ F9, (R12)
+	FMOVQ F5, (R12)
 	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
+	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
 	ADD R9<<1, R5, R12
-	FMOVQ F12, (R12)
+	FMOVQ F5, (R12)
 	ADD R11<<0, R5, R12
-	FMOVQ F4, (R12)
-	FMOVQ F5, (R6)
-	ADD R7<<0, R6, R12
 	FMOVQ F2, (R12)
+	WORD $0x4ea36ce2 // smin v2.4s, v7.4s, v3.4s
+	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
+	FMOVQ F2, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<1, R6, R12
-	FMOVQ F7, (R12)
+	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -2148,104 +2148,104 @@ op27:
 	JMP block_done
 
 from28:
-	CMP $30, R12
-	BGE from30
+	CMP $31, R12
+	BGE from31
 	CMP $29, R12
 	BGE from29
 
 op28:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
 	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
-	WORD $0x4ea86c0d // smin v13.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea96c28 // smin v8.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
+	FMOVQ (R12), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
 	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
 	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eab6c6a // smin v10.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4eac6c8b // smin v11.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4eab6dac // smin v12.4s, v13.4s, v11.4s
-	WORD $0x4ead656b // smax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea56d0d // smin v13.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea66d28 // smin v8.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4ea76d49 // smin v9.4s, v10.4s, v7.4s
-	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
-	WORD $0x4ea46c0a // smin v10.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea86d84 // smin v4.4s, v12.4s, v8.4s
-	WORD $0x4eac6508 // smax v8.4s, v8.4s, v12.4s
-	WORD $0x4ea96dac // smin v12.4s, v13.4s, v9.4s
-	WORD $0x4ead6529 // smax v9.4s, v9.4s, v13.4s
-	WORD $0x4ea66d6d // smin v13.4s, v11.4s, v6.4s
-	WORD $0x4eab64c6 // smax v6.4s, v6.4s, v11.4s
-	WORD $0x4ea76cab // smin v11.4s, v5.4s, v7.4s
-	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
-	WORD $0x4ea26d47 // smin v7.4s, v10.4s, v2.4s
-	WORD $0x4eaa6442 // smax v2.4s, v2.4s, v10.4s
-	WORD $0x4ea36c2a // smin v10.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4eac6c83 // smin v3.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4ea96d0c // smin v12.4s, v8.4s, v9.4s
-	WORD $0x4ea86528 // smax v8.4s, v9.4s, v8.4s
-	WORD $0x4eab6da9 // smin v9.4s, v13.4s, v11.4s
-	WORD $0x4ead656b // smax v11.4s, v11.4s, v13.4s
-	WORD $0x4ea56ccd // smin v13.4s, v6.4s, v5.4s
-	WORD $0x4ea664a5 // smax v5.4s, v5.4s, v6.4s
-	WORD $0x4eaa6ce6 // smin v6.4s, v7.4s, v10.4s
-	WORD $0x4ea76547 // smax v7.4s, v10.4s, v7.4s
-	WORD $0x4ea16c4a // smin v10.4s, v2.4s, v1.4s
-	WORD $0x4ea26421 // smax v1.4s, v1.4s, v2.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F12, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F9, (R12)
 	ADD R10<<0, R5, R12
-	FMOVQ F11, (R12)
+	FMOVQ (R12), F10
+	WORD $0x4eaa6c8b // smin v11.4s, v4.4s, v10.4s
+	WORD $0x4ea46544 // smax v4.4s, v10.4s, v4.4s
 	ADD R9<<1, R5, R12
-	FMOVQ F13, (R12)
+	FMOVQ (R12), F10
+	WORD $0x4eaa6ccc // smin v12.4s, v6.4s, v10.4s
+	WORD $0x4ea66546 // smax v6.4s, v10.4s, v6.4s
 	ADD R11<<0, R5, R12
-	FMOVQ F5, (R12)
-	FMOVQ F6, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F7, (R12)
-	ADD R7<<1, R6, R12
-	FMOVQ F10, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F1, (R12)
+	FMOVQ (R12), F10
+	WORD $0x4eaa6d0d // smin v13.4s, v8.4s, v10.4s
+	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	WORD $0x4ea76c0a // smin v10.4s, v0.4s, v7.4s
+	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
 	ADD R7<<2, R6, R12
 	FMOVQ F0, (R12)
+	WORD $0x4eac6d20 // smin v0.4s, v9.4s, v12.4s
+	WORD $0x4ea96587 // smax v7.4s, v12.4s, v9.4s
+	WORD $0x4ead6d69 // smin v9.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	WORD $0x4ea66c4c // smin v12.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea36d48 // smin v8.4s, v10.4s, v3.4s
+	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
+	WORD $0x4ea56c2a // smin v10.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4ea96c05 // smin v5.4s, v0.4s, v9.4s
+	WORD $0x4ea06520 // smax v0.4s, v9.4s, v0.4s
+	FMOVQ F5, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F0, (R12)
+	WORD $0x4eab6ce0 // smin v0.4s, v7.4s, v11.4s
+	WORD $0x4ea76565 // smax v5.4s, v11.4s, v7.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F5, (R12)
+	WORD $0x4ea66d80 // smin v0.4s, v12.4s, v6.4s
+	WORD $0x4eac64c5 // smax v5.4s, v6.4s, v12.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F5, (R12)
+	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4eaa6d00 // smin v0.4s, v8.4s, v10.4s
+	WORD $0x4ea86542 // smax v2.4s, v10.4s, v8.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea16c60 // smin v0.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R6, R12
+	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -2257,108 +2257,110 @@ op28:
 	JMP block_done
 
 from29:
+	CMP $30, R12
+	BGE from30
 
 op29:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
 	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
+	FMOVQ (R12), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F9
 	ADD R10<<0, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4ea86c0e // smin v14.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea96c28 // smin v8.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
+	FMOVQ (R12), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	WORD $0x4eaa6c4b // smin v11.4s, v2.4s, v10.4s
 	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eab6c6a // smin v10.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4eac6c8b // smin v11.4s, v4.4s, v12.4s
+	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
 	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4ead6cac // smin v12.4s, v5.4s, v13.4s
-	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
-	WORD $0x4eab6dcd // smin v13.4s, v14.4s, v11.4s
-	WORD $0x4eae656b // smax v11.4s, v11.4s, v14.4s
+	ADD R9<<1, R5, R12
+	FMOVQ (R12), F12
+	WORD $0x4eac6ccd // smin v13.4s, v6.4s, v12.4s
+	WORD $0x4ea66586 // smax v6.4s, v12.4s, v6.4s
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F12
 	WORD $0x4eac6d0e // smin v14.4s, v8.4s, v12.4s
 	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4ea66d2c // smin v12.4s, v9.4s, v6.4s
-	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
-	WORD $0x4ea76d49 // smin v9.4s, v10.4s, v7.4s
-	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
-	WORD $0x4ea46c0a // smin v10.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4eac6da5 // smin v5.4s, v13.4s, v12.4s
-	WORD $0x4ead658c // smax v12.4s, v12.4s, v13.4s
-	WORD $0x4ea96dcd // smin v13.4s, v14.4s, v9.4s
-	WORD $0x4eae6529 // smax v9.4s, v9.4s, v14.4s
-	WORD $0x4ea66d6e // smin v14.4s, v11.4s, v6.4s
-	WORD $0x4eab64c6 // smax v6.4s, v6.4s, v11.4s
-	WORD $0x4ea76d0b // smin v11.4s, v8.4s, v7.4s
-	WORD $0x4ea864e7 // smax v7.4s, v7.4s, v8.4s
-	WORD $0x4ea26d48 // smin v8.4s, v10.4s, v2.4s
-	WORD $0x4eaa6442 // smax v2.4s, v2.4s, v10.4s
-	WORD $0x4ea36c8a // smin v10.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ead6ca4 // smin v4.4s, v5.4s, v13.4s
-	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
-	WORD $0x4ea96d8d // smin v13.4s, v12.4s, v9.4s
-	WORD $0x4eac6529 // smax v9.4s, v9.4s, v12.4s
-	WORD $0x4eab6dcc // smin v12.4s, v14.4s, v11.4s
-	WORD $0x4eae656b // smax v11.4s, v11.4s, v14.4s
-	WORD $0x4ea76cce // smin v14.4s, v6.4s, v7.4s
-	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
-	WORD $0x4eaa6d07 // smin v7.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea36c4a // smin v10.4s, v2.4s, v3.4s
-	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
-	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F4, (R5)
+	WORD $0x4ea76c0c // smin v12.4s, v0.4s, v7.4s
+	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
+	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
+	WORD $0x4ead6d69 // smin v9.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	WORD $0x4eae6d4d // smin v13.4s, v10.4s, v14.4s
+	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
+	WORD $0x4ea66c4e // smin v14.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea36d88 // smin v8.4s, v12.4s, v3.4s
+	WORD $0x4eac6463 // smax v3.4s, v3.4s, v12.4s
+	WORD $0x4ea56cec // smin v12.4s, v7.4s, v5.4s
+	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
+	WORD $0x4ead6d27 // smin v7.4s, v9.4s, v13.4s
+	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
+	FMOVQ F7, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F5, (R12)
+	FMOVQ F9, (R12)
+	WORD $0x4eaa6d67 // smin v7.4s, v11.4s, v10.4s
+	WORD $0x4eab6549 // smax v9.4s, v10.4s, v11.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F13, (R12)
+	FMOVQ F7, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F9, (R12)
+	WORD $0x4ea66dc7 // smin v7.4s, v14.4s, v6.4s
+	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
 	ADD R7<<2, R5, R12
-	FMOVQ F12, (R12)
+	FMOVQ F7, (R12)
 	ADD R10<<0, R5, R12
-	FMOVQ F11, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F14, (R12)
-	ADD R11<<0, R5, R12
 	FMOVQ F6, (R12)
-	FMOVQ F7, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F8, (R12)
-	ADD R7<<1, R6, R12
-	FMOVQ F10, (R12)
-	ADD R9<<0, R6, R12
+	WORD $0x4ea46c46 // smin v6.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F6, (R12)
+	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
-	ADD R7<<2, R6, R12
+	WORD $0x4eac6d02 // smin v2.4s, v8.4s, v12.4s
+	WORD $0x4ea86584 // smax v4.4s, v12.4s, v8.4s
+	FMOVQ F2, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F4, (R12)
+	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F2, (R12)
+	ADD R9<<0, R6, R12
 	FMOVQ F3, (R12)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	ADD R7<<2, R6, R12
+	FMOVQ F2, (R12)
 	ADD R10<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -2372,122 +2374,120 @@ op29:
 	JMP block_done
 
 from30:
-	CMP $31, R12
-	BGE from31
 
 op30:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
+	ADD R7<<0, R6, R12
 	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F13
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F14
-	WORD $0x4ea86c0f // smin v15.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea96c28 // smin v8.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eab6c6a // smin v10.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4eac6c8b // smin v11.4s, v4.4s, v12.4s
-	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4ead6cac // smin v12.4s, v5.4s, v13.4s
-	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
-	WORD $0x4eae6ccd // smin v13.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4eab6dee // smin v14.4s, v15.4s, v11.4s
-	WORD $0x4eaf656b // smax v11.4s, v11.4s, v15.4s
-	WORD $0x4eac6d0f // smin v15.4s, v8.4s, v12.4s
-	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4ead6d2c // smin v12.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
-	WORD $0x4ea76d4d // smin v13.4s, v10.4s, v7.4s
-	WORD $0x4eaa64e7 // smax v7.4s, v7.4s, v10.4s
-	WORD $0x4ea46c0a // smin v10.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4eac6dc6 // smin v6.4s, v14.4s, v12.4s
-	WORD $0x4eae658c // smax v12.4s, v12.4s, v14.4s
-	WORD $0x4ead6dee // smin v14.4s, v15.4s, v13.4s
-	WORD $0x4eaf65ad // smax v13.4s, v13.4s, v15.4s
-	WORD $0x4ea96d6f // smin v15.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea76d0b // smin v11.4s, v8.4s, v7.4s
-	WORD $0x4ea864e7 // smax v7.4s, v7.4s, v8.4s
-	WORD $0x4ea56d48 // smin v8.4s, v10.4s, v5.4s
-	WORD $0x4eaa64a5 // smax v5.4s, v5.4s, v10.4s
-	WORD $0x4ea36c8a // smin v10.4s, v4.4s, v3.4s
-	WORD $0x4ea46463 // smax v3.4s, v3.4s, v4.4s
-	WORD $0x4ea26c04 // smin v4.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4eae6cc2 // smin v2.4s, v6.4s, v14.4s
-	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4ead6d8e // smin v14.4s, v12.4s, v13.4s
-	WORD $0x4eac65ac // smax v12.4s, v13.4s, v12.4s
-	WORD $0x4eab6ded // smin v13.4s, v15.4s, v11.4s
-	WORD $0x4eaf656b // smax v11.4s, v11.4s, v15.4s
-	WORD $0x4ea76d2f // smin v15.4s, v9.4s, v7.4s
-	WORD $0x4ea964e7 // smax v7.4s, v7.4s, v9.4s
-	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea36caa // smin v10.4s, v5.4s, v3.4s
-	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
-	WORD $0x4ea16c85 // smin v5.4s, v4.4s, v1.4s
-	WORD $0x4ea46421 // smax v1.4s, v1.4s, v4.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F14, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F12, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F13, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F11, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F15, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F7, (R12)
-	FMOVQ F9, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F8, (R12)
+	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
-	FMOVQ F10, (R12)
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
-	FMOVQ F3, (R12)
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
-	FMOVQ F5, (R12)
+	FMOVQ (R12), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F9
 	ADD R10<<0, R6, R12
-	FMOVQ F1, (R12)
+	FMOVQ (R12), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	ADD R9<<1, R5, R12
+	FMOVQ (R12), F11
+	ADD R9<<1, R6, R12
+	FMOVQ (R12), F13
+	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	WORD $0x4eaa6c4d // smin v13.4s, v2.4s, v10.4s
+	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
+	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
+	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
+	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F14
+	WORD $0x4eae6d0f // smin v15.4s, v8.4s, v14.4s
+	WORD $0x4ea865c8 // smax v8.4s, v14.4s, v8.4s
+	WORD $0x4ea76c0e // smin v14.4s, v0.4s, v7.4s
+	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
+	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
+	WORD $0x4eab6c69 // smin v9.4s, v3.4s, v11.4s
+	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
+	WORD $0x4eac6dab // smin v11.4s, v13.4s, v12.4s
+	WORD $0x4ead658c // smax v12.4s, v12.4s, v13.4s
+	WORD $0x4eaf6d4d // smin v13.4s, v10.4s, v15.4s
+	WORD $0x4eaa65ea // smax v10.4s, v15.4s, v10.4s
+	WORD $0x4ea66c4f // smin v15.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea96dc8 // smin v8.4s, v14.4s, v9.4s
+	WORD $0x4eae6529 // smax v9.4s, v9.4s, v14.4s
+	WORD $0x4ea56cee // smin v14.4s, v7.4s, v5.4s
+	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
+	WORD $0x4ea36c07 // smin v7.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
 	ADD R9<<1, R6, R12
 	FMOVQ F0, (R12)
+	WORD $0x4ead6d60 // smin v0.4s, v11.4s, v13.4s
+	WORD $0x4eab65a3 // smax v3.4s, v13.4s, v11.4s
+	FMOVQ F0, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4eaa6d80 // smin v0.4s, v12.4s, v10.4s
+	WORD $0x4eac6543 // smax v3.4s, v10.4s, v12.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea66de0 // smin v0.4s, v15.4s, v6.4s
+	WORD $0x4eaf64c3 // smax v3.4s, v6.4s, v15.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea46c40 // smin v0.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4eae6d00 // smin v0.4s, v8.4s, v14.4s
+	WORD $0x4ea865c2 // smax v2.4s, v14.4s, v8.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea56d20 // smin v0.4s, v9.4s, v5.4s
+	WORD $0x4ea964a2 // smax v2.4s, v5.4s, v9.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R6, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea16ce0 // smin v0.4s, v7.4s, v1.4s
+	WORD $0x4ea76421 // smax v1.4s, v1.4s, v7.4s
+	ADD R7<<2, R6, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R6, R12
+	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -2504,127 +2504,127 @@ from31:
 
 op31:
 	FMOVQ (R5), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
 	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
 	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F7
 	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
+	FMOVQ (R12), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F9
 	ADD R10<<0, R6, R12
-	FMOVQ (R12), F13
+	FMOVQ (R12), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	ADD R9<<1, R5, R12
+	FMOVQ (R12), F11
 	ADD R9<<1, R6, R12
-	FMOVQ (R12), F14
+	FMOVQ (R12), F13
+	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F13
 	ADD R11<<0, R6, R12
 	FMOVQ (R12), F15
-	WORD $0x4ea86c10 // smin v16.4s, v0.4s, v8.4s
-	WORD $0x4ea06500 // smax v0.4s, v8.4s, v0.4s
-	WORD $0x4ea96c28 // smin v8.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
+	WORD $0x4eaf6db0 // smin v16.4s, v13.4s, v15.4s
+	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
+	WORD $0x4eaa6c4f // smin v15.4s, v2.4s, v10.4s
 	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4eab6c6a // smin v10.4s, v3.4s, v11.4s
-	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
-	WORD $0x4eac6c8b // smin v11.4s, v4.4s, v12.4s
+	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
 	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
-	WORD $0x4ead6cac // smin v12.4s, v5.4s, v13.4s
-	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
-	WORD $0x4eae6ccd // smin v13.4s, v6.4s, v14.4s
+	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
 	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
-	WORD $0x4eaf6cee // smin v14.4s, v7.4s, v15.4s
-	WORD $0x4ea765e7 // smax v7.4s, v15.4s, v7.4s
-	WORD $0x4eab6e0f // smin v15.4s, v16.4s, v11.4s
-	WORD $0x4eb0656b // smax v11.4s, v11.4s, v16.4s
-	WORD $0x4eac6d10 // smin v16.4s, v8.4s, v12.4s
-	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4ead6d2c // smin v12.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
-	WORD $0x4eae6d4d // smin v13.4s, v10.4s, v14.4s
-	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
-	WORD $0x4ea46c0e // smin v14.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea76c66 // smin v6.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4eac6de7 // smin v7.4s, v15.4s, v12.4s
+	WORD $0x4eb06d0e // smin v14.4s, v8.4s, v16.4s
+	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
+	WORD $0x4ea76c10 // smin v16.4s, v0.4s, v7.4s
+	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
+	WORD $0x4ea96c27 // smin v7.4s, v1.4s, v9.4s
+	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
+	WORD $0x4eab6c69 // smin v9.4s, v3.4s, v11.4s
+	WORD $0x4ea36563 // smax v3.4s, v11.4s, v3.4s
+	WORD $0x4ead6cab // smin v11.4s, v5.4s, v13.4s
+	WORD $0x4ea565a5 // smax v5.4s, v13.4s, v5.4s
+	WORD $0x4eac6ded // smin v13.4s, v15.4s, v12.4s
 	WORD $0x4eaf658c // smax v12.4s, v12.4s, v15.4s
-	WORD $0x4ead6e0f // smin v15.4s, v16.4s, v13.4s
-	WORD $0x4eb065ad // smax v13.4s, v13.4s, v16.4s
-	WORD $0x4ea96d70 // smin v16.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4eaa6d0b // smin v11.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea56dca // smin v10.4s, v14.4s, v5.4s
-	WORD $0x4eae64a5 // smax v5.4s, v5.4s, v14.4s
-	WORD $0x4ea66c8e // smin v14.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea26c06 // smin v6.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4eaf6ce3 // smin v3.4s, v7.4s, v15.4s
-	WORD $0x4ea765e7 // smax v7.4s, v15.4s, v7.4s
-	WORD $0x4ead6d8f // smin v15.4s, v12.4s, v13.4s
-	WORD $0x4eac65ac // smax v12.4s, v13.4s, v12.4s
-	WORD $0x4eab6e0d // smin v13.4s, v16.4s, v11.4s
-	WORD $0x4eb0656b // smax v11.4s, v11.4s, v16.4s
-	WORD $0x4ea86d30 // smin v16.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4eae6d49 // smin v9.4s, v10.4s, v14.4s
+	WORD $0x4eae6d4f // smin v15.4s, v10.4s, v14.4s
 	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
-	WORD $0x4ea46cae // smin v14.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea26cc5 // smin v5.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea16c06 // smin v6.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F3, (R5)
+	WORD $0x4ea66c4e // smin v14.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea96e08 // smin v8.4s, v16.4s, v9.4s
+	WORD $0x4eb06529 // smax v9.4s, v9.4s, v16.4s
+	WORD $0x4eab6cf0 // smin v16.4s, v7.4s, v11.4s
+	WORD $0x4ea76567 // smax v7.4s, v11.4s, v7.4s
+	WORD $0x4ea36c0b // smin v11.4s, v0.4s, v3.4s
+	WORD $0x4ea06460 // smax v0.4s, v3.4s, v0.4s
+	WORD $0x4ea56c23 // smin v3.4s, v1.4s, v5.4s
+	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
+	WORD $0x4eaf6da5 // smin v5.4s, v13.4s, v15.4s
+	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
+	FMOVQ F5, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F15, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F12, (R12)
-	ADD R7<<2, R5, R12
 	FMOVQ F13, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F11, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F16, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F8, (R12)
-	FMOVQ F9, (R6)
-	ADD R7<<0, R6, R12
+	WORD $0x4eaa6d85 // smin v5.4s, v12.4s, v10.4s
+	WORD $0x4eac654a // smax v10.4s, v10.4s, v12.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F5, (R12)
+	ADD R9<<0, R5, R12
 	FMOVQ F10, (R12)
+	WORD $0x4ea66dc5 // smin v5.4s, v14.4s, v6.4s
+	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F5, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F6, (R12)
+	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F5, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4eb06d02 // smin v2.4s, v8.4s, v16.4s
+	WORD $0x4ea86604 // smax v4.4s, v16.4s, v8.4s
+	FMOVQ F2, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F4, (R12)
+	WORD $0x4ea76d22 // smin v2.4s, v9.4s, v7.4s
+	WORD $0x4ea964e4 // smax v4.4s, v7.4s, v9.4s
 	ADD R7<<1, R6, R12
-	FMOVQ F14, (R12)
+	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F4, (R12)
+	WORD $0x4ea36d62 // smin v2.4s, v11.4s, v3.4s
+	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
 	ADD R7<<2, R6, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R6, R12
 	FMOVQ F2, (R12)
+	ADD R10<<0, R6, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R9<<1, R6, R12
-	FMOVQ F6, (R12)
+	FMOVQ F2, (R12)
 	ADD R11<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -2638,34 +2638,36 @@ op31:
 	JMP block_done
 
 from32:
+	CMP $33, R12
+	BGE from33
 
 op32:
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F0, (R6)
 	FMOVQ (R5), F0
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F1
+	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F4
-	WORD $0x4ea46c65 // smin v5.4s, v3.4s, v4.4s
+	WORD $0x4ea26c24 // smin v4.4s, v1.4s, v2.4s
+	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
+	WORD $0x4ea46c62 // smin v2.4s, v3.4s, v4.4s
 	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea26c04 // smin v4.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea56c22 // smin v2.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea26c85 // smin v5.4s, v4.4s, v2.4s
-	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
-	WORD $0x4ea16c04 // smin v4.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F5, (R5)
+	FMOVQ F2, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F2, (R12)
+	FMOVQ F3, (R12)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F4, (R12)
+	FMOVQ F2, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F0, (R12)
-	FMOVQ F3, (R6)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -2677,48 +2679,42 @@ op32:
 	JMP block_done
 
 from33:
-	CMP $38, R12
-	BGE from38
-	CMP $35, R12
-	BGE from35
-	CMP $34, R12
-	BGE from34
 
 op33:
-	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F0
+	ADD R7<<0, R6, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	FMOVQ (R6), F4
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
-	WORD $0x4ea56c46 // smin v6.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
-	WORD $0x4ea46c65 // smin v5.4s, v3.4s, v4.4s
-	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea66c04 // smin v4.4s, v0.4s, v6.4s
-	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
-	WORD $0x4ea56c26 // smin v6.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66c85 // smin v5.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea16c06 // smin v6.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea26c61 // smin v1.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	FMOVQ F5, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F6, (R12)
 	ADD R9<<0, R5, R12
-	FMOVQ F0, (R12)
-	FMOVQ F1, (R6)
-	ADD R7<<0, R6, R12
+	FMOVQ (R12), F1
+	FMOVQ (R6), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	FMOVQ (R5), F3
+	WORD $0x4ea26c65 // smin v5.4s, v3.4s, v2.4s
+	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	ADD R7<<0, R5, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea46c66 // smin v6.4s, v3.4s, v4.4s
+	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
+	WORD $0x4ea66ca4 // smin v4.4s, v5.4s, v6.4s
+	WORD $0x4ea564c5 // smax v5.4s, v6.4s, v5.4s
+	FMOVQ F4, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F5, (R12)
+	WORD $0x4ea36c44 // smin v4.4s, v2.4s, v3.4s
+	WORD $0x4ea26462 // smax v2.4s, v3.4s, v2.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F4, (R12)
+	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
+	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
+	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	FMOVQ F2, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -2730,49 +2726,55 @@ op33:
 	JMP block_done
 
 from34:
+	CMP $39, R12
+	BGE from39
+	CMP $36, R12
+	BGE from36
+	CMP $35, R12
+	BGE from35
 
 op34:
-	FMOVQ (R5), F0
 	ADD R7<<0, R5, R12
+	FMOVQ (R12), F0
+	ADD R7<<1, R6, R12
 	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
+	FMOVQ (R12), F1
+	ADD R7<<0, R6, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
-	FMOVQ (R6), F4
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F5
+	FMOVQ (R6), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ (R5), F5
+	WORD $0x4ea46ca7 // smin v7.4s, v5.4s, v4.4s
+	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
+	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea06c66 // smin v6.4s, v3.4s, v0.4s
+	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
 	ADD R7<<1, R6, R12
-	FMOVQ (R12), F6
-	WORD $0x4ea66c27 // smin v7.4s, v1.4s, v6.4s
-	WORD $0x4ea164c1 // smax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea56c46 // smin v6.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
-	WORD $0x4ea46c65 // smin v5.4s, v3.4s, v4.4s
-	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea66c04 // smin v4.4s, v0.4s, v6.4s
-	WORD $0x4ea064c0 // smax v0.4s, v6.4s, v0.4s
-	WORD $0x4ea56ce6 // smin v6.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea66c83 // smin v3.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea56c06 // smin v6.4s, v0.4s, v5.4s
-	WORD $0x4ea064a0 // smax v0.4s, v5.4s, v0.4s
-	WORD $0x4ea26ce5 // smin v5.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F6, (R12)
-	ADD R9<<0, R5, R12
 	FMOVQ F0, (R12)
-	FMOVQ F5, (R6)
-	ADD R7<<0, R6, R12
+	WORD $0x4ea56ce0 // smin v0.4s, v7.4s, v5.4s
+	WORD $0x4ea764a3 // smax v3.4s, v5.4s, v7.4s
+	FMOVQ F0, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
 	FMOVQ F2, (R12)
-	ADD R7<<1, R6, R12
+	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
 	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
@@ -2785,60 +2787,58 @@ op34:
 	JMP block_done
 
 from35:
-	CMP $36, R12
-	BGE from36
 
 op35:
 	FMOVQ (R5), F0
+	ADD R9<<0, R6, R12
+	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
+	ADD R7<<1, R6, R12
 	FMOVQ (R12), F3
-	FMOVQ (R6), F4
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F5
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F6
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F7
-	WORD $0x4ea76c08 // smin v8.4s, v0.4s, v7.4s
-	WORD $0x4ea064e0 // smax v0.4s, v7.4s, v0.4s
-	WORD $0x4ea66c27 // smin v7.4s, v1.4s, v6.4s
-	WORD $0x4ea164c1 // smax v1.4s, v6.4s, v1.4s
-	WORD $0x4ea56c46 // smin v6.4s, v2.4s, v5.4s
-	WORD $0x4ea264a2 // smax v2.4s, v5.4s, v2.4s
-	WORD $0x4ea46c65 // smin v5.4s, v3.4s, v4.4s
-	WORD $0x4ea36483 // smax v3.4s, v4.4s, v3.4s
-	WORD $0x4ea66d04 // smin v4.4s, v8.4s, v6.4s
-	WORD $0x4ea864c6 // smax v6.4s, v6.4s, v8.4s
-	WORD $0x4ea56ce8 // smin v8.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea06c43 // smin v3.4s, v2.4s, v0.4s
-	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
-	WORD $0x4ea86c82 // smin v2.4s, v4.4s, v8.4s
-	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
-	WORD $0x4ea56cc8 // smin v8.4s, v6.4s, v5.4s
-	WORD $0x4ea664a5 // smax v5.4s, v5.4s, v6.4s
-	WORD $0x4ea36ce6 // smin v6.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea06c27 // smin v7.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F8, (R12)
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
 	ADD R9<<0, R5, R12
-	FMOVQ F5, (R12)
-	FMOVQ F6, (R6)
+	FMOVQ (R12), F5
+	FMOVQ (R6), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	WORD $0x4ea66c47 // smin v7.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea16ca8 // smin v8.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	WORD $0x4ea06c65 // smin v5.4s, v3.4s, v0.4s
+	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	WORD $0x4ea66ce3 // smin v3.4s, v7.4s, v6.4s
+	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	FMOVQ F3, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F6, (R12)
+	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F3, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea56d02 // smin v2.4s, v8.4s, v5.4s
+	WORD $0x4ea864a3 // smax v3.4s, v5.4s, v8.4s
+	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F3, (R12)
+	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
+	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
 	ADD R7<<1, R6, R12
-	FMOVQ F7, (R12)
+	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -2856,64 +2856,64 @@ from36:
 	BGE from37
 
 op36:
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F0
+	FMOVQ (R6), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F0, (R6)
 	FMOVQ (R5), F0
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F1
+	WORD $0x4ea16c03 // smin v3.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
 	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
+	FMOVQ (R12), F4
+	WORD $0x4ea46c25 // smin v5.4s, v1.4s, v4.4s
+	WORD $0x4ea16481 // smax v1.4s, v4.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F4
 	ADD R9<<1, R5, R12
 	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
+	WORD $0x4ea66c87 // smin v7.4s, v4.4s, v6.4s
+	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F6
+	WORD $0x4ea26cc8 // smin v8.4s, v6.4s, v2.4s
+	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
+	WORD $0x4ea76c66 // smin v6.4s, v3.4s, v7.4s
+	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
+	WORD $0x4ea86ca7 // smin v7.4s, v5.4s, v8.4s
+	WORD $0x4ea56505 // smax v5.4s, v8.4s, v5.4s
 	WORD $0x4ea46c08 // smin v8.4s, v0.4s, v4.4s
 	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
-	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
-	WORD $0x4ea96c66 // smin v6.4s, v3.4s, v9.4s
-	WORD $0x4ea36523 // smax v3.4s, v9.4s, v3.4s
-	WORD $0x4ea56d09 // smin v9.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4ea66c88 // smin v8.4s, v4.4s, v6.4s
-	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
-	WORD $0x4ea26c06 // smin v6.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea86d23 // smin v3.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4ea46ca9 // smin v9.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea26cc5 // smin v5.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea16c06 // smin v6.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	FMOVQ F3, (R5)
+	WORD $0x4ea26c24 // smin v4.4s, v1.4s, v2.4s
+	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
+	WORD $0x4ea76cc2 // smin v2.4s, v6.4s, v7.4s
+	WORD $0x4ea664e6 // smax v6.4s, v7.4s, v6.4s
+	FMOVQ F2, (R5)
 	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F9, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F2, (R12)
-	ADD R9<<1, R5, R12
 	FMOVQ F6, (R12)
+	WORD $0x4ea56c62 // smin v2.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F2, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea46d02 // smin v2.4s, v8.4s, v4.4s
+	WORD $0x4ea86483 // smax v3.4s, v4.4s, v8.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F2, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F2, (R12)
 	ADD R11<<0, R5, R12
 	FMOVQ F0, (R12)
-	FMOVQ F7, (R6)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -2925,74 +2925,76 @@ op36:
 	JMP block_done
 
 from37:
+	CMP $38, R12
+	BGE from38
 
 op37:
-	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
 	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
+	FMOVQ (R12), F0
 	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	WORD $0x4ea96cca // smin v10.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4ea46c08 // smin v8.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4ea56c24 // smin v4.4s, v1.4s, v5.4s
-	WORD $0x4ea164a1 // smax v1.4s, v5.4s, v1.4s
-	WORD $0x4eaa6c45 // smin v5.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4ea96c6a // smin v10.4s, v3.4s, v9.4s
-	WORD $0x4ea36523 // smax v3.4s, v9.4s, v3.4s
-	WORD $0x4ea56d09 // smin v9.4s, v8.4s, v5.4s
-	WORD $0x4ea864a5 // smax v5.4s, v5.4s, v8.4s
-	WORD $0x4eaa6c88 // smin v8.4s, v4.4s, v10.4s
-	WORD $0x4ea46544 // smax v4.4s, v10.4s, v4.4s
-	WORD $0x4ea26c0a // smin v10.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea86d23 // smin v3.4s, v9.4s, v8.4s
-	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
-	WORD $0x4ea46ca9 // smin v9.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea26d45 // smin v5.4s, v10.4s, v2.4s
-	WORD $0x4eaa6442 // smax v2.4s, v2.4s, v10.4s
-	WORD $0x4ea16c0a // smin v10.4s, v0.4s, v1.4s
+	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea66ce1 // smin v1.4s, v7.4s, v6.4s
-	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
-	FMOVQ F3, (R5)
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F1
+	FMOVQ (R6), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	FMOVQ (R5), F3
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
 	ADD R7<<0, R5, R12
-	FMOVQ F8, (R12)
+	FMOVQ (R12), F5
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F9, (R12)
+	FMOVQ (R12), F7
+	WORD $0x4ea26ce9 // smin v9.4s, v7.4s, v2.4s
+	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
 	ADD R9<<0, R5, R12
-	FMOVQ F4, (R12)
+	FMOVQ (R12), F7
+	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
+	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
+	WORD $0x4ea96cc7 // smin v7.4s, v6.4s, v9.4s
+	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
+	WORD $0x4eaa6d09 // smin v9.4s, v8.4s, v10.4s
+	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	WORD $0x4ea26c6a // smin v10.4s, v3.4s, v2.4s
+	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
+	WORD $0x4ea46ca3 // smin v3.4s, v5.4s, v4.4s
+	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
+	WORD $0x4ea96ce5 // smin v5.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	FMOVQ F5, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F7, (R12)
+	WORD $0x4ea86cc5 // smin v5.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F5, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F6, (R12)
+	WORD $0x4ea36d45 // smin v5.4s, v10.4s, v3.4s
+	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
 	ADD R7<<2, R5, R12
 	FMOVQ F5, (R12)
 	ADD R10<<0, R5, R12
-	FMOVQ F2, (R12)
+	FMOVQ F3, (R12)
+	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
 	ADD R9<<1, R5, R12
-	FMOVQ F10, (R12)
+	FMOVQ F3, (R12)
 	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	FMOVQ F1, (R6)
+	FMOVQ F2, (R12)
+	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
+	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
-	FMOVQ F6, (R12)
+	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -3004,86 +3006,82 @@ op37:
 	JMP block_done
 
 from38:
-	CMP $41, R12
-	BGE from41
-	CMP $39, R12
-	BGE from39
 
 op38:
-	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F0
+	ADD R7<<1, R6, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
-	WORD $0x4eaa6cab // smin v11.4s, v5.4s, v10.4s
-	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
-	WORD $0x4ea96cca // smin v10.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4ea46c08 // smin v8.4s, v0.4s, v4.4s
-	WORD $0x4ea06480 // smax v0.4s, v4.4s, v0.4s
-	WORD $0x4eab6c24 // smin v4.4s, v1.4s, v11.4s
-	WORD $0x4ea16561 // smax v1.4s, v11.4s, v1.4s
-	WORD $0x4eaa6c4b // smin v11.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4ea96c6a // smin v10.4s, v3.4s, v9.4s
-	WORD $0x4ea36523 // smax v3.4s, v9.4s, v3.4s
-	WORD $0x4eab6d09 // smin v9.4s, v8.4s, v11.4s
-	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
-	WORD $0x4eaa6c8b // smin v11.4s, v4.4s, v10.4s
-	WORD $0x4ea46544 // smax v4.4s, v10.4s, v4.4s
-	WORD $0x4ea26c0a // smin v10.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea56ce3 // smin v3.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4eab6d27 // smin v7.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4ea46d0b // smin v11.4s, v8.4s, v4.4s
-	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
-	WORD $0x4ea26d48 // smin v8.4s, v10.4s, v2.4s
-	WORD $0x4eaa6442 // smax v2.4s, v2.4s, v10.4s
-	WORD $0x4ea16c0a // smin v10.4s, v0.4s, v1.4s
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea66c61 // smin v1.4s, v3.4s, v6.4s
-	WORD $0x4ea364c3 // smax v3.4s, v6.4s, v3.4s
-	FMOVQ F7, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F9, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F11, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F8, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F2, (R12)
 	ADD R9<<1, R5, R12
-	FMOVQ F10, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	FMOVQ F1, (R6)
+	FMOVQ (R12), F1
 	ADD R7<<0, R6, R12
-	FMOVQ F3, (R12)
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F3
+	FMOVQ (R6), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	FMOVQ (R5), F5
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R7<<0, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea26ce9 // smin v9.4s, v7.4s, v2.4s
+	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
+	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea66ceb // smin v11.4s, v7.4s, v6.4s
+	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	WORD $0x4eaa6d07 // smin v7.4s, v8.4s, v10.4s
+	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	WORD $0x4eab6d2a // smin v10.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	WORD $0x4ea46cab // smin v11.4s, v5.4s, v4.4s
+	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
+	WORD $0x4ea66c45 // smin v5.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea06c66 // smin v6.4s, v3.4s, v0.4s
+	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
 	ADD R7<<1, R6, R12
-	FMOVQ F5, (R12)
+	FMOVQ F0, (R12)
+	WORD $0x4eaa6ce0 // smin v0.4s, v7.4s, v10.4s
+	WORD $0x4ea76543 // smax v3.4s, v10.4s, v7.4s
+	FMOVQ F0, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea96d00 // smin v0.4s, v8.4s, v9.4s
+	WORD $0x4ea86523 // smax v3.4s, v9.4s, v8.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea56d60 // smin v0.4s, v11.4s, v5.4s
+	WORD $0x4eab64a3 // smax v3.4s, v5.4s, v11.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea16cc0 // smin v0.4s, v6.4s, v1.4s
+	WORD $0x4ea66421 // smax v1.4s, v1.4s, v6.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -3095,94 +3093,96 @@ op38:
 	JMP block_done
 
 from39:
+	CMP $42, R12
+	BGE from42
 	CMP $40, R12
 	BGE from40
 
 op39:
-	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
 	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
-	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
+	FMOVQ (R12), F0
 	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
-	WORD $0x4eab6c8c // smin v12.4s, v4.4s, v11.4s
-	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
-	WORD $0x4eaa6cab // smin v11.4s, v5.4s, v10.4s
-	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
-	WORD $0x4ea96cca // smin v10.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4eac6c08 // smin v8.4s, v0.4s, v12.4s
-	WORD $0x4ea06580 // smax v0.4s, v12.4s, v0.4s
-	WORD $0x4eab6c2c // smin v12.4s, v1.4s, v11.4s
-	WORD $0x4ea16561 // smax v1.4s, v11.4s, v1.4s
-	WORD $0x4eaa6c4b // smin v11.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4ea96c6a // smin v10.4s, v3.4s, v9.4s
-	WORD $0x4ea36523 // smax v3.4s, v9.4s, v3.4s
-	WORD $0x4eab6d09 // smin v9.4s, v8.4s, v11.4s
-	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
-	WORD $0x4eaa6d8b // smin v11.4s, v12.4s, v10.4s
-	WORD $0x4eac654a // smax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea26c0c // smin v12.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea36c22 // smin v2.4s, v1.4s, v3.4s
-	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
-	WORD $0x4ea56ce3 // smin v3.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea46cc7 // smin v7.4s, v6.4s, v4.4s
-	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
-	WORD $0x4eab6d26 // smin v6.4s, v9.4s, v11.4s
-	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
-	WORD $0x4eaa6d0b // smin v11.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea26d8a // smin v10.4s, v12.4s, v2.4s
-	WORD $0x4eac6442 // smax v2.4s, v2.4s, v12.4s
-	WORD $0x4ea16c0c // smin v12.4s, v0.4s, v1.4s
+	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
 	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ea76c61 // smin v1.4s, v3.4s, v7.4s
-	WORD $0x4ea364e3 // smax v3.4s, v7.4s, v3.4s
-	WORD $0x4ea46ca7 // smin v7.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	FMOVQ F6, (R5)
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F1
+	ADD R7<<1, R6, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R9<<1, R5, R12
+	FMOVQ (R12), F3
+	ADD R7<<0, R6, R12
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F5
+	FMOVQ (R6), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	FMOVQ (R5), F7
+	WORD $0x4ea26ce9 // smin v9.4s, v7.4s, v2.4s
+	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
 	ADD R7<<0, R5, R12
-	FMOVQ F9, (R12)
+	FMOVQ (R12), F7
+	WORD $0x4ea46cea // smin v10.4s, v7.4s, v4.4s
+	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F11, (R12)
+	FMOVQ (R12), F7
+	WORD $0x4ea66ceb // smin v11.4s, v7.4s, v6.4s
+	WORD $0x4ea764c6 // smax v6.4s, v6.4s, v7.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea86cec // smin v12.4s, v7.4s, v8.4s
+	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
+	WORD $0x4eab6d28 // smin v8.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	WORD $0x4eac6d4b // smin v11.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	WORD $0x4ea66c4c // smin v12.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea76c86 // smin v6.4s, v4.4s, v7.4s
+	WORD $0x4ea464e4 // smax v4.4s, v7.4s, v4.4s
+	WORD $0x4ea16ca7 // smin v7.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	WORD $0x4ea06c65 // smin v5.4s, v3.4s, v0.4s
+	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	WORD $0x4eab6d03 // smin v3.4s, v8.4s, v11.4s
+	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
+	FMOVQ F3, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F8, (R12)
+	WORD $0x4eaa6d23 // smin v3.4s, v9.4s, v10.4s
+	WORD $0x4ea96548 // smax v8.4s, v10.4s, v9.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F3, (R12)
 	ADD R9<<0, R5, R12
 	FMOVQ F8, (R12)
+	WORD $0x4ea66d83 // smin v3.4s, v12.4s, v6.4s
+	WORD $0x4eac64c6 // smax v6.4s, v6.4s, v12.4s
 	ADD R7<<2, R5, R12
-	FMOVQ F10, (R12)
+	FMOVQ F3, (R12)
 	ADD R10<<0, R5, R12
-	FMOVQ F2, (R12)
+	FMOVQ F6, (R12)
+	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
 	ADD R9<<1, R5, R12
-	FMOVQ F12, (R12)
+	FMOVQ F3, (R12)
 	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	FMOVQ F1, (R6)
+	FMOVQ F2, (R12)
+	WORD $0x4ea56ce2 // smin v2.4s, v7.4s, v5.4s
+	WORD $0x4ea764a3 // smax v3.4s, v5.4s, v7.4s
+	FMOVQ F2, (R6)
 	ADD R7<<0, R6, R12
 	FMOVQ F3, (R12)
+	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
+	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
 	ADD R7<<1, R6, R12
-	FMOVQ F7, (R12)
+	FMOVQ F2, (R12)
 	ADD R9<<0, R6, R12
-	FMOVQ F4, (R12)
+	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -3194,100 +3194,102 @@ op39:
 	JMP block_done
 
 from40:
+	CMP $41, R12
+	BGE from41
 
 op40:
-	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
 	ADD R9<<0, R5, R12
-	FMOVQ (R12), F3
+	FMOVQ (R12), F0
+	ADD R7<<2, R6, R12
+	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
+	FMOVQ (R12), F1
+	ADD R9<<0, R6, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
 	ADD R10<<0, R5, R12
+	FMOVQ (R12), F3
+	ADD R7<<1, R6, R12
 	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
 	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
+	FMOVQ (R12), F5
+	ADD R7<<0, R6, R12
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
 	ADD R11<<0, R5, R12
 	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
-	WORD $0x4eac6c6d // smin v13.4s, v3.4s, v12.4s
-	WORD $0x4ea36583 // smax v3.4s, v12.4s, v3.4s
-	WORD $0x4eab6c8c // smin v12.4s, v4.4s, v11.4s
-	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
-	WORD $0x4eaa6cab // smin v11.4s, v5.4s, v10.4s
-	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
-	WORD $0x4ea96cca // smin v10.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4eac6c08 // smin v8.4s, v0.4s, v12.4s
-	WORD $0x4ea06580 // smax v0.4s, v12.4s, v0.4s
-	WORD $0x4eab6c2c // smin v12.4s, v1.4s, v11.4s
-	WORD $0x4ea16561 // smax v1.4s, v11.4s, v1.4s
-	WORD $0x4eaa6c4b // smin v11.4s, v2.4s, v10.4s
-	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
-	WORD $0x4ea96daa // smin v10.4s, v13.4s, v9.4s
-	WORD $0x4ead6529 // smax v9.4s, v9.4s, v13.4s
-	WORD $0x4ea36ced // smin v13.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4eab6d07 // smin v7.4s, v8.4s, v11.4s
-	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
-	WORD $0x4eaa6d8b // smin v11.4s, v12.4s, v10.4s
-	WORD $0x4eac654a // smax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea26c0c // smin v12.4s, v0.4s, v2.4s
-	WORD $0x4ea06440 // smax v0.4s, v2.4s, v0.4s
-	WORD $0x4ea96c22 // smin v2.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea56da9 // smin v9.4s, v13.4s, v5.4s
-	WORD $0x4ead64a5 // smax v5.4s, v5.4s, v13.4s
-	WORD $0x4ea46ccd // smin v13.4s, v6.4s, v4.4s
-	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
-	WORD $0x4eab6ce6 // smin v6.4s, v7.4s, v11.4s
-	WORD $0x4ea76567 // smax v7.4s, v11.4s, v7.4s
-	WORD $0x4eaa6d0b // smin v11.4s, v8.4s, v10.4s
-	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
-	WORD $0x4ea26d8a // smin v10.4s, v12.4s, v2.4s
-	WORD $0x4eac6442 // smax v2.4s, v2.4s, v12.4s
-	WORD $0x4ea16c0c // smin v12.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ead6d21 // smin v1.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
-	WORD $0x4ea46cad // smin v13.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	FMOVQ F6, (R5)
+	FMOVQ (R6), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	FMOVQ (R5), F9
+	WORD $0x4ea46d2b // smin v11.4s, v9.4s, v4.4s
+	WORD $0x4ea96484 // smax v4.4s, v4.4s, v9.4s
 	ADD R7<<0, R5, R12
-	FMOVQ F7, (R12)
+	FMOVQ (R12), F9
+	WORD $0x4ea66d2c // smin v12.4s, v9.4s, v6.4s
+	WORD $0x4ea964c6 // smax v6.4s, v6.4s, v9.4s
 	ADD R7<<1, R5, R12
-	FMOVQ F11, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F10, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F2, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F12, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	FMOVQ F1, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F9, (R12)
-	ADD R7<<1, R6, R12
-	FMOVQ F13, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F4, (R12)
+	FMOVQ (R12), F9
+	WORD $0x4ea86d2d // smin v13.4s, v9.4s, v8.4s
+	WORD $0x4ea96508 // smax v8.4s, v8.4s, v9.4s
+	WORD $0x4eaa6c49 // smin v9.4s, v2.4s, v10.4s
+	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	WORD $0x4ea06cea // smin v10.4s, v7.4s, v0.4s
+	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
 	ADD R7<<2, R6, R12
-	FMOVQ F3, (R12)
+	FMOVQ F0, (R12)
+	WORD $0x4ead6d60 // smin v0.4s, v11.4s, v13.4s
+	WORD $0x4eab65a7 // smax v7.4s, v13.4s, v11.4s
+	WORD $0x4ea96d8b // smin v11.4s, v12.4s, v9.4s
+	WORD $0x4eac6529 // smax v9.4s, v9.4s, v12.4s
+	WORD $0x4ea86c8c // smin v12.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4ea26cc8 // smin v8.4s, v6.4s, v2.4s
+	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
+	WORD $0x4ea36d46 // smin v6.4s, v10.4s, v3.4s
+	WORD $0x4eaa6463 // smax v3.4s, v3.4s, v10.4s
+	WORD $0x4ea16caa // smin v10.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	WORD $0x4eab6c05 // smin v5.4s, v0.4s, v11.4s
+	WORD $0x4ea06560 // smax v0.4s, v11.4s, v0.4s
+	FMOVQ F5, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F0, (R12)
+	WORD $0x4ea96ce0 // smin v0.4s, v7.4s, v9.4s
+	WORD $0x4ea76525 // smax v5.4s, v9.4s, v7.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F5, (R12)
+	WORD $0x4ea86d80 // smin v0.4s, v12.4s, v8.4s
+	WORD $0x4eac6505 // smax v5.4s, v8.4s, v12.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F5, (R12)
+	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4eaa6cc0 // smin v0.4s, v6.4s, v10.4s
+	WORD $0x4ea66542 // smax v2.4s, v10.4s, v6.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea16c60 // smin v0.4s, v3.4s, v1.4s
+	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R6, R12
+	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -3299,112 +3301,110 @@ op40:
 	JMP block_done
 
 from41:
-	CMP $42, R12
-	BGE from42
 
 op41:
-	FMOVQ (R5), F0
-	ADD R7<<0, R5, R12
-	FMOVQ (R12), F1
 	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
+	FMOVQ (R12), F0
+	ADD R10<<0, R6, R12
+	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R9<<0, R5, R12
+	FMOVQ (R12), F1
+	ADD R7<<2, R6, R12
 	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
 	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
+	FMOVQ (R12), F3
+	ADD R9<<0, R6, R12
+	FMOVQ (R12), F5
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
 	ADD R10<<0, R5, R12
 	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
+	ADD R7<<1, R6, R12
 	FMOVQ (R12), F7
-	FMOVQ (R6), F8
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R9<<1, R5, R12
+	FMOVQ (R12), F7
 	ADD R7<<0, R6, R12
 	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F13
-	WORD $0x4ead6c4e // smin v14.4s, v2.4s, v13.4s
-	WORD $0x4ea265a2 // smax v2.4s, v13.4s, v2.4s
-	WORD $0x4eac6c6d // smin v13.4s, v3.4s, v12.4s
-	WORD $0x4ea36583 // smax v3.4s, v12.4s, v3.4s
-	WORD $0x4eab6c8c // smin v12.4s, v4.4s, v11.4s
-	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
-	WORD $0x4eaa6cab // smin v11.4s, v5.4s, v10.4s
-	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
-	WORD $0x4ea96cca // smin v10.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4eac6c08 // smin v8.4s, v0.4s, v12.4s
-	WORD $0x4ea06580 // smax v0.4s, v12.4s, v0.4s
-	WORD $0x4eab6c2c // smin v12.4s, v1.4s, v11.4s
-	WORD $0x4ea16561 // smax v1.4s, v11.4s, v1.4s
-	WORD $0x4eaa6dcb // smin v11.4s, v14.4s, v10.4s
-	WORD $0x4eae654a // smax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea96dae // smin v14.4s, v13.4s, v9.4s
-	WORD $0x4ead6529 // smax v9.4s, v9.4s, v13.4s
-	WORD $0x4ea36ced // smin v13.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea26cc7 // smin v7.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4eab6d06 // smin v6.4s, v8.4s, v11.4s
-	WORD $0x4ea86568 // smax v8.4s, v11.4s, v8.4s
-	WORD $0x4eae6d8b // smin v11.4s, v12.4s, v14.4s
-	WORD $0x4eac65cc // smax v12.4s, v14.4s, v12.4s
-	WORD $0x4eaa6c0e // smin v14.4s, v0.4s, v10.4s
-	WORD $0x4ea06540 // smax v0.4s, v10.4s, v0.4s
-	WORD $0x4ea96c2a // smin v10.4s, v1.4s, v9.4s
-	WORD $0x4ea16521 // smax v1.4s, v9.4s, v1.4s
-	WORD $0x4ea56da9 // smin v9.4s, v13.4s, v5.4s
-	WORD $0x4ead64a5 // smax v5.4s, v5.4s, v13.4s
-	WORD $0x4ea46ced // smin v13.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
-	WORD $0x4eab6cc7 // smin v7.4s, v6.4s, v11.4s
-	WORD $0x4ea66566 // smax v6.4s, v11.4s, v6.4s
-	WORD $0x4eac6d0b // smin v11.4s, v8.4s, v12.4s
-	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4eaa6dcc // smin v12.4s, v14.4s, v10.4s
-	WORD $0x4eae654a // smax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea16c0e // smin v14.4s, v0.4s, v1.4s
-	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
-	WORD $0x4ead6d21 // smin v1.4s, v9.4s, v13.4s
-	WORD $0x4ea965a9 // smax v9.4s, v13.4s, v9.4s
-	WORD $0x4ea46cad // smin v13.4s, v5.4s, v4.4s
-	WORD $0x4ea56484 // smax v4.4s, v4.4s, v5.4s
-	WORD $0x4ea26c65 // smin v5.4s, v3.4s, v2.4s
-	WORD $0x4ea36442 // smax v2.4s, v2.4s, v3.4s
-	FMOVQ F7, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F6, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F11, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F12, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F10, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F14, (R12)
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
 	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	FMOVQ F1, (R6)
-	ADD R7<<0, R6, R12
+	FMOVQ (R12), F9
+	FMOVQ (R6), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	FMOVQ (R5), F11
+	WORD $0x4ea66d6d // smin v13.4s, v11.4s, v6.4s
+	WORD $0x4eab64c6 // smax v6.4s, v6.4s, v11.4s
+	ADD R7<<0, R5, R12
+	FMOVQ (R12), F11
+	WORD $0x4ea86d6e // smin v14.4s, v11.4s, v8.4s
+	WORD $0x4eab6508 // smax v8.4s, v8.4s, v11.4s
+	WORD $0x4eaa6c4b // smin v11.4s, v2.4s, v10.4s
+	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
+	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
+	WORD $0x4ea16d2c // smin v12.4s, v9.4s, v1.4s
+	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	WORD $0x4ea06ce9 // smin v9.4s, v7.4s, v0.4s
+	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
+	WORD $0x4eab6da7 // smin v7.4s, v13.4s, v11.4s
+	WORD $0x4ead656b // smax v11.4s, v11.4s, v13.4s
+	WORD $0x4eaa6dcd // smin v13.4s, v14.4s, v10.4s
+	WORD $0x4eae654a // smax v10.4s, v10.4s, v14.4s
+	WORD $0x4ea26cce // smin v14.4s, v6.4s, v2.4s
+	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
+	WORD $0x4ea46d06 // smin v6.4s, v8.4s, v4.4s
+	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
+	WORD $0x4ea56d88 // smin v8.4s, v12.4s, v5.4s
+	WORD $0x4eac64a5 // smax v5.4s, v5.4s, v12.4s
+	WORD $0x4ea36d2c // smin v12.4s, v9.4s, v3.4s
+	WORD $0x4ea96463 // smax v3.4s, v3.4s, v9.4s
+	WORD $0x4ead6ce9 // smin v9.4s, v7.4s, v13.4s
+	WORD $0x4ea765a7 // smax v7.4s, v13.4s, v7.4s
+	FMOVQ F9, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F7, (R12)
+	WORD $0x4eaa6d67 // smin v7.4s, v11.4s, v10.4s
+	WORD $0x4eab6549 // smax v9.4s, v10.4s, v11.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F7, (R12)
+	ADD R9<<0, R5, R12
 	FMOVQ F9, (R12)
-	ADD R7<<1, R6, R12
-	FMOVQ F13, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F4, (R12)
-	ADD R7<<2, R6, R12
-	FMOVQ F5, (R12)
-	ADD R10<<0, R6, R12
+	WORD $0x4ea66dc7 // smin v7.4s, v14.4s, v6.4s
+	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F7, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F6, (R12)
+	WORD $0x4ea46c46 // smin v6.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F6, (R12)
+	ADD R11<<0, R5, R12
 	FMOVQ F2, (R12)
+	WORD $0x4eac6d02 // smin v2.4s, v8.4s, v12.4s
+	WORD $0x4ea86584 // smax v4.4s, v12.4s, v8.4s
+	FMOVQ F2, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F4, (R12)
+	WORD $0x4ea36ca2 // smin v2.4s, v5.4s, v3.4s
+	WORD $0x4ea56463 // smax v3.4s, v3.4s, v5.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F2, (R12)
+	ADD R9<<0, R6, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
+	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
+	ADD R7<<2, R6, R12
+	FMOVQ F2, (R12)
+	ADD R10<<0, R6, R12
+	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
 	ADD $128, R3
@@ -3420,117 +3420,117 @@ from42:
 	BGE from43
 
 op42:
-	FMOVQ (R5), F0
 	ADD R7<<0, R5, R12
+	FMOVQ (R12), F0
+	ADD R9<<1, R6, R12
 	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
+	FMOVQ (R12), F1
+	ADD R10<<0, R6, R12
+	FMOVQ (R12), F3
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
 	ADD R9<<0, R5, R12
 	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
+	ADD R7<<2, R6, R12
 	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
-	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
-	FMOVQ (R12), F9
-	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
-	ADD R9<<0, R6, R12
-	FMOVQ (R12), F11
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F13
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F14
-	WORD $0x4eae6c2f // smin v15.4s, v1.4s, v14.4s
-	WORD $0x4ea165c1 // smax v1.4s, v14.4s, v1.4s
-	WORD $0x4ead6c4e // smin v14.4s, v2.4s, v13.4s
-	WORD $0x4ea265a2 // smax v2.4s, v13.4s, v2.4s
-	WORD $0x4eac6c6d // smin v13.4s, v3.4s, v12.4s
-	WORD $0x4ea36583 // smax v3.4s, v12.4s, v3.4s
-	WORD $0x4eab6c8c // smin v12.4s, v4.4s, v11.4s
-	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
-	WORD $0x4eaa6cab // smin v11.4s, v5.4s, v10.4s
-	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
-	WORD $0x4ea96cca // smin v10.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4eac6c08 // smin v8.4s, v0.4s, v12.4s
-	WORD $0x4ea06580 // smax v0.4s, v12.4s, v0.4s
-	WORD $0x4eab6dec // smin v12.4s, v15.4s, v11.4s
-	WORD $0x4eaf656b // smax v11.4s, v11.4s, v15.4s
-	WORD $0x4eaa6dcf // smin v15.4s, v14.4s, v10.4s
-	WORD $0x4eae654a // smax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea96dae // smin v14.4s, v13.4s, v9.4s
-	WORD $0x4ead6529 // smax v9.4s, v9.4s, v13.4s
-	WORD $0x4ea36ced // smin v13.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea26cc7 // smin v7.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea16ca6 // smin v6.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4eaf6d05 // smin v5.4s, v8.4s, v15.4s
-	WORD $0x4ea865e8 // smax v8.4s, v15.4s, v8.4s
-	WORD $0x4eae6d8f // smin v15.4s, v12.4s, v14.4s
-	WORD $0x4eac65cc // smax v12.4s, v14.4s, v12.4s
-	WORD $0x4eaa6c0e // smin v14.4s, v0.4s, v10.4s
-	WORD $0x4ea06540 // smax v0.4s, v10.4s, v0.4s
-	WORD $0x4ea96d6a // smin v10.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea66dab // smin v11.4s, v13.4s, v6.4s
-	WORD $0x4ead64c6 // smax v6.4s, v6.4s, v13.4s
-	WORD $0x4ea46ced // smin v13.4s, v7.4s, v4.4s
-	WORD $0x4ea76484 // smax v4.4s, v4.4s, v7.4s
-	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4eaf6ca3 // smin v3.4s, v5.4s, v15.4s
-	WORD $0x4ea565e5 // smax v5.4s, v15.4s, v5.4s
-	WORD $0x4eac6d0f // smin v15.4s, v8.4s, v12.4s
-	WORD $0x4ea86588 // smax v8.4s, v12.4s, v8.4s
-	WORD $0x4eaa6dcc // smin v12.4s, v14.4s, v10.4s
-	WORD $0x4eae654a // smax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea96c0e // smin v14.4s, v0.4s, v9.4s
-	WORD $0x4ea06520 // smax v0.4s, v9.4s, v0.4s
-	WORD $0x4ead6d69 // smin v9.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea46ccd // smin v13.4s, v6.4s, v4.4s
-	WORD $0x4ea66484 // smax v4.4s, v4.4s, v6.4s
-	WORD $0x4ea26ce6 // smin v6.4s, v7.4s, v2.4s
-	WORD $0x4ea76442 // smax v2.4s, v2.4s, v7.4s
-	FMOVQ F3, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F5, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F15, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
 	ADD R7<<2, R5, R12
-	FMOVQ F12, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F10, (R12)
-	ADD R9<<1, R5, R12
-	FMOVQ F14, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F0, (R12)
-	FMOVQ F9, (R6)
-	ADD R7<<0, R6, R12
-	FMOVQ F11, (R12)
-	ADD R7<<1, R6, R12
-	FMOVQ F13, (R12)
+	FMOVQ (R12), F5
 	ADD R9<<0, R6, R12
-	FMOVQ F4, (R12)
-	ADD R7<<2, R6, R12
-	FMOVQ F6, (R12)
-	ADD R10<<0, R6, R12
-	FMOVQ F2, (R12)
+	FMOVQ (R12), F7
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R10<<0, R5, R12
+	FMOVQ (R12), F7
+	ADD R7<<1, R6, R12
+	FMOVQ (R12), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	ADD R9<<1, R5, R12
+	FMOVQ (R12), F9
+	ADD R7<<0, R6, R12
+	FMOVQ (R12), F11
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F11
+	FMOVQ (R6), F13
+	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	FMOVQ (R5), F13
+	WORD $0x4ea86daf // smin v15.4s, v13.4s, v8.4s
+	WORD $0x4ead6508 // smax v8.4s, v8.4s, v13.4s
+	WORD $0x4eaa6c4d // smin v13.4s, v2.4s, v10.4s
+	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
+	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
+	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
+	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
+	WORD $0x4ea36d6e // smin v14.4s, v11.4s, v3.4s
+	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
+	WORD $0x4ea16d2b // smin v11.4s, v9.4s, v1.4s
+	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	WORD $0x4ea06ce9 // smin v9.4s, v7.4s, v0.4s
+	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
+	WORD $0x4eaa6de7 // smin v7.4s, v15.4s, v10.4s
+	WORD $0x4eaf654a // smax v10.4s, v10.4s, v15.4s
+	WORD $0x4eac6daf // smin v15.4s, v13.4s, v12.4s
+	WORD $0x4ead658c // smax v12.4s, v12.4s, v13.4s
+	WORD $0x4ea46d0d // smin v13.4s, v8.4s, v4.4s
+	WORD $0x4ea86484 // smax v4.4s, v4.4s, v8.4s
+	WORD $0x4ea66c48 // smin v8.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea96dc6 // smin v6.4s, v14.4s, v9.4s
+	WORD $0x4eae6529 // smax v9.4s, v9.4s, v14.4s
+	WORD $0x4ea56d6e // smin v14.4s, v11.4s, v5.4s
+	WORD $0x4eab64a5 // smax v5.4s, v5.4s, v11.4s
+	WORD $0x4ea06c6b // smin v11.4s, v3.4s, v0.4s
+	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
 	ADD R9<<1, R6, R12
+	FMOVQ F0, (R12)
+	WORD $0x4eaf6ce0 // smin v0.4s, v7.4s, v15.4s
+	WORD $0x4ea765e3 // smax v3.4s, v15.4s, v7.4s
+	FMOVQ F0, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4eac6d40 // smin v0.4s, v10.4s, v12.4s
+	WORD $0x4eaa6583 // smax v3.4s, v12.4s, v10.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea86da0 // smin v0.4s, v13.4s, v8.4s
+	WORD $0x4ead6503 // smax v3.4s, v8.4s, v13.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R5, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea26c80 // smin v0.4s, v4.4s, v2.4s
+	WORD $0x4ea46442 // smax v2.4s, v2.4s, v4.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F0, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4eae6cc0 // smin v0.4s, v6.4s, v14.4s
+	WORD $0x4ea665c2 // smax v2.4s, v14.4s, v6.4s
+	FMOVQ F0, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea56d20 // smin v0.4s, v9.4s, v5.4s
+	WORD $0x4ea964a2 // smax v2.4s, v5.4s, v9.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F0, (R12)
+	ADD R9<<0, R6, R12
+	FMOVQ F2, (R12)
+	WORD $0x4ea16d60 // smin v0.4s, v11.4s, v1.4s
+	WORD $0x4eab6421 // smax v1.4s, v1.4s, v11.4s
+	ADD R7<<2, R6, R12
+	FMOVQ F0, (R12)
+	ADD R10<<0, R6, R12
 	FMOVQ F1, (R12)
 	PRFM (R3), PLDL1KEEP
 	PRFM 64(R3), PLDL1KEEP
@@ -3543,130 +3543,132 @@ op42:
 	JMP block_done
 
 from43:
+	CMP $44, R12
+	BGE from44
 
 op43:
 	FMOVQ (R5), F0
+	ADD R11<<0, R6, R12
+	FMOVQ (R12), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
 	ADD R7<<0, R5, R12
 	FMOVQ (R12), F1
-	ADD R7<<1, R5, R12
-	FMOVQ (R12), F2
-	ADD R9<<0, R5, R12
+	ADD R9<<1, R6, R12
 	FMOVQ (R12), F3
-	ADD R7<<2, R5, R12
-	FMOVQ (R12), F4
-	ADD R10<<0, R5, R12
+	WORD $0x4ea36c24 // smin v4.4s, v1.4s, v3.4s
+	WORD $0x4ea16461 // smax v1.4s, v3.4s, v1.4s
+	ADD R7<<1, R5, R12
+	FMOVQ (R12), F3
+	ADD R10<<0, R6, R12
 	FMOVQ (R12), F5
-	ADD R9<<1, R5, R12
-	FMOVQ (R12), F6
-	ADD R11<<0, R5, R12
+	WORD $0x4ea56c66 // smin v6.4s, v3.4s, v5.4s
+	WORD $0x4ea364a3 // smax v3.4s, v5.4s, v3.4s
+	ADD R9<<0, R5, R12
+	FMOVQ (R12), F5
+	ADD R7<<2, R6, R12
 	FMOVQ (R12), F7
-	FMOVQ (R6), F8
-	ADD R7<<0, R6, R12
+	WORD $0x4ea76ca8 // smin v8.4s, v5.4s, v7.4s
+	WORD $0x4ea564e5 // smax v5.4s, v7.4s, v5.4s
+	ADD R7<<2, R5, R12
+	FMOVQ (R12), F7
+	ADD R9<<0, R6, R12
+	FMOVQ (R12), F9
+	WORD $0x4ea96cea // smin v10.4s, v7.4s, v9.4s
+	WORD $0x4ea76527 // smax v7.4s, v9.4s, v7.4s
+	ADD R10<<0, R5, R12
 	FMOVQ (R12), F9
 	ADD R7<<1, R6, R12
-	FMOVQ (R12), F10
-	ADD R9<<0, R6, R12
 	FMOVQ (R12), F11
-	ADD R7<<2, R6, R12
-	FMOVQ (R12), F12
-	ADD R10<<0, R6, R12
-	FMOVQ (R12), F13
-	ADD R9<<1, R6, R12
-	FMOVQ (R12), F14
-	ADD R11<<0, R6, R12
-	FMOVQ (R12), F15
-	WORD $0x4eaf6c10 // smin v16.4s, v0.4s, v15.4s
-	WORD $0x4ea065e0 // smax v0.4s, v15.4s, v0.4s
-	WORD $0x4eae6c2f // smin v15.4s, v1.4s, v14.4s
-	WORD $0x4ea165c1 // smax v1.4s, v14.4s, v1.4s
-	WORD $0x4ead6c4e // smin v14.4s, v2.4s, v13.4s
-	WORD $0x4ea265a2 // smax v2.4s, v13.4s, v2.4s
-	WORD $0x4eac6c6d // smin v13.4s, v3.4s, v12.4s
-	WORD $0x4ea36583 // smax v3.4s, v12.4s, v3.4s
-	WORD $0x4eab6c8c // smin v12.4s, v4.4s, v11.4s
-	WORD $0x4ea46564 // smax v4.4s, v11.4s, v4.4s
-	WORD $0x4eaa6cab // smin v11.4s, v5.4s, v10.4s
-	WORD $0x4ea56545 // smax v5.4s, v10.4s, v5.4s
-	WORD $0x4ea96cca // smin v10.4s, v6.4s, v9.4s
-	WORD $0x4ea66526 // smax v6.4s, v9.4s, v6.4s
-	WORD $0x4ea86ce9 // smin v9.4s, v7.4s, v8.4s
-	WORD $0x4ea76507 // smax v7.4s, v8.4s, v7.4s
-	WORD $0x4eac6e08 // smin v8.4s, v16.4s, v12.4s
-	WORD $0x4eb0658c // smax v12.4s, v12.4s, v16.4s
-	WORD $0x4eab6df0 // smin v16.4s, v15.4s, v11.4s
-	WORD $0x4eaf656b // smax v11.4s, v11.4s, v15.4s
-	WORD $0x4eaa6dcf // smin v15.4s, v14.4s, v10.4s
-	WORD $0x4eae654a // smax v10.4s, v10.4s, v14.4s
-	WORD $0x4ea96dae // smin v14.4s, v13.4s, v9.4s
-	WORD $0x4ead6529 // smax v9.4s, v9.4s, v13.4s
-	WORD $0x4ea36ced // smin v13.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea26cc7 // smin v7.4s, v6.4s, v2.4s
-	WORD $0x4ea66442 // smax v2.4s, v2.4s, v6.4s
-	WORD $0x4ea16ca6 // smin v6.4s, v5.4s, v1.4s
-	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
-	WORD $0x4ea06c85 // smin v5.4s, v4.4s, v0.4s
-	WORD $0x4ea46400 // smax v0.4s, v0.4s, v4.4s
-	WORD $0x4eaf6d04 // smin v4.4s, v8.4s, v15.4s
-	WORD $0x4ea865e8 // smax v8.4s, v15.4s, v8.4s
-	WORD $0x4eae6e0f // smin v15.4s, v16.4s, v14.4s
-	WORD $0x4eb065ce // smax v14.4s, v14.4s, v16.4s
-	WORD $0x4eaa6d90 // smin v16.4s, v12.4s, v10.4s
-	WORD $0x4eac654a // smax v10.4s, v10.4s, v12.4s
-	WORD $0x4ea96d6c // smin v12.4s, v11.4s, v9.4s
-	WORD $0x4eab6529 // smax v9.4s, v9.4s, v11.4s
-	WORD $0x4ea66dab // smin v11.4s, v13.4s, v6.4s
-	WORD $0x4ead64c6 // smax v6.4s, v6.4s, v13.4s
-	WORD $0x4ea56ced // smin v13.4s, v7.4s, v5.4s
-	WORD $0x4ea764a5 // smax v5.4s, v5.4s, v7.4s
-	WORD $0x4ea16c67 // smin v7.4s, v3.4s, v1.4s
-	WORD $0x4ea36421 // smax v1.4s, v1.4s, v3.4s
-	WORD $0x4ea06c43 // smin v3.4s, v2.4s, v0.4s
-	WORD $0x4ea26400 // smax v0.4s, v0.4s, v2.4s
-	WORD $0x4eaf6c82 // smin v2.4s, v4.4s, v15.4s
-	WORD $0x4ea465e4 // smax v4.4s, v15.4s, v4.4s
-	WORD $0x4eae6d0f // smin v15.4s, v8.4s, v14.4s
-	WORD $0x4ea865c8 // smax v8.4s, v14.4s, v8.4s
-	WORD $0x4eac6e0e // smin v14.4s, v16.4s, v12.4s
-	WORD $0x4eb0658c // smax v12.4s, v12.4s, v16.4s
-	WORD $0x4ea96d50 // smin v16.4s, v10.4s, v9.4s
-	WORD $0x4eaa6529 // smax v9.4s, v9.4s, v10.4s
-	WORD $0x4ead6d6a // smin v10.4s, v11.4s, v13.4s
-	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
-	WORD $0x4ea56ccd // smin v13.4s, v6.4s, v5.4s
-	WORD $0x4ea664a5 // smax v5.4s, v5.4s, v6.4s
-	WORD $0x4ea36ce6 // smin v6.4s, v7.4s, v3.4s
-	WORD $0x4ea76463 // smax v3.4s, v3.4s, v7.4s
-	WORD $0x4ea06c27 // smin v7.4s, v1.4s, v0.4s
-	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
-	FMOVQ F2, (R5)
-	ADD R7<<0, R5, R12
-	FMOVQ F4, (R12)
-	ADD R7<<1, R5, R12
-	FMOVQ F15, (R12)
-	ADD R9<<0, R5, R12
-	FMOVQ F8, (R12)
-	ADD R7<<2, R5, R12
-	FMOVQ F14, (R12)
-	ADD R10<<0, R5, R12
-	FMOVQ F12, (R12)
+	WORD $0x4eab6d2c // smin v12.4s, v9.4s, v11.4s
+	WORD $0x4ea96569 // smax v9.4s, v11.4s, v9.4s
 	ADD R9<<1, R5, R12
-	FMOVQ F16, (R12)
-	ADD R11<<0, R5, R12
-	FMOVQ F9, (R12)
-	FMOVQ F10, (R6)
+	FMOVQ (R12), F11
 	ADD R7<<0, R6, R12
-	FMOVQ F11, (R12)
-	ADD R7<<1, R6, R12
-	FMOVQ F13, (R12)
-	ADD R9<<0, R6, R12
-	FMOVQ F5, (R12)
-	ADD R7<<2, R6, R12
+	FMOVQ (R12), F13
+	WORD $0x4ead6d6e // smin v14.4s, v11.4s, v13.4s
+	WORD $0x4eab65ab // smax v11.4s, v13.4s, v11.4s
+	ADD R11<<0, R5, R12
+	FMOVQ (R12), F13
+	FMOVQ (R6), F15
+	WORD $0x4eaf6db0 // smin v16.4s, v13.4s, v15.4s
+	WORD $0x4ead65ed // smax v13.4s, v15.4s, v13.4s
+	WORD $0x4eaa6c4f // smin v15.4s, v2.4s, v10.4s
+	WORD $0x4ea26542 // smax v2.4s, v10.4s, v2.4s
+	WORD $0x4eac6c8a // smin v10.4s, v4.4s, v12.4s
+	WORD $0x4ea46584 // smax v4.4s, v12.4s, v4.4s
+	WORD $0x4eae6ccc // smin v12.4s, v6.4s, v14.4s
+	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
+	WORD $0x4eb06d0e // smin v14.4s, v8.4s, v16.4s
+	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
+	WORD $0x4ea56db0 // smin v16.4s, v13.4s, v5.4s
+	WORD $0x4ead64a5 // smax v5.4s, v5.4s, v13.4s
+	WORD $0x4ea36d6d // smin v13.4s, v11.4s, v3.4s
+	WORD $0x4eab6463 // smax v3.4s, v3.4s, v11.4s
+	WORD $0x4ea16d2b // smin v11.4s, v9.4s, v1.4s
+	WORD $0x4ea96421 // smax v1.4s, v1.4s, v9.4s
+	WORD $0x4ea06ce9 // smin v9.4s, v7.4s, v0.4s
+	WORD $0x4ea76400 // smax v0.4s, v0.4s, v7.4s
+	WORD $0x4eac6de7 // smin v7.4s, v15.4s, v12.4s
+	WORD $0x4eaf658c // smax v12.4s, v12.4s, v15.4s
+	WORD $0x4eae6d4f // smin v15.4s, v10.4s, v14.4s
+	WORD $0x4eaa65ca // smax v10.4s, v14.4s, v10.4s
+	WORD $0x4ea66c4e // smin v14.4s, v2.4s, v6.4s
+	WORD $0x4ea264c2 // smax v2.4s, v6.4s, v2.4s
+	WORD $0x4ea86c86 // smin v6.4s, v4.4s, v8.4s
+	WORD $0x4ea46504 // smax v4.4s, v8.4s, v4.4s
+	WORD $0x4eab6e08 // smin v8.4s, v16.4s, v11.4s
+	WORD $0x4eb0656b // smax v11.4s, v11.4s, v16.4s
+	WORD $0x4ea96db0 // smin v16.4s, v13.4s, v9.4s
+	WORD $0x4ead6529 // smax v9.4s, v9.4s, v13.4s
+	WORD $0x4ea16cad // smin v13.4s, v5.4s, v1.4s
+	WORD $0x4ea56421 // smax v1.4s, v1.4s, v5.4s
+	WORD $0x4ea06c65 // smin v5.4s, v3.4s, v0.4s
+	WORD $0x4ea36400 // smax v0.4s, v0.4s, v3.4s
+	WORD $0x4eaf6ce3 // smin v3.4s, v7.4s, v15.4s
+	WORD $0x4ea765e7 // smax v7.4s, v15.4s, v7.4s
+	FMOVQ F3, (R5)
+	ADD R7<<0, R5, R12
+	FMOVQ F7, (R12)
+	WORD $0x4eaa6d83 // smin v3.4s, v12.4s, v10.4s
+	WORD $0x4eac6547 // smax v7.4s, v10.4s, v12.4s
+	ADD R7<<1, R5, R12
+	FMOVQ F3, (R12)
+	ADD R9<<0, R5, R12
+	FMOVQ F7, (R12)
+	WORD $0x4ea66dc3 // smin v3.4s, v14.4s, v6.4s
+	WORD $0x4eae64c6 // smax v6.4s, v6.4s, v14.4s
+	ADD R7<<2, R5, R12
+	FMOVQ F3, (R12)
+	ADD R10<<0, R5, R12
 	FMOVQ F6, (R12)
+	WORD $0x4ea46c43 // smin v3.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	ADD R9<<1, R5, R12
+	FMOVQ F3, (R12)
+	ADD R11<<0, R5, R12
+	FMOVQ F2, (R12)
+	WORD $0x4eb06d02 // smin v2.4s, v8.4s, v16.4s
+	WORD $0x4ea86603 // smax v3.4s, v16.4s, v8.4s
+	FMOVQ F2, (R6)
+	ADD R7<<0, R6, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea96d62 // smin v2.4s, v11.4s, v9.4s
+	WORD $0x4eab6523 // smax v3.4s, v9.4s, v11.4s
+	ADD R7<<1, R6, R12
+	FMOVQ F2, (R12)
+	ADD R9<<0, R6, R12
+	FMOVQ F3, (R12)
+	WORD $0x4ea56da2 // smin v2.4s, v13.4s, v5.4s
+	WORD $0x4ead64a3 // smax v3.4s, v5.4s, v13.4s
+	ADD R7<<2, R6, R12
+	FMOVQ F2, (R12)
 	ADD R10<<0, R6, R12
 	FMOVQ F3, (R12)
+	WORD $0x4ea06c22 // smin v2.4s, v1.4s, v0.4s
+	WORD $0x4ea16400 // smax v0.4s, v0.4s, v1.4s
 	ADD R9<<1, R6, R12
-	FMOVQ F7, (R12)
+	FMOVQ F2, (R12)
 	ADD R11<<0, R6, R12
 	FMOVQ F0, (R12)
 	PRFM (R3), PLDL1KEEP
@@ -3677,6 +3679,213 @@ op43:
 	SUB $1, R8
 	CMP $0, R8
 	BGT op43
+	JMP block_done
+
+from44:
+
+op44:
+	FMOVQ (R5), F0
+	FMOVQ 256(R5), F1
+	WORD $0x4ea16c02 // smin v2.4s, v0.4s, v1.4s
+	WORD $0x4ea06420 // smax v0.4s, v1.4s, v0.4s
+	FMOVQ F2, (R5)
+	FMOVQ 16(R5), F1
+	FMOVQ 272(R5), F2
+	WORD $0x4ea26c23 // smin v3.4s, v1.4s, v2.4s
+	WORD $0x4ea16441 // smax v1.4s, v2.4s, v1.4s
+	FMOVQ 32(R5), F2
+	FMOVQ 288(R5), F4
+	WORD $0x4ea46c45 // smin v5.4s, v2.4s, v4.4s
+	WORD $0x4ea26482 // smax v2.4s, v4.4s, v2.4s
+	FMOVQ 48(R5), F4
+	FMOVQ 304(R5), F6
+	WORD $0x4ea66c87 // smin v7.4s, v4.4s, v6.4s
+	WORD $0x4ea464c4 // smax v4.4s, v6.4s, v4.4s
+	FMOVQ 64(R5), F6
+	FMOVQ 320(R5), F8
+	WORD $0x4ea86cc9 // smin v9.4s, v6.4s, v8.4s
+	WORD $0x4ea66506 // smax v6.4s, v8.4s, v6.4s
+	FMOVQ 80(R5), F8
+	FMOVQ 336(R5), F10
+	WORD $0x4eaa6d0b // smin v11.4s, v8.4s, v10.4s
+	WORD $0x4ea86548 // smax v8.4s, v10.4s, v8.4s
+	FMOVQ 96(R5), F10
+	FMOVQ 352(R5), F12
+	WORD $0x4eac6d4d // smin v13.4s, v10.4s, v12.4s
+	WORD $0x4eaa658a // smax v10.4s, v12.4s, v10.4s
+	FMOVQ 112(R5), F12
+	FMOVQ 368(R5), F14
+	WORD $0x4eae6d8f // smin v15.4s, v12.4s, v14.4s
+	WORD $0x4eac65cc // smax v12.4s, v14.4s, v12.4s
+	FMOVQ 128(R5), F14
+	FMOVQ 384(R5), F16
+	WORD $0x4eb06dd1 // smin v17.4s, v14.4s, v16.4s
+	WORD $0x4eae660e // smax v14.4s, v16.4s, v14.4s
+	FMOVQ 144(R5), F16
+	FMOVQ 400(R5), F18
+	WORD $0x4eb26e13 // smin v19.4s, v16.4s, v18.4s
+	WORD $0x4eb06650 // smax v16.4s, v18.4s, v16.4s
+	FMOVQ 160(R5), F18
+	FMOVQ 416(R5), F20
+	WORD $0x4eb46e55 // smin v21.4s, v18.4s, v20.4s
+	WORD $0x4eb26692 // smax v18.4s, v20.4s, v18.4s
+	FMOVQ 176(R5), F20
+	FMOVQ 432(R5), F22
+	WORD $0x4eb66e97 // smin v23.4s, v20.4s, v22.4s
+	WORD $0x4eb466d4 // smax v20.4s, v22.4s, v20.4s
+	FMOVQ 192(R5), F22
+	FMOVQ 448(R5), F24
+	WORD $0x4eb86ed9 // smin v25.4s, v22.4s, v24.4s
+	WORD $0x4eb66716 // smax v22.4s, v24.4s, v22.4s
+	FMOVQ 208(R5), F24
+	FMOVQ 464(R5), F26
+	WORD $0x4eba6f1b // smin v27.4s, v24.4s, v26.4s
+	WORD $0x4eb86758 // smax v24.4s, v26.4s, v24.4s
+	FMOVQ 224(R5), F26
+	FMOVQ 480(R5), F28
+	WORD $0x4ebc6f5d // smin v29.4s, v26.4s, v28.4s
+	WORD $0x4eba679a // smax v26.4s, v28.4s, v26.4s
+	FMOVQ 240(R5), F28
+	FMOVQ 496(R5), F30
+	WORD $0x4ebe6f9f // smin v31.4s, v28.4s, v30.4s
+	WORD $0x4ebc67dc // smax v28.4s, v30.4s, v28.4s
+	FMOVQ F28, 496(R5)
+	WORD $0x4ea06e3c // smin v28.4s, v17.4s, v0.4s
+	WORD $0x4eb16400 // smax v0.4s, v0.4s, v17.4s
+	WORD $0x4ea16e71 // smin v17.4s, v19.4s, v1.4s
+	WORD $0x4eb36421 // smax v1.4s, v1.4s, v19.4s
+	WORD $0x4ea26eb3 // smin v19.4s, v21.4s, v2.4s
+	WORD $0x4eb56442 // smax v2.4s, v2.4s, v21.4s
+	WORD $0x4ea46ef5 // smin v21.4s, v23.4s, v4.4s
+	WORD $0x4eb76484 // smax v4.4s, v4.4s, v23.4s
+	WORD $0x4ea66f37 // smin v23.4s, v25.4s, v6.4s
+	WORD $0x4eb964c6 // smax v6.4s, v6.4s, v25.4s
+	WORD $0x4ea86f79 // smin v25.4s, v27.4s, v8.4s
+	WORD $0x4ebb6508 // smax v8.4s, v8.4s, v27.4s
+	WORD $0x4eaa6fbb // smin v27.4s, v29.4s, v10.4s
+	WORD $0x4ebd654a // smax v10.4s, v10.4s, v29.4s
+	WORD $0x4eac6ffd // smin v29.4s, v31.4s, v12.4s
+	WORD $0x4ebf658c // smax v12.4s, v12.4s, v31.4s
+	WORD $0x4ebc6d3e // smin v30.4s, v9.4s, v28.4s
+	WORD $0x4ea96789 // smax v9.4s, v28.4s, v9.4s
+	WORD $0x4eb16d7c // smin v28.4s, v11.4s, v17.4s
+	WORD $0x4eab662b // smax v11.4s, v17.4s, v11.4s
+	WORD $0x4eb36db1 // smin v17.4s, v13.4s, v19.4s
+	WORD $0x4ead666d // smax v13.4s, v19.4s, v13.4s
+	WORD $0x4eb56df3 // smin v19.4s, v15.4s, v21.4s
+	WORD $0x4eaf66af // smax v15.4s, v21.4s, v15.4s
+	WORD $0x4ea06ef5 // smin v21.4s, v23.4s, v0.4s
+	WORD $0x4eb76400 // smax v0.4s, v0.4s, v23.4s
+	WORD $0x4ea16f37 // smin v23.4s, v25.4s, v1.4s
+	WORD $0x4eb96421 // smax v1.4s, v1.4s, v25.4s
+	WORD $0x4ea26f79 // smin v25.4s, v27.4s, v2.4s
+	WORD $0x4ebb6442 // smax v2.4s, v2.4s, v27.4s
+	WORD $0x4ea46fbb // smin v27.4s, v29.4s, v4.4s
+	WORD $0x4ebd6484 // smax v4.4s, v4.4s, v29.4s
+	WORD $0x4eae6cdd // smin v29.4s, v6.4s, v14.4s
+	WORD $0x4ea665c6 // smax v6.4s, v14.4s, v6.4s
+	WORD $0x4eb06d0e // smin v14.4s, v8.4s, v16.4s
+	WORD $0x4ea86608 // smax v8.4s, v16.4s, v8.4s
+	WORD $0x4eb26d50 // smin v16.4s, v10.4s, v18.4s
+	WORD $0x4eaa664a // smax v10.4s, v18.4s, v10.4s
+	WORD $0x4eb46d92 // smin v18.4s, v12.4s, v20.4s
+	WORD $0x4eac668c // smax v12.4s, v20.4s, v12.4s
+	WORD $0x4ebe6cb4 // smin v20.4s, v5.4s, v30.4s
+	WORD $0x4ea567c5 // smax v5.4s, v30.4s, v5.4s
+	WORD $0x4ebc6cfe // smin v30.4s, v7.4s, v28.4s
+	WORD $0x4ea76787 // smax v7.4s, v28.4s, v7.4s
+	WORD $0x4ea96e3c // smin v28.4s, v17.4s, v9.4s
+	WORD $0x4eb16529 // smax v9.4s, v9.4s, v17.4s
+	WORD $0x4eab6e71 // smin v17.4s, v19.4s, v11.4s
+	WORD $0x4eb3656b // smax v11.4s, v11.4s, v19.4s
+	WORD $0x4eb56db3 // smin v19.4s, v13.4s, v21.4s
+	WORD $0x4ead66ad // smax v13.4s, v21.4s, v13.4s
+	WORD $0x4eb76df5 // smin v21.4s, v15.4s, v23.4s
+	WORD $0x4eaf66ef // smax v15.4s, v23.4s, v15.4s
+	WORD $0x4ea06f37 // smin v23.4s, v25.4s, v0.4s
+	WORD $0x4eb96400 // smax v0.4s, v0.4s, v25.4s
+	WORD $0x4ea16f79 // smin v25.4s, v27.4s, v1.4s
+	WORD $0x4ebb6421 // smax v1.4s, v1.4s, v27.4s
+	WORD $0x4ebd6c5b // smin v27.4s, v2.4s, v29.4s
+	WORD $0x4ea267a2 // smax v2.4s, v29.4s, v2.4s
+	WORD $0x4eae6c9d // smin v29.4s, v4.4s, v14.4s
+	WORD $0x4ea465c4 // smax v4.4s, v14.4s, v4.4s
+	WORD $0x4ea66e0e // smin v14.4s, v16.4s, v6.4s
+	WORD $0x4eb064c6 // smax v6.4s, v6.4s, v16.4s
+	WORD $0x4ea86e50 // smin v16.4s, v18.4s, v8.4s
+	WORD $0x4eb26508 // smax v8.4s, v8.4s, v18.4s
+	WORD $0x4eb66d52 // smin v18.4s, v10.4s, v22.4s
+	WORD $0x4eaa66ca // smax v10.4s, v22.4s, v10.4s
+	WORD $0x4eb86d96 // smin v22.4s, v12.4s, v24.4s
+	WORD $0x4eac670c // smax v12.4s, v24.4s, v12.4s
+	WORD $0x4eb46c78 // smin v24.4s, v3.4s, v20.4s
+	WORD $0x4ea36683 // smax v3.4s, v20.4s, v3.4s
+	FMOVQ F24, 16(R5)
+	FMOVQ F3, 32(R5)
+	WORD $0x4ea56fc3 // smin v3.4s, v30.4s, v5.4s
+	WORD $0x4ebe64a5 // smax v5.4s, v5.4s, v30.4s
+	FMOVQ F3, 48(R5)
+	FMOVQ F5, 64(R5)
+	WORD $0x4ebc6ce3 // smin v3.4s, v7.4s, v28.4s
+	WORD $0x4ea76785 // smax v5.4s, v28.4s, v7.4s
+	FMOVQ F3, 80(R5)
+	FMOVQ F5, 96(R5)
+	WORD $0x4ea96e23 // smin v3.4s, v17.4s, v9.4s
+	WORD $0x4eb16525 // smax v5.4s, v9.4s, v17.4s
+	FMOVQ F3, 112(R5)
+	FMOVQ F5, 128(R5)
+	WORD $0x4eb36d63 // smin v3.4s, v11.4s, v19.4s
+	WORD $0x4eab6665 // smax v5.4s, v19.4s, v11.4s
+	FMOVQ F3, 144(R5)
+	FMOVQ F5, 160(R5)
+	WORD $0x4ead6ea3 // smin v3.4s, v21.4s, v13.4s
+	WORD $0x4eb565a5 // smax v5.4s, v13.4s, v21.4s
+	FMOVQ F3, 176(R5)
+	FMOVQ F5, 192(R5)
+	WORD $0x4eb76de3 // smin v3.4s, v15.4s, v23.4s
+	WORD $0x4eaf66e5 // smax v5.4s, v23.4s, v15.4s
+	FMOVQ F3, 208(R5)
+	FMOVQ F5, 224(R5)
+	WORD $0x4ea06f23 // smin v3.4s, v25.4s, v0.4s
+	WORD $0x4eb96400 // smax v0.4s, v0.4s, v25.4s
+	FMOVQ F3, 240(R5)
+	FMOVQ F0, 256(R5)
+	WORD $0x4ebb6c20 // smin v0.4s, v1.4s, v27.4s
+	WORD $0x4ea16761 // smax v1.4s, v27.4s, v1.4s
+	FMOVQ F0, 272(R5)
+	FMOVQ F1, 288(R5)
+	WORD $0x4ea26fa0 // smin v0.4s, v29.4s, v2.4s
+	WORD $0x4ebd6441 // smax v1.4s, v2.4s, v29.4s
+	FMOVQ F0, 304(R5)
+	FMOVQ F1, 320(R5)
+	WORD $0x4eae6c80 // smin v0.4s, v4.4s, v14.4s
+	WORD $0x4ea465c1 // smax v1.4s, v14.4s, v4.4s
+	FMOVQ F0, 336(R5)
+	FMOVQ F1, 352(R5)
+	WORD $0x4ea66e00 // smin v0.4s, v16.4s, v6.4s
+	WORD $0x4eb064c1 // smax v1.4s, v6.4s, v16.4s
+	FMOVQ F0, 368(R5)
+	FMOVQ F1, 384(R5)
+	WORD $0x4eb26d00 // smin v0.4s, v8.4s, v18.4s
+	WORD $0x4ea86641 // smax v1.4s, v18.4s, v8.4s
+	FMOVQ F0, 400(R5)
+	FMOVQ F1, 416(R5)
+	WORD $0x4eaa6ec0 // smin v0.4s, v22.4s, v10.4s
+	WORD $0x4eb66541 // smax v1.4s, v10.4s, v22.4s
+	FMOVQ F0, 432(R5)
+	FMOVQ F1, 448(R5)
+	WORD $0x4eba6d80 // smin v0.4s, v12.4s, v26.4s
+	WORD $0x4eac6741 // smax v1.4s, v26.4s, v12.4s
+	FMOVQ F0, 464(R5)
+	FMOVQ F1, 480(R5)
+	PRFM (R3), PLDL1KEEP
+	PRFM 64(R3), PLDL1KEEP
+	ADD $128, R3
+	ADD R4, R5
+	ADD R4, R6
+	SUB $1, R8
+	CMP $0, R8
+	BGT op44
 	JMP block_done
 
 block_done:
