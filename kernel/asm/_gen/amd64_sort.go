@@ -29,16 +29,22 @@ func (m *amd64) SortMemory(p R, b V) {
 	m.Store(p, 0, least)
 }
 
-func (m *amd64) TurnNegative(v V) V {
-	if m.wide() {
-		k, d := m.K(), m.Copy(v)
-		m.VPMOVD2M(op(v), k)
-		m.VPSUBD(op(v), m.reg(m.Const(I32, 1<<31)), k, op(d))
-		return d
+func (m *amd64) TurnNegative() func(v V) V {
+	if !m.wide() {
+		low := m.Const(I32, 1<<31-1)
+		return func(v V) V {
+			d := m.v()
+			m.VPSIGND(op(v), op(m.And(v, low)), d)
+			return d
+		}
 	}
-	d := m.v()
-	m.VPSIGND(op(v), op(m.And(v, m.Const(I32, 1<<31-1))), d)
-	return d
+	top := m.Copy(m.Const(I32, 1<<31))
+	return func(v V) V {
+		k := m.K()
+		m.VPMOVD2M(op(v), k)
+		m.VPSUBD(op(v), op(top), k, op(v))
+		return v
+	}
 }
 
 func sumOf(p, i R, scale int) operand.Mem {

@@ -14,10 +14,13 @@ func (m *neonMachine) SortTo(a, b V) V {
 
 func (m *neonMachine) SortMemory(R, V) { panic("SortMemory: there are enough registers") }
 
-func (m *neonMachine) TurnNegative(v V) V {
-	d := m.Copy(v)
-	m.BlendTo(m.Sar(I32, v, 31), d, m.Sub(I32, m.Const(I32, 1<<31), v))
-	return d
+func (m *neonMachine) TurnNegative() func(v V) V {
+	top := m.Pin(m.Const(I32, 1<<31))
+	return func(v V) V {
+		turned := m.Sub(I32, top, v)
+		m.BlendTo(m.Sar(I32, v, 31), v, turned)
+		return v
+	}
 }
 
 // sum returns p + i*scale.

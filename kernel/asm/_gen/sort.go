@@ -205,11 +205,12 @@ func (s *sorting) transposed(v []V) []V {
 // fetch makes rows columns of integers, four at a time. The last four may come again.
 func (t *tile) fetch() {
 	many, end := t.name+"_many", t.name+"_end"
+	turned := t.TurnNegative()
 	t.Label(many)
 	v := make([]V, 4)
 	t.rows(func(l int, row R) { v[l%4] = t.LoadGroup(v[l%4], l/4, row, 0) })
 	for q, c := range t.transposed(v) {
-		t.Store(t.cols, sortCols+q*t.Width(), t.TurnNegative(c))
+		t.Store(t.cols, sortCols+q*t.Width(), turned(c))
 	}
 	t.forth(4, many)
 	t.If(t.left, EQ, 0, end)
@@ -221,6 +222,7 @@ func (t *tile) fetch() {
 // may come again.
 func (t *tile) put() {
 	w := lanes(t, F32)
+	turned := t.TurnNegative()
 	many, few, four, end := t.name+"_many", t.name+"_few", t.name+"_four", t.name+"_end"
 	if w > 4 {
 		t.If(t.left, LT, w, few)
@@ -235,7 +237,7 @@ func (t *tile) put() {
 			}
 			out = t.transposed(v)
 		}
-		t.Store(row, 0, t.TurnNegative(out[l%4]))
+		t.Store(row, 0, turned(out[l%4]))
 	})
 	t.forth(w, many)
 	t.If(t.left, EQ, 0, end)
@@ -254,7 +256,7 @@ func (t *tile) put() {
 		}
 		v = t.transposed(v)
 		for j := range v {
-			v[j] = t.TurnNegative(v[j])
+			v[j] = turned(v[j])
 		}
 		t.rows(func(l int, row R) { t.StoreGroup(row, 0, v[l%4], l/4) })
 		t.forth(4, four)
