@@ -30,6 +30,10 @@ func (m *neonMachine) sum(p, i R, scale int) R {
 	return r
 }
 
-func (m *neonMachine) LoadAt(p, i R, scale int) V          { return m.Load(m.sum(p, i, scale), 0) }
-func (m *neonMachine) StoreAt(p, i R, scale int, v V)      { m.Store(m.sum(p, i, scale), 0, v) }
+func (m *neonMachine) LoadAt(p, i R, scale int) V     { return m.Load(m.sum(p, i, scale), 0) }
+func (m *neonMachine) StoreAt(p, i R, scale int, v V) { m.Store(m.sum(p, i, scale), 0, v) }
+func (m *neonMachine) LoadGroupAt(v V, g int, p, i R, scale int) V {
+	return m.LoadGroup(v, g, m.sum(p, i, scale), 0)
+}
+
 func (m *neonMachine) StoreGroup(p R, off int, v V, _ int) { m.Store(p, off, v) }

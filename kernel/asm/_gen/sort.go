@@ -202,13 +202,41 @@ func (s *sorting) transposed(v []V) []V {
 	return []V{s.ZipLow(F64, a, c), s.ZipHigh(F64, a, c), s.ZipLow(F64, b, d), s.ZipHigh(F64, b, d)}
 }
 
+// pieces returns what loads 16 bytes of each row into four registers, of rows one after the other in turn.
+func (t *tile) pieces() func() []V {
+	if t.last != nil {
+		return func() []V {
+			v := make([]V, 4)
+			t.rows(func(l int, row R) { v[l%4] = t.LoadGroup(v[l%4], l/4, row, 0) })
+			return v
+		}
+	}
+	three, four := t.CopyR(t.stride), t.CopyR(t.stride)
+	t.AddR(three, three)
+	t.AddR(three, t.stride)
+	t.ShlR(four, 2)
+	return func() []V {
+		v, row := make([]V, 4), t.CopyR(t.x)
+		for g := range lanes(t, F32) / 4 {
+			if g > 0 {
+				t.AddR(row, four)
+			}
+			v[0] = t.LoadGroup(v[0], g, row, 0)
+			v[1] = t.LoadGroupAt(v[1], g, row, t.stride, 1)
+			v[2] = t.LoadGroupAt(v[2], g, row, t.stride, 2)
+			v[3] = t.LoadGroupAt(v[3], g, row, three, 1)
+		}
+		return v
+	}
+}
+
 // fetch makes rows columns of integers, four at a time. The last four may come again.
 func (t *tile) fetch() {
 	many, end := t.name+"_many", t.name+"_end"
 	turned := t.TurnNegative()
+	pieces := t.pieces()
 	t.Label(many)
-	v := make([]V, 4)
-	t.rows(func(l int, row R) { v[l%4] = t.LoadGroup(v[l%4], l/4, row, 0) })
+	v := pieces()
 	for q, c := range t.transposed(v) {
 		t.Store(t.cols, sortCols+q*t.Width(), turned(c))
 	}

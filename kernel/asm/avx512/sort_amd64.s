@@ -25,40 +25,33 @@ tile:
 	MOVQ         AX, BX
 	MOVQ         k+24(FP), SI
 	VBROADCASTSS c32_80000000<>+0(SB), Z0
+	MOVQ         DX, DI
+	MOVQ         DX, R8
+	ADDQ         DI, DI
+	ADDQ         DX, DI
+	SHLQ         $0x02, R8
 
 fetch_many:
-	MOVQ            CX, DI
-	VBROADCASTF32X4 (DI), Z1
-	ADDQ            DX, DI
-	VBROADCASTF32X4 (DI), Z2
-	ADDQ            DX, DI
-	VBROADCASTF32X4 (DI), Z3
-	ADDQ            DX, DI
-	VBROADCASTF32X4 (DI), Z4
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x01, (DI), Z1, Z1
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x01, (DI), Z2, Z2
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x01, (DI), Z3, Z3
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x01, (DI), Z4, Z4
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x02, (DI), Z1, Z1
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x02, (DI), Z2, Z2
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x02, (DI), Z3, Z3
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x02, (DI), Z4, Z4
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x03, (DI), Z1, Z1
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x03, (DI), Z2, Z2
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x03, (DI), Z3, Z3
-	ADDQ            DX, DI
-	VINSERTF32X4    $0x03, (DI), Z4, Z4
+	MOVQ            CX, R9
+	VBROADCASTF32X4 (R9), Z1
+	VBROADCASTF32X4 (R9)(DX*1), Z2
+	VBROADCASTF32X4 (R9)(DX*2), Z3
+	VBROADCASTF32X4 (R9)(DI*1), Z4
+	ADDQ            R8, R9
+	VINSERTF32X4    $0x01, (R9), Z1, Z1
+	VINSERTF32X4    $0x01, (R9)(DX*1), Z2, Z2
+	VINSERTF32X4    $0x01, (R9)(DX*2), Z3, Z3
+	VINSERTF32X4    $0x01, (R9)(DI*1), Z4, Z4
+	ADDQ            R8, R9
+	VINSERTF32X4    $0x02, (R9), Z1, Z1
+	VINSERTF32X4    $0x02, (R9)(DX*1), Z2, Z2
+	VINSERTF32X4    $0x02, (R9)(DX*2), Z3, Z3
+	VINSERTF32X4    $0x02, (R9)(DI*1), Z4, Z4
+	ADDQ            R8, R9
+	VINSERTF32X4    $0x03, (R9), Z1, Z1
+	VINSERTF32X4    $0x03, (R9)(DX*1), Z2, Z2
+	VINSERTF32X4    $0x03, (R9)(DX*2), Z3, Z3
+	VINSERTF32X4    $0x03, (R9)(DI*1), Z4, Z4
 	VUNPCKLPS       Z2, Z1, Z5
 	VUNPCKHPS       Z2, Z1, Z1
 	VUNPCKLPS       Z4, Z3, Z2
