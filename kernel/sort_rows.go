@@ -9,9 +9,9 @@ import (
 // SortRowsF32 sorts each row of rows x k float32 in place, in rising order: by value, NaN with the sign bit first, NaN without
 // it last, among themselves by their bits, which stay. A -0 becomes 0. What lies between the rows is neither read nor written.
 //
-// scratch has at least SortRowsScratch(k) elements, which it does not keep, and does not overlap x. Assembly sorts rows of 4
-// to 1,024 elements, as many at a time as a register has lanes, by a network: the time does not depend on the values. Other
-// rows are sorted by comparing, some ten times slower.
+// scratch has at least SortRowsScratch(k) elements and does not overlap x. Rows of 4 to 1,024 elements are sorted by assembly,
+// as many at a time as a register has lanes, by a network: the time does not depend on the values, and one row takes as long
+// as a register of rows. The definition, which sorts other rows, takes many times as long.
 func SortRowsF32(x []float32, rows, k, stride int, scratch []float32) {
 	checkRows(len(x), rows, k, stride)
 	checkScratch(len(scratch), SortRowsScratch(k))
@@ -24,7 +24,8 @@ func SortRowsF32(x []float32, rows, k, stride int, scratch []float32) {
 	}
 }
 
-// SortRowsScratch is how many elements of scratch SortRowsF32 takes for rows of k: 16*k + 32 from 4 to 1,024, and else 0.
+// SortRowsScratch returns how many elements of scratch SortRowsF32 takes for rows of k, at every level: 16*k + 32 where k is
+// from 4 to 1,024, else 0.
 func SortRowsScratch(k int) int {
 	if k < sortMin || k > sortMax {
 		return 0
@@ -32,7 +33,7 @@ func SortRowsScratch(k int) int {
 	return 16*k + 32
 }
 
-// sortMin and sortMax are the lengths of rows that assembly sorts.
+// sortMin and sortMax are the least and the most elements of rows that assembly sorts.
 const sortMin, sortMax = 4, 1024
 
 // sortRow32 is the definition: the order is that of integers.

@@ -13,7 +13,8 @@ import (
 // network put the smaller number first: what lies behind the last column would be the largest of all, and stays there, so
 // that its comparisons are left out.
 
-// simdSorts is the number of elements, of all rows, from which on assembly sorts faster.
+// simdSorts is the number of elements, of all rows, from which on assembly sorts faster: 16 take it 70 to 110 ns in one row or
+// in four, the definition 80 to 180.
 const simdSorts = 16
 
 // The operations of a step; kernel/asm/_gen/sort.go has the same numbers.
@@ -168,7 +169,7 @@ func simdSortRows32(x []float32, rows, k, stride int, scratch []float32) {
 	}
 	var p sortPlan
 	p.make(k, 4*lanes)
-	batch := max(lanes, 1<<18/k/lanes*lanes)
+	batch := 1 << 18 / k / lanes * lanes // of 1 MiB
 	for i := 0; i < rows; i += batch {
 		asm.SortRowsF32(&scratch[0], &x[i*stride], min(batch, rows-i), k, stride, &p.steps[0].op)
 	}

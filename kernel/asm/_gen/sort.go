@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// sort16 sorts 16 numbers in 60 comparisons (Green), and the first n of them with those that compare no other.
+// sort16 are the 60 comparisons that sort 16 numbers (Green). Those among the first n sort these.
 var sort16 = [][2]int{
 	{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15},
 	{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15},
@@ -58,8 +58,8 @@ func merge32() (pairs [][2]int) {
 const (
 	opSort   = 0  // + n: sorts n columns side by side, 2 to 16
 	opHalve  = 15 // + n: halves n of 4, 8 or 16 columns, or 2
-	opFlip8  = 31 // + n: merges runs of 4 and n
-	opFlip16 = 35 // + n: merges runs of 8 and n
+	opFlip8  = 31 // + n: halve of 4 columns and n, with flip
+	opFlip16 = 35 // + n: of 8 columns and n
 
 	opMerge32 = opFlip16 + 9  // merges two runs of 16 side by side, with 32 registers
 	opHalve32 = opMerge32 + 1 // halves 32 columns side by side, with 32 registers that memory can stand in for
@@ -346,26 +346,26 @@ func (s *sorting) choose(op R, first, last int) {
 	s.choose(op, middle, last)
 }
 
-// place is where a column is: at a number of bytes from a register, or at a multiple of the stride.
+// place is where a column is: a number of bytes, or of strides, from a register.
 type place struct {
-	p   R
-	off int // bytes, or -n for n strides
+	p            R
+	off, strides int
 }
 
 func (s *sorting) load(p place) V {
-	if p.off >= 0 {
+	if p.strides == 0 {
 		return s.Load(p.p, p.off)
 	}
-	i, scale := s.times(-p.off)
+	i, scale := s.times(p.strides)
 	return s.LoadAt(p.p, i, scale)
 }
 
 func (s *sorting) store(p place, v V) {
-	if p.off >= 0 {
+	if p.strides == 0 {
 		s.Store(p.p, p.off, v)
 		return
 	}
-	i, scale := s.times(-p.off)
+	i, scale := s.times(p.strides)
 	s.StoreAt(p.p, i, scale, v)
 }
 
@@ -375,13 +375,13 @@ func (s *sorting) times(n int) (R, int) {
 	return s.by[n/scale/2], scale
 }
 
-// operation emits one operation in a loop.
+// operation emits one operation in a loop. On the way the next tile is prefetched, two lines each time: about as many as it has.
 func (s *sorting) operation(op int) {
 	var pairs [][2]int
 	var at []place
 	strided := func(p R, n int) {
 		for u := range n {
-			at = append(at, place{p, -u})
+			at = append(at, place{p: p, strides: u})
 		}
 	}
 	halves := func(half, n int, flip bool) {
@@ -389,19 +389,19 @@ func (s *sorting) operation(op int) {
 		strided(s.low, half)
 		strided(s.high, n)
 	}
-	side := func(n int) {
+	beside := func(n int) {
 		for u := range n {
-			at = append(at, place{s.low, u * s.Width()})
+			at = append(at, place{p: s.low, off: u * s.Width()})
 		}
 	}
 	flip := op > opFlip8 && op < opMerge32
 	switch {
 	case op == opHalve32:
 		pairs = halve(16, 32, false)
-		side(32)
+		beside(32)
 	case op == opMerge32:
 		pairs = merge32()
-		side(32)
+		beside(32)
 	case op > opFlip16:
 		halves(8, op-opFlip16, true)
 	case op > opFlip8:
@@ -413,7 +413,7 @@ func (s *sorting) operation(op int) {
 		}
 		halves(half, n-half, false)
 	default:
-		side(op - opSort)
+		beside(op - opSort)
 		for _, p := range sort16 {
 			if p[1] < len(at) {
 				pairs = append(pairs, p)
