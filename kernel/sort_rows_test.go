@@ -160,14 +160,16 @@ func TestSortRowsNetwork(t *testing.T) {
 // TestSortRowsPlan: there is room for the steps of every length, and none of them leaves the columns.
 func TestSortRowsPlan(t *testing.T) {
 	var p sortPlan
-	for k := sortMin; k <= sortMax; k++ {
-		p.make(k, 64)
-		if p.n >= len(p.steps) {
-			t.Fatalf("k=%d takes %d steps", k, p.n)
-		}
-		for _, s := range p.steps[:p.n] {
-			if s.count < 1 || s.blocks < 1 || s.low < 0 || int(s.high) > 64*k {
-				t.Fatalf("k=%d has the step %+v", k, s)
+	for _, bytes := range []int{16, 32, 64} {
+		for k := sortMin; k <= sortMax; k++ {
+			p.make(k, bytes)
+			if p.n >= len(p.steps) {
+				t.Fatalf("k=%d takes %d steps", k, p.n)
+			}
+			for _, s := range p.steps[:p.n] {
+				if s.count < 1 || s.blocks < 1 || s.low < 0 || s.high < 0 || max(int(s.low), int(s.high)) >= bytes*k {
+					t.Fatalf("k=%d has the step %+v", k, s)
+				}
 			}
 		}
 	}
