@@ -10,14 +10,14 @@ func Select[K Key](x []K, ranks []int, scratch []K) {
 			panic(errRanks)
 		}
 	}
-	selectRange(x, 0, ranks, scratch, 0, ^K(0), false)
+	selectRange(x, 0, ranks, scratch, 0, ^K(0), 0)
 }
 
 const errRanks = "kernel: ranks are not rising indices of the keys"
 
-// selectRange does so for keys that are all in [lo, hi], of which so many stand before the first. Bad splits are followed by
-// those in the middle, as in sortRange.
-func selectRange[K Key](x []K, before int, ranks []int, scratch []K, lo, hi K, bad bool) {
+// selectRange does so for keys that are all in [lo, hi], of which so many stand before the first. The last so many splits were
+// bad, as in sortRange.
+func selectRange[K Key](x []K, before int, ranks []int, scratch []K, lo, hi K, bad int) {
 	for len(ranks) > 0 {
 		n := len(x)
 		if n <= leaf[K]() {
@@ -27,17 +27,13 @@ func selectRange[K Key](x []K, before int, ranks []int, scratch []K, lo, hi K, b
 		if lo == hi {
 			return
 		}
-		last := lo + (hi-lo)/2
-		if !bad {
-			last = min(pivot(x, ranks[len(ranks)/2]-before, n), hi-1)
-		}
+		last := splitAfter(pivot(x, ranks[len(ranks)/2]-before, n), lo, hi, bad)
 		m := siftIn(x, last, scratch)
 		k := 0
 		for k < len(ranks) && ranks[k] < before+m {
 			k++
 		}
-		bad = m < n/16 && k < len(ranks) || n-m < n/16 && k > 0
-		selectRange(x[:m], before, ranks[:k], scratch, lo, last, bad)
-		x, before, ranks, lo = x[m:], before+m, ranks[k:], last+1
+		selectRange(x[:m], before, ranks[:k], scratch, lo, last, badSplits(bad, m, n))
+		x, before, ranks, lo, bad = x[m:], before+m, ranks[k:], last+1, badSplits(bad, n-m, n)
 	}
 }

@@ -16,7 +16,7 @@ func Sort[K Key](x, scratch []K) {
 		sortBits(x, scratch)
 		return
 	}
-	sortRange(x, scratch, 0, ^K(0), false)
+	sortRange(x, scratch, 0, ^K(0), 0)
 }
 
 // SortScratch returns the length of the scratch that Sort, SortF32 and SortF64 need for n elements: n, and where n is
@@ -47,7 +47,7 @@ func sortFloats[K Key](x, scratch []K) {
 	}
 	toKeys(x)
 	if simd() {
-		sortRange(x, scratch, 0, ^K(0), false)
+		sortRange(x, scratch, 0, ^K(0), 0)
 	} else {
 		sortBits(x, scratch)
 	}
@@ -110,32 +110,46 @@ func sortBits[K Key](x, scratch []K) {
 	}
 }
 
-// sortRange sorts keys that are all in [lo, hi]. Where the last split was a bad one the next is in the middle of what the
-// keys may be. That halves the range: no more such splits can lie one within another than a key has bits.
-func sortRange[K Key](x, scratch []K, lo, hi K, bad bool) {
+// sortRange sorts keys that are all in [lo, hi], which the last so many splits have hardly made fewer.
+func sortRange[K Key](x, scratch []K, lo, hi K, bad int) {
 	for {
 		n := len(x)
 		if n <= leaf[K]() {
 			sortLeaf(x)
 			return
 		}
-		if lo == hi || n > spread && !bad && spreadOut(x, scratch, lo, hi, false) {
+		if lo == hi || n > spread && bad == 0 && spreadOut(x, scratch, lo, hi, false) {
 			return
 		}
-		last := lo + (hi-lo)/2
-		if !bad {
-			last = min(pivot(x, 1, 2), hi-1)
-		}
+		last := splitAfter(pivot(x, 1, 2), lo, hi, bad)
 		m := siftIn(x, last, scratch)
-		bad = min(m, n-m) < n/16
+		bad = badSplits(bad, max(m, n-m), n)
 		if m <= n-m {
-			sortRange(x[:m], scratch, lo, last, bad)
+			sortRange(x[:m], scratch, lo, last, 0)
 			x, lo = x[m:], last+1
 		} else {
-			sortRange(x[m:], scratch, last+1, hi, bad)
+			sortRange(x[m:], scratch, last+1, hi, 0)
 			x, hi = x[:m], last
 		}
 	}
+}
+
+// splitAfter returns the key in [lo, hi) to split after: the pivot, and also after a bad split, for where most keys are the
+// same they are hi after the first and taken off by the second. Of further splits every other one is in the middle of what the
+// keys may be. That halves the range: no more than twice as many bad splits follow one another as a key has bits.
+func splitAfter[K Key](pivot, lo, hi K, bad int) K {
+	if bad == 0 || bad%2 == 1 {
+		return min(pivot, hi-1)
+	}
+	return lo + (hi-lo)/2
+}
+
+// badSplits counts bad splits in a row: those that leave more than 15/16 of n keys together.
+func badSplits(bad, together, n int) int {
+	if n-together < n/16 {
+		return bad + 1
+	}
+	return 0
 }
 
 // pivot returns a key with about num/den of the keys below it: that one of a sample.
@@ -218,7 +232,7 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 	most := min(mostParts, (n+partKeys-1)/partKeys)
 	known := sample[:perPart*most]
 	takeSorted(known, x, floats)
-	lasts := splitters(room[:most-1], known)
+	lasts := room[:splitters(room[:most-1], known)]
 	if len(lasts) == 0 {
 		return false
 	}
@@ -260,8 +274,8 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 			}
 			last := min(known[k/2], to-1)
 			k = s.siftPart(part, i, last)
-			sortRange(part[:k], s.own, from, last, false)
-			sortRange(part[k:], s.own, last+1, to, false)
+			sortRange(part[:k], s.own, from, last, 0)
+			sortRange(part[k:], s.own, last+1, to, 0)
 		}
 		if floats {
 			toValues(part)
@@ -272,7 +286,11 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 	for i, m := range total[:s.parts] {
 		if part := x[at : at+m]; m > spread {
 			from, to := bounds(lasts, i, lo, hi)
-			sortRange(part, scratch, from, to, m > n/2)
+			bad := 0
+			if m > n/2 {
+				bad = 1
+			}
+			sortRange(part, scratch, from, to, bad)
 			if floats {
 				toValues(part)
 			}
@@ -341,11 +359,19 @@ func (s *spreading[K]) distance(c, d, i int) int {
 // Splitters picks from a sample of x keys that split it into len(room)+1 parts of about the same size, none of them empty,
 // and returns them, rising: fewer than there is room for where keys are many times the same. room is at most 63 long.
 func Splitters[K Key](room []K, x []K) []K {
+	if len(room) >= mostParts {
+		panic(errRoom)
+	}
+	if len(x) == 0 {
+		return room[:0]
+	}
 	var sample [perPart * mostParts]K
 	known := sample[:perPart*(len(room)+1)]
 	takeSorted(known, x, false)
-	return splitters(room, known)
+	return room[:splitters(room, known)]
 }
+
+const errRoom = "kernel: room for more than 63 keys to split at"
 
 // perPart is how many keys of a sample tell where a part ends.
 const perPart = 16
@@ -361,18 +387,19 @@ func takeSorted[K Key](s, x []K, floats bool) {
 		toKeys(s)
 	}
 	if simd() {
-		sortRange(s, scratch[:], 0, ^K(0), false)
+		sortRange(s, scratch[:], 0, ^K(0), 0)
 	} else {
 		sortBits(s, scratch[:])
 	}
 }
 
-func splitters[K Key](room, s []K) []K {
-	room = room[:0]
+// splitters returns how many keys it has put into the room, by a sorted sample.
+func splitters[K Key](room, s []K) (n int) {
 	for i := perPart; i < len(s); i += perPart {
-		if v := s[i-1]; v < s[len(s)-1] && (len(room) == 0 || v > room[len(room)-1]) {
-			room = append(room, v)
+		if v := s[i-1]; v < s[len(s)-1] && (n == 0 || v > room[n-1]) {
+			room[n] = v
+			n++
 		}
 	}
-	return room
+	return n
 }
