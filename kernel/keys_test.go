@@ -55,32 +55,43 @@ func compare32(a, b float32) int {
 
 // Keys rise as the values do, are the same for 0 of both signs alone, and give the values back.
 func TestKeys(t *testing.T) {
-	r := check.Rand(31)
-	x32, x64 := append(check.Specials32(), many(r, 2000, score32)...), append(check.Specials64(), many(r, 2000, score64)...)
-	k32, k64 := make([]uint32, len(x32)), make([]uint64, len(x64))
-	back32, back64 := make([]float32, len(x32)), make([]float64, len(x64))
-	KeysF32(k32, x32)
-	ValuesF32(back32, k32)
-	KeysF64(k64, x64)
-	ValuesF64(back64, k64)
-	for i, v := range x32 {
-		if w := math.Float32bits(v + 0); v == v && math.Float32bits(back32[i]) != w || v != v && math.Float32bits(back32[i]) != math.Float32bits(v) {
-			t.Errorf("%#x came back as %#x", math.Float32bits(v), math.Float32bits(back32[i]))
-		}
-		for j := range min(i, 200) {
-			if got, want := cmp.Compare(k32[i], k32[j]), compare32(v, x32[j]); got != want {
-				t.Errorf("keys of %v and %v compare as %d, want %d", v, x32[j], got, want)
+	isatest.Each(t, func(t *testing.T) {
+		r := check.Rand(31)
+		x32, x64 := append(check.Specials32(), many(r, 2000, score32)...), append(check.Specials64(), many(r, 2000, score64)...)
+		k32, k64 := make([]uint32, len(x32)), make([]uint64, len(x64))
+		back32, back64 := make([]float32, len(x32)), make([]float64, len(x64))
+		KeysF32(k32, x32)
+		ValuesF32(back32, k32)
+		KeysF64(k64, x64)
+		ValuesF64(back64, k64)
+		for i, v := range x32 {
+			testKey(t, x32, k32, i, compare32)
+			want := math.Float32bits(v)
+			if v == 0 {
+				want = 0
+			}
+			if got := math.Float32bits(back32[i]); got != want {
+				t.Errorf("%#x came back as %#x", math.Float32bits(v), got)
 			}
 		}
-	}
-	for i, v := range x64 {
-		if w := math.Float64bits(v + 0); v == v && math.Float64bits(back64[i]) != w || v != v && math.Float64bits(back64[i]) != math.Float64bits(v) {
-			t.Errorf("%#x came back as %#x", math.Float64bits(v), math.Float64bits(back64[i]))
-		}
-		for j := range min(i, 200) {
-			if got, want := cmp.Compare(k64[i], k64[j]), compare64(v, x64[j]); got != want {
-				t.Errorf("keys of %v and %v compare as %d, want %d", v, x64[j], got, want)
+		for i, v := range x64 {
+			testKey(t, x64, k64, i, compare64)
+			want := math.Float64bits(v)
+			if v == 0 {
+				want = 0
 			}
+			if got := math.Float64bits(back64[i]); got != want {
+				t.Errorf("%#x came back as %#x", math.Float64bits(v), got)
+			}
+		}
+	})
+}
+
+// testKey compares a value with the first ones.
+func testKey[T any, K Key](t *testing.T, x []T, keys []K, i int, compare func(a, b T) int) {
+	for j := range min(i, 100) {
+		if got, want := cmp.Compare(keys[i], keys[j]), compare(x[i], x[j]); got != want {
+			t.Errorf("keys of %v and %v compare as %d, want %d", x[i], x[j], got, want)
 		}
 	}
 }
@@ -95,13 +106,15 @@ func hitScores[T float32 | float64](r *rand.Rand, n int, any func(r *rand.Rand) 
 }
 
 func TestHitKeys(t *testing.T) {
-	r := check.Rand(32)
-	p32, hit32 := hitScores(r, 3000, score32)
-	k32 := make([]uint32, len(p32))
-	testHits(t, k32, p32, hit32, HitKeysF32(k32, p32, hit32))
-	p64, hit64 := hitScores(r, 3000, score64)
-	k64 := make([]uint64, len(p64))
-	testHits(t, k64, p64, hit64, HitKeysF64(k64, p64, hit64))
+	isatest.Each(t, func(t *testing.T) {
+		r := check.Rand(32)
+		p32, hit32 := hitScores(r, 3000, score32)
+		k32 := make([]uint32, len(p32))
+		testHits(t, k32, p32, hit32, HitKeysF32(k32, p32, hit32))
+		p64, hit64 := hitScores(r, 3000, score64)
+		k64 := make([]uint64, len(p64))
+		testHits(t, k64, p64, hit64, HitKeysF64(k64, p64, hit64))
+	})
 }
 
 func testHits[K Key, T float32 | float64](t *testing.T, keys []K, p []T, hit []uint8, out int) {
@@ -137,15 +150,24 @@ func testHits[K Key, T float32 | float64](t *testing.T, keys []K, p []T, hit []u
 func TestHitSum(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(33)
-		for _, n := range []int{0, 1, 2, 63, 64, 1000, MaxSum} {
-			p32, hit := hitScores(r, n, score32)
-			k32 := make([]uint32, n)
-			HitKeysF32(k32, p32, hit)
-			testHitSum(t, k32, widen64(p32), hit)
-			p64, hit := hitScores(r, n, score64)
-			k64 := make([]uint64, n)
-			HitKeysF64(k64, p64, hit)
-			testHitSum(t, k64, p64, hit)
+		for _, n := range []int{0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, MaxSum - 1, MaxSum} {
+			for _, inside := range []bool{false, true} {
+				p32, hit32 := hitScores(r, n, score32)
+				p64, hit64 := hitScores(r, n, score64)
+				for i := range n {
+					if inside && !(p32[i] >= 0 && p32[i] <= 1) {
+						p32[i] = [...]float32{0, 1, 0x1p-149, 1 - 0x1p-24}[r.IntN(4)]
+					}
+					if inside && !(p64[i] >= 0 && p64[i] <= 1) {
+						p64[i] = [...]float64{0, 1, 5e-324, 1 - 0x1p-53, 0x1p-52}[r.IntN(5)]
+					}
+				}
+				k32, k64 := make([]uint32, n), make([]uint64, n)
+				HitKeysF32(k32, p32, hit32)
+				testHitSum(t, k32, widen64(p32), hit32)
+				HitKeysF64(k64, p64, hit64)
+				testHitSum(t, k64, p64, hit64)
+			}
 		}
 	})
 }
