@@ -492,9 +492,14 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// killer returns keys of which each sample has the smallest alone, wherever the splits before have put them. A split in the
-// middle of the range finds all above it, or if low is set all below.
-func killer[K Key](n int, low bool) []K {
+// killers are keys of which each sample has the smallest alone, wherever the splits before have put them. What a split in the
+// middle of the range finds differs.
+var killers = []struct {
+	name        string
+	middle, low bool
+}{{"killer", true, false}, {"low killer", true, true}, {"killer without middle", false, false}}
+
+func killer[K Key](n int, middles, low bool) []K {
 	x := make([]K, n)
 	places := make([]int, n) // of the keys that are left, in their order
 	for i := range places {
@@ -502,8 +507,8 @@ func killer[K Key](n int, low bool) []K {
 	}
 	lo, hi := K(0), ^K(0)
 	sampled := make([]bool, n)
-	for bad := 0; len(places) > leaf[K]() && lo < hi; bad++ {
-		if bad > 0 && bad%2 == 0 {
+	for bad := 0; len(places) > 1000 && lo < hi; bad++ {
+		if middles && bad > 0 && bad%2 == 0 {
 			if middle := lo + (hi-lo)/2; low {
 				hi = middle
 			} else {
@@ -540,56 +545,99 @@ func killer[K Key](n int, low bool) []K {
 	return x
 }
 
-// No order of the keys takes much longer than a random one.
+// Bad splits end: whatever the pivots are and whichever side the keys are on, the keys can only be the same after twice as
+// many splits as they have bits.
+func TestBadSplits(t *testing.T) {
+	t.Run("u32", testBadSplits[uint32])
+	t.Run("u64", testBadSplits[uint64])
+}
+
+func testBadSplits[K Key](t *testing.T) {
+	r := check.Rand(42)
+	for kind := range 500 {
+		lo, hi, bad, n := K(0), ^K(0), 0, 1_000_000
+		splits := 0
+		for ; lo < hi; splits++ {
+			pivot := [...]K{lo, hi, lo + 1, hi - 1, lo + K(r.Uint64())%(hi-lo)}[(kind+r.IntN(1+kind%3))%5]
+			last := splitAfter(pivot, lo, hi, bad)
+			if last < lo || last >= hi {
+				t.Fatalf("a split after %#x of keys from %#x to %#x", last, lo, hi)
+			}
+			together := n - r.IntN(n/16)
+			if n = together; r.IntN(2) == kind%2 || kind < 50 && kind%2 == 0 {
+				lo = last + 1
+			} else {
+				hi = last
+			}
+			if before := bad; badSplits(before, together, together+n/20) != before+1 || badSplits(before, 15, 16) != 0 {
+				t.Fatal("splits are not counted")
+			}
+			bad++
+		}
+		if splits > 2*size[K]()+2 {
+			t.Errorf("kind %d: %d splits", kind, splits)
+		}
+	}
+}
+
+// No order of the keys takes much longer than a random one: a key of 64 bits may be in 128 bad splits where a random one is
+// in twenty. What grows with the square of n takes hundreds of times as long. Of a busy machine's times the least count.
 func TestSortTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes time")
 	}
+	narrow, wide := timed[uint32](spread+20_000), timed[uint64](spread+20_000)
 	isatest.Each(t, func(t *testing.T) {
-		t.Run("u32", testSortTime[uint32])
-		t.Run("u64", testSortTime[uint64])
+		t.Run("u32", func(t *testing.T) { testSortTime(t, narrow) })
+		t.Run("u64", func(t *testing.T) { testSortTime(t, wide) })
 	})
 }
 
-func testSortTime[K Key](t *testing.T) {
-	const n = spread + 20_000
-	r := check.Rand(42)
+// A timedInput is keys in an order; the first of a list is random.
+type timedInput[K Key] struct {
+	name string
+	keys []K
+}
+
+func timed[K Key](n int) (inputs []timedInput[K]) {
+	r := check.Rand(43)
+	for _, o := range check.Orders(size[K]()) {
+		inputs = append(inputs, timedInput[K]{o.Name, ordered[K](r, o, n)})
+	}
+	for _, k := range killers {
+		inputs = append(inputs, timedInput[K]{k.name, killer[K](n, k.middle, k.low)})
+	}
+	return inputs
+}
+
+func testSortTime[K Key](t *testing.T, inputs []timedInput[K]) {
+	random := inputs[0].keys
+	n := len(random)
 	x, scratch := make([]K, n), make([]K, SortScratch(n))
 	ranks := []int{n / 4, n / 2, 3 * n / 4}
-	took := func(in []K, f func()) time.Duration {
-		best := time.Duration(math.MaxInt64)
-		for range 2 {
-			copy(x, in)
-			start := time.Now()
-			f()
-			best = min(best, time.Since(start))
-		}
-		return best
+	took := func(best *time.Duration, in []K, f func()) {
+		copy(x, in)
+		start := time.Now()
+		f()
+		*best = min(*best, time.Since(start))
 	}
-	all := append(check.Orders(size[K]()),
-		check.Order{Name: "killer"}, check.Order{Name: "low killer"})
-	var sort, choose time.Duration // of random keys
-	for i, o := range all {
-		var in []K
-		if o.Fill != nil {
-			in = ordered[K](r, o, n)
-		} else {
-			in = killer[K](n, o.Name == "low killer")
+	sorting, choosing := time.Hour, time.Hour // of random keys
+	for _, in := range inputs {
+		s, c := time.Hour, time.Hour
+		slow := true
+		for try := 0; try < 8 && slow; try++ {
+			took(&sorting, random, func() { Sort(x, scratch) })
+			took(&choosing, random, func() { Select(x, ranks, scratch[:n]) })
+			took(&c, in.keys, func() { Select(x, ranks, scratch[:n]) })
+			took(&s, in.keys, func() { Sort(x, scratch) })
+			slow = s > 80*sorting || c > 200*choosing
 		}
-		sorting := took(in, func() { Sort(x, scratch) })
-		if !slices.IsSorted(x) || tallyOf(x) != tallyOf(in) {
-			t.Errorf("%s: wrong", o.Name)
+		if !slices.IsSorted(x) || tallyOf(x) != tallyOf(in.keys) {
+			t.Errorf("%s: wrong", in.name)
 		}
-		choosing := took(in, func() { Select(x, ranks, scratch[:n]) })
-		if i == 0 {
-			sort, choose = sorting, choosing
-			continue
-		}
-		t.Logf("%s: %.1f and %.1f times as long as random keys", o.Name, sorting.Seconds()/sort.Seconds(), choosing.Seconds()/choose.Seconds())
-		// A key of 64 bits may be looked at in 128 bad splits where a random one is in twenty; what grows with the square
-		// of n takes hundreds of times as long.
-		if sorting > 40*sort || choosing > 100*choose {
-			t.Errorf("%s: %v to sort and %v to select, random keys %v and %v", o.Name, sorting, choosing, sort, choose)
+		t.Logf("%s: %.1f and %.1f times as long as random keys", in.name, s.Seconds()/sorting.Seconds(), c.Seconds()/choosing.Seconds())
+		if slow {
+			t.Errorf("%s: %v to sort and %v to select, random keys %v and %v", in.name, s, c, sorting, choosing)
 		}
 	}
 }
@@ -664,7 +712,7 @@ func TestNoAllocationsOrder(t *testing.T) {
 	if testing.Short() {
 		n = 5000
 	}
-	r := check.Rand(43)
+	r := check.Rand(47)
 	x, y, scratch, wide := many(r, n, (*rand.Rand).Uint32), many(r, n, (*rand.Rand).Uint64), make([]uint32, SortScratch(n)), make([]uint64, OrderScratch(n))
 	f, g, index, hit := many(r, n, score32), many(r, n, score64), make([]int32, n), make([]uint8, n)
 	lasts, ends, ranks := []uint32{1 << 30, 1 << 31}, make([]int, 2), []int{n / 3, n / 2}

@@ -3,6 +3,7 @@ package check
 import (
 	"hash/fnv"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -95,6 +96,44 @@ func TestSimplexRow(t *testing.T) {
 		if k == 1 {
 			if row := SimplexRow(r, 1); row[0] != 1 {
 				t.Errorf("k=1: %v", row)
+			}
+		}
+	}
+}
+
+// Orders are what their names say, in as many bits as they are told, and the same every time.
+func TestOrders(t *testing.T) {
+	for _, size := range []int{32, 64} {
+		names := map[string]bool{}
+		for _, o := range Orders(size) {
+			if names[o.Name] {
+				t.Errorf("%s is twice there", o.Name)
+			}
+			names[o.Name] = true
+			for _, n := range []int{0, 1, 2, 3, 1000} {
+				x, y := make([]uint64, n), make([]uint64, n)
+				o.Fill(Rand(1), x)
+				o.Fill(Rand(1), y)
+				if !slices.Equal(x, y) {
+					t.Errorf("%s: not the same again", o.Name)
+				}
+				if size == 32 && n > 0 && slices.Max(x)>>32 != 0 {
+					t.Errorf("%s: more than 32 bits", o.Name)
+				}
+				distinct := map[uint64]bool{}
+				for _, v := range x {
+					distinct[v] = true
+				}
+				want := map[string]int{"equal": 1, "smallest": 1, "largest": 1, "two": 2, "three": 3, "twenty": 20, "one-other": 2}[o.Name]
+				if n == 1000 && want > 0 && len(distinct) != want {
+					t.Errorf("%s: %d values", o.Name, len(distinct))
+				}
+				if o.Name == "sorted" && !slices.IsSorted(x) {
+					t.Errorf("%s: they are not", o.Name)
+				}
+				if slices.Reverse(y); o.Name == "reversed" && !slices.IsSorted(y) {
+					t.Errorf("%s: they are not", o.Name)
+				}
 			}
 		}
 	}
