@@ -91,7 +91,7 @@ func BenchmarkSortAdversarial(b *testing.B) {
 	}
 }
 
-// BenchmarkSelect: the edges of so many parts of equal mass; by=slices.Sort is.Sort, which gives them too.
+// BenchmarkSelect: the edges of so many parts of equal mass.
 func BenchmarkSelect(b *testing.B) {
 	for _, n := range []int{1e5, 1e6, 1e7} {
 		input := randomKeys[uint32](n)
@@ -128,7 +128,7 @@ func BenchmarkSplit(b *testing.B) {
 	}
 }
 
-// BenchmarkOrder: the stable order of scores; by=slices.Sort is.SortStableFunc of their numbers.
+// BenchmarkOrder: the stable order of scores, and by=slices.SortStableFunc that of their numbers.
 func BenchmarkOrder(b *testing.B) {
 	for _, n := range []int{1e4, 1e6} {
 		f32, f64 := uniform(n)

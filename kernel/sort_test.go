@@ -178,7 +178,7 @@ func testNetworks[K Key](t *testing.T) {
 	}
 	// Registers of each possible number of lanes; key r*lanes+l is in lane l.
 	for _, lanes := range []int{2, 4, 8, 16} {
-		for _, registers := range []int{2, 4, 8, 16} {
+		for _, registers := range []int{2, 4, 8, 12, 16} {
 			n := lanes * registers
 			if n > len(x) {
 				continue
