@@ -653,6 +653,7 @@ func trials() []trial {
 				return n
 			}})
 	}
+	add(orderTrials()...)
 	add(sumTrial(), generalTrial(), memoryTrial(), pressureTrial())
 	for _, c := range []Cond{EQ, NE, LT, LE, GT, GE, ULO, UHS} {
 		add(ifTrial(c))
