@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// keys makes bytes keys, of so many bytes each as how says, one for each number and up to 64 of equal ones. They start off
+// keys makes bytes keys, of so many bytes each as how says, one for each number and up to 64 times all of them. They start off
 // elements into their memory. Where repeat and off are the largest they are made so many that they are sorted in parts.
 func keys[K kernel.Key](data []byte, how, repeat, off uint8) []K {
 	var some []K
@@ -25,7 +25,7 @@ func keys[K kernel.Key](data []byte, how, repeat, off uint8) []K {
 		}
 		some = append(some, v)
 	}
-	n := len(some) * (1 + int(repeat%64))
+	n := min(len(some)*(1+int(repeat%64)), 2*maxElements)
 	if repeat == 255 && off == 255 && len(some) > 0 {
 		n = 1<<18 + 5000
 	}
