@@ -96,6 +96,23 @@ func testSort[K Key](t *testing.T) {
 	}
 }
 
+// So many keys fill all parts that there are, and the table of their ends all of the scratch.
+func TestSortManyParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes time")
+	}
+	const n = mostParts*partKeys + 1
+	in := many(check.Rand(48), n, (*rand.Rand).Uint64)
+	x, scratch := make([]uint64, n), make([]uint64, SortScratch(n))
+	isatest.Each(t, func(t *testing.T) {
+		copy(x, in)
+		Sort(x, scratch)
+		if !slices.IsSorted(x) || tallyOf(x) != tallyOf(in) {
+			t.Error("wrong")
+		}
+	})
+}
+
 // SortScratch holds n keys, and no more while they are few.
 func TestSortScratch(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, spread} {
