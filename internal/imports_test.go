@@ -55,7 +55,8 @@ var rooms = []room{
 	// A family of metrics does not know the other families; eval is where they meet.
 	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", gonum}},
 	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}},
-	{name: "metrics/*", allow: []string{"metrics", "metrics/internal/*", "kernel", "internal/exact", gonum}},
+	{name: "metrics/parallel", allow: []string{"kernel", "internal/exact", "metrics/internal/tally"}},
+	{name: "metrics/*", allow: []string{"metrics", "metrics/parallel", "metrics/internal/*", "kernel", "internal/exact", gonum}},
 	{name: "metrics", allow: []string{"kernel", "internal/exact", gonum}},
 
 	// Stubs and assembly: no policy, so nothing of the module; what chooses among them knows the level. Then the kernels:
@@ -356,6 +357,9 @@ func TestRule(t *testing.T) {
 		{"metrics", "gonum.org/v1/gonumx/mat", false, false},
 		{"metrics", "gonum.org/v1/plot", false, false},
 		{"metrics/calib", module + "/metrics", false, true},
+		{"metrics/calib", module + "/metrics/parallel", false, true},
+		{"metrics/parallel", module + "/metrics/internal/tally", false, true},
+		{"metrics/parallel", module + "/metrics", false, false},
 		{"metrics/calib", module + "/metrics/score", false, false},
 		{"metrics/calib", module + "/metrics/eval", false, false},
 		{"metrics/calib", module + "/recal", false, false},

@@ -1,0 +1,276 @@
+package parallel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Bins are bins of equal mass of scores with outcomes: each has about as many scores as the others, as far as equal scores
+// allow, which are never divided. The sums are exact.
+type Bins struct {
+	// Edges are the scores with the ranks that Ranks(N, len(Cells)) gives, among those kept; none if N is 0. A score p is in
+	// the bin whose number is that of edges <= p: bins are left-closed, and of equal edges all but the last bin are empty.
+	Edges []float64
+	Cells []tally.Cell // the sums of each bin
+	N     int64        // scores kept, which are those in the bins
+	Below int64        // scores in [0,1] that were left out, because they are not above the threshold
+	Out   int64        // scores outside [0,1], or NaN, left out as well
+}
+
+// ECE returns the expected calibration error over the bins, (1/N) * sum over bins of |sum (p - y)|: the sum is exact and
+// rounded once. 0 if there are no scores.
+func (b *Bins) ECE() float64 {
+	if b.N == 0 {
+		return 0
+	}
+	var s exact.Sum
+	for i := range b.Cells {
+		g := b.Cells[i].Gap()
+		if g.Sign() < 0 {
+			s.Sub(&g)
+		} else {
+			s.Merge(&g)
+		}
+	}
+	n := tally.Count(b.N)
+	return exact.Ratio(&s, &n)
+}
+
+// Ranks returns the ranks, from 0, that the edges of so many bins of n sorted scores have: min(round(j*(n/bins)), n-1) for
+// j = 1 .. bins-1, in float64, halves rounded to even. None if n is 0.
+func Ranks(n, bins int) []int { return appendRanks(nil, n, bins) }
+
+func appendRanks(dst []int, n, bins int) []int {
+	if bins < 1 {
+		panic(errBins)
+	}
+	if n == 0 {
+		return dst
+	}
+	step := float64(n) / float64(bins)
+	for j := 1; j < bins; j++ {
+		dst = append(dst, min(int(math.RoundToEven(float64(j)*step)), n-1))
+	}
+	return dst
+}
+
+const errBins = "parallel: number of bins is not positive"
+
+// EdgesF32 returns the edges of so many bins of equal mass: the values with the Ranks. -0 is 0, and a NaN is above all or
+// below all, by its sign. x stays as it is: memory is that of two copies of it.
+func EdgesF32(x []float32, bins, threads int) []float32 {
+	return edges(x, bins, threads, kernel.KeysF32, kernel.ValuesF32)
+}
+
+// EdgesF64 is EdgesF32 for float64.
+func EdgesF64(x []float64, bins, threads int) []float64 {
+	return edges(x, bins, threads, kernel.KeysF64, kernel.ValuesF64)
+}
+
+func edges[F any, K kernel.Key](x []F, bins, threads int, to func([]K, []F), back func([]F, []K)) []F {
+	ranks := Ranks(len(x), bins)
+	keys := make([]K, len(x))
+	to(keys, x)
+	var w worker[K]
+	w.selectRanks(keys, ranks, threads)
+	found := make([]K, len(ranks))
+	for i, r := range ranks {
+		found[i] = keys[r]
+	}
+	values := make([]F, len(ranks))
+	back(values, found)
+	return values
+}
+
+// EqualMass returns so many bins of equal mass of keys that kernel.HitKeysF32 or HitKeysF64 has made: of those whose scores
+// are above the threshold, 0 for all but zeros, a negative number for all.
+//
+// Many keys are read once, by all threads, and not moved: the edges are looked for in a part of them that a sample shows.
+// Memory is that of a tenth of the keys or so, at most half of them. Where keys are fewer, or equal ones so many
+// that no sample shows that part, they are selected from instead: that reorders them, and takes as much memory again.
+func EqualMass[K kernel.Key](keys []K, bins int, above float64, threads int) *Bins {
+	var w worker[K]
+	b := new(Bins)
+	w.equalMass(b, keys, bins, lastBelow[K](above), threads)
+	return b
+}
+
+// below is the largest key whose score is not above a threshold, if there is any.
+type below[K kernel.Key] struct {
+	last K
+	any  bool
+}
+
+// lastBelow returns it.
+func lastBelow[K kernel.Key](above float64) below[K] {
+	switch {
+	case above < 0:
+		return below[K]{}
+	case !(above < 1):
+		return below[K]{lastInside[K](), true}
+	}
+	above = math.Abs(above) // -0
+	k := above32(above)
+	if narrow[K]() {
+		return below[K]{K(k), true}
+	}
+	wide := math.Float64bits(above)<<1 | 1
+	return below[K]{K(wide), true}
+}
+
+// above32 is the key of the largest float32 that is not above v.
+func above32(v float64) uint32 {
+	f := float32(v)
+	if float64(f) > v {
+		f = math.Nextafter32(f, -1)
+	}
+	return math.Float32bits(f)<<1 | 1
+}
+
+func narrow[K kernel.Key]() bool { return ^K(0)>>31>>1 == 0 }
+
+// lastInside is the largest key of a score in [0,1]: that of 1.
+func lastInside[K kernel.Key]() K {
+	if narrow[K]() {
+		return K(uint32(math.Float32bits(1)<<1 | 1))
+	}
+	one := math.Float64bits(1)<<1 | 1
+	return K(one)
+}
+
+// A worker has the memory that the bins of one column after another take.
+type worker[K kernel.Key] struct {
+	scratch []K
+	ranks   []int
+	edges   []K // the keys of the edges' scores, without outcomes
+	lasts   [2]K
+	ends    [2]int
+}
+
+func (w *worker[K]) room(n int) []K {
+	if len(w.scratch) < n {
+		w.scratch = make([]K, n)
+	}
+	return w.scratch[:n]
+}
+
+// reset empties b for so many bins.
+func (b *Bins) reset(bins int) {
+	if bins < 1 {
+		panic(errBins)
+	}
+	*b = Bins{Edges: b.Edges[:0], Cells: b.Cells}
+	if cap(b.Cells) < bins {
+		b.Cells = make([]tally.Cell, bins)
+		return
+	}
+	b.Cells = b.Cells[:bins]
+	clear(b.Cells)
+}
+
+func (w *worker[K]) equalMass(b *Bins, keys []K, bins int, low below[K], threads int) {
+	b.reset(bins)
+	if plan := planOf(keys, bins, low, w); plan != nil && plan.run(b, keys, threads, w) {
+		return
+	}
+	b.reset(bins)
+	w.direct(b, keys, low, threads)
+}
+
+// direct selects the edges among all keys.
+func (w *worker[K]) direct(b *Bins, keys []K, low below[K], threads int) {
+	w.lasts = [2]K{low.last, lastInside[K]()}
+	from := 0
+	if !low.any {
+		from = 1
+	}
+	w.ends[0] = 0
+	kernel.Split(keys, keys, w.lasts[from:], w.ends[from:], w.room(len(keys)))
+	b.Below, b.Out = int64(w.ends[0]), int64(len(keys)-w.ends[1])
+	keys = keys[w.ends[0]:w.ends[1]]
+	b.N = int64(len(keys))
+	w.ranks = appendRanks(w.ranks[:0], len(keys), len(b.Cells))
+	w.selectRanks(keys, w.ranks, threads)
+	w.edges = w.edges[:0]
+	for _, r := range w.ranks {
+		w.edges = append(w.edges, keys[r]&^1)
+	}
+	w.sumBetween(b.Cells, keys, w.ranks)
+	w.setEdges(b)
+}
+
+// manyRanks are so many that sorting all keys costs no more than selecting.
+const manyRanks = 256
+
+// selectRanks is kernel.Select.
+func (w *worker[K]) selectRanks(keys []K, ranks []int, threads int) {
+	if len(ranks) >= manyRanks && len(keys) >= fewKeys {
+		Sort(keys, threads)
+		return
+	}
+	kernel.Select(keys, ranks, w.room(len(keys)))
+}
+
+func (w *worker[K]) setEdges(b *Bins) {
+	for _, e := range w.edges {
+		score, _ := kernel.HitScore(e)
+		b.Edges = append(b.Edges, score)
+	}
+}
+
+// bin returns the number of edges that are at most the key's score.
+func (w *worker[K]) bin(key K) int {
+	n, _ := slices.BinarySearchFunc(w.edges, key|1, func(e, k K) int {
+		if e <= k {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// sumBetween adds keys to the cells of their bins, where kernel.Select has seen to the ranks and no edge lies between two
+// of those but at their keys. What stands before a rank may have the score of the key there, but nothing below that which
+// stands before the rank before.
+func (w *worker[K]) sumBetween(cells []tally.Cell, keys []K, ranks []int) {
+	start := 0
+	for _, r := range ranks {
+		if r == start {
+			continue
+		}
+		piece := keys[start:r]
+		ends := w.ends[:1]
+		ends[0] = 0
+		if edge := keys[r] &^ 1; edge > 0 {
+			w.lasts[0] = edge - 1
+			kernel.Split(piece, piece, w.lasts[:1], ends, w.room(len(piece)))
+		}
+		w.sum(cells, piece[:ends[0]])
+		w.sum(cells, piece[ends[0]:])
+		start = r
+	}
+	w.sum(cells, keys[start:])
+}
+
+// sum adds keys of one bin.
+func (w *worker[K]) sum(cells []tally.Cell, keys []K) {
+	if len(keys) > 0 {
+		addTo(&cells[w.bin(keys[0])], keys)
+	}
+}
+
+// addTo adds keys to a cell and returns how many have no score.
+func addTo[K kernel.Key](c *tally.Cell, keys []K) (out int) {
+	for len(keys) > 0 {
+		n := min(len(keys), kernel.MaxSum)
+		s, o := kernel.HitSum(keys[:n])
+		c.AddBins(&s)
+		out += o
+		keys = keys[n:]
+	}
+	return out
+}

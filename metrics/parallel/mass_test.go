@@ -1,0 +1,186 @@
+package parallel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa/isatest"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// threadCounts are compared with one another.
+var threadCounts = []int{1, 2, 3, 7}
+
+// plainBins is the definition: sort, take the edges, look at one key after another.
+func plainBins[K kernel.Key](keys []K, bins int, above float64) *Bins {
+	b := &Bins{Cells: make([]tally.Cell, bins)}
+	var kept []K
+	for _, k := range keys {
+		switch p, _ := kernel.HitScore(k); {
+		case p != p:
+			b.Out++
+		case p > above:
+			kept = append(kept, k)
+		default:
+			b.Below++
+		}
+	}
+	slices.Sort(kept)
+	b.N = int64(len(kept))
+	for j := 1; j < bins && len(kept) > 0; j++ {
+		step := float64(len(kept)) / float64(bins)
+		p, _ := kernel.HitScore(kept[min(int(math.RoundToEven(float64(j)*step)), len(kept)-1)])
+		b.Edges = append(b.Edges, p)
+	}
+	at := 0
+	for i, k := range kept {
+		p, _ := kernel.HitScore(k)
+		for at < len(b.Edges) && b.Edges[at] <= p {
+			at++
+		}
+		s, _ := kernel.HitSum(kept[i : i+1])
+		b.Cells[at].AddBins(&s)
+	}
+	return b
+}
+
+// same compares with what the definition says.
+func same(got, want *Bins) error {
+	switch {
+	case got.N != want.N || got.Below != want.Below || got.Out != want.Out:
+		return fmt.Errorf("counts %d, %d, %d, want %d, %d, %d", got.N, got.Below, got.Out, want.N, want.Below, want.Out)
+	case !slices.Equal(got.Edges, want.Edges):
+		return fmt.Errorf("edges %v, want %v", got.Edges, want.Edges)
+	}
+	for i := range want.Cells {
+		if !reflect.DeepEqual(got.Cells[i], want.Cells[i]) {
+			return fmt.Errorf("bin %d of %d is %+v, want %+v", i, len(want.Cells), got.Cells[i], want.Cells[i])
+		}
+	}
+	if len(got.Cells) != len(want.Cells) {
+		return fmt.Errorf("%d bins, want %d", len(got.Cells), len(want.Cells))
+	}
+	return nil
+}
+
+// A pattern makes score i of n.
+type pattern struct {
+	name  string
+	score func(r *rand.Rand, i, n int) float64
+}
+
+var patterns = []pattern{
+	{"uniform", func(r *rand.Rand, _, _ int) float64 { return r.Float64() }},
+	{"rising", func(_ *rand.Rand, i, n int) float64 { return float64(i) / float64(n) }},
+	{"falling", func(_ *rand.Rand, i, n int) float64 { return 1 - float64(i)/float64(n) }},
+	{"organ pipe", func(_ *rand.Rand, i, n int) float64 { return float64(min(i, n-i)) / float64(n) }},
+	{"all equal", func(*rand.Rand, int, int) float64 { return 0.25 }},
+	{"zeros", func(*rand.Rand, int, int) float64 { return 0 }},
+	{"ones", func(*rand.Rand, int, int) float64 { return 1 }},
+	{"two values", func(r *rand.Rand, _, _ int) float64 { return 0.25 + 0.5*float64(r.IntN(2)) }},
+	{"ends", func(r *rand.Rand, _, _ int) float64 { return float64(r.IntN(2)) }},
+	{"nearly rising", func(r *rand.Rand, i, n int) float64 {
+		if r.IntN(100) == 0 {
+			return r.Float64()
+		}
+		return float64(i) / float64(n)
+	}},
+	{"percents", func(r *rand.Rand, _, _ int) float64 { return float64(r.IntN(101)) / 100 }},
+	{"halves", func(r *rand.Rand, _, _ int) float64 { // some bits only
+		return float64(math.Float32frombits(math.Float32bits(r.Float32()) &^ 0x1fff))
+	}},
+	{"one heavy", func(r *rand.Rand, _, _ int) float64 {
+		if r.IntN(3) > 0 {
+			return 0.5
+		}
+		return r.Float64()
+	}},
+	{"many zeros", func(r *rand.Rand, _, _ int) float64 { return max(0, r.Float64()*2-1) }},
+	{"small", func(r *rand.Rand, _, _ int) float64 { return math.Pow(r.Float64(), 40) }},
+	{"subnormal", func(r *rand.Rand, _, _ int) float64 { return float64(math.Float32frombits(uint32(r.IntN(9)))) }},
+	{"outside", func(r *rand.Rand, _, _ int) float64 {
+		switch r.IntN(4) {
+		case 0:
+			return []float64{math.NaN(), -1, 2, math.Inf(1), math.Inf(-1)}[r.IntN(5)]
+		}
+		return r.Float64()
+	}},
+	{"nothing inside", func(*rand.Rand, int, int) float64 { return -1 }},
+	{"periodic", func(_ *rand.Rand, i, _ int) float64 { return float64(i%64) / 64 }},
+}
+
+func (p pattern) keys32(seed uint64, n int) []uint32 {
+	r := check.Rand(seed)
+	x, hit, keys := make([]float32, n), make([]uint8, n), make([]uint32, n)
+	for i := range x {
+		x[i], hit[i] = float32(p.score(r, i, n)), uint8(r.IntN(2))
+	}
+	kernel.HitKeysF32(keys, x, hit)
+	return keys
+}
+
+func (p pattern) keys64(seed uint64, n int) []uint64 {
+	r := check.Rand(seed)
+	x, hit, keys := make([]float64, n), make([]uint8, n), make([]uint64, n)
+	for i := range x {
+		x[i], hit[i] = p.score(r, i, n), uint8(r.IntN(2))
+	}
+	kernel.HitKeysF64(keys, x, hit)
+	return keys
+}
+
+// testKeys compares with the definition, for all numbers of threads.
+func testKeys[K kernel.Key](t *testing.T, what string, keys []K, bins int, above float64) {
+	t.Helper()
+	want := plainBins(keys, bins, above)
+	for _, threads := range threadCounts {
+		if err := same(EqualMass(slices.Clone(keys), bins, above, threads), want); err != nil {
+			t.Fatalf("%s, %d keys of %T, above %v, %d threads: %v", what, len(keys), keys, above, threads, err)
+		}
+		if len(keys) < fewForPlan {
+			break // no more than one takes part
+		}
+	}
+}
+
+func TestEqualMassIsTheDefinition(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		for i, p := range patterns {
+			for n := range 1101 {
+				if n > 130 && n%97 != 0 && n < 1099 {
+					continue
+				}
+				for _, bins := range []int{1, 2, 7, 15, 200} {
+					testKeys(t, p.name, p.keys32(uint64(n+i), n), bins, []float64{-1, 0, 0.3, 1, math.NaN()}[(n+bins)%5])
+					testKeys(t, p.name, p.keys64(uint64(n+i), n), bins, []float64{-1, 0, 0.3, 1, 1e-320}[(n+bins)%5])
+				}
+			}
+		}
+	})
+}
+
+// Many keys, by way of a sample or not, as it says.
+func TestEqualMassOfMany(t *testing.T) {
+	sizes := []int{fewForPlan - 1, fewForPlan, 1_000_003}
+	if testing.Short() {
+		sizes = sizes[1:2]
+	}
+	isatest.Each(t, func(t *testing.T) {
+		for i, p := range patterns {
+			for _, n := range sizes {
+				k32, k64 := p.keys32(uint64(i), n), p.keys64(uint64(i), n)
+				for _, bins := range []int{2, 15, 300} {
+					above := []float64{-1, 0, 0.3}[bins%3]
+					testKeys(t, p.name, k32, bins, above)
+					testKeys(t, p.name, k64, bins, 0.3-above)
+				}
+			}
+		}
+	})
+}
