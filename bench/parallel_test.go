@@ -89,3 +89,30 @@ func BenchmarkSortParallel(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkACE: the bins of equal mass of each class, as the adaptive calibration error has them.
+func BenchmarkACE(b *testing.B) {
+	const rows, classes = 50_000, 1000
+	r := check.Rand(4)
+	x, labels := make([]float32, rows*classes), make([]int32, rows)
+	for i := range labels {
+		row := x[i*classes : (i+1)*classes]
+		for j := range row {
+			row[j] = float32(3 * r.NormFloat64())
+		}
+		labels[i] = int32(r.IntN(classes))
+	}
+	kernel.SoftmaxF32(x, classes, x, rows, classes, classes)
+	dst := make([]parallel.Bins, classes)
+	for _, bins := range []int{15, 30} {
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("bins=%d/threads=%d", bins, threads), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					parallel.ClassEqualMassF32(dst, x, rows, classes, classes, labels, bins, 0, threads)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows/classes, "ns/score")
+			})
+		}
+	}
+}

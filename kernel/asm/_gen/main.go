@@ -43,6 +43,7 @@ var families = []struct {
 	{"binary", binaryColumns},
 	{"columns", columnKernels},
 	{"order", order},
+	{"columnkeys", columnKeys},
 	{"keys", keys},
 	{"sort", sortRows},
 }

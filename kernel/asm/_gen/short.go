@@ -51,13 +51,7 @@ func (k kernel) transposeFrom(name string, r *rows, x R, part int, seen *columns
 		v[l%per] = k.LoadGroup(v[l%per], l/per, group, 0)
 		k.AddR(group, r.stride)
 	}
-	if per == 4 {
-		a, c := k.ZipLow(F32, v[0], v[1]), k.ZipHigh(F32, v[0], v[1])
-		e, g := k.ZipLow(F32, v[2], v[3]), k.ZipHigh(F32, v[2], v[3])
-		v = []V{k.ZipLow(F64, a, e), k.ZipHigh(F64, a, e), k.ZipLow(F64, c, g), k.ZipHigh(F64, c, g)}
-	} else {
-		v = []V{k.ZipLow(F64, v[0], v[1]), k.ZipHigh(F64, v[0], v[1])}
-	}
+	v = transposed(k.Machine, v)
 	for q, x := range v {
 		k.Store(to, cols+q*k.Width(), x)
 		seen.see(q, x)

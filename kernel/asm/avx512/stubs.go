@@ -550,6 +550,20 @@ func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int
 //go:noescape
 func SortLeafU64(x *uint64, n int)
 
+// ColumnKeysF32 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
+// pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
+// have, and neither is 0. It returns something other than 0 if a score is outside [0,1].
+//
+//go:noescape
+func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int) (ret int)
+
+// ColumnKeysF64 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
+// pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
+// have, and neither is 0. It returns something other than 0 if a score is outside [0,1].
+//
+//go:noescape
+func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int) (ret int)
+
 // KeysF32 writes to dst the keys of n values, a multiple of 32 that is not 0. dst may be x.
 //
 //go:noescape

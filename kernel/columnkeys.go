@@ -1,0 +1,110 @@
+package kernel
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
+
+// ColumnKeysF32 writes to dst[c*rows+i] the key that HitKeysF32 gives element c of row i of a matrix of rows x cols with the
+// outcome 0: one column after another. To OR 1 to a key of a score in [0,1] gives it the outcome 1, and leaves the others as
+// they are. out is the number of scores outside [0,1]. dst has rows*cols elements. Fewer than 16 rows or 4 columns are
+// taken one by one.
+func ColumnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (out int) {
+	checkRows(len(x), rows, cols, stride)
+	checkEqual(len(dst), rows*cols)
+	const per = 4
+	if !simd() || rows < columnKeyRows || cols < per {
+		return columnKeysF32(dst, x, rows, cols, stride)
+	}
+	found := 0
+	columnTiles(rows, cols, per, 4, func(i, n, c, m int) {
+		found |= asm.ColumnKeysF32(&dst[c*rows+i], 4*rows, &x[i*stride+c], 4*stride, n, m)
+	})
+	return countOnes(dst, found)
+}
+
+// ColumnKeysF64 is ColumnKeysF32 for float64: fewer than 16 rows or 2 columns are taken one by one.
+func ColumnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (out int) {
+	checkRows(len(x), rows, cols, stride)
+	checkEqual(len(dst), rows*cols)
+	const per = 2
+	if !simd() || rows < columnKeyRows || cols < per {
+		return columnKeysF64(dst, x, rows, cols, stride)
+	}
+	found := 0
+	columnTiles(rows, cols, per, 8, func(i, n, c, m int) {
+		found |= asm.ColumnKeysF64(&dst[c*rows+i], 8*rows, &x[i*stride+c], 8*stride, n, m)
+	})
+	return countOnes(dst, found)
+}
+
+// columnKeyRows is what the rows of a call of assembly are a multiple of.
+const columnKeyRows = 16
+
+// columnTiles calls f for tiles of n rows from i on and m columns from c on, of some 512 KiB at the most. n is a multiple of
+// columnKeyRows and m one of per, so the last ones are taken once more.
+func columnTiles(rows, cols, per, size int, f func(i, n, c, m int)) {
+	const most = 256
+	for c := 0; c < cols; c += most {
+		m := min(most, cols-c)
+		whole := m &^ (per - 1)
+		down := func(c, m int) {
+			for i := 0; i < rows; {
+				n := min(rows-i, 1<<19/(most*size)) &^ (columnKeyRows - 1)
+				if n == 0 {
+					i, n = rows-columnKeyRows, columnKeyRows
+				}
+				f(i, n, c, m)
+				i += n
+			}
+		}
+		if whole > 0 {
+			down(c, whole)
+		}
+		if whole < m {
+			down(cols-per, per)
+		}
+	}
+}
+
+// countOnes returns how many keys are all ones, if there are any.
+func countOnes[K Key](keys []K, any int) (n int) {
+	if any == 0 {
+		return 0
+	}
+	for _, k := range keys {
+		if k == ^K(0) {
+			n++
+		}
+	}
+	return n
+}
+
+func columnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (out int) {
+	for i := range rows {
+		for c, v := range x[i*stride : i*stride+cols] {
+			key := math.Float32bits(v) << 1
+			if !(v >= 0 && v <= 1) {
+				key = math.MaxUint32
+				out++
+			}
+			dst[c*rows+i] = key
+		}
+	}
+	return out
+}
+
+func columnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (out int) {
+	for i := range rows {
+		for c, v := range x[i*stride : i*stride+cols] {
+			key := math.Float64bits(v) << 1
+			if !(v >= 0 && v <= 1) {
+				key = math.MaxUint64
+				out++
+			}
+			dst[c*rows+i] = key
+		}
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package parallel
+
+import (
+	"unsafe"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// ClassEqualMassF32 writes to dst[c], for each class c, the bins of equal mass of column c of a row-major matrix of rows x
+// classes probabilities, row i of which is x[i*stride : i*stride+classes]: as EqualMass does for the scores of a column
+// with the outcomes labels[i] == c. A label that is no class is the outcome of none. The slices of dst are used again where
+// they are large enough.
+//
+// A tile of columns at a time is transposed: as many, a multiple of 4 and 64 at the most, as take some 4 MiB, but a cache
+// line's if there are so many rows. A thread has memory for a tile and for two columns more.
+func ClassEqualMassF32(dst []Bins, x []float32, rows, classes, stride int, labels []int32, bins int, above float64, threads int) {
+	classEqualMass(dst, x, rows, classes, stride, labels, bins, above, threads, kernel.ColumnKeysF32)
+}
+
+// ClassEqualMassF64 is ClassEqualMassF32 for float64.
+func ClassEqualMassF64(dst []Bins, x []float64, rows, classes, stride int, labels []int32, bins int, above float64, threads int) {
+	classEqualMass(dst, x, rows, classes, stride, labels, bins, above, threads, kernel.ColumnKeysF64)
+}
+
+const (
+	errShape  = "parallel: rows, classes and stride do not fit the slice"
+	errLabels = "parallel: labels and rows differ in number"
+	errDst    = "parallel: results and classes differ in number"
+)
+
+func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, stride int, labels []int32, bins int, above float64,
+	threads int, columnKeys func(dst []K, x []F, rows, cols, stride int) int) {
+	switch {
+	case rows < 0 || classes < 1 || stride < classes || rows > 0 && (len(x) < classes || (len(x)-classes)/stride < rows-1):
+		panic(errShape)
+	case len(labels) != rows:
+		panic(errLabels)
+	case len(dst) != classes:
+		panic(errDst)
+	case bins < 1:
+		panic(errBins)
+	}
+	width := tileColumns[K](rows, classes)
+	tiles := (classes + width - 1) / width
+	low := lastBelow[K](above)
+	share(threadsOf(threads, tiles), tiles, func(int) func(int) {
+		var w worker[K]
+		tile := make([]K, rows*width)
+		return func(t int) {
+			first := t * width
+			cols := min(width, classes-first)
+			keys := tile[:rows*cols]
+			if rows > 0 {
+				columnKeys(keys, x[first:], rows, cols, stride)
+			}
+			for i, y := range labels {
+				if c := int(y) - first; uint(c) < uint(cols) {
+					keys[c*rows+i] |= 1
+				}
+			}
+			for c := range cols {
+				w.equalMass(&dst[first+c], keys[c*rows:(c+1)*rows], bins, low, 1)
+			}
+		}
+	})
+}
+
+// tileColumns returns how many columns a tile has.
+func tileColumns[K kernel.Key](rows, classes int) int {
+	const most, line = 64, 64
+	size := int(unsafe.Sizeof(K(0)))
+	n := tileBytes / size / max(1, rows) &^ 3
+	return min(max(n, line/size), most, classes)
+}
+
+const tileBytes = 4 << 20
