@@ -9,27 +9,27 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// A plan cuts the line of keys so that edges lie where keys are collected, with hardly a doubt. What is between is
-// summed without looking at single keys. Which it was the counts tell in the end.
+// A plan cuts the line of keys so that edges lie where keys are collected, as good as always. What is between is summed and
+// forgotten. The counts tell in the end whether an edge lies there after all; then all keys are looked at once more.
 type plan[K kernel.Key] struct {
-	low     below[K]
 	lasts   []K     // segment i ends with lasts[i], the last one with the largest key
 	does    []uint8 // of each segment
-	expects int     // how many keys will be collected
+	expects []int   // how many keys of each will be collected
 }
 
 const (
 	sums     = iota // all keys are of one bin
 	one             // all keys have the same score
 	collects        // edges may lie in it
-	drops           // below the threshold
+	drops           // not above the threshold
+	outside         // of [0,1]
 )
 
 // fewForPlan keys are selected from at once: they stay in the second-level cache, and a sample of them says too little.
 const fewForPlan = 1 << 18
 
-// deviations is how far from its place in the sample an edge is looked for: the odds of one beyond are 1 in 150,000.
-const deviations = 4.5
+// deviations is how far from its place in the sample an edge is looked for: the odds of one beyond are 1 in 2,000.
+const deviations = 3.5
 
 // planOf returns nil where no plan is better than to select among all keys.
 func planOf[K kernel.Key](keys []K, bins int, low below[K], w *worker[K]) *plan[K] {
@@ -42,12 +42,11 @@ func planOf[K kernel.Key](keys []K, bins int, low below[K], w *worker[K]) *plan[
 	if len(sample) < 1024 {
 		return nil
 	}
-	p := &plan[K]{low: low}
-	c := cutter[K]{plan: p}
+	p := new(plan[K])
+	c := cutter[K]{plan: p, each: float64(n) / size}
 	if low.any {
-		c.cover(low.last, drops)
+		c.cover(low.last, drops, 0)
 	}
-	collected := 0
 	for j := 1; j < bins; {
 		// Where the ranges of edges overlap they are one.
 		from, to, edges := len(sample), 0, 0
@@ -63,32 +62,32 @@ func planOf[K kernel.Key](keys []K, bins int, low below[K], w *worker[K]) *plan[
 		}
 		// A score that takes much of the range has a segment of its own: it may be any share of all keys.
 		if from > 0 {
-			c.cover(sample[from]&^1-1, sums)
+			c.cover(sample[from]&^1-1, sums, 0)
 		}
 		heavy := max(8, (to-from)/(4*edges))
+		since := from
 		for i := from; i < to; {
 			next := firstOf(sample[:to], (sample[i]|1)+1)
 			if next-i >= heavy {
 				if sample[i] > 1 {
-					c.cover(sample[i]&^1-1, collects)
+					c.cover(sample[i]&^1-1, collects, i-since)
 				}
-				c.cover(sample[i]|1, one)
-			} else {
-				collected += next - i
+				c.cover(sample[i]|1, one, 0)
+				since = next
 			}
 			i = next
 		}
+		end := lastInside[K]()
 		if to < len(sample) {
-			c.cover(sample[to-1]|1, collects)
-		} else {
-			c.cover(lastInside[K](), collects)
+			end = sample[to-1] | 1
 		}
+		c.cover(end, collects, to-since)
 	}
-	if collected > len(sample)*2/5 {
+	if c.collected > len(sample)*2/5 {
 		return nil
 	}
-	c.finish()
-	p.expects = int(float64(collected) / size * float64(n))
+	c.cover(lastInside[K](), sums, 0)
+	p.does, p.expects = append(p.does, outside), append(p.expects, 0)
 	return p
 }
 
@@ -101,7 +100,7 @@ func firstOf[K kernel.Key](sample []K, key K) int {
 // sample returns some keys above the threshold, sorted. More of them make less to collect: both costs together are about
 // the least where the size is that power of the number of keys.
 func (w *worker[K]) sample(keys []K, bins int, low below[K]) []K {
-	size := int(math.Cbrt(float64(len(keys))*float64(bins)) / 2 * math.Cbrt(float64(len(keys))*float64(bins)))
+	size := int(math.Cbrt(float64(len(keys))*float64(bins)) / 3 * math.Cbrt(float64(len(keys))*float64(bins)))
 	size = max(1<<12, min(size, len(keys)/16, 1<<20))
 	room := w.room(size + kernel.SortScratch(size))
 	sample, scratch := room[:0:size], room[size:]
@@ -125,69 +124,80 @@ func (w *worker[K]) sample(keys []K, bins int, low below[K]) []K {
 // A cutter covers the line of keys with segments, from 0 on.
 type cutter[K kernel.Key] struct {
 	*plan[K]
-	next K
+	next      K
+	each      float64 // how many keys one of the sample stands for
+	collected int
 }
 
-// cover makes a segment of all keys not yet covered up to last, unless there are none.
-func (c *cutter[K]) cover(last K, does uint8) {
+// cover makes a segment of all keys not yet covered up to last, unless there are none. So many of the sample are in it.
+func (c *cutter[K]) cover(last K, does uint8, sampled int) {
 	if last < c.next {
 		return
 	}
 	c.lasts, c.does = append(c.lasts, last), append(c.does, does)
+	c.expects = append(c.expects, int(float64(sampled)*c.each))
 	c.next = last + 1
+	c.collected += sampled
 }
-
-// finish covers the rest. Scores outside [0,1] are in the last segment, where they are counted apart, so it has sums.
-func (c *cutter[K]) finish() { c.does = append(c.does, sums) }
 
 // found is what a thread finds.
 type found[K kernel.Key] struct {
-	cells     []tally.Cell // of each segment that is summed; of the others the count alone
-	out       int
-	collected []K
+	cells     []tally.Cell // of each segment that is summed; of the others the number of keys alone
+	collected [][]K        // of each segment
 }
 
-// run returns false where the plan was wrong, and leaves b undone.
+// run returns false where too many keys would have to be collected, and leaves b undone.
 func (p *plan[K]) run(b *Bins, keys []K, threads int, w *worker[K]) bool {
+	for {
+		f := p.pass(keys, threads)
+		if f == nil {
+			return false
+		}
+		if p.finish(b, f, w) {
+			return true
+		}
+	}
+}
+
+// pass looks at all keys once; nil where it collects more than half of them.
+func (p *plan[K]) pass(keys []K, threads int) *found[K] {
 	from := chunks[K]{keys}
 	threads = threadsOf(threads, from.number())
 	var collected atomic.Int64
-	most := len(keys) / 2
-	parts := make([]found[K], threads)
+	most := int64(len(keys) / 2)
+	all := make([]found[K], threads)
 	share(threads, from.number(), func(t int) func(int) {
-		f := &parts[t]
-		f.cells = make([]tally.Cell, len(p.does))
-		f.collected = make([]K, 0, p.expects/threads*5/4)
+		f := &all[t]
+		f.cells, f.collected = make([]tally.Cell, len(p.does)), make([][]K, len(p.does))
+		for s, n := range p.expects {
+			f.collected[s] = make([]K, 0, n/threads+n/threads/8)
+		}
 		room := make([]K, 2*from.size())
 		ends := make([]int, len(p.lasts))
 		return func(c int) {
-			if collected.Load() > int64(most) {
+			if collected.Load() > most {
 				return
 			}
 			x := from.at(c)
-			had := len(f.collected)
-			p.add(f, x, room[:len(x)], room[from.size():][:len(x)], ends)
-			collected.Add(int64(len(f.collected) - had))
+			collected.Add(int64(p.add(f, x, room[:len(x)], room[from.size():][:len(x)], ends)))
 		}
 	})
-	if collected.Load() > int64(most) {
-		return false
+	if collected.Load() > most {
+		return nil
 	}
-	f := &parts[0]
-	f.collected = slices.Grow(f.collected, int(collected.Load())-len(f.collected))
-	for i := range parts[1:] {
-		o := &parts[1+i]
+	f := &all[0]
+	for i := range all[1:] {
+		o := &all[1+i]
 		for s := range f.cells {
 			f.cells[s].Merge(&o.cells[s])
+			f.collected[s] = append(f.collected[s], o.collected[s]...)
 		}
-		f.out += o.out
-		f.collected = append(f.collected, o.collected...)
 	}
-	return p.finish(b, f, w)
+	return f
 }
 
-// add takes a chunk.
-func (p *plan[K]) add(f *found[K], x, dst, scratch []K, ends []int) {
+// add takes a chunk and returns how many of its keys it has collected.
+func (p *plan[K]) add(f *found[K], x, dst, scratch []K, ends []int) (collected int) {
 	kernel.Split(dst, x, p.lasts, ends, scratch)
 	start := 0
 	for s, does := range p.does {
@@ -199,76 +209,88 @@ func (p *plan[K]) add(f *found[K], x, dst, scratch []K, ends []int) {
 		start = end
 		switch does {
 		case sums, one:
-			f.out += addTo(&f.cells[s], segment)
-		default:
+			addTo(&f.cells[s], segment)
+		case collects:
+			f.collected[s] = append(f.collected[s], segment...)
+			collected += len(segment)
+			fallthrough
+		case drops, outside:
 			f.cells[s].N += int64(len(segment))
-			if does == collects {
-				f.collected = append(f.collected, segment...)
-			}
 		}
 	}
+	return collected
 }
 
-// finish finds the edges among the keys collected, and gives all that was summed to its bin.
+// finish finds the edges and gives all that was summed to its bin. Where an edge lies in a segment that was summed it
+// returns false: that segment will be collected as well.
 func (p *plan[K]) finish(b *Bins, f *found[K], w *worker[K]) bool {
-	b.Out = int64(f.out)
+	b.N, b.Below, b.Out = 0, 0, 0
 	for s := range f.cells {
-		if p.does[s] == drops {
-			b.Below += f.cells[s].N
-		} else {
-			b.N += f.cells[s].N
+		switch n := f.cells[s].N; p.does[s] {
+		case drops:
+			b.Below += n
+		case outside:
+			b.Out += n
+		default:
+			b.N += n
 		}
 	}
 	w.ranks = appendRanks(w.ranks[:0], int(b.N), len(b.Cells))
-	// Each rank is that of a key collected, or its score is known.
-	type edge struct {
-		at   int // among the keys collected; -1: none of them
-		from K
-	}
-	var edges []edge
-	var at []int
-	before, collected, left := 0, 0, w.ranks
+	// Each segment has the ranks between two places of the list.
+	last := make([]int, len(f.cells))
+	before, found, missed := int64(0), 0, false
 	for s := range f.cells {
-		if p.does[s] == drops {
-			continue
+		if p.does[s] != drops {
+			before += f.cells[s].N
 		}
-		n := int(f.cells[s].N)
-		for ; len(left) > 0 && left[0] < before+n; left = left[1:] {
-			switch p.does[s] {
-			case collects:
-				at = append(at, collected+left[0]-before)
-				edges = append(edges, edge{at: at[len(at)-1]})
-			case one:
-				if collected < len(f.collected) {
-					at = append(at, collected) // what is collected on either side is of two bins
-				}
-				edges = append(edges, edge{-1, p.lasts[s]})
-			default:
-				return false
-			}
+		first := found
+		for found < len(w.ranks) && int64(w.ranks[found]) < before {
+			found++
 		}
-		before += n
-		if p.does[s] == collects {
-			collected += n
+		last[s] = found
+		if first < found && p.does[s] == sums {
+			p.does[s], p.expects[s] = collects, int(f.cells[s].N)
+			missed = true
 		}
 	}
-	kernel.Select(f.collected, at, w.room(len(f.collected)))
+	if missed {
+		return false
+	}
 	w.edges = w.edges[:0]
-	for _, e := range edges {
-		if e.at >= 0 {
-			e.from = f.collected[e.at]
-		}
-		w.edges = append(w.edges, e.from&^1)
-	}
-	w.sumBetween(b.Cells, f.collected, at)
+	start, first := 0, 0
 	for s := range f.cells {
-		if p.does[s] == sums || p.does[s] == one {
-			first := K(0)
-			if s > 0 {
-				first = p.lasts[s-1] + 1
-			}
-			b.Cells[w.bin(first)].Merge(&f.cells[s])
+		for i := range w.ranks[first:last[s]] {
+			w.ranks[first+i] -= start
 		}
+		switch ranks := w.ranks[first:last[s]]; p.does[s] {
+		case drops:
+			continue
+		case one:
+			for range ranks {
+				w.edges = append(w.edges, p.lasts[s]&^1)
+			}
+		case collects:
+			kernel.Select(f.collected[s], ranks, w.room(len(f.collected[s])))
+			for _, r := range ranks {
+				w.edges = append(w.edges, f.collected[s][r]&^1)
+			}
+		}
+		start += int(f.cells[s].N)
+		first = last[s]
+	}
+	first = 0
+	for s := range f.cells {
+		switch p.does[s] {
+		case collects:
+			w.sumBetween(b.Cells, f.collected[s], w.ranks[first:last[s]])
+		case sums, one:
+			low := K(0)
+			if s > 0 {
+				low = p.lasts[s-1] + 1
+			}
+			b.Cells[w.bin(low)].Merge(&f.cells[s])
+		}
+		first = last[s]
 	}
 	w.setEdges(b)
 	return true

@@ -263,14 +263,12 @@ func (w *worker[K]) sum(cells []tally.Cell, keys []K) {
 	}
 }
 
-// addTo adds keys to a cell and returns how many have no score.
-func addTo[K kernel.Key](c *tally.Cell, keys []K) (out int) {
+// addTo adds keys to a cell.
+func addTo[K kernel.Key](c *tally.Cell, keys []K) {
 	for len(keys) > 0 {
 		n := min(len(keys), kernel.MaxSum)
-		s, o := kernel.HitSum(keys[:n])
+		s, _ := kernel.HitSum(keys[:n])
 		c.AddBins(&s)
-		out += o
 		keys = keys[n:]
 	}
-	return out
 }
