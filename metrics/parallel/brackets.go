@@ -25,8 +25,8 @@ const (
 	outside         // of [0,1]
 )
 
-// fewForPlan keys are selected from at once: they stay in the second-level cache, and a sample of them says too little.
-const fewForPlan = 1 << 18
+// Fewer keys than fewForPlan are selected from at once: a sample of them says too little.
+const fewForPlan = 1 << 19
 
 // deviations is how far from its place in the sample an edge is looked for: the odds of one beyond are 1 in 2,000.
 const deviations = 3.5
@@ -34,7 +34,7 @@ const deviations = 3.5
 // planOf returns nil where no plan is better than to select among all keys.
 func planOf[K kernel.Key](keys []K, bins int, low below[K], w *worker[K]) *plan[K] {
 	n := len(keys)
-	if n < fewForPlan || bins < 2 {
+	if n < fewForPlan || bins < 2 || quarter(bins) > n/8 {
 		return nil
 	}
 	sample := w.sample(keys, bins, low)
@@ -97,11 +97,14 @@ func firstOf[K kernel.Key](sample []K, key K) int {
 	return i
 }
 
-// sample returns some keys above the threshold, sorted. More of them make less to collect: both costs together are about
-// the least where the size is that power of the number of keys.
+// quarter is the size of a sample with which a quarter of all keys is collected.
+func quarter(bins int) int { return 121 * bins * bins }
+
+// sample returns some keys above the threshold, sorted. More of them make less to collect: both costs together are about the
+// least where there are (keys*bins)^(2/3) / 3.
 func (w *worker[K]) sample(keys []K, bins int, low below[K]) []K {
-	size := int(math.Cbrt(float64(len(keys))*float64(bins)) / 3 * math.Cbrt(float64(len(keys))*float64(bins)))
-	size = max(1<<12, min(size, len(keys)/16, 1<<20))
+	both := math.Cbrt(float64(len(keys)) * float64(bins))
+	size := min(max(int(both*both/3), quarter(bins)), len(keys)/8)
 	room := w.room(size + kernel.SortScratch(size))
 	sample, scratch := room[:0:size], room[size:]
 	first := K(0)
@@ -146,6 +149,9 @@ type found[K kernel.Key] struct {
 	collected [][]K        // of each segment
 }
 
+// passBytes is the size of a chunk of keys that is split and summed. In the second-level cache, it makes pieces long enough.
+const passBytes = 1 << 17
+
 // run returns false where too many keys would have to be collected, and leaves b undone.
 func (p *plan[K]) run(b *Bins, keys []K, threads int, w *worker[K]) bool {
 	for {
@@ -161,7 +167,7 @@ func (p *plan[K]) run(b *Bins, keys []K, threads int, w *worker[K]) bool {
 
 // pass looks at all keys once; nil where it collects more than half of them.
 func (p *plan[K]) pass(keys []K, threads int) *found[K] {
-	from := chunks[K]{keys}
+	from := chunksOf(keys, passBytes)
 	threads = threadsOf(threads, from.number())
 	var collected atomic.Int64
 	most := int64(len(keys) / 2)
@@ -172,14 +178,14 @@ func (p *plan[K]) pass(keys []K, threads int) *found[K] {
 		for s, n := range p.expects {
 			f.collected[s] = make([]K, 0, n/threads+n/threads/8)
 		}
-		room := make([]K, 2*from.size())
+		room := make([]K, 2*from.size)
 		ends := make([]int, len(p.lasts))
 		return func(c int) {
 			if collected.Load() > most {
 				return
 			}
 			x := from.at(c)
-			collected.Add(int64(p.add(f, x, room[:len(x)], room[from.size():][:len(x)], ends)))
+			collected.Add(int64(p.add(f, x, room[:len(x)], room[from.size:][:len(x)], ends)))
 		}
 	})
 	if collected.Load() > most {

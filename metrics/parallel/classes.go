@@ -50,8 +50,9 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 			first := t * width
 			cols := min(width, classes-first)
 			keys := tile[:rows*cols]
+			outside := false
 			if rows > 0 {
-				columnKeys(keys, x[first:], rows, cols, stride)
+				outside = columnKeys(keys, x[first:], rows, cols, stride) > 0
 			}
 			for i, y := range labels {
 				if c := int(y) - first; uint(c) < uint(cols) {
@@ -59,7 +60,7 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 				}
 			}
 			for c := range cols {
-				w.equalMass(&dst[first+c], keys[c*rows:(c+1)*rows], bins, low, 1)
+				w.equalMass(&dst[first+c], keys[c*rows:(c+1)*rows], bins, low, outside, 1)
 			}
 		}
 	})

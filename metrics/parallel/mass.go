@@ -95,7 +95,7 @@ func edges[F any, K kernel.Key](x []F, bins, threads int, to func([]K, []F), bac
 func EqualMass[K kernel.Key](keys []K, bins int, above float64, threads int) *Bins {
 	var w worker[K]
 	b := new(Bins)
-	w.equalMass(b, keys, bins, lastBelow[K](above), threads)
+	w.equalMass(b, keys, bins, lastBelow[K](above), true, threads)
 	return b
 }
 
@@ -172,24 +172,27 @@ func (b *Bins) reset(bins int) {
 	clear(b.Cells)
 }
 
-func (w *worker[K]) equalMass(b *Bins, keys []K, bins int, low below[K], threads int) {
+// equalMass finds the bins. Where outside is false all scores are in [0,1].
+func (w *worker[K]) equalMass(b *Bins, keys []K, bins int, low below[K], outside bool, threads int) {
 	b.reset(bins)
 	if plan := planOf(keys, bins, low, w); plan != nil && plan.run(b, keys, threads, w) {
 		return
 	}
 	b.reset(bins)
-	w.direct(b, keys, low, threads)
+	w.direct(b, keys, low, outside, threads)
 }
 
 // direct selects the edges among all keys.
-func (w *worker[K]) direct(b *Bins, keys []K, low below[K], threads int) {
-	w.lasts = [2]K{low.last, lastInside[K]()}
-	from := 0
+func (w *worker[K]) direct(b *Bins, keys []K, low below[K], outside bool, threads int) {
+	w.lasts, w.ends = [2]K{low.last, lastInside[K]()}, [2]int{0, len(keys)}
+	from, to := 0, 2
 	if !low.any {
 		from = 1
 	}
-	w.ends[0] = 0
-	kernel.Split(keys, keys, w.lasts[from:], w.ends[from:], w.room(len(keys)))
+	if !outside {
+		to = 1
+	}
+	kernel.Split(keys, keys, w.lasts[from:to], w.ends[from:to], w.room(len(keys)))
 	b.Below, b.Out = int64(w.ends[0]), int64(len(keys)-w.ends[1])
 	keys = keys[w.ends[0]:w.ends[1]]
 	b.N = int64(len(keys))
@@ -203,8 +206,8 @@ func (w *worker[K]) direct(b *Bins, keys []K, low below[K], threads int) {
 	w.setEdges(b)
 }
 
-// manyRanks are so many that sorting all keys costs no more than selecting.
-const manyRanks = 256
+// manyRanks are so many that sorting many keys costs less than selecting.
+const manyRanks = 100
 
 // selectRanks is kernel.Select.
 func (w *worker[K]) selectRanks(keys []K, ranks []int, threads int) {

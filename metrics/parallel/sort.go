@@ -6,8 +6,8 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// A chunk stays in the first-level cache while it is split; a part in the second while it is sorted. Fewer keys than
-// fewKeys are one thread's.
+// A chunk of keys to sort stays in the first-level cache while it is split; a part in the second while it is sorted. Fewer
+// keys than fewKeys are one thread's.
 const (
 	chunkBytes = 1 << 15
 	mostParts  = 64
@@ -15,17 +15,23 @@ const (
 )
 
 // chunks are slices of an equal number of keys, but for the last one.
-type chunks[K kernel.Key] struct{ x []K }
+type chunks[K kernel.Key] struct {
+	x    []K
+	size int
+}
 
-func (c chunks[K]) size() int    { return chunkBytes / int(unsafe.Sizeof(K(0))) }
-func (c chunks[K]) number() int  { return (len(c.x) + c.size() - 1) / c.size() }
-func (c chunks[K]) at(i int) []K { return c.x[i*c.size() : min((i+1)*c.size(), len(c.x))] }
+func chunksOf[K kernel.Key](x []K, bytes int) chunks[K] {
+	return chunks[K]{x, bytes / int(unsafe.Sizeof(K(0)))}
+}
+
+func (c chunks[K]) number() int  { return (len(c.x) + c.size - 1) / c.size }
+func (c chunks[K]) at(i int) []K { return c.x[i*c.size : min((i+1)*c.size, len(c.x))] }
 
 // Sort sorts keys in rising order. It allocates as many keys again and 1 in 60 more, and for each thread some four times
 // as many as a 64th of them.
 func Sort[K kernel.Key](x []K, threads int) {
 	n := len(x)
-	from := chunks[K]{x}
+	from := chunksOf(x, chunkBytes)
 	threads = threadsOf(threads, from.number())
 	moved := make([]K, kernel.SortScratch(n))
 	var room [mostParts - 1]K
@@ -39,10 +45,10 @@ func Sort[K kernel.Key](x []K, threads int) {
 	}
 	// Each chunk is split on its way to other memory. The table has for each chunk where its parts end.
 	parts := len(lasts) + 1
-	to := chunks[K]{moved[:n]}
+	to := chunksOf(moved[:n], chunkBytes)
 	table := make([]int, from.number()*parts)
 	share(threads, from.number(), func(int) func(int) {
-		scratch := make([]K, from.size())
+		scratch := make([]K, from.size)
 		return func(c int) {
 			chunk := from.at(c)
 			ends := table[c*parts : (c+1)*parts]
@@ -115,10 +121,10 @@ func SortF64(x []float64, threads int) {
 
 // sortValues sorts values where they stand, as keys.
 func sortValues[F any, K kernel.Key](x []F, keys []K, threads int, to func([]K, []F), back func([]F, []K)) {
-	c := chunks[K]{keys}
+	c := chunksOf(keys, chunkBytes)
 	eachChunk := func(f func(lo, hi int)) {
 		share(threadsOf(threads, c.number()), c.number(), func(int) func(int) {
-			return func(i int) { f(i*c.size(), min((i+1)*c.size(), len(x))) }
+			return func(i int) { f(i*c.size, min((i+1)*c.size, len(x))) }
 		})
 	}
 	eachChunk(func(lo, hi int) { to(keys[lo:hi], x[lo:hi]) })
