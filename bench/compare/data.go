@@ -12,29 +12,42 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
 
-// A workload is a matrix of logits with labels, or a vector of probabilities of y = 1.
+// A workload is a matrix of logits with labels, a vector of probabilities of y = 1, or a matrix of probabilities.
 type workload struct {
 	name    string
 	classes int // 1: binary
 	dtype   metrics.DType
+	bins    int // of equal mass, for each class of probabilities; 0: logits, or one event's probabilities
 }
 
 var workloads = []workload{
-	{"eval_f32_k10", 10, metrics.Float32},
-	{"eval_f32_k100", 100, metrics.Float32},
-	{"eval_f32_k1000", 1000, metrics.Float32},
-	{"eval_f32_k32000", 32000, metrics.Float32},
-	{"eval_bf16_k128256", 128256, metrics.BFloat16},
-	{"binary_f32", 1, metrics.Float32},
+	{"eval_f32_k10", 10, metrics.Float32, 0},
+	{"eval_f32_k100", 100, metrics.Float32, 0},
+	{"eval_f32_k1000", 1000, metrics.Float32, 0},
+	{"eval_f32_k32000", 32000, metrics.Float32, 0},
+	{"eval_bf16_k128256", 128256, metrics.BFloat16, 0},
+	{"binary_f32", 1, metrics.Float32, 0},
+	{"ace30_f32_k1000", 1000, metrics.Float32, 30},
+	{"ace15_f32_k1000", 1000, metrics.Float32, 15},
 }
+
+// aceRows is the most rows that are sorted class by class.
+const aceRows = 50_000
 
 func (w workload) rowBytes() int { return w.classes * w.dtype.Size() }
 
 // rows returns how many rows fit into size bytes; there is always one.
-func (w workload) rows(size int) int { return max(1, size/w.rowBytes()) }
+func (w workload) rows(size int) int {
+	n := max(1, size/w.rowBytes())
+	if w.bins > 0 {
+		n = min(n, aceRows)
+	}
+	return n
+}
 
 // generate returns the workload's data, the same ones each time. Confidences spread over all bins, and about half of the
 // rows are right.
@@ -59,6 +72,10 @@ func (w workload) generate(size int) *metrics.Predictions {
 	default:
 		p.F32 = alloc[float32](n * k)
 		fill(r, p, func(i int, x float64) { p.F32[i] = float32(x) })
+	}
+	if w.bins > 0 {
+		p.Kind = metrics.Probs
+		kernel.SoftmaxF32(p.F32, k, p.F32, n, k, k)
 	}
 	return p
 }

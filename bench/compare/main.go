@@ -39,6 +39,7 @@ type answers struct {
 	Brier    float64 `json:"brier"`
 	Entropy  float64 `json:"entropy"`
 	ECE      float64 `json:"ece"`
+	ACE      float64 `json:"ace,omitempty"` // alone, for workloads with bins of equal mass
 }
 
 // A sample is one repetition, or the best of several.
@@ -53,15 +54,35 @@ type sample struct {
 type tool struct {
 	name    string
 	measure func(w workload, p *metrics.Predictions) (sample, error)
+	ace     bool // it knows equal mass
 }
 
 // inGo makes a tool of a function that is timed here.
 func inGo(name string, f func(p *metrics.Predictions) (answers, error)) tool {
-	return tool{name, func(w workload, p *metrics.Predictions) (sample, error) {
+	return tool{name: name, measure: func(w workload, p *metrics.Predictions) (sample, error) {
 		start := time.Now()
 		a, err := f(p)
 		return sample{w.name, name, time.Since(start).Seconds(), a}, err
 	}}
+}
+
+// candorTool is what all the others are compared with.
+var candorTool = tool{"candor", func(w workload, p *metrics.Predictions) (sample, error) {
+	f := runCandor
+	if w.bins > 0 {
+		f = func(p *metrics.Predictions) (answers, error) { return answers{ACE: runACE(p, w.bins)}, nil }
+	}
+	return inGo("candor", f).measure(w, p)
+}, true}
+
+// knowing returns the tools that have something for a workload.
+func knowing(tools []tool, w workload) (some []tool) {
+	for _, t := range tools {
+		if w.bins == 0 || t.ace {
+			some = append(some, t)
+		}
+	}
+	return some
 }
 
 func run(args []string, out io.Writer) (err error) {
@@ -92,7 +113,7 @@ func run(args []string, out io.Writer) (err error) {
 	// The collector would work on a second core.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 
-	tools := []tool{inGo("candor", runCandor), inGo("plain Go", runPlain), inGo("gonum", runGonum)}
+	tools := []tool{candorTool, inGo("plain Go", runPlain), inGo("gonum", runGonum)}
 	fmt.Fprintf(out, "candor     level %v, %s %s/%s\n", isa.Info().Current, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	fmt.Fprintf(out, "gonum      %s\n", version("gonum.org/v1/gonum"))
 	peers, err := startPeers(*python, *dir)
@@ -116,7 +137,7 @@ func run(args []string, out io.Writer) (err error) {
 		if err := w.write(*dir, p); err != nil {
 			return err
 		}
-		s, err := measure(tools, w, p, *reps)
+		s, err := measure(knowing(tools, w), w, p, *reps)
 		if err != nil {
 			return err
 		}
@@ -165,8 +186,8 @@ func table(out io.Writer, best []sample, size int) {
 }
 
 // tolerance is how far an answer may be from candor's, relative to it where that is above 1. The float32 of the others
-// does not allow less.
-const tolerance = 1e-5
+// does not allow less. The scores of ACE are given, so aceTolerance is that of sums in float64.
+const tolerance, aceTolerance = 1e-5, 1e-9
 
 // agree returns an error that names every answer that is not candor's.
 func agree(best []sample) error {
@@ -177,16 +198,17 @@ func agree(best []sample) error {
 			candor = s
 		}
 		for _, a := range []struct {
-			name      string
-			want, got float64
+			name                 string
+			want, got, tolerance float64
 		}{
-			{"accuracy", candor.Accuracy, s.Accuracy},
-			{"NLL", candor.NLL, s.NLL},
-			{"Brier score", candor.Brier, s.Brier},
-			{"entropy", candor.Entropy, s.Entropy},
-			{"ECE", candor.ECE, s.ECE},
+			{"accuracy", candor.Accuracy, s.Accuracy, tolerance},
+			{"NLL", candor.NLL, s.NLL, tolerance},
+			{"Brier score", candor.Brier, s.Brier, tolerance},
+			{"entropy", candor.Entropy, s.Entropy, tolerance},
+			{"ECE", candor.ECE, s.ECE, tolerance},
+			{"ACE", candor.ACE, s.ACE, aceTolerance},
 		} {
-			if !(math.Abs(a.got-a.want) <= tolerance*max(1, math.Abs(a.want))) { // so written, NaN is caught
+			if !(math.Abs(a.got-a.want) <= a.tolerance*max(1, math.Abs(a.want))) { // so written, NaN is caught
 				errs = append(errs, fmt.Errorf("%s: %s of %s is %v, of candor %v", s.Workload, a.name, s.Tool, a.got, a.want))
 			}
 		}

@@ -92,7 +92,7 @@ func (p *peers) tools() []tool {
 				return s, p.failed(err)
 			}
 			return s, nil
-		}})
+		}, name == "numpy"})
 	}
 	return list
 }

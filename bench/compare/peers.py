@@ -4,7 +4,8 @@
 usage: peers.py DIR [--json | --serve]
 
 Each workload NAME is NAME.npy (logits (N, K) in float32, or in bfloat16 as the uint16 of its bits; or probabilities (N,)
-of y = 1) and NAME.labels.npy. Found are accuracy, NLL, Brier score, entropy and the 15-bin ECE, in two ways:
+of y = 1) and NAME.labels.npy. Found are accuracy, NLL, Brier score, entropy and the 15-bin ECE, in two ways (of
+probabilities (N, K), named aceB_, the adaptive calibration error with B bins, by numpy alone):
 
   numpy, torch                 the whole matrix at a time, as it is usually written
   numpy blocks, torch blocks   rows in blocks that stay in cache, bins by a product, for numpy fewer passes besides
@@ -115,6 +116,22 @@ def np_binary_careful(p, y):
     return np_binary(p, y, np_bins)
 
 
+def np_ace(p, y, bins):
+    """Mean over the classes of the ECE by bins of equal mass: of the scores above 0, as uncertainty_metrics bins them."""
+    total = 0.0
+    for j in range(p.shape[1]):
+        score, event = p[:, j], y == j
+        kept = score > 0
+        score, event = score[kept], event[kept]
+        n = len(score)
+        if n == 0:
+            continue
+        ranks = np.minimum(np.round(np.linspace(0, n, bins, endpoint=False)).astype(int), n - 1)
+        index = np.digitize(score, np.sort(score)[ranks[1:]])
+        total += abs(np.bincount(index, event) - np.bincount(index, score)).sum() / n
+    return total / p.shape[1]
+
+
 def torch_sums(index, hit, nll, brier, entropy, score, event):
     gaps = torch.bincount(index, score.double() - event.double(), BINS)
     return torch.cat([torch.stack([v.sum(dtype=torch.float64) for v in (hit, nll, brier, entropy)]), gaps]).numpy()
@@ -170,9 +187,10 @@ if torch:
 class Workload:
     def __init__(self, folder, name):
         self.name = name
+        self.bins = int(name[3 : name.index("_")]) if name.startswith("ace") else 0
         self.x = np.load(os.path.join(folder, name + ".npy"))
         self.y = np.load(os.path.join(folder, name + ".labels.npy"))
-        if torch:  # not timed: views, and labels of the type that it wants
+        if torch and not self.bins:  # not timed: views, and labels of the type that it wants
             x = self.x if self.x.dtype == np.float32 else self.x.view(np.int16)
             self.tx = torch.from_numpy(x)
             if x.dtype == np.int16:
@@ -180,6 +198,10 @@ class Workload:
             self.ty = torch.from_numpy(self.y.astype(np.int64))
 
     def measure(self, tool):
+        if self.bins:
+            start = time.perf_counter()
+            ace = np_ace(self.x, self.y, self.bins)
+            return {"workload": self.name, "tool": tool, "seconds": time.perf_counter() - start, "ace": ace}
         rows, binary, blocks, of_torch = TOOLS[tool]
         x, y = (self.tx, self.ty) if of_torch else (self.x, self.y)
         n = len(self.x)
@@ -216,7 +238,7 @@ def report(folder, as_json):
         print(f"{'workload':>17}  {'tool':>12}  {'GB/s':>6}  {'M rows/s':>8}  {'candor is':>9}")
     for file in sorted(glob.glob(os.path.join(folder, "*.labels.npy"))):
         w = Workload(folder, os.path.basename(file).removesuffix(".labels.npy"))
-        rounds = [[w.measure(tool) for tool in TOOLS] for _ in range(REPS)]
+        rounds = [[w.measure(tool) for tool in (["numpy"] if w.bins else TOOLS)] for _ in range(REPS)]
         for samples in zip(*rounds):
             s = min(samples, key=lambda s: s["seconds"])
             s["gbps"] = w.x.nbytes / s["seconds"] / 1e9

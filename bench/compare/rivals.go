@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/parallel"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -16,7 +17,18 @@ func runCandor(p *metrics.Predictions) (answers, error) {
 	if err := metrics.NewPass(&metrics.Options{Threads: 1}, loss, bins).Add(p); err != nil {
 		return answers{}, err
 	}
-	return answers{loss.Accuracy(), loss.NLL(), loss.Brier(score.BrierDefault), loss.Entropy(), bins.ECE()}, nil
+	return answers{loss.Accuracy(), loss.NLL(), loss.Brier(score.BrierDefault), loss.Entropy(), bins.ECE(), 0}, nil
+}
+
+// runACE is the adaptive calibration error: the mean over the classes of the ECE by bins of equal mass of the scores above 0.
+func runACE(p *metrics.Predictions, bins int) float64 {
+	classes := make([]parallel.Bins, p.Classes)
+	parallel.ClassEqualMassF32(classes, p.F32, p.Rows, p.Classes, p.Classes, p.Labels, bins, 0, 1)
+	sum := 0.0
+	for i := range classes {
+		sum += classes[i].ECE()
+	}
+	return sum / float64(p.Classes)
 }
 
 // A tally adds up what the rivals find of each row, in float64.
@@ -39,7 +51,7 @@ func (t *tally) answers(rows int) answers {
 		ece += math.Abs(g)
 	}
 	n := float64(rows)
-	return answers{t.hits / n, t.nll / n, t.brier / n, t.entropy / n, ece / n}
+	return answers{t.hits / n, t.nll / n, t.brier / n, t.entropy / n, ece / n, 0}
 }
 
 // widen returns row i as float64, which is what gonum and package math take.
