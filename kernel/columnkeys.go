@@ -8,35 +8,47 @@ import (
 
 // ColumnKeysF32 writes to dst[c*rows+i] the key that HitKeysF32 gives element c of row i of a matrix of rows x cols with the
 // outcome 0: one column after another. To OR 1 to a key of a score in [0,1] gives it the outcome 1, and leaves the others as
-// they are. out is the number of scores outside [0,1]. dst has rows*cols elements. Fewer than 16 rows or 4 columns are
-// taken one by one.
-func ColumnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (out int) {
+// they are. least is the smallest key, all ones if there is none, and out the number of scores outside [0,1]. dst has rows*cols
+// elements. Fewer than 16 rows or 4 columns are taken one by one.
+func ColumnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (least uint32, out int) {
 	checkRows(len(x), rows, cols, stride)
 	checkEqual(len(dst), rows*cols)
 	const per = 4
 	if !simd() || rows < columnKeyRows || cols < per {
 		return columnKeysF32(dst, x, rows, cols, stride)
 	}
-	found := 0
+	least, inside := ^uint32(0), true
 	columnTiles(rows, cols, per, 4, func(i, n, c, m int) {
-		found |= asm.ColumnKeysF32(&dst[c*rows+i], 4*rows, &x[i*stride+c], 4*stride, n, m)
+		var score float32
+		outside := asm.ColumnKeysF32(&dst[c*rows+i], 4*rows, &x[i*stride+c], 4*stride, n, m, &score)
+		inside = inside && outside == 0
+		least = min(least, math.Float32bits(score)<<1)
 	})
-	return countOnes(dst, found)
+	if !inside {
+		return leastAndOnes(dst)
+	}
+	return least, 0
 }
 
 // ColumnKeysF64 is ColumnKeysF32 for float64: fewer than 16 rows or 2 columns are taken one by one.
-func ColumnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (out int) {
+func ColumnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (least uint64, out int) {
 	checkRows(len(x), rows, cols, stride)
 	checkEqual(len(dst), rows*cols)
 	const per = 2
 	if !simd() || rows < columnKeyRows || cols < per {
 		return columnKeysF64(dst, x, rows, cols, stride)
 	}
-	found := 0
+	least, inside := ^uint64(0), true
 	columnTiles(rows, cols, per, 8, func(i, n, c, m int) {
-		found |= asm.ColumnKeysF64(&dst[c*rows+i], 8*rows, &x[i*stride+c], 8*stride, n, m)
+		var score float64
+		outside := asm.ColumnKeysF64(&dst[c*rows+i], 8*rows, &x[i*stride+c], 8*stride, n, m, &score)
+		inside = inside && outside == 0
+		least = min(least, math.Float64bits(score)<<1)
 	})
-	return countOnes(dst, found)
+	if !inside {
+		return leastAndOnes(dst)
+	}
+	return least, 0
 }
 
 // columnKeyRows is what the rows of a call of assembly are a multiple of.
@@ -68,20 +80,20 @@ func columnTiles(rows, cols, per, size int, f func(i, n, c, m int)) {
 	}
 }
 
-// countOnes returns how many keys are all ones, if there are any.
-func countOnes[K Key](keys []K, any int) (n int) {
-	if any == 0 {
-		return 0
-	}
+// leastAndOnes returns the smallest key, and how many are all ones.
+func leastAndOnes[K Key](keys []K) (least K, ones int) {
+	least = ^K(0)
 	for _, k := range keys {
+		least = min(least, k)
 		if k == ^K(0) {
-			n++
+			ones++
 		}
 	}
-	return n
+	return least, ones
 }
 
-func columnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (out int) {
+func columnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (least uint32, out int) {
+	least = math.MaxUint32
 	for i := range rows {
 		for c, v := range x[i*stride : i*stride+cols] {
 			key := math.Float32bits(v) << 1
@@ -90,12 +102,14 @@ func columnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (out int) 
 				out++
 			}
 			dst[c*rows+i] = key
+			least = min(least, key)
 		}
 	}
-	return out
+	return least, out
 }
 
-func columnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (out int) {
+func columnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (least uint64, out int) {
+	least = math.MaxUint64
 	for i := range rows {
 		for c, v := range x[i*stride : i*stride+cols] {
 			key := math.Float64bits(v) << 1
@@ -104,7 +118,8 @@ func columnKeysF64(dst []uint64, x []float64, rows, cols, stride int) (out int) 
 				out++
 			}
 			dst[c*rows+i] = key
+			least = min(least, key)
 		}
 	}
-	return out
+	return least, out
 }

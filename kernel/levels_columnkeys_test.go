@@ -3,13 +3,14 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
 )
 
 // columnKeyCase compares the levels on one shape at one place.
-func columnKeyCase[K Key, F float32 | float64](t *testing.T, run func([]K, []F, int, int, int) int, value func() F, xs *levelRoom[F], ds *levelRoom[K], at, to place, rows, cols, stride int) {
+func columnKeyCase[K Key, F float32 | float64](t *testing.T, run func([]K, []F, int, int, int) (K, int), value func() F, xs *levelRoom[F], ds *levelRoom[K], at, to place, rows, cols, stride int) {
 	t.Helper()
 	x, dst := xs.lay("x", at, max(0, (rows-1)*stride+cols), true), ds.lay("dst", to, rows*cols, false).column(rows*cols)
 	for i := range rows {
@@ -17,12 +18,15 @@ func columnKeyCase[K Key, F float32 | float64](t *testing.T, run func([]K, []F, 
 			x.s[i*stride+c] = value()
 		}
 	}
-	if err := sameAtLevels(func() uint64 { return uint64(run(dst.s, x.s, rows, cols, stride)) }, x, dst); err != nil {
+	if err := sameAtLevels(func() uint64 {
+		least, out := run(dst.s, x.s, rows, cols, stride)
+		return uint64(least)*1000003 + uint64(out)
+	}, x, dst); err != nil {
 		t.Fatalf("rows=%d cols=%d stride=%d at %v, dst at %v: %v", rows, cols, stride, at, to, err)
 	}
 }
 
-func levelsColumnKeys[K Key, F float32 | float64](t *testing.T, run func([]K, []F, int, int, int) int, specials []F) {
+func levelsColumnKeys[K Key, F float32 | float64](t *testing.T, run func([]K, []F, int, int, int) (K, int), specials []F) {
 	const most = 40_000
 	xs, ds := newRoom[F](t, most), newRoom[K](t, most)
 	r := check.Rand(41)
@@ -58,8 +62,8 @@ func levelsColumnKeys[K Key, F float32 | float64](t *testing.T, run func([]K, []
 			x, dst := make([]F, s[0]*s[1]), make([]K, s[0]*s[1])
 			x[at] = 2
 			if err := sameAtLevels(func() uint64 {
-				out := run(dst, x, s[0], s[1], s[1])
-				if out != 1 || dst[at%s[1]*s[0]+at/s[1]] != ^K(0) {
+				least, out := run(dst, x, s[0], s[1], s[1])
+				if least != 0 || out != 1 || dst[at%s[1]*s[0]+at/s[1]] != ^K(0) {
 					t.Errorf("%d x %d: %d outside, with one at %d", s[0], s[1], out, at)
 				}
 				return uint64(out)
@@ -91,7 +95,11 @@ func TestColumnKeysAreHitKeys(t *testing.T) {
 		x32[i], x64[i] = r.Float32()*1.5-0.2, r.Float64()*1.5-0.2
 	}
 	k32, k64 := make([]uint32, rows*cols), make([]uint64, rows*cols)
-	out32, out64 := ColumnKeysF32(k32, x32, rows, cols, stride), ColumnKeysF64(k64, x64, rows, cols, stride)
+	least32, out32 := ColumnKeysF32(k32, x32, rows, cols, stride)
+	least64, out64 := ColumnKeysF64(k64, x64, rows, cols, stride)
+	if least32 != slices.Min(k32) || least64 != slices.Min(k64) {
+		t.Errorf("least is %#x and %#x", least32, least64)
+	}
 	hit, c32, c64 := make([]uint8, rows), make([]float32, rows), make([]float64, rows)
 	w32, w64 := make([]uint32, rows), make([]uint64, rows)
 	for c := range cols {

@@ -1359,30 +1359,32 @@ func SortLeafU64(x *uint64, n int) {
 
 // ColumnKeysF32 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
 // pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
-// have, and neither is 0. It returns something other than 0 if a score is outside [0,1].
-func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int) (ret int) {
+// have, and neither is 0. It writes the smallest score to least, and returns something other than 0 if one is outside
+// [0,1]; then least has no meaning.
+func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int) {
 	switch {
 	case isa.NEON:
-		return neon.ColumnKeysF32(dst, pitch, x, stride, rows, cols)
+		return neon.ColumnKeysF32(dst, pitch, x, stride, rows, cols, least)
 	case isa.AVX512:
-		return avx512.ColumnKeysF32(dst, pitch, x, stride, rows, cols)
+		return avx512.ColumnKeysF32(dst, pitch, x, stride, rows, cols, least)
 	case isa.AVX2:
-		return avx2.ColumnKeysF32(dst, pitch, x, stride, rows, cols)
+		return avx2.ColumnKeysF32(dst, pitch, x, stride, rows, cols, least)
 	}
 	panic(absent)
 }
 
 // ColumnKeysF64 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
 // pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
-// have, and neither is 0. It returns something other than 0 if a score is outside [0,1].
-func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int) (ret int) {
+// have, and neither is 0. It writes the smallest score to least, and returns something other than 0 if one is outside
+// [0,1]; then least has no meaning.
+func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int) {
 	switch {
 	case isa.NEON:
-		return neon.ColumnKeysF64(dst, pitch, x, stride, rows, cols)
+		return neon.ColumnKeysF64(dst, pitch, x, stride, rows, cols, least)
 	case isa.AVX512:
-		return avx512.ColumnKeysF64(dst, pitch, x, stride, rows, cols)
+		return avx512.ColumnKeysF64(dst, pitch, x, stride, rows, cols, least)
 	case isa.AVX2:
-		return avx2.ColumnKeysF64(dst, pitch, x, stride, rows, cols)
+		return avx2.ColumnKeysF64(dst, pitch, x, stride, rows, cols, least)
 	}
 	panic(absent)
 }

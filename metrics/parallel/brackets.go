@@ -276,7 +276,7 @@ func (p *plan[K]) finish(b *Bins, f *found[K], w *worker[K]) bool {
 				w.edges = append(w.edges, p.lasts[s]&^1)
 			}
 		case collects:
-			kernel.Select(f.collected[s], ranks, w.room(len(f.collected[s])))
+			w.selectRanks(f.collected[s], ranks, 1)
 			for _, r := range ranks {
 				w.edges = append(w.edges, f.collected[s][r]&^1)
 			}

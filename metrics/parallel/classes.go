@@ -11,8 +11,8 @@ import (
 // with the outcomes labels[i] == c. A label that is no class is the outcome of none. The slices of dst are used again where
 // they are large enough.
 //
-// A tile of columns at a time is transposed: as many, a multiple of 4 and 64 at the most, as take some 4 MiB, but a cache
-// line's if there are so many rows. A thread has memory for a tile and for two columns more.
+// A tile of columns at a time is transposed: 64 if they take 4 MiB or less, or else as many as do, but those that two cache lines
+// hold (32 of float32, 16 of float64) if there are so many rows. A thread has memory for a tile and for a column more.
 func ClassEqualMassF32(dst []Bins, x []float32, rows, classes, stride int, labels []int32, bins int, above float64, threads int) {
 	classEqualMass(dst, x, rows, classes, stride, labels, bins, above, threads, kernel.ColumnKeysF32)
 }
@@ -29,7 +29,7 @@ const (
 )
 
 func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, stride int, labels []int32, bins int, above float64,
-	threads int, columnKeys func(dst []K, x []F, rows, cols, stride int) int) {
+	threads int, columnKeys func(dst []K, x []F, rows, cols, stride int) (least K, out int)) {
 	switch {
 	case rows < 0 || classes < 1 || stride < classes || rows > 0 && (len(x) < classes || (len(x)-classes)/stride < rows-1):
 		panic(errShape)
@@ -50,9 +50,14 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 			first := t * width
 			cols := min(width, classes-first)
 			keys := tile[:rows*cols]
-			outside := false
+			all := inside
 			if rows > 0 {
-				outside = columnKeys(keys, x[first:], rows, cols, stride) > 0
+				least, out := columnKeys(keys, x[first:], rows, cols, stride)
+				if out > 0 {
+					all = anywhere
+				} else if !low.any || least > low.last {
+					all = kept
+				}
 			}
 			for i, y := range labels {
 				if c := int(y) - first; uint(c) < uint(cols) {
@@ -60,18 +65,17 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 				}
 			}
 			for c := range cols {
-				w.equalMass(&dst[first+c], keys[c*rows:(c+1)*rows], bins, low, outside, 1)
+				w.equalMass(&dst[first+c], keys[c*rows:(c+1)*rows], bins, low, all, 1)
 			}
 		}
 	})
 }
 
-// tileColumns returns how many columns a tile has.
+// tileColumns returns how many columns a tile has. Rows lie far apart, and each costs a look-up of its page: a line alone of
+// each would not be worth it.
 func tileColumns[K kernel.Key](rows, classes int) int {
-	const most, line = 64, 64
+	const most, lines, bytes = 64, 2 * 64, 4 << 20
 	size := int(unsafe.Sizeof(K(0)))
-	n := tileBytes / size / max(1, rows) &^ 3
-	return min(max(n, line/size), most, classes)
+	n := bytes / size / max(1, rows) &^ 3
+	return min(max(n, lines/size), most, classes)
 }
-
-const tileBytes = 4 << 20

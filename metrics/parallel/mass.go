@@ -95,7 +95,7 @@ func edges[F any, K kernel.Key](x []F, bins, threads int, to func([]K, []F), bac
 func EqualMass[K kernel.Key](keys []K, bins int, above float64, threads int) *Bins {
 	var w worker[K]
 	b := new(Bins)
-	w.equalMass(b, keys, bins, lastBelow[K](above), true, threads)
+	w.equalMass(b, keys, bins, lastBelow[K](above), anywhere, threads)
 	return b
 }
 
@@ -146,6 +146,7 @@ func lastInside[K kernel.Key]() K {
 type worker[K kernel.Key] struct {
 	scratch []K
 	ranks   []int
+	both    []int
 	edges   []K // the keys of the edges' scores, without outcomes
 	lasts   [2]K
 	ends    [2]int
@@ -172,27 +173,36 @@ func (b *Bins) reset(bins int) {
 	clear(b.Cells)
 }
 
-// equalMass finds the bins. Where outside is false all scores are in [0,1].
-func (w *worker[K]) equalMass(b *Bins, keys []K, bins int, low below[K], outside bool, threads int) {
+// What is known of all scores.
+const (
+	anywhere = iota
+	inside   // of [0,1]
+	kept     // as well as above the threshold
+)
+
+// equalMass finds the bins.
+func (w *worker[K]) equalMass(b *Bins, keys []K, bins int, low below[K], all, threads int) {
 	b.reset(bins)
 	if plan := planOf(keys, bins, low, w); plan != nil && plan.run(b, keys, threads, w) {
 		return
 	}
 	b.reset(bins)
-	w.direct(b, keys, low, outside, threads)
+	w.direct(b, keys, low, all, threads)
 }
 
 // direct selects the edges among all keys.
-func (w *worker[K]) direct(b *Bins, keys []K, low below[K], outside bool, threads int) {
+func (w *worker[K]) direct(b *Bins, keys []K, low below[K], all, threads int) {
 	w.lasts, w.ends = [2]K{low.last, lastInside[K]()}, [2]int{0, len(keys)}
 	from, to := 0, 2
-	if !low.any {
+	if !low.any || all == kept {
 		from = 1
 	}
-	if !outside {
+	if all != anywhere {
 		to = 1
 	}
-	kernel.Split(keys, keys, w.lasts[from:to], w.ends[from:to], w.room(len(keys)))
+	if from < to {
+		kernel.Split(keys, keys, w.lasts[from:to], w.ends[from:to], w.room(len(keys)))
+	}
 	b.Below, b.Out = int64(w.ends[0]), int64(len(keys)-w.ends[1])
 	keys = keys[w.ends[0]:w.ends[1]]
 	b.N = int64(len(keys))
@@ -209,13 +219,22 @@ func (w *worker[K]) direct(b *Bins, keys []K, low below[K], outside bool, thread
 // manyRanks are so many that sorting many keys costs less than selecting.
 const manyRanks = 100
 
-// selectRanks is kernel.Select.
+// selectRanks is kernel.Select of the ranks and of those before them: so the largest key before each is known.
 func (w *worker[K]) selectRanks(keys []K, ranks []int, threads int) {
 	if len(ranks) >= manyRanks && len(keys) >= fewKeys {
 		Sort(keys, threads)
 		return
 	}
-	kernel.Select(keys, ranks, w.room(len(keys)))
+	both, last := w.both[:0], 0
+	for _, r := range ranks {
+		if r > last {
+			both = append(both, r-1)
+		}
+		both = append(both, r)
+		last = r
+	}
+	w.both = both
+	kernel.Select(keys, both, w.room(len(keys)))
 }
 
 func (w *worker[K]) setEdges(b *Bins) {
@@ -236,24 +255,24 @@ func (w *worker[K]) bin(key K) int {
 	return n
 }
 
-// sumBetween adds keys to the cells of their bins, where kernel.Select has seen to the ranks and no edge lies between two
-// of those but at their keys. What stands before a rank may have the score of the key there, but nothing below that which
-// stands before the rank before.
+// sumBetween adds keys to the cells of their bins, where selectRanks has seen to the ranks.
 func (w *worker[K]) sumBetween(cells []tally.Cell, keys []K, ranks []int) {
 	start := 0
 	for _, r := range ranks {
 		if r == start {
 			continue
 		}
-		piece := keys[start:r]
-		ends := w.ends[:1]
-		ends[0] = 0
-		if edge := keys[r] &^ 1; edge > 0 {
-			w.lasts[0] = edge - 1
-			kernel.Split(piece, piece, w.lasts[:1], ends, w.room(len(piece)))
+		// What stands before the edge may have its score.
+		piece, edge, n := keys[start:r], keys[r]&^1, r-start
+		if piece[n-1] >= edge {
+			if n = 0; edge > 0 {
+				w.lasts[0] = edge - 1
+				kernel.Split(piece, piece, w.lasts[:1], w.ends[:1], w.room(len(piece)))
+				n = w.ends[0]
+			}
 		}
-		w.sum(cells, piece[:ends[0]])
-		w.sum(cells, piece[ends[0]:])
+		w.sum(cells, piece[:n])
+		w.sum(cells, piece[n:])
 		start = r
 	}
 	w.sum(cells, keys[start:])

@@ -1,5 +1,7 @@
 package main
 
+import "math"
+
 // columnKeys emits keys of the columns of a matrix: the Go definition is in kernel/columnkeys.go.
 func columnKeys(m Machine) {
 	columnKeysOf(m, F32, "F32", "*uint32", "*float32")
@@ -16,12 +18,14 @@ func columnKeysOf(m Machine, f T, name, dst, x string) {
 	per, w := 16/size, lanes(m, f)
 	m.Func("ColumnKeys"+name, "ColumnKeys"+name+` writes to dst the keys of rows x cols scores without outcomes, a column after another,
 		whose starts are pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16
-		bytes have, and neither is 0. It returns something other than 0 if a score is outside [0,1].`,
-		[]Arg{{"dst", dst}, {"pitch", "int"}, {"x", x}, {"stride", "int"}, {"rows", "int"}, {"cols", "int"}}, []Arg{{"ret", "int"}})
+		bytes have, and neither is 0. It writes the smallest score to least, and returns something other than 0 if one is outside [0,1]; then
+		least has no meaning.`,
+		[]Arg{{"dst", dst}, {"pitch", "int"}, {"x", x}, {"stride", "int"}, {"rows", "int"}, {"cols", "int"}, {"least", x}}, []Arg{{"ret", "int"}})
 	to, pitch, from, stride := m.Arg("dst"), m.Arg("pitch"), m.Arg("x"), m.Arg("stride")
 	rows, cols := m.Arg("rows"), m.Arg("cols")
 	ones := m.Pin(m.Const(t, 1<<(8*size-1)<<1-1))
 	zero, all := m.Zero(), m.Zero()
+	least := m.Copy(m.Const(f, oneBits(f)))
 	group := m.CopyR(stride)
 	m.ShlR(group, log2(w*groupsAhead))
 	m.Label("rows")
@@ -40,6 +44,7 @@ func columnKeysOf(m Machine, f T, name, dst, x string) {
 		in := m.Cmp(f, GE, m.Sub(f, x, m.Mul(f, x, x)), zero) // as for HitKeys
 		key := m.Blend(in, m.Shl(t, x, 1), ones)
 		m.Move(all, m.Or(all, key))
+		m.Move(least, m.Min(f, least, x))
 		m.Store(column, 0, key)
 		m.AddR(column, pitch)
 	}
@@ -52,6 +57,8 @@ func columnKeysOf(m Machine, f T, name, dst, x string) {
 	m.AddR(to, m.Width())
 	m.SubR(rows, w)
 	m.If(rows, GT, 0, "rows")
+	k := kernelOf(m, f)
+	m.StoreLane(f, m.Arg("least"), 0, k.butterfly(f, []V{least}, func(a, b V) V { return m.Min(f, a, b) }))
 	// The key of a score in [0,1] is not negative as a signed number; all ones are.
 	ret := m.GP(0)
 	m.None(m.Cmp(t, GT, zero, all), "inside")
@@ -70,4 +77,12 @@ func transposed(m Machine, v []V) []V {
 	a, b := m.ZipLow(F32, v[0], v[1]), m.ZipHigh(F32, v[0], v[1])
 	c, d := m.ZipLow(F32, v[2], v[3]), m.ZipHigh(F32, v[2], v[3])
 	return []V{m.ZipLow(F64, a, c), m.ZipHigh(F64, a, c), m.ZipLow(F64, b, d), m.ZipHigh(F64, b, d)}
+}
+
+// oneBits are those of the number 1.
+func oneBits(f T) uint64 {
+	if f == F32 {
+		return uint64(math.Float32bits(1))
+	}
+	return math.Float64bits(1)
 }

@@ -4,19 +4,20 @@
 
 #include "textflag.h"
 
-// func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int) (ret int)
+// func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-56
-	MOVQ  dst+0(FP), AX
-	MOVQ  pitch+8(FP), CX
-	MOVQ  x+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  rows+32(FP), SI
-	MOVQ  cols+40(FP), DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	MOVQ  BX, R8
-	SHLQ  $0x04, R8
+TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    pitch+8(FP), CX
+	MOVQ    x+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    rows+32(FP), SI
+	MOVQ    cols+40(FP), DI
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVUPS c32_3f800000<>+0(SB), Y2
+	MOVQ    BX, R8
+	SHLQ    $0x04, R8
 
 rows:
 	MOVQ DX, R9
@@ -27,10 +28,6 @@ columns:
 	MOVQ           R9, R12
 	MOVQ           R9, R13
 	ADDQ           R8, R13
-	VBROADCASTF128 (R12), Y2
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
 	VBROADCASTF128 (R12), Y3
 	PREFETCHT0     (R13)
 	ADDQ           BX, R12
@@ -43,7 +40,7 @@ columns:
 	PREFETCHT0     (R13)
 	ADDQ           BX, R12
 	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y2, Y2
+	VBROADCASTF128 (R12), Y6
 	PREFETCHT0     (R13)
 	ADDQ           BX, R12
 	ADDQ           BX, R13
@@ -59,49 +56,57 @@ columns:
 	PREFETCHT0     (R13)
 	ADDQ           BX, R12
 	ADDQ           BX, R13
-	VUNPCKLPS      Y3, Y2, Y6
-	VUNPCKHPS      Y3, Y2, Y2
-	VUNPCKLPS      Y5, Y4, Y3
-	VUNPCKHPS      Y5, Y4, Y4
-	VUNPCKLPD      Y3, Y6, Y5
-	VUNPCKHPD      Y3, Y6, Y3
-	VUNPCKLPD      Y4, Y2, Y6
-	VUNPCKHPD      Y4, Y2, Y2
-	VMULPS         Y5, Y5, Y4
-	VSUBPS         Y4, Y5, Y4
+	VINSERTF128    $0x01, (R12), Y6, Y6
+	PREFETCHT0     (R13)
+	ADDQ           BX, R12
+	ADDQ           BX, R13
+	VUNPCKLPS      Y4, Y3, Y7
+	VUNPCKHPS      Y4, Y3, Y3
+	VUNPCKLPS      Y6, Y5, Y4
+	VUNPCKHPS      Y6, Y5, Y5
+	VUNPCKLPD      Y4, Y7, Y6
+	VUNPCKHPD      Y4, Y7, Y4
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y3
+	VMULPS         Y6, Y6, Y5
+	VSUBPS         Y5, Y6, Y5
+	VCMPPS         $0x1d, Y0, Y5, Y5
+	VPSLLD         $0x01, Y6, Y8
+	VMOVUPS        c32_ffffffff<>+0(SB), Y9
+	VBLENDVPS      Y5, Y8, Y9, Y5
+	VPOR           Y5, Y1, Y1
+	VMINPS         Y6, Y2, Y2
+	VMOVUPS        Y5, (R10)
+	ADDQ           CX, R10
+	VMULPS         Y4, Y4, Y5
+	VSUBPS         Y5, Y4, Y5
+	VCMPPS         $0x1d, Y0, Y5, Y5
+	VPSLLD         $0x01, Y4, Y6
+	VMOVUPS        c32_ffffffff<>+0(SB), Y8
+	VBLENDVPS      Y5, Y6, Y8, Y5
+	VPOR           Y5, Y1, Y1
+	VMINPS         Y4, Y2, Y2
+	VMOVUPS        Y5, (R10)
+	ADDQ           CX, R10
+	VMULPS         Y7, Y7, Y4
+	VSUBPS         Y4, Y7, Y4
 	VCMPPS         $0x1d, Y0, Y4, Y4
-	VPSLLD         $0x01, Y5, Y5
-	VMOVUPS        c32_ffffffff<>+0(SB), Y7
-	VBLENDVPS      Y4, Y5, Y7, Y4
+	VPSLLD         $0x01, Y7, Y5
+	VMOVUPS        c32_ffffffff<>+0(SB), Y6
+	VBLENDVPS      Y4, Y5, Y6, Y4
 	VPOR           Y4, Y1, Y1
+	VMINPS         Y7, Y2, Y2
 	VMOVUPS        Y4, (R10)
 	ADDQ           CX, R10
 	VMULPS         Y3, Y3, Y4
 	VSUBPS         Y4, Y3, Y4
 	VCMPPS         $0x1d, Y0, Y4, Y4
-	VPSLLD         $0x01, Y3, Y3
-	VMOVUPS        c32_ffffffff<>+0(SB), Y5
-	VBLENDVPS      Y4, Y3, Y5, Y3
-	VPOR           Y3, Y1, Y1
-	VMOVUPS        Y3, (R10)
-	ADDQ           CX, R10
-	VMULPS         Y6, Y6, Y3
-	VSUBPS         Y3, Y6, Y3
-	VCMPPS         $0x1d, Y0, Y3, Y3
-	VPSLLD         $0x01, Y6, Y4
-	VMOVUPS        c32_ffffffff<>+0(SB), Y5
-	VBLENDVPS      Y3, Y4, Y5, Y3
-	VPOR           Y3, Y1, Y1
-	VMOVUPS        Y3, (R10)
-	ADDQ           CX, R10
-	VMULPS         Y2, Y2, Y3
-	VSUBPS         Y3, Y2, Y3
-	VCMPPS         $0x1d, Y0, Y3, Y3
-	VPSLLD         $0x01, Y2, Y2
-	VMOVUPS        c32_ffffffff<>+0(SB), Y4
-	VBLENDVPS      Y3, Y2, Y4, Y2
-	VPOR           Y2, Y1, Y1
-	VMOVUPS        Y2, (R10)
+	VPSLLD         $0x01, Y3, Y5
+	VMOVUPS        c32_ffffffff<>+0(SB), Y6
+	VBLENDVPS      Y4, Y5, Y6, Y4
+	VPOR           Y4, Y1, Y1
+	VMINPS         Y3, Y2, Y2
+	VMOVUPS        Y4, (R10)
 	ADDQ           CX, R10
 	ADDQ           $+16, R9
 	SUBQ           $+4, R11
@@ -114,6 +119,14 @@ columns:
 	SUBQ           $+8, SI
 	CMPQ           SI, $+0
 	JGT            rows
+	MOVQ           least+48(FP), AX
+	VPERM2F128     $0x01, Y2, Y2, Y3
+	VMINPS         Y3, Y2, Y2
+	VPSHUFD        $0x4e, Y2, Y3
+	VMINPS         Y3, Y2, Y2
+	VPSHUFD        $0xb1, Y2, Y3
+	VMINPS         Y3, Y2, Y2
+	VMOVSS         X2, (AX)
 	XORQ           AX, AX
 	VPCMPGTD       Y1, Y0, Y0
 	VPTEST         Y0, Y0
@@ -121,7 +134,7 @@ columns:
 	MOVQ           $+1, AX
 
 inside:
-	MOVQ AX, ret+48(FP)
+	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
 
@@ -135,19 +148,30 @@ DATA c32_ffffffff<>+24(SB)/4, $0xffffffff
 DATA c32_ffffffff<>+28(SB)/4, $0xffffffff
 GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $32
 
-// func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int) (ret int)
+DATA c32_3f800000<>+0(SB)/4, $0x3f800000
+DATA c32_3f800000<>+4(SB)/4, $0x3f800000
+DATA c32_3f800000<>+8(SB)/4, $0x3f800000
+DATA c32_3f800000<>+12(SB)/4, $0x3f800000
+DATA c32_3f800000<>+16(SB)/4, $0x3f800000
+DATA c32_3f800000<>+20(SB)/4, $0x3f800000
+DATA c32_3f800000<>+24(SB)/4, $0x3f800000
+DATA c32_3f800000<>+28(SB)/4, $0x3f800000
+GLOBL c32_3f800000<>(SB), RODATA|NOPTR, $32
+
+// func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-56
-	MOVQ  dst+0(FP), AX
-	MOVQ  pitch+8(FP), CX
-	MOVQ  x+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  rows+32(FP), SI
-	MOVQ  cols+40(FP), DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	MOVQ  BX, R8
-	SHLQ  $0x03, R8
+TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    pitch+8(FP), CX
+	MOVQ    x+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    rows+32(FP), SI
+	MOVQ    cols+40(FP), DI
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VMOVUPS c64_3ff0000000000000<>+0(SB), Y2
+	MOVQ    BX, R8
+	SHLQ    $0x03, R8
 
 rows:
 	MOVQ DX, R9
@@ -158,15 +182,11 @@ columns:
 	MOVQ           R9, R12
 	MOVQ           R9, R13
 	ADDQ           R8, R13
-	VBROADCASTF128 (R12), Y2
-	PREFETCHT0     (R13)
-	ADDQ           BX, R12
-	ADDQ           BX, R13
 	VBROADCASTF128 (R12), Y3
 	PREFETCHT0     (R13)
 	ADDQ           BX, R12
 	ADDQ           BX, R13
-	VINSERTF128    $0x01, (R12), Y2, Y2
+	VBROADCASTF128 (R12), Y4
 	PREFETCHT0     (R13)
 	ADDQ           BX, R12
 	ADDQ           BX, R13
@@ -174,25 +194,31 @@ columns:
 	PREFETCHT0     (R13)
 	ADDQ           BX, R12
 	ADDQ           BX, R13
-	VUNPCKLPD      Y3, Y2, Y4
-	VUNPCKHPD      Y3, Y2, Y2
-	VMULPD         Y4, Y4, Y3
-	VSUBPD         Y3, Y4, Y3
-	VCMPPD         $0x1d, Y0, Y3, Y3
-	VPSLLQ         $0x01, Y4, Y4
-	VMOVUPS        c64_ffffffffffffffff<>+0(SB), Y5
-	VBLENDVPS      Y3, Y4, Y5, Y3
-	VPOR           Y3, Y1, Y1
-	VMOVUPS        Y3, (R10)
+	VINSERTF128    $0x01, (R12), Y4, Y4
+	PREFETCHT0     (R13)
+	ADDQ           BX, R12
+	ADDQ           BX, R13
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VMULPD         Y5, Y5, Y4
+	VSUBPD         Y4, Y5, Y4
+	VCMPPD         $0x1d, Y0, Y4, Y4
+	VPSLLQ         $0x01, Y5, Y6
+	VMOVUPS        c64_ffffffffffffffff<>+0(SB), Y7
+	VBLENDVPS      Y4, Y6, Y7, Y4
+	VPOR           Y4, Y1, Y1
+	VMINPD         Y5, Y2, Y2
+	VMOVUPS        Y4, (R10)
 	ADDQ           CX, R10
-	VMULPD         Y2, Y2, Y3
-	VSUBPD         Y3, Y2, Y3
-	VCMPPD         $0x1d, Y0, Y3, Y3
-	VPSLLQ         $0x01, Y2, Y2
-	VMOVUPS        c64_ffffffffffffffff<>+0(SB), Y4
-	VBLENDVPS      Y3, Y2, Y4, Y2
-	VPOR           Y2, Y1, Y1
-	VMOVUPS        Y2, (R10)
+	VMULPD         Y3, Y3, Y4
+	VSUBPD         Y4, Y3, Y4
+	VCMPPD         $0x1d, Y0, Y4, Y4
+	VPSLLQ         $0x01, Y3, Y5
+	VMOVUPS        c64_ffffffffffffffff<>+0(SB), Y6
+	VBLENDVPS      Y4, Y5, Y6, Y4
+	VPOR           Y4, Y1, Y1
+	VMINPD         Y3, Y2, Y2
+	VMOVUPS        Y4, (R10)
 	ADDQ           CX, R10
 	ADDQ           $+16, R9
 	SUBQ           $+2, R11
@@ -205,6 +231,12 @@ columns:
 	SUBQ           $+4, SI
 	CMPQ           SI, $+0
 	JGT            rows
+	MOVQ           least+48(FP), AX
+	VPERM2F128     $0x01, Y2, Y2, Y3
+	VMINPD         Y3, Y2, Y2
+	VPSHUFD        $0x4e, Y2, Y3
+	VMINPD         Y3, Y2, Y2
+	VMOVSD         X2, (AX)
 	XORQ           AX, AX
 	VPCMPGTQ       Y1, Y0, Y0
 	VPTEST         Y0, Y0
@@ -212,7 +244,7 @@ columns:
 	MOVQ           $+1, AX
 
 inside:
-	MOVQ AX, ret+48(FP)
+	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
 
@@ -221,3 +253,9 @@ DATA c64_ffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
 DATA c64_ffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
 DATA c64_ffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
 GLOBL c64_ffffffffffffffff<>(SB), RODATA|NOPTR, $32
+
+DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA c64_3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA c64_3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA c64_3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $32

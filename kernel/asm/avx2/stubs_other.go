@@ -494,15 +494,17 @@ func SortLeafU64(x *uint64, n int) { panic(absent) }
 
 // ColumnKeysF32 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
 // pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
-// have, and neither is 0. It returns something other than 0 if a score is outside [0,1].
-func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int) (ret int) {
+// have, and neither is 0. It writes the smallest score to least, and returns something other than 0 if one is outside
+// [0,1]; then least has no meaning.
+func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int) {
 	panic(absent)
 }
 
 // ColumnKeysF64 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
 // pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
-// have, and neither is 0. It returns something other than 0 if a score is outside [0,1].
-func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int) (ret int) {
+// have, and neither is 0. It writes the smallest score to least, and returns something other than 0 if one is outside
+// [0,1]; then least has no meaning.
+func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int) {
 	panic(absent)
 }
 

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int) (ret int)
+// func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-56
+TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         pitch+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -16,6 +16,7 @@ TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-56
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
 	VPXORD       Z1, Z1, Z1
 	VPXORD       Z2, Z2, Z2
+	VBROADCASTSS c32_3f800000<>+0(SB), Z3
 	MOVQ         BX, R8
 	SHLQ         $0x05, R8
 
@@ -28,10 +29,6 @@ columns:
 	MOVQ            R9, R12
 	MOVQ            R9, R13
 	ADDQ            R8, R13
-	VBROADCASTF32X4 (R12), Z3
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
 	VBROADCASTF32X4 (R12), Z4
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
@@ -44,7 +41,7 @@ columns:
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z3, Z3
+	VBROADCASTF32X4 (R12), Z7
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
@@ -60,7 +57,7 @@ columns:
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z3, Z3
+	VINSERTF32X4    $0x01, (R12), Z7, Z7
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
@@ -76,7 +73,7 @@ columns:
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z3, Z3
+	VINSERTF32X4    $0x02, (R12), Z7, Z7
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
@@ -92,45 +89,53 @@ columns:
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VUNPCKLPS       Z4, Z3, Z11
-	VUNPCKHPS       Z4, Z3, Z3
-	VUNPCKLPS       Z6, Z5, Z4
-	VUNPCKHPS       Z6, Z5, Z5
-	VUNPCKLPD       Z4, Z11, Z6
-	VUNPCKHPD       Z4, Z11, Z4
-	VUNPCKLPD       Z5, Z3, Z11
-	VUNPCKHPD       Z5, Z3, Z3
-	VMULPS          Z6, Z6, Z5
-	VSUBPS          Z5, Z6, Z5
+	VINSERTF32X4    $0x03, (R12), Z7, Z7
+	PREFETCHT0      (R13)
+	ADDQ            BX, R12
+	ADDQ            BX, R13
+	VUNPCKLPS       Z5, Z4, Z12
+	VUNPCKHPS       Z5, Z4, Z4
+	VUNPCKLPS       Z7, Z6, Z5
+	VUNPCKHPS       Z7, Z6, Z6
+	VUNPCKLPD       Z5, Z12, Z7
+	VUNPCKHPD       Z5, Z12, Z5
+	VUNPCKLPD       Z6, Z4, Z12
+	VUNPCKHPD       Z6, Z4, Z4
+	VMULPS          Z7, Z7, Z6
+	VSUBPS          Z6, Z7, Z6
+	VCMPPS          $0x1d, Z1, Z6, K1
+	VPSLLD          $0x01, Z7, Z6
+	VBLENDMPS       Z6, Z0, K1, Z8
+	VPORD           Z8, Z2, Z2
+	VMINPS          Z7, Z3, Z3
+	VMOVUPS         Z8, (R10)
+	ADDQ            CX, R10
+	VMULPS          Z5, Z5, Z6
+	VSUBPS          Z6, Z5, Z6
+	VCMPPS          $0x1d, Z1, Z6, K1
+	VPSLLD          $0x01, Z5, Z6
+	VBLENDMPS       Z6, Z0, K1, Z9
+	VPORD           Z9, Z2, Z2
+	VMINPS          Z5, Z3, Z3
+	VMOVUPS         Z9, (R10)
+	ADDQ            CX, R10
+	VMULPS          Z12, Z12, Z5
+	VSUBPS          Z5, Z12, Z5
 	VCMPPS          $0x1d, Z1, Z5, K1
-	VPSLLD          $0x01, Z6, Z5
-	VBLENDMPS       Z5, Z0, K1, Z7
-	VPORD           Z7, Z2, Z2
-	VMOVUPS         Z7, (R10)
+	VPSLLD          $0x01, Z12, Z5
+	VBLENDMPS       Z5, Z0, K1, Z10
+	VPORD           Z10, Z2, Z2
+	VMINPS          Z12, Z3, Z3
+	VMOVUPS         Z10, (R10)
 	ADDQ            CX, R10
 	VMULPS          Z4, Z4, Z5
 	VSUBPS          Z5, Z4, Z5
 	VCMPPS          $0x1d, Z1, Z5, K1
-	VPSLLD          $0x01, Z4, Z4
-	VBLENDMPS       Z4, Z0, K1, Z8
-	VPORD           Z8, Z2, Z2
-	VMOVUPS         Z8, (R10)
-	ADDQ            CX, R10
-	VMULPS          Z11, Z11, Z4
-	VSUBPS          Z4, Z11, Z4
-	VCMPPS          $0x1d, Z1, Z4, K1
-	VPSLLD          $0x01, Z11, Z4
-	VBLENDMPS       Z4, Z0, K1, Z9
-	VPORD           Z9, Z2, Z2
-	VMOVUPS         Z9, (R10)
-	ADDQ            CX, R10
-	VMULPS          Z3, Z3, Z4
-	VSUBPS          Z4, Z3, Z4
-	VCMPPS          $0x1d, Z1, Z4, K1
-	VPSLLD          $0x01, Z3, Z3
-	VBLENDMPS       Z3, Z0, K1, Z10
-	VPORD           Z10, Z2, Z2
-	VMOVUPS         Z10, (R10)
+	VPSLLD          $0x01, Z4, Z5
+	VBLENDMPS       Z5, Z0, K1, Z11
+	VPORD           Z11, Z2, Z2
+	VMINPS          Z4, Z3, Z3
+	VMOVUPS         Z11, (R10)
 	ADDQ            CX, R10
 	ADDQ            $+16, R9
 	SUBQ            $+4, R11
@@ -143,6 +148,16 @@ columns:
 	SUBQ            $+16, SI
 	CMPQ            SI, $+0
 	JGT             rows
+	MOVQ            least+48(FP), AX
+	VSHUFF64X2      $0x4e, Z3, Z3, Z0
+	VMINPS          Z0, Z3, Z0
+	VSHUFF64X2      $0xb1, Z0, Z0, Z3
+	VMINPS          Z3, Z0, Z0
+	VPSHUFD         $0x4e, Z0, Z3
+	VMINPS          Z3, Z0, Z0
+	VPSHUFD         $0xb1, Z0, Z3
+	VMINPS          Z3, Z0, Z0
+	VMOVSS          X0, (AX)
 	XORQ            AX, AX
 	VPCMPGTD        Z2, Z1, K1
 	KORTESTW        K1, K1
@@ -150,16 +165,19 @@ columns:
 	MOVQ            $+1, AX
 
 inside:
-	MOVQ AX, ret+48(FP)
+	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
 
 DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
 GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $4
 
-// func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int) (ret int)
+DATA c32_3f800000<>+0(SB)/4, $0x3f800000
+GLOBL c32_3f800000<>(SB), RODATA|NOPTR, $4
+
+// func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-56
+TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         pitch+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -169,6 +187,7 @@ TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-56
 	VBROADCASTSD c64_ffffffffffffffff<>+0(SB), Z0
 	VPXORD       Z1, Z1, Z1
 	VPXORD       Z2, Z2, Z2
+	VBROADCASTSD c64_3ff0000000000000<>+0(SB), Z3
 	MOVQ         BX, R8
 	SHLQ         $0x04, R8
 
@@ -181,15 +200,11 @@ columns:
 	MOVQ            R9, R12
 	MOVQ            R9, R13
 	ADDQ            R8, R13
-	VBROADCASTF32X4 (R12), Z3
-	PREFETCHT0      (R13)
-	ADDQ            BX, R12
-	ADDQ            BX, R13
 	VBROADCASTF32X4 (R12), Z4
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VINSERTF32X4    $0x01, (R12), Z3, Z3
+	VBROADCASTF32X4 (R12), Z5
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
@@ -197,7 +212,7 @@ columns:
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VINSERTF32X4    $0x02, (R12), Z3, Z3
+	VINSERTF32X4    $0x01, (R12), Z5, Z5
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
@@ -205,7 +220,7 @@ columns:
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VINSERTF32X4    $0x03, (R12), Z3, Z3
+	VINSERTF32X4    $0x02, (R12), Z5, Z5
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
@@ -213,23 +228,29 @@ columns:
 	PREFETCHT0      (R13)
 	ADDQ            BX, R12
 	ADDQ            BX, R13
-	VUNPCKLPD       Z4, Z3, Z7
-	VUNPCKHPD       Z4, Z3, Z3
-	VMULPD          Z7, Z7, Z4
-	VSUBPD          Z4, Z7, Z4
-	VCMPPD          $0x1d, Z1, Z4, K1
-	VPSLLQ          $0x01, Z7, Z4
-	VBLENDMPD       Z4, Z0, K1, Z5
-	VPORD           Z5, Z2, Z2
-	VMOVUPS         Z5, (R10)
-	ADDQ            CX, R10
-	VMULPD          Z3, Z3, Z4
-	VSUBPD          Z4, Z3, Z4
-	VCMPPD          $0x1d, Z1, Z4, K1
-	VPSLLQ          $0x01, Z3, Z3
-	VBLENDMPD       Z3, Z0, K1, Z6
+	VINSERTF32X4    $0x03, (R12), Z5, Z5
+	PREFETCHT0      (R13)
+	ADDQ            BX, R12
+	ADDQ            BX, R13
+	VUNPCKLPD       Z5, Z4, Z8
+	VUNPCKHPD       Z5, Z4, Z4
+	VMULPD          Z8, Z8, Z5
+	VSUBPD          Z5, Z8, Z5
+	VCMPPD          $0x1d, Z1, Z5, K1
+	VPSLLQ          $0x01, Z8, Z5
+	VBLENDMPD       Z5, Z0, K1, Z6
 	VPORD           Z6, Z2, Z2
+	VMINPD          Z8, Z3, Z3
 	VMOVUPS         Z6, (R10)
+	ADDQ            CX, R10
+	VMULPD          Z4, Z4, Z5
+	VSUBPD          Z5, Z4, Z5
+	VCMPPD          $0x1d, Z1, Z5, K1
+	VPSLLQ          $0x01, Z4, Z5
+	VBLENDMPD       Z5, Z0, K1, Z7
+	VPORD           Z7, Z2, Z2
+	VMINPD          Z4, Z3, Z3
+	VMOVUPS         Z7, (R10)
 	ADDQ            CX, R10
 	ADDQ            $+16, R9
 	SUBQ            $+2, R11
@@ -242,6 +263,14 @@ columns:
 	SUBQ            $+8, SI
 	CMPQ            SI, $+0
 	JGT             rows
+	MOVQ            least+48(FP), AX
+	VSHUFF64X2      $0x4e, Z3, Z3, Z0
+	VMINPD          Z0, Z3, Z0
+	VSHUFF64X2      $0xb1, Z0, Z0, Z3
+	VMINPD          Z3, Z0, Z0
+	VPSHUFD         $0x4e, Z0, Z3
+	VMINPD          Z3, Z0, Z0
+	VMOVSD          X0, (AX)
 	XORQ            AX, AX
 	VPCMPGTQ        Z2, Z1, K1
 	KORTESTW        K1, K1
@@ -249,9 +278,12 @@ columns:
 	MOVQ            $+1, AX
 
 inside:
-	MOVQ AX, ret+48(FP)
+	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET
 
 DATA c64_ffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
 GLOBL c64_ffffffffffffffff<>(SB), RODATA|NOPTR, $8
+
+DATA c64_3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+GLOBL c64_3ff0000000000000<>(SB), RODATA|NOPTR, $8

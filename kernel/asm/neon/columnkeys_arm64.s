@@ -7,10 +7,14 @@
 // The constants: 16 bytes each, as a register holds them.
 DATA consts<>+0(SB)/8, $0xffffffffffffffff
 DATA consts<>+8(SB)/8, $0xffffffffffffffff
-GLOBL consts<>(SB), RODATA|NOPTR, $16
+DATA consts<>+16(SB)/8, $0x3f8000003f800000
+DATA consts<>+24(SB)/8, $0x3f8000003f800000
+DATA consts<>+32(SB)/8, $0x3ff0000000000000
+DATA consts<>+40(SB)/8, $0x3ff0000000000000
+GLOBL consts<>(SB), RODATA|NOPTR, $48
 
-// func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int) (ret int)
-TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-56
+// func ColumnKeysF32(dst *uint32, pitch int, x *float32, stride int, rows int, cols int, least *float32) (ret int)
+TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-64
 	MOVD $consts<>(SB), R0
 	MOVD dst+0(FP), R1
 	MOVD pitch+8(FP), R2
@@ -21,6 +25,7 @@ TEXT ·ColumnKeysF32(SB), NOSPLIT, $0-56
 	FMOVQ (R0), F0
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
+	FMOVQ 16(R0), F3
 	MOVD R4, R0
 	LSL $3, R0
 
@@ -33,10 +38,6 @@ columns:
 	MOVD R7, R10
 	MOVD R7, R11
 	ADD R0, R11
-	FMOVQ (R10), F3
-	PRFM (R11), PLDL1KEEP
-	ADD R4, R10
-	ADD R4, R11
 	FMOVQ (R10), F4
 	PRFM (R11), PLDL1KEEP
 	ADD R4, R10
@@ -47,45 +48,53 @@ columns:
 	ADD R4, R11
 	FMOVQ (R10), F6
 	PRFM (R11), PLDL1KEEP
-	VZIP1 V4.S4, V3.S4, V7.S4
-	VZIP2 V4.S4, V3.S4, V3.S4
-	VZIP1 V6.S4, V5.S4, V4.S4
-	VZIP2 V6.S4, V5.S4, V5.S4
-	VZIP1 V4.D2, V7.D2, V6.D2
-	VZIP2 V4.D2, V7.D2, V4.D2
-	VZIP1 V5.D2, V3.D2, V7.D2
-	VZIP2 V5.D2, V3.D2, V3.D2
-	WORD $0x6e26dcc5 // fmul v5.4s, v6.4s, v6.4s
-	WORD $0x4ea5d4c5 // fsub v5.4s, v6.4s, v5.4s
+	ADD R4, R10
+	ADD R4, R11
+	FMOVQ (R10), F7
+	PRFM (R11), PLDL1KEEP
+	VZIP1 V5.S4, V4.S4, V8.S4
+	VZIP2 V5.S4, V4.S4, V4.S4
+	VZIP1 V7.S4, V6.S4, V5.S4
+	VZIP2 V7.S4, V6.S4, V6.S4
+	VZIP1 V5.D2, V8.D2, V7.D2
+	VZIP2 V5.D2, V8.D2, V5.D2
+	VZIP1 V6.D2, V4.D2, V8.D2
+	VZIP2 V6.D2, V4.D2, V4.D2
+	WORD $0x6e27dce6 // fmul v6.4s, v7.4s, v7.4s
+	WORD $0x4ea6d4e6 // fsub v6.4s, v7.4s, v6.4s
+	WORD $0x6e21e4c6 // fcmge v6.4s, v6.4s, v1.4s
+	VSHL $1, V7.S4, V9.S4
+	VBSL V0.B16, V9.B16, V6.B16
+	VORR V6.B16, V2.B16, V2.B16
+	WORD $0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	FMOVQ F6, (R8)
+	ADD R2, R8
+	WORD $0x6e25dca6 // fmul v6.4s, v5.4s, v5.4s
+	WORD $0x4ea6d4a6 // fsub v6.4s, v5.4s, v6.4s
+	WORD $0x6e21e4c6 // fcmge v6.4s, v6.4s, v1.4s
+	VSHL $1, V5.S4, V7.S4
+	VBSL V0.B16, V7.B16, V6.B16
+	VORR V6.B16, V2.B16, V2.B16
+	WORD $0x4ea5f463 // fmin v3.4s, v3.4s, v5.4s
+	FMOVQ F6, (R8)
+	ADD R2, R8
+	WORD $0x6e28dd05 // fmul v5.4s, v8.4s, v8.4s
+	WORD $0x4ea5d505 // fsub v5.4s, v8.4s, v5.4s
 	WORD $0x6e21e4a5 // fcmge v5.4s, v5.4s, v1.4s
-	VSHL $1, V6.S4, V6.S4
+	VSHL $1, V8.S4, V6.S4
 	VBSL V0.B16, V6.B16, V5.B16
 	VORR V5.B16, V2.B16, V2.B16
+	WORD $0x4ea8f463 // fmin v3.4s, v3.4s, v8.4s
 	FMOVQ F5, (R8)
 	ADD R2, R8
 	WORD $0x6e24dc85 // fmul v5.4s, v4.4s, v4.4s
 	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
 	WORD $0x6e21e4a5 // fcmge v5.4s, v5.4s, v1.4s
-	VSHL $1, V4.S4, V4.S4
-	VBSL V0.B16, V4.B16, V5.B16
+	VSHL $1, V4.S4, V6.S4
+	VBSL V0.B16, V6.B16, V5.B16
 	VORR V5.B16, V2.B16, V2.B16
+	WORD $0x4ea4f463 // fmin v3.4s, v3.4s, v4.4s
 	FMOVQ F5, (R8)
-	ADD R2, R8
-	WORD $0x6e27dce4 // fmul v4.4s, v7.4s, v7.4s
-	WORD $0x4ea4d4e4 // fsub v4.4s, v7.4s, v4.4s
-	WORD $0x6e21e484 // fcmge v4.4s, v4.4s, v1.4s
-	VSHL $1, V7.S4, V5.S4
-	VBSL V0.B16, V5.B16, V4.B16
-	VORR V4.B16, V2.B16, V2.B16
-	FMOVQ F4, (R8)
-	ADD R2, R8
-	WORD $0x6e23dc64 // fmul v4.4s, v3.4s, v3.4s
-	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
-	WORD $0x6e21e484 // fcmge v4.4s, v4.4s, v1.4s
-	VSHL $1, V3.S4, V3.S4
-	VBSL V0.B16, V3.B16, V4.B16
-	VORR V4.B16, V2.B16, V2.B16
-	FMOVQ F4, (R8)
 	ADD R2, R8
 	ADD $16, R7
 	SUB $4, R9
@@ -98,6 +107,12 @@ columns:
 	SUB $4, R5
 	CMP $0, R5
 	BGT rows
+	MOVD least+48(FP), R0
+	VEXT $8, V3.B16, V3.B16, V0.B16
+	WORD $0x4ea0f460 // fmin v0.4s, v3.4s, v0.4s
+	VREV64 V0.S4, V3.S4
+	WORD $0x4ea3f400 // fmin v0.4s, v0.4s, v3.4s
+	FMOVS F0, (R0)
 	MOVD $0, R0
 	WORD $0x4ea23420 // cmgt v0.4s, v1.4s, v2.4s
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
@@ -106,11 +121,11 @@ columns:
 	MOVD $1, R0
 
 inside:
-	MOVD R0, ret+48(FP)
+	MOVD R0, ret+56(FP)
 	RET
 
-// func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int) (ret int)
-TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-56
+// func ColumnKeysF64(dst *uint64, pitch int, x *float64, stride int, rows int, cols int, least *float64) (ret int)
+TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-64
 	MOVD $consts<>(SB), R0
 	MOVD dst+0(FP), R1
 	MOVD pitch+8(FP), R2
@@ -121,6 +136,7 @@ TEXT ·ColumnKeysF64(SB), NOSPLIT, $0-56
 	FMOVQ (R0), F0
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
+	FMOVQ 32(R0), F3
 	MOVD R4, R0
 	LSL $2, R0
 
@@ -133,29 +149,31 @@ columns:
 	MOVD R7, R10
 	MOVD R7, R11
 	ADD R0, R11
-	FMOVQ (R10), F3
+	FMOVQ (R10), F4
 	PRFM (R11), PLDL1KEEP
 	ADD R4, R10
 	ADD R4, R11
-	FMOVQ (R10), F4
+	FMOVQ (R10), F5
 	PRFM (R11), PLDL1KEEP
-	VZIP1 V4.D2, V3.D2, V5.D2
-	VZIP2 V4.D2, V3.D2, V3.D2
-	WORD $0x6e65dca4 // fmul v4.2d, v5.2d, v5.2d
-	WORD $0x4ee4d4a4 // fsub v4.2d, v5.2d, v4.2d
-	WORD $0x6e61e484 // fcmge v4.2d, v4.2d, v1.2d
-	VSHL $1, V5.D2, V5.D2
-	VBSL V0.B16, V5.B16, V4.B16
-	VORR V4.B16, V2.B16, V2.B16
-	FMOVQ F4, (R8)
+	VZIP1 V5.D2, V4.D2, V6.D2
+	VZIP2 V5.D2, V4.D2, V4.D2
+	WORD $0x6e66dcc5 // fmul v5.2d, v6.2d, v6.2d
+	WORD $0x4ee5d4c5 // fsub v5.2d, v6.2d, v5.2d
+	WORD $0x6e61e4a5 // fcmge v5.2d, v5.2d, v1.2d
+	VSHL $1, V6.D2, V7.D2
+	VBSL V0.B16, V7.B16, V5.B16
+	VORR V5.B16, V2.B16, V2.B16
+	WORD $0x4ee6f463 // fmin v3.2d, v3.2d, v6.2d
+	FMOVQ F5, (R8)
 	ADD R2, R8
-	WORD $0x6e63dc64 // fmul v4.2d, v3.2d, v3.2d
-	WORD $0x4ee4d464 // fsub v4.2d, v3.2d, v4.2d
-	WORD $0x6e61e484 // fcmge v4.2d, v4.2d, v1.2d
-	VSHL $1, V3.D2, V3.D2
-	VBSL V0.B16, V3.B16, V4.B16
-	VORR V4.B16, V2.B16, V2.B16
-	FMOVQ F4, (R8)
+	WORD $0x6e64dc85 // fmul v5.2d, v4.2d, v4.2d
+	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
+	WORD $0x6e61e4a5 // fcmge v5.2d, v5.2d, v1.2d
+	VSHL $1, V4.D2, V6.D2
+	VBSL V0.B16, V6.B16, V5.B16
+	VORR V5.B16, V2.B16, V2.B16
+	WORD $0x4ee4f463 // fmin v3.2d, v3.2d, v4.2d
+	FMOVQ F5, (R8)
 	ADD R2, R8
 	ADD $16, R7
 	SUB $2, R9
@@ -168,6 +186,10 @@ columns:
 	SUB $2, R5
 	CMP $0, R5
 	BGT rows
+	MOVD least+48(FP), R0
+	VEXT $8, V3.B16, V3.B16, V0.B16
+	WORD $0x4ee0f460 // fmin v0.2d, v3.2d, v0.2d
+	FMOVD F0, (R0)
 	MOVD $0, R0
 	WORD $0x4ee23420 // cmgt v0.2d, v1.2d, v2.2d
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
@@ -176,5 +198,5 @@ columns:
 	MOVD $1, R0
 
 inside:
-	MOVD R0, ret+48(FP)
+	MOVD R0, ret+56(FP)
 	RET
