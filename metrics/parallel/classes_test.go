@@ -73,9 +73,9 @@ func TestClassEqualMassIsEqualMass(t *testing.T) {
 // Many rows make tiles of a few columns each.
 func TestClassEqualMassOfManyRows(t *testing.T) {
 	r := check.Rand(6)
-	classCase(t, r, r.Float64, 100_003, 37, 1, 30, 0)
+	classCase(t, r, r.Float64, 40_003, 37, 1, 30, 0)
 	if !testing.Short() {
-		classCase(t, r, r.Float64, 300_003, 20, 0, 15, 0.01)
+		classCase(t, r, r.Float64, fewForPlan+3, 3, 0, 15, 0.01)
 	}
 }
 

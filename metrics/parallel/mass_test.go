@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
-	"github.com/candor-go/candor/internal/isa/isatest"
+	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -135,52 +135,118 @@ func (p pattern) keys64(seed uint64, n int) []uint64 {
 	return keys
 }
 
-// testKeys compares with the definition, for all numbers of threads.
+// testKeys compares with the definition at all levels, for all numbers of threads.
 func testKeys[K kernel.Key](t *testing.T, what string, keys []K, bins int, above float64) {
 	t.Helper()
 	want := plainBins(keys, bins, above)
-	for _, threads := range threadCounts {
-		if err := same(EqualMass(slices.Clone(keys), bins, above, threads), want); err != nil {
-			t.Fatalf("%s, %d keys of %T, above %v, %d threads: %v", what, len(keys), keys, above, threads, err)
-		}
-		if len(keys) < fewForPlan {
-			break // no more than one takes part
+	for _, level := range isa.Levels() {
+		defer isa.Set(level)()
+		for _, threads := range threadCounts {
+			if err := same(EqualMass(slices.Clone(keys), bins, above, threads), want); err != nil {
+				t.Fatalf("%s, %d keys of %T, above %v, %d threads, isa=%v: %v", what, len(keys), keys, above, threads, level, err)
+			}
+			if len(keys) < fewForPlan {
+				break // no more than one takes part
+			}
 		}
 	}
 }
 
 func TestEqualMassIsTheDefinition(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		for i, p := range patterns {
-			for n := range 1101 {
-				if n > 130 && n%97 != 0 && n < 1099 {
-					continue
-				}
-				for _, bins := range []int{1, 2, 7, 15, 200} {
-					testKeys(t, p.name, p.keys32(uint64(n+i), n), bins, []float64{-1, 0, 0.3, 1, math.NaN()}[(n+bins)%5])
-					testKeys(t, p.name, p.keys64(uint64(n+i), n), bins, []float64{-1, 0, 0.3, 1, 1e-320}[(n+bins)%5])
-				}
+	for i, p := range patterns {
+		for n := range 1101 {
+			if n > 66 && n%97 != 0 && n < 1099 {
+				continue
+			}
+			for _, bins := range []int{1, 2, 15, 200} {
+				testKeys(t, p.name, p.keys32(uint64(n+i), n), bins, []float64{-1, 0, 0.3, 1, math.NaN()}[(n+bins)%5])
+				testKeys(t, p.name, p.keys64(uint64(n+i), n), bins, []float64{-1, 0, 0.3, 1, 1e-320}[(n+bins)%5])
 			}
 		}
-	})
+	}
 }
 
-// Many keys, by way of a sample or not, as it says.
+// Many keys, by way of a sample or not, as it says. With 120 bins they are sorted.
 func TestEqualMassOfMany(t *testing.T) {
-	sizes := []int{fewForPlan - 1, fewForPlan, 1_000_003}
-	if testing.Short() {
-		sizes = sizes[1:2]
+	for i, p := range patterns {
+		k32, k64 := p.keys32(uint64(i), fewForPlan), p.keys64(uint64(i), fewForPlan+999)
+		testKeys(t, p.name, k32, 15, 0)
+		testKeys(t, p.name, k64, 15, -1)
+		if !testing.Short() {
+			testKeys(t, p.name, k32, 2, 0.3)
+			testKeys(t, p.name, k64, 20, 0.3)
+			testKeys(t, p.name, k32[1:], 15, 0)
+			testKeys(t, p.name, k64, 120, 0)
+		}
 	}
-	isatest.Each(t, func(t *testing.T) {
-		for i, p := range patterns {
-			for _, n := range sizes {
-				k32, k64 := p.keys32(uint64(i), n), p.keys64(uint64(i), n)
-				for _, bins := range []int{2, 15, 300} {
-					above := []float64{-1, 0, 0.3}[bins%3]
-					testKeys(t, p.name, k32, bins, above)
-					testKeys(t, p.name, k64, bins, 0.3-above)
+}
+
+// Samples that say something else than all keys: a little, so that edges are looked for in a second pass, or all.
+func TestEqualMassOfWrongSamples(t *testing.T) {
+	const bins = 15
+	for _, n := range []int{fewForPlan, fewForPlan + 1} {
+		keys := make([]uint64, n)
+		for i := range keys {
+			keys[i] = 2 * uint64(i)
+		}
+		var w worker[uint64]
+		chosen := make([]bool, n)
+		for _, k := range w.sample(keys, bins, below[uint64]{}) {
+			chosen[k/2] = true
+		}
+		for _, power := range []float64{1.1, 2, 50} {
+			r := check.Rand(uint64(n))
+			score, hit := make([]float64, n), make([]uint8, n)
+			for i := range score {
+				if score[i], hit[i] = r.Float64(), uint8(r.IntN(2)); chosen[i] {
+					score[i] = math.Pow(score[i], power)
+				}
+			}
+			kernel.HitKeysF64(keys, score, hit)
+			testKeys(t, fmt.Sprint("power ", power), keys, bins, -1)
+		}
+	}
+}
+
+// Ranks are those of numpy.round(numpy.linspace(0, n, bins, endpoint=False))[1:].
+func TestRanks(t *testing.T) {
+	for _, c := range []struct {
+		n, bins int
+		want    []int
+	}{
+		{0, 5, nil},
+		{1, 3, []int{0, 0}},
+		{7, 2, []int{4}}, // 3.5 is rounded to even
+		{5, 2, []int{2}}, // and so is 2.5
+		{10, 4, []int{2, 5, 8}},
+		{3, 7, []int{0, 1, 1, 2, 2, 2}},
+		{500, 1, nil},
+	} {
+		if got := Ranks(c.n, c.bins); !slices.Equal(got, c.want) {
+			t.Errorf("Ranks(%d, %d) = %v, want %v", c.n, c.bins, got, c.want)
+		}
+	}
+}
+
+// Edges of any values are those of the sorted ones.
+func TestEdges(t *testing.T) {
+	r := check.Rand(9)
+	for _, n := range []int{0, 1, 2, 100, 5000, 300_000} {
+		x32, x64 := make([]float32, n), make([]float64, n)
+		for i := range n {
+			x64[i] = r.NormFloat64()
+			x32[i] = float32(x64[i])
+		}
+		s32, s64 := slices.Clone(x32), slices.Clone(x64)
+		slices.Sort(s32)
+		slices.Sort(s64)
+		for _, bins := range []int{1, 3, 15, 150} {
+			e32, e64 := EdgesF32(x32, bins, 0), EdgesF64(x64, bins, 2)
+			for i, k := range Ranks(n, bins) {
+				if e32[i] != s32[k] || e64[i] != s64[k] {
+					t.Fatalf("n=%d, %d bins: edge %d is %v and %v, want %v and %v", n, bins, i, e32[i], e64[i], s32[k], s64[k])
 				}
 			}
 		}
-	})
+	}
 }

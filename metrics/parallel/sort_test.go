@@ -12,7 +12,7 @@ import (
 func TestSortIsASort(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for i, p := range patterns {
-			for _, n := range []int{0, 1, 2, 1000, fewKeys - 1, fewKeys, fewKeys + 12345} {
+			for _, n := range []int{0, 1, 1000, fewKeys - 1, fewKeys + 12345} {
 				k32, k64 := p.keys32(uint64(i), n), p.keys64(uint64(i), n)
 				w32, w64 := slices.Clone(k32), slices.Clone(k64)
 				slices.Sort(w32)
