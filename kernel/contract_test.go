@@ -134,6 +134,13 @@ func TestPanics(t *testing.T) {
 		panics("WidenF16", errLength, func() { WidenF16(f32, u16[1:]) })
 		panics("WidenBF16", errLength, func() { WidenBF16(f32[1:], u16) })
 
+		panics("ColumnKeysF32", errShape, func() { ColumnKeysF32(make([]uint32, 12), f32[:11], 3, 4, 4) })
+		panics("ColumnKeysF32", errShape, func() { ColumnKeysF32(make([]uint32, 12), f32, -3, -4, 4) })
+		panics("ColumnKeysF32", errLength, func() { ColumnKeysF32(make([]uint32, 11), f32, 3, 4, 4) })
+		panics("ColumnKeysF64", errShape, func() { ColumnKeysF64(make([]uint64, 12), f64, 3, 4, 3) })
+		panics("ColumnKeysF64", errLength, func() { ColumnKeysF64(make([]uint64, 13), f64, 3, 4, 4) })
+		panics("ColumnKeysF64", none, func() { ColumnKeysF64(make([]uint64, 12), f64, 3, 4, 5); ColumnKeysF64(nil, nil, 0, 4, 5) })
+
 		e := Edges(5)
 		panics("BinEqual", errLength, func() { BinEqual(i32, f64[1:], e, LeftClosed) })
 		panics("BinEdges", errLength, func() { BinEdges(i32[1:], f64, e, LeftClosed) })
@@ -161,6 +168,7 @@ func TestNoAllocations(t *testing.T) {
 	i32, y, y8 := make([]int32, n), make([]int32, n), make([]uint8, n)
 	c, e, sums := newStats(n), Edges(15), make([]BinSum, 15)
 	scratch := make([]float32, SortRowsScratch(sortMax))
+	keys32, keys64 := make([]uint32, n), make([]uint64, n)
 	isatest.Each(t, func(t *testing.T) {
 		for _, k := range []int{2, 30, 1500} {
 			rows := 4
@@ -197,7 +205,9 @@ func TestNoAllocations(t *testing.T) {
 					ArgMaxF16(i32, u16, rows, k, k)
 					ArgMaxBF16(i32, u16, rows, k, k)
 				},
-				"SortRows": func() { SortRowsF32(g32, rows, k, k, scratch[:SortRowsScratch(k)]) },
+				"ColumnKeysF32": func() { ColumnKeysF32(keys32[:n/k*k], f32, n/k, k, k) },
+				"ColumnKeysF64": func() { ColumnKeysF64(keys64[:n/k*k], f64, n/k, k, k) },
+				"SortRows":      func() { SortRowsF32(g32, rows, k, k, scratch[:SortRowsScratch(k)]) },
 				"Binary": func() {
 					BinaryLogitStatsF32(c, f32[:k], y)
 					BinaryLogitStatsF64(c, f64[:k], y)

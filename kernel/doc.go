@@ -125,7 +125,7 @@
 //
 // Sort, Split, Select and OrderF32 work on keys: unsigned integers whose order is that of the scores. KeysF32 makes them of
 // any float32 (-0 is 0; NaN stand at the ends, by sign), HitKeysF32 of a score in [0,1] and its outcome: the score's bits,
-// shifted by one, and the outcome. Equal keys are the same bits, so what is sorted does not depend on how. Where the order
+// shifted by one, and the outcome; ColumnKeysF32 those of the columns of a matrix, one column after another. Equal keys are the same bits, so what is sorted does not depend on how. Where the order
 // of equal ones could be seen, in Split, it is that in which they came.
 //
 // Keys are sorted by splitting: assembly sifts a register's keys to two ends (0.1 ns a key with AVX-512), up to 256 are
