@@ -30,7 +30,7 @@ var (
 		{1, 1, 0b11100}: "fcmgt",
 	}
 	threeSame = map[opcode]string{
-		{0, anySize, 0b00110}: "cmgt", {0, anySize, 0b00111}: "cmge", {0, anySize, 0b10011}: "mul",
+		{0, anySize, 0b00110}: "cmgt", {1, anySize, 0b00110}: "cmhi", {0, anySize, 0b00111}: "cmge", {0, anySize, 0b10011}: "mul",
 		{1, anySize, 0b10100}: "umaxp", {0, anySize, 0b01100}: "smax", {0, anySize, 0b01101}: "smin", {0, 1, 0b00011}: "bic",
 	}
 )

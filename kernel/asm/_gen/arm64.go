@@ -17,13 +17,14 @@ type neonMachine struct {
 	base    *neon.Reg      // the address of the constants
 	consts  map[constant]int
 	data    []constant
+	listed  map[int]int // where the tables of List start in the constants, by the number of lanes
 	text    strings.Builder
 }
 
 // constant is the 16 bytes of a register.
 type constant [2]uint64
 
-func newNEON() *neonMachine { return &neonMachine{consts: map[constant]int{}} }
+func newNEON() *neonMachine { return &neonMachine{consts: map[constant]int{}, listed: map[int]int{}} }
 
 func (m *neonMachine) Level() string         { return "neon" }
 func (m *neonMachine) Width() int            { return 16 }

@@ -84,6 +84,7 @@ type Arg struct{ Name, Type string }
 type Machine interface {
 	orderer
 	sorter
+	classwiseMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

@@ -46,6 +46,7 @@ var families = []struct {
 	{"columnkeys", columnKeys},
 	{"keys", keys},
 	{"sort", sortRows},
+	{"classwise", classwise},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.

@@ -133,6 +133,14 @@ TEXT ·samples(SB), NOSPLIT, $0-0
 	WORD $0x4efd37df // cmgt v31.2d, v30.2d, v29.2d
 	WORD $0x4eff3410 // cmgt v16.2d, v0.2d, v31.2d
 	WORD $0x4eea36aa // cmgt v10.2d, v21.2d, v10.2d
+	WORD $0x6ea23420 // cmhi v0.4s, v1.4s, v2.4s
+	WORD $0x6ebd37df // cmhi v31.4s, v30.4s, v29.4s
+	WORD $0x6ebf3410 // cmhi v16.4s, v0.4s, v31.4s
+	WORD $0x6eaa36aa // cmhi v10.4s, v21.4s, v10.4s
+	WORD $0x6ee23420 // cmhi v0.2d, v1.2d, v2.2d
+	WORD $0x6efd37df // cmhi v31.2d, v30.2d, v29.2d
+	WORD $0x6eff3410 // cmhi v16.2d, v0.2d, v31.2d
+	WORD $0x6eea36aa // cmhi v10.2d, v21.2d, v10.2d
 	WORD $0x4ea26420 // smax v0.4s, v1.4s, v2.4s
 	WORD $0x4ebd67df // smax v31.4s, v30.4s, v29.4s
 	WORD $0x4ebf6410 // smax v16.4s, v0.4s, v31.4s

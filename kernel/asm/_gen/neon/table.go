@@ -60,6 +60,8 @@ var Table = []Row{
 	three("cmge", "2d", 0x4ee03c00, ""),
 	three("cmgt", "4s", 0x4ea03400, ""),
 	three("cmgt", "2d", 0x4ee03400, ""),
+	three("cmhi", "4s", 0x6ea03400, ""),
+	three("cmhi", "2d", 0x6ee03400, ""),
 	three("cmeq", "16b", 0x6e208c00, "VCMEQ"),
 	three("sub", "16b", 0x6e208400, "VSUB"),
 	three("smax", "4s", 0x4ea06400, ""),

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"math/bits"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func (m *amd64) Unsigned(t T, a V) V {
+	if m.wide() {
+		return a
+	}
+	return m.Xor(a, m.Const(t, 1<<(8*t.Bytes()-1)))
+}
+
+func (m *amd64) Below(t T, a, b V) M {
+	if !m.wide() {
+		return m.Cmp(t, GT, b, a)
+	}
+	d := m.newMask(t)
+	byType(t, m.VPCMPUD, m.VPCMPUQ)(operand.U8(1), op(b), op(a), d.r)
+	return d
+}
+
+func (m *amd64) All(k M, label string) {
+	q, l := k.(mask), operand.LabelRef(label)
+	switch {
+	case !m.wide():
+		m.CMPL(m.bitsOf(q), operand.U32(1<<(m.width/q.t.Bytes())-1))
+		m.JEQ(l)
+	case q.t.Bytes() == 4:
+		m.KORTESTW(q.r, q.r)
+		m.JCS(l)
+	default:
+		m.KORTESTB(q.r, q.r)
+		m.JCS(l)
+	}
+}
+
+// bitsOf returns a mask as bits of a general register.
+func (m *amd64) bitsOf(q mask) reg.GPVirtual {
+	b := m.GP32()
+	switch {
+	case m.wide() && q.t.Bytes() == 4:
+		m.KMOVW(q.r, b)
+	case m.wide():
+		m.KMOVB(q.r, b)
+	case q.t.Bytes() == 4:
+		m.VMOVMSKPS(q.r, b)
+	default:
+		m.VMOVMSKPD(q.r, b)
+	}
+	return b
+}
+
+func (m *amd64) LoadKept(t T, p R, off int, x V, k M) []V {
+	if !m.wide() {
+		x = m.Keep(k, x)
+		if t == F32 {
+			return []V{m.Low(x), m.High(x)}
+		}
+		return []V{x}
+	}
+	q := k.(mask)
+	if t == F64 {
+		return []V{m.Keep(k, at(p, off))}
+	}
+	lo, hi, upper := m.v(), m.v(), m.K()
+	m.VCVTPS2PD_Z(at(p, off), q.r, lo)
+	m.KSHIFTRW(operand.U8(8), q.r, upper)
+	m.VCVTPS2PD_Z(at(p, off+32), upper, hi)
+	return []V{lo, hi}
+}
+
+func (m *amd64) List(t T, to, first R, k M) {
+	q := k.(mask)
+	n := m.width / t.Bytes()
+	b := m.bitsOf(q)
+	x := m.XMM()
+	m.VMOVD(first.(reg.GP).As32(), x)
+	switch {
+	case n == 16:
+		z := m.v()
+		m.VPBROADCASTD(x, z)
+		m.VPADDD(op(m.IotaAt(I32, 0)), z, z)
+		m.VPCOMPRESSD_Z(z, q.r, z)
+		m.Store(to, 0, z)
+	case m.wide():
+		y := m.YMM()
+		m.VPBROADCASTD(x, y)
+		m.VPADDD(op(m.IotaAt(I32, 0)), y, y)
+		m.VPCOMPRESSD_Z(y, q.r, y)
+		m.VMOVDQU32(y, at(to, 0))
+	default:
+		// The numbers of the lanes, by the bits.
+		numbers := m.GP64()
+		m.LEAQ(m.words("numbers", 256*8, I64, numbersOf), numbers)
+		entry := at(numbers, 0)
+		entry.Index, entry.Scale = b.As64(), 8
+		if n == 8 {
+			y := m.YMM()
+			m.VPBROADCASTD(x, y)
+			z := m.YMM()
+			m.VPMOVZXBD(entry, z)
+			m.VPADDD(z, y, y)
+			m.VMOVUPS(y, at(to, 0))
+		} else {
+			y, z := m.XMM(), m.XMM()
+			m.VPBROADCASTD(x, y)
+			m.VPMOVZXBD(entry, z)
+			m.VPADDD(z, y, y)
+			m.VMOVUPS(y, at(to, 0))
+		}
+	}
+	m.POPCNTL(b, b)
+	end := at(to, 0)
+	end.Index, end.Scale = b.As64(), 4
+	m.LEAQ(end, op(to))
+}
+
+// numbersOf returns the numbers of the bits that are set in 8, a byte each, the lowest first.
+func numbersOf(set int) (numbers uint64) {
+	for i := 0; set != 0; i++ {
+		numbers |= uint64(bits.TrailingZeros(uint(set))) << (8 * i)
+		set &= set - 1
+	}
+	return numbers
+}

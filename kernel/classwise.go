@@ -1,0 +1,255 @@
+package kernel
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
+
+const (
+	errClasses = "kernel: class sums are fewer than classes"
+	errList    = "kernel: the list has no room for a row"
+)
+
+// ClassSums are the sums, by class, of a matrix's entries p in the lowest bin: whole numbers all. P and PP are in units of
+// 2**-51, as in BinSum.
+type ClassSums struct {
+	N  []int64 // entries
+	P  []int64 // sum p
+	PP []int64 // sum p*p
+}
+
+// Clear sets all sums to 0.
+func (s *ClassSums) Clear() {
+	clear(s.N)
+	clear(s.P)
+	clear(s.PP)
+}
+
+// A Lowest says which entries are in the lowest bin: see NewLowest.
+type Lowest struct {
+	f32, f64 bitRange
+}
+
+// bitRange are the bits of the floats from least on that are below beyond. As whole numbers those of a type that are not
+// negative have the order of their bits, and all others, NaN too, are above them.
+type bitRange struct{ least, beyond uint64 }
+
+// NewLowest returns the lowest of bins of [0,1]: the entries p >= 0 that are below its upper edge (LeftClosed) or not above
+// it (RightClosed), but none above 1, and of those only p > threshold, which is below 0 where all are kept. The edge is
+// the first inner one of BinEqual's or BinEdges's edges, e[1], or +Inf if there is none.
+func NewLowest(edge float64, side Side, threshold float64) Lowest {
+	one32, one64 := uint64(math.Float32bits(1)), math.Float64bits(1)
+	l := Lowest{bitRange{beyond: one32 + 1}, bitRange{beyond: one64 + 1}}
+	switch {
+	case edge < 0:
+		l.f32.beyond, l.f64.beyond = 0, 0
+	case edge <= 1:
+		edge += 0 // -0 is 0
+		l.f32.beyond, l.f64.beyond = next32(edge, side), math.Float64bits(edge)
+		if side == RightClosed {
+			l.f64.beyond++
+		}
+	}
+	switch {
+	case threshold < 0:
+	case threshold < 1:
+		threshold += 0
+		l.f32.least, l.f64.least = next32(threshold, RightClosed), math.Float64bits(threshold)+1
+	default:
+		l.f32.least, l.f64.least = one32+1, one64+1
+	}
+	l.f32.beyond, l.f64.beyond = max(l.f32.least, l.f32.beyond), max(l.f64.least, l.f64.beyond)
+	return l
+}
+
+// next32 returns the bits of the lowest float32 that is not below v in [0,1], or of the lowest above it.
+func next32(v float64, side Side) uint64 {
+	f := float32(v)
+	b := uint64(math.Float32bits(f))
+	if float64(f) < v || side == RightClosed && float64(f) == v {
+		b++
+	}
+	return b
+}
+
+// ListSlack is how many elements of a list may be written beyond those that are listed.
+const ListSlack = 16
+
+// ClassSumsF32 adds the entries of rows x k probabilities that are in the lowest bin to the sums of their classes, and
+// lists the places in x of those that are in another or in none: i*stride+j for the entry of row i and class j, in any
+// order. Left out are entries that are not above the threshold. Listed is also what is not in [0,1], NaN and -0 among
+// it; ClassEntriesF32 tells what is what. Each p and p*p is rounded once, to a multiple of 2**-51, by adding 3.
+//
+// It takes the first done rows, as many as the list surely has room for with ListSlack elements more: for 10 it is
+// 10*k+ListSlack long. Less than one is a panic, and so are sums for less than k classes. The caller sees to at most
+// MaxSum rows between two emptyings of the sums. Columns are read in groups of some rows, so a matrix of many classes may
+// as well be handed over by parts of its columns, whose sums stay in a cache.
+func ClassSumsF32(sums *ClassSums, list []uint32, x []float32, rows, k, stride int, lowest *Lowest) (listed, done int) {
+	c := classes{sums: sums, list: list, f32: x, limits: lowest.f32}
+	return c.run(len(x), rows, k, stride)
+}
+
+// ClassSumsF64 is ClassSumsF32 for float64.
+func ClassSumsF64(sums *ClassSums, list []uint32, x []float64, rows, k, stride int, lowest *Lowest) (listed, done int) {
+	c := classes{sums: sums, list: list, f64: x, limits: lowest.f64}
+	return c.run(len(x), rows, k, stride)
+}
+
+// ClassEntriesF32 gathers what ClassSumsF32 has listed and what is above the threshold: the entries in [0,1] as float64 in
+// p, with their columns in class, which both have room for the whole list. n is their number, and out that of entries
+// outside [0,1], NaN among them, whatever the threshold.
+func ClassEntriesF32(p []float64, class []int32, list []uint32, x []float32, stride int, threshold float64) (n, out int) {
+	return classEntries(p, class, list, x, stride, threshold)
+}
+
+// ClassEntriesF64 is ClassEntriesF32 for float64.
+func ClassEntriesF64(p []float64, class []int32, list []uint32, x []float64, stride int, threshold float64) (n, out int) {
+	return classEntries(p, class, list, x, stride, threshold)
+}
+
+func classEntries[T float32 | float64](p []float64, class []int32, list []uint32, x []T, stride int, threshold float64) (n, out int) {
+	p, class = p[:len(list)], class[:len(list)]
+	width := uint32(stride)
+	for _, at := range list {
+		v := float64(x[at])
+		p[n], class[n] = v+0, int32(at%width)
+		switch {
+		case !(v >= 0 && v <= 1):
+			out++
+		case v > threshold:
+			n++
+		}
+	}
+	return n, out
+}
+
+// classes is a call of ClassSums: one of the slices is set.
+type classes struct {
+	sums   *ClassSums
+	list   []uint32
+	n      int // listed
+	f32    []float32
+	f64    []float64
+	limits bitRange
+}
+
+func (c *classes) run(n, rows, k, stride int) (listed, done int) {
+	checkRows(n, rows, k, stride)
+	s := c.sums
+	if len(s.N) < k || len(s.P) < k || len(s.PP) < k {
+		panic(errClasses)
+	}
+	if rows == 0 {
+		return 0, 0
+	}
+	if len(c.list) < k+ListSlack {
+		panic(errList)
+	}
+	// Places are below 2**32.
+	done = min(rows, (len(c.list)-ListSlack)/k, max(1, (1<<32-k)/stride))
+	if simd() {
+		c.simd(done, k, stride)
+	} else {
+		c.rows(0, done, k, stride)
+	}
+	return c.n, done
+}
+
+// rows is the definition: rows whose first element is from.
+func (c *classes) rows(from, rows, k, stride int) {
+	for i := range rows {
+		at := from + i*stride
+		if c.f32 != nil {
+			for j, v := range c.f32[at : at+k] {
+				c.entry(j, at+j, uint64(math.Float32bits(v)), float64(v))
+			}
+		} else {
+			for j, v := range c.f64[at : at+k] {
+				c.entry(j, at+j, math.Float64bits(v), v)
+			}
+		}
+	}
+}
+
+func (c *classes) entry(class, at int, bits uint64, p float64) {
+	switch {
+	case bits >= c.limits.beyond:
+		c.list[c.n] = uint32(at)
+		c.n++
+	case bits >= c.limits.least:
+		s := c.sums
+		s.N[class]++
+		s.P[class] += fixed51(p)
+		s.PP[class] += fixed51(float64(p * p))
+	}
+}
+
+const (
+	leastClasses = 16       // fewer fill no register
+	mostJoined   = 512      // columns of joined rows
+	classRows    = 8        // rows of a group at the least
+	classBytes   = 32 << 10 // of a group, if it has more rows
+	classColumns = 4096     // of a group, whose sums are to stay in the second-level cache
+)
+
+// simd takes rows by assembly. Short rows that follow each other are joined to longer ones, so that no register is filled
+// in part: of 10 classes 8 rows to one of 80.
+func (c *classes) simd(rows, k, stride int) {
+	from := 0
+	if join := leastClasses / min(leastClasses, k&-k); stride == k && join > 1 && join*k <= mostJoined && rows >= join {
+		var sums [3][mostJoined]int64
+		n := join * k
+		of := *c.sums
+		c.sums = &ClassSums{sums[0][:n], sums[1][:n], sums[2][:n]}
+		c.group(0, rows/join, n, n)
+		for j := range n {
+			i := j % k
+			of.N[i] += sums[0][j]
+			of.P[i] += sums[1][j]
+			of.PP[i] += sums[2][j]
+		}
+		c.sums = &of
+		from = rows / join * n
+		rows %= join
+	}
+	if k < leastClasses {
+		c.rows(from, rows, k, stride)
+	} else {
+		c.group(from, rows, k, stride)
+	}
+}
+
+// group cuts a matrix into calls.
+func (c *classes) group(from, rows, k, stride int) {
+	size := 4
+	if c.f64 != nil {
+		size = 8
+	}
+	for j, n := 0, 0; j < k; j += n {
+		if n = k - j; n >= classColumns+leastClasses {
+			n = classColumns
+		}
+		together := max(classRows, classBytes/(n*size))
+		for i := 0; i < rows; i += together {
+			c.call(from+i*stride+j, j, min(together, rows-i), n, stride)
+		}
+	}
+}
+
+func (c *classes) call(from, class, rows, k, stride int) {
+	// kernel/asm/_gen/classwise.go has the order.
+	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least}
+	n, p, pp, list := &c.sums.N[class], &c.sums.P[class], &c.sums.PP[class], &c.list[c.n]
+	above := c.limits.least > 0
+	switch {
+	case c.f32 != nil && above:
+		c.n += asm.ClassSumsAboveF32(n, p, pp, list, &c.f32[0], from, rows, k, stride, &limits[0])
+	case c.f32 != nil:
+		c.n += asm.ClassSumsF32(n, p, pp, list, &c.f32[0], from, rows, k, stride, &limits[0])
+	case above:
+		c.n += asm.ClassSumsAboveF64(n, p, pp, list, &c.f64[0], from, rows, k, stride, &limits[0])
+	default:
+		c.n += asm.ClassSumsF64(n, p, pp, list, &c.f64[0], from, rows, k, stride, &limits[0])
+	}
+}
