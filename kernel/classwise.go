@@ -128,7 +128,8 @@ func classEntries[T float32 | float64](p []float64, class []int32, list []uint32
 type classes struct {
 	sums   *ClassSums
 	list   []uint32
-	n      int // listed
+	n      int  // listed
+	short  bool // few classes
 	f32    []float32
 	f64    []float64
 	limits bitRange
@@ -148,7 +149,7 @@ func (c *classes) run(n, rows, k, stride int) (listed, done int) {
 	}
 	// Places are below 2**32.
 	done = min(rows, (len(c.list)-ListSlack)/k, max(1, (1<<32-k)/stride))
-	if simd() {
+	if c.short = k < shortClasses; simd() {
 		c.simd(done, k, stride)
 	} else {
 		c.rows(0, done, k, stride)
@@ -190,6 +191,7 @@ const (
 	mostJoined   = 512      // columns of joined rows
 	classRows    = 8        // rows of a group at the least
 	classBytes   = 32 << 10 // of a group, if it has more rows
+	shortClasses = 256      // below, other entries than those of the lowest bin are no rare ones
 	classColumns = 4096     // of a group, whose sums are to stay in the second-level cache
 )
 
@@ -200,28 +202,26 @@ func (c *classes) simd(rows, k, stride int) {
 	if join := leastClasses / min(leastClasses, k&-k); stride == k && join > 1 && join*k <= mostJoined && rows >= join {
 		var sums [3][mostJoined]int64
 		n := join * k
-		of := *c.sums
-		c.sums = &ClassSums{sums[0][:n], sums[1][:n], sums[2][:n]}
-		c.group(0, rows/join, n, n)
-		for j := range n {
-			i := j % k
-			of.N[i] += sums[0][j]
-			of.P[i] += sums[1][j]
-			of.PP[i] += sums[2][j]
+		c.group(&ClassSums{sums[0][:n], sums[1][:n], sums[2][:n]}, 0, rows/join, n, n)
+		for i, to := range [...][]int64{c.sums.N, c.sums.P, c.sums.PP} {
+			for j := 0; j < n; j += k {
+				for class, v := range sums[i][j : j+k] {
+					to[class] += v
+				}
+			}
 		}
-		c.sums = &of
 		from = rows / join * n
 		rows %= join
 	}
 	if k < leastClasses {
 		c.rows(from, rows, k, stride)
 	} else {
-		c.group(from, rows, k, stride)
+		c.group(c.sums, from, rows, k, stride)
 	}
 }
 
 // group cuts a matrix into calls.
-func (c *classes) group(from, rows, k, stride int) {
+func (c *classes) group(s *ClassSums, from, rows, k, stride int) {
 	size := 4
 	if c.f64 != nil {
 		size = 8
@@ -232,17 +232,21 @@ func (c *classes) group(from, rows, k, stride int) {
 		}
 		together := max(classRows, classBytes/(n*size))
 		for i := 0; i < rows; i += together {
-			c.call(from+i*stride+j, j, min(together, rows-i), n, stride)
+			c.call(s, from+i*stride+j, j, min(together, rows-i), n, stride)
 		}
 	}
 }
 
-func (c *classes) call(from, class, rows, k, stride int) {
+func (c *classes) call(s *ClassSums, from, class, rows, k, stride int) {
 	// kernel/asm/_gen/classwise.go has the order.
-	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least}
-	n, p, pp, list := &c.sums.N[class], &c.sums.P[class], &c.sums.PP[class], &c.list[c.n]
-	above := c.limits.least > 0
+	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least, uint64(stride)}
+	n, p, pp, list := &s.N[class], &s.P[class], &s.PP[class], &c.list[c.n]
+	above, short := c.limits.least > 0, c.short
 	switch {
+	case c.f32 != nil && short:
+		c.n += asm.ClassSumsFrequentF32(n, p, pp, list, &c.f32[0], from, rows, k, stride, &limits[0])
+	case short:
+		c.n += asm.ClassSumsFrequentF64(n, p, pp, list, &c.f64[0], from, rows, k, stride, &limits[0])
 	case c.f32 != nil && above:
 		c.n += asm.ClassSumsAboveF32(n, p, pp, list, &c.f32[0], from, rows, k, stride, &limits[0])
 	case c.f32 != nil:

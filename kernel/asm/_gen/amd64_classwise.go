@@ -73,44 +73,39 @@ func (m *amd64) LoadKept(t T, p R, off int, x V, k M) []V {
 	return []V{lo, hi}
 }
 
-func (m *amd64) List(t T, to, first R, k M) {
-	q := k.(mask)
-	n := m.width / t.Bytes()
+func (m *amd64) Numbered(first R) V {
+	v := m.spread(I32, first)
+	if m.wide() {
+		m.VPADDD(op(m.IotaAt(I32, 0)), v.(reg.Register), v.(reg.Register))
+	}
+	return v
+}
+
+// List adds the numbers of the lanes, by the bits, where there is no instruction that moves lanes together.
+func (m *amd64) List(t T, to R, numbers V, k M) {
+	q, v := k.(mask), numbers.(reg.Vec)
 	b := m.bitsOf(q)
-	x := m.XMM()
-	m.VMOVD(first.(reg.GP).As32(), x)
 	switch {
-	case n == 16:
+	case m.wide() && t == F32:
 		z := m.v()
-		m.VPBROADCASTD(x, z)
-		m.VPADDD(op(m.IotaAt(I32, 0)), z, z)
-		m.VPCOMPRESSD_Z(z, q.r, z)
+		m.VPCOMPRESSD_Z(op(numbers), q.r, z)
 		m.Store(to, 0, z)
 	case m.wide():
 		y := m.YMM()
-		m.VPBROADCASTD(x, y)
-		m.VPADDD(op(m.IotaAt(I32, 0)), y, y)
-		m.VPCOMPRESSD_Z(y, q.r, y)
+		m.VPCOMPRESSD_Z(v.AsY(), q.r, y)
 		m.VMOVDQU32(y, at(to, 0))
 	default:
-		// The numbers of the lanes, by the bits.
-		numbers := m.GP64()
-		m.LEAQ(m.words("numbers", 256*8, I64, numbersOf), numbers)
-		entry := at(numbers, 0)
+		table := m.GP64()
+		m.LEAQ(m.words("numbers", 256*8, I64, numbersOf), table)
+		entry := at(table, 0)
 		entry.Index, entry.Scale = b.As64(), 8
-		if n == 8 {
-			y := m.YMM()
-			m.VPBROADCASTD(x, y)
-			z := m.YMM()
-			m.VPMOVZXBD(entry, z)
-			m.VPADDD(z, y, y)
+		y := m.YMM()
+		m.VPMOVZXBD(entry, y)
+		m.VPADDD(op(numbers), y, y)
+		if t == F32 {
 			m.VMOVUPS(y, at(to, 0))
 		} else {
-			y, z := m.XMM(), m.XMM()
-			m.VPBROADCASTD(x, y)
-			m.VPMOVZXBD(entry, z)
-			m.VPADDD(z, y, y)
-			m.VMOVUPS(y, at(to, 0))
+			m.VMOVUPS(y.AsX(), at(to, 0))
 		}
 	}
 	m.POPCNTL(b, b)

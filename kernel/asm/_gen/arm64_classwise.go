@@ -16,7 +16,13 @@ func (m *neonMachine) LoadKept(t T, _ R, _ int, x V, k M) []V {
 	return []V{x}
 }
 
-func (m *neonMachine) List(t T, to, first R, k M) {
+func (m *neonMachine) Numbered(first R) V {
+	v := m.f.Vector()
+	m.f.Asm("VDUP %v, %v", neon.Use(register(first)), neon.Def(v, "S4"))
+	return v
+}
+
+func (m *neonMachine) List(t T, to R, numbers V, k M) {
 	n := 16 / t.Bytes()
 	// The lanes of the mask become fields of a word, which a product adds up in the highest: with a power of two each they
 	// are the number of the row of a table, with 1 each the number of lanes.
@@ -42,10 +48,7 @@ func (m *neonMachine) List(t T, to, first R, k M) {
 	sum(count, ones)
 	m.ShlR(row, 4)
 	m.AddR(row, m.listRows(n))
-	start := m.f.Vector()
-	m.f.Asm("VDUP %v, %v", neon.Use(register(first)), neon.Def(start, "S4"))
-	numbers := m.Add(I32, m.Load(row, 0), start)
-	m.store(4*n, to, 0, numbers)
+	m.store(4*n, to, 0, m.Add(I32, m.Load(row, 0), numbers))
 	m.ShlR(count, 2)
 	m.AddR(to, count)
 }

@@ -6,10 +6,18 @@ import "math"
 
 func classwise(m Machine) {
 	for _, s := range []Source{FromF32, FromF64} {
-		classSums(m, s, false)
-		classSums(m, s, true)
+		classSums(m, s, rare, false)
+		classSums(m, s, rare, true)
+		classSums(m, s, frequent, true)
 	}
 }
+
+// How often elements are listed. Of rare ones the CPU foresees that a register has none; frequent ones are listed without
+// a jump, which it would not foresee.
+const (
+	rare = iota
+	frequent
+)
 
 // The words of the limits that ClassSums is given; kernel/classwise.go declares the same.
 const (
@@ -17,30 +25,35 @@ const (
 	limitBeyond = 8
 	limitLeast  = 16
 	limitWidth  = 24
+	limitStride = 32
 )
 
 // columnsOf is what sums the columns of a matrix.
 type columnsOf struct {
 	kernel
 	s                    Source
-	above                bool
+	above, jump          bool
 	wide                 int // registers of columns that are summed together
 	beyond, least, width V
+	step                 V // from a row to the next
 	three, one           any
 	n, p, pp, x, stride  R
 	to                   R
 }
 
-func classSums(m Machine, s Source, above bool) {
-	c := columnsOf{kernel: kernelOf(m, s.T()), s: s, above: above, wide: 1}
+func classSums(m Machine, s Source, often int, above bool) {
+	c := columnsOf{kernel: kernelOf(m, s.T()), s: s, above: above, jump: often == rare, wide: 1}
 	name, doc := "ClassSums"+s.String(), "below the limit beyond"
 	if above {
 		name, doc = "ClassSumsAbove"+s.String(), "from the limit least on, and below beyond,"
 	}
+	if often == frequent {
+		name = "ClassSumsFrequent" + s.String()
+	}
 	m.Func(name, name+` adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n the number of elements whose bits are `+doc+`
 		and to p and pp the sums of them and of their squares in units of 2**-51. It lists the places in x of those whose bits
-		are not below beyond, and returns their number. The four words at limits are the bits of 3 as often as there are rows,
-		beyond, least and beyond-least; 64 bytes beyond what is listed may be written.`,
+		are not below beyond, and returns their number. The words at limits are the bits of 3 as often as there are rows,
+		beyond, least, beyond-least and stride; 64 bytes beyond what is listed may be written.`,
 		[]Arg{{"n", "*int64"}, {"p", "*int64"}, {"pp", "*int64"}, {"list", "*uint32"}, {"x", s.elementType()}, {"from", "int"},
 			{"rows", "int"}, {"k", "int"}, {"stride", "int"}, {"limits", "*uint64"}}, []Arg{{"listed", "int"}})
 	i := c.t.Int()
@@ -49,6 +62,9 @@ func classSums(m Machine, s Source, above bool) {
 	if above {
 		c.least = m.Broadcast(c.t, limits, limitLeast)
 		c.width = m.Unsigned(i, m.Broadcast(c.t, limits, limitWidth))
+	}
+	if !c.jump {
+		c.step = m.Broadcast(I32, limits, limitStride)
 	}
 	c.three, c.one = m.Pin(m.Const(F64, math.Float64bits(3))), m.Pin(m.Const(i, 1))
 	c.n, c.p, c.pp, c.to = m.Arg("n"), m.Arg("p"), m.Arg("pp"), m.Arg("list")
@@ -107,6 +123,19 @@ func (c columnsOf) columns(name string, been []M) {
 		}
 	}
 	at, left := c.CopyR(c.x), c.Arg("rows")
+	place := func(u int) V { // of the elements at at
+		first := c.CopyR(at)
+		c.SubR(first, c.Arg("x"))
+		c.ShrR(first, log2(c.s.Bytes()))
+		c.AddR(first, u*lanes(c.Machine, c.t))
+		return c.Numbered(first)
+	}
+	var places []V
+	for u := range c.wide {
+		if !c.jump {
+			places = append(places, place(u))
+		}
+	}
 	c.Label(name)
 	for u := range c.wide {
 		off := u * c.Width()
@@ -131,16 +160,15 @@ func (c columnsOf) columns(name string, been []M) {
 			}
 			c.AddTo(I64, squares[u*halves+h], v)
 		}
-		next := name + string(rune('a'+u))
-		c.All(inside, next)
-		first := c.CopyR(at)
-		c.SubR(first, c.Arg("x"))
-		c.ShrR(first, log2(c.s.Bytes()))
-		if u > 0 {
-			c.AddR(first, u*lanes(c.Machine, c.t))
+		if c.jump {
+			next := name + string(rune('a'+u))
+			c.All(inside, next)
+			c.List(c.t, c.to, place(u), c.NotM(inside))
+			c.Label(next)
+		} else {
+			c.List(c.t, c.to, places[u], c.NotM(inside))
+			c.AddTo(I32, places[u], c.step)
 		}
-		c.List(c.t, c.to, first, c.NotM(inside))
-		c.Label(next)
 	}
 	c.AddR(at, c.stride)
 	c.SubR(left, 1)

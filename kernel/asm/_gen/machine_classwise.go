@@ -11,7 +11,9 @@ type classwiseMachine interface {
 	// LoadKept returns F64 registers of the lanes in memory, x, that are kept where k is true and else 0.
 	LoadKept(t T, p R, off int, x V, k M) []V
 
-	// List stores the numbers first+l of the lanes l of t where k is true, one after another as I32, and moves to beyond the
-	// last of them. It may write as many as there are lanes.
-	List(t T, to, first R, k M)
+	// Numbered returns what stands for the numbers first+l of the lanes l; I32 may be added to all of its lanes. List stores
+	// those of the lanes of t where k is true one after another and moves to beyond the last of them. It may write as many as there
+	// are lanes.
+	Numbered(first R) V
+	List(t T, to R, numbers V, k M)
 }

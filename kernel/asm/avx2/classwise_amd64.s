@@ -55,17 +55,18 @@ rows:
 	MOVQ         x+32(FP), R12
 	SUBQ         R12, R11
 	SHRQ         $0x02, R11
-	VPCMPEQD     Y6, Y6, Y6
-	VPXOR        Y6, Y7, Y6
-	VMOVMSKPS    Y6, R12
-	VMOVD        R11, X6
-	LEAQ         numbers<>+0(SB), R11
+	ADDQ         $+0, R11
+	VMOVQ        R11, X6
 	VPBROADCASTD X6, Y6
-	VPMOVZXBD    (R11)(R12*8), Y7
-	VPADDD       Y7, Y6, Y6
-	VMOVUPS      Y6, (BX)
-	POPCNTL      R12, R12
-	LEAQ         (BX)(R12*4), BX
+	VPCMPEQD     Y8, Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VMOVMSKPS    Y7, R11
+	LEAQ         numbers<>+0(SB), R12
+	VPMOVZXBD    (R12)(R11*8), Y7
+	VPADDD       Y6, Y7, Y7
+	VMOVUPS      Y7, (BX)
+	POPCNTL      R11, R11
+	LEAQ         (BX)(R11*4), BX
 
 rowsa:
 	ADDQ         DI, R9
@@ -154,17 +155,18 @@ last:
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x02, R9
-	VPCMPEQD     Y8, Y8, Y8
-	VPXOR        Y8, Y9, Y8
-	VMOVMSKPS    Y8, R10
-	VMOVD        R9, X8
-	LEAQ         numbers<>+0(SB), R9
+	ADDQ         $+0, R9
+	VMOVQ        R9, X8
 	VPBROADCASTD X8, Y8
-	VPMOVZXBD    (R9)(R10*8), Y9
-	VPADDD       Y9, Y8, Y8
-	VMOVUPS      Y8, (BX)
-	POPCNTL      R10, R10
-	LEAQ         (BX)(R10*4), BX
+	VPCMPEQD     Y10, Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	LEAQ         numbers<>+0(SB), R10
+	VPMOVZXBD    (R10)(R9*8), Y9
+	VPADDD       Y8, Y9, Y9
+	VMOVUPS      Y9, (BX)
+	POPCNTL      R9, R9
+	LEAQ         (BX)(R9*4), BX
 
 lasta:
 	ADDQ         DI, SI
@@ -560,17 +562,18 @@ rows:
 	MOVQ         x+32(FP), R12
 	SUBQ         R12, R11
 	SHRQ         $0x02, R11
-	VPCMPEQD     Y8, Y8, Y8
-	VPXOR        Y8, Y10, Y8
-	VMOVMSKPS    Y8, R12
-	VMOVD        R11, X8
-	LEAQ         numbers<>+0(SB), R11
+	ADDQ         $+0, R11
+	VMOVQ        R11, X8
 	VPBROADCASTD X8, Y8
-	VPMOVZXBD    (R11)(R12*8), Y9
-	VPADDD       Y9, Y8, Y8
-	VMOVUPS      Y8, (BX)
-	POPCNTL      R12, R12
-	LEAQ         (BX)(R12*4), BX
+	VPCMPEQD     Y9, Y9, Y9
+	VPXOR        Y9, Y10, Y9
+	VMOVMSKPS    Y9, R11
+	LEAQ         numbers<>+0(SB), R12
+	VPMOVZXBD    (R12)(R11*8), Y9
+	VPADDD       Y8, Y9, Y9
+	VMOVUPS      Y9, (BX)
+	POPCNTL      R11, R11
+	LEAQ         (BX)(R11*4), BX
 
 rowsa:
 	ADDQ         DI, R9
@@ -661,17 +664,18 @@ last:
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x02, R9
-	VPCMPEQD     Y10, Y10, Y10
-	VPXOR        Y10, Y12, Y10
-	VMOVMSKPS    Y10, R10
-	VMOVD        R9, X10
-	LEAQ         numbers<>+0(SB), R9
+	ADDQ         $+0, R9
+	VMOVQ        R9, X10
 	VPBROADCASTD X10, Y10
-	VPMOVZXBD    (R9)(R10*8), Y11
-	VPADDD       Y11, Y10, Y10
-	VMOVUPS      Y10, (BX)
-	POPCNTL      R10, R10
-	LEAQ         (BX)(R10*4), BX
+	VPCMPEQD     Y11, Y11, Y11
+	VPXOR        Y11, Y12, Y11
+	VMOVMSKPS    Y11, R9
+	LEAQ         numbers<>+0(SB), R10
+	VPMOVZXBD    (R10)(R9*8), Y11
+	VPADDD       Y10, Y11, Y11
+	VMOVUPS      Y11, (BX)
+	POPCNTL      R9, R9
+	LEAQ         (BX)(R9*4), BX
 
 lasta:
 	ADDQ         DI, SI
@@ -693,6 +697,204 @@ lasta:
 	VPSUBQ       Y0, Y8, Y1
 	VMOVUPS      Y1, 32(CX)
 	VPSUBQ       Y0, Y9, Y0
+	VMOVUPS      Y0, 32(DX)
+	VMOVUPS      32(AX), Y0
+	VPADDQ       Y0, Y2, Y0
+	VMOVUPS      Y0, 32(AX)
+
+done:
+	MOVQ BX, AX
+	MOVQ list+24(FP), CX
+	SUBQ CX, AX
+	SHRQ $0x02, AX
+	MOVQ AX, listed+80(FP)
+	VZEROUPPER
+	RET
+
+// func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
+// Requires: AVX, AVX2, FMA3, POPCNT
+TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSS 8(AX), Y0
+	VPXOR        c32_80000000<>+0(SB), Y0, Y0
+	VBROADCASTSS 16(AX), Y1
+	VBROADCASTSS 24(AX), Y2
+	VPXOR        c32_80000000<>+0(SB), Y2, Y2
+	VBROADCASTSS 32(AX), Y3
+	MOVQ         n+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         pp+16(FP), DX
+	MOVQ         list+24(FP), BX
+	MOVQ         from+40(FP), SI
+	MOVQ         stride+64(FP), DI
+	SHLQ         $0x02, SI
+	MOVQ         x+32(FP), R8
+	ADDQ         R8, SI
+	SHLQ         $0x02, DI
+	MOVQ         k+56(FP), R8
+
+columns:
+	VPXOR        Y4, Y4, Y4
+	VMOVUPS      (CX), Y5
+	VMOVUPS      (DX), Y6
+	VMOVUPS      32(CX), Y7
+	VMOVUPS      32(DX), Y8
+	MOVQ         SI, R9
+	MOVQ         rows+48(FP), R10
+	MOVQ         R9, R11
+	MOVQ         x+32(FP), R12
+	SUBQ         R12, R11
+	SHRQ         $0x02, R11
+	ADDQ         $+0, R11
+	VMOVQ        R11, X9
+	VPBROADCASTD X9, Y9
+
+rows:
+	VMOVUPS      (R9), Y10
+	VPXOR        c32_80000000<>+0(SB), Y10, Y11
+	VPCMPGTD     Y11, Y0, Y12
+	VPSUBD       Y1, Y11, Y11
+	VPCMPGTD     Y11, Y2, Y11
+	VPSUBD       Y11, Y4, Y4
+	VPAND        Y10, Y11, Y10
+	VCVTPS2PD    X10, Y11
+	VEXTRACTF128 $0x01, Y10, X10
+	VCVTPS2PD    X10, Y10
+	VADDPD       c64_4008000000000000<>+0(SB), Y11, Y13
+	VPADDQ       Y13, Y5, Y5
+	VFMADD213PD  c64_4008000000000000<>+0(SB), Y11, Y11
+	VPADDQ       Y11, Y6, Y6
+	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y11
+	VPADDQ       Y11, Y7, Y7
+	VFMADD213PD  c64_4008000000000000<>+0(SB), Y10, Y10
+	VPADDQ       Y10, Y8, Y8
+	VPCMPEQD     Y10, Y10, Y10
+	VPXOR        Y10, Y12, Y10
+	VMOVMSKPS    Y10, R11
+	LEAQ         numbers<>+0(SB), R12
+	VPMOVZXBD    (R12)(R11*8), Y10
+	VPADDD       Y9, Y10, Y10
+	VMOVUPS      Y10, (BX)
+	POPCNTL      R11, R11
+	LEAQ         (BX)(R11*4), BX
+	VPADDD       Y3, Y9, Y9
+	ADDQ         DI, R9
+	SUBQ         $+1, R10
+	CMPQ         R10, $+0
+	JGT          rows
+	MOVQ         limits+72(FP), R9
+	VBROADCASTSD (R9), Y9
+	VPMOVSXDQ    X4, Y10
+	VEXTRACTF128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VPSUBQ       Y9, Y5, Y5
+	VMOVUPS      Y5, (CX)
+	VPSUBQ       Y9, Y6, Y5
+	VMOVUPS      Y5, (DX)
+	VMOVUPS      (AX), Y5
+	VPADDQ       Y5, Y10, Y5
+	VMOVUPS      Y5, (AX)
+	VPSUBQ       Y9, Y7, Y5
+	VMOVUPS      Y5, 32(CX)
+	VPSUBQ       Y9, Y8, Y5
+	VMOVUPS      Y5, 32(DX)
+	VMOVUPS      32(AX), Y5
+	VPADDQ       Y5, Y4, Y4
+	VMOVUPS      Y4, 32(AX)
+	ADDQ         $+32, SI
+	ADDQ         $+64, AX
+	ADDQ         $+64, CX
+	ADDQ         $+64, DX
+	SUBQ         $+8, R8
+	CMPQ         R8, $+8
+	JGE          columns
+	TESTQ        R8, R8
+	JEQ          done
+	SUBQ         $+8, R8
+	MOVQ         R8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, AX
+	MOVQ         R8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, CX
+	MOVQ         R8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, DX
+	MOVQ         R8, R9
+	SHLQ         $0x02, R9
+	ADDQ         R9, SI
+	XORQ         R9, R9
+	SUBQ         R8, R9
+	VMOVQ        R9, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     iota32_0<>+0(SB), Y4, Y5
+	VPCMPGTD     iota32_8<>+0(SB), Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y6, Y6, Y6
+	VPXOR        Y6, Y5, Y6
+	VMOVUPS      (CX), Y7
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(CX), Y9
+	VMOVUPS      32(DX), Y10
+	MOVQ         rows+48(FP), R8
+	MOVQ         SI, R9
+	MOVQ         x+32(FP), R10
+	SUBQ         R10, R9
+	SHRQ         $0x02, R9
+	ADDQ         $+0, R9
+	VMOVQ        R9, X11
+	VPBROADCASTD X11, Y11
+
+last:
+	VMOVUPS      (SI), Y12
+	VPXOR        c32_80000000<>+0(SB), Y12, Y13
+	VPCMPGTD     Y13, Y0, Y14
+	VPSUBD       Y1, Y13, Y13
+	VPCMPGTD     Y13, Y2, Y13
+	VPAND        Y13, Y6, Y13
+	VPOR         Y14, Y5, Y14
+	VPSUBD       Y13, Y4, Y4
+	VPAND        Y12, Y13, Y12
+	VCVTPS2PD    X12, Y13
+	VEXTRACTF128 $0x01, Y12, X12
+	VCVTPS2PD    X12, Y12
+	VADDPD       c64_4008000000000000<>+0(SB), Y13, Y15
+	VPADDQ       Y15, Y7, Y7
+	VFMADD213PD  c64_4008000000000000<>+0(SB), Y13, Y13
+	VPADDQ       Y13, Y8, Y8
+	VADDPD       c64_4008000000000000<>+0(SB), Y12, Y13
+	VPADDQ       Y13, Y9, Y9
+	VFMADD213PD  c64_4008000000000000<>+0(SB), Y12, Y12
+	VPADDQ       Y12, Y10, Y10
+	VPCMPEQD     Y12, Y12, Y12
+	VPXOR        Y12, Y14, Y12
+	VMOVMSKPS    Y12, R9
+	LEAQ         numbers<>+0(SB), R10
+	VPMOVZXBD    (R10)(R9*8), Y12
+	VPADDD       Y11, Y12, Y12
+	VMOVUPS      Y12, (BX)
+	POPCNTL      R9, R9
+	LEAQ         (BX)(R9*4), BX
+	VPADDD       Y3, Y11, Y11
+	ADDQ         DI, SI
+	SUBQ         $+1, R8
+	CMPQ         R8, $+0
+	JGT          last
+	MOVQ         limits+72(FP), SI
+	VBROADCASTSD (SI), Y0
+	VPMOVSXDQ    X4, Y1
+	VEXTRACTF128 $0x01, Y4, X2
+	VPMOVSXDQ    X2, Y2
+	VPSUBQ       Y0, Y7, Y3
+	VMOVUPS      Y3, (CX)
+	VPSUBQ       Y0, Y8, Y3
+	VMOVUPS      Y3, (DX)
+	VMOVUPS      (AX), Y3
+	VPADDQ       Y3, Y1, Y1
+	VMOVUPS      Y1, (AX)
+	VPSUBQ       Y0, Y9, Y1
+	VMOVUPS      Y1, 32(CX)
+	VPSUBQ       Y0, Y10, Y0
 	VMOVUPS      Y0, 32(DX)
 	VMOVUPS      32(AX), Y0
 	VPADDQ       Y0, Y2, Y0
@@ -750,17 +952,18 @@ rows:
 	MOVQ         x+32(FP), R12
 	SUBQ         R12, R11
 	SHRQ         $0x03, R11
-	VPCMPEQD     Y4, Y4, Y4
-	VPXOR        Y4, Y5, Y4
-	VMOVMSKPD    Y4, R12
-	VMOVD        R11, X4
-	LEAQ         numbers<>+0(SB), R11
-	VPBROADCASTD X4, X4
-	VPMOVZXBD    (R11)(R12*8), X5
-	VPADDD       X5, X4, X4
-	VMOVUPS      X4, (BX)
-	POPCNTL      R12, R12
-	LEAQ         (BX)(R12*4), BX
+	ADDQ         $+0, R11
+	VMOVQ        R11, X4
+	VPBROADCASTD X4, Y4
+	VPCMPEQD     Y6, Y6, Y6
+	VPXOR        Y6, Y5, Y5
+	VMOVMSKPD    Y5, R11
+	LEAQ         numbers<>+0(SB), R12
+	VPMOVZXBD    (R12)(R11*8), Y5
+	VPADDD       Y4, Y5, Y5
+	VMOVUPS      X5, (BX)
+	POPCNTL      R11, R11
+	LEAQ         (BX)(R11*4), BX
 
 rowsa:
 	ADDQ         DI, R9
@@ -831,17 +1034,18 @@ last:
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x03, R9
-	VPCMPEQD     Y6, Y6, Y6
-	VPXOR        Y6, Y7, Y6
-	VMOVMSKPD    Y6, R10
-	VMOVD        R9, X6
-	LEAQ         numbers<>+0(SB), R9
-	VPBROADCASTD X6, X6
-	VPMOVZXBD    (R9)(R10*8), X7
-	VPADDD       X7, X6, X6
-	VMOVUPS      X6, (BX)
-	POPCNTL      R10, R10
-	LEAQ         (BX)(R10*4), BX
+	ADDQ         $+0, R9
+	VMOVQ        R9, X6
+	VPBROADCASTD X6, Y6
+	VPCMPEQD     Y8, Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VMOVMSKPD    Y7, R9
+	LEAQ         numbers<>+0(SB), R10
+	VPMOVZXBD    (R10)(R9*8), Y7
+	VPADDD       Y6, Y7, Y7
+	VMOVUPS      X7, (BX)
+	POPCNTL      R9, R9
+	LEAQ         (BX)(R9*4), BX
 
 lasta:
 	ADDQ         DI, SI
@@ -939,17 +1143,18 @@ rows:
 	MOVQ         x+32(FP), R12
 	SUBQ         R12, R11
 	SHRQ         $0x03, R11
-	VPCMPEQD     Y6, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VMOVMSKPD    Y6, R12
-	VMOVD        R11, X6
-	LEAQ         numbers<>+0(SB), R11
-	VPBROADCASTD X6, X6
-	VPMOVZXBD    (R11)(R12*8), X7
-	VPADDD       X7, X6, X6
-	VMOVUPS      X6, (BX)
-	POPCNTL      R12, R12
-	LEAQ         (BX)(R12*4), BX
+	ADDQ         $+0, R11
+	VMOVQ        R11, X6
+	VPBROADCASTD X6, Y6
+	VPCMPEQD     Y7, Y7, Y7
+	VPXOR        Y7, Y8, Y7
+	VMOVMSKPD    Y7, R11
+	LEAQ         numbers<>+0(SB), R12
+	VPMOVZXBD    (R12)(R11*8), Y7
+	VPADDD       Y6, Y7, Y7
+	VMOVUPS      X7, (BX)
+	POPCNTL      R11, R11
+	LEAQ         (BX)(R11*4), BX
 
 rowsa:
 	ADDQ         DI, R9
@@ -1022,17 +1227,18 @@ last:
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x03, R9
-	VPCMPEQD     Y8, Y8, Y8
-	VPXOR        Y8, Y10, Y8
-	VMOVMSKPD    Y8, R10
-	VMOVD        R9, X8
-	LEAQ         numbers<>+0(SB), R9
-	VPBROADCASTD X8, X8
-	VPMOVZXBD    (R9)(R10*8), X9
-	VPADDD       X9, X8, X8
-	VMOVUPS      X8, (BX)
-	POPCNTL      R10, R10
-	LEAQ         (BX)(R10*4), BX
+	ADDQ         $+0, R9
+	VMOVQ        R9, X8
+	VPBROADCASTD X8, Y8
+	VPCMPEQD     Y9, Y9, Y9
+	VPXOR        Y9, Y10, Y9
+	VMOVMSKPD    Y9, R9
+	LEAQ         numbers<>+0(SB), R10
+	VPMOVZXBD    (R10)(R9*8), Y9
+	VPADDD       Y8, Y9, Y9
+	VMOVUPS      X9, (BX)
+	POPCNTL      R9, R9
+	LEAQ         (BX)(R9*4), BX
 
 lasta:
 	ADDQ         DI, SI
@@ -1047,6 +1253,168 @@ lasta:
 	VMOVUPS      Y0, (DX)
 	VMOVUPS      (AX), Y0
 	VPADDQ       Y0, Y3, Y0
+	VMOVUPS      Y0, (AX)
+
+done:
+	MOVQ BX, AX
+	MOVQ list+24(FP), CX
+	SUBQ CX, AX
+	SHRQ $0x02, AX
+	MOVQ AX, listed+80(FP)
+	VZEROUPPER
+	RET
+
+// func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
+// Requires: AVX, AVX2, POPCNT
+TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD 8(AX), Y0
+	VPXOR        c64_8000000000000000<>+0(SB), Y0, Y0
+	VBROADCASTSD 16(AX), Y1
+	VBROADCASTSD 24(AX), Y2
+	VPXOR        c64_8000000000000000<>+0(SB), Y2, Y2
+	VBROADCASTSS 32(AX), Y3
+	MOVQ         n+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         pp+16(FP), DX
+	MOVQ         list+24(FP), BX
+	MOVQ         from+40(FP), SI
+	MOVQ         stride+64(FP), DI
+	SHLQ         $0x03, SI
+	MOVQ         x+32(FP), R8
+	ADDQ         R8, SI
+	SHLQ         $0x03, DI
+	MOVQ         k+56(FP), R8
+
+columns:
+	VPXOR        Y4, Y4, Y4
+	VMOVUPS      (CX), Y5
+	VMOVUPS      (DX), Y6
+	MOVQ         SI, R9
+	MOVQ         rows+48(FP), R10
+	MOVQ         R9, R11
+	MOVQ         x+32(FP), R12
+	SUBQ         R12, R11
+	SHRQ         $0x03, R11
+	ADDQ         $+0, R11
+	VMOVQ        R11, X7
+	VPBROADCASTD X7, Y7
+
+rows:
+	VMOVUPS      (R9), Y8
+	VPXOR        c64_8000000000000000<>+0(SB), Y8, Y9
+	VPCMPGTQ     Y9, Y0, Y10
+	VPSUBQ       Y1, Y9, Y9
+	VPCMPGTQ     Y9, Y2, Y9
+	VPSUBQ       Y9, Y4, Y4
+	VPAND        Y8, Y9, Y8
+	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y9
+	VPADDQ       Y9, Y5, Y5
+	VMULPD       Y8, Y8, Y8
+	VADDPD       c64_4008000000000000<>+0(SB), Y8, Y8
+	VPADDQ       Y8, Y6, Y6
+	VPCMPEQD     Y8, Y8, Y8
+	VPXOR        Y8, Y10, Y8
+	VMOVMSKPD    Y8, R11
+	LEAQ         numbers<>+0(SB), R12
+	VPMOVZXBD    (R12)(R11*8), Y8
+	VPADDD       Y7, Y8, Y8
+	VMOVUPS      X8, (BX)
+	POPCNTL      R11, R11
+	LEAQ         (BX)(R11*4), BX
+	VPADDD       Y3, Y7, Y7
+	ADDQ         DI, R9
+	SUBQ         $+1, R10
+	CMPQ         R10, $+0
+	JGT          rows
+	MOVQ         limits+72(FP), R9
+	VBROADCASTSD (R9), Y7
+	VPSUBQ       Y7, Y5, Y5
+	VMOVUPS      Y5, (CX)
+	VPSUBQ       Y7, Y6, Y5
+	VMOVUPS      Y5, (DX)
+	VMOVUPS      (AX), Y5
+	VPADDQ       Y5, Y4, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         $+32, SI
+	ADDQ         $+32, AX
+	ADDQ         $+32, CX
+	ADDQ         $+32, DX
+	SUBQ         $+4, R8
+	CMPQ         R8, $+4
+	JGE          columns
+	TESTQ        R8, R8
+	JEQ          done
+	SUBQ         $+4, R8
+	MOVQ         R8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, AX
+	MOVQ         R8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, CX
+	MOVQ         R8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, DX
+	MOVQ         R8, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, SI
+	XORQ         R9, R9
+	SUBQ         R8, R9
+	VMOVQ        R9, X4
+	VPBROADCASTQ X4, Y4
+	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
+	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y6, Y6, Y6
+	VPXOR        Y6, Y5, Y6
+	VMOVUPS      (CX), Y7
+	VMOVUPS      (DX), Y8
+	MOVQ         rows+48(FP), R8
+	MOVQ         SI, R9
+	MOVQ         x+32(FP), R10
+	SUBQ         R10, R9
+	SHRQ         $0x03, R9
+	ADDQ         $+0, R9
+	VMOVQ        R9, X9
+	VPBROADCASTD X9, Y9
+
+last:
+	VMOVUPS      (SI), Y10
+	VPXOR        c64_8000000000000000<>+0(SB), Y10, Y11
+	VPCMPGTQ     Y11, Y0, Y12
+	VPSUBQ       Y1, Y11, Y11
+	VPCMPGTQ     Y11, Y2, Y11
+	VPAND        Y11, Y6, Y11
+	VPOR         Y12, Y5, Y12
+	VPSUBQ       Y11, Y4, Y4
+	VPAND        Y10, Y11, Y10
+	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y11
+	VPADDQ       Y11, Y7, Y7
+	VMULPD       Y10, Y10, Y10
+	VADDPD       c64_4008000000000000<>+0(SB), Y10, Y10
+	VPADDQ       Y10, Y8, Y8
+	VPCMPEQD     Y10, Y10, Y10
+	VPXOR        Y10, Y12, Y10
+	VMOVMSKPD    Y10, R9
+	LEAQ         numbers<>+0(SB), R10
+	VPMOVZXBD    (R10)(R9*8), Y10
+	VPADDD       Y9, Y10, Y10
+	VMOVUPS      X10, (BX)
+	POPCNTL      R9, R9
+	LEAQ         (BX)(R9*4), BX
+	VPADDD       Y3, Y9, Y9
+	ADDQ         DI, SI
+	SUBQ         $+1, R8
+	CMPQ         R8, $+0
+	JGT          last
+	MOVQ         limits+72(FP), SI
+	VBROADCASTSD (SI), Y0
+	VPSUBQ       Y0, Y7, Y1
+	VMOVUPS      Y1, (CX)
+	VPSUBQ       Y0, Y8, Y0
+	VMOVUPS      Y0, (DX)
+	VMOVUPS      (AX), Y0
+	VPADDQ       Y0, Y4, Y0
 	VMOVUPS      Y0, (AX)
 
 done:

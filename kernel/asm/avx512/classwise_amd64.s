@@ -53,15 +53,16 @@ rows:
 	MOVQ          x+32(FP), R12
 	SUBQ          R12, R11
 	SHRQ          $0x02, R11
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VMOVD         R11, X8
+	ADDQ          $+0, R11
+	VMOVQ         R11, X8
 	VPBROADCASTD  X8, Z8
 	VPADDD        iota32_0<>+0(SB), Z8, Z8
+	KNOTW         K1, K1
+	KMOVW         K1, R11
 	VPCOMPRESSD.Z Z8, K1, Z8
 	VMOVUPS       Z8, (BX)
-	POPCNTL       R12, R12
-	LEAQ          (BX)(R12*4), BX
+	POPCNTL       R11, R11
+	LEAQ          (BX)(R11*4), BX
 
 rowsa:
 	ADDQ          DI, R9
@@ -145,15 +146,16 @@ last:
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x02, R9
-	KNOTW         K3, K3
-	KMOVW         K3, R10
-	VMOVD         R9, X8
+	ADDQ          $+0, R9
+	VMOVQ         R9, X8
 	VPBROADCASTD  X8, Z8
 	VPADDD        iota32_0<>+0(SB), Z8, Z8
+	KNOTW         K3, K3
+	KMOVW         K3, R9
 	VPCOMPRESSD.Z Z8, K3, Z8
 	VMOVUPS       Z8, (BX)
-	POPCNTL       R10, R10
-	LEAQ          (BX)(R10*4), BX
+	POPCNTL       R9, R9
+	LEAQ          (BX)(R9*4), BX
 
 lasta:
 	ADDQ          DI, SI
@@ -266,15 +268,16 @@ rows:
 	MOVQ          x+32(FP), R12
 	SUBQ          R12, R11
 	SHRQ          $0x02, R11
-	KNOTW         K1, K1
-	KMOVW         K1, R12
-	VMOVD         R11, X10
+	ADDQ          $+0, R11
+	VMOVQ         R11, X10
 	VPBROADCASTD  X10, Z10
 	VPADDD        iota32_0<>+0(SB), Z10, Z10
+	KNOTW         K1, K1
+	KMOVW         K1, R11
 	VPCOMPRESSD.Z Z10, K1, Z10
 	VMOVUPS       Z10, (BX)
-	POPCNTL       R12, R12
-	LEAQ          (BX)(R12*4), BX
+	POPCNTL       R11, R11
+	LEAQ          (BX)(R11*4), BX
 
 rowsa:
 	ADDQ          DI, R9
@@ -360,15 +363,16 @@ last:
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x02, R9
-	KNOTW         K3, K3
-	KMOVW         K3, R10
-	VMOVD         R9, X10
+	ADDQ          $+0, R9
+	VMOVQ         R9, X10
 	VPBROADCASTD  X10, Z10
 	VPADDD        iota32_0<>+0(SB), Z10, Z10
+	KNOTW         K3, K3
+	KMOVW         K3, R9
 	VPCOMPRESSD.Z Z10, K3, Z10
 	VMOVUPS       Z10, (BX)
-	POPCNTL       R10, R10
-	LEAQ          (BX)(R10*4), BX
+	POPCNTL       R9, R9
+	LEAQ          (BX)(R9*4), BX
 
 lasta:
 	ADDQ          DI, SI
@@ -404,8 +408,196 @@ done:
 	VZEROUPPER
 	RET
 
+// func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
+// Requires: AVX, AVX512F, BMI2, POPCNT
+TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSS 8(AX), Z0
+	VBROADCASTSS 16(AX), Z1
+	VBROADCASTSS 24(AX), Z2
+	VBROADCASTSS 32(AX), Z3
+	VBROADCASTSD c64_4008000000000000<>+0(SB), Z4
+	VBROADCASTSS c32_1<>+0(SB), Z5
+	MOVQ         n+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         pp+16(FP), DX
+	MOVQ         list+24(FP), BX
+	MOVQ         from+40(FP), SI
+	MOVQ         stride+64(FP), DI
+	SHLQ         $0x02, SI
+	MOVQ         x+32(FP), R8
+	ADDQ         R8, SI
+	SHLQ         $0x02, DI
+	MOVQ         k+56(FP), R8
+
+columns:
+	VPXORD       Z6, Z6, Z6
+	VMOVUPS      (CX), Z7
+	VMOVUPS      (DX), Z8
+	VMOVUPS      64(CX), Z9
+	VMOVUPS      64(DX), Z10
+	MOVQ         SI, R9
+	MOVQ         rows+48(FP), R10
+	MOVQ         R9, R11
+	MOVQ         x+32(FP), R12
+	SUBQ         R12, R11
+	SHRQ         $0x02, R11
+	ADDQ         $+0, R11
+	VMOVQ        R11, X11
+	VPBROADCASTD X11, Z11
+	VPADDD       iota32_0<>+0(SB), Z11, Z11
+
+rows:
+	VMOVUPS       (R9), Z12
+	VPCMPUD       $0x01, Z0, Z12, K1
+	VPSUBD        Z1, Z12, Z12
+	VPCMPUD       $0x01, Z2, Z12, K2
+	VPADDD        Z5, Z6, K2, Z6
+	VCVTPS2PD.Z   (R9), K2, Z12
+	KSHIFTRW      $0x08, K2, K2
+	VCVTPS2PD.Z   32(R9), K2, Z13
+	VADDPD        Z4, Z12, Z14
+	VPADDQ        Z14, Z7, Z7
+	VFMADD213PD   Z4, Z12, Z12
+	VPADDQ        Z12, Z8, Z8
+	VADDPD        Z4, Z13, Z12
+	VPADDQ        Z12, Z9, Z9
+	VFMADD213PD   Z4, Z13, Z13
+	VPADDQ        Z13, Z10, Z10
+	KNOTW         K1, K1
+	KMOVW         K1, R11
+	VPCOMPRESSD.Z Z11, K1, Z12
+	VMOVUPS       Z12, (BX)
+	POPCNTL       R11, R11
+	LEAQ          (BX)(R11*4), BX
+	VPADDD        Z3, Z11, Z11
+	ADDQ          DI, R9
+	SUBQ          $+1, R10
+	CMPQ          R10, $+0
+	JGT           rows
+	MOVQ          limits+72(FP), R9
+	VBROADCASTSD  (R9), Z11
+	VPMOVSXDQ     Y6, Z12
+	VEXTRACTF64X4 $0x01, Z6, Y6
+	VPMOVSXDQ     Y6, Z6
+	VPSUBQ        Z11, Z7, Z7
+	VMOVUPS       Z7, (CX)
+	VPSUBQ        Z11, Z8, Z7
+	VMOVUPS       Z7, (DX)
+	VMOVUPS       (AX), Z7
+	VPADDQ        Z7, Z12, Z7
+	VMOVUPS       Z7, (AX)
+	VPSUBQ        Z11, Z9, Z7
+	VMOVUPS       Z7, 64(CX)
+	VPSUBQ        Z11, Z10, Z7
+	VMOVUPS       Z7, 64(DX)
+	VMOVUPS       64(AX), Z7
+	VPADDQ        Z7, Z6, Z6
+	VMOVUPS       Z6, 64(AX)
+	ADDQ          $+64, SI
+	ADDQ          $+128, AX
+	ADDQ          $+128, CX
+	ADDQ          $+128, DX
+	SUBQ          $+16, R8
+	CMPQ          R8, $+16
+	JGE           columns
+	TESTQ         R8, R8
+	JEQ           done
+	SUBQ          $+16, R8
+	MOVQ          R8, R9
+	SHLQ          $0x03, R9
+	ADDQ          R9, AX
+	MOVQ          R8, R9
+	SHLQ          $0x03, R9
+	ADDQ          R9, CX
+	MOVQ          R8, R9
+	SHLQ          $0x03, R9
+	ADDQ          R9, DX
+	MOVQ          R8, R9
+	SHLQ          $0x02, R9
+	ADDQ          R9, SI
+	XORQ          R9, R9
+	SUBQ          R8, R9
+	MOVQ          $-1, R8
+	BZHIQ         R9, R8, R8
+	KMOVW         R8, K1
+	VPXORD        Z6, Z6, Z6
+	KNOTW         K1, K2
+	VMOVUPS       (CX), Z7
+	VMOVUPS       (DX), Z8
+	VMOVUPS       64(CX), Z9
+	VMOVUPS       64(DX), Z10
+	MOVQ          rows+48(FP), R8
+	MOVQ          SI, R9
+	MOVQ          x+32(FP), R10
+	SUBQ          R10, R9
+	SHRQ          $0x02, R9
+	ADDQ          $+0, R9
+	VMOVQ         R9, X11
+	VPBROADCASTD  X11, Z11
+	VPADDD        iota32_0<>+0(SB), Z11, Z11
+
+last:
+	VMOVUPS       (SI), Z12
+	VPCMPUD       $0x01, Z0, Z12, K3
+	VPSUBD        Z1, Z12, Z12
+	VPCMPUD       $0x01, Z2, Z12, K4
+	KANDW         K4, K2, K4
+	KORW          K3, K1, K3
+	VPADDD        Z5, Z6, K4, Z6
+	VCVTPS2PD.Z   (SI), K4, Z12
+	KSHIFTRW      $0x08, K4, K4
+	VCVTPS2PD.Z   32(SI), K4, Z13
+	VADDPD        Z4, Z12, Z14
+	VPADDQ        Z14, Z7, Z7
+	VFMADD213PD   Z4, Z12, Z12
+	VPADDQ        Z12, Z8, Z8
+	VADDPD        Z4, Z13, Z12
+	VPADDQ        Z12, Z9, Z9
+	VFMADD213PD   Z4, Z13, Z13
+	VPADDQ        Z13, Z10, Z10
+	KNOTW         K3, K3
+	KMOVW         K3, R9
+	VPCOMPRESSD.Z Z11, K3, Z12
+	VMOVUPS       Z12, (BX)
+	POPCNTL       R9, R9
+	LEAQ          (BX)(R9*4), BX
+	VPADDD        Z3, Z11, Z11
+	ADDQ          DI, SI
+	SUBQ          $+1, R8
+	CMPQ          R8, $+0
+	JGT           last
+	MOVQ          limits+72(FP), SI
+	VBROADCASTSD  (SI), Z0
+	VPMOVSXDQ     Y6, Z1
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VPMOVSXDQ     Y2, Z2
+	VPSUBQ        Z0, Z7, Z3
+	VMOVUPS       Z3, (CX)
+	VPSUBQ        Z0, Z8, Z3
+	VMOVUPS       Z3, (DX)
+	VMOVUPS       (AX), Z3
+	VPADDQ        Z3, Z1, Z1
+	VMOVUPS       Z1, (AX)
+	VPSUBQ        Z0, Z9, Z1
+	VMOVUPS       Z1, 64(CX)
+	VPSUBQ        Z0, Z10, Z0
+	VMOVUPS       Z0, 64(DX)
+	VMOVUPS       64(AX), Z0
+	VPADDQ        Z0, Z2, Z0
+	VMOVUPS       Z0, 64(AX)
+
+done:
+	MOVQ BX, AX
+	MOVQ list+24(FP), CX
+	SUBQ CX, AX
+	SHRQ $0x02, AX
+	MOVQ AX, listed+80(FP)
+	VZEROUPPER
+	RET
+
 // func ClassSumsF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
 TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Z0
@@ -446,15 +638,16 @@ rows:
 	MOVQ          x+32(FP), R12
 	SUBQ          R12, R11
 	SHRQ          $0x03, R11
+	ADDQ          $+0, R11
+	VMOVQ         R11, X6
+	VPBROADCASTD  X6, Z6
+	VPADDD        iota32_0<>+0(SB), Z6, Z6
 	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VMOVD         R11, X6
-	VPBROADCASTD  X6, Y6
-	VPADDD        iota32_0<>+0(SB), Y6, Y6
+	KMOVB         K1, R11
 	VPCOMPRESSD.Z Y6, K1, Y6
 	VMOVDQU32     Y6, (BX)
-	POPCNTL       R12, R12
-	LEAQ          (BX)(R12*4), BX
+	POPCNTL       R11, R11
+	LEAQ          (BX)(R11*4), BX
 
 rowsa:
 	ADDQ         DI, R9
@@ -521,15 +714,16 @@ last:
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x03, R9
+	ADDQ          $+0, R9
+	VMOVQ         R9, X6
+	VPBROADCASTD  X6, Z6
+	VPADDD        iota32_0<>+0(SB), Z6, Z6
 	KNOTB         K3, K3
-	KMOVB         K3, R10
-	VMOVD         R9, X6
-	VPBROADCASTD  X6, Y6
-	VPADDD        iota32_0<>+0(SB), Y6, Y6
+	KMOVB         K3, R9
 	VPCOMPRESSD.Z Y6, K3, Y6
 	VMOVDQU32     Y6, (BX)
-	POPCNTL       R10, R10
-	LEAQ          (BX)(R10*4), BX
+	POPCNTL       R9, R9
+	LEAQ          (BX)(R9*4), BX
 
 lasta:
 	ADDQ         DI, SI
@@ -559,7 +753,7 @@ DATA c64_1<>+0(SB)/8, $0x0000000000000001
 GLOBL c64_1<>(SB), RODATA|NOPTR, $8
 
 // func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
 TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Z0
@@ -604,15 +798,16 @@ rows:
 	MOVQ          x+32(FP), R12
 	SUBQ          R12, R11
 	SHRQ          $0x03, R11
+	ADDQ          $+0, R11
+	VMOVQ         R11, X8
+	VPBROADCASTD  X8, Z8
+	VPADDD        iota32_0<>+0(SB), Z8, Z8
 	KNOTB         K1, K1
-	KMOVB         K1, R12
-	VMOVD         R11, X8
-	VPBROADCASTD  X8, Y8
-	VPADDD        iota32_0<>+0(SB), Y8, Y8
+	KMOVB         K1, R11
 	VPCOMPRESSD.Z Y8, K1, Y8
 	VMOVDQU32     Y8, (BX)
-	POPCNTL       R12, R12
-	LEAQ          (BX)(R12*4), BX
+	POPCNTL       R11, R11
+	LEAQ          (BX)(R11*4), BX
 
 rowsa:
 	ADDQ         DI, R9
@@ -681,15 +876,16 @@ last:
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x03, R9
+	ADDQ          $+0, R9
+	VMOVQ         R9, X8
+	VPBROADCASTD  X8, Z8
+	VPADDD        iota32_0<>+0(SB), Z8, Z8
 	KNOTB         K3, K3
-	KMOVB         K3, R10
-	VMOVD         R9, X8
-	VPBROADCASTD  X8, Y8
-	VPADDD        iota32_0<>+0(SB), Y8, Y8
+	KMOVB         K3, R9
 	VPCOMPRESSD.Z Y8, K3, Y8
 	VMOVDQU32     Y8, (BX)
-	POPCNTL       R10, R10
-	LEAQ          (BX)(R10*4), BX
+	POPCNTL       R9, R9
+	LEAQ          (BX)(R9*4), BX
 
 lasta:
 	ADDQ         DI, SI
@@ -705,6 +901,160 @@ lasta:
 	VMOVUPS      (AX), Z0
 	VPADDQ       Z0, Z5, Z0
 	VMOVUPS      Z0, (AX)
+
+done:
+	MOVQ BX, AX
+	MOVQ list+24(FP), CX
+	SUBQ CX, AX
+	SHRQ $0x02, AX
+	MOVQ AX, listed+80(FP)
+	VZEROUPPER
+	RET
+
+// func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
+TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD 8(AX), Z0
+	VBROADCASTSD 16(AX), Z1
+	VBROADCASTSD 24(AX), Z2
+	VBROADCASTSS 32(AX), Z3
+	VBROADCASTSD c64_4008000000000000<>+0(SB), Z4
+	VBROADCASTSD c64_1<>+0(SB), Z5
+	MOVQ         n+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         pp+16(FP), DX
+	MOVQ         list+24(FP), BX
+	MOVQ         from+40(FP), SI
+	MOVQ         stride+64(FP), DI
+	SHLQ         $0x03, SI
+	MOVQ         x+32(FP), R8
+	ADDQ         R8, SI
+	SHLQ         $0x03, DI
+	MOVQ         k+56(FP), R8
+
+columns:
+	VPXORD       Z6, Z6, Z6
+	VMOVUPS      (CX), Z7
+	VMOVUPS      (DX), Z8
+	MOVQ         SI, R9
+	MOVQ         rows+48(FP), R10
+	MOVQ         R9, R11
+	MOVQ         x+32(FP), R12
+	SUBQ         R12, R11
+	SHRQ         $0x03, R11
+	ADDQ         $+0, R11
+	VMOVQ        R11, X9
+	VPBROADCASTD X9, Z9
+	VPADDD       iota32_0<>+0(SB), Z9, Z9
+
+rows:
+	VMOVUPS       (R9), Z10
+	VPCMPUQ       $0x01, Z0, Z10, K1
+	VPSUBQ        Z1, Z10, Z10
+	VPCMPUQ       $0x01, Z2, Z10, K2
+	VPADDQ        Z5, Z6, K2, Z6
+	VMOVUPD.Z     (R9), K2, Z10
+	VADDPD        Z4, Z10, Z11
+	VPADDQ        Z11, Z7, Z7
+	VMULPD        Z10, Z10, Z10
+	VADDPD        Z4, Z10, Z10
+	VPADDQ        Z10, Z8, Z8
+	KNOTB         K1, K1
+	KMOVB         K1, R11
+	VPCOMPRESSD.Z Y9, K1, Y10
+	VMOVDQU32     Y10, (BX)
+	POPCNTL       R11, R11
+	LEAQ          (BX)(R11*4), BX
+	VPADDD        Z3, Z9, Z9
+	ADDQ          DI, R9
+	SUBQ          $+1, R10
+	CMPQ          R10, $+0
+	JGT           rows
+	MOVQ          limits+72(FP), R9
+	VBROADCASTSD  (R9), Z9
+	VPSUBQ        Z9, Z7, Z7
+	VMOVUPS       Z7, (CX)
+	VPSUBQ        Z9, Z8, Z7
+	VMOVUPS       Z7, (DX)
+	VMOVUPS       (AX), Z7
+	VPADDQ        Z7, Z6, Z6
+	VMOVUPS       Z6, (AX)
+	ADDQ          $+64, SI
+	ADDQ          $+64, AX
+	ADDQ          $+64, CX
+	ADDQ          $+64, DX
+	SUBQ          $+8, R8
+	CMPQ          R8, $+8
+	JGE           columns
+	TESTQ         R8, R8
+	JEQ           done
+	SUBQ          $+8, R8
+	MOVQ          R8, R9
+	SHLQ          $0x03, R9
+	ADDQ          R9, AX
+	MOVQ          R8, R9
+	SHLQ          $0x03, R9
+	ADDQ          R9, CX
+	MOVQ          R8, R9
+	SHLQ          $0x03, R9
+	ADDQ          R9, DX
+	MOVQ          R8, R9
+	SHLQ          $0x03, R9
+	ADDQ          R9, SI
+	XORQ          R9, R9
+	SUBQ          R8, R9
+	MOVQ          $-1, R8
+	BZHIQ         R9, R8, R8
+	KMOVB         R8, K1
+	VPXORD        Z6, Z6, Z6
+	KNOTB         K1, K2
+	VMOVUPS       (CX), Z7
+	VMOVUPS       (DX), Z8
+	MOVQ          rows+48(FP), R8
+	MOVQ          SI, R9
+	MOVQ          x+32(FP), R10
+	SUBQ          R10, R9
+	SHRQ          $0x03, R9
+	ADDQ          $+0, R9
+	VMOVQ         R9, X9
+	VPBROADCASTD  X9, Z9
+	VPADDD        iota32_0<>+0(SB), Z9, Z9
+
+last:
+	VMOVUPS       (SI), Z10
+	VPCMPUQ       $0x01, Z0, Z10, K3
+	VPSUBQ        Z1, Z10, Z10
+	VPCMPUQ       $0x01, Z2, Z10, K4
+	KANDW         K4, K2, K4
+	KORW          K3, K1, K3
+	VPADDQ        Z5, Z6, K4, Z6
+	VMOVUPD.Z     (SI), K4, Z10
+	VADDPD        Z4, Z10, Z11
+	VPADDQ        Z11, Z7, Z7
+	VMULPD        Z10, Z10, Z10
+	VADDPD        Z4, Z10, Z10
+	VPADDQ        Z10, Z8, Z8
+	KNOTB         K3, K3
+	KMOVB         K3, R9
+	VPCOMPRESSD.Z Y9, K3, Y10
+	VMOVDQU32     Y10, (BX)
+	POPCNTL       R9, R9
+	LEAQ          (BX)(R9*4), BX
+	VPADDD        Z3, Z9, Z9
+	ADDQ          DI, SI
+	SUBQ          $+1, R8
+	CMPQ          R8, $+0
+	JGT           last
+	MOVQ          limits+72(FP), SI
+	VBROADCASTSD  (SI), Z0
+	VPSUBQ        Z0, Z7, Z1
+	VMOVUPS       Z1, (CX)
+	VPSUBQ        Z0, Z8, Z0
+	VMOVUPS       Z0, (DX)
+	VMOVUPS       (AX), Z0
+	VPADDQ        Z0, Z6, Z0
+	VMOVUPS       Z0, (AX)
 
 done:
 	MOVQ BX, AX
