@@ -46,13 +46,19 @@ type Block struct {
 	Labels  []int32
 	Hit     []uint8   // 1 where the arg max is the label
 	Weights []float64 // nil, or one weight > 0 a row
-	// Probs, if a Rows accumulator is fed, has the probabilities of the rows, row-major, Width a row: Classes, or for a
-	// binary task the two of y = 0 and y = 1.
-	Probs []float64
-	Width int
+	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed
 
 	first int64
 	index []int32 // of each row among those of the block before any were dropped; nil if none was
+}
+
+// Tile holds rows of probabilities, row i from element i*Stride on. One of the slices is set: F32 where the scores are float32,
+// or narrower and widened, and were not divided by their rows' sums; F64 otherwise.
+type Tile struct {
+	F32    []float32
+	F64    []float64
+	Width  int // of a row: Classes, or for a binary task the two of y = 0 and y = 1
+	Stride int
 }
 
 // Number returns the number, in the whole set, of the block's row i.

@@ -302,7 +302,7 @@ const blockRows = kernel.MaxSum
 // its own. A kernel reads a row once, so a block need not fit a cache, and the sums' costs a block are spread over more rows.
 const blockBytes = 1 << 20
 
-// tileBytes is the size of a block's tile of probabilities, which accumulators read again.
+// tileBytes is the size of a block's tile of probabilities, which accumulators read again from the second-level cache.
 const tileBytes = 256 << 10
 
 // worker is what one goroutine of a Pass owns.
@@ -368,13 +368,21 @@ func (w *worker) add(c *Chunk) {
 	st := c.stride()
 	n := max(1, blockBytes/(st*c.DType().Size()))
 	if w.need&Rows != 0 {
-		n = min(n, max(1, tileBytes/(8*max(2, c.Classes))))
+		n = min(n, max(1, tileBytes/(w.entry(c)*max(2, c.Classes))))
 	}
 	n = min(n, blockRows)
 	w.grow(min(n, c.Rows))
 	for at := 0; at < c.Rows; at += n {
 		w.addBlock(c, at, min(n, c.Rows-at), st)
 	}
+}
+
+// entry returns the size of an entry of a chunk's tile.
+func (w *worker) entry(c *Chunk) int {
+	if c.Classes == 1 || c.DType() == Float64 || w.scales(c) {
+		return 8
+	}
+	return 4
 }
 
 // addBlock checks rows [at, at+n) of a chunk and hands them on.
@@ -553,54 +561,74 @@ func (w *worker) divide(c *Chunk, row, i, st int) {
 	s.Norm[i], s.ArgMax[i], s.Flags[i] = norm, top, flags
 }
 
-// probabilities fills the block's tile.
+// probabilities sets the block's tile: a view of the scores where they are what accumulators get.
 func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 	k := c.Classes
-	b.Width = max(2, k)
-	if len(w.tile) < n*b.Width {
-		w.tile = make([]float64, n*b.Width)
-	}
-	b.Probs = w.tile[:n*b.Width]
-	if k == 1 {
-		for i := range n {
-			p := w.stats.Positive[i]
-			b.Probs[2*i], b.Probs[2*i+1] = 1-p, p
-		}
-		return
-	}
 	lo := at * st
 	hi := lo + (n-1)*st + k
-	if c.Kind != Probs {
-		if c.DType() == Float64 {
-			kernel.SoftmaxF64(b.Probs, k, c.F64[lo:hi], n, k, st)
-			return
+	switch {
+	case k == 1:
+		t := w.wide(b, n, 2)
+		for i := range n {
+			p := w.stats.Positive[i]
+			t[2*i], t[2*i+1] = 1-p, p
 		}
-		if len(w.tile32) < n*k {
-			w.tile32 = make([]float32, n*k)
-		}
-		switch c.DType() {
-		case Float32:
-			kernel.SoftmaxF32(w.tile32, k, c.F32[lo:hi], n, k, st)
-		case Float16:
-			kernel.SoftmaxF16(w.tile32, k, c.F16[lo:hi], n, k, st)
-		default:
-			kernel.SoftmaxBF16(w.tile32, k, c.BF16[lo:hi], n, k, st)
-		}
-		for i, v := range w.tile32[:n*k] {
-			b.Probs[i] = float64(v)
-		}
-		return
-	}
-	for i := range n {
-		for j := range k {
-			b.Probs[i*k+j] = c.score(lo + i*st + j)
-		}
-		if t := w.stats.Norm[i]; w.scales(c) && t > 0 {
-			for j := range k {
-				b.Probs[i*k+j] /= t
+	case w.scales(c):
+		t := w.wide(b, n, k)
+		for i := range n {
+			row := t[i*k : (i+1)*k]
+			for j := range row {
+				row[j] = c.score(lo + i*st + j)
+			}
+			if t := w.stats.Norm[i]; t > 0 {
+				for j := range row {
+					row[j] /= t
+				}
 			}
 		}
+	case c.DType() == Float64 && c.Kind == Probs:
+		b.Probs = Tile{F64: c.F64[lo:hi], Width: k, Stride: st}
+	case c.DType() == Float64:
+		kernel.SoftmaxF64(w.wide(b, n, k), k, c.F64[lo:hi], n, k, st)
+	case c.DType() == Float32 && c.Kind == Probs:
+		b.Probs = Tile{F32: c.F32[lo:hi], Width: k, Stride: st}
+	case c.DType() == Float32:
+		kernel.SoftmaxF32(w.narrowTile(b, n, k), k, c.F32[lo:hi], n, k, st)
+	case c.Kind == Probs:
+		t := w.narrowTile(b, n, k)
+		for i := range n {
+			if row, from := t[i*k:(i+1)*k], lo+i*st; c.DType() == Float16 {
+				kernel.WidenF16(row, c.F16[from:from+k])
+			} else {
+				kernel.WidenBF16(row, c.BF16[from:from+k])
+			}
+		}
+	case c.DType() == Float16:
+		kernel.SoftmaxF16(w.narrowTile(b, n, k), k, c.F16[lo:hi], n, k, st)
+	default:
+		kernel.SoftmaxBF16(w.narrowTile(b, n, k), k, c.BF16[lo:hi], n, k, st)
 	}
+}
+
+// wide makes the block's tile one of float64 in the worker's memory, and narrowTile one of float32.
+func (w *worker) wide(b *Block, n, width int) []float64 {
+	w.tile = room(w.tile, n*width)
+	b.Probs = Tile{F64: w.tile[:n*width], Width: width, Stride: width}
+	return b.Probs.F64
+}
+
+func (w *worker) narrowTile(b *Block, n, width int) []float32 {
+	w.tile32 = room(w.tile32, n*width)
+	b.Probs = Tile{F32: w.tile32[:n*width], Width: width, Stride: width}
+	return b.Probs.F32
+}
+
+// room returns a slice of at least n elements, s if that is one.
+func room[T any](s []T, n int) []T {
+	if len(s) < n {
+		return make([]T, n)
+	}
+	return s
 }
 
 // compact moves the rows of keep to the front of the block.
@@ -621,12 +649,22 @@ func (w *worker) compact(b *Block, keep []int32) {
 		if b.Weights != nil {
 			w.weights[to] = b.Weights[from]
 		}
-		if b.Probs != nil {
-			copy(b.Probs[to*b.Width:(to+1)*b.Width], b.Probs[int(from)*b.Width:(int(from)+1)*b.Width])
-		}
+	}
+	switch t := b.Probs; {
+	case t.F32 != nil:
+		compactTile(w.narrowTile(b, len(keep), t.Width), t.F32, &t, keep)
+	case t.F64 != nil:
+		compactTile(w.wide(b, len(keep), t.Width), t.F64, &t, keep)
 	}
 	b.Rows, b.Labels, b.index = len(keep), w.labels[:len(keep)], keep
 	if b.Weights != nil {
 		b.Weights = w.weights[:len(keep)]
+	}
+}
+
+// compactTile copies the rows of keep to dst, whose rows follow each other; it may be src if those of src do.
+func compactTile[T float32 | float64](dst, src []T, t *Tile, keep []int32) {
+	for to, from := range keep {
+		copy(dst[to*t.Width:(to+1)*t.Width], src[int(from)*t.Stride:int(from)*t.Stride+t.Width])
 	}
 }

@@ -25,6 +25,7 @@ type Bins struct {
 	ones []int32
 	hit  []uint8
 	w    []float64
+	p    []float64
 	sums []kernel.BinSum
 }
 
@@ -97,10 +98,11 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 		kernel.Hits(hit, k.Labels[:n], b.ones[:n])
 		b.add(k.Stats.Positive[:n], hit, k.Weights, k.DType)
 	case AllClasses:
-		hit := b.hits(n * k.Width)
+		width := k.Probs.Width
+		hit := b.hits(n * width)
 		clear(hit)
 		for i, y := range k.Labels[:n] {
-			hit[i*k.Width+int(y)] = 1
+			hit[i*width+int(y)] = 1
 		}
 		var w []float64
 		if k.Weights != nil {
@@ -109,11 +111,33 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 			}
 			w = b.w[:len(hit)]
 			for i := range w {
-				w[i] = k.Weights[i/k.Width]
+				w[i] = k.Weights[i/width]
 			}
 		}
-		b.add(k.Probs[:n*k.Width], hit, w, k.DType)
+		b.add(b.entries(&k.Probs, n), hit, w, k.DType)
 	}
+}
+
+// entries returns those of n rows, one row after another.
+func (b *Bins) entries(t *metrics.Tile, n int) []float64 {
+	if t.F64 != nil && t.Stride == t.Width {
+		return t.F64[:n*t.Width]
+	}
+	if len(b.p) < n*t.Width {
+		b.p = make([]float64, n*t.Width)
+	}
+	p := b.p[:n*t.Width]
+	for i := range n {
+		row := p[i*t.Width : (i+1)*t.Width]
+		if t.F64 != nil {
+			copy(row, t.F64[i*t.Stride:])
+			continue
+		}
+		for j, v := range t.F32[i*t.Stride:][:len(row)] {
+			row[j] = float64(v)
+		}
+	}
+	return p
 }
 
 func (b *Bins) hits(n int) []uint8 {
