@@ -1,0 +1,592 @@
+package calib
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// ClassOptions say how ClassBins bins the entries of a class. The zero value is candor's default: 15 equal-width bins,
+// left-closed, the last one closed, every entry counted.
+type ClassOptions struct {
+	Bins  int         // number of equal-width bins; 0 means 15 where there are no Edges
+	Edges []float64   // rising edges of bins of any width, the outer bins taking what is beyond; nil for equal widths
+	Side  kernel.Side // where an entry on an edge goes: LeftClosed [a,b) or RightClosed (a,b]
+	Above *float64    // only entries p > *Above count, so a threshold of 0 drops p = 0; nil counts all
+}
+
+func (o ClassOptions) normal() ClassOptions {
+	if o.Bins == 0 && o.Edges == nil {
+		o.Bins = DefaultBins
+	}
+	o.Edges = slices.Clone(o.Edges)
+	if o.Above != nil {
+		o.Above = new(*o.Above + 0) // -0 is 0
+	}
+	return o
+}
+
+// Validate tells what is wrong with the options, nil if nothing is.
+func (o ClassOptions) Validate() error {
+	o = o.normal()
+	switch {
+	case o.Edges != nil && o.Bins != 0:
+		return errors.New("calib: both the edges of bins and their number are given")
+	case o.Edges == nil && (o.Bins < 1 || o.Bins > maxBins), o.Edges != nil && (len(o.Edges) < 2 || len(o.Edges) > maxBins+1):
+		return fmt.Errorf("calib: %d bins; there have to be 1 to %d", max(o.Bins, len(o.Edges)-1), maxBins)
+	case o.Side > kernel.RightClosed:
+		return errors.New("calib: an option has no such value")
+	case o.Above != nil && !(*o.Above >= 0 && *o.Above < 1):
+		return fmt.Errorf("calib: a threshold of %v; it is from 0 to below 1", *o.Above)
+	}
+	for i, e := range o.Edges {
+		if math.IsInf(e, 0) || e != e || i > 0 && e < o.Edges[i-1] {
+			return errors.New("calib: edges are not rising numbers")
+		}
+	}
+	return nil
+}
+
+// String returns the options that differ from the default as "bins=30,closed=right,above=0.01"; "" for the default.
+func (o ClassOptions) String() string {
+	o = o.normal()
+	var s []string
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	if o.Edges != nil {
+		var e []string
+		for _, v := range o.Edges {
+			e = append(e, number(v))
+		}
+		s = append(s, "edges="+strings.Join(e, " "))
+	} else if o.Bins != DefaultBins {
+		s = append(s, "bins="+strconv.Itoa(o.Bins))
+	}
+	if o.Side != kernel.LeftClosed {
+		s = append(s, "closed="+sideNames[o.Side])
+	}
+	if o.Above != nil {
+		s = append(s, "above="+number(*o.Above))
+	}
+	return strings.Join(s, ",")
+}
+
+func (o ClassOptions) equal(p ClassOptions) bool {
+	return o.Bins == p.Bins && o.Side == p.Side && (o.Edges == nil) == (p.Edges == nil) && slices.Equal(o.Edges, p.Edges) &&
+		(o.Above == nil) == (p.Above == nil) && (o.Above == nil || *o.Above == *p.Above)
+}
+
+// ClassBins accumulates every probability of every row by its class and bin, with whether the class is the row's label:
+// from one state come the static calibration error, with a threshold or not, and the reliability diagram of each class.
+// It is a metrics.Accumulator.
+//
+// Its state takes 88 bytes a class and 64 for each of the class's bins but the lowest: all of these where they take at most
+// 64 MiB, otherwise, at about 100 bytes, those that some entry fell in. With weights it takes some 250 bytes a class and
+// 300 for each other bin in use. Work areas take 450 KB.
+type ClassBins struct {
+	opt      ClassOptions
+	edges    []float64
+	above    float64 // below 0 where all count
+	lowest   kernel.Lowest
+	classes  int // of the predictions seen; 0 before the first
+	width    int // of a row of probabilities
+	weighted bool
+	rows     int64
+
+	sums    kernel.ClassSums      // of the lowest bins, from rows that low has not
+	pending int                   // those rows
+	low     []classCell           // by class; of entries in [0,1] without weights
+	high    highCells             // of the other bins
+	full    map[int64]*tally.Cell // of weighted entries and of those outside [0,1], by class*bins+bin
+
+	list  []uint32
+	p     []float64
+	class []int32
+	idx   []int32
+}
+
+var _ metrics.Accumulator = (*ClassBins)(nil)
+
+// classCell keeps what kernel.BinSum does, in 128 bits.
+type classCell struct {
+	n, y      int64
+	p, pp, py wide
+}
+
+// highCells are the cells of the bins beyond the lowest: all of them, or those in use.
+type highCells struct {
+	per   int // bins of a class
+	all   []classCell
+	place map[int64]int32
+}
+
+// denseCells is how many cells a state has at most where it has room for all: 64 MiB.
+const denseCells = 64 << 20 / 64
+
+func (h *highCells) make(classes, per int) {
+	h.per = per
+	if n := classes * per; n <= denseCells {
+		h.all = make([]classCell, n)
+	} else {
+		h.place = map[int64]int32{}
+	}
+}
+
+// at returns the cell of a class and a bin that is not the lowest.
+func (h *highCells) at(class, bin int) *classCell {
+	i := class*h.per + bin - 1
+	if h.place == nil {
+		return &h.all[i]
+	}
+	j, ok := h.place[int64(i)]
+	if !ok {
+		j = int32(len(h.all))
+		h.place[int64(i)] = j
+		h.all = append(h.all, classCell{})
+	}
+	return &h.all[j]
+}
+
+// each calls f for the cells in use, in rising order.
+func (h *highCells) each(f func(class, bin int, c *classCell)) {
+	call := func(i int, c *classCell) {
+		if c.n > 0 {
+			f(i/h.per, i%h.per+1, c)
+		}
+	}
+	if h.place == nil {
+		for i := range h.all {
+			call(i, &h.all[i])
+		}
+		return
+	}
+	for _, i := range slices.Sorted(maps.Keys(h.place)) {
+		call(int(i), &h.all[h.place[i]])
+	}
+}
+
+// NewClassBins returns an empty accumulator; o may be nil. It panics if the options are not valid.
+func NewClassBins(o *ClassOptions) *ClassBins {
+	var opt ClassOptions
+	if o != nil {
+		opt = *o
+	}
+	opt = opt.normal()
+	if err := opt.Validate(); err != nil {
+		panic(err.Error())
+	}
+	b := &ClassBins{opt: opt, edges: opt.Edges, above: -1}
+	if b.edges == nil {
+		b.edges = kernel.Edges(opt.Bins)
+	}
+	if opt.Above != nil {
+		b.above = *opt.Above
+	}
+	first := math.Inf(1)
+	if len(b.edges) > 2 {
+		first = b.edges[1]
+	}
+	b.lowest = kernel.NewLowest(first, opt.Side, b.above)
+	return b
+}
+
+// Options returns what the accumulator was made with, defaults filled in.
+func (b *ClassBins) Options() ClassOptions { return b.opt.normal() }
+
+// Needs says that whole rows are needed.
+func (b *ClassBins) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (b *ClassBins) Empty() metrics.Accumulator { return NewClassBins(&b.opt) }
+
+// Len returns the number of rows seen.
+func (b *ClassBins) Len() int64 { return b.rows }
+
+// bins returns the number of bins.
+func (b *ClassBins) bins() int { return len(b.edges) - 1 }
+
+// start makes room for the first predictions.
+func (b *ClassBins) start(classes int, weighted bool) {
+	b.classes, b.width, b.weighted = classes, max(2, classes), weighted
+	b.full = map[int64]*tally.Cell{}
+	if weighted {
+		return
+	}
+	n := b.width
+	b.sums = kernel.ClassSums{N: make([]int64, n), P: make([]int64, n), PP: make([]int64, n)}
+	b.low = make([]classCell, n)
+	b.high.make(n, b.bins()-1)
+}
+
+const (
+	listLen   = 1 << 16 // entries of a list
+	listPart  = 2048    // entries that are binned together
+	listWidth = 4096    // classes whose sums are made together
+)
+
+// AddBlock adds a block's rows.
+func (b *ClassBins) AddBlock(k *metrics.Block) {
+	if b.classes == 0 {
+		b.start(k.Classes, k.Weights != nil)
+	}
+	if b.list == nil {
+		b.list = make([]uint32, listLen+kernel.ListSlack)
+		b.p, b.class, b.idx = make([]float64, listPart), make([]int32, listPart), make([]int32, listPart)
+	}
+	t := k.Probs
+	for at := 0; at < k.Rows; at += kernel.MaxSum {
+		n := min(kernel.MaxSum, k.Rows-at)
+		var w []float64
+		if k.Weights != nil {
+			w = k.Weights[at : at+n]
+		}
+		labels := k.Labels[at : at+n]
+		if t.F32 != nil {
+			addClasses(b, t.F32[at*t.Stride:], t.Stride, labels, w, kernel.ClassSumsF32, kernel.ClassEntriesF32)
+		} else {
+			addClasses(b, t.F64[at*t.Stride:], t.Stride, labels, w, kernel.ClassSumsF64, kernel.ClassEntriesF64)
+		}
+		b.rows += int64(n)
+	}
+}
+
+// addClasses adds at most kernel.MaxSum rows.
+func addClasses[T float32 | float64](b *ClassBins, x []T, stride int, labels []int32, weights []float64,
+	sums func(s *kernel.ClassSums, list []uint32, x []T, rows, k, stride int, l *kernel.Lowest) (listed, done int),
+	entries func(p []float64, class []int32, list []uint32, x []T, stride int, threshold float64) (n, out int)) {
+	if weights != nil {
+		addWeightedClasses(b, x, stride, labels, weights)
+		return
+	}
+	rows := len(labels)
+	if b.pending+rows > kernel.MaxSum {
+		b.flush()
+	}
+	b.pending += rows
+	for from, n := 0, 0; from < b.width; from += n {
+		n = min(b.width-from, listWidth)
+		s := kernel.ClassSums{N: b.sums.N[from : from+n], P: b.sums.P[from : from+n], PP: b.sums.PP[from : from+n]}
+		for i, done := 0, 0; i < rows; i += done {
+			part, listed := x[i*stride+from:], 0
+			listed, done = sums(&s, b.list, part, rows-i, n, stride, &b.lowest)
+			for list := b.list[:listed]; len(list) > 0; list = list[min(len(list), listPart):] {
+				some := list[:min(len(list), listPart)]
+				in, out := entries(b.p, b.class, some, part, stride, b.above)
+				b.addEntries(in, from)
+				if out > 0 {
+					addOutside(b, some, part, stride, from, labels[i:])
+				}
+			}
+		}
+	}
+	addLabels(b, x, stride, labels)
+}
+
+// counts tells whether an entry is above the threshold.
+func (b *ClassBins) counts(v float64) bool { return v > b.above || b.opt.Above == nil }
+
+// assign finds the bins of the first n scores.
+func (b *ClassBins) assign(n int) []int32 {
+	idx := b.idx[:n]
+	if b.opt.Edges != nil {
+		kernel.BinEdges(idx, b.p[:n], b.edges, b.opt.Side)
+	} else {
+		kernel.BinEqual(idx, b.p[:n], b.edges, b.opt.Side)
+	}
+	return idx
+}
+
+func (b *ClassBins) cell(class, bin int) *classCell {
+	if bin == 0 {
+		return &b.low[class]
+	}
+	return b.high.at(class, bin)
+}
+
+// addEntries adds n entries in [0,1] of the classes from first on.
+func (b *ClassBins) addEntries(n, first int) {
+	class := b.class[:n]
+	for i, bin := range b.assign(n) {
+		v := b.p[i]
+		c := b.cell(first+int(class[i]), int(bin))
+		c.n++
+		c.p.add(units(v))
+		c.pp.add(units(float64(v * v)))
+	}
+}
+
+// addLabels adds the outcomes 1 of rows.
+func addLabels[T float32 | float64](b *ClassBins, x []T, stride int, labels []int32) {
+	for i, y := range labels {
+		b.p[i] = float64(x[i*stride+int(y)])
+	}
+	for i, bin := range b.assign(len(labels)) {
+		if v := b.p[i]; b.counts(v) && tally.InUnit(v) {
+			c := b.cell(int(labels[i]), int(bin))
+			c.y++
+			c.py.add(units(v))
+		}
+	}
+}
+
+// addOutside adds those of a list that are outside [0,1].
+func addOutside[T float32 | float64](b *ClassBins, list []uint32, x []T, stride, first int, labels []int32) {
+	for _, at := range list {
+		v, row, class := float64(x[at]), int(at)/stride, first+int(at)%stride
+		if tally.InUnit(v) || !b.counts(v) {
+			continue
+		}
+		y := uint8(0)
+		if int(labels[row]) == class {
+			y = 1
+		}
+		b.p[0] = v
+		b.fullCell(class, int(b.assign(1)[0])).AddScore(v, y)
+	}
+}
+
+func addWeightedClasses[T float32 | float64](b *ClassBins, x []T, stride int, labels []int32, weights []float64) {
+	for i, w := range weights {
+		for j := 0; j < b.width; j += listPart {
+			n := min(b.width-j, listPart)
+			for k, v := range x[i*stride+j:][:n] {
+				b.p[k] = float64(v)
+			}
+			for k, bin := range b.assign(n) {
+				if v := b.p[k]; b.counts(v) {
+					y := uint8(0)
+					if int(labels[i]) == j+k {
+						y = 1
+					}
+					b.fullCell(j+k, int(bin)).AddWeighted(v, y, w)
+				}
+			}
+		}
+	}
+}
+
+func (b *ClassBins) fullCell(class, bin int) *tally.Cell {
+	i := int64(class)*int64(b.bins()) + int64(bin)
+	c := b.full[i]
+	if c == nil {
+		c = new(tally.Cell)
+		b.full[i] = c
+	}
+	return c
+}
+
+// flush moves the sums of the lowest bins to their cells.
+func (b *ClassBins) flush() {
+	for j := range b.low {
+		b.low[j] = b.lowCell(j)
+	}
+	b.sums.Clear()
+	b.pending = 0
+}
+
+// lowCell returns the lowest bin of a class.
+func (b *ClassBins) lowCell(class int) classCell {
+	c := b.low[class]
+	c.n += b.sums.N[class]
+	c.p.add(uint64(b.sums.P[class]))
+	c.pp.add(uint64(b.sums.PP[class]))
+	return c
+}
+
+// Merge adds what another *ClassBins has seen.
+func (b *ClassBins) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*ClassBins)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: calib.ClassBins and %T", metrics.ErrMismatch, a)
+	case !b.opt.equal(o.opt):
+		return fmt.Errorf("%w: calib.ClassBins with (%v) and with (%v)", metrics.ErrMismatch, b.opt, o.opt)
+	case o.classes == 0:
+		return nil
+	case b.classes != 0 && b.classes != o.classes:
+		return fmt.Errorf("%w: calib.ClassBins of %d classes and of %d", metrics.ErrMismatch, b.classes, o.classes)
+	case b.classes != 0 && b.weighted != o.weighted:
+		return fmt.Errorf("%w: calib.ClassBins with and without weights", metrics.ErrMismatch)
+	}
+	if b.classes == 0 {
+		b.start(o.classes, o.weighted)
+	}
+	b.rows += o.rows
+	for j := range o.low {
+		c := o.lowCell(j)
+		b.low[j].merge(&c)
+	}
+	o.high.each(func(class, bin int, c *classCell) { b.high.at(class, bin).merge(c) })
+	for i, c := range o.full {
+		b.fullCell(int(i/int64(b.bins())), int(i%int64(b.bins()))).Merge(c)
+	}
+	return nil
+}
+
+// wide is a whole number of 128 bits, not below 0: of units of 2**-51.
+type wide struct{ hi, lo uint64 }
+
+func (w *wide) add(v uint64) {
+	w.lo += v
+	if w.lo < v {
+		w.hi++
+	}
+}
+
+// addTo adds it to an exact sum.
+func (w *wide) addTo(s *exact.Sum) {
+	const unit = 88 - 51
+	s.AddShifted(int64(w.lo&math.MaxUint32), unit)
+	s.AddShifted(int64(w.lo>>32), unit+32)
+	s.AddShifted(int64(w.hi), unit+64)
+}
+
+// units returns v in [0,1] in units of 2**-51, rounded to even, as the kernels do.
+func units(v float64) uint64 { return math.Float64bits(v+3) - 0x4008000000000000 }
+
+func (c *classCell) merge(o *classCell) {
+	c.n += o.n
+	c.y += o.y
+	for _, w := range [...]struct{ to, from *wide }{{&c.p, &o.p}, {&c.pp, &o.pp}, {&c.py, &o.py}} {
+		w.to.hi += w.from.hi
+		w.to.add(w.from.lo)
+	}
+}
+
+const (
+	classMagic   = "cCLS"
+	classVersion = 1
+)
+
+// AppendBinary appends the state.
+func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	o := b.opt
+	e.U32(uint32(o.Bins))
+	e.U8(uint8(o.Side))
+	var f uint8
+	for i, v := range []bool{o.Above != nil, b.weighted} {
+		if v {
+			f |= 1 << i
+		}
+	}
+	e.U8(f)
+	e.F64(max(0, b.above))
+	e.U64(uint64(len(o.Edges)))
+	for _, v := range o.Edges {
+		e.F64(v)
+	}
+	e.U32(uint32(b.classes))
+	e.I64(b.rows)
+
+	count := uint64(0)
+	b.each(func(int, int, *classCell) { count++ })
+	e.U64(count)
+	b.each(func(class, bin int, c *classCell) {
+		e.U32(uint32(class))
+		e.U32(uint32(bin))
+		e.I64(c.n)
+		e.I64(c.y)
+		for _, w := range []wide{c.p, c.pp, c.py} {
+			e.U64(w.lo)
+			e.U64(w.hi)
+		}
+	})
+	e.U64(uint64(len(b.full)))
+	for _, i := range slices.Sorted(maps.Keys(b.full)) {
+		e.I64(i)
+		b.full[i].Encode(&e)
+	}
+	return append(dst, exact.Seal(classMagic, classVersion, e.B)...), nil
+}
+
+// each calls f for the cells without weights that are in use: the lowest bins and then the others.
+func (b *ClassBins) each(f func(class, bin int, c *classCell)) {
+	for j := range b.low {
+		if c := b.lowCell(j); c.n > 0 {
+			f(j, 0, &c)
+		}
+	}
+	b.high.each(f)
+}
+
+// UnmarshalBinary replaces b, options and all, by what AppendBinary wrote.
+func (b *ClassBins) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(classMagic, classVersion, data)
+	if err != nil {
+		return fmt.Errorf("calib.ClassBins: %w", err)
+	}
+	damaged := func(what string) error { return fmt.Errorf("calib.ClassBins: %w: %s", exact.ErrDamaged, what) }
+	var o ClassOptions
+	o.Bins = int(d.U32())
+	o.Side = kernel.Side(d.U8())
+	f, above := d.U8(), d.F64()
+	if f&1 != 0 {
+		o.Above = &above
+	}
+	for n := d.Count(8); n > 0; n-- {
+		o.Edges = append(o.Edges, d.F64())
+	}
+	classes, rows := d.U32(), d.I64()
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("calib.ClassBins: %w", err)
+	}
+	if err := o.Validate(); err != nil || o.Bins == 0 && o.Edges == nil || f > 3 || f&1 == 0 && above != 0 {
+		return damaged("its options are not valid")
+	}
+	if rows < 0 || classes == 0 && (rows > 0 || f > 1) {
+		return damaged("its rows have no classes, or are less than 0")
+	}
+	nb := NewClassBins(&o)
+	// A state holds a cell for some entry of each class or a threshold: what is made here is bounded by what is there.
+	cells := d.Count(72)
+	if classes > 0 {
+		if classes > 1<<31-1 || int(classes) > 1<<20 && int(classes) > 64*len(data) {
+			return damaged("it has too many classes for its size")
+		}
+		nb.start(int(classes), f&2 != 0)
+	}
+	last := int64(-1)
+	for range cells {
+		class, bin := d.U32(), d.U32()
+		c := classCell{n: d.I64(), y: d.I64()}
+		for _, w := range []*wide{&c.p, &c.pp, &c.py} {
+			w.lo, w.hi = d.U64(), d.U64()
+		}
+		place := int64(class) * int64(nb.bins())
+		if bin > 0 {
+			place += int64(bin) + int64(nb.width)*int64(nb.bins())
+		}
+		if d.Err() != nil || nb.weighted || int(class) >= nb.width || int(bin) >= nb.bins() || place <= last || c.n <= 0 || c.y < 0 || c.y > c.n {
+			return damaged("a cell is not valid")
+		}
+		last = place
+		*nb.cell(int(class), int(bin)) = c
+	}
+	last = -1
+	for n := d.Count(8); n > 0; n-- {
+		i := d.I64()
+		if i <= last || i >= int64(nb.width)*int64(nb.bins()) {
+			return damaged("a cell is not valid")
+		}
+		c := new(tally.Cell)
+		if c.Decode(d); d.Err() == nil && c.N <= 0 {
+			return damaged("a count is below 1")
+		}
+		nb.full[i], last = c, i
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("calib.ClassBins: %w", err)
+	}
+	nb.rows = rows
+	*b = *nb
+	return nil
+}

@@ -1,0 +1,108 @@
+package calib
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Classes returns the number of classes, 2 for a binary task, and 0 if nothing was seen.
+func (b *ClassBins) Classes() int { return b.width }
+
+// tallies returns the cells of a class.
+func (b *ClassBins) tallies(class int) []tally.Cell {
+	cells := make([]tally.Cell, b.bins())
+	for bin := range cells {
+		t := &cells[bin]
+		if c, ok := b.seen(class, bin); ok {
+			t.AddBins(&kernel.BinSum{N: c.n, Y: c.y})
+			c.p.addTo(&t.P)
+			c.pp.addTo(&t.PP)
+			c.py.addTo(&t.PY)
+		}
+		if c := b.full[int64(class)*int64(b.bins())+int64(bin)]; c != nil {
+			t.Merge(c)
+		}
+	}
+	return cells
+}
+
+// seen returns the cell of entries without weights, if some fell there.
+func (b *ClassBins) seen(class, bin int) (classCell, bool) {
+	switch {
+	case b.weighted:
+		return classCell{}, false
+	case bin == 0:
+		return b.lowCell(class), true
+	case b.high.place != nil:
+		i, ok := b.high.place[int64(class*b.high.per+bin-1)]
+		if !ok {
+			return classCell{}, false
+		}
+		return b.high.all[i], true
+	}
+	return *b.high.at(class, bin), true
+}
+
+// Class returns the bars of the reliability diagram of a class, all bins in rising order: over the rows, its probability and
+// whether it is the label. It panics unless class is below Classes.
+func (b *ClassBins) Class(class int, level float64) []Bin {
+	if class < 0 || class >= b.width {
+		panic(errClass)
+	}
+	out := make([]Bin, b.bins())
+	for i, c := range b.tallies(class) {
+		w := c.Total(b.weighted)
+		f := c.Frequency(b.weighted)
+		out[i] = Bin{Lower: b.edges[i], Upper: b.edges[i+1], Count: c.N, Weight: w.Float64(), Confidence: c.Score(b.weighted),
+			Frequency: f, Interval: metrics.Wilson(f, c.Effective(b.weighted), level)}
+	}
+	return out
+}
+
+const errClass = "calib: there is no such class"
+
+// SCE returns the static calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE,
+// (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that count, or the sum of
+// their rows' weights. A class without any adds 0. NaN if no rows were seen.
+//
+// With a threshold and these bins it is what stands for TACE where bins have equal widths.
+//
+// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
+func (b *ClassBins) SCE() float64 {
+	if b.rows == 0 {
+		return math.NaN()
+	}
+	var mean exact.Sum
+	for j := range b.width {
+		var gaps, total exact.Sum
+		for _, c := range b.tallies(j) {
+			if c.N == 0 {
+				continue
+			}
+			if g := c.Gap(); g.Sign() < 0 {
+				gaps.Sub(&g)
+			} else {
+				gaps.Merge(&g)
+			}
+			w := c.Total(b.weighted)
+			total.Merge(&w)
+		}
+		if !total.IsZero() {
+			mean.AddFloat(gaps.Float64() / total.Float64())
+		}
+	}
+	return exact.Mean(&mean, int64(b.width))
+}
+
+// SCE returns the static calibration error of predictions in memory; see ClassBins.SCE. o may be nil.
+func SCE(p *metrics.Predictions, o *ClassOptions) (float64, error) {
+	b := NewClassBins(o)
+	if err := metrics.NewPass(nil, b).Add(p); err != nil {
+		return math.NaN(), err
+	}
+	return b.SCE(), nil
+}
