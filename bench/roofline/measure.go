@@ -8,8 +8,6 @@ import (
 
 	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/calib"
-	"github.com/candor-go/candor/metrics/score"
 )
 
 // A sample is one measurement.
@@ -212,7 +210,7 @@ func (s *series) once() time.Duration {
 	preds := s.work.predictions(s.memory, first, s.rows)
 	defer isa.Set(s.level)()
 	start := time.Now()
-	pass := metrics.NewPass(&metrics.Options{Threads: s.threads}, score.NewLoss(&score.Options{TopK: 1}), calib.NewBins(nil))
+	pass := metrics.NewPass(&metrics.Options{Threads: s.threads}, s.work.what()...)
 	if err := pass.Add(preds); err != nil {
 		panic("roofline: its own rows are bad: " + err.Error())
 	}

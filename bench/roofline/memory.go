@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"github.com/candor-go/candor/kernel"
 )
 
 // pages is how the system backs a store.
@@ -101,6 +103,9 @@ func (m *memory) add(w *workload) error {
 // poolLen is how many random numbers there are: to make as many as a store has would take longer than to measure.
 const poolLen = 1 << 21
 
+// softmaxClasses is the number of classes of the store of probabilities of rows.
+const softmaxClasses = 1000
+
 // fillScores fills a store with copies of a pool of random numbers, each from another place on.
 func fillScores(mem []byte, name string) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -115,6 +120,15 @@ func fillScores(mem []byte, name string) {
 	pool := make([]float32, poolLen)
 	for i := range pool {
 		pool[i] = logit(r)
+	}
+	if name == "softmax" {
+		const k = softmaxClasses
+		rows := len(pool) / k
+		kernel.SoftmaxF32(pool, k, pool, rows, k, k)
+		for dst := view[float32](mem); len(dst) > 0; { // whole rows
+			dst = dst[copy(dst, pool[k*r.IntN(rows):k*rows]):]
+		}
+		return
 	}
 	switch name {
 	case "f32":

@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // A workload is an evaluation of predictions of one shape, as `candor eval` makes it. They stand in memory, so what is
@@ -12,6 +14,8 @@ type workload struct {
 	store   string // the sort of its scores
 	classes int    // 1: one probability of y = 1 a row
 	dtype   metrics.DType
+	kind    metrics.Kind
+	what    func() []metrics.Accumulator
 
 	// What it should reach at the highest level with one thread, 0 where nothing is asked.
 	goal   float64
@@ -37,20 +41,34 @@ const (
 	opsF64  = 15
 	opsHalf = 20
 
+	opsProbs   = 12
+	opsSoftmax = 20
+	opsClasses = 14
+
 	opsRowEnd = 45. / 8
 	opsBinary = 90. / 8
 )
 
+// evaluation returns the accumulators behind accuracy, NLL, Brier score, entropy and 15 bins, and classwise those behind the
+// static calibration error of 15 bins.
+func evaluation() []metrics.Accumulator {
+	return []metrics.Accumulator{score.NewLoss(&score.Options{TopK: 1}), calib.NewBins(nil)}
+}
+
+func classwise() []metrics.Accumulator { return []metrics.Accumulator{calib.NewClassBins(nil)} }
+
 var workloads = []workload{
-	{name: "eval_f32_k2", store: "f32", classes: 2, dtype: metrics.Float32, lineOps: opsF32, rowOps: opsRowEnd},
-	{name: "eval_f32_k10", store: "f32", classes: 10, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, lineOps: opsF32, rowOps: opsRowEnd},
-	{name: "eval_f32_k100", store: "f32", classes: 100, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, lineOps: opsF32, rowOps: opsRowEnd},
-	{name: "eval_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.80, unit: unitRatio, goal4K: 0.65, lineOps: opsF32},
-	{name: "eval_f32_k32000", store: "f32", classes: 32000, dtype: metrics.Float32, goal: 0.80, unit: unitRatio, goal4K: 0.65, lineOps: opsF32},
-	{name: "eval_f64_k1000", store: "f64", classes: 1000, dtype: metrics.Float64, goal: 0.80, unit: unitRatio, goal4K: 0.65, lineOps: opsF64},
-	{name: "eval_bf16_k128256", store: "bf16", classes: 128256, dtype: metrics.BFloat16, goal: 0.50, unit: unitRatio, lineOps: opsHalf},
-	{name: "eval_f16_k128256", store: "f16", classes: 128256, dtype: metrics.Float16, goal: 0.50, unit: unitRatio, lineOps: opsHalf},
-	{name: "binary_f32", store: "probs", classes: 1, dtype: metrics.Float32, goal: 220e6, unit: unitRows, rowOps: opsBinary},
+	{name: "eval_f32_k2", store: "f32", classes: 2, dtype: metrics.Float32, kind: metrics.Logits, what: evaluation, lineOps: opsF32, rowOps: opsRowEnd},
+	{name: "eval_f32_k10", store: "f32", classes: 10, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, kind: metrics.Logits, what: evaluation, lineOps: opsF32, rowOps: opsRowEnd},
+	{name: "eval_f32_k100", store: "f32", classes: 100, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, kind: metrics.Logits, what: evaluation, lineOps: opsF32, rowOps: opsRowEnd},
+	{name: "eval_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.80, unit: unitRatio, goal4K: 0.65, kind: metrics.Logits, what: evaluation, lineOps: opsF32},
+	{name: "eval_f32_k32000", store: "f32", classes: 32000, dtype: metrics.Float32, goal: 0.80, unit: unitRatio, goal4K: 0.65, kind: metrics.Logits, what: evaluation, lineOps: opsF32},
+	{name: "eval_f64_k1000", store: "f64", classes: 1000, dtype: metrics.Float64, goal: 0.80, unit: unitRatio, goal4K: 0.65, kind: metrics.Logits, what: evaluation, lineOps: opsF64},
+	{name: "eval_bf16_k128256", store: "bf16", classes: 128256, dtype: metrics.BFloat16, goal: 0.50, unit: unitRatio, kind: metrics.Logits, what: evaluation, lineOps: opsHalf},
+	{name: "eval_f16_k128256", store: "f16", classes: 128256, dtype: metrics.Float16, goal: 0.50, unit: unitRatio, kind: metrics.Logits, what: evaluation, lineOps: opsHalf},
+	{name: "binary_f32", store: "probs", classes: 1, dtype: metrics.Float32, goal: 220e6, unit: unitRows, kind: metrics.Probs, what: evaluation, rowOps: opsBinary},
+	{name: "classwise_f32_k1000", store: "softmax", classes: softmaxClasses, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, kind: metrics.Probs, what: classwise, lineOps: opsProbs + opsClasses},
+	{name: "classwise_logits_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, kind: metrics.Logits, what: classwise, lineOps: opsF32 + opsSoftmax + opsClasses},
 }
 
 // rowBytes returns the bytes of a row's scores.
@@ -58,10 +76,7 @@ func (w *workload) rowBytes() int { return w.classes * w.dtype.Size() }
 
 // predictions returns a view of some rows of the memory.
 func (w *workload) predictions(m *memory, first, rows int) *metrics.Predictions {
-	p := &metrics.Predictions{Kind: metrics.Logits, Labels: m.labels[max(2, w.classes)][first : first+rows]}
-	if w.classes == 1 {
-		p.Kind = metrics.Probs
-	}
+	p := &metrics.Predictions{Kind: w.kind, Labels: m.labels[max(2, w.classes)][first : first+rows]}
 	p.Rows, p.Classes = rows, w.classes
 	mem := m.stores[w.store].mem[first*w.rowBytes() : (first+rows)*w.rowBytes()]
 	switch w.dtype {
