@@ -130,6 +130,7 @@ type classes struct {
 	list   []uint32
 	n      int  // listed
 	short  bool // few classes
+	jump   int  // bytes from an element to what is likely to be wanted after this call
 	f32    []float32
 	f64    []float64
 	limits bitRange
@@ -149,6 +150,10 @@ func (c *classes) run(n, rows, k, stride int) (listed, done int) {
 	}
 	// Places are below 2**32.
 	done = min(rows, (len(c.list)-ListSlack)/k, max(1, (1<<32-k)/stride))
+	c.jump = rows * stride * 4
+	if c.f64 != nil {
+		c.jump *= 2
+	}
 	if c.short = k < shortClasses; simd() {
 		c.simd(done, k, stride)
 	} else {
@@ -239,7 +244,7 @@ func (c *classes) group(s *ClassSums, from, rows, k, stride int) {
 
 func (c *classes) call(s *ClassSums, from, class, rows, k, stride int) {
 	// kernel/asm/_gen/classwise.go has the order.
-	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least, uint64(stride)}
+	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least, uint64(stride), uint64(c.jump)}
 	n, p, pp, list := &s.N[class], &s.P[class], &s.PP[class], &c.list[c.n]
 	above, short := c.limits.least > 0, c.short
 	switch {

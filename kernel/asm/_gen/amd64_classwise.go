@@ -73,6 +73,12 @@ func (m *amd64) LoadKept(t T, p R, off int, x V, k M) []V {
 	return []V{lo, hi}
 }
 
+func (m *amd64) PrefetchBeyond(p, jump R) {
+	place := at(p, 0)
+	place.Index, place.Scale = jump.(reg.Register), 1
+	m.PREFETCHT1(place)
+}
+
 func (m *amd64) Numbered(first R) V {
 	v := m.spread(I32, first)
 	if m.wide() {

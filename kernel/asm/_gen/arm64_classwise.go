@@ -16,6 +16,12 @@ func (m *neonMachine) LoadKept(t T, _ R, _ int, x V, k M) []V {
 	return []V{x}
 }
 
+func (m *neonMachine) PrefetchBeyond(p, jump R) {
+	place := m.CopyR(p)
+	m.AddR(place, jump)
+	m.f.Asm("PRFM %v, PLDL2KEEP", mem(place, 0))
+}
+
 func (m *neonMachine) Numbered(first R) V {
 	v := m.f.Vector()
 	m.f.Asm("VDUP %v, %v", neon.Use(register(first)), neon.Def(v, "S4"))

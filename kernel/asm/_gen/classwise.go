@@ -26,23 +26,25 @@ const (
 	limitLeast  = 16
 	limitWidth  = 24
 	limitStride = 32
+	limitJump   = 40
 )
 
 // columnsOf is what sums the columns of a matrix.
 type columnsOf struct {
 	kernel
 	s                    Source
-	above, jump          bool
+	above, rare          bool
 	wide                 int // registers of columns that are summed together
 	beyond, least, width V
 	step                 V // from a row to the next
 	three, one           any
 	n, p, pp, x, stride  R
+	jump                 R
 	to                   R
 }
 
 func classSums(m Machine, s Source, often int, above bool) {
-	c := columnsOf{kernel: kernelOf(m, s.T()), s: s, above: above, jump: often == rare, wide: 1}
+	c := columnsOf{kernel: kernelOf(m, s.T()), s: s, above: above, rare: often == rare, wide: 1}
 	name, doc := "ClassSums"+s.String(), "below the limit beyond"
 	if above {
 		name, doc = "ClassSumsAbove"+s.String(), "from the limit least on, and below beyond,"
@@ -53,7 +55,7 @@ func classSums(m Machine, s Source, often int, above bool) {
 	m.Func(name, name+` adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n the number of elements whose bits are `+doc+`
 		and to p and pp the sums of them and of their squares in units of 2**-51. It lists the places in x of those whose bits
 		are not below beyond, and returns their number. The words at limits are the bits of 3 as often as there are rows,
-		beyond, least, beyond-least and stride; 64 bytes beyond what is listed may be written.`,
+		beyond, least, beyond-least, stride, and how many bytes further on memory is fetched; 64 bytes beyond what is listed may be written.`,
 		[]Arg{{"n", "*int64"}, {"p", "*int64"}, {"pp", "*int64"}, {"list", "*uint32"}, {"x", s.elementType()}, {"from", "int"},
 			{"rows", "int"}, {"k", "int"}, {"stride", "int"}, {"limits", "*uint64"}}, []Arg{{"listed", "int"}})
 	i := c.t.Int()
@@ -63,7 +65,7 @@ func classSums(m Machine, s Source, often int, above bool) {
 		c.least = m.Broadcast(c.t, limits, limitLeast)
 		c.width = m.Unsigned(i, m.Broadcast(c.t, limits, limitWidth))
 	}
-	if !c.jump {
+	if !c.rare {
 		c.step = m.Broadcast(I32, limits, limitStride)
 	}
 	c.three, c.one = m.Pin(m.Const(F64, math.Float64bits(3))), m.Pin(m.Const(i, 1))
@@ -72,6 +74,7 @@ func classSums(m Machine, s Source, often int, above bool) {
 	m.ShlR(c.x, log2(s.Bytes()))
 	m.AddR(c.x, m.Arg("x"))
 	m.ShlR(c.stride, log2(s.Bytes()))
+	c.jump = m.LoadR(limits, limitJump, 8)
 	left, columns := m.Arg("k"), c.wide*lanes(m, c.t)
 	m.Label("columns")
 	c.columns("rows", nil)
@@ -132,7 +135,7 @@ func (c columnsOf) columns(name string, been []M) {
 	}
 	var places []V
 	for u := range c.wide {
-		if !c.jump {
+		if !c.rare {
 			places = append(places, place(u))
 		}
 	}
@@ -140,6 +143,9 @@ func (c columnsOf) columns(name string, been []M) {
 	for u := range c.wide {
 		off := u * c.Width()
 		x := c.Load(at, off)
+		if off%64 == 0 && been == nil {
+			c.PrefetchBeyond(at, c.jump)
+		}
 		bits := c.Unsigned(i, x)
 		inside := c.Below(i, bits, c.beyond)
 		keep := inside
@@ -160,7 +166,7 @@ func (c columnsOf) columns(name string, been []M) {
 			}
 			c.AddTo(I64, squares[u*halves+h], v)
 		}
-		if c.jump {
+		if c.rare {
 			next := name + string(rune('a'+u))
 			c.All(inside, next)
 			c.List(c.t, c.to, place(u), c.NotM(inside))

@@ -11,6 +11,9 @@ type classwiseMachine interface {
 	// LoadKept returns F64 registers of the lanes in memory, x, that are kept where k is true and else 0.
 	LoadKept(t T, p R, off int, x V, k M) []V
 
+	// PrefetchBeyond is Prefetch at the sum of two registers, into the second cache.
+	PrefetchBeyond(p, jump R)
+
 	// Numbered returns what stands for the numbers first+l of the lanes l; I32 may be added to all of its lanes. List stores
 	// those of the lanes of t where k is true one after another and moves to beyond the last of them. It may write as many as there
 	// are lanes.

@@ -5,34 +5,36 @@
 #include "textflag.h"
 
 // func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, FMA3, POPCNT
+// Requires: AVX, AVX2, FMA3, MMX+, POPCNT
 TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSS 8(AX), Y0
 	VPXOR        c32_80000000<>+0(SB), Y0, Y0
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x02, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x02, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x02, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXOR   Y1, Y1, Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS (DX), Y3
-	VMOVUPS 32(CX), Y4
-	VMOVUPS 32(DX), Y5
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Y2
+	VMOVUPS (BX), Y3
+	VMOVUPS 32(DX), Y4
+	VMOVUPS 32(BX), Y5
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS      (R9), Y6
+	VMOVUPS      (R10), Y6
+	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c32_80000000<>+0(SB), Y6, Y7
 	VPCMPGTD     Y7, Y0, Y7
 	VPSUBD       Y7, Y1, Y1
@@ -48,89 +50,90 @@ rows:
 	VPADDQ       Y8, Y4, Y4
 	VFMADD213PD  c64_4008000000000000<>+0(SB), Y6, Y6
 	VPADDQ       Y6, Y5, Y5
-	VMOVMSKPS    Y7, R11
-	CMPL         R11, $0x000000ff
+	VMOVMSKPS    Y7, R12
+	CMPL         R12, $0x000000ff
 	JEQ          rowsa
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x02, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X6
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x02, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X6
 	VPBROADCASTD X6, Y6
 	VPCMPEQD     Y8, Y8, Y8
 	VPXOR        Y8, Y7, Y7
-	VMOVMSKPS    Y7, R11
-	LEAQ         numbers<>+0(SB), R12
-	VPMOVZXBD    (R12)(R11*8), Y7
+	VMOVMSKPS    Y7, R12
+	LEAQ         numbers<>+0(SB), R13
+	VPMOVZXBD    (R13)(R12*8), Y7
 	VPADDD       Y6, Y7, Y7
-	VMOVUPS      Y7, (BX)
-	POPCNTL      R11, R11
-	LEAQ         (BX)(R11*4), BX
+	VMOVUPS      Y7, (SI)
+	POPCNTL      R12, R12
+	LEAQ         (SI)(R12*4), SI
 
 rowsa:
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Y6
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Y6
 	VPMOVSXDQ    X1, Y7
 	VEXTRACTF128 $0x01, Y1, X1
 	VPMOVSXDQ    X1, Y1
 	VPSUBQ       Y6, Y2, Y2
-	VMOVUPS      Y2, (CX)
-	VPSUBQ       Y6, Y3, Y2
 	VMOVUPS      Y2, (DX)
-	VMOVUPS      (AX), Y2
+	VPSUBQ       Y6, Y3, Y2
+	VMOVUPS      Y2, (BX)
+	VMOVUPS      (CX), Y2
 	VPADDQ       Y2, Y7, Y2
-	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y2, (CX)
 	VPSUBQ       Y6, Y4, Y2
-	VMOVUPS      Y2, 32(CX)
-	VPSUBQ       Y6, Y5, Y2
 	VMOVUPS      Y2, 32(DX)
-	VMOVUPS      32(AX), Y2
+	VPSUBQ       Y6, Y5, Y2
+	VMOVUPS      Y2, 32(BX)
+	VMOVUPS      32(CX), Y2
 	VPADDQ       Y2, Y1, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         $+32, SI
-	ADDQ         $+64, AX
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         $+32, DI
 	ADDQ         $+64, CX
 	ADDQ         $+64, DX
-	SUBQ         $+8, R8
-	CMPQ         R8, $+8
+	ADDQ         $+64, BX
+	SUBQ         $+8, R9
+	CMPQ         R9, $+8
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+8, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	VMOVQ        R9, X1
+	SUBQ         $+8, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x02, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	VMOVQ        AX, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     iota32_0<>+0(SB), Y1, Y2
 	VPCMPGTD     iota32_8<>+0(SB), Y1, Y1
 	VPXOR        Y1, Y1, Y1
 	VPCMPEQD     Y3, Y3, Y3
 	VPXOR        Y3, Y2, Y3
-	VMOVUPS      (CX), Y4
-	VMOVUPS      (DX), Y5
-	VMOVUPS      32(CX), Y6
-	VMOVUPS      32(DX), Y7
-	MOVQ         rows+48(FP), R8
+	VMOVUPS      (DX), Y4
+	VMOVUPS      (BX), Y5
+	VMOVUPS      32(DX), Y6
+	VMOVUPS      32(BX), Y7
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
 
 last:
-	VMOVUPS      (SI), Y8
+	VMOVUPS      (AX), Y8
 	VPXOR        c32_80000000<>+0(SB), Y8, Y9
 	VPCMPGTD     Y9, Y0, Y9
 	VPAND        Y9, Y3, Y10
@@ -151,7 +154,7 @@ last:
 	VMOVMSKPS    Y9, R9
 	CMPL         R9, $0x000000ff
 	JEQ          lasta
-	MOVQ         SI, R9
+	MOVQ         AX, R9
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x02, R9
@@ -164,37 +167,37 @@ last:
 	LEAQ         numbers<>+0(SB), R10
 	VPMOVZXBD    (R10)(R9*8), Y9
 	VPADDD       Y8, Y9, Y9
-	VMOVUPS      Y9, (BX)
+	VMOVUPS      Y9, (SI)
 	POPCNTL      R9, R9
-	LEAQ         (BX)(R9*4), BX
+	LEAQ         (SI)(R9*4), SI
 
 lasta:
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Y0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Y0
 	VPMOVSXDQ    X1, Y2
 	VEXTRACTF128 $0x01, Y1, X1
 	VPMOVSXDQ    X1, Y1
 	VPSUBQ       Y0, Y4, Y3
-	VMOVUPS      Y3, (CX)
-	VPSUBQ       Y0, Y5, Y3
 	VMOVUPS      Y3, (DX)
-	VMOVUPS      (AX), Y3
+	VPSUBQ       Y0, Y5, Y3
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      (CX), Y3
 	VPADDQ       Y3, Y2, Y2
-	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y2, (CX)
 	VPSUBQ       Y0, Y6, Y2
-	VMOVUPS      Y2, 32(CX)
+	VMOVUPS      Y2, 32(DX)
 	VPSUBQ       Y0, Y7, Y0
-	VMOVUPS      Y0, 32(DX)
-	VMOVUPS      32(AX), Y0
+	VMOVUPS      Y0, 32(BX)
+	VMOVUPS      32(CX), Y0
 	VPADDQ       Y0, Y1, Y0
-	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y0, 32(CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -507,7 +510,7 @@ DATA iota32_8<>+28(SB)/4, $0x0000000f
 GLOBL iota32_8<>(SB), RODATA|NOPTR, $32
 
 // func ClassSumsAboveF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, FMA3, POPCNT
+// Requires: AVX, AVX2, FMA3, MMX+, POPCNT
 TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSS 8(AX), Y0
@@ -515,29 +518,31 @@ TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	VBROADCASTSS 16(AX), Y1
 	VBROADCASTSS 24(AX), Y2
 	VPXOR        c32_80000000<>+0(SB), Y2, Y2
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x02, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x02, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x02, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXOR   Y3, Y3, Y3
-	VMOVUPS (CX), Y4
-	VMOVUPS (DX), Y5
-	VMOVUPS 32(CX), Y6
-	VMOVUPS 32(DX), Y7
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Y4
+	VMOVUPS (BX), Y5
+	VMOVUPS 32(DX), Y6
+	VMOVUPS 32(BX), Y7
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS      (R9), Y8
+	VMOVUPS      (R10), Y8
+	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c32_80000000<>+0(SB), Y8, Y9
 	VPCMPGTD     Y9, Y0, Y10
 	VPSUBD       Y1, Y9, Y9
@@ -555,89 +560,90 @@ rows:
 	VPADDQ       Y9, Y6, Y6
 	VFMADD213PD  c64_4008000000000000<>+0(SB), Y8, Y8
 	VPADDQ       Y8, Y7, Y7
-	VMOVMSKPS    Y10, R11
-	CMPL         R11, $0x000000ff
+	VMOVMSKPS    Y10, R12
+	CMPL         R12, $0x000000ff
 	JEQ          rowsa
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x02, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X8
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x02, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X8
 	VPBROADCASTD X8, Y8
 	VPCMPEQD     Y9, Y9, Y9
 	VPXOR        Y9, Y10, Y9
-	VMOVMSKPS    Y9, R11
-	LEAQ         numbers<>+0(SB), R12
-	VPMOVZXBD    (R12)(R11*8), Y9
+	VMOVMSKPS    Y9, R12
+	LEAQ         numbers<>+0(SB), R13
+	VPMOVZXBD    (R13)(R12*8), Y9
 	VPADDD       Y8, Y9, Y9
-	VMOVUPS      Y9, (BX)
-	POPCNTL      R11, R11
-	LEAQ         (BX)(R11*4), BX
+	VMOVUPS      Y9, (SI)
+	POPCNTL      R12, R12
+	LEAQ         (SI)(R12*4), SI
 
 rowsa:
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Y8
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Y8
 	VPMOVSXDQ    X3, Y9
 	VEXTRACTF128 $0x01, Y3, X3
 	VPMOVSXDQ    X3, Y3
 	VPSUBQ       Y8, Y4, Y4
-	VMOVUPS      Y4, (CX)
-	VPSUBQ       Y8, Y5, Y4
 	VMOVUPS      Y4, (DX)
-	VMOVUPS      (AX), Y4
+	VPSUBQ       Y8, Y5, Y4
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      (CX), Y4
 	VPADDQ       Y4, Y9, Y4
-	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y4, (CX)
 	VPSUBQ       Y8, Y6, Y4
-	VMOVUPS      Y4, 32(CX)
-	VPSUBQ       Y8, Y7, Y4
 	VMOVUPS      Y4, 32(DX)
-	VMOVUPS      32(AX), Y4
+	VPSUBQ       Y8, Y7, Y4
+	VMOVUPS      Y4, 32(BX)
+	VMOVUPS      32(CX), Y4
 	VPADDQ       Y4, Y3, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         $+32, SI
-	ADDQ         $+64, AX
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         $+32, DI
 	ADDQ         $+64, CX
 	ADDQ         $+64, DX
-	SUBQ         $+8, R8
-	CMPQ         R8, $+8
+	ADDQ         $+64, BX
+	SUBQ         $+8, R9
+	CMPQ         R9, $+8
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+8, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	VMOVQ        R9, X3
+	SUBQ         $+8, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x02, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	VMOVQ        AX, X3
 	VPBROADCASTD X3, Y3
 	VPCMPGTD     iota32_0<>+0(SB), Y3, Y4
 	VPCMPGTD     iota32_8<>+0(SB), Y3, Y3
 	VPXOR        Y3, Y3, Y3
 	VPCMPEQD     Y5, Y5, Y5
 	VPXOR        Y5, Y4, Y5
-	VMOVUPS      (CX), Y6
-	VMOVUPS      (DX), Y7
-	VMOVUPS      32(CX), Y8
-	VMOVUPS      32(DX), Y9
-	MOVQ         rows+48(FP), R8
+	VMOVUPS      (DX), Y6
+	VMOVUPS      (BX), Y7
+	VMOVUPS      32(DX), Y8
+	VMOVUPS      32(BX), Y9
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
 
 last:
-	VMOVUPS      (SI), Y10
+	VMOVUPS      (AX), Y10
 	VPXOR        c32_80000000<>+0(SB), Y10, Y11
 	VPCMPGTD     Y11, Y0, Y12
 	VPSUBD       Y1, Y11, Y11
@@ -660,7 +666,7 @@ last:
 	VMOVMSKPS    Y12, R9
 	CMPL         R9, $0x000000ff
 	JEQ          lasta
-	MOVQ         SI, R9
+	MOVQ         AX, R9
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x02, R9
@@ -673,37 +679,37 @@ last:
 	LEAQ         numbers<>+0(SB), R10
 	VPMOVZXBD    (R10)(R9*8), Y11
 	VPADDD       Y10, Y11, Y11
-	VMOVUPS      Y11, (BX)
+	VMOVUPS      Y11, (SI)
 	POPCNTL      R9, R9
-	LEAQ         (BX)(R9*4), BX
+	LEAQ         (SI)(R9*4), SI
 
 lasta:
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Y0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Y0
 	VPMOVSXDQ    X3, Y1
 	VEXTRACTF128 $0x01, Y3, X2
 	VPMOVSXDQ    X2, Y2
 	VPSUBQ       Y0, Y6, Y3
-	VMOVUPS      Y3, (CX)
-	VPSUBQ       Y0, Y7, Y3
 	VMOVUPS      Y3, (DX)
-	VMOVUPS      (AX), Y3
+	VPSUBQ       Y0, Y7, Y3
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      (CX), Y3
 	VPADDQ       Y3, Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y1, (CX)
 	VPSUBQ       Y0, Y8, Y1
-	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      Y1, 32(DX)
 	VPSUBQ       Y0, Y9, Y0
-	VMOVUPS      Y0, 32(DX)
-	VMOVUPS      32(AX), Y0
+	VMOVUPS      Y0, 32(BX)
+	VMOVUPS      32(CX), Y0
 	VPADDQ       Y0, Y2, Y0
-	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y0, 32(CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -712,7 +718,7 @@ done:
 	RET
 
 // func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, FMA3, POPCNT
+// Requires: AVX, AVX2, FMA3, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSS 8(AX), Y0
@@ -721,36 +727,38 @@ TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	VBROADCASTSS 24(AX), Y2
 	VPXOR        c32_80000000<>+0(SB), Y2, Y2
 	VBROADCASTSS 32(AX), Y3
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x02, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x02, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x02, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXOR        Y4, Y4, Y4
-	VMOVUPS      (CX), Y5
-	VMOVUPS      (DX), Y6
-	VMOVUPS      32(CX), Y7
-	VMOVUPS      32(DX), Y8
-	MOVQ         SI, R9
-	MOVQ         rows+48(FP), R10
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x02, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X9
+	VMOVUPS      (DX), Y5
+	VMOVUPS      (BX), Y6
+	VMOVUPS      32(DX), Y7
+	VMOVUPS      32(BX), Y8
+	MOVQ         DI, R10
+	MOVQ         rows+48(FP), R11
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x02, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X9
 	VPBROADCASTD X9, Y9
 
 rows:
-	VMOVUPS      (R9), Y10
+	VMOVUPS      (R10), Y10
+	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c32_80000000<>+0(SB), Y10, Y11
 	VPCMPGTD     Y11, Y0, Y12
 	VPSUBD       Y1, Y11, Y11
@@ -770,74 +778,75 @@ rows:
 	VPADDQ       Y10, Y8, Y8
 	VPCMPEQD     Y10, Y10, Y10
 	VPXOR        Y10, Y12, Y10
-	VMOVMSKPS    Y10, R11
-	LEAQ         numbers<>+0(SB), R12
-	VPMOVZXBD    (R12)(R11*8), Y10
+	VMOVMSKPS    Y10, R12
+	LEAQ         numbers<>+0(SB), R13
+	VPMOVZXBD    (R13)(R12*8), Y10
 	VPADDD       Y9, Y10, Y10
-	VMOVUPS      Y10, (BX)
-	POPCNTL      R11, R11
-	LEAQ         (BX)(R11*4), BX
+	VMOVUPS      Y10, (SI)
+	POPCNTL      R12, R12
+	LEAQ         (SI)(R12*4), SI
 	VPADDD       Y3, Y9, Y9
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Y9
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Y9
 	VPMOVSXDQ    X4, Y10
 	VEXTRACTF128 $0x01, Y4, X4
 	VPMOVSXDQ    X4, Y4
 	VPSUBQ       Y9, Y5, Y5
-	VMOVUPS      Y5, (CX)
-	VPSUBQ       Y9, Y6, Y5
 	VMOVUPS      Y5, (DX)
-	VMOVUPS      (AX), Y5
+	VPSUBQ       Y9, Y6, Y5
+	VMOVUPS      Y5, (BX)
+	VMOVUPS      (CX), Y5
 	VPADDQ       Y5, Y10, Y5
-	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y5, (CX)
 	VPSUBQ       Y9, Y7, Y5
-	VMOVUPS      Y5, 32(CX)
-	VPSUBQ       Y9, Y8, Y5
 	VMOVUPS      Y5, 32(DX)
-	VMOVUPS      32(AX), Y5
+	VPSUBQ       Y9, Y8, Y5
+	VMOVUPS      Y5, 32(BX)
+	VMOVUPS      32(CX), Y5
 	VPADDQ       Y5, Y4, Y4
-	VMOVUPS      Y4, 32(AX)
-	ADDQ         $+32, SI
-	ADDQ         $+64, AX
+	VMOVUPS      Y4, 32(CX)
+	ADDQ         $+32, DI
 	ADDQ         $+64, CX
 	ADDQ         $+64, DX
-	SUBQ         $+8, R8
-	CMPQ         R8, $+8
+	ADDQ         $+64, BX
+	SUBQ         $+8, R9
+	CMPQ         R9, $+8
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+8, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	VMOVQ        R9, X4
+	SUBQ         $+8, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x02, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iota32_0<>+0(SB), Y4, Y5
 	VPCMPGTD     iota32_8<>+0(SB), Y4, Y4
 	VPXOR        Y4, Y4, Y4
 	VPCMPEQD     Y6, Y6, Y6
 	VPXOR        Y6, Y5, Y6
-	VMOVUPS      (CX), Y7
-	VMOVUPS      (DX), Y8
-	VMOVUPS      32(CX), Y9
-	VMOVUPS      32(DX), Y10
-	MOVQ         rows+48(FP), R8
-	MOVQ         SI, R9
+	VMOVUPS      (DX), Y7
+	VMOVUPS      (BX), Y8
+	VMOVUPS      32(DX), Y9
+	VMOVUPS      32(BX), Y10
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
+	MOVQ         AX, R9
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x02, R9
@@ -846,7 +855,7 @@ rows:
 	VPBROADCASTD X11, Y11
 
 last:
-	VMOVUPS      (SI), Y12
+	VMOVUPS      (AX), Y12
 	VPXOR        c32_80000000<>+0(SB), Y12, Y13
 	VPCMPGTD     Y13, Y0, Y14
 	VPSUBD       Y1, Y13, Y13
@@ -872,36 +881,36 @@ last:
 	LEAQ         numbers<>+0(SB), R10
 	VPMOVZXBD    (R10)(R9*8), Y12
 	VPADDD       Y11, Y12, Y12
-	VMOVUPS      Y12, (BX)
+	VMOVUPS      Y12, (SI)
 	POPCNTL      R9, R9
-	LEAQ         (BX)(R9*4), BX
+	LEAQ         (SI)(R9*4), SI
 	VPADDD       Y3, Y11, Y11
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Y0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Y0
 	VPMOVSXDQ    X4, Y1
 	VEXTRACTF128 $0x01, Y4, X2
 	VPMOVSXDQ    X2, Y2
 	VPSUBQ       Y0, Y7, Y3
-	VMOVUPS      Y3, (CX)
-	VPSUBQ       Y0, Y8, Y3
 	VMOVUPS      Y3, (DX)
-	VMOVUPS      (AX), Y3
+	VPSUBQ       Y0, Y8, Y3
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      (CX), Y3
 	VPADDQ       Y3, Y1, Y1
-	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y1, (CX)
 	VPSUBQ       Y0, Y9, Y1
-	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      Y1, 32(DX)
 	VPSUBQ       Y0, Y10, Y0
-	VMOVUPS      Y0, 32(DX)
-	VMOVUPS      32(AX), Y0
+	VMOVUPS      Y0, 32(BX)
+	VMOVUPS      32(CX), Y0
 	VPADDQ       Y0, Y2, Y0
-	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y0, 32(CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -910,32 +919,34 @@ done:
 	RET
 
 // func ClassSumsF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, POPCNT
+// Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Y0
 	VPXOR        c64_8000000000000000<>+0(SB), Y0, Y0
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x03, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x03, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x03, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXOR   Y1, Y1, Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS (DX), Y3
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Y2
+	VMOVUPS (BX), Y3
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS      (R9), Y4
+	VMOVUPS      (R10), Y4
+	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c64_8000000000000000<>+0(SB), Y4, Y5
 	VPCMPGTQ     Y5, Y0, Y5
 	VPSUBQ       Y5, Y1, Y1
@@ -945,77 +956,78 @@ rows:
 	VMULPD       Y4, Y4, Y4
 	VADDPD       c64_4008000000000000<>+0(SB), Y4, Y4
 	VPADDQ       Y4, Y3, Y3
-	VMOVMSKPD    Y5, R11
-	CMPL         R11, $0x0000000f
+	VMOVMSKPD    Y5, R12
+	CMPL         R12, $0x0000000f
 	JEQ          rowsa
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x03, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X4
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x03, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X4
 	VPBROADCASTD X4, Y4
 	VPCMPEQD     Y6, Y6, Y6
 	VPXOR        Y6, Y5, Y5
-	VMOVMSKPD    Y5, R11
-	LEAQ         numbers<>+0(SB), R12
-	VPMOVZXBD    (R12)(R11*8), Y5
+	VMOVMSKPD    Y5, R12
+	LEAQ         numbers<>+0(SB), R13
+	VPMOVZXBD    (R13)(R12*8), Y5
 	VPADDD       Y4, Y5, Y5
-	VMOVUPS      X5, (BX)
-	POPCNTL      R11, R11
-	LEAQ         (BX)(R11*4), BX
+	VMOVUPS      X5, (SI)
+	POPCNTL      R12, R12
+	LEAQ         (SI)(R12*4), SI
 
 rowsa:
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Y4
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Y4
 	VPSUBQ       Y4, Y2, Y2
-	VMOVUPS      Y2, (CX)
-	VPSUBQ       Y4, Y3, Y2
 	VMOVUPS      Y2, (DX)
-	VMOVUPS      (AX), Y2
+	VPSUBQ       Y4, Y3, Y2
+	VMOVUPS      Y2, (BX)
+	VMOVUPS      (CX), Y2
 	VPADDQ       Y2, Y1, Y1
-	VMOVUPS      Y1, (AX)
-	ADDQ         $+32, SI
-	ADDQ         $+32, AX
+	VMOVUPS      Y1, (CX)
+	ADDQ         $+32, DI
 	ADDQ         $+32, CX
 	ADDQ         $+32, DX
-	SUBQ         $+4, R8
-	CMPQ         R8, $+4
+	ADDQ         $+32, BX
+	SUBQ         $+4, R9
+	CMPQ         R9, $+4
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+4, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	VMOVQ        R9, X1
+	SUBQ         $+4, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	VMOVQ        AX, X1
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iota64_0<>+0(SB), Y1, Y2
 	VPCMPGTQ     iota64_4<>+0(SB), Y1, Y1
 	VPXOR        Y1, Y1, Y1
 	VPCMPEQD     Y3, Y3, Y3
 	VPXOR        Y3, Y2, Y3
-	VMOVUPS      (CX), Y4
-	VMOVUPS      (DX), Y5
-	MOVQ         rows+48(FP), R8
+	VMOVUPS      (DX), Y4
+	VMOVUPS      (BX), Y5
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
 
 last:
-	VMOVUPS      (SI), Y6
+	VMOVUPS      (AX), Y6
 	VPXOR        c64_8000000000000000<>+0(SB), Y6, Y7
 	VPCMPGTQ     Y7, Y0, Y7
 	VPAND        Y7, Y3, Y8
@@ -1030,7 +1042,7 @@ last:
 	VMOVMSKPD    Y7, R9
 	CMPL         R9, $0x0000000f
 	JEQ          lasta
-	MOVQ         SI, R9
+	MOVQ         AX, R9
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x03, R9
@@ -1043,27 +1055,27 @@ last:
 	LEAQ         numbers<>+0(SB), R10
 	VPMOVZXBD    (R10)(R9*8), Y7
 	VPADDD       Y6, Y7, Y7
-	VMOVUPS      X7, (BX)
+	VMOVUPS      X7, (SI)
 	POPCNTL      R9, R9
-	LEAQ         (BX)(R9*4), BX
+	LEAQ         (SI)(R9*4), SI
 
 lasta:
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Y0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Y0
 	VPSUBQ       Y0, Y4, Y2
-	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y2, (DX)
 	VPSUBQ       Y0, Y5, Y0
-	VMOVUPS      Y0, (DX)
-	VMOVUPS      (AX), Y0
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      (CX), Y0
 	VPADDQ       Y0, Y1, Y0
-	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y0, (CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -1096,7 +1108,7 @@ DATA iota64_4<>+24(SB)/8, $0x0000000000000007
 GLOBL iota64_4<>(SB), RODATA|NOPTR, $32
 
 // func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, POPCNT
+// Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Y0
@@ -1104,27 +1116,29 @@ TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	VBROADCASTSD 16(AX), Y1
 	VBROADCASTSD 24(AX), Y2
 	VPXOR        c64_8000000000000000<>+0(SB), Y2, Y2
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x03, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x03, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x03, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXOR   Y3, Y3, Y3
-	VMOVUPS (CX), Y4
-	VMOVUPS (DX), Y5
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Y4
+	VMOVUPS (BX), Y5
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS      (R9), Y6
+	VMOVUPS      (R10), Y6
+	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c64_8000000000000000<>+0(SB), Y6, Y7
 	VPCMPGTQ     Y7, Y0, Y8
 	VPSUBQ       Y1, Y7, Y7
@@ -1136,77 +1150,78 @@ rows:
 	VMULPD       Y6, Y6, Y6
 	VADDPD       c64_4008000000000000<>+0(SB), Y6, Y6
 	VPADDQ       Y6, Y5, Y5
-	VMOVMSKPD    Y8, R11
-	CMPL         R11, $0x0000000f
+	VMOVMSKPD    Y8, R12
+	CMPL         R12, $0x0000000f
 	JEQ          rowsa
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x03, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X6
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x03, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X6
 	VPBROADCASTD X6, Y6
 	VPCMPEQD     Y7, Y7, Y7
 	VPXOR        Y7, Y8, Y7
-	VMOVMSKPD    Y7, R11
-	LEAQ         numbers<>+0(SB), R12
-	VPMOVZXBD    (R12)(R11*8), Y7
+	VMOVMSKPD    Y7, R12
+	LEAQ         numbers<>+0(SB), R13
+	VPMOVZXBD    (R13)(R12*8), Y7
 	VPADDD       Y6, Y7, Y7
-	VMOVUPS      X7, (BX)
-	POPCNTL      R11, R11
-	LEAQ         (BX)(R11*4), BX
+	VMOVUPS      X7, (SI)
+	POPCNTL      R12, R12
+	LEAQ         (SI)(R12*4), SI
 
 rowsa:
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Y6
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Y6
 	VPSUBQ       Y6, Y4, Y4
-	VMOVUPS      Y4, (CX)
-	VPSUBQ       Y6, Y5, Y4
 	VMOVUPS      Y4, (DX)
-	VMOVUPS      (AX), Y4
+	VPSUBQ       Y6, Y5, Y4
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      (CX), Y4
 	VPADDQ       Y4, Y3, Y3
-	VMOVUPS      Y3, (AX)
-	ADDQ         $+32, SI
-	ADDQ         $+32, AX
+	VMOVUPS      Y3, (CX)
+	ADDQ         $+32, DI
 	ADDQ         $+32, CX
 	ADDQ         $+32, DX
-	SUBQ         $+4, R8
-	CMPQ         R8, $+4
+	ADDQ         $+32, BX
+	SUBQ         $+4, R9
+	CMPQ         R9, $+4
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+4, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	VMOVQ        R9, X3
+	SUBQ         $+4, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	VMOVQ        AX, X3
 	VPBROADCASTQ X3, Y3
 	VPCMPGTQ     iota64_0<>+0(SB), Y3, Y4
 	VPCMPGTQ     iota64_4<>+0(SB), Y3, Y3
 	VPXOR        Y3, Y3, Y3
 	VPCMPEQD     Y5, Y5, Y5
 	VPXOR        Y5, Y4, Y5
-	VMOVUPS      (CX), Y6
-	VMOVUPS      (DX), Y7
-	MOVQ         rows+48(FP), R8
+	VMOVUPS      (DX), Y6
+	VMOVUPS      (BX), Y7
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
 
 last:
-	VMOVUPS      (SI), Y8
+	VMOVUPS      (AX), Y8
 	VPXOR        c64_8000000000000000<>+0(SB), Y8, Y9
 	VPCMPGTQ     Y9, Y0, Y10
 	VPSUBQ       Y1, Y9, Y9
@@ -1223,7 +1238,7 @@ last:
 	VMOVMSKPD    Y10, R9
 	CMPL         R9, $0x0000000f
 	JEQ          lasta
-	MOVQ         SI, R9
+	MOVQ         AX, R9
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x03, R9
@@ -1236,27 +1251,27 @@ last:
 	LEAQ         numbers<>+0(SB), R10
 	VPMOVZXBD    (R10)(R9*8), Y9
 	VPADDD       Y8, Y9, Y9
-	VMOVUPS      X9, (BX)
+	VMOVUPS      X9, (SI)
 	POPCNTL      R9, R9
-	LEAQ         (BX)(R9*4), BX
+	LEAQ         (SI)(R9*4), SI
 
 lasta:
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Y0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Y0
 	VPSUBQ       Y0, Y6, Y1
-	VMOVUPS      Y1, (CX)
+	VMOVUPS      Y1, (DX)
 	VPSUBQ       Y0, Y7, Y0
-	VMOVUPS      Y0, (DX)
-	VMOVUPS      (AX), Y0
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      (CX), Y0
 	VPADDQ       Y0, Y3, Y0
-	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y0, (CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -1265,7 +1280,7 @@ done:
 	RET
 
 // func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX2, POPCNT
+// Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Y0
@@ -1274,34 +1289,36 @@ TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	VBROADCASTSD 24(AX), Y2
 	VPXOR        c64_8000000000000000<>+0(SB), Y2, Y2
 	VBROADCASTSS 32(AX), Y3
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x03, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x03, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x03, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXOR        Y4, Y4, Y4
-	VMOVUPS      (CX), Y5
-	VMOVUPS      (DX), Y6
-	MOVQ         SI, R9
-	MOVQ         rows+48(FP), R10
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x03, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X7
+	VMOVUPS      (DX), Y5
+	VMOVUPS      (BX), Y6
+	MOVQ         DI, R10
+	MOVQ         rows+48(FP), R11
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x03, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X7
 	VPBROADCASTD X7, Y7
 
 rows:
-	VMOVUPS      (R9), Y8
+	VMOVUPS      (R10), Y8
+	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c64_8000000000000000<>+0(SB), Y8, Y9
 	VPCMPGTQ     Y9, Y0, Y10
 	VPSUBQ       Y1, Y9, Y9
@@ -1315,62 +1332,63 @@ rows:
 	VPADDQ       Y8, Y6, Y6
 	VPCMPEQD     Y8, Y8, Y8
 	VPXOR        Y8, Y10, Y8
-	VMOVMSKPD    Y8, R11
-	LEAQ         numbers<>+0(SB), R12
-	VPMOVZXBD    (R12)(R11*8), Y8
+	VMOVMSKPD    Y8, R12
+	LEAQ         numbers<>+0(SB), R13
+	VPMOVZXBD    (R13)(R12*8), Y8
 	VPADDD       Y7, Y8, Y8
-	VMOVUPS      X8, (BX)
-	POPCNTL      R11, R11
-	LEAQ         (BX)(R11*4), BX
+	VMOVUPS      X8, (SI)
+	POPCNTL      R12, R12
+	LEAQ         (SI)(R12*4), SI
 	VPADDD       Y3, Y7, Y7
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Y7
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Y7
 	VPSUBQ       Y7, Y5, Y5
-	VMOVUPS      Y5, (CX)
-	VPSUBQ       Y7, Y6, Y5
 	VMOVUPS      Y5, (DX)
-	VMOVUPS      (AX), Y5
+	VPSUBQ       Y7, Y6, Y5
+	VMOVUPS      Y5, (BX)
+	VMOVUPS      (CX), Y5
 	VPADDQ       Y5, Y4, Y4
-	VMOVUPS      Y4, (AX)
-	ADDQ         $+32, SI
-	ADDQ         $+32, AX
+	VMOVUPS      Y4, (CX)
+	ADDQ         $+32, DI
 	ADDQ         $+32, CX
 	ADDQ         $+32, DX
-	SUBQ         $+4, R8
-	CMPQ         R8, $+4
+	ADDQ         $+32, BX
+	SUBQ         $+4, R9
+	CMPQ         R9, $+4
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+4, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	VMOVQ        R9, X4
+	SUBQ         $+4, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
 	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
 	VPXOR        Y4, Y4, Y4
 	VPCMPEQD     Y6, Y6, Y6
 	VPXOR        Y6, Y5, Y6
-	VMOVUPS      (CX), Y7
-	VMOVUPS      (DX), Y8
-	MOVQ         rows+48(FP), R8
-	MOVQ         SI, R9
+	VMOVUPS      (DX), Y7
+	VMOVUPS      (BX), Y8
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
+	MOVQ         AX, R9
 	MOVQ         x+32(FP), R10
 	SUBQ         R10, R9
 	SHRQ         $0x03, R9
@@ -1379,7 +1397,7 @@ rows:
 	VPBROADCASTD X9, Y9
 
 last:
-	VMOVUPS      (SI), Y10
+	VMOVUPS      (AX), Y10
 	VPXOR        c64_8000000000000000<>+0(SB), Y10, Y11
 	VPCMPGTQ     Y11, Y0, Y12
 	VPSUBQ       Y1, Y11, Y11
@@ -1399,26 +1417,26 @@ last:
 	LEAQ         numbers<>+0(SB), R10
 	VPMOVZXBD    (R10)(R9*8), Y10
 	VPADDD       Y9, Y10, Y10
-	VMOVUPS      X10, (BX)
+	VMOVUPS      X10, (SI)
 	POPCNTL      R9, R9
-	LEAQ         (BX)(R9*4), BX
+	LEAQ         (SI)(R9*4), SI
 	VPADDD       Y3, Y9, Y9
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Y0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Y0
 	VPSUBQ       Y0, Y7, Y1
-	VMOVUPS      Y1, (CX)
+	VMOVUPS      Y1, (DX)
 	VPSUBQ       Y0, Y8, Y0
-	VMOVUPS      Y0, (DX)
-	VMOVUPS      (AX), Y0
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      (CX), Y0
 	VPADDQ       Y0, Y4, Y0
-	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y0, (CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX

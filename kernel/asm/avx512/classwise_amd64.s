@@ -5,40 +5,42 @@
 #include "textflag.h"
 
 // func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX512F, BMI2, POPCNT
+// Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSS 8(AX), Z0
 	VBROADCASTSD c64_4008000000000000<>+0(SB), Z1
 	VBROADCASTSS c32_1<>+0(SB), Z2
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x02, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x02, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x02, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXORD  Z3, Z3, Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS (DX), Z5
-	VMOVUPS 64(CX), Z6
-	VMOVUPS 64(DX), Z7
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Z4
+	VMOVUPS (BX), Z5
+	VMOVUPS 64(DX), Z6
+	VMOVUPS 64(BX), Z7
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS       (R9), Z8
+	VMOVUPS       (R10), Z8
+	PREFETCHT1    (R10)(AX*1)
 	VPCMPUD       $0x01, Z0, Z8, K1
 	VPADDD        Z2, Z3, K1, Z3
-	VCVTPS2PD.Z   (R9), K1, Z8
+	VCVTPS2PD.Z   (R10), K1, Z8
 	KSHIFTRW      $0x08, K1, K2
-	VCVTPS2PD.Z   32(R9), K2, Z9
+	VCVTPS2PD.Z   32(R10), K2, Z9
 	VADDPD        Z1, Z8, Z10
 	VPADDQ        Z10, Z4, Z4
 	VFMADD213PD   Z1, Z8, Z8
@@ -49,89 +51,90 @@ rows:
 	VPADDQ        Z9, Z7, Z7
 	KORTESTW      K1, K1
 	JCS           rowsa
-	MOVQ          R9, R11
-	MOVQ          x+32(FP), R12
-	SUBQ          R12, R11
-	SHRQ          $0x02, R11
-	ADDQ          $+0, R11
-	VMOVQ         R11, X8
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x02, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X8
 	VPBROADCASTD  X8, Z8
 	VPADDD        iota32_0<>+0(SB), Z8, Z8
 	KNOTW         K1, K1
-	KMOVW         K1, R11
+	KMOVW         K1, R12
 	VPCOMPRESSD.Z Z8, K1, Z8
-	VMOVUPS       Z8, (BX)
-	POPCNTL       R11, R11
-	LEAQ          (BX)(R11*4), BX
+	VMOVUPS       Z8, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
 
 rowsa:
-	ADDQ          DI, R9
-	SUBQ          $+1, R10
-	CMPQ          R10, $+0
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
 	JGT           rows
-	MOVQ          limits+72(FP), R9
-	VBROADCASTSD  (R9), Z8
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z8
 	VPMOVSXDQ     Y3, Z9
 	VEXTRACTF64X4 $0x01, Z3, Y3
 	VPMOVSXDQ     Y3, Z3
 	VPSUBQ        Z8, Z4, Z4
-	VMOVUPS       Z4, (CX)
-	VPSUBQ        Z8, Z5, Z4
 	VMOVUPS       Z4, (DX)
-	VMOVUPS       (AX), Z4
+	VPSUBQ        Z8, Z5, Z4
+	VMOVUPS       Z4, (BX)
+	VMOVUPS       (CX), Z4
 	VPADDQ        Z4, Z9, Z4
-	VMOVUPS       Z4, (AX)
+	VMOVUPS       Z4, (CX)
 	VPSUBQ        Z8, Z6, Z4
-	VMOVUPS       Z4, 64(CX)
-	VPSUBQ        Z8, Z7, Z4
 	VMOVUPS       Z4, 64(DX)
-	VMOVUPS       64(AX), Z4
+	VPSUBQ        Z8, Z7, Z4
+	VMOVUPS       Z4, 64(BX)
+	VMOVUPS       64(CX), Z4
 	VPADDQ        Z4, Z3, Z3
-	VMOVUPS       Z3, 64(AX)
-	ADDQ          $+64, SI
-	ADDQ          $+128, AX
+	VMOVUPS       Z3, 64(CX)
+	ADDQ          $+64, DI
 	ADDQ          $+128, CX
 	ADDQ          $+128, DX
-	SUBQ          $+16, R8
-	CMPQ          R8, $+16
+	ADDQ          $+128, BX
+	SUBQ          $+16, R9
+	CMPQ          R9, $+16
 	JGE           columns
-	TESTQ         R8, R8
+	TESTQ         R9, R9
 	JEQ           done
-	SUBQ          $+16, R8
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, AX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, CX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, DX
-	MOVQ          R8, R9
-	SHLQ          $0x02, R9
-	ADDQ          R9, SI
-	XORQ          R9, R9
-	SUBQ          R8, R9
-	MOVQ          $-1, R8
-	BZHIQ         R9, R8, R8
-	KMOVW         R8, K1
+	SUBQ          $+16, R9
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, CX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, DX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, BX
+	MOVQ          R9, AX
+	SHLQ          $0x02, AX
+	ADDQ          AX, DI
+	XORQ          AX, AX
+	SUBQ          R9, AX
+	MOVQ          $-1, R9
+	BZHIQ         AX, R9, R9
+	KMOVW         R9, K1
 	VPXORD        Z3, Z3, Z3
 	KNOTW         K1, K2
-	VMOVUPS       (CX), Z4
-	VMOVUPS       (DX), Z5
-	VMOVUPS       64(CX), Z6
-	VMOVUPS       64(DX), Z7
-	MOVQ          rows+48(FP), R8
+	VMOVUPS       (DX), Z4
+	VMOVUPS       (BX), Z5
+	VMOVUPS       64(DX), Z6
+	VMOVUPS       64(BX), Z7
+	MOVQ          DI, AX
+	MOVQ          rows+48(FP), DI
 
 last:
-	VMOVUPS       (SI), Z8
+	VMOVUPS       (AX), Z8
 	VPCMPUD       $0x01, Z0, Z8, K3
 	KANDW         K3, K2, K4
 	KORW          K3, K1, K3
 	VPADDD        Z2, Z3, K4, Z3
-	VCVTPS2PD.Z   (SI), K4, Z8
+	VCVTPS2PD.Z   (AX), K4, Z8
 	KSHIFTRW      $0x08, K4, K4
-	VCVTPS2PD.Z   32(SI), K4, Z9
+	VCVTPS2PD.Z   32(AX), K4, Z9
 	VADDPD        Z1, Z8, Z10
 	VPADDQ        Z10, Z4, Z4
 	VFMADD213PD   Z1, Z8, Z8
@@ -142,7 +145,7 @@ last:
 	VPADDQ        Z9, Z7, Z7
 	KORTESTW      K3, K3
 	JCS           lasta
-	MOVQ          SI, R9
+	MOVQ          AX, R9
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x02, R9
@@ -153,37 +156,37 @@ last:
 	KNOTW         K3, K3
 	KMOVW         K3, R9
 	VPCOMPRESSD.Z Z8, K3, Z8
-	VMOVUPS       Z8, (BX)
+	VMOVUPS       Z8, (SI)
 	POPCNTL       R9, R9
-	LEAQ          (BX)(R9*4), BX
+	LEAQ          (SI)(R9*4), SI
 
 lasta:
-	ADDQ          DI, SI
-	SUBQ          $+1, R8
-	CMPQ          R8, $+0
+	ADDQ          R8, AX
+	SUBQ          $+1, DI
+	CMPQ          DI, $+0
 	JGT           last
-	MOVQ          limits+72(FP), SI
-	VBROADCASTSD  (SI), Z0
+	MOVQ          limits+72(FP), AX
+	VBROADCASTSD  (AX), Z0
 	VPMOVSXDQ     Y3, Z1
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	VPMOVSXDQ     Y2, Z2
 	VPSUBQ        Z0, Z4, Z3
-	VMOVUPS       Z3, (CX)
-	VPSUBQ        Z0, Z5, Z3
 	VMOVUPS       Z3, (DX)
-	VMOVUPS       (AX), Z3
+	VPSUBQ        Z0, Z5, Z3
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       (CX), Z3
 	VPADDQ        Z3, Z1, Z1
-	VMOVUPS       Z1, (AX)
+	VMOVUPS       Z1, (CX)
 	VPSUBQ        Z0, Z6, Z1
-	VMOVUPS       Z1, 64(CX)
+	VMOVUPS       Z1, 64(DX)
 	VPSUBQ        Z0, Z7, Z0
-	VMOVUPS       Z0, 64(DX)
-	VMOVUPS       64(AX), Z0
+	VMOVUPS       Z0, 64(BX)
+	VMOVUPS       64(CX), Z0
 	VPADDQ        Z0, Z2, Z0
-	VMOVUPS       Z0, 64(AX)
+	VMOVUPS       Z0, 64(CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -216,7 +219,7 @@ DATA iota32_0<>+60(SB)/4, $0x0000000f
 GLOBL iota32_0<>(SB), RODATA|NOPTR, $64
 
 // func ClassSumsAboveF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX512F, BMI2, POPCNT
+// Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSS 8(AX), Z0
@@ -224,36 +227,38 @@ TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	VBROADCASTSS 24(AX), Z2
 	VBROADCASTSD c64_4008000000000000<>+0(SB), Z3
 	VBROADCASTSS c32_1<>+0(SB), Z4
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x02, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x02, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x02, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXORD  Z5, Z5, Z5
-	VMOVUPS (CX), Z6
-	VMOVUPS (DX), Z7
-	VMOVUPS 64(CX), Z8
-	VMOVUPS 64(DX), Z9
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Z6
+	VMOVUPS (BX), Z7
+	VMOVUPS 64(DX), Z8
+	VMOVUPS 64(BX), Z9
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS       (R9), Z10
+	VMOVUPS       (R10), Z10
+	PREFETCHT1    (R10)(AX*1)
 	VPCMPUD       $0x01, Z0, Z10, K1
 	VPSUBD        Z1, Z10, Z10
 	VPCMPUD       $0x01, Z2, Z10, K2
 	VPADDD        Z4, Z5, K2, Z5
-	VCVTPS2PD.Z   (R9), K2, Z10
+	VCVTPS2PD.Z   (R10), K2, Z10
 	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   32(R9), K2, Z11
+	VCVTPS2PD.Z   32(R10), K2, Z11
 	VADDPD        Z3, Z10, Z12
 	VPADDQ        Z12, Z6, Z6
 	VFMADD213PD   Z3, Z10, Z10
@@ -264,91 +269,92 @@ rows:
 	VPADDQ        Z11, Z9, Z9
 	KORTESTW      K1, K1
 	JCS           rowsa
-	MOVQ          R9, R11
-	MOVQ          x+32(FP), R12
-	SUBQ          R12, R11
-	SHRQ          $0x02, R11
-	ADDQ          $+0, R11
-	VMOVQ         R11, X10
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x02, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X10
 	VPBROADCASTD  X10, Z10
 	VPADDD        iota32_0<>+0(SB), Z10, Z10
 	KNOTW         K1, K1
-	KMOVW         K1, R11
+	KMOVW         K1, R12
 	VPCOMPRESSD.Z Z10, K1, Z10
-	VMOVUPS       Z10, (BX)
-	POPCNTL       R11, R11
-	LEAQ          (BX)(R11*4), BX
+	VMOVUPS       Z10, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
 
 rowsa:
-	ADDQ          DI, R9
-	SUBQ          $+1, R10
-	CMPQ          R10, $+0
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
 	JGT           rows
-	MOVQ          limits+72(FP), R9
-	VBROADCASTSD  (R9), Z10
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z10
 	VPMOVSXDQ     Y5, Z11
 	VEXTRACTF64X4 $0x01, Z5, Y5
 	VPMOVSXDQ     Y5, Z5
 	VPSUBQ        Z10, Z6, Z6
-	VMOVUPS       Z6, (CX)
-	VPSUBQ        Z10, Z7, Z6
 	VMOVUPS       Z6, (DX)
-	VMOVUPS       (AX), Z6
+	VPSUBQ        Z10, Z7, Z6
+	VMOVUPS       Z6, (BX)
+	VMOVUPS       (CX), Z6
 	VPADDQ        Z6, Z11, Z6
-	VMOVUPS       Z6, (AX)
+	VMOVUPS       Z6, (CX)
 	VPSUBQ        Z10, Z8, Z6
-	VMOVUPS       Z6, 64(CX)
-	VPSUBQ        Z10, Z9, Z6
 	VMOVUPS       Z6, 64(DX)
-	VMOVUPS       64(AX), Z6
+	VPSUBQ        Z10, Z9, Z6
+	VMOVUPS       Z6, 64(BX)
+	VMOVUPS       64(CX), Z6
 	VPADDQ        Z6, Z5, Z5
-	VMOVUPS       Z5, 64(AX)
-	ADDQ          $+64, SI
-	ADDQ          $+128, AX
+	VMOVUPS       Z5, 64(CX)
+	ADDQ          $+64, DI
 	ADDQ          $+128, CX
 	ADDQ          $+128, DX
-	SUBQ          $+16, R8
-	CMPQ          R8, $+16
+	ADDQ          $+128, BX
+	SUBQ          $+16, R9
+	CMPQ          R9, $+16
 	JGE           columns
-	TESTQ         R8, R8
+	TESTQ         R9, R9
 	JEQ           done
-	SUBQ          $+16, R8
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, AX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, CX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, DX
-	MOVQ          R8, R9
-	SHLQ          $0x02, R9
-	ADDQ          R9, SI
-	XORQ          R9, R9
-	SUBQ          R8, R9
-	MOVQ          $-1, R8
-	BZHIQ         R9, R8, R8
-	KMOVW         R8, K1
+	SUBQ          $+16, R9
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, CX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, DX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, BX
+	MOVQ          R9, AX
+	SHLQ          $0x02, AX
+	ADDQ          AX, DI
+	XORQ          AX, AX
+	SUBQ          R9, AX
+	MOVQ          $-1, R9
+	BZHIQ         AX, R9, R9
+	KMOVW         R9, K1
 	VPXORD        Z5, Z5, Z5
 	KNOTW         K1, K2
-	VMOVUPS       (CX), Z6
-	VMOVUPS       (DX), Z7
-	VMOVUPS       64(CX), Z8
-	VMOVUPS       64(DX), Z9
-	MOVQ          rows+48(FP), R8
+	VMOVUPS       (DX), Z6
+	VMOVUPS       (BX), Z7
+	VMOVUPS       64(DX), Z8
+	VMOVUPS       64(BX), Z9
+	MOVQ          DI, AX
+	MOVQ          rows+48(FP), DI
 
 last:
-	VMOVUPS       (SI), Z10
+	VMOVUPS       (AX), Z10
 	VPCMPUD       $0x01, Z0, Z10, K3
 	VPSUBD        Z1, Z10, Z10
 	VPCMPUD       $0x01, Z2, Z10, K4
 	KANDW         K4, K2, K4
 	KORW          K3, K1, K3
 	VPADDD        Z4, Z5, K4, Z5
-	VCVTPS2PD.Z   (SI), K4, Z10
+	VCVTPS2PD.Z   (AX), K4, Z10
 	KSHIFTRW      $0x08, K4, K4
-	VCVTPS2PD.Z   32(SI), K4, Z11
+	VCVTPS2PD.Z   32(AX), K4, Z11
 	VADDPD        Z3, Z10, Z12
 	VPADDQ        Z12, Z6, Z6
 	VFMADD213PD   Z3, Z10, Z10
@@ -359,7 +365,7 @@ last:
 	VPADDQ        Z11, Z9, Z9
 	KORTESTW      K3, K3
 	JCS           lasta
-	MOVQ          SI, R9
+	MOVQ          AX, R9
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x02, R9
@@ -370,37 +376,37 @@ last:
 	KNOTW         K3, K3
 	KMOVW         K3, R9
 	VPCOMPRESSD.Z Z10, K3, Z10
-	VMOVUPS       Z10, (BX)
+	VMOVUPS       Z10, (SI)
 	POPCNTL       R9, R9
-	LEAQ          (BX)(R9*4), BX
+	LEAQ          (SI)(R9*4), SI
 
 lasta:
-	ADDQ          DI, SI
-	SUBQ          $+1, R8
-	CMPQ          R8, $+0
+	ADDQ          R8, AX
+	SUBQ          $+1, DI
+	CMPQ          DI, $+0
 	JGT           last
-	MOVQ          limits+72(FP), SI
-	VBROADCASTSD  (SI), Z0
+	MOVQ          limits+72(FP), AX
+	VBROADCASTSD  (AX), Z0
 	VPMOVSXDQ     Y5, Z1
 	VEXTRACTF64X4 $0x01, Z5, Y2
 	VPMOVSXDQ     Y2, Z2
 	VPSUBQ        Z0, Z6, Z3
-	VMOVUPS       Z3, (CX)
-	VPSUBQ        Z0, Z7, Z3
 	VMOVUPS       Z3, (DX)
-	VMOVUPS       (AX), Z3
+	VPSUBQ        Z0, Z7, Z3
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       (CX), Z3
 	VPADDQ        Z3, Z1, Z1
-	VMOVUPS       Z1, (AX)
+	VMOVUPS       Z1, (CX)
 	VPSUBQ        Z0, Z8, Z1
-	VMOVUPS       Z1, 64(CX)
+	VMOVUPS       Z1, 64(DX)
 	VPSUBQ        Z0, Z9, Z0
-	VMOVUPS       Z0, 64(DX)
-	VMOVUPS       64(AX), Z0
+	VMOVUPS       Z0, 64(BX)
+	VMOVUPS       64(CX), Z0
 	VPADDQ        Z0, Z2, Z0
-	VMOVUPS       Z0, 64(AX)
+	VMOVUPS       Z0, 64(CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -409,7 +415,7 @@ done:
 	RET
 
 // func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX512F, BMI2, POPCNT
+// Requires: AVX, AVX512F, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSS 8(AX), Z0
@@ -418,44 +424,46 @@ TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	VBROADCASTSS 32(AX), Z3
 	VBROADCASTSD c64_4008000000000000<>+0(SB), Z4
 	VBROADCASTSS c32_1<>+0(SB), Z5
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x02, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x02, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x02, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXORD       Z6, Z6, Z6
-	VMOVUPS      (CX), Z7
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(CX), Z9
-	VMOVUPS      64(DX), Z10
-	MOVQ         SI, R9
-	MOVQ         rows+48(FP), R10
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x02, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X11
+	VMOVUPS      (DX), Z7
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(DX), Z9
+	VMOVUPS      64(BX), Z10
+	MOVQ         DI, R10
+	MOVQ         rows+48(FP), R11
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x02, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X11
 	VPBROADCASTD X11, Z11
 	VPADDD       iota32_0<>+0(SB), Z11, Z11
 
 rows:
-	VMOVUPS       (R9), Z12
+	VMOVUPS       (R10), Z12
+	PREFETCHT1    (R10)(AX*1)
 	VPCMPUD       $0x01, Z0, Z12, K1
 	VPSUBD        Z1, Z12, Z12
 	VPCMPUD       $0x01, Z2, Z12, K2
 	VPADDD        Z5, Z6, K2, Z6
-	VCVTPS2PD.Z   (R9), K2, Z12
+	VCVTPS2PD.Z   (R10), K2, Z12
 	KSHIFTRW      $0x08, K2, K2
-	VCVTPS2PD.Z   32(R9), K2, Z13
+	VCVTPS2PD.Z   32(R10), K2, Z13
 	VADDPD        Z4, Z12, Z14
 	VPADDQ        Z14, Z7, Z7
 	VFMADD213PD   Z4, Z12, Z12
@@ -465,70 +473,71 @@ rows:
 	VFMADD213PD   Z4, Z13, Z13
 	VPADDQ        Z13, Z10, Z10
 	KNOTW         K1, K1
-	KMOVW         K1, R11
+	KMOVW         K1, R12
 	VPCOMPRESSD.Z Z11, K1, Z12
-	VMOVUPS       Z12, (BX)
-	POPCNTL       R11, R11
-	LEAQ          (BX)(R11*4), BX
+	VMOVUPS       Z12, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
 	VPADDD        Z3, Z11, Z11
-	ADDQ          DI, R9
-	SUBQ          $+1, R10
-	CMPQ          R10, $+0
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
 	JGT           rows
-	MOVQ          limits+72(FP), R9
-	VBROADCASTSD  (R9), Z11
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z11
 	VPMOVSXDQ     Y6, Z12
 	VEXTRACTF64X4 $0x01, Z6, Y6
 	VPMOVSXDQ     Y6, Z6
 	VPSUBQ        Z11, Z7, Z7
-	VMOVUPS       Z7, (CX)
-	VPSUBQ        Z11, Z8, Z7
 	VMOVUPS       Z7, (DX)
-	VMOVUPS       (AX), Z7
+	VPSUBQ        Z11, Z8, Z7
+	VMOVUPS       Z7, (BX)
+	VMOVUPS       (CX), Z7
 	VPADDQ        Z7, Z12, Z7
-	VMOVUPS       Z7, (AX)
+	VMOVUPS       Z7, (CX)
 	VPSUBQ        Z11, Z9, Z7
-	VMOVUPS       Z7, 64(CX)
-	VPSUBQ        Z11, Z10, Z7
 	VMOVUPS       Z7, 64(DX)
-	VMOVUPS       64(AX), Z7
+	VPSUBQ        Z11, Z10, Z7
+	VMOVUPS       Z7, 64(BX)
+	VMOVUPS       64(CX), Z7
 	VPADDQ        Z7, Z6, Z6
-	VMOVUPS       Z6, 64(AX)
-	ADDQ          $+64, SI
-	ADDQ          $+128, AX
+	VMOVUPS       Z6, 64(CX)
+	ADDQ          $+64, DI
 	ADDQ          $+128, CX
 	ADDQ          $+128, DX
-	SUBQ          $+16, R8
-	CMPQ          R8, $+16
+	ADDQ          $+128, BX
+	SUBQ          $+16, R9
+	CMPQ          R9, $+16
 	JGE           columns
-	TESTQ         R8, R8
+	TESTQ         R9, R9
 	JEQ           done
-	SUBQ          $+16, R8
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, AX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, CX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, DX
-	MOVQ          R8, R9
-	SHLQ          $0x02, R9
-	ADDQ          R9, SI
-	XORQ          R9, R9
-	SUBQ          R8, R9
-	MOVQ          $-1, R8
-	BZHIQ         R9, R8, R8
-	KMOVW         R8, K1
+	SUBQ          $+16, R9
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, CX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, DX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, BX
+	MOVQ          R9, AX
+	SHLQ          $0x02, AX
+	ADDQ          AX, DI
+	XORQ          AX, AX
+	SUBQ          R9, AX
+	MOVQ          $-1, R9
+	BZHIQ         AX, R9, R9
+	KMOVW         R9, K1
 	VPXORD        Z6, Z6, Z6
 	KNOTW         K1, K2
-	VMOVUPS       (CX), Z7
-	VMOVUPS       (DX), Z8
-	VMOVUPS       64(CX), Z9
-	VMOVUPS       64(DX), Z10
-	MOVQ          rows+48(FP), R8
-	MOVQ          SI, R9
+	VMOVUPS       (DX), Z7
+	VMOVUPS       (BX), Z8
+	VMOVUPS       64(DX), Z9
+	VMOVUPS       64(BX), Z10
+	MOVQ          DI, AX
+	MOVQ          rows+48(FP), DI
+	MOVQ          AX, R9
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x02, R9
@@ -538,16 +547,16 @@ rows:
 	VPADDD        iota32_0<>+0(SB), Z11, Z11
 
 last:
-	VMOVUPS       (SI), Z12
+	VMOVUPS       (AX), Z12
 	VPCMPUD       $0x01, Z0, Z12, K3
 	VPSUBD        Z1, Z12, Z12
 	VPCMPUD       $0x01, Z2, Z12, K4
 	KANDW         K4, K2, K4
 	KORW          K3, K1, K3
 	VPADDD        Z5, Z6, K4, Z6
-	VCVTPS2PD.Z   (SI), K4, Z12
+	VCVTPS2PD.Z   (AX), K4, Z12
 	KSHIFTRW      $0x08, K4, K4
-	VCVTPS2PD.Z   32(SI), K4, Z13
+	VCVTPS2PD.Z   32(AX), K4, Z13
 	VADDPD        Z4, Z12, Z14
 	VPADDQ        Z14, Z7, Z7
 	VFMADD213PD   Z4, Z12, Z12
@@ -559,36 +568,36 @@ last:
 	KNOTW         K3, K3
 	KMOVW         K3, R9
 	VPCOMPRESSD.Z Z11, K3, Z12
-	VMOVUPS       Z12, (BX)
+	VMOVUPS       Z12, (SI)
 	POPCNTL       R9, R9
-	LEAQ          (BX)(R9*4), BX
+	LEAQ          (SI)(R9*4), SI
 	VPADDD        Z3, Z11, Z11
-	ADDQ          DI, SI
-	SUBQ          $+1, R8
-	CMPQ          R8, $+0
+	ADDQ          R8, AX
+	SUBQ          $+1, DI
+	CMPQ          DI, $+0
 	JGT           last
-	MOVQ          limits+72(FP), SI
-	VBROADCASTSD  (SI), Z0
+	MOVQ          limits+72(FP), AX
+	VBROADCASTSD  (AX), Z0
 	VPMOVSXDQ     Y6, Z1
 	VEXTRACTF64X4 $0x01, Z6, Y2
 	VPMOVSXDQ     Y2, Z2
 	VPSUBQ        Z0, Z7, Z3
-	VMOVUPS       Z3, (CX)
-	VPSUBQ        Z0, Z8, Z3
 	VMOVUPS       Z3, (DX)
-	VMOVUPS       (AX), Z3
+	VPSUBQ        Z0, Z8, Z3
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       (CX), Z3
 	VPADDQ        Z3, Z1, Z1
-	VMOVUPS       Z1, (AX)
+	VMOVUPS       Z1, (CX)
 	VPSUBQ        Z0, Z9, Z1
-	VMOVUPS       Z1, 64(CX)
+	VMOVUPS       Z1, 64(DX)
 	VPSUBQ        Z0, Z10, Z0
-	VMOVUPS       Z0, 64(DX)
-	VMOVUPS       64(AX), Z0
+	VMOVUPS       Z0, 64(BX)
+	VMOVUPS       64(CX), Z0
 	VPADDQ        Z0, Z2, Z0
-	VMOVUPS       Z0, 64(AX)
+	VMOVUPS       Z0, 64(CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -597,36 +606,38 @@ done:
 	RET
 
 // func ClassSumsF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Z0
 	VBROADCASTSD c64_4008000000000000<>+0(SB), Z1
 	VBROADCASTSD c64_1<>+0(SB), Z2
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x03, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x03, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x03, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXORD  Z3, Z3, Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS (DX), Z5
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Z4
+	VMOVUPS (BX), Z5
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS       (R9), Z6
+	VMOVUPS       (R10), Z6
+	PREFETCHT1    (R10)(AX*1)
 	VPCMPUQ       $0x01, Z0, Z6, K1
 	VPADDQ        Z2, Z3, K1, Z3
-	VMOVUPD.Z     (R9), K1, Z6
+	VMOVUPD.Z     (R10), K1, Z6
 	VADDPD        Z1, Z6, Z7
 	VPADDQ        Z7, Z4, Z4
 	VMULPD        Z6, Z6, Z6
@@ -634,75 +645,76 @@ rows:
 	VPADDQ        Z6, Z5, Z5
 	KORTESTB      K1, K1
 	JCS           rowsa
-	MOVQ          R9, R11
-	MOVQ          x+32(FP), R12
-	SUBQ          R12, R11
-	SHRQ          $0x03, R11
-	ADDQ          $+0, R11
-	VMOVQ         R11, X6
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x03, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X6
 	VPBROADCASTD  X6, Z6
 	VPADDD        iota32_0<>+0(SB), Z6, Z6
 	KNOTB         K1, K1
-	KMOVB         K1, R11
+	KMOVB         K1, R12
 	VPCOMPRESSD.Z Y6, K1, Y6
-	VMOVDQU32     Y6, (BX)
-	POPCNTL       R11, R11
-	LEAQ          (BX)(R11*4), BX
+	VMOVDQU32     Y6, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
 
 rowsa:
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Z6
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Z6
 	VPSUBQ       Z6, Z4, Z4
-	VMOVUPS      Z4, (CX)
-	VPSUBQ       Z6, Z5, Z4
 	VMOVUPS      Z4, (DX)
-	VMOVUPS      (AX), Z4
+	VPSUBQ       Z6, Z5, Z4
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      (CX), Z4
 	VPADDQ       Z4, Z3, Z3
-	VMOVUPS      Z3, (AX)
-	ADDQ         $+64, SI
-	ADDQ         $+64, AX
+	VMOVUPS      Z3, (CX)
+	ADDQ         $+64, DI
 	ADDQ         $+64, CX
 	ADDQ         $+64, DX
-	SUBQ         $+8, R8
-	CMPQ         R8, $+8
+	ADDQ         $+64, BX
+	SUBQ         $+8, R9
+	CMPQ         R9, $+8
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+8, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	MOVQ         $-1, R8
-	BZHIQ        R9, R8, R8
-	KMOVB        R8, K1
+	SUBQ         $+8, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	MOVQ         $-1, R9
+	BZHIQ        AX, R9, R9
+	KMOVB        R9, K1
 	VPXORD       Z3, Z3, Z3
 	KNOTB        K1, K2
-	VMOVUPS      (CX), Z4
-	VMOVUPS      (DX), Z5
-	MOVQ         rows+48(FP), R8
+	VMOVUPS      (DX), Z4
+	VMOVUPS      (BX), Z5
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
 
 last:
-	VMOVUPS       (SI), Z6
+	VMOVUPS       (AX), Z6
 	VPCMPUQ       $0x01, Z0, Z6, K3
 	KANDW         K3, K2, K4
 	KORW          K3, K1, K3
 	VPADDQ        Z2, Z3, K4, Z3
-	VMOVUPD.Z     (SI), K4, Z6
+	VMOVUPD.Z     (AX), K4, Z6
 	VADDPD        Z1, Z6, Z7
 	VPADDQ        Z7, Z4, Z4
 	VMULPD        Z6, Z6, Z6
@@ -710,7 +722,7 @@ last:
 	VPADDQ        Z6, Z5, Z5
 	KORTESTB      K3, K3
 	JCS           lasta
-	MOVQ          SI, R9
+	MOVQ          AX, R9
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x03, R9
@@ -721,27 +733,27 @@ last:
 	KNOTB         K3, K3
 	KMOVB         K3, R9
 	VPCOMPRESSD.Z Y6, K3, Y6
-	VMOVDQU32     Y6, (BX)
+	VMOVDQU32     Y6, (SI)
 	POPCNTL       R9, R9
-	LEAQ          (BX)(R9*4), BX
+	LEAQ          (SI)(R9*4), SI
 
 lasta:
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Z0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Z0
 	VPSUBQ       Z0, Z4, Z1
-	VMOVUPS      Z1, (CX)
+	VMOVUPS      Z1, (DX)
 	VPSUBQ       Z0, Z5, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      (AX), Z0
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      (CX), Z0
 	VPADDQ       Z0, Z3, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, (CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -753,7 +765,7 @@ DATA c64_1<>+0(SB)/8, $0x0000000000000001
 GLOBL c64_1<>(SB), RODATA|NOPTR, $8
 
 // func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Z0
@@ -761,32 +773,34 @@ TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	VBROADCASTSD 24(AX), Z2
 	VBROADCASTSD c64_4008000000000000<>+0(SB), Z3
 	VBROADCASTSD c64_1<>+0(SB), Z4
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x03, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x03, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x03, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXORD  Z5, Z5, Z5
-	VMOVUPS (CX), Z6
-	VMOVUPS (DX), Z7
-	MOVQ    SI, R9
-	MOVQ    rows+48(FP), R10
+	VMOVUPS (DX), Z6
+	VMOVUPS (BX), Z7
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
 
 rows:
-	VMOVUPS       (R9), Z8
+	VMOVUPS       (R10), Z8
+	PREFETCHT1    (R10)(AX*1)
 	VPCMPUQ       $0x01, Z0, Z8, K1
 	VPSUBQ        Z1, Z8, Z8
 	VPCMPUQ       $0x01, Z2, Z8, K2
 	VPADDQ        Z4, Z5, K2, Z5
-	VMOVUPD.Z     (R9), K2, Z8
+	VMOVUPD.Z     (R10), K2, Z8
 	VADDPD        Z3, Z8, Z9
 	VPADDQ        Z9, Z6, Z6
 	VMULPD        Z8, Z8, Z8
@@ -794,77 +808,78 @@ rows:
 	VPADDQ        Z8, Z7, Z7
 	KORTESTB      K1, K1
 	JCS           rowsa
-	MOVQ          R9, R11
-	MOVQ          x+32(FP), R12
-	SUBQ          R12, R11
-	SHRQ          $0x03, R11
-	ADDQ          $+0, R11
-	VMOVQ         R11, X8
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x03, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X8
 	VPBROADCASTD  X8, Z8
 	VPADDD        iota32_0<>+0(SB), Z8, Z8
 	KNOTB         K1, K1
-	KMOVB         K1, R11
+	KMOVB         K1, R12
 	VPCOMPRESSD.Z Y8, K1, Y8
-	VMOVDQU32     Y8, (BX)
-	POPCNTL       R11, R11
-	LEAQ          (BX)(R11*4), BX
+	VMOVDQU32     Y8, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
 
 rowsa:
-	ADDQ         DI, R9
-	SUBQ         $+1, R10
-	CMPQ         R10, $+0
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
 	JGT          rows
-	MOVQ         limits+72(FP), R9
-	VBROADCASTSD (R9), Z8
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Z8
 	VPSUBQ       Z8, Z6, Z6
-	VMOVUPS      Z6, (CX)
-	VPSUBQ       Z8, Z7, Z6
 	VMOVUPS      Z6, (DX)
-	VMOVUPS      (AX), Z6
+	VPSUBQ       Z8, Z7, Z6
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      (CX), Z6
 	VPADDQ       Z6, Z5, Z5
-	VMOVUPS      Z5, (AX)
-	ADDQ         $+64, SI
-	ADDQ         $+64, AX
+	VMOVUPS      Z5, (CX)
+	ADDQ         $+64, DI
 	ADDQ         $+64, CX
 	ADDQ         $+64, DX
-	SUBQ         $+8, R8
-	CMPQ         R8, $+8
+	ADDQ         $+64, BX
+	SUBQ         $+8, R9
+	CMPQ         R9, $+8
 	JGE          columns
-	TESTQ        R8, R8
+	TESTQ        R9, R9
 	JEQ          done
-	SUBQ         $+8, R8
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, AX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, CX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, DX
-	MOVQ         R8, R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, SI
-	XORQ         R9, R9
-	SUBQ         R8, R9
-	MOVQ         $-1, R8
-	BZHIQ        R9, R8, R8
-	KMOVB        R8, K1
+	SUBQ         $+8, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	MOVQ         $-1, R9
+	BZHIQ        AX, R9, R9
+	KMOVB        R9, K1
 	VPXORD       Z5, Z5, Z5
 	KNOTB        K1, K2
-	VMOVUPS      (CX), Z6
-	VMOVUPS      (DX), Z7
-	MOVQ         rows+48(FP), R8
+	VMOVUPS      (DX), Z6
+	VMOVUPS      (BX), Z7
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
 
 last:
-	VMOVUPS       (SI), Z8
+	VMOVUPS       (AX), Z8
 	VPCMPUQ       $0x01, Z0, Z8, K3
 	VPSUBQ        Z1, Z8, Z8
 	VPCMPUQ       $0x01, Z2, Z8, K4
 	KANDW         K4, K2, K4
 	KORW          K3, K1, K3
 	VPADDQ        Z4, Z5, K4, Z5
-	VMOVUPD.Z     (SI), K4, Z8
+	VMOVUPD.Z     (AX), K4, Z8
 	VADDPD        Z3, Z8, Z9
 	VPADDQ        Z9, Z6, Z6
 	VMULPD        Z8, Z8, Z8
@@ -872,7 +887,7 @@ last:
 	VPADDQ        Z8, Z7, Z7
 	KORTESTB      K3, K3
 	JCS           lasta
-	MOVQ          SI, R9
+	MOVQ          AX, R9
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x03, R9
@@ -883,27 +898,27 @@ last:
 	KNOTB         K3, K3
 	KMOVB         K3, R9
 	VPCOMPRESSD.Z Y8, K3, Y8
-	VMOVDQU32     Y8, (BX)
+	VMOVDQU32     Y8, (SI)
 	POPCNTL       R9, R9
-	LEAQ          (BX)(R9*4), BX
+	LEAQ          (SI)(R9*4), SI
 
 lasta:
-	ADDQ         DI, SI
-	SUBQ         $+1, R8
-	CMPQ         R8, $+0
+	ADDQ         R8, AX
+	SUBQ         $+1, DI
+	CMPQ         DI, $+0
 	JGT          last
-	MOVQ         limits+72(FP), SI
-	VBROADCASTSD (SI), Z0
+	MOVQ         limits+72(FP), AX
+	VBROADCASTSD (AX), Z0
 	VPSUBQ       Z0, Z6, Z1
-	VMOVUPS      Z1, (CX)
+	VMOVUPS      Z1, (DX)
 	VPSUBQ       Z0, Z7, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      (AX), Z0
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      (CX), Z0
 	VPADDQ       Z0, Z5, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, (CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX
@@ -912,7 +927,7 @@ done:
 	RET
 
 // func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, POPCNT
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+, POPCNT
 TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	MOVQ         limits+72(FP), AX
 	VBROADCASTSD 8(AX), Z0
@@ -921,98 +936,101 @@ TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	VBROADCASTSS 32(AX), Z3
 	VBROADCASTSD c64_4008000000000000<>+0(SB), Z4
 	VBROADCASTSD c64_1<>+0(SB), Z5
-	MOVQ         n+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         pp+16(FP), DX
-	MOVQ         list+24(FP), BX
-	MOVQ         from+40(FP), SI
-	MOVQ         stride+64(FP), DI
-	SHLQ         $0x03, SI
-	MOVQ         x+32(FP), R8
-	ADDQ         R8, SI
+	MOVQ         n+0(FP), CX
+	MOVQ         p+8(FP), DX
+	MOVQ         pp+16(FP), BX
+	MOVQ         list+24(FP), SI
+	MOVQ         from+40(FP), DI
+	MOVQ         stride+64(FP), R8
 	SHLQ         $0x03, DI
-	MOVQ         k+56(FP), R8
+	MOVQ         x+32(FP), R9
+	ADDQ         R9, DI
+	SHLQ         $0x03, R8
+	MOVQ         40(AX), AX
+	MOVQ         k+56(FP), R9
 
 columns:
 	VPXORD       Z6, Z6, Z6
-	VMOVUPS      (CX), Z7
-	VMOVUPS      (DX), Z8
-	MOVQ         SI, R9
-	MOVQ         rows+48(FP), R10
-	MOVQ         R9, R11
-	MOVQ         x+32(FP), R12
-	SUBQ         R12, R11
-	SHRQ         $0x03, R11
-	ADDQ         $+0, R11
-	VMOVQ        R11, X9
+	VMOVUPS      (DX), Z7
+	VMOVUPS      (BX), Z8
+	MOVQ         DI, R10
+	MOVQ         rows+48(FP), R11
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x03, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X9
 	VPBROADCASTD X9, Z9
 	VPADDD       iota32_0<>+0(SB), Z9, Z9
 
 rows:
-	VMOVUPS       (R9), Z10
+	VMOVUPS       (R10), Z10
+	PREFETCHT1    (R10)(AX*1)
 	VPCMPUQ       $0x01, Z0, Z10, K1
 	VPSUBQ        Z1, Z10, Z10
 	VPCMPUQ       $0x01, Z2, Z10, K2
 	VPADDQ        Z5, Z6, K2, Z6
-	VMOVUPD.Z     (R9), K2, Z10
+	VMOVUPD.Z     (R10), K2, Z10
 	VADDPD        Z4, Z10, Z11
 	VPADDQ        Z11, Z7, Z7
 	VMULPD        Z10, Z10, Z10
 	VADDPD        Z4, Z10, Z10
 	VPADDQ        Z10, Z8, Z8
 	KNOTB         K1, K1
-	KMOVB         K1, R11
+	KMOVB         K1, R12
 	VPCOMPRESSD.Z Y9, K1, Y10
-	VMOVDQU32     Y10, (BX)
-	POPCNTL       R11, R11
-	LEAQ          (BX)(R11*4), BX
+	VMOVDQU32     Y10, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
 	VPADDD        Z3, Z9, Z9
-	ADDQ          DI, R9
-	SUBQ          $+1, R10
-	CMPQ          R10, $+0
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
 	JGT           rows
-	MOVQ          limits+72(FP), R9
-	VBROADCASTSD  (R9), Z9
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z9
 	VPSUBQ        Z9, Z7, Z7
-	VMOVUPS       Z7, (CX)
-	VPSUBQ        Z9, Z8, Z7
 	VMOVUPS       Z7, (DX)
-	VMOVUPS       (AX), Z7
+	VPSUBQ        Z9, Z8, Z7
+	VMOVUPS       Z7, (BX)
+	VMOVUPS       (CX), Z7
 	VPADDQ        Z7, Z6, Z6
-	VMOVUPS       Z6, (AX)
-	ADDQ          $+64, SI
-	ADDQ          $+64, AX
+	VMOVUPS       Z6, (CX)
+	ADDQ          $+64, DI
 	ADDQ          $+64, CX
 	ADDQ          $+64, DX
-	SUBQ          $+8, R8
-	CMPQ          R8, $+8
+	ADDQ          $+64, BX
+	SUBQ          $+8, R9
+	CMPQ          R9, $+8
 	JGE           columns
-	TESTQ         R8, R8
+	TESTQ         R9, R9
 	JEQ           done
-	SUBQ          $+8, R8
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, AX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, CX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, DX
-	MOVQ          R8, R9
-	SHLQ          $0x03, R9
-	ADDQ          R9, SI
-	XORQ          R9, R9
-	SUBQ          R8, R9
-	MOVQ          $-1, R8
-	BZHIQ         R9, R8, R8
-	KMOVB         R8, K1
+	SUBQ          $+8, R9
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, CX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, DX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, BX
+	MOVQ          R9, AX
+	SHLQ          $0x03, AX
+	ADDQ          AX, DI
+	XORQ          AX, AX
+	SUBQ          R9, AX
+	MOVQ          $-1, R9
+	BZHIQ         AX, R9, R9
+	KMOVB         R9, K1
 	VPXORD        Z6, Z6, Z6
 	KNOTB         K1, K2
-	VMOVUPS       (CX), Z7
-	VMOVUPS       (DX), Z8
-	MOVQ          rows+48(FP), R8
-	MOVQ          SI, R9
+	VMOVUPS       (DX), Z7
+	VMOVUPS       (BX), Z8
+	MOVQ          DI, AX
+	MOVQ          rows+48(FP), DI
+	MOVQ          AX, R9
 	MOVQ          x+32(FP), R10
 	SUBQ          R10, R9
 	SHRQ          $0x03, R9
@@ -1022,14 +1040,14 @@ rows:
 	VPADDD        iota32_0<>+0(SB), Z9, Z9
 
 last:
-	VMOVUPS       (SI), Z10
+	VMOVUPS       (AX), Z10
 	VPCMPUQ       $0x01, Z0, Z10, K3
 	VPSUBQ        Z1, Z10, Z10
 	VPCMPUQ       $0x01, Z2, Z10, K4
 	KANDW         K4, K2, K4
 	KORW          K3, K1, K3
 	VPADDQ        Z5, Z6, K4, Z6
-	VMOVUPD.Z     (SI), K4, Z10
+	VMOVUPD.Z     (AX), K4, Z10
 	VADDPD        Z4, Z10, Z11
 	VPADDQ        Z11, Z7, Z7
 	VMULPD        Z10, Z10, Z10
@@ -1038,26 +1056,26 @@ last:
 	KNOTB         K3, K3
 	KMOVB         K3, R9
 	VPCOMPRESSD.Z Y9, K3, Y10
-	VMOVDQU32     Y10, (BX)
+	VMOVDQU32     Y10, (SI)
 	POPCNTL       R9, R9
-	LEAQ          (BX)(R9*4), BX
+	LEAQ          (SI)(R9*4), SI
 	VPADDD        Z3, Z9, Z9
-	ADDQ          DI, SI
-	SUBQ          $+1, R8
-	CMPQ          R8, $+0
+	ADDQ          R8, AX
+	SUBQ          $+1, DI
+	CMPQ          DI, $+0
 	JGT           last
-	MOVQ          limits+72(FP), SI
-	VBROADCASTSD  (SI), Z0
+	MOVQ          limits+72(FP), AX
+	VBROADCASTSD  (AX), Z0
 	VPSUBQ        Z0, Z7, Z1
-	VMOVUPS       Z1, (CX)
+	VMOVUPS       Z1, (DX)
 	VPSUBQ        Z0, Z8, Z0
-	VMOVUPS       Z0, (DX)
-	VMOVUPS       (AX), Z0
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       (CX), Z0
 	VPADDQ        Z0, Z6, Z0
-	VMOVUPS       Z0, (AX)
+	VMOVUPS       Z0, (CX)
 
 done:
-	MOVQ BX, AX
+	MOVQ SI, AX
 	MOVQ list+24(FP), CX
 	SUBQ CX, AX
 	SHRQ $0x02, AX

@@ -621,8 +621,8 @@ func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int
 // ClassSumsF32 adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n the
 // number of elements whose bits are below the limit beyond and to p and pp the sums of them and of their squares in
 // units of 2**-51. It lists the places in x of those whose bits are not below beyond, and returns their number. The
-// words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least and stride; 64 bytes beyond
-// what is listed may be written.
+// words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least, stride, and how many bytes
+// further on memory is fetched; 64 bytes beyond what is listed may be written.
 //
 //go:noescape
 func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
@@ -630,8 +630,8 @@ func ClassSumsF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from 
 // ClassSumsAboveF32 adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n
 // the number of elements whose bits are from the limit least on, and below beyond, and to p and pp the sums of them and
 // of their squares in units of 2**-51. It lists the places in x of those whose bits are not below beyond, and returns
-// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least and
-// stride; 64 bytes beyond what is listed may be written.
+// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least, stride,
+// and how many bytes further on memory is fetched; 64 bytes beyond what is listed may be written.
 //
 //go:noescape
 func ClassSumsAboveF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
@@ -639,8 +639,8 @@ func ClassSumsAboveF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, 
 // ClassSumsFrequentF32 adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n
 // the number of elements whose bits are from the limit least on, and below beyond, and to p and pp the sums of them and
 // of their squares in units of 2**-51. It lists the places in x of those whose bits are not below beyond, and returns
-// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least and
-// stride; 64 bytes beyond what is listed may be written.
+// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least, stride,
+// and how many bytes further on memory is fetched; 64 bytes beyond what is listed may be written.
 //
 //go:noescape
 func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float32, from int, rows int, k int, stride int, limits *uint64) (listed int)
@@ -648,8 +648,8 @@ func ClassSumsFrequentF32(n *int64, p *int64, pp *int64, list *uint32, x *float3
 // ClassSumsF64 adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n the
 // number of elements whose bits are below the limit beyond and to p and pp the sums of them and of their squares in
 // units of 2**-51. It lists the places in x of those whose bits are not below beyond, and returns their number. The
-// words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least and stride; 64 bytes beyond
-// what is listed may be written.
+// words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least, stride, and how many bytes
+// further on memory is fetched; 64 bytes beyond what is listed may be written.
 //
 //go:noescape
 func ClassSumsF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
@@ -657,8 +657,8 @@ func ClassSumsF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from 
 // ClassSumsAboveF64 adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n
 // the number of elements whose bits are from the limit least on, and below beyond, and to p and pp the sums of them and
 // of their squares in units of 2**-51. It lists the places in x of those whose bits are not below beyond, and returns
-// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least and
-// stride; 64 bytes beyond what is listed may be written.
+// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least, stride,
+// and how many bytes further on memory is fetched; 64 bytes beyond what is listed may be written.
 //
 //go:noescape
 func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
@@ -666,8 +666,8 @@ func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, 
 // ClassSumsFrequentF64 adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n
 // the number of elements whose bits are from the limit least on, and below beyond, and to p and pp the sums of them and
 // of their squares in units of 2**-51. It lists the places in x of those whose bits are not below beyond, and returns
-// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least and
-// stride; 64 bytes beyond what is listed may be written.
+// their number. The words at limits are the bits of 3 as often as there are rows, beyond, least, beyond-least, stride,
+// and how many bytes further on memory is fetched; 64 bytes beyond what is listed may be written.
 //
 //go:noescape
 func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
