@@ -95,7 +95,7 @@ func (x *scores) probStats(c *Stats, n int, labels []int32) uint8 {
 }
 
 func checkBinary(c *Stats, n int, labels []int32) {
-	c.check(n)
+	c.check(n, false)
 	if len(labels) < n {
 		panic(errLabels)
 	}

@@ -13,7 +13,7 @@ type Stats struct {
 	Label   []float64 // the true class's probability
 	NLL     []float64 // -ln of it; +Inf where it is 0
 	Rest    []float64 // sum of the squares of all probabilities but the first largest; binary: the other class's square
-	Entropy []float64 // -sum p ln p in nats, 0 ln 0 = 0
+	Entropy []float64 // -sum p ln p in nats, 0 ln 0 = 0. Both may be nil in ProbStats, which is faster without them
 	Norm    []float64 // log-sum-exp of logits; sum of probabilities
 	ArgMax  []int32   // first index of the largest; binary: 1 iff p >= 1/2
 	Flags   []uint8   // what is wrong with the row: 0, or a union of the Flag constants
@@ -40,9 +40,11 @@ const (
 	shortMax = 32
 )
 
-func (c *Stats) check(rows int) {
-	if len(c.Top) < rows || len(c.Tail) < rows || len(c.Label) < rows || len(c.NLL) < rows || len(c.Rest) < rows ||
-		len(c.Entropy) < rows || len(c.Norm) < rows || len(c.ArgMax) < rows || len(c.Flags) < rows ||
+// check panics if a column is too short. Of probabilities Rest and Entropy may be absent together.
+func (c *Stats) check(rows int, probs bool) {
+	some := !probs || c.Rest != nil || c.Entropy != nil
+	if len(c.Top) < rows || len(c.Tail) < rows || len(c.Label) < rows || len(c.NLL) < rows ||
+		some && (len(c.Rest) < rows || len(c.Entropy) < rows) || len(c.Norm) < rows || len(c.ArgMax) < rows || len(c.Flags) < rows ||
 		c.Rank != nil && len(c.Rank) < rows || c.Positive != nil && len(c.Positive) < rows {
 		panic(errColumns)
 	}
@@ -54,26 +56,26 @@ func (c *Stats) check(rows int) {
 // |error| of Norm is at most 1e-6 * max(1, |Norm|), of NLL 1e-5 of it where it is above 1e-12, of the others 2e-6.
 // A tail below 2**-90 of the total is 0.
 func LogitStatsF32(c *Stats, x []float32, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, false)
 	return logitStats32(c, &rows32{f32: x}, rows, k, stride, labels)
 }
 
 // LogitStatsF16 is LogitStatsF32 of the widened IEEE binary16 logits.
 func LogitStatsF16(c *Stats, x []uint16, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, false)
 	return logitStats32(c, &rows32{f16: x}, rows, k, stride, labels)
 }
 
 // LogitStatsBF16 is LogitStatsF32 of the widened bfloat16 logits.
 func LogitStatsBF16(c *Stats, x []uint16, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, false)
 	return logitStats32(c, &rows32{bf16: x}, rows, k, stride, labels)
 }
 
 // LogitStatsF64 is LogitStatsF32 for float64 logits. |error| of each column is at most 1e-13 * max(1, |value|), of NLL
 // 1e-12 of it where it is above 1e-25.
 func LogitStatsF64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, false)
 	return logitStats64(c, x, rows, k, stride, labels)
 }
 
@@ -83,31 +85,31 @@ func LogitStatsF64(c *Stats, x []float64, rows, k, stride int, labels []int32) u
 //
 // |error| of Norm, Rest and Entropy is at most 2e-6 * max(1, value); the other columns are exact or to 1 ulp.
 func ProbStatsF32(c *Stats, x []float32, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, true)
 	return probStats32(c, &rows32{f32: x}, rows, k, stride, labels)
 }
 
 // ProbStatsF16 is ProbStatsF32 of the widened IEEE binary16 probabilities.
 func ProbStatsF16(c *Stats, x []uint16, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, true)
 	return probStats32(c, &rows32{f16: x}, rows, k, stride, labels)
 }
 
 // ProbStatsBF16 is ProbStatsF32 of the widened bfloat16 probabilities.
 func ProbStatsBF16(c *Stats, x []uint16, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, true)
 	return probStats32(c, &rows32{bf16: x}, rows, k, stride, labels)
 }
 
 // ProbStatsF64 is ProbStatsF32 for float64 probabilities; |error| of Norm, Rest and Entropy is at most 1e-13 * max(1, value).
 func ProbStatsF64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
-	checkStats(c, len(x), rows, k, stride, labels)
+	checkStats(c, len(x), rows, k, stride, labels, true)
 	return probStats64(c, x, rows, k, stride, labels)
 }
 
-func checkStats(c *Stats, n, rows, k, stride int, labels []int32) {
+func checkStats(c *Stats, n, rows, k, stride int, labels []int32, probs bool) {
 	checkRows(n, rows, k, stride)
-	c.check(rows)
+	c.check(rows, probs)
 	if len(labels) < rows {
 		panic(errLabels)
 	}
@@ -201,7 +203,9 @@ func (r *logitSums) finish(c *Stats, i int, xy float64, y int32) {
 // none writes the canonical columns of a row that has none.
 func (c *Stats) none(i int, flags uint8) {
 	c.Top[i], c.Tail[i], c.Label[i], c.NLL[i] = nan64, nan64, nan64, nan64
-	c.Rest[i], c.Entropy[i], c.Norm[i] = nan64, nan64, nan64
+	if c.Norm[i] = nan64; c.Rest != nil {
+		c.Rest[i], c.Entropy[i] = nan64, nan64
+	}
 	c.ArgMax[i] = -1
 	c.Flags[i] = flags
 	if c.Rank != nil {

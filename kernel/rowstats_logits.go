@@ -109,13 +109,15 @@ func endsOf(k int, unit float64) end {
 
 // finish writes the columns of rows [i, i+n) from their sums; those of odd rows mean nothing.
 func (w *work) finish(c *Stats, i, n int, e end) {
-	if n&7 == 0 {
+	if n&7 == 0 && c.Rest != nil {
 		w.ends(e, n, &c.Top[i], &c.Tail[i], &c.Label[i], &c.NLL[i], &c.Rest[i], &c.Entropy[i], &c.Norm[i])
 	} else {
 		p := &w.padded
 		w.ends(e, (n+7)&^7, &p[0][0], &p[1][0], &p[2][0], &p[3][0], &p[4][0], &p[5][0], &p[6][0])
 		for f, col := range [...][]float64{c.Top, c.Tail, c.Label, c.NLL, c.Rest, c.Entropy, c.Norm} {
-			copy(col[i:i+n], p[f][:])
+			if col != nil {
+				copy(col[i:i+n], p[f][:])
+			}
 		}
 	}
 	copy(c.ArgMax[i:i+n], w.top[:])

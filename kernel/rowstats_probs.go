@@ -11,6 +11,7 @@ import (
 
 func simdProbs32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
 	var w work
+	w.normOnly = c.Rest == nil
 	var all uint8
 	for i, n := 0, 0; i < rows; i += n {
 		n = w.batch(x.f32 != nil, 4, rows-i, k)
@@ -32,6 +33,7 @@ func simdProbs32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8
 
 func simdProbs64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
 	var w work
+	w.normOnly = c.Rest == nil
 	var all uint8
 	for i, n := 0, 0; i < rows; i += n {
 		n = w.batch(true, 8, rows-i, k)
@@ -65,6 +67,12 @@ func (w *work) probs32(x *rows32, at, n, k, stride int, labels []int32) (odd boo
 			odd = w.longProbs32(j, x, at+j*stride, k, labels[j]) || odd
 		}
 		return odd
+	case x.f32 != nil && w.normOnly:
+		odd = asm.ProbNormRowsF32(&w.max[0], &x.f32[at], n, k, stride, &labels[0]) != 0
+	case x.f16 != nil && w.normOnly:
+		odd = asm.ProbNormRowsF16(&w.max[0], &x.f16[at], n, k, stride, &labels[0]) != 0
+	case w.normOnly:
+		odd = asm.ProbNormRowsBF16(&w.max[0], &x.bf16[at], n, k, stride, &labels[0]) != 0
 	case x.f32 != nil:
 		odd = asm.ProbRowsF32(&w.max[0], &x.f32[at], n, k, stride, &labels[0]) != 0
 	case x.f16 != nil:
@@ -90,7 +98,11 @@ func (w *work) probs64(x []float64, at, n, k, stride int, labels []int32) (odd b
 		}
 		return odd
 	}
-	odd = asm.ProbRowsF64(&w.max[0], &x[at], n, k, stride, &labels[0]) != 0
+	if w.normOnly {
+		odd = asm.ProbNormRowsF64(&w.max[0], &x[at], n, k, stride, &labels[0]) != 0
+	} else {
+		odd = asm.ProbRowsF64(&w.max[0], &x[at], n, k, stride, &labels[0]) != 0
+	}
 	for j := 0; odd && j < n; j++ {
 		if w.odd[j] == tied {
 			w.longProbs64(j, x[at+j*stride:][:k], labels[j])
@@ -126,6 +138,12 @@ func (w *work) longProbs32(j int, x *rows32, at, k int, y int32) (odd bool) {
 
 func (w *work) probBlock32(acc *lanes, x *rows32, at, n int) (odd bool) {
 	switch {
+	case x.f32 != nil && w.normOnly:
+		return asm.ProbNormBlockF32(&acc.s[0], &w.max[0], &x.f32[at], n) != 0
+	case x.f16 != nil && w.normOnly:
+		return asm.ProbNormBlockF16(&acc.s[0], &w.max[0], &x.f16[at], n) != 0
+	case w.normOnly:
+		return asm.ProbNormBlockBF16(&acc.s[0], &w.max[0], &x.bf16[at], n) != 0
 	case x.f32 != nil:
 		return asm.ProbBlockF32(&acc.s[0], &w.max[0], &x.f32[at], n) != 0
 	case x.f16 != nil:
@@ -151,7 +169,11 @@ func (w *work) longProbs64(j int, x []float64, y int32) (odd bool) {
 			w.held = asm.IndexF64(&w.max[0], &x[b], n)
 			l.raise64(m, b+w.held)
 		}
-		if asm.ProbBlockF64(&l.acc.s[0], &w.max[0], &x[b], n) != 0 {
+		block := asm.ProbBlockF64
+		if w.normOnly {
+			block = asm.ProbNormBlockF64
+		}
+		if block(&l.acc.s[0], &w.max[0], &x[b], n) != 0 {
 			return true
 		}
 	}

@@ -24,8 +24,9 @@ func (r *probSums) finish(c *Stats, i int, py float64, y int32) {
 	}
 	c.Top[i] = top
 	c.Tail[i] = 1 - top
-	c.Rest[i] = r.q
-	c.Entropy[i] = 0 - h
+	if c.Rest != nil {
+		c.Rest[i], c.Entropy[i] = r.q, 0-h
+	}
 	norm := top + r.s
 	if norm != norm {
 		norm = nan64 // entries of both signs, outside by so much that their sums are infinite

@@ -20,10 +20,11 @@ type work struct {
 	masks                       [16]uint64
 	cols                        [2 * shortMax][8]float64
 
-	padded [7][workRows]float64 // columns of rows that are not a multiple of eight
-	short  [shortMax * 32]float32
-	labels [workRows]int32
-	ranks  *int32 // where the ranks of short logits go, or nil
+	padded   [7][workRows]float64 // columns of rows that are not a multiple of eight
+	short    [shortMax * 32]float32
+	labels   [workRows]int32
+	ranks    *int32 // where the ranks of short logits go, or nil
+	normOnly bool   // of probabilities no other sum is wanted
 }
 
 // simd tells whether the row kernels have assembly at the current level.

@@ -11,8 +11,9 @@ import (
 type Need uint8
 
 const (
-	Rank Need = 1 << iota // the label's rank: Stats.Rank
-	Rows                  // every probability of the rows: Block.Probs
+	Rank   Need = 1 << iota // the label's rank: Stats.Rank
+	Rows                    // every probability of the rows: Block.Probs
+	Spread                  // of all of a row: Stats.Rest and Stats.Entropy
 )
 
 // Accumulator is what a Pass feeds: a sufficient statistic, kept in integers.
@@ -42,7 +43,7 @@ type Block struct {
 	Rows    int
 	Classes int           // 1 for a binary task
 	DType   DType         // of the scores
-	Stats   *kernel.Stats // the columns, of which the first Rows elements count; Positive is set if Classes <= 2
+	Stats   *kernel.Stats // the columns, of which the first Rows elements count; Positive is set if Classes <= 2, Rest and Entropy may be nil
 	Labels  []int32
 	Hit     []uint8   // 1 where the arg max is the label
 	Weights []float64 // nil, or one weight > 0 a row

@@ -427,6 +427,9 @@ func (w *worker) columns(c *Chunk, at, n, st int, labels []int32) uint8 {
 		return w.binaryColumns(c, lo, n, st, labels)
 	}
 	logits := c.Kind != Probs
+	if !logits && w.need&Spread == 0 {
+		s.Rest, s.Entropy = nil, nil
+	}
 	switch c.DType() {
 	case Float64:
 		if logits {
@@ -532,13 +535,17 @@ func (w *worker) renormalize(c *Chunk, at, n, st int) {
 		s.Top[i] /= t
 		s.Tail[i] = 1 - s.Top[i]
 		s.Label[i] /= t
-		s.Rest[i] /= t * t
 		s.NLL[i] += l
-		s.Entropy[i] = s.Entropy[i]/t + l
 		s.Positive[i] /= t
 		if !w.opt.Unchecked {
-			// Neither is below 0 but by rounding.
-			s.NLL[i], s.Entropy[i] = max(0, s.NLL[i]), max(0, s.Entropy[i])
+			s.NLL[i] = max(0, s.NLL[i]) // below it by rounding alone
+		}
+		if s.Rest == nil {
+			continue
+		}
+		s.Rest[i] /= t * t
+		if s.Entropy[i] = s.Entropy[i]/t + l; !w.opt.Unchecked {
+			s.Entropy[i] = max(0, s.Entropy[i])
 		}
 	}
 }
@@ -555,8 +562,10 @@ func (w *worker) divide(c *Chunk, row, i, st int) {
 		w.row[j] = c.score(row*st+j) / norm
 	}
 	one := kernel.Stats{Top: s.Top[i : i+1], Tail: s.Tail[i : i+1], Label: s.Label[i : i+1], NLL: s.NLL[i : i+1],
-		Rest: s.Rest[i : i+1], Entropy: s.Entropy[i : i+1], Norm: s.Norm[i : i+1], Positive: s.Positive[i : i+1],
-		ArgMax: s.ArgMax[i : i+1], Flags: s.Flags[i : i+1]}
+		Norm: s.Norm[i : i+1], Positive: s.Positive[i : i+1], ArgMax: s.ArgMax[i : i+1], Flags: s.Flags[i : i+1]}
+	if s.Rest != nil {
+		one.Rest, one.Entropy = s.Rest[i:i+1], s.Entropy[i:i+1]
+	}
 	kernel.ProbStatsF64(&one, w.row[:k], 1, k, k, c.Labels[row:row+1])
 	s.Norm[i], s.ArgMax[i], s.Flags[i] = norm, top, flags
 }
@@ -636,7 +645,9 @@ func (w *worker) compact(b *Block, keep []int32) {
 	s := &w.stats
 	for _, col := range [][]float64{s.Top, s.Tail, s.Label, s.NLL, s.Rest, s.Entropy, s.Norm, s.Positive} {
 		for to, from := range keep {
-			col[to] = col[from]
+			if col != nil {
+				col[to] = col[from]
+			}
 		}
 	}
 	for to, from := range keep {

@@ -833,6 +833,37 @@ func ProbBlockF32(acc *float64, w *float64, x *float32, n int) (odd int) {
 	panic(absent)
 }
 
+// ProbNormRowsF32 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormRowsF32(w, x, rows, k, stride, labels)
+	case isa.AVX512:
+		return avx512.ProbNormRowsF32(w, x, rows, k, stride, labels)
+	case isa.AVX2:
+		return avx2.ProbNormRowsF32(w, x, rows, k, stride, labels)
+	}
+	panic(absent)
+}
+
+// ProbNormBlockF32 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockF32(acc *float64, w *float64, x *float32, n int) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormBlockF32(acc, w, x, n)
+	case isa.AVX512:
+		return avx512.ProbNormBlockF32(acc, w, x, n)
+	case isa.AVX2:
+		return avx2.ProbNormBlockF32(acc, w, x, n)
+	}
+	panic(absent)
+}
+
 // ProbRowsF64 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd is
 // not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a bad
 // label or an entry outside of 0 to 1, 2 for several elements that are the largest.
@@ -858,6 +889,37 @@ func ProbBlockF64(acc *float64, w *float64, x *float64, n int) (odd int) {
 		return avx512.ProbBlockF64(acc, w, x, n)
 	case isa.AVX2:
 		return avx2.ProbBlockF64(acc, w, x, n)
+	}
+	panic(absent)
+}
+
+// ProbNormRowsF64 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormRowsF64(w, x, rows, k, stride, labels)
+	case isa.AVX512:
+		return avx512.ProbNormRowsF64(w, x, rows, k, stride, labels)
+	case isa.AVX2:
+		return avx2.ProbNormRowsF64(w, x, rows, k, stride, labels)
+	}
+	panic(absent)
+}
+
+// ProbNormBlockF64 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockF64(acc *float64, w *float64, x *float64, n int) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormBlockF64(acc, w, x, n)
+	case isa.AVX512:
+		return avx512.ProbNormBlockF64(acc, w, x, n)
+	case isa.AVX2:
+		return avx2.ProbNormBlockF64(acc, w, x, n)
 	}
 	panic(absent)
 }
@@ -891,6 +953,37 @@ func ProbBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int) {
 	panic(absent)
 }
 
+// ProbNormRowsF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormRowsF16(w, x, rows, k, stride, labels)
+	case isa.AVX512:
+		return avx512.ProbNormRowsF16(w, x, rows, k, stride, labels)
+	case isa.AVX2:
+		return avx2.ProbNormRowsF16(w, x, rows, k, stride, labels)
+	}
+	panic(absent)
+}
+
+// ProbNormBlockF16 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormBlockF16(acc, w, x, n)
+	case isa.AVX512:
+		return avx512.ProbNormBlockF16(acc, w, x, n)
+	case isa.AVX2:
+		return avx2.ProbNormBlockF16(acc, w, x, n)
+	}
+	panic(absent)
+}
+
 // ProbRowsBF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd
 // is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a
 // bad label or an entry outside of 0 to 1, 2 for several elements that are the largest.
@@ -916,6 +1009,37 @@ func ProbBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int) {
 		return avx512.ProbBlockBF16(acc, w, x, n)
 	case isa.AVX2:
 		return avx2.ProbBlockBF16(acc, w, x, n)
+	}
+	panic(absent)
+}
+
+// ProbNormRowsBF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormRowsBF16(w, x, rows, k, stride, labels)
+	case isa.AVX512:
+		return avx512.ProbNormRowsBF16(w, x, rows, k, stride, labels)
+	case isa.AVX2:
+		return avx2.ProbNormRowsBF16(w, x, rows, k, stride, labels)
+	}
+	panic(absent)
+}
+
+// ProbNormBlockBF16 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int) {
+	switch {
+	case isa.NEON:
+		return neon.ProbNormBlockBF16(acc, w, x, n)
+	case isa.AVX512:
+		return avx512.ProbNormBlockBF16(acc, w, x, n)
+	case isa.AVX2:
+		return avx2.ProbNormBlockBF16(acc, w, x, n)
 	}
 	panic(absent)
 }

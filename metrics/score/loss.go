@@ -58,12 +58,12 @@ func NewLoss(o *Options) *Loss {
 	return l
 }
 
-// Needs says that ranks are wanted where more of them than the first are told apart: that is a hit.
+// Needs says that entropies and squares are wanted, and ranks where more of them than the first are told apart: that is a hit.
 func (l *Loss) Needs() metrics.Need {
 	if l.opt.TopK == 1 {
-		return 0
+		return metrics.Spread
 	}
-	return metrics.Rank
+	return metrics.Spread | metrics.Rank
 }
 
 // Empty returns an accumulator of the same options without rows.

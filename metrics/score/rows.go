@@ -90,7 +90,7 @@ type rows struct {
 	row    func(dst []float64, b *metrics.Block)
 }
 
-func (r *rows) Needs() metrics.Need                   { return 0 }
+func (r *rows) Needs() metrics.Need                   { return metrics.Spread }
 func (r *rows) Empty() metrics.Accumulator            { return &rows{dst: r.dst, row: r.row} }
 func (r *rows) Len() int64                            { return 0 }
 func (r *rows) Merge(metrics.Accumulator) error       { return nil }

@@ -4,8 +4,10 @@ import "math"
 
 func probs(m Machine) {
 	for _, s := range sources {
-		probRows(m, s)
-		probBlock(m, s)
+		for _, whole := range []bool{true, false} {
+			probRows(m, s, whole)
+			probBlock(m, s, whole)
+		}
 	}
 	shortProbs(m, FromF32)
 	shortProbs(m, FromF64)
@@ -68,7 +70,7 @@ func (k kernel) logarithms(pins int) func(x []V) []V {
 	}
 }
 
-// entropies are the sums of p, p*p and p*ln(p).
+// entropies are the sums of p, p*p and p*ln(p), or of p alone if there are no logs.
 type entropies struct {
 	kernel
 	*lanesOf
@@ -89,12 +91,18 @@ func (a *entropies) add(u int, p []V) {
 		a.Move(a.low, a.Min(a.t, v, a.low))
 		u := (u + i) % len(a.s)
 		a.AddTo(a.t, a.s[u], v)
+		if a.logs == nil {
+			continue
+		}
 		a.FMATo(a.t, a.q[u], v, v)
 		x = append(x, a.Max(a.t, v, a.konst(a.leastLog)))
 		factors[i] = v
 		if a.t == F64 { // whose logarithm takes all registers of a level that has few
 			factors[i] = a.keepAt(a.w, 4, v)
 		}
+	}
+	if a.logs == nil {
+		return
 	}
 	for i, ln := range a.logs(x) {
 		a.FMATo(a.t, a.h[(u+i)%len(a.s)], ln, factors[i])
@@ -154,6 +162,19 @@ func (a *entropies) sum(s Source, x, n R, in []M, others func(first int, xs []V,
 	a.If(left, EQ, 0, "summed")
 	a.ends(s, at, left, a.w, in, func(u int, x V, in M) { step(u, []V{x}, []M{in}) })
 	a.Label("summed")
+	if a.logs == nil { // a fault shows in the last
+		for u := range a.h {
+			a.Move(a.h[u], a.s[u])
+		}
+	}
+}
+
+// sumsOf returns the beginning of a function's name and what it is by whether there are all sums.
+func sumsOf(whole bool) (name, doc string) {
+	if whole {
+		return "Prob", ""
+	}
+	return "ProbNorm", " Of the sums that of p alone means something."
 }
 
 // starts returns what the lanes of the sums started from, as float64.
@@ -166,15 +187,20 @@ func (k kernel) starts() [4]C {
 }
 
 // probRows emits the sums of rows of 33 to 1,024 probabilities.
-func probRows(m Machine, s Source) {
+func probRows(m Machine, s Source, whole bool) {
 	k := kernelOf(m, s.T())
-	m.Func("ProbRows"+s.String(), "ProbRows"+s.String()+` stores the sums of at most 64 rows of 33 to 1,024 probabilities in
+	name, doc := sumsOf(whole)
+	name += "Rows" + s.String()
+	m.Func(name, name+` stores the sums of at most 64 rows of 33 to 1,024 probabilities in
 		the columns of the work area w. odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means
-		nothing: 1 for a fault, a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest.`,
+		nothing: 1 for a fault, a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest.`+doc,
 		rowArgs(s), []Arg{{"odd", "int"}})
 	r := k.rowsOf(s)
 	r.group = k.CopyR(r.w)
-	logs := k.logarithms(k.pins())
+	var logs func([]V) []V
+	if whole {
+		logs = k.logarithms(k.pins())
+	}
 	in := k.tailMasks(r.w, r.n)
 	k.prepare(r.w)
 
@@ -211,14 +237,20 @@ func (k kernel) probTops(r *rows) {
 }
 
 // probBlock emits the function that adds the entries of a block to the float64 lanes.
-func probBlock(m Machine, s Source) {
+func probBlock(m Machine, s Source, whole bool) {
 	k := kernelOf(m, s.T())
 	i := k.t.Int()
-	m.Func("ProbBlock"+s.String(), "ProbBlock"+s.String()+` adds n probabilities, but for the one with the index held, to the
+	name, doc := sumsOf(whole)
+	name += "Block" + s.String()
+	m.Func(name, name+` adds n probabilities, but for the one with the index held, to the
 		float64 lanes at acc: 16 of their sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of
-		them is below 0.`, []Arg{{"acc", "*float64"}, {"w", "*float64"}, {"x", s.elementType()}, {"n", "int"}}, []Arg{{"odd", "int"}})
+		them is below 0.`+doc, []Arg{{"acc", "*float64"}, {"w", "*float64"}, {"x", s.elementType()}, {"n", "int"}}, []Arg{{"odd", "int"}})
 	acc, w, x, n := m.Arg("acc"), m.Arg("w"), m.Arg("x"), m.Arg("n")
-	a := k.entropiesOf(w, k.logarithms(k.pins()-2))
+	var logs func([]V) []V
+	if whole {
+		logs = k.logarithms(k.pins() - 2)
+	}
+	a := k.entropiesOf(w, logs)
 	cur, _ := k.counter(0)
 	held := m.Broadcast(k.t, w, workHeld)
 	var wanted []any

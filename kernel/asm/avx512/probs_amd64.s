@@ -975,6 +975,590 @@ GLOBL c32_30<>(SB), RODATA|NOPTR, $4
 DATA c32_40<>+0(SB)/4, $0x00000040
 GLOBL c32_40<>(SB), RODATA|NOPTR, $4
 
+// func ProbNormRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32) (odd int)
+// Requires: AVX, AVX512F, BMI, BMI2, MMX+
+TEXT ·ProbNormRowsF32(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x02, SI
+	MOVQ         AX, R9
+	MOVQ         BX, R10
+	ANDQ         $+15, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VMOVUPS      Z0, 4928(AX)
+	VMOVUPS      Z0, 4992(AX)
+
+row:
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	VBROADCASTSS c32_ff800000<>+0(SB), Z0
+	VBROADCASTSS c32_ff800000<>+0(SB), Z4
+	VBROADCASTSS c32_ff800000<>+0(SB), Z5
+	VBROADCASTSS c32_ff800000<>+0(SB), Z6
+	CMPQ         R11, $+64
+	JLT          max_rest
+
+max:
+	VMOVUPS (R10), Z7
+	VMAXPS  Z7, Z0, Z0
+	VMOVUPS 64(R10), Z7
+	VMAXPS  Z7, Z4, Z4
+	VMOVUPS 128(R10), Z7
+	VMAXPS  Z7, Z5, Z5
+	VMOVUPS 192(R10), Z7
+	VMAXPS  Z7, Z6, Z6
+	ADDQ    $+256, R10
+	SUBQ    $+64, R11
+	CMPQ    R11, $+64
+	JGE     max
+
+max_rest:
+	CMPQ R11, $+16
+	JLT  max_one_end
+
+max_one:
+	VMOVUPS (R10), Z7
+	VMAXPS  Z7, Z0, Z0
+	ADDQ    $+64, R10
+	SUBQ    $+16, R11
+	CMPQ    R11, $+16
+	JGE     max_one
+
+max_one_end:
+	TESTQ        R11, R11
+	JEQ          max_done
+	VMOVUPS.Z    (R10), K1, Z7
+	VBROADCASTSS c32_ff800000<>+0(SB), Z8
+	VBLENDMPS    Z7, Z8, K1, Z1
+	VMAXPS       Z1, Z6, Z6
+
+max_done:
+	VMAXPS       Z5, Z0, Z0
+	VMAXPS       Z6, Z4, Z4
+	VMAXPS       Z4, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VPSHUFD      $0x4e, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VPSHUFD      $0xb1, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHRQ         $0x01, R10
+	ADDQ         AX, R10
+	VMOVSS       X0, 4800(R10)
+	VPXORD       Z4, Z4, Z4
+	VBROADCASTSS c32_3800000<>+0(SB), Z5
+	VBROADCASTSS c32_8d800000<>+0(SB), Z6
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	MOVQ         AX, R10
+	MOVQ         CX, R11
+	MOVQ         BX, R12
+	CMPQ         R12, $+64
+	JLT          single
+
+many:
+	PREFETCHT0 12288(R11)
+	VMOVUPS    (R11), Z6
+	PREFETCHT0 12352(R11)
+	VMOVUPS    64(R11), Z8
+	PREFETCHT0 12416(R11)
+	VMOVUPS    128(R11), Z9
+	PREFETCHT0 12480(R11)
+	VMOVUPS    192(R11), Z10
+	VCMPPS     $0x04, Z0, Z6, K2
+	KMOVW      K2, 4928(R10)
+	VCMPPS     $0x04, Z0, Z8, K3
+	KMOVW      K3, 4930(R10)
+	VCMPPS     $0x04, Z0, Z9, K4
+	KMOVW      K4, 4932(R10)
+	VCMPPS     $0x04, Z0, Z10, K5
+	KMOVW      K5, 4934(R10)
+	VMOVUPS.Z  Z6, K2, Z6
+	VMOVUPS.Z  Z8, K3, Z8
+	VMOVUPS.Z  Z9, K4, Z9
+	VMOVUPS.Z  Z10, K5, Z10
+	VMINPS     Z7, Z6, Z7
+	VADDPS     Z6, Z4, Z4
+	VMINPS     Z7, Z8, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z8, Z4, Z4
+	VMINPS     Z7, Z9, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z9, Z4, Z4
+	VMINPS     Z7, Z10, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z10, Z4, Z4
+	ADDQ       $+8, R10
+	ADDQ       $+256, R11
+	SUBQ       $+64, R12
+	CMPQ       R12, $+64
+	JGE        many
+
+single:
+	CMPQ R12, $+16
+	JLT  sum_end
+
+sum:
+	PREFETCHT0 12288(R11)
+	VMOVUPS    (R11), Z6
+	VCMPPS     $0x04, Z0, Z6, K2
+	KMOVW      K2, 4928(R10)
+	VMOVUPS.Z  Z6, K2, Z6
+	VMINPS     Z7, Z6, Z7
+	VADDPS     Z6, Z4, Z4
+	ADDQ       $+2, R10
+	ADDQ       $+64, R11
+	SUBQ       $+16, R12
+	CMPQ       R12, $+16
+	JGE        sum
+
+sum_end:
+	TESTQ        R12, R12
+	JEQ          summed
+	VMOVUPS.Z    (R11), K1, Z6
+	VBROADCASTSS c32_ff800000<>+0(SB), Z8
+	VBLENDMPS    Z6, Z8, K1, Z2
+	VCMPPS       $0x04, Z0, Z2, K2
+	KNOTW        K1, K3
+	KORW         K2, K3, K3
+	KANDW        K2, K1, K2
+	KMOVW        K3, 4928(R10)
+	VMOVUPS.Z    Z2, K2, Z0
+	VMINPS       Z7, Z0, Z6
+	VMOVAPS      Z6, Z7
+	VADDPS       Z0, Z4, Z4
+
+summed:
+	VMOVAPS      Z4, Z6
+	VPXORD       Z0, Z0, Z0
+	VCMPPS       $0x11, Z0, Z7, K2
+	VBROADCASTSS c32_7fc00000<>+0(SB), K2, Z6
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHLQ         $0x05, R10
+	ADDQ         AX, R10
+	VMOVUPS      Z4, 5056(R10)
+	VMOVUPS      Z5, 5120(R10)
+	VMOVUPS      Z6, 5184(R10)
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VPCMPEQQ     4928(AX), Z0, K2
+	VPCMPEQQ     4992(AX), Z0, K3
+	KUNPCKBW     K2, K3, K2
+	KNOTW        K2, K2
+	KMOVW        K2, R10
+	TZCNTL       R10, R11
+	MOVQ         4928(AX)(R11*8), R12
+	NOTQ         R12
+	SHLQ         $0x06, R11
+	BLSRQ        R12, R13
+	BLSRQ        R10, R10
+	TZCNTQ       R12, R12
+	ADDQ         R12, R11
+	ORQ          R10, R13
+	JEQ          only2
+	ADDQ         $0x00010000, R11
+
+only2:
+	MOVQ         $0x4330000000010000, R10
+	ADDQ         R10, R11
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	ADDQ         AX, R10
+	MOVQ         R11, 4864(R10)
+	MOVLQSX      (DI), R10
+	CMPQ         R10, BX
+	JCC          no_class
+	SHLQ         $0x02, R10
+	ADDQ         CX, R10
+	VBROADCASTSS (R10), Z0
+	VCVTPS2PD    Y0, Z0
+	VMOVSD       X0, 3072(R8)
+	JMP          has_class
+
+no_class:
+	MOVQ $0x7ff8000000000000, R10
+	MOVQ R10, 3072(R8)
+
+has_class:
+	ADDQ  SI, CX
+	ADDQ  $+4, DI
+	ADDQ  $+8, R8
+	SUBQ  $+1, DX
+	TESTQ DX, DX
+	JEQ   fold
+	MOVQ  R8, R10
+	SUBQ  R9, R10
+	CMPQ  R10, $+64
+	JLT   row
+
+fold:
+	VMOVUPS        4800(AX), Z0
+	VPXORD         Z4, Z4, Z4
+	VADDPS         Z4, Z0, Z0
+	VCVTPS2PD      Y0, Z4
+	VMOVUPS        Z4, (R9)
+	VCMPPS.BCST    $0x12, c32_3f800000<>+0(SB), Z0, K2
+	VBROADCASTSS   c32_7fc00000<>+0(SB), Z4
+	VBLENDMPS      Z0, Z4, K2, Z3
+	VCVTPS2PD      Y3, Z0
+	VMOVUPS        Z0, 512(R9)
+	VCVTPS2PD      5056(AX), Z0
+	VCVTPS2PD      5088(AX), Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5312(AX), Z4
+	VCVTPS2PD      5344(AX), Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5568(AX), Z5
+	VCVTPS2PD      5600(AX), Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5824(AX), Z6
+	VCVTPS2PD      5856(AX), Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6080(AX), Z7
+	VCVTPS2PD      6112(AX), Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6336(AX), Z8
+	VCVTPS2PD      6368(AX), Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6592(AX), Z9
+	VCVTPS2PD      6624(AX), Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6848(AX), Z10
+	VCVTPS2PD      6880(AX), Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 1536(R9)
+	VCVTPS2PD      5120(AX), Z0
+	VCVTPS2PD      5152(AX), Z4
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z4, Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5376(AX), Z4
+	VCVTPS2PD      5408(AX), Z5
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z4, Z4
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z5, Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5632(AX), Z5
+	VCVTPS2PD      5664(AX), Z6
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z5, Z5
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z6, Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5888(AX), Z6
+	VCVTPS2PD      5920(AX), Z7
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z6, Z6
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z7, Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6144(AX), Z7
+	VCVTPS2PD      6176(AX), Z8
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z7, Z7
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z8, Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6400(AX), Z8
+	VCVTPS2PD      6432(AX), Z9
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z8, Z8
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z9, Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6656(AX), Z9
+	VCVTPS2PD      6688(AX), Z10
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z10, Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6912(AX), Z10
+	VCVTPS2PD      6944(AX), Z11
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z10, Z10
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z11, Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2048(R9)
+	VCVTPS2PD      5184(AX), Z0
+	VCVTPS2PD      5216(AX), Z4
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z4, Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5440(AX), Z4
+	VCVTPS2PD      5472(AX), Z5
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z4, Z4
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z5, Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5696(AX), Z5
+	VCVTPS2PD      5728(AX), Z6
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z5, Z5
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z6, Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5952(AX), Z6
+	VCVTPS2PD      5984(AX), Z7
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z6, Z6
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z7, Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6208(AX), Z7
+	VCVTPS2PD      6240(AX), Z8
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z7, Z7
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z8, Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6464(AX), Z8
+	VCVTPS2PD      6496(AX), Z9
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z8, Z8
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z9, Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6720(AX), Z9
+	VCVTPS2PD      6752(AX), Z10
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z10, Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6976(AX), Z10
+	VCVTPS2PD      7008(AX), Z11
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z10, Z10
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z11, Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2560(R9)
+	VMOVUPS        4864(AX), Z4
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z4, Z4
+	MOVQ           R9, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z4, Z5
+	VPMOVQD        Z5, 3584(R10)
+	VMOVUPS        3072(R9), Z5
+	VMOVUPS        512(R9), Z6
+	VCMPPD         $0x03, Z5, Z0, K2
+	VCMPPD         $0x03, Z6, Z6, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z4, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z0
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z4
+	VPORD          Z4, Z0, Z0
+	VPMOVQD        Z0, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            even0
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+even0:
+	ADDQ $+64, R9
+	CMPQ DX, $+0
+	JGT  row
+	MOVQ 4224(AX), AX
+	MOVQ AX, odd+48(FP)
+	VZEROUPPER
+	RET
+
+// func ProbNormBlockF32(acc *float64, w *float64, x *float32, n int) (odd int)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·ProbNormBlockF32(SB), NOSPLIT, $0-40
+	MOVQ         acc+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS c32_3800000<>+0(SB), Z1
+	VBROADCASTSS c32_8d800000<>+0(SB), Z2
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VMOVUPS      iota32_0<>+0(SB), Z2
+	VPADDD.BCST  c32_0<>+0(SB), Z2, Z2
+	VBROADCASTSS 4232(CX), Z5
+	VPSUBD.BCST  c32_0<>+0(SB), Z5, Z6
+	VPSUBD.BCST  c32_10<>+0(SB), Z5, Z7
+	VPSUBD.BCST  c32_20<>+0(SB), Z5, Z8
+	VPSUBD.BCST  c32_30<>+0(SB), Z5, Z5
+	MOVQ         BX, CX
+	ANDQ         $+15, CX
+	MOVQ         $-1, SI
+	BZHIQ        CX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         DX, CX
+	MOVQ         BX, DX
+	CMPQ         DX, $+64
+	JLT          single
+
+many:
+	PREFETCHT0  12288(CX)
+	VMOVUPS     (CX), Z9
+	PREFETCHT0  12352(CX)
+	VMOVUPS     64(CX), Z10
+	PREFETCHT0  12416(CX)
+	VMOVUPS     128(CX), Z11
+	PREFETCHT0  12480(CX)
+	VMOVUPS     192(CX), Z12
+	VPCMPEQD    Z6, Z2, K2
+	KNOTW       K2, K2
+	VPCMPEQD    Z7, Z2, K3
+	KNOTW       K3, K3
+	VPCMPEQD    Z8, Z2, K4
+	KNOTW       K4, K4
+	VPCMPEQD    Z5, Z2, K5
+	KNOTW       K5, K5
+	VMOVUPS.Z   Z9, K2, Z9
+	VMOVUPS.Z   Z10, K3, Z10
+	VMOVUPS.Z   Z11, K4, Z11
+	VMOVUPS.Z   Z12, K5, Z12
+	VMINPS      Z3, Z9, Z3
+	VADDPS      Z9, Z0, Z0
+	VMINPS      Z3, Z10, Z3
+	VADDPS      Z10, Z0, Z0
+	VMINPS      Z3, Z11, Z3
+	VADDPS      Z11, Z0, Z0
+	VMINPS      Z3, Z12, Z3
+	VADDPS      Z12, Z0, Z0
+	VPADDD.BCST c32_40<>+0(SB), Z2, Z2
+	ADDQ        $+256, CX
+	SUBQ        $+64, DX
+	CMPQ        DX, $+64
+	JGE         many
+
+single:
+	CMPQ DX, $+16
+	JLT  sum_end
+
+sum:
+	PREFETCHT0  12288(CX)
+	VMOVUPS     (CX), Z5
+	VPCMPEQD    Z6, Z2, K2
+	KNOTW       K2, K2
+	VMOVUPS.Z   Z5, K2, Z5
+	VMINPS      Z3, Z5, Z3
+	VADDPS      Z5, Z0, Z0
+	VPADDD.BCST c32_10<>+0(SB), Z2, Z2
+	ADDQ        $+64, CX
+	SUBQ        $+16, DX
+	CMPQ        DX, $+16
+	JGE         sum
+
+sum_end:
+	TESTQ        DX, DX
+	JEQ          summed
+	VMOVUPS.Z    (CX), K1, Z5
+	VBROADCASTSS c32_ff800000<>+0(SB), Z7
+	VBLENDMPS    Z5, Z7, K1, Z4
+	VPCMPEQD     Z6, Z2, K2
+	KNOTW        K2, K2
+	KANDW        K2, K1, K1
+	VMOVUPS.Z    Z4, K1, Z2
+	VMINPS       Z3, Z2, Z3
+	VADDPS       Z2, Z0, Z0
+
+summed:
+	VMOVAPS       Z0, Z2
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VMOVUPS       (AX), Z5
+	VADDPD        Z4, Z5, Z4
+	VMOVUPS       Z4, (AX)
+	VMOVUPS       64(AX), Z4
+	VADDPD        Z0, Z4, Z0
+	VMOVUPS       Z0, 64(AX)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z1, Z1
+	VMOVUPS       128(AX), Z4
+	VADDPD        Z0, Z4, Z0
+	VMOVUPS       Z0, 128(AX)
+	VMOVUPS       192(AX), Z0
+	VADDPD        Z1, Z0, Z0
+	VMOVUPS       Z0, 192(AX)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VSUBPD.BCST   c64_b9b0000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST   c64_b9b0000000000000<>+0(SB), Z1, Z1
+	VMOVUPS       256(AX), Z2
+	VADDPD        Z0, Z2, Z0
+	VMOVUPS       Z0, 256(AX)
+	VMOVUPS       320(AX), Z0
+	VADDPD        Z1, Z0, Z0
+	VMOVUPS       Z0, 320(AX)
+	XORQ          AX, AX
+	VPXORD        Z0, Z0, Z0
+	VCMPPS        $0x11, Z0, Z3, K1
+	KORTESTW      K1, K1
+	JEQ           even
+	MOVQ          $+1, AX
+
+even:
+	MOVQ AX, odd+32(FP)
+	VZEROUPPER
+	RET
+
 // func ProbRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32) (odd int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI, BMI2, MMX+
 TEXT ·ProbRowsF64(SB), NOSPLIT, $0-56
@@ -1307,10 +1891,10 @@ summed:
 	TZCNTQ       R12, R12
 	ADDQ         R12, R11
 	ORQ          R10, R13
-	JEQ          only2
+	JEQ          only3
 	ADDQ         $0x00010000, R11
 
-only2:
+only3:
 	MOVQ         $0x4330000000010000, R10
 	ADDQ         R10, R11
 	MOVQ         R8, R10
@@ -1835,6 +2419,468 @@ GLOBL c64_8<>(SB), RODATA|NOPTR, $8
 DATA c64_10<>+0(SB)/8, $0x0000000000000010
 GLOBL c64_10<>(SB), RODATA|NOPTR, $8
 
+// func ProbNormRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32) (odd int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI, BMI2, MMX+
+TEXT ·ProbNormRowsF64(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x03, SI
+	MOVQ         AX, R9
+	MOVQ         BX, R10
+	ANDQ         $+7, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVB        R11, K1
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VMOVUPS      Z0, 4928(AX)
+	VMOVUPS      Z0, 4992(AX)
+
+row:
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z0
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z4
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z5
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z6
+	CMPQ         R11, $+32
+	JLT          max_rest
+
+max:
+	VMOVUPS (R10), Z7
+	VMAXPD  Z7, Z0, Z0
+	VMOVUPS 64(R10), Z7
+	VMAXPD  Z7, Z4, Z4
+	VMOVUPS 128(R10), Z7
+	VMAXPD  Z7, Z5, Z5
+	VMOVUPS 192(R10), Z7
+	VMAXPD  Z7, Z6, Z6
+	ADDQ    $+256, R10
+	SUBQ    $+32, R11
+	CMPQ    R11, $+32
+	JGE     max
+
+max_rest:
+	CMPQ R11, $+8
+	JLT  max_one_end
+
+max_one:
+	VMOVUPS (R10), Z7
+	VMAXPD  Z7, Z0, Z0
+	ADDQ    $+64, R10
+	SUBQ    $+8, R11
+	CMPQ    R11, $+8
+	JGE     max_one
+
+max_one_end:
+	TESTQ        R11, R11
+	JEQ          max_done
+	VMOVUPD.Z    (R10), K1, Z7
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z8
+	VBLENDMPD    Z7, Z8, K1, Z1
+	VMAXPD       Z1, Z6, Z6
+
+max_done:
+	VMAXPD       Z5, Z0, Z0
+	VMAXPD       Z6, Z4, Z4
+	VMAXPD       Z4, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z4
+	VMAXPD       Z4, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z4
+	VMAXPD       Z4, Z0, Z0
+	VPSHUFD      $0x4e, Z0, Z4
+	VMAXPD       Z4, Z0, Z0
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	ADDQ         AX, R10
+	VMOVSD       X0, 4800(R10)
+	VPXORD       Z4, Z4, Z4
+	VBROADCASTSD c64_3f0000000000000<>+0(SB), Z5
+	VBROADCASTSD c64_87b0000000000000<>+0(SB), Z6
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	MOVQ         AX, R10
+	MOVQ         CX, R11
+	MOVQ         BX, R12
+	CMPQ         R12, $+16
+	JLT          single
+
+many:
+	PREFETCHT0 12288(R11)
+	VMOVUPS    (R11), Z6
+	PREFETCHT0 12352(R11)
+	VMOVUPS    64(R11), Z8
+	VCMPPD     $0x04, Z0, Z6, K2
+	KMOVB      K2, 4928(R10)
+	VCMPPD     $0x04, Z0, Z8, K3
+	KMOVB      K3, 4929(R10)
+	VMOVUPD.Z  Z6, K2, Z6
+	VMOVUPD.Z  Z8, K3, Z8
+	VMINPD     Z7, Z6, Z7
+	VADDPD     Z6, Z4, Z4
+	VMINPD     Z7, Z8, Z6
+	VMOVAPS    Z6, Z7
+	VADDPD     Z8, Z4, Z4
+	ADDQ       $+2, R10
+	ADDQ       $+128, R11
+	SUBQ       $+16, R12
+	CMPQ       R12, $+16
+	JGE        many
+
+single:
+	CMPQ R12, $+8
+	JLT  sum_end
+
+sum:
+	PREFETCHT0 12288(R11)
+	VMOVUPS    (R11), Z6
+	VCMPPD     $0x04, Z0, Z6, K2
+	KMOVB      K2, 4928(R10)
+	VMOVUPD.Z  Z6, K2, Z6
+	VMINPD     Z7, Z6, Z7
+	VADDPD     Z6, Z4, Z4
+	ADDQ       $+1, R10
+	ADDQ       $+64, R11
+	SUBQ       $+8, R12
+	CMPQ       R12, $+8
+	JGE        sum
+
+sum_end:
+	TESTQ        R12, R12
+	JEQ          summed
+	VMOVUPD.Z    (R11), K1, Z6
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z8
+	VBLENDMPD    Z6, Z8, K1, Z2
+	VCMPPD       $0x04, Z0, Z2, K2
+	KNOTB        K1, K3
+	KORW         K2, K3, K3
+	KANDW        K2, K1, K2
+	KMOVB        K3, 4928(R10)
+	VMOVUPD.Z    Z2, K2, Z0
+	VMINPD       Z7, Z0, Z6
+	VMOVAPS      Z6, Z7
+	VADDPD       Z0, Z4, Z4
+
+summed:
+	VMOVAPS      Z4, Z6
+	VPXORD       Z0, Z0, Z0
+	VCMPPD       $0x11, Z0, Z7, K2
+	VBROADCASTSD c64_7ff8000000000001<>+0(SB), K2, Z6
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHLQ         $0x05, R10
+	ADDQ         AX, R10
+	VMOVUPS      Z4, 5056(R10)
+	VMOVUPS      Z5, 5120(R10)
+	VMOVUPS      Z6, 5184(R10)
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VPCMPEQQ     4928(AX), Z0, K2
+	VPCMPEQQ     4992(AX), Z0, K3
+	KUNPCKBW     K2, K3, K2
+	KNOTW        K2, K2
+	KMOVW        K2, R10
+	TZCNTL       R10, R11
+	MOVQ         4928(AX)(R11*8), R12
+	NOTQ         R12
+	SHLQ         $0x06, R11
+	BLSRQ        R12, R13
+	BLSRQ        R10, R10
+	TZCNTQ       R12, R12
+	ADDQ         R12, R11
+	ORQ          R10, R13
+	JEQ          only4
+	ADDQ         $0x00010000, R11
+
+only4:
+	MOVQ         $0x4330000000010000, R10
+	ADDQ         R10, R11
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	ADDQ         AX, R10
+	MOVQ         R11, 4864(R10)
+	MOVLQSX      (DI), R10
+	CMPQ         R10, BX
+	JCC          no_class
+	SHLQ         $0x03, R10
+	ADDQ         CX, R10
+	VBROADCASTSD (R10), Z0
+	VMOVSD       X0, 3072(R8)
+	JMP          has_class
+
+no_class:
+	MOVQ $0x7ff8000000000000, R10
+	MOVQ R10, 3072(R8)
+
+has_class:
+	ADDQ  SI, CX
+	ADDQ  $+4, DI
+	ADDQ  $+8, R8
+	SUBQ  $+1, DX
+	TESTQ DX, DX
+	JEQ   fold
+	MOVQ  R8, R10
+	SUBQ  R9, R10
+	CMPQ  R10, $+64
+	JLT   row
+
+fold:
+	VMOVUPS        4800(AX), Z0
+	VPXORD         Z4, Z4, Z4
+	VADDPD         Z4, Z0, Z0
+	VMOVUPS        Z0, (R9)
+	VCMPPD.BCST    $0x12, c64_3ff0000000000000<>+0(SB), Z0, K2
+	VBROADCASTSD   c64_7ff8000000000001<>+0(SB), Z4
+	VBLENDMPD      Z0, Z4, K2, Z3
+	VMOVUPS        Z3, 512(R9)
+	VMOVUPS        5056(AX), Z0
+	VMOVUPS        5312(AX), Z4
+	VMOVUPS        5568(AX), Z5
+	VMOVUPS        5824(AX), Z6
+	VMOVUPS        6080(AX), Z7
+	VMOVUPS        6336(AX), Z8
+	VMOVUPS        6592(AX), Z9
+	VMOVUPS        6848(AX), Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 1536(R9)
+	VMOVUPS        5120(AX), Z0
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z0, Z0
+	VMOVUPS        5376(AX), Z4
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z4, Z4
+	VMOVUPS        5632(AX), Z5
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z5, Z5
+	VMOVUPS        5888(AX), Z6
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z6, Z6
+	VMOVUPS        6144(AX), Z7
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z7, Z7
+	VMOVUPS        6400(AX), Z8
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z8, Z8
+	VMOVUPS        6656(AX), Z9
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z9, Z9
+	VMOVUPS        6912(AX), Z10
+	VSUBPD.BCST    c64_3f0000000000000<>+0(SB), Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2048(R9)
+	VMOVUPS        5184(AX), Z0
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z0, Z0
+	VMOVUPS        5440(AX), Z4
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z4, Z4
+	VMOVUPS        5696(AX), Z5
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z5, Z5
+	VMOVUPS        5952(AX), Z6
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z6, Z6
+	VMOVUPS        6208(AX), Z7
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z7, Z7
+	VMOVUPS        6464(AX), Z8
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z8, Z8
+	VMOVUPS        6720(AX), Z9
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z9, Z9
+	VMOVUPS        6976(AX), Z10
+	VSUBPD.BCST    c64_87b0000000000000<>+0(SB), Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2560(R9)
+	VMOVUPS        4864(AX), Z4
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z4, Z4
+	MOVQ           R9, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z4, Z5
+	VPMOVQD        Z5, 3584(R10)
+	VMOVUPS        3072(R9), Z5
+	VMOVUPS        512(R9), Z6
+	VCMPPD         $0x03, Z5, Z0, K2
+	VCMPPD         $0x03, Z6, Z6, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z4, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z0
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z4
+	VPORD          Z4, Z0, Z0
+	VPMOVQD        Z0, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            even0
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+even0:
+	ADDQ $+64, R9
+	CMPQ DX, $+0
+	JGT  row
+	MOVQ 4224(AX), AX
+	MOVQ AX, odd+48(FP)
+	VZEROUPPER
+	RET
+
+// func ProbNormBlockF64(acc *float64, w *float64, x *float64, n int) (odd int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·ProbNormBlockF64(SB), NOSPLIT, $0-40
+	MOVQ         acc+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSD c64_3f0000000000000<>+0(SB), Z1
+	VBROADCASTSD c64_87b0000000000000<>+0(SB), Z2
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VMOVUPS      iota64_0<>+0(SB), Z2
+	VPADDQ.BCST  c64_0<>+0(SB), Z2, Z2
+	VBROADCASTSD 4232(CX), Z5
+	VPSUBQ.BCST  c64_0<>+0(SB), Z5, Z6
+	VPSUBQ.BCST  c64_8<>+0(SB), Z5, Z5
+	MOVQ         BX, CX
+	ANDQ         $+7, CX
+	MOVQ         $-1, SI
+	BZHIQ        CX, SI, SI
+	KMOVB        SI, K1
+	MOVQ         DX, CX
+	MOVQ         BX, DX
+	CMPQ         DX, $+16
+	JLT          single
+
+many:
+	PREFETCHT0  12288(CX)
+	VMOVUPS     (CX), Z7
+	PREFETCHT0  12352(CX)
+	VMOVUPS     64(CX), Z8
+	VPCMPEQQ    Z6, Z2, K2
+	KNOTB       K2, K2
+	VPCMPEQQ    Z5, Z2, K3
+	KNOTB       K3, K3
+	VMOVUPD.Z   Z7, K2, Z7
+	VMOVUPD.Z   Z8, K3, Z8
+	VMINPD      Z3, Z7, Z3
+	VADDPD      Z7, Z0, Z0
+	VMINPD      Z3, Z8, Z3
+	VADDPD      Z8, Z0, Z0
+	VPADDQ.BCST c64_10<>+0(SB), Z2, Z2
+	ADDQ        $+128, CX
+	SUBQ        $+16, DX
+	CMPQ        DX, $+16
+	JGE         many
+
+single:
+	CMPQ DX, $+8
+	JLT  sum_end
+
+sum:
+	PREFETCHT0  12288(CX)
+	VMOVUPS     (CX), Z5
+	VPCMPEQQ    Z6, Z2, K2
+	KNOTB       K2, K2
+	VMOVUPD.Z   Z5, K2, Z5
+	VMINPD      Z3, Z5, Z3
+	VADDPD      Z5, Z0, Z0
+	VPADDQ.BCST c64_8<>+0(SB), Z2, Z2
+	ADDQ        $+64, CX
+	SUBQ        $+8, DX
+	CMPQ        DX, $+8
+	JGE         sum
+
+sum_end:
+	TESTQ        DX, DX
+	JEQ          summed
+	VMOVUPD.Z    (CX), K1, Z5
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z7
+	VBLENDMPD    Z5, Z7, K1, Z4
+	VPCMPEQQ     Z6, Z2, K2
+	KNOTB        K2, K2
+	KANDW        K2, K1, K1
+	VMOVUPD.Z    Z4, K1, Z2
+	VMINPD       Z3, Z2, Z3
+	VADDPD       Z2, Z0, Z0
+
+summed:
+	VMOVAPS     Z0, Z2
+	VMOVUPS     (AX), Z4
+	VADDPD      Z0, Z4, Z0
+	VMOVUPS     Z0, (AX)
+	VSUBPD.BCST c64_3f0000000000000<>+0(SB), Z1, Z0
+	VMOVUPS     128(AX), Z1
+	VADDPD      Z0, Z1, Z0
+	VMOVUPS     Z0, 128(AX)
+	VSUBPD.BCST c64_87b0000000000000<>+0(SB), Z2, Z0
+	VMOVUPS     256(AX), Z1
+	VADDPD      Z0, Z1, Z0
+	VMOVUPS     Z0, 256(AX)
+	XORQ        AX, AX
+	VPXORD      Z0, Z0, Z0
+	VCMPPD      $0x11, Z0, Z3, K1
+	KORTESTW    K1, K1
+	JEQ         even
+	MOVQ        $+1, AX
+
+even:
+	MOVQ AX, odd+32(FP)
+	VZEROUPPER
+	RET
+
 // func ProbRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, BMI, BMI2, MMX+
 TEXT ·ProbRowsF16(SB), NOSPLIT, $0-56
@@ -2168,10 +3214,10 @@ summed:
 	TZCNTQ       R12, R12
 	ADDQ         R12, R11
 	ORQ          R10, R13
-	JEQ          only3
+	JEQ          only5
 	ADDQ         $0x00010000, R11
 
-only3:
+only5:
 	MOVQ         $0x4330000000010000, R10
 	ADDQ         R10, R11
 	MOVQ         R8, R10
@@ -2699,6 +3745,594 @@ even:
 	VZEROUPPER
 	RET
 
+// func ProbNormRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, BMI, BMI2, MMX+
+TEXT ·ProbNormRowsF16(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x01, SI
+	MOVQ         AX, R9
+	MOVQ         BX, R10
+	ANDQ         $+15, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VMOVUPS      Z0, 4928(AX)
+	VMOVUPS      Z0, 4992(AX)
+
+row:
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	VBROADCASTSS c32_ff800000<>+0(SB), Z0
+	VBROADCASTSS c32_ff800000<>+0(SB), Z4
+	VBROADCASTSS c32_ff800000<>+0(SB), Z5
+	VBROADCASTSS c32_ff800000<>+0(SB), Z6
+	CMPQ         R11, $+64
+	JLT          max_rest
+
+max:
+	VCVTPH2PS (R10), Z7
+	VMAXPS    Z7, Z0, Z0
+	VCVTPH2PS 32(R10), Z7
+	VMAXPS    Z7, Z4, Z4
+	VCVTPH2PS 64(R10), Z7
+	VMAXPS    Z7, Z5, Z5
+	VCVTPH2PS 96(R10), Z7
+	VMAXPS    Z7, Z6, Z6
+	ADDQ      $+128, R10
+	SUBQ      $+64, R11
+	CMPQ      R11, $+64
+	JGE       max
+
+max_rest:
+	CMPQ R11, $+16
+	JLT  max_one_end
+
+max_one:
+	VCVTPH2PS (R10), Z7
+	VMAXPS    Z7, Z0, Z0
+	ADDQ      $+32, R10
+	SUBQ      $+16, R11
+	CMPQ      R11, $+16
+	JGE       max_one
+
+max_one_end:
+	TESTQ        R11, R11
+	JEQ          max_done
+	VMOVDQU16.Z  (R10), K1, Y7
+	VCVTPH2PS    Y7, Z7
+	VBROADCASTSS c32_ff800000<>+0(SB), Z8
+	VBLENDMPS    Z7, Z8, K1, Z1
+	VMAXPS       Z1, Z6, Z6
+
+max_done:
+	VMAXPS       Z5, Z0, Z0
+	VMAXPS       Z6, Z4, Z4
+	VMAXPS       Z4, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VPSHUFD      $0x4e, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VPSHUFD      $0xb1, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHRQ         $0x01, R10
+	ADDQ         AX, R10
+	VMOVSS       X0, 4800(R10)
+	VPXORD       Z4, Z4, Z4
+	VBROADCASTSS c32_3800000<>+0(SB), Z5
+	VBROADCASTSS c32_8d800000<>+0(SB), Z6
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	MOVQ         AX, R10
+	MOVQ         CX, R11
+	MOVQ         BX, R12
+	CMPQ         R12, $+64
+	JLT          single
+
+many:
+	PREFETCHT0 12288(R11)
+	VCVTPH2PS  (R11), Z6
+	PREFETCHT0 12352(R11)
+	VCVTPH2PS  32(R11), Z8
+	PREFETCHT0 12416(R11)
+	VCVTPH2PS  64(R11), Z9
+	PREFETCHT0 12480(R11)
+	VCVTPH2PS  96(R11), Z10
+	VCMPPS     $0x04, Z0, Z6, K2
+	KMOVW      K2, 4928(R10)
+	VCMPPS     $0x04, Z0, Z8, K3
+	KMOVW      K3, 4930(R10)
+	VCMPPS     $0x04, Z0, Z9, K4
+	KMOVW      K4, 4932(R10)
+	VCMPPS     $0x04, Z0, Z10, K5
+	KMOVW      K5, 4934(R10)
+	VMOVUPS.Z  Z6, K2, Z6
+	VMOVUPS.Z  Z8, K3, Z8
+	VMOVUPS.Z  Z9, K4, Z9
+	VMOVUPS.Z  Z10, K5, Z10
+	VMINPS     Z7, Z6, Z7
+	VADDPS     Z6, Z4, Z4
+	VMINPS     Z7, Z8, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z8, Z4, Z4
+	VMINPS     Z7, Z9, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z9, Z4, Z4
+	VMINPS     Z7, Z10, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z10, Z4, Z4
+	ADDQ       $+8, R10
+	ADDQ       $+128, R11
+	SUBQ       $+64, R12
+	CMPQ       R12, $+64
+	JGE        many
+
+single:
+	CMPQ R12, $+16
+	JLT  sum_end
+
+sum:
+	PREFETCHT0 12288(R11)
+	VCVTPH2PS  (R11), Z6
+	VCMPPS     $0x04, Z0, Z6, K2
+	KMOVW      K2, 4928(R10)
+	VMOVUPS.Z  Z6, K2, Z6
+	VMINPS     Z7, Z6, Z7
+	VADDPS     Z6, Z4, Z4
+	ADDQ       $+2, R10
+	ADDQ       $+32, R11
+	SUBQ       $+16, R12
+	CMPQ       R12, $+16
+	JGE        sum
+
+sum_end:
+	TESTQ        R12, R12
+	JEQ          summed
+	VMOVDQU16.Z  (R11), K1, Y6
+	VCVTPH2PS    Y6, Z6
+	VBROADCASTSS c32_ff800000<>+0(SB), Z8
+	VBLENDMPS    Z6, Z8, K1, Z2
+	VCMPPS       $0x04, Z0, Z2, K2
+	KNOTW        K1, K3
+	KORW         K2, K3, K3
+	KANDW        K2, K1, K2
+	KMOVW        K3, 4928(R10)
+	VMOVUPS.Z    Z2, K2, Z0
+	VMINPS       Z7, Z0, Z6
+	VMOVAPS      Z6, Z7
+	VADDPS       Z0, Z4, Z4
+
+summed:
+	VMOVAPS      Z4, Z6
+	VPXORD       Z0, Z0, Z0
+	VCMPPS       $0x11, Z0, Z7, K2
+	VBROADCASTSS c32_7fc00000<>+0(SB), K2, Z6
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHLQ         $0x05, R10
+	ADDQ         AX, R10
+	VMOVUPS      Z4, 5056(R10)
+	VMOVUPS      Z5, 5120(R10)
+	VMOVUPS      Z6, 5184(R10)
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VPCMPEQQ     4928(AX), Z0, K2
+	VPCMPEQQ     4992(AX), Z0, K3
+	KUNPCKBW     K2, K3, K2
+	KNOTW        K2, K2
+	KMOVW        K2, R10
+	TZCNTL       R10, R11
+	MOVQ         4928(AX)(R11*8), R12
+	NOTQ         R12
+	SHLQ         $0x06, R11
+	BLSRQ        R12, R13
+	BLSRQ        R10, R10
+	TZCNTQ       R12, R12
+	ADDQ         R12, R11
+	ORQ          R10, R13
+	JEQ          only6
+	ADDQ         $0x00010000, R11
+
+only6:
+	MOVQ         $0x4330000000010000, R10
+	ADDQ         R10, R11
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	ADDQ         AX, R10
+	MOVQ         R11, 4864(R10)
+	MOVLQSX      (DI), R10
+	CMPQ         R10, BX
+	JCC          no_class
+	SHLQ         $0x01, R10
+	ADDQ         CX, R10
+	VPBROADCASTW (R10), Y0
+	VCVTPH2PS    Y0, Z0
+	VCVTPS2PD    Y0, Z0
+	VMOVSD       X0, 3072(R8)
+	JMP          has_class
+
+no_class:
+	MOVQ $0x7ff8000000000000, R10
+	MOVQ R10, 3072(R8)
+
+has_class:
+	ADDQ  SI, CX
+	ADDQ  $+4, DI
+	ADDQ  $+8, R8
+	SUBQ  $+1, DX
+	TESTQ DX, DX
+	JEQ   fold
+	MOVQ  R8, R10
+	SUBQ  R9, R10
+	CMPQ  R10, $+64
+	JLT   row
+
+fold:
+	VMOVUPS        4800(AX), Z0
+	VPXORD         Z4, Z4, Z4
+	VADDPS         Z4, Z0, Z0
+	VCVTPS2PD      Y0, Z4
+	VMOVUPS        Z4, (R9)
+	VCMPPS.BCST    $0x12, c32_3f800000<>+0(SB), Z0, K2
+	VBROADCASTSS   c32_7fc00000<>+0(SB), Z4
+	VBLENDMPS      Z0, Z4, K2, Z3
+	VCVTPS2PD      Y3, Z0
+	VMOVUPS        Z0, 512(R9)
+	VCVTPS2PD      5056(AX), Z0
+	VCVTPS2PD      5088(AX), Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5312(AX), Z4
+	VCVTPS2PD      5344(AX), Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5568(AX), Z5
+	VCVTPS2PD      5600(AX), Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5824(AX), Z6
+	VCVTPS2PD      5856(AX), Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6080(AX), Z7
+	VCVTPS2PD      6112(AX), Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6336(AX), Z8
+	VCVTPS2PD      6368(AX), Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6592(AX), Z9
+	VCVTPS2PD      6624(AX), Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6848(AX), Z10
+	VCVTPS2PD      6880(AX), Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 1536(R9)
+	VCVTPS2PD      5120(AX), Z0
+	VCVTPS2PD      5152(AX), Z4
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z4, Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5376(AX), Z4
+	VCVTPS2PD      5408(AX), Z5
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z4, Z4
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z5, Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5632(AX), Z5
+	VCVTPS2PD      5664(AX), Z6
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z5, Z5
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z6, Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5888(AX), Z6
+	VCVTPS2PD      5920(AX), Z7
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z6, Z6
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z7, Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6144(AX), Z7
+	VCVTPS2PD      6176(AX), Z8
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z7, Z7
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z8, Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6400(AX), Z8
+	VCVTPS2PD      6432(AX), Z9
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z8, Z8
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z9, Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6656(AX), Z9
+	VCVTPS2PD      6688(AX), Z10
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z10, Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6912(AX), Z10
+	VCVTPS2PD      6944(AX), Z11
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z10, Z10
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z11, Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2048(R9)
+	VCVTPS2PD      5184(AX), Z0
+	VCVTPS2PD      5216(AX), Z4
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z4, Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5440(AX), Z4
+	VCVTPS2PD      5472(AX), Z5
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z4, Z4
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z5, Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5696(AX), Z5
+	VCVTPS2PD      5728(AX), Z6
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z5, Z5
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z6, Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5952(AX), Z6
+	VCVTPS2PD      5984(AX), Z7
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z6, Z6
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z7, Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6208(AX), Z7
+	VCVTPS2PD      6240(AX), Z8
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z7, Z7
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z8, Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6464(AX), Z8
+	VCVTPS2PD      6496(AX), Z9
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z8, Z8
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z9, Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6720(AX), Z9
+	VCVTPS2PD      6752(AX), Z10
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z10, Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6976(AX), Z10
+	VCVTPS2PD      7008(AX), Z11
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z10, Z10
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z11, Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2560(R9)
+	VMOVUPS        4864(AX), Z4
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z4, Z4
+	MOVQ           R9, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z4, Z5
+	VPMOVQD        Z5, 3584(R10)
+	VMOVUPS        3072(R9), Z5
+	VMOVUPS        512(R9), Z6
+	VCMPPD         $0x03, Z5, Z0, K2
+	VCMPPD         $0x03, Z6, Z6, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z4, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z0
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z4
+	VPORD          Z4, Z0, Z0
+	VPMOVQD        Z0, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            even0
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+even0:
+	ADDQ $+64, R9
+	CMPQ DX, $+0
+	JGT  row
+	MOVQ 4224(AX), AX
+	MOVQ AX, odd+48(FP)
+	VZEROUPPER
+	RET
+
+// func ProbNormBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·ProbNormBlockF16(SB), NOSPLIT, $0-40
+	MOVQ         acc+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS c32_3800000<>+0(SB), Z1
+	VBROADCASTSS c32_8d800000<>+0(SB), Z2
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VMOVUPS      iota32_0<>+0(SB), Z2
+	VPADDD.BCST  c32_0<>+0(SB), Z2, Z2
+	VBROADCASTSS 4232(CX), Z5
+	VPSUBD.BCST  c32_0<>+0(SB), Z5, Z6
+	VPSUBD.BCST  c32_10<>+0(SB), Z5, Z7
+	VPSUBD.BCST  c32_20<>+0(SB), Z5, Z8
+	VPSUBD.BCST  c32_30<>+0(SB), Z5, Z5
+	MOVQ         BX, CX
+	ANDQ         $+15, CX
+	MOVQ         $-1, SI
+	BZHIQ        CX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         DX, CX
+	MOVQ         BX, DX
+	CMPQ         DX, $+64
+	JLT          single
+
+many:
+	PREFETCHT0  12288(CX)
+	VCVTPH2PS   (CX), Z9
+	PREFETCHT0  12352(CX)
+	VCVTPH2PS   32(CX), Z10
+	PREFETCHT0  12416(CX)
+	VCVTPH2PS   64(CX), Z11
+	PREFETCHT0  12480(CX)
+	VCVTPH2PS   96(CX), Z12
+	VPCMPEQD    Z6, Z2, K2
+	KNOTW       K2, K2
+	VPCMPEQD    Z7, Z2, K3
+	KNOTW       K3, K3
+	VPCMPEQD    Z8, Z2, K4
+	KNOTW       K4, K4
+	VPCMPEQD    Z5, Z2, K5
+	KNOTW       K5, K5
+	VMOVUPS.Z   Z9, K2, Z9
+	VMOVUPS.Z   Z10, K3, Z10
+	VMOVUPS.Z   Z11, K4, Z11
+	VMOVUPS.Z   Z12, K5, Z12
+	VMINPS      Z3, Z9, Z3
+	VADDPS      Z9, Z0, Z0
+	VMINPS      Z3, Z10, Z3
+	VADDPS      Z10, Z0, Z0
+	VMINPS      Z3, Z11, Z3
+	VADDPS      Z11, Z0, Z0
+	VMINPS      Z3, Z12, Z3
+	VADDPS      Z12, Z0, Z0
+	VPADDD.BCST c32_40<>+0(SB), Z2, Z2
+	ADDQ        $+128, CX
+	SUBQ        $+64, DX
+	CMPQ        DX, $+64
+	JGE         many
+
+single:
+	CMPQ DX, $+16
+	JLT  sum_end
+
+sum:
+	PREFETCHT0  12288(CX)
+	VCVTPH2PS   (CX), Z5
+	VPCMPEQD    Z6, Z2, K2
+	KNOTW       K2, K2
+	VMOVUPS.Z   Z5, K2, Z5
+	VMINPS      Z3, Z5, Z3
+	VADDPS      Z5, Z0, Z0
+	VPADDD.BCST c32_10<>+0(SB), Z2, Z2
+	ADDQ        $+32, CX
+	SUBQ        $+16, DX
+	CMPQ        DX, $+16
+	JGE         sum
+
+sum_end:
+	TESTQ        DX, DX
+	JEQ          summed
+	VMOVDQU16.Z  (CX), K1, Y5
+	VCVTPH2PS    Y5, Z5
+	VBROADCASTSS c32_ff800000<>+0(SB), Z7
+	VBLENDMPS    Z5, Z7, K1, Z4
+	VPCMPEQD     Z6, Z2, K2
+	KNOTW        K2, K2
+	KANDW        K2, K1, K1
+	VMOVUPS.Z    Z4, K1, Z2
+	VMINPS       Z3, Z2, Z3
+	VADDPS       Z2, Z0, Z0
+
+summed:
+	VMOVAPS       Z0, Z2
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VMOVUPS       (AX), Z5
+	VADDPD        Z4, Z5, Z4
+	VMOVUPS       Z4, (AX)
+	VMOVUPS       64(AX), Z4
+	VADDPD        Z0, Z4, Z0
+	VMOVUPS       Z0, 64(AX)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z1, Z1
+	VMOVUPS       128(AX), Z4
+	VADDPD        Z0, Z4, Z0
+	VMOVUPS       Z0, 128(AX)
+	VMOVUPS       192(AX), Z0
+	VADDPD        Z1, Z0, Z0
+	VMOVUPS       Z0, 192(AX)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VSUBPD.BCST   c64_b9b0000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST   c64_b9b0000000000000<>+0(SB), Z1, Z1
+	VMOVUPS       256(AX), Z2
+	VADDPD        Z0, Z2, Z0
+	VMOVUPS       Z0, 256(AX)
+	VMOVUPS       320(AX), Z0
+	VADDPD        Z1, Z0, Z0
+	VMOVUPS       Z0, 320(AX)
+	XORQ          AX, AX
+	VPXORD        Z0, Z0, Z0
+	VCMPPS        $0x11, Z0, Z3, K1
+	KORTESTW      K1, K1
+	JEQ           even
+	MOVQ          $+1, AX
+
+even:
+	MOVQ AX, odd+32(FP)
+	VZEROUPPER
+	RET
+
 // func ProbRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, BMI, BMI2, MMX+
 TEXT ·ProbRowsBF16(SB), NOSPLIT, $0-56
@@ -3044,10 +4678,10 @@ summed:
 	TZCNTQ       R12, R12
 	ADDQ         R12, R11
 	ORQ          R10, R13
-	JEQ          only4
+	JEQ          only7
 	ADDQ         $0x00010000, R11
 
-only4:
+only7:
 	MOVQ         $0x4330000000010000, R10
 	ADDQ         R10, R11
 	MOVQ         R8, R10
@@ -3573,6 +5207,613 @@ summed:
 	XORQ          AX, AX
 	VPXORD        Z0, Z0, Z0
 	VCMPPS        $0x11, Z0, Z5, K1
+	KORTESTW      K1, K1
+	JEQ           even
+	MOVQ          $+1, AX
+
+even:
+	MOVQ AX, odd+32(FP)
+	VZEROUPPER
+	RET
+
+// func ProbNormRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, BMI, BMI2, MMX+
+TEXT ·ProbNormRowsBF16(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x01, SI
+	MOVQ         AX, R9
+	MOVQ         BX, R10
+	ANDQ         $+15, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VMOVUPS      Z0, 4928(AX)
+	VMOVUPS      Z0, 4992(AX)
+
+row:
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	VBROADCASTSS c32_ff800000<>+0(SB), Z0
+	VBROADCASTSS c32_ff800000<>+0(SB), Z4
+	VBROADCASTSS c32_ff800000<>+0(SB), Z5
+	VBROADCASTSS c32_ff800000<>+0(SB), Z6
+	CMPQ         R11, $+64
+	JLT          max_rest
+
+max:
+	VPMOVZXWD (R10), Z7
+	VPSLLD    $0x10, Z7, Z7
+	VMAXPS    Z7, Z0, Z0
+	VPMOVZXWD 32(R10), Z7
+	VPSLLD    $0x10, Z7, Z7
+	VMAXPS    Z7, Z4, Z4
+	VPMOVZXWD 64(R10), Z7
+	VPSLLD    $0x10, Z7, Z7
+	VMAXPS    Z7, Z5, Z5
+	VPMOVZXWD 96(R10), Z7
+	VPSLLD    $0x10, Z7, Z7
+	VMAXPS    Z7, Z6, Z6
+	ADDQ      $+128, R10
+	SUBQ      $+64, R11
+	CMPQ      R11, $+64
+	JGE       max
+
+max_rest:
+	CMPQ R11, $+16
+	JLT  max_one_end
+
+max_one:
+	VPMOVZXWD (R10), Z7
+	VPSLLD    $0x10, Z7, Z7
+	VMAXPS    Z7, Z0, Z0
+	ADDQ      $+32, R10
+	SUBQ      $+16, R11
+	CMPQ      R11, $+16
+	JGE       max_one
+
+max_one_end:
+	TESTQ        R11, R11
+	JEQ          max_done
+	VMOVDQU16.Z  (R10), K1, Y7
+	VPMOVZXWD    Y7, Z7
+	VPSLLD       $0x10, Z7, Z7
+	VBROADCASTSS c32_ff800000<>+0(SB), Z8
+	VBLENDMPS    Z7, Z8, K1, Z1
+	VMAXPS       Z1, Z6, Z6
+
+max_done:
+	VMAXPS       Z5, Z0, Z0
+	VMAXPS       Z6, Z4, Z4
+	VMAXPS       Z4, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VPSHUFD      $0x4e, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	VPSHUFD      $0xb1, Z0, Z4
+	VMAXPS       Z4, Z0, Z0
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHRQ         $0x01, R10
+	ADDQ         AX, R10
+	VMOVSS       X0, 4800(R10)
+	VPXORD       Z4, Z4, Z4
+	VBROADCASTSS c32_3800000<>+0(SB), Z5
+	VBROADCASTSS c32_8d800000<>+0(SB), Z6
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	MOVQ         AX, R10
+	MOVQ         CX, R11
+	MOVQ         BX, R12
+	CMPQ         R12, $+64
+	JLT          single
+
+many:
+	PREFETCHT0 12288(R11)
+	VPMOVZXWD  (R11), Z6
+	VPSLLD     $0x10, Z6, Z6
+	PREFETCHT0 12352(R11)
+	VPMOVZXWD  32(R11), Z8
+	VPSLLD     $0x10, Z8, Z8
+	PREFETCHT0 12416(R11)
+	VPMOVZXWD  64(R11), Z9
+	VPSLLD     $0x10, Z9, Z9
+	PREFETCHT0 12480(R11)
+	VPMOVZXWD  96(R11), Z10
+	VPSLLD     $0x10, Z10, Z10
+	VCMPPS     $0x04, Z0, Z6, K2
+	KMOVW      K2, 4928(R10)
+	VCMPPS     $0x04, Z0, Z8, K3
+	KMOVW      K3, 4930(R10)
+	VCMPPS     $0x04, Z0, Z9, K4
+	KMOVW      K4, 4932(R10)
+	VCMPPS     $0x04, Z0, Z10, K5
+	KMOVW      K5, 4934(R10)
+	VMOVUPS.Z  Z6, K2, Z6
+	VMOVUPS.Z  Z8, K3, Z8
+	VMOVUPS.Z  Z9, K4, Z9
+	VMOVUPS.Z  Z10, K5, Z10
+	VMINPS     Z7, Z6, Z7
+	VADDPS     Z6, Z4, Z4
+	VMINPS     Z7, Z8, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z8, Z4, Z4
+	VMINPS     Z7, Z9, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z9, Z4, Z4
+	VMINPS     Z7, Z10, Z6
+	VMOVAPS    Z6, Z7
+	VADDPS     Z10, Z4, Z4
+	ADDQ       $+8, R10
+	ADDQ       $+128, R11
+	SUBQ       $+64, R12
+	CMPQ       R12, $+64
+	JGE        many
+
+single:
+	CMPQ R12, $+16
+	JLT  sum_end
+
+sum:
+	PREFETCHT0 12288(R11)
+	VPMOVZXWD  (R11), Z6
+	VPSLLD     $0x10, Z6, Z6
+	VCMPPS     $0x04, Z0, Z6, K2
+	KMOVW      K2, 4928(R10)
+	VMOVUPS.Z  Z6, K2, Z6
+	VMINPS     Z7, Z6, Z7
+	VADDPS     Z6, Z4, Z4
+	ADDQ       $+2, R10
+	ADDQ       $+32, R11
+	SUBQ       $+16, R12
+	CMPQ       R12, $+16
+	JGE        sum
+
+sum_end:
+	TESTQ        R12, R12
+	JEQ          summed
+	VMOVDQU16.Z  (R11), K1, Y6
+	VPMOVZXWD    Y6, Z6
+	VPSLLD       $0x10, Z6, Z6
+	VBROADCASTSS c32_ff800000<>+0(SB), Z8
+	VBLENDMPS    Z6, Z8, K1, Z2
+	VCMPPS       $0x04, Z0, Z2, K2
+	KNOTW        K1, K3
+	KORW         K2, K3, K3
+	KANDW        K2, K1, K2
+	KMOVW        K3, 4928(R10)
+	VMOVUPS.Z    Z2, K2, Z0
+	VMINPS       Z7, Z0, Z6
+	VMOVAPS      Z6, Z7
+	VADDPS       Z0, Z4, Z4
+
+summed:
+	VMOVAPS      Z4, Z6
+	VPXORD       Z0, Z0, Z0
+	VCMPPS       $0x11, Z0, Z7, K2
+	VBROADCASTSS c32_7fc00000<>+0(SB), K2, Z6
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHLQ         $0x05, R10
+	ADDQ         AX, R10
+	VMOVUPS      Z4, 5056(R10)
+	VMOVUPS      Z5, 5120(R10)
+	VMOVUPS      Z6, 5184(R10)
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z0
+	VPCMPEQQ     4928(AX), Z0, K2
+	VPCMPEQQ     4992(AX), Z0, K3
+	KUNPCKBW     K2, K3, K2
+	KNOTW        K2, K2
+	KMOVW        K2, R10
+	TZCNTL       R10, R11
+	MOVQ         4928(AX)(R11*8), R12
+	NOTQ         R12
+	SHLQ         $0x06, R11
+	BLSRQ        R12, R13
+	BLSRQ        R10, R10
+	TZCNTQ       R12, R12
+	ADDQ         R12, R11
+	ORQ          R10, R13
+	JEQ          only8
+	ADDQ         $0x00010000, R11
+
+only8:
+	MOVQ         $0x4330000000010000, R10
+	ADDQ         R10, R11
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	ADDQ         AX, R10
+	MOVQ         R11, 4864(R10)
+	MOVLQSX      (DI), R10
+	CMPQ         R10, BX
+	JCC          no_class
+	SHLQ         $0x01, R10
+	ADDQ         CX, R10
+	VPBROADCASTW (R10), Y0
+	VPMOVZXWD    Y0, Z0
+	VPSLLD       $0x10, Z0, Z0
+	VCVTPS2PD    Y0, Z0
+	VMOVSD       X0, 3072(R8)
+	JMP          has_class
+
+no_class:
+	MOVQ $0x7ff8000000000000, R10
+	MOVQ R10, 3072(R8)
+
+has_class:
+	ADDQ  SI, CX
+	ADDQ  $+4, DI
+	ADDQ  $+8, R8
+	SUBQ  $+1, DX
+	TESTQ DX, DX
+	JEQ   fold
+	MOVQ  R8, R10
+	SUBQ  R9, R10
+	CMPQ  R10, $+64
+	JLT   row
+
+fold:
+	VMOVUPS        4800(AX), Z0
+	VPXORD         Z4, Z4, Z4
+	VADDPS         Z4, Z0, Z0
+	VCVTPS2PD      Y0, Z4
+	VMOVUPS        Z4, (R9)
+	VCMPPS.BCST    $0x12, c32_3f800000<>+0(SB), Z0, K2
+	VBROADCASTSS   c32_7fc00000<>+0(SB), Z4
+	VBLENDMPS      Z0, Z4, K2, Z3
+	VCVTPS2PD      Y3, Z0
+	VMOVUPS        Z0, 512(R9)
+	VCVTPS2PD      5056(AX), Z0
+	VCVTPS2PD      5088(AX), Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5312(AX), Z4
+	VCVTPS2PD      5344(AX), Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5568(AX), Z5
+	VCVTPS2PD      5600(AX), Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5824(AX), Z6
+	VCVTPS2PD      5856(AX), Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6080(AX), Z7
+	VCVTPS2PD      6112(AX), Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6336(AX), Z8
+	VCVTPS2PD      6368(AX), Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6592(AX), Z9
+	VCVTPS2PD      6624(AX), Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6848(AX), Z10
+	VCVTPS2PD      6880(AX), Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 1536(R9)
+	VCVTPS2PD      5120(AX), Z0
+	VCVTPS2PD      5152(AX), Z4
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z4, Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5376(AX), Z4
+	VCVTPS2PD      5408(AX), Z5
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z4, Z4
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z5, Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5632(AX), Z5
+	VCVTPS2PD      5664(AX), Z6
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z5, Z5
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z6, Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5888(AX), Z6
+	VCVTPS2PD      5920(AX), Z7
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z6, Z6
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z7, Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6144(AX), Z7
+	VCVTPS2PD      6176(AX), Z8
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z7, Z7
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z8, Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6400(AX), Z8
+	VCVTPS2PD      6432(AX), Z9
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z8, Z8
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z9, Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6656(AX), Z9
+	VCVTPS2PD      6688(AX), Z10
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z10, Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6912(AX), Z10
+	VCVTPS2PD      6944(AX), Z11
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z10, Z10
+	VSUBPD.BCST    c64_3870000000000000<>+0(SB), Z11, Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2048(R9)
+	VCVTPS2PD      5184(AX), Z0
+	VCVTPS2PD      5216(AX), Z4
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z4, Z4
+	VADDPD         Z4, Z0, Z0
+	VCVTPS2PD      5440(AX), Z4
+	VCVTPS2PD      5472(AX), Z5
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z4, Z4
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z5, Z5
+	VADDPD         Z5, Z4, Z4
+	VCVTPS2PD      5696(AX), Z5
+	VCVTPS2PD      5728(AX), Z6
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z5, Z5
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z6, Z6
+	VADDPD         Z6, Z5, Z5
+	VCVTPS2PD      5952(AX), Z6
+	VCVTPS2PD      5984(AX), Z7
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z6, Z6
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z7, Z7
+	VADDPD         Z7, Z6, Z6
+	VCVTPS2PD      6208(AX), Z7
+	VCVTPS2PD      6240(AX), Z8
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z7, Z7
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z8, Z8
+	VADDPD         Z8, Z7, Z7
+	VCVTPS2PD      6464(AX), Z8
+	VCVTPS2PD      6496(AX), Z9
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z8, Z8
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z9, Z9
+	VADDPD         Z9, Z8, Z8
+	VCVTPS2PD      6720(AX), Z9
+	VCVTPS2PD      6752(AX), Z10
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z10, Z10
+	VADDPD         Z10, Z9, Z9
+	VCVTPS2PD      6976(AX), Z10
+	VCVTPS2PD      7008(AX), Z11
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z10, Z10
+	VSUBPD.BCST    c64_b9b0000000000000<>+0(SB), Z11, Z11
+	VADDPD         Z11, Z10, Z10
+	VSHUFF64X2     $0x44, Z5, Z0, Z11
+	VSHUFF64X2     $0xee, Z5, Z0, Z0
+	VADDPD         Z0, Z11, Z0
+	VSHUFF64X2     $0x44, Z9, Z7, Z5
+	VSHUFF64X2     $0xee, Z9, Z7, Z7
+	VADDPD         Z7, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z0, Z7
+	VSHUFF64X2     $0xdd, Z5, Z0, Z0
+	VADDPD         Z0, Z7, Z0
+	VSHUFF64X2     $0x44, Z6, Z4, Z5
+	VSHUFF64X2     $0xee, Z6, Z4, Z4
+	VADDPD         Z4, Z5, Z4
+	VSHUFF64X2     $0x44, Z10, Z8, Z5
+	VSHUFF64X2     $0xee, Z10, Z8, Z6
+	VADDPD         Z6, Z5, Z5
+	VSHUFF64X2     $0x88, Z5, Z4, Z6
+	VSHUFF64X2     $0xdd, Z5, Z4, Z4
+	VADDPD         Z4, Z6, Z4
+	VUNPCKLPD      Z4, Z0, Z5
+	VUNPCKHPD      Z4, Z0, Z0
+	VADDPD         Z0, Z5, Z0
+	VMOVUPS        Z0, 2560(R9)
+	VMOVUPS        4864(AX), Z4
+	VSUBPD.BCST    c64_4330000000000000<>+0(SB), Z4, Z4
+	MOVQ           R9, R10
+	SUBQ           AX, R10
+	SHRQ           $0x01, R10
+	ADDQ           AX, R10
+	VADDPD.BCST    c64_432ffffffffe0000<>+0(SB), Z4, Z5
+	VPMOVQD        Z5, 3584(R10)
+	VMOVUPS        3072(R9), Z5
+	VMOVUPS        512(R9), Z6
+	VCMPPD         $0x03, Z5, Z0, K2
+	VCMPPD         $0x03, Z6, Z6, K3
+	KORW           K2, K3, K2
+	VCMPPD.BCST    $0x1d, c64_4100000000000000<>+0(SB), Z4, K3
+	VBROADCASTSD.Z c64_1<>+0(SB), K2, Z0
+	VBROADCASTSD.Z c64_2<>+0(SB), K3, Z4
+	VPORD          Z4, Z0, Z0
+	VPMOVQD        Z0, 3840(R10)
+	KORW           K2, K3, K2
+	KORTESTW       K2, K2
+	JEQ            even0
+	MOVQ           $+1, R10
+	MOVQ           R10, 4224(AX)
+
+even0:
+	ADDQ $+64, R9
+	CMPQ DX, $+0
+	JGT  row
+	MOVQ 4224(AX), AX
+	MOVQ AX, odd+48(FP)
+	VZEROUPPER
+	RET
+
+// func ProbNormBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·ProbNormBlockBF16(SB), NOSPLIT, $0-40
+	MOVQ         acc+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS c32_3800000<>+0(SB), Z1
+	VBROADCASTSS c32_8d800000<>+0(SB), Z2
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VMOVUPS      iota32_0<>+0(SB), Z2
+	VPADDD.BCST  c32_0<>+0(SB), Z2, Z2
+	VBROADCASTSS 4232(CX), Z5
+	VPSUBD.BCST  c32_0<>+0(SB), Z5, Z6
+	VPSUBD.BCST  c32_10<>+0(SB), Z5, Z7
+	VPSUBD.BCST  c32_20<>+0(SB), Z5, Z8
+	VPSUBD.BCST  c32_30<>+0(SB), Z5, Z5
+	MOVQ         BX, CX
+	ANDQ         $+15, CX
+	MOVQ         $-1, SI
+	BZHIQ        CX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         DX, CX
+	MOVQ         BX, DX
+	CMPQ         DX, $+64
+	JLT          single
+
+many:
+	PREFETCHT0  12288(CX)
+	VPMOVZXWD   (CX), Z9
+	VPSLLD      $0x10, Z9, Z9
+	PREFETCHT0  12352(CX)
+	VPMOVZXWD   32(CX), Z10
+	VPSLLD      $0x10, Z10, Z10
+	PREFETCHT0  12416(CX)
+	VPMOVZXWD   64(CX), Z11
+	VPSLLD      $0x10, Z11, Z11
+	PREFETCHT0  12480(CX)
+	VPMOVZXWD   96(CX), Z12
+	VPSLLD      $0x10, Z12, Z12
+	VPCMPEQD    Z6, Z2, K2
+	KNOTW       K2, K2
+	VPCMPEQD    Z7, Z2, K3
+	KNOTW       K3, K3
+	VPCMPEQD    Z8, Z2, K4
+	KNOTW       K4, K4
+	VPCMPEQD    Z5, Z2, K5
+	KNOTW       K5, K5
+	VMOVUPS.Z   Z9, K2, Z9
+	VMOVUPS.Z   Z10, K3, Z10
+	VMOVUPS.Z   Z11, K4, Z11
+	VMOVUPS.Z   Z12, K5, Z12
+	VMINPS      Z3, Z9, Z3
+	VADDPS      Z9, Z0, Z0
+	VMINPS      Z3, Z10, Z3
+	VADDPS      Z10, Z0, Z0
+	VMINPS      Z3, Z11, Z3
+	VADDPS      Z11, Z0, Z0
+	VMINPS      Z3, Z12, Z3
+	VADDPS      Z12, Z0, Z0
+	VPADDD.BCST c32_40<>+0(SB), Z2, Z2
+	ADDQ        $+128, CX
+	SUBQ        $+64, DX
+	CMPQ        DX, $+64
+	JGE         many
+
+single:
+	CMPQ DX, $+16
+	JLT  sum_end
+
+sum:
+	PREFETCHT0  12288(CX)
+	VPMOVZXWD   (CX), Z5
+	VPSLLD      $0x10, Z5, Z5
+	VPCMPEQD    Z6, Z2, K2
+	KNOTW       K2, K2
+	VMOVUPS.Z   Z5, K2, Z5
+	VMINPS      Z3, Z5, Z3
+	VADDPS      Z5, Z0, Z0
+	VPADDD.BCST c32_10<>+0(SB), Z2, Z2
+	ADDQ        $+32, CX
+	SUBQ        $+16, DX
+	CMPQ        DX, $+16
+	JGE         sum
+
+sum_end:
+	TESTQ        DX, DX
+	JEQ          summed
+	VMOVDQU16.Z  (CX), K1, Y5
+	VPMOVZXWD    Y5, Z5
+	VPSLLD       $0x10, Z5, Z5
+	VBROADCASTSS c32_ff800000<>+0(SB), Z7
+	VBLENDMPS    Z5, Z7, K1, Z4
+	VPCMPEQD     Z6, Z2, K2
+	KNOTW        K2, K2
+	KANDW        K2, K1, K1
+	VMOVUPS.Z    Z4, K1, Z2
+	VMINPS       Z3, Z2, Z3
+	VADDPS       Z2, Z0, Z0
+
+summed:
+	VMOVAPS       Z0, Z2
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VMOVUPS       (AX), Z5
+	VADDPD        Z4, Z5, Z4
+	VMOVUPS       Z4, (AX)
+	VMOVUPS       64(AX), Z4
+	VADDPD        Z0, Z4, Z0
+	VMOVUPS       Z0, 64(AX)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST   c64_3870000000000000<>+0(SB), Z1, Z1
+	VMOVUPS       128(AX), Z4
+	VADDPD        Z0, Z4, Z0
+	VMOVUPS       Z0, 128(AX)
+	VMOVUPS       192(AX), Z0
+	VADDPD        Z1, Z0, Z0
+	VMOVUPS       Z0, 192(AX)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VSUBPD.BCST   c64_b9b0000000000000<>+0(SB), Z0, Z0
+	VSUBPD.BCST   c64_b9b0000000000000<>+0(SB), Z1, Z1
+	VMOVUPS       256(AX), Z2
+	VADDPD        Z0, Z2, Z0
+	VMOVUPS       Z0, 256(AX)
+	VMOVUPS       320(AX), Z0
+	VADDPD        Z1, Z0, Z0
+	VMOVUPS       Z0, 320(AX)
+	XORQ          AX, AX
+	VPXORD        Z0, Z0, Z0
+	VCMPPS        $0x11, Z0, Z3, K1
 	KORTESTW      K1, K1
 	JEQ           even
 	MOVQ          $+1, AX

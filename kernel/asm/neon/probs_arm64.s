@@ -2690,6 +2690,2003 @@ even:
 	MOVD R0, odd+32(FP)
 	RET
 
+// func ProbNormRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32) (odd int)
+TEXT ·ProbNormRowsF32(SB), NOSPLIT, $0-56
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD labels+40(FP), R6
+	MOVD R1, R7
+	MOVD $0, R8
+	MOVD R8, 4224(R1)
+	LSL $2, R5
+	MOVD R1, R8
+
+row:
+	MOVD R2, R9
+	MOVD R4, R10
+	FMOVQ 16(R0), F0
+	FMOVQ 16(R0), F1
+	FMOVQ 16(R0), F2
+	FMOVQ 16(R0), F3
+	CMP $16, R10
+	BLT max_rest
+
+max:
+	FMOVQ (R9), F4
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	FMOVQ 16(R9), F4
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVQ 32(R9), F4
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVQ 48(R9), F4
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	ADD $64, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max
+
+max_rest:
+	CMP $16, R10
+	BLT max_one_end
+
+max_one:
+	FMOVQ (R9), F4
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	FMOVQ 16(R9), F4
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVQ 32(R9), F4
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVQ 48(R9), F4
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	ADD $64, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max_one
+
+max_one_end:
+	CBZ R10, max_done
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $2, R12
+	ADD R9, R12
+	LSL $2, R11
+	ADD R9, R11
+	VMOVI $0, V4.B16
+	TBZ $0, R10, l1
+	FMOVS -4(R12), F4
+
+l1:
+	TBZ $1, R10, l2
+	FMOVD (R11), F5
+	VZIP1 V4.D2, V5.D2, V4.D2
+
+l2:
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	CMP $4, R10
+	BLT l4
+	FMOVQ (R9), F8
+	CMP $8, R10
+	BLT l5
+	FMOVQ 16(R9), F5
+	CMP $12, R10
+	BLT l6
+	FMOVQ 32(R9), F6
+	CMP $16, R10
+	BLT l7
+	FMOVQ 48(R9), F7
+	JMP l3
+
+l4:
+	VMOV V4.B16, V8.B16
+	JMP l3
+
+l5:
+	VMOV V4.B16, V5.B16
+	JMP l3
+
+l6:
+	VMOV V4.B16, V6.B16
+	JMP l3
+
+l7:
+	VMOV V4.B16, V7.B16
+
+l3:
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V4.S4
+	FMOVQ 224(R0), F9
+	WORD $0x4ea93489 // cmgt v9.4s, v4.4s, v9.4s
+	FMOVQ 240(R0), F10
+	WORD $0x4eaa348a // cmgt v10.4s, v4.4s, v10.4s
+	FMOVQ 256(R0), F11
+	WORD $0x4eab348b // cmgt v11.4s, v4.4s, v11.4s
+	FMOVQ 272(R0), F12
+	WORD $0x4eac3484 // cmgt v4.4s, v4.4s, v12.4s
+	FMOVQ 16(R0), F12
+	VBSL V12.B16, V8.B16, V9.B16
+	FMOVQ 16(R0), F8
+	VBSL V8.B16, V5.B16, V10.B16
+	FMOVQ 16(R0), F5
+	VBSL V5.B16, V6.B16, V11.B16
+	FMOVQ 16(R0), F5
+	VBSL V5.B16, V7.B16, V4.B16
+	FMOVQ F9, 4160(R1)
+	FMOVQ F10, 4176(R1)
+	FMOVQ F11, 4192(R1)
+	FMOVQ F4, 4208(R1)
+	FMOVQ 4160(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	FMOVQ 4176(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVQ 4192(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVQ 4208(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+
+max_done:
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	VEXT $8, V0.B16, V0.B16, V1.B16
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	VREV64 V0.S4, V1.S4
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	MOVD R7, R9
+	SUB R8, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVS F0, 4800(R9)
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	FMOVQ 288(R0), F5
+	FMOVQ 288(R0), F6
+	FMOVQ 288(R0), F7
+	FMOVQ 288(R0), F8
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	FMOVQ 320(R0), F14
+	MOVD R2, R9
+	MOVD R4, R10
+	CMP $16, R10
+	BLT sum_end
+
+sum:
+	PRFM 12288(R9), PLDL1KEEP
+	FMOVQ (R9), F15
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	VAND V16.B16, V14.B16, V17.B16
+	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd421 // fadd v1.4s, v1.4s, v15.4s
+	FMOVQ 16(R9), F15
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 352(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d54a // fadd v10.4s, v10.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd442 // fadd v2.4s, v2.4s, v15.4s
+	FMOVQ 32(R9), F15
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 368(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d56b // fadd v11.4s, v11.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	FMOVQ 48(R9), F15
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 384(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d58c // fadd v12.4s, v12.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd484 // fadd v4.4s, v4.4s, v15.4s
+	FMOVQ 400(R0), F15
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	ADD $64, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE sum
+
+sum_end:
+	CBZ R10, summed
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $2, R12
+	ADD R9, R12
+	LSL $2, R11
+	ADD R9, R11
+	VMOVI $0, V15.B16
+	TBZ $0, R10, l8
+	FMOVS -4(R12), F15
+
+l8:
+	TBZ $1, R10, l9
+	FMOVD (R11), F16
+	VZIP1 V15.D2, V16.D2, V15.D2
+
+l9:
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	CMP $4, R10
+	BLT l11
+	FMOVQ (R9), F19
+	CMP $8, R10
+	BLT l12
+	FMOVQ 16(R9), F16
+	CMP $12, R10
+	BLT l13
+	FMOVQ 32(R9), F17
+	CMP $16, R10
+	BLT l14
+	FMOVQ 48(R9), F18
+	JMP l10
+
+l11:
+	VMOV V15.B16, V19.B16
+	JMP l10
+
+l12:
+	VMOV V15.B16, V16.B16
+	JMP l10
+
+l13:
+	VMOV V15.B16, V17.B16
+	JMP l10
+
+l14:
+	VMOV V15.B16, V18.B16
+
+l10:
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V15.S4
+	FMOVQ 224(R0), F20
+	WORD $0x4eb435f4 // cmgt v20.4s, v15.4s, v20.4s
+	FMOVQ 240(R0), F21
+	WORD $0x4eb535f5 // cmgt v21.4s, v15.4s, v21.4s
+	FMOVQ 256(R0), F22
+	WORD $0x4eb635f6 // cmgt v22.4s, v15.4s, v22.4s
+	FMOVQ 272(R0), F23
+	WORD $0x4eb735ef // cmgt v15.4s, v15.4s, v23.4s
+	FMOVQ 16(R0), F23
+	VBSL V23.B16, V19.B16, V20.B16
+	FMOVQ 16(R0), F19
+	VBSL V19.B16, V16.B16, V21.B16
+	FMOVQ 16(R0), F16
+	VBSL V16.B16, V17.B16, V22.B16
+	FMOVQ 16(R0), F16
+	VBSL V16.B16, V18.B16, V15.B16
+	FMOVQ F20, 4160(R1)
+	FMOVQ F21, 4176(R1)
+	FMOVQ F22, 4192(R1)
+	FMOVQ F15, 4208(R1)
+	FMOVQ 4160(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 224(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	VAND V17.B16, V14.B16, V18.B16
+	WORD $0x4e32d529 // fadd v9.4s, v9.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd421 // fadd v1.4s, v1.4s, v15.4s
+	FMOVQ 4176(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 240(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	FMOVQ 352(R0), F18
+	WORD $0x4e32d5d2 // fadd v18.4s, v14.4s, v18.4s
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e32d54a // fadd v10.4s, v10.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd442 // fadd v2.4s, v2.4s, v15.4s
+	FMOVQ 4192(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 256(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	FMOVQ 368(R0), F18
+	WORD $0x4e32d5d2 // fadd v18.4s, v14.4s, v18.4s
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e32d56b // fadd v11.4s, v11.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	FMOVQ 4208(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 272(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5e0 // fcmeq v0.4s, v15.4s, v0.4s
+	FMOVQ 384(R0), F17
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	VAND V0.B16, V14.B16, V14.B16
+	WORD $0x4e2ed58c // fadd v12.4s, v12.4s, v14.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	VAND V16.B16, V0.B16, V0.B16
+	VAND V0.B16, V15.B16, V0.B16
+	WORD $0x4eadf40d // fmin v13.4s, v0.4s, v13.4s
+	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
+
+summed:
+	VMOV V1.B16, V0.B16
+	VMOVI $0, V14.B16
+	WORD $0x6eade5cd // fcmgt v13.4s, v14.4s, v13.4s
+	FMOVQ 416(R0), F14
+	VBIT V13.B16, V14.B16, V0.B16
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F1, 5056(R9)
+	FMOVQ F2, 5072(R9)
+	FMOVQ F3, 5088(R9)
+	FMOVQ F4, 5104(R9)
+	FMOVQ F5, 5120(R9)
+	FMOVQ F6, 5136(R9)
+	FMOVQ F7, 5152(R9)
+	FMOVQ F8, 5168(R9)
+	FMOVQ F0, 5184(R9)
+	FMOVQ F2, 5200(R9)
+	FMOVQ F3, 5216(R9)
+	FMOVQ F4, 5232(R9)
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F9, 5248(R9)
+	FMOVQ F10, 5264(R9)
+	FMOVQ F11, 5280(R9)
+	FMOVQ F12, 5296(R9)
+	MOVW (R6), R9
+	CMP R4, R9
+	BHS no_class
+	LSL $2, R9
+	ADD R2, R9
+	FMOVS (R9), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD F0, 3072(R7)
+	JMP has_class
+
+no_class:
+	MOVD $9221120237041090560, R9
+	MOVD R9, 3072(R7)
+
+has_class:
+	ADD R5, R2
+	ADD $4, R6
+	ADD $8, R7
+	SUB $1, R3
+	CBZ R3, fold
+	MOVD R7, R9
+	SUB R8, R9
+	CMP $64, R9
+	BLT row
+
+fold:
+	FMOVQ 4800(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	FMOVQ F1, (R8)
+	WORD $0x4e617801 // fcvtl2 v1.2d, v0.4s
+	FMOVQ F1, 16(R8)
+	FMOVQ 32(R0), F1
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	FMOVQ 416(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	WORD $0x0e617820 // fcvtl v0.2d, v1.2s
+	FMOVQ F0, 512(R8)
+	WORD $0x4e617820 // fcvtl2 v0.2d, v1.4s
+	FMOVQ F0, 528(R8)
+	FMOVQ 4816(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	FMOVQ F1, 32(R8)
+	WORD $0x4e617801 // fcvtl2 v1.2d, v0.4s
+	FMOVQ F1, 48(R8)
+	FMOVQ 32(R0), F1
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	FMOVQ 416(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	WORD $0x0e617820 // fcvtl v0.2d, v1.2s
+	FMOVQ F0, 544(R8)
+	WORD $0x4e617820 // fcvtl2 v0.2d, v1.4s
+	FMOVQ F0, 560(R8)
+	FMOVD 5056(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5064(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5072(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5080(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5088(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5096(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5104(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5112(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5312(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5320(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5328(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5336(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5344(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5352(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5360(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5368(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1536(R8)
+	FMOVD 5120(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5128(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5136(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5144(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5152(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5160(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5168(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5176(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5376(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5384(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5392(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5400(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5408(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5416(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5424(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5432(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2048(R8)
+	FMOVD 5184(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5192(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5200(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5208(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5216(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5224(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5232(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5240(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5440(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5448(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5456(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5464(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5472(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5480(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5488(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5496(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2560(R8)
+	FMOVD 5248(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5256(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5264(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5272(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5280(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5288(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5296(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5304(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 5504(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5512(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5520(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5528(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5536(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5544(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5552(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5560(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3584(R9)
+	FMOVQ 3072(R8), F2
+	FMOVQ 512(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3840(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even0
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even0:
+	FMOVD 5568(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5576(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5584(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5592(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5600(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5608(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5616(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5624(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5824(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5832(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5840(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5848(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5856(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5864(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5872(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5880(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1552(R8)
+	FMOVD 5632(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5640(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5648(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5656(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5664(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5672(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5680(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5688(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5888(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5896(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5904(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5912(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5920(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5928(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5936(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5944(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2064(R8)
+	FMOVD 5696(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5704(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5712(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5720(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5728(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5736(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5744(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5752(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5952(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5960(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5968(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5976(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5984(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5992(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6000(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6008(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2576(R8)
+	FMOVD 5760(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5768(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5776(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5784(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5792(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5800(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5808(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5816(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 6016(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6024(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6032(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6040(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6048(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6056(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6064(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6072(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3592(R9)
+	FMOVQ 3088(R8), F2
+	FMOVQ 528(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3848(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even2
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even2:
+	FMOVD 6080(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6088(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6096(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6104(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6112(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6120(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6128(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6136(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6336(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6344(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6352(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6360(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6368(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6376(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6384(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6392(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1568(R8)
+	FMOVD 6144(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6152(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6160(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6168(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6176(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6184(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6192(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6200(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6400(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6408(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6416(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6424(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6432(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6440(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6448(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6456(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2080(R8)
+	FMOVD 6208(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6216(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6224(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6232(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6240(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6248(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6256(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6264(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6464(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6472(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6480(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6488(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6496(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6504(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6512(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6520(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2592(R8)
+	FMOVD 6272(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6280(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6288(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6296(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6304(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6312(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6320(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6328(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 6528(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6536(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6544(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6552(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6560(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6568(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6576(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6584(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3600(R9)
+	FMOVQ 3104(R8), F2
+	FMOVQ 544(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3856(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even4
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even4:
+	FMOVD 6592(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6600(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6608(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6616(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6624(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6632(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6640(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6648(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6848(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6856(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6864(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6872(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6880(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6888(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6896(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6904(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1584(R8)
+	FMOVD 6656(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6664(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6672(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6680(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6688(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6696(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6704(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6712(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6912(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6920(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6928(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6936(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6944(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6952(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6960(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6968(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2096(R8)
+	FMOVD 6720(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6728(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6736(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6744(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6752(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6760(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6768(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6776(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6976(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6984(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6992(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 7000(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 7008(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 7016(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7024(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7032(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2608(R8)
+	FMOVD 6784(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6792(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6800(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6808(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6816(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6824(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6832(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6840(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 7040(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 7048(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 7056(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 7064(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 7072(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7080(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7088(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 7096(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3608(R9)
+	FMOVQ 3120(R8), F2
+	FMOVQ 560(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3864(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even6
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even6:
+	ADD $64, R8
+	CMP $0, R3
+	BGT row
+	MOVD 4224(R1), R0
+	MOVD R0, odd+48(FP)
+	RET
+
+// func ProbNormBlockF32(acc *float64, w *float64, x *float32, n int) (odd int)
+TEXT ·ProbNormBlockF32(SB), NOSPLIT, $0-40
+	MOVD $consts<>(SB), R0
+	MOVD acc+0(FP), R1
+	MOVD w+8(FP), R2
+	MOVD x+16(FP), R3
+	MOVD n+24(FP), R4
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	FMOVQ 288(R0), F4
+	FMOVQ 288(R0), F5
+	FMOVQ 288(R0), F6
+	FMOVQ 288(R0), F7
+	VMOVI $0, V8.B16
+	FMOVQ 224(R0), F9
+	VMOVI $0, V10.B16
+	VADD V10.S4, V9.S4, V9.S4
+	FMOVS 4232(R2), F10
+	VDUP V10.S[0], V10.S4
+	VMOVI $0, V11.B16
+	VSUB V11.S4, V10.S4, V11.S4
+	FMOVQ 528(R0), F12
+	VSUB V12.S4, V10.S4, V12.S4
+	FMOVQ 544(R0), F13
+	VSUB V13.S4, V10.S4, V13.S4
+	FMOVQ 560(R0), F14
+	VSUB V14.S4, V10.S4, V10.S4
+	CMP $16, R4
+	BLT sum_end
+
+sum:
+	PRFM 12288(R3), PLDL1KEEP
+	FMOVQ (R3), F14
+	VCMEQ V11.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed400 // fadd v0.4s, v0.4s, v14.4s
+	FMOVQ 16(R3), F14
+	VCMEQ V12.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed421 // fadd v1.4s, v1.4s, v14.4s
+	FMOVQ 32(R3), F14
+	VCMEQ V13.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed442 // fadd v2.4s, v2.4s, v14.4s
+	FMOVQ 48(R3), F14
+	VCMEQ V10.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed463 // fadd v3.4s, v3.4s, v14.4s
+	FMOVQ 576(R0), F14
+	VADD V14.S4, V9.S4, V9.S4
+	ADD $64, R3
+	SUB $16, R4
+	CMP $16, R4
+	BGE sum
+
+sum_end:
+	CBZ R4, summed
+	MOVD R4, R5
+	AND $-4, R5
+	MOVD R4, R6
+	LSL $2, R6
+	ADD R3, R6
+	LSL $2, R5
+	ADD R3, R5
+	VMOVI $0, V14.B16
+	TBZ $0, R4, l1
+	FMOVS -4(R6), F14
+
+l1:
+	TBZ $1, R4, l2
+	FMOVD (R5), F15
+	VZIP1 V14.D2, V15.D2, V14.D2
+
+l2:
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	CMP $4, R4
+	BLT l4
+	FMOVQ (R3), F18
+	CMP $8, R4
+	BLT l5
+	FMOVQ 16(R3), F15
+	CMP $12, R4
+	BLT l6
+	FMOVQ 32(R3), F16
+	CMP $16, R4
+	BLT l7
+	FMOVQ 48(R3), F17
+	JMP l3
+
+l4:
+	VMOV V14.B16, V18.B16
+	JMP l3
+
+l5:
+	VMOV V14.B16, V15.B16
+	JMP l3
+
+l6:
+	VMOV V14.B16, V16.B16
+	JMP l3
+
+l7:
+	VMOV V14.B16, V17.B16
+
+l3:
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V14.S4
+	FMOVQ 224(R0), F19
+	WORD $0x4eb335d3 // cmgt v19.4s, v14.4s, v19.4s
+	FMOVQ 240(R0), F20
+	WORD $0x4eb435d4 // cmgt v20.4s, v14.4s, v20.4s
+	FMOVQ 256(R0), F21
+	WORD $0x4eb535d5 // cmgt v21.4s, v14.4s, v21.4s
+	FMOVQ 272(R0), F22
+	WORD $0x4eb635ce // cmgt v14.4s, v14.4s, v22.4s
+	FMOVQ 16(R0), F22
+	VBSL V22.B16, V18.B16, V19.B16
+	FMOVQ 16(R0), F18
+	VBSL V18.B16, V15.B16, V20.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V16.B16, V21.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V17.B16, V14.B16
+	FMOVQ F19, 4160(R2)
+	FMOVQ F20, 4176(R2)
+	FMOVQ F21, 4192(R2)
+	FMOVQ F14, 4208(R2)
+	FMOVQ 4160(R2), F14
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V15.S4
+	FMOVQ 224(R0), F16
+	WORD $0x4eb035ef // cmgt v15.4s, v15.4s, v16.4s
+	VCMEQ V11.S4, V9.S4, V11.S4
+	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	VAND V15.B16, V11.B16, V11.B16
+	VAND V11.B16, V14.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd400 // fadd v0.4s, v0.4s, v11.4s
+	FMOVQ 4176(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V14.S4
+	FMOVQ 240(R0), F15
+	WORD $0x4eaf35ce // cmgt v14.4s, v14.4s, v15.4s
+	VCMEQ V12.S4, V9.S4, V12.S4
+	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	VAND V14.B16, V12.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd421 // fadd v1.4s, v1.4s, v11.4s
+	FMOVQ 4192(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V12.S4
+	FMOVQ 256(R0), F14
+	WORD $0x4eae358c // cmgt v12.4s, v12.4s, v14.4s
+	VCMEQ V13.S4, V9.S4, V13.S4
+	WORD $0x6e2059ad // mvn v13.16b, v13.16b
+	VAND V12.B16, V13.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd442 // fadd v2.4s, v2.4s, v11.4s
+	FMOVQ 4208(R2), F11
+	MOVD $64, R2
+	CMP R2, R4
+	CSEL LT, R4, R2, R2
+	VDUP R2, V12.S4
+	FMOVQ 272(R0), F13
+	WORD $0x4ead358c // cmgt v12.4s, v12.4s, v13.4s
+	VCMEQ V10.S4, V9.S4, V9.S4
+	WORD $0x6e205929 // mvn v9.16b, v9.16b
+	VAND V12.B16, V9.B16, V9.B16
+	VAND V9.B16, V11.B16, V9.B16
+	WORD $0x4ea8f528 // fmin v8.4s, v9.4s, v8.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+
+summed:
+	WORD $0x0e617809 // fcvtl v9.2d, v0.2s
+	WORD $0x4e61780a // fcvtl2 v10.2d, v0.4s
+	WORD $0x0e61782b // fcvtl v11.2d, v1.2s
+	WORD $0x4e61782c // fcvtl2 v12.2d, v1.4s
+	WORD $0x0e61784d // fcvtl v13.2d, v2.2s
+	WORD $0x4e61784e // fcvtl2 v14.2d, v2.4s
+	WORD $0x0e61786f // fcvtl v15.2d, v3.2s
+	WORD $0x4e617870 // fcvtl2 v16.2d, v3.4s
+	FMOVQ (R1), F17
+	WORD $0x4e69d629 // fadd v9.2d, v17.2d, v9.2d
+	FMOVQ F9, (R1)
+	FMOVQ 16(R1), F9
+	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
+	FMOVQ F9, 16(R1)
+	FMOVQ 32(R1), F9
+	WORD $0x4e6bd529 // fadd v9.2d, v9.2d, v11.2d
+	FMOVQ F9, 32(R1)
+	FMOVQ 48(R1), F9
+	WORD $0x4e6cd529 // fadd v9.2d, v9.2d, v12.2d
+	FMOVQ F9, 48(R1)
+	FMOVQ 64(R1), F9
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	FMOVQ F9, 64(R1)
+	FMOVQ 80(R1), F9
+	WORD $0x4e6ed529 // fadd v9.2d, v9.2d, v14.2d
+	FMOVQ F9, 80(R1)
+	FMOVQ 96(R1), F9
+	WORD $0x4e6fd529 // fadd v9.2d, v9.2d, v15.2d
+	FMOVQ F9, 96(R1)
+	FMOVQ 112(R1), F9
+	WORD $0x4e70d529 // fadd v9.2d, v9.2d, v16.2d
+	FMOVQ F9, 112(R1)
+	WORD $0x0e617889 // fcvtl v9.2d, v4.2s
+	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
+	WORD $0x0e6178aa // fcvtl v10.2d, v5.2s
+	WORD $0x4e6178a5 // fcvtl2 v5.2d, v5.4s
+	WORD $0x0e6178cb // fcvtl v11.2d, v6.2s
+	WORD $0x4e6178c6 // fcvtl2 v6.2d, v6.4s
+	WORD $0x0e6178ec // fcvtl v12.2d, v7.2s
+	WORD $0x4e6178e7 // fcvtl2 v7.2d, v7.4s
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd529 // fsub v9.2d, v9.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd484 // fsub v4.2d, v4.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd54a // fsub v10.2d, v10.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4a5 // fsub v5.2d, v5.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4c6 // fsub v6.2d, v6.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd58c // fsub v12.2d, v12.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4e7 // fsub v7.2d, v7.2d, v13.2d
+	FMOVQ 128(R1), F13
+	WORD $0x4e69d5a9 // fadd v9.2d, v13.2d, v9.2d
+	FMOVQ F9, 128(R1)
+	FMOVQ 144(R1), F9
+	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
+	FMOVQ F4, 144(R1)
+	FMOVQ 160(R1), F4
+	WORD $0x4e6ad484 // fadd v4.2d, v4.2d, v10.2d
+	FMOVQ F4, 160(R1)
+	FMOVQ 176(R1), F4
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVQ F4, 176(R1)
+	FMOVQ 192(R1), F4
+	WORD $0x4e6bd484 // fadd v4.2d, v4.2d, v11.2d
+	FMOVQ F4, 192(R1)
+	FMOVQ 208(R1), F4
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	FMOVQ F4, 208(R1)
+	FMOVQ 224(R1), F4
+	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
+	FMOVQ F4, 224(R1)
+	FMOVQ 240(R1), F4
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	FMOVQ F4, 240(R1)
+	WORD $0x0e617804 // fcvtl v4.2d, v0.2s
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
+	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
+	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
+	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d400 // fsub v0.2d, v0.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 256(R1), F9
+	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
+	FMOVQ F4, 256(R1)
+	FMOVQ 272(R1), F4
+	WORD $0x4e60d480 // fadd v0.2d, v4.2d, v0.2d
+	FMOVQ F0, 272(R1)
+	FMOVQ 288(R1), F0
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	FMOVQ F0, 288(R1)
+	FMOVQ 304(R1), F0
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, 304(R1)
+	FMOVQ 320(R1), F0
+	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
+	FMOVQ F0, 320(R1)
+	FMOVQ 336(R1), F0
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	FMOVQ F0, 336(R1)
+	FMOVQ 352(R1), F0
+	WORD $0x4e67d400 // fadd v0.2d, v0.2d, v7.2d
+	FMOVQ F0, 352(R1)
+	FMOVQ 368(R1), F0
+	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
+	FMOVQ F0, 368(R1)
+	MOVD $0, R0
+	VMOVI $0, V0.B16
+	WORD $0x6ea8e400 // fcmgt v0.4s, v0.4s, v8.4s
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R1
+	CBZ R1, even
+	MOVD $1, R0
+
+even:
+	MOVD R0, odd+32(FP)
+	RET
+
 // func ProbRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32) (odd int)
 TEXT ·ProbRowsF64(SB), NOSPLIT, $0-56
 	MOVD $consts<>(SB), R0
@@ -4680,6 +6677,1262 @@ summed:
 	MOVD $0, R0
 	VMOVI $0, V0.B16
 	WORD $0x6eece400 // fcmgt v0.2d, v0.2d, v12.2d
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R1
+	CBZ R1, even
+	MOVD $1, R0
+
+even:
+	MOVD R0, odd+32(FP)
+	RET
+
+// func ProbNormRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32) (odd int)
+TEXT ·ProbNormRowsF64(SB), NOSPLIT, $0-56
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD labels+40(FP), R6
+	MOVD R1, R7
+	MOVD $0, R8
+	MOVD R8, 4224(R1)
+	LSL $3, R5
+	MOVD R1, R8
+
+row:
+	MOVD R2, R9
+	MOVD R4, R10
+	FMOVQ 592(R0), F0
+	FMOVQ 592(R0), F1
+	FMOVQ 592(R0), F2
+	FMOVQ 592(R0), F3
+	CMP $8, R10
+	BLT max_rest
+
+max:
+	FMOVQ (R9), F4
+	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
+	FMOVQ 16(R9), F4
+	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
+	FMOVQ 32(R9), F4
+	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	FMOVQ 48(R9), F4
+	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
+	ADD $64, R9
+	SUB $8, R10
+	CMP $8, R10
+	BGE max
+
+max_rest:
+	CMP $8, R10
+	BLT max_one_end
+
+max_one:
+	FMOVQ (R9), F4
+	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
+	FMOVQ 16(R9), F4
+	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
+	FMOVQ 32(R9), F4
+	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	FMOVQ 48(R9), F4
+	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
+	ADD $64, R9
+	SUB $8, R10
+	CMP $8, R10
+	BGE max_one
+
+max_one_end:
+	CBZ R10, max_done
+	MOVD R10, R11
+	LSL $3, R11
+	ADD R9, R11
+	VMOVI $0, V4.B16
+	TBZ $0, R10, l1
+	FMOVD -8(R11), F4
+
+l1:
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	CMP $2, R10
+	BLT l4
+	FMOVQ (R9), F8
+	CMP $4, R10
+	BLT l5
+	FMOVQ 16(R9), F5
+	CMP $6, R10
+	BLT l6
+	FMOVQ 32(R9), F6
+	CMP $8, R10
+	BLT l7
+	FMOVQ 48(R9), F7
+	JMP l3
+
+l4:
+	VMOV V4.B16, V8.B16
+	JMP l3
+
+l5:
+	VMOV V4.B16, V5.B16
+	JMP l3
+
+l6:
+	VMOV V4.B16, V6.B16
+	JMP l3
+
+l7:
+	VMOV V4.B16, V7.B16
+
+l3:
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V4.D2
+	FMOVQ 608(R0), F9
+	WORD $0x4ee93489 // cmgt v9.2d, v4.2d, v9.2d
+	FMOVQ 624(R0), F10
+	WORD $0x4eea348a // cmgt v10.2d, v4.2d, v10.2d
+	FMOVQ 640(R0), F11
+	WORD $0x4eeb348b // cmgt v11.2d, v4.2d, v11.2d
+	FMOVQ 656(R0), F12
+	WORD $0x4eec3484 // cmgt v4.2d, v4.2d, v12.2d
+	FMOVQ 592(R0), F12
+	VBSL V12.B16, V8.B16, V9.B16
+	FMOVQ 592(R0), F8
+	VBSL V8.B16, V5.B16, V10.B16
+	FMOVQ 592(R0), F5
+	VBSL V5.B16, V6.B16, V11.B16
+	FMOVQ 592(R0), F5
+	VBSL V5.B16, V7.B16, V4.B16
+	FMOVQ F9, 4160(R1)
+	FMOVQ F10, 4176(R1)
+	FMOVQ F11, 4192(R1)
+	FMOVQ F4, 4208(R1)
+	FMOVQ 4160(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
+	FMOVQ 4176(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	FMOVQ 4192(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
+	FMOVQ 4208(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
+
+max_done:
+	WORD $0x4e62f400 // fmax v0.2d, v0.2d, v2.2d
+	WORD $0x4e63f421 // fmax v1.2d, v1.2d, v3.2d
+	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	VEXT $8, V0.B16, V0.B16, V1.B16
+	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	MOVD R7, R9
+	SUB R8, R9
+	ADD R1, R9
+	FMOVD F0, 4800(R9)
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	FMOVQ 672(R0), F5
+	FMOVQ 672(R0), F6
+	FMOVQ 672(R0), F7
+	FMOVQ 672(R0), F8
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	FMOVQ 704(R0), F14
+	MOVD R2, R9
+	MOVD R4, R10
+	CMP $8, R10
+	BLT sum_end
+
+sum:
+	PRFM 12288(R9), PLDL1KEEP
+	FMOVQ (R9), F15
+	WORD $0x4e60e5f0 // fcmeq v16.2d, v15.2d, v0.2d
+	VAND V16.B16, V14.B16, V17.B16
+	WORD $0x4e71d529 // fadd v9.2d, v9.2d, v17.2d
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eedf5ed // fmin v13.2d, v15.2d, v13.2d
+	WORD $0x4e6fd421 // fadd v1.2d, v1.2d, v15.2d
+	FMOVQ 16(R9), F15
+	WORD $0x4e60e5f0 // fcmeq v16.2d, v15.2d, v0.2d
+	FMOVQ 832(R0), F17
+	WORD $0x4e71d5d1 // fadd v17.2d, v14.2d, v17.2d
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e71d54a // fadd v10.2d, v10.2d, v17.2d
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eedf5ed // fmin v13.2d, v15.2d, v13.2d
+	WORD $0x4e6fd442 // fadd v2.2d, v2.2d, v15.2d
+	FMOVQ 32(R9), F15
+	WORD $0x4e60e5f0 // fcmeq v16.2d, v15.2d, v0.2d
+	FMOVQ 1008(R0), F17
+	WORD $0x4e71d5d1 // fadd v17.2d, v14.2d, v17.2d
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e71d56b // fadd v11.2d, v11.2d, v17.2d
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eedf5ed // fmin v13.2d, v15.2d, v13.2d
+	WORD $0x4e6fd463 // fadd v3.2d, v3.2d, v15.2d
+	FMOVQ 48(R9), F15
+	WORD $0x4e60e5f0 // fcmeq v16.2d, v15.2d, v0.2d
+	FMOVQ 1024(R0), F17
+	WORD $0x4e71d5d1 // fadd v17.2d, v14.2d, v17.2d
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e71d58c // fadd v12.2d, v12.2d, v17.2d
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eedf5ed // fmin v13.2d, v15.2d, v13.2d
+	WORD $0x4e6fd484 // fadd v4.2d, v4.2d, v15.2d
+	FMOVQ 1040(R0), F15
+	WORD $0x4e6fd5ce // fadd v14.2d, v14.2d, v15.2d
+	ADD $64, R9
+	SUB $8, R10
+	CMP $8, R10
+	BGE sum
+
+sum_end:
+	CBZ R10, summed
+	MOVD R10, R11
+	LSL $3, R11
+	ADD R9, R11
+	VMOVI $0, V15.B16
+	TBZ $0, R10, l8
+	FMOVD -8(R11), F15
+
+l8:
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	CMP $2, R10
+	BLT l11
+	FMOVQ (R9), F19
+	CMP $4, R10
+	BLT l12
+	FMOVQ 16(R9), F16
+	CMP $6, R10
+	BLT l13
+	FMOVQ 32(R9), F17
+	CMP $8, R10
+	BLT l14
+	FMOVQ 48(R9), F18
+	JMP l10
+
+l11:
+	VMOV V15.B16, V19.B16
+	JMP l10
+
+l12:
+	VMOV V15.B16, V16.B16
+	JMP l10
+
+l13:
+	VMOV V15.B16, V17.B16
+	JMP l10
+
+l14:
+	VMOV V15.B16, V18.B16
+
+l10:
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V15.D2
+	FMOVQ 608(R0), F20
+	WORD $0x4ef435f4 // cmgt v20.2d, v15.2d, v20.2d
+	FMOVQ 624(R0), F21
+	WORD $0x4ef535f5 // cmgt v21.2d, v15.2d, v21.2d
+	FMOVQ 640(R0), F22
+	WORD $0x4ef635f6 // cmgt v22.2d, v15.2d, v22.2d
+	FMOVQ 656(R0), F23
+	WORD $0x4ef735ef // cmgt v15.2d, v15.2d, v23.2d
+	FMOVQ 592(R0), F23
+	VBSL V23.B16, V19.B16, V20.B16
+	FMOVQ 592(R0), F19
+	VBSL V19.B16, V16.B16, V21.B16
+	FMOVQ 592(R0), F16
+	VBSL V16.B16, V17.B16, V22.B16
+	FMOVQ 592(R0), F16
+	VBSL V16.B16, V18.B16, V15.B16
+	FMOVQ F20, 4160(R1)
+	FMOVQ F21, 4176(R1)
+	FMOVQ F22, 4192(R1)
+	FMOVQ F15, 4208(R1)
+	FMOVQ 4160(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.D2
+	FMOVQ 608(R0), F17
+	WORD $0x4ef13610 // cmgt v16.2d, v16.2d, v17.2d
+	WORD $0x4e60e5f1 // fcmeq v17.2d, v15.2d, v0.2d
+	VAND V17.B16, V14.B16, V18.B16
+	WORD $0x4e72d529 // fadd v9.2d, v9.2d, v18.2d
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eedf5ed // fmin v13.2d, v15.2d, v13.2d
+	WORD $0x4e6fd421 // fadd v1.2d, v1.2d, v15.2d
+	FMOVQ 4176(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.D2
+	FMOVQ 624(R0), F17
+	WORD $0x4ef13610 // cmgt v16.2d, v16.2d, v17.2d
+	WORD $0x4e60e5f1 // fcmeq v17.2d, v15.2d, v0.2d
+	FMOVQ 832(R0), F18
+	WORD $0x4e72d5d2 // fadd v18.2d, v14.2d, v18.2d
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e72d54a // fadd v10.2d, v10.2d, v18.2d
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eedf5ed // fmin v13.2d, v15.2d, v13.2d
+	WORD $0x4e6fd442 // fadd v2.2d, v2.2d, v15.2d
+	FMOVQ 4192(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.D2
+	FMOVQ 640(R0), F17
+	WORD $0x4ef13610 // cmgt v16.2d, v16.2d, v17.2d
+	WORD $0x4e60e5f1 // fcmeq v17.2d, v15.2d, v0.2d
+	FMOVQ 1008(R0), F18
+	WORD $0x4e72d5d2 // fadd v18.2d, v14.2d, v18.2d
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e72d56b // fadd v11.2d, v11.2d, v18.2d
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eedf5ed // fmin v13.2d, v15.2d, v13.2d
+	WORD $0x4e6fd463 // fadd v3.2d, v3.2d, v15.2d
+	FMOVQ 4208(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.D2
+	FMOVQ 656(R0), F17
+	WORD $0x4ef13610 // cmgt v16.2d, v16.2d, v17.2d
+	WORD $0x4e60e5e0 // fcmeq v0.2d, v15.2d, v0.2d
+	FMOVQ 1024(R0), F17
+	WORD $0x4e71d5ce // fadd v14.2d, v14.2d, v17.2d
+	VAND V0.B16, V14.B16, V14.B16
+	WORD $0x4e6ed58c // fadd v12.2d, v12.2d, v14.2d
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	VAND V16.B16, V0.B16, V0.B16
+	VAND V0.B16, V15.B16, V0.B16
+	WORD $0x4eedf40d // fmin v13.2d, v0.2d, v13.2d
+	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
+
+summed:
+	VMOV V1.B16, V0.B16
+	VMOVI $0, V14.B16
+	WORD $0x6eede5cd // fcmgt v13.2d, v14.2d, v13.2d
+	FMOVQ 1056(R0), F14
+	VBIT V13.B16, V14.B16, V0.B16
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F1, 5056(R9)
+	FMOVQ F2, 5072(R9)
+	FMOVQ F3, 5088(R9)
+	FMOVQ F4, 5104(R9)
+	FMOVQ F5, 5120(R9)
+	FMOVQ F6, 5136(R9)
+	FMOVQ F7, 5152(R9)
+	FMOVQ F8, 5168(R9)
+	FMOVQ F0, 5184(R9)
+	FMOVQ F2, 5200(R9)
+	FMOVQ F3, 5216(R9)
+	FMOVQ F4, 5232(R9)
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F9, 5248(R9)
+	FMOVQ F10, 5264(R9)
+	FMOVQ F11, 5280(R9)
+	FMOVQ F12, 5296(R9)
+	MOVW (R6), R9
+	CMP R4, R9
+	BHS no_class
+	LSL $3, R9
+	ADD R2, R9
+	FMOVD (R9), F0
+	VDUP V0.D[0], V0.D2
+	FMOVD F0, 3072(R7)
+	JMP has_class
+
+no_class:
+	MOVD $9221120237041090560, R9
+	MOVD R9, 3072(R7)
+
+has_class:
+	ADD R5, R2
+	ADD $4, R6
+	ADD $8, R7
+	SUB $1, R3
+	CBZ R3, fold
+	MOVD R7, R9
+	SUB R8, R9
+	CMP $64, R9
+	BLT row
+
+fold:
+	FMOVQ 4800(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, (R8)
+	FMOVQ 816(R0), F1
+	WORD $0x6e60e421 // fcmge v1.2d, v1.2d, v0.2d
+	FMOVQ 1056(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	FMOVQ F1, 512(R8)
+	FMOVQ 4816(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, 16(R8)
+	FMOVQ 816(R0), F1
+	WORD $0x6e60e421 // fcmge v1.2d, v1.2d, v0.2d
+	FMOVQ 1056(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	FMOVQ F1, 528(R8)
+	FMOVQ 4832(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, 32(R8)
+	FMOVQ 816(R0), F1
+	WORD $0x6e60e421 // fcmge v1.2d, v1.2d, v0.2d
+	FMOVQ 1056(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	FMOVQ F1, 544(R8)
+	FMOVQ 4848(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, 48(R8)
+	FMOVQ 816(R0), F1
+	WORD $0x6e60e421 // fcmge v1.2d, v1.2d, v0.2d
+	FMOVQ 1056(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	FMOVQ F1, 560(R8)
+	FMOVQ 5056(R1), F0
+	FMOVQ 5072(R1), F1
+	FMOVQ 5088(R1), F2
+	FMOVQ 5104(R1), F3
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 5312(R1), F1
+	FMOVQ 5328(R1), F2
+	FMOVQ 5344(R1), F3
+	FMOVQ 5360(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1536(R8)
+	FMOVQ 5120(R1), F0
+	FMOVQ 5136(R1), F1
+	FMOVQ 5152(R1), F2
+	FMOVQ 5168(R1), F3
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 5376(R1), F1
+	FMOVQ 5392(R1), F2
+	FMOVQ 5408(R1), F3
+	FMOVQ 5424(R1), F4
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2048(R8)
+	FMOVQ 5184(R1), F0
+	FMOVQ 5200(R1), F1
+	FMOVQ 5216(R1), F2
+	FMOVQ 5232(R1), F3
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 5440(R1), F1
+	FMOVQ 5456(R1), F2
+	FMOVQ 5472(R1), F3
+	FMOVQ 5488(R1), F4
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2560(R8)
+	FMOVQ 5248(R1), F1
+	FMOVQ 5264(R1), F2
+	FMOVQ 5280(R1), F3
+	FMOVQ 5296(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVQ 5504(R1), F2
+	FMOVQ 5520(R1), F3
+	FMOVQ 5536(R1), F4
+	FMOVQ 5552(R1), F5
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3584(R9)
+	FMOVQ 3072(R8), F2
+	FMOVQ 512(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3840(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even0
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even0:
+	FMOVQ 5568(R1), F0
+	FMOVQ 5584(R1), F1
+	FMOVQ 5600(R1), F2
+	FMOVQ 5616(R1), F3
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 5824(R1), F1
+	FMOVQ 5840(R1), F2
+	FMOVQ 5856(R1), F3
+	FMOVQ 5872(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1552(R8)
+	FMOVQ 5632(R1), F0
+	FMOVQ 5648(R1), F1
+	FMOVQ 5664(R1), F2
+	FMOVQ 5680(R1), F3
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 5888(R1), F1
+	FMOVQ 5904(R1), F2
+	FMOVQ 5920(R1), F3
+	FMOVQ 5936(R1), F4
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2064(R8)
+	FMOVQ 5696(R1), F0
+	FMOVQ 5712(R1), F1
+	FMOVQ 5728(R1), F2
+	FMOVQ 5744(R1), F3
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 5952(R1), F1
+	FMOVQ 5968(R1), F2
+	FMOVQ 5984(R1), F3
+	FMOVQ 6000(R1), F4
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2576(R8)
+	FMOVQ 5760(R1), F1
+	FMOVQ 5776(R1), F2
+	FMOVQ 5792(R1), F3
+	FMOVQ 5808(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVQ 6016(R1), F2
+	FMOVQ 6032(R1), F3
+	FMOVQ 6048(R1), F4
+	FMOVQ 6064(R1), F5
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3592(R9)
+	FMOVQ 3088(R8), F2
+	FMOVQ 528(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3848(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even2
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even2:
+	FMOVQ 6080(R1), F0
+	FMOVQ 6096(R1), F1
+	FMOVQ 6112(R1), F2
+	FMOVQ 6128(R1), F3
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 6336(R1), F1
+	FMOVQ 6352(R1), F2
+	FMOVQ 6368(R1), F3
+	FMOVQ 6384(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1568(R8)
+	FMOVQ 6144(R1), F0
+	FMOVQ 6160(R1), F1
+	FMOVQ 6176(R1), F2
+	FMOVQ 6192(R1), F3
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 6400(R1), F1
+	FMOVQ 6416(R1), F2
+	FMOVQ 6432(R1), F3
+	FMOVQ 6448(R1), F4
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2080(R8)
+	FMOVQ 6208(R1), F0
+	FMOVQ 6224(R1), F1
+	FMOVQ 6240(R1), F2
+	FMOVQ 6256(R1), F3
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 6464(R1), F1
+	FMOVQ 6480(R1), F2
+	FMOVQ 6496(R1), F3
+	FMOVQ 6512(R1), F4
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2592(R8)
+	FMOVQ 6272(R1), F1
+	FMOVQ 6288(R1), F2
+	FMOVQ 6304(R1), F3
+	FMOVQ 6320(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVQ 6528(R1), F2
+	FMOVQ 6544(R1), F3
+	FMOVQ 6560(R1), F4
+	FMOVQ 6576(R1), F5
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3600(R9)
+	FMOVQ 3104(R8), F2
+	FMOVQ 544(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3856(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even4
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even4:
+	FMOVQ 6592(R1), F0
+	FMOVQ 6608(R1), F1
+	FMOVQ 6624(R1), F2
+	FMOVQ 6640(R1), F3
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 6848(R1), F1
+	FMOVQ 6864(R1), F2
+	FMOVQ 6880(R1), F3
+	FMOVQ 6896(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1584(R8)
+	FMOVQ 6656(R1), F0
+	FMOVQ 6672(R1), F1
+	FMOVQ 6688(R1), F2
+	FMOVQ 6704(R1), F3
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 672(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 6912(R1), F1
+	FMOVQ 6928(R1), F2
+	FMOVQ 6944(R1), F3
+	FMOVQ 6960(R1), F4
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 672(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2096(R8)
+	FMOVQ 6720(R1), F0
+	FMOVQ 6736(R1), F1
+	FMOVQ 6752(R1), F2
+	FMOVQ 6768(R1), F3
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 6976(R1), F1
+	FMOVQ 6992(R1), F2
+	FMOVQ 7008(R1), F3
+	FMOVQ 7024(R1), F4
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
+	FMOVQ 688(R0), F5
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2608(R8)
+	FMOVQ 6784(R1), F1
+	FMOVQ 6800(R1), F2
+	FMOVQ 6816(R1), F3
+	FMOVQ 6832(R1), F4
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVQ 7040(R1), F2
+	FMOVQ 7056(R1), F3
+	FMOVQ 7072(R1), F4
+	FMOVQ 7088(R1), F5
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3608(R9)
+	FMOVQ 3120(R8), F2
+	FMOVQ 560(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3864(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even6
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even6:
+	ADD $64, R8
+	CMP $0, R3
+	BGT row
+	MOVD 4224(R1), R0
+	MOVD R0, odd+48(FP)
+	RET
+
+// func ProbNormBlockF64(acc *float64, w *float64, x *float64, n int) (odd int)
+TEXT ·ProbNormBlockF64(SB), NOSPLIT, $0-40
+	MOVD $consts<>(SB), R0
+	MOVD acc+0(FP), R1
+	MOVD w+8(FP), R2
+	MOVD x+16(FP), R3
+	MOVD n+24(FP), R4
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	FMOVQ 672(R0), F4
+	FMOVQ 672(R0), F5
+	FMOVQ 672(R0), F6
+	FMOVQ 672(R0), F7
+	VMOVI $0, V8.B16
+	FMOVQ 608(R0), F9
+	VMOVI $0, V10.B16
+	VADD V10.D2, V9.D2, V9.D2
+	FMOVD 4232(R2), F10
+	VDUP V10.D[0], V10.D2
+	VMOVI $0, V11.B16
+	VSUB V11.D2, V10.D2, V11.D2
+	FMOVQ 512(R0), F12
+	VSUB V12.D2, V10.D2, V12.D2
+	FMOVQ 1072(R0), F13
+	VSUB V13.D2, V10.D2, V13.D2
+	FMOVQ 1088(R0), F14
+	VSUB V14.D2, V10.D2, V10.D2
+	CMP $8, R4
+	BLT sum_end
+
+sum:
+	PRFM 12288(R3), PLDL1KEEP
+	FMOVQ (R3), F14
+	VCMEQ V11.D2, V9.D2, V15.D2
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ee8f5c8 // fmin v8.2d, v14.2d, v8.2d
+	WORD $0x4e6ed400 // fadd v0.2d, v0.2d, v14.2d
+	FMOVQ 16(R3), F14
+	VCMEQ V12.D2, V9.D2, V15.D2
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ee8f5c8 // fmin v8.2d, v14.2d, v8.2d
+	WORD $0x4e6ed421 // fadd v1.2d, v1.2d, v14.2d
+	FMOVQ 32(R3), F14
+	VCMEQ V13.D2, V9.D2, V15.D2
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ee8f5c8 // fmin v8.2d, v14.2d, v8.2d
+	WORD $0x4e6ed442 // fadd v2.2d, v2.2d, v14.2d
+	FMOVQ 48(R3), F14
+	VCMEQ V10.D2, V9.D2, V15.D2
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ee8f5c8 // fmin v8.2d, v14.2d, v8.2d
+	WORD $0x4e6ed463 // fadd v3.2d, v3.2d, v14.2d
+	FMOVQ 1104(R0), F14
+	VADD V14.D2, V9.D2, V9.D2
+	ADD $64, R3
+	SUB $8, R4
+	CMP $8, R4
+	BGE sum
+
+sum_end:
+	CBZ R4, summed
+	MOVD R4, R5
+	LSL $3, R5
+	ADD R3, R5
+	VMOVI $0, V14.B16
+	TBZ $0, R4, l1
+	FMOVD -8(R5), F14
+
+l1:
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	CMP $2, R4
+	BLT l4
+	FMOVQ (R3), F18
+	CMP $4, R4
+	BLT l5
+	FMOVQ 16(R3), F15
+	CMP $6, R4
+	BLT l6
+	FMOVQ 32(R3), F16
+	CMP $8, R4
+	BLT l7
+	FMOVQ 48(R3), F17
+	JMP l3
+
+l4:
+	VMOV V14.B16, V18.B16
+	JMP l3
+
+l5:
+	VMOV V14.B16, V15.B16
+	JMP l3
+
+l6:
+	VMOV V14.B16, V16.B16
+	JMP l3
+
+l7:
+	VMOV V14.B16, V17.B16
+
+l3:
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V14.D2
+	FMOVQ 608(R0), F19
+	WORD $0x4ef335d3 // cmgt v19.2d, v14.2d, v19.2d
+	FMOVQ 624(R0), F20
+	WORD $0x4ef435d4 // cmgt v20.2d, v14.2d, v20.2d
+	FMOVQ 640(R0), F21
+	WORD $0x4ef535d5 // cmgt v21.2d, v14.2d, v21.2d
+	FMOVQ 656(R0), F22
+	WORD $0x4ef635ce // cmgt v14.2d, v14.2d, v22.2d
+	FMOVQ 592(R0), F22
+	VBSL V22.B16, V18.B16, V19.B16
+	FMOVQ 592(R0), F18
+	VBSL V18.B16, V15.B16, V20.B16
+	FMOVQ 592(R0), F15
+	VBSL V15.B16, V16.B16, V21.B16
+	FMOVQ 592(R0), F15
+	VBSL V15.B16, V17.B16, V14.B16
+	FMOVQ F19, 4160(R2)
+	FMOVQ F20, 4176(R2)
+	FMOVQ F21, 4192(R2)
+	FMOVQ F14, 4208(R2)
+	FMOVQ 4160(R2), F14
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V15.D2
+	FMOVQ 608(R0), F16
+	WORD $0x4ef035ef // cmgt v15.2d, v15.2d, v16.2d
+	VCMEQ V11.D2, V9.D2, V11.D2
+	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	VAND V15.B16, V11.B16, V11.B16
+	VAND V11.B16, V14.B16, V11.B16
+	WORD $0x4ee8f568 // fmin v8.2d, v11.2d, v8.2d
+	WORD $0x4e6bd400 // fadd v0.2d, v0.2d, v11.2d
+	FMOVQ 4176(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V14.D2
+	FMOVQ 624(R0), F15
+	WORD $0x4eef35ce // cmgt v14.2d, v14.2d, v15.2d
+	VCMEQ V12.D2, V9.D2, V12.D2
+	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	VAND V14.B16, V12.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ee8f568 // fmin v8.2d, v11.2d, v8.2d
+	WORD $0x4e6bd421 // fadd v1.2d, v1.2d, v11.2d
+	FMOVQ 4192(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V12.D2
+	FMOVQ 640(R0), F14
+	WORD $0x4eee358c // cmgt v12.2d, v12.2d, v14.2d
+	VCMEQ V13.D2, V9.D2, V13.D2
+	WORD $0x6e2059ad // mvn v13.16b, v13.16b
+	VAND V12.B16, V13.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ee8f568 // fmin v8.2d, v11.2d, v8.2d
+	WORD $0x4e6bd442 // fadd v2.2d, v2.2d, v11.2d
+	FMOVQ 4208(R2), F11
+	MOVD $64, R2
+	CMP R2, R4
+	CSEL LT, R4, R2, R2
+	VDUP R2, V12.D2
+	FMOVQ 656(R0), F13
+	WORD $0x4eed358c // cmgt v12.2d, v12.2d, v13.2d
+	VCMEQ V10.D2, V9.D2, V9.D2
+	WORD $0x6e205929 // mvn v9.16b, v9.16b
+	VAND V12.B16, V9.B16, V9.B16
+	VAND V9.B16, V11.B16, V9.B16
+	WORD $0x4ee8f528 // fmin v8.2d, v9.2d, v8.2d
+	WORD $0x4e69d463 // fadd v3.2d, v3.2d, v9.2d
+
+summed:
+	FMOVQ (R1), F9
+	WORD $0x4e60d529 // fadd v9.2d, v9.2d, v0.2d
+	FMOVQ F9, (R1)
+	FMOVQ 16(R1), F9
+	WORD $0x4e61d529 // fadd v9.2d, v9.2d, v1.2d
+	FMOVQ F9, 16(R1)
+	FMOVQ 32(R1), F9
+	WORD $0x4e62d529 // fadd v9.2d, v9.2d, v2.2d
+	FMOVQ F9, 32(R1)
+	FMOVQ 48(R1), F9
+	WORD $0x4e63d529 // fadd v9.2d, v9.2d, v3.2d
+	FMOVQ F9, 48(R1)
+	FMOVQ 672(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 672(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 672(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 672(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 128(R1), F9
+	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
+	FMOVQ F4, 128(R1)
+	FMOVQ 144(R1), F4
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVQ F4, 144(R1)
+	FMOVQ 160(R1), F4
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	FMOVQ F4, 160(R1)
+	FMOVQ 176(R1), F4
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	FMOVQ F4, 176(R1)
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
+	FMOVQ 688(R0), F4
+	WORD $0x4ee4d463 // fsub v3.2d, v3.2d, v4.2d
+	FMOVQ 256(R1), F4
+	WORD $0x4e60d480 // fadd v0.2d, v4.2d, v0.2d
+	FMOVQ F0, 256(R1)
+	FMOVQ 272(R1), F0
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, 272(R1)
+	FMOVQ 288(R1), F0
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	FMOVQ F0, 288(R1)
+	FMOVQ 304(R1), F0
+	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
+	FMOVQ F0, 304(R1)
+	MOVD $0, R0
+	VMOVI $0, V0.B16
+	WORD $0x6ee8e400 // fcmgt v0.2d, v0.2d, v8.2d
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
 	FMOVD F0, R1
 	CBZ R1, even
@@ -7257,6 +10510,2038 @@ even:
 	MOVD R0, odd+32(FP)
 	RET
 
+// func ProbNormRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
+TEXT ·ProbNormRowsF16(SB), NOSPLIT, $0-56
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD labels+40(FP), R6
+	MOVD R1, R7
+	MOVD $0, R8
+	MOVD R8, 4224(R1)
+	LSL $1, R5
+	MOVD R1, R8
+
+row:
+	MOVD R2, R9
+	MOVD R4, R10
+	FMOVQ 16(R0), F0
+	FMOVQ 16(R0), F1
+	FMOVQ 16(R0), F2
+	FMOVQ 16(R0), F3
+	CMP $16, R10
+	BLT max_rest
+
+max:
+	FMOVD (R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	FMOVD 8(R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVD 16(R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVD 24(R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	ADD $32, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max
+
+max_rest:
+	CMP $16, R10
+	BLT max_one_end
+
+max_one:
+	FMOVD (R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	FMOVD 8(R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVD 16(R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVD 24(R9), F4
+	WORD $0x0e217884 // fcvtl v4.4s, v4.4h
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	ADD $32, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max_one
+
+max_one_end:
+	CBZ R10, max_done
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $1, R12
+	ADD R9, R12
+	LSL $1, R11
+	ADD R9, R11
+	MOVD $0, R13
+	TBZ $0, R10, l1
+	MOVHU -2(R12), R13
+
+l1:
+	TBZ $1, R10, l2
+	LSL $32, R13
+	MOVWU (R11), R11
+	ORR R11, R13
+
+l2:
+	FMOVD R13, F4
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	CMP $4, R10
+	BLT l4
+	FMOVD (R9), F8
+	CMP $8, R10
+	BLT l5
+	FMOVD 8(R9), F5
+	CMP $12, R10
+	BLT l6
+	FMOVD 16(R9), F6
+	CMP $16, R10
+	BLT l7
+	FMOVD 24(R9), F7
+	JMP l3
+
+l4:
+	VMOV V4.B16, V8.B16
+	JMP l3
+
+l5:
+	VMOV V4.B16, V5.B16
+	JMP l3
+
+l6:
+	VMOV V4.B16, V6.B16
+	JMP l3
+
+l7:
+	VMOV V4.B16, V7.B16
+
+l3:
+	WORD $0x0e217904 // fcvtl v4.4s, v8.4h
+	WORD $0x0e2178a5 // fcvtl v5.4s, v5.4h
+	WORD $0x0e2178c6 // fcvtl v6.4s, v6.4h
+	WORD $0x0e2178e7 // fcvtl v7.4s, v7.4h
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V8.S4
+	FMOVQ 224(R0), F9
+	WORD $0x4ea93509 // cmgt v9.4s, v8.4s, v9.4s
+	FMOVQ 240(R0), F10
+	WORD $0x4eaa350a // cmgt v10.4s, v8.4s, v10.4s
+	FMOVQ 256(R0), F11
+	WORD $0x4eab350b // cmgt v11.4s, v8.4s, v11.4s
+	FMOVQ 272(R0), F12
+	WORD $0x4eac3508 // cmgt v8.4s, v8.4s, v12.4s
+	FMOVQ 16(R0), F12
+	VBSL V12.B16, V4.B16, V9.B16
+	FMOVQ 16(R0), F4
+	VBSL V4.B16, V5.B16, V10.B16
+	FMOVQ 16(R0), F4
+	VBSL V4.B16, V6.B16, V11.B16
+	FMOVQ 16(R0), F4
+	VBSL V4.B16, V7.B16, V8.B16
+	FMOVQ F9, 4160(R1)
+	FMOVQ F10, 4176(R1)
+	FMOVQ F11, 4192(R1)
+	FMOVQ F8, 4208(R1)
+	FMOVQ 4160(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	FMOVQ 4176(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVQ 4192(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVQ 4208(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+
+max_done:
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	VEXT $8, V0.B16, V0.B16, V1.B16
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	VREV64 V0.S4, V1.S4
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	MOVD R7, R9
+	SUB R8, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVS F0, 4800(R9)
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	FMOVQ 288(R0), F5
+	FMOVQ 288(R0), F6
+	FMOVQ 288(R0), F7
+	FMOVQ 288(R0), F8
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	FMOVQ 320(R0), F14
+	MOVD R2, R9
+	MOVD R4, R10
+	CMP $16, R10
+	BLT sum_end
+
+sum:
+	PRFM 12288(R9), PLDL1KEEP
+	FMOVD (R9), F15
+	WORD $0x0e2179ef // fcvtl v15.4s, v15.4h
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	VAND V16.B16, V14.B16, V17.B16
+	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd421 // fadd v1.4s, v1.4s, v15.4s
+	FMOVD 8(R9), F15
+	WORD $0x0e2179ef // fcvtl v15.4s, v15.4h
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 352(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d54a // fadd v10.4s, v10.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd442 // fadd v2.4s, v2.4s, v15.4s
+	FMOVD 16(R9), F15
+	WORD $0x0e2179ef // fcvtl v15.4s, v15.4h
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 368(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d56b // fadd v11.4s, v11.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	FMOVD 24(R9), F15
+	WORD $0x0e2179ef // fcvtl v15.4s, v15.4h
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 384(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d58c // fadd v12.4s, v12.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd484 // fadd v4.4s, v4.4s, v15.4s
+	FMOVQ 400(R0), F15
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	ADD $32, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE sum
+
+sum_end:
+	CBZ R10, summed
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $1, R12
+	ADD R9, R12
+	LSL $1, R11
+	ADD R9, R11
+	MOVD $0, R13
+	TBZ $0, R10, l8
+	MOVHU -2(R12), R13
+
+l8:
+	TBZ $1, R10, l9
+	LSL $32, R13
+	MOVWU (R11), R11
+	ORR R11, R13
+
+l9:
+	FMOVD R13, F15
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	CMP $4, R10
+	BLT l11
+	FMOVD (R9), F19
+	CMP $8, R10
+	BLT l12
+	FMOVD 8(R9), F16
+	CMP $12, R10
+	BLT l13
+	FMOVD 16(R9), F17
+	CMP $16, R10
+	BLT l14
+	FMOVD 24(R9), F18
+	JMP l10
+
+l11:
+	VMOV V15.B16, V19.B16
+	JMP l10
+
+l12:
+	VMOV V15.B16, V16.B16
+	JMP l10
+
+l13:
+	VMOV V15.B16, V17.B16
+	JMP l10
+
+l14:
+	VMOV V15.B16, V18.B16
+
+l10:
+	WORD $0x0e217a6f // fcvtl v15.4s, v19.4h
+	WORD $0x0e217a10 // fcvtl v16.4s, v16.4h
+	WORD $0x0e217a31 // fcvtl v17.4s, v17.4h
+	WORD $0x0e217a52 // fcvtl v18.4s, v18.4h
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V19.S4
+	FMOVQ 224(R0), F20
+	WORD $0x4eb43674 // cmgt v20.4s, v19.4s, v20.4s
+	FMOVQ 240(R0), F21
+	WORD $0x4eb53675 // cmgt v21.4s, v19.4s, v21.4s
+	FMOVQ 256(R0), F22
+	WORD $0x4eb63676 // cmgt v22.4s, v19.4s, v22.4s
+	FMOVQ 272(R0), F23
+	WORD $0x4eb73673 // cmgt v19.4s, v19.4s, v23.4s
+	FMOVQ 16(R0), F23
+	VBSL V23.B16, V15.B16, V20.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V16.B16, V21.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V17.B16, V22.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V18.B16, V19.B16
+	FMOVQ F20, 4160(R1)
+	FMOVQ F21, 4176(R1)
+	FMOVQ F22, 4192(R1)
+	FMOVQ F19, 4208(R1)
+	FMOVQ 4160(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 224(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	VAND V17.B16, V14.B16, V18.B16
+	WORD $0x4e32d529 // fadd v9.4s, v9.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd421 // fadd v1.4s, v1.4s, v15.4s
+	FMOVQ 4176(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 240(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	FMOVQ 352(R0), F18
+	WORD $0x4e32d5d2 // fadd v18.4s, v14.4s, v18.4s
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e32d54a // fadd v10.4s, v10.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd442 // fadd v2.4s, v2.4s, v15.4s
+	FMOVQ 4192(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 256(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	FMOVQ 368(R0), F18
+	WORD $0x4e32d5d2 // fadd v18.4s, v14.4s, v18.4s
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e32d56b // fadd v11.4s, v11.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	FMOVQ 4208(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 272(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5e0 // fcmeq v0.4s, v15.4s, v0.4s
+	FMOVQ 384(R0), F17
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	VAND V0.B16, V14.B16, V14.B16
+	WORD $0x4e2ed58c // fadd v12.4s, v12.4s, v14.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	VAND V16.B16, V0.B16, V0.B16
+	VAND V0.B16, V15.B16, V0.B16
+	WORD $0x4eadf40d // fmin v13.4s, v0.4s, v13.4s
+	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
+
+summed:
+	VMOV V1.B16, V0.B16
+	VMOVI $0, V14.B16
+	WORD $0x6eade5cd // fcmgt v13.4s, v14.4s, v13.4s
+	FMOVQ 416(R0), F14
+	VBIT V13.B16, V14.B16, V0.B16
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F1, 5056(R9)
+	FMOVQ F2, 5072(R9)
+	FMOVQ F3, 5088(R9)
+	FMOVQ F4, 5104(R9)
+	FMOVQ F5, 5120(R9)
+	FMOVQ F6, 5136(R9)
+	FMOVQ F7, 5152(R9)
+	FMOVQ F8, 5168(R9)
+	FMOVQ F0, 5184(R9)
+	FMOVQ F2, 5200(R9)
+	FMOVQ F3, 5216(R9)
+	FMOVQ F4, 5232(R9)
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F9, 5248(R9)
+	FMOVQ F10, 5264(R9)
+	FMOVQ F11, 5280(R9)
+	FMOVQ F12, 5296(R9)
+	MOVW (R6), R9
+	CMP R4, R9
+	BHS no_class
+	LSL $1, R9
+	ADD R2, R9
+	MOVHU (R9), R9
+	VDUP R9, V0.H8
+	WORD $0x0e217800 // fcvtl v0.4s, v0.4h
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD F0, 3072(R7)
+	JMP has_class
+
+no_class:
+	MOVD $9221120237041090560, R9
+	MOVD R9, 3072(R7)
+
+has_class:
+	ADD R5, R2
+	ADD $4, R6
+	ADD $8, R7
+	SUB $1, R3
+	CBZ R3, fold
+	MOVD R7, R9
+	SUB R8, R9
+	CMP $64, R9
+	BLT row
+
+fold:
+	FMOVQ 4800(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	FMOVQ F1, (R8)
+	WORD $0x4e617801 // fcvtl2 v1.2d, v0.4s
+	FMOVQ F1, 16(R8)
+	FMOVQ 32(R0), F1
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	FMOVQ 416(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	WORD $0x0e617820 // fcvtl v0.2d, v1.2s
+	FMOVQ F0, 512(R8)
+	WORD $0x4e617820 // fcvtl2 v0.2d, v1.4s
+	FMOVQ F0, 528(R8)
+	FMOVQ 4816(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	FMOVQ F1, 32(R8)
+	WORD $0x4e617801 // fcvtl2 v1.2d, v0.4s
+	FMOVQ F1, 48(R8)
+	FMOVQ 32(R0), F1
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	FMOVQ 416(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	WORD $0x0e617820 // fcvtl v0.2d, v1.2s
+	FMOVQ F0, 544(R8)
+	WORD $0x4e617820 // fcvtl2 v0.2d, v1.4s
+	FMOVQ F0, 560(R8)
+	FMOVD 5056(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5064(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5072(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5080(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5088(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5096(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5104(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5112(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5312(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5320(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5328(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5336(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5344(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5352(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5360(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5368(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1536(R8)
+	FMOVD 5120(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5128(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5136(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5144(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5152(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5160(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5168(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5176(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5376(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5384(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5392(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5400(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5408(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5416(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5424(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5432(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2048(R8)
+	FMOVD 5184(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5192(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5200(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5208(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5216(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5224(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5232(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5240(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5440(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5448(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5456(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5464(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5472(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5480(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5488(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5496(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2560(R8)
+	FMOVD 5248(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5256(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5264(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5272(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5280(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5288(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5296(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5304(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 5504(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5512(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5520(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5528(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5536(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5544(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5552(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5560(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3584(R9)
+	FMOVQ 3072(R8), F2
+	FMOVQ 512(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3840(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even0
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even0:
+	FMOVD 5568(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5576(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5584(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5592(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5600(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5608(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5616(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5624(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5824(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5832(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5840(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5848(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5856(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5864(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5872(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5880(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1552(R8)
+	FMOVD 5632(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5640(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5648(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5656(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5664(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5672(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5680(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5688(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5888(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5896(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5904(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5912(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5920(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5928(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5936(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5944(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2064(R8)
+	FMOVD 5696(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5704(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5712(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5720(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5728(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5736(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5744(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5752(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5952(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5960(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5968(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5976(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5984(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5992(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6000(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6008(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2576(R8)
+	FMOVD 5760(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5768(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5776(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5784(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5792(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5800(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5808(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5816(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 6016(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6024(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6032(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6040(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6048(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6056(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6064(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6072(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3592(R9)
+	FMOVQ 3088(R8), F2
+	FMOVQ 528(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3848(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even2
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even2:
+	FMOVD 6080(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6088(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6096(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6104(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6112(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6120(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6128(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6136(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6336(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6344(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6352(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6360(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6368(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6376(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6384(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6392(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1568(R8)
+	FMOVD 6144(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6152(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6160(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6168(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6176(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6184(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6192(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6200(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6400(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6408(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6416(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6424(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6432(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6440(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6448(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6456(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2080(R8)
+	FMOVD 6208(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6216(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6224(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6232(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6240(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6248(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6256(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6264(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6464(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6472(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6480(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6488(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6496(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6504(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6512(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6520(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2592(R8)
+	FMOVD 6272(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6280(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6288(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6296(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6304(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6312(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6320(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6328(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 6528(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6536(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6544(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6552(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6560(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6568(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6576(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6584(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3600(R9)
+	FMOVQ 3104(R8), F2
+	FMOVQ 544(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3856(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even4
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even4:
+	FMOVD 6592(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6600(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6608(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6616(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6624(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6632(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6640(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6648(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6848(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6856(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6864(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6872(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6880(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6888(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6896(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6904(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1584(R8)
+	FMOVD 6656(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6664(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6672(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6680(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6688(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6696(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6704(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6712(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6912(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6920(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6928(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6936(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6944(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6952(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6960(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6968(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2096(R8)
+	FMOVD 6720(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6728(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6736(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6744(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6752(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6760(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6768(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6776(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6976(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6984(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6992(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 7000(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 7008(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 7016(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7024(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7032(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2608(R8)
+	FMOVD 6784(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6792(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6800(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6808(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6816(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6824(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6832(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6840(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 7040(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 7048(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 7056(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 7064(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 7072(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7080(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7088(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 7096(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3608(R9)
+	FMOVQ 3120(R8), F2
+	FMOVQ 560(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3864(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even6
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even6:
+	ADD $64, R8
+	CMP $0, R3
+	BGT row
+	MOVD 4224(R1), R0
+	MOVD R0, odd+48(FP)
+	RET
+
+// func ProbNormBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int)
+TEXT ·ProbNormBlockF16(SB), NOSPLIT, $0-40
+	MOVD $consts<>(SB), R0
+	MOVD acc+0(FP), R1
+	MOVD w+8(FP), R2
+	MOVD x+16(FP), R3
+	MOVD n+24(FP), R4
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	FMOVQ 288(R0), F4
+	FMOVQ 288(R0), F5
+	FMOVQ 288(R0), F6
+	FMOVQ 288(R0), F7
+	VMOVI $0, V8.B16
+	FMOVQ 224(R0), F9
+	VMOVI $0, V10.B16
+	VADD V10.S4, V9.S4, V9.S4
+	FMOVS 4232(R2), F10
+	VDUP V10.S[0], V10.S4
+	VMOVI $0, V11.B16
+	VSUB V11.S4, V10.S4, V11.S4
+	FMOVQ 528(R0), F12
+	VSUB V12.S4, V10.S4, V12.S4
+	FMOVQ 544(R0), F13
+	VSUB V13.S4, V10.S4, V13.S4
+	FMOVQ 560(R0), F14
+	VSUB V14.S4, V10.S4, V10.S4
+	CMP $16, R4
+	BLT sum_end
+
+sum:
+	PRFM 12288(R3), PLDL1KEEP
+	FMOVD (R3), F14
+	WORD $0x0e2179ce // fcvtl v14.4s, v14.4h
+	VCMEQ V11.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed400 // fadd v0.4s, v0.4s, v14.4s
+	FMOVD 8(R3), F14
+	WORD $0x0e2179ce // fcvtl v14.4s, v14.4h
+	VCMEQ V12.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed421 // fadd v1.4s, v1.4s, v14.4s
+	FMOVD 16(R3), F14
+	WORD $0x0e2179ce // fcvtl v14.4s, v14.4h
+	VCMEQ V13.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed442 // fadd v2.4s, v2.4s, v14.4s
+	FMOVD 24(R3), F14
+	WORD $0x0e2179ce // fcvtl v14.4s, v14.4h
+	VCMEQ V10.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed463 // fadd v3.4s, v3.4s, v14.4s
+	FMOVQ 576(R0), F14
+	VADD V14.S4, V9.S4, V9.S4
+	ADD $32, R3
+	SUB $16, R4
+	CMP $16, R4
+	BGE sum
+
+sum_end:
+	CBZ R4, summed
+	MOVD R4, R5
+	AND $-4, R5
+	MOVD R4, R6
+	LSL $1, R6
+	ADD R3, R6
+	LSL $1, R5
+	ADD R3, R5
+	MOVD $0, R7
+	TBZ $0, R4, l1
+	MOVHU -2(R6), R7
+
+l1:
+	TBZ $1, R4, l2
+	LSL $32, R7
+	MOVWU (R5), R5
+	ORR R5, R7
+
+l2:
+	FMOVD R7, F14
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	CMP $4, R4
+	BLT l4
+	FMOVD (R3), F18
+	CMP $8, R4
+	BLT l5
+	FMOVD 8(R3), F15
+	CMP $12, R4
+	BLT l6
+	FMOVD 16(R3), F16
+	CMP $16, R4
+	BLT l7
+	FMOVD 24(R3), F17
+	JMP l3
+
+l4:
+	VMOV V14.B16, V18.B16
+	JMP l3
+
+l5:
+	VMOV V14.B16, V15.B16
+	JMP l3
+
+l6:
+	VMOV V14.B16, V16.B16
+	JMP l3
+
+l7:
+	VMOV V14.B16, V17.B16
+
+l3:
+	WORD $0x0e217a4e // fcvtl v14.4s, v18.4h
+	WORD $0x0e2179ef // fcvtl v15.4s, v15.4h
+	WORD $0x0e217a10 // fcvtl v16.4s, v16.4h
+	WORD $0x0e217a31 // fcvtl v17.4s, v17.4h
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V18.S4
+	FMOVQ 224(R0), F19
+	WORD $0x4eb33653 // cmgt v19.4s, v18.4s, v19.4s
+	FMOVQ 240(R0), F20
+	WORD $0x4eb43654 // cmgt v20.4s, v18.4s, v20.4s
+	FMOVQ 256(R0), F21
+	WORD $0x4eb53655 // cmgt v21.4s, v18.4s, v21.4s
+	FMOVQ 272(R0), F22
+	WORD $0x4eb63652 // cmgt v18.4s, v18.4s, v22.4s
+	FMOVQ 16(R0), F22
+	VBSL V22.B16, V14.B16, V19.B16
+	FMOVQ 16(R0), F14
+	VBSL V14.B16, V15.B16, V20.B16
+	FMOVQ 16(R0), F14
+	VBSL V14.B16, V16.B16, V21.B16
+	FMOVQ 16(R0), F14
+	VBSL V14.B16, V17.B16, V18.B16
+	FMOVQ F19, 4160(R2)
+	FMOVQ F20, 4176(R2)
+	FMOVQ F21, 4192(R2)
+	FMOVQ F18, 4208(R2)
+	FMOVQ 4160(R2), F14
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V15.S4
+	FMOVQ 224(R0), F16
+	WORD $0x4eb035ef // cmgt v15.4s, v15.4s, v16.4s
+	VCMEQ V11.S4, V9.S4, V11.S4
+	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	VAND V15.B16, V11.B16, V11.B16
+	VAND V11.B16, V14.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd400 // fadd v0.4s, v0.4s, v11.4s
+	FMOVQ 4176(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V14.S4
+	FMOVQ 240(R0), F15
+	WORD $0x4eaf35ce // cmgt v14.4s, v14.4s, v15.4s
+	VCMEQ V12.S4, V9.S4, V12.S4
+	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	VAND V14.B16, V12.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd421 // fadd v1.4s, v1.4s, v11.4s
+	FMOVQ 4192(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V12.S4
+	FMOVQ 256(R0), F14
+	WORD $0x4eae358c // cmgt v12.4s, v12.4s, v14.4s
+	VCMEQ V13.S4, V9.S4, V13.S4
+	WORD $0x6e2059ad // mvn v13.16b, v13.16b
+	VAND V12.B16, V13.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd442 // fadd v2.4s, v2.4s, v11.4s
+	FMOVQ 4208(R2), F11
+	MOVD $64, R2
+	CMP R2, R4
+	CSEL LT, R4, R2, R2
+	VDUP R2, V12.S4
+	FMOVQ 272(R0), F13
+	WORD $0x4ead358c // cmgt v12.4s, v12.4s, v13.4s
+	VCMEQ V10.S4, V9.S4, V9.S4
+	WORD $0x6e205929 // mvn v9.16b, v9.16b
+	VAND V12.B16, V9.B16, V9.B16
+	VAND V9.B16, V11.B16, V9.B16
+	WORD $0x4ea8f528 // fmin v8.4s, v9.4s, v8.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+
+summed:
+	WORD $0x0e617809 // fcvtl v9.2d, v0.2s
+	WORD $0x4e61780a // fcvtl2 v10.2d, v0.4s
+	WORD $0x0e61782b // fcvtl v11.2d, v1.2s
+	WORD $0x4e61782c // fcvtl2 v12.2d, v1.4s
+	WORD $0x0e61784d // fcvtl v13.2d, v2.2s
+	WORD $0x4e61784e // fcvtl2 v14.2d, v2.4s
+	WORD $0x0e61786f // fcvtl v15.2d, v3.2s
+	WORD $0x4e617870 // fcvtl2 v16.2d, v3.4s
+	FMOVQ (R1), F17
+	WORD $0x4e69d629 // fadd v9.2d, v17.2d, v9.2d
+	FMOVQ F9, (R1)
+	FMOVQ 16(R1), F9
+	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
+	FMOVQ F9, 16(R1)
+	FMOVQ 32(R1), F9
+	WORD $0x4e6bd529 // fadd v9.2d, v9.2d, v11.2d
+	FMOVQ F9, 32(R1)
+	FMOVQ 48(R1), F9
+	WORD $0x4e6cd529 // fadd v9.2d, v9.2d, v12.2d
+	FMOVQ F9, 48(R1)
+	FMOVQ 64(R1), F9
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	FMOVQ F9, 64(R1)
+	FMOVQ 80(R1), F9
+	WORD $0x4e6ed529 // fadd v9.2d, v9.2d, v14.2d
+	FMOVQ F9, 80(R1)
+	FMOVQ 96(R1), F9
+	WORD $0x4e6fd529 // fadd v9.2d, v9.2d, v15.2d
+	FMOVQ F9, 96(R1)
+	FMOVQ 112(R1), F9
+	WORD $0x4e70d529 // fadd v9.2d, v9.2d, v16.2d
+	FMOVQ F9, 112(R1)
+	WORD $0x0e617889 // fcvtl v9.2d, v4.2s
+	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
+	WORD $0x0e6178aa // fcvtl v10.2d, v5.2s
+	WORD $0x4e6178a5 // fcvtl2 v5.2d, v5.4s
+	WORD $0x0e6178cb // fcvtl v11.2d, v6.2s
+	WORD $0x4e6178c6 // fcvtl2 v6.2d, v6.4s
+	WORD $0x0e6178ec // fcvtl v12.2d, v7.2s
+	WORD $0x4e6178e7 // fcvtl2 v7.2d, v7.4s
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd529 // fsub v9.2d, v9.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd484 // fsub v4.2d, v4.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd54a // fsub v10.2d, v10.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4a5 // fsub v5.2d, v5.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4c6 // fsub v6.2d, v6.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd58c // fsub v12.2d, v12.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4e7 // fsub v7.2d, v7.2d, v13.2d
+	FMOVQ 128(R1), F13
+	WORD $0x4e69d5a9 // fadd v9.2d, v13.2d, v9.2d
+	FMOVQ F9, 128(R1)
+	FMOVQ 144(R1), F9
+	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
+	FMOVQ F4, 144(R1)
+	FMOVQ 160(R1), F4
+	WORD $0x4e6ad484 // fadd v4.2d, v4.2d, v10.2d
+	FMOVQ F4, 160(R1)
+	FMOVQ 176(R1), F4
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVQ F4, 176(R1)
+	FMOVQ 192(R1), F4
+	WORD $0x4e6bd484 // fadd v4.2d, v4.2d, v11.2d
+	FMOVQ F4, 192(R1)
+	FMOVQ 208(R1), F4
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	FMOVQ F4, 208(R1)
+	FMOVQ 224(R1), F4
+	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
+	FMOVQ F4, 224(R1)
+	FMOVQ 240(R1), F4
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	FMOVQ F4, 240(R1)
+	WORD $0x0e617804 // fcvtl v4.2d, v0.2s
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
+	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
+	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
+	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d400 // fsub v0.2d, v0.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 256(R1), F9
+	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
+	FMOVQ F4, 256(R1)
+	FMOVQ 272(R1), F4
+	WORD $0x4e60d480 // fadd v0.2d, v4.2d, v0.2d
+	FMOVQ F0, 272(R1)
+	FMOVQ 288(R1), F0
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	FMOVQ F0, 288(R1)
+	FMOVQ 304(R1), F0
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, 304(R1)
+	FMOVQ 320(R1), F0
+	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
+	FMOVQ F0, 320(R1)
+	FMOVQ 336(R1), F0
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	FMOVQ F0, 336(R1)
+	FMOVQ 352(R1), F0
+	WORD $0x4e67d400 // fadd v0.2d, v0.2d, v7.2d
+	FMOVQ F0, 352(R1)
+	FMOVQ 368(R1), F0
+	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
+	FMOVQ F0, 368(R1)
+	MOVD $0, R0
+	VMOVI $0, V0.B16
+	WORD $0x6ea8e400 // fcmgt v0.4s, v0.4s, v8.4s
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R1
+	CBZ R1, even
+	MOVD $1, R0
+
+even:
+	MOVD R0, odd+32(FP)
+	RET
+
 // func ProbRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
 TEXT ·ProbRowsBF16(SB), NOSPLIT, $0-56
 	MOVD $consts<>(SB), R0
@@ -9816,6 +15101,2038 @@ summed:
 	MOVD $0, R0
 	VMOVI $0, V0.B16
 	WORD $0x6eb1e400 // fcmgt v0.4s, v0.4s, v17.4s
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R1
+	CBZ R1, even
+	MOVD $1, R0
+
+even:
+	MOVD R0, odd+32(FP)
+	RET
+
+// func ProbNormRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
+TEXT ·ProbNormRowsBF16(SB), NOSPLIT, $0-56
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD labels+40(FP), R6
+	MOVD R1, R7
+	MOVD $0, R8
+	MOVD R8, 4224(R1)
+	LSL $1, R5
+	MOVD R1, R8
+
+row:
+	MOVD R2, R9
+	MOVD R4, R10
+	FMOVQ 16(R0), F0
+	FMOVQ 16(R0), F1
+	FMOVQ 16(R0), F2
+	FMOVQ 16(R0), F3
+	CMP $16, R10
+	BLT max_rest
+
+max:
+	FMOVD (R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	FMOVD 8(R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVD 16(R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVD 24(R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	ADD $32, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max
+
+max_rest:
+	CMP $16, R10
+	BLT max_one_end
+
+max_one:
+	FMOVD (R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	FMOVD 8(R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVD 16(R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVD 24(R9), F4
+	WORD $0x2e613884 // shll v4.4s, v4.4h, #16
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	ADD $32, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max_one
+
+max_one_end:
+	CBZ R10, max_done
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $1, R12
+	ADD R9, R12
+	LSL $1, R11
+	ADD R9, R11
+	MOVD $0, R13
+	TBZ $0, R10, l1
+	MOVHU -2(R12), R13
+
+l1:
+	TBZ $1, R10, l2
+	LSL $32, R13
+	MOVWU (R11), R11
+	ORR R11, R13
+
+l2:
+	FMOVD R13, F4
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	CMP $4, R10
+	BLT l4
+	FMOVD (R9), F8
+	CMP $8, R10
+	BLT l5
+	FMOVD 8(R9), F5
+	CMP $12, R10
+	BLT l6
+	FMOVD 16(R9), F6
+	CMP $16, R10
+	BLT l7
+	FMOVD 24(R9), F7
+	JMP l3
+
+l4:
+	VMOV V4.B16, V8.B16
+	JMP l3
+
+l5:
+	VMOV V4.B16, V5.B16
+	JMP l3
+
+l6:
+	VMOV V4.B16, V6.B16
+	JMP l3
+
+l7:
+	VMOV V4.B16, V7.B16
+
+l3:
+	WORD $0x2e613904 // shll v4.4s, v8.4h, #16
+	WORD $0x2e6138a5 // shll v5.4s, v5.4h, #16
+	WORD $0x2e6138c6 // shll v6.4s, v6.4h, #16
+	WORD $0x2e6138e7 // shll v7.4s, v7.4h, #16
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V8.S4
+	FMOVQ 224(R0), F9
+	WORD $0x4ea93509 // cmgt v9.4s, v8.4s, v9.4s
+	FMOVQ 240(R0), F10
+	WORD $0x4eaa350a // cmgt v10.4s, v8.4s, v10.4s
+	FMOVQ 256(R0), F11
+	WORD $0x4eab350b // cmgt v11.4s, v8.4s, v11.4s
+	FMOVQ 272(R0), F12
+	WORD $0x4eac3508 // cmgt v8.4s, v8.4s, v12.4s
+	FMOVQ 16(R0), F12
+	VBSL V12.B16, V4.B16, V9.B16
+	FMOVQ 16(R0), F4
+	VBSL V4.B16, V5.B16, V10.B16
+	FMOVQ 16(R0), F4
+	VBSL V4.B16, V6.B16, V11.B16
+	FMOVQ 16(R0), F4
+	VBSL V4.B16, V7.B16, V8.B16
+	FMOVQ F9, 4160(R1)
+	FMOVQ F10, 4176(R1)
+	FMOVQ F11, 4192(R1)
+	FMOVQ F8, 4208(R1)
+	FMOVQ 4160(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	FMOVQ 4176(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	FMOVQ 4192(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f421 // fmax v1.4s, v1.4s, v4.4s
+	FMOVQ 4208(R1), F4
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+
+max_done:
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	VEXT $8, V0.B16, V0.B16, V1.B16
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	VREV64 V0.S4, V1.S4
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	MOVD R7, R9
+	SUB R8, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVS F0, 4800(R9)
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	FMOVQ 288(R0), F5
+	FMOVQ 288(R0), F6
+	FMOVQ 288(R0), F7
+	FMOVQ 288(R0), F8
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	FMOVQ 320(R0), F14
+	MOVD R2, R9
+	MOVD R4, R10
+	CMP $16, R10
+	BLT sum_end
+
+sum:
+	PRFM 12288(R9), PLDL1KEEP
+	FMOVD (R9), F15
+	WORD $0x2e6139ef // shll v15.4s, v15.4h, #16
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	VAND V16.B16, V14.B16, V17.B16
+	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd421 // fadd v1.4s, v1.4s, v15.4s
+	FMOVD 8(R9), F15
+	WORD $0x2e6139ef // shll v15.4s, v15.4h, #16
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 352(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d54a // fadd v10.4s, v10.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd442 // fadd v2.4s, v2.4s, v15.4s
+	FMOVD 16(R9), F15
+	WORD $0x2e6139ef // shll v15.4s, v15.4h, #16
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 368(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d56b // fadd v11.4s, v11.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	FMOVD 24(R9), F15
+	WORD $0x2e6139ef // shll v15.4s, v15.4h, #16
+	WORD $0x4e20e5f0 // fcmeq v16.4s, v15.4s, v0.4s
+	FMOVQ 384(R0), F17
+	WORD $0x4e31d5d1 // fadd v17.4s, v14.4s, v17.4s
+	VAND V16.B16, V17.B16, V17.B16
+	WORD $0x4e31d58c // fadd v12.4s, v12.4s, v17.4s
+	WORD $0x6e205a10 // mvn v16.16b, v16.16b
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd484 // fadd v4.4s, v4.4s, v15.4s
+	FMOVQ 400(R0), F15
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	ADD $32, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE sum
+
+sum_end:
+	CBZ R10, summed
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $1, R12
+	ADD R9, R12
+	LSL $1, R11
+	ADD R9, R11
+	MOVD $0, R13
+	TBZ $0, R10, l8
+	MOVHU -2(R12), R13
+
+l8:
+	TBZ $1, R10, l9
+	LSL $32, R13
+	MOVWU (R11), R11
+	ORR R11, R13
+
+l9:
+	FMOVD R13, F15
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	CMP $4, R10
+	BLT l11
+	FMOVD (R9), F19
+	CMP $8, R10
+	BLT l12
+	FMOVD 8(R9), F16
+	CMP $12, R10
+	BLT l13
+	FMOVD 16(R9), F17
+	CMP $16, R10
+	BLT l14
+	FMOVD 24(R9), F18
+	JMP l10
+
+l11:
+	VMOV V15.B16, V19.B16
+	JMP l10
+
+l12:
+	VMOV V15.B16, V16.B16
+	JMP l10
+
+l13:
+	VMOV V15.B16, V17.B16
+	JMP l10
+
+l14:
+	VMOV V15.B16, V18.B16
+
+l10:
+	WORD $0x2e613a6f // shll v15.4s, v19.4h, #16
+	WORD $0x2e613a10 // shll v16.4s, v16.4h, #16
+	WORD $0x2e613a31 // shll v17.4s, v17.4h, #16
+	WORD $0x2e613a52 // shll v18.4s, v18.4h, #16
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V19.S4
+	FMOVQ 224(R0), F20
+	WORD $0x4eb43674 // cmgt v20.4s, v19.4s, v20.4s
+	FMOVQ 240(R0), F21
+	WORD $0x4eb53675 // cmgt v21.4s, v19.4s, v21.4s
+	FMOVQ 256(R0), F22
+	WORD $0x4eb63676 // cmgt v22.4s, v19.4s, v22.4s
+	FMOVQ 272(R0), F23
+	WORD $0x4eb73673 // cmgt v19.4s, v19.4s, v23.4s
+	FMOVQ 16(R0), F23
+	VBSL V23.B16, V15.B16, V20.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V16.B16, V21.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V17.B16, V22.B16
+	FMOVQ 16(R0), F15
+	VBSL V15.B16, V18.B16, V19.B16
+	FMOVQ F20, 4160(R1)
+	FMOVQ F21, 4176(R1)
+	FMOVQ F22, 4192(R1)
+	FMOVQ F19, 4208(R1)
+	FMOVQ 4160(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 224(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	VAND V17.B16, V14.B16, V18.B16
+	WORD $0x4e32d529 // fadd v9.4s, v9.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd421 // fadd v1.4s, v1.4s, v15.4s
+	FMOVQ 4176(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 240(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	FMOVQ 352(R0), F18
+	WORD $0x4e32d5d2 // fadd v18.4s, v14.4s, v18.4s
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e32d54a // fadd v10.4s, v10.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd442 // fadd v2.4s, v2.4s, v15.4s
+	FMOVQ 4192(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 256(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5f1 // fcmeq v17.4s, v15.4s, v0.4s
+	FMOVQ 368(R0), F18
+	WORD $0x4e32d5d2 // fadd v18.4s, v14.4s, v18.4s
+	VAND V17.B16, V18.B16, V18.B16
+	WORD $0x4e32d56b // fadd v11.4s, v11.4s, v18.4s
+	WORD $0x6e205a31 // mvn v17.16b, v17.16b
+	VAND V16.B16, V17.B16, V16.B16
+	VAND V16.B16, V15.B16, V15.B16
+	WORD $0x4eadf5ed // fmin v13.4s, v15.4s, v13.4s
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	FMOVQ 4208(R1), F15
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V16.S4
+	FMOVQ 272(R0), F17
+	WORD $0x4eb13610 // cmgt v16.4s, v16.4s, v17.4s
+	WORD $0x4e20e5e0 // fcmeq v0.4s, v15.4s, v0.4s
+	FMOVQ 384(R0), F17
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	VAND V0.B16, V14.B16, V14.B16
+	WORD $0x4e2ed58c // fadd v12.4s, v12.4s, v14.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	VAND V16.B16, V0.B16, V0.B16
+	VAND V0.B16, V15.B16, V0.B16
+	WORD $0x4eadf40d // fmin v13.4s, v0.4s, v13.4s
+	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
+
+summed:
+	VMOV V1.B16, V0.B16
+	VMOVI $0, V14.B16
+	WORD $0x6eade5cd // fcmgt v13.4s, v14.4s, v13.4s
+	FMOVQ 416(R0), F14
+	VBIT V13.B16, V14.B16, V0.B16
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F1, 5056(R9)
+	FMOVQ F2, 5072(R9)
+	FMOVQ F3, 5088(R9)
+	FMOVQ F4, 5104(R9)
+	FMOVQ F5, 5120(R9)
+	FMOVQ F6, 5136(R9)
+	FMOVQ F7, 5152(R9)
+	FMOVQ F8, 5168(R9)
+	FMOVQ F0, 5184(R9)
+	FMOVQ F2, 5200(R9)
+	FMOVQ F3, 5216(R9)
+	FMOVQ F4, 5232(R9)
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F9, 5248(R9)
+	FMOVQ F10, 5264(R9)
+	FMOVQ F11, 5280(R9)
+	FMOVQ F12, 5296(R9)
+	MOVW (R6), R9
+	CMP R4, R9
+	BHS no_class
+	LSL $1, R9
+	ADD R2, R9
+	MOVHU (R9), R9
+	VDUP R9, V0.H8
+	WORD $0x2e613800 // shll v0.4s, v0.4h, #16
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD F0, 3072(R7)
+	JMP has_class
+
+no_class:
+	MOVD $9221120237041090560, R9
+	MOVD R9, 3072(R7)
+
+has_class:
+	ADD R5, R2
+	ADD $4, R6
+	ADD $8, R7
+	SUB $1, R3
+	CBZ R3, fold
+	MOVD R7, R9
+	SUB R8, R9
+	CMP $64, R9
+	BLT row
+
+fold:
+	FMOVQ 4800(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	FMOVQ F1, (R8)
+	WORD $0x4e617801 // fcvtl2 v1.2d, v0.4s
+	FMOVQ F1, 16(R8)
+	FMOVQ 32(R0), F1
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	FMOVQ 416(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	WORD $0x0e617820 // fcvtl v0.2d, v1.2s
+	FMOVQ F0, 512(R8)
+	WORD $0x4e617820 // fcvtl2 v0.2d, v1.4s
+	FMOVQ F0, 528(R8)
+	FMOVQ 4816(R1), F0
+	VMOVI $0, V1.B16
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
+	FMOVQ F1, 32(R8)
+	WORD $0x4e617801 // fcvtl2 v1.2d, v0.4s
+	FMOVQ F1, 48(R8)
+	FMOVQ 32(R0), F1
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	FMOVQ 416(R0), F2
+	VBSL V2.B16, V0.B16, V1.B16
+	WORD $0x0e617820 // fcvtl v0.2d, v1.2s
+	FMOVQ F0, 544(R8)
+	WORD $0x4e617820 // fcvtl2 v0.2d, v1.4s
+	FMOVQ F0, 560(R8)
+	FMOVD 5056(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5064(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5072(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5080(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5088(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5096(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5104(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5112(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5312(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5320(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5328(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5336(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5344(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5352(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5360(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5368(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1536(R8)
+	FMOVD 5120(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5128(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5136(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5144(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5152(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5160(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5168(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5176(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5376(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5384(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5392(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5400(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5408(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5416(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5424(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5432(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2048(R8)
+	FMOVD 5184(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5192(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5200(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5208(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5216(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5224(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5232(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5240(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5440(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5448(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5456(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5464(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5472(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5480(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5488(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5496(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2560(R8)
+	FMOVD 5248(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5256(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5264(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5272(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5280(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5288(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5296(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5304(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 5504(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5512(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5520(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5528(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5536(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5544(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5552(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5560(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3584(R9)
+	FMOVQ 3072(R8), F2
+	FMOVQ 512(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3840(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even0
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even0:
+	FMOVD 5568(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5576(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5584(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5592(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5600(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5608(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5616(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5624(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5824(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5832(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5840(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5848(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5856(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5864(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5872(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5880(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1552(R8)
+	FMOVD 5632(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5640(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5648(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5656(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5664(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5672(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5680(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5688(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5888(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5896(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5904(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5912(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5920(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5928(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5936(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5944(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2064(R8)
+	FMOVD 5696(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 5704(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5712(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5720(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5728(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5736(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5744(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5752(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 5952(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5960(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5968(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5976(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5984(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5992(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6000(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6008(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2576(R8)
+	FMOVD 5760(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 5768(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 5776(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5784(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5792(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5800(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5808(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5816(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 6016(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6024(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6032(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6040(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6048(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6056(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6064(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6072(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3592(R9)
+	FMOVQ 3088(R8), F2
+	FMOVQ 528(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3848(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even2
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even2:
+	FMOVD 6080(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6088(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6096(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6104(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6112(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6120(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6128(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6136(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6336(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6344(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6352(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6360(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6368(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6376(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6384(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6392(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1568(R8)
+	FMOVD 6144(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6152(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6160(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6168(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6176(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6184(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6192(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6200(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6400(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6408(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6416(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6424(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6432(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6440(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6448(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6456(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2080(R8)
+	FMOVD 6208(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6216(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6224(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6232(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6240(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6248(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6256(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6264(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6464(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6472(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6480(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6488(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6496(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6504(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6512(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6520(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2592(R8)
+	FMOVD 6272(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6280(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6288(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6296(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6304(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6312(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6320(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6328(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 6528(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6536(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6544(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6552(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6560(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6568(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6576(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6584(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3600(R9)
+	FMOVQ 3104(R8), F2
+	FMOVQ 544(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3856(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even4
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even4:
+	FMOVD 6592(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6600(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6608(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6616(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6624(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6632(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6640(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6648(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6848(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6856(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6864(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6872(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6880(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6888(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6896(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6904(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 1584(R8)
+	FMOVD 6656(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6664(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6672(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6680(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6688(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6696(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6704(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6712(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 432(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6912(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6920(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6928(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6936(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6944(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6952(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6960(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6968(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 432(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2096(R8)
+	FMOVD 6720(R1), F0
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	FMOVD 6728(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6736(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6744(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6752(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6760(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6768(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6776(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d421 // fsub v1.2d, v1.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d442 // fsub v2.2d, v2.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4a5 // fsub v5.2d, v5.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
+	FMOVQ 448(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVD 6976(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6984(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6992(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 7000(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 7008(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 7016(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7024(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7032(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	VZIP1 V1.D2, V0.D2, V2.D2
+	VZIP2 V1.D2, V0.D2, V0.D2
+	WORD $0x4e60d440 // fadd v0.2d, v2.2d, v0.2d
+	FMOVQ F0, 2608(R8)
+	FMOVD 6784(R1), F1
+	WORD $0x0e617821 // fcvtl v1.2d, v1.2s
+	FMOVD 6792(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 6800(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6808(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6816(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6824(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6832(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6840(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVD 7040(R1), F2
+	WORD $0x0e617842 // fcvtl v2.2d, v2.2s
+	FMOVD 7048(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 7056(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 7064(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 7072(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7080(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7088(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 7096(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VZIP1 V2.D2, V1.D2, V3.D2
+	VZIP2 V2.D2, V1.D2, V1.D2
+	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 464(R0), F2
+	WORD $0x4e62d422 // fadd v2.2d, v1.2d, v2.2d
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3608(R9)
+	FMOVQ 3120(R8), F2
+	FMOVQ 560(R8), F3
+	WORD $0x4e60e400 // fcmeq v0.2d, v0.2d, v0.2d
+	WORD $0x4e62e442 // fcmeq v2.2d, v2.2d, v2.2d
+	VAND V2.B16, V0.B16, V0.B16
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x4e63e462 // fcmeq v2.2d, v3.2d, v3.2d
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	VORR V2.B16, V0.B16, V0.B16
+	FMOVQ 480(R0), F2
+	WORD $0x6e62e421 // fcmge v1.2d, v1.2d, v2.2d
+	FMOVQ 496(R0), F2
+	VAND V0.B16, V2.B16, V2.B16
+	FMOVQ 512(R0), F3
+	VAND V1.B16, V3.B16, V3.B16
+	VORR V3.B16, V2.B16, V2.B16
+	VUZP1 V2.S4, V2.S4, V2.S4
+	FMOVD F2, 3864(R9)
+	VORR V1.B16, V0.B16, V0.B16
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R9
+	CBZ R9, even6
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even6:
+	ADD $64, R8
+	CMP $0, R3
+	BGT row
+	MOVD 4224(R1), R0
+	MOVD R0, odd+48(FP)
+	RET
+
+// func ProbNormBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int)
+TEXT ·ProbNormBlockBF16(SB), NOSPLIT, $0-40
+	MOVD $consts<>(SB), R0
+	MOVD acc+0(FP), R1
+	MOVD w+8(FP), R2
+	MOVD x+16(FP), R3
+	MOVD n+24(FP), R4
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	FMOVQ 288(R0), F4
+	FMOVQ 288(R0), F5
+	FMOVQ 288(R0), F6
+	FMOVQ 288(R0), F7
+	VMOVI $0, V8.B16
+	FMOVQ 224(R0), F9
+	VMOVI $0, V10.B16
+	VADD V10.S4, V9.S4, V9.S4
+	FMOVS 4232(R2), F10
+	VDUP V10.S[0], V10.S4
+	VMOVI $0, V11.B16
+	VSUB V11.S4, V10.S4, V11.S4
+	FMOVQ 528(R0), F12
+	VSUB V12.S4, V10.S4, V12.S4
+	FMOVQ 544(R0), F13
+	VSUB V13.S4, V10.S4, V13.S4
+	FMOVQ 560(R0), F14
+	VSUB V14.S4, V10.S4, V10.S4
+	CMP $16, R4
+	BLT sum_end
+
+sum:
+	PRFM 12288(R3), PLDL1KEEP
+	FMOVD (R3), F14
+	WORD $0x2e6139ce // shll v14.4s, v14.4h, #16
+	VCMEQ V11.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed400 // fadd v0.4s, v0.4s, v14.4s
+	FMOVD 8(R3), F14
+	WORD $0x2e6139ce // shll v14.4s, v14.4h, #16
+	VCMEQ V12.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed421 // fadd v1.4s, v1.4s, v14.4s
+	FMOVD 16(R3), F14
+	WORD $0x2e6139ce // shll v14.4s, v14.4h, #16
+	VCMEQ V13.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed442 // fadd v2.4s, v2.4s, v14.4s
+	FMOVD 24(R3), F14
+	WORD $0x2e6139ce // shll v14.4s, v14.4h, #16
+	VCMEQ V10.S4, V9.S4, V15.S4
+	WORD $0x6e2059ef // mvn v15.16b, v15.16b
+	VAND V15.B16, V14.B16, V14.B16
+	WORD $0x4ea8f5c8 // fmin v8.4s, v14.4s, v8.4s
+	WORD $0x4e2ed463 // fadd v3.4s, v3.4s, v14.4s
+	FMOVQ 576(R0), F14
+	VADD V14.S4, V9.S4, V9.S4
+	ADD $32, R3
+	SUB $16, R4
+	CMP $16, R4
+	BGE sum
+
+sum_end:
+	CBZ R4, summed
+	MOVD R4, R5
+	AND $-4, R5
+	MOVD R4, R6
+	LSL $1, R6
+	ADD R3, R6
+	LSL $1, R5
+	ADD R3, R5
+	MOVD $0, R7
+	TBZ $0, R4, l1
+	MOVHU -2(R6), R7
+
+l1:
+	TBZ $1, R4, l2
+	LSL $32, R7
+	MOVWU (R5), R5
+	ORR R5, R7
+
+l2:
+	FMOVD R7, F14
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	CMP $4, R4
+	BLT l4
+	FMOVD (R3), F18
+	CMP $8, R4
+	BLT l5
+	FMOVD 8(R3), F15
+	CMP $12, R4
+	BLT l6
+	FMOVD 16(R3), F16
+	CMP $16, R4
+	BLT l7
+	FMOVD 24(R3), F17
+	JMP l3
+
+l4:
+	VMOV V14.B16, V18.B16
+	JMP l3
+
+l5:
+	VMOV V14.B16, V15.B16
+	JMP l3
+
+l6:
+	VMOV V14.B16, V16.B16
+	JMP l3
+
+l7:
+	VMOV V14.B16, V17.B16
+
+l3:
+	WORD $0x2e613a4e // shll v14.4s, v18.4h, #16
+	WORD $0x2e6139ef // shll v15.4s, v15.4h, #16
+	WORD $0x2e613a10 // shll v16.4s, v16.4h, #16
+	WORD $0x2e613a31 // shll v17.4s, v17.4h, #16
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V18.S4
+	FMOVQ 224(R0), F19
+	WORD $0x4eb33653 // cmgt v19.4s, v18.4s, v19.4s
+	FMOVQ 240(R0), F20
+	WORD $0x4eb43654 // cmgt v20.4s, v18.4s, v20.4s
+	FMOVQ 256(R0), F21
+	WORD $0x4eb53655 // cmgt v21.4s, v18.4s, v21.4s
+	FMOVQ 272(R0), F22
+	WORD $0x4eb63652 // cmgt v18.4s, v18.4s, v22.4s
+	FMOVQ 16(R0), F22
+	VBSL V22.B16, V14.B16, V19.B16
+	FMOVQ 16(R0), F14
+	VBSL V14.B16, V15.B16, V20.B16
+	FMOVQ 16(R0), F14
+	VBSL V14.B16, V16.B16, V21.B16
+	FMOVQ 16(R0), F14
+	VBSL V14.B16, V17.B16, V18.B16
+	FMOVQ F19, 4160(R2)
+	FMOVQ F20, 4176(R2)
+	FMOVQ F21, 4192(R2)
+	FMOVQ F18, 4208(R2)
+	FMOVQ 4160(R2), F14
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V15.S4
+	FMOVQ 224(R0), F16
+	WORD $0x4eb035ef // cmgt v15.4s, v15.4s, v16.4s
+	VCMEQ V11.S4, V9.S4, V11.S4
+	WORD $0x6e20596b // mvn v11.16b, v11.16b
+	VAND V15.B16, V11.B16, V11.B16
+	VAND V11.B16, V14.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd400 // fadd v0.4s, v0.4s, v11.4s
+	FMOVQ 4176(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V14.S4
+	FMOVQ 240(R0), F15
+	WORD $0x4eaf35ce // cmgt v14.4s, v14.4s, v15.4s
+	VCMEQ V12.S4, V9.S4, V12.S4
+	WORD $0x6e20598c // mvn v12.16b, v12.16b
+	VAND V14.B16, V12.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd421 // fadd v1.4s, v1.4s, v11.4s
+	FMOVQ 4192(R2), F11
+	MOVD $64, R3
+	CMP R3, R4
+	CSEL LT, R4, R3, R3
+	VDUP R3, V12.S4
+	FMOVQ 256(R0), F14
+	WORD $0x4eae358c // cmgt v12.4s, v12.4s, v14.4s
+	VCMEQ V13.S4, V9.S4, V13.S4
+	WORD $0x6e2059ad // mvn v13.16b, v13.16b
+	VAND V12.B16, V13.B16, V12.B16
+	VAND V12.B16, V11.B16, V11.B16
+	WORD $0x4ea8f568 // fmin v8.4s, v11.4s, v8.4s
+	WORD $0x4e2bd442 // fadd v2.4s, v2.4s, v11.4s
+	FMOVQ 4208(R2), F11
+	MOVD $64, R2
+	CMP R2, R4
+	CSEL LT, R4, R2, R2
+	VDUP R2, V12.S4
+	FMOVQ 272(R0), F13
+	WORD $0x4ead358c // cmgt v12.4s, v12.4s, v13.4s
+	VCMEQ V10.S4, V9.S4, V9.S4
+	WORD $0x6e205929 // mvn v9.16b, v9.16b
+	VAND V12.B16, V9.B16, V9.B16
+	VAND V9.B16, V11.B16, V9.B16
+	WORD $0x4ea8f528 // fmin v8.4s, v9.4s, v8.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+
+summed:
+	WORD $0x0e617809 // fcvtl v9.2d, v0.2s
+	WORD $0x4e61780a // fcvtl2 v10.2d, v0.4s
+	WORD $0x0e61782b // fcvtl v11.2d, v1.2s
+	WORD $0x4e61782c // fcvtl2 v12.2d, v1.4s
+	WORD $0x0e61784d // fcvtl v13.2d, v2.2s
+	WORD $0x4e61784e // fcvtl2 v14.2d, v2.4s
+	WORD $0x0e61786f // fcvtl v15.2d, v3.2s
+	WORD $0x4e617870 // fcvtl2 v16.2d, v3.4s
+	FMOVQ (R1), F17
+	WORD $0x4e69d629 // fadd v9.2d, v17.2d, v9.2d
+	FMOVQ F9, (R1)
+	FMOVQ 16(R1), F9
+	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
+	FMOVQ F9, 16(R1)
+	FMOVQ 32(R1), F9
+	WORD $0x4e6bd529 // fadd v9.2d, v9.2d, v11.2d
+	FMOVQ F9, 32(R1)
+	FMOVQ 48(R1), F9
+	WORD $0x4e6cd529 // fadd v9.2d, v9.2d, v12.2d
+	FMOVQ F9, 48(R1)
+	FMOVQ 64(R1), F9
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	FMOVQ F9, 64(R1)
+	FMOVQ 80(R1), F9
+	WORD $0x4e6ed529 // fadd v9.2d, v9.2d, v14.2d
+	FMOVQ F9, 80(R1)
+	FMOVQ 96(R1), F9
+	WORD $0x4e6fd529 // fadd v9.2d, v9.2d, v15.2d
+	FMOVQ F9, 96(R1)
+	FMOVQ 112(R1), F9
+	WORD $0x4e70d529 // fadd v9.2d, v9.2d, v16.2d
+	FMOVQ F9, 112(R1)
+	WORD $0x0e617889 // fcvtl v9.2d, v4.2s
+	WORD $0x4e617884 // fcvtl2 v4.2d, v4.4s
+	WORD $0x0e6178aa // fcvtl v10.2d, v5.2s
+	WORD $0x4e6178a5 // fcvtl2 v5.2d, v5.4s
+	WORD $0x0e6178cb // fcvtl v11.2d, v6.2s
+	WORD $0x4e6178c6 // fcvtl2 v6.2d, v6.4s
+	WORD $0x0e6178ec // fcvtl v12.2d, v7.2s
+	WORD $0x4e6178e7 // fcvtl2 v7.2d, v7.4s
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd529 // fsub v9.2d, v9.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd484 // fsub v4.2d, v4.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd54a // fsub v10.2d, v10.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4a5 // fsub v5.2d, v5.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4c6 // fsub v6.2d, v6.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd58c // fsub v12.2d, v12.2d, v13.2d
+	FMOVQ 432(R0), F13
+	WORD $0x4eedd4e7 // fsub v7.2d, v7.2d, v13.2d
+	FMOVQ 128(R1), F13
+	WORD $0x4e69d5a9 // fadd v9.2d, v13.2d, v9.2d
+	FMOVQ F9, 128(R1)
+	FMOVQ 144(R1), F9
+	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
+	FMOVQ F4, 144(R1)
+	FMOVQ 160(R1), F4
+	WORD $0x4e6ad484 // fadd v4.2d, v4.2d, v10.2d
+	FMOVQ F4, 160(R1)
+	FMOVQ 176(R1), F4
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVQ F4, 176(R1)
+	FMOVQ 192(R1), F4
+	WORD $0x4e6bd484 // fadd v4.2d, v4.2d, v11.2d
+	FMOVQ F4, 192(R1)
+	FMOVQ 208(R1), F4
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	FMOVQ F4, 208(R1)
+	FMOVQ 224(R1), F4
+	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
+	FMOVQ F4, 224(R1)
+	FMOVQ 240(R1), F4
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	FMOVQ F4, 240(R1)
+	WORD $0x0e617804 // fcvtl v4.2d, v0.2s
+	WORD $0x4e617800 // fcvtl2 v0.2d, v0.4s
+	WORD $0x0e617825 // fcvtl v5.2d, v1.2s
+	WORD $0x4e617821 // fcvtl2 v1.2d, v1.4s
+	WORD $0x0e617846 // fcvtl v6.2d, v2.2s
+	WORD $0x4e617842 // fcvtl2 v2.2d, v2.4s
+	WORD $0x0e617867 // fcvtl v7.2d, v3.2s
+	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d484 // fsub v4.2d, v4.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d400 // fsub v0.2d, v0.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d442 // fsub v2.2d, v2.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
+	FMOVQ 448(R0), F9
+	WORD $0x4ee9d463 // fsub v3.2d, v3.2d, v9.2d
+	FMOVQ 256(R1), F9
+	WORD $0x4e64d524 // fadd v4.2d, v9.2d, v4.2d
+	FMOVQ F4, 256(R1)
+	FMOVQ 272(R1), F4
+	WORD $0x4e60d480 // fadd v0.2d, v4.2d, v0.2d
+	FMOVQ F0, 272(R1)
+	FMOVQ 288(R1), F0
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	FMOVQ F0, 288(R1)
+	FMOVQ 304(R1), F0
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ F0, 304(R1)
+	FMOVQ 320(R1), F0
+	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
+	FMOVQ F0, 320(R1)
+	FMOVQ 336(R1), F0
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	FMOVQ F0, 336(R1)
+	FMOVQ 352(R1), F0
+	WORD $0x4e67d400 // fadd v0.2d, v0.2d, v7.2d
+	FMOVQ F0, 352(R1)
+	FMOVQ 368(R1), F0
+	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
+	FMOVQ F0, 368(R1)
+	MOVD $0, R0
+	VMOVI $0, V0.B16
+	WORD $0x6ea8e400 // fcmgt v0.4s, v0.4s, v8.4s
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
 	FMOVD F0, R1
 	CBZ R1, even

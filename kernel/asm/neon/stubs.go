@@ -358,6 +358,21 @@ func ProbRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *in
 //go:noescape
 func ProbBlockF32(acc *float64, w *float64, x *float32, n int) (odd int)
 
+// ProbNormRowsF32 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+//
+//go:noescape
+func ProbNormRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32) (odd int)
+
+// ProbNormBlockF32 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+//
+//go:noescape
+func ProbNormBlockF32(acc *float64, w *float64, x *float32, n int) (odd int)
+
 // ProbRowsF64 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd is
 // not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a bad
 // label or an entry outside of 0 to 1, 2 for several elements that are the largest.
@@ -370,6 +385,21 @@ func ProbRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *in
 //
 //go:noescape
 func ProbBlockF64(acc *float64, w *float64, x *float64, n int) (odd int)
+
+// ProbNormRowsF64 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+//
+//go:noescape
+func ProbNormRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32) (odd int)
+
+// ProbNormBlockF64 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+//
+//go:noescape
+func ProbNormBlockF64(acc *float64, w *float64, x *float64, n int) (odd int)
 
 // ProbRowsF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd is
 // not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a bad
@@ -384,6 +414,21 @@ func ProbRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int
 //go:noescape
 func ProbBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int)
 
+// ProbNormRowsF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+//
+//go:noescape
+func ProbNormRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
+
+// ProbNormBlockF16 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+//
+//go:noescape
+func ProbNormBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int)
+
 // ProbRowsBF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd
 // is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a
 // bad label or an entry outside of 0 to 1, 2 for several elements that are the largest.
@@ -396,6 +441,21 @@ func ProbRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *in
 //
 //go:noescape
 func ProbBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int)
+
+// ProbNormRowsBF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+//
+//go:noescape
+func ProbNormRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int)
+
+// ProbNormBlockBF16 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+//
+//go:noescape
+func ProbNormBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int)
 
 // ShortProbsF32 stores the sums of at most 64 rows of 1 to 32 entries in the columns of the work area w. Their number
 // is a multiple of the lanes of a register. odd is not 0 if a row is odd, by its place in that column: it has a fault,

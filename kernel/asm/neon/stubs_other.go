@@ -298,6 +298,19 @@ func ProbRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *in
 // of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0.
 func ProbBlockF32(acc *float64, w *float64, x *float32, n int) (odd int) { panic(absent) }
 
+// ProbNormRowsF32 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32) (odd int) {
+	panic(absent)
+}
+
+// ProbNormBlockF32 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockF32(acc *float64, w *float64, x *float32, n int) (odd int) { panic(absent) }
+
 // ProbRowsF64 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd is
 // not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a bad
 // label or an entry outside of 0 to 1, 2 for several elements that are the largest.
@@ -308,6 +321,19 @@ func ProbRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *in
 // ProbBlockF64 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their sum,
 // of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0.
 func ProbBlockF64(acc *float64, w *float64, x *float64, n int) (odd int) { panic(absent) }
+
+// ProbNormRowsF64 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32) (odd int) {
+	panic(absent)
+}
+
+// ProbNormBlockF64 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockF64(acc *float64, w *float64, x *float64, n int) (odd int) { panic(absent) }
 
 // ProbRowsF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd is
 // not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a bad
@@ -320,6 +346,19 @@ func ProbRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int
 // of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0.
 func ProbBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int) { panic(absent) }
 
+// ProbNormRowsF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int) {
+	panic(absent)
+}
+
+// ProbNormBlockF16 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockF16(acc *float64, w *float64, x *uint16, n int) (odd int) { panic(absent) }
+
 // ProbRowsBF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd
 // is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a
 // bad label or an entry outside of 0 to 1, 2 for several elements that are the largest.
@@ -330,6 +369,19 @@ func ProbRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *in
 // ProbBlockBF16 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
 // sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0.
 func ProbBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int) { panic(absent) }
+
+// ProbNormRowsBF16 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w.
+// odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault,
+// a bad label or an entry outside of 0 to 1, 2 for several elements that are the largest. Of the sums that of p alone
+// means something.
+func ProbNormRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32) (odd int) {
+	panic(absent)
+}
+
+// ProbNormBlockBF16 adds n probabilities, but for the one with the index held, to the float64 lanes at acc: 16 of their
+// sum, of the squares, of p*ln(p). held stands in the work area w. odd is not 0 if one of them is below 0. Of the sums
+// that of p alone means something.
+func ProbNormBlockBF16(acc *float64, w *float64, x *uint16, n int) (odd int) { panic(absent) }
 
 // ShortProbsF32 stores the sums of at most 64 rows of 1 to 32 entries in the columns of the work area w. Their number
 // is a multiple of the lanes of a register. odd is not 0 if a row is odd, by its place in that column: it has a fault,
