@@ -10,7 +10,8 @@ import (
 // This file runs the logit columns by assembly: sums of up to 64 rows at a time, and then their ends. Rows that the
 // assembly calls odd, for a fault or a reference out of its range, are left to the definition.
 
-func simdLogits32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
+// simdLogits32 also writes the probabilities to dst, if that is not nil.
+func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, stride int, labels []int32) uint8 {
 	var w work
 	var all uint8
 	ranked := 0
@@ -33,12 +34,15 @@ func simdLogits32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint
 		for j := i; k == 2 && j < i+n; j++ {
 			c.logitPositive(j, k)
 		}
+		if dst != nil {
+			w.softmax32(dst[i*dstStride:], dstStride, x, at, n, k, stride, odd)
+		}
 	}
 	c.ranks32(x, ranked, rows-ranked, ranked*stride, k, stride, labels[ranked:])
 	return all
 }
 
-func simdLogits64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
+func simdLogits64(c *Stats, dst []float64, dstStride int, x []float64, rows, k, stride int, labels []int32) uint8 {
 	var w work
 	var all uint8
 	ranked := 0
@@ -57,6 +61,9 @@ func simdLogits64(c *Stats, x []float64, rows, k, stride int, labels []int32) ui
 		}
 		for j := i; k == 2 && j < i+n; j++ {
 			c.logitPositive(j, k)
+		}
+		if dst != nil {
+			w.softmax64(dst[i*dstStride:], dstStride, x[at:], n, k, stride, odd)
 		}
 	}
 	c.ranks64(x, ranked, rows-ranked, ranked*stride, k, stride, labels[ranked:])

@@ -142,7 +142,7 @@ const under32 = 0x1p-120
 
 func logitStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
 	if simd() {
-		return simdLogits32(c, x, rows, k, stride, labels)
+		return simdLogits32(c, nil, 0, x, rows, k, stride, labels)
 	}
 	var all uint8
 	for i := 0; i < rows; i++ {
@@ -456,7 +456,7 @@ const under64 = 0x1p-960
 
 func logitStats64(c *Stats, x []float64, rows, k, stride int, labels []int32) uint8 {
 	if simd() {
-		return simdLogits64(c, x, rows, k, stride, labels)
+		return simdLogits64(c, nil, 0, x, rows, k, stride, labels)
 	}
 	var all uint8
 	for i := 0; i < rows; i++ {

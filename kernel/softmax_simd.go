@@ -21,23 +21,28 @@ func simdSoftmax32(dst []float32, dstStride int, x *rows32, rows, k, stride int,
 		if log {
 			w.norms(n, k, &w.q[0])
 			w.logSoftmaxRows32(&dst[to], dstStride, x, at, n, k, stride)
+			for j := 0; odd && j < n; j++ {
+				if w.odd[j] != 0 {
+					logSoftmaxRow32(dst[to+j*dstStride:][:k], x, at+j*stride)
+				}
+			}
 		} else {
-			if k <= shortMax {
-				asm.SoftmaxEndsShortF32(&w.max[0], (n+7)&^7)
-			} else {
-				asm.SoftmaxEndsF32(&w.max[0], (n+7)&^7)
-			}
-			w.softmaxRows32(&dst[to], dstStride, x, at, n, k, stride)
+			w.softmax32(dst[to:], dstStride, x, at, n, k, stride, odd)
 		}
-		for j := 0; odd && j < n; j++ {
-			if w.odd[j] == 0 {
-				continue
-			}
-			if out := dst[to+j*dstStride:][:k]; log {
-				logSoftmaxRow32(out, x, at+j*stride)
-			} else {
-				softmaxRow32(out, x, at+j*stride)
-			}
+	}
+}
+
+// softmax32 writes the probabilities of n rows of their sums, which it uses up.
+func (w *work) softmax32(dst []float32, dstStride int, x *rows32, at, n, k, stride int, odd bool) {
+	if k <= shortMax {
+		asm.SoftmaxEndsShortF32(&w.max[0], (n+7)&^7)
+	} else {
+		asm.SoftmaxEndsF32(&w.max[0], (n+7)&^7)
+	}
+	w.softmaxRows32(&dst[0], dstStride, x, at, n, k, stride)
+	for j := 0; odd && j < n; j++ {
+		if w.odd[j] != 0 {
+			softmaxRow32(dst[j*dstStride:][:k], x, at+j*stride)
 		}
 	}
 }
@@ -78,23 +83,28 @@ func simdSoftmax64(dst []float64, dstStride int, x []float64, rows, k, stride in
 		if log {
 			w.norms(n, k, &w.q[0])
 			asm.LogSoftmaxRowsF64(&w.max[0], &x[at], n, k, stride, &dst[to], dstStride)
+			for j := 0; odd && j < n; j++ {
+				if w.odd[j] != 0 {
+					logSoftmaxRow64(dst[to+j*dstStride:][:k], x[at+j*stride:][:k])
+				}
+			}
 		} else {
-			if k <= shortMax {
-				asm.SoftmaxEndsShortF64(&w.max[0], (n+7)&^7)
-			} else {
-				asm.SoftmaxEndsF64(&w.max[0], (n+7)&^7)
-			}
-			asm.SoftmaxRowsF64(&w.max[0], &x[at], n, k, stride, &dst[to], dstStride)
+			w.softmax64(dst[to:], dstStride, x[at:], n, k, stride, odd)
 		}
-		for j := 0; odd && j < n; j++ {
-			if w.odd[j] == 0 {
-				continue
-			}
-			if out, row := dst[to+j*dstStride:][:k], x[at+j*stride:][:k]; log {
-				logSoftmaxRow64(out, row)
-			} else {
-				softmaxRow64(out, row)
-			}
+	}
+}
+
+// softmax64 is softmax32 for float64.
+func (w *work) softmax64(dst []float64, dstStride int, x []float64, n, k, stride int, odd bool) {
+	if k <= shortMax {
+		asm.SoftmaxEndsShortF64(&w.max[0], (n+7)&^7)
+	} else {
+		asm.SoftmaxEndsF64(&w.max[0], (n+7)&^7)
+	}
+	asm.SoftmaxRowsF64(&w.max[0], &x[0], n, k, stride, &dst[0], dstStride)
+	for j := 0; odd && j < n; j++ {
+		if w.odd[j] != 0 {
+			softmaxRow64(dst[j*dstStride:][:k], x[j*stride:][:k])
 		}
 	}
 }

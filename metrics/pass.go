@@ -389,7 +389,12 @@ func (w *worker) entry(c *Chunk) int {
 func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	w.seen += int64(n)
 	labels := c.Labels[at : at+n]
-	flags := w.columns(c, at, n, st, labels)
+	b := &w.block
+	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Stats: &w.stats, Labels: labels, Hit: w.hit, first: c.First + int64(at)}
+	if c.Weights != nil {
+		b.Weights = c.Weights[at : at+n]
+	}
+	flags := w.columns(b, c, at, n, st, labels)
 	keep, whole := w.examine(c, at, n, st, flags)
 	if w.failed.Load() && !w.opt.Drop {
 		return
@@ -397,12 +402,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	if w.scales(c) {
 		w.renormalize(c, at, n, st)
 	}
-	b := &w.block
-	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Stats: &w.stats, Labels: labels, Hit: w.hit, first: c.First + int64(at)}
-	if c.Weights != nil {
-		b.Weights = c.Weights[at : at+n]
-	}
-	if w.need&Rows != 0 {
+	if w.need&Rows != 0 && (c.Kind == Probs || c.Classes == 1) {
 		w.probabilities(b, c, at, n, st)
 	}
 	if !whole {
@@ -418,8 +418,8 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 }
 
-// columns runs the kernel of the chunk's type and kind over the rows [at, at+n).
-func (w *worker) columns(c *Chunk, at, n, st int, labels []int32) uint8 {
+// columns runs the kernel of the chunk's type and kind over the rows [at, at+n). Of logits it makes the block's tile too.
+func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint8 {
 	s, k := &w.stats, c.Classes
 	lo := at * st
 	hi := lo + (n-1)*st + k
@@ -429,6 +429,17 @@ func (w *worker) columns(c *Chunk, at, n, st int, labels []int32) uint8 {
 	logits := c.Kind != Probs
 	if !logits && w.need&Spread == 0 {
 		s.Rest, s.Entropy = nil, nil
+	}
+	if logits && w.need&Rows != 0 {
+		switch c.DType() {
+		case Float64:
+			return kernel.LogitSoftmaxF64(s, w.wide(b, n, k), k, c.F64[lo:hi], n, k, st, labels)
+		case Float32:
+			return kernel.LogitSoftmaxF32(s, w.narrowTile(b, n, k), k, c.F32[lo:hi], n, k, st, labels)
+		case Float16:
+			return kernel.LogitSoftmaxF16(s, w.narrowTile(b, n, k), k, c.F16[lo:hi], n, k, st, labels)
+		}
+		return kernel.LogitSoftmaxBF16(s, w.narrowTile(b, n, k), k, c.BF16[lo:hi], n, k, st, labels)
 	}
 	switch c.DType() {
 	case Float64:
@@ -570,7 +581,8 @@ func (w *worker) divide(c *Chunk, row, i, st int) {
 	s.Norm[i], s.ArgMax[i], s.Flags[i] = norm, top, flags
 }
 
-// probabilities sets the block's tile: a view of the scores where they are what accumulators get.
+// probabilities sets the block's tile of what are no logits of several classes: a view of the scores where they are what
+// accumulators get.
 func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 	k := c.Classes
 	lo := at * st
@@ -595,15 +607,11 @@ func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 				}
 			}
 		}
-	case c.DType() == Float64 && c.Kind == Probs:
-		b.Probs = Tile{F64: c.F64[lo:hi], Width: k, Stride: st}
 	case c.DType() == Float64:
-		kernel.SoftmaxF64(w.wide(b, n, k), k, c.F64[lo:hi], n, k, st)
-	case c.DType() == Float32 && c.Kind == Probs:
-		b.Probs = Tile{F32: c.F32[lo:hi], Width: k, Stride: st}
+		b.Probs = Tile{F64: c.F64[lo:hi], Width: k, Stride: st}
 	case c.DType() == Float32:
-		kernel.SoftmaxF32(w.narrowTile(b, n, k), k, c.F32[lo:hi], n, k, st)
-	case c.Kind == Probs:
+		b.Probs = Tile{F32: c.F32[lo:hi], Width: k, Stride: st}
+	default:
 		t := w.narrowTile(b, n, k)
 		for i := range n {
 			if row, from := t[i*k:(i+1)*k], lo+i*st; c.DType() == Float16 {
@@ -612,10 +620,6 @@ func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 				kernel.WidenBF16(row, c.BF16[from:from+k])
 			}
 		}
-	case c.DType() == Float16:
-		kernel.SoftmaxF16(w.narrowTile(b, n, k), k, c.F16[lo:hi], n, k, st)
-	default:
-		kernel.SoftmaxBF16(w.narrowTile(b, n, k), k, c.BF16[lo:hi], n, k, st)
 	}
 }
 

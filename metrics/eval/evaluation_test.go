@@ -452,7 +452,7 @@ func TestRanksWhereAsked(t *testing.T) {
 		if c.top == 1 {
 			want = 0
 		}
-		if got := e.Loss.Needs(); got != want {
+		if got := e.Loss.Needs() &^ metrics.Spread; got != want {
 			t.Errorf("%d classes, %s: needs %d, want %d", c.classes, c.list, got, want)
 		}
 		full := fill(t, Spec{Classes: c.classes, Metrics: list(t, "all,topk_accuracy(k=20)", c.classes)}, predictions(3, 300, c.classes, false))

@@ -73,8 +73,8 @@ func (m *amd64) LoadKept(t T, p R, off int, x V, k M) []V {
 	return []V{lo, hi}
 }
 
-func (m *amd64) PrefetchBeyond(p, jump R) {
-	place := at(p, 0)
+func (m *amd64) PrefetchBeyond(p R, off int, jump R) {
+	place := at(p, off)
 	place.Index, place.Scale = jump.(reg.Register), 1
 	m.PREFETCHT1(place)
 }

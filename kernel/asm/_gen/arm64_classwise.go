@@ -16,10 +16,10 @@ func (m *neonMachine) LoadKept(t T, _ R, _ int, x V, k M) []V {
 	return []V{x}
 }
 
-func (m *neonMachine) PrefetchBeyond(p, jump R) {
+func (m *neonMachine) PrefetchBeyond(p R, off int, jump R) {
 	place := m.CopyR(p)
 	m.AddR(place, jump)
-	m.f.Asm("PRFM %v, PLDL2KEEP", mem(place, 0))
+	m.f.Asm("PRFM %v, PLDL2KEEP", mem(place, off))
 }
 
 func (m *neonMachine) Numbered(first R) V {

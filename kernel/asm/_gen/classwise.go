@@ -75,18 +75,29 @@ func classSums(m Machine, s Source, often int, above bool) {
 	m.AddR(c.x, m.Arg("x"))
 	m.ShlR(c.stride, log2(s.Bytes()))
 	c.jump = m.LoadR(limits, limitJump, 8)
-	left, columns := m.Arg("k"), c.wide*lanes(m, c.t)
-	m.Label("columns")
-	c.columns("rows", nil)
-	m.AddR(c.x, c.wide*m.Width())
-	for _, r := range []R{c.n, c.p, c.pp} {
-		m.AddR(r, 8*columns)
+	left := m.Arg("k")
+	next := func(name, otherwise string) {
+		columns := c.wide * lanes(m, c.t)
+		m.If(left, LT, columns, otherwise)
+		m.Label(name)
+		c.columns(name+"_rows", nil)
+		m.AddR(c.x, c.wide*m.Width())
+		for _, r := range []R{c.n, c.p, c.pp} {
+			m.AddR(r, 8*columns)
+		}
+		m.SubR(left, columns)
+		m.If(left, GE, columns, name)
+		m.Label(otherwise)
 	}
-	m.SubR(left, columns)
-	m.If(left, GE, columns, "columns")
+	if m.Level() == "avx512" {
+		c.wide = 2
+		next("pairs", "few")
+		c.wide = 1
+	}
+	next("columns", "rest")
 	m.If(left, EQ, 0, "done")
 	// The last ones, with some that have been.
-	m.SubR(left, columns)
+	m.SubR(left, lanes(m, c.t))
 	for _, r := range []R{c.n, c.p, c.pp, c.x} {
 		back := m.CopyR(left)
 		if r == c.x {
@@ -143,8 +154,8 @@ func (c columnsOf) columns(name string, been []M) {
 	for u := range c.wide {
 		off := u * c.Width()
 		x := c.Load(at, off)
-		if off%64 == 0 && been == nil {
-			c.PrefetchBeyond(at, c.jump)
+		if been == nil {
+			c.PrefetchBeyond(at, off, c.jump)
 		}
 		bits := c.Unsigned(i, x)
 		inside := c.Below(i, bits, c.beyond)

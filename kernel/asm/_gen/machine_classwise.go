@@ -12,7 +12,7 @@ type classwiseMachine interface {
 	LoadKept(t T, p R, off int, x V, k M) []V
 
 	// PrefetchBeyond is Prefetch at the sum of two registers, into the second cache.
-	PrefetchBeyond(p, jump R)
+	PrefetchBeyond(p R, off int, jump R)
 
 	// Numbered returns what stands for the numbers first+l of the lanes l; I32 may be added to all of its lanes. List stores
 	// those of the lanes of t where k is true one after another and moves to beyond the last of them. It may write as many as there

@@ -22,6 +22,8 @@ TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
 	SHLQ         $0x02, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+8
+	JLT          rest
 
 columns:
 	VPXOR   Y1, Y1, Y1
@@ -32,7 +34,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS      (R10), Y6
 	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c32_80000000<>+0(SB), Y6, Y7
@@ -52,7 +54,7 @@ rows:
 	VPADDQ       Y6, Y5, Y5
 	VMOVMSKPS    Y7, R12
 	CMPL         R12, $0x000000ff
-	JEQ          rowsa
+	JEQ          columns_rowsa
 	MOVQ         R10, R12
 	MOVQ         x+32(FP), R13
 	SUBQ         R13, R12
@@ -70,11 +72,11 @@ rows:
 	POPCNTL      R12, R12
 	LEAQ         (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Y6
 	VPMOVSXDQ    X1, Y7
@@ -101,6 +103,8 @@ rowsa:
 	SUBQ         $+8, R9
 	CMPQ         R9, $+8
 	JGE          columns
+
+rest:
 	TESTQ        R9, R9
 	JEQ          done
 	SUBQ         $+8, R9
@@ -530,6 +534,8 @@ TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	SHLQ         $0x02, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+8
+	JLT          rest
 
 columns:
 	VPXOR   Y3, Y3, Y3
@@ -540,7 +546,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS      (R10), Y8
 	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c32_80000000<>+0(SB), Y8, Y9
@@ -562,7 +568,7 @@ rows:
 	VPADDQ       Y8, Y7, Y7
 	VMOVMSKPS    Y10, R12
 	CMPL         R12, $0x000000ff
-	JEQ          rowsa
+	JEQ          columns_rowsa
 	MOVQ         R10, R12
 	MOVQ         x+32(FP), R13
 	SUBQ         R13, R12
@@ -580,11 +586,11 @@ rows:
 	POPCNTL      R12, R12
 	LEAQ         (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Y8
 	VPMOVSXDQ    X3, Y9
@@ -611,6 +617,8 @@ rowsa:
 	SUBQ         $+8, R9
 	CMPQ         R9, $+8
 	JGE          columns
+
+rest:
 	TESTQ        R9, R9
 	JEQ          done
 	SUBQ         $+8, R9
@@ -739,6 +747,8 @@ TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	SHLQ         $0x02, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+8
+	JLT          rest
 
 columns:
 	VPXOR        Y4, Y4, Y4
@@ -756,7 +766,7 @@ columns:
 	VMOVQ        R12, X9
 	VPBROADCASTD X9, Y9
 
-rows:
+columns_rows:
 	VMOVUPS      (R10), Y10
 	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c32_80000000<>+0(SB), Y10, Y11
@@ -789,7 +799,7 @@ rows:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Y9
 	VPMOVSXDQ    X4, Y10
@@ -816,6 +826,8 @@ rows:
 	SUBQ         $+8, R9
 	CMPQ         R9, $+8
 	JGE          columns
+
+rest:
 	TESTQ        R9, R9
 	JEQ          done
 	SUBQ         $+8, R9
@@ -936,6 +948,8 @@ TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
 	SHLQ         $0x03, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+4
+	JLT          rest
 
 columns:
 	VPXOR   Y1, Y1, Y1
@@ -944,7 +958,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS      (R10), Y4
 	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c64_8000000000000000<>+0(SB), Y4, Y5
@@ -958,7 +972,7 @@ rows:
 	VPADDQ       Y4, Y3, Y3
 	VMOVMSKPD    Y5, R12
 	CMPL         R12, $0x0000000f
-	JEQ          rowsa
+	JEQ          columns_rowsa
 	MOVQ         R10, R12
 	MOVQ         x+32(FP), R13
 	SUBQ         R13, R12
@@ -976,11 +990,11 @@ rows:
 	POPCNTL      R12, R12
 	LEAQ         (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Y4
 	VPSUBQ       Y4, Y2, Y2
@@ -997,6 +1011,8 @@ rowsa:
 	SUBQ         $+4, R9
 	CMPQ         R9, $+4
 	JGE          columns
+
+rest:
 	TESTQ        R9, R9
 	JEQ          done
 	SUBQ         $+4, R9
@@ -1128,6 +1144,8 @@ TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	SHLQ         $0x03, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+4
+	JLT          rest
 
 columns:
 	VPXOR   Y3, Y3, Y3
@@ -1136,7 +1154,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS      (R10), Y6
 	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c64_8000000000000000<>+0(SB), Y6, Y7
@@ -1152,7 +1170,7 @@ rows:
 	VPADDQ       Y6, Y5, Y5
 	VMOVMSKPD    Y8, R12
 	CMPL         R12, $0x0000000f
-	JEQ          rowsa
+	JEQ          columns_rowsa
 	MOVQ         R10, R12
 	MOVQ         x+32(FP), R13
 	SUBQ         R13, R12
@@ -1170,11 +1188,11 @@ rows:
 	POPCNTL      R12, R12
 	LEAQ         (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Y6
 	VPSUBQ       Y6, Y4, Y4
@@ -1191,6 +1209,8 @@ rowsa:
 	SUBQ         $+4, R9
 	CMPQ         R9, $+4
 	JGE          columns
+
+rest:
 	TESTQ        R9, R9
 	JEQ          done
 	SUBQ         $+4, R9
@@ -1301,6 +1321,8 @@ TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	SHLQ         $0x03, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+4
+	JLT          rest
 
 columns:
 	VPXOR        Y4, Y4, Y4
@@ -1316,7 +1338,7 @@ columns:
 	VMOVQ        R12, X7
 	VPBROADCASTD X7, Y7
 
-rows:
+columns_rows:
 	VMOVUPS      (R10), Y8
 	PREFETCHT1   (R10)(AX*1)
 	VPXOR        c64_8000000000000000<>+0(SB), Y8, Y9
@@ -1343,7 +1365,7 @@ rows:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Y7
 	VPSUBQ       Y7, Y5, Y5
@@ -1360,6 +1382,8 @@ rows:
 	SUBQ         $+4, R9
 	CMPQ         R9, $+4
 	JGE          columns
+
+rest:
 	TESTQ        R9, R9
 	JEQ          done
 	SUBQ         $+4, R9

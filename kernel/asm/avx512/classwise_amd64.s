@@ -23,6 +23,141 @@ TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
 	SHLQ         $0x02, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+32
+	JLT          few
+
+pairs:
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS (DX), Z4
+	VMOVUPS (BX), Z5
+	VMOVUPS 64(DX), Z6
+	VMOVUPS 64(BX), Z7
+	VPXORD  Z8, Z8, Z8
+	VMOVUPS 128(DX), Z9
+	VMOVUPS 128(BX), Z10
+	VMOVUPS 192(DX), Z11
+	VMOVUPS 192(BX), Z12
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
+
+pairs_rows:
+	VMOVUPS       (R10), Z13
+	PREFETCHT1    (R10)(AX*1)
+	VPCMPUD       $0x01, Z0, Z13, K1
+	VPADDD        Z2, Z3, K1, Z3
+	VCVTPS2PD.Z   (R10), K1, Z13
+	KSHIFTRW      $0x08, K1, K2
+	VCVTPS2PD.Z   32(R10), K2, Z14
+	VADDPD        Z1, Z13, Z15
+	VPADDQ        Z15, Z4, Z4
+	VFMADD213PD   Z1, Z13, Z13
+	VPADDQ        Z13, Z5, Z5
+	VADDPD        Z1, Z14, Z13
+	VPADDQ        Z13, Z6, Z6
+	VFMADD213PD   Z1, Z14, Z14
+	VPADDQ        Z14, Z7, Z7
+	KORTESTW      K1, K1
+	JCS           pairs_rowsa
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x02, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X13
+	VPBROADCASTD  X13, Z13
+	VPADDD        iota32_0<>+0(SB), Z13, Z13
+	KNOTW         K1, K1
+	KMOVW         K1, R12
+	VPCOMPRESSD.Z Z13, K1, Z13
+	VMOVUPS       Z13, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsa:
+	VMOVUPS       64(R10), Z13
+	PREFETCHT1    64(R10)(AX*1)
+	VPCMPUD       $0x01, Z0, Z13, K1
+	VPADDD        Z2, Z8, K1, Z8
+	VCVTPS2PD.Z   64(R10), K1, Z13
+	KSHIFTRW      $0x08, K1, K2
+	VCVTPS2PD.Z   96(R10), K2, Z14
+	VADDPD        Z1, Z13, Z15
+	VPADDQ        Z15, Z9, Z9
+	VFMADD213PD   Z1, Z13, Z13
+	VPADDQ        Z13, Z10, Z10
+	VADDPD        Z1, Z14, Z13
+	VPADDQ        Z13, Z11, Z11
+	VFMADD213PD   Z1, Z14, Z14
+	VPADDQ        Z14, Z12, Z12
+	KORTESTW      K1, K1
+	JCS           pairs_rowsb
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x02, R12
+	ADDQ          $+16, R12
+	VMOVQ         R12, X13
+	VPBROADCASTD  X13, Z13
+	VPADDD        iota32_0<>+0(SB), Z13, Z13
+	KNOTW         K1, K1
+	KMOVW         K1, R12
+	VPCOMPRESSD.Z Z13, K1, Z13
+	VMOVUPS       Z13, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsb:
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
+	JGT           pairs_rows
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z13
+	VPMOVSXDQ     Y3, Z14
+	VEXTRACTF64X4 $0x01, Z3, Y3
+	VPMOVSXDQ     Y3, Z3
+	VPSUBQ        Z13, Z4, Z4
+	VMOVUPS       Z4, (DX)
+	VPSUBQ        Z13, Z5, Z4
+	VMOVUPS       Z4, (BX)
+	VMOVUPS       (CX), Z4
+	VPADDQ        Z4, Z14, Z4
+	VMOVUPS       Z4, (CX)
+	VPSUBQ        Z13, Z6, Z4
+	VMOVUPS       Z4, 64(DX)
+	VPSUBQ        Z13, Z7, Z4
+	VMOVUPS       Z4, 64(BX)
+	VMOVUPS       64(CX), Z4
+	VPADDQ        Z4, Z3, Z3
+	VMOVUPS       Z3, 64(CX)
+	VPMOVSXDQ     Y8, Z3
+	VEXTRACTF64X4 $0x01, Z8, Y4
+	VPMOVSXDQ     Y4, Z4
+	VPSUBQ        Z13, Z9, Z5
+	VMOVUPS       Z5, 128(DX)
+	VPSUBQ        Z13, Z10, Z5
+	VMOVUPS       Z5, 128(BX)
+	VMOVUPS       128(CX), Z5
+	VPADDQ        Z5, Z3, Z3
+	VMOVUPS       Z3, 128(CX)
+	VPSUBQ        Z13, Z11, Z3
+	VMOVUPS       Z3, 192(DX)
+	VPSUBQ        Z13, Z12, Z3
+	VMOVUPS       Z3, 192(BX)
+	VMOVUPS       192(CX), Z3
+	VPADDQ        Z3, Z4, Z3
+	VMOVUPS       Z3, 192(CX)
+	ADDQ          $+128, DI
+	ADDQ          $+256, CX
+	ADDQ          $+256, DX
+	ADDQ          $+256, BX
+	SUBQ          $+32, R9
+	CMPQ          R9, $+32
+	JGE           pairs
+
+few:
+	CMPQ R9, $+16
+	JLT  rest
 
 columns:
 	VPXORD  Z3, Z3, Z3
@@ -33,7 +168,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS       (R10), Z8
 	PREFETCHT1    (R10)(AX*1)
 	VPCMPUD       $0x01, Z0, Z8, K1
@@ -50,7 +185,7 @@ rows:
 	VFMADD213PD   Z1, Z9, Z9
 	VPADDQ        Z9, Z7, Z7
 	KORTESTW      K1, K1
-	JCS           rowsa
+	JCS           columns_rowsa
 	MOVQ          R10, R12
 	MOVQ          x+32(FP), R13
 	SUBQ          R13, R12
@@ -66,11 +201,11 @@ rows:
 	POPCNTL       R12, R12
 	LEAQ          (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ          R8, R10
 	SUBQ          $+1, R11
 	CMPQ          R11, $+0
-	JGT           rows
+	JGT           columns_rows
 	MOVQ          limits+72(FP), R10
 	VBROADCASTSD  (R10), Z8
 	VPMOVSXDQ     Y3, Z9
@@ -97,34 +232,36 @@ rowsa:
 	SUBQ          $+16, R9
 	CMPQ          R9, $+16
 	JGE           columns
-	TESTQ         R9, R9
-	JEQ           done
-	SUBQ          $+16, R9
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, CX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, DX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, BX
-	MOVQ          R9, AX
-	SHLQ          $0x02, AX
-	ADDQ          AX, DI
-	XORQ          AX, AX
-	SUBQ          R9, AX
-	MOVQ          $-1, R9
-	BZHIQ         AX, R9, R9
-	KMOVW         R9, K1
-	VPXORD        Z3, Z3, Z3
-	KNOTW         K1, K2
-	VMOVUPS       (DX), Z4
-	VMOVUPS       (BX), Z5
-	VMOVUPS       64(DX), Z6
-	VMOVUPS       64(BX), Z7
-	MOVQ          DI, AX
-	MOVQ          rows+48(FP), DI
+
+rest:
+	TESTQ   R9, R9
+	JEQ     done
+	SUBQ    $+16, R9
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, CX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, DX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, BX
+	MOVQ    R9, AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, DI
+	XORQ    AX, AX
+	SUBQ    R9, AX
+	MOVQ    $-1, R9
+	BZHIQ   AX, R9, R9
+	KMOVW   R9, K1
+	VPXORD  Z3, Z3, Z3
+	KNOTW   K1, K2
+	VMOVUPS (DX), Z4
+	VMOVUPS (BX), Z5
+	VMOVUPS 64(DX), Z6
+	VMOVUPS 64(BX), Z7
+	MOVQ    DI, AX
+	MOVQ    rows+48(FP), DI
 
 last:
 	VMOVUPS       (AX), Z8
@@ -239,6 +376,145 @@ TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	SHLQ         $0x02, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+32
+	JLT          few
+
+pairs:
+	VPXORD  Z5, Z5, Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS (BX), Z7
+	VMOVUPS 64(DX), Z8
+	VMOVUPS 64(BX), Z9
+	VPXORD  Z10, Z10, Z10
+	VMOVUPS 128(DX), Z11
+	VMOVUPS 128(BX), Z12
+	VMOVUPS 192(DX), Z13
+	VMOVUPS 192(BX), Z14
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
+
+pairs_rows:
+	VMOVUPS       (R10), Z15
+	PREFETCHT1    (R10)(AX*1)
+	VPCMPUD       $0x01, Z0, Z15, K1
+	VPSUBD        Z1, Z15, Z15
+	VPCMPUD       $0x01, Z2, Z15, K2
+	VPADDD        Z4, Z5, K2, Z5
+	VCVTPS2PD.Z   (R10), K2, Z15
+	KSHIFTRW      $0x08, K2, K2
+	VCVTPS2PD.Z   32(R10), K2, Z16
+	VADDPD        Z3, Z15, Z17
+	VPADDQ        Z17, Z6, Z6
+	VFMADD213PD   Z3, Z15, Z15
+	VPADDQ        Z15, Z7, Z7
+	VADDPD        Z3, Z16, Z15
+	VPADDQ        Z15, Z8, Z8
+	VFMADD213PD   Z3, Z16, Z16
+	VPADDQ        Z16, Z9, Z9
+	KORTESTW      K1, K1
+	JCS           pairs_rowsa
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x02, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X15
+	VPBROADCASTD  X15, Z15
+	VPADDD        iota32_0<>+0(SB), Z15, Z15
+	KNOTW         K1, K1
+	KMOVW         K1, R12
+	VPCOMPRESSD.Z Z15, K1, Z15
+	VMOVUPS       Z15, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsa:
+	VMOVUPS       64(R10), Z15
+	PREFETCHT1    64(R10)(AX*1)
+	VPCMPUD       $0x01, Z0, Z15, K1
+	VPSUBD        Z1, Z15, Z15
+	VPCMPUD       $0x01, Z2, Z15, K2
+	VPADDD        Z4, Z10, K2, Z10
+	VCVTPS2PD.Z   64(R10), K2, Z15
+	KSHIFTRW      $0x08, K2, K2
+	VCVTPS2PD.Z   96(R10), K2, Z16
+	VADDPD        Z3, Z15, Z17
+	VPADDQ        Z17, Z11, Z11
+	VFMADD213PD   Z3, Z15, Z15
+	VPADDQ        Z15, Z12, Z12
+	VADDPD        Z3, Z16, Z15
+	VPADDQ        Z15, Z13, Z13
+	VFMADD213PD   Z3, Z16, Z16
+	VPADDQ        Z16, Z14, Z14
+	KORTESTW      K1, K1
+	JCS           pairs_rowsb
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x02, R12
+	ADDQ          $+16, R12
+	VMOVQ         R12, X15
+	VPBROADCASTD  X15, Z15
+	VPADDD        iota32_0<>+0(SB), Z15, Z15
+	KNOTW         K1, K1
+	KMOVW         K1, R12
+	VPCOMPRESSD.Z Z15, K1, Z15
+	VMOVUPS       Z15, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsb:
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
+	JGT           pairs_rows
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z15
+	VPMOVSXDQ     Y5, Z16
+	VEXTRACTF64X4 $0x01, Z5, Y5
+	VPMOVSXDQ     Y5, Z5
+	VPSUBQ        Z15, Z6, Z6
+	VMOVUPS       Z6, (DX)
+	VPSUBQ        Z15, Z7, Z6
+	VMOVUPS       Z6, (BX)
+	VMOVUPS       (CX), Z6
+	VPADDQ        Z6, Z16, Z6
+	VMOVUPS       Z6, (CX)
+	VPSUBQ        Z15, Z8, Z6
+	VMOVUPS       Z6, 64(DX)
+	VPSUBQ        Z15, Z9, Z6
+	VMOVUPS       Z6, 64(BX)
+	VMOVUPS       64(CX), Z6
+	VPADDQ        Z6, Z5, Z5
+	VMOVUPS       Z5, 64(CX)
+	VPMOVSXDQ     Y10, Z5
+	VEXTRACTF64X4 $0x01, Z10, Y6
+	VPMOVSXDQ     Y6, Z6
+	VPSUBQ        Z15, Z11, Z7
+	VMOVUPS       Z7, 128(DX)
+	VPSUBQ        Z15, Z12, Z7
+	VMOVUPS       Z7, 128(BX)
+	VMOVUPS       128(CX), Z7
+	VPADDQ        Z7, Z5, Z5
+	VMOVUPS       Z5, 128(CX)
+	VPSUBQ        Z15, Z13, Z5
+	VMOVUPS       Z5, 192(DX)
+	VPSUBQ        Z15, Z14, Z5
+	VMOVUPS       Z5, 192(BX)
+	VMOVUPS       192(CX), Z5
+	VPADDQ        Z5, Z6, Z5
+	VMOVUPS       Z5, 192(CX)
+	ADDQ          $+128, DI
+	ADDQ          $+256, CX
+	ADDQ          $+256, DX
+	ADDQ          $+256, BX
+	SUBQ          $+32, R9
+	CMPQ          R9, $+32
+	JGE           pairs
+
+few:
+	CMPQ R9, $+16
+	JLT  rest
 
 columns:
 	VPXORD  Z5, Z5, Z5
@@ -249,7 +525,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS       (R10), Z10
 	PREFETCHT1    (R10)(AX*1)
 	VPCMPUD       $0x01, Z0, Z10, K1
@@ -268,7 +544,7 @@ rows:
 	VFMADD213PD   Z3, Z11, Z11
 	VPADDQ        Z11, Z9, Z9
 	KORTESTW      K1, K1
-	JCS           rowsa
+	JCS           columns_rowsa
 	MOVQ          R10, R12
 	MOVQ          x+32(FP), R13
 	SUBQ          R13, R12
@@ -284,11 +560,11 @@ rows:
 	POPCNTL       R12, R12
 	LEAQ          (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ          R8, R10
 	SUBQ          $+1, R11
 	CMPQ          R11, $+0
-	JGT           rows
+	JGT           columns_rows
 	MOVQ          limits+72(FP), R10
 	VBROADCASTSD  (R10), Z10
 	VPMOVSXDQ     Y5, Z11
@@ -315,34 +591,36 @@ rowsa:
 	SUBQ          $+16, R9
 	CMPQ          R9, $+16
 	JGE           columns
-	TESTQ         R9, R9
-	JEQ           done
-	SUBQ          $+16, R9
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, CX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, DX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, BX
-	MOVQ          R9, AX
-	SHLQ          $0x02, AX
-	ADDQ          AX, DI
-	XORQ          AX, AX
-	SUBQ          R9, AX
-	MOVQ          $-1, R9
-	BZHIQ         AX, R9, R9
-	KMOVW         R9, K1
-	VPXORD        Z5, Z5, Z5
-	KNOTW         K1, K2
-	VMOVUPS       (DX), Z6
-	VMOVUPS       (BX), Z7
-	VMOVUPS       64(DX), Z8
-	VMOVUPS       64(BX), Z9
-	MOVQ          DI, AX
-	MOVQ          rows+48(FP), DI
+
+rest:
+	TESTQ   R9, R9
+	JEQ     done
+	SUBQ    $+16, R9
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, CX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, DX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, BX
+	MOVQ    R9, AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, DI
+	XORQ    AX, AX
+	SUBQ    R9, AX
+	MOVQ    $-1, R9
+	BZHIQ   AX, R9, R9
+	KMOVW   R9, K1
+	VPXORD  Z5, Z5, Z5
+	KNOTW   K1, K2
+	VMOVUPS (DX), Z6
+	VMOVUPS (BX), Z7
+	VMOVUPS 64(DX), Z8
+	VMOVUPS 64(BX), Z9
+	MOVQ    DI, AX
+	MOVQ    rows+48(FP), DI
 
 last:
 	VMOVUPS       (AX), Z10
@@ -436,6 +714,139 @@ TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	SHLQ         $0x02, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+32
+	JLT          few
+
+pairs:
+	VPXORD       Z6, Z6, Z6
+	VMOVUPS      (DX), Z7
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(DX), Z9
+	VMOVUPS      64(BX), Z10
+	VPXORD       Z11, Z11, Z11
+	VMOVUPS      128(DX), Z12
+	VMOVUPS      128(BX), Z13
+	VMOVUPS      192(DX), Z14
+	VMOVUPS      192(BX), Z15
+	MOVQ         DI, R10
+	MOVQ         rows+48(FP), R11
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x02, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X16
+	VPBROADCASTD X16, Z16
+	VPADDD       iota32_0<>+0(SB), Z16, Z16
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x02, R12
+	ADDQ         $+16, R12
+	VMOVQ        R12, X17
+	VPBROADCASTD X17, Z17
+	VPADDD       iota32_0<>+0(SB), Z17, Z17
+
+pairs_rows:
+	VMOVUPS       (R10), Z18
+	PREFETCHT1    (R10)(AX*1)
+	VPCMPUD       $0x01, Z0, Z18, K1
+	VPSUBD        Z1, Z18, Z18
+	VPCMPUD       $0x01, Z2, Z18, K2
+	VPADDD        Z5, Z6, K2, Z6
+	VCVTPS2PD.Z   (R10), K2, Z18
+	KSHIFTRW      $0x08, K2, K2
+	VCVTPS2PD.Z   32(R10), K2, Z19
+	VADDPD        Z4, Z18, Z20
+	VPADDQ        Z20, Z7, Z7
+	VFMADD213PD   Z4, Z18, Z18
+	VPADDQ        Z18, Z8, Z8
+	VADDPD        Z4, Z19, Z18
+	VPADDQ        Z18, Z9, Z9
+	VFMADD213PD   Z4, Z19, Z19
+	VPADDQ        Z19, Z10, Z10
+	KNOTW         K1, K1
+	KMOVW         K1, R12
+	VPCOMPRESSD.Z Z16, K1, Z18
+	VMOVUPS       Z18, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+	VPADDD        Z3, Z16, Z16
+	VMOVUPS       64(R10), Z18
+	PREFETCHT1    64(R10)(AX*1)
+	VPCMPUD       $0x01, Z0, Z18, K1
+	VPSUBD        Z1, Z18, Z18
+	VPCMPUD       $0x01, Z2, Z18, K2
+	VPADDD        Z5, Z11, K2, Z11
+	VCVTPS2PD.Z   64(R10), K2, Z18
+	KSHIFTRW      $0x08, K2, K2
+	VCVTPS2PD.Z   96(R10), K2, Z19
+	VADDPD        Z4, Z18, Z20
+	VPADDQ        Z20, Z12, Z12
+	VFMADD213PD   Z4, Z18, Z18
+	VPADDQ        Z18, Z13, Z13
+	VADDPD        Z4, Z19, Z18
+	VPADDQ        Z18, Z14, Z14
+	VFMADD213PD   Z4, Z19, Z19
+	VPADDQ        Z19, Z15, Z15
+	KNOTW         K1, K1
+	KMOVW         K1, R12
+	VPCOMPRESSD.Z Z17, K1, Z18
+	VMOVUPS       Z18, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+	VPADDD        Z3, Z17, Z17
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
+	JGT           pairs_rows
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z16
+	VPMOVSXDQ     Y6, Z17
+	VEXTRACTF64X4 $0x01, Z6, Y6
+	VPMOVSXDQ     Y6, Z6
+	VPSUBQ        Z16, Z7, Z7
+	VMOVUPS       Z7, (DX)
+	VPSUBQ        Z16, Z8, Z7
+	VMOVUPS       Z7, (BX)
+	VMOVUPS       (CX), Z7
+	VPADDQ        Z7, Z17, Z7
+	VMOVUPS       Z7, (CX)
+	VPSUBQ        Z16, Z9, Z7
+	VMOVUPS       Z7, 64(DX)
+	VPSUBQ        Z16, Z10, Z7
+	VMOVUPS       Z7, 64(BX)
+	VMOVUPS       64(CX), Z7
+	VPADDQ        Z7, Z6, Z6
+	VMOVUPS       Z6, 64(CX)
+	VPMOVSXDQ     Y11, Z6
+	VEXTRACTF64X4 $0x01, Z11, Y7
+	VPMOVSXDQ     Y7, Z7
+	VPSUBQ        Z16, Z12, Z8
+	VMOVUPS       Z8, 128(DX)
+	VPSUBQ        Z16, Z13, Z8
+	VMOVUPS       Z8, 128(BX)
+	VMOVUPS       128(CX), Z8
+	VPADDQ        Z8, Z6, Z6
+	VMOVUPS       Z6, 128(CX)
+	VPSUBQ        Z16, Z14, Z6
+	VMOVUPS       Z6, 192(DX)
+	VPSUBQ        Z16, Z15, Z6
+	VMOVUPS       Z6, 192(BX)
+	VMOVUPS       192(CX), Z6
+	VPADDQ        Z6, Z7, Z6
+	VMOVUPS       Z6, 192(CX)
+	ADDQ          $+128, DI
+	ADDQ          $+256, CX
+	ADDQ          $+256, DX
+	ADDQ          $+256, BX
+	SUBQ          $+32, R9
+	CMPQ          R9, $+32
+	JGE           pairs
+
+few:
+	CMPQ R9, $+16
+	JLT  rest
 
 columns:
 	VPXORD       Z6, Z6, Z6
@@ -454,7 +865,7 @@ columns:
 	VPBROADCASTD X11, Z11
 	VPADDD       iota32_0<>+0(SB), Z11, Z11
 
-rows:
+columns_rows:
 	VMOVUPS       (R10), Z12
 	PREFETCHT1    (R10)(AX*1)
 	VPCMPUD       $0x01, Z0, Z12, K1
@@ -482,7 +893,7 @@ rows:
 	ADDQ          R8, R10
 	SUBQ          $+1, R11
 	CMPQ          R11, $+0
-	JGT           rows
+	JGT           columns_rows
 	MOVQ          limits+72(FP), R10
 	VBROADCASTSD  (R10), Z11
 	VPMOVSXDQ     Y6, Z12
@@ -509,42 +920,44 @@ rows:
 	SUBQ          $+16, R9
 	CMPQ          R9, $+16
 	JGE           columns
-	TESTQ         R9, R9
-	JEQ           done
-	SUBQ          $+16, R9
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, CX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, DX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, BX
-	MOVQ          R9, AX
-	SHLQ          $0x02, AX
-	ADDQ          AX, DI
-	XORQ          AX, AX
-	SUBQ          R9, AX
-	MOVQ          $-1, R9
-	BZHIQ         AX, R9, R9
-	KMOVW         R9, K1
-	VPXORD        Z6, Z6, Z6
-	KNOTW         K1, K2
-	VMOVUPS       (DX), Z7
-	VMOVUPS       (BX), Z8
-	VMOVUPS       64(DX), Z9
-	VMOVUPS       64(BX), Z10
-	MOVQ          DI, AX
-	MOVQ          rows+48(FP), DI
-	MOVQ          AX, R9
-	MOVQ          x+32(FP), R10
-	SUBQ          R10, R9
-	SHRQ          $0x02, R9
-	ADDQ          $+0, R9
-	VMOVQ         R9, X11
-	VPBROADCASTD  X11, Z11
-	VPADDD        iota32_0<>+0(SB), Z11, Z11
+
+rest:
+	TESTQ        R9, R9
+	JEQ          done
+	SUBQ         $+16, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x02, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	MOVQ         $-1, R9
+	BZHIQ        AX, R9, R9
+	KMOVW        R9, K1
+	VPXORD       Z6, Z6, Z6
+	KNOTW        K1, K2
+	VMOVUPS      (DX), Z7
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(DX), Z9
+	VMOVUPS      64(BX), Z10
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
+	MOVQ         AX, R9
+	MOVQ         x+32(FP), R10
+	SUBQ         R10, R9
+	SHRQ         $0x02, R9
+	ADDQ         $+0, R9
+	VMOVQ        R9, X11
+	VPBROADCASTD X11, Z11
+	VPADDD       iota32_0<>+0(SB), Z11, Z11
 
 last:
 	VMOVUPS       (AX), Z12
@@ -624,6 +1037,107 @@ TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
 	SHLQ         $0x03, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+16
+	JLT          few
+
+pairs:
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS (DX), Z4
+	VMOVUPS (BX), Z5
+	VPXORD  Z6, Z6, Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS 64(BX), Z8
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
+
+pairs_rows:
+	VMOVUPS       (R10), Z9
+	PREFETCHT1    (R10)(AX*1)
+	VPCMPUQ       $0x01, Z0, Z9, K1
+	VPADDQ        Z2, Z3, K1, Z3
+	VMOVUPD.Z     (R10), K1, Z9
+	VADDPD        Z1, Z9, Z10
+	VPADDQ        Z10, Z4, Z4
+	VMULPD        Z9, Z9, Z9
+	VADDPD        Z1, Z9, Z9
+	VPADDQ        Z9, Z5, Z5
+	KORTESTB      K1, K1
+	JCS           pairs_rowsa
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x03, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X9
+	VPBROADCASTD  X9, Z9
+	VPADDD        iota32_0<>+0(SB), Z9, Z9
+	KNOTB         K1, K1
+	KMOVB         K1, R12
+	VPCOMPRESSD.Z Y9, K1, Y9
+	VMOVDQU32     Y9, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsa:
+	VMOVUPS       64(R10), Z9
+	PREFETCHT1    64(R10)(AX*1)
+	VPCMPUQ       $0x01, Z0, Z9, K1
+	VPADDQ        Z2, Z6, K1, Z6
+	VMOVUPD.Z     64(R10), K1, Z9
+	VADDPD        Z1, Z9, Z10
+	VPADDQ        Z10, Z7, Z7
+	VMULPD        Z9, Z9, Z9
+	VADDPD        Z1, Z9, Z9
+	VPADDQ        Z9, Z8, Z8
+	KORTESTB      K1, K1
+	JCS           pairs_rowsb
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x03, R12
+	ADDQ          $+8, R12
+	VMOVQ         R12, X9
+	VPBROADCASTD  X9, Z9
+	VPADDD        iota32_0<>+0(SB), Z9, Z9
+	KNOTB         K1, K1
+	KMOVB         K1, R12
+	VPCOMPRESSD.Z Y9, K1, Y9
+	VMOVDQU32     Y9, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsb:
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
+	JGT          pairs_rows
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Z9
+	VPSUBQ       Z9, Z4, Z4
+	VMOVUPS      Z4, (DX)
+	VPSUBQ       Z9, Z5, Z4
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      (CX), Z4
+	VPADDQ       Z4, Z3, Z3
+	VMOVUPS      Z3, (CX)
+	VPSUBQ       Z9, Z7, Z3
+	VMOVUPS      Z3, 64(DX)
+	VPSUBQ       Z9, Z8, Z3
+	VMOVUPS      Z3, 64(BX)
+	VMOVUPS      64(CX), Z3
+	VPADDQ       Z3, Z6, Z3
+	VMOVUPS      Z3, 64(CX)
+	ADDQ         $+128, DI
+	ADDQ         $+128, CX
+	ADDQ         $+128, DX
+	ADDQ         $+128, BX
+	SUBQ         $+16, R9
+	CMPQ         R9, $+16
+	JGE          pairs
+
+few:
+	CMPQ R9, $+8
+	JLT  rest
 
 columns:
 	VPXORD  Z3, Z3, Z3
@@ -632,7 +1146,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS       (R10), Z6
 	PREFETCHT1    (R10)(AX*1)
 	VPCMPUQ       $0x01, Z0, Z6, K1
@@ -644,7 +1158,7 @@ rows:
 	VADDPD        Z1, Z6, Z6
 	VPADDQ        Z6, Z5, Z5
 	KORTESTB      K1, K1
-	JCS           rowsa
+	JCS           columns_rowsa
 	MOVQ          R10, R12
 	MOVQ          x+32(FP), R13
 	SUBQ          R13, R12
@@ -660,11 +1174,11 @@ rows:
 	POPCNTL       R12, R12
 	LEAQ          (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Z6
 	VPSUBQ       Z6, Z4, Z4
@@ -681,32 +1195,34 @@ rowsa:
 	SUBQ         $+8, R9
 	CMPQ         R9, $+8
 	JGE          columns
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+8, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	MOVQ         $-1, R9
-	BZHIQ        AX, R9, R9
-	KMOVB        R9, K1
-	VPXORD       Z3, Z3, Z3
-	KNOTB        K1, K2
-	VMOVUPS      (DX), Z4
-	VMOVUPS      (BX), Z5
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
+
+rest:
+	TESTQ   R9, R9
+	JEQ     done
+	SUBQ    $+8, R9
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, CX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, DX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, BX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, DI
+	XORQ    AX, AX
+	SUBQ    R9, AX
+	MOVQ    $-1, R9
+	BZHIQ   AX, R9, R9
+	KMOVB   R9, K1
+	VPXORD  Z3, Z3, Z3
+	KNOTB   K1, K2
+	VMOVUPS (DX), Z4
+	VMOVUPS (BX), Z5
+	MOVQ    DI, AX
+	MOVQ    rows+48(FP), DI
 
 last:
 	VMOVUPS       (AX), Z6
@@ -785,6 +1301,111 @@ TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	SHLQ         $0x03, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+16
+	JLT          few
+
+pairs:
+	VPXORD  Z5, Z5, Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS (BX), Z7
+	VPXORD  Z8, Z8, Z8
+	VMOVUPS 64(DX), Z9
+	VMOVUPS 64(BX), Z10
+	MOVQ    DI, R10
+	MOVQ    rows+48(FP), R11
+
+pairs_rows:
+	VMOVUPS       (R10), Z11
+	PREFETCHT1    (R10)(AX*1)
+	VPCMPUQ       $0x01, Z0, Z11, K1
+	VPSUBQ        Z1, Z11, Z11
+	VPCMPUQ       $0x01, Z2, Z11, K2
+	VPADDQ        Z4, Z5, K2, Z5
+	VMOVUPD.Z     (R10), K2, Z11
+	VADDPD        Z3, Z11, Z12
+	VPADDQ        Z12, Z6, Z6
+	VMULPD        Z11, Z11, Z11
+	VADDPD        Z3, Z11, Z11
+	VPADDQ        Z11, Z7, Z7
+	KORTESTB      K1, K1
+	JCS           pairs_rowsa
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x03, R12
+	ADDQ          $+0, R12
+	VMOVQ         R12, X11
+	VPBROADCASTD  X11, Z11
+	VPADDD        iota32_0<>+0(SB), Z11, Z11
+	KNOTB         K1, K1
+	KMOVB         K1, R12
+	VPCOMPRESSD.Z Y11, K1, Y11
+	VMOVDQU32     Y11, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsa:
+	VMOVUPS       64(R10), Z11
+	PREFETCHT1    64(R10)(AX*1)
+	VPCMPUQ       $0x01, Z0, Z11, K1
+	VPSUBQ        Z1, Z11, Z11
+	VPCMPUQ       $0x01, Z2, Z11, K2
+	VPADDQ        Z4, Z8, K2, Z8
+	VMOVUPD.Z     64(R10), K2, Z11
+	VADDPD        Z3, Z11, Z12
+	VPADDQ        Z12, Z9, Z9
+	VMULPD        Z11, Z11, Z11
+	VADDPD        Z3, Z11, Z11
+	VPADDQ        Z11, Z10, Z10
+	KORTESTB      K1, K1
+	JCS           pairs_rowsb
+	MOVQ          R10, R12
+	MOVQ          x+32(FP), R13
+	SUBQ          R13, R12
+	SHRQ          $0x03, R12
+	ADDQ          $+8, R12
+	VMOVQ         R12, X11
+	VPBROADCASTD  X11, Z11
+	VPADDD        iota32_0<>+0(SB), Z11, Z11
+	KNOTB         K1, K1
+	KMOVB         K1, R12
+	VPCOMPRESSD.Z Y11, K1, Y11
+	VMOVDQU32     Y11, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+
+pairs_rowsb:
+	ADDQ         R8, R10
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
+	JGT          pairs_rows
+	MOVQ         limits+72(FP), R10
+	VBROADCASTSD (R10), Z11
+	VPSUBQ       Z11, Z6, Z6
+	VMOVUPS      Z6, (DX)
+	VPSUBQ       Z11, Z7, Z6
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      (CX), Z6
+	VPADDQ       Z6, Z5, Z5
+	VMOVUPS      Z5, (CX)
+	VPSUBQ       Z11, Z9, Z5
+	VMOVUPS      Z5, 64(DX)
+	VPSUBQ       Z11, Z10, Z5
+	VMOVUPS      Z5, 64(BX)
+	VMOVUPS      64(CX), Z5
+	VPADDQ       Z5, Z8, Z5
+	VMOVUPS      Z5, 64(CX)
+	ADDQ         $+128, DI
+	ADDQ         $+128, CX
+	ADDQ         $+128, DX
+	ADDQ         $+128, BX
+	SUBQ         $+16, R9
+	CMPQ         R9, $+16
+	JGE          pairs
+
+few:
+	CMPQ R9, $+8
+	JLT  rest
 
 columns:
 	VPXORD  Z5, Z5, Z5
@@ -793,7 +1414,7 @@ columns:
 	MOVQ    DI, R10
 	MOVQ    rows+48(FP), R11
 
-rows:
+columns_rows:
 	VMOVUPS       (R10), Z8
 	PREFETCHT1    (R10)(AX*1)
 	VPCMPUQ       $0x01, Z0, Z8, K1
@@ -807,7 +1428,7 @@ rows:
 	VADDPD        Z3, Z8, Z8
 	VPADDQ        Z8, Z7, Z7
 	KORTESTB      K1, K1
-	JCS           rowsa
+	JCS           columns_rowsa
 	MOVQ          R10, R12
 	MOVQ          x+32(FP), R13
 	SUBQ          R13, R12
@@ -823,11 +1444,11 @@ rows:
 	POPCNTL       R12, R12
 	LEAQ          (SI)(R12*4), SI
 
-rowsa:
+columns_rowsa:
 	ADDQ         R8, R10
 	SUBQ         $+1, R11
 	CMPQ         R11, $+0
-	JGT          rows
+	JGT          columns_rows
 	MOVQ         limits+72(FP), R10
 	VBROADCASTSD (R10), Z8
 	VPSUBQ       Z8, Z6, Z6
@@ -844,32 +1465,34 @@ rowsa:
 	SUBQ         $+8, R9
 	CMPQ         R9, $+8
 	JGE          columns
-	TESTQ        R9, R9
-	JEQ          done
-	SUBQ         $+8, R9
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, CX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, BX
-	MOVQ         R9, AX
-	SHLQ         $0x03, AX
-	ADDQ         AX, DI
-	XORQ         AX, AX
-	SUBQ         R9, AX
-	MOVQ         $-1, R9
-	BZHIQ        AX, R9, R9
-	KMOVB        R9, K1
-	VPXORD       Z5, Z5, Z5
-	KNOTB        K1, K2
-	VMOVUPS      (DX), Z6
-	VMOVUPS      (BX), Z7
-	MOVQ         DI, AX
-	MOVQ         rows+48(FP), DI
+
+rest:
+	TESTQ   R9, R9
+	JEQ     done
+	SUBQ    $+8, R9
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, CX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, DX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, BX
+	MOVQ    R9, AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, DI
+	XORQ    AX, AX
+	SUBQ    R9, AX
+	MOVQ    $-1, R9
+	BZHIQ   AX, R9, R9
+	KMOVB   R9, K1
+	VPXORD  Z5, Z5, Z5
+	KNOTB   K1, K2
+	VMOVUPS (DX), Z6
+	VMOVUPS (BX), Z7
+	MOVQ    DI, AX
+	MOVQ    rows+48(FP), DI
 
 last:
 	VMOVUPS       (AX), Z8
@@ -948,6 +1571,105 @@ TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	SHLQ         $0x03, R8
 	MOVQ         40(AX), AX
 	MOVQ         k+56(FP), R9
+	CMPQ         R9, $+16
+	JLT          few
+
+pairs:
+	VPXORD       Z6, Z6, Z6
+	VMOVUPS      (DX), Z7
+	VMOVUPS      (BX), Z8
+	VPXORD       Z9, Z9, Z9
+	VMOVUPS      64(DX), Z10
+	VMOVUPS      64(BX), Z11
+	MOVQ         DI, R10
+	MOVQ         rows+48(FP), R11
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x03, R12
+	ADDQ         $+0, R12
+	VMOVQ        R12, X12
+	VPBROADCASTD X12, Z12
+	VPADDD       iota32_0<>+0(SB), Z12, Z12
+	MOVQ         R10, R12
+	MOVQ         x+32(FP), R13
+	SUBQ         R13, R12
+	SHRQ         $0x03, R12
+	ADDQ         $+8, R12
+	VMOVQ        R12, X13
+	VPBROADCASTD X13, Z13
+	VPADDD       iota32_0<>+0(SB), Z13, Z13
+
+pairs_rows:
+	VMOVUPS       (R10), Z14
+	PREFETCHT1    (R10)(AX*1)
+	VPCMPUQ       $0x01, Z0, Z14, K1
+	VPSUBQ        Z1, Z14, Z14
+	VPCMPUQ       $0x01, Z2, Z14, K2
+	VPADDQ        Z5, Z6, K2, Z6
+	VMOVUPD.Z     (R10), K2, Z14
+	VADDPD        Z4, Z14, Z15
+	VPADDQ        Z15, Z7, Z7
+	VMULPD        Z14, Z14, Z14
+	VADDPD        Z4, Z14, Z14
+	VPADDQ        Z14, Z8, Z8
+	KNOTB         K1, K1
+	KMOVB         K1, R12
+	VPCOMPRESSD.Z Y12, K1, Y14
+	VMOVDQU32     Y14, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+	VPADDD        Z3, Z12, Z12
+	VMOVUPS       64(R10), Z14
+	PREFETCHT1    64(R10)(AX*1)
+	VPCMPUQ       $0x01, Z0, Z14, K1
+	VPSUBQ        Z1, Z14, Z14
+	VPCMPUQ       $0x01, Z2, Z14, K2
+	VPADDQ        Z5, Z9, K2, Z9
+	VMOVUPD.Z     64(R10), K2, Z14
+	VADDPD        Z4, Z14, Z15
+	VPADDQ        Z15, Z10, Z10
+	VMULPD        Z14, Z14, Z14
+	VADDPD        Z4, Z14, Z14
+	VPADDQ        Z14, Z11, Z11
+	KNOTB         K1, K1
+	KMOVB         K1, R12
+	VPCOMPRESSD.Z Y13, K1, Y14
+	VMOVDQU32     Y14, (SI)
+	POPCNTL       R12, R12
+	LEAQ          (SI)(R12*4), SI
+	VPADDD        Z3, Z13, Z13
+	ADDQ          R8, R10
+	SUBQ          $+1, R11
+	CMPQ          R11, $+0
+	JGT           pairs_rows
+	MOVQ          limits+72(FP), R10
+	VBROADCASTSD  (R10), Z12
+	VPSUBQ        Z12, Z7, Z7
+	VMOVUPS       Z7, (DX)
+	VPSUBQ        Z12, Z8, Z7
+	VMOVUPS       Z7, (BX)
+	VMOVUPS       (CX), Z7
+	VPADDQ        Z7, Z6, Z6
+	VMOVUPS       Z6, (CX)
+	VPSUBQ        Z12, Z10, Z6
+	VMOVUPS       Z6, 64(DX)
+	VPSUBQ        Z12, Z11, Z6
+	VMOVUPS       Z6, 64(BX)
+	VMOVUPS       64(CX), Z6
+	VPADDQ        Z6, Z9, Z6
+	VMOVUPS       Z6, 64(CX)
+	ADDQ          $+128, DI
+	ADDQ          $+128, CX
+	ADDQ          $+128, DX
+	ADDQ          $+128, BX
+	SUBQ          $+16, R9
+	CMPQ          R9, $+16
+	JGE           pairs
+
+few:
+	CMPQ R9, $+8
+	JLT  rest
 
 columns:
 	VPXORD       Z6, Z6, Z6
@@ -964,7 +1686,7 @@ columns:
 	VPBROADCASTD X9, Z9
 	VPADDD       iota32_0<>+0(SB), Z9, Z9
 
-rows:
+columns_rows:
 	VMOVUPS       (R10), Z10
 	PREFETCHT1    (R10)(AX*1)
 	VPCMPUQ       $0x01, Z0, Z10, K1
@@ -987,7 +1709,7 @@ rows:
 	ADDQ          R8, R10
 	SUBQ          $+1, R11
 	CMPQ          R11, $+0
-	JGT           rows
+	JGT           columns_rows
 	MOVQ          limits+72(FP), R10
 	VBROADCASTSD  (R10), Z9
 	VPSUBQ        Z9, Z7, Z7
@@ -1004,40 +1726,42 @@ rows:
 	SUBQ          $+8, R9
 	CMPQ          R9, $+8
 	JGE           columns
-	TESTQ         R9, R9
-	JEQ           done
-	SUBQ          $+8, R9
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, CX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, DX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, BX
-	MOVQ          R9, AX
-	SHLQ          $0x03, AX
-	ADDQ          AX, DI
-	XORQ          AX, AX
-	SUBQ          R9, AX
-	MOVQ          $-1, R9
-	BZHIQ         AX, R9, R9
-	KMOVB         R9, K1
-	VPXORD        Z6, Z6, Z6
-	KNOTB         K1, K2
-	VMOVUPS       (DX), Z7
-	VMOVUPS       (BX), Z8
-	MOVQ          DI, AX
-	MOVQ          rows+48(FP), DI
-	MOVQ          AX, R9
-	MOVQ          x+32(FP), R10
-	SUBQ          R10, R9
-	SHRQ          $0x03, R9
-	ADDQ          $+0, R9
-	VMOVQ         R9, X9
-	VPBROADCASTD  X9, Z9
-	VPADDD        iota32_0<>+0(SB), Z9, Z9
+
+rest:
+	TESTQ        R9, R9
+	JEQ          done
+	SUBQ         $+8, R9
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, BX
+	MOVQ         R9, AX
+	SHLQ         $0x03, AX
+	ADDQ         AX, DI
+	XORQ         AX, AX
+	SUBQ         R9, AX
+	MOVQ         $-1, R9
+	BZHIQ        AX, R9, R9
+	KMOVB        R9, K1
+	VPXORD       Z6, Z6, Z6
+	KNOTB        K1, K2
+	VMOVUPS      (DX), Z7
+	VMOVUPS      (BX), Z8
+	MOVQ         DI, AX
+	MOVQ         rows+48(FP), DI
+	MOVQ         AX, R9
+	MOVQ         x+32(FP), R10
+	SUBQ         R10, R9
+	SHRQ         $0x03, R9
+	ADDQ         $+0, R9
+	VMOVQ        R9, X9
+	VPBROADCASTD X9, Z9
+	VPADDD       iota32_0<>+0(SB), Z9, Z9
 
 last:
 	VMOVUPS       (AX), Z10

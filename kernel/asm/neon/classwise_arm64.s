@@ -88,6 +88,8 @@ TEXT ·ClassSumsF32(SB), NOSPLIT, $0-88
 	LSL $2, R7
 	MOVD 40(R1), R1
 	MOVD k+56(FP), R8
+	CMP $4, R8
+	BLT rest
 
 columns:
 	VMOVI $0, V2.B16
@@ -98,7 +100,7 @@ columns:
 	MOVD R6, R9
 	MOVD rows+48(FP), R10
 
-rows:
+columns_rows:
 	FMOVQ (R9), F7
 	MOVD R9, R11
 	ADD R1, R11
@@ -121,7 +123,7 @@ rows:
 	WORD $0x6e205907 // mvn v7.16b, v8.16b
 	WORD $0x6ea7a4e7 // umaxp v7.4s, v7.4s, v7.4s
 	FMOVD F7, R11
-	CBZ R11, rowsa
+	CBZ R11, columns_rowsa
 	MOVD R9, R11
 	MOVD x+32(FP), R12
 	SUB R12, R11
@@ -151,11 +153,11 @@ rows:
 	LSL $2, R13
 	ADD R13, R5
 
-rowsa:
+columns_rowsa:
 	ADD R7, R9
 	SUB $1, R10
 	CMP $0, R10
-	BGT rows
+	BGT columns_rows
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F7
 	VDUP V7.D[0], V7.D2
@@ -182,6 +184,8 @@ rowsa:
 	SUB $4, R8
 	CMP $4, R8
 	BGE columns
+
+rest:
 	CBZ R8, done
 	SUB $4, R8
 	MOVD R8, R1
@@ -319,6 +323,8 @@ TEXT ·ClassSumsAboveF32(SB), NOSPLIT, $0-88
 	LSL $2, R7
 	MOVD 40(R1), R1
 	MOVD k+56(FP), R8
+	CMP $4, R8
+	BLT rest
 
 columns:
 	VMOVI $0, V4.B16
@@ -329,7 +335,7 @@ columns:
 	MOVD R6, R9
 	MOVD rows+48(FP), R10
 
-rows:
+columns_rows:
 	FMOVQ (R9), F9
 	MOVD R9, R11
 	ADD R1, R11
@@ -354,7 +360,7 @@ rows:
 	WORD $0x6e205949 // mvn v9.16b, v10.16b
 	WORD $0x6ea9a529 // umaxp v9.4s, v9.4s, v9.4s
 	FMOVD F9, R11
-	CBZ R11, rowsa
+	CBZ R11, columns_rowsa
 	MOVD R9, R11
 	MOVD x+32(FP), R12
 	SUB R12, R11
@@ -384,11 +390,11 @@ rows:
 	LSL $2, R13
 	ADD R13, R5
 
-rowsa:
+columns_rowsa:
 	ADD R7, R9
 	SUB $1, R10
 	CMP $0, R10
-	BGT rows
+	BGT columns_rows
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F9
 	VDUP V9.D[0], V9.D2
@@ -415,6 +421,8 @@ rowsa:
 	SUB $4, R8
 	CMP $4, R8
 	BGE columns
+
+rest:
 	CBZ R8, done
 	SUB $4, R8
 	MOVD R8, R1
@@ -556,6 +564,8 @@ TEXT ·ClassSumsFrequentF32(SB), NOSPLIT, $0-88
 	LSL $2, R7
 	MOVD 40(R1), R1
 	MOVD k+56(FP), R8
+	CMP $4, R8
+	BLT rest
 
 columns:
 	VMOVI $0, V5.B16
@@ -572,7 +582,7 @@ columns:
 	ADD $0, R11
 	VDUP R11, V10.S4
 
-rows:
+columns_rows:
 	FMOVQ (R9), F11
 	MOVD R9, R11
 	ADD R1, R11
@@ -620,7 +630,7 @@ rows:
 	ADD R7, R9
 	SUB $1, R10
 	CMP $0, R10
-	BGT rows
+	BGT columns_rows
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F10
 	VDUP V10.D[0], V10.D2
@@ -647,6 +657,8 @@ rows:
 	SUB $4, R8
 	CMP $4, R8
 	BGE columns
+
+rest:
 	CBZ R8, done
 	SUB $4, R8
 	MOVD R8, R1
@@ -777,6 +789,8 @@ TEXT ·ClassSumsF64(SB), NOSPLIT, $0-88
 	LSL $3, R7
 	MOVD 40(R1), R1
 	MOVD k+56(FP), R8
+	CMP $2, R8
+	BLT rest
 
 columns:
 	VMOVI $0, V2.B16
@@ -785,7 +799,7 @@ columns:
 	MOVD R6, R9
 	MOVD rows+48(FP), R10
 
-rows:
+columns_rows:
 	FMOVQ (R9), F5
 	MOVD R9, R11
 	ADD R1, R11
@@ -801,7 +815,7 @@ rows:
 	WORD $0x6e2058c5 // mvn v5.16b, v6.16b
 	WORD $0x6ea5a4a5 // umaxp v5.4s, v5.4s, v5.4s
 	FMOVD F5, R11
-	CBZ R11, rowsa
+	CBZ R11, columns_rowsa
 	MOVD R9, R11
 	MOVD x+32(FP), R12
 	SUB R12, R11
@@ -831,11 +845,11 @@ rows:
 	LSL $2, R13
 	ADD R13, R5
 
-rowsa:
+columns_rowsa:
 	ADD R7, R9
 	SUB $1, R10
 	CMP $0, R10
-	BGT rows
+	BGT columns_rows
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F5
 	VDUP V5.D[0], V5.D2
@@ -853,6 +867,8 @@ rowsa:
 	SUB $2, R8
 	CMP $2, R8
 	BGE columns
+
+rest:
 	CBZ R8, done
 	SUB $2, R8
 	MOVD R8, R1
@@ -972,6 +988,8 @@ TEXT ·ClassSumsAboveF64(SB), NOSPLIT, $0-88
 	LSL $3, R7
 	MOVD 40(R1), R1
 	MOVD k+56(FP), R8
+	CMP $2, R8
+	BLT rest
 
 columns:
 	VMOVI $0, V4.B16
@@ -980,7 +998,7 @@ columns:
 	MOVD R6, R9
 	MOVD rows+48(FP), R10
 
-rows:
+columns_rows:
 	FMOVQ (R9), F7
 	MOVD R9, R11
 	ADD R1, R11
@@ -998,7 +1016,7 @@ rows:
 	WORD $0x6e205907 // mvn v7.16b, v8.16b
 	WORD $0x6ea7a4e7 // umaxp v7.4s, v7.4s, v7.4s
 	FMOVD F7, R11
-	CBZ R11, rowsa
+	CBZ R11, columns_rowsa
 	MOVD R9, R11
 	MOVD x+32(FP), R12
 	SUB R12, R11
@@ -1028,11 +1046,11 @@ rows:
 	LSL $2, R13
 	ADD R13, R5
 
-rowsa:
+columns_rowsa:
 	ADD R7, R9
 	SUB $1, R10
 	CMP $0, R10
-	BGT rows
+	BGT columns_rows
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F7
 	VDUP V7.D[0], V7.D2
@@ -1050,6 +1068,8 @@ rowsa:
 	SUB $2, R8
 	CMP $2, R8
 	BGE columns
+
+rest:
 	CBZ R8, done
 	SUB $2, R8
 	MOVD R8, R1
@@ -1173,6 +1193,8 @@ TEXT ·ClassSumsFrequentF64(SB), NOSPLIT, $0-88
 	LSL $3, R7
 	MOVD 40(R1), R1
 	MOVD k+56(FP), R8
+	CMP $2, R8
+	BLT rest
 
 columns:
 	VMOVI $0, V5.B16
@@ -1187,7 +1209,7 @@ columns:
 	ADD $0, R11
 	VDUP R11, V8.S4
 
-rows:
+columns_rows:
 	FMOVQ (R9), F9
 	MOVD R9, R11
 	ADD R1, R11
@@ -1228,7 +1250,7 @@ rows:
 	ADD R7, R9
 	SUB $1, R10
 	CMP $0, R10
-	BGT rows
+	BGT columns_rows
 	MOVD limits+72(FP), R9
 	FMOVD (R9), F8
 	VDUP V8.D[0], V8.D2
@@ -1246,6 +1268,8 @@ rows:
 	SUB $2, R8
 	CMP $2, R8
 	BGE columns
+
+rest:
 	CBZ R8, done
 	SUB $2, R8
 	MOVD R8, R1
