@@ -47,12 +47,12 @@ func BenchmarkClassSums(b *testing.B) {
 			})
 		}
 		run("f32", 4, func(i int) (n, done int) {
-			n, done = kernel.ClassSumsF32(&sums, list, x[i*k:], rows-i, k, k, &low)
+			n, done = kernel.ClassSumsF32(&sums, list, x[i*k:], rows-i, k, k, &low, 0)
 			kernel.ClassEntriesF32(p, class, list[:n], x[i*k:], k, -1)
 			return n, done
 		})
 		run("f64", 8, func(i int) (n, done int) {
-			n, done = kernel.ClassSumsF64(&sums, list, wide[i*k:], rows-i, k, k, &low)
+			n, done = kernel.ClassSumsF64(&sums, list, wide[i*k:], rows-i, k, k, &low, 0)
 			kernel.ClassEntriesF64(p, class, list[:n], wide[i*k:], k, -1)
 			return n, done
 		})

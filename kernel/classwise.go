@@ -85,14 +85,18 @@ const ListSlack = 16
 // 10*k+ListSlack long. Less than one is a panic, and so are sums for less than k classes. The caller sees to at most
 // MaxSum rows between two emptyings of the sums. Columns are read in groups of some rows, so a matrix of many classes may
 // as well be handed over by parts of its columns, whose sums stay in a cache.
-func ClassSumsF32(sums *ClassSums, list []uint32, x []float32, rows, k, stride int, lowest *Lowest) (listed, done int) {
-	c := classes{sums: sums, list: list, f32: x, limits: lowest.f32}
+//
+// What stands ahead bytes beyond the first rows is fetched to the second-level cache, if it can be: where the caller wants
+// that memory next the sums are made while it comes. 0 fetches nothing. It is some of the rows, since a CPU whose own fetching
+// sleeps in the meantime has no room for more.
+func ClassSumsF32(sums *ClassSums, list []uint32, x []float32, rows, k, stride int, lowest *Lowest, ahead int) (listed, done int) {
+	c := classes{sums: sums, list: list, f32: x, limits: lowest.f32, ahead: ahead}
 	return c.run(len(x), rows, k, stride)
 }
 
 // ClassSumsF64 is ClassSumsF32 for float64.
-func ClassSumsF64(sums *ClassSums, list []uint32, x []float64, rows, k, stride int, lowest *Lowest) (listed, done int) {
-	c := classes{sums: sums, list: list, f64: x, limits: lowest.f64}
+func ClassSumsF64(sums *ClassSums, list []uint32, x []float64, rows, k, stride int, lowest *Lowest, ahead int) (listed, done int) {
+	c := classes{sums: sums, list: list, f64: x, limits: lowest.f64, ahead: ahead}
 	return c.run(len(x), rows, k, stride)
 }
 
@@ -130,7 +134,7 @@ type classes struct {
 	list   []uint32
 	n      int  // listed
 	short  bool // few classes
-	jump   int  // bytes from an element to what is likely to be wanted after this call
+	ahead  int
 	f32    []float32
 	f64    []float64
 	limits bitRange
@@ -150,10 +154,6 @@ func (c *classes) run(n, rows, k, stride int) (listed, done int) {
 	}
 	// Places are below 2**32.
 	done = min(rows, (len(c.list)-ListSlack)/k, max(1, (1<<32-k)/stride))
-	c.jump = rows * stride * 4
-	if c.f64 != nil {
-		c.jump *= 2
-	}
 	if c.short = k < shortClasses; simd() {
 		c.simd(done, k, stride)
 	} else {
@@ -237,14 +237,18 @@ func (c *classes) group(s *ClassSums, from, rows, k, stride int) {
 		}
 		together := max(classRows, classBytes/(n*size))
 		for i := 0; i < rows; i += together {
-			c.call(s, from+i*stride+j, j, min(together, rows-i), n, stride)
+			c.call(s, from+i*stride+j, j, min(together, rows-i), n, stride, false)
 		}
 	}
 }
 
-func (c *classes) call(s *ClassSums, from, class, rows, k, stride int) {
+func (c *classes) call(s *ClassSums, from, class, rows, k, stride int, late bool) {
+	ahead := c.ahead
+	if late {
+		ahead = 0
+	}
 	// kernel/asm/_gen/classwise.go has the order.
-	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least, uint64(stride), uint64(c.jump)}
+	limits := [...]uint64{uint64(rows) * bits3, c.limits.beyond, c.limits.least, c.limits.beyond - c.limits.least, uint64(stride), uint64(ahead)}
 	n, p, pp, list := &s.N[class], &s.P[class], &s.PP[class], &c.list[c.n]
 	above, short := c.limits.least > 0, c.short
 	switch {

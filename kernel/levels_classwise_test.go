@@ -62,7 +62,7 @@ func TestLevelsClassSums(t *testing.T) {
 }
 
 func levelsClassSums[T float32 | float64](t *testing.T, name string,
-	run func(*ClassSums, []uint32, []T, int, int, int, *Lowest) (int, int), awkward []float64) {
+	run func(*ClassSums, []uint32, []T, int, int, int, *Lowest, int) (int, int), awkward []float64) {
 	const most = 9 << 10
 	xs, lists := newRoom[T](t, most), newRoom[uint32](t, most+ListSlack)
 	var sums [3]*levelRoom[int64]
@@ -99,7 +99,7 @@ func levelsClassSums[T float32 | float64](t *testing.T, name string,
 			}
 		}
 		if err := sameAtLevels(func() uint64 {
-			listed, done := run(&ClassSums{s[0].s, s[1].s, s[2].s}, list.s, x.s, rows, k, stride, &low)
+			listed, done := run(&ClassSums{s[0].s, s[1].s, s[2].s}, list.s, x.s, rows, k, stride, &low, 4*rows*stride)
 			slices.Sort(list.s[:listed])
 			fillBytes(list.s[listed:min(len(list.s), listed+ListSlack)], bytesUnwritten)
 			return uint64(listed)<<32 | uint64(done)
@@ -154,7 +154,7 @@ func TestLevelsClassSumsPlaces(t *testing.T) {
 			list := lists.lay("list", place{side: guardedTail}, 4*k+ListSlack, false).column(4*k + ListSlack)
 			if err := sameAtLevels(func() uint64 {
 				s := ClassSums{make([]int64, k), make([]int64, k), make([]int64, k)}
-				listed, _ := ClassSumsF32(&s, list.s, x.s, 4, k, k, &low)
+				listed, _ := ClassSumsF32(&s, list.s, x.s, 4, k, k, &low, 0)
 				if listed != 1 || list.s[0] != uint32(at) {
 					panic(fmt.Sprint(listed, list.s[0]))
 				}

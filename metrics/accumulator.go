@@ -60,6 +60,9 @@ type Tile struct {
 	F64    []float64
 	Width  int // of a row: Classes, or for a binary task the two of y = 0 and y = 1
 	Stride int
+
+	// Ahead is how many bytes it is from an entry to memory that is read next, for kernels that fetch it; 0 if none is.
+	Ahead int
 }
 
 // Number returns the number, in the whole set, of the block's row i.

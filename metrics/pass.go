@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
 )
@@ -76,7 +77,7 @@ func (m *inMemory) Next() (*Chunk, error) {
 	if m.at >= p.Rows {
 		return nil, io.EOF
 	}
-	n := min(p.Rows-m.at, max(1, (1<<20)/(p.stride()*p.DType().Size())))
+	n := min(p.Rows-m.at, wholeBatches(max(1, (1<<20)/(p.stride()*p.DType().Size()))))
 	c := &Chunk{Predictions: *p, First: int64(m.at)}
 	lo := m.at * p.stride()
 	hi := lo + (n-1)*p.stride() + p.Classes
@@ -97,6 +98,14 @@ func (m *inMemory) Next() (*Chunk, error) {
 	}
 	m.at += n
 	return c, nil
+}
+
+// wholeBatches returns a number of rows that is not above n and that kernels, which take 64 together, like better.
+func wholeBatches(n int) int {
+	if n > 64 {
+		n &^= 63
+	}
+	return n
 }
 
 func (s *Scores) stride() int {
@@ -370,7 +379,7 @@ func (w *worker) add(c *Chunk) {
 	if w.need&Rows != 0 {
 		n = min(n, max(1, tileBytes/(w.entry(c)*max(2, c.Classes))))
 	}
-	n = min(n, blockRows)
+	n = wholeBatches(min(n, blockRows))
 	w.grow(min(n, c.Rows))
 	for at := 0; at < c.Rows; at += n {
 		w.addBlock(c, at, min(n, c.Rows-at), st)
@@ -404,6 +413,9 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 	if w.need&Rows != 0 && (c.Kind == Probs || c.Classes == 1) {
 		w.probabilities(b, c, at, n, st)
+	}
+	if b.Probs.Stride == st {
+		b.Probs.Ahead = ahead(&b.Probs, &c.Scores, (at+n)*st)
 	}
 	if !whole {
 		w.compact(b, keep)
@@ -621,6 +633,27 @@ func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 			}
 		}
 	}
+}
+
+// ahead returns how many bytes element i of the scores, or where it would be, stands beyond a tile's first entry.
+func ahead(t *Tile, s *Scores, i int) int {
+	address := func(p unsafe.Pointer) int { return int(uintptr(p)) }
+	tile := address(unsafe.Pointer(unsafe.SliceData(t.F32)))
+	if t.F64 != nil {
+		tile = address(unsafe.Pointer(unsafe.SliceData(t.F64)))
+	}
+	var first unsafe.Pointer
+	switch s.DType() {
+	case Float64:
+		first = unsafe.Pointer(unsafe.SliceData(s.F64))
+	case Float32:
+		first = unsafe.Pointer(unsafe.SliceData(s.F32))
+	case Float16:
+		first = unsafe.Pointer(unsafe.SliceData(s.F16))
+	default:
+		first = unsafe.Pointer(unsafe.SliceData(s.BF16))
+	}
+	return address(first) + i*s.DType().Size() - tile
 }
 
 // wide makes the block's tile one of float64 in the worker's memory, and narrowTile one of float32.

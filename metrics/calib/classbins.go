@@ -250,17 +250,17 @@ func (b *ClassBins) AddBlock(k *metrics.Block) {
 		}
 		labels := k.Labels[at : at+n]
 		if t.F32 != nil {
-			addClasses(b, t.F32[at*t.Stride:], t.Stride, labels, w, kernel.ClassSumsF32, kernel.ClassEntriesF32)
+			addClasses(b, t.F32[at*t.Stride:], t.Stride, t.Ahead, labels, w, kernel.ClassSumsF32, kernel.ClassEntriesF32)
 		} else {
-			addClasses(b, t.F64[at*t.Stride:], t.Stride, labels, w, kernel.ClassSumsF64, kernel.ClassEntriesF64)
+			addClasses(b, t.F64[at*t.Stride:], t.Stride, t.Ahead, labels, w, kernel.ClassSumsF64, kernel.ClassEntriesF64)
 		}
 		b.rows += int64(n)
 	}
 }
 
 // addClasses adds at most kernel.MaxSum rows.
-func addClasses[T float32 | float64](b *ClassBins, x []T, stride int, labels []int32, weights []float64,
-	sums func(s *kernel.ClassSums, list []uint32, x []T, rows, k, stride int, l *kernel.Lowest) (listed, done int),
+func addClasses[T float32 | float64](b *ClassBins, x []T, stride, ahead int, labels []int32, weights []float64,
+	sums func(s *kernel.ClassSums, list []uint32, x []T, rows, k, stride int, l *kernel.Lowest, ahead int) (listed, done int),
 	entries func(p []float64, class []int32, list []uint32, x []T, stride int, threshold float64) (n, out int)) {
 	if weights != nil {
 		addWeightedClasses(b, x, stride, labels, weights)
@@ -276,7 +276,7 @@ func addClasses[T float32 | float64](b *ClassBins, x []T, stride int, labels []i
 		s := kernel.ClassSums{N: b.sums.N[from : from+n], P: b.sums.P[from : from+n], PP: b.sums.PP[from : from+n]}
 		for i, done := 0, 0; i < rows; i += done {
 			part, listed := x[i*stride+from:], 0
-			listed, done = sums(&s, b.list, part, rows-i, n, stride, &b.lowest)
+			listed, done = sums(&s, b.list, part, rows-i, n, stride, &b.lowest, ahead)
 			for list := b.list[:listed]; len(list) > 0; list = list[min(len(list), listPart):] {
 				some := list[:min(len(list), listPart)]
 				in, out := entries(b.p, b.class, some, part, stride, b.above)

@@ -22,7 +22,7 @@ func (k kernel) eachElement(name, what string, s Source, g int, f func() func(x 
 	k.Func(name, name+" writes "+what+` of each of n elements at x to dst, which may be x itself where the types are the same.`,
 		[]Arg{{"dst", sourceOf(k.t).elementType()}, {"x", s.elementType()}, {"n", "int"}}, nil)
 	dst, x, n := k.Arg("dst"), k.Arg("x"), k.Arg("n")
-	k.mapTo("elements", s, g, dst, x, n, nil, f())
+	k.mapTo("elements", s, g, dst, x, n, f())
 	k.Return()
 }
 
@@ -41,13 +41,10 @@ func (k kernel) bundled() kernel {
 }
 
 // mapTo emits the loop that writes f of each of n elements at x to dst. f is given bundles, of g times 64 bytes of lanes as
-// long as there are so many. It changes dst, x and n. What stands jump bytes beyond the elements is fetched, if there is a jump.
-func (k kernel) mapTo(name string, s Source, g int, dst, x, n, jump R, f func(x V) V) {
+// long as there are so many. It changes dst, x and n.
+func (k kernel) mapTo(name string, s Source, g int, dst, x, n R, f func(x V) V) {
 	load := func(regs int) (b bundle) {
 		for u := range regs {
-			if off := u * vectorBytes(k.Machine, s); jump != nil && off%64 == 0 {
-				k.PrefetchBeyond(x, off, jump)
-			}
 			b = append(b, k.LoadSource(s, x, u*vectorBytes(k.Machine, s)))
 		}
 		return b

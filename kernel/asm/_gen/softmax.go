@@ -10,7 +10,6 @@ const (
 	workNorm  = workQ // of log-softmax
 
 	workStride = workReference + 24 // the stride of dst in bytes
-	workJump   = workReference + 32 // how many bytes all rows take
 )
 
 func softmax(m Machine) {
@@ -104,9 +103,6 @@ func (k kernel) eachRow(name, doc string, s Source, prepare func(r *rows) func()
 	stride := k.Arg("dstStride")
 	k.ShlR(stride, log2(out.Bytes()))
 	k.StoreR(r.w, workStride, 8, stride)
-	all := k.CopyR(r.stride)
-	k.MulR(all, r.left)
-	k.StoreR(r.w, workJump, 8, all)
 	operands := prepare(r)
 	k.Label("row")
 	odd := k.CopyR(r.wide)
@@ -114,7 +110,7 @@ func (k kernel) eachRow(name, doc string, s Source, prepare func(r *rows) func()
 	k.ShrR(odd, 1)
 	k.AddR(odd, r.w)
 	k.If(k.LoadR(odd, workOdd, 4), NE, 0, "next")
-	k.mapTo("elements", s, k.together(), k.CopyR(r.y), k.CopyR(r.x), k.CopyR(r.n), k.LoadR(r.w, workJump, 8), operands())
+	k.mapTo("elements", s, k.together(), k.CopyR(r.y), k.CopyR(r.x), k.CopyR(r.n), operands())
 	k.Label("next")
 	r.down("row", k.LoadR(r.w, workStride, 8))
 	k.Return()

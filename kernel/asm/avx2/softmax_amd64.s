@@ -405,22 +405,19 @@ rows:
 	RET
 
 // func SoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, AVX2, FMA3
 TEXT ·SoftmaxRowsF32(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x02, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x02, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -433,7 +430,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSS 2560(R8), Y0
 	VMOVUPS      c32_4b400000<>+0(SB), Y1
 	VSUBPS       Y0, Y1, Y1
@@ -445,7 +441,6 @@ row:
 	JLT          elements_end
 
 elements:
-	PREFETCHT1  (R10)(R12*1)
 	VMOVUPS     (R10), Y4
 	VMOVUPS     32(R10), Y5
 	VSUBPS      Y2, Y4, Y4
@@ -674,22 +669,19 @@ DATA iota32_8<>+28(SB)/4, $0x0000000f
 GLOBL iota32_8<>(SB), RODATA|NOPTR, $32
 
 // func LogSoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·LogSoftmaxRowsF32(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x02, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x02, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -702,13 +694,11 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Y0
 	CMPQ         R11, $+16
 	JLT          elements_end
 
 elements:
-	PREFETCHT1   (R10)(R12*1)
 	VMOVUPS      (R10), Y1
 	VMOVUPS      32(R10), Y2
 	VCVTPS2PD    X1, Y3
@@ -780,22 +770,19 @@ next:
 	RET
 
 // func SoftmaxRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, AVX2, FMA3
 TEXT ·SoftmaxRowsF64(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x03, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x03, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x03, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x03, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -808,7 +795,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2560(R8), Y0
 	VMOVUPS      c64_4338000000000000<>+0(SB), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -820,7 +806,6 @@ row:
 	JLT          elements_end
 
 elements:
-	PREFETCHT1  (R10)(R12*1)
 	VMOVUPS     (R10), Y4
 	VMOVUPS     32(R10), Y5
 	VSUBPD      Y2, Y4, Y4
@@ -1033,22 +1018,19 @@ DATA iota64_4<>+24(SB)/8, $0x0000000000000007
 GLOBL iota64_4<>(SB), RODATA|NOPTR, $32
 
 // func LogSoftmaxRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·LogSoftmaxRowsF64(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x03, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x03, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x03, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x03, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1061,24 +1043,22 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Y0
 	CMPQ         R11, $+8
 	JLT          elements_end
 
 elements:
-	PREFETCHT1 (R10)(R12*1)
-	VMOVUPS    (R10), Y1
-	VMOVUPS    32(R10), Y2
-	VSUBPD     Y0, Y1, Y1
-	VSUBPD     Y0, Y2, Y2
-	VMOVUPS    Y1, (R9)
-	VMOVUPS    Y2, 32(R9)
-	ADDQ       $+64, R9
-	ADDQ       $+64, R10
-	SUBQ       $+8, R11
-	CMPQ       R11, $+8
-	JGE        elements
+	VMOVUPS (R10), Y1
+	VMOVUPS 32(R10), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPS Y1, (R9)
+	VMOVUPS Y2, 32(R9)
+	ADDQ    $+64, R9
+	ADDQ    $+64, R10
+	SUBQ    $+8, R11
+	CMPQ    R11, $+8
+	JGE     elements
 
 elements_end:
 	TESTQ        R11, R11
@@ -1111,22 +1091,19 @@ next:
 	RET
 
 // func SoftmaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
+// Requires: AVX, AVX2, F16C, FMA3
 TEXT ·SoftmaxRowsF16(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x01, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x01, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1139,7 +1116,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSS 2560(R8), Y0
 	VMOVUPS      c32_4b400000<>+0(SB), Y1
 	VSUBPS       Y0, Y1, Y1
@@ -1151,7 +1127,6 @@ row:
 	JLT          elements_end
 
 elements:
-	PREFETCHT1  (R10)(R12*1)
 	VCVTPH2PS   (R10), Y4
 	VCVTPH2PS   16(R10), Y5
 	VSUBPS      Y2, Y4, Y4
@@ -1300,22 +1275,19 @@ DATA shifts<>+40(SB)/8, $0x8080808080808080
 GLOBL shifts<>(SB), RODATA|NOPTR, $48
 
 // func LogSoftmaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX2, F16C, MMX+
+// Requires: AVX, AVX2, F16C
 TEXT ·LogSoftmaxRowsF16(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x01, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x01, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1328,13 +1300,11 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Y0
 	CMPQ         R11, $+16
 	JLT          elements_end
 
 elements:
-	PREFETCHT1   (R10)(R12*1)
 	VCVTPH2PS    (R10), Y1
 	VCVTPH2PS    16(R10), Y2
 	VCVTPS2PD    X1, Y3
@@ -1438,22 +1408,19 @@ next:
 	RET
 
 // func SoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, AVX2, FMA3
 TEXT ·SoftmaxRowsBF16(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x01, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x01, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1466,7 +1433,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSS 2560(R8), Y0
 	VMOVUPS      c32_4b400000<>+0(SB), Y1
 	VSUBPS       Y0, Y1, Y1
@@ -1478,7 +1444,6 @@ row:
 	JLT          elements_end
 
 elements:
-	PREFETCHT1  (R10)(R12*1)
 	VPMOVZXWD   (R10), Y4
 	VPSLLD      $0x10, Y4, Y4
 	VPMOVZXWD   16(R10), Y5
@@ -1623,22 +1588,19 @@ next:
 	RET
 
 // func LogSoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·LogSoftmaxRowsBF16(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x01, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x01, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1651,13 +1613,11 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Y0
 	CMPQ         R11, $+16
 	JLT          elements_end
 
 elements:
-	PREFETCHT1   (R10)(R12*1)
 	VPMOVZXWD    (R10), Y1
 	VPSLLD       $0x10, Y1, Y1
 	VPMOVZXWD    16(R10), Y3

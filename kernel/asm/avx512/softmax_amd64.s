@@ -301,7 +301,7 @@ rows:
 	RET
 
 // func SoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, BMI2
 TEXT ·SoftmaxRowsF32(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -314,9 +314,6 @@ TEXT ·SoftmaxRowsF32(SB), NOSPLIT, $0-56
 	MOVQ         dstStride+48(FP), R9
 	SHLQ         $0x02, R9
 	MOVQ         R9, 4248(AX)
-	MOVQ         SI, R9
-	IMULQ        DX, R9
-	MOVQ         R9, 4256(AX)
 	VBROADCASTSS c32_3fb8aa3b<>+0(SB), Z0
 	VBROADCASTSS c32_392385a5<>+0(SB), Z1
 	VBROADCASTSS c32_3aafb93c<>+0(SB), Z2
@@ -332,7 +329,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSS 2560(R8), Z3
 	VBROADCASTSS c32_4b400000<>+0(SB), Z4
 	VSUBPS       Z3, Z4, Z4
@@ -344,13 +340,9 @@ row:
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1   (R10)(R12*1)
 	VMOVUPS      (R10), Z7
-	PREFETCHT1   64(R10)(R12*1)
 	VMOVUPS      64(R10), Z8
-	PREFETCHT1   128(R10)(R12*1)
 	VMOVUPS      128(R10), Z9
-	PREFETCHT1   192(R10)(R12*1)
 	VMOVUPS      192(R10), Z10
 	VSUBPS       Z5, Z7, Z7
 	VSUBPS       Z5, Z8, Z8
@@ -443,7 +435,6 @@ elements_single:
 	JLT  elements_end
 
 elements:
-	PREFETCHT1   (R10)(R12*1)
 	VMOVUPS      (R10), Z7
 	VSUBPS       Z5, Z7, Z7
 	VCMPPS       $0x1d, Z3, Z7, K1
@@ -551,22 +542,19 @@ DATA c32_3f317218<>+0(SB)/4, $0x3f317218
 GLOBL c32_3f317218<>(SB), RODATA|NOPTR, $4
 
 // func LogSoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, BMI2
 TEXT ·LogSoftmaxRowsF32(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x02, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x02, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -579,19 +567,14 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Z0
 	CMPQ         R11, $+64
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1    (R10)(R12*1)
 	VMOVUPS       (R10), Z1
-	PREFETCHT1    64(R10)(R12*1)
 	VMOVUPS       64(R10), Z2
-	PREFETCHT1    128(R10)(R12*1)
 	VMOVUPS       128(R10), Z3
-	PREFETCHT1    192(R10)(R12*1)
 	VMOVUPS       192(R10), Z4
 	VCVTPS2PD     Y1, Z5
 	VCVTPS2PD     Y2, Z6
@@ -640,7 +623,6 @@ elements_single:
 	JLT  elements_end
 
 elements:
-	PREFETCHT1    (R10)(R12*1)
 	VMOVUPS       (R10), Z1
 	VCVTPS2PD     Y1, Z2
 	VSUBPD        Z0, Z2, Z2
@@ -690,7 +672,7 @@ next:
 	RET
 
 // func SoftmaxRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·SoftmaxRowsF64(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -703,9 +685,6 @@ TEXT ·SoftmaxRowsF64(SB), NOSPLIT, $0-56
 	MOVQ         dstStride+48(FP), R9
 	SHLQ         $0x03, R9
 	MOVQ         R9, 4248(AX)
-	MOVQ         SI, R9
-	IMULQ        DX, R9
-	MOVQ         R9, 4256(AX)
 	VBROADCASTSD c64_3ff71547652b82fe<>+0(SB), Z0
 	VBROADCASTSD c64_3dfc0638429c697c<>+0(SB), Z1
 	VBROADCASTSD c64_3e3e605f98b8e096<>+0(SB), Z2
@@ -721,7 +700,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2560(R8), Z3
 	VBROADCASTSD c64_4338000000000000<>+0(SB), Z4
 	VSUBPD       Z3, Z4, Z4
@@ -733,13 +711,9 @@ row:
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1   (R10)(R12*1)
 	VMOVUPS      (R10), Z7
-	PREFETCHT1   64(R10)(R12*1)
 	VMOVUPS      64(R10), Z8
-	PREFETCHT1   128(R10)(R12*1)
 	VMOVUPS      128(R10), Z9
-	PREFETCHT1   192(R10)(R12*1)
 	VMOVUPS      192(R10), Z10
 	VSUBPD       Z5, Z7, Z7
 	VSUBPD       Z5, Z8, Z8
@@ -857,7 +831,6 @@ elements_single:
 	JLT  elements_end
 
 elements:
-	PREFETCHT1   (R10)(R12*1)
 	VMOVUPS      (R10), Z7
 	VSUBPD       Z5, Z7, Z7
 	VCMPPD       $0x1d, Z3, Z7, K1
@@ -994,22 +967,19 @@ DATA c64_408fe00000000000<>+0(SB)/8, $0x408fe00000000000
 GLOBL c64_408fe00000000000<>(SB), RODATA|NOPTR, $8
 
 // func LogSoftmaxRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·LogSoftmaxRowsF64(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x03, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x03, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x03, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x03, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1022,48 +992,42 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Z0
 	CMPQ         R11, $+32
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1 (R10)(R12*1)
-	VMOVUPS    (R10), Z1
-	PREFETCHT1 64(R10)(R12*1)
-	VMOVUPS    64(R10), Z2
-	PREFETCHT1 128(R10)(R12*1)
-	VMOVUPS    128(R10), Z3
-	PREFETCHT1 192(R10)(R12*1)
-	VMOVUPS    192(R10), Z4
-	VSUBPD     Z0, Z1, Z1
-	VSUBPD     Z0, Z2, Z2
-	VSUBPD     Z0, Z3, Z3
-	VSUBPD     Z0, Z4, Z4
-	VMOVUPS    Z1, (R9)
-	VMOVUPS    Z2, 64(R9)
-	VMOVUPS    Z3, 128(R9)
-	VMOVUPS    Z4, 192(R9)
-	ADDQ       $+256, R9
-	ADDQ       $+256, R10
-	SUBQ       $+32, R11
-	CMPQ       R11, $+32
-	JGE        elements_many
+	VMOVUPS (R10), Z1
+	VMOVUPS 64(R10), Z2
+	VMOVUPS 128(R10), Z3
+	VMOVUPS 192(R10), Z4
+	VSUBPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z2, Z2
+	VSUBPD  Z0, Z3, Z3
+	VSUBPD  Z0, Z4, Z4
+	VMOVUPS Z1, (R9)
+	VMOVUPS Z2, 64(R9)
+	VMOVUPS Z3, 128(R9)
+	VMOVUPS Z4, 192(R9)
+	ADDQ    $+256, R9
+	ADDQ    $+256, R10
+	SUBQ    $+32, R11
+	CMPQ    R11, $+32
+	JGE     elements_many
 
 elements_single:
 	CMPQ R11, $+8
 	JLT  elements_end
 
 elements:
-	PREFETCHT1 (R10)(R12*1)
-	VMOVUPS    (R10), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPS    Z1, (R9)
-	ADDQ       $+64, R9
-	ADDQ       $+64, R10
-	SUBQ       $+8, R11
-	CMPQ       R11, $+8
-	JGE        elements
+	VMOVUPS (R10), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPS Z1, (R9)
+	ADDQ    $+64, R9
+	ADDQ    $+64, R10
+	SUBQ    $+8, R11
+	CMPQ    R11, $+8
+	JGE     elements
 
 elements_end:
 	TESTQ     R11, R11
@@ -1091,7 +1055,7 @@ next:
 	RET
 
 // func SoftmaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·SoftmaxRowsF16(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -1104,9 +1068,6 @@ TEXT ·SoftmaxRowsF16(SB), NOSPLIT, $0-56
 	MOVQ         dstStride+48(FP), R9
 	SHLQ         $0x02, R9
 	MOVQ         R9, 4248(AX)
-	MOVQ         SI, R9
-	IMULQ        DX, R9
-	MOVQ         R9, 4256(AX)
 	VBROADCASTSS c32_3fb8aa3b<>+0(SB), Z0
 	VBROADCASTSS c32_392385a5<>+0(SB), Z1
 	VBROADCASTSS c32_3aafb93c<>+0(SB), Z2
@@ -1122,7 +1083,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSS 2560(R8), Z3
 	VBROADCASTSS c32_4b400000<>+0(SB), Z4
 	VSUBPS       Z3, Z4, Z4
@@ -1134,10 +1094,8 @@ row:
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1   (R10)(R12*1)
 	VCVTPH2PS    (R10), Z7
 	VCVTPH2PS    32(R10), Z8
-	PREFETCHT1   64(R10)(R12*1)
 	VCVTPH2PS    64(R10), Z9
 	VCVTPH2PS    96(R10), Z10
 	VSUBPS       Z5, Z7, Z7
@@ -1231,7 +1189,6 @@ elements_single:
 	JLT  elements_end
 
 elements:
-	PREFETCHT1   (R10)(R12*1)
 	VCVTPH2PS    (R10), Z7
 	VSUBPS       Z5, Z7, Z7
 	VCMPPS       $0x1d, Z3, Z7, K1
@@ -1310,22 +1267,19 @@ next:
 	RET
 
 // func LogSoftmaxRowsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·LogSoftmaxRowsF16(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x01, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x01, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1338,16 +1292,13 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Z0
 	CMPQ         R11, $+64
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1    (R10)(R12*1)
 	VCVTPH2PS     (R10), Z1
 	VCVTPH2PS     32(R10), Z2
-	PREFETCHT1    64(R10)(R12*1)
 	VCVTPH2PS     64(R10), Z3
 	VCVTPH2PS     96(R10), Z4
 	VCVTPS2PD     Y1, Z5
@@ -1397,7 +1348,6 @@ elements_single:
 	JLT  elements_end
 
 elements:
-	PREFETCHT1    (R10)(R12*1)
 	VCVTPH2PS     (R10), Z1
 	VCVTPS2PD     Y1, Z2
 	VSUBPD        Z0, Z2, Z2
@@ -1448,7 +1398,7 @@ next:
 	RET
 
 // func SoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·SoftmaxRowsBF16(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -1461,9 +1411,6 @@ TEXT ·SoftmaxRowsBF16(SB), NOSPLIT, $0-56
 	MOVQ         dstStride+48(FP), R9
 	SHLQ         $0x02, R9
 	MOVQ         R9, 4248(AX)
-	MOVQ         SI, R9
-	IMULQ        DX, R9
-	MOVQ         R9, 4256(AX)
 	VBROADCASTSS c32_3fb8aa3b<>+0(SB), Z0
 	VBROADCASTSS c32_392385a5<>+0(SB), Z1
 	VBROADCASTSS c32_3aafb93c<>+0(SB), Z2
@@ -1479,7 +1426,6 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSS 2560(R8), Z3
 	VBROADCASTSS c32_4b400000<>+0(SB), Z4
 	VSUBPS       Z3, Z4, Z4
@@ -1491,12 +1437,10 @@ row:
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1   (R10)(R12*1)
 	VPMOVZXWD    (R10), Z7
 	VPSLLD       $0x10, Z7, Z7
 	VPMOVZXWD    32(R10), Z8
 	VPSLLD       $0x10, Z8, Z8
-	PREFETCHT1   64(R10)(R12*1)
 	VPMOVZXWD    64(R10), Z9
 	VPSLLD       $0x10, Z9, Z9
 	VPMOVZXWD    96(R10), Z10
@@ -1592,7 +1536,6 @@ elements_single:
 	JLT  elements_end
 
 elements:
-	PREFETCHT1   (R10)(R12*1)
 	VPMOVZXWD    (R10), Z7
 	VPSLLD       $0x10, Z7, Z7
 	VSUBPS       Z5, Z7, Z7
@@ -1673,22 +1616,19 @@ next:
 	RET
 
 // func LogSoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
 TEXT ·LogSoftmaxRowsBF16(SB), NOSPLIT, $0-56
-	MOVQ  w+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  rows+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  stride+32(FP), SI
-	MOVQ  dst+40(FP), DI
-	MOVQ  AX, R8
-	SHLQ  $0x01, SI
-	MOVQ  dstStride+48(FP), R9
-	SHLQ  $0x02, R9
-	MOVQ  R9, 4248(AX)
-	MOVQ  SI, R9
-	IMULQ DX, R9
-	MOVQ  R9, 4256(AX)
+	MOVQ w+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ dst+40(FP), DI
+	MOVQ AX, R8
+	SHLQ $0x01, SI
+	MOVQ dstStride+48(FP), R9
+	SHLQ $0x02, R9
+	MOVQ R9, 4248(AX)
 
 row:
 	MOVQ         R8, R9
@@ -1701,18 +1641,15 @@ row:
 	MOVQ         DI, R9
 	MOVQ         CX, R10
 	MOVQ         BX, R11
-	MOVQ         4256(AX), R12
 	VBROADCASTSD 2048(R8), Z0
 	CMPQ         R11, $+64
 	JLT          elements_single
 
 elements_many:
-	PREFETCHT1    (R10)(R12*1)
 	VPMOVZXWD     (R10), Z1
 	VPSLLD        $0x10, Z1, Z1
 	VPMOVZXWD     32(R10), Z3
 	VPSLLD        $0x10, Z3, Z3
-	PREFETCHT1    64(R10)(R12*1)
 	VPMOVZXWD     64(R10), Z4
 	VPSLLD        $0x10, Z4, Z4
 	VPMOVZXWD     96(R10), Z5
@@ -1764,7 +1701,6 @@ elements_single:
 	JLT  elements_end
 
 elements:
-	PREFETCHT1    (R10)(R12*1)
 	VPMOVZXWD     (R10), Z1
 	VPSLLD        $0x10, Z1, Z1
 	VCVTPS2PD     Y1, Z3
