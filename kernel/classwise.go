@@ -195,7 +195,7 @@ const (
 	leastClasses = 16       // fewer fill no register
 	mostJoined   = 512      // columns of joined rows
 	classRows    = 8        // rows of a group at the least
-	classBytes   = 32 << 10 // of a group, if it has more rows
+	classBytes   = 64 << 10 // of a group, if it has more rows
 	shortClasses = 256      // below, other entries than those of the lowest bin are no rare ones
 	classColumns = 4096     // of a group, whose sums are to stay in the second-level cache
 )

@@ -47,6 +47,17 @@ func TestPanics(t *testing.T) {
 		"ArgMaxF16":      func(s shape) { ArgMaxF16(i32, u16, s.rows, s.k, s.stride) },
 		"ArgMaxBF16":     func(s shape) { ArgMaxBF16(i32, u16, s.rows, s.k, s.stride) },
 	}
+	low := NewLowest(0.5, LeftClosed, -1)
+	sums3 := func(n int) *ClassSums { return &ClassSums{make([]int64, n), make([]int64, n), make([]int64, n)} }
+	classSums, list := sums3(20), make([]uint32, 20*20+ListSlack)
+	matrix["LogitSoftmaxF32"] = func(s shape) { LogitSoftmaxF32(cols, make([]float32, 20), s.stride, f32, s.rows, s.k, s.stride, y) }
+	matrix["LogitSoftmaxF64"] = func(s shape) { LogitSoftmaxF64(cols, make([]float64, 20), s.stride, f64, s.rows, s.k, s.stride, y) }
+	matrix["LogitSoftmaxF16"] = func(s shape) { LogitSoftmaxF16(cols, make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride, y) }
+	matrix["LogitSoftmaxBF16"] = func(s shape) { LogitSoftmaxBF16(cols, make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride, y) }
+	classes := map[string]func(s shape){
+		"ClassSumsF32": func(s shape) { ClassSumsF32(classSums, list, f32, s.rows, s.k, s.stride, &low, 0) },
+		"ClassSumsF64": func(s shape) { ClassSumsF64(classSums, list, f64, s.rows, s.k, s.stride, &low, 0) },
+	}
 	panics := func(name, want string, f func()) {
 		t.Helper()
 		defer func() {
@@ -71,6 +82,28 @@ func TestPanics(t *testing.T) {
 				}
 			}
 		}
+		for name, f := range classes {
+			for _, s := range bad {
+				panics(fmt.Sprint(name, s), errShape, func() { f(s) })
+			}
+			for _, s := range good {
+				if s.k <= 20 {
+					panics(fmt.Sprint(name, s), none, func() { f(s) })
+				}
+			}
+		}
+		for i := range 3 {
+			short := sums3(4)
+			for j, of := range []*[]int64{&short.N, &short.P, &short.PP} {
+				if i == j {
+					*of = (*of)[:3]
+				}
+			}
+			panics(fmt.Sprint("class sums ", i), errClasses, func() { ClassSumsF32(short, list, f32, 4, 4, 4, &low, 0) })
+			panics(fmt.Sprint("class sums ", i), errClasses, func() { ClassSumsF64(short, list, f64, 4, 4, 4, &low, 0) })
+		}
+		panics("list", errList, func() { ClassSumsF32(classSums, list[:4+ListSlack-1], f32, 4, 4, 4, &low, 0) })
+		panics("list", none, func() { ClassSumsF32(classSums, list[:4+ListSlack], f32, 4, 4, 4, &low, 0) })
 		panics("LogSumExpF32, short dst", errShape, func() { LogSumExpF32(f64[:3], f32, 4, 4, 4) })
 		panics("LogSumExpF64, short dst", errShape, func() { LogSumExpF64(f64[:3], f64, 4, 4, 4) })
 		panics("ArgMaxF32, short dst", errShape, func() { ArgMaxF32(i32[:3], f32, 4, 4, 4) })
@@ -120,6 +153,13 @@ func TestPanics(t *testing.T) {
 			panics(fmt.Sprint("column ", i), none, func() { LogitStatsF32(c, f32, 3, 4, 4, y) })
 		}
 		c := newStats(4)
+		c.Entropy = nil
+		panics("no entropy", errColumns, func() { ProbStatsF32(c, f32, 4, 4, 4, y) })
+		c.Rest = nil // of probabilities both may be absent
+		panics("no spread", none, func() { ProbStatsF32(c, f32, 4, 4, 4, y); ProbStatsF64(c, f64, 4, 4, 4, y) })
+		panics("no spread", errColumns, func() { LogitStatsF32(c, f32, 4, 4, 4, y) })
+		panics("no spread", errColumns, func() { BinaryProbStatsF32(c, f32[:4], y) })
+		c = newStats(4)
 		c.Rank, c.Positive = nil, nil // which may be absent
 		panics("no rank", none, func() { LogitStatsF32(c, f32, 4, 2, 2, y); BinaryProbStatsF32(c, f32[:4], y) })
 		panics("labels", errLabels, func() { LogitStatsF32(c, f32, 4, 4, 4, y[:3]) })
@@ -169,6 +209,9 @@ func TestNoAllocations(t *testing.T) {
 	c, e, sums := newStats(n), Edges(15), make([]BinSum, 15)
 	scratch := make([]float32, SortRowsScratch(sortMax))
 	keys32, keys64 := make([]uint32, n), make([]uint64, n)
+	norms, low := newStats(n), NewLowest(0.25, LeftClosed, -1)
+	norms.Rest, norms.Entropy = nil, nil
+	classSums, list := ClassSums{make([]int64, n), make([]int64, n), make([]int64, n)}, make([]uint32, n+ListSlack)
 	isatest.Each(t, func(t *testing.T) {
 		for _, k := range []int{2, 30, 1500} {
 			rows := 4
@@ -226,6 +269,24 @@ func TestNoAllocations(t *testing.T) {
 					WidenF16(g32[:k], u16[:k])
 					WidenBF16(g32[:k], u16[:k])
 					g64[0] = Exp64(1) + Log64(2) + Log1p64(0.5)
+				},
+				"LogitSoftmax": func() {
+					LogitSoftmaxF32(c, g32, k, f32, rows, k, k, y)
+					LogitSoftmaxF64(c, g64, k, f64, rows, k, k, y)
+					LogitSoftmaxF16(c, g32, k, u16, rows, k, k, y)
+					LogitSoftmaxBF16(c, g32, k, u16, rows, k, k, y)
+				},
+				"ProbStats, norms": func() {
+					ProbStatsF32(norms, f32, rows, k, k, y)
+					ProbStatsF64(norms, f64, rows, k, k, y)
+					ProbStatsF16(norms, u16, rows, k, k, y)
+					ProbStatsBF16(norms, u16, rows, k, k, y)
+				},
+				"classes": func() {
+					listed, _ := ClassSumsF32(&classSums, list, f32, rows, k, k, &low, 0)
+					ClassEntriesF32(g64, i32, list[:listed], f32, k, 0)
+					listed, _ = ClassSumsF64(&classSums, list, f64, rows, k, k, &low, 0)
+					ClassEntriesF64(g64, i32, list[:listed], f64, k, 0)
 				},
 				"bins": func() {
 					BinEqual(i32[:k], f64[:k], e, LeftClosed)

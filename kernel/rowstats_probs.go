@@ -152,6 +152,13 @@ func (w *work) probBlock32(acc *lanes, x *rows32, at, n int) (odd bool) {
 	return asm.ProbBlockBF16(&acc.s[0], &w.max[0], &x.bf16[at], n) != 0
 }
 
+func (w *work) probBlock64(acc *lanes, x []float64, n int) (odd bool) {
+	if w.normOnly {
+		return asm.ProbNormBlockF64(&acc.s[0], &w.max[0], &x[0], n) != 0
+	}
+	return asm.ProbBlockF64(&acc.s[0], &w.max[0], &x[0], n) != 0
+}
+
 func (w *work) longProbs64(j int, x []float64, y int32) (odd bool) {
 	w.odd[j] = 1
 	if y < 0 || int(y) >= len(x) {
@@ -169,11 +176,7 @@ func (w *work) longProbs64(j int, x []float64, y int32) (odd bool) {
 			w.held = asm.IndexF64(&w.max[0], &x[b], n)
 			l.raise64(m, b+w.held)
 		}
-		block := asm.ProbBlockF64
-		if w.normOnly {
-			block = asm.ProbNormBlockF64
-		}
-		if block(&l.acc.s[0], &w.max[0], &x[b], n) != 0 {
+		if w.probBlock64(&l.acc, x[b:], n) {
 			return true
 		}
 	}

@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(p.works); got != "eval_f32_k10 eval_f32_k100 eval_f32_k1000 eval_f64_k1000" {
+	if got := names(p.works); got != "eval_f32_k10 eval_f32_k100 eval_f32_k1000 eval_f64_k1000 classwise_f32_k1000 classwise_logits_f32_k1000" {
 		t.Errorf("-workload: %s", got)
 	}
 	if !p.json || p.rounds != 3 || !slices.Equal(p.levels, []isa.Level{isa.LevelGeneric}) || !slices.Equal(p.threads, []int{1}) {
@@ -250,6 +250,15 @@ func TestData(t *testing.T) {
 	for i, v := range view[float32](m.stores["probs"].mem) {
 		if !(v > 0 && v < 1) {
 			t.Fatalf("probability %d is %v", i, v)
+		}
+	}
+	for x := view[float32](m.stores["softmax"].mem); len(x) >= softmaxClasses; x = x[softmaxClasses:] {
+		sum := 0.0
+		for _, v := range x[:softmaxClasses] {
+			sum += float64(v)
+		}
+		if math.Abs(sum-1) > 1e-5 {
+			t.Fatalf("a row of probabilities sums to %v", sum)
 		}
 	}
 	for n, labels := range m.labels {
