@@ -85,3 +85,22 @@ func ExampleSortRowsF32() {
 	// [19 20.25 21.5 22]
 	// [-Inf -7 -3 0]
 }
+
+// The entries of the lowest bin are summed by class, the others are listed.
+func ExampleClassSumsF32() {
+	x := []float32{
+		0.75, 0.125, 0.125,
+		0.25, 0.5, 0.25,
+	}
+	lowest := kernel.NewLowest(kernel.Edges(4)[1], kernel.LeftClosed, -1)
+	sums := kernel.ClassSums{N: make([]int64, 3), P: make([]int64, 3), PP: make([]int64, 3)}
+	list := make([]uint32, len(x)+kernel.ListSlack)
+	listed, rows := kernel.ClassSumsF32(&sums, list, x, 2, 3, 3, &lowest, 0)
+	p, class := make([]float64, listed), make([]int32, listed)
+	kernel.ClassEntriesF32(p, class, list[:listed], x, 3, -1)
+	fmt.Println(rows, sums.N, listed)
+	fmt.Println(float64(sums.P[1]) * 0x1p-51)
+	// Output:
+	// 2 [0 1 1] 4
+	// 0.125
+}

@@ -87,3 +87,31 @@ func ExampleLike() {
 	// guo          0.195  bins=10,event=positive,closed=right,one=last_only,zero=nobin,index=edges32
 	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,blog_edges,half_is_zero
 }
+
+// Each class has bins of its own; the static calibration error is the mean over the classes.
+func ExampleClassBins() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{
+			F32: []float32{
+				0.7, 0.2, 0.1,
+				0.1, 0.8, 0.1,
+				0.3, 0.3, 0.4,
+				0.6, 0.3, 0.1,
+			},
+			Rows: 4, Classes: 3,
+		},
+		Labels: []int32{0, 1, 0, 0},
+	}
+	b := calib.NewClassBins(&calib.ClassOptions{Bins: 2})
+	if err := metrics.NewPass(nil, b).Add(p); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("sce %.4f\n", b.SCE())
+	for _, bar := range b.Class(0, metrics.DefaultLevel) {
+		fmt.Printf("class 0, %.1f to %.1f: %d rows, says %.2f, happened %.2f\n", bar.Lower, bar.Upper, bar.Count, bar.Confidence, bar.Frequency)
+	}
+	// Output:
+	// sce 0.2500
+	// class 0, 0.0 to 0.5: 2 rows, says 0.20, happened 0.50
+	// class 0, 0.5 to 1.0: 2 rows, says 0.65, happened 1.00
+}

@@ -1,0 +1,59 @@
+package calib_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// TestClassBinsMemory: the state of 262,144 classes takes the memory that is declared, and so do its bytes.
+func TestClassBinsMemory(t *testing.T) {
+	const k, rows, bins = 262144, 24, 15
+	r := rand.New(rand.NewPCG(1, 1))
+	p := &metrics.Predictions{}
+	p.Rows, p.Classes, p.F32, p.Labels = rows, k, make([]float32, rows*k), make([]int32, rows)
+	for i := range rows {
+		row := p.F32[i*k : (i+1)*k]
+		for j := range row {
+			row[j] = 0.5 / k
+		}
+		row[r.IntN(k)] += 0.25
+		row[r.IntN(k)] += 0.25
+		p.Labels[i] = int32(r.IntN(k))
+	}
+	live := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := live()
+	b := calib.NewClassBins(&calib.ClassOptions{Bins: bins})
+	if err := metrics.NewPass(&metrics.Options{Threads: 1}, b).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	if used, most := live()-before, 88*k+100*3*rows+1<<20; used > most {
+		t.Errorf("%d bytes, declared %d", used, most)
+	}
+	s, err := b.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s) > 72*(k+3*rows)+1000 {
+		t.Errorf("the state has %d bytes", len(s))
+	}
+	var c calib.ClassBins
+	if err := c.UnmarshalBinary(s); err != nil || c.SCE() != b.SCE() || !(c.SCE() > 0) {
+		t.Error(err, c.SCE(), b.SCE())
+	}
+	for j := range 5 {
+		if n := b.Class(j, 0.95)[0].Count; n < rows-2 {
+			t.Errorf("class %d has %d entries in the lowest bin", j, n)
+		}
+	}
+	runtime.KeepAlive(p)
+}
