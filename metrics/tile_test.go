@@ -88,6 +88,28 @@ func wantTile(p *metrics.Predictions, i int, renormalize bool) []float64 {
 	return n64
 }
 
+// uneven are rows of which no two neighbours are alike, but of log-probabilities; probabilities are multiples of 1/128.
+func uneven(n, k int, kind metrics.Kind, t metrics.DType) *metrics.Predictions {
+	p := even(n, k, kind, t)
+	for i := range n {
+		for j := range k {
+			v := 0.0
+			switch {
+			case kind == metrics.LogProbs:
+				continue
+			case kind == metrics.Logits:
+				v = float64((i+7*j)%50) / 8
+			case j == i%k:
+				v = float64(i%64+64) / 128
+			case j == (i+1)%k:
+				v = 1 - float64(i%64+64)/128
+			}
+			put(p, i, j, v)
+		}
+	}
+	return p
+}
+
 // TestTiles: accumulators of rows get each row's probabilities, in float32 where nothing is lost, whatever else they need.
 func TestTiles(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
@@ -101,7 +123,7 @@ func TestTiles(t *testing.T) {
 						if c.o.Renormalize && kind != metrics.Probs {
 							continue
 						}
-						p := even(700, k, kind, dtype)
+						p := uneven(700, k, kind, dtype)
 						bad := map[int64]bool{}
 						if c.o.Drop {
 							for i := 3; i < p.Rows; i += 1 + i/2 {

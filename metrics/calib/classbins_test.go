@@ -265,6 +265,23 @@ func TestClassBinsOutside(t *testing.T) {
 	}
 }
 
+// TestClassBinsMany: sums are right beyond what a kernel adds up between two emptyings, and beyond 64 bits.
+func TestClassBinsMany(t *testing.T) {
+	const rows = 20000
+	p := &metrics.Predictions{Labels: make([]int32, rows)}
+	p.Rows, p.Classes, p.F32 = rows, 2, make([]float32, 2*rows)
+	for i := range rows {
+		p.F32[2*i], p.Labels[i] = 1, int32(i%2)
+	}
+	for _, bins := range []int{1, 2} {
+		b := classBins(t, p, calib.ClassOptions{Bins: bins})
+		c := b.Class(0, 0.95)[bins-1]
+		if c.Count != rows || c.Confidence != 1 || c.Frequency != 0.5 || b.Class(1, 0.95)[0].Confidence != 0 || b.SCE() != 0.5 {
+			t.Errorf("%d bins: %+v, sce %v", bins, c, b.SCE())
+		}
+	}
+}
+
 func classState(t *testing.T, b *calib.ClassBins) []byte {
 	t.Helper()
 	s, err := b.AppendBinary(nil)
