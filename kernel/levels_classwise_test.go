@@ -171,3 +171,51 @@ func TestLevelsClassSumsPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelsLogitSoftmax tries what LogitSoftmaxF32 does by itself, rows of 33 to 1,024 logits with equal strides: guard pages,
+// values that are low or far, and ties.
+func TestLevelsLogitSoftmax(t *testing.T) {
+	logCompared(t)
+	const most = 9 * 1100
+	xs, ds, ys := newRoom[float32](t, most), newRoom[float32](t, most), newRoom[int32](t, 70)
+	norms, args := newRoom[float64](t, 70), newRoom[int32](t, 70)
+	r := check.Rand(73)
+	specials := check.Specials32()
+	for _, k := range append(upTo(33, 100), 128, 500, 511, 512, 1000, 1008, 1023, 1024) {
+		for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(17)}} {
+			stride := k + r.IntN(2)*r.IntN(40)
+			rows := 1 + r.IntN(min(70, (most-k)/stride))
+			n := (rows-1)*stride + k
+			x, y := xs.lay("x", at, n, true), ys.lay("y", at, rows, true)
+			dst := ds.lay("dst", at, n, false).matrix(rows, k, stride)
+			dst.class = true
+			norm, arg := norms.lay("Norm", at, rows, false).column(rows), args.lay("ArgMax", at, rows, false).column(rows)
+			kind := r.IntN(6)
+			for i := range rows {
+				y.s[i] = int32(r.IntN(k))
+				row := x.s[i*stride : i*stride+k]
+				copy(row, check.Logits32(r, k, 3))
+				switch kind {
+				case 1:
+					row[r.IntN(k)] = specials[r.IntN(len(specials))]
+				case 2: // low
+					row[r.IntN(k)] = float32(row[0] - 84 - 3*r.Float32())
+					row[r.IntN(k)] = float32(math.Inf(-1))
+				case 3:
+					row[r.IntN(k)], row[r.IntN(k)] = 20, 20
+				case 4:
+					row[r.IntN(k)] = 1e7 * r.Float32()
+				}
+			}
+			c := newStats(rows)
+			if err := sameAtLevels(func() uint64 {
+				f := LogitSoftmaxF32(c, dst.s, stride, x.s, rows, k, stride, y.s)
+				copy(norm.s, c.Norm)
+				copy(arg.s, c.ArgMax)
+				return uint64(f)
+			}, x, y, dst, norm, arg); err != nil {
+				t.Fatalf("rows=%d k=%d stride=%d kind %d at %v: %v", rows, k, stride, kind, at, err)
+			}
+		}
+	}
+}

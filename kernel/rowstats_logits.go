@@ -24,7 +24,13 @@ func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, st
 		if w.ranks != nil {
 			ranked = i + n
 		}
-		odd := w.logits32(x, at, n, k, stride, labels[i:i+n])
+		terms := dst != nil && x.f32 != nil && k > shortMax && k <= blockLen && stride == dstStride
+		var odd, redo bool
+		if terms {
+			odd, redo = w.logitTerms(dst[i*dstStride:], x, at, n, k, stride, labels[i:i+n])
+		} else {
+			odd = w.logits32(x, at, n, k, stride, labels[i:i+n])
+		}
 		w.finish(c, i, n, endsOf(k, unit32))
 		for j := 0; odd && j < n; j++ {
 			if w.odd[j] != 0 {
@@ -34,7 +40,10 @@ func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, st
 		for j := i; k == 2 && j < i+n; j++ {
 			c.logitPositive(j, k)
 		}
-		if dst != nil {
+		switch {
+		case terms && !redo:
+			w.scaleTerms(dst[i*dstStride:], x, at, n, k, stride, odd)
+		case dst != nil:
 			w.softmax32(dst[i*dstStride:], dstStride, x, at, n, k, stride, odd)
 		}
 	}
@@ -168,6 +177,33 @@ func (w *work) logits32(x *rows32, at, n, k, stride int, labels []int32) (odd bo
 		}
 	}
 	return odd
+}
+
+// logitTerms is logits32 of float32 rows of 33 to 1,024 elements and stores the terms of elements in dst, whose stride is theirs.
+// redo says that a row has several largest elements, whose terms are not there.
+func (w *work) logitTerms(dst []float32, x *rows32, at, n, k, stride int, labels []int32) (odd, redo bool) {
+	odd = asm.LogitTermRowsF32(&w.max[0], &x.f32[at], n, k, stride, &labels[0], &dst[0]) != 0
+	for j := 0; odd && j < n; j++ {
+		if w.odd[j] == tied {
+			redo = true
+			w.longLogits32(j, x, at+j*stride, k, labels[j])
+		}
+	}
+	return odd, redo
+}
+
+// scaleTerms makes probabilities of the terms in dst, or of the logits if one is so low that it may be 0.
+func (w *work) scaleTerms(dst []float32, x *rows32, at, n, k, stride int, odd bool) {
+	for j := range n {
+		if w.odd[j] == 0 {
+			dst[j*stride+int(w.top[j])] = float32(w.eTop[j])
+		}
+	}
+	asm.SoftmaxEndsF32(&w.max[0], (n+7)&^7)
+	if asm.ScaleRowsF32(&w.max[0], &dst[0], n, k, stride) != 0 {
+		w.softmaxRows32(&dst[0], stride, x, at, n, k, stride)
+	}
+	w.oddSoftmax32(dst, stride, x, at, n, k, stride, odd)
 }
 
 // group32 returns n short rows for a kernel that takes whole groups, and their number and stride: as they are, or a copy as

@@ -40,6 +40,11 @@ func (w *work) softmax32(dst []float32, dstStride int, x *rows32, at, n, k, stri
 		asm.SoftmaxEndsF32(&w.max[0], (n+7)&^7)
 	}
 	w.softmaxRows32(&dst[0], dstStride, x, at, n, k, stride)
+	w.oddSoftmax32(dst, dstStride, x, at, n, k, stride, odd)
+}
+
+// oddSoftmax32 writes those of odd rows.
+func (w *work) oddSoftmax32(dst []float32, dstStride int, x *rows32, at, n, k, stride int, odd bool) {
 	for j := 0; odd && j < n; j++ {
 		if w.odd[j] != 0 {
 			softmaxRow32(dst[j*dstStride:][:k], x, at+j*stride)

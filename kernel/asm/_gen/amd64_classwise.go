@@ -79,6 +79,12 @@ func (m *amd64) PrefetchBeyond(p R, off int, jump R) {
 	m.PREFETCHT1(place)
 }
 
+func (m *amd64) StoreBeyond(p, jump R, off int, v V) {
+	place := at(p, off)
+	place.Index, place.Scale = jump.(reg.Register), 1
+	m.VMOVUPS(op(v), place)
+}
+
 func (m *amd64) Numbered(first R) V {
 	v := m.spread(I32, first)
 	if m.wide() {

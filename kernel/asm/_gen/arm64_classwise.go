@@ -22,6 +22,12 @@ func (m *neonMachine) PrefetchBeyond(p R, off int, jump R) {
 	m.f.Asm("PRFM %v, PLDL2KEEP", mem(place, off))
 }
 
+func (m *neonMachine) StoreBeyond(p, jump R, off int, v V) {
+	place := m.CopyR(p)
+	m.AddR(place, jump)
+	m.Store(place, off, v)
+}
+
 func (m *neonMachine) Numbered(first R) V {
 	v := m.f.Vector()
 	m.f.Asm("VDUP %v, %v", neon.Use(register(first)), neon.Def(v, "S4"))

@@ -12,7 +12,7 @@ func (s Source) elementType() string {
 
 func logits(m Machine) {
 	for _, s := range sources {
-		logitRows(m, s)
+		logitRows(m, s, false)
 		logitBlock(m, s)
 		maximum(m, s)
 	}
@@ -76,7 +76,15 @@ func (k kernel) power(p *exponents, x V) (e, t, f V) {
 type lanesOf struct {
 	s, q, h []V
 	index   []V // the sum of the indices of held out elements, each with 2**16
+	out     *termsOut
 }
+
+// termsOut is where the terms of a row go, if they are wanted.
+type termsOut struct {
+	w R // has the bytes from an element to its term
+}
+
+func (o *termsOut) jump(k kernel) R { return k.LoadR(o.w, workTerms, 8) }
 
 func (k kernel) newLanes(q, h uint64) *lanesOf {
 	start := func(bits uint64) []V {
@@ -87,7 +95,7 @@ func (k kernel) newLanes(q, h uint64) *lanesOf {
 			return k.Copy(k.konst(bits))
 		})
 	}
-	return &lanesOf{start(0), start(q), start(h), start(0)}
+	return &lanesOf{s: start(0), q: start(q), h: start(h), index: start(0)}
 }
 
 // bytes of 64 bytes' lanes in memory.
@@ -361,15 +369,30 @@ func (r *rows) label(bad string) {
 	r.column(workY, k.BroadcastSource(r.s, y, 0))
 }
 
-// logitRows emits the sums of rows of 33 to 1,024 logits.
-func logitRows(m Machine, s Source) {
+// logitRows emits the sums of rows of 33 to 1,024 logits, and stores their terms if they are wanted.
+func logitRows(m Machine, s Source, terms bool) {
 	k := kernelOf(m, s.T())
-	m.Func("LogitRows"+s.String(), "LogitRows"+s.String()+` stores the sums of at most 64 rows of 33 to 1,024 logits in the
+	name, doc := "LogitRows"+s.String(), ""
+	if terms {
+		name = "LogitTermRows" + s.String()
+		doc = ` The terms of elements are stored at dst, as far apart as they are, but for those of the largest, instead of which any may be there.
+			What is clamped has the term that it is clamped to.`
+	}
+	args := rowArgs(s)
+	if terms {
+		args = append(args, Arg{"dst", "*float32"})
+	}
+	m.Func(name, name+` stores the sums of at most 64 rows of 33 to 1,024 logits in the
 		columns of the work area w. odd is not 0 if a row is odd, by its place in that column, and the rest of its columns means
-		nothing: 1 for a fault, a bad label or a reference out of range, 2 for several elements that are the largest.`,
-		rowArgs(s), []Arg{{"odd", "int"}})
+		nothing: 1 for a fault, a bad label or a reference out of range, 2 for several elements that are the largest.`+doc,
+		args, []Arg{{"odd", "int"}})
 	r := k.rowsOf(s)
 	r.group = k.CopyR(r.w)
+	if terms {
+		jump := k.Arg("dst")
+		k.SubR(jump, r.x)
+		k.StoreR(r.w, workTerms, 8, jump)
+	}
 	p := &exponents{log2e: k.Pin(k.konst(k.log2e)), magic: k.Pin(k.konst(k.magic))}
 	p.pin(k)
 	in := k.tailMasks(r.w, r.n)
@@ -391,6 +414,9 @@ func logitRows(m Machine, s Source) {
 	k.setReference(p, r.w, k.Ceil(k.t, k.Mul(k.t, best, k.konst(k.log2e))))
 
 	a := k.newLanes(k.under, 0)
+	if terms {
+		a.out = &termsOut{r.w}
+	}
 	f := k.search(r.w, best, a.index)
 	k.heldOut("terms", s, p, a, f, l, r.x, r.n, r.w, in)
 	raw := r.raw()

@@ -14,6 +14,8 @@ type classwiseMachine interface {
 	// PrefetchBeyond is Prefetch at the sum of two registers, into the second cache.
 	PrefetchBeyond(p R, off int, jump R)
 
+	StoreBeyond(p, jump R, off int, v V) // Store at the sum of two registers
+
 	// Numbered returns what stands for the numbers first+l of the lanes l; I32 may be added to all of its lanes. List stores
 	// those of the lanes of t where k is true one after another and moves to beyond the last of them. It may write as many as there
 	// are lanes.

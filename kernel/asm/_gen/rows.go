@@ -291,9 +291,11 @@ func (k kernel) minusInf() C { return k.konst(k.inf | (k.absMask + 1)) }
 
 // heldOut emits the sums of the terms of n elements but for those that f holds out.
 func (k kernel) heldOut(name string, s Source, p *exponents, a *lanesOf, f holder, l *lookAhead, x, n, w R, in []M) {
+	var at R
 	// late says that elements are compared after their terms are made: masks would take too many registers until then.
 	late := k.units > 1
-	step := func(first int, load func(i int) V, n int, in []M) {
+	var ends []V // terms of the last elements
+	step := func(first, off int, load func(i int) V, n int, in []M) {
 		var xs []V
 		for i := range n {
 			xs = append(xs, load(i))
@@ -304,6 +306,11 @@ func (k kernel) heldOut(name string, s Source, p *exponents, a *lanesOf, f holde
 		}
 		es, zs := k.termsOf(p, xs, keep)
 		for i, e := range es {
+			if a.out != nil && in != nil {
+				ends = append(ends, e)
+			} else if a.out != nil {
+				k.StoreBeyond(at, a.out.jump(k), off+i*vectorBytes(k.Machine, s), e)
+			}
 			if late {
 				var part []M
 				if in != nil {
@@ -319,7 +326,8 @@ func (k kernel) heldOut(name string, s Source, p *exponents, a *lanesOf, f holde
 			k.FMATo(k.t, a.h[u], e, zs[i])
 		}
 	}
-	at, left := k.CopyR(x), k.CopyR(n)
+	at = k.CopyR(x)
+	left := k.CopyR(n)
 	load := func(i int) V { return k.LoadSource(s, at, i*vectorBytes(k.Machine, s)) }
 	// many emits steps of g registers.
 	many := func(name string, g int) {
@@ -333,7 +341,7 @@ func (k kernel) heldOut(name string, s Source, p *exponents, a *lanesOf, f holde
 			l.see(s, at, i*vectorBytes(k.Machine, s))
 		}
 		for o := 0; o < g; o += k.abreast() {
-			step(o, func(i int) V { return load(o + i) }, min(k.abreast(), g-o), nil)
+			step(o, o*vectorBytes(k.Machine, s), func(i int) V { return load(o + i) }, min(k.abreast(), g-o), nil)
 		}
 		f.next(per)
 		k.AddR(at, per*s.Bytes())
@@ -348,8 +356,12 @@ func (k kernel) heldOut(name string, s Source, p *exponents, a *lanesOf, f holde
 	k.If(left, EQ, 0, name+"_done")
 	l.seeTail(s, at, left, w, in)
 	k.ends(s, at, left, w, in, func(u int, x V, in M) {
-		step(u, func(int) V { return x }, 1, []M{in})
+		step(u, 0, func(int) V { return x }, 1, []M{in})
 	})
+	if a.out != nil {
+		k.AddR(at, a.out.jump(k))
+		k.StoreFirst(k.t, at, left, ends)
+	}
 	k.Label(name + "_done")
 }
 

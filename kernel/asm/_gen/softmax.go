@@ -10,6 +10,7 @@ const (
 	workNorm  = workQ // of log-softmax
 
 	workStride = workReference + 24 // the stride of dst in bytes
+	workTerms  = workReference + 32 // the bytes from an element to its term
 )
 
 func softmax(m Machine) {
@@ -20,6 +21,8 @@ func softmax(m Machine) {
 	}
 	logitNorms(m, "LogitNorms", "long", false)
 	logitNorms(m, "LogitNormsShort", "short", true)
+	logitRows(m, FromF32, true)
+	scaleRows(m)
 	for _, s := range sources {
 		softmaxRows(m, s)
 		logSoftmaxRows(m, s)
@@ -153,4 +156,49 @@ func logSoftmaxRows(m Machine, s Source) {
 			}
 		}
 	})
+}
+
+// scaleRows emits what makes probabilities of terms.
+func scaleRows(m Machine) {
+	k := kernelOf(m, F32)
+	m.Func("ScaleRowsF32", `ScaleRowsF32 multiplies the terms of at most 64 rows by their scale in the work area w, and returns whether
+		one is below 2**-124 of its reference, which clamped ones are.`,
+		[]Arg{{"w", "*float64"}, {"x", "*float32"}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}}, []Arg{{"low", "int"}})
+	w, x, rows, stride := m.Arg("w"), m.Arg("x"), m.Arg("rows"), m.Arg("stride")
+	m.ShlR(stride, 2)
+	least := make([]V, k.units)
+	for u := range least {
+		least[u] = m.Copy(k.konst(k.inf))
+	}
+	m.Label("row")
+	scale := m.Broadcast(F32, w, workScale)
+	at, left := m.CopyR(x), m.Arg("k")
+	k.loop("terms", FromF32, at, left, func() {
+		for u := range k.units {
+			v := m.Load(at, u*m.Width())
+			m.Move(least[u], m.Min(F32, v, least[u]))
+			m.Store(at, u*m.Width(), m.Mul(F32, v, scale))
+		}
+	})
+	m.If(left, EQ, 0, "next")
+	last := m.LoadFirst(FromF32, at, left)
+	var out []V
+	for u, in := range m.FirstLanes(F32, left) {
+		m.BlendTo(in, least[u], m.Min(F32, last[u], least[u]))
+		out = append(out, m.Mul(F32, last[u], scale))
+	}
+	m.StoreFirst(F32, at, left, out)
+	m.Label("next")
+	m.AddR(x, stride)
+	m.AddR(w, 8)
+	m.SubR(rows, 1)
+	m.If(rows, GT, 0, "row")
+	low := m.GP(1)
+	for u := range least {
+		m.Any(m.Cmp(F32, LT, least[u], k.konst(bits32(0x1p-124))), "some")
+	}
+	m.MoveR(low, m.GP(0))
+	m.Label("some")
+	m.Result("low", low)
+	m.Return()
 }

@@ -300,6 +300,738 @@ rows:
 	VZEROUPPER
 	RET
 
+// func LogitTermRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *float32) (odd int)
+// Requires: AVX, AVX512F, BMI, BMI2, MMX+
+TEXT ·LogitTermRowsF32(SB), NOSPLIT, $0-64
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x02, SI
+	MOVQ         AX, R9
+	MOVQ         dst+48(FP), R10
+	SUBQ         CX, R10
+	MOVQ         R10, 4256(AX)
+	VBROADCASTSS c32_3fb8aa3b<>+0(SB), Z0
+	VBROADCASTSS c32_4b400000<>+0(SB), Z1
+	VBROADCASTSS c32_392385a5<>+0(SB), Z2
+	VBROADCASTSS c32_3aafb93c<>+0(SB), Z3
+	MOVQ         BX, R10
+	ANDQ         $+15, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z4
+	VMOVUPS      Z4, 4928(AX)
+	VMOVUPS      Z4, 4992(AX)
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	VBROADCASTSS c32_ff800000<>+0(SB), Z4
+	VBROADCASTSS c32_ff800000<>+0(SB), Z9
+	VBROADCASTSS c32_ff800000<>+0(SB), Z10
+	VBROADCASTSS c32_ff800000<>+0(SB), Z11
+	CMPQ         R11, $+64
+	JLT          max_rest
+
+max:
+	VMOVUPS (R10), Z12
+	VMAXPS  Z12, Z4, Z4
+	VMOVUPS 64(R10), Z12
+	VMAXPS  Z12, Z9, Z9
+	VMOVUPS 128(R10), Z12
+	VMAXPS  Z12, Z10, Z10
+	VMOVUPS 192(R10), Z12
+	VMAXPS  Z12, Z11, Z11
+	ADDQ    $+256, R10
+	SUBQ    $+64, R11
+	CMPQ    R11, $+64
+	JGE     max
+
+max_rest:
+	CMPQ R11, $+16
+	JLT  max_one_end
+
+max_one:
+	VMOVUPS (R10), Z12
+	VMAXPS  Z12, Z4, Z4
+	ADDQ    $+64, R10
+	SUBQ    $+16, R11
+	CMPQ    R11, $+16
+	JGE     max_one
+
+max_one_end:
+	TESTQ        R11, R11
+	JEQ          max_done
+	VMOVUPS.Z    (R10), K1, Z12
+	VBROADCASTSS c32_ff800000<>+0(SB), Z13
+	VBLENDMPS    Z12, Z13, K1, Z5
+	VMAXPS       Z5, Z11, Z5
+	VMOVAPS      Z5, Z11
+
+max_done:
+	VMAXPS     Z10, Z4, Z4
+	VMAXPS     Z11, Z9, Z5
+	VMAXPS     Z5, Z4, Z4
+	VSHUFF64X2 $0x4e, Z4, Z4, Z5
+	VMAXPS     Z5, Z4, Z4
+	VSHUFF64X2 $0xb1, Z4, Z4, Z5
+	VMAXPS     Z5, Z4, Z4
+	VPSHUFD    $0x4e, Z4, Z5
+	VMAXPS     Z5, Z4, Z4
+	VPSHUFD    $0xb1, Z4, Z5
+	VMAXPS     Z5, Z4, Z4
+	XORQ       R10, R10
+
+row:
+	VSHUFF64X2   $0x4e, Z4, Z4, Z5
+	VMAXPS       Z5, Z4, Z4
+	VSHUFF64X2   $0xb1, Z4, Z4, Z5
+	VMAXPS       Z5, Z4, Z4
+	VPSHUFD      $0x4e, Z4, Z5
+	VMAXPS       Z5, Z4, Z4
+	VPSHUFD      $0xb1, Z4, Z5
+	VMAXPS       Z5, Z4, Z5
+	VBROADCASTSS c32_ff800000<>+0(SB), Z4
+	MOVQ         SI, R10
+	CMPQ         DX, $+1
+	JGT          next_row
+	XORQ         R10, R10
+
+next_row:
+	MOVQ         R8, R11
+	SUBQ         R9, R11
+	SHRQ         $0x01, R11
+	ADDQ         AX, R11
+	VMOVSS       X5, 4800(R11)
+	VMULPS.BCST  c32_3fb8aa3b<>+0(SB), Z5, Z9
+	VRNDSCALEPS  $0x0a, Z9, Z9
+	VSUBPS       Z9, Z1, Z10
+	VSUBPS.BCST  c32_42fa0000<>+0(SB), Z9, Z9
+	VMULPS.BCST  c32_3f317218<>+0(SB), Z9, Z9
+	VPXORD       Z11, Z11, Z11
+	VBROADCASTSS c32_3800000<>+0(SB), Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	MOVQ         AX, R11
+	MOVQ         CX, R12
+	MOVQ         BX, R13
+	CMPQ         R13, $+64
+	JLT          terms_many_end
+
+terms_many:
+	PREFETCHT0       12288(R12)
+	VMOVUPS          (R12)(R10*1), Z14
+	VMAXPS           Z14, Z4, Z4
+	PREFETCHT0       12352(R12)
+	VMOVUPS          64(R12)(R10*1), Z14
+	VMAXPS           Z14, Z4, Z4
+	PREFETCHT0       12416(R12)
+	VMOVUPS          128(R12)(R10*1), Z14
+	VMAXPS           Z14, Z4, Z4
+	PREFETCHT0       12480(R12)
+	VMOVUPS          192(R12)(R10*1), Z14
+	VMAXPS           Z14, Z4, Z4
+	VMOVUPS          (R12), Z14
+	VMOVUPS          64(R12), Z15
+	VMOVUPS          128(R12), Z16
+	VMOVUPS          192(R12), Z17
+	VCMPPS           $0x04, Z5, Z14, K2
+	KMOVW            K2, 4928(R11)
+	VCMPPS           $0x04, Z5, Z15, K3
+	KMOVW            K3, 4930(R11)
+	VCMPPS           $0x04, Z5, Z16, K4
+	KMOVW            K4, 4932(R11)
+	VCMPPS           $0x04, Z5, Z17, K5
+	KMOVW            K5, 4934(R11)
+	VMAXPS           Z14, Z9, Z14
+	VMAXPS           Z15, Z9, Z15
+	VMAXPS           Z16, Z9, Z16
+	VMAXPS           Z17, Z9, Z17
+	VMOVAPS          Z10, Z18
+	VFMADD231PS      Z0, Z14, Z18
+	VMOVAPS          Z10, Z19
+	VFMADD231PS      Z0, Z15, Z19
+	VMOVAPS          Z10, Z20
+	VFMADD231PS      Z0, Z16, Z20
+	VMOVAPS          Z10, Z21
+	VFMADD231PS      Z0, Z17, Z21
+	VSUBPS           Z18, Z10, Z22
+	VFMADD231PS      Z0, Z14, Z22
+	VSUBPS           Z19, Z10, Z14
+	VFMADD231PS      Z0, Z15, Z14
+	VSUBPS           Z20, Z10, Z15
+	VFMADD231PS      Z0, Z16, Z15
+	VSUBPS           Z21, Z10, Z16
+	VFMADD231PS      Z0, Z17, Z16
+	VMOVAPS          Z3, Z17
+	VFMADD231PS      Z2, Z22, Z17
+	VMOVAPS          Z3, Z23
+	VFMADD231PS      Z2, Z14, Z23
+	VMOVAPS          Z3, Z24
+	VFMADD231PS      Z2, Z15, Z24
+	VMOVAPS          Z3, Z25
+	VFMADD231PS      Z2, Z16, Z25
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z22, Z17
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z14, Z23
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z15, Z24
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z16, Z25
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z22, Z17
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z14, Z23
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z15, Z24
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z16, Z25
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z22, Z17
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z14, Z23
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z15, Z24
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z16, Z25
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z22, Z17
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z14, Z23
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z15, Z24
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z16, Z25
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z22, Z17
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z14, Z23
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z15, Z24
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z16, Z25
+	VSUBPS           Z18, Z1, Z26
+	VSUBPS           Z26, Z22, Z22
+	VPSLLD           $0x17, Z18, Z18
+	VPADDD.Z         Z18, Z17, K2, Z17
+	VSUBPS           Z19, Z1, Z18
+	VSUBPS           Z18, Z14, Z14
+	VPSLLD           $0x17, Z19, Z18
+	VPADDD.Z         Z18, Z23, K3, Z18
+	VSUBPS           Z20, Z1, Z19
+	VSUBPS           Z19, Z15, Z15
+	VPSLLD           $0x17, Z20, Z19
+	VPADDD.Z         Z19, Z24, K4, Z19
+	VSUBPS           Z21, Z1, Z20
+	VSUBPS           Z20, Z16, Z16
+	VPSLLD           $0x17, Z21, Z20
+	VPADDD.Z         Z20, Z25, K5, Z20
+	MOVQ             4256(AX), R15
+	VMOVUPS          Z17, (R12)(R15*1)
+	VADDPS           Z17, Z11, Z11
+	VFMADD231PS      Z17, Z17, Z12
+	VFMADD231PS      Z22, Z17, Z13
+	MOVQ             4256(AX), R15
+	VMOVUPS          Z18, 64(R12)(R15*1)
+	VADDPS           Z18, Z11, Z11
+	VFMADD231PS      Z18, Z18, Z12
+	VFMADD231PS      Z14, Z18, Z13
+	MOVQ             4256(AX), R15
+	VMOVUPS          Z19, 128(R12)(R15*1)
+	VADDPS           Z19, Z11, Z11
+	VFMADD231PS      Z19, Z19, Z12
+	VFMADD231PS      Z15, Z19, Z13
+	MOVQ             4256(AX), R15
+	VMOVUPS          Z20, 192(R12)(R15*1)
+	VADDPS           Z20, Z11, Z11
+	VFMADD231PS      Z20, Z20, Z12
+	VFMADD231PS      Z16, Z20, Z13
+	ADDQ             $+8, R11
+	ADDQ             $+256, R12
+	SUBQ             $+64, R13
+	CMPQ             R13, $+64
+	JGE              terms_many
+
+terms_many_end:
+	CMPQ R13, $+16
+	JLT  terms_end
+
+terms:
+	PREFETCHT0       12288(R12)
+	VMOVUPS          (R12)(R10*1), Z14
+	VMAXPS           Z14, Z4, Z4
+	VMOVUPS          (R12), Z14
+	VCMPPS           $0x04, Z5, Z14, K2
+	KMOVW            K2, 4928(R11)
+	VMAXPS           Z14, Z9, Z14
+	VMOVAPS          Z10, Z15
+	VFMADD231PS      Z0, Z14, Z15
+	VSUBPS           Z15, Z10, Z16
+	VFMADD231PS      Z0, Z14, Z16
+	VMOVAPS          Z3, Z14
+	VFMADD231PS      Z2, Z16, Z14
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z16, Z14
+	VSUBPS           Z15, Z1, Z17
+	VSUBPS           Z17, Z16, Z16
+	VPSLLD           $0x17, Z15, Z15
+	VPADDD.Z         Z15, Z14, K2, Z14
+	MOVQ             4256(AX), R15
+	VMOVUPS          Z14, (R12)(R15*1)
+	VADDPS           Z14, Z11, Z11
+	VFMADD231PS      Z14, Z14, Z12
+	VFMADD231PS      Z16, Z14, Z13
+	ADDQ             $+2, R11
+	ADDQ             $+64, R12
+	SUBQ             $+16, R13
+	CMPQ             R13, $+16
+	JGE              terms
+
+terms_end:
+	TESTQ            R13, R13
+	JEQ              terms_done
+	VMOVUPS.Z        (R12)(R10*1), K1, Z14
+	VBROADCASTSS     c32_ff800000<>+0(SB), Z15
+	VBLENDMPS        Z14, Z15, K1, Z6
+	VMAXPS           Z6, Z4, Z4
+	VMOVUPS.Z        (R12), K1, Z14
+	VBROADCASTSS     c32_ff800000<>+0(SB), Z15
+	VBLENDMPS        Z14, Z15, K1, Z7
+	VCMPPS           $0x04, Z5, Z7, K2
+	KNOTW            K1, K3
+	KORW             K2, K3, K3
+	KANDW            K2, K1, K2
+	KMOVW            K3, 4928(R11)
+	VMAXPS           Z7, Z9, Z5
+	VMOVAPS          Z10, Z9
+	VFMADD231PS      Z0, Z5, Z9
+	VSUBPS           Z9, Z10, Z10
+	VFMADD231PS      Z0, Z5, Z10
+	VMOVAPS          Z3, Z5
+	VFMADD231PS      Z2, Z10, Z5
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z10, Z5
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z10, Z5
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z10, Z5
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z10, Z5
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z10, Z5
+	VSUBPS           Z9, Z1, Z14
+	VSUBPS           Z14, Z10, Z10
+	VPSLLD           $0x17, Z9, Z9
+	VPADDD.Z         Z9, Z5, K2, Z5
+	VADDPS           Z5, Z11, Z11
+	VFMADD231PS      Z5, Z5, Z12
+	VFMADD231PS      Z10, Z5, Z13
+	MOVQ             4256(AX), R10
+	ADDQ             R10, R12
+	MOVQ             $-1, R10
+	BZHIQ            R13, R10, R10
+	KMOVW            R10, K2
+	VMOVUPS          Z5, K2, (R12)
+
+terms_done:
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	SHLQ         $0x05, R10
+	ADDQ         AX, R10
+	VMOVUPS      Z11, 5056(R10)
+	VMOVUPS      Z12, 5120(R10)
+	VMOVUPS      Z13, 5184(R10)
+	VBROADCASTSS c32_ffffffff<>+0(SB), Z5
+	VPCMPEQQ     4928(AX), Z5, K2
+	VPCMPEQQ     4992(AX), Z5, K3
+	KUNPCKBW     K2, K3, K2
+	KNOTW        K2, K2
+	KMOVW        K2, R10
+	TZCNTL       R10, R11
+	MOVQ         4928(AX)(R11*8), R12
+	NOTQ         R12
+	SHLQ         $0x06, R11
+	BLSRQ        R12, R13
+	BLSRQ        R10, R10
+	TZCNTQ       R12, R12
+	ADDQ         R12, R11
+	ORQ          R10, R13
+	JEQ          only1
+	ADDQ         $0x00010000, R11
+
+only1:
+	MOVQ         $0x4330000000010000, R10
+	ADDQ         R10, R11
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	ADDQ         AX, R10
+	MOVQ         R11, 4864(R10)
+	MOVLQSX      (DI), R10
+	CMPQ         R10, BX
+	JCC          no_class
+	SHLQ         $0x02, R10
+	ADDQ         CX, R10
+	VBROADCASTSS (R10), Z5
+	VCVTPS2PD    Y5, Z5
+	VMOVSD       X5, 3072(R8)
+	JMP          has_class
+
+no_class:
+	MOVQ $0x7ff8000000000000, R10
+	MOVQ R10, 3072(R8)
+
+has_class:
+	ADDQ  SI, CX
+	ADDQ  $+4, DI
+	ADDQ  $+8, R8
+	SUBQ  $+1, DX
+	TESTQ DX, DX
+	JEQ   fold
+	MOVQ  R8, R10
+	SUBQ  R9, R10
+	CMPQ  R10, $+64
+	JLT   row
+
+fold:
+	VMOVUPS          4800(AX), Z5
+	VPXORD           Z9, Z9, Z9
+	VADDPS           Z9, Z5, Z5
+	VMULPS.BCST      c32_3fb8aa3b<>+0(SB), Z5, Z9
+	VRNDSCALEPS      $0x0a, Z9, Z9
+	VSUBPS           Z9, Z1, Z10
+	VSUBPS.BCST      c32_42fa0000<>+0(SB), Z9, Z11
+	VMULPS.BCST      c32_3f317218<>+0(SB), Z11, Z11
+	VMAXPS           Z5, Z11, Z11
+	VMOVAPS          Z10, Z12
+	VFMADD231PS      Z0, Z11, Z12
+	VSUBPS           Z12, Z10, Z10
+	VFMADD231PS      Z0, Z11, Z10
+	VMOVAPS          Z3, Z11
+	VFMADD231PS      Z2, Z10, Z11
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z10, Z11
+	VPSLLD           $0x17, Z12, Z13
+	VPADDD           Z13, Z11, Z11
+	VSUBPS           Z12, Z1, Z12
+	VSUBPS           Z12, Z10, Z10
+	VPANDD.BCST      c32_7fffffff<>+0(SB), Z9, Z9
+	VCMPPS.BCST      $0x11, c32_4a000000<>+0(SB), Z9, K2
+	VBROADCASTSS     c32_7fc00000<>+0(SB), Z9
+	VBLENDMPS        Z11, Z9, K2, Z8
+	VCVTPS2PD        Y5, Z5
+	VMOVUPS          Z5, (R9)
+	VCVTPS2PD        Y8, Z5
+	VMOVUPS          Z5, 512(R9)
+	VCVTPS2PD        Y10, Z5
+	VMOVUPS          Z5, 1024(R9)
+	VCVTPS2PD        5056(AX), Z5
+	VCVTPS2PD        5088(AX), Z9
+	VADDPD           Z9, Z5, Z5
+	VCVTPS2PD        5312(AX), Z9
+	VCVTPS2PD        5344(AX), Z10
+	VADDPD           Z10, Z9, Z9
+	VCVTPS2PD        5568(AX), Z10
+	VCVTPS2PD        5600(AX), Z11
+	VADDPD           Z11, Z10, Z10
+	VCVTPS2PD        5824(AX), Z11
+	VCVTPS2PD        5856(AX), Z12
+	VADDPD           Z12, Z11, Z11
+	VCVTPS2PD        6080(AX), Z12
+	VCVTPS2PD        6112(AX), Z13
+	VADDPD           Z13, Z12, Z12
+	VCVTPS2PD        6336(AX), Z13
+	VCVTPS2PD        6368(AX), Z14
+	VADDPD           Z14, Z13, Z13
+	VCVTPS2PD        6592(AX), Z14
+	VCVTPS2PD        6624(AX), Z15
+	VADDPD           Z15, Z14, Z14
+	VCVTPS2PD        6848(AX), Z15
+	VCVTPS2PD        6880(AX), Z16
+	VADDPD           Z16, Z15, Z15
+	VSHUFF64X2       $0x44, Z10, Z5, Z16
+	VSHUFF64X2       $0xee, Z10, Z5, Z5
+	VADDPD           Z5, Z16, Z5
+	VSHUFF64X2       $0x44, Z14, Z12, Z10
+	VSHUFF64X2       $0xee, Z14, Z12, Z12
+	VADDPD           Z12, Z10, Z10
+	VSHUFF64X2       $0x88, Z10, Z5, Z12
+	VSHUFF64X2       $0xdd, Z10, Z5, Z5
+	VADDPD           Z5, Z12, Z5
+	VSHUFF64X2       $0x44, Z11, Z9, Z10
+	VSHUFF64X2       $0xee, Z11, Z9, Z9
+	VADDPD           Z9, Z10, Z9
+	VSHUFF64X2       $0x44, Z15, Z13, Z10
+	VSHUFF64X2       $0xee, Z15, Z13, Z11
+	VADDPD           Z11, Z10, Z10
+	VSHUFF64X2       $0x88, Z10, Z9, Z11
+	VSHUFF64X2       $0xdd, Z10, Z9, Z9
+	VADDPD           Z9, Z11, Z9
+	VUNPCKLPD        Z9, Z5, Z10
+	VUNPCKHPD        Z9, Z5, Z5
+	VADDPD           Z5, Z10, Z5
+	VMOVUPS          Z5, 1536(R9)
+	VCVTPS2PD        5120(AX), Z5
+	VCVTPS2PD        5152(AX), Z9
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z5, Z5
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
+	VADDPD           Z9, Z5, Z5
+	VCVTPS2PD        5376(AX), Z9
+	VCVTPS2PD        5408(AX), Z10
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z9, Z9
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
+	VADDPD           Z10, Z9, Z9
+	VCVTPS2PD        5632(AX), Z10
+	VCVTPS2PD        5664(AX), Z11
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z10, Z10
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
+	VADDPD           Z11, Z10, Z10
+	VCVTPS2PD        5888(AX), Z11
+	VCVTPS2PD        5920(AX), Z12
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z11, Z11
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
+	VADDPD           Z12, Z11, Z11
+	VCVTPS2PD        6144(AX), Z12
+	VCVTPS2PD        6176(AX), Z13
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z12, Z12
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
+	VADDPD           Z13, Z12, Z12
+	VCVTPS2PD        6400(AX), Z13
+	VCVTPS2PD        6432(AX), Z14
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z13, Z13
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
+	VADDPD           Z14, Z13, Z13
+	VCVTPS2PD        6656(AX), Z14
+	VCVTPS2PD        6688(AX), Z15
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z14, Z14
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
+	VADDPD           Z15, Z14, Z14
+	VCVTPS2PD        6912(AX), Z15
+	VCVTPS2PD        6944(AX), Z16
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z15, Z15
+	VSUBPD.BCST      c64_3870000000000000<>+0(SB), Z16, Z16
+	VADDPD           Z16, Z15, Z15
+	VSHUFF64X2       $0x44, Z10, Z5, Z16
+	VSHUFF64X2       $0xee, Z10, Z5, Z5
+	VADDPD           Z5, Z16, Z5
+	VSHUFF64X2       $0x44, Z14, Z12, Z10
+	VSHUFF64X2       $0xee, Z14, Z12, Z12
+	VADDPD           Z12, Z10, Z10
+	VSHUFF64X2       $0x88, Z10, Z5, Z12
+	VSHUFF64X2       $0xdd, Z10, Z5, Z5
+	VADDPD           Z5, Z12, Z5
+	VSHUFF64X2       $0x44, Z11, Z9, Z10
+	VSHUFF64X2       $0xee, Z11, Z9, Z9
+	VADDPD           Z9, Z10, Z9
+	VSHUFF64X2       $0x44, Z15, Z13, Z10
+	VSHUFF64X2       $0xee, Z15, Z13, Z11
+	VADDPD           Z11, Z10, Z10
+	VSHUFF64X2       $0x88, Z10, Z9, Z11
+	VSHUFF64X2       $0xdd, Z10, Z9, Z9
+	VADDPD           Z9, Z11, Z9
+	VUNPCKLPD        Z9, Z5, Z10
+	VUNPCKHPD        Z9, Z5, Z5
+	VADDPD           Z5, Z10, Z5
+	VMOVUPS          Z5, 2048(R9)
+	VCVTPS2PD        5184(AX), Z5
+	VCVTPS2PD        5216(AX), Z9
+	VADDPD           Z9, Z5, Z5
+	VCVTPS2PD        5440(AX), Z9
+	VCVTPS2PD        5472(AX), Z10
+	VADDPD           Z10, Z9, Z9
+	VCVTPS2PD        5696(AX), Z10
+	VCVTPS2PD        5728(AX), Z11
+	VADDPD           Z11, Z10, Z10
+	VCVTPS2PD        5952(AX), Z11
+	VCVTPS2PD        5984(AX), Z12
+	VADDPD           Z12, Z11, Z11
+	VCVTPS2PD        6208(AX), Z12
+	VCVTPS2PD        6240(AX), Z13
+	VADDPD           Z13, Z12, Z12
+	VCVTPS2PD        6464(AX), Z13
+	VCVTPS2PD        6496(AX), Z14
+	VADDPD           Z14, Z13, Z13
+	VCVTPS2PD        6720(AX), Z14
+	VCVTPS2PD        6752(AX), Z15
+	VADDPD           Z15, Z14, Z14
+	VCVTPS2PD        6976(AX), Z15
+	VCVTPS2PD        7008(AX), Z16
+	VADDPD           Z16, Z15, Z15
+	VSHUFF64X2       $0x44, Z10, Z5, Z16
+	VSHUFF64X2       $0xee, Z10, Z5, Z5
+	VADDPD           Z5, Z16, Z5
+	VSHUFF64X2       $0x44, Z14, Z12, Z10
+	VSHUFF64X2       $0xee, Z14, Z12, Z12
+	VADDPD           Z12, Z10, Z10
+	VSHUFF64X2       $0x88, Z10, Z5, Z12
+	VSHUFF64X2       $0xdd, Z10, Z5, Z5
+	VADDPD           Z5, Z12, Z5
+	VSHUFF64X2       $0x44, Z11, Z9, Z10
+	VSHUFF64X2       $0xee, Z11, Z9, Z9
+	VADDPD           Z9, Z10, Z9
+	VSHUFF64X2       $0x44, Z15, Z13, Z10
+	VSHUFF64X2       $0xee, Z15, Z13, Z11
+	VADDPD           Z11, Z10, Z10
+	VSHUFF64X2       $0x88, Z10, Z9, Z11
+	VSHUFF64X2       $0xdd, Z10, Z9, Z9
+	VADDPD           Z9, Z11, Z9
+	VUNPCKLPD        Z9, Z5, Z10
+	VUNPCKHPD        Z9, Z5, Z5
+	VADDPD           Z5, Z10, Z5
+	VMOVUPS          Z5, 2560(R9)
+	VMOVUPS          4864(AX), Z9
+	VSUBPD.BCST      c64_4330000000000000<>+0(SB), Z9, Z9
+	MOVQ             R9, R10
+	SUBQ             AX, R10
+	SHRQ             $0x01, R10
+	ADDQ             AX, R10
+	VADDPD.BCST      c64_432ffffffffe0000<>+0(SB), Z9, Z10
+	VPMOVQD          Z10, 3584(R10)
+	VMOVUPS          3072(R9), Z10
+	VMOVUPS          512(R9), Z11
+	VCMPPD           $0x03, Z10, Z5, K2
+	VCMPPD           $0x03, Z11, Z11, K3
+	KORW             K2, K3, K2
+	VCMPPD.BCST      $0x1d, c64_4100000000000000<>+0(SB), Z9, K3
+	VBROADCASTSD.Z   c64_1<>+0(SB), K2, Z5
+	VBROADCASTSD.Z   c64_2<>+0(SB), K3, Z9
+	VPORD            Z9, Z5, Z5
+	VPMOVQD          Z5, 3840(R10)
+	KORW             K2, K3, K2
+	KORTESTW         K2, K2
+	JEQ              even0
+	MOVQ             $+1, R10
+	MOVQ             R10, 4224(AX)
+
+even0:
+	ADDQ $+64, R9
+	CMPQ DX, $+0
+	JGT  row
+	MOVQ 4224(AX), AX
+	MOVQ AX, odd+56(FP)
+	VZEROUPPER
+	RET
+
+DATA c32_4b400000<>+0(SB)/4, $0x4b400000
+GLOBL c32_4b400000<>(SB), RODATA|NOPTR, $4
+
+DATA c32_392385a5<>+0(SB)/4, $0x392385a5
+GLOBL c32_392385a5<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3aafb93c<>+0(SB)/4, $0x3aafb93c
+GLOBL c32_3aafb93c<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3c1d9387<>+0(SB)/4, $0x3c1d9387
+GLOBL c32_3c1d9387<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3d635739<>+0(SB)/4, $0x3d635739
+GLOBL c32_3d635739<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3e75fdf1<>+0(SB)/4, $0x3e75fdf1
+GLOBL c32_3e75fdf1<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3f317219<>+0(SB)/4, $0x3f317219
+GLOBL c32_3f317219<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3f800000<>+0(SB)/4, $0x3f800000
+GLOBL c32_3f800000<>(SB), RODATA|NOPTR, $4
+
+DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
+GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $4
+
+DATA c32_ff800000<>+0(SB)/4, $0xff800000
+GLOBL c32_ff800000<>(SB), RODATA|NOPTR, $4
+
+DATA c32_42fa0000<>+0(SB)/4, $0x42fa0000
+GLOBL c32_42fa0000<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3f317218<>+0(SB)/4, $0x3f317218
+GLOBL c32_3f317218<>(SB), RODATA|NOPTR, $4
+
+DATA c32_3800000<>+0(SB)/4, $0x03800000
+GLOBL c32_3800000<>(SB), RODATA|NOPTR, $4
+
+DATA c64_3870000000000000<>+0(SB)/8, $0x3870000000000000
+GLOBL c64_3870000000000000<>(SB), RODATA|NOPTR, $8
+
+DATA c32_7fffffff<>+0(SB)/4, $0x7fffffff
+GLOBL c32_7fffffff<>(SB), RODATA|NOPTR, $4
+
+DATA c32_4a000000<>+0(SB)/4, $0x4a000000
+GLOBL c32_4a000000<>(SB), RODATA|NOPTR, $4
+
+DATA c32_7fc00000<>+0(SB)/4, $0x7fc00000
+GLOBL c32_7fc00000<>(SB), RODATA|NOPTR, $4
+
+DATA c64_4330000000000000<>+0(SB)/8, $0x4330000000000000
+GLOBL c64_4330000000000000<>(SB), RODATA|NOPTR, $8
+
+DATA c64_432ffffffffe0000<>+0(SB)/8, $0x432ffffffffe0000
+GLOBL c64_432ffffffffe0000<>(SB), RODATA|NOPTR, $8
+
+DATA c64_4100000000000000<>+0(SB)/8, $0x4100000000000000
+GLOBL c64_4100000000000000<>(SB), RODATA|NOPTR, $8
+
+DATA c64_1<>+0(SB)/8, $0x0000000000000001
+GLOBL c64_1<>(SB), RODATA|NOPTR, $8
+
+DATA c64_2<>+0(SB)/8, $0x0000000000000002
+GLOBL c64_2<>(SB), RODATA|NOPTR, $8
+
+// func ScaleRowsF32(w *float64, x *float32, rows int, k int, stride int) (low int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·ScaleRowsF32(SB), NOSPLIT, $0-48
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         stride+32(FP), BX
+	SHLQ         $0x02, BX
+	VBROADCASTSS c32_7f800000<>+0(SB), Z0
+
+row:
+	VBROADCASTSS 2048(AX), Z1
+	MOVQ         CX, SI
+	MOVQ         k+24(FP), DI
+	CMPQ         DI, $+16
+	JLT          terms_end
+
+terms:
+	VMOVUPS (SI), Z2
+	VMINPS  Z0, Z2, Z0
+	VMULPS  Z1, Z2, Z2
+	VMOVUPS Z2, (SI)
+	ADDQ    $+64, SI
+	SUBQ    $+16, DI
+	CMPQ    DI, $+16
+	JGE     terms
+
+terms_end:
+	TESTQ     DI, DI
+	JEQ       next
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (SI), K1, Z2
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMINPS    Z0, Z2, Z3
+	VMOVUPS   Z3, K1, Z0
+	VMULPS    Z1, Z2, Z1
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS   Z1, K1, (SI)
+
+next:
+	ADDQ        BX, CX
+	ADDQ        $+8, AX
+	SUBQ        $+1, DX
+	CMPQ        DX, $+0
+	JGT         row
+	MOVQ        $+1, AX
+	VCMPPS.BCST $0x11, c32_1800000<>+0(SB), Z0, K1
+	KORTESTW    K1, K1
+	JNE         some
+	XORQ        AX, AX
+
+some:
+	MOVQ AX, low+40(FP)
+	VZEROUPPER
+	RET
+
+DATA c32_7f800000<>+0(SB)/4, $0x7f800000
+GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $4
+
+DATA c32_1800000<>+0(SB)/4, $0x01800000
+GLOBL c32_1800000<>(SB), RODATA|NOPTR, $4
+
 // func SoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·SoftmaxRowsF32(SB), NOSPLIT, $0-56
@@ -510,36 +1242,6 @@ next:
 	JGT  row
 	VZEROUPPER
 	RET
-
-DATA c32_392385a5<>+0(SB)/4, $0x392385a5
-GLOBL c32_392385a5<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3aafb93c<>+0(SB)/4, $0x3aafb93c
-GLOBL c32_3aafb93c<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3c1d9387<>+0(SB)/4, $0x3c1d9387
-GLOBL c32_3c1d9387<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3d635739<>+0(SB)/4, $0x3d635739
-GLOBL c32_3d635739<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3e75fdf1<>+0(SB)/4, $0x3e75fdf1
-GLOBL c32_3e75fdf1<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3f317219<>+0(SB)/4, $0x3f317219
-GLOBL c32_3f317219<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3f800000<>+0(SB)/4, $0x3f800000
-GLOBL c32_3f800000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_4b400000<>+0(SB)/4, $0x4b400000
-GLOBL c32_4b400000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_42fa0000<>+0(SB)/4, $0x42fa0000
-GLOBL c32_42fa0000<>(SB), RODATA|NOPTR, $4
-
-DATA c32_3f317218<>+0(SB)/4, $0x3f317218
-GLOBL c32_3f317218<>(SB), RODATA|NOPTR, $4
 
 // func LogSoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
 // Requires: AVX, AVX512F, BMI2

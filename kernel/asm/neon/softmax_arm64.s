@@ -53,51 +53,93 @@ DATA consts<>+352(SB)/8, $0x7fffffffffffffff
 DATA consts<>+360(SB)/8, $0x7fffffffffffffff
 DATA consts<>+368(SB)/8, $0x3c90000000000000
 DATA consts<>+376(SB)/8, $0x3c90000000000000
-DATA consts<>+384(SB)/8, $0x392385a5392385a5
-DATA consts<>+392(SB)/8, $0x392385a5392385a5
-DATA consts<>+400(SB)/8, $0x3aafb93c3aafb93c
-DATA consts<>+408(SB)/8, $0x3aafb93c3aafb93c
-DATA consts<>+416(SB)/8, $0x3c1d93873c1d9387
-DATA consts<>+424(SB)/8, $0x3c1d93873c1d9387
-DATA consts<>+432(SB)/8, $0x3d6357393d635739
-DATA consts<>+440(SB)/8, $0x3d6357393d635739
-DATA consts<>+448(SB)/8, $0x3e75fdf13e75fdf1
-DATA consts<>+456(SB)/8, $0x3e75fdf13e75fdf1
-DATA consts<>+464(SB)/8, $0x3f3172193f317219
-DATA consts<>+472(SB)/8, $0x3f3172193f317219
-DATA consts<>+480(SB)/8, $0x3f8000003f800000
-DATA consts<>+488(SB)/8, $0x3f8000003f800000
-DATA consts<>+496(SB)/8, $0x4b4000004b400000
-DATA consts<>+504(SB)/8, $0x4b4000004b400000
-DATA consts<>+512(SB)/8, $0x42fa000042fa0000
-DATA consts<>+520(SB)/8, $0x42fa000042fa0000
-DATA consts<>+528(SB)/8, $0x3f3172183f317218
-DATA consts<>+536(SB)/8, $0x3f3172183f317218
-DATA consts<>+544(SB)/8, $0x3dfc0638429c697c
-DATA consts<>+552(SB)/8, $0x3dfc0638429c697c
-DATA consts<>+560(SB)/8, $0x3e3e605f98b8e096
-DATA consts<>+568(SB)/8, $0x3e3e605f98b8e096
-DATA consts<>+576(SB)/8, $0x3e7b54167a53a801
-DATA consts<>+584(SB)/8, $0x3e7b54167a53a801
-DATA consts<>+592(SB)/8, $0x3eb62bfd49ecb777
-DATA consts<>+600(SB)/8, $0x3eb62bfd49ecb777
-DATA consts<>+608(SB)/8, $0x3eeffcbee3b06d6b
-DATA consts<>+616(SB)/8, $0x3eeffcbee3b06d6b
-DATA consts<>+624(SB)/8, $0x3f24309130961162
-DATA consts<>+632(SB)/8, $0x3f24309130961162
-DATA consts<>+640(SB)/8, $0x3f55d87fe7bbbe1b
-DATA consts<>+648(SB)/8, $0x3f55d87fe7bbbe1b
-DATA consts<>+656(SB)/8, $0x3f83b2ab6fba1e1c
-DATA consts<>+664(SB)/8, $0x3f83b2ab6fba1e1c
-DATA consts<>+672(SB)/8, $0x408fe00000000000
-DATA consts<>+680(SB)/8, $0x408fe00000000000
-DATA consts<>+688(SB)/8, $0x3fac6b08d7048f31
-DATA consts<>+696(SB)/8, $0x3fac6b08d7048f31
-DATA consts<>+704(SB)/8, $0x3fcebfbdff82c598
-DATA consts<>+712(SB)/8, $0x3fcebfbdff82c598
-DATA consts<>+720(SB)/8, $0x3fe62e42fefa39f3
-DATA consts<>+728(SB)/8, $0x3fe62e42fefa39f3
-GLOBL consts<>(SB), RODATA|NOPTR, $736
+DATA consts<>+384(SB)/8, $0x4b4000004b400000
+DATA consts<>+392(SB)/8, $0x4b4000004b400000
+DATA consts<>+400(SB)/8, $0x392385a5392385a5
+DATA consts<>+408(SB)/8, $0x392385a5392385a5
+DATA consts<>+416(SB)/8, $0x3aafb93c3aafb93c
+DATA consts<>+424(SB)/8, $0x3aafb93c3aafb93c
+DATA consts<>+432(SB)/8, $0x3c1d93873c1d9387
+DATA consts<>+440(SB)/8, $0x3c1d93873c1d9387
+DATA consts<>+448(SB)/8, $0x3d6357393d635739
+DATA consts<>+456(SB)/8, $0x3d6357393d635739
+DATA consts<>+464(SB)/8, $0x3e75fdf13e75fdf1
+DATA consts<>+472(SB)/8, $0x3e75fdf13e75fdf1
+DATA consts<>+480(SB)/8, $0x3f3172193f317219
+DATA consts<>+488(SB)/8, $0x3f3172193f317219
+DATA consts<>+496(SB)/8, $0x3f8000003f800000
+DATA consts<>+504(SB)/8, $0x3f8000003f800000
+DATA consts<>+512(SB)/8, $0xff800000ff800000
+DATA consts<>+520(SB)/8, $0xff800000ff800000
+DATA consts<>+528(SB)/8, $0x0000000100000000
+DATA consts<>+536(SB)/8, $0x0000000300000002
+DATA consts<>+544(SB)/8, $0x0000000500000004
+DATA consts<>+552(SB)/8, $0x0000000700000006
+DATA consts<>+560(SB)/8, $0x0000000900000008
+DATA consts<>+568(SB)/8, $0x0000000b0000000a
+DATA consts<>+576(SB)/8, $0x0000000d0000000c
+DATA consts<>+584(SB)/8, $0x0000000f0000000e
+DATA consts<>+592(SB)/8, $0x42fa000042fa0000
+DATA consts<>+600(SB)/8, $0x42fa000042fa0000
+DATA consts<>+608(SB)/8, $0x3f3172183f317218
+DATA consts<>+616(SB)/8, $0x3f3172183f317218
+DATA consts<>+624(SB)/8, $0x0380000003800000
+DATA consts<>+632(SB)/8, $0x0380000003800000
+DATA consts<>+640(SB)/8, $0x4780008047800000
+DATA consts<>+648(SB)/8, $0x4780018047800100
+DATA consts<>+656(SB)/8, $0x4080000040800000
+DATA consts<>+664(SB)/8, $0x4080000040800000
+DATA consts<>+672(SB)/8, $0x4100000041000000
+DATA consts<>+680(SB)/8, $0x4100000041000000
+DATA consts<>+688(SB)/8, $0x4140000041400000
+DATA consts<>+696(SB)/8, $0x4140000041400000
+DATA consts<>+704(SB)/8, $0x4180000041800000
+DATA consts<>+712(SB)/8, $0x4180000041800000
+DATA consts<>+720(SB)/8, $0x7fffffff7fffffff
+DATA consts<>+728(SB)/8, $0x7fffffff7fffffff
+DATA consts<>+736(SB)/8, $0x4a0000004a000000
+DATA consts<>+744(SB)/8, $0x4a0000004a000000
+DATA consts<>+752(SB)/8, $0x7fc000007fc00000
+DATA consts<>+760(SB)/8, $0x7fc000007fc00000
+DATA consts<>+768(SB)/8, $0x3870000000000000
+DATA consts<>+776(SB)/8, $0x3870000000000000
+DATA consts<>+784(SB)/8, $0x432ffffffffe0000
+DATA consts<>+792(SB)/8, $0x432ffffffffe0000
+DATA consts<>+800(SB)/8, $0x4100000000000000
+DATA consts<>+808(SB)/8, $0x4100000000000000
+DATA consts<>+816(SB)/8, $0x0000000000000001
+DATA consts<>+824(SB)/8, $0x0000000000000001
+DATA consts<>+832(SB)/8, $0x0000000000000002
+DATA consts<>+840(SB)/8, $0x0000000000000002
+DATA consts<>+848(SB)/8, $0x7f8000007f800000
+DATA consts<>+856(SB)/8, $0x7f8000007f800000
+DATA consts<>+864(SB)/8, $0x0180000001800000
+DATA consts<>+872(SB)/8, $0x0180000001800000
+DATA consts<>+880(SB)/8, $0x3dfc0638429c697c
+DATA consts<>+888(SB)/8, $0x3dfc0638429c697c
+DATA consts<>+896(SB)/8, $0x3e3e605f98b8e096
+DATA consts<>+904(SB)/8, $0x3e3e605f98b8e096
+DATA consts<>+912(SB)/8, $0x3e7b54167a53a801
+DATA consts<>+920(SB)/8, $0x3e7b54167a53a801
+DATA consts<>+928(SB)/8, $0x3eb62bfd49ecb777
+DATA consts<>+936(SB)/8, $0x3eb62bfd49ecb777
+DATA consts<>+944(SB)/8, $0x3eeffcbee3b06d6b
+DATA consts<>+952(SB)/8, $0x3eeffcbee3b06d6b
+DATA consts<>+960(SB)/8, $0x3f24309130961162
+DATA consts<>+968(SB)/8, $0x3f24309130961162
+DATA consts<>+976(SB)/8, $0x3f55d87fe7bbbe1b
+DATA consts<>+984(SB)/8, $0x3f55d87fe7bbbe1b
+DATA consts<>+992(SB)/8, $0x3f83b2ab6fba1e1c
+DATA consts<>+1000(SB)/8, $0x3f83b2ab6fba1e1c
+DATA consts<>+1008(SB)/8, $0x408fe00000000000
+DATA consts<>+1016(SB)/8, $0x408fe00000000000
+DATA consts<>+1024(SB)/8, $0x3fac6b08d7048f31
+DATA consts<>+1032(SB)/8, $0x3fac6b08d7048f31
+DATA consts<>+1040(SB)/8, $0x3fcebfbdff82c598
+DATA consts<>+1048(SB)/8, $0x3fcebfbdff82c598
+DATA consts<>+1056(SB)/8, $0x3fe62e42fefa39f3
+DATA consts<>+1064(SB)/8, $0x3fe62e42fefa39f3
+GLOBL consts<>(SB), RODATA|NOPTR, $1072
 
 // func SoftmaxEndsF32(w *float64, n int)
 TEXT ·SoftmaxEndsF32(SB), NOSPLIT, $0-16
@@ -393,6 +435,2063 @@ rows:
 	BGT rows
 	RET
 
+// func LogitTermRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *float32) (odd int)
+TEXT ·LogitTermRowsF32(SB), NOSPLIT, $0-64
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD labels+40(FP), R6
+	MOVD R1, R7
+	MOVD $0, R8
+	MOVD R8, 4224(R1)
+	LSL $2, R5
+	MOVD R1, R8
+	MOVD dst+48(FP), R9
+	SUB R2, R9
+	MOVD R9, 4256(R1)
+	FMOVQ 32(R0), F0
+	FMOVQ 384(R0), F1
+	FMOVQ 400(R0), F2
+
+row:
+	MOVD R2, R9
+	MOVD R4, R10
+	FMOVQ 512(R0), F3
+	FMOVQ 512(R0), F4
+	FMOVQ 512(R0), F5
+	FMOVQ 512(R0), F6
+	CMP $16, R10
+	BLT max_rest
+
+max:
+	FMOVQ (R9), F7
+	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
+	FMOVQ 16(R9), F7
+	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
+	FMOVQ 32(R9), F7
+	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
+	FMOVQ 48(R9), F7
+	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
+	ADD $64, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max
+
+max_rest:
+	CMP $16, R10
+	BLT max_one_end
+
+max_one:
+	FMOVQ (R9), F7
+	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
+	FMOVQ 16(R9), F7
+	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
+	FMOVQ 32(R9), F7
+	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
+	FMOVQ 48(R9), F7
+	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
+	ADD $64, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE max_one
+
+max_one_end:
+	CBZ R10, max_done
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $2, R12
+	ADD R9, R12
+	LSL $2, R11
+	ADD R9, R11
+	VMOVI $0, V7.B16
+	TBZ $0, R10, l1
+	FMOVS -4(R12), F7
+
+l1:
+	TBZ $1, R10, l2
+	FMOVD (R11), F8
+	VZIP1 V7.D2, V8.D2, V7.D2
+
+l2:
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	CMP $4, R10
+	BLT l4
+	FMOVQ (R9), F11
+	CMP $8, R10
+	BLT l5
+	FMOVQ 16(R9), F8
+	CMP $12, R10
+	BLT l6
+	FMOVQ 32(R9), F9
+	CMP $16, R10
+	BLT l7
+	FMOVQ 48(R9), F10
+	JMP l3
+
+l4:
+	VMOV V7.B16, V11.B16
+	JMP l3
+
+l5:
+	VMOV V7.B16, V8.B16
+	JMP l3
+
+l6:
+	VMOV V7.B16, V9.B16
+	JMP l3
+
+l7:
+	VMOV V7.B16, V10.B16
+
+l3:
+	MOVD $64, R9
+	CMP R9, R10
+	CSEL LT, R10, R9, R9
+	VDUP R9, V7.S4
+	FMOVQ 528(R0), F12
+	WORD $0x4eac34ec // cmgt v12.4s, v7.4s, v12.4s
+	FMOVQ 544(R0), F13
+	WORD $0x4ead34ed // cmgt v13.4s, v7.4s, v13.4s
+	FMOVQ 560(R0), F14
+	WORD $0x4eae34ee // cmgt v14.4s, v7.4s, v14.4s
+	FMOVQ 576(R0), F15
+	WORD $0x4eaf34e7 // cmgt v7.4s, v7.4s, v15.4s
+	FMOVQ 512(R0), F15
+	VBSL V15.B16, V11.B16, V12.B16
+	FMOVQ 512(R0), F11
+	VBSL V11.B16, V8.B16, V13.B16
+	FMOVQ 512(R0), F8
+	VBSL V8.B16, V9.B16, V14.B16
+	FMOVQ 512(R0), F8
+	VBSL V8.B16, V10.B16, V7.B16
+	FMOVQ F12, 4160(R1)
+	FMOVQ F13, 4176(R1)
+	FMOVQ F14, 4192(R1)
+	FMOVQ F7, 4208(R1)
+	FMOVQ 4160(R1), F7
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e27f4c6 // fmax v6.4s, v6.4s, v7.4s
+	FMOVQ 4176(R1), F7
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e27f4a5 // fmax v5.4s, v5.4s, v7.4s
+	FMOVQ 4192(R1), F7
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
+	FMOVQ 4208(R1), F7
+	MOVD $64, R9
+	CMP R9, R10
+	WORD $0x4e27f463 // fmax v3.4s, v3.4s, v7.4s
+
+max_done:
+	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
+	WORD $0x4e26f484 // fmax v4.4s, v4.4s, v6.4s
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	VEXT $8, V3.B16, V3.B16, V4.B16
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	VREV64 V3.S4, V4.S4
+	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	MOVD R7, R9
+	SUB R8, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVS F3, 4800(R9)
+	FMOVQ 32(R0), F4
+	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
+	WORD $0x4ea18884 // frintp v4.4s, v4.4s
+	WORD $0x4ea4d425 // fsub v5.4s, v1.4s, v4.4s
+	FMOVQ 592(R0), F6
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	FMOVQ 608(R0), F6
+	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	FMOVQ 624(R0), F10
+	FMOVQ 624(R0), F11
+	FMOVQ 624(R0), F12
+	FMOVQ 624(R0), F13
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	FMOVQ 640(R0), F22
+	MOVD R2, R9
+	MOVD R4, R10
+	CMP $16, R10
+	BLT terms_end
+
+terms:
+	PRFM 12288(R9), PLDL1KEEP
+	FMOVQ (R9), F23
+	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
+	VMOV V5.B16, V24.B16
+	VFMLA V0.S4, V23.S4, V24.S4
+	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
+	VFMLA V0.S4, V23.S4, V25.S4
+	FMOVQ 416(R0), F23
+	VFMLA V2.S4, V25.S4, V23.S4
+	FMOVQ 432(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 448(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 464(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 480(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 496(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
+	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
+	VSHL $23, V24.S4, V24.S4
+	VADD V24.S4, V26.S4, V24.S4
+	MOVD 4256(R1), R11
+	MOVD R9, R12
+	ADD R11, R12
+	FMOVQ F24, (R12)
+	FMOVQ (R9), F25
+	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	VAND V25.B16, V22.B16, V26.B16
+	WORD $0x4e3ad652 // fadd v18.4s, v18.4s, v26.4s
+	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	VAND V25.B16, V24.B16, V24.B16
+	WORD $0x4e38d4c6 // fadd v6.4s, v6.4s, v24.4s
+	VFMLA V24.S4, V24.S4, V10.S4
+	VFMLA V23.S4, V24.S4, V14.S4
+	FMOVQ 16(R9), F23
+	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
+	VMOV V5.B16, V24.B16
+	VFMLA V0.S4, V23.S4, V24.S4
+	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
+	VFMLA V0.S4, V23.S4, V25.S4
+	FMOVQ 416(R0), F23
+	VFMLA V2.S4, V25.S4, V23.S4
+	FMOVQ 432(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 448(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 464(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 480(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 496(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
+	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
+	VSHL $23, V24.S4, V24.S4
+	VADD V24.S4, V26.S4, V24.S4
+	MOVD 4256(R1), R11
+	MOVD R9, R12
+	ADD R11, R12
+	FMOVQ F24, 16(R12)
+	FMOVQ 16(R9), F25
+	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	FMOVQ 656(R0), F26
+	WORD $0x4e3ad6da // fadd v26.4s, v22.4s, v26.4s
+	VAND V25.B16, V26.B16, V26.B16
+	WORD $0x4e3ad673 // fadd v19.4s, v19.4s, v26.4s
+	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	VAND V25.B16, V24.B16, V24.B16
+	WORD $0x4e38d4e7 // fadd v7.4s, v7.4s, v24.4s
+	VFMLA V24.S4, V24.S4, V11.S4
+	VFMLA V23.S4, V24.S4, V15.S4
+	FMOVQ 32(R9), F23
+	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
+	VMOV V5.B16, V24.B16
+	VFMLA V0.S4, V23.S4, V24.S4
+	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
+	VFMLA V0.S4, V23.S4, V25.S4
+	FMOVQ 416(R0), F23
+	VFMLA V2.S4, V25.S4, V23.S4
+	FMOVQ 432(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 448(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 464(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 480(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 496(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
+	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
+	VSHL $23, V24.S4, V24.S4
+	VADD V24.S4, V26.S4, V24.S4
+	MOVD 4256(R1), R11
+	MOVD R9, R12
+	ADD R11, R12
+	FMOVQ F24, 32(R12)
+	FMOVQ 32(R9), F25
+	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	FMOVQ 672(R0), F26
+	WORD $0x4e3ad6da // fadd v26.4s, v22.4s, v26.4s
+	VAND V25.B16, V26.B16, V26.B16
+	WORD $0x4e3ad694 // fadd v20.4s, v20.4s, v26.4s
+	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	VAND V25.B16, V24.B16, V24.B16
+	WORD $0x4e38d508 // fadd v8.4s, v8.4s, v24.4s
+	VFMLA V24.S4, V24.S4, V12.S4
+	VFMLA V23.S4, V24.S4, V16.S4
+	FMOVQ 48(R9), F23
+	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
+	VMOV V5.B16, V24.B16
+	VFMLA V0.S4, V23.S4, V24.S4
+	WORD $0x4eb8d4b9 // fsub v25.4s, v5.4s, v24.4s
+	VFMLA V0.S4, V23.S4, V25.S4
+	FMOVQ 416(R0), F23
+	VFMLA V2.S4, V25.S4, V23.S4
+	FMOVQ 432(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 448(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 464(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	FMOVQ 480(R0), F23
+	VFMLA V25.S4, V26.S4, V23.S4
+	FMOVQ 496(R0), F26
+	VFMLA V25.S4, V23.S4, V26.S4
+	WORD $0x4eb8d437 // fsub v23.4s, v1.4s, v24.4s
+	WORD $0x4eb7d737 // fsub v23.4s, v25.4s, v23.4s
+	VSHL $23, V24.S4, V24.S4
+	VADD V24.S4, V26.S4, V24.S4
+	MOVD 4256(R1), R11
+	MOVD R9, R12
+	ADD R11, R12
+	FMOVQ F24, 48(R12)
+	FMOVQ 48(R9), F25
+	WORD $0x4e23e739 // fcmeq v25.4s, v25.4s, v3.4s
+	FMOVQ 688(R0), F26
+	WORD $0x4e3ad6da // fadd v26.4s, v22.4s, v26.4s
+	VAND V25.B16, V26.B16, V26.B16
+	WORD $0x4e3ad6b5 // fadd v21.4s, v21.4s, v26.4s
+	WORD $0x6e205b39 // mvn v25.16b, v25.16b
+	VAND V25.B16, V24.B16, V24.B16
+	WORD $0x4e38d529 // fadd v9.4s, v9.4s, v24.4s
+	VFMLA V24.S4, V24.S4, V13.S4
+	VFMLA V23.S4, V24.S4, V17.S4
+	FMOVQ 704(R0), F23
+	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	ADD $64, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE terms
+
+terms_end:
+	CBZ R10, terms_done
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $2, R12
+	ADD R9, R12
+	LSL $2, R11
+	ADD R9, R11
+	VMOVI $0, V23.B16
+	TBZ $0, R10, l8
+	FMOVS -4(R12), F23
+
+l8:
+	TBZ $1, R10, l9
+	FMOVD (R11), F24
+	VZIP1 V23.D2, V24.D2, V23.D2
+
+l9:
+	VMOVI $0, V24.B16
+	VMOVI $0, V25.B16
+	VMOVI $0, V26.B16
+	CMP $4, R10
+	BLT l11
+	FMOVQ (R9), F27
+	CMP $8, R10
+	BLT l12
+	FMOVQ 16(R9), F24
+	CMP $12, R10
+	BLT l13
+	FMOVQ 32(R9), F25
+	CMP $16, R10
+	BLT l14
+	FMOVQ 48(R9), F26
+	JMP l10
+
+l11:
+	VMOV V23.B16, V27.B16
+	JMP l10
+
+l12:
+	VMOV V23.B16, V24.B16
+	JMP l10
+
+l13:
+	VMOV V23.B16, V25.B16
+	JMP l10
+
+l14:
+	VMOV V23.B16, V26.B16
+
+l10:
+	MOVD $64, R11
+	CMP R11, R10
+	CSEL LT, R10, R11, R11
+	VDUP R11, V23.S4
+	FMOVQ 528(R0), F28
+	WORD $0x4ebc36fc // cmgt v28.4s, v23.4s, v28.4s
+	FMOVQ 544(R0), F29
+	WORD $0x4ebd36fd // cmgt v29.4s, v23.4s, v29.4s
+	FMOVQ 560(R0), F30
+	WORD $0x4ebe36fe // cmgt v30.4s, v23.4s, v30.4s
+	FMOVQ 576(R0), F31
+	WORD $0x4ebf36f7 // cmgt v23.4s, v23.4s, v31.4s
+	FMOVQ 512(R0), F31
+	VBSL V31.B16, V27.B16, V28.B16
+	FMOVQ 512(R0), F27
+	VBSL V27.B16, V24.B16, V29.B16
+	FMOVQ 512(R0), F24
+	VBSL V24.B16, V25.B16, V30.B16
+	FMOVQ 512(R0), F24
+	VBSL V24.B16, V26.B16, V23.B16
+	FMOVQ F28, 4160(R1)
+	FMOVQ F29, 4176(R1)
+	FMOVQ F30, 4192(R1)
+	FMOVQ F23, 4208(R1)
+	FMOVQ 4160(R1), F23
+	MOVD $64, R11
+	CMP R11, R10
+	CSEL LT, R10, R11, R11
+	VDUP R11, V24.S4
+	FMOVQ 528(R0), F25
+	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
+	WORD $0x4e37f499 // fmax v25.4s, v4.4s, v23.4s
+	VMOV V5.B16, V26.B16
+	VFMLA V0.S4, V25.S4, V26.S4
+	WORD $0x4ebad4bb // fsub v27.4s, v5.4s, v26.4s
+	VFMLA V0.S4, V25.S4, V27.S4
+	FMOVQ 416(R0), F25
+	VFMLA V2.S4, V27.S4, V25.S4
+	FMOVQ 432(R0), F28
+	VFMLA V27.S4, V25.S4, V28.S4
+	FMOVQ 448(R0), F25
+	VFMLA V27.S4, V28.S4, V25.S4
+	FMOVQ 464(R0), F28
+	VFMLA V27.S4, V25.S4, V28.S4
+	FMOVQ 480(R0), F25
+	VFMLA V27.S4, V28.S4, V25.S4
+	FMOVQ 496(R0), F28
+	VFMLA V27.S4, V25.S4, V28.S4
+	WORD $0x4ebad439 // fsub v25.4s, v1.4s, v26.4s
+	WORD $0x4eb9d779 // fsub v25.4s, v27.4s, v25.4s
+	VSHL $23, V26.S4, V26.S4
+	VADD V26.S4, V28.S4, V26.S4
+	WORD $0x4e23e6f7 // fcmeq v23.4s, v23.4s, v3.4s
+	VAND V23.B16, V22.B16, V27.B16
+	WORD $0x4e3bd652 // fadd v18.4s, v18.4s, v27.4s
+	WORD $0x6e205af7 // mvn v23.16b, v23.16b
+	VAND V24.B16, V23.B16, V23.B16
+	VAND V23.B16, V26.B16, V23.B16
+	WORD $0x4e37d4c6 // fadd v6.4s, v6.4s, v23.4s
+	VFMLA V23.S4, V23.S4, V10.S4
+	VFMLA V25.S4, V23.S4, V14.S4
+	FMOVQ 4176(R1), F23
+	MOVD $64, R11
+	CMP R11, R10
+	CSEL LT, R10, R11, R11
+	VDUP R11, V24.S4
+	FMOVQ 544(R0), F25
+	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
+	WORD $0x4e37f499 // fmax v25.4s, v4.4s, v23.4s
+	VMOV V5.B16, V27.B16
+	VFMLA V0.S4, V25.S4, V27.S4
+	WORD $0x4ebbd4bc // fsub v28.4s, v5.4s, v27.4s
+	VFMLA V0.S4, V25.S4, V28.S4
+	FMOVQ 416(R0), F25
+	VFMLA V2.S4, V28.S4, V25.S4
+	FMOVQ 432(R0), F29
+	VFMLA V28.S4, V25.S4, V29.S4
+	FMOVQ 448(R0), F25
+	VFMLA V28.S4, V29.S4, V25.S4
+	FMOVQ 464(R0), F29
+	VFMLA V28.S4, V25.S4, V29.S4
+	FMOVQ 480(R0), F25
+	VFMLA V28.S4, V29.S4, V25.S4
+	FMOVQ 496(R0), F29
+	VFMLA V28.S4, V25.S4, V29.S4
+	WORD $0x4ebbd439 // fsub v25.4s, v1.4s, v27.4s
+	WORD $0x4eb9d799 // fsub v25.4s, v28.4s, v25.4s
+	VSHL $23, V27.S4, V27.S4
+	VADD V27.S4, V29.S4, V27.S4
+	WORD $0x4e23e6f7 // fcmeq v23.4s, v23.4s, v3.4s
+	FMOVQ 656(R0), F28
+	WORD $0x4e3cd6dc // fadd v28.4s, v22.4s, v28.4s
+	VAND V23.B16, V28.B16, V28.B16
+	WORD $0x4e3cd673 // fadd v19.4s, v19.4s, v28.4s
+	WORD $0x6e205af7 // mvn v23.16b, v23.16b
+	VAND V24.B16, V23.B16, V23.B16
+	VAND V23.B16, V27.B16, V23.B16
+	WORD $0x4e37d4e7 // fadd v7.4s, v7.4s, v23.4s
+	VFMLA V23.S4, V23.S4, V11.S4
+	VFMLA V25.S4, V23.S4, V15.S4
+	FMOVQ 4192(R1), F23
+	MOVD $64, R11
+	CMP R11, R10
+	CSEL LT, R10, R11, R11
+	VDUP R11, V24.S4
+	FMOVQ 560(R0), F25
+	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
+	WORD $0x4e37f499 // fmax v25.4s, v4.4s, v23.4s
+	VMOV V5.B16, V28.B16
+	VFMLA V0.S4, V25.S4, V28.S4
+	WORD $0x4ebcd4bd // fsub v29.4s, v5.4s, v28.4s
+	VFMLA V0.S4, V25.S4, V29.S4
+	FMOVQ 416(R0), F25
+	VFMLA V2.S4, V29.S4, V25.S4
+	FMOVQ 432(R0), F30
+	VFMLA V29.S4, V25.S4, V30.S4
+	FMOVQ 448(R0), F25
+	VFMLA V29.S4, V30.S4, V25.S4
+	FMOVQ 464(R0), F30
+	VFMLA V29.S4, V25.S4, V30.S4
+	FMOVQ 480(R0), F25
+	VFMLA V29.S4, V30.S4, V25.S4
+	FMOVQ 496(R0), F30
+	VFMLA V29.S4, V25.S4, V30.S4
+	WORD $0x4ebcd439 // fsub v25.4s, v1.4s, v28.4s
+	WORD $0x4eb9d7b9 // fsub v25.4s, v29.4s, v25.4s
+	VSHL $23, V28.S4, V28.S4
+	VADD V28.S4, V30.S4, V28.S4
+	WORD $0x4e23e6f7 // fcmeq v23.4s, v23.4s, v3.4s
+	FMOVQ 672(R0), F29
+	WORD $0x4e3dd6dd // fadd v29.4s, v22.4s, v29.4s
+	VAND V23.B16, V29.B16, V29.B16
+	WORD $0x4e3dd694 // fadd v20.4s, v20.4s, v29.4s
+	WORD $0x6e205af7 // mvn v23.16b, v23.16b
+	VAND V24.B16, V23.B16, V23.B16
+	VAND V23.B16, V28.B16, V23.B16
+	WORD $0x4e37d508 // fadd v8.4s, v8.4s, v23.4s
+	VFMLA V23.S4, V23.S4, V12.S4
+	VFMLA V25.S4, V23.S4, V16.S4
+	FMOVQ 4208(R1), F23
+	MOVD $64, R11
+	CMP R11, R10
+	CSEL LT, R10, R11, R11
+	VDUP R11, V24.S4
+	FMOVQ 576(R0), F25
+	WORD $0x4eb93718 // cmgt v24.4s, v24.4s, v25.4s
+	WORD $0x4e37f484 // fmax v4.4s, v4.4s, v23.4s
+	VMOV V5.B16, V25.B16
+	VFMLA V0.S4, V4.S4, V25.S4
+	WORD $0x4eb9d4a5 // fsub v5.4s, v5.4s, v25.4s
+	VFMLA V0.S4, V4.S4, V5.S4
+	FMOVQ 416(R0), F4
+	VFMLA V2.S4, V5.S4, V4.S4
+	FMOVQ 432(R0), F29
+	VFMLA V5.S4, V4.S4, V29.S4
+	FMOVQ 448(R0), F4
+	VFMLA V5.S4, V29.S4, V4.S4
+	FMOVQ 464(R0), F29
+	VFMLA V5.S4, V4.S4, V29.S4
+	FMOVQ 480(R0), F4
+	VFMLA V5.S4, V29.S4, V4.S4
+	FMOVQ 496(R0), F29
+	VFMLA V5.S4, V4.S4, V29.S4
+	WORD $0x4eb9d424 // fsub v4.4s, v1.4s, v25.4s
+	WORD $0x4ea4d4a4 // fsub v4.4s, v5.4s, v4.4s
+	VSHL $23, V25.S4, V5.S4
+	VADD V5.S4, V29.S4, V5.S4
+	WORD $0x4e23e6e3 // fcmeq v3.4s, v23.4s, v3.4s
+	FMOVQ 688(R0), F23
+	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	VAND V3.B16, V22.B16, V22.B16
+	WORD $0x4e36d6b5 // fadd v21.4s, v21.4s, v22.4s
+	WORD $0x6e205863 // mvn v3.16b, v3.16b
+	VAND V24.B16, V3.B16, V3.B16
+	VAND V3.B16, V5.B16, V3.B16
+	WORD $0x4e23d529 // fadd v9.4s, v9.4s, v3.4s
+	VFMLA V3.S4, V3.S4, V13.S4
+	VFMLA V4.S4, V3.S4, V17.S4
+	MOVD 4256(R1), R11
+	ADD R11, R9
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $2, R12
+	ADD R9, R12
+	LSL $2, R11
+	ADD R9, R11
+	CMP $4, R10
+	BLT l15
+	FMOVQ F26, (R9)
+	CMP $8, R10
+	BLT l16
+	FMOVQ F27, 16(R9)
+	CMP $12, R10
+	BLT l17
+	FMOVQ F28, 32(R9)
+	CMP $16, R10
+	BLT l18
+	FMOVQ F5, 48(R9)
+	JMP l19
+
+l15:
+	VMOV V26.B16, V5.B16
+	JMP l20
+
+l16:
+	VMOV V27.B16, V5.B16
+	JMP l20
+
+l17:
+	VMOV V28.B16, V5.B16
+	JMP l20
+
+l18:
+
+l20:
+	TBZ $1, R10, l21
+	FMOVD F5, (R11)
+	VEXT $8, V5.B16, V5.B16, V5.B16
+
+l21:
+	TBZ $0, R10, l19
+	FMOVS F5, -4(R12)
+
+l19:
+
+terms_done:
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F6, 5056(R9)
+	FMOVQ F7, 5072(R9)
+	FMOVQ F8, 5088(R9)
+	FMOVQ F9, 5104(R9)
+	FMOVQ F10, 5120(R9)
+	FMOVQ F11, 5136(R9)
+	FMOVQ F12, 5152(R9)
+	FMOVQ F13, 5168(R9)
+	FMOVQ F14, 5184(R9)
+	FMOVQ F15, 5200(R9)
+	FMOVQ F16, 5216(R9)
+	FMOVQ F17, 5232(R9)
+	MOVD R7, R9
+	SUB R8, R9
+	LSL $5, R9
+	ADD R1, R9
+	FMOVQ F18, 5248(R9)
+	FMOVQ F19, 5264(R9)
+	FMOVQ F20, 5280(R9)
+	FMOVQ F21, 5296(R9)
+	MOVW (R6), R9
+	CMP R4, R9
+	BHS no_class
+	LSL $2, R9
+	ADD R2, R9
+	FMOVS (R9), F3
+	VDUP V3.S[0], V3.S4
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD F3, 3072(R7)
+	JMP has_class
+
+no_class:
+	MOVD $9221120237041090560, R9
+	MOVD R9, 3072(R7)
+
+has_class:
+	ADD R5, R2
+	ADD $4, R6
+	ADD $8, R7
+	SUB $1, R3
+	CBZ R3, fold
+	MOVD R7, R9
+	SUB R8, R9
+	CMP $64, R9
+	BLT row
+
+fold:
+	FMOVQ 4800(R1), F3
+	VMOVI $0, V4.B16
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	FMOVQ 32(R0), F4
+	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
+	WORD $0x4ea18884 // frintp v4.4s, v4.4s
+	WORD $0x4ea4d425 // fsub v5.4s, v1.4s, v4.4s
+	FMOVQ 592(R0), F6
+	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
+	FMOVQ 608(R0), F7
+	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
+	WORD $0x4e23f4c6 // fmax v6.4s, v6.4s, v3.4s
+	VMOV V5.B16, V7.B16
+	VFMLA V0.S4, V6.S4, V7.S4
+	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
+	VFMLA V0.S4, V6.S4, V5.S4
+	FMOVQ 416(R0), F6
+	VFMLA V2.S4, V5.S4, V6.S4
+	FMOVQ 432(R0), F8
+	VFMLA V5.S4, V6.S4, V8.S4
+	FMOVQ 448(R0), F6
+	VFMLA V5.S4, V8.S4, V6.S4
+	FMOVQ 464(R0), F8
+	VFMLA V5.S4, V6.S4, V8.S4
+	FMOVQ 480(R0), F6
+	VFMLA V5.S4, V8.S4, V6.S4
+	FMOVQ 496(R0), F8
+	VFMLA V5.S4, V6.S4, V8.S4
+	VSHL $23, V7.S4, V6.S4
+	VADD V6.S4, V8.S4, V6.S4
+	WORD $0x4ea7d427 // fsub v7.4s, v1.4s, v7.4s
+	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
+	FMOVQ 720(R0), F7
+	VAND V7.B16, V4.B16, V4.B16
+	FMOVQ 736(R0), F7
+	WORD $0x6ea4e4e4 // fcmgt v4.4s, v7.4s, v4.4s
+	FMOVQ 752(R0), F7
+	VBSL V7.B16, V6.B16, V4.B16
+	WORD $0x0e617866 // fcvtl v6.2d, v3.2s
+	FMOVQ F6, (R8)
+	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FMOVQ F3, 16(R8)
+	WORD $0x0e617883 // fcvtl v3.2d, v4.2s
+	FMOVQ F3, 512(R8)
+	WORD $0x4e617883 // fcvtl2 v3.2d, v4.4s
+	FMOVQ F3, 528(R8)
+	WORD $0x0e6178a3 // fcvtl v3.2d, v5.2s
+	FMOVQ F3, 1024(R8)
+	WORD $0x4e6178a3 // fcvtl2 v3.2d, v5.4s
+	FMOVQ F3, 1040(R8)
+	FMOVQ 4816(R1), F3
+	VMOVI $0, V4.B16
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	FMOVQ 32(R0), F4
+	WORD $0x6e24dc64 // fmul v4.4s, v3.4s, v4.4s
+	WORD $0x4ea18884 // frintp v4.4s, v4.4s
+	WORD $0x4ea4d425 // fsub v5.4s, v1.4s, v4.4s
+	FMOVQ 592(R0), F6
+	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
+	FMOVQ 608(R0), F7
+	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
+	WORD $0x4e23f4c6 // fmax v6.4s, v6.4s, v3.4s
+	VMOV V5.B16, V7.B16
+	VFMLA V0.S4, V6.S4, V7.S4
+	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
+	VFMLA V0.S4, V6.S4, V5.S4
+	FMOVQ 416(R0), F6
+	VFMLA V2.S4, V5.S4, V6.S4
+	FMOVQ 432(R0), F8
+	VFMLA V5.S4, V6.S4, V8.S4
+	FMOVQ 448(R0), F6
+	VFMLA V5.S4, V8.S4, V6.S4
+	FMOVQ 464(R0), F8
+	VFMLA V5.S4, V6.S4, V8.S4
+	FMOVQ 480(R0), F6
+	VFMLA V5.S4, V8.S4, V6.S4
+	FMOVQ 496(R0), F8
+	VFMLA V5.S4, V6.S4, V8.S4
+	VSHL $23, V7.S4, V6.S4
+	VADD V6.S4, V8.S4, V6.S4
+	WORD $0x4ea7d427 // fsub v7.4s, v1.4s, v7.4s
+	WORD $0x4ea7d4a5 // fsub v5.4s, v5.4s, v7.4s
+	FMOVQ 720(R0), F7
+	VAND V7.B16, V4.B16, V4.B16
+	FMOVQ 736(R0), F7
+	WORD $0x6ea4e4e4 // fcmgt v4.4s, v7.4s, v4.4s
+	FMOVQ 752(R0), F7
+	VBSL V7.B16, V6.B16, V4.B16
+	WORD $0x0e617866 // fcvtl v6.2d, v3.2s
+	FMOVQ F6, 32(R8)
+	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FMOVQ F3, 48(R8)
+	WORD $0x0e617883 // fcvtl v3.2d, v4.2s
+	FMOVQ F3, 544(R8)
+	WORD $0x4e617883 // fcvtl2 v3.2d, v4.4s
+	FMOVQ F3, 560(R8)
+	WORD $0x0e6178a3 // fcvtl v3.2d, v5.2s
+	FMOVQ F3, 1056(R8)
+	WORD $0x4e6178a3 // fcvtl2 v3.2d, v5.4s
+	FMOVQ F3, 1072(R8)
+	FMOVD 5056(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5064(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5072(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5080(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5088(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5096(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5104(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5112(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 5312(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5320(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5328(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5336(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5344(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5352(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5360(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5368(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 1536(R8)
+	FMOVD 5120(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5128(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5136(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5144(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5152(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5160(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5168(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5176(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 5376(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5384(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5392(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5400(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5408(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5416(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5424(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5432(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2048(R8)
+	FMOVD 5184(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5192(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5200(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5208(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5216(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5224(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5232(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5240(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 5440(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5448(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5456(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5464(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5472(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5480(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5488(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5496(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2560(R8)
+	FMOVD 5248(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5256(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5264(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5272(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5280(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5288(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5296(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5304(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVD 5504(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5512(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5520(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5528(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5536(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5544(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5552(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVD 5560(R1), F12
+	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
+	VZIP1 V5.D2, V4.D2, V6.D2
+	VZIP2 V5.D2, V4.D2, V4.D2
+	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 784(R0), F5
+	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3584(R9)
+	FMOVQ 3072(R8), F5
+	FMOVQ 512(R8), F6
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V3.B16, V3.B16
+	WORD $0x6e205863 // mvn v3.16b, v3.16b
+	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
+	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
+	VORR V5.B16, V3.B16, V3.B16
+	FMOVQ 800(R0), F5
+	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	FMOVQ 816(R0), F5
+	VAND V3.B16, V5.B16, V5.B16
+	FMOVQ 832(R0), F6
+	VAND V4.B16, V6.B16, V6.B16
+	VORR V6.B16, V5.B16, V5.B16
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3840(R9)
+	VORR V4.B16, V3.B16, V3.B16
+	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
+	FMOVD F3, R9
+	CBZ R9, even0
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even0:
+	FMOVD 5568(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5576(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5584(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5592(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5600(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5608(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5616(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5624(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 5824(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5832(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5840(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5848(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5856(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5864(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5872(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5880(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 1552(R8)
+	FMOVD 5632(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5640(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5648(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5656(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5664(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5672(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5680(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5688(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 5888(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5896(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5904(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5912(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5920(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5928(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5936(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5944(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2064(R8)
+	FMOVD 5696(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 5704(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5712(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5720(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5728(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5736(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5744(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5752(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 5952(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5960(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5968(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5976(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5984(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5992(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6000(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6008(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2576(R8)
+	FMOVD 5760(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 5768(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 5776(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 5784(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 5792(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 5800(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 5808(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 5816(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVD 6016(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6024(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6032(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6040(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6048(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6056(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6064(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVD 6072(R1), F12
+	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
+	VZIP1 V5.D2, V4.D2, V6.D2
+	VZIP2 V5.D2, V4.D2, V4.D2
+	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 784(R0), F5
+	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3592(R9)
+	FMOVQ 3088(R8), F5
+	FMOVQ 528(R8), F6
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V3.B16, V3.B16
+	WORD $0x6e205863 // mvn v3.16b, v3.16b
+	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
+	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
+	VORR V5.B16, V3.B16, V3.B16
+	FMOVQ 800(R0), F5
+	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	FMOVQ 816(R0), F5
+	VAND V3.B16, V5.B16, V5.B16
+	FMOVQ 832(R0), F6
+	VAND V4.B16, V6.B16, V6.B16
+	VORR V6.B16, V5.B16, V5.B16
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3848(R9)
+	VORR V4.B16, V3.B16, V3.B16
+	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
+	FMOVD F3, R9
+	CBZ R9, even2
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even2:
+	FMOVD 6080(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6088(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6096(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6104(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6112(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6120(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6128(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6136(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 6336(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6344(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6352(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6360(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6368(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6376(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6384(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6392(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 1568(R8)
+	FMOVD 6144(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6152(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6160(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6168(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6176(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6184(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6192(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6200(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 6400(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6408(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6416(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6424(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6432(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6440(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6448(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6456(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2080(R8)
+	FMOVD 6208(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6216(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6224(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6232(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6240(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6248(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6256(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6264(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 6464(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6472(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6480(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6488(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6496(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6504(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6512(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6520(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2592(R8)
+	FMOVD 6272(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6280(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6288(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6296(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6304(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6312(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6320(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6328(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVD 6528(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6536(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6544(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6552(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6560(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6568(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6576(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVD 6584(R1), F12
+	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
+	VZIP1 V5.D2, V4.D2, V6.D2
+	VZIP2 V5.D2, V4.D2, V4.D2
+	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 784(R0), F5
+	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3600(R9)
+	FMOVQ 3104(R8), F5
+	FMOVQ 544(R8), F6
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V3.B16, V3.B16
+	WORD $0x6e205863 // mvn v3.16b, v3.16b
+	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
+	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
+	VORR V5.B16, V3.B16, V3.B16
+	FMOVQ 800(R0), F5
+	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	FMOVQ 816(R0), F5
+	VAND V3.B16, V5.B16, V5.B16
+	FMOVQ 832(R0), F6
+	VAND V4.B16, V6.B16, V6.B16
+	VORR V6.B16, V5.B16, V5.B16
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3856(R9)
+	VORR V4.B16, V3.B16, V3.B16
+	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
+	FMOVD F3, R9
+	CBZ R9, even4
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even4:
+	FMOVD 6592(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6600(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6608(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6616(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6624(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6632(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6640(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6648(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 6848(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6856(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6864(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6872(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6880(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6888(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6896(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6904(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 1584(R8)
+	FMOVD 6656(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6664(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6672(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6680(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6688(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6696(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6704(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6712(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd484 // fsub v4.2d, v4.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4a5 // fsub v5.2d, v5.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4c6 // fsub v6.2d, v6.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd508 // fsub v8.2d, v8.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
+	FMOVQ 768(R0), F11
+	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 6912(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6920(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6928(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6936(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6944(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6952(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6960(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6968(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4a5 // fsub v5.2d, v5.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4c6 // fsub v6.2d, v6.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd4e7 // fsub v7.2d, v7.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd529 // fsub v9.2d, v9.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd54a // fsub v10.2d, v10.2d, v12.2d
+	FMOVQ 768(R0), F12
+	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2096(R8)
+	FMOVD 6720(R1), F3
+	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
+	FMOVD 6728(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6736(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6744(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6752(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6760(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6768(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6776(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD 6976(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6984(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6992(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7000(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7008(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 7016(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 7024(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 7032(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
+	FMOVQ F3, 2608(R8)
+	FMOVD 6784(R1), F4
+	WORD $0x0e617884 // fcvtl v4.2d, v4.2s
+	FMOVD 6792(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 6800(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 6808(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 6816(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 6824(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 6832(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 6840(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVD 7040(R1), F5
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	FMOVD 7048(R1), F6
+	WORD $0x0e6178c6 // fcvtl v6.2d, v6.2s
+	FMOVD 7056(R1), F7
+	WORD $0x0e6178e7 // fcvtl v7.2d, v7.2s
+	FMOVD 7064(R1), F8
+	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
+	FMOVD 7072(R1), F9
+	WORD $0x0e617929 // fcvtl v9.2d, v9.2s
+	FMOVD 7080(R1), F10
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	FMOVD 7088(R1), F11
+	WORD $0x0e61796b // fcvtl v11.2d, v11.2s
+	FMOVD 7096(R1), F12
+	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e6cd508 // fadd v8.2d, v8.2d, v12.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
+	VZIP1 V5.D2, V4.D2, V6.D2
+	VZIP2 V5.D2, V4.D2, V4.D2
+	WORD $0x4e64d4c4 // fadd v4.2d, v6.2d, v4.2d
+	MOVD R8, R9
+	SUB R1, R9
+	LSR $1, R9
+	ADD R1, R9
+	FMOVQ 784(R0), F5
+	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3608(R9)
+	FMOVQ 3120(R8), F5
+	FMOVQ 560(R8), F6
+	WORD $0x4e63e463 // fcmeq v3.2d, v3.2d, v3.2d
+	WORD $0x4e65e4a5 // fcmeq v5.2d, v5.2d, v5.2d
+	VAND V5.B16, V3.B16, V3.B16
+	WORD $0x6e205863 // mvn v3.16b, v3.16b
+	WORD $0x4e66e4c5 // fcmeq v5.2d, v6.2d, v6.2d
+	WORD $0x4e66e4c6 // fcmeq v6.2d, v6.2d, v6.2d
+	VAND V6.B16, V5.B16, V5.B16
+	WORD $0x6e2058a5 // mvn v5.16b, v5.16b
+	VORR V5.B16, V3.B16, V3.B16
+	FMOVQ 800(R0), F5
+	WORD $0x6e65e484 // fcmge v4.2d, v4.2d, v5.2d
+	FMOVQ 816(R0), F5
+	VAND V3.B16, V5.B16, V5.B16
+	FMOVQ 832(R0), F6
+	VAND V4.B16, V6.B16, V6.B16
+	VORR V6.B16, V5.B16, V5.B16
+	VUZP1 V5.S4, V5.S4, V5.S4
+	FMOVD F5, 3864(R9)
+	VORR V4.B16, V3.B16, V3.B16
+	WORD $0x6ea3a463 // umaxp v3.4s, v3.4s, v3.4s
+	FMOVD F3, R9
+	CBZ R9, even6
+	MOVD $1, R9
+	MOVD R9, 4224(R1)
+
+even6:
+	ADD $64, R8
+	CMP $0, R3
+	BGT row
+	MOVD 4224(R1), R0
+	MOVD R0, odd+56(FP)
+	RET
+
+// func ScaleRowsF32(w *float64, x *float32, rows int, k int, stride int) (low int)
+TEXT ·ScaleRowsF32(SB), NOSPLIT, $0-48
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD stride+32(FP), R4
+	LSL $2, R4
+	FMOVQ 848(R0), F0
+	FMOVQ 848(R0), F1
+	FMOVQ 848(R0), F2
+	FMOVQ 848(R0), F3
+
+row:
+	FMOVS 2048(R1), F4
+	VDUP V4.S[0], V4.S4
+	MOVD R2, R5
+	MOVD k+24(FP), R6
+	CMP $16, R6
+	BLT terms_end
+
+terms:
+	FMOVQ (R5), F5
+	WORD $0x4ea0f4a0 // fmin v0.4s, v5.4s, v0.4s
+	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMOVQ F5, (R5)
+	FMOVQ 16(R5), F5
+	WORD $0x4ea1f4a1 // fmin v1.4s, v5.4s, v1.4s
+	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMOVQ F5, 16(R5)
+	FMOVQ 32(R5), F5
+	WORD $0x4ea2f4a2 // fmin v2.4s, v5.4s, v2.4s
+	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMOVQ F5, 32(R5)
+	FMOVQ 48(R5), F5
+	WORD $0x4ea3f4a3 // fmin v3.4s, v5.4s, v3.4s
+	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	FMOVQ F5, 48(R5)
+	ADD $64, R5
+	SUB $16, R6
+	CMP $16, R6
+	BGE terms
+
+terms_end:
+	CBZ R6, next
+	MOVD R6, R7
+	AND $-4, R7
+	MOVD R6, R8
+	LSL $2, R8
+	ADD R5, R8
+	LSL $2, R7
+	ADD R5, R7
+	VMOVI $0, V5.B16
+	TBZ $0, R6, l1
+	FMOVS -4(R8), F5
+
+l1:
+	TBZ $1, R6, l2
+	FMOVD (R7), F6
+	VZIP1 V5.D2, V6.D2, V5.D2
+
+l2:
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	CMP $4, R6
+	BLT l4
+	FMOVQ (R5), F9
+	CMP $8, R6
+	BLT l5
+	FMOVQ 16(R5), F6
+	CMP $12, R6
+	BLT l6
+	FMOVQ 32(R5), F7
+	CMP $16, R6
+	BLT l7
+	FMOVQ 48(R5), F8
+	JMP l3
+
+l4:
+	VMOV V5.B16, V9.B16
+	JMP l3
+
+l5:
+	VMOV V5.B16, V6.B16
+	JMP l3
+
+l6:
+	VMOV V5.B16, V7.B16
+	JMP l3
+
+l7:
+	VMOV V5.B16, V8.B16
+
+l3:
+	MOVD $64, R7
+	CMP R7, R6
+	CSEL LT, R6, R7, R7
+	VDUP R7, V5.S4
+	FMOVQ 528(R0), F10
+	WORD $0x4eaa34aa // cmgt v10.4s, v5.4s, v10.4s
+	FMOVQ 544(R0), F11
+	WORD $0x4eab34ab // cmgt v11.4s, v5.4s, v11.4s
+	FMOVQ 560(R0), F12
+	WORD $0x4eac34ac // cmgt v12.4s, v5.4s, v12.4s
+	FMOVQ 576(R0), F13
+	WORD $0x4ead34a5 // cmgt v5.4s, v5.4s, v13.4s
+	WORD $0x4ea0f52d // fmin v13.4s, v9.4s, v0.4s
+	VBIT V10.B16, V13.B16, V0.B16
+	WORD $0x6e24dd29 // fmul v9.4s, v9.4s, v4.4s
+	WORD $0x4ea1f4ca // fmin v10.4s, v6.4s, v1.4s
+	VBIT V11.B16, V10.B16, V1.B16
+	WORD $0x6e24dcc6 // fmul v6.4s, v6.4s, v4.4s
+	WORD $0x4ea2f4ea // fmin v10.4s, v7.4s, v2.4s
+	VBIT V12.B16, V10.B16, V2.B16
+	WORD $0x6e24dce7 // fmul v7.4s, v7.4s, v4.4s
+	WORD $0x4ea3f50a // fmin v10.4s, v8.4s, v3.4s
+	VBIT V5.B16, V10.B16, V3.B16
+	WORD $0x6e24dd04 // fmul v4.4s, v8.4s, v4.4s
+	MOVD R6, R7
+	AND $-4, R7
+	MOVD R6, R8
+	LSL $2, R8
+	ADD R5, R8
+	LSL $2, R7
+	ADD R5, R7
+	CMP $4, R6
+	BLT l8
+	FMOVQ F9, (R5)
+	CMP $8, R6
+	BLT l9
+	FMOVQ F6, 16(R5)
+	CMP $12, R6
+	BLT l10
+	FMOVQ F7, 32(R5)
+	CMP $16, R6
+	BLT l11
+	FMOVQ F4, 48(R5)
+	JMP l12
+
+l8:
+	VMOV V9.B16, V4.B16
+	JMP l13
+
+l9:
+	VMOV V6.B16, V4.B16
+	JMP l13
+
+l10:
+	VMOV V7.B16, V4.B16
+	JMP l13
+
+l11:
+
+l13:
+	TBZ $1, R6, l14
+	FMOVD F4, (R7)
+	VEXT $8, V4.B16, V4.B16, V4.B16
+
+l14:
+	TBZ $0, R6, l12
+	FMOVS F4, -4(R8)
+
+l12:
+
+next:
+	ADD R4, R2
+	ADD $8, R1
+	SUB $1, R3
+	CMP $0, R3
+	BGT row
+	MOVD $1, R1
+	FMOVQ 864(R0), F4
+	WORD $0x6ea0e480 // fcmgt v0.4s, v4.4s, v0.4s
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R2
+	CBNZ R2, some
+	FMOVQ 864(R0), F0
+	WORD $0x6ea1e400 // fcmgt v0.4s, v0.4s, v1.4s
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R2
+	CBNZ R2, some
+	FMOVQ 864(R0), F0
+	WORD $0x6ea2e400 // fcmgt v0.4s, v0.4s, v2.4s
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R2
+	CBNZ R2, some
+	FMOVQ 864(R0), F0
+	WORD $0x6ea3e400 // fcmgt v0.4s, v0.4s, v3.4s
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R0
+	CBNZ R0, some
+	MOVD $0, R1
+
+some:
+	MOVD R1, low+40(FP)
+	RET
+
 // func SoftmaxRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int)
 TEXT ·SoftmaxRowsF32(SB), NOSPLIT, $0-56
 	MOVD $consts<>(SB), R0
@@ -408,13 +2507,13 @@ TEXT ·SoftmaxRowsF32(SB), NOSPLIT, $0-56
 	LSL $2, R8
 	MOVD R8, 4248(R1)
 	FMOVQ 32(R0), F0
-	FMOVQ 384(R0), F1
-	FMOVQ 400(R0), F2
-	FMOVQ 416(R0), F3
-	FMOVQ 432(R0), F4
-	FMOVQ 448(R0), F5
-	FMOVQ 464(R0), F6
-	FMOVQ 480(R0), F7
+	FMOVQ 400(R0), F1
+	FMOVQ 416(R0), F2
+	FMOVQ 432(R0), F3
+	FMOVQ 448(R0), F4
+	FMOVQ 464(R0), F5
+	FMOVQ 480(R0), F6
+	FMOVQ 496(R0), F7
 
 row:
 	MOVD R7, R8
@@ -428,11 +2527,11 @@ row:
 	MOVD R4, R10
 	FMOVS 2560(R7), F8
 	VDUP V8.S[0], V8.S4
-	FMOVQ 496(R0), F9
+	FMOVQ 384(R0), F9
 	WORD $0x4ea8d529 // fsub v9.4s, v9.4s, v8.4s
-	FMOVQ 512(R0), F10
+	FMOVQ 592(R0), F10
 	WORD $0x4eaad508 // fsub v8.4s, v8.4s, v10.4s
-	FMOVQ 528(R0), F10
+	FMOVQ 608(R0), F10
 	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
 	FMOVS 1024(R7), F10
 	VDUP V10.S[0], V10.S4
@@ -959,14 +3058,14 @@ TEXT ·SoftmaxRowsF64(SB), NOSPLIT, $0-56
 	LSL $3, R8
 	MOVD R8, 4248(R1)
 	FMOVQ 48(R0), F0
-	FMOVQ 544(R0), F1
-	FMOVQ 560(R0), F2
-	FMOVQ 576(R0), F3
-	FMOVQ 592(R0), F4
-	FMOVQ 608(R0), F5
-	FMOVQ 624(R0), F6
-	FMOVQ 640(R0), F7
-	FMOVQ 656(R0), F8
+	FMOVQ 880(R0), F1
+	FMOVQ 896(R0), F2
+	FMOVQ 912(R0), F3
+	FMOVQ 928(R0), F4
+	FMOVQ 944(R0), F5
+	FMOVQ 960(R0), F6
+	FMOVQ 976(R0), F7
+	FMOVQ 992(R0), F8
 
 row:
 	MOVD R7, R8
@@ -982,7 +3081,7 @@ row:
 	VDUP V9.D[0], V9.D2
 	FMOVQ 144(R0), F10
 	WORD $0x4ee9d54a // fsub v10.2d, v10.2d, v9.2d
-	FMOVQ 672(R0), F11
+	FMOVQ 1008(R0), F11
 	WORD $0x4eebd529 // fsub v9.2d, v9.2d, v11.2d
 	FMOVQ 336(R0), F11
 	WORD $0x6e6bdd29 // fmul v9.2d, v9.2d, v11.2d
@@ -1078,7 +3177,7 @@ elements:
 	VFMLA V27.D2, V15.D2, V14.D2
 	VMOV V8.B16, V15.B16
 	VFMLA V28.D2, V16.D2, V15.D2
-	FMOVQ 688(R0), F16
+	FMOVQ 1024(R0), F16
 	VMOV V16.B16, V30.B16
 	VFMLA V25.D2, V29.D2, V30.D2
 	VMOV V16.B16, V29.B16
@@ -1086,7 +3185,7 @@ elements:
 	VMOV V16.B16, V13.B16
 	VFMLA V27.D2, V14.D2, V13.D2
 	VFMLA V28.D2, V15.D2, V16.D2
-	FMOVQ 704(R0), F14
+	FMOVQ 1040(R0), F14
 	VMOV V14.B16, V15.B16
 	VFMLA V25.D2, V30.D2, V15.D2
 	VMOV V14.B16, V30.B16
@@ -1094,7 +3193,7 @@ elements:
 	VMOV V14.B16, V29.B16
 	VFMLA V27.D2, V13.D2, V29.D2
 	VFMLA V28.D2, V16.D2, V14.D2
-	FMOVQ 720(R0), F13
+	FMOVQ 1056(R0), F13
 	VMOV V13.B16, V16.B16
 	VFMLA V25.D2, V15.D2, V16.D2
 	VMOV V13.B16, V15.B16
@@ -1259,7 +3358,7 @@ l3:
 	VFMLA V25.D2, V14.D2, V13.D2
 	VMOV V8.B16, V14.B16
 	VFMLA V10.D2, V15.D2, V14.D2
-	FMOVQ 688(R0), F15
+	FMOVQ 1024(R0), F15
 	VMOV V15.B16, V27.B16
 	VFMLA V23.D2, V26.D2, V27.D2
 	VMOV V15.B16, V26.B16
@@ -1267,7 +3366,7 @@ l3:
 	VMOV V15.B16, V11.B16
 	VFMLA V25.D2, V13.D2, V11.D2
 	VFMLA V10.D2, V14.D2, V15.D2
-	FMOVQ 704(R0), F13
+	FMOVQ 1040(R0), F13
 	VMOV V13.B16, V14.B16
 	VFMLA V23.D2, V27.D2, V14.D2
 	VMOV V13.B16, V27.B16
@@ -1275,7 +3374,7 @@ l3:
 	VMOV V13.B16, V26.B16
 	VFMLA V25.D2, V11.D2, V26.D2
 	VFMLA V10.D2, V15.D2, V13.D2
-	FMOVQ 720(R0), F11
+	FMOVQ 1056(R0), F11
 	VMOV V11.B16, V15.B16
 	VFMLA V23.D2, V14.D2, V15.D2
 	VMOV V11.B16, V14.B16
@@ -1515,13 +3614,13 @@ TEXT ·SoftmaxRowsF16(SB), NOSPLIT, $0-56
 	LSL $2, R8
 	MOVD R8, 4248(R1)
 	FMOVQ 32(R0), F0
-	FMOVQ 384(R0), F1
-	FMOVQ 400(R0), F2
-	FMOVQ 416(R0), F3
-	FMOVQ 432(R0), F4
-	FMOVQ 448(R0), F5
-	FMOVQ 464(R0), F6
-	FMOVQ 480(R0), F7
+	FMOVQ 400(R0), F1
+	FMOVQ 416(R0), F2
+	FMOVQ 432(R0), F3
+	FMOVQ 448(R0), F4
+	FMOVQ 464(R0), F5
+	FMOVQ 480(R0), F6
+	FMOVQ 496(R0), F7
 
 row:
 	MOVD R7, R8
@@ -1535,11 +3634,11 @@ row:
 	MOVD R4, R10
 	FMOVS 2560(R7), F8
 	VDUP V8.S[0], V8.S4
-	FMOVQ 496(R0), F9
+	FMOVQ 384(R0), F9
 	WORD $0x4ea8d529 // fsub v9.4s, v9.4s, v8.4s
-	FMOVQ 512(R0), F10
+	FMOVQ 592(R0), F10
 	WORD $0x4eaad508 // fsub v8.4s, v8.4s, v10.4s
-	FMOVQ 528(R0), F10
+	FMOVQ 608(R0), F10
 	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
 	FMOVS 1024(R7), F10
 	VDUP V10.S[0], V10.S4
@@ -2086,13 +4185,13 @@ TEXT ·SoftmaxRowsBF16(SB), NOSPLIT, $0-56
 	LSL $2, R8
 	MOVD R8, 4248(R1)
 	FMOVQ 32(R0), F0
-	FMOVQ 384(R0), F1
-	FMOVQ 400(R0), F2
-	FMOVQ 416(R0), F3
-	FMOVQ 432(R0), F4
-	FMOVQ 448(R0), F5
-	FMOVQ 464(R0), F6
-	FMOVQ 480(R0), F7
+	FMOVQ 400(R0), F1
+	FMOVQ 416(R0), F2
+	FMOVQ 432(R0), F3
+	FMOVQ 448(R0), F4
+	FMOVQ 464(R0), F5
+	FMOVQ 480(R0), F6
+	FMOVQ 496(R0), F7
 
 row:
 	MOVD R7, R8
@@ -2106,11 +4205,11 @@ row:
 	MOVD R4, R10
 	FMOVS 2560(R7), F8
 	VDUP V8.S[0], V8.S4
-	FMOVQ 496(R0), F9
+	FMOVQ 384(R0), F9
 	WORD $0x4ea8d529 // fsub v9.4s, v9.4s, v8.4s
-	FMOVQ 512(R0), F10
+	FMOVQ 592(R0), F10
 	WORD $0x4eaad508 // fsub v8.4s, v8.4s, v10.4s
-	FMOVQ 528(R0), F10
+	FMOVQ 608(R0), F10
 	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
 	FMOVS 1024(R7), F10
 	VDUP V10.S[0], V10.S4
