@@ -25,9 +25,9 @@ func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, st
 			ranked = i + n
 		}
 		terms := dst != nil && x.f32 != nil && k > shortMax && k <= blockLen && stride == dstStride
-		var odd, redo bool
+		var odd bool
 		if terms {
-			odd, redo = w.logitTerms(dst[i*dstStride:], x, at, n, k, stride, labels[i:i+n])
+			odd = w.logitTerms(dst[i*dstStride:], x, at, n, k, stride, labels[i:i+n])
 		} else {
 			odd = w.logits32(x, at, n, k, stride, labels[i:i+n])
 		}
@@ -41,7 +41,7 @@ func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, st
 			c.logitPositive(j, k)
 		}
 		switch {
-		case terms && !redo:
+		case terms:
 			w.scaleTerms(dst[i*dstStride:], x, at, n, k, stride, odd)
 		case dst != nil:
 			w.softmax32(dst[i*dstStride:], dstStride, x, at, n, k, stride, odd)
@@ -180,19 +180,18 @@ func (w *work) logits32(x *rows32, at, n, k, stride int, labels []int32) (odd bo
 }
 
 // logitTerms is logits32 of float32 rows of 33 to 1,024 elements and stores the terms of elements in dst, whose stride is theirs.
-// redo says that a row has several largest elements, whose terms are not there.
-func (w *work) logitTerms(dst []float32, x *rows32, at, n, k, stride int, labels []int32) (odd, redo bool) {
+// Where a row has several largest elements their terms may be 0.
+func (w *work) logitTerms(dst []float32, x *rows32, at, n, k, stride int, labels []int32) (odd bool) {
 	odd = asm.LogitTermRowsF32(&w.max[0], &x.f32[at], n, k, stride, &labels[0], &dst[0]) != 0
 	for j := 0; odd && j < n; j++ {
 		if w.odd[j] == tied {
-			redo = true
 			w.longLogits32(j, x, at+j*stride, k, labels[j])
 		}
 	}
-	return odd, redo
+	return odd
 }
 
-// scaleTerms makes probabilities of the terms in dst, or of the logits if one is so low that it may be 0.
+// scaleTerms makes probabilities of the terms in dst, or of the logits if one is so low that the probability may be 0.
 func (w *work) scaleTerms(dst []float32, x *rows32, at, n, k, stride int, odd bool) {
 	for j := range n {
 		if w.odd[j] == 0 {

@@ -375,8 +375,8 @@ func logitRows(m Machine, s Source, terms bool) {
 	name, doc := "LogitRows"+s.String(), ""
 	if terms {
 		name = "LogitTermRows" + s.String()
-		doc = ` The terms of elements are stored at dst, as far apart as they are, but for those of the largest, instead of which any may be there.
-			What is clamped has the term that it is clamped to.`
+		doc = ` The terms of elements are stored at dst, as far apart as they are, those of the largest as they are or as 0. What is
+			clamped has the term that it is clamped to.`
 	}
 	args := rowArgs(s)
 	if terms {

@@ -162,7 +162,7 @@ func logSoftmaxRows(m Machine, s Source) {
 func scaleRows(m Machine) {
 	k := kernelOf(m, F32)
 	m.Func("ScaleRowsF32", `ScaleRowsF32 multiplies the terms of at most 64 rows by their scale in the work area w, and returns whether
-		one is below 2**-124 of its reference, which clamped ones are.`,
+		one is below 2**-124 of its reference, as clamped ones and 0 are, or may be because one is NaN.`,
 		[]Arg{{"w", "*float64"}, {"x", "*float32"}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}}, []Arg{{"low", "int"}})
 	w, x, rows, stride := m.Arg("w"), m.Arg("x"), m.Arg("rows"), m.Arg("stride")
 	m.ShlR(stride, 2)
@@ -195,7 +195,7 @@ func scaleRows(m Machine) {
 	m.If(rows, GT, 0, "row")
 	low := m.GP(1)
 	for u := range least {
-		m.Any(m.Cmp(F32, LT, least[u], k.konst(bits32(0x1p-124))), "some")
+		m.Any(m.NotM(m.Cmp(F32, GE, least[u], k.konst(bits32(0x1p-124)))), "some")
 	}
 	m.MoveR(low, m.GP(0))
 	m.Label("some")

@@ -1452,19 +1452,23 @@ terms_end:
 	VMASKMOVPS   Y2, Y3, 32(SI)
 
 next:
-	ADDQ   BX, CX
-	ADDQ   $+8, AX
-	SUBQ   $+1, DX
-	CMPQ   DX, $+0
-	JGT    row
-	MOVQ   $+1, AX
-	VCMPPS $0x11, c32_1800000<>+0(SB), Y0, Y0
-	VPTEST Y0, Y0
-	JNE    some
-	VCMPPS $0x11, c32_1800000<>+0(SB), Y1, Y0
-	VPTEST Y0, Y0
-	JNE    some
-	XORQ   AX, AX
+	ADDQ     BX, CX
+	ADDQ     $+8, AX
+	SUBQ     $+1, DX
+	CMPQ     DX, $+0
+	JGT      row
+	MOVQ     $+1, AX
+	VCMPPS   $0x1d, c32_1800000<>+0(SB), Y0, Y0
+	VPCMPEQD Y2, Y2, Y2
+	VPXOR    Y2, Y0, Y0
+	VPTEST   Y0, Y0
+	JNE      some
+	VCMPPS   $0x1d, c32_1800000<>+0(SB), Y1, Y0
+	VPCMPEQD Y1, Y1, Y1
+	VPXOR    Y1, Y0, Y0
+	VPTEST   Y0, Y0
+	JNE      some
+	XORQ     AX, AX
 
 some:
 	MOVQ AX, low+40(FP)

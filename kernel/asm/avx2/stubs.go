@@ -300,14 +300,14 @@ func LogitNormsShort(w *float64, n int, norm *float64)
 // LogitTermRowsF32 stores the sums of at most 64 rows of 33 to 1,024 logits in the columns of the work area w. odd is
 // not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a bad
 // label or a reference out of range, 2 for several elements that are the largest. The terms of elements are stored at
-// dst, as far apart as they are, but for those of the largest, instead of which any may be there. What is clamped has
-// the term that it is clamped to.
+// dst, as far apart as they are, those of the largest as they are or as 0. What is clamped has the term that it is
+// clamped to.
 //
 //go:noescape
 func LogitTermRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, dst *float32) (odd int)
 
 // ScaleRowsF32 multiplies the terms of at most 64 rows by their scale in the work area w, and returns whether one is
-// below 2**-124 of its reference, which clamped ones are.
+// below 2**-124 of its reference, as clamped ones and 0 are, or may be because one is NaN.
 //
 //go:noescape
 func ScaleRowsF32(w *float64, x *float32, rows int, k int, stride int) (low int)

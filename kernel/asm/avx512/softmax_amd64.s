@@ -1016,7 +1016,8 @@ next:
 	CMPQ        DX, $+0
 	JGT         row
 	MOVQ        $+1, AX
-	VCMPPS.BCST $0x11, c32_1800000<>+0(SB), Z0, K1
+	VCMPPS.BCST $0x1d, c32_1800000<>+0(SB), Z0, K1
+	KNOTW       K1, K1
 	KORTESTW    K1, K1
 	JNE         some
 	XORQ        AX, AX

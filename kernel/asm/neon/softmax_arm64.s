@@ -2467,22 +2467,26 @@ next:
 	BGT row
 	MOVD $1, R1
 	FMOVQ 864(R0), F4
-	WORD $0x6ea0e480 // fcmgt v0.4s, v4.4s, v0.4s
+	WORD $0x6e24e400 // fcmge v0.4s, v0.4s, v4.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
 	FMOVD F0, R2
 	CBNZ R2, some
 	FMOVQ 864(R0), F0
-	WORD $0x6ea1e400 // fcmgt v0.4s, v0.4s, v1.4s
+	WORD $0x6e20e420 // fcmge v0.4s, v1.4s, v0.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
 	FMOVD F0, R2
 	CBNZ R2, some
 	FMOVQ 864(R0), F0
-	WORD $0x6ea2e400 // fcmgt v0.4s, v0.4s, v2.4s
+	WORD $0x6e20e440 // fcmge v0.4s, v2.4s, v0.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
 	FMOVD F0, R2
 	CBNZ R2, some
 	FMOVQ 864(R0), F0
-	WORD $0x6ea3e400 // fcmgt v0.4s, v0.4s, v3.4s
+	WORD $0x6e20e460 // fcmge v0.4s, v3.4s, v0.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
 	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
 	FMOVD F0, R0
 	CBNZ R0, some
