@@ -1,12 +1,8 @@
 // Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
-// BinSums, Counts), sorted and split keys (Sort, Split, Select, OrderF32), softmax, log-sum-exp, arg max, bins, Exp64 and Log64. No metric knows its name here. What follows holds
-// for every function; a function's own comment says what it adds.
-// BinSums, Counts), softmax, log-sum-exp, arg max, bins, Exp64 and Log64; SortRowsF32 sorts rows. No metric knows its name
-// here. What follows holds for every function; a function's own comment says what it adds.
 // BinSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
-// matrix by class and bin (ClassSumsF32), Exp64 and Log64. No metric knows its name here. What follows holds for every
-// function; a function's own comment says what it adds.
+// matrix by class and bin (ClassSumsF32), the order of scores (Sort, Split, Select, OrderF32, SortRowsF32), Exp64 and Log64.
+// No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
 //
@@ -21,7 +17,6 @@
 //	kernel: edges are not two or more rising numbers
 //	kernel: number of bins is not positive
 //	kernel: more than MaxSum values in one call
-//	kernel: scratch is shorter than SortRowsScratch
 //	kernel: one of two windows has a Fine, the other has not
 //	kernel: the scratch is too short
 //	kernel: keys to split at are not rising
@@ -34,8 +29,8 @@
 // a goroutine, nothing is kept between calls; calls with disjoint outputs may run at the same time. Slices start at any
 // alignment and have any length; nothing outside them is read or written. Inputs are not written, and outputs do not
 // overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64 and, with equal strides, in Softmax
-// and LogSoftmax of float32 and float64; SortRowsF32 sorts in place. Its scratch, of at least SortRowsScratch elements, may
-// hold anything, overlaps nothing else, and means nothing afterwards; a call at a time may use it.
+// and LogSoftmax of float32 and float64; what sorts, splits or selects works in place. A scratch may hold anything, overlaps
+// nothing else, and means nothing afterwards; a call at a time may use it.
 //
 // # Levels
 //
@@ -133,8 +128,9 @@
 //
 // Sort, Split, Select and OrderF32 work on keys: unsigned integers whose order is that of the scores. KeysF32 makes them of
 // any float32 (-0 is 0; NaN stand at the ends, by sign), HitKeysF32 of a score in [0,1] and its outcome: the score's bits,
-// shifted by one, and the outcome; ColumnKeysF32 those of the columns of a matrix, one column after another. Equal keys are the same bits, so what is sorted does not depend on how. Where the order
-// of equal ones could be seen, in Split, it is that in which they came.
+// shifted by one, and the outcome; ColumnKeysF32 those of the columns of a matrix, one column after another. Equal keys are
+// the same bits, so what is sorted does not depend on how. Where the order of equal ones could be seen, in Split, it is that
+// in which they came.
 //
 // Keys are sorted by splitting: assembly sifts a register's keys to two ends (0.1 ns a key with AVX-512), up to 256 are
 // sorted in registers, and where there are more than 2^18 they are first dealt out by 32 KiB at a time to up to 64 parts. A
