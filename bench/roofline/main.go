@@ -6,12 +6,16 @@
 //	go run ./bench/roofline -isa avx512 -threads 1 -workload 'f32_k10+$'
 //	go run ./bench/roofline -json > roofline.json
 //
-// A workload is a metrics.Pass over predictions in memory, with the accumulators behind accuracy, NLL, Brier score,
+// An evaluation is a metrics.Pass over predictions in memory, with the accumulators behind accuracy, NLL, Brier score,
 // entropy and 15 bins, made anew for each sample. Its scores take more memory than any cache has, they are read by
 // windows, each of what has not been read for longest, and stand on 2 MiB pages where the system grants them (Linux);
-// one thread at the highest level runs on small pages too. A workload that is slow, as all are at level generic, takes
-// only part of the rows in a sample. All the data takes some twelve times what the second line of the output says, on other
+// one thread at the highest level runs on small pages too. An evaluation that is slow, as all are at level generic, takes
+// only part of the rows in a sample. All the data takes some fourteen times what the second line of the output says, on other
 // systems than Linux half of that; -workload takes less.
+//
+// A ranking is kernel.SortF32, with more than one thread parallel.SortF32, or parallel.EqualMass with the keys it takes, of
+// uniformly random scores that are copied afresh before each sample. What slices.Sort does to as many of them is measured
+// in the same run, with one thread: "x slices.Sort" is the ratio of the rates.
 //
 // Beside each sample, before and after, a probe counts the multiply-adds that the vector ports issue: it falls when a
 // core's sibling is busy or the clock is low. A figure is the median of the samples whose lower probe is at least 0.9 of
@@ -19,7 +23,7 @@
 // probe that of 10^9 multiply-adds a second a thread, "of read" the ratio to sequential read with as many threads, and
 // efficiency max(bytes / read bandwidth, port operations / probe) / time: 1 is what the memory or the ports allow, by an
 // estimate of the operations (none at level generic). In -json, a goal of goal_unit read_ratio is one for read_ratio, of
-// rows_per_s one for rows_per_s.
+// rows_per_s one for rows_per_s, of slices_sort_ratio one for that.
 package main
 
 import (
@@ -71,6 +75,7 @@ type plan struct {
 	start  time.Time
 	limit  time.Duration // for the whole run, 0 for none
 	size   int           // of a store, in bytes
+	plain  int           // how often slices.Sort is measured
 	cache  int           // the CPU's largest, 0 if unknown
 }
 
@@ -115,9 +120,10 @@ func parse(args []string, w io.Writer) (*plan, error) {
 // scale sets the sizes and times. A store has twice the largest cache at the least, however large that is.
 func (p *plan) scale(quick bool) {
 	rounds := 15
+	p.plain = 2
 	p.sample, p.size = 150*time.Millisecond, min(max(256<<20, 8*p.cache), 1<<30)
 	if quick {
-		rounds = 5
+		rounds, p.plain = 5, 1
 		p.sample, p.size, p.limit = 40*time.Millisecond, 128<<20, 32*time.Second
 	}
 	p.size = max(p.size, 2*p.cache)

@@ -261,6 +261,19 @@ func TestData(t *testing.T) {
 			t.Fatalf("a row of probabilities sums to %v", sum)
 		}
 	}
+	distinct := map[float32]bool{}
+	for i, v := range view[float32](m.stores["uniform"].mem) {
+		if !(v >= 0 && v < 1) {
+			t.Fatalf("score %d is %v", i, v)
+		}
+		distinct[v] = true
+	}
+	if n := 1 << 18; len(distinct) < n-n/50 {
+		t.Errorf("%d of %d scores differ", len(distinct), n)
+	}
+	if n := len(m.desk.x); n != 1<<18 || len(m.desk.hit) != n || len(m.desk.scratch) < kernel.SortScratch(n) {
+		t.Errorf("scores %d, outcomes %d, scratch %d", n, len(m.desk.hit), len(m.desk.scratch))
+	}
 	for n, labels := range m.labels {
 		seen := map[int32]bool{}
 		for _, y := range labels {
@@ -303,7 +316,7 @@ func tiny(t *testing.T, pattern string) *plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plan{works: works, levels: isa.Levels(), threads: []int{1, 2}, rounds: 1, sample: time.Millisecond, start: time.Now(), size: 1 << 19}
+	return &plan{works: works, levels: isa.Levels(), threads: []int{1, 2}, rounds: 1, sample: time.Millisecond, start: time.Now(), size: 1 << 19, plain: 1}
 }
 
 func TestJSON(t *testing.T) {
@@ -357,6 +370,46 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// A ranking is compared with slices.Sort on the same scores, and does what it says.
+func TestRanking(t *testing.T) {
+	p := tiny(t, "sort|equal")
+	p.json = true
+	var out bytes.Buffer
+	if err := p.run(&out, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	var d struct{ Workloads []map[string]any }
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatalf("%v in %s", err, &out)
+	}
+	if len(d.Workloads) != 3*2*len(isa.Levels()) {
+		t.Fatalf("%s", &out)
+	}
+	for _, w := range d.Workloads {
+		if v, ok := w["slices_sort_ratio"].(float64); !ok || !(v > 0) || w["rows"] != float64(p.size/4) {
+			t.Errorf("%v", w)
+		}
+	}
+
+	m := newMemory(1<<19, smallPages)
+	defer m.close()
+	w := p.works[0]
+	if err := m.add(w); err != nil {
+		t.Fatal(err)
+	}
+	n := m.ranked(w)
+	for threads := 1; threads <= 2; threads++ {
+		run := w.prepare(m, 0, n, threads)
+		if slices.IsSorted(m.desk.x) {
+			t.Error("the scores are in order before they are sorted")
+		}
+		want := slices.Sorted(slices.Values(m.desk.x))
+		if run(); !slices.Equal(m.desk.x, want) {
+			t.Errorf("%d threads: the scores are not sorted", threads)
+		}
+	}
+}
+
 // Every workload runs, and every line of the table has as many words in its fixed part.
 func TestText(t *testing.T) {
 	p := tiny(t, "")
@@ -374,7 +427,7 @@ func TestText(t *testing.T) {
 		t.Errorf("%s", &out)
 	}
 	for i, line := range lines[5:] {
-		if f := strings.Fields(line); f[0] != workloads[i%len(workloads)].name || f[2] != "1" || len(f) < 11 {
+		if f := strings.Fields(line); f[0] != workloads[i%len(workloads)].name || f[2] != "1" || len(f) < 12 {
 			t.Errorf("line %q", line)
 		}
 	}
@@ -407,6 +460,9 @@ func TestGoals(t *testing.T) {
 	found := func(name string, l isa.Level, threads int, ratio, ratio4K, rows float64) result {
 		return result{Name: name, level: l, Threads: threads, ReadRatio: ratio, ReadRatio4K: ratio4K, RowsPerS: rows, work: w[name]}
 	}
+	ranked := func(name string, l isa.Level, threads int, ratio float64) result {
+		return result{Name: name, level: l, Threads: threads, SortRatio: ratio, RowsPerS: 1, work: w[name]}
+	}
 	yes, no := true, false
 	for _, c := range []struct {
 		name       string
@@ -428,6 +484,12 @@ func TestGoals(t *testing.T) {
 		{"threads", amd64, []result{found("eval_f32_k2", isa.LevelAVX2, 2, 0.5, 0, 180), found("eval_f32_k2", isa.LevelAVX512, 2, 0.5, 0, 999),
 			found("eval_f32_k2", isa.LevelAVX2, 1, 0.5, 0, 100)}, 180, unitRows, "1.8x one thread", &yes, nil},
 		{"threads without one", amd64, []result{found("eval_f32_k2", isa.LevelAVX2, 2, 0.5, 0, 180)}, 0, "", "", nil, nil},
+		{"ranking", amd64, []result{ranked("sort_f32_1e7", isa.LevelAVX512, 1, 20.5)}, 20, unitSort, "20x slices.Sort", &yes, nil},
+		{"ranking at AVX2", amd64, []result{ranked("sort_f32_1e7", isa.LevelAVX2, 1, 11), ranked("sort_f32_1e7", isa.LevelAVX512, 1, 20)},
+			12, unitSort, "12x slices.Sort", &no, nil},
+		{"ranking at NEON", []isa.Level{isa.LevelGeneric, isa.LevelNEON}, []result{ranked("equal_mass_f32_1e7", isa.LevelNEON, 1, 51)},
+			50, unitSort, "50x slices.Sort", &yes, nil},
+		{"ranking, generic", amd64, []result{ranked("sort_f32_1e6", isa.LevelGeneric, 1, 99)}, 0, "", "", nil, nil},
 		{"too many threads", amd64, []result{found("eval_f32_k2", isa.LevelAVX2, 3, 0.5, 0, 180), found("eval_f32_k2", isa.LevelAVX2, 1, 0.5, 0, 100)},
 			0, "", "", nil, nil},
 	} {

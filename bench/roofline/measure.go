@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/candor-go/candor/internal/isa"
-	"github.com/candor-go/candor/metrics"
 )
 
 // A sample is one measurement.
@@ -88,6 +87,7 @@ type run struct {
 	small  *memory // nil where the system has no choice of pages
 	groups []*group
 	best   map[probeKind]float64
+	plain  []*plainSort
 	rounds int // done
 }
 
@@ -105,6 +105,15 @@ func newRun(p *plan) (*run, error) {
 				r.close()
 				return nil, err
 			}
+		}
+	}
+	for _, w := range p.works {
+		if w.ranking == nil {
+			continue
+		}
+		n := r.huge.ranked(w)
+		if !slices.ContainsFunc(r.plain, func(p *plainSort) bool { return p.n == n }) {
+			r.plain = append(r.plain, &plainSort{n: n})
 		}
 	}
 	for _, l := range p.levels {
@@ -145,6 +154,14 @@ func (r *run) measure(progress func(string)) {
 		if r.rounds > 0 && r.plan.limit > 0 && start.Sub(r.plan.start)+longest > r.plan.limit {
 			break
 		}
+		// slices.Sort takes long: one or two samples have to do.
+		if r.rounds < r.plan.plain {
+			for _, p := range r.plain {
+				progress(fmt.Sprintf("slices.Sort of %d scores", p.n))
+				r.samplePlain(p)
+			}
+			start = time.Now()
+		}
 		for _, g := range r.groups {
 			for _, s := range append([]*series{g.read}, g.works...) {
 				progress(fmt.Sprintf("round %d of %d: %v", r.rounds+1, r.plan.rounds, s))
@@ -165,8 +182,12 @@ func (s *series) String() string {
 }
 
 // portion sets the rows of a sample that is to take about so long at the most: all that there are or, of a slow workload,
-// as many as its fastest run suggests, of which the first is a short one that is no sample.
+// as many as its fastest run suggests, of which the first is a short one that is no sample. A ranking has its own number.
 func (s *series) portion(want time.Duration) {
+	if s.work.ranking != nil {
+		s.rows = s.memory.ranked(s.work)
+		return
+	}
 	all := s.memory.size / s.work.rowBytes()
 	least := min(all, max(1, (2<<20)/s.work.rowBytes()))
 	if s.fastest == 0 {
@@ -181,7 +202,7 @@ func (r *run) sample(s *series) {
 	if s.work != nil {
 		s.portion(r.plan.sample)
 	}
-	// Each Pass leaves its buffers behind: they are collected here, and not within a later sample at its cost.
+	// Each sample leaves its buffers behind: they are collected here, and not within a later sample at its cost.
 	runtime.GC()
 	before := portRate(s.level, s.threads)
 	took := s.once()
@@ -207,13 +228,10 @@ func (s *series) once() time.Duration {
 		return since(start)
 	}
 	first := s.memory.stores[s.work.store].window(s.rows, s.work.rowBytes())
-	preds := s.work.predictions(s.memory, first, s.rows)
+	run := s.work.prepare(s.memory, first, s.rows, s.threads)
 	defer isa.Set(s.level)()
 	start := time.Now()
-	pass := metrics.NewPass(&metrics.Options{Threads: s.threads}, s.work.what()...)
-	if err := pass.Add(preds); err != nil {
-		panic("roofline: its own rows are bad: " + err.Error())
-	}
+	run()
 	took := since(start)
 	s.fastest = max(s.fastest, float64(s.rows)/took.Seconds())
 	return took

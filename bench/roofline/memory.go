@@ -50,6 +50,7 @@ type memory struct {
 	stores map[string]*store
 	first  *store          // which sequential read is measured on
 	labels map[int][]int32 // by the number of labels; a row's label is that of its number in the store
+	desk   *desk           // for the largest ranking
 	total  int             // bytes that have been taken
 	free   []func()
 }
@@ -88,6 +89,9 @@ func (m *memory) add(w *workload) error {
 			m.first = m.stores[w.store]
 		}
 	}
+	if w.ranking != nil {
+		return m.setDesk(m.ranked(w))
+	}
 	n, rows := max(2, w.classes), m.size/w.rowBytes()
 	if len(m.labels[n]) < rows {
 		mem, err := m.take(4 * rows)
@@ -100,6 +104,19 @@ func (m *memory) add(w *workload) error {
 	return nil
 }
 
+// setDesk makes room for rankings of n scores.
+func (m *memory) setDesk(n int) (err error) {
+	if m.desk == nil || len(m.desk.x) < n {
+		m.desk, err = m.newDesk(n)
+	}
+	return err
+}
+
+// rows returns the scores of some rows of a workload.
+func (m *memory) rows(w *workload, first, rows int) []byte {
+	return m.stores[w.store].mem[first*w.rowBytes() : (first+rows)*w.rowBytes()]
+}
+
 // poolLen is how many random numbers there are: to make as many as a store has would take longer than to measure.
 const poolLen = 1 << 21
 
@@ -109,6 +126,12 @@ const softmaxClasses = 1000
 // fillScores fills a store with copies of a pool of random numbers, each from another place on.
 func fillScores(mem []byte, name string) {
 	r := rand.New(rand.NewPCG(1, 2))
+	if name == "uniform" { // no two parts are the same
+		for x := view[float32](mem); len(x) > 0; x = x[1:] {
+			x[0] = r.Float32()
+		}
+		return
+	}
 	if name == "probs" {
 		pool := make([]float32, poolLen)
 		for i := range pool {

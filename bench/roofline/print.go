@@ -47,8 +47,9 @@ type result struct {
 	RowsPerS    float64 `json:"rows_per_s"`
 	ReadRatio   float64 `json:"read_ratio"` // of the sequential read of as many threads
 	ReadRatio4K float64 `json:"read_ratio_4k,omitempty"`
-	Efficiency  float64 `json:"efficiency,omitempty"` // of what memory and ports would allow
-	Probe       float64 `json:"probe"`                // multiply-adds a thread
+	SortRatio   float64 `json:"slices_sort_ratio,omitempty"` // of a ranking: of the scores that slices.Sort sorts in as long
+	Efficiency  float64 `json:"efficiency,omitempty"`        // of what memory and ports would allow
+	Probe       float64 `json:"probe"`                       // multiply-adds a thread
 
 	Goal     float64 `json:"goal,omitempty"`
 	GoalUnit string  `json:"goal_unit,omitempty"`
@@ -128,6 +129,9 @@ func (r *run) result(s *series) result {
 	rowBytes := float64(s.work.rowBytes())
 	f := result{Name: s.work.name, ISA: s.level.String(), Threads: s.threads, Rows: s.rows, Samples: len(s.samples), Counted: counted,
 		GBps: rate / 1e9, RowsPerS: rate / rowBytes, ReadRatio: rate / read, Probe: probe / 1e9, level: s.level, work: s.work}
+	if s.work.ranking != nil {
+		f.SortRatio = f.RowsPerS / r.plainRate(s.work)
+	}
 	if ops := s.work.operations(s.level); ops > 0 {
 		const label = 4 // bytes that a row has besides its scores
 		f.Efficiency = f.RowsPerS * max((rowBytes+label)/read, ops/(probe*float64(s.threads)))
@@ -150,7 +154,8 @@ const (
 )
 
 // setGoals gives results their goals: at the highest of the CPU's levels and on one thread those of the workload, at AVX2
-// below AVX-512 a share of its speed, and on more threads, of which there have to be as many, a multiple of one's.
+// below AVX-512 a share of its speed, and on more threads, of which there have to be as many, a multiple of one's. A ranking has
+// a goal for AVX-512 and one for the other levels with assembly.
 func setGoals(l []result, levels []isa.Level, cpus int) {
 	top := levels[len(levels)-1]
 	for i := range l {
@@ -163,6 +168,15 @@ func setGoals(l []result, levels []isa.Level, cpus int) {
 			if one != nil {
 				f.setGoal(threadShare*float64(f.Threads)*one.RowsPerS, unitRows, fmt.Sprintf("%.1fx one thread", threadShare*float64(f.Threads)))
 			}
+		case f.work.ranking != nil:
+			if f.level == isa.LevelGeneric {
+				continue
+			}
+			goal := f.work.below
+			if f.level == isa.LevelAVX512 {
+				goal = f.work.goal
+			}
+			f.setGoal(goal, unitSort, fmt.Sprintf("%.0fx slices.Sort", goal))
 		case f.level == isa.LevelAVX2 && top == isa.LevelAVX512:
 			if wide != nil {
 				f.setGoal(avx2Share*wide.RowsPerS, unitRows, fmt.Sprintf("%.2f of avx512", avx2Share))
@@ -182,11 +196,7 @@ func setGoals(l []result, levels []isa.Level, cpus int) {
 }
 
 func (f *result) setGoal(goal float64, unit, text string) {
-	have := f.ReadRatio
-	if unit == unitRows {
-		have = f.RowsPerS
-	}
-	met := have >= goal
+	met := map[string]float64{unitRatio: f.ReadRatio, unitRows: f.RowsPerS, unitSort: f.SortRatio}[unit] >= goal
 	f.Goal, f.GoalUnit, f.GoalText, f.Met = goal, unit, text, &met
 }
 
@@ -203,7 +213,7 @@ func (d *document) round() {
 	}
 	for i := range d.Workloads {
 		f := &d.Workloads[i]
-		four(&f.GBps, &f.RowsPerS, &f.ReadRatio, &f.ReadRatio4K, &f.Efficiency, &f.Probe, &f.Goal)
+		four(&f.GBps, &f.RowsPerS, &f.ReadRatio, &f.ReadRatio4K, &f.SortRatio, &f.Efficiency, &f.Probe, &f.Goal)
 	}
 }
 
@@ -238,7 +248,7 @@ func (d *document) text(w io.Writer) error {
 	row := func(name string, cells ...string) {
 		fmt.Fprintf(t, "%-*s\t%s\n", widest, name, strings.Join(cells, "\t"))
 	}
-	row("workload", "isa", "threads", "GB/s", "M rows/s", "of read", "on 4 KB", "efficiency", "probe", "samples", "  goal")
+	row("workload", "isa", "threads", "GB/s", "M rows/s", "of read", "on 4 KB", "x slices.Sort", "efficiency", "probe", "samples", "  goal")
 	for i := range d.Workloads {
 		f := &d.Workloads[i]
 		goal := "  -"
@@ -249,7 +259,7 @@ func (d *document) text(w io.Writer) error {
 			goal += fmt.Sprintf("; %.2f on 4 KB: %s", f.Goal4K, metText(*f.Met4K))
 		}
 		row(f.Name, f.ISA, strconv.Itoa(f.Threads), fmt.Sprintf("%.2f", f.GBps), fmt.Sprintf("%.4g", f.RowsPerS/1e6),
-			fmt.Sprintf("%.2f", f.ReadRatio), optional(f.ReadRatio4K), optional(f.Efficiency), fmt.Sprintf("%.1f", f.Probe),
+			fmt.Sprintf("%.2f", f.ReadRatio), optional(f.ReadRatio4K), optional(f.SortRatio), optional(f.Efficiency), fmt.Sprintf("%.1f", f.Probe),
 			fmt.Sprintf("%d/%d", f.Counted, f.Samples), goal)
 	}
 	return t.Flush()

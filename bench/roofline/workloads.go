@@ -8,7 +8,7 @@ import (
 )
 
 // A workload is an evaluation of predictions of one shape, as `candor eval` makes it. They stand in memory, so what is
-// measured is a Pass and not the reading of files.
+// measured is a Pass and not the reading of files. Or it is a ranking of scores.
 type workload struct {
 	name    string
 	store   string // the sort of its scores
@@ -16,11 +16,13 @@ type workload struct {
 	dtype   metrics.DType
 	kind    metrics.Kind
 	what    func() []metrics.Accumulator
+	ranking *ranking // nil: an evaluation
 
 	// What it should reach at the highest level with one thread, 0 where nothing is asked.
 	goal   float64
 	unit   string
 	goal4K float64 // the same on small pages
+	below  float64 // of a ranking: at the other levels with assembly
 
 	// Operations that the ports of multiply-add take, at 64 bytes an operation: for 64 bytes of scores, and for a row's end
 	// (its logarithms and divisions), for which eight rows stand side by side. They are counts from the kernels'
@@ -32,6 +34,7 @@ type workload struct {
 const (
 	unitRatio = "read_ratio" // of the sequential read bandwidth of as many threads
 	unitRows  = "rows_per_s"
+	unitSort  = "slices_sort_ratio" // of the rate of slices.Sort on as many of the same scores, with one thread
 )
 
 // A term of float32 takes two multiply-adds to split its argument, six for the polynomial and two for the entropy and the
@@ -71,16 +74,33 @@ var workloads = []workload{
 	{name: "binary_f32", store: "probs", classes: 1, dtype: metrics.Float32, goal: 220e6, unit: unitRows, kind: metrics.Probs, what: evaluation, rowOps: opsBinary},
 	{name: "classwise_f32_k1000", store: "softmax", classes: softmaxClasses, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, kind: metrics.Probs, what: classwise, lineOps: opsNorm + opsClasses},
 	{name: "classwise_logits_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, kind: metrics.Logits, what: classwise, lineOps: opsF32 + opsScale + opsClasses},
+	{name: "sort_f32_1e6", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 25, below: 12, unit: unitSort, ranking: &ranking{1e6, sortScores}},
+	{name: "sort_f32_1e7", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 20, below: 12, unit: unitSort, ranking: &ranking{1e7, sortScores}},
+	{name: "equal_mass_f32_1e7", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 50, below: 50, unit: unitSort, ranking: &ranking{1e7, equalMass}},
 }
 
 // rowBytes returns the bytes of a row's scores.
 func (w *workload) rowBytes() int { return w.classes * w.dtype.Size() }
 
+// prepare returns what a sample of some rows of the memory takes the time of.
+func (w *workload) prepare(m *memory, first, rows, threads int) func() {
+	if w.ranking != nil {
+		return w.ranking.prepare(m, view[float32](m.rows(w, first, rows)), threads)
+	}
+	preds := w.predictions(m, first, rows)
+	return func() {
+		pass := metrics.NewPass(&metrics.Options{Threads: threads}, w.what()...)
+		if err := pass.Add(preds); err != nil {
+			panic("roofline: its own rows are bad: " + err.Error())
+		}
+	}
+}
+
 // predictions returns a view of some rows of the memory.
 func (w *workload) predictions(m *memory, first, rows int) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: w.kind, Labels: m.labels[max(2, w.classes)][first : first+rows]}
 	p.Rows, p.Classes = rows, w.classes
-	mem := m.stores[w.store].mem[first*w.rowBytes() : (first+rows)*w.rowBytes()]
+	mem := m.rows(w, first, rows)
 	switch w.dtype {
 	case metrics.Float64:
 		p.F64 = view[float64](mem)
