@@ -126,9 +126,14 @@ const softmaxClasses = 1000
 // fillScores fills a store with copies of a pool of random numbers, each from another place on.
 func fillScores(mem []byte, name string) {
 	r := rand.New(rand.NewPCG(1, 2))
-	if name == "uniform" { // no two parts are the same
-		for x := view[float32](mem); len(x) > 0; x = x[1:] {
-			x[0] = r.Float32()
+	if name == "uniform" { // as many as no ranking has, again and again
+		x := view[float32](mem)
+		pool := x[:min(len(x), 1<<24)]
+		for i := range pool {
+			pool[i] = r.Float32()
+		}
+		for i := len(pool); i < len(x); i += len(pool) {
+			copy(x[i:], pool)
 		}
 		return
 	}
