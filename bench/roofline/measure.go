@@ -154,14 +154,14 @@ func (r *run) measure(progress func(string)) {
 		if r.rounds > 0 && r.plan.limit > 0 && start.Sub(r.plan.start)+longest > r.plan.limit {
 			break
 		}
-		// slices.Sort takes long: one or two samples have to do.
-		if r.rounds < r.plan.plain {
-			for _, p := range r.plain {
+		// slices.Sort of many scores takes long: one or two samples have to do.
+		for _, p := range r.plain {
+			if r.rounds < r.plan.plain || p.n <= 1e6 {
 				progress(fmt.Sprintf("slices.Sort of %d scores", p.n))
 				r.samplePlain(p)
 			}
-			start = time.Now()
 		}
+		start = time.Now()
 		for _, g := range r.groups {
 			for _, s := range append([]*series{g.read}, g.works...) {
 				progress(fmt.Sprintf("round %d of %d: %v", r.rounds+1, r.plan.rounds, s))

@@ -79,28 +79,22 @@ func equalMass(d *desk, threads int) {
 
 // A plainSort is slices.Sort of so many scores on one thread, which rankings are compared with.
 type plainSort struct {
-	n       int
-	samples []sample // their rates are scores a second
+	n, runs int
+	fastest float64 // scores a second
 }
 
-// samplePlain takes a sample, between two probes as any other.
+// samplePlain takes a sample. The fastest counts: a long one is seldom left alone, and no probe would tell.
 func (r *run) samplePlain(p *plainSort) {
 	all := view[float32](r.huge.stores["uniform"].mem)
-	x := r.huge.desk.x[:copy(r.huge.desk.x[:p.n], all[len(p.samples)*p.n%(len(all)-p.n+1):])]
-	before := portRate(r.top(), 1)
+	x := r.huge.desk.x[:copy(r.huge.desk.x[:p.n], all[p.runs*p.n%(len(all)-p.n+1):])]
 	start := time.Now()
 	slices.Sort(x)
-	took := since(start)
-	after := portRate(r.top(), 1)
-	kind := (&series{level: r.top(), threads: 1}).kind()
-	r.best[kind] = max(r.best[kind], before, after)
-	p.samples = append(p.samples, sample{float64(p.n) / took.Seconds(), min(before, after)})
+	p.fastest = max(p.fastest, float64(p.n)/since(start).Seconds())
+	p.runs++
 }
 
 // plainRate returns how many scores a second slices.Sort sorts, of as many as a ranking has.
 func (r *run) plainRate(w *workload) float64 {
 	n := r.huge.ranked(w)
-	i := slices.IndexFunc(r.plain, func(p *plainSort) bool { return p.n == n })
-	rate, _, _ := figure(r.plain[i].samples, r.best[(&series{level: r.top(), threads: 1}).kind()])
-	return rate
+	return r.plain[slices.IndexFunc(r.plain, func(p *plainSort) bool { return p.n == n })].fastest
 }
