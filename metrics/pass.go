@@ -63,7 +63,7 @@ func (p *Pass) Add(preds *Predictions) error {
 	return p.AddSource(&inMemory{preds: preds})
 }
 
-// inMemory hands out predictions that are in memory already as views of about 1 MiB.
+// inMemory hands out predictions that are in memory already as views of about 1 MiB, or of some long rows.
 type inMemory struct {
 	preds *Predictions
 	at    int
@@ -77,7 +77,7 @@ func (m *inMemory) Next() (*Chunk, error) {
 	if m.at >= p.Rows {
 		return nil, io.EOF
 	}
-	n := min(p.Rows-m.at, wholeBatches(max(1, (1<<20)/(p.stride()*p.DType().Size()))))
+	n := min(p.Rows-m.at, wholeBatches(max(longRows, (1<<20)/(p.stride()*p.DType().Size()))))
 	c := &Chunk{Predictions: *p, First: int64(m.at)}
 	lo := m.at * p.stride()
 	hi := lo + (n-1)*p.stride() + p.Classes
@@ -314,6 +314,10 @@ const blockBytes = 1 << 20
 // tileBytes is the size of a block's tile of probabilities, which accumulators read again from the second-level cache.
 const tileBytes = 256 << 10
 
+// longRows is how many rows of probabilities that are too long for a tile are a block: what accumulators keep by class is then
+// read and written once for all of them. The kernels that read them take them by parts.
+const longRows = 8
+
 // worker is what one goroutine of a Pass owns.
 type worker struct {
 	opt    Options
@@ -377,7 +381,11 @@ func (w *worker) add(c *Chunk) {
 	st := c.stride()
 	n := max(1, blockBytes/(st*c.DType().Size()))
 	if w.need&Rows != 0 {
-		n = min(n, max(1, tileBytes/(w.entry(c)*max(2, c.Classes))))
+		if fit := tileBytes / (w.entry(c) * max(2, c.Classes)); fit < 2 && c.Kind == Probs {
+			n = longRows
+		} else {
+			n = min(n, max(1, fit))
+		}
 	}
 	n = wholeBatches(min(n, blockRows))
 	w.grow(min(n, c.Rows))

@@ -123,7 +123,7 @@ func TestTiles(t *testing.T) {
 						if c.o.Renormalize && kind != metrics.Probs {
 							continue
 						}
-						p := uneven(700, k, kind, dtype)
+						p := uneven(300, k, kind, dtype)
 						bad := map[int64]bool{}
 						if c.o.Drop {
 							for i := 3; i < p.Rows; i += 1 + i/2 {
