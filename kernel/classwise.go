@@ -86,9 +86,8 @@ const ListSlack = 16
 // MaxSum rows between two emptyings of the sums. Columns are read in groups of some rows, so a matrix of many classes may
 // as well be handed over by parts of its columns, whose sums stay in a cache.
 //
-// What stands ahead bytes beyond the first rows is fetched to the second-level cache, if it can be: where the caller wants
-// that memory next the sums are made while it comes. 0 fetches nothing. It is some of the rows, since a CPU whose own fetching
-// sleeps in the meantime has no room for more.
+// What stands ahead bytes beyond an entry is fetched to the second-level cache, where the level has such an instruction and what
+// lies there can be read: so memory that the caller wants next comes while sums are made. 0 fetches nothing.
 func ClassSumsF32(sums *ClassSums, list []uint32, x []float32, rows, k, stride int, lowest *Lowest, ahead int) (listed, done int) {
 	c := classes{sums: sums, list: list, f32: x, limits: lowest.f32, ahead: ahead}
 	return c.run(len(x), rows, k, stride)
@@ -114,7 +113,7 @@ func ClassEntriesF64(p []float64, class []int32, list []uint32, x []float64, str
 
 func classEntries[T float32 | float64](p []float64, class []int32, list []uint32, x []T, stride int, threshold float64) (n, out int) {
 	p, class = p[:len(list)], class[:len(list)]
-	width := uint32(stride)
+	width := uint32(min(uint64(stride), math.MaxUint32)) // of one row it may be more
 	for _, at := range list {
 		v := float64(x[at])
 		p[n], class[n] = v+0, int32(at%width)

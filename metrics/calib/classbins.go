@@ -90,7 +90,7 @@ func (o ClassOptions) equal(p ClassOptions) bool {
 //
 // Its state takes 88 bytes a class and 64 for each of the class's bins but the lowest: all of these where they take at most
 // 64 MiB, otherwise, at about 100 bytes, those that some entry fell in. With weights it takes some 250 bytes a class and
-// 300 for each other bin in use. Work areas take 450 KB.
+// 300 for each other bin in use. Work areas take 300 KB.
 type ClassBins struct {
 	opt      ClassOptions
 	edges    []float64
