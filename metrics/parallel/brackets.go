@@ -159,7 +159,7 @@ func (p *plan[K]) run(b *Bins, keys []K, threads int, w *worker[K]) bool {
 		if f == nil {
 			return false
 		}
-		if p.finish(b, f, w) {
+		if p.finish(b, f, threads, w) {
 			return true
 		}
 	}
@@ -176,7 +176,10 @@ func (p *plan[K]) pass(keys []K, threads int) *found[K] {
 		f := &all[t]
 		f.cells, f.collected = make([]tally.Cell, len(p.does)), make([][]K, len(p.does))
 		for s, n := range p.expects {
-			f.collected[s] = make([]K, 0, n/threads+n/threads/8)
+			if t > 0 {
+				n /= threads
+			} // else there is room for what the others collect
+			f.collected[s] = make([]K, 0, n+n/8)
 		}
 		room := make([]K, 2*from.size)
 		ends := make([]int, len(p.lasts))
@@ -229,7 +232,7 @@ func (p *plan[K]) add(f *found[K], x, dst, scratch []K, ends []int) (collected i
 
 // finish finds the edges and gives all that was summed to its bin. Where an edge lies in a segment that was summed it
 // returns false: that segment will be collected as well.
-func (p *plan[K]) finish(b *Bins, f *found[K], w *worker[K]) bool {
+func (p *plan[K]) finish(b *Bins, f *found[K], threads int, w *worker[K]) bool {
 	b.N, b.Below, b.Out = 0, 0, 0
 	for s := range f.cells {
 		switch n := f.cells[s].N; p.does[s] {
@@ -241,62 +244,67 @@ func (p *plan[K]) finish(b *Bins, f *found[K], w *worker[K]) bool {
 			b.N += n
 		}
 	}
-	w.ranks = appendRanks(w.ranks[:0], int(b.N), len(b.Cells))
-	// Each segment has the ranks between two places of the list.
-	last := make([]int, len(f.cells))
-	before, found, missed := int64(0), 0, false
+	// Each segment has ranks of its own, counted from its first key.
+	ranks := make([][]int, len(f.cells))
+	rest, before, missed := Ranks(int(b.N), len(b.Cells)), 0, false
 	for s := range f.cells {
-		if p.does[s] != drops {
-			before += f.cells[s].N
+		if p.does[s] == drops {
+			continue
 		}
-		first := found
-		for found < len(w.ranks) && int64(w.ranks[found]) < before {
-			found++
+		n, k := int(f.cells[s].N), 0
+		for ; k < len(rest) && rest[k] < before+n; k++ {
+			rest[k] -= before
 		}
-		last[s] = found
-		if first < found && p.does[s] == sums {
-			p.does[s], p.expects[s] = collects, int(f.cells[s].N)
+		ranks[s], rest = rest[:k], rest[k:]
+		before += n
+		if k > 0 && p.does[s] == sums {
+			p.does[s], p.expects[s] = collects, n
 			missed = true
 		}
 	}
 	if missed {
 		return false
 	}
+	threads = threadsOf(threads, len(b.Cells))
+	workers := make([]worker[K], threads)
+	workers[0].scratch = w.scratch
+	share(threads, len(ranks), func(t int) func(int) {
+		return func(s int) {
+			if p.does[s] == collects {
+				workers[t].selectRanks(f.collected[s], ranks[s], 1)
+			}
+		}
+	})
 	w.edges = w.edges[:0]
-	start, first := 0, 0
-	for s := range f.cells {
-		for i := range w.ranks[first:last[s]] {
-			w.ranks[first+i] -= start
-		}
-		switch ranks := w.ranks[first:last[s]]; p.does[s] {
-		case drops:
-			continue
-		case one:
-			for range ranks {
-				w.edges = append(w.edges, p.lasts[s]&^1)
+	for s := range ranks {
+		for _, r := range ranks[s] {
+			key := p.lasts[s]
+			if p.does[s] == collects {
+				key = f.collected[s][r]
 			}
-		case collects:
-			w.selectRanks(f.collected[s], ranks, 1)
-			for _, r := range ranks {
-				w.edges = append(w.edges, f.collected[s][r]&^1)
-			}
+			w.edges = append(w.edges, key&^1)
 		}
-		start += int(f.cells[s].N)
-		first = last[s]
 	}
-	first = 0
-	for s := range f.cells {
-		switch p.does[s] {
-		case collects:
-			w.sumBetween(b.Cells, f.collected[s], w.ranks[first:last[s]])
-		case sums, one:
-			low := K(0)
-			if s > 0 {
-				low = p.lasts[s-1] + 1
+	parts := make([][]tally.Cell, threads)
+	share(threads, len(ranks), func(t int) func(int) {
+		workers[t].edges, parts[t] = w.edges, make([]tally.Cell, len(b.Cells))
+		return func(s int) {
+			switch p.does[s] {
+			case collects:
+				workers[t].sumBetween(parts[t], f.collected[s], ranks[s])
+			case sums, one:
+				low := K(0)
+				if s > 0 {
+					low = p.lasts[s-1] + 1
+				}
+				parts[t][w.bin(low)].Merge(&f.cells[s])
 			}
-			b.Cells[w.bin(low)].Merge(&f.cells[s])
 		}
-		first = last[s]
+	})
+	for _, cells := range parts {
+		for i := range cells {
+			b.Cells[i].Merge(&cells[i])
+		}
 	}
 	w.setEdges(b)
 	return true
