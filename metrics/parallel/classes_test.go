@@ -79,6 +79,18 @@ func TestClassEqualMassOfManyRows(t *testing.T) {
 	}
 }
 
+// Tiles are of four columns or more, and bounded in memory.
+func TestTiles(t *testing.T) {
+	for _, c := range []struct{ rows, classes, f32, f64 int }{
+		{0, 1000, 64, 64}, {1, 3, 3, 3}, {10_000, 1000, 64, 52}, {30_000, 1000, 32, 16}, {50_000, 1000, 32, 16},
+		{50_000, 10, 10, 10}, {1_000_000, 1000, 16, 8}, {10_000_000, 1000, 4, 4}, {100_000_000, 2, 2, 2},
+	} {
+		if g32, g64 := tileColumns[uint32](c.rows, c.classes), tileColumns[uint64](c.rows, c.classes); g32 != c.f32 || g64 != c.f64 {
+			t.Errorf("%d x %d: tiles of %d and %d, want %d and %d", c.rows, c.classes, g32, g64, c.f32, c.f64)
+		}
+	}
+}
+
 func TestShapes(t *testing.T) {
 	x, y := make([]float32, 12), make([]int32, 3)
 	for i, c := range []struct {
