@@ -10,7 +10,8 @@ import (
 )
 
 func addScores(f *testing.F) {
-	special := []float64{0, math.Copysign(0, -1), 1, 0.5, 5e-324, 0x1p-149, -5e-324, 1.0000001, 2, -1, math.NaN(), math.Inf(1), math.Inf(-1), 0.25}
+	special := []float64{0, math.Copysign(0, -1), 1, 0.5, 5e-324, 0x1p-149, -5e-324, 1.0000001, 2, -1, math.NaN(), math.Inf(1),
+		math.Inf(-1), 0.25}
 	for i, k := range []uint16{0, 1, 3, 4, 6, 13} {
 		f.Add(bytes64(special...), uint8(0), uint8(9), k, uint8(i), uint8(i))
 		f.Add(bytes32(to32(special)...), uint8(0), uint8(20), k, uint8(i), uint8(9*i))
@@ -20,7 +21,8 @@ func addScores(f *testing.F) {
 }
 
 // keysBits runs a kernel of columns' keys and returns all that it leaves, with what stands beside.
-func keysBits[K kernel.Key, F float32 | float64](run func([]K, []F, int, int, int) (K, int), x []F, rows, cols, stride int) func() []uint64 {
+func keysBits[K kernel.Key, F float32 | float64](run func([]K, []F, int, int, int) (K, int), x []F,
+	rows, cols, stride int) func() []uint64 {
 	return func() []uint64 {
 		d := slices.Repeat([]K{7}, rows*cols+2*beside)
 		least, out := run(d[beside:beside+rows*cols], x, rows, cols, stride)
@@ -81,7 +83,8 @@ func FuzzEqualMass(f *testing.F) {
 				}
 				c := &b.Cells[i]
 				if c.N != int64(at-from) || c.Y.Float64() != float64(y) || math.Abs(c.P.Float64()-p) > 1e-9 {
-					t.Fatalf("bin %d of %d: %d scores, %v hits, sum %v; want %d, %d, %v", i, bins, c.N, c.Y.Float64(), c.P.Float64(), at-from, y, p)
+					t.Fatalf("bin %d of %d: %d scores, %v hits, sum %v; want %d, %d, %v",
+						i, bins, c.N, c.Y.Float64(), c.P.Float64(), at-from, y, p)
 				}
 				bits = append(bits, uint64(c.N), math.Float64bits(c.PP.Float64()), math.Float64bits(c.PY.Float64()))
 			}

@@ -8,8 +8,8 @@ import (
 
 // ColumnKeysF32 writes to dst[c*rows+i] the key that HitKeysF32 gives element c of row i of a matrix of rows x cols with the
 // outcome 0: one column after another. To OR 1 to a key of a score in [0,1] gives it the outcome 1, and leaves the others as
-// they are. least is the smallest key, all ones if there is none, and out the number of scores outside [0,1]. dst has rows*cols
-// elements. Fewer than 16 rows or 4 columns are taken one by one.
+// they are. least is the smallest key, all ones if there is none, and out the number of scores outside [0,1]. dst has
+// rows*cols elements. Fewer than 16 rows or 4 columns are taken one by one.
 func ColumnKeysF32(dst []uint32, x []float32, rows, cols, stride int) (least uint32, out int) {
 	checkRows(len(x), rows, cols, stride)
 	checkEqual(len(dst), rows*cols)

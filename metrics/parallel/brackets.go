@@ -17,6 +17,7 @@ type plan[K kernel.Key] struct {
 	expects []int   // how many keys of each will be collected
 }
 
+// What is done with the keys of a segment.
 const (
 	sums     = iota // all keys are of one bin
 	one             // all keys have the same score
@@ -37,13 +38,13 @@ func planOf[K kernel.Key](keys []K, bins int, low below[K], w *worker[K]) *plan[
 	if n < fewForPlan || bins < 2 || quarter(bins) > n/8 {
 		return nil
 	}
-	sample := w.sample(keys, bins, low)
+	sample, taken := w.sample(keys, bins, low)
 	size := float64(len(sample))
 	if len(sample) < 1024 {
 		return nil
 	}
 	p := new(plan[K])
-	c := cutter[K]{plan: p, each: float64(n) / size}
+	c := cutter[K]{plan: p, each: float64(n) / float64(taken)}
 	if low.any {
 		c.cover(low.last, drops, 0)
 	}
@@ -83,7 +84,7 @@ func planOf[K kernel.Key](keys []K, bins int, low below[K], w *worker[K]) *plan[
 		}
 		c.cover(end, collects, to-since)
 	}
-	if c.collected > len(sample)*2/5 {
+	if c.collected > taken*2/5 {
 		return nil
 	}
 	c.cover(lastInside[K](), sums, 0)
@@ -100,20 +101,20 @@ func firstOf[K kernel.Key](sample []K, key K) int {
 // quarter is the size of a sample with which a quarter of all keys is collected.
 func quarter(bins int) int { return 121 * bins * bins }
 
-// sample returns some keys above the threshold, sorted. More of them make less to collect: both costs together are about the
-// least where there are (keys*bins)^(2/3) / 3.
-func (w *worker[K]) sample(keys []K, bins int, low below[K]) []K {
+// sample takes some keys, and returns those of them that are above the threshold, sorted. More make less to collect: both costs
+// together are about the least where (keys*bins)^(2/3) / 3 are taken.
+func (w *worker[K]) sample(keys []K, bins int, low below[K]) (sample []K, taken int) {
 	both := math.Cbrt(float64(len(keys)) * float64(bins))
-	size := min(max(int(both*both/3), quarter(bins)), len(keys)/8)
-	room := w.room(size + kernel.SortScratch(size))
-	sample, scratch := room[:0:size], room[size:]
+	taken = min(max(int(both*both/3), quarter(bins)), len(keys)/8)
+	room := w.room(taken + kernel.SortScratch(taken))
+	sample, scratch := room[:0:taken], room[taken:]
 	first := K(0)
 	if low.any {
 		first = low.last + 1
 	}
 	// From each of so many equal stretches one key, somewhere.
-	step, r := uint64(len(keys))<<16/uint64(size), uint64(1)
-	for i := range uint64(size) {
+	step, r := uint64(len(keys))<<16/uint64(taken), uint64(1)
+	for i := range uint64(taken) {
 		r = r*6364136223846793005 + 1442695040888963407
 		at := (i*step + (r>>48)*step>>16) >> 16
 		if k := keys[at]; k >= first && k <= lastInside[K]() {
@@ -121,14 +122,14 @@ func (w *worker[K]) sample(keys []K, bins int, low below[K]) []K {
 		}
 	}
 	kernel.Sort(sample, scratch)
-	return sample
+	return sample, taken
 }
 
 // A cutter covers the line of keys with segments, from 0 on.
 type cutter[K kernel.Key] struct {
 	*plan[K]
 	next      K
-	each      float64 // how many keys one of the sample stands for
+	each      float64 // how many keys one that was taken stands for
 	collected int
 }
 
@@ -176,9 +177,9 @@ func (p *plan[K]) pass(keys []K, threads int) *found[K] {
 		f := &all[t]
 		f.cells, f.collected = make([]tally.Cell, len(p.does)), make([][]K, len(p.does))
 		for s, n := range p.expects {
-			if t > 0 {
+			if t > 0 { // the first one's room is for all that the others collect, too
 				n /= threads
-			} // else there is room for what the others collect
+			}
 			f.collected[s] = make([]K, 0, n+n/8)
 		}
 		room := make([]K, 2*from.size)

@@ -14,12 +14,14 @@ import (
 // A tile of columns at a time is transposed: as many as 4 MiB hold, up to 64, but no fewer than two cache lines do (32 of
 // float32, 16 of float64) unless those take more than 64 MiB, and no fewer than 4. A thread has memory for a tile and for a
 // column more: 6.6 MB for 50,000 rows of float32, 200 MB for ten million.
-func ClassEqualMassF32(dst []Bins, x []float32, rows, classes, stride int, labels []int32, bins int, above float64, threads int) {
+func ClassEqualMassF32(dst []Bins, x []float32, rows, classes, stride int, labels []int32, bins int, above float64,
+	threads int) {
 	classEqualMass(dst, x, rows, classes, stride, labels, bins, above, threads, kernel.ColumnKeysF32)
 }
 
 // ClassEqualMassF64 is ClassEqualMassF32 for float64.
-func ClassEqualMassF64(dst []Bins, x []float64, rows, classes, stride int, labels []int32, bins int, above float64, threads int) {
+func ClassEqualMassF64(dst []Bins, x []float64, rows, classes, stride int, labels []int32, bins int, above float64,
+	threads int) {
 	classEqualMass(dst, x, rows, classes, stride, labels, bins, above, threads, kernel.ColumnKeysF64)
 }
 

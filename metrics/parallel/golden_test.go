@@ -228,7 +228,8 @@ func TestGoldenAliases(t *testing.T) {
 	}
 	rules := map[string]rule{
 		"ace_default": ace(0, 30), "ace_15": ace(0, 15), "tace_default": ace(0.01, 30), "tace_15": ace(0.01, 15),
-		"tace_thr0.1_15": ace(0.1, 15), "rmsce_default": {maxProb: true, norm: "l2", bins: 30}, "rmsce_15": {maxProb: true, norm: "l2", bins: 15},
+		"tace_thr0.1_15": ace(0.1, 15),
+		"rmsce_default":  {maxProb: true, norm: "l2", bins: 30}, "rmsce_15": {maxProb: true, norm: "l2", bins: 15},
 	}
 	isatest.Each(t, func(t *testing.T) {
 		n := 0

@@ -90,10 +90,10 @@ func edges[F any, K kernel.Key](x []F, bins, threads int, to func([]K, []F), bac
 // are above the threshold, 0 for all but zeros, a negative number for all.
 //
 // Many keys are read once, by all threads, and not moved: the edges are looked for in a part of them that a sample shows, and
-// what is between is summed. That takes the memory of a fifth of the keys with 15 bins, of half of them with 100, and with many threads
-// half as much again. Fewer than 2^19 keys, or bins so many that the part would be most keys, are selected from or sorted
-// instead: that reorders them, and takes as much memory again. No order of the keys, and no number of equal ones, costs much
-// more than another.
+// what is between is summed. That takes the memory of a fifth of the keys with 15 bins, of half of them with 100, and with
+// several threads half as much again. Fewer than 2^19 keys, or bins so many that the part would be most keys, are selected
+// from by one thread, or sorted by all: that reorders them, and takes as much memory again. No order of the keys, and no number
+// of equal ones, costs much more than another.
 func EqualMass[K kernel.Key](keys []K, bins int, above float64, threads int) *Bins {
 	var w worker[K]
 	b := new(Bins)

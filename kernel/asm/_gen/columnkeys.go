@@ -16,11 +16,12 @@ const groupsAhead = 2
 func columnKeysOf(m Machine, f T, name, dst, x string) {
 	t, size := f.Int(), f.Bytes()
 	per, w := 16/size, lanes(m, f)
-	m.Func("ColumnKeys"+name, "ColumnKeys"+name+` writes to dst the keys of rows x cols scores without outcomes, a column after another,
-		whose starts are pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16
-		bytes have, and neither is 0. It writes the smallest score to least, and returns something other than 0 if one is outside [0,1]; then
-		least has no meaning.`,
-		[]Arg{{"dst", dst}, {"pitch", "int"}, {"x", x}, {"stride", "int"}, {"rows", "int"}, {"cols", "int"}, {"least", x}}, []Arg{{"ret", "int"}})
+	m.Func("ColumnKeys"+name, "ColumnKeys"+name+` writes to dst the keys of rows x cols scores without outcomes, a column after
+		another, whose starts are pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one
+		of those that 16 bytes have, and neither is 0. It writes the smallest score to least, and returns something other than 0
+		if one is outside [0,1]; then least has no meaning.`,
+		[]Arg{{"dst", dst}, {"pitch", "int"}, {"x", x}, {"stride", "int"}, {"rows", "int"}, {"cols", "int"}, {"least", x}},
+		[]Arg{{"ret", "int"}})
 	to, pitch, from, stride := m.Arg("dst"), m.Arg("pitch"), m.Arg("x"), m.Arg("stride")
 	rows, cols := m.Arg("rows"), m.Arg("cols")
 	ones := m.Pin(m.Const(t, 1<<(8*size-1)<<1-1))
