@@ -8,10 +8,10 @@
 //
 // An evaluation is a metrics.Pass over predictions in memory, with the accumulators behind accuracy, NLL, Brier score,
 // entropy and 15 bins, or with class-wise bins alone, made anew for each sample. Its scores take more memory than any cache
-// has, they are read by windows, each of what has not been read for longest, and stand on 2 MiB pages where the system grants them (Linux);
-// one thread at the highest level runs on small pages too. An evaluation that is slow, as all are at level generic, takes
-// only part of the rows in a sample. All the data takes some fourteen times what the second line of the output says, on other
-// systems than Linux half of that; -workload takes less.
+// has, they are read by windows, each of what has not been read for longest, and stand on 2 MiB pages where the system grants
+// them (Linux); one thread at the highest level runs on small pages too. An evaluation that is slow, as all are at level
+// generic, takes only part of the rows in a sample. All the data takes some fourteen times what the second line of the output
+// says, on other systems than Linux half of that; -workload takes less.
 //
 // A ranking is kernel.SortF32, with more than one thread parallel.SortF32, or parallel.EqualMass with the keys it takes, of
 // uniformly random scores that are copied afresh before each sample. What slices.Sort does to as many of them is measured
