@@ -45,7 +45,7 @@ func sortFloats[K Key](x, scratch []K) {
 	if simd() && len(x) > spread && spreadOut(x, scratch, 0, ^K(0), true) {
 		return
 	}
-	toKeys(x)
+	toKeys(x, x)
 	if simd() {
 		sortRange(x, scratch, 0, ^K(0), 0)
 	} else {
@@ -54,15 +54,16 @@ func sortFloats[K Key](x, scratch []K) {
 	toValues(x)
 }
 
-// toKeys turns the bits of floats into keys, toValues turns them back.
-func toKeys[K Key](x []K) {
+// toKeys writes to dst the keys of floats, whose bits x has.
+func toKeys[K Key](dst, x []K) {
 	if p := unsafe.Pointer(unsafe.SliceData(x)); narrow[K]() {
-		KeysF32(unsafe.Slice((*uint32)(p), len(x)), unsafe.Slice((*float32)(p), len(x)))
+		KeysF32(unsafe.Slice(word32(unsafe.SliceData(dst)), len(dst)), unsafe.Slice((*float32)(p), len(x)))
 	} else {
-		KeysF64(unsafe.Slice((*uint64)(p), len(x)), unsafe.Slice((*float64)(p), len(x)))
+		KeysF64(unsafe.Slice(word64(unsafe.SliceData(dst)), len(dst)), unsafe.Slice((*float64)(p), len(x)))
 	}
 }
 
+// toValues turns keys into the bits of floats.
 func toValues[K Key](x []K) {
 	if p := unsafe.Pointer(unsafe.SliceData(x)); narrow[K]() {
 		ValuesF32(unsafe.Slice((*float32)(p), len(x)), unsafe.Slice((*uint32)(p), len(x)))
@@ -215,7 +216,7 @@ func insert[K Key](x []K) {
 // and are sorted there at once.
 const (
 	spread     = 1 << 18
-	chunkBytes = 1 << 15
+	chunkBytes = 1 << 16
 	partKeys   = 1 << 16
 	mostParts  = 64
 )
@@ -241,10 +242,12 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 	var ends, total [mostParts]int
 	for c := 0; c*size < n; c++ {
 		from := x[c*size : min((c+1)*size, n)]
+		to := s.moved[c*size : c*size+len(from)]
 		if floats {
-			toKeys(from)
+			toKeys(to, from)
+			from = to
 		}
-		Split(s.moved[c*size:c*size+len(from)], from, lasts, ends[:len(lasts)], s.own)
+		Split(to, from, lasts, ends[:len(lasts)], s.own)
 		ends[len(lasts)] = len(from)
 		row := s.table[c*(s.parts+1) : (c+1)*(s.parts+1)]
 		row[0] = 0
@@ -384,7 +387,7 @@ func takeSorted[K Key](s, x []K, floats bool) {
 		s[i] = x[(step/2+uint64(i)*step)>>16]
 	}
 	if floats {
-		toKeys(s)
+		toKeys(s, s)
 	}
 	if simd() {
 		sortRange(s, scratch[:], 0, ^K(0), 0)
