@@ -13,9 +13,9 @@
 // generic, takes only part of the rows in a sample. All the data takes some fourteen times what the second line of the output
 // says, on other systems than Linux half of that; -workload takes less.
 //
-// A ranking is kernel.SortF32, with more than one thread parallel.SortF32, or parallel.EqualMass with the keys it takes, of
-// uniformly random scores that are copied afresh before each sample. What slices.Sort does to as many of them is measured
-// in the same run, with one thread: "x slices.Sort" is the ratio to its fastest rate.
+// A ranking is kernel.SortF32, with more than one thread parallel.SortF32, or parallel.EqualMassF32, of uniformly random
+// scores that are copied afresh before each sample. What slices.Sort does to as many of them is measured in the same run,
+// with one thread: "x slices.Sort" is the ratio to its fastest rate.
 //
 // Beside each sample, before and after, a probe counts the multiply-adds that the vector ports issue: it falls when a
 // core's sibling is busy or the clock is low. A figure is the median of the samples whose lower probe is at least 0.9 of

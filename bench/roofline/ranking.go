@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/candor-go/candor/kernel"
@@ -65,14 +64,7 @@ func sortScores(d *desk, threads int) {
 
 // equalMass makes 15 bins of equal mass of scores with outcomes.
 func equalMass(d *desk, threads int) {
-	keys := d.scratch[:len(d.x)]
-	var wait sync.WaitGroup
-	for t := range threads {
-		from, to := t*len(keys)/threads, (t+1)*len(keys)/threads
-		wait.Go(func() { kernel.HitKeysF32(keys[from:to], d.x[from:to], d.hit[from:to]) })
-	}
-	wait.Wait()
-	if b := parallel.EqualMass(keys, 15, -1, threads); int(b.N) != len(keys) {
+	if b := parallel.EqualMassF32(d.x, d.hit, 15, -1, threads); int(b.N) != len(d.x) {
 		panic("roofline: some of its own scores are in no bin")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/tally"
@@ -33,8 +34,8 @@ const fewForPlan = 1 << 19
 const deviations = 3.5
 
 // planOf returns nil where no plan is better than to select among all keys.
-func planOf[K kernel.Key](keys []K, bins int, low below[K], w *worker[K]) *plan[K] {
-	n := len(keys)
+func planOf[K kernel.Key](keys source[K], bins int, low below[K], w *worker[K]) *plan[K] {
+	n := keys.size()
 	if n < fewForPlan || bins < 2 || quarter(bins) > n/8 {
 		return nil
 	}
@@ -103,24 +104,25 @@ func quarter(bins int) int { return 121 * bins * bins }
 
 // sample takes some keys, and returns those of them that are above the threshold, sorted. More make less to collect: both costs
 // together are about the least where (keys*bins)^(2/3) / 3 are taken.
-func (w *worker[K]) sample(keys []K, bins int, low below[K]) (sample []K, taken int) {
-	both := math.Cbrt(float64(len(keys)) * float64(bins))
-	taken = min(max(int(both*both/3), quarter(bins)), len(keys)/8)
+func (w *worker[K]) sample(keys source[K], bins int, low below[K]) (sample []K, taken int) {
+	n := keys.size()
+	both := math.Cbrt(float64(n) * float64(bins))
+	taken = min(max(int(both*both/3), quarter(bins)), n/8)
 	room := w.room(taken + kernel.SortScratch(taken))
-	sample, scratch := room[:0:taken], room[taken:]
+	sample, scratch := room[:taken], room[taken:]
 	first := K(0)
 	if low.any {
 		first = low.last + 1
 	}
 	// From each of so many equal stretches one key, somewhere.
-	step, r := uint64(len(keys))<<16/uint64(taken), uint64(1)
-	for i := range uint64(taken) {
+	step, r, i := uint64(n)<<16/uint64(taken), uint64(1), uint64(0)
+	keys.pick(sample, func() int {
 		r = r*6364136223846793005 + 1442695040888963407
 		at := (i*step + (r>>48)*step>>16) >> 16
-		if k := keys[at]; k >= first && k <= lastInside[K]() {
-			sample = append(sample, k)
-		}
-	}
+		i++
+		return int(at)
+	})
+	sample = slices.DeleteFunc(sample, func(k K) bool { return k < first || k > lastInside[K]() })
 	kernel.Sort(sample, scratch)
 	return sample, taken
 }
@@ -154,7 +156,7 @@ type found[K kernel.Key] struct {
 const passBytes = 1 << 17
 
 // run returns false where too many keys would have to be collected, and leaves b undone.
-func (p *plan[K]) run(b *Bins, keys []K, threads int, w *worker[K]) bool {
+func (p *plan[K]) run(b *Bins, keys source[K], threads int, w *worker[K]) bool {
 	for {
 		f := p.pass(keys, threads)
 		if f == nil {
@@ -167,13 +169,14 @@ func (p *plan[K]) run(b *Bins, keys []K, threads int, w *worker[K]) bool {
 }
 
 // pass looks at all keys once; nil where it collects more than half of them.
-func (p *plan[K]) pass(keys []K, threads int) *found[K] {
-	from := chunksOf(keys, passBytes)
-	threads = threadsOf(threads, from.number())
+func (p *plan[K]) pass(keys source[K], threads int) *found[K] {
+	n, size := keys.size(), passBytes/int(unsafe.Sizeof(K(0)))
+	chunks := (n + size - 1) / size
+	threads = threadsOf(threads, chunks)
 	var collected atomic.Int64
-	most := int64(len(keys) / 2)
+	most := int64(n / 2)
 	all := make([]found[K], threads)
-	share(threads, from.number(), func(t int) func(int) {
+	share(threads, chunks, func(t int) func(int) {
 		f := &all[t]
 		f.cells, f.collected = make([]tally.Cell, len(p.does)), make([][]K, len(p.does))
 		for s, n := range p.expects {
@@ -182,14 +185,14 @@ func (p *plan[K]) pass(keys []K, threads int) *found[K] {
 			}
 			f.collected[s] = make([]K, 0, n+n/8)
 		}
-		room := make([]K, 2*from.size)
+		room := make([]K, 2*size)
 		ends := make([]int, len(p.lasts))
 		return func(c int) {
 			if collected.Load() > most {
 				return
 			}
-			x := from.at(c)
-			collected.Add(int64(p.add(f, x, room[:len(x)], room[from.size:][:len(x)], ends)))
+			dst := room[:min(size, n-c*size)]
+			collected.Add(int64(p.add(f, keys.read(dst, c*size), dst, room[size:], ends)))
 		}
 	})
 	if collected.Load() > most {

@@ -69,7 +69,7 @@ func classEqualMass[K kernel.Key, F any](dst []Bins, x []F, rows, classes, strid
 				}
 			}
 			for c := range cols {
-				w.equalMass(&dst[first+c], keys[c*rows:(c+1)*rows], bins, low, all, 1)
+				w.equalMass(&dst[first+c], keyed[K](keys[c*rows:(c+1)*rows]), bins, low, all, 1)
 			}
 		}
 	})

@@ -97,9 +97,33 @@ func edges[F any, K kernel.Key](x []F, bins, threads int, to func([]K, []F), bac
 func EqualMass[K kernel.Key](keys []K, bins int, above float64, threads int) *Bins {
 	var w worker[K]
 	b := new(Bins)
-	w.equalMass(b, keys, bins, lastBelow[K](above), anywhere, threads)
+	w.equalMass(b, keyed[K](keys), bins, lastBelow[K](above), anywhere, threads)
 	return b
 }
+
+// EqualMassF32 is EqualMass of scores p with outcomes hit (0 or 1), which stay as they are. Their keys are made chunk by chunk
+// on the way; where scores have to be selected from, all at once.
+func EqualMassF32(p []float32, hit []uint8, bins int, above float64, threads int) *Bins {
+	return equalMassOf(p, hit, bins, above, threads, kernel.HitKeysF32)
+}
+
+// EqualMassF64 is EqualMassF32 for float64.
+func EqualMassF64(p []float64, hit []uint8, bins int, above float64, threads int) *Bins {
+	return equalMassOf(p, hit, bins, above, threads, kernel.HitKeysF64)
+}
+
+func equalMassOf[K kernel.Key, F any](p []F, hit []uint8, bins int, above float64, threads int,
+	to func(dst []K, p []F, hit []uint8) (out int)) *Bins {
+	if len(p) != len(hit) {
+		panic(errHits)
+	}
+	var w worker[K]
+	b := new(Bins)
+	w.equalMass(b, &scored[K, F]{p, hit, to}, bins, lastBelow[K](above), anywhere, threads)
+	return b
+}
+
+const errHits = "parallel: scores and outcomes differ in number"
 
 // below is the largest key whose score is not above a threshold, if there is any.
 type below[K kernel.Key] struct {
@@ -183,13 +207,13 @@ const (
 )
 
 // equalMass finds the bins.
-func (w *worker[K]) equalMass(b *Bins, keys []K, bins int, low below[K], all, threads int) {
+func (w *worker[K]) equalMass(b *Bins, keys source[K], bins int, low below[K], all, threads int) {
 	b.reset(bins)
 	if plan := planOf(keys, bins, low, w); plan != nil && plan.run(b, keys, threads, w) {
 		return
 	}
 	b.reset(bins)
-	w.direct(b, keys, low, all, threads)
+	w.direct(b, keys.all(), low, all, threads)
 }
 
 // direct selects the edges among all keys.

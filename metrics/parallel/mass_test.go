@@ -139,11 +139,25 @@ func (p pattern) keys64(seed uint64, n int) []uint64 {
 func testKeys[K kernel.Key](t *testing.T, what string, keys []K, bins int, above float64) {
 	t.Helper()
 	want := plainBins(keys, bins, above)
+	p32, p64, hit := make([]float32, len(keys)), make([]float64, len(keys)), make([]uint8, len(keys))
+	for i, k := range keys {
+		p64[i], hit[i] = kernel.HitScore(k)
+		p32[i] = float32(p64[i])
+	}
+	ofScores := func(threads int) *Bins {
+		if narrow[K]() {
+			return EqualMassF32(p32, hit, bins, above, threads)
+		}
+		return EqualMassF64(p64, hit, bins, above, threads)
+	}
 	for _, level := range isa.Levels() {
 		defer isa.Set(level)()
 		for _, threads := range threadCounts {
 			if err := same(EqualMass(slices.Clone(keys), bins, above, threads), want); err != nil {
 				t.Fatalf("%s, %d keys of %T, above %v, %d threads, isa=%v: %v", what, len(keys), keys, above, threads, level, err)
+			}
+			if err := same(ofScores(threads), want); err != nil {
+				t.Fatalf("%s, scores of %d keys of %T, above %v, %d threads, isa=%v: %v", what, len(keys), keys, above, threads, level, err)
 			}
 			if len(keys) < fewForPlan {
 				break // no more than one takes part
@@ -191,7 +205,7 @@ func TestEqualMassOfWrongSamples(t *testing.T) {
 		}
 		var w worker[uint64]
 		chosen := make([]bool, n)
-		sample, _ := w.sample(keys, bins, below[uint64]{})
+		sample, _ := w.sample(keyed[uint64](keys), bins, below[uint64]{})
 		for _, k := range sample {
 			chosen[k/2] = true
 		}

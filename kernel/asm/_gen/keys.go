@@ -59,6 +59,10 @@ func hitKeys(m Machine, f T, name, dst, x string) {
 	one := m.Pin(m.Const(t, 1))
 	count, zero := m.Zero(), m.Zero()
 	m.Label("steps")
+	for off := 0; off < columnStep*t.Bytes(); off += 64 {
+		m.Prefetch(p, 4096+off)
+	}
+	m.Prefetch(hit, 1024)
 	for u := range columnStep / lanes(m, t) {
 		v := m.Load(p, u*m.Width())
 		in := m.Cmp(f, GE, m.Sub(f, v, m.Mul(f, v, v)), zero)

@@ -115,7 +115,7 @@ steps:
 	RET
 
 // func HitKeysF32(dst *uint32, p *float32, hit *uint8, n int, room *uint64) (ret int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·HitKeysF32(SB), NOSPLIT, $0-48
 	MOVQ  dst+0(FP), AX
 	MOVQ  p+8(FP), CX
@@ -125,6 +125,9 @@ TEXT ·HitKeysF32(SB), NOSPLIT, $0-48
 	VPXOR Y1, Y1, Y1
 
 steps:
+	PREFETCHT0 4096(CX)
+	PREFETCHT0 4160(CX)
+	PREFETCHT0 1024(DX)
 	VMOVUPS    (CX), Y2
 	VMULPS     Y2, Y2, Y3
 	VSUBPS     Y3, Y2, Y3
@@ -530,7 +533,7 @@ steps:
 	RET
 
 // func HitKeysF64(dst *uint64, p *float64, hit *uint8, n int, room *uint64) (ret int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·HitKeysF64(SB), NOSPLIT, $0-48
 	MOVQ  dst+0(FP), AX
 	MOVQ  p+8(FP), CX
@@ -540,6 +543,11 @@ TEXT ·HitKeysF64(SB), NOSPLIT, $0-48
 	VPXOR Y1, Y1, Y1
 
 steps:
+	PREFETCHT0 4096(CX)
+	PREFETCHT0 4160(CX)
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	PREFETCHT0 1024(DX)
 	VMOVUPS    (CX), Y2
 	VMULPD     Y2, Y2, Y3
 	VSUBPD     Y3, Y2, Y3

@@ -75,7 +75,7 @@ steps:
 	RET
 
 // func HitKeysF32(dst *uint32, p *float32, hit *uint8, n int, room *uint64) (ret int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·HitKeysF32(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -87,6 +87,9 @@ TEXT ·HitKeysF32(SB), NOSPLIT, $0-48
 	VPXORD       Z3, Z3, Z3
 
 steps:
+	PREFETCHT0 4096(CX)
+	PREFETCHT0 4160(CX)
+	PREFETCHT0 1024(DX)
 	VMOVUPS    (CX), Z4
 	VMULPS     Z4, Z4, Z5
 	VSUBPS     Z5, Z4, Z5
@@ -346,7 +349,7 @@ steps:
 	RET
 
 // func HitKeysF64(dst *uint64, p *float64, hit *uint8, n int, room *uint64) (ret int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·HitKeysF64(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -358,6 +361,11 @@ TEXT ·HitKeysF64(SB), NOSPLIT, $0-48
 	VPXORD       Z3, Z3, Z3
 
 steps:
+	PREFETCHT0 4096(CX)
+	PREFETCHT0 4160(CX)
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	PREFETCHT0 1024(DX)
 	VMOVUPS    (CX), Z4
 	VMULPD     Z4, Z4, Z5
 	VSUBPD     Z5, Z4, Z5
