@@ -222,7 +222,7 @@ func (m *keyRoom[K]) leaf(t *testing.T) {
 			x.src = in
 			if err := sameAtLevels(func() uint64 {
 				if n <= leaf[K]() {
-					sortLeaf(x.s)
+					sortLeaf(x.s, x.s)
 				} else { // too many at this level
 					slices.Sort(x.s)
 				}

@@ -10,30 +10,28 @@ func Select[K Key](x []K, ranks []int, scratch []K) {
 			panic(errRanks)
 		}
 	}
-	selectRange(x, 0, ranks, scratch, 0, ^K(0), 0)
+	selectRange(hand[K]{home: x, spare: scratch}, 0, ranks, 0, ^K(0), 0)
 }
 
 const errRanks = "kernel: ranks are not rising indices of the keys"
 
 // selectRange does so for keys that are all in [lo, hi], of which so many stand before the first. The last so many splits were
 // bad, as in sortRange.
-func selectRange[K Key](x []K, before int, ranks []int, scratch []K, lo, hi K, bad int) {
-	for len(ranks) > 0 {
-		n := len(x)
+func selectRange[K Key](x hand[K], before int, ranks []int, lo, hi K, bad int) {
+	for len(ranks) > 0 && lo < hi {
+		n := len(x.home)
 		if n <= leaf[K]() {
-			sortLeaf(x)
+			sortLeaf(x.home, x.keys())
 			return
 		}
-		if lo == hi {
-			return
-		}
-		last := splitAfter(pivot(x, ranks[len(ranks)/2]-before, n), lo, hi, bad)
-		m := siftIn(x, last, scratch)
-		k := 0
+		last := splitAfter(pivot(x.keys(), ranks[len(ranks)/2]-before, n), lo, hi, bad)
+		low, high := x.sift(last)
+		m, k := len(low.home), 0
 		for k < len(ranks) && ranks[k] < before+m {
 			k++
 		}
-		selectRange(x[:m], before, ranks[:k], scratch, lo, last, badSplits(bad, m, n))
-		x, before, ranks, lo, bad = x[m:], before+m, ranks[k:], last+1, badSplits(bad, n-m, n)
+		selectRange(high, before+m, ranks[k:], last+1, hi, badSplits(bad, n-m, n))
+		x, ranks, hi, bad = low, ranks[:k], last, badSplits(bad, m, n)
 	}
+	x.come()
 }

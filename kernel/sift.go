@@ -8,8 +8,8 @@ import (
 )
 
 // sift moves the keys that are at most last to the front of dst, in their order, and the others to high, and returns
-// the number of the first. dst may be x or not overlap it. What dst and high hold behind those keys is anything; neither
-// is shorter than x.
+// the number of the first. Of dst and high one may be x; else they do not overlap. What they hold behind those keys is
+// anything; neither is shorter than x.
 func sift[K Key](dst, x []K, last K, high []K) int {
 	if !simd() || len(x) < leastSifted {
 		return siftGeneric(dst, x, last, high)
@@ -55,11 +55,39 @@ func simdSift[K Key](dst, x *K, n int, last K, high *K, ahead int) int {
 func word32[K Key](p *K) *uint32 { return (*uint32)(unsafe.Pointer(p)) }
 func word64[K Key](p *K) *uint64 { return (*uint64)(unsafe.Pointer(p)) }
 
-// siftIn is sift within x: those above last follow the others.
-func siftIn[K Key](x []K, last K, high []K) int {
-	n := sift(x, x, last, high)
-	copy(x[n:], high[:len(x)-n])
-	return n
+// A hand of keys is split by sifting one part of it after another. They end up in home; before, they are there or, if away,
+// in spare, which is as long or longer. A sift leaves the low keys at home and the high ones in spare wherever they come from,
+// so nothing is copied on the way: a part that is away in the end comes home once. The high part goes first: then all of spare
+// is the low one's, and still in the cache.
+type hand[K Key] struct {
+	home, spare []K
+	away        bool
+}
+
+// keys returns where the keys are.
+func (h *hand[K]) keys() []K {
+	if h.away {
+		return h.spare[:len(h.home)]
+	}
+	return h.home
+}
+
+// sift divides the keys, and returns those at most last and the others.
+func (h *hand[K]) sift(last K) (low, high hand[K]) {
+	return h.parts(sift(h.home, h.keys(), last, h.spare))
+}
+
+// parts divides the places, when so many keys are low.
+func (h *hand[K]) parts(lows int) (low, high hand[K]) {
+	return hand[K]{home: h.home[:lows], spare: h.spare}, hand[K]{h.home[lows:], h.spare, true}
+}
+
+// come brings the keys home.
+func (h *hand[K]) come() {
+	if h.away {
+		copy(h.home, h.spare)
+		h.away = false
+	}
 }
 
 // Split writes the keys x to dst in another order: those at most lasts[0] first, then those at most lasts[1], and so on,
@@ -75,33 +103,32 @@ func Split[K Key](dst, x []K, lasts []K, ends []int, scratch []K) {
 			panic(errLasts)
 		}
 	}
-	if len(x) == 0 {
+	if len(lasts) == 0 || len(x) == 0 {
 		clear(ends)
-		return
-	}
-	if len(lasts) == 0 {
 		copy(dst, x)
 		return
 	}
+	h := hand[K]{home: dst, spare: scratch}
 	m := len(lasts) / 2
 	n := sift(dst, x, lasts[m], scratch)
-	copy(dst[n:], scratch[:len(x)-n])
-	splitAt(dst, lasts, ends, 0, scratch, m, n)
+	low, high := h.parts(n)
+	ends[m] = n
+	split(high, lasts[m+1:], ends[m+1:], n)
+	split(low, lasts[:m], ends[:m], 0)
 }
 
-// split splits x within itself; there are so many keys before it.
-func split[K Key](x []K, lasts []K, ends []int, before int, scratch []K) {
-	if len(lasts) > 0 {
-		m := len(lasts) / 2
-		splitAt(x, lasts, ends, before, scratch, m, siftIn(x, lasts[m], scratch))
+// split goes on with keys that have so many before them.
+func split[K Key](h hand[K], lasts []K, ends []int, before int) {
+	if len(lasts) == 0 {
+		h.come()
+		return
 	}
-}
-
-// splitAt goes on where the first n keys are those at most lasts[m].
-func splitAt[K Key](x []K, lasts []K, ends []int, before int, scratch []K, m, n int) {
-	ends[m] = before + n
-	split(x[:n], lasts[:m], ends[:m], before, scratch)
-	split(x[n:], lasts[m+1:], ends[m+1:], before+n, scratch)
+	m := len(lasts) / 2
+	low, high := h.sift(lasts[m])
+	n := before + len(low.home)
+	ends[m] = n
+	split(high, lasts[m+1:], ends[m+1:], n)
+	split(low, lasts[:m], ends[:m], before)
 }
 
 const errLasts = "kernel: keys to split at are not rising"

@@ -16,7 +16,7 @@ func Sort[K Key](x, scratch []K) {
 		sortBits(x, scratch)
 		return
 	}
-	sortRange(x, scratch, 0, ^K(0), 0)
+	sortRange(hand[K]{home: x, spare: scratch}, 0, ^K(0), 0)
 }
 
 // SortScratch returns the length of the scratch that Sort, SortF32 and SortF64 need for n elements: n, and where n is
@@ -47,7 +47,7 @@ func sortFloats[K Key](x, scratch []K) {
 	}
 	toKeys(x, x)
 	if simd() {
-		sortRange(x, scratch, 0, ^K(0), 0)
+		sortRange(hand[K]{home: x, spare: scratch}, 0, ^K(0), 0)
 	} else {
 		sortBits(x, scratch)
 	}
@@ -112,27 +112,25 @@ func sortBits[K Key](x, scratch []K) {
 }
 
 // sortRange sorts keys that are all in [lo, hi], which the last so many splits have hardly made fewer.
-func sortRange[K Key](x, scratch []K, lo, hi K, bad int) {
-	for {
-		n := len(x)
+func sortRange[K Key](x hand[K], lo, hi K, bad int) {
+	for lo < hi {
+		n := len(x.home)
 		if n <= leaf[K]() {
-			sortLeaf(x)
+			sortLeaf(x.home, x.keys())
 			return
 		}
-		if lo == hi || n > spread && bad == 0 && spreadOut(x, scratch, lo, hi, false) {
-			return
+		if n > spread && bad == 0 {
+			if x.come(); spreadOut(x.home, x.spare, lo, hi, false) {
+				return
+			}
 		}
-		last := splitAfter(pivot(x, 1, 2), lo, hi, bad)
-		m := siftIn(x, last, scratch)
-		bad = badSplits(bad, max(m, n-m), n)
-		if m <= n-m {
-			sortRange(x[:m], scratch, lo, last, 0)
-			x, lo = x[m:], last+1
-		} else {
-			sortRange(x[m:], scratch, last+1, hi, 0)
-			x, hi = x[:m], last
-		}
+		last := splitAfter(pivot(x.keys(), 1, 2), lo, hi, bad)
+		low, high := x.sift(last)
+		m := len(low.home)
+		sortRange(high, last+1, hi, badSplits(bad, n-m, n))
+		x, hi, bad = low, last, badSplits(bad, m, n)
 	}
+	x.come()
 }
 
 // splitAfter returns the key in [lo, hi) to split after: the pivot, and also after a bad split, for where most keys are the
@@ -172,7 +170,7 @@ func takeSample[K Key](s, x []K) {
 		s[i] = x[at>>16]
 		at += step
 	}
-	sortLeaf(s)
+	sortLeaf(s, s)
 }
 
 // leaf is how many keys the assembly sorts in registers at the most.
@@ -184,31 +182,31 @@ func leaf[K Key]() int {
 	return registers / int(unsafe.Sizeof(K(0)))
 }
 
-// sortLeaf sorts up to leaf keys.
-func sortLeaf[K Key](x []K) {
+// sortLeaf writes up to leaf keys to dst, sorted. dst may be x.
+func sortLeaf[K Key](dst, x []K) {
 	n := len(x)
 	if n < leastLeaf || !simd() {
-		insert(x)
+		insert(dst, x)
 		return
 	}
 	if narrow[K]() {
-		asm.SortLeafU32(word32(&x[0]), n)
+		asm.SortLeafU32(word32(&dst[0]), word32(&x[0]), n)
 	} else {
-		asm.SortLeafU64(word64(&x[0]), n)
+		asm.SortLeafU64(word64(&dst[0]), word64(&x[0]), n)
 	}
 }
 
 // Fewer keys than leastLeaf are put into place one by one.
 const leastLeaf = 6
 
-func insert[K Key](x []K) {
-	for i := 1; i < len(x); i++ {
-		v, j := x[i], i
-		for j > 0 && x[j-1] > v {
-			x[j] = x[j-1]
+func insert[K Key](dst, x []K) {
+	for i, v := range x {
+		j := i
+		for j > 0 && dst[j-1] > v {
+			dst[j] = dst[j-1]
 			j--
 		}
-		x[j] = v
+		dst[j] = v
 	}
 }
 
@@ -276,9 +274,10 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 				k++
 			}
 			last := min(known[k/2], to-1)
-			k = s.siftPart(part, i, last)
-			sortRange(part[:k], s.own, from, last, 0)
-			sortRange(part[k:], s.own, last+1, to, 0)
+			h := hand[K]{home: part, spare: s.own}
+			low, high := h.parts(s.siftPart(part, i, last))
+			sortRange(high, last+1, to, 0)
+			sortRange(low, from, last, 0)
 		}
 		if floats {
 			toValues(part)
@@ -293,7 +292,7 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 			if m > n/2 {
 				bad = 1
 			}
-			sortRange(part, scratch, from, to, bad)
+			sortRange(hand[K]{home: part, spare: scratch}, from, to, bad)
 			if floats {
 				toValues(part)
 			}
@@ -334,7 +333,7 @@ func (s *spreading[K]) gather(part []K, i int) {
 	}
 }
 
-// siftPart puts a part together and sifts it. The segments lie far apart: each fetches the next but one.
+// siftPart sifts the segments of a part, to the part and to own. They lie far apart: each fetches the next but one.
 func (s *spreading[K]) siftPart(part []K, i int, last K) int {
 	lows, highs := 0, 0
 	chunks := (len(s.x) + s.size - 1) / s.size
@@ -349,7 +348,6 @@ func (s *spreading[K]) siftPart(part []K, i int, last K) int {
 		lows += k
 		highs += len(seg) - k
 	}
-	copy(part[lows:], s.own[:highs])
 	return lows
 }
 
@@ -390,7 +388,7 @@ func takeSorted[K Key](s, x []K, floats bool) {
 		toKeys(s, s)
 	}
 	if simd() {
-		sortRange(s, scratch[:], 0, ^K(0), 0)
+		sortRange(hand[K]{home: s, spare: scratch[:]}, 0, ^K(0), 0)
 	} else {
 		sortBits(s, scratch[:])
 	}

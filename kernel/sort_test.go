@@ -174,7 +174,7 @@ func testNetworks[K Key](t *testing.T) {
 			ones += int(v & 1)
 		}
 		in := slices.Clone(x)
-		sortLeaf(x)
+		sortLeaf(x, x)
 		for i, v := range x {
 			if v != K(min(1, (i+ones)/len(x))) {
 				t.Fatalf("%d keys: %v became %v", len(x), in, x)
@@ -255,7 +255,7 @@ func testLeaf[K Key](t *testing.T) {
 			}
 			r.Shuffle(n, func(i, j int) { want[i], want[j] = want[j], want[i] })
 			x := slices.Clone(want)
-			sortLeaf(x)
+			sortLeaf(x, x)
 			if slices.Sort(want); !slices.Equal(x, want) {
 				t.Fatalf("%d keys: %x, want %x", n, x, want)
 			}

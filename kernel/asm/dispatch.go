@@ -1455,8 +1455,9 @@ func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uin
 }
 
 // SiftU32 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
-// and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
+// and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are
+// written to, beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into
+// the cache.
 func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int) (ret int) {
 	switch {
 	case isa.NEON:
@@ -1469,23 +1470,24 @@ func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int
 	panic(absent)
 }
 
-// SortLeafU32 sorts n keys: 4 or more, and no more than 64.
-func SortLeafU32(x *uint32, n int) {
+// SortLeafU32 writes n keys to dst, sorted: 4 or more, and no more than 64. dst may be x.
+func SortLeafU32(dst *uint32, x *uint32, n int) {
 	switch {
 	case isa.NEON:
-		neon.SortLeafU32(x, n)
+		neon.SortLeafU32(dst, x, n)
 	case isa.AVX512:
-		avx512.SortLeafU32(x, n)
+		avx512.SortLeafU32(dst, x, n)
 	case isa.AVX2:
-		avx2.SortLeafU32(x, n)
+		avx2.SortLeafU32(dst, x, n)
 	default:
 		panic(absent)
 	}
 }
 
 // SiftU64 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
-// and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
+// and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are
+// written to, beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into
+// the cache.
 func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int) (ret int) {
 	switch {
 	case isa.NEON:
@@ -1498,15 +1500,15 @@ func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int
 	panic(absent)
 }
 
-// SortLeafU64 sorts n keys: 2 or more, and no more than 32.
-func SortLeafU64(x *uint64, n int) {
+// SortLeafU64 writes n keys to dst, sorted: 2 or more, and no more than 32. dst may be x.
+func SortLeafU64(dst *uint64, x *uint64, n int) {
 	switch {
 	case isa.NEON:
-		neon.SortLeafU64(x, n)
+		neon.SortLeafU64(dst, x, n)
 	case isa.AVX512:
-		avx512.SortLeafU64(x, n)
+		avx512.SortLeafU64(dst, x, n)
 	case isa.AVX2:
-		avx2.SortLeafU64(x, n)
+		avx2.SortLeafU64(dst, x, n)
 	default:
 		panic(absent)
 	}

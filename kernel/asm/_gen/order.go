@@ -22,7 +22,7 @@ func order(m Machine) {
 func siftKeys(m Machine, t T, name, elem string) {
 	ptr := "*" + elem
 	m.Func("Sift"+name, "Sift"+name+` moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in
-		their order, and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written
+		their order, and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are written
 		to, beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.`,
 		[]Arg{{"dst", ptr}, {"x", ptr}, {"n", "int"}, {"last", "uint64"}, {"high", ptr}, {"ahead", "int"}}, []Arg{{"ret", "int"}})
 	size, w := t.Bytes(), m.Width()
@@ -97,9 +97,9 @@ func sortLeaf(m Machine, t T, name, elem string) {
 	l := m.Width() / size
 	counts := leafRegisters(m)
 	most := counts[len(counts)-1]
-	m.Func("SortLeaf"+name, fmt.Sprintf("SortLeaf%s sorts n keys: %d or more, and no more than %d.", name, 16/size, most*l),
-		[]Arg{{"x", "*" + elem}, {"n", "int"}}, nil)
-	x, n := m.Arg("x"), m.Arg("n")
+	m.Func("SortLeaf"+name, fmt.Sprintf("SortLeaf%s writes n keys to dst, sorted: %d or more, and no more than %d. dst may be x.",
+		name, 16/size, most*l), []Arg{{"dst", "*" + elem}, {"x", "*" + elem}, {"n", "int"}}, nil)
+	dst, x, n := m.Arg("dst"), m.Arg("x"), m.Arg("n")
 	count := m.KeyCount(t, n)
 	e := m.Exchanger(t)
 	full := 0
@@ -125,9 +125,9 @@ func sortLeaf(m Machine, t T, name, elem string) {
 		for r := range v {
 			v[r] = e.raise(v[r])
 			if r < full {
-				m.Store(x, r*m.Width(), v[r])
+				m.Store(dst, r*m.Width(), v[r])
 			} else {
-				m.StoreKeys(t, x, count, r, v[r])
+				m.StoreKeys(t, dst, count, r, v[r])
 			}
 		}
 		full = c

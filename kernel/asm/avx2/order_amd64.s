@@ -2237,18 +2237,19 @@ DATA iota32_0<>+24(SB)/4, $0x00000006
 DATA iota32_0<>+28(SB)/4, $0x00000007
 GLOBL iota32_0<>(SB), RODATA|NOPTR, $32
 
-// func SortLeafU32(x *uint32, n int)
+// func SortLeafU32(dst *uint32, x *uint32, n int)
 // Requires: AVX, AVX2
-TEXT ·SortLeafU32(SB), NOSPLIT, $0-16
-	MOVQ         x+0(FP), AX
-	MOVQ         n+8(FP), CX
-	VMOVQ        CX, X0
+TEXT ·SortLeafU32(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VMOVUPS      flip32_7<>+0(SB), Y1
-	CMPQ         CX, $+8
+	CMPQ         DX, $+8
 	JGT          beyond1
 	VPCMPGTD     iota32_0<>+0(SB), Y0, Y2
-	VMASKMOVPS   (AX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y3
 	VPCMPEQD     Y4, Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPOR         Y2, Y3, Y2
@@ -2281,11 +2282,11 @@ TEXT ·SortLeafU32(SB), NOSPLIT, $0-16
 	JMP          done
 
 beyond1:
-	CMPQ       CX, $+16
+	CMPQ       DX, $+16
 	JGT        beyond2
-	VMOVUPS    (AX), Y2
+	VMOVUPS    (CX), Y2
 	VPCMPGTD   iota32_8<>+0(SB), Y0, Y3
-	VMASKMOVPS 32(AX), Y3, Y4
+	VMASKMOVPS 32(CX), Y3, Y4
 	VPCMPEQD   Y5, Y5, Y5
 	VPXOR      Y5, Y3, Y3
 	VPOR       Y3, Y4, Y3
@@ -2355,17 +2356,17 @@ beyond1:
 	JMP        done
 
 beyond2:
-	CMPQ       CX, $+32
+	CMPQ       DX, $+32
 	JGT        beyond4
-	VMOVUPS    (AX), Y2
-	VMOVUPS    32(AX), Y3
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
 	VPCMPGTD   iota32_16<>+0(SB), Y0, Y4
-	VMASKMOVPS 64(AX), Y4, Y5
+	VMASKMOVPS 64(CX), Y4, Y5
 	VPCMPEQD   Y6, Y6, Y6
 	VPXOR      Y6, Y4, Y4
 	VPOR       Y4, Y5, Y4
 	VPCMPGTD   iota32_24<>+0(SB), Y0, Y5
-	VMASKMOVPS 96(AX), Y5, Y6
+	VMASKMOVPS 96(CX), Y5, Y6
 	VPCMPEQD   Y7, Y7, Y7
 	VPXOR      Y7, Y5, Y5
 	VPOR       Y5, Y6, Y5
@@ -2520,27 +2521,27 @@ beyond2:
 	JMP        done
 
 beyond4:
-	VMOVUPS    (AX), Y2
-	VMOVUPS    32(AX), Y3
-	VMOVUPS    64(AX), Y4
-	VMOVUPS    96(AX), Y5
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	VMOVUPS    64(CX), Y4
+	VMOVUPS    96(CX), Y5
 	VPCMPGTD   iota32_32<>+0(SB), Y0, Y6
-	VMASKMOVPS 128(AX), Y6, Y7
+	VMASKMOVPS 128(CX), Y6, Y7
 	VPCMPEQD   Y8, Y8, Y8
 	VPXOR      Y8, Y6, Y6
 	VPOR       Y6, Y7, Y6
 	VPCMPGTD   iota32_40<>+0(SB), Y0, Y7
-	VMASKMOVPS 160(AX), Y7, Y8
+	VMASKMOVPS 160(CX), Y7, Y8
 	VPCMPEQD   Y9, Y9, Y9
 	VPXOR      Y9, Y7, Y7
 	VPOR       Y7, Y8, Y7
 	VPCMPGTD   iota32_48<>+0(SB), Y0, Y8
-	VMASKMOVPS 192(AX), Y8, Y9
+	VMASKMOVPS 192(CX), Y8, Y9
 	VPCMPEQD   Y10, Y10, Y10
 	VPXOR      Y10, Y8, Y8
 	VPOR       Y8, Y9, Y8
 	VPCMPGTD   iota32_56<>+0(SB), Y0, Y9
-	VMASKMOVPS 224(AX), Y9, Y10
+	VMASKMOVPS 224(CX), Y9, Y10
 	VPCMPEQD   Y11, Y11, Y11
 	VPXOR      Y11, Y9, Y9
 	VPOR       Y9, Y10, Y9
@@ -3289,17 +3290,18 @@ DATA iota64_0<>+16(SB)/8, $0x0000000000000002
 DATA iota64_0<>+24(SB)/8, $0x0000000000000003
 GLOBL iota64_0<>(SB), RODATA|NOPTR, $32
 
-// func SortLeafU64(x *uint64, n int)
+// func SortLeafU64(dst *uint64, x *uint64, n int)
 // Requires: AVX, AVX2
-TEXT ·SortLeafU64(SB), NOSPLIT, $0-16
-	MOVQ         x+0(FP), AX
-	MOVQ         n+8(FP), CX
-	VMOVQ        CX, X0
+TEXT ·SortLeafU64(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
-	CMPQ         CX, $+4
+	CMPQ         DX, $+4
 	JGT          beyond1
 	VPCMPGTQ     iota64_0<>+0(SB), Y0, Y1
-	VMASKMOVPD   (AX), Y1, Y2
+	VMASKMOVPD   (CX), Y1, Y2
 	VPCMPEQD     Y3, Y3, Y3
 	VPXOR        Y3, Y1, Y1
 	VPOR         Y1, Y2, Y1
@@ -3322,12 +3324,12 @@ TEXT ·SortLeafU64(SB), NOSPLIT, $0-16
 	JMP          done
 
 beyond1:
-	CMPQ       CX, $+8
+	CMPQ       DX, $+8
 	JGT        beyond2
-	VMOVUPS    (AX), Y1
+	VMOVUPS    (CX), Y1
 	VPXOR      c64_8000000000000000<>+0(SB), Y1, Y1
 	VPCMPGTQ   iota64_4<>+0(SB), Y0, Y2
-	VMASKMOVPD 32(AX), Y2, Y3
+	VMASKMOVPD 32(CX), Y2, Y3
 	VPCMPEQD   Y4, Y4, Y4
 	VPXOR      Y4, Y2, Y2
 	VPOR       Y2, Y3, Y2
@@ -3377,20 +3379,20 @@ beyond1:
 	JMP        done
 
 beyond2:
-	CMPQ       CX, $+16
+	CMPQ       DX, $+16
 	JGT        beyond4
-	VMOVUPS    (AX), Y1
+	VMOVUPS    (CX), Y1
 	VPXOR      c64_8000000000000000<>+0(SB), Y1, Y1
-	VMOVUPS    32(AX), Y2
+	VMOVUPS    32(CX), Y2
 	VPXOR      c64_8000000000000000<>+0(SB), Y2, Y2
 	VPCMPGTQ   iota64_8<>+0(SB), Y0, Y3
-	VMASKMOVPD 64(AX), Y3, Y4
+	VMASKMOVPD 64(CX), Y3, Y4
 	VPCMPEQD   Y5, Y5, Y5
 	VPXOR      Y5, Y3, Y3
 	VPOR       Y3, Y4, Y3
 	VPXOR      c64_8000000000000000<>+0(SB), Y3, Y3
 	VPCMPGTQ   iota64_12<>+0(SB), Y0, Y4
-	VMASKMOVPD 96(AX), Y4, Y5
+	VMASKMOVPD 96(CX), Y4, Y5
 	VPCMPEQD   Y6, Y6, Y6
 	VPXOR      Y6, Y4, Y4
 	VPOR       Y4, Y5, Y4
@@ -3503,34 +3505,34 @@ beyond2:
 	JMP        done
 
 beyond4:
-	VMOVUPS    (AX), Y1
+	VMOVUPS    (CX), Y1
 	VPXOR      c64_8000000000000000<>+0(SB), Y1, Y1
-	VMOVUPS    32(AX), Y2
+	VMOVUPS    32(CX), Y2
 	VPXOR      c64_8000000000000000<>+0(SB), Y2, Y2
-	VMOVUPS    64(AX), Y3
+	VMOVUPS    64(CX), Y3
 	VPXOR      c64_8000000000000000<>+0(SB), Y3, Y3
-	VMOVUPS    96(AX), Y4
+	VMOVUPS    96(CX), Y4
 	VPXOR      c64_8000000000000000<>+0(SB), Y4, Y4
 	VPCMPGTQ   iota64_16<>+0(SB), Y0, Y5
-	VMASKMOVPD 128(AX), Y5, Y6
+	VMASKMOVPD 128(CX), Y5, Y6
 	VPCMPEQD   Y7, Y7, Y7
 	VPXOR      Y7, Y5, Y5
 	VPOR       Y5, Y6, Y5
 	VPXOR      c64_8000000000000000<>+0(SB), Y5, Y5
 	VPCMPGTQ   iota64_20<>+0(SB), Y0, Y6
-	VMASKMOVPD 160(AX), Y6, Y7
+	VMASKMOVPD 160(CX), Y6, Y7
 	VPCMPEQD   Y8, Y8, Y8
 	VPXOR      Y8, Y6, Y6
 	VPOR       Y6, Y7, Y6
 	VPXOR      c64_8000000000000000<>+0(SB), Y6, Y6
 	VPCMPGTQ   iota64_24<>+0(SB), Y0, Y7
-	VMASKMOVPD 192(AX), Y7, Y8
+	VMASKMOVPD 192(CX), Y7, Y8
 	VPCMPEQD   Y9, Y9, Y9
 	VPXOR      Y9, Y7, Y7
 	VPOR       Y7, Y8, Y7
 	VPXOR      c64_8000000000000000<>+0(SB), Y7, Y7
 	VPCMPGTQ   iota64_28<>+0(SB), Y0, Y8
-	VMASKMOVPD 224(AX), Y8, Y9
+	VMASKMOVPD 224(CX), Y8, Y9
 	VPCMPEQD   Y10, Y10, Y10
 	VPXOR      Y10, Y8, Y8
 	VPOR       Y8, Y9, Y8

@@ -161,28 +161,29 @@ GLOBL iota32_0<>(SB), RODATA|NOPTR, $64
 DATA c32_ffffffff<>+0(SB)/4, $0xffffffff
 GLOBL c32_ffffffff<>(SB), RODATA|NOPTR, $4
 
-// func SortLeafU32(x *uint32, n int)
+// func SortLeafU32(dst *uint32, x *uint32, n int)
 // Requires: AVX, AVX512F
-TEXT ·SortLeafU32(SB), NOSPLIT, $0-16
-	MOVQ         x+0(FP), AX
-	MOVQ         n+8(FP), CX
-	VMOVQ        CX, X0
+TEXT ·SortLeafU32(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVQ        DX, X0
 	VPBROADCASTD X0, Z0
 	VMOVUPS      flip32_7<>+0(SB), Z1
 	VMOVUPS      flip32_15<>+0(SB), Z2
-	MOVQ         $+43690, DX
-	KMOVW        DX, K1
-	MOVQ         $+52428, DX
-	KMOVW        DX, K2
-	MOVQ         $+61680, DX
-	KMOVW        DX, K3
-	MOVQ         $+65280, DX
-	KMOVW        DX, K4
-	CMPQ         CX, $+16
+	MOVQ         $+43690, BX
+	KMOVW        BX, K1
+	MOVQ         $+52428, BX
+	KMOVW        BX, K2
+	MOVQ         $+61680, BX
+	KMOVW        BX, K3
+	MOVQ         $+65280, BX
+	KMOVW        BX, K4
+	CMPQ         DX, $+16
 	JGT          beyond1
 	VPCMPGTD     iota32_0<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z3
-	VMOVDQU32    (AX), K5, Z3
+	VMOVDQU32    (CX), K5, Z3
 	VPSHUFD      $0xb1, Z3, Z4
 	VPMINUD      Z4, Z3, Z5
 	VPTERNLOGD   $0x96, Z4, Z3, K1, Z5
@@ -218,18 +219,18 @@ TEXT ·SortLeafU32(SB), NOSPLIT, $0-16
 	JMP          done
 
 beyond1:
-	CMPQ         CX, $+64
+	CMPQ         DX, $+64
 	JGT          beyond4
-	VMOVUPS      (AX), Z3
+	VMOVUPS      (CX), Z3
 	VPCMPGTD     iota32_16<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z4
-	VMOVDQU32    64(AX), K5, Z4
+	VMOVDQU32    64(CX), K5, Z4
 	VPCMPGTD     iota32_32<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z5
-	VMOVDQU32    128(AX), K5, Z5
+	VMOVDQU32    128(CX), K5, Z5
 	VPCMPGTD     iota32_48<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z6
-	VMOVDQU32    192(AX), K5, Z6
+	VMOVDQU32    192(CX), K5, Z6
 	VPMINUD      Z4, Z3, Z7
 	VPTERNLOGD   $0x96, Z7, Z4, Z3
 	VPMINUD      Z6, Z5, Z4
@@ -418,24 +419,24 @@ beyond1:
 	JMP          done
 
 beyond4:
-	CMPQ         CX, $+128
+	CMPQ         DX, $+128
 	JGT          beyond8
-	VMOVUPS      (AX), Z3
-	VMOVUPS      64(AX), Z4
-	VMOVUPS      128(AX), Z5
-	VMOVUPS      192(AX), Z6
+	VMOVUPS      (CX), Z3
+	VMOVUPS      64(CX), Z4
+	VMOVUPS      128(CX), Z5
+	VMOVUPS      192(CX), Z6
 	VPCMPGTD     iota32_64<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z7
-	VMOVDQU32    256(AX), K5, Z7
+	VMOVDQU32    256(CX), K5, Z7
 	VPCMPGTD     iota32_80<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z8
-	VMOVDQU32    320(AX), K5, Z8
+	VMOVDQU32    320(CX), K5, Z8
 	VPCMPGTD     iota32_96<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z9
-	VMOVDQU32    384(AX), K5, Z9
+	VMOVDQU32    384(CX), K5, Z9
 	VPCMPGTD     iota32_112<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z10
-	VMOVDQU32    448(AX), K5, Z10
+	VMOVDQU32    448(CX), K5, Z10
 	VPMINUD      Z5, Z3, Z11
 	VPTERNLOGD   $0x96, Z11, Z5, Z3
 	VPMINUD      Z6, Z4, Z5
@@ -857,28 +858,28 @@ beyond4:
 	JMP          done
 
 beyond8:
-	CMPQ         CX, $+192
+	CMPQ         DX, $+192
 	JGT          beyond12
-	VMOVUPS      (AX), Z3
-	VMOVUPS      64(AX), Z4
-	VMOVUPS      128(AX), Z5
-	VMOVUPS      192(AX), Z6
-	VMOVUPS      256(AX), Z7
-	VMOVUPS      320(AX), Z8
-	VMOVUPS      384(AX), Z9
-	VMOVUPS      448(AX), Z10
+	VMOVUPS      (CX), Z3
+	VMOVUPS      64(CX), Z4
+	VMOVUPS      128(CX), Z5
+	VMOVUPS      192(CX), Z6
+	VMOVUPS      256(CX), Z7
+	VMOVUPS      320(CX), Z8
+	VMOVUPS      384(CX), Z9
+	VMOVUPS      448(CX), Z10
 	VPCMPGTD     iota32_128<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z11
-	VMOVDQU32    512(AX), K5, Z11
+	VMOVDQU32    512(CX), K5, Z11
 	VPCMPGTD     iota32_144<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z12
-	VMOVDQU32    576(AX), K5, Z12
+	VMOVDQU32    576(CX), K5, Z12
 	VPCMPGTD     iota32_160<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z13
-	VMOVDQU32    640(AX), K5, Z13
+	VMOVDQU32    640(CX), K5, Z13
 	VPCMPGTD     iota32_176<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z14
-	VMOVDQU32    704(AX), K5, Z14
+	VMOVDQU32    704(CX), K5, Z14
 	VPMINUD      Z11, Z3, Z15
 	VPTERNLOGD   $0x96, Z15, Z11, Z3
 	VPMINUD      Z10, Z4, Z11
@@ -1576,30 +1577,30 @@ beyond8:
 	JMP          done
 
 beyond12:
-	VMOVUPS      (AX), Z3
-	VMOVUPS      64(AX), Z4
-	VMOVUPS      128(AX), Z5
-	VMOVUPS      192(AX), Z6
-	VMOVUPS      256(AX), Z7
-	VMOVUPS      320(AX), Z8
-	VMOVUPS      384(AX), Z9
-	VMOVUPS      448(AX), Z10
-	VMOVUPS      512(AX), Z11
-	VMOVUPS      576(AX), Z12
-	VMOVUPS      640(AX), Z13
-	VMOVUPS      704(AX), Z14
+	VMOVUPS      (CX), Z3
+	VMOVUPS      64(CX), Z4
+	VMOVUPS      128(CX), Z5
+	VMOVUPS      192(CX), Z6
+	VMOVUPS      256(CX), Z7
+	VMOVUPS      320(CX), Z8
+	VMOVUPS      384(CX), Z9
+	VMOVUPS      448(CX), Z10
+	VMOVUPS      512(CX), Z11
+	VMOVUPS      576(CX), Z12
+	VMOVUPS      640(CX), Z13
+	VMOVUPS      704(CX), Z14
 	VPCMPGTD     iota32_192<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z15
-	VMOVDQU32    768(AX), K5, Z15
+	VMOVDQU32    768(CX), K5, Z15
 	VPCMPGTD     iota32_208<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z16
-	VMOVDQU32    832(AX), K5, Z16
+	VMOVDQU32    832(CX), K5, Z16
 	VPCMPGTD     iota32_224<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z17
-	VMOVDQU32    896(AX), K5, Z17
+	VMOVDQU32    896(CX), K5, Z17
 	VPCMPGTD     iota32_240<>+0(SB), Z0, K5
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z18
-	VMOVDQU32    960(AX), K5, Z18
+	VMOVDQU32    960(CX), K5, Z18
 	VPMINUD      Z4, Z3, Z19
 	VPTERNLOGD   $0x96, Z19, Z4, Z3
 	VPMINUD      Z6, Z5, Z4
@@ -2997,25 +2998,26 @@ DATA iota64_0<>+48(SB)/8, $0x0000000000000006
 DATA iota64_0<>+56(SB)/8, $0x0000000000000007
 GLOBL iota64_0<>(SB), RODATA|NOPTR, $64
 
-// func SortLeafU64(x *uint64, n int)
+// func SortLeafU64(dst *uint64, x *uint64, n int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·SortLeafU64(SB), NOSPLIT, $0-16
-	MOVQ         x+0(FP), AX
-	MOVQ         n+8(FP), CX
-	VMOVQ        CX, X0
+TEXT ·SortLeafU64(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Z0
 	VMOVUPS      flip64_7<>+0(SB), Z1
-	MOVQ         $+170, DX
-	KMOVB        DX, K1
-	MOVQ         $+204, DX
-	KMOVB        DX, K2
-	MOVQ         $+240, DX
-	KMOVB        DX, K3
-	CMPQ         CX, $+8
+	MOVQ         $+170, BX
+	KMOVB        BX, K1
+	MOVQ         $+204, BX
+	KMOVB        BX, K2
+	MOVQ         $+240, BX
+	KMOVB        BX, K3
+	CMPQ         DX, $+8
 	JGT          beyond1
 	VPCMPGTQ     iota64_0<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z2
-	VMOVDQU64    (AX), K4, Z2
+	VMOVDQU64    (CX), K4, Z2
 	VPSHUFD      $0x4e, Z2, Z3
 	VPMINUQ      Z3, Z2, Z4
 	VPTERNLOGQ   $0x96, Z3, Z2, K1, Z4
@@ -3039,18 +3041,18 @@ TEXT ·SortLeafU64(SB), NOSPLIT, $0-16
 	JMP          done
 
 beyond1:
-	CMPQ         CX, $+32
+	CMPQ         DX, $+32
 	JGT          beyond4
-	VMOVUPS      (AX), Z2
+	VMOVUPS      (CX), Z2
 	VPCMPGTQ     iota64_8<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z3
-	VMOVDQU64    64(AX), K4, Z3
+	VMOVDQU64    64(CX), K4, Z3
 	VPCMPGTQ     iota64_16<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z4
-	VMOVDQU64    128(AX), K4, Z4
+	VMOVDQU64    128(CX), K4, Z4
 	VPCMPGTQ     iota64_24<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z5
-	VMOVDQU64    192(AX), K4, Z5
+	VMOVDQU64    192(CX), K4, Z5
 	VPMINUQ      Z3, Z2, Z6
 	VPTERNLOGQ   $0x96, Z6, Z3, Z2
 	VPMINUQ      Z5, Z4, Z3
@@ -3179,24 +3181,24 @@ beyond1:
 	JMP          done
 
 beyond4:
-	CMPQ         CX, $+64
+	CMPQ         DX, $+64
 	JGT          beyond8
-	VMOVUPS      (AX), Z2
-	VMOVUPS      64(AX), Z3
-	VMOVUPS      128(AX), Z4
-	VMOVUPS      192(AX), Z5
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VMOVUPS      128(CX), Z4
+	VMOVUPS      192(CX), Z5
 	VPCMPGTQ     iota64_32<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z6
-	VMOVDQU64    256(AX), K4, Z6
+	VMOVDQU64    256(CX), K4, Z6
 	VPCMPGTQ     iota64_40<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z7
-	VMOVDQU64    320(AX), K4, Z7
+	VMOVDQU64    320(CX), K4, Z7
 	VPCMPGTQ     iota64_48<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z8
-	VMOVDQU64    384(AX), K4, Z8
+	VMOVDQU64    384(CX), K4, Z8
 	VPCMPGTQ     iota64_56<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z9
-	VMOVDQU64    448(AX), K4, Z9
+	VMOVDQU64    448(CX), K4, Z9
 	VPMINUQ      Z4, Z2, Z10
 	VPTERNLOGQ   $0x96, Z10, Z4, Z2
 	VPMINUQ      Z5, Z3, Z4
@@ -3490,28 +3492,28 @@ beyond4:
 	JMP          done
 
 beyond8:
-	CMPQ         CX, $+96
+	CMPQ         DX, $+96
 	JGT          beyond12
-	VMOVUPS      (AX), Z2
-	VMOVUPS      64(AX), Z3
-	VMOVUPS      128(AX), Z4
-	VMOVUPS      192(AX), Z5
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      320(AX), Z7
-	VMOVUPS      384(AX), Z8
-	VMOVUPS      448(AX), Z9
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VMOVUPS      128(CX), Z4
+	VMOVUPS      192(CX), Z5
+	VMOVUPS      256(CX), Z6
+	VMOVUPS      320(CX), Z7
+	VMOVUPS      384(CX), Z8
+	VMOVUPS      448(CX), Z9
 	VPCMPGTQ     iota64_64<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z10
-	VMOVDQU64    512(AX), K4, Z10
+	VMOVDQU64    512(CX), K4, Z10
 	VPCMPGTQ     iota64_72<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z11
-	VMOVDQU64    576(AX), K4, Z11
+	VMOVDQU64    576(CX), K4, Z11
 	VPCMPGTQ     iota64_80<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z12
-	VMOVDQU64    640(AX), K4, Z12
+	VMOVDQU64    640(CX), K4, Z12
 	VPCMPGTQ     iota64_88<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z13
-	VMOVDQU64    704(AX), K4, Z13
+	VMOVDQU64    704(CX), K4, Z13
 	VPMINUQ      Z10, Z2, Z14
 	VPTERNLOGQ   $0x96, Z14, Z10, Z2
 	VPMINUQ      Z9, Z3, Z10
@@ -4005,30 +4007,30 @@ beyond8:
 	JMP          done
 
 beyond12:
-	VMOVUPS      (AX), Z2
-	VMOVUPS      64(AX), Z3
-	VMOVUPS      128(AX), Z4
-	VMOVUPS      192(AX), Z5
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      320(AX), Z7
-	VMOVUPS      384(AX), Z8
-	VMOVUPS      448(AX), Z9
-	VMOVUPS      512(AX), Z10
-	VMOVUPS      576(AX), Z11
-	VMOVUPS      640(AX), Z12
-	VMOVUPS      704(AX), Z13
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VMOVUPS      128(CX), Z4
+	VMOVUPS      192(CX), Z5
+	VMOVUPS      256(CX), Z6
+	VMOVUPS      320(CX), Z7
+	VMOVUPS      384(CX), Z8
+	VMOVUPS      448(CX), Z9
+	VMOVUPS      512(CX), Z10
+	VMOVUPS      576(CX), Z11
+	VMOVUPS      640(CX), Z12
+	VMOVUPS      704(CX), Z13
 	VPCMPGTQ     iota64_96<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z14
-	VMOVDQU64    768(AX), K4, Z14
+	VMOVDQU64    768(CX), K4, Z14
 	VPCMPGTQ     iota64_104<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z15
-	VMOVDQU64    832(AX), K4, Z15
+	VMOVDQU64    832(CX), K4, Z15
 	VPCMPGTQ     iota64_112<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z16
-	VMOVDQU64    896(AX), K4, Z16
+	VMOVDQU64    896(CX), K4, Z16
 	VPCMPGTQ     iota64_120<>+0(SB), Z0, K4
 	VBROADCASTSS c32_ffffffff<>+0(SB), Z17
-	VMOVDQU64    960(AX), K4, Z17
+	VMOVDQU64    960(CX), K4, Z17
 	VPMINUQ      Z3, Z2, Z18
 	VPTERNLOGQ   $0x96, Z18, Z3, Z2
 	VPMINUQ      Z5, Z4, Z3

@@ -638,28 +638,30 @@ func BinEdgesRight(dst *int32, p *float64, n int, edges *float64, inner int)
 func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uint8, n int) (ret int)
 
 // SiftU32 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
-// and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
+// and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are
+// written to, beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into
+// the cache.
 //
 //go:noescape
 func SiftU32(dst *uint32, x *uint32, n int, last uint64, high *uint32, ahead int) (ret int)
 
-// SortLeafU32 sorts n keys: 4 or more, and no more than 64.
+// SortLeafU32 writes n keys to dst, sorted: 4 or more, and no more than 64. dst may be x.
 //
 //go:noescape
-func SortLeafU32(x *uint32, n int)
+func SortLeafU32(dst *uint32, x *uint32, n int)
 
 // SiftU64 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
-// and returns the number of the first. dst may be x or lie before it. Up to n keys of dst and of high are written to,
-// beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into the cache.
+// and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are
+// written to, beyond those that were moved there as well. What stands so many bytes ahead of the keys is fetched into
+// the cache.
 //
 //go:noescape
 func SiftU64(dst *uint64, x *uint64, n int, last uint64, high *uint64, ahead int) (ret int)
 
-// SortLeafU64 sorts n keys: 2 or more, and no more than 32.
+// SortLeafU64 writes n keys to dst, sorted: 2 or more, and no more than 32. dst may be x.
 //
 //go:noescape
-func SortLeafU64(x *uint64, n int)
+func SortLeafU64(dst *uint64, x *uint64, n int)
 
 // ColumnKeysF32 writes to dst the keys of rows x cols scores without outcomes, a column after another, whose starts are
 // pitch bytes apart; those of rows are stride bytes apart. rows is a multiple of 16 and cols one of those that 16 bytes
