@@ -93,7 +93,7 @@ func (h *hand[K]) come() {
 // Split writes the keys x to dst in another order: those at most lasts[0] first, then those at most lasts[1], and so on,
 // then the rest, with the order within each part as it was. It writes to ends[i] how many keys are at most lasts[i]. dst
 // may be x or not overlap it, lasts are rising, and scratch is as long as x. Each key is looked at log2(len(lasts)+1)
-// times: 32 KiB of keys at a time are fastest.
+// times: 64 KiB of keys at a time are fastest.
 func Split[K Key](dst, x []K, lasts []K, ends []int, scratch []K) {
 	checkEqual(len(dst), len(x))
 	checkEqual(len(lasts), len(ends))

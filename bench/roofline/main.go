@@ -14,8 +14,8 @@
 // says, on other systems than Linux half of that; -workload takes less.
 //
 // A ranking is kernel.SortF32, with more than one thread parallel.SortF32, or parallel.EqualMassF32, of uniformly random
-// scores that are copied afresh before each sample. What slices.Sort does to as many of them is measured in the same run,
-// with one thread: "x slices.Sort" is the ratio to its fastest rate.
+// scores that are copied afresh before each time; a sample is as many times as take 30 ms. What slices.Sort does to as many of
+// them is measured in the same run, with one thread: "x slices.Sort" is the ratio to its fastest rate.
 //
 // Beside each sample, before and after, a probe counts the multiply-adds that the vector ports issue: it falls when a
 // core's sibling is busy or the clock is low. A figure is the median of the samples whose lower probe is at least 0.9 of
