@@ -69,7 +69,10 @@ func planOf[K kernel.Key](keys source[K], bins int, low below[K], w *worker[K]) 
 		heavy := max(8, (to-from)/(4*edges))
 		since := from
 		for i := from; i < to; {
-			next := firstOf(sample[:to], (sample[i]|1)+1)
+			next := i + 1
+			if next < to && sample[next] <= sample[i]|1 {
+				next = firstOf(sample[:to], (sample[i]|1)+1)
+			}
 			if next-i >= heavy {
 				if sample[i] > 1 {
 					c.cover(sample[i]&^1-1, collects, i-since)
@@ -107,18 +110,19 @@ func quarter(bins int) int { return 121 * bins * bins }
 func (w *worker[K]) sample(keys source[K], bins int, low below[K]) (sample []K, taken int) {
 	n := keys.size()
 	both := math.Cbrt(float64(n) * float64(bins))
-	taken = min(max(int(both*both/3), quarter(bins)), n/8)
+	taken = min(max(int(both*both/3), quarter(bins)), n/8) &^ 1
 	room := w.room(taken + kernel.SortScratch(taken))
 	sample, scratch := room[:taken], room[taken:]
 	first := K(0)
 	if low.any {
 		first = low.last + 1
 	}
-	// From each of so many equal stretches one key, somewhere.
-	step, r, i := uint64(n)<<16/uint64(taken), uint64(1), uint64(0)
+	// From each of so many equal stretches two neighbours, somewhere: they lie in one line of the cache, and to fetch it is the
+	// cost. Where neighbours resemble one another the sample says less than its size, and an edge is missed more often.
+	step, r, i := uint64(n)<<16/uint64(taken/2), uint64(1), uint64(0)
 	keys.pick(sample, func() int {
 		r = r*6364136223846793005 + 1442695040888963407
-		at := (i*step + (r>>48)*step>>16) >> 16
+		at := (i*step + (r>>48)*(step-1<<16)>>16) >> 16
 		i++
 		return int(at)
 	})

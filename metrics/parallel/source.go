@@ -5,7 +5,7 @@ import "github.com/candor-go/candor/kernel"
 // A source has keys, or scores with outcomes of which they are made.
 type source[K kernel.Key] interface {
 	size() int
-	// pick writes to dst the keys with the numbers that next gives, one after another; of any outcome.
+	// pick writes to dst, for each number that next gives, the key with it and the one behind; of any outcome.
 	pick(dst []K, next func() int)
 	// read returns len(dst) keys from number first on: where they are, or else in dst.
 	read(dst []K, first int) []K
@@ -20,8 +20,8 @@ func (s keyed[K]) read(dst []K, first int) []K { return s[first : first+len(dst)
 func (s keyed[K]) all() []K                    { return s }
 
 func (s keyed[K]) pick(dst []K, next func() int) {
-	for i := range dst {
-		dst[i] = s[next()]
+	for i := 0; i < len(dst); i += 2 {
+		copy(dst[i:i+2], s[next():])
 	}
 }
 
@@ -43,8 +43,8 @@ func (s *scored[K, F]) all() []K { return s.read(make([]K, len(s.p)), 0) }
 
 func (s *scored[K, F]) pick(dst []K, next func() int) {
 	p := make([]F, len(dst))
-	for i := range p {
-		p[i] = s.p[next()]
+	for i := 0; i < len(p); i += 2 {
+		copy(p[i:i+2], s.p[next():])
 	}
 	s.to(dst, p, make([]uint8, len(dst)))
 }
