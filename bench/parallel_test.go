@@ -68,10 +68,11 @@ func BenchmarkEqualMass(b *testing.B) {
 // BenchmarkSortParallel: ten million keys, and the scores that they stand for by slices.Sort.
 func BenchmarkSortParallel(b *testing.B) {
 	keys := hitKeys(manyScores, massOrders[0].score)
+	scratch := make([]uint32, kernel.SortScratch(len(keys)))
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			b.ReportAllocs()
-			eachCopy(b, keys, func(work []uint32) { parallel.Sort(work, threads) })
+			eachCopy(b, keys, func(work []uint32) { parallel.Sort(work, scratch, threads) })
 		})
 	}
 	scores := make([]float32, len(keys))

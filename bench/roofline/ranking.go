@@ -56,7 +56,7 @@ func (r *ranking) prepare(m *memory, scores []float32, threads int) func() {
 
 func sortScores(d *desk, threads int) {
 	if threads > 1 {
-		parallel.SortF32(d.x, threads)
+		parallel.SortF32(d.x, d.scratch, threads)
 	} else {
 		kernel.SortF32(d.x, d.scratch)
 	}

@@ -9,7 +9,7 @@ import (
 
 func ExampleSortF32() {
 	x := []float32{0.5, 0.1, 0.9, 0.3}
-	parallel.SortF32(x, 0)
+	parallel.SortF32(x, nil, 0)
 	fmt.Println(x)
 	// Output: [0.1 0.3 0.5 0.9]
 }

@@ -248,7 +248,7 @@ const manyRanks = 100
 // selectRanks is kernel.Select of the ranks and of those before them: so the largest key before each is known.
 func (w *worker[K]) selectRanks(keys []K, ranks []int, threads int) {
 	if len(ranks) >= manyRanks && len(keys) >= fewKeys {
-		Sort(keys, threads)
+		Sort(keys, nil, threads)
 		return
 	}
 	both, last := w.both[:0], 0

@@ -9,7 +9,7 @@ import (
 // A chunk of keys to sort stays in the first-level cache while it is split; a part in the second while it is sorted. Fewer
 // keys than fewKeys are one thread's.
 const (
-	chunkBytes = 1 << 15
+	chunkBytes = 1 << 16
 	mostParts  = 64
 	fewKeys    = 1 << 18
 )
@@ -27,32 +27,69 @@ func chunksOf[K kernel.Key](x []K, bytes int) chunks[K] {
 func (c chunks[K]) number() int  { return (len(c.x) + c.size - 1) / c.size }
 func (c chunks[K]) at(i int) []K { return c.x[i*c.size : min((i+1)*c.size, len(c.x))] }
 
-// Sort sorts keys in rising order. It allocates as many keys again and 1 in 60 more, and for each thread some four times
-// as many as a 64th of them.
-func Sort[K kernel.Key](x []K, threads int) {
+// Sort sorts keys in rising order. scratch is what kernel.Sort needs, kernel.SortScratch(len(x)) keys; where it is shorter, or
+// nil, as much is allocated. Each thread allocates some four times as many keys as a 64th of them besides.
+func Sort[K kernel.Key](x, scratch []K, threads int) {
+	s := sorting[K]{whole: kernel.Sort[K], to: func(dst, x []K) { copy(dst, x) }, back: func([]K) {}}
+	s.sort(x, scratch, threads)
+}
+
+// SortF32 sorts values in rising order, as kernel.SortF32 does: -0 is made +0, NaN is at the ends by sign. Memory is that
+// of Sort.
+func SortF32(x []float32, scratch []uint32, threads int) {
+	floats := func(x []uint32) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)) }
+	s := sorting[uint32]{
+		whole: func(x, scratch []uint32) { kernel.SortF32(floats(x), scratch) },
+		to:    func(dst, x []uint32) { kernel.KeysF32(dst, floats(x)) },
+		back:  func(x []uint32) { kernel.ValuesF32(floats(x), x) },
+	}
+	s.sort(unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch, threads)
+}
+
+// SortF64 is SortF32 for float64.
+func SortF64(x []float64, scratch []uint64, threads int) {
+	floats := func(x []uint64) []float64 { return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)) }
+	s := sorting[uint64]{
+		whole: func(x, scratch []uint64) { kernel.SortF64(floats(x), scratch) },
+		to:    func(dst, x []uint64) { kernel.KeysF64(dst, floats(x)) },
+		back:  func(x []uint64) { kernel.ValuesF64(floats(x), x) },
+	}
+	s.sort(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch, threads)
+}
+
+// A sorting is what is sorted: keys, or the bits of floats, which become keys on the way and floats again.
+type sorting[K kernel.Key] struct {
+	whole func(x, scratch []K) // sorts by one thread
+	to    func(dst, x []K)     // makes keys
+	back  func(x []K)
+}
+
+func (s *sorting[K]) sort(x, scratch []K, threads int) {
 	n := len(x)
+	if need := kernel.SortScratch(n); len(scratch) < need {
+		scratch = make([]K, need)
+	}
 	from := chunksOf(x, chunkBytes)
 	threads = threadsOf(threads, from.number())
-	moved := make([]K, kernel.SortScratch(n))
-	var room [mostParts - 1]K
 	var lasts []K
 	if threads > 1 && n >= fewKeys {
-		lasts = kernel.Splitters(room[:], x)
+		lasts = s.splitters(x)
 	}
 	if len(lasts) == 0 {
-		kernel.Sort(x, moved)
+		s.whole(x, scratch)
 		return
 	}
-	// Each chunk is split on its way to other memory. The table has for each chunk where its parts end.
+	// Each chunk is split in other memory. The table has for each chunk where its parts end.
 	parts := len(lasts) + 1
-	to := chunksOf(moved[:n], chunkBytes)
+	moved := chunksOf(scratch[:n], chunkBytes)
 	table := make([]int, from.number()*parts)
 	share(threads, from.number(), func(int) func(int) {
-		scratch := make([]K, from.size)
+		room := make([]K, from.size)
 		return func(c int) {
-			chunk := from.at(c)
+			chunk := moved.at(c)
 			ends := table[c*parts : (c+1)*parts]
-			kernel.Split(to.at(c), chunk, lasts, ends[:parts-1], scratch)
+			s.to(chunk, from.at(c))
+			kernel.Split(chunk, chunk, lasts, ends[:parts-1], room)
 			ends[parts-1] = len(chunk)
 		}
 	})
@@ -62,39 +99,54 @@ func Sort[K kernel.Key](x []K, threads int) {
 		if part > 0 {
 			start = ends[part-1]
 		}
-		return to.at(c)[start:ends[part]]
+		return moved.at(c)[start:ends[part]]
 	}
 	starts := make([]int, parts+1)
 	for p := range parts {
 		starts[p+1] = starts[p]
-		for c := range to.number() {
+		for c := range moved.number() {
 			starts[p+1] += len(segment(c, p))
 		}
 	}
 	usual := 4 * (n/parts + 1)
 	share(threads, parts, func(int) func(int) {
-		var scratch []K
+		var room []K
 		return func(p int) {
 			part := x[starts[p]:starts[p+1]]
 			at := 0
-			for c := range to.number() {
+			for c := range moved.number() {
 				at += copy(part[at:], segment(c, p))
 			}
 			if len(part) > usual {
 				return
 			}
-			if need := kernel.SortScratch(len(part)); len(scratch) < need {
-				scratch = make([]K, kernel.SortScratch(min(usual, len(part)+len(part)/4)))
+			if need := kernel.SortScratch(len(part)); len(room) < need {
+				room = make([]K, kernel.SortScratch(min(usual, len(part)+len(part)/4)))
 			}
-			kernel.Sort(part, scratch)
+			kernel.Sort(part, room)
+			s.back(part)
 		}
 	})
 	// Where keys are many times the same a part may have any size. The memory between is free now.
 	for p := range parts {
-		if part := x[starts[p]:starts[p+1]]; len(part) > usual && !allEqual(part) {
-			kernel.Sort(part, moved)
+		if part := x[starts[p]:starts[p+1]]; len(part) > usual {
+			if !allEqual(part) {
+				kernel.Sort(part, scratch)
+			}
+			s.back(part)
 		}
 	}
+}
+
+// splitters returns keys that split x into about equal parts.
+func (s *sorting[K]) splitters(x []K) []K {
+	sample := make([]K, 16*mostParts)
+	step := len(x) / len(sample)
+	for i := range sample {
+		sample[i] = x[i*step+step/2]
+	}
+	s.to(sample, sample)
+	return kernel.Splitters(make([]K, mostParts-1), sample)
 }
 
 func allEqual[K kernel.Key](x []K) bool {
@@ -104,30 +156,4 @@ func allEqual[K kernel.Key](x []K) bool {
 		}
 	}
 	return true
-}
-
-// SortF32 sorts values in rising order, as kernel.SortF32 does: -0 is made +0, NaN is at the ends by sign. Memory is that
-// of Sort.
-func SortF32(x []float32, threads int) {
-	keys := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-	sortValues(x, keys, threads, kernel.KeysF32, kernel.ValuesF32)
-}
-
-// SortF64 is SortF32 for float64.
-func SortF64(x []float64, threads int) {
-	keys := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-	sortValues(x, keys, threads, kernel.KeysF64, kernel.ValuesF64)
-}
-
-// sortValues sorts values where they stand, as keys.
-func sortValues[F any, K kernel.Key](x []F, keys []K, threads int, to func([]K, []F), back func([]F, []K)) {
-	c := chunksOf(keys, chunkBytes)
-	eachChunk := func(f func(lo, hi int)) {
-		share(threadsOf(threads, c.number()), c.number(), func(int) func(int) {
-			return func(i int) { f(i*c.size, min((i+1)*c.size, len(x))) }
-		})
-	}
-	eachChunk(func(lo, hi int) { to(keys[lo:hi], x[lo:hi]) })
-	Sort(keys, threads)
-	eachChunk(func(lo, hi int) { back(x[lo:hi], keys[lo:hi]) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/isa/isatest"
+	"github.com/candor-go/candor/kernel"
 )
 
 func TestSortIsASort(t *testing.T) {
@@ -19,8 +20,8 @@ func TestSortIsASort(t *testing.T) {
 				slices.Sort(w64)
 				for _, threads := range threadCounts {
 					g32, g64 := slices.Clone(k32), slices.Clone(k64)
-					Sort(g32, threads)
-					Sort(g64, threads)
+					Sort(g32, make([]uint32, kernel.SortScratch(n)*(threads&1)), threads)
+					Sort(g64, nil, threads)
 					if !slices.Equal(g32, w32) || !slices.Equal(g64, w64) {
 						t.Fatalf("%s, n=%d, %d threads: not sorted", p.name, n, threads)
 					}
@@ -54,8 +55,8 @@ func TestSortValues(t *testing.T) {
 		var first []float32
 		for _, threads := range threadCounts {
 			y32, y64 := slices.Clone(x32), slices.Clone(x64)
-			SortF32(y32, threads)
-			SortF64(y64, threads)
+			SortF32(y32, nil, threads)
+			SortF64(y64, nil, threads)
 			for i := 1; i < n; i++ {
 				if !rises(float64(y32[i-1]), float64(y32[i])) || !rises(y64[i-1], y64[i]) {
 					t.Fatalf("n=%d, %d threads: %v before %v, %v before %v", n, threads, y32[i-1], y32[i], y64[i-1], y64[i])
