@@ -37,7 +37,9 @@ func Sort[K kernel.Key](x, scratch []K, threads int) {
 // SortF32 sorts values in rising order, as kernel.SortF32 does: -0 is made +0, NaN is at the ends by sign. Memory is that
 // of Sort.
 func SortF32(x []float32, scratch []uint32, threads int) {
-	floats := func(x []uint32) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)) }
+	floats := func(x []uint32) []float32 {
+		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	}
 	s := sorting[uint32]{
 		whole: func(x, scratch []uint32) { kernel.SortF32(floats(x), scratch) },
 		to:    func(dst, x []uint32) { kernel.KeysF32(dst, floats(x)) },
@@ -48,7 +50,9 @@ func SortF32(x []float32, scratch []uint32, threads int) {
 
 // SortF64 is SortF32 for float64.
 func SortF64(x []float64, scratch []uint64, threads int) {
-	floats := func(x []uint64) []float64 { return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)) }
+	floats := func(x []uint64) []float64 {
+		return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	}
 	s := sorting[uint64]{
 		whole: func(x, scratch []uint64) { kernel.SortF64(floats(x), scratch) },
 		to:    func(dst, x []uint64) { kernel.KeysF64(dst, floats(x)) },
