@@ -77,7 +77,7 @@ func BenchmarkSortAdversarial(b *testing.B) {
 	for _, size := range []int{32, 64} {
 		for _, o := range check.Orders(size) {
 			o.Fill(check.Rand(6), wide)
-			b.Run("order="+o.Name, func(b *testing.B) {
+			b.Run(fmt.Sprintf("bits=%d/order=%s", size, o.Name), func(b *testing.B) {
 				if size == 64 {
 					sorting(b, "u64", wide, kernel.Sort[uint64])
 					return

@@ -2,7 +2,7 @@
 // read and each workload are sampled in turn, in one run, so that what slows the machine down slows both.
 //
 //	go run ./bench/roofline                              every level, 1 to n threads; some minutes
-//	go run ./bench/roofline -quick                       the same, coarser, in less than 40 s
+//	go run ./bench/roofline -quick                       the same, coarser, in about a minute
 //	go run ./bench/roofline -isa avx512 -threads 1 -workload 'f32_k10+$'
 //	go run ./bench/roofline -json > roofline.json
 //
@@ -84,7 +84,7 @@ func parse(args []string, w io.Writer) (*plan, error) {
 	p := &plan{start: time.Now(), cache: lastCache()}
 	f := flag.NewFlagSet("roofline", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // the caller prints errors
-	quick := f.Bool("quick", false, "take coarser figures in less than 40 s")
+	quick := f.Bool("quick", false, "take coarser figures in about a minute")
 	f.BoolVar(&p.json, "json", false, "print a JSON document")
 	pattern := f.String("workload", "", "measure the workloads whose names match `REGEXP`")
 	levels := f.String("isa", "", "measure the levels of `LIST`, such as avx2,avx512; all that can run by default")
