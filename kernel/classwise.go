@@ -152,7 +152,8 @@ func (c *classes) run(n, rows, k, stride int) (listed, done int) {
 		panic(errList)
 	}
 	// Places are below 2**32.
-	done = min(rows, (len(c.list)-ListSlack)/k, max(1, (1<<32-k)/stride))
+	most := max(1, (1<<32-uint64(k))/uint64(stride))
+	done = int(min(uint64(rows), uint64(len(c.list)-ListSlack)/uint64(k), most))
 	if c.short = k < shortClasses; simd() {
 		c.simd(done, k, stride)
 	} else {

@@ -133,7 +133,7 @@
 // in which they came.
 //
 // Keys are sorted by splitting: assembly sifts a register's keys to two ends (0.1 ns a key with AVX-512), up to 256 are
-// sorted in registers, and where there are more than 2^18 they are first dealt out by 32 KiB at a time to up to 64 parts. A
+// sorted in registers, and where there are more than 2^18 they are first dealt out by 64 KiB at a time to up to 64 parts. A
 // pivot is the median of a sample; after a bad split, the middle of what the keys may be, so no order makes the time grow
 // faster than n log n. Without assembly keys are sorted by their bytes. All need a scratch of the caller's, as long as the
 // keys or, for Sort, as SortScratch says.

@@ -20,7 +20,7 @@ func Sort[K Key](x, scratch []K) {
 }
 
 // SortScratch returns the length of the scratch that Sort, SortF32 and SortF64 need for n elements: n, and where n is
-// beyond 2^18 some 2^18 and a 60th of n more.
+// beyond 2^18 some 2^18 and a 126th of n more.
 func SortScratch(n int) int {
 	if n <= spread {
 		return n
@@ -210,8 +210,9 @@ func insert[K Key](dst, x []K) {
 	}
 }
 
-// More keys than spread are first dealt out, by chunks that stay in the first-level cache, to parts that stay in the second
-// and are sorted there at once.
+// More keys than spread are first dealt out, by chunks, to parts that stay in the second-level cache and are sorted there at
+// once. Smaller chunks would stay in the first-level cache, but leave pieces of parts so short that putting them together costs
+// more: ten million keys are sorted at 153, 194 and 224 million a second with 16, 32 and 64 KiB.
 const (
 	spread     = 1 << 18
 	chunkBytes = 1 << 16
