@@ -22,6 +22,7 @@
 //	kernel: keys to split at are not rising
 //	kernel: ranks are not rising indices of the keys
 //	kernel: more than 2^31-1 values to order
+//	kernel: room for more than 63 keys to split at
 //	kernel: class sums are fewer than classes
 //	kernel: the list has no room for a row
 //
@@ -126,7 +127,7 @@
 //
 // # Order
 //
-// Sort, Split, Select and OrderF32 work on keys: unsigned integers whose order is that of the scores. KeysF32 makes them of
+// Sort, Split, Splitters, Select and OrderF32 work on keys: unsigned integers whose order is that of the scores. KeysF32 makes them of
 // any float32 (-0 is 0; NaN stand at the ends, by sign), HitKeysF32 of a score in [0,1] and its outcome: the score's bits,
 // shifted by one, and the outcome; ColumnKeysF32 those of the columns of a matrix, one column after another. Equal keys are
 // the same bits, so what is sorted does not depend on how. Where the order of equal ones could be seen, in Split, it is that

@@ -156,13 +156,13 @@ func pivot[K Key](x []K, num, den int) K {
 	var sample [64]K
 	s := sample[:16]
 	if len(x) >= 4096 {
-		s = sample[:]
+		s = sample[:min(len(sample), leaf[K]())]
 	}
 	takeSample(s, x)
-	return s[min(len(s)*num/den, len(s)-1)]
+	return s[min(int(uint64(len(s))*uint64(num)/uint64(den)), len(s)-1)]
 }
 
-// takeSample fills s with keys from all over x, sorted.
+// takeSample fills s, which is no longer than a leaf, with keys from all over x, sorted.
 func takeSample[K Key](s, x []K) {
 	step := uint64(len(x)) << 16 / uint64(len(s))
 	at := step / 2

@@ -509,6 +509,35 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+// TestSample: the samples that pivots are taken from are sorted, whatever a leaf holds at the level.
+func TestSample(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		testSample[uint32](t)
+		testSample[uint64](t)
+	})
+}
+
+func testSample[K Key](t *testing.T) {
+	r := check.Rand(47)
+	x := make([]K, 10_000)
+	for i := range x {
+		x[i] = K(r.Uint64())
+	}
+	for _, n := range []int{100, 4095, 4096, len(x)} {
+		all := slices.Sorted(slices.Values(x[:n]))
+		for _, part := range []int{0, 1, 2, 3, 4} {
+			at, _ := slices.BinarySearch(all, pivot(x[:n], part, 4))
+			if off := at - part*n/4; max(off, -off) > n/3 { // five deviations of a sample of 16 are more
+				t.Errorf("%T, %d of 4 parts of %d keys: the pivot has rank %d", x[0], part, n, at)
+			}
+		}
+		sample := make([]K, min(64, leaf[K]()))
+		if takeSample(sample, x[:n]); !slices.IsSorted(sample) {
+			t.Errorf("%T: a sample of %d keys is not sorted", x[0], len(sample))
+		}
+	}
+}
+
 // killers are keys of which each sample has the smallest alone, wherever the splits before have put them. What a split in the
 // middle of the range finds differs.
 var killers = []struct {

@@ -112,7 +112,10 @@ func (s *sorting[K]) sort(x, scratch []K, threads int) {
 			starts[p+1] += len(segment(c, p))
 		}
 	}
-	usual := 4 * (n/parts + 1)
+	// Where keys are many times the same a part may have any size. One that is more than four times as long as usual waits for
+	// the memory between, unless all its keys are equal.
+	usual := 4 * (n/mostParts + 1)
+	late := make([]bool, parts)
 	share(threads, parts, func(int) func(int) {
 		var room []K
 		return func(p int) {
@@ -121,22 +124,20 @@ func (s *sorting[K]) sort(x, scratch []K, threads int) {
 			for c := range moved.number() {
 				at += copy(part[at:], segment(c, p))
 			}
-			if len(part) > usual {
+			if len(part) <= usual {
+				if need := kernel.SortScratch(len(part)); len(room) < need {
+					room = make([]K, kernel.SortScratch(min(usual, len(part)+len(part)/4)))
+				}
+				kernel.Sort(part, room)
+			} else if late[p] = !allEqual(part); late[p] {
 				return
 			}
-			if need := kernel.SortScratch(len(part)); len(room) < need {
-				room = make([]K, kernel.SortScratch(min(usual, len(part)+len(part)/4)))
-			}
-			kernel.Sort(part, room)
 			s.back(part)
 		}
 	})
-	// Where keys are many times the same a part may have any size. The memory between is free now.
 	for p := range parts {
-		if part := x[starts[p]:starts[p+1]]; len(part) > usual {
-			if !allEqual(part) {
-				kernel.Sort(part, scratch)
-			}
+		if part := x[starts[p]:starts[p+1]]; late[p] {
+			kernel.Sort(part, scratch)
 			s.back(part)
 		}
 	}
