@@ -99,7 +99,7 @@ func testSort[K Key](t *testing.T) {
 // So many keys fill all parts that there are, and the table of their ends all of the scratch.
 func TestSortManyParts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes time")
+		t.Skip("-short: it sorts many millions of keys")
 	}
 	const n = mostParts*partKeys + 1
 	in := many(check.Rand(48), n, (*rand.Rand).Uint64)
@@ -630,7 +630,7 @@ func testBadSplits[K Key](t *testing.T) {
 // keys is in the log; that no order makes more bad splits than a key has bits is TestBadSplits' to hold, without a clock.
 func TestSortOrders(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes time")
+		t.Skip("-short: it sorts many millions of keys")
 	}
 	narrow, wide := timed[uint32](spread+20_000), timed[uint64](spread+20_000)
 	isatest.Each(t, func(t *testing.T) {

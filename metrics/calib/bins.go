@@ -14,12 +14,11 @@ import (
 // Bins accumulates scores and outcomes by equal-width bins: from one state come ECE, MCE, RMSCE, the reliability
 // diagram and their intervals. It is a metrics.Accumulator; its state takes about 250 bytes a bin.
 type Bins struct {
-	opt      Options
-	edges    []float64
-	classes  int // of the predictions seen; 0 before the first
-	weighted bool
-	cells    []tally.Cell // the bins, then the overflow bin and the bin of zeros
-	lost     tally.Weight // rows in no bin that count as rows
+	Partition // its set-apart cells are the overflow bin and the bin of zeros
+
+	opt     Options
+	edges   []float64
+	classes int // of the predictions seen; 0 before the first
 
 	idx  []int32
 	ones []int32
@@ -42,7 +41,10 @@ func NewBins(o *Options) *Bins {
 		panic(err.Error())
 	}
 	n := opt.bins()
-	return &Bins{opt: opt, edges: opt.edges(), cells: make([]tally.Cell, n+2), sums: make([]kernel.BinSum, n+2)}
+	b := &Bins{opt: opt, edges: opt.edges(), sums: make([]kernel.BinSum, n+2)}
+	b.Partition = Partition{cells: make([]tally.Cell, n+2), apart: 2, together: opt.Event == AllClasses,
+		lower: append(slices.Clone(b.edges[:n]), 1, 0), upper: append(slices.Clone(b.edges[1:]), 1, 0)}
+	return b
 }
 
 // Options returns what the accumulator was made with, defaults filled in.
@@ -58,15 +60,6 @@ func (b *Bins) Needs() metrics.Need {
 
 // Empty returns an accumulator of the same options without rows.
 func (b *Bins) Empty() metrics.Accumulator { return NewBins(&b.opt) }
-
-// Len returns the number of scores seen, those in no bin included: rows, or for AllClasses entries.
-func (b *Bins) Len() int64 {
-	n := b.lost.N
-	for i := range b.cells {
-		n += b.cells[i].N
-	}
-	return n
-}
 
 const errPositive = "calib: there is no positive class among more than two"
 

@@ -230,7 +230,7 @@ func holdClasses(t *testing.T, name string, b *calib.ClassBins, p *metrics.Predi
 			sy[bin] += y
 		}
 		all, gaps := 0.0, 0.0
-		for i, bar := range b.Class(j, 0.95) {
+		for i, bar := range b.Class(j).Bins(0.95) {
 			all += w[i]
 			gaps += math.Abs(sp[i] - sy[i])
 			same := func(a, b float64) bool { return a == b || a != a && b != b }
@@ -253,14 +253,14 @@ func TestClassBinsOutside(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 1}}
 	p.F64, p.Rows, p.Classes = []float64{1 + 0x1p-52, -0x1p-52, -0.5, 1.5, -1.5, 2.5}, 3, 2
 	b := classBins(t, p, calib.ClassOptions{Bins: 2})
-	c0, c1 := b.Class(0, 0.95), b.Class(1, 0.95)
+	c0, c1 := b.Class(0).Bins(0.95), b.Class(1).Bins(0.95)
 	if c0[0].Count != 2 || c0[0].Confidence != -1 || c0[0].Frequency != 0 || c0[1].Confidence != 1+0x1p-52 || c0[1].Frequency != 1 {
 		t.Errorf("%+v", c0)
 	}
 	if c1[0].Confidence != -0x1p-52 || c1[1].Count != 2 || c1[1].Confidence != 2 || c1[1].Frequency != 1 {
 		t.Errorf("%+v", c1)
 	}
-	if b = classBins(t, p, calib.ClassOptions{Bins: 2, Above: new(0.0)}); b.Class(0, 0.95)[0].Count != 0 {
+	if b = classBins(t, p, calib.ClassOptions{Bins: 2, Above: new(0.0)}); b.Class(0).Bins(0.95)[0].Count != 0 {
 		t.Error("a negative entry is above 0")
 	}
 }
@@ -275,8 +275,8 @@ func TestClassBinsMany(t *testing.T) {
 	}
 	for _, bins := range []int{1, 2} {
 		b := classBins(t, p, calib.ClassOptions{Bins: bins})
-		c := b.Class(0, 0.95)[bins-1]
-		if c.Count != rows || c.Confidence != 1 || c.Frequency != 0.5 || b.Class(1, 0.95)[0].Confidence != 0 || b.SCE() != 0.5 {
+		c := b.Class(0).Bins(0.95)[bins-1]
+		if c.Count != rows || c.Confidence != 1 || c.Frequency != 0.5 || b.Class(1).Bins(0.95)[0].Confidence != 0 || b.SCE() != 0.5 {
 			t.Errorf("%d bins: %+v, sce %v", bins, c, b.SCE())
 		}
 	}

@@ -47,20 +47,14 @@ func (b *ClassBins) seen(class, bin int) (classCell, bool) {
 	return *b.high.at(class, bin), true
 }
 
-// Class returns the bars of the reliability diagram of a class, all bins in rising order: over the rows, its probability and
-// whether it is the label. It panics unless class is below Classes.
-func (b *ClassBins) Class(class int, level float64) []Bin {
+// Class returns the bins of a class, in rising order: over the rows, its probability and whether it is the label. It
+// panics unless class is below Classes.
+func (b *ClassBins) Class(class int) *Partition {
 	if class < 0 || class >= b.width {
 		panic(errClass)
 	}
-	out := make([]Bin, b.bins())
-	for i, c := range b.tallies(class) {
-		w := c.Total(b.weighted)
-		f := c.Frequency(b.weighted)
-		out[i] = Bin{Lower: b.edges[i], Upper: b.edges[i+1], Count: c.N, Weight: w.Float64(), Confidence: c.Score(b.weighted),
-			Frequency: f, Interval: metrics.Wilson(f, c.Effective(b.weighted), level)}
-	}
-	return out
+	n := b.bins()
+	return &Partition{cells: b.tallies(class), lower: b.edges[:n], upper: b.edges[1:], weighted: b.weighted}
 }
 
 const errClass = "calib: there is no such class"

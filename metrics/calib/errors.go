@@ -9,40 +9,11 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Bin is one bar of a reliability diagram.
-type Bin struct {
-	Lower, Upper float64 // the bin's edges; equal for the bins that hold only p = 0 or p >= 1
-	Count        int64
-	Weight       float64          // sum of the weights; Count where there are none
-	Confidence   float64          // mean score; NaN if the bin is empty
-	Frequency    float64          // weighted share of rows with the event: the accuracy, for the top label; NaN if empty
-	Interval     metrics.Interval // Wilson's, of Frequency
-}
-
-// total returns the sum of the weights of all rows, also of those in no bin.
-func (b *Bins) total() exact.Sum {
-	t := b.lost.Total(b.weighted)
-	for i := range b.cells {
-		c := b.cells[i].Total(b.weighted)
-		t.Merge(&c)
-	}
-	return t
-}
-
-// each calls f for the cells that have rows.
-func (b *Bins) each(f func(i int, c *tally.Cell)) {
-	for i := range b.cells {
-		if b.cells[i].N > 0 {
-			f(i, &b.cells[i])
-		}
-	}
-}
-
 // ECE returns the expected calibration error, in [0,1], 0 is best: (1/N) * sum over bins of |sum (p - y)|. The sum is
 // exact and rounded once. NaN if nothing was seen.
 //
 // Source: Naeini, Cooper and Hauskrecht 2015; for the top label Guo, Pleiss, Sun and Weinberger 2017.
-func (b *Bins) ECE() float64 {
+func (b *Partition) ECE() float64 {
 	var s exact.Sum
 	b.each(func(_ int, c *tally.Cell) {
 		g := c.Gap()
@@ -58,7 +29,7 @@ func (b *Bins) ECE() float64 {
 
 // RMSCE returns the root-mean-square calibration error over the same bins, sqrt(sum (n_b/N) * gap_b^2), so
 // ECE <= RMSCE <= MCE. NaN if nothing was seen.
-func (b *Bins) RMSCE() float64 {
+func (b *Partition) RMSCE() float64 {
 	s := 0.0
 	b.each(func(_ int, c *tally.Cell) {
 		g, w := c.Gap(), c.Total(b.weighted)
@@ -74,7 +45,7 @@ func (b *Bins) RMSCE() float64 {
 
 // MCE returns the maximum calibration error, the largest |confidence - frequency| of a bin that is not empty, with the
 // number of rows in that bin: with few rows it says little. NaN and 0 if nothing was seen.
-func (b *Bins) MCE() (mce float64, count int64) {
+func (b *Partition) MCE() (mce float64, count int64) {
 	mce = math.NaN()
 	b.each(func(_ int, c *tally.Cell) {
 		g, w := c.Gap(), c.Total(b.weighted)
@@ -85,35 +56,11 @@ func (b *Bins) MCE() (mce float64, count int64) {
 	return mce, count
 }
 
-// Bins returns the bars of the reliability diagram in rising order. The bins of p = 0 and p >= 1, which some options
-// set apart, are there only if they have rows.
-func (b *Bins) Bins(level float64) []Bin {
-	n := b.opt.bins()
-	out := make([]Bin, 0, n+2)
-	bar := func(i int, lo, hi float64) {
-		c := &b.cells[i]
-		w := c.Total(b.weighted)
-		f := c.Frequency(b.weighted)
-		out = append(out, Bin{Lower: lo, Upper: hi, Count: c.N, Weight: w.Float64(), Confidence: c.Score(b.weighted),
-			Frequency: f, Interval: metrics.Wilson(f, c.Effective(b.weighted), level)})
-	}
-	if b.cells[n+1].N > 0 {
-		bar(n+1, 0, 0)
-	}
-	for i := range n {
-		bar(i, b.edges[i], b.edges[i+1])
-	}
-	if b.cells[n].N > 0 {
-		bar(n, 1, 1)
-	}
-	return out
-}
-
 // Floor returns what ECE would show on average over perfectly calibrated predictions with these scores,
 // sqrt(2/pi) * sum over bins of sqrt(sum p(1-p)) / N: an ECE near it is no evidence of miscalibration. NaN with weights
 // and for AllClasses, where the entries of a row hang together.
-func (b *Bins) Floor() float64 {
-	if b.weighted || b.opt.Event == AllClasses {
+func (b *Partition) Floor() float64 {
+	if b.weighted || b.together {
 		return math.NaN()
 	}
 	s := 0.0
@@ -132,10 +79,10 @@ const rootTwoOverPi = 0.79788456080286535588
 // empirical one, a bin is clear if |d_b| > sqrt(ln N) s_b. An unclear bin's |d_b| is biased upward by about
 // sqrt(2/pi) s_b, which the lower end takes off; a percentile bootstrap would add that bias once more. There is none
 // with weights, for AllClasses, or below two rows.
-func (b *Bins) Interval(level float64) metrics.Interval {
+func (b *Partition) Interval(level float64) metrics.Interval {
 	t := b.total()
 	n := t.Float64()
-	if b.weighted || b.opt.Event == AllClasses || !(n >= 2) {
+	if b.weighted || b.together || !(n >= 2) {
 		return metrics.NoInterval()
 	}
 	z := metrics.Z(level)

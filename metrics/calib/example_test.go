@@ -107,7 +107,7 @@ func ExampleClassBins() {
 		log.Fatal(err)
 	}
 	fmt.Printf("sce %.4f\n", b.SCE())
-	for _, bar := range b.Class(0, metrics.DefaultLevel) {
+	for _, bar := range b.Class(0).Bins(metrics.DefaultLevel) {
 		fmt.Printf("class 0, %.1f to %.1f: %d rows, says %.2f, happened %.2f\n", bar.Lower, bar.Upper, bar.Count, bar.Confidence, bar.Frequency)
 	}
 	// Output:

@@ -51,7 +51,7 @@ func TestClassBinsMemory(t *testing.T) {
 		t.Error(err, c.SCE(), b.SCE())
 	}
 	for j := range 5 {
-		if n := b.Class(j, 0.95)[0].Count; n < rows-2 {
+		if n := b.Class(j).Bins(0.95)[0].Count; n < rows-2 {
 			t.Errorf("class %d has %d entries in the lowest bin", j, n)
 		}
 	}
