@@ -33,12 +33,12 @@ var gridBins = [...]int{1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 25, 30, 40,
 func GridBins(n int) bool { return slices.Contains(gridBins[:], n) }
 
 const (
-	gridSteps  = 1200        // steps of the even part, in a unit of p
-	gridFrom   = 12          // and how many are taken up by the other
-	gridShift  = 52 - 5      // 32 parts of a power of 2
-	gridLeast  = 0x1p-64     // the start of the first part
-	gridMost   = 0.0099      // inside the last part
-	gridNear   = 0x1p-20     // so near to a whole step the places are looked up
+	gridSteps  = 1200    // steps of the even part, in a unit of p
+	gridFrom   = 12      // and how many are taken up by the other
+	gridShift  = 52 - 5  // 32 parts of a power of 2
+	gridLeast  = 0x1p-64 // the start of the first part
+	gridMost   = 0.0099  // inside the last part
+	gridNear   = 0x1p-20 // so near to a whole step the places are looked up
 	gridSmooth = gridFrom - 0.5
 	gridMagic  = 0x1.8p52
 )
@@ -120,14 +120,15 @@ func firstBeyond(e float64) float64 {
 	return math.Float64frombits(hi)
 }
 
-// GridFind returns the cell of q in [0, 1/2].
-func GridFind(q float64) int {
+// GridRank returns how many places are below the one of the cell of q, which is in [0, 1/2]: the cell is element GridRank(q) of
+// rising.
+func GridRank(q float64) int {
 	places, rising := GridPlaces()
 	i, found := slices.BinarySearchFunc(rising, q, func(g int32, q float64) int { return cmp.Compare(places[g], q) })
 	if !found {
 		i--
 	}
-	return int(rising[i])
+	return i
 }
 
 // GridSize returns the number of GridCells: four for each cell of the grid, for the halves p < 1/2 and p >= 1/2 and in each for the
@@ -175,7 +176,7 @@ const errGrid = "kernel: number of grid cells is not GridSize"
 func gridIndex(at []int32, first, second []uint64, p, tail []float64, y []uint8) {
 	n := len(p)
 	at, first, second, tail, y = at[:n], first[:n], second[:n], tail[:n], y[:n]
-	step := math.Float64bits(gridMagic)+gridFrom-1
+	step := math.Float64bits(gridMagic) + gridFrom - 1
 	for i, v := range p {
 		// A branch on the half is one that no CPU foresees.
 		b, t := math.Float64bits(v), math.Float64bits(tail[i])
@@ -205,7 +206,7 @@ func gridLookUp(p, tail float64, y uint8) int32 {
 	if !(q >= 0 && q <= 0.5) {
 		return -1
 	}
-	return int32(GridFind(q))<<2 | half | int32(y)
+	return gridMade.rising[GridRank(q)]<<2 | half | int32(y)
 }
 
 // GridTotals returns what element i of GridSums' cells has summed: the number of scores n, and how much more than n times the place

@@ -22,6 +22,9 @@ func (e *Enc) U32(v uint32) { e.B = binary.LittleEndian.AppendUint32(e.B, v) }
 // U64 writes eight bytes.
 func (e *Enc) U64(v uint64) { e.B = binary.LittleEndian.AppendUint64(e.B, v) }
 
+// Uvarint writes as few bytes as v takes, 7 bits each.
+func (e *Enc) Uvarint(v uint64) { e.B = binary.AppendUvarint(e.B, v) }
+
 // I64 writes eight bytes, two's complement.
 func (e *Enc) I64(v int64) { e.U64(uint64(v)) }
 
@@ -118,6 +121,24 @@ func (d *Dec) U64() uint64 {
 		return binary.LittleEndian.Uint64(v)
 	}
 	return 0
+}
+
+// Uvarint reads what [Enc.Uvarint] wrote, in as few bytes as the number takes: more are an error.
+func (d *Dec) Uvarint() uint64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.b)
+	switch {
+	case n == 0:
+		d.err = fmt.Errorf("%w: byte %d: a number has no end", ErrShort, d.at)
+		return 0
+	case n < 0 || n > 1 && d.b[n-1] == 0:
+		d.err = fmt.Errorf("%w: byte %d: a number is not spelled as it is written", ErrDamaged, d.at)
+		return 0
+	}
+	d.b, d.at = d.b[n:], d.at+n
+	return v
 }
 
 // I64 reads eight bytes, two's complement.

@@ -67,13 +67,7 @@ const errPositive = "calib: there is no positive class among more than two"
 func (b *Bins) AddBlock(k *metrics.Block) {
 	b.classes, b.weighted = k.Classes, k.Weights != nil
 	n := k.Rows
-	event := b.opt.Event
-	if event == ByShape {
-		if event = TopLabel; k.Classes == 1 {
-			event = Positive
-		}
-	}
-	switch event {
+	switch b.opt.Event.Of(k.Classes) {
 	case TopLabel:
 		hit := k.Hit[:n]
 		if b.opt.HalfIsZero && k.Classes == 1 {

@@ -118,7 +118,7 @@ var _ metrics.Accumulator = (*ClassBins)(nil)
 // classCell keeps what kernel.BinSum does, in 128 bits.
 type classCell struct {
 	n, y      int64
-	p, pp, py wide
+	p, pp, py tally.Wide
 }
 
 // highCells are the cells of the bins beyond the lowest: all of them, or those in use.
@@ -318,8 +318,8 @@ func (b *ClassBins) addEntries(n, first int) {
 		v := b.p[i]
 		c := b.cell(first+int(class[i]), int(bin))
 		c.n++
-		c.p.add(units(v))
-		c.pp.add(units(float64(v * v)))
+		c.p.Add(tally.Units(v))
+		c.pp.Add(tally.Units(float64(v * v)))
 	}
 }
 
@@ -332,7 +332,7 @@ func addLabels[T float32 | float64](b *ClassBins, x []T, stride int, labels []in
 		if v := b.p[i]; b.counts(v) && tally.InUnit(v) {
 			c := b.cell(int(labels[i]), int(bin))
 			c.y++
-			c.py.add(units(v))
+			c.py.Add(tally.Units(v))
 		}
 	}
 }
@@ -396,8 +396,8 @@ func (b *ClassBins) flush() {
 func (b *ClassBins) lowCell(class int) classCell {
 	c := b.low[class]
 	c.n += b.sums.N[class]
-	c.p.add(uint64(b.sums.P[class]))
-	c.pp.add(uint64(b.sums.PP[class]))
+	c.p.Add(uint64(b.sums.P[class]))
+	c.pp.Add(uint64(b.sums.PP[class]))
 	return c
 }
 
@@ -431,33 +431,11 @@ func (b *ClassBins) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// wide is a whole number of 128 bits, not below 0: of units of 2**-51.
-type wide struct{ hi, lo uint64 }
-
-func (w *wide) add(v uint64) {
-	w.lo += v
-	if w.lo < v {
-		w.hi++
-	}
-}
-
-// addTo adds it to an exact sum.
-func (w *wide) addTo(s *exact.Sum) {
-	const unit = 88 - 51
-	s.AddShifted(int64(w.lo&math.MaxUint32), unit)
-	s.AddShifted(int64(w.lo>>32), unit+32)
-	s.AddShifted(int64(w.hi), unit+64)
-}
-
-// units returns v in [0,1] in units of 2**-51, rounded to even, as the kernels do.
-func units(v float64) uint64 { return math.Float64bits(v+3) - 0x4008000000000000 }
-
 func (c *classCell) merge(o *classCell) {
 	c.n += o.n
 	c.y += o.y
-	for _, w := range [...]struct{ to, from *wide }{{&c.p, &o.p}, {&c.pp, &o.pp}, {&c.py, &o.py}} {
-		w.to.hi += w.from.hi
-		w.to.add(w.from.lo)
+	for _, w := range [...]struct{ to, from *tally.Wide }{{&c.p, &o.p}, {&c.pp, &o.pp}, {&c.py, &o.py}} {
+		w.to.Merge(*w.from)
 	}
 }
 
@@ -495,9 +473,9 @@ func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
 		e.U32(uint32(bin))
 		e.I64(c.n)
 		e.I64(c.y)
-		for _, w := range []wide{c.p, c.pp, c.py} {
-			e.U64(w.lo)
-			e.U64(w.hi)
+		for _, w := range []tally.Wide{c.p, c.pp, c.py} {
+			e.U64(w.Lo)
+			e.U64(w.Hi)
 		}
 	})
 	e.U64(uint64(len(b.full)))
@@ -558,8 +536,8 @@ func (b *ClassBins) UnmarshalBinary(data []byte) error {
 	for range cells {
 		class, bin := d.U32(), d.U32()
 		c := classCell{n: d.I64(), y: d.I64()}
-		for _, w := range []*wide{&c.p, &c.pp, &c.py} {
-			w.lo, w.hi = d.U64(), d.U64()
+		for _, w := range []*tally.Wide{&c.p, &c.pp, &c.py} {
+			w.Lo, w.Hi = d.U64(), d.U64()
 		}
 		place := int64(class) * int64(nb.bins())
 		if bin > 0 {

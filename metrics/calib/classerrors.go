@@ -19,9 +19,9 @@ func (b *ClassBins) tallies(class int) []tally.Cell {
 		t := &cells[bin]
 		if c, ok := b.seen(class, bin); ok {
 			t.AddBins(&kernel.BinSum{N: c.n, Y: c.y})
-			c.p.addTo(&t.P)
-			c.pp.addTo(&t.PP)
-			c.py.addTo(&t.PY)
+			c.p.AddTo(&t.P)
+			c.pp.AddTo(&t.PP)
+			c.py.AddTo(&t.PY)
 		}
 		if c := b.full[int64(class)*int64(b.bins())+int64(bin)]; c != nil {
 			t.Merge(c)

@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 )
 
 // Event is what the binned score is the probability of.
-type Event uint8
+type Event = metrics.Event
 
+// The events; see metrics.Event. ByShape is the default.
 const (
-	// ByShape is the default: Positive for a binary task, TopLabel for rows of classes.
-	ByShape    Event = iota
-	TopLabel         // the arg max is the true class; score: the largest probability
-	Positive         // the true class is 1, in a binary task or one of two classes; score: its probability
-	AllClasses       // class k is the true class, for every entry of every row; score: the entry
+	ByShape    = metrics.ByShape
+	TopLabel   = metrics.TopLabel
+	Positive   = metrics.Positive
+	AllClasses = metrics.AllClasses
 )
 
 // OneRule says where a score of 1, or above, goes.

@@ -277,6 +277,23 @@ func (c *Cell) Merge(o *Cell) {
 	c.PY.Merge(&o.PY)
 }
 
+// Turned returns the cell of the scores 1 - p and the outcomes 1 - y.
+func (c *Cell) Turned(weighted bool) (t Cell) {
+	t.Weight = Weight{N: c.N, W: c.W.Clone(), W2: c.W2.Clone()}
+	w := c.Total(weighted)
+	t.Y = w.Clone()
+	t.Y.Sub(&c.Y)
+	t.P = w
+	t.P.Sub(&c.P)
+	t.PP = t.P.Clone()
+	t.PP.Sub(&c.P)
+	t.PP.Merge(&c.PP)
+	t.PY = t.P.Clone()
+	t.PY.Sub(&c.Y)
+	t.PY.Merge(&c.PY)
+	return t
+}
+
 // Encode writes the state.
 func (c *Cell) Encode(e *exact.Enc) {
 	c.Weight.Encode(e)

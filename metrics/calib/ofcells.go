@@ -1,0 +1,145 @@
+package calib
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/tally"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// EvenOf returns so many bins of equal width, left-closed with the edges i*(1/bins) and the last one closed, of the rows that c has
+// seen, and how far the ECE over them may be from that over the rows. bound is 0 where cells are exact and where kernel.GridBins
+// says that bins are unions of cells: then the two are equal. Otherwise a cell on both sides of an edge is in the bin of its mean
+// score; had its rows been parted, no more than twice sum |p - y| / N of these would have changed. It is NaN where scores outside
+// [0,1] are missing.
+func EvenOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
+	edges := kernel.Edges(bins)
+	p = &Partition{cells: make([]tally.Cell, bins), lower: edges[:bins], upper: edges[1:], weighted: c.Weighted()}
+	torn := 0.0
+	at := 0
+	c.Each(func(x *cells.Cell) {
+		for at < bins-1 && edges[at+1] <= x.Low {
+			at++
+		}
+		to := at
+		if x.High >= edges[at+1] && at < bins-1 {
+			for to < bins-1 && edges[to+1] <= x.P {
+				to++
+			}
+			torn += apart(x)
+		}
+		x.AddTo(&p.cells[to])
+	})
+	return p, p.bound(c, torn)
+}
+
+// apart returns the sum of |p - y| of a cell's rows, rounded up.
+func apart(x *cells.Cell) float64 {
+	var t tally.Cell
+	x.AddTo(&t)
+	// Of outcome 0 it is p, and of outcome 1 it is 1 - p.
+	s := t.P
+	s.Sub(&t.PY)
+	s.Sub(&t.PY)
+	s.Merge(&t.Y)
+	return float64(s.Float64() * (1 + 1e-12))
+}
+
+func (b *Partition) bound(c *cells.Cells, torn float64) float64 {
+	if c.Outside() > 0 {
+		return math.NaN()
+	}
+	if torn == 0 {
+		return 0
+	}
+	n := b.total()
+	return 2 * torn / n.Float64()
+}
+
+// EqualMassOf returns bins of equal mass of the rows that c has seen: bin j = 1 .. bins-1 begins at the score of rank
+// min(round(j*(N/bins)), N-1) among the N sorted ones, and equal scores are never divided, so that some bins may be empty. With
+// weights the ranks are those of the sum of weights, in units of their mean. bound is as for EvenOf: 0 where cells are exact;
+// otherwise a bin that begins inside a cell begins with it.
+func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
+	n := 0
+	var total exact.Sum
+	c.Each(func(x *cells.Cell) {
+		n += int(x.N)
+		if c.Weighted() {
+			var t tally.Cell
+			x.AddTo(&t)
+			total.Merge(&t.W)
+		}
+	})
+	p = &Partition{cells: make([]tally.Cell, bins), lower: make([]float64, bins), upper: make([]float64, bins),
+		weighted: c.Weighted(), chosen: true}
+	ranks := parallel.Ranks(n, bins)
+	passed := ranksOfCounts(ranks)
+	if c.Weighted() {
+		passed = ranksOfWeights(ranks, n, &total)
+	}
+	torn, bin, last := 0.0, 0, 0.0
+	first := true
+	c.Each(func(x *cells.Cell) {
+		starts := passed(x)
+		if first {
+			p.lower[0], first = x.Low, false
+		}
+		for range starts {
+			p.upper[bin] = x.Low
+			bin++
+			p.lower[bin] = x.Low
+		}
+		if starts > 0 && x.Low != x.High {
+			torn += apart(x)
+		}
+		last = x.High
+		x.AddTo(&p.cells[bin])
+	})
+	for i := bin; i < bins; i++ {
+		p.upper[i] = last
+		if i > bin {
+			p.lower[i] = last
+		}
+	}
+	return p, p.bound(c, torn)
+}
+
+// ranksOfCounts returns a function that tells, of one cell after another, how many of the ranks are in it.
+func ranksOfCounts(ranks []int) func(*cells.Cell) int {
+	seen, j := 0, 0
+	return func(x *cells.Cell) (starts int) {
+		for seen += int(x.N); j < len(ranks) && ranks[j] < seen; j++ {
+			starts++
+		}
+		return starts
+	}
+}
+
+// ranksOfWeights does the same where a row counts by its weight: a rank r is in the cell at which the sum of weights passes r times
+// their mean. Equal weights are as none: the comparison is exact.
+func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int {
+	var seen exact.Sum
+	all, j := total.Float64(), 0
+	passes := func(r int) bool {
+		a, b := seen.Float64()*float64(n), float64(r)*all
+		if d := a - b; math.Abs(d) > 1e-9*b {
+			return d > 0
+		}
+		x := new(big.Rat).Mul(exact.Rat(&seen), new(big.Rat).SetInt64(int64(n)))
+		return x.Cmp(new(big.Rat).Mul(exact.Rat(total), new(big.Rat).SetInt64(int64(r)))) > 0
+	}
+	return func(x *cells.Cell) (starts int) {
+		var t tally.Cell
+		x.AddTo(&t)
+		seen.Merge(&t.W)
+		for ; j < len(ranks) && passes(ranks[j]); j++ {
+			starts++
+		}
+		return starts
+	}
+}

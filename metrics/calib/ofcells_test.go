@@ -1,0 +1,183 @@
+package calib_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// laws are the ways that scores of binary predictions are made, with a name.
+var laws = map[string]func(r *rand.Rand) float64{
+	"uniform":   func(r *rand.Rand) float64 { return r.Float64() },
+	"confident": func(r *rand.Rand) float64 { u := r.Float64(); return 1 - u*u*u*u*u/2 },
+	"rare":      func(r *rand.Rand) float64 { return kernel.Exp64(-30 * r.Float64()) },
+	"cents":     func(r *rand.Rand) float64 { return float64(r.IntN(101)) / 100 },
+	"float32":   func(r *rand.Rand) float64 { return float64(r.Float32()) },
+}
+
+// drawn returns n binary predictions whose outcomes are a little rarer than their scores say.
+func drawn(law string, n int) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(uint64(n), uint64(len(law))))
+	p := &metrics.Predictions{Labels: make([]int32, n)}
+	p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
+	for i := range p.F64 {
+		p.F64[i] = laws[law](r)
+		if r.Float64()*1.1 < p.F64[i] {
+			p.Labels[i] = 1
+		}
+	}
+	return p
+}
+
+func both(t *testing.T, p *metrics.Predictions, bins ...int) (*cells.Cells, []*calib.Bins) {
+	t.Helper()
+	c := cells.New(nil)
+	accs, all := []metrics.Accumulator{c}, []*calib.Bins(nil)
+	for _, n := range bins {
+		all = append(all, calib.NewBins(&calib.Options{Bins: n}))
+		accs = append(accs, all[len(all)-1])
+	}
+	if err := metrics.NewPass(nil, accs...).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	return c, all
+}
+
+// From cells come the bins of equal width that the rows have: the same bits where a bin is a union of cells, and otherwise an ECE
+// that is not farther off than the bound says.
+func TestEvenOfCells(t *testing.T) {
+	widest := 0.0
+	for law := range laws {
+		for _, n := range []int{5000, 400000} {
+			c, all := both(t, drawn(law, n), 1, 2, 3, 5, 7, 10, 11, 13, 15, 17, 20, 23, 25, 30, 37, 50, 64, 100, 101, 300)
+			for _, b := range all {
+				bins := b.Options().Bins
+				got, bound := calib.EvenOf(c, bins)
+				want := b.ECE()
+				switch {
+				case c.Exact() || kernel.GridBins(bins):
+					if bound != 0 || got.ECE() != want {
+						t.Errorf("%s, %d rows, %d bins: %v and bound %v, want %v", law, n, bins, got.ECE(), bound, want)
+					}
+					g, w := got.Bins(0.9), b.Bins(0.9)
+					for i := range w {
+						if g[i].Count != w[i].Count || g[i].Confidence != w[i].Confidence && w[i].Count > 0 || g[i].Lower != w[i].Lower || g[i].Upper != w[i].Upper {
+							t.Errorf("%s: bin %d of %d: %+v, want %+v", law, i, bins, g[i], w[i])
+						}
+					}
+					if gi, wi := got.Interval(0.95), b.Interval(0.95); math.Abs(gi.Low-wi.Low) > 1e-12 || math.Abs(gi.High-wi.High) > 1e-12 {
+						t.Errorf("%s: interval %v, want %v", law, gi, wi)
+					}
+				default:
+					if d := math.Abs(got.ECE() - want); !(d <= bound) {
+						t.Errorf("%s, %d bins: %v is %v from %v, bound %v", law, bins, got.ECE(), d, want, bound)
+					}
+					if widest = max(widest, bound); bins < 40 && bound > 0.03 {
+						t.Errorf("%s, %d bins: a bound of %v says nothing", law, bins, bound)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("widest bound %v", widest)
+}
+
+func TestEqualMassOfCells(t *testing.T) {
+	for law := range laws {
+		for _, n := range []int{1, 2, 10, 5000, 400000} {
+			p := drawn(law, n)
+			hit := make([]uint8, n)
+			for i, y := range p.Labels {
+				hit[i] = uint8(y)
+			}
+			c, _ := both(t, p)
+			for _, bins := range []int{1, 2, 15, 30, 100} {
+				want := parallel.EqualMassF64(p.F64, hit, bins, -1, 1)
+				got, bound := calib.EqualMassOf(c, bins)
+				if c.Exact() {
+					if bound != 0 || got.ECE() != want.ECE() {
+						t.Errorf("%s, %d rows, %d bins: %v, want %v", law, n, bins, got.ECE(), want.ECE())
+					}
+					for i, b := range got.Bins(0.9) {
+						if b.Count != want.Cells[i].N {
+							t.Errorf("%s, %d rows: bin %d of %d has %d, want %d", law, n, i, bins, b.Count, want.Cells[i].N)
+						}
+						if i > 0 && b.Lower != want.Edges[i-1] && b.Count > 0 {
+							t.Errorf("%s, %d rows: bin %d of %d begins at %v, want %v", law, n, i, bins, b.Lower, want.Edges[i-1])
+						}
+					}
+				} else if d := math.Abs(got.ECE() - want.ECE()); !(d <= bound) || bound > 0.02*float64(bins)/15+0.01 {
+					t.Errorf("%s, %d bins: %v is %v from %v, bound %v", law, bins, got.ECE(), d, want.ECE(), bound)
+				}
+			}
+		}
+	}
+}
+
+// Weights that are all equal make the same bins as none; whole ones those of rows that come so often.
+func TestEqualMassOfWeights(t *testing.T) {
+	p := drawn("cents", 3000)
+	q := drawn("uniform", 1500)
+	for _, p := range []*metrics.Predictions{p, q} {
+		c, _ := both(t, p)
+		for _, w := range []float64{1, 0.1, 1.0 / 3, 7} {
+			p.Weights = slices.Repeat([]float64{w}, p.Rows)
+			cw, _ := both(t, p)
+			for _, bins := range []int{1, 7, 15, 100} {
+				a, _ := calib.EqualMassOf(c, bins)
+				b, _ := calib.EqualMassOf(cw, bins)
+				x, y := a.Bins(0.9), b.Bins(0.9)
+				for i := range x {
+					if x[i].Count != y[i].Count || x[i].Lower != y[i].Lower {
+						t.Fatalf("weights %v, bin %d of %d: %+v, want %+v", w, i, bins, y[i], x[i])
+					}
+				}
+			}
+		}
+		p.Weights = nil
+	}
+	p.Weights = make([]float64, p.Rows)
+	for i := range p.Weights {
+		p.Weights[i] = float64(1 + i%3)
+	}
+	c, _ := both(t, p)
+	b, _ := calib.EqualMassOf(c, 10)
+	total := 0.0
+	for _, x := range b.Bins(0.9) {
+		if total += x.Weight; x.Weight < 200 || x.Weight > 400 {
+			t.Errorf("a bin of weight %v among 10 of 3,000", x.Weight)
+		}
+	}
+	if total != 3000 {
+		t.Errorf("weights of %v in all", total)
+	}
+}
+
+func ExampleEqualMassOf() {
+	c := cells.New(nil)
+	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 0, 1, 1}}
+	p.Rows, p.Classes, p.F64 = 6, 1, []float64{0.1, 0.2, 0.2, 0.6, 0.8, 0.9}
+	if err := metrics.NewPass(nil, c).Add(p); err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, bound := calib.EqualMassOf(c, 3)
+	for _, x := range b.Bins(metrics.DefaultLevel) {
+		fmt.Printf("from %.1f: %d rows, %.2f said, %.2f seen\n", x.Lower, x.Count, x.Confidence, x.Frequency)
+	}
+	even, _ := calib.EvenOf(c, 2)
+	fmt.Printf("%.3f (off by %v at most), %.3f\n", b.ECE(), bound, even.ECE())
+	// Output:
+	// from 0.1: 1 rows, 0.10 said, 0.00 seen
+	// from 0.2: 3 rows, 0.33 said, 0.33 seen
+	// from 0.8: 2 rows, 0.85 said, 1.00 seen
+	// 0.067 (off by 0 at most), 0.133
+}

@@ -1,0 +1,501 @@
+package cells
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// The numbers of distinct scores up to which each has its own cell.
+const (
+	MaxExact         = 1 << 18
+	MaxExactWeighted = 1 << 15
+)
+
+// Options say which scores are kept.
+type Options struct {
+	Event metrics.Event // whose probability the score is; AllClasses is not one of these
+}
+
+// Cells accumulates scores and outcomes: a cell for each distinct score while those are at most MaxExact (MaxExactWeighted with
+// weights), and beyond that one for each cell of kernel's grid in use. Which of the two it is depends on the set of rows alone. It
+// is a metrics.Accumulator.
+//
+// Its state takes 24 bytes for each distinct score, at most 6 MiB, besides 1.1 MiB for scores that have not been sorted in; as a
+// grid 1 MiB. With weights a cell takes some 250 bytes.
+type Cells struct {
+	opt      Options
+	classes  int // of the predictions seen; 0 before the first
+	weighted bool
+	outside  int64 // scores outside [0,1]
+
+	log     []uint64 // of scores that have not been sorted in: key<<1 | outcome
+	scratch []uint64
+	exact   []exactCell // by rising key
+	grid    *grid       // nil as long as cells are exact
+
+	heavy map[uint64]*tally.Cell // with weights: by key, or by place in the grid, in rising order of scores
+	thick bool                   // which of the two
+
+	tail []float64
+	hit  []uint8
+	ones []int32
+}
+
+// exactCell is a score and its outcomes.
+type exactCell struct {
+	key  uint64
+	n, y int64
+}
+
+// grid is the sums of the cells of kernel's grid, by 4*cell + 2*half + outcome.
+type grid struct {
+	fresh   []kernel.GridCell // of pending scores
+	pending int
+	sums    []gridSum
+}
+
+// gridSum is how many scores there are, and how much more than their number times the cell's place, or its square, the sums of
+// their q, or of its square, are.
+type gridSum struct {
+	n     uint64
+	q, qq tally.Wide
+}
+
+var _ metrics.Accumulator = (*Cells)(nil)
+
+// New returns an empty accumulator; o may be nil. It panics if the event is AllClasses.
+func New(o *Options) *Cells {
+	c := &Cells{}
+	if o != nil {
+		c.opt = *o
+	}
+	if c.opt.Event > metrics.Positive {
+		panic("cells: the event is none of a row")
+	}
+	return c
+}
+
+// Options returns what the accumulator was made with.
+func (c *Cells) Options() Options { return c.opt }
+
+// Needs says that columns are enough.
+func (c *Cells) Needs() metrics.Need { return 0 }
+
+// Empty returns an accumulator of the same options without rows.
+func (c *Cells) Empty() metrics.Accumulator { return New(&c.opt) }
+
+// Len returns the number of rows seen.
+func (c *Cells) Len() int64 {
+	n := c.outside + int64(len(c.log))
+	for i := range c.exact {
+		n += c.exact[i].n
+	}
+	if c.grid != nil {
+		n += int64(c.grid.pending)
+		for i := range c.grid.sums {
+			n += int64(c.grid.sums[i].n)
+		}
+	}
+	for _, h := range c.heavy {
+		n += h.N
+	}
+	return n
+}
+
+// Outside returns the number of scores outside [0,1], which only unchecked predictions have: they are in no cell.
+func (c *Cells) Outside() int64 { return c.outside }
+
+// Exact tells whether each distinct score has its own cell.
+func (c *Cells) Exact() bool {
+	c.settle()
+	return c.grid == nil && !c.thick
+}
+
+// Weighted tells whether the rows have weights.
+func (c *Cells) Weighted() bool { return c.weighted }
+
+// Event returns whose probability the scores are: never ByShape, once rows were seen.
+func (c *Cells) Event() metrics.Event {
+	if c.classes == 0 {
+		return c.opt.Event
+	}
+	return c.opt.Event.Of(c.classes)
+}
+
+const errPositive = "cells: there is no positive class among more than two"
+
+// logLen is how many scores are sorted in together.
+const logLen = 1 << 16
+
+// half is the bits of 1/2.
+const half = 0x3fe0000000000000
+
+// key returns a number that rises with the score and from which it can be had back: below 1/2 its bits, above it is the tail,
+// whose digits count there. It is above 2*half if the score is outside [0,1].
+func key(p, tail float64) uint64 {
+	if p < 0.5 {
+		return math.Float64bits(p + 0) // -0 is 0
+	}
+	if b := math.Float64bits(tail + 0); b <= half {
+		return 2*half - b
+	}
+	return math.MaxUint64
+}
+
+// distance returns a score's distance q from the end near to it, and whether that is the upper one.
+func distance(key uint64) (q float64, upper bool) {
+	if key < half {
+		return math.Float64frombits(key), false
+	}
+	return math.Float64frombits(2*half - key), true
+}
+
+// AddBlock adds a block's rows.
+func (c *Cells) AddBlock(b *metrics.Block) {
+	c.classes, c.weighted = b.Classes, b.Weights != nil
+	n := b.Rows
+	p, tail, hit := b.Stats.Top[:n], b.Stats.Tail[:n], b.Hit[:n]
+	if c.opt.Event.Of(b.Classes) == metrics.Positive {
+		p, tail, hit = c.positive(b)
+	}
+	if b.Weights != nil {
+		c.addWeighted(p, tail, hit, b.Weights)
+		return
+	}
+	if c.grid != nil {
+		c.addGrid(p, tail, hit)
+		return
+	}
+	if c.log == nil {
+		c.log = make([]uint64, 0, logLen)
+	}
+	for i, v := range p {
+		k := key(v, tail[i])
+		if k > 2*half {
+			c.outside++
+			continue
+		}
+		if len(c.log) == logLen {
+			c.sortIn()
+			if c.grid != nil {
+				c.addGrid(p[i:], tail[i:], hit[i:])
+				return
+			}
+		}
+		c.log = append(c.log, k<<1|uint64(hit[i]&1))
+	}
+}
+
+// positive returns the columns of the event that the class is 1.
+func (c *Cells) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
+	if b.Classes > 2 {
+		panic(errPositive)
+	}
+	n := b.Rows
+	if len(c.hit) < n {
+		c.hit, c.tail, c.ones = make([]uint8, n), make([]float64, n), slices.Repeat([]int32{1}, n)
+	}
+	p, tail, hit = b.Stats.Positive[:n], b.Stats.Tail[:n], c.hit[:n]
+	kernel.Hits(hit, b.Labels[:n], c.ones[:n])
+	if b.Classes == 2 {
+		// The tail is that of class 1 where it is the arg max.
+		tail = c.tail[:n]
+		for i, v := range p {
+			if tail[i] = 1 - v; b.Stats.ArgMax[i] == 1 {
+				tail[i] = b.Stats.Tail[i]
+			}
+		}
+	}
+	return p, tail, hit
+}
+
+// sortIn sorts the log into the exact cells, or makes a grid of them all.
+func (c *Cells) sortIn() {
+	if len(c.log) == 0 {
+		return
+	}
+	if need := kernel.SortScratch(len(c.log)); len(c.scratch) < need {
+		c.scratch = make([]uint64, max(need, kernel.SortScratch(cap(c.log))))
+	}
+	kernel.Sort(c.log, c.scratch[:kernel.SortScratch(len(c.log))])
+	c.merge(cellsOf(c.log))
+	c.log = c.log[:0]
+}
+
+// cellsOf makes cells of sorted keys with outcomes.
+func cellsOf(log []uint64) []exactCell {
+	n, last := 0, uint64(math.MaxUint64)
+	for _, v := range log {
+		if v>>1 != last {
+			n, last = n+1, v>>1
+		}
+	}
+	cells := make([]exactCell, 0, n)
+	last = math.MaxUint64
+	for _, v := range log {
+		if v>>1 != last {
+			last = v >> 1
+			cells = append(cells, exactCell{key: last})
+		}
+		e := &cells[len(cells)-1]
+		e.n++
+		e.y += int64(v & 1)
+	}
+	return cells
+}
+
+// merge adds exact cells, in rising order; they may become the receiver's.
+func (c *Cells) merge(o []exactCell) {
+	if len(c.exact) == 0 && len(o) <= MaxExact {
+		c.exact = o
+		return
+	}
+	union := len(c.exact)
+	for i, j := 0, 0; j < len(o); j++ {
+		for i < len(c.exact) && c.exact[i].key < o[j].key {
+			i++
+		}
+		if i == len(c.exact) || c.exact[i].key != o[j].key {
+			union++
+		}
+	}
+	if union > MaxExact {
+		c.collapse()
+		c.grid.addCells(o)
+		return
+	}
+	// From the end, so that what is there can move up in place.
+	i, j := len(c.exact)-1, len(o)-1
+	c.exact = slices.Grow(c.exact, union-len(c.exact))[:union]
+	for to := union - 1; j >= 0; to-- {
+		switch {
+		case i >= 0 && c.exact[i].key > o[j].key:
+			c.exact[to] = c.exact[i]
+			i--
+		case i >= 0 && c.exact[i].key == o[j].key:
+			e := c.exact[i]
+			e.n, e.y = e.n+o[j].n, e.y+o[j].y
+			c.exact[to] = e
+			i, j = i-1, j-1
+		default:
+			c.exact[to] = o[j]
+			j--
+		}
+	}
+}
+
+// collapse makes a grid of the exact cells.
+func (c *Cells) collapse() {
+	c.grid = newGrid()
+	c.grid.addCells(c.exact)
+	c.exact, c.scratch = nil, nil
+}
+
+func newGrid() *grid {
+	n := kernel.GridSize()
+	return &grid{fresh: make([]kernel.GridCell, n), sums: make([]gridSum, n)}
+}
+
+// addCells adds exact cells in rising order.
+func (g *grid) addCells(cells []exactCell) {
+	places, rising := kernel.GridPlaces()
+	at := 0 // in rising; it moves with q, which rises in the lower half and falls in the upper
+	for i := range cells {
+		e := &cells[i]
+		q, upper := distance(e.key)
+		for at+1 < len(rising) && places[rising[at+1]] <= q {
+			at++
+		}
+		for places[rising[at]] > q {
+			at--
+		}
+		k := int(rising[at]) << 2
+		if upper {
+			k |= 2
+		}
+		x := places[rising[at]]
+		dq, dqq := tally.Units(q)-tally.Units(x), tally.Units(float64(q*q))-tally.Units(float64(x*x))
+		for y, n := range [...]int64{e.n - e.y, e.y} {
+			s := &g.sums[k|y]
+			s.n += uint64(n)
+			s.q.AddProduct(uint64(n), dq)
+			s.qq.AddProduct(uint64(n), dqq)
+		}
+	}
+}
+
+// addGrid adds scores to the grid.
+func (c *Cells) addGrid(p, tail []float64, hit []uint8) {
+	g := c.grid
+	for len(p) > 0 {
+		if g.pending == kernel.MaxGrid {
+			g.drain()
+		}
+		n := min(len(p), kernel.MaxGrid-g.pending)
+		out := kernel.GridSums(g.fresh, p[:n], tail[:n], hit[:n])
+		c.outside += int64(out)
+		g.pending += n - out
+		p, tail, hit = p[n:], tail[n:], hit[n:]
+	}
+}
+
+// drain moves the kernel's sums to those that are wide enough for any number of scores.
+func (g *grid) drain() {
+	if g.pending == 0 {
+		return
+	}
+	for i := range g.fresh {
+		if f := &g.fresh[i]; f.N > 0 {
+			n, q, qq := kernel.GridTotals(f, i)
+			s := &g.sums[i]
+			s.n += n
+			s.q.Add(q)
+			s.qq.Add(qq)
+			*f = kernel.GridCell{}
+		}
+	}
+	g.pending = 0
+}
+
+// settle brings all that was seen into the cells.
+func (c *Cells) settle() {
+	c.sortIn()
+	if c.grid != nil {
+		c.grid.drain()
+	}
+}
+
+// addWeighted adds rows with weights.
+func (c *Cells) addWeighted(p, tail []float64, hit []uint8, weights []float64) {
+	if c.heavy == nil {
+		c.heavy = map[uint64]*tally.Cell{}
+	}
+	for i, w := range weights {
+		k := key(p[i], tail[i])
+		if k > 2*half {
+			c.outside++
+			continue
+		}
+		c.at(k).AddWeighted(score(k), hit[i]&1, w)
+		if !c.thick && len(c.heavy) > MaxExactWeighted {
+			c.thicken()
+		}
+	}
+}
+
+// score returns the score of a key.
+func score(key uint64) float64 {
+	q, upper := distance(key)
+	if upper {
+		return 1 - q
+	}
+	return q
+}
+
+// at returns the cell of a key, with weights.
+func (c *Cells) at(k uint64) *tally.Cell {
+	if c.thick {
+		k = place(k)
+	}
+	return c.numbered(k)
+}
+
+// numbered returns the cell of a number: a key, or a place in the grid.
+func (c *Cells) numbered(k uint64) *tally.Cell {
+	h := c.heavy[k]
+	if h == nil {
+		h = new(tally.Cell)
+		c.heavy[k] = h
+	}
+	return h
+}
+
+// place returns the number that the grid cell of a key has, with weights: they rise with the score.
+func place(k uint64) uint64 {
+	q, upper := distance(k)
+	_, rising := kernel.GridPlaces()
+	at := uint64(kernel.GridRank(q))
+	if upper {
+		return 2*uint64(len(rising)) - 1 - at
+	}
+	return at
+}
+
+// thicken puts exact cells with weights into those of the grid.
+func (c *Cells) thicken() {
+	fine := c.heavy
+	c.heavy, c.thick = map[uint64]*tally.Cell{}, true
+	for k, h := range fine {
+		c.at(k).Merge(h)
+	}
+}
+
+// Merge adds what another *Cells has seen.
+func (c *Cells) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Cells)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: cells.Cells and %T", metrics.ErrMismatch, a)
+	case c.opt != o.opt:
+		return fmt.Errorf("%w: cells.Cells of different events", metrics.ErrMismatch)
+	case o.classes == 0:
+		return nil
+	case c.classes != 0 && c.classes != o.classes:
+		return fmt.Errorf("%w: cells.Cells of %d classes and of %d", metrics.ErrMismatch, c.classes, o.classes)
+	case c.classes != 0 && c.weighted != o.weighted:
+		return fmt.Errorf("%w: cells.Cells with and without weights", metrics.ErrMismatch)
+	}
+	c.classes, c.weighted = o.classes, o.weighted
+	c.outside += o.outside
+	if c.weighted {
+		c.mergeWeighted(o)
+		return nil
+	}
+	c.settle()
+	o.settle()
+	if o.grid == nil {
+		if c.grid == nil {
+			c.merge(slices.Clone(o.exact))
+		} else {
+			c.grid.addCells(o.exact)
+		}
+		return nil
+	}
+	if c.grid == nil {
+		c.collapse()
+	}
+	for i := range o.grid.sums {
+		s, f := &c.grid.sums[i], &o.grid.sums[i]
+		s.n += f.n
+		s.q.Merge(f.q)
+		s.qq.Merge(f.qq)
+	}
+	return nil
+}
+
+func (c *Cells) mergeWeighted(o *Cells) {
+	if c.heavy == nil {
+		c.heavy = map[uint64]*tally.Cell{}
+	}
+	if o.thick && !c.thick {
+		c.thicken()
+	}
+	for k, h := range o.heavy {
+		if c.thick && !o.thick {
+			k = place(k)
+		}
+		c.numbered(k).Merge(h)
+	}
+	if !c.thick && len(c.heavy) > MaxExactWeighted {
+		c.thicken()
+	}
+}
+
+// keys returns the numbers of the cells with weights, rising.
+func (c *Cells) keys() []uint64 { return slices.Sorted(maps.Keys(c.heavy)) }

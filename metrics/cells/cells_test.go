@@ -1,0 +1,285 @@
+package cells_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// binary returns n scores of P(y = 1), of so many distinct values, with outcomes.
+func binary(seed uint64, n, values int) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(seed, 1))
+	p := &metrics.Predictions{Labels: make([]int32, n)}
+	p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
+	for i := range p.F64 {
+		u := r.Float64()
+		if values > 0 {
+			u = float64(r.IntN(values)) / float64(values-1)
+		}
+		if r.IntN(4) == 0 {
+			u = u * u * u * u * u * u
+		}
+		p.F64[i] = u
+		if r.Float64() < u {
+			p.Labels[i] = 1
+		}
+	}
+	return p
+}
+
+func of(t testing.TB, p *metrics.Predictions, o *cells.Options) *cells.Cells {
+	t.Helper()
+	c := cells.New(o)
+	if err := metrics.NewPass(nil, c).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func state(t testing.TB, c *cells.Cells) []byte {
+	t.Helper()
+	b, err := c.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// part returns rows [from, to).
+func part(p *metrics.Predictions, from, to int) *metrics.Predictions {
+	q := *p
+	q.Rows, q.F64, q.Labels = to-from, p.F64[from*p.Classes:to*p.Classes], p.Labels[from:to]
+	if p.Weights != nil {
+		q.Weights = p.Weights[from:to]
+	}
+	return &q
+}
+
+// Exact cells are the distinct scores with what they saw.
+func TestExact(t *testing.T) {
+	p := binary(1, 50000, 700)
+	type count struct{ n, y int64 }
+	want := map[float64]*count{}
+	for i, v := range p.F64 {
+		if want[v] == nil {
+			want[v] = new(count)
+		}
+		want[v].n++
+		want[v].y += int64(p.Labels[i])
+	}
+	c := of(t, p, nil)
+	if !c.Exact() || c.Len() != 50000 || c.Event() != metrics.Positive {
+		t.Fatal(c.Exact(), c.Len(), c.Event())
+	}
+	last, seen := -1.0, 0
+	c.Each(func(x *cells.Cell) {
+		w := want[x.P]
+		if w == nil || x.N != w.n || x.Events != float64(w.y) || x.P <= last || x.Low != x.P || x.High != x.P || x.Q != 1-x.P {
+			t.Fatalf("%+v, want %+v", x, w)
+		}
+		last = x.P
+		seen++
+	})
+	if seen != len(want) {
+		t.Errorf("%d cells of %d scores", seen, len(want))
+	}
+}
+
+// The sums of cells are those of the rows, exactly, whether they are exact or of the grid: what a bin of the rows has.
+func TestSums(t *testing.T) {
+	for _, values := range []int{900, 0} {
+		p := binary(2, 600000, values)
+		c := of(t, p, nil)
+		if c.Exact() != (values > 0) {
+			t.Fatalf("%d values: exact %v", values, c.Exact())
+		}
+		const bins = 15
+		var want, got [bins]tally.Cell
+		for i, v := range p.F64 {
+			want[min(int(v*bins), bins-1)].AddAll([]float64{v}, []uint8{uint8(p.Labels[i])}, nil)
+		}
+		rows, n := 0, int64(0)
+		c.Each(func(x *cells.Cell) {
+			b := min(int(x.P*bins), bins-1)
+			x.AddTo(&got[b])
+			if lo, hi := min(int(x.Low*bins), bins-1), min(int(x.High*bins), bins-1); lo != hi {
+				t.Errorf("cell [%v, %v] is in two bins", x.Low, x.High)
+			}
+			if !(x.Low <= x.P && x.P <= x.High) {
+				t.Errorf("mean %v of [%v, %v]", x.P, x.Low, x.High)
+			}
+			rows++
+			n += x.N
+		})
+		if n != 600000 {
+			t.Errorf("%d rows", n)
+		}
+		for b := range want {
+			w, g := &want[b], &got[b]
+			if g.N != w.N || !g.Y.Equal(&w.Y) || !g.P.Equal(&w.P) || !g.PY.Equal(&w.PY) {
+				t.Errorf("bin %d: %v %v, want %v %v", b, g.N, g.P.Float64(), w.N, w.P.Float64())
+			}
+			// The squares are those of 1 - p in the upper half, each rounded at another place.
+			if d := g.PP.Float64() - w.PP.Float64(); math.Abs(d) > float64(w.N)*0x1p-49 {
+				t.Errorf("bin %d: squares %v off", b, d)
+			}
+		}
+	}
+}
+
+// Any division of the rows, also where some parts have collapsed and others not, gives the same bytes.
+func TestMerge(t *testing.T) {
+	for _, tc := range []struct{ n, values int }{{300000, 0}, {700000, 0}, {200000, 5000}} {
+		p := binary(3, tc.n, tc.values)
+		for _, weighted := range []bool{false, true} {
+			if weighted {
+				p = part(p, 0, tc.n/5)
+				p.Weights = make([]float64, p.Rows)
+				for i := range p.Weights {
+					p.Weights[i] = float64(i%7) / 3
+				}
+			}
+			want := state(t, of(t, p, nil))
+			r := rand.New(rand.NewPCG(4, 4))
+			for _, parts := range []int{2, 3, 9} {
+				cuts := []int{0, p.Rows}
+				for range parts - 1 {
+					cuts = append(cuts, r.IntN(p.Rows))
+				}
+				slices.Sort(cuts)
+				sum := cells.New(nil)
+				for _, i := range r.Perm(parts) {
+					if err := sum.Merge(of(t, part(p, cuts[i], cuts[i+1]), nil)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !bytes.Equal(state(t, sum), want) {
+					t.Errorf("%v weighted %v: %d parts differ from the whole", tc, weighted, parts)
+				}
+				var again cells.Cells
+				if err := again.UnmarshalBinary(want); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(state(t, &again), want) || again.Len() != sum.Len() {
+					t.Error("a state read is another")
+				}
+			}
+		}
+	}
+}
+
+// Cells collapse when there is one distinct score more than there may be, however often each comes.
+func TestLimit(t *testing.T) {
+	n := cells.MaxExact
+	p := &metrics.Predictions{Labels: make([]int32, 2*n+2)}
+	p.Rows, p.Classes = 2*n+2, 1
+	for i := range p.Rows {
+		p.F64 = append(p.F64, float64(i%(n+1))/float64(n+1))
+	}
+	if c := of(t, p, nil); c.Exact() {
+		t.Error("too many cells are exact")
+	}
+	for i := range p.F64 {
+		p.F64[i] = float64(i%n) / float64(n)
+	}
+	if c := of(t, p, nil); !c.Exact() {
+		t.Error("as many cells as there may be are not")
+	}
+}
+
+// The cells of the top label, made of those of class 1, are those that the rows give.
+func TestTopLabel(t *testing.T) {
+	for _, tc := range []struct {
+		n, values int
+		weighted  bool
+	}{{40000, 300, false}, {400000, 0, false}, {40000, 301, true}, {60000, 0, true}} {
+		p := binary(5, tc.n, tc.values)
+		if tc.weighted {
+			p.Weights = make([]float64, tc.n)
+			for i := range p.Weights {
+				p.Weights[i] = float64(1 + i%3)
+			}
+		}
+		got := of(t, p, nil).TopLabel()
+		want := of(t, p, &cells.Options{Event: metrics.TopLabel})
+		if got.Exact() != want.Exact() && tc.values > 0 {
+			t.Fatalf("%v: exact %v, want %v", tc, got.Exact(), want.Exact())
+		}
+		var g, w [20]tally.Cell
+		fill := func(c *cells.Cells, to *[20]tally.Cell) {
+			c.Each(func(x *cells.Cell) { x.AddTo(&to[min(int(x.P*20), 19)]) })
+		}
+		fill(got, &g)
+		fill(want, &w)
+		for b := range g {
+			if g[b].N != w[b].N || !g[b].Y.Equal(&w[b].Y) || math.Abs(g[b].P.Float64()-w[b].P.Float64()) > float64(tc.n)*0x1p-50 {
+				t.Errorf("%v: bin %d: %d rows, %v of them, sum %v, want %d %v %v", tc, b, g[b].N, g[b].Y.Float64(), g[b].P.Float64(),
+					w[b].N, w[b].Y.Float64(), w[b].P.Float64())
+			}
+		}
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	a, b := of(t, binary(1, 10, 0), nil), of(t, binary(1, 10, 0), &cells.Options{Event: metrics.TopLabel})
+	if err := a.Merge(b); !errors.Is(err, metrics.ErrMismatch) {
+		t.Error(err)
+	}
+	w := binary(1, 10, 0)
+	w.Weights = slices.Repeat([]float64{1}, 10)
+	if err := a.Merge(of(t, w, nil)); !errors.Is(err, metrics.ErrMismatch) {
+		t.Error(err)
+	}
+}
+
+// Damage is an error, not a state.
+func TestDamage(t *testing.T) {
+	p := binary(6, 3000, 0)
+	w := part(p, 0, 300)
+	w.Weights = slices.Repeat([]float64{0.5}, 300)
+	for _, good := range [][]byte{state(t, of(t, p, nil)), state(t, of(t, w, nil)), state(t, of(t, binary(6, 270000, 0), nil))} {
+		r := rand.New(rand.NewPCG(7, 7))
+		for range 300 {
+			bad := slices.Clone(good)
+			bad[r.IntN(len(bad))] ^= byte(1 + r.IntN(255))
+			var c cells.Cells
+			if err := c.UnmarshalBinary(bad); !errors.Is(err, exact.ErrDamaged) && !errors.Is(err, exact.ErrShort) && err == nil {
+				t.Fatal("damage was not seen")
+			}
+			if err := c.UnmarshalBinary(good[:r.IntN(len(good))]); err == nil {
+				t.Fatal("a part was taken for the whole")
+			}
+		}
+	}
+}
+
+func BenchmarkCells(b *testing.B) {
+	for _, tc := range []struct {
+		name   string
+		values int
+	}{{"exact 1e5", 1e5}, {"grid", 0}} {
+		b.Run(tc.name, func(b *testing.B) {
+			p := binary(8, 1<<22, tc.values)
+			c := cells.New(nil)
+			pass := metrics.NewPass(&metrics.Options{Threads: 1}, c)
+			empty := metrics.NewPass(&metrics.Options{Threads: 1})
+			for b.Loop() {
+				if err := pass.Add(p); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				b.StartTimer()
+			}
+			_ = empty
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(p.Rows), "ns/row")
+		})
+	}
+}

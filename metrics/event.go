@@ -1,0 +1,23 @@
+package metrics
+
+// Event is what a binned score is the probability of.
+type Event uint8
+
+// The events.
+const (
+	ByShape    Event = iota // Positive for a binary task, TopLabel for rows of classes
+	TopLabel                // the arg max is the true class; score: the largest probability
+	Positive                // the true class is 1, in a binary task or one of two classes; score: its probability
+	AllClasses              // class k is the true class, for every entry of every row; score: the entry
+)
+
+// Of returns the event that ByShape stands for with predictions of so many classes, and any other as it is.
+func (e Event) Of(classes int) Event {
+	switch {
+	case e != ByShape:
+		return e
+	case classes == 1:
+		return Positive
+	}
+	return TopLabel
+}
