@@ -152,11 +152,11 @@ func TestEqualMassOfWeights(t *testing.T) {
 	b, _ := calib.EqualMassOf(c, 10)
 	total := 0.0
 	for _, x := range b.Bins(0.9) {
-		if total += x.Weight; x.Weight < 200 || x.Weight > 400 {
-			t.Errorf("a bin of weight %v among 10 of 3,000", x.Weight)
+		if total += x.Weight; x.Weight < 400 || x.Weight > 900 {
+			t.Errorf("a bin of weight %v among 10 of 6,000", x.Weight)
 		}
 	}
-	if total != 3000 {
+	if total != 6000 {
 		t.Errorf("weights of %v in all", total)
 	}
 }
