@@ -1,0 +1,148 @@
+// Package rank measures how well scores put rows in order: areas under curves, from cells of scores and outcomes.
+package rank
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+)
+
+// group is the weights of a cell's rows without and with the event.
+type group struct{ rest, events float64 }
+
+// groups returns the cells in rising order of scores, and their sums.
+func groups(c *cells.Cells) (g []group, all group) {
+	c.Each(func(x *cells.Cell) {
+		g = append(g, group{x.Weight - x.Events, x.Events})
+		all.rest += x.Weight - x.Events
+		all.events += x.Events
+	})
+	return g, all
+}
+
+// AUROC returns the area under the receiver operating characteristic, in [0,1], 1 is best: how often a row with the event has a
+// higher score than one without it, equal scores counting half:
+//
+//	sum_g w+_g (W-_<g + w-_g/2) / (W+ W-)
+//
+// over the cells g in rising order. NaN if there are no rows with the event, or none without. Of the cells of a model's
+// top label it is the area under the calibration curve's ranking, calibration_auc.
+//
+// bound is how far the area of the rows may be from it: 0 where cells are exact.
+//
+// Source: Hanley and McNeil 1982.
+func AUROC(c *cells.Cells) (auc, bound float64) {
+	g, all := groups(c)
+	if all.events == 0 || all.rest == 0 {
+		return math.NaN(), math.NaN()
+	}
+	s, ties, below := 0.0, 0.0, 0.0
+	for _, x := range g {
+		s += float64(x.events * (below + x.rest/2))
+		ties += float64(x.events * x.rest)
+		below += x.rest
+	}
+	pairs := float64(all.events * all.rest)
+	if !c.Exact() {
+		bound = ties / 2 / pairs
+	}
+	return s / pairs, outside(c, bound)
+}
+
+// outside makes a bound NaN where scores outside [0,1] are in no cell.
+func outside(c *cells.Cells, bound float64) float64 {
+	if c.Outside() > 0 {
+		return math.NaN()
+	}
+	return bound
+}
+
+// AUROCInterval returns DeLong's interval of AUROC, within [0,1]. There is none with weights, or with fewer than two rows of either
+// outcome.
+//
+// Source: DeLong, DeLong and Clarke-Pearson 1988.
+func AUROCInterval(c *cells.Cells, level float64) metrics.Interval {
+	g, all := groups(c)
+	if c.Weighted() || all.events < 2 || all.rest < 2 {
+		return metrics.NoInterval()
+	}
+	auc, _ := AUROC(c)
+	s10, s01, below, above := 0.0, 0.0, 0.0, all.events
+	for _, x := range g {
+		above -= x.events
+		v10 := (below+x.rest/2)/all.rest - auc
+		v01 := (above+x.events/2)/all.events - auc
+		s10 += float64(x.events * v10 * v10)
+		s01 += float64(x.rest * v01 * v01)
+		below += x.rest
+	}
+	v := s10/(all.events-1)/all.events + s01/(all.rest-1)/all.rest
+	i := metrics.Normal(auc, math.Sqrt(v), level)
+	return metrics.Interval{Low: math.Max(0, i.Low), High: math.Min(1, i.High)}
+}
+
+// AURC returns the area under the risk-coverage curve, in [0,1], 0 is best: the mean, over the numbers of rows that are kept from
+// the highest score down, of the share without the event among them. Rows of equal scores stand in random order, of which it is the
+// expectation: with n0 rows before a cell, E without the event among them, m in the cell and e of these without it,
+//
+//	(1/n) sum_cells [e + (E - e n0/m) (H(n0+m) - H(n0))], H the harmonic numbers
+//
+// and with weights the integral, whose H is the logarithm. Of a model's top label the event is to be right, so the share is that of
+// errors. NaN without rows. bound is how far the area of the rows may be from it: 0 where cells are exact.
+//
+// Source: Geifman and El-Yaniv 2017.
+func AURC(c *cells.Cells) (aurc, bound float64) {
+	g, all := groups(c)
+	n := all.rest + all.events
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	s, torn, before, errors := 0.0, 0.0, 0.0, 0.0
+	for i := len(g) - 1; i >= 0; i-- {
+		m, e := g[i].rest+g[i].events, g[i].rest
+		h := harmonic(before, m, c.Weighted())
+		if before == 0 && c.Weighted() {
+			s += e // the share of errors is e/m all along
+		} else {
+			s += e + float64((errors-float64(e*before/m))*h)
+		}
+		torn += float64(e * (m - e) / m * h)
+		before += m
+		errors += e
+	}
+	if !c.Exact() {
+		bound = torn / n
+	}
+	return s / n, outside(c, bound)
+}
+
+// harmonic returns H(n0+m) - H(n0), or for weights ln((n0+m)/n0), which is not used at n0 = 0.
+func harmonic(n0, m float64, weighted bool) float64 {
+	if weighted {
+		if n0 == 0 {
+			return 0
+		}
+		return kernel.Log64((n0 + m) / n0)
+	}
+	if m <= 64 {
+		s := 0.0
+		for k := 1.0; k <= m; k++ {
+			s += 1 / (n0 + k)
+		}
+		return s
+	}
+	// H(x) = ln x + gamma + 1/(2x) - 1/(12x^2) + 1/(120x^4) - 1/(252x^6), good from x = 32 on.
+	s := 0.0
+	for ; n0 < 32; n0, m = n0+1, m-1 {
+		s += 1 / (n0 + 1)
+	}
+	return s + (tail(n0+m) - tail(n0)) + kernel.Log64((n0+m)/n0)
+}
+
+// tail returns H(x) - ln x - gamma.
+func tail(x float64) float64 {
+	r := 1 / (x * x)
+	return 1/(2*x) - float64(r*(1.0/12-float64(r*(1.0/120-float64(r*(1.0/252))))))
+}

@@ -1,0 +1,219 @@
+package rank_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/rank"
+)
+
+func drawn(seed uint64, n, values int) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(seed, 1))
+	p := &metrics.Predictions{Labels: make([]int32, n)}
+	p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
+	for i := range p.F64 {
+		p.F64[i] = r.Float64()
+		if values > 0 {
+			p.F64[i] = float64(r.IntN(values)) / float64(values)
+		}
+		if r.Float64() < 0.2+p.F64[i]/2 {
+			p.Labels[i] = 1
+		}
+	}
+	return p
+}
+
+func of(t *testing.T, p *metrics.Predictions) *cells.Cells {
+	t.Helper()
+	c := cells.New(nil)
+	if err := metrics.NewPass(nil, c).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Max(1, math.Abs(b)) }
+
+func TestAUROCAgainstPairs(t *testing.T) {
+	for _, values := range []int{0, 5, 40} {
+		p := drawn(1, 400, values)
+		won, pairs := 0.0, 0.0
+		for i, a := range p.F64 {
+			for j, b := range p.F64 {
+				if p.Labels[i] == 1 && p.Labels[j] == 0 {
+					pairs++
+					if a > b {
+						won++
+					} else if a == b {
+						won += 0.5
+					}
+				}
+			}
+		}
+		if got, bound := rank.AUROC(of(t, p)); !near(got, won/pairs, 1e-14) || bound != 0 {
+			t.Errorf("%d values: %v, bound %v, want %v", values, got, bound, won/pairs)
+		}
+	}
+}
+
+// The area is the mean over many random orders of tied rows.
+func TestAURCAgainstOrders(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, values := range []int{0, 3, 30} {
+		p := drawn(2, 300, values)
+		rounds := 1
+		if values > 0 {
+			rounds = 4000
+		}
+		want, idx := 0.0, make([]int, p.Rows)
+		for range rounds {
+			for i := range idx {
+				idx[i] = i
+			}
+			r.Shuffle(len(idx), func(i, j int) { idx[i], idx[j] = idx[j], idx[i] })
+			slices.SortStableFunc(idx, func(a, b int) int {
+				switch {
+				case p.F64[a] > p.F64[b]:
+					return -1
+				case p.F64[a] < p.F64[b]:
+					return 1
+				}
+				return 0
+			})
+			errors := 0.0
+			for k, i := range idx {
+				errors += float64(1 - p.Labels[i])
+				want += errors / float64(k+1) / float64(p.Rows) / float64(rounds)
+			}
+		}
+		tol := 1e-12
+		if values > 0 {
+			tol = 0.002
+		}
+		if got, bound := rank.AURC(of(t, p)); !near(got, want, tol) || bound != 0 {
+			t.Errorf("%d values: %v, bound %v, want %v", values, got, bound, want)
+		}
+	}
+}
+
+// On a grid both areas are within their bounds, and those are small.
+func TestGridBounds(t *testing.T) {
+	p := drawn(3, 400000, 0)
+	c := of(t, p)
+	if c.Exact() {
+		t.Fatal("the cells are exact")
+	}
+	idx := make([]int, p.Rows)
+	for i := range idx {
+		idx[i] = i
+	}
+	slices.SortFunc(idx, func(a, b int) int {
+		if p.F64[a] > p.F64[b] {
+			return -1
+		}
+		return 1
+	})
+	errors, aurc, won, pairs := 0.0, 0.0, 0.0, 0.0
+	for k, i := range idx {
+		if p.Labels[i] == 0 {
+			errors++
+			won += float64(k+1) - errors
+		}
+		aurc += errors / float64(k+1)
+	}
+	pairs = errors * (float64(p.Rows) - errors)
+	for name, x := range map[string]struct{ got, bound, want float64 }{
+		"auroc": two(rank.AUROC(c)).want(won / pairs), "aurc": two(rank.AURC(c)).want(aurc / float64(p.Rows)),
+	} {
+		if d := math.Abs(x.got - x.want); !(d <= x.bound) || x.bound > 0.001 {
+			t.Errorf("%s %v, bound %v, want %v", name, x.got, x.bound, x.want)
+		}
+	}
+}
+
+type pair struct{ got, bound float64 }
+
+func two(a, b float64) pair { return pair{a, b} }
+
+func (p pair) want(w float64) struct{ got, bound, want float64 } {
+	return struct{ got, bound, want float64 }{p.got, p.bound, w}
+}
+
+func TestWeightsOfOne(t *testing.T) {
+	p := drawn(4, 3000, 100)
+	a, _ := rank.AUROC(of(t, p))
+	p.Weights = slices.Repeat([]float64{2}, p.Rows)
+	b, _ := rank.AUROC(of(t, p))
+	if !near(a, b, 1e-14) || !math.IsNaN(rank.AUROCInterval(of(t, p), 0.95).Low) {
+		t.Errorf("%v and %v", a, b)
+	}
+	// The integral is that of many rows of little weight.
+	p.Weights = nil
+	c, _ := rank.AURC(of(t, p))
+	p.Weights = slices.Repeat([]float64{1}, p.Rows)
+	d, _ := rank.AURC(of(t, p))
+	if !near(c, d, 0.003) {
+		t.Errorf("%v and %v", c, d)
+	}
+}
+
+func TestCoverageOfAUROC(t *testing.T) {
+	// Of these scores and outcomes the area is E[F] known by integration: P(y=1|s) = 0.2 + s/2.
+	const runs, n = 400, 500
+	// W+ density (0.2+s/2)/0.45, W- (0.8-s/2)/0.55.
+	truth, steps := 0.0, 20000
+	below := 0.0
+	for i := range steps {
+		s := (float64(i) + 0.5) / float64(steps)
+		neg := (0.8 - s/2) / 0.55 / float64(steps)
+		truth += (0.2 + s/2) / 0.45 / float64(steps) * (below + neg/2)
+		below += neg
+	}
+	in := 0
+	for i := range runs {
+		iv := rank.AUROCInterval(of(t, drawn(uint64(100+i), n, 0)), 0.95)
+		if iv.Low <= truth && truth <= iv.High {
+			in++
+		}
+	}
+	if f := float64(in) / runs; f < 0.92 || f > 0.985 {
+		t.Errorf("covers %v of %v", truth, f)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	c := cells.New(nil)
+	a, _ := rank.AUROC(c)
+	b, _ := rank.AURC(c)
+	if !math.IsNaN(a) || !math.IsNaN(b) {
+		t.Error(a, b)
+	}
+	p := drawn(5, 50, 0)
+	clear(p.Labels)
+	if a, _ := rank.AUROC(of(t, p)); !math.IsNaN(a) {
+		t.Error(a)
+	}
+	if b, _ := rank.AURC(of(t, p)); b != 1 {
+		t.Error(b)
+	}
+}
+
+func ExampleAUROC() {
+	c := cells.New(nil)
+	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 1}}
+	p.Rows, p.Classes, p.F64 = 4, 1, []float64{0.1, 0.4, 0.35, 0.8}
+	if err := metrics.NewPass(nil, c).Add(p); err != nil {
+		fmt.Println(err)
+		return
+	}
+	auc, _ := rank.AUROC(c)
+	i := rank.AUROCInterval(c, metrics.DefaultLevel)
+	aurc, _ := rank.AURC(c)
+	fmt.Printf("%.2f [%.2f, %.2f], %.4f\n", auc, i.Low, i.High, aurc)
+	// Output: 0.75 [0.06, 1.00], 0.3333
+}
