@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -56,57 +55,73 @@ func (b *Partition) MCE() (mce float64, count int64) {
 	return mce, count
 }
 
-// Floor returns what ECE would show on average over perfectly calibrated predictions with these scores,
-// sqrt(2/pi) * sum over bins of sqrt(sum p(1-p)) / N: an ECE near it is no evidence of miscalibration. NaN with weights
-// and for AllClasses, where the entries of a row hang together.
-func (b *Partition) Floor() float64 {
-	if b.weighted || b.together {
+// Debiased returns an estimate of the root-mean-square calibration error over these bins from which the bias is taken
+// off, sqrt(max(0, sum over bins of (n_b/N) * (gap_b^2 - v_b/n_b))), v_b the sample variance of p - y in bin b: under
+// calibration the square under the root has mean 0, where that of RMSCE is positive. It is never above RMSCE, and not an
+// ECE. A bin of one row has no v_b: it adds nothing, but its row counts in N. With weights v_b/n_b becomes the square
+// of the standard error with n_b effective rows. NaN, for DebiasedReason, for AllClasses and where no bin has two rows.
+//
+// Source: Kumar, Liang and Ma 2019.
+func (b *Partition) Debiased() float64 {
+	if b.DebiasedReason() != "" {
 		return math.NaN()
 	}
 	s := 0.0
 	b.each(func(_ int, c *tally.Cell) {
-		v := c.Spread()
-		s += math.Sqrt(math.Max(0, v.Float64()))
+		g, se := c.MeanGap(b.weighted)
+		if se-se != 0 {
+			return
+		}
+		w := c.Total(b.weighted)
+		s += float64(w.Float64() * (float64(g*g) - float64(se*se)))
 	})
 	n := b.total()
-	return rootTwoOverPi * s / n.Float64()
+	return math.Sqrt(math.Max(0, s/n.Float64()))
 }
 
-const rootTwoOverPi = 0.79788456080286535588
-
-// Interval returns a confidence interval of ECE for independent rows and fixed edges, without random numbers. With
-// d_b = sum (y-p) / N in bin b and s_b its standard error, taken as the larger of the one under calibration and the
-// empirical one, a bin is clear if |d_b| > sqrt(ln N) s_b. An unclear bin's |d_b| is biased upward by about
-// sqrt(2/pi) s_b, which the lower end takes off; a percentile bootstrap would add that bias once more. There is none
-// with weights, for AllClasses, or below two rows.
-func (b *Partition) Interval(level float64) metrics.Interval {
-	t := b.total()
-	n := t.Float64()
-	if b.weighted || b.together || !(n >= 2) {
-		return metrics.NoInterval()
+// DebiasedReason says why Debiased is NaN; "" where it is not.
+func (b *Partition) DebiasedReason() string {
+	if b.together {
+		return reasonTogether
 	}
-	z := metrics.Z(level)
-	clearing := math.Sqrt(kernel.Log64(n))
-	bias, unclear, clear, all := 0.0, 0.0, 0.0, 0.0
+	most := int64(0)
+	b.each(func(_ int, c *tally.Cell) { most = max(most, c.N) })
+	if most < 2 {
+		return "no bin has two rows, so no variance can be estimated"
+	}
+	return ""
+}
+
+// ConfidenceWeighted returns the ECE in which each row counts as much as its score, (1/N) * sum over bins of
+// |sum (p - y)*p|, so that what the model is sure of weighs most; it lies in [0,1] and 0 is best. NaN if nothing was
+// seen. With the options of Like("tfp") it is the ECE of robustness_metrics with weighted=True.
+//
+// Source: Kumar and Sarawagi 2019.
+func (b *Partition) ConfidenceWeighted() float64 {
+	var s exact.Sum
 	b.each(func(_ int, c *tally.Cell) {
-		gap, spread, squares := c.Gap(), c.Spread(), c.Squares()
-		g := gap.Float64()
-		v := math.Max(spread.Float64(), squares.Float64()-float64(g*g)/n) / n / n
-		v = math.Max(0, v)
-		s := math.Sqrt(v)
-		if math.Abs(g)/n > clearing*s {
-			clear += v
+		g := c.PP.Clone()
+		g.Sub(&c.PY)
+		if g.Sign() < 0 {
+			s.Sub(&g)
 		} else {
-			bias += s
-			unclear += v
+			s.Merge(&g)
 		}
-		all += v
 	})
-	ece := b.ECE()
-	const left = 1 - rootTwoOverPi*rootTwoOverPi
-	low := ece - float64(rootTwoOverPi*bias) - float64(z*math.Sqrt(float64(left*unclear)+clear))
-	high := ece + float64(z*math.Sqrt(all))
-	return metrics.Interval{Low: math.Max(0, low), High: math.Min(1, high)}
+	n := b.total()
+	return exact.Ratio(&s, &n)
+}
+
+// EqualWeight returns the mean of |confidence - frequency| over the bins that are not empty, each of which counts once,
+// however few rows it has: the average calibration error. It is at most MCE. NaN if nothing was seen.
+func (b *Partition) EqualWeight() float64 {
+	s, n := 0.0, 0.0
+	b.each(func(_ int, c *tally.Cell) {
+		g, w := c.Gap(), c.Total(b.weighted)
+		s += math.Abs(exact.Ratio(&g, &w))
+		n++
+	})
+	return s / n
 }
 
 // ECE returns the expected calibration error of predictions in memory; see Bins.ECE. o may be nil.

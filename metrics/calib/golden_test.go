@@ -8,12 +8,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/predictions"
 )
 
@@ -138,27 +140,35 @@ func TestGoldenSideBySide(t *testing.T) {
 	inputs := smallInputs(t)
 	type closure struct {
 		ECE, MCE, RMSCE float64
+		EqualWeight     float64 `json:"ace_equal_weight"`
 		Counts          []int64
 	}
 	var g struct {
 		Rows []struct {
-			Input     string
-			NumBins   int       `json:"num_bins"`
-			UM        float64   `json:"um_numpy_ece"`
-			TF        float64   `json:"um_tf_ece"`
-			TFCounts  []float64 `json:"um_tf_counts"`
-			Guo       *float64  `json:"guo_torch_ece_f64"`
-			Blog      float64   `json:"blog_ece"`
-			Left      closure   `json:"left_closed_clip"`
-			Right     closure   `json:"right_closed_clip"`
-			LeftEdges closure   `json:"left_closed_edges_clip"`
+			Input      string
+			NumBins    int       `json:"num_bins"`
+			UM         float64   `json:"um_numpy_ece"`
+			TF         float64   `json:"um_tf_ece"`
+			TFCounts   []float64 `json:"um_tf_counts"`
+			Weighted   float64   `json:"rm_weighted_ece"`
+			Guo        *float64  `json:"guo_torch_ece_f64"`
+			Blog       float64   `json:"blog_ece"`
+			BlogCounts []int64   `json:"blog_ece_effective_counts"`
+			NN         float64   `json:"nn_calibration_ece"`
+			NNMCE      float64   `json:"nn_calibration_mce"`
+			UQ         any       `json:"uq_benchmark_ece"` // a number, "NaN", or nil where it is an error
+			Left       closure   `json:"left_closed_clip"`
+			Right      closure   `json:"right_closed_clip"`
+			LeftEdges  closure   `json:"left_closed_edges_clip"`
+			Brier      float64   `json:"brier_sum_squares_plus1"`
 		}
 	}
 	readGolden(t, "ece_side_by_side.json", &g)
 	if len(g.Rows) < 100 {
 		t.Fatalf("only %d rows", len(g.Rows))
 	}
-	guo := 0
+	guo, uq := 0, map[string]int{}
+	unchecked := &metrics.Options{Unchecked: true}
 	for _, r := range g.Rows {
 		p := inputs[r.Input].load(t)
 		clipped := *p
@@ -187,9 +197,51 @@ func TestGoldenSideBySide(t *testing.T) {
 			check("guo", bins(t, p, like(t, "guo", r.NumBins)).ECE(), *r.Guo, 1e-6) // its sums are float32
 			guo++
 		}
-		if r.NumBins > 1 {
-			check("blog", bins(t, p, like(t, "blog", r.NumBins)).ECE(), r.Blog, 1e-12)
+		check("rm weighted", tf.ConfidenceWeighted(), r.Weighted, 1e-12)
+		blog := bins(t, p, like(t, "blog", r.NumBins))
+		check("blog", blog.ECE(), r.Blog, 1e-12)
+		var counts []int64 // by numpy.digitize: p = 0 first, p > 1 last
+		bars := blog.Bins(0.95)
+		if len(bars) < r.NumBins {
+			counts = append(counts, 0)
 		}
+		outside := blog.Len()
+		for _, b := range bars {
+			counts = append(counts, b.Count)
+			outside -= b.Count
+		}
+		if outside > 0 {
+			counts = append(counts, outside)
+		}
+		if !slices.Equal(counts, r.BlogCounts) {
+			t.Errorf("%s: blog's bins have %v rows, want %v", name, counts, r.BlogCounts)
+		}
+		nn, nnMCE, err := calib.NNCalibration(p, r.NumBins, unchecked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("NN_calibration's ece", nn, r.NN, 1e-12)
+		check("NN_calibration's mce", nnMCE, r.NNMCE, 1e-12)
+		switch got, err := calib.UQBenchmark(p, r.NumBins, unchecked); want := r.UQ.(type) {
+		case float64:
+			check("uq_benchmark", got, want, 1e-12)
+			uq["number"]++
+		case string:
+			if want != "NaN" || err != nil || got == got {
+				t.Errorf("%s: uq_benchmark = %v, %v, want %s", name, got, err, want)
+			}
+			uq["nan"]++
+		case nil:
+			if err == nil {
+				t.Errorf("%s: uq_benchmark = %v, want an error", name, got)
+			}
+			uq["error"]++
+		}
+		loss := score.NewLoss(nil)
+		if err := metrics.NewPass(unchecked, loss).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		check("brier", loss.Brier(score.BrierDefault), r.Brier, 1e-12)
 		for _, c := range []struct {
 			what string
 			opt  calib.Options
@@ -204,6 +256,7 @@ func TestGoldenSideBySide(t *testing.T) {
 			check(c.what+" ece", b.ECE(), c.want.ECE, 1e-12)
 			check(c.what+" mce", mce, c.want.MCE, 1e-12)
 			check(c.what+" rmsce", b.RMSCE(), c.want.RMSCE, 1e-12)
+			check(c.what+" with equal weights", b.EqualWeight(), c.want.EqualWeight, 1e-12)
 			for i, bar := range b.Bins(0.95) {
 				if bar.Count != c.want.Counts[i] {
 					t.Errorf("%s: %s: bin %d has %d rows, want %d", name, c.what, i, bar.Count, c.want.Counts[i])
@@ -211,9 +264,9 @@ func TestGoldenSideBySide(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d rows, %d with guo", len(g.Rows), guo)
-	if guo == 0 {
-		t.Error("guo was not compared")
+	t.Logf("%d rows, %d with guo, uq_benchmark %v", len(g.Rows), guo, uq)
+	if guo == 0 || uq["number"] < 60 || uq["nan"] < 15 || uq["error"] < 10 {
+		t.Error("guo or uq_benchmark was not compared")
 	}
 }
 

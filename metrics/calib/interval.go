@@ -1,0 +1,116 @@
+package calib
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Interval returns a confidence interval of ECE for independent rows and fixed edges, without random numbers. With
+// d_b = sum (y-p) / N in bin b and s_b its standard error, taken as the larger of the one under calibration and the
+// empirical one, a bin is clear if |d_b| > sqrt(ln N) s_b, and
+//
+//	low  = ECE - sqrt(2/pi) * sum over unclear bins of s_b - z * sqrt((1-2/pi) * sum unclear s_b^2 + sum clear s_b^2)
+//	high = ECE + z * sqrt(sum s_b^2)
+//
+// cut to [0,1]. An unclear bin's |d_b| is biased upward by about sqrt(2/pi) s_b, which the lower end takes off; a
+// percentile bootstrap would add that bias once more. Where there is none IntervalReason says why.
+func (b *Partition) Interval(level float64) metrics.Interval {
+	if b.IntervalReason() != "" {
+		return metrics.NoInterval()
+	}
+	z := metrics.Z(level)
+	t := b.total()
+	n := t.Float64()
+	clearing := math.Sqrt(kernel.Log64(n))
+	bias, unclear, clear, all := 0.0, 0.0, 0.0, 0.0
+	b.each(func(_ int, c *tally.Cell) {
+		gap, spread, squares := c.Gap(), c.Spread(), c.Squares()
+		g := gap.Float64()
+		v := math.Max(spread.Float64(), squares.Float64()-float64(g*g)/n) / n / n
+		v = math.Max(0, v)
+		s := math.Sqrt(v)
+		if math.Abs(g)/n > clearing*s {
+			clear += v
+		} else {
+			bias += s
+			unclear += v
+		}
+		all += v
+	})
+	ece := b.ECE()
+	const left = 1 - rootTwoOverPi*rootTwoOverPi
+	low := ece - float64(rootTwoOverPi*bias) - float64(z*math.Sqrt(float64(left*unclear)+clear))
+	high := ece + float64(z*math.Sqrt(all))
+	return metrics.Interval{Low: math.Max(0, low), High: math.Min(1, high)}
+}
+
+// MCEInterval returns a confidence interval of the largest |mean score - frequency| among the bins that have rows, for
+// independent rows and fixed edges. It is simultaneous over bins: with m of them each gap gets an interval of level
+// 1 - (1-level)/m, and the ends are the largest of the lower and of the upper bounds of |gap|. A bin's interval is the
+// wider, at either end, of Clopper and Pearson's of its frequency, less its mean score, and of the mean of p - y with its
+// standard error. (Wilson's misses too often at such levels where events are rare.) One bin of few rows makes it wide,
+// as it makes MCE of little worth. Where there is none IntervalReason says why.
+func (b *Partition) MCEInterval(level float64) metrics.Interval {
+	if b.IntervalReason() != "" {
+		return metrics.NoInterval()
+	}
+	m := 0
+	b.each(func(int, *tally.Cell) { m++ })
+	miss := (1 - level) / float64(m)
+	z := metrics.Z(1 - miss)
+	var i metrics.Interval
+	b.each(func(_ int, c *tally.Cell) {
+		gap, se := c.MeanGap(false) // p - y
+		p := c.Score(false)
+		f := clopperPearson(c.Y.Float64(), float64(c.N), miss)
+		low, high := math.Min(p-f.High, gap), math.Max(p-f.Low, gap)
+		if se-se == 0 {
+			low, high = math.Min(low, gap-float64(z*se)), math.Max(high, gap+float64(z*se))
+		}
+		i.Low = math.Max(i.Low, math.Max(low, -high))
+		i.High = math.Max(i.High, math.Max(-low, high))
+	})
+	i.High = math.Min(1, i.High)
+	return i
+}
+
+// clopperPearson returns the interval of a frequency seen k times in n that misses it with a probability of at most miss,
+// half of it at either end.
+func clopperPearson(k, n, miss float64) metrics.Interval {
+	i := metrics.Interval{Low: 0, High: 1}
+	if k > 0 {
+		i.Low = mathext.InvRegIncBeta(k, n-k+1, miss/2)
+	}
+	if k < n {
+		i.High = 1 - mathext.InvRegIncBeta(n-k, k+1, miss/2)
+	}
+	return i
+}
+
+// The reasons for which an answer has no interval or is none.
+const (
+	reasonNothing  = "no rows"
+	reasonOne      = "a single row has no spread"
+	reasonWeighted = "with weights the variance under calibration is sum w^2 p(1-p), which is not kept"
+	reasonTogether = "the entries of a row hang together, so the scores are not independent"
+	reasonChosen   = "the edges were chosen by the scores; the interval is known for fixed edges only"
+)
+
+// IntervalReason says why Interval and MCEInterval have none: no rows or one, weights, scores that hang together
+// (AllClasses), or edges that the scores chose. It is "" where they have one.
+func (b *Partition) IntervalReason() string {
+	switch r := b.FloorReason(); {
+	case r != "":
+		return r
+	case b.Len() < 2:
+		return reasonOne
+	case b.chosen:
+		return reasonChosen
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package calib
+
+import (
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// NNCalibration returns the ECE and the MCE of the top label as markus93/NN_calibration computes them, for comparison
+// with numbers that were published by it. Its faults are kept: bins are (upper - 1/n, upper] for the floating-point
+// values upper of numpy.arange(1/n, 1 + 1/n, 1/n), so that a bin's lower end is not always the upper end of the one
+// before. Some scores on an edge are in two bins (2/100 and 6/100), others in none (6/15 and 12/15), while all rows
+// count in N; a score of 0 is in none either. The MCE is 0 where no row is in a bin. It panics unless bins is 1 to 2^18.
+//
+// o, which may be nil, says how the rows are checked; an error is a *metrics.DataError. The results are NaN without
+// rows.
+func NNCalibration(p *metrics.Predictions, bins int, o *metrics.Options) (ece, mce float64, err error) {
+	if bins < 1 || bins > maxBins/4 {
+		panic(errParityBins)
+	}
+	width := 1 / float64(bins)
+	lower, upper := make([]float64, 0, bins+1), make([]float64, 0, bins+1)
+	for i := range int(math.Ceil((1 + width - width) / width)) { // as many as arange has
+		u := width + float64(float64(i)*width)
+		lower, upper = append(lower, u-width), append(upper, u)
+	}
+	// Between neighbouring ends of bins lie cells of which each bin is made.
+	ends := slices.Concat(lower, upper)
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	b := newCut(ends)
+	if err := metrics.NewPass(o, b).Add(p); err != nil {
+		return math.NaN(), math.NaN(), err
+	}
+	n := b.total()
+	if n.IsZero() {
+		return math.NaN(), math.NaN(), nil
+	}
+	var sum exact.Sum
+	for i := range upper {
+		from, _ := slices.BinarySearch(ends, lower[i])
+		to, _ := slices.BinarySearch(ends, upper[i])
+		var c tally.Cell
+		for j := from + 1; j <= to; j++ {
+			c.Merge(&b.cells[j])
+		}
+		if c.N == 0 {
+			continue
+		}
+		g, w := c.Gap(), c.Total(b.weighted)
+		mce = math.Max(mce, math.Abs(exact.Ratio(&g, &w)))
+		if g.Sign() < 0 {
+			sum.Sub(&g)
+		} else {
+			sum.Merge(&g)
+		}
+	}
+	return exact.Ratio(&sum, &n), mce, nil
+}
+
+const errParityBins = "calib: a number of bins has to be 1 to 2^18 here"
+
+// cut is Bins with right-closed cells between any rising values, one more than there are values: the first cell has
+// what is not above the first of them, the last what is above the last.
+type cut struct {
+	Bins
+	at []float64
+}
+
+func newCut(at []float64) *cut {
+	b := NewBins(&Options{Bins: len(at) + 1, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeDiv, HalfIsZero: true})
+	b.edges = slices.Concat([]float64{math.Inf(-1)}, at, []float64{math.Inf(1)})
+	return &cut{*b, at}
+}
+
+func (c *cut) Empty() metrics.Accumulator { return newCut(c.at) }
+
+func (c *cut) Merge(a metrics.Accumulator) error { return c.Bins.Merge(&a.(*cut).Bins) }

@@ -1,0 +1,54 @@
+package calib
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// UQBenchmark returns the ECE of the top label as google-research's uq_benchmark_2019 computes it, for comparison with
+// numbers that were published by it. Its fault is kept: rows are counted in left-closed bins, but a bin's confidence and
+// accuracy are means over right-closed ones. So scores on an edge are weighed by a neighbour's rows, and where a bin has
+// rows in the first way and none in the second the result is NaN. It panics unless bins is 1 to 2^18.
+//
+// o, which may be nil, says how the rows are checked. The error is a *metrics.DataError, or says that there are fewer
+// than two rows, that a probability is above 1, or that a row's sum is off 1 by more than 2e-5; o.Unchecked admits any
+// sum.
+func UQBenchmark(p *metrics.Predictions, bins int, o *metrics.Options) (float64, error) {
+	if bins < 1 || bins > maxBins/4 {
+		panic(errParityBins)
+	}
+	left := NewBins(&Options{Bins: bins, Event: TopLabel, HalfIsZero: true})
+	right := NewBins(&Options{Bins: bins, Event: TopLabel, HalfIsZero: true, Side: kernel.RightClosed, One: LastBinOnly})
+	pass := metrics.NewPass(o, left, right)
+	if err := pass.Add(p); err != nil {
+		return math.NaN(), err
+	}
+	switch a := pass.Audit(); {
+	case left.Len() < 2:
+		return math.NaN(), fmt.Errorf("calib: uq_benchmark_2019 needs two rows or more; there are %d", left.Len())
+	case right.lost.N > 0:
+		return math.NaN(), errors.New("calib: uq_benchmark_2019 refuses probabilities above 1; clip them to [0, 1]")
+	case a.SumsOff > 0 && !a.Unchecked && !a.Renormalized && (a.SumMin < 1-sumsClose || a.SumMax > 1+sumsClose):
+		return math.NaN(), fmt.Errorf("calib: uq_benchmark_2019 refuses rows whose sum is off 1 by more than %g; they sum to %.7g to %.7g: "+
+			"divide each row by its sum", sumsClose, a.SumMin, a.SumMax)
+	}
+	ece := 0.0
+	n := left.total()
+	for i := range bins {
+		if left.cells[i].N == 0 {
+			continue
+		}
+		c := &right.cells[i]
+		g, w, count := c.Gap(), c.Total(right.weighted), left.cells[i].Total(left.weighted)
+		ece += float64(exact.Ratio(&count, &n) * math.Abs(exact.Ratio(&g, &w)))
+	}
+	return ece, nil
+}
+
+// sumsClose is the tolerance of numpy.allclose(1, sum, atol=1e-5), whose relative tolerance is 1e-5 besides.
+const sumsClose = 2e-5
