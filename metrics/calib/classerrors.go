@@ -66,30 +66,59 @@ const errClass = "calib: there is no such class"
 // With a threshold and these bins it is what stands for TACE where bins have equal widths.
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
-func (b *ClassBins) SCE() float64 {
+func (b *ClassBins) SCE() float64 { return b.mean(meanGap) }
+
+// RMS returns the root-mean-square form of SCE: the root of the mean over all classes of sum over bins of
+// (n_b/N_j) * gap_b^2. It is at least SCE. A class without entries adds 0. NaN if no rows were seen.
+func (b *ClassBins) RMS() float64 { return math.Sqrt(b.mean(squaredError)) }
+
+// Max returns the largest of the classes' ECE, whose mean is SCE, and the class that has it, the first of them. NaN and -1 if
+// no rows were seen.
+func (b *ClassBins) Max() (ece float64, class int) {
+	if b.rows == 0 {
+		return math.NaN(), -1
+	}
+	for j := range b.width {
+		if e := b.error(j, meanGap); e > ece {
+			ece, class = e, j
+		}
+	}
+	return ece, class
+}
+
+// mean returns the mean over the classes of an error.
+func (b *ClassBins) mean(of func(p *Partition) float64) float64 {
 	if b.rows == 0 {
 		return math.NaN()
 	}
-	var mean exact.Sum
+	var sum exact.Sum
 	for j := range b.width {
-		var gaps, total exact.Sum
-		for _, c := range b.tallies(j) {
-			if c.N == 0 {
-				continue
-			}
-			if g := c.Gap(); g.Sign() < 0 {
-				gaps.Sub(&g)
-			} else {
-				gaps.Merge(&g)
-			}
-			w := c.Total(b.weighted)
-			total.Merge(&w)
-		}
-		if !total.IsZero() {
-			mean.AddFloat(gaps.Float64() / total.Float64())
-		}
+		sum.AddFloat(b.error(j, of))
 	}
-	return exact.Mean(&mean, int64(b.width))
+	return exact.Mean(&sum, int64(b.width))
+}
+
+// error returns an error of a class, 0 if it has no entries.
+func (b *ClassBins) error(class int, of func(p *Partition) float64) float64 {
+	p := Partition{cells: b.tallies(class), weighted: b.weighted}
+	if p.Len() == 0 {
+		return 0
+	}
+	return of(&p)
+}
+
+// meanGap returns sum |sum (p - y)| / N, of which both are rounded: where there are many classes, exact.Ratio takes long.
+func meanGap(p *Partition) float64 {
+	var gaps exact.Sum
+	p.each(func(_ int, c *tally.Cell) {
+		if g := c.Gap(); g.Sign() < 0 {
+			gaps.Sub(&g)
+		} else {
+			gaps.Merge(&g)
+		}
+	})
+	n := p.total()
+	return gaps.Float64() / n.Float64()
 }
 
 // SCE returns the static calibration error of predictions in memory; see ClassBins.SCE. o may be nil.

@@ -1,0 +1,205 @@
+package calib
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/tally"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE over so many
+// bins of equal mass, (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that are kept,
+// or the sum of their rows' weights. A class without any adds 0. With a threshold it is TACE. NaN if no rows were seen, or
+// where Err is not nil. It panics for less than one bin.
+//
+// Of the n sorted entries of a class bin b begins with the one whose rank is r_b = min(round(b*n/bins), n-1), halves rounded to
+// even; equal ones are never divided, and belong to the bin on their right. With weights it begins with the first score with
+// which the sum of weights passes the share r_b/n of all: for equal weights that is the same.
+//
+// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
+func (s *ClassScores) ACE(bins int) float64 {
+	return s.mean(bins, (*Partition).ECE)
+}
+
+// RMS returns the root-mean-square form of ACE over the same bins: the root of the mean over all classes of
+// sum over bins of (n_b/N_j) * gap_b^2. It is at least ACE, and NaN where that is.
+func (s *ClassScores) RMS(bins int) float64 { return math.Sqrt(s.mean(bins, squaredError)) }
+
+// mean returns the mean over the classes of an error, in [0,1], 0 for those without entries.
+func (s *ClassScores) mean(bins int, of func(p *Partition) float64) float64 {
+	if bins < 1 {
+		panic(errMassBins)
+	}
+	if s.kept == nil {
+		return math.NaN()
+	}
+	each := make([]float64, s.width)
+	s.kept.each(bins, func(class int, b *parallel.Bins) {
+		if b.N > 0 {
+			each[class] = of(&Partition{cells: b.Cells, weighted: s.weighted})
+		}
+	})
+	var sum exact.Sum
+	for _, e := range each {
+		sum.AddFloat(e)
+	}
+	return exact.Mean(&sum, int64(s.width))
+}
+
+const errMassBins = "calib: number of bins is not positive"
+
+// squaredError returns sum (n_b/N) * gap_b^2; NaN if nothing was seen.
+func squaredError(b *Partition) float64 {
+	s := 0.0
+	b.each(func(_ int, c *tally.Cell) {
+		g, w := c.Gap(), c.Total(b.weighted)
+		d := g.Float64()
+		s += float64(d*d) / w.Float64()
+	})
+	n := b.total()
+	return s / n.Float64()
+}
+
+// Class returns so many bins of equal mass of a class, in rising order: over the rows, its probability and whether it is the
+// label. Bins are left-closed. The first begins at 0 and the last ends at 1, the edges between are scores. There are no rows in
+// them where Err is not nil. It panics unless class is below Classes, and for less than one bin.
+func (s *ClassScores) Class(class, bins int) *Partition {
+	switch {
+	case class < 0 || class >= s.width:
+		panic(errClass)
+	case bins < 1:
+		panic(errMassBins)
+	}
+	b := &parallel.Bins{Cells: make([]tally.Cell, bins)}
+	if s.kept != nil {
+		b = s.kept.class(class, bins)
+	}
+	p := &Partition{cells: b.Cells, weighted: s.weighted, chosen: true}
+	p.lower, p.upper = make([]float64, bins), make([]float64, bins)
+	for i := range bins {
+		p.upper[i] = 1
+		if i < len(b.Edges) {
+			p.upper[i] = b.Edges[i]
+		}
+		if i > 0 {
+			p.lower[i] = p.upper[i-1]
+		}
+	}
+	return p
+}
+
+// massBinner makes bins of equal mass of one column after another.
+type massBinner[K kernel.Key] struct {
+	b     parallel.Bins
+	keys  parallel.Binner[K]
+	order ordering[K]
+}
+
+// bins returns the bins of a column, which are there until it is called again.
+func (m *massBinner[K]) bins(c *keyColumn[K], bins int) *parallel.Bins {
+	if c.weights == nil {
+		m.keys.EqualMass(&m.b, c.keys, bins)
+		return &m.b
+	}
+	m.order.sort(c)
+	m.b = parallel.Bins{Edges: edgesOfWeight(c, bins), Cells: make([]tally.Cell, bins), N: int64(len(c.keys))}
+	bin := 0
+	for i, key := range c.keys {
+		score, hit := kernel.HitScore(key)
+		for bin < len(m.b.Edges) && m.b.Edges[bin] <= score {
+			bin++
+		}
+		m.b.Cells[bin].AddWeighted(score, hit, c.weights[i])
+	}
+	return &m.b
+}
+
+// edgesOfWeight returns the edges of so many bins of equal weight of a sorted column.
+func edgesOfWeight[K kernel.Key](c *keyColumn[K], bins int) []float64 {
+	n := len(c.keys)
+	if n == 0 {
+		return nil
+	}
+	var all, sum exact.Sum
+	for _, w := range c.weights {
+		all.AddFloat(w)
+	}
+	each := exact.Rat(&all)
+	each.Quo(each, new(big.Rat).SetInt64(int64(n)))
+	edges := make([]float64, 0, bins-1)
+	at := 0 // sum has the weights before it
+	for _, rank := range parallel.Ranks(n, bins) {
+		share := new(big.Rat).Mul(each, new(big.Rat).SetInt64(int64(rank)))
+		near, _ := share.Float64()
+		// Rounding keeps the order, so only where both round alike the numbers themselves are compared.
+		for {
+			next := sum.Clone()
+			next.AddFloat(c.weights[at])
+			if v := next.Float64(); v > near || v == near && exact.Rat(&next).Cmp(share) > 0 {
+				break
+			}
+			sum = next
+			at++
+		}
+		score, _ := kernel.HitScore(c.keys[at])
+		edges = append(edges, score)
+	}
+	return edges
+}
+
+// An ordering sorts columns with weights.
+type ordering[K kernel.Key] struct {
+	index   []int32
+	scores  []float64
+	scratch []uint64
+	keys    []K
+	weights []float64
+	run     []weightedKey[K]
+}
+
+type weightedKey[K kernel.Key] struct {
+	key    K
+	weight float64
+}
+
+// sort sorts a column by keys, and where they are equal by weights.
+func (o *ordering[K]) sort(c *keyColumn[K]) {
+	n := len(c.keys)
+	o.index, o.scores = slices.Grow(o.index[:0], n)[:n], slices.Grow(o.scores[:0], n)[:n]
+	if need := kernel.OrderScratch(n); len(o.scratch) < need {
+		o.scratch = make([]uint64, need)
+	}
+	for i, key := range c.keys {
+		if o.scores[i], _ = kernel.HitScore(key); key == ^K(0) {
+			o.scores[i] = 2 // beyond all others
+		}
+	}
+	kernel.OrderF64(o.index, o.scores, o.scratch)
+	o.keys, o.weights = append(o.keys[:0], c.keys...), append(o.weights[:0], c.weights...)
+	for to, from := range o.index {
+		c.keys[to], c.weights[to] = o.keys[from], o.weights[from]
+	}
+	for i, j := 0, 0; i < n; i = j {
+		for j = i + 1; j < n && c.keys[j]|1 == c.keys[i]|1; {
+			j++
+		}
+		if j == i+1 {
+			continue
+		}
+		o.run = o.run[:0]
+		for k := i; k < j; k++ {
+			o.run = append(o.run, weightedKey[K]{c.keys[k], c.weights[k]})
+		}
+		slices.SortFunc(o.run, func(a, b weightedKey[K]) int {
+			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.weight, b.weight))
+		})
+		for k, e := range o.run {
+			c.keys[i+k], c.weights[i+k] = e.key, e.weight
+		}
+	}
+}

@@ -1,0 +1,327 @@
+package calib
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// ClassScoresOptions say what ClassScores keeps. The zero value keeps every entry, whatever memory that takes.
+type ClassScoresOptions struct {
+	Above    *float64 // only entries p > *Above are kept, so a threshold of 0 drops p = 0; nil keeps all
+	MaxBytes int64    // what entries may take, as ClassScores counts it; 0 for no limit
+}
+
+func (o ClassScoresOptions) normal() ClassScoresOptions {
+	if o.Above != nil {
+		o.Above = new(*o.Above + 0) // -0 is 0
+	}
+	return o
+}
+
+// Validate tells what is wrong with the options, nil if nothing is.
+func (o ClassScoresOptions) Validate() error {
+	switch {
+	case o.Above != nil && !(*o.Above >= 0 && *o.Above < 1):
+		return fmt.Errorf("calib: a threshold of %v; it is from 0 to below 1", *o.Above)
+	case o.MaxBytes < 0:
+		return fmt.Errorf("calib: a limit of %d bytes; it is 0, for none, or more", o.MaxBytes)
+	}
+	return nil
+}
+
+// String returns the options that differ from the default as "above=0.01,max_bytes=1000000"; "" for the default.
+func (o ClassScoresOptions) String() string {
+	var s []string
+	if o = o.normal(); o.Above != nil {
+		s = append(s, "above="+strconv.FormatFloat(*o.Above, 'g', -1, 64))
+	}
+	if o.MaxBytes != 0 {
+		s = append(s, "max_bytes="+strconv.FormatInt(o.MaxBytes, 10))
+	}
+	return strings.Join(s, ",")
+}
+
+func (o ClassScoresOptions) equal(p ClassScoresOptions) bool {
+	return o.MaxBytes == p.MaxBytes && (o.Above == nil) == (p.Above == nil) && (o.Above == nil || *o.Above == *p.Above)
+}
+
+// ClassScores accumulates the probabilities themselves, by class and with whether the class is the row's label: so the bins of
+// equal mass of each class, and the adaptive calibration errors over them, are exact whatever was merged. It is a
+// metrics.Accumulator.
+//
+// Memory grows with the rows: N rows of K classes take 4*N*K bytes where the scores are float32 or narrower, 8*N*K otherwise
+// (K is 2 for a binary task). With a threshold it is 8 or 12 bytes an entry that is kept, and no more than without one. Weights
+// take 8 bytes more a row, but with a threshold, and in a state that was read back, 8 an entry. That is what MaxBytes limits,
+// with 8 bytes an entry for weights, over all rows of a set. Each goroutine of a Pass may keep as much until they are merged.
+// An answer takes a few MB for each thread besides, and with a threshold a copy of the entries.
+type ClassScores struct {
+	opt      ClassScoresOptions
+	classes  int // of the predictions seen; 0 before the first
+	width    int // of a row of probabilities
+	wide     bool
+	weighted bool
+	rows     int64
+	keys     int64 // entries above the threshold: of all where there is none, also of those outside [0,1]
+	out      int64
+	kept     keeper // nil before the first, and once the limit is passed
+}
+
+var _ metrics.Accumulator = (*ClassScores)(nil)
+
+// NewClassScores returns an empty accumulator; o may be nil. It panics if the options are not valid.
+func NewClassScores(o *ClassScoresOptions) *ClassScores {
+	var opt ClassScoresOptions
+	if o != nil {
+		opt = *o
+	}
+	if err := opt.Validate(); err != nil {
+		panic(err.Error())
+	}
+	return &ClassScores{opt: opt.normal()}
+}
+
+// Options returns what the accumulator was made with.
+func (s *ClassScores) Options() ClassScoresOptions { return s.opt.normal() }
+
+// Needs says that whole rows are needed.
+func (s *ClassScores) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (s *ClassScores) Empty() metrics.Accumulator { return NewClassScores(&s.opt) }
+
+// Len returns the number of rows seen.
+func (s *ClassScores) Len() int64 { return s.rows }
+
+// Classes returns the number of classes, 2 for a binary task, and 0 if nothing was seen.
+func (s *ClassScores) Classes() int { return s.width }
+
+// Kept returns how many entries answers are made of, or would be if the limit were not passed.
+func (s *ClassScores) Kept() int64 {
+	if s.opt.Above == nil {
+		return s.keys - s.out
+	}
+	return s.keys
+}
+
+// Out returns how many entries are outside [0,1], which only a Pass that does not check admits: answers leave them out.
+func (s *ClassScores) Out() int64 { return s.out }
+
+// Err returns nil, or why answers are NaN: the entries would take more than MaxBytes. That depends on the rows alone, not on
+// what was merged when.
+func (s *ClassScores) Err() error {
+	if !s.over() {
+		return nil
+	}
+	return fmt.Errorf("calib.ClassScores: %d entries take %d bytes and the limit is %d: give it a larger limit, "+
+		"or a threshold, or take SCE, whose memory does not grow with the rows", s.keys, s.need(), s.opt.MaxBytes)
+}
+
+func (s *ClassScores) over() bool { return s.opt.MaxBytes > 0 && s.need() > s.opt.MaxBytes }
+
+// need returns the bytes of all entries, as MaxBytes counts them; at most 2**63-1.
+func (s *ClassScores) need() int64 {
+	hi, lo := bits.Mul64(uint64(s.keys), uint64(s.entryBytes()))
+	if hi > 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(lo)
+}
+
+// entryBytes returns what an entry takes at most.
+func (s *ClassScores) entryBytes() int {
+	n := 4
+	if s.wide {
+		n = 8
+	}
+	if s.opt.Above != nil {
+		n += 4 // its class
+	}
+	if s.weighted {
+		n += 8
+	}
+	return n
+}
+
+// start gets ready for the first predictions.
+func (s *ClassScores) start(classes int, weighted, wide bool) {
+	s.classes, s.width, s.weighted, s.wide = classes, max(2, classes), weighted, wide
+	s.keep()
+}
+
+// keep makes room for entries.
+func (s *ClassScores) keep() {
+	if s.wide {
+		s.kept = newKeptKeys[uint64](s)
+	} else {
+		s.kept = newKeptKeys[uint32](s)
+	}
+}
+
+// AddBlock adds a block's rows.
+func (s *ClassScores) AddBlock(k *metrics.Block) {
+	if s.classes == 0 {
+		s.start(k.Classes, k.Weights != nil, k.Probs.F32 == nil)
+	} else if s.kept == nil {
+		// Beyond the limit entries are only counted.
+		s.keep()
+	}
+	for at := 0; at < k.Rows; at += kernel.MaxSum {
+		r := rowsOf{labels: k.Labels[at:min(at+kernel.MaxSum, k.Rows)]}
+		if k.Weights != nil {
+			r.weights = k.Weights[at:][:len(r.labels)]
+		}
+		var keys, out int
+		if t := &k.Probs; s.wide {
+			keys, out = addRows(s.kept.(*keptKeys[uint64]), &r, t.F64[at*t.Stride:], t, kernel.ColumnKeysF64, kernel.ClassSumsF64)
+		} else {
+			keys, out = addRows(s.kept.(*keptKeys[uint32]), &r, t.F32[at*t.Stride:], t, kernel.ColumnKeysF32, kernel.ClassSumsF32)
+		}
+		s.rows += int64(len(r.labels))
+		s.keys += int64(keys)
+		s.out += int64(out)
+	}
+	s.limit()
+}
+
+// limit drops the entries if they are too many.
+func (s *ClassScores) limit() {
+	if s.over() {
+		s.kept = nil
+	}
+}
+
+// Merge adds what another *ClassScores has seen. The entries are not copied: the two share them.
+func (s *ClassScores) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*ClassScores)
+	mismatch := func(what string) error { return fmt.Errorf("%w: calib.ClassScores %s", metrics.ErrMismatch, what) }
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: calib.ClassScores and %T", metrics.ErrMismatch, a)
+	case !s.opt.equal(o.opt):
+		return mismatch(fmt.Sprintf("with (%v) and with (%v)", s.opt, o.opt))
+	case o.classes == 0:
+		return nil
+	case s.classes != 0 && s.classes != o.classes:
+		return mismatch(fmt.Sprintf("of %d classes and of %d", s.classes, o.classes))
+	case s.classes != 0 && s.weighted != o.weighted:
+		return mismatch("with and without weights")
+	case s.classes != 0 && s.wide != o.wide:
+		return mismatch("of scores that are kept as float32 and as float64")
+	}
+	if s.classes == 0 {
+		s.start(o.classes, o.weighted, o.wide)
+	}
+	s.rows += o.rows
+	s.keys += o.keys
+	s.out += o.out
+	if s.limit(); s.kept != nil {
+		s.kept.merge(o.kept)
+	}
+	return nil
+}
+
+const (
+	scoresMagic   = "cCSC"
+	scoresVersion = 1
+)
+
+// AppendBinary appends the state. Of each class it has the entries in rising order, as differences: most take two or three
+// bytes.
+func (s *ClassScores) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	var f uint8
+	for i, v := range []bool{s.opt.Above != nil, s.weighted, s.wide} {
+		if v {
+			f |= 1 << i
+		}
+	}
+	e.U8(f)
+	above := 0.0
+	if s.opt.Above != nil {
+		above = *s.opt.Above
+	}
+	e.F64(above)
+	e.I64(s.opt.MaxBytes)
+	e.U32(uint32(s.classes))
+	e.I64(s.rows)
+	e.I64(s.keys)
+	e.I64(s.out)
+	at := len(e.B)
+	e.U64(0)
+	if s.kept != nil {
+		e.B = s.kept.encode(e.B)
+	}
+	binary.LittleEndian.PutUint64(e.B[at:], uint64(len(e.B)-at-8))
+	return append(dst, exact.Seal(scoresMagic, scoresVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+func (s *ClassScores) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(scoresMagic, scoresVersion, data)
+	if err != nil {
+		return fmt.Errorf("calib.ClassScores: %w", err)
+	}
+	f, above := d.U8(), d.F64()
+	n := &ClassScores{weighted: f&2 != 0, wide: f&4 != 0}
+	if f&1 != 0 {
+		n.opt.Above = &above
+	}
+	n.opt.MaxBytes = d.I64()
+	classes := d.U32()
+	n.rows, n.keys, n.out = d.I64(), d.I64(), d.I64()
+	entries := d.Bytes()
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("calib.ClassScores: %w", err)
+	}
+	if err := n.read(entries, f, above, classes); err != nil {
+		return fmt.Errorf("calib.ClassScores: %w: %w", exact.ErrDamaged, err)
+	}
+	*s = *n
+	return nil
+}
+
+// read checks what was read, and reads the entries.
+func (s *ClassScores) read(entries []byte, f uint8, above float64, classes uint32) error {
+	if s.opt.Validate() != nil || f > 7 || f&1 == 0 && above != 0 || math.Signbit(above) {
+		return errors.New("its options are not valid")
+	}
+	if classes == 0 {
+		if f > 1 || s.rows != 0 || s.keys != 0 || s.out != 0 || len(entries) > 0 {
+			return errors.New("it has rows without classes")
+		}
+		return nil
+	}
+	if classes > math.MaxInt32 || s.rows < 1 || s.keys < 0 || s.out < 0 {
+		return errors.New("its counts are not valid")
+	}
+	s.classes, s.width = int(classes), max(2, int(classes))
+	hi, all := bits.Mul64(uint64(s.rows), uint64(s.width))
+	counted := uint64(s.keys) + uint64(s.out)
+	if s.opt.Above == nil {
+		counted = uint64(s.keys)
+	}
+	if hi > 0 || counted > all || s.opt.Above == nil && (counted < all || s.out > s.keys) {
+		return errors.New("its counts are not those of its rows")
+	}
+	if s.over() {
+		if len(entries) > 0 {
+			return errors.New("it has entries beyond its limit")
+		}
+		return nil
+	}
+	// Each entry has a byte at least, and each class does.
+	if s.keys > int64(len(entries)) || s.width > len(entries) {
+		return errFewer
+	}
+	s.keep()
+	return s.kept.decode(entries, s)
+}
