@@ -571,7 +571,7 @@ func (k *keptKeys[K]) decode(b []byte, s *ClassScores) error {
 		}
 		for i := range int(count) {
 			w := math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-			if at := from + i; !(w > 0 && w <= math.MaxFloat64) || i > 0 && l.keys[at] == l.keys[at-1] && w < l.weights[at-1] {
+			if at := from + i; !(w >= 0x1p-32 && w <= 0x1p32) || i > 0 && l.keys[at] == l.keys[at-1] && w < l.weights[at-1] {
 				return errEntries
 			}
 			l.weights = append(l.weights, w)
