@@ -49,6 +49,12 @@ type Block struct {
 	Weights []float64 // nil, or one weight > 0 a row
 	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed
 
+	// The top label's event. Where the caller made no decisions Score is Stats.Top and Right is Hit.
+	Decisions []int32   // nil, or the caller's
+	Score     []float64 // the probability of the decision
+	Right     []uint8   // 1 where the decision is the label
+	By        []float64 // nil, or the caller's scores by which rows are binned
+
 	first int64
 	index []int32 // of each row among those of the block before any were dropped; nil if none was
 }

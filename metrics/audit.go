@@ -18,6 +18,8 @@ type Audit struct {
 	DType    DType
 	Kind     Kind
 	Weighted bool
+	Decided  bool // the caller made the decisions
+	Scored   bool // the caller gave the scores by which rows are binned
 
 	Renormalized bool
 	Unchecked    bool
@@ -46,6 +48,10 @@ func (a *Audit) Merge(o *Audit) error {
 		return fmt.Errorf("%w: scores are %v and %v", ErrMismatch, a.Kind, o.Kind)
 	case a.Weighted != o.Weighted:
 		return fmt.Errorf("%w: one has weights, the other has none", ErrMismatch)
+	case a.Decided != o.Decided:
+		return fmt.Errorf("%w: one has decisions, the other has none", ErrMismatch)
+	case a.Scored != o.Scored:
+		return fmt.Errorf("%w: one has confidence scores, the other has none", ErrMismatch)
 	case a.Renormalized != o.Renormalized:
 		return fmt.Errorf("%w: one was renormalised, the other was not", ErrMismatch)
 	case a.Unchecked != o.Unchecked:
@@ -104,7 +110,7 @@ func (a *Audit) AppendBinary(b []byte) ([]byte, error) {
 	e.U32(uint32(a.Classes))
 	e.U8(uint8(a.DType))
 	e.U8(uint8(a.Kind))
-	e.U8(bit(a.Weighted) | bit(a.Renormalized)<<1 | bit(a.Unchecked)<<2)
+	e.U8(bit(a.Weighted) | bit(a.Renormalized)<<1 | bit(a.Unchecked)<<2 | bit(a.Decided)<<3 | bit(a.Scored)<<4)
 	e.I64(a.SumsOff)
 	e.F64(a.SumMin)
 	e.F64(a.SumMax)
@@ -123,11 +129,12 @@ func (a *Audit) UnmarshalBinary(b []byte) error {
 	n.DType, n.Kind = DType(d.U8()), Kind(d.U8())
 	f := d.U8()
 	n.Weighted, n.Renormalized, n.Unchecked = f&1 != 0, f&2 != 0, f&4 != 0
+	n.Decided, n.Scored = f&8 != 0, f&16 != 0
 	n.SumsOff, n.SumMin, n.SumMax = d.I64(), d.F64(), d.F64()
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if n.Rows < 0 || n.Dropped < 0 || n.Absent < 0 || n.SumsOff < 0 || n.DType > BFloat16 || n.Kind > LogProbs || f > 7 {
+	if n.Rows < 0 || n.Dropped < 0 || n.Absent < 0 || n.SumsOff < 0 || n.DType > BFloat16 || n.Kind > LogProbs || f > 31 {
 		return fmt.Errorf("audit: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*a = n

@@ -12,11 +12,13 @@ type Reason uint8
 
 // The reasons, in the order in which a row is examined: it counts for the first that holds.
 const (
-	BadLabel    Reason = iota // label < 0 or >= the number of classes
-	BadWeight                 // negative, NaN, infinite, or not 0 and outside [2**-32, 2**32]
-	NotFinite                 // NaN or +Inf; -Inf among probabilities; logits that are all -Inf
-	OutsideUnit               // a probability below 0 or above 1
-	BadSum                    // a row of probabilities that is off 1 by more than 0.02
+	BadLabel      Reason = iota // label < 0 or >= the number of classes
+	BadDecision                 // the same of the caller's decision
+	BadConfidence               // a confidence score that is NaN or infinite
+	BadWeight                   // negative, NaN, infinite, or not 0 and outside [2**-32, 2**32]
+	NotFinite                   // NaN or +Inf; -Inf among probabilities; logits that are all -Inf
+	OutsideUnit                 // a probability below 0 or above 1
+	BadSum                      // a row of probabilities that is off 1 by more than 0.02
 	reasons
 )
 
@@ -26,7 +28,7 @@ type Fault struct {
 	Count  int64
 	Row    int64   // the first one's number
 	Column int     // the offending column of that row, -1 where it is the whole row
-	Value  float64 // the offending score, sum, label or weight
+	Value  float64 // the offending score, sum, label, decision or weight
 }
 
 // DataError says which rows of the predictions cannot be used. It covers all the rows that were read, so its counts do
@@ -60,18 +62,15 @@ func (e *DataError) describe(f Fault) string {
 	}
 	v := strconv.FormatFloat(f.Value, 'g', 7, 64)
 	switch {
-	case f.Reason == BadLabel:
+	case f.Reason == BadLabel, f.Reason == BadDecision:
 		v = strconv.FormatInt(int64(f.Value), 10)
 	case f.Reason == BadWeight, v == "1":
 		v = strconv.FormatFloat(f.Value, 'g', -1, 64) // seven digits would hide what is wrong
 	}
+	k := max(2, e.Classes)
 	what, remedy := "", ""
 	switch f.Reason {
 	case BadLabel:
-		k := e.Classes
-		if k == 1 {
-			k = 2
-		}
 		what = fmt.Sprintf("label is %s, not one of the %d classes 0 to %d", v, k, k-1)
 		switch {
 		case f.Value == float64(k):
@@ -81,6 +80,19 @@ func (e *DataError) describe(f Fault) string {
 		default:
 			remedy = "do labels and predictions belong together?"
 		}
+	case BadDecision:
+		what = fmt.Sprintf("decision is %s, not one of the %d classes 0 to %d", v, k, k-1)
+		switch {
+		case f.Value == float64(k):
+			remedy = "decisions that start at 1? subtract 1"
+		case f.Value < 0:
+			remedy = "rows without a decision? leave them out, or give them weight 0"
+		default:
+			remedy = "do decisions and predictions belong together?"
+		}
+	case BadConfidence:
+		what = "confidence score is " + v
+		remedy = "it must be finite: look at how it was made; --on-invalid drop leaves such rows out"
 	case BadWeight:
 		what = fmt.Sprintf("weight is %s; it must be 0, or lie between 2^-32 and 2^32", v)
 		remedy = "scale the weights"

@@ -6,7 +6,7 @@ type Event uint8
 // The events.
 const (
 	ByShape    Event = iota // Positive for a binary task, TopLabel for rows of classes
-	TopLabel                // the arg max is the true class; score: the largest probability
+	TopLabel                // the arg max, or the caller's decision, is the true class; score: its probability
 	Positive                // the true class is 1, in a binary task or one of two classes; score: its probability
 	AllClasses              // class k is the true class, for every entry of every row; score: the entry
 )

@@ -10,7 +10,7 @@ import (
 // are all of the rows.
 func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, whole bool) {
 	s := &w.stats
-	reject := flags != 0
+	reject := flags != 0 || c.doubtful(at, n)
 	off := false
 	sums := c.Kind != Logits && c.Classes > 1
 	if sums {
@@ -45,6 +45,27 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 	}
 	return keep, len(keep) == n
 }
+
+// doubtful tells whether a decision or a confidence score of rows [at, at+n) is a fault.
+func (c *Chunk) doubtful(at, n int) bool {
+	if c.Decisions != nil {
+		for _, d := range c.Decisions[at : at+n] {
+			if c.badDecision(d) {
+				return true
+			}
+		}
+	}
+	if c.ConfidenceScores != nil {
+		for _, v := range c.ConfidenceScores[at : at+n] {
+			if v-v != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *Chunk) badDecision(d int32) bool { return d < 0 || int(d) >= max(2, c.Classes) }
 
 // rowSum returns the sum of row i's probabilities.
 func (w *worker) rowSum(c *Chunk, i int) float64 {
@@ -126,6 +147,14 @@ func (w *worker) outside(c *Chunk, v, t float64) bool {
 func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reason, column int, value float64) {
 	if flags&kernel.FlagBadLabel != 0 {
 		return BadLabel, -1, float64(c.Labels[row])
+	}
+	if c.Decisions != nil && c.badDecision(c.Decisions[row]) {
+		return BadDecision, -1, float64(c.Decisions[row])
+	}
+	if c.ConfidenceScores != nil {
+		if v := c.ConfidenceScores[row]; v-v != 0 {
+			return BadConfidence, -1, v
+		}
 	}
 	if c.Weights != nil {
 		if v := c.Weights[row]; v != 0 && !(v >= 0x1p-32 && v <= 0x1p32) {

@@ -54,6 +54,8 @@ const (
 	errShape    = "metrics: rows, classes and stride do not fit the scores"
 	errLabels   = "metrics: labels and rows differ in number"
 	errWeights  = "metrics: weights and rows differ in number"
+	errDecided  = "metrics: decisions and rows differ in number"
+	errScored   = "metrics: confidence scores and rows differ in number"
 	errChunks   = "metrics: the chunks of a source differ in shape or kind"
 )
 
@@ -95,6 +97,12 @@ func (m *inMemory) Next() (*Chunk, error) {
 	c.Labels = p.Labels[m.at : m.at+n]
 	if p.Weights != nil {
 		c.Weights = p.Weights[m.at : m.at+n]
+	}
+	if p.Decisions != nil {
+		c.Decisions = p.Decisions[m.at : m.at+n]
+	}
+	if p.ConfidenceScores != nil {
+		c.ConfidenceScores = p.ConfidenceScores[m.at : m.at+n]
 	}
 	m.at += n
 	return c, nil
@@ -138,6 +146,12 @@ func (p *Predictions) check() {
 	}
 	if p.Weights != nil && len(p.Weights) != p.Rows {
 		panic(errWeights)
+	}
+	if p.Decisions != nil && len(p.Decisions) != p.Rows {
+		panic(errDecided)
+	}
+	if p.ConfidenceScores != nil && len(p.ConfidenceScores) != p.Rows {
+		panic(errScored)
 	}
 }
 
@@ -205,7 +219,8 @@ func (s *checked) Next() (*Chunk, error) {
 
 // shape returns the audit of predictions of which no row has been seen.
 func (p *Predictions) shape() Audit {
-	return Audit{Classes: p.Classes, DType: p.DType(), Kind: p.Kind, Weighted: p.Weights != nil}
+	return Audit{Classes: p.Classes, DType: p.DType(), Kind: p.Kind, Weighted: p.Weights != nil,
+		Decided: p.Decisions != nil, Scored: p.ConfidenceScores != nil}
 }
 
 // feed hands the source's chunks to the workers until it ends, and returns the error that it ended with.
@@ -337,6 +352,8 @@ type worker struct {
 	scores  []float64 // a binary block's scores, gathered or exponentiated
 	narrow  []float32 // the same for those whose kernel is that of float32
 	row     []float64 // one row divided by its sum
+	decided *decided  // nil before the first decision
+	by      []float64
 	tile    []float64
 	tile32  []float32
 }
@@ -412,12 +429,21 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 		b.Weights = c.Weights[at : at+n]
 	}
 	flags := w.columns(b, c, at, n, st, labels)
+	if c.Decisions != nil {
+		w.decide(b, c, at, n, st)
+	}
+	if c.ConfidenceScores != nil {
+		b.By = c.ConfidenceScores[at : at+n]
+	}
 	keep, whole := w.examine(c, at, n, st, flags)
 	if w.failed.Load() && !w.opt.Drop {
 		return
 	}
 	if w.scales(c) {
-		w.renormalize(c, at, n, st)
+		w.renormalize(&w.stats, c, at, n, st, c.Labels)
+		if b.Decisions != nil {
+			w.renormalize(&w.decided.stats, c, at, n, st, c.Decisions)
+		}
 	}
 	if w.need&Rows != 0 && (c.Kind == Probs || c.Classes == 1) {
 		w.probabilities(b, c, at, n, st)
@@ -432,6 +458,10 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 		return
 	}
 	kernel.Hits(w.hit[:b.Rows], w.stats.ArgMax[:b.Rows], b.Labels[:b.Rows])
+	b.Score, b.Right = w.stats.Top, w.hit
+	if b.Decisions != nil {
+		w.judge(b)
+	}
 	w.audit.Rows += int64(b.Rows)
 	for _, a := range w.accs {
 		a.AddBlock(b)
@@ -441,26 +471,34 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 // columns runs the kernel of the chunk's type and kind over the rows [at, at+n). Of logits it makes the block's tile too.
 func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint8 {
 	s, k := &w.stats, c.Classes
+	if k == 1 || c.Kind == Probs || w.need&Rows == 0 {
+		if k > 1 && c.Kind == Probs && w.need&Spread == 0 {
+			s.Rest, s.Entropy = nil, nil
+		}
+		return w.rowStats(s, c, at, n, st, labels)
+	}
+	lo := at * st
+	hi := lo + (n-1)*st + k
+	switch c.DType() {
+	case Float64:
+		return kernel.LogitSoftmaxF64(s, w.wide(b, n, k), k, c.F64[lo:hi], n, k, st, labels)
+	case Float32:
+		return kernel.LogitSoftmaxF32(s, w.narrowTile(b, n, k), k, c.F32[lo:hi], n, k, st, labels)
+	case Float16:
+		return kernel.LogitSoftmaxF16(s, w.narrowTile(b, n, k), k, c.F16[lo:hi], n, k, st, labels)
+	}
+	return kernel.LogitSoftmaxBF16(s, w.narrowTile(b, n, k), k, c.BF16[lo:hi], n, k, st, labels)
+}
+
+// rowStats does the same for any columns, without the tile.
+func (w *worker) rowStats(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) uint8 {
+	k := c.Classes
 	lo := at * st
 	hi := lo + (n-1)*st + k
 	if k == 1 {
-		return w.binaryColumns(c, lo, n, st, labels)
+		return w.binaryColumns(s, c, lo, n, st, labels)
 	}
 	logits := c.Kind != Probs
-	if !logits && w.need&Spread == 0 {
-		s.Rest, s.Entropy = nil, nil
-	}
-	if logits && w.need&Rows != 0 {
-		switch c.DType() {
-		case Float64:
-			return kernel.LogitSoftmaxF64(s, w.wide(b, n, k), k, c.F64[lo:hi], n, k, st, labels)
-		case Float32:
-			return kernel.LogitSoftmaxF32(s, w.narrowTile(b, n, k), k, c.F32[lo:hi], n, k, st, labels)
-		case Float16:
-			return kernel.LogitSoftmaxF16(s, w.narrowTile(b, n, k), k, c.F16[lo:hi], n, k, st, labels)
-		}
-		return kernel.LogitSoftmaxBF16(s, w.narrowTile(b, n, k), k, c.BF16[lo:hi], n, k, st, labels)
-	}
 	switch c.DType() {
 	case Float64:
 		if logits {
@@ -485,8 +523,7 @@ func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint
 }
 
 // binaryColumns does the same for one score a row.
-func (w *worker) binaryColumns(c *Chunk, lo, n, st int, labels []int32) uint8 {
-	s := &w.stats
+func (w *worker) binaryColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) uint8 {
 	if c.Kind == Logits && st != 1 && c.DType() != Float64 {
 		// Scores that lie apart are gathered, for the kernel that they would have if they did not.
 		if len(w.narrow) < n {
@@ -550,16 +587,16 @@ func (s *Scores) score(i int) float64 {
 	return float64(one[0])
 }
 
-// renormalize turns the columns of probabilities into those of the same rows divided by their sums. Norm stays.
-func (w *worker) renormalize(c *Chunk, at, n, st int) {
-	s := &w.stats
+// renormalize turns the columns of probabilities into those of the same rows divided by their sums. Norm stays. labels are
+// the chunk's, or what stands for them.
+func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) {
 	for i := range n {
 		t := s.Norm[i]
 		if !(t > 0) || t == 1 {
 			continue
 		}
 		if !(t >= 0x1p-16 && t <= 0x1p16) {
-			w.divide(c, at+i, i, st)
+			w.divide(s, c, at+i, i, st, labels)
 			continue
 		}
 		l := kernel.Log64(t)
@@ -583,8 +620,8 @@ func (w *worker) renormalize(c *Chunk, at, n, st int) {
 
 // divide does the same for a row whose squares may have left the range of its type: its entries are divided one by one.
 // row is its index in the chunk, i in the block.
-func (w *worker) divide(c *Chunk, row, i, st int) {
-	s, k := &w.stats, c.Classes
+func (w *worker) divide(s *kernel.Stats, c *Chunk, row, i, st int, labels []int32) {
+	k := c.Classes
 	if len(w.row) < k {
 		w.row = make([]float64, k)
 	}
@@ -597,7 +634,7 @@ func (w *worker) divide(c *Chunk, row, i, st int) {
 	if s.Rest != nil {
 		one.Rest, one.Entropy = s.Rest[i:i+1], s.Entropy[i:i+1]
 	}
-	kernel.ProbStatsF64(&one, w.row[:k], 1, k, k, c.Labels[row:row+1])
+	kernel.ProbStatsF64(&one, w.row[:k], 1, k, k, labels[row:row+1])
 	s.Norm[i], s.ArgMax[i], s.Flags[i] = norm, top, flags
 }
 
@@ -705,6 +742,16 @@ func (w *worker) compact(b *Block, keep []int32) {
 		if b.Weights != nil {
 			w.weights[to] = b.Weights[from]
 		}
+	}
+	if b.Decisions != nil {
+		b.Decisions = w.decided.compact(b.Decisions, keep)
+	}
+	if b.By != nil {
+		w.by = room(w.by, len(w.hit))
+		for to, from := range keep {
+			w.by[to] = b.By[from]
+		}
+		b.By = w.by[:len(keep)]
 	}
 	switch t := b.Probs; {
 	case t.F32 != nil:

@@ -111,6 +111,15 @@ type Predictions struct {
 	Kind    Kind
 	Labels  []int32   // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
 	Weights []float64 // one a row, 0 (an absent row) or from 2^-32 to 2^32; nil: every row counts once
+
+	// Decisions are the classes that the caller decided for, one a row, where they are not the arg maxes: another
+	// threshold, costs, a rule beside the model. The top label of a row is then its decision, and the row's score the
+	// probability that the decision was given. 0 <= decision < Classes (0 or 1 if Classes is 1).
+	Decisions []int32
+	// ConfidenceScores are the scores by which rows are binned, one a row and finite, where these are not the
+	// probabilities: what is compared with frequencies stays the probability. Below 0 is in the first bin, above 1 in
+	// the last.
+	ConfidenceScores []float64
 }
 
 // Chunk is a run of consecutive rows that a Source hands out.
@@ -123,8 +132,8 @@ type Chunk struct {
 
 // Source yields the rows of a set of predictions in order.
 // Next is called from one goroutine at a time; it returns io.EOF after the last chunk. An error that wraps io.EOF is an
-// error like any other. All chunks with rows are of one type, kind and number of classes, with weights or without, or
-// the Pass panics.
+// error like any other. All chunks with rows are of one type, kind and number of classes, with weights, decisions and
+// confidence scores or without, or the Pass panics.
 // Chunks may be in use at the same time as Next runs, and are recycled in any order.
 type Source interface {
 	Next() (*Chunk, error)

@@ -13,12 +13,19 @@ import (
 
 // Bins accumulates scores and outcomes by equal-width bins: from one state come ECE, MCE, RMSCE, the reliability
 // diagram and their intervals. It is a metrics.Accumulator; its state takes about 250 bytes a bin.
+//
+// Where the predictions have the caller's decisions, the top label is the decision and its score the decision's
+// probability; HalfIsZero then has no say. Where they have confidence scores, these find the bins, by all the rules of the
+// options, and the probabilities are summed in them. The positive class knows no decisions, and AllClasses takes every
+// entry as it is: it knows neither.
 type Bins struct {
 	Partition // its set-apart cells are the overflow bin and the bin of zeros
 
 	opt     Options
 	edges   []float64
-	classes int // of the predictions seen; 0 before the first
+	classes int  // of the predictions seen; 0 before the first
+	decided bool // scores are of the caller's decisions
+	scored  bool // bins are those of the caller's scores
 
 	idx  []int32
 	ones []int32
@@ -58,6 +65,18 @@ func (b *Bins) Needs() metrics.Need {
 	return 0
 }
 
+// Text says the whole definition in words: that of the options, and what of the rows is the caller's.
+func (b *Bins) Text() string {
+	t := b.opt.Text()
+	if b.decided {
+		t += "; the caller's decisions"
+	}
+	if b.scored {
+		t += "; binned by the caller's scores"
+	}
+	return t
+}
+
 // Empty returns an accumulator of the same options without rows.
 func (b *Bins) Empty() metrics.Accumulator { return NewBins(&b.opt) }
 
@@ -67,13 +86,19 @@ const errPositive = "calib: there is no positive class among more than two"
 func (b *Bins) AddBlock(k *metrics.Block) {
 	b.classes, b.weighted = k.Classes, k.Weights != nil
 	n := k.Rows
+	by := func(p []float64) []float64 {
+		if b.scored = k.By != nil; b.scored {
+			return k.By[:n]
+		}
+		return p
+	}
 	switch b.opt.Event.Of(k.Classes) {
 	case TopLabel:
-		hit := k.Hit[:n]
-		if b.opt.HalfIsZero && k.Classes == 1 {
+		hit, p := k.Right[:n], k.Score[:n]
+		if b.decided = k.Decisions != nil; b.opt.HalfIsZero && k.Classes == 1 && !b.decided {
 			hit = b.halfIsZero(k)
 		}
-		b.add(k.Stats.Top[:n], hit, k.Weights, k.DType)
+		b.add(by(p), p, hit, k.Weights, k.DType)
 	case Positive:
 		if k.Classes > 2 {
 			panic(errPositive)
@@ -83,7 +108,8 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 			b.ones = slices.Repeat([]int32{1}, n)
 		}
 		kernel.Hits(hit, k.Labels[:n], b.ones[:n])
-		b.add(k.Stats.Positive[:n], hit, k.Weights, k.DType)
+		p := k.Stats.Positive[:n]
+		b.add(by(p), p, hit, k.Weights, k.DType)
 	case AllClasses:
 		width := k.Probs.Width
 		hit := b.hits(n * width)
@@ -101,7 +127,8 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 				w[i] = k.Weights[i/width]
 			}
 		}
-		b.add(b.entries(&k.Probs, n), hit, w, k.DType)
+		p := b.entries(&k.Probs, n)
+		b.add(p, p, hit, w, k.DType)
 	}
 }
 
@@ -146,15 +173,16 @@ func (b *Bins) halfIsZero(k *metrics.Block) []uint8 {
 	return hit
 }
 
-func (b *Bins) add(p []float64, y []uint8, w []float64, t metrics.DType) {
+// add adds scores p with their outcomes and weights to the bins of by, which is p or as long.
+func (b *Bins) add(by, p []float64, y []uint8, w []float64, t metrics.DType) {
 	for len(p) > 0 {
 		n := min(len(p), kernel.MaxSum)
 		if len(b.idx) < n {
 			b.idx = make([]int32, n)
 		}
 		idx := b.idx[:n]
-		b.assign(idx, p[:n], t)
-		b.place(idx, p[:n], w)
+		b.assign(idx, by[:n], t)
+		b.place(idx, by[:n], w)
 		if w != nil {
 			for i, c := range idx {
 				if c >= 0 {
@@ -165,7 +193,7 @@ func (b *Bins) add(p []float64, y []uint8, w []float64, t metrics.DType) {
 		} else {
 			b.sum(idx, p[:n], y[:n])
 		}
-		p, y = p[n:], y[n:]
+		by, p, y = by[n:], p[n:], y[n:]
 	}
 }
 
@@ -264,8 +292,12 @@ func (b *Bins) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: calib.Bins of %d classes and of %d", metrics.ErrMismatch, b.classes, o.classes)
 	case b.classes != 0 && b.weighted != o.weighted:
 		return fmt.Errorf("%w: calib.Bins with and without weights", metrics.ErrMismatch)
+	case b.classes != 0 && b.decided != o.decided:
+		return fmt.Errorf("%w: calib.Bins of decisions and of arg maxes", metrics.ErrMismatch)
+	case b.classes != 0 && b.scored != o.scored:
+		return fmt.Errorf("%w: calib.Bins with and without confidence scores", metrics.ErrMismatch)
 	}
-	b.classes, b.weighted = o.classes, o.weighted
+	b.classes, b.weighted, b.decided, b.scored = o.classes, o.weighted, o.decided, o.scored
 	for i := range b.cells {
 		b.cells[i].Merge(&o.cells[i])
 	}
@@ -287,7 +319,7 @@ func (b *Bins) AppendBinary(dst []byte) ([]byte, error) {
 		e.U8(v)
 	}
 	var f uint8
-	for i, v := range []bool{o.BlogEdges, o.HalfIsZero, b.weighted} {
+	for i, v := range []bool{o.BlogEdges, o.HalfIsZero, b.weighted, b.decided, b.scored} {
 		if v {
 			f |= 1 << i
 		}
@@ -321,11 +353,11 @@ func (b *Bins) UnmarshalBinary(data []byte) error {
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("calib.Bins: %w", err)
 	}
-	if err := o.Validate(); err != nil || o.Bins == 0 || f > 7 || n != o.bins()+2 {
+	if err := o.Validate(); err != nil || o.Bins == 0 || f > 31 || n != o.bins()+2 {
 		return fmt.Errorf("calib.Bins: %w: its options are not valid", exact.ErrDamaged)
 	}
 	nb := NewBins(&o)
-	nb.classes, nb.weighted, nb.lost = classes, f&4 != 0, lost
+	nb.classes, nb.weighted, nb.decided, nb.scored, nb.lost = classes, f&4 != 0, f&8 != 0, f&16 != 0, lost
 	for i := range nb.cells {
 		nb.cells[i].Decode(d)
 	}

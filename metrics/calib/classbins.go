@@ -86,7 +86,8 @@ func (o ClassOptions) equal(p ClassOptions) bool {
 
 // ClassBins accumulates every probability of every row by its class and bin, with whether the class is the row's label:
 // from one state come the static calibration error, with a threshold or not, and the reliability diagram of each class.
-// It is a metrics.Accumulator.
+// It is a metrics.Accumulator. Entries are taken as they are: the caller's decisions and confidence scores, which are of rows,
+// change nothing.
 //
 // Its state takes 88 bytes a class and 64 for each of the class's bins but the lowest: all of these where they take at most
 // 64 MiB, otherwise, at about 100 bytes, those that some entry fell in. With weights it takes some 250 bytes a class and

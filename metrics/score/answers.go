@@ -11,7 +11,7 @@ import (
 
 // An answer without rows is NaN, and so is every end of an interval that does not exist.
 
-// Accuracy returns the share of rows whose arg max is the label; higher is better.
+// Accuracy returns the share of rows whose arg max, or the caller's decision, is the label; higher is better.
 func (l *Loss) Accuracy() float64 { return l.top.Frequency(l.weighted) }
 
 // AccuracyInterval is Wilson's.
@@ -52,7 +52,7 @@ func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
 	return metrics.Wilson(l.BaseRate(), l.effective(), level)
 }
 
-// Confidence returns the mean of the largest probability.
+// Confidence returns the mean of the largest probability, or of the probability of the caller's decision.
 func (l *Loss) Confidence() float64 { return l.top.Score(l.weighted) }
 
 // ConfidenceInterval is mean +- z*s/sqrt(n).

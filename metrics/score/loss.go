@@ -23,12 +23,16 @@ const maxTopK = 1000
 // Loss accumulates what is known of each row's label: whether it was the arg max and which rank it had, the
 // probabilities that it and the arg max were given, the Brier score and the entropy. It is a metrics.Accumulator; its
 // state takes about 1 KB.
+//
+// Where the predictions have the caller's decisions, accuracy, confidence and overconfidence are those of the decisions and
+// of their probabilities; all else, TopK(1) too, is of the probabilities alone.
 type Loss struct {
 	opt      Options
 	classes  int // of the predictions seen, 1 for a binary task; 0 before the first
 	weighted bool
+	decided  bool // top is of the caller's decisions
 
-	top      tally.Cell // score: the largest probability; outcome: it is the label's
+	top      tally.Cell // score: the largest probability, or the decision's; outcome: it is the label's
 	base     exact.Sum  // weight of the rows of class 1
 	ranks    []exact.Sum
 	nll      tally.Mean
@@ -75,11 +79,11 @@ func (l *Loss) Len() int64 { return l.top.N }
 // AddBlock adds a block's rows.
 func (l *Loss) AddBlock(b *metrics.Block) {
 	n, s := b.Rows, b.Stats
-	l.classes, l.weighted = b.Classes, b.Weights != nil
+	l.classes, l.weighted, l.decided = b.Classes, b.Weights != nil, b.Decisions != nil
 	if len(l.v) < n {
 		l.v = make([]float64, n)
 	}
-	l.top.AddAll(s.Top[:n], b.Hit[:n], b.Weights)
+	l.top.AddAll(b.Score[:n], b.Right[:n], b.Weights)
 	l.addNLL(s.NLL[:n], b.Weights)
 	squared(l.v[:n], b)
 	l.brier.Add(l.v[:n], &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights)
@@ -161,8 +165,10 @@ func (l *Loss) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: score.Loss of %d classes and of %d", metrics.ErrMismatch, l.classes, o.classes)
 	case l.classes != 0 && l.weighted != o.weighted:
 		return fmt.Errorf("%w: score.Loss with and without weights", metrics.ErrMismatch)
+	case l.classes != 0 && l.decided != o.decided:
+		return fmt.Errorf("%w: score.Loss of decisions and of arg maxes", metrics.ErrMismatch)
 	}
-	l.classes, l.weighted = o.classes, o.weighted
+	l.classes, l.weighted, l.decided = o.classes, o.weighted, o.decided
 	l.top.Merge(&o.top)
 	l.base.Merge(&o.base)
 	for i := range l.ranks {
@@ -185,11 +191,14 @@ func (l *Loss) AppendBinary(dst []byte) ([]byte, error) {
 	var e exact.Enc
 	e.U32(uint32(l.opt.TopK))
 	e.U32(uint32(l.classes))
-	w := uint8(0)
+	f := uint8(0)
 	if l.weighted {
-		w = 1
+		f = 1
 	}
-	e.U8(w)
+	if l.decided {
+		f |= 2
+	}
+	e.U8(f)
 	l.top.Encode(&e)
 	e.Sum(&l.base)
 	for i := range l.ranks {
@@ -208,15 +217,15 @@ func (l *Loss) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("score.Loss: %w", err)
 	}
-	k, classes, w := d.U32(), d.U32(), d.U8()
+	k, classes, f := d.U32(), d.U32(), d.U8()
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("score.Loss: %w", err)
 	}
-	if k < 1 || k > maxTopK || w > 1 {
+	if k < 1 || k > maxTopK || f > 3 {
 		return fmt.Errorf("score.Loss: %w: a field is out of range", exact.ErrDamaged)
 	}
 	n := NewLoss(&Options{TopK: int(k)})
-	n.classes, n.weighted = int(classes), w == 1
+	n.classes, n.weighted, n.decided = int(classes), f&1 != 0, f&2 != 0
 	n.top.Decode(d)
 	n.base = d.Sum()
 	for i := range n.ranks {

@@ -27,16 +27,16 @@ func Entropy(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64
 	return each(dst, p, o, (*Loss).Entropy, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.Entropy) })
 }
 
-// Confidence is the mean of the largest probability; see Loss.Confidence.
+// Confidence is the mean of the largest probability, or of the caller's decision's; see Loss.Confidence.
 func Confidence(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return each(dst, p, o, (*Loss).Confidence, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.Top) })
+	return each(dst, p, o, (*Loss).Confidence, func(dst []float64, b *metrics.Block) { copy(dst, b.Score) })
 }
 
-// Accuracy is the share of rows whose arg max is the label: 1 or 0 a row. See Loss.Accuracy.
+// Accuracy is the share of rows whose arg max, or the caller's decision, is the label: 1 or 0 a row. See Loss.Accuracy.
 func Accuracy(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	return each(dst, p, o, (*Loss).Accuracy, func(dst []float64, b *metrics.Block) {
 		for i := range dst {
-			dst[i] = float64(b.Hit[i])
+			dst[i] = float64(b.Right[i])
 		}
 	})
 }
