@@ -85,6 +85,7 @@ func (a *keep) AddBlock(b *metrics.Block) {
 	}
 	s.ArgMax, s.Rank, s.Flags = slices.Clone(s.ArgMax), slices.Clone(s.Rank), slices.Clone(s.Flags)
 	c.Stats, c.Labels, c.Hit = &s, slices.Clone(b.Labels), slices.Clone(b.Hit)
+	c.Score, c.Right = s.Top, c.Hit
 	a.list = append(a.list, &c)
 }
 

@@ -21,6 +21,8 @@ func TestAuditMerge(t *testing.T) {
 		{func(a *metrics.Audit) { a.DType = metrics.BFloat16 }, "type float32 and of type bfloat16"},
 		{func(a *metrics.Audit) { a.Kind = metrics.LogProbs }, "logits and logprobs"},
 		{func(a *metrics.Audit) { a.Weighted = true }, "weights"},
+		{func(a *metrics.Audit) { a.Decided = true }, "one has decisions, the other has none"},
+		{func(a *metrics.Audit) { a.Scored = true }, "one has confidence scores, the other has none"},
 		{func(a *metrics.Audit) { a.Renormalized = true }, "renormalised"},
 		{func(a *metrics.Audit) { a.Unchecked = true }, "checked"},
 	} {
@@ -105,6 +107,7 @@ func TestRefusal(t *testing.T) {
 	p := even(9, 2, metrics.Probs, metrics.Float64)
 	put(p, 3, 0, 1e30)
 	p.Weights = []float64{1, 2, 3, 0x1p32, 5, 6, 7, 8, 0x1p-32}
+	p.Decisions, p.ConfidenceScores = make([]int32, 9), make([]float64, 9)
 	l, b := score.NewLoss(nil), calib.NewBins(&calib.Options{Bins: 2, Zero: calib.OwnBin})
 	audit := feed(t, p, &metrics.Options{Unchecked: true}, l, b).Audit()
 
@@ -119,7 +122,7 @@ func TestRefusal(t *testing.T) {
 // FuzzAuditUnmarshal holds that whatever is read is written again as the same bytes. The data are sealed, or the
 // checksum would keep the fuzzer out.
 func FuzzAuditUnmarshal(f *testing.F) {
-	for _, a := range []metrics.Audit{{}, {Rows: 1, Classes: 3, Weighted: true, SumsOff: 1, SumMin: 0.99, SumMax: 0.99}} {
+	for _, a := range []metrics.Audit{{}, {Rows: 1, Classes: 3, Weighted: true, Decided: true, Scored: true, SumsOff: 1, SumMin: 0.99, SumMax: 0.99}} {
 		_, payload, _, err := exact.Open("cAUD", auditState(a))
 		if err != nil {
 			f.Fatal(err)

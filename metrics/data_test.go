@@ -100,6 +100,20 @@ func TestFaults(t *testing.T) {
 			metrics.Fault{Reason: metrics.BadLabel, Column: -1, Value: 123456789}, []string{"label is 123456789", "belong together"}},
 		{"weight", metrics.Logits, 4, every, func(p *metrics.Predictions, i int) { p.Weights[i] = -2 },
 			metrics.Fault{Reason: metrics.BadWeight, Column: -1, Value: -2}, []string{"weight is -2", "2^-32 and 2^32", "scale"}},
+		{"decision of 4", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { p.Decisions[i] = 4 },
+			metrics.Fault{Reason: metrics.BadDecision, Column: -1, Value: 4}, []string{"decision is 4, not one of the 4 classes 0 to 3", "subtract 1"}},
+		{"binary decision of 2", metrics.Logits, 1, every, func(p *metrics.Predictions, i int) { p.Decisions[i] = 2 },
+			metrics.Fault{Reason: metrics.BadDecision, Column: -1, Value: 2}, []string{"decision is 2, not one of the 2 classes 0 to 1", "subtract 1"}},
+		{"decision of -1", metrics.LogProbs, 4, every, func(p *metrics.Predictions, i int) { p.Decisions[i] = -1 },
+			metrics.Fault{Reason: metrics.BadDecision, Column: -1, Value: -1}, []string{"decision is -1", "rows without a decision", "weight 0"}},
+		{"larger decision", metrics.Logits, 4, every, func(p *metrics.Predictions, i int) { p.Decisions[i] = 123456789 },
+			metrics.Fault{Reason: metrics.BadDecision, Column: -1, Value: 123456789}, []string{"decision is 123456789", "belong together"}},
+		{"confidence score NaN", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { p.ConfidenceScores[i] = nan },
+			metrics.Fault{Reason: metrics.BadConfidence, Column: -1, Value: nan}, []string{"confidence score is NaN", "must be finite"}},
+		{"confidence score -Inf", metrics.Probs, 1, every, func(p *metrics.Predictions, i int) { p.ConfidenceScores[i] = -inf },
+			metrics.Fault{Reason: metrics.BadConfidence, Column: -1, Value: -inf}, []string{"confidence score is -Inf", "--on-invalid drop"}},
+		{"label before decision", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { p.Decisions[i], p.Labels[i] = -1, -5 },
+			metrics.Fault{Reason: metrics.BadLabel, Column: -1, Value: -5}, []string{"label is -5"}},
 		{"first of several", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 1, nan); put(p, i, 0, 7); p.Labels[i] = -5 },
 			metrics.Fault{Reason: metrics.BadLabel, Column: -1, Value: -5}, []string{"label is -5"}},
 		{"not finite before outside", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 3, nan); put(p, i, 0, 7) },
@@ -115,6 +129,12 @@ func TestFaults(t *testing.T) {
 				for i := range p.Weights {
 					p.Weights[i] = 1
 				}
+			}
+			if strings.Contains(c.name, "decision") {
+				p.Decisions = make([]int32, n)
+			}
+			if strings.Contains(c.name, "confidence") {
+				p.ConfidenceScores = make([]float64, n)
 			}
 			bad := []int{1234, 1235, 40_000, 69_999}
 			for _, i := range bad {
@@ -215,7 +235,7 @@ func TestDrop(t *testing.T) {
 		for _, k := range []int{1, 2, 10} {
 			for _, weighted := range []bool{false, true} {
 				for _, d := range dtypes {
-					p := generate(r, settings{dtype: d, kind: kind, k: k, n: 4000, weighted: weighted, bad: true})
+					p := generate(r, settings{dtype: d, kind: kind, k: k, n: 4000, weighted: weighted, bad: true, decided: !weighted, scored: k == 2})
 					dst := make([]float64, p.Rows)
 					if _, err := score.Accuracy(dst, p, &metrics.Options{Drop: true}); err != nil {
 						t.Fatal(err)
@@ -441,6 +461,8 @@ func TestShapes(t *testing.T) {
 		{"labels", "metrics: labels and rows differ in number", func(p *metrics.Predictions) { p.Labels = p.Labels[:2] }},
 		{"more labels", "metrics: labels and rows differ in number", func(p *metrics.Predictions) { p.Labels = make([]int32, 4) }},
 		{"weights", "metrics: weights and rows differ in number", func(p *metrics.Predictions) { p.Weights = []float64{1, 1} }},
+		{"decisions", "metrics: decisions and rows differ in number", func(p *metrics.Predictions) { p.Decisions = []int32{0, 1} }},
+		{"confidence scores", "metrics: confidence scores and rows differ in number", func(p *metrics.Predictions) { p.ConfidenceScores = []float64{} }},
 		{"empty weights", "metrics: weights and rows differ in number", func(p *metrics.Predictions) { p.Weights = []float64{} }},
 	} {
 		for _, source := range []bool{false, true} {

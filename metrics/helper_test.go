@@ -143,6 +143,12 @@ func rows(p *metrics.Predictions, lo, hi int) *metrics.Predictions {
 	if p.Weights != nil {
 		q.Weights = p.Weights[lo:hi]
 	}
+	if p.Decisions != nil {
+		q.Decisions = p.Decisions[lo:hi]
+	}
+	if p.ConfidenceScores != nil {
+		q.ConfidenceScores = p.ConfidenceScores[lo:hi]
+	}
 	return &q
 }
 
@@ -156,6 +162,12 @@ func permute(p *metrics.Predictions, order []int, pad int) *metrics.Predictions 
 		q.Labels = append(q.Labels, p.Labels[i])
 		if p.Weights != nil {
 			q.Weights = append(q.Weights, p.Weights[i])
+		}
+		if p.Decisions != nil {
+			q.Decisions = append(q.Decisions, p.Decisions[i])
+		}
+		if p.ConfidenceScores != nil {
+			q.ConfidenceScores = append(q.ConfidenceScores, p.ConfidenceScores[i])
 		}
 	}
 	q.Scores = narrow(w, k, p.DType(), pad)

@@ -99,6 +99,8 @@ type settings struct {
 	weighted bool
 	bad      bool // some rows cannot be used
 	wild     bool // unchecked scores
+	decided  bool // the caller's decisions
+	scored   bool // and confidence scores
 }
 
 // generate makes predictions of the settings.
@@ -137,9 +139,21 @@ func generate(r *rand.Rand, s settings) *metrics.Predictions {
 			p.Weights[i] = []float64{0, 1, 2, 0x1p-32, 0x1p32, r.Float64() + 0.1, r.ExpFloat64() + 1e-3}[r.IntN(7)]
 		}
 	}
+	if s.decided {
+		p.Decisions = make([]int32, s.n)
+		for i := range p.Decisions {
+			p.Decisions[i] = int32(r.IntN(max(2, s.k)))
+		}
+	}
+	if s.scored {
+		p.ConfidenceScores = make([]float64, s.n)
+		for i := range p.ConfidenceScores {
+			p.ConfidenceScores[i] = []float64{0, 1, -3, 7, float64(r.IntN(31)) / 30, r.Float64()}[r.IntN(6)]
+		}
+	}
 	if s.bad {
 		for i := range p.Labels {
-			switch r.IntN(12) {
+			switch r.IntN(14) {
 			case 0:
 				p.Labels[i] = int32(r.IntN(3)*1000 - 1)
 			case 1:
@@ -153,6 +167,14 @@ func generate(r *rand.Rand, s settings) *metrics.Predictions {
 			case 5:
 				if s.weighted {
 					p.Weights[i] = -1
+				}
+			case 6:
+				if s.decided {
+					p.Decisions[i] = int32(r.IntN(3)*1000 - 1)
+				}
+			case 7:
+				if s.scored {
+					p.ConfidenceScores[i] = []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[r.IntN(3)]
 				}
 			}
 		}
@@ -209,6 +231,8 @@ func TestLaws(t *testing.T) {
 			weighted: rapid.Bool().Draw(t, "weighted"),
 			bad:      rapid.Bool().Draw(t, "bad"),
 			wild:     rapid.Bool().Draw(t, "wild"),
+			decided:  rapid.Bool().Draw(t, "decided"),
+			scored:   rapid.Bool().Draw(t, "scored"),
 		}
 		opt := metrics.Options{Threads: 1, Drop: true, Unchecked: s.wild, Renormalize: rapid.Bool().Draw(t, "renormalize")}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -301,7 +325,7 @@ func TestThreads(t *testing.T) {
 	for _, k := range []int{1, 7} {
 		for _, bad := range []bool{false, true} {
 			r := rand.New(rand.NewPCG(uint64(k), 17))
-			p := generate(r, settings{dtype: metrics.Float64, kind: metrics.Logits, k: k, n: 400_000 / k, bad: bad})
+			p := generate(r, settings{dtype: metrics.Float64, kind: metrics.Logits, k: k, n: 400_000 / k, bad: bad, decided: bad, scored: bad})
 			var want []byte
 			for threads := range 5 { // 0: one for each CPU
 				accs := all(k)

@@ -22,6 +22,17 @@ func TestMergeErrors(t *testing.T) {
 		feed(t, p, nil, a)
 		return a
 	}
+	more := func(a metrics.Accumulator, decided, scored bool) metrics.Accumulator {
+		p := even(5, 3, metrics.Probs, metrics.Float32)
+		if decided {
+			p.Decisions = []int32{0, 1, 2, 1, 0}
+		}
+		if scored {
+			p.ConfidenceScores = []float64{0.5, 0.25, 2, -1, 0}
+		}
+		feed(t, p, nil, a)
+		return a
+	}
 	bins := func(o calib.Options) metrics.Accumulator { return calib.NewBins(&o) }
 	for _, c := range []struct {
 		a, b metrics.Accumulator
@@ -36,6 +47,9 @@ func TestMergeErrors(t *testing.T) {
 		{with(score.NewLoss(nil), 3, false), with(score.NewLoss(nil), 1, false), []string{"3 classes", "1"}},
 		{with(bins(calib.Options{}), 3, false), with(bins(calib.Options{}), 3, true), []string{"weights"}},
 		{with(score.NewLoss(nil), 3, true), with(score.NewLoss(nil), 3, false), []string{"weights"}},
+		{more(bins(calib.Options{}), true, false), more(bins(calib.Options{}), false, false), []string{"decisions"}},
+		{more(bins(calib.Options{}), true, false), more(bins(calib.Options{}), true, true), []string{"confidence scores"}},
+		{more(score.NewLoss(nil), true, false), more(score.NewLoss(nil), false, false), []string{"decisions"}},
 	} {
 		before := state(t, c.a)
 		err := c.a.Merge(c.b)

@@ -344,15 +344,24 @@ func (c *container) list() string {
 
 // role is what an array is taken for, and the names by which it is known in an .npz.
 type role struct {
-	what  string
-	names []string
+	what    string
+	names   []string
+	classes bool // they are class numbers
 }
+
+// variable returns a name that a Python program may have for it.
+func (ro role) variable() string { return strings.ReplaceAll(ro.what, " ", "_") }
+
+// flag returns the command's flag for it.
+func (ro role) flag() string { return "--" + strings.ReplaceAll(ro.what, " ", "-") }
 
 var (
 	scoresRole = role{"scores", []string{"logits", "log_probs", "logprobs", "probs", "probabilities", "preds", "predictions",
-		"scores", "y_prob", "y_score", "p", "arr_0"}}
-	labelsRole  = role{"labels", []string{"labels", "label", "y", "y_true", "targets", "target", "arr_1"}}
-	weightsRole = role{"weights", []string{"weights", "sample_weight"}}
+		"scores", "y_prob", "y_score", "p", "arr_0"}, false}
+	labelsRole     = role{"labels", []string{"labels", "label", "y", "y_true", "targets", "target", "arr_1"}, true}
+	weightsRole    = role{"weights", []string{"weights", "sample_weight"}, false}
+	decisionsRole  = role{"decisions", []string{"decisions", "decision", "y_pred", "labels_predicted"}, true}
+	confidenceRole = role{"confidence scores", []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
 )
 
 // find returns the one array with a name of the role, nil if there is none. Several are an Error.

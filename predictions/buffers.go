@@ -15,10 +15,14 @@ type buffer struct {
 	words   []uint64
 	labels  []int32
 	weights []float64
+
+	decisions  []int32
+	confidence []float64
 }
 
-// newBuffers returns n buffers of size bytes of scores and of rows labels, and as many weights if weighted.
-func newBuffers(n, size, rows int, weighted bool) []*buffer {
+// newBuffers returns n buffers of size bytes of scores and of rows labels, and as many weights, decisions and confidence
+// scores where these are wanted.
+func newBuffers(n, size, rows int, weighted, decided, scored bool) []*buffer {
 	align := 64
 	if size > hugePage/2 {
 		align = hugePage
@@ -36,6 +40,12 @@ func newBuffers(n, size, rows int, weighted bool) []*buffer {
 		out[i] = &buffer{words: slab[i*each/8:][: each/8 : each/8], labels: make([]int32, rows)}
 		if weighted {
 			out[i].weights = make([]float64, rows)
+		}
+		if decided {
+			out[i].decisions = make([]int32, rows)
+		}
+		if scored {
+			out[i].confidence = make([]float64, rows)
 		}
 	}
 	return out
@@ -59,6 +69,12 @@ func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metric
 	c.Labels = b.labels[:rows:rows]
 	if b.weights != nil {
 		c.Weights = b.weights[:rows:rows]
+	}
+	if b.decisions != nil {
+		c.Decisions = b.decisions[:rows:rows]
+	}
+	if b.confidence != nil {
+		c.ConfidenceScores = b.confidence[:rows:rows]
 	}
 	var back atomic.Bool
 	c.Recycle = func() {

@@ -6,12 +6,13 @@ import (
 	"strconv"
 )
 
-// columnScratch is the buffer through which labels and weights are converted. It stays in the second cache.
+// columnScratch is the buffer through which labels, weights and the like are converted. It stays in the second cache.
 const columnScratch = 256 << 10
 
-// column reads vectors one after the other as one: the labels or the weights of all shards.
+// column reads vectors one after the other as one: the labels, the weights or the like of all shards.
 type column struct {
 	arrays []*array
+	what   string // one of its values is called: a label, a decision
 	next   int
 	src    *source // of arrays[next-1]
 	row    int64   // next row in src
@@ -54,8 +55,8 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 			}
 			if bad := to(a, done, m, c.buf); bad < m {
 				return &Error{File: a.file, Row: c.row + int64(bad), Column: -1,
-					Reason: fmt.Sprintf("label %s does not fit in int32", integerText(a, c.buf, bad)),
-					Remedy: "labels are class numbers from 0 to classes-1: numpy.unique(labels, return_inverse=True)[1] numbers anything else"}
+					Reason: fmt.Sprintf("%s %s does not fit in int32", c.what, integerText(a, c.buf, bad)),
+					Remedy: c.what + "s are class numbers from 0 to classes-1: numpy.unique(" + c.what + "s, return_inverse=True)[1] numbers anything else"}
 			}
 		}
 		done += m

@@ -221,6 +221,36 @@ func TestBadWeights(t *testing.T) {
 	}
 }
 
+func TestBadDecisions(t *testing.T) {
+	scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
+	labels := save(t, "l.npy", npy(1, "<i4", false, []int{10}, label(5)))
+	for _, c := range []struct {
+		want string
+		data []byte
+	}{
+		{"d.npy: 9 decisions for the 10 rows", npy(1, "<i4", false, []int{9}, ones)},
+		{`decisions are float32: decisions are class numbers, which are whole; save decisions.astype("int32")`, npy(1, "<f4", false, []int{10}, ones)},
+		{"decisions have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save decisions.argmax(axis=1)", npy(1, "<i4", false, []int{10, 5}, ones)},
+		{"d.npy: row 3: decision 1099511627776 does not fit in int32; decisions are class numbers", npy(1, "<i8", false, []int{10}, func(i int) float64 { return float64(i / 3 << 40) })},
+	} {
+		_, _, err := readAll([]string{scores}, &Options{Labels: []string{labels}, Decisions: []string{save(t, "d.npy", c.data)}})
+		wantError(t, err, c.want)
+	}
+	for _, c := range []struct {
+		want string
+		data []byte
+	}{
+		{"s.npy: 11 confidence scores for the 10 rows", npy(1, "<f4", false, []int{11}, ones)},
+		{"confidence scores have shape (10, 5): a vector (N,) is read; save confidence_scores.reshape(-1)", npy(1, "<f4", false, []int{10, 5}, ones)},
+		{"confidence scores are float128", append(npyHead(1, "{'descr': '<f16', 'fortran_order': False, 'shape': (10,), }"), make([]byte, 160)...)},
+	} {
+		_, _, err := readAll([]string{scores}, &Options{Labels: []string{labels}, ConfidenceScores: []string{save(t, "s.npy", c.data)}})
+		wantError(t, err, c.want)
+	}
+	_, err := Open([]string{scores}, &Options{Labels: []string{labels}, Decisions: []string{labels, labels}})
+	wantError(t, err, "2 files of decisions for 1 of scores")
+}
+
 func TestBadSets(t *testing.T) {
 	a := save(t, "a.npy", npy(1, "<f4", false, []int{10, 5}, score))
 	b := save(t, "b.npy", npy(1, "<f4", false, []int{10, 6}, score))

@@ -165,7 +165,10 @@ type rowsOf struct {
 	scores  []float64
 	labels  []int32
 	weights []float64
-	chunks  int
+
+	decisions  []int32
+	confidence []float64
+	chunks     int
 }
 
 // drain reads all, checking what holds of every chunk.
@@ -185,7 +188,8 @@ func drain(r *Reader) (rowsOf, error) {
 			return out, fmt.Errorf("chunk starts at row %d, want %d", c.First, next)
 		case c.Rows <= 0 || c.Classes != r.Info().Classes || c.DType() != r.Info().DType:
 			return out, fmt.Errorf("chunk of %d x %d %s, want of %+v", c.Rows, c.Classes, c.DType(), r.Info())
-		case len(c.Labels) != c.Rows || c.Weights != nil && len(c.Weights) != c.Rows:
+		case len(c.Labels) != c.Rows || c.Weights != nil && len(c.Weights) != c.Rows,
+			c.Decisions != nil && len(c.Decisions) != c.Rows, c.ConfidenceScores != nil && len(c.ConfidenceScores) != c.Rows:
 			return out, errors.New("labels or weights of another length than the chunk's rows")
 		}
 		next += int64(c.Rows)
@@ -196,6 +200,8 @@ func drain(r *Reader) (rowsOf, error) {
 		out.scores = append(out.scores, s...)
 		out.labels = append(out.labels, c.Labels...)
 		out.weights = append(out.weights, c.Weights...)
+		out.decisions = append(out.decisions, c.Decisions...)
+		out.confidence = append(out.confidence, c.ConfidenceScores...)
 		out.chunks++
 		c.Recycle()
 	}

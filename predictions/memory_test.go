@@ -48,7 +48,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 			runtime.GC()
 			before, most := heap(), uint64(0)
-			r, err := Open([]string{path}, &Options{Labels: []string{labels}, Weights: []string{weights}})
+			r, err := Open([]string{path}, &Options{Labels: []string{labels}, Weights: []string{weights}, Decisions: []string{labels}, ConfidenceScores: []string{weights}})
 			if err != nil {
 				t.Fatal(err)
 			}

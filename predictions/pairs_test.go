@@ -28,7 +28,7 @@ func TestShardsKeepTheirLabels(t *testing.T) {
 	scores := []string{write("part10.npy", []float32{0.1, 0.2}), write("part2.npy", []float32{0.3, 0.4})}
 	labels := []string{write("a.npy", []int32{10, 20}), write("b.npy", []int32{30, 40})}
 	weights := []string{write("v.npy", []float64{1, 2}), write("u.npy", []float64{3, 4})}
-	r, err := Open(scores, &Options{Labels: labels, Weights: weights})
+	r, err := Open(scores, &Options{Labels: labels, Weights: weights, Decisions: labels, ConfidenceScores: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +45,9 @@ func TestShardsKeepTheirLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, y, w = append(p, c.F32...), append(y, c.Labels...), append(w, c.Weights...)
+		if !slices.Equal(c.Decisions, c.Labels) || !slices.Equal(c.ConfidenceScores, c.Weights) {
+			t.Errorf("decisions %v, confidence scores %v", c.Decisions, c.ConfidenceScores)
+		}
 		c.Recycle()
 	}
 	if !slices.Equal(p, []float32{0.3, 0.4, 0.1, 0.2}) || !slices.Equal(y, []int32{30, 40, 10, 20}) || !slices.Equal(w, []float64{3, 4, 1, 2}) {

@@ -30,6 +30,7 @@ import (
 	"os"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -48,7 +49,11 @@ const (
 type Options struct {
 	Labels  []string // files of true classes: one for all rows, or one for each scores file; none: in each .npz
 	Weights []string // files of row weights, likewise; none: in each .npz that has them, else every row counts once
-	Kind    metrics.Kind
+	// Files of the caller's decisions and of the scores by which rows are binned (see metrics.Predictions), likewise. They
+	// change what is evaluated, so none is taken from an .npz that is not named here.
+	Decisions, ConfidenceScores []string
+
+	Kind metrics.Kind
 	// BFloat16 reads 2-byte integers (and 2-byte void values, which is what numpy makes of ml_dtypes.bfloat16) as bfloat16.
 	BFloat16 bool
 
@@ -68,6 +73,8 @@ type Info struct {
 	Shape    string // of all files together: "(30000, 10)", or "(30000,)" of vectors
 	Files    int    // shards
 	Weighted bool   // rows have weights
+	Decided  bool   // and decisions
+	Scored   bool   // and confidence scores
 }
 
 // shard is one scores file.
@@ -83,6 +90,8 @@ type Reader struct {
 	shards []shard
 	labels column
 	weight *column // nil without weights
+	// nil without decisions, and without confidence scores
+	decision, confidence *column
 
 	chunkRows int
 	free      chan *buffer
@@ -101,12 +110,13 @@ var _ metrics.Source = (*Reader)(nil)
 
 // Open returns a Reader of the rows of all paths. It reads every header and compares shapes, types and lengths, but no data.
 //
-// Several paths are shards of one set, read in natural order (see NaturalSort) whatever order they are given in. Labels and
-// weights in as many files belong to the paths in the order in which both are given. Shards agree in classes and type; empty ones are passed over. A path is an .npy, an .npz,
+// Several paths are shards of one set, read in natural order (see NaturalSort) whatever order they are given in. Labels,
+// weights and the like in as many files belong to the paths in the order in which both are given. Shards agree in classes and type; empty ones are passed over. A path is an .npy, an .npz,
 // one array of an .npz ("preds.npz:logits"), or "-" for an .npy on standard input; pipes are read too. In an .npz the arrays are
-// known by their usual names (logits, probs, y_prob, ...; labels, y, ...; weights, sample_weight).
+// known by their usual names (logits, probs, y_prob, ...; labels, y, ...; weights, sample_weight; in a file that is named for
+// them decisions, y_pred, ... and confidence_scores, ...).
 //
-// Scores are (N,), (N, 1) or (N, K), labels and weights (N,) or (N, 1), in either order and endianness.
+// Scores are (N,), (N, 1) or (N, K), labels, weights and the like (N,) or (N, 1), in either order and endianness.
 // Column-major scores that cannot be read at random (deflated, or from a pipe) go through a temporary file.
 //
 // Errors are *Error.
@@ -213,6 +223,7 @@ func (b *opening) open() (*Reader, *Error) {
 	}
 	r.info.Shape = shapeText(append([]int64{r.info.Rows}, first.shape[1:]...))
 
+	r.labels.what = "label"
 	if r.labels.arrays, e = b.column(labelsRole, b.options.Labels, b.labels); e != nil {
 		return nil, e
 	}
@@ -230,8 +241,27 @@ func (b *opening) open() (*Reader, *Error) {
 		r.weight = &column{arrays: w}
 		r.info.Weighted = true
 	}
+	if r.decision, e = b.asked(decisionsRole, b.options.Decisions); e != nil {
+		return nil, e
+	}
+	if r.confidence, e = b.asked(confidenceRole, b.options.ConfidenceScores); e != nil {
+		return nil, e
+	}
+	r.info.Decided, r.info.Scored = r.decision != nil, r.confidence != nil
 	r.allocate(b.options, most)
 	return r, nil
+}
+
+// asked returns the column of paths, nil if there are none.
+func (b *opening) asked(ro role, paths []string) (*column, *Error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	a, e := b.column(ro, paths, nil)
+	if e != nil {
+		return nil, e
+	}
+	return &column{arrays: a, what: strings.TrimSuffix(ro.what, "s")}, nil
 }
 
 // shard opens one scores file, and finds labels and weights in it if it is an .npz.
@@ -366,7 +396,7 @@ func checkScoresShape(a *array) *Error {
 	return nil
 }
 
-// column returns the arrays that hold a label or weight for every row: those of paths, or own, those in the scores' files.
+// column returns the arrays that hold a label, weight or the like for every row: those of paths, or own, those in the scores' files.
 // It returns nil if there are none.
 func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Error) {
 	out := own
@@ -393,7 +423,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 			return nil, nil
 		}
 		if miss := slices.Index(own, nil); miss >= 0 {
-			return nil, fault("put them into every file, or give them apart with --"+ro.what, "no %s, but %s has some", ro.what, own[have].path).in(b.scores[miss].path)
+			return nil, fault("put them into every file, or give them apart with "+ro.flag(), "no %s, but %s has some", ro.what, own[have].path).in(b.scores[miss].path)
 		}
 	}
 	for _, a := range out {
@@ -427,26 +457,26 @@ func (b *opening) otherLength(ro role, a *array, have, want int64, of string) *E
 	return fault(remedy, "%d %s for the %d rows of %s", have, ro.what, want, of).in(a.file)
 }
 
-// checkColumn says why an array cannot be labels or weights.
+// checkColumn says why an array cannot be labels, weights and so on.
 func checkColumn(a *array, ro role) *Error {
 	d := a.dtype
 	switch {
 	case d.integer():
-	case ro.what == weightsRole.what:
+	case !ro.classes:
 		if d.kind != 'f' || d.size > 8 {
 			return badType(a, ro.what, `"float64"`)
 		}
 	case d.kind == 'f':
-		return fault(`save labels.astype("int32") if they are class numbers`, "labels are %s: labels are class numbers, which are whole", d)
+		return fault(`save `+ro.what+`.astype("int32") if they are class numbers`, "%s are %s: %s are class numbers, which are whole", ro.what, d, ro.what)
 	default:
 		return badType(a, ro.what, `"int32"`)
 	}
 	switch {
 	case len(a.shape) == 1 || len(a.shape) == 2 && a.shape[1] == 1:
-	case ro.what == labelsRole.what && len(a.shape) == 2 && a.shape[0] != 1:
-		return fault("if they are one-hot, save labels.argmax(axis=1)", "labels have shape %s: a vector (N,) of class numbers is read", shapeText(a.shape))
+	case ro.classes && len(a.shape) == 2 && a.shape[0] != 1:
+		return fault("if they are one-hot, save "+ro.what+".argmax(axis=1)", "%s have shape %s: a vector (N,) of class numbers is read", ro.what, shapeText(a.shape))
 	default:
-		return fault("save "+ro.what+".reshape(-1)", "%s have shape %s: a vector (N,) is read", ro.what, shapeText(a.shape))
+		return fault("save "+ro.variable()+".reshape(-1)", "%s have shape %s: a vector (N,) is read", ro.what, shapeText(a.shape))
 	}
 	return a.checkLength()
 }
@@ -476,7 +506,7 @@ func (r *Reader) allocate(o *Options, most int64) {
 	}
 	n = int(min(int64(n), chunks))
 	r.free = make(chan *buffer, n)
-	for _, b := range newBuffers(n, rows*row, rows, r.weight != nil) {
+	for _, b := range newBuffers(n, rows*row, rows, r.weight != nil, r.decision != nil, r.confidence != nil) {
 		r.free <- b
 	}
 }
@@ -584,6 +614,16 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 			return nil, e
 		}
 	}
+	if r.decision != nil {
+		if e := r.decision.labels(b.decisions[:n]); e != nil {
+			return nil, e
+		}
+	}
+	if r.confidence != nil {
+		if e := r.confidence.weights(b.confidence[:n]); e != nil {
+			return nil, e
+		}
+	}
 	first := s.start + r.row
 	r.row += int64(n)
 	// The end of a file is checked before its last rows are handed out.
@@ -639,11 +679,11 @@ func (r *Reader) release() error {
 	for _, s := range r.shards {
 		pipes([]*array{s.array})
 	}
-	note(r.labels.close())
-	pipes(r.labels.arrays)
-	if r.weight != nil {
-		note(r.weight.close())
-		pipes(r.weight.arrays)
+	for _, c := range []*column{&r.labels, r.weight, r.decision, r.confidence} {
+		if c != nil {
+			note(c.close())
+			pipes(c.arrays)
+		}
 	}
 	r.tile = nil
 	return first

@@ -79,6 +79,7 @@ func TestLabelsAndWeights(t *testing.T) {
 					Labels:  []string{save(t, "l.npy", npy(1, l, false, shape, label(k)))},
 					Weights: []string{save(t, "w.npy", npy(1, w, true, shape, weight))},
 				}
+				o.Decisions, o.ConfidenceScores = o.Labels, o.Weights // which are read alike
 				got, info, err := readAll([]string{scores}, &o)
 				if err != nil {
 					t.Fatal(err)
@@ -86,6 +87,9 @@ func TestLabelsAndWeights(t *testing.T) {
 				wantRows(t, got, n, k)
 				if !info.Weighted || len(got.weights) != n {
 					t.Fatalf("%d weights, Weighted %v", len(got.weights), info.Weighted)
+				}
+				if !info.Decided || !info.Scored || !slices.Equal(got.decisions, got.labels) || !slices.Equal(got.confidence, got.weights) {
+					t.Errorf("decisions %v, confidence scores %v", info.Decided, info.Scored)
 				}
 				for i, v := range got.weights {
 					if v != weight(i) {
@@ -95,6 +99,28 @@ func TestLabelsAndWeights(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestOnlyAskedFor reads decisions and confidence scores of an .npz where it is named for them, and not by guess.
+func TestOnlyAskedFor(t *testing.T) {
+	m := npy(1, "<f4", false, []int{9, 3}, score)
+	l := npy(1, "<i4", false, []int{9}, label(3))
+	w := npy(1, "<f4", false, []int{9}, ones)
+	box := save(t, "m.npz", npz(true, entry{"probs.npy", m}, entry{"labels.npy", l}, entry{"y_pred.npy", l}, entry{"confidence_scores.npy", w}))
+	got, info, err := readAll([]string{box}, nil)
+	if err != nil || info.Decided || info.Scored || got.decisions != nil || got.confidence != nil {
+		t.Fatal(err, info)
+	}
+	for _, o := range []*Options{{Decisions: []string{box}, ConfidenceScores: []string{box}}, {Decisions: []string{box + ":y_pred"}, ConfidenceScores: []string{box + ":confidence_scores"}}} {
+		got, info, err = readAll([]string{box}, o)
+		if err != nil || !info.Decided || !info.Scored || !slices.Equal(got.decisions, got.labels) || len(got.confidence) != 9 || got.confidence[8] != 1 {
+			t.Error(err, info, got.decisions, got.confidence)
+		}
+	}
+	_, err = Open([]string{box}, &Options{Decisions: []string{save(t, "n.npz", npz(false, entry{"labels.npy", l}))}})
+	wantError(t, err, "n.npz: none of its arrays is named like decisions (decisions, decision, y_pred, labels_predicted); it has labels int32 (9,)")
+	_, err = Open([]string{box}, &Options{ConfidenceScores: []string{save(t, "n.npz", npz(false, entry{"w.npy", w}))}})
+	wantError(t, err, "n.npz: none of its arrays is named like confidence scores")
 }
 
 func TestNegativeLabelsPass(t *testing.T) {

@@ -40,6 +40,8 @@ type Input struct {
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
+	Decided       bool // decisions are the caller's
+	Scored        bool // and so are the scores by which rows are binned
 }
 
 // Metric is one answer.
@@ -61,8 +63,8 @@ func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
 	d := &Document{
 		Input: Input{Rows: a.Rows, Dropped: a.Dropped, Classes: max(2, e.Spec.Classes), Binary: e.Spec.Classes == 1,
-			DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted},
-		Bins: e.Diagram().Bins(e.Spec.Level), BinsText: e.Diagram().Options().Text(), State: e.SHA256(),
+			DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored},
+		Bins: e.Diagram().Bins(e.Spec.Level), BinsText: e.Diagram().Text(), State: e.SHA256(),
 		Warnings: a.Warnings(), level: e.Spec.Level, classes: e.Spec.Classes, weighted: a.Weighted,
 	}
 	for _, m := range e.Spec.Metrics {
@@ -167,6 +169,12 @@ func marshal(v any) ([]byte, error) {
 func (d *Document) MarshalJSON() ([]byte, error) {
 	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
 		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}}
+	if d.Input.Decided {
+		in = append(in, field{"decisions", true})
+	}
+	if d.Input.Scored {
+		in = append(in, field{"confidence_scores", true})
+	}
 	var ms object
 	for i := range d.Metrics {
 		ms = append(ms, field{d.Metrics[i].Key, d.Metrics[i].object()})

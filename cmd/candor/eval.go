@@ -25,6 +25,8 @@ import (
 type evalFlags struct {
 	output
 	labels, weights []string
+	decisions       []string
+	scores          []string // by which rows are binned
 	input, task     string
 	metrics, like   string
 	bins            int
@@ -49,6 +51,10 @@ a file a small real sample is evaluated.
 Labels are whole numbers from 0 to K-1, one a row, from --labels or from an array "labels" of the .npz. An array of an
 .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
 
+What was decided need not be the most probable class: with --decisions accuracy, confidence and the top label's bins are
+those of the decisions and of their probabilities. --confidence-scores are scores of the caller's own by which rows are
+binned; what is compared in a bin stays the probability.
+
 Nothing is guessed and no row is left out in silence: scores are probabilities unless --input says otherwise, and rows
 that cannot be are an error, unless --on-invalid drop leaves them out and counts them.`,
 		Example: `  candor eval
@@ -71,6 +77,8 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
 	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights")
+	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the classes that were decided for, where they are not the most probable ones")
+	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
@@ -129,19 +137,21 @@ func (f *evalFlags) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	ro := predictions.Options{Labels: f.labels, Weights: f.weights, Kind: kind, BFloat16: f.bfloat16}
+	ro := predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
+		Kind: kind, BFloat16: f.bfloat16}
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores)
 	files := fs.FS(nil)
 	if len(paths) == 0 {
-		if len(f.labels)+len(f.weights) > 0 || f.input != "probs" || f.task != "" {
+		if len(others) > 0 || f.input != "probs" || f.task != "" {
 			return usage("no predictions are named, only things that belong to them; without any of these flags the sample is evaluated")
 		}
 		files = sampleFiles
 		paths, ro.Labels, ro.Kind, ro.FS = []string{"digits_logits.npy"}, []string{"digits_labels.npy"}, metrics.Logits, files
 	}
-	if err := checkFile("--state", f.state, append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
+	if err := checkFile("--state", f.state, append(slices.Clone(paths), others...)...); err != nil {
 		return err
 	}
-	if opt.Threads, ro.Buffers, ro.BufferBytes, err = plan(opt.Threads, memory); err != nil {
+	if opt.Threads, ro.Buffers, ro.BufferBytes, err = plan(opt.Threads, memory, len(f.decisions)+len(f.scores) > 0); err != nil {
 		return err
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory - memory/8))
@@ -264,8 +274,9 @@ func parseKind(s string) (metrics.Kind, error) {
 	return 0, usage("--input is %q; it is probs, logits or logprobs", s)
 }
 
-// plan divides the memory among threads: each takes a buffer, and two more are filled or wait.
-func plan(threads int, memory int64) (n, buffers, bytes int, err error) {
+// plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
+// decisions or confidence scores.
+func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
 	const fixed = 48 << 20 // the program itself, accumulators, columns
 	if memory < fixed+(8<<20) {
 		return 0, 0, 0, usage("--max-memory is less than %d MiB, which candor needs at least", (fixed+(8<<20))>>20)
@@ -274,8 +285,13 @@ func plan(threads int, memory int64) (n, buffers, bytes int, err error) {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	bytes = 2 << 20
-	// Labels and weights come beside the scores, and narrow rows make columns as large again: three times the buffer.
-	for threads > 1 && int64(threads+2)*3*int64(bytes) > memory-fixed {
+	// Labels and weights come beside the scores, and narrow rows make columns as large again: three times the buffer. What
+	// else there may be beside them takes as much as labels and weights.
+	times := int64(3)
+	if more {
+		times = 5
+	}
+	for threads > 1 && int64(threads+2)*times*int64(bytes) > memory-fixed {
 		threads--
 	}
 	return threads, threads + 2, bytes, nil
@@ -316,6 +332,10 @@ func (f *evalFlags) locate(err error, r *predictions.Reader, paths []string) err
 			file, row = beside(f.labels, paths, file, row, b.Row)
 		case metrics.BadWeight:
 			file, row = beside(f.weights, paths, file, row, b.Row)
+		case metrics.BadDecision:
+			file, row = beside(f.decisions, paths, file, row, b.Row)
+		case metrics.BadConfidence:
+			file, row = beside(f.scores, paths, file, row, b.Row)
 		}
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
@@ -327,7 +347,7 @@ func (f *evalFlags) locate(err error, r *predictions.Reader, paths []string) err
 	return errors.New(strings.Join(lines, "\n        "))
 }
 
-// beside returns the file of labels or weights that belongs to a row of a file of scores, and the row's number in it:
+// beside returns the file of labels, weights or the like that belongs to a row of a file of scores, and the row's number in it:
 // one file for all rows, one for each file of scores, or none, where they are in the same .npz.
 func beside(files, paths []string, scores string, row, all int64) (string, int64) {
 	name := func(path string) string {

@@ -147,7 +147,9 @@ func (e *Evaluation) Text(m Metric) string {
 	d := Describe(m.Name)
 	switch {
 	case d.binned:
-		return e.bins(m).Options().Text() + "; " + d.Formula
+		return e.bins(m).Text() + "; " + d.Formula
+	case e.Audit.Decided && (m.Name == "accuracy" || m.Name == "confidence" || m.Name == "overconfidence"):
+		return d.Formula + "; of the caller's decisions in place of the arg max"
 	case d.text != nil:
 		return d.text(e, m)
 	}
