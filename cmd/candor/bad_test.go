@@ -150,6 +150,16 @@ func badSets() []bad {
 		o.weights[4001], o.weights[17] = v, v
 		return o
 	}
+	decisions := func(s *set, v int32) *set {
+		o := s.clone()
+		o.decisions[4001], o.decisions[17] = v, v
+		return o
+	}
+	by := func(s *set, v float64) *set {
+		o := s.clone()
+		o.by[4001], o.by[17] = v, v
+		return o
+	}
 	double := func(s *set, row int, v float64) *set {
 		o := s.clone()
 		for j := range s.classes {
@@ -203,6 +213,11 @@ func badSets() []bad {
 		{"weight NaN", weights(s, nan), nil, []string{"w.npy: row 17: weight is NaN", like(2), "scale the weights"}},
 		{"weight Inf", weights(s, inf), nil, []string{"w.npy: row 17: weight is +Inf", like(2), "scale the weights"}},
 		{"weight 1e-20", weights(s, 1e-20), nil, []string{"w.npy: row 17: weight is 1e-20", like(2), "scale the weights"}},
+		{"decision below 0", decisions(s, -1), nil, []string{"d.npy: row 17: decision is -1, not one of the 4 classes 0 to 3", like(2), "rows without a decision? leave them out"}},
+		{"decision K", decisions(s, 4), nil, []string{"d.npy: row 17: decision is 4", like(2), "decisions that start at 1? subtract 1"}},
+		{"decision of a binary task", decisions(b, 7), nil, []string{"d.npy: row 17: decision is 7, not one of the 2 classes 0 to 1", like(2), "do decisions and predictions belong together?"}},
+		{"confidence score NaN", by(s, nan), nil, []string{"s.npy: row 17: confidence score is NaN", like(2), "it must be finite", "--on-invalid drop"}},
+		{"confidence score +Inf", by(b, inf), nil, []string{"s.npy: row 17: confidence score is +Inf", like(2)}},
 		{"two kinds", s.label(-1, 50).with(40, 2, nan), nil, []string{"x.npy: row 40, column 2: score is NaN", "y.npy: row 50: label is -1"}},
 	}
 }
@@ -216,14 +231,28 @@ func comma(n int) string {
 	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
+// beside returns the flag of the file that a bad set needs beside scores and labels, and the letter of its name; "" if none.
+func (b *bad) beside() (flag, letter string, file func(s *set, t testing.TB) []byte) {
+	switch kind, _, _ := strings.Cut(b.name, " "); kind {
+	case "weight":
+		return "--weights", "w", (*set).weightFile
+	case "decision":
+		return "--decisions", "d", (*set).decisionFile
+	case "confidence":
+		return "--confidence-scores", "s", (*set).byFile
+	}
+	return "", "", nil
+}
+
 func TestBadRows(t *testing.T) {
 	for _, c := range badSets() {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDir(t)
 			x, y := d.put("x.npy", c.set.scores(t)), d.put("y.npy", c.set.labelFile(t))
 			args := append([]string{"eval", x, "--labels", y, "--state", d.at("s.state")}, c.flags...)
-			if strings.HasPrefix(c.name, "weight") {
-				args = append(args, "--weights", d.put("w.npy", c.set.weightFile(t)))
+			beside, letter, file := c.beside()
+			if beside != "" {
+				args = append(args, beside, d.put(letter+".npy", file(c.set, t)))
 			}
 			msg := refused(t, d, append(args, "--threads", "1"), c.want...)
 			for _, n := range []string{"2", "3", "8"} {
@@ -238,7 +267,9 @@ func TestBadRows(t *testing.T) {
 				p := c.set.part(cuts[i-1], cuts[i])
 				xs = append(xs, d.put(fmt.Sprintf("x-%d.npy", 9+i), p.scores(t)))
 				ys = append(ys, d.put(fmt.Sprintf("y-%d.npy", 9+i), p.labelFile(t)))
-				ws = append(ws, d.put(fmt.Sprintf("w-%d.npy", 9+i), p.weightFile(t)))
+				if beside != "" {
+					ws = append(ws, d.put(fmt.Sprintf("%s-%d.npy", letter, 9+i), file(p, t)))
+				}
 			}
 			var want []string
 			for _, w := range c.want {
@@ -253,14 +284,18 @@ func TestBadRows(t *testing.T) {
 			}
 			args = append(append([]string{"eval"}, xs...), "--labels", strings.Join(ys, ","), "--state", d.at("s.state"))
 			args = append(args, c.flags...)
-			if strings.HasPrefix(c.name, "weight") {
-				args = append(args, "--weights", strings.Join(ws, ","))
+			if beside != "" {
+				args = append(args, beside, strings.Join(ws, ","))
 			}
 			refused(t, d, args, append(want, "over all 5 files")...)
 
 			// One file of labels for all shards has its own row numbers.
 			if strings.HasPrefix(c.name, "label") {
 				args = append(append([]string{"eval"}, xs...), "--labels", y)
+				refused(t, d, args, c.want...)
+			}
+			if beside != "" {
+				args = append(append([]string{"eval"}, xs...), "--labels", y, beside, d.at(letter+".npy"))
 				refused(t, d, args, c.want...)
 			}
 		})
@@ -347,6 +382,10 @@ func TestBadStates(t *testing.T) {
 	refused(t, e, []string{"merge", a, e.at("other.state")}, "scores of type float32 and of type float64")
 	evaluate(t, e.put("x4.npy", s.scores(t)), "--labels", y, "--weights", e.put("w.npy", s.weightFile(t)), "--state", e.at("other.state"))
 	refused(t, e, []string{"merge", a, e.at("other.state")}, "one has weights, the other has none")
+	evaluate(t, e.at("x4.npy"), "--labels", y, "--decisions", e.put("d.npy", s.decisionFile(t)), "--state", e.at("other.state"))
+	refused(t, e, []string{"merge", a, e.at("other.state")}, "one has decisions, the other has none")
+	evaluate(t, e.at("x4.npy"), "--labels", y, "--confidence-scores", e.put("s.npy", s.byFile(t)), "--state", e.at("other.state"))
+	refused(t, e, []string{"merge", a, e.at("other.state")}, "one has confidence scores, the other has none")
 }
 
 // TestNothingLeft drops all rows.
@@ -386,11 +425,11 @@ func TestDrop(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			d := newDir(t)
-			weighted := strings.HasPrefix(c.name, "weight")
+			beside, letter, file := c.beside()
 			run := func(s *set, threads string) string {
 				args := []string{"eval", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--json", "--on-invalid", "drop", "--metrics", "all", "--threads", threads}
-				if weighted {
-					args = append(args, "--weights", d.put("w.npy", s.weightFile(t)))
+				if beside != "" {
+					args = append(args, beside, d.put(letter+".npy", file(s, t)))
 				}
 				code, out, errs := candor(t, append(args, c.flags...)...)
 				if code != 0 {
@@ -417,7 +456,13 @@ func TestDrop(t *testing.T) {
 				if y := c.set.labels[i]; y < 0 || int(y) >= max(2, c.set.classes) {
 					return false
 				}
-				if w := c.set.weights[i]; weighted && !(w >= 0x1p-32 && w <= 0x1p32) {
+				if w := c.set.weights[i]; beside == "--weights" && !(w >= 0x1p-32 && w <= 0x1p32) {
+					return false
+				}
+				if y := c.set.decisions[i]; beside == "--decisions" && (y < 0 || int(y) >= max(2, c.set.classes)) {
+					return false
+				}
+				if v := c.set.by[i]; beside == "--confidence-scores" && v-v != 0 {
 					return false
 				}
 				sum, finite := 0.0, false
@@ -480,7 +525,7 @@ func TestMasked(t *testing.T) {
 func TestTwoClasses(t *testing.T) {
 	d := newDir(t)
 	b := newSet(9, 3000, 1)
-	k := &set{rows: b.rows, classes: 2, labels: b.labels, weights: b.weights}
+	k := &set{rows: b.rows, classes: 2, labels: b.labels, weights: b.weights, decisions: b.decisions, by: b.by}
 	for i, p := range b.probs {
 		b.probs[i] = float64(float32(p))
 		k.probs = append(k.probs, 1-b.probs[i], b.probs[i])

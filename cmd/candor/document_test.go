@@ -268,7 +268,8 @@ func checkDocument(t *testing.T, l law, out string) {
 			t.Errorf("a bin begins at %v, the one before ended at %v", b["lower"], last)
 		}
 		last = b["upper"].(float64)
-		if c, ok := b["confidence"].(float64); ok && !(c >= b["lower"].(float64)-1e-9 && c <= last+1e-9) {
+		own := slices.Contains(l.flags, "--confidence-scores") // by which rows are binned, whatever their probabilities
+		if c, ok := b["confidence"].(float64); ok && !own && !(c >= b["lower"].(float64)-1e-9 && c <= last+1e-9) {
 			t.Errorf("the mean score of bin %v is not in it", b)
 		}
 	}

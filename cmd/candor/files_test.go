@@ -22,6 +22,8 @@ type set struct {
 	probs         []float64
 	labels        []int32
 	weights       []float64
+	decisions     []int32
+	by            []float64 // confidence scores
 }
 
 // newSet returns probabilities that sum to 1 but for rounding, with their labels.
@@ -58,13 +60,20 @@ func newSet(seed uint64, rows, classes int) *set {
 		}
 		s.probs, s.labels, s.weights = append(s.probs, row...), append(s.labels, y), append(s.weights, 0.5+r.Float64())
 	}
+	for i, y := range s.labels {
+		d := int(y)
+		if i%3 == 0 {
+			d = i % max(2, classes)
+		}
+		s.decisions, s.by = append(s.decisions, int32(d)), append(s.by, float64(i*37%101)/100)
+	}
 	return s
 }
 
 // part returns rows [from, to).
 func (s *set) part(from, to int) *set {
 	k := s.classes
-	return &set{to - from, k, s.probs[from*k : to*k], s.labels[from:to], s.weights[from:to]}
+	return &set{to - from, k, s.probs[from*k : to*k], s.labels[from:to], s.weights[from:to], s.decisions[from:to], s.by[from:to]}
 }
 
 // only returns the rows that f wants.
@@ -75,13 +84,14 @@ func (s *set) only(f func(i int) bool) *set {
 			o.rows++
 			o.probs = append(o.probs, s.probs[i*s.classes:(i+1)*s.classes]...)
 			o.labels, o.weights = append(o.labels, s.labels[i]), append(o.weights, s.weights[i])
+			o.decisions, o.by = append(o.decisions, s.decisions[i]), append(o.by, s.by[i])
 		}
 	}
 	return o
 }
 
 func (s *set) clone() *set {
-	return &set{s.rows, s.classes, slices.Clone(s.probs), slices.Clone(s.labels), slices.Clone(s.weights)}
+	return &set{s.rows, s.classes, slices.Clone(s.probs), slices.Clone(s.labels), slices.Clone(s.weights), slices.Clone(s.decisions), slices.Clone(s.by)}
 }
 
 // with returns the set with one score changed.
@@ -151,6 +161,10 @@ func (s *set) fortran(t testing.TB) []byte {
 func (s *set) labelFile(t testing.TB) []byte { return npy(t, []int64{int64(s.rows)}, s.labels) }
 
 func (s *set) weightFile(t testing.TB) []byte { return npy(t, []int64{int64(s.rows)}, s.weights) }
+
+func (s *set) decisionFile(t testing.TB) []byte { return npy(t, []int64{int64(s.rows)}, s.decisions) }
+
+func (s *set) byFile(t testing.TB) []byte { return npy(t, []int64{int64(s.rows)}, s.by) }
 
 // npz returns a zip of arrays.
 func npz(t testing.TB, members ...any) []byte {

@@ -49,6 +49,9 @@ func laws() []law {
 		{"binary um", b, append(all, "--like", "um")},
 		{"um", s, append(all, "--like", "um")},
 		{"guo", s, append(all, "--like", "guo", "--bins", "9")},
+		{"decisions", s, append(all, "--decisions")},
+		{"confidence scores", s, append(all, "--confidence-scores")},
+		{"binary with all beside it", b, append(all, "--decisions", "--confidence-scores", "--weights")},
 		{"logits", logs, append(all, "--input", "logits")},
 		{"logprobs", logs, append(all, "--input", "logprobs")},
 		{"far logits", huge, append(all, "--input", "logits")},
@@ -59,7 +62,7 @@ func laws() []law {
 // shards writes parts of a set and returns the arguments that name them. Their form is C or Fortran order, .npy or .npz,
 // by turns from form on.
 func shards(t *testing.T, d *dir, l law, cuts []int, form int) (paths, flags []string) {
-	var labels, weights []string
+	var labels, weights, decisions, by []string
 	mixed := true // all shards are .npz, or none is: labels come from one place
 	for i := 1; i < len(cuts); i++ {
 		p := l.set.part(cuts[i-1], cuts[i])
@@ -69,22 +72,30 @@ func shards(t *testing.T, d *dir, l law, cuts []int, form int) (paths, flags []s
 		}
 		name := func(s string) string { return fmt.Sprintf("%s%d-%d", s, form, i) }
 		if form%2 == 0 {
-			members := []any{"probs.npy", x, "labels.npy", y}
+			members := []any{"probs.npy", x, "labels.npy", y, "y_pred.npy", p.decisionFile(t), "confidence_scores.npy", p.byFile(t)}
 			if slices.Contains(l.flags, "--weights") {
 				members = append(members, "weights.npy", p.weightFile(t))
 			}
 			paths, mixed = append(paths, d.put(name("x")+".npz", npz(t, members...))), false
+			decisions, by = paths, paths // in the same files, but not taken unasked
 			continue
 		}
 		paths = append(paths, d.put(name("x")+".npy", x))
 		labels = append(labels, d.put(name("y")+".npy", y))
 		weights = append(weights, d.put(name("w")+".npy", p.weightFile(t)))
+		decisions = append(decisions, d.put(name("d")+".npy", p.decisionFile(t)))
+		by = append(by, d.put(name("s")+".npy", p.byFile(t)))
 	}
 	for _, f := range l.flags {
-		if f != "--weights" {
+		switch {
+		case f == "--decisions":
+			flags = append(flags, f, strings.Join(decisions, ","))
+		case f == "--confidence-scores":
+			flags = append(flags, f, strings.Join(by, ","))
+		case f != "--weights":
 			flags = append(flags, f)
-		} else if mixed {
-			flags = append(flags, "--weights", strings.Join(weights, ","))
+		case mixed:
+			flags = append(flags, f, strings.Join(weights, ","))
 		}
 	}
 	if mixed {
