@@ -93,6 +93,12 @@ func (a *Audit) Warnings() []string {
 	if a.Absent > 0 {
 		w = append(w, fmt.Sprintf("%s rows of weight 0 are absent", group(a.Absent)))
 	}
+	if a.Decided {
+		w = append(w, "accuracy, confidence and the top label are of the caller's decisions, not of the most probable classes")
+	}
+	if a.Scored {
+		w = append(w, "rows are binned by the caller's scores, not by the probabilities whose means the bins have")
+	}
 	return w
 }
 

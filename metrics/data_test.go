@@ -652,6 +652,10 @@ func TestWarnings(t *testing.T) {
 	if w := a.Warnings(); len(w) != 1 || w[0] != "1,234,567 rows have sums that are off 1 by more than rounding: from 0.99 to 1.01; each was divided by its sum" {
 		t.Error(w)
 	}
+	a = metrics.Audit{Rows: 3, Classes: 2, Decided: true, Scored: true}
+	if w := a.Warnings(); len(w) != 2 || !strings.Contains(w[0], "the caller's decisions") || !strings.Contains(w[1], "binned by the caller's scores") {
+		t.Error(w)
+	}
 	if w := (&metrics.Audit{Rows: 3, Classes: 2}).Warnings(); w != nil {
 		t.Error(w)
 	}

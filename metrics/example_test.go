@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"fmt"
 	"log"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -103,4 +104,42 @@ func ExampleFromMatrix() {
 	}
 	fmt.Printf("accuracy %.3f, nll %.4f\n", l.Accuracy(), l.NLL())
 	// Output: accuracy 0.667, nll 0.3417
+}
+
+// What was decided need not be the most probable class: to miss class 1 is dear here, so 0.3 is enough for it. Accuracy and
+// confidence are those of the decisions; the negative log-likelihood is of the probabilities, whatever was decided.
+func ExamplePredictions_decisions() {
+	p := forecast()
+	p.Decisions = []int32{0, 1, 1, 1, 2}
+
+	loss := score.NewLoss(nil)
+	pass := metrics.NewPass(nil, loss)
+	if err := pass.Add(p); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("accuracy %.3f, confidence %.3f, nll %.4f\n", loss.Accuracy(), loss.Confidence(), loss.NLL())
+	fmt.Println(pass.Audit().Decided, pass.Audit().Scored)
+	// Output:
+	// accuracy 0.600, confidence 0.600, nll 0.4800
+	// true false
+}
+
+// What was decided, and how sure the caller is of it, is no longer the model's to say: rows are binned by the caller's
+// scores, and in each bin the probabilities are compared with what happened.
+func ExamplePredictions_confidenceScores() {
+	p := forecast()
+	p.ConfidenceScores = []float64{0.2, 0.9, 0.3, 0.8, 0.95}
+	bins, err := calib.Of(p, &calib.Options{Bins: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, b := range bins.Bins(metrics.DefaultLevel) {
+		fmt.Printf("sure of %.1f to %.1f: %d rows, says %.3f, right %.3f\n", b.Lower, b.Upper, b.Count, b.Confidence, b.Frequency)
+	}
+	p.ConfidenceScores[4] = math.NaN()
+	fmt.Println(metrics.NewPass(nil, bins).Add(p))
+	// Output:
+	// sure of 0.0 to 0.5: 2 rows, says 0.550, right 0.500
+	// sure of 0.5 to 1.0: 3 rows, says 0.767, right 1.000
+	// row 4: confidence score is NaN: it must be finite: look at how it was made; --on-invalid drop leaves such rows out
 }

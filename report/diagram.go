@@ -85,6 +85,9 @@ func (d *Document) Diagram(w io.Writer, color bool, width int) error {
 	if strings.HasPrefix(d.BinsText, "positive") {
 		what, score = "share of y = 1", "probability"
 	}
+	if d.Input.Scored {
+		score = "the caller's scores"
+	}
 	full, miss, more := "█", "░", "▓"
 	if color {
 		full, miss, more = "\x1b[34m█\x1b[0m", "\x1b[31m░\x1b[0m", "\x1b[32m▓\x1b[0m"

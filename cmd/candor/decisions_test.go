@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,12 @@ func TestDecisionDocument(t *testing.T) {
 	}
 	if text := scored.Metrics["ece"].Text; !strings.Contains(text, "; binned by the caller's scores; ") {
 		t.Error(text)
+	}
+	if !slices.ContainsFunc(decided.Warnings, func(w string) bool { return strings.Contains(w, "of the caller's decisions") }) {
+		t.Errorf("the warnings are %q", decided.Warnings)
+	}
+	if _, out, _ := candor(t, "eval", x, "--labels", y, "--confidence-scores", by); !strings.Contains(out, "Reliability by the caller's scores\n") {
+		t.Error(out)
 	}
 	// By is i*37%101/100, so all of the 15 bins have about as many rows.
 	for _, b := range scored.Bins {

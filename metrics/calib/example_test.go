@@ -115,3 +115,101 @@ func ExampleClassBins() {
 	// class 0, 0.0 to 0.5: 2 rows, says 0.20, happened 0.50
 	// class 0, 0.5 to 1.0: 2 rows, says 0.65, happened 1.00
 }
+
+// A reliability curve without bins: windows of four scores. Points of a calibrated model lie on the diagonal.
+func ExampleWindow() {
+	points, err := calib.Window(events(), &calib.WindowOptions{Event: calib.Positive, Width: 4}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range points {
+		fmt.Printf("says %.4f, happened %.4f, gap %+.4f\n", p.Confidence, p.Frequency, p.Gap())
+	}
+	// Output:
+	// says 0.2125, happened 0.2500, gap -0.0375
+	// says 0.3375, happened 0.3750, gap -0.0375
+	// says 0.4625, happened 0.5000, gap -0.0375
+	// says 0.5500, happened 0.5000, gap +0.0500
+	// says 0.6875, happened 0.7500, gap -0.0625
+	// says 0.7750, happened 0.8750, gap -0.1000
+	// says 0.8750, happened 1.0000, gap -0.1250
+}
+
+// One class against the rest, by a window of every score and as uncertainty_metrics draws it: it leaves out the last one,
+// and with a window of its own choice fewer than 100 scores make a curve of zeros.
+func ExampleWindowOptions() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.5, 0.3, 0.2, 0.25, 0.25, 0.5, 0.7, 0.1, 0.2}, Rows: 3, Classes: 3},
+		Labels: []int32{0, 2, 1},
+	}
+	for _, o := range []calib.WindowOptions{
+		{Class: new(0), Width: 1},
+		{Class: new(0), Width: 1, Parity: true},
+		{Class: new(0), Parity: true},
+	} {
+		points, err := calib.Window(p, &o, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(points)
+	}
+	// Output:
+	// [{0.25 0} {0.5 1} {0.7 0}]
+	// [{0.25 0} {0.5 1}]
+	// [{0 0} {0 0} {0 0}]
+}
+
+// A diagram of gaps has an interval of each.
+func ExampleBin() {
+	b, err := calib.Of(events(), &calib.Options{Bins: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, bar := range b.Bins(metrics.DefaultLevel) {
+		i := bar.GapInterval()
+		fmt.Printf("about %.2f: gap %+.4f [%+.3f, %+.3f]\n", bar.Centre(), bar.Gap(), i.Low, i.High)
+	}
+	// Output:
+	// about 0.25: gap -0.0375 [-0.487, +0.167]
+	// about 0.75: gap -0.0500 [-0.187, +0.347]
+}
+
+// The reliability diagram of each class against the rest, from one state.
+func ExampleClassBins_Class() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F32: []float32{0.7, 0.2, 0.1, 0.1, 0.8, 0.1, 0.3, 0.3, 0.4, 0.6, 0.3, 0.1}, Rows: 4, Classes: 3},
+		Labels: []int32{0, 1, 0, 0},
+	}
+	b := calib.NewClassBins(&calib.ClassOptions{Bins: 2})
+	if err := metrics.NewPass(nil, b).Add(p); err != nil {
+		log.Fatal(err)
+	}
+	for class := range b.Classes() {
+		for _, bar := range b.Class(class).Bins(metrics.DefaultLevel) {
+			if bar.Count > 0 {
+				fmt.Printf("class %d, about %.2f: %d rows, gap %+.3f\n", class, bar.Centre(), bar.Count, bar.Gap())
+			}
+		}
+	}
+	// Output:
+	// class 0, about 0.25: 2 rows, gap -0.300
+	// class 0, about 0.75: 2 rows, gap -0.350
+	// class 1, about 0.25: 3 rows, gap +0.267
+	// class 1, about 0.75: 1 rows, gap -0.200
+	// class 2, about 0.25: 4 rows, gap +0.175
+}
+
+// The text says what of the rows was the caller's.
+func ExampleBins_Text() {
+	p := &metrics.Predictions{
+		Scores:    metrics.Scores{F32: []float32{0.7, 0.3, 0.4, 0.6}, Rows: 2, Classes: 2},
+		Labels:    []int32{0, 0},
+		Decisions: []int32{0, 0}, ConfidenceScores: []float64{0.9, 0.1},
+	}
+	b, err := calib.Of(p, &calib.Options{Event: calib.TopLabel})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.2f: %s\n", b.ECE(), b.Text())
+	// Output: 0.45: top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); the caller's decisions; binned by the caller's scores
+}
