@@ -460,7 +460,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	kernel.Hits(w.hit[:b.Rows], w.stats.ArgMax[:b.Rows], b.Labels[:b.Rows])
 	b.Score, b.Right = w.stats.Top, w.hit
 	if b.Decisions != nil {
-		w.judge(b)
+		w.decided.judge(b)
 	}
 	w.audit.Rows += int64(b.Rows)
 	for _, a := range w.accs {

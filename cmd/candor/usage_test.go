@@ -83,6 +83,8 @@ func TestUsageErrors(t *testing.T) {
 		{with("--fail-if", "ece.mid>0.1"), []string{"there is no .mid", ".value, .low and .high"}},
 		{[]string{"eval", "--labels", y}, []string{"no predictions are named"}},
 		{[]string{"eval", "--input", "logits"}, []string{"no predictions are named"}},
+		{[]string{"eval", "--decisions", y}, []string{"no predictions are named"}},
+		{[]string{"eval", x, "--labels", x, "--decisions", y, "--confidence-scores", y, "--state", y}, []string{"that file is read"}},
 		{[]string{"eval", x, "--labels", y, "--state", d.at("none/s.state")}, []string{"cannot write ", "none/s.state: no such file or directory", "a folder that exists"}},
 		{[]string{"eval", x, "--labels", y, "--state", d.path}, []string{"is a directory; name a file in it"}},
 		{[]string{"eval", x, "--labels", y, "--state", "-"}, []string{"standard output has the result"}},
