@@ -266,6 +266,13 @@ func all(classes int) []metrics.Accumulator {
 	return l
 }
 
+// classwise returns accumulators of all the probabilities of the rows, empty.
+func classwise(int) []metrics.Accumulator {
+	return []metrics.Accumulator{calib.NewClassBins(nil), calib.NewClassBins(&calib.ClassOptions{Bins: 4, Above: new(0.1)}),
+		calib.NewClassScores(nil), calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)}),
+		calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)}), calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000})}
+}
+
 func state(t testing.TB, accs ...metrics.Accumulator) []byte {
 	var b []byte
 	for _, a := range accs {
@@ -298,6 +305,16 @@ func answers(accs ...metrics.Accumulator) []float64 {
 			for _, b := range a.Bins(0.9) {
 				v = append(v, b.Lower, b.Upper, float64(b.Count), b.Weight, b.Confidence, b.Frequency)
 				ends(b.Interval)
+			}
+		case *calib.ClassBins:
+			most, class := a.Max()
+			v = append(v, a.SCE(), a.RMS(), most, float64(class))
+		case *calib.ClassScores:
+			v = append(v, a.ACE(7), a.RMS(7), float64(a.Kept()), float64(a.Out()))
+			if a.Classes() > 0 {
+				for _, b := range a.Class(0, 3).Bins(0.9) {
+					v = append(v, b.Lower, b.Upper, float64(b.Count), b.Weight, b.Confidence, b.Frequency)
+				}
 			}
 		case *score.Loss:
 			v = append(v, a.Accuracy(), a.TopK(1), a.TopK(5), a.BaseRate(), a.Confidence(), a.Overconfidence(), a.NLL(),

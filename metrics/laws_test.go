@@ -235,10 +235,14 @@ func TestLaws(t *testing.T) {
 			scored:   rapid.Bool().Draw(t, "scored"),
 		}
 		opt := metrics.Options{Threads: 1, Drop: true, Unchecked: s.wild, Renormalize: rapid.Bool().Draw(t, "renormalize")}
+		kinds := all
+		if rapid.Bool().Draw(t, "class by class") {
+			kinds = classwise
+		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		p := generate(r, s)
 
-		accs := all(s.k)
+		accs := kinds(s.k)
 		pass := metrics.NewPass(&opt, accs...)
 		if err := pass.Add(p); err != nil {
 			t.Fatal(err)
@@ -269,7 +273,7 @@ func TestLaws(t *testing.T) {
 
 		order := r.Perm(s.n)
 		shuffled := permute(p, order, r.IntN(4))
-		accs = all(s.k)
+		accs = kinds(s.k)
 		opt.Threads = 1 + r.IntN(4)
 		pass2 := metrics.NewPass(&opt, accs...)
 		if err := pass2.Add(shuffled); err != nil {
@@ -277,7 +281,7 @@ func TestLaws(t *testing.T) {
 		}
 		check("permuted, another stride", pass2.Audit(), accs)
 
-		accs = all(s.k)
+		accs = kinds(s.k)
 		pass2 = metrics.NewPass(&opt, accs...)
 		at := 0
 		for _, n := range parts(r, s.n) {
@@ -289,7 +293,7 @@ func TestLaws(t *testing.T) {
 		check("many Adds", pass2.Audit(), accs)
 
 		for opt.Threads = 1; opt.Threads <= 4; opt.Threads++ {
-			accs = all(s.k)
+			accs = kinds(s.k)
 			pass2 = metrics.NewPass(&opt, accs...)
 			src := &sizes{p: shuffled, n: parts(r, s.n)}
 			chunks := len(src.n)
@@ -307,7 +311,7 @@ func TestLaws(t *testing.T) {
 		var audits []metrics.Audit
 		at = 0
 		for _, n := range parts(r, s.n) {
-			accs := all(s.k)
+			accs := kinds(s.k)
 			pass2 := metrics.NewPass(&opt, accs...)
 			if err := pass2.Add(rows(shuffled, at, at+n)); err != nil {
 				t.Fatal(err)

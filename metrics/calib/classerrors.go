@@ -72,8 +72,8 @@ func (b *ClassBins) SCE() float64 { return b.mean(meanGap) }
 // (n_b/N_j) * gap_b^2. It is at least SCE. A class without entries adds 0. NaN if no rows were seen.
 func (b *ClassBins) RMS() float64 { return math.Sqrt(b.mean(squaredError)) }
 
-// Max returns the largest of the classes' ECE, whose mean is SCE, and the class that has it, the first of them. NaN and -1 if
-// no rows were seen.
+// Max returns the largest of the classes' ECE, whose mean is SCE, and the class that has it, the first of them. NaN and -1
+// if no rows were seen.
 func (b *ClassBins) Max() (ece float64, class int) {
 	if b.rows == 0 {
 		return math.NaN(), -1

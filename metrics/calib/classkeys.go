@@ -114,8 +114,8 @@ func (k *keptKeys[K]) listBytes(entries int) int {
 	return n
 }
 
-// addRows keeps rows in the form that takes less memory. It returns the number of keys that count, and that of entries outside
-// [0,1].
+// addRows keeps rows in the form that takes less memory. It returns the number of keys that count, and that of entries
+// outside [0,1].
 func addRows[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F, t *metrics.Tile,
 	columnKeys func(dst []K, x []F, rows, cols, stride int) (least K, out int),
 	sums func(s *kernel.ClassSums, list []uint32, x []F, rows, k, stride int, l *kernel.Lowest, ahead int) (listed, done int),
@@ -199,7 +199,8 @@ func find[K kernel.Key, F float32 | float64](k *keptKeys[K], r *rowsOf, x []F, t
 // fewKeys bounds what is copied so that parts become fewer: blocks that are joined, and a list.
 const fewKeys = 8192
 
-// addBlock adds a block. Small ones are joined to the one before unless that is much larger, so each key is moved a few times.
+// addBlock adds a block. Small ones are joined to the one before unless that is much larger, so each key is moved a few
+// times.
 func (k *keptKeys[K]) addBlock(b keyBlock[K]) {
 	for n := len(k.blocks); n > 0; n = len(k.blocks) {
 		a := &k.blocks[n-1]
@@ -365,8 +366,8 @@ type keyColumn[K kernel.Key] struct {
 	weights []float64
 }
 
-// keyColumns gathers the entries of some classes, with their weights if there are some: of all rows where there is no threshold,
-// otherwise of those above it.
+// keyColumns gathers the entries of some classes, with their weights if there are some: of all rows where there is no
+// threshold, otherwise of those above it.
 type keyColumns[K kernel.Key] struct {
 	k       *keptKeys[K]
 	rows    int // of all blocks
@@ -384,8 +385,8 @@ func (k *keptKeys[K]) columns() *keyColumns[K] {
 	return c
 }
 
-// of returns the classes from first on, n of them, until it is called again. lists has their entries in lists: of those from
-// number start on.
+// of returns the classes from first on, n of them, until it is called again. lists has their entries in lists: of those
+// from number start on.
 func (c *keyColumns[K]) of(first, n int, lists *keysByClass[K]) []keyColumn[K] {
 	c.found = slices.Grow(c.found[:0], n)[:n]
 	starts := lists.starts

@@ -12,14 +12,14 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE over so many
-// bins of equal mass, (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that are kept,
-// or the sum of their rows' weights. A class without any adds 0. With a threshold it is TACE. NaN if no rows were seen, or
-// where Err is not nil. It panics for less than one bin.
+// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE over so
+// many bins of equal mass, (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that
+// are kept, or the sum of their rows' weights. A class without any adds 0. With a threshold it is TACE. NaN if no rows
+// were seen, or where Err is not nil. It panics for less than one bin.
 //
-// Of the n sorted entries of a class bin b begins with the one whose rank is r_b = min(round(b*n/bins), n-1), halves rounded to
-// even; equal ones are never divided, and belong to the bin on their right. With weights it begins with the first score with
-// which the sum of weights passes the share r_b/n of all: for equal weights that is the same.
+// Of the n sorted entries of a class bin b begins with the one whose rank is r_b = min(round(b*n/bins), n-1), halves
+// rounded to even; equal ones are never divided, and belong to the bin on their right. With weights it begins with the
+// first score with which the sum of weights passes the share r_b/n of all: for equal weights that is the same.
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
 func (s *ClassScores) ACE(bins int) float64 {
@@ -65,9 +65,10 @@ func squaredError(b *Partition) float64 {
 	return s / n.Float64()
 }
 
-// Class returns so many bins of equal mass of a class, in rising order: over the rows, its probability and whether it is the
-// label. Bins are left-closed. The first begins at 0 and the last ends at 1, the edges between are scores. There are no rows in
-// them where Err is not nil. It panics unless class is below Classes, and for less than one bin.
+// Class returns so many bins of equal mass of a class, in rising order: over the rows, its probability and whether it is
+// the label. Bins are left-closed. The first begins at 0 and the last ends at 1, the edges between are scores. There are
+// no rows in them where Err is not nil. It panics unless class is below Classes, and for less than one bin. With a
+// threshold it looks at the entries of all classes.
 func (s *ClassScores) Class(class, bins int) *Partition {
 	switch {
 	case class < 0 || class >= s.width:

@@ -54,15 +54,16 @@ func (o ClassScoresOptions) equal(p ClassScoresOptions) bool {
 	return o.MaxBytes == p.MaxBytes && (o.Above == nil) == (p.Above == nil) && (o.Above == nil || *o.Above == *p.Above)
 }
 
-// ClassScores accumulates the probabilities themselves, by class and with whether the class is the row's label: so the bins of
-// equal mass of each class, and the adaptive calibration errors over them, are exact whatever was merged. It is a
+// ClassScores accumulates the probabilities themselves, by class and with whether the class is the row's label: so the
+// bins of equal mass of each class, and the adaptive calibration errors over them, are exact whatever was merged. It is a
 // metrics.Accumulator.
 //
-// Memory grows with the rows: N rows of K classes take 4*N*K bytes where the scores are float32 or narrower, 8*N*K otherwise
-// (K is 2 for a binary task). With a threshold it is 8 or 12 bytes an entry that is kept, and no more than without one. Weights
-// take 8 bytes more a row, but with a threshold, and in a state that was read back, 8 an entry. That is what MaxBytes limits,
-// with 8 bytes an entry for weights, over all rows of a set. Each goroutine of a Pass may keep as much until they are merged.
-// An answer takes a few MB for each thread besides, and with a threshold a copy of the entries.
+// Memory grows with the rows: N rows of K classes (2 for a binary task) take 4*N*K bytes where a Pass hands out float32,
+// as it does for scores of that type or narrower that it does not renormalize, and 8*N*K otherwise. With a threshold it is
+// at most 8 or 12 bytes an entry that is kept. Weights take at most 8 more bytes an entry, and without a threshold 8 a row
+// until a state is read back. MaxBytes limits the sum of these by entry, over all rows of a set; each goroutine of a Pass
+// may keep as much until they are merged. An answer takes for each thread 1 MiB, or as much as the entries of four classes
+// if that is more, and one class's once more; with a threshold also a copy of all entries.
 type ClassScores struct {
 	opt      ClassScoresOptions
 	classes  int // of the predictions seen; 0 before the first
@@ -115,14 +116,18 @@ func (s *ClassScores) Kept() int64 {
 // Out returns how many entries are outside [0,1], which only a Pass that does not check admits: answers leave them out.
 func (s *ClassScores) Out() int64 { return s.out }
 
-// Err returns nil, or why answers are NaN: the entries would take more than MaxBytes. That depends on the rows alone, not on
-// what was merged when.
+// Err returns nil, or why answers are NaN: the entries would take more than MaxBytes. That depends on the rows alone, not
+// on what was merged when.
 func (s *ClassScores) Err() error {
 	if !s.over() {
 		return nil
 	}
-	return fmt.Errorf("calib.ClassScores: %d entries take %d bytes and the limit is %d: give it a larger limit, "+
-		"or a threshold, or take SCE, whose memory does not grow with the rows", s.keys, s.need(), s.opt.MaxBytes)
+	threshold := "a threshold"
+	if s.opt.Above != nil {
+		threshold = "a higher threshold"
+	}
+	return fmt.Errorf("calib.ClassScores: %d entries take %d bytes and the limit is %d: give it a larger limit or %s, "+
+		"or take SCE, whose memory does not grow with the rows", s.keys, s.need(), s.opt.MaxBytes, threshold)
 }
 
 func (s *ClassScores) over() bool { return s.opt.MaxBytes > 0 && s.need() > s.opt.MaxBytes }

@@ -571,6 +571,27 @@ func TestClassLaws(t *testing.T) {
 	}
 }
 
+// TestClassScoresThreads: answers have the same bits for any number of threads.
+func TestClassScoresThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, weights := range []bool{false, true} {
+		for _, o := range scoreCases[:3] {
+			s := classScores(t, nastyData(400, 300, metrics.Float32, weights), o, 2)
+			var ace, rms float64
+			for i := range 5 {
+				runtime.GOMAXPROCS(1 + i)
+				x, y := s.ACE(15), s.RMS(15)
+				if i == 0 {
+					ace, rms = x, y
+				}
+				if x != ace || y != rms || !(x > 0) {
+					t.Errorf("%v, %d threads: %v, %v, want %v, %v", o, 1+i, x, y, ace, rms)
+				}
+			}
+		}
+	}
+}
+
 // TestClassScoresLimit: whether the limit is passed depends on the rows alone, and so does the state.
 func TestClassScoresLimit(t *testing.T) {
 	for _, c := range []struct {

@@ -213,3 +213,70 @@ func ExampleBins_Text() {
 	fmt.Printf("%.2f: %s\n", b.ECE(), b.Text())
 	// Output: 0.45: top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); the caller's decisions; binned by the caller's scores
 }
+
+// Beside the mean of the classes' errors there are the root mean square and the largest one.
+func ExampleClassBins_Max() {
+	b := calib.NewClassBins(&calib.ClassOptions{Bins: 2})
+	if err := metrics.NewPass(nil, b).Add(fourRows()); err != nil {
+		log.Fatal(err)
+	}
+	most, class := b.Max()
+	fmt.Printf("sce %.4f, rms %.4f, largest %.4f of class %d\n", b.SCE(), b.RMS(), most, class)
+	// Output: sce 0.2500, rms 0.2583, largest 0.3250 of class 0
+}
+
+func fourRows() *metrics.Predictions {
+	return &metrics.Predictions{
+		Scores: metrics.Scores{
+			F32: []float32{
+				0.7, 0.2, 0.1,
+				0.1, 0.8, 0.1,
+				0.3, 0.3, 0.4,
+				0.6, 0.3, 0.1,
+			},
+			Rows: 4, Classes: 3,
+		},
+		Labels: []int32{0, 1, 0, 0},
+	}
+}
+
+// The adaptive calibration error over two files, whose scores are kept apart until they are merged.
+func ExampleClassScores() {
+	var files [2]*calib.ClassScores
+	for i := range files {
+		files[i] = calib.NewClassScores(nil)
+		if err := metrics.NewPass(nil, files[i]).Add(fourRows()); err != nil {
+			log.Fatal(err)
+		}
+	}
+	all := files[0]
+	if err := all.Merge(files[1]); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d rows, %d entries of %d classes: ace %.4f, rms %.4f\n", all.Len(), all.Kept(), all.Classes(), all.ACE(2), all.RMS(2))
+	for _, bar := range all.Class(0, 2).Bins(metrics.DefaultLevel) {
+		fmt.Printf("class 0, %.1f to %.1f: %d rows, says %.2f, happened %.2f\n", bar.Lower, bar.Upper, bar.Count, bar.Confidence, bar.Frequency)
+	}
+	// Output:
+	// 8 rows, 24 entries of 3 classes: ace 0.2167, rms 0.2311
+	// class 0, 0.0 to 0.6: 4 rows, says 0.20, happened 0.50
+	// class 0, 0.6 to 1.0: 4 rows, says 0.65, happened 1.00
+}
+
+// With a threshold few entries are kept: the thresholded adaptive calibration error (TACE). A limit bounds what they take.
+func ExampleClassScoresOptions() {
+	for _, o := range []calib.ClassScoresOptions{{Above: new(0.25)}, {Above: new(0.25), MaxBytes: 40}} {
+		s := calib.NewClassScores(&o)
+		if err := metrics.NewPass(nil, s).Add(fourRows()); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%v: %d kept, %d outside [0,1], tace %.4f\n", s.Options(), s.Kept(), s.Out(), s.ACE(2))
+		if err := s.Err(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// above=0.25: 7 kept, 0 outside [0,1], tace 0.3778
+	// above=0.25,max_bytes=40: 7 kept, 0 outside [0,1], tace NaN
+	// calib.ClassScores: 7 entries take 56 bytes and the limit is 40: give it a larger limit or a higher threshold, or take SCE, whose memory does not grow with the rows
+}
