@@ -51,25 +51,27 @@ type Metric struct {
 	eval.Value
 	Level  float64
 	Better eval.Direction
-	Spec   *calib.Options // of metrics over bins
-	Text   string         // the whole definition
-	Short  string         // the meaning in a few words
-	Mean   string         // and in a line
-	Whole  bool           // its values are numbers of rows
+	Spec   []eval.Field // the options of a metric over bins
+	Event  calib.Event  // whose probability its scores are, if it is over rows' scores
+	Text   string       // the whole definition
+	Short  string       // the meaning in a few words
+	Mean   string       // and in a line
+	Whole  bool         // its values are numbers of rows
 }
 
 // New makes the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
+	diagram, text := e.Diagram()
 	d := &Document{
 		Input: Input{Rows: a.Rows, Dropped: a.Dropped, Classes: max(2, e.Spec.Classes), Binary: e.Spec.Classes == 1,
 			DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored},
-		Bins: e.Diagram().Bins(e.Spec.Level), BinsText: e.Diagram().Text(), State: e.SHA256(),
+		Bins: diagram.Bins(e.Spec.Level), BinsText: text, State: e.SHA256(),
 		Warnings: a.Warnings(), level: e.Spec.Level, classes: e.Spec.Classes, weighted: a.Weighted,
 	}
 	for _, m := range e.Spec.Metrics {
 		desc := eval.Describe(m.Name)
-		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better, Text: e.Text(m), Short: desc.Short, Mean: desc.Meaning, Spec: e.Options(m)}
+		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better, Text: e.Text(m), Short: desc.Short, Mean: desc.Meaning, Spec: e.Fields(m), Event: e.Event(m)}
 		d.Metrics = append(d.Metrics, r)
 		if m.Name == "mce" && r.Count > 0 && r.Count < 30 {
 			rows := "1 row"
@@ -210,15 +212,19 @@ func (m *Metric) object() object {
 	if m.Count > 0 {
 		o = append(o, field{"count", m.Count})
 	}
-	o = append(o, field{"exact", true}, field{"better", m.Better})
+	o = append(o, field{"exact", m.Bound == 0})
+	if m.Bound != 0 {
+		o = append(o, field{"grid_bound", number(m.Bound)})
+	}
+	o = append(o, field{"better", m.Better})
 	if m.Spec != nil {
-		s := object{{"bins", m.Spec.Bins}}
-		for _, kv := range m.Spec.Fields() {
-			var v any = kv[1]
-			if kv[1] == "true" || kv[1] == "false" {
-				v = kv[1] == "true" // a switch
+		var s object
+		for _, f := range m.Spec {
+			v := f.Value
+			if x, ok := v.(float64); ok {
+				v = number(x)
 			}
-			s = append(s, field{kv[0], v})
+			s = append(s, field{f.Name, v})
 		}
 		o = append(o, field{"spec", s})
 	}

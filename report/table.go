@@ -116,9 +116,9 @@ func (d *Document) levelText() string {
 // namesake says which metric ece is where its event depends on the predictions, "" for other metrics.
 func (d *Document) namesake(m *Metric) string {
 	switch {
-	case m.Name != "ece" || d.classes > 2 || m.Spec == nil:
+	case m.Name != "ece" || d.classes > 2 || m.Event == calib.ByShape:
 		return ""
-	case m.Spec.Event == calib.Positive:
+	case m.Event == calib.Positive:
 		return "ece_positive"
 	}
 	return "ece_top_label"

@@ -24,7 +24,8 @@ type Options struct {
 
 // Cells accumulates scores and outcomes: a cell for each distinct score while those are at most MaxExact (MaxExactWeighted with
 // weights), and beyond that one for each cell of kernel's grid in use. Which of the two it is depends on the set of rows alone. It
-// is a metrics.Accumulator.
+// is a metrics.Accumulator. Where the predictions have the caller's decisions, the top label is the decision; confidence scores have
+// no say.
 //
 // Its state takes 24 bytes for each distinct score, at most 6 MiB, besides 1.1 MiB for scores that have not been sorted in; as a
 // grid 1 MiB. With weights a cell takes some 250 bytes.
@@ -32,6 +33,7 @@ type Cells struct {
 	opt      Options
 	classes  int // of the predictions seen; 0 before the first
 	weighted bool
+	decided  bool  // scores are of the caller's decisions
 	outside  int64 // scores outside [0,1]
 
 	log     []uint64 // of scores that have not been sorted in: key<<1 | outcome
@@ -160,9 +162,18 @@ func distance(key uint64) (q float64, upper bool) {
 func (c *Cells) AddBlock(b *metrics.Block) {
 	c.classes, c.weighted = b.Classes, b.Weights != nil
 	n := b.Rows
-	p, tail, hit := b.Stats.Top[:n], b.Stats.Tail[:n], b.Hit[:n]
-	if c.opt.Event.Of(b.Classes) == metrics.Positive {
+	p, tail, hit := b.Score[:n], b.Stats.Tail[:n], b.Right[:n]
+	c.decided = false
+	switch {
+	case c.opt.Event.Of(b.Classes) == metrics.Positive:
 		p, tail, hit = c.positive(b)
+	case b.Decisions != nil:
+		c.decided = true
+		c.room(n)
+		tail = c.tail[:n]
+		for i, v := range p {
+			tail[i] = 1 - v
+		}
 	}
 	if b.Weights != nil {
 		c.addWeighted(p, tail, hit, b.Weights)
@@ -198,9 +209,7 @@ func (c *Cells) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
 		panic(errPositive)
 	}
 	n := b.Rows
-	if len(c.hit) < n {
-		c.hit, c.tail, c.ones = make([]uint8, n), make([]float64, n), slices.Repeat([]int32{1}, n)
-	}
+	c.room(n)
 	p, tail, hit = b.Stats.Positive[:n], b.Stats.Tail[:n], c.hit[:n]
 	kernel.Hits(hit, b.Labels[:n], c.ones[:n])
 	if b.Classes == 2 {
@@ -213,6 +222,12 @@ func (c *Cells) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
 		}
 	}
 	return p, tail, hit
+}
+
+func (c *Cells) room(n int) {
+	if len(c.hit) < n {
+		c.hit, c.tail, c.ones = make([]uint8, n), make([]float64, n), slices.Repeat([]int32{1}, n)
+	}
 }
 
 // sortIn sorts the log into the exact cells, or makes a grid of them all.
@@ -450,8 +465,10 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: cells.Cells of %d classes and of %d", metrics.ErrMismatch, c.classes, o.classes)
 	case c.classes != 0 && c.weighted != o.weighted:
 		return fmt.Errorf("%w: cells.Cells with and without weights", metrics.ErrMismatch)
+	case c.classes != 0 && c.decided != o.decided:
+		return fmt.Errorf("%w: cells.Cells of decisions and of arg maxes", metrics.ErrMismatch)
 	}
-	c.classes, c.weighted = o.classes, o.weighted
+	c.classes, c.weighted, c.decided = o.classes, o.weighted, o.decided
 	c.outside += o.outside
 	if c.weighted {
 		c.mergeWeighted(o)

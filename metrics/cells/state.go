@@ -21,6 +21,8 @@ const (
 	gridCells
 	exactWeighted
 	gridWeighted
+
+	decided = 1 << 7 // a flag beside the kind
 )
 
 func (c *Cells) kind() uint8 {
@@ -40,7 +42,11 @@ func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 	c.settle()
 	var e exact.Enc
 	e.U8(uint8(c.opt.Event))
-	e.U8(c.kind())
+	kind := c.kind()
+	if c.decided {
+		kind |= decided
+	}
+	e.U8(kind)
 	e.U32(uint32(c.classes))
 	e.I64(c.outside)
 	switch c.kind() {
@@ -97,6 +103,8 @@ func decode(data []byte) (*Cells, error) {
 		return nil, err
 	}
 	event, kind := metrics.Event(d.U8()), d.U8()
+	own := kind&decided != 0
+	kind &^= decided
 	classes := int(d.U32())
 	outside := d.I64()
 	count := d.Count(3)
@@ -107,7 +115,7 @@ func decode(data []byte) (*Cells, error) {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
 	c := New(&Options{Event: event})
-	c.classes, c.outside, c.weighted, c.thick = classes, outside, kind >= exactWeighted, kind == gridWeighted
+	c.classes, c.outside, c.decided, c.weighted, c.thick = classes, outside, own, kind >= exactWeighted, kind == gridWeighted
 	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errCell)
 	switch kind {
 	case exactCells:

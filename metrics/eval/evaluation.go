@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -22,8 +23,11 @@ type Spec struct {
 	Metrics []Metric      // see ParseMetrics
 	Base    calib.Options // what a metric over bins means where its own options say nothing; its Event is ByShape, or TopLabel
 	// for an ece that is of the top label in a binary task too
-	Brier score.BrierForm // what brier means without an option
-	Level float64         // of intervals; 0 means 0.95
+	Brier   score.BrierForm // what brier means without an option
+	Level   float64         // of intervals; 0 means 0.95
+	Decided bool            // the predictions have the caller's decisions
+	Scored  bool            // and confidence scores
+	Memory  int64           // bytes that the entries of one adaptive class-wise metric may take; 0 for no limit
 }
 
 // Evaluation is a set of accumulators and the metrics that are answered from them.
@@ -31,7 +35,31 @@ type Evaluation struct {
 	Spec  Spec
 	Audit metrics.Audit
 	Loss  *score.Loss
-	Bins  []*calib.Bins // of distinct options; the first is that of the metric ece without options
+
+	plan plan
+	cell []*cells.Cells
+	bins []*calib.Bins
+	byCl []*calib.ClassBins
+	kept []*calib.ClassScores
+
+	memo map[binning]part // of what was answered since the last rows
+	top  *cells.Cells     // the same, of the top label in a binary task
+}
+
+// plan is what accumulators the metrics of a spec are answered from: each of the lists without doubles.
+type plan struct {
+	top     int // the largest k of accuracies
+	diagram binning
+	cells   []calib.Event
+	bins    []calib.Options
+	classes []calib.ClassOptions
+	scores  []calib.ClassScoresOptions
+}
+
+// part is a partition and how far its ECE may be from the rows'.
+type part struct {
+	*calib.Partition
+	bound float64
 }
 
 // New returns an evaluation that has seen no rows.
@@ -44,6 +72,8 @@ func New(s Spec) (*Evaluation, error) {
 		return nil, fmt.Errorf("the confidence level is %v; it lies between 0 and 1", s.Level)
 	case s.Classes < 1:
 		return nil, errors.New("eval: no classes")
+	case s.Memory < 0:
+		return nil, errors.New("eval: the memory is below 0")
 	case s.Base.Event != calib.ByShape && s.Base.Event != calib.TopLabel:
 		return nil, errors.New("eval: the base's event is neither ByShape nor TopLabel")
 	}
@@ -53,89 +83,227 @@ func New(s Spec) (*Evaluation, error) {
 	if err := s.Base.Validate(); err != nil {
 		return nil, err
 	}
-	opts, top, err := s.plan()
+	p, err := s.plan()
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{Spec: s, Loss: score.NewLoss(&score.Options{TopK: top})}
-	for i := range opts {
-		e.Bins = append(e.Bins, calib.NewBins(&opts[i]))
+	e := &Evaluation{Spec: s, plan: p, Loss: score.NewLoss(&score.Options{TopK: p.top})}
+	for _, event := range p.cells {
+		e.cell = append(e.cell, cells.New(&cells.Options{Event: event}))
+	}
+	for i := range p.bins {
+		e.bins = append(e.bins, calib.NewBins(&p.bins[i]))
+	}
+	for i := range p.classes {
+		e.byCl = append(e.byCl, calib.NewClassBins(&p.classes[i]))
+	}
+	for i := range p.scores {
+		e.kept = append(e.kept, calib.NewClassScores(&p.scores[i]))
 	}
 	return e, nil
 }
 
-// plan returns what the metrics need: bins of distinct options, the first the diagram's, and the largest k. Ranks, which
-// cost another look at every score, are not kept of many classes where none of the metrics asks for them.
-func (s *Spec) plan() (bins []calib.Options, top int, err error) {
-	top = 1
+// plan returns what the metrics need. Ranks, which cost another look at every score, are not kept of many classes where none of
+// the metrics asks for them.
+func (s *Spec) plan() (p plan, err error) {
+	p.top = 1
 	if !many(s.Classes) {
-		top = 5
+		p.top = 5
 	}
 	ece := Metric{Name: "ece"} // its bins are the diagram's
-	for _, m := range append([]Metric{ece}, s.Metrics...) {
+	for i, m := range append([]Metric{ece}, s.Metrics...) {
 		d := Describe(m.Name)
 		if d == nil {
-			return nil, 0, fmt.Errorf("there is no metric %q", m.Name)
+			return p, fmt.Errorf("there is no metric %q", m.Name)
 		}
 		if !d.applies(s.Classes) {
-			return nil, 0, fmt.Errorf("metric %v: %s", m, d.Applies)
+			return p, fmt.Errorf("metric %v: %s", m, d.Applies)
 		}
 		switch m.Name {
 		case "top5_accuracy":
-			top = max(top, 5)
+			p.top = max(p.top, 5)
 		case "topk_accuracy":
 			k, err := m.k()
 			if err != nil {
-				return nil, 0, err
+				return p, err
 			}
 			if k > 1 {
-				top = max(top, 5, k)
+				p.top = max(p.top, 5, k)
 			}
 		}
-		if d.binned {
-			o, err := m.binned(s.Base, s.Classes, d.event(s.Base, s.Classes))
+		if d.event != nil {
+			b, err := s.binning(m)
 			if err != nil {
-				return nil, 0, fmt.Errorf("metric %v: %w", m, err)
+				return p, fmt.Errorf("metric %v: %w", m, err)
 			}
-			if !slices.Contains(bins, o) {
-				bins = append(bins, o)
+			if i == 0 {
+				p.diagram = b
+			}
+			if event := s.from(b.Event); d.uncut || s.fromCells(&b) {
+				p.cells = add(p.cells, event)
+			} else {
+				p.bins = add(p.bins, b.Options)
+			}
+		}
+		if d.classes != nil {
+			c, err := s.byClass(m)
+			if err != nil {
+				return p, fmt.Errorf("metric %v: %w", m, err)
+			}
+			if c.adaptive {
+				if o := s.scoresOf(&c); !slices.ContainsFunc(p.scores, func(q calib.ClassScoresOptions) bool { return q.String() == o.String() }) {
+					p.scores = append(p.scores, o)
+				}
+			} else if o := c.evenOptions(); !slices.ContainsFunc(p.classes, func(q calib.ClassOptions) bool { return q.String() == o.String() }) {
+				p.classes = append(p.classes, o)
 			}
 		}
 	}
-	return bins, top, nil
+	return p, nil
 }
 
-func (e *Evaluation) find(o calib.Options) *calib.Bins {
-	for _, b := range e.Bins {
-		if b.Options() == o {
-			return b
-		}
+func add[T comparable](l []T, v T) []T {
+	if slices.Contains(l, v) {
+		return l
+	}
+	return append(l, v)
+}
+
+// binning returns the options of a metric over bins or cells.
+func (s *Spec) binning(m Metric) (binning, error) {
+	d := Describe(m.Name)
+	event := d.event(s.Base, s.Classes)
+	if d.uncut {
+		return binning{Options: calib.Options{Event: event}}, nil
+	}
+	b, err := m.binned(s.Base, s.Classes, event, d.norm)
+	if m.Name == "ece_equal_mass" {
+		b.adaptive, b.Options = true, calib.Options{Bins: b.Bins, Event: b.Event}
+	}
+	return b, err
+}
+
+// byClass returns those of a metric over bins of each class.
+func (s *Spec) byClass(m Metric) (byClass, error) {
+	return m.classwise(s.Base.Bins, *Describe(m.Name).classes)
+}
+
+func (c *byClass) evenOptions() calib.ClassOptions {
+	return calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}
+}
+
+func (s *Spec) scoresOf(c *byClass) calib.ClassScoresOptions {
+	return calib.ClassScoresOptions{Above: c.threshold, MaxBytes: s.Memory}
+}
+
+// fromCells tells whether bins are those of cells, which know nothing of the caller's scores.
+func (s *Spec) fromCells(b *binning) bool { return b.adaptive || b.plain() && !s.Scored }
+
+// from returns the event of the cells from which those of an event are had: in a binary task the positive class's do for both, but
+// not for decisions of the caller.
+func (s *Spec) from(e calib.Event) calib.Event {
+	if s.Classes == 1 && !s.Decided {
+		return calib.Positive
+	}
+	return e
+}
+
+// cells returns the cells of an event.
+func (e *Evaluation) cells(event calib.Event) *cells.Cells {
+	from := e.Spec.from(event)
+	c := e.cell[slices.Index(e.plan.cells, from)]
+	if from == event {
+		return c
+	}
+	if e.top == nil {
+		e.top = c.TopLabel()
+	}
+	return e.top
+}
+
+// binning returns the options of a metric over bins, which has been checked.
+func (e *Evaluation) binning(m Metric) *binning {
+	b, err := e.Spec.binning(m)
+	if err != nil {
+		panic("eval: a metric was not checked: " + err.Error())
+	}
+	return &b
+}
+
+func (e *Evaluation) byClass(m Metric) *byClass {
+	c, err := e.Spec.byClass(m)
+	if err != nil {
+		panic("eval: a metric was not checked: " + err.Error())
+	}
+	return &c
+}
+
+func (e *Evaluation) classBins(m Metric) *calib.ClassBins {
+	o := e.byClass(m).evenOptions()
+	return e.byCl[slices.IndexFunc(e.plan.classes, func(q calib.ClassOptions) bool { return q.String() == o.String() })]
+}
+
+func (e *Evaluation) classScores(m Metric) *calib.ClassScores {
+	o := e.Spec.scoresOf(e.byClass(m))
+	return e.kept[slices.IndexFunc(e.plan.scores, func(q calib.ClassScoresOptions) bool { return q.String() == o.String() })]
+}
+
+// partition returns the bins of a metric over bins, and how far its ECE may be from that of the rows.
+func (e *Evaluation) partition(m Metric) (*calib.Partition, float64) {
+	p := e.parted(e.binning(m))
+	return p.Partition, p.bound
+}
+
+func (e *Evaluation) parted(b *binning) part {
+	if !e.Spec.fromCells(b) {
+		return part{Partition: &e.bins[slices.Index(e.plan.bins, b.Options)].Partition}
+	}
+	k := *b
+	k.norm = l1 // bins are the same in every norm
+	p, ok := e.memo[k]
+	if ok {
+		return p
+	}
+	c := e.cells(b.Event)
+	if b.adaptive {
+		p.Partition, p.bound = calib.EqualMassOf(c, b.Bins)
+	} else {
+		p.Partition, p.bound = calib.EvenOf(c, b.Bins)
+	}
+	if e.memo == nil {
+		e.memo = map[binning]part{}
+	}
+	e.memo[k] = p
+	return p
+}
+
+// Fields returns the options of a metric over bins, with their values; nil for another.
+func (e *Evaluation) Fields(m Metric) []Field {
+	switch d := Describe(m.Name); {
+	case d.classes != nil:
+		return e.byClass(m).fields()
+	case d.event != nil && !d.uncut:
+		return e.binning(m).fields()
 	}
 	return nil
 }
 
-// bins returns the accumulator that answers a metric over bins.
-func (e *Evaluation) bins(m Metric) *calib.Bins {
-	d := Describe(m.Name)
-	o, err := m.binned(e.Spec.Base, e.Spec.Classes, d.event(e.Spec.Base, e.Spec.Classes))
-	if err != nil {
-		panic("eval: a metric was not checked: " + err.Error())
+// Event returns whose probability a metric's score is; ByShape for one that is not over rows' scores.
+func (e *Evaluation) Event(m Metric) calib.Event {
+	if Describe(m.Name).event == nil {
+		return calib.ByShape
 	}
-	return e.find(o)
-}
-
-// Options returns the options of a metric over bins, nil for another.
-func (e *Evaluation) Options(m Metric) *calib.Options {
-	if d := Describe(m.Name); d == nil || !d.binned {
-		return nil
-	}
-	o := e.bins(m).Options()
-	return &o
+	return e.binning(m).Event
 }
 
 // Value answers a metric of the spec. A value that is not defined is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
-	v := Describe(m.Name).value(e, m)
+	d := Describe(m.Name)
+	if e.Spec.Scored && d.event != nil && (d.uncut || e.binning(m).adaptive) {
+		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Bound: math.NaN(),
+			Reason: "it goes by the order of scores, and no state keeps that of the caller's"}
+	}
+	v := d.value(e, m)
 	if math.IsNaN(v.Value) && v.Reason == "" {
 		v.Reason = "no rows"
 	}
@@ -146,9 +314,11 @@ func (e *Evaluation) Value(m Metric) Value {
 func (e *Evaluation) Text(m Metric) string {
 	d := Describe(m.Name)
 	switch {
-	case d.binned:
-		return e.bins(m).Text() + "; " + d.Formula
-	case e.Audit.Decided && (m.Name == "accuracy" || m.Name == "confidence" || m.Name == "overconfidence"):
+	case d.classes != nil:
+		return e.byClass(m).Text() + "; " + d.Formula
+	case d.event != nil && !d.uncut:
+		return e.text(e.binning(m)) + "; " + d.Formula
+	case e.Audit.Decided && d.ofDecisions():
 		return d.Formula + "; of the caller's decisions in place of the arg max"
 	case d.text != nil:
 		return d.text(e, m)
@@ -156,13 +326,51 @@ func (e *Evaluation) Text(m Metric) string {
 	return d.Formula
 }
 
-// Diagram returns the accumulator of the reliability diagram.
-func (e *Evaluation) Diagram() *calib.Bins { return e.Bins[0] }
+// ofDecisions tells whether a metric is of the caller's decisions, where there are any.
+func (d *Descriptor) ofDecisions() bool {
+	return d.uncut || d.Name == "accuracy" || d.Name == "confidence" || d.Name == "overconfidence"
+}
+
+// text says the definition of bins, and what of the rows is the caller's.
+func (e *Evaluation) text(b *binning) string {
+	t := b.Text()
+	if e.Audit.Decided && b.Event == calib.TopLabel {
+		t += "; the caller's decisions"
+	}
+	if e.Audit.Scored {
+		t += "; binned by the caller's scores"
+	}
+	return t
+}
+
+// Diagram returns the bins of the reliability diagram, those of ece, and says what they are.
+func (e *Evaluation) Diagram() (p *calib.Partition, text string) {
+	b := e.plan.diagram
+	return e.parted(&b).Partition, e.text(&b)
+}
+
+// Classes returns the bins of each class that the metric sce without options has, nil if there is none.
+func (e *Evaluation) Classes() *calib.ClassBins {
+	o := calib.ClassOptions{Bins: e.Spec.Base.Bins}
+	if i := slices.IndexFunc(e.plan.classes, func(q calib.ClassOptions) bool { return q.String() == o.String() }); i >= 0 {
+		return e.byCl[i]
+	}
+	return nil
+}
 
 func (e *Evaluation) accumulators() []metrics.Accumulator {
 	a := []metrics.Accumulator{e.Loss}
-	for _, b := range e.Bins {
+	for _, c := range e.cell {
+		a = append(a, c)
+	}
+	for _, b := range e.bins {
 		a = append(a, b)
+	}
+	for _, b := range e.byCl {
+		a = append(a, b)
+	}
+	for _, k := range e.kept {
+		a = append(a, k)
 	}
 	return a
 }
@@ -211,15 +419,14 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 		return err
 	}
 	// The audits and specs agree, and so do accumulators that were made and fed by an evaluation: none of these fails.
-	if err := e.Loss.Merge(o.Loss); err != nil {
-		return err
-	}
-	for i, b := range e.Bins {
-		if err := b.Merge(o.Bins[i]); err != nil {
+	others := o.accumulators()
+	for i, a := range e.accumulators() {
+		if err := a.Merge(others[i]); err != nil {
 			return err
 		}
 	}
 	e.Audit = audit
+	e.memo, e.top = nil, nil
 	return nil
 }
 
@@ -240,15 +447,29 @@ func (s *Spec) equal(o *Spec) error {
 		return fmt.Errorf("%w: brier in the form %s and in the form %s", metrics.ErrMismatch, brierForms[s.Brier], brierForms[o.Brier])
 	case s.Level != o.Level:
 		return fmt.Errorf("%w: confidence levels %v and %v", metrics.ErrMismatch, s.Level, o.Level)
+	case s.Decided != o.Decided || s.Scored != o.Scored:
+		return fmt.Errorf("%w: one is of the caller's decisions or scores, the other is not", metrics.ErrMismatch)
+	case s.Memory != o.Memory:
+		return fmt.Errorf("%w: %d and %d bytes for the entries of adaptive metrics", metrics.ErrMismatch, s.Memory, o.Memory)
 	case names(s.Metrics) != names(o.Metrics):
 		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
 	}
 	return nil
 }
 
+func (s *Spec) flags() (f uint8) {
+	if s.Decided {
+		f |= 1
+	}
+	if s.Scored {
+		f |= 2
+	}
+	return f
+}
+
 const (
 	stateMagic   = "cSTA"
-	stateVersion = 1
+	stateVersion = 2
 )
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
@@ -258,6 +479,8 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	enc.U32(uint32(s.Classes))
 	enc.F64(s.Level)
 	enc.U8(uint8(s.Brier))
+	enc.U8(s.flags())
+	enc.I64(s.Memory)
 	enc.U32(uint32(s.Base.Bins))
 	enc.Str(s.Base.String())
 	enc.U64(uint64(len(s.Metrics)))
@@ -290,6 +513,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	s.Classes = int(d.U32())
 	s.Level = d.F64()
 	s.Brier = score.BrierForm(d.U8())
+	f := d.U8()
+	s.Decided, s.Scored = f&1 != 0, f&2 != 0
+	s.Memory = d.I64()
 	s.Base.Bins = int(d.U32())
 	base := d.Str()
 	names := make([]string, d.Count(8))
@@ -299,6 +525,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	audit := d.Bytes()
 	if err := d.Err(); err != nil {
 		return err
+	}
+	if f > 3 {
+		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
 	}
 	if int(s.Brier) >= len(brierForms) {
 		return fmt.Errorf("%w: there is no such Brier form", exact.ErrDamaged)
@@ -316,16 +545,16 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 		}
 	}
-	opts, _, err := s.plan()
+	p, err := s.plan()
 	if err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
-	cells := 0
-	for _, o := range opts {
-		cells += o.Bins
+	bins := 0
+	for _, o := range p.bins {
+		bins += o.Bins
 	}
-	if cells > len(data)/leastCell {
-		return fmt.Errorf("%w: %d bins in %d bytes", exact.ErrDamaged, cells, len(data))
+	if bins > len(data)/leastCell {
+		return fmt.Errorf("%w: %d bins in %d bytes", exact.ErrDamaged, bins, len(data))
 	}
 	n, err := New(s)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -138,10 +137,13 @@ func ParseMetric(s string) (Metric, error) {
 	return m, nil
 }
 
-// canonical gives a value its one spelling: a number without sign and leading zeros, a switch without "=true".
+// canonical gives a value its one spelling: a number without sign and leading zeros, a threshold in as few digits as it
+// takes, a switch without "=true".
 func canonical(name, value string) arg {
 	if n, err := strconv.Atoi(value); err == nil {
 		value = strconv.Itoa(n)
+	} else if v, err := strconv.ParseFloat(value, 64); err == nil && name == "threshold" {
+		value = strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	if value == "true" {
 		value = ""
@@ -190,24 +192,6 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// binned returns the options of a metric over bins: the base with the metric's own on top.
-func (m Metric) binned(base calib.Options, classes int, event calib.Event) (calib.Options, error) {
-	o := base
-	o.Event = event
-	for _, a := range m.args {
-		if a.name == "event" {
-			return o, fmt.Errorf("the event is in the name: ece_positive, ece_top_label")
-		}
-		if err := o.Set(a.name, a.value); err != nil {
-			return o, err
-		}
-	}
-	if o.Bins == 0 {
-		o.Bins = calib.DefaultBins
-	}
-	return o, o.Validate()
 }
 
 var brierForms = []string{"default", "sum", "minus_one", "binary", "per_class"}

@@ -1,11 +1,14 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/rank"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -36,8 +39,10 @@ type Descriptor struct {
 
 	applies func(classes int) bool
 	check   func(m Metric) error
-	binned  bool
-	event   func(base calib.Options, classes int) calib.Event
+	event   func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
+	uncut   bool                                              // it is over cells, not bins
+	norm    norm                                              // of a metric over bins
+	classes *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
 	value   func(e *Evaluation, m Metric) Value
 	text    func(e *Evaluation, m Metric) string // nil if the formula says all
 }
@@ -49,6 +54,9 @@ type Value struct {
 	Method   string // how the interval was made
 	Reason   string // why there is no value, or no interval
 	Count    int64  // rows behind it, where they are few of all; 0 otherwise
+	// Bound is how far it may be from what the rows would give, where the state has a grid for their scores: 0 if it is exact, NaN
+	// if it is not and nothing is known.
+	Bound float64
 }
 
 func always(int) bool       { return true }
@@ -57,7 +65,7 @@ func many(classes int) bool { return classes > 5 }
 
 const (
 	onlyTwo    = "it is for binary tasks and two classes"
-	binOptions = "bins=N, closed=left|right, one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32, blog_edges, half_is_zero"
+	binOptions = "bins=N, adaptive, norm=l1|l2|max, closed=left|right, " + ruleOptions
 )
 
 func noOptions(m Metric) error {
@@ -68,7 +76,7 @@ func noOptions(m Metric) error {
 }
 
 func binOptionsOK(m Metric) error {
-	_, err := m.binned(calib.Options{}, 2, calib.TopLabel)
+	_, err := m.binned(calib.Options{}, 2, calib.TopLabel, l1)
 	return err
 }
 
@@ -82,6 +90,48 @@ func byShape(base calib.Options, classes int) calib.Event {
 
 func positive(calib.Options, int) calib.Event { return calib.Positive }
 func topLabel(calib.Options, int) calib.Event { return calib.TopLabel }
+
+// noNorm is for metrics over bins that are one norm by name.
+func noNorm(m Metric) error {
+	for _, a := range m.args {
+		if a.name == "norm" {
+			return errors.New("its name says the norm; ece takes one")
+		}
+	}
+	return binOptionsOK(m)
+}
+
+func evenOnly(m Metric) error {
+	for _, a := range m.args {
+		if a.name == "adaptive" {
+			return errors.New("it is for fixed bins, not for adaptive ones")
+		}
+	}
+	return noNorm(m)
+}
+
+func massOptionsOK(m Metric) error {
+	for _, a := range m.args {
+		if a.name != "bins" && a.name != "norm" {
+			return fmt.Errorf("there is no option %q; there are bins, norm", a.name)
+		}
+	}
+	return binOptionsOK(m)
+}
+
+// The class-wise errors, but for their number of bins.
+var (
+	static      = &byClass{}
+	adaptive    = &byClass{adaptive: true}
+	thresholded = &byClass{adaptive: true, threshold: new(0.01)}
+)
+
+func classesOK(def *byClass) func(m Metric) error {
+	return func(m Metric) error {
+		_, err := m.classwise(calib.DefaultBins, *def)
+		return err
+	}
+}
 
 const (
 	wilson    = "Wilson score interval; rows taken as independent"
@@ -106,7 +156,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "top5_accuracy", Default: true, applies: many, Applies: "it is for more than five classes", check: noOptions,
+			Name: "top5_accuracy", applies: many, Applies: "it is for more than five classes", check: noOptions,
 			Short:   "share with the true class among the top five",
 			Meaning: "share of rows whose true class is among the five most probable",
 			Formula: "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < 5]", Range: "[0, 1]", Better: Higher, Source: "standard",
@@ -125,7 +175,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "confidence", Default: true, applies: always, check: noOptions,
+			Name: "confidence", applies: always, check: noOptions,
 			Short:   "mean probability of the top class",
 			Meaning: "mean probability that the model gives to its most probable class",
 			Formula: "mean max_k p_k", Range: "[1/K, 1]", Better: Neither, Source: "standard",
@@ -134,7 +184,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "overconfidence", Default: true, applies: always, check: noOptions,
+			Name: "overconfidence", applies: always, check: noOptions,
 			Short:   "confidence - accuracy: claimed and not kept",
 			Meaning: "confidence minus accuracy: above 0 the model claims more than it keeps",
 			Formula: "mean (max_k p_k - [argmax_k p_k = y])", Range: "[-1, 1]", Better: Zero, Source: "standard",
@@ -143,7 +193,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "base_rate", Default: true, applies: two, Applies: onlyTwo, check: noOptions,
+			Name: "base_rate", applies: two, Applies: onlyTwo, check: noOptions,
 			Short:   "share of rows whose true class is 1",
 			Meaning: "share of rows whose true class is 1",
 			Formula: "mean y", Range: "[0, 1]", Better: Neither, Source: "standard",
@@ -166,7 +216,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "nll_infinite_rows", Default: true, Whole: true, applies: always, check: noOptions,
+			Name: "nll_infinite_rows", Whole: true, applies: always, check: noOptions,
 			Short:   "rows whose true class got probability 0",
 			Meaning: "rows whose true class was given probability 0",
 			Formula: "#{p_y = 0}", Range: "[0, N]", Better: Lower, Source: "candor",
@@ -175,7 +225,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "perplexity", Default: true, applies: always, check: noOptions,
+			Name: "perplexity", applies: always, check: noOptions,
 			Short:   "exp(nll): as if among that many equal classes",
 			Meaning: "exp(nll): as undecided as among this many equal classes",
 			Formula: "exp(mean -ln p_y)", Range: "[1, +Inf]", Better: Lower, Source: "Jelinek et al. 1977",
@@ -204,7 +254,7 @@ func descriptors() []Descriptor {
 			text: brierText,
 		},
 		{
-			Name: "entropy", Default: true, applies: always, check: noOptions,
+			Name: "entropy", applies: always, check: noOptions,
 			Short:   "how undecided the model says it is, in nats",
 			Meaning: "how undecided the model says it is, in nats",
 			Formula: "mean -sum_k p_k ln p_k", Range: "[0, ln K]", Better: Neither, Source: "Shannon 1948",
@@ -213,57 +263,211 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "ece", Default: true, applies: always, check: binOptionsOK, Options: binOptions, binned: true, event: byShape,
+			Name: "ece", Default: true, applies: always, check: binOptionsOK, Options: binOptions, event: byShape,
 			Short:   "mean gap of confidence and accuracy, by bins",
 			Meaning: "expected calibration error: mean gap between confidence and accuracy, by bins",
 			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower,
 			Source: "Naeini et al. 2015; Guo et al. 2017", value: ece,
 		},
 		{
-			Name: "ece_positive", Default: true, applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, binned: true, event: positive,
+			Name: "ece_positive", Default: true, applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: positive,
 			Short:   "ece of the probability of class 1",
 			Meaning: "ece of the probability of class 1",
 			Formula: "(1/N) sum_bins |sum (p_1 - [y = 1])|", Range: "[0, 1]", Better: Lower, Source: "Naeini et al. 2015", value: ece,
 		},
 		{
-			Name: "ece_top_label", Default: true, applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, binned: true, event: topLabel,
+			Name: "ece_top_label", Default: true, applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: topLabel,
 			Short:   "ece of the top class's probability",
 			Meaning: "ece of the probability of the most probable class",
 			Formula: "(1/N) sum_bins |sum (max_k p_k - hit)|", Range: "[0, 1]", Better: Lower, Source: "Guo et al. 2017", value: ece,
 		},
 		{
-			Name: "ece_floor", Default: true, applies: always, check: binOptionsOK, Options: binOptions, binned: true, event: byShape,
+			Name: "ece_floor", Default: true, applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
 			Short:   "mean ece of perfect calibration at this N",
 			Meaning: "the ece that perfect calibration would show on average at this N",
 			Formula: "sqrt(2/pi) sum_bins sqrt(sum p(1-p)) / N", Range: "[0, 1]", Better: Neither, Source: "candor",
+			value: calibrated((*calib.Partition).Floor, "a mean under calibration, not an estimate"),
+		},
+		{
+			Name: "ece_floor_q95", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
+			Short:   "95 % of perfect calibrations show less ece",
+			Meaning: "the ece below which perfect calibration stays in 95 % of sets of this N",
+			Formula: "95 % quantile of sum_bins |Z_b|, Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
+			value: calibrated((*calib.Partition).FloorQ95, "a quantile under calibration, not an estimate"),
+		},
+		{
+			Name: "ece_p", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
+			Short:   "chance of such an ece under calibration",
+			Meaning: "how often perfect calibration would show an ece as large: with many rows any model's is 0",
+			Formula: "P(sum_bins |Z_b| >= ece), Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
+			value: calibrated((*calib.Partition).P, "a p-value, not an estimate"),
+		},
+		{
+			Name: "detectable_gap", applies: always, check: noOptions, event: byShape,
+			Short:   "overconfidence that so many rows can show",
+			Meaning: "the constant gap of confidence and accuracy that so many rows show, at 5 %, with a power of 0.8",
+			Formula: "2.80 sqrt(sum p(1-p)) / N", Range: "[0, 1.4]", Better: Lower, Source: "candor",
+			value: calibrated((*calib.Partition).DetectableGap, "a property of the set, not an estimate"),
+		},
+		{
+			Name: "mce", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: largest,
+			Short:   "largest gap of any bin, however few its rows",
+			Meaning: "maximum calibration error: the largest gap of any bin, however few rows it has",
+			Formula: "max_bins |mean p - mean y|", Range: "[0, 1]", Better: Lower, Source: "Naeini et al. 2015; Guo et al. 2017", value: ece,
+		},
+		{
+			Name: "rmsce", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
+			Short:   "root-mean-square gap over ece's bins",
+			Meaning: "root-mean-square calibration error over ece's bins",
+			Formula: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", Range: "[0, 1]", Better: Lower, Source: "Hendrycks et al. 2019", value: ece,
+		},
+		{
+			Name: "rmsce_debiased", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
+			Short:   "rmsce without what chance adds to it",
+			Meaning: "root-mean-square calibration error without the part that chance alone adds to each bin's gap",
+			Formula: "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - v_b/n_b))), v_b the sample variance of y - p, n_b >= 2", Range: "[0, 1]", Better: Lower,
+			Source: "Kumar et al. 2019",
 			value: func(e *Evaluation, m Metric) Value {
-				v := Value{Value: e.bins(m).Floor(), Interval: metrics.NoInterval(), Reason: "a mean under calibration, not an estimate"}
-				if math.IsNaN(v.Value) {
-					v.Reason = "not known for weighted rows"
+				p, bound := e.partition(m)
+				v := Value{Value: p.Debiased(), Interval: metrics.NoInterval(), Reason: noSound, Bound: unknown(bound)}
+				if why := p.DebiasedReason(); why != "" {
+					v.Reason = why
 				}
 				return v
 			},
 		},
 		{
-			Name: "mce", applies: always, check: binOptionsOK, Options: binOptions, binned: true, event: byShape,
-			Short:   "largest gap of any bin, however few its rows",
-			Meaning: "maximum calibration error: the largest gap of any bin, however few rows it has",
-			Formula: "max_bins |mean p - mean y|", Range: "[0, 1]", Better: Lower, Source: "Naeini et al. 2015; Guo et al. 2017",
+			Name: "ace", applies: always, check: classesOK(adaptive), Options: classOptions, classes: adaptive,
+			Short:   "adaptive error: equal-mass bins, every class",
+			Meaning: "adaptive calibration error: the mean over all classes of the gap over bins of equal mass",
+			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
+		},
+		{
+			Name: "sce", applies: always, check: classesOK(static), Options: classOptions + ", closed=left|right", classes: static,
+			Short:   "static error: equal-width bins, every class",
+			Meaning: "static calibration error: the mean over all classes of the gap over bins of equal width",
+			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
+		},
+		{
+			Name: "tace", applies: always, check: classesOK(thresholded), Options: classOptions, classes: thresholded,
+			Short:   "ace of probabilities above a threshold",
+			Meaning: "thresholded adaptive calibration error: ace of the probabilities above a threshold, 0.01 where none is given",
+			Formula: "(1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold", Range: "[0, 1]", Better: Lower,
+			Source: "Nixon et al. 2019", value: classwise,
+		},
+		{
+			Name: "ece_equal_mass", applies: always, check: massOptionsOK, Options: "bins=N, norm=l1|l2|max", event: byShape,
+			Short:   "ece over bins of equal mass",
+			Meaning: "ece over bins of equal mass, which never divide equal scores: the same as ece(adaptive)",
+			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower, Source: "Nguyen and O'Connor 2015", value: ece,
+		},
+		{
+			Name: "calibration_auc", Default: true, applies: always, check: noOptions, event: decision, uncut: true,
+			Short:   "how well confidence tells right from wrong",
+			Meaning: "area under the ROC of confidence for being right: how well it tells right rows from wrong ones",
+			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal confidence, + right and - wrong", Range: "[0, 1]", Better: Higher,
+			Source: "Kivlichan et al. 2021; DeLong et al. 1988",
 			value: func(e *Evaluation, m Metric) Value {
-				v, n := e.bins(m).MCE()
-				return Value{Value: v, Count: n, Interval: metrics.NoInterval(), Reason: "no simultaneous interval is computed"}
+				c := e.cells(calib.TopLabel)
+				v := Value{Interval: rank.AUROCInterval(c, e.Spec.Level), Method: deLong}
+				v.Value, v.Bound = rank.AUROC(c)
+				switch {
+				case math.IsNaN(v.Value) && c.Len() > 0:
+					v.Reason = "all rows are right, or all are wrong"
+				case math.IsNaN(v.Interval.Low) && e.Audit.Weighted:
+					v.Reason = noWeighted
+				case math.IsNaN(v.Interval.Low):
+					v.Reason = "no interval for fewer than two rows right or wrong"
+				}
+				return v
 			},
 		},
 		{
-			Name: "rmsce", applies: always, check: binOptionsOK, Options: binOptions, binned: true, event: byShape,
-			Short:   "root-mean-square gap over ece's bins",
-			Meaning: "root-mean-square calibration error over ece's bins",
-			Formula: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", Range: "[0, 1]", Better: Lower, Source: "Hendrycks et al. 2019",
+			Name: "aurc", Default: true, applies: always, check: noOptions, event: decision, uncut: true,
+			Short:   "mean error rate of the most confident rows",
+			Meaning: "area under the risk-coverage curve: the mean error rate as rows are kept from the most confident one on",
+			Formula: "(1/N) sum_k (errors among the k most confident rows)/k, ties in random order", Range: "[0, 1]", Better: Lower,
+			Source: "Geifman and El-Yaniv 2017",
 			value: func(e *Evaluation, m Metric) Value {
-				return Value{Value: e.bins(m).RMSCE(), Interval: metrics.NoInterval(), Reason: "no sound interval is known"}
+				v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+				v.Value, v.Bound = rank.AURC(e.cells(calib.TopLabel))
+				return v
 			},
 		},
 	}
+}
+
+func decision(calib.Options, int) calib.Event { return calib.TopLabel }
+
+const (
+	fixedOptions = "bins=N, closed=left|right, " + ruleOptions
+	oneNorm      = "bins=N, adaptive, closed=left|right, " + ruleOptions
+	ruleOptions  = "one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32, blog_edges, half_is_zero"
+
+	deLong     = "DeLong's, of the ranks; rows taken as independent"
+	mceMethod  = "simultaneous over the bins; rows taken as independent"
+	noSound    = "no sound interval is known"
+	noWeighted = "no sound interval is known for weighted rows"
+)
+
+// unknown is the bound of an answer that is not ECE, where that has one.
+func unknown(bound float64) float64 {
+	if bound > 0 {
+		return math.NaN()
+	}
+	return bound
+}
+
+// calibrated answers what calibration would show.
+func calibrated(answer func(*calib.Partition) float64, why string) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		p, bound := e.partition(m)
+		v := Value{Value: answer(p), Interval: metrics.NoInterval(), Reason: why, Bound: unknown(bound)}
+		if math.IsNaN(v.Value) {
+			v.Reason = p.FloorReason()
+		}
+		return v
+	}
+}
+
+// ece answers a calibration error over bins in its norm.
+func ece(e *Evaluation, m Metric) Value {
+	p, bound := e.partition(m)
+	v := Value{Interval: metrics.NoInterval(), Reason: noSound, Bound: bound}
+	switch e.binning(m).norm {
+	case l1:
+		v.Value, v.Interval, v.Method, v.Reason = p.ECE(), p.Interval(e.Spec.Level), eceMethod, p.IntervalReason()
+	case l2:
+		v.Value, v.Bound = p.RMSCE(), unknown(bound)
+	case largest:
+		v.Value, v.Count = p.MCE()
+		v.Interval, v.Method, v.Reason, v.Bound = p.MCEInterval(e.Spec.Level), mceMethod, p.IntervalReason(), unknown(bound)
+	}
+	if math.IsNaN(v.Value) && p.Len() == 0 {
+		v.Reason = ""
+	}
+	return v
+}
+
+// classwise answers a calibration error over bins of each class in its norm.
+func classwise(e *Evaluation, m Metric) Value {
+	c := e.byClass(m)
+	v := Value{Interval: metrics.NoInterval(), Reason: noSound}
+	if !c.adaptive {
+		b := e.classBins(m)
+		if v.Value = b.SCE(); c.norm == l2 {
+			v.Value = b.RMS()
+		}
+		return v
+	}
+	s := e.classScores(m)
+	if err := s.Err(); err != nil {
+		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: strings.TrimPrefix(err.Error(), "calib: ")}
+	}
+	if v.Value = s.ACE(c.bins); c.norm == l2 {
+		v.Value = s.RMS(c.bins)
+	}
+	return v
 }
 
 // brierText says which of the scores of that name is meant.
@@ -287,18 +491,6 @@ func brierText(e *Evaluation, m Metric) string {
 
 func topK(e *Evaluation, k int) Value {
 	return Value{Value: e.Loss.TopK(k), Interval: e.Loss.TopKInterval(k, e.Spec.Level), Method: wilson}
-}
-
-func ece(e *Evaluation, m Metric) Value {
-	b := e.bins(m)
-	v := Value{Value: b.ECE(), Interval: b.Interval(e.Spec.Level), Method: eceMethod}
-	if math.IsNaN(v.Interval.Low) {
-		v.Reason = "no interval for fewer than two rows"
-		if e.Audit.Weighted {
-			v.Reason = "no sound interval is known for weighted rows"
-		}
-	}
-	return v
 }
 
 // infiniteText says how many rows make nll infinite and what it is without them.

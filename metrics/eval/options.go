@@ -1,0 +1,188 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// norm is how the gaps of bins make one number.
+type norm uint8
+
+const (
+	l1 norm = iota
+	l2
+	largest
+)
+
+var normNames = []string{"l1", "l2", "max"}
+
+// binning is the options of a metric over bins of one event.
+type binning struct {
+	calib.Options // Bins and Event alone, if it is adaptive
+	adaptive      bool
+	norm          norm
+}
+
+// binned returns the options of a metric over bins: the base with the metric's own on top.
+func (m Metric) binned(base calib.Options, classes int, event calib.Event, normal norm) (binning, error) {
+	b := binning{Options: base, norm: normal}
+	b.Event = event
+	rules := false
+	for _, a := range m.args {
+		switch a.name {
+		case "event":
+			return b, errors.New("the event is in the name: ece_positive, ece_top_label")
+		case "adaptive":
+			if a.value != "" && a.value != "false" {
+				return b, fmt.Errorf("adaptive is %q; it is a switch", a.value)
+			}
+			b.adaptive = a.value == ""
+		case "norm":
+			i := slices.Index(normNames, a.value)
+			if i < 0 {
+				return b, fmt.Errorf("norm is %q; it is one of %s", a.value, strings.Join(normNames, ", "))
+			}
+			b.norm = norm(i)
+		default:
+			if err := b.Options.Set(a.name, a.value); err != nil {
+				return b, err
+			}
+			rules = rules || a.name != "bins"
+		}
+	}
+	if b.Bins == 0 {
+		b.Bins = calib.DefaultBins
+	}
+	if b.adaptive {
+		if rules {
+			return b, errors.New("adaptive takes bins and norm beside it: its bins have no rules for 0 and 1, and equal scores are never divided")
+		}
+		b.Options = calib.Options{Bins: b.Bins, Event: b.Event}
+	}
+	return b, b.Validate()
+}
+
+// plain tells whether cells have these bins exactly: they have no rules of their own.
+func (b *binning) plain() bool {
+	return b.adaptive || b.Options == calib.Options{Bins: b.Bins, Event: b.Event} && kernel.GridBins(b.Bins)
+}
+
+// Text says the whole definition in words.
+func (b *binning) Text() string {
+	if !b.adaptive {
+		return b.Options.Text()
+	}
+	event, _, _ := strings.Cut(b.Options.Text(), ";")
+	return fmt.Sprintf("%s; %d bins of equal mass; equal scores never divided", event, b.Bins)
+}
+
+func (b *binning) fields() []Field {
+	f := []Field{{"bins", b.Bins}, {"binning", "even"}, {"norm", normNames[b.norm]}}
+	if b.adaptive {
+		f[1].Value = "adaptive"
+	}
+	for _, kv := range b.Options.Fields() {
+		var v any = kv[1]
+		if kv[1] == "true" || kv[1] == "false" {
+			v = kv[1] == "true" // a switch
+		}
+		if !b.adaptive || kv[0] == "event" {
+			f = append(f, Field{kv[0], v})
+		}
+	}
+	return f
+}
+
+// Field is an option of a metric with its value: an int, a float64, a bool or a string; nil for none.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// byClass is the options of a metric over bins of each class.
+type byClass struct {
+	bins      int
+	threshold *float64
+	side      kernel.Side
+	norm      norm
+	adaptive  bool
+}
+
+const classOptions = "bins=N, threshold=P, norm=l1|l2"
+
+// classwise returns the options of a metric over bins of each class, whose defaults are those of def.
+func (m Metric) classwise(bins int, def byClass) (byClass, error) {
+	c := def
+	c.bins = bins
+	for _, a := range m.args {
+		switch {
+		case a.name == "bins":
+			n, err := strconv.Atoi(a.value)
+			if err != nil {
+				return c, fmt.Errorf("bins is %q; it is a whole number", a.value)
+			}
+			c.bins = n
+		case a.name == "threshold":
+			v, err := strconv.ParseFloat(a.value, 64)
+			if err != nil || !(v >= 0 && v < 1) {
+				return c, fmt.Errorf("threshold is %q; it is a number from 0 to below 1", a.value)
+			}
+			c.threshold = &v
+		case a.name == "norm" && a.value == "l1":
+			c.norm = l1
+		case a.name == "norm" && a.value == "l2":
+			c.norm = l2
+		case a.name == "norm":
+			return c, fmt.Errorf("norm is %q; it is one of l1, l2", a.value)
+		case a.name == "closed" && !def.adaptive:
+			i := slices.Index([]string{"left", "right"}, a.value)
+			if i < 0 {
+				return c, fmt.Errorf("closed is %q; it is one of left, right", a.value)
+			}
+			c.side = kernel.Side(i)
+		default:
+			what := classOptions
+			if !def.adaptive {
+				what += ", closed=left|right"
+			}
+			return c, fmt.Errorf("there is no option %q; there are %s", a.name, what)
+		}
+	}
+	return c, calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}.Validate()
+}
+
+func (c *byClass) fields() []Field {
+	f := []Field{{"bins", c.bins}, {"binning", "even"}, {"norm", normNames[c.norm]}, {"threshold", nil}}
+	if c.adaptive {
+		f[1].Value = "adaptive"
+	} else {
+		f = append(f, Field{"closed", []string{"left", "right"}[c.side]})
+	}
+	if c.threshold != nil {
+		f[3].Value = *c.threshold
+	}
+	return f
+}
+
+// Text says the whole definition in words.
+func (c *byClass) Text() string {
+	s := fmt.Sprintf("every class against the rest; %d ", c.bins)
+	switch {
+	case c.adaptive:
+		s += "bins of equal mass; equal scores never divided"
+	case c.side == kernel.RightClosed:
+		s += "equal-width bins; right-closed"
+	default:
+		s += "equal-width bins; left-closed"
+	}
+	if c.threshold != nil {
+		s += "; only p > " + strconv.FormatFloat(*c.threshold, 'g', -1, 64)
+	}
+	return s
+}
