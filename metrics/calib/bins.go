@@ -23,6 +23,7 @@ type Bins struct {
 
 	opt     Options
 	edges   []float64
+	given   bool // edges of any width
 	classes int  // of the predictions seen; 0 before the first
 	decided bool // scores are of the caller's decisions
 	scored  bool // bins are those of the caller's scores
@@ -47,8 +48,13 @@ func NewBins(o *Options) *Bins {
 	if err := opt.Validate(); err != nil {
 		panic(err.Error())
 	}
-	n := opt.bins()
-	b := &Bins{opt: opt, edges: opt.edges(), sums: make([]kernel.BinSum, n+2)}
+	return newBins(opt, opt.edges())
+}
+
+// newBins returns one with these edges, which may be others than those of the options.
+func newBins(opt Options, edges []float64) *Bins {
+	n := len(edges) - 1
+	b := &Bins{opt: opt, edges: edges, sums: make([]kernel.BinSum, n+2)}
 	b.Partition = Partition{cells: make([]tally.Cell, n+2), apart: 2, together: opt.Event == AllClasses,
 		lower: append(slices.Clone(b.edges[:n]), 1, 0), upper: append(slices.Clone(b.edges[1:]), 1, 0)}
 	return b
@@ -199,6 +205,10 @@ func (b *Bins) add(by, p []float64, y []uint8, w []float64, t metrics.DType) {
 
 // assign finds the bins.
 func (b *Bins) assign(idx []int32, p []float64, t metrics.DType) {
+	if b.given {
+		kernel.BinEdges(idx, p, b.edges, b.opt.Side)
+		return
+	}
 	switch b.opt.Index {
 	case EdgeMul:
 		kernel.BinEqual(idx, p, b.edges, b.opt.Side)
@@ -218,7 +228,7 @@ func (b *Bins) assign(idx []int32, p []float64, t metrics.DType) {
 
 // place moves scores of 0 and 1 to where the options want them; -1 is in no cell.
 func (b *Bins) place(idx []int32, p, w []float64) {
-	n := int32(b.opt.bins())
+	n := int32(len(b.edges) - 1)
 	switch b.opt.One {
 	case OverflowBin:
 		for i, v := range p {

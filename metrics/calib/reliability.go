@@ -2,7 +2,6 @@ package calib
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -111,8 +110,6 @@ func (c *collector) Len() int64                            { return 0 }
 func (c *collector) Merge(metrics.Accumulator) error       { return nil }
 func (c *collector) AppendBinary(b []byte) ([]byte, error) { return nil, errNoState }
 func (c *collector) UnmarshalBinary([]byte) error          { return errNoState }
-
-var errNoState = errors.New("calib: a reliability curve has no state")
 
 func (c *collector) AddBlock(b *metrics.Block) {
 	event := c.win.Event

@@ -1,0 +1,172 @@
+package calib
+
+import (
+	"fmt"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// with returns a copy of options to change; o may be nil.
+func with(o *GeneralOptions) GeneralOptions {
+	if o == nil {
+		return GeneralOptions{}
+	}
+	return *o
+}
+
+// ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over the classes of the ECE of each one's
+// probabilities in bins of equal mass, 15 if o does not say otherwise. It is GCE with Adaptive and ClassConditional; o may be
+// nil.
+//
+// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019; their bins all weigh the same, which EqualWeight chooses, while
+// uncertainty_metrics, and so this, weighs them by their scores.
+func ACE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+	opt := with(o)
+	opt.Binning, opt.ClassConditional = Adaptive, true
+	return GCE(p, &opt)
+}
+
+// DefaultThreshold is what a probability has to be above to count in TACE.
+const DefaultThreshold = 0.01
+
+// TACE returns the thresholded adaptive calibration error: ACE of the probabilities above a threshold, DefaultThreshold if o
+// has none. A class without any adds 0; NaN if no class has any. o may be nil.
+//
+// Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
+func TACE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+	opt := with(o)
+	if opt.Above == nil {
+		opt.Above = new(DefaultThreshold)
+	}
+	return ACE(p, &opt)
+}
+
+// EqualMassECE returns the ECE over bins of equal mass, 15 if o does not say otherwise: of the top label's score, for a binary
+// task of the positive class's. It is GCE with Adaptive; o may be nil.
+//
+// Source: Nguyen and O'Connor 2015.
+func EqualMassECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+	opt := with(o)
+	opt.Binning = Adaptive
+	return GCE(p, &opt)
+}
+
+// SweepECE returns the ECE with as many bins as there can be before the frequency falls from one bin to the next: of equal
+// mass, or of equal width if o has SweepEven. Equal scores are never divided; GeneralOptions.EdgeRule has the ways that do. At
+// most 2^20 bins; weights are an error. It is GCE with SweepMass; o may be nil.
+//
+// Source: Roelofs, Cain, Shlens and Mozer 2022.
+func SweepECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+	opt := with(o)
+	if opt.Binning != SweepEven {
+		opt.Binning = SweepMass
+	}
+	return GCE(p, &opt)
+}
+
+// TopLabelConditional returns the top-label conditional calibration error: the ECE of the top label's score with bins for each
+// predicted class, sum over classes and bins of (n_kb/N) |gap_kb|. It is GCE with TopLabel, ClassConditional and ByFrequency;
+// o may be nil. A class that is never predicted has no bins with rows and no part in it.
+//
+// Source: Gupta and Ramdas 2022.
+func TopLabelConditional(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+	opt := with(o)
+	opt.Event, opt.ClassConditional, opt.ByFrequency = TopLabel, true, true
+	return GCE(p, &opt)
+}
+
+// EqualCount returns the ECE of a binary task's positive class as Naeini et al.'s code computes it: rows are sorted by score
+// and outcome and divided into groups of equally many, at most 10 if o does not say otherwise, so equal scores may be
+// divided. Partitions[0].MCE is the maximum calibration error that goes with it. Weights are an error. o may be nil.
+//
+// Source: Naeini, Cooper and Hauskrecht 2015, getECE.m and getMCE.m.
+func EqualCount(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+	opt := with(o)
+	if opt.Bins == 0 {
+		opt.Bins = 10
+	}
+	opt.Binning, opt.EdgeRule, opt.Event = Adaptive, RankOutcome, Positive
+	return GCE(p, &opt)
+}
+
+// QuantileECE returns tfp.stats.expected_calibration_error_quantiles: the ECE of the top label over bins between the scores
+// nearest to quantiles, 15 if o does not say otherwise. Weights are an error. o may be nil.
+func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+	opt := with(o)
+	opt.Binning, opt.EdgeRule, opt.Event, opt.HalfIsZero = Adaptive, QuantileNearest, TopLabel, true
+	return GCE(p, &opt)
+}
+
+// GeneralLike returns the options of another system's metric, with its defaults:
+//
+//	um    uncertainty_metrics: ece, rmsce, sce, ace, tace, with 30 bins
+//	rm    robustness_metrics: rmsce, sce, ace, tace, with 30 bins, and msce, a sweep; its tace has no threshold
+//	blog  "Metrics for uncertainty estimation": ace, of the top label, and sce, with 15 edges
+//
+// Where nothing is above a threshold they say 0, GCE NaN.
+func GeneralLike(system, metric string) (GeneralOptions, error) {
+	even := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, One: OverflowBin, Above: new(0.0), HalfIsZero: true}
+	adaptive := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, Binning: Adaptive, Above: new(0.0), HalfIsZero: true}
+	if system == "rm" {
+		adaptive.EdgeRule = OrderStatisticClosed
+	}
+	top := func(o GeneralOptions) GeneralOptions {
+		o.Event, o.ClassConditional = TopLabel, false
+		return o
+	}
+	switch system + " " + metric {
+	case "um ece":
+		return top(even), nil
+	case "um rmsce", "rm rmsce":
+		o := top(adaptive)
+		o.Norm = L2
+		return o, nil
+	case "um sce", "rm sce":
+		return even, nil
+	case "um ace", "rm ace", "rm tace":
+		return adaptive, nil
+	case "um tace":
+		adaptive.Above = new(DefaultThreshold)
+		return adaptive, nil
+	case "rm msce":
+		o := top(adaptive)
+		o.Binning, o.Bins = SweepMass, 0
+		return o, nil
+	case "blog ace":
+		return GeneralOptions{Binning: Adaptive, Bins: 15, BlogEdges: true, EdgeRule: QuantileLinear, Event: TopLabel, HalfIsZero: true}, nil
+	case "blog sce":
+		return GeneralOptions{Bins: 15, BlogEdges: true, ClassConditional: true, Side: kernel.RightClosed, Zero: OwnBin, One: LastBinOnly}, nil
+	}
+	return GeneralOptions{}, fmt.Errorf("calib: %q is no metric of %q that is here; there are um's ece, rmsce, sce, ace, tace, "+
+		"rm's rmsce, sce, ace, tace, msce, and blog's ace, sce", metric, system)
+}
+
+// UMAll returns the 32 values of uncertainty_metrics' compute_all_metrics, with 30 bins, in its order: bins of even widths,
+// then adaptive; of these the top label, then all entries; of these by class, then together; above 0, then above 0.01; L1, then
+// L2. A value of nothing is 0, as there. data may be nil.
+func UMAll(p *metrics.Predictions, data *metrics.Options) ([]float64, error) {
+	var values []float64
+	for i := range 32 {
+		o, err := GeneralLike("um", []string{"sce", "ace"}[i>>4])
+		if err != nil {
+			return nil, err
+		}
+		o.Event = []Event{TopLabel, AllClasses}[i>>3&1]
+		o.ClassConditional = i>>2&1 == 0
+		o.Above = new([]float64{0, DefaultThreshold}[i>>1&1])
+		o.Norm = []Norm{L1, L2}[i&1]
+		if data != nil {
+			o.Data = *data
+		}
+		g, err := GCE(p, &o)
+		if err != nil {
+			return nil, err
+		}
+		if g.Kept == 0 {
+			g.Value = 0
+		}
+		values = append(values, g.Value)
+	}
+	return values, nil
+}
