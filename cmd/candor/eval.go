@@ -154,6 +154,8 @@ func (f *evalFlags) run(c *cobra.Command, paths []string) error {
 	if opt.Threads, ro.Buffers, ro.BufferBytes, err = plan(opt.Threads, memory, len(f.decisions)+len(f.scores) > 0); err != nil {
 		return err
 	}
+	spec.Decided, spec.Scored = len(f.decisions) > 0, len(f.scores) > 0
+	spec.Memory = memory / 4
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory - memory/8))
 	r, err := predictions.Open(paths, &ro)
 	if err != nil {
@@ -174,6 +176,10 @@ func (f *evalFlags) run(c *cobra.Command, paths []string) error {
 	e, err := eval.New(spec)
 	if err != nil {
 		return usage("%v", err)
+	}
+	if e.Keeps() {
+		// Each thread may keep as many entries as all rows together.
+		opt.Threads = min(opt.Threads, 2)
 	}
 	if e := isa.Info().EnvError; e != "" {
 		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+e)
@@ -291,7 +297,8 @@ func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err erro
 	if more {
 		times = 5
 	}
-	for threads > 1 && int64(threads+2)*times*int64(bytes) > memory-fixed {
+	const cells = 16 << 20 // of distinct scores, which a thread keeps until they are merged
+	for threads > 1 && int64(threads+2)*times*int64(bytes)+int64(threads)*cells > memory-fixed {
 		threads--
 	}
 	return threads, threads + 2, bytes, nil

@@ -3,6 +3,8 @@ package calib
 import (
 	"math"
 	"math/big"
+	"math/bits"
+	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -142,4 +144,122 @@ func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int 
 		}
 		return starts
 	}
+}
+
+// SweepOf returns the bins of equal mass of an ECE-sweep over the rows that c has seen: as many as there can be, from 2 on and below
+// the number of rows, before the frequency falls from one bin to the next; those without rows are left out. Equal scores are never
+// divided. Where cells are not exact the number of bins may be another than the rows', and no bound is known: bound is NaN. It is NaN
+// with weights too, for which there is no sweep, and p is nil then.
+//
+// Source: Roelofs, Cain, Shlens and Mozer 2022.
+func SweepOf(c *cells.Cells) (p *Partition, bound float64) {
+	if c.Weighted() {
+		return nil, math.NaN()
+	}
+	if !c.Exact() {
+		bound = math.NaN()
+	}
+	s := &cellSweep{rows: []int64{0}, ones: []int64{0}}
+	c.Each(func(x *cells.Cell) {
+		s.rows = append(s.rows, s.rows[len(s.rows)-1]+x.N)
+		s.ones = append(s.ones, s.ones[len(s.ones)-1]+int64(x.Events))
+	})
+	bins := s.bins()
+	n := s.rows[len(s.rows)-1]
+	p = &Partition{chosen: true}
+	if n == 0 {
+		return p, bound
+	}
+	ends := []int{}
+	s.each(bins, 0, func(_, to int) bool {
+		ends = append(ends, to)
+		return true
+	})
+	p.cells = make([]tally.Cell, len(ends))
+	p.lower, p.upper = make([]float64, len(ends)), make([]float64, len(ends))
+	at, bin := 0, 0
+	c.Each(func(x *cells.Cell) {
+		if at == ends[bin] {
+			p.upper[bin] = x.Low
+			bin++
+			p.lower[bin] = x.Low
+		}
+		x.AddTo(&p.cells[bin])
+		at++
+	})
+	p.upper[bin] = 1
+	return p, bound
+}
+
+// cellSweep is the numbers of rows, and of those with the event, before each cell and in all.
+type cellSweep struct{ rows, ones []int64 }
+
+// bins returns the largest number of bins such that no smaller one from 2 on has a frequency that falls.
+func (s *cellSweep) bins() int {
+	m := len(s.rows) - 1
+	most := int(max(1, min(s.rows[m]-1, maxBins)))
+	// Outcomes are all 0 before cell lo and all 1 from hi on: only bins between can fall.
+	lo, hi := 0, m
+	for lo < m && s.ones[lo+1] == 0 {
+		lo++
+	}
+	for hi > 0 && s.rows[m]-s.rows[hi-1] == s.ones[m]-s.ones[hi-1] {
+		hi--
+	}
+	if lo >= hi {
+		return most
+	}
+	bins := 1
+	for ; bins < most; bins++ {
+		ones, count, falls := int64(0), int64(0), false
+		s.each(bins+1, lo, func(from, to int) bool {
+			o, n := s.ones[to]-s.ones[from], s.rows[to]-s.rows[from]
+			falls = count > 0 && productBelow(o, count, ones, n)
+			ones, count = o, n
+			return !falls && from < hi
+		})
+		if falls {
+			break
+		}
+	}
+	return bins
+}
+
+// each calls f for the bins that have rows, as ranges of cells, from one on that begins before cell lo; until f is false.
+func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
+	m := len(s.rows) - 1
+	n := s.rows[m]
+	step := float64(n) / float64(bins)
+	end := func(j int) int {
+		if j == bins {
+			return m
+		}
+		rank := int64(min(math.RoundToEven(float64(j)*step), float64(n-1)))
+		// The cell with that rank.
+		at, found := slices.BinarySearch(s.rows, rank)
+		if !found {
+			at--
+		}
+		return at
+	}
+	j := max(0, int(float64(s.rows[min(lo, m)])/step)-2)
+	from := 0
+	if j > 0 {
+		from = end(j)
+	}
+	for j++; j <= bins; j++ {
+		if to := end(j); to > from {
+			if !f(from, to) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// productBelow tells whether a*b < c*d, of numbers that are not below 0.
+func productBelow(a, b, c, d int64) bool {
+	h1, l1 := bits.Mul64(uint64(a), uint64(b))
+	h2, l2 := bits.Mul64(uint64(c), uint64(d))
+	return h1 < h2 || h1 == h2 && l1 < l2
 }

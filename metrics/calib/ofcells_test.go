@@ -181,3 +181,29 @@ func ExampleEqualMassOf() {
 	// from 0.8: 2 rows, 0.85 said, 1.00 seen
 	// 0.067 (off by 0 at most), 0.133
 }
+
+// A sweep over exact cells is the one over the rows.
+func TestSweepOfCells(t *testing.T) {
+	for law := range laws {
+		for _, n := range []int{1, 2, 3, 10, 100, 1000, 30000} {
+			p := drawn(law, n)
+			c, _ := both(t, p)
+			got, bound := calib.SweepOf(c)
+			want, err := calib.SweepECE(p, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.ECE() != want.Value || bound != 0 || len(got.Bins(0.9)) != len(want.Partitions[0].Bins(0.9)) {
+				t.Errorf("%s, %d rows: %v of %d bins, want %v of %d", law, n, got.ECE(), len(got.Bins(0.9)), want.Value, len(want.Partitions[0].Bins(0.9)))
+			}
+		}
+	}
+	c, _ := both(t, drawn("uniform", 300000))
+	if _, bound := calib.SweepOf(c); bound == bound {
+		t.Error("a bound of a sweep over a grid")
+	}
+	none, _ := calib.SweepOf(cells.New(nil))
+	if v := none.ECE(); v == v {
+		t.Errorf("%v of nothing", v)
+	}
+}

@@ -318,7 +318,7 @@ func (e *Evaluation) Text(m Metric) string {
 		return e.byClass(m).Text() + "; " + d.Formula
 	case d.event != nil && !d.uncut:
 		return e.text(e.binning(m)) + "; " + d.Formula
-	case e.Audit.Decided && d.ofDecisions():
+	case e.Audit.Decided && e.ofDecisions(m):
 		return d.Formula + "; of the caller's decisions in place of the arg max"
 	case d.text != nil:
 		return d.text(e, m)
@@ -326,9 +326,13 @@ func (e *Evaluation) Text(m Metric) string {
 	return d.Formula
 }
 
-// ofDecisions tells whether a metric is of the caller's decisions, where there are any.
-func (d *Descriptor) ofDecisions() bool {
-	return d.uncut || d.Name == "accuracy" || d.Name == "confidence" || d.Name == "overconfidence"
+// ofDecisions tells whether a metric that is not over bins is of the caller's decisions, where there are any.
+func (e *Evaluation) ofDecisions(m Metric) bool {
+	switch m.Name {
+	case "accuracy", "confidence", "overconfidence":
+		return true
+	}
+	return e.Event(m) == calib.TopLabel
 }
 
 // text says the definition of bins, and what of the rows is the caller's.
@@ -348,6 +352,9 @@ func (e *Evaluation) Diagram() (p *calib.Partition, text string) {
 	b := e.plan.diagram
 	return e.parted(&b).Partition, e.text(&b)
 }
+
+// Keeps tells whether a metric keeps the entries of all rows, as far as Spec.Memory lets it, and each thread until they are merged.
+func (e *Evaluation) Keeps() bool { return len(e.kept) > 0 }
 
 // Classes returns the bins of each class that the metric sce without options has, nil if there is none.
 func (e *Evaluation) Classes() *calib.ClassBins {

@@ -16,6 +16,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -37,10 +38,12 @@ func TestParseMetrics(t *testing.T) {
 		{"topk_accuracy(k=03),topk_accuracy(k=3)", 10, "topk_accuracy(k=3)"},
 		{"brier(form=sum),brier", 10, "brier(form=sum) brier"},
 		{"ece_positive,ece_top_label", 2, "ece_positive ece_top_label"},
-		{"default", 10, "accuracy top5_accuracy confidence overconfidence nll nll_infinite_rows perplexity brier entropy ece ece_floor"},
-		{"default", 5, "accuracy confidence overconfidence nll nll_infinite_rows perplexity brier entropy ece ece_floor"},
-		{"default", 1, "accuracy confidence overconfidence base_rate nll nll_infinite_rows perplexity brier entropy ece ece_positive ece_top_label ece_floor"},
-		{"mce,default,all", 2, "mce accuracy confidence overconfidence base_rate nll nll_infinite_rows perplexity brier entropy ece ece_positive ece_top_label ece_floor rmsce"},
+		{"default", 10, "accuracy nll brier ece ece_floor calibration_auc aurc"},
+		{"default", 1, "accuracy nll brier ece ece_positive ece_top_label ece_floor calibration_auc aurc"},
+		{"mce,default,all", 2, "mce accuracy nll brier ece ece_positive ece_top_label ece_floor calibration_auc aurc confidence overconfidence " +
+			"base_rate nll_infinite_rows perplexity entropy ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ace sce tace ece_equal_mass ece_sweep"},
+		{"tace(threshold=1e-3),tace( threshold = .001 )", 10, "tace(threshold=0.001)"},
+		{"ece(bins=30,adaptive,norm=l2)", 10, "ece(adaptive,bins=30,norm=l2)"},
 	} {
 		l, err := ParseMetrics(c.list, c.classes)
 		if err != nil {
@@ -140,7 +143,7 @@ func TestTable(t *testing.T) {
 		if !slices.Contains([]Direction{Lower, Higher, Zero, Neither}, d.Better) {
 			t.Errorf("%s: better is %q", d.Name, d.Better)
 		}
-		if d.applies == nil || d.check == nil || d.value == nil || d.binned != (d.event != nil) {
+		if d.applies == nil || d.check == nil || d.value == nil || d.event != nil && d.classes != nil {
 			t.Errorf("%s: a function is missing", d.Name)
 		}
 		all := d.applies(1) && d.applies(2) && d.applies(3) && d.applies(1000)
@@ -158,8 +161,11 @@ func TestTable(t *testing.T) {
 				continue
 			}
 			for _, v := range strings.Split(values, "|") {
-				if v == "N" {
+				switch v {
+				case "N":
 					v = "7"
+				case "P":
+					v = "0.5"
 				}
 				if m, err := ParseMetric(fmt.Sprintf("%s(%s=%s)", d.Name, name, v)); err != nil {
 					t.Errorf("%v: %v", m, err)
@@ -338,7 +344,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 // sealed is a state whose fields are those of e but for a change, with a checksum that is right.
 func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 	s := &e.Spec
-	f := &fields{classes: uint32(s.Classes), level: s.Level, brier: uint8(s.Brier), bins: uint32(s.Base.Bins), base: s.Base.String()}
+	f := &fields{classes: uint32(s.Classes), level: s.Level, brier: uint8(s.Brier), flags: s.flags(), memory: s.Memory, bins: uint32(s.Base.Bins), base: s.Base.String()}
 	for _, m := range s.Metrics {
 		f.names = append(f.names, m.String())
 	}
@@ -359,6 +365,8 @@ func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 	enc.U32(f.classes)
 	enc.F64(f.level)
 	enc.U8(f.brier)
+	enc.U8(f.flags)
+	enc.I64(f.memory)
 	enc.U32(f.bins)
 	enc.Str(f.base)
 	enc.U64(uint64(len(f.names)))
@@ -375,7 +383,8 @@ func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 type fields struct {
 	classes, bins uint32
 	level         float64
-	brier         uint8
+	brier, flags  uint8
+	memory        int64
 	base          string
 	names         []string
 	parts         [][]byte
@@ -385,7 +394,7 @@ type fields struct {
 
 // TestUnmarshalRefusesLies: states that are whole, and whose fields contradict each other.
 func TestUnmarshalRefusesLies(t *testing.T) {
-	s := Spec{Classes: 3, Metrics: list(t, "accuracy,ece,topk_accuracy(k=9)", 3), Base: calib.Options{Bins: 3}}
+	s := Spec{Classes: 3, Metrics: list(t, "accuracy,ece,topk_accuracy(k=9),ece(bins=7)", 3), Base: calib.Options{Bins: 3}}
 	e := fill(t, s, predictions(1, 50, 3, false))
 	if err := new(Evaluation).UnmarshalBinary(sealed(t, e, func(*fields) {})); err != nil {
 		t.Fatal(err)
@@ -417,9 +426,12 @@ func TestUnmarshalRefusesLies(t *testing.T) {
 		"other spelling":     func(f *fields) { f.names[2] = "topk_accuracy( k=9 )" },
 		"a metric twice":     func(f *fields) { f.names = append(f.names, "ece") },
 		"smaller top-k":      func(f *fields) { f.parts[1] = part(score.NewLoss(nil)) },
-		"other bins":         func(f *fields) { f.parts[2] = part(calib.NewBins(&calib.Options{Bins: 4})) },
+		"other bins":         func(f *fields) { f.parts[3] = part(calib.NewBins(&calib.Options{Bins: 4})) },
+		"other cells":        func(f *fields) { f.parts[2] = part(cells.New(&cells.Options{Event: calib.Positive})) },
 		"swapped parts":      func(f *fields) { f.parts[1], f.parts[2] = f.parts[2], f.parts[1] },
-		"a part less":        func(f *fields) { f.parts = f.parts[:2] },
+		"a part less":        func(f *fields) { f.parts = f.parts[:3] },
+		"a flag":             func(f *fields) { f.flags = 4 },
+		"less memory":        func(f *fields) { f.memory = -1 },
 		"a part more":        func(f *fields) { f.parts = append(f.parts, f.parts[2]) },
 		"an empty part":      func(f *fields) { f.parts[1] = nil },
 		"bytes behind":       func(f *fields) { f.more = []byte{0} },
@@ -444,7 +456,7 @@ func TestRanksWhereAsked(t *testing.T) {
 		list    string
 		top     int
 	}{
-		{10, "default", 5}, {10, "top5_accuracy", 5}, {10, "topk_accuracy(k=2)", 5}, {10, "topk_accuracy(k=7)", 7},
+		{10, "default", 1}, {10, "top5_accuracy", 5}, {10, "topk_accuracy(k=2)", 5}, {10, "topk_accuracy(k=7)", 7},
 		{10, "accuracy,nll,ece", 1}, {10, "topk_accuracy(k=1)", 1}, {5, "nll", 5}, {1, "default", 5}, {3, "topk_accuracy(k=9)", 9},
 	} {
 		e := fill(t, Spec{Classes: c.classes, Metrics: list(t, c.list, c.classes)}, predictions(3, 300, c.classes, false))
@@ -637,10 +649,11 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 			}
 			for _, m := range e.Spec.Metrics {
 				e.Value(m)
-				e.Options(m)
+				e.Fields(m)
 				_ = e.Text(m)
 			}
-			e.Diagram().Bins(e.Spec.Level)
+			p, _ := e.Diagram()
+			p.Bins(e.Spec.Level)
 		}
 		try(b)
 		try(reseal(b))
@@ -651,7 +664,7 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 func reseal(b []byte) []byte {
 	const head, tail = 14, 8
 	c := slices.Clone(b)
-	for _, magic := range []string{"cAUD", "cLOS", "cBIN", stateMagic} {
+	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", stateMagic} {
 		for at := 0; at+head+tail <= len(c); {
 			i := bytes.Index(c[at:], []byte(magic))
 			if i < 0 || at+i+head+tail > len(c) {

@@ -362,6 +362,27 @@ func descriptors() []Descriptor {
 			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower, Source: "Nguyen and O'Connor 2015", value: ece,
 		},
 		{
+			Name: "ece_sweep", applies: always, check: noOptions, event: byShape, uncut: true,
+			Short:   "ece over as many rising bins as there can be",
+			Meaning: "ece over equal-mass bins, as many as there can be before the frequency falls from one to the next",
+			Formula: "(1/N) sum_bins |sum (p - y)| over the largest number of equal-mass bins whose frequencies rise", Range: "[0, 1]", Better: Lower,
+			Source: "Roelofs et al. 2022",
+			value: func(e *Evaluation, m Metric) Value {
+				v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: "no interval: the scores chose the bins"}
+				p, bound := calib.SweepOf(e.cells(e.binning(m).Event))
+				v.Bound = bound
+				switch {
+				case p == nil:
+					v.Reason = "no sweep is defined for weighted rows"
+				case p.Len() == 0:
+					v.Reason = ""
+				default:
+					v.Value = p.ECE()
+				}
+				return v
+			},
+		},
+		{
 			Name: "calibration_auc", Default: true, applies: always, check: noOptions, event: decision, uncut: true,
 			Short:   "how well confidence tells right from wrong",
 			Meaning: "area under the ROC of confidence for being right: how well it tells right rows from wrong ones",
