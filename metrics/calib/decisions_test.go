@@ -1,6 +1,7 @@
 package calib_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,5 +135,27 @@ func TestHalfIsZeroOfDecisions(t *testing.T) {
 	p.Labels[1] = 1
 	if b, err = calib.Of(p, &calib.Options{Bins: 1, Event: calib.TopLabel, HalfIsZero: true}); err != nil || b.Bins(0.95)[0].Frequency != 1 {
 		t.Error(err, b)
+	}
+}
+
+// TestConfidenceScoresAtTheEnds holds that the rules for scores of 0 and 1 are asked of the scores that find the bins.
+func TestConfidenceScoresAtTheEnds(t *testing.T) {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0, 1, 0.5, 0.25}, Rows: 4, Classes: 1}, Labels: []int32{0, 1, 1, 0},
+		ConfidenceScores: []float64{0.5, 0.25, 0, 1},
+	}
+	b, err := calib.Of(p, &calib.Options{Bins: 2, One: calib.OverflowBin, Zero: calib.OwnBin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at, says []float64
+	for _, bar := range b.Bins(0.95) {
+		at, says = append(at, bar.Lower, bar.Upper), append(says, bar.Confidence)
+	}
+	if !slices.Equal(at, []float64{0, 0, 0, 0.5, 0.5, 1, 1, 1}) || !slices.Equal(says, []float64{0.5, 1, 0, 0.25}) {
+		t.Error(at, says)
+	}
+	if b, err = calib.Of(p, &calib.Options{Bins: 2, Zero: calib.DropZero}); err != nil || b.Len() != 3 {
+		t.Error(err, b.Len())
 	}
 }
