@@ -43,9 +43,10 @@ func (g *General) columns(p *metrics.Predictions, o *GeneralOptions) error {
 	if p.ConfidenceScores != nil {
 		return errors.New("calib: the caller's confidence scores are for bins of equal width; leave them out, or give them as the scores")
 	}
-	c := &column{event: o.Event, half: o.HalfIsZero, rows: make([]columnRow, p.Rows)}
+	// Wrong shapes are the Pass's to find.
+	c := &column{event: o.Event, half: o.HalfIsZero, rows: make([]columnRow, max(0, p.Rows))}
 	if p.Weights != nil {
-		c.w = make([]float64, p.Rows)
+		c.w = make([]float64, len(c.rows))
 	}
 	if err := g.read(p, o, c); err != nil {
 		return err
@@ -222,15 +223,16 @@ func (g *General) load(p *metrics.Predictions, o *GeneralOptions) (*matrix, erro
 			return m, nil
 		}
 	}
-	m := &matrix{rows: p.Rows, width: max(2, p.Classes), labels: make([]int32, p.Rows), kept: make([]bool, p.Rows)}
+	rows := max(0, p.Rows)
+	m := &matrix{rows: rows, width: max(2, p.Classes), labels: make([]int32, rows), kept: make([]bool, rows)}
 	m.stride = m.width
-	if n := p.Rows * m.width; wide || p.Classes == 1 || o.Data.Renormalize && p.Kind == metrics.Probs {
+	if n := rows * m.width; wide || p.Classes == 1 || o.Data.Renormalize && p.Kind == metrics.Probs {
 		m.f64 = make([]float64, n)
 	} else {
 		m.f32 = make([]float32, n)
 	}
 	if p.Weights != nil {
-		m.w = make([]float64, p.Rows)
+		m.w = make([]float64, rows)
 	}
 	if err := g.read(p, o, m); err != nil {
 		return nil, err
@@ -239,24 +241,29 @@ func (g *General) load(p *metrics.Predictions, o *GeneralOptions) (*matrix, erro
 	return m, nil
 }
 
-// column returns the entries of a class, in the memory of the scores given.
-func (m *matrix) column(class int, to scores) scores {
-	to.p, to.y, to.w = room(to.p, m.rows), room(to.y, m.rows), m.w
-	if to.w != nil {
-		to.w = m.w[:m.rows]
+// columns returns the entries of some classes from first on, in the memory of those given. They are taken together, for the
+// entries of a row lie side by side.
+func (m *matrix) columns(first int, to []scores) {
+	for j := range to {
+		to[j].p, to[j].y = room(to[j].p, m.rows), room(to[j].y, m.rows)
+		if m.w != nil {
+			to[j].w = m.w[:m.rows]
+		}
+		clear(to[j].y)
 	}
 	for i, y := range m.labels[:m.rows] {
-		if m.f32 != nil {
-			to.p[i] = float64(m.f32[i*m.stride+class])
-		} else {
-			to.p[i] = m.f64[i*m.stride+class]
+		at := i*m.stride + first
+		for j := range to {
+			if m.f32 != nil {
+				to[j].p[i] = float64(m.f32[at+j])
+			} else {
+				to[j].p[i] = m.f64[at+j]
+			}
 		}
-		to.y[i] = 0
-		if int(y) == class {
-			to.y[i] = 1
+		if j := int(y) - first; uint(j) < uint(len(to)) {
+			to[j].y[i] = 1
 		}
 	}
-	return to
 }
 
 // flat returns all entries of rows [from, to).
@@ -307,14 +314,17 @@ func (g *General) entries(p *metrics.Predictions, o *GeneralOptions) error {
 	case g.selected(m, o):
 		return nil
 	case o.ClassConditional:
-		var s scores
-		for j := range m.width {
-			s = m.column(j, s)
-			b, err := o.partition(s, m.rows, p.DType())
-			if err != nil {
-				return err
+		some := make([]scores, min(16, m.width))
+		for j := 0; j < m.width; j += len(some) {
+			some = some[:min(len(some), m.width-j)]
+			m.columns(j, some)
+			for _, s := range some {
+				b, err := o.partition(s, m.rows, p.DType())
+				if err != nil {
+					return err
+				}
+				g.Partitions = append(g.Partitions, b)
 			}
-			g.Partitions = append(g.Partitions, b)
 		}
 		return nil
 	case o.Binning == Even:

@@ -161,6 +161,8 @@ func (o GeneralOptions) Validate() error {
 		return errors.New("calib: the binning has no such rule of edges")
 	case o.Side != kernel.LeftClosed && (sweeps || o.EdgeRule != OrderStatistic):
 		return errors.New("calib: these bins cannot be closed on the right")
+	case o.Binning == SweepEven && o.Index == EdgeMul32:
+		return errors.New("calib: a sweep has no float32 edges")
 	case o.Event == Positive && o.ClassConditional:
 		return errors.New("calib: a class-conditional error is of all classes or of the top label, not of the positive class")
 	case !o.ClassConditional && (o.MeanOfRoots || o.PresentClasses || o.ByFrequency):
@@ -303,9 +305,10 @@ func (o *GeneralOptions) value(parts []*Partition) float64 {
 // power returns the error of one partition, for L2 its square.
 func (o *GeneralOptions) power(b *Partition) float64 {
 	var gaps exact.Sum
-	squares, alike, most, bins := 0.0, 0.0, 0.0, 0
+	each := o.EqualWeight || o.Norm == Max // of the bins' means
+	squares, means, most, bins := 0.0, 0.0, 0.0, 0
 	b.each(func(_ int, c *tally.Cell) {
-		g, w := c.Gap(), c.Total(b.weighted)
+		g := c.Gap()
 		if o.ConfidenceWeighted {
 			g = c.PP.Clone()
 			g.Sub(&c.PY)
@@ -315,24 +318,29 @@ func (o *GeneralOptions) power(b *Partition) float64 {
 		} else {
 			gaps.Merge(&g)
 		}
-		mean, d := exact.Ratio(&g, &w), g.Float64()
-		squares += float64(d*d) / w.Float64()
-		if o.Norm == L2 {
-			alike += float64(mean * mean)
-		} else {
-			alike += math.Abs(mean)
-		}
-		most = math.Max(most, math.Abs(mean))
 		bins++
+		if !each && o.Norm == L1 {
+			return
+		}
+		w := c.Total(b.weighted)
+		if !each {
+			d := g.Float64()
+			squares += float64(d*d) / w.Float64()
+			return
+		}
+		mean := math.Abs(exact.Ratio(&g, &w))
+		most = math.Max(most, mean)
+		if o.Norm == L2 {
+			mean *= mean
+		}
+		means += mean
 	})
 	n := b.total()
 	switch {
 	case o.Norm == Max:
 		return most
-	case bins == 0:
-		return 0
 	case o.EqualWeight:
-		return alike / float64(bins)
+		return means / float64(max(1, bins))
 	case o.Norm == L2:
 		return squares / n.Float64()
 	}

@@ -23,8 +23,8 @@ var laws = map[string]func(r *rand.Rand) float64{
 	"float32":   func(r *rand.Rand) float64 { return float64(r.Float32()) },
 }
 
-// drawn returns n binary predictions whose outcomes are a little rarer than their scores say.
-func drawn(law string, n int) *metrics.Predictions {
+// lawful returns n binary predictions whose outcomes are a little rarer than their scores say.
+func lawful(law string, n int) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(uint64(n), uint64(len(law))))
 	p := &metrics.Predictions{Labels: make([]int32, n)}
 	p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
@@ -57,7 +57,7 @@ func TestEvenOfCells(t *testing.T) {
 	widest := 0.0
 	for law := range laws {
 		for _, n := range []int{5000, 400000} {
-			c, all := both(t, drawn(law, n), 1, 2, 3, 5, 7, 10, 11, 13, 15, 17, 20, 23, 25, 30, 37, 50, 64, 100, 101, 300)
+			c, all := both(t, lawful(law, n), 1, 2, 3, 5, 7, 10, 11, 13, 15, 17, 20, 23, 25, 30, 37, 50, 64, 100, 101, 300)
 			for _, b := range all {
 				bins := b.Options().Bins
 				got, bound := calib.EvenOf(c, bins)
@@ -93,7 +93,7 @@ func TestEvenOfCells(t *testing.T) {
 func TestEqualMassOfCells(t *testing.T) {
 	for law := range laws {
 		for _, n := range []int{1, 2, 10, 5000, 400000} {
-			p := drawn(law, n)
+			p := lawful(law, n)
 			hit := make([]uint8, n)
 			for i, y := range p.Labels {
 				hit[i] = uint8(y)
@@ -124,8 +124,8 @@ func TestEqualMassOfCells(t *testing.T) {
 
 // Weights that are all equal make the same bins as none; whole ones those of rows that come so often.
 func TestEqualMassOfWeights(t *testing.T) {
-	p := drawn("cents", 3000)
-	q := drawn("uniform", 1500)
+	p := lawful("cents", 3000)
+	q := lawful("uniform", 1500)
 	for _, p := range []*metrics.Predictions{p, q} {
 		c, _ := both(t, p)
 		for _, w := range []float64{1, 0.1, 1.0 / 3, 7} {
@@ -186,7 +186,7 @@ func ExampleEqualMassOf() {
 func TestSweepOfCells(t *testing.T) {
 	for law := range laws {
 		for _, n := range []int{1, 2, 3, 10, 100, 1000, 30000} {
-			p := drawn(law, n)
+			p := lawful(law, n)
 			c, _ := both(t, p)
 			got, bound := calib.SweepOf(c)
 			want, err := calib.SweepECE(p, nil)
@@ -198,7 +198,7 @@ func TestSweepOfCells(t *testing.T) {
 			}
 		}
 	}
-	c, _ := both(t, drawn("uniform", 300000))
+	c, _ := both(t, lawful("uniform", 300000))
 	if _, bound := calib.SweepOf(c); bound == bound {
 		t.Error("a bound of a sweep over a grid")
 	}
