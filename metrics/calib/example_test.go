@@ -66,6 +66,94 @@ func ExampleBins_Interval() {
 	// Output: ece 0.155 [0.000, 0.410], by chance 0.217
 }
 
+// Whether an ECE is more than chance: a calibrated model shows the floor on average, and more than its 95 % quantile in
+// one case of twenty.
+func ExamplePartition_P() {
+	b, err := calib.Of(events(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("ece %.3f, by chance %.3f and up to %.3f, p = %.2f\n", b.ECE(), b.Floor(), b.FloorQ95(), b.P())
+	fmt.Printf("ten rows like these show a gap of %.2f or more\n", b.DetectableGap())
+	// Output:
+	// ece 0.155, by chance 0.217 and up to 0.347, p = 0.79
+	// ten rows like these show a gap of 0.34 or more
+}
+
+// The largest gap says little where its bin has few rows, as its interval shows.
+func ExamplePartition_MCEInterval() {
+	b, err := calib.Of(events(), &calib.Options{Bins: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mce, rows := b.MCE()
+	i := b.MCEInterval(metrics.DefaultLevel)
+	fmt.Printf("mce %.3f in %d rows [%.3f, %.3f]\n", mce, rows, i.Low, i.High)
+	// Output: mce 0.050 in 6 rows [0.000, 0.635]
+}
+
+// What has no answer says why.
+func ExamplePartition_IntervalReason() {
+	p := events()
+	p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2}
+	b, err := calib.Of(p, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("interval:", b.Interval(metrics.DefaultLevel), b.IntervalReason())
+	fmt.Println("floor:", b.Floor(), b.FloorReason())
+	fmt.Printf("debiased: %.3f %q\n", b.Debiased(), b.DebiasedReason())
+	// Output:
+	// interval: {NaN NaN} with weights the variance under calibration is sum w^2 p(1-p), which is not kept
+	// floor: NaN with weights the variance under calibration is sum w^2 p(1-p), which is not kept
+	// debiased: 0.000 ""
+}
+
+// The same bins answer for other errors than ECE. Debiased, nothing is left of gaps that ten rows show by chance.
+func ExamplePartition_Debiased() {
+	b, err := calib.Of(events(), &calib.Options{Bins: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("rmsce %.4f, debiased %.4f\n", b.RMSCE(), b.Debiased())
+	fmt.Printf("ece %.4f, bins alike %.4f, rows by their confidence %.4f\n", b.ECE(), b.EqualWeight(), b.ConfidenceWeighted())
+	// Output:
+	// rmsce 0.0981, debiased 0.0000
+	// ece 0.0850, bins alike 0.0938, rows by their confidence 0.0353
+}
+
+// NN_calibration loses scores on some edges: both rows are wrong, and both in no bin.
+func ExampleNNCalibration() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.8, 0.8}, Rows: 2, Classes: 1},
+		Labels: []int32{0, 0},
+	}
+	ece, mce, err := calib.NNCalibration(p, 15, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ece, mce)
+	// Output: 0 0
+}
+
+// uq_benchmark_2019 counts rows in other bins than it averages them in.
+func ExampleUQBenchmark() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.7, 0.75, 1, 1}, Rows: 4, Classes: 1},
+		Labels: []int32{1, 0, 1, 1},
+	}
+	uq, err := calib.UQBenchmark(p, 4, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ece, err := calib.ECE(p, &calib.Options{Bins: 4, Event: calib.TopLabel})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.4f %.4f\n", uq, ece)
+	// Output: 0.0563 0.2625
+}
+
 // The same rows have another ECE in other systems.
 func ExampleLike() {
 	for _, system := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {

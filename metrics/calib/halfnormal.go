@@ -2,6 +2,7 @@ package calib
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/candor-go/candor/kernel"
@@ -12,7 +13,8 @@ import (
 //
 // Its upper tail is an integral of the moment generating function M over a line Re s = c > 0 of the complex plane,
 //
-//	P(S >= x) = 1/(2 pi i) * integral of M(s) exp(-s x) / s ds,  M(s) = product over b of exp(z^2/2) erfc(-z/sqrt 2), z = s_b s
+//	P(S >= x) = 1/(2 pi i) * integral of M(s) exp(-s x) / s ds
+//	M(s) = product over b of exp(z^2/2) erfc(-z/sqrt 2), z = s_b s
 //
 // The line passes near the saddle point, so that small tails keep their digits, and is bent to the right, to a hyperbola
 // along which both exp(-s x) and exp(z^2/2) fade, so that a trapezoidal sum converges geometrically: no error is seen
@@ -75,7 +77,7 @@ func (o *octave) fill() {
 	for _, s := range o.each {
 		r, p := s/o.max, 1.0
 		for n := range o.powers {
-			p *= r
+			p = float64(p * r)
 			o.powers[n] += p
 		}
 	}
@@ -113,8 +115,8 @@ func (h *halfNormals) integral(x, c float64) float64 {
 	sum, peak, small := 0.0, 0.0, 0
 	for k := 0; small < 3; k++ {
 		e := kernel.Exp64(step * float64(k))
-		cosh, sinh := (e+1/e)/2, (e-1/e)/2
-		s := complex(c+float64(lean*(cosh-1)), rise*sinh)
+		cosh, sinh := float64((e+1/e)/2), float64((e-1/e)/2)
+		s := complex(c+float64(lean*(cosh-1)), float64(rise*sinh))
 		f := mul(h.integrand(s, x), complex(lean*sinh, rise*cosh))
 		if k == 0 {
 			f /= 2
@@ -154,21 +156,21 @@ func (h *halfNormals) saddle(x, lo, hi float64) float64 {
 // integrand returns M(s) exp(-s x) / s.
 func (h *halfNormals) integrand(s complex128, x float64) complex128 {
 	half := mul(s, s) / 2
-	log := half - complex(real(s)*x, imag(s)*x)
+	log := half - scale(s, x)
 	product, twos := complex(1, 0), 0
 	for i := range h.octaves {
 		o := &h.octaves[i]
 		if len(o.each) == 0 {
 			continue
 		}
-		u := complex(real(s)*o.max, imag(s)*o.max)
+		u := scale(s, o.max)
 		if size := float64(real(u)*real(u)) + float64(imag(u)*imag(u)); size <= 1 {
 			if !o.series {
 				o.fill()
 			}
 			var t complex128
-			for n := seriesTerms - 1; n >= 0; n-- {
-				t = mul(t+complex(logSeries()[n]*o.powers[n], 0), u)
+			for n, l := range slices.Backward(logSeries()[:]) {
+				t = mul(t+complex(float64(l*o.powers[n]), 0), u)
 			}
 			log += t
 			continue
@@ -176,8 +178,8 @@ func (h *halfNormals) integrand(s complex128, x float64) complex128 {
 		for _, b := range o.each {
 			// The factor is exp(q) erfc(-z), z = s b / sqrt 2; exp(q) stands in log already, and goes where it would
 			// overflow.
-			z := complex(real(s)*b*rootHalf, imag(s)*b*rootHalf)
-			q := complex(real(half)*b*b, imag(half)*b*b)
+			z := scale(s, b*rootHalf)
+			q := scale(half, b*b)
 			switch {
 			case real(z) <= 0:
 				product = mul(product, erfcx(-z))
@@ -185,7 +187,7 @@ func (h *halfNormals) integrand(s complex128, x float64) complex128 {
 			case real(q) > 0:
 				product = mul(product, 2-mul(exp(-q), erfcx(z)))
 			default:
-				product = mul(product, 2*exp(q)-erfcx(z))
+				product = mul(product, scale(exp(q), 2)-erfcx(z))
 				log -= q
 			}
 			_, n := math.Frexp(math.Max(math.Abs(real(product)), math.Abs(imag(product))))
@@ -195,7 +197,7 @@ func (h *halfNormals) integrand(s complex128, x float64) complex128 {
 			}
 		}
 	}
-	log += complex(float64(twos)*math.Ln2, 0)
+	log += complex(float64(float64(twos)*math.Ln2), 0)
 	return mul(product, exp(log)) / s
 }
 
@@ -209,37 +211,17 @@ func (h *halfNormals) quantile(p float64) float64 {
 	}
 	// Above 1/2 the law is concentrated: see upper.
 	lo, hi := math.Max(0, h.mean-1.2), h.mean+math.Sqrt(-2*kernel.Log64(p))
-	flo, fhi := h.upper(lo*h.unit)-p, h.upper(hi*h.unit)-p
-	for side := 0; hi-lo > 1e-13*hi; {
-		x := (lo*fhi - hi*flo) / (fhi - flo)
-		if !(x > lo && x < hi) {
-			break
-		}
-		f := h.upper(x*h.unit) - p
-		if math.Abs(f) < 1e-14 {
-			return h.unit * x
-		}
-		// The end that stays twice has its value halved, or it would stay for good (the Illinois form of false position).
-		if f > 0 {
-			lo, flo = x, f
-			if side == 1 {
-				fhi /= 2
-			}
-			side = 1
-		} else {
-			hi, fhi = x, f
-			if side == -1 {
-				flo /= 2
-			}
-			side = -1
-		}
-	}
-	return h.unit * (lo + hi) / 2
+	return h.unit * root(func(x float64) float64 { return p - h.upper(x*h.unit) }, lo, hi, 1e-13)
 }
 
 // mul returns a*b without fused products.
 func mul(a, b complex128) complex128 {
 	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
+}
+
+// scale returns z*x, not to be fused either.
+func scale(z complex128, x float64) complex128 {
+	return complex(float64(real(z)*x), float64(imag(z)*x))
 }
 
 func exp(z complex128) complex128 {
@@ -248,11 +230,12 @@ func exp(z complex128) complex128 {
 		return 0
 	}
 	sin, cos := math.Sincos(imag(z))
-	return complex(r*cos, r*sin)
+	return scale(complex(cos, sin), r)
 }
 
 // logSeries returns the coefficients of z, z^2, ... in log(erfc(-z/sqrt 2)), which converges for |z| < 3.4.
-var logSeries = sync.OnceValue(func() (l [seriesTerms]float64) {
+var logSeries = sync.OnceValue(func() *[seriesTerms]float64 {
+	var l [seriesTerms]float64
 	var a [seriesTerms + 1]float64 // of erfc(-z/sqrt 2)
 	for k, c := 0, rootTwoOverPi; 2*k+1 <= seriesTerms; k++ {
 		a[2*k+1] = c / float64(2*k+1)
@@ -265,16 +248,19 @@ var logSeries = sync.OnceValue(func() (l [seriesTerms]float64) {
 		}
 		l[n-1] = t / float64(n)
 	}
-	return l
+	return &l
 })
 
 // Weideman's rational series for exp(z^2) erfc(z) (SIAM J. Numer. Anal. 31, 1994), to about 1e-13 for Re z >= 0.
-const weidemanTerms = 40
-
-var weideman = sync.OnceValue(func() (w struct {
+type weidemanSeries struct {
 	l float64
 	a [weidemanTerms]float64
-}) {
+}
+
+const weidemanTerms = 40
+
+var weideman = sync.OnceValue(func() *weidemanSeries {
+	var w weidemanSeries
 	const m = 2 * weidemanTerms
 	w.l = math.Sqrt(weidemanTerms * rootHalf)
 	for k := 1 - m; k < m; k++ {
@@ -285,7 +271,7 @@ var weideman = sync.OnceValue(func() (w struct {
 			w.a[n] += float64(f * math.Cos(float64(n+1)*angle))
 		}
 	}
-	return w
+	return &w
 })
 
 // erfcx returns exp(z^2) erfc(z) for Re z >= 0.
@@ -298,7 +284,7 @@ func erfcx(z complex128) complex128 {
 	for n := weidemanTerms - 2; n >= 0; n-- {
 		p = mul(p, r) + complex(w.a[n], 0)
 	}
-	return mul(inv, 2*mul(p, inv)+complex(1/rootPi, 0))
+	return mul(inv, scale(mul(p, inv), 2)+complex(1/rootPi, 0))
 }
 
 const rootPi = 1.7724538509055160273

@@ -82,14 +82,51 @@ func (b *Partition) MCEInterval(level float64) metrics.Interval {
 // clopperPearson returns the interval of a frequency seen k times in n that misses it with a probability of at most miss,
 // half of it at either end.
 func clopperPearson(k, n, miss float64) metrics.Interval {
-	i := metrics.Interval{Low: 0, High: 1}
-	if k > 0 {
-		i.Low = mathext.InvRegIncBeta(k, n-k+1, miss/2)
+	return metrics.Interval{Low: lowerLimit(k, n, miss/2), High: 1 - lowerLimit(n-k, n, miss/2)}
+}
+
+// lowerLimit returns the frequency at which k of n or more are seen with probability tail. (gonum's inverse of the
+// incomplete beta function is far off for small tails.)
+func lowerLimit(k, n, tail float64) float64 {
+	if k == 0 {
+		return 0
 	}
-	if k < n {
-		i.High = 1 - mathext.InvRegIncBeta(n-k, k+1, miss/2)
+	// That probability is at most exp(-n (f-h)^2 / (2 f)) by Chernoff's bound, and at most (e n h / k)^k.
+	f, log := k/n, kernel.Log64(tail)
+	lo, hi := math.Max(f-math.Sqrt(-2*f*log/n), f*kernel.Exp64(log/k-1)), f
+	above := func(h float64) float64 { return kernel.Log64(mathext.RegIncBeta(k, n-k+1, h)) - log }
+	return root(above, lo, hi, 1e-15)
+}
+
+// root returns where a rising function crosses 0 between lo and hi, to the relative precision given. It is the Illinois
+// form of false position: the value at an end that stays twice is halved, or it would stay for good.
+func root(f func(float64) float64, lo, hi, precision float64) float64 {
+	flo, fhi := f(lo), f(hi)
+	for side := 0; hi-lo > precision*hi; {
+		x := (float64(lo*fhi) - float64(hi*flo)) / (fhi - flo)
+		if !(x > lo && x < hi) {
+			if x = (lo + hi) / 2; x == lo || x == hi {
+				break
+			}
+		}
+		switch y := f(x); {
+		case y == 0:
+			return x
+		case y < 0:
+			lo, flo = x, y
+			if side == 1 {
+				fhi /= 2
+			}
+			side = 1
+		default:
+			hi, fhi = x, y
+			if side == -1 {
+				flo /= 2
+			}
+			side = -1
+		}
 	}
-	return i
+	return (lo + hi) / 2
 }
 
 // The reasons for which an answer has no interval or is none.

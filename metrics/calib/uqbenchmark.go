@@ -34,8 +34,8 @@ func UQBenchmark(p *metrics.Predictions, bins int, o *metrics.Options) (float64,
 	case right.lost.N > 0:
 		return math.NaN(), errors.New("calib: uq_benchmark_2019 refuses probabilities above 1; clip them to [0, 1]")
 	case a.SumsOff > 0 && !a.Unchecked && !a.Renormalized && (a.SumMin < 1-sumsClose || a.SumMax > 1+sumsClose):
-		return math.NaN(), fmt.Errorf("calib: uq_benchmark_2019 refuses rows whose sum is off 1 by more than %g; they sum to %.7g to %.7g: "+
-			"divide each row by its sum", sumsClose, a.SumMin, a.SumMax)
+		return math.NaN(), fmt.Errorf("calib: uq_benchmark_2019 refuses rows whose sum is off 1 by more than %g; "+
+			"there are sums from %.7g to %.7g: divide each row by its sum", sumsClose, a.SumMin, a.SumMax)
 	}
 	ece := 0.0
 	n := left.total()

@@ -1,0 +1,238 @@
+package calib
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// A law has finitely many scores, each with its share of the rows and the frequency of the event there.
+type law struct {
+	name string
+	p, c []float64
+	w    []float64 // nil: equal shares
+}
+
+// smooth returns a law of 90 scores at the quantiles of a distribution.
+func smooth(name string, score, truth func(float64) float64) law {
+	l := law{name: name}
+	const n = 90
+	for i := range n {
+		p := score((float64(i) + 0.5) / n)
+		l.p, l.c = append(l.p, p), append(l.c, truth(p))
+	}
+	return l
+}
+
+var laws = []law{
+	smooth("calibrated, even", func(u float64) float64 { return u }, func(p float64) float64 { return p }),
+	smooth("overconfident", func(u float64) float64 { return 1 - u*u/2 }, func(p float64) float64 { return 0.5 + 0.8*(p-0.5) }),
+	smooth("crowded near 1", crowded, func(p float64) float64 { return p - 0.15*(1-p) }),
+	{"few scores", few, []float64{0.13, 0.3, 0.45, 0.7, 0.86}, fewShares},
+	smooth("rare, signs mixed", func(u float64) float64 { return 0.001 + 0.3*u*u*u*u },
+		func(p float64) float64 { return p * (1 + 0.4*math.Sin(30*p)) }),
+	smooth("calibrated, near 1", crowded, func(p float64) float64 { return p }),
+}
+
+func crowded(u float64) float64 { return 1 - 0.4*u*u*u*u }
+
+var few, fewShares = []float64{0.1, 0.3, 0.5, 0.7, 0.9}, []float64{0.3, 0.1, 0.2, 0.1, 0.3}
+
+const lawBins = 15
+
+// draw returns bins of n independent rows: the rows of each score are multinomial, their events binomial.
+func (l *law) draw(n int64, r rand.Source) *Partition {
+	edges := kernel.Edges(lawBins)
+	b := &Partition{cells: make([]tally.Cell, lawBins), lower: edges[:lawBins], upper: edges[1:]}
+	left, share := n, 1.0
+	binomial := func(n int64, p float64) int64 {
+		switch {
+		case n == 0 || p <= 0:
+			return 0
+		case p >= 1:
+			return n
+		}
+		return int64(distuv.Binomial{N: float64(n), P: p, Src: r}.Rand())
+	}
+	for i, p := range l.p {
+		w := l.weight(i)
+		m := left
+		if i < len(l.p)-1 {
+			m = binomial(left, w/share)
+		}
+		left -= m
+		share -= w
+		k := binomial(m, l.c[i])
+		c := &b.cells[l.bin(i)]
+		c.N += m
+		c.Y.AddShifted(k, 88)
+		c.P.AddFloat(float64(m) * p)
+		c.PP.AddFloat(float64(m) * p * p)
+		c.PY.AddFloat(float64(k) * p)
+	}
+	return b
+}
+
+func (l *law) weight(i int) float64 {
+	if l.w == nil {
+		return 1 / float64(len(l.p))
+	}
+	return l.w[i]
+}
+
+func (l *law) bin(i int) int { return min(lawBins-1, int(l.p[i]*lawBins)) }
+
+// gaps returns E(y-p; bin) and P(bin).
+func (l *law) gaps() (gap, share [lawBins]float64) {
+	for i := range l.p {
+		gap[l.bin(i)] += l.weight(i) * (l.c[i] - l.p[i])
+		share[l.bin(i)] += l.weight(i)
+	}
+	return gap, share
+}
+
+// TestIntervalsCover counts how often the intervals of ECE and MCE hold the truth, which for MCE is that of the bins
+// that have rows.
+func TestIntervalsCover(t *testing.T) {
+	const level = 0.95
+	runs := 1500
+	if testing.Short() {
+		runs = 150
+	}
+	for li, l := range laws {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			gap, share := l.gaps()
+			ece, square := 0.0, 0.0
+			for b, g := range gap {
+				ece += math.Abs(g)
+				if share[b] > 0 {
+					square += g * g / share[b]
+				}
+			}
+			for _, n := range []int64{200, 1000, 5000, 20000, 100000} {
+				r := rand.NewPCG(uint64(li), uint64(n))
+				var held, heldMCE, width, squares, debiased float64
+				for run := range runs {
+					b := l.draw(n, r)
+					i := b.Interval(level)
+					if i.Low <= ece && ece <= i.High {
+						held++
+					}
+					width += i.High - i.Low
+					if run%3 == 0 {
+						worst := 0.0
+						b.each(func(k int, _ *tally.Cell) { worst = math.Max(worst, math.Abs(gap[k])/share[k]) })
+						if m := b.MCEInterval(level); m.Low <= worst && worst <= m.High {
+							heldMCE++
+						}
+					}
+					if run%10 == 0 {
+						d := b.Debiased()
+						squares += d * d
+						debiased++
+					}
+				}
+				runs := float64(runs)
+				heldMCE /= runs / 3
+				squares /= debiased
+				t.Logf("%6d rows: ece %.3f (mean width %.4f), mce %.3f; mean square debiased %.2g, true %.2g",
+					n, held/runs, width/runs, heldMCE, squares, square)
+				if n == 100000 && math.Abs(squares-square) > 0.05*square+2e-5 {
+					t.Errorf("%d rows: the mean square of Debiased is %v, of the truth %v", n, squares, square)
+				}
+				least := func(runs float64) float64 { return 0.94 - 2*math.Sqrt(0.94*0.06/runs) }
+				if held/runs < least(runs) || heldMCE < least(runs/3) {
+					t.Errorf("%d rows: the intervals of ECE and MCE held in %v and %v of all runs", n, held/runs, heldMCE)
+				}
+			}
+		})
+	}
+}
+
+// TestCalibratedLaw holds that calibrated predictions show an ECE of Floor on average, above FloorQ95 in one of twenty,
+// and with an even P.
+func TestCalibratedLaw(t *testing.T) {
+	runs := 1500
+	if testing.Short() {
+		runs = 300
+	}
+	for li, l := range []law{laws[0], laws[5], {"few scores", few, few, fewShares}} {
+		for _, n := range []int64{5000, 100000} {
+			t.Run(fmt.Sprintf("%s, %d", l.name, n), func(t *testing.T) {
+				t.Parallel()
+				r := rand.NewPCG(uint64(li), uint64(n))
+				var over, ece, floor float64
+				var p []float64
+				for run := range runs {
+					b := l.draw(n, r)
+					p = append(p, b.P())
+					if p[run] < 0.05 {
+						over++
+					}
+					if run%10 == 0 && (b.ECE() > b.FloorQ95()) != (p[run] < 0.05) {
+						t.Errorf("ece is %v with P %v, and the quantile %v", b.ECE(), p[run], b.FloorQ95())
+					}
+					ece += b.ECE()
+					floor += b.Floor()
+				}
+				slices.Sort(p)
+				ks := 0.0
+				for i, v := range p {
+					ks = math.Max(ks, math.Max(v-float64(i)/float64(runs), float64(i+1)/float64(runs)-v))
+				}
+				runs := float64(runs)
+				t.Logf("above the quantile %.3f, ece/floor %.3f, ks %.2f of sqrt(runs)", over/runs, ece/floor, ks*math.Sqrt(runs))
+				if math.Abs(over/runs-0.05) > 3*math.Sqrt(0.05*0.95/runs) {
+					t.Errorf("%v of %v are above the quantile", over, runs)
+				}
+				if math.Abs(ece/floor-1) > 4*0.4/math.Sqrt(runs) { // the deviation of ECE is at most 0.4 of its mean
+					t.Errorf("mean ece %v, floor %v", ece/runs, floor/runs)
+				}
+				if ks > 1.95/math.Sqrt(runs) { // Kolmogorov's limit of 1 in 1,000
+					t.Errorf("P is not even: %v", ks)
+				}
+			})
+		}
+	}
+}
+
+// TestDetectableGap holds that a constant gap of its size is found with power 0.8 by the test that it names.
+func TestDetectableGap(t *testing.T) {
+	runs := 2500
+	if testing.Short() {
+		runs = 400
+	}
+	scores := smooth("", func(u float64) float64 { return 0.2 + 0.6*u }, func(p float64) float64 { return p })
+	for _, n := range []int64{1000, 20000} {
+		r := rand.NewPCG(7, uint64(n))
+		size := scores.draw(n, r).DetectableGap()
+		for _, sign := range []float64{1, -1} {
+			shifted := smooth("", func(u float64) float64 { return 0.2 + 0.6*u }, func(p float64) float64 { return p + sign*size })
+			found := 0.0
+			for range runs {
+				gap, spread := 0.0, 0.0
+				b := shifted.draw(n, r)
+				b.each(func(_ int, c *tally.Cell) {
+					g, v := c.Gap(), c.Spread()
+					gap += g.Float64()
+					spread += v.Float64()
+				})
+				if math.Abs(gap) > 1.959964*math.Sqrt(spread) {
+					found++
+				}
+			}
+			t.Logf("%d rows: a gap of %.4f is found %.3f of the time", n, sign*size, found/float64(runs))
+			if math.Abs(found/float64(runs)-0.8) > 3*math.Sqrt(0.16/float64(runs))+0.005 { // the gap changes the variance a little
+				t.Errorf("%d rows: a gap of %v was found %v of %d times", n, sign*size, found, runs)
+			}
+		}
+	}
+}
