@@ -12,8 +12,8 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// drawn returns rows of one score whose frequencies are off by bias.
-func drawn(r *rand.Rand, rows int, bias float64) *metrics.Predictions {
+// drawnPartition returns rows of one score whose frequencies are off by bias.
+func drawnPartition(r *rand.Rand, rows int, bias float64) *metrics.Predictions {
 	p := &metrics.Predictions{Labels: make([]int32, rows)}
 	p.F64, p.Rows, p.Classes = make([]float64, rows), rows, 1
 	for i := range p.F64 {
@@ -47,7 +47,7 @@ func TestOrderOfAnswers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 150 {
 		rows := []int{2, 3, 10, 50, 400}[r.IntN(5)]
-		p := drawn(r, rows, []float64{0, 0.1, -0.3}[r.IntN(3)])
+		p := drawnPartition(r, rows, []float64{0, 0.1, -0.3}[r.IntN(3)])
 		o := &calib.Options{Bins: []int{1, 2, 15, 100}[r.IntN(4)]}
 		b := of(t, p, o)
 		mce, _ := b.MCE()
@@ -98,7 +98,7 @@ func TestOrderOfAnswers(t *testing.T) {
 func TestAnswersMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, weighted := range []bool{false, true} {
-		p := drawn(r, 3000, 0.05)
+		p := drawnPartition(r, 3000, 0.05)
 		if weighted {
 			p.Weights = make([]float64, p.Rows)
 			for i := range p.Weights {
@@ -298,7 +298,7 @@ func TestNNCalibration(t *testing.T) {
 	}
 	// The same for any threads and order.
 	r := rand.New(rand.NewPCG(5, 6))
-	p = drawn(r, 100_000, -0.1)
+	p = drawnPartition(r, 100_000, -0.1)
 	ece, mce := nn(p, 15)
 	p.Labels = slices.Clone(p.Labels)
 	slices.Reverse(p.Labels)
