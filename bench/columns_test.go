@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -111,5 +112,27 @@ func BenchmarkBinSumsOf(b *testing.B) {
 			c.bin[i] = int32(bins - 1)
 		}
 		runColumns(b, fmt.Sprintf("bins=%d/rows=last/", bins), 13, sum)
+	}
+}
+
+// BenchmarkGridSums: scores of even density, crowded at 1, as dense in each power of 2, and of two digits, which are looked up.
+func BenchmarkGridSums(b *testing.B) {
+	c, cells := newColumns(1), make([]kernel.GridCell, kernel.GridSize())
+	r := check.Rand(11)
+	tail := c.stats.Tail
+	for _, of := range []struct {
+		name  string
+		score func(u float64) float64
+	}{
+		{"uniform", func(u float64) float64 { return u }},
+		{"confident", func(u float64) float64 { return 1 - u*u*u*u/2 }},
+		{"logspaced", func(u float64) float64 { return kernel.Exp64(-40 * u) }},
+		{"digits", func(u float64) float64 { return math.Floor(100*u) / 100 }},
+	} {
+		for i := range c.p {
+			c.p[i] = of.score(r.Float64())
+			tail[i] = 1 - c.p[i]
+		}
+		runColumns(b, "scores="+of.name+"/", 17, func() { kernel.GridSums(cells, c.p, tail, c.hit) })
 	}
 }

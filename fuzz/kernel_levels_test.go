@@ -446,3 +446,31 @@ func flat(sums []kernel.BinSum) (v []int64) {
 	}
 	return v
 }
+
+func FuzzLevelsGrid(f *testing.F) {
+	places, _ := kernel.GridPlaces()
+	f.Add(bytes64(places...), uint8(0), uint8(0), uint8(0), true)
+	f.Add(bytes64(0, 0.3, 0.1, 0.5, 1, -1, 2, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, -5e-324, math.Copysign(0, -1), 0x1p-64, 0.0099), uint8(0), uint8(9), uint8(1), true)
+	f.Add(bytes64(ramp(100, 0, 0.01)...), uint8(0), uint8(9), uint8(2), true)
+	f.Add([]byte("these are scores from 0 to 1"), uint8(8<<2|1), uint8(99), uint8(3), true)
+	f.Add([]byte("and these are not"), uint8(9<<2|3), uint8(99), uint8(4), false)
+	f.Fuzz(func(t *testing.T, data []byte, how, repeat, off uint8, rest bool) {
+		p := elements(data, how, repeat, off, 8, math.Float64frombits, func(v float64) float64 { return v })
+		tail, y := make([]float64, len(p)), make([]uint8, len(p))
+		for i, v := range p {
+			y[i] = uint8((i*int(off+1) + i/3) & 1)
+			tail[i] = p[len(p)-1-i]
+			if rest {
+				tail[i] = 1 - v
+			}
+		}
+		sameBits(t, "GridSums", func() []uint64 {
+			cells := make([]kernel.GridCell, kernel.GridSize()+2)
+			b := []uint64{uint64(kernel.GridSums(cells[1:len(cells)-1], p, tail, y))}
+			for _, c := range cells {
+				b = append(b, c.N, c.Q, c.QQ)
+			}
+			return b
+		})
+	})
+}

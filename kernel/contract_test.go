@@ -194,6 +194,11 @@ func TestPanics(t *testing.T) {
 		panics("BinSums", errLength, func() { BinSums(sums, i32[1:], f64, make([]uint8, 20)) })
 		panics("BinSums", errLength, func() { BinSums(sums, i32, f64, make([]uint8, 19)) })
 		panics("BinSums", errCount, func() { BinSums(sums, make([]int32, many), make([]float64, many), make([]uint8, many)) })
+		cells := make([]GridCell, GridSize())
+		panics("GridSums", errLength, func() { GridSums(cells, f64, f64[1:], make([]uint8, 20)) })
+		panics("GridSums", errLength, func() { GridSums(cells, f64, f64, make([]uint8, 19)) })
+		panics("GridSums", errGrid, func() { GridSums(cells[1:], nil, nil, nil) })
+		panics("GridSums", errGrid, func() { GridSums(nil, f64, f64, make([]uint8, 20)) })
 		panics("FixedSums", errCount, func() { FixedSums(make([]float64, many), &WindowUnit) })
 		panics("FixedSums", none, func() { FixedSums(make([]float64, MaxSum), &WindowUnit) })
 	})
@@ -212,6 +217,7 @@ func TestNoAllocations(t *testing.T) {
 	norms, low := newStats(n), NewLowest(0.25, LeftClosed, -1)
 	norms.Rest, norms.Entropy = nil, nil
 	classSums, list := ClassSums{make([]int64, n), make([]int64, n), make([]int64, n)}, make([]uint32, n+ListSlack)
+	cells := make([]GridCell, GridSize())
 	isatest.Each(t, func(t *testing.T) {
 		for _, k := range []int{2, 30, 1500} {
 			rows := 4
@@ -294,6 +300,7 @@ func TestNoAllocations(t *testing.T) {
 					BinEdges(i32[:k], f64[:k], e, RightClosed)
 					FixedSums(f64[:k], &WindowNLL)
 				},
+				"grid": func() { GridSums(cells, f64[:k], f64[:k], y8[:k]) },
 			} {
 				if a := testing.AllocsPerRun(5, f); a != 0 {
 					t.Errorf("%s k=%d: %v allocations", name, k, a)
@@ -308,6 +315,7 @@ func TestNoAllocations(t *testing.T) {
 var golden = map[string]uint64{
 	"binary":       0xea81780018372846,
 	"functions":    0xa3dba5021db15e87,
+	"grid":         0xebb4efe58d323ef1,
 	"logits/bf16":  0xd5f45dbc863bfb2d,
 	"logits/f16":   0xe6e224f50a358001,
 	"logits/f32":   0x1240a8dc8b15b565,
@@ -402,6 +410,15 @@ func TestGoldenBits(t *testing.T) {
 			}
 		}
 		got["functions"] = hc.Sum64()
+		p, tail := gridScores()
+		cells, hg := make([]GridCell, GridSize()), fnv.New64a()
+		GridSums(cells, p, tail, make([]uint8, len(p)))
+		for _, c := range cells {
+			for _, u := range []uint64{c.N, c.Q, c.QQ} {
+				hash64(hg, u)
+			}
+		}
+		got["grid"] = hg.Sum64()
 		for name, g := range got {
 			if golden[name] != g {
 				t.Errorf("\t%q: %#016x,", name, g)

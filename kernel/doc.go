@@ -1,6 +1,6 @@
 // Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
-// BinSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
+// BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
 // matrix by class and bin (ClassSumsF32), the order of scores (Sort, Split, Select, OrderF32, SortRowsF32), Exp64 and Log64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
@@ -25,9 +25,10 @@
 //	kernel: room for more than 63 keys to split at
 //	kernel: class sums are fewer than classes
 //	kernel: the list has no room for a row
+//	kernel: number of grid cells is not GridSize
 //
 // An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
-// a goroutine, nothing is kept between calls; calls with disjoint outputs may run at the same time. Slices start at any
+// a goroutine, nothing is kept between calls, except that the grid's places are made once; calls with disjoint outputs may run at the same time. Slices start at any
 // alignment and have any length; nothing outside them is read or written. Inputs are not written, and outputs do not
 // overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64 and, with equal strides, in Softmax
 // and LogSoftmax of float32 and float64; what sorts, splits or selects works in place. A scratch may hold anything, overlaps
@@ -41,7 +42,7 @@
 //
 // A call cannot be interrupted while it runs assembly, and the garbage collector waits for it: callers give it at most
 // 1 MiB of input, or one row if that is longer. Its working memory is on the stack: some 20 KB where it takes rows by
-// assembly, 43 KB in BinSums, 13 KB in ClassSums.
+// assembly, 43 KB in BinSums, 13 KB in ClassSums, 3 KB in GridSums.
 //
 // # Inputs
 //

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/candor-go/candor/kernel/asm"
 )
 
 // The grid divides scores into cells that do not depend on the data: narrow ones towards 0 and towards 1, where confident models'
@@ -33,33 +35,39 @@ var gridBins = [...]int{1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 25, 30, 40,
 func GridBins(n int) bool { return slices.Contains(gridBins[:], n) }
 
 const (
-	gridSteps  = 1200    // steps of the even part, in a unit of p
-	gridFrom   = 12      // and how many are taken up by the other
-	gridShift  = 52 - 5  // 32 parts of a power of 2
-	gridLeast  = 0x1p-64 // the start of the first part
-	gridMost   = 0.0099  // inside the last part
-	gridNear   = 0x1p-20 // so near to a whole step the places are looked up
-	gridSmooth = gridFrom - 0.5
-	gridMagic  = 0x1.8p52
+	gridSteps = 1200     // steps of the even part, in a unit of p
+	gridFrom  = 12       // and how many are taken up by the other
+	gridShift = 52 - 5   // 32 parts of a power of 2
+	gridLeast = 0x1p-64  // the start of the first part
+	gridMost  = 0.0099   // inside the last part
+	gridNear  = 0x1p-43  // no edge is as far from the step beside it
+	gridPoint = 32       // bits of what is behind the point of a number of steps
+	gridFixed = 0x1.8p20 // added to such a number moves the point there
+	gridDoubt = 0x1p-31  // also added, so that scores beside an edge have
+	gridClose = 4        // less than so much behind the point: more than gridNear to either side
 )
 
-// gridBase is the number of the first part, and gridLogs how many there are.
-var (
-	gridBase = math.Float64bits(gridLeast) >> gridShift
-	gridLogs = int(math.Float64bits(gridMost)>>gridShift-gridBase) + 1
+// The number of the first part as it stands in bits, and how many parts there are.
+const (
+	gridBase = (1023 - 64) << (52 - gridShift)
+	gridLogs = 1833
+
+	// What the whole steps as they stand in bits are beyond the cell's number.
+	gridWhole = 0x41380000 + gridFrom - gridLogs
 )
 
 var gridMade struct {
 	sync.Once
 	places []float64 // by cell: those of parts and steps, then those between neighbours
 	rising []int32   // cells by place
+	steps  []gridStep
 }
 
 func gridMake() {
 	gridMade.Do(func() {
 		parts := []float64{0}
 		for i := 1; i < gridLogs; i++ {
-			parts = append(parts, math.Float64frombits((gridBase+uint64(i))<<gridShift))
+			parts = append(parts, math.Float64frombits(uint64(gridBase+i)<<gridShift))
 		}
 		var edges []float64
 		for _, n := range gridBins {
@@ -75,19 +83,29 @@ func gridMake() {
 		slices.Sort(edges)
 		edges = slices.Compact(edges)
 		places, between := parts, []float64(nil)
+		const evenEnd = gridLogs + gridSteps/2 - gridFrom + 1
 		for i := gridFrom; i <= gridSteps/2; i++ {
 			x := float64(i) / gridSteps
 			// The step's cell begins at the last of the edges there.
 			var here []float64
 			for _, e := range edges {
-				if math.Abs(e-x) < 1e-9 {
+				if math.Abs(e-x) < gridNear {
 					here = append(here, e)
 				}
 			}
-			if n := len(here); n > 0 {
+			s := gridStep{below: [3]uint64{math.MaxInt64, math.MaxInt64, math.MaxInt64}}
+			s.cells[0] = int32(len(places) - 1)
+			n := max(len(here), 1)
+			if len(here) > 0 {
 				x = here[n-1]
-				between = append(between, here[:n-1]...)
 			}
+			for j, e := range here[:n-1] {
+				s.below[j] = math.Float64bits(e) - 1
+				s.cells[j+1] = int32(evenEnd + len(between))
+				between = append(between, e)
+			}
+			s.below[n-1], s.cells[n] = math.Float64bits(x)-1, int32(len(places))
+			gridMade.steps = append(gridMade.steps, s)
 			places = append(places, x)
 		}
 		gridMade.places = append(places, between...)
@@ -99,6 +117,12 @@ func gridMake() {
 			return cmp.Compare(gridMade.places[a], gridMade.places[b])
 		})
 	})
+}
+
+// gridStep has the cells beside a step: those that begin above the scores whose bits are below, and first the one before.
+type gridStep struct {
+	below [3]uint64
+	cells [4]int32
 }
 
 // GridPlaces returns the first q of each cell: of those in rising, one after another, they rise. Neither is to be changed.
@@ -138,8 +162,6 @@ func GridSize() int {
 	return 4 * len(gridMade.places)
 }
 
-const gridChunk = 256
-
 // GridSums adds scores to cells, of which there are GridSize: to element 4*g + 2*half + y of the cell g of q, which is p[i], or where
 // that is at least 1/2 tail[i]. Scores whose q is not in [0, 1/2] are left out, and counted in out. y is 0 or 1.
 func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
@@ -148,65 +170,93 @@ func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	if len(cells) != GridSize() {
 		panic(errGrid)
 	}
-	var at [gridChunk]int32
-	var first, second [gridChunk]uint64
+	if n := len(p) &^ (columnStep - 1); simd() && n > 0 {
+		out = simdGridSums(cells, p[:n], tail, y)
+		p, tail, y = p[n:], tail[n:], y[n:]
+	}
+	return out + gridSums(cells, p, tail, y)
+}
+
+const errGrid = "kernel: number of grid cells is not GridSize"
+
+// gridChunk is how many scores a call of assembly takes, which lists those that are to be looked up.
+const gridChunk = 512
+
+func simdGridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
+	var room [48]uint64
+	var list [gridChunk + 16]uint32
 	for len(p) > 0 {
 		n := min(len(p), gridChunk)
-		gridIndex(at[:n], first[:n], second[:n], p[:n], tail[:n], y[:n])
-		for i, k := range at[:n] {
-			if k < 0 {
-				if k = gridLookUp(p[i], tail[i], y[i]); k < 0 {
-					out++
-					continue
-				}
+		listed := asm.GridSums(&cells[0].N, &room[0], &list[0], &p[0], &tail[0], &y[0], n)
+		for _, i := range list[:listed] {
+			if !gridAdd(cells, p[i], tail[i], y[i]) {
+				out++
 			}
-			c := &cells[k]
-			c.N++
-			c.Q += first[i]
-			c.QQ += second[i]
 		}
 		p, tail, y = p[n:], tail[n:], y[n:]
 	}
 	return out
 }
 
-const errGrid = "kernel: number of grid cells is not GridSize"
-
-// gridIndex finds the elements of cells that scores belong to, -1 where they are to be looked up, and the bits of q + 3 and q*q + 3.
-func gridIndex(at []int32, first, second []uint64, p, tail []float64, y []uint8) {
-	n := len(p)
-	at, first, second, tail, y = at[:n], first[:n], second[:n], tail[:n], y[:n]
-	step := math.Float64bits(gridMagic) + gridFrom - 1
+func gridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
+	tail, y = tail[:len(p)], y[:len(p)]
 	for i, v := range p {
-		// A branch on the half is one that no CPU foresees.
+		// Branches on the half and on the kind of cell are such as no CPU foresees: masks of ones and zeros choose.
 		b, t := math.Float64bits(v), math.Float64bits(tail[i])
-		low := uint64(int64(b-math.Float64bits(0.5)) >> 63) // all ones where p < 1/2
-		q := math.Float64frombits(t ^ (t^b)&low)
-		part := int32(math.Float64bits(min(max(q, gridLeast), gridMost))>>gridShift - gridBase)
-		f := max(float64(q*gridSteps), gridSmooth)
-		whole := f + gridMagic
-		d := f - (whole - gridMagic)
-		u := int32(math.Float64bits(whole) - step - math.Float64bits(d)>>63)
-		k := (part+u)<<2 | int32(2&^low) | int32(y[i])
-		if math.Abs(d) < gridNear || !(q >= 0 && q <= 0.5) {
-			k = -1
+		low := gridLow(v)
+		bits := t ^ (t^b)&low
+		q := math.Float64frombits(bits)
+		even := uint64((int64(math.Float64bits(gridMost)) - int64(bits)) >> 63)
+		steps := math.Float64bits(float64(q*gridSteps) + (gridFixed + gridDoubt))
+		if bits >= math.Float64bits(0.5) || uint32(steps|^even) < gridClose {
+			if !gridAdd(cells, v, tail[i], y[i]) {
+				out++
+			}
+			continue
 		}
-		at[i] = k
-		first[i] = math.Float64bits(q + 3)
-		second[i] = math.Float64bits(float64(q*q) + 3)
+		beyond := int64(bits - math.Float64bits(gridLeast))
+		g := (bits-uint64(beyond&(beyond>>63)))>>gridShift - gridBase
+		g ^= (g ^ (steps>>gridPoint - gridWhole)) & even
+		c := &cells[g<<2|2&^low|uint64(y[i])]
+		c.N++
+		c.Q += math.Float64bits(q + 3)
+		c.QQ += math.Float64bits(float64(q*q) + 3)
 	}
+	return out
 }
 
-// gridLookUp does the same for one score; -1 where its q is not in [0, 1/2].
-func gridLookUp(p, tail float64, y uint8) int32 {
-	q, half := p, int32(0)
-	if !(p < 0.5) {
-		q, half = tail, 2
+// gridAdd looks up the cell of a score that is near a step, or outside, and adds it there; it tells whether q is in [0, 1/2].
+func gridAdd(cells []GridCell, p, tail float64, y uint8) bool {
+	low := gridLow(p)
+	if p != p {
+		low = 0
 	}
+	b, t := math.Float64bits(p), math.Float64bits(tail)
+	q := math.Float64frombits(t ^ (t^b)&low)
 	if !(q >= 0 && q <= 0.5) {
-		return -1
+		return false
 	}
-	return gridMade.rising[GridRank(q)]<<2 | half | int32(y)
+	c := &cells[uint64(gridBeside(q))<<2|2&^low|uint64(y)]
+	c.N++
+	c.Q += math.Float64bits(q + 3)
+	c.QQ += math.Float64bits(float64(q*q) + 3)
+	return true
+}
+
+// gridLow returns ones where p < 1/2 and zeros where it is not, either for NaN.
+func gridLow(p float64) uint64 {
+	return uint64((int64(math.Float64bits(p))>>1 - int64(math.Float64bits(0.5)>>1)) >> 63)
+}
+
+// gridBeside is the cell of 0 and of what is near a step.
+func gridBeside(q float64) int {
+	step := int(float64(q*gridSteps)+0.5) - gridFrom
+	if step < 0 {
+		return 0
+	}
+	s, bits := &gridMade.steps[step], math.Float64bits(q)
+	n := (s.below[0]-bits)>>63 + (s.below[1]-bits)>>63 + (s.below[2]-bits)>>63
+	return int(s.cells[n&3])
 }
 
 // GridTotals returns what element i of GridSums' cells has summed: the number of scores n, and how much more than n times the place

@@ -42,6 +42,7 @@ var families = []struct {
 	{"probs", probs},
 	{"binary", binaryColumns},
 	{"columns", columnKernels},
+	{"grid", grid},
 	{"order", order},
 	{"columnkeys", columnKeys},
 	{"keys", keys},
