@@ -15,6 +15,7 @@ import (
 // keeper is what ClassScores keeps of entries, as keys of either size.
 type keeper interface {
 	merge(o keeper)
+	drop()
 	// each calls use with the bins of each class, on any number of goroutines, and each of them with bins of its own.
 	each(bins int, use func(class int, b *parallel.Bins))
 	class(class, bins int) *parallel.Bins
@@ -305,6 +306,9 @@ func (k *keptKeys[K]) merge(a keeper) {
 		k.lists = slices.Insert(k.lists, max(0, len(k.lists)-1), shared)
 	}
 }
+
+// drop forgets all entries.
+func (k *keptKeys[K]) drop() { k.blocks, k.lists = nil, nil }
 
 // keysByClass are the entries of lists by class: those of class c are from starts[c] to starts[c+1].
 type keysByClass[K kernel.Key] struct {

@@ -35,7 +35,7 @@ func (s *ClassScores) mean(bins int, of func(p *Partition) float64) float64 {
 	if bins < 1 {
 		panic(errMassBins)
 	}
-	if s.kept == nil {
+	if s.rows == 0 || s.over() {
 		return math.NaN()
 	}
 	each := make([]float64, s.width)
@@ -77,7 +77,7 @@ func (s *ClassScores) Class(class, bins int) *Partition {
 		panic(errMassBins)
 	}
 	b := &parallel.Bins{Cells: make([]tally.Cell, bins)}
-	if s.kept != nil {
+	if !s.over() {
 		b = s.kept.class(class, bins)
 	}
 	p := &Partition{cells: b.Cells, weighted: s.weighted, chosen: true}

@@ -73,7 +73,7 @@ type ClassScores struct {
 	rows     int64
 	keys     int64 // entries above the threshold: of all where there is none, also of those outside [0,1]
 	out      int64
-	kept     keeper // nil before the first, and once the limit is passed
+	kept     keeper // nil before the first; without entries once the limit is passed
 }
 
 var _ metrics.Accumulator = (*ClassScores)(nil)
@@ -159,11 +159,6 @@ func (s *ClassScores) entryBytes() int {
 // start gets ready for the first predictions.
 func (s *ClassScores) start(classes int, weighted, wide bool) {
 	s.classes, s.width, s.weighted, s.wide = classes, max(2, classes), weighted, wide
-	s.keep()
-}
-
-// keep makes room for entries.
-func (s *ClassScores) keep() {
 	if s.wide {
 		s.kept = newKeptKeys[uint64](s)
 	} else {
@@ -175,9 +170,6 @@ func (s *ClassScores) keep() {
 func (s *ClassScores) AddBlock(k *metrics.Block) {
 	if s.classes == 0 {
 		s.start(k.Classes, k.Weights != nil, k.Probs.F32 == nil)
-	} else if s.kept == nil {
-		// Beyond the limit entries are only counted.
-		s.keep()
 	}
 	for at := 0; at < k.Rows; at += kernel.MaxSum {
 		r := rowsOf{labels: k.Labels[at:min(at+kernel.MaxSum, k.Rows)]}
@@ -197,10 +189,10 @@ func (s *ClassScores) AddBlock(k *metrics.Block) {
 	s.limit()
 }
 
-// limit drops the entries if they are too many.
+// limit drops the entries if they are too many: from then on they are only counted.
 func (s *ClassScores) limit() {
 	if s.over() {
-		s.kept = nil
+		s.kept.drop()
 	}
 }
 
@@ -228,9 +220,8 @@ func (s *ClassScores) Merge(a metrics.Accumulator) error {
 	s.rows += o.rows
 	s.keys += o.keys
 	s.out += o.out
-	if s.limit(); s.kept != nil {
-		s.kept.merge(o.kept)
-	}
+	s.kept.merge(o.kept)
+	s.limit()
 	return nil
 }
 
@@ -262,7 +253,7 @@ func (s *ClassScores) AppendBinary(dst []byte) ([]byte, error) {
 	e.I64(s.out)
 	at := len(e.B)
 	e.U64(0)
-	if s.kept != nil {
+	if s.kept != nil && !s.over() {
 		e.B = s.kept.encode(e.B)
 	}
 	binary.LittleEndian.PutUint64(e.B[at:], uint64(len(e.B)-at-8))
@@ -308,7 +299,7 @@ func (s *ClassScores) read(entries []byte, f uint8, above float64, classes uint3
 	if classes > math.MaxInt32 || s.rows < 1 || s.keys < 0 || s.out < 0 {
 		return errors.New("its counts are not valid")
 	}
-	s.classes, s.width = int(classes), max(2, int(classes))
+	s.start(int(classes), s.weighted, s.wide)
 	hi, all := bits.Mul64(uint64(s.rows), uint64(s.width))
 	counted := uint64(s.keys) + uint64(s.out)
 	if s.opt.Above == nil {
@@ -327,6 +318,5 @@ func (s *ClassScores) read(entries []byte, f uint8, above float64, classes uint3
 	if s.keys > int64(len(entries)) || s.width > len(entries) {
 		return errFewer
 	}
-	s.keep()
 	return s.kept.decode(entries, s)
 }
