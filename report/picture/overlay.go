@@ -1,0 +1,206 @@
+package picture
+
+import (
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// Set is one set of predictions of an Overlay.
+type Set struct {
+	Name string
+	Bins []calib.Bin // see calib.Partition.Bins
+}
+
+// Overlay draws several sets of predictions into one diagram: a curve each against the diagonal, or with Gap a line each
+// around 0, above the outlines of their histograms. Sets differ in colour, marker and dash; from the 29th on they repeat.
+//
+// A curve breaks at empty bins. Points of bins with fewer than Enough rows are hollow, and up to three sets have the
+// intervals of their points. More than 200 bins are drawn several to a point. The zero value is a picture without data.
+type Overlay struct {
+	Title, Subtitle string
+	Sets            []Set
+	Event           calib.Event // which names the axes have; ByShape is TopLabel
+	Y               Y
+	Centers         bool // points stand in the middle of their bins, not at the mean score
+}
+
+func (d *Overlay) size() (vg.Length, vg.Length) { return 6 * vg.Inch, 7 * vg.Inch }
+
+// look is how a set is told from the others.
+type look struct {
+	color  draw.LineStyle
+	marker []vg.Point // a polygon around 0, of radius 1
+}
+
+var (
+	colors  = []draw.LineStyle{{Color: blue}, {Color: vermilion}, {Color: green}, {Color: purple}, {Color: orange}, {Color: black}, {Color: sky}}
+	dashes  = [][]vg.Length{nil, {6, 2.5}, {2, 2}, {8, 2, 2, 2}}
+	markers = [][]vg.Point{polygon(16, 0, 1), polygon(4, math.Pi/4, 1.2), polygon(3, math.Pi/2, 1.3), polygon(4, 0, 1.3),
+		polygon(3, -math.Pi/2, 1.3), polygon(6, 0, 1.15), polygon(5, math.Pi/2, 1.2)}
+)
+
+// polygon returns the corners of a regular one, the first at an angle.
+func polygon(n int, from, radius float64) []vg.Point {
+	pts := make([]vg.Point, n)
+	for i := range pts {
+		s, c := math.Sincos(from + 2*math.Pi*float64(i)/float64(n))
+		pts[i] = vg.Point{X: vg.Length(radius * c), Y: vg.Length(radius * s)}
+	}
+	return pts
+}
+
+// lookOf returns the look of the i-th set.
+func lookOf(i int) look {
+	l := look{colors[i%len(colors)], markers[i%len(markers)]}
+	l.color.Width, l.color.Dashes = 1.3, dashes[i%len(dashes)]
+	return l
+}
+
+// dot draws a set's marker, hollow for few rows.
+func (p *page) dot(l look, at vg.Point, hollow bool) {
+	const radius = 3
+	pts := make([]vg.Point, len(l.marker))
+	for i, q := range l.marker {
+		pts[i] = vg.Point{X: at.X + q.X*radius, Y: at.Y + q.Y*radius}
+	}
+	if hollow {
+		p.FillPolygon(white, pts)
+	} else {
+		p.FillPolygon(l.color.Color, pts)
+	}
+	p.outline(draw.LineStyle{Color: l.color.Color, Width: 0.9}, pts)
+}
+
+func (d *Overlay) draw(p *page) {
+	all := make([][]calib.Bin, len(d.Sets))
+	few := false
+	var k []entry
+	for i, s := range d.Sets {
+		all[i], _ = bars(s.Bins)
+		for j := range all[i] {
+			few = few || drawn(&all[i][j]) && all[i][j].Count < Enough
+		}
+		l := lookOf(i)
+		k = append(k, entry{func(r vg.Rectangle) {
+			c := middle(r)
+			p.StrokeLine2(l.color, r.Min.X, c.Y, r.Max.X, c.Y)
+			p.dot(l, c, false)
+		}, s.Name})
+	}
+	if few {
+		k = append(k, p.hollowEntry(look{draw.LineStyle{Color: axisGrey}, markers[0]}))
+	}
+	p.heading(d.Title, d.Subtitle)
+	p.key(k)
+	p.top -= 4
+
+	score, up := words(d.Event, d.Y)
+	a := &axes{y: up, xs: fifths, ys: fifths, yText: true, size: tickSize}
+	y0, y1 := 0.0, 1.0
+	if d.Y == Gap {
+		y0, y1 = gapRange(all...)
+		a.ys = ticks(y0, y1, 7)
+	}
+	top := p.panel(p.top-p.Min.Y-panelSkip-histogramHeight-axisHeight, y0, y1, all...)
+	top.grid(a)
+	if d.Y == Gap {
+		top.StrokeLine2(draw.LineStyle{Color: axisGrey, Width: 1.2}, top.r.Min.X, top.y(0), top.r.Max.X, top.y(0))
+	} else {
+		top.diagonal()
+	}
+	any := false
+	if len(all) <= 3 {
+		for i, bins := range all {
+			top.intervals(lookOf(i), bins, d.Y, d.Centers)
+		}
+	}
+	for i, bins := range all {
+		top.curve(lookOf(i), bins, d.Y, d.Centers)
+		any = any || anyDrawn(bins)
+	}
+	if !any {
+		top.note("no rows")
+	}
+	top.frame(a)
+	p.top -= panelSkip
+	d.histograms(p, all, score)
+}
+
+// intervals draws those of a set's points, thin.
+func (p *panel) intervals(l look, bins []calib.Bin, y Y, centers bool) {
+	for i := range bins {
+		if b := &bins[i]; drawn(b) && known(b.Interval) {
+			x, _, shift := place(p, b, y, centers)
+			p.whisker(x, b.Interval, shift, 1.5, draw.LineStyle{Color: l.color.Color, Width: 0.6})
+		}
+	}
+}
+
+// curve draws a set's line, which breaks at empty bins, and its points.
+func (p *panel) curve(l look, bins []calib.Bin, y Y, centers bool) {
+	var line []vg.Point
+	for i := range bins {
+		b := &bins[i]
+		if !drawn(b) {
+			p.StrokeLines(l.color, line)
+			line = nil
+			continue
+		}
+		x, v, _ := place(p, b, y, centers)
+		line = append(line, vg.Point{X: x, Y: p.y(v)})
+	}
+	p.StrokeLines(l.color, line)
+	for i := range bins {
+		if b := &bins[i]; drawn(b) {
+			x, v, _ := place(p, b, y, centers)
+			p.dot(l, vg.Point{X: x, Y: p.y(v)}, b.Count < Enough)
+		}
+	}
+}
+
+// histograms draws the outlines of all sets' shares of rows.
+func (d *Overlay) histograms(p *page, all [][]calib.Bin, score string) {
+	most, anyWeighted := 0.0, false
+	for _, bins := range all {
+		for _, v := range shares(bins) {
+			most = math.Max(most, v)
+		}
+		anyWeighted = anyWeighted || weighted(bins)
+	}
+	h := p.panel(histogramHeight, 0, scale(most), all...)
+	a := &axes{x: score, y: "rows, %", xs: fifths, ys: ticks(0, h.y1, 4), xText: true, yText: true, size: tickSize}
+	if anyWeighted {
+		a.y = "weight, %"
+	}
+	h.grid(a)
+	for i, bins := range all {
+		var line []vg.Point
+		end := func() {
+			if n := len(line); n > 0 {
+				line = append(line, vg.Point{X: line[n-1].X, Y: h.r.Min.Y})
+				h.StrokeLines(lookOf(i).color, line)
+			}
+			line = nil
+		}
+		for j, v := range shares(bins) {
+			if !(v > 0) {
+				end()
+				continue
+			}
+			x0, x1 := h.x(bins[j].Lower), h.x(bins[j].Upper)
+			if x0 == x1 {
+				x0, x1 = h.sides(&bins[j])
+			}
+			if line == nil {
+				line = append(line, vg.Point{X: x0, Y: h.r.Min.Y})
+			}
+			line = append(line, vg.Point{X: x0, Y: h.y(v)}, vg.Point{X: x1, Y: h.y(v)})
+		}
+		end()
+	}
+	h.frame(a)
+}

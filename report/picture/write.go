@@ -1,0 +1,112 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Drawing is a picture that Write takes: *Reliability, *Overlay or *Classes.
+type Drawing interface {
+	size() (width, height vg.Length)
+	draw(p *page)
+}
+
+// Formats are the names of the formats, which are also the extensions of their files.
+func Formats() []string { return []string{"png", "svg", "pdf"} }
+
+// FormatOf returns the format that the extension of a file's name stands for, in upper or lower case; ok tells whether
+// there is one.
+func FormatOf(file string) (format string, ok bool) {
+	ext := strings.ToLower(filepath.Ext(file))
+	for _, f := range Formats() {
+		if ext == "."+f {
+			return f, true
+		}
+	}
+	return "", false
+}
+
+// dpi is the resolution of PNG files.
+const dpi = 180
+
+// Write draws d in a format: "png" with 180 dots an inch, "svg" or "pdf". The same d gives the same bytes. Errors are
+// those of w, and an unknown format.
+func Write(w io.Writer, format string, d Drawing) error {
+	width, height := d.size()
+	var c vg.CanvasSizer
+	var to io.WriterTo
+	switch format {
+	case "png":
+		img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+		c, to = img, vgimg.PngCanvas{Canvas: img}
+	case "svg":
+		svg := vgsvg.New(width, height)
+		c, to = svg, svg
+	case "pdf":
+		pdf := &latinPDF{vgpdf.New(width, height)}
+		c, to = pdf, pdf
+	default:
+		return fmt.Errorf("picture: there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
+	}
+	d.draw(newPage(draw.New(c)))
+	var b bytes.Buffer
+	if _, err := to.WriteTo(&b); err != nil {
+		return fmt.Errorf("picture: %w", err)
+	}
+	out := b.Bytes()
+	switch format {
+	case "svg":
+		out = texts.ReplaceAllFunc(out, anyFont)
+	case "pdf":
+		out = dates.ReplaceAll(out, []byte("$1(D:20000101000000)"))
+	}
+	_, err := w.Write(out)
+	return err
+}
+
+// texts are those of an SVG: where they stand, and size and text.
+var texts = regexp.MustCompile(`(?s)<text ([^>]*?)\s*style="font-family:[^"]*?font-size:([0-9.]+)px"?[^>]*>([^<]*)</text>`)
+
+// anyFont names fonts that stand in for one that is not there, and says how wide the text is meant to be.
+func anyFont(t []byte) []byte {
+	m := texts.FindSubmatch(t)
+	size, err := strconv.ParseFloat(string(m[2]), 64)
+	if err != nil {
+		return t
+	}
+	width := style(vg.Length(size), black).Width(html.UnescapeString(string(m[3])))
+	return fmt.Appendf(nil, `<text textLength="%.5g" lengthAdjust="spacingAndGlyphs" %s`, width.Points(),
+		bytes.Replace(t[len("<text "):], []byte("font-family:Liberation Sans;"),
+			[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"), 1))
+}
+
+// dates are when a PDF was made. What replaces them is as long, for places in the file are counted in bytes.
+var dates = regexp.MustCompile(`(/(?:CreationDate|ModDate) )\(D:[0-9]{14}\)`)
+
+// latinPDF writes text as a PDF's font has it: in code page 1252, of which Latin-1 is enough here.
+type latinPDF struct{ *vgpdf.Canvas }
+
+func (c *latinPDF) FillString(f font.Face, pt vg.Point, s string) {
+	var b []byte
+	for _, r := range s {
+		if r < 0x80 || r >= 0xa0 && r <= 0xff {
+			b = append(b, byte(r))
+		} else {
+			b = append(b, '?')
+		}
+	}
+	c.Canvas.FillString(f, pt, string(b))
+}
