@@ -62,11 +62,11 @@ type Metric struct {
 // New makes the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
-	diagram, text := e.Diagram()
+	diagram := e.Diagram()
 	d := &Document{
 		Input: Input{Rows: a.Rows, Dropped: a.Dropped, Classes: max(2, e.Spec.Classes), Binary: e.Spec.Classes == 1,
 			DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored},
-		Bins: diagram.Bins(e.Spec.Level), BinsText: text, State: e.SHA256(),
+		Bins: diagram.Bins(e.Spec.Level), BinsText: diagram.Text, State: e.SHA256(),
 		Warnings: a.Warnings(), level: e.Spec.Level, classes: e.Spec.Classes, weighted: a.Weighted,
 	}
 	for _, m := range e.Spec.Metrics {

@@ -21,9 +21,8 @@ import (
 	"github.com/candor-go/candor/testdata/sample"
 )
 
-// evalFlags are the flags of candor eval.
+// evalFlags say how predictions are evaluated, for the commands that do.
 type evalFlags struct {
-	output
 	labels, weights []string
 	decisions       []string
 	scores          []string // by which rows are binned
@@ -34,13 +33,19 @@ type evalFlags struct {
 	onInvalid       string
 	renormalize     bool
 	bfloat16        bool
-	state           string
 	threads         int
 	maxMemory       string
 }
 
+// evalRun are the flags of candor eval.
+type evalRun struct {
+	evalFlags
+	output
+	state string
+}
+
 func evalCommand() *cobra.Command {
-	var f evalFlags
+	var f evalRun
 	c := &cobra.Command{
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
@@ -64,11 +69,20 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
   candor eval probs.npy --labels labels.npy --metrics 'default,ece(bins=30),mce'
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
   candor eval probs.npy --labels labels.npy --like torchmetrics
+  candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
+	c.Flags().SortFlags = false
+	f.evalFlags.flags(c)
+	f.output.flags(c)
+	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
+	f.evalFlags.limits(c)
+	return c
+}
+
+func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.SortFlags = false
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits or logprobs")
 	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary; the shape of the scores decides where it is not said")
@@ -82,10 +96,6 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
-	f.output.flags(c)
-	fl.StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
-	fl.IntVar(&f.threads, "threads", 0, "`NUMBER` of threads; 0 is one a core")
-	fl.StringVar(&f.maxMemory, "max-memory", "256MiB", "`SIZE` of memory to stay within, as 256MiB or 1GB")
 	names := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		// What is completed is the last name of a list; the shell replaces all of it.
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
@@ -111,34 +121,111 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
 			panic(err)
 		}
 	}
-	return c
 }
 
-func (f *evalFlags) run(c *cobra.Command, paths []string) error {
-	if err := f.output.check(c); err != nil {
-		return err
+// limits are the flags of what may be used up.
+func (f *evalFlags) limits(c *cobra.Command) {
+	c.Flags().IntVar(&f.threads, "threads", 0, "`NUMBER` of threads; 0 is one a core")
+	c.Flags().StringVar(&f.maxMemory, "max-memory", "256MiB", "`SIZE` of memory to stay within, as 256MiB or 1GB")
+}
+
+// job is what the flags ask for, as far as it is known before a file is opened.
+type job struct {
+	spec   eval.Spec // but for classes and metrics
+	pass   metrics.Options
+	read   predictions.Options
+	memory int64
+}
+
+// job reads the flags; c is their command.
+func (f *evalFlags) job(c *cobra.Command) (*job, error) {
+	var j job
+	var err error
+	if j.spec, err = f.spec(c.Flags().Changed("bins")); err != nil {
+		return nil, err
 	}
-	spec, err := f.spec(c.Flags().Changed("bins"))
-	if err != nil {
-		return err
-	}
-	opt, err := f.passOptions()
-	if err != nil {
-		return err
+	if j.pass, err = f.passOptions(); err != nil {
+		return nil, err
 	}
 	kind, err := parseKind(f.input)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.renormalize && kind != metrics.Probs {
-		return usage("--renormalize is for --input probs: rows of %s are normalised as they are", kind)
+		return nil, usage("--renormalize is for --input probs: rows of %s are normalised as they are", kind)
 	}
-	memory, err := parseSize(f.maxMemory)
+	if j.memory, err = parseSize(f.maxMemory); err != nil {
+		return nil, err
+	}
+	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
+		Kind: kind, BFloat16: f.bfloat16}
+	j.spec.Decided, j.spec.Scored, j.spec.Memory = len(f.decisions) > 0, len(f.scores) > 0, j.memory/4
+	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, j.spec.Decided || j.spec.Scored)
+	return &j, err
+}
+
+// evaluate reads the files of one set of predictions. ready is called when their headers have been read, with the
+// evaluation without rows; its error ends it.
+func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready func(e *eval.Evaluation, i predictions.Info) error) (*eval.Evaluation, error) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	r, err := predictions.Open(paths, &j.read)
+	if err != nil {
+		return nil, badData(err)
+	}
+	defer r.Close()
+	info := r.Info()
+	spec := j.spec
+	spec.Classes = info.Classes
+	switch {
+	case f.task == "binary" && info.Classes != 1:
+		return nil, usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
+	case f.task == "classification" && info.Classes == 1:
+		return nil, usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
+	}
+	if spec.Metrics, err = eval.ParseMetrics(f.metrics, info.Classes); err != nil {
+		return nil, usage("--metrics: %v", err)
+	}
+	e, err := eval.New(spec)
+	if err != nil {
+		return nil, usage("%v", err)
+	}
+	if err := ready(e, info); err != nil {
+		return nil, err
+	}
+	pass := j.pass
+	if e.Keeps() {
+		// Each thread may keep as many entries as all rows together.
+		pass.Threads = min(pass.Threads, 2)
+	}
+	err = func() error {
+		defer progress(c.ErrOrStderr(), r, info.Bytes)()
+		return e.AddSource(r, &pass)
+	}()
+	if err != nil {
+		return nil, badData(f.locate(err, r, paths))
+	}
+	if e.Audit.Rows == 0 {
+		return nil, badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
+			strings.Join(paths, ", "), strings.Join(e.Audit.Warnings(), "; ")))
+	}
+	return e, nil
+}
+
+// warnISA says that the level which the environment asks for is none.
+func warnISA(c *cobra.Command) {
+	if e := isa.Info().EnvError; e != "" {
+		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+e)
+	}
+}
+
+func (f *evalRun) run(c *cobra.Command, paths []string) error {
+	if err := f.output.check(c); err != nil {
+		return err
+	}
+	j, err := f.job(c)
 	if err != nil {
 		return err
 	}
-	ro := predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
-		Kind: kind, BFloat16: f.bfloat16}
 	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores)
 	files := fs.FS(nil)
 	if len(paths) == 0 {
@@ -146,64 +233,34 @@ func (f *evalFlags) run(c *cobra.Command, paths []string) error {
 			return usage("no predictions are named, only things that belong to them; without any of these flags the sample is evaluated")
 		}
 		files = sampleFiles
-		paths, ro.Labels, ro.Kind, ro.FS = []string{"digits_logits.npy"}, []string{"digits_labels.npy"}, metrics.Logits, files
+		paths, j.read.Labels, j.read.Kind, j.read.FS = []string{"digits_logits.npy"}, []string{"digits_labels.npy"}, metrics.Logits, files
 	}
-	if err := checkFile("--state", f.state, append(slices.Clone(paths), others...)...); err != nil {
+	reads := append(slices.Clone(paths), others...)
+	if err := checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
-	if opt.Threads, ro.Buffers, ro.BufferBytes, err = plan(opt.Threads, memory, len(f.decisions)+len(f.scores) > 0); err != nil {
+	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
-	spec.Decided, spec.Scored = len(f.decisions) > 0, len(f.scores) > 0
-	spec.Memory = memory / 4
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory - memory/8))
-	r, err := predictions.Open(paths, &ro)
-	if err != nil {
-		return badData(err)
-	}
-	defer r.Close()
-	info := r.Info()
-	spec.Classes = info.Classes
-	switch {
-	case f.task == "binary" && info.Classes != 1:
-		return usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
-	case f.task == "classification" && info.Classes == 1:
-		return usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
-	}
-	if spec.Metrics, err = eval.ParseMetrics(f.metrics, info.Classes); err != nil {
-		return usage("--metrics: %v", err)
-	}
-	e, err := eval.New(spec)
-	if err != nil {
-		return usage("%v", err)
-	}
-	if e.Keeps() {
-		// Each thread may keep as many entries as all rows together.
-		opt.Threads = min(opt.Threads, 2)
-	}
-	if e := isa.Info().EnvError; e != "" {
-		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+e)
-	}
-	named := map[string]bool{}
-	for _, p := range paths {
-		if named[p] {
-			fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s is named twice, so its rows count twice\n", p)
+	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, _ predictions.Info) error {
+		if err := f.plot.ready(e); err != nil {
+			return err
 		}
-		named[p] = true
-	}
-	if files != nil {
-		fmt.Fprintln(c.ErrOrStderr(), "No file given: this is candor's sample, out-of-fold logits of a small neural network on 1,797 handwritten digits.")
-	}
-	err = func() error {
-		defer progress(c.ErrOrStderr(), r, info.Bytes)()
-		return e.AddSource(r, &opt)
-	}()
+		warnISA(c)
+		named := map[string]bool{}
+		for _, p := range paths {
+			if named[p] {
+				fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s is named twice, so its rows count twice\n", p)
+			}
+			named[p] = true
+		}
+		if files != nil {
+			fmt.Fprintln(c.ErrOrStderr(), "No file given: this is candor's sample, out-of-fold logits of a small neural network on 1,797 handwritten digits.")
+		}
+		return nil
+	})
 	if err != nil {
-		return badData(f.locate(err, r, paths))
-	}
-	if e.Audit.Rows == 0 {
-		return badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
-			strings.Join(paths, ", "), strings.Join(e.Audit.Warnings(), "; ")))
+		return err
 	}
 	if f.state != "" {
 		b, err := e.AppendBinary(nil)

@@ -21,7 +21,8 @@ func mergeCommand() *cobra.Command {
 all the rows, in whatever order they are named. The states have to agree in classes, type of scores, metrics and
 options. "-" is standard input.`,
 		Example: `  candor merge shard-*.state
-  candor merge monday.state tuesday.state -o week.state --json`,
+  candor merge monday.state tuesday.state -o week.state --json
+  candor merge monday.state tuesday.state --plot week.pdf`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("no state is named; candor eval --state FILE writes one")
@@ -33,6 +34,9 @@ options. "-" is standard input.`,
 				return err
 			}
 			if err := checkFile("-o", to); err != nil {
+				return err
+			}
+			if err := o.plot.checkFile("-o", to, args...); err != nil {
 				return err
 			}
 			var sum *eval.Evaluation
@@ -48,6 +52,9 @@ options. "-" is standard input.`,
 				}
 				seen[id] = path
 				if sum == nil {
+					if err := o.plot.ready(e); err != nil {
+						return err
+					}
 					sum = e
 				} else if err := sum.Merge(e); err != nil {
 					return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", args[0], path, err))

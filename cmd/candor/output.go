@@ -23,14 +23,21 @@ type output struct {
 	json   bool
 	format string
 	failIf []string
+	plot   plot
 
 	gates []report.Gate
 }
 
 func (o *output) flags(c *cobra.Command) {
+	o.forms(c)
+	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02'; may be given several times")
+}
+
+// forms are the flags without gates.
+func (o *output) forms(c *cobra.Command) {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json")
 	c.Flags().StringVar(&o.format, "format", "table", "`FORMAT`: table, markdown, csv or json")
-	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02'; may be given several times")
+	o.plot.flags(c)
 	if err := c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"table", "markdown", "csv", "json"}, cobra.ShellCompDirectiveNoFileComp
 	}); err != nil {
@@ -51,6 +58,9 @@ func (o *output) check(c *cobra.Command) error {
 	default:
 		return usage("--format is %q; it is table, markdown, csv or json", o.format)
 	}
+	if err := o.plot.check(c); err != nil {
+		return err
+	}
 	o.gates = nil
 	for _, s := range o.failIf {
 		g, err := report.ParseGate(s)
@@ -65,6 +75,9 @@ func (o *output) check(c *cobra.Command) error {
 // write shows an evaluation on standard output, and then lets the gates speak on standard error.
 func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error {
 	d := report.New(e)
+	if err := o.plot.write(e, d); err != nil {
+		return err
+	}
 	var b bytes.Buffer
 	var err error
 	switch o.format {
@@ -152,7 +165,7 @@ func checkFile(flag, path string, reads ...string) error {
 		return nil
 	}
 	if path == "-" {
-		return usage("%s -: a state is written to a file, for standard output has the result", flag)
+		return usage("%s -: it is written to a file, for standard output has the result", flag)
 	}
 	fi, err := os.Stat(path)
 	if err == nil && fi.IsDir() {

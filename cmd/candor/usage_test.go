@@ -90,6 +90,27 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"eval", x, "--labels", y, "--state", "-"}, []string{"standard output has the result"}},
 		{[]string{"eval", x, "--labels", y, "--state", x}, []string{"that file is read"}},
 		{[]string{"eval", x, "--labels", y, "--state", y}, []string{"that file is read"}},
+		{with("--plot", d.at("p.jpg")), []string{`p.jpg": the name of a picture ends in .png, .svg or .pdf`}},
+		{with("--plot", "-"), []string{`--plot "-": the name of a picture ends in`}},
+		{with("--plot", ""), []string{`--plot "": the name of a picture`}},
+		{with("--plot", d.at("none/p.png")), []string{"cannot write ", "none/p.png: no such file or directory"}},
+		{with("--plot-y", "gap"), []string{"--plot-y says what --plot FILE draws"}},
+		{with("--plot", d.at("p.png"), "--plot-y", "up"), []string{`--plot-y is "up"; it is accuracy, frequency or gap`}},
+		{[]string{"eval", x, "--labels", y, "--state", d.at("p.png"), "--plot", d.at("p.png")}, []string{"--plot and --state both name ", "p.png; name another one"}},
+		{[]string{"eval", bx, "--labels", by, "--metrics", "ece", "--plot", d.at("p.png"), "--plot-y", "accuracy"}, []string{"--plot-y accuracy draws the bins of ece_top_label", "--metrics default,ece_top_label"}},
+		{[]string{"compare", bx, bx, "--labels", by, "--metrics", "ece", "--plot", d.at("p.png"), "--plot-y", "accuracy"}, []string{"ece_top_label, which is not among the metrics"}},
+		{[]string{"compare"}, []string{"candor compare takes two sets of predictions or more", "candor eval takes one"}},
+		{[]string{"compare", x, "--labels", y}, []string{"takes two sets"}},
+		{[]string{"compare", x, x, "--labels", y + "," + y}, []string{"--labels names 2 files; all sets have the same"}},
+		{[]string{"compare", x, x, "--labels", "-"}, []string{"--labels -: it is read once for each set"}},
+		{[]string{"compare", "-", "-", "--labels", y}, []string{"standard input is named 2 times"}},
+		{[]string{"compare", x, x, "--labels", y, "--plot", "p.gif"}, []string{"ends in .png, .svg or .pdf"}},
+		{[]string{"compare", x, x, "--labels", y, "--fail-if", "ece>0"}, []string{"unknown flag: --fail-if"}},
+		{[]string{"compare", x, x, "--labels", y, "--state", "s"}, []string{"unknown flag: --state"}},
+		{[]string{"compare", x, x, "--labels", y, "--metrics", "eec"}, []string{"(did you mean ece?)"}},
+		{[]string{"compare", x, x, "--labels", y, "--bins", "0"}, []string{"--bins is 0"}},
+		{[]string{"merge", "a.state", "-o", d.at("p.png"), "--plot", d.at("p.png")}, []string{"--plot and -o both name "}},
+		{[]string{"merge", "a.state", "--plot", "p.state"}, []string{"ends in .png, .svg or .pdf"}},
 		{[]string{"merge"}, []string{"no state is named"}},
 		{[]string{"merge", "a.state", "-o", d.at("none/s")}, []string{"cannot write "}},
 		{[]string{"inspect"}, []string{"no file is named"}},
@@ -212,7 +233,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestOutputFails(t *testing.T) {
-	for _, args := range [][]string{{"eval"}, {"eval", "--json"}, {"metrics"}, {"metrics", "ece"}, {"metrics", "--json"}, {"version", "--cpu"},
+	for _, args := range [][]string{{"eval"}, {"eval", "--json"}, compareDigits(), {"metrics"}, {"metrics", "ece"}, {"metrics", "--json"}, {"version", "--cpu"},
 		{"inspect", filepath.Join("..", "..", "testdata", "sample", "digits_logits.npy")}} {
 		var errs bytes.Buffer
 		if code := run(args, bytes.NewReader(nil), broken{}, &errs); code != exitUsage || !strings.Contains(errs.String(), "no space left") {
@@ -226,7 +247,7 @@ func TestHelp(t *testing.T) {
 	if code != 0 {
 		t.Errorf("candor: exit code %d", code)
 	}
-	for _, name := range []string{"eval", "merge", "inspect", "metrics", "version"} {
+	for _, name := range []string{"eval", "merge", "compare", "inspect", "metrics", "version"} {
 		if !strings.Contains(root, "\n  "+name+" ") {
 			t.Errorf("the help does not list %s", name)
 		}
@@ -253,10 +274,14 @@ func TestExamples(t *testing.T) {
 	d.put("probs.npy", s.scores(t))
 	d.put("logits.npy", s.scores(t))
 	d.put("labels.npy", s.labelFile(t))
+	d.put("a.npy", s.scores(t))
+	d.put("b.npy", s.fortran(t))
 	z := npz(t, "logits.npy", s.scores(t), "labels.npy", s.labelFile(t))
 	d.put("shard-1.npz", z)
 	d.put("preds.npz", z)
 	d.put("logits.npz", z)
+	d.put("before.npz", z)
+	d.put("after.npz", z)
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {
@@ -312,7 +337,7 @@ func TestCompletion(t *testing.T) {
 	if l := complete("eval", "--metrics", "ece(bins=3,"); len(l) != 0 {
 		t.Errorf("options complete to %v", l)
 	}
-	for flag, want := range map[string]string{"--input": "logprobs", "--like": "torchmetrics", "--task": "binary", "--on-invalid": "drop", "--format": "csv"} {
+	for flag, want := range map[string]string{"--input": "logprobs", "--like": "torchmetrics", "--task": "binary", "--on-invalid": "drop", "--format": "csv", "--plot-y": "gap"} {
 		if l := complete("eval", flag, ""); !slices.Contains(l, want) {
 			t.Errorf("%s completes to %v", flag, l)
 		}

@@ -347,10 +347,32 @@ func (e *Evaluation) text(b *binning) string {
 	return t
 }
 
-// Diagram returns the bins of the reliability diagram, those of ece, and says what they are.
-func (e *Evaluation) Diagram() (p *calib.Partition, text string) {
+// Diagram is the bins of a reliability diagram.
+type Diagram struct {
+	*calib.Partition
+	Event calib.Event // whose probability is binned
+	Text  string      // the whole definition
+}
+
+// Diagram returns the bins of ece.
+func (e *Evaluation) Diagram() Diagram { return e.diagram(&e.plan.diagram) }
+
+func (e *Evaluation) diagram(b *binning) Diagram {
+	return Diagram{e.parted(b).Partition, b.Event, e.text(b)}
+}
+
+// DiagramOf returns such bins of another event, if they are those of a metric.
+func (e *Evaluation) DiagramOf(event calib.Event) (Diagram, bool) {
 	b := e.plan.diagram
-	return e.parted(&b).Partition, e.text(&b)
+	b.Event = event
+	if e.Spec.fromCells(&b) {
+		if !slices.Contains(e.plan.cells, e.Spec.from(event)) {
+			return Diagram{}, false
+		}
+	} else if !slices.Contains(e.plan.bins, b.Options) {
+		return Diagram{}, false
+	}
+	return e.diagram(&b), true
 }
 
 // Keeps tells whether a metric keeps the entries of all rows, as far as Spec.Memory lets it, and each thread until they are merged.

@@ -652,8 +652,7 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 				e.Fields(m)
 				_ = e.Text(m)
 			}
-			p, _ := e.Diagram()
-			p.Bins(e.Spec.Level)
+			e.Diagram().Bins(e.Spec.Level)
 		}
 		try(b)
 		try(reseal(b))

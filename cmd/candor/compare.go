@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/report"
+)
+
+// compareRun are the flags of candor compare.
+type compareRun struct {
+	evalFlags
+	output
+}
+
+func compareCommand() *cobra.Command {
+	var f compareRun
+	c := &cobra.Command{
+		Use:   "compare A B [C...]",
+		Short: "Compare sets of predictions of the same rows",
+		Long: `Evaluate several sets of predictions against the same labels, and print them side by side: a row a metric, a column a
+set. Each argument is one file as candor eval takes it, with the same rows and classes; the flags hold for all of them.
+
+A star marks the best value of a metric for which lower or higher is better. Intervals are each set's own: they say
+nothing of the difference of two sets, whose rows are the same.`,
+		Example: `  candor compare a.npy b.npy --labels labels.npy
+  candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
+  candor compare before.npz after.npz --input logits --json
+  candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage("candor compare takes two sets of predictions or more; candor eval takes one")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	c.Flags().SortFlags = false
+	f.evalFlags.flags(c)
+	f.output.forms(c)
+	f.evalFlags.limits(c)
+	return c
+}
+
+func (f *compareRun) run(c *cobra.Command, paths []string) error {
+	if err := f.output.check(c); err != nil {
+		return err
+	}
+	j, err := f.job(c)
+	if err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		flag  string
+		files []string
+	}{{"--labels", f.labels}, {"--weights", f.weights}} {
+		switch {
+		case len(l.files) > 1:
+			return usage("%s names %d files; all sets have the same", l.flag, len(l.files))
+		case slices.Contains(l.files, "-"):
+			return usage("%s -: it is read once for each set, and standard input only once; name a file", l.flag)
+		}
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p != "-" })); n > 1 {
+		return usage("standard input is named %d times; it is read once", n)
+	}
+	if err := f.plot.checkFile("", "", append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
+		return err
+	}
+	var first predictions.Info
+	sets := make([]*eval.Evaluation, len(paths))
+	for i, path := range paths {
+		sets[i], err = f.evaluate(c, j, paths[i:i+1], func(e *eval.Evaluation, info predictions.Info) error {
+			if i == 0 {
+				warnISA(c)
+				first = info
+				return f.plot.ready(e)
+			}
+			return alike(paths[0], path, first, info)
+		})
+		if err != nil {
+			return err
+		}
+		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows {
+			return badData(fmt.Errorf("%s has %s rows that can be used and %s has %s: sets are compared on the same rows; leave those that one cannot use out of all of them",
+				paths[0], report.Count(a.Rows), path, report.Count(b.Rows)))
+		}
+	}
+	return f.show(c, setNames(paths), sets)
+}
+
+// alike tells what keeps two sets from being compared.
+func alike(a, b string, first, other predictions.Info) error {
+	if first.Classes == other.Classes && first.Rows == other.Rows {
+		return nil
+	}
+	what := "rows: are they of the same data?"
+	if first.Classes != other.Classes {
+		what = "classes: sets of the same shape are compared"
+	}
+	return badData(fmt.Errorf("%s is %s and %s is %s; they differ in %s", a, first.Shape, b, other.Shape, what))
+}
+
+// setNames makes names of paths: the file's, without extension, and as many of its folders as keep names apart. A file
+// that is named again gets a number.
+func setNames(paths []string) []string {
+	var files []string
+	for _, p := range paths {
+		if !slices.Contains(files, p) {
+			files = append(files, p)
+		}
+	}
+	short := make([]string, len(files))
+	const most = 64
+	for folders := range most {
+		was := slices.Clone(short)
+		for i, p := range files {
+			same := 0
+			for _, n := range was {
+				if n == was[i] {
+					same++
+				}
+			}
+			if folders == 0 || same > 1 {
+				short[i] = setName(p, folders)
+			}
+		}
+	}
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		n := short[slices.Index(files, p)]
+		names[i] = n
+		for k := 2; slices.Contains(names[:i], names[i]); k++ {
+			names[i] = fmt.Sprintf("%s (%d)", n, k)
+		}
+	}
+	return names
+}
+
+// setName returns the name of a file with some of its folders.
+func setName(p string, folders int) string {
+	if p == "-" {
+		return "standard input"
+	}
+	file, array, npz := strings.Cut(filepath.ToSlash(filepath.Clean(p)), ".npz:")
+	if npz {
+		array = ":" + array
+	} else {
+		file = strings.TrimSuffix(strings.TrimSuffix(file, ".npz"), ".npy")
+	}
+	parts := strings.Split(file, "/")
+	return path.Join(parts[max(0, len(parts)-1-folders):]...) + array
+}
+
+// show draws the picture, and prints the result.
+func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation) error {
+	if err := f.plot.overlay(names, sets); err != nil {
+		return err
+	}
+	var docs report.Comparison
+	for i, e := range sets {
+		docs = append(docs, report.Named{Name: names[i], Document: report.New(e)})
+	}
+	var b bytes.Buffer
+	var err error
+	switch f.format {
+	case "json":
+		var j []byte
+		if j, err = docs.JSON(); err == nil {
+			b.Write(j)
+		}
+	case "csv":
+		err = docs.Table(&b, report.CSV, 0)
+	case "markdown":
+		for _, d := range docs {
+			fmt.Fprintf(&b, "- %s: %s\n", d.Name, d.Verdict())
+		}
+		fmt.Fprintln(&b)
+		err = docs.Table(&b, report.Markdown, 0)
+		for _, d := range docs {
+			for _, w := range d.Warnings {
+				fmt.Fprintf(&b, "\n> %s: %s\n", d.Name, w)
+			}
+		}
+	default:
+		s := screenOf(c.OutOrStdout())
+		for _, d := range docs {
+			line := d.Name + ": " + d.Verdict()
+			if s.terminal {
+				line = report.Wrap(line, s.width)
+			}
+			fmt.Fprintln(&b, line)
+		}
+		fmt.Fprintln(&b)
+		if err = docs.Table(&b, report.Plain, s.width); err != nil {
+			break
+		}
+		for _, d := range docs {
+			for _, w := range d.Warnings {
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
+			}
+		}
+		fmt.Fprintf(&b, "\n%s\n", report.Wrap(fmt.Sprintf("* the best value. In brackets %s intervals of each set, which do not test a difference.", percent(f.level)), s.width))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
+		return usage("cannot write the result: %v", err)
+	}
+	return nil
+}
+
+// percent writes a level with the digits that it has.
+func percent(level float64) string {
+	return strconv.FormatFloat(math.Round(1e8*level)/1e6, 'f', -1, 64) + " %"
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// compareDigits compares the sample with itself.
+func compareDigits() []string {
+	dir := filepath.Join("..", "..", "testdata", "sample")
+	x := filepath.Join(dir, "digits_logits.npy")
+	return []string{"compare", x, x, "--labels", filepath.Join(dir, "digits_labels.npy"), "--input", "logits"}
+}
+
+// pair is two sets of the same rows: probabilities, and sharper ones.
+func pair(t *testing.T, d *dir, classes int) (a, b, labels string) {
+	s := newSet(1, 500, classes)
+	sharp := s.clone()
+	for i := range s.rows {
+		row := sharp.probs[i*classes : (i+1)*classes]
+		sum := 0.0
+		for j, p := range row {
+			if classes == 1 {
+				row[j] = p * p
+				continue
+			}
+			row[j] = p * p * p
+			sum += row[j]
+		}
+		for j := range row {
+			if classes > 1 {
+				row[j] /= sum
+			}
+		}
+	}
+	return d.put("plain.npy", s.scores(t)), d.put("sharp.npy", sharp.scores(t)), d.put("y.npy", s.labelFile(t))
+}
+
+// TestCompare: a comparison has the documents of the evaluations, and marks the better values.
+func TestCompare(t *testing.T) {
+	for _, classes := range []int{1, 2, 6} {
+		d := newDir(t)
+		a, b, y := pair(t, d, classes)
+		flags := []string{"--labels", y, "--metrics", "all", "--bins", "10", "--confidence", "0.9"}
+		code, out, errs := candor(t, append([]string{"compare", a, b, "--json"}, flags...)...)
+		if code != 0 || errs != "" {
+			t.Fatalf("exit code %d: %s", code, errs)
+		}
+		var c struct {
+			Schema string
+			Sets   []map[string]any
+		}
+		if err := json.Unmarshal([]byte(out), &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Schema != "candor-compare/1" || len(c.Sets) != 2 || !strings.HasSuffix(out, "}\n") {
+			t.Fatalf("%s", out)
+		}
+		docs := make([]*document, 2)
+		for i, path := range []string{a, b} {
+			_, one, _ := candor(t, append([]string{"eval", path, "--json"}, flags...)...)
+			var want map[string]any
+			if err := json.Unmarshal([]byte(one), &want); err != nil {
+				t.Fatal(err)
+			}
+			want["name"] = []string{"plain", "sharp"}[i]
+			got, _ := json.Marshal(c.Sets[i])
+			if w, _ := json.Marshal(want); string(got) != string(w) {
+				t.Errorf("set %d is\n%s, not\n%s", i, got, w)
+			}
+			docs[i] = evaluate(t, append([]string{path}, flags...)...)
+		}
+
+		_, table, _ := candor(t, append([]string{"compare", a, b}, flags...)...)
+		tidy(t, strings.SplitN(table, "\n\n", 2)[1])
+		lines := strings.Split(table, "\n")
+		if lines[0] != "plain: "+docs[0].Verdict || lines[1] != "sharp: "+docs[1].Verdict {
+			t.Errorf("the verdicts are\n%s\n%s", lines[0], lines[1])
+		}
+		better := map[string]bool{"accuracy": false, "nll": true, "brier": true, "ece": true, "mce": true, "rmsce": true} // lower
+		for _, l := range lines[2:] {
+			f := strings.Fields(l)
+			lower, ok := better[strings.Join(f[:min(1, len(f))], "")]
+			if !ok || len(f) < 3 {
+				continue
+			}
+			v, w := docs[0].value(t, f[0]), docs[1].value(t, f[0])
+			first := strings.Index(l, "* ") > 0 && strings.Index(l, "* ") < len(l)/2
+			if stars := strings.Count(l, "* "); v == w && stars != 0 || v != w && (stars != 1 || first != ((v < w) == lower)) {
+				t.Errorf("%v and %v: %s", v, w, l)
+			}
+			delete(better, f[0])
+		}
+		if len(better) > 0 {
+			t.Errorf("the table does not have %v:\n%s", better, table)
+		}
+		if !strings.Contains(table, "90 % intervals of each set") {
+			t.Errorf("the level of intervals is not said:\n%s", table)
+		}
+
+		_, text, _ := candor(t, append([]string{"compare", a, b, "--format", "csv"}, flags...)...)
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil || !slices.Equal(rows[0], []string{"metric", "level", "better", "plain", "plain low", "plain high", "sharp", "sharp low", "sharp high"}) || len(rows) != len(docs[0].Metrics)+1 {
+			t.Fatalf("%v, %s", err, text)
+		}
+		for _, r := range rows[1:] {
+			for i, doc := range docs {
+				v, err := strconv.ParseFloat(r[3+3*i], 64)
+				if w := doc.value(t, r[0]); err == nil && v != w || err != nil && !math.IsNaN(w) {
+					t.Errorf("%s of set %d is %s, not %v", r[0], i, r[3+3*i], w)
+				}
+			}
+		}
+
+		_, md, _ := candor(t, append([]string{"compare", a, b, "--format", "markdown"}, flags...)...)
+		if !strings.HasPrefix(md, "- plain: 500 rows") || !strings.Contains(md, "\n| Metric | plain | sharp |\n") || !strings.Contains(md, "| nll | **") && !strings.Contains(md, "| **") {
+			t.Errorf("%s", md)
+		}
+
+		// The picture has both, and --plot-y as for one.
+		for up, want := range map[string][2]string{"accuracy": {">accuracy<", ">accuracy<"}, "frequency": {">share of y = 1<", ">relative frequency of a right top label<"}, "gap": {">share of y = 1 - probability<", ">accuracy - confidence<"}} {
+			svg := drawnBy(t, d, append([]string{"compare", a, b, "--plot-y", up}, flags...)...)
+			w := want[0]
+			if classes == 6 || classes == 2 && up == "gap" {
+				w = want[1]
+			}
+			for _, w := range []string{w, ">plain (ECE ", ">sharp (ECE ", ">500 rows each. "} {
+				if !strings.Contains(svg, w) {
+					t.Errorf("%d classes, %s: the picture does not say %q", classes, up, w)
+				}
+			}
+		}
+	}
+}
+
+// TestCompareWidth: intervals stand below the values where there is no room beside them, and sets in several tables.
+func TestCompareWidth(t *testing.T) {
+	d := newDir(t)
+	a, b, y := pair(t, d, 3)
+	sets := []string{a, b, a, b, a, b, a}
+	for n := 2; n <= len(sets); n++ {
+		code, out, errs := candor(t, append([]string{"compare", "--labels", y, "--metrics", "accuracy,ece(bins=30,closed=right),nll"}, sets[:n]...)...)
+		if code != 0 {
+			t.Fatalf("exit code %d: %s", code, errs)
+		}
+		tidy(t, strings.SplitN(out, "\n\n", 2)[1])
+		if k := strings.Count(out, "accuracy"); k != (n+2)/3 && k != (n+3)/4 && n > 2 {
+			t.Errorf("%d sets are in %d tables:\n%s", n, k, out)
+		}
+		for _, name := range []string{"plain", "sharp", "plain (2)", "sharp (2)", "plain (3)", "sharp (3)", "plain (4)"}[:n] {
+			if strings.Count(out, name) < 2 {
+				t.Errorf("%d sets: %s is not there twice:\n%s", n, name, out)
+			}
+		}
+	}
+}
+
+// TestCompareRefuses: sets of other rows or classes are not compared.
+func TestCompareRefuses(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 50, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	two, four, vector := d.put("two.npy", newSet(1, 50, 2).scores(t)), d.put("four.npy", newSet(1, 50, 4).scores(t)), d.put("vector.npy", newSet(1, 50, 1).scores(t))
+	short := d.put("short.npy", newSet(1, 49, 3).scores(t))
+	hole := d.put("hole.npy", s.with(7, 1, math.NaN()).scores(t))
+	z := npz(t, "probs.npy", newSet(1, 40, 3).scores(t), "labels.npy", newSet(1, 40, 3).labelFile(t))
+	full := d.put("full.npz", npz(t, "probs.npy", s.scores(t), "labels.npy", s.labelFile(t)))
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{x, four, "--labels", y}, []string{"x.npy is (50, 3) and ", "four.npy is (50, 4); they differ in classes"}},
+		{[]string{x, x, four, "--labels", y}, []string{"four.npy is (50, 4)"}},
+		{[]string{two, vector, "--labels", d.put("by.npy", newSet(1, 50, 1).labelFile(t))}, []string{"two.npy is (50, 2) and ", "vector.npy is (50,); they differ in classes"}},
+		{[]string{x, short, "--labels", y}, []string{"50 labels for the 49 rows of ", "short.npy"}},
+		{[]string{full, d.put("other.npz", z)}, []string{"full.npz is (50, 3) and ", "other.npz is (40, 3); they differ in rows: are they of the same data?"}},
+		{[]string{x, hole, "--labels", y}, []string{"hole.npy: row 7, column 1: score is NaN"}},
+		{[]string{x, hole, "--labels", y, "--on-invalid", "drop"}, []string{"x.npy has 50 rows that can be used and ", "hole.npy has 49", "out of all of them"}},
+		{[]string{x, d.at("none.npy"), "--labels", y}, []string{"none.npy: no such file"}},
+		{[]string{x, x}, []string{"x.npy: no labels", "--labels FILE"}},
+	} {
+		refused(t, d, append([]string{"compare", "--plot", d.at("p.png")}, c.args...), c.want...)
+	}
+	if code, _, errs := candor(t, "compare", hole, hole, "--labels", y, "--on-invalid", "drop"); code != 0 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, out, errs := candor(t, "compare", full, x+"z", "--labels", y); code != exitData || out != "" {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	// One set may come through standard input.
+	if out := process(t, nil, x, "compare", "-", x, "--labels", y); !strings.HasPrefix(string(out), "standard input: 50 rows") {
+		t.Errorf("%s", out)
+	}
+}
+
+func TestSetNames(t *testing.T) {
+	for _, c := range []struct{ paths, want string }{
+		{"a.npy b.npz", "a b"}, {"x/a.npy x/b.npy", "a b"}, {"x/a.npy y/a.npy", "x/a y/a"}, {"x/p/a.npy y/p/a.npy b.npy", "x/p/a y/p/a b"},
+		{"a.npy a.npy b.npy a.npy", "a,a (2),b,a (3)"}, {"a.npy a.npz", "a,a (2)"}, {"a.npz:logits a.npz:probs", "a:logits a:probs"},
+		{"x/a.npy a.npy", "x/a a"}, {"- a.npy", "standard input,a"}, {"./a.npy x/../b.npy", "a b"}, {"v1.2 v1.3.npy", "v1.2 v1.3"}, {"/x/a.npy /y/a.npy", "x/a y/a"},
+		{"x/a.npy x/a.npy y/a.npy", "x/a,x/a (2),y/a"},
+	} {
+		want := strings.Split(c.want, ",")
+		if len(want) == 1 {
+			want = strings.Fields(c.want)
+		}
+		if got := setNames(strings.Fields(c.paths)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", c.paths, got)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/picture"
+)
+
+// plot is the picture that is wanted beside the result, if any.
+type plot struct {
+	file string
+	up   string
+
+	format string
+	y      picture.Y
+	asked  bool // for y
+}
+
+func (p *plot) flags(c *cobra.Command) {
+	c.Flags().StringVar(&p.file, "plot", "", "draw the reliability diagram to `FILE`.png, .svg or .pdf")
+	c.Flags().StringVar(&p.up, "plot-y", "", "`WHAT` --plot has upwards: accuracy, frequency, or gap, which is frequency - confidence")
+	if err := c.RegisterFlagCompletionFunc("plot-y", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"accuracy", "frequency", "gap"}, cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
+		panic(err)
+	}
+}
+
+// check reads the flags; c is their command.
+func (p *plot) check(c *cobra.Command) error {
+	ok := true
+	if c.Flags().Changed("plot") {
+		if p.format, ok = picture.FormatOf(p.file); !ok {
+			return usage("--plot %q: the name of a picture ends in .png, .svg or .pdf", p.file)
+		}
+	}
+	if p.asked = c.Flags().Changed("plot-y"); p.asked {
+		if p.file == "" {
+			return usage("--plot-y says what --plot FILE draws; give that too")
+		}
+		if p.y, ok = picture.ParseY(p.up); !ok {
+			return usage("--plot-y is %q; it is accuracy, frequency or gap", p.up)
+		}
+	}
+	return nil
+}
+
+// checkFile tells, before any work is done, why the picture could not be written. Neither files that are read nor the
+// one that another flag writes may be it.
+func (p *plot) checkFile(other, written string, reads ...string) error {
+	if p.file != "" && written != "" && filepath.Clean(p.file) == filepath.Clean(written) {
+		return usage("--plot and %s both name %s; name another one", other, written)
+	}
+	return checkFile("--plot", p.file, reads...)
+}
+
+// bins returns those of an evaluation that the picture draws, and what is upwards.
+func (p *plot) bins(e *eval.Evaluation) (eval.Diagram, picture.Y, error) {
+	d := e.Diagram()
+	y := p.y
+	if !p.asked && d.Event == calib.Positive {
+		y = picture.Frequency
+	}
+	want := d.Event
+	switch {
+	case y == picture.Accuracy:
+		want = calib.TopLabel
+	case y == picture.Frequency && e.Spec.Classes <= 2:
+		want = calib.Positive
+	}
+	if want == d.Event {
+		return d, y, nil
+	}
+	if other, ok := e.DiagramOf(want); ok {
+		return other, y, nil
+	}
+	name := map[calib.Event]string{calib.TopLabel: "ece_top_label", calib.Positive: "ece_positive"}[want]
+	return d, 0, usage("--plot-y %s draws the bins of %s, which is not among the metrics: evaluate with --metrics default,%s", p.up, name, name)
+}
+
+// ready tells, before rows are read, why the picture could not be drawn.
+func (p *plot) ready(e *eval.Evaluation) error {
+	if p.file == "" {
+		return nil
+	}
+	_, _, err := p.bins(e)
+	return err
+}
+
+// write draws an evaluation.
+func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
+	if p.file == "" {
+		return nil
+	}
+	b, y, err := p.bins(e)
+	if err != nil {
+		return err
+	}
+	bins := b.Bins(e.Spec.Level)
+	r := &picture.Reliability{Title: "Reliability by confidence", Bins: bins, Event: b.Event, Y: y, Level: e.Spec.Level}
+	r.Lines = []picture.Line{line("accuracy", e.Loss.Accuracy()), line("mean confidence", e.Loss.Confidence())}
+	if b.Event == calib.Positive {
+		r.Title = "Reliability by probability"
+		r.Lines = []picture.Line{line("base rate", e.Loss.BaseRate()), line("mean probability", meanScore(bins))}
+	}
+	r.Subtitle = d.Verdict() + "\nECE " + value(b.ECE())
+	if i := b.Interval(e.Spec.Level); !math.IsNaN(i.Low) {
+		r.Subtitle += fmt.Sprintf(" [%s, %s]", value(i.Low), value(i.High))
+	}
+	if f := b.Floor(); !math.IsNaN(f) {
+		r.Subtitle += ", perfect calibration would have about " + value(f)
+	}
+	r.Subtitle += "\n" + strings.ToUpper(b.Text[:1]) + b.Text[1:]
+	return p.save(r)
+}
+
+// overlay draws several evaluations.
+func (p *plot) overlay(names []string, es []*eval.Evaluation) error {
+	if p.file == "" {
+		return nil
+	}
+	r := &picture.Overlay{Title: "Reliability by confidence"}
+	for i, e := range es {
+		b, y, err := p.bins(e)
+		if err != nil {
+			return err
+		}
+		r.Sets = append(r.Sets, picture.Set{Name: fmt.Sprintf("%s (ECE %s)", names[i], value(b.ECE())), Bins: b.Bins(e.Spec.Level)})
+		r.Y, r.Event = y, b.Event
+		r.Subtitle = fmt.Sprintf("%s rows each. %s", report.Count(e.Audit.Rows), strings.ToUpper(b.Text[:1])+b.Text[1:])
+	}
+	if r.Event == calib.Positive {
+		r.Title = "Reliability by probability"
+	}
+	return p.save(r)
+}
+
+// save writes a picture whole or not at all.
+func (p *plot) save(d picture.Drawing) error {
+	var b bytes.Buffer
+	if err := picture.Write(&b, p.format, d); err != nil {
+		return err
+	}
+	return writeFile(p.file, b.Bytes())
+}
+
+// line is a line of the histogram whose name says where it is.
+func line(name string, at float64) picture.Line {
+	return picture.Line{Name: name + " " + value(at), At: at}
+}
+
+func value(v float64) string { return fmt.Sprintf("%.4g", v) }
+
+// meanScore returns the mean of the scores in bins, NaN if there are none.
+func meanScore(bins []calib.Bin) float64 {
+	sum, weight := 0.0, 0.0
+	for _, b := range bins {
+		if b.Count > 0 {
+			sum += b.Weight * b.Confidence
+			weight += b.Weight
+		}
+	}
+	return sum / weight
+}

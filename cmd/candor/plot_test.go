@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// drawnBy returns the SVG that a command line with --plot writes.
+func drawnBy(t *testing.T, d *dir, args ...string) string {
+	t.Helper()
+	to := d.at("drawn.svg")
+	if code, _, errs := candor(t, append(args, "--plot", to)...); code != 0 {
+		t.Fatalf("candor %v: exit code %d: %s", args, code, errs)
+	}
+	return string(d.read(to))
+}
+
+// TestPlot: the picture is of the bins that --plot-y asks for, and the result is printed beside it.
+func TestPlot(t *testing.T) {
+	d := newDir(t)
+	s, two, b := newSet(1, 400, 4), newSet(2, 400, 2), newSet(3, 400, 1)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	tx, ty := d.put("tx.npy", two.scores(t)), d.put("ty.npy", two.labelFile(t))
+	bx, by := d.put("bx.npy", b.scores(t)), d.put("by.npy", b.labelFile(t))
+	const positive, score = ">probability of y = 1<", ">confidence<"
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{x, "--labels", y}, []string{score, ">accuracy<", ">400 rows x 4 classes. Right ", ">accuracy 0.", ">mean confidence 0.", ">Top label; 15 equal-width bins"}},
+		{[]string{x, "--labels", y, "--plot-y", "frequency"}, []string{score, ">relative frequency of a right top label<"}},
+		{[]string{x, "--labels", y, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
+		{[]string{x, "--labels", y, "--bins", "7", "--confidence", "0.9"}, []string{">Top label; 7 equal-width bins", ">90 % Wilson interval<", ">where 90 % of calibrated"}},
+		{[]string{tx, "--labels", ty}, []string{score, ">accuracy<"}},
+		{[]string{tx, "--labels", ty, "--plot-y", "frequency"}, []string{positive, ">share of y = 1<"}},
+		{[]string{tx, "--labels", ty, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
+		{[]string{bx, "--labels", by}, []string{positive, ">share of y = 1<", ">base rate 0.", ">mean probability 0."}},
+		{[]string{bx, "--labels", by, "--plot-y", "frequency", "--metrics", "nll"}, []string{positive}},
+		{[]string{bx, "--labels", by, "--plot-y", "accuracy"}, []string{score, ">accuracy<"}},
+		{[]string{bx, "--labels", by, "--plot-y", "gap"}, []string{positive, ">share of y = 1 - probability<"}},
+		{[]string{bx, "--labels", by, "--like", "um"}, []string{score, ">accuracy<"}},
+		{[]string{bx, "--labels", by, "--like", "um", "--plot-y", "frequency"}, []string{positive}},
+	} {
+		svg := drawnBy(t, d, append([]string{"eval"}, c.args...)...)
+		for _, w := range c.want {
+			if !strings.Contains(svg, w) {
+				t.Errorf("%v: the picture does not say %q", c.args, w)
+			}
+		}
+	}
+
+	// With every output the result is what it is without a picture, and each format is one.
+	for _, form := range []string{"table", "markdown", "csv", "json"} {
+		_, want, _ := candor(t, "eval", x, "--labels", y, "--format", form)
+		for ext, magic := range map[string]string{"png": "\x89PNG", "svg": "<?xml", "PDF": "%PDF-"} {
+			to := d.at("p." + ext)
+			if code, got, errs := candor(t, "eval", x, "--labels", y, "--format", form, "--plot", to); code != 0 || errs != "" || got != want {
+				t.Errorf("%s with a picture: exit code %d, %s", form, code, errs)
+			}
+			if !bytes.HasPrefix(d.read(to), []byte(magic)) {
+				t.Errorf("%s is no such file", to)
+			}
+		}
+	}
+
+	// A merge draws what an evaluation of all rows draws, to the byte.
+	for i, n := range []string{"first-", "second-"} {
+		p := s.part(i*150, 150+i*250)
+		candor(t, "eval", d.put(n+"x.npy", p.scores(t)), "--labels", d.put(n+"y.npy", p.labelFile(t)), "--state", d.at(n+".state"))
+	}
+	for _, up := range []string{"accuracy", "gap"} {
+		want := drawnBy(t, d, "eval", x, "--labels", y, "--plot-y", up)
+		if got := drawnBy(t, d, "merge", d.at("second-.state"), d.at("first-.state"), "--plot-y", up); got != want {
+			t.Errorf("%s: the picture of a merge differs", up)
+		}
+	}
+	candor(t, "eval", bx, "--labels", by, "--metrics", "ece", "--state", d.at("ece.state"))
+	code, out, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-y", "accuracy")
+	if code != exitUsage || out != "" || !strings.Contains(errs, "ece_top_label") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestPlotFiles: the picture is written whole or not at all, over nothing that is read.
+func TestPlotFiles(t *testing.T) {
+	d := newDir(t)
+	s := newSet(1, 40, 4)
+	x, y := d.put("x.png", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	code, out, errs := candor(t, "eval", x, "--labels", y, "--plot", x)
+	if code != exitUsage || out != "" || !strings.Contains(errs, "that file is read") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	// What fails leaves an old picture alone, and nothing new.
+	old, labels := d.put("old.png", []byte("old")), d.put("bad.npy", s.label(9, 3).labelFile(t))
+	before := d.list()
+	if code, _, errs := candor(t, "eval", x, "--labels", labels, "--plot", old); code != exitData {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if l := d.list(); !slices.Equal(l, before) || string(d.read(old)) != "old" {
+		t.Errorf("the folder has %v, it had %v", l, before)
+	}
+	// A picture is written before its gate fails, and replaces the old one.
+	if code, _, _ := candor(t, "eval", x, "--labels", y, "--plot", old, "--fail-if", "ece>0"); code != exitGate || !bytes.HasPrefix(d.read(old), []byte("\x89PNG")) {
+		t.Errorf("exit code %d", code)
+	}
+	if l := d.list(); !slices.Equal(l, before) {
+		t.Errorf("the folder has %v, it had %v", l, before)
+	}
+	// A picture that cannot be written is no result.
+	if os.Getuid() != 0 {
+		if err := os.Chmod(d.path, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Chmod(d.path, 0o700)
+		if code, out, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("new.png")); code != exitUsage || out != "" || !strings.Contains(errs, "cannot write") {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
+	}
+}

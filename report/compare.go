@@ -1,0 +1,202 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// ComparisonSchema names the layout of a comparison.
+const ComparisonSchema = "candor-compare/1"
+
+// Named is a document and the name of what was evaluated.
+type Named struct {
+	Name string
+	*Document
+}
+
+// Comparison is documents side by side: of evaluations of the same rows, by the same metrics.
+type Comparison []Named
+
+// JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a newline at its end: each set is its document
+// with its name in front.
+func (c Comparison) JSON() ([]byte, error) {
+	sets := make([]json.RawMessage, len(c))
+	for i, s := range c {
+		name, err := marshal(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := s.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		sets[i] = fmt.Appendf(nil, `{"name":%s,%s`, name, doc[1:])
+	}
+	b, err := marshal(object{{"schema", ComparisonSchema}, {"sets", sets}})
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// Best tells which sets have the best value of the i-th metric, where lower or higher ones are better: none, if that is
+// not so, or all values are equal.
+func (c Comparison) Best(i int) []bool {
+	best := make([]bool, len(c))
+	sign := map[eval.Direction]float64{eval.Lower: -1, eval.Higher: 1}[c[0].Metrics[i].Better]
+	if sign == 0 {
+		return best
+	}
+	most, least := math.Inf(-1), math.Inf(1)
+	for _, s := range c {
+		if v := s.Metrics[i].Value.Value; !math.IsNaN(v) {
+			most, least = math.Max(most, sign*v), math.Min(least, sign*v)
+		}
+	}
+	for j, s := range c {
+		best[j] = most > least && sign*s.Metrics[i].Value.Value == most
+	}
+	return best
+}
+
+// Columns of a comparison's table.
+const (
+	padding = 2 // of each column
+	star    = 2 // before a value
+)
+
+// Table writes a row a metric and a column a set in the given format. Plain marks the best value of a row with a star,
+// has intervals beside the values where width (0 means DefaultWidth) has room for all sets, and below them otherwise; of
+// sets that do not fit beside each other it makes several tables. No line ends in a space.
+func (c Comparison) Table(w io.Writer, f Format, width int) error {
+	switch {
+	case len(c) == 0:
+		return nil
+	case f == CSV:
+		return c.csv(w)
+	case f == Markdown:
+		return c.markdown(w)
+	}
+	if width <= 0 {
+		width = DefaultWidth
+	}
+	key, beside, below := len("Metric"), 0, 0
+	for i := range c[0].Metrics {
+		key = max(key, len(c[0].Metrics[i].Key))
+		for _, s := range c {
+			m := &s.Metrics[i]
+			v, e := len(s.valueText(m)), len(interval(m))
+			beside, below = max(beside, v+1+e), max(below, v, e)
+		}
+	}
+	key = min(key, max(len("Metric"), width/3))
+	cell, separator := beside+star, " "
+	if key+padding+len(c)*(cell+padding) > width {
+		cell, separator = below+star, "\n  "
+	}
+	n := max(1, (width-key-padding)/(cell+padding))
+	for from := 0; from < len(c); from += n {
+		if from > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := c.plain(w, from, min(from+n, len(c)), key, cell, separator); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain writes the sets from one to before another.
+func (c Comparison) plain(w io.Writer, from, to, key, cell int, separator string) error {
+	head := table.Row{"Metric"}
+	for _, s := range c[from:to] {
+		head = append(head, "  "+strings.ReplaceAll(text.WrapHard(s.Name, cell-star), "\n", "\n  "))
+	}
+	t := table.NewWriter()
+	t.AppendHeader(head)
+	for i := range c[0].Metrics {
+		row := table.Row{fold(c[0].Metrics[i].Key, ",", key)}
+		best := c.Best(i)
+		for j := from; j < to; j++ {
+			m := &c[j].Metrics[i]
+			v := "  "
+			if best[j] {
+				v = "* "
+			}
+			v += c[j].valueText(m)
+			if e := interval(m); e != "" {
+				v += separator + e
+			}
+			row = append(row, v)
+		}
+		t.AppendRow(row)
+	}
+	st := table.StyleLight
+	st.Options = table.OptionsNoBordersAndSeparators
+	st.Format.Header = text.FormatDefault
+	t.SetStyle(st)
+	t.SuppressTrailingSpaces()
+	_, err := io.WriteString(w, t.Render()+"\n")
+	return err
+}
+
+func (c Comparison) markdown(w io.Writer) error {
+	t := table.NewWriter()
+	head := table.Row{"Metric"}
+	for _, s := range c {
+		head = append(head, s.Name)
+	}
+	t.AppendHeader(head)
+	for i := range c[0].Metrics {
+		row := table.Row{c[0].Metrics[i].Key}
+		best := c.Best(i)
+		for j, s := range c {
+			m := &s.Metrics[i]
+			v := s.valueText(m)
+			if best[j] {
+				v = "**" + v + "**"
+			}
+			if e := interval(m); e != "" {
+				v += " " + e
+			}
+			row = append(row, v)
+		}
+		t.AppendRow(row)
+	}
+	_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
+	return err
+}
+
+// csv has a column for each set's value and two for its interval.
+func (c Comparison) csv(w io.Writer) error {
+	head := []string{"metric", "level", "better"}
+	for _, s := range c {
+		head = append(head, s.Name, s.Name+" low", s.Name+" high")
+	}
+	rows := [][]string{head}
+	for i := range c[0].Metrics {
+		m := &c[0].Metrics[i]
+		row := []string{m.Key, full(m.Level), string(m.Better)}
+		for _, s := range c {
+			m := &s.Metrics[i]
+			row = append(row, full(m.Value.Value), full(m.Interval.Low), full(m.Interval.High))
+		}
+		rows = append(rows, row)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
