@@ -236,3 +236,45 @@ func TestDetectableGap(t *testing.T) {
 		}
 	}
 }
+
+// TestGapsAgainstScores holds the interval of MCE in a bin so wide that scores and outcomes vary together: there the
+// interval of the frequency alone would be too narrow, for here they go against each other.
+func TestGapsAgainstScores(t *testing.T) {
+	runs := 1500
+	if testing.Short() {
+		runs = 200
+	}
+	l := smooth("", func(u float64) float64 { return u }, func(p float64) float64 { return 1 - p })
+	for _, n := range []int64{100, 2000} {
+		r := rand.NewPCG(8, uint64(n))
+		held := 0.0
+		for range runs {
+			b := l.draw(n, r)
+			for i := range b.cells[1:] {
+				b.cells[0].Merge(&b.cells[1+i])
+			}
+			b.cells = b.cells[:1]
+			if i := b.MCEInterval(0.95); i.Low == 0 { // the mean score and the frequency are both 1/2
+				held++
+			}
+		}
+		t.Logf("%d rows: %.3f", n, held/float64(runs))
+		if held/float64(runs) < 0.94-2*math.Sqrt(0.94*0.06/float64(runs)) {
+			t.Errorf("%d rows: the interval held %v of %d times", n, held, runs)
+		}
+	}
+}
+
+// TestChosenEdges holds that edges which the scores chose leave the floor and take the intervals.
+func TestChosenEdges(t *testing.T) {
+	b := laws[0].draw(1000, rand.NewPCG(1, 2))
+	p, floor := b.P(), b.FloorQ95()
+	b.chosen = true
+	i, m := b.Interval(0.95), b.MCEInterval(0.95)
+	if b.IntervalReason() != reasonChosen || i.Low == i.Low || i.High == i.High || m.Low == m.Low || m.High == m.High {
+		t.Error(b.IntervalReason(), i, m)
+	}
+	if b.FloorReason() != "" || b.P() != p || b.FloorQ95() != floor || b.DebiasedReason() != "" {
+		t.Error(b.FloorReason(), b.P(), b.FloorQ95(), b.DebiasedReason())
+	}
+}

@@ -1,9 +1,12 @@
-// Package calib measures calibration by bins of the score: the expected, maximum and root-mean-square calibration
-// errors and the bins of the reliability diagram, of the top label or of the positive class. Window draws the diagram
-// without bins.
+// Package calib measures calibration by bins of the score: how far what was claimed is from what happened.
 //
-// One name means many things in this field: Options spells out every choice, its zero value is candor's default, and
-// Like gives the choices of other systems.
+// One name means many things in this field: Options spells out every choice for bins of equal width, its zero value is candor's
+// default, and Like gives the choices of other systems. GeneralOptions names the whole space: bins of equal width or mass, of given
+// edges, a number of points or the number's cube root, of the top label, the positive class or every class, pooled or one by one, in
+// three norms; ACE, TACE, EqualMassECE and others are its points. NNCalibration and UQBenchmark reproduce two more systems.
 //
-// No answer depends on the order of the rows, but that of Window with WindowOptions.Parity, where scores are equal.
+// Bins, ClassBins and ClassScores are accumulators, of one score a row, of every class by equal width, and of every class by equal
+// mass. EvenOf, EqualMassOf and SweepOf answer from a state that has forgotten the rows. All of them make Partitions, whose methods
+// are the answers: ECE, RMSCE, MCE, their intervals, what a calibrated model would show by chance and how often, the bars of a
+// reliability diagram. Window draws reliability without bins.
 package calib

@@ -345,7 +345,8 @@ func TestUQBenchmark(t *testing.T) {
 		t.Error(err)
 	}
 	two.F64[3] = 1.1
-	if _, err := calib.UQBenchmark(two, 4, &metrics.Options{Unchecked: true}); err == nil || !strings.Contains(err.Error(), "above 1") {
+	_, err := calib.UQBenchmark(two, 4, &metrics.Options{Unchecked: true})
+	if err == nil || !strings.Contains(err.Error(), "above 1") {
 		t.Error(err)
 	}
 	var d *metrics.DataError
