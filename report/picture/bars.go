@@ -105,9 +105,9 @@ func weighted(bins []calib.Bin) bool {
 	return false
 }
 
-// gapRange returns the range of an axis of gaps: it holds every gap, 0, and the intervals and bands of bins with Enough
-// rows; what few rows leave open is cut off.
-func gapRange(sets ...[]calib.Bin) (lo, hi float64) {
+// gapRange returns the range of an axis of gaps: it holds every gap, 0, and of bins with Enough rows, where they are
+// drawn, the intervals and the bands; what few rows leave open is cut off.
+func gapRange(intervals, bands bool, sets ...[]calib.Bin) (lo, hi float64) {
 	for _, bins := range sets {
 		for i := range bins {
 			b := &bins[i]
@@ -115,8 +115,11 @@ func gapRange(sets ...[]calib.Bin) (lo, hi float64) {
 				continue
 			}
 			g := []float64{b.Frequency - b.Confidence}
-			if b.Count >= Enough && known(b.Interval) && known(b.Band) {
-				g = append(g, b.Interval.Low-b.Confidence, b.Interval.High-b.Confidence, b.Band.Low-b.Confidence, b.Band.High-b.Confidence)
+			if intervals && b.Count >= Enough && known(b.Interval) {
+				g = append(g, b.Interval.Low-b.Confidence, b.Interval.High-b.Confidence)
+			}
+			if bands && b.Count >= Enough && known(b.Band) {
+				g = append(g, b.Band.Low-b.Confidence, b.Band.High-b.Confidence)
 			}
 			for _, v := range g {
 				lo, hi = math.Min(lo, v), math.Max(hi, v)

@@ -107,21 +107,24 @@ const (
 )
 
 func (d *Classes) size() (vg.Length, vg.Length) {
-	c, _ := d.shown()
+	c, left := d.shown()
 	cols := columns(len(c))
 	rows := (max(len(c), 1) + cols - 1) / cols
 	width := vg.Length(cols)*(smallSide+smallGap) + axisRoom + 2*margin
 	width = max(width, 4*vg.Inch)
-	return width, vg.Length(rows)*(smallSide+smallTitle+4) + axisHeight + 2*margin + 72
+	head := headHeight(width, d.Title, d.Subtitle+"\n"+left, d.legend(nil))
+	return width, vg.Length(rows)*(smallSide+smallTitle+4) + axisHeight + 2*margin + head
+}
+
+// legend returns the key of a panel.
+func (d *Classes) legend(p *page) []entry {
+	return []entry{p.intervalEntry(d.Level), p.bandEntry(d.Level), p.hollowEntry(classLook)}
 }
 
 func (d *Classes) draw(p *page) {
 	classes, left := d.shown()
-	p.heading(d.Title, d.Subtitle)
-	p.top += 3
-	p.heading("", left)
-	k := []entry{p.intervalEntry(d.Level), p.bandEntry(d.Level), p.hollowEntry(classLook)}
-	p.key(k)
+	p.heading(d.Title, d.Subtitle+"\n"+left)
+	p.key(d.legend(p))
 	up := "relative frequency of the class"
 	y0, y1, ys := 0.0, 1.0, fifths
 	var sets [][]calib.Bin
@@ -131,7 +134,7 @@ func (d *Classes) draw(p *page) {
 	}
 	if d.Y == Gap {
 		up = "frequency - probability"
-		y0, y1 = gapRange(sets...)
+		y0, y1 = gapRange(true, true, sets...)
 		ys = ticks(y0, y1, 4)
 	}
 	cols := columns(len(classes))

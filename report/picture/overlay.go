@@ -28,7 +28,21 @@ type Overlay struct {
 	Centers         bool // points stand in the middle of their bins, not at the mean score
 }
 
-func (d *Overlay) size() (vg.Length, vg.Length) { return 6 * vg.Inch, 7 * vg.Inch }
+func (d *Overlay) size() (vg.Length, vg.Length) {
+	return single(d.Title, d.Subtitle, d.legend(nil, d.bars()))
+}
+
+// bars returns what is drawn of the sets.
+func (d *Overlay) bars() [][]calib.Bin {
+	all := make([][]calib.Bin, len(d.Sets))
+	for i, s := range d.Sets {
+		all[i], _ = bars(s.Bins)
+	}
+	return all
+}
+
+// intervals tells whether points have theirs.
+func (d *Overlay) intervals() bool { return len(d.Sets) <= 3 }
 
 // look is how a set is told from the others.
 type look struct {
@@ -75,34 +89,38 @@ func (p *page) dot(l look, at vg.Point, hollow bool) {
 	p.outline(draw.LineStyle{Color: l.color.Color, Width: 0.9}, pts)
 }
 
-func (d *Overlay) draw(p *page) {
-	all := make([][]calib.Bin, len(d.Sets))
+// legend returns the key of the sets.
+func (d *Overlay) legend(p *page, all [][]calib.Bin) []entry {
 	few := false
 	var k []entry
-	for i, s := range d.Sets {
-		all[i], _ = bars(s.Bins)
-		for j := range all[i] {
-			few = few || drawn(&all[i][j]) && all[i][j].Count < Enough
+	for i, bins := range all {
+		for j := range bins {
+			few = few || drawn(&bins[j]) && bins[j].Count < Enough
 		}
 		l := lookOf(i)
 		k = append(k, entry{func(r vg.Rectangle) {
 			c := middle(r)
 			p.StrokeLine2(l.color, r.Min.X, c.Y, r.Max.X, c.Y)
 			p.dot(l, c, false)
-		}, s.Name})
+		}, d.Sets[i].Name})
 	}
 	if few {
 		k = append(k, p.hollowEntry(look{draw.LineStyle{Color: axisGrey}, markers[0]}))
 	}
+	return k
+}
+
+func (d *Overlay) draw(p *page) {
+	all := d.bars()
 	p.heading(d.Title, d.Subtitle)
-	p.key(k)
+	p.key(d.legend(p, all))
 	p.top -= 4
 
 	score, up := words(d.Event, d.Y)
 	a := &axes{y: up, xs: fifths, ys: fifths, yText: true, size: tickSize}
 	y0, y1 := 0.0, 1.0
 	if d.Y == Gap {
-		y0, y1 = gapRange(all...)
+		y0, y1 = gapRange(d.intervals(), false, all...)
 		a.ys = ticks(y0, y1, 7)
 	}
 	top := p.panel(p.top-p.Min.Y-panelSkip-histogramHeight-axisHeight, y0, y1, all...)
@@ -113,7 +131,7 @@ func (d *Overlay) draw(p *page) {
 		top.diagonal()
 	}
 	any := false
-	if len(all) <= 3 {
+	if d.intervals() {
 		for i, bins := range all {
 			top.intervals(lookOf(i), bins, d.Y, d.Centers)
 		}

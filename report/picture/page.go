@@ -50,6 +50,9 @@ const (
 	margin    = 10   // of a page
 	axisRoom  = 46   // to the left of a panel, for its ticks and the axis' name
 	tickLen   = 3.5
+	headSkip  = vg.Length(3) // below a heading
+
+	lineHeight = 1.3 // in sizes of the font
 )
 
 // handler measures and draws text. The fonts are parsed when the first picture is drawn.
@@ -81,18 +84,39 @@ func (p *page) write(size vg.Length, c color.Color, x, y vg.Length, xa text.XAli
 
 // heading writes the title and the lines below it.
 func (p *page) heading(title, subtitle string) {
-	width := p.Max.X - p.Min.X
+	p.titles(title, subtitle, func(size vg.Length, c color.Color, line string) {
+		p.write(size, c, p.Min.X, p.top, text.XLeft, text.YTop, line)
+		p.top -= size * lineHeight
+	})
+	p.top -= headSkip
+}
+
+// titles calls f with the lines of a heading.
+func (p *page) titles(title, subtitle string, f func(size vg.Length, c color.Color, line string)) {
 	for _, h := range []struct {
 		text string
 		size vg.Length
 		c    color.Color
 	}{{title, titleSize, black}, {subtitle, textSize, textGrey}} {
-		for _, l := range wrap(h.text, style(h.size, h.c), width) {
-			p.write(h.size, h.c, p.Min.X, p.top, text.XLeft, text.YTop, l)
-			p.top -= h.size * 1.3
+		for _, l := range wrap(h.text, style(h.size, h.c), p.Max.X-p.Min.X) {
+			f(h.size, h.c, l)
 		}
 	}
-	p.top -= 3
+}
+
+// headHeight returns what a heading and a key take of a page of some width.
+func headHeight(width vg.Length, title, subtitle string, k []entry) vg.Length {
+	p := &page{Canvas: draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: width - 2*margin}}}}
+	h := headSkip + p.rows(k)*keyRow
+	p.titles(title, subtitle, func(size vg.Length, _ color.Color, _ string) { h += size * lineHeight })
+	return h
+}
+
+// single returns the size of a picture of one diagram, which is taller where its heading and key are.
+func single(title, subtitle string, k []entry) (width, height vg.Length) {
+	const usual = 110
+	width = 6 * vg.Inch
+	return width, 7*vg.Inch + max(0, headHeight(width, title, subtitle, k)-usual)
 }
 
 // wrap breaks text at its newlines, and at spaces where a line would be wider than width. A word wider than that is cut.

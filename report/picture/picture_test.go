@@ -148,6 +148,10 @@ func drawings() map[string]Drawing {
 		classes = append(classes, Class{fmt.Sprintf("a long name of class %d", i), many(5 + i)})
 	}
 	out["30 sets"], out["30 classes"] = &Overlay{Sets: sets30, Y: Gap}, &Classes{Classes: classes}
+	for range 7 {
+		sets30 = append(sets30, sets30[:30]...)
+	}
+	out["240 sets"] = &Overlay{Title: strings.Repeat("a title of several lines ", 20), Sets: sets30, Subtitle: strings.Repeat("line\n", 30)}
 	return out
 }
 
@@ -161,6 +165,11 @@ func TestDegenerate(t *testing.T) {
 		}
 		if bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) || bytes.Contains(svg, []byte(">-0<")) {
 			t.Errorf("%s: the SVG has a coordinate that is none", name)
+		}
+		for _, f := range frames(all) {
+			if f[2]-f[0] < 80 || f[3]-f[1] < 70 {
+				t.Errorf("%s: a panel is %v", name, f)
+			}
 		}
 		w, h := d.size()
 		for _, s := range all {
@@ -313,7 +322,7 @@ func TestGap(t *testing.T) {
 	bins := five()
 	all := parse(t, write(t, "svg", &Reliability{Bins: bins, Y: Gap}))
 	f := frames(all)[0]
-	lo, hi := gapRange(bins)
+	lo, hi := gapRange(true, true, bins)
 	y := func(v float64) float64 { return f[1] + (v-lo)/(hi-lo)*(f[3]-f[1]) }
 	if lo > -0.2 || hi < 0.8 || lo < -1 || hi > 1 {
 		t.Errorf("the range is %v to %v", lo, hi)
@@ -326,7 +335,7 @@ func TestGap(t *testing.T) {
 	near(t, "a gap's top", more[0].pts[2][1], y(0.8))
 	near(t, "a gap's foot", missing[0].pts[0][1], y(-0.2))
 	near(t, "a gap's top", missing[0].pts[2][1], y(0))
-	if lo, hi := gapRange(); !(lo < 0 && hi > 0) {
+	if lo, hi := gapRange(true, true); !(lo < 0 && hi > 0) {
 		t.Errorf("without bins the range is %v to %v", lo, hi)
 	}
 }
@@ -405,7 +414,7 @@ func TestOverlay(t *testing.T) {
 				want, lo, hi := b[i].Frequency, 0.0, 1.0
 				if y == Gap {
 					want -= b[i].Confidence
-					lo, hi = gapRange(sets[0].Bins, sets[1].Bins)
+					lo, hi = gapRange(true, false, sets[0].Bins, sets[1].Bins)
 				}
 				near(t, "a point", curves[k].pts[m][0], x(b[i].Confidence))
 				near(t, "a point's height", curves[k].pts[m][1], f[0][1]+(want-lo)/(hi-lo)*(f[0][3]-f[0][1]))

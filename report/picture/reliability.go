@@ -78,7 +78,11 @@ type Line struct {
 	At   float64
 }
 
-func (d *Reliability) size() (vg.Length, vg.Length) { return 6 * vg.Inch, 7 * vg.Inch }
+func (d *Reliability) size() (vg.Length, vg.Length) {
+	bins, group := bars(d.Bins)
+	_, lines := (*page)(nil).lines(d.Lines)
+	return single(d.Title, d.Subtitle, append(d.legend(nil, bins, largest(bins), group), lines...))
+}
 
 // Heights, in points.
 const (
@@ -100,7 +104,7 @@ func (d *Reliability) draw(p *page) {
 	height := p.top - p.Min.Y - panelSkip - p.rows(samples)*keyRow - histogramHeight - axisHeight
 	y0, y1 := 0.0, 1.0
 	if d.Y == Gap {
-		y0, y1 = gapRange(bins)
+		y0, y1 = gapRange(true, true, bins)
 		a.ys = ticks(y0, y1, 7)
 	}
 	top := p.panel(height, y0, y1, bins)

@@ -43,7 +43,7 @@ func FormatOf(file string) (format string, ok bool) {
 const dpi = 180
 
 // Write draws d in a format: "png" with 180 dots an inch, "svg" or "pdf". The same d gives the same bytes. Errors are
-// those of w, and an unknown format.
+// those of w, and an unknown format. The font of a PDF has the letters of Latin-1; what else a text has is a question mark.
 func Write(w io.Writer, format string, d Drawing) error {
 	width, height := d.size()
 	var c vg.CanvasSizer
