@@ -84,7 +84,8 @@ func (o *GeneralOptions) partition(s scores, rows int, t metrics.DType) (*Partit
 			count = 1
 		}
 		e := kernel.Edges(count)
-		return &Partition{cells: make([]tally.Cell, count), lower: e[:count], upper: e[1:], lost: lost, weighted: weighted, chosen: true}, nil
+		return &Partition{cells: make([]tally.Cell, count), lower: e[:count], upper: e[1:], lost: lost, weighted: weighted,
+			together: o.Event == AllClasses && !o.ClassConditional, chosen: true}, nil
 	}
 	// Where scores are selected and not sorted, nothing else is different.
 	if !weighted && o.Binning < SweepMass && o.EdgeRule == OrderStatistic && o.Side == kernel.LeftClosed {

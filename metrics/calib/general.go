@@ -136,8 +136,8 @@ func (o GeneralOptions) normal() GeneralOptions {
 
 // even returns the rules of equal-width bins.
 func (o *GeneralOptions) even() Options {
-	return Options{Bins: max(o.Bins, 1), Event: o.Event, Side: o.Side, One: o.One, Zero: o.Zero, Index: o.Index, BlogEdges: o.BlogEdges,
-		HalfIsZero: o.HalfIsZero}
+	return Options{Bins: max(o.Bins, 1), Event: o.Event, Side: o.Side, One: o.One, Zero: o.Zero, Index: o.Index,
+		BlogEdges: o.BlogEdges, HalfIsZero: o.HalfIsZero}
 }
 
 // Validate tells what is wrong with the options, nil if nothing is.
@@ -231,7 +231,8 @@ func (o *GeneralOptions) streams() bool {
 	case o.Binning != Even:
 		return false
 	case o.ClassConditional:
-		return o.Event == AllClasses && o.One == LastBin && o.Zero == FirstBin && o.Index == EdgeMul && !o.BlogEdges && !o.TotalDenominator
+		plain := o.One == LastBin && o.Zero == FirstBin && o.Index == EdgeMul && !o.BlogEdges
+		return plain && o.Event == AllClasses && !o.TotalDenominator
 	}
 	return o.Above == nil && o.Edges == nil
 }

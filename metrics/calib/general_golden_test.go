@@ -34,7 +34,8 @@ func general(t *testing.T, system, metric string) calib.GeneralOptions {
 }
 
 // umOptions are the options of a call of the reference; num_bins or datapoints_per_bin may be nil.
-func umOptions(t *testing.T, system, scheme string, maxProb, classwise bool, threshold float64, norm string, bins, points any) calib.GeneralOptions {
+func umOptions(t *testing.T, system, scheme string, maxProb, classwise bool, threshold float64, norm string,
+	bins, points any) calib.GeneralOptions {
 	t.Helper()
 	o := general(t, system, map[string]string{"even": "sce", "adaptive": "ace"}[scheme])
 	o.ClassConditional = classwise
@@ -112,7 +113,9 @@ func TestGoldenGeneralBins(t *testing.T) {
 			}
 			if bar.Count != count {
 				t.Errorf("%s: bin %d has %d, want %d", name, i, bar.Count, count)
-			} else if count > 0 && (!near(bar.Frequency, c.Accuracies[i], 1e-12) || !near(bar.Confidence, c.Confidences[i], 1e-12)) {
+				continue
+			}
+			if count > 0 && (!near(bar.Frequency, c.Accuracies[i], 1e-12) || !near(bar.Confidence, c.Confidences[i], 1e-12)) {
 				t.Errorf("%s: bin %d says %v, is %v, want %v and %v", name, i, bar.Confidence, bar.Frequency, c.Confidences[i], c.Accuracies[i])
 			}
 		}
@@ -539,30 +542,32 @@ func TestGoldenErrors(t *testing.T) {
 		panics  = "panic"
 		typed   = "typed" // the type of Predictions rules it out
 	)
+	of := func(p *metrics.Predictions, o calib.GeneralOptions) func() (float64, error) {
+		return func() (float64, error) { return value(p, o) }
+	}
+	none := &metrics.Predictions{Scores: metrics.Scores{Classes: 1}}
 	want := map[string]struct {
 		what string
 		f    func() (float64, error)
 	}{
-		"ece(labels=[], probs=zeros((0,3)))":       {nan, func() (float64, error) { return value(three(nil), ece) }},
-		"ece(labels=[], probs=[]) 1-D":             {nan, func() (float64, error) { return value(&metrics.Predictions{Scores: metrics.Scores{Classes: 1}}, ece) }},
-		"ece label 3 with K=3":                     {data, func() (float64, error) { return value(three([]int32{3}, 0.7, 0.2, 0.1), ece) }},
-		"ece label -1 with K=3 (wraps to class 2)": {data, func() (float64, error) { return value(three([]int32{-1}, 0.7, 0.2, 0.1), ece) }},
+		"ece(labels=[], probs=zeros((0,3)))":       {nan, of(three(nil), ece)},
+		"ece(labels=[], probs=[]) 1-D":             {nan, of(none, ece)},
+		"ece label 3 with K=3":                     {data, of(three([]int32{3}, 0.7, 0.2, 0.1), ece)},
+		"ece label -1 with K=3 (wraps to class 2)": {data, of(three([]int32{-1}, 0.7, 0.2, 0.1), ece)},
 		"ece float labels":                         {typed, nil},
-		"ece NaN prob":                             {data, func() (float64, error) { return value(three([]int32{0}, math.NaN(), 0.2, 0.1), ece) }},
-		"ece negative prob":                        {data, func() (float64, error) { return value(three([]int32{0}, 1.1, -0.2, 0.1), ece) }},
-		"sce negative prob":                        {data, func() (float64, error) { return value(three([]int32{0}, 1.1, -0.2, 0.1), sce) }},
-		"gce unknown norm":                         {invalid, func() (float64, error) { return value(good, change(func(o *calib.GeneralOptions) { o.Norm = 9 })) }},
-		"gce unknown scheme":                       {invalid, func() (float64, error) { return value(good, change(func(o *calib.GeneralOptions) { o.Binning = 9 })) }},
+		"ece NaN prob":                             {data, of(three([]int32{0}, math.NaN(), 0.2, 0.1), ece)},
+		"ece negative prob":                        {data, of(three([]int32{0}, 1.1, -0.2, 0.1), ece)},
+		"sce negative prob":                        {data, of(three([]int32{0}, 1.1, -0.2, 0.1), sce)},
+		"gce unknown norm":                         {invalid, of(good, change(func(o *calib.GeneralOptions) { o.Norm = 9 }))},
+		"gce unknown scheme":                       {invalid, of(good, change(func(o *calib.GeneralOptions) { o.Binning = 9 }))},
 		"gce 3-D probs":                            {typed, nil},
-		"gce even + datapoints_per_bin": {invalid, func() (float64, error) {
-			return value(good, change(func(o *calib.GeneralOptions) { o.Bins, o.PointsPerBin = 0, 3 }))
-		}},
-		"ece num_bins=0":            {invalid, func() (float64, error) { return value(good, change(func(o *calib.GeneralOptions) { o.Bins = -1 })) }},
-		"labels longer than probs":  {panics, func() (float64, error) { return value(three([]int32{0, 1}, 0.7, 0.2, 0.1), ece) }},
-		"labels shorter than probs": {panics, func() (float64, error) { return value(three(nil, 0.7, 0.2, 0.1), ece) }},
-		"all below threshold": {nan, func() (float64, error) {
-			return value(good, change(func(o *calib.GeneralOptions) { o.Above = new(0.9) }))
-		}},
+		"gce even + datapoints_per_bin": {invalid, of(good, change(func(o *calib.GeneralOptions) {
+			o.Bins, o.PointsPerBin = 0, 3
+		}))},
+		"ece num_bins=0":                         {invalid, of(good, change(func(o *calib.GeneralOptions) { o.Bins = -1 }))},
+		"labels longer than probs":               {panics, of(three([]int32{0, 1}, 0.7, 0.2, 0.1), ece)},
+		"labels shorter than probs":              {panics, of(three(nil, 0.7, 0.2, 0.1), ece)},
+		"all below threshold":                    {nan, of(good, change(func(o *calib.GeneralOptions) { o.Above = new(0.9) }))},
 		"update_state twice does not accumulate": {typed, nil},
 	}
 	for _, c := range g.Cases {

@@ -272,14 +272,16 @@ func TestGeneralStored(t *testing.T) {
 		bad.Rows++
 	}
 	for _, o := range []calib.GeneralOptions{
-		{}, {Binning: calib.Adaptive}, {Binning: calib.Adaptive, ClassConditional: true}, {Binning: calib.Adaptive, Event: calib.AllClasses},
+		{}, {Binning: calib.Adaptive}, {Binning: calib.Adaptive, ClassConditional: true},
+		{Binning: calib.Adaptive, Event: calib.AllClasses},
 		{Binning: calib.Adaptive, EdgeRule: calib.Rank, ClassConditional: true, Above: new(0.1)}, {ClassConditional: true},
 		{ClassConditional: true, One: calib.OverflowBin}, {Binning: calib.SweepMass}, {Event: calib.AllClasses, Above: new(0.1)},
 		{Event: calib.TopLabel, ClassConditional: true, Binning: calib.CubeRoot},
 	} {
 		want := measure(t, plain, o)
 		for _, threads := range []int{1, 2, 5} {
-			for name, p := range map[string]*metrics.Predictions{"plain": plain, "wide": wide, "strided": strided, "logits": logits, "bad": bad} {
+			for name, p := range map[string]*metrics.Predictions{
+				"plain": plain, "wide": wide, "strided": strided, "logits": logits, "bad": bad} {
 				o.Data = metrics.Options{Threads: threads, Drop: name == "bad"}
 				g, err := calib.GCE(p, &o)
 				if err != nil {
@@ -289,9 +291,36 @@ func TestGeneralStored(t *testing.T) {
 					continue // the softmax is rounded elsewhere
 				}
 				if g.Value != want.Value || g.Kept != want.Kept || name == "bad" && g.Audit.Dropped != 9 {
-					t.Errorf("%+v: %s by %d threads: %v of %d, want %v of %d", o, name, threads, g.Value, g.Kept, want.Value, want.Kept)
+					t.Errorf("%+v: %s by %d threads: %v of %d, want %v of %d", o, name, threads, g.Value, g.Kept,
+						want.Value, want.Kept)
 				}
 			}
+		}
+	}
+	// Weights, and half precision, are gathered with their rows.
+	truncated := &metrics.Predictions{Scores: metrics.Scores{Rows: rows, Classes: classes}, Labels: labels}
+	widened := &metrics.Predictions{Scores: metrics.Scores{Rows: rows, Classes: classes}, Labels: labels}
+	for _, v := range probs {
+		b := math.Float32bits(v) >> 16
+		truncated.BF16, widened.F32 = append(truncated.BF16, uint16(b)), append(widened.F32, math.Float32frombits(b<<16))
+	}
+	for i := range rows {
+		w := float64(i % 4)
+		plain.Weights = append(plain.Weights, w)
+		if i%1000 == 3 {
+			bad.Weights = append(bad.Weights, 1)
+		}
+		bad.Weights = append(bad.Weights, w)
+	}
+	for _, o := range []calib.GeneralOptions{{Binning: calib.Adaptive}, {Binning: calib.Adaptive, ClassConditional: true},
+		{Binning: calib.Adaptive, Event: calib.AllClasses}, {Binning: calib.CubeRoot, ClassConditional: true, Event: calib.TopLabel}} {
+		if a, b := measure(t, truncated, o), measure(t, widened, o); a.Value != b.Value {
+			t.Errorf("%+v: %v in half precision, %v in single", o, a.Value, b.Value)
+		}
+		a := measure(t, plain, o)
+		o.Data.Drop = true
+		if b, err := calib.GCE(bad, &o); err != nil || a.Value != b.Value || a.Kept != b.Kept {
+			t.Errorf("%+v with weights: %v of %d, gathered %+v, %v", o, a.Value, a.Kept, b, err)
 		}
 	}
 	_, err := calib.ACE(bad, nil)
@@ -334,7 +363,8 @@ func TestGeneralEdges(t *testing.T) {
 		}
 	}
 	// A class that is never predicted, and one that is never true.
-	p := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5, 0.25, 0.25, 0.75, 0.25, 0}, Rows: 2, Classes: 3}, Labels: []int32{0, 1}}
+	p := &metrics.Predictions{Labels: []int32{0, 1},
+		Scores: metrics.Scores{F64: []float64{0.5, 0.25, 0.25, 0.75, 0.25, 0}, Rows: 2, Classes: 3}}
 	all := measure(t, p, calib.GeneralOptions{Event: calib.TopLabel, ClassConditional: true})
 	present := measure(t, p, calib.GeneralOptions{Event: calib.TopLabel, ClassConditional: true, PresentClasses: true})
 	if len(all.Partitions) != 3 || all.Value != 0.625/3 || present.Value != 0.625 {
@@ -379,8 +409,9 @@ func TestGeneralEdges(t *testing.T) {
 
 func TestGeneralInvalid(t *testing.T) {
 	for _, o := range []calib.GeneralOptions{
-		{Binning: 9}, {EdgeRule: 9}, {Norm: 9}, {Bins: -1}, {PointsPerBin: -1}, {PointsPerBin: 5}, {Bins: 5, PointsPerBin: 5, Binning: calib.Adaptive},
-		{Bins: 5, Binning: calib.CubeRoot}, {Bins: 5, Binning: calib.SweepMass}, {Bins: 5, Edges: []float64{0, 1}}, {Edges: []float64{1, 0}},
+		{Binning: 9}, {EdgeRule: 9}, {Norm: 9}, {Bins: -1}, {PointsPerBin: -1}, {PointsPerBin: 5},
+		{Bins: 5, PointsPerBin: 5, Binning: calib.Adaptive}, {Bins: 5, Binning: calib.CubeRoot},
+		{Bins: 5, Binning: calib.SweepMass}, {Bins: 5, Edges: []float64{0, 1}}, {Edges: []float64{1, 0}},
 		{Edges: []float64{0}}, {Edges: []float64{0, math.NaN()}}, {Edges: []float64{0, 1}, Binning: calib.Adaptive},
 		{Edges: []float64{0, 1}, Index: calib.FloorMul}, {EdgeRule: calib.Rank}, {Binning: calib.SweepMass, EdgeRule: calib.Strides},
 		{Binning: calib.SweepEven, EdgeRule: calib.Rank}, {Binning: calib.SweepEven, Index: calib.EdgeMul32},
@@ -445,6 +476,13 @@ func TestGeneralPoints(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, g.Value, c.want)
 		}
 	}
+	tace, err := calib.TACE(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := measure(t, p, calib.GeneralOptions{Binning: calib.Adaptive, ClassConditional: true, Above: new(0.01)}); g.Value != tace.Value {
+		t.Errorf("tace: %v, want %v", tace.Value, g.Value)
+	}
 	// Classes weigh by their rows: with one bin each that is what can be added up by hand.
 	g, err := calib.TopLabelConditional(p, &calib.GeneralOptions{Bins: 1})
 	if err != nil {
@@ -480,8 +518,8 @@ func TestGeneralString(t *testing.T) {
 	if s := (calib.GeneralOptions{}).String(); s != "" {
 		t.Errorf("the default is %q", s)
 	}
-	for _, c := range [][2]string{{"binning", "x"}, {"rule", ""}, {"norm", "l3"}, {"points", "0"}, {"above", "1"}, {"above", "x"}, {"edges", "0"},
-		{"edges", "0 NaN"}, {"total", "yes"}, {"bins", "0"}, {"x", "1"}} {
+	for _, c := range [][2]string{{"binning", "x"}, {"rule", ""}, {"norm", "l3"}, {"points", "0"}, {"above", "1"}, {"above", "x"},
+		{"edges", "0"}, {"edges", "0 NaN"}, {"total", "yes"}, {"bins", "0"}, {"x", "1"}} {
 		o := calib.GeneralOptions{Bins: 7}
 		if err := o.Set(c[0], c[1]); err == nil || o.String() != "bins=7" {
 			t.Errorf("%s=%s: %v, %q", c[0], c[1], err, o)

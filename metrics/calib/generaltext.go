@@ -122,7 +122,8 @@ func (o *GeneralOptions) Set(name, value string) error {
 		if name == "bins" {
 			o.Bins = e.Bins
 		}
-		o.Event, o.Side, o.One, o.Zero, o.Index, o.BlogEdges, o.HalfIsZero = e.Event, e.Side, e.One, e.Zero, e.Index, e.BlogEdges, e.HalfIsZero
+		o.Event, o.Side, o.One, o.Zero = e.Event, e.Side, e.One, e.Zero
+		o.Index, o.BlogEdges, o.HalfIsZero = e.Index, e.BlogEdges, e.HalfIsZero
 	}
 	return nil
 }
@@ -130,7 +131,8 @@ func (o *GeneralOptions) Set(name, value string) error {
 // Text says the whole definition in words.
 func (o GeneralOptions) Text() string {
 	o = o.normal()
-	event := []string{"top label, or of a binary task the positive class", "top label", "positive class", "every class of every row"}[o.Event]
+	event := []string{"top label, or of a binary task the positive class", "top label", "positive class",
+		"every class of every row"}[o.Event]
 	if o.ClassConditional {
 		event = "each class of every row"
 		if o.Event == TopLabel {
@@ -160,7 +162,9 @@ func (o GeneralOptions) Text() string {
 	if o.Binning == Even {
 		// The rules of equal-width bins, which Options.Text names after the event and the number of bins.
 		t = append(t, strings.Split(e.Text(), "; ")[2:]...)
-	} else {
+	} else if sweeps := o.Binning >= SweepMass; sweeps && o.EdgeRule == OrderStatisticClosed {
+		t = append(t, "edges between them, equal scores divided to find them, the largest score in a bin of its own")
+	} else if o.Binning != SweepEven {
 		t = append(t, []string{"equal scores together", "equal scores together, 1 in a bin of its own", "by rank, equal scores divided",
 			"by rank, equal scores divided by outcome", "edges at linear quantiles, (a,b], the lowest score alone",
 			"edges at nearest quantiles", "strides of ceil and floor, (a,b], the lowest score in no bin"}[o.EdgeRule])

@@ -106,8 +106,9 @@ func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 //
 // Where nothing is above a threshold they say 0, GCE NaN.
 func GeneralLike(system, metric string) (GeneralOptions, error) {
-	even := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, One: OverflowBin, Above: new(0.0), HalfIsZero: true}
-	adaptive := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, Binning: Adaptive, Above: new(0.0), HalfIsZero: true}
+	even := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, Above: new(0.0), HalfIsZero: true}
+	adaptive := even
+	even.One, adaptive.Binning = OverflowBin, Adaptive
 	if system == "rm" {
 		adaptive.EdgeRule = OrderStatisticClosed
 	}
@@ -134,9 +135,11 @@ func GeneralLike(system, metric string) (GeneralOptions, error) {
 		o.Binning, o.Bins = SweepMass, 0
 		return o, nil
 	case "blog ace":
-		return GeneralOptions{Binning: Adaptive, Bins: 15, BlogEdges: true, EdgeRule: QuantileLinear, Event: TopLabel, HalfIsZero: true}, nil
+		return GeneralOptions{Binning: Adaptive, Bins: 15, BlogEdges: true, EdgeRule: QuantileLinear, Event: TopLabel,
+			HalfIsZero: true}, nil
 	case "blog sce":
-		return GeneralOptions{Bins: 15, BlogEdges: true, ClassConditional: true, Side: kernel.RightClosed, Zero: OwnBin, One: LastBinOnly}, nil
+		return GeneralOptions{Bins: 15, BlogEdges: true, ClassConditional: true, Side: kernel.RightClosed, Zero: OwnBin,
+			One: LastBinOnly}, nil
 	}
 	return GeneralOptions{}, fmt.Errorf("calib: %q is no metric of %q that is here; there are um's ece, rmsce, sce, ace, tace, "+
 		"rm's rmsce, sce, ace, tace, msce, and blog's ace, sce", metric, system)
