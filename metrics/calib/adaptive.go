@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	errWeightless = errors.New("calib: this rule of edges, or a sweep, knows no weights; OrderStatistic does")
+	errWeightless = errors.New("calib: this rule of edges knows no weights; OrderStatistic does")
 	errTooMany    = errors.New("calib: more than 2^31-1 scores to sort")
 )
 
@@ -69,7 +69,7 @@ func (o *GeneralOptions) partition(s scores, rows int, t metrics.DType) (*Partit
 		o.fill(b, s, t)
 		return &b.Partition, nil
 	}
-	if s.w != nil && (o.EdgeRule > OrderStatisticClosed || o.Binning >= SweepMass) {
+	if s.w != nil && (o.EdgeRule > OrderStatisticClosed || o.EdgeRule != OrderStatistic && o.Binning >= SweepMass) {
 		return nil, errWeightless
 	}
 	if len(s.p) > math.MaxInt32 {

@@ -23,7 +23,8 @@ const (
 )
 
 // EdgeRule says where one of n sorted scores ends a bin of equal mass and the next begins. The default never divides equal
-// scores; the others are those of other systems, take no weights, and those by rank divide equal scores.
+// scores; the others are those of other systems. Those from Rank on, and a sweep by any of them, take no weights; those by rank
+// divide equal scores.
 type EdgeRule uint8
 
 const (

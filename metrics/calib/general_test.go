@@ -67,7 +67,7 @@ func drawnOptions(t *rapid.T, weights bool) calib.GeneralOptions {
 		if flag("threshold") {
 			o.Above = new(0.25)
 		}
-		if o.Validate() == nil && !(weights && (o.EdgeRule > calib.OrderStatisticClosed || o.Binning >= calib.SweepMass)) {
+		if o.Validate() == nil && !(weights && (o.EdgeRule > calib.OrderStatisticClosed || o.Binning >= calib.SweepMass && o.EdgeRule != calib.OrderStatistic)) {
 			return o
 		}
 	}
@@ -92,9 +92,13 @@ func change(p *metrics.Predictions, order []int) *metrics.Predictions {
 func TestGeneralPermuted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t, rapid.IntRange(1, 4).Draw(t, "classes"))
-		o := drawnOptions(t, false)
+		weights := rapid.Bool().Draw(t, "weights")
+		o := drawnOptions(t, weights)
 		if o.EdgeRule == calib.Rank || o.Binning == calib.SweepMass && o.EdgeRule != calib.OrderStatistic {
 			return
+		}
+		for range p.Rows * map[bool]int{true: 1}[weights] {
+			p.Weights = append(p.Weights, rapid.Float64Range(0.01, 3).Draw(t, "weight"))
 		}
 		order := rapid.Permutation(slices.Collect(func(yield func(int) bool) {
 			for i := range p.Rows {
@@ -396,7 +400,9 @@ func TestGeneralEdges(t *testing.T) {
 	}
 	bad.Weights = []float64{1}
 	for name, f := range map[string]func(*metrics.Predictions, *calib.GeneralOptions) (*calib.General, error){
-		"sweep": calib.SweepECE, "count": calib.EqualCount, "quantile": calib.QuantileECE} {
+		"rank": func(p *metrics.Predictions, _ *calib.GeneralOptions) (*calib.General, error) {
+			return calib.SweepECE(p, &calib.GeneralOptions{EdgeRule: calib.Rank})
+		}, "count": calib.EqualCount, "quantile": calib.QuantileECE} {
 		if _, err := f(&bad, nil); err == nil || !strings.Contains(err.Error(), "weights") {
 			t.Errorf("%s with weights: %v", name, err)
 		}

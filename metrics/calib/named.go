@@ -54,7 +54,7 @@ func EqualMassECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 
 // SweepECE returns the ECE with as many bins as there can be before the frequency falls from one bin to the next: of equal
 // mass, or of equal width if o has SweepEven. Equal scores are never divided; GeneralOptions.EdgeRule has the ways that do. At
-// most 2^20 bins; weights are an error. It is GCE with SweepMass; o may be nil.
+// most 2^20 bins. It is GCE with SweepMass; o may be nil.
 //
 // Source: Roelofs, Cain, Shlens and Mozer 2022.
 func SweepECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {

@@ -2,7 +2,10 @@ package calib
 
 import (
 	"math"
+	"slices"
+	"sort"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -14,10 +17,14 @@ type sweeper struct {
 	start  []int32 // of the scores equal to each: where a bin begins that has its rank as an edge; nil where they are divided
 	lo, hi int
 	narrow bool // floor(B*p) is computed in float32
+
+	// With weights that differ, their sum before each score, for those that are equal before the first, and that of the weights
+	// whose outcome is 1; nil otherwise.
+	before, event []float64
 }
 
 // sweep cuts as many bins as there can be, from 2 on and below the number of scores, before the frequency falls from one bin
-// to the next, and leaves out those without scores.
+// to the next, and leaves out those without scores. Frequencies and masses are weighted if there are weights.
 //
 // Source: Roelofs, Cain, Shlens and Mozer 2022.
 func (c *cutter) sweep(t metrics.DType) {
@@ -49,6 +56,9 @@ func (c *cutter) sweep(t metrics.DType) {
 			s.hi++
 		}
 	}
+	if c.w != nil && slices.Max(c.w) > slices.Min(c.w) {
+		s.weigh()
+	}
 	most := max(1, min(n-1, maxBins))
 	bins := most
 	if s.lo < s.hi {
@@ -67,13 +77,42 @@ func (c *cutter) sweep(t metrics.DType) {
 	c.edges[len(c.edges)-1] = math.Max(1, c.p[n-1])
 }
 
+// weigh makes the sums of weights. They are rounded from exact ones where scores differ, so the order of equal scores is none
+// of theirs.
+func (s *sweeper) weigh() {
+	n := len(s.p)
+	s.before, s.event = make([]float64, n+1), make([]float64, n+1)
+	var all, ones exact.Sum
+	for i, w := range s.w {
+		if int(s.start[i]) == i {
+			s.before[i], s.event[i] = all.Float64(), ones.Float64()
+		} else {
+			s.before[i], s.event[i] = s.before[i-1], s.event[i-1]
+		}
+		all.AddFloat(w)
+		if s.y[i] == 1 {
+			ones.AddFloat(w)
+		}
+	}
+	s.before[n], s.event[n] = all.Float64(), ones.Float64()
+}
+
+// falls tells whether the frequency of the bin [b, c) is below that of [a, b).
+func (s *sweeper) falls(a, b, c int) bool {
+	if s.before == nil {
+		return int64(s.ones[c]-s.ones[b])*int64(b-a) < int64(s.ones[b]-s.ones[a])*int64(c-b)
+	}
+	lower := float64((s.event[b] - s.event[a]) * (s.before[c] - s.before[b]))
+	upper := float64((s.event[c] - s.event[b]) * (s.before[b] - s.before[a]))
+	return lower-upper > float64(1e-13*lower) // more than rounding
+}
+
 // rises tells whether the frequency never falls from one of so many bins to the next.
 func (s *sweeper) rises(bins int) bool {
-	ones, count, falls := int64(0), int64(0), false
+	last, falls := -1, false
 	s.each(bins, s.lo, func(from, to int, _ float64) bool {
-		o, n := int64(s.ones[to]-s.ones[from]), int64(to-from)
-		falls = count > 0 && o*count < ones*n
-		ones, count = o, n
+		falls = last >= 0 && s.falls(last, from, to)
+		last = from
 		return !falls && from < s.hi
 	})
 	return !falls
@@ -105,9 +144,18 @@ func (s *sweeper) each(bins, lo int, f func(from, to int, edge float64) bool) {
 		case s.start == nil:
 			return rankEnd(n, bins, j-1)
 		}
-		return int(s.start[min(int(math.RoundToEven(float64(j)*step)), n-1)])
+		r := min(int(math.RoundToEven(float64(j)*step)), n-1)
+		if s.before != nil { // as cutter.ranks does
+			at := float64(r) * s.before[n] / float64(n)
+			r = max(0, sort.Search(n, func(i int) bool { return s.before[i] > at })-1)
+		}
+		return int(s.start[r])
 	}
-	j := max(0, int(float64(lo)/step)-2)
+	j := int(float64(lo)/step) - 2
+	if s.before != nil {
+		j = int(s.before[lo]/s.before[n]*float64(bins)) - 2
+	}
+	j = max(0, j)
 	from := 0
 	if j > 0 {
 		from = end(j)
