@@ -343,8 +343,9 @@ func (g *General) entries(p *metrics.Predictions, o *GeneralOptions) error {
 
 // selected makes bins of equal mass without a copy of the entries, and tells whether it could.
 func (g *General) selected(m *matrix, o *GeneralOptions) bool {
-	if m.w != nil || o.EdgeRule != OrderStatistic || o.Side != kernel.LeftClosed || o.Binning != Adaptive && o.Binning != CubeRoot ||
-		o.Binning == CubeRoot && o.Above != nil {
+	// With a threshold the cube root is another one for each class.
+	mass := o.Binning == Adaptive || o.Binning == CubeRoot && o.Above == nil
+	if !mass || m.w != nil || o.EdgeRule != OrderStatistic || o.Side != kernel.LeftClosed {
 		return false
 	}
 	above := -1.0

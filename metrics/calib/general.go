@@ -15,11 +15,13 @@ import (
 type Binning uint8
 
 const (
-	Even      Binning = iota // width: Bins equal-width bins of [0,1], or those between the given Edges
-	Adaptive                 // mass: Bins bins of equally many scores, or those of PointsPerBin
-	CubeRoot                 // mass: as many bins as the cube root of the number of scores, rounded up
-	SweepMass                // mass: as many as can be while the frequency rises from bin to bin (ECE-sweep)
-	SweepEven                // width: the same with equal widths
+	Even     Binning = iota // width: Bins equal-width bins of [0,1], or those between the given Edges
+	Adaptive                // mass: Bins bins of equally many scores, or those of PointsPerBin
+	// CubeRoot is mass too: ceil(n^(1/3)) bins of the n scores that count, of each class if they are binned by class. That is the
+	// order of growth with the least mean squared error of a histogram (Freedman and Diaconis 1981).
+	CubeRoot
+	SweepMass // mass: as many as can be while the frequency does not fall from bin to bin (ECE-sweep)
+	SweepEven // width: the same with equal widths
 )
 
 // EdgeRule says where one of n sorted scores ends a bin of equal mass and the next begins. The default never divides equal

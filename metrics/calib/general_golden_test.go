@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
@@ -117,6 +118,49 @@ func TestGoldenGeneralBins(t *testing.T) {
 			}
 			if count > 0 && (!near(bar.Frequency, c.Accuracies[i], 1e-12) || !near(bar.Confidence, c.Confidences[i], 1e-12)) {
 				t.Errorf("%s: bin %d says %v, is %v, want %v and %v", name, i, bar.Confidence, bar.Frequency, c.Confidences[i], c.Accuracies[i])
+			}
+		}
+	}
+}
+
+// The edges themselves, and how many scores are between them; robustness_metrics has the same ones and a last one of 1.
+func TestGoldenAdaptiveEdges(t *testing.T) {
+	var g struct {
+		Predictions map[string][]float64
+		Cases       []struct {
+			Name   string
+			Bins   int       `json:"num_bins"`
+			Edges  []float64 `json:"upper_edges_um"`
+			Counts []int64   `json:"counts_um"`
+		} `json:"adaptive_bins"`
+	}
+	readGolden(t, "gce_adaptive.json.gz", &g)
+	if len(g.Cases) != 21 {
+		t.Fatalf("%d cases", len(g.Cases))
+	}
+	for _, c := range g.Cases {
+		x := g.Predictions[c.Name]
+		p := &metrics.Predictions{Scores: metrics.Scores{F64: x, Rows: len(x), Classes: 1}, Labels: make([]int32, len(x))}
+		for _, rule := range []calib.EdgeRule{calib.OrderStatistic, calib.OrderStatisticClosed} {
+			m, _ := gce(t, p, calib.GeneralOptions{Binning: calib.Adaptive, Bins: c.Bins, EdgeRule: rule})
+			bars := m.Partitions[0].Bins(0.95)
+			ones := int64(0)
+			for _, v := range x {
+				if v >= 1 {
+					ones++
+				}
+			}
+			for i := range c.Bins {
+				want := append(slices.Clone(c.Counts), make([]int64, c.Bins)...)[i]
+				if i == c.Bins-1 && rule == calib.OrderStatisticClosed {
+					want -= ones
+				}
+				if bars[i].Count != want || i < len(c.Edges) && bars[i].Upper != c.Edges[i] {
+					t.Errorf("%s, %d bins, rule %d: bin %d is %+v, want %d", c.Name, c.Bins, rule, i, bars[i], want)
+				}
+			}
+			if beyond := len(bars) - c.Bins; rule == calib.OrderStatisticClosed && ones > 0 && (beyond != 1 || bars[c.Bins].Count != ones) {
+				t.Errorf("%s, %d bins: %d bins beyond, for %d scores of 1", c.Name, c.Bins, beyond, ones)
 			}
 		}
 	}

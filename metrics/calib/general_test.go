@@ -489,6 +489,18 @@ func TestGeneralPoints(t *testing.T) {
 	if g := measure(t, p, calib.GeneralOptions{Binning: calib.Adaptive, ClassConditional: true, Above: new(0.01)}); g.Value != tace.Value {
 		t.Errorf("tace: %v, want %v", tace.Value, g.Value)
 	}
+	// Each class has 500 rows, the cube root of which is 7.9.
+	for _, o := range []calib.GeneralOptions{{}, {ClassConditional: true}} {
+		var v []float64
+		for _, rule := range []calib.GeneralOptions{{Binning: calib.Adaptive, Bins: 8}, {Binning: calib.CubeRoot},
+			{Binning: calib.Adaptive, PointsPerBin: 60}} {
+			rule.ClassConditional = o.ClassConditional
+			v = append(v, measure(t, p, rule).Value)
+		}
+		if v[0] != v[1] || v[0] != v[2] {
+			t.Errorf("8 bins, the cube root, 60 points: %v", v)
+		}
+	}
 	// Classes weigh by their rows: with one bin each that is what can be added up by hand.
 	g, err := calib.TopLabelConditional(p, &calib.GeneralOptions{Bins: 1})
 	if err != nil {

@@ -50,14 +50,12 @@ func (o GeneralOptions) String() string {
 	c := ClassOptions{Edges: o.Edges, Above: o.Above}.String()
 	e := o.even()
 	e.Bins = o.Bins
-	return strings.Join(append(append(s, parts(c)...), parts(e.String())...), ",")
-}
-
-func parts(s string) []string {
-	if s == "" {
-		return nil
+	for _, more := range []string{c, e.String()} {
+		if more != "" {
+			s = append(s, more)
+		}
 	}
-	return []string{s}
+	return strings.Join(s, ",")
 }
 
 // Set changes one option by its name in String: binning, rule, norm, points, edges, above, a switch of classes or weights, or

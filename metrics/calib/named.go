@@ -104,7 +104,8 @@ func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 //	rm    robustness_metrics: rmsce, sce, ace, tace, with 30 bins, and msce, a sweep; its tace has no threshold
 //	blog  "Metrics for uncertainty estimation": ace, of the top label, and sce, with 15 edges
 //
-// Where nothing is above a threshold they say 0, GCE NaN.
+// Reproduced are their bins, thresholds and means. What they do to bad input is not: where nothing is above a threshold they say
+// 0, GCE NaN; um's labels that wrap around, its scores of NaN that vanish and those below 0 are errors of the data here.
 func GeneralLike(system, metric string) (GeneralOptions, error) {
 	even := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, Above: new(0.0), HalfIsZero: true}
 	adaptive := even
