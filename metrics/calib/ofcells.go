@@ -2,9 +2,9 @@ package calib
 
 import (
 	"math"
-	"math/big"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -123,55 +123,38 @@ func ranksOfCounts(ranks []int) func(*cells.Cell) int {
 }
 
 // ranksOfWeights does the same where a row counts by its weight: a rank r is in the cell at which the sum of weights passes r times
-// their mean. Equal weights are as none: the comparison is exact.
+// their mean. Equal weights are as none, for the comparison is exact.
 func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int {
 	var seen exact.Sum
-	all, j := total.Float64(), 0
-	passes := func(r int) bool {
-		a, b := seen.Float64()*float64(n), float64(r)*all
-		if d := a - b; math.Abs(d) > 1e-9*b {
-			return d > 0
-		}
-		x := new(big.Rat).Mul(exact.Rat(&seen), new(big.Rat).SetInt64(int64(n)))
-		return x.Cmp(new(big.Rat).Mul(exact.Rat(total), new(big.Rat).SetInt64(int64(r)))) > 0
-	}
+	mean, j := total.Float64()/float64(n), 0
 	return func(x *cells.Cell) (starts int) {
 		var t tally.Cell
 		x.AddTo(&t)
 		seen.Merge(&t.W)
-		for ; j < len(ranks) && passes(ranks[j]); j++ {
+		for ; j < len(ranks) && passes(&seen, total, ranks[j], n, mean); j++ {
 			starts++
 		}
 		return starts
 	}
 }
 
-// SweepOf returns the bins of equal mass of an ECE-sweep over the rows that c has seen: as many as there can be, from 2 on and below
-// the number of rows, before the frequency falls from one bin to the next; those without rows are left out. Equal scores are never
-// divided. Where cells are not exact the number of bins may be another than the rows', and no bound is known: bound is NaN. It is NaN
-// with weights too, for which there is no sweep, and p is nil then.
+// SweepOf returns the bins of equal mass of an ECE-sweep over the rows that c has seen, as SweepECE does: as many as there can be,
+// from 2 on and below the number of rows, before the frequency falls from one bin to the next; those without rows are left out. Equal
+// scores are never divided. bound is 0 where cells are exact; otherwise the number of bins may be another than the rows', and as no
+// bound is known it is NaN.
 //
 // Source: Roelofs, Cain, Shlens and Mozer 2022.
 func SweepOf(c *cells.Cells) (p *Partition, bound float64) {
-	if c.Weighted() {
-		return nil, math.NaN()
-	}
-	if !c.Exact() {
+	if !c.Exact() || c.Outside() > 0 {
 		bound = math.NaN()
 	}
-	s := &cellSweep{rows: []int64{0}, ones: []int64{0}}
-	c.Each(func(x *cells.Cell) {
-		s.rows = append(s.rows, s.rows[len(s.rows)-1]+x.N)
-		s.ones = append(s.ones, s.ones[len(s.ones)-1]+int64(x.Events))
-	})
-	bins := s.bins()
-	n := s.rows[len(s.rows)-1]
-	p = &Partition{chosen: true}
-	if n == 0 {
+	s := newCellSweep(c)
+	p = &Partition{chosen: true, weighted: c.Weighted()}
+	if s.rows[s.cells] == 0 {
 		return p, bound
 	}
 	ends := []int{}
-	s.each(bins, 0, func(_, to int) bool {
+	s.each(s.bins(), 0, func(_, to int) bool {
 		ends = append(ends, to)
 		return true
 	})
@@ -191,19 +174,53 @@ func SweepOf(c *cells.Cells) (p *Partition, bound float64) {
 	return p, bound
 }
 
-// cellSweep is the numbers of rows, and of those with the event, before each cell and in all.
-type cellSweep struct{ rows, ones []int64 }
+// cellSweep is the numbers of rows, and of those with the event, before each cell and in all; with weights also their sums.
+type cellSweep struct {
+	cells      int
+	rows, ones []int64
+
+	sums          []exact.Sum // nil without weights
+	before, event []float64
+}
+
+func newCellSweep(c *cells.Cells) *cellSweep {
+	s := &cellSweep{rows: []int64{0}, ones: []int64{0}}
+	var w, y exact.Sum
+	if c.Weighted() {
+		s.sums, s.before, s.event = []exact.Sum{{}}, []float64{0}, []float64{0}
+	}
+	c.Each(func(x *cells.Cell) {
+		s.rows = append(s.rows, s.rows[s.cells]+x.N)
+		s.ones = append(s.ones, s.ones[s.cells]+int64(x.Events))
+		if c.Weighted() {
+			var t tally.Cell
+			x.AddTo(&t)
+			w.Merge(&t.W)
+			y.Merge(&t.Y)
+			s.sums = append(s.sums, w.Clone())
+			s.before, s.event = append(s.before, w.Float64()), append(s.event, y.Float64())
+		}
+		s.cells++
+	})
+	return s
+}
 
 // bins returns the largest number of bins such that no smaller one from 2 on has a frequency that falls.
 func (s *cellSweep) bins() int {
-	m := len(s.rows) - 1
+	m := s.cells
 	most := int(max(1, min(s.rows[m]-1, maxBins)))
 	// Outcomes are all 0 before cell lo and all 1 from hi on: only bins between can fall.
+	none := func(i int) bool { return s.ones[i+1] == s.ones[i] }
+	all := func(i int) bool { return s.ones[i+1]-s.ones[i] == s.rows[i+1]-s.rows[i] }
+	if s.sums != nil {
+		none = func(i int) bool { return s.event[i+1] == 0 }
+		all = func(i int) bool { return s.event[m]-s.event[i] == s.before[m]-s.before[i] }
+	}
 	lo, hi := 0, m
-	for lo < m && s.ones[lo+1] == 0 {
+	for lo < m && none(lo) {
 		lo++
 	}
-	for hi > 0 && s.rows[m]-s.rows[hi-1] == s.ones[m]-s.ones[hi-1] {
+	for hi > 0 && all(hi-1) {
 		hi--
 	}
 	if lo >= hi {
@@ -211,11 +228,10 @@ func (s *cellSweep) bins() int {
 	}
 	bins := 1
 	for ; bins < most; bins++ {
-		ones, count, falls := int64(0), int64(0), false
+		last, falls := -1, false
 		s.each(bins+1, lo, func(from, to int) bool {
-			o, n := s.ones[to]-s.ones[from], s.rows[to]-s.rows[from]
-			falls = count > 0 && productBelow(o, count, ones, n)
-			ones, count = o, n
+			falls = last >= 0 && s.falls(last, from, to)
+			last = from
 			return !falls && from < hi
 		})
 		if falls {
@@ -225,24 +241,30 @@ func (s *cellSweep) bins() int {
 	return bins
 }
 
+// falls tells whether the frequency of the cells [b, c) is below that of [a, b).
+func (s *cellSweep) falls(a, b, c int) bool {
+	if s.sums == nil {
+		return productBelow(s.ones[c]-s.ones[b], s.rows[b]-s.rows[a], s.ones[b]-s.ones[a], s.rows[c]-s.rows[b])
+	}
+	lower := float64((s.event[b] - s.event[a]) * (s.before[c] - s.before[b]))
+	upper := float64((s.event[c] - s.event[b]) * (s.before[b] - s.before[a]))
+	return lower-upper > float64(1e-13*lower) // more than rounding
+}
+
 // each calls f for the bins that have rows, as ranges of cells, from one on that begins before cell lo; until f is false.
 func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
-	m := len(s.rows) - 1
-	n := s.rows[m]
+	n := s.rows[s.cells]
 	step := float64(n) / float64(bins)
 	end := func(j int) int {
 		if j == bins {
-			return m
+			return s.cells
 		}
-		rank := int64(min(math.RoundToEven(float64(j)*step), float64(n-1)))
-		// The cell with that rank.
-		at, found := slices.BinarySearch(s.rows, rank)
-		if !found {
-			at--
-		}
-		return at
+		return s.withRank(int(min(math.RoundToEven(float64(j)*step), float64(n-1))))
 	}
-	j := max(0, int(float64(s.rows[min(lo, m)])/step)-2)
+	j := 0
+	if s.sums == nil {
+		j = max(0, int(float64(s.rows[min(lo, s.cells)])/step)-2)
+	}
 	from := 0
 	if j > 0 {
 		from = end(j)
@@ -255,6 +277,20 @@ func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
 			from = to
 		}
 	}
+}
+
+// withRank returns the cell with a rank.
+func (s *cellSweep) withRank(rank int) int {
+	if s.sums == nil {
+		at, found := slices.BinarySearch(s.rows, int64(rank))
+		if !found {
+			at--
+		}
+		return at
+	}
+	n := int(s.rows[s.cells])
+	total := &s.sums[s.cells]
+	return sort.Search(s.cells-1, func(i int) bool { return passes(&s.sums[i+1], total, rank, n, total.Float64()/float64(n)) })
 }
 
 // productBelow tells whether a*b < c*d, of numbers that are not below 0.

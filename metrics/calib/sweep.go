@@ -19,9 +19,13 @@ type sweeper struct {
 	narrow bool // floor(B*p) is computed in float32
 
 	// With weights that differ, their sum before each score, for those that are equal before the first, and that of the weights
-	// whose outcome is 1; nil otherwise.
+	// whose outcome is 1; nil otherwise. marks are the exact sums before every so many scores.
 	before, event []float64
+	marks         []exact.Sum
+	total         exact.Sum
 }
+
+const markEvery = 1024
 
 // sweep cuts as many bins as there can be, from 2 on and below the number of scores, before the frequency falls from one bin
 // to the next, and leaves out those without scores. Frequencies and masses are weighted if there are weights.
@@ -84,6 +88,9 @@ func (s *sweeper) weigh() {
 	s.before, s.event = make([]float64, n+1), make([]float64, n+1)
 	var all, ones exact.Sum
 	for i, w := range s.w {
+		if i%markEvery == 0 {
+			s.marks = append(s.marks, all.Clone())
+		}
 		if int(s.start[i]) == i {
 			s.before[i], s.event[i] = all.Float64(), ones.Float64()
 		} else {
@@ -95,6 +102,25 @@ func (s *sweeper) weigh() {
 		}
 	}
 	s.before[n], s.event[n] = all.Float64(), ones.Float64()
+	s.total = all
+}
+
+// withRank returns a score at which the sum of weights passes that of so many rows of the mean weight, as cutter.ranks does.
+func (s *sweeper) withRank(r int) int {
+	n := len(s.p)
+	mean := s.before[n] / float64(n)
+	at := mean * float64(r)
+	return max(0, sort.Search(n, func(i int) bool {
+		if d := s.before[i] - at; math.Abs(d) > 1e-9*at {
+			return d > 0
+		}
+		first := int(s.start[i])
+		sum := s.marks[first/markEvery].Clone()
+		for _, w := range s.w[first&^(markEvery-1) : first] {
+			sum.AddFloat(w)
+		}
+		return passes(&sum, &s.total, r, n, mean)
+	})-1)
 }
 
 // falls tells whether the frequency of the bin [b, c) is below that of [a, b).
@@ -145,9 +171,8 @@ func (s *sweeper) each(bins, lo int, f func(from, to int, edge float64) bool) {
 			return rankEnd(n, bins, j-1)
 		}
 		r := min(int(math.RoundToEven(float64(j)*step)), n-1)
-		if s.before != nil { // as cutter.ranks does
-			at := float64(r) * s.before[n] / float64(n)
-			r = max(0, sort.Search(n, func(i int) bool { return s.before[i] > at })-1)
+		if s.before != nil {
+			r = s.withRank(r)
 		}
 		return int(s.start[r])
 	}

@@ -370,13 +370,9 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value {
 				v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: "no interval: the scores chose the bins"}
 				p, bound := calib.SweepOf(e.cells(e.binning(m).Event))
-				v.Bound = bound
-				switch {
-				case p == nil:
-					v.Reason = "no sweep is defined for weighted rows"
-				case p.Len() == 0:
+				if v.Bound = bound; p.Len() == 0 {
 					v.Reason = ""
-				default:
+				} else {
 					v.Value = p.ECE()
 				}
 				return v
