@@ -92,7 +92,8 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 			return err
 		}
 		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows {
-			return badData(fmt.Errorf("%s has %s rows that can be used and %s has %s: sets are compared on the same rows; leave those that one cannot use out of all of them",
+			return badData(fmt.Errorf("%s has %s rows that can be used and %s has %s: "+
+				"sets are compared on the same rows; leave those that one cannot use out of all of them",
 				paths[0], report.Count(a.Rows), path, report.Count(b.Rows)))
 		}
 	}
@@ -210,7 +211,8 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}
-		fmt.Fprintf(&b, "\n%s\n", report.Wrap(fmt.Sprintf("* the best value. In brackets %s intervals of each set, which do not test a difference.", percent(f.level)), s.width))
+		stars := "* the best value. In brackets " + percent(f.level) + " intervals of each set, which do not test a difference."
+		fmt.Fprintf(&b, "\n%s\n", report.Wrap(stars, s.width))
 	}
 	if err != nil {
 		return err

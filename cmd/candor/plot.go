@@ -84,7 +84,8 @@ func (p *plot) bins(e *eval.Evaluation) (eval.Diagram, picture.Y, error) {
 		return other, y, nil
 	}
 	name := map[calib.Event]string{calib.TopLabel: "ece_top_label", calib.Positive: "ece_positive"}[want]
-	return d, 0, usage("--plot-y %s draws the bins of %s, which is not among the metrics: evaluate with --metrics default,%s", p.up, name, name)
+	return d, 0, usage("--plot-y %s draws the bins of %s, which is not among the metrics: "+
+		"evaluate with --metrics default,%s", p.up, name, name)
 }
 
 // ready tells, before rows are read, why the picture could not be drawn.
@@ -134,7 +135,8 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation) error {
 		if err != nil {
 			return err
 		}
-		r.Sets = append(r.Sets, picture.Set{Name: fmt.Sprintf("%s (ECE %s)", names[i], value(b.ECE())), Bins: b.Bins(e.Spec.Level)})
+		name := fmt.Sprintf("%s (ECE %s)", names[i], value(b.ECE()))
+		r.Sets = append(r.Sets, picture.Set{Name: name, Bins: b.Bins(e.Spec.Level)})
 		r.Y, r.Event = y, b.Event
 		r.Subtitle = fmt.Sprintf("%s rows each. %s", report.Count(e.Audit.Rows), strings.ToUpper(b.Text[:1])+b.Text[1:])
 	}

@@ -36,7 +36,8 @@ func pool(bins []calib.Bin) calib.Bin {
 	if len(bins) == 1 {
 		return bins[0]
 	}
-	p := calib.Bin{Lower: bins[0].Lower, Upper: bins[len(bins)-1].Upper, Interval: metrics.NoInterval(), Band: metrics.NoInterval()}
+	p := calib.Bin{Lower: bins[0].Lower, Upper: bins[len(bins)-1].Upper}
+	p.Interval, p.Band = metrics.NoInterval(), metrics.NoInterval()
 	conf, freq := 0.0, 0.0
 	for _, b := range bins {
 		if b.Count > 0 {

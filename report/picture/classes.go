@@ -93,7 +93,8 @@ func (d *Classes) shown() ([]Class, string) {
 	for i, c := range at {
 		out[i] = d.Classes[c]
 	}
-	return out, fmt.Sprintf("The %d of %s classes with the %s; %s are left out.", most, thousands(int64(n)), what, thousands(int64(n-most)))
+	return out, fmt.Sprintf("The %d of %s classes with the %s; %s are left out.",
+		most, thousands(int64(n)), what, thousands(int64(n-most)))
 }
 
 // columns returns how many panels stand side by side.

@@ -51,7 +51,8 @@ type look struct {
 }
 
 var (
-	colors  = []draw.LineStyle{{Color: blue}, {Color: vermilion}, {Color: green}, {Color: purple}, {Color: orange}, {Color: black}, {Color: sky}}
+	colors = []draw.LineStyle{{Color: blue}, {Color: vermilion}, {Color: green}, {Color: purple}, {Color: orange},
+		{Color: black}, {Color: sky}}
 	dashes  = [][]vg.Length{nil, {6, 2.5}, {2, 2}, {8, 2, 2, 2}}
 	markers = [][]vg.Point{polygon(16, 0, 1), polygon(4, math.Pi/4, 1.2), polygon(3, math.Pi/2, 1.3), polygon(4, 0, 1.3),
 		polygon(3, -math.Pi/2, 1.3), polygon(6, 0, 1.15), polygon(5, math.Pi/2, 1.2)}

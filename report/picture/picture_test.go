@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"image/png"
 	"io"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
@@ -157,7 +159,12 @@ func drawings() map[string]Drawing {
 
 // TestDegenerate: whatever is drawn, the picture is one, and has no coordinates that are none.
 func TestDegenerate(t *testing.T) {
-	for name, d := range drawings() {
+	all := drawings()
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		if testing.Short() && i%6 != 0 {
+			continue
+		}
+		d := all[name]
 		svg := write(t, "svg", d)
 		all := parse(t, svg)
 		if err := xml.Unmarshal(svg, new(struct{})); err != nil {
@@ -191,7 +198,11 @@ func TestFormats(t *testing.T) {
 			if !bytes.HasPrefix(b, []byte(magic)) {
 				t.Errorf("%T: %s begins with %q", d, format, b[:8])
 			}
-			for range 3 {
+			times := 3
+			if testing.Short() {
+				times = 1
+			}
+			for range times {
 				if !bytes.Equal(b, write(t, format, d)) {
 					t.Errorf("%T: two files in %s differ", d, format)
 				}
@@ -576,5 +587,23 @@ func TestWords(t *testing.T) {
 	}
 	if _, ok := ParseY("Gap"); ok {
 		t.Error("Gap is a name")
+	}
+}
+
+// TestParallel: pictures may be drawn at the same time.
+func TestParallel(t *testing.T) {
+	d := &Reliability{Title: "t", Bins: five()}
+	for _, format := range Formats() {
+		want := write(t, format, d)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				var b bytes.Buffer
+				if err := Write(&b, format, d); err != nil || !bytes.Equal(b.Bytes(), want) {
+					t.Errorf("%s: %v, or other bytes", format, err)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
