@@ -130,7 +130,7 @@ func TestCompare(t *testing.T) {
 			if classes == 6 || classes == 2 && up == "gap" {
 				w = want[1]
 			}
-			for _, w := range []string{w, ">plain (ECE ", ">sharp (ECE ", ">500 rows each. "} {
+			for _, w := range []string{w, ">plain (ECE ", ">sharp (ECE ", ">500 rows each.<"} {
 				if !strings.Contains(svg, w) {
 					t.Errorf("%d classes, %s: the picture does not say %q", classes, up, w)
 				}

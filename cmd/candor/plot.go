@@ -138,7 +138,7 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation) error {
 		name := fmt.Sprintf("%s (ECE %s)", names[i], value(b.ECE()))
 		r.Sets = append(r.Sets, picture.Set{Name: name, Bins: b.Bins(e.Spec.Level)})
 		r.Y, r.Event = y, b.Event
-		r.Subtitle = fmt.Sprintf("%s rows each. %s", report.Count(e.Audit.Rows), strings.ToUpper(b.Text[:1])+b.Text[1:])
+		r.Subtitle = fmt.Sprintf("%s rows each.\n%s", report.Count(e.Audit.Rows), strings.ToUpper(b.Text[:1])+b.Text[1:])
 	}
 	if r.Event == calib.Positive {
 		r.Title = "Reliability by probability"
