@@ -135,6 +135,7 @@ type job struct {
 	pass   metrics.Options
 	read   predictions.Options
 	memory int64
+	also   string // metrics that are wanted besides those that --metrics lists
 }
 
 // job reads the flags; c is their command.
@@ -182,7 +183,11 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	case f.task == "classification" && info.Classes == 1:
 		return nil, usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
 	}
-	if spec.Metrics, err = eval.ParseMetrics(f.metrics, info.Classes); err != nil {
+	list := f.metrics
+	if j.also != "" {
+		list += "," + j.also
+	}
+	if spec.Metrics, err = eval.ParseMetrics(list, info.Classes); err != nil {
 		return nil, usage("--metrics: %v", err)
 	}
 	e, err := eval.New(spec)
@@ -225,6 +230,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	j, err := f.job(c)
 	if err != nil {
 		return err
+	}
+	if f.plot.classes {
+		j.also = "sce"
 	}
 	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores)
 	files := fs.FS(nil)

@@ -20,6 +20,8 @@ type plot struct {
 	file string
 	up   string
 
+	classes bool // a diagram of each class
+
 	format string
 	y      picture.Y
 	asked  bool // for y
@@ -33,6 +35,11 @@ func (p *plot) flags(c *cobra.Command) {
 	}); err != nil {
 		panic(err)
 	}
+}
+
+// classFlag adds the flag of the picture of every class, which needs a metric that knows the classes.
+func (p *plot) classFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&p.classes, "plot-classes", false, "let --plot draw a small diagram of each class, of its probability (of the metric sce)")
 }
 
 // check reads the flags; c is their command.
@@ -50,6 +57,9 @@ func (p *plot) check(c *cobra.Command) error {
 		if p.y, ok = picture.ParseY(p.up); !ok {
 			return usage("--plot-y is %q; it is accuracy, frequency or gap", p.up)
 		}
+	}
+	if p.classes && p.file == "" {
+		return usage("--plot-classes says what --plot FILE draws; give that too")
 	}
 	return nil
 }
@@ -93,6 +103,12 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	if p.file == "" {
 		return nil
 	}
+	if p.classes {
+		if e.Classes() == nil {
+			return usage("--plot-classes draws the bins of sce, which is not among the metrics: evaluate with --metrics default,sce")
+		}
+		return nil
+	}
 	_, _, err := p.bins(e)
 	return err
 }
@@ -101,6 +117,9 @@ func (p *plot) ready(e *eval.Evaluation) error {
 func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	if p.file == "" {
 		return nil
+	}
+	if p.classes {
+		return p.save(p.classPicture(e, d))
 	}
 	b, y, err := p.bins(e)
 	if err != nil {
@@ -122,6 +141,17 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	}
 	r.Subtitle += "\n" + strings.ToUpper(b.Text[:1]) + b.Text[1:]
 	return p.save(r)
+}
+
+// classPicture is the diagrams of the classes.
+func (p *plot) classPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
+	b := e.Classes()
+	r := &picture.Classes{Title: "Reliability of each class", Y: p.y, Level: e.Spec.Level}
+	r.Subtitle = fmt.Sprintf("%s\nSCE %s, the mean of the classes' ECE; %d equal-width bins of each class's probability", d.Verdict(), value(b.SCE()), b.Options().Bins)
+	for j := range b.Classes() {
+		r.Classes = append(r.Classes, picture.Class{Name: fmt.Sprintf("class %d", j), Bins: b.Class(j).Bins(e.Spec.Level)})
+	}
+	return r
 }
 
 // overlay draws several evaluations.
