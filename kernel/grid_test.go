@@ -99,7 +99,7 @@ func TestGridSums(t *testing.T) {
 			s := &want[4*find(q)+half+int(y[i])]
 			s.n++
 			add(&s.q, units(q))
-			add(&s.qq, units(q*q))
+			add(&s.qq, units(float64(q*q)))
 		}
 		cells := make([]GridCell, GridSize())
 		for at := 0; at < len(p); at += 1000 {
@@ -117,8 +117,8 @@ func TestGridSums(t *testing.T) {
 				return s.Add(s, new(big.Int).SetUint64(rest))
 			}
 			w := &want[i]
-			if n != w.n || total(q, units(x)).Cmp(&w.q) != 0 || total(qq, units(x*x)).Cmp(&w.qq) != 0 {
-				t.Fatalf("cell %d: %d %v %v, want %d %v %v", i, n, total(q, units(x)), total(qq, units(x*x)), w.n, &w.q, &w.qq)
+			if n != w.n || total(q, units(x)).Cmp(&w.q) != 0 || total(qq, units(float64(x*x))).Cmp(&w.qq) != 0 {
+				t.Fatalf("cell %d: %d %v %v, want %d %v %v", i, n, total(q, units(x)), total(qq, units(float64(x*x))), w.n, &w.q, &w.qq)
 			}
 		}
 	})

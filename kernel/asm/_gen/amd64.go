@@ -826,7 +826,7 @@ func (m *amd64) Cells(room R) func(to V, off int, v [4]V) {
 		pairs[h] = m.Pin(m.Table(fmt.Sprintf("pairs%d_", h), I64, func(i int) uint64 { return uint64(4*h + i/4*2 + i%2 + i/2%2*8) }))
 	}
 	return func(to V, off int, v [4]V) {
-		m.Store(room, 0, to)
+		m.storeHalves(room, to)
 		add := func(l int, cell reg.Register) {
 			p, s := m.LoadR(room, 8*l, 8), m.YMM()
 			m.VPADDQ(at(p, off+32*l), cell, s)
@@ -850,6 +850,17 @@ func (m *amd64) Cells(room R) func(to V, off int, v [4]V) {
 			}
 		}
 	}
+}
+
+// storeHalves stores a register whose words are loaded soon: Intel's CPUs (Sapphire Rapids) pass on those of a store of 32 bytes
+// without waiting for the first cache, but not all of one of 64 (1.2 ns a row of GridSums against 1.9).
+func (m *amd64) storeHalves(p R, v V) {
+	if !m.wide() {
+		m.Store(p, 0, v)
+		return
+	}
+	m.VMOVUPS(m.half(v), at(p, 0))
+	m.VMOVUPS(m.upper(v), at(p, 32))
 }
 
 func (m *amd64) toMask(t T, r R) M {
