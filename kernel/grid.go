@@ -41,9 +41,9 @@ const (
 	gridLeast = 0x1p-64  // the start of the first part
 	gridMost  = 0.0099   // inside the last part
 	gridNear  = 0x1p-43  // no edge is as far from the step beside it
-	gridPoint = 32       // bits of what is behind the point of a number of steps
-	gridFixed = 0x1.8p20 // added to such a number moves the point there
-	gridDoubt = 0x1p-31  // also added, so that scores beside an edge have
+	gridPoint = 21       // bits of what is behind the point of a number of steps
+	gridFixed = 0x1.8p31 // added to such a number moves the point there
+	gridDoubt = 0x1p-20  // also added, so that scores beside an edge have
 	gridClose = 4        // less than so much behind the point: more than gridNear to either side
 )
 
@@ -51,9 +51,6 @@ const (
 const (
 	gridBase = (1023 - 64) << (52 - gridShift)
 	gridLogs = 1833
-
-	// What the whole steps as they stand in bits are beyond the cell's number.
-	gridWhole = 0x41380000 + gridFrom - gridLogs
 )
 
 var gridMade struct {
@@ -179,19 +176,18 @@ func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 
 const errGrid = "kernel: number of grid cells is not GridSize"
 
-// gridChunk is how many scores a call of assembly takes, which lists those that are to be looked up.
-const gridChunk = 512
+// gridChunk is how many scores a call of assembly takes, which lists groups of them with one that is to be looked up.
+const gridChunk = 1024
 
 func simdGridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
-	var room [48]uint64
-	var list [gridChunk + 16]uint32
+	var room [16]uint64
+	var list [gridChunk / 4]uint32
 	for len(p) > 0 {
 		n := min(len(p), gridChunk)
-		listed := asm.GridSums(&cells[0].N, &room[0], &list[0], &p[0], &tail[0], &y[0], n)
+		listed, group := asm.GridSums(&cells[0].N, &room[0], &list[0], &p[0], &tail[0], &y[0], n)
 		for _, i := range list[:listed] {
-			if !gridAdd(cells, p[i], tail[i], y[i]) {
-				out++
-			}
+			end := int(i) + group
+			out += gridSums(cells, p[i:end], tail[i:end], y[i:end])
 		}
 		p, tail, y = p[n:], tail[n:], y[n:]
 	}
@@ -207,8 +203,8 @@ func gridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 		bits := t ^ (t^b)&low
 		q := math.Float64frombits(bits)
 		even := uint64((int64(math.Float64bits(gridMost)) - int64(bits)) >> 63)
-		steps := math.Float64bits(float64(q*gridSteps) + (gridFixed + gridDoubt))
-		if bits >= math.Float64bits(0.5) || uint32(steps|^even) < gridClose {
+		steps := uint64(uint32(math.Float64bits(float64(q*gridSteps) + (gridFixed + gridDoubt))))
+		if bits >= math.Float64bits(0.5) || (steps|^even)%(1<<gridPoint) < gridClose {
 			if !gridAdd(cells, v, tail[i], y[i]) {
 				out++
 			}
@@ -216,7 +212,7 @@ func gridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 		}
 		beyond := int64(bits - math.Float64bits(gridLeast))
 		g := (bits-uint64(beyond&(beyond>>63)))>>gridShift - gridBase
-		g ^= (g ^ (steps>>gridPoint - gridWhole)) & even
+		g ^= (g ^ (steps>>gridPoint + gridLogs - gridFrom)) & even
 		c := &cells[g<<2|2&^low|uint64(y[i])]
 		c.N++
 		c.Q += math.Float64bits(q + 3)

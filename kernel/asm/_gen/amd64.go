@@ -821,17 +821,22 @@ func (m *amd64) StoreCell(p R, off int, v []V) {
 }
 
 func (m *amd64) Cells(room R) func(to V, off int, v [4]V) {
+	each := m.cells()
+	return func(to V, off int, v [4]V) {
+		m.storeHalves(room, to)
+		each(v, func(l int, cell reg.Register) {
+			m.addCell(at(m.LoadR(room, 8*l, 8), off+32*l), cell)
+		})
+	}
+}
+
+// cells returns what calls add with each lane's 32 bytes of four registers.
+func (m *amd64) cells() func(v [4]V, add func(l int, cell reg.Register)) {
 	var pairs [2]any // of 16 bytes of two registers
 	for h := range pairs {
 		pairs[h] = m.Pin(m.Table(fmt.Sprintf("pairs%d_", h), I64, func(i int) uint64 { return uint64(4*h + i/4*2 + i%2 + i/2%2*8) }))
 	}
-	return func(to V, off int, v [4]V) {
-		m.storeHalves(room, to)
-		add := func(l int, cell reg.Register) {
-			p, s := m.LoadR(room, 8*l, 8), m.YMM()
-			m.VPADDQ(at(p, off+32*l), cell, s)
-			m.VMOVUPS(s, at(p, off+32*l))
-		}
+	return func(v [4]V, add func(l int, cell reg.Register)) {
 		for odd, zip := range []func(T, V, V) V{m.ZipLow, m.ZipHigh} {
 			a, b := zip(F64, v[0], v[1]), zip(F64, v[2], v[3])
 			if !m.wide() {
@@ -850,6 +855,12 @@ func (m *amd64) Cells(room R) func(to V, off int, v [4]V) {
 			}
 		}
 	}
+}
+
+func (m *amd64) addCell(place operand.Mem, cell reg.Register) {
+	s := m.YMM()
+	m.VPADDQ(place, cell, s)
+	m.VMOVUPS(s, place)
 }
 
 // storeHalves stores a register whose words are loaded soon: Intel's CPUs (Sapphire Rapids) pass on those of a store of 32 bytes

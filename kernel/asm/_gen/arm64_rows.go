@@ -72,12 +72,17 @@ func (m *neonMachine) StoreCell(p R, off int, v []V) {
 func (m *neonMachine) Cells(room R) func(to V, off int, v [4]V) {
 	return func(to V, off int, v [4]V) {
 		m.Store(room, 0, to)
-		for l, zip := range []func(T, V, V) V{m.ZipLow, m.ZipHigh} {
-			p := m.LoadR(room, 8*l, 8)
-			for h := range 2 {
-				at := off + 32*l + 16*h
-				m.Store(p, at, m.Add(I64, m.Load(p, at), zip(F64, v[2*h], v[2*h+1])))
-			}
+		m.addRecords(v, func(l int) (R, int) { return m.LoadR(room, 8*l, 8), off + 32*l })
+	}
+}
+
+// addRecords adds each lane of four registers to 32 bytes.
+func (m *neonMachine) addRecords(v [4]V, place func(l int) (R, int)) {
+	for l, zip := range []func(T, V, V) V{m.ZipLow, m.ZipHigh} {
+		p, off := place(l)
+		for h := range 2 {
+			at := off + 16*h
+			m.Store(p, at, m.Add(I64, m.Load(p, at), zip(F64, v[2*h], v[2*h+1])))
 		}
 	}
 }

@@ -85,6 +85,7 @@ type Machine interface {
 	orderer
 	sorter
 	classwiseMachine
+	gridMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

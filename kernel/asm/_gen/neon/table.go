@@ -96,6 +96,7 @@ var Table = []Row{
 
 	three("zip1", "4s", 0x4e803800, "VZIP1"),
 	three("zip1", "2d", 0x4ec03800, "VZIP1"),
+	three("uzp2", "4s", 0x4e805800, "VUZP2"),
 	three("zip2", "4s", 0x4e807800, "VZIP2"),
 	three("zip2", "2d", 0x4ec07800, "VZIP2"),
 	three("uzp1", "16b", 0x4e001800, "VUZP1"),
