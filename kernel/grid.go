@@ -197,23 +197,23 @@ func simdGridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 func gridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	tail, y = tail[:len(p)], y[:len(p)]
 	for i, v := range p {
-		// Branches on the half and on the kind of cell are such as no CPU foresees: masks of ones and zeros choose.
-		b, t := math.Float64bits(v), math.Float64bits(tail[i])
-		low := gridLow(v)
+		// Branches on the half and on the kind of cell would be such as no CPU foresees: masks choose.
+		b, t, low := math.Float64bits(v), math.Float64bits(tail[i]), gridLow(v)
 		bits := t ^ (t^b)&low
 		q := math.Float64frombits(bits)
-		even := uint64((int64(math.Float64bits(gridMost)) - int64(bits)) >> 63)
-		steps := uint64(uint32(math.Float64bits(float64(q*gridSteps) + (gridFixed + gridDoubt))))
-		if bits >= math.Float64bits(0.5) || (steps|^even)%(1<<gridPoint) < gridClose {
+		g := int64(bits-math.Float64bits(gridLeast)) >> gridShift
+		g &^= g >> 63
+		part := (g - (gridLogs - 1)) >> 63 // not in the last one, at whose end the steps begin
+		steps := int64(math.Float64bits(float64(q*gridSteps) + (gridFixed + gridDoubt)))
+		if bits >= math.Float64bits(0.5) || (steps|part)&(1<<gridPoint-1) < gridClose {
 			if !gridAdd(cells, v, tail[i], y[i]) {
 				out++
 			}
 			continue
 		}
-		beyond := int64(bits - math.Float64bits(gridLeast))
-		g := (bits-uint64(beyond&(beyond>>63)))>>gridShift - gridBase
-		g ^= (g ^ (steps>>gridPoint + gridLogs - gridFrom)) & even
-		c := &cells[g<<2|2&^low|uint64(y[i])]
+		step := steps>>gridPoint&1023 + gridLogs - gridFrom
+		g = step ^ (step^g)&part
+		c := &cells[4*g+2*int64(low)+2+int64(y[i])]
 		c.N++
 		c.Q += math.Float64bits(q + 3)
 		c.QQ += math.Float64bits(float64(q*q) + 3)

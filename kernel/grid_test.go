@@ -127,24 +127,29 @@ func TestGridSums(t *testing.T) {
 // Every bin of the numbers of bins that the grid has is a union of cells, seen from either end.
 func TestGridBins(t *testing.T) {
 	p, tail := gridScores()
+	cell := make([]int, len(p)) // -1 where the tail is not that of p
+	for i, v := range p {
+		q, half := v, 0
+		if v >= 0.5 {
+			q, half = tail[i], 1
+		}
+		if cell[i] = 2*find(q) + half; half == 1 && 1-q != v {
+			cell[i] = -1
+		}
+	}
+	bins, of := make([]int32, len(p)), make([]int32, 2*GridSize())
 	for n := 1; n <= 100; n++ {
-		edges := Edges(n)
-		bins := make([]int32, len(p))
-		BinEqual(bins, p, edges, LeftClosed)
-		of := map[int]int32{}
+		BinEqual(bins, p, Edges(n), LeftClosed)
+		clear(of)
 		torn := 0
-		for i, v := range p {
-			q, half := v, 0
-			if v >= 0.5 {
-				if q, half = tail[i], 1; 1-q != v {
-					continue
-				}
+		for i, k := range cell {
+			if k < 0 {
+				continue
 			}
-			k := 2*find(q) + half
-			if b, ok := of[k]; ok && b != bins[i] {
+			if of[k] != 0 && of[k] != bins[i]+1 {
 				torn++
 			}
-			of[k] = bins[i]
+			of[k] = bins[i] + 1
 		}
 		if (torn == 0) != GridBins(n) {
 			t.Errorf("%d bins: %d cells are torn", n, torn)
