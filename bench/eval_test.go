@@ -2,13 +2,17 @@ package bench
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/internal/isa/isatest"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -107,4 +111,98 @@ func evalInput(rows, k int) *metrics.Predictions {
 		p.Labels[i] = int32(r.IntN(max(2, k)))
 	}
 	return p
+}
+
+// BenchmarkCells: what cells cost beside the kernel that writes the columns, exact ones of few and of many distinct scores and
+// those of the grid.
+func BenchmarkCells(b *testing.B) {
+	for _, of := range []struct {
+		name   string
+		values int // distinct scores; 0 for all
+	}{{"1e3", 1e3}, {"1e5", 1e5}, {"grid", 0}} {
+		r := rand.New(rand.NewPCG(2, uint64(of.values)))
+		p := &metrics.Predictions{Labels: make([]int32, 1<<20)}
+		p.Rows, p.Classes, p.F64 = len(p.Labels), 1, make([]float64, len(p.Labels))
+		for i := range p.F64 {
+			if p.F64[i] = r.Float64(); of.values > 0 {
+				p.F64[i] = float64(r.IntN(of.values)) / float64(of.values)
+			}
+			p.Labels[i] = int32(r.IntN(2))
+		}
+		blocks := &keep{}
+		if err := metrics.NewPass(&metrics.Options{Threads: 1}, blocks).Add(p); err != nil {
+			b.Fatal(err)
+		}
+		b.Run("distinct="+of.name, func(b *testing.B) {
+			isatest.EachB(b, func(b *testing.B) {
+				c, rows := cells.New(nil), 0
+				for i := 0; b.Loop(); i++ {
+					block := blocks.list[i%len(blocks.list)]
+					c.AddBlock(block)
+					rows += block.Rows
+				}
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(rows), "ns/row")
+			})
+		})
+	}
+}
+
+// BenchmarkDefaultSet: the whole default set of metrics beside the row kernel alone, in blocks as a Pass has them.
+func BenchmarkDefaultSet(b *testing.B) {
+	for _, k := range []int{100, 1000} {
+		rows := (256 << 20) / (4 * k)
+		p := evalInput(rows, k)
+		b.Run(fmt.Sprintf("k=%d/kernel", k), func(b *testing.B) {
+			block := min(kernel.MaxSum, (1<<20)/(4*k)) &^ 63
+			f := func() []float64 { return make([]float64, block) }
+			s := kernel.Stats{Top: f(), Tail: f(), Label: f(), NLL: f(), Rest: f(), Entropy: f(), Norm: f(), Positive: f(),
+				ArgMax: make([]int32, block), Flags: make([]uint8, block)}
+			b.SetBytes(int64(4 * rows * k))
+			for b.Loop() {
+				for i := 0; i < rows; i += block {
+					n := min(block, rows-i)
+					kernel.LogitStatsF32(&s, p.F32[i*k:(i+n)*k], n, k, k, p.Labels[i:i+n])
+				}
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(rows)/float64(b.N), "ns/row")
+		})
+		b.Run(fmt.Sprintf("k=%d/default", k), func(b *testing.B) {
+			list, err := eval.ParseMetrics("default", k)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(4 * rows * k))
+			for b.Loop() {
+				e, err := eval.New(eval.Spec{Classes: k, Metrics: list})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := e.AddSource(&once{p: p}, &metrics.Options{Threads: 1}); err != nil {
+					b.Fatal(err)
+				}
+				for _, m := range list {
+					e.Value(m)
+				}
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(rows)/float64(b.N), "ns/row")
+		})
+	}
+}
+
+// once is a source of rows in memory, by 32 MiB.
+type once struct {
+	p  *metrics.Predictions
+	at int
+}
+
+func (s *once) Next() (*metrics.Chunk, error) {
+	if s.at == s.p.Rows {
+		return nil, io.EOF
+	}
+	k := s.p.Classes
+	n := min(s.p.Rows-s.at, (32<<20)/(4*k)&^63)
+	c := &metrics.Chunk{Predictions: *s.p, First: int64(s.at)}
+	c.Rows, c.F32, c.Labels = n, s.p.F32[s.at*k:(s.at+n)*k], s.p.Labels[s.at:s.at+n]
+	s.at += n
+	return c, nil
 }

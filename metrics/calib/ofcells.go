@@ -20,7 +20,8 @@ import (
 // [0,1] are missing.
 func EvenOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 	edges := kernel.Edges(bins)
-	p = &Partition{cells: make([]tally.Cell, bins), lower: edges[:bins], upper: edges[1:], weighted: c.Weighted()}
+	sums := make([]cells.Sum, bins)
+	p = &Partition{lower: edges[:bins], upper: edges[1:], weighted: c.Weighted()}
 	torn := 0.0
 	at := 0
 	c.Each(func(x *cells.Cell) {
@@ -34,15 +35,23 @@ func EvenOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 			}
 			torn += apart(x)
 		}
-		x.AddTo(&p.cells[to])
+		sums[to].Add(x)
 	})
+	p.cells = tallies(sums)
 	return p, p.bound(c, torn)
+}
+
+func tallies(sums []cells.Sum) []tally.Cell {
+	t := make([]tally.Cell, len(sums))
+	for i := range sums {
+		t[i] = sums[i].Tally()
+	}
+	return t
 }
 
 // apart returns the sum of |p - y| of a cell's rows, rounded up.
 func apart(x *cells.Cell) float64 {
-	var t tally.Cell
-	x.AddTo(&t)
+	t := x.Tally()
 	// Of outcome 0 it is p, and of outcome 1 it is 1 - p.
 	s := t.P
 	s.Sub(&t.PY)
@@ -72,12 +81,12 @@ func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 	c.Each(func(x *cells.Cell) {
 		n += int(x.N)
 		if c.Weighted() {
-			var t tally.Cell
-			x.AddTo(&t)
+			t := x.Tally()
 			total.Merge(&t.W)
 		}
 	})
-	p = &Partition{cells: make([]tally.Cell, bins), lower: make([]float64, bins), upper: make([]float64, bins),
+	sums := make([]cells.Sum, bins)
+	p = &Partition{lower: make([]float64, bins), upper: make([]float64, bins),
 		weighted: c.Weighted(), chosen: true}
 	ranks := parallel.Ranks(n, bins)
 	passed := ranksOfCounts(ranks)
@@ -100,8 +109,9 @@ func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 			torn += apart(x)
 		}
 		last = x.High
-		x.AddTo(&p.cells[bin])
+		sums[bin].Add(x)
 	})
+	p.cells = tallies(sums)
 	for i := bin; i < bins; i++ {
 		p.upper[i] = last
 		if i > bin {
@@ -128,8 +138,7 @@ func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int 
 	var seen exact.Sum
 	mean, j := total.Float64()/float64(n), 0
 	return func(x *cells.Cell) (starts int) {
-		var t tally.Cell
-		x.AddTo(&t)
+		t := x.Tally()
 		seen.Merge(&t.W)
 		for ; j < len(ranks) && passes(&seen, total, ranks[j], n, mean); j++ {
 			starts++
@@ -158,7 +167,7 @@ func SweepOf(c *cells.Cells) (p *Partition, bound float64) {
 		ends = append(ends, to)
 		return true
 	})
-	p.cells = make([]tally.Cell, len(ends))
+	sums := make([]cells.Sum, len(ends))
 	p.lower, p.upper = make([]float64, len(ends)), make([]float64, len(ends))
 	at, bin := 0, 0
 	c.Each(func(x *cells.Cell) {
@@ -167,9 +176,10 @@ func SweepOf(c *cells.Cells) (p *Partition, bound float64) {
 			bin++
 			p.lower[bin] = x.Low
 		}
-		x.AddTo(&p.cells[bin])
+		sums[bin].Add(x)
 		at++
 	})
+	p.cells = tallies(sums)
 	p.upper[bin] = 1
 	return p, bound
 }
@@ -193,8 +203,7 @@ func newCellSweep(c *cells.Cells) *cellSweep {
 		s.rows = append(s.rows, s.rows[s.cells]+x.N)
 		s.ones = append(s.ones, s.ones[s.cells]+int64(x.Events))
 		if c.Weighted() {
-			var t tally.Cell
-			x.AddTo(&t)
+			t := x.Tally()
 			w.Merge(&t.W)
 			y.Merge(&t.Y)
 			s.sums = append(s.sums, w.Clone())

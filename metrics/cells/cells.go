@@ -27,8 +27,8 @@ type Options struct {
 // is a metrics.Accumulator. Where the predictions have the caller's decisions, the top label is the decision; confidence scores have
 // no say.
 //
-// Its state takes 24 bytes for each distinct score, at most 6 MiB, besides 1.1 MiB for scores that have not been sorted in; as a
-// grid 1 MiB. With weights a cell takes some 250 bytes.
+// Its state takes 8 bytes a row, at most 2 MiB, besides 24 for each distinct score of many rows, at most 6 MiB; as a grid 1 MiB. To
+// sort takes 3 MiB besides. With weights a cell takes some 250 bytes.
 type Cells struct {
 	opt      Options
 	classes  int // of the predictions seen; 0 before the first
@@ -36,7 +36,8 @@ type Cells struct {
 	decided  bool  // scores are of the caller's decisions
 	outside  int64 // scores outside [0,1]
 
-	log     []uint64 // of scores that have not been sorted in: key<<1 | outcome
+	log     []uint64 // of scores that have not been counted: key<<1 | outcome
+	sorted  bool     // it is
 	scratch []uint64
 	exact   []exactCell // by rising key
 	grid    *grid       // nil as long as cells are exact
@@ -132,8 +133,9 @@ func (c *Cells) Event() metrics.Event {
 
 const errPositive = "cells: there is no positive class among more than two"
 
-// logLen is how many scores are sorted in together.
-const logLen = 1 << 16
+// logLen is how many scores are counted together: some more than MaxExact, so that a full log shows without a sort whether they
+// are nearly all different.
+const logLen = MaxExact + MaxExact/16
 
 // half is the bits of 1/2.
 const half = 0x3fe0000000000000
@@ -183,24 +185,52 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 		c.addGrid(p, tail, hit)
 		return
 	}
-	if c.log == nil {
-		c.log = make([]uint64, 0, logLen)
-	}
+	c.sorted = false
 	for i, v := range p {
 		k := key(v, tail[i])
 		if k > 2*half {
 			c.outside++
 			continue
 		}
-		if len(c.log) == logLen {
-			c.sortIn()
-			if c.grid != nil {
-				c.addGrid(p[i:], tail[i:], hit[i:])
-				return
-			}
+		if len(c.log) == cap(c.log) && !c.makeRoom() {
+			c.addGrid(p[i:], tail[i:], hit[i:])
+			return
 		}
 		c.log = append(c.log, k<<1|uint64(hit[i]&1))
 	}
+}
+
+// makeRoom makes room in the log; false if the scores are a grid's now.
+func (c *Cells) makeRoom() bool {
+	if n := cap(c.log); n < logLen {
+		log := make([]uint64, len(c.log), min(max(4096, 2*n), logLen))
+		copy(log, c.log)
+		c.log = log
+		return true
+	}
+	if c.exact == nil && manyDistinct(c.log) {
+		c.collapse()
+		return false
+	}
+	c.count()
+	return c.grid == nil
+}
+
+// manyDistinct tells that a log certainly has more than MaxExact different scores: so many places of a table they take. It is no
+// more than a guess that there are not.
+func manyDistinct(log []uint64) bool {
+	const bits = 22
+	var taken [1 << bits / 64]uint64
+	n := 0
+	for _, v := range log {
+		h := (v >> 1) * 0x9e3779b97f4a7c15 >> (64 - bits)
+		word, bit := &taken[h/64], uint64(1)<<(h%64)
+		if *word&bit == 0 {
+			n++
+			*word |= bit
+		}
+	}
+	return n > MaxExact
 }
 
 // positive returns the columns of the event that the class is 1.
@@ -230,45 +260,65 @@ func (c *Cells) room(n int) {
 	}
 }
 
-// sortIn sorts the log into the exact cells, or makes a grid of them all.
-func (c *Cells) sortIn() {
-	if len(c.log) == 0 {
+// sortLog sorts the log.
+func (c *Cells) sortLog() {
+	if c.sorted || len(c.log) == 0 {
 		return
 	}
 	if need := kernel.SortScratch(len(c.log)); len(c.scratch) < need {
-		c.scratch = make([]uint64, max(need, kernel.SortScratch(cap(c.log))))
+		c.scratch = make([]uint64, need)
 	}
 	kernel.Sort(c.log, c.scratch[:kernel.SortScratch(len(c.log))])
-	c.merge(cellsOf(c.log))
-	c.log = c.log[:0]
+	c.sorted = true
 }
 
-// cellsOf makes cells of sorted keys with outcomes.
-func cellsOf(log []uint64) []exactCell {
-	n, last := 0, uint64(math.MaxUint64)
+// count counts what is in the log, or makes a grid of all there is.
+func (c *Cells) count() {
+	c.sortLog()
+	log := c.log
+	c.log = c.log[:0]
+	c.merge(cellsOf(log))
+	c.sorted = false
+}
+
+// distinct returns the number of different scores in a sorted log.
+func distinct(log []uint64) (n int) {
+	last := uint64(math.MaxUint64)
 	for _, v := range log {
 		if v>>1 != last {
 			n, last = n+1, v>>1
 		}
 	}
-	cells := make([]exactCell, 0, n)
-	last = math.MaxUint64
-	for _, v := range log {
-		if v>>1 != last {
-			last = v >> 1
-			cells = append(cells, exactCell{key: last})
+	return n
+}
+
+// runs calls f for the different scores of a sorted log.
+func runs(log []uint64, f func(exactCell)) {
+	for len(log) > 0 {
+		e := exactCell{key: log[0] >> 1}
+		for len(log) > 0 && log[0]>>1 == e.key {
+			e.n++
+			e.y += int64(log[0] & 1)
+			log = log[1:]
 		}
-		e := &cells[len(cells)-1]
-		e.n++
-		e.y += int64(v & 1)
+		f(e)
 	}
+}
+
+// cellsOf makes cells of a sorted log.
+func cellsOf(log []uint64) []exactCell {
+	cells := make([]exactCell, 0, distinct(log))
+	runs(log, func(e exactCell) { cells = append(cells, e) })
 	return cells
 }
 
 // merge adds exact cells, in rising order; they may become the receiver's.
 func (c *Cells) merge(o []exactCell) {
-	if len(c.exact) == 0 && len(o) <= MaxExact {
-		c.exact = o
+	if c.grid != nil {
+		c.grid.addCells(o)
+		return
+	}
+	if len(o) == 0 {
 		return
 	}
 	union := len(c.exact)
@@ -283,6 +333,10 @@ func (c *Cells) merge(o []exactCell) {
 	if union > MaxExact {
 		c.collapse()
 		c.grid.addCells(o)
+		return
+	}
+	if len(c.exact) == 0 {
+		c.exact = o
 		return
 	}
 	// From the end, so that what is there can move up in place.
@@ -305,11 +359,12 @@ func (c *Cells) merge(o []exactCell) {
 	}
 }
 
-// collapse makes a grid of the exact cells.
+// collapse makes a grid of the exact cells and of the log.
 func (c *Cells) collapse() {
 	c.grid = newGrid()
 	c.grid.addCells(c.exact)
-	c.exact, c.scratch = nil, nil
+	c.grid.addLog(c.log)
+	c.exact, c.log, c.scratch = nil, nil, nil
 }
 
 func newGrid() *grid {
@@ -317,12 +372,34 @@ func newGrid() *grid {
 	return &grid{fresh: make([]kernel.GridCell, n), sums: make([]gridSum, n)}
 }
 
+// addLog adds a log.
+func (g *grid) addLog(log []uint64) {
+	var p, tail [2048]float64
+	var y [2048]uint8
+	for len(log) > 0 {
+		n := min(len(log), len(p), kernel.MaxGrid-g.pending)
+		if n == 0 {
+			g.drain()
+			continue
+		}
+		for i, v := range log[:n] {
+			q, upper := distance(v >> 1)
+			p[i], tail[i], y[i] = q, q, uint8(v&1)
+			if upper {
+				p[i] = 1 // any that is in the upper half
+			}
+		}
+		kernel.GridSums(g.fresh, p[:n], tail[:n], y[:n])
+		g.pending += n
+		log = log[n:]
+	}
+}
+
 // addCells adds exact cells in rising order.
 func (g *grid) addCells(cells []exactCell) {
 	places, rising := kernel.GridPlaces()
 	at := 0 // in rising; it moves with q, which rises in the lower half and falls in the upper
-	for i := range cells {
-		e := &cells[i]
+	for _, e := range cells {
 		q, upper := distance(e.key)
 		for at+1 < len(rising) && places[rising[at+1]] <= q {
 			at++
@@ -337,10 +414,7 @@ func (g *grid) addCells(cells []exactCell) {
 		x := places[rising[at]]
 		dq, dqq := tally.Units(q)-tally.Units(x), tally.Units(float64(q*q))-tally.Units(float64(x*x))
 		for y, n := range [...]int64{e.n - e.y, e.y} {
-			s := &g.sums[k|y]
-			s.n += uint64(n)
-			s.q.AddProduct(uint64(n), dq)
-			s.qq.AddProduct(uint64(n), dqq)
+			g.sums[k|y].addRows(uint64(n), dq, dqq)
 		}
 	}
 }
@@ -378,13 +452,33 @@ func (g *grid) drain() {
 	g.pending = 0
 }
 
-// settle brings all that was seen into the cells.
+// settle brings all that was seen into one form: a sorted log, exact cells or the grid.
 func (c *Cells) settle() {
-	c.sortIn()
-	if c.grid != nil {
+	switch {
+	case c.grid != nil:
 		c.grid.drain()
+	case c.exact == nil:
+		if c.sortLog(); len(c.log) > MaxExact && distinct(c.log) > MaxExact {
+			c.collapse()
+			c.grid.drain()
+		}
+	case len(c.log) > 0:
+		if c.count(); c.grid != nil {
+			c.grid.drain()
+		}
 	}
 }
+
+// eachExact calls f for the exact cells, in rising order, once they are settled.
+func (c *Cells) eachExact(f func(exactCell)) {
+	runs(c.log, f)
+	for _, e := range c.exact {
+		f(e)
+	}
+}
+
+// cells returns the number of exact cells, once they are settled.
+func (c *Cells) cells() int { return distinct(c.log) + len(c.exact) }
 
 // addWeighted adds rows with weights.
 func (c *Cells) addWeighted(p, tail []float64, hit []uint8, weights []float64) {
@@ -474,24 +568,28 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		c.mergeWeighted(o)
 		return nil
 	}
-	c.settle()
-	o.settle()
-	if o.grid == nil {
+	if o.grid != nil {
+		o.grid.drain()
 		if c.grid == nil {
-			c.merge(slices.Clone(o.exact))
-		} else {
-			c.grid.addCells(o.exact)
+			c.collapse()
+		}
+		for i := range o.grid.sums {
+			c.grid.sums[i].merge(&o.grid.sums[i])
 		}
 		return nil
 	}
-	if c.grid == nil {
-		c.collapse()
-	}
-	for i := range o.grid.sums {
-		s, f := &c.grid.sums[i], &o.grid.sums[i]
-		s.n += f.n
-		s.q.Merge(f.q)
-		s.qq.Merge(f.qq)
+	c.merge(slices.Clone(o.exact))
+	c.sorted = false
+	for log := o.log; len(log) > 0; {
+		if c.grid != nil {
+			c.grid.addLog(log)
+			break
+		}
+		n := min(len(log), cap(c.log)-len(c.log))
+		c.log = append(c.log, log[:n]...)
+		if log = log[n:]; len(log) > 0 {
+			c.makeRoom()
+		}
 	}
 	return nil
 }

@@ -109,7 +109,8 @@ func TestSums(t *testing.T) {
 		rows, n := 0, int64(0)
 		c.Each(func(x *cells.Cell) {
 			b := min(int(x.P*bins), bins-1)
-			x.AddTo(&got[b])
+			sums := x.Tally()
+			got[b].Merge(&sums)
 			if lo, hi := min(int(x.Low*bins), bins-1), min(int(x.High*bins), bins-1); lo != hi {
 				t.Errorf("cell [%v, %v] is in two bins", x.Low, x.High)
 			}
@@ -215,7 +216,10 @@ func TestTopLabel(t *testing.T) {
 		}
 		var g, w [20]tally.Cell
 		fill := func(c *cells.Cells, to *[20]tally.Cell) {
-			c.Each(func(x *cells.Cell) { x.AddTo(&to[min(int(x.P*20), 19)]) })
+			c.Each(func(x *cells.Cell) {
+				t := x.Tally()
+				to[min(int(x.P*20), 19)].Merge(&t)
+			})
 		}
 		fill(got, &g)
 		fill(want, &w)

@@ -2,6 +2,7 @@ package cells
 
 import (
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -16,36 +17,87 @@ type Cell struct {
 	Weight    float64 // sum of their weights; N without any
 	Events    float64 // that of the rows with the event
 
-	rest  gridSum // of outcome 0, in whole sums of q and of q*q
+	q     float64 // P or Q, whichever is nearer to its end
+	upper bool    // it is Q
+	exact bool
+	rest  gridSum // unless it is exact: of outcome 0, in whole sums of q and of q*q
 	hits  gridSum // of outcome 1
-	upper bool    // q is Q, not P
 	heavy *tally.Cell
 }
 
-// AddTo adds the rows to a tally.
-func (c *Cell) AddTo(t *tally.Cell) {
+// Sum is the sums of cells' rows.
+type Sum struct {
+	halves [2]struct{ rest, hits gridSum }
+	heavy  *tally.Cell
+}
+
+// Add adds a cell's rows.
+func (s *Sum) Add(c *Cell) {
 	if c.heavy != nil {
-		t.Merge(c.heavy)
+		if s.heavy == nil {
+			s.heavy = new(tally.Cell)
+		}
+		s.heavy.Merge(c.heavy)
 		return
 	}
-	// Of q, and in the upper half, where q is 1 - p, of the other outcome.
-	far, near := &c.rest, &c.hits
+	h := &s.halves[0]
 	if c.upper {
-		far, near = near, far
+		h = &s.halves[1]
 	}
-	var s tally.Cell
-	s.N = c.N
-	s.Y = tally.Count(int64(near.n))
-	q, qq := far.q, far.qq
-	q.Merge(near.q)
-	qq.Merge(near.qq)
-	q.AddTo(&s.P)
-	qq.AddTo(&s.PP)
-	near.q.AddTo(&s.PY)
-	if c.upper {
-		s = s.Turned(false)
+	if !c.exact {
+		h.rest.merge(&c.rest)
+		h.hits.merge(&c.hits)
+		return
 	}
-	t.Merge(&s)
+	u, uu, hits := tally.Units(c.q), tally.Units(float64(c.q*c.q)), uint64(c.Events)
+	h.rest.addRows(uint64(c.N)-hits, u, uu)
+	h.hits.addRows(hits, u, uu)
+}
+
+func (s *gridSum) merge(o *gridSum) {
+	s.n += o.n
+	s.q.Merge(o.q)
+	s.qq.Merge(o.qq)
+}
+
+// addRows adds n rows of equal scores.
+func (s *gridSum) addRows(n, u, uu uint64) {
+	s.n += n
+	s.q.AddProduct(n, u)
+	s.qq.AddProduct(n, uu)
+}
+
+// Tally returns the sums of the scores themselves.
+func (s *Sum) Tally() tally.Cell {
+	if s.heavy != nil {
+		return *s.heavy
+	}
+	// In the upper half q is 1 - p, and the sums are those of the other outcome.
+	t := tallyOf(&s.halves[0].rest, &s.halves[0].hits)
+	upper := tallyOf(&s.halves[1].hits, &s.halves[1].rest)
+	upper = upper.Turned(false)
+	t.Merge(&upper)
+	return t
+}
+
+// tallyOf returns the sums over q of what has outcome 0, rest, and 1.
+func tallyOf(rest, hits *gridSum) (t tally.Cell) {
+	t.N = int64(rest.n + hits.n)
+	t.Y = tally.Count(int64(hits.n))
+	q, qq := rest.q, rest.qq
+	q.Merge(hits.q)
+	qq.Merge(hits.qq)
+	q.AddTo(&t.P)
+	qq.AddTo(&t.PP)
+	hits.q.AddTo(&t.PY)
+	return t
+}
+
+// Tally returns the sums of the cell's rows.
+func (c *Cell) Tally() tally.Cell {
+	var s Sum
+	s.Add(c)
+	return s.Tally()
 }
 
 // Each calls f for the cells that have rows, in rising order of their scores. The cell is the same one each time.
@@ -57,38 +109,28 @@ func (c *Cells) Each(f func(*Cell)) {
 	case c.grid != nil:
 		c.grid.each(f)
 	default:
-		for i := range c.exact {
-			e := &c.exact[i]
+		one := Cell{exact: true}
+		c.eachExact(func(e exactCell) {
 			q, upper := distance(e.key)
-			u, uu := tally.Units(q), tally.Units(float64(q*q))
-			one := Cell{Q: q, N: e.n, Weight: float64(e.n), Events: float64(e.y), upper: upper}
-			one.rest, one.hits = whole(uint64(e.n-e.y), u, uu), whole(uint64(e.y), u, uu)
+			one.q, one.upper = q, upper
+			one.N, one.Weight, one.Events = e.n, float64(e.n), float64(e.y)
 			one.turn()
 			one.Low, one.High = one.P, one.P
 			f(&one)
-		}
+		})
 	}
 }
 
-// whole returns the sums of n equal scores.
-func whole(n, u, uu uint64) (s gridSum) {
-	s.n = n
-	s.q.AddProduct(n, u)
-	s.qq.AddProduct(n, uu)
-	return s
-}
-
-// turn sets P and Q by the distance that Q is.
+// turn sets P and Q by q.
 func (c *Cell) turn() {
-	if q := c.Q; c.upper {
-		c.P = 1 - q
-	} else {
-		c.P, c.Q = q, 1-q
+	if c.P, c.Q = c.q, 1-c.q; c.upper {
+		c.P, c.Q = c.Q, c.P
 	}
 }
 
 func (g *grid) each(f func(*Cell)) {
 	places, rising := kernel.GridPlaces()
+	var one Cell
 	half := func(i int, upper bool) {
 		cell := int(rising[i])
 		k := cell << 2
@@ -106,13 +148,12 @@ func (g *grid) each(f func(*Cell)) {
 			end = math.Nextafter(places[rising[i+1]], 0)
 		}
 		u, uu := tally.Units(x), tally.Units(float64(x*x))
-		one := Cell{N: int64(n), Weight: float64(n), Events: float64(hits.n), upper: upper}
+		one = Cell{N: int64(n), Weight: float64(n), Events: float64(hits.n), upper: upper}
 		one.rest, one.hits = rest.on(u, uu), hits.on(u, uu)
 		q := one.rest.q
 		q.Merge(one.hits.q)
-		one.Q = q.Float64() / float64(n)
 		// Below the sums' unit the cell's place says more than they do.
-		one.Q = math.Min(math.Max(one.Q, x), end)
+		one.q = math.Min(math.Max(q.Float64()/float64(n), x), end)
 		one.turn()
 		if one.Low, one.High = x, end; upper {
 			one.Low, one.High = 1-end, 1-x
@@ -142,7 +183,7 @@ func (c *Cells) eachWeighted(f func(*Cell)) {
 		w := h.Total(true)
 		one := Cell{N: h.N, Weight: w.Float64(), Events: h.Y.Float64(), heavy: h}
 		if !c.thick {
-			one.Q, one.upper = distance(k)
+			one.q, one.upper = distance(k)
 			one.turn()
 			one.Low, one.High = one.P, one.P
 			f(&one)
@@ -193,16 +234,15 @@ func (c *Cells) TopLabel() *Cells {
 		}
 		return t
 	}
-	lower := 0
-	for lower < len(c.exact) && c.exact[lower].key < half {
-		lower++
-	}
-	turned := make([]exactCell, lower)
-	for i := range turned {
-		e := c.exact[lower-1-i]
-		turned[i] = exactCell{2*half - e.key, e.n, e.n - e.y}
-	}
-	t.exact = append(t.exact, c.exact[lower:]...)
+	var turned []exactCell // falling
+	c.eachExact(func(e exactCell) {
+		if e.key < half {
+			turned = append(turned, exactCell{2*half - e.key, e.n, e.n - e.y})
+		} else {
+			t.exact = append(t.exact, e)
+		}
+	})
+	slices.Reverse(turned)
 	t.merge(turned)
 	return t
 }

@@ -51,15 +51,14 @@ func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 	e.I64(c.outside)
 	switch c.kind() {
 	case exactCells:
-		e.U64(uint64(len(c.exact)))
+		e.U64(uint64(c.cells()))
 		last := uint64(0)
-		for i := range c.exact {
-			x := &c.exact[i]
+		c.eachExact(func(x exactCell) {
 			for _, v := range [...]uint64{x.key - last, uint64(x.n), uint64(x.y)} {
 				e.Uvarint(v)
 			}
 			last = x.key
-		}
+		})
 	case gridCells:
 		n := 0
 		for i := range c.grid.sums {

@@ -38,17 +38,23 @@ func AUROC(c *cells.Cells) (auc, bound float64) {
 	if all.events == 0 || all.rest == 0 {
 		return math.NaN(), math.NaN()
 	}
-	s, ties, below := 0.0, 0.0, 0.0
+	auc, ties := area(g, all)
+	if !c.Exact() {
+		bound = ties / 2
+	}
+	return auc, outside(c, bound)
+}
+
+// area returns the area, and the share of pairs that are in one cell.
+func area(g []group, all group) (auc, ties float64) {
+	below := 0.0
 	for _, x := range g {
-		s += float64(x.events * (below + x.rest/2))
+		auc += float64(x.events * (below + x.rest/2))
 		ties += float64(x.events * x.rest)
 		below += x.rest
 	}
 	pairs := float64(all.events * all.rest)
-	if !c.Exact() {
-		bound = ties / 2 / pairs
-	}
-	return s / pairs, outside(c, bound)
+	return auc / pairs, ties / pairs
 }
 
 // outside makes a bound NaN where scores outside [0,1] are in no cell.
@@ -68,7 +74,7 @@ func AUROCInterval(c *cells.Cells, level float64) metrics.Interval {
 	if c.Weighted() || all.events < 2 || all.rest < 2 {
 		return metrics.NoInterval()
 	}
-	auc, _ := AUROC(c)
+	auc, _ := area(g, all)
 	s10, s01, below, above := 0.0, 0.0, 0.0, all.events
 	for _, x := range g {
 		above -= x.events
