@@ -176,18 +176,19 @@ func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 
 const errGrid = "kernel: number of grid cells is not GridSize"
 
-// gridChunk is how many scores a call of assembly takes, which lists groups of them with one that is to be looked up.
-const gridChunk = 1024
+// gridChunk is how many scores a call of assembly takes, which lists those that are to be looked up.
+const gridChunk = 512
 
 func simdGridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	var room [16]uint64
-	var list [gridChunk / 4]uint32
+	var list [gridChunk + 16]uint32
 	for len(p) > 0 {
 		n := min(len(p), gridChunk)
-		listed, group := asm.GridSums(&cells[0].N, &room[0], &list[0], &p[0], &tail[0], &y[0], n)
+		listed := asm.GridSums(&cells[0].N, &room[0], &list[0], &p[0], &tail[0], &y[0], n)
 		for _, i := range list[:listed] {
-			end := int(i) + group
-			out += gridSums(cells, p[i:end], tail[i:end], y[i:end])
+			if !gridAdd(cells, p[i], tail[i], y[i]) {
+				out++
+			}
 		}
 		p, tail, y = p[n:], tail[n:], y[n:]
 	}

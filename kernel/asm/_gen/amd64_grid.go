@@ -38,6 +38,16 @@ func (m *amd64) PackM(a, b M) M {
 	return mask{I32, m.wordsOf(a.(mask).r, b.(mask).r, 0).(reg.Register)}
 }
 
+func (m *amd64) UnpackM(k M) [2]M {
+	q := k.(mask).r
+	if m.wide() {
+		upper := m.newMask(I64)
+		m.KSHIFTRW(operand.U8(8), q, upper.r)
+		return [2]M{mask{I64, q}, upper}
+	}
+	return [2]M{mask{I64, m.LowInt(q).(reg.Register)}, mask{I64, m.HighInt(q).(reg.Register)}}
+}
+
 func (m *amd64) MinInt(a, b any) V { return m.either(m.VPMINSD, a, b) }
 
 func (m *amd64) LoadBits(p R, off, bit int) V {

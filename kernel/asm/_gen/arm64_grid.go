@@ -3,6 +3,7 @@ package main
 func (m *neonMachine) LowWords(a, b V) V  { return m.do("uzp1", "4s", a, b) }
 func (m *neonMachine) HighWords(a, b V) V { return m.do("uzp2", "4s", a, b) }
 func (m *neonMachine) PackM(a, b M) M     { return m.do("uzp1", "4s", a, b) }
+func (m *neonMachine) UnpackM(k M) [2]M   { return [2]M{m.LowInt(k), m.HighInt(k)} }
 func (m *neonMachine) MinInt(a, b any) V  { return m.do("smin", "4s", a, b) }
 
 func (m *neonMachine) LoadBits(p R, off, bit int) V {

@@ -21,10 +21,10 @@ const (
 func grid(m Machine) {
 	c := columnKernel{kernelOf(m, F64)}
 	c.Func("GridSums", `GridSums adds n scores, a multiple of 32 that is not 0, to cells of four words: 1, the bits of q+3 and those of q*q+3
-		to that of q, half and outcome. It takes as many rows together as group says, which is 4 or more, and where one of them has a
-		cell that has to be looked up, it takes none of them: it lists the number of the first. room is 16 words.`,
+		to that of q, half and outcome. It lists the rows whose cell has to be looked up, of which it adds nothing, and returns their
+		number; 64 bytes beyond what is listed may be written. room is 16 words.`,
 		[]Arg{{"cells", "*uint64"}, {"room", "*uint64"}, {"list", "*uint32"}, {"p", "*float64"}, {"tail", "*float64"}, {"y", "*uint8"},
-			{"n", "int"}}, []Arg{{"listed", "int"}, {"group", "int"}})
+			{"n", "int"}}, []Arg{{"listed", "int"}})
 	room := c.Arg("room")
 	c.AddR(room, cellsAlign-1)
 	c.AndR(room, -cellsAlign)
@@ -44,6 +44,8 @@ func grid(m Machine) {
 	smooth := c.Pin(c.Const(I32, (2*gridFrom-1)<<(gridPoint-1)))
 	behind := c.Pin(c.Const(I32, 1<<gridPoint-gridClose))
 	lower := c.Pin(c.Const(I32, 1<<32-half))
+	// Where nothing is added it is to the first cells, each lane's own.
+	first := c.Table("first", I32, func(lane int) uint64 { return uint64(parts<<shift - half + lane*cellBytes) })
 	zero, one, add := c.Zero(), c.Copy(c.Const(I64, 1)), c.Records(room, cells)
 	c.rows(n, func(u int) {
 		if u%2 != 0 {
@@ -62,6 +64,10 @@ func grid(m Machine) {
 		part, point := c.HighWords(q[0], q[1]), c.MaxInt(c.LowWords(whole[0], whole[1]), smooth)
 		// All but 0 to below 1/2 is beyond that as bits, -0 too.
 		look := c.OrM(c.Below(I32, last, c.Unsigned(I32, part)), c.Cmp(I32, EQ, c.And(point, behind), zero))
+		part = c.Shr(I32, c.MinInt(c.MaxInt(part, least), most), gridShift-32)
+		to := c.Shl(I32, c.Add(I32, part, c.Shr(I32, point, gridPoint)), shift)
+		c.AddWhere(I32, to, c.PackM(low[0], low[1]), lower)
+		c.AddTo(I32, to, c.LoadBits(y, u*c.wide(), log2(outcome)))
 		usual, next := fmt.Sprint("usual", u), fmt.Sprint("next", u)
 		c.None(look, usual)
 		row := c.CopyR(p)
@@ -70,20 +76,21 @@ func grid(m Machine) {
 		if u > 0 {
 			c.AddR(row, u*c.wide())
 		}
-		c.StoreR(list, 0, 4, row)
-		c.AddR(list, 4)
+		c.List(F32, list, c.Numbered(row), look)
+		rest := records
+		for h, k := range c.UnpackM(look) {
+			for i, v := range rest[h][:3] {
+				rest[h][i] = c.Drop(k, v)
+			}
+		}
+		add(c.Blend(look, first, to), rest)
 		c.Jump(next)
 		c.Label(usual)
-		part = c.Shr(I32, c.MinInt(c.MaxInt(part, least), most), gridShift-32)
-		to := c.Shl(I32, c.Add(I32, part, c.Shr(I32, point, gridPoint)), shift)
-		c.AddWhere(I32, to, c.PackM(low[0], low[1]), lower)
-		c.AddTo(I32, to, c.LoadBits(y, u*c.wide(), log2(outcome)))
 		add(to, records)
 		c.Label(next)
 	}, walker{p, 8}, walker{tail, 8}, walker{y, 1})
 	c.SubR(list, c.Arg("list"))
 	c.ShrR(list, 2)
 	c.Result("listed", list)
-	c.Result("group", c.GP(int64(2*c.wide())))
 	c.Return()
 }

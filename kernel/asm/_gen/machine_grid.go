@@ -5,6 +5,7 @@ type gridMachine interface {
 	LowWords(a, b V) V  // the low halves of the I64 lanes of a and then b, as I32
 	HighWords(a, b V) V // the high ones
 	PackM(a, b M) M     // the truths of 64-bit lanes of a and then b, as those of I32
+	UnpackM(k M) [2]M   // those of I32 lanes as the truths of 64-bit lanes
 	MinInt(a, b any) V  // I32
 	// LoadBits returns the lowest bit of bytes in memory, which becomes the given bit of I32.
 	LoadBits(p R, off, bit int) V

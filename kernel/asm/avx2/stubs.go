@@ -638,11 +638,11 @@ func BinEdgesRight(dst *int32, p *float64, n int, edges *float64, inner int)
 func BinSums(to *uint64, cells *uint64, bins int, bin *int32, p *float64, y *uint8, n int) (ret int)
 
 // GridSums adds n scores, a multiple of 32 that is not 0, to cells of four words: 1, the bits of q+3 and those of q*q+3
-// to that of q, half and outcome. It takes as many rows together as group says, which is 4 or more, and where one of
-// them has a cell that has to be looked up, it takes none of them: it lists the number of the first. room is 16 words.
+// to that of q, half and outcome. It lists the rows whose cell has to be looked up, of which it adds nothing, and
+// returns their number; 64 bytes beyond what is listed may be written. room is 16 words.
 //
 //go:noescape
-func GridSums(cells *uint64, room *uint64, list *uint32, p *float64, tail *float64, y *uint8, n int) (listed int, group int)
+func GridSums(cells *uint64, room *uint64, list *uint32, p *float64, tail *float64, y *uint8, n int) (listed int)
 
 // SiftU32 moves those of n keys, 16 or more, that are at most last to dst and the others to high, each in their order,
 // and returns the number of the first. dst or high may be x, or lie before it. Up to n keys of dst and of high are

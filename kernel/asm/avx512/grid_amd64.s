@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func GridSums(cells *uint64, room *uint64, list *uint32, p *float64, tail *float64, y *uint8, n int) (listed int, group int)
-// Requires: AVX, AVX2, AVX512F
-TEXT ·GridSums(SB), NOSPLIT, $0-72
+// func GridSums(cells *uint64, room *uint64, list *uint32, p *float64, tail *float64, y *uint8, n int) (listed int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, POPCNT
+TEXT ·GridSums(SB), NOSPLIT, $0-64
 	MOVQ         room+8(FP), AX
 	ADDQ         $+63, AX
 	ANDQ         $-64, AX
@@ -33,44 +33,33 @@ TEXT ·GridSums(SB), NOSPLIT, $0-72
 	VMOVUPS      pairs1_64<>+0(SB), Z13
 
 rows:
-	VMOVUPS     (BX), Z14
-	VCMPPD      $0x11, Z0, Z14, K1
-	VMOVUPS     (SI), Z15
-	VMOVUPD     Z14, K1, Z15
-	VMOVAPS     Z3, Z14
-	VFMADD231PD Z2, Z15, Z14
-	VADDPD      Z1, Z15, Z16
-	VMULPD      Z15, Z15, Z17
-	VADDPD      Z1, Z17, Z17
-	VMOVUPS     64(BX), Z18
-	VCMPPD      $0x11, Z0, Z18, K2
-	VMOVUPS     64(SI), Z19
-	VMOVUPD     Z18, K2, Z19
-	VMOVAPS     Z3, Z18
-	VFMADD231PD Z2, Z19, Z18
-	VADDPD      Z1, Z19, Z20
-	VMULPD      Z19, Z19, Z21
-	VADDPD      Z1, Z21, Z21
-	VMOVUPS     words1_32<>+0(SB), Z22
-	VPERMT2D    Z19, Z22, Z15
-	VMOVUPS     words0_32<>+0(SB), Z19
-	VPERMT2D    Z18, Z19, Z14
-	VPMAXSD     Z7, Z14, Z14
-	VPCMPUD     $0x01, Z15, Z4, K3
-	VPANDD      Z8, Z14, Z18
-	VPCMPEQD    Z10, Z18, K4
-	KORW        K3, K4, K3
-	KORTESTW    K3, K3
-	JEQ         usual0
-	MOVQ        BX, R9
-	MOVQ        p+24(FP), R10
-	SUBQ        R10, R9
-	SHRQ        $0x03, R9
-	MOVL        R9, (DX)
-	ADDQ        $+4, DX
-	JMP         next0
-
-usual0:
+	VMOVUPS       (BX), Z14
+	VCMPPD        $0x11, Z0, Z14, K1
+	VMOVUPS       (SI), Z15
+	VMOVUPD       Z14, K1, Z15
+	VMOVAPS       Z3, Z14
+	VFMADD231PD   Z2, Z15, Z14
+	VADDPD        Z1, Z15, Z18
+	VMULPD        Z15, Z15, Z19
+	VADDPD        Z1, Z19, Z19
+	VMOVUPS       64(BX), Z20
+	VCMPPD        $0x11, Z0, Z20, K2
+	VMOVUPS       64(SI), Z21
+	VMOVUPD       Z20, K2, Z21
+	VMOVAPS       Z3, Z20
+	VFMADD231PD   Z2, Z21, Z20
+	VADDPD        Z1, Z21, Z22
+	VMULPD        Z21, Z21, Z23
+	VADDPD        Z1, Z23, Z23
+	VMOVUPS       words1_32<>+0(SB), Z24
+	VPERMT2D      Z21, Z24, Z15
+	VMOVUPS       words0_32<>+0(SB), Z21
+	VPERMT2D      Z20, Z21, Z14
+	VPMAXSD       Z7, Z14, Z14
+	VPCMPUD       $0x01, Z15, Z4, K3
+	VPANDD        Z8, Z14, Z20
+	VPCMPEQD      Z10, Z20, K4
+	KORW          K3, K4, K3
 	VPMAXSD       Z5, Z15, Z15
 	VPMINSD       Z6, Z15, Z15
 	VPSRLD        $0x0f, Z15, Z15
@@ -81,42 +70,70 @@ usual0:
 	VPADDD        Z9, Z14, K1, Z14
 	VPMOVZXBD     (DI), Z15
 	VPSLLD        $0x05, Z15, Z15
-	VBROADCASTSS  c32_20<>+0(SB), Z18
-	VPANDD        Z18, Z15, Z15
+	VBROADCASTSS  c32_20<>+0(SB), Z20
+	VPANDD        Z20, Z15, Z15
 	VPADDD        Z15, Z14, Z14
-	VMOVUPS       Y14, (AX)
-	VEXTRACTF64X4 $0x01, Z14, Y14
+	KORTESTW      K3, K3
+	JEQ           usual0
+	MOVQ          BX, R9
+	MOVQ          p+24(FP), R10
+	SUBQ          R10, R9
+	SHRQ          $0x03, R9
+	VMOVQ         R9, X15
+	VPBROADCASTD  X15, Z15
+	VPADDD        iota32_0<>+0(SB), Z15, Z15
+	KMOVW         K3, R9
+	VPCOMPRESSD.Z Z15, K3, Z15
+	VMOVUPS       Z15, (DX)
+	POPCNTL       R9, R9
+	LEAQ          (DX)(R9*4), DX
+	KSHIFTRW      $0x08, K3, K1
+	KNOTB         K3, K2
+	VMOVUPD.Z     Z11, K2, Z15
+	KNOTB         K3, K2
+	VMOVUPD.Z     Z18, K2, Z18
+	KNOTB         K3, K2
+	VMOVUPD.Z     Z19, K2, Z19
+	KNOTB         K1, K2
+	VMOVUPD.Z     Z11, K2, Z20
+	KNOTB         K1, K2
+	VMOVUPD.Z     Z22, K2, Z21
+	KNOTB         K1, K1
+	VMOVUPD.Z     Z23, K1, Z22
+	VBLENDMPS     first32<>+0(SB), Z14, K3, Z16
+	VMOVUPS       Y16, (AX)
+	VEXTRACTF64X4 $0x01, Z16, Y14
 	VMOVUPS       Y14, 32(AX)
-	VUNPCKLPD     Z16, Z11, Z14
-	VUNPCKLPD     Z10, Z17, Z15
-	VMOVAPS       Z14, Z18
-	VPERMT2Q      Z15, Z12, Z18
+	VUNPCKLPD     Z18, Z15, Z14
+	VUNPCKLPD     Z10, Z19, Z23
+	VMOVAPS       Z14, Z24
+	VPERMT2Q      Z23, Z12, Z24
 	MOVLQSX       (AX), R9
-	VPADDQ        (CX)(R9*1), Y18, Y19
-	VMOVUPS       Y19, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z18, Y18
+	VPADDQ        (CX)(R9*1), Y24, Y25
+	VMOVUPS       Y25, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z24, Y24
 	MOVLQSX       8(AX), R9
-	VPADDQ        (CX)(R9*1), Y18, Y18
-	VMOVUPS       Y18, (CX)(R9*1)
-	VPERMT2Q      Z15, Z13, Z14
+	VPADDQ        (CX)(R9*1), Y24, Y24
+	VMOVUPS       Y24, (CX)(R9*1)
+	VPERMT2Q      Z23, Z13, Z14
 	MOVLQSX       16(AX), R9
-	VPADDQ        (CX)(R9*1), Y14, Y15
-	VMOVUPS       Y15, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y14, Y23
+	VMOVUPS       Y23, (CX)(R9*1)
 	VEXTRACTF64X4 $0x01, Z14, Y14
 	MOVLQSX       24(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y14
 	VMOVUPS       Y14, (CX)(R9*1)
-	VUNPCKHPD     Z16, Z11, Z14
-	VUNPCKHPD     Z10, Z17, Z15
-	VMOVAPS       Z14, Z16
-	VPERMT2Q      Z15, Z12, Z16
+	VUNPCKHPD     Z18, Z15, Z14
+	VUNPCKHPD     Z10, Z19, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
 	MOVLQSX       4(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y17
-	VMOVUPS       Y17, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z16, Y16
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
 	MOVLQSX       12(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y16
-	VMOVUPS       Y16, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
 	VPERMT2Q      Z15, Z13, Z14
 	MOVLQSX       20(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y15
@@ -125,17 +142,17 @@ usual0:
 	MOVLQSX       28(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y14
 	VMOVUPS       Y14, (CX)(R9*1)
-	VUNPCKLPD     Z20, Z11, Z14
-	VUNPCKLPD     Z10, Z21, Z15
-	VMOVAPS       Z14, Z16
-	VPERMT2Q      Z15, Z12, Z16
+	VUNPCKLPD     Z21, Z20, Z14
+	VUNPCKLPD     Z10, Z22, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
 	MOVLQSX       32(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y17
-	VMOVUPS       Y17, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z16, Y16
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
 	MOVLQSX       40(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y16
-	VMOVUPS       Y16, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
 	VPERMT2Q      Z15, Z13, Z14
 	MOVLQSX       48(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y15
@@ -144,17 +161,99 @@ usual0:
 	MOVLQSX       56(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y14
 	VMOVUPS       Y14, (CX)(R9*1)
-	VUNPCKHPD     Z20, Z11, Z14
-	VUNPCKHPD     Z10, Z21, Z15
-	VMOVAPS       Z14, Z16
-	VPERMT2Q      Z15, Z12, Z16
+	VUNPCKHPD     Z21, Z20, Z14
+	VUNPCKHPD     Z10, Z22, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
 	MOVLQSX       36(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y17
-	VMOVUPS       Y17, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z16, Y16
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
 	MOVLQSX       44(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y16
-	VMOVUPS       Y16, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       52(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       60(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	JMP           next0
+
+usual0:
+	VMOVUPS       Y14, (AX)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	VMOVUPS       Y14, 32(AX)
+	VUNPCKLPD     Z18, Z11, Z14
+	VUNPCKLPD     Z10, Z19, Z15
+	VMOVAPS       Z14, Z20
+	VPERMT2Q      Z15, Z12, Z20
+	MOVLQSX       (AX), R9
+	VPADDQ        (CX)(R9*1), Y20, Y21
+	VMOVUPS       Y21, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z20, Y20
+	MOVLQSX       8(AX), R9
+	VPADDQ        (CX)(R9*1), Y20, Y20
+	VMOVUPS       Y20, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       16(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       24(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	VUNPCKHPD     Z18, Z11, Z14
+	VUNPCKHPD     Z10, Z19, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
+	MOVLQSX       4(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
+	MOVLQSX       12(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       20(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       28(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	VUNPCKLPD     Z22, Z11, Z14
+	VUNPCKLPD     Z10, Z23, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
+	MOVLQSX       32(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
+	MOVLQSX       40(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       48(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       56(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	VUNPCKHPD     Z22, Z11, Z14
+	VUNPCKHPD     Z10, Z23, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
+	MOVLQSX       36(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
+	MOVLQSX       44(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
 	VPERMT2Q      Z15, Z13, Z14
 	MOVLQSX       52(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y15
@@ -165,45 +264,33 @@ usual0:
 	VMOVUPS       Y14, (CX)(R9*1)
 
 next0:
-	VMOVUPS     128(BX), Z14
-	VCMPPD      $0x11, Z0, Z14, K1
-	VMOVUPS     128(SI), Z15
-	VMOVUPD     Z14, K1, Z15
-	VMOVAPS     Z3, Z14
-	VFMADD231PD Z2, Z15, Z14
-	VADDPD      Z1, Z15, Z16
-	VMULPD      Z15, Z15, Z17
-	VADDPD      Z1, Z17, Z17
-	VMOVUPS     192(BX), Z18
-	VCMPPD      $0x11, Z0, Z18, K2
-	VMOVUPS     192(SI), Z19
-	VMOVUPD     Z18, K2, Z19
-	VMOVAPS     Z3, Z18
-	VFMADD231PD Z2, Z19, Z18
-	VADDPD      Z1, Z19, Z20
-	VMULPD      Z19, Z19, Z21
-	VADDPD      Z1, Z21, Z21
-	VMOVUPS     words1_32<>+0(SB), Z22
-	VPERMT2D    Z19, Z22, Z15
-	VMOVUPS     words0_32<>+0(SB), Z19
-	VPERMT2D    Z18, Z19, Z14
-	VPMAXSD     Z7, Z14, Z14
-	VPCMPUD     $0x01, Z15, Z4, K3
-	VPANDD      Z8, Z14, Z18
-	VPCMPEQD    Z10, Z18, K4
-	KORW        K3, K4, K3
-	KORTESTW    K3, K3
-	JEQ         usual2
-	MOVQ        BX, R9
-	MOVQ        p+24(FP), R10
-	SUBQ        R10, R9
-	SHRQ        $0x03, R9
-	ADDQ        $+16, R9
-	MOVL        R9, (DX)
-	ADDQ        $+4, DX
-	JMP         next2
-
-usual2:
+	VMOVUPS       128(BX), Z14
+	VCMPPD        $0x11, Z0, Z14, K1
+	VMOVUPS       128(SI), Z15
+	VMOVUPD       Z14, K1, Z15
+	VMOVAPS       Z3, Z14
+	VFMADD231PD   Z2, Z15, Z14
+	VADDPD        Z1, Z15, Z18
+	VMULPD        Z15, Z15, Z19
+	VADDPD        Z1, Z19, Z19
+	VMOVUPS       192(BX), Z20
+	VCMPPD        $0x11, Z0, Z20, K2
+	VMOVUPS       192(SI), Z21
+	VMOVUPD       Z20, K2, Z21
+	VMOVAPS       Z3, Z20
+	VFMADD231PD   Z2, Z21, Z20
+	VADDPD        Z1, Z21, Z22
+	VMULPD        Z21, Z21, Z23
+	VADDPD        Z1, Z23, Z23
+	VMOVUPS       words1_32<>+0(SB), Z24
+	VPERMT2D      Z21, Z24, Z15
+	VMOVUPS       words0_32<>+0(SB), Z21
+	VPERMT2D      Z20, Z21, Z14
+	VPMAXSD       Z7, Z14, Z14
+	VPCMPUD       $0x01, Z15, Z4, K3
+	VPANDD        Z8, Z14, Z20
+	VPCMPEQD      Z10, Z20, K4
+	KORW          K3, K4, K3
 	VPMAXSD       Z5, Z15, Z15
 	VPMINSD       Z6, Z15, Z15
 	VPSRLD        $0x0f, Z15, Z15
@@ -214,42 +301,71 @@ usual2:
 	VPADDD        Z9, Z14, K1, Z14
 	VPMOVZXBD     16(DI), Z15
 	VPSLLD        $0x05, Z15, Z15
-	VBROADCASTSS  c32_20<>+0(SB), Z18
-	VPANDD        Z18, Z15, Z15
+	VBROADCASTSS  c32_20<>+0(SB), Z20
+	VPANDD        Z20, Z15, Z15
 	VPADDD        Z15, Z14, Z14
-	VMOVUPS       Y14, (AX)
-	VEXTRACTF64X4 $0x01, Z14, Y14
+	KORTESTW      K3, K3
+	JEQ           usual2
+	MOVQ          BX, R9
+	MOVQ          p+24(FP), R10
+	SUBQ          R10, R9
+	SHRQ          $0x03, R9
+	ADDQ          $+16, R9
+	VMOVQ         R9, X15
+	VPBROADCASTD  X15, Z15
+	VPADDD        iota32_0<>+0(SB), Z15, Z15
+	KMOVW         K3, R9
+	VPCOMPRESSD.Z Z15, K3, Z15
+	VMOVUPS       Z15, (DX)
+	POPCNTL       R9, R9
+	LEAQ          (DX)(R9*4), DX
+	KSHIFTRW      $0x08, K3, K1
+	KNOTB         K3, K2
+	VMOVUPD.Z     Z11, K2, Z15
+	KNOTB         K3, K2
+	VMOVUPD.Z     Z18, K2, Z18
+	KNOTB         K3, K2
+	VMOVUPD.Z     Z19, K2, Z19
+	KNOTB         K1, K2
+	VMOVUPD.Z     Z11, K2, Z20
+	KNOTB         K1, K2
+	VMOVUPD.Z     Z22, K2, Z21
+	KNOTB         K1, K1
+	VMOVUPD.Z     Z23, K1, Z22
+	VBLENDMPS     first32<>+0(SB), Z14, K3, Z17
+	VMOVUPS       Y17, (AX)
+	VEXTRACTF64X4 $0x01, Z17, Y14
 	VMOVUPS       Y14, 32(AX)
-	VUNPCKLPD     Z16, Z11, Z14
-	VUNPCKLPD     Z10, Z17, Z15
-	VMOVAPS       Z14, Z18
-	VPERMT2Q      Z15, Z12, Z18
+	VUNPCKLPD     Z18, Z15, Z14
+	VUNPCKLPD     Z10, Z19, Z23
+	VMOVAPS       Z14, Z24
+	VPERMT2Q      Z23, Z12, Z24
 	MOVLQSX       (AX), R9
-	VPADDQ        (CX)(R9*1), Y18, Y19
-	VMOVUPS       Y19, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z18, Y18
+	VPADDQ        (CX)(R9*1), Y24, Y25
+	VMOVUPS       Y25, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z24, Y24
 	MOVLQSX       8(AX), R9
-	VPADDQ        (CX)(R9*1), Y18, Y18
-	VMOVUPS       Y18, (CX)(R9*1)
-	VPERMT2Q      Z15, Z13, Z14
+	VPADDQ        (CX)(R9*1), Y24, Y24
+	VMOVUPS       Y24, (CX)(R9*1)
+	VPERMT2Q      Z23, Z13, Z14
 	MOVLQSX       16(AX), R9
-	VPADDQ        (CX)(R9*1), Y14, Y15
-	VMOVUPS       Y15, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y14, Y23
+	VMOVUPS       Y23, (CX)(R9*1)
 	VEXTRACTF64X4 $0x01, Z14, Y14
 	MOVLQSX       24(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y14
 	VMOVUPS       Y14, (CX)(R9*1)
-	VUNPCKHPD     Z16, Z11, Z14
-	VUNPCKHPD     Z10, Z17, Z15
-	VMOVAPS       Z14, Z16
-	VPERMT2Q      Z15, Z12, Z16
+	VUNPCKHPD     Z18, Z15, Z14
+	VUNPCKHPD     Z10, Z19, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
 	MOVLQSX       4(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y17
-	VMOVUPS       Y17, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z16, Y16
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
 	MOVLQSX       12(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y16
-	VMOVUPS       Y16, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
 	VPERMT2Q      Z15, Z13, Z14
 	MOVLQSX       20(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y15
@@ -258,17 +374,17 @@ usual2:
 	MOVLQSX       28(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y14
 	VMOVUPS       Y14, (CX)(R9*1)
-	VUNPCKLPD     Z20, Z11, Z14
-	VUNPCKLPD     Z10, Z21, Z15
-	VMOVAPS       Z14, Z16
-	VPERMT2Q      Z15, Z12, Z16
+	VUNPCKLPD     Z21, Z20, Z14
+	VUNPCKLPD     Z10, Z22, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
 	MOVLQSX       32(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y17
-	VMOVUPS       Y17, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z16, Y16
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
 	MOVLQSX       40(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y16
-	VMOVUPS       Y16, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
 	VPERMT2Q      Z15, Z13, Z14
 	MOVLQSX       48(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y15
@@ -277,17 +393,99 @@ usual2:
 	MOVLQSX       56(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y14
 	VMOVUPS       Y14, (CX)(R9*1)
-	VUNPCKHPD     Z20, Z11, Z14
-	VUNPCKHPD     Z10, Z21, Z15
-	VMOVAPS       Z14, Z16
-	VPERMT2Q      Z15, Z12, Z16
+	VUNPCKHPD     Z21, Z20, Z14
+	VUNPCKHPD     Z10, Z22, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
 	MOVLQSX       36(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y17
-	VMOVUPS       Y17, (CX)(R9*1)
-	VEXTRACTF64X4 $0x01, Z16, Y16
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
 	MOVLQSX       44(AX), R9
-	VPADDQ        (CX)(R9*1), Y16, Y16
-	VMOVUPS       Y16, (CX)(R9*1)
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       52(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       60(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	JMP           next2
+
+usual2:
+	VMOVUPS       Y14, (AX)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	VMOVUPS       Y14, 32(AX)
+	VUNPCKLPD     Z18, Z11, Z14
+	VUNPCKLPD     Z10, Z19, Z15
+	VMOVAPS       Z14, Z20
+	VPERMT2Q      Z15, Z12, Z20
+	MOVLQSX       (AX), R9
+	VPADDQ        (CX)(R9*1), Y20, Y21
+	VMOVUPS       Y21, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z20, Y20
+	MOVLQSX       8(AX), R9
+	VPADDQ        (CX)(R9*1), Y20, Y20
+	VMOVUPS       Y20, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       16(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       24(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	VUNPCKHPD     Z18, Z11, Z14
+	VUNPCKHPD     Z10, Z19, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
+	MOVLQSX       4(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
+	MOVLQSX       12(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       20(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       28(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	VUNPCKLPD     Z22, Z11, Z14
+	VUNPCKLPD     Z10, Z23, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
+	MOVLQSX       32(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
+	MOVLQSX       40(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
+	VPERMT2Q      Z15, Z13, Z14
+	MOVLQSX       48(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y15
+	VMOVUPS       Y15, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z14, Y14
+	MOVLQSX       56(AX), R9
+	VPADDQ        (CX)(R9*1), Y14, Y14
+	VMOVUPS       Y14, (CX)(R9*1)
+	VUNPCKHPD     Z22, Z11, Z14
+	VUNPCKHPD     Z10, Z23, Z15
+	VMOVAPS       Z14, Z18
+	VPERMT2Q      Z15, Z12, Z18
+	MOVLQSX       36(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y19
+	VMOVUPS       Y19, (CX)(R9*1)
+	VEXTRACTF64X4 $0x01, Z18, Y18
+	MOVLQSX       44(AX), R9
+	VPADDQ        (CX)(R9*1), Y18, Y18
+	VMOVUPS       Y18, (CX)(R9*1)
 	VPERMT2Q      Z15, Z13, Z14
 	MOVLQSX       52(AX), R9
 	VPADDQ        (CX)(R9*1), Y14, Y15
@@ -308,8 +506,6 @@ next2:
 	SUBQ AX, DX
 	SHRQ $0x02, DX
 	MOVQ DX, listed+56(FP)
-	MOVQ $+16, AX
-	MOVQ AX, group+64(FP)
 	VZEROUPPER
 	RET
 
@@ -342,6 +538,24 @@ GLOBL c32_1ffffc<>(SB), RODATA|NOPTR, $4
 
 DATA c32_ffffffc0<>+0(SB)/4, $0xffffffc0
 GLOBL c32_ffffffc0<>(SB), RODATA|NOPTR, $4
+
+DATA first32<>+0(SB)/4, $0x003bf540
+DATA first32<>+4(SB)/4, $0x003bf560
+DATA first32<>+8(SB)/4, $0x003bf580
+DATA first32<>+12(SB)/4, $0x003bf5a0
+DATA first32<>+16(SB)/4, $0x003bf5c0
+DATA first32<>+20(SB)/4, $0x003bf5e0
+DATA first32<>+24(SB)/4, $0x003bf600
+DATA first32<>+28(SB)/4, $0x003bf620
+DATA first32<>+32(SB)/4, $0x003bf640
+DATA first32<>+36(SB)/4, $0x003bf660
+DATA first32<>+40(SB)/4, $0x003bf680
+DATA first32<>+44(SB)/4, $0x003bf6a0
+DATA first32<>+48(SB)/4, $0x003bf6c0
+DATA first32<>+52(SB)/4, $0x003bf6e0
+DATA first32<>+56(SB)/4, $0x003bf700
+DATA first32<>+60(SB)/4, $0x003bf720
+GLOBL first32<>(SB), RODATA|NOPTR, $64
 
 DATA c64_1<>+0(SB)/8, $0x0000000000000001
 GLOBL c64_1<>(SB), RODATA|NOPTR, $8
@@ -404,3 +618,21 @@ GLOBL words0_32<>(SB), RODATA|NOPTR, $64
 
 DATA c32_20<>+0(SB)/4, $0x00000020
 GLOBL c32_20<>(SB), RODATA|NOPTR, $4
+
+DATA iota32_0<>+0(SB)/4, $0x00000000
+DATA iota32_0<>+4(SB)/4, $0x00000001
+DATA iota32_0<>+8(SB)/4, $0x00000002
+DATA iota32_0<>+12(SB)/4, $0x00000003
+DATA iota32_0<>+16(SB)/4, $0x00000004
+DATA iota32_0<>+20(SB)/4, $0x00000005
+DATA iota32_0<>+24(SB)/4, $0x00000006
+DATA iota32_0<>+28(SB)/4, $0x00000007
+DATA iota32_0<>+32(SB)/4, $0x00000008
+DATA iota32_0<>+36(SB)/4, $0x00000009
+DATA iota32_0<>+40(SB)/4, $0x0000000a
+DATA iota32_0<>+44(SB)/4, $0x0000000b
+DATA iota32_0<>+48(SB)/4, $0x0000000c
+DATA iota32_0<>+52(SB)/4, $0x0000000d
+DATA iota32_0<>+56(SB)/4, $0x0000000e
+DATA iota32_0<>+60(SB)/4, $0x0000000f
+GLOBL iota32_0<>(SB), RODATA|NOPTR, $64
