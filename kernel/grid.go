@@ -161,6 +161,7 @@ func GridSize() int {
 
 // GridSums adds scores to cells, of which there are GridSize: to element 4*g + 2*half + y of the cell g of q, which is p[i], or where
 // that is at least 1/2 tail[i]. Scores whose q is not in [0, 1/2] are left out, and counted in out. y is 0 or 1.
+// Scores beside an edge of bins, as those of two digits are, take several times as long as others.
 func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	checkEqual(len(p), len(tail))
 	checkEqual(len(p), len(y))
