@@ -38,7 +38,7 @@ func gridCase(t *testing.T) func(at place, n int, score func(i int) (p, tail flo
 	}
 }
 
-// gridLaws are ways of drawing scores, in [0,1] but for the last.
+// gridLaws are ways of drawing scores, in [0,1] but for the last ones.
 func gridLaws(r *rand.Rand) []func(i int) (p, tail float64) {
 	edges := append(check.Specials64(), -5e-324, 0.5, math.Nextafter(0.5, 0), math.Nextafter(0.5, 1), 1, math.Nextafter(1, 2), 0x1p-64, 0.0099)
 	places, _ := GridPlaces()
@@ -53,6 +53,7 @@ func gridLaws(r *rand.Rand) []func(i int) (p, tail float64) {
 		func(int) (float64, float64) {
 			return of(math.Nextafter(places[r.IntN(len(places))], float64(r.IntN(2))))
 		},
+		func(int) (float64, float64) { return 0.75, 0.5 + float64(r.IntN(3)-1)*Exp64(-40*r.Float64()) },
 		func(i int) (float64, float64) {
 			if i%2 == 0 {
 				return edges[r.IntN(len(edges))], edges[r.IntN(len(edges))]
