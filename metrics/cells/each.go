@@ -100,6 +100,24 @@ func (c *Cell) Tally() tally.Cell {
 	return s.Tally()
 }
 
+// Count returns the number of cells that have rows.
+func (c *Cells) Count() int {
+	c.settle()
+	switch {
+	case c.weighted:
+		return len(c.heavy)
+	case c.grid == nil:
+		return c.cells()
+	}
+	n := 0
+	for i := 0; i < len(c.grid.sums); i += 2 {
+		if c.grid.sums[i].n+c.grid.sums[i+1].n > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Each calls f for the cells that have rows, in rising order of their scores. The cell is the same one each time.
 func (c *Cells) Each(f func(*Cell)) {
 	c.settle()

@@ -14,6 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/rank"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -42,8 +43,10 @@ type Evaluation struct {
 	byCl []*calib.ClassBins
 	kept []*calib.ClassScores
 
-	memo map[binning]part // of what was answered since the last rows
-	top  *cells.Cells     // the same, of the top label in a binary task
+	// What was answered since the last rows.
+	memo map[binning]part
+	top  *cells.Cells // of the top label in a binary task
+	rank *rank.Ranking
 }
 
 // plan is what accumulators the metrics of a spec are answered from: each of the lists without doubles.
@@ -219,6 +222,14 @@ func (e *Evaluation) cells(event calib.Event) *cells.Cells {
 		e.top = c.TopLabel()
 	}
 	return e.top
+}
+
+// ranking returns the order of the rows by confidence.
+func (e *Evaluation) ranking() *rank.Ranking {
+	if e.rank == nil {
+		e.rank = rank.Of(e.cells(calib.TopLabel))
+	}
+	return e.rank
 }
 
 // binning returns the options of a metric over bins, which has been checked.
@@ -455,7 +466,7 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 		}
 	}
 	e.Audit = audit
-	e.memo, e.top = nil, nil
+	e.memo, e.top, e.rank = nil, nil, nil
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
-	"github.com/candor-go/candor/metrics/rank"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -385,11 +384,11 @@ func descriptors() []Descriptor {
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal confidence, + right and - wrong", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; DeLong et al. 1988",
 			value: func(e *Evaluation, m Metric) Value {
-				c := e.cells(calib.TopLabel)
-				v := Value{Interval: rank.AUROCInterval(c, e.Spec.Level), Method: deLong}
-				v.Value, v.Bound = rank.AUROC(c)
+				r := e.ranking()
+				v := Value{Interval: r.AUROCInterval(e.Spec.Level), Method: deLong}
+				v.Value, v.Bound = r.AUROC()
 				switch {
-				case math.IsNaN(v.Value) && c.Len() > 0:
+				case math.IsNaN(v.Value) && e.Audit.Rows > 0:
 					v.Reason = "all rows are right, or all are wrong"
 				case math.IsNaN(v.Interval.Low) && e.Audit.Weighted:
 					v.Reason = noWeighted
@@ -407,7 +406,7 @@ func descriptors() []Descriptor {
 			Source: "Geifman and El-Yaniv 2017",
 			value: func(e *Evaluation, m Metric) Value {
 				v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
-				v.Value, v.Bound = rank.AURC(e.cells(calib.TopLabel))
+				v.Value, v.Bound = e.ranking().AURC()
 				return v
 			},
 		},

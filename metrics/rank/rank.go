@@ -9,17 +9,38 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// group is the weights of a cell's rows without and with the event.
-type group struct{ rest, events float64 }
+// Ranking is the order in which scores put rows, from which areas under curves are answered.
+type Ranking struct {
+	cells    []cell // in rising order of scores
+	all      cell   // their sums
+	exact    bool
+	weighted bool
+	outside  bool // scores are in no cell
+}
 
-// groups returns the cells in rising order of scores, and their sums.
-func groups(c *cells.Cells) (g []group, all group) {
+// cell is the weights of a cell's rows without and with the event.
+type cell struct{ rest, events float64 }
+
+// Of returns the order of what c has seen.
+func Of(c *cells.Cells) *Ranking {
+	r := &Ranking{cells: make([]cell, 0, c.Count()), exact: c.Exact(), weighted: c.Weighted(), outside: c.Outside() > 0}
 	c.Each(func(x *cells.Cell) {
-		g = append(g, group{x.Weight - x.Events, x.Events})
-		all.rest += x.Weight - x.Events
-		all.events += x.Events
+		r.cells = append(r.cells, cell{x.Weight - x.Events, x.Events})
+		r.all.rest += x.Weight - x.Events
+		r.all.events += x.Events
 	})
-	return g, all
+	return r
+}
+
+// bound returns a bound, 0 where cells are exact, and NaN where scores outside [0,1] are in none.
+func (r *Ranking) bound(b float64) float64 {
+	switch {
+	case r.outside:
+		return math.NaN()
+	case r.exact:
+		return 0
+	}
+	return b
 }
 
 // AUROC returns the area under the receiver operating characteristic, in [0,1], 1 is best: how often a row with the event has a
@@ -33,50 +54,32 @@ func groups(c *cells.Cells) (g []group, all group) {
 // bound is how far the area of the rows may be from it: 0 where cells are exact.
 //
 // Source: Hanley and McNeil 1982.
-func AUROC(c *cells.Cells) (auc, bound float64) {
-	g, all := groups(c)
-	if all.events == 0 || all.rest == 0 {
+func (r *Ranking) AUROC() (auc, bound float64) {
+	if r.all.events == 0 || r.all.rest == 0 {
 		return math.NaN(), math.NaN()
 	}
-	auc, ties := area(g, all)
-	if !c.Exact() {
-		bound = ties / 2
-	}
-	return auc, outside(c, bound)
-}
-
-// area returns the area, and the share of pairs that are in one cell.
-func area(g []group, all group) (auc, ties float64) {
-	below := 0.0
-	for _, x := range g {
+	ties, below := 0.0, 0.0
+	for _, x := range r.cells {
 		auc += float64(x.events * (below + x.rest/2))
 		ties += float64(x.events * x.rest)
 		below += x.rest
 	}
-	pairs := float64(all.events * all.rest)
-	return auc / pairs, ties / pairs
-}
-
-// outside makes a bound NaN where scores outside [0,1] are in no cell.
-func outside(c *cells.Cells, bound float64) float64 {
-	if c.Outside() > 0 {
-		return math.NaN()
-	}
-	return bound
+	pairs := float64(r.all.events * r.all.rest)
+	return auc / pairs, r.bound(ties / 2 / pairs)
 }
 
 // AUROCInterval returns DeLong's interval of AUROC, within [0,1]. There is none with weights, or with fewer than two rows of either
 // outcome.
 //
 // Source: DeLong, DeLong and Clarke-Pearson 1988.
-func AUROCInterval(c *cells.Cells, level float64) metrics.Interval {
-	g, all := groups(c)
-	if c.Weighted() || all.events < 2 || all.rest < 2 {
+func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
+	all := r.all
+	if r.weighted || all.events < 2 || all.rest < 2 {
 		return metrics.NoInterval()
 	}
-	auc, _ := area(g, all)
+	auc, _ := r.AUROC()
 	s10, s01, below, above := 0.0, 0.0, 0.0, all.events
-	for _, x := range g {
+	for _, x := range r.cells {
 		above -= x.events
 		v10 := (below+x.rest/2)/all.rest - auc
 		v01 := (above+x.events/2)/all.events - auc
@@ -99,17 +102,16 @@ func AUROCInterval(c *cells.Cells, level float64) metrics.Interval {
 // errors. NaN without rows. bound is how far the area of the rows may be from it: 0 where cells are exact.
 //
 // Source: Geifman and El-Yaniv 2017.
-func AURC(c *cells.Cells) (aurc, bound float64) {
-	g, all := groups(c)
-	n := all.rest + all.events
+func (r *Ranking) AURC() (aurc, bound float64) {
+	g, n := r.cells, r.all.rest+r.all.events
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
 	s, torn, before, errors := 0.0, 0.0, 0.0, 0.0
 	for i := len(g) - 1; i >= 0; i-- {
 		m, e := g[i].rest+g[i].events, g[i].rest
-		h := harmonic(before, m, c.Weighted())
-		if before == 0 && c.Weighted() {
+		h := harmonic(before, m, r.weighted)
+		if before == 0 && r.weighted {
 			s += e // the share of errors is e/m all along
 		} else {
 			s += e + float64((errors-float64(e*before/m))*h)
@@ -118,10 +120,7 @@ func AURC(c *cells.Cells) (aurc, bound float64) {
 		before += m
 		errors += e
 	}
-	if !c.Exact() {
-		bound = torn / n
-	}
-	return s / n, outside(c, bound)
+	return s / n, r.bound(torn / n)
 }
 
 // harmonic returns H(n0+m) - H(n0), or for weights ln((n0+m)/n0), which is not used at n0 = 0.

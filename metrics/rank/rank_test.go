@@ -55,7 +55,7 @@ func TestAUROCAgainstPairs(t *testing.T) {
 				}
 			}
 		}
-		if got, bound := rank.AUROC(of(t, p)); !near(got, won/pairs, 1e-14) || bound != 0 {
+		if got, bound := rank.Of(of(t, p)).AUROC(); !near(got, won/pairs, 1e-14) || bound != 0 {
 			t.Errorf("%d values: %v, bound %v, want %v", values, got, bound, won/pairs)
 		}
 	}
@@ -95,7 +95,7 @@ func TestAURCAgainstOrders(t *testing.T) {
 		if values > 0 {
 			tol = 0.002
 		}
-		if got, bound := rank.AURC(of(t, p)); !near(got, want, tol) || bound != 0 {
+		if got, bound := rank.Of(of(t, p)).AURC(); !near(got, want, tol) || bound != 0 {
 			t.Errorf("%d values: %v, bound %v, want %v", values, got, bound, want)
 		}
 	}
@@ -128,7 +128,7 @@ func TestGridBounds(t *testing.T) {
 	}
 	pairs = errors * (float64(p.Rows) - errors)
 	for name, x := range map[string]struct{ got, bound, want float64 }{
-		"auroc": two(rank.AUROC(c)).want(won / pairs), "aurc": two(rank.AURC(c)).want(aurc / float64(p.Rows)),
+		"auroc": two(rank.Of(c).AUROC()).want(won / pairs), "aurc": two(rank.Of(c).AURC()).want(aurc / float64(p.Rows)),
 	} {
 		if d := math.Abs(x.got - x.want); !(d <= x.bound) || x.bound > 0.001 {
 			t.Errorf("%s %v, bound %v, want %v", name, x.got, x.bound, x.want)
@@ -146,17 +146,17 @@ func (p pair) want(w float64) struct{ got, bound, want float64 } {
 
 func TestWeightsOfOne(t *testing.T) {
 	p := drawn(4, 3000, 100)
-	a, _ := rank.AUROC(of(t, p))
+	a, _ := rank.Of(of(t, p)).AUROC()
 	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	b, _ := rank.AUROC(of(t, p))
-	if !near(a, b, 1e-14) || !math.IsNaN(rank.AUROCInterval(of(t, p), 0.95).Low) {
+	b, _ := rank.Of(of(t, p)).AUROC()
+	if !near(a, b, 1e-14) || !math.IsNaN(rank.Of(of(t, p)).AUROCInterval(0.95).Low) {
 		t.Errorf("%v and %v", a, b)
 	}
 	// The integral is that of many rows of little weight.
 	p.Weights = nil
-	c, _ := rank.AURC(of(t, p))
+	c, _ := rank.Of(of(t, p)).AURC()
 	p.Weights = slices.Repeat([]float64{1}, p.Rows)
-	d, _ := rank.AURC(of(t, p))
+	d, _ := rank.Of(of(t, p)).AURC()
 	if !near(c, d, 0.003) {
 		t.Errorf("%v and %v", c, d)
 	}
@@ -176,7 +176,7 @@ func TestCoverageOfAUROC(t *testing.T) {
 	}
 	in := 0
 	for i := range runs {
-		iv := rank.AUROCInterval(of(t, drawn(uint64(100+i), n, 0)), 0.95)
+		iv := rank.Of(of(t, drawn(uint64(100+i), n, 0))).AUROCInterval(0.95)
 		if iv.Low <= truth && truth <= iv.High {
 			in++
 		}
@@ -188,22 +188,22 @@ func TestCoverageOfAUROC(t *testing.T) {
 
 func TestNothing(t *testing.T) {
 	c := cells.New(nil)
-	a, _ := rank.AUROC(c)
-	b, _ := rank.AURC(c)
+	a, _ := rank.Of(c).AUROC()
+	b, _ := rank.Of(c).AURC()
 	if !math.IsNaN(a) || !math.IsNaN(b) {
 		t.Error(a, b)
 	}
 	p := drawn(5, 50, 0)
 	clear(p.Labels)
-	if a, _ := rank.AUROC(of(t, p)); !math.IsNaN(a) {
+	if a, _ := rank.Of(of(t, p)).AUROC(); !math.IsNaN(a) {
 		t.Error(a)
 	}
-	if b, _ := rank.AURC(of(t, p)); b != 1 {
+	if b, _ := rank.Of(of(t, p)).AURC(); b != 1 {
 		t.Error(b)
 	}
 }
 
-func ExampleAUROC() {
+func ExampleOf() {
 	c := cells.New(nil)
 	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 1}}
 	p.Rows, p.Classes, p.F64 = 4, 1, []float64{0.1, 0.4, 0.35, 0.8}
@@ -211,9 +211,9 @@ func ExampleAUROC() {
 		fmt.Println(err)
 		return
 	}
-	auc, _ := rank.AUROC(c)
-	i := rank.AUROCInterval(c, metrics.DefaultLevel)
-	aurc, _ := rank.AURC(c)
+	auc, _ := rank.Of(c).AUROC()
+	i := rank.Of(c).AUROCInterval(metrics.DefaultLevel)
+	aurc, _ := rank.Of(c).AURC()
 	fmt.Printf("%.2f [%.2f, %.2f], %.4f\n", auc, i.Low, i.High, aurc)
 	// Output: 0.75 [0.06, 1.00], 0.3333
 }
