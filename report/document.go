@@ -167,7 +167,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// MarshalJSON writes the document with its fields in their fixed order.
+// MarshalJSON writes the document with its fields in their fixed order, and < > & as they are: json.Marshal makes escapes of these,
+// JSON does not.
 func (d *Document) MarshalJSON() ([]byte, error) {
 	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
 		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}}

@@ -12,7 +12,6 @@ import (
 // Gate is a condition on a document under which a command fails, such as "ece > 0.05" or "ece.low > 0.02".
 type Gate struct {
 	text, key, part, op string
-	hint                string // where the document does not have the key
 	limit               float64
 }
 
@@ -61,14 +60,20 @@ func ParseGate(s string) (Gate, error) {
 	}
 	// However its options are spelled, a key is found as documents have it. What cannot be read is in no document: the
 	// gate then fails, and says so.
-	m, err := eval.ParseMetric(g.key)
-	if err != nil {
-		g.hint = err.Error()
-	} else {
-		g.key, g.hint = m.String(), "add it to --metrics"
+	if m, err := eval.ParseMetric(g.key); err == nil {
+		g.key = m.String()
 	}
 	g.limit = v
 	return g, nil
+}
+
+// Metric returns the metric that the gate looks at, or why there is none for predictions of so many classes.
+func (g Gate) Metric(classes int) (eval.Metric, error) {
+	m, err := eval.ParseMetric(g.key)
+	if err == nil {
+		_, err = eval.ParseMetrics(g.key, classes)
+	}
+	return m, err
 }
 
 // Check returns why the gate fails, "" if it does not. A metric that is missing or not defined fails it: a gate that
@@ -76,7 +81,11 @@ func ParseGate(s string) (Gate, error) {
 func (g Gate) Check(d *Document) string {
 	m := d.Find(g.key)
 	if m == nil {
-		return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, g.hint)
+		hint := "add it to --metrics of candor eval"
+		if _, err := g.Metric(d.classes); err != nil {
+			hint = err.Error()
+		}
+		return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, hint)
 	}
 	v := m.Value.Value
 	switch g.part {

@@ -502,10 +502,10 @@ func TestMasked(t *testing.T) {
 	}
 	d := newDir(t)
 	y := d.put("y.npy", s.labelFile(t))
-	want := evaluate(t, d.put("p.npy", npy(t, s.shape(), s.probs)), "--labels", y)
+	want := evaluate(t, d.put("p.npy", npy(t, s.shape(), s.probs)), "--labels", y, "--metrics", "all")
 	logs := s.each(math.Log)
 	for _, kind := range []string{"logits", "logprobs"} {
-		got := evaluate(t, d.put("l.npy", npy(t, s.shape(), logs.probs)), "--labels", y, "--input", kind)
+		got := evaluate(t, d.put("l.npy", npy(t, s.shape(), logs.probs)), "--labels", y, "--input", kind, "--metrics", "all")
 		for key := range want.Metrics {
 			if a, b := got.value(t, key), want.value(t, key); math.Abs(a-b) > 1e-12 {
 				t.Errorf("%s: %s is %v of %s, %v of probabilities", kind, key, a, kind, b)
@@ -515,7 +515,7 @@ func TestMasked(t *testing.T) {
 	// A label that was masked makes nll infinite, and says so.
 	s.probs[0], s.probs[1], s.probs[2], s.probs[3], s.probs[4] = 0, 1, 0, 0, 0
 	s.labels[0] = 0
-	e := evaluate(t, d.put("l.npy", npy(t, s.shape(), s.each(math.Log).probs)), "--labels", d.put("y.npy", s.labelFile(t)), "--input", "logits")
+	e := evaluate(t, d.put("l.npy", npy(t, s.shape(), s.each(math.Log).probs)), "--labels", d.put("y.npy", s.labelFile(t)), "--input", "logits", "--metrics", "default,nll_infinite_rows")
 	if e.Metrics["nll"].Value != "+Inf" || e.value(t, "nll_infinite_rows") != 1 || e.Metrics["nll"].Reason == "" {
 		t.Errorf("nll is %+v", e.Metrics["nll"])
 	}
@@ -531,9 +531,10 @@ func TestTwoClasses(t *testing.T) {
 		k.probs = append(k.probs, 1-b.probs[i], b.probs[i])
 	}
 	y := d.put("y.npy", b.labelFile(t))
-	db := evaluate(t, d.put("b.npy", npy(t, b.shape(), b.probs)), "--labels", y, "--task", "binary")
-	dc := evaluate(t, d.put("c.npy", npy(t, []int64{int64(b.rows), 1}, b.probs)), "--labels", y)
-	dk := evaluate(t, d.put("k.npy", npy(t, k.shape(), k.probs)), "--labels", y, "--task", "classification")
+	const more = "default,base_rate,entropy"
+	db := evaluate(t, d.put("b.npy", npy(t, b.shape(), b.probs)), "--labels", y, "--metrics", more, "--task", "binary")
+	dc := evaluate(t, d.put("c.npy", npy(t, []int64{int64(b.rows), 1}, b.probs)), "--labels", y, "--metrics", more)
+	dk := evaluate(t, d.put("k.npy", npy(t, k.shape(), k.probs)), "--labels", y, "--metrics", more, "--task", "classification")
 	if db.State.SHA256 != dc.State.SHA256 {
 		t.Error("(N,) and (N, 1) have different states")
 	}
@@ -575,7 +576,7 @@ func TestHalves(t *testing.T) {
 		t.Errorf("%s: nll %v, float32 %v", a.Input.DType, a.value(t, "nll"), b.value(t, "nll"))
 	}
 	h := predictions.Half{0x3C00, 0, 0x3800, 0x3800} // 1 0, 0.5 0.5
-	e := evaluate(t, d.put("h.npy", npy(t, []int64{2, 2}, h)), "--labels", d.put("y2.npy", npy(t, []int64{2}, []int64{0, 1})))
+	e := evaluate(t, d.put("h.npy", npy(t, []int64{2, 2}, h)), "--labels", d.put("y2.npy", npy(t, []int64{2}, []int64{0, 1})), "--metrics", "default,confidence")
 	if e.Input.DType != "float16" || e.value(t, "confidence") != 0.75 || e.value(t, "accuracy") != 0.5 {
 		t.Errorf("float16: %+v", e.Input)
 	}

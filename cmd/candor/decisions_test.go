@@ -52,10 +52,17 @@ func TestDecisionDocument(t *testing.T) {
 		t.Errorf("accuracy %v and confidence %v, want %v and %v", a, c, float64(right)/3000, claimed)
 	}
 	for key, m := range plain.Metrics {
-		ofDecision := key == "accuracy" || key == "confidence" || key == "overconfidence"
+		ofOrder := key == "calibration_auc" || key == "aurc" || key == "ece_sweep" || key == "ece_equal_mass"
+		ofDecision := ofOrder || key == "accuracy" || key == "confidence" || key == "overconfidence"
 		ofBins := strings.Contains(m.Text, "top label;")
 		if got := decided.Metrics[key]; (got.Value == m.Value) == (ofDecision || ofBins) || (got.Text != m.Text) != (ofDecision || ofBins) {
 			t.Errorf("with decisions %s is %v, without %v: %s", key, got.Value, m.Value, got.Text)
+		}
+		if ofOrder {
+			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "it goes by the order of scores, and the caller's confidence scores") {
+				t.Errorf("with confidence scores %s is %+v", key, got)
+			}
+			continue
 		}
 		if got := scored.Metrics[key]; (got.Text != m.Text) != ofBins || !ofBins && got.Value != m.Value {
 			t.Errorf("with confidence scores %s is %v, without %v: %s", key, got.Value, m.Value, got.Text)

@@ -251,11 +251,10 @@ func checkDocument(t *testing.T, l law, out string) {
 				t.Errorf("%s: %v is not within [%v, %v]", key, v, lo, hi)
 			}
 		}
-		if s, ok := m["spec"].(map[string]any); ok {
-			if s["bins"] == nil || s["closed"] == nil || s["event"] == nil || !strings.Contains(m["text"].(string), "equal-width bins") {
-				t.Errorf("%s: spec %v, text %v", key, s, m["text"])
-			}
+		if bound, ok := m["grid_bound"]; ok == (m["exact"] == true) || bound == 0.0 || ok && m["value"] == nil {
+			t.Errorf("%s: exact %v, grid_bound %v", key, m["exact"], bound)
 		}
+		checkSpec(t, key, m, slices.Contains(l.flags, "--decisions"))
 	}
 	n, last := 0.0, 0.0
 	for _, b := range doc.Bins {
@@ -278,6 +277,86 @@ func checkDocument(t *testing.T, l law, out string) {
 	}
 	if rows := doc.Input["rows"].(float64); n > rows || n < rows && !slices.Contains(l.flags, "--like") {
 		t.Errorf("%v rows in bins, of %v", n, rows)
+	}
+}
+
+// checkSpec checks that a metric over bins names its options, that others name none, and that the text says what they say.
+func checkSpec(t *testing.T, key string, m map[string]any, decided bool) {
+	t.Helper()
+	name, _, _ := strings.Cut(key, "(")
+	d, text := eval.Describe(name), m["text"].(string)
+	s, ok := m["spec"].(map[string]any)
+	if !ok {
+		if strings.Contains(d.Options, "bins=N") || m["spec"] != nil {
+			t.Errorf("%s has no spec: %v", key, m["spec"])
+		}
+		return
+	}
+	bins, _ := s["bins"].(float64)
+	want := []string{"; " + d.Formula}
+	fields := []string{"bins", "binning", "norm"}
+	switch s["binning"] {
+	case "even":
+		want = append(want, fmt.Sprintf("; %v equal-width bins; ", bins))
+		fields = append(fields, "closed")
+		// Where an index is a floor there are no edges.
+		if s["closed"] != "left" && s["closed"] != "right" || !strings.Contains(text, "; "+s["closed"].(string)+"-closed; ") && (s["index"] == nil || s["index"] == "edges") {
+			t.Errorf("%s: closed is %v: %s", key, s["closed"], text)
+		}
+	case "adaptive":
+		want = append(want, fmt.Sprintf("; %v bins of equal mass; equal scores never divided", bins))
+	default:
+		t.Errorf("%s: binning is %v", key, s["binning"])
+	}
+	norms := []any{"l1", "l2", "max"}
+	threshold, classes := s["threshold"]
+	switch event := s["event"]; {
+	case classes: // of each, against the rest
+		norms = norms[:2]
+		fields = append(fields, "threshold")
+		if event != nil || !strings.HasPrefix(text, "every class against the rest; ") {
+			t.Errorf("%s: event %v: %s", key, event, text)
+		}
+		if threshold != nil {
+			want = append(want, fmt.Sprintf("; only p > %v; ", threshold))
+		} else if strings.Contains(text, "only") {
+			t.Errorf("%s: threshold %v: %s", key, threshold, text)
+		}
+	case event == "top":
+		want = append(want, "top label; ")
+		if strings.Contains(text, "; the caller's decisions; ") != decided {
+			t.Errorf("%s: decisions: %v: %s", key, decided, text)
+		}
+	case event == "positive":
+		want = append(want, "positive class; ")
+	default:
+		t.Errorf("%s: event is %v", key, event)
+	}
+	if !slices.Contains(norms, s["norm"]) || bins < 1 || bins != math.Trunc(bins) {
+		t.Errorf("%s: norm %v, %v bins", key, s["norm"], s["bins"])
+	}
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s: the text does not say %q: %s", key, w, text)
+		}
+	}
+	for _, f := range fields {
+		if _, ok := s[f]; !ok {
+			t.Errorf("%s: spec has no %s: %v", key, f, s)
+		}
+	}
+	// All that the key spells out is in the spec.
+	if _, args, ok := strings.Cut(strings.TrimSuffix(key, ")"), "("); ok {
+		for _, a := range strings.Split(args, ",") {
+			switch n, v, given := strings.Cut(a, "="); {
+			case n == "adaptive":
+				if (s["binning"] == "adaptive") == given {
+					t.Errorf("%s: binning is %v", key, s["binning"])
+				}
+			case fmt.Sprint(s[n]) != v && !(s[n] == true && !given):
+				t.Errorf("%s: %s is %v", key, n, s[n])
+			}
+		}
 	}
 }
 

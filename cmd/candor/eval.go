@@ -18,6 +18,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/report"
 	"github.com/candor-go/candor/testdata/sample"
 )
 
@@ -35,6 +36,7 @@ type evalFlags struct {
 	bfloat16        bool
 	threads         int
 	maxMemory       string
+	gated           []report.Gate // whose metrics are evaluated too
 }
 
 // evalRun are the flags of candor eval.
@@ -60,6 +62,8 @@ What was decided need not be the most probable class: with --decisions accuracy,
 those of the decisions and of their probabilities. --confidence-scores are scores of the caller's own by which rows are
 binned; what is compared in a bin stays the probability.
 
+The default metrics are few; --metrics all gives the rest, and a metric that --fail-if names is evaluated unasked.
+
 Nothing is guessed and no row is left out in silence: scores are probabilities unless --input says otherwise, and rows
 that cannot be are an error, unless --on-invalid drop leaves them out and counts them.`,
 		Example: `  candor eval
@@ -70,7 +74,7 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
   candor eval probs.npy --labels labels.npy --like torchmetrics
   candor eval probs.npy --labels labels.npy --plot reliability.png
-  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'`,
+  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02' --fail-if 'overconfidence.low>0.01'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().SortFlags = false
@@ -190,6 +194,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if spec.Metrics, err = eval.ParseMetrics(list, info.Classes); err != nil {
 		return nil, usage("--metrics: %v", err)
 	}
+	spec.Metrics = withGated(spec.Metrics, f.gated, info.Classes)
 	e, err := eval.New(spec)
 	if err != nil {
 		return nil, usage("%v", err)
@@ -216,6 +221,17 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	return e, nil
 }
 
+// withGated adds the metrics that gates look at. Of what is no metric, or none of these predictions, the gate speaks.
+func withGated(l []eval.Metric, gates []report.Gate, classes int) []eval.Metric {
+	for _, g := range gates {
+		m, err := g.Metric(classes)
+		if err == nil && !slices.ContainsFunc(l, func(o eval.Metric) bool { return o.String() == m.String() }) {
+			l = append(l, m)
+		}
+	}
+	return l
+}
+
 // warnISA says that the level which the environment asks for is none.
 func warnISA(c *cobra.Command) {
 	if e := isa.Info().EnvError; e != "" {
@@ -227,6 +243,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
+	f.gated = f.gates
 	j, err := f.job(c)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 	}
 	sparse(t, x, "<f4", fmt.Sprintf("(%d, %d)", rows, k), int64(rows)*int64(k)*4)
 	sparse(t, y, "<i8", fmt.Sprintf("(%d,)", rows), int64(rows)*8)
-	c := exec.Command(bin, "eval", x, "--labels", y, "--input", "logits", "--json")
+	c := exec.Command(bin, "eval", x, "--labels", y, "--input", "logits", "--metrics", "default,perplexity", "--json")
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil {

@@ -40,6 +40,7 @@ func TestPlot(t *testing.T) {
 		{[]string{bx, "--labels", by}, []string{positive, ">share of y = 1<", ">base rate 0.", ">mean probability 0."}},
 		{[]string{bx, "--labels", by, "--plot-y", "frequency", "--metrics", "nll"}, []string{positive}},
 		{[]string{bx, "--labels", by, "--plot-y", "accuracy"}, []string{score, ">accuracy<"}},
+		{[]string{bx, "--labels", by, "--plot-y", "accuracy", "--metrics", "ece"}, []string{score, ">accuracy<"}},
 		{[]string{bx, "--labels", by, "--plot-y", "gap"}, []string{positive, ">share of y = 1 - probability<"}},
 		{[]string{bx, "--labels", by, "--like", "um"}, []string{score, ">accuracy<"}},
 		{[]string{bx, "--labels", by, "--like", "um", "--plot-y", "frequency"}, []string{positive}},
@@ -77,9 +78,9 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s: the picture of a merge differs", up)
 		}
 	}
-	candor(t, "eval", bx, "--labels", by, "--metrics", "ece", "--state", d.at("ece.state"))
-	code, out, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-y", "accuracy")
-	if code != exitUsage || out != "" || !strings.Contains(errs, "ece_top_label") {
+	candor(t, "eval", tx, "--labels", ty, "--metrics", "ece", "--state", d.at("ece.state"))
+	code, out, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-y", "frequency")
+	if code != exitUsage || out != "" || !strings.Contains(errs, "ece_positive") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -19,6 +19,8 @@ func TestUsageErrors(t *testing.T) {
 	s, b := newSet(1, 40, 4), newSet(2, 40, 1)
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
 	bx, by := d.put("b.npy", b.scores(t)), d.put("by.npy", b.labelFile(t))
+	two := newSet(3, 40, 2)
+	tx, ty := d.put("t.npy", two.scores(t)), d.put("ty.npy", two.labelFile(t))
 	ok := []string{"eval", x, "--labels", y, "--state", d.at("s.state")}
 	with := func(a ...string) []string { return append(slices.Clone(ok), a...) }
 	files := d.list()
@@ -47,6 +49,27 @@ func TestUsageErrors(t *testing.T) {
 		{with("--metrics", "accuracy(bins=3)"), []string{"metric accuracy: it takes no options"}},
 		{with("--metrics", "brier(form=odd)"), []string{`form is "odd"; it is one of default, sum`}},
 		{with("--metrics", "topk_accuracy(k=0)"), []string{`k is "0"`}},
+		{with("--metrics", "ece(norm=l3)"), []string{`metric ece: norm is "l3"; it is one of l1, l2, max`}},
+		{with("--metrics", "ece(adaptive=maybe)"), []string{`adaptive is "maybe"; it is a switch`}},
+		{with("--metrics", "ece(adaptive,closed=right)"), []string{"metric ece: adaptive takes bins and norm beside it"}},
+		{with("--metrics", "mce(norm=l2)"), []string{"metric mce: its name says the norm; ece takes one"}},
+		{with("--metrics", "ece_floor(adaptive)"), []string{"metric ece_floor: it is for fixed bins, not for adaptive ones"}},
+		{with("--metrics", "ece_equal_mass(closed=right)"), []string{`metric ece_equal_mass: there is no option "closed"; there are bins, norm`}},
+		{with("--metrics", "ece_sweep(bins=3)"), []string{"metric ece_sweep: it takes no options"}},
+		{with("--metrics", "detectable_gap(bins=3)"), []string{"metric detectable_gap: it takes no options"}},
+		{with("--metrics", "aurc(bins=3)"), []string{"metric aurc: it takes no options"}},
+		{with("--metrics", "ace(closed=right)"), []string{`metric ace: there is no option "closed"; there are bins=N, threshold=P, norm=l1|l2`}},
+		{with("--metrics", "sce(size=3)"), []string{`metric sce: there is no option "size"; there are bins=N, threshold=P, norm=l1|l2, closed=left|right`}},
+		{with("--metrics", "sce(closed=up)"), []string{`closed is "up"; it is one of left, right`}},
+		{with("--metrics", "sce(norm=max)"), []string{`norm is "max"; it is one of l1, l2`}},
+		{with("--metrics", "tace(threshold=1)"), []string{`metric tace: threshold is "1"; it is a number from 0 to below 1`}},
+		{with("--metrics", "tace(threshold=NaN)"), []string{`threshold is "NaN"`}},
+		{with("--metrics", "tace(threshold=-0.1)"), []string{`threshold is "-0.1"`}},
+		{with("--metrics", "ace(bins=0)"), []string{`metric ace: bins is "0"; it is a positive whole number`}},
+		{with("--metrics", "sce(bins=-1)"), []string{`metric sce: bins is "-1"; it is a positive whole number`}},
+		{with("--metrics", "ace(bins=x)"), []string{`bins is "x"; it is a positive whole number`}},
+		{with("--metrics", "tace(bins=99999999)"), []string{"metric tace: ", "99999999 bins; there have to be 1 to 1048576"}},
+		{with("--like", "tfp", "--fail-if", "ece(closed=right)>0"), []string{"ece(closed=right)", "floor(B*p)"}},
 		{with("--metrics", "base_rate"), []string{"metric base_rate: it is for binary tasks and two classes"}},
 		{with("--like", "tfp", "--metrics", "ece(closed=right)"), []string{"ece(closed=right)", "floor(B*p)"}},
 		{with("--bins", "0"), []string{"--bins is 0; it is a positive number"}},
@@ -97,8 +120,9 @@ func TestUsageErrors(t *testing.T) {
 		{with("--plot-y", "gap"), []string{"--plot-y says what --plot FILE draws"}},
 		{with("--plot", d.at("p.png"), "--plot-y", "up"), []string{`--plot-y is "up"; it is accuracy, frequency or gap`}},
 		{[]string{"eval", x, "--labels", y, "--state", d.at("p.png"), "--plot", d.at("p.png")}, []string{"--plot and --state both name ", "p.png; name another one"}},
-		{[]string{"eval", bx, "--labels", by, "--metrics", "ece", "--plot", d.at("p.png"), "--plot-y", "accuracy"}, []string{"--plot-y accuracy draws the bins of ece_top_label", "--metrics default,ece_top_label"}},
-		{[]string{"compare", bx, bx, "--labels", by, "--metrics", "ece", "--plot", d.at("p.png"), "--plot-y", "accuracy"}, []string{"ece_top_label, which is not among the metrics"}},
+		{[]string{"eval", bx, "--labels", by, "--metrics", "ece", "--like", "torchmetrics", "--plot", d.at("p.png"), "--plot-y", "accuracy"}, []string{"--plot-y accuracy draws the bins of ece_top_label", "--metrics default,ece_top_label"}},
+		{[]string{"eval", tx, "--labels", ty, "--metrics", "ece", "--plot", d.at("p.png"), "--plot-y", "frequency"}, []string{"--plot-y frequency draws the bins of ece_positive", "--metrics default,ece_positive"}},
+		{[]string{"compare", tx, tx, "--labels", ty, "--metrics", "ece", "--plot", d.at("p.png"), "--plot-y", "frequency"}, []string{"ece_positive, which is not among the metrics"}},
 		{[]string{"compare"}, []string{"candor compare takes two sets of predictions or more", "candor eval takes one"}},
 		{[]string{"compare", x, "--labels", y}, []string{"takes two sets"}},
 		{[]string{"compare", x, x, "--labels", y + "," + y}, []string{"--labels names 2 files; all sets have the same"}},
@@ -160,12 +184,17 @@ func TestGates(t *testing.T) {
 		{[]string{"--fail-if", "accuracy<0.999"}, []string{"accuracy<0.999"}},
 		{[]string{"--fail-if", "accuracy<=0.001"}, nil},
 		{[]string{"--fail-if", "ece>0.9", "--fail-if", "nll>0", "--fail-if", "brier>0"}, []string{"nll>0", "brier>0"}},
-		{[]string{"--fail-if", "mce>0.99"}, []string{`the document has no metric "mce": add it to --metrics`}},
+		{[]string{"--fail-if", "mce>1"}, nil}, // what a gate looks at is evaluated
+		{[]string{"--fail-if", "overconfidence<1"}, []string{"overconfidence<1: it is "}},
+		{[]string{"--metrics", "accuracy", "--fail-if", "ece(bins=7,adaptive)<0.5", "--fail-if", "ece( adaptive, bins=07 )>1", "--fail-if", "ece(adaptive,bins=7).low>1"},
+			[]string{"ece(bins=7,adaptive)<0.5: it is 0.", "ece(adaptive,bins=7).low is not defined: the edges were chosen by the scores"}},
+		{[]string{"--fail-if", "base_rate>0.99"}, []string{`the document has no metric "base_rate": metric base_rate: it is for binary tasks and two classes`}},
+		{[]string{"--fail-if", "all>0.99"}, []string{`the document has no metric "all": there is no metric "all"`}},
 		{[]string{"--fail-if", "eec>0.99"}, []string{`the document has no metric "eec": there is no metric "eec" (did you mean ece?)`}},
 		{[]string{"--fail-if", "ece_floor.low>0.99"}, []string{"ece_floor.low is not defined: a mean under calibration"}},
 		{[]string{"--metrics", "ece(closed=right,bins=30)", "--fail-if", "ece(bins=30,closed=right)>0.99"}, nil},
 		{[]string{"--metrics", "ece(bins=30,closed=right)", "--fail-if", "ece( closed=right, bins=030 ).low>0.001"}, []string{"it is 0."}},
-		{[]string{"--weights", w, "--fail-if", "ece_floor>0.99"}, []string{"ece_floor.value is not defined: not known for weighted rows"}},
+		{[]string{"--weights", w, "--fail-if", "ece_floor>0.99"}, []string{"ece_floor.value is not defined: with weights the variance under calibration is sum w^2 p(1-p), which is not kept"}},
 		{[]string{"binary", "--fail-if", "nll>5"}, []string{"nll>5: it is +Inf"}},
 		{[]string{"binary", "--fail-if", "nll<5"}, nil},
 		{[]string{"binary", "--fail-if", "nll.high>5"}, []string{"nll.high is not defined: 1 row gave its true class probability 0"}},
@@ -203,6 +232,17 @@ func TestGates(t *testing.T) {
 		t.Errorf("merge: exit code %d: %s", code, errs)
 	}
 	if code, _, errs := candor(t, "merge", st, "--fail-if", "ece>0.95"); code != exitDone || errs != "" {
+		t.Errorf("merge: exit code %d: %s", code, errs)
+	}
+	// A state has the metrics that it was made with, and a gate adds none to it.
+	if code, _, errs := candor(t, "merge", st, "--fail-if", "mce>1"); code != exitGate || !strings.Contains(errs, `mce>1: the document has no metric "mce": add it to --metrics of candor eval`) {
+		t.Errorf("merge: exit code %d: %s", code, errs)
+	}
+	gated := evaluate(t, x, "--labels", y, "--fail-if", "ece>2", "--fail-if", "mce>1", "--fail-if", "mce.low>1", "--state", st)
+	if len(gated.Metrics) != len(doc.Metrics)+1 || gated.value(t, "mce") == 0 {
+		t.Errorf("with gates of ece and mce the metrics are %v", gated.Metrics)
+	}
+	if code, _, errs := candor(t, "merge", st, "--fail-if", "mce>1"); code != exitDone || errs != "" {
 		t.Errorf("merge: exit code %d: %s", code, errs)
 	}
 }

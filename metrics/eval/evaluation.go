@@ -311,12 +311,15 @@ func (e *Evaluation) Event(m Metric) calib.Event {
 func (e *Evaluation) Value(m Metric) Value {
 	d := Describe(m.Name)
 	if e.Spec.Scored && d.event != nil && (d.uncut || e.binning(m).adaptive) {
-		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Bound: math.NaN(),
-			Reason: "it goes by the order of scores, and no state keeps that of the caller's"}
+		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
+			Reason: "it goes by the order of scores, and the caller's confidence scores are kept by bins alone"}
 	}
 	v := d.value(e, m)
-	if math.IsNaN(v.Value) && v.Reason == "" {
-		v.Reason = "no rows"
+	if math.IsNaN(v.Value) {
+		v.Bound = 0 // nothing is off
+		if v.Reason == "" {
+			v.Reason = "no rows"
+		}
 	}
 	return v
 }
@@ -329,10 +332,10 @@ func (e *Evaluation) Text(m Metric) string {
 		return e.byClass(m).Text() + "; " + d.Formula
 	case d.event != nil && !d.uncut:
 		return e.text(e.binning(m)) + "; " + d.Formula
-	case e.Audit.Decided && e.ofDecisions(m):
-		return d.Formula + "; of the caller's decisions in place of the arg max"
 	case d.text != nil:
 		return d.text(e, m)
+	case e.Audit.Decided && e.ofDecisions(m):
+		return d.Formula + "; of the caller's decisions in place of the arg max"
 	}
 	return d.Formula
 }
@@ -352,7 +355,7 @@ func (e *Evaluation) text(b *binning) string {
 	if e.Audit.Decided && b.Event == calib.TopLabel {
 		t += "; the caller's decisions"
 	}
-	if e.Audit.Scored {
+	if e.Audit.Scored && !b.adaptive {
 		t += "; binned by the caller's scores"
 	}
 	return t
@@ -487,8 +490,10 @@ func (s *Spec) equal(o *Spec) error {
 		return fmt.Errorf("%w: brier in the form %s and in the form %s", metrics.ErrMismatch, brierForms[s.Brier], brierForms[o.Brier])
 	case s.Level != o.Level:
 		return fmt.Errorf("%w: confidence levels %v and %v", metrics.ErrMismatch, s.Level, o.Level)
-	case s.Decided != o.Decided || s.Scored != o.Scored:
-		return fmt.Errorf("%w: one is of the caller's decisions or scores, the other is not", metrics.ErrMismatch)
+	case s.Decided != o.Decided:
+		return fmt.Errorf("%w: one has decisions, the other has none", metrics.ErrMismatch)
+	case s.Scored != o.Scored:
+		return fmt.Errorf("%w: one has confidence scores, the other has none", metrics.ErrMismatch)
 	case s.Memory != o.Memory:
 		return fmt.Errorf("%w: %d and %d bytes for the entries of adaptive metrics", metrics.ErrMismatch, s.Memory, o.Memory)
 	case names(s.Metrics) != names(o.Metrics):

@@ -24,8 +24,8 @@ var normNames = []string{"l1", "l2", "max"}
 
 // binning is the options of a metric over bins of one event.
 type binning struct {
-	calib.Options // Bins and Event alone, if it is adaptive
-	adaptive      bool
+	calib.Options      // Bins and Event alone, if it is adaptive
+	adaptive      bool // without Bins: as many as the metric makes
 	norm          norm
 }
 
@@ -51,7 +51,7 @@ func (m Metric) binned(base calib.Options, classes int, event calib.Event, norma
 			b.norm = norm(i)
 		default:
 			if err := b.Options.Set(a.name, a.value); err != nil {
-				return b, err
+				return b, said(err)
 			}
 			rules = rules || a.name != "bins"
 		}
@@ -65,7 +65,15 @@ func (m Metric) binned(base calib.Options, classes int, event calib.Event, norma
 		}
 		b.Options = calib.Options{Bins: b.Bins, Event: b.Event}
 	}
-	return b, b.Validate()
+	return b, said(b.Validate())
+}
+
+// said is an error of options without the package's name, which says nothing to who wrote a metric.
+func said(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "calib: "))
 }
 
 // plain tells whether cells have these bins exactly: they have no rules of their own.
@@ -78,8 +86,12 @@ func (b *binning) Text() string {
 	if !b.adaptive {
 		return b.Options.Text()
 	}
+	number := ""
+	if b.Bins > 0 {
+		number = strconv.Itoa(b.Bins) + " "
+	}
 	event, _, _ := strings.Cut(b.Options.Text(), ";")
-	return fmt.Sprintf("%s; %d bins of equal mass; equal scores never divided", event, b.Bins)
+	return fmt.Sprintf("%s; %sbins of equal mass; equal scores never divided", event, number)
 }
 
 func (b *binning) fields() []Field {
@@ -124,8 +136,8 @@ func (m Metric) classwise(bins int, def byClass) (byClass, error) {
 		switch {
 		case a.name == "bins":
 			n, err := strconv.Atoi(a.value)
-			if err != nil {
-				return c, fmt.Errorf("bins is %q; it is a whole number", a.value)
+			if err != nil || n < 1 {
+				return c, fmt.Errorf("bins is %q; it is a positive whole number", a.value)
 			}
 			c.bins = n
 		case a.name == "threshold":
@@ -154,7 +166,7 @@ func (m Metric) classwise(bins int, def byClass) (byClass, error) {
 			return c, fmt.Errorf("there is no option %q; there are %s", a.name, what)
 		}
 	}
-	return c, calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}.Validate()
+	return c, said(calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}.Validate())
 }
 
 func (c *byClass) fields() []Field {

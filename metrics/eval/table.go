@@ -54,7 +54,7 @@ type Value struct {
 	Reason   string // why there is no value, or no interval
 	Count    int64  // rows behind it, where they are few of all; 0 otherwise
 	// Bound is how far it may be from what the rows would give, where the state has a grid for their scores: 0 if it is exact, NaN
-	// if it is not and nothing is known.
+	// if it is not and nothing is known. 0 where there is no value.
 	Bound float64
 }
 
@@ -297,14 +297,14 @@ func descriptors() []Descriptor {
 		{
 			Name: "ece_p", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
 			Short:   "chance of such an ece under calibration",
-			Meaning: "how often perfect calibration would show an ece as large: with many rows any model's is 0",
+			Meaning: "p-value of perfect calibration: with enough rows every model's falls to 0",
 			Formula: "P(sum_bins |Z_b| >= ece), Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).P, "a p-value, not an estimate"),
 		},
 		{
 			Name: "detectable_gap", applies: always, check: noOptions, event: byShape,
 			Short:   "overconfidence that so many rows can show",
-			Meaning: "the constant gap of confidence and accuracy that so many rows show, at 5 %, with a power of 0.8",
+			Meaning: "gap of confidence and accuracy that so many rows can show (5 %, power 0.8)",
 			Formula: "2.80 sqrt(sum p(1-p)) / N", Range: "[0, 1.4]", Better: Lower, Source: "candor",
 			value: calibrated((*calib.Partition).DetectableGap, "a property of the set, not an estimate"),
 		},
@@ -323,7 +323,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "rmsce_debiased", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
 			Short:   "rmsce without what chance adds to it",
-			Meaning: "root-mean-square calibration error without the part that chance alone adds to each bin's gap",
+			Meaning: "root-mean-square calibration error without what chance alone adds to the gaps",
 			Formula: "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - v_b/n_b))), v_b the sample variance of y - p, n_b >= 2", Range: "[0, 1]", Better: Lower,
 			Source: "Kumar et al. 2019",
 			value: func(e *Evaluation, m Metric) Value {
@@ -338,33 +338,33 @@ func descriptors() []Descriptor {
 		{
 			Name: "ace", applies: always, check: classesOK(adaptive), Options: classOptions, classes: adaptive,
 			Short:   "adaptive error: equal-mass bins, every class",
-			Meaning: "adaptive calibration error: the mean over all classes of the gap over bins of equal mass",
+			Meaning: "adaptive calibration error: mean gap over equal-mass bins, of all classes",
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
 			Name: "sce", applies: always, check: classesOK(static), Options: classOptions + ", closed=left|right", classes: static,
 			Short:   "static error: equal-width bins, every class",
-			Meaning: "static calibration error: the mean over all classes of the gap over bins of equal width",
+			Meaning: "static calibration error: mean gap over equal-width bins, of all classes",
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
 			Name: "tace", applies: always, check: classesOK(thresholded), Options: classOptions, classes: thresholded,
 			Short:   "ace of probabilities above a threshold",
-			Meaning: "thresholded adaptive calibration error: ace of the probabilities above a threshold, 0.01 where none is given",
+			Meaning: "thresholded ace: only probabilities above a threshold, 0.01 if none is given",
 			Formula: "(1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold", Range: "[0, 1]", Better: Lower,
 			Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
 			Name: "ece_equal_mass", applies: always, check: massOptionsOK, Options: "bins=N, norm=l1|l2|max", event: byShape,
 			Short:   "ece over bins of equal mass",
-			Meaning: "ece over bins of equal mass, which never divide equal scores: the same as ece(adaptive)",
+			Meaning: "ece over bins of equal mass, which never divide equal scores: ece(adaptive)",
 			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower, Source: "Nguyen and O'Connor 2015", value: ece,
 		},
 		{
 			Name: "ece_sweep", applies: always, check: noOptions, event: byShape, uncut: true,
 			Short:   "ece over as many rising bins as there can be",
-			Meaning: "ece over equal-mass bins, as many as there can be before the frequency falls from one to the next",
-			Formula: "(1/N) sum_bins |sum (p - y)| over the largest number of equal-mass bins whose frequencies rise", Range: "[0, 1]", Better: Lower,
+			Meaning: "ece over as many equal-mass bins as there can be with rising frequencies",
+			Formula: "(1/N) sum_bins |sum (p - y)| over the largest number of bins whose frequencies rise", Range: "[0, 1]", Better: Lower,
 			Source: "Roelofs et al. 2022",
 			value: func(e *Evaluation, m Metric) Value {
 				v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: "no interval: the scores chose the bins"}
@@ -376,11 +376,14 @@ func descriptors() []Descriptor {
 				}
 				return v
 			},
+			text: func(e *Evaluation, m Metric) string {
+				return e.text(&binning{Options: e.binning(m).Options, adaptive: true}) + "; " + Describe(m.Name).Formula
+			},
 		},
 		{
 			Name: "calibration_auc", Default: true, applies: always, check: noOptions, event: decision, uncut: true,
 			Short:   "how well confidence tells right from wrong",
-			Meaning: "area under the ROC of confidence for being right: how well it tells right rows from wrong ones",
+			Meaning: "how well confidence tells right from wrong: area under the ROC for being right",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal confidence, + right and - wrong", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; DeLong et al. 1988",
 			value: func(e *Evaluation, m Metric) Value {
@@ -401,7 +404,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "aurc", Default: true, applies: always, check: noOptions, event: decision, uncut: true,
 			Short:   "mean error rate of the most confident rows",
-			Meaning: "area under the risk-coverage curve: the mean error rate as rows are kept from the most confident one on",
+			Meaning: "area under the risk-coverage curve: mean error rate, most confident rows first",
 			Formula: "(1/N) sum_k (errors among the k most confident rows)/k, ties in random order", Range: "[0, 1]", Better: Lower,
 			Source: "Geifman and El-Yaniv 2017",
 			value: func(e *Evaluation, m Metric) Value {
@@ -478,7 +481,8 @@ func classwise(e *Evaluation, m Metric) Value {
 	}
 	s := e.classScores(m)
 	if err := s.Err(); err != nil {
-		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: strings.TrimPrefix(err.Error(), "calib: ")}
+		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: strings.TrimPrefix(err.Error(), "calib.ClassScores: ") +
+			"; the limit is a quarter of --max-memory"}
 	}
 	if v.Value = s.ACE(c.bins); c.norm == l2 {
 		v.Value = s.RMS(c.bins)
