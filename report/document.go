@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/candor-go/candor/metrics"
@@ -71,9 +72,11 @@ func New(e *eval.Evaluation) *Document {
 	}
 	for _, m := range e.Spec.Metrics {
 		desc := eval.Describe(m.Name)
-		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better, Text: e.Text(m), Short: desc.Short, Mean: desc.Meaning, Spec: e.Fields(m), Event: e.Event(m)}
+		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better,
+			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m)}
+		r.Short, r.Mean = e.Meaning(m)
 		d.Metrics = append(d.Metrics, r)
-		if m.Name == "mce" && r.Count > 0 && r.Count < 30 {
+		if slices.Contains(r.Spec, eval.Field{Name: "norm", Value: "max"}) && r.Count > 0 && r.Count < 30 {
 			rows := "1 row"
 			if r.Count > 1 {
 				rows = fmt.Sprintf("%d rows", r.Count)

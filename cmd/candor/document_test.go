@@ -254,7 +254,7 @@ func checkDocument(t *testing.T, l law, out string) {
 		if bound, ok := m["grid_bound"]; ok == (m["exact"] == true) || bound == 0.0 || ok && m["value"] == nil {
 			t.Errorf("%s: exact %v, grid_bound %v", key, m["exact"], bound)
 		}
-		checkSpec(t, key, m, slices.Contains(l.flags, "--decisions"))
+		checkSpec(t, key, m, l.set.classes == 1, slices.Contains(l.flags, "--decisions"))
 	}
 	n, last := 0.0, 0.0
 	for _, b := range doc.Bins {
@@ -281,7 +281,7 @@ func checkDocument(t *testing.T, l law, out string) {
 }
 
 // checkSpec checks that a metric over bins names its options, that others name none, and that the text says what they say.
-func checkSpec(t *testing.T, key string, m map[string]any, decided bool) {
+func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 	t.Helper()
 	name, _, _ := strings.Cut(key, "(")
 	d, text := eval.Describe(name), m["text"].(string)
@@ -293,7 +293,19 @@ func checkSpec(t *testing.T, key string, m map[string]any, decided bool) {
 		return
 	}
 	bins, _ := s["bins"].(float64)
-	want := []string{"; " + d.Formula}
+	if s["blog_edges"] == true {
+		bins-- // the number is of edges
+	}
+	formula := d.Formula
+	if own := map[string]string{"mce": "max", "rmsce": "l2", "rmsce_debiased": "l2"}[name]; s["norm"] != own && !(own == "" && s["norm"] == "l1") {
+		formula = map[any]string{"l2": "sqrt(", "max": "max_bins |mean p - mean y|"}[s["norm"]]
+	} else if _, classes := s["threshold"]; classes {
+		formula = "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|"
+		if s["threshold"] != nil {
+			formula = "(1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold"
+		}
+	}
+	want := []string{"; " + formula}
 	fields := []string{"bins", "binning", "norm"}
 	switch s["binning"] {
 	case "even":
@@ -314,7 +326,11 @@ func checkSpec(t *testing.T, key string, m map[string]any, decided bool) {
 	case classes: // of each, against the rest
 		norms = norms[:2]
 		fields = append(fields, "threshold")
-		if event != nil || !strings.HasPrefix(text, "every class against the rest; ") {
+		whose := "every class against the rest; "
+		if one {
+			whose = "class 1 against the rest; "
+		}
+		if event != nil || !strings.HasPrefix(text, whose) {
 			t.Errorf("%s: event %v: %s", key, event, text)
 		}
 		if threshold != nil {

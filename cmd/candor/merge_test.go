@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +59,10 @@ func laws() []law {
 		{"logprobs", logs, append(all, "--input", "logprobs")},
 		{"far logits", huge, append(all, "--input", "logits")},
 		{"renormalize", s.each(func(p float64) float64 { return 3 * p }), append(all, "--renormalize")},
+		{"all with options", s.part(0, 300), []string{"--metrics", spelled(6)}},
+		{"binary with weights and options", b.part(0, 300), []string{"--metrics", spelled(1), "--weights"}},
+		{"decisions and scores and options", s.part(0, 300), []string{"--metrics", spelled(6), "--decisions", "--confidence-scores"}},
+		{"little memory", newSet(14, 60, 3).part(0, 60), append(all, "--max-memory", "57MiB")},
 	}
 }
 
@@ -106,8 +113,12 @@ func shards(t *testing.T, d *dir, l law, cuts []int, form int) (paths, flags []s
 
 // TestMergeLaw: shards, orders, trees, threads, orders of memory and containers change no byte of a document or a state.
 func TestMergeLaw(t *testing.T) {
+	// Each evaluation sets the limit for the garbage collector and puts it back, to that of another one if they run together.
+	limit := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(limit) })
 	for n, l := range laws() {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			d := newDir(t)
 			r := rand.New(rand.NewPCG(uint64(n), 3))
 			command := func(args ...string) string {
@@ -178,6 +189,89 @@ func TestMergeLaw(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMergeGrid: more distinct scores than are kept one by one are kept by a grid, which changes no law: states that are exact merge
+// to one that is not, and its document says how far it may be off.
+func TestMergeGrid(t *testing.T) {
+	const rows = 300_000
+	d := newDir(t)
+	s := newSet(51, rows, 1)
+	wide := func(s *set) []byte { return npy(t, s.shape(), s.probs) }
+	args := func(name string, s *set, threads string) []string {
+		x, y := d.put("x"+name+".npy", wide(s)), d.put("y"+name+".npy", s.labelFile(t))
+		return []string{"eval", x, "--labels", y, "--metrics", "all,ece(bins=30,adaptive,norm=l2),ece(closed=right)", "--json", "--threads", threads, "--state", d.at(name + ".state")}
+	}
+	read := func(args ...string) (string, *document) {
+		t.Helper()
+		code, out, errs := candor(t, args...)
+		if code != 0 {
+			t.Fatalf("candor %v: exit code %d: %s", args, code, errs)
+		}
+		doc := new(document)
+		if err := json.Unmarshal([]byte(out), doc); err != nil {
+			t.Fatal(err)
+		}
+		return out, doc
+	}
+	want, whole := read(args("whole", s, "3")...)
+	checkDocument(t, law{set: s}, want)
+	if again, _ := read(args("whole", s, "1")...); again != want {
+		t.Error("another number of threads gives another document")
+	}
+	var states []string
+	for i, cut := range [][2]int{{0, 1000}, {1000, 140_000}, {140_000, rows}} {
+		name := fmt.Sprint(i)
+		_, part := read(args(name, s.part(cut[0], cut[1]), "2")...)
+		for key, m := range part.Metrics {
+			if !m.Exact || m.Bound != nil {
+				t.Errorf("%s of %d rows is not exact", key, cut[1]-cut[0])
+			}
+		}
+		states = append(states, d.at(name+".state"))
+	}
+	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
+		to := d.at("merged.state")
+		got, _ := read("merge", "--json", "-o", to, states[order[0]], states[order[1]], states[order[2]])
+		if got != want {
+			t.Errorf("merged in the order %v the document differs", order)
+		}
+		if !bytes.Equal(d.read(to), d.read(d.at("whole.state"))) {
+			t.Errorf("merged in the order %v the state differs", order)
+		}
+	}
+	// What goes by the order of scores says how far it may be off. Equal bins of so many rows are exact all the same.
+	byOrder := []string{"ece_equal_mass", "ece_sweep", "calibration_auc", "aurc", "ece(adaptive,bins=30,norm=l2)"}
+	for key, m := range whole.Metrics {
+		if m.Exact == slices.Contains(byOrder, key) {
+			t.Errorf("%s: exact %v, bound %v", key, m.Exact, m.Bound)
+		}
+	}
+	// The bounds hold: the values of the rows themselves, by their definitions, are as near as they say.
+	right := func(i int) bool { return (s.probs[i] >= 0.5) == (s.labels[i] == 1) }
+	by := make([]int, rows)
+	for i := range by {
+		by[i] = i
+	}
+	sure := func(i int) float64 { return max(s.probs[i], 1-s.probs[i]) }
+	slices.SortFunc(by, func(i, j int) int { return cmp.Compare(sure(j), sure(i)) })
+	rights, wrong, area, pairs := 0.0, 0.0, 0.0, 0.0
+	for n, i := range by {
+		if right(i) {
+			rights++
+		} else {
+			wrong++
+			pairs += rights // of this one with those that are right and surer
+		}
+		area += wrong / float64(n+1)
+	}
+	auc := pairs / (rights * wrong)
+	for key, want := range map[string]float64{"aurc": area / rows, "calibration_auc": auc} {
+		got, bound := whole.value(t, key), whole.bound(key)
+		if !(bound > 0 && bound < 1e-3) || !(math.Abs(got-want) <= bound) {
+			t.Errorf("%s is %v, of the rows %v, which is not within %v", key, got, want, bound)
+		}
 	}
 }
 

@@ -22,6 +22,8 @@ type document struct {
 	Metrics map[string]struct {
 		Value, Low, High any
 		Reason, Text     string
+		Exact            bool
+		Bound            *float64 `json:"grid_bound"`
 	}
 	Bins []struct {
 		Lower, Upper          float64
@@ -47,6 +49,18 @@ func (d *document) value(t *testing.T, key string) float64 {
 		}
 	}
 	return math.NaN()
+}
+
+// bound returns how far a metric may be off, NaN if nothing is known.
+func (d *document) bound(key string) float64 {
+	switch m := d.Metrics[key]; {
+	case m.Exact:
+		return 0
+	case m.Bound == nil:
+		return math.NaN()
+	default:
+		return *m.Bound
+	}
 }
 
 // candor runs a command line as a user would.

@@ -317,27 +317,47 @@ func (e *Evaluation) Value(m Metric) Value {
 	v := d.value(e, m)
 	if math.IsNaN(v.Value) {
 		v.Bound = 0 // nothing is off
-		if v.Reason == "" {
-			v.Reason = "no rows"
+		switch {
+		case e.Loss.Len() == 0:
+			v.Reason = noRows
+		case v.Reason == "" || v.Reason == noRows: // of the bins
+			v.Reason = "no row is in a bin"
 		}
+	} else if math.IsNaN(v.Interval.Low) && v.Reason == "" {
+		v.Reason = "a single row has no spread"
 	}
 	return v
 }
+
+const noRows = "no rows" // as calib says it
 
 // Text returns a metric's whole definition: its formula, with the options that it has here.
 func (e *Evaluation) Text(m Metric) string {
 	d := Describe(m.Name)
 	switch {
 	case d.classes != nil:
-		return e.byClass(m).Text() + "; " + d.Formula
+		c := e.byClass(m)
+		return c.text(e.Spec.Classes) + "; " + c.formula()
 	case d.event != nil && !d.uncut:
-		return e.text(e.binning(m)) + "; " + d.Formula
+		b := e.binning(m)
+		return e.text(b) + "; " + b.formula(d.Formula, d.norm)
 	case d.text != nil:
 		return d.text(e, m)
 	case e.Audit.Decided && e.ofDecisions(m):
 		return d.Formula + "; of the caller's decisions in place of the arg max"
 	}
 	return d.Formula
+}
+
+// Meaning says what a metric is, in a few words and in a line: an error over bins in another norm is what the metric of that norm is.
+func (e *Evaluation) Meaning(m Metric) (short, line string) {
+	d := Describe(m.Name)
+	if d.event != nil && !d.uncut {
+		if n := e.binning(m).norm; n != d.norm {
+			d = Describe([]string{l2: "rmsce", largest: "mce"}[n])
+		}
+	}
+	return d.Short, d.Meaning
 }
 
 // ofDecisions tells whether a metric that is not over bins is of the caller's decisions, where there are any.

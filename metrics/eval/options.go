@@ -182,9 +182,36 @@ func (c *byClass) fields() []Field {
 	return f
 }
 
-// Text says the whole definition in words.
-func (c *byClass) Text() string {
-	s := fmt.Sprintf("every class against the rest; %d ", c.bins)
+// formulas are those of gaps over bins, by norm; that of l1 is the metric's own.
+var formulas = []string{l2: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", largest: "max_bins |mean p - mean y|"}
+
+// formula is that of the metric in its norm: own is what its descriptor says of normal.
+func (b *binning) formula(own string, normal norm) string {
+	if b.norm == normal {
+		return own
+	}
+	return formulas[b.norm]
+}
+
+// formula is that of the metric in its norm, and over as many entries as there are.
+func (c *byClass) formula() string {
+	n, over := "N", ""
+	if c.threshold != nil {
+		n, over = "N_k", ", over the N_k entries above the threshold"
+	}
+	if c.norm == l2 {
+		return "sqrt((1/K) sum_k sum_bins (n_b/" + n + ") (mean p_k - mean [y = k])^2)" + over
+	}
+	return "(1/K) sum_k (1/" + n + ") sum_bins |sum (p_k - [y = k])|" + over
+}
+
+// text says the whole definition in words, for predictions of so many classes.
+func (c *byClass) text(classes int) string {
+	s := "every class against the rest; "
+	if classes == 1 {
+		s = "class 1 against the rest; "
+	}
+	s += strconv.Itoa(c.bins) + " "
 	switch {
 	case c.adaptive:
 		s += "bins of equal mass; equal scores never divided"

@@ -305,7 +305,7 @@ func descriptors() []Descriptor {
 			Name: "detectable_gap", applies: always, check: noOptions, event: byShape,
 			Short:   "overconfidence that so many rows can show",
 			Meaning: "gap of confidence and accuracy that so many rows can show (5 %, power 0.8)",
-			Formula: "2.80 sqrt(sum p(1-p)) / N", Range: "[0, 1.4]", Better: Lower, Source: "candor",
+			Formula: "2.80 sqrt(sum p(1-p)) / N", Range: "[0, 1.4]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).DetectableGap, "a property of the set, not an estimate"),
 		},
 		{
@@ -369,11 +369,7 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value {
 				v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: "no interval: the scores chose the bins"}
 				p, bound := calib.SweepOf(e.cells(e.binning(m).Event))
-				if v.Bound = bound; p.Len() == 0 {
-					v.Reason = ""
-				} else {
-					v.Value = p.ECE()
-				}
+				v.Value, v.Bound = p.ECE(), bound
 				return v
 			},
 			text: func(e *Evaluation, m Metric) string {
@@ -427,6 +423,7 @@ const (
 	mceMethod  = "simultaneous over the bins; rows taken as independent"
 	noSound    = "no sound interval is known"
 	noWeighted = "no sound interval is known for weighted rows"
+	noneAbove  = "no probability is above the threshold"
 )
 
 // unknown is the bound of an answer that is not ECE, where that has one.
@@ -462,9 +459,6 @@ func ece(e *Evaluation, m Metric) Value {
 		v.Value, v.Count = p.MCE()
 		v.Interval, v.Method, v.Reason, v.Bound = p.MCEInterval(e.Spec.Level), mceMethod, p.IntervalReason(), unknown(bound)
 	}
-	if math.IsNaN(v.Value) && p.Len() == 0 {
-		v.Reason = ""
-	}
 	return v
 }
 
@@ -477,6 +471,9 @@ func classwise(e *Evaluation, m Metric) Value {
 		if v.Value = b.SCE(); c.norm == l2 {
 			v.Value = b.RMS()
 		}
+		if c.threshold != nil && b.Len() > 0 && !counts(b) {
+			v.Value, v.Reason = math.NaN(), noneAbove
+		}
 		return v
 	}
 	s := e.classScores(m)
@@ -487,7 +484,20 @@ func classwise(e *Evaluation, m Metric) Value {
 	if v.Value = s.ACE(c.bins); c.norm == l2 {
 		v.Value = s.RMS(c.bins)
 	}
+	if c.threshold != nil && s.Len() > 0 && s.Kept() == 0 {
+		v.Value, v.Reason = math.NaN(), noneAbove // and not 0, as if all were well
+	}
 	return v
+}
+
+// counts tells whether any entry is in bins.
+func counts(b *calib.ClassBins) bool {
+	for k := range b.Classes() {
+		if b.Class(k).Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // brierText says which of the scores of that name is meant.

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// spelled has each metric that takes options with some of them, for predictions of so many classes.
+func spelled(classes int) string {
+	l := []string{"all", "topk_accuracy(k=2)", "brier(form=per_class)", "ece(bins=30,adaptive,norm=l2)", "ece(adaptive,norm=max)", "ece(norm=l2)", "ece(norm=max,bins=3)",
+		"ece(bins=7,closed=right,norm=l2)", "ece(zero=dropped)", "ece_floor(bins=4,closed=right)", "ece_floor_q95(bins=5)", "ece_p(bins=2)", "mce(adaptive,bins=3)", "mce(closed=right)",
+		"rmsce(adaptive)", "rmsce(bins=2,zero=own)", "rmsce_debiased(bins=8)", "rmsce_debiased(adaptive)", "rmsce_debiased(closed=right)", "ace(bins=7,norm=l2)", "ace(threshold=0.3)", "sce(closed=right)",
+		"sce(bins=4,norm=l2,threshold=0.05)", "sce(threshold=0.999)", "tace(threshold=1e-3)", "tace(threshold=0.999)", "tace(bins=3,norm=l2,threshold=0.999)", "tace(threshold=0)",
+		"ece_equal_mass(bins=5,norm=max)", "ece_equal_mass(norm=l2)"}
+	if classes <= 2 {
+		l = append(l, "ece_positive(adaptive,bins=4)", "ece_top_label(adaptive,bins=4,norm=l2)", "ece_top_label(closed=right)", "ece_positive(norm=max)")
+	}
+	return strings.Join(l, ",")
+}
+
+// TestSpelled: each metric that takes options is among those above with some.
+func TestSpelled(t *testing.T) {
+	l, err := eval.ParseMetrics(spelled(2), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range eval.Descriptors() {
+		if d.Options != "" && !slices.ContainsFunc(l, func(m eval.Metric) bool { return strings.HasPrefix(m.String(), d.Name+"(") }) {
+			t.Errorf("%s is not there with options", d.Name)
+		}
+	}
+}
+
+// edges are sets of which some answers are not defined.
+func edges() []law {
+	s, b := newSet(31, 40, 4), newSet(32, 40, 1)
+	sure := func(s *set, right bool) *set {
+		o := s.clone()
+		for i := range o.rows {
+			y := int(o.labels[i])
+			if !right {
+				y = (y + 1) % max(2, o.classes)
+			}
+			for j := range o.classes {
+				switch {
+				case o.classes == 1:
+					o.probs[i] = float64(y)
+				case j == y:
+					o.probs[i*o.classes+j] = 1
+				default:
+					o.probs[i*o.classes+j] = 0
+				}
+			}
+		}
+		return o
+	}
+	// Right or wrong throughout, with confidences that differ.
+	apart := func(right bool) *set {
+		o := b.clone()
+		for i, p := range o.probs {
+			if o.labels[i] = 0; p > 0.5 == right {
+				o.labels[i] = 1
+			}
+		}
+		return o
+	}
+	none := s.clone()
+	for i := range none.rows {
+		none.weights[i] = 0
+	}
+	none.weights[7] = 2
+	one := func(classes int) *set { return newSet(33, 1, classes) }
+	w, dec, by := []string{"--weights"}, []string{"--decisions"}, []string{"--confidence-scores"}
+	return []law{
+		{"one row", one(4), nil}, {"one row of two classes", one(2), nil}, {"one row binary", one(1), nil}, {"one row with a weight", one(3), w}, {"one row binary with a weight", one(1), w},
+		{"two rows", s.part(0, 2), nil}, {"two rows binary", b.part(0, 2), nil}, {"three rows binary", b.part(0, 3), nil},
+		{"right and sure", sure(s, true), nil}, {"right and sure binary", sure(b, true), nil}, {"wrong and sure", sure(s, false), nil}, {"wrong and sure binary", sure(b, false), nil},
+		{"right", apart(true), nil}, {"wrong", apart(false), nil}, {"right with weights", apart(true), w},
+		{"equal confidences", s.each(func(float64) float64 { return 0.25 }), nil}, {"equal confidences binary", b.each(func(float64) float64 { return 0.75 }), nil},
+		{"halves", b.each(func(float64) float64 { return 0.5 }), nil}, {"all 0", b.each(func(float64) float64 { return 0 }), nil},
+		{"equal confidences with weights", b.each(func(float64) float64 { return 0.25 }), w},
+		{"weights", s, w}, {"weights binary", b, w}, {"one weight that is not 0", none, w},
+		{"decisions", s, dec}, {"decisions binary", b, dec}, {"confidence scores", s, by}, {"confidence scores binary", b, by}, {"one row with a confidence score", one(1), by},
+		{"all beside it", b, []string{"--weights", "--decisions", "--confidence-scores"}}, {"one row with all beside it", one(3), []string{"--weights", "--decisions", "--confidence-scores"}},
+		{"um", s, []string{"--like", "um"}}, {"blog", b, []string{"--like", "blog"}}, {"one row tfp", one(3), []string{"--like", "tfp"}}, {"all 0 um", b.each(func(float64) float64 { return 0 }), []string{"--like", "um"}},
+		{"all 0 torchmetrics", b.each(func(float64) float64 { return 0 }), []string{"--like", "torchmetrics"}},
+	}
+}
+
+// TestReasons: whatever the rows, a metric is a number or says why it is not, and so is its interval.
+func TestReasons(t *testing.T) {
+	for _, l := range edges() {
+		t.Run(l.name, func(t *testing.T) {
+			d := newDir(t)
+			l.flags = append(slices.Clone(l.flags), "--metrics", spelled(l.set.classes))
+			if slices.Contains(l.flags, "tfp") || slices.Contains(l.flags, "torchmetrics") {
+				l.flags[len(l.flags)-1] = "all,tace(threshold=0.999),ace(norm=l2)" // their bins have no closed side
+			}
+			paths, flags := shards(t, d, l, []int{0, l.set.rows}, 1)
+			args := append(append(append([]string{"eval"}, paths...), flags...), "--state", d.at("s.state"))
+			code, out, errs := candor(t, append(args, "--json")...)
+			if code != 0 {
+				t.Fatalf("exit code %d: %s", code, errs)
+			}
+			checkDocument(t, l, out)
+			var doc struct{ Metrics map[string]map[string]any }
+			if err := json.Unmarshal([]byte(out), &doc); err != nil {
+				t.Fatal(err)
+			}
+			for key, m := range doc.Metrics {
+				// What is not defined is said in words, and as something that it is.
+				if r, ok := m["reason"]; ok && (r == "" || strings.HasPrefix(fmt.Sprint(r), "calib") || r == "no rows") {
+					t.Errorf("%s: the reason is %q", key, r)
+				}
+				if (m["value"] == nil || m["low"] == nil) != (m["reason"] != nil) {
+					t.Errorf("%s: %v", key, m)
+				}
+				if v, ok := m["value"].(float64); ok && (v < 0 || v > 1) && !strings.HasSuffix(eval.Describe(strings.SplitN(key, "(", 2)[0]).Range, "[0, 1]") {
+					if name := strings.SplitN(key, "(", 2)[0]; !slices.Contains([]string{"nll", "nll_infinite_rows", "perplexity", "brier", "entropy", "overconfidence", "detectable_gap"}, name) {
+						t.Errorf("%s is %v", key, v)
+					}
+				}
+			}
+			for _, f := range []string{"table", "markdown", "csv"} {
+				if code, out, errs := candor(t, append(args, "--format", f)...); code != 0 || strings.Contains(out, "NaN") {
+					t.Errorf("%s: exit code %d: %s%s", f, code, errs, out)
+				}
+			}
+			// A state reads back to the same.
+			if _, again, errs := candor(t, "merge", "--json", d.at("s.state")); again != out {
+				t.Errorf("the document of the state differs: %s", errs)
+			}
+		})
+	}
+}
+
+// TestDefined: what is defined at the edge, and what is not.
+func TestDefined(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		edge string
+		want map[string]float64 // NaN: not defined
+	}{
+		{"one row", map[string]float64{"calibration_auc": nan, "rmsce_debiased": nan, "tace(threshold=0.999)": nan, "sce(threshold=0.999)": nan}},
+		{"right and sure", map[string]float64{"accuracy": 1, "ece": 0, "mce": 0, "ace": 0, "sce": 0, "tace": 0, "tace(threshold=0.999)": 0, "ece_sweep": 0, "ece_floor": 0, "ece_p": 1, "detectable_gap": 0, "aurc": 0, "calibration_auc": nan, "rmsce_debiased": 0}},
+		{"wrong and sure", map[string]float64{"accuracy": 0, "ece": 1, "mce": 1, "rmsce": 1, "ece(adaptive,norm=max)": 1, "ece_sweep": 1, "aurc": 1, "ece_p": 0, "calibration_auc": nan}},
+		{"equal confidences binary", map[string]float64{"aurc": nan, "calibration_auc": 0.5}},
+		{"confidence scores", map[string]float64{"aurc": nan, "calibration_auc": nan, "ece_sweep": nan, "ece_equal_mass": nan, "ece(adaptive,bins=30,norm=l2)": nan}},
+		{"weights", map[string]float64{"ece_floor": nan, "ece_floor_q95": nan, "ece_p": nan, "detectable_gap": nan}},
+	} {
+		l := edges()[slices.IndexFunc(edges(), func(l law) bool { return l.name == c.edge })]
+		d := newDir(t)
+		l.flags = append(slices.Clone(l.flags), "--metrics", spelled(l.set.classes))
+		paths, flags := shards(t, d, l, []int{0, l.set.rows}, 1)
+		doc := evaluate(t, append(paths, flags...)...)
+		if c.edge == "equal confidences binary" {
+			c.want["aurc"] = 1 - doc.value(t, "accuracy") // in random order
+		}
+		for key, want := range c.want {
+			if got := doc.value(t, key); got != want && !(math.IsNaN(got) && math.IsNaN(want)) && !(math.Abs(got-want) < 1e-12) {
+				t.Errorf("%s: %s is %v, want %v (%s)", c.edge, key, got, want, doc.Metrics[key].Reason)
+			}
+		}
+	}
+}
+
+// TestEntries: entries that do not fit into the memory are no fault. The metric says how many bytes they take, and the others are
+// what they are with more of it.
+func TestEntries(t *testing.T) {
+	d := newDir(t)
+	s := newSet(41, 60_000, 64)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	run := func(memory string) *document {
+		t.Helper()
+		return evaluate(t, x, "--labels", y, "--metrics", "default,ace,sce,tace(threshold=0.2)", "--max-memory", memory)
+	}
+	small, large := run("57MiB"), run("1GiB")
+	a := small.Metrics["ace"]
+	if a.Value != nil || a.Low != nil {
+		t.Errorf("ace is %+v", a)
+	}
+	for _, w := range []string{"3840000 entries take 15360000 bytes and the limit is 14942208: ", "give it a larger limit or a threshold, or take SCE", "the limit is a quarter of --max-memory"} {
+		if !strings.Contains(a.Reason, w) {
+			t.Errorf("the reason %q does not say %q", a.Reason, w)
+		}
+	}
+	if v := large.value(t, "ace"); !(v > 0 && v < 1) {
+		t.Errorf("ace is %+v", large.Metrics["ace"])
+	}
+	for key := range large.Metrics {
+		if a, b := small.value(t, key), large.value(t, key); a != b && key != "ace" {
+			t.Errorf("%s is %v within a little memory, %v within more", key, a, b)
+		}
+	}
+	// A gate on it is not passed.
+	if code, _, errs := candor(t, "eval", x, "--labels", y, "--max-memory", "57MiB", "--fail-if", "ace>1"); code != exitGate || !strings.Contains(errs, "ace.value is not defined: 3840000 entries") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
