@@ -108,6 +108,26 @@ func (d *Document) Find(key string) *Metric {
 	return nil
 }
 
+// Undefined says which metrics have no value and why, a line a reason: tables have no room for it.
+func (d *Document) Undefined() []string {
+	var reasons, lines []string
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		if !math.IsNaN(m.Value.Value) {
+			continue
+		}
+		if j := slices.Index(reasons, m.Reason); j >= 0 {
+			lines[j] += ", " + m.Key
+		} else {
+			reasons, lines = append(reasons, m.Reason), append(lines, "there is no "+m.Key)
+		}
+	}
+	for j := range lines {
+		lines[j] += ": " + reasons[j]
+	}
+	return lines
+}
+
 // number is a float64 as documents have it: the shortest decimal that reads back the same, "+Inf" and "-Inf" as
 // strings, null where it is not defined.
 type number float64

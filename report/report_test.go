@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -304,6 +305,22 @@ func TestDocumentOrder(t *testing.T) {
 	none, err := doc(t, 3, "all", nil).JSON()
 	if err != nil || !json.Valid(none) || !strings.Contains(string(none), `"reason": "no rows"`) {
 		t.Errorf("%v: %s", err, none)
+	}
+}
+
+// TestUndefined: each metric without a value is named once, with the others of the same reason.
+func TestUndefined(t *testing.T) {
+	d := doc(t, 1, "all,tace(threshold=0.999)", []float64{0.75}, 1)
+	want := []string{"there is no rmsce_debiased: no bin has two rows, so no variance can be estimated", "there is no calibration_auc: all rows are right, or all are wrong",
+		"there is no tace(threshold=0.999): no probability is above the threshold"}
+	if got := d.Undefined(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := doc(t, 3, "nll,ece,aurc", nil).Undefined(); !slices.Equal(got, []string{"there is no nll, ece, aurc: no rows"}) {
+		t.Errorf("%q", got)
+	}
+	if got := doc(t, 1, "accuracy,nll", []float64{0}, 1).Undefined(); len(got) > 0 { // infinite is a value
+		t.Errorf("%q", got)
 	}
 }
 

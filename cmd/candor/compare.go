@@ -192,7 +192,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		fmt.Fprintln(&b)
 		err = docs.Table(&b, report.Markdown, 0)
 		for _, d := range docs {
-			for _, w := range d.Warnings {
+			for _, w := range notes(d.Document) {
 				fmt.Fprintf(&b, "\n> %s: %s\n", d.Name, w)
 			}
 		}
@@ -210,7 +210,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 			break
 		}
 		for _, d := range docs {
-			for _, w := range d.Warnings {
+			for _, w := range notes(d.Document) {
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}

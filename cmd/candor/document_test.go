@@ -419,6 +419,19 @@ func TestGoldenText(t *testing.T) {
 	}
 }
 
+// TestReadmeSample: what the README shows of the sample is what the command says.
+func TestReadmeSample(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := candor(t, "eval")
+	table, _, ok := strings.Cut(out, "Reliability by")
+	if !ok || !strings.Contains(string(readme), "$ candor eval\n"+table) {
+		t.Errorf("the README does not show\n%s", table)
+	}
+}
+
 func TestDiagrams(t *testing.T) {
 	d := newDir(t)
 	s, b := newSet(21, 900, 5), newSet(22, 900, 1)

@@ -128,8 +128,15 @@ func TestReasons(t *testing.T) {
 				}
 			}
 			for _, f := range []string{"table", "markdown", "csv"} {
-				if code, out, errs := candor(t, append(args, "--format", f)...); code != 0 || strings.Contains(out, "NaN") {
+				code, out, errs := candor(t, append(args, "--format", f)...)
+				if code != 0 || strings.Contains(out, "NaN") {
 					t.Errorf("%s: exit code %d: %s%s", f, code, errs, out)
+				}
+				flat := strings.Join(strings.Fields(out), " ")
+				for key, m := range doc.Metrics {
+					if f != "csv" && m["value"] == nil && (!strings.Contains(flat, m["reason"].(string)) || !strings.Contains(flat, "there is no ")) {
+						t.Errorf("the %s does not say why there is no %s", f, key)
+					}
 				}
 			}
 			// A state reads back to the same.

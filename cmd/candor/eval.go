@@ -280,7 +280,11 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 			named[p] = true
 		}
 		if files != nil {
-			fmt.Fprintln(c.ErrOrStderr(), "No file given: this is candor's sample, out-of-fold logits of a small neural network on 1,797 handwritten digits.")
+			said := "No file given: this is candor's sample, out-of-fold logits of a small neural network on 1,797 handwritten digits."
+			if s := screenOf(c.ErrOrStderr()); s.terminal {
+				said = report.Wrap(said, s.width)
+			}
+			fmt.Fprintln(c.ErrOrStderr(), said)
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error 
 	case "markdown":
 		fmt.Fprintf(&b, "%s\n\n", d.Verdict())
 		err = d.Table(&b, report.Markdown, 0)
-		for _, w := range d.Warnings {
+		for _, w := range notes(d) {
 			fmt.Fprintf(&b, "\n> %s\n", w)
 		}
 	default:
@@ -109,7 +110,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error 
 		if err = d.Diagram(&b, s.color, s.width); err != nil {
 			break
 		}
-		for _, w := range d.Warnings {
+		for _, w := range notes(d) {
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))
 		}
 		if next != "" {
@@ -134,6 +135,9 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error 
 	}
 	return nil
 }
+
+// notes are what a reader of a table should know beside it.
+func notes(d *report.Document) []string { return slices.Concat(d.Undefined(), d.Warnings) }
 
 // screen is what is known of where text goes.
 type screen struct {
