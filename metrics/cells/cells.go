@@ -38,6 +38,7 @@ type Cells struct {
 
 	log     []uint64 // of scores that have not been counted: key<<1 | outcome
 	sorted  bool     // it is
+	shared  bool     // another accumulator has it too: it may be sorted and appended to, not written anew
 	scratch []uint64
 	exact   []exactCell // by rising key
 	grid    *grid       // nil as long as cells are exact
@@ -58,7 +59,7 @@ type exactCell struct {
 
 // grid is the sums of the cells of kernel's grid, by 4*cell + 2*half + outcome.
 type grid struct {
-	fresh   []kernel.GridCell // of pending scores
+	fresh   []kernel.GridCell // of pending scores; nil until there are some
 	pending int
 	sums    []gridSum
 }
@@ -137,6 +138,9 @@ const errPositive = "cells: there is no positive class among more than two"
 // are nearly all different.
 const logLen = MaxExact + MaxExact/16
 
+// shortLog is how many scores the first log holds.
+const shortLog = 4096
+
 // half is the bits of 1/2.
 const half = 0x3fe0000000000000
 
@@ -182,7 +186,7 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 		return
 	}
 	if c.grid != nil {
-		c.addGrid(p, tail, hit)
+		c.outside += int64(c.grid.add(p, tail, hit))
 		return
 	}
 	c.sorted = false
@@ -193,7 +197,7 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 			continue
 		}
 		if len(c.log) == cap(c.log) && !c.makeRoom() {
-			c.addGrid(p[i:], tail[i:], hit[i:])
+			c.outside += int64(c.grid.add(p[i:], tail[i:], hit[i:]))
 			return
 		}
 		c.log = append(c.log, k<<1|uint64(hit[i]&1))
@@ -203,9 +207,12 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 // makeRoom makes room in the log; false if the scores are a grid's now.
 func (c *Cells) makeRoom() bool {
 	if n := cap(c.log); n < logLen {
-		log := make([]uint64, len(c.log), min(max(4096, 2*n), logLen))
+		log := make([]uint64, len(c.log), logLen)
+		if n == 0 {
+			log = make([]uint64, 0, shortLog)
+		}
 		copy(log, c.log)
-		c.log = log
+		c.log, c.shared = log, false
 		return true
 	}
 	if c.exact == nil && manyDistinct(c.log) {
@@ -276,7 +283,9 @@ func (c *Cells) sortLog() {
 func (c *Cells) count() {
 	c.sortLog()
 	log := c.log
-	c.log = c.log[:0]
+	if c.log = c.log[:0]; c.shared {
+		c.log, c.shared = nil, false
+	}
 	c.merge(cellsOf(log))
 	c.sorted = false
 }
@@ -367,9 +376,24 @@ func (c *Cells) collapse() {
 	c.exact, c.log, c.scratch = nil, nil, nil
 }
 
-func newGrid() *grid {
-	n := kernel.GridSize()
-	return &grid{fresh: make([]kernel.GridCell, n), sums: make([]gridSum, n)}
+func newGrid() *grid { return &grid{sums: make([]gridSum, kernel.GridSize())} }
+
+// add adds scores, and returns how many are outside [0,1].
+func (g *grid) add(p, tail []float64, y []uint8) (outside int) {
+	if g.fresh == nil {
+		g.fresh = make([]kernel.GridCell, len(g.sums))
+	}
+	for len(p) > 0 {
+		if g.pending == kernel.MaxGrid {
+			g.drain()
+		}
+		n := min(len(p), kernel.MaxGrid-g.pending)
+		out := kernel.GridSums(g.fresh, p[:n], tail[:n], y[:n])
+		outside += out
+		g.pending += n - out
+		p, tail, y = p[n:], tail[n:], y[n:]
+	}
+	return outside
 }
 
 // addLog adds a log.
@@ -377,11 +401,7 @@ func (g *grid) addLog(log []uint64) {
 	var p, tail [2048]float64
 	var y [2048]uint8
 	for len(log) > 0 {
-		n := min(len(log), len(p), kernel.MaxGrid-g.pending)
-		if n == 0 {
-			g.drain()
-			continue
-		}
+		n := min(len(log), len(p))
 		for i, v := range log[:n] {
 			q, upper := distance(v >> 1)
 			p[i], tail[i], y[i] = q, q, uint8(v&1)
@@ -389,8 +409,7 @@ func (g *grid) addLog(log []uint64) {
 				p[i] = 1 // any that is in the upper half
 			}
 		}
-		kernel.GridSums(g.fresh, p[:n], tail[:n], y[:n])
-		g.pending += n
+		g.add(p[:n], tail[:n], y[:n])
 		log = log[n:]
 	}
 }
@@ -416,21 +435,6 @@ func (g *grid) addCells(cells []exactCell) {
 		for y, n := range [...]int64{e.n - e.y, e.y} {
 			g.sums[k|y].addRows(uint64(n), dq, dqq)
 		}
-	}
-}
-
-// addGrid adds scores to the grid.
-func (c *Cells) addGrid(p, tail []float64, hit []uint8) {
-	g := c.grid
-	for len(p) > 0 {
-		if g.pending == kernel.MaxGrid {
-			g.drain()
-		}
-		n := min(len(p), kernel.MaxGrid-g.pending)
-		out := kernel.GridSums(g.fresh, p[:n], tail[:n], hit[:n])
-		c.outside += int64(out)
-		g.pending += n - out
-		p, tail, hit = p[n:], tail[n:], hit[n:]
 	}
 }
 
@@ -545,7 +549,7 @@ func (c *Cells) thicken() {
 	}
 }
 
-// Merge adds what another *Cells has seen.
+// Merge adds what another *Cells has seen. The two may share memory afterwards, as what they say does not show.
 func (c *Cells) Merge(a metrics.Accumulator) error {
 	o, ok := a.(*Cells)
 	switch {
@@ -576,6 +580,13 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		for i := range o.grid.sums {
 			c.grid.sums[i].merge(&o.grid.sums[i])
 		}
+		return nil
+	}
+	if c.grid == nil && c.exact == nil && len(c.log) == 0 {
+		// Parts are mostly merged into nothing, and then seen no more.
+		c.log, c.sorted = o.log[:len(o.log):len(o.log)], o.sorted
+		c.shared, o.shared = true, true
+		c.merge(slices.Clone(o.exact))
 		return nil
 	}
 	c.merge(slices.Clone(o.exact))

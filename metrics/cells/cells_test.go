@@ -232,6 +232,35 @@ func TestTopLabel(t *testing.T) {
 	}
 }
 
+// What is merged into nothing shares memory: neither sees what the other gets later.
+func TestShared(t *testing.T) {
+	for _, n := range []int{100, 5000, 278528, 300000} {
+		a := of(t, binary(11, min(n, 278528), n/2), nil)
+		before := state(t, a)
+		b := cells.New(nil)
+		if err := b.Merge(a); err != nil {
+			t.Fatal(err)
+		}
+		more, other := binary(12, n, 900), binary(13, n, 700)
+		add := func(c *cells.Cells, p *metrics.Predictions) {
+			if err := metrics.NewPass(&metrics.Options{Threads: 1}, c).Add(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(a, more)
+		if !bytes.Equal(state(t, b), before) {
+			t.Fatalf("%d rows: the one sees what the other got", n)
+		}
+		add(b, other)
+		add(b, other)
+		want := of(t, binary(11, min(n, 278528), n/2), nil)
+		add(want, more)
+		if !bytes.Equal(state(t, a), state(t, want)) {
+			t.Fatalf("%d rows: the other sees what the one got", n)
+		}
+	}
+}
+
 func TestMismatch(t *testing.T) {
 	a, b := of(t, binary(1, 10, 0), nil), of(t, binary(1, 10, 0), &cells.Options{Event: metrics.TopLabel})
 	if err := a.Merge(b); !errors.Is(err, metrics.ErrMismatch) {
