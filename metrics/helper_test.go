@@ -12,6 +12,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -262,6 +263,10 @@ func all(classes int) []metrics.Accumulator {
 	l := []metrics.Accumulator{score.NewLoss(nil), score.NewLoss(&score.Options{TopK: 12})}
 	for _, o := range optionSets(classes) {
 		l = append(l, calib.NewBins(&o))
+	}
+	l = append(l, cells.New(nil), cells.New(&cells.Options{Event: metrics.TopLabel}))
+	if classes <= 2 {
+		l = append(l, cells.New(&cells.Options{Event: metrics.Positive}))
 	}
 	return l
 }
