@@ -25,12 +25,19 @@ func Example_readme() {
 
 	bins, loss := calib.NewBins(&calib.Options{Bins: 30}), score.NewLoss(nil)
 	err = metrics.NewPass(nil, bins, loss).Add(p) // one read, many answers
-	fmt.Println(bins.ECE(), loss.NLL(), loss.Brier(score.BrierDefault))
+	fmt.Println(bins.ECE(), bins.Interval(0.95), loss.NLL(), loss.Brier(score.BrierDefault))
+
+	fmt.Println(err)
+
+	ace, err := calib.ACE(p, nil) // a point of the whole family: calib.GCE takes every choice by name
+	fmt.Println(ace.Value)
 
 	fmt.Println(err)
 	// Output:
 	// 0.2500 <nil>
-	// 0.25 0.47228795380917615 0.2387499999999998
+	// 0.25 {0 0.6599558798277672} 0.47228795380917615 0.2387499999999998
+	// <nil>
+	// 0.21666666666666667
 	// <nil>
 }
 
