@@ -59,7 +59,7 @@ func TestDecisionDocument(t *testing.T) {
 			t.Errorf("with decisions %s is %v, without %v: %s", key, got.Value, m.Value, got.Text)
 		}
 		if ofOrder {
-			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "it goes by the order of scores, and the caller's confidence scores") {
+			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "the order of scores makes it, and the caller's confidence scores") {
 				t.Errorf("with confidence scores %s is %+v", key, got)
 			}
 			continue

@@ -205,6 +205,15 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s is %v within a little memory, %v within more", key, a, b)
 		}
 	}
+	// Where nothing is kept, memory leaves no trace.
+	var states []string
+	for _, memory := range []string{"57MiB", "1GiB"} {
+		doc := evaluate(t, x, "--labels", y, "--metrics", "default,sce", "--max-memory", memory, "--state", d.at(memory))
+		states = append(states, doc.State.SHA256)
+	}
+	if states[0] != states[1] {
+		t.Error("a state of the default metrics depends on --max-memory")
+	}
 	// A gate on it is not passed.
 	if code, _, errs := candor(t, "eval", x, "--labels", y, "--max-memory", "57MiB", "--fail-if", "ace>1"); code != exitGate || !strings.Contains(errs, "ace.value is not defined: 3840000 entries") {
 		t.Errorf("exit code %d: %s", code, errs)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/report"
 )
@@ -75,7 +76,14 @@ func list(w io.Writer, l []eval.Descriptor, width int) {
 
 // explain writes all there is to say of a metric.
 func explain(w io.Writer, d *eval.Descriptor, width int) {
-	for _, f := range [][2]string{{d.Name, d.Meaning}, {"formula", d.Formula}, {"options", d.Options}, {"range", d.Range},
+	var unsaid []string
+	if strings.Contains(d.Options, "bins=N") {
+		unsaid = append(unsaid, fmt.Sprintf("%d bins, or those of --bins", calib.DefaultBins))
+	}
+	if strings.Contains(d.Options, "|") {
+		unsaid = append(unsaid, "the first of several values")
+	}
+	for _, f := range [][2]string{{d.Name, d.Meaning}, {"formula", d.Formula}, {"options", d.Options}, {"where unsaid", strings.Join(unsaid, "; ")}, {"range", d.Range},
 		{"better", string(d.Better)}, {"source", d.Source}, {"default set", yes(d.Default)}, {"applies", d.Applies}} {
 		if f[1] != "" {
 			hang(w, fmt.Sprintf("%-17s ", f[0]), f[1], width)

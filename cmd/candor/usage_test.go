@@ -428,8 +428,30 @@ func TestMetricsCommand(t *testing.T) {
 			t.Errorf("metrics %s --json: exit code %d", d.Name, code)
 		}
 		tidy(t, one)
+		for _, width := range []int{72, 80, 100} {
+			var b bytes.Buffer
+			explain(&b, &d, width)
+			list(&b, []eval.Descriptor{d}, width)
+			for _, l := range strings.Split(b.String(), "\n") {
+				if len(l) > width || strings.TrimRight(l, " ") != l {
+					t.Errorf("%s at %d columns: %q", d.Name, width, l)
+				}
+			}
+		}
 	}
 	tidy(t, all)
+	if _, page, _ := candor(t, "metrics", "tace"); page != `tace              thresholded ace: only probabilities above a threshold, 0.01 if none is given
+formula           (1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the
+                  threshold
+options           bins=N, threshold=P, norm=l1|l2
+where unsaid      15 bins, or those of --bins; the first of several values
+range             [0, 1]
+better            lower
+source            Nixon et al. 2019
+default set       no
+` {
+		t.Errorf("the page of tace is\n%s", page)
+	}
 	if code, out, _ := candor(t, "metrics", "ece(bins=30)"); code != 0 || !strings.HasPrefix(out, "ece ") {
 		t.Errorf("a name with options is not explained: %q", out)
 	}

@@ -28,7 +28,7 @@ type Spec struct {
 	Level   float64         // of intervals; 0 means 0.95
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // and confidence scores
-	Memory  int64           // bytes that the entries of one adaptive class-wise metric may take; 0 for no limit
+	Memory  int64           // bytes that the entries of one adaptive class-wise metric may take; 0 for no limit, and where there is none
 }
 
 // Evaluation is a set of accumulators and the metrics that are answered from them.
@@ -89,6 +89,9 @@ func New(s Spec) (*Evaluation, error) {
 	p, err := s.plan()
 	if err != nil {
 		return nil, err
+	}
+	if len(p.scores) == 0 {
+		s.Memory = 0 // nothing takes it, and a state says nothing of it
 	}
 	e := &Evaluation{Spec: s, plan: p, Loss: score.NewLoss(&score.Options{TopK: p.top})}
 	for _, event := range p.cells {
@@ -312,7 +315,7 @@ func (e *Evaluation) Value(m Metric) Value {
 	d := Describe(m.Name)
 	if e.Spec.Scored && d.event != nil && (d.uncut || e.binning(m).adaptive) {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
-			Reason: "it goes by the order of scores, and the caller's confidence scores are kept by bins alone"}
+			Reason: "the order of scores makes it, and the caller's confidence scores are kept by bins alone"}
 	}
 	v := d.value(e, m)
 	if math.IsNaN(v.Value) {

@@ -501,6 +501,8 @@ func TestMergeMismatch(t *testing.T) {
 		{"weights", fill(t, base, predictions(1, 40, 3, true)), "one has weights, the other has none"},
 		{"type", fill(t, base, f32), "scores of type float64 and of type float32"},
 		{"kind", fill(t, base, &logits), "scores are probs and logits"},
+		{"decisions", fill(t, with(func(s *Spec) { s.Decided = true }), nil), "one has decisions, the other has none"},
+		{"confidence scores", fill(t, with(func(s *Spec) { s.Scored = true }), nil), "one has confidence scores, the other has none"},
 	} {
 		e := fill(t, base, p)
 		before := state(t, e)
@@ -511,6 +513,16 @@ func TestMergeMismatch(t *testing.T) {
 		if !bytes.Equal(state(t, e), before) {
 			t.Errorf("%s: a refused merge changed the state", c.name)
 		}
+	}
+	// Memory is compared where a metric takes it.
+	few, many := with(func(s *Spec) { s.Memory = 100 }), with(func(s *Spec) { s.Memory = 200 })
+	if a, b := fill(t, few, p), fill(t, many, p); a.SHA256() != b.SHA256() || a.Merge(b) != nil {
+		t.Error("memory that no metric takes makes a difference")
+	}
+	few.Metrics = list(t, "ace", 3)
+	many.Metrics = few.Metrics
+	if err := fill(t, few, p).Merge(fill(t, many, p)); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), "100 and 200 bytes for the entries of adaptive metrics") {
+		t.Errorf("%v", err)
 	}
 	// The same holds for rows that are added later.
 	for name, q := range map[string]*metrics.Predictions{"type": f32, "kind": &logits, "weights": predictions(1, 40, 3, true), "classes": predictions(1, 9, 5, false), "binary": predictions(1, 9, 1, false)} {
@@ -616,6 +628,14 @@ func TestTexts(t *testing.T) {
 		{3, 0, "brier(form=per_class)", "(1/K) mean sum_k (p_k - [y = k])^2"},
 		{2, 0, "brier(form=binary)", "mean (p_1 - y)^2"},
 		{9, 0, "topk_accuracy(k=3)", "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < 3]"},
+		{9, 0, "ece(norm=l2)", "top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); sqrt(sum_bins (n_b/N) (mean p - mean y)^2)"},
+		{1, 0, "ece(adaptive,norm=max,bins=7)", "positive class; 7 bins of equal mass; equal scores never divided; max_bins |mean p - mean y|"},
+		{2, 0, "ece_positive(adaptive)", "positive class; 15 bins of equal mass; equal scores never divided; (1/N) sum_bins |sum (p_1 - [y = 1])|"},
+		{1, 0, "ece_sweep", "positive class; bins of equal mass; equal scores never divided; (1/N) sum_bins |sum (p - y)| over the largest number of bins whose frequencies rise"},
+		{3, 0, "ace", "every class against the rest; 15 bins of equal mass; equal scores never divided; (1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|"},
+		{3, 0, "sce(norm=l2,closed=right)", "every class against the rest; 15 equal-width bins; right-closed; sqrt((1/K) sum_k sum_bins (n_b/N) (mean p_k - mean [y = k])^2)"},
+		{3, 0, "sce(threshold=.5)", "every class against the rest; 15 equal-width bins; left-closed; only p > 0.5; (1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold"},
+		{1, 0, "tace(bins=3,norm=l2)", "class 1 against the rest; 3 bins of equal mass; equal scores never divided; only p > 0.01; sqrt((1/K) sum_k sum_bins (n_b/N_k) (mean p_k - mean [y = k])^2), over the N_k entries above the threshold"},
 		{9, 0, "ece(bins=4)", "top label; 4 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); (1/N) sum_bins |sum (p - y)|"},
 	} {
 		m := list(t, c.metric, c.classes)

@@ -316,8 +316,8 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "rmsce", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
-			Short:   "root-mean-square gap over ece's bins",
-			Meaning: "root-mean-square calibration error over ece's bins",
+			Short:   "root-mean-square gap, by bins",
+			Meaning: "root-mean-square calibration error: that of the gaps, by the bins of ece",
 			Formula: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", Range: "[0, 1]", Better: Lower, Source: "Hendrycks et al. 2019", value: ece,
 		},
 		{
