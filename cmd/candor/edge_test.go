@@ -192,7 +192,7 @@ func TestEntries(t *testing.T) {
 	if a.Value != nil || a.Low != nil {
 		t.Errorf("ace is %+v", a)
 	}
-	for _, w := range []string{"3840000 entries take 15360000 bytes and the limit is 14942208: ", "give it a larger limit or a threshold, or take SCE", "the limit is a quarter of --max-memory"} {
+	for _, w := range []string{"3840000 entries take 15360000 bytes and the limit is 3735552: ", "give it a larger limit or a threshold, or take SCE", "such metrics share an eighth of --max-memory"} {
 		if !strings.Contains(a.Reason, w) {
 			t.Errorf("the reason %q does not say %q", a.Reason, w)
 		}

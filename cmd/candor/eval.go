@@ -164,7 +164,8 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	}
 	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Kind: kind, BFloat16: f.bfloat16}
-	j.spec.Decided, j.spec.Scored, j.spec.Memory = len(f.decisions) > 0, len(f.scores) > 0, j.memory/4
+	j.spec.Decided, j.spec.Scored = len(f.decisions) > 0, len(f.scores) > 0
+	j.spec.Memory = j.memory / 8 // of which two threads and a state being written have copies
 	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, j.spec.Decided || j.spec.Scored)
 	return &j, err
 }

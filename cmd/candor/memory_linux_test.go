@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +61,27 @@ func TestMemory(t *testing.T) {
 	}
 	kib := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 	t.Logf("%d MiB resident for %d MiB of scores", kib>>10, rows*k*4>>20)
+	if kib > 256<<10 {
+		t.Errorf("%d MiB resident at most, more than 256", kib>>10)
+	}
+	// As many entries as ace keeps at most, and their state.
+	sparse(t, x, "<f8", "(4190, 1000)", 4190*1000*8)
+	sparse(t, y, "<i8", "(4190,)", 4190*8)
+	c = exec.Command(bin, "eval", x, "--labels", y, "--input", "logits", "--metrics", "default,ace", "--json", "--state", filepath.Join(dir, "s.state"))
+	out.Reset()
+	c.Stdout = &out
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	d = document{}
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if g := d.value(t, "ace"); !(math.Abs(g-2*0.999/1000) < 1e-9) { // all right for class 0, none for the others
+		t.Errorf("the ace of 1,000 equal classes is %v: %s", g, d.Metrics["ace"].Reason)
+	}
+	kib = c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	t.Logf("%d MiB resident for %d MiB of entries", kib>>10, 4190*1000*8>>20)
 	if kib > 256<<10 {
 		t.Errorf("%d MiB resident at most, more than 256", kib>>10)
 	}

@@ -28,7 +28,7 @@ type Spec struct {
 	Level   float64         // of intervals; 0 means 0.95
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // and confidence scores
-	Memory  int64           // bytes that the entries of one adaptive class-wise metric may take; 0 for no limit, and where there is none
+	Memory  int64           // bytes for the entries of the adaptive class-wise metrics, which share it; 0 for no limit, and where there is none
 }
 
 // Evaluation is a set of accumulators and the metrics that are answered from them.
@@ -157,15 +157,27 @@ func (s *Spec) plan() (p plan, err error) {
 				return p, fmt.Errorf("metric %v: %w", m, err)
 			}
 			if c.adaptive {
-				if o := s.scoresOf(&c); !slices.ContainsFunc(p.scores, func(q calib.ClassScoresOptions) bool { return q.String() == o.String() }) {
-					p.scores = append(p.scores, o)
+				if p.scoresOf(&c) < 0 {
+					p.scores = append(p.scores, calib.ClassScoresOptions{Above: c.threshold})
 				}
 			} else if o := c.evenOptions(); !slices.ContainsFunc(p.classes, func(q calib.ClassOptions) bool { return q.String() == o.String() }) {
 				p.classes = append(p.classes, o)
 			}
 		}
 	}
+	if s.Memory > 0 {
+		for i := range p.scores {
+			p.scores[i].MaxBytes = max(1, s.Memory/int64(len(p.scores)))
+		}
+	}
 	return p, nil
+}
+
+// scoresOf returns where the scores of a class-wise metric are kept, -1 if nowhere.
+func (p *plan) scoresOf(c *byClass) int {
+	return slices.IndexFunc(p.scores, func(q calib.ClassScoresOptions) bool {
+		return (q.Above == nil) == (c.threshold == nil) && (q.Above == nil || *q.Above == *c.threshold)
+	})
 }
 
 func add[T comparable](l []T, v T) []T {
@@ -196,10 +208,6 @@ func (s *Spec) byClass(m Metric) (byClass, error) {
 
 func (c *byClass) evenOptions() calib.ClassOptions {
 	return calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}
-}
-
-func (s *Spec) scoresOf(c *byClass) calib.ClassScoresOptions {
-	return calib.ClassScoresOptions{Above: c.threshold, MaxBytes: s.Memory}
 }
 
 // fromCells tells whether bins are those of cells, which know nothing of the caller's scores.
@@ -258,8 +266,7 @@ func (e *Evaluation) classBins(m Metric) *calib.ClassBins {
 }
 
 func (e *Evaluation) classScores(m Metric) *calib.ClassScores {
-	o := e.Spec.scoresOf(e.byClass(m))
-	return e.kept[slices.IndexFunc(e.plan.scores, func(q calib.ClassScoresOptions) bool { return q.String() == o.String() })]
+	return e.kept[e.plan.scoresOf(e.byClass(m))]
 }
 
 // partition returns the bins of a metric over bins, and how far its ECE may be from that of the rows.
@@ -567,7 +574,11 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 		}
 		enc.Bytes(b)
 	}
-	return append(dst, exact.Seal(stateMagic, stateVersion, enc.B)...), nil
+	sealed := exact.Seal(stateMagic, stateVersion, enc.B)
+	if len(dst) == 0 {
+		return sealed, nil // a state of many entries is not copied once more
+	}
+	return append(dst, sealed...), nil
 }
 
 // UnmarshalBinary replaces e by what AppendBinary wrote. It refuses damaged states and those of other versions, and

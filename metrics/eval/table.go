@@ -479,7 +479,7 @@ func classwise(e *Evaluation, m Metric) Value {
 	s := e.classScores(m)
 	if err := s.Err(); err != nil {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: strings.TrimPrefix(err.Error(), "calib.ClassScores: ") +
-			"; the limit is a quarter of --max-memory"}
+			"; such metrics share an eighth of --max-memory"}
 	}
 	if v.Value = s.ACE(c.bins); c.norm == l2 {
 		v.Value = s.RMS(c.bins)
