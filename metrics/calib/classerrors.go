@@ -61,7 +61,7 @@ const errClass = "calib: there is no such class"
 
 // SCE returns the static calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE,
 // (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that count, or the sum of
-// their rows' weights. A class without any adds 0. NaN if no rows were seen.
+// their rows' weights. A class without any adds 0. NaN if no entry counts.
 //
 // With a threshold and these bins it is what stands for TACE where bins have equal widths.
 //
@@ -69,17 +69,15 @@ const errClass = "calib: there is no such class"
 func (b *ClassBins) SCE() float64 { return b.mean(meanGap) }
 
 // RMS returns the root-mean-square form of SCE: the root of the mean over all classes of sum over bins of
-// (n_b/N_j) * gap_b^2. It is at least SCE. A class without entries adds 0. NaN if no rows were seen.
+// (n_b/N_j) * gap_b^2. It is at least SCE. A class without entries adds 0. NaN if no entry counts.
 func (b *ClassBins) RMS() float64 { return math.Sqrt(b.mean(squaredError)) }
 
 // Max returns the largest of the classes' ECE, whose mean is SCE, and the class that has it, the first of them. NaN and -1
-// if no rows were seen.
+// if no entry counts.
 func (b *ClassBins) Max() (ece float64, class int) {
-	if b.rows == 0 {
-		return math.NaN(), -1
-	}
+	ece, class = math.NaN(), -1
 	for j := range b.width {
-		if e := b.error(j, meanGap); e > ece {
+		if e, ok := b.error(j, meanGap); ok && !(e <= ece) {
 			ece, class = e, j
 		}
 	}
@@ -88,23 +86,26 @@ func (b *ClassBins) Max() (ece float64, class int) {
 
 // mean returns the mean over the classes of an error.
 func (b *ClassBins) mean(of func(p *Partition) float64) float64 {
-	if b.rows == 0 {
-		return math.NaN()
-	}
 	var sum exact.Sum
+	some := false
 	for j := range b.width {
-		sum.AddFloat(b.error(j, of))
+		e, ok := b.error(j, of)
+		sum.AddFloat(e)
+		some = some || ok
+	}
+	if !some {
+		return math.NaN()
 	}
 	return exact.Mean(&sum, int64(b.width))
 }
 
-// error returns an error of a class, 0 if it has no entries.
-func (b *ClassBins) error(class int, of func(p *Partition) float64) float64 {
+// error returns an error of a class, 0 and false if it has no entries.
+func (b *ClassBins) error(class int, of func(p *Partition) float64) (e float64, ok bool) {
 	p := Partition{cells: b.tallies(class), weighted: b.weighted}
 	if p.Len() == 0 {
-		return 0
+		return 0, false
 	}
-	return of(&p)
+	return of(&p), true
 }
 
 // meanGap returns sum |sum (p - y)| / N, of which both are rounded: where there are many classes, exact.Ratio takes long.

@@ -14,8 +14,8 @@ import (
 
 // ACE returns the adaptive calibration error, in [0,1], 0 is best: the mean over all classes of each one's ECE over so
 // many bins of equal mass, (1/N_j) * sum over bins of |sum (p - y)|, where N_j is the number of the class's entries that
-// are kept, or the sum of their rows' weights. A class without any adds 0. With a threshold it is TACE. NaN if no rows
-// were seen, or where Err is not nil. It panics for less than one bin.
+// are kept, or the sum of their rows' weights. A class without any adds 0. With a threshold it is TACE. NaN if no
+// entry is kept, or where Err is not nil. It panics for less than one bin.
 //
 // Of the n sorted entries of a class bin b begins with the one whose rank is r_b = min(round(b*n/bins), n-1), halves
 // rounded to even; equal ones are never divided, and belong to the bin on their right. With weights it begins with the
@@ -35,7 +35,7 @@ func (s *ClassScores) mean(bins int, of func(p *Partition) float64) float64 {
 	if bins < 1 {
 		panic(errMassBins)
 	}
-	if s.rows == 0 || s.over() {
+	if s.rows == 0 || s.over() || s.Kept() == 0 {
 		return math.NaN()
 	}
 	each := make([]float64, s.width)

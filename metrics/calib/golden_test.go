@@ -98,6 +98,14 @@ func like(t *testing.T, system string, n int) calib.Options {
 	return o
 }
 
+// orZero returns an error as uncertainty_metrics gives it, who calls that of nothing 0.
+func orZero(e float64) float64 {
+	if math.IsNaN(e) {
+		return 0
+	}
+	return e
+}
+
 func near(got, want, tol float64) bool {
 	return got == want || math.Abs(got-want) <= tol*math.Max(1, math.Abs(want))
 }

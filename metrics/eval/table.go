@@ -471,8 +471,8 @@ func classwise(e *Evaluation, m Metric) Value {
 		if v.Value = b.SCE(); c.norm == l2 {
 			v.Value = b.RMS()
 		}
-		if c.threshold != nil && b.Len() > 0 && !counts(b) {
-			v.Value, v.Reason = math.NaN(), noneAbove
+		if math.IsNaN(v.Value) && b.Len() > 0 {
+			v.Reason = noneAbove
 		}
 		return v
 	}
@@ -484,20 +484,10 @@ func classwise(e *Evaluation, m Metric) Value {
 	if v.Value = s.ACE(c.bins); c.norm == l2 {
 		v.Value = s.RMS(c.bins)
 	}
-	if c.threshold != nil && s.Len() > 0 && s.Kept() == 0 {
-		v.Value, v.Reason = math.NaN(), noneAbove // and not 0, as if all were well
+	if math.IsNaN(v.Value) && s.Len() > 0 {
+		v.Reason = noneAbove
 	}
 	return v
-}
-
-// counts tells whether any entry is in bins.
-func counts(b *calib.ClassBins) bool {
-	for k := range b.Classes() {
-		if b.Class(k).Len() > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // brierText says which of the scores of that name is meant.
