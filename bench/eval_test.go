@@ -150,7 +150,11 @@ func BenchmarkCells(b *testing.B) {
 // BenchmarkDefaultSet: the whole default set of metrics beside the row kernel alone, in blocks as a Pass has them.
 func BenchmarkDefaultSet(b *testing.B) {
 	for _, k := range []int{100, 1000} {
-		rows := (1 << 30) / (4 * k)
+		size := 1 << 30
+		if testing.Short() {
+			size = 1 << 24
+		}
+		rows := size / (4 * k)
 		p := evalInput(rows, k)
 		b.Run(fmt.Sprintf("k=%d/kernel", k), func(b *testing.B) {
 			block := min(kernel.MaxSum, (1<<20)/(4*k)) &^ 63
