@@ -8,8 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"testing"
+	"time"
 )
 
 // sparse writes an .npy whose data are zeros that take no room on disk.
@@ -30,6 +31,45 @@ func sparse(t *testing.T, name, descr, shape string, bytes int64) {
 	}
 }
 
+// peak runs a command and returns the most memory that it had resident, in KiB. The kernel keeps that with the process's memory,
+// which begins anew when a program is started, and is asked for it as long as the process runs: what it tells when the process has
+// ended is of the one too from which that was forked.
+func peak(t *testing.T, c *exec.Cmd) int64 {
+	t.Helper()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	most, done := int64(0), make(chan struct{})
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		for {
+			b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.Process.Pid))
+			if _, after, ok := strings.Cut(string(b), "VmHWM:"); ok && strings.HasPrefix(string(b), "Name:\tcandor\n") {
+				var kib int64
+				if _, err := fmt.Sscan(after, &kib); err == nil {
+					most = max(most, kib)
+				}
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	err := c.Wait()
+	close(done)
+	<-asked
+	if err != nil {
+		t.Fatalf("%v: %v", err, c.Stderr)
+	}
+	if most == 0 {
+		t.Fatal("nothing is known of its memory")
+	}
+	return most
+}
+
 // TestMemory evaluates 4 GB of scores in a process of its own, which has to stay within 256 MiB.
 func TestMemory(t *testing.T) {
 	rows, k := 1_000_000, 1000
@@ -46,9 +86,7 @@ func TestMemory(t *testing.T) {
 	c := exec.Command(bin, "eval", x, "--labels", y, "--input", "logits", "--metrics", "default,perplexity", "--json")
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
-	if err := c.Run(); err != nil {
-		t.Fatalf("%v: %s", err, errs.String())
-	}
+	kib := peak(t, c)
 	var d document
 	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
 		t.Fatal(err)
@@ -59,7 +97,6 @@ func TestMemory(t *testing.T) {
 	if g := d.value(t, "perplexity"); g < 999.99 || g > 1000.01 {
 		t.Errorf("the perplexity of 1,000 equal classes is %v", g)
 	}
-	kib := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 	t.Logf("%d MiB resident for %d MiB of scores", kib>>10, rows*k*4>>20)
 	if kib > 256<<10 {
 		t.Errorf("%d MiB resident at most, more than 256", kib>>10)
@@ -70,9 +107,7 @@ func TestMemory(t *testing.T) {
 	c = exec.Command(bin, "eval", x, "--labels", y, "--input", "logits", "--metrics", "default,ace", "--json", "--state", filepath.Join(dir, "s.state"))
 	out.Reset()
 	c.Stdout = &out
-	if err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
+	kib = peak(t, c)
 	d = document{}
 	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
 		t.Fatal(err)
@@ -80,7 +115,6 @@ func TestMemory(t *testing.T) {
 	if g := d.value(t, "ace"); !(math.Abs(g-2*0.999/1000) < 1e-9) { // all right for class 0, none for the others
 		t.Errorf("the ace of 1,000 equal classes is %v: %s", g, d.Metrics["ace"].Reason)
 	}
-	kib = c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 	t.Logf("%d MiB resident for %d MiB of entries", kib>>10, 4190*1000*8>>20)
 	if kib > 256<<10 {
 		t.Errorf("%d MiB resident at most, more than 256", kib>>10)
