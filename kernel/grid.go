@@ -26,6 +26,10 @@ import (
 // the form that GridTotals reads.
 type GridCell struct{ N, Q, QQ, _ uint64 }
 
+// GridSlack is how many units in the last place a tail may be above 1/2 and still count as 1/2: that of a probability of 1/2 may be
+// rounded to one.
+const GridSlack = 4
+
 // MaxGrid is how many scores GridCells may sum before they have to be read and emptied.
 const MaxGrid = 1 << 22
 
@@ -160,7 +164,7 @@ func GridSize() int {
 }
 
 // GridSums adds scores to cells, of which there are GridSize: to element 4*g + 2*half + y of the cell g of q, which is p[i], or where
-// that is at least 1/2 tail[i]. Scores whose q is not in [0, 1/2] are left out, and counted in out. y is 0 or 1.
+// that is at least 1/2 tail[i]. Scores whose q is not in [0, 1/2], but for GridSlack, are left out, and counted in out. y is 0 or 1.
 // Scores beside an edge of bins, as those of two digits are, take several times as long as others.
 func GridSums(cells []GridCell, p, tail []float64, y []uint8) (out int) {
 	checkEqual(len(p), len(tail))
@@ -230,6 +234,9 @@ func gridAdd(cells []GridCell, p, tail float64, y uint8) bool {
 		low = 0
 	}
 	b, t := math.Float64bits(p), math.Float64bits(tail)
+	if d := t - math.Float64bits(0.5); d <= GridSlack {
+		t -= d
+	}
 	q := math.Float64frombits(t ^ (t^b)&low)
 	if !(q >= 0 && q <= 0.5) {
 		return false

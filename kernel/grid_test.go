@@ -157,6 +157,23 @@ func TestGridBins(t *testing.T) {
 	}
 }
 
+// A tail that is some units above 1/2 counts as 1/2, and not one that is more.
+func TestGridSumsSlack(t *testing.T) {
+	const n = 67
+	p, tail := make([]float64, n), make([]float64, n)
+	for i := range p {
+		p[i], tail[i] = 0.5, 0.5+float64(i%6)*0x1p-53
+	}
+	isatest.Each(t, func(t *testing.T) {
+		cells := make([]GridCell, GridSize())
+		out := GridSums(cells, p, tail, make([]uint8, n))
+		at := 4*gridBeside(0.5) + 2
+		if c, q, _ := GridTotals(&cells[at], at); out != n/6 || c != n-n/6 || q != 0 {
+			t.Errorf("%d out, %d in, %d above the place", out, c, q)
+		}
+	})
+}
+
 func TestGridSumsOutside(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	p := []float64{nan, inf, -inf, -1, 2, 0.5, 0.7, 1, 0.2, math.Copysign(0, -1)}

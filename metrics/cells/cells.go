@@ -38,7 +38,7 @@ type Cells struct {
 
 	log     []uint64 // of scores that have not been counted: key<<1 | outcome
 	sorted  bool     // it is
-	shared  bool     // another accumulator has it too: it may be sorted and appended to, not written anew
+	shared  bool     // another accumulator has it too: it may be sorted, not appended to or written anew
 	scratch []uint64
 	exact   []exactCell // by rising key
 	grid    *grid       // nil as long as cells are exact
@@ -145,13 +145,13 @@ const shortLog = 4096
 const half = 0x3fe0000000000000
 
 // key returns a number that rises with the score and from which it can be had back: below 1/2 its bits, above it is the tail,
-// whose digits count there. It is above 2*half if the score is outside [0,1].
+// whose digits count there; rounded, it may be some units above 1/2. It is above 2*half if the score is outside [0,1].
 func key(p, tail float64) uint64 {
 	if p < 0.5 {
 		return math.Float64bits(p + 0) // -0 is 0
 	}
-	if b := math.Float64bits(tail + 0); b <= half {
-		return 2*half - b
+	if b := math.Float64bits(tail + 0); b <= half+kernel.GridSlack {
+		return 2*half - min(b, half)
 	}
 	return math.MaxUint64
 }
@@ -584,14 +584,20 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 	}
 	if c.grid == nil && c.exact == nil && len(c.log) == 0 {
 		// Parts are mostly merged into nothing, and then seen no more.
-		c.log, c.sorted = o.log[:len(o.log):len(o.log)], o.sorted
+		// Neither appends to what both have, for it would be sorted in among it.
+		o.log = o.log[:len(o.log):len(o.log)]
+		c.log, c.sorted = o.log, o.sorted
 		c.shared, o.shared = true, true
 		c.merge(slices.Clone(o.exact))
 		return nil
 	}
 	c.merge(slices.Clone(o.exact))
 	c.sorted = false
-	for log := o.log; len(log) > 0; {
+	log := o.log
+	if o == c {
+		log = slices.Clone(log) // the receiver's may be sorted meanwhile
+	}
+	for len(log) > 0 {
 		if c.grid != nil {
 			c.grid.addLog(log)
 			break

@@ -316,3 +316,61 @@ func BenchmarkCells(b *testing.B) {
 		})
 	}
 }
+
+// What two accumulators share after a Merge shows in neither, whatever is added to the other.
+func TestMergeShares(t *testing.T) {
+	p := binary(21, 3000, 700)
+	b := of(t, part(p, 0, 500), nil)
+	if err := metrics.NewPass(nil, b).Add(part(p, 500, 1000)); err != nil { // so that there is room in its log
+		t.Fatal(err)
+	}
+	a := cells.New(nil)
+	if err := a.Merge(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := metrics.NewPass(nil, b).Add(part(p, 1000, 3000)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(state(t, b), state(t, of(t, p, nil))) || !bytes.Equal(state(t, a), state(t, of(t, part(p, 0, 1000), nil))) {
+		t.Error("one has rows of the other")
+	}
+}
+
+// An accumulator merged with itself has all rows twice, also where its log is counted on the way.
+func TestMergeSelf(t *testing.T) {
+	for _, n := range []int{1000, 200000} {
+		for _, values := range []int{0, 900} {
+			p := binary(22, n, values)
+			c := of(t, part(p, 0, 500), nil)
+			if err := metrics.NewPass(nil, c).Add(part(p, 500, n)); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Merge(c); err != nil {
+				t.Fatal(err)
+			}
+			want := of(t, p, nil)
+			if err := metrics.NewPass(nil, want).Add(p); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(state(t, c), state(t, want)) {
+				t.Errorf("%d rows of %d values", n, values)
+			}
+		}
+	}
+}
+
+// A top probability of 1/2 is in [0,1], though the others' sum may be rounded to more than 1/2.
+func TestHalf(t *testing.T) {
+	const n = 20000
+	r := rand.New(rand.NewPCG(23, 1))
+	p := &metrics.Predictions{Labels: make([]int32, n)}
+	p.Rows, p.Classes, p.Kind, p.F64 = n, 3, metrics.Logits, make([]float64, 3*n)
+	for i := range n {
+		a := 0.02 + 0.96*r.Float64()
+		p.F64[3*i+1], p.F64[3*i+2] = math.Nextafter(math.Log(a), 0), math.Log(1-a)
+	}
+	c := of(t, p, nil)
+	if c.Outside() != 0 || c.Len() != n {
+		t.Errorf("%d of %d rows are outside", c.Outside(), c.Len())
+	}
+}
