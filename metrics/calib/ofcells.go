@@ -232,8 +232,12 @@ func (s *cellSweep) bins() int {
 	for hi > 0 && all(hi-1) {
 		hi--
 	}
-	if lo >= hi {
-		return most
+	rises := lo
+	for rises+2 <= hi && !s.falls(rises, rises+1, rises+2) {
+		rises++
+	}
+	if rises+2 > hi {
+		return most // whatever cells are put together
 	}
 	bins := 1
 	for ; bins < most; bins++ {
@@ -283,9 +287,21 @@ func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
 			if !f(from, to) {
 				return
 			}
-			from = to
+			// Bins that end in the same cell have no rows, and there may be a great many of them.
+			if from = to; to < s.cells {
+				j = max(j, s.least(to, step)-1)
+			}
 		}
 	}
+}
+
+// least returns a bin, counted from 1, before which none that is not before cell i ends behind it.
+func (s *cellSweep) least(i int, step float64) int {
+	rank := float64(s.rows[i+1])
+	if s.sums != nil {
+		rank = s.before[i+1] / s.before[s.cells] * float64(s.rows[s.cells]) * (1 - 1e-8)
+	}
+	return int((rank-0.5)/step) - 1
 }
 
 // withRank returns the cell with a rank.

@@ -213,3 +213,49 @@ func TestSweepOfCells(t *testing.T) {
 		t.Errorf("%v of nothing", v)
 	}
 }
+
+// Where scores are few most of many bins are without rows, and those are passed over.
+func TestSweepOfFewScores(t *testing.T) {
+	few := func(seed uint64, n int, weighted bool) *metrics.Predictions {
+		r := rand.New(rand.NewPCG(seed, 9))
+		p := &metrics.Predictions{Labels: make([]int32, n)}
+		p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
+		for i := range p.F64 {
+			if p.F64[i] = float64(1+2*r.IntN(5)) / 10; r.IntN(40) == 0 {
+				p.F64[i] = r.Float64()
+			}
+			if r.Float64() < p.F64[i] {
+				p.Labels[i] = 1
+			}
+		}
+		if weighted {
+			p.Weights = make([]float64, n)
+			for i := range p.Weights {
+				p.Weights[i] = float64(1 + r.IntN(4))
+			}
+		}
+		return p
+	}
+	for seed := range uint64(300) {
+		p := few(seed, 1+int(seed)*2, seed%3 == 0)
+		c, _ := both(t, p)
+		got, _ := calib.SweepOf(c)
+		want, err := calib.SweepECE(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, m := len(got.Bins(0.9)), len(want.Partitions[0].Bins(0.9)); n != m || math.Abs(got.ECE()-want.Value) > 1e-15 {
+			t.Errorf("seed %d: %v of %d bins, want %v of %d", seed, got.ECE(), n, want.Value, m)
+		}
+	}
+	p := few(1, 400000, false)
+	for i, v := range p.F64 {
+		p.F64[i] = math.Round(v*10) / 10
+	}
+	// The one fall is between scores of single rows.
+	p.F64[0], p.F64[1], p.Labels[0], p.Labels[1] = 0.31, 0.32, 1, 0
+	c, _ := both(t, p)
+	if got, _ := calib.SweepOf(c); got.Len() != 400000 {
+		t.Errorf("%d rows", got.Len())
+	}
+}

@@ -113,14 +113,24 @@ func (r *Ranking) AURC() (aurc, bound float64) {
 		h := harmonic(before, m, r.weighted)
 		if before == 0 && r.weighted {
 			s += e // the share of errors is e/m all along
+			torn += math.Max(part(e, m), part(m-e, m))
 		} else {
 			s += e + float64((errors-float64(e*before/m))*h)
+			torn += float64(e * (m - e) / m * h)
 		}
-		torn += float64(e * (m - e) / m * h)
 		before += m
 		errors += e
 	}
 	return s / n, r.bound(torn / n)
+}
+
+// part returns e ln(m/e): by how much the integral over the first rows of weight m grows if those of e of them that are errors come
+// first. If they come last it falls by as much for the others.
+func part(e, m float64) float64 {
+	if e <= 0 {
+		return 0
+	}
+	return e * kernel.Log64(m/e)
 }
 
 // harmonic returns H(n0+m) - H(n0), or for weights ln((n0+m)/n0), which is not used at n0 = 0.

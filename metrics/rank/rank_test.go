@@ -217,3 +217,29 @@ func ExampleOf() {
 	fmt.Printf("%.2f [%.2f, %.2f], %.4f\n", auc, i.Low, i.High, aurc)
 	// Output: 0.75 [0.06, 1.00], 0.3333
 }
+
+// The first cell of a grid of weighted rows, where the share of errors is not known at all, has its part of the bound.
+func TestBoundOfFirstCell(t *testing.T) {
+	const n = 40000 // beyond exact cells, in one of the grid
+	for _, errorsFirst := range []bool{true, false} {
+		p := &metrics.Predictions{Labels: make([]int32, n), Weights: slices.Repeat([]float64{1}, n)}
+		p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
+		for i := range n {
+			p.F64[i] = 0.30001 + float64(i)*1e-9
+			if (i < n/4) == errorsFirst {
+				p.Labels[i] = 1
+			}
+		}
+		// The integral of the share of errors among those of the highest scores.
+		e := 0.25
+		want := e + (1-e)*math.Log(1-e)
+		if errorsFirst {
+			e = 0.75
+			want = e - e*math.Log(e)
+		}
+		got, bound := rank.Of(of(t, p)).AURC()
+		if !near(got, e, 1e-12) || !(math.Abs(got-want) <= bound+1e-12) || bound > 0.5 {
+			t.Errorf("errors first %v: %v, bound %v, want %v", errorsFirst, got, bound, want)
+		}
+	}
+}
