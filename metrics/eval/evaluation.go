@@ -324,6 +324,10 @@ func (e *Evaluation) Value(m Metric) Value {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
 			Reason: "the order of scores makes it, and the caller's confidence scores are kept by bins alone"}
 	}
+	if n := e.outside(m); n > 0 {
+		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
+			Reason: fmt.Sprintf("of the scores %d are outside [0,1], and none of these is kept", n)}
+	}
 	v := d.value(e, m)
 	if math.IsNaN(v.Value) {
 		v.Bound = 0 // nothing is off
@@ -337,6 +341,21 @@ func (e *Evaluation) Value(m Metric) Value {
 		v.Reason = "a single row has no spread"
 	}
 	return v
+}
+
+// outside returns how many scores, of unchecked predictions, a metric over cells or kept entries would have to leave out.
+func (e *Evaluation) outside(m Metric) int64 {
+	d := Describe(m.Name)
+	if d.classes != nil && e.byClass(m).adaptive {
+		return e.classScores(m).Out()
+	}
+	if d.event == nil {
+		return 0
+	}
+	if b := e.binning(m); d.uncut || e.Spec.fromCells(b) {
+		return e.cells(b.Event).Outside()
+	}
+	return 0
 }
 
 const noRows = "no rows" // as calib says it

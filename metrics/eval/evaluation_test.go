@@ -705,3 +705,27 @@ func reseal(b []byte) []byte {
 	}
 	return c
 }
+
+// Scores outside [0,1], which unchecked predictions have, are in no cell: what would be an answer over the other rows is none.
+func TestOutside(t *testing.T) {
+	p := &metrics.Predictions{Labels: []int32{0, 1, 0, 0, 0}}
+	p.Rows, p.Classes, p.F64 = 5, 1, []float64{-0.2, 1.3, 0.4, 0.6, 0.7}
+	list, err := ParseMetrics("all,ece(bins=7),ece(zero=own)", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(Spec{Classes: 1, Metrics: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.AddSource(&source{p}, &metrics.Options{Unchecked: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		v, d := e.Value(m), Describe(m.Name)
+		kept := d.event != nil && len(m.args) == 0 || m.Name == "ace" || m.Name == "tace" // but not by bins of all rows
+		if says := strings.Contains(v.Reason, "outside [0,1]"); says != kept || math.IsNaN(v.Value) != kept || v.Bound != 0 {
+			t.Errorf("%v: %v, %q", m, v.Value, v.Reason)
+		}
+	}
+}
