@@ -374,3 +374,62 @@ func TestHalf(t *testing.T) {
 		t.Errorf("%d of %d rows are outside", c.Outside(), c.Len())
 	}
 }
+
+// Cells that no rows make are refused, though their checksum is right.
+func TestNoSuchCells(t *testing.T) {
+	var one tally.Cell
+	one.AddWeighted(0.25, 1, 2)
+	turned := one
+	turned.P, turned.PY = turned.PY.Clone(), exact.Sum{}
+	turned.P.Sub(&one.W) // below 0
+	cell := func(h *tally.Cell) func(e *exact.Enc) {
+		return func(e *exact.Enc) {
+			e.U64(math.Float64bits(0.25))
+			h.Encode(e)
+		}
+	}
+	numbers := func(v ...uint64) func(e *exact.Enc) {
+		return func(e *exact.Enc) {
+			for _, v := range v {
+				e.Uvarint(v)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name        string
+		event, kind uint8
+		classes     uint32
+		outside     int64
+		count       uint64
+		cells       func(e *exact.Enc)
+		good        bool
+	}{
+		{"none", 0, 0, 0, 0, 0, numbers(), true},
+		{"one", 0, 0, 1, 3, 1, numbers(0, 5, 5), true},
+		{"rows of no classes", 0, 0, 0, 3, 0, numbers(), false},
+		{"a grid of no classes", 0, 1, 0, 0, 0, numbers(), false},
+		{"decisions for the positive class", 0, 0x80, 1, 0, 1, numbers(0, 5, 5), false},
+		{"the positive of three classes", 2, 0, 3, 0, 1, numbers(0, 5, 5), false},
+		{"more rows than there are", 0, 0, 1, 0, 2, numbers(0, 1<<59, 5, 7, 1<<60, 5), false},
+		{"a grid of few rows", 0, 1, 1, 0, 1, numbers(0, 5, 0, 0, 0, 0), false},
+		{"a grid", 0, 1, 1, 0, 1, numbers(0, 1<<20, 0, 0, 0, 0), true},
+		{"a grid's sum too large", 0, 1, 1, 0, 1, numbers(0, 1<<20, 1<<62, 0, 0, 0), false},
+		{"a grid's sum below 0", 0, 1, 1, 0, 1, numbers(0, 1<<20, 0, 1<<63, 0, 0), false},
+		{"a weight", 0, 2, 1, 0, 1, cell(&one), true},
+		{"a sum below 0", 0, 2, 1, 0, 1, cell(&turned), false},
+		{"a grid of one weight", 0, 3, 1, 0, 1, func(e *exact.Enc) { e.U64(7); one.Encode(e) }, false},
+	} {
+		var e exact.Enc
+		e.U8(c.event)
+		e.U8(c.kind)
+		e.U32(c.classes)
+		e.I64(c.outside)
+		e.U64(c.count)
+		c.cells(&e)
+		var got cells.Cells
+		err := got.UnmarshalBinary(exact.Seal("cCEL", 1, e.B))
+		if (err == nil) != c.good || err != nil && !errors.Is(err, exact.ErrDamaged) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

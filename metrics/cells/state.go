@@ -3,6 +3,7 @@ package cells
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -94,6 +95,46 @@ func (c *Cells) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
+// mostRows is more than there ever are, and little enough that a few such numbers can be added.
+const mostRows = 1 << 60
+
+// fits tells whether the sums of a cell of the grid are such as scores there have.
+func (s *gridSum) fits(cell int) bool {
+	x, end := gridEnds(cell)
+	for _, v := range [...]struct {
+		sum      tally.Wide
+		low, top float64
+	}{{s.q, x, end}, {s.qq, float64(x * x), float64(end * end)}} {
+		var most tally.Wide
+		most.AddProduct(s.n, tally.Units(v.top)-tally.Units(v.low))
+		if v.sum.Hi > most.Hi || v.sum.Hi == most.Hi && v.sum.Lo > most.Lo {
+			return false
+		}
+	}
+	return true
+}
+
+// gridEnds returns the least and the largest q of a cell of the grid.
+func gridEnds(cell int) (x, end float64) {
+	places, rising := kernel.GridPlaces()
+	x, end = places[cell], 0.5
+	if at := kernel.GridRank(x); at+1 < len(rising) {
+		end = math.Nextafter(places[rising[at+1]], 0)
+	}
+	return x, end
+}
+
+// weighs tells whether the sums of a cell with weights are such as scores in [0,1] have.
+func weighs(h *tally.Cell) bool {
+	most := func(a, b *exact.Sum) bool { // a is from 0 to b
+		d := b.Clone()
+		d.Sub(a)
+		return a.Sign() >= 0 && d.Sign() >= 0
+	}
+	return h.W.Sign() > 0 && h.W2.Sign() > 0 && most(&h.Y, &h.W) && most(&h.P, &h.W) && most(&h.PP, &h.P) && most(&h.PY, &h.P) &&
+		most(&h.PY, &h.Y)
+}
+
 var errCell = errors.New("a cell is none")
 
 func decode(data []byte) (*Cells, error) {
@@ -110,12 +151,22 @@ func decode(data []byte) (*Cells, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	if event > metrics.Positive || kind > gridWeighted || outside < 0 || classes == 0 && count > 0 {
+	positive := event.Of(classes) == metrics.Positive
+	if event > metrics.Positive || kind > gridWeighted || classes < 0 || outside < 0 || outside > mostRows ||
+		classes == 0 && (count > 0 || outside > 0 || own || kind != exactCells) || positive && (classes > 2 || own) {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
 	c := New(&Options{Event: event})
 	c.classes, c.outside, c.decided, c.weighted, c.thick = classes, outside, own, kind >= exactWeighted, kind == gridWeighted
 	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errCell)
+	rows := outside
+	holds := func(n uint64) bool { // so many more rows
+		if n == 0 || n > mostRows || rows > mostRows-int64(n) {
+			return false
+		}
+		rows += int64(n)
+		return true
+	}
 	switch kind {
 	case exactCells:
 		if count > MaxExact {
@@ -126,7 +177,7 @@ func decode(data []byte) (*Cells, error) {
 		for i := range c.exact {
 			step, n, y := d.Uvarint(), d.Uvarint(), d.Uvarint()
 			key := last + step
-			if i > 0 && step == 0 || key < last || key > 2*half || n == 0 || n > 1<<62 || y > n {
+			if i > 0 && step == 0 || key < last || key > 2*half || !holds(n) || y > n {
 				return nil, bad
 			}
 			c.exact[i] = exactCell{key, int64(n), int64(y)}
@@ -138,11 +189,14 @@ func decode(data []byte) (*Cells, error) {
 		for range count {
 			i := d.Uvarint()
 			s := gridSum{n: d.Uvarint(), q: tally.Wide{Lo: d.Uvarint(), Hi: d.Uvarint()}, qq: tally.Wide{Lo: d.Uvarint(), Hi: d.Uvarint()}}
-			if i >= uint64(len(c.grid.sums)) || int(i) <= last || s.n == 0 || s.n > 1<<62 {
+			if i >= uint64(len(c.grid.sums)) || int(i) <= last || !holds(s.n) || !s.fits(int(i)>>2) {
 				return nil, bad
 			}
 			c.grid.sums[i] = s
 			last = int(i)
+		}
+		if d.Err() == nil && rows-outside <= MaxExact {
+			return nil, bad
 		}
 	default:
 		_, rising := kernel.GridPlaces()
@@ -159,10 +213,13 @@ func decode(data []byte) (*Cells, error) {
 			k := d.U64()
 			h := new(tally.Cell)
 			h.Decode(d)
-			if d.Err() == nil && (k > most || i > 0 && k <= last || h.N < 1) {
+			if d.Err() == nil && (k > most || i > 0 && k <= last || !holds(uint64(h.N)) || !weighs(h)) {
 				return nil, bad
 			}
 			c.heavy[k], last = h, k
+		}
+		if d.Err() == nil && c.thick && rows-outside <= MaxExactWeighted {
+			return nil, bad
 		}
 	}
 	return c, d.Done()
