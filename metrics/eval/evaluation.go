@@ -476,28 +476,39 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 		return err
 	}
 	p := metrics.NewPass(o, n.accumulators()...)
-	if err := p.AddSource(&ofClasses{src, e.Spec.Classes}); err != nil {
+	if err := p.AddSource(&ofSpec{src, &e.Spec}); err != nil {
 		return err
 	}
 	n.Audit = p.Audit()
 	return e.Merge(n)
 }
 
-// ofClasses is a source that ends at rows of another number of classes than the spec's, which some metrics cannot take.
-type ofClasses struct {
+// ofSpec is a source that ends at rows that are not those of the spec: of another number of classes, which some metrics cannot take,
+// or with decisions or confidence scores of which the spec says nothing, so that some metrics would not see them.
+type ofSpec struct {
 	metrics.Source
-	classes int
+	spec *Spec
 }
 
-func (s *ofClasses) Next() (*metrics.Chunk, error) {
+func (s *ofSpec) Next() (*metrics.Chunk, error) {
 	c, err := s.Source.Next()
-	if err != nil || c.Classes == s.classes || c.Rows == 0 {
+	if err != nil || c.Rows == 0 {
 		return c, err
+	}
+	switch {
+	case c.Classes != s.spec.Classes:
+		err = fmt.Errorf("%w: rows of %d classes for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.spec.Classes)
+	case c.Decisions != nil && !s.spec.Decided:
+		err = fmt.Errorf("%w: rows with decisions for an evaluation without", metrics.ErrMismatch)
+	case c.ConfidenceScores != nil && !s.spec.Scored:
+		err = fmt.Errorf("%w: rows with confidence scores for an evaluation without", metrics.ErrMismatch)
+	default:
+		return c, nil
 	}
 	if c.Recycle != nil {
 		c.Recycle()
 	}
-	return nil, fmt.Errorf("%w: rows of %d classes for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.classes)
+	return nil, err
 }
 
 // Merge adds the rows of another evaluation with the same spec; an error names the first difference, and then nothing
@@ -663,6 +674,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	if n.Audit.Classes != 0 && n.Audit.Classes != s.Classes {
 		return fmt.Errorf("%w: %d classes, and rows of %d", exact.ErrDamaged, s.Classes, n.Audit.Classes)
+	}
+	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
+		return fmt.Errorf("%w: rows with decisions or scores of which the evaluation has none", exact.ErrDamaged)
 	}
 	// What was read is merged into what the spec asks for, which refuses accumulators of other options.
 	for _, a := range n.accumulators() {

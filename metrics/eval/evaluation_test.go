@@ -729,3 +729,20 @@ func TestOutside(t *testing.T) {
 		}
 	}
 }
+
+// What a spec does not say that rows have is not answered without.
+func TestUnsaid(t *testing.T) {
+	p := predictions(31, 40, 1, false)
+	decided, scored := *p, *p
+	decided.Decisions, scored.ConfidenceScores = make([]int32, 40), make([]float64, 40)
+	for want, q := range map[string]*metrics.Predictions{"rows with decisions": &decided, "rows with confidence scores": &scored} {
+		e := fill(t, Spec{Classes: 1, Metrics: list(t, "default", 1)}, nil)
+		if err := e.AddSource(&source{q}, nil); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		said := fill(t, Spec{Classes: 1, Metrics: list(t, "default", 1), Decided: q == &decided, Scored: q == &scored}, q)
+		if said.Loss.Len() != 40 {
+			t.Errorf("%s: %d rows", want, said.Loss.Len())
+		}
+	}
+}
