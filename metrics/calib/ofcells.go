@@ -299,7 +299,7 @@ func (s *cellSweep) each(bins, lo int, f func(from, to int) bool) {
 func (s *cellSweep) least(i int, step float64) int {
 	rank := float64(s.rows[i+1])
 	if s.sums != nil {
-		rank = s.before[i+1] / s.before[s.cells] * float64(s.rows[s.cells]) * (1 - 1e-8)
+		rank = float64(s.before[i+1] / s.before[s.cells] * float64(s.rows[s.cells]) * (1 - 1e-8))
 	}
 	return int((rank-0.5)/step) - 1
 }
