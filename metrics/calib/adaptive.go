@@ -250,7 +250,7 @@ func (c *cutter) ranks(bins int) []int {
 
 // passes tells whether sum > total*r/n.
 func passes(sum, total *exact.Sum, r, n int, mean float64) bool {
-	s, t := sum.Float64(), mean*float64(r)
+	s, t := sum.Float64(), float64(mean*float64(r))
 	if math.Abs(s-t) > 1e-9*t {
 		return s > t
 	}
@@ -287,7 +287,7 @@ func (c *cutter) quantile(j, bins int) float64 {
 	if j == bins {
 		q = 1
 	}
-	at := q * float64(len(c.p)-1)
+	at := float64(q * float64(len(c.p)-1))
 	i := int(at)
 	if i >= len(c.p)-1 {
 		return c.p[len(c.p)-1]

@@ -109,7 +109,7 @@ func (s *sweeper) weigh() {
 func (s *sweeper) withRank(r int) int {
 	n := len(s.p)
 	mean := s.before[n] / float64(n)
-	at := mean * float64(r)
+	at := float64(mean * float64(r))
 	return max(0, sort.Search(n, func(i int) bool {
 		if d := s.before[i] - at; math.Abs(d) > 1e-9*at {
 			return d > 0

@@ -60,7 +60,7 @@ func (r *Ranking) AUROC() (auc, bound float64) {
 	}
 	ties, below := 0.0, 0.0
 	for _, x := range r.cells {
-		auc += float64(x.events * (below + x.rest/2))
+		auc += float64(x.events * (below + float64(x.rest/2)))
 		ties += float64(x.events * x.rest)
 		below += x.rest
 	}
@@ -81,8 +81,8 @@ func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
 	s10, s01, below, above := 0.0, 0.0, 0.0, all.events
 	for _, x := range r.cells {
 		above -= x.events
-		v10 := (below+x.rest/2)/all.rest - auc
-		v01 := (above+x.events/2)/all.events - auc
+		v10 := (below+float64(x.rest/2))/all.rest - auc
+		v01 := (above+float64(x.events/2))/all.events - auc
 		s10 += float64(x.events * v10 * v10)
 		s01 += float64(x.rest * v01 * v01)
 		below += x.rest
