@@ -258,4 +258,14 @@ func TestSweepOfFewScores(t *testing.T) {
 	if got, _ := calib.SweepOf(c); got.Len() != 400000 {
 		t.Errorf("%d rows", got.Len())
 	}
+	// What rises throughout is not tried with every number of bins.
+	for i := range p.F64 {
+		p.F64[i], p.Labels[i] = float64(1+2*(i%5))/10, 0
+		if i/5%10 < 1+2*(i%5) {
+			p.Labels[i] = 1
+		}
+	}
+	if got, err := calib.SweepECE(p, nil); err != nil || !(got.Value < 1e-12) || len(got.Partitions[0].Bins(0.9)) != 5 {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

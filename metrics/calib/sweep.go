@@ -65,7 +65,7 @@ func (c *cutter) sweep(t metrics.DType) {
 	}
 	most := max(1, min(n-1, maxBins))
 	bins := most
-	if s.lo < s.hi {
+	if s.lo < s.hi && !(s.start != nil && s.risesThroughout()) {
 		for bins = 1; bins < most && s.rises(bins+1); bins++ {
 		}
 	}
@@ -131,6 +131,24 @@ func (s *sweeper) falls(a, b, c int) bool {
 	lower := float64((s.event[b] - s.event[a]) * (s.before[c] - s.before[b]))
 	upper := float64((s.event[c] - s.event[b]) * (s.before[b] - s.before[a]))
 	return lower-upper > float64(1e-13*lower) // more than rounding
+}
+
+// risesThroughout tells whether the frequency never falls from one score to the next: then it falls over no bins that do not divide
+// scores.
+func (s *sweeper) risesThroughout() bool {
+	n := len(s.p)
+	last := -1
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && int(s.start[to]) == from {
+			to++
+		}
+		if last >= 0 && s.falls(last, from, to) {
+			return false
+		}
+		last, from = from, to
+	}
+	return true
 }
 
 // rises tells whether the frequency never falls from one of so many bins to the next.
