@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -164,6 +165,14 @@ func (d *Classes) draw(p *page) {
 	p.upright(up, p.Min.X+textSize+2, (first.Y+bottom)/2)
 }
 
+// small writes an error with three places, and with two figures where it is less than 0.01: of many classes each one's is small.
+func small(v float64) string {
+	if v > 0 && v < 0.01 {
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
 // classLook is how every class is drawn.
 var classLook = look{draw.LineStyle{Color: blue, Width: 1}, markers[0]}
 
@@ -171,7 +180,7 @@ var classLook = look{draw.LineStyle{Color: blue, Width: 1}, markers[0]}
 func (d *Classes) panel(p *panel, c *Class, bins []calib.Bin) {
 	const size = 8
 	st := style(size, black)
-	value := fmt.Sprintf("ECE %.3f", c.ece())
+	value := "ECE " + small(c.ece())
 	name := cut(c.Name, st, p.r.Max.X-p.r.Min.X-st.Width(value)-6)
 	p.write(size, black, p.r.Min.X, p.r.Max.Y+3, text.XLeft, text.YBottom, name)
 	p.write(size, textGrey, p.r.Max.X, p.r.Max.Y+3, text.XRight, text.YBottom, value)
