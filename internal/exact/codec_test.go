@@ -16,6 +16,9 @@ func TestSealOpen(t *testing.T) {
 		payload := rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "payload")
 		version := rapid.Uint16().Draw(t, "version")
 		b := Seal("CNDR", version, payload)
+		if c := EndSeal(append(BeginSeal([]byte("head"), "CNDR", version), payload...), 4); string(c) != "head"+string(b) {
+			t.Fatalf("% x after a head, % x", c, b)
+		}
 		v, p, rest, err := Open("CNDR", append(bytes.Clone(b), "tail"...))
 		if err != nil || v != version || !bytes.Equal(p, payload) || string(rest) != "tail" {
 			t.Fatalf("version %d, payload % x, rest %q, error %v", v, p, rest, err)

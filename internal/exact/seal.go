@@ -26,15 +26,26 @@ const (
 // (uint16), the length of the payload (uint64), the payload, and the first 8 bytes of the SHA-256 of all that precedes.
 // Numbers are little-endian. It panics if the magic is not 4 bytes long.
 func Seal(magic string, version uint16, payload []byte) []byte {
+	b := BeginSeal(make([]byte, 0, sealHead+len(payload)+sealTail), magic, version)
+	return EndSeal(append(b, payload...), 0)
+}
+
+// BeginSeal appends the head of a frame to dst. After it the payload is appended, and then [EndSeal] ends the frame: it is the
+// one of [Seal], without a second copy of the payload. It panics if the magic is not 4 bytes long.
+func BeginSeal(dst []byte, magic string, version uint16) []byte {
 	if len(magic) != 4 {
 		panic("exact: a magic has 4 bytes")
 	}
-	b := make([]byte, 0, sealHead+len(payload)+sealTail)
-	b = append(b, magic...)
-	b = binary.LittleEndian.AppendUint16(b, version)
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(payload)))
-	b = append(b, payload...)
-	sum := sha256.Sum256(b)
+	dst = append(dst, magic...)
+	dst = binary.LittleEndian.AppendUint16(dst, version)
+	return binary.LittleEndian.AppendUint64(dst, 0)
+}
+
+// EndSeal ends the frame that begins at b[at] and goes to the end of b. It panics if no frame has room there.
+func EndSeal(b []byte, at int) []byte {
+	frame := b[at:]
+	binary.LittleEndian.PutUint64(frame[sealHead-8:sealHead], uint64(len(frame)-sealHead))
+	sum := sha256.Sum256(frame)
 	return append(b, sum[:sealTail]...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -453,10 +454,14 @@ func (c *keyColumns[K]) of(first, n int, lists *keysByClass[K]) []keyColumn[K] {
 
 func (c *keyColumn[K]) add(keys []K) { c.keys = append(c.keys, keys...) }
 
-// together is how many classes are gathered at a time: what follows each other in a block is read best together.
+// together is how many classes are gathered at a time: what follows each other in a block is read best together. Large ones
+// are gathered one by one, for the sake of memory.
 func (c *keyColumns[K]) together() int {
-	const usual, most = 1 << 20, 64
+	const usual, large, most = 1 << 20, 4 << 20, 64
 	size := max(1, c.rows) * int(unsafe.Sizeof(K(0)))
+	if size > large {
+		return 1
+	}
 	return min(max(usual/size, 4), most, c.k.width)
 }
 
@@ -501,6 +506,7 @@ func (k *keptKeys[K]) encode(dst []byte) []byte {
 				}
 				kernel.Sort(col.keys, room)
 			}
+			dst = slices.Grow(dst, lengthOf(col.keys, k.least)+8*len(col.weights))
 			before := k.least
 			for _, key := range col.keys {
 				dst = binary.AppendUvarint(dst, uint64(key-before))
@@ -512,6 +518,16 @@ func (k *keptKeys[K]) encode(dst []byte) []byte {
 		}
 	}
 	return dst
+}
+
+// lengthOf returns the bytes of sorted keys as differences, so that a large state is not moved again and again as it grows.
+func lengthOf[K kernel.Key](keys []K, before K) int {
+	n := 0
+	for _, key := range keys {
+		n += (bits.Len64(uint64(key-before)|1) + 6) / 7
+		before = key
+	}
+	return n
 }
 
 var (

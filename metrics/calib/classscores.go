@@ -63,7 +63,7 @@ func (o ClassScoresOptions) equal(p ClassScoresOptions) bool {
 // at most 8 or 12 bytes an entry that is kept. Weights take at most 8 more bytes an entry, and without a threshold 8 a row
 // until a state is read back. MaxBytes limits the sum of these by entry, over all rows of a set; each goroutine of a Pass
 // may keep as much until they are merged. An answer takes for each thread 1 MiB, or as much as the entries of four classes
-// if that is more, and one class's once more; with a threshold also a copy of all entries.
+// if that is more, of one if that has more than 4 MiB, and one class's once more; with a threshold also a copy of all entries.
 type ClassScores struct {
 	opt      ClassScoresOptions
 	classes  int // of the predictions seen; 0 before the first
@@ -233,7 +233,8 @@ const (
 // AppendBinary appends the state. Of each class it has the entries in rising order, as differences: most take two or three
 // bytes.
 func (s *ClassScores) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, scoresMagic, scoresVersion)}
 	var f uint8
 	for i, v := range []bool{s.opt.Above != nil, s.weighted, s.wide} {
 		if v {
@@ -257,7 +258,7 @@ func (s *ClassScores) AppendBinary(dst []byte) ([]byte, error) {
 		e.B = s.kept.encode(e.B)
 	}
 	binary.LittleEndian.PutUint64(e.B[at:], uint64(len(e.B)-at-8))
-	return append(dst, exact.Seal(scoresMagic, scoresVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.

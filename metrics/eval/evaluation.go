@@ -3,6 +3,7 @@ package eval
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -450,6 +451,14 @@ func (e *Evaluation) Classes() *calib.ClassBins {
 	return nil
 }
 
+// share tells what part of candor's memory the entries of one such metric may take.
+func (e *Evaluation) share() string {
+	if n := len(e.kept); n > 1 {
+		return fmt.Sprintf("a fifth, divided by %d such metrics,", n)
+	}
+	return "a fifth"
+}
+
 func (e *Evaluation) accumulators() []metrics.Accumulator {
 	a := []metrics.Accumulator{e.Loss}
 	for _, c := range e.cell {
@@ -579,7 +588,8 @@ const (
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
 func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
-	var enc exact.Enc
+	from := len(dst)
+	enc := exact.Enc{B: exact.BeginSeal(dst, stateMagic, stateVersion)}
 	s := &e.Spec
 	enc.U32(uint32(s.Classes))
 	enc.F64(s.Level)
@@ -598,17 +608,14 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	enc.Bytes(a)
 	for _, acc := range e.accumulators() {
-		b, err := acc.AppendBinary(nil)
-		if err != nil {
+		enc.U64(0) // its length
+		at := len(enc.B)
+		if enc.B, err = acc.AppendBinary(enc.B); err != nil {
 			return dst, err
 		}
-		enc.Bytes(b)
+		binary.LittleEndian.PutUint64(enc.B[at-8:], uint64(len(enc.B)-at))
 	}
-	sealed := exact.Seal(stateMagic, stateVersion, enc.B)
-	if len(dst) == 0 {
-		return sealed, nil // a state of many entries is not copied once more
-	}
-	return append(dst, sealed...), nil
+	return exact.EndSeal(enc.B, from), nil
 }
 
 // UnmarshalBinary replaces e by what AppendBinary wrote. It refuses damaged states and those of other versions, and
