@@ -302,6 +302,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		}
 	}
 	next := "Next: --metrics all for more, --json for machines, --state FILE to merge shards; 'candor metrics NAME' explains a number"
+	if strings.Contains(","+f.metrics+",", ",all,") {
+		next = strings.Replace(next, "--metrics all for more, ", "", 1)
+	}
 	if files != nil {
 		next = "Next: candor eval YOUR.npy --labels LABELS.npy (--input logits if they are; candor eval --help)"
 	}
