@@ -451,14 +451,6 @@ func (e *Evaluation) Classes() *calib.ClassBins {
 	return nil
 }
 
-// share tells what part of candor's memory the entries of one such metric may take.
-func (e *Evaluation) share() string {
-	if n := len(e.kept); n > 1 {
-		return fmt.Sprintf("a fifth, divided by %d such metrics,", n)
-	}
-	return "a fifth"
-}
-
 func (e *Evaluation) accumulators() []metrics.Accumulator {
 	a := []metrics.Accumulator{e.Loss}
 	for _, c := range e.cell {
