@@ -43,7 +43,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--metrics", "ece(bins=x)"), []string{`metric ece: bins is "x"; it is a positive whole number`}},
 		{with("--metrics", "ece(bins=0)"), []string{`bins is "0"`}},
 		{with("--metrics", "ece(bins=99999999)"), []string{"there have to be 1 to 1048576"}},
-		{with("--metrics", "ece(size=3)"), []string{`there is no option "size"; there are bins,`}},
+		{with("--metrics", "ece(size=3)"), []string{`there is no option "size"; there are bins=N, adaptive, norm=l1|l2|max,`}},
 		{with("--metrics", "ece(closed=up)"), []string{`closed is "up"; it is one of left, right`}},
 		{with("--metrics", "ece(bins=3,bins=4)"), []string{"option bins is given twice"}},
 		{with("--metrics", "accuracy(bins=3)"), []string{"metric accuracy: it takes no options"}},

@@ -50,6 +50,9 @@ func (m Metric) binned(base calib.Options, classes int, event calib.Event, norma
 			}
 			b.norm = norm(i)
 		default:
+			if a.name != "bins" && !slices.ContainsFunc(b.Options.Fields(), func(f [2]string) bool { return f[0] == a.name }) {
+				return b, fmt.Errorf("there is no option %q; there are %s", a.name, binOptions)
+			}
 			if err := b.Options.Set(a.name, a.value); err != nil {
 				return b, said(err)
 			}
