@@ -410,7 +410,7 @@ func TestNoSuchCells(t *testing.T) {
 		{"a grid of no classes", 0, 1, 0, 0, 0, numbers(), false},
 		{"decisions for the positive class", 0, 0x80, 1, 0, 1, numbers(0, 5, 5), false},
 		{"the positive of three classes", 2, 0, 3, 0, 1, numbers(0, 5, 5), false},
-		{"more rows than there are", 0, 0, 1, 0, 2, numbers(0, 1<<59, 5, 7, 1<<60, 5), false},
+		{"more rows than there are", 0, 0, 1, 0, 2, numbers(0, 1<<61, 5, 7, 1<<62, 5), false},
 		{"a grid of few rows", 0, 1, 1, 0, 1, numbers(0, 5, 0, 0, 0, 0), false},
 		{"a grid", 0, 1, 1, 0, 1, numbers(0, 1<<20, 0, 0, 0, 0), true},
 		{"a grid's sum too large", 0, 1, 1, 0, 1, numbers(0, 1<<20, 1<<62, 0, 0, 0), false},

@@ -95,8 +95,8 @@ func (c *Cells) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// mostRows is more than there ever are, and little enough that a few such numbers can be added.
-const mostRows = 1 << 60
+// mostRows is more than there ever are, and little enough that such numbers can be subtracted.
+const mostRows = 1 << 62
 
 // fits tells whether the sums of a cell of the grid are such as scores there have.
 func (s *gridSum) fits(cell int) bool {
