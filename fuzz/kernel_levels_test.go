@@ -3,6 +3,7 @@ package fuzz
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/internal/isa"
@@ -452,6 +453,9 @@ func FuzzLevelsGrid(f *testing.F) {
 	f.Add(bytes64(places...), uint8(0), uint8(0), uint8(0), true)
 	f.Add(bytes64(0, 0.3, 0.1, 0.5, 1, -1, 2, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, -5e-324, math.Copysign(0, -1), 0x1p-64, 0.0099), uint8(0), uint8(9), uint8(1), true)
 	f.Add(bytes64(ramp(100, 0, 0.01)...), uint8(0), uint8(9), uint8(2), true)
+	// NaN of the sign of a negative number, with tails that are in a cell.
+	odd := math.Float64frombits(0xffff000000000000)
+	f.Add(bytes64(append(slices.Repeat([]float64{odd}, 40), slices.Repeat([]float64{0x1.e8p-61}, 40)...)...), uint8(0), uint8(0), uint8(0), false)
 	f.Add([]byte("these are scores from 0 to 1"), uint8(8<<2|1), uint8(99), uint8(3), true)
 	f.Add([]byte("and these are not"), uint8(9<<2|3), uint8(99), uint8(4), false)
 	f.Fuzz(func(t *testing.T, data []byte, how, repeat, off uint8, rest bool) {

@@ -241,7 +241,11 @@ func gridAdd(cells []GridCell, p, tail float64, y uint8) bool {
 	if !(q >= 0 && q <= 0.5) {
 		return false
 	}
-	c := &cells[uint64(gridBeside(q))<<2|2&^low|uint64(y)]
+	g := gridBeside(q)
+	if p != p { // its tail need not be near a step
+		g = int(gridMade.rising[GridRank(q)])
+	}
+	c := &cells[uint64(g)<<2|2&^low|uint64(y)]
 	c.N++
 	c.Q += math.Float64bits(q + 3)
 	c.QQ += math.Float64bits(float64(q*q) + 3)
