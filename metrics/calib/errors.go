@@ -28,19 +28,7 @@ func (b *Partition) ECE() float64 {
 
 // RMSCE returns the root-mean-square calibration error over the same bins, sqrt(sum (n_b/N) * gap_b^2), so
 // ECE <= RMSCE <= MCE. NaN if nothing was seen.
-func (b *Partition) RMSCE() float64 {
-	s := 0.0
-	b.each(func(_ int, c *tally.Cell) {
-		g, w := c.Gap(), c.Total(b.weighted)
-		d := g.Float64()
-		s += float64(d*d) / w.Float64()
-	})
-	n := b.total()
-	if n.IsZero() {
-		return math.NaN()
-	}
-	return math.Sqrt(s / n.Float64())
-}
+func (b *Partition) RMSCE() float64 { return math.Sqrt(squaredError(b)) }
 
 // MCE returns the maximum calibration error, the largest |confidence - frequency| of a bin that is not empty, with the
 // number of rows in that bin: with few rows it says little. NaN and 0 if nothing was seen.
