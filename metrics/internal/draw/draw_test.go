@@ -1,0 +1,43 @@
+package draw
+
+import (
+	"math"
+	"testing"
+)
+
+// The moments of each law are those that a million numbers show.
+func TestMoments(t *testing.T) {
+	const n = 1 << 20
+	for _, c := range []struct {
+		name           string
+		draw           func(s *Source) float64
+		mean, variance float64
+	}{
+		{"uniform", (*Source).Uniform, 0.5, 1.0 / 12},
+		{"normal", (*Source).Normal, 0, 1},
+		{"below 7", func(s *Source) float64 { return float64(s.Below(7)) }, 3, 4},
+		{"gamma 0.03", func(s *Source) float64 { return s.Gamma(0.03) }, 0.03, 0.03},
+		{"gamma 1", func(s *Source) float64 { return s.Gamma(1) }, 1, 1},
+		{"gamma 40", func(s *Source) float64 { return s.Gamma(40) }, 40, 40},
+		{"binomial 1 .3", func(s *Source) float64 { return float64(s.Binomial(1, .3)) }, .3, .21},
+		{"binomial 7 .9", func(s *Source) float64 { return float64(s.Binomial(7, .9)) }, 6.3, .63},
+		{"binomial 30 .4", func(s *Source) float64 { return float64(s.Binomial(30, .4)) }, 12, 7.2},
+		{"binomial 1e9 .75", func(s *Source) float64 { return float64(s.Binomial(1e9, .75)) }, .75e9, .1875e9},
+		{"binomial 1e12 1e-12", func(s *Source) float64 { return float64(s.Binomial(1e12, 1e-12)) }, 1, 1},
+	} {
+		s, sum, sq := New(1, 2), 0.0, 0.0
+		fourth := 0.0
+		for range n {
+			d := c.draw(s) - c.mean
+			sum += d
+			sq += d * d
+			fourth += d * d * d * d
+		}
+		if z := sum / n / math.Sqrt(c.variance/n); math.Abs(z) > 4.5 {
+			t.Errorf("%s: mean off by %.1f standard errors", c.name, z)
+		}
+		if z := (sq/n - c.variance) / math.Sqrt(fourth/n/n); math.Abs(z) > 4.5 {
+			t.Errorf("%s: variance %v, want %v: %.1f standard errors", c.name, sq/n, c.variance, z)
+		}
+	}
+}
