@@ -56,7 +56,7 @@ var rooms = []room{
 	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", gonum}},
 	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}},
 	{name: "metrics/parallel", allow: []string{"kernel", "internal/exact", "metrics/internal/tally"}},
-	{name: "metrics/cells", allow: []string{"metrics", "metrics/internal/*", "kernel", "internal/exact"}},
+	{name: "metrics/cells", allow: []string{"metrics", "metrics/parallel", "metrics/internal/*", "kernel", "internal/exact"}},
 	{name: "metrics/*", allow: []string{"metrics", "metrics/parallel", "metrics/cells", "metrics/internal/*", "kernel", "internal/exact", gonum}},
 	{name: "metrics", allow: []string{"kernel", "internal/exact", gonum}},
 

@@ -46,9 +46,7 @@ type Cells struct {
 	heavy map[uint64]*tally.Cell // with weights: by key, or by place in the grid, in rising order of scores
 	thick bool                   // which of the two
 
-	tail []float64
-	hit  []uint8
-	ones []int32
+	cols columns
 }
 
 // exactCell is a score and its outcomes.
@@ -80,7 +78,7 @@ func New(o *Options) *Cells {
 		c.opt = *o
 	}
 	if c.opt.Event > metrics.Positive {
-		panic("cells: the event is none of a row")
+		panic(errEvent)
 	}
 	return c
 }
@@ -132,7 +130,10 @@ func (c *Cells) Event() metrics.Event {
 	return c.opt.Event.Of(c.classes)
 }
 
-const errPositive = "cells: there is no positive class among more than two"
+const (
+	errEvent    = "cells: the event is none of a row"
+	errPositive = "cells: there is no positive class among more than two"
+)
 
 // logLen is how many scores are counted together: some more than MaxExact, so that a full log shows without a sort whether they
 // are nearly all different.
@@ -167,20 +168,8 @@ func distance(key uint64) (q float64, upper bool) {
 // AddBlock adds a block's rows.
 func (c *Cells) AddBlock(b *metrics.Block) {
 	c.classes, c.weighted = b.Classes, b.Weights != nil
-	n := b.Rows
-	p, tail, hit := b.Score[:n], b.Stats.Tail[:n], b.Right[:n]
-	c.decided = false
-	switch {
-	case c.opt.Event.Of(b.Classes) == metrics.Positive:
-		p, tail, hit = c.positive(b)
-	case b.Decisions != nil:
-		c.decided = true
-		c.room(n)
-		tail = c.tail[:n]
-		for i, v := range p {
-			tail[i] = 1 - v
-		}
-	}
+	c.decided = b.Decisions != nil && c.opt.Event.Of(b.Classes) != metrics.Positive
+	p, tail, hit := c.cols.of(b, c.opt.Event)
 	if b.Weights != nil {
 		c.addWeighted(p, tail, hit, b.Weights)
 		return
@@ -240,8 +229,32 @@ func manyDistinct(log []uint64) bool {
 	return n > MaxExact
 }
 
+// columns is room for what a block's columns do not have.
+type columns struct {
+	tail []float64
+	hit  []uint8
+	ones []int32
+}
+
+// of returns the scores of a block's rows, what they are less than 1, and the outcomes.
+func (c *columns) of(b *metrics.Block, e metrics.Event) (p, tail []float64, hit []uint8) {
+	n := b.Rows
+	p, tail, hit = b.Score[:n], b.Stats.Tail[:n], b.Right[:n]
+	switch {
+	case e.Of(b.Classes) == metrics.Positive:
+		return c.positive(b)
+	case b.Decisions != nil:
+		c.room(n)
+		tail = c.tail[:n]
+		for i, v := range p {
+			tail[i] = 1 - v
+		}
+	}
+	return p, tail, hit
+}
+
 // positive returns the columns of the event that the class is 1.
-func (c *Cells) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
+func (c *columns) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
 	if b.Classes > 2 {
 		panic(errPositive)
 	}
@@ -261,7 +274,7 @@ func (c *Cells) positive(b *metrics.Block) (p, tail []float64, hit []uint8) {
 	return p, tail, hit
 }
 
-func (c *Cells) room(n int) {
+func (c *columns) room(n int) {
 	if len(c.hit) < n {
 		c.hit, c.tail, c.ones = make([]uint8, n), make([]float64, n), slices.Repeat([]int32{1}, n)
 	}

@@ -3,11 +3,15 @@ package cells
 import (
 	"math"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/pav"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Rising is scores and outcomes in rising order of the scores, as *Cells has them.
+// Rising is scores and outcomes in rising order of the scores: *Cells has them for any number of rows, on a grid where the distinct
+// scores are many, and *Sorted for rows that are in memory, each score for itself. Where cells are exact the two answer with the
+// same bits. Sums are exact and rounded once, unless something else is said.
 type Rising interface {
 	Each(f func(*Cell)) // calls f for the cells that have rows, in rising order; the cell is the same one each time
 	Count() int         // cells that have rows
@@ -23,7 +27,7 @@ type Rising interface {
 }
 
 // Gaps is how far outcomes run ahead of scores: of the sums S_j = sum w (y - p) over the cells up to the j-th, from the lowest score,
-// S_0 = 0 among them.
+// S_0 = 0 among them. Scores count in whole units of 2^-51; of rows with weights the products do, in units of 2^-88.
 type Gaps struct {
 	Low, High float64 // the least and the largest of them
 	Last      float64 // over all cells
@@ -34,30 +38,109 @@ type Gaps struct {
 	Variance float64
 }
 
-// Pairs is how the rows with the event compare with those without, by weight.
+// Pairs is how the rows with the event compare with those without, by weight. The pairs of rows without weights are counted exactly,
+// in 128 bits; those of weights are sums in float64.
 type Pairs struct {
 	Above        float64 // pairs whose row with the event has the higher score
 	Tied         float64 // pairs in one cell
 	Events, Rest float64 // weights of the rows with the event and without
 }
 
-var _ Rising = (*Cells)(nil)
+var _, _ Rising = (*Cells)(nil), (*Sorted)(nil)
+
+// one is 1 in units of 2^-51.
+const one = 1 << 51
+
+// path is a walk along partial sums, in units of 2^-51.
+type path struct {
+	sum, low, high wide
+	under, over    wide // what sums that end inside a cell may come to
+}
+
+// step goes on by what the events of a cell add, and its other rows take away.
+func (p *path) step(up, down wide, exact bool) {
+	if !exact {
+		p.over = most(p.over, p.sum.plus(up))
+		p.under = least(p.under, p.sum.minus(down))
+	}
+	p.sum = p.sum.plus(up).minus(down)
+	p.low, p.high = least(p.low, p.sum), most(p.high, p.sum)
+}
+
+func (p *path) gaps(exact bool) Gaps {
+	g := Gaps{Low: p.low.units(), High: p.high.units(), Last: p.sum.units()}
+	if !exact {
+		g.Inside = math.Max(0, math.Max(p.over.minus(p.high).units(), p.low.minus(p.under).units()))
+	}
+	return g
+}
+
+// sums returns the sum of what the events of a cell add to a partial sum, that of what its other rows take away, and the sum
+// of p(1-p).
+func (c *Cell) sums() (up, down, variance wide) {
+	rest, hits := &c.rest, &c.hits
+	if c.exact {
+		u, uu := tally.Units(c.q), tally.Units(float64(c.q*c.q))
+		y := uint64(c.Events)
+		n := uint64(c.N)
+		up, down, variance = product(y, u), product(n-y, u), product(n, u-uu)
+		hits = &gridSum{n: y}
+		rest = &gridSum{n: n - y}
+	} else {
+		up, down = of(hits.q), of(rest.q)
+		variance = up.plus(down).minus(of(hits.qq)).minus(of(rest.qq))
+	}
+	// They are sums of q. In the upper half that is 1 - p, and in the lower one it is p.
+	if c.upper {
+		down = product(rest.n, one).minus(down)
+	} else {
+		up = product(hits.n, one).minus(up)
+	}
+	return up, down, variance
+}
+
+func of(w tally.Wide) wide { return wide{w.Hi, w.Lo} }
 
 // Gaps returns the least and the largest partial sum.
-func (c *Cells) Gaps() (g Gaps) {
-	c.Each(func(x *Cell) {
-		t := x.Tally()
-		p, py := t.P.Float64(), t.PY.Float64()
-		g.Last += x.Events - p
-		g.Low, g.High = math.Min(g.Low, g.Last), math.Max(g.High, g.Last)
-		if !c.Exact() {
-			g.Inside = math.Max(g.Inside, math.Min(x.Events-py, p-py))
-		}
-		g.Total += x.Weight
-		g.Variance += p - t.PP.Float64()
-	})
+func (c *Cells) Gaps() Gaps {
 	if c.weighted {
-		g.Variance = math.NaN()
+		return c.gapsWeighted()
+	}
+	var p path
+	var variance wide
+	n, exact := int64(0), c.Exact()
+	c.Each(func(x *Cell) {
+		up, down, v := x.sums()
+		p.step(up, down, exact)
+		variance = variance.plus(v)
+		n += x.N
+	})
+	g := p.gaps(exact)
+	g.Total, g.Variance = float64(n), variance.units()
+	return g
+}
+
+func (c *Cells) gapsWeighted() Gaps {
+	g := Gaps{Variance: math.NaN()}
+	var sum, total exact.Sum
+	over, under := 0.0, 0.0
+	c.Each(func(x *Cell) {
+		h := x.heavy
+		up, down := sum.Clone(), sum.Clone()
+		up.Merge(&h.Y)
+		up.Sub(&h.PY)
+		down.Merge(&h.PY)
+		down.Sub(&h.P)
+		over, under = math.Max(over, up.Float64()), math.Min(under, down.Float64())
+		sum.Merge(&h.Y)
+		sum.Sub(&h.P)
+		g.Last = sum.Float64()
+		g.Low, g.High = math.Min(g.Low, g.Last), math.Max(g.High, g.Last)
+		w := h.Total(true)
+		total.Merge(&w)
+	})
+	if g.Total = total.Float64(); c.thick {
+		g.Inside = math.Max(0, math.Max(over-g.High, g.Low-under))
 	}
 	return g
 }
@@ -69,22 +152,68 @@ func (c *Cells) Fit(p *pav.Pool) {
 	})
 }
 
-// Pairs compares the rows with the event with those without.
-func (c *Cells) Pairs() (r Pairs) {
-	c.Each(func(x *Cell) {
-		rest := x.Weight - x.Events
-		r.Above += float64(x.Events * r.Rest)
-		r.Tied += float64(x.Events * rest)
-		r.Rest += rest
-		r.Events += x.Events
-	})
-	return r
+// duels counts pairs of rows without weights.
+type duels struct {
+	above, tied  wide
+	events, rest uint64
 }
 
-// Squares returns the sum of w (p - y)^2.
+func (d *duels) pairs() Pairs {
+	return Pairs{Above: d.above.float(), Tied: d.tied.float(), Events: float64(d.events), Rest: float64(d.rest)}
+}
+
+// Pairs compares the rows with the event with those without.
+func (c *Cells) Pairs() (r Pairs) {
+	if c.weighted {
+		c.Each(func(x *Cell) {
+			rest := x.Weight - x.Events
+			r.Above += float64(x.Events * r.Rest)
+			r.Tied += float64(x.Events * rest)
+			r.Rest += rest
+			r.Events += x.Events
+		})
+		return r
+	}
+	var d duels
+	c.Each(func(x *Cell) {
+		y := uint64(x.Events)
+		rest := uint64(x.N) - y
+		d.above = d.above.plus(product(y, d.rest))
+		d.tied = d.tied.plus(product(y, rest))
+		d.rest += rest
+		d.events += y
+	})
+	return d.pairs()
+}
+
+// Squares returns the sum of w (p - y)^2. Of exact cells without weights each square is rounded to a whole number of units of 2^-50.
 func (c *Cells) Squares() float64 {
-	var s Sum
-	c.Each(func(x *Cell) { s.Add(x) })
-	t := s.Tally()
-	return math.Max(0, t.PP.Float64()-2*t.PY.Float64()+t.Y.Float64())
+	if c.Exact() && !c.weighted {
+		var s wide
+		c.Each(func(x *Cell) {
+			near, far := squares(x.q)
+			y := uint64(x.Events)
+			if !x.upper {
+				near, far = far, near
+			}
+			s = s.plus(product(y, near)).plus(product(uint64(x.N)-y, far))
+		})
+		return 2 * s.units()
+	}
+	var all Sum
+	c.Each(func(x *Cell) { all.Add(x) })
+	t := all.Tally()
+	sum := t.PP.Clone()
+	sum.Sub(&t.PY)
+	sum.Sub(&t.PY)
+	sum.Merge(&t.Y)
+	return math.Max(0, sum.Float64())
+}
+
+// squares returns, in units of 2^-50, the squares of what a score is off the near end and off the other.
+func squares(q float64) (near, far uint64) {
+	const magic = 6 // the last place of numbers from 4 to 8 is 2^-50
+	unit := func(v float64) uint64 { return math.Float64bits(v+magic) - math.Float64bits(magic) }
+	d := 1 - q
+	return unit(float64(q * q)), unit(float64(d * d))
 }

@@ -15,21 +15,29 @@ type Pool struct{ blocks []Block }
 // Add adds a cell whose scores are above all that came before. Cells without weight are no cells: n is above 0.
 func (p *Pool) Add(b Block) {
 	s := p.blocks
-	for len(s) > 0 && !below(&s[len(s)-1], &b) {
-		last := &s[len(s)-1]
-		b.Low, b.N, b.Y = last.Low, b.N+last.N, b.Y+last.Y
-		s = s[:len(s)-1]
+	n, y, i := b.N, b.Y, len(s)
+	for ; i > 0; i-- {
+		last := &s[i-1]
+		if below(last.N, last.Y, n, y) {
+			break
+		}
+		n += last.N
+		y += last.Y
 	}
-	p.blocks = append(s, b)
+	if i == len(s) {
+		p.blocks = append(s, b)
+		return
+	}
+	// What the cell was pooled with begins where the lowest of it did.
+	first := &s[i]
+	first.High, first.N, first.Y = b.High, n, y
+	p.blocks = s[:i+1]
 }
 
-// below tells whether the frequency of a is below that of b: of products that round to the same, the errors decide.
-func below(a, b *Block) bool {
-	x, y := float64(a.Y*b.N), float64(b.Y*a.N)
-	if x != y {
-		return x < y
-	}
-	return math.FMA(a.Y, b.N, -x) < math.FMA(b.Y, a.N, -y)
+// below tells whether the frequency y/n is below v/m: of products that round to the same, the errors decide.
+func below(n, y, m, v float64) bool {
+	a, b := float64(y*m), float64(v*n)
+	return a < b || a == b && a != 0 && math.FMA(y, m, -a) < math.FMA(v, n, -b)
 }
 
 // Blocks returns the fit: blocks in rising order of scores, whose frequencies rise strictly. It is the pool's own, until the next

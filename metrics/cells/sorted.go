@@ -1,0 +1,308 @@
+package cells
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// SortOptions say which scores are sorted and how the rows are read. The zero value is the event by shape, all checks and all threads.
+type SortOptions struct {
+	Event metrics.Event   // whose probability the score is; AllClasses is not one of these
+	Data  metrics.Options // threads, bad rows, renormalisation
+	// Into, unless it is nil, becomes the answer: what it was is gone, also after an error, and its memory is used again. It keeps
+	// what a sort needs besides, so that a next one of as many rows allocates next to nothing.
+	Into *Sorted
+}
+
+// Sorted is the scores and outcomes of rows that are in memory, in rising order, each distinct score a cell of its own however many
+// there are. It is no state: it does not merge and takes no weights. Many goroutines may ask it.
+//
+//	bytes a row                    held   while it sorts
+//	float32 probabilities of y=1    4.5              8.1
+//	any others                      8.5             16.1
+//
+// Where a float32 row is bad, or float32 scores are sorted by another event, they are others.
+//
+// A walk takes 64 rows together, by the bits of their outcomes and of the ends of cells: the pairs cost nothing for each row but of
+// tied ones, and gaps and the fit look only at such rows as may count.
+type Sorted struct {
+	narrow  []uint32 // what kernel.HitKeysF32 makes, of float32 probabilities of the positive class; or
+	long    []uint64 // key<<1 | outcome
+	blocks  []kernel.HitBlock
+	event   metrics.Event
+	audit   metrics.Audit
+	threads int
+
+	scratch     []uint32 // kept for a next sort
+	longScratch []uint64
+}
+
+var errSortWeights = errors.New("cells: rows with weights are not sorted: give them to an accumulator that New returns, or leave the weights out")
+
+// Sort sorts predictions by their scores. The rows are checked as a Pass does it, and its error is theirs; rows with weights are an
+// error. Of the caller's decisions and confidence scores what Cells says is true here too. It panics if the event is AllClasses,
+// or Positive of more than two classes. o may be nil.
+//
+// Binary float32 probabilities are sorted by 32 bits, without the columns of a Pass; all others by 64.
+func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
+	var opt SortOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.Event > metrics.Positive {
+		panic(errEvent)
+	}
+	if p.Weights != nil {
+		return nil, errSortWeights
+	}
+	s := &Sorted{}
+	if opt.Into != nil {
+		s = opt.Into
+	}
+	s.event, s.threads = opt.Event.Of(p.Classes), opt.Data.Threads
+	// Wrong shapes are the Pass's to find, and so is what is wrong with a row.
+	if !s.plain(p) || !s.sortPlain(p, &opt.Data) {
+		if err := s.sortAny(p, &opt); err != nil {
+			return nil, err
+		}
+	}
+	if opt.Into == nil {
+		s.scratch, s.longScratch = nil, nil
+	}
+	return s, nil
+}
+
+// plain tells whether predictions are binary float32 probabilities, side by side, of the event asked for.
+func (s *Sorted) plain(p *metrics.Predictions) bool {
+	return p.Rows > 0 && p.Classes == 1 && p.Stride <= 1 && len(p.F32) >= p.Rows && p.F64 == nil && p.F16 == nil && p.BF16 == nil &&
+		p.Kind == metrics.Probs && len(p.Labels) == p.Rows && p.Decisions == nil && p.ConfidenceScores == nil &&
+		s.event == metrics.Positive
+}
+
+// chunkRows is how many rows are made keys or blocks together: their keys stay in the second-level cache.
+const chunkRows = 1 << 14
+
+// chunks calls what newWorker returns for chunks of n rows.
+func (s *Sorted) chunks(n int, newWorker func() func(from, to int)) {
+	parallel.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
+		do := newWorker()
+		return func(c int) { do(c*chunkRows, min((c+1)*chunkRows, n)) }
+	})
+}
+
+// sortPlain sorts such predictions; false where some row is bad.
+func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
+	n := p.Rows
+	s.narrow, s.long = room(s.narrow, n), s.long[:0]
+	var bad atomic.Bool
+	s.chunks(n, func() func(from, to int) {
+		const part = 2048
+		var hit [part]uint8
+		ones := slices.Repeat([]int32{1}, part)
+		return func(from, to int) {
+			for ; from < to; from += part {
+				end := min(from+part, to)
+				labels, y := p.Labels[from:end], hit[:end-from]
+				kernel.Hits(y, labels, ones[:end-from])
+				if kernel.HitKeysF32(s.narrow[from:end], p.F32[from:end], y) > 0 || !binary(labels) {
+					bad.Store(true)
+				}
+			}
+		}
+	})
+	if bad.Load() {
+		s.narrow = s.narrow[:0]
+		return false
+	}
+	s.scratch = room(s.scratch, kernel.SortScratch(n))
+	parallel.Sort(s.narrow, s.scratch, s.threads)
+	s.blocks = room(s.blocks, (n+63)/64)
+	s.chunks(n, func() func(from, to int) {
+		return func(from, to int) {
+			blocks := s.blocks[from/64 : (to+63)/64]
+			kernel.HitBlocksF32(blocks, s.narrow[from:to])
+			if to < n && s.narrow[to]>>1 == s.narrow[to-1]>>1 {
+				blocks[len(blocks)-1].Ends &^= 1 << 63 // the cell goes on in the next chunk
+			}
+		}
+	})
+	s.audit = metrics.Audit{Rows: int64(n), Classes: 1, DType: metrics.Float32, Renormalized: o.Renormalize, Unchecked: o.Unchecked}
+	return true
+}
+
+// binary tells whether all labels are 0 or 1.
+func binary(labels []int32) bool {
+	var a, b, c, d int32
+	for ; len(labels) >= 4; labels = labels[4:] {
+		a |= labels[0]
+		b |= labels[1]
+		c |= labels[2]
+		d |= labels[3]
+	}
+	for _, v := range labels {
+		a |= v
+	}
+	return a|b|c|d <= 1 && a|b|c|d >= 0
+}
+
+// sortAny sorts any predictions.
+func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
+	n := max(0, p.Rows)
+	s.narrow, s.long = s.narrow[:0], room(s.long, n)
+	for i := range s.long {
+		s.long[i] = math.MaxUint64 // of a row that is left out
+	}
+	pass := metrics.NewPass(&o.Data, &gather{event: o.Event, keys: s.long})
+	if err := pass.Add(p); err != nil {
+		return err
+	}
+	s.audit = pass.Audit()
+	s.longScratch = room(s.longScratch, kernel.SortScratch(n))
+	parallel.Sort(s.long, s.longScratch, s.threads)
+	n, _ = slices.BinarySearch(s.long, math.MaxUint64)
+	s.long = s.long[:n]
+	s.blocks = room(s.blocks, (n+63)/64)
+	s.chunks(n, func() func(from, to int) {
+		return func(from, to int) {
+			for ; from < to; from += 64 {
+				s.blocks[from/64] = hitBlock(s.long[from:], min(64, to-from))
+			}
+		}
+	})
+	return nil
+}
+
+// hitBlock is what kernel.HitBlocksF32 makes, of the first n keys.
+func hitBlock(keys []uint64, n int) (h kernel.HitBlock) {
+	for i, k := range keys[:n] {
+		q, upper := distance(k >> 1)
+		hit := k & 1
+		near, far := squares(q)
+		if upper != (hit == 1) {
+			near = far
+		}
+		h.Square += int64(near)
+		h.Gap += int64(scoreUnits(q, upper) - hit<<51)
+		h.Hits |= hit << i
+		if i+1 == len(keys) || keys[i+1]>>1 != k>>1 {
+			h.Ends |= 1 << i
+		}
+	}
+	return h
+}
+
+// gather takes the keys of rows to the places that their numbers give them. It is no state.
+type gather struct {
+	event metrics.Event
+	keys  []uint64
+	cols  columns
+}
+
+func (g *gather) Needs() metrics.Need        { return 0 }
+func (g *gather) Empty() metrics.Accumulator { return &gather{event: g.event, keys: g.keys} }
+
+func (g *gather) AddBlock(b *metrics.Block) {
+	p, tail, hit := g.cols.of(b, g.event)
+	for i, v := range p {
+		if k := key(v, tail[i]); k <= 2*half {
+			g.keys[b.Number(i)] = k<<1 | uint64(hit[i]&1)
+		}
+	}
+}
+
+func (g *gather) Merge(metrics.Accumulator) error         { return nil }
+func (g *gather) Len() int64                              { return int64(len(g.keys)) }
+func (g *gather) AppendBinary(dst []byte) ([]byte, error) { return dst, errNoState }
+func (g *gather) UnmarshalBinary([]byte) error            { return errNoState }
+
+var errNoState = errors.New("cells: rows on their way to a sort are no state")
+
+// room returns a slice of n elements, in the memory of x where that has so many.
+func room[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
+}
+
+// rows returns how many rows are in cells.
+func (s *Sorted) rows() int { return len(s.narrow) + len(s.long) }
+
+// distance returns the distance of a row's score from the end near to it, and whether that is the upper one.
+func (s *Sorted) distance(row int) (q float64, upper bool) {
+	if len(s.long) > 0 {
+		return distance(s.long[row] >> 1)
+	}
+	p := float64(math.Float32frombits(s.narrow[row] >> 1))
+	if p < 0.5 {
+		return p, false
+	}
+	return 1 - p, true
+}
+
+// score returns a row's score.
+func (s *Sorted) score(row int) float64 {
+	q, upper := s.distance(row)
+	if upper {
+		return 1 - q
+	}
+	return q
+}
+
+// Len returns the number of rows seen, with those outside.
+func (s *Sorted) Len() int64 { return s.audit.Rows }
+
+// Audit returns what was seen of the rows.
+func (s *Sorted) Audit() metrics.Audit { return s.audit }
+
+// Outside returns the number of scores outside [0,1], which only unchecked predictions have: they are in no cell.
+func (s *Sorted) Outside() int64 { return s.audit.Rows - int64(s.rows()) }
+
+// Exact is true: each distinct score has its own cell.
+func (s *Sorted) Exact() bool { return true }
+
+// Weighted is false.
+func (s *Sorted) Weighted() bool { return false }
+
+// Event returns whose probability the scores are: never ByShape.
+func (s *Sorted) Event() metrics.Event { return s.event }
+
+// Count returns the number of distinct scores.
+func (s *Sorted) Count() (n int) {
+	for i := range s.blocks {
+		n += bits.OnesCount64(s.blocks[i].Ends)
+	}
+	return n
+}
+
+// Each calls f for the cells in rising order of their scores. The cell is the same one each time.
+func (s *Sorted) Each(f func(*Cell)) {
+	one := Cell{exact: true}
+	from, events := 0, 0
+	for b := range s.blocks {
+		hits, ends := s.blocks[b].Hits, s.blocks[b].Ends
+		for ; ends != 0; ends &= ends - 1 {
+			upTo := throughLowest(ends)
+			events += bits.OnesCount64(hits & upTo)
+			hits &^= upTo
+			end := b*64 + bits.TrailingZeros64(ends) + 1
+			one.q, one.upper = s.distance(from)
+			one.N, one.Weight, one.Events = int64(end-from), float64(end-from), float64(events)
+			one.turn()
+			one.Low, one.High = one.P, one.P
+			f(&one)
+			from, events = end, 0
+		}
+		events += bits.OnesCount64(hits)
+	}
+}
+
+// throughLowest returns the bits up to the lowest one that is set.
+func throughLowest(x uint64) uint64 { return x ^ (x - 1) }
