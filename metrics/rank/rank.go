@@ -11,33 +11,23 @@ import (
 
 // Ranking is the order in which scores put rows, from which areas under curves are answered.
 type Ranking struct {
-	cells    []cell // in rising order of scores
-	all      cell   // their sums
-	exact    bool
-	weighted bool
-	outside  bool // scores are in no cell
+	rows  cells.Rising
+	pairs cells.Pairs
 }
 
 // cell is the weights of a cell's rows without and with the event.
 type cell struct{ rest, events float64 }
 
-// Of returns the order of what c has seen.
-func Of(c *cells.Cells) *Ranking {
-	r := &Ranking{cells: make([]cell, 0, c.Count()), exact: c.Exact(), weighted: c.Weighted(), outside: c.Outside() > 0}
-	c.Each(func(x *cells.Cell) {
-		r.cells = append(r.cells, cell{x.Weight - x.Events, x.Events})
-		r.all.rest += x.Weight - x.Events
-		r.all.events += x.Events
-	})
-	return r
-}
+// Of returns the order of the rows that c has, which is to get no more of them. It compares them in pairs; AUROCInterval and AURC
+// walk through the cells when they are asked for.
+func Of(c cells.Rising) *Ranking { return &Ranking{c, c.Pairs()} }
 
 // bound returns a bound, 0 where cells are exact, and NaN where scores outside [0,1] are in none.
 func (r *Ranking) bound(b float64) float64 {
 	switch {
-	case r.outside:
+	case r.rows.Outside() > 0:
 		return math.NaN()
-	case r.exact:
+	case r.rows.Exact():
 		return 0
 	}
 	return b
@@ -51,21 +41,16 @@ func (r *Ranking) bound(b float64) float64 {
 // over the cells g in rising order. NaN if there are no rows with the event, or none without. Of the cells of a model's
 // top label it is the area under the calibration curve's ranking, calibration_auc.
 //
-// bound is how far the area of the rows may be from it: 0 where cells are exact.
+// bound is how far the area of the rows may be from it: 0 where cells are exact. Pairs are counted as cells.Pairs says.
 //
 // Source: Hanley and McNeil 1982.
 func (r *Ranking) AUROC() (auc, bound float64) {
-	if r.all.events == 0 || r.all.rest == 0 {
+	p := &r.pairs
+	if p.Events == 0 || p.Rest == 0 {
 		return math.NaN(), math.NaN()
 	}
-	ties, below := 0.0, 0.0
-	for _, x := range r.cells {
-		auc += float64(x.events * (below + float64(x.rest/2)))
-		ties += float64(x.events * x.rest)
-		below += x.rest
-	}
-	pairs := float64(r.all.events * r.all.rest)
-	return auc / pairs, r.bound(ties / 2 / pairs)
+	pairs := float64(p.Events * p.Rest)
+	return (p.Above + float64(p.Tied/2)) / pairs, r.bound(p.Tied / 2 / pairs)
 }
 
 // AUROCInterval returns DeLong's interval of AUROC, within [0,1]. There is none with weights, or with fewer than two rows of either
@@ -73,21 +58,22 @@ func (r *Ranking) AUROC() (auc, bound float64) {
 //
 // Source: DeLong, DeLong and Clarke-Pearson 1988.
 func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
-	all := r.all
-	if r.weighted || all.events < 2 || all.rest < 2 {
+	all := &r.pairs
+	if r.rows.Weighted() || all.Events < 2 || all.Rest < 2 {
 		return metrics.NoInterval()
 	}
 	auc, _ := r.AUROC()
-	s10, s01, below, above := 0.0, 0.0, 0.0, all.events
-	for _, x := range r.cells {
-		above -= x.events
-		v10 := (below+float64(x.rest/2))/all.rest - auc
-		v01 := (above+float64(x.events/2))/all.events - auc
-		s10 += float64(x.events * v10 * v10)
-		s01 += float64(x.rest * v01 * v01)
-		below += x.rest
-	}
-	v := s10/(all.events-1)/all.events + s01/(all.rest-1)/all.rest
+	s10, s01, below, above := 0.0, 0.0, 0.0, all.Events
+	r.rows.Each(func(x *cells.Cell) {
+		rest := x.Weight - x.Events
+		above -= x.Events
+		v10 := (below+float64(rest/2))/all.Rest - auc
+		v01 := (above+float64(x.Events/2))/all.Events - auc
+		s10 += float64(x.Events * v10 * v10)
+		s01 += float64(rest * v01 * v01)
+		below += rest
+	})
+	v := s10/(all.Events-1)/all.Events + s01/(all.Rest-1)/all.Rest
 	i := metrics.Normal(auc, math.Sqrt(v), level)
 	return metrics.Interval{Low: math.Max(0, i.Low), High: math.Min(1, i.High)}
 }
@@ -99,19 +85,22 @@ func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
 //	(1/n) sum_cells [e + (E - e n0/m) (H(n0+m) - H(n0))], H the harmonic numbers
 //
 // and with weights the integral, whose H is the logarithm. Of a model's top label the event is to be right, so the share is that of
-// errors. NaN without rows. bound is how far the area of the rows may be from it: 0 where cells are exact.
+// errors. NaN without rows. bound is how far the area of the rows may be from it: 0 where cells are exact. It takes 16 bytes a cell
+// as long as it runs.
 //
 // Source: Geifman and El-Yaniv 2017.
 func (r *Ranking) AURC() (aurc, bound float64) {
-	g, n := r.cells, r.all.rest+r.all.events
+	n, weighted := r.pairs.Rest+r.pairs.Events, r.rows.Weighted()
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
+	g := make([]cell, 0, r.rows.Count())
+	r.rows.Each(func(x *cells.Cell) { g = append(g, cell{x.Weight - x.Events, x.Events}) })
 	s, torn, before, errors := 0.0, 0.0, 0.0, 0.0
 	for i := len(g) - 1; i >= 0; i-- {
 		m, e := g[i].rest+g[i].events, g[i].rest
-		h := harmonic(before, m, r.weighted)
-		if before == 0 && r.weighted {
+		h := harmonic(before, m, weighted)
+		if before == 0 && weighted {
 			s += e // the share of errors is e/m all along
 			torn += math.Max(part(e, m), part(m-e, m))
 		} else {

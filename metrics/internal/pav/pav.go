@@ -10,28 +10,31 @@ type Block struct {
 }
 
 // Pool is the fit of the cells added so far. The zero value is empty.
-type Pool struct{ blocks []Block }
+type Pool struct {
+	blocks []Block // with room behind them
+	n      int
+}
 
 // Add adds a cell whose scores are above all that came before. Cells without weight are no cells: n is above 0.
 func (p *Pool) Add(b Block) {
-	s := p.blocks
-	n, y, i := b.N, b.Y, len(s)
-	for ; i > 0; i-- {
-		last := &s[i-1]
-		if below(last.N, last.Y, n, y) {
+	s, i := p.blocks, p.n
+	for i--; uint(i) < uint(len(s)); i-- {
+		last := &s[i]
+		if below(last.N, last.Y, b.N, b.Y) {
 			break
 		}
-		n += last.N
-		y += last.Y
+		b.Low = last.Low
+		b.N += last.N
+		b.Y += last.Y
 	}
+	i++
 	if i == len(s) {
-		p.blocks = append(s, b)
-		return
+		s = append(s, b)
+		s = s[:cap(s)]
+		p.blocks = s
 	}
-	// What the cell was pooled with begins where the lowest of it did.
-	first := &s[i]
-	first.High, first.N, first.Y = b.High, n, y
-	p.blocks = s[:i+1]
+	s[i] = b
+	p.n = i + 1
 }
 
 // below tells whether the frequency y/n is below v/m: of products that round to the same, the errors decide.
@@ -42,15 +45,15 @@ func below(n, y, m, v float64) bool {
 
 // Blocks returns the fit: blocks in rising order of scores, whose frequencies rise strictly. It is the pool's own, until the next
 // Add or Reset.
-func (p *Pool) Blocks() []Block { return p.blocks }
+func (p *Pool) Blocks() []Block { return p.blocks[:p.n] }
 
 // Reset empties the pool and keeps its memory.
-func (p *Pool) Reset() { p.blocks = p.blocks[:0] }
+func (p *Pool) Reset() { p.n = 0 }
 
 // Entropy returns sum N g(Y/N) over the blocks, g(c) = c(1-c): what is left of the squared error by the fit.
 func (p *Pool) Entropy() float64 {
 	s := 0.0
-	for _, b := range p.blocks {
+	for _, b := range p.Blocks() {
 		s += float64(b.Y * ((b.N - b.Y) / b.N))
 	}
 	return s

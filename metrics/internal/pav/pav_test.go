@@ -1,6 +1,7 @@
 package pav
 
 import (
+	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -46,5 +47,33 @@ func TestAgainstMaxMin(t *testing.T) {
 		if at != len(blocks)-1 {
 			t.Fatalf("%d blocks, %d seen", len(blocks), at+1)
 		}
+	}
+}
+
+// Cells of one row, or of up to a hundred, whose frequency rises.
+func BenchmarkAdd(b *testing.B) {
+	const n = 10_000_000
+	for _, most := range []int{1, 100} {
+		r := rand.New(rand.NewPCG(2, 2))
+		cells := make([]struct{ n, y float64 }, n)
+		for i := range cells {
+			c := &cells[i]
+			c.n = float64(1 + r.IntN(most))
+			for range int(c.n) {
+				if r.IntN(n) < i {
+					c.y++
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("rows=%d", most), func(b *testing.B) {
+			var p Pool
+			for b.Loop() {
+				p.Reset()
+				for i, c := range cells {
+					p.Add(Block{Low: float64(i), High: float64(i), N: c.n, Y: c.y})
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/cell")
+		})
 	}
 }
