@@ -60,8 +60,10 @@ func (s *Sorted) Pairs() Pairs {
 			open.rest = uint64(bits.OnesCount64(cell &^ h.Hits))
 			mixed &^= cell
 		}
-		tied := uint64(0)
-		for ; mixed != 0; mixed &= mixed - 1 {
+		// Most are cells of two rows.
+		two := mixed & (h.Ends<<1 | 1) & (h.Ends >> 1)
+		tied := uint64(bits.OnesCount64(two))
+		for mixed &^= two; mixed != 0; mixed &= mixed - 1 {
 			at := bits.TrailingZeros64(mixed)
 			rest := bits.LeadingZeros64(h.Ends << (63 - at))
 			tied += uint64(min(rest, at+1) * (bits.TrailingZeros64(h.Ends >> at)))
@@ -195,46 +197,53 @@ func (s *Sorted) Fit(p *pav.Pool) {
 	// then no point of the segment is, and it has no corner. The others are opened: their cells are added one by one. All that lies
 	// between these and corners of the outer hull has no corner and is added as one cell, which is a point's chord left out.
 	edges := outer.Blocks()
-	rows, events := 0, 0 // where the edge begins
-	var closed pav.Block
-	from := 0 // its first row
+	var inner pav.Pool     // whose scores are numbers of rows
+	var closed pav.Block   // what is added as one cell
+	rows, events := 0, 0.0 // where the edge begins
 	flush := func(to int) {
 		if closed.N > 0 {
-			closed.Low, closed.High = s.score(from), s.score(to-1)
-			p.Add(closed)
+			closed.High = float64(to - 1)
+			inner.Add(closed)
 		}
-		closed, from = pav.Block{}, to
+		closed = pav.Block{Low: float64(to)}
 	}
 	s.segments(func(g *segment) {
 		edge := &edges[0]
-		level := product(uint64(g.before-events), uint64(edge.N))
+		level := product(uint64(g.before-int(events)), uint64(edge.N))
 		if g.block.Ends&(g.block.Ends-1) != 0 && level.less(product(uint64(g.to-g.events-rows), uint64(edge.Y))) {
 			flush(g.from)
-			s.open(g, p)
-			from = g.to
+			g.open(&inner)
+			closed.Low = float64(g.to)
 		} else {
 			closed.N += float64(g.to - g.from)
 			closed.Y += float64(g.events)
 		}
 		if g.to == rows+int(edge.N) {
 			flush(g.to)
-			rows, events, edges = g.to, g.before+g.events, edges[1:]
+			rows, events, edges = g.to, events+edge.Y, edges[1:]
 		}
 	})
+	for _, b := range inner.Blocks() {
+		b.Low, b.High = s.score(int(b.Low)), s.score(int(b.High))
+		p.Add(b)
+	}
 }
 
-// open adds the cells of a segment to a pool.
-func (s *Sorted) open(g *segment, p *pav.Pool) {
-	hits, ends, from := g.block.Hits, g.block.Ends, g.from
+// open adds the cells of a segment to a pool, those together between which there is no corner: behind one row with the event, or
+// in front of one without.
+func (g *segment) open(p *pav.Pool) {
+	hits, ends := g.block.Hits, g.block.Ends
+	behind := hits & (ends << 1) // one row with the event; the first of the block may be more than that
+	ahead := (ends &^ hits) >> 1 & ends
+	corners := ends&^(behind|ahead) | 1<<(bits.Len64(ends)-1)
 	// Events of the first cell may be in blocks before.
-	events := g.events - bits.OnesCount64(hits&(^uint64(0)>>bits.LeadingZeros64(ends)))
-	for ; ends != 0; ends &= ends - 1 {
-		upTo := throughLowest(ends)
+	from, events := g.from, g.events-bits.OnesCount64(hits&(^uint64(0)>>bits.LeadingZeros64(ends)))
+	for ; corners != 0; corners &= corners - 1 {
+		upTo := throughLowest(corners)
 		events += bits.OnesCount64(hits & upTo)
 		hits &^= upTo
-		end := g.first + bits.TrailingZeros64(ends) + 1
-		at := s.score(from)
-		p.Add(pav.Block{Low: at, High: at, N: float64(end - from), Y: float64(events)})
+		end := g.first + bits.TrailingZeros64(corners) + 1
+		p.Add(pav.Block{Low: float64(from), High: float64(end - 1), N: float64(end - from), Y: float64(events)})
 		from, events = end, 0
 	}
 }
