@@ -106,10 +106,11 @@ func (c *Cox) IntervalReason() string {
 }
 
 const (
-	reasonNoLogits    = "all scores are 0 or 1, whose logits are infinite"
-	reasonSame01      = "all outcomes are the same: the intercept has no end"
-	reasonOneScore    = "all scores are equal: any slope fits"
-	reasonSeparated   = "a score parts the outcomes perfectly: the slope has no end"
-	reasonAstray      = "the outcomes are so nearly parted by a score that the fit was not found"
-	reasonCoxWeighted = "with weights the variance of the fit needs the sums of their squares by outcome, which are not kept"
+	reasonNoLogits      = "all scores are 0 or 1, whose logits are infinite"
+	reasonSame01        = "all outcomes are the same: the intercept has no end"
+	reasonOneScore      = "all scores are equal: any slope fits"
+	reasonSeparated     = "a score parts the outcomes perfectly: the slope has no end"
+	reasonSeparatedGrid = "by the cells of the grid a score parts the outcomes perfectly: the slope has no end"
+	reasonAstray        = "the outcomes are so nearly parted by a score that the fit was not found"
+	reasonCoxWeighted   = "with weights the variance of the fit needs the sums of their squares by outcome, which are not kept"
 )

@@ -150,6 +150,8 @@ func (f *coxFit) reason() string {
 		return ""
 	case none == all && none.low == none.high:
 		return reasonOneScore
+	case (!all.low.below(none.high) || !none.low.below(all.high)) && !f.of.Exact():
+		return reasonSeparatedGrid
 	case !all.low.below(none.high) || !none.low.below(all.high):
 		return reasonSeparated
 	}
