@@ -34,8 +34,9 @@ func (s *Source) Below(n uint64) uint64 {
 	return hi
 }
 
-// Uniform returns a number in (0,1), never an end.
-func (s *Source) Uniform() float64 { return float64((float64(s.Uint64()>>11) + 0.5) * 0x1p-53) }
+// Uniform returns a number in (0,1), never an end: an odd multiple of 2^-53. (With one bit more, halves would be rounded, and the
+// largest number to 1.)
+func (s *Source) Uniform() float64 { return (float64(s.Uint64()>>12) + 0.5) * 0x1p-52 }
 
 // Normal returns a standard normal number, by Marsaglia's polar method.
 func (s *Source) Normal() float64 {
@@ -47,14 +48,39 @@ func (s *Source) Normal() float64 {
 	}
 }
 
-// Gamma returns a number of the gamma distribution of that shape, which is above 0, and scale 1. It may be 0 by underflow.
+// Gamma returns a number of the gamma distribution of that shape, which is above 0, and scale 1. For small shapes it may be 0 by
+// underflow, half the time at 0.001; LogGamma then says how small it is.
 //
 // Source: Marsaglia and Tsang 2000.
 func (s *Source) Gamma(shape float64) float64 {
-	boost := 1.0
-	if shape < 1 {
-		boost = kernel.Exp64(kernel.Log64(s.Uniform()) / shape)
-		shape++
+	if !(shape < 1) {
+		return s.gamma(shape)
+	}
+	return kernel.Exp64(s.boost(shape)) * s.gamma(shape+1)
+}
+
+// LogGamma returns the natural logarithm of a number of the gamma distribution of that shape, from 1e-300 on, and scale 1.
+func (s *Source) LogGamma(shape float64) float64 {
+	if !(shape < 1) {
+		return kernel.Log64(s.gamma(shape))
+	}
+	return s.boost(shape) + kernel.Log64(s.gamma(shape+1))
+}
+
+// boost returns the logarithm of the factor that makes a gamma number of shape+1 one of the shape.
+func (s *Source) boost(shape float64) float64 {
+	if !(shape > 0) {
+		panic(errShape)
+	}
+	return kernel.Log64(s.Uniform()) / shape
+}
+
+const errShape = "draw: the shape of a gamma distribution is above 0"
+
+// gamma returns one of a shape of 1 or more.
+func (s *Source) gamma(shape float64) float64 {
+	if !(shape >= 1) {
+		panic(errShape)
 	}
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
@@ -65,17 +91,103 @@ func (s *Source) Gamma(shape float64) float64 {
 			continue
 		}
 		v = v * v * v
-		if kernel.Log64(s.Uniform()) < float64(x*x/2)+float64(d*(1-v+kernel.Log64(v))) {
-			return float64(d*v) * boost
+		u, x2 := s.Uniform(), float64(x*x)
+		// What this takes the exact rule below takes too.
+		if u < 1-float64(0.0331*x2*x2) {
+			return d * v
+		}
+		limit := x2/2 + float64(d*(1-v+kernel.Log64(v)))
+		if d > 1e6 {
+			limit = -x2 * x2 / (108 * d) // the first term of the same, of which rounding would leave little
+		}
+		if kernel.Log64(u) < limit {
+			return d * v
 		}
 	}
 }
 
-// Binomial returns how many of n trials succeed with probability p, in [0,1].
+// Dirichlet fills dst with shares that sum to 1, of the Dirichlet distribution with these parameters, from 1e-300 on and as many. A
+// share may be 0 by underflow, but never all of them, however small the parameters are.
+func (s *Source) Dirichlet(dst, alpha []float64) {
+	if len(dst) != len(alpha) {
+		panic("draw: a Dirichlet distribution has as many shares as parameters")
+	}
+	most := math.Inf(-1)
+	for i, a := range alpha {
+		dst[i] = s.LogGamma(a)
+		most = math.Max(most, dst[i])
+	}
+	sum := 0.0
+	for i, l := range dst {
+		dst[i] = kernel.Exp64(l - most)
+		sum += dst[i]
+	}
+	for i := range dst {
+		dst[i] /= sum
+	}
+}
+
+// TruncatedNormal returns a number of the normal distribution of that mean and standard deviation, above 0, given that it lies in
+// [low, high], a closed interval of positive length. Either end may be infinite, and the interval as far in a tail as can be.
+//
+// Source: Robert 1995.
+func (s *Source) TruncatedNormal(mean, sd, low, high float64) float64 {
+	if !(low < high && sd > 0) || mean-mean != 0 {
+		panic("draw: a normal distribution has a mean and a deviation above 0, and is cut to an interval")
+	}
+	switch {
+	case low > mean:
+		return math.Min(high, low+float64(sd*s.tail((low-mean)/sd, (high-low)/sd)))
+	case high < mean:
+		return math.Max(low, high-float64(sd*s.tail((mean-high)/sd, (high-low)/sd)))
+	}
+	if high-low > rootTwoPi*sd {
+		for {
+			if x := mean + float64(sd*s.Normal()); x >= low && x <= high {
+				return x
+			}
+		}
+	}
+	for {
+		x := math.Min(high, low+float64((high-low)*s.Uniform()))
+		z := (x - mean) / sd
+		if kernel.Log64(s.Uniform()) <= -z*z/2 {
+			return x
+		}
+	}
+}
+
+const rootTwoPi = 2.5066282746310005024
+
+// tail returns how far beyond a, which is not below 0, a standard normal number is that lies in [a, a+width].
+func (s *Source) tail(a, width float64) float64 {
+	// Beyond a the density falls like that of an exponential distribution, whose best rate is this. In a narrow interval it hardly
+	// falls. No difference of large numbers is taken, which would cancel.
+	a = math.Min(a, 1e150)
+	rate := (a + math.Sqrt(float64(a*a)+4)) / 2
+	if width > kernel.Exp64(0.5-a/(2*rate))/rate {
+		for {
+			e := -kernel.Log64(s.Uniform()) / rate
+			if d := e - 1/rate; e <= width && kernel.Log64(s.Uniform()) <= -d*d/2 {
+				return e
+			}
+		}
+	}
+	for {
+		t := float64(width * s.Uniform())
+		if kernel.Log64(s.Uniform()) <= -t*(a+t/2) {
+			return t
+		}
+	}
+}
+
+// Binomial returns how many of n trials, at most 2^53, succeed with probability p, in [0,1].
 //
 // Source: Hoermann 1993 (BTRS); by inversion where fewer than ten are expected.
 func (s *Source) Binomial(n int64, p float64) int64 {
 	switch {
+	case p != p:
+		panic("draw: a probability is not a number")
 	case n <= 0 || p <= 0:
 		return 0
 	case p >= 1:
@@ -100,7 +212,8 @@ func (s *Source) inverted(n int64, p float64) int64 {
 	none := kernel.Exp64(float64(n) * kernel.Log1p64(-p))
 	for {
 		u, f := s.Uniform(), none
-		for k := int64(0); k <= n; k++ {
+		// What rounding leaves of u beyond all probabilities is drawn anew.
+		for k := int64(0); k <= n && f > 0; k++ {
 			if u < f {
 				return k
 			}
@@ -110,6 +223,7 @@ func (s *Source) inverted(n int64, p float64) int64 {
 	}
 }
 
+// rejected draws from a hat over the probabilities, of which most of the inner part needs no logarithm.
 func (s *Source) rejected(trials int64, p float64) int64 {
 	n := float64(trials)
 	sd := math.Sqrt(float64(n*p) * (1 - p))
@@ -131,10 +245,12 @@ func (s *Source) rejected(trials int64, p float64) int64 {
 			continue
 		}
 		v = kernel.Log64(float64(v*alpha) / (a/float64(edge*edge) + b))
-		// ln of the probability of k over that of the mode, by Stirling's formula.
-		limit := float64((mode+0.5)*kernel.Log64((mode+1)/float64(odds*(n-mode+1)))) +
-			float64((n+1)*kernel.Log64((n-mode+1)/(n-k+1))) +
-			float64((k+0.5)*kernel.Log64(float64(odds*(n-k+1))/(k+1))) +
+		// ln of the probability of k over that of the mode, by Stirling's formula: so arranged that each term is small where k is
+		// near the mode, however many trials there are.
+		off := k - mode
+		limit := float64(off*kernel.Log64(float64(odds*(n-k+1))/(k+1))) -
+			float64((mode+0.5)*kernel.Log1p64(off/(mode+1))) +
+			float64((n-mode+0.5)*kernel.Log1p64(off/(n-k+1))) +
 			stirling(mode) + stirling(n-mode) - stirling(k) - stirling(n-k)
 		if v <= limit {
 			return int64(k)
