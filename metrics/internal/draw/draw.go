@@ -90,13 +90,13 @@ func (s *Source) gamma(shape float64) float64 {
 		if v <= 0 {
 			continue
 		}
-		v = v * v * v
+		v = float64(v * v * v)
 		u, x2 := s.Uniform(), float64(x*x)
 		// What this takes the exact rule below takes too.
 		if u < 1-float64(0.0331*x2*x2) {
 			return d * v
 		}
-		limit := x2/2 + float64(d*(1-v+kernel.Log64(v)))
+		limit := float64(x2/2) + float64(d*(1-v+kernel.Log64(v)))
 		if d > 1e6 {
 			limit = -x2 * x2 / (108 * d) // the first term of the same, of which rounding would leave little
 		}
@@ -165,7 +165,7 @@ func (s *Source) tail(a, width float64) float64 {
 	// falls. No difference of large numbers is taken, which would cancel.
 	a = math.Min(a, 1e150)
 	rate := (a + math.Sqrt(float64(a*a)+4)) / 2
-	if width > kernel.Exp64(0.5-a/(2*rate))/rate {
+	if width > kernel.Exp64(0.5-float64(a/rate/2))/rate {
 		for {
 			e := -kernel.Log64(s.Uniform()) / rate
 			if d := e - 1/rate; e <= width && kernel.Log64(s.Uniform()) <= -d*d/2 {
@@ -175,7 +175,7 @@ func (s *Source) tail(a, width float64) float64 {
 	}
 	for {
 		t := float64(width * s.Uniform())
-		if kernel.Log64(s.Uniform()) <= -t*(a+t/2) {
+		if kernel.Log64(s.Uniform()) <= -t*(a+float64(t/2)) {
 			return t
 		}
 	}
