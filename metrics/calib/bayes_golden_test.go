@@ -1,0 +1,177 @@
+package calib_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// The posterior is that of the reference: its parameters to rounding, its mean and quantiles to four standard errors of the draws of
+// both.
+func TestGoldenBayesian(t *testing.T) {
+	inputs := smallInputs(t)
+	var g struct {
+		Cases []struct {
+			Input     string
+			Bins      int        `json:"num_bins"`
+			Counts    [2][]int64 `json:"event_bin_counts"`
+			Score     []float64  `json:"pmean_observed"`
+			Location  []float64  `json:"posterior_loc"`
+			Scale     []float64  `json:"posterior_scale"`
+			Low       []float64  `json:"trunc_low"`
+			High      []float64  `json:"trunc_high"`
+			Alpha     []float64  `json:"dirichlet_alpha_flat"`
+			Mean      float64    `json:"mc_mean"`
+			Quantiles [5]float64 `json:"mc_quantiles_1_10_50_90_99"`
+		}
+	}
+	readGolden(t, "bayesian_ece.json", &g)
+	if len(g.Cases) != 6 {
+		t.Fatalf("%d cases", len(g.Cases))
+	}
+	const theirs, draws = 20000, 80000
+	for _, c := range g.Cases {
+		name := fmt.Sprintf("%s, %d bins", c.Input, c.Bins)
+		check := func(what string, got, want, tol float64) {
+			t.Helper()
+			if !near(got, want, tol) {
+				t.Errorf("%s: %s = %v, want %v", name, what, got, want)
+			}
+		}
+		p := bins(t, inputs[c.Input].load(t), like(t, "tfp", c.Bins))
+		for i, bar := range p.Bins(0.95) {
+			if bar.Count != c.Counts[0][i]+c.Counts[1][i] {
+				t.Errorf("%s: bin %d has %d rows", name, i, bar.Count)
+			}
+			if bar.Count > 0 {
+				check("mean score", bar.Confidence, c.Score[i], 1e-12)
+			}
+		}
+		b := calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: draws, Seed: 5})
+		for i, bin := range b.Posterior() {
+			check("location", bin.Location, c.Location[i], 1e-12)
+			check("scale", bin.Scale, c.Scale[i], 1e-12)
+			check("low", bin.Low, c.Low[i], 1e-12)
+			check("high", bin.High, c.High[i], 1e-12)
+			check("alpha of misses", bin.Alpha[0], c.Alpha[i], 1e-12)
+			check("alpha of hits", bin.Alpha[1], c.Alpha[c.Bins+i], 1e-12)
+		}
+		mean, variance := b.Mean(), 0.0
+		for _, v := range b.Draws() {
+			variance += (v - mean) * (v - mean) / draws
+		}
+		worst := math.Abs(mean-c.Mean) / math.Sqrt(variance*(1.0/draws+1.0/theirs))
+		for i, q := range []float64{0.01, 0.1, 0.5, 0.9, 0.99} {
+			density := 0.01 / (b.Quantile(q+0.005) - b.Quantile(q-0.005))
+			se := math.Sqrt(q*(1-q)*(1.0/draws+1.0/theirs)) / density
+			worst = math.Max(worst, math.Abs(b.Quantile(q)-c.Quantiles[i])/se)
+		}
+		t.Logf("%s: mean %.4f, reference %.4f; at most %.1f standard errors (%.5f of the mean) off", name, mean, c.Mean, worst,
+			math.Sqrt(variance*(1.0/draws+1.0/theirs)))
+		if worst > 4 {
+			t.Errorf("%s: the mean or a quantile is off by %v standard errors", name, worst)
+		}
+	}
+}
+
+// logits returns the probabilities of n rows of k classes whose logits are normal with deviation 2, and labels that these are the
+// probabilities of, or that have nothing to do with them.
+func logits(seed uint64, n, k int, calibrated bool) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(seed, 1))
+	p := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: k}}
+	row, other := make([]float64, k), make([]float64, k)
+	softmax := func(row []float64) {
+		sum := 0.0
+		for j := range row {
+			row[j] = kernel.Exp64(2 * r.NormFloat64())
+			sum += row[j]
+		}
+		for j := range row {
+			row[j] /= sum
+		}
+	}
+	for range n {
+		softmax(row)
+		from := row
+		if !calibrated {
+			softmax(other)
+			from = other
+		}
+		u, y := r.Float64(), 0
+		for y < k-1 && u >= from[y] {
+			u -= from[y]
+			y++
+		}
+		p.F64 = append(p.F64, row...)
+		p.Labels = append(p.Labels, int32(y))
+	}
+	return p
+}
+
+// What the reference's own tests asked of it, before they were taken out, holds in both modes: the ECE of calibrated predictions lies
+// among the draws, which are small for calibrated predictions and not for others.
+func TestBayesianOfLogits(t *testing.T) {
+	for _, asCoded := range []bool{false, true} {
+		of := func(p *metrics.Predictions, bins int) (*calib.Bins, *calib.Bayesian) {
+			t.Helper()
+			b, err := calib.Of(p, &calib.Options{Bins: bins, Event: calib.TopLabel})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b, calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: asCoded, Draws: 2000})
+		}
+		for _, c := range [][3]int{{10, 2, 5}, {10, 5, 50}, {10, 50, 500}} {
+			in, runs := 0, 40
+			for seed := range uint64(runs) {
+				b, post := of(logits(seed, c[2], c[1], true), c[0])
+				if e := b.ECE(); post.Quantile(0.01) <= e && e <= post.Quantile(0.99) {
+					in++
+				}
+			}
+			t.Logf("as coded %v, %v: %d of %d are inside", asCoded, c, in, runs)
+			if in < runs*2/3 {
+				t.Errorf("as coded %v, %v: %d of %d are inside", asCoded, c, in, runs)
+			}
+		}
+		for _, c := range [][3]int{{10, 2, 5000}, {10, 50, 50000}} {
+			if testing.Short() {
+				c[2] = min(c[2], 10000)
+			}
+			_, calibrated := of(logits(1, c[2], c[1], true), c[0])
+			_, unrelated := of(logits(1, c[2], c[1], false), c[0])
+			t.Logf("as coded %v, %v: calibrated %.3f, unrelated %.3f", asCoded, c, calibrated.Quantile(0.99), unrelated.Quantile(0.01))
+			if calibrated.Quantile(0.99) > 0.05 || unrelated.Quantile(0.01) < 0.1 {
+				t.Errorf("as coded %v, %v: calibrated %v, unrelated %v", asCoded, c, calibrated.Quantile(0.99), unrelated.Quantile(0.01))
+			}
+			if l := calibrated.Less(unrelated); l != 1 {
+				t.Errorf("calibrated predictions have the lower error with probability %v", l)
+			}
+		}
+	}
+}
+
+// The draws depend on the seed and nothing else, and fewer are the first of more.
+func TestBayesianSeed(t *testing.T) {
+	p := bins(t, logits(3, 200, 4, true), calib.Options{Bins: 7})
+	of := func(seed uint64, n int) []float64 {
+		return calib.BayesianOf(&p.Partition, &calib.BayesianOptions{Seed: seed, Draws: n}).Draws()
+	}
+	long := of(9, 500)
+	if !slices.Equal(of(9, 500), long) || !slices.Equal(of(9, 100), long[:100]) || slices.Equal(of(8, 500), long) {
+		t.Error("the draws are not those of their seed")
+	}
+	for _, v := range long {
+		if !(v >= 0 && v <= 1) {
+			t.Error(v)
+		}
+	}
+	if n := len(calib.BayesianOf(&p.Partition, nil).Draws()); n != calib.DefaultDraws {
+		t.Errorf("%d draws", n)
+	}
+}
