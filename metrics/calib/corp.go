@@ -1,0 +1,272 @@
+package calib
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/pav"
+)
+
+// ProperScore is a score of probabilities that none but the event's own probability makes least on average.
+type ProperScore uint8
+
+const (
+	Squared     ProperScore = iota // (p - y)^2, the Brier score of an event
+	Logarithmic                    // -ln of the probability that was given to what happened, in nats
+)
+
+// loss returns the score of a row that gave v to what happened; rest is 1 - v.
+func (s ProperScore) loss(v, rest float64) float64 {
+	switch {
+	case s == Squared:
+		return float64(rest * rest)
+	case v < 0.5:
+		return -kernel.Log64(v)
+	}
+	return -kernel.Log1p64(-rest)
+}
+
+// entropy returns the sum of the scores of n rows, y of them with the event, that all give it y/n.
+func (s ProperScore) entropy(n, y float64) float64 {
+	switch {
+	case s == Squared:
+		return float64(y * ((n - y) / n))
+	case y <= 0 || y >= n:
+		return 0
+	}
+	return -float64(y*kernel.Log64(y/n)) - float64((n-y)*kernel.Log64((n-y)/n))
+}
+
+// left returns the sum of the scores of the fitted frequencies.
+func (s ProperScore) left(p *pav.Pool) float64 {
+	sum := 0.0
+	for _, b := range p.Blocks() {
+		sum += s.entropy(b.N, b.Y)
+	}
+	return sum
+}
+
+// CORPOptions say what is decomposed. The zero value is the default.
+type CORPOptions struct {
+	Score ProperScore
+}
+
+// CORP is the decomposition of a mean score into miscalibration, discrimination and uncertainty by the frequency that rises with the
+// score and fits best. With S the mean score, S_C that of the probabilities recalibrated by that fit, and S_R that of the base rate,
+//
+//	S = MCB - DSC + UNC,  MCB = S - S_C,  DSC = S_R - S_C,  UNC = S_R.
+//
+// There are no bins to choose. The fit is isotonic regression by pooling adjacent violators, equal scores being one; it is the best
+// for every proper score at once. It follows the rows it is made of: MCB and DSC of the same rows are larger than those of the law
+// they come from, by an amount that falls as N^(-2/3), or as 1/N where there are few different scores; MCB of a calibrated model
+// is above 0.
+//
+// Answers are NaN without rows, and their bounds too where scores outside [0,1] are missing.
+//
+// Source: Dimitriadis, Gneiting and Jordan 2021.
+type CORP struct {
+	rows     cells.Rising
+	proper   ProperScore
+	steps    []Step
+	total    float64 // weight
+	score    float64 // means: of the score, of the recalibrated one, of the base rate's
+	left     float64
+	base     float64
+	loose    float64 // how much above score that of the rows may be
+	finer    float64 // how much below left that of the rows may be
+	infinite float64
+}
+
+// Step is a piece of the fitted curve: between two scores that were seen the recalibrated probability is the same.
+type Step struct {
+	Low, High float64 // the lowest score and the highest one
+	Frequency float64 // of the event
+	Weight    float64 // of the rows; their number without weights
+}
+
+// CORPOf decomposes the mean score of the rows that r has seen; o may be nil. Intervals and bands read r again, so it is not to see
+// more rows before.
+//
+// Where r has a grid for its scores MCB and DSC come with a bound: those of the rows are not below the value, nor above
+// it by more than the bound.
+func CORPOf(r cells.Rising, o *CORPOptions) *CORP {
+	c := &CORP{rows: r}
+	if o != nil {
+		c.proper = o.Score
+	}
+	var fit pav.Pool
+	r.Fit(&fit)
+	events := 0.0
+	for _, b := range fit.Blocks() {
+		c.steps = append(c.steps, Step{b.Low, b.High, b.Y / b.N, b.N})
+		c.total += b.N
+		events += b.Y
+	}
+	left := c.proper.left(&fit)
+	c.left = left / c.total
+	c.base = c.proper.entropy(c.total, events) / c.total
+	if !r.Exact() {
+		c.finer = math.Max(0, left-c.proper.left(parted(r))) / c.total
+	}
+	if c.proper == Squared {
+		c.score = r.Squares() / c.total
+	} else {
+		c.takeLosses()
+	}
+	if r.Outside() > 0 {
+		c.loose, c.finer = math.NaN(), math.NaN()
+	}
+	return c
+}
+
+// parted returns the fit where each cell's rows without the event come before those with it. What it leaves is not more than what the
+// fit g of the rows themselves leaves: in a cell g takes rising values, and to give the lowest of them to the rows without the event and
+// the highest to those with it makes, of all ways to hand out these values, the sum of any proper score least, for that is
+//
+//	sum s(g,0) + sum over rows with the event of (s(g,1) - s(g,0)),
+//
+// of which the first sum does not change and the second falls as g rises at these rows. What this hands out rises through the rows of
+// the cells in that order, so it leaves no less than the best that does. And the fit of whole cells is one of those that g is the
+// best of, so it leaves no less than g. So what is left by g lies between the two.
+func parted(r cells.Rising) *pav.Pool {
+	var p pav.Pool
+	r.Each(func(x *cells.Cell) {
+		if rest := x.Weight - x.Events; rest > 0 {
+			p.Add(pav.Block{N: rest})
+		}
+		if x.Events > 0 {
+			p.Add(pav.Block{N: x.Events, Y: x.Events})
+		}
+	})
+	return &p
+}
+
+// side is the rows of a cell that have one outcome.
+type side struct {
+	hit     bool    // it is the event
+	weight  float64 // above 0
+	v, rest float64 // mean of the probabilities that the rows gave to what happened, and what it is less than 1
+}
+
+// sidesOf returns the rows with the event and those without, where there are any.
+func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
+	add := func(hit bool, weight, v, rest float64) {
+		if weight > 0 {
+			s[n] = side{hit, weight, v, rest}
+			n++
+		}
+	}
+	none := x.Weight - x.Events
+	if r.Exact() {
+		add(true, x.Events, x.P, x.Q)
+		add(false, none, x.Q, x.P)
+		return s, n
+	}
+	t := x.Tally()
+	hits, rest := &t.PY, t.P.Clone() // sums of the distances from the near end
+	rest.Sub(&t.PY)
+	mean := func(s *exact.Sum, weight float64) float64 {
+		near, far := reach(x)
+		return math.Min(math.Max(s.Float64()/weight, near), far)
+	}
+	if x.Low < 0.5 {
+		q := mean(hits, x.Events)
+		add(true, x.Events, q, 1-q)
+		q = mean(&rest, none)
+		add(false, none, 1-q, q)
+		return s, n
+	}
+	u := t.Turned(r.Weighted()) // the scores are 1 - p, and the events what did not happen
+	upper := u.P.Clone()
+	upper.Sub(&u.PY)
+	q := mean(&upper, x.Events)
+	add(true, x.Events, 1-q, q)
+	q = mean(&u.PY, none)
+	add(false, none, q, 1-q)
+	return s, n
+}
+
+// reach returns the least and the largest distance of the scores of a grid cell from the end near to it.
+func reach(x *cells.Cell) (near, far float64) {
+	q := x.P
+	if x.Low >= 0.5 {
+		q = x.Q
+	}
+	places, rising := kernel.GridPlaces()
+	at := kernel.GridRank(math.Min(q, 0.5))
+	near, far = places[rising[at]], 0.5
+	if at+1 < len(rising) {
+		far = places[rising[at+1]]
+	}
+	return near, far
+}
+
+// takeLosses sums the scores of the rows. Those of a grid cell are not below the one of their mean, nor above the chord over the cell,
+// for the score is convex. What is in the grid's first cell, below 2^-64, cannot be told from 0.
+func (c *CORP) takeLosses() {
+	least, most := 0.0, 0.0
+	c.rows.Each(func(x *cells.Cell) {
+		sides, n := sidesOf(x, c.rows)
+		for _, s := range sides[:n] {
+			near, far := s.v, s.v
+			if !c.rows.Exact() {
+				near, far = reach(x)
+			}
+			if s.v < 0.5 && near <= 0 || s.v <= 0 {
+				c.infinite += s.weight
+				continue
+			}
+			low := c.proper.loss(s.v, s.rest)
+			high := low
+			if near < far {
+				a, b, at := c.proper.loss(near, 1-near), c.proper.loss(far, 1-far), s.v
+				if s.v >= 0.5 {
+					a, b, at = c.proper.loss(1-near, near), c.proper.loss(1-far, far), s.rest
+				}
+				high = math.Max(low, a+float64((b-a)*((at-near)/(far-near))))
+			}
+			least += float64(s.weight * low)
+			most += float64(s.weight * high)
+		}
+	})
+	if c.score, c.loose = least/c.total, (most-least)/c.total; c.infinite > 0 {
+		if c.score = math.Inf(1); !c.rows.Exact() {
+			c.loose = math.NaN()
+		}
+	}
+}
+
+// Score returns S, the mean score, and how much more that of the rows may be.
+func (c *CORP) Score() (value, bound float64) { return c.score, c.loose }
+
+// MCB returns the miscalibration S - S_C, at least 0, the value of calibrated scores: what recalibration would gain. It is +Inf for
+// the logarithmic score where a row gave 0 to what happened; see Infinite.
+func (c *CORP) MCB() (value, bound float64) {
+	return math.Max(0, c.score-c.left), c.loose + c.finer
+}
+
+// DSC returns the discrimination S_R - S_C, from 0 to UNC, the value where scores part the rows with the event from those without:
+// what the scores know beyond the base rate. It depends on the order of the scores alone, and not on their values.
+func (c *CORP) DSC() (value, bound float64) {
+	return math.Max(0, c.base-c.left), c.finer
+}
+
+// UNC returns the uncertainty S_R, the mean score of the base rate: how hard the event is to foretell without scores. It is at most
+// 1/4, and ln 2 for the logarithmic score. It is exact.
+func (c *CORP) UNC() (value, bound float64) {
+	if c.rows.Outside() > 0 {
+		bound = math.NaN()
+	}
+	return c.base, bound
+}
+
+// Infinite returns the weight of the rows, or their number without weights, that gave 0 to what happened: with any, the logarithmic
+// score is +Inf. On a grid what is below 2^-64 counts as 0, for it cannot be told from it, and the bounds of S and MCB are NaN then. It
+// is 0 for the squared score.
+func (c *CORP) Infinite() float64 { return c.infinite }
+
+// Steps returns the fitted curve, in rising order of scores and frequencies: the recalibrated probabilities. Between two steps it is
+// not known.
+func (c *CORP) Steps() []Step { return c.steps }
