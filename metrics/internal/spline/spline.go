@@ -1,0 +1,527 @@
+// Package spline fits cubic smoothing splines: few knots, put where the residuals are, and among the splines over these the one with
+// the smallest jumps of its third derivative whose residual sum of squares is s.
+//
+// Source: Dierckx 1975 and 1993, Curve and Surface Fitting with Splines, chapters 4 and 5. Knots are added as FITPACK adds them, on
+// behalf of scipy's UnivariateSpline(x, y, w, s=s): so the curve is its curve, but for rounding, where the x differ.
+package spline
+
+import (
+	"container/heap"
+	"errors"
+	"math"
+	"slices"
+)
+
+const (
+	degree = 3
+	order  = degree + 1
+	// tolerance is how near the residual sum has to come to s, relative to s.
+	tolerance = 0.001
+	// mostTries bounds the search for the smoothing parameter.
+	mostTries = 20
+)
+
+// MinPoints is the number of points that a fit needs.
+const MinPoints = order
+
+// ErrClose is what there is instead of a fit whose numbers would leave the range of float64.
+var ErrClose = errors.New("spline: points are too close together for a fit in float64")
+
+// Points are what a curve is fitted to: a point is all observations of one x.
+type Points struct {
+	X      []float64 // rising strictly
+	W      []float64 // roots of the sums of squared weights, above 0
+	Y      []float64 // means by squared weight
+	Within []float64 // sums of squared weighted deviations from the means, which no curve can lessen; nil if they are 0
+}
+
+// Curve is a cubic spline. Beyond the ends of the points its outermost cubics go on.
+type Curve struct {
+	knots, coefs []float64
+}
+
+// At writes the curve's values at x, which does not fall, to dst. It panics if their lengths differ.
+func (c *Curve) At(dst, x []float64) {
+	if len(dst) != len(x) {
+		panic("spline: dst and x have different lengths")
+	}
+	l, last := degree, len(c.coefs)-1
+	var b [order]float64
+	for i, v := range x {
+		for l < last && v >= c.knots[l+1] {
+			l++
+		}
+		basis(&b, c.knots, v, l)
+		dst[i] = dot4(&b, c.coefs[l-degree:])
+	}
+}
+
+func dot4(b *[order]float64, c []float64) float64 {
+	return float64(b[0]*c[0]) + float64(b[1]*c[1]) + float64(b[2]*c[2]) + float64(b[3]*c[3])
+}
+
+// basis sets b to the B-splines of t that are not 0 between t[l] and t[l+1], at x, by the recurrence of de Boor and Cox.
+func basis(b *[order]float64, t []float64, x float64, l int) {
+	b[0] = 1
+	for j := 1; j < order; j++ {
+		carry := 0.0
+		for i := range j {
+			right, left := t[l+1+i], t[l+1+i-j]
+			f := b[i] / (right - left)
+			b[i] = carry + float64(f*(right-x))
+			carry = float64(f * (x - left))
+		}
+		b[j] = carry
+	}
+}
+
+// Smooth fits a curve for each s, the residual sum of squared weighted deviations to come to, which is above 0, and calls f with it and
+// the indices in s that it is for; in no order, but each once. The curve is f's only during the call. It panics on fewer than MinPoints
+// points and on lengths that differ.
+//
+// Where no cubic is within s there are knots at points: first one, then at most twice as many more each time, as the progress of the
+// residual sum demands, always in the middle of the interval with the largest part of it. Once half the points are knots that starts
+// again from one. If the residual sum is not s to a thousandth when it is below, a spline over the same knots is between it and the
+// cubic. An s below what no curve can lessen gets the interpolating spline.
+//
+// Time is of the order of points times fits: some twenty fits for many knots, which all s have in common but for the last few.
+func Smooth(p *Points, s []float64, f func(indices []int, c *Curve)) error {
+	if len(p.X) < MinPoints {
+		panic("spline: fewer than four points")
+	}
+	if len(p.W) != len(p.X) || len(p.Y) != len(p.X) || p.Within != nil && len(p.Within) != len(p.X) {
+		panic("spline: columns have different lengths")
+	}
+	m := &smoother{Points: p, s: s, f: f, q: make([][order]float64, len(p.X))}
+	for _, v := range p.Within {
+		m.within += v
+	}
+	all := make([]int, len(s))
+	for i := range all {
+		all[i] = i
+	}
+	return m.grow(nil, all, progress{})
+}
+
+type smoother struct {
+	*Points
+	s []float64
+	f func([]int, *Curve)
+
+	within float64
+	cubic  float64 // residual sum without knots
+
+	// Of the last least-squares fit:
+	t    []float64
+	q    [][order]float64 // the B-splines at each point
+	r    [][order]float64 // its triangle, by rows from the diagonal on
+	z, c []float64
+	sum  float64 // residual sum
+
+	// Of the last smoothed one:
+	jumps [][order + 1]float64
+	g     [][order + 1]float64
+	h     []float64
+}
+
+// progress is how the knots came about.
+type progress struct {
+	before  float64 // residual sum of the fit before
+	added   int     // knots since then
+	full    bool    // no more knots are possible
+	resumed bool    // half the points were knots once
+}
+
+// interval is what is between two knots.
+type interval struct {
+	sum   float64 // part of the residual sum
+	begin int     // the point at its left end
+	count int     // points inside
+}
+
+// grow fits a curve with those interior knots, given as points, hands it out for those indices whose s it is good for, and adds knots
+// for the others.
+func (m *smoother) grow(knots, indices []int, by progress) error {
+	if err := m.fit(knots); err != nil {
+		return err
+	}
+	if len(knots) == 0 {
+		m.cubic = m.sum
+	}
+	n := len(knots) + 2*order
+	half := max(len(m.X)/2, 2*order)
+	var done []int
+	left := map[int][]int{} // by how many knots are added
+	for _, i := range indices {
+		s := m.s[i]
+		excess := m.sum - s
+		near := tolerance * s
+		switch {
+		case math.Abs(excess) < near, excess < 0 && len(knots) == 0:
+			done = append(done, i)
+		case excess < 0:
+			if err := m.between(i); err != nil {
+				return err
+			}
+		case by.full:
+			done = append(done, i)
+		default:
+			next := 1
+			if len(knots) > 0 && !(n == half && !by.resumed) {
+				want := float64(2 * by.added)
+				if by.before-m.sum > near {
+					want = float64(float64(by.added)*excess) / (by.before - m.sum)
+				}
+				next = min(2*by.added, max(int(math.Min(want, 1e9)), by.added/2, 1))
+			}
+			left[next] = append(left[next], i)
+		}
+	}
+	var parts []interval
+	if len(left) > 0 {
+		parts = m.intervals(knots)
+	}
+	sum := m.sum
+	if len(done) > 0 {
+		m.f(done, &Curve{m.t, m.c})
+	}
+	numbers := make([]int, 0, len(left))
+	for next := range left {
+		numbers = append(numbers, next)
+	}
+	slices.Sort(numbers)
+	for _, next := range numbers {
+		then := progress{before: sum, added: next, resumed: by.resumed || n == half}
+		var more []int
+		more, then.full = m.add(slices.Clone(parts), n, next, half, then.resumed)
+		if err := m.grow(more, left[next], then); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fit is the least-squares fit with those knots: rows of B-splines are turned into a triangle by Givens' rotations.
+func (m *smoother) fit(knots []int) error {
+	n := len(m.X)
+	t := m.t[:0]
+	for range order {
+		t = append(t, m.X[0])
+	}
+	for _, k := range knots {
+		t = append(t, m.X[k])
+	}
+	for range order {
+		t = append(t, m.X[n-1])
+	}
+	m.t = t
+	coefs := len(t) - order
+	m.r = resized(m.r, coefs)
+	m.z, m.c = resized(m.z, coefs), resized(m.c, coefs)
+	clear(m.r)
+	clear(m.z)
+	m.sum = m.within
+	l := degree
+	for i, x := range m.X {
+		for l < coefs-1 && x >= t[l+1] {
+			l++
+		}
+		basis(&m.q[i], t, x, l)
+		w := m.W[i]
+		row := m.q[i]
+		for j := range row {
+			row[j] *= w
+		}
+		y := float64(w * m.Y[i])
+		for j := range order {
+			if row[j] == 0 {
+				continue
+			}
+			k := l - degree + j
+			r := &m.r[k]
+			cos, sin, length := givens(row[j], r[0])
+			r[0] = length
+			y, m.z[k] = turn(cos, sin, y, m.z[k])
+			for e := 1; j+e < order; e++ {
+				row[j+e], r[e] = turn(cos, sin, row[j+e], r[e])
+			}
+		}
+		m.sum += float64(y * y)
+	}
+	for i := coefs - 1; i >= 0; i-- {
+		v := m.z[i]
+		for e := 1; e < order && i+e < coefs; e++ {
+			v -= float64(m.r[i][e] * m.c[i+e])
+		}
+		m.c[i] = v / m.r[i][0]
+	}
+	return finite(m.c)
+}
+
+// givens returns the rotation that takes a, beside the diagonal element d, which is not below 0, to 0, and the new d.
+func givens(a, d float64) (cos, sin, length float64) {
+	if b := math.Abs(a); b >= d {
+		q := d / b
+		length = b * math.Sqrt(1+float64(q*q))
+	} else {
+		q := a / d
+		length = d * math.Sqrt(1+float64(q*q))
+	}
+	return d / length, a / length, length
+}
+
+func turn(cos, sin, a, b float64) (float64, float64) {
+	return float64(cos*a) - float64(sin*b), float64(cos*b) + float64(sin*a)
+}
+
+func finite(c []float64) error {
+	for _, v := range c {
+		if v-v != 0 {
+			return ErrClose
+		}
+	}
+	return nil
+}
+
+func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// intervals parts the residual sum of the last fit by intervals between knots: a point that is a knot counts half in either.
+func (m *smoother) intervals(knots []int) []interval {
+	parts := make([]interval, len(knots)+1)
+	last := len(m.X) - 1
+	j := 0
+	parts[0].count = last - 1
+	for i := range m.X {
+		v := float64(m.W[i] * (dot4(&m.q[i], m.c[j:]) - m.Y[i]))
+		if j < len(knots) && knots[j] == i {
+			v = float64(m.W[i] * (dot4(&m.q[i], m.c[j+1:]) - m.Y[i]))
+		}
+		v = float64(v * v)
+		if m.Within != nil {
+			v += m.Within[i]
+		}
+		if j == len(knots) || knots[j] != i {
+			parts[j].sum += v
+			continue
+		}
+		parts[j].sum += v / 2
+		parts[j].count = i - parts[j].begin - 1
+		j++
+		parts[j] = interval{sum: v / 2, begin: i, count: last - i - 1}
+	}
+	return parts
+}
+
+// worst is a heap of intervals, that with the largest sum first and of equal ones the leftmost.
+type worst []interval
+
+func (h worst) Len() int { return len(h) }
+func (h worst) Less(i, j int) bool {
+	if h[i].sum != h[j].sum {
+		return h[i].sum > h[j].sum
+	}
+	return h[i].begin < h[j].begin
+}
+func (h worst) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *worst) Push(x any)   { *h = append(*h, x.(interval)) }
+func (h *worst) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}
+
+// add returns the knots with so many new ones, n being the length of the old knots with those at the ends; full if there can be none
+// beyond these. The parts are add's.
+func (m *smoother) add(parts []interval, n, count, half int, resumed bool) (knots []int, full bool) {
+	var still []interval // without points inside
+	open := worst(parts[:0])
+	for _, p := range parts {
+		if p.count == 0 {
+			still = append(still, p)
+		} else {
+			open = append(open, p)
+		}
+	}
+	heap.Init(&open)
+	for ; count > 0; count-- {
+		if len(open) == 0 || !(open[0].sum > 0) {
+			full = true
+			break
+		}
+		p := &open[0]
+		left := p.count / 2
+		right := interval{begin: p.begin + left + 1, count: p.count - left - 1}
+		right.sum = float64(p.sum*float64(right.count)) / float64(p.count)
+		p.sum = float64(p.sum*float64(left)) / float64(p.count)
+		p.count = left
+		if left > 0 {
+			heap.Fix(&open, 0)
+		} else {
+			still = append(still, heap.Pop(&open).(interval))
+		}
+		if right.count > 0 {
+			heap.Push(&open, right)
+		} else {
+			still = append(still, right)
+		}
+		if n++; n == len(m.X)+order {
+			// As many coefficients as points: the interpolating spline, whose outermost points but one are no knots.
+			for i := 2; i < len(m.X)-2; i++ {
+				knots = append(knots, i)
+			}
+			return knots, true
+		}
+		if n == half && !resumed {
+			break
+		}
+	}
+	for _, p := range append(still, open...) {
+		if p.begin > 0 {
+			knots = append(knots, p.begin)
+		}
+	}
+	slices.Sort(knots)
+	return knots, full
+}
+
+// between hands out, for an s between the last fit's residual sum and the cubic's, a spline over the fit's knots which minimises
+// the sum of its squared jumps over p plus the residual sum; p is found by rational interpolation.
+func (m *smoother) between(index int) error {
+	s := m.s[index]
+	near := tolerance * s
+	m.findJumps()
+	var low, high, mid try
+	low.f = m.cubic - s
+	high = try{math.Inf(1), m.sum - s}
+	p := 0.0
+	for i := range m.r {
+		p += m.r[i][0]
+	}
+	p = float64(len(m.r)) / p
+	rises, falls := false, false // whether low and high have been taken from the function
+	for tries := 1; ; tries++ {
+		mid = try{p, m.smooth(p) - s}
+		if err := finite(m.h); err != nil || !(p > 0) {
+			return ErrClose
+		}
+		if math.Abs(mid.f) < near || tries == mostTries {
+			break
+		}
+		if !falls {
+			if !(mid.f-high.f > near) { // p is too large
+				high = mid
+				if p *= 0.04; p <= low.p {
+					p = float64(low.p*0.9) + float64(mid.p*0.1)
+				}
+				continue
+			}
+			falls = mid.f < 0
+		}
+		if !rises {
+			if !(low.f-mid.f > near) { // p is too small
+				low = mid
+				if p /= 0.04; p >= high.p {
+					p = float64(mid.p*0.1) + float64(high.p*0.9)
+				}
+				continue
+			}
+			rises = mid.f > 0
+		}
+		if mid.f >= low.f || mid.f <= high.f {
+			break // not as it should be: rounding is all that is left
+		}
+		p = rational(low, mid, high)
+		if mid.f < 0 {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	m.f([]int{index}, &Curve{m.t, m.h})
+	return nil
+}
+
+// try is a smoothing parameter and how far its residual sum is above s.
+type try struct{ p, f float64 }
+
+// rational returns the zero of (u p + v) / (p + w) through three tries.
+func rational(a, b, c try) float64 {
+	if math.IsInf(c.p, 1) {
+		return (float64(float64(a.p*(a.f-c.f))*b.f) - float64(float64(b.p*(b.f-c.f))*a.f)) / float64((a.f-b.f)*c.f)
+	}
+	h1, h2, h3 := float64(a.f*(b.f-c.f)), float64(b.f*(c.f-a.f)), float64(c.f*(a.f-b.f))
+	return -(float64(float64(a.p*b.p)*h3) + float64(float64(b.p*c.p)*h1) + float64(float64(c.p*a.p)*h2)) /
+		(float64(a.p*h1) + float64(b.p*h2) + float64(c.p*h3))
+}
+
+// findJumps sets the jumps of the B-splines' third derivatives at the interior knots, in units of the mean interval.
+func (m *smoother) findJumps() {
+	t, coefs := m.t, len(m.c)
+	interior := coefs - order
+	m.jumps = resized(m.jumps, interior)
+	unit := float64(interior+1) / (t[coefs] - t[0])
+	for i := range m.jumps {
+		at := t[i+order]
+		for j := range m.jumps[i] {
+			// Of the B-spline over t[i+j] to t[i+j+4], up to a constant: its length over the product of the distances of the others.
+			product := 1.0
+			for k := i + j; k <= i+j+order; k++ {
+				if k != i+order {
+					product *= float64((at - t[k]) * unit)
+				}
+			}
+			m.jumps[i][j] = float64((t[i+j+order]-t[i+j])*unit) / product
+		}
+	}
+}
+
+// smooth sets m.h to the coefficients for p and returns the residual sum. The rows of the fit's triangle and of the jumps, by the
+// column of their first element, are turned into a new triangle: each meets no more than the few rows before it.
+func (m *smoother) smooth(p float64) float64 {
+	coefs := len(m.c)
+	m.g, m.h = resized(m.g, coefs), resized(m.h, coefs)
+	clear(m.g)
+	clear(m.h)
+	enter := func(row [order + 1]float64, y float64, at int) {
+		for j := 0; j <= order && at+j < coefs; j++ {
+			if row[j] == 0 {
+				continue
+			}
+			g := &m.g[at+j]
+			cos, sin, length := givens(row[j], g[0])
+			g[0] = length
+			y, m.h[at+j] = turn(cos, sin, y, m.h[at+j])
+			for e := 1; j+e <= order; e++ {
+				row[j+e], g[e] = turn(cos, sin, row[j+e], g[e])
+			}
+		}
+	}
+	for i := range m.r {
+		r := &m.r[i]
+		enter([order + 1]float64{r[0], r[1], r[2], r[3]}, m.z[i], i)
+		if i < len(m.jumps) {
+			row := m.jumps[i]
+			for j := range row {
+				row[j] /= p
+			}
+			enter(row, 0, i)
+		}
+	}
+	for i := coefs - 1; i >= 0; i-- {
+		v := m.h[i]
+		for e := 1; e <= order && i+e < coefs; e++ {
+			v -= float64(m.g[i][e] * m.h[i+e])
+		}
+		m.h[i] = v / m.g[i][0]
+	}
+	sum := m.sum
+	for i := range m.r {
+		v := -m.z[i]
+		for e := 0; e < order && i+e < coefs; e++ {
+			v += float64(m.r[i][e] * m.h[i+e])
+		}
+		sum += float64(v * v)
+	}
+	return sum
+}
