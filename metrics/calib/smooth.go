@@ -34,8 +34,8 @@ type Smooth struct {
 }
 
 const (
-	// firstWidth is that of the bins first tried: they serve bandwidths from 0.001 on.
-	firstWidth = 0x1p-16
+	// firstWidth is that of the bins first tried: they serve bandwidths from 0.0005 on.
+	firstWidth = 0x1p-17
 	// finestWidth is the least: bandwidths are at least fineness times it.
 	finestWidth = 0x1p-57
 	// fineness is how many bins there are to a bandwidth. Of a bin there are the moments 0 to 3, so the relative error is some
@@ -50,23 +50,20 @@ const (
 const errSmoothSigma = "calib: the bandwidth is not above 0"
 
 // SmoothOf returns the smooth calibration error of the rows that r has seen. It walks them once for most sets, and once or twice more
-// where the bandwidth is below 0.001; each further evaluation of the error takes some milliseconds, of which there are about six.
+// where the bandwidth is below 0.0005; each further evaluation of the error takes some milliseconds, of which there are about six.
 func SmoothOf(r cells.Rising) *Smooth {
 	s := &Smooth{rows: r, sigma: math.NaN(), bound: math.NaN()}
 	if !r.Exact() {
 		s.stand()
 	}
-	low, high := 0.0, 0.0 // the error at bandwidths without end, and at none
 	s.width = firstWidth
-	s.bins = s.collect(s.width, func(residual float64) {
-		low += residual
-		high += math.Abs(residual)
-	})
+	sum, moduli := s.collect()
 	if !(s.weight > 0) {
 		return s
 	}
-	s.shift = math.Abs(low)
-	low, high = s.shift/s.weight, high/s.weight
+	s.shift = math.Abs(sum)
+	// The error at bandwidths without end, and at none.
+	low, high := s.shift/s.weight, moduli/s.weight
 	s.solve(math.Min(low, high), high)
 	if r.Outside() == 0 {
 		s.bound = s.bounds()
@@ -204,6 +201,7 @@ type gatherer struct {
 	signs           uint64
 	bin             bin
 	emit            func(*bin)
+	sum, moduli     float64 // of all residuals
 }
 
 const noKey = math.MinInt64
@@ -226,6 +224,8 @@ func (g *gatherer) add(a atom) {
 		g.bin = bin{q: float64((float64(key) + 0.5) * g.width), upper: a.upper}
 	}
 	d, r := (a.q-g.bin.q)*g.sign, a.residual
+	g.sum += r
+	g.moduli += math.Abs(r)
 	g.signs |= 1 << (math.Float64bits(r) >> 63)
 	g.bin.m0 += r
 	r *= d
@@ -244,38 +244,37 @@ func (g *gatherer) flush() {
 	g.key, g.signs = noKey, 0
 }
 
-// gather calls emit for bins of a width, in rising order.
-func (s *Smooth) gather(width float64, each func(residual float64), emit func(*bin)) {
+// gather calls emit for bins of a width, in rising order, and returns the sum of the residuals and that of their moduli.
+func (s *Smooth) gather(width float64, emit func(*bin)) (sum, moduli float64) {
 	s.walks++
 	g := newGatherer(width, emit)
 	if s.points != nil {
 		for _, a := range s.points {
-			each(a.residual)
 			g.add(a)
 		}
 	} else {
-		s.weight = 0
+		weight := 0.0
 		s.rows.Each(func(c *cells.Cell) {
-			a := atomOf(c)
-			s.weight += c.Weight
-			each(a.residual)
-			g.add(a)
+			weight += c.Weight
+			g.add(atomOf(c))
 		})
+		s.weight = weight
 	}
 	g.flush()
+	return g.sum, g.moduli
 }
 
-// collect returns bins of a width, or nil if there are more than mostBins.
-func (s *Smooth) collect(width float64, each func(residual float64)) (bins []bin) {
+// collect keeps bins of the width, unless there are more than mostBins.
+func (s *Smooth) collect() (sum, moduli float64) {
 	n := 0
-	s.gather(width, each, func(b *bin) {
+	s.bins = []bin{}
+	return s.gather(s.width, func(b *bin) {
 		if n++; n <= mostBins {
-			bins = append(bins, *b)
+			s.bins = append(s.bins, *b)
 		} else {
-			bins = nil
+			s.bins = nil
 		}
 	})
-	return bins
 }
 
 // at returns the error at a bandwidth that the bins are fine enough for.
@@ -290,7 +289,7 @@ func (s *Smooth) at(sigma float64) float64 {
 			w.add(&s.bins[i])
 		}
 	} else {
-		s.gather(power(sigma/fineness), func(float64) {}, w.add)
+		s.gather(power(sigma/fineness), w.add)
 	}
 	return w.sum() / s.weight
 }
@@ -324,7 +323,7 @@ func (s *Smooth) solve(low, high float64) {
 			guess = 0
 		}
 		s.width = math.Max(s.width, finestWidth)
-		s.bins = s.collect(s.width, func(float64) {})
+		s.collect()
 	}
 }
 
@@ -495,35 +494,42 @@ func (s *Smooth) bounds() float64 {
 		return 0
 	}
 	const slack = 1e-8 // of at
-	above := 0.0       // no bandwidth shows more
-	for i := range s.doubts {
-		above += s.doubts[i].mass
+	most := 0.0        // of what stands for the rows
+	for i := range s.points {
+		most += math.Abs(s.points[i].residual)
 	}
-	above = math.Min(1, above/s.weight)
-	value := s.sigma
-	high, low := math.Max(above, value), value
-	ok := func(sigma, sign float64) bool {
+	value, least := s.sigma, s.shift/s.weight
+	most /= s.weight
+	error := func(sigma float64) float64 {
 		at := *s
 		if sigma < fineness*at.width {
 			at.bins = nil
 		}
-		return sign*(at.at(math.Max(sigma, fineness*finestWidth))*(1+sign*slack)+sign*s.doubted(sigma)-sigma) <= 0
+		return at.at(math.Max(sigma, fineness*finestWidth))
+	}
+	// Most bandwidths need no sweep, for the error is at least that without end, and above the value at most that there.
+	above := func(sigma float64) bool {
+		free := sigma - s.doubted(sigma)
+		return free >= value*(1+slack) || free >= least && free >= error(sigma)*(1+slack)
+	}
+	below := func(sigma float64) bool {
+		need := sigma + s.doubted(sigma)
+		return need <= value*(1-slack) || need <= most && need <= error(sigma)*(1-slack)
 	}
 	const steps = 8
-	if low > 0 {
-		for range steps {
-			if mid := math.Sqrt(low) * math.Sqrt(high); ok(mid, 1) {
-				high = mid
-			} else {
-				low = mid
-			}
+	// No bandwidth shows more than 1.
+	low, high := math.Max(value, fineness*finestWidth), 1.0
+	for range steps + 8 {
+		if mid := math.Sqrt(low) * math.Sqrt(high); above(mid) {
+			high = mid
+		} else {
+			low = mid
 		}
 	}
 	upper := high
-	// The mean residual is known, and no bandwidth shows less.
-	low, high = math.Min(s.shift/s.weight, value), value
+	low, high = math.Min(least, value), value
 	for range steps {
-		if mid := (low + high) / 2; mid > 0 && ok(mid, -1) {
+		if mid := (low + high) / 2; mid > 0 && below(mid) {
 			low = mid
 		} else {
 			high = mid
