@@ -24,14 +24,15 @@ type SortOptions struct {
 // Sorted is the scores and outcomes of rows that are in memory, in rising order, each distinct score a cell of its own however many
 // there are. It is no state: it does not merge and takes no weights. Many goroutines may ask it.
 //
-//	bytes a row                    held   while it sorts
-//	float32 probabilities of y=1    4.5              8.1
-//	any others                      8.5             16.1
+//	bytes a row                                  held   while it is made
+//	binary float32 probabilities of Positive      4.5                8.1
+//	all others, and those of which a row is bad   8.5               16.1
 //
-// Where a float32 row is bad, or float32 scores are sorted by another event, they are others.
+// besides some 2 MiB and, by more than one thread, what parallel.Sort takes for each. What Into keeps is held too. Pairs, Gaps, Squares
+// and Each take nothing, and Fit 32 bytes for each pool and for each of every 64th row.
 //
-// A walk takes 64 rows together, by the bits of their outcomes and of the ends of cells: the pairs cost nothing for each row but of
-// tied ones, and gaps and the fit look only at such rows as may count.
+// A walk takes 64 rows together, by the bits of their outcomes and of the ends of cells. Gaps and the fit look at single rows only
+// where these may count.
 type Sorted struct {
 	narrow  []uint32 // what kernel.HitKeysF32 makes, of float32 probabilities of the positive class; or
 	long    []uint64 // key<<1 | outcome
@@ -40,7 +41,8 @@ type Sorted struct {
 	audit   metrics.Audit
 	threads int
 
-	scratch     []uint32 // kept for a next sort
+	keeps       bool     // what the next sort may use:
+	scratch     []uint32 // of narrow keys
 	longScratch []uint64
 }
 
@@ -62,21 +64,29 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 	if p.Weights != nil {
 		return nil, errSortWeights
 	}
-	s := &Sorted{}
-	if opt.Into != nil {
-		s = opt.Into
+	s := opt.Into
+	if s == nil {
+		s = &Sorted{}
 	}
-	s.event, s.threads = opt.Event.Of(p.Classes), opt.Data.Threads
+	s.event, s.threads, s.keeps = opt.Event.Of(p.Classes), opt.Data.Threads, opt.Into != nil
 	// Wrong shapes are the Pass's to find, and so is what is wrong with a row.
-	if !s.plain(p) || !s.sortPlain(p, &opt.Data) {
-		if err := s.sortAny(p, &opt); err != nil {
-			return nil, err
-		}
+	if s.plain(p) && s.sortPlain(p, &opt.Data) {
+		return s, nil
 	}
-	if opt.Into == nil {
-		s.scratch, s.longScratch = nil, nil
+	if err := s.sortAny(p, &opt); err != nil {
+		s.long, s.blocks, s.audit = s.long[:0], s.blocks[:0], metrics.Audit{}
+		return nil, err
 	}
 	return s, nil
+}
+
+// sortKeys sorts keys, and returns the scratch for a next time if it is to be kept.
+func sortKeys[K kernel.Key](s *Sorted, keys, scratch []K) []K {
+	scratch = room(scratch, kernel.SortScratch(len(keys)))
+	if parallel.Sort(keys, scratch, s.threads); !s.keeps {
+		return nil
+	}
+	return scratch
 }
 
 // plain tells whether predictions are binary float32 probabilities, side by side, of the event asked for.
@@ -121,8 +131,7 @@ func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 		s.narrow = s.narrow[:0]
 		return false
 	}
-	s.scratch = room(s.scratch, kernel.SortScratch(n))
-	parallel.Sort(s.narrow, s.scratch, s.threads)
+	s.scratch = sortKeys(s, s.narrow, s.scratch)
 	s.blocks = room(s.blocks, (n+63)/64)
 	s.chunks(n, func() func(from, to int) {
 		return func(from, to int) {
@@ -164,8 +173,7 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 		return err
 	}
 	s.audit = pass.Audit()
-	s.longScratch = room(s.longScratch, kernel.SortScratch(n))
-	parallel.Sort(s.long, s.longScratch, s.threads)
+	s.longScratch = sortKeys(s, s.long, s.longScratch)
 	n, _ = slices.BinarySearch(s.long, math.MaxUint64)
 	s.long = s.long[:n]
 	s.blocks = room(s.blocks, (n+63)/64)

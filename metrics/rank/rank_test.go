@@ -218,6 +218,29 @@ func ExampleOf() {
 	// Output: 0.75 [0.06, 1.00], 0.3333
 }
 
+// Sorted rows are ranked as exact cells are, to the bit, and many distinct scores within the bounds of the grid.
+func TestSorted(t *testing.T) {
+	for _, tc := range []struct{ n, values int }{{30000, 0}, {30000, 40}, {400000, 0}} {
+		p := drawn(7, tc.n, tc.values)
+		s, err := cells.Sort(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := of(t, p)
+		a, b := rank.Of(s), rank.Of(c)
+		for name, f := range map[string]func(*rank.Ranking) (float64, float64){"AUROC": (*rank.Ranking).AUROC, "AURC": (*rank.Ranking).AURC} {
+			got, exact := f(a)
+			want, bound := f(b)
+			if exact != 0 || !(math.Abs(got-want) <= bound) && got != want || c.Exact() != (bound == 0) {
+				t.Errorf("%v: %s %v, want %v within %v", tc, name, got, want, bound)
+			}
+		}
+		if i, j := a.AUROCInterval(0.95), b.AUROCInterval(0.95); c.Exact() && i != j {
+			t.Errorf("%v: %v, want %v", tc, i, j)
+		}
+	}
+}
+
 // The first cell of a grid of weighted rows, where the share of errors is not known at all, has its part of the bound.
 func TestBoundOfFirstCell(t *testing.T) {
 	const n = 40000 // beyond exact cells, in one of the grid
