@@ -27,22 +27,25 @@ type Bayesian struct {
 	reason        string
 }
 
-// PosteriorBin is what the rows say of one bin. Its mean score has a normal distribution cut to [Low, High]; the probabilities that a
-// score falls in it and the event then does not happen, or happens, are among those of one Dirichlet distribution over all bins.
+// PosteriorBin is what the rows say of one bin. Its mean score has a normal distribution cut to [Low, High]; the
+// probabilities that a score falls in it and the event then does not happen, or happens, are among those of one Dirichlet
+// distribution over all bins.
 type PosteriorBin struct {
 	Low, High       float64
 	Location, Scale float64    // mean and standard deviation of the normal distribution before it is cut
 	Alpha           [2]float64 // parameters of the Dirichlet distribution: the event did not happen, it happened
 }
 
-// BayesianOf returns the posterior of the ECE that the model has over these bins: with mu_b the mean score in bin b of all rows that
-// there could be, and q_0b and q_1b the probabilities that a score is in b and the event does not happen or does,
+// BayesianOf returns the posterior of the ECE that the model has over these bins: with mu_b the mean score in bin b of
+// all rows that there could be, and q_0b and q_1b the probabilities that a score is in b and the event does not happen or
+// does,
 //
 //	ECE = sum over bins of |q_1b - mu_b * (q_0b + q_1b)|
 //
-// A priori mu_b is normal with the mean and the variance w^2/12 of a uniform distribution on the bin, of width w, and cut to the bin;
-// the scores in it are taken as normal about mu_b with the same variance; and q is Dirichlet with all parameters 1/(2B), for B bins
-// as much as one row (Perks 1947). After n_b rows with k_b events, p their scores and c_b the middle of the bin,
+// A priori mu_b is normal with the mean and the variance w^2/12 of a uniform distribution on the bin, of width w, and cut
+// to the bin; the scores in it are taken as normal about mu_b with the same variance; and q is Dirichlet with all
+// parameters 1/(2B), for B bins as much as one row (Perks 1947). After n_b rows with k_b events, p their scores and c_b
+// the middle of the bin,
 //
 //	mu_b ~ Normal((c_b + sum p) / (n_b + 1), w^2 / (12 (n_b + 1))) cut to the bin
 //	q    ~ Dirichlet(1/(2B) + n_b - k_b, 1/(2B) + k_b; b = 1 .. B)
@@ -51,12 +54,15 @@ type PosteriorBin struct {
 //
 //	sum over bins of q_1b / sum q_1 * |q_1b / (q_0b + q_1b) - mu_b|
 //
-// The posterior is of an error that has no sign, so for models near calibration it lies too high: it adds the noise of the posterior
-// to the noise of the rows. For a calibrated model its mean is about sqrt(2) times Floor, not 0, and no interval between quantiles
-// holds 0. It is fair where the error is several times Floor.
+// The posterior is of an error that has no sign, so for models near calibration it lies too high: it adds the noise of
+// the posterior to the noise of the rows. For a calibrated model its mean is about sqrt(2) times Floor, not 0, and no
+// interval between quantiles holds 0. In simulations with 15 bins the interval between the 0.05- and the 0.95-quantile,
+// which should hold the truth nine times of ten, did so three to nine times where that was 1 to 3.5 times Floor, and
+// eight to nine times where it was 5 or more. Interval, which is not Bayesian, takes off the bias.
 //
-// The bins may be of any width if their edges are fixed; the outer ones are taken to reach to 0 and 1. Where Reason is not "" there is
-// no posterior. A draw takes about 0.2 microseconds a bin. BayesianOf panics if the number of draws is below 0. o may be nil.
+// The bins may be of any width if their edges are fixed; the outer ones are taken to reach to 0 and 1. Where Reason is
+// not "" there is no posterior. A draw takes about 0.2 microseconds a bin. BayesianOf panics if the number of draws is
+// below 0. o may be nil.
 //
 // Source: google/uncertainty_metrics, bayesian_expected_calibration_error.
 func BayesianOf(p *Partition, o *BayesianOptions) *Bayesian {
@@ -151,8 +157,8 @@ func (b *Bayesian) draw(o *BayesianOptions) {
 	}
 }
 
-// eceOf returns the ECE where the event does not happen and happens in the bins with the probabilities q0 and q1, and mu are the mean
-// scores.
+// eceOf returns the ECE where the event does not happen and happens in the bins with the probabilities q0 and q1, and mu
+// are the mean scores.
 func eceOf(q0, q1, mu []float64) float64 {
 	s := 0.0
 	for i, m := range mu {
@@ -173,8 +179,9 @@ func givenTheEvent(q0, q1, mu []float64) float64 {
 	return math.Min(1, s/total)
 }
 
-// Reason says why there is no posterior: no rows, weights, scores that hang together (AllClasses), edges that the scores chose, or rows
-// in bins that the options set apart or in none. It is "" where there is one. Without a posterior all answers are NaN or nil.
+// Reason says why there is no posterior: no rows, weights, scores that hang together (AllClasses), edges that the scores
+// chose, or rows in bins that the options set apart or in none. It is "" where there is one. Without a posterior all
+// answers are NaN or nil.
 func (b *Bayesian) Reason() string { return b.reason }
 
 // Posterior returns the parameters of the posterior, bin by bin in rising order.
@@ -183,8 +190,8 @@ func (b *Bayesian) Posterior() []PosteriorBin { return slices.Clone(b.bins) }
 // Draws returns the draws of the ECE, independent of each other, in the order in which they were made.
 func (b *Bayesian) Draws() []float64 { return slices.Clone(b.draws) }
 
-// Mean returns the mean of the draws. Its error, as an estimate of the posterior's mean, is their standard deviation over the root of
-// their number.
+// Mean returns the mean of the draws. Its error, as an estimate of the posterior's mean, is their standard deviation over
+// the root of their number.
 func (b *Bayesian) Mean() float64 {
 	s := 0.0
 	for _, v := range b.draws {
@@ -193,8 +200,8 @@ func (b *Bayesian) Mean() float64 {
 	return s / float64(len(b.draws))
 }
 
-// Quantile returns the q-quantile of the draws, linear between them: the draw of rank q * (n-1), counted from 0. It panics unless
-// 0 <= q <= 1.
+// Quantile returns the q-quantile of the draws, linear between them: the draw of rank q * (n-1), counted from 0. It
+// panics unless 0 <= q <= 1.
 //
 // Source: Hyndman and Fan 1996, definition 7, as numpy.quantile has it.
 func (b *Bayesian) Quantile(q float64) float64 {
@@ -204,7 +211,7 @@ func (b *Bayesian) Quantile(q float64) float64 {
 	if b.sorted == nil {
 		return math.NaN()
 	}
-	at := q * float64(len(b.sorted)-1)
+	at := float64(q * float64(len(b.sorted)-1))
 	i := int(at)
 	v := b.sorted[i]
 	if i < len(b.sorted)-1 {
@@ -213,10 +220,11 @@ func (b *Bayesian) Quantile(q float64) float64 {
 	return v
 }
 
-// Less returns the probability that b's ECE is below o's, given their rows: the share of all pairs of a draw of one and a draw of the
-// other in which it is, equal ones counted half. So b.Less(o) + o.Less(b) is 1, and the seeds may be the same. The two are taken as
-// independent; for models that were evaluated on the same rows, and err alike, the truth is further from 1/2. It is a probability, not
-// the p-value of a rank test, which more draws would make as small as one likes. NaN where either has no posterior.
+// Less returns the probability that b's ECE is below o's, given their rows: the share of all pairs of a draw of one and a
+// draw of the other in which it is, equal ones counted half. So b.Less(o) + o.Less(b) is 1, and the seeds may be the
+// same. The two are taken as independent; for models that were evaluated on the same rows, and err alike, the truth is
+// further from 1/2. It is a probability, not the p-value of a rank test, which more draws would make as small as one
+// likes. NaN where either has no posterior.
 func (b *Bayesian) Less(o *Bayesian) float64 {
 	if b.sorted == nil || o.sorted == nil {
 		return math.NaN()

@@ -2,6 +2,7 @@ package calib_test
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,8 +13,8 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// The posterior is that of the reference: its parameters to rounding, its mean and quantiles to four standard errors of the draws of
-// both.
+// The posterior is that of the reference: its parameters to rounding, its mean and quantiles to four standard errors of
+// the draws of both.
 func TestGoldenBayesian(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct {
@@ -35,7 +36,7 @@ func TestGoldenBayesian(t *testing.T) {
 	if len(g.Cases) != 6 {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
-	const theirs, draws = 20000, 80000
+	const theirs, draws = 20000, 40000
 	for _, c := range g.Cases {
 		name := fmt.Sprintf("%s, %d bins", c.Input, c.Bins)
 		check := func(what string, got, want, tol float64) {
@@ -80,8 +81,8 @@ func TestGoldenBayesian(t *testing.T) {
 	}
 }
 
-// logits returns the probabilities of n rows of k classes whose logits are normal with deviation 2, and labels that these are the
-// probabilities of, or that have nothing to do with them.
+// logits returns the probabilities of n rows of k classes whose logits are normal with deviation 2, and labels that these
+// are the probabilities of, or that have nothing to do with them.
 func logits(seed uint64, n, k int, calibrated bool) *metrics.Predictions {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: k}}
@@ -114,8 +115,8 @@ func logits(seed uint64, n, k int, calibrated bool) *metrics.Predictions {
 	return p
 }
 
-// What the reference's own tests asked of it, before they were taken out, holds in both modes: the ECE of calibrated predictions lies
-// among the draws, which are small for calibrated predictions and not for others.
+// What the reference's own tests asked of it, before they were taken out, holds in both modes: the ECE of calibrated
+// predictions lies among the draws, which are small for calibrated predictions and not for others.
 func TestBayesianOfLogits(t *testing.T) {
 	for _, asCoded := range []bool{false, true} {
 		of := func(p *metrics.Predictions, bins int) (*calib.Bins, *calib.Bayesian) {
@@ -156,7 +157,7 @@ func TestBayesianOfLogits(t *testing.T) {
 	}
 }
 
-// The draws depend on the seed and nothing else, and fewer are the first of more.
+// The draws depend on the seed and nothing else, on no CPU either, and fewer are the first of more.
 func TestBayesianSeed(t *testing.T) {
 	p := bins(t, logits(3, 200, 4, true), calib.Options{Bins: 7})
 	of := func(seed uint64, n int) []float64 {
@@ -166,12 +167,50 @@ func TestBayesianSeed(t *testing.T) {
 	if !slices.Equal(of(9, 500), long) || !slices.Equal(of(9, 100), long[:100]) || slices.Equal(of(8, 500), long) {
 		t.Error("the draws are not those of their seed")
 	}
-	for _, v := range long {
+	h := fnv.New64a()
+	for _, v := range append(long, calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: 500}).Draws()...) {
 		if !(v >= 0 && v <= 1) {
 			t.Error(v)
 		}
+		fmt.Fprintln(h, math.Float64bits(v))
+	}
+	if got := fmt.Sprintf("%v %x", long[0], h.Sum64()); got != "0.1487425281333741 470cbc2d37620839" {
+		t.Errorf("the draws are %q: others than they were", got)
 	}
 	if n := len(calib.BayesianOf(&p.Partition, nil).Draws()); n != calib.DefaultDraws {
 		t.Errorf("%d draws", n)
+	}
+}
+
+// The bins of equal width that a state of cells has make the same posterior as those of the rows.
+func TestBayesianOfCells(t *testing.T) {
+	c, all := both(t, lawful("cents", 2000), 10)
+	p, bound := calib.EvenOf(c, 10)
+	if bound != 0 {
+		t.Fatal(bound)
+	}
+	o := &calib.BayesianOptions{Draws: 50}
+	got, want := calib.BayesianOf(p, o), calib.BayesianOf(&all[0].Partition, o)
+	if !slices.Equal(got.Posterior(), want.Posterior()) || !slices.Equal(got.Draws(), want.Draws()) {
+		t.Error("cells have another posterior than rows")
+	}
+	if p, _ := calib.EqualMassOf(c, 10); calib.BayesianOf(p, o).Reason() == "" {
+		t.Error("edges that the scores chose have a posterior")
+	}
+}
+
+// Bins between given edges, which need not be of one width, have a posterior.
+func TestBayesianOfEdges(t *testing.T) {
+	g, err := calib.GCE(lawful("uniform", 2000), &calib.GeneralOptions{Edges: []float64{0.1, 0.5, 0.6, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := calib.BayesianOf(g.Partitions[0], nil)
+	post := b.Posterior()
+	if b.Reason() != "" || len(post) != 3 || post[0].Low != 0 || post[0].High != 0.5 || post[2].High != 1 {
+		t.Error(b.Reason(), post)
+	}
+	if math.Abs(b.Mean()-g.Value) > 0.05 {
+		t.Errorf("mean %v, ece %v", b.Mean(), g.Value)
 	}
 }

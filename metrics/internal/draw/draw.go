@@ -1,5 +1,5 @@
-// Package draw makes random numbers that depend on a seed alone: the same on every CPU, and for any number of threads, since each
-// task has a stream of its own.
+// Package draw makes random numbers that depend on a seed alone: the same on every CPU, and for any number of threads,
+// since each task has a stream of its own.
 package draw
 
 import (
@@ -34,8 +34,8 @@ func (s *Source) Below(n uint64) uint64 {
 	return hi
 }
 
-// Uniform returns a number in (0,1), never an end: an odd multiple of 2^-53. (With one bit more, halves would be rounded, and the
-// largest number to 1.)
+// Uniform returns a number in (0,1), never an end: an odd multiple of 2^-53. (With one bit more, halves would be rounded,
+// and the largest number to 1.)
 func (s *Source) Uniform() float64 { return (float64(s.Uint64()>>12) + 0.5) * 0x1p-52 }
 
 // Normal returns a standard normal number, by Marsaglia's polar method.
@@ -48,8 +48,8 @@ func (s *Source) Normal() float64 {
 	}
 }
 
-// Gamma returns a number of the gamma distribution of that shape, which is above 0, and scale 1. For small shapes it may be 0 by
-// underflow, half the time at 0.001; LogGamma then says how small it is.
+// Gamma returns a number of the gamma distribution of that shape, which is above 0, and scale 1. For small shapes it may
+// be 0 by underflow, half the time at 0.001; LogGamma then says how small it is.
 //
 // Source: Marsaglia and Tsang 2000.
 func (s *Source) Gamma(shape float64) float64 {
@@ -106,8 +106,8 @@ func (s *Source) gamma(shape float64) float64 {
 	}
 }
 
-// Dirichlet fills dst with shares that sum to 1, of the Dirichlet distribution with these parameters, from 1e-300 on and as many. A
-// share may be 0 by underflow, but never all of them, however small the parameters are.
+// Dirichlet fills dst with shares that sum to 1, of the Dirichlet distribution with these parameters, from 1e-300 on and
+// as many. A share may be 0 by underflow, but never all of them, however small the parameters are.
 func (s *Source) Dirichlet(dst, alpha []float64) {
 	if len(dst) != len(alpha) {
 		panic("draw: a Dirichlet distribution has as many shares as parameters")
@@ -127,8 +127,9 @@ func (s *Source) Dirichlet(dst, alpha []float64) {
 	}
 }
 
-// TruncatedNormal returns a number of the normal distribution of that mean and standard deviation, above 0, given that it lies in
-// [low, high], a closed interval of positive length. Either end may be infinite, and the interval as far in a tail as can be.
+// TruncatedNormal returns a number of the normal distribution of that mean and standard deviation, above 0, given that it
+// lies in [low, high], a closed interval of positive length. Either end may be infinite, and the interval as far in a
+// tail as can be.
 //
 // Source: Robert 1995.
 func (s *Source) TruncatedNormal(mean, sd, low, high float64) float64 {
@@ -161,8 +162,8 @@ const rootTwoPi = 2.5066282746310005024
 
 // tail returns how far beyond a, which is not below 0, a standard normal number is that lies in [a, a+width].
 func (s *Source) tail(a, width float64) float64 {
-	// Beyond a the density falls like that of an exponential distribution, whose best rate is this. In a narrow interval it hardly
-	// falls. No difference of large numbers is taken, which would cancel.
+	// Beyond a the density falls like that of an exponential distribution, whose best rate is this. In a narrow interval
+	// it hardly falls. No difference of large numbers is taken, which would cancel.
 	a = math.Min(a, 1e150)
 	rate := (a + math.Sqrt(float64(a*a)+4)) / 2
 	if width > kernel.Exp64(0.5-float64(a/rate/2))/rate {
@@ -245,8 +246,8 @@ func (s *Source) rejected(trials int64, p float64) int64 {
 			continue
 		}
 		v = kernel.Log64(float64(v*alpha) / (a/float64(edge*edge) + b))
-		// ln of the probability of k over that of the mode, by Stirling's formula: so arranged that each term is small where k is
-		// near the mode, however many trials there are.
+		// ln of the probability of k over that of the mode, by Stirling's formula: so arranged that each term is small
+		// where k is near the mode, however many trials there are.
 		off := k - mode
 		limit := float64(off*kernel.Log64(float64(odds*(n-k+1))/(k+1))) -
 			float64((mode+0.5)*kernel.Log1p64(off/(mode+1))) +
