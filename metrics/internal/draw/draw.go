@@ -92,19 +92,23 @@ func (s *Source) gamma(shape float64) float64 {
 		}
 		v = float64(v * v * v)
 		u, x2 := s.Uniform(), float64(x*x)
-		// What this takes the exact rule below takes too.
-		if u < 1-float64(0.0331*x2*x2) {
-			return d * v
-		}
-		limit := float64(x2/2) + float64(d*(1-v+kernel.Log64(v)))
-		if d > 1e6 {
-			limit = -x2 * x2 / (108 * d) // the first term of the same, of which rounding would leave little
-		}
-		if kernel.Log64(u) < limit {
+		if u < surely(x2) || kernel.Log64(u) < limit(d, x2, v) {
 			return d * v
 		}
 	}
 }
+
+// limit returns the logarithm of the probability with which the gamma number d*v of the normal one whose square is x2 is
+// taken.
+func limit(d, x2, v float64) float64 {
+	if d > 1e6 {
+		return -x2 * x2 / (108 * d) // the first term of the same, of which rounding would leave little
+	}
+	return float64(x2/2) + float64(d*(1-v+kernel.Log64(v)))
+}
+
+// surely returns what is below that probability, and needs no logarithm.
+func surely(x2 float64) float64 { return 1 - float64(0.0331*x2*x2) }
 
 // Dirichlet fills dst with shares that sum to 1, of the Dirichlet distribution with these parameters, from 1e-300 on and
 // as many. A share may be 0 by underflow, but never all of them, however small the parameters are.
@@ -246,17 +250,20 @@ func (s *Source) rejected(trials int64, p float64) int64 {
 			continue
 		}
 		v = kernel.Log64(float64(v*alpha) / (a/float64(edge*edge) + b))
-		// ln of the probability of k over that of the mode, by Stirling's formula: so arranged that each term is small
-		// where k is near the mode, however many trials there are.
-		off := k - mode
-		limit := float64(off*kernel.Log64(float64(odds*(n-k+1))/(k+1))) -
-			float64((mode+0.5)*kernel.Log1p64(off/(mode+1))) +
-			float64((n-mode+0.5)*kernel.Log1p64(off/(n-k+1))) +
-			stirling(mode) + stirling(n-mode) - stirling(k) - stirling(n-k)
-		if v <= limit {
+		if v <= overMode(k, mode, n, odds) {
 			return int64(k)
 		}
 	}
+}
+
+// overMode returns the logarithm of the probability of k over that of the mode, by Stirling's formula: so arranged that
+// each term is small where k is near the mode, however many trials there are.
+func overMode(k, mode, n, odds float64) float64 {
+	off := k - mode
+	return float64(off*kernel.Log64(float64(odds*(n-k+1))/(k+1))) -
+		float64((mode+0.5)*kernel.Log1p64(off/(mode+1))) +
+		float64((n-mode+0.5)*kernel.Log1p64(off/(n-k+1))) +
+		stirling(mode) + stirling(n-mode) - stirling(k) - stirling(n-k)
 }
 
 // stirling returns ln k! - ((k+1/2) ln(k+1) - (k+1) + ln(2 pi)/2).

@@ -195,6 +195,28 @@ func TestGamma(t *testing.T) {
 	}
 }
 
+// What is taken without a logarithm is taken with it too, and for large shapes the rule goes on as it was.
+func TestGammaLimit(t *testing.T) {
+	for _, d := range []float64{2.0 / 3, 0.7, 1, 2, 10, 100, 1e4, 1e6} {
+		for x := -6.0; x <= 6; x += 0.01 {
+			v := math.Pow(1+x/(3*math.Sqrt(d)), 3)
+			if p := surely(x * x); v > 0 && p > 0 && math.Log(p) > limit(d, x*x, v)+1e-9 {
+				t.Fatalf("%v %v: %v is taken, but %v should be", d, x, p, math.Exp(limit(d, x*x, v)))
+			}
+		}
+	}
+	d := 1e6
+	for x := -6.0; x <= 6; x += 0.1 {
+		v := math.Pow(1+x/(3*math.Sqrt(d)), 3)
+		if a, b := limit(d, x*x, v), limit(math.Nextafter(d, 2*d), x*x, v); math.Abs(a-b) > 1e-7 {
+			t.Errorf("%v: %v and %v", x, a, b)
+		}
+	}
+	if d *= 1.1; math.Abs(limit(d, 25, math.Pow(1+5/(3*math.Sqrt(d)), 3))+625/(108*d)) > 1e-12 {
+		t.Error(limit(d, 25, 1))
+	}
+}
+
 // A share is of a beta distribution, and shares that are added are of the sum of their parameters. Of two with parameters
 // so small that the numbers would underflow, one is all, as often as its parameter says.
 func TestDirichlet(t *testing.T) {
@@ -360,6 +382,30 @@ func TestBinomial(t *testing.T) {
 		}
 	}
 	panics(t, func() { s.Binomial(9, math.NaN()) })
+}
+
+// The ratios of probabilities are those of the factors.
+func TestOverMode(t *testing.T) {
+	for _, c := range []struct {
+		n int64
+		p float64
+	}{{20, 0.5}, {40, 0.3}, {1000, 0.011}, {1e6, 0.4}, {1e12, 1e-10}, {1e15, 1e-9}} {
+		odds, n := c.p/(1-c.p), float64(c.n)
+		mode := math.Floor((n + 1) * c.p)
+		for _, step := range []float64{1, -1} {
+			want := 0.0
+			for k := mode; k >= 0 && k <= n && math.Abs(k-mode) < 1000; k += step {
+				if got := overMode(k, mode, n, odds); math.Abs(got-want) > 1e-9*math.Max(1, -want) {
+					t.Fatalf("%v of %v at %v: %v, want %v", k, n, c.p, got, want)
+				}
+				if step > 0 {
+					want += math.Log((n - k) / (k + 1) * odds)
+				} else {
+					want -= math.Log((n - k + 1) / k * odds)
+				}
+			}
+		}
+	}
 }
 
 func panics(t *testing.T, f func()) {
