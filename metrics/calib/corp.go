@@ -121,6 +121,9 @@ func CORPOf(r cells.Rising, o *CORPOptions) *CORP {
 	return c
 }
 
+// Options returns what the decomposition was made with.
+func (c *CORP) Options() CORPOptions { return CORPOptions{c.proper} }
+
 // parted returns the fit where each cell's rows without the event come before those with it. What it leaves is not more than what the
 // fit g of the rows themselves leaves: in a cell g takes rising values, and to give the lowest of them to the rows without the event and
 // the highest to those with it makes, of all ways to hand out these values, the sum of any proper score least, for that is

@@ -176,14 +176,21 @@ func (c *CORP) bootstrap(o *Resampling) replicates {
 type coin struct {
 	n         int64
 	p         float64 // probability of the event
-	hit, rest float64 // scores of a row with it and of one without
+	hit, rest float64 // scores of a row with it and of one without; 0 of what cannot happen
 }
 
 // coins returns those of the cells, with the cells' scores as probabilities.
 func (c *CORP) coins() []coin {
 	k := make([]coin, 0, c.rows.Count())
 	c.rows.Each(func(x *cells.Cell) {
-		k = append(k, coin{x.N, x.P, c.proper.loss(x.P, x.Q), c.proper.loss(x.Q, x.P)})
+		one := coin{n: x.N, p: x.P}
+		if x.P > 0 {
+			one.hit = c.proper.loss(x.P, x.Q)
+		}
+		if x.Q > 0 {
+			one.rest = c.proper.loss(x.Q, x.P)
+		}
+		k = append(k, one)
 	})
 	return k
 }
@@ -193,14 +200,9 @@ func throw(coins []coin, fit *pav.Pool, s *draw.Source) (score float64) {
 	fit.Reset()
 	for i := range coins {
 		k := &coins[i]
-		y := s.Binomial(k.n, k.p)
-		if y > 0 {
-			score += float64(float64(y) * k.hit)
-		}
-		if y < k.n {
-			score += float64(float64(k.n-y) * k.rest)
-		}
-		fit.Add(pav.Block{Low: float64(i), High: float64(i), N: float64(k.n), Y: float64(y)})
+		n, y := float64(k.n), float64(s.Binomial(k.n, k.p))
+		score += float64(y*k.hit) + float64((n-y)*k.rest)
+		fit.Add(pav.Block{Low: float64(i), High: float64(i), N: n, Y: y})
 	}
 	return score
 }
@@ -313,9 +315,9 @@ const bandPoints = 256
 // Band returns the consistency band: between which frequencies the fitted curve would lie, at each score by itself with probability
 // level, if the scores were calibrated. Outcomes are drawn anew, in each cell as many with the event as a binomial number with the
 // cell's score as its probability, and fitted; the band is between quantiles of these fits. The scores stay what they are. It has a
-// point at each score that was seen, or of more than 256 scores at so many, of equal mass between them and with both ends. A curve
-// outside of it says that scores are not calibrated there; of many points a share of 1 - level is outside by chance. nil where
-// IntervalReason says why. It panics unless 0 < level < 1.
+// point at each score that was seen, or of more than 256 scores at no more than so many, spread by mass and by value and with both
+// ends. A curve outside of it says that scores are not calibrated there; of many points a share of 1 - level is outside by chance.
+// nil where IntervalReason says why. It panics unless 0 < level < 1.
 //
 // It is not a confidence band of the curve: bootstraps of such a fit are not consistent, and bands of level 0.9 around the fitted curve,
 // drawn in the same way, held the truth at 0.6 of the points where scores crowd at 1.
@@ -357,10 +359,10 @@ func (c *CORP) Band(level float64, o *Resampling) []BandPoint {
 	return points
 }
 
-// spaced returns the cells of at most so many rows that are equally far apart in rank, the first and the last among them; all cells if
-// they are no more than that.
+// spaced returns the cells of at most so many rows and scores: half of them rows equally far apart in rank, the others scores in value,
+// the first and the last among both; all cells if they are no more than that.
 func spaced(coins []coin, most int) []int {
-	var at []int
+	at := make([]int, 0, most)
 	if len(coins) <= most {
 		for i := range coins {
 			at = append(at, i)
@@ -371,15 +373,21 @@ func spaced(coins []coin, most int) []int {
 	for i := range coins {
 		total += coins[i].n
 	}
-	step := float64(total-1) / float64(most-1)
-	seen, next := int64(0), 0
+	last := len(coins) - 1
+	least, parts := coins[0].p, float64(most/2-1)
+	rank, value := float64(total-1)/parts, (coins[last].p-least)/parts
+	seen, ranks, values := int64(0), 0.0, 0.0 // the numbers of those that are behind
 	for i := range coins {
-		if seen += coins[i].n; float64(step*float64(next)) >= float64(seen) {
-			continue
+		seen += coins[i].n
+		taken := i == 0 || i == last
+		for ; ranks <= parts && float64(rank*ranks) < float64(seen); ranks++ {
+			taken = true
 		}
-		at = append(at, i)
-		for float64(step*float64(next)) < float64(seen) {
-			next++
+		for ; values <= parts && least+float64(value*values) <= coins[i].p; values++ {
+			taken = true
+		}
+		if taken {
+			at = append(at, i)
 		}
 	}
 	return at
@@ -387,7 +395,7 @@ func spaced(coins []coin, most int) []int {
 
 // quantile returns the linear quantile of sorted values.
 func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
+	at := float64(q * float64(len(sorted)-1))
 	i := int(at)
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]
