@@ -21,11 +21,11 @@ import (
 // Source: Blasiok and Nakkiran 2023 (smECE); relplot takes the same kernel on a grid of scores and ten halvings of sigma.
 type Smooth struct {
 	rows   cells.Rising
-	weight float64 // of all rows
-	shift  float64 // |sum w (y - p)|: what no bandwidth smooths away
-	points []atom  // what stands for the rows of a grid; nil where cells are exact
-	doubts []doubt // of a grid's cells
-	bins   []bin   // of that width; nil if they would be too many
+	weight float64  // of all rows
+	shift  float64  // |sum w (y - p)|: what no bandwidth smooths away
+	points []atom   // what stands for the rows of a grid; nil where cells are exact
+	doubts []doubts // of a grid's cells
+	bins   []bin    // of that width; nil if they would be too many
 	width  float64
 	sigma  float64
 	bound  float64
@@ -47,7 +47,10 @@ const (
 	flat = 3
 )
 
-const errSmoothSigma = "calib: the bandwidth is not above 0"
+const (
+	errSmoothSigma  = "calib: the bandwidth is not above 0"
+	errSmoothPoints = "calib: fewer than two points of a curve"
+)
 
 // SmoothOf returns the smooth calibration error of the rows that r has seen. It walks them once for most sets, and once or twice more
 // where the bandwidth is below 0.0005; each further evaluation of the error takes some milliseconds, of which there are about six.
@@ -64,9 +67,10 @@ func SmoothOf(r cells.Rising) *Smooth {
 	s.shift = math.Abs(sum)
 	// The error at bandwidths without end, and at none.
 	low, high := s.shift/s.weight, moduli/s.weight
-	s.solve(math.Min(low, high), high)
+	open := 0.0
+	s.sigma, open = s.solve(math.Min(low, high), high)
 	if r.Outside() == 0 {
-		s.bound = s.bounds()
+		s.bound = s.doubted(open)
 	}
 	return s
 }
@@ -99,63 +103,61 @@ func (s *Smooth) At(sigma float64) float64 {
 
 // SmoothPoint is a point of a smoothed reliability diagram.
 type SmoothPoint struct {
-	Score     float64
-	Frequency float64 // of the event among rows with such scores: sum w y K / sum w K
-	Density   float64 // of the scores: sum w K / sum w
+	Score    float64
+	Residual float64 // of the rows near: sum w (y - p) K / sum w K, by which the frequency of the event is ahead of the score
+	Density  float64 // of the scores: sum w K / sum w
 }
 
-// Curve returns the smoothed frequency of the event at so many scores, evenly spaced from 0 to 1, with the bandwidth of the error. Where
-// no row is within several bandwidths there is no point. Within the width of the line, the area between the curve and the diagonal,
-// weighted by the density, is the error. It panics if points is below 2.
+// Curve returns the smoothed residual at so many scores, evenly spaced from 0 to 1, with the bandwidth of the error, to some 1e-4 of
+// the largest: enough for a picture. The area between Score + Residual and the diagonal, weighted by Density, is the error. Where no
+// row is within several bandwidths there is no point. It panics if points is below 2. nil if nothing was seen.
 func (s *Smooth) Curve(points int) []SmoothPoint {
 	if points < 2 {
-		panic("calib: fewer than two points of a curve")
+		panic(errSmoothPoints)
 	}
 	if !(s.weight > 0) {
 		return nil
 	}
 	sigma := math.Max(s.sigma, fineness*finestWidth)
-	all, events := make([]float64, points), make([]float64, points)
+	near, weights := make([]float64, points), make([]float64, points)
 	step := 1 / float64(points-1)
-	width := power(sigma / 8)
-	var n, y, np, start float64
+	far := smoothReach * sigma
+	var n, np, residual, start float64
 	flush := func() {
 		if n == 0 {
 			return
 		}
-		// An image at -p, or 2 - p, is a mirrored t.
-		for m := math.Floor(-smoothReach * sigma / 2); m <= smoothReach*sigma/2+1; m++ {
-			for _, c := range [...]float64{np/n + 2*m, 2*m - np/n} {
-				from := max(0, int(math.Ceil((c-smoothReach*sigma)/step)))
-				for i := from; i < points && float64(float64(i)*step) <= c+float64(smoothReach*sigma); i++ {
-					g := normal((float64(float64(i)*step) - c) / sigma)
-					all[i] += float64(n * g)
-					events[i] += float64(y * g)
+		for m := math.Floor(-far / 2); m <= far/2+1; m++ {
+			for _, c := range [...]float64{2*m + np/n, 2*m - np/n} {
+				for i := max(0, int(math.Ceil((c-far)/step))); i < points; i++ {
+					x := float64(float64(i)*step) - c
+					if x > far {
+						break
+					}
+					k := normal(x / sigma)
+					weights[i] += float64(n * k)
+					near[i] += float64(residual * k)
 				}
 			}
 		}
+		n, np, residual = 0, 0, 0
 	}
 	s.rows.Each(func(c *cells.Cell) {
-		if n > 0 && c.P >= start+width {
+		if c.P-start >= sigma/256 {
 			flush()
-			n, y, np = 0, 0, 0
 		}
 		if n == 0 {
 			start = c.P
 		}
 		n += c.Weight
-		y += c.Events
 		np += float64(c.Weight * c.P)
+		residual += atomOf(c).residual
 	})
 	flush()
 	var curve []SmoothPoint
-	for i, v := range all {
-		if v > 0 {
-			curve = append(curve, SmoothPoint{
-				Score:     float64(float64(i) * step),
-				Frequency: events[i] / v,
-				Density:   v / float64(s.weight*sigma),
-			})
+	for i, w := range weights {
+		if w > 0 {
+			curve = append(curve, SmoothPoint{float64(float64(i) * step), near[i] / w, w / float64(s.weight*sigma)})
 		}
 	}
 	return curve
@@ -294,36 +296,32 @@ func (s *Smooth) at(sigma float64) float64 {
 	return w.sum() / s.weight
 }
 
-// solve finds the bandwidth, which is in [low, high]; where bins turn out too wide for it, it gathers anew.
-func (s *Smooth) solve(low, high float64) {
+// solve returns the bandwidth at which the error is itself: it is in [low, high]. Where bins turn out too wide for it, it gathers anew.
+// The root may be less by open: that is 0 unless it is below the least bandwidth there can be.
+func (s *Smooth) solve(low, high float64) (sigma, open float64) {
 	const nearly = 1e-14
 	if high-low <= nearly*high { // all residuals have one sign, or are 0
-		s.sigma = high
-		return
+		return high, 0
 	}
-	guess := 0.0
-	for {
+	for guess := 0.0; ; s.collect() {
+		finest := s.bins == nil || s.width == finestWidth
 		least := s.width // rough, but a guess
-		if s.bins == nil || s.width == finestWidth {
+		if finest {
 			least = fineness * finestWidth
-		}
-		if high <= least && s.width == finestWidth {
-			s.sigma = high
-			return
 		}
 		sigma, reached := s.root(low, high, guess, least)
 		switch {
-		case s.bins == nil, sigma >= fineness*s.width, s.width == finestWidth:
-			s.sigma = sigma
-			return
+		case reached && (finest || sigma >= fineness*s.width):
+			return sigma, 0
+		case finest:
+			sigma = math.Min(least, high)
+			return sigma, sigma - low
 		case reached:
 			s.width, guess = power(sigma/(2*fineness)), sigma
 		default:
-			s.width /= 1024
-			guess = 0
+			s.width, guess = s.width/1024, 0
 		}
 		s.width = math.Max(s.width, finestWidth)
-		s.collect()
 	}
 }
 
@@ -378,8 +376,8 @@ func (s *Smooth) root(low, high, guess, least float64) (sigma float64, reached b
 	return sigma, true
 }
 
-// doubt is what is known of the rows of a grid's cell, for the bound.
-type doubt struct {
+// doubts is what is known of the rows of a grid's cell, for the bound.
+type doubts struct {
 	mass   float64 // of the residuals' moduli, and of the moduli of what stands for them
 	first  float64 // the same, by distance from the mean score
 	second float64 // and by its square
@@ -426,7 +424,7 @@ func (s *Smooth) stand() {
 			lower, upper = 0, 0
 		}
 		beside := math.Abs(lower) + math.Abs(upper)
-		s.doubts = append(s.doubts, doubtOf(c, abs, math.Min(v+rounded, most), rounded).with(beside+math.Abs(mid), beside, d))
+		s.doubts = append(s.doubts, doubtsOf(c, abs, math.Min(v+rounded, most), rounded).with(beside+math.Abs(mid), beside, d))
 	})
 	slices.SortFunc(s.points, func(a, b atom) int {
 		if a.upper != b.upper {
@@ -450,8 +448,8 @@ func turned(q float64, upper bool, residual float64) atom {
 	return atom{q, upper, residual}
 }
 
-// doubtOf bounds the moments of |y - p| of a cell, whose rows have sum w (p - c)^2 <= v.
-func doubtOf(c *cells.Cell, abs, v, rounded float64) doubt {
+// doubtsOf bounds the moments of |y - p| of a cell, whose rows have sum w (p - c)^2 <= v.
+func doubtsOf(c *cells.Cell, abs, v, rounded float64) doubts {
 	far := math.Max(c.P-c.Low, c.High-c.P)
 	// |y - p| is at most 1 - Low of an event and High of another row: as much of v as can be goes to that of the two which counts more.
 	most, least, n := 1-c.Low, c.High, c.Events
@@ -460,23 +458,23 @@ func doubtOf(c *cells.Cell, abs, v, rounded float64) doubt {
 	}
 	dear := math.Min(v, float64(n*far*far))
 	second := math.Min(float64(most*dear)+float64(least*(v-dear)), float64(abs*far*far))
-	return doubt{mass: abs, first: math.Sqrt(abs * second), second: second, sums: rounded}
+	return doubts{mass: abs, first: math.Sqrt(abs * second), second: second, sums: rounded}
 }
 
 // with adds residuals of a sum of moduli, of which some are at a distance.
-func (d doubt) with(all, beside, far float64) doubt {
+func (d doubts) with(all, beside, far float64) doubts {
 	d.mass += all
 	d.first += float64(beside * far)
 	d.second += float64(beside * far * far)
 	return d
 }
 
-// doubted returns how far the error at a bandwidth may be from that of the rows.
+// doubt returns how far the error at a bandwidth may be from that of the rows.
 //
-// Moving a residual from c to c + x changes the kernel by x K' + x^2 K”/2, taken at a place between for the last derivative; the
-// integrals of the derivatives' moduli are at most those of the normal density, sqrt(2/pi)/sigma and 4 phi(1)/sigma^2. What stands
-// for a cell has its sum, and its first moment, so that the change is at most that of the rest, of both.
-func (s *Smooth) doubted(sigma float64) float64 {
+// A residual moved from c to c + x has instead of its kernel K(c) what is K(c) + x K'(c) + x^2 K”/2, the last taken between: the
+// integrals of the derivatives' moduli are at most those of the normal density, sqrt(2/pi)/sigma and 4 phi(1)/sigma^2. What stands for
+// a cell has the same sum and first moment about c as its rows, so that only the rest of both is left.
+func (s *Smooth) doubt(sigma float64) float64 {
 	sum := 0.0
 	one, two := 0.7978845608028654/sigma, 0.4839414490382867/float64(sigma*sigma)
 	for i := range s.doubts {
@@ -486,54 +484,30 @@ func (s *Smooth) doubted(sigma float64) float64 {
 	return float64(sum/s.weight*(1+1e-9)) + 0x1p-49
 }
 
-// bounds returns how far the bandwidth may be from that of the rows, where the error of the rows is that of at, more or less what is
-// doubted. As both fall as sigma rises, a sigma which is above the error even with the doubt is above the root, and one which is
-// below the error even without it is below.
-func (s *Smooth) bounds() float64 {
+// doubted returns how far the error may be from that of the rows, which is the root s0 of a function f that also falls, where what
+// there is, g, has the root s1 and is no farther from f than d, at any bandwidth. Then s0 >= s1 - d(s1): where s0 < s1, s0 = f(s0) >=
+// f(s1) >= g(s1) - d(s1). And s0 <= s for any s >= g(s) + d(s), which is at least f(s): s1 + d(s1) is one, and as d falls a nearer one
+// is looked for.
+func (s *Smooth) doubted(open float64) float64 {
 	if len(s.doubts) == 0 {
-		return 0
+		return open
 	}
-	const slack = 1e-8 // of at
-	most := 0.0        // of what stands for the rows
-	for i := range s.points {
-		most += math.Abs(s.points[i].residual)
-	}
+	const rounded = 1 + 1e-8 // of at
 	value, least := s.sigma, s.shift/s.weight
-	most /= s.weight
-	error := func(sigma float64) float64 {
-		at := *s
-		if sigma < fineness*at.width {
-			at.bins = nil
-		}
-		return at.at(math.Max(sigma, fineness*finestWidth))
-	}
-	// Most bandwidths need no sweep, for the error is at least that without end, and above the value at most that there.
-	above := func(sigma float64) bool {
-		free := sigma - s.doubted(sigma)
-		return free >= value*(1+slack) || free >= least && free >= error(sigma)*(1+slack)
-	}
-	below := func(sigma float64) bool {
-		need := sigma + s.doubted(sigma)
-		return need <= value*(1-slack) || need <= most && need <= error(sigma)*(1-slack)
-	}
-	const steps = 8
-	// No bandwidth shows more than 1.
-	low, high := math.Max(value, fineness*finestWidth), 1.0
-	for range steps + 8 {
-		if mid := math.Sqrt(low) * math.Sqrt(high); above(mid) {
+	at := math.Max(value, fineness*finestWidth)
+	d := s.doubt(at)
+	// The mean residual is known, and no bandwidth shows less.
+	below := value - math.Min(value, math.Max(value-d, least))
+	low, high := at, at*rounded+d
+	for range 12 {
+		// Most bandwidths need no sweep: beyond value the error is between least and value.
+		mid := math.Sqrt(low) * math.Sqrt(high)
+		free := mid - s.doubt(mid)
+		if free >= value*rounded || free >= least && free >= s.at(mid)*rounded {
 			high = mid
 		} else {
 			low = mid
 		}
 	}
-	upper := high
-	low, high = math.Min(least, value), value
-	for range steps {
-		if mid := (low + high) / 2; mid > 0 && below(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return math.Max(upper-value, value-low)
+	return math.Max(math.Min(high, 1)-value, below) + open
 }

@@ -219,3 +219,217 @@ func TestSmoothDefinition(t *testing.T) {
 	}
 	t.Logf("largest relative errors: %.1e, and of At %.1e", worst, at)
 }
+
+// Of tiny bandwidths too: rows at an end of which few, of hardly any weight, have the event there.
+func TestSmoothTiny(t *testing.T) {
+	for _, scale := range []float64{1e-3, 1e-5, 1e-7, 1e-9, 1e-11} {
+		r := rand.New(rand.NewPCG(5, 6))
+		var p, w []float64
+		var y []int32
+		for i := range 300 {
+			u := r.Float64()
+			p, w, y = append(p, scale*u*u*u), append(w, 1<<20), append(y, 0)
+			if i%3 == 0 {
+				w[i], y[i] = scale*(0.1+r.Float64())*(1<<20), 1
+			}
+		}
+		d, s := directly(p, w, y), smoothOf(t, p, w, y)
+		got, _ := s.ECE()
+		for _, sigma := range []float64{scale / 50, scale / 3, 2 * scale} {
+			got, want := s.At(sigma), d.error(sigma)
+			if e := math.Abs(got-want) / want; !(e < 1e-9) {
+				t.Errorf("scale %v, sigma %v: %v, want %v: %.1e", scale, sigma, got, want, e)
+			}
+		}
+		if e := math.Abs(d.error(got)-got) / got; !(e < 1e-9) {
+			t.Errorf("scale %v: %v where the error is %v: %.1e", scale, got, d.error(got), e)
+		}
+		// 1 - p and the other outcomes have the same error, with the digits of p.
+		var both [2]float64
+		for k := range both {
+			d := &metrics.Predictions{Scores: metrics.Scores{Rows: len(p), Classes: 2}, Kind: metrics.Logits, Weights: w}
+			for i, v := range p {
+				row := [2]float64{0, math.Log(v) - math.Log1p(-v)}
+				d.F64 = append(d.F64, row[k], row[1-k])
+				d.Labels = append(d.Labels, y[i]^int32(k))
+			}
+			c := cells.New(&cells.Options{Event: metrics.Positive})
+			if err := metrics.NewPass(nil, c).Add(d); err != nil {
+				t.Fatal(err)
+			}
+			both[k], _ = calib.SmoothOf(c).ECE()
+		}
+		a, b := both[0], both[1]
+		if e := math.Abs(a-got) / got; !(e < 1e-9) {
+			t.Errorf("scale %v: of two classes %v, want %v", scale, a, got)
+		}
+		if e := math.Abs(a-b) / got; !(e < 1e-9) {
+			t.Errorf("scale %v: mirrored %v, want %v", scale, b, a)
+		}
+	}
+}
+
+// The error neither rises with the bandwidth nor depends on which end is which or on the order of rows.
+func TestSmoothLaws(t *testing.T) {
+	for law := range smoothLaws {
+		p, y := drawSmooth(law, 2000, 1)
+		s := smoothOf(t, p, nil, y)
+		got, _ := s.ECE()
+		if s.Bandwidth() != got {
+			t.Errorf("%s: bandwidth %v, error %v", smoothLaws[law].name, s.Bandwidth(), got)
+		}
+		if e := math.Abs(s.At(got)-got) / got; !(e < 1e-11) {
+			t.Errorf("%s: %v at its own bandwidth %v", smoothLaws[law].name, s.At(got), got)
+		}
+		last := math.Inf(1)
+		for sigma := 1e-6; sigma < 4; sigma *= 1.7 {
+			v := s.At(sigma)
+			if !(v <= last*(1+1e-9)) {
+				t.Errorf("%s: %v at %v, above %v", smoothLaws[law].name, v, sigma, last)
+			}
+			last = v
+		}
+		d, none, mean := directly(p, nil, y), 0.0, 0.0
+		for _, r := range d.r {
+			none += math.Abs(r)
+			mean += r
+		}
+		if v := s.At(1e-300); !(math.Abs(v-none) < 1e-12) {
+			t.Errorf("%s: %v without a bandwidth, want %v", smoothLaws[law].name, v, none)
+		}
+		if v := s.At(math.Inf(1)); !(math.Abs(v-math.Abs(mean)) < 1e-14) {
+			t.Errorf("%s: %v at the largest bandwidth, want %v", smoothLaws[law].name, v, mean)
+		}
+		turned, other := make([]float64, len(p)), make([]int32, len(p))
+		for i := range p {
+			turned[i], other[len(p)-1-i] = 1-p[i], y[i]
+		}
+		slices.Reverse(p)
+		if v, _ := smoothOf(t, p, nil, other).ECE(); v != got {
+			t.Errorf("%s: %v in another order, want %v", smoothLaws[law].name, v, got)
+		}
+		for i := range y {
+			y[i] = 1 - y[i]
+		}
+		if v, _ := smoothOf(t, turned, nil, y).ECE(); !(math.Abs(v-got)/got < 1e-9) {
+			t.Errorf("%s: %v with the ends exchanged, want %v", smoothLaws[law].name, v, got)
+		}
+	}
+}
+
+// Sets whose error is known.
+func TestSmoothKnown(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		p, w  []float64
+		y     []int32
+		want  float64
+		exact bool
+	}{
+		{"none", nil, nil, nil, math.NaN(), false},
+		{"no weight", []float64{0.5}, []float64{0}, []int32{1}, math.NaN(), false},
+		{"one row", []float64{0.75}, nil, []int32{1}, 0.25, true},
+		{"one row without the event", []float64{0.75}, nil, []int32{0}, 0.75, true},
+		{"right and sure", []float64{0, 1, 1, 0}, nil, []int32{0, 1, 1, 0}, 0, true},
+		{"wrong and sure", []float64{0, 1}, nil, []int32{1, 1}, 0.5, true},
+		{"half wrong and sure", []float64{1, 1}, nil, []int32{1, 0}, 0.5, true},
+		{"one score", []float64{0.5, 0.5, 0.5, 0.5}, nil, []int32{1, 0, 0, 0}, 0.25, true},
+		{"one score, calibrated", []float64{0.25, 0.25, 0.25, 0.25}, nil, []int32{1, 0, 0, 0}, 0, true},
+		{"weights", []float64{0.25, 0.25}, []float64{1, 3}, []int32{1, 0}, 0, true},
+		{"halves", []float64{0.5, 0.5}, []float64{1, 3}, []int32{1, 0}, 0.25, true},
+		{"tiny", []float64{1e-300, 1e-300}, nil, []int32{0, 0}, 1e-300, true},
+		// The bandwidth is below the least there is: the error is in [2^-60 - 2^-64, 2^-60 + 2^-64].
+		{"tiny, of two signs", []float64{0, 0x1p-60}, []float64{0x1p-32, 0x1p32}, []int32{1, 0}, 0x1p-60, false},
+	} {
+		s := smoothOf(t, c.p, c.w, c.y)
+		got, bound := s.ECE()
+		switch {
+		case c.want != c.want:
+			if got == got || bound == bound || s.At(0.1) == s.At(0.1) || s.Curve(3) != nil {
+				t.Errorf("%s: %v +- %v, want NaN", c.name, got, bound)
+			}
+		case !(math.Abs(got-c.want) <= bound+1e-15*c.want) || c.exact && bound != 0 || bound > 1e-15:
+			t.Errorf("%s: %v +- %v, want %v", c.name, got, bound, c.want)
+		}
+	}
+	// Opposite residuals at 0 and 1: r(t) = (1/2) (K(t,0) w - K(t,1) w), of integral erf-like sums; where K does not reach the middle it is
+	// the whole.
+	got, _ := smoothOf(t, []float64{0, 1}, []float64{1, 1}, []int32{1, 0}).ECE()
+	d := directly([]float64{0, 1}, nil, []int32{1, 0})
+	if want := d.root(); !(math.Abs(got-want) < 1e-10) {
+		t.Errorf("ends: %v, want %v", got, want)
+	}
+	for name, f := range map[string]func(){
+		"At(0)":    func() { smoothOf(t, []float64{0.5}, nil, []int32{1}).At(0) },
+		"At(NaN)":  func() { smoothOf(t, []float64{0.5}, nil, []int32{1}).At(math.NaN()) },
+		"Curve(1)": func() { smoothOf(t, []float64{0.5}, nil, []int32{1}).Curve(1) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// From a grid the error is within the bound, whatever the outcomes inside its cells; with outcomes by chance it is much nearer.
+func TestSmoothGrid(t *testing.T) {
+	steps := func(of, ahead float64) func(r *rand.Rand) (float64, float64) {
+		return func(r *rand.Rand) (float64, float64) {
+			p := r.Float64()
+			k, f := math.Modf(p * of)
+			d := ahead * math.Min(p, 1-p)
+			if (math.Abs(f-0.5) < 0.25) != (math.Mod(k*k*0.123, 1) < 0.5) {
+				d = -d
+			}
+			return p, p + d
+		}
+	}
+	laws := append(slices.Clone(smoothLaws[:3]), smoothLaws[7])
+	type law = struct {
+		name string
+		draw func(r *rand.Rand) (score, chance float64)
+	}
+	laws = append(laws,
+		law{"steps in cells", steps(1200, 1)}, law{"beside cells", steps(600, 1)}, law{"fine steps", steps(12000, 0.5)},
+		law{"tiny", func(r *rand.Rand) (float64, float64) { u := r.Float64(); return 1e-4 * u * u, 1e-4 * u }},
+		law{"clumps", func(r *rand.Rand) (float64, float64) { u := r.Float64(); return 0.3 + 0.05*u, math.Round(u) }},
+	)
+	for i, l := range laws {
+		sorted, grid := bothRisings(t, 400000, l.draw)
+		if grid.Exact() {
+			t.Fatal(l.name, "has exact cells")
+		}
+		want, zero := calib.SmoothOf(sorted).ECE()
+		got, bound := calib.SmoothOf(grid).ECE()
+		if d := math.Abs(got - want); zero != 0 || !(d <= bound) || i < 4 && !(d < 0.01*want) {
+			t.Errorf("%s: %v +- %v, want %v", l.name, got, bound, want)
+		}
+		t.Logf("%-15s %.6g of rows, %.6g of the grid: %.1e apart, bound %.1e", l.name, want, got, math.Abs(got-want), bound)
+	}
+}
+
+// The area between curve and diagonal, by density, is the error.
+func TestSmoothCurve(t *testing.T) {
+	for law := range smoothLaws {
+		p, y := drawSmooth(law, 500, 3)
+		s := smoothOf(t, p, nil, y)
+		want, _ := s.ECE()
+		const points = 4001
+		area, mass := 0.0, 0.0
+		for _, c := range s.Curve(points) {
+			h := 1. / (points - 1)
+			if c.Score == 0 || c.Score == 1 {
+				h /= 2
+			}
+			area += h * c.Density * math.Abs(c.Residual)
+			mass += h * c.Density
+		}
+		if math.Abs(mass-1) > 1e-6 || math.Abs(area-want) > 1e-4*want+1e-5 {
+			t.Errorf("%s: area %v, want %v; density of integral %v", smoothLaws[law].name, area, want, mass)
+		}
+	}
+}
