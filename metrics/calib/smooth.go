@@ -29,8 +29,6 @@ type Smooth struct {
 	width  float64
 	sigma  float64
 	bound  float64
-
-	walks, sweeps int // of the rows and of the bins, for the benchmark
 }
 
 const (
@@ -143,6 +141,9 @@ func (s *Smooth) Curve(points int) []SmoothPoint {
 		n, np, residual = 0, 0, 0
 	}
 	s.rows.Each(func(c *cells.Cell) {
+		if c.Weight == 0 {
+			return
+		}
 		if c.P-start >= sigma/256 {
 			flush()
 		}
@@ -248,7 +249,6 @@ func (g *gatherer) flush() {
 
 // gather calls emit for bins of a width, in rising order, and returns the sum of the residuals and that of their moduli.
 func (s *Smooth) gather(width float64, emit func(*bin)) (sum, moduli float64) {
-	s.walks++
 	g := newGatherer(width, emit)
 	if s.points != nil {
 		for _, a := range s.points {
@@ -257,8 +257,10 @@ func (s *Smooth) gather(width float64, emit func(*bin)) (sum, moduli float64) {
 	} else {
 		weight := 0.0
 		s.rows.Each(func(c *cells.Cell) {
-			weight += c.Weight
-			g.add(atomOf(c))
+			if c.Weight > 0 {
+				weight += c.Weight
+				g.add(atomOf(c))
+			}
 		})
 		s.weight = weight
 	}
@@ -284,7 +286,6 @@ func (s *Smooth) at(sigma float64) float64 {
 	if sigma >= flat {
 		return s.shift / s.weight
 	}
-	s.sweeps++
 	w := newSmoothSweep(sigma)
 	if s.bins != nil {
 		for i := range s.bins {
@@ -293,7 +294,7 @@ func (s *Smooth) at(sigma float64) float64 {
 	} else {
 		s.gather(power(sigma/fineness), w.add)
 	}
-	return w.sum() / s.weight
+	return math.Max(w.sum(), s.shift) / s.weight // the integral of r is known
 }
 
 // solve returns the bandwidth at which the error is itself: it is in [low, high]. Where bins turn out too wide for it, it gathers anew.
@@ -392,6 +393,9 @@ type doubts struct {
 func (s *Smooth) stand() {
 	s.points = []atom{}
 	s.rows.Each(func(c *cells.Cell) {
+		if c.Weight == 0 {
+			return
+		}
 		s.weight += c.Weight
 		a := atomOf(c)
 		t := c.Tally()
