@@ -3,8 +3,6 @@ package calib
 import (
 	"math"
 	"testing"
-
-	"github.com/candor-go/candor/kernel"
 )
 
 // The values are of both series to 60 digits, which agree there; the range's also of the integral of Feller's density.
@@ -81,30 +79,6 @@ func TestBrownianMeans(t *testing.T) {
 		}
 		if v := sum * step; math.Abs(v-c.want) > 1e-11 {
 			t.Errorf("mean %v, want %v", v, c.want)
-		}
-	}
-}
-
-// The points that stand for a cell of the grid are where its rows are on average, as logitMoments says.
-func TestLogitMoments(t *testing.T) {
-	places, rising := kernel.GridPlaces()
-	for at := 1; at+1 < len(rising); at += 7 {
-		low, high := places[rising[at]], math.Nextafter(places[rising[at+1]], 0)
-		c := gridCell{low: low, high: high}
-		for _, share := range []float64{0, 0.1, 0.5, 0.9} {
-			// Rows at both ends, which is the worst there is.
-			m := low + share*(high-low)
-			first, second, most := c.logitMoments(m)
-			x := func(q float64) float64 { return odds{q, 1 - q}.from(odds{m, 1 - m}) }
-			mean := (1-share)*x(low) + share*x(high)
-			square := (1-share)*x(low)*x(low) + share*x(high)*x(high)
-			far := math.Max(math.Abs(x(low)), math.Abs(x(high)))
-			if math.Abs(mean) > first+1e-14 || square > second+1e-14 || far > most+1e-14 {
-				t.Errorf("cell %v to %v, mean %v: %v %v %v beyond %v %v %v", low, high, m, mean, square, far, first, second, most)
-			}
-			if low > 1e-12 && first > 0.005 || most > 0.1 {
-				t.Errorf("cell %v to %v: %v %v say nothing", low, high, first, most)
-			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ func CoxOf(r cells.Rising, o *CoxOptions) *Cox {
 		c.reason = reasonOutside
 		return c
 	}
-	f := &coxFit{of: r, unit: c.unit}
+	f := &coxFit{of: r, unit: c.unit, keep: keptPoints}
 	f.survey()
 	c.leftOut = f.leftOut
 	if c.reason = f.reason(); c.reason != "" {
@@ -93,8 +93,8 @@ func (c *Cox) interval(e *estimate, level float64) metrics.Interval {
 func (c *Cox) LeftOut() int64 { return c.leftOut }
 
 // Reason says why there is no fit: scores outside [0,1], no rows, none with another score than 0 and 1, or outcomes that are all the
-// same; and unless the slope is held, scores that are all equal, or one below which, or above which, no outcome is 1 and beyond which
-// none is 0, so that the likelihood rises for ever with the slope. It is "" where there is a fit.
+// same; and unless the slope is held, scores that are all equal, or one that parts the outcomes, none of 1 on one side and none of 0 on
+// the other, so that the likelihood rises for ever with the slope. It is "" where there is a fit.
 func (c *Cox) Reason() string { return c.reason }
 
 // IntervalReason says why there are no intervals: Reason's reasons, and weights. It is "" where there are.
@@ -111,6 +111,6 @@ const (
 	reasonOneScore      = "all scores are equal: any slope fits"
 	reasonSeparated     = "a score parts the outcomes perfectly: the slope has no end"
 	reasonSeparatedGrid = "by the cells of the grid a score parts the outcomes perfectly: the slope has no end"
-	reasonAstray        = "the outcomes are so nearly parted by a score that the fit was not found"
+	reasonAstray        = "the fit was not found: a score all but parts the outcomes, or scores are too close together"
 	reasonCoxWeighted   = "with weights the variance of the fit needs the sums of their squares by outcome, which are not kept"
 )

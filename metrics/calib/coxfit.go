@@ -12,6 +12,7 @@ import (
 type coxFit struct {
 	of      cells.Rising
 	unit    bool // b is 1
+	keep    int  // points to keep at most
 	leftOut int64
 
 	rest, hits compensated // total weights
@@ -158,7 +159,7 @@ func (f *coxFit) reason() string {
 	return ""
 }
 
-// keptPoints is how many points are kept at most, of 24 bytes; more are found anew each time.
+// keptPoints is how many points are kept, of 24 bytes; if there are more they are found anew each time.
 const keptPoints = 1 << 20
 
 // recenter makes the score whose x is next to at the center, and keeps the line where it is.
@@ -172,7 +173,7 @@ func (f *coxFit) recenter(at float64) {
 	f.center = next
 	f.a += float64(f.b * shift)
 	f.points = nil
-	if f.of.Count() <= keptPoints/2 {
+	if 2*f.of.Count() <= f.keep {
 		points := make([]coxPoint, 0, f.of.Count())
 		f.walk(func(x, rest, hits float64) { points = append(points, coxPoint{x, rest, hits}) })
 		f.points = points
@@ -195,58 +196,71 @@ func (f *coxFit) walk(visit func(x, rest, hits float64)) {
 // coxSums is the gradient and the information at a line: by weight * mu(1-mu), how much there is, the mean of x and the sum of squares
 // about it.
 type coxSums struct {
-	g0, g1            float64 // of a, and of b about the mean
+	g0, g1            float64 // by a, and by b
 	w, mean, variance float64
 	square            float64 // sum of squares about the center
 }
 
-// logistic returns 1/(1+exp(-eta)) and 1/(1+exp(eta)).
-func logistic(eta float64) (mu, nu float64) {
+// about returns the derivative by b if a + b m is held.
+func (s *coxSums) about(m float64) float64 { return s.g1 - float64(m*s.g0) }
+
+// logistic returns the smaller one of 1/(1+exp(-eta)) and 1/(1+exp(eta)), and their product.
+func logistic(eta float64) (small, product float64) {
 	e := kernel.Exp64(-math.Abs(eta))
 	big := 1 / (1 + e)
-	if small := float64(e * big); eta < 0 {
-		return small, big
-	} else {
-		return big, small
-	}
+	small = float64(e * big)
+	return small, float64(small * big)
 }
 
 func (f *coxFit) at(a, b float64) coxSums {
 	f.searched++
 	var g0, g1, h0, h1, h2 compensated
 	f.walk(func(x, rest, hits float64) {
-		mu, nu := logistic(a + float64(b*x))
-		r := float64(rest*mu) - float64(hits*nu)
-		w := (rest + hits) * float64(mu*nu)
-		g0.add(r)
-		g1.add(float64(r * x))
+		eta := a + float64(b*x)
+		small, w := logistic(eta)
+		// (rest + hits) mu - hits, by what is small of mu and 1 - mu, as the whole numbers may cancel.
+		n := rest + hits
+		whole, part := -hits, float64(n*small)
+		if eta > 0 {
+			whole, part = rest, -part
+		}
+		g0.add(whole)
+		g0.add(part)
+		p := float64(whole * x)
+		g1.add(p)
+		g1.add(math.FMA(whole, x, -p))
+		g1.add(float64(part * x))
+		w = float64(n * w)
 		h0.add(w)
 		h1.add(float64(w * x))
 		h2.add(float64(w * float64(x*x)))
 	})
-	s := coxSums{g0: g0.value(), w: h0.value(), square: h2.value()}
+	s := coxSums{g0: g0.value(), g1: g1.value(), w: h0.value(), square: h2.value()}
 	s.mean = h1.value() / s.w
-	s.g1 = g1.value() - float64(s.mean*s.g0)
 	s.variance = s.square - float64(h1.value()*s.mean)
 	return s
 }
 
-// slope returns the derivative of what is minimised in the direction (da, db).
-func (s *coxSums) slope(da, db float64) float64 {
-	return float64(s.g0*(da+float64(s.mean*db))) + float64(s.g1*db)
+// errors returns how many standard errors a step is long.
+func (s *coxSums) errors(da, db float64) float64 {
+	m := da + float64(s.mean*db)
+	return math.Sqrt(float64(s.w*float64(m*m)) + float64(s.variance*float64(db*db)))
 }
 
 const (
-	coxSearches = 400  // walks before the fit is given up
-	coxPrecise  = 1e-9 // a step so small, by the largest change of a + b x, is the last one: the next would be its square
-	coxFarthest = 2000 // more than any two logits are apart
+	coxSearches = 400   // walks before the fit is given up
+	coxPrecise  = 1e-9  // a step so small, by the largest change of a + b x, is the last one: the next would be its square
+	coxNothing  = 1e-12 // standard errors
+	coxNear     = 1e-4  // a step so small is followed by far smaller ones
+	coxFarthest = 2000  // more than any two logits are apart
 )
 
 // solve finds the fit by Newton's method; false if it does not.
 //
 // A step that changes no a + b x by more than 1 makes the likelihood larger for certain, because the logistic function is
-// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: bisected while it does not, doubled
-// while it does so much that Newton's parabola is far off.
+// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: shortened while it does not, doubled
+// while it does so much that Newton's parabola is far off. Only the derivative along the step is looked at, which keeps its digits
+// where differences of likelihoods have none.
 func (f *coxFit) solve() bool {
 	f.center = odds{0.5, 0.5}
 	f.recenter(f.mean)
@@ -257,38 +271,44 @@ func (f *coxFit) solve() bool {
 		// From the line without slope towards that of calibrated scores.
 		f.a, f.b = kernel.Log64(f.hits.value())-kernel.Log64(f.rest.value()), 0
 		f.sums = f.at(f.a, f.b)
-		if da := origin - f.a; f.sums.slope(da, 1) < 0 {
+		if da := origin - f.a; float64(f.sums.g0*da)+f.sums.g1 < 0 {
 			f.search(da, 1)
 		}
 	}
-	for f.searched < coxSearches {
+	for last := math.Inf(1); f.searched < coxSearches; {
 		s := &f.sums
 		if !f.unit && s.variance < 1e-4*s.square {
 			// The rows that count are close together, and far from the center: their x have few digits.
-			if was := f.center; math.Abs(s.mean) > 0 {
-				if f.recenter(s.mean); f.center != was {
-					f.sums = f.at(f.a, f.b)
-				}
+			was := f.center
+			if f.recenter(s.mean); f.center != was {
+				f.sums = f.at(f.a, f.b)
 			}
 		}
+		now := f.change(f.a, f.b)
+		limit := math.Max(coxFarthest, now)
 		db := 0.0
 		if !f.unit {
-			db = -s.g1 / s.variance
+			g := s.about(s.mean)
+			if db = -g / s.variance; !(s.variance > 0 && math.Abs(db)*(f.hi-f.lo) <= limit) {
+				// Where the information is of rows of one score alone, it says whither but not how far.
+				db = math.Copysign(limit/(f.hi-f.lo), -g)
+			}
 		}
 		da := -s.g0/s.w - float64(s.mean*db)
 		d := f.change(da, db)
-		if !(d <= math.MaxFloat64) {
+		switch {
+		case !(d <= math.MaxFloat64):
 			return false
-		}
-		if d <= coxPrecise*math.Max(1, f.change(f.a, f.b)) {
+		case d <= coxPrecise*math.Max(1, now):
 			f.a, f.b = f.a+da, f.b+db
 			f.sums = f.at(f.a, f.b)
 			return true
+		case d > last/2 && (last < coxNear || s.errors(da, db) < coxNothing):
+			return true // nothing but rounding is left
+		case d > limit:
+			da, db = float64(da*(limit/d)), float64(db*(limit/d))
 		}
-		if d > coxFarthest && d > f.change(f.a, f.b) {
-			t := math.Max(coxFarthest, f.change(f.a, f.b)) / d
-			da, db = float64(da*t), float64(db*t)
-		}
+		last = d
 		f.search(da, db)
 	}
 	return false
@@ -301,21 +321,23 @@ func (f *coxFit) change(da, db float64) float64 {
 
 // search goes in a direction in which the likelihood rises.
 func (f *coxFit) search(da, db float64) {
-	first := f.sums.slope(da, db)
-	d := f.change(da, db)
-	along := func(t float64) coxSums { return f.at(f.a+float64(t*da), f.b+float64(t*db)) }
+	m := f.sums.mean
+	slope := func(s *coxSums) float64 { return float64(s.g0*(da+float64(m*db))) + float64(s.about(m)*db) }
+	along := func(t float64) (s coxSums, v float64) {
+		s = f.at(f.a+float64(t*da), f.b+float64(t*db))
+		return s, slope(&s)
+	}
+	d, first := f.change(da, db), slope(&f.sums)
 	t := 1.0
-	s := along(t)
-	v := s.slope(da, db)
+	s, v := along(t)
 	for v > 0 && t*d > 1 && f.searched < coxSearches {
 		t = float64(t * math.Min(0.5, math.Max(0.1, first/(first-v))))
-		s = along(t)
-		v = s.slope(da, db)
+		s, v = along(t)
 	}
 	if t == 1 && v < 0.25*first {
 		for v < 0 && f.searched < coxSearches {
-			next := along(2 * t)
-			if v = next.slope(da, db); v <= 0 {
+			var next coxSums
+			if next, v = along(2 * t); v <= 0 {
 				t, s = 2*t, next
 			}
 		}
@@ -390,12 +412,12 @@ func (f *coxFit) shift(steepest, slopeError float64) float64 {
 				continue
 			}
 			first, second, most := c.logitMoments(o.mean)
-			mu, nu := logistic(f.a + float64(f.b*c.odds(o.mean).from(f.center)))
-			gap := mu
-			if y == 1 {
-				gap = nu
+			eta := f.a + float64(f.b*c.odds(o.mean).from(f.center))
+			gap, w := logistic(eta)
+			if (y == 0) == (eta > 0) {
+				gap = 1 - gap
 			}
-			w := float64(o.n * float64(mu*nu))
+			w = float64(o.n * w)
 			second = float64(second * kernel.Exp64(float64(steepest*most)))
 			wd.add(float64(w * float64(first*first)))
 			rd.add(float64(float64(o.n*gap) * first))

@@ -19,7 +19,7 @@ import (
 // Source: Spiegelhalter 1986.
 type Spiegelhalter struct {
 	Z float64 // NaN where there is a reason
-	P float64 // the two-sided p-value of Z by the normal law: of many rows with (1-2p)^2 p(1-p) well above 0
+	P float64 // the two-sided p-value of Z by the normal law, which is its limit for many rows; KSP's warning of rare events holds
 
 	// Bound and PBound are how far Z and P may be from those of the rows: 0 where cells are exact. Elsewhere the sum under the root is
 	// known but for what the scores' third moments in each cell of the grid add to it.
