@@ -53,15 +53,16 @@ type CORPOptions struct {
 	Score ProperScore
 }
 
-// CORP is the decomposition of a mean score into miscalibration, discrimination and uncertainty by the frequency that rises with the
-// score and fits best. With S the mean score, S_C that of the probabilities recalibrated by that fit, and S_R that of the base rate,
+// CORP is the decomposition of a mean score into miscalibration, discrimination and uncertainty by the frequency that rises
+// with the score and fits best. With S the mean score, S_C that of the probabilities recalibrated by that fit, and S_R that
+// of the base rate,
 //
 //	S = MCB - DSC + UNC,  MCB = S - S_C,  DSC = S_R - S_C,  UNC = S_R.
 //
-// There are no bins to choose. The fit is isotonic regression by pooling adjacent violators, equal scores being one; it is the best
-// for every proper score at once. It follows the rows it is made of: MCB and DSC of the same rows are larger than those of the law
-// they come from, by an amount that falls as N^(-2/3), or as 1/N where there are few different scores; MCB of a calibrated model
-// is above 0.
+// There are no bins to choose. The fit is isotonic regression by pooling adjacent violators, equal scores being one; it is
+// the best for every proper score at once. It follows the rows it is made of: MCB and DSC of the same rows are larger than
+// those of the law they come from, by an amount that falls as N^(-2/3), or as 1/N where there are few different scores; MCB
+// of a calibrated model is above 0.
 //
 // Answers are NaN without rows, and their bounds too where scores outside [0,1] are missing.
 //
@@ -86,8 +87,8 @@ type Step struct {
 	Weight    float64 // of the rows; their number without weights
 }
 
-// CORPOf decomposes the mean score of the rows that r has seen; o may be nil. Intervals and bands read r again, so it is not to see
-// more rows before.
+// CORPOf decomposes the mean score of the rows that r has seen; o may be nil, and a score that is none panics. Intervals and
+// bands read r again, so it is not to see more rows before.
 //
 // Where r has a grid for its scores MCB and DSC come with a bound: those of the rows are not below the value, nor above
 // it by more than the bound.
@@ -95,6 +96,9 @@ func CORPOf(r cells.Rising, o *CORPOptions) *CORP {
 	c := &CORP{rows: r}
 	if o != nil {
 		c.proper = o.Score
+	}
+	if c.proper > Logarithmic {
+		panic("calib: there is no such score")
 	}
 	var fit pav.Pool
 	r.Fit(&fit)
@@ -124,15 +128,16 @@ func CORPOf(r cells.Rising, o *CORPOptions) *CORP {
 // Options returns what the decomposition was made with.
 func (c *CORP) Options() CORPOptions { return CORPOptions{c.proper} }
 
-// parted returns the fit where each cell's rows without the event come before those with it. What it leaves is not more than what the
-// fit g of the rows themselves leaves: in a cell g takes rising values, and to give the lowest of them to the rows without the event and
-// the highest to those with it makes, of all ways to hand out these values, the sum of any proper score least, for that is
+// parted returns the fit where each cell's rows without the event come before those with it. What it leaves is not more than
+// what the fit g of the rows themselves leaves: in a cell g takes rising values, and to give the lowest of them to the rows
+// without the event and the highest to those with it makes, of all ways to hand out these values, the sum of any proper
+// score least, for that is
 //
 //	sum s(g,0) + sum over rows with the event of (s(g,1) - s(g,0)),
 //
-// of which the first sum does not change and the second falls as g rises at these rows. What this hands out rises through the rows of
-// the cells in that order, so it leaves no less than the best that does. And the fit of whole cells is one of those that g is the
-// best of, so it leaves no less than g. So what is left by g lies between the two.
+// of which the first sum does not change and the second falls as g rises at these rows. What this hands out rises through
+// the rows of the cells in that order, so it leaves no less than the best that does. And the fit of whole cells is one of
+// those that g is the best of, so it leaves no less than g. So what is left by g lies between the two.
 func parted(r cells.Rising) *pav.Pool {
 	var p pav.Pool
 	r.Each(func(x *cells.Cell) {
@@ -206,8 +211,8 @@ func reach(x *cells.Cell) (near, far float64) {
 	return near, far
 }
 
-// takeLosses sums the scores of the rows. Those of a grid cell are not below the one of their mean, nor above the chord over the cell,
-// for the score is convex. What is in the grid's first cell, below 2^-64, cannot be told from 0.
+// takeLosses sums the scores of the rows. Those of a grid cell are not below the one of their mean, nor above the chord over
+// the cell, for the score is convex. What is in the grid's first cell, below 2^-64, cannot be told from 0.
 func (c *CORP) takeLosses() {
 	least, most := 0.0, 0.0
 	c.rows.Each(func(x *cells.Cell) {
@@ -244,20 +249,20 @@ func (c *CORP) takeLosses() {
 // Score returns S, the mean score, and how much more that of the rows may be.
 func (c *CORP) Score() (value, bound float64) { return c.score, c.loose }
 
-// MCB returns the miscalibration S - S_C, at least 0, the value of calibrated scores: what recalibration would gain. It is +Inf for
-// the logarithmic score where a row gave 0 to what happened; see Infinite.
+// MCB returns the miscalibration S - S_C, at least 0, the value of calibrated scores: what recalibration would gain. It is
+// +Inf for the logarithmic score where a row gave 0 to what happened; see Infinite.
 func (c *CORP) MCB() (value, bound float64) {
 	return math.Max(0, c.score-c.left), c.loose + c.finer
 }
 
-// DSC returns the discrimination S_R - S_C, from 0 to UNC, the value where scores part the rows with the event from those without:
-// what the scores know beyond the base rate. It depends on the order of the scores alone, and not on their values.
+// DSC returns the discrimination S_R - S_C, from 0 to UNC, the value where scores part the rows with the event from those
+// without: what the scores know beyond the base rate. It depends on the order of the scores alone, and not on their values.
 func (c *CORP) DSC() (value, bound float64) {
 	return math.Max(0, c.base-c.left), c.finer
 }
 
-// UNC returns the uncertainty S_R, the mean score of the base rate: how hard the event is to foretell without scores. It is at most
-// 1/4, and ln 2 for the logarithmic score. It is exact.
+// UNC returns the uncertainty S_R, the mean score of the base rate: how hard the event is to foretell without scores. It is
+// at most 1/4, and ln 2 for the logarithmic score. It is exact.
 func (c *CORP) UNC() (value, bound float64) {
 	if c.rows.Outside() > 0 {
 		bound = math.NaN()
@@ -265,11 +270,11 @@ func (c *CORP) UNC() (value, bound float64) {
 	return c.base, bound
 }
 
-// Infinite returns the weight of the rows, or their number without weights, that gave 0 to what happened: with any, the logarithmic
-// score is +Inf. On a grid what is below 2^-64 counts as 0, for it cannot be told from it, and the bounds of S and MCB are NaN then. It
-// is 0 for the squared score.
+// Infinite returns the weight of the rows, or their number without weights, that gave 0 to what happened: with any, the
+// logarithmic score is +Inf. On a grid what is below 2^-64 counts as 0, for it cannot be told from it, and the bounds of S
+// and MCB are NaN then. It is 0 for the squared score.
 func (c *CORP) Infinite() float64 { return c.infinite }
 
-// Steps returns the fitted curve, in rising order of scores and frequencies: the recalibrated probabilities. Between two steps it is
-// not known.
+// Steps returns the fitted curve, in rising order of scores and frequencies: the recalibrated probabilities. Between two
+// steps it is not known.
 func (c *CORP) Steps() []Step { return c.steps }

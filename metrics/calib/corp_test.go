@@ -207,7 +207,9 @@ func TestCORPNotNegative(t *testing.T) {
 		for name, s := range scores {
 			got, _ := terms(calib.CORPOf(cellsOf(t, p), &calib.CORPOptions{Score: s}))
 			want := corpOfRows(p, s == calib.Logarithmic)
-			if got.mcb < 0 || got.dsc < 0 || got.dsc > got.unc+1e-15 || !(got.mcb == want.mcb || math.Abs(got.mcb-want.mcb) < 1e-12) || math.Abs(got.dsc-want.dsc) > 1e-12 {
+			if got.mcb < 0 || got.dsc < 0 || got.dsc > got.unc+1e-15 ||
+				!(got.mcb == want.mcb || math.Abs(got.mcb-want.mcb) < 1e-12) ||
+				math.Abs(got.dsc-want.dsc) > 1e-12 {
 				t.Fatalf("%s of %+v: %+v, want %+v", name, p, got, want)
 			}
 		}
@@ -232,7 +234,8 @@ func TestCORPWeights(t *testing.T) {
 			if got, bound := terms(c); s == calib.Squared && got != want || math.Abs(got.mcb-want.mcb) > 1e-14 || bound != (corp{}) {
 				t.Errorf("%s, %s: weights of 2 give %+v, %+v; want %+v", law, name, got, bound, want)
 			}
-			if i := c.Intervals(0.9, nil); !math.IsNaN(i.MCB.Low) || !math.IsNaN(i.Floor) || c.Band(0.9, nil) != nil || c.IntervalReason() == "" {
+			if i := c.Intervals(0.9, nil); !math.IsNaN(i.MCB.Low) || !math.IsNaN(i.Floor) ||
+				c.Band(0.9, nil) != nil || c.IntervalReason() == "" {
 				t.Errorf("%s: an interval of weights: %+v", law, i)
 			}
 			twice := *p
@@ -261,17 +264,26 @@ func TestCORPWeights(t *testing.T) {
 	for name, s := range scores {
 		got, bound := terms(calib.CORPOf(c, &calib.CORPOptions{Score: s}))
 		want := corpOfRows(p, s == calib.Logarithmic)
-		if c.Exact() || !within(want.score, got.score, bound.score) || !within(want.mcb, got.mcb, bound.mcb) || !within(want.dsc, got.dsc, bound.dsc) || bound.mcb > 5e-3 {
+		if c.Exact() || !within(want.score, got.score, bound.score) || !within(want.mcb, got.mcb, bound.mcb) ||
+			!within(want.dsc, got.dsc, bound.dsc) || bound.mcb > 5e-3 {
 			t.Errorf("%s: %+v, bounds %+v, want %+v", name, got, bound, want)
 		}
 	}
 }
 
 func TestCORPEdges(t *testing.T) {
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("a score that is none")
+			}
+		}()
+		calib.CORPOf(cells.New(nil), &calib.CORPOptions{Score: calib.Logarithmic + 1})
+	}()
 	none := calib.CORPOf(cells.New(nil), nil)
 	v, _ := terms(none)
-	if i := none.Intervals(0.95, nil); v.score == v.score || v.mcb == v.mcb || v.dsc == v.dsc || v.unc == v.unc || i.UNC.Low == i.UNC.Low ||
-		none.IntervalReason() == "" || none.Band(0.9, nil) != nil || len(none.Steps()) != 0 {
+	if i := none.Intervals(0.95, nil); v.score == v.score || v.mcb == v.mcb || v.dsc == v.dsc || v.unc == v.unc ||
+		i.UNC.Low == i.UNC.Low || none.IntervalReason() == "" || none.Band(0.9, nil) != nil || len(none.Steps()) != 0 {
 		t.Errorf("%+v of nothing, %+v", v, i)
 	}
 	one := &metrics.Predictions{Labels: []int32{1}}
@@ -286,7 +298,8 @@ func TestCORPEdges(t *testing.T) {
 	c = calib.CORPOf(cellsOf(t, zero), &calib.CORPOptions{Score: calib.Logarithmic})
 	v, _ = terms(c)
 	if i := c.Intervals(0.95, nil); c.Infinite() != 2 || !math.IsInf(v.score, 1) || !math.IsInf(v.mcb, 1) || math.IsNaN(v.dsc+v.unc) ||
-		!math.IsNaN(i.MCB.Low) || !(i.DSC.Low >= 0 && i.DSC.High <= math.Ln2+1e-15 && i.UNC.High > 0) {
+		!math.IsNaN(i.MCB.Low) ||
+		!(i.DSC.Low >= 0 && i.DSC.High <= math.Ln2+1e-15 && i.UNC.High > 0) {
 		t.Errorf("%+v, %v rows of 0, %+v", v, c.Infinite(), i)
 	}
 	if n := calib.CORPOf(cellsOf(t, zero), nil).Infinite(); n != 0 {
@@ -305,7 +318,8 @@ func TestCORPEdges(t *testing.T) {
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, a).Add(outside); err != nil {
 		t.Fatal(err)
 	}
-	if _, bound := terms(calib.CORPOf(a, nil)); a.Outside() != 1 || !math.IsNaN(bound.mcb) || !math.IsNaN(bound.dsc) || !math.IsNaN(bound.unc) || !math.IsNaN(bound.score) {
+	if _, bound := terms(calib.CORPOf(a, nil)); a.Outside() != 1 ||
+		!math.IsNaN(bound.mcb) || !math.IsNaN(bound.dsc) || !math.IsNaN(bound.unc) || !math.IsNaN(bound.score) {
 		t.Errorf("bounds %+v where a score is missing", bound)
 	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// CORP is a CORP reliability diagram of one set of predictions above the histogram of its scores: the recalibrated frequency against
-// the score, with the diagonal, where it lies if the scores are calibrated, and the consistency band, where it would lie by chance if
-// they were. It has no bins but the histogram's. Below the subtitle stand the number of rows, the event, and the terms of the score.
+// CORP is a CORP reliability diagram of one set of predictions above the histogram of its scores: the recalibrated frequency
+// against the score, with the diagonal, where it lies if the scores are calibrated, and the consistency band, where it would
+// lie by chance if they were. It has no bins but the histogram's. Below the subtitle stand the number of rows, the event,
+// and the terms of the score.
 //
-// The curve is flat where scores were seen that the fit does not tell apart, a dot where that is one score, and straight from one step
-// to the next. The zero value is a picture without data, and draws.
+// The curve is flat where scores were seen that the fit does not tell apart, and straight from one step to the next; of few
+// steps those too narrow to be seen are dots. The zero value is a picture without data, and draws.
 //
 // Source: Dimitriadis, Gneiting and Jordan 2021.
 type CORP struct {
@@ -26,7 +27,7 @@ type CORP struct {
 	Band            []calib.BandPoint // see calib.CORP.Band; nil draws none
 	Level           float64           // that the band has, for the key; 0 means 0.9
 	Bins            []calib.Bin       // of the histogram: see calib.EvenOf; 50 or so of them look well
-	Event           calib.Event       // which names the axes have; ByShape is TopLabel
+	Event           calib.Event       // which names the axes have: Positive or TopLabel, which ByShape is
 }
 
 const bandLevel = 0.9
@@ -49,11 +50,8 @@ func (d *CORP) subtitle() string {
 		return d.Subtitle
 	}
 	event := "a right top label"
-	switch d.Event {
-	case calib.Positive:
+	if d.Event == calib.Positive {
 		event = "y = 1"
-	case calib.AllClasses:
-		event = "each class"
 	}
 	rows := int64(0)
 	for i := range d.Bins {
@@ -124,19 +122,20 @@ var (
 	joinLine = draw.LineStyle{Color: blue, Width: 0.9}
 )
 
-// steps draws the curve: flat pieces thick, with a dot for one that is too narrow to be seen, and what joins them thin.
+// steps draws the curve: flat pieces thick, with dots for narrow ones, and what joins them thin.
 func (p *panel) steps(steps []calib.Step) {
 	var joined []vg.Point
 	for _, s := range steps {
 		joined = append(joined, p.at(s.Low, s.Frequency), p.at(s.High, s.Frequency))
 	}
 	p.StrokeLines(joinLine, joined)
-	const narrow = 4.0
+	const narrow, few = 4.0, 30
+	dot := draw.GlyphStyle{Color: blue, Radius: narrow / 2, Shape: draw.CircleGlyph{}}
 	for i := 0; i < len(joined); i += 2 {
-		if a, b := joined[i], joined[i+1]; b.X-a.X >= narrow {
+		if a, b := joined[i], joined[i+1]; b.X-a.X >= narrow || len(steps) > few {
 			p.StrokeLine2(stepLine, a.X, a.Y, b.X, b.Y)
 		} else {
-			p.DrawGlyphNoClip(draw.GlyphStyle{Color: blue, Radius: narrow / 2, Shape: draw.CircleGlyph{}}, vg.Point{X: (a.X + b.X) / 2, Y: a.Y})
+			p.DrawGlyphNoClip(dot, vg.Point{X: (a.X + b.X) / 2, Y: a.Y})
 		}
 	}
 }

@@ -22,16 +22,20 @@ func corpOf(t testing.TB, score calib.ProperScore, p []float64, y []int32) *CORP
 	}
 	fit := calib.CORPOf(c, &calib.CORPOptions{Score: score})
 	bins, _ := calib.EvenOf(c, 50)
-	return &CORP{Title: "t", Fit: fit, Band: fit.Band(0.9, &calib.Resampling{Replicates: 20}), Bins: bins.Bins(0.95), Event: calib.Positive}
+	band := fit.Band(0.9, &calib.Resampling{Replicates: 20})
+	return &CORP{Title: "t", Fit: fit, Band: band, Bins: bins.Bins(0.95), Event: calib.Positive}
 }
 
 // TestCORP: steps, what joins them, and the band are where the fit says, and the text has what it says.
 func TestCORP(t *testing.T) {
-	d := corpOf(t, calib.Squared, []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}, []int32{0, 0, 1, 0, 1, 0, 1, 1})
+	p, outcomes := []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}, []int32{0, 0, 1, 0, 1, 0, 1, 1}
+	d := corpOf(t, calib.Squared, p, outcomes)
 	d.Subtitle = "of eight days"
 	svg := write(t, "svg", d)
-	for _, w := range []string{">of eight days<", ">8 rows; event: y = 1<", ">MCB 0.046 - DSC 0.083 + UNC 0.250 = 0.212, the mean of (p - y)^2<",
-		">recalibrated: the rising curve that fits best<", ">where 90 % of calibrated curves lie, score by score<", ">probability of y = 1<", ">share of y = 1<"} {
+	for _, w := range []string{">of eight days<", ">8 rows; event: y = 1<",
+		">MCB 0.046 - DSC 0.083 + UNC 0.250 = 0.212, the mean of (p - y)^2<",
+		">recalibrated: the rising curve that fits best<", ">where 90 % of calibrated curves lie, score by score<",
+		">probability of y = 1<", ">share of y = 1<"} {
 		if !bytes.Contains(svg, []byte(w)) {
 			t.Errorf("the picture does not say %s", w)
 		}
@@ -89,21 +93,24 @@ func TestCORPEdges(t *testing.T) {
 	log := corpOf(t, calib.Logarithmic, []float64{0, 0.5, 1}, []int32{1, 0, 1})
 	log.Event = calib.TopLabel
 	none := corpOf(t, calib.Squared, []float64{0.5, 0.25}, []int32{1, 0})
-	none.Band, none.Bins, none.Event = nil, nil, calib.AllClasses
+	none.Band, none.Bins, none.Event = nil, nil, calib.TopLabel
 	level := corpOf(t, calib.Squared, []float64{0, 1}, []int32{0, 1})
 	level.Level = 0.5
+	one := corpOf(t, calib.Squared, []float64{0.3}, []int32{1})
+	single := corpOf(t, calib.Squared, []float64{0.3, 0.3, 0.3}, []int32{1, 0, 0})
+	flat := corpOf(t, calib.Squared, []float64{0.2, 0.4, 0.6, 0.8}, []int32{1, 0, 1, 0})
 	for name, c := range map[string]struct {
 		d     *CORP
 		words []string
 	}{
 		"zero":        {&CORP{}, []string{">no rows<"}},
 		"empty":       {corpOf(t, calib.Squared, nil, nil), []string{">no rows<"}},
-		"one row":     {corpOf(t, calib.Squared, []float64{0.3}, []int32{1}), []string{">1 row; event: y = 1<", ">MCB 0.490 - DSC 0.000 + UNC 0.000 = 0.490, the mean of (p - y)^2<"}},
-		"one score":   {corpOf(t, calib.Squared, []float64{0.3, 0.3, 0.3}, []int32{1, 0, 0}), []string{">3 rows; event: y = 1<", "score by score"}},
-		"one step":    {corpOf(t, calib.Squared, []float64{0.2, 0.4, 0.6, 0.8}, []int32{1, 0, 1, 0}), []string{"DSC 0.000 "}},
+		"one row":     {one, []string{">1 row; event: y = 1<", ">MCB 0.490 - DSC 0.000 + UNC 0.000 = 0.490, the"}},
+		"one score":   {single, []string{">3 rows; event: y = 1<", "score by score"}},
+		"one step":    {flat, []string{"DSC 0.000 "}},
 		"ends":        {level, []string{">where 50 % of calibrated curves lie"}},
 		"logarithmic": {log, []string{">3 rows; event: a right top label<", "MCB +Inf", "of what happened"}},
-		"no bins":     {none, []string{">event: each class<"}},
+		"no bins":     {none, []string{">event: a right top label<"}},
 		"grid":        {corpOf(t, calib.Squared, p, y), []string{"on a grid of scores: MCB and DSC may be up to"}},
 		"long":        {&CORP{Title: strings.Repeat("long ", 100), Subtitle: strings.Repeat("a\n", 20), Fit: level.Fit}, nil},
 	} {
