@@ -158,41 +158,33 @@ type side struct {
 	v, rest float64 // mean of the probabilities that the rows gave to what happened, and what it is less than 1
 }
 
-// sidesOf returns the rows with the event and those without, where there are any.
+// sidesOf returns the rows with the event and then those without, where there are any.
 func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
-	add := func(hit bool, weight, v, rest float64) {
-		if weight > 0 {
-			s[n] = side{hit, weight, v, rest}
+	hits := side{true, x.Events, x.P, x.Q}
+	rest := side{false, x.Weight - x.Events, x.Q, x.P}
+	if !r.Exact() {
+		// Sums of distances from the near end are those of the probabilities of what is less probable in this half.
+		t, unlikely, likely := x.Tally(), &hits, &rest
+		if x.Low >= 0.5 {
+			t, unlikely, likely = t.Turned(r.Weighted()), likely, unlikely
+		}
+		others := t.P.Clone()
+		others.Sub(&t.PY)
+		near, far := reach(x)
+		mean := func(s *exact.Sum, weight float64) float64 {
+			return math.Min(math.Max(s.Float64()/weight, near), far)
+		}
+		unlikely.v = mean(&t.PY, unlikely.weight)
+		unlikely.rest = 1 - unlikely.v
+		likely.rest = mean(&others, likely.weight)
+		likely.v = 1 - likely.rest
+	}
+	for _, one := range [...]side{hits, rest} {
+		if one.weight > 0 {
+			s[n] = one
 			n++
 		}
 	}
-	none := x.Weight - x.Events
-	if r.Exact() {
-		add(true, x.Events, x.P, x.Q)
-		add(false, none, x.Q, x.P)
-		return s, n
-	}
-	t := x.Tally()
-	hits, rest := &t.PY, t.P.Clone() // sums of the distances from the near end
-	rest.Sub(&t.PY)
-	mean := func(s *exact.Sum, weight float64) float64 {
-		near, far := reach(x)
-		return math.Min(math.Max(s.Float64()/weight, near), far)
-	}
-	if x.Low < 0.5 {
-		q := mean(hits, x.Events)
-		add(true, x.Events, q, 1-q)
-		q = mean(&rest, none)
-		add(false, none, 1-q, q)
-		return s, n
-	}
-	u := t.Turned(r.Weighted()) // the scores are 1 - p, and the events what did not happen
-	upper := u.P.Clone()
-	upper.Sub(&u.PY)
-	q := mean(&upper, x.Events)
-	add(true, x.Events, 1-q, q)
-	q = mean(&u.PY, none)
-	add(false, none, q, 1-q)
 	return s, n
 }
 
@@ -212,35 +204,43 @@ func reach(x *cells.Cell) (near, far float64) {
 }
 
 // takeLosses sums the scores of the rows. Those of a grid cell are not below the one of their mean, nor above the chord over
-// the cell, for the score is convex. What is in the grid's first cell, below 2^-64, cannot be told from 0.
+// the cell, for the score is convex; where the sums of a cell have lost digits they are between those of its ends. What is
+// in the grid's first cell, below 2^-64, cannot be told from 0.
 func (c *CORP) takeLosses() {
+	const digits = 0x1p-30 // above it a sum has 21 bits of a score
 	least, most := 0.0, 0.0
+	whole := c.rows.Exact()
 	c.rows.Each(func(x *cells.Cell) {
 		sides, n := sidesOf(x, c.rows)
 		for _, s := range sides[:n] {
-			near, far := s.v, s.v
-			if !c.rows.Exact() {
+			unlikely, q := s.v < 0.5, math.Min(s.v, s.rest)
+			near, far := q, q
+			if !whole {
 				near, far = reach(x)
 			}
-			if s.v < 0.5 && near <= 0 || s.v <= 0 {
+			if unlikely && near <= 0 {
 				c.infinite += s.weight
 				continue
 			}
-			low := c.proper.loss(s.v, s.rest)
-			high := low
-			if near < far {
-				a, b, at := c.proper.loss(near, 1-near), c.proper.loss(far, 1-far), s.v
-				if s.v >= 0.5 {
-					a, b, at = c.proper.loss(1-near, near), c.proper.loss(1-far, far), s.rest
+			at := func(q float64) float64 {
+				if unlikely {
+					return c.proper.loss(q, 1-q)
 				}
-				high = math.Max(low, a+float64((b-a)*((at-near)/(far-near))))
+				return c.proper.loss(1-q, q)
+			}
+			low := at(q)
+			high := low
+			if a, b := at(near), at(far); unlikely && far < digits {
+				low, high = b, a
+			} else if near < far {
+				high = math.Max(low, a+float64((b-a)*((q-near)/(far-near))))
 			}
 			least += float64(s.weight * low)
 			most += float64(s.weight * high)
 		}
 	})
 	if c.score, c.loose = least/c.total, (most-least)/c.total; c.infinite > 0 {
-		if c.score = math.Inf(1); !c.rows.Exact() {
+		if c.score = math.Inf(1); !whole {
 			c.loose = math.NaN()
 		}
 	}

@@ -134,8 +134,8 @@ func TestCORPOfRows(t *testing.T) {
 	}
 }
 
-// DSC sees only the order of scores: transformations that keep it, ties and all, change neither it nor the steps' frequencies. The
-// recalibrated scores have no miscalibration, and the same discrimination.
+// DSC sees only the order of scores: transformations that keep it, ties and all, change neither it nor the frequencies of steps.
+// The recalibrated scores have no miscalibration, and the same discrimination.
 func TestCORPOrder(t *testing.T) {
 	p := lawful("float32", 3000)
 	for i := range p.F64 {
