@@ -18,7 +18,9 @@ import (
 // interval that lets no heat out: what a larger sigma shows is what a smaller one shows, smoothed once more, and smoothing does not
 // add to the integral of a modulus. So there is one sigma at which the error is sigma, and that is the smooth calibration error.
 //
-// Source: Blasiok and Nakkiran 2023 (smECE); relplot takes the same kernel on a grid of scores and ten halvings of sigma.
+// Source: Blasiok and Nakkiran 2023, smECE with the reflected kernel. Their relplot takes a grid of scores and ten halvings of sigma, down
+// to 0.001, so that its bandwidth is above this one by up to 0.001; and what it has at the ends of its grid, as scores of exactly 0 and
+// 1, it reflects to nothing, so that these count half.
 type Smooth struct {
 	rows   cells.Rising
 	weight float64  // of all rows

@@ -172,6 +172,7 @@ var smoothLaws = []struct {
 		return p, 0.5
 	}},
 	{"middle", func(r *rand.Rand) (float64, float64) { p := 0.5 + 0.01*r.NormFloat64(); return p, p }},
+	{"ends", func(r *rand.Rand) (float64, float64) { p := float64(r.IntN(2)); return p, 0.5 + 0.1*(p-0.5) }},
 	{"waves", func(r *rand.Rand) (float64, float64) { p := r.Float64(); return p, p + p*(1-p)*math.Sin(20*p) }},
 }
 
@@ -352,12 +353,14 @@ func TestSmoothKnown(t *testing.T) {
 			t.Errorf("%s: %v +- %v, want %v", c.name, got, bound, c.want)
 		}
 	}
-	// Opposite residuals at 0 and 1: r(t) = (1/2) (K(t,0) w - K(t,1) w), of integral erf-like sums; where K does not reach the middle it is
-	// the whole.
-	got, _ := smoothOf(t, []float64{0, 1}, []float64{1, 1}, []int32{1, 0}).ECE()
-	d := directly([]float64{0, 1}, nil, []int32{1, 0})
-	if want := d.root(); !(math.Abs(got-want) < 1e-10) {
-		t.Errorf("ends: %v, want %v", got, want)
+	// Scores outside [0,1] are in no cell.
+	c := cells.New(nil)
+	d := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.25, 1.5, -1}, Rows: 3, Classes: 1}, Labels: []int32{1, 0, 0}}
+	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, c).Add(d); err != nil {
+		t.Fatal(err)
+	}
+	if got, bound := calib.SmoothOf(c).ECE(); got != 0.75 || bound == bound {
+		t.Errorf("of one row in [0,1]: %v +- %v", got, bound)
 	}
 	for name, f := range map[string]func(){
 		"At(0)":    func() { smoothOf(t, []float64{0.5}, nil, []int32{1}).At(0) },
@@ -388,7 +391,7 @@ func TestSmoothGrid(t *testing.T) {
 			return p, p + d
 		}
 	}
-	laws := append(slices.Clone(smoothLaws[:3]), smoothLaws[7])
+	laws := append(slices.Clone(smoothLaws[:3]), smoothLaws[8])
 	type law = struct {
 		name string
 		draw func(r *rand.Rand) (score, chance float64)
