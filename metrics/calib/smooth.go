@@ -16,7 +16,8 @@ import (
 // 1: K(t, p) = sum over whole m of g(t - p + 2m) + g(t + p + 2m). The error at sigma is the integral of |r(t)| over [0,1]: not divided
 // by the density of the scores and weighted by it again, which is the same. It falls as sigma rises, for K is the heat kernel of an
 // interval that lets no heat out: what a larger sigma shows is what a smaller one shows, smoothed once more, and smoothing does not
-// add to the integral of a modulus. So there is one sigma at which the error is sigma, and that is the smooth calibration error.
+// add to the integral of a modulus. So there is one sigma at which the error is sigma, and that is the smooth calibration error: 0 if all
+// sums of residuals of one score are 0.
 //
 // Source: Blasiok and Nakkiran 2023, smECE with the reflected kernel. Their relplot takes a grid of scores and ten halvings of sigma, down
 // to 0.001, so that its bandwidth is above this one by up to 0.001; and what it has at the ends of its grid, as scores of exactly 0 and
@@ -84,9 +85,9 @@ func (s *Smooth) ECE() (value, bound float64) { return s.sigma, s.bound }
 // Bandwidth returns the deviation of the kernel at which the error was taken: the error itself.
 func (s *Smooth) Bandwidth() float64 { return s.sigma }
 
-// At returns the error at a bandwidth of one's own, which it does not rise with: from the mean over distinct scores of |sum (y - p)|
-// near 0 to |mean (y - p)| for large ones. A bandwidth below 2^-51 is taken for 2^-51. It panics if sigma is not above 0. NaN if
-// nothing was seen.
+// At returns the error at a bandwidth of one's own, with which it falls: from (1/N) sum over distinct scores |sum w (y - p)| near 0 to
+// (1/N) |sum w (y - p)|. On a grid no bound is known of it. A bandwidth below 2^-51 is taken for 2^-51, and one below 0.0005 walks the
+// rows. It panics if sigma is not above 0. NaN if nothing was seen.
 func (s *Smooth) At(sigma float64) float64 {
 	if !(sigma > 0) {
 		panic(errSmoothSigma)
@@ -121,7 +122,7 @@ func (s *Smooth) Curve(points int) []SmoothPoint {
 	sigma := math.Max(s.sigma, fineness*finestWidth)
 	near, weights := make([]float64, points), make([]float64, points)
 	step := 1 / float64(points-1)
-	far := smoothReach * sigma
+	far := float64(smoothReach * sigma)
 	var n, np, residual, start float64
 	flush := func() {
 		if n == 0 {
@@ -233,11 +234,11 @@ func (g *gatherer) add(a atom) {
 	g.moduli += math.Abs(r)
 	g.signs |= 1 << (math.Float64bits(r) >> 63)
 	g.bin.m0 += r
-	r *= d
+	r = float64(r * d)
 	g.bin.m1 += r
-	r *= d
+	r = float64(r * d)
 	g.bin.m2 += r
-	r *= d
+	r = float64(r * d)
 	g.bin.m3 += r
 }
 
@@ -404,33 +405,26 @@ func (s *Smooth) stand() {
 		p, pp, py := t.P.Float64(), t.PP.Float64(), t.PY.Float64()
 		mean := p / c.Weight
 		rounded := c.Weight * 0x1p-50
-		// Bhatia and Davis 2000.
+		// No rows between Low and High are farther apart (Bhatia and Davis 2000): below the sums' unit it says more than they do.
 		most := c.Weight * math.Max(0, c.High-c.P) * math.Max(0, c.P-c.Low)
 		v := math.Min(math.Max(0, pp-float64(mean*p)), most)
 		abs := apart(c)
 		m1 := py - pp - float64(mean*(c.Events-p))
 		d := math.Sqrt(1.8 * v / c.Weight)
-		mid, side := a.residual, 0.0
+		mid, beside := a, 0.0
 		if d > 0 {
-			mid = a.residual * (4.0 / 9)
 			// By Cauchy and Schwarz, for |y - p| <= 1.
-			m1 = math.Max(-math.Sqrt(abs*v), math.Min(math.Sqrt(abs*v), m1))
-			side = m1 / (2 * d)
-		} else {
-			m1 = 0
-		}
-		s.points = append(s.points, atom{a.q, a.upper, mid})
-		lower, upper := float64(a.residual*(2.5/9))-side, float64(a.residual*(2.5/9))+side
-		if d > 0 {
+			side := math.Max(-math.Sqrt(abs*v), math.Min(math.Sqrt(abs*v), m1)) / (2 * d)
 			if a.upper {
-				lower, upper = upper, lower
+				side = -side
 			}
-			s.points = append(s.points, turned(a.q-d, a.upper, lower), turned(a.q+d, a.upper, upper))
-		} else {
-			lower, upper = 0, 0
+			half := float64(a.residual * (2.5 / 9))
+			mid.residual *= 4.0 / 9
+			s.points = append(s.points, turned(a.q-d, a.upper, half-side), turned(a.q+d, a.upper, half+side))
+			beside = math.Abs(half-side) + math.Abs(half+side)
 		}
-		beside := math.Abs(lower) + math.Abs(upper)
-		s.doubts = append(s.doubts, doubtsOf(c, abs, math.Min(v+rounded, most), rounded).with(beside+math.Abs(mid), beside, d))
+		s.points = append(s.points, mid)
+		s.doubts = append(s.doubts, doubtsOf(c, abs, math.Min(v+rounded, most), rounded).with(beside+math.Abs(mid.residual), beside, d))
 	})
 	slices.SortFunc(s.points, func(a, b atom) int {
 		if a.upper != b.upper {
@@ -504,7 +498,7 @@ func (s *Smooth) doubted(open float64) float64 {
 	d := s.doubt(at)
 	// The mean residual is known, and no bandwidth shows less.
 	below := value - math.Min(value, math.Max(value-d, least))
-	low, high := at, at*rounded+d
+	low, high := at, float64(at*rounded)+d
 	for range 12 {
 		// Most bandwidths need no sweep: beyond value the error is between least and value.
 		mid := math.Sqrt(low) * math.Sqrt(high)
@@ -515,5 +509,5 @@ func (s *Smooth) doubted(open float64) float64 {
 			low = mid
 		}
 	}
-	return math.Max(math.Min(high, 1)-value, below) + open
+	return math.Max(math.Min(high, 1)-value, below) + open + 0x1p-49
 }
