@@ -449,7 +449,7 @@ func TestSmoothCurve(t *testing.T) {
 		p, y := drawSmooth(law, 500, 3)
 		s := smoothOf(t, p, nil, y)
 		want, _ := s.ECE()
-		const points = 4001
+		const points = 2001
 		area, mass := 0.0, 0.0
 		for _, c := range s.Curve(points) {
 			h := 1. / (points - 1)
