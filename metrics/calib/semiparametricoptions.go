@@ -251,7 +251,8 @@ func (o SemiparametricOptions) Text() string {
 	}
 	trunc := strconv.FormatFloat(o.Truncation, 'g', -1, 64)
 	if w := []string{"", "w = 1/max(min(p,1-p)^2," + trunc + ")", "w = 1/max(p(1-p)," + trunc + ")"}[o.Weights]; w != "" {
-		t[0], t = "w "+t[0], append(t, w)
+		t[0] = "w " + t[0]
+		t = append(t, w)
 		if o.Normalize {
 			t = append(t, "over mean w")
 		}
