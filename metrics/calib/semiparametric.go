@@ -76,8 +76,7 @@ var (
 // Time is of the order of cells x Attempts: with one thread some 20 us a cell for the kernel, and for the spline 30; memory some 100
 // bytes a cell, 250 for the spline.
 //
-// Source: google/uncertainty_metrics, semiparametric_calibration_error (Yadlowsky, Basu and Tian 2019, "A Calibration Metric for Risk
-// Scores with Survival Data", have the idea); Robinson 1988 for undersmoothing, Chernozhukov et al. 2018 for cross-fitting.
+// Source: Yadlowsky's semiparametric_calibration_error in google/uncertainty_metrics; Chernozhukov et al. 2018 for fitting to other folds.
 func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric, error) {
 	opt, err := o.checked()
 	if err != nil {

@@ -13,7 +13,9 @@ type Smoother uint8
 
 const (
 	KernelSmoother Smoother = iota // p plus the mean of y - p, weighted by exp(-h (p - q)^2)
-	SplineSmoother                 // p plus a cubic smoothing spline of y - p, as scipy's UnivariateSpline with s = h makes it
+	// SplineSmoother is p plus a cubic smoothing spline of y - p, as scipy's UnivariateSpline with s = h makes it; rows of one score
+	// are one point. Beyond the scores of the other folds its outermost cubics go on.
+	SplineSmoother
 )
 
 // ErrorWeights says how much a score's squared error counts.
@@ -37,7 +39,8 @@ type SemiparametricOptions struct {
 
 	// The hyperparameters that are tried lie evenly, Attempts of them; 0 means 50. The kernel's roots are from Range[0]*N+1 to
 	// Range[1]*N, over the range of the scores; the spline's are from Range[0] to Range[1] times sum (w/mean w)^2 p(1-p). A Range
-	// of zeros means 0 to 0.1, or 0.5 to 1.1. Hyperparameters, which are above 0, stand in for all that.
+	// of zeros means 0 to 0.1, or 0.5 to 1.1. Hyperparameters, which are above 0, stand in for all that. Of very many rows the kernel's
+	// first is wide and the second already narrow: the estimate is then noisier than it need be, and sound.
 	Attempts        int
 	Range           [2]float64
 	Hyperparameters []float64
