@@ -242,9 +242,16 @@ func TestFitOfAny(t *testing.T) {
 		n := 1 + r.IntN(500)
 		p := &metrics.Predictions{Labels: make([]int32, n)}
 		p.Rows, p.Classes, p.F32 = n, 1, make([]float32, n)
-		tied, y, turns := r.Float64()*r.Float64(), int32(0), r.Float64()
+		tied, y, turns := r.Float64()*r.Float64(), int32(0), r.Float64()*r.Float64()
+		low, high := float32(0), float32(1)
+		switch r.IntN(3) {
+		case 0:
+			high = 0.01
+		case 1:
+			low = 0.99
+		}
 		for i := range n {
-			if p.F32[i] = float32(i+1) / float32(n); i > 0 && r.Float64() < tied {
+			if p.F32[i] = low + (high-low)*float32(i)/float32(n); i > 0 && r.Float64() < tied {
 				p.F32[i] = p.F32[i-1]
 			}
 			if r.Float64() < turns {
