@@ -5,10 +5,12 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
@@ -34,12 +36,13 @@ type SortOptions struct {
 // A walk takes 64 rows together, by the bits of their outcomes and of the ends of cells. Gaps and the fit look at single rows only
 // where these may count.
 type Sorted struct {
-	narrow  []uint32 // what kernel.HitKeysF32 makes, of float32 probabilities of the positive class; or
-	long    []uint64 // key<<1 | outcome
-	blocks  []kernel.HitBlock
-	event   metrics.Event
-	audit   metrics.Audit
-	threads int
+	narrow   []uint32 // what kernel.HitKeysF32 makes, of float32 probabilities of the positive class; or
+	long     []uint64 // key<<1 | outcome
+	blocks   []kernel.HitBlock
+	variance wide // sum p(1-p), in units of 2^-51
+	event    metrics.Event
+	audit    metrics.Audit
+	threads  int
 
 	keeps       bool     // what the next sort may use:
 	scratch     []uint32 // of narrow keys
@@ -68,6 +71,7 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 	if s == nil {
 		s = &Sorted{}
 	}
+	s.variance = wide{}
 	s.event, s.threads, s.keeps = opt.Event.Of(p.Classes), opt.Data.Threads, opt.Into != nil
 	// Wrong shapes are the Pass's to find, and so is what is wrong with a row.
 	if s.plain(p) && s.sortPlain(p, &opt.Data) {
@@ -99,11 +103,17 @@ func (s *Sorted) plain(p *metrics.Predictions) bool {
 // chunkRows is how many rows are made keys or blocks together: their keys stay in the second-level cache.
 const chunkRows = 1 << 14
 
-// chunks calls what newWorker returns for chunks of n rows.
-func (s *Sorted) chunks(n int, newWorker func() func(from, to int)) {
+// chunks calls what newWorker returns for chunks of n rows, and adds what that returns to the variance: up to 2^49 a row.
+func (s *Sorted) chunks(n int, newWorker func() func(from, to int) (variance uint64)) {
+	var merge sync.Mutex
 	parallel.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
 		do := newWorker()
-		return func(c int) { do(c*chunkRows, min((c+1)*chunkRows, n)) }
+		return func(c int) {
+			v := do(c*chunkRows, min((c+1)*chunkRows, n))
+			merge.Lock()
+			s.variance = s.variance.plus(wide{0, v})
+			merge.Unlock()
+		}
 	})
 }
 
@@ -112,34 +122,39 @@ func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 	n := p.Rows
 	s.narrow, s.long = room(s.narrow, n), s.long[:0]
 	var bad atomic.Bool
-	s.chunks(n, func() func(from, to int) {
-		const part = 2048
+	s.chunks(n, func() func(from, to int) uint64 {
+		const part = kernel.MaxSum
 		var hit [part]uint8
 		ones := slices.Repeat([]int32{1}, part)
-		return func(from, to int) {
+		return func(from, to int) (variance uint64) {
 			for ; from < to; from += part {
 				end := min(from+part, to)
-				labels, y := p.Labels[from:end], hit[:end-from]
+				keys, labels, y := s.narrow[from:end], p.Labels[from:end], hit[:end-from]
 				kernel.Hits(y, labels, ones[:end-from])
-				if kernel.HitKeysF32(s.narrow[from:end], p.F32[from:end], y) > 0 || !binary(labels) {
+				if kernel.HitKeysF32(keys, p.F32[from:end], y) > 0 || !binary(labels) {
 					bad.Store(true)
 				}
+				// From 1/2 on p - p*p is q - q*q, which float64 holds exactly: it is that of the cells.
+				t, _ := kernel.HitSum(keys)
+				variance += uint64(t.P - t.PP)
 			}
+			return variance
 		}
 	})
 	if bad.Load() {
-		s.narrow = s.narrow[:0]
+		s.narrow, s.variance = s.narrow[:0], wide{}
 		return false
 	}
 	s.scratch = sortKeys(s, s.narrow, s.scratch)
 	s.blocks = room(s.blocks, (n+63)/64)
-	s.chunks(n, func() func(from, to int) {
-		return func(from, to int) {
+	s.chunks(n, func() func(from, to int) uint64 {
+		return func(from, to int) uint64 {
 			blocks := s.blocks[from/64 : (to+63)/64]
 			kernel.HitBlocksF32(blocks, s.narrow[from:to])
 			if to < n && s.narrow[to]>>1 == s.narrow[to-1]>>1 {
 				blocks[len(blocks)-1].Ends &^= 1 << 63 // the cell goes on in the next chunk
 			}
+			return 0
 		}
 	})
 	s.audit = metrics.Audit{Rows: int64(n), Classes: 1, DType: metrics.Float32, Renormalized: o.Renormalize, Unchecked: o.Unchecked}
@@ -177,11 +192,16 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 	n, _ = slices.BinarySearch(s.long, math.MaxUint64)
 	s.long = s.long[:n]
 	s.blocks = room(s.blocks, (n+63)/64)
-	s.chunks(n, func() func(from, to int) {
-		return func(from, to int) {
+	s.chunks(n, func() func(from, to int) uint64 {
+		return func(from, to int) (variance uint64) {
+			for _, k := range s.long[from:to] {
+				q, _ := distance(k >> 1)
+				variance += tally.Units(q) - tally.Units(float64(q*q))
+			}
 			for ; from < to; from += 64 {
 				s.blocks[from/64] = hitBlock(s.long[from:], min(64, to-from))
 			}
+			return variance
 		}
 	})
 	return nil

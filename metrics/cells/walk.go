@@ -3,7 +3,6 @@ package cells
 import (
 	"math"
 	"math/bits"
-	"sync"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/pav"
@@ -109,7 +108,7 @@ func (s *Sorted) Gaps() Gaps {
 		sum = sum.minus(number(h.Gap))
 	}
 	g := p.gaps(true)
-	g.Total, g.Variance = float64(n), s.variance().units()
+	g.Total, g.Variance = float64(n), s.variance.units()
 	return g
 }
 
@@ -124,32 +123,6 @@ func (s *Sorted) inside(h *kernel.HitBlock, first, size int) (low, high int64) {
 		}
 	}
 	return low, high
-}
-
-// variance returns the sum of p(1-p), in units of 2^-51.
-func (s *Sorted) variance() (all wide) {
-	var merge sync.Mutex
-	s.chunks(s.rows(), func() func(from, to int) {
-		return func(from, to int) {
-			sum := uint64(0) // up to 2^49 a row
-			if len(s.long) > 0 {
-				for _, k := range s.long[from:to] {
-					q, _ := distance(k >> 1)
-					sum += tally.Units(q) - tally.Units(float64(q*q))
-				}
-			} else {
-				for ; from < to; from += kernel.MaxSum {
-					// From 1/2 on p - p*p is q - q*q, which float64 holds exactly.
-					t, _ := kernel.HitSum(s.narrow[from:min(from+kernel.MaxSum, to)])
-					sum += uint64(t.P - t.PP)
-				}
-			}
-			merge.Lock()
-			defer merge.Unlock()
-			all = all.plus(wide{0, sum})
-		}
-	})
-	return all
 }
 
 // segment is the rows between two ends of cells. Each of these is the last one in its block, and no block between has any.
