@@ -334,3 +334,6 @@ func (s *Sorted) Each(f func(*Cell)) {
 
 // throughLowest returns the bits up to the lowest one that is set.
 func throughLowest(x uint64) uint64 { return x ^ (x - 1) }
+
+// throughHighest returns the bits up to the highest one that is set.
+func throughHighest(x uint64) uint64 { return ^uint64(0) >> bits.LeadingZeros64(x) }

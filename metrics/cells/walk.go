@@ -143,7 +143,7 @@ func (s *Sorted) segments(f func(*segment)) {
 			continue
 		}
 		last := bits.Len64(h.Ends)
-		upTo := ^uint64(0) >> (64 - last)
+		upTo := throughHighest(h.Ends)
 		g.first, g.block = b*64, h
 		g.to = g.first + last
 		g.events += bits.OnesCount64(h.Hits & upTo)
@@ -152,48 +152,47 @@ func (s *Sorted) segments(f func(*segment)) {
 	}
 }
 
-// Fit adds the cells to a pool, or less that gives the same: see the proof in the code.
+// Fit adds the cells to a pool, those together that are in one pool whatever comes before and after.
 func (s *Sorted) Fit(p *pav.Pool) {
-	// Of the points (rows, events), counted from the lowest score to each end of a cell, the pools are the edges of the lower
-	// convex hull, and pools of equal frequency are one: its corners are strict. They are whole numbers, in which a pool is exact,
-	// so two ways to the same corners end in the same bits.
+	// Of the points (rows, events), counted from the lowest score to each end of a cell, the pools are the edges of the lower convex
+	// hull. Its corners are strict, as pools of equal frequency are one. Counts are whole numbers, in which a pool is exact: cells
+	// that leave the same corners end in the same bits.
 	//
-	// First comes the hull of the ends of segments, which are some of the points. The true hull is nowhere above it.
+	// First comes the outer hull, of those points alone where segments end.
 	var outer pav.Pool
 	s.segments(func(g *segment) { outer.Add(pav.Block{N: float64(g.to - g.from), Y: float64(g.events)}) })
-	// A corner of the true hull that is no corner of this one is strictly below it:
-	//   - It is not a corner but a point of this hull, or above it, and between the corners A and B here: the true hull is at or below
-	//     A and B, so it is at or below the chord AB between them, and strictly below at a strict corner of its own.
-	//   - In particular no end of a segment is one: those are not below this hull.
-	// Inside a segment of m rows, e of them with the event, no point is below the line that stays level for m - e rows and then
-	// rises by 1 a row. An edge of this hull rises by 0 to 1 a row, so if the place where that line turns is not below the edge,
-	// then no point of the segment is, and it has no corner. The others are opened: their cells are added one by one. All that lies
-	// between these and corners of the outer hull has no corner and is added as one cell, which is a point's chord left out.
+	// A corner of the true hull is a corner of the outer one or strictly below it. For else it is on or above an edge from A to B,
+	// which are points too: the true hull is not above A and B, so not above the edge, and at a strict corner between them, where
+	// it bends, it is strictly below.
+	//
+	// All these points are cuts, and what is between two cuts is added as one cell. They are looked for in a segment only if there
+	// may be some: of m rows, e with the event, no point is below the line that stays level for m - e rows and then rises by 1 a row,
+	// and as an edge rises by 0 to 1 a row, it is nowhere above that line unless it is so at the bend.
 	edges := outer.Blocks()
-	var inner pav.Pool     // whose scores are numbers of rows
-	var closed pav.Block   // what is added as one cell
-	rows, events := 0, 0.0 // where the edge begins
-	flush := func(to int) {
-		if closed.N > 0 {
-			closed.High = float64(to - 1)
-			inner.Add(closed)
-		}
-		closed = pav.Block{Low: float64(to)}
+	rows, events := 0, 0 // where the edge begins
+	below := func(to, had int) bool {
+		return product(uint64(had-events), uint64(edges[0].N)).less(product(uint64(to-rows), uint64(edges[0].Y)))
+	}
+	var inner pav.Pool   // whose scores are numbers of rows
+	from, before := 0, 0 // the last cut
+	cut := func(to, had int) {
+		inner.Add(pav.Block{Low: float64(from), High: float64(to - 1), N: float64(to - from), Y: float64(had - before)})
+		from, before = to, had
 	}
 	s.segments(func(g *segment) {
-		edge := &edges[0]
-		level := product(uint64(g.before-int(events)), uint64(edge.N))
-		if g.block.Ends&(g.block.Ends-1) != 0 && level.less(product(uint64(g.to-g.events-rows), uint64(edge.Y))) {
-			flush(g.from)
-			g.open(&inner)
-			closed.Low = float64(g.to)
-		} else {
-			closed.N += float64(g.to - g.from)
-			closed.Y += float64(g.events)
+		if inside := g.inside(); inside != 0 && below(g.to-g.events, g.before) {
+			hits := g.block.Hits
+			had := g.before + g.events - bits.OnesCount64(hits&throughHighest(g.block.Ends)) // with the events in blocks before
+			for ; inside != 0; inside &= inside - 1 {
+				to, events := g.first+bits.TrailingZeros64(inside)+1, had+bits.OnesCount64(hits&throughLowest(inside))
+				if below(to, events) {
+					cut(to, events)
+				}
+			}
 		}
-		if g.to == rows+int(edge.N) {
-			flush(g.to)
-			rows, events, edges = g.to, events+edge.Y, edges[1:]
+		if edge := &edges[0]; g.to == rows+int(edge.N) {
+			rows, events, edges = g.to, g.before+g.events, edges[1:]
+			cut(rows, events)
 		}
 	})
 	for _, b := range inner.Blocks() {
@@ -202,23 +201,13 @@ func (s *Sorted) Fit(p *pav.Pool) {
 	}
 }
 
-// open adds the cells of a segment to a pool, those together between which there is no corner: behind one row with the event, or
-// in front of one without.
-func (g *segment) open(p *pav.Pool) {
+// inside returns the ends of cells inside a segment where there may be a corner: not behind one row with the event, nor in front of
+// one without, for frequencies rise at a corner.
+func (g *segment) inside() uint64 {
 	hits, ends := g.block.Hits, g.block.Ends
-	behind := hits & (ends << 1) // one row with the event; the first of the block may be more than that
-	ahead := (ends &^ hits) >> 1 & ends
-	corners := ends&^(behind|ahead) | 1<<(bits.Len64(ends)-1)
-	// Events of the first cell may be in blocks before.
-	from, events := g.from, g.events-bits.OnesCount64(hits&(^uint64(0)>>bits.LeadingZeros64(ends)))
-	for ; corners != 0; corners &= corners - 1 {
-		upTo := throughLowest(corners)
-		events += bits.OnesCount64(hits & upTo)
-		hits &^= upTo
-		end := g.first + bits.TrailingZeros64(corners) + 1
-		p.Add(pav.Block{Low: float64(from), High: float64(end - 1), N: float64(end - from), Y: float64(events)})
-		from, events = end, 0
-	}
+	behind := hits & (ends << 1) // the first cell of the block may have more rows
+	ahead := (ends &^ hits) >> 1
+	return ends &^ (behind | ahead) & (throughHighest(ends) >> 1)
 }
 
 // Squares returns the sum of (p - y)^2, each rounded to a whole number of units of 2^-50.
