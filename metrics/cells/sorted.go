@@ -64,6 +64,9 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 	if opt.Event > metrics.Positive {
 		panic(errEvent)
 	}
+	if opt.Event == metrics.Positive && p.Classes > 2 {
+		panic(errPositive)
+	}
 	if p.Weights != nil {
 		return nil, errSortWeights
 	}
@@ -142,7 +145,9 @@ func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 		}
 	})
 	if bad.Load() {
-		s.narrow, s.variance = s.narrow[:0], wide{}
+		if s.narrow, s.variance = s.narrow[:0], (wide{}); !s.keeps {
+			s.narrow = nil
+		}
 		return false
 	}
 	s.scratch = sortKeys(s, s.narrow, s.scratch)

@@ -412,12 +412,16 @@ func TestSortedBadRows(t *testing.T) {
 		t.Error("weights were taken")
 	}
 	p.Weights = nil
-	defer func() {
-		if recover() == nil {
-			t.Error("an event of no row was taken")
-		}
-	}()
-	cells.Sort(p, &cells.SortOptions{Event: metrics.AllClasses})
+	for classes, event := range map[int]metrics.Event{1: metrics.AllClasses, 3: metrics.Positive} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("event %v of %d classes was taken", event, classes)
+				}
+			}()
+			cells.Sort(matrix(52, 10, classes, metrics.Probs), &cells.SortOptions{Event: event})
+		}()
+	}
 }
 
 // No rows are no cells.
