@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -199,6 +200,15 @@ func TestPanics(t *testing.T) {
 		panics("GridSums", errLength, func() { GridSums(cells, f64, f64, make([]uint8, 19)) })
 		panics("GridSums", errGrid, func() { GridSums(cells[1:], nil, nil, nil) })
 		panics("GridSums", errGrid, func() { GridSums(nil, f64, f64, make([]uint8, 20)) })
+		blocks := make([]HitBlock, 3)
+		for _, n := range []int{0, 1, 64, 128, 193} {
+			panics("HitBlocksF32", errHitBlocks, func() { HitBlocksF32(blocks, make([]uint32, n)) })
+		}
+		panics("HitBlocksF32", errHitBlocks, func() { HitBlocksF32(nil, make([]uint32, 1)) })
+		if !slices.Equal(blocks, make([]HitBlock, 3)) {
+			t.Error("HitBlocksF32 writes before it panics")
+		}
+		panics("HitBlocksF32", none, func() { HitBlocksF32(blocks, make([]uint32, 129)); HitBlocksF32(nil, nil) })
 		panics("FixedSums", errCount, func() { FixedSums(make([]float64, many), &WindowUnit) })
 		panics("FixedSums", none, func() { FixedSums(make([]float64, MaxSum), &WindowUnit) })
 	})
@@ -316,6 +326,7 @@ var golden = map[string]uint64{
 	"binary":       0xea81780018372846,
 	"functions":    0xa3dba5021db15e87,
 	"grid":         0xebb4efe58d323ef1,
+	"hitblocks":    0xf0ded492f49a9e8a,
 	"logits/bf16":  0xd5f45dbc863bfb2d,
 	"logits/f16":   0xe6e224f50a358001,
 	"logits/f32":   0x1240a8dc8b15b565,
@@ -419,6 +430,17 @@ func TestGoldenBits(t *testing.T) {
 			}
 		}
 		got["grid"] = hg.Sum64()
+		hh, rk := fnv.New64a(), check.Rand(3002)
+		for _, n := range append([]int{128, 4096}, lengths...) {
+			for range 20 {
+				for _, b := range blocksOf(sortedKeys(rk, n)) {
+					for _, u := range []uint64{b.Hits, b.Ends, uint64(b.Gap), uint64(b.Square)} {
+						hash64(hh, u)
+					}
+				}
+			}
+		}
+		got["hitblocks"] = hh.Sum64()
 		for name, g := range got {
 			if golden[name] != g {
 				t.Errorf("\t%q: %#016x,", name, g)

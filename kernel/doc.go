@@ -1,7 +1,8 @@
 // Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
 // BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
-// matrix by class and bin (ClassSumsF32), the order of scores (Sort, Split, Select, OrderF32, SortRowsF32), Exp64 and Log64.
+// matrix by class and bin (ClassSumsF32), the order of scores (Sort, Split, Select, OrderF32, SortRowsF32), what a walk through
+// sorted ones needs (HitBlocksF32), Exp64 and Log64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
@@ -26,6 +27,7 @@
 //	kernel: class sums are fewer than classes
 //	kernel: the list has no room for a row
 //	kernel: number of grid cells is not GridSize
+//	kernel: the blocks of sorted keys are not one for each 64 keys
 //
 // An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
 // a goroutine, nothing is kept between calls, except that the grid's places are made once; calls with disjoint outputs may run at the same time. Slices start at any
@@ -133,6 +135,10 @@
 // shifted by one, and the outcome; ColumnKeysF32 those of the columns of a matrix, one column after another. Equal keys are
 // the same bits, so what is sorted does not depend on how. Where the order of equal ones could be seen, in Split, it is that
 // in which they came.
+//
+// HitBlocksF32 makes of each 64 sorted keys of scores and outcomes 32 bytes: the outcomes and the ends of equal scores as bits,
+// and sums of p - hit and of its square as whole numbers. So what sums over scores, or over runs of equal ones, in rising order
+// takes 64 keys at a time where it needs no more, and reads one of them where a bit says that something ends.
 //
 // Keys are sorted by splitting: assembly sifts a register's keys to two ends (0.1 ns a key with AVX-512), up to 256 are
 // sorted in registers, and where there are more than 2^18 they are first dealt out by 64 KiB at a time to up to 64 parts. A

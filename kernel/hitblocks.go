@@ -1,13 +1,17 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // HitBlock is what HitBlocksF32 takes from up to 64 sorted keys.
 type HitBlock struct {
 	Hits   uint64 // bit i: key i has the outcome 1
 	Ends   uint64 // bit i: the key after key i has another score, or there is none
 	Gap    int64  // sum of p - hit, every p rounded once to a multiple of 2^-51, which is the unit
-	Square int64  // sum of (p - hit)^2, every term rounded once to a multiple of 2^-50, which is the unit
+	Square int64  // sum of (p - hit)^2 in float64, every term rounded to a multiple of 2^-50, which is the unit
 }
 
 const (
@@ -15,16 +19,34 @@ const (
 
 	hitUnit    = 3 // added to a score, the last place is 2^-51
 	squareUnit = 6 // added to a square, it is 2^-50
+
+	hitBlocksLeast = 16 // keys from which on assembly is the faster
 )
 
 // HitBlocksF32 writes to dst, for each 64 keys that HitKeysF32 has made of scores in [0,1], and for the rest of them, what a walk
 // through them in rising order needs: the outcomes, where scores end, and sums. The keys are sorted; dst has (len(keys)+63)/64
 // elements. Bits beyond the last key are 0.
+//
+// Whoever takes keys in several calls gives each but the last a multiple of 64, and sees by himself whether the score of the last key
+// of one call goes on in the next: its bit of Ends is set.
 func HitBlocksF32(dst []HitBlock, keys []uint32) {
 	if len(dst) != (len(keys)+63)/64 {
 		panic(errHitBlocks)
 	}
-	hitBlocksGeneric(dst, keys)
+	if !simd() || len(keys) < hitBlocksLeast {
+		hitBlocksGeneric(dst, keys)
+		return
+	}
+	// The assembly takes whole blocks that have a key behind them. The last block gets keys of the score 0 and the outcome 0,
+	// which add nothing to its sums.
+	b := (len(keys) - 1) / 64
+	if b > 0 {
+		asm.HitBlocksF32(&dst[0].Hits, &keys[0], b*64)
+	}
+	var last [65]uint32
+	n, h := copy(last[:], keys[b*64:]), &dst[b]
+	asm.HitBlocksF32(&h.Hits, &last[0], 64)
+	h.Ends = h.Ends&(1<<n-1) | 1<<(n-1)
 }
 
 func hitBlocksGeneric(dst []HitBlock, keys []uint32) {

@@ -755,6 +755,7 @@ func TestNoAllocationsOrder(t *testing.T) {
 	x, y, scratch, wide := many(r, n, (*rand.Rand).Uint32), many(r, n, (*rand.Rand).Uint64), make([]uint32, SortScratch(n)), make([]uint64, OrderScratch(n))
 	f, g, index, hit := many(r, n, score32), many(r, n, score64), make([]int32, n), make([]uint8, n)
 	lasts, ends, ranks := []uint32{1 << 30, 1 << 31}, make([]int, 2), []int{n / 3, n / 2}
+	blocks := make([]HitBlock, (n+63)/64)
 	isatest.Each(t, func(t *testing.T) {
 		for name, f := range map[string]func(){
 			"Sort":       func() { Sort(x, scratch); Sort(y, wide); r.Shuffle(n, func(i, j int) { x[i], x[j] = x[j], x[i] }) },
@@ -764,6 +765,7 @@ func TestNoAllocationsOrder(t *testing.T) {
 			"Splitters":  func() { Splitters(scratch[:30], x) },
 			"Order":      func() { OrderF32(index, f, wide); OrderF64(index, g, wide) },
 			"Hits":       func() { HitKeysF32(x, f, hit); HitKeysF64(y, g, hit); HitSum(x[:min(n, MaxSum)]) },
+			"HitBlocks":  func() { HitBlocksF32(blocks, x) },
 		} {
 			if a := testing.AllocsPerRun(2, f); a != 0 {
 				t.Errorf("%s: %v allocations", name, a)

@@ -654,6 +654,7 @@ func trials() []trial {
 			}})
 	}
 	add(orderTrials()...)
+	add(hitBlocksTrials()...)
 	add(sumTrial(), generalTrial(), memoryTrial(), pressureTrial())
 	for _, c := range []Cond{EQ, NE, LT, LE, GT, GE, ULO, UHS} {
 		add(ifTrial(c))

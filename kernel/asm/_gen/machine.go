@@ -86,6 +86,7 @@ type Machine interface {
 	sorter
 	classwiseMachine
 	gridMachine
+	hitBlocksMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

@@ -46,6 +46,7 @@ var families = []struct {
 	{"order", order},
 	{"columnkeys", columnKeys},
 	{"keys", keys},
+	{"hitblocks", hitBlocks},
 	{"sort", sortRows},
 	{"classwise", classwise},
 }

@@ -612,6 +612,11 @@ func HitKeysF64(dst *uint64, p *float64, hit *uint8, n int, room *uint64) (ret i
 // have no meaning, and what is returned is not 0.
 func HitSumU64(to *uint64, keys *uint64, n int) (ret int) { panic(absent) }
 
+// HitBlocksF32 writes to to, for each 64 of n keys of scores in [0,1], a multiple of 64 that is not 0, four words: a
+// bit for each outcome, one for each key that the next one has another score than, and the sums of p - hit and of its
+// square in units. The key after the last one is read as well.
+func HitBlocksF32(to *uint64, keys *uint32, n int) { panic(absent) }
+
 // SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element of a
 // row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.
 func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int32) { panic(absent) }
