@@ -128,6 +128,22 @@ func BenchmarkSplit(b *testing.B) {
 	}
 }
 
+// BenchmarkHitBlocks: sorted scores in the second cache, and from memory in calls of 1 MiB.
+func BenchmarkHitBlocks(b *testing.B) {
+	const call = 1 << 18
+	for _, n := range []int{1 << 17, 1e7} {
+		keys := hitKeys(n, func(i int, u float32) float32 { return u })
+		kernel.Sort(keys, make([]uint32, kernel.SortScratch(n)))
+		blocks := make([]kernel.HitBlock, (n+63)/64)
+		runSome(b, "", n, 4, func() {
+			for i := 0; i < n; i += call {
+				end := min(i+call, n)
+				kernel.HitBlocksF32(blocks[i/64:(end+63)/64], keys[i:end])
+			}
+		})
+	}
+}
+
 // BenchmarkOrder: the stable order of scores, and by=slices.SortStableFunc that of their numbers.
 func BenchmarkOrder(b *testing.B) {
 	for _, n := range []int{1e4, 1e6} {

@@ -42,6 +42,30 @@ func FuzzLevelsColumnKeys(f *testing.F) {
 	})
 }
 
+func FuzzLevelsHitBlocks(f *testing.F) {
+	addScores(f)
+	f.Fuzz(func(t *testing.T, data []byte, how, repeat uint8, k16 uint16, pad, off uint8) {
+		x := elements(data, how, repeat, off, 4, single, func(v float64) float32 { return float32(v) })
+		keys := make([]uint32, len(x)+int(pad%32))[pad%32:]
+		for i, v := range x {
+			if !(v >= 0 && v <= 1) {
+				v = math.Float32frombits(math.Float32bits(v) % (math.Float32bits(1) + 1))
+			}
+			keys[i] = math.Float32bits(v)<<1 | uint32(i*int(k16|1)>>4)&1
+		}
+		slices.Sort(keys)
+		sameBits(t, "HitBlocksF32", func() []uint64 {
+			d := slices.Repeat([]kernel.HitBlock{{Hits: 7, Ends: 7, Gap: 7, Square: 7}}, (len(keys)+63)/64+2)
+			kernel.HitBlocksF32(d[1:len(d)-1], keys)
+			var b []uint64
+			for _, h := range d {
+				b = append(b, h.Hits, h.Ends, uint64(h.Gap), uint64(h.Square))
+			}
+			return b
+		})
+	})
+}
+
 // FuzzEqualMass: each bin has the sums of the scores between its edges, and each edge is the score with its rank.
 func FuzzEqualMass(f *testing.F) {
 	addScores(f)
