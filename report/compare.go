@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 )
 
@@ -26,6 +28,33 @@ type Named struct {
 
 // Comparison is documents side by side: of evaluations of the same rows, by the same metrics.
 type Comparison []Named
+
+// Odds is the probability that one set's ECE is below another's, by their posteriors.
+type Odds struct {
+	Metric      string // whose posterior is meant
+	Set, Below  string
+	Probability float64
+}
+
+// Odds compares each set with those after it by each posterior that metrics are of; see calib.Bayesian.Less.
+func (c Comparison) Odds() (odds []Odds) {
+	var seen []*calib.Bayesian
+	for i := range c {
+		for k := range c[i].Metrics {
+			m := &c[i].Metrics[k]
+			if m.posterior == nil || slices.Contains(seen, m.posterior) {
+				continue
+			}
+			seen = append(seen, m.posterior)
+			for _, o := range c[i+1:] {
+				if p := m.posterior.Less(o.Metrics[k].posterior); !math.IsNaN(p) {
+					odds = append(odds, Odds{m.Key, c[i].Name, o.Name, p})
+				}
+			}
+		}
+	}
+	return odds
+}
 
 // JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a newline at its end: each set is its document
 // with its name in front.
@@ -42,7 +71,15 @@ func (c Comparison) JSON() ([]byte, error) {
 		}
 		sets[i] = fmt.Appendf(nil, `{"name":%s,%s`, name, doc[1:])
 	}
-	b, err := marshal(object{{"schema", ComparisonSchema}, {"sets", sets}})
+	o := object{{"schema", ComparisonSchema}, {"sets", sets}}
+	if odds := c.Odds(); odds != nil {
+		l := make([]object, len(odds))
+		for i, p := range odds {
+			l[i] = object{{"metric", p.Metric}, {"set", p.Set}, {"below", p.Below}, {"probability", number(p.Probability)}}
+		}
+		o = append(o, field{"odds", l})
+	}
+	b, err := marshal(o)
 	if err != nil {
 		return nil, err
 	}

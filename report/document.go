@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -23,6 +24,7 @@ type Document struct {
 	Metrics  []Metric
 	Bins     []calib.Bin
 	BinsText string // the whole definition of the bins
+	CORP     *Curve // the recalibrated frequencies of the metrics corp_*; nil without these
 	State    string // SHA-256 of the state
 	Warnings []string
 
@@ -34,6 +36,13 @@ type Document struct {
 	says     eval.Value
 }
 
+// Curve is a fitted curve of frequencies.
+type Curve struct {
+	Steps []calib.Step
+	Event calib.Event // whose frequencies they are
+	Text  string      // the whole definition
+}
+
 // Input says what was evaluated.
 type Input struct {
 	Rows, Dropped int64
@@ -43,6 +52,13 @@ type Input struct {
 	Weighted      bool
 	Decided       bool // decisions are the caller's
 	Scored        bool // and so are the scores by which rows are binned
+}
+
+// InputOf says what an evaluation has seen.
+func InputOf(e *eval.Evaluation) Input {
+	a := &e.Audit
+	return Input{Rows: a.Rows, Dropped: a.Dropped, Classes: max(2, e.Spec.Classes), Binary: e.Spec.Classes == 1,
+		DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored}
 }
 
 // Metric is one answer.
@@ -58,6 +74,8 @@ type Metric struct {
 	Short  string       // the meaning in a few words
 	Mean   string       // and in a line
 	Whole  bool         // its values are numbers of rows
+
+	posterior *calib.Bayesian // that it is of, if it is of one
 }
 
 // New makes the document of an evaluation.
@@ -65,17 +83,23 @@ func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
 	diagram := e.Diagram()
 	d := &Document{
-		Input: Input{Rows: a.Rows, Dropped: a.Dropped, Classes: max(2, e.Spec.Classes), Binary: e.Spec.Classes == 1,
-			DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored},
-		Bins: diagram.Bins(e.Spec.Level), BinsText: diagram.Text, State: e.SHA256(),
+		Input: InputOf(e), Bins: diagram.Bins(e.Spec.Level), BinsText: diagram.Text, State: e.SHA256(),
 		Warnings: a.Warnings(), level: e.Spec.Level, classes: e.Spec.Classes, weighted: a.Weighted,
 	}
 	for _, m := range e.Spec.Metrics {
 		desc := eval.Describe(m.Name)
 		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better,
-			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m)}
+			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m), posterior: e.Posterior(m)}
 		r.Short, r.Mean = e.Meaning(m)
 		d.Metrics = append(d.Metrics, r)
+		if r.Note != "" {
+			// Metrics of one note share a line.
+			if i := slices.IndexFunc(d.Warnings, func(w string) bool { return strings.HasSuffix(w, ": "+r.Note) }); i >= 0 {
+				d.Warnings[i] = strings.TrimSuffix(d.Warnings[i], ": "+r.Note) + ", " + r.Key + ": " + r.Note
+			} else {
+				d.Warnings = append(d.Warnings, r.Key+": "+r.Note)
+			}
+		}
 		if slices.Contains(r.Spec, eval.Field{Name: "norm", Value: "max"}) && r.Count > 0 && r.Count < 30 {
 			rows := "1 row"
 			if r.Count > 1 {
@@ -83,6 +107,9 @@ func New(e *eval.Evaluation) *Document {
 			}
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is the gap of a bin of %s: with so few it says little", r.Key, rows))
 		}
+	}
+	if f := e.Fit(); f != nil {
+		d.CORP = &Curve{f.Steps(), f.Event, f.Text}
 	}
 	get := func(name string) eval.Value {
 		m, err := eval.ParseMetrics(name, e.Spec.Classes)
@@ -221,8 +248,19 @@ func (d *Document) MarshalJSON() ([]byte, error) {
 	if ms == nil {
 		ms = object{}
 	}
-	return marshal(object{{"schema", Schema}, {"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}, {"bins", bins},
-		{"bins_text", d.BinsText}, {"state", object{{"sha256", d.State}}}, {"warnings", warnings}})
+	o := object{{"schema", Schema}, {"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}, {"bins", bins}, {"bins_text", d.BinsText}}
+	if d.CORP != nil {
+		o = append(o, field{"curves", object{{"corp", d.CORP.object()}}})
+	}
+	return marshal(append(o, field{"state", object{{"sha256", d.State}}}, field{"warnings", warnings}))
+}
+
+func (c *Curve) object() object {
+	steps := make([]object, len(c.Steps))
+	for i, s := range c.Steps {
+		steps[i] = object{{"lower", number(s.Low)}, {"upper", number(s.High)}, {"weight", number(s.Weight)}, {"frequency", number(s.Frequency)}}
+	}
+	return object{{"text", c.Text}, {"steps", steps}}
 }
 
 func (m *Metric) object() object {

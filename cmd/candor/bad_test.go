@@ -427,7 +427,7 @@ func TestDrop(t *testing.T) {
 			d := newDir(t)
 			beside, letter, file := c.beside()
 			run := func(s *set, threads string) string {
-				args := []string{"eval", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--json", "--on-invalid", "drop", "--metrics", "all", "--threads", threads}
+				args := []string{"eval", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--json", "--on-invalid", "drop", "--metrics", quick(c.set.classes), "--threads", threads}
 				if beside != "" {
 					args = append(args, beside, d.put(letter+".npy", file(s, t)))
 				}

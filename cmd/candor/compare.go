@@ -191,6 +191,9 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		}
 		fmt.Fprintln(&b)
 		err = docs.Table(&b, report.Markdown, 0)
+		for _, l := range oddsLines(docs) {
+			fmt.Fprintf(&b, "\n%s\n", l)
+		}
 		for _, d := range docs {
 			for _, w := range notes(d.Document) {
 				fmt.Fprintf(&b, "\n> %s: %s\n", d.Name, w)
@@ -214,6 +217,9 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}
+		for _, l := range oddsLines(docs) {
+			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
+		}
 		stars := "* the best value. In brackets " + percent(f.level) + " intervals of each set, which do not test a difference."
 		fmt.Fprintf(&b, "\n%s\n", report.Wrap(stars, s.width))
 	}
@@ -224,6 +230,24 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		return usage("cannot write the result: %v", err)
 	}
 	return nil
+}
+
+// oddsLines says how likely one set's ECE is below another's.
+func oddsLines(docs report.Comparison) (lines []string) {
+	for _, o := range docs.Odds() {
+		p := fmt.Sprintf("%.2g", o.Probability)
+		switch {
+		case o.Probability > 0.999:
+			p = "more than 0.999"
+		case o.Probability < 0.001:
+			p = "less than 0.001"
+		case o.Probability > 0.99:
+			p = fmt.Sprintf("%.3f", o.Probability)
+		}
+		lines = append(lines, fmt.Sprintf("The ECE of %s is below that of %s with probability %s, by the posterior of %s; the sets are taken as independent.",
+			o.Set, o.Below, p, o.Metric))
+	}
+	return lines
 }
 
 // percent writes a level with the digits that it has.

@@ -31,6 +31,7 @@ type evalFlags struct {
 	metrics, like   string
 	bins            int
 	level           float64
+	seed            uint64
 	onInvalid       string
 	renormalize     bool
 	bfloat16        bool
@@ -74,6 +75,7 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
   candor eval probs.npy --labels labels.npy --like torchmetrics
   candor eval probs.npy --labels labels.npy --plot reliability.png
+  candor eval probs.npy --labels labels.npy --plot corp.png --plot-corp
   candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02' --fail-if 'overconfidence.low>0.01'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
@@ -94,6 +96,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
+	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, ece_bayes_*, spce")
 	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights")
 	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the classes that were decided for, where they are not the most probable ones")
 	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")
@@ -200,6 +203,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if err != nil {
 		return nil, usage("%v", err)
 	}
+	e.Threads = f.threads
 	if err := ready(e, info); err != nil {
 		return nil, err
 	}
@@ -251,6 +255,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	}
 	if f.plot.classes {
 		j.also = "sce"
+	}
+	if f.plot.corp {
+		j.also = "corp_mcb,corp_dsc,corp_unc"
 	}
 	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores)
 	files := fs.FS(nil)
@@ -336,7 +343,7 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 	if !(f.level > 0 && f.level < 1) {
 		return s, usage("--confidence is %v; it lies between 0 and 1, as 0.95", f.level)
 	}
-	s.Level = f.level
+	s.Level, s.Seed = f.level, f.seed
 	if f.task != "" && f.task != "binary" && f.task != "classification" {
 		return s, usage("--task is %q; it is classification or binary", f.task)
 	}

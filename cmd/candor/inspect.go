@@ -90,8 +90,8 @@ func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		d := report.New(e)
-		s := &stateInfo{Rows: d.Input.Rows, Dropped: d.Input.Dropped, Classes: d.Input.Classes, Binary: d.Input.Binary, DType: d.Input.DType, Kind: d.Input.Kind, SHA256: d.State}
+		in := report.InputOf(e)
+		s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Binary: in.Binary, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
 		for _, m := range e.Spec.Metrics {
 			s.Metrics = append(s.Metrics, m.String())
 		}

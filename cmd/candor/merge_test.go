@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/candor-go/candor/metrics/eval"
 )
 
 // law is a set with the flags of its evaluation.
@@ -39,7 +41,7 @@ func laws() []law {
 			wild.weights[i] = 0
 		}
 	}
-	all := []string{"--metrics", "all"}
+	all := []string{"--metrics", quickAll}
 	return []law{
 		{"default", s, nil},
 		{"all metrics", s, all},
@@ -64,6 +66,29 @@ func laws() []law {
 		{"decisions and scores and options", s.part(0, 300), []string{"--metrics", spelled(6), "--decisions", "--confidence-scores"}},
 		{"little memory", newSet(14, 60, 3).part(0, 60), append(all, "--max-memory", "57MiB")},
 	}
+}
+
+// quickAll stands for all metrics, with fewer random numbers for those that draw some: see quick.
+const quickAll = "quick-all"
+
+// quick returns a list of all metrics for predictions of so many classes.
+func quick(classes int) string {
+	l, err := eval.ParseMetrics("all", classes)
+	if err != nil {
+		panic(err)
+	}
+	var names []string
+	for _, m := range l {
+		switch {
+		case strings.HasPrefix(m.Name, "corp_"):
+			names = append(names, m.Name+"(replicates=20)")
+		case strings.HasPrefix(m.Name, "ece_bayes_"):
+			names = append(names, m.Name+"(draws=40)")
+		default:
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // shards writes parts of a set and returns the arguments that name them. Their form is C or Fortran order, .npy or .npz,
@@ -99,6 +124,8 @@ func shards(t *testing.T, d *dir, l law, cuts []int, form int) (paths, flags []s
 			flags = append(flags, f, strings.Join(decisions, ","))
 		case f == "--confidence-scores":
 			flags = append(flags, f, strings.Join(by, ","))
+		case f == quickAll:
+			flags = append(flags, quick(l.set.classes))
 		case f != "--weights":
 			flags = append(flags, f)
 		case mixed:

@@ -31,7 +31,7 @@ type output struct {
 
 func (o *output) flags(c *cobra.Command) {
 	o.forms(c)
-	o.plot.classFlag(c)
+	o.plot.otherFlags(c)
 	c.Flags().StringArrayVar(&o.failIf, "fail-if", nil, "exit with code 1 if `EXPR` holds: 'ece>0.05', 'ece.low>0.02'; may be given several times")
 }
 

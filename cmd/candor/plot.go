@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type plot struct {
 	up   string
 
 	classes bool // a diagram of each class
+	corp    bool // of rising frequencies, without bins
 
 	format string
 	y      picture.Y
@@ -37,9 +39,10 @@ func (p *plot) flags(c *cobra.Command) {
 	}
 }
 
-// classFlag adds the flag of the picture of every class, which needs a metric that knows the classes.
-func (p *plot) classFlag(c *cobra.Command) {
+// otherFlags adds those of the pictures that other metrics than ece have.
+func (p *plot) otherFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&p.classes, "plot-classes", false, "let --plot draw a small diagram of each class, of its probability (of the metric sce)")
+	c.Flags().BoolVar(&p.corp, "plot-corp", false, "let --plot draw recalibrated frequencies, without bins (of the metrics corp_*)")
 }
 
 // check reads the flags; c is their command.
@@ -60,6 +63,12 @@ func (p *plot) check(c *cobra.Command) error {
 	}
 	if p.classes && p.file == "" {
 		return usage("--plot-classes says what --plot FILE draws; give that too")
+	}
+	if p.corp && p.file == "" {
+		return usage("--plot-corp says what --plot FILE draws; give that too")
+	}
+	if p.corp && (p.classes || p.asked) {
+		return usage("--plot-corp is a picture of its own; it goes without --plot-y and --plot-classes")
 	}
 	return nil
 }
@@ -109,6 +118,12 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		}
 		return nil
 	}
+	if p.corp {
+		if !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool { return strings.HasPrefix(m.Name, "corp_") }) {
+			return usage("--plot-corp draws the fit of corp_mcb, which is not among the metrics: evaluate with --metrics default,corp_mcb")
+		}
+		return nil
+	}
 	_, _, err := p.bins(e)
 	return err
 }
@@ -120,6 +135,9 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	}
 	if p.classes {
 		return p.save(p.classPicture(e, d))
+	}
+	if p.corp {
+		return p.save(corpPicture(e, d))
 	}
 	b, y, err := p.bins(e)
 	if err != nil {
@@ -150,6 +168,16 @@ func (p *plot) classPicture(e *eval.Evaluation, d *report.Document) picture.Draw
 	r.Subtitle = fmt.Sprintf("%s\nSCE %s, the mean of the classes' ECE; %d equal-width bins of each class's probability", d.Verdict(), value(b.SCE()), b.Options().Bins)
 	for j := range b.Classes() {
 		r.Classes = append(r.Classes, picture.Class{Name: fmt.Sprintf("class %d", j), Bins: b.Class(j).Bins(e.Spec.Level)})
+	}
+	return r
+}
+
+// corpPicture is the recalibrated frequencies, with the band in which chance would keep those of calibrated scores.
+func corpPicture(e *eval.Evaluation, d *report.Document) picture.Drawing {
+	const level = 0.9
+	r := &picture.CORP{Title: "Recalibrated frequency by score", Subtitle: d.Verdict(), Level: level}
+	if f := e.Fit(); f != nil {
+		r.Fit, r.Event, r.Bins, r.Band = f.CORP, f.Event, f.Histogram, f.Band(level, &f.Resampling)
 	}
 	return r
 }

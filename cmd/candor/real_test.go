@@ -161,3 +161,46 @@ func TestRealSets(t *testing.T) {
 		t.Errorf("only %d sets", n)
 	}
 }
+
+// TestPublished holds the command to figures that papers and other programs print of such sets.
+func TestPublished(t *testing.T) {
+	dir := os.Getenv("CANDOR_REAL")
+	if dir == "" {
+		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "published.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var figures []struct {
+		Dataset, Metric, Published, Source string
+		Computed, Tol                      float64
+	}
+	if err := json.Unmarshal(b, &figures); err != nil {
+		t.Fatal(err)
+	}
+	documents, compared := map[string]*document{}, 0
+	for _, f := range figures {
+		if m := f.Metric; m != "brier" && m != "corp_mcb" && m != "corp_dsc" && m != "corp_unc" {
+			continue // another task's
+		}
+		d := documents[f.Dataset]
+		if d == nil {
+			set := filepath.Join(dir, f.Dataset)
+			d = evaluate(t, filepath.Join(set, "probs.npy"), "--labels", filepath.Join(set, "labels.npy"), "--metrics", "brier,corp_mcb,corp_dsc,corp_unc")
+			documents[f.Dataset] = d
+		}
+		published, err := strconv.ParseFloat(f.Published, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := d.value(t, f.Metric)
+		if !(math.Abs(got-published) <= f.Tol) || !(math.Abs(got-f.Computed) <= 1e-12) {
+			t.Errorf("%s of %s is %v; published as %s (%s), computed otherwise as %v", f.Metric, f.Dataset, got, f.Published, f.Source, f.Computed)
+		}
+		compared++
+	}
+	if compared < 14 {
+		t.Errorf("only %d figures were compared", compared)
+	}
+}

@@ -170,7 +170,7 @@ func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
 		}
 		others := t.P.Clone()
 		others.Sub(&t.PY)
-		near, far := reach(x)
+		near, far := extremes(x)
 		mean := func(s *exact.Sum, weight float64) float64 {
 			return math.Min(math.Max(s.Float64()/weight, near), far)
 		}
@@ -188,8 +188,8 @@ func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
 	return s, n
 }
 
-// reach returns the least and the largest distance of the scores of a grid cell from the end near to it.
-func reach(x *cells.Cell) (near, far float64) {
+// extremes returns the least and the largest distance of the scores of a grid cell from the end near to it.
+func extremes(x *cells.Cell) (near, far float64) {
 	q := x.P
 	if x.Low >= 0.5 {
 		q = x.Q
@@ -216,7 +216,7 @@ func (c *CORP) takeLosses() {
 			unlikely, q := s.v < 0.5, math.Min(s.v, s.rest)
 			near, far := q, q
 			if !whole {
-				near, far = reach(x)
+				near, far = extremes(x)
 			}
 			if unlikely && near <= 0 {
 				c.infinite += s.weight

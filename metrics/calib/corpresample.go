@@ -60,7 +60,7 @@ func (o *Resampling) replicates() int {
 type urn struct {
 	kinds []kind
 	rows  int64
-	heavy []int // kinds of more than fewRows rows
+	heavy []int // kinds of more than lightRows rows
 	light int   // all other rows
 }
 
@@ -71,8 +71,8 @@ type kind struct {
 	hit  float64 // 1 if they have the event
 }
 
-// fewRows is up to how many rows of a kind it is faster to draw them one by one than to draw how many there are.
-const fewRows = 16
+// lightRows is up to how many rows of a kind it is faster to draw them one by one than to draw how many there are.
+const lightRows = 16
 
 func newUrn(c *CORP) *urn {
 	u := &urn{}
@@ -83,7 +83,7 @@ func newUrn(c *CORP) *urn {
 			if s.hit {
 				k.hit = 1
 			}
-			if u.rows += k.n; k.n > fewRows {
+			if u.rows += k.n; k.n > lightRows {
 				u.heavy = append(u.heavy, len(u.kinds))
 			} else {
 				u.light += int(k.n)
@@ -124,7 +124,7 @@ func (h *hand) each(u *urn, f func(k *kind, times float64)) {
 	for i := range u.kinds {
 		k := &u.kinds[i]
 		times := int64(0)
-		if k.n > fewRows {
+		if k.n > lightRows {
 			times, heavy = heavy[0], heavy[1:]
 		} else {
 			for _, m := range light[:k.n] {

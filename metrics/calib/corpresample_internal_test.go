@@ -10,9 +10,9 @@ import (
 // As many rows are drawn as there are, and of each kind as often as a multinomial law says.
 func TestUrn(t *testing.T) {
 	u := &urn{}
-	for i, n := range []int64{1, 1, 2, 30, fewRows, fewRows + 1, 1, 200, 3} {
+	for i, n := range []int64{1, 1, 2, 30, lightRows, lightRows + 1, 1, 200, 3} {
 		u.kinds = append(u.kinds, kind{n: n})
-		if u.rows += n; n > fewRows {
+		if u.rows += n; n > lightRows {
 			u.heavy = append(u.heavy, i)
 		} else {
 			u.light += int(n)

@@ -117,7 +117,7 @@ func bent(law string, n int, seed uint64) (p, y []float64, folds []int) {
 	return p, y, folds
 }
 
-func cellsOf(t testing.TB, p, y []float64) *cells.Cells {
+func rowsCells(t testing.TB, p, y []float64) *cells.Cells {
 	t.Helper()
 	q := &metrics.Predictions{Labels: make([]int32, len(p))}
 	q.Rows, q.Classes, q.F64 = len(p), 1, p
@@ -178,7 +178,7 @@ func TestSemiparametricOf(t *testing.T) {
 		for _, smoother := range []calib.Smoother{calib.KernelSmoother, calib.SplineSmoother} {
 			p, y, _ := bent(law, 1203, 2)
 			o := &calib.SemiparametricOptions{Smoother: smoother, Attempts: 6, Seed: 3, Threads: 1, Weights: calib.ChiWeights}
-			s, err := calib.SemiparametricOf(cellsOf(t, p, y), o)
+			s, err := calib.SemiparametricOf(rowsCells(t, p, y), o)
 			if err != nil {
 				t.Fatal(law, err)
 			}
@@ -215,7 +215,7 @@ func TestSemiparametricOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			other, err := calib.SemiparametricOf(cellsOf(t, ps, ys), o)
+			other, err := calib.SemiparametricOf(rowsCells(t, ps, ys), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,14 +235,14 @@ func TestSemiparametricOfGrid(t *testing.T) {
 	}
 	p, y, _ := bent("float32", 400000, 3)
 	o := &calib.SemiparametricOptions{Hyperparameters: []float64{300}}
-	grid, err := calib.SemiparametricOf(cellsOf(t, p, y), o)
+	grid, err := calib.SemiparametricOf(rowsCells(t, p, y), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range p {
 		p[i] = math.Round(p[i]*500) / 500
 	}
-	few, err := calib.SemiparametricOf(cellsOf(t, p, y), o)
+	few, err := calib.SemiparametricOf(rowsCells(t, p, y), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestSemiparametricCoverage(t *testing.T) {
 				y[i] = 1
 			}
 		}
-		s, err := calib.SemiparametricOf(cellsOf(t, p, y), &calib.SemiparametricOptions{Attempts: 8})
+		s, err := calib.SemiparametricOf(rowsCells(t, p, y), &calib.SemiparametricOptions{Attempts: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func TestSemiparametricEdges(t *testing.T) {
 		t.Error(s, err)
 	}
 	one := []float64{1, 1, 1, 1, 1}
-	if s, err = calib.SemiparametricOf(cellsOf(t, p, one), nil); err != nil || s.Squared != s.Squared || !(s.SE >= 0) {
+	if s, err = calib.SemiparametricOf(rowsCells(t, p, one), nil); err != nil || s.Squared != s.Squared || !(s.SE >= 0) {
 		t.Error(s, err)
 	}
 }
@@ -386,9 +386,9 @@ func TestSemiparametricErrors(t *testing.T) {
 	for want, f := range map[string]func() error{
 		"with weights":        of(weighted, nil),
 		"outside [0,1]":       of(outside, nil),
-		"cannot make 5":       of(cellsOf(t, p, y), nil),
-		"order of the rows":   of(cellsOf(t, p, y), coded),
-		"a spline needs 4":    of(cellsOf(t, p, y), spline),
+		"cannot make 5":       of(rowsCells(t, p, y), nil),
+		"order of the rows":   of(rowsCells(t, p, y), coded),
+		"a spline needs 4":    of(rowsCells(t, p, y), spline),
 		"score is 1.5":        rows([]float64{0.1, 1.5}, y[:2], f[:2], nil),
 		"score is NaN":        rows([]float64{0.1, math.NaN()}, y[:2], f[:2], nil),
 		"label is -1":         rows(p[:1], []float64{-1}, f[:1], nil),

@@ -196,10 +196,11 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 // makeRoom makes room in the log; false if the scores are a grid's now.
 func (c *Cells) makeRoom() bool {
 	if n := cap(c.log); n < logLen {
-		log := make([]uint64, len(c.log), logLen)
-		if n == 0 {
-			log = make([]uint64, 0, shortLog)
+		room := shortLog
+		if n > 0 {
+			room = logLen
 		}
+		log := make([]uint64, len(c.log), room)
 		copy(log, c.log)
 		c.log, c.shared = log, false
 		return true

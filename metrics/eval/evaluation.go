@@ -29,6 +29,7 @@ type Spec struct {
 	Level   float64         // of intervals; 0 means 0.95
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // and confidence scores
+	Seed    uint64          // of random numbers; 0 where no metric draws any
 	Memory  int64           // bytes for the entries of the adaptive class-wise metrics, which share it; 0 for no limit, and where there is none
 }
 
@@ -37,6 +38,8 @@ type Evaluation struct {
 	Spec  Spec
 	Audit metrics.Audit
 	Loss  *score.Loss
+	// Threads is how many goroutines an answer may take that draws sets of rows; 0 means GOMAXPROCS. Answers do not depend on it.
+	Threads int
 
 	plan plan
 	cell []*cells.Cells
@@ -45,7 +48,7 @@ type Evaluation struct {
 	kept []*calib.ClassScores
 
 	// What was answered since the last rows.
-	memo map[binning]part
+	memo map[any]any  // by what was asked
 	top  *cells.Cells // of the top label in a binary task
 	rank *rank.Ranking
 }
@@ -93,6 +96,9 @@ func New(s Spec) (*Evaluation, error) {
 	}
 	if len(p.scores) == 0 {
 		s.Memory = 0 // nothing takes it, and a state says nothing of it
+	}
+	if !slices.ContainsFunc(s.Metrics, func(m Metric) bool { return Describe(m.Name).random }) {
+		s.Seed = 0
 	}
 	e := &Evaluation{Spec: s, plan: p, Loss: score.NewLoss(&score.Options{TopK: p.top})}
 	for _, event := range p.cells {
@@ -146,6 +152,9 @@ func (s *Spec) plan() (p plan, err error) {
 			if i == 0 {
 				p.diagram = b
 			}
+			if d.own.index("draws") >= 0 && d.own.of(m, "draws")*float64(b.Bins) > mostDraws {
+				return p, fmt.Errorf("metric %v: %v draws of %d bins are more than %d numbers; take fewer", m, d.own.of(m, "draws"), b.Bins, mostDraws)
+			}
 			if event := s.from(b.Event); d.uncut || s.fromCells(&b) {
 				p.cells = add(p.cells, event)
 			} else {
@@ -192,10 +201,18 @@ func add[T comparable](l []T, v T) []T {
 func (s *Spec) binning(m Metric) (binning, error) {
 	d := Describe(m.Name)
 	event := d.event(s.Base, s.Classes)
+	if d.own.index("event") >= 0 {
+		if e := events[int(d.own.of(m, "event"))]; e != calib.ByShape {
+			event = e
+		}
+		if event == calib.Positive && s.Classes > 2 {
+			return binning{}, errors.New("there is no positive class among more than two")
+		}
+	}
 	if d.uncut {
 		return binning{Options: calib.Options{Event: event}}, nil
 	}
-	b, err := m.binned(s.Base, s.Classes, event, d.norm)
+	b, err := d.own.without(m).binned(s.Base, s.Classes, event, d.norm)
 	if m.Name == "ece_equal_mass" {
 		b.adaptive, b.Options = true, calib.Options{Bins: b.Bins, Event: b.Event}
 	}
@@ -282,21 +299,28 @@ func (e *Evaluation) parted(b *binning) part {
 	}
 	k := *b
 	k.norm = l1 // bins are the same in every norm
-	p, ok := e.memo[k]
-	if ok {
+	return remember(e, k, func() (p part) {
+		c := e.cells(b.Event)
+		if b.adaptive {
+			p.Partition, p.bound = calib.EqualMassOf(c, b.Bins)
+		} else {
+			p.Partition, p.bound = calib.EvenOf(c, b.Bins)
+		}
 		return p
+	})
+}
+
+// remember answers what was asked, or what it was answered since the last rows. Each kind of question has a type of its own.
+func remember[T any](e *Evaluation, asked any, answer func() T) T {
+	if v, ok := e.memo[asked]; ok {
+		return v.(T)
 	}
-	c := e.cells(b.Event)
-	if b.adaptive {
-		p.Partition, p.bound = calib.EqualMassOf(c, b.Bins)
-	} else {
-		p.Partition, p.bound = calib.EvenOf(c, b.Bins)
-	}
+	v := answer()
 	if e.memo == nil {
-		e.memo = map[binning]part{}
+		e.memo = map[any]any{}
 	}
-	e.memo[k] = p
-	return p
+	e.memo[asked] = v
+	return v
 }
 
 // Fields returns the options of a metric over bins, with their values; nil for another.
@@ -305,7 +329,15 @@ func (e *Evaluation) Fields(m Metric) []Field {
 	case d.classes != nil:
 		return e.byClass(m).fields()
 	case d.event != nil && !d.uncut:
-		return e.binning(m).fields()
+		return append(e.binning(m).fields(), d.own.fields(m)...)
+	case d.own != nil:
+		f := d.own.fields(m)
+		for i := range f {
+			if f[i].Name == ofEvent.name {
+				f[i].Value = e.binning(m).eventName()
+			}
+		}
+		return f
 	}
 	return nil
 }
@@ -368,11 +400,11 @@ func (e *Evaluation) Text(m Metric) string {
 	case d.classes != nil:
 		c := e.byClass(m)
 		return c.text(e.Spec.Classes) + "; " + c.formula()
+	case d.text != nil:
+		return d.text(e, m)
 	case d.event != nil && !d.uncut:
 		b := e.binning(m)
 		return e.text(b) + "; " + b.formula(d.Formula, d.norm)
-	case d.text != nil:
-		return d.text(e, m)
 	case e.Audit.Decided && e.ofDecisions(m):
 		return d.Formula + "; of the caller's decisions in place of the arg max"
 	}
@@ -555,6 +587,8 @@ func (s *Spec) equal(o *Spec) error {
 		return fmt.Errorf("%w: one has decisions, the other has none", metrics.ErrMismatch)
 	case s.Scored != o.Scored:
 		return fmt.Errorf("%w: one has confidence scores, the other has none", metrics.ErrMismatch)
+	case s.Seed != o.Seed:
+		return fmt.Errorf("%w: seeds %d and %d", metrics.ErrMismatch, s.Seed, o.Seed)
 	case s.Memory != o.Memory:
 		return fmt.Errorf("%w: %d and %d bytes for the entries of adaptive metrics", metrics.ErrMismatch, s.Memory, o.Memory)
 	case names(s.Metrics) != names(o.Metrics):
@@ -575,7 +609,7 @@ func (s *Spec) flags() (f uint8) {
 
 const (
 	stateMagic   = "cSTA"
-	stateVersion = 2
+	stateVersion = 3
 )
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
@@ -587,6 +621,7 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	enc.F64(s.Level)
 	enc.U8(uint8(s.Brier))
 	enc.U8(s.flags())
+	enc.U64(s.Seed)
 	enc.I64(s.Memory)
 	enc.U32(uint32(s.Base.Bins))
 	enc.Str(s.Base.String())
@@ -623,6 +658,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	s.Brier = score.BrierForm(d.U8())
 	f := d.U8()
 	s.Decided, s.Scored = f&1 != 0, f&2 != 0
+	s.Seed = d.U64()
 	s.Memory = d.I64()
 	s.Base.Bins = int(d.U32())
 	base := d.Str()

@@ -68,5 +68,5 @@ func ExampleParseMetric() {
 	// Output:
 	// tace(bins=30,threshold=0.001) <nil>
 	// there is no metric "acee" (did you mean ace?); 'candor metrics' lists them
-	// true 1 true
+	// true 3 true
 }

@@ -52,7 +52,7 @@ func ParseMetrics(list string, classes int) ([]Metric, error) {
 		switch p {
 		case "default", "all":
 			for i := range table {
-				if d := &table[i]; d.applies(classes) && !d.NeedsOption && (p == "all" || d.Default) {
+				if d := &table[i]; d.applies(classes) && !d.Named && (p == "all" || d.Default) {
 					add(Metric{Name: d.Name})
 				}
 			}

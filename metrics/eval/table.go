@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
@@ -23,23 +24,25 @@ const (
 
 // Descriptor says all there is to know of a metric.
 type Descriptor struct {
-	Name        string
-	Short       string // in a few words, for a table
-	Meaning     string // in a line, for people
-	Formula     string
-	Options     string // "" if there are none
-	Range       string
-	Better      Direction
-	Source      string
-	Default     bool   // it is in the default set
-	NeedsOption bool   // it says nothing that another does not, without an option
-	Whole       bool   // its values are numbers of rows
-	Applies     string // to which predictions, where not to all
+	Name    string
+	Short   string // in a few words, for a table
+	Meaning string // in a line, for people
+	Formula string
+	Options string // "" if there are none
+	Range   string
+	Better  Direction
+	Source  string
+	Default bool   // it is in the default set
+	Named   bool   // only where it is named: "all" has no use for it without an option, or it costs more than the others
+	Whole   bool   // its values are numbers of rows
+	Applies string // to which predictions, where not to all
 
 	applies func(classes int) bool
 	check   func(m Metric) error
 	event   func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
 	uncut   bool                                              // it is over cells, not bins
+	own     choices                                           // options of its own, beside those of bins if it is over bins
+	random  bool                                              // it draws random numbers
 	norm    norm                                              // of a metric over bins
 	classes *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
 	value   func(e *Evaluation, m Metric) Value
@@ -53,6 +56,7 @@ type Value struct {
 	Method   string // how the interval was made
 	Reason   string // why there is no value, or no interval
 	Count    int64  // rows behind it, where they are few of all; 0 otherwise
+	Note     string // what else is to be known of it; documents have it among their warnings
 	// Bound is how far it may be from what the rows would give, where the state has a grid for their scores: 0 if it is exact, NaN
 	// if it is not and nothing is known. 0 where there is no value.
 	Bound float64
@@ -141,7 +145,10 @@ const (
 // table is the one list of metrics, in the order of documents.
 var table []Descriptor
 
-func init() { table = descriptors() } // the answers look their metric up in the table
+func init() {
+	d := descriptors()
+	table = slices.Insert(d, slices.IndexFunc(d, func(d Descriptor) bool { return d.Name == "calibration_auc" }), inOrder()...)
+} // the answers look their metric up in the table
 
 func descriptors() []Descriptor {
 	return []Descriptor{
@@ -162,7 +169,7 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value { return topK(e, 5) },
 		},
 		{
-			Name: "topk_accuracy", NeedsOption: true, applies: always, Options: "k=5",
+			Name: "topk_accuracy", Named: true, applies: always, Options: "k=5",
 			check:   func(m Metric) error { _, err := m.k(); return err },
 			Short:   "share with the true class among the top k",
 			Meaning: "share of rows whose true class is among the k most probable",

@@ -1,0 +1,441 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// Options of metrics over scores in their order.
+var (
+	byEvent  = choices{ofEvent}
+	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
+	coxOwn   = choices{ofEvent, {name: "unit_slope"}}
+	bayesOwn = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 1, most: 10000000, unsaid: calib.DefaultDraws}}
+	semiOwn  = choices{
+		ofEvent,
+		{name: "smoothing", words: []string{"kernel", "spline"}},
+		{name: "weights", words: []string{"constant", "relative", "chi"}},
+		{name: "folds", whole: true, least: 2, most: 100, unsaid: 5},
+		{name: "truncation", least: 1e-9, most: 1, unsaid: 0.05},
+		{name: "orthogonal"}, {name: "normalize"}, {name: "as_coded"},
+	}
+)
+
+// plainEvent is the event of metrics that judge a probability, whatever the shape it came in: class 1 of two, the top label of more.
+func plainEvent(_ calib.Options, classes int) calib.Event {
+	if classes <= 2 {
+		return calib.Positive
+	}
+	return calib.TopLabel
+}
+
+// event returns the event of a metric over scores in their order, which has been checked.
+func (e *Evaluation) event(m Metric) calib.Event { return e.binning(m).Event }
+
+// What such metrics are answered from is remembered by the event, under a type that says what it is.
+type (
+	sumsOf    calib.Event
+	spiegelOf calib.Event
+	smoothOf  calib.Event
+	coxOf     struct {
+		calib.Event
+		calib.CoxOptions
+	}
+	corpOf struct {
+		calib.Event
+		calib.CORPOptions
+	}
+	corpInterval struct {
+		corpOf
+		replicates int
+	}
+	bayesOf struct {
+		binning
+		calib.BayesianOptions
+	}
+	semiOf string // the metric
+)
+
+func (e *Evaluation) sums(m Metric) *calib.PartialSums {
+	event := e.event(m)
+	return remember(e, sumsOf(event), func() *calib.PartialSums { return calib.PartialSumsOf(e.cells(event)) })
+}
+
+func (e *Evaluation) spiegelhalter(m Metric) calib.Spiegelhalter {
+	event := e.event(m)
+	return remember(e, spiegelOf(event), func() calib.Spiegelhalter { return calib.SpiegelhalterOf(e.cells(event)) })
+}
+
+func (e *Evaluation) smooth(m Metric) *calib.Smooth {
+	event := e.event(m)
+	return remember(e, smoothOf(event), func() *calib.Smooth { return calib.SmoothOf(e.cells(event)) })
+}
+
+func (e *Evaluation) cox(m Metric) *calib.Cox {
+	k := coxOf{e.event(m), calib.CoxOptions{UnitSlope: coxOwn.of(m, "unit_slope") != 0}}
+	return remember(e, k, func() *calib.Cox { return calib.CoxOf(e.cells(k.Event), &k.CoxOptions) })
+}
+
+func (e *Evaluation) corp(m Metric) *calib.CORP {
+	k := corpOf{e.event(m), calib.CORPOptions{Score: calib.ProperScore(corpOwn.of(m, "score"))}}
+	return remember(e, k, func() *calib.CORP { return calib.CORPOf(e.cells(k.Event), &k.CORPOptions) })
+}
+
+// Fit is the fit of rising frequencies that metrics corp_* of the squared score are answered from.
+type Fit struct {
+	*calib.CORP
+	Event      calib.Event // whose probability the scores are
+	Text       string      // the whole definition
+	Histogram  []calib.Bin // fifty bins of the scores
+	Resampling calib.Resampling
+}
+
+// Fit returns the fit; nil if the spec has no such metric, or there is no answer to it.
+func (e *Evaluation) Fit() *Fit {
+	for _, m := range e.Spec.Metrics {
+		if strings.HasPrefix(m.Name, "corp_") && corpOwn.of(m, "score") == 0 && !math.IsNaN(e.Value(m).Value) {
+			bins, _ := calib.EvenOf(e.cells(e.event(m)), 50)
+			return &Fit{e.corp(m), e.event(m), e.eventText(m) + "; isotonic regression, equal scores pooled", bins.Bins(e.Spec.Level),
+				calib.Resampling{Seed: e.Spec.Seed, Threads: e.Threads}}
+		}
+	}
+	return nil
+}
+
+// Posterior returns the posterior of ECE that a metric is of, nil if it is of none.
+func (e *Evaluation) Posterior(m Metric) *calib.Bayesian {
+	if !strings.HasPrefix(m.Name, "ece_bayes_") {
+		return nil
+	}
+	return e.bayesian(m)
+}
+
+func (e *Evaluation) bayesian(m Metric) *calib.Bayesian {
+	k := bayesOf{*e.binning(m), calib.BayesianOptions{AsCoded: bayesOwn.of(m, "as_coded") != 0, Draws: int(bayesOwn.of(m, "draws")), Seed: e.Spec.Seed}}
+	return remember(e, k, func() *calib.Bayesian { return calib.BayesianOf(e.parted(&k.binning).Partition, &k.BayesianOptions) })
+}
+
+// inOrder adds the metrics over scores in their order, and the posterior of ECE.
+func inOrder() []Descriptor {
+	d := []Descriptor{
+		{
+			Name: "smooth_ece", event: byShape, own: byEvent, value: smooth,
+			Short:   "mean gap, smoothed as far as the gap is large",
+			Meaning: "smooth calibration error: mean gap after smoothing by a width equal to the gap",
+			Formula: "the s at which integral |(1/N) sum (y - p) K_s(t, p)| dt = s, K_s the normal kernel of width s reflected at 0 and 1",
+			Range:   "[0, 1]", Better: Lower, Source: "Blasiok and Nakkiran 2023",
+		},
+		{
+			Name: "ks", event: plainEvent, own: byEvent, value: ks,
+			Short:   "largest sum of gaps of the lowest scores",
+			Meaning: "largest sum of gaps up to some score, over N: Kolmogorov and Smirnov's distance",
+			Formula: "max_j |S_j|, S_j = (1/N) sum_{p_i <= p_j} (y_i - p_i)", Range: "[0, 1]", Better: Lower,
+			Source: "Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
+		},
+		{
+			Name: "ks_p", event: plainEvent, own: byEvent, value: ksP,
+			Short:   "chance of such a ks under calibration",
+			Meaning: "p-value of calibration by ks: with enough rows every model's falls to 0",
+			Formula: "P(max |B| >= ks N / sqrt(sum p(1-p))), B Brownian motion on [0,1]", Range: "[0, 1]", Better: Neither,
+			Source: "Arrieta-Ibarra et al. 2022",
+		},
+		{
+			Name: "kuiper", event: plainEvent, own: byEvent, value: kuiper,
+			Short:   "largest sum of gaps of any range of scores",
+			Meaning: "largest sum of gaps over any range of scores, over N: Kuiper's distance",
+			Formula: "max_j S_j - min_j S_j, S_0 = 0 among them", Range: "[0, 1]", Better: Lower,
+			Source: "Arrieta-Ibarra et al. 2022",
+		},
+		{
+			Name: "kuiper_p", event: plainEvent, own: byEvent, value: kuiperP,
+			Short:   "chance of such a kuiper under calibration",
+			Meaning: "p-value of calibration by kuiper: with enough rows every model's falls to 0",
+			Formula: "P(max B - min B >= kuiper N / sqrt(sum p(1-p))), B Brownian motion on [0,1]", Range: "[0, 1]", Better: Neither,
+			Source: "Feller 1951; Arrieta-Ibarra et al. 2022",
+		},
+		{
+			Name: "spiegelhalter_z", event: plainEvent, own: byEvent, value: spiegelhalterZ,
+			Short:   "brier minus what the scores announce, over sd",
+			Meaning: "Spiegelhalter's Z: Brier score minus what the scores announce, in standard deviations",
+			Formula: "sum (y-p)(1-2p) / sqrt(sum (1-2p)^2 p(1-p))", Range: "[-Inf, +Inf]", Better: Zero, Source: "Spiegelhalter 1986",
+		},
+		{
+			Name: "spiegelhalter_p", event: plainEvent, own: byEvent, value: spiegelhalterP,
+			Short:   "chance of such a Z under calibration",
+			Meaning: "two-sided p-value of Spiegelhalter's Z: with enough rows most models' falls to 0",
+			Formula: "P(|normal| >= |Z|)", Range: "[0, 1]", Better: Neither, Source: "Spiegelhalter 1986",
+		},
+		{
+			Name: "calibration_slope", event: plainEvent, own: byEvent, value: slope,
+			Short:   "below 1 scores are too extreme, above too tame",
+			Meaning: "slope of the outcome on the logit of the score: below 1 scores are too extreme",
+			Formula: "b of the logistic regression logit P(y=1) = a + b logit p", Range: "[-Inf, +Inf]", Better: Neither,
+			Source: "Cox 1958; Miller et al. 1991",
+		},
+		{
+			Name: "calibration_intercept", event: plainEvent, own: coxOwn, value: intercept,
+			Short:   "log odds of the event where the score says 1/2",
+			Meaning: "log odds of the event where the score says 1/2; unit_slope: by how much logits are too low",
+			Formula: "a of the logistic regression logit P(y=1) = a + b logit p; unit_slope: with b = 1", Range: "[-Inf, +Inf]", Better: Zero,
+			Source: "Cox 1958; Miller et al. 1991",
+		},
+		{
+			Name: "corp_mcb", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).MCB, func(i *calib.CORPIntervals) metrics.Interval { return i.MCB }),
+			Short:   "what a rising recalibration takes off brier",
+			Meaning: "miscalibration: what the best rising recalibration would take off the Brier score",
+			Formula: "S - S_C, S = mean (p - y)^2, S_C of the scores recalibrated by isotonic regression", Range: "[0, 1]; log [0, +Inf]", Better: Lower,
+			Source: "Dimitriadis, Gneiting and Jordan 2021",
+		},
+		{
+			Name: "corp_mcb_floor", event: plainEvent, own: corpOwn, random: true, value: corpFloor,
+			Short:   "mean corp_mcb of perfect calibration at this N",
+			Meaning: "the corp_mcb that perfect calibration would show on average with these scores",
+			Formula: "mean S - S_C where outcomes are drawn by the scores", Range: "[0, 1]; log [0, +Inf]", Better: Neither,
+			Source: "candor",
+		},
+		{
+			Name: "corp_dsc", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).DSC, func(i *calib.CORPIntervals) metrics.Interval { return i.DSC }),
+			Short:   "what the order of scores takes off brier",
+			Meaning: "discrimination: what recalibrated scores take off the Brier score of the base rate",
+			Formula: "S_R - S_C, S_R of the base rate", Range: "[0, 1/4]; log [0, ln 2]", Better: Higher,
+			Source: "Dimitriadis, Gneiting and Jordan 2021",
+		},
+		{
+			Name: "corp_unc", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).UNC, func(i *calib.CORPIntervals) metrics.Interval { return i.UNC }),
+			Short:   "brier of the base rate; brier = mcb-dsc+unc",
+			Meaning: "uncertainty: the Brier score of the base rate; S = MCB - DSC + UNC",
+			Formula: "S_R = mean (ybar - y)^2", Range: "[0, 1/4]; log [0, ln 2]", Better: Neither,
+			Source: "Dimitriadis, Gneiting and Jordan 2021",
+		},
+		{
+			Name: "spce", Named: true, event: plainEvent, own: semiOwn, random: true, value: semiparametric,
+			Short:   "root-mean-square gap, without bins",
+			Meaning: "semiparametric root-mean-square calibration error, by cross-fitted frequencies",
+			Formula: "sqrt(max(0, mean w (p-y)(p-c))), c the frequency at p fitted to the other folds", Range: "[0, 1]", Better: Lower,
+			Source: "google/uncertainty_metrics",
+		},
+	}
+	for i := range d {
+		d[i].applies, d[i].uncut, d[i].text = always, true, orderText
+		d[i].check, d[i].Options = d[i].own.check, d[i].own.String()
+	}
+	for _, q := range []struct {
+		name, short, meaning string
+		value                func(*calib.Bayesian) float64
+	}{
+		{"mean", "posterior mean of ece", "posterior mean of ece: near calibration too high, about sqrt(2) ece_floor", (*calib.Bayesian).Mean},
+		{"q10", "ece is above it with probability 0.9", "10 % quantile of the posterior of ece", quantile(0.1)},
+		{"q50", "posterior median of ece", "median of the posterior of ece", quantile(0.5)},
+		{"q90", "ece is below it with probability 0.9", "90 % quantile of the posterior of ece", quantile(0.9)},
+	} {
+		d = append(d, Descriptor{
+			Name: "ece_bayes_" + q.name, applies: always, event: byShape, own: bayesOwn, random: true, check: bayesOK,
+			Short: q.short, Meaning: q.meaning, Options: fixedOptions + ", " + bayesOwn.String(),
+			Formula: "sum_bins |q_1b - mu_b (q_0b + q_1b)|, q ~ Dirichlet(1/(2B) + counts), mu_b ~ Normal((c_b + sum p)/(n_b+1), w^2/(12(n_b+1))) cut to the bin",
+			Range:   "[0, 1]", Better: Lower, Source: "google/uncertainty_metrics", text: bayesText,
+			value: func(e *Evaluation, m Metric) Value {
+				b := e.bayesian(m)
+				v := Value{Value: q.value(b), Interval: metrics.NoInterval(), Reason: "of a posterior, whose quantiles are metrics beside it"}
+				if b.Reason() != "" {
+					v.Reason = b.Reason()
+				}
+				_, bound := e.partition(m)
+				v.Bound = unknown(bound)
+				return v
+			},
+		})
+	}
+	return d
+}
+
+func quantile(q float64) func(*calib.Bayesian) float64 {
+	return func(b *calib.Bayesian) float64 { return b.Quantile(q) }
+}
+
+// bayesText is the definition of bins and of the posterior.
+func bayesText(e *Evaluation, m Metric) string {
+	t := e.text(e.binning(m)) + "; " + Describe(m.Name).Formula
+	if bayesOwn.of(m, "as_coded") != 0 {
+		t = e.text(e.binning(m)) + "; sum_bins q_1b/sum q_1 |q_1b/(q_0b + q_1b) - mu_b|, q ~ Dirichlet(1/B + counts), " +
+			"mu_b ~ Normal((c_b + sum p)/(n_b+1), w/(12(n_b+1))) cut to the bin"
+	}
+	return fmt.Sprintf("%s; %d draws", t, int(bayesOwn.of(m, "draws")))
+}
+
+// mostDraws bounds bins times draws: beyond, they take minutes.
+const mostDraws = 1 << 30
+
+// bayesOK checks the options of bins, which have fixed edges, beside those of the posterior.
+func bayesOK(m Metric) error {
+	for _, a := range m.args {
+		if i := bayesOwn.index(a.name); i >= 0 {
+			if _, err := bayesOwn[i].read(a.value); err != nil {
+				return err
+			}
+		}
+	}
+	return evenOnly(bayesOwn.without(m))
+}
+
+// none is a value without interval; what is NaN has the reason, if there is one.
+func none(v, bound float64, why, reason string) Value {
+	if reason != "" && math.IsNaN(v) {
+		why = reason
+	}
+	return Value{Value: v, Interval: metrics.NoInterval(), Bound: bound, Reason: why}
+}
+
+func smooth(e *Evaluation, m Metric) Value {
+	v, bound := e.smooth(m).ECE()
+	return none(v, bound, noSound, "")
+}
+
+func ks(e *Evaluation, m Metric) Value {
+	v, bound := e.sums(m).KS()
+	return none(v, bound, "no interval; ks_p is its p-value", "")
+}
+
+func kuiper(e *Evaluation, m Metric) Value {
+	v, bound := e.sums(m).Kuiper()
+	return none(v, bound, "no interval; kuiper_p is its p-value", "")
+}
+
+const pValue = "a p-value, not an estimate"
+
+func ksP(e *Evaluation, m Metric) Value {
+	s := e.sums(m)
+	return none(s.KSP(), s.KSPBound(), pValue, s.Reason())
+}
+
+func kuiperP(e *Evaluation, m Metric) Value {
+	s := e.sums(m)
+	return none(s.KuiperP(), s.KuiperPBound(), pValue, s.Reason())
+}
+
+func spiegelhalterZ(e *Evaluation, m Metric) Value {
+	s := e.spiegelhalter(m)
+	return none(s.Z, s.Bound, "a test's statistic, whose p-value is spiegelhalter_p", s.Reason)
+}
+
+func spiegelhalterP(e *Evaluation, m Metric) Value {
+	s := e.spiegelhalter(m)
+	return none(s.P, s.PBound, pValue, s.Reason)
+}
+
+const wald = "Wald's, of the information matrix; rows taken as independent"
+
+// coefficient is a Value of a fit, with what it left out.
+func coefficient(c *calib.Cox, v, bound float64, i metrics.Interval) Value {
+	r := Value{Value: v, Bound: bound, Interval: i, Method: wald, Reason: c.IntervalReason()}
+	if n := c.LeftOut(); n > 0 && !math.IsNaN(v) {
+		r.Note = fmt.Sprintf("%s of a score of exactly 0 or 1 left out of the fit: the logit is infinite", rowsText(n))
+	}
+	return r
+}
+
+func rowsText(n int64) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
+func slope(e *Evaluation, m Metric) Value {
+	c := e.cox(Metric{Name: "calibration_intercept", args: m.args})
+	v, bound := c.Slope()
+	return coefficient(c, v, bound, c.SlopeInterval(e.Spec.Level))
+}
+
+func intercept(e *Evaluation, m Metric) Value {
+	c := e.cox(m)
+	v, bound := c.Intercept()
+	return coefficient(c, v, bound, c.InterceptInterval(e.Spec.Level))
+}
+
+// corp answers a term of the decomposition.
+func corp(term func(*calib.CORP) (value, bound float64), of func(*calib.CORPIntervals) metrics.Interval) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		c := e.corp(m)
+		v, bound := term(c)
+		r := Value{Value: v, Bound: bound, Interval: of(e.corpIntervals(m)), Method: corpMethod, Reason: c.IntervalReason()}
+		if math.IsInf(v, 0) {
+			r.Reason = "scores of 0 or 1 were wrong"
+		}
+		return r
+	}
+}
+
+func corpFloor(e *Evaluation, m Metric) Value {
+	return none(e.corpIntervals(m).Floor, unknown(boundOf(e.corp(m).MCB())), "a mean under calibration, not an estimate", e.corp(m).IntervalReason())
+}
+
+func boundOf(_, bound float64) float64 { return bound }
+
+func (e *Evaluation) corpIntervals(m Metric) *calib.CORPIntervals {
+	k := corpInterval{corpOf{e.event(m), calib.CORPOptions{Score: calib.ProperScore(corpOwn.of(m, "score"))}}, int(corpOwn.of(m, "replicates"))}
+	return remember(e, k, func() *calib.CORPIntervals {
+		i := e.corp(m).Intervals(e.Spec.Level, &calib.Resampling{Seed: e.Spec.Seed, Replicates: k.replicates, Threads: e.Threads})
+		return &i
+	})
+}
+
+const corpMethod = "multinomial bootstrap of the cells with the bias taken off; rows taken as independent"
+
+// semiparametric answers spce.
+func semiparametric(e *Evaluation, m Metric) Value {
+	type answer struct {
+		*calib.Semiparametric
+		err error
+	}
+	a := remember(e, semiOf(m.String()), func() answer {
+		o := e.semiOptions(m)
+		s, err := calib.SemiparametricOf(e.cells(e.event(m)), &o)
+		return answer{s, err}
+	})
+	if a.err != nil {
+		return none(math.NaN(), 0, "", strings.TrimPrefix(a.err.Error(), "calib: "))
+	}
+	return Value{Value: a.RMS(), Interval: a.Interval(e.Spec.Level), Bound: a.Bound,
+		Method: "normal interval of the squared error; rows taken as independent"}
+}
+
+func (e *Evaluation) semiOptions(m Metric) calib.SemiparametricOptions {
+	on := func(name string) bool { return semiOwn.of(m, name) != 0 }
+	return calib.SemiparametricOptions{
+		Folds: int(semiOwn.of(m, "folds")), Truncation: semiOwn.of(m, "truncation"), Weights: calib.ErrorWeights(semiOwn.of(m, "weights")),
+		Smoother: calib.Smoother(semiOwn.of(m, "smoothing")), Orthogonal: on("orthogonal"), Normalize: on("normalize"), AsCoded: on("as_coded"),
+		Seed: e.Spec.Seed, Threads: e.Threads,
+	}
+}
+
+// orderText says the definition of a metric over scores in their order: whose they are, the formula, and options that change it.
+func orderText(e *Evaluation, m Metric) string {
+	d := Describe(m.Name)
+	formula := d.Formula
+	switch {
+	case m.Name == "spce":
+		formula = e.semiOptions(m).Text()
+	case m.Name == "calibration_intercept" && coxOwn.of(m, "unit_slope") != 0:
+		formula = "a of the logistic regression logit P(y=1) = a + logit p"
+	case strings.HasPrefix(m.Name, "corp_") && corpOwn.of(m, "score") != 0:
+		formula = map[string]string{
+			"corp_mcb": "S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression",
+			"corp_dsc": formula, "corp_unc": "S_R, the entropy of the base rate",
+		}[m.Name]
+	}
+	return e.eventText(m) + "; " + formula
+}
+
+// eventText says whose scores a metric is over.
+func (e *Evaluation) eventText(m Metric) string {
+	b := e.binning(m)
+	s, _, _ := strings.Cut(b.Options.Text(), ";")
+	if e.Audit.Decided && b.Event == calib.TopLabel {
+		s += "; the caller's decisions"
+	}
+	return s
+}

@@ -1,0 +1,146 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// choice is an option that a metric has of its own: one of some words, the first of which is meant where it is not given; or a
+// number between two ends; or a switch.
+type choice struct {
+	name        string
+	words       []string
+	least, most float64
+	unsaid      float64 // the number that is meant where it is not given
+	whole       bool    // numbers are
+}
+
+// String is how the option is written, with what it may be.
+func (c *choice) String() string {
+	switch {
+	case c.words != nil:
+		return c.name + "=" + strings.Join(c.words, "|")
+	case c.isSwitch():
+		return c.name
+	}
+	return c.name + "=" + plainly(c.unsaid)
+}
+
+// plainly writes a number without exponent.
+func plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func (c *choice) isSwitch() bool { return c.words == nil && c.least == c.most }
+
+// read returns a value: the number of a word, a number, or 1 for a switch that is on.
+func (c *choice) read(value string) (float64, error) {
+	switch {
+	case c.words != nil:
+		if i := slices.Index(c.words, value); i >= 0 {
+			return float64(i), nil
+		}
+		return 0, fmt.Errorf("%s is %q; it is one of %s", c.name, value, strings.Join(c.words, ", "))
+	case c.isSwitch():
+		switch value {
+		case "":
+			return 1, nil
+		case "false":
+			return 0, nil
+		}
+		return 0, fmt.Errorf("%s is %q; it is a switch", c.name, value)
+	}
+	kind := "number"
+	if c.whole {
+		kind = "whole number"
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(v >= c.least && v <= c.most) || c.whole && v != float64(int64(v)) {
+		return 0, fmt.Errorf("%s is %q; it is a %s from %s to %s", c.name, value, kind, plainly(c.least), plainly(c.most))
+	}
+	return v, nil
+}
+
+// choices are the options that a metric has of its own.
+type choices []choice
+
+func (l choices) String() string {
+	s := make([]string, len(l))
+	for i := range l {
+		s[i] = l[i].String()
+	}
+	return strings.Join(s, ", ")
+}
+
+func (l choices) index(name string) int {
+	return slices.IndexFunc(l, func(c choice) bool { return c.name == name })
+}
+
+// check reads all options of a metric, which are these.
+func (l choices) check(m Metric) error {
+	for _, a := range m.args {
+		i := l.index(a.name)
+		if i < 0 {
+			if len(l) == 0 {
+				return fmt.Errorf("it takes no options")
+			}
+			return fmt.Errorf("there is no option %q; there are %s", a.name, l)
+		}
+		if _, err := l[i].read(a.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// of returns what a metric, which has been checked, says of an option, or what is meant where it says nothing.
+func (l choices) of(m Metric, name string) float64 {
+	c := &l[l.index(name)]
+	for _, a := range m.args {
+		if a.name == name {
+			v, _ := c.read(a.value)
+			return v
+		}
+	}
+	return c.unsaid
+}
+
+// word is of for words.
+func (l choices) word(m Metric, name string) string {
+	return l[l.index(name)].words[int(l.of(m, name))]
+}
+
+// without returns the metric without these options.
+func (l choices) without(m Metric) Metric {
+	m.args = slices.DeleteFunc(slices.Clone(m.args), func(a arg) bool { return l.index(a.name) >= 0 })
+	return m
+}
+
+// fields are the options with their values.
+func (l choices) fields(m Metric) []Field {
+	var f []Field
+	for i := range l {
+		c := &l[i]
+		v := l.of(m, c.name)
+		switch {
+		case c.words != nil:
+			f = append(f, Field{c.name, c.words[int(v)]})
+		case c.isSwitch():
+			f = append(f, Field{c.name, v != 0})
+		case c.whole:
+			f = append(f, Field{c.name, int(v)})
+		default:
+			f = append(f, Field{c.name, v})
+		}
+	}
+	return f
+}
+
+// ofEvent is the choice of the event for metrics over scores in their order: what is meant where it is not given depends on the
+// predictions.
+var ofEvent = choice{name: "event", words: []string{"by_shape", "positive", "top_label"}}
+
+// events are those of its words.
+var events = []calib.Event{calib.ByShape, calib.Positive, calib.TopLabel}
