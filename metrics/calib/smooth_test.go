@@ -443,6 +443,31 @@ func TestSmoothGridWorst(t *testing.T) {
 	}
 }
 
+// A grid's halves are alike.
+func TestSmoothGridMirrored(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	var p, w, turned []float64
+	var y, other []int32
+	for i := range cells.MaxExactWeighted + 1 {
+		p, y, w = append(p, float64(i)/0x1p16), append(y, int32(i&1)), append(w, 0x1p-32)
+	}
+	for range 60 {
+		p, y, w = append(p, 0.4+0.005*r.Float64()), append(y, int32(r.IntN(2))), append(w, 1<<20)
+	}
+	for i := range p {
+		turned, other = append(turned, 1-p[i]), append(other, 1-y[i])
+	}
+	a, b := smoothOf(t, p, w, y), smoothOf(t, turned, w, other)
+	if _, bound := a.ECE(); bound == 0 {
+		t.Fatal("no grid")
+	}
+	for _, sigma := range []float64{2e-4, 1e-3, 0.1} {
+		if x, y := a.At(sigma), b.At(sigma); !(math.Abs(x-y) < 1e-6*x) {
+			t.Errorf("at %v: %v and %v", sigma, x, y)
+		}
+	}
+}
+
 // The area between curve and diagonal, by density, is the error.
 func TestSmoothCurve(t *testing.T) {
 	for law := range smoothLaws {
