@@ -311,7 +311,9 @@ func TestDocumentOrder(t *testing.T) {
 // TestUndefined: each metric without a value is named once, with the others of the same reason.
 func TestUndefined(t *testing.T) {
 	d := doc(t, 1, "all,tace(threshold=0.999)", []float64{0.75}, 1)
-	want := []string{"there is no rmsce_debiased: no bin has two rows, so no variance can be estimated", "there is no calibration_auc: all rows are right, or all are wrong",
+	want := []string{"there is no rmsce_debiased: no bin has two rows, so no variance can be estimated",
+		"there is no calibration_slope, calibration_intercept: all outcomes are the same: the intercept has no end",
+		"there is no corp_mcb_floor: a single row has no spread", "there is no calibration_auc: all rows are right, or all are wrong",
 		"there is no tace(threshold=0.999): no probability is above the threshold"}
 	if got := d.Undefined(); !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -33,7 +33,7 @@ func TestCORP(t *testing.T) {
 	d.Subtitle = "of eight days"
 	svg := write(t, "svg", d)
 	for _, w := range []string{">of eight days<", ">8 rows; event: y = 1<",
-		">MCB 0.046 - DSC 0.083 + UNC 0.250 = 0.212, the mean of (p - y)^2<",
+		">MCB 0.046 - DSC 0.083 + UNC 0.250 = 0.213, the mean of (p - y)^2<",
 		">recalibrated: the rising curve that fits best<", ">where 90 % of calibrated curves lie, score by score<",
 		">probability of y = 1<", ">share of y = 1<"} {
 		if !bytes.Contains(svg, []byte(w)) {
