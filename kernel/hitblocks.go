@@ -38,7 +38,7 @@ func HitBlocksF32(dst []HitBlock, keys []uint32) {
 		return
 	}
 	// The assembly takes whole blocks that have a key behind them. The last block gets keys of the score 0 and the outcome 0,
-	// which add nothing to its sums.
+	// which add nothing to its sums, and of which none ends.
 	b := (len(keys) - 1) / 64
 	if b > 0 {
 		asm.HitBlocksF32(&dst[0].Hits, &keys[0], b*64)
@@ -46,7 +46,7 @@ func HitBlocksF32(dst []HitBlock, keys []uint32) {
 	var last [65]uint32
 	n, h := copy(last[:], keys[b*64:]), &dst[b]
 	asm.HitBlocksF32(&h.Hits, &last[0], 64)
-	h.Ends = h.Ends&(1<<n-1) | 1<<(n-1)
+	h.Ends |= 1 << (n - 1)
 }
 
 func hitBlocksGeneric(dst []HitBlock, keys []uint32) {
