@@ -51,9 +51,9 @@ func (s *Semiparametric) Each(f func(FoldRows)) {
 // RMS returns the root-mean-square calibration error sqrt(max(Squared, 0)); 0 is best. NaN if Squared is.
 func (s *Semiparametric) RMS() float64 { return math.Sqrt(math.Max(s.Squared, 0)) }
 
-// Interval returns the confidence interval of RMS, the roots of Squared -+ z*SE, or 0 where those are below 0. It is sound where
-// there is miscalibration. Where there is none the estimate converges faster than its standard error says, and Low is 0 more often
-// than the level asks. None if Squared is NaN.
+// Interval returns the confidence interval of RMS, the roots of Squared -+ z*SE, or 0 where those are below 0: that of a normal
+// estimate, rows taken as independent. In 400 repetitions each of 600 to 5,000 rows with an error of 0.128, that of level 0.95 held it
+// in 93 to 95 %. Where there is no error the estimate converges faster than its standard error says. None if Squared is NaN.
 func (s *Semiparametric) Interval(level float64) metrics.Interval {
 	i := metrics.Normal(s.Squared, s.SE, level)
 	return metrics.Interval{Low: math.Sqrt(math.Max(i.Low, 0)), High: math.Sqrt(math.Max(i.High, 0))}
@@ -73,10 +73,11 @@ var (
 // There is an error if rows have weights or scores outside [0,1], if they are fewer than folds, and, for a spline, if there are not
 // four different scores outside each fold.
 //
-// Time is of the order of cells x Attempts: with one thread some 20 us a cell for the kernel, and for the spline 30; memory some 100
-// bytes a cell, 250 for the spline.
+// Time is of the order of cells x Attempts: one thread takes some 20 us a cell for the kernel and 40 for the spline. Memory is some 100
+// bytes a cell, and for the spline 250 more for each thread.
 //
-// Source: Yadlowsky's semiparametric_calibration_error in google/uncertainty_metrics; Chernozhukov et al. 2018 for fitting to other folds.
+// Source: Yadlowsky's semiparametric_calibration_error in google/uncertainty_metrics; Chernozhukov et al. 2018 for the fit to other
+// folds.
 func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric, error) {
 	opt, err := o.checked()
 	if err != nil {

@@ -402,7 +402,10 @@ const (
 )
 
 // cosines of pi/32, 3 pi/32, ...: as sines they are the weights of the barycentric formula.
-var cosines = [nodes / 2]float64{0.9951847266721969, 0.9569403357322088, 0.881921264348355, 0.773010453362737, 0.6343932841636455, 0.4713967368259978, 0.29028467725446233, 0.09801714032956077}
+var cosines = [nodes / 2]float64{
+	0.9951847266721969, 0.9569403357322088, 0.881921264348355, 0.773010453362737,
+	0.6343932841636455, 0.4713967368259978, 0.29028467725446233, 0.09801714032956077,
+}
 
 // crowded sets c of the parts of a box that has many: where a fold has more than nodes, by interpolation.
 func (w *kernelWorker) crowded(box int, c []float64) {

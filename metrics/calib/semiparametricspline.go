@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// splines fits splines to y - p over all folds but one, for each s, and returns the sums of squared errors in the folds left out. If c is
-// not nil it is set to the frequencies of the last s.
+// splines fits splines to y - p over all folds but one, for each s, and returns the sums of squared errors in the folds left out. If c
+// is not nil, there is one s, and c is set to its frequencies.
 func (d *folded) splines(o *SemiparametricOptions, s []float64, c []float64) ([]float64, error) {
 	errs := make([][]float64, d.folds)
 	failed := make([]error, d.folds)
