@@ -215,3 +215,70 @@ func TestSetNames(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareOdds: where the posterior of ECE is asked for, a comparison says how likely one's is below the other's.
+func TestCompareOdds(t *testing.T) {
+	d := newDir(t)
+	a, b, y := pair(t, d, 1)
+	args := []string{"compare", a, b, "--labels", y, "--metrics", "ece_bayes_mean,ece_bayes_q90,ece_bayes_mean(bins=4)", "--seed", "5"}
+	code, out, errs := candor(t, append(args, "--json")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	var c struct {
+		Odds []struct {
+			Metric, Set, Below string
+			Probability        float64
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &c); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Odds) != 2 || c.Odds[0].Metric != "ece_bayes_mean" || c.Odds[1].Metric != "ece_bayes_mean(bins=4)" || c.Odds[0].Set != "plain" || c.Odds[0].Below != "sharp" {
+		t.Fatalf("%+v", c.Odds)
+	}
+	// The means of the posteriors are far apart.
+	mean := func(path string) float64 { return evaluate(t, path, "--labels", y, "--metrics", "ece_bayes_mean").value(t, "ece_bayes_mean") }
+	if p, below := c.Odds[0].Probability, mean(a) < mean(b); !(p >= 0 && p <= 1) || (p > 0.9) != below || (p < 0.1) == below {
+		t.Errorf("the probability is %v: %v and %v", p, mean(a), mean(b))
+	}
+	for _, format := range []string{"table", "markdown"} {
+		_, out, _ := candor(t, append(args, "--format", format)...)
+		if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "The ECE of plain is below that of sharp with probability ") {
+			t.Errorf("%s: %s", format, out)
+		}
+	}
+}
+
+// TestSeed: the same seed gives the same document, another one other intervals, and states of different seeds do not merge.
+func TestSeed(t *testing.T) {
+	d := newDir(t)
+	s := newSet(71, 300, 1)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	run := func(metrics, seed, threads string) (string, *document) {
+		args := []string{x, "--labels", y, "--metrics", metrics, "--seed", seed, "--threads", threads, "--state", d.at(seed + ".state")}
+		code, out, errs := candor(t, append([]string{"eval", "--json"}, args...)...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		return out, evaluate(t, args...)
+	}
+	const random = "corp_mcb,ece_bayes_mean,spce"
+	one, doc := run(random, "1", "1")
+	if again, _ := run(random, "1", "2"); again != one {
+		t.Error("another number of threads gives another document")
+	}
+	_, other := run(random, "2", "2")
+	if doc.Metrics["corp_mcb"].Low == other.Metrics["corp_mcb"].Low || doc.value(t, "corp_mcb") != other.value(t, "corp_mcb") ||
+		doc.value(t, "ece_bayes_mean") == other.value(t, "ece_bayes_mean") || doc.value(t, "spce") == other.value(t, "spce") {
+		t.Errorf("seed 1 gives %v, seed 2 %v", doc.Metrics, other.Metrics)
+	}
+	if code, _, errs := candor(t, "merge", d.at("1.state"), d.at("2.state")); code == 0 || !strings.Contains(errs, "seeds 1 and 2") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	// Where nothing is drawn the seed is none of the state.
+	a, _ := run("default", "1", "1")
+	if b, _ := run("default", "2", "1"); a != b {
+		t.Error("a seed that nobody takes makes a difference")
+	}
+}

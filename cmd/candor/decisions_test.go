@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/candor-go/candor/metrics/eval"
 )
 
 // TestDecisionDocument holds what decisions and confidence scores change in a document, and that it says so.
@@ -52,14 +54,15 @@ func TestDecisionDocument(t *testing.T) {
 		t.Errorf("accuracy %v and confidence %v, want %v and %v", a, c, float64(right)/3000, claimed)
 	}
 	for key, m := range plain.Metrics {
-		ofOrder := key == "calibration_auc" || key == "aurc" || key == "ece_sweep" || key == "ece_equal_mass"
+		ofOrder := key == "calibration_auc" || key == "aurc" || key == "ece_sweep" || key == "ece_equal_mass" ||
+			strings.HasPrefix(eval.Describe(key).Options, "event=")
 		ofDecision := ofOrder || key == "accuracy" || key == "confidence" || key == "overconfidence"
 		ofBins := strings.Contains(m.Text, "top label;")
 		if got := decided.Metrics[key]; (got.Value == m.Value) == (ofDecision || ofBins) || (got.Text != m.Text) != (ofDecision || ofBins) {
 			t.Errorf("with decisions %s is %v, without %v: %s", key, got.Value, m.Value, got.Text)
 		}
 		if ofOrder {
-			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "the order of scores makes it, and the caller's confidence scores") {
+			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "the scores themselves make it, not bins, and the caller's confidence scores") {
 				t.Errorf("with confidence scores %s is %+v", key, got)
 			}
 			continue

@@ -200,8 +200,12 @@ func checkDocument(t *testing.T, l law, out string) {
 		Metrics map[string]map[string]any
 		Bins    []map[string]any
 		Texts   string `json:"bins_text"`
-		State   map[string]string
-		Warn    []string `json:"warnings"`
+		Curves  map[string]struct {
+			Text  string
+			Steps []struct{ Lower, Upper, Weight, Frequency float64 }
+		}
+		State map[string]string
+		Warn  []string `json:"warnings"`
 	}
 	dec := json.NewDecoder(strings.NewReader(out))
 	dec.DisallowUnknownFields()
@@ -256,6 +260,18 @@ func checkDocument(t *testing.T, l law, out string) {
 		}
 		checkSpec(t, key, m, l.set.classes == 1, slices.Contains(l.flags, "--decisions"))
 	}
+	for name, c := range doc.Curves {
+		above := -1.0
+		for _, p := range c.Steps {
+			if !(p.Lower <= p.Upper && p.Frequency > above && p.Weight > 0) {
+				t.Errorf("the curve %s has a step %+v after a frequency of %v", name, p, above)
+			}
+			above = p.Frequency
+		}
+		if name != "corp" || len(c.Steps) == 0 || c.Text == "" {
+			t.Errorf("the curve %s has %d steps: %q", name, len(c.Steps), c.Text)
+		}
+	}
 	n, last := 0.0, 0.0
 	for _, b := range doc.Bins {
 		count := b["count"].(float64)
@@ -292,6 +308,14 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 		}
 		return
 	}
+	defer spelledOut(t, key, s)
+	if !strings.Contains(d.Options, "bins=N") { // it is over scores in their order
+		whose := map[any]string{"top": "top label; ", "positive": "positive class; "}[s["event"]]
+		if strings.Contains(text, "; the caller's decisions; ") != (decided && s["event"] == "top") || whose == "" || !strings.HasPrefix(text, whose) {
+			t.Errorf("%s: event %v, decisions %v: %s", key, s["event"], decided, text)
+		}
+		return
+	}
 	bins, _ := s["bins"].(float64)
 	if s["blog_edges"] == true {
 		bins-- // the number is of edges
@@ -299,6 +323,8 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 	formula := d.Formula
 	if own := map[string]string{"mce": "max", "rmsce": "l2", "rmsce_debiased": "l2"}[name]; s["norm"] != own && !(own == "" && s["norm"] == "l1") {
 		formula = map[any]string{"l2": "sqrt(", "max": "max_bins |mean p - mean y|"}[s["norm"]]
+	} else if s["as_coded"] == true {
+		formula = "sum_bins q_1b/sum q_1 |"
 	} else if _, classes := s["threshold"]; classes {
 		formula = "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|"
 		if s["threshold"] != nil {
@@ -361,7 +387,11 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 			t.Errorf("%s: spec has no %s: %v", key, f, s)
 		}
 	}
-	// All that the key spells out is in the spec.
+}
+
+// spelledOut checks that all that the key spells out is in the spec.
+func spelledOut(t *testing.T, key string, s map[string]any) {
+	t.Helper()
 	if _, args, ok := strings.Cut(strings.TrimSuffix(key, ")"), "("); ok {
 		for _, a := range strings.Split(args, ",") {
 			switch n, v, given := strings.Cut(a, "="); {

@@ -17,13 +17,13 @@ func spelled(classes int) string {
 		"ece(bins=7,closed=right,norm=l2)", "ece(zero=dropped)", "ece_floor(bins=4,closed=right)", "ece_floor_q95(bins=5)", "ece_p(bins=2)", "mce(adaptive,bins=3)", "mce(closed=right)",
 		"rmsce(adaptive)", "rmsce(bins=2,zero=own)", "rmsce_debiased(bins=8)", "rmsce_debiased(adaptive)", "rmsce_debiased(closed=right)", "ace(bins=7,norm=l2)", "ace(threshold=0.3)", "sce(closed=right)",
 		"sce(bins=4,norm=l2,threshold=0.05)", "sce(threshold=0.999)", "tace(threshold=1e-3)", "tace(threshold=0.999)", "tace(bins=3,norm=l2,threshold=0.999)", "tace(threshold=0)",
-		"ece_equal_mass(bins=5,norm=max)", "ece_equal_mass(norm=l2)", "smooth_ece(event=top_label)", "ks(event=top_label)", "ks_p(event=top_label)",
-		"kuiper(event=top_label)", "kuiper_p(event=by_shape)", "spiegelhalter_z(event=top_label)", "spiegelhalter_p(event=top_label)",
-		"calibration_slope(event=top_label)", "calibration_intercept(unit_slope)", "corp_mcb(score=log,replicates=20)", "corp_dsc(score=log,replicates=20)",
+		"ece_equal_mass(bins=5,norm=max)", "ece_equal_mass(norm=l2)", "smooth_ece(event=top)", "ks(event=top)", "ks_p(event=top)",
+		"kuiper(event=top)", "kuiper_p(event=top)", "spiegelhalter_z(event=top)", "spiegelhalter_p(event=top)",
+		"calibration_slope(event=top)", "calibration_intercept(unit_slope)", "corp_mcb(score=log,replicates=20)", "corp_dsc(score=log,replicates=20)",
 		"corp_unc(score=log,replicates=20)", "corp_mcb_floor(replicates=30)", "spce(smoothing=spline,weights=chi,normalize)", "spce(folds=2,orthogonal,weights=relative)",
 		"ece_bayes_mean(bins=4,draws=20,as_coded)", "ece_bayes_q10(closed=right,draws=20)", "ece_bayes_q50(draws=20,zero=own)", "ece_bayes_q90(bins=2,draws=20)"}
 	if classes <= 2 {
-		l = append(l, "corp_mcb(event=top_label,replicates=20)", "smooth_ece(event=positive)", "ece_positive(adaptive,bins=4)", "ece_top_label(adaptive,bins=4,norm=l2)", "ece_top_label(closed=right)", "ece_positive(norm=max)")
+		l = append(l, "corp_mcb(event=top,replicates=20)", "smooth_ece(event=positive)", "ece_positive(adaptive,bins=4)", "ece_top_label(adaptive,bins=4,norm=l2)", "ece_top_label(closed=right)", "ece_positive(norm=max)")
 	}
 	return strings.Join(l, ",")
 }

@@ -69,7 +69,7 @@ func list(w io.Writer, l []eval.Descriptor, width int) {
 		if d.Default {
 			mark = "*"
 		}
-		hang(w, fmt.Sprintf("%s %-18s ", mark, d.Name), d.Meaning, width)
+		hang(w, fmt.Sprintf("%s %-21s ", mark, d.Name), d.Meaning, width)
 	}
 	fmt.Fprintf(w, "\n%s\n", report.Wrap("* in the default set. 'candor metrics NAME' gives formula, options and source; --metrics takes them with options, as 'ece(bins=30,closed=right)'.", width))
 }

@@ -78,7 +78,23 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s: the picture of a merge differs", up)
 		}
 	}
+	// So it does of the picture without bins, of which the metrics are evaluated unasked.
+	for _, n := range []string{"first-", "second-"} {
+		candor(t, "eval", d.at(n+"x.npy"), "--labels", d.at(n+"y.npy"), "--metrics", "corp_mcb", "--state", d.at(n+".state"))
+	}
+	corp := drawnBy(t, d, "eval", x, "--labels", y, "--plot-corp")
+	if got := drawnBy(t, d, "merge", d.at("second-.state"), d.at("first-.state"), "--plot-corp"); got != corp {
+		t.Error("the picture without bins of a merge differs")
+	}
+	for _, w := range []string{">Recalibrated frequency by score<", ">400 rows; event: a right top label<", ">MCB 0."} {
+		if !strings.Contains(corp, w) {
+			t.Errorf("the picture without bins does not say %q", w)
+		}
+	}
 	candor(t, "eval", tx, "--labels", ty, "--metrics", "ece", "--state", d.at("ece.state"))
+	if code, _, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-corp"); code != exitUsage || !strings.Contains(errs, "corp_mcb") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
 	code, out, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-y", "frequency")
 	if code != exitUsage || out != "" || !strings.Contains(errs, "ece_positive") {
 		t.Errorf("exit code %d: %s", code, errs)

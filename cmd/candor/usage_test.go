@@ -55,6 +55,20 @@ func TestUsageErrors(t *testing.T) {
 		{with("--metrics", "mce(norm=l2)"), []string{"metric mce: its name says the norm; ece takes one"}},
 		{with("--metrics", "ece_floor(adaptive)"), []string{"metric ece_floor: it is for fixed bins, not for adaptive ones"}},
 		{with("--metrics", "ece_equal_mass(closed=right)"), []string{`metric ece_equal_mass: there is no option "closed"; there are bins, norm`}},
+		{with("--metrics", "ks(event=positive)"), []string{"metric ks(event=positive): there is no positive class among more than two"}},
+		{with("--metrics", "ks(event=up)"), []string{`metric ks: event is "up"; it is one of shape, top, positive`}},
+		{with("--metrics", "ks(bins=3)"), []string{`metric ks: there is no option "bins"; there are event=shape|top|positive`}},
+		{with("--metrics", "corp_mcb(score=brier)"), []string{`score is "brier"; it is one of squared, log`}},
+		{with("--metrics", "corp_mcb(replicates=3)"), []string{`replicates is "3"; it is a whole number from 20 to 100000`}},
+		{with("--metrics", "ece_bayes_mean(draws=0)"), []string{`metric ece_bayes_mean: draws is "0"; it is a whole number from 1 to 10000000`}},
+		{with("--metrics", "ece_bayes_mean(draws=10000000,bins=1000)"), []string{"numbers; take fewer"}},
+		{with("--metrics", "ece_bayes_q50(adaptive)"), []string{"it is for fixed bins"}},
+		{with("--metrics", "spce(folds=1)"), []string{`folds is "1"; it is a whole number from 2 to 100`}},
+		{with("--metrics", "spce(truncation=0)"), []string{`truncation is "0"; it is a number from 0.000000001 to 1`}},
+		{with("--metrics", "spce(orthogonal=7)"), []string{`orthogonal is "7"; it is a switch`}},
+		{with("--seed", "-1"), []string{"--seed"}},
+		{with("--plot-corp"), []string{"--plot-corp says what --plot FILE draws; give that too"}},
+		{with("--plot", d.at("c.png"), "--plot-corp", "--plot-y", "gap"), []string{"--plot-corp is a picture of its own"}},
 		{with("--metrics", "ece_sweep(bins=3)"), []string{"metric ece_sweep: it takes no options"}},
 		{with("--metrics", "detectable_gap(bins=3)"), []string{"metric detectable_gap: it takes no options"}},
 		{with("--metrics", "aurc(bins=3)"), []string{"metric aurc: it takes no options"}},
@@ -403,6 +417,7 @@ func TestMetricsCommand(t *testing.T) {
 	if len(rows) != len(eval.Descriptors()) {
 		t.Fatalf("%d rows", len(rows))
 	}
+	flat := strings.Join(strings.Fields(all), " ")
 	for i, d := range eval.Descriptors() {
 		if r := rows[i]; r.Name != d.Name || r.Meaning != d.Meaning || r.Formula != d.Formula || r.Range != d.Range || r.Source != d.Source || r.Default != d.Default {
 			t.Errorf("the JSON has %+v for %s", r, d.Name)
@@ -411,7 +426,7 @@ func TestMetricsCommand(t *testing.T) {
 		if d.Default {
 			mark = "* "
 		}
-		if !strings.Contains(all, mark+d.Name+" ") || !strings.Contains(all, " "+d.Meaning+"\n") {
+		if !strings.Contains(all, mark+d.Name+" ") || !strings.Contains(flat, d.Name+" "+d.Meaning+" ") {
 			t.Errorf("the list does not have %s", d.Name)
 		}
 		code, one, errs := candor(t, "metrics", d.Name)

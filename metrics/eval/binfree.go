@@ -215,7 +215,7 @@ func inOrder() []Descriptor {
 			Name: "spce", Named: true, event: plainEvent, own: semiOwn, random: true, value: semiparametric,
 			Short:   "root-mean-square gap, without bins",
 			Meaning: "semiparametric root-mean-square calibration error, by cross-fitted frequencies",
-			Formula: "sqrt(max(0, mean w (p-y)(p-c))), c the frequency at p fitted to the other folds", Range: "[0, 1]", Better: Lower,
+			Formula: "sqrt(max(0, mean w (p-y)(p-c))), c the frequency at p fitted to the other folds", Range: "[0, 1]; weights [0, +Inf]", Better: Lower,
 			Source: "google/uncertainty_metrics",
 		},
 	}

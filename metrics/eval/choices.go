@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/candor-go/candor/metrics/calib"
 )
 
 // choice is an option that a metric has of its own: one of some words, the first of which is meant where it is not given; or a
@@ -138,9 +136,6 @@ func (l choices) fields(m Metric) []Field {
 	return f
 }
 
-// ofEvent is the choice of the event for metrics over scores in their order: what is meant where it is not given depends on the
-// predictions.
-var ofEvent = choice{name: "event", words: []string{"by_shape", "positive", "top_label"}}
-
-// events are those of its words.
-var events = []calib.Event{calib.ByShape, calib.Positive, calib.TopLabel}
+// ofEvent is the choice of the event for metrics over scores in their order; what shape means depends on the predictions and on the
+// metric. Its words are those of calib.Options, by the number of the event.
+var ofEvent = choice{name: "event", words: []string{"shape", "top", "positive"}}

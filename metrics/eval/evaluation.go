@@ -202,7 +202,7 @@ func (s *Spec) binning(m Metric) (binning, error) {
 	d := Describe(m.Name)
 	event := d.event(s.Base, s.Classes)
 	if d.own.index("event") >= 0 {
-		if e := events[int(d.own.of(m, "event"))]; e != calib.ByShape {
+		if e := calib.Event(d.own.of(m, "event")); e != calib.ByShape {
 			event = e
 		}
 		if event == calib.Positive && s.Classes > 2 {
@@ -334,7 +334,7 @@ func (e *Evaluation) Fields(m Metric) []Field {
 		f := d.own.fields(m)
 		for i := range f {
 			if f[i].Name == ofEvent.name {
-				f[i].Value = e.binning(m).eventName()
+				f[i].Value = ofEvent.words[e.event(m)]
 			}
 		}
 		return f
@@ -355,7 +355,7 @@ func (e *Evaluation) Value(m Metric) Value {
 	d := Describe(m.Name)
 	if e.Spec.Scored && d.event != nil && (d.uncut || e.binning(m).adaptive) {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
-			Reason: "the order of scores makes it, and the caller's confidence scores are kept by bins alone"}
+			Reason: "the scores themselves make it, not bins, and the caller's confidence scores are kept by bins alone"}
 	}
 	if n := e.outside(m); n > 0 {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),

@@ -644,7 +644,7 @@ func TestTexts(t *testing.T) {
 		{3, 0, "sce(threshold=.5)", "every class against the rest; 15 equal-width bins; left-closed; only p > 0.5; (1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold"},
 		{1, 0, "tace(bins=3,norm=l2)", "class 1 against the rest; 3 bins of equal mass; equal scores never divided; only p > 0.01; sqrt((1/K) sum_k sum_bins (n_b/N_k) (mean p_k - mean [y = k])^2), over the N_k entries above the threshold"},
 		{1, 0, "ks", "positive class; max_j |S_j|, S_j = (1/N) sum_{p_i <= p_j} (y_i - p_i)"},
-		{2, 0, "kuiper(event=top_label)", "top label; max_j S_j - min_j S_j, S_0 = 0 among them"},
+		{2, 0, "kuiper(event=top)", "top label; max_j S_j - min_j S_j, S_0 = 0 among them"},
 		{3, 0, "calibration_intercept(unit_slope)", "top label; a of the logistic regression logit P(y=1) = a + logit p"},
 		{2, 0, "corp_mcb(score=log)", "positive class; S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression"},
 		{9, 0, "ece(bins=4)", "top label; 4 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); (1/N) sum_bins |sum (p - y)|"},

@@ -97,11 +97,6 @@ func (b *binning) Text() string {
 	return fmt.Sprintf("%s; %sbins of equal mass; equal scores never divided", event, number)
 }
 
-// eventName is how options spell the event.
-func (b *binning) eventName() string {
-	return ofEvent.words[slices.Index(events, b.Event)]
-}
-
 func (b *binning) fields() []Field {
 	f := []Field{{"bins", b.Bins}, {"binning", "even"}, {"norm", normNames[b.norm]}}
 	if b.adaptive {
