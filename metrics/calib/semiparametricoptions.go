@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/candor-go/candor/kernel"
 )
 
 // Smoother says how the frequency is fitted to scores.
@@ -37,16 +39,17 @@ type SemiparametricOptions struct {
 	Orthogonal bool // the estimate is the mean of the influence
 	Normalize  bool // means are divided by the mean weight
 
-	// The hyperparameters that are tried lie evenly, Attempts of them; 0 means 50. The kernel's roots are from Range[0]*N+1 to
-	// Range[1]*N, over the range of the scores; the spline's are from Range[0] to Range[1] times sum (w/mean w)^2 p(1-p). A Range
-	// of zeros means 0 to 0.1, or 0.5 to 1.1. Hyperparameters, which are above 0, stand in for all that. Of very many rows the kernel's
-	// first is wide and the second already narrow: the estimate is then noisier than it need be, and sound.
+	// Attempts hyperparameters are tried; 0 means 50. The logarithms of the kernel's roots lie evenly from that of Range[0]*N+1 to that
+	// of Range[1]*N, over the range of the scores; the spline's hyperparameters evenly from Range[0] to Range[1] times
+	// sum (w/mean w)^2 p(1-p). A Range of zeros means 0 to 0.1, or 0.5 to 1.1. Hyperparameters, which are above 0, stand in for all that.
 	Attempts        int
 	Range           [2]float64
 	Hyperparameters []float64
 
-	// AsCoded repeats what is wrong in uncertainty_metrics: a spline's weights are not put in the order of the scores, and what a
-	// kernel gives to a score that is far from all of other folds is 0/0. Otherwise it is the frequency of the nearest, the limit.
+	// AsCoded repeats what is wrong in uncertainty_metrics: a spline's weights are not put in the order of the scores; what a kernel gives
+	// to a score that is far from all of other folds is 0/0, and not the frequency of the nearest, the limit; and the kernel's roots
+	// themselves lie evenly, so that of many rows the first is wide and the second already narrow, with nothing between: the estimate
+	// is then too low (of 100,000 rows by a tenth), and its interval misses.
 	AsCoded bool
 
 	Seed    uint64 // of the folds
@@ -150,7 +153,11 @@ func (o *SemiparametricOptions) tries(d *folded) []float64 {
 			t[i] = high
 		}
 		if o.Smoother == KernelSmoother {
-			root := t[i] / span
+			root := t[i]
+			if !o.AsCoded && len(t) > 1 {
+				root = float64(low * kernel.Exp64(float64(i)/float64(len(t)-1)*kernel.Log64(high/low)))
+			}
+			root /= span
 			t[i] = float64(root * root)
 		}
 	}
