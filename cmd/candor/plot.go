@@ -119,7 +119,12 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		return nil
 	}
 	if p.corp {
-		if !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool { return strings.HasPrefix(m.Name, "corp_") }) {
+		if e.Spec.Scored {
+			return usage("--plot-corp draws frequencies by scores in their order, and the caller's confidence scores are kept by bins alone")
+		}
+		if !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
+			return strings.HasPrefix(m.Name, "corp_") && !strings.Contains(m.String(), "score=log")
+		}) {
 			return usage("--plot-corp draws the fit of corp_mcb, which is not among the metrics: evaluate with --metrics default,corp_mcb")
 		}
 		return nil

@@ -14,7 +14,7 @@ var (
 	byEvent  = choices{ofEvent}
 	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
 	coxOwn   = choices{ofEvent, {name: "unit_slope"}}
-	bayesOwn = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 1, most: 10000000, unsaid: calib.DefaultDraws}}
+	bayesOwn = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 1, most: 1000000, unsaid: calib.DefaultDraws}}
 	semiOwn  = choices{
 		ofEvent,
 		{name: "smoothing", words: []string{"kernel", "spline"}},
@@ -238,6 +238,9 @@ func inOrder() []Descriptor {
 			Formula: "sum_bins |q_1b - mu_b (q_0b + q_1b)|, q ~ Dirichlet(1/(2B) + counts), mu_b ~ Normal((c_b + sum p)/(n_b+1), w^2/(12(n_b+1))) cut to the bin",
 			Range:   "[0, 1]", Better: Lower, Source: "google/uncertainty_metrics", text: bayesText,
 			value: func(e *Evaluation, m Metric) Value {
+				if e.Spec.Scored {
+					return none(math.NaN(), 0, "", "its prior has the mean score of a bin within the bin, and bins are of the caller's confidence scores")
+				}
 				b := e.bayesian(m)
 				v := Value{Value: q.value(b), Interval: metrics.NoInterval(), Reason: "of a posterior, whose quantiles are metrics beside it"}
 				if b.Reason() != "" {
@@ -266,8 +269,8 @@ func bayesText(e *Evaluation, m Metric) string {
 	return fmt.Sprintf("%s; %d draws", t, int(bayesOwn.of(m, "draws")))
 }
 
-// mostDraws bounds bins times draws: beyond, they take minutes.
-const mostDraws = 1 << 30
+// mostDraws bounds bins times draws: so many take one or two minutes. An own bound of draws keeps their memory to 16 MB.
+const mostDraws = 1 << 27
 
 // bayesOK checks the options of bins, which have fixed edges, beside those of the posterior.
 func bayesOK(m Metric) error {
@@ -423,8 +426,10 @@ func orderText(e *Evaluation, m Metric) string {
 		formula = "a of the logistic regression logit P(y=1) = a + logit p"
 	case strings.HasPrefix(m.Name, "corp_") && corpOwn.of(m, "score") != 0:
 		formula = map[string]string{
-			"corp_mcb": "S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression",
-			"corp_dsc": formula, "corp_unc": "S_R, the entropy of the base rate",
+			"corp_mcb":       "S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression",
+			"corp_mcb_floor": "mean S - S_C where outcomes are drawn by the scores, S = mean -ln of what was given to what happened",
+			"corp_dsc":       "S_R - S_C, S_R the entropy of the base rate, S_C = mean -ln of what recalibrated scores give to what happened",
+			"corp_unc":       "S_R, the entropy of the base rate",
 		}[m.Name]
 	}
 	return e.eventText(m) + "; " + formula

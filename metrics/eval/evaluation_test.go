@@ -647,6 +647,9 @@ func TestTexts(t *testing.T) {
 		{2, 0, "kuiper(event=top)", "top label; max_j S_j - min_j S_j, S_0 = 0 among them"},
 		{3, 0, "calibration_intercept(unit_slope)", "top label; a of the logistic regression logit P(y=1) = a + logit p"},
 		{2, 0, "corp_mcb(score=log)", "positive class; S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression"},
+		{2, 0, "corp_mcb_floor(score=log)", "positive class; mean S - S_C where outcomes are drawn by the scores, S = mean -ln of what was given to what happened"},
+		{2, 0, "corp_dsc(score=log)", "positive class; S_R - S_C, S_R the entropy of the base rate, S_C = mean -ln of what recalibrated scores give to what happened"},
+		{2, 0, "corp_unc(score=log)", "positive class; S_R, the entropy of the base rate"},
 		{9, 0, "ece(bins=4)", "top label; 4 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); (1/N) sum_bins |sum (p - y)|"},
 	} {
 		m := list(t, c.metric, c.classes)
@@ -739,6 +742,32 @@ func TestOutside(t *testing.T) {
 		kept := d.event != nil && len(m.args) == 0 || m.Name == "ace" || m.Name == "tace" // but not by bins of all rows
 		if says := strings.Contains(v.Reason, "outside [0,1]"); says != kept || math.IsNaN(v.Value) != kept || v.Bound != 0 {
 			t.Errorf("%v: %v, %q", m, v.Value, v.Reason)
+		}
+	}
+}
+
+// The posterior of ECE has the mean score of each bin within it, which need not be so of bins by other scores than the mean's.
+func TestPosteriorNeedsOwnScores(t *testing.T) {
+	p := predictions(32, 200, 3, false)
+	p.ConfidenceScores = make([]float64, 200)
+	e := fill(t, Spec{Classes: 3, Metrics: list(t, "ece,ece_bayes_mean,ece_bayes_q90(as_coded,bins=10)", 3), Scored: true}, p)
+	for i, m := range e.Spec.Metrics {
+		v := e.Value(m)
+		if math.IsNaN(v.Value) != (i > 0) || i > 0 && !strings.Contains(v.Reason, "the caller's confidence scores") {
+			t.Errorf("%v: %v, %q", m, v.Value, v.Reason)
+		}
+	}
+}
+
+// Draws of a posterior are bounded: by memory, and with bins by time.
+func TestDraws(t *testing.T) {
+	if _, err := ParseMetrics("ece_bayes_mean(draws=1000001)", 1); err == nil || !strings.Contains(err.Error(), "from 1 to 1000000") {
+		t.Errorf("%v", err)
+	}
+	for bins, ok := range map[int]bool{134: true, 135: false} {
+		_, err := New(Spec{Classes: 1, Metrics: list(t, fmt.Sprintf("ece_bayes_mean(bins=%d,draws=1000000)", bins), 1)})
+		if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "take fewer") {
+			t.Errorf("%d bins: %v", bins, err)
 		}
 	}
 }
