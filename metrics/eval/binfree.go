@@ -279,6 +279,9 @@ func bayesOK(m Metric) error {
 			if _, err := bayesOwn[i].read(a.value); err != nil {
 				return err
 			}
+		} else if n := a.name; !strings.Contains(" "+fixedOptions+",", " "+n+"=") && !strings.Contains(" "+fixedOptions+",", " "+n+",") &&
+			n != "adaptive" && n != "norm" { // of which more is said
+			return fmt.Errorf("there is no option %q; there are %s, %s", n, fixedOptions, bayesOwn)
 		}
 	}
 	return evenOnly(bayesOwn.without(m))

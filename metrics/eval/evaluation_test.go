@@ -759,6 +759,19 @@ func TestPosteriorNeedsOwnScores(t *testing.T) {
 	}
 }
 
+// What a posterior has no option for is told with those that it has.
+func TestPosteriorOptions(t *testing.T) {
+	for metric, want := range map[string]string{
+		"ece_bayes_mean(event=positive)": `there is no option "event"; there are bins=N, `, "ece_bayes_q10(folds=3)": "as_coded, draws=10000",
+		"ece_bayes_q50(adaptive)": "not for adaptive ones", "ece_bayes_q90(norm=l2)": "its name says the norm",
+	} {
+		if _, err := ParseMetrics(metric, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", metric, err, want)
+		}
+	}
+	list(t, "ece_bayes_mean(bins=9,closed=left,one=overflow,zero=first,index=floor,blog_edges=false,half_is_zero,as_coded,draws=9)", 1)
+}
+
 // Draws of a posterior are bounded: by memory, and with bins by time.
 func TestDraws(t *testing.T) {
 	if _, err := ParseMetrics("ece_bayes_mean(draws=1000001)", 1); err == nil || !strings.Contains(err.Error(), "from 1 to 1000000") {
