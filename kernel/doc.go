@@ -1,7 +1,7 @@
 // Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
 // BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
-// matrix by class and bin (ClassSumsF32), the order of scores (Sort, Split, Select, OrderF32, SortRowsF32), what a walk through
+// matrix by class and bin (ClassSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32), what a walk through
 // sorted ones needs (HitBlocksF32), Exp64 and Log64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
@@ -144,5 +144,6 @@
 // sorted in registers, and where there are more than 2^18 they are first dealt out by 64 KiB at a time to up to 64 parts. A
 // pivot is the median of a sample; after a bad split, the middle of what the keys may be, so no order makes the time grow
 // faster than n log n. Without assembly keys are sorted by their bytes. All need a scratch of the caller's, as long as the
-// keys or, for Sort, as SortScratch says.
+// keys or, for Sort, as SortScratch says. SortFrom makes the keys where they are dealt out, and tells when a part is in its
+// place, so that neither what they are made of nor what is made of them costs a way to the memory and back.
 package kernel

@@ -7,6 +7,26 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
+// Scores with outcomes, sorted without a slice of their keys as they come.
+func ExampleSortFrom() {
+	p := []float32{0.75, 0.25, 0.75, 0.5}
+	hit := []uint8{1, 0, 0, 1}
+	keys := make([]uint32, len(p))
+	read := func(dst []uint32, first int) {
+		end := first + len(dst)
+		kernel.HitKeysF32(dst, p[first:end], hit[first:end])
+	}
+	kernel.SortFrom(keys, make([]uint32, kernel.SortScratch(len(p))), read, nil)
+	for _, k := range keys {
+		fmt.Println(kernel.HitScore(k))
+	}
+	// Output:
+	// 0.25 0
+	// 0.5 1
+	// 0.75 0
+	// 0.75 1
+}
+
 // The sums of each score, from sorted keys: how many there are, and how many of them have the outcome 1.
 func ExampleHitBlocksF32() {
 	p := []float32{0.75, 0.25, 0.75, 0.5, 0.25, 0.75}

@@ -19,7 +19,30 @@ func Sort[K Key](x, scratch []K) {
 	sortRange(hand[K]{home: x, spare: scratch}, 0, ^K(0), 0)
 }
 
-// SortScratch returns the length of the scratch that Sort, SortF32 and SortF64 need for n elements: n, and where n is
+// SortFrom writes to dst, in rising order, the keys that read makes: read(x, first) fills x with key number first and those
+// behind it. Of many keys 64 KiB are made at a time, where the sort reads them first, and some are made one by one for a sample
+// before. Nothing is in dst before all of them are made, so read may make them of what is there. done, unless it is nil, is told of
+// keys that are in their places: of each once, part by part in no promised order, while they are in a cache. scratch is as for Sort.
+func SortFrom[K Key](dst, scratch []K, read func(dst []K, first int), done func(first, end int)) {
+	checkScratch(len(scratch), SortScratch(len(dst)))
+	if simd() && len(dst) > spread && spreadOut(dst, scratch, 0, ^K(0), read, done) {
+		return
+	}
+	if len(dst) == 0 {
+		return
+	}
+	read(dst, 0)
+	if simd() {
+		sortRange(hand[K]{home: dst, spare: scratch}, 0, ^K(0), 0)
+	} else {
+		sortBits(dst, scratch)
+	}
+	if done != nil {
+		done(0, len(dst))
+	}
+}
+
+// SortScratch returns the length of the scratch that Sort, SortFrom, SortF32 and SortF64 need for n elements: n, and where n is
 // beyond 2^18 some 2^18 and a 126th of n more.
 func SortScratch(n int) int {
 	if n <= spread {
@@ -31,45 +54,18 @@ func SortScratch(n int) int {
 
 // SortF32 sorts values by their keys (KeysF32): in rising order, -0 made +0, NaN at the ends by sign.
 func SortF32(x []float32, scratch []uint32) {
-	sortFloats(unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch)
+	keys := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	SortFrom(keys, scratch,
+		func(dst []uint32, first int) { KeysF32(dst, x[first:first+len(dst)]) },
+		func(first, end int) { ValuesF32(x[first:end], keys[first:end]) })
 }
 
 // SortF64 is SortF32 for float64.
 func SortF64(x []float64, scratch []uint64) {
-	sortFloats(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch)
-}
-
-// sortFloats sorts the bits of floats.
-func sortFloats[K Key](x, scratch []K) {
-	checkScratch(len(scratch), SortScratch(len(x)))
-	if simd() && len(x) > spread && spreadOut(x, scratch, 0, ^K(0), true) {
-		return
-	}
-	toKeys(x, x)
-	if simd() {
-		sortRange(hand[K]{home: x, spare: scratch}, 0, ^K(0), 0)
-	} else {
-		sortBits(x, scratch)
-	}
-	toValues(x)
-}
-
-// toKeys writes to dst the keys of floats, whose bits x has.
-func toKeys[K Key](dst, x []K) {
-	if p := unsafe.Pointer(unsafe.SliceData(x)); narrow[K]() {
-		KeysF32(unsafe.Slice(word32(unsafe.SliceData(dst)), len(dst)), unsafe.Slice((*float32)(p), len(x)))
-	} else {
-		KeysF64(unsafe.Slice(word64(unsafe.SliceData(dst)), len(dst)), unsafe.Slice((*float64)(p), len(x)))
-	}
-}
-
-// toValues turns keys into the bits of floats.
-func toValues[K Key](x []K) {
-	if p := unsafe.Pointer(unsafe.SliceData(x)); narrow[K]() {
-		ValuesF32(unsafe.Slice((*float32)(p), len(x)), unsafe.Slice((*uint32)(p), len(x)))
-	} else {
-		ValuesF64(unsafe.Slice((*float64)(p), len(x)), unsafe.Slice((*uint64)(p), len(x)))
-	}
+	keys := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	SortFrom(keys, scratch,
+		func(dst []uint64, first int) { KeysF64(dst, x[first:first+len(dst)]) },
+		func(first, end int) { ValuesF64(x[first:end], keys[first:end]) })
 }
 
 // sortBits is the definition, for CPUs that do not sift: by digits of eight bits, the last one first, of which those that
@@ -115,12 +111,12 @@ func sortBits[K Key](x, scratch []K) {
 func sortRange[K Key](x hand[K], lo, hi K, bad int) {
 	for lo < hi {
 		n := len(x.home)
-		if n <= leaf[K]() {
-			sortLeaf(x.home, x.keys())
+		if n <= spread {
+			sortFew(x, lo, hi, bad)
 			return
 		}
-		if n > spread && bad == 0 {
-			if x.come(); spreadOut(x.home, x.spare, lo, hi, false) {
+		if bad == 0 {
+			if x.come(); spreadOut(x.home, x.spare, lo, hi, nil, nil) {
 				return
 			}
 		}
@@ -128,6 +124,23 @@ func sortRange[K Key](x hand[K], lo, hi K, bad int) {
 		low, high := x.sift(last)
 		m := len(low.home)
 		sortRange(high, last+1, hi, badSplits(bad, n-m, n))
+		x, hi, bad = low, last, badSplits(bad, m, n)
+	}
+	x.come()
+}
+
+// sortFew is sortRange of keys that are not spread out. A stack's own may be given to it, as nothing of it is read's.
+func sortFew[K Key](x hand[K], lo, hi K, bad int) {
+	for lo < hi {
+		n := len(x.home)
+		if n <= leaf[K]() {
+			sortLeaf(x.home, x.keys())
+			return
+		}
+		last := splitAfter(pivot(x.keys(), 1, 2), lo, hi, bad)
+		low, high := x.sift(last)
+		m := len(low.home)
+		sortFew(high, last+1, hi, badSplits(bad, n-m, n))
 		x, hi, bad = low, last, badSplits(bad, m, n)
 	}
 	x.come()
@@ -223,15 +236,16 @@ const (
 // chunkKeys is how many keys a chunk has.
 func chunkKeys[K Key]() int { return chunkBytes / int(unsafe.Sizeof(K(0))) }
 
-// spreadOut sorts by parts, unless it returns false, where the keys of a sample are all the same. If x has the bits of
-// floats, they become keys chunk by chunk and floats again part by part, on the way.
-func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
+// spreadOut sorts by parts, unless it returns false, where the keys of a sample are all the same. The keys are in x, or else read
+// makes them, chunk by chunk; done, if there is one, is called part by part.
+func spreadOut[K Key](x, scratch []K, lo, hi K, read func(dst []K, first int), done func(first, end int)) bool {
 	n, size := len(x), chunkKeys[K]()
 	var room [mostParts - 1]K
 	var sample [perPart * mostParts]K
 	most := min(mostParts, (n+partKeys-1)/partKeys)
 	known := sample[:perPart*most]
-	takeSorted(known, x, floats)
+	pickSample(known, x, scratch, read)
+	sortSample(known)
 	lasts := room[:splitters(room[:most-1], known)]
 	if len(lasts) == 0 {
 		return false
@@ -242,8 +256,8 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 	for c := 0; c*size < n; c++ {
 		from := x[c*size : min((c+1)*size, n)]
 		to := s.moved[c*size : c*size+len(from)]
-		if floats {
-			toKeys(to, from)
+		if read != nil {
+			read(to, c*size)
 			from = to
 		}
 		Split(to, from, lasts, ends[:len(lasts)], s.own)
@@ -277,11 +291,11 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 			last := min(known[k/2], to-1)
 			h := hand[K]{home: part, spare: s.own}
 			low, high := h.parts(s.siftPart(part, i, last))
-			sortRange(high, last+1, to, 0)
-			sortRange(low, from, last, 0)
+			sortFew(high, last+1, to, 0)
+			sortFew(low, from, last, 0)
 		}
-		if floats {
-			toValues(part)
+		if done != nil {
+			done(at-m, at)
 		}
 	}
 	// The others need all of the scratch, which is free now.
@@ -294,8 +308,8 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, floats bool) bool {
 				bad = 1
 			}
 			sortRange(hand[K]{home: part, spare: scratch}, from, to, bad)
-			if floats {
-				toValues(part)
+			if done != nil {
+				done(at, at+m)
 			}
 		}
 		at += m
@@ -369,7 +383,8 @@ func Splitters[K Key](room []K, x []K) []K {
 	}
 	var sample [perPart * mostParts]K
 	known := sample[:perPart*(len(room)+1)]
-	takeSorted(known, x, false)
+	pickSample(known, x, nil, nil)
+	sortSample(known)
 	return room[:splitters(room, known)]
 }
 
@@ -378,18 +393,25 @@ const errRoom = "kernel: room for more than 63 keys to split at"
 // perPart is how many keys of a sample tell where a part ends.
 const perPart = 16
 
-// takeSorted fills s with keys from all over x, sorted.
-func takeSorted[K Key](s, x []K, floats bool) {
-	var scratch [perPart * mostParts]K
+// pickSample fills s with keys from all over x, which read makes, in the scratch, unless it is nil.
+func pickSample[K Key](s, x, scratch []K, read func(dst []K, first int)) {
 	step := uint64(len(x)) << 16 / uint64(len(s))
 	for i := range s {
-		s[i] = x[(step/2+uint64(i)*step)>>16]
+		at := int((step/2 + uint64(i)*step) >> 16)
+		if read == nil {
+			s[i] = x[at]
+			continue
+		}
+		read(scratch[:1], at)
+		s[i] = scratch[0]
 	}
-	if floats {
-		toKeys(s, s)
-	}
+}
+
+// sortSample sorts what pickSample has taken.
+func sortSample[K Key](s []K) {
+	var scratch [perPart * mostParts]K
 	if simd() {
-		sortRange(hand[K]{home: s, spare: scratch[:]}, 0, ^K(0), 0)
+		sortFew(hand[K]{home: s, spare: scratch[:]}, 0, ^K(0), 0)
 	} else {
 		sortBits(s, scratch[:])
 	}

@@ -96,6 +96,65 @@ func testSort[K Key](t *testing.T) {
 	}
 }
 
+// SortFrom gives what Sort does of the keys that are made, of what lies in its own memory too; all are made, none after the first
+// one is done, and each is done once, when it is in its place.
+func TestSortFrom(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		t.Run("u32", testSortFrom[uint32])
+		t.Run("u64", testSortFrom[uint64])
+	})
+}
+
+func testSortFrom[K Key](t *testing.T) {
+	r := check.Rand(49)
+	x, scratch := make([]K, longest()), make([]K, SortScratch(longest()))
+	for i, o := range check.Orders(size[K]()) {
+		for j, n := range append([]int{0, 1, 2, 100}, orderSizes(longest())...) {
+			if n > 5000 && (i+j)%5 > 0 {
+				continue
+			}
+			want := ordered[K](r, o, n)
+			in, made, done := slices.Clone(want), make([]bool, n), make([]bool, n)
+			x := x[:n]
+			read := func(dst []K, first int) {
+				for i := range dst {
+					dst[i], made[first+i] = ^in[first+i], true
+				}
+			}
+			if i%2 == 1 { // the keys are made of what is there
+				copy(x, in)
+				read = func(dst []K, first int) {
+					for i := range dst {
+						dst[i], made[first+i] = ^x[first+i], true
+					}
+				}
+			}
+			for i, k := range want {
+				want[i] = ^k
+			}
+			Sort(want, scratch)
+			SortFrom(x, scratch[:SortScratch(n)], read, func(first, end int) {
+				if first >= end || slices.Contains(made, false) || !slices.Equal(x[first:end], want[first:end]) {
+					t.Fatalf("%d keys, %s: those from %d to %d are not done", n, o.Name, first, end)
+				}
+				for i := first; i < end; i++ {
+					if done[i] {
+						t.Fatalf("%d keys, %s: number %d is done twice", n, o.Name, i)
+					}
+					done[i] = true
+				}
+			})
+			if !slices.Equal(x, want) || slices.Contains(done, false) {
+				t.Errorf("%d keys, %s: not sorted, or not all done", n, o.Name)
+			}
+			copy(x, in)
+			if SortFrom(x, scratch[:SortScratch(n)], func(dst []K, first int) { copy(dst, x[first:]) }, nil); !slices.IsSorted(x) || tallyOf(x) != tallyOf(in) {
+				t.Errorf("%d keys, %s: wrong without done", n, o.Name)
+			}
+		}
+	}
+}
+
 // So many keys fill all parts that there are, and the table of their ends all of the scratch.
 func TestSortManyParts(t *testing.T) {
 	if testing.Short() {
@@ -698,6 +757,7 @@ func TestPanicsOrder(t *testing.T) {
 	hit, index := make([]uint8, 3), make([]int32, 3)
 	isatest.Each(t, func(t *testing.T) {
 		panics("Sort", errScratch, func() { Sort(x, x[:2]) })
+		panics("SortFrom", errScratch, func() { SortFrom(x, x[:0], func(dst []uint32, _ int) { clear(dst) }, nil) })
 		panics("Sort", errScratch, func() { Sort(make([]uint64, spread+1), make([]uint64, SortScratch(spread+1)-1)) })
 		panics("SortF32", errScratch, func() { SortF32(f, x[:2]) })
 		panics("SortF64", errScratch, func() { SortF64(g, y[:2]) })
@@ -729,6 +789,7 @@ func TestPanicsOrder(t *testing.T) {
 		}
 		panics("none", none, func() {
 			Sort[uint32](nil, nil)
+			SortFrom[uint32](nil, nil, nil, nil)
 			SortF32(nil, nil)
 			SortF64(nil, nil)
 			Select[uint64](nil, nil, nil)
@@ -758,7 +819,10 @@ func TestNoAllocationsOrder(t *testing.T) {
 	blocks := make([]HitBlock, (n+63)/64)
 	isatest.Each(t, func(t *testing.T) {
 		for name, f := range map[string]func(){
-			"Sort":       func() { Sort(x, scratch); Sort(y, wide); r.Shuffle(n, func(i, j int) { x[i], x[j] = x[j], x[i] }) },
+			"Sort": func() { Sort(x, scratch); Sort(y, wide); r.Shuffle(n, func(i, j int) { x[i], x[j] = x[j], x[i] }) },
+			"SortFrom": func() {
+				SortFrom(x, scratch, func(dst []uint32, first int) { copy(dst, x[n-first-len(dst):]) }, func(first, end int) { HitBlocksF32(blocks[:(end-first+63)/64], x[first:end]) })
+			},
 			"SortFloats": func() { SortF32(f, scratch); SortF64(g, wide) },
 			"Select":     func() { Select(x, ranks, scratch) },
 			"Split":      func() { Split(x, x, lasts, ends, scratch) },
