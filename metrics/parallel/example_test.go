@@ -2,6 +2,7 @@ package parallel_test
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/parallel"
@@ -12,6 +13,24 @@ func ExampleSortF32() {
 	parallel.SortF32(x, nil, 0)
 	fmt.Println(x)
 	// Output: [0.1 0.3 0.5 0.9]
+}
+
+// Scores with outcomes, and how many of each part have the outcome 1, counted while the part is in a cache.
+func ExampleSortFrom() {
+	scores := []float32{0.75, 0.25, 0.75, 0.5}
+	hits := []uint8{1, 0, 0, 1}
+	keys := make([]uint32, len(scores))
+	var events atomic.Int64
+	parallel.SortFrom(keys, nil, 0, func(dst []uint32, first int) {
+		kernel.HitKeysF32(dst, scores[first:first+len(dst)], hits[first:first+len(dst)])
+	}, func(first, end int) {
+		for _, k := range keys[first:end] {
+			events.Add(int64(k & 1))
+		}
+	})
+	lowest, _ := kernel.HitScore(keys[0])
+	fmt.Println(lowest, events.Load())
+	// Output: 0.25 2
 }
 
 // Bins of two or three scores each, and how far the scores in them are from the outcomes. The two of 0.5 stay together.

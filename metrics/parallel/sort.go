@@ -29,46 +29,33 @@ func (c chunks[K]) at(i int) []K { return c.x[i*c.size : min((i+1)*c.size, len(c
 
 // Sort sorts keys in rising order. scratch is what kernel.Sort needs, kernel.SortScratch(len(x)) keys; where it is shorter, or
 // nil, as much is allocated. Each thread allocates some four times as many keys as a 64th of them besides.
-func Sort[K kernel.Key](x, scratch []K, threads int) {
-	s := sorting[K]{whole: kernel.Sort[K], to: func(dst, x []K) { copy(dst, x) }, back: func([]K) {}}
-	s.sort(x, scratch, threads)
+func Sort[K kernel.Key](x, scratch []K, threads int) { sortOf(x, scratch, threads, nil, nil) }
+
+// SortFrom sorts into dst the keys that read makes, as kernel.SortFrom does, which says when read and done are called. By more
+// than one thread goroutines call them at the same time, and the calls of read come in no order. Memory is that of Sort.
+func SortFrom[K kernel.Key](dst, scratch []K, threads int, read func(dst []K, first int), done func(first, end int)) {
+	sortOf(dst, scratch, threads, read, done)
 }
 
 // SortF32 sorts values in rising order, as kernel.SortF32 does: -0 is made +0, NaN is at the ends by sign. Memory is that
 // of Sort.
 func SortF32(x []float32, scratch []uint32, threads int) {
-	floats := func(x []uint32) []float32 {
-		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-	}
-	s := sorting[uint32]{
-		whole: func(x, scratch []uint32) { kernel.SortF32(floats(x), scratch) },
-		to:    func(dst, x []uint32) { kernel.KeysF32(dst, floats(x)) },
-		back:  func(x []uint32) { kernel.ValuesF32(floats(x), x) },
-	}
-	s.sort(unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch, threads)
+	keys := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	sortOf(keys, scratch, threads,
+		func(dst []uint32, first int) { kernel.KeysF32(dst, x[first:first+len(dst)]) },
+		func(first, end int) { kernel.ValuesF32(x[first:end], keys[first:end]) })
 }
 
 // SortF64 is SortF32 for float64.
 func SortF64(x []float64, scratch []uint64, threads int) {
-	floats := func(x []uint64) []float64 {
-		return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-	}
-	s := sorting[uint64]{
-		whole: func(x, scratch []uint64) { kernel.SortF64(floats(x), scratch) },
-		to:    func(dst, x []uint64) { kernel.KeysF64(dst, floats(x)) },
-		back:  func(x []uint64) { kernel.ValuesF64(floats(x), x) },
-	}
-	s.sort(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), scratch, threads)
+	keys := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	sortOf(keys, scratch, threads,
+		func(dst []uint64, first int) { kernel.KeysF64(dst, x[first:first+len(dst)]) },
+		func(first, end int) { kernel.ValuesF64(x[first:end], keys[first:end]) })
 }
 
-// A sorting is what is sorted: keys, or the bits of floats, which become keys on the way and floats again.
-type sorting[K kernel.Key] struct {
-	whole func(x, scratch []K) // sorts by one thread
-	to    func(dst, x []K)     // makes keys
-	back  func(x []K)
-}
-
-func (s *sorting[K]) sort(x, scratch []K, threads int) {
+// sortOf sorts x, or what read makes if it is not nil. done may be nil.
+func sortOf[K kernel.Key](x, scratch []K, threads int, read func(dst []K, first int), done func(first, end int)) {
 	n := len(x)
 	if need := kernel.SortScratch(n); len(scratch) < need {
 		scratch = make([]K, need)
@@ -77,10 +64,14 @@ func (s *sorting[K]) sort(x, scratch []K, threads int) {
 	threads = threadsOf(threads, from.number())
 	var lasts []K
 	if threads > 1 && n >= fewKeys {
-		lasts = s.splitters(x)
+		lasts = splitters(x, read)
 	}
 	if len(lasts) == 0 {
-		s.whole(x, scratch)
+		if read == nil {
+			kernel.Sort(x, scratch)
+		} else {
+			kernel.SortFrom(x, scratch, read, done)
+		}
 		return
 	}
 	// Each chunk is split in other memory. The table has for each chunk where its parts end.
@@ -90,10 +81,13 @@ func (s *sorting[K]) sort(x, scratch []K, threads int) {
 	share(threads, from.number(), func(int) func(int) {
 		room := make([]K, from.size)
 		return func(c int) {
-			chunk := moved.at(c)
+			chunk, keys := moved.at(c), from.at(c)
 			ends := table[c*parts : (c+1)*parts]
-			s.to(chunk, from.at(c))
-			kernel.Split(chunk, chunk, lasts, ends[:parts-1], room)
+			if read != nil {
+				read(chunk, c*from.size)
+				keys = chunk
+			}
+			kernel.Split(chunk, keys, lasts, ends[:parts-1], room)
 			ends[parts-1] = len(chunk)
 		}
 	})
@@ -132,25 +126,32 @@ func (s *sorting[K]) sort(x, scratch []K, threads int) {
 			} else if late[p] = !allEqual(part); late[p] {
 				return
 			}
-			s.back(part)
+			if done != nil {
+				done(starts[p], starts[p+1])
+			}
 		}
 	})
 	for p := range parts {
 		if part := x[starts[p]:starts[p+1]]; late[p] {
 			kernel.Sort(part, scratch)
-			s.back(part)
+			if done != nil {
+				done(starts[p], starts[p+1])
+			}
 		}
 	}
 }
 
-// splitters returns keys that split x into about equal parts.
-func (s *sorting[K]) splitters(x []K) []K {
+// splitters returns keys that split x, or what read makes, into about equal parts.
+func splitters[K kernel.Key](x []K, read func(dst []K, first int)) []K {
 	sample := make([]K, 16*mostParts)
 	step := len(x) / len(sample)
 	for i := range sample {
-		sample[i] = x[i*step+step/2]
+		if at := i*step + step/2; read == nil {
+			sample[i] = x[at]
+		} else {
+			read(sample[i:i+1], at)
+		}
 	}
-	s.to(sample, sample)
 	return kernel.Splitters(make([]K, mostParts-1), sample)
 }
 

@@ -34,6 +34,33 @@ func TestSortIsASort(t *testing.T) {
 	})
 }
 
+// SortFrom gives what Sort does of the keys that are made; each is done once, when it is in its place.
+func TestSortFrom(t *testing.T) {
+	for i, p := range patterns {
+		for _, n := range []int{0, 1, 1000, fewKeys + 12345} {
+			if n > fewKeys && testing.Short() && i%4 != 0 {
+				continue
+			}
+			keys := p.keys32(uint64(i), n)
+			want := slices.Sorted(slices.Values(keys))
+			for _, threads := range threadCounts {
+				x, done := make([]uint32, n), make([]bool, n) // parts do not overlap: neither do writes
+				SortFrom(x, nil, threads, func(dst []uint32, first int) { copy(dst, keys[first:]) }, func(first, end int) {
+					if !slices.Equal(x[first:end], want[first:end]) || slices.Contains(done[first:end], true) {
+						t.Errorf("%s, n=%d, %d threads: those from %d to %d are not done, or twice", p.name, n, threads, first, end)
+					}
+					for i := first; i < end; i++ {
+						done[i] = true
+					}
+				})
+				if !slices.Equal(x, want) || slices.Contains(done, false) {
+					t.Errorf("%s, n=%d, %d threads: not sorted, or not all done", p.name, n, threads)
+				}
+			}
+		}
+	}
+}
+
 // Values are sorted by their keys: -0 is 0, NaN stands at the ends.
 func TestSortValues(t *testing.T) {
 	r := check.Rand(1)
