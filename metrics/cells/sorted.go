@@ -27,7 +27,7 @@ type SortOptions struct {
 // there are. It is no state: it does not merge and takes no weights. Many goroutines may ask it.
 //
 //	bytes a row                                  held   while it is made
-//	binary float32 probabilities of Positive      4.5                8.1
+//	binary float32 probabilities of Positive      4.5                8.6
 //	all others, and those of which a row is bad   8.5               16.1
 //
 // besides some 2 MiB and, by more than one thread, what parallel.Sort takes for each. What Into keeps is held too. Pairs, Gaps, Squares
@@ -87,15 +87,6 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 	return s, nil
 }
 
-// sortKeys sorts keys, and returns the scratch for a next time if it is to be kept.
-func sortKeys[K kernel.Key](s *Sorted, keys, scratch []K) []K {
-	scratch = room(scratch, kernel.SortScratch(len(keys)))
-	if parallel.Sort(keys, scratch, s.threads); !s.keeps {
-		return nil
-	}
-	return scratch
-}
-
 // plain tells whether predictions are binary float32 probabilities, side by side, of the event asked for.
 func (s *Sorted) plain(p *metrics.Predictions) bool {
 	return p.Rows > 0 && p.Classes == 1 && p.Stride <= 1 && len(p.F32) >= p.Rows && p.F64 == nil && p.F16 == nil && p.BF16 == nil &&
@@ -103,67 +94,74 @@ func (s *Sorted) plain(p *metrics.Predictions) bool {
 		s.event == metrics.Positive
 }
 
-// chunkRows is how many rows are made keys or blocks together: their keys stay in the second-level cache.
-const chunkRows = 1 << 14
+// ones tells kernel.Hits which label is a hit.
+var ones = slices.Repeat([]int32{1}, kernel.MaxSum)
 
-// chunks calls what newWorker returns for chunks of n rows, and adds what that returns to the variance: up to 2^49 a row.
-func (s *Sorted) chunks(n int, newWorker func() func(from, to int) (variance uint64)) {
-	var merge sync.Mutex
-	parallel.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
-		do := newWorker()
-		return func(c int) {
-			v := do(c*chunkRows, min((c+1)*chunkRows, n))
-			merge.Lock()
-			s.variance = s.variance.plus(wide{0, v})
-			merge.Unlock()
-		}
-	})
-}
-
-// sortPlain sorts such predictions; false where some row is bad.
+// sortPlain sorts such predictions; false where some row is bad. Keys are made where the sort reads them, and blocks where it has put
+// them into place, while they are in a cache.
 func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
+	const step = kernel.MaxSum
 	n := p.Rows
-	s.narrow, s.long = room(s.narrow, n), s.long[:0]
+	s.narrow, s.long, s.blocks = room(s.narrow, n), s.long[:0], room(s.blocks, (n+63)/64)
+	s.scratch = room(s.scratch, kernel.SortScratch(n))
 	var bad atomic.Bool
-	s.chunks(n, func() func(from, to int) uint64 {
-		const part = kernel.MaxSum
-		var hit [part]uint8
-		ones := slices.Repeat([]int32{1}, part)
-		return func(from, to int) (variance uint64) {
-			for ; from < to; from += part {
-				end := min(from+part, to)
-				keys, labels, y := s.narrow[from:end], p.Labels[from:end], hit[:end-from]
-				kernel.Hits(y, labels, ones[:end-from])
-				if kernel.HitKeysF32(keys, p.F32[from:end], y) > 0 || !binary(labels) {
-					bad.Store(true)
-				}
-				// From 1/2 on p - p*p is q - q*q, which float64 holds exactly: it is that of the cells.
-				t, _ := kernel.HitSum(keys)
-				variance += uint64(t.P - t.PP)
+	read := func(keys []uint32, first int) {
+		var room [step]uint8
+		for len(keys) > 0 {
+			m := min(step, len(keys))
+			labels, hit := p.Labels[first:first+m], room[:m]
+			kernel.Hits(hit, labels, ones[:m])
+			if kernel.HitKeysF32(keys[:m], p.F32[first:first+m], hit) > 0 || !binary(labels) {
+				bad.Store(true)
 			}
-			return variance
+			keys, first = keys[m:], first+m
 		}
-	})
+	}
+	var merge sync.Mutex
+	var borders []int // first keys of the blocks that parts end in
+	done := func(first, end int) {
+		if bad.Load() {
+			return
+		}
+		variance := wide{}
+		for i := first; i < end; i += step {
+			// From 1/2 on p - p*p is q - q*q, which float64 holds exactly: it is that of the cells.
+			t, _ := kernel.HitSum(s.narrow[i:min(i+step, end)])
+			variance = variance.plus(wide{0, uint64(t.P - t.PP)})
+		}
+		border := (end - 1) &^ 63
+		if from := (first + 63) &^ 63; from < border {
+			s.hitBlocks(from, border)
+		}
+		merge.Lock()
+		s.variance = s.variance.plus(variance)
+		borders = append(borders, border)
+		merge.Unlock()
+	}
+	parallel.SortFrom(s.narrow, s.scratch, s.threads, read, done)
+	if !s.keeps {
+		s.scratch = nil
+	}
 	if bad.Load() {
-		if s.narrow, s.variance = s.narrow[:0], (wide{}); !s.keeps {
+		if s.narrow, s.blocks, s.variance = s.narrow[:0], s.blocks[:0], (wide{}); !s.keeps {
 			s.narrow = nil
 		}
 		return false
 	}
-	s.scratch = sortKeys(s, s.narrow, s.scratch)
-	s.blocks = room(s.blocks, (n+63)/64)
-	s.chunks(n, func() func(from, to int) uint64 {
-		return func(from, to int) uint64 {
-			blocks := s.blocks[from/64 : (to+63)/64]
-			kernel.HitBlocksF32(blocks, s.narrow[from:to])
-			if to < n && s.narrow[to]>>1 == s.narrow[to-1]>>1 {
-				blocks[len(blocks)-1].Ends &^= 1 << 63 // the cell goes on in the next chunk
-			}
-			return 0
-		}
-	})
+	for _, from := range borders {
+		s.hitBlocks(from, min(from+64, n))
+	}
 	s.audit = metrics.Audit{Rows: int64(n), Classes: 1, DType: metrics.Float32, Renormalized: o.Renormalize, Unchecked: o.Unchecked}
 	return true
+}
+
+// hitBlocks makes the blocks of narrow keys, of whole blocks or up to the last one.
+func (s *Sorted) hitBlocks(from, to int) {
+	blocks := s.blocks[from/64 : (to+63)/64]
+	kernel.HitBlocksF32(blocks, s.narrow[from:to])
+	if to < len(s.narrow) && s.narrow[to]>>1 == s.narrow[to-1]>>1 {
+		blocks[len(blocks)-1].Ends &^= 1 << 63 // the cell goes on in the next block
+	}
 }
 
 // binary tells whether all labels are 0 or 1.
@@ -193,12 +191,19 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 		return err
 	}
 	s.audit = pass.Audit()
-	s.longScratch = sortKeys(s, s.long, s.longScratch)
+	s.longScratch = room(s.longScratch, kernel.SortScratch(n))
+	parallel.Sort(s.long, s.longScratch, s.threads)
+	if !s.keeps {
+		s.longScratch = nil
+	}
 	n, _ = slices.BinarySearch(s.long, math.MaxUint64)
 	s.long = s.long[:n]
 	s.blocks = room(s.blocks, (n+63)/64)
-	s.chunks(n, func() func(from, to int) uint64 {
-		return func(from, to int) (variance uint64) {
+	var merge sync.Mutex
+	parallel.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
+		return func(c int) {
+			variance := uint64(0) // up to 2^49 a row
+			from, to := c*chunkRows, min((c+1)*chunkRows, n)
 			for _, k := range s.long[from:to] {
 				q, _ := distance(k >> 1)
 				variance += tally.Units(q) - tally.Units(float64(q*q))
@@ -206,11 +211,16 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 			for ; from < to; from += 64 {
 				s.blocks[from/64] = hitBlock(s.long[from:], min(64, to-from))
 			}
-			return variance
+			merge.Lock()
+			s.variance = s.variance.plus(wide{0, variance})
+			merge.Unlock()
 		}
 	})
 	return nil
 }
+
+// chunkRows is how many rows are made blocks together.
+const chunkRows = 1 << 14
 
 // hitBlock is what kernel.HitBlocksF32 makes, of the first n keys.
 func hitBlock(keys []uint64, n int) (h kernel.HitBlock) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/pav"
@@ -363,6 +364,28 @@ func TestGapsOfGrid(t *testing.T) {
 		if a.Events != b.Events || a.Rest != b.Rest || a.Above > b.Above || a.Above+a.Tied < b.Above+b.Tied {
 			t.Errorf("%+v does not bound %+v", a, b)
 		}
+	}
+}
+
+// Rows so many that they are sorted by parts, of which blocks are made one by one, are what they are as float64. With few scores
+// parts are long, and most of them end within a block.
+func TestSortedMany(t *testing.T) {
+	const n = 1<<18 + 12345
+	for i, values := range []int{0, 2, 30, 1000} {
+		p := narrow(binary(uint64(70+i), n, values))
+		q := *p
+		q.F32, q.F64 = nil, make([]float64, n)
+		for i, v := range p.F32 {
+			q.F64[i] = float64(v)
+		}
+		want := sorted(t, &q, nil)
+		isatest.Each(t, func(t *testing.T) {
+			for _, threads := range []int{1, 3} {
+				if err := same(sorted(t, p, &cells.SortOptions{Data: metrics.Options{Threads: threads}}), want); err != nil {
+					t.Errorf("%d scores, %d threads: %v", values, threads, err)
+				}
+			}
+		})
 	}
 }
 
