@@ -13,25 +13,31 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
+// sortedRows returns ten million calibrated probabilities, "any" or of three digits, and their keys.
+func sortedRows(scores string) (p *metrics.Predictions, keys []uint32) {
+	r := check.Rand(9)
+	p = &metrics.Predictions{Labels: make([]int32, manyScores)}
+	p.Rows, p.Classes, p.F32 = manyScores, 1, make([]float32, manyScores)
+	hit := make([]uint8, manyScores)
+	for i := range p.F32 {
+		v := r.Float32()
+		if scores != "any" {
+			v = float32(math.Round(float64(v)*1000) / 1000)
+		}
+		if p.F32[i] = v; r.Float32() < v {
+			p.Labels[i], hit[i] = 1, 1
+		}
+	}
+	keys = make([]uint32, manyScores)
+	kernel.HitKeysF32(keys, p.F32, hit)
+	return p, keys
+}
+
 // BenchmarkSorted: ten million calibrated probabilities of float32, as they are and of three digits. do=kernel is the sort of their
 // keys alone, do=memory the Sort that allocates its memory. The others with Sort in their name use memory again.
 func BenchmarkSorted(b *testing.B) {
 	for _, scores := range []string{"any", "3_digits"} {
-		r := check.Rand(9)
-		p := &metrics.Predictions{Labels: make([]int32, manyScores)}
-		p.Rows, p.Classes, p.F32 = manyScores, 1, make([]float32, manyScores)
-		hit := make([]uint8, manyScores)
-		for i := range p.F32 {
-			v := r.Float32()
-			if scores != "any" {
-				v = float32(math.Round(float64(v)*1000) / 1000)
-			}
-			if p.F32[i] = v; r.Float32() < v {
-				p.Labels[i], hit[i] = 1, 1
-			}
-		}
-		keys := make([]uint32, manyScores)
-		kernel.HitKeysF32(keys, p.F32, hit)
+		p, keys := sortedRows(scores)
 		work, scratch := slices.Clone(keys), make([]uint32, kernel.SortScratch(manyScores))
 		blocks := make([]kernel.HitBlock, (manyScores+63)/64)
 		o := &cells.SortOptions{Into: new(cells.Sorted)}
