@@ -129,7 +129,7 @@ func sortRange[K Key](x hand[K], lo, hi K, bad int) {
 	x.come()
 }
 
-// sortFew is sortRange of keys that are not spread out. A stack's own may be given to it, as nothing of it is read's.
+// sortFew is sortRange of keys that are not spread out. It calls nothing that could keep them, so samples stay on the stack.
 func sortFew[K Key](x hand[K], lo, hi K, bad int) {
 	for lo < hi {
 		n := len(x.home)

@@ -148,7 +148,8 @@ func testSortFrom[K Key](t *testing.T) {
 				t.Errorf("%d keys, %s: not sorted, or not all done", n, o.Name)
 			}
 			copy(x, in)
-			if SortFrom(x, scratch[:SortScratch(n)], func(dst []K, first int) { copy(dst, x[first:]) }, nil); !slices.IsSorted(x) || tallyOf(x) != tallyOf(in) {
+			SortFrom(x, scratch[:SortScratch(n)], func(dst []K, first int) { copy(dst, x[first:]) }, nil)
+			if !slices.IsSorted(x) || tallyOf(x) != tallyOf(in) {
 				t.Errorf("%d keys, %s: wrong without done", n, o.Name)
 			}
 		}
@@ -821,7 +822,8 @@ func TestNoAllocationsOrder(t *testing.T) {
 		for name, f := range map[string]func(){
 			"Sort": func() { Sort(x, scratch); Sort(y, wide); r.Shuffle(n, func(i, j int) { x[i], x[j] = x[j], x[i] }) },
 			"SortFrom": func() {
-				SortFrom(x, scratch, func(dst []uint32, first int) { copy(dst, x[n-first-len(dst):]) }, func(first, end int) { HitBlocksF32(blocks[:(end-first+63)/64], x[first:end]) })
+				read := func(dst []uint32, first int) { copy(dst, x[n-first-len(dst):]) }
+				SortFrom(x, scratch, read, func(first, end int) { HitBlocksF32(blocks[:(end-first+63)/64], x[first:end]) })
 			},
 			"SortFloats": func() { SortF32(f, scratch); SortF64(g, wide) },
 			"Select":     func() { Select(x, ranks, scratch) },

@@ -97,8 +97,8 @@ func (s *Sorted) plain(p *metrics.Predictions) bool {
 // ones tells kernel.Hits which label is a hit.
 var ones = slices.Repeat([]int32{1}, kernel.MaxSum)
 
-// sortPlain sorts such predictions; false where some row is bad. Keys are made where the sort reads them, and blocks where it has put
-// them into place, while they are in a cache.
+// sortPlain sorts such predictions; false where some row is bad. Keys are made where the sort reads them, and blocks where it
+// has put them into place, while they are in a cache.
 func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 	const step = kernel.MaxSum
 	n := p.Rows
