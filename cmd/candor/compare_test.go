@@ -238,7 +238,9 @@ func TestCompareOdds(t *testing.T) {
 		t.Fatalf("%+v", c.Odds)
 	}
 	// The means of the posteriors are far apart.
-	mean := func(path string) float64 { return evaluate(t, path, "--labels", y, "--metrics", "ece_bayes_mean").value(t, "ece_bayes_mean") }
+	mean := func(path string) float64 {
+		return evaluate(t, path, "--labels", y, "--metrics", "ece_bayes_mean").value(t, "ece_bayes_mean")
+	}
 	if p, below := c.Odds[0].Probability, mean(a) < mean(b); !(p >= 0 && p <= 1) || (p > 0.9) != below || (p < 0.1) == below {
 		t.Errorf("the probability is %v: %v and %v", p, mean(a), mean(b))
 	}

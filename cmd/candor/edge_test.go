@@ -21,7 +21,7 @@ func spelled(classes int) string {
 		"kuiper(event=top)", "kuiper_p(event=top)", "spiegelhalter_z(event=top)", "spiegelhalter_p(event=top)",
 		"calibration_slope(event=top)", "calibration_intercept(unit_slope)", "corp_mcb(score=log,replicates=20)", "corp_dsc(score=log,replicates=20)",
 		"corp_unc(score=log,replicates=20)", "corp_mcb_floor(replicates=30)", "spce(smoothing=spline,weights=chi,normalize)", "spce(folds=2,orthogonal,weights=relative)",
-		"ece_bayes_mean(bins=4,draws=20,as_coded)", "ece_bayes_q10(closed=right,draws=20)", "ece_bayes_q50(draws=20,zero=own)", "ece_bayes_q90(bins=2,draws=20)"}
+		"ece_bayes_mean(bins=4,draws=100,as_coded)", "ece_bayes_q10(closed=right,draws=100)", "ece_bayes_q50(draws=100,zero=own)", "ece_bayes_q90(bins=2,draws=100)"}
 	if classes <= 2 {
 		l = append(l, "corp_mcb(event=top,replicates=20)", "smooth_ece(event=positive)", "ece_positive(adaptive,bins=4)", "ece_top_label(adaptive,bins=4,norm=l2)", "ece_top_label(closed=right)", "ece_positive(norm=max)")
 	}

@@ -86,7 +86,7 @@ func quick(classes int) string {
 		case strings.HasPrefix(m.Name, "corp_"):
 			names = append(names, m.Name+"(replicates=20)")
 		case strings.HasPrefix(m.Name, "ece_bayes_"):
-			names = append(names, m.Name+"(draws=40)")
+			names = append(names, m.Name+"(draws=100)")
 		default:
 			names = append(names, m.Name)
 		}

@@ -80,6 +80,9 @@ func explain(w io.Writer, d *eval.Descriptor, width int) {
 	if strings.Contains(d.Options, "bins=N") {
 		unsaid = append(unsaid, fmt.Sprintf("%d bins, or those of --bins", calib.DefaultBins))
 	}
+	if strings.Contains(d.Options, "event=shape") {
+		unsaid = append(unsaid, "class 1 of two classes, the top label of more")
+	}
 	if strings.Contains(d.Options, "|") {
 		unsaid = append(unsaid, "the first of several values")
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -14,7 +15,7 @@ var (
 	byEvent  = choices{ofEvent}
 	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
 	coxOwn   = choices{ofEvent, {name: "unit_slope"}}
-	bayesOwn = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 1, most: 1000000, unsaid: calib.DefaultDraws}}
+	bayesOwn = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
 	semiOwn  = choices{
 		ofEvent,
 		{name: "smoothing", words: []string{"kernel", "spline"}},
@@ -123,7 +124,7 @@ func (e *Evaluation) bayesian(m Metric) *calib.Bayesian {
 func inOrder() []Descriptor {
 	d := []Descriptor{
 		{
-			Name: "smooth_ece", event: byShape, own: byEvent, value: smooth,
+			Name: "smooth_ece", event: plainEvent, own: byEvent, value: smooth,
 			Short:   "mean gap, smoothed as far as the gap is large",
 			Meaning: "smooth calibration error: mean gap after smoothing by a width equal to the gap",
 			Formula: "the s at which integral |(1/N) sum (y - p) K_s(t, p)| dt = s, K_s the normal kernel of width s reflected at 0 and 1",
@@ -185,8 +186,8 @@ func inOrder() []Descriptor {
 		},
 		{
 			Name: "corp_mcb", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).MCB, func(i *calib.CORPIntervals) metrics.Interval { return i.MCB }),
-			Short:   "what a rising recalibration takes off brier",
-			Meaning: "miscalibration: what the best rising recalibration would take off the Brier score",
+			Short:   "squared error a rising recalibration takes off",
+			Meaning: "miscalibration: what the best rising recalibration would take off mean (p - y)^2",
 			Formula: "S - S_C, S = mean (p - y)^2, S_C of the scores recalibrated by isotonic regression", Range: "[0, 1]; log [0, +Inf]", Better: Lower,
 			Source: "Dimitriadis, Gneiting and Jordan 2021",
 		},
@@ -199,20 +200,20 @@ func inOrder() []Descriptor {
 		},
 		{
 			Name: "corp_dsc", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).DSC, func(i *calib.CORPIntervals) metrics.Interval { return i.DSC }),
-			Short:   "what the order of scores takes off brier",
-			Meaning: "discrimination: what recalibrated scores take off the Brier score of the base rate",
+			Short:   "squared error the order of scores takes off",
+			Meaning: "discrimination: what recalibrated scores take off mean (p - y)^2 of the base rate",
 			Formula: "S_R - S_C, S_R of the base rate", Range: "[0, 1/4]; log [0, ln 2]", Better: Higher,
 			Source: "Dimitriadis, Gneiting and Jordan 2021",
 		},
 		{
 			Name: "corp_unc", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).UNC, func(i *calib.CORPIntervals) metrics.Interval { return i.UNC }),
-			Short:   "brier of the base rate; brier = mcb-dsc+unc",
-			Meaning: "uncertainty: the Brier score of the base rate; S = MCB - DSC + UNC",
+			Short:   "squared error of the base rate",
+			Meaning: "uncertainty: mean (p - y)^2 of the base rate; mean (p - y)^2 = mcb - dsc + unc",
 			Formula: "S_R = mean (ybar - y)^2", Range: "[0, 1/4]; log [0, ln 2]", Better: Neither,
 			Source: "Dimitriadis, Gneiting and Jordan 2021",
 		},
 		{
-			Name: "spce", Named: true, event: plainEvent, own: semiOwn, random: true, value: semiparametric,
+			Name: "spce", Named: true, check: semiOK, event: plainEvent, own: semiOwn, random: true, value: semiparametric,
 			Short:   "root-mean-square gap, without bins",
 			Meaning: "semiparametric root-mean-square calibration error, by cross-fitted frequencies",
 			Formula: "sqrt(max(0, mean w (p-y)(p-c))), c the frequency at p fitted to the other folds", Range: "[0, 1]; weights [0, +Inf]", Better: Lower,
@@ -221,7 +222,10 @@ func inOrder() []Descriptor {
 	}
 	for i := range d {
 		d[i].applies, d[i].uncut, d[i].text = always, true, orderText
-		d[i].check, d[i].Options = d[i].own.check, d[i].own.String()
+		d[i].Options = d[i].own.String()
+		if d[i].check == nil {
+			d[i].check = d[i].own.check
+		}
 	}
 	for _, q := range []struct {
 		name, short, meaning string
@@ -427,7 +431,7 @@ func orderText(e *Evaluation, m Metric) string {
 		formula = e.semiOptions(m).Text()
 	case m.Name == "calibration_intercept" && coxOwn.of(m, "unit_slope") != 0:
 		formula = "a of the logistic regression logit P(y=1) = a + logit p"
-	case strings.HasPrefix(m.Name, "corp_") && corpOwn.of(m, "score") != 0:
+	case ofLogScore(m):
 		formula = map[string]string{
 			"corp_mcb":       "S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression",
 			"corp_mcb_floor": "mean S - S_C where outcomes are drawn by the scores, S = mean -ln of what was given to what happened",
@@ -436,6 +440,22 @@ func orderText(e *Evaluation, m Metric) string {
 		}[m.Name]
 	}
 	return e.eventText(m) + "; " + formula
+}
+
+// ofLogScore tells whether a metric is of the decomposition of the logarithmic score.
+func ofLogScore(m Metric) bool {
+	return strings.HasPrefix(m.Name, "corp_") && corpOwn.of(m, "score") != 0
+}
+
+// semiOK checks the options of spce. The fault that they may ask for is of the order of rows, which is not known any more.
+func semiOK(m Metric) error {
+	if err := semiOwn.check(m); err != nil {
+		return err
+	}
+	if semiOwn.of(m, "as_coded") != 0 && semiOwn.of(m, "smoothing") != 0 && semiOwn.of(m, "weights") != 0 {
+		return errors.New("as coded, a spline's weights go by the order of the rows, which a state has forgotten; leave out one of the three")
+	}
+	return nil
 }
 
 // eventText says whose scores a metric is over.

@@ -153,7 +153,7 @@ func (s *Spec) plan() (p plan, err error) {
 				p.diagram = b
 			}
 			if d.own.index("draws") >= 0 && d.own.of(m, "draws")*float64(b.Bins) > mostDraws {
-				return p, fmt.Errorf("metric %v: %v draws of %d bins are more than %d numbers; take fewer", m, d.own.of(m, "draws"), b.Bins, mostDraws)
+				return p, fmt.Errorf("metric %v: %d draws of %d bins are more than %d numbers; take fewer", m, int(d.own.of(m, "draws")), b.Bins, mostDraws)
 			}
 			if event := s.from(b.Event); d.uncut || s.fromCells(&b) {
 				p.cells = add(p.cells, event)
@@ -323,23 +323,26 @@ func remember[T any](e *Evaluation, asked any, answer func() T) T {
 	return v
 }
 
-// Fields returns the options of a metric over bins, with their values; nil for another.
-func (e *Evaluation) Fields(m Metric) []Field {
+// Fields returns the options of a metric over bins or over scores in their order, with their values, and the seed of the random
+// numbers if it draws any; nil for another.
+func (e *Evaluation) Fields(m Metric) (f []Field) {
 	switch d := Describe(m.Name); {
 	case d.classes != nil:
 		return e.byClass(m).fields()
 	case d.event != nil && !d.uncut:
-		return append(e.binning(m).fields(), d.own.fields(m)...)
+		f = append(e.binning(m).fields(), d.own.fields(m)...)
 	case d.own != nil:
-		f := d.own.fields(m)
+		f = d.own.fields(m)
 		for i := range f {
 			if f[i].Name == ofEvent.name {
 				f[i].Value = ofEvent.words[e.event(m)]
 			}
 		}
-		return f
 	}
-	return nil
+	if Describe(m.Name).random {
+		f = append(f, Field{"seed", e.Spec.Seed})
+	}
+	return f
 }
 
 // Event returns whose probability a metric's score is; ByShape for one that is not over rows' scores.
@@ -418,6 +421,10 @@ func (e *Evaluation) Meaning(m Metric) (short, line string) {
 		if n := e.binning(m).norm; n != d.norm {
 			d = Describe([]string{l2: "rmsce", largest: "mce"}[n])
 		}
+	}
+	if ofLogScore(m) {
+		r := strings.NewReplacer("squared error", "log score", "mean (p - y)^2", "the log score")
+		return r.Replace(d.Short), r.Replace(d.Meaning)
 	}
 	return d.Short, d.Meaning
 }

@@ -769,12 +769,12 @@ func TestPosteriorOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %q", metric, err, want)
 		}
 	}
-	list(t, "ece_bayes_mean(bins=9,closed=left,one=overflow,zero=first,index=floor,blog_edges=false,half_is_zero,as_coded,draws=9)", 1)
+	list(t, "ece_bayes_mean(bins=9,closed=left,one=overflow,zero=first,index=floor,blog_edges=false,half_is_zero,as_coded,draws=109)", 1)
 }
 
 // Draws of a posterior are bounded: by memory, and with bins by time.
 func TestDraws(t *testing.T) {
-	if _, err := ParseMetrics("ece_bayes_mean(draws=1000001)", 1); err == nil || !strings.Contains(err.Error(), "from 1 to 1000000") {
+	if _, err := ParseMetrics("ece_bayes_mean(draws=1000001)", 1); err == nil || !strings.Contains(err.Error(), "from 100 to 1000000") {
 		t.Errorf("%v", err)
 	}
 	for bins, ok := range map[int]bool{134: true, 135: false} {

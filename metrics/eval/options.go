@@ -114,7 +114,7 @@ func (b *binning) fields() []Field {
 	return f
 }
 
-// Field is an option of a metric with its value: an int, a float64, a bool or a string; nil for none.
+// Field is an option of a metric with its value: an int, a uint64, a float64, a bool or a string; nil for none.
 type Field struct {
 	Name  string
 	Value any
