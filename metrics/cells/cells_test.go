@@ -433,3 +433,49 @@ func TestNoSuchCells(t *testing.T) {
 		}
 	}
 }
+
+// States that are merged again and again have more rows than float64 counts one by one: their whole numbers stay whole.
+func TestMoreRowsThanFloatsCount(t *testing.T) {
+	row := func(p float64, y int32) *cells.Cells {
+		c := cells.New(&cells.Options{Event: metrics.Positive})
+		one := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{p}, Rows: 1, Classes: 1}, Labels: []int32{y}}
+		if err := metrics.NewPass(nil, c).Add(one); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const n = 1<<53 + 3
+	all, one := row(0.75, 1), row(0.75, 1)
+	for i := 52; i >= 0; i-- {
+		merge(t, all, all)
+		if n>>i&1 == 1 {
+			merge(t, all, one)
+		}
+	}
+	merge(t, all, row(0.25, 0))
+	if all.Len() != n+1 {
+		t.Fatal(all.Len())
+	}
+	if got, want := all.Pairs(), (cells.Pairs{Above: n, Events: n, Rest: 1}); got != want {
+		t.Errorf("pairs are %+v, want %+v", got, want)
+	}
+	if got, want := all.Squares(), (n+1)/16.0; got != want {
+		t.Errorf("squares are %v, want %v", got, want)
+	}
+	if got := all.Gaps(); got.Low != -0.25 || got.High != n/4.0-0.25 || got.Last != got.High || got.Total != n+1 {
+		t.Errorf("gaps are %+v", got)
+	}
+	all.Each(func(c *cells.Cell) {
+		s := c.Tally()
+		if got, want := s.P.Float64(), float64(c.N)*c.P; math.Abs(got/want-1) > 1e-15 {
+			t.Errorf("the sum of %d scores %v is %v, want %v", c.N, c.P, got, want)
+		}
+	})
+}
+
+func merge(t *testing.T, to, from *cells.Cells) {
+	t.Helper()
+	if err := to.Merge(from); err != nil {
+		t.Fatal(err)
+	}
+}

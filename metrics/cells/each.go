@@ -20,9 +20,17 @@ type Cell struct {
 	q     float64 // P or Q, whichever is nearer to its end
 	upper bool    // it is Q
 	exact bool
-	rest  gridSum // unless it is exact: of outcome 0, in whole sums of q and of q*q
+	rest  gridSum // without weights: of outcome 0, their number, and unless it is exact whole sums of q and of q*q
 	hits  gridSum // of outcome 1
 	heavy *tally.Cell
+}
+
+// count makes it an exact cell of n rows, hits of them with the event.
+func (c *Cell) count(n, hits int64) {
+	c.N, c.Weight, c.Events = n, float64(n), float64(hits)
+	c.rest.n, c.hits.n = uint64(n-hits), uint64(hits)
+	c.turn()
+	c.Low, c.High = c.P, c.P
 }
 
 // Sum is the sums of cells' rows.
@@ -49,9 +57,9 @@ func (s *Sum) Add(c *Cell) {
 		h.hits.merge(&c.hits)
 		return
 	}
-	u, uu, hits := tally.Units(c.q), tally.Units(float64(c.q*c.q)), uint64(c.Events)
-	h.rest.addRows(uint64(c.N)-hits, u, uu)
-	h.hits.addRows(hits, u, uu)
+	u, uu := tally.Units(c.q), tally.Units(float64(c.q*c.q))
+	h.rest.addRows(c.rest.n, u, uu)
+	h.hits.addRows(c.hits.n, u, uu)
 }
 
 func (s *gridSum) merge(o *gridSum) {
@@ -129,11 +137,8 @@ func (c *Cells) Each(f func(*Cell)) {
 	default:
 		one := Cell{exact: true}
 		c.eachExact(func(e exactCell) {
-			q, upper := distance(e.key)
-			one.q, one.upper = q, upper
-			one.N, one.Weight, one.Events = e.n, float64(e.n), float64(e.y)
-			one.turn()
-			one.Low, one.High = one.P, one.P
+			one.q, one.upper = distance(e.key)
+			one.count(e.n, e.y)
 			f(&one)
 		})
 	}

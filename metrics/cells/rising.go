@@ -81,11 +81,7 @@ func (c *Cell) sums() (up, down, variance wide) {
 	rest, hits := &c.rest, &c.hits
 	if c.exact {
 		u, uu := tally.Units(c.q), tally.Units(float64(c.q*c.q))
-		y := uint64(c.Events)
-		n := uint64(c.N)
-		up, down, variance = product(y, u), product(n-y, u), product(n, u-uu)
-		hits = &gridSum{n: y}
-		rest = &gridSum{n: n - y}
+		up, down, variance = product(hits.n, u), product(rest.n, u), product(uint64(c.N), u-uu)
 	} else {
 		up, down = of(hits.q), of(rest.q)
 		variance = up.plus(down).minus(of(hits.qq)).minus(of(rest.qq))
@@ -176,12 +172,10 @@ func (c *Cells) Pairs() (r Pairs) {
 	}
 	var d duels
 	c.Each(func(x *Cell) {
-		y := uint64(x.Events)
-		rest := uint64(x.N) - y
-		d.above = d.above.plus(product(y, d.rest))
-		d.tied = d.tied.plus(product(y, rest))
-		d.rest += rest
-		d.events += y
+		d.above = d.above.plus(product(x.hits.n, d.rest))
+		d.tied = d.tied.plus(product(x.hits.n, x.rest.n))
+		d.rest += x.rest.n
+		d.events += x.hits.n
 	})
 	return d.pairs()
 }
@@ -192,11 +186,10 @@ func (c *Cells) Squares() float64 {
 		var s wide
 		c.Each(func(x *Cell) {
 			near, far := squares(x.q)
-			y := uint64(x.Events)
 			if !x.upper {
 				near, far = far, near
 			}
-			s = s.plus(product(y, near)).plus(product(uint64(x.N)-y, far))
+			s = s.plus(product(x.hits.n, near)).plus(product(x.rest.n, far))
 		})
 		return 2 * s.units()
 	}

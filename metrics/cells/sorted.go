@@ -337,9 +337,7 @@ func (s *Sorted) Each(f func(*Cell)) {
 			hits &^= upTo
 			end := b*64 + bits.TrailingZeros64(ends) + 1
 			one.q, one.upper = s.distance(from)
-			one.N, one.Weight, one.Events = int64(end-from), float64(end-from), float64(events)
-			one.turn()
-			one.Low, one.High = one.P, one.P
+			one.count(int64(end-from), int64(events))
 			f(&one)
 			from, events = end, 0
 		}
