@@ -370,6 +370,38 @@ func TestPartialSumsByHand(t *testing.T) {
 	}
 }
 
+// Scores next to 1/2 announce next to nothing of the Brier score, and Z is still in units of that.
+func TestSpiegelhalterNextToHalf(t *testing.T) {
+	for _, away := range []float64{-0x1p-54, 0x1p-53, -0x1p-40, 0x1p-20} {
+		p, y := make([]float64, 1000), make([]int32, 1000)
+		for i := range p {
+			p[i] = 0.5 + away
+			if y[i] = int32(i & 1); i < 50 {
+				y[i] = 1
+			}
+		}
+		// 525 events, 25 more than half: (25 - 1000 away) * -2 away / sqrt(1000 * 4 away^2 / 4).
+		want := math.Copysign(2*(25-1000*away)/math.Sqrt(1000), -away)
+		if z := calib.SpiegelhalterOf(seen(t, binary(p, y))); math.Abs(z.Z/want-1) > 1e-9 {
+			t.Errorf("%v from 1/2: %v, want %v", away, z.Z, want)
+		}
+	}
+	// The sums of a grid have no digits of scores next to 0: the bound is what they lost.
+	n := cells.MaxExact + 1000
+	p, y := make([]float64, n), make([]int32, n)
+	for i := range p {
+		p[i] = 4e-18 + float64(i)*0x1p-108
+	}
+	s, err := cells.Sort(binary(p, y), &cells.SortOptions{Event: metrics.Positive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, want := calib.SpiegelhalterOf(seen(t, binary(p, y))), calib.SpiegelhalterOf(s)
+	if !(math.Abs(g.Z-want.Z) <= g.Bound) || want.Bound != 0 {
+		t.Errorf("%+v, want %+v", g, want)
+	}
+}
+
 // Weights count rows; what has no answer says why.
 func TestCurveReasons(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))

@@ -22,7 +22,7 @@ type Spiegelhalter struct {
 	P float64 // the two-sided p-value of Z by the normal law, which is its limit for many rows; KSP's warning of rare events holds
 
 	// Bound and PBound are how far Z and P may be from those of the rows: 0 where cells are exact. Elsewhere the sum under the root is
-	// known but for what the scores' third moments in each cell of the grid add to it.
+	// known but for what the scores' third moments in each cell of the grid add to it. Bound is NaN where that may be all of the sum.
 	Bound, PBound float64
 
 	// Reason says why there is no Z: no rows, weights, scores outside [0,1], or none but 0, 1/2 and 1, of which the score is the same
@@ -42,39 +42,46 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 	case r.Weighted():
 		return none(reasonWeighted)
 	}
-	var all cells.Sum
-	var under, off exact.Sum
-	fine := r.Exact()
+	var above, under, off exact.Sum
+	fine, rows := r.Exact(), 0.0
 	r.Each(func(x *cells.Cell) {
-		all.Add(x)
 		if fine {
-			q := math.Min(x.P, x.Q)
+			// Sums in whole units would lose 1-2p where it is small. The product is the same for q and the other outcome.
+			q, hits, rest := x.P, x.Events, x.Weight-x.Events
+			if x.Q < x.P {
+				q, hits, rest = x.Q, rest, hits
+			}
+			t := 1 - float64(2*q)
+			above.AddExact(float64(hits * float64((1-q)*t)))
+			above.AddExact(-float64(rest * float64(q*t)))
 			under.AddExact(float64(x.N) * brierVariance(q))
 			return
 		}
+		// (y-p)(1-2p) = y - 2py - p + 2pp
+		s := x.Tally()
+		a := s.Squares()
+		a.Merge(&s.PP)
+		a.Sub(&s.P)
+		above.Merge(&a)
 		v, e := gridBrierVariance(x)
+		rows += x.Weight
 		under.AddExact(float64(x.N) * v)
 		off.AddExact(float64(x.N) * e)
 	})
-	t := all.Tally()
-	// (y-p)(1-2p) = y - 2py - p + 2pp
-	above := t.Squares()
-	above.Merge(&t.PP)
-	above.Sub(&t.P)
 	d, e := under.Float64(), off.Float64()
 	if !(d > 0) {
 		return none(reasonSame)
 	}
 	s := Spiegelhalter{Z: above.Float64() / math.Sqrt(d)}
 	s.P = normalTail(s.Z)
-	if e > 0 {
+	if !fine {
 		e = float64(e*(1+1e-9)) + float64(1e-12*d)
-		most := math.Inf(1)
+		a, lost := math.Abs(above.Float64()), float64(rows*0x1p-49) // of each row at most 2.5 of the sums' units
+		most, least := math.Inf(1), math.Max(0, a-lost)/math.Sqrt(d+e)
 		if e < d {
-			most = math.Abs(above.Float64()) / math.Sqrt(d-e)
+			most = (a + lost) / math.Sqrt(d-e)
 		}
 		s.Bound = most - math.Abs(s.Z)
-		least := math.Abs(above.Float64()) / math.Sqrt(d+e)
 		s.PBound = math.Max(s.P-normalTail(most), normalTail(least)-s.P)
 		if math.IsInf(most, 1) {
 			s.Bound = nan
@@ -91,7 +98,7 @@ func normalTail(z float64) float64 { return math.Erfc(math.Abs(z) * rootHalf) }
 // brierVariance returns (1-2q)^2 q(1-q), that of (y-p)^2 if y is 1 with probability p, q or 1 - q.
 func brierVariance(q float64) float64 {
 	t := 1 - 2*q
-	return float64(t*t) * float64(q*(1-q))
+	return float64(float64(t*t) * float64(q*(1-q)))
 }
 
 // gridBrierVariance returns the mean of f = brierVariance over a cell of the grid, and how far that may be off. With q's mean m,
