@@ -64,6 +64,8 @@ var (
 		"repeat rows, or leave the weights out")
 	errOrder = errors.New("calib: as coded, a spline's weights go by the order of the rows, which cells have forgotten: " +
 		"give the rows, or constant weights")
+	errBeyond = errors.New("calib: beyond the scores of other folds a spline leaves the range of float64: scores are too close " +
+		"together; take a kernel")
 )
 
 // SemiparametricOf returns the semiparametric calibration error of the rows that r has seen, for its event: of more than two classes
@@ -71,7 +73,7 @@ var (
 // seed; but of a score with more than 64 rows of an outcome each goes to any fold. They depend on the set of rows alone.
 //
 // There is an error if rows have weights or scores outside [0,1], if they are fewer than folds, and, for a spline, if there are not
-// four different scores outside each fold.
+// four different scores outside each fold, or these are so close together that its numbers leave the range of float64.
 //
 // Time is of the order of cells x Attempts: one thread takes some 20 us a cell for the kernel and 40 for the spline. Memory is some 100
 // bytes a cell, and for the spline 250 more for each thread.
@@ -252,7 +254,9 @@ func (d *folded) estimate(o *SemiparametricOptions) (*Semiparametric, error) {
 	if len(d.x) == 1 && o.Smoother == KernelSmoother {
 		s.Chosen, s.Used = math.NaN(), math.NaN()
 	}
-	s.average(o)
+	if s.average(o); !(math.Abs(s.Squared) <= math.MaxFloat64 && s.SE <= math.MaxFloat64) {
+		return nil, errBeyond
+	}
 	return s, nil
 }
 

@@ -392,11 +392,13 @@ func TestSemiparametricErrors(t *testing.T) {
 	}
 	valid := func(o calib.SemiparametricOptions) func() error { return o.Validate }
 	for want, f := range map[string]func() error{
-		"with weights":        of(weighted, nil),
-		"outside [0,1]":       of(outside, nil),
-		"cannot make 5":       of(rowsCells(t, p, y), nil),
-		"order of the rows":   of(rowsCells(t, p, y), coded),
-		"a spline needs 4":    of(rowsCells(t, p, y), spline),
+		"with weights":      of(weighted, nil),
+		"outside [0,1]":     of(outside, nil),
+		"cannot make 5":     of(rowsCells(t, p, y), nil),
+		"order of the rows": of(rowsCells(t, p, y), coded),
+		"a spline needs 4":  of(rowsCells(t, p, y), spline),
+		"range of float64": rows([]float64{1e-310, 1e-300, 0.6, 0.9, 0.99}, []float64{0, 1, 1, 0, 0}, []int{0, 1, 2, 3, 4},
+			&calib.SemiparametricOptions{Smoother: calib.SplineSmoother}),
 		"score is 1.5":        rows([]float64{0.1, 1.5}, y[:2], f[:2], nil),
 		"score is NaN":        rows([]float64{0.1, math.NaN()}, y[:2], f[:2], nil),
 		"label is -1":         rows(p[:1], []float64{-1}, f[:1], nil),

@@ -72,6 +72,6 @@ func deal(r cells.Rising, folds int, seed uint64) *folded {
 
 // outcomes returns how many rows of a cell have outcome 0 and 1.
 func outcomes(x *cells.Cell) [2]int64 {
-	ones := int64(x.Events)
+	ones := min(int64(x.Events), x.N) // beyond 2^53 it is rounded
 	return [2]int64{x.N - ones, ones}
 }
