@@ -130,7 +130,7 @@ func (f *coxFit) survey() {
 		if hits > 0 {
 			f.ends[1].add(o)
 		}
-		v := (rest + hits) * math.Max(float64(o.p*o.q), 0x1p-900)
+		v := float64((rest + hits) * math.Max(float64(o.p*o.q), 0x1p-900))
 		w.add(v)
 		wx.add(float64(v * o.logit()))
 	})

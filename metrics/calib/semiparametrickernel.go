@@ -429,7 +429,7 @@ func (w *kernelWorker) crowded(box int, c []float64) {
 			}
 			continue
 		}
-		middle, half := (low+high)/2, (high-low)/2
+		middle, half := float64((low+high)/2), (high-low)/2
 		off := 0.0
 		for k := range nodes {
 			z := cosines[min(k, nodes-1-k)]
@@ -442,7 +442,7 @@ func (w *kernelWorker) crowded(box int, c []float64) {
 			off = math.Max(off, o)
 		}
 		// Interpolation at these nodes enlarges errors at most threefold.
-		off = 3*off + float64(reached*betweenNodes)
+		off = float64(3*off) + float64(reached*betweenNodes)
 		for _, i := range w.targets {
 			above, below := w.between(w.x[w.parts[i].at], half)
 			w.set(c, i, above, below, off)

@@ -128,7 +128,7 @@ func (s *Smooth) Curve(points int) []SmoothPoint {
 		if n == 0 {
 			return
 		}
-		for m := math.Floor(-far / 2); m <= far/2+1; m++ {
+		for m := math.Floor(-far / 2); m <= float64(far/2)+1; m++ {
 			for _, c := range [...]float64{2*m + np/n, 2*m - np/n} {
 				for i := max(0, int(math.Ceil((c-far)/step))); i < points; i++ {
 					x := float64(float64(i)*step) - c
@@ -404,7 +404,7 @@ func (s *Smooth) stand() {
 		t := c.Tally()
 		p, pp, py := t.P.Float64(), t.PP.Float64(), t.PY.Float64()
 		mean := p / c.Weight
-		rounded := c.Weight * 0x1p-50
+		rounded := float64(c.Weight * 0x1p-50)
 		// No rows between Low and High are farther apart (Bhatia and Davis 2000): below the sums' unit it says more than they do.
 		most := c.Weight * math.Max(0, c.High-c.P) * math.Max(0, c.P-c.Low)
 		v := math.Min(math.Max(0, pp-float64(mean*p)), most)
@@ -501,7 +501,7 @@ func (s *Smooth) doubted(open float64) float64 {
 	low, high := at, float64(at*rounded)+d
 	for range 12 {
 		// Most bandwidths need no sweep: beyond value the error is between least and value.
-		mid := math.Sqrt(low) * math.Sqrt(high)
+		mid := float64(math.Sqrt(low) * math.Sqrt(high))
 		free := mid - s.doubt(mid)
 		if free >= value*rounded || free >= least && free >= s.at(mid)*rounded {
 			high = mid

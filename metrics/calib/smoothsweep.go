@@ -90,7 +90,7 @@ var binomial = func() (b [smoothNodes][4]float64) {
 
 // add adds a bin.
 func (s *smoothSweep) add(b *bin) {
-	x := b.q * s.perNode
+	x := float64(b.q * s.perNode)
 	cell := int64(x)
 	d := x - float64(cell) - 0.5
 	if b.upper {
@@ -101,13 +101,13 @@ func (s *smoothSweep) add(b *bin) {
 	}
 	s.mass += b.m0
 	s.positive, s.negative = s.positive || b.positive, s.negative || b.negative
-	m0, m1 := b.m0, b.m1*s.perNode
-	m2 := b.m2 * s.perNode * s.perNode
+	m0, m1 := b.m0, float64(b.m1*s.perNode)
+	m2 := float64(b.m2 * s.perNode * s.perNode)
 	m3 := b.m3 * s.perNode * s.perNode * s.perNode
 	m := &s.moments
 	m[0] += m0
 	m[1] += m1 + float64(d*m0)
-	m[2] += m2 + float64(d*(2*m1+float64(d*m0)))
+	m[2] += m2 + float64(d*(float64(2*m1)+float64(d*m0)))
 	// d^(k-3) times what follows from the four moments.
 	e := 1.0
 	for k := 3; k < smoothNodes; k++ {

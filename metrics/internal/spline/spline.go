@@ -304,7 +304,7 @@ func (m *smoother) intervals(knots []int) []interval {
 			parts[j].sum += v
 			continue
 		}
-		parts[j].sum += v / 2
+		parts[j].sum += float64(v / 2)
 		parts[j].count = i - parts[j].begin - 1
 		j++
 		parts[j] = interval{sum: v / 2, begin: i, count: last - i - 1}
