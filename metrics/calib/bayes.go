@@ -60,9 +60,9 @@ type PosteriorBin struct {
 // which should hold the truth nine times of ten, did so three to nine times where that was 1 to 3.5 times Floor, and
 // eight to nine times where it was 5 or more. Interval, which is not Bayesian, takes off the bias.
 //
-// The bins may be of any width if their edges are fixed; the outer ones are taken to reach to 0 and 1. Where Reason is
-// not "" there is no posterior. A draw takes about 0.2 microseconds a bin. BayesianOf panics if the number of draws is
-// below 0. o may be nil.
+// The bins may be of any width if their edges are fixed, and of one without width mu_b is its edge; the outer ones are
+// taken to reach to 0 and 1. Where Reason is not "" there is no posterior. A draw takes about 0.2 microseconds a bin.
+// BayesianOf panics if the number of draws is below 0. o may be nil.
 //
 // Source: google/uncertainty_metrics, bayesian_expected_calibration_error.
 func BayesianOf(p *Partition, o *BayesianOptions) *Bayesian {
@@ -147,7 +147,9 @@ func (b *Bayesian) draw(o *BayesianOptions) {
 	for d := range b.draws {
 		s.Dirichlet(q, alpha)
 		for i, bin := range b.bins {
-			mu[i] = s.TruncatedNormal(bin.Location, bin.Scale, bin.Low, bin.High)
+			if mu[i] = bin.Location; bin.Low < bin.High && bin.Scale > 0 {
+				mu[i] = s.TruncatedNormal(bin.Location, bin.Scale, bin.Low, bin.High)
+			}
 		}
 		if o.AsCoded {
 			b.draws[d] = givenTheEvent(q[:n], q[n:], mu)
@@ -211,13 +213,7 @@ func (b *Bayesian) Quantile(q float64) float64 {
 	if b.sorted == nil {
 		return math.NaN()
 	}
-	at := float64(q * float64(len(b.sorted)-1))
-	i := int(at)
-	v := b.sorted[i]
-	if i < len(b.sorted)-1 {
-		v += float64((b.sorted[i+1] - v) * (at - float64(i)))
-	}
-	return v
+	return quantile(b.sorted, q)
 }
 
 // Less returns the probability that b's ECE is below o's, given their rows: the share of all pairs of a draw of one and a
@@ -230,7 +226,7 @@ func (b *Bayesian) Less(o *Bayesian) float64 {
 		return math.NaN()
 	}
 	// Twice the number of pairs: below and not above are the draws of b less than one of o, and not more.
-	below, notAbove, pairs := 0, 0, 0
+	below, notAbove, pairs := 0, 0, int64(0)
 	for _, v := range o.sorted {
 		for below < len(b.sorted) && b.sorted[below] < v {
 			below++
@@ -238,7 +234,7 @@ func (b *Bayesian) Less(o *Bayesian) float64 {
 		for notAbove < len(b.sorted) && b.sorted[notAbove] <= v {
 			notAbove++
 		}
-		pairs += below + notAbove
+		pairs += int64(below) + int64(notAbove)
 	}
 	return float64(pairs) / 2 / float64(len(b.sorted)) / float64(len(o.sorted))
 }

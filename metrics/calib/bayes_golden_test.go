@@ -214,3 +214,20 @@ func TestBayesianOfEdges(t *testing.T) {
 		t.Errorf("mean %v, ece %v", b.Mean(), g.Value)
 	}
 }
+
+// Bins may be without width, or so narrow that the square of that is 0: there is nothing to draw of their mean scores.
+func TestBayesianNarrow(t *testing.T) {
+	for _, edges := range [][]float64{{0, 0.5, 0.5, 1}, {0, 1e-200, 1}, {0, 5e-324, 1}} {
+		for _, asCoded := range []bool{false, true} {
+			c := calib.NewClassBins(&calib.ClassOptions{Edges: edges})
+			rows := binary([]float64{0, 1e-300, 0.2, 0.5, 0.7, 1}, []int32{0, 0, 1, 0, 1, 1})
+			if err := metrics.NewPass(nil, c).Add(rows); err != nil {
+				t.Fatal(err)
+			}
+			b := calib.BayesianOf(c.Class(1), &calib.BayesianOptions{AsCoded: asCoded, Draws: 100})
+			if m := b.Mean(); b.Reason() != "" || !(m > 0 && m < 0.5) {
+				t.Errorf("edges %v: mean %v %s", edges, m, b.Reason())
+			}
+		}
+	}
+}

@@ -16,7 +16,7 @@ type Smoother uint8
 const (
 	KernelSmoother Smoother = iota // p plus the mean of y - p, weighted by exp(-h (p - q)^2)
 	// SplineSmoother is p plus a cubic smoothing spline of y - p, as scipy's UnivariateSpline with s = h makes it; rows of one score
-	// are one point. Beyond the scores of the other folds its outermost cubics go on.
+	// are one point. Beyond the scores of the other folds its outermost cubics go on, to anywhere where scores crowd at an end.
 	SplineSmoother
 )
 
