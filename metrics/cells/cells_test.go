@@ -444,7 +444,8 @@ func TestMoreRowsThanFloatsCount(t *testing.T) {
 		}
 		return c
 	}
-	const n = 1<<53 + 3
+	const n int64 = 1<<53 + 3
+	rounded := float64(n)
 	all, one := row(0.75, 1), row(0.75, 1)
 	for i := 52; i >= 0; i-- {
 		merge(t, all, all)
@@ -456,13 +457,13 @@ func TestMoreRowsThanFloatsCount(t *testing.T) {
 	if all.Len() != n+1 {
 		t.Fatal(all.Len())
 	}
-	if got, want := all.Pairs(), (cells.Pairs{Above: n, Events: n, Rest: 1}); got != want {
+	if got, want := all.Pairs(), (cells.Pairs{Above: rounded, Events: rounded, Rest: 1}); got != want {
 		t.Errorf("pairs are %+v, want %+v", got, want)
 	}
-	if got, want := all.Squares(), (n+1)/16.0; got != want {
+	if got, want := all.Squares(), float64(n+1)/16; got != want {
 		t.Errorf("squares are %v, want %v", got, want)
 	}
-	if got := all.Gaps(); got.Low != -0.25 || got.High != n/4.0-0.25 || got.Last != got.High || got.Total != n+1 {
+	if got := all.Gaps(); got.Low != -0.25 || got.High != float64(n-1)/4 || got.Last != got.High || got.Total != float64(n+1) {
 		t.Errorf("gaps are %+v", got)
 	}
 	all.Each(func(c *cells.Cell) {

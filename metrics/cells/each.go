@@ -231,7 +231,8 @@ func (c *Cells) eachWeighted(f func(*Cell)) {
 }
 
 // TopLabel returns the cells of the event that the more probable class is the true one, made of those of the positive class of a
-// binary task: a score of exactly 1/2 predicts class 1, and the caller's decisions are not known. It panics if the cells are of something else.
+// binary task: a score of exactly 1/2 predicts class 1, and the caller's decisions are not known. It panics if the cells are of
+// something else.
 func (c *Cells) TopLabel() *Cells {
 	if c.classes > 1 || c.classes == 1 && c.Event() != metrics.Positive {
 		panic("cells: not those of the positive class of a binary task")

@@ -49,7 +49,8 @@ type Sorted struct {
 	longScratch []uint64
 }
 
-var errSortWeights = errors.New("cells: rows with weights are not sorted: give them to an accumulator that New returns, or leave the weights out")
+var errSortWeights = errors.New("cells: rows with weights are not sorted: " +
+	"give them to an accumulator that New returns, or leave the weights out")
 
 // Sort sorts predictions by their scores. The rows are checked as a Pass does it, and its error is theirs; rows with weights are an
 // error. Of the caller's decisions and confidence scores what Cells says is true here too. It panics if the event is AllClasses,

@@ -10,7 +10,9 @@ import (
 )
 
 // places have the bits of a word whose numbers have the bit 0, 1, ... set.
-var places = [6]uint64{0xaaaaaaaaaaaaaaaa, 0xcccccccccccccccc, 0xf0f0f0f0f0f0f0f0, 0xff00ff00ff00ff00, 0xffff0000ffff0000, 0xffffffff00000000}
+var places = [6]uint64{
+	0xaaaaaaaaaaaaaaaa, 0xcccccccccccccccc, 0xf0f0f0f0f0f0f0f0, 0xff00ff00ff00ff00, 0xffff0000ffff0000, 0xffffffff00000000,
+}
 
 // positions returns the sum of the numbers of the bits that are set.
 func positions(x uint64) (n int) {
