@@ -125,7 +125,7 @@ func TestBayesianOfLogits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return b, calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: asCoded, Draws: 2000})
+			return b, calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: asCoded, Draws: 500})
 		}
 		for _, c := range [][3]int{{10, 2, 5}, {10, 5, 50}, {10, 50, 500}} {
 			in, runs := 0, 40

@@ -188,21 +188,6 @@ func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
 	return s, n
 }
 
-// extremes returns the least and the largest distance of the scores of a grid cell from the end near to it.
-func extremes(x *cells.Cell) (near, far float64) {
-	q := x.P
-	if x.Low >= 0.5 {
-		q = x.Q
-	}
-	places, rising := kernel.GridPlaces()
-	at := kernel.GridRank(math.Min(q, 0.5))
-	near, far = places[rising[at]], 0.5
-	if at+1 < len(rising) {
-		far = places[rising[at+1]]
-	}
-	return near, far
-}
-
 // takeLosses sums the scores of the rows. Those of a grid cell are not below the one of their mean, nor above the chord over
 // the cell, for the score is convex; where the sums of a cell have lost digits they are between those of its ends. What is
 // in the grid's first cell, below 2^-64, cannot be told from 0.

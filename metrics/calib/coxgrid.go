@@ -20,16 +20,22 @@ type gridCell struct {
 
 func newGridCell(x *cells.Cell) gridCell {
 	c := gridCell{upper: x.Q < x.P, sums: x.Tally()}
-	places, rising := kernel.GridPlaces()
-	at := kernel.GridRank(math.Min(x.P, x.Q))
-	c.low, c.high = places[rising[at]], 0.5
-	if at+1 < len(rising) {
-		c.high = math.Nextafter(places[rising[at+1]], 0)
-	}
+	c.low, c.high = extremes(x)
 	if c.upper {
 		c.sums = c.sums.Turned(false)
 	}
 	return c
+}
+
+// extremes returns the least and the largest distance of the scores of a grid cell from the end near to it.
+func extremes(x *cells.Cell) (near, far float64) {
+	places, rising := kernel.GridPlaces()
+	at := kernel.GridRank(math.Min(x.P, x.Q))
+	near, far = places[rising[at]], 0.5
+	if at+1 < len(rising) {
+		far = math.Nextafter(places[rising[at+1]], 0)
+	}
+	return near, far
 }
 
 // mean returns s/n within the cell.

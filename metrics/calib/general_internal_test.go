@@ -82,7 +82,11 @@ func TestSelectedIsSorted(t *testing.T) {
 // TestSweeps holds the sweep to its definition: every number of bins is made, and all their frequencies compared.
 func TestSweeps(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for trial := range 400 {
+	trials := 200
+	if testing.Short() {
+		trials = 60
+	}
+	for trial := range trials {
 		n := 1 + r.IntN(60)
 		s := scores{}
 		steps, noise := 1+r.IntN(200), r.Float64()

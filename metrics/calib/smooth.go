@@ -476,7 +476,7 @@ func (d doubts) with(all, beside, far float64) doubts {
 // a cell has the same sum and first moment about c as its rows, so that only the rest of both is left.
 func (s *Smooth) doubt(sigma float64) float64 {
 	sum := 0.0
-	one, two := 0.7978845608028654/sigma, 0.4839414490382867/float64(sigma*sigma)
+	one, two := rootTwoOverPi/sigma, 0.4839414490382867/float64(sigma*sigma)
 	for i := range s.doubts {
 		d := &s.doubts[i]
 		sum += math.Min(math.Min(d.mass, float64(one*d.first)), float64(two*d.second)+float64(one*d.sums))

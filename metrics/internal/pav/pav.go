@@ -49,12 +49,3 @@ func (p *Pool) Blocks() []Block { return p.blocks[:p.n] }
 
 // Reset empties the pool and keeps its memory.
 func (p *Pool) Reset() { p.n = 0 }
-
-// Entropy returns sum N g(Y/N) over the blocks, g(c) = c(1-c): what is left of the squared error by the fit.
-func (p *Pool) Entropy() float64 {
-	s := 0.0
-	for _, b := range p.Blocks() {
-		s += float64(b.Y * ((b.N - b.Y) / b.N))
-	}
-	return s
-}
