@@ -151,8 +151,18 @@ func (c *Cell) turn() {
 	}
 }
 
-func (g *grid) each(f func(*Cell)) {
+// extent returns the least and the largest distance from the near end that is in the i-th cell of the grid, by rising distance.
+func extent(i int) (x, end float64) {
 	places, rising := kernel.GridPlaces()
+	x, end = places[rising[i]], 0.5
+	if i+1 < len(rising) {
+		end = math.Nextafter(places[rising[i+1]], 0)
+	}
+	return x, end
+}
+
+func (g *grid) each(f func(*Cell)) {
+	_, rising := kernel.GridPlaces()
 	var one Cell
 	half := func(i int, upper bool) {
 		cell := int(rising[i])
@@ -165,11 +175,7 @@ func (g *grid) each(f func(*Cell)) {
 		if n == 0 {
 			return
 		}
-		x := places[cell]
-		end := 0.5
-		if i+1 < len(rising) {
-			end = math.Nextafter(places[rising[i+1]], 0)
-		}
+		x, end := extent(i)
 		u, uu := tally.Units(x), tally.Units(float64(x*x))
 		one = Cell{N: int64(n), Weight: float64(n), Events: float64(hits.n), upper: upper}
 		one.rest, one.hits = rest.on(u, uu), hits.on(u, uu)
@@ -200,7 +206,7 @@ func (s *gridSum) on(u, uu uint64) gridSum {
 }
 
 func (c *Cells) eachWeighted(f func(*Cell)) {
-	places, rising := kernel.GridPlaces()
+	_, rising := kernel.GridPlaces()
 	for _, k := range c.keys() {
 		h := c.heavy[k]
 		w := h.Total(true)
@@ -217,10 +223,7 @@ func (c *Cells) eachWeighted(f func(*Cell)) {
 		if upper {
 			at = 2*len(rising) - 1 - at
 		}
-		x, end := places[rising[at]], 0.5
-		if at+1 < len(rising) {
-			end = math.Nextafter(places[rising[at+1]], 0)
-		}
+		x, end := extent(at)
 		if one.Low, one.High = x, end; upper {
 			one.Low, one.High = 1-end, 1-x
 		}
