@@ -95,7 +95,7 @@ func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric
 	}
 	d := deal(r, opt.Folds, opt.Seed)
 	if d.n < int64(opt.Folds) {
-		return nil, fmt.Errorf("calib: %d rows cannot make %d folds; take fewer folds", d.n, opt.Folds)
+		return nil, fmt.Errorf("calib: rows cannot be dealt to %d folds where there are %d; take fewer folds", opt.Folds, d.n)
 	}
 	s, err := d.estimate(&opt)
 	if err == nil && !r.Exact() {

@@ -394,7 +394,7 @@ func TestSemiparametricErrors(t *testing.T) {
 	for want, f := range map[string]func() error{
 		"with weights":      of(weighted, nil),
 		"outside [0,1]":     of(outside, nil),
-		"cannot make 5":     of(rowsCells(t, p, y), nil),
+		"be dealt to 5":     of(rowsCells(t, p, y), nil),
 		"order of the rows": of(rowsCells(t, p, y), coded),
 		"a spline needs 4":  of(rowsCells(t, p, y), spline),
 		"range of float64": rows([]float64{1e-310, 1e-300, 0.6, 0.9, 0.99}, []float64{0, 1, 1, 0, 0}, []int{0, 1, 2, 3, 4},

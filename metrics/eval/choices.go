@@ -105,11 +105,6 @@ func (l choices) of(m Metric, name string) float64 {
 	return c.unsaid
 }
 
-// word is of for words.
-func (l choices) word(m Metric, name string) string {
-	return l[l.index(name)].words[int(l.of(m, name))]
-}
-
 // without returns the metric without these options.
 func (l choices) without(m Metric) Metric {
 	m.args = slices.DeleteFunc(slices.Clone(m.args), func(a arg) bool { return l.index(a.name) >= 0 })
