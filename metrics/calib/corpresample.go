@@ -247,7 +247,8 @@ type CORPIntervals struct {
 // bias b. For UNC the interval is value - b +- z s. MCB and DSC are both biased upward by what the fit takes from chance, of
 // which b holds too little, since a bootstrap sees the fitted steps as the truth; the other extreme is the Floor f, the mean
 // MCB where outcomes are drawn anew by the scores themselves. Their intervals are from value - max(b, f) - z s to value -
-// min(b, f) + z s, and on a grid the upper end is their bound higher. All are cut to what the terms can be, and reach to the value itself, from which a bias may have led away.
+// min(b, f) + z s, and on a grid the upper end is their bound higher. All are cut to what the terms can be, and reach to the
+// value itself, from which a bias may have led away.
 //
 // In simulations of nine laws with 200 to 20,000 rows intervals of level 0.95 held the law's MCB in 0.94 to 1.00 of 100 to
 // 300 cases, its DSC in 0.92 to 1.00 and its UNC in 0.91 to 1.00. The plain quantiles of the same replicates held the MCB of
