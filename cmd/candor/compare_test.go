@@ -47,7 +47,7 @@ func TestCompare(t *testing.T) {
 	for _, classes := range []int{1, 2, 6} {
 		d := newDir(t)
 		a, b, y := pair(t, d, classes)
-		flags := []string{"--labels", y, "--metrics", "all", "--bins", "10", "--confidence", "0.9"}
+		flags := []string{"--labels", y, "--metrics", quick(classes), "--bins", "10", "--confidence", "0.9"}
 		code, out, errs := candor(t, append([]string{"compare", a, b, "--json"}, flags...)...)
 		if code != 0 || errs != "" {
 			t.Fatalf("exit code %d: %s", code, errs)

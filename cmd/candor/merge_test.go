@@ -235,7 +235,8 @@ func TestMergeGrid(t *testing.T) {
 	wide := func(s *set) []byte { return npy(t, s.shape(), s.probs) }
 	args := func(name string, s *set, threads string) []string {
 		x, y := d.put("x"+name+".npy", wide(s)), d.put("y"+name+".npy", s.labelFile(t))
-		return []string{"eval", x, "--labels", y, "--metrics", "all,ece(bins=30,adaptive,norm=l2),ece(closed=right)", "--json", "--threads", threads, "--state", d.at(name + ".state")}
+		return []string{"eval", x, "--labels", y, "--metrics", quick(1) + ",ece(bins=30,adaptive,norm=l2),ece(closed=right)",
+			"--json", "--threads", threads, "--state", d.at(name + ".state")}
 	}
 	read := func(args ...string) (string, *document) {
 		t.Helper()
@@ -291,8 +292,8 @@ func TestMergeGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	sums, fit, smooth, cox := calib.PartialSumsOf(sorted), calib.CORPOf(sorted, nil), calib.SmoothOf(sorted), calib.CoxOf(sorted, nil)
-	for key, answer := range map[string]func() (float64, float64){"ks": sums.KS, "kuiper": sums.Kuiper, "smooth_ece": smooth.ECE, "corp_mcb": fit.MCB,
-		"corp_dsc": fit.DSC, "corp_unc": fit.UNC, "calibration_slope": cox.Slope, "calibration_intercept": cox.Intercept} {
+	for key, answer := range map[string]func() (float64, float64){"ks": sums.KS, "kuiper": sums.Kuiper, "smooth_ece": smooth.ECE,
+		"corp_mcb(replicates=20)": fit.MCB, "corp_dsc(replicates=20)": fit.DSC, "corp_unc(replicates=20)": fit.UNC, "calibration_slope": cox.Slope, "calibration_intercept": cox.Intercept} {
 		v, bound := answer()
 		got := whole.value(t, key)
 		if most := whole.bound(key); bound != 0 || !(math.Abs(got-v) <= most+1e-12) || most > 0.02 {
