@@ -376,7 +376,11 @@ func (b *Bins) UnmarshalBinary(data []byte) error {
 	}
 	count := lost.N
 	for i := range nb.cells {
-		count = min(count, nb.cells[i].N)
+		c := &nb.cells[i]
+		count = min(count, c.N)
+		if y := c.Y.Float64(); y < 0 || y > float64(c.N) && !nb.weighted {
+			return fmt.Errorf("calib.Bins: %w: a bin has more events than rows, or less than none", exact.ErrDamaged)
+		}
 	}
 	if count < 0 {
 		return fmt.Errorf("calib.Bins: %w: a count is below 0", exact.ErrDamaged)
