@@ -19,6 +19,10 @@ import (
 // BenchmarkSortedRatio: what a Sort and each of its answers cost for one of the sort of the keys alone, by as many threads. All take
 // turns, and of each the least processor time of twelve rounds counts: so others on the machine hardly change what it says.
 func BenchmarkSortedRatio(b *testing.B) {
+	rounds := 12
+	if testing.Short() {
+		rounds = 1 // it runs
+	}
 	for _, scores := range []string{"any", "3_digits"} {
 		p, keys := sortedRows(scores)
 		work, scratch := slices.Clone(keys), make([]uint32, kernel.SortScratch(manyScores))
@@ -47,7 +51,7 @@ func BenchmarkSortedRatio(b *testing.B) {
 				isatest.EachB(b, func(b *testing.B) {
 					least := slices.Repeat([]float64{math.Inf(1)}, len(tasks))
 					for b.Loop() {
-						for range 12 {
+						for range rounds {
 							for i, task := range tasks {
 								copy(work, keys)
 								start := processorTime()
