@@ -85,15 +85,22 @@ func evaluate(t *testing.T, args ...string) *document {
 	return d
 }
 
+// realSets returns the folder of the real sets. A test may skip without them, for they are not ours to distribute: where CI finds
+// them it fails if one skips.
+func realSets(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("CANDOR_REAL")
+	if dir == "" {
+		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
+	}
+	return dir
+}
+
 // TestRealSets holds the command to figures that were computed in float64, by other means, of real predictions. They
 // are too large to be here: CANDOR_REAL names the folder that has a folder for each set, with probs.npy, labels.npy and
 // meta.json.
 func TestRealSets(t *testing.T) {
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		// They are not ours to distribute. Where CI finds them it fails if this skips.
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
+	dir := realSets(t)
 	metas, err := filepath.Glob(filepath.Join(dir, "*", "meta.json"))
 	if err != nil || len(metas) == 0 {
 		t.Fatalf("no sets in %s: %v", dir, err)
@@ -164,10 +171,7 @@ func TestRealSets(t *testing.T) {
 
 // TestPublished holds the command to figures that papers and other programs print of such sets.
 func TestPublished(t *testing.T) {
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
+	dir := realSets(t)
 	b, err := os.ReadFile(filepath.Join(dir, "published.json"))
 	if err != nil {
 		t.Fatal(err)
