@@ -14,6 +14,7 @@ const (
 	Rank   Need = 1 << iota // the label's rank: Stats.Rank
 	Rows                    // every probability of the rows: Block.Probs
 	Spread                  // of all of a row: Stats.Rest and Stats.Entropy
+	Peak                    // the score of the arg max as it was given: Block.Peak
 )
 
 // Accumulator is what a Pass feeds: a sufficient statistic, kept in integers.
@@ -47,7 +48,11 @@ type Block struct {
 	Labels  []int32
 	Hit     []uint8   // 1 where the arg max is the label
 	Weights []float64 // nil, or one weight > 0 a row
-	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed
+	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed; of Samples and LogLiks the rows as they are
+	Peak    []float64 // the score of the arg max as it was given (a logit, if they are), if a Peak accumulator is fed
+
+	Kind     Kind      // of the scores
+	Observed []float64 // of Samples, in place of Labels
 
 	// The top label's event. Where the caller made no decisions Score is Stats.Top and Right is Hit.
 	Decisions []int32   // nil, or the caller's

@@ -62,9 +62,19 @@ const (
 	// LogProbs are logarithms of probabilities; -Inf is a probability of 0. A row's exponentials have to sum to 1 as Probs
 	// do, and what is left of that by rounding is divided out, as a softmax does.
 	LogProbs
+	// Dirichlet are the parameters of a Dirichlet distribution over the classes, each above 0; the probabilities are its means,
+	// the parameters divided by their row's sum.
+	Dirichlet
+	// Samples are draws from a forecast of a number, Classes of them a row, with what was observed in place of a label. There are
+	// no probabilities: blocks have no columns.
+	Samples
+	// LogLiks are log-likelihoods of the row's observation, one for each of Classes draws of a model's parameters. There are
+	// neither labels nor columns.
+	LogLiks
 )
 
-// String returns the kind's name as it stands in documents and flags: "probs", "logits", "logprobs".
+// String returns the kind's name as it stands in documents and flags: "probs", "logits", "logprobs", "dirichlet", "samples",
+// "loglik".
 func (k Kind) String() string {
 	switch k {
 	case Probs:
@@ -73,6 +83,12 @@ func (k Kind) String() string {
 		return "logits"
 	case LogProbs:
 		return "logprobs"
+	case Dirichlet:
+		return "dirichlet"
+	case Samples:
+		return "samples"
+	case LogLiks:
+		return "loglik"
 	}
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
@@ -110,7 +126,9 @@ type Predictions struct {
 	Scores
 	Kind    Kind
 	Labels  []int32   // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
-	Weights []float64 // one a row, 0 (an absent row) or from 2^-32 to 2^32; nil: every row counts once
+	// Observed are the true numbers that Samples forecast, one a row and finite, in place of Labels; LogLiks have neither.
+	Observed []float64
+	Weights  []float64 // one a row, 0 (an absent row) or from 2^-32 to 2^32; nil: every row counts once
 
 	// Decisions are the classes that the caller decided for, one a row, where they are not the arg maxes: another
 	// threshold, costs, a rule beside the model. The top label of a row is then its decision, and the row's score the
