@@ -124,8 +124,8 @@ func (s *Scores) DType() DType {
 // Predictions pairs rows of scores with the true classes. It is a view: nothing in it is kept or changed.
 type Predictions struct {
 	Scores
-	Kind    Kind
-	Labels  []int32   // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
+	Kind   Kind
+	Labels []int32 // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
 	// Observed are the true numbers that Samples forecast, one a row and finite, in place of Labels; LogLiks have neither.
 	Observed []float64
 	Weights  []float64 // one a row, 0 (an absent row) or from 2^-32 to 2^32; nil: every row counts once
