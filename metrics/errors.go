@@ -15,8 +15,10 @@ const (
 	BadLabel      Reason = iota // label < 0 or >= the number of classes
 	BadDecision                 // the same of the caller's decision
 	BadConfidence               // a confidence score that is NaN or infinite
+	BadObserved                 // an observed number that is NaN or infinite
 	BadWeight                   // negative, NaN, infinite, or not 0 and outside [2**-32, 2**32]
 	NotFinite                   // NaN or +Inf; -Inf among probabilities; logits that are all -Inf
+	NotPositive                 // a parameter of a Dirichlet distribution that is not above 0
 	OutsideUnit                 // a probability below 0 or above 1
 	BadSum                      // a row of probabilities that is off 1 by more than 0.02
 	reasons
@@ -96,8 +98,18 @@ func (e *DataError) describe(f Fault) string {
 	case BadWeight:
 		what = fmt.Sprintf("weight is %s; it must be 0, or lie between 2^-32 and 2^32", v)
 		remedy = "scale the weights"
+	case BadObserved:
+		what = "observed value is " + v
+		remedy = "it must be finite; --on-invalid drop leaves such rows out"
+	case NotPositive:
+		what = fmt.Sprintf("parameter is %s; those of a Dirichlet distribution are above 0", v)
+		remedy = "logits or evidence? make parameters of them, as exp(logit) or evidence + 1"
 	case NotFinite:
 		switch {
+		case e.Kind == Samples:
+			what = "sample is " + v
+		case e.Kind == LogLiks:
+			what = "log-likelihood is " + v
 		case f.Column < 0:
 			what = "every logit is -Inf, so no class is possible"
 		default:

@@ -12,7 +12,7 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 	s := &w.stats
 	reject := flags != 0 || c.doubtful(at, n)
 	off := false
-	sums := c.Kind != Logits && c.Classes > 1
+	sums := c.Kind != Logits && c.Classes > 1 // of what has to have a certain one
 	if sums {
 		bad := false
 		off, bad = w.sums(c, n)
@@ -46,8 +46,18 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 	return keep, len(keep) == n
 }
 
-// doubtful tells whether a decision or a confidence score of rows [at, at+n) is a fault.
+// doubtful tells whether, in rows [at, at+n), a decision, a confidence score or the parameter of a distribution is a fault.
 func (c *Chunk) doubtful(at, n int) bool {
+	if c.Kind == Dirichlet {
+		st := c.stride()
+		for i := at; i < at+n; i++ {
+			for j := range c.Classes {
+				if !(c.score(i*st+j) > 0) {
+					return true
+				}
+			}
+		}
+	}
 	if c.Decisions != nil {
 		for _, d := range c.Decisions[at : at+n] {
 			if c.badDecision(d) {
@@ -82,6 +92,12 @@ func near(c *Chunk) float64 {
 
 // sums tells whether some row's sum is off 1 by more than rounding, and whether some row's is a fault.
 func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
+	if c.Kind == Dirichlet {
+		for _, t := range w.stats.Norm[:n] {
+			bad = bad || w.badSum(c, t)
+		}
+		return false, bad
+	}
 	d := near(c)
 	// Mostly none is. An exponential is off 1 by less than twice what its small argument is off 0.
 	if c.Kind == LogProbs && within(w.stats.Norm[:n], 0, d/2) || c.Kind != LogProbs && within(w.stats.Norm[:n], 1, d) {
@@ -127,7 +143,9 @@ func (w *worker) badSum(c *Chunk, t float64) bool {
 }
 
 // scales tells whether rows are divided by their sums, so that entries above 1 are no fault.
-func (w *worker) scales(c *Chunk) bool { return w.opt.Renormalize && c.Kind == Probs && c.Classes > 1 }
+func (w *worker) scales(c *Chunk) bool {
+	return c.Kind == Dirichlet || w.opt.Renormalize && c.Kind == Probs && c.Classes > 1
+}
 
 // mostUnchecked is the size up to which unchecked scores are admitted: squares times weights stay finite.
 const mostUnchecked = 1e140
@@ -161,13 +179,20 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 			return BadWeight, -1, v
 		}
 	}
+	if c.Kind == Dirichlet {
+		for j := range c.Classes {
+			if v := c.score(row*st + j); v <= 0 {
+				return NotPositive, j, v
+			}
+		}
+	}
 	if flags == 0 && !(sums && w.badSum(c, w.rowSum(c, i))) {
 		return reasons, 0, 0
 	}
 	if flags&kernel.FlagNotFinite != 0 {
 		for j := range c.Classes {
 			v := c.score(row*st + j)
-			if v != v || v > math.MaxFloat64 || v < -math.MaxFloat64 && c.Kind == Probs {
+			if v != v || v > math.MaxFloat64 || v < -math.MaxFloat64 && !c.Kind.logs() {
 				return NotFinite, j, v
 			}
 		}
@@ -193,4 +218,125 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 		}
 	}
 	return reasons, 0, 0
+}
+
+// addRows checks rows [at, at+n) of a chunk whose scores are no classes', and hands them on.
+func (w *worker) addRows(c *Chunk, at, n, st int) {
+	b := &w.block
+	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind, first: c.First + int64(at)}
+	if c.Weights != nil {
+		b.Weights = c.Weights[at : at+n]
+	}
+	if c.Observed != nil {
+		b.Observed = c.Observed[at : at+n]
+	}
+	keep := w.keep[:0]
+	for i := range n {
+		if c.Weights != nil && c.Weights[at+i] == 0 {
+			w.audit.Absent++
+			continue
+		}
+		if r, col, v := c.faultOfNumbers(at+i, st); r != reasons {
+			w.bad.add(r, c.First+int64(at+i), col, v)
+			w.audit.Dropped++
+			w.failed.Store(true)
+			continue
+		}
+		keep = append(keep, int32(i))
+	}
+	if w.failed.Load() && !w.opt.Drop || len(keep) == 0 {
+		return
+	}
+	w.view(b, c, at, n, st)
+	if len(keep) < n {
+		w.compactRows(b, keep)
+		w.truths = room(w.truths, len(keep))
+		for to, from := range keep {
+			if b.Weights != nil {
+				w.weights[to] = b.Weights[from]
+			}
+			if b.Observed != nil {
+				w.truths[to] = b.Observed[from]
+			}
+		}
+		if b.Weights != nil {
+			b.Weights = w.weights[:len(keep)]
+		}
+		if b.Observed != nil {
+			b.Observed = w.truths[:len(keep)]
+		}
+		b.Rows, b.index = len(keep), keep
+	}
+	w.audit.Rows += int64(b.Rows)
+	for _, a := range w.accs {
+		a.AddBlock(b)
+	}
+}
+
+// faultOfNumbers tells what is wrong with a row of Samples or LogLiks, reasons if nothing is, and where.
+func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64) {
+	if c.Kind == Samples {
+		if v := c.Observed[row]; v-v != 0 {
+			return BadObserved, -1, v
+		}
+	}
+	if c.Weights != nil {
+		if v := c.Weights[row]; !(v >= 0x1p-32 && v <= 0x1p32) {
+			return BadWeight, -1, v
+		}
+	}
+	at, sum := row*st, 0.0
+	switch c.DType() {
+	case Float64:
+		for _, v := range c.F64[at : at+c.Classes] {
+			sum += float64(v * 0)
+		}
+	case Float32:
+		for _, v := range c.F32[at : at+c.Classes] {
+			sum += float64(v * 0)
+		}
+	default:
+		for j := range c.Classes {
+			sum += float64(c.score(at+j) * 0)
+		}
+	}
+	if sum == 0 {
+		return reasons, 0, 0
+	}
+	for j := range c.Classes {
+		if v := c.score(at + j); v-v != 0 {
+			return NotFinite, j, v
+		}
+	}
+	return reasons, 0, 0
+}
+
+// sumParameters sets the sums of rows of a Dirichlet distribution's parameters, in float64 whatever these are.
+func (w *worker) sumParameters(c *Chunk, at, n, st int) {
+	for i := range n {
+		sum := 0.0
+		for j := range c.Classes {
+			sum += c.score((at+i)*st + j)
+		}
+		if w.stats.Norm[i] == w.stats.Norm[i] { // a row without columns stays one
+			w.stats.Norm[i] = sum
+		}
+	}
+}
+
+// peaks sets the scores of the arg maxes as they were given.
+func (w *worker) peaks(b *Block, c *Chunk, at, st int) {
+	w.peak = room(w.peak, b.Rows)
+	b.Peak = w.peak[:b.Rows]
+	for i := range b.Peak {
+		row := at + i
+		if b.index != nil {
+			row = at + int(b.index[i])
+		}
+		j := 0
+		if c.Classes > 1 {
+			j = int(b.Stats.ArgMax[i])
+		}
+		b.Peak[i] = c.score(row*st + j)
+	}
 }

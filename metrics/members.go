@@ -1,5 +1,10 @@
 package metrics
 
+import (
+	"errors"
+	"sync/atomic"
+)
+
 // Members are the scores that several models, or several draws of one, gave the same rows: an ensemble. It is a view: nothing in it
 // is kept or changed.
 type Members struct {
@@ -24,17 +29,58 @@ type MemberSource interface {
 }
 
 // Walker checks predictions and hands them on block by block, on the caller's goroutine, as a Pass does on each of its own.
-type Walker struct{ w *worker }
+type Walker struct {
+	w      *worker
+	failed atomic.Bool
+}
 
 // NewWalker returns a Walker that calls f with each block of rows that are good. need is what the blocks are to carry. opt may be
 // nil; its Threads have no say. What a block holds is gone when f returns.
-func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker { panic("not yet") }
+func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
+	p := &Pass{need: need, accs: []Accumulator{handOn{f}}}
+	if opt != nil {
+		p.opt = *opt
+	}
+	w := &Walker{}
+	w.w = newWorker(p, &w.failed)
+	return w
+}
 
-// Add checks the rows of a chunk and hands them on. Rows after a bad one, which is an error, are checked alone.
-func (w *Walker) Add(c *Chunk) { panic("not yet") }
+// Add checks the rows of a chunk and hands them on. After a bad row that is an error, rows are checked and no more. Wrong shapes
+// panic, and so do chunks that differ in shape or kind.
+func (w *Walker) Add(c *Chunk) {
+	c.check()
+	if c.Rows > 0 && w.w.audit.Classes != 0 {
+		a, b := c.shape(), w.w.audit
+		b.Renormalized, b.Unchecked = false, false
+		if b.Merge(&a) != nil {
+			panic(errChunks)
+		}
+	}
+	w.w.add(c)
+}
 
 // Err returns the *DataError of the bad rows so far, nil if there were none or Options.Drop leaves them out.
-func (w *Walker) Err() error { panic("not yet") }
+func (w *Walker) Err() error {
+	l := w.w.bad.list()
+	if len(l) == 0 || w.w.opt.Drop {
+		return nil
+	}
+	return &DataError{Rows: w.w.seen, Kind: w.w.audit.Kind, Classes: w.w.audit.Classes, Faults: l}
+}
 
 // Audit returns what was seen so far.
-func (w *Walker) Audit() Audit { panic("not yet") }
+func (w *Walker) Audit() Audit { return w.w.audit }
+
+// handOn is the one accumulator of a Walker. It keeps nothing, so it has no state.
+type handOn struct{ f func(*Block) }
+
+func (h handOn) Needs() Need                           { return 0 }
+func (h handOn) Empty() Accumulator                    { return h }
+func (h handOn) AddBlock(b *Block)                     { h.f(b) }
+func (h handOn) Merge(Accumulator) error               { return nil }
+func (h handOn) Len() int64                            { return 0 }
+func (h handOn) AppendBinary(b []byte) ([]byte, error) { return b, errHandOn }
+func (h handOn) UnmarshalBinary([]byte) error          { return errHandOn }
+
+var errHandOn = errors.New("metrics: a walk has no state")

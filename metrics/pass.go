@@ -50,13 +50,16 @@ func (p *Pass) Audit() Audit { return p.audit }
 
 // Shape faults of Predictions are bugs of the caller and panic with one of these texts.
 const (
-	errOneSlice = "metrics: exactly one slice of scores has to be set"
-	errShape    = "metrics: rows, classes and stride do not fit the scores"
-	errLabels   = "metrics: labels and rows differ in number"
-	errWeights  = "metrics: weights and rows differ in number"
-	errDecided  = "metrics: decisions and rows differ in number"
-	errScored   = "metrics: confidence scores and rows differ in number"
-	errChunks   = "metrics: the chunks of a source differ in shape or kind"
+	errOneSlice  = "metrics: exactly one slice of scores has to be set"
+	errShape     = "metrics: rows, classes and stride do not fit the scores"
+	errLabels    = "metrics: labels and rows differ in number"
+	errObserved  = "metrics: observations and rows differ in number"
+	errWeights   = "metrics: weights and rows differ in number"
+	errDecided   = "metrics: decisions and rows differ in number"
+	errScored    = "metrics: confidence scores and rows differ in number"
+	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
+	errNoClasses = "metrics: decisions and confidence scores are of classes, which these scores are not"
+	errChunks    = "metrics: the chunks of a source differ in shape or kind"
 )
 
 // Add feeds all the rows of predictions in memory. If some cannot be used (and Options.Drop is off) the error is a
@@ -94,7 +97,12 @@ func (m *inMemory) Next() (*Chunk, error) {
 		c.BF16 = p.BF16[lo:hi]
 	}
 	c.Rows = n
-	c.Labels = p.Labels[m.at : m.at+n]
+	if p.Labels != nil {
+		c.Labels = p.Labels[m.at : m.at+n]
+	}
+	if p.Observed != nil {
+		c.Observed = p.Observed[m.at : m.at+n]
+	}
 	if p.Weights != nil {
 		c.Weights = p.Weights[m.at : m.at+n]
 	}
@@ -141,8 +149,24 @@ func (p *Predictions) check() {
 	if p.Rows < 0 || p.Classes < 1 || st < p.Classes || p.Rows > 0 && (n < p.Classes || (n-p.Classes)/st < p.Rows-1) {
 		panic(errShape)
 	}
-	if len(p.Labels) != p.Rows {
-		panic(errLabels)
+	switch p.Kind {
+	case Samples:
+		if len(p.Observed) != p.Rows {
+			panic(errObserved)
+		}
+	case LogLiks:
+	case Dirichlet:
+		if p.Classes < 2 {
+			panic(errDirichlet)
+		}
+		fallthrough
+	default:
+		if len(p.Labels) != p.Rows {
+			panic(errLabels)
+		}
+	}
+	if !p.Kind.classes() && (p.Decisions != nil || p.ConfidenceScores != nil) {
+		panic(errNoClasses)
 	}
 	if p.Weights != nil && len(p.Weights) != p.Rows {
 		panic(errWeights)
@@ -356,6 +380,8 @@ type worker struct {
 	by      []float64
 	tile    []float64
 	tile32  []float32
+	peak    []float64
+	truths  []float64 // observations, compacted
 }
 
 func newWorker(p *Pass, failed *atomic.Bool) *worker {
@@ -398,7 +424,7 @@ func (w *worker) add(c *Chunk) {
 	st := c.stride()
 	n := max(1, blockBytes/(st*c.DType().Size()))
 	if w.need&Rows != 0 {
-		if fit := tileBytes / (w.entry(c) * max(2, c.Classes)); fit < 2 && c.Kind == Probs {
+		if fit := tileBytes / (w.entry(c) * max(2, c.Classes)); fit < 2 && !c.Kind.logs() {
 			n = longRows
 		} else {
 			n = min(n, max(1, fit))
@@ -422,9 +448,13 @@ func (w *worker) entry(c *Chunk) int {
 // addBlock checks rows [at, at+n) of a chunk and hands them on.
 func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	w.seen += int64(n)
+	if !c.Kind.classes() {
+		w.addRows(c, at, n, st)
+		return
+	}
 	labels := c.Labels[at : at+n]
 	b := &w.block
-	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Stats: &w.stats, Labels: labels, Hit: w.hit, first: c.First + int64(at)}
+	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind, Stats: &w.stats, Labels: labels, Hit: w.hit, first: c.First + int64(at)}
 	if c.Weights != nil {
 		b.Weights = c.Weights[at : at+n]
 	}
@@ -434,6 +464,9 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 	if c.ConfidenceScores != nil {
 		b.By = c.ConfidenceScores[at : at+n]
+	}
+	if c.Kind == Dirichlet {
+		w.sumParameters(c, at, n, st)
 	}
 	keep, whole := w.examine(c, at, n, st, flags)
 	if w.failed.Load() && !w.opt.Drop {
@@ -445,7 +478,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 			w.renormalize(&w.decided.stats, c, at, n, st, c.Decisions)
 		}
 	}
-	if w.need&Rows != 0 && (c.Kind == Probs || c.Classes == 1) {
+	if w.need&Rows != 0 && (!c.Kind.logs() || c.Classes == 1) {
 		w.probabilities(b, c, at, n, st)
 	}
 	if b.Probs.Stride == st {
@@ -459,6 +492,9 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 	kernel.Hits(w.hit[:b.Rows], w.stats.ArgMax[:b.Rows], b.Labels[:b.Rows])
 	b.Score, b.Right = w.stats.Top, w.hit
+	if w.need&Peak != 0 {
+		w.peaks(b, c, at, st)
+	}
 	if b.Decisions != nil {
 		w.decided.judge(b)
 	}
@@ -471,8 +507,8 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 // columns runs the kernel of the chunk's type and kind over the rows [at, at+n). Of logits it makes the block's tile too.
 func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint8 {
 	s, k := &w.stats, c.Classes
-	if k == 1 || c.Kind == Probs || w.need&Rows == 0 {
-		if k > 1 && c.Kind == Probs && w.need&Spread == 0 {
+	if k == 1 || !c.Kind.logs() || w.need&Rows == 0 {
+		if k > 1 && !c.Kind.logs() && w.need&Spread == 0 {
 			s.Rest, s.Entropy = nil, nil
 		}
 		return w.rowStats(s, c, at, n, st, labels)
@@ -498,7 +534,7 @@ func (w *worker) rowStats(s *kernel.Stats, c *Chunk, at, n, st int, labels []int
 	if k == 1 {
 		return w.binaryColumns(s, c, lo, n, st, labels)
 	}
-	logits := c.Kind != Probs
+	logits := c.Kind.logs()
 	switch c.DType() {
 	case Float64:
 		if logits {
@@ -592,10 +628,10 @@ func (s *Scores) score(i int) float64 {
 func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) {
 	for i := range n {
 		t := s.Norm[i]
-		if !(t > 0) || t == 1 {
+		if !(t > 0) || t == 1 && c.Kind == Probs {
 			continue
 		}
-		if !(t >= 0x1p-16 && t <= 0x1p16) {
+		if c.Kind == Dirichlet || !(t >= 0x1p-16 && t <= 0x1p16) {
 			w.divide(s, c, at+i, i, st, labels)
 			continue
 		}
@@ -643,7 +679,6 @@ func (w *worker) divide(s *kernel.Stats, c *Chunk, row, i, st int, labels []int3
 func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 	k := c.Classes
 	lo := at * st
-	hi := lo + (n-1)*st + k
 	switch {
 	case k == 1:
 		t := w.wide(b, n, 2)
@@ -664,6 +699,17 @@ func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 				}
 			}
 		}
+	default:
+		w.view(b, c, at, n, st)
+	}
+}
+
+// view sets the block's tile to the scores as they are, widened where they are of half precision.
+func (w *worker) view(b *Block, c *Chunk, at, n, st int) {
+	k := c.Classes
+	lo := at * st
+	hi := lo + (n-1)*st + k
+	switch {
 	case c.DType() == Float64:
 		b.Probs = Tile{F64: c.F64[lo:hi], Width: k, Stride: st}
 	case c.DType() == Float32:
@@ -753,15 +799,20 @@ func (w *worker) compact(b *Block, keep []int32) {
 		}
 		b.By = w.by[:len(keep)]
 	}
+	w.compactRows(b, keep)
+	b.Rows, b.Labels, b.index = len(keep), w.labels[:len(keep)], keep
+	if b.Weights != nil {
+		b.Weights = w.weights[:len(keep)]
+	}
+}
+
+// compactRows does the same to the tile.
+func (w *worker) compactRows(b *Block, keep []int32) {
 	switch t := b.Probs; {
 	case t.F32 != nil:
 		compactTile(w.narrowTile(b, len(keep), t.Width), t.F32, &t, keep)
 	case t.F64 != nil:
 		compactTile(w.wide(b, len(keep), t.Width), t.F64, &t, keep)
-	}
-	b.Rows, b.Labels, b.index = len(keep), w.labels[:len(keep)], keep
-	if b.Weights != nil {
-		b.Weights = w.weights[:len(keep)]
 	}
 }
 

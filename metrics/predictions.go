@@ -93,6 +93,12 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
+// logs tells whether scores are logarithms, which kernels exponentiate.
+func (k Kind) logs() bool { return k == Logits || k == LogProbs }
+
+// classes tells whether scores are those of classes, of which a row's label is one.
+func (k Kind) classes() bool { return k < Samples }
+
 // Scores is a row-major view of a model's outputs: row i is Data[i*Stride : i*Stride+Classes].
 // Exactly one of the data slices is set; it is read and never kept or changed.
 //
