@@ -1,4 +1,3 @@
-// Package rank measures how well scores put rows in order: areas under curves, from cells of scores and outcomes.
 package rank
 
 import (
@@ -11,8 +10,17 @@ import (
 
 // Ranking is the order in which scores put rows, from which areas under curves are answered.
 type Ranking struct {
-	rows  cells.Rising
+	rows  ordered
 	pairs cells.Pairs
+}
+
+// ordered is what a Ranking asks of cells, in rising order of their scores.
+type ordered interface {
+	Each(f func(*cells.Cell))
+	Count() int
+	Exact() bool
+	Weighted() bool
+	Outside() int64
 }
 
 // cell is the weights of a cell's rows without and with the event.

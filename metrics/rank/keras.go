@@ -1,0 +1,124 @@
+package rank
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/cells"
+)
+
+// Curve is a curve of which Keras's AUC is the area.
+type Curve uint8
+
+// The curves.
+const (
+	CurveROC Curve = iota // receiver operating characteristic
+	CurvePR               // precision-recall
+)
+
+// Summation says how Keras's AUC goes from one threshold to the next.
+type Summation uint8
+
+// The summations.
+const (
+	Interpolation Summation = iota // the ROC by trapezoids, precision-recall by the closed form of Davis and Goadrich
+	Minoring                       // the lower one of two heights
+	Majoring                       // the higher one
+)
+
+// GridOptions say which area GridAUC returns. The zero value, and a nil one, is Keras's default.
+type GridOptions struct {
+	Thresholds int // on [0,1], both ends counted; 0 means 200
+	Curve      Curve
+	Summation  Summation
+}
+
+func (o *GridOptions) fill() (g GridOptions) {
+	if o != nil {
+		g = *o
+	}
+	if g.Thresholds == 0 {
+		g.Thresholds = 200
+	}
+	if g.Thresholds < 2 || g.Curve > CurvePR || g.Summation > Majoring {
+		panic("rank: an area on a grid has 2 thresholds or more, a curve and a summation")
+	}
+	return g
+}
+
+// GridAUC returns the area that tf.keras.metrics.AUC returns in float64: on so many even thresholds t/(T-1), of which a score is
+// above the highest that is below it, p = 0 above none but the first. 0 if there are no rows with the event or, of a ROC, none
+// without, as there; see AUROC and AUPRC for areas that depend on no grid. It may be above 1 by no more than rounding.
+//
+// bound is 0 if it is the area of the rows, and NaN, not known, if a cell of a grid has a threshold inside.
+func (r *Ranking) GridAUC(o *GridOptions) (area, bound float64) {
+	g := o.fill()
+	tp, fp := make([]float64, g.Thresholds), make([]float64, g.Thresholds)
+	r.rows.Each(func(x *cells.Cell) {
+		b := bucket(x.P, g.Thresholds)
+		tp[b] += x.Events
+		fp[b] += x.Weight - x.Events
+		if bucket(x.Low, g.Thresholds) != bucket(x.High, g.Thresholds) {
+			bound = math.NaN()
+		}
+	})
+	for t := g.Thresholds - 2; t >= 0; t-- {
+		tp[t] += tp[t+1]
+		fp[t] += fp[t+1]
+	}
+	if r.rows.Outside() > 0 {
+		bound = math.NaN()
+	}
+	return kerasArea(tp, fp, tp[0], fp[0], &g), bound
+}
+
+// bucket returns the number of the highest threshold, of n, that p is above.
+func bucket(p float64, n int) int {
+	p = math.Min(math.Max(p, 0), 1)
+	return max(int(math.Ceil(float64(p*float64(n-1))))-1, 0)
+}
+
+// kerasArea returns the area of the rows above each threshold; pos and neg are all rows with and without the event.
+func kerasArea(tp, fp []float64, pos, neg float64, g *GridOptions) float64 {
+	var s sum
+	ratio := func(a, b float64) float64 {
+		if b == 0 {
+			return 0
+		}
+		return a / b
+	}
+	if g.Curve == CurvePR && g.Summation == Interpolation {
+		for t := range len(tp) - 1 {
+			p, next := tp[t]+fp[t], tp[t+1]+fp[t+1]
+			gain := tp[t] - tp[t+1]
+			slope := ratio(gain, math.Max(p-next, 0))
+			intercept := tp[t+1] - float64(slope*next)
+			ln := 0.0
+			if p > 0 && next > 0 {
+				ln = kernel.Log64(p / next)
+			}
+			s.add(ratio(slope*(gain+float64(intercept*ln)), pos))
+		}
+		return s.value()
+	}
+	at := func(t int) (x, y float64) {
+		if g.Curve == CurvePR {
+			return ratio(tp[t], pos), ratio(tp[t], tp[t]+fp[t])
+		}
+		return ratio(fp[t], neg), ratio(tp[t], pos)
+	}
+	x, y := at(0)
+	for t := 1; t < len(tp); t++ {
+		x1, y1 := at(t)
+		h := (y + y1) / 2
+		switch g.Summation {
+		case Minoring:
+			h = math.Min(y, y1)
+		case Majoring:
+			h = math.Max(y, y1)
+		}
+		s.add(float64((x - x1) * h))
+		x, y = x1, y1
+	}
+	return s.value()
+}

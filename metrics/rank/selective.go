@@ -1,0 +1,82 @@
+package rank
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// EAURC returns the excess area under the risk-coverage curve, in [0,1], 0 is best: AURC less what it would be if of the same
+// rows all without the event had the lowest scores. Of n rows, E of them without,
+//
+//	AURC - [E - (n-E) (H(n) - H(n-E))]/n, H the harmonic numbers
+//
+// and with weights the logarithm. NaN without rows. bound is that of AURC.
+//
+// The least area is that of a finite number of rows, so a perfect ranking has 0; e + (1-e) ln(1-e), which is used in its place,
+// holds for infinitely many.
+//
+// Source: Geifman, Uziel and El-Yaniv 2019.
+func (r *Ranking) EAURC() (e, bound float64) {
+	a, bound := r.AURC()
+	return math.Max(0, a-least(r.pairs.Rest, r.pairs.Events, r.rows.Weighted())), bound
+}
+
+// least returns the least AURC of so many rows without and with the event.
+func least(errors, rest float64, weighted bool) float64 {
+	n := errors + rest
+	switch {
+	case n == 0 || errors == 0:
+		return 0
+	case rest == 0:
+		return 1
+	case weighted:
+		return (errors - float64(rest*kernel.Log64(n/rest))) / n
+	}
+	return (errors - float64(rest*harmonic(rest, errors, false))) / n
+}
+
+// AUGRC returns the area under the generalized risk-coverage curve, in [0,1/2], 0 is best: the mean, over the numbers of rows that
+// are answered from the highest score down, of the share of all rows that are answered and without the event. With E of n rows
+// without the event it is
+//
+//	(E (n-E) (1 - AUROC) + E (E+1)/2) / n^2
+//
+// that is sum_cells (m E_before + e (m+1)/2)/n^2, and with weights the integral, without the 1 of E+1. Unlike AURC it gives all
+// errors the same say. NaN without rows. bound is how far that of the rows may be from it: 0 where cells are exact.
+//
+// Source: Traub et al. 2024.
+func (r *Ranking) AUGRC() (a, bound float64) {
+	p := &r.pairs
+	n := p.Rest + p.Events
+	if !(n > 0) {
+		return math.NaN(), math.NaN()
+	}
+	return augrc(p.Rest, p.Events, p.Above, p.Tied, r.rows.Weighted()), r.bound(p.Tied / 2 / n / n)
+}
+
+func augrc(errors, rest, above, tied float64, weighted bool) float64 {
+	last := errors + 1
+	if weighted {
+		last = errors
+	}
+	n := errors + rest
+	return math.Max(0, float64(errors*rest)-above-tied/2+float64(errors*last)/2) / n / n
+}
+
+// Resampling says how random sets of rows are drawn. A nil one is the default.
+type Resampling struct {
+	Seed       uint64 // the same seed gives the same answers, on every CPU
+	Replicates int    // sets to draw; 0 means 200
+	Threads    int    // 0 means GOMAXPROCS; answers do not depend on it
+}
+
+// Intervals are confidence intervals of the areas of selective classification; see Ranking.Intervals.
+type Intervals struct{ AURC, EAURC, AUGRC metrics.Interval }
+
+// Intervals is not made yet.
+func (r *Ranking) Intervals(level float64, o *Resampling) Intervals { panic("not yet") }
+
+// IntervalReason is not made yet.
+func (r *Ranking) IntervalReason() string { panic("not yet") }
