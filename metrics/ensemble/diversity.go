@@ -1,0 +1,301 @@
+package ensemble
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// DiversityOptions say what diversity is. The zero value measures everything, over the pairs m < m'.
+type DiversityOptions struct {
+	// Measures are what is measured; 0 means all of Diversity's. AverageKL, CosineSimilarity, LpDistance and LogitKL cost a look
+	// at all classes for each pair of members.
+	Measures Measure
+
+	// AllPairs takes the mean over all M^2 pairs, those of a member with itself too, in place of m < m': what the text of
+	// robustness_metrics says, where its code does not.
+	AllPairs bool
+	// Generalized adds sum_k (p'_k - p_k) to a KL divergence, as edward2 and uncertainty_metrics before August 2020.
+	Generalized bool
+	// Clip, if above 0, puts the probabilities of AverageKL into [Clip, 1] first: 1e-7 in uncertainty_metrics.
+	Clip float64
+	// P is the p of LpDistance, at least 1 and maybe +Inf; 0 means 1.
+	P float64
+	// Conditional makes DoubleFault the mean over pairs of P(m' is wrong | m is wrong), as uncertainty_metrics, in place of Kuncheva's
+	// P(both are wrong). It keeps the sums of each pair.
+	Conditional bool
+}
+
+// Diversity accumulates how much the members of an ensemble differ: the measures from Disagreement to VarianceBound. It is an
+// Accumulator, its state takes 1 KB, or, with Conditional, some 60 bytes a pair.
+//
+// With one member there are no pairs, and what is a mean over pairs is NaN (with AllPairs it is that of the member with itself).
+type Diversity struct {
+	opt DiversityOptions
+	kin
+	rows tally.Weight
+	mean [8]mean // in the order of the constants
+	errs mean    // share of the members that are wrong
+
+	// Of DiversityOptions.Conditional, for each m and each m' the weight of the rows where m is wrong (m = m') or both are.
+	wrong []exact.Sum
+
+	row    diverse
+	counts []int64 // of a block without weights, in the order of wrong
+}
+
+var _ Accumulator = (*Diversity)(nil)
+
+// NewDiversity returns an empty accumulator; o may be nil. It panics if an option is out of range.
+func NewDiversity(o *DiversityOptions) *Diversity {
+	d := &Diversity{}
+	if o != nil {
+		d.opt = *o
+	}
+	if d.opt.Measures == 0 {
+		d.opt.Measures = ofDiversity
+	}
+	if d.opt.P == 0 {
+		d.opt.P = 1
+	}
+	switch {
+	case d.opt.Measures&^ofDiversity != 0:
+		panic(errMeasure)
+	case !(d.opt.P >= 1):
+		panic("ensemble: the p of a distance is at least 1")
+	case !(d.opt.Clip >= 0 && d.opt.Clip < 1):
+		panic("ensemble: probabilities are clipped at 0 <= Clip < 1")
+	}
+	d.row.opt = &d.opt
+	return d
+}
+
+// DiversityOf returns the diversity of an ensemble. o and d may be nil; the error is that of Fold.
+func DiversityOf(src metrics.MemberSource, o *Options, d *DiversityOptions) (*Diversity, error) {
+	a := NewDiversity(d)
+	if _, err := Run(src, o, a); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Empty returns an accumulator of the same options without rows.
+func (d *Diversity) Empty() Accumulator { return NewDiversity(&d.opt) }
+
+// Len returns the number of rows seen.
+func (d *Diversity) Len() int64 { return d.rows.N }
+
+// Members returns the number of members seen, 0 before the first row.
+func (d *Diversity) Members() int { return d.members }
+
+// AddBlock adds a block's rows.
+func (d *Diversity) AddBlock(b *Block) {
+	d.kin = kinOf(b)
+	d.row.of(b)
+	d.rows.Add(b.Rows, b.Weights)
+	for i := range d.mean {
+		if d.opt.Measures&(Disagreement<<i) != 0 {
+			d.mean[i].add(d.row.v[i][:b.Rows], &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights)
+		}
+	}
+	d.errs.add(d.row.errs[:b.Rows], &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights)
+	if d.conditional() {
+		d.addWrong(b)
+	}
+}
+
+func (d *Diversity) conditional() bool { return d.opt.Conditional && d.opt.Measures&DoubleFault != 0 }
+
+// addWrong adds to the sums of pairs, of which those with m <= m' are used.
+func (d *Diversity) addWrong(b *Block) {
+	n := len(b.Members)
+	if d.wrong == nil {
+		d.wrong = make([]exact.Sum, n*n)
+	}
+	d.counts = room(d.counts, n*n)
+	clear(d.counts)
+	for i := range b.Rows {
+		for m, o := range b.Members {
+			if o.Hit[i] != 0 {
+				continue
+			}
+			for m2 := m; m2 < n; m2++ {
+				switch {
+				case b.Members[m2].Hit[i] != 0:
+				case b.Weights != nil:
+					d.wrong[m*n+m2].AddFloat(b.Weights[i])
+				default:
+					d.counts[m*n+m2]++
+				}
+			}
+		}
+	}
+	for p, c := range d.counts[:n*n] {
+		if c > 0 {
+			d.wrong[p].AddShifted(c, 88)
+		}
+	}
+}
+
+// Value returns the mean over the rows of one of the accumulator's measures. It is NaN without rows, of pairs where there is one
+// member, of a conditional DoubleFault where some member is never wrong, and where scores that were not checked have no such value
+// (a logarithm of a number below 0). AverageKL, LogitKL and BregmanKLVariance are +Inf where a class got probability 0 from one member
+// and another one's, or for the last every class from some member: see InfiniteRows. It panics if m is not kept.
+func (d *Diversity) Value(m Measure) float64 {
+	s := slot(m, d.opt.Measures) - slot(Disagreement, ofDiversity)
+	if m == DoubleFault && d.opt.Conditional {
+		return d.givenWrong()
+	}
+	return d.mean[s].value(&d.rows, d.weighted)
+}
+
+// givenWrong is the mean over pairs of P(m' is wrong | m is wrong).
+func (d *Diversity) givenWrong() float64 {
+	n := d.members
+	if d.wrong == nil || n == 1 && !d.opt.AllPairs {
+		return math.NaN()
+	}
+	s, pairs := 0.0, 0
+	for m := range n {
+		for m2 := range n {
+			if m2 > m || d.opt.AllPairs {
+				s += exact.Ratio(&d.wrong[min(m, m2)*n+max(m, m2)], &d.wrong[m*n+m])
+				pairs++
+			}
+		}
+	}
+	return s / float64(pairs)
+}
+
+// DisagreementOver returns Disagreement divided by an error rate as uncertainty_metrics does it, by error + 1e-7; Error is one.
+func (d *Diversity) DisagreementOver(rate float64) float64 {
+	return d.Value(Disagreement) / (rate + 1e-7)
+}
+
+// Error returns the mean of the members' error rates.
+func (d *Diversity) Error() float64 { return d.errs.value(&d.rows, d.weighted) }
+
+// Interval is mean +- z*s/sqrt(n) over the rows; there is none of a mean that is not finite, nor of a conditional DoubleFault.
+func (d *Diversity) Interval(m Measure, level float64) metrics.Interval {
+	s := slot(m, d.opt.Measures) - slot(Disagreement, ofDiversity)
+	if m == DoubleFault && d.opt.Conditional {
+		return metrics.NoInterval()
+	}
+	return d.mean[s].interval(&d.rows, d.weighted, level)
+}
+
+// InfiniteRows returns in how many rows a measure is +Inf.
+func (d *Diversity) InfiniteRows(m Measure) int64 {
+	return d.mean[slot(m, d.opt.Measures)-slot(Disagreement, ofDiversity)].infinite.N
+}
+
+// Finite returns the mean over the rows where a measure is finite.
+func (d *Diversity) Finite(m Measure) float64 {
+	return d.mean[slot(m, d.opt.Measures)-slot(Disagreement, ofDiversity)].finite(&d.rows, d.weighted)
+}
+
+// Merge adds what another *Diversity has seen.
+func (d *Diversity) Merge(a Accumulator) error {
+	o, ok := a.(*Diversity)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: ensemble.Diversity and %T", metrics.ErrMismatch, a)
+	case d.opt.Measures != o.opt.Measures:
+		return fmt.Errorf("%w: ensemble.Diversity of %v and of %v", metrics.ErrMismatch, d.opt.Measures, o.opt.Measures)
+	case d.opt != o.opt:
+		return fmt.Errorf("%w: ensemble.Diversity with options %+v and %+v", metrics.ErrMismatch, d.opt, o.opt)
+	}
+	if err := d.kin.merge(o.kin, "ensemble.Diversity"); err != nil {
+		return err
+	}
+	d.rows.Merge(&o.rows)
+	for i := range d.mean {
+		d.mean[i].merge(&o.mean[i])
+	}
+	d.errs.merge(&o.errs)
+	if d.wrong == nil && o.wrong != nil {
+		d.wrong = make([]exact.Sum, len(o.wrong))
+	}
+	for i := range o.wrong {
+		d.wrong[i].Merge(&o.wrong[i])
+	}
+	return nil
+}
+
+const (
+	diversityMagic   = "cDVY"
+	diversityVersion = 1
+)
+
+// AppendBinary appends the state.
+func (d *Diversity) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	e.U32(uint32(d.opt.Measures))
+	f := uint8(0)
+	for i, b := range []bool{d.opt.AllPairs, d.opt.Generalized, d.opt.Conditional} {
+		if b {
+			f |= 1 << i
+		}
+	}
+	e.U8(f)
+	e.F64(d.opt.Clip)
+	e.F64(d.opt.P)
+	d.kin.encode(&e)
+	d.rows.Encode(&e)
+	for i := range d.mean {
+		d.mean[i].encode(&e)
+	}
+	d.errs.encode(&e)
+	e.U64(uint64(len(d.wrong)))
+	for i := range d.wrong {
+		e.Sum(&d.wrong[i])
+	}
+	return append(dst, exact.Seal(diversityMagic, diversityVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces d, options and all, by what AppendBinary wrote.
+func (d *Diversity) UnmarshalBinary(data []byte) error {
+	r, err := exact.OpenFields(diversityMagic, diversityVersion, data)
+	if err != nil {
+		return fmt.Errorf("ensemble.Diversity: %w", err)
+	}
+	damaged := fmt.Errorf("ensemble.Diversity: %w: a field is out of range", exact.ErrDamaged)
+	measures, f := r.U32(), r.U8()
+	o := DiversityOptions{Measures: Measure(measures), AllPairs: f&1 != 0, Generalized: f&2 != 0, Conditional: f&4 != 0,
+		Clip: r.F64(), P: r.F64()}
+	if err := r.Err(); err != nil {
+		return fmt.Errorf("ensemble.Diversity: %w", err)
+	}
+	if measures == 0 || measures&^uint32(ofDiversity) != 0 || f > 7 || !(o.P >= 1) || !(o.Clip >= 0 && o.Clip < 1) {
+		return damaged
+	}
+	n := NewDiversity(&o)
+	bad := n.kin.decode(r)
+	n.rows.Decode(r)
+	for i := range n.mean {
+		n.mean[i].decode(r)
+		bad = bad || n.mean[i].least() < 0
+	}
+	n.errs.decode(r)
+	bad = bad || n.errs.least() < 0 || n.rows.N < 0 || (n.members == 0) != (n.rows.N == 0)
+	if pairs := r.Count(25); pairs > 0 {
+		bad = bad || pairs/n.members != n.members || pairs%n.members != 0
+		n.wrong = make([]exact.Sum, pairs)
+		for i := range n.wrong {
+			n.wrong[i] = r.Sum()
+		}
+	}
+	if err := r.Done(); err != nil {
+		return fmt.Errorf("ensemble.Diversity: %w", err)
+	}
+	if bad || (n.wrong != nil) != (n.conditional() && n.members > 0) {
+		return damaged
+	}
+	*d = *n
+	d.row.opt = &d.opt
+	return nil
+}

@@ -1,0 +1,180 @@
+package ensemble
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Measure is what can be measured of an ensemble's row; a union of them is a set. The package's text has the formulas.
+type Measure uint16
+
+// The measures of Uncertainty, and those of Diversity.
+const (
+	MutualInformation Measure = 1 << iota
+	TotalUncertainty
+	DataUncertainty
+	EnsembleNLL
+	GibbsNLL
+
+	Disagreement
+	DoubleFault
+	AverageKL
+	CosineSimilarity
+	LpDistance
+	LogitKL
+	BregmanKLVariance
+	VarianceBound
+	measures = iota
+)
+
+const (
+	ofUncertainty = MutualInformation | TotalUncertainty | DataUncertainty | EnsembleNLL | GibbsNLL
+	ofDiversity   = 1<<measures - 1 - ofUncertainty
+)
+
+var measureNames = [measures]string{"mutual_information", "total_uncertainty", "data_uncertainty", "ensemble_nll", "gibbs_nll",
+	"disagreement", "double_fault", "average_kl", "cosine_similarity", "lp_distance", "logit_kl", "bregman_kl_variance", "variance_bound"}
+
+// String returns the measure's name as it stands in documents: "mutual_information", "average_kl"; of a set the names with + between.
+func (m Measure) String() string {
+	s := ""
+	for i, n := range measureNames {
+		if m&(1<<i) != 0 {
+			if s != "" {
+				s += "+"
+			}
+			s += n
+		}
+	}
+	if s == "" || m >= 1<<measures {
+		return "Measure(" + strconv.Itoa(int(m)) + ")"
+	}
+	return s
+}
+
+const errMeasure = "ensemble: the accumulator does not keep that measure"
+
+// mean keeps the mean over rows of one measure.
+type mean struct {
+	sum       tally.Mean
+	infinite  tally.Weight // rows where it is +Inf
+	undefined tally.Weight // rows where it is NaN
+}
+
+// add adds the values of a block's rows.
+func (m *mean) add(v []float64, first, second *kernel.Window, weights []float64) {
+	over := m.sum.Over
+	m.sum.Add(v, first, second, weights)
+	if m.sum.Over == over {
+		return
+	}
+	for i, x := range v {
+		w := &m.undefined
+		switch {
+		case x-x == 0:
+			continue
+		case x > 0:
+			w = &m.infinite
+		}
+		if weights == nil {
+			w.Add(1, nil)
+		} else {
+			w.Add(1, weights[i:i+1])
+		}
+	}
+}
+
+func (m *mean) merge(o *mean) {
+	m.sum.Merge(&o.sum)
+	m.infinite.Merge(&o.infinite)
+	m.undefined.Merge(&o.undefined)
+}
+
+func (m *mean) value(w *tally.Weight, weighted bool) float64 {
+	switch {
+	case m.undefined.N > 0:
+		return math.NaN()
+	case m.infinite.N > 0:
+		return math.Inf(1)
+	}
+	return m.sum.Value(w, weighted)
+}
+
+// finite returns the mean over the rows where it is finite.
+func (m *mean) finite(w *tally.Weight, weighted bool) float64 {
+	t, i, u := w.Total(weighted), m.infinite.Total(weighted), m.undefined.Total(weighted)
+	t.Sub(&i)
+	t.Sub(&u)
+	return exact.Ratio(&m.sum.S1, &t)
+}
+
+// interval is mean +- z*s/sqrt(n); there is none of a mean that is not finite.
+func (m *mean) interval(w *tally.Weight, weighted bool, level float64) metrics.Interval {
+	if m.undefined.N+m.infinite.N > 0 {
+		return metrics.NoInterval()
+	}
+	return metrics.Normal(m.value(w, weighted), m.sum.StdErr(w, weighted), level)
+}
+
+func (m *mean) encode(e *exact.Enc) {
+	m.sum.Encode(e)
+	m.infinite.Encode(e)
+	m.undefined.Encode(e)
+}
+
+func (m *mean) decode(d *exact.Dec) {
+	m.sum.Decode(d)
+	m.infinite.Decode(d)
+	m.undefined.Decode(d)
+}
+
+// least returns the least of its counts, below 0 in a state that no rows gave.
+func (m *mean) least() int64 { return min(m.sum.Over, m.infinite.N, m.undefined.N) }
+
+// kin is what must be equal of two accumulators with rows.
+type kin struct {
+	members, classes int // 0 before the first row
+	weighted         bool
+}
+
+func kinOf(b *Block) kin { return kin{len(b.Members), b.Classes, b.Weights != nil} }
+
+// merge takes over o's where there are rows; the error says what differs. what is the accumulator's name.
+func (k *kin) merge(o kin, what string) error {
+	switch {
+	case o.members == 0:
+		return nil
+	case k.members == 0:
+		*k = o
+	case k.members != o.members:
+		return fmt.Errorf("%w: %s of %d members and of %d", metrics.ErrMismatch, what, k.members, o.members)
+	case k.classes != o.classes:
+		return fmt.Errorf("%w: %s of %d classes and of %d", metrics.ErrMismatch, what, k.classes, o.classes)
+	case k.weighted != o.weighted:
+		return fmt.Errorf("%w: %s with and without weights", metrics.ErrMismatch, what)
+	}
+	return nil
+}
+
+func (k *kin) encode(e *exact.Enc) {
+	e.U32(uint32(k.members))
+	e.U32(uint32(k.classes))
+	f := uint8(0)
+	if k.weighted {
+		f = 1
+	}
+	e.U8(f)
+}
+
+// decode reads what encode wrote and tells whether that cannot be.
+func (k *kin) decode(d *exact.Dec) (bad bool) {
+	members, classes, f := d.U32(), d.U32(), d.U8()
+	*k = kin{int(members), int(classes), f == 1}
+	return f > 1 || members > math.MaxInt32 || classes > math.MaxInt32 || (members == 0) != (classes == 0)
+}

@@ -1,0 +1,252 @@
+package ensemble
+
+import (
+	"io"
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// InMemory returns the source of members that are in memory.
+func InMemory(m *metrics.Members) metrics.MemberSource { return &inMemory{m: m} }
+
+// inMemory hands out views of some rows.
+type inMemory struct {
+	m  *metrics.Members
+	at int
+}
+
+func (s *inMemory) Next() (*metrics.MemberChunk, error) {
+	if s.at == 0 {
+		shapeOf(s.m)
+	}
+	one := &s.m.Each[0]
+	if s.at >= one.Rows {
+		return nil, io.EOF
+	}
+	n := min(one.Rows-s.at, max(64, (4<<20)/(one.Classes*one.DType().Size())))
+	c := &metrics.MemberChunk{Members: *s.m, First: int64(s.at)}
+	c.Each = make([]metrics.Scores, len(s.m.Each))
+	for i := range c.Each {
+		c.Each[i] = part(&s.m.Each[i], s.at, n)
+	}
+	c.Labels = s.m.Labels[s.at : s.at+n]
+	if s.m.Weights != nil {
+		c.Weights = s.m.Weights[s.at : s.at+n]
+	}
+	s.at += n
+	return c, nil
+}
+
+// shape is what all chunks of an ensemble have in common.
+type shape struct {
+	members, classes int
+	dtype            metrics.DType
+	kind             metrics.Kind
+	weighted         bool
+}
+
+// shapeOf returns the shape of members; it panics unless they fit each other.
+func shapeOf(m *metrics.Members) shape {
+	if len(m.Each) == 0 {
+		panic(errNone)
+	}
+	if m.Kind > metrics.LogProbs {
+		panic(errKind)
+	}
+	one := &m.Each[0]
+	for i := range m.Each {
+		s := &m.Each[i]
+		n := len(s.F64) + len(s.F32) + len(s.F16) + len(s.BF16)
+		if s.Rows < 0 || s.Classes < 1 || stride(s) < s.Classes || s.Rows > 0 && (n < s.Classes || (n-s.Classes)/stride(s) < s.Rows-1) {
+			panic(errShape)
+		}
+		if s.Rows != one.Rows || s.Classes != one.Classes || s.DType() != one.DType() && s.Rows > 0 {
+			panic(errMembers)
+		}
+	}
+	if len(m.Labels) != one.Rows {
+		panic(errLabels)
+	}
+	if m.Weights != nil && len(m.Weights) != one.Rows {
+		panic(errWeights)
+	}
+	return shape{members: len(m.Each), classes: one.Classes, dtype: one.DType(), kind: m.Kind, weighted: m.Weights != nil}
+}
+
+// The rows that go to the accumulators together have, with all members' probabilities and columns, a size that a second-level
+// cache holds.
+const (
+	workBytes = 1 << 19
+	colBytes  = 128 // of a row's columns
+)
+
+// No block of a Walker is cut shorter than by these.
+const (
+	tileBytes  = 256 << 10
+	blockBytes = 1 << 20
+)
+
+// blockRows returns how many rows are worked on together. They are one block of each Walker.
+func blockRows(m *metrics.Members) int {
+	one := &m.Each[0]
+	entry, apart := 8, 0
+	if one.Classes > 1 && one.DType() != metrics.Float64 {
+		entry = 4
+	}
+	for i := range m.Each {
+		apart = max(apart, stride(&m.Each[i]))
+	}
+	width := max(2, one.Classes)
+	n := min(workBytes/(len(m.Each)*(width*entry+colBytes)), tileBytes/(width*8), blockBytes/(apart*one.DType().Size()), kernel.MaxSum)
+	if n > 64 {
+		n &^= 63
+	}
+	return max(1, n)
+}
+
+func stride(s *metrics.Scores) int {
+	if s.Stride == 0 {
+		return s.Classes
+	}
+	return s.Stride
+}
+
+// part returns rows [at, at+n) of s.
+func part(s *metrics.Scores, at, n int) metrics.Scores {
+	p := *s
+	p.Rows = n
+	lo := at * stride(s)
+	hi := lo + max(0, n-1)*stride(s) + s.Classes
+	switch s.DType() {
+	case metrics.Float64:
+		p.F64 = s.F64[lo:hi]
+	case metrics.Float32:
+		p.F32 = s.F32[lo:hi]
+	case metrics.Float16:
+		p.F16 = s.F16[lo:hi]
+	case metrics.BFloat16:
+		p.BF16 = s.BF16[lo:hi]
+	}
+	return p
+}
+
+// raw writes row i of s to dst, widened.
+func raw(dst []float64, s *metrics.Scores, i int) {
+	lo := i * stride(s)
+	hi := lo + s.Classes
+	var buf [256]float32
+	switch s.DType() {
+	case metrics.Float64:
+		copy(dst, s.F64[lo:hi])
+	case metrics.Float32:
+		for j, v := range s.F32[lo:hi] {
+			dst[j] = float64(v)
+		}
+	default:
+		for j := 0; j < s.Classes; j += len(buf) {
+			n := min(len(buf), s.Classes-j)
+			if s.F16 != nil {
+				kernel.WidenF16(buf[:n], s.F16[lo+j:lo+j+n])
+			} else {
+				kernel.WidenBF16(buf[:n], s.BF16[lo+j:lo+j+n])
+			}
+			for k, v := range buf[:n] {
+				dst[j+k] = float64(v)
+			}
+		}
+	}
+}
+
+// means is the memory of a chunk of means.
+type means struct {
+	f32     []float32
+	f64     []float64
+	labels  []int32
+	weights []float64
+}
+
+// chunk returns a chunk for the means of c's rows. Where nobody takes them it has no scores.
+func (f *Folded) chunk(c *metrics.MemberChunk) *metrics.Chunk {
+	rows, k := c.Each[0].Rows, f.shape.classes
+	m := &metrics.Chunk{First: c.First}
+	m.Rows, m.Classes, m.Kind = rows, k, metrics.Probs
+	if f.alone {
+		return m
+	}
+	b, _ := f.pool.Get().(*means)
+	if b == nil {
+		b = &means{}
+	}
+	m.Recycle = func() { f.pool.Put(b) }
+	if f.narrow() {
+		b.f32 = room(b.f32, rows*k)
+		m.F32 = b.f32[:rows*k]
+	} else {
+		b.f64 = room(b.f64, rows*k)
+		m.F64 = b.f64[:rows*k]
+	}
+	b.labels = room(b.labels, rows)
+	m.Labels = b.labels[:copy(b.labels, c.Labels)]
+	if c.Weights != nil {
+		b.weights = room(b.weights, rows)
+		m.Weights = b.weights[:copy(b.weights, c.Weights)]
+	}
+	return m
+}
+
+// narrow tells whether tiles are of float32.
+func (f *Folded) narrow() bool {
+	s := f.shape
+	return s.classes > 1 && s.dtype != metrics.Float64 && !(f.opt.Renormalize && s.kind == metrics.Probs)
+}
+
+// room returns a slice of at least n elements, s if that is one.
+func room[T any](s []T, n int) []T {
+	if len(s) < n {
+		return make([]T, n)
+	}
+	return s
+}
+
+// mean32 writes the mean of the members' rows to dst: their sum in order, then divided by their number, all in float32.
+func mean32(dst []float32, members [][]float32) {
+	sum(dst, members)
+	if n := float32(len(members)); n > 1 {
+		for j := range dst {
+			dst[j] /= n
+		}
+	}
+}
+
+// mean64 does the same in float64.
+func mean64(dst []float64, members [][]float64) {
+	sum(dst, members)
+	if n := float64(len(members)); n > 1 {
+		for j := range dst {
+			dst[j] /= n
+		}
+	}
+}
+
+func sum[T float32 | float64](dst []T, members [][]T) {
+	copy(dst, members[0])
+	for _, m := range members[1:] {
+		m = m[:len(dst)]
+		for j, v := range m {
+			dst[j] += v
+		}
+	}
+}
+
+// fillNaN marks rows [lo, hi) of a chunk of means as left out.
+func fillNaN(c *metrics.Chunk, lo, hi int) {
+	for i := lo * c.Classes; i < hi*c.Classes; i++ {
+		if c.F32 != nil {
+			c.F32[i] = float32(math.NaN())
+		} else {
+			c.F64[i] = math.NaN()
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package ensemble
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// worker is what one goroutine of a Fold owns.
+type worker struct {
+	f     *Folded
+	accs  []Accumulator
+	each  [][]metrics.Accumulator
+	walks []walk // of all rows: they find what is bad
+	again []walk // of rows that are good in all members, where some are not; nil before there were any
+
+	seen, rows, dropped, absent int64
+	failed                      bool
+
+	// Of the rows that are worked on.
+	c     *metrics.MemberChunk
+	mean  *metrics.Chunk
+	at, n int
+	now   []walk
+	block Block
+	good  []int // members in which a row is good
+	split bool  // some rows are bad in some members
+	tiles tiles
+}
+
+// walk is one member's Walker. Its block is good until the walk ends, and the walks of the members after it take place in it: so
+// the blocks of all are there at once.
+type walk struct {
+	walker *metrics.Walker
+	block  *metrics.Block // nil: no row is good
+}
+
+// tiles are the rows of which a mean is taken, and the mean where it has no place yet.
+type tiles struct {
+	f32    [][]float32
+	f64    [][]float64
+	mean32 []float32
+	mean64 []float64
+}
+
+func newWorker(f *Folded) *worker {
+	w := &worker{f: f}
+	for _, a := range f.accs {
+		w.accs = append(w.accs, a.Empty())
+	}
+	for _, l := range f.each {
+		var e []metrics.Accumulator
+		for _, a := range l {
+			e = append(e, a.Empty())
+		}
+		w.each = append(w.each, e)
+	}
+	w.walks = w.newWalks()
+	w.tiles.f32 = make([][]float32, len(f.each))
+	w.tiles.f64 = make([][]float64, len(f.each))
+	w.block.Members = make([]*metrics.Block, len(f.each))
+	w.block.Scores = make([]metrics.Scores, len(f.each))
+	return w
+}
+
+func (w *worker) newWalks() []walk {
+	l := make([]walk, len(w.f.each))
+	for m := range l {
+		need := metrics.Rows | metrics.Spread
+		for _, a := range w.f.each[m] {
+			need |= a.Needs()
+		}
+		l[m].walker = metrics.NewWalker(&w.f.opt.Options, need, func(b *metrics.Block) {
+			w.now[m].block = b
+			w.walk(m + 1)
+		})
+	}
+	return l
+}
+
+// add takes rows [at, at+n) of a chunk and writes their mean.
+func (w *worker) add(c *metrics.MemberChunk, mean *metrics.Chunk, at, n int) {
+	w.c, w.mean, w.at, w.n, w.now, w.split = c, mean, at, n, w.walks, false
+	w.seen += int64(n)
+	w.walk(0)
+	if !w.f.opt.Drop {
+		for m := range w.walks {
+			w.failed = w.failed || w.walks[m].walker.Err() != nil
+		}
+	}
+	if w.split && !w.failed {
+		w.runs(c, at, n)
+	}
+}
+
+// walk takes the rows of member m and those after it, and then, when the blocks of all are there, hands them on.
+func (w *worker) walk(m int) {
+	if m == len(w.now) {
+		w.ready()
+		return
+	}
+	w.now[m].block = nil
+	s := part(&w.c.Each[m], w.at, w.n)
+	c := &metrics.Chunk{First: w.c.First + int64(w.at)}
+	c.Scores, c.Kind, c.Labels = s, w.c.Kind, w.c.Labels[w.at:w.at+w.n]
+	if w.c.Weights != nil {
+		c.Weights = w.c.Weights[w.at : w.at+w.n]
+	}
+	w.block.Scores[m] = s
+	w.now[m].walker.Add(c)
+	if w.now[m].block == nil { // nothing is good in it, but the others are to be looked at
+		w.walk(m + 1)
+	}
+}
+
+// ready has the blocks of all members.
+func (w *worker) ready() {
+	w.good = slices.Grow(w.good[:0], w.n)[:w.n]
+	clear(w.good)
+	same, whole := true, true
+	one := w.now[0].block
+	for m := range w.now {
+		b := w.now[m].block
+		if b == nil || one == nil || b.Rows != one.Rows {
+			same = false
+		}
+		if b == nil || b.Rows < w.n {
+			whole = false
+		}
+	}
+	if whole {
+		w.hand()
+		return
+	}
+	first := w.c.First + int64(w.at)
+	for m := range w.now {
+		if b := w.now[m].block; b != nil {
+			for i := range b.Rows {
+				w.good[b.Number(i)-first]++
+			}
+		}
+	}
+	for _, g := range w.good {
+		same = same && (g == 0 || g == len(w.now))
+	}
+	for i, g := range w.good {
+		switch {
+		case g == len(w.now):
+			continue
+		case w.c.Weights != nil && w.c.Weights[w.at+i] == 0:
+			w.absent++
+		default:
+			w.dropped++
+		}
+		if w.scored() {
+			fillNaN(w.mean, w.at+i, w.at+i+1)
+		}
+	}
+	if same && one != nil {
+		w.hand()
+		return
+	}
+	w.split = true
+}
+
+// scored tells whether somebody takes the means.
+func (w *worker) scored() bool { return w.mean.F32 != nil || w.mean.F64 != nil }
+
+// runs takes the rows that are good in all members, run by run.
+func (w *worker) runs(c *metrics.MemberChunk, at, n int) {
+	if w.again == nil {
+		w.again = w.newWalks()
+	}
+	w.now = w.again
+	good := slices.Clone(w.good)
+	for i := 0; i < n; {
+		j := i
+		for j < n && good[j] == len(w.now) {
+			j++
+		}
+		if j > i {
+			w.at, w.n = at+i, j-i
+			w.walk(0)
+		}
+		i = j + 1
+	}
+}
+
+// hand gives the blocks to the accumulators: all members have the same rows.
+func (w *worker) hand() {
+	one := w.now[0].block
+	b := &w.block
+	b.Rows, b.Classes, b.Labels, b.Weights, b.First = one.Rows, one.Classes, one.Labels, one.Weights, w.c.First+int64(w.at)
+	for m := range w.now {
+		b.Members[m] = w.now[m].block
+	}
+	w.rows += int64(b.Rows)
+	w.average()
+	for _, a := range w.accs {
+		a.AddBlock(b)
+	}
+	for m, l := range w.each {
+		for _, a := range l {
+			a.AddBlock(b.Members[m])
+		}
+	}
+}
+
+// average makes the block's mean: where it is wanted, or else in the worker's memory.
+func (w *worker) average() {
+	b, t := &w.block, &w.tiles
+	p := &b.Members[0].Probs
+	width, k := p.Width, w.f.shape.classes
+	inPlace := w.scored() && k > 1 && b.Rows == w.n
+	lo := w.at * k
+	if p.F32 != nil {
+		dst := w.mean.F32
+		if !inPlace {
+			t.mean32, lo = room(t.mean32, b.Rows*width), 0
+			dst = t.mean32
+		}
+		b.Mean = metrics.Tile{F32: dst[lo : lo+b.Rows*width], Width: width, Stride: width}
+		for i := range b.Rows {
+			for m, o := range b.Members {
+				t.f32[m] = o.Probs.F32[i*o.Probs.Stride:][:width]
+			}
+			mean32(b.Mean.F32[i*width:(i+1)*width], t.f32)
+		}
+	} else {
+		dst := w.mean.F64
+		if !inPlace {
+			t.mean64, lo = room(t.mean64, b.Rows*width), 0
+			dst = t.mean64
+		}
+		b.Mean = metrics.Tile{F64: dst[lo : lo+b.Rows*width], Width: width, Stride: width}
+		for i := range b.Rows {
+			for m, o := range b.Members {
+				t.f64[m] = o.Probs.F64[i*o.Probs.Stride:][:width]
+			}
+			mean64(b.Mean.F64[i*width:(i+1)*width], t.f64)
+		}
+	}
+	if !w.scored() || inPlace {
+		return
+	}
+	for i := range b.Rows {
+		to := (w.at + int(b.Number(i)-b.First)) * k
+		if p.F32 != nil {
+			copy(w.mean.F32[to:to+k], b.Mean.F32[i*width:])
+		} else { // of a binary task the last of two
+			copy(w.mean.F64[to:to+k], b.Mean.F64[(i+1)*width-k:])
+		}
+	}
+}
+
+// bad returns the error of the member with the first bad row, of the first such member, nil if all rows are good or left out.
+func (f *Folded) bad() error {
+	var worst *metrics.DataError
+	member := 0
+	for m := range f.each {
+		var all *metrics.DataError
+		for _, w := range f.workers {
+			var e *metrics.DataError
+			if !errors.As(w.walks[m].walker.Err(), &e) {
+				continue
+			}
+			all = joined(all, e)
+		}
+		if all != nil && (worst == nil || all.Faults[0].Row < worst.Faults[0].Row) {
+			worst, member = all, m
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	worst.Rows = 0
+	for _, w := range f.workers {
+		worst.Rows += w.seen
+	}
+	if r := worst.Faults[0].Reason; r == metrics.BadLabel || r == metrics.BadWeight {
+		return worst // which no member is to blame for
+	}
+	return fmt.Errorf("member %d: %w", member, worst)
+}
+
+// joined returns what two workers found of one member; a may be nil.
+func joined(a, b *metrics.DataError) *metrics.DataError {
+	if a == nil {
+		return b
+	}
+	for _, f := range b.Faults {
+		i := slices.IndexFunc(a.Faults, func(g metrics.Fault) bool { return g.Reason == f.Reason })
+		if i < 0 {
+			a.Faults = append(a.Faults, f)
+			continue
+		}
+		g := &a.Faults[i]
+		n := g.Count + f.Count
+		if f.Row < g.Row {
+			*g = f
+		}
+		g.Count = n
+	}
+	slices.SortFunc(a.Faults, func(f, g metrics.Fault) int {
+		return cmp.Or(cmp.Compare(f.Row, g.Row), cmp.Compare(f.Reason, g.Reason))
+	})
+	return a
+}
