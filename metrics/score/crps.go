@@ -1,0 +1,262 @@
+package score
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// The functions of this file return the continuous ranked probability score of one forecast, a distribution F of a number,
+// when y was observed:
+//
+//	CRPS(F, y) = integral of (F(x) - 1[x >= y])^2 dx = E|X - y| - E|X - X'|/2
+//
+// It is at least 0, has the unit of y, and lower is better; of a point forecast it is the absolute error (Matheson and Winkler
+// 1976; Gneiting and Raftery 2007). The closed forms are those of Jordan, Krueger and Lerch 2019, written so that nothing
+// cancels: the error is below 1e-13 of the result wherever y lies. A scale of 0 is a point mass, whose score is |y - location|. A
+// negative scale, and any argument that is NaN or infinite, gives NaN.
+
+// NormalCRPS returns that of a normal distribution. With z = (y - mean)/sd it is
+//
+//	sd * (2*phi(z) + z*(2*Phi(z) - 1) - 1/sqrt(pi))
+func NormalCRPS(y, mean, sd float64) float64 {
+	d, t := deviation(y, mean, sd)
+	return d - float64(sd*(invRootPi-float64(2*normalExcess(t))))
+}
+
+// LogisticCRPS returns that of a logistic distribution, 1/(1 + exp(-z)) with z = (y - location)/scale:
+//
+//	scale * (|z| + 2*ln(1 + exp(-|z|)) - 1)
+func LogisticCRPS(y, location, scale float64) float64 {
+	d, t := deviation(y, location, scale)
+	return d - float64(scale*(1-float64(2*kernel.Log1p64(kernel.Exp64(-t)))))
+}
+
+// LaplaceCRPS returns that of a Laplace distribution, whose density is exp(-|z|)/(2*scale) with z = (y - location)/scale:
+//
+//	scale * (|z| + exp(-|z|) - 3/4)
+func LaplaceCRPS(y, location, scale float64) float64 {
+	d, t := deviation(y, location, scale)
+	return d - float64(scale*(0.75-kernel.Exp64(-t)))
+}
+
+// StudentTCRPS returns that of Student's t distribution with df degrees of freedom, moved and stretched. With f and F of the
+// standard one and z = (y - location)/scale it is
+//
+//	scale * (z*(2*F(z) - 1) + 2*f(z)*(df + z^2)/(df - 1) - 2*sqrt(df)/(df - 1) * B(1/2, df - 1/2)/B(1/2, df/2)^2)
+//
+// for df > 1. The integral is finite, and is what is returned, down to df = 1/2, where the mean does not exist; at 1/2 and
+// below it is +Inf. An infinite df is the normal distribution. NaN for df <= 0.
+func StudentTCRPS(y, df, location, scale float64) float64 {
+	d, t := deviation(y, location, scale)
+	switch {
+	case !(df > 0) || d != d:
+		return math.NaN()
+	case scale == 0:
+		return d
+	case df > math.MaxFloat64:
+		return NormalCRPS(y, location, scale)
+	case df <= 0.5:
+		return math.Inf(1)
+	case t > 1e150: // what follows is less than the last place of d, and t^2 might overflow
+		return d
+	}
+	return d + float64(scale*studentDeficit(t, df))
+}
+
+// NormalMixtureCRPS returns that of a mixture of normal distributions (Grimit, Gneiting, Berrocal and Johnson 2006): with
+// A(m, s) = E|X| of a normal X with mean m and standard deviation s, and weights w that are divided by their sum,
+//
+//	sum_i w_i A(y - m_i, s_i) - 1/2 sum_ij w_i w_j A(m_i - m_j, sqrt(s_i^2 + s_j^2))
+//
+// A component whose sd is 0 is a point mass, so that equal weights and sds of 0 give SampleCRPS's CRPSV. weights may be nil
+// for equal ones. NaN for a weight that is negative, where their sum is 0 or not finite, and without components; it panics if
+// the slices differ in length. The time grows with the square of the number of components.
+func NormalMixtureCRPS(y float64, weights, means, sds []float64) float64 {
+	if len(sds) != len(means) || weights != nil && len(weights) != len(means) {
+		panic("score: the components' weights, means and sds differ in number")
+	}
+	weight := func(i int) float64 {
+		if weights == nil {
+			return 1
+		}
+		return weights[i]
+	}
+	total := 0.0
+	for i := range means {
+		w := weight(i)
+		if !(w >= 0) {
+			return math.NaN()
+		}
+		total += w
+	}
+	if !(total > 0 && total <= math.MaxFloat64) {
+		return math.NaN()
+	}
+	first, second := 0.0, 0.0
+	for i, m := range means {
+		d, t := deviation(y, m, sds[i])
+		w := weight(i) / total
+		first += float64(w * (d + float64(2*sds[i]*normalExcess(t))))
+		others := float64(w * sds[i] * invRootPi)
+		for j := range i {
+			s := hypot(sds[i], sds[j])
+			d, t := deviation(m, means[j], s)
+			others += float64(weight(j) / total * (d + float64(2*s*normalExcess(t))))
+		}
+		second += float64(w * others)
+	}
+	// Below 0 by rounding alone; a NaN stays.
+	return max(0, first-second)
+}
+
+const (
+	invRootPi    = 0.56418958354775628694807945156077258584 // 1/sqrt(pi)
+	invRootTwoPi = 0.39894228040143267793994605993438186848 // 1/sqrt(2*pi)
+)
+
+// deviation returns |y - location| and that in units of the scale, 0 of which every form is multiplied with where the scale is 0.
+// Both are NaN where an argument is of no use.
+func deviation(y, location, scale float64) (d, t float64) {
+	if !(scale >= 0) || float64(y*0)+float64(location*0)+float64(scale*0) != 0 {
+		return math.NaN(), math.NaN()
+	}
+	if d = math.Abs(y - location); scale > 0 {
+		t = d / scale
+	}
+	return d, t
+}
+
+// hypot returns sqrt(a^2 + b^2) of sizes whose squares may be beyond float64.
+func hypot(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if !(a > 0) {
+		return a + b
+	}
+	b /= a
+	return a * math.Sqrt(1+float64(b*b))
+}
+
+// normalExcess returns E max(0, Z - t) = phi(t) - t*(1 - Phi(t)) of a standard normal Z for t >= 0, to 1e-16: twice that is
+// E|Z - t| - t.
+func normalExcess(t float64) float64 {
+	// The quotient by phi(t) is a Chebyshev series in (t-4)/(t+4).
+	u := float64(2 * (1 - 8/(t+4)))
+	b, c := 0.0, 0.0
+	for i := len(excess) - 1; i > 0; i-- {
+		b, c = float64(u*b)-c+excess[i], b
+	}
+	m := float64(u/2*b) - c + excess[0]
+	return float64(invRootTwoPi * kernel.Exp64(-float64(t*t/2)) * m)
+}
+
+// excess are coefficients of the series of 1 - t*(1 - Phi(t))/phi(t). What is left out sums to less than 1e-17.
+var excess = [...]float64{
+	0.25478342938735058117, -0.41339208924187396685, 0.22298931213273118268, -0.082771353237925069152,
+	0.021924544264369748689, -0.0038753577018656012221, 0.00031507683776756377063, 0.000038683726781918538138,
+	-0.000012727122639946881311, 1.391749480034589299e-7, 3.763758798101191471e-7, -2.3737249614766431081e-8,
+	-1.233477587688139126e-8, 1.0512614158781289626e-9, 4.7973076515779261989e-10, -3.4710983399964118956e-11,
+	-2.1379614857143629375e-11, 5.9995911841863089393e-13, 1.0102314536485007935e-12, 3.9527498503557682394e-14,
+	-4.6195556499442184336e-14, -6.0723301092627279417e-15, 1.7904223922220660347e-15, 5.1502060340470066136e-16,
+	-3.7312883806769408696e-17, -3.3365585074356019995e-17,
+}
+
+// studentDeficit returns the score of t >= 0 less t, for a standard Student's t with n > 1/2 degrees of freedom.
+func studentDeficit(t, n float64) float64 {
+	// The derivative of the score is 2*F - 1, so with c = f(0), Q = 1 - F and L = ln(1 + t^2/n)
+	//
+	//	score(0) = 2*c*n/(n-1) * (1 - R(n/2)/R(n-1/2)),  R(x) = gamma(x+1/2)/gamma(x)
+	//	score(t) = score(0) + t - 2*t*Q(t) - 2*c*n/(n-1) * (1 - exp(-(n-1)/2*L))
+	//
+	// in which both differences from 1 are of the size of n-1 near n = 1 and are taken by expm1.
+	if n == 1 {
+		n = 1 + 0x1p-52 // the limit, to rounding
+	}
+	half, less := n/2, (n-1)/2
+	r := gammaRatio(half)
+	c := float64(r / math.Sqrt(n) * invRootPi)
+	q := t / math.Sqrt(n)
+	q *= q
+	l := kernel.Log1p64(q)
+	start := -expm1(-logGammaRatios(half, less))
+	grown := -expm1(-float64(less * l))
+	return float64(c*n/less*(start-grown)) - float64(t*studentTails(t, n, q, l, r, c))
+}
+
+// studentTails returns P(|T| > t), given q = t^2/n, l = ln(1+q), r = R(n/2) and c = f(0). Both series have terms above 0 alone.
+func studentTails(t, n, q, l, r, c float64) float64 {
+	if q >= 1 {
+		// I_x(n/2, 1/2), x = 1/(1+q) <= 1/2.
+		x, a := 1/(1+q), n/2
+		sum, term := 1.0, 1.0
+		for k := 0.0; term > 0x1p-56*sum; k++ {
+			term *= float64((a + 0.5 + k) / (a + 1 + k) * x)
+			sum += term
+		}
+		return float64(kernel.Exp64(-float64(a*l))*math.Sqrt(q*x)*r*invRootPi) / a * sum
+	}
+	e := float64((n/2 + 0.5) * l)
+	if e > 45 {
+		return 0 // less than e^-45 of 1
+	}
+	v, a := q/(1+q), n/2+0.5
+	sum, term := 1.0, 1.0
+	for k := 0.0; term > 0x1p-56*sum; k++ {
+		term *= float64((a + k) / (1.5 + k) * v)
+		sum += term
+	}
+	return 1 - float64(2*t*c*kernel.Exp64(-e)*sum)
+}
+
+// gammaRatio returns R(x) = gamma(x+1/2)/gamma(x) for x > 0.
+func gammaRatio(x float64) float64 {
+	p := 1.0
+	for ; x < 16; x++ {
+		p *= x / (x + 0.5)
+	}
+	return float64(p * math.Sqrt(x) * kernel.Exp64(gammaTail(1/x)))
+}
+
+// gammaTails are the coefficients of 1/x, 1/x^3, 1/x^5 ... in ln(R(x)/sqrt(x)). The next is below 2^-58 from x = 16 on.
+var gammaTails = [...]float64{-1. / 8, 1. / 192, -1. / 640, 17. / 14336, -31. / 18432, 691. / 180224}
+
+func gammaTail(u float64) float64 {
+	s := 0.0
+	for i := len(gammaTails) - 1; i >= 0; i-- {
+		s = float64(s*u*u) + gammaTails[i]
+	}
+	return float64(s * u)
+}
+
+// logGammaRatios returns ln(R(x+d)/R(x)), for x > 0 and x + d > 0, to a relative error that does not grow as d goes to 0.
+func logGammaRatios(x, d float64) float64 {
+	p := 0.0 // the product of the steps' quotients, less 1
+	for ; x < 16; x++ {
+		e := float64(d/2) / float64(x*(x+d+0.5))
+		p += e + float64(p*e)
+	}
+	// 1/x and 1/(x+d) differ by w; powers of them by w times a sum of products.
+	u, v := 1/x, 1/(x+d)
+	w := -float64(d*u) * v
+	s, sum, power := 0.0, 1.0, v // of the k-th power, k odd: the sum of u^i*v^j over i+j = k-1, and v^k
+	for _, c := range gammaTails {
+		s += float64(c * sum)
+		sum = float64(u*u*sum) + float64(power*(u+v))
+		power *= float64(v * v)
+	}
+	return kernel.Log1p64(p) + float64(0.5*kernel.Log1p64(d*u)) + float64(w*s)
+}
+
+// expm1 returns e^x - 1 (Kahan).
+func expm1(x float64) float64 {
+	e := kernel.Exp64(x)
+	if e == 1 {
+		return x
+	}
+	if e-1 == -1 || e > math.MaxFloat64 {
+		return e - 1
+	}
+	return (e - 1) * x / kernel.Log64(e)
+}

@@ -1,0 +1,87 @@
+package score
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+)
+
+// The functions of this file return the mean of the scores of many forecasts, one for each element of y, and, if dst is not nil,
+// write each forecast's score to dst. weights may be nil; one of 0 leaves a row out of the mean, not out of dst. The sum is
+// exact, so the mean does not depend on the order of the rows. It is NaN without rows, and where a score of a row that counts, or
+// a weight, is NaN or the weight negative or infinite; +Inf where a score is. Slices that differ in length panic.
+
+// Normals is the mean of NormalCRPS.
+func Normals(dst, y, mean, sd, weights []float64) float64 {
+	return meanScore(dst, y, weights, func(i int) float64 { return NormalCRPS(y[i], mean[i], sd[i]) }, mean, sd)
+}
+
+// Logistics is the mean of LogisticCRPS.
+func Logistics(dst, y, location, scale, weights []float64) float64 {
+	return meanScore(dst, y, weights, func(i int) float64 { return LogisticCRPS(y[i], location[i], scale[i]) }, location, scale)
+}
+
+// Laplaces is the mean of LaplaceCRPS.
+func Laplaces(dst, y, location, scale, weights []float64) float64 {
+	return meanScore(dst, y, weights, func(i int) float64 { return LaplaceCRPS(y[i], location[i], scale[i]) }, location, scale)
+}
+
+// StudentTs is the mean of StudentTCRPS.
+func StudentTs(dst, y, df, location, scale, weights []float64) float64 {
+	f := func(i int) float64 { return StudentTCRPS(y[i], df[i], location[i], scale[i]) }
+	return meanScore(dst, y, weights, f, df, location, scale)
+}
+
+// NormalMixtures is the mean of NormalMixtureCRPS over mixtures of k components each: those of row i are elements i*k to
+// (i+1)*k of means, sds and, if not nil, of shares, which are the components' weights.
+func NormalMixtures(dst, y []float64, k int, shares, means, sds, weights []float64) float64 {
+	if k < 1 || len(means) != k*len(y) || len(sds) != len(means) || shares != nil && len(shares) != len(means) {
+		panic("score: components and rows do not fit each other")
+	}
+	return meanScore(dst, y, weights, func(i int) float64 {
+		var s []float64
+		if shares != nil {
+			s = shares[i*k : (i+1)*k]
+		}
+		return NormalMixtureCRPS(y[i], s, means[i*k:(i+1)*k], sds[i*k:(i+1)*k])
+	})
+}
+
+// meanScore returns the mean of the scores that f gives the rows of y. columns have to be as long as y.
+func meanScore(dst, y, weights []float64, f func(i int) float64, columns ...[]float64) float64 {
+	for _, c := range columns {
+		if len(c) != len(y) {
+			panic("score: the columns of a forecast differ in length")
+		}
+	}
+	if dst != nil && len(dst) != len(y) {
+		panic("score: dst and rows differ in number")
+	}
+	if weights != nil && len(weights) != len(y) {
+		panic("score: weights and rows differ in number")
+	}
+	var sum, total exact.Sum
+	worst := 0.0 // an infinity or a NaN, if there are some
+	for i := range y {
+		v, w := f(i), 1.0
+		if dst != nil {
+			dst[i] = v
+		}
+		if weights != nil {
+			w = weights[i]
+		}
+		if w == 0 {
+			continue
+		}
+		if p := float64(w * v); w > 0 && p <= math.MaxFloat64 {
+			sum.AddExact(p)
+			total.AddExact(w)
+		} else if worst += p; !(w > 0 && w <= math.MaxFloat64) {
+			worst = math.NaN()
+		}
+	}
+	if worst != 0 {
+		return worst
+	}
+	return exact.Ratio(&sum, &total)
+}
