@@ -15,6 +15,7 @@ type ProperScore uint8
 const (
 	Squared     ProperScore = iota // (p - y)^2, the Brier score of an event
 	Logarithmic                    // -ln of the probability that was given to what happened, in nats
+	Spherical                      // 1 - v/sqrt(v^2 + (1-v)^2), v being the probability that was given to what happened
 )
 
 // loss returns the score of a row that gave v to what happened; rest is 1 - v.
@@ -22,6 +23,10 @@ func (s ProperScore) loss(v, rest float64) float64 {
 	switch {
 	case s == Squared:
 		return float64(rest * rest)
+	case s == Spherical:
+		square := float64(rest * rest)
+		norm := math.Sqrt(float64(v*v) + square)
+		return square / (norm * (norm + v))
 	case v < 0.5:
 		return -kernel.Log64(v)
 	}
@@ -33,6 +38,10 @@ func (s ProperScore) entropy(n, y float64) float64 {
 	switch {
 	case s == Squared:
 		return float64(y * ((n - y) / n))
+	case s == Spherical:
+		// n (1 - norm), where the square of the norm is 1 - 2q(1-q)
+		q, rest := y/n, (n-y)/n
+		return 2 * float64(y*rest) / (1 + math.Sqrt(float64(q*q)+float64(rest*rest)))
 	case y <= 0 || y >= n:
 		return 0
 	}
@@ -97,7 +106,7 @@ func CORPOf(r cells.Rising, o *CORPOptions) *CORP {
 	if o != nil {
 		c.proper = o.Score
 	}
-	if c.proper > Logarithmic {
+	if c.proper > Spherical {
 		panic("calib: there is no such score")
 	}
 	var fit pav.Pool
@@ -188,9 +197,13 @@ func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
 	return s, n
 }
 
-// takeLosses sums the scores of the rows. Those of a grid cell are not below the one of their mean, nor above the chord over
-// the cell, for the score is convex; where the sums of a cell have lost digits they are between those of its ends. What is
-// in the grid's first cell, below 2^-64, cannot be told from 0.
+// inflection is the probability above which the spherical score is convex, and below which it is concave: (7 - sqrt(17))/8.
+const inflection = 0.35961179679779245
+
+// takeLosses sums the scores of the rows. Where the score is convex those of a grid cell are not below the one of their mean,
+// nor above the chord over the cell, and where it is concave the other way round; the spherical score is both in one cell,
+// where they are between those of its ends, as they are where the sums of a cell have lost digits. What is in the grid's first
+// cell, below 2^-64, cannot be told from 0.
 func (c *CORP) takeLosses() {
 	const digits = 0x1p-30 // above it a sum has 21 bits of a score
 	least, most := 0.0, 0.0
@@ -203,7 +216,7 @@ func (c *CORP) takeLosses() {
 			if !whole {
 				near, far = extremes(x)
 			}
-			if unlikely && near <= 0 {
+			if c.proper == Logarithmic && unlikely && near <= 0 {
 				c.infinite += s.weight
 				continue
 			}
@@ -215,10 +228,16 @@ func (c *CORP) takeLosses() {
 			}
 			low := at(q)
 			high := low
-			if a, b := at(near), at(far); unlikely && far < digits {
+			bends := c.proper == Spherical && unlikely && near < inflection && far > inflection
+			if a, b := at(near), at(far); unlikely && far < digits || bends {
 				low, high = b, a
 			} else if near < far {
-				high = math.Max(low, a+float64((b-a)*((q-near)/(far-near))))
+				chord := a + float64((b-a)*((q-near)/(far-near)))
+				if concave := c.proper == Spherical && unlikely && far <= inflection; concave {
+					low = math.Min(low, chord)
+				} else {
+					high = math.Max(low, chord)
+				}
 			}
 			least += float64(s.weight * low)
 			most += float64(s.weight * high)
@@ -247,7 +266,7 @@ func (c *CORP) DSC() (value, bound float64) {
 }
 
 // UNC returns the uncertainty S_R, the mean score of the base rate: how hard the event is to foretell without scores. It is
-// at most 1/4, and ln 2 for the logarithmic score. It is exact.
+// at most 1/4, ln 2 for the logarithmic score, and 1 - sqrt(1/2) for the spherical one. It is exact.
 func (c *CORP) UNC() (value, bound float64) {
 	if c.rows.Outside() > 0 {
 		bound = math.NaN()
@@ -257,7 +276,7 @@ func (c *CORP) UNC() (value, bound float64) {
 
 // Infinite returns the weight of the rows, or their number without weights, that gave 0 to what happened: with any, the
 // logarithmic score is +Inf. On a grid what is below 2^-64 counts as 0, for it cannot be told from it, and the bounds of S
-// and MCB are NaN then. It is 0 for the squared score.
+// and MCB are NaN then. It is 0 for the other scores.
 func (c *CORP) Infinite() float64 { return c.infinite }
 
 // Steps returns the fitted curve, in rising order of scores and frequencies: the recalibrated probabilities. Between two

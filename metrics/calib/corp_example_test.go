@@ -41,7 +41,7 @@ func ExampleCORPOf() {
 
 // Any proper score is taken apart by the same fit.
 func ExampleCORPOptions() {
-	for _, s := range []calib.ProperScore{calib.Squared, calib.Logarithmic} {
+	for _, s := range []calib.ProperScore{calib.Squared, calib.Logarithmic, calib.Spherical} {
 		c := calib.CORPOf(rain(), &calib.CORPOptions{Score: s})
 		mcb, _ := c.MCB()
 		fmt.Printf("%d: %.4f, %v rows make it infinite\n", c.Options().Score, mcb, c.Infinite())
@@ -49,6 +49,7 @@ func ExampleCORPOptions() {
 	// Output:
 	// 0: 0.0458, 0 rows make it infinite
 	// 1: 0.1348, 0 rows make it infinite
+	// 2: 0.0494, 0 rows make it infinite
 }
 
 // Of so few rows all miscalibration may be chance: calibrated scores would show more on average.

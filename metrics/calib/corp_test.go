@@ -26,7 +26,7 @@ func cellsOf(t testing.TB, p *metrics.Predictions) *cells.Cells {
 type corp struct{ score, mcb, dsc, unc float64 }
 
 // corpOfRows decomposes by definition: PAV over the sorted rows, equal scores pooled.
-func corpOfRows(p *metrics.Predictions, log bool) corp {
+func corpOfRows(p *metrics.Predictions, of calib.ProperScore) corp {
 	type group struct{ w, y float64 }
 	at := make([]int, p.Rows)
 	for i := range at {
@@ -41,8 +41,12 @@ func corpOfRows(p *metrics.Predictions, log bool) corp {
 	}
 	loss := func(v float64, y int32) float64 {
 		switch {
-		case !log:
+		case of == calib.Squared:
 			return (v - float64(y)) * (v - float64(y))
+		case of == calib.Spherical && y == 1:
+			return 1 - v/math.Hypot(v, 1-v)
+		case of == calib.Spherical:
+			return 1 - (1-v)/math.Hypot(v, 1-v)
 		case y == 1:
 			return -math.Log(v)
 		}
@@ -96,7 +100,7 @@ func within(rows, value, bound float64) bool {
 	return rows >= value-rounding && rows <= value+bound+rounding
 }
 
-var scores = map[string]calib.ProperScore{"squared": calib.Squared, "logarithmic": calib.Logarithmic}
+var scores = map[string]calib.ProperScore{"squared": calib.Squared, "logarithmic": calib.Logarithmic, "spherical": calib.Spherical}
 
 // From exact cells come the terms of the rows; from a grid, terms and bounds that hold those of the rows.
 func TestCORPOfRows(t *testing.T) {
@@ -109,7 +113,7 @@ func TestCORPOfRows(t *testing.T) {
 			c := cellsOf(t, p)
 			for name, s := range scores {
 				got, bound := terms(calib.CORPOf(c, &calib.CORPOptions{Score: s}))
-				want := corpOfRows(p, s == calib.Logarithmic)
+				want := corpOfRows(p, s)
 				if c.Exact() && bound != (corp{}) {
 					t.Errorf("%s, %s, %d rows: bounds %+v of exact cells", law, name, n, bound)
 				}
@@ -187,6 +191,51 @@ func TestCORPOrder(t *testing.T) {
 	}
 }
 
+// The fit is the best rising one for every score: no other rising function of the scores has a lower mean.
+func TestCORPBest(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 50 {
+		n := 2 + r.IntN(200)
+		p := &metrics.Predictions{Labels: make([]int32, n)}
+		p.Rows, p.Classes = n, 1
+		for i := range n {
+			p.F64 = append(p.F64, float64(r.IntN(41))/40)
+			if r.Float64() < p.F64[i]*p.F64[i] {
+				p.Labels[i] = 1
+			}
+		}
+		for name, s := range scores {
+			o := &calib.CORPOptions{Score: s}
+			c := calib.CORPOf(cellsOf(t, p), o)
+			unc, _ := c.UNC()
+			dsc, _ := c.DSC()
+			fitted := unc - dsc
+			for range 20 {
+				rising := make([]float64, 41)
+				for i := range rising {
+					rising[i] = r.Float64()
+				}
+				slices.Sort(rising)
+				q := *p
+				q.F64 = nil
+				near := r.IntN(2) == 0 // the fit itself, pulled a little that way
+				for _, v := range p.F64 {
+					to := rising[int(math.Round(v*40))]
+					for _, step := range c.Steps() {
+						if near && v >= step.Low && v <= step.High {
+							to = 0.98*step.Frequency + 0.02*to
+						}
+					}
+					q.F64 = append(q.F64, to)
+				}
+				if other, _ := calib.CORPOf(cellsOf(t, &q), o).Score(); !(other >= fitted-1e-14) {
+					t.Fatalf("%s: the fit has %v, another function %v", name, fitted, other)
+				}
+			}
+		}
+	}
+}
+
 // No term is below 0, whatever the scores and outcomes.
 func TestCORPNotNegative(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -206,7 +255,7 @@ func TestCORPNotNegative(t *testing.T) {
 		}
 		for name, s := range scores {
 			got, _ := terms(calib.CORPOf(cellsOf(t, p), &calib.CORPOptions{Score: s}))
-			want := corpOfRows(p, s == calib.Logarithmic)
+			want := corpOfRows(p, s)
 			if got.mcb < 0 || got.dsc < 0 || got.dsc > got.unc+1e-15 ||
 				!(got.mcb == want.mcb || math.Abs(got.mcb-want.mcb) < 1e-12) ||
 				math.Abs(got.dsc-want.dsc) > 1e-12 {
@@ -263,7 +312,7 @@ func TestCORPWeights(t *testing.T) {
 	c := cellsOf(t, p)
 	for name, s := range scores {
 		got, bound := terms(calib.CORPOf(c, &calib.CORPOptions{Score: s}))
-		want := corpOfRows(p, s == calib.Logarithmic)
+		want := corpOfRows(p, s)
 		if c.Exact() || !within(want.score, got.score, bound.score) || !within(want.mcb, got.mcb, bound.mcb) ||
 			!within(want.dsc, got.dsc, bound.dsc) || bound.mcb > 5e-3 {
 			t.Errorf("%s: %+v, bounds %+v, want %+v", name, got, bound, want)
@@ -278,7 +327,7 @@ func TestCORPEdges(t *testing.T) {
 				t.Error("a score that is none")
 			}
 		}()
-		calib.CORPOf(cells.New(nil), &calib.CORPOptions{Score: calib.Logarithmic + 1})
+		calib.CORPOf(cells.New(nil), &calib.CORPOptions{Score: calib.Spherical + 1})
 	}()
 	none := calib.CORPOf(cells.New(nil), nil)
 	v, _ := terms(none)

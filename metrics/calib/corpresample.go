@@ -265,7 +265,7 @@ func (c *CORP) Intervals(level float64, o *Resampling) CORPIntervals {
 	}
 	r, floor := c.bootstrap(o), c.floor(o)
 	most, mostMCB := c.proper.entropy(1, 0.5), math.Inf(1)
-	if c.proper == Squared {
+	if c.proper != Logarithmic {
 		mostMCB = 1
 	}
 	interval := func(values []float64, value, bound, top float64, fitted bool) metrics.Interval {
