@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/candor-go/candor/metrics"
 )
 
 // Array describes one array of a file.
@@ -345,24 +347,36 @@ func (c *container) list() string {
 // role is what an array is taken for, and the names by which it is known in an .npz.
 type role struct {
 	what    string
+	flag    string // the command's, for what has one of its own
 	names   []string
 	classes bool // they are class numbers
 }
 
 // variable returns a name that a Python program may have for it.
-func (ro role) variable() string { return strings.ReplaceAll(ro.what, " ", "_") }
-
-// flag returns the command's flag for it.
-func (ro role) flag() string { return "--" + strings.ReplaceAll(ro.what, " ", "-") }
+func (ro role) variable() string { return strings.NewReplacer(" ", "_", "-", "_").Replace(ro.what) }
 
 var (
-	scoresRole = role{"scores", []string{"logits", "log_probs", "logprobs", "probs", "probabilities", "preds", "predictions",
-		"scores", "y_prob", "y_score", "p", "arr_0"}, false}
-	labelsRole     = role{"labels", []string{"labels", "label", "y", "y_true", "targets", "target", "arr_1"}, true}
-	weightsRole    = role{"weights", []string{"weights", "sample_weight"}, false}
-	decisionsRole  = role{"decisions", []string{"decisions", "decision", "y_pred", "labels_predicted"}, true}
-	confidenceRole = role{"confidence scores", []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
+	scoresNames = []string{"logits", "log_probs", "logprobs", "probs", "probabilities", "preds", "predictions", "scores", "y_prob",
+		"y_score", "p", "arr_0"}
+	labelsRole       = role{"labels", "--labels", []string{"labels", "label", "y", "y_true", "targets", "target", "arr_1"}, true}
+	observationsRole = role{"observations", "--labels", []string{"obs", "observed", "observations", "y", "y_true", "targets", "target", "arr_1"}, false}
+	weightsRole      = role{"weights", "--weights", []string{"weights", "sample_weight"}, false}
+	decisionsRole    = role{"decisions", "--decisions", []string{"decisions", "decision", "y_pred", "labels_predicted"}, true}
+	confidenceRole   = role{"confidence scores", "--confidence-scores", []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
 )
+
+// scoresRole is what the scores of a kind are taken for.
+func scoresRole(k metrics.Kind) role {
+	switch k {
+	case metrics.Dirichlet:
+		return role{"scores", "", append([]string{"alpha", "alphas", "concentration"}, scoresNames...), false}
+	case metrics.Samples:
+		return role{"samples", "", []string{"samples", "draws", "forecasts", "ensemble", "preds", "predictions", "scores", "arr_0"}, false}
+	case metrics.LogLiks:
+		return role{"log-likelihoods", "", []string{"log_lik", "loglik", "log_likelihood", "log_likelihoods", "preds", "predictions", "scores", "arr_0"}, false}
+	}
+	return role{"scores", "", scoresNames, false}
+}
 
 // find returns the one array with a name of the role, nil if there is none. Several are an Error.
 func (c *container) find(ro role) (*array, *Error) {

@@ -12,17 +12,18 @@ const hugePage = 2 << 20
 
 // buffer is the memory of one chunk. It is in the free list, or out in a chunk.
 type buffer struct {
-	words   []uint64
-	labels  []int32
-	weights []float64
+	words []uint64
 
+	// What stands beside the scores, nil where there is none of it.
+	labels     []int32
+	observed   []float64
+	weights    []float64
 	decisions  []int32
 	confidence []float64
 }
 
-// newBuffers returns n buffers of size bytes of scores and of rows labels, and as many weights, decisions and confidence
-// scores where these are wanted.
-func newBuffers(n, size, rows int, weighted, decided, scored bool) []*buffer {
+// newBuffers returns n buffers of size bytes of scores.
+func newBuffers(n, size int) []*buffer {
 	align := 64
 	if size > hugePage/2 {
 		align = hugePage
@@ -37,51 +38,50 @@ func newBuffers(n, size, rows int, weighted, decided, scored bool) []*buffer {
 	}
 	out := make([]*buffer, n)
 	for i := range out {
-		out[i] = &buffer{words: slab[i*each/8:][: each/8 : each/8], labels: make([]int32, rows)}
-		if weighted {
-			out[i].weights = make([]float64, rows)
-		}
-		if decided {
-			out[i].decisions = make([]int32, rows)
-		}
-		if scored {
-			out[i].confidence = make([]float64, rows)
-		}
+		out[i] = &buffer{words: slab[i*each/8:][: each/8 : each/8]}
 	}
 	return out
 }
 
-// chunk sees rows rows of the buffer as a chunk. free takes the buffer back, once.
-func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metrics.Kind, free chan<- *buffer) *metrics.Chunk {
-	c := &metrics.Chunk{First: first}
-	c.Rows, c.Classes, c.Kind = rows, classes, k
-	n := rows * classes
+// scores sees the first n values of words as scores of a type.
+func scores(words []uint64, n int, d metrics.DType) (s metrics.Scores) {
 	switch d {
 	case metrics.Float64:
-		c.F64 = view[float64](b.words, n)
+		s.F64 = view[float64](words, n)
 	case metrics.Float32:
-		c.F32 = view[float32](b.words, n)
+		s.F32 = view[float32](words, n)
 	case metrics.Float16:
-		c.F16 = view[uint16](b.words, n)
+		s.F16 = view[uint16](words, n)
 	case metrics.BFloat16:
-		c.BF16 = view[uint16](b.words, n)
+		s.BF16 = view[uint16](words, n)
 	}
-	c.Labels = b.labels[:rows:rows]
-	if b.weights != nil {
-		c.Weights = b.weights[:rows:rows]
+	return s
+}
+
+// head returns the first n values of a column, nil if there is none.
+func head[T any](column []T, n int) []T {
+	if column == nil {
+		return nil
 	}
-	if b.decisions != nil {
-		c.Decisions = b.decisions[:rows:rows]
-	}
-	if b.confidence != nil {
-		c.ConfidenceScores = b.confidence[:rows:rows]
-	}
+	return column[:n:n]
+}
+
+// chunk sees rows rows of the buffer as a chunk. free takes the buffer back, once.
+func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metrics.Kind, free chan<- *buffer) *metrics.Chunk {
+	c := &metrics.Chunk{First: first, Recycle: b.recycle(free)}
+	c.Scores = scores(b.words, rows*classes, d)
+	c.Rows, c.Classes, c.Kind = rows, classes, k
+	c.Labels, c.Observed, c.Weights = head(b.labels, rows), head(b.observed, rows), head(b.weights, rows)
+	c.Decisions, c.ConfidenceScores = head(b.decisions, rows), head(b.confidence, rows)
+	return c
+}
+
+// recycle returns a function that gives the buffer back to free, once: a second call must not put it under two chunks at a time.
+func (b *buffer) recycle(free chan<- *buffer) func() {
 	var back atomic.Bool
-	c.Recycle = func() {
-		// A second call must not put the buffer under two chunks at a time.
+	return func() {
 		if back.CompareAndSwap(false, true) {
 			free <- b
 		}
 	}
-	return c
 }

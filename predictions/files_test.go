@@ -166,6 +166,7 @@ type rowsOf struct {
 	labels  []int32
 	weights []float64
 
+	observed   []float64
 	decisions  []int32
 	confidence []float64
 	chunks     int
@@ -188,7 +189,10 @@ func drain(r *Reader) (rowsOf, error) {
 			return out, fmt.Errorf("chunk starts at row %d, want %d", c.First, next)
 		case c.Rows <= 0 || c.Classes != r.Info().Classes || c.DType() != r.Info().DType:
 			return out, fmt.Errorf("chunk of %d x %d %s, want of %+v", c.Rows, c.Classes, c.DType(), r.Info())
-		case len(c.Labels) != c.Rows || c.Weights != nil && len(c.Weights) != c.Rows,
+		case c.Observed != nil && len(c.Observed) != c.Rows, c.Labels != nil && len(c.Labels) != c.Rows,
+			(c.Labels != nil) != (c.Kind != metrics.Samples && c.Kind != metrics.LogLiks), (c.Observed != nil) != (c.Kind == metrics.Samples):
+			return out, errors.New("labels or observed numbers that the kind has not, or of another length than the chunk's rows")
+		case c.Weights != nil && len(c.Weights) != c.Rows,
 			c.Decisions != nil && len(c.Decisions) != c.Rows, c.ConfidenceScores != nil && len(c.ConfidenceScores) != c.Rows:
 			return out, errors.New("labels or weights of another length than the chunk's rows")
 		}
@@ -199,6 +203,7 @@ func drain(r *Reader) (rowsOf, error) {
 		}
 		out.scores = append(out.scores, s...)
 		out.labels = append(out.labels, c.Labels...)
+		out.observed = append(out.observed, c.Observed...)
 		out.weights = append(out.weights, c.Weights...)
 		out.decisions = append(out.decisions, c.Decisions...)
 		out.confidence = append(out.confidence, c.ConfidenceScores...)

@@ -27,12 +27,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -49,6 +46,11 @@ const (
 type Options struct {
 	Labels  []string // files of true classes: one for all rows, or one for each scores file; none: in each .npz
 	Weights []string // files of row weights, likewise; none: in each .npz that has them, else every row counts once
+	// Observed are files of the true numbers that metrics.Samples forecast, likewise, in place of Labels.
+	Observed []string
+	// NoLabels is for rows that belong to no class, such as those of another distribution: no labels are looked for, and all
+	// are 0. Rows of metrics.LogLiks have none in any case.
+	NoLabels bool
 	// Files of the caller's decisions and of the scores by which rows are binned (see metrics.Predictions), likewise. They
 	// change what is evaluated, so none is taken from an .npz that is not named here.
 	Decisions, ConfidenceScores []string
@@ -57,7 +59,7 @@ type Options struct {
 	// BFloat16 reads 2-byte integers (and 2-byte void values, which is what numpy makes of ml_dtypes.bfloat16) as bfloat16.
 	BFloat16 bool
 
-	// FS, if set, is where the names of scores, labels and weights are opened, as .npy streams; "-" stays standard input.
+	// FS, if set, is where all names are opened, as .npy streams; "-" stays standard input.
 	FS fs.FS
 
 	Buffers     int // chunks that may be out at a time; 0 means 4
@@ -67,7 +69,7 @@ type Options struct {
 // Info says what a Reader reads.
 type Info struct {
 	Rows     int64
-	Classes  int // 1 of a binary task, for the shapes (N,) and (N, 1)
+	Classes  int // 1 of a binary task, for the shapes (N,) and (N, 1); the draws of a row of samples and log-likelihoods
 	DType    metrics.DType
 	Bytes    int64  // of scores, after decompression
 	Shape    string // of all files together: "(30000, 10)", or "(30000,)" of vectors
@@ -85,25 +87,17 @@ type shard struct {
 
 // Reader streams the rows of one or more files. It is a metrics.Source.
 type Reader struct {
-	info   Info
-	kind   metrics.Kind
-	shards []shard
-	labels column
-	weight *column // nil without weights
-	// nil without decisions, and without confidence scores
-	decision, confidence *column
-
+	pool
+	info      Info
+	kind      metrics.Kind
+	shards    []shard
+	beside    beside
 	chunkRows int
-	free      chan *buffer
-	done      chan struct{} // closed by Close
-	read      atomic.Int64
 
-	mu    sync.Mutex // held by Next and Close while they touch what follows
-	err   error      // what ended the stream
-	shard int        // being read
-	src   *source    // of it, nil if it is not open yet
-	row   int64      // next row in it
-	tile  *tiles     // of it, if it is column-major
+	shard int     // being read
+	src   *source // of it, nil if it is not open yet
+	row   int64   // next row in it
+	tile  *tiles  // of it, if it is column-major
 }
 
 var _ metrics.Source = (*Reader)(nil)
@@ -111,13 +105,15 @@ var _ metrics.Source = (*Reader)(nil)
 // Open returns a Reader of the rows of all paths. It reads every header and compares shapes, types and lengths, but no data.
 //
 // Several paths are shards of one set, read in natural order (see NaturalSort) whatever order they are given in. Labels,
-// weights and the like in as many files belong to the paths in the order in which both are given. Shards agree in classes and type; empty ones are passed over. A path is an .npy, an .npz,
-// one array of an .npz ("preds.npz:logits"), or "-" for an .npy on standard input; pipes are read too. In an .npz the arrays are
-// known by their usual names (logits, probs, y_prob, ...; labels, y, ...; weights, sample_weight; in a file that is named for
-// them decisions, y_pred, ... and confidence_scores, ...).
+// weights and the like in as many files belong to the paths in the order in which both are given. Shards agree in classes and
+// type; empty ones are passed over. A path is an .npy, an .npz, one array of an .npz ("preds.npz:logits"), or "-" for an .npy on
+// standard input; pipes are read too. In an .npz the arrays are known by their usual names (logits, probs, y_prob, ...; samples,
+// draws, ...; log_lik, ...; labels, y, ...; obs, observed, y_true, ...; weights, sample_weight; in a file that is named for them
+// decisions, y_pred, ... and confidence_scores, ...).
 //
-// Scores are (N,), (N, 1) or (N, K), labels, weights and the like (N,) or (N, 1), in either order and endianness.
-// Column-major scores that cannot be read at random (deflated, or from a pipe) go through a temporary file.
+// Scores are (N,), (N, 1) or (N, K), labels, observed numbers, weights and the like (N,) or (N, 1), in either order and
+// endianness; observed numbers and weights are of any type of real numbers. Column-major scores that cannot be read at random
+// (deflated, or from a pipe) go through a temporary file.
 //
 // Errors are *Error.
 func Open(paths []string, o *Options) (*Reader, error) {
@@ -170,9 +166,13 @@ type opening struct {
 	opened  []*array // all, to be closed if Open fails
 	stdin   bool     // standard input is taken
 
+	truth   role     // labels or observations; none is looked for if it has no name
+	truths  []string // their files, as they were given
+	scoring role
+
 	// What the scores' own files have, nil where they have none.
-	labels, weights []*array
-	listing         string // of the first .npz without labels
+	own, weights []*array
+	listing      string // of the first .npz without labels
 }
 
 // container opens a path, which may be standard input once.
@@ -196,13 +196,16 @@ func (b *opening) open() (*Reader, *Error) {
 	if len(b.paths) == 0 {
 		return nil, fault("name an .npy or .npz file, or - for standard input", "no predictions")
 	}
+	e := b.prepare()
+	if e != nil {
+		return nil, e
+	}
 	for _, p := range b.paths {
 		if e := b.shard(p); e != nil {
 			return nil, e
 		}
 	}
-	r := &Reader{kind: b.options.Kind, done: make(chan struct{})}
-	var e *Error
+	r := &Reader{kind: b.options.Kind, pool: pool{done: make(chan struct{})}}
 	if r.info.DType, e = b.check(); e != nil {
 		return nil, e
 	}
@@ -223,33 +226,83 @@ func (b *opening) open() (*Reader, *Error) {
 	}
 	r.info.Shape = shapeText(append([]int64{r.info.Rows}, first.shape[1:]...))
 
-	r.labels.what = "label"
-	if r.labels.arrays, e = b.column(labelsRole, b.options.Labels, b.labels); e != nil {
+	if e := b.truthColumn(&r.beside, b.column); e != nil {
 		return nil, e
-	}
-	if r.labels.arrays == nil {
-		if b.listing != "" {
-			return nil, fault("", "no labels: pass --labels FILE, or an .npz with an array named labels; it has %s", b.listing).in(first.path)
-		}
-		return nil, fault("", "no labels: pass --labels FILE, or an .npz with an array named labels").in(first.file)
 	}
 	w, e := b.column(weightsRole, b.options.Weights, b.weights)
 	if e != nil {
 		return nil, e
 	}
 	if w != nil {
-		r.weight = &column{arrays: w}
-		r.info.Weighted = true
+		r.beside.weight = &column{arrays: w}
 	}
-	if r.decision, e = b.asked(decisionsRole, b.options.Decisions); e != nil {
+	if r.beside.decision, e = b.asked(decisionsRole, b.options.Decisions); e != nil {
 		return nil, e
 	}
-	if r.confidence, e = b.asked(confidenceRole, b.options.ConfidenceScores); e != nil {
+	if r.beside.confidence, e = b.asked(confidenceRole, b.options.ConfidenceScores); e != nil {
 		return nil, e
 	}
-	r.info.Decided, r.info.Scored = r.decision != nil, r.confidence != nil
+	r.info.Weighted, r.info.Decided, r.info.Scored = w != nil, r.beside.decision != nil, r.beside.confidence != nil
 	r.allocate(b.options, most)
 	return r, nil
+}
+
+// prepare tells what the options look for beside the scores, or why they cannot be meant.
+func (b *opening) prepare() *Error {
+	o := b.options
+	b.scoring = scoresRole(o.Kind)
+	drawn := o.Kind == metrics.Samples || o.Kind == metrics.LogLiks
+	switch {
+	case o.Kind == metrics.Samples && len(o.Labels) > 0:
+		return fault("give them as Observed", "samples are compared with observed numbers, not with labels")
+	case o.Kind == metrics.Samples && o.NoLabels:
+		return fault("", "samples without observed numbers cannot be judged")
+	case o.Kind == metrics.LogLiks && len(o.Labels) > 0:
+		return fault("leave --labels out", "log-likelihoods are of what was observed already, and have no labels")
+	case o.Kind != metrics.Samples && len(o.Observed) > 0:
+		return fault("name labels as Labels", "observed numbers are for samples, and the scores are %s", o.Kind)
+	case drawn && len(o.Decisions)+len(o.ConfidenceScores) > 0:
+		return fault("leave --decisions and --confidence-scores out", "%s have no classes to decide for", b.scoring.what)
+	case o.NoLabels && len(o.Labels) > 0:
+		return fault("", "labels are named, and said not to be there")
+	}
+	switch {
+	case o.Kind == metrics.Samples:
+		b.truth, b.truths = observationsRole, o.Observed
+	case o.Kind != metrics.LogLiks && !o.NoLabels:
+		b.truth, b.truths = labelsRole, o.Labels
+	}
+	return nil
+}
+
+// truthColumn sets the column of labels, or of observed numbers, that the kind of scores wants.
+func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own []*array) ([]*array, *Error)) *Error {
+	if b.truth.what == "" {
+		s.unlabelled = b.options.Kind != metrics.LogLiks
+		return nil
+	}
+	a, e := find(b.truth, b.truths, b.own)
+	if e != nil {
+		return e
+	}
+	if a == nil {
+		first := b.scores[0]
+		remedy, file, has := "pass --labels FILE, or an .npz with an array named labels", first.file, ""
+		if b.options.Kind == metrics.Samples {
+			remedy = "pass --labels obs.npy, the numbers that the samples forecast, or an .npz with an array named obs"
+		}
+		if b.listing != "" {
+			file, has = first.path, "; it has "+b.listing
+		}
+		return fault("", "no %s: %s%s", b.truth.what, remedy, has).in(file)
+	}
+	c := &column{arrays: a, what: strings.TrimSuffix(b.truth.what, "s")}
+	if b.options.Kind == metrics.Samples {
+		s.observed = c
+	} else {
+		s.labels = c
+	}
+	return nil
 }
 
 // asked returns the column of paths, nil if there are none.
@@ -271,21 +324,21 @@ func (b *opening) shard(path string) *Error {
 		return e
 	}
 	defer c.close()
-	a, e := c.take(scoresRole)
+	a, e := c.take(b.scoring)
 	if e != nil {
 		return e
 	}
 	b.scores, b.opened = append(b.scores, a), append(b.opened, a)
-	var labels, weights *array
+	var own, weights *array
 	if c.npz {
 		if c, e = c.whole(); e != nil {
 			return e
 		}
-		if len(b.options.Labels) == 0 {
-			if labels, e = c.find(labelsRole); e != nil {
+		if b.truth.what != "" && len(b.truths) == 0 {
+			if own, e = c.find(b.truth); e != nil {
 				return e
 			}
-			if labels == nil && b.listing == "" {
+			if own == nil && b.listing == "" {
 				b.listing = c.list()
 			}
 		}
@@ -295,7 +348,7 @@ func (b *opening) shard(path string) *Error {
 			}
 		}
 	}
-	b.labels, b.weights = append(b.labels, labels), append(b.weights, weights)
+	b.own, b.weights = append(b.own, own), append(b.weights, weights)
 	return nil
 }
 
@@ -303,9 +356,9 @@ func (b *opening) shard(path string) *Error {
 func (b *opening) check() (metrics.DType, *Error) {
 	var d metrics.DType
 	for i, a := range b.scores {
-		this, e := scoresType(a, b.options.BFloat16)
+		this, e := b.scoresType(a)
 		if e == nil {
-			e = checkScoresShape(a)
+			e = b.checkScoresShape(a)
 		}
 		if e == nil {
 			e = a.checkLength()
@@ -317,10 +370,10 @@ func (b *opening) check() (metrics.DType, *Error) {
 			d = this
 			continue
 		}
-		const remedy = "shards must agree in classes and type"
+		remedy := "shards must agree in " + b.columnsName() + " and type"
 		if first := b.scores[0]; a.columns() != first.columns() {
-			return 0, fault(remedy, "%d classes (shape %s), but %s has %d (shape %s)",
-				a.columns(), shapeText(a.shape), first.file, first.columns(), shapeText(first.shape)).in(a.file)
+			return 0, fault(remedy, "%d %s (shape %s), but %s has %d (shape %s)",
+				a.columns(), b.columnsName(), shapeText(a.shape), first.file, first.columns(), shapeText(first.shape)).in(a.file)
 		} else if this != d {
 			return 0, fault(remedy, "%s, but %s is %s", this, first.file, d).in(a.file)
 		}
@@ -329,8 +382,8 @@ func (b *opening) check() (metrics.DType, *Error) {
 }
 
 // scoresType returns how scores are stored, or why they are no scores.
-func scoresType(a *array, bfloat16 bool) (metrics.DType, *Error) {
-	d := a.dtype
+func (b *opening) scoresType(a *array) (metrics.DType, *Error) {
+	d, what := a.dtype, b.scoring.what
 	switch {
 	case d.kind == 'f' && d.size == 2:
 		return metrics.Float16, nil
@@ -339,15 +392,17 @@ func scoresType(a *array, bfloat16 bool) (metrics.DType, *Error) {
 	case d.kind == 'f' && d.size == 8:
 		return metrics.Float64, nil
 	case d.size == 2 && (d.kind == 'u' || d.kind == 'V'):
-		if bfloat16 {
+		if b.options.BFloat16 {
 			return metrics.BFloat16, nil
 		}
-		return 0, fault("pass --bfloat16 if they are the bits of bfloat16", "scores are %s", d)
+		return 0, fault("pass --bfloat16 if they are the bits of bfloat16", "%s are %s", what, d)
+	case d.integer() && what != "scores":
+		return 0, fault(`save `+b.scoring.variable()+`.astype("float64")`, "%s are %s: floating-point numbers are read", what, d)
 	case d.integer():
 		return 0, fault(`labels are named by --labels; for scores save the model's probabilities or logits, as in probs.astype("float32")`,
 			"scores are %s: these look like labels or decisions, not scores", d)
 	}
-	return 0, badType(a, "scores", `"float32"`)
+	return 0, badType(a, what, `"float32"`)
 }
 
 // badType explains a type that is no number, or too large a one.
@@ -377,21 +432,38 @@ func clip(s string) string {
 	return s
 }
 
-func checkScoresShape(a *array) *Error {
+// columnsName says what the columns of a matrix of scores are.
+func (b *opening) columnsName() string {
+	if b.scoring.what == "scores" {
+		return "classes"
+	}
+	return "draws"
+}
+
+func (b *opening) checkScoresShape(a *array) *Error {
+	what, letter := b.scoring.what, "K"
+	if what != "scores" {
+		letter = "M"
+	}
+	remedy := what + " are a vector (N,) or a matrix (N, " + letter + ")"
 	switch len(a.shape) {
 	case 0:
-		return fault("scores are a vector (N,) or a matrix (N, K)", "scores are a single value, shape ()")
+		return fault(remedy, "%s are a single value, shape ()", what)
 	case 1:
 		return nil
 	case 2:
 	default:
-		return fault("scores are a vector (N,) or a matrix (N, K): give the members of an ensemble in a file each", "scores have %d axes, shape %s", len(a.shape), shapeText(a.shape))
+		if letter == "K" {
+			remedy += "; the members of an ensemble are read with --task ensemble"
+		}
+		return fault(remedy, "%s have %d axes, shape %s", what, len(a.shape), shapeText(a.shape))
 	}
 	switch k := a.columns(); {
 	case k == 0:
-		return fault("scores are a vector (N,) or a matrix (N, K)", "no classes: its shape is %s", shapeText(a.shape))
+		return fault(remedy, "no %s: its shape is %s", b.columnsName(), shapeText(a.shape))
 	case k > maxRowBytes/int64(a.dtype.size):
-		return fault("is it transposed? save scores.T, or a vector as scores.reshape(-1)", "%d classes (shape %s): at most %d are read", k, shapeText(a.shape), maxRowBytes/a.dtype.size)
+		return fault("is it transposed? save "+b.scoring.variable()+".T, or a vector as "+b.scoring.variable()+".reshape(-1)",
+			"%d %s (shape %s): at most %d are read", k, b.columnsName(), shapeText(a.shape), maxRowBytes/a.dtype.size)
 	}
 	return nil
 }
@@ -415,7 +487,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 			out, b.opened = append(out, a), append(b.opened, a)
 		}
 		if len(out) != 1 && len(out) != len(b.scores) {
-			return nil, fault("give one file for all rows, or one for each file of scores", "%d files of %s for %d of scores", len(out), ro.what, len(b.scores))
+			return nil, fault("give one file for all rows, or one for each file of scores", "%d files of %s for %d of %s", len(out), ro.what, len(b.scores), b.scoring.what)
 		}
 	} else {
 		have := slices.IndexFunc(own, func(a *array) bool { return a != nil })
@@ -423,7 +495,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 			return nil, nil
 		}
 		if miss := slices.Index(own, nil); miss >= 0 {
-			return nil, fault("put them into every file, or give them apart with "+ro.flag(), "no %s, but %s has some", ro.what, own[have].path).in(b.scores[miss].path)
+			return nil, fault("put them into every file, or give them apart with "+ro.flag, "no %s, but %s has some", ro.what, own[have].path).in(b.scores[miss].path)
 		}
 	}
 	for _, a := range out {
@@ -444,7 +516,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 			}
 		}
 	} else if n := rows(b.scores); out[0].rows() != n {
-		return nil, b.otherLength(ro, out[0], out[0].rows(), n, fmt.Sprintf("%d files of scores", len(b.scores)))
+		return nil, b.otherLength(ro, out[0], out[0].rows(), n, fmt.Sprintf("%d files of %s", len(b.scores), b.scoring.what))
 	}
 	return out, nil
 }
@@ -452,7 +524,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 func (b *opening) otherLength(ro role, a *array, have, want int64, of string) *Error {
 	remedy := "each row needs one: are they of the same data, and all of it?"
 	if len(b.scores) == 1 && b.scores[0].columns() == have && want > 1 {
-		remedy = "are the scores transposed? rows are examples, columns classes: save scores.T"
+		remedy = fmt.Sprintf("are the %s transposed? rows are examples, columns %s: save %s.T", b.scoring.what, b.columnsName(), b.scoring.variable())
 	}
 	return fault(remedy, "%d %s for the %d rows of %s", have, ro.what, want, of).in(a.file)
 }
@@ -483,32 +555,13 @@ func checkColumn(a *array, ro role) *Error {
 
 // allocate sizes chunks and makes their buffers. most is the rows of the longest shard.
 func (r *Reader) allocate(o *Options, most int64) {
-	n, size := o.Buffers, o.BufferBytes
-	if n <= 0 {
-		n = defaultBuffers
-	}
-	if size <= 0 {
-		size = defaultBufferBytes
-	}
 	row := r.info.Classes * r.info.DType.Size()
-	rows := max(1, size/row)
-	// Round numbers of rows leave kernels no remainders.
-	if rows >= 1024 {
-		rows &^= 1023
-	} else if rows >= 16 {
-		rows &^= 15
-	}
-	rows = int(min(int64(rows), maxChunkRows, most))
-	r.chunkRows = rows
+	r.chunkRows = chunkRows(o, row, most)
 	chunks := int64(0)
 	for _, s := range r.shards {
-		chunks += (s.rows() + int64(rows) - 1) / int64(rows)
+		chunks += (s.rows() + int64(r.chunkRows) - 1) / int64(r.chunkRows)
 	}
-	n = int(min(int64(n), chunks))
-	r.free = make(chan *buffer, n)
-	for _, b := range newBuffers(n, rows*row, rows, r.weight != nil, r.decision != nil, r.confidence != nil) {
-		r.free <- b
-	}
+	r.stock(o.buffers(), r.chunkRows*row, r.chunkRows, chunks, &r.beside)
 }
 
 // Info returns what is read. It is known before any data are.
@@ -531,36 +584,10 @@ func (r *Reader) Locate(row int64) (file string, rowInFile int64) {
 // Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
 //
 // It waits until one of Options.Buffers chunks is recycled if all are out. A chunk's rows come from one file.
-func (r *Reader) Next() (*metrics.Chunk, error) {
-	if err := r.ended(); err != nil {
-		return nil, err
-	}
-	var b *buffer
-	select {
-	case b = <-r.free:
-	case <-r.done:
-		return nil, os.ErrClosed
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err != nil { // closed meanwhile
-		r.free <- b
-		return nil, r.err
-	}
-	c, e := r.fill(b)
-	if e != nil {
-		r.free <- b
-		r.err = e
-		r.release()
-		return nil, e
-	}
-	return c, nil
-}
+func (r *Reader) Next() (*metrics.Chunk, error) { return next(&r.pool, r.ended, r.fill, r.release) }
 
 // ended steps over empty shards and returns what ended the stream, nil if there are rows to read.
 func (r *Reader) ended() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for r.err == nil && r.src == nil {
 		if r.shard == len(r.shards) {
 			r.err = io.EOF
@@ -606,23 +633,8 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	if s.dtype.swapped() {
 		swapBytes(words, size)
 	}
-	if e := r.labels.labels(b.labels[:n]); e != nil {
+	if e := r.beside.fill(b, n); e != nil {
 		return nil, e
-	}
-	if r.weight != nil {
-		if e := r.weight.weights(b.weights[:n]); e != nil {
-			return nil, e
-		}
-	}
-	if r.decision != nil {
-		if e := r.decision.labels(b.decisions[:n]); e != nil {
-			return nil, e
-		}
-	}
-	if r.confidence != nil {
-		if e := r.confidence.weights(b.confidence[:n]); e != nil {
-			return nil, e
-		}
 	}
 	first := s.start + r.row
 	r.row += int64(n)
@@ -643,47 +655,21 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 
 // Close closes the files. Chunks that are out stay valid. It waits for a Next that is reading, and wakes one that waits for
 // a chunk; Next then returns os.ErrClosed. Closing again does nothing.
-func (r *Reader) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	select {
-	case <-r.done:
-		return nil
-	default:
-	}
-	close(r.done)
-	r.err = os.ErrClosed
-	return r.release()
-}
+func (r *Reader) Close() error { return r.close(r.release) }
 
 // release closes what is open, including pipes that were not come to.
 func (r *Reader) release() error {
 	var first error
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
 	if r.src != nil {
-		note(r.src.close())
+		first = r.src.close()
 		r.src = nil
 		r.shard++
 	}
-	pipes := func(as []*array) {
-		for _, a := range as {
-			if a.closer != nil {
-				a.closer.Close() // of one that was read to its end, again, to no effect
-			}
-		}
-	}
 	for _, s := range r.shards {
-		pipes([]*array{s.array})
+		closePipes([]*array{s.array})
 	}
-	for _, c := range []*column{&r.labels, r.weight, r.decision, r.confidence} {
-		if c != nil {
-			note(c.close())
-			pipes(c.arrays)
-		}
+	if err := r.beside.release(); first == nil {
+		first = err
 	}
 	r.tile = nil
 	return first

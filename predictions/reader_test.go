@@ -531,8 +531,8 @@ func TestFailingReaders(t *testing.T) {
 					}
 					a := box.members[0].array
 					l := &array{header: header{dtype: parseDType("|u1"), shape: []int64{n}}, stream: strings.NewReader(strings.Repeat("\x00", n))}
-					r := &Reader{done: make(chan struct{}), info: Info{Rows: n, Classes: k, DType: metrics.Float32},
-						shards: []shard{{a, 0}}, labels: column{arrays: []*array{l}}}
+					r := &Reader{pool: pool{done: make(chan struct{})}, info: Info{Rows: n, Classes: k, DType: metrics.Float32},
+						shards: []shard{{a, 0}}, beside: beside{labels: &column{arrays: []*array{l}}}}
 					r.allocate(&Options{BufferBytes: 2000}, n)
 					defer r.Close()
 					return drain(r)

@@ -1,0 +1,78 @@
+package predictions
+
+// beside are the columns that stand beside the scores: nil where there is none of a kind.
+type beside struct {
+	labels, observed, weight, decision, confidence *column
+	unlabelled                                     bool // every label is 0
+}
+
+func (s *beside) all() []*column {
+	return []*column{s.labels, s.observed, s.weight, s.decision, s.confidence}
+}
+
+// room makes the buffer's columns of rows values.
+func (s *beside) room(b *buffer, rows int) {
+	integers := func(wanted bool) []int32 {
+		if !wanted {
+			return nil
+		}
+		return make([]int32, rows)
+	}
+	numbers := func(c *column) []float64 {
+		if c == nil {
+			return nil
+		}
+		return make([]float64, rows)
+	}
+	b.labels, b.decisions = integers(s.labels != nil || s.unlabelled), integers(s.decision != nil)
+	b.observed, b.weights, b.confidence = numbers(s.observed), numbers(s.weight), numbers(s.confidence)
+}
+
+// fill reads the next n values of each column into the buffer.
+func (s *beside) fill(b *buffer, n int) *Error {
+	for _, c := range []struct {
+		from *column
+		to   []int32
+	}{{s.labels, b.labels}, {s.decision, b.decisions}} {
+		if c.from != nil {
+			if e := c.from.labels(c.to[:n]); e != nil {
+				return e
+			}
+		}
+	}
+	for _, c := range []struct {
+		from *column
+		to   []float64
+	}{{s.observed, b.observed}, {s.weight, b.weights}, {s.confidence, b.confidence}} {
+		if c.from != nil {
+			if e := c.from.weights(c.to[:n]); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// release closes what is open, including pipes that were not come to.
+func (s *beside) release() error {
+	var first error
+	for _, c := range s.all() {
+		if c == nil {
+			continue
+		}
+		if err := c.close(); err != nil && first == nil {
+			first = err
+		}
+		closePipes(c.arrays)
+	}
+	return first
+}
+
+// closePipes closes the pipes among arrays. One that was read to its end is closed again, to no effect.
+func closePipes(as []*array) {
+	for _, a := range as {
+		if a.closer != nil {
+			a.closer.Close()
+		}
+	}
+}
