@@ -1,19 +1,179 @@
 package rank
 
-import "github.com/candor-go/candor/metrics/cells"
+import (
+	"math"
+	"slices"
 
-// ConfidenceAccuracy is not made yet.
-func ConfidenceAccuracy(in cells.Rising, out *Scores, thresholds []float64) []Point { panic("not yet") }
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+)
 
-// RejectionPoint is a point of a rejection-classification curve.
-type RejectionPoint struct{ Rejected, Accuracy, Best, Threshold float64 }
-
-// RejectionClassification is not made yet.
-func RejectionClassification(in cells.Rising, out *Scores, most int) []RejectionPoint {
-	panic("not yet")
+// crowd is confident rows of two sets, by rising confidence.
+type crowd struct {
+	confidence, right, wrong, out float64
 }
 
-// RejectionClassificationUM is not made yet.
+const errMixed = "rank: a curve of both sets takes cells of the top label and scores of MaxSoftmax"
+
+// crowds puts the rows in order. It panics if they are of something else.
+func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
+	if in.Event() != metrics.TopLabel || out.detector != MaxSoftmax {
+		panic(errMixed)
+	}
+	in.Each(func(x *cells.Cell) {
+		all = append(all, crowd{confidence: x.P, right: x.Events, wrong: math.Max(0, x.Weight-x.Events)})
+		n += x.Weight
+	})
+	out.table.sort()
+	for i := range out.table.keys {
+		low, high := out.table.span(i)
+		// The middle of a place, as a cell of a grid has its mean.
+		p, _ := unitScore(2*half - min(low+(high-low)/2, 2*half))
+		w := out.table.sums[i].weight(out.weighted)
+		all = append(all, crowd{confidence: p, out: w})
+		nOut += w
+	}
+	slices.SortStableFunc(all, func(a, b crowd) int {
+		switch {
+		case a.confidence < b.confidence:
+			return -1
+		case a.confidence > b.confidence:
+			return 1
+		}
+		return 0
+	})
+	k := 0
+	for _, c := range all {
+		if k > 0 && all[k-1].confidence == c.confidence {
+			all[k-1].right += c.right
+			all[k-1].wrong += c.wrong
+			all[k-1].out += c.out
+			continue
+		}
+		all[k] = c
+		k++
+	}
+	return all[:k], n + nOut, nOut
+}
+
+// ConfidenceAccuracy returns the confidence-versus-accuracy curve of rows in distribution, by their top label, and rows out of it,
+// by their MaxSoftmax scores, where no answer is right: the accuracy (Y) of the rows whose confidence is at least the threshold (X),
+// for thresholds that rise, up to the first that no row reaches. nil thresholds are all distinct confidences; even ones from 0 to
+// 0.99 are those of google/uncertainty-metrics. Where either set is no longer kept score by score, its rows stand together at a
+// score between theirs. It panics if in is of another event (cells.TopLabel makes those of a binary task) or out of another detector.
+//
+// Source: Lakshminarayanan, Pritzel and Blundell 2017.
+func ConfidenceAccuracy(in cells.Rising, out *Scores, thresholds []float64) []Point {
+	all, _, _ := crowds(in, out)
+	if thresholds == nil {
+		for _, c := range all {
+			thresholds = append(thresholds, c.confidence)
+		}
+	}
+	// right and kept are of the rows from each crowd on.
+	right, kept := make([]float64, len(all)+1), make([]float64, len(all)+1)
+	for i := len(all) - 1; i >= 0; i-- {
+		c := &all[i]
+		right[i] = right[i+1] + c.right
+		kept[i] = kept[i+1] + c.right + c.wrong + c.out
+	}
+	var points []Point
+	i := 0
+	for k, t := range thresholds {
+		if !(k == 0 || t >= thresholds[k-1]) {
+			panic("rank: thresholds rise")
+		}
+		for i < len(all) && all[i].confidence < t {
+			i++
+		}
+		if i == len(all) {
+			break
+		}
+		points = append(points, Point{t, right[i] / kept[i], t})
+	}
+	return points
+}
+
+// RejectionPoint is a point of a rejection-classification curve: at Threshold a share Rejected of all rows is rejected, their
+// confidence being lower, and Accuracy is that of the others. Best is the accuracy that rows could have of which so many are
+// rejected, those out of distribution first.
+type RejectionPoint struct{ Rejected, Accuracy, Best, Threshold float64 }
+
+// best returns the theoretical maximum at a share of rejected rows.
+func best(rejected, n, nOut float64) float64 {
+	if rejected < nOut/n {
+		return (n - nOut) / (float64((1 - rejected) * n))
+	}
+	return 1
+}
+
+// RejectionClassification returns the rejection-classification curve of rows in distribution and out of it, which are as for
+// ConfidenceAccuracy: of the rows that are kept, the share that is in distribution and right, at each distinct confidence as the
+// threshold. Points are kept as for Ranking.ROC, by parts of the share that is kept; 0 keeps all. nil without rows.
+func RejectionClassification(in cells.Rising, out *Scores, most int) []RejectionPoint {
+	all, n, nOut := crowds(in, out)
+	if len(all) == 0 {
+		return nil
+	}
+	t := newThin(most, len(all))
+	kept, right := n, 0.0
+	for _, c := range all {
+		right += c.right
+	}
+	for _, c := range all {
+		t.add(Point{(n - kept) / n, right / kept, c.confidence}, kept/n)
+		kept = math.Max(0, kept-c.right-c.wrong-c.out)
+		right = math.Max(0, right-c.right)
+	}
+	p := t.falling()
+	points := make([]RejectionPoint, len(p))
+	for i, x := range p {
+		points[len(p)-1-i] = RejectionPoint{x.X, x.Y, best(x.X, n, nOut), x.Threshold}
+	}
+	return points
+}
+
+// RejectionClassificationUM returns the curve that google/uncertainty-metrics draws, in float64: for even shares from 0 to 0.99, with
+// the first of 100 times as many even thresholds from 0 to 1 that rejects as much, found going upward from that of the share
+// before, and 1e-6 added to the numbers of rows. It ends before the first share that no threshold rejects: there the original fails.
 func RejectionClassificationUM(in cells.Rising, out *Scores, shares int) []RejectionPoint {
-	panic("not yet")
+	if shares < 2 {
+		panic("rank: a rejection-classification curve has 2 shares or more")
+	}
+	const eps = 1e-6
+	all, n, nOut := crowds(in, out)
+	total := 0.0
+	for _, c := range all {
+		total += c.right
+	}
+	var points []RejectionPoint
+	rejected, lost, i, k := 0.0, 0.0, 0, 0
+	last := float64(100*shares - 1)
+	for j := range shares {
+		p := linspace(j, shares, 0.99)
+		for ; k < 100*shares; k++ {
+			t := linspace(k, 100*shares, 1)
+			for i < len(all) && all[i].confidence < t {
+				rejected += all[i].right + all[i].wrong + all[i].out
+				lost += all[i].right
+				i++
+			}
+			if rejected/n >= p {
+				points = append(points, RejectionPoint{p, (total - lost + eps) / (n - rejected + eps), best(p, n, nOut), t})
+				break
+			}
+		}
+		if float64(k) > last {
+			break
+		}
+	}
+	return points
+}
+
+// linspace returns the i-th of n even numbers from 0 to end.
+func linspace(i, n int, end float64) float64 {
+	if i == n-1 {
+		return end
+	}
+	return float64(float64(i) * (end / float64(n-1)))
 }

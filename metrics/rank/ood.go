@@ -1,48 +1,405 @@
 package rank
 
-import "github.com/candor-go/candor/metrics"
+import (
+	"errors"
+	"fmt"
+	"math"
 
-// Detector is a score of how far a row is from what a model knows; higher is further.
-type Detector uint8
-
-// The detectors.
-const (
-	MaxSoftmax     Detector = iota // 1 - max p
-	MaxLogit                       // -max logit
-	Entropy                        // of the probabilities, in nats
-	Energy                         // -ln sum exp(logit)
-	DempsterShafer                 // K/(K + sum exp(logit))
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Scores is an accumulator of a set's scores.
-type Scores struct{ metrics.Accumulator }
+// Detector is a score of how far a row is from what a model knows: the higher, the further out of distribution.
+type Detector uint8
 
-// NewScores is not made yet.
-func NewScores(d Detector) *Scores { panic("not yet") }
+// The detectors. All but the first and Entropy take logits of two classes or more, for what they tell apart is gone from
+// probabilities.
+const (
+	MaxSoftmax Detector = iota // 1 less the largest probability (Hendrycks and Gimpel 2017)
+	MaxLogit                   // the largest logit, less than 0 (Hendrycks et al. 2022)
+	Entropy                    // of the probabilities, in nats
+	Energy                     // -ln sum exp(logit) (Liu et al. 2020)
+	// DempsterShafer is K/(K + sum exp(logit)) of K classes (Sensoy et al. 2018). It is kept as ln sum exp(logit), so that rows stay
+	// apart whose score would be 0 or 1 in float64: it puts rows in the order of Energy.
+	DempsterShafer
+	detectors
+)
 
-// Reason is not made yet.
-func (s *Scores) Reason() string { panic("not yet") }
+// String returns the detector's name: "max_softmax", "max_logit", "entropy", "energy", "dempster_shafer".
+func (d Detector) String() string {
+	switch d {
+	case MaxSoftmax:
+		return "max_softmax"
+	case MaxLogit:
+		return "max_logit"
+	case Entropy:
+		return "entropy"
+	case Energy:
+		return "energy"
+	case DempsterShafer:
+		return "dempster_shafer"
+	}
+	return fmt.Sprintf("Detector(%d)", uint8(d))
+}
 
-// OOD compares the scores of two sets.
+// logits tells whether a detector takes logits.
+func (d Detector) logits() bool { return d == MaxLogit || d == Energy || d == DempsterShafer }
+
+// Scores accumulates a detector's scores of one set of rows, in distribution or out of it: how many rows have each distinct score
+// while those are at most MaxExact, and beyond that each of their keys without the last bits. It is a metrics.Accumulator. Labels and
+// decisions have no say; NewOOD compares two sets.
+//
+// Its state takes some 10 bytes a distinct score, in memory some 80.
+type Scores struct {
+	detector Detector
+	classes  int // of the predictions seen; 0 before the first
+	weighted bool
+	none     int64 // rows that have no such score
+	table    table[tallied, *tallied]
+}
+
+// tallied is the rows of a score.
+type tallied struct {
+	n int64
+	w exact.Sum // with weights
+}
+
+func (c *tallied) merge(o *tallied) {
+	c.n += o.n
+	c.w.Merge(&o.w)
+}
+
+var _ metrics.Accumulator = (*Scores)(nil)
+
+// NewScores returns an empty accumulator. It panics if there is no such detector.
+func NewScores(d Detector) *Scores {
+	if d >= detectors {
+		panic("rank: there is no such detector")
+	}
+	return &Scores{detector: d}
+}
+
+// Detector returns what the accumulator was made with.
+func (s *Scores) Detector() Detector { return s.detector }
+
+// Needs says what the detector takes.
+func (s *Scores) Needs() metrics.Need {
+	switch s.detector {
+	case Entropy:
+		return metrics.Spread
+	case MaxLogit:
+		return metrics.Peak
+	}
+	return 0
+}
+
+// Empty returns an accumulator of the same detector without rows.
+func (s *Scores) Empty() metrics.Accumulator { return NewScores(s.detector) }
+
+// Len returns the number of rows seen.
+func (s *Scores) Len() int64 {
+	n := s.none
+	for i := range s.table.sums {
+		n += s.table.sums[i].n
+	}
+	return n
+}
+
+// Exact tells whether each distinct score is kept for itself.
+func (s *Scores) Exact() bool { return s.table.coarse == 0 }
+
+// Weighted tells whether the rows have weights.
+func (s *Scores) Weighted() bool { return s.weighted }
+
+// Reason says why the rows have no such score, "" if they have: a detector of logits was given probabilities or one score a
+// row, or unchecked predictions had one outside [0,1].
+func (s *Scores) Reason() string {
+	switch {
+	case s.none == 0:
+		return ""
+	case s.detector.logits():
+		return s.detector.String() + " takes logits of two classes or more: give those, or take max_softmax or entropy"
+	}
+	return fmt.Sprintf("%d of the rows have scores outside [0,1], or none", s.none)
+}
+
+// AddBlock adds a block's rows.
+func (s *Scores) AddBlock(b *metrics.Block) {
+	s.classes, s.weighted = b.Classes, b.Weights != nil
+	if s.detector.logits() && (b.Kind != metrics.Logits || b.Classes < 2) {
+		s.none += int64(b.Rows)
+		return
+	}
+	for i := range b.Rows {
+		key, ok := s.key(b, i)
+		if !ok {
+			s.none++
+			continue
+		}
+		c := s.table.sum(key)
+		c.n++
+		if b.Weights != nil {
+			c.w.AddFloat(b.Weights[i])
+		}
+	}
+}
+
+// key returns the key of a row's score; false if it has none.
+func (s *Scores) key(b *metrics.Block, i int) (uint64, bool) {
+	v := 0.0
+	switch s.detector {
+	case MaxSoftmax:
+		// As for cells, so that both ends keep their digits; turned, since it rises as the probability falls.
+		k, ok := unitKey(b.Stats.Top[i], b.Stats.Tail[i])
+		return 2*half - k, ok
+	case MaxLogit:
+		v = -b.Peak[i]
+	case Entropy:
+		v = b.Stats.Entropy[i]
+	default:
+		v = -b.Stats.Norm[i]
+	}
+	return realKey(v), v == v
+}
+
+// score returns the score of a key.
+func (s *Scores) score(key uint64) float64 {
+	switch s.detector {
+	case MaxSoftmax:
+		_, tail := unitScore(2*half - min(key, 2*half))
+		return tail
+	case DempsterShafer:
+		k := float64(s.classes)
+		return k / (k + kernel.Exp64(-realScore(key)))
+	}
+	return realScore(key)
+}
+
+// Merge adds what another *Scores has seen.
+func (s *Scores) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Scores)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: rank.Scores and %T", metrics.ErrMismatch, a)
+	case s.detector != o.detector:
+		return fmt.Errorf("%w: rank.Scores of %v and of %v", metrics.ErrMismatch, s.detector, o.detector)
+	case o.classes == 0:
+		return nil
+	case s.classes != 0 && s.classes != o.classes:
+		return fmt.Errorf("%w: rank.Scores of %d classes and of %d", metrics.ErrMismatch, s.classes, o.classes)
+	case s.classes != 0 && s.weighted != o.weighted:
+		return fmt.Errorf("%w: rank.Scores with and without weights", metrics.ErrMismatch)
+	}
+	s.classes, s.weighted = o.classes, o.weighted
+	s.none += o.none
+	s.table.merge(&o.table)
+	return nil
+}
+
+const (
+	scoresMagic   = "cOOD"
+	scoresVersion = 1
+)
+
+// AppendBinary appends the state.
+func (s *Scores) AppendBinary(dst []byte) ([]byte, error) {
+	s.table.sort()
+	var e exact.Enc
+	e.U8(uint8(s.detector))
+	flags := uint8(0)
+	if s.weighted {
+		flags = flagWeighted
+	}
+	e.U8(flags)
+	e.U8(uint8(s.table.coarse))
+	e.U32(uint32(s.classes))
+	e.I64(s.none)
+	e.U64(uint64(len(s.table.keys)))
+	last := uint64(0)
+	for i, k := range s.table.keys {
+		e.Uvarint(k - last)
+		e.Uvarint(uint64(s.table.sums[i].n))
+		if s.weighted {
+			e.Sum(&s.table.sums[i].w)
+		}
+		last = k
+	}
+	return append(dst, exact.Seal(scoresMagic, scoresVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces s, detector and all, by what AppendBinary wrote.
+func (s *Scores) UnmarshalBinary(data []byte) error {
+	n, err := decodeScores(data)
+	if err != nil {
+		return fmt.Errorf("rank.Scores: %w", err)
+	}
+	*s = *n
+	return nil
+}
+
+func decodeScores(data []byte) (*Scores, error) {
+	d, err := exact.OpenFields(scoresMagic, scoresVersion, data)
+	if err != nil {
+		return nil, err
+	}
+	detector, flags := Detector(d.U8()), d.U8()
+	coarse := d.U8()
+	classes, none := int(d.U32()), d.I64()
+	count := d.Count(2)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if detector >= detectors || flags > flagWeighted || none < 0 || none > mostRows || count > MaxExact ||
+		classes == 0 && (count > 0 || none > 0 || flags != 0) {
+		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
+	}
+	s := NewScores(detector)
+	s.classes, s.none, s.weighted = classes, none, flags == flagWeighted
+	rows, last := none, uint64(0)
+	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errTable)
+	s.table.prepare(uint(coarse), count)
+	for i := range count {
+		step, n := d.Uvarint(), d.Uvarint()
+		c := tallied{n: int64(n)}
+		if s.weighted {
+			c.w = d.Sum()
+		}
+		if d.Err() != nil {
+			return nil, d.Err()
+		}
+		if n == 0 || n > mostRows || rows > mostRows-int64(n) || last+step < last || i > 0 && step == 0 ||
+			s.weighted && c.w.Sign() <= 0 {
+			return nil, bad
+		}
+		rows += int64(n)
+		last += step
+		s.table.put(last, c)
+	}
+	if s.table.check() != nil || detector == MaxSoftmax && count > 0 && last<<coarse > 2*half {
+		return nil, bad
+	}
+	return s, d.Done()
+}
+
+// OOD is how well a detector's scores tell rows out of distribution, whose scores should be high, from those in distribution.
 type OOD struct{ out, in *Ranking }
 
-// NewOOD is not made yet.
-func NewOOD(in, out *Scores) (*OOD, error) { panic("not yet") }
+var errNoScores = errors.New("rank: scores are missing")
 
-// AUROC is not made yet.
-func (o *OOD) AUROC() (auc, bound float64) { panic("not yet") }
+// NewOOD compares the scores of rows in distribution with those of rows out of it, which are to get no more of them. It is an error if
+// they are of different detectors or numbers of classes, one of them with weights and the other without, or if rows of either have no
+// such score; see Scores.Reason. Where the scores of a set are no longer kept one by one, both are compared by the coarser of
+// their keys. It takes some 100 bytes for each score of both.
+func NewOOD(in, out *Scores) (*OOD, error) {
+	switch {
+	case in.detector != out.detector:
+		return nil, fmt.Errorf("%w: scores of %v and of %v", metrics.ErrMismatch, in.detector, out.detector)
+	case in.Reason() != "":
+		return nil, fmt.Errorf("%w: in distribution: %s", errNoScores, in.Reason())
+	case out.Reason() != "":
+		return nil, fmt.Errorf("%w: out of distribution: %s", errNoScores, out.Reason())
+	case in.classes != 0 && out.classes != 0 && in.classes != out.classes:
+		return nil, fmt.Errorf("%w: scores of %d classes and of %d", metrics.ErrMismatch, in.classes, out.classes)
+	case in.classes != 0 && out.classes != 0 && in.weighted != out.weighted:
+		return nil, fmt.Errorf("%w: scores with and without weights", metrics.ErrMismatch)
+	}
+	m := mix(in, out)
+	back := &mixture{exact: m.exact, weighted: m.weighted, rows: make([]mixed, len(m.rows))}
+	for i, x := range m.rows {
+		back.rows[len(m.rows)-1-i] = mixed{-x.score, x.out, x.in}
+	}
+	return &OOD{out: m.ranking(), in: back.ranking()}, nil
+}
 
-// AUROCInterval is not made yet.
-func (o *OOD) AUROCInterval(level float64) metrics.Interval { panic("not yet") }
+// mixture is the scores of both sets, rising.
+type mixture struct {
+	rows            []mixed
+	exact, weighted bool
+}
 
-// AUPRCOut is not made yet.
-func (o *OOD) AUPRCOut(a PRArea) (area, bound float64) { panic("not yet") }
+type mixed struct{ score, in, out float64 }
 
-// AUPRCIn is not made yet.
-func (o *OOD) AUPRCIn(a PRArea) (area, bound float64) { panic("not yet") }
+// mix puts the scores of two sets in order.
+func mix(in, out *Scores) *mixture {
+	m := &mixture{exact: in.Exact() && out.Exact(), weighted: in.weighted || out.weighted}
+	in.table.sort()
+	out.table.sort()
+	coarse := max(in.table.coarse, out.table.coarse)
+	i, j := 0, 0
+	a, b := in.table.keys, out.table.keys
+	// at returns the next key of a set, without the bits that one of them is without.
+	at := func(t *table[tallied, *tallied], i int) uint64 {
+		if i == len(t.keys) {
+			return math.MaxUint64
+		}
+		return t.keys[i] >> (coarse - t.coarse)
+	}
+	for i < len(a) || j < len(b) {
+		k := min(at(&in.table, i), at(&out.table, j))
+		x := mixed{score: in.score(k << coarse)}
+		for ; i < len(a) && at(&in.table, i) == k; i++ {
+			x.in += in.table.sums[i].weight(m.weighted)
+		}
+		for ; j < len(b) && at(&out.table, j) == k; j++ {
+			x.out += out.table.sums[j].weight(m.weighted)
+		}
+		m.rows = append(m.rows, x)
+	}
+	return m
+}
 
-// FPRAt is not made yet.
-func (o *OOD) FPRAt(found float64) (fpr, bound float64) { panic("not yet") }
+func (c *tallied) weight(weighted bool) float64 {
+	if weighted {
+		return c.w.Float64()
+	}
+	return float64(c.n)
+}
 
-// ROC is not made yet.
-func (o *OOD) ROC(most int) []Point { panic("not yet") }
+func (m *mixture) Exact() bool    { return m.exact }
+func (m *mixture) Weighted() bool { return m.weighted }
+func (m *mixture) Outside() int64 { return 0 }
+func (m *mixture) Count() int     { return len(m.rows) }
+
+func (m *mixture) Each(f func(*cells.Cell)) {
+	var x cells.Cell
+	for _, r := range m.rows {
+		x.P, x.Weight, x.Events = r.score, r.in+r.out, r.out
+		f(&x)
+	}
+}
+
+func (m *mixture) ranking() *Ranking {
+	var p cells.Pairs
+	var above, tied sum
+	for _, x := range m.rows {
+		above.add(float64(x.out * p.Rest))
+		tied.add(float64(x.out * x.in))
+		p.Rest += x.in
+		p.Events += x.out
+	}
+	p.Above, p.Tied = above.value(), tied.value()
+	return &Ranking{m, p}
+}
+
+// AUROC returns the area under the receiver operating characteristic, with rows out of distribution as the event; see Ranking.AUROC.
+func (o *OOD) AUROC() (auc, bound float64) { return o.out.AUROC() }
+
+// AUROCInterval returns DeLong's interval of AUROC; see Ranking.AUROCInterval.
+func (o *OOD) AUROCInterval(level float64) metrics.Interval { return o.out.AUROCInterval(level) }
+
+// AUPRCOut returns the area under the precision-recall curve with rows out of distribution as the event; see Ranking.AUPRC. It
+// depends on how many of the rows are of either kind.
+func (o *OOD) AUPRCOut(a PRArea) (area, bound float64) { return o.out.AUPRC(a) }
+
+// AUPRCIn returns the same with rows in distribution as the event, from the lowest score on.
+func (o *OOD) AUPRCIn(a PRArea) (area, bound float64) { return o.in.AUPRC(a) }
+
+// FPRAt returns the share of the rows in distribution that are taken for others at the first threshold, from the highest score
+// down, at which so much of the rows out of distribution is found; see Ranking.FPRAt. 0.95 makes it ood_fpr95. It is not the
+// rate at which 95 % of the rows in distribution are kept, which others give that name.
+func (o *OOD) FPRAt(found float64) (fpr, bound float64) { return o.out.FPRAt(found) }
+
+// ROC returns the receiver operating characteristic, with thresholds of the detector's score; see Ranking.ROC.
+func (o *OOD) ROC(most int) []Point { return o.out.ROC(most) }
