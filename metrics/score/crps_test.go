@@ -3,6 +3,7 @@ package score_test
 import (
 	"encoding/json"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -157,5 +158,110 @@ func TestFormsLimits(t *testing.T) {
 		if got := caught(f); got != "score: the components' weights, means and sds differ in number" {
 			t.Error(got)
 		}
+	}
+}
+
+// TestMeans holds that the functions of many forecasts are those of one, row by row, and their mean exact.
+func TestMeans(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	const n, k = 1000, 3
+	column := func(n int, f func() float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = f()
+		}
+		return v
+	}
+	y, m, s, df := column(n, r.NormFloat64), column(n, r.NormFloat64), column(n, r.ExpFloat64), column(n, func() float64 { return 0.6 + r.ExpFloat64() })
+	shares, ms, ss := column(n*k, r.Float64), column(n*k, r.NormFloat64), column(n*k, r.ExpFloat64)
+	w := column(n, func() float64 { return float64(r.IntN(3)) / 4 })
+	for name, c := range map[string]struct {
+		all func(dst, weights []float64) float64
+		one func(i int) float64
+	}{
+		"normal":   {func(dst, w []float64) float64 { return score.Normals(dst, y, m, s, w) }, func(i int) float64 { return score.NormalCRPS(y[i], m[i], s[i]) }},
+		"logistic": {func(dst, w []float64) float64 { return score.Logistics(dst, y, m, s, w) }, func(i int) float64 { return score.LogisticCRPS(y[i], m[i], s[i]) }},
+		"laplace":  {func(dst, w []float64) float64 { return score.Laplaces(dst, y, m, s, w) }, func(i int) float64 { return score.LaplaceCRPS(y[i], m[i], s[i]) }},
+		"t": {func(dst, w []float64) float64 { return score.StudentTs(dst, y, df, m, s, w) },
+			func(i int) float64 { return score.StudentTCRPS(y[i], df[i], m[i], s[i]) }},
+		"mixture": {func(dst, w []float64) float64 { return score.NormalMixtures(dst, y, k, shares, ms, ss, w) },
+			func(i int) float64 {
+				return score.NormalMixtureCRPS(y[i], shares[i*k:i*k+k], ms[i*k:i*k+k], ss[i*k:i*k+k])
+			}},
+		"even mixture": {func(dst, w []float64) float64 { return score.NormalMixtures(dst, y, k, nil, ms, ss, w) },
+			func(i int) float64 { return score.NormalMixtureCRPS(y[i], nil, ms[i*k:i*k+k], ss[i*k:i*k+k]) }},
+	} {
+		for _, w := range [][]float64{nil, w} {
+			dst := make([]float64, n)
+			got := c.all(dst, w)
+			sum, total := new(big.Rat), new(big.Rat)
+			for i, v := range dst {
+				if v != c.one(i) || v < 0 {
+					t.Fatalf("%s: row %d has %v, want %v", name, i, v, c.one(i))
+				}
+				q := 1.0
+				if w != nil {
+					q = w[i]
+				}
+				sum.Add(sum, new(big.Rat).SetFloat64(q*v))
+				total.Add(total, new(big.Rat).SetFloat64(q))
+			}
+			if want, _ := sum.Quo(sum, total).Float64(); got != want || c.all(nil, w) != want {
+				t.Errorf("%s: %v, want %v", name, got, want)
+			}
+		}
+	}
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		sd, weights []float64
+		want        float64
+	}{
+		{[]float64{0, 0, 0}, nil, 2},
+		{[]float64{0, -1, 0}, nil, nan},
+		{[]float64{0, -1, 0}, []float64{1, 0, 1}, 2},
+		{[]float64{0, 0, 0}, []float64{1, -1, 1}, nan},
+		{[]float64{0, 0, 0}, []float64{1, nan, 1}, nan},
+		{[]float64{0, 0, 0}, []float64{1, inf, 1}, nan},
+		{[]float64{0, 0, 0}, []float64{0, 0, 0}, nan},
+	} {
+		dst := make([]float64, 3)
+		if got := score.Normals(dst, []float64{1, 2, 3}, []float64{0, 0, 0}, c.sd, c.weights); got != c.want && (got == got || c.want == c.want) {
+			t.Errorf("%v: %v", c, got)
+		}
+		if dst[0] != 1 || dst[2] != 3 {
+			t.Errorf("%v: %v", c, dst)
+		}
+	}
+	if got := score.StudentTs(nil, []float64{1, 2}, []float64{0.5, 3}, []float64{0, 0}, []float64{1, 1}, nil); got != inf {
+		t.Error(got)
+	}
+	if got := score.Normals(nil, nil, nil, nil, nil); got == got {
+		t.Error(got)
+	}
+	// Order has no say, whatever the units.
+	y = []float64{1e300, 1, -1e-300, -1e300, 3e8, 1e-17}
+	zero := make([]float64, 6)
+	want := score.Normals(nil, y, zero, zero, nil)
+	for range 20 {
+		r.Shuffle(6, func(a, b int) { y[a], y[b] = y[b], y[a] })
+		if got := score.Normals(nil, y, zero, zero, nil); got != want {
+			t.Error(got, want)
+		}
+	}
+}
+
+var sink float64
+
+func BenchmarkForms(b *testing.B) {
+	for name, f := range map[string]func(y float64) float64{
+		"normal":       func(y float64) float64 { return score.NormalCRPS(y, 0, 1) },
+		"student, 3":   func(y float64) float64 { return score.StudentTCRPS(y, 3, 0, 1) },
+		"student, 100": func(y float64) float64 { return score.StudentTCRPS(y, 100, 0, 1) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for i := range b.N {
+				sink += f(float64(i&255) / 64)
+			}
+		})
 	}
 }

@@ -3,13 +3,13 @@ package score
 import (
 	"math"
 
-	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // The functions of this file return the mean of the scores of many forecasts, one for each element of y, and, if dst is not nil,
-// write each forecast's score to dst. weights may be nil; one of 0 leaves a row out of the mean, not out of dst. The sum is
-// exact, so the mean does not depend on the order of the rows. It is NaN without rows, and where a score of a row that counts, or
-// a weight, is NaN or the weight negative or infinite; +Inf where a score is. Slices that differ in length panic.
+// write each forecast's score to dst. weights are nil or as in metrics.Predictions; one of 0 leaves a row out of the mean, not
+// out of dst. The sum is exact, so the mean does not depend on the order of the rows. It is NaN without rows, and where the score
+// of a row that counts is NaN or a weight is not from 2^-32 to 2^32; +Inf where a score is. Slices that differ in length panic.
 
 // Normals is the mean of NormalCRPS.
 func Normals(dst, y, mean, sd, weights []float64) float64 {
@@ -60,28 +60,33 @@ func meanScore(dst, y, weights []float64, f func(i int) float64, columns ...[]fl
 	if weights != nil && len(weights) != len(y) {
 		panic("score: weights and rows differ in number")
 	}
-	var sum, total exact.Sum
+	var m tally.Mean
+	var count tally.Weight
 	worst := 0.0 // an infinity or a NaN, if there are some
 	for i := range y {
-		v, w := f(i), 1.0
+		v := f(i)
 		if dst != nil {
 			dst[i] = v
 		}
+		var w []float64
 		if weights != nil {
-			w = weights[i]
+			if w = weights[i : i+1]; w[0] == 0 {
+				continue
+			}
+			if !(w[0] >= 0x1p-32 && w[0] <= 0x1p32) {
+				worst = math.NaN()
+				continue
+			}
 		}
-		if w == 0 {
+		if v-v != 0 {
+			worst += v
 			continue
 		}
-		if p := float64(w * v); w > 0 && p <= math.MaxFloat64 {
-			sum.AddExact(p)
-			total.AddExact(w)
-		} else if worst += p; !(w > 0 && w <= math.MaxFloat64) {
-			worst = math.NaN()
-		}
+		m.AddUnits([]float64{v}, w)
+		count.Add(1, w)
 	}
 	if worst != 0 {
 		return worst
 	}
-	return exact.Ratio(&sum, &total)
+	return m.Value(&count, weights != nil)
 }

@@ -67,8 +67,9 @@ func each(dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*
 	return eachOf(NewLoss(nil), dst, p, o, mean, row)
 }
 
-func eachOf(l *Loss, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*Loss) float64, row func([]float64, *metrics.Block)) (float64, error) {
-	accs := []metrics.Accumulator{l}
+func eachOf[A metrics.Accumulator](a A, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(A) float64,
+	row func([]float64, *metrics.Block)) (float64, error) {
+	accs := []metrics.Accumulator{a}
 	if dst != nil {
 		if len(dst) != p.Rows {
 			panic("score: dst and rows differ in number")
@@ -76,22 +77,23 @@ func eachOf(l *Loss, dst []float64, p *metrics.Predictions, o *metrics.Options, 
 		for i := range dst {
 			dst[i] = math.NaN()
 		}
-		accs = append(accs, &rows{dst: dst, row: row})
+		accs = append(accs, &rows{dst: dst, row: row, need: a.Needs()})
 	}
 	if err := metrics.NewPass(o, accs...).Add(p); err != nil {
 		return math.NaN(), err
 	}
-	return mean(l), nil
+	return mean(a), nil
 }
 
 // rows is an accumulator that keeps nothing: it writes each row's score where the caller wants it.
 type rows struct {
 	dst, v []float64
-	row    func(dst []float64, b *metrics.Block)
+	row    func(dst []float64, b *metrics.Block) // on the goroutines of a Pass
+	need   metrics.Need
 }
 
-func (r *rows) Needs() metrics.Need                   { return metrics.Spread }
-func (r *rows) Empty() metrics.Accumulator            { return &rows{dst: r.dst, row: r.row} }
+func (r *rows) Needs() metrics.Need                   { return r.need }
+func (r *rows) Empty() metrics.Accumulator            { return &rows{dst: r.dst, row: r.row, need: r.need} }
 func (r *rows) Len() int64                            { return 0 }
 func (r *rows) Merge(metrics.Accumulator) error       { return nil }
 func (r *rows) AppendBinary(b []byte) ([]byte, error) { return nil, errNoState }

@@ -1,0 +1,317 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// CRPSForm says how samples x_1 ... x_m stand for the distribution that they were drawn from. With
+//
+//	A = sum_j |x_j - y|,  B = sum_{j<k} |x_j - x_k|
+type CRPSForm uint8
+
+const (
+	// CRPSV is A/m - B/m^2, the score of the samples' own distribution function: the integral of (F_m(x) - 1[x >= y])^2. As a
+	// score of the distribution that they were drawn from it is too high by E|X - X'|/(2m). For m = 1 it is |x - y|.
+	CRPSV CRPSForm = iota
+	// CRPSFair is A/m - B/(m*(m-1)), unbiased for samples drawn independently: its mean does not depend on m (Ferro 2014). NaN
+	// for m = 1, of which no spread can be told.
+	CRPSFair
+	// CRPSRolled is A/m - sum_j |x_j - x_{j-1}|/(2m), with x_m before x_1: unbiased as well, but it takes only m of the pairs,
+	// depends on the order of the samples, and is badly off if they are sorted: uncertainty_metrics. For m = 1 it is |x - y|.
+	CRPSRolled
+	crpsForms
+)
+
+// CRPSPWM is the form by probability-weighted moments, A/m + b0 - 2*b1 with b0 the samples' mean and
+// b1 = sum_j (j-1)*x_(j)/(m*(m-1)) of the sorted ones. It is equal to the fair one (Zamo and Naveau 2018).
+const CRPSPWM = CRPSFair
+
+// CRPSOptions are options of a SampleCRPS.
+type CRPSOptions struct {
+	Rolled bool // CRPSRolled is kept too
+}
+
+// SampleCRPS accumulates the continuous ranked probability score of samples, of which every row has equally many: predictions of
+// the kind metrics.Samples. It is a metrics.Accumulator, and panics if it is fed another kind. The time for a row of m samples
+// grows as m*ln(m).
+//
+// Sums of scores are exact whatever their unit; a state takes about 500 bytes. Values so large that a row's sums are beyond
+// float64 make the mean +Inf.
+type SampleCRPS struct {
+	opt      CRPSOptions
+	samples  int // of a row; 0 before the first
+	weighted bool
+
+	count    tally.Weight
+	infinite int64 // rows whose score is
+	forms    [crpsForms]tally.Mean
+
+	rows sampleRows
+}
+
+var _ metrics.Accumulator = (*SampleCRPS)(nil)
+
+// NewSampleCRPS returns an empty accumulator; o may be nil.
+func NewSampleCRPS(o *CRPSOptions) *SampleCRPS {
+	s := &SampleCRPS{}
+	if o != nil {
+		s.opt = *o
+	}
+	return s
+}
+
+// Needs says that the samples are wanted.
+func (s *SampleCRPS) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (s *SampleCRPS) Empty() metrics.Accumulator { return NewSampleCRPS(&s.opt) }
+
+// Len returns the number of rows seen.
+func (s *SampleCRPS) Len() int64 { return s.count.N }
+
+// Samples returns how many samples a row has, 0 before the first.
+func (s *SampleCRPS) Samples() int { return s.samples }
+
+// keeps tells whether a form is kept and has a value.
+func (s *SampleCRPS) keeps(f CRPSForm) bool {
+	return (f != CRPSFair || s.samples > 1) && (f != CRPSRolled || s.opt.Rolled)
+}
+
+// AddBlock adds a block's rows.
+func (s *SampleCRPS) AddBlock(b *metrics.Block) {
+	s.samples, s.weighted = b.Classes, b.Weights != nil
+	s.rows.sums(b, s.opt.Rolled)
+	s.count.Add(b.Rows, b.Weights)
+	for _, a := range s.rows.far {
+		if a > math.MaxFloat64 {
+			s.infinite++
+		}
+	}
+	for f := range crpsForms {
+		if s.keeps(f) {
+			s.forms[f].AddUnits(s.rows.scores(f, b.Classes), b.Weights)
+		}
+	}
+}
+
+// Merge adds what another *SampleCRPS has seen.
+func (s *SampleCRPS) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*SampleCRPS)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: score.SampleCRPS and %T", metrics.ErrMismatch, a)
+	case s.opt != o.opt:
+		return fmt.Errorf("%w: score.SampleCRPS with and without the rolled form", metrics.ErrMismatch)
+	case o.samples == 0:
+		return nil
+	case s.samples != 0 && s.samples != o.samples:
+		return fmt.Errorf("%w: score.SampleCRPS of %d samples a row and of %d", metrics.ErrMismatch, s.samples, o.samples)
+	case s.samples != 0 && s.weighted != o.weighted:
+		return fmt.Errorf("%w: score.SampleCRPS with and without weights", metrics.ErrMismatch)
+	}
+	s.samples, s.weighted = o.samples, o.weighted
+	s.count.Merge(&o.count)
+	s.infinite += o.infinite
+	for f := range s.forms {
+		s.forms[f].Merge(&o.forms[f])
+	}
+	return nil
+}
+
+// Value returns the mean score in the given form; lower is better, and 0 is best. NaN without rows, and for CRPSFair of one sample
+// a row. It panics if CRPSRolled is asked for and not in the options.
+func (s *SampleCRPS) Value(f CRPSForm) float64 {
+	s.check(f)
+	switch {
+	case !s.keeps(f):
+		return math.NaN()
+	case s.infinite > 0:
+		return math.Inf(1)
+	}
+	return s.forms[f].Value(&s.count, s.weighted)
+}
+
+// Interval is mean +- z*s/sqrt(n) of the same form; there is none of an infinite mean, or where a square is beyond float64.
+func (s *SampleCRPS) Interval(f CRPSForm, level float64) metrics.Interval {
+	v := s.Value(f)
+	return metrics.Normal(v, s.forms[f].StdErr(&s.count, s.weighted), level)
+}
+
+func (s *SampleCRPS) check(f CRPSForm) {
+	if f >= crpsForms {
+		panic("score: no such form of the CRPS")
+	}
+	if f == CRPSRolled && !s.opt.Rolled {
+		panic("score: the rolled CRPS has to be in the options")
+	}
+}
+
+const (
+	sampleMagic   = "cCRP"
+	sampleVersion = 1
+)
+
+// AppendBinary appends the state.
+func (s *SampleCRPS) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	f := uint8(0)
+	if s.weighted {
+		f = 1
+	}
+	if s.opt.Rolled {
+		f |= 2
+	}
+	e.U8(f)
+	e.U32(uint32(s.samples))
+	s.count.Encode(&e)
+	e.I64(s.infinite)
+	for i := range s.forms {
+		s.forms[i].Encode(&e)
+	}
+	return append(dst, exact.Seal(sampleMagic, sampleVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+func (s *SampleCRPS) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(sampleMagic, sampleVersion, data)
+	if err != nil {
+		return fmt.Errorf("score.SampleCRPS: %w", err)
+	}
+	f := d.U8()
+	n := NewSampleCRPS(&CRPSOptions{Rolled: f&2 != 0})
+	n.weighted, n.samples = f&1 != 0, int(d.U32())
+	n.count.Decode(d)
+	n.infinite = d.I64()
+	least := min(n.count.N, n.infinite)
+	for i := range n.forms {
+		n.forms[i].Decode(d)
+		least = min(least, n.forms[i].Over)
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("score.SampleCRPS: %w", err)
+	}
+	if f > 3 || least < 0 {
+		return fmt.Errorf("score.SampleCRPS: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*s = *n
+	return nil
+}
+
+// CRPS returns the mean score of samples in memory (p.Kind is metrics.Samples, or it panics) and, if dst is not nil, writes each
+// row's to dst[i]. A row that was left out (bad, or of weight 0) gets NaN. The mean is SampleCRPS's, to the bit; see CRPSForm for
+// what each form is. o may be nil; the error is a *metrics.DataError, and dst is then of no use.
+func CRPS(dst []float64, p *metrics.Predictions, form CRPSForm, o *metrics.Options) (float64, error) {
+	s := NewSampleCRPS(&CRPSOptions{Rolled: form == CRPSRolled})
+	s.check(form)
+	if p.Kind != metrics.Samples {
+		panic(errNoSamples)
+	}
+	return eachOf(s, dst, p, o, func(s *SampleCRPS) float64 { return s.Value(form) }, func(dst []float64, b *metrics.Block) {
+		var r sampleRows
+		r.sums(b, form == CRPSRolled)
+		copy(dst, r.scores(form, b.Classes))
+	})
+}
+
+const errNoSamples = "score: the CRPS of samples takes predictions of the kind samples"
+
+// sampleRows holds the sums of a block's rows, one an element: far is A of CRPSForm, spread is B and rolled that of CRPSRolled.
+type sampleRows struct {
+	far, spread, rolled []float64
+	v, row              []float64
+}
+
+// sums sets the sums of a block; rolled only where it is wanted. far is +Inf where any of them is beyond float64.
+func (r *sampleRows) sums(b *metrics.Block, rolled bool) {
+	if b.Kind != metrics.Samples {
+		panic(errNoSamples)
+	}
+	r.far, r.spread = sized(r.far, b.Rows), sized(r.spread, b.Rows)
+	r.sampleSpread(r.far, r.spread, &b.Probs, b.Observed)
+	r.rolled = r.rolled[:0]
+	if rolled {
+		r.rolled = sized(r.rolled, b.Rows)
+		for i := range r.rolled {
+			x := r.widen(&b.Probs, i)
+			last, sum := x[len(x)-1], 0.0
+			for _, v := range x {
+				sum += math.Abs(last - v)
+				last = v
+			}
+			r.rolled[i] = sum
+		}
+	}
+	for i := range r.far {
+		if s := r.far[i] + r.spread[i]; s-s != 0 || rolled && r.rolled[i] > math.MaxFloat64 {
+			r.far[i], r.spread[i] = math.Inf(1), 0
+			if rolled {
+				r.rolled[i] = 0
+			}
+		}
+	}
+}
+
+// sampleSpread writes, for each row of m samples, A and B of CRPSForm. Both are sums over the sorted samples, so that they do not
+// depend on the order of these, of terms of at least 0:
+//
+//	B = sum_j j*(m-j)*(x_(j+1) - x_(j))
+func (r *sampleRows) sampleSpread(far, spread []float64, t *metrics.Tile, y []float64) {
+	for i := range far {
+		x := r.widen(t, i)
+		slices.Sort(x)
+		a, b, m := 0.0, 0.0, len(x)
+		for j, v := range x {
+			a += math.Abs(v - y[i])
+			if j > 0 {
+				b += float64(float64(j) * float64(m-j) * (v - x[j-1]))
+			}
+		}
+		far[i], spread[i] = a, b
+	}
+}
+
+// widen returns a copy of a row.
+func (r *sampleRows) widen(t *metrics.Tile, i int) []float64 {
+	r.row = sized(r.row, t.Width)
+	if t.F64 != nil {
+		copy(r.row, t.F64[i*t.Stride:])
+		return r.row
+	}
+	for j, v := range t.F32[i*t.Stride : i*t.Stride+t.Width] {
+		r.row[j] = float64(v)
+	}
+	return r.row
+}
+
+// scores returns the rows' scores of m samples in a form, which the next call overwrites.
+func (r *sampleRows) scores(f CRPSForm, samples int) []float64 {
+	r.v = sized(r.v, len(r.far))
+	m := float64(samples)
+	for i, a := range r.far {
+		switch f {
+		case CRPSV: // neither this nor the fair one is below 0 but by rounding
+			r.v[i] = max(0, a/m-r.spread[i]/m/m)
+		case CRPSFair:
+			r.v[i] = math.NaN()
+			if samples > 1 {
+				r.v[i] = max(0, a/m-r.spread[i]/m/(m-1))
+			}
+		case CRPSRolled:
+			r.v[i] = a/m - float64(r.rolled[i]/m/2)
+		}
+	}
+	return r.v
+}
+
+func sized(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}
