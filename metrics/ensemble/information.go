@@ -1,0 +1,493 @@
+package ensemble
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Criterion is an estimate of how well a Bayesian model predicts rows that it has not seen, made from the log-likelihoods of the
+// rows that it has seen under M draws of its parameters. All are mean log predictive densities of a row, in nats: higher is better.
+//
+// Of a row's log-likelihoods l_1 ... l_M, with V their variance:
+type Criterion uint8
+
+const (
+	// LPPD is ln((1/M) sum exp l_m), the log predictive density itself: of rows that the model was fitted to it is too high.
+	LPPD Criterion = iota
+	// WAIC1 is LPPD - V: Watanabe's criterion, as a log density (Watanabe 2010; Gelman, Hwang and Vehtari 2014).
+	WAIC1
+	// WAIC2 is 2 mean l_m - LPPD, that is LPPD - 2 (LPPD - mean l_m): the other penalty of Gelman, Hwang and Vehtari.
+	WAIC2
+	// ISCV is -ln((1/M) sum exp -l_m): leave-one-out by raw importance weights 1/exp l_m (Gelfand, Dey and Chang 1992).
+	ISCV
+	// PSISLOO is leave-one-out by the same weights with their largest smoothed by a generalised Pareto distribution (Vehtari,
+	// Simpson, Gelman, Yao and Gabry 2024). It takes InformationOptions.PSIS.
+	PSISLOO
+	criteria
+)
+
+// String returns the criterion's name as it stands in documents: "lppd", "nwaic1", "nwaic2", "iscv", "psis_loo".
+func (c Criterion) String() string {
+	if c < criteria {
+		return [...]string{"lppd", "nwaic1", "nwaic2", "iscv", "psis_loo"}[c]
+	}
+	return fmt.Sprintf("Criterion(%d)", uint8(c))
+}
+
+// InformationOptions are those of Information. The zero value is the textbook's, without PSISLOO.
+type InformationOptions struct {
+	// AsCoded takes what google/uncertainty-metrics computes: V with 1/M where the textbook has 1/(M-1), and as standard error
+	// sqrt(v/M), v the variance over rows with 1/n, which divides by draws what is a mean of rows. A single draw then has every
+	// criterion.
+	AsCoded bool
+	// PSIS adds PSISLOO and its diagnostics. A row of 1,000 draws takes about ten times as long with it.
+	PSIS bool
+}
+
+// Information accumulates the criteria of rows of log-likelihoods (metrics.LogLiks). It is a metrics.Accumulator; its state takes
+// some 500 bytes. Sums are exact; a row's values have the same bits on every CPU.
+//
+// With one draw there is nothing to tell what is known from what was learned from the row itself: but for LPPD every criterion is
+// NaN, unless AsCoded.
+type Information struct {
+	opt      InformationOptions
+	draws    int // 0 before the first rows
+	weighted bool
+	rows     tally.Weight
+	means    [criteria]tally.Mean
+	lowest   [criteria]int64 // rows of which the criterion is -Inf
+
+	highVariance int64
+	highPareto   int64
+	unsmoothed   int64
+	paretoMax    float64 // NaN before the first
+
+	of informationRow
+}
+
+var _ metrics.Accumulator = (*Information)(nil)
+
+const (
+	errLogLiks     = "ensemble: Information takes log-likelihoods (metrics.LogLiks)"
+	errCriterion   = "ensemble: no such criterion"
+	errWithoutPSIS = "ensemble: PSISLOO takes InformationOptions.PSIS"
+	errRowsOut     = "ensemble: dst and rows differ in number"
+)
+
+// NewInformation returns an empty accumulator; o may be nil.
+func NewInformation(o *InformationOptions) *Information {
+	a := &Information{paretoMax: math.NaN()}
+	if o != nil {
+		a.opt = *o
+	}
+	return a
+}
+
+// Needs says that the rows themselves are wanted.
+func (a *Information) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (a *Information) Empty() metrics.Accumulator { return NewInformation(&a.opt) }
+
+// Len returns the number of rows seen.
+func (a *Information) Len() int64 { return a.rows.N }
+
+// highVariance is the V from which on WAIC is not to be trusted (Vehtari, Gelman and Gabry 2017), and highPareto the shape from
+// which on importance sampling is not.
+const (
+	highVariance = 0.4
+	highPareto   = 0.7
+)
+
+// AddBlock adds a block's rows. It panics if they are no log-likelihoods.
+func (a *Information) AddBlock(b *metrics.Block) {
+	if b.Kind != metrics.LogLiks {
+		panic(errLogLiks)
+	}
+	a.draws, a.weighted = b.Classes, b.Weights != nil
+	a.rows.Add(b.Rows, b.Weights)
+	for i := range b.Rows {
+		r := &a.of
+		r.take(b, i, &a.opt)
+		w := 1.0
+		if a.weighted {
+			w = b.Weights[i]
+		}
+		for c := range a.means {
+			if Criterion(c) != PSISLOO || a.opt.PSIS {
+				if !addExact(&a.means[c], r.value[c], w) {
+					a.lowest[c]++
+				}
+			}
+		}
+		if r.variance > highVariance {
+			a.highVariance++
+		}
+		if !a.opt.PSIS {
+			continue
+		}
+		a.paretoMax = greater(a.paretoMax, r.pareto)
+		switch {
+		case r.pareto != r.pareto:
+			a.unsmoothed++
+		case r.pareto > highPareto:
+			a.highPareto++
+		}
+	}
+}
+
+// greater returns the larger one; one that is NaN does not count.
+func greater(x, y float64) float64 {
+	if y > x || x != x {
+		return y
+	}
+	return x
+}
+
+// addExact adds x with its weight, without the rounding to a fixed quantum: log densities carry the user's units. It is false, and
+// the sums are as before, where x times w is not finite. A square that is not leaves the mean without a standard error.
+func addExact(m *tally.Mean, x, w float64) bool {
+	p := float64(w * x)
+	if p-p != 0 {
+		return false
+	}
+	m.S1.AddExact(p)
+	if q := float64(p * x); q-q == 0 {
+		m.S2.AddExact(q)
+	} else {
+		m.Over++
+	}
+	return true
+}
+
+// has tells whether the rows have the criterion.
+func (a *Information) has(c Criterion) bool {
+	if c >= criteria {
+		panic(errCriterion)
+	}
+	if c == PSISLOO && !a.opt.PSIS {
+		panic(errWithoutPSIS)
+	}
+	return a.rows.N > 0 && (a.draws > 1 || c == LPPD || a.opt.AsCoded)
+}
+
+// Value returns the mean over the rows: NaN without rows, and for all but LPPD where there is one draw, unless AsCoded. It is -Inf
+// where a row's is, which takes log-likelihoods of 1e154 in size. It panics for PSISLOO without InformationOptions.PSIS.
+func (a *Information) Value(c Criterion) float64 {
+	switch {
+	case !a.has(c):
+		return math.NaN()
+	case a.lowest[c] > 0:
+		return math.Inf(-1)
+	}
+	return a.means[c].Value(&a.rows, a.weighted)
+}
+
+// StdErr returns the standard error of Value: s/sqrt(n), s the standard deviation over rows with 1/(n-1) and n effective where
+// there are weights; NaN for fewer than two rows. AsCoded it is sqrt(v/M), v the variance with 1/n.
+func (a *Information) StdErr(c Criterion) float64 {
+	if !a.has(c) || a.lowest[c] > 0 || a.means[c].Over > 0 {
+		return math.NaN()
+	}
+	se := a.means[c].StdErr(&a.rows, a.weighted)
+	if !a.opt.AsCoded {
+		return se
+	}
+	if a.rows.N == 1 {
+		return 0
+	}
+	// s^2/n * (n-1) is the variance with 1/n.
+	n := a.rows.Effective(a.weighted)
+	return se * math.Sqrt((n-1)/float64(a.draws))
+}
+
+// Interval returns Value +- z StdErr.
+func (a *Information) Interval(c Criterion, level float64) metrics.Interval {
+	return metrics.Normal(a.Value(c), a.StdErr(c), level)
+}
+
+// Draws returns M, 0 before the first rows.
+func (a *Information) Draws() int { return a.draws }
+
+// HighVarianceRows returns of how many rows V is above 0.4: where there are such, WAIC1 and WAIC2 are not to be trusted (Vehtari,
+// Gelman and Gabry 2017).
+func (a *Information) HighVarianceRows() int64 { return a.highVariance }
+
+// ParetoKMax returns the largest shape k of a row's importance weights: up to 0.5 they have a variance, from 0.7 on PSISLOO is not
+// to be trusted. It is +Inf where the weights differ too much for a fit in float64, whose row has its ISCV. NaN if no row has a
+// shape, as without InformationOptions.PSIS.
+func (a *Information) ParetoKMax() float64 { return a.paretoMax }
+
+// HighParetoRows returns of how many rows the shape k is above 0.7.
+func (a *Information) HighParetoRows() int64 { return a.highPareto }
+
+// UnsmoothedRows returns how many rows have no shape k, and as PSISLOO their ISCV: there are fewer than five weights above those
+// that are not smoothed, as of 20 draws or fewer, and of draws that agree.
+func (a *Information) UnsmoothedRows() int64 { return a.unsmoothed }
+
+// Merge adds what another *Information has seen.
+func (a *Information) Merge(m metrics.Accumulator) error {
+	o, ok := m.(*Information)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: ensemble.Information and %T", metrics.ErrMismatch, m)
+	case a.opt.AsCoded != o.opt.AsCoded:
+		return fmt.Errorf("%w: ensemble.Information as coded and not", metrics.ErrMismatch)
+	case a.opt.PSIS != o.opt.PSIS:
+		return fmt.Errorf("%w: ensemble.Information with and without PSIS", metrics.ErrMismatch)
+	case o.draws == 0:
+		return nil
+	case a.draws != 0 && a.draws != o.draws:
+		return fmt.Errorf("%w: ensemble.Information of %d draws and of %d", metrics.ErrMismatch, a.draws, o.draws)
+	case a.draws != 0 && a.weighted != o.weighted:
+		return fmt.Errorf("%w: ensemble.Information with and without weights", metrics.ErrMismatch)
+	}
+	a.draws, a.weighted = o.draws, o.weighted
+	a.rows.Merge(&o.rows)
+	for c := range a.means {
+		a.means[c].Merge(&o.means[c])
+		a.lowest[c] += o.lowest[c]
+	}
+	a.highVariance += o.highVariance
+	a.highPareto += o.highPareto
+	a.unsmoothed += o.unsmoothed
+	a.paretoMax = greater(a.paretoMax, o.paretoMax)
+	return nil
+}
+
+const (
+	informationMagic   = "cINF"
+	informationVersion = 1
+)
+
+// AppendBinary appends the state.
+func (a *Information) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	f := uint8(0)
+	for i, set := range []bool{a.opt.AsCoded, a.opt.PSIS, a.weighted} {
+		if set {
+			f |= 1 << i
+		}
+	}
+	e.U8(f)
+	e.U32(uint32(a.draws))
+	a.rows.Encode(&e)
+	for c := range a.means {
+		a.means[c].Encode(&e)
+		e.I64(a.lowest[c])
+	}
+	e.I64(a.highVariance)
+	e.I64(a.highPareto)
+	e.I64(a.unsmoothed)
+	e.F64(a.paretoMax)
+	return append(dst, exact.Seal(informationMagic, informationVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces a, options and all, by what AppendBinary wrote.
+func (a *Information) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(informationMagic, informationVersion, data)
+	if err != nil {
+		return fmt.Errorf("ensemble.Information: %w", err)
+	}
+	f := d.U8()
+	n := NewInformation(&InformationOptions{AsCoded: f&1 != 0, PSIS: f&2 != 0})
+	n.weighted = f&4 != 0
+	n.draws = int(d.U32())
+	n.rows.Decode(d)
+	least := min(n.rows.N, 0)
+	for c := range n.means {
+		n.means[c].Decode(d)
+		n.lowest[c] = d.I64()
+		least = min(least, n.means[c].Over, n.lowest[c])
+	}
+	n.highVariance, n.highPareto, n.unsmoothed, n.paretoMax = d.I64(), d.I64(), d.I64(), d.F64()
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("ensemble.Information: %w", err)
+	}
+	if f > 7 || n.draws > math.MaxInt32 || min(least, n.highVariance, n.highPareto, n.unsmoothed) < 0 {
+		return fmt.Errorf("ensemble.Information: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*a = *n
+	return nil
+}
+
+// informationRow is what is known of one row, and the memory for it.
+type informationRow struct {
+	value    [criteria]float64
+	variance float64
+	pareto   float64
+
+	x, e []float64
+	tail paretoTail
+}
+
+// take computes the block's row i.
+func (r *informationRow) take(b *metrics.Block, i int, o *InformationOptions) {
+	m := b.Probs.Width
+	if len(r.x) != m {
+		r.x, r.e = make([]float64, m), make([]float64, m)
+	}
+	if at := i * b.Probs.Stride; b.Probs.F64 != nil {
+		copy(r.x, b.Probs.F64[at:])
+	} else {
+		for j, v := range b.Probs.F32[at : at+m] {
+			r.x[j] = float64(v)
+		}
+	}
+	r.criteria(o.AsCoded)
+	if o.PSIS {
+		r.value[PSISLOO], r.pareto = r.tail.leaveOneOut(r.x)
+		if r.value[PSISLOO] != r.value[PSISLOO] {
+			r.value[PSISLOO] = r.value[ISCV]
+		}
+	}
+}
+
+// criteria computes all of the row's values but PSISLOO. The largest term of each sum of exponentials is held out of it, so that
+// what the others add to it keeps its digits.
+func (r *informationRow) criteria(asCoded bool) {
+	x, n := r.x, float64(len(r.x))
+	low, high := 0, 0
+	for j, v := range x {
+		if v < x[low] {
+			low = j
+		}
+		if v > x[high] {
+			high = j
+		}
+	}
+	lo, hi, logN := x[low], x[high], kernel.Log64(n)
+	mean := 0.0
+	for j, v := range x {
+		r.e[j] = v - hi
+		mean += r.e[j]
+	}
+	mean = hi + mean/n
+	lppd := hi + (kernel.Log1p64(r.others(high)) - logN)
+	v := 0.0
+	for j, y := range x {
+		d := y - mean
+		v += float64(d * d)
+		r.e[j] = lo - y
+	}
+	switch {
+	case asCoded:
+		v /= n
+	case len(x) > 1:
+		v /= n - 1
+	}
+	r.variance = v
+	r.value[LPPD] = lppd
+	r.value[WAIC1] = lppd - v
+	r.value[WAIC2] = mean + (mean - lppd)
+	r.value[ISCV] = lo - (kernel.Log1p64(r.others(low)) - logN)
+}
+
+// others returns the sum of the exponentials of r.e but for the element at held.
+func (r *informationRow) others(held int) float64 {
+	r.e[held] = math.Inf(-1)
+	kernel.ExpF64(r.e, r.e)
+	s := 0.0
+	for _, e := range r.e {
+		s += e
+	}
+	return s
+}
+
+// InformationRows returns the criterion's mean over log-likelihoods in memory, which is Information.Value to the bit, and, if dst is
+// not nil, writes each row's value to dst[i]: NaN for a row that was left out, and for every row where there is no Value. dst is as
+// long as there are rows, or the function panics. o and opt may be nil; PSISLOO needs no option here. The error is a
+// *metrics.DataError, and dst is then of no use.
+func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *InformationOptions, opt *metrics.Options) (float64, error) {
+	var own InformationOptions
+	if o != nil {
+		own = *o
+	}
+	own.PSIS = c == PSISLOO
+	a := NewInformation(&own)
+	a.has(c)
+	accs := []metrics.Accumulator{a}
+	if dst != nil {
+		accs = append(accs, newRowWriter(dst, p.Rows, metrics.Rows, func() func([]float64, *metrics.Block) {
+			var r informationRow
+			return func(v []float64, b *metrics.Block) {
+				for i := range v {
+					r.take(b, i, &own)
+					v[i] = r.value[c]
+					if b.Classes == 1 && c != LPPD && !own.AsCoded {
+						v[i] = math.NaN()
+					}
+				}
+			}
+		}))
+	}
+	if err := metrics.NewPass(opt, accs...).Add(p); err != nil {
+		return math.NaN(), err
+	}
+	return a.Value(c), nil
+}
+
+// ParetoKs writes the shape k of each row's importance weights to dst[i], NaN for a row without (see Information.UnsmoothedRows) or
+// one that was left out. dst is as long as there are rows, or the function panics. opt may be nil; the error is a
+// *metrics.DataError, and dst is then of no use.
+func ParetoKs(dst []float64, p *metrics.Predictions, opt *metrics.Options) error {
+	w := newRowWriter(dst, p.Rows, metrics.Rows, func() func([]float64, *metrics.Block) {
+		var r informationRow
+		return func(v []float64, b *metrics.Block) {
+			if b.Kind != metrics.LogLiks {
+				panic(errLogLiks)
+			}
+			for i := range v {
+				r.take(b, i, &InformationOptions{PSIS: true})
+				v[i] = r.pareto
+			}
+		}
+	})
+	return metrics.NewPass(opt, w).Add(p)
+}
+
+// rowWriter is an accumulator that keeps nothing: it writes each row's value where the caller wants it.
+type rowWriter struct {
+	dst, v []float64
+	need   metrics.Need
+	fresh  func() func(v []float64, b *metrics.Block) // for each goroutine its own
+	row    func(v []float64, b *metrics.Block)
+}
+
+func newRowWriter(dst []float64, rows int, need metrics.Need, fresh func() func([]float64, *metrics.Block)) *rowWriter {
+	if len(dst) != rows {
+		panic(errRowsOut)
+	}
+	for i := range dst {
+		dst[i] = math.NaN()
+	}
+	return &rowWriter{dst: dst, need: need, fresh: fresh, row: fresh()}
+}
+
+var errRowState = errors.New("ensemble: rows have no state")
+
+func (r *rowWriter) Needs() metrics.Need                 { return r.need }
+func (r *rowWriter) Len() int64                          { return 0 }
+func (r *rowWriter) Merge(metrics.Accumulator) error     { return nil }
+func (r *rowWriter) AppendBinary([]byte) ([]byte, error) { return nil, errRowState }
+func (r *rowWriter) UnmarshalBinary([]byte) error        { return errRowState }
+func (r *rowWriter) Empty() metrics.Accumulator {
+	return &rowWriter{dst: r.dst, need: r.need, fresh: r.fresh, row: r.fresh()}
+}
+
+func (r *rowWriter) AddBlock(b *metrics.Block) {
+	if len(r.v) < b.Rows {
+		r.v = make([]float64, b.Rows)
+	}
+	v := r.v[:b.Rows]
+	r.row(v, b)
+	for i, x := range v {
+		r.dst[b.Number(i)] = x
+	}
+}

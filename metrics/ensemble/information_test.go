@@ -1,0 +1,604 @@
+package ensemble_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/ensemble"
+)
+
+func informationGolden(t *testing.T, name string, v any) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("../../testdata/golden", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(name, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := json.NewDecoder(r).Decode(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func logLiks(rows [][]float64) *metrics.Predictions {
+	p := &metrics.Predictions{Kind: metrics.LogLiks}
+	p.Rows, p.Classes = len(rows), len(rows[0])
+	for _, r := range rows {
+		p.F64 = append(p.F64, r...)
+	}
+	return p
+}
+
+func information(t *testing.T, p *metrics.Predictions, o *ensemble.InformationOptions) *ensemble.Information {
+	t.Helper()
+	a := ensemble.NewInformation(o)
+	if err := metrics.NewPass(nil, a).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// closeTo tells whether two numbers differ by less than tol, relatively where they are above 1, or are both NaN.
+func closeTo(got, want, tol float64) bool {
+	return math.Abs(got-want) <= tol*math.Max(1, math.Abs(want)) || got != got && want != want
+}
+
+// TestGoldenInformation compares with uncertainty_metrics as coded, and with the textbook's formulas of the same tables.
+func TestGoldenInformation(t *testing.T) {
+	type result struct{ got, want float64 }
+	cases := 0
+	check := func(name string, r ...result) {
+		t.Helper()
+		for i, r := range r {
+			cases++
+			if !closeTo(r.got, r.want, 1e-13) {
+				t.Errorf("%s, %d: %v, want %v", name, i, r.got, r.want)
+			}
+		}
+	}
+	var g struct {
+		Tables []struct {
+			LogP     [][]float64
+			WAIC1    float64
+			WAIC1SEM float64 `json:"waic1_sem"`
+			WAIC2    float64
+			WAIC2SEM float64 `json:"waic2_sem"`
+			ISCV     float64
+			ISCVSEM  float64  `json:"iscv_sem"`
+			Textbook *float64 `json:"waic1_textbook"`
+			SEM      float64  `json:"waic1_textbook_sem"`
+			SEM2     float64  `json:"waic2_sem_over_n"`
+			SEMISCV  float64  `json:"iscv_sem_over_n"`
+		} `json:"waic_iscv"`
+		Trailing struct {
+			LogP     [][][]float64
+			WAIC1    []float64
+			WAIC1SEM []float64 `json:"waic1_sem"`
+			ISCV     []float64
+			ISCVSEM  []float64 `json:"iscv_sem"`
+		} `json:"waic_trailing_dims"`
+	}
+	informationGolden(t, "waic_iscv.json.gz", &g)
+	for _, c := range g.Tables {
+		p := logLiks(c.LogP)
+		a := information(t, p, &ensemble.InformationOptions{AsCoded: true})
+		check("as coded", result{a.Value(ensemble.WAIC1), c.WAIC1}, result{a.StdErr(ensemble.WAIC1), c.WAIC1SEM},
+			result{a.Value(ensemble.WAIC2), c.WAIC2}, result{a.StdErr(ensemble.WAIC2), c.WAIC2SEM},
+			result{a.Value(ensemble.ISCV), c.ISCV}, result{a.StdErr(ensemble.ISCV), c.ISCVSEM})
+		b := information(t, p, nil)
+		if c.Textbook == nil {
+			// One draw.
+			nan := math.NaN()
+			for _, e := range []ensemble.Criterion{ensemble.WAIC1, ensemble.WAIC2, ensemble.ISCV} {
+				check("one draw", result{b.Value(e), nan}, result{b.StdErr(e), nan}, result{b.Interval(e, 0.95).Low, nan})
+			}
+			check("one draw", result{b.Value(ensemble.LPPD), c.ISCV})
+			continue
+		}
+		// The golden's errors over n have a variance with 1/n, but for that of the textbook's waic1.
+		n := float64(p.Rows)
+		f := math.Sqrt(n / (n - 1))
+		check("textbook", result{b.Value(ensemble.WAIC1), *c.Textbook}, result{b.StdErr(ensemble.WAIC1), c.SEM},
+			result{b.Value(ensemble.WAIC2), c.WAIC2}, result{b.StdErr(ensemble.WAIC2), f * c.SEM2},
+			result{b.Value(ensemble.ISCV), c.ISCV}, result{b.StdErr(ensemble.ISCV), f * c.SEMISCV})
+	}
+	for k := range g.Trailing.WAIC1 {
+		p := &metrics.Predictions{Kind: metrics.LogLiks}
+		for _, r := range g.Trailing.LogP {
+			for _, m := range r {
+				p.F64 = append(p.F64, m[k])
+			}
+		}
+		p.Rows, p.Classes = len(g.Trailing.LogP), len(g.Trailing.LogP[0])
+		a := information(t, p, &ensemble.InformationOptions{AsCoded: true})
+		check("trailing", result{a.Value(ensemble.WAIC1), g.Trailing.WAIC1[k]}, result{a.StdErr(ensemble.WAIC1), g.Trailing.WAIC1SEM[k]},
+			result{a.Value(ensemble.ISCV), g.Trailing.ISCV[k]}, result{a.StdErr(ensemble.ISCV), g.Trailing.ISCVSEM[k]})
+	}
+	if cases != 52 {
+		t.Errorf("%d figures", cases)
+	}
+}
+
+// TestGoldenPSIS compares rows with a program that was written apart, from the papers.
+func TestGoldenPSIS(t *testing.T) {
+	var g struct {
+		Cases []struct {
+			Name string
+			LogP [][]float64
+			ELPD []float64
+			K    []*float64
+		}
+	}
+	informationGolden(t, "psis_loo.json.gz", &g)
+	if len(g.Cases) != 8 {
+		t.Errorf("%d cases", len(g.Cases))
+	}
+	for _, c := range g.Cases {
+		p := logLiks(c.LogP)
+		elpd, iscv, ks := make([]float64, p.Rows), make([]float64, p.Rows), make([]float64, p.Rows)
+		mean, err := ensemble.InformationRows(elpd, p, ensemble.PSISLOO, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ensemble.InformationRows(iscv, p, ensemble.ISCV, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := ensemble.ParetoKs(ks, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		high, none, most := int64(0), int64(0), math.NaN()
+		for i, k := range c.K {
+			want := math.NaN()
+			if k == nil {
+				none++
+				if math.Float64bits(elpd[i]) != math.Float64bits(iscv[i]) {
+					t.Errorf("%s, row %d: %v, not its iscv %v", c.Name, i, elpd[i], iscv[i])
+				}
+			} else if want = *k; want > 0.7 {
+				high++
+			}
+			if want == want {
+				most = math.Max(want, most)
+				if most != most {
+					most = want
+				}
+			}
+			if !closeTo(ks[i], want, 1e-11) || !closeTo(elpd[i], c.ELPD[i], 1e-11) {
+				t.Errorf("%s, row %d: %v with k %v, want %v with %v", c.Name, i, elpd[i], ks[i], c.ELPD[i], want)
+			}
+		}
+		a := information(t, p, &ensemble.InformationOptions{PSIS: true})
+		if a.HighParetoRows() != high || a.UnsmoothedRows() != none || !closeTo(a.ParetoKMax(), most, 1e-11) ||
+			math.Float64bits(a.Value(ensemble.PSISLOO)) != math.Float64bits(mean) || a.Draws() != p.Classes {
+			t.Errorf("%s: %d high, %d unsmoothed, max %v, %v", c.Name, a.HighParetoRows(), a.UnsmoothedRows(), a.ParetoKMax(), a.Value(ensemble.PSISLOO))
+		}
+	}
+}
+
+// exponentials returns rows whose importance weights have a Pareto tail of the shape k: w = u^-k.
+func exponentials(rows, draws int, k float64) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(7, uint64(1000*k)))
+	p := &metrics.Predictions{Kind: metrics.LogLiks}
+	p.Rows, p.Classes, p.F64 = rows, draws, make([]float64, rows*draws)
+	for i := range p.F64 {
+		p.F64[i] = -k * r.ExpFloat64()
+	}
+	return p
+}
+
+// TestParetoShape finds the shapes of known tails. 3,000 draws have a tail of 165, of which k is known to (1+k)/sqrt(165), and is
+// drawn towards 1/2 by ten parts of 175.
+func TestParetoShape(t *testing.T) {
+	for _, k := range []float64{0.1, 0.3, 0.5, 0.8, 1.2} {
+		p := exponentials(200, 3000, k)
+		ks := make([]float64, p.Rows)
+		if err := ensemble.ParetoKs(ks, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		mean := 0.0
+		for _, v := range ks {
+			mean += v / float64(len(ks))
+		}
+		if want := (165*k + 5) / 175; math.Abs(mean-want) > 0.03 {
+			t.Errorf("shape %v: %v on average, want %v", k, mean, want)
+		}
+	}
+}
+
+// TestPSISOfConjugateNormal meets the exact leave-one-out density of a model that has one: a mean with a flat prior and
+// observations of variance 1. Left out, the other n-1 give y_i a normal density with their mean and variance 1 + 1/(n-1).
+func TestPSISOfConjugateNormal(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n, m = 20, 4000
+	y, sum := make([]float64, n), 0.0
+	for i := range y {
+		y[i] = r.NormFloat64()
+		sum += y[i]
+	}
+	p := &metrics.Predictions{Kind: metrics.LogLiks}
+	p.Rows, p.Classes, p.F64 = n, m, make([]float64, n*m)
+	for j := range m {
+		mu := sum/n + r.NormFloat64()/math.Sqrt(n)
+		for i := range y {
+			p.F64[i*m+j] = -0.5*(y[i]-mu)*(y[i]-mu) - 0.5*math.Log(2*math.Pi)
+		}
+	}
+	want := 0.0
+	for _, v := range y {
+		d, s := v-(sum-v)/(n-1), 1+1/float64(n-1)
+		want += (-0.5*d*d/s - 0.5*math.Log(2*math.Pi*s)) / n
+	}
+	a := information(t, p, &ensemble.InformationOptions{PSIS: true})
+	for c, tol := range map[ensemble.Criterion]float64{ensemble.WAIC1: 2e-3, ensemble.WAIC2: 6e-3, ensemble.ISCV: 2e-3, ensemble.PSISLOO: 2e-3} {
+		if d := math.Abs(a.Value(c) - want); d > tol {
+			t.Errorf("%v: %v, want %v", c, a.Value(c), want)
+		}
+	}
+	if !(a.Value(ensemble.LPPD) > want+0.02) || a.HighParetoRows() != 0 || !(a.ParetoKMax() < 0.5) {
+		t.Errorf("lppd %v, k %v", a.Value(ensemble.LPPD), a.ParetoKMax())
+	}
+}
+
+// TestPSISOrder: draws in another order are the same posterior, and smooth weights change little.
+func TestPSISOrder(t *testing.T) {
+	p := exponentials(10, 500, 0.3)
+	one, other, raw := make([]float64, 10), make([]float64, 10), make([]float64, 10)
+	if _, err := ensemble.InformationRows(one, p, ensemble.PSISLOO, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ensemble.InformationRows(raw, p, ensemble.ISCV, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Rows {
+		row := p.F64[i*500 : (i+1)*500]
+		rand.Shuffle(500, func(a, b int) { row[a], row[b] = row[b], row[a] })
+	}
+	if _, err := ensemble.InformationRows(other, p, ensemble.PSISLOO, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range one {
+		if math.Float64bits(one[i]) != math.Float64bits(other[i]) {
+			t.Errorf("row %d: %v and, shuffled, %v", i, one[i], other[i])
+		}
+		if math.Abs(one[i]-raw[i]) > 0.01 {
+			t.Errorf("row %d: smoothed %v, raw %v", i, one[i], raw[i])
+		}
+	}
+}
+
+// TestCriteriaOfBig compares rows with their formulas in 200 bits, also where the log-likelihoods are far from 0 or far apart.
+func TestCriteriaOfBig(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, s := range []struct{ at, scale float64 }{{0, 1}, {-700, 1}, {5000, 0.01}, {-1e6, 1e3}, {0, 1e-6}, {-40, 30}} {
+		for _, m := range []int{2, 3, 50} {
+			x := make([]float64, m)
+			for j := range x {
+				x[j] = s.at + s.scale*r.NormFloat64()
+			}
+			lo, hi := x[0], x[0]
+			for _, v := range x {
+				lo, hi = math.Min(lo, v), math.Max(hi, v)
+			}
+			up, down, mean, v := 0.0, 0.0, new(big.Float).SetPrec(200), new(big.Float).SetPrec(200)
+			for _, v := range x {
+				up += math.Exp(v - hi)
+				down += math.Exp(lo - v)
+				mean.Add(mean, big.NewFloat(v))
+			}
+			mean.Quo(mean, big.NewFloat(float64(m)))
+			for _, y := range x {
+				d := new(big.Float).SetPrec(200).Sub(big.NewFloat(y), mean)
+				v.Add(v, d.Mul(d, d))
+			}
+			variance, _ := v.Quo(v, big.NewFloat(float64(m-1))).Float64()
+			mu, _ := mean.Float64()
+			lppd, iscv := hi+math.Log(up/float64(m)), lo-math.Log(down/float64(m))
+			a := information(t, logLiks([][]float64{x}), nil)
+			for c, want := range map[ensemble.Criterion]float64{ensemble.LPPD: lppd, ensemble.WAIC1: lppd - variance,
+				ensemble.WAIC2: 2*mu - lppd, ensemble.ISCV: iscv} {
+				if got := a.Value(c); !closeTo(got, want, 1e-14) {
+					t.Errorf("%v of %d draws at %v: %v, want %v", c, m, s, got, want)
+				}
+			}
+			if (variance > 0.4) != (a.HighVarianceRows() == 1) || a.StdErr(ensemble.LPPD) == a.StdErr(ensemble.LPPD) {
+				t.Errorf("variance %v: %d high", variance, a.HighVarianceRows())
+			}
+		}
+	}
+}
+
+// TestExtremeRows: log-likelihoods whose squares leave float64 are said to be without bound, and nothing fails.
+func TestExtremeRows(t *testing.T) {
+	const h = math.MaxFloat64
+	for name, x := range map[string][]float64{"ends": {h, -h, h, -h, 0, 1}, "low": {-h, -h, -h, -h}, "one low": {0, 0, -1e200, 0}} {
+		for _, weights := range [][]float64{nil, {0x1p32}} {
+			p := logLiks([][]float64{x})
+			p.Weights = weights
+			a := information(t, p, &ensemble.InformationOptions{PSIS: true})
+			for c := ensemble.LPPD; c <= ensemble.PSISLOO; c++ {
+				if v := a.Value(c); v != v || a.Interval(c, 0.95).Low == a.Interval(c, 0.95).Low {
+					t.Errorf("%s: %v is %v", name, c, v)
+				}
+			}
+			if name != "low" && !math.IsInf(a.Value(ensemble.WAIC1), -1) {
+				t.Errorf("%s: %v", name, a.Value(ensemble.WAIC1))
+			}
+			saved, err := a.AppendBinary(nil)
+			if err != nil || new(ensemble.Information).UnmarshalBinary(saved) != nil {
+				t.Error(name, err)
+			}
+		}
+	}
+	// Weights that no float64 holds beside each other: a shape beyond all, and the raw weights' value.
+	x := make([]float64, 100)
+	for j := range x {
+		x[j] = -1e-16 * float64(j%90)
+	}
+	for j := range 10 {
+		x[j] = -600 * float64(j+1) / 10
+	}
+	a := information(t, logLiks([][]float64{x}), &ensemble.InformationOptions{PSIS: true})
+	if k := a.ParetoKMax(); !(k > 5) || a.HighParetoRows() != 1 || a.Value(ensemble.PSISLOO) != a.Value(ensemble.PSISLOO) {
+		t.Errorf("k %v, %d rows, %v", k, a.HighParetoRows(), a.Value(ensemble.PSISLOO))
+	}
+}
+
+// TestInformationMerge: any split, order and storage give the state of all rows at once, and the state reads back.
+func TestInformationMerge(t *testing.T) {
+	for _, weighted := range []bool{false, true} {
+		for _, opt := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}} {
+			p := exponentials(300, 40, 0.9)
+			p.F32, p.F64 = make([]float32, len(p.F64)), nil
+			r := rand.New(rand.NewPCG(5, 6))
+			for i := range p.F32 {
+				p.F32[i] = float32(3 * r.NormFloat64())
+			}
+			if weighted {
+				p.Weights = make([]float64, p.Rows)
+				for i := range p.Weights {
+					p.Weights[i] = float64(i % 4)
+				}
+			}
+			state := func(a *ensemble.Information) []byte {
+				b, err := a.AppendBinary(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b
+			}
+			want := state(information(t, p, &opt))
+			a, parts := ensemble.NewInformation(&opt), []*ensemble.Information{}
+			for at := 0; at < p.Rows; at += 77 {
+				// The same rows, widened and with a stride.
+				n := min(77, p.Rows-at)
+				q := &metrics.Predictions{Kind: metrics.LogLiks}
+				q.Rows, q.Classes, q.Stride, q.F64 = n, 40, 43, make([]float64, n*43)
+				for i := range n {
+					for j := range 40 {
+						q.F64[i*43+j] = float64(p.F32[(at+i)*40+j])
+					}
+				}
+				if weighted {
+					q.Weights = p.Weights[at : at+n]
+				}
+				parts = append(parts, information(t, q, &opt))
+			}
+			for i := range parts {
+				if err := a.Merge(parts[len(parts)-1-i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !bytes.Equal(state(a), want) {
+				t.Errorf("%+v, weighted %v: merged parts differ", opt, weighted)
+			}
+			var b ensemble.Information
+			if err := b.UnmarshalBinary(want); err != nil || !bytes.Equal(state(&b), want) || b.Len() != a.Len() {
+				t.Errorf("%+v: read back %v", opt, err)
+			}
+			for i := range want {
+				bad := bytes.Clone(want)
+				bad[i] ^= 0x40
+				if err := b.UnmarshalBinary(bad); err == nil {
+					t.Fatalf("byte %d may change", i)
+				}
+			}
+			if weighted {
+				// Weights of 2 are no weights, in value and in error.
+				for i := range p.Weights {
+					p.Weights[i] = 2
+				}
+				q := *p
+				q.Weights = nil
+				two, none := information(t, p, &opt), information(t, &q, &opt)
+				if !closeTo(two.Value(ensemble.WAIC1), none.Value(ensemble.WAIC1), 1e-14) ||
+					!closeTo(two.StdErr(ensemble.WAIC1), none.StdErr(ensemble.WAIC1), 1e-12) {
+					t.Errorf("%+v: weights of 2 change %v to %v", opt, none.StdErr(ensemble.WAIC1), two.StdErr(ensemble.WAIC1))
+				}
+			}
+		}
+	}
+}
+
+func TestInformationMismatch(t *testing.T) {
+	p := exponentials(5, 30, 0.5)
+	q := exponentials(5, 31, 0.5)
+	w := *p
+	w.Weights = []float64{1, 1, 1, 1, 1}
+	for _, c := range []struct {
+		other metrics.Accumulator
+		want  string
+	}{
+		{ensemble.NewKnowledge(), "ensemble.Information and *ensemble.Knowledge"},
+		{information(t, p, &ensemble.InformationOptions{AsCoded: true}), "as coded"},
+		{information(t, p, &ensemble.InformationOptions{PSIS: true}), "PSIS"},
+		{information(t, q, nil), "30 draws and of 31"},
+		{information(t, &w, nil), "weights"},
+	} {
+		a := information(t, p, nil)
+		before, _ := a.AppendBinary(nil)
+		err := a.Merge(c.other)
+		after, _ := a.AppendBinary(nil)
+		if !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), c.want) || !bytes.Equal(before, after) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	if a := information(t, p, nil); a.Merge(a.Empty()) != nil || a.Len() != 5 {
+		t.Error("nothing cannot be merged")
+	}
+}
+
+// TestInformationRows: the mean is the accumulator's, rows are their own, and what was left out is NaN.
+func TestInformationRows(t *testing.T) {
+	p := exponentials(1000, 30, 0.5)
+	bad := map[int]bool{0: true, 500: true, 999: true}
+	for i := range bad {
+		p.F64[i*30+3] = math.Inf(-1)
+	}
+	o := &metrics.Options{Drop: true, Threads: 3}
+	for c := ensemble.LPPD; c <= ensemble.PSISLOO; c++ {
+		a := ensemble.NewInformation(&ensemble.InformationOptions{PSIS: true})
+		if err := metrics.NewPass(o, a).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		dst := make([]float64, p.Rows)
+		got, err := ensemble.InformationRows(dst, p, c, nil, o)
+		if err != nil || math.Float64bits(got) != math.Float64bits(a.Value(c)) {
+			t.Errorf("%v: %v, want %v, %v", c, got, a.Value(c), err)
+		}
+		sum := 0.0
+		for i, v := range dst {
+			if bad[i] != (v != v) {
+				t.Errorf("%v: row %d is %v", c, i, v)
+			}
+			if v == v {
+				sum += v
+			}
+		}
+		if !closeTo(sum/997, got, 1e-13) {
+			t.Errorf("%v: the rows' mean is %v, not %v", c, sum/997, got)
+		}
+		var e *metrics.DataError
+		if v, err := ensemble.InformationRows(nil, p, c, nil, nil); !errors.As(err, &e) || v == v {
+			t.Errorf("%v: %v of bad rows", c, err)
+		}
+	}
+	one := logLiks([][]float64{{-1}, {-2}})
+	dst := []float64{1, 1}
+	if v, err := ensemble.InformationRows(dst, one, ensemble.ISCV, nil, nil); err != nil || v == v || dst[0] == dst[0] {
+		t.Errorf("one draw: %v, %v", v, dst)
+	}
+	if v, err := ensemble.InformationRows(dst, one, ensemble.ISCV, &ensemble.InformationOptions{AsCoded: true}, nil); err != nil || v != -1.5 || dst[1] != -2 {
+		t.Errorf("one draw as coded: %v, %v", v, dst)
+	}
+}
+
+func informationPanic(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func TestInformationFaults(t *testing.T) {
+	p := exponentials(4, 10, 0.5)
+	probs := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5, 0.5}, Rows: 1, Classes: 2}, Labels: []int32{0}}
+	for _, c := range []struct {
+		want string
+		f    func()
+	}{
+		{"ensemble: dst and rows differ in number", func() { _ = ensemble.ParetoKs(nil, p, nil) }},
+		{"ensemble: dst and rows differ in number", func() { _, _ = ensemble.InformationRows(make([]float64, 3), p, 0, nil, nil) }},
+		{"ensemble: no such criterion", func() { ensemble.NewInformation(nil).Value(9) }},
+		{"ensemble: no such criterion", func() { _, _ = ensemble.InformationRows(nil, p, 9, nil, nil) }},
+		{"ensemble: PSISLOO takes InformationOptions.PSIS", func() { ensemble.NewInformation(nil).StdErr(ensemble.PSISLOO) }},
+		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = metrics.NewPass(nil, ensemble.NewInformation(nil)).Add(probs) }},
+		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = ensemble.ParetoKs(make([]float64, 1), probs, nil) }},
+	} {
+		if got := informationPanic(c.f); got != c.want {
+			t.Errorf("%v, want %s", got, c.want)
+		}
+	}
+	a := ensemble.NewInformation(nil)
+	if v := a.Value(ensemble.LPPD); v == v || a.StdErr(ensemble.LPPD) == a.StdErr(ensemble.LPPD) || a.ParetoKMax() == a.ParetoKMax() {
+		t.Error("no rows have a value")
+	}
+	names := ""
+	for c := ensemble.LPPD; c <= ensemble.PSISLOO+1; c++ {
+		names += c.String() + " "
+	}
+	if names != "lppd nwaic1 nwaic2 iscv psis_loo Criterion(5) " {
+		t.Error(names)
+	}
+}
+
+// FuzzInformationUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked.
+func FuzzInformationUnmarshal(f *testing.F) {
+	p := exponentials(7, 30, 0.5)
+	for _, o := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}} {
+		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
+			p.Weights = w
+			a := ensemble.NewInformation(&o)
+			if err := metrics.NewPass(nil, a).Add(p); err != nil {
+				f.Fatal(err)
+			}
+			s, _ := a.AppendBinary(nil)
+			_, payload, _, err := exact.Open("cINF", s)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(payload)
+		}
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		var a ensemble.Information
+		s := exact.Seal("cINF", 1, payload)
+		if a.UnmarshalBinary(s) != nil {
+			return
+		}
+		if again, err := a.AppendBinary(nil); err != nil || string(again) != string(s) {
+			t.Errorf("written in another way: %v", err)
+		}
+		for c := ensemble.LPPD; c <= ensemble.ISCV; c++ {
+			a.Interval(c, 0.95)
+		}
+		b := a.Empty()
+		if err := b.Merge(&a); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func BenchmarkInformation(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		o    ensemble.InformationOptions
+	}{{"criteria", ensemble.InformationOptions{}}, {"psis", ensemble.InformationOptions{PSIS: true}}} {
+		b.Run(c.name, func(b *testing.B) {
+			p := exponentials(100, 1000, 0.4)
+			b.SetBytes(int64(8 * len(p.F64)))
+			for b.Loop() {
+				a := ensemble.NewInformation(&c.o)
+				if err := metrics.NewPass(&metrics.Options{Threads: 1}, a).Add(p); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*p.Rows), "ns/row")
+		})
+	}
+}
