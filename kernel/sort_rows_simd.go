@@ -3,7 +3,6 @@ package kernel
 import (
 	"math/bits"
 
-	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/kernel/asm"
 )
 
@@ -160,15 +159,9 @@ func (p *sortPlan) halve(t, low, stride, next, count, block, blocks int) {
 
 // simdSortRows32 sorts rows of 4 to 1,024 elements.
 func simdSortRows32(x []float32, rows, k, stride int, scratch []float32) {
-	lanes := 4
-	switch {
-	case isa.AVX512:
-		lanes = 16
-	case isa.AVX2:
-		lanes = 8
-	}
+	lanes := vectorBytes() / 4
 	var p sortPlan
-	p.make(k, 4*lanes)
+	p.make(k, vectorBytes())
 	batch := 1 << 18 / k / lanes * lanes // of 1 MiB
 	for i := 0; i < rows; i += batch {
 		asm.SortRowsF32(&scratch[0], &x[i*stride], min(batch, rows-i), k, stride, &p.steps[0].op)

@@ -1706,6 +1706,40 @@ func SortRowsF32(w *float32, x *float32, rows int, k int, stride int, steps *int
 	}
 }
 
+// SampleSpreadF32 writes to abs, for each row of 4 samples or more, the sum of the distances of its samples from its y,
+// and to spread that of the distances of any two of them: NaN where a number is not finite. y, abs and spread have room
+// for whole registers of rows. top has the bits of k-1 as float64. w is scratch: 192 bytes and a register for each
+// sample of a row. steps are the network, up to one whose operation is 0.
+func SampleSpreadF32(w *float32, x *float32, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) {
+	switch {
+	case isa.NEON:
+		neon.SampleSpreadF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+	case isa.AVX512:
+		avx512.SampleSpreadF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+	case isa.AVX2:
+		avx2.SampleSpreadF32(w, x, rows, k, stride, steps, y, abs, spread, top)
+	default:
+		panic(absent)
+	}
+}
+
+// SampleSpreadF64 writes to abs, for each row of 4 samples or more, the sum of the distances of its samples from its y,
+// and to spread that of the distances of any two of them: NaN where a number is not finite. y, abs and spread have room
+// for whole registers of rows. top has the bits of k-1 as float64. w is scratch: 192 bytes and a register for each
+// sample of a row. steps are the network, up to one whose operation is 0.
+func SampleSpreadF64(w *float64, x *float64, rows int, k int, stride int, steps *int32, y *float64, abs *float64, spread *float64, top uint64) {
+	switch {
+	case isa.NEON:
+		neon.SampleSpreadF64(w, x, rows, k, stride, steps, y, abs, spread, top)
+	case isa.AVX512:
+		avx512.SampleSpreadF64(w, x, rows, k, stride, steps, y, abs, spread, top)
+	case isa.AVX2:
+		avx2.SampleSpreadF64(w, x, rows, k, stride, steps, y, abs, spread, top)
+	default:
+		panic(absent)
+	}
+}
+
 // ClassSumsF32 adds, for each of k >= 16 columns of a matrix of rows > 0 that starts at element from of x, to n the
 // number of elements whose bits are below the limit beyond and to p and pp the sums of them and of their squares in
 // units of 2**-51. It lists the places in x of those whose bits are not below beyond, and returns their number. The

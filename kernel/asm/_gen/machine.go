@@ -84,6 +84,7 @@ type Arg struct{ Name, Type string }
 type Machine interface {
 	orderer
 	sorter
+	samplesMachine
 	classwiseMachine
 	gridMachine
 	hitBlocksMachine

@@ -48,6 +48,7 @@ var families = []struct {
 	{"keys", keys},
 	{"hitblocks", hitBlocks},
 	{"sort", sortRows},
+	{"samples", samples},
 	{"classwise", classwise},
 }
 

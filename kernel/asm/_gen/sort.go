@@ -90,6 +90,11 @@ const (
 // sorting emits the network that sorts a row a lane.
 type sorting struct {
 	Machine
+	t        T                            // the elements of rows
+	room     int                          // the bytes of the head, behind which the columns start
+	pair     func(a, b V) (least, most V) // a and b are used up
+	inMemory func(p R, b V) V             // pair, but that a stands in memory, to which least goes; it returns most
+
 	head                               R // of the scratch
 	low, high, next, count, step, soon R
 	by                                 [4]R // 1, 3, 5 and 7 times the stride
@@ -99,30 +104,47 @@ func sortRows(m Machine) {
 	m.Func("SortRowsF32", `SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element
 		of a row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.`,
 		[]Arg{{"w", "*float32"}, {"x", "*float32"}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}, {"steps", "*int32"}}, nil)
-	s := &sorting{Machine: m, head: m.Arg("w")}
-	m.AddR(s.head, 63)
-	m.AndR(s.head, -64)
-	m.StoreR(s.head, sortX, 8, m.Arg("x"))
-	m.StoreR(s.head, sortRowsLeft, 8, m.Arg("rows"))
-
-	m.Label("tile")
-	s.transposing("fetch", (*tile).fetch)
+	s := &sorting{Machine: m, t: F32, room: sortCols}
+	s.pair = func(a, b V) (least, most V) { return m.SortTo(a, b), b }
+	s.inMemory = func(p R, b V) V { m.SortMemory(p, b); return b }
+	s.start(func() {})
+	s.transposing("fetch", func(t *tile) {
+		turned := t.TurnNegative()
+		t.fetch(func(_ int, c V) V { return turned(c) })
+	})
 	s.network()
 	s.transposing("put", (*tile).put)
-
-	x, left := m.LoadR(s.head, sortX, 8), m.LoadR(s.head, sortRowsLeft, 8)
-	m.AddR(x, s.stride(log2(lanes(m, F32))))
-	m.SubR(left, lanes(m, F32))
-	m.StoreR(s.head, sortX, 8, x)
-	m.StoreR(s.head, sortRowsLeft, 8, left)
-	m.If(left, GT, 0, "tile")
-	m.Return()
+	s.end()
 }
+
+// start begins a loop over tiles, before which more is done, and end ends it and the function.
+func (s *sorting) start(more func()) {
+	s.head = s.Arg("w")
+	s.AddR(s.head, 63)
+	s.AndR(s.head, -64)
+	s.StoreR(s.head, sortX, 8, s.Arg("x"))
+	s.StoreR(s.head, sortRowsLeft, 8, s.Arg("rows"))
+	more()
+	s.Label("tile")
+}
+
+func (s *sorting) end() {
+	x, left := s.LoadR(s.head, sortX, 8), s.LoadR(s.head, sortRowsLeft, 8)
+	s.AddR(x, s.stride(log2(s.rows())))
+	s.SubR(left, s.rows())
+	s.StoreR(s.head, sortX, 8, x)
+	s.StoreR(s.head, sortRowsLeft, 8, left)
+	s.If(left, GT, 0, "tile")
+	s.Return()
+}
+
+// rows returns the number of rows of a tile.
+func (s *sorting) rows() int { return lanes(s, s.t) }
 
 // stride returns the bytes of 1<<shift rows.
 func (s *sorting) stride(shift int) R {
 	r := s.Arg("stride")
-	s.ShlR(r, 2+shift)
+	s.ShlR(r, log2(s.t.Bytes())+shift)
 	return r
 }
 
@@ -142,7 +164,7 @@ func (s *sorting) transposing(name string, f func(t *tile)) {
 	of := func(name string) *tile {
 		return &tile{sorting: s, name: name, x: s.LoadR(s.head, sortX, 8), stride: s.stride(0), cols: s.CopyR(s.head), left: s.Arg("k")}
 	}
-	s.If(s.LoadR(s.head, sortRowsLeft, 8), LT, lanes(s, F32), name+"_fewer")
+	s.If(s.LoadR(s.head, sortRowsLeft, 8), LT, s.rows(), name+"_fewer")
 	f(of(name))
 	s.Jump(name + "_done")
 	s.Label(name + "_fewer")
@@ -155,12 +177,12 @@ func (s *sorting) transposing(name string, f func(t *tile)) {
 	s.Label(name + "_done")
 }
 
-// rows calls f with the address of each row.
-func (t *tile) rows(f func(l int, row R)) {
+// each calls f with the address of each row.
+func (t *tile) each(f func(l int, row R)) {
 	row := t.CopyR(t.x)
-	for l := range lanes(t, F32) {
+	for l := range t.rows() {
 		f(l, row)
-		if l == lanes(t, F32)-1 {
+		if l == t.rows()-1 {
 			break
 		}
 		t.AddR(row, t.stride)
@@ -172,9 +194,9 @@ func (t *tile) rows(f func(l int, row R)) {
 
 // forth moves on by n columns, and jumps to the label while as many are left.
 func (t *tile) forth(n int, label string) {
-	t.AddR(t.x, 4*n)
+	t.AddR(t.x, t.t.Bytes()*n)
 	if t.last != nil {
-		t.AddR(t.last, 4*n)
+		t.AddR(t.last, t.t.Bytes()*n)
 	}
 	t.AddR(t.cols, n*t.Width())
 	t.SubR(t.left, n)
@@ -185,71 +207,82 @@ func (t *tile) forth(n int, label string) {
 func (t *tile) back(n int, label string) {
 	t.SubR(t.left, n)
 	by := t.CopyR(t.left)
-	t.ShlR(by, 2)
+	t.ShlR(by, log2(t.t.Bytes()))
 	t.AddR(t.x, by)
 	if t.last != nil {
 		t.AddR(t.last, by)
 	}
-	t.ShlR(by, log2(t.Width())-2)
+	t.ShlR(by, log2(t.rows()))
 	t.AddR(t.cols, by)
 	t.MoveR(t.left, t.GP(int64(n)))
 	t.Jump(label)
 }
 
-// transposed returns what stands in each 16 bytes of four registers the other way round.
+// transposed returns what stands in each 16 bytes of as many registers as these have elements the other way round.
 func (s *sorting) transposed(v []V) []V {
+	if s.t == F64 {
+		return []V{s.ZipLow(F64, v[0], v[1]), s.ZipHigh(F64, v[0], v[1])}
+	}
 	a, b, c, d := s.ZipLow(F32, v[0], v[1]), s.ZipHigh(F32, v[0], v[1]), s.ZipLow(F32, v[2], v[3]), s.ZipHigh(F32, v[2], v[3])
 	return []V{s.ZipLow(F64, a, c), s.ZipHigh(F64, a, c), s.ZipLow(F64, b, d), s.ZipHigh(F64, b, d)}
 }
 
-// pieces returns what loads 16 bytes of each row into four registers, of rows one after the other in turn.
+// pieces returns what loads 16 bytes of each row into registers, as many as these have elements, of rows one after the other in turn.
 func (t *tile) pieces() func() []V {
+	per := 16 / t.t.Bytes()
 	if t.last != nil {
 		return func() []V {
-			v := make([]V, 4)
-			t.rows(func(l int, row R) { v[l%4] = t.LoadGroup(v[l%4], l/4, row, 0) })
+			v := make([]V, per)
+			t.each(func(l int, row R) { v[l%per] = t.LoadGroup(v[l%per], l/per, row, 0) })
 			return v
 		}
 	}
-	three, four := t.CopyR(t.stride), t.CopyR(t.stride)
-	t.AddR(three, three)
-	t.AddR(three, t.stride)
-	t.ShlR(four, 2)
+	all := t.CopyR(t.stride) // per rows
+	var three R
+	if per == 4 {
+		three = t.CopyR(t.stride)
+		t.AddR(three, three)
+		t.AddR(three, t.stride)
+	}
+	t.ShlR(all, log2(per))
 	return func() []V {
-		v, row := make([]V, 4), t.CopyR(t.x)
-		for g := range lanes(t, F32) / 4 {
+		v, row := make([]V, per), t.CopyR(t.x)
+		for g := range t.rows() / per {
 			if g > 0 {
-				t.AddR(row, four)
+				t.AddR(row, all)
 			}
 			v[0] = t.LoadGroup(v[0], g, row, 0)
 			v[1] = t.LoadGroupAt(v[1], g, row, t.stride, 1)
-			v[2] = t.LoadGroupAt(v[2], g, row, t.stride, 2)
-			v[3] = t.LoadGroupAt(v[3], g, row, three, 1)
+			if per == 4 {
+				v[2] = t.LoadGroupAt(v[2], g, row, t.stride, 2)
+				v[3] = t.LoadGroupAt(v[3], g, row, three, 1)
+			}
 		}
 		return v
 	}
 }
 
-// fetch makes rows columns of integers, four at a time. The last four may come again.
-func (t *tile) fetch() {
+// fetch makes rows columns, of 16 bytes of each row at a time, q the number of a column among these, and stores what f returns.
+// The last ones may come again.
+func (t *tile) fetch(f func(q int, c V) V) {
+	per := 16 / t.t.Bytes()
 	many, end := t.name+"_many", t.name+"_end"
-	turned := t.TurnNegative()
 	pieces := t.pieces()
 	t.Label(many)
 	v := pieces()
 	for q, c := range t.transposed(v) {
-		t.Store(t.cols, sortCols+q*t.Width(), turned(c))
+		t.Store(t.cols, t.room+q*t.Width(), f(q, c))
 	}
-	t.forth(4, many)
+	t.forth(per, many)
 	t.If(t.left, EQ, 0, end)
-	t.back(4, many)
+	t.back(per, many)
 	t.Label(end)
 }
 
 // put makes columns rows: as many at a time as fill a register of a row, and the last four or fewer by themselves. The last
 // may come again.
 func (t *tile) put() {
-	w := lanes(t, F32)
+	w := t.rows()
 	turned := t.TurnNegative()
 	many, few, four, end := t.name+"_many", t.name+"_few", t.name+"_four", t.name+"_end"
 	if w > 4 {
@@ -257,11 +290,11 @@ func (t *tile) put() {
 	}
 	t.Label(many)
 	var out []V
-	t.rows(func(l int, row R) {
+	t.each(func(l int, row R) {
 		if l%4 == 0 {
 			v := make([]V, 4)
 			for j := range w {
-				v[j%4] = t.LoadGroup(v[j%4], j/4, t.cols, sortCols+j*t.Width()+4*l)
+				v[j%4] = t.LoadGroup(v[j%4], j/4, t.cols, t.room+j*t.Width()+4*l)
 			}
 			out = t.transposed(v)
 		}
@@ -280,13 +313,13 @@ func (t *tile) put() {
 		t.Label(four)
 		v := make([]V, 4)
 		for j := range v {
-			v[j] = t.Load(t.cols, sortCols+j*t.Width())
+			v[j] = t.Load(t.cols, t.room+j*t.Width())
 		}
 		v = t.transposed(v)
 		for j := range v {
 			v[j] = turned(v[j])
 		}
-		t.rows(func(l int, row R) { t.StoreGroup(row, 0, v[l%4], l/4) })
+		t.each(func(l int, row R) { t.StoreGroup(row, 0, v[l%4], l/4) })
 		t.forth(4, four)
 		t.If(t.left, GT, 0, few)
 	}
@@ -297,12 +330,12 @@ func (t *tile) put() {
 func (s *sorting) network() {
 	s.step = s.Arg("steps")
 	s.soon = s.LoadR(s.head, sortX, 8)
-	s.AddR(s.soon, s.stride(log2(lanes(s, F32))))
+	s.AddR(s.soon, s.stride(log2(s.rows())))
 	s.Label("step")
 	op := s.LoadR(s.step, stepOp, 4)
 	s.If(op, EQ, 0, "sorted")
 	cols := s.CopyR(s.head)
-	s.AddR(cols, sortCols)
+	s.AddR(cols, s.room)
 	s.low, s.high = s.LoadR(s.step, stepLow, 4), s.LoadR(s.step, stepHigh, 4)
 	s.AddR(s.low, cols)
 	s.AddR(s.high, cols)
@@ -437,9 +470,9 @@ func (s *sorting) operation(op int) {
 			}
 		}
 		if p[0] == 0 && stays {
-			s.SortMemory(s.low, v[p[1]])
+			v[p[1]] = s.inMemory(s.low, v[p[1]])
 		} else {
-			v[p[0]] = s.SortTo(v[p[0]], v[p[1]])
+			v[p[0]], v[p[1]] = s.pair(v[p[0]], v[p[1]])
 		}
 		for _, u := range p {
 			if left[u]--; left[u] == 0 && v[u] != nil {

@@ -27,31 +27,31 @@ tile:
 	VBROADCASTSS c32_80000000<>+0(SB), Z0
 	MOVQ         DX, DI
 	MOVQ         DX, R8
-	ADDQ         DI, DI
-	ADDQ         DX, DI
-	SHLQ         $0x02, R8
+	ADDQ         R8, R8
+	ADDQ         DX, R8
+	SHLQ         $0x02, DI
 
 fetch_many:
 	MOVQ            CX, R9
 	VBROADCASTF32X4 (R9), Z1
 	VBROADCASTF32X4 (R9)(DX*1), Z2
 	VBROADCASTF32X4 (R9)(DX*2), Z3
-	VBROADCASTF32X4 (R9)(DI*1), Z4
-	ADDQ            R8, R9
+	VBROADCASTF32X4 (R9)(R8*1), Z4
+	ADDQ            DI, R9
 	VINSERTF32X4    $0x01, (R9), Z1, Z1
 	VINSERTF32X4    $0x01, (R9)(DX*1), Z2, Z2
 	VINSERTF32X4    $0x01, (R9)(DX*2), Z3, Z3
-	VINSERTF32X4    $0x01, (R9)(DI*1), Z4, Z4
-	ADDQ            R8, R9
+	VINSERTF32X4    $0x01, (R9)(R8*1), Z4, Z4
+	ADDQ            DI, R9
 	VINSERTF32X4    $0x02, (R9), Z1, Z1
 	VINSERTF32X4    $0x02, (R9)(DX*1), Z2, Z2
 	VINSERTF32X4    $0x02, (R9)(DX*2), Z3, Z3
-	VINSERTF32X4    $0x02, (R9)(DI*1), Z4, Z4
-	ADDQ            R8, R9
+	VINSERTF32X4    $0x02, (R9)(R8*1), Z4, Z4
+	ADDQ            DI, R9
 	VINSERTF32X4    $0x03, (R9), Z1, Z1
 	VINSERTF32X4    $0x03, (R9)(DX*1), Z2, Z2
 	VINSERTF32X4    $0x03, (R9)(DX*2), Z3, Z3
-	VINSERTF32X4    $0x03, (R9)(DI*1), Z4, Z4
+	VINSERTF32X4    $0x03, (R9)(R8*1), Z4, Z4
 	VUNPCKLPS       Z2, Z1, Z5
 	VUNPCKHPS       Z2, Z1, Z1
 	VUNPCKLPS       Z4, Z3, Z2

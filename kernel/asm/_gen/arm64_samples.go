@@ -1,0 +1,3 @@
+package main
+
+func (m *neonMachine) SortMemoryTo(T, R, V) { panic("SortMemoryTo: there are enough registers") }
