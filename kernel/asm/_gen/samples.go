@@ -28,7 +28,7 @@ func sampleSpread(m Machine, t T, name, ptr string) {
 		the network, up to one whose operation is 0.`,
 		[]Arg{{"w", ptr}, {"x", ptr}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}, {"steps", "*int32"},
 			{"y", "*float64"}, {"abs", "*float64"}, {"spread", "*float64"}, {"top", "uint64"}}, nil)
-	s := spreading{&sorting{Machine: m, t: t, room: samplesCols}}
+	s := spreading{&sorting{Machine: m, t: t, room: samplesCols, lines: 1}}
 	s.pair = func(a, b V) (least, most V) { return m.Min(t, a, b), m.Max(t, a, b) }
 	s.inMemory = func(p R, b V) V { m.SortMemoryTo(t, p, b); return b }
 	s.start(func() {
@@ -36,6 +36,7 @@ func sampleSpread(m Machine, t T, name, ptr string) {
 		s.StoreR(s.head, samplesAbs, 8, s.Arg("abs"))
 		s.StoreR(s.head, samplesSpread, 8, s.Arg("spread"))
 	})
+	s.prefetching()
 	s.transposing("fetch", s.probing)
 	s.network()
 	s.sums()
@@ -47,6 +48,9 @@ func (s spreading) probing(t *tile) {
 	zero, probes := s.Zero(), []V{s.Zero(), s.Zero()}
 	t.fetch(func(q int, c V) V {
 		s.FMATo(s.t, probes[q%2], c, zero)
+		if q == 0 {
+			s.prefetch(1)
+		}
 		return c
 	})
 	s.Store(s.head, samplesProbe, s.Add(s.t, probes[0], probes[1]))
@@ -87,6 +91,7 @@ func (s spreading) sums() {
 		s.AddTo(F64, d, s.And(s.Sub(F64, b, r.y), magnitude))
 		s.AddTo(F64, r.abs, d)
 	}
+	s.prefetch(1)
 	s.SubTo(F64, weight, two)
 	s.AddR(low, s.Width())
 	s.SubR(high, s.Width())

@@ -92,6 +92,7 @@ type sorting struct {
 	Machine
 	t        T                            // the elements of rows
 	room     int                          // the bytes of the head, behind which the columns start
+	lines    int                          // of the next tile that an operation prefetches
 	pair     func(a, b V) (least, most V) // a and b are used up
 	inMemory func(p R, b V) V             // pair, but that a stands in memory, to which least goes; it returns most
 
@@ -104,7 +105,7 @@ func sortRows(m Machine) {
 	m.Func("SortRowsF32", `SortRowsF32 sorts rows of 4 elements or more in place. w is scratch: 64 bytes and a register for each element
 		of a row, at the first address in it that is a multiple of 64. steps are the network, up to one whose operation is 0.`,
 		[]Arg{{"w", "*float32"}, {"x", "*float32"}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}, {"steps", "*int32"}}, nil)
-	s := &sorting{Machine: m, t: F32, room: sortCols}
+	s := &sorting{Machine: m, t: F32, room: sortCols, lines: 2}
 	s.pair = func(a, b V) (least, most V) { return m.SortTo(a, b), b }
 	s.inMemory = func(p R, b V) V { m.SortMemory(p, b); return b }
 	s.start(func() {})
@@ -112,6 +113,7 @@ func sortRows(m Machine) {
 		turned := t.TurnNegative()
 		t.fetch(func(_ int, c V) V { return turned(c) })
 	})
+	s.prefetching()
 	s.network()
 	s.transposing("put", (*tile).put)
 	s.end()
@@ -136,6 +138,19 @@ func (s *sorting) end() {
 	s.StoreR(s.head, sortRowsLeft, 8, left)
 	s.If(left, GT, 0, "tile")
 	s.Return()
+}
+
+// prefetching starts to prefetch the tile behind the one at hand, of which prefetch takes the next n lines.
+func (s *sorting) prefetching() {
+	s.soon = s.LoadR(s.head, sortX, 8)
+	s.AddR(s.soon, s.stride(log2(s.rows())))
+}
+
+func (s *sorting) prefetch(n int) {
+	for i := range n {
+		s.Prefetch(s.soon, 64*i)
+	}
+	s.AddR(s.soon, 64*n)
 }
 
 // rows returns the number of rows of a tile.
@@ -329,8 +344,6 @@ func (t *tile) put() {
 // network emits the loop over steps. Each is an operation on columns, or on columns a stride apart, that is repeated.
 func (s *sorting) network() {
 	s.step = s.Arg("steps")
-	s.soon = s.LoadR(s.head, sortX, 8)
-	s.AddR(s.soon, s.stride(log2(s.rows())))
 	s.Label("step")
 	op := s.LoadR(s.step, stepOp, 4)
 	s.If(op, EQ, 0, "sorted")
@@ -408,7 +421,7 @@ func (s *sorting) times(n int) (R, int) {
 	return s.by[n/scale/2], scale
 }
 
-// operation emits one operation in a loop. On the way the next tile is prefetched, two lines each time: about as many as it has.
+// operation emits one operation in a loop. On the way the next tile is prefetched.
 func (s *sorting) operation(op int) {
 	var pairs [][2]int
 	var at []place
@@ -480,9 +493,7 @@ func (s *sorting) operation(op int) {
 			}
 		}
 	}
-	s.Prefetch(s.soon, 0)
-	s.Prefetch(s.soon, 64)
-	s.AddR(s.soon, 128)
+	s.prefetch(s.lines)
 	s.AddR(s.low, s.next)
 	if flip {
 		s.SubR(s.high, s.next)

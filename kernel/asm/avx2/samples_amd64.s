@@ -22,34 +22,38 @@ TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
 	MOVQ CX, 40(AX)
 
 tile:
-	MOVQ  8(AX), CX
-	CMPQ  CX, $+8
-	JLT   fetch_fewer
 	MOVQ  (AX), CX
 	MOVQ  stride+32(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
+	SHLQ  $0x05, DX
+	ADDQ  DX, CX
+	MOVQ  8(AX), DX
+	CMPQ  DX, $+8
+	JLT   fetch_fewer
+	MOVQ  (AX), DX
+	MOVQ  stride+32(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  AX, SI
+	MOVQ  k+24(FP), DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
-	MOVQ  DX, DI
-	MOVQ  DX, R8
-	ADDQ  R8, R8
-	ADDQ  DX, R8
-	SHLQ  $0x02, DI
+	MOVQ  BX, R8
+	MOVQ  BX, R9
+	ADDQ  R9, R9
+	ADDQ  BX, R9
+	SHLQ  $0x02, R8
 
 fetch_many:
-	MOVQ           CX, R9
-	VBROADCASTF128 (R9), Y3
-	VBROADCASTF128 (R9)(DX*1), Y4
-	VBROADCASTF128 (R9)(DX*2), Y5
-	VBROADCASTF128 (R9)(R8*1), Y6
-	ADDQ           DI, R9
-	VINSERTF128    $0x01, (R9), Y3, Y3
-	VINSERTF128    $0x01, (R9)(DX*1), Y4, Y4
-	VINSERTF128    $0x01, (R9)(DX*2), Y5, Y5
-	VINSERTF128    $0x01, (R9)(R8*1), Y6, Y6
+	MOVQ           DX, R10
+	VBROADCASTF128 (R10), Y3
+	VBROADCASTF128 (R10)(BX*1), Y4
+	VBROADCASTF128 (R10)(BX*2), Y5
+	VBROADCASTF128 (R10)(R9*1), Y6
+	ADDQ           R8, R10
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VINSERTF128    $0x01, (R10)(BX*1), Y4, Y4
+	VINSERTF128    $0x01, (R10)(BX*2), Y5, Y5
+	VINSERTF128    $0x01, (R10)(R9*1), Y6, Y6
 	VUNPCKLPS      Y4, Y3, Y7
 	VUNPCKHPS      Y4, Y3, Y3
 	VUNPCKLPS      Y6, Y5, Y4
@@ -59,26 +63,28 @@ fetch_many:
 	VUNPCKLPD      Y5, Y3, Y7
 	VUNPCKHPD      Y5, Y3, Y3
 	VFMADD231PS    Y0, Y6, Y1
-	VMOVUPS        Y6, 128(BX)
+	PREFETCHT0     (CX)
+	ADDQ           $+64, CX
+	VMOVUPS        Y6, 128(SI)
 	VFMADD231PS    Y0, Y4, Y2
-	VMOVUPS        Y4, 160(BX)
+	VMOVUPS        Y4, 160(SI)
 	VFMADD231PS    Y0, Y7, Y1
-	VMOVUPS        Y7, 192(BX)
+	VMOVUPS        Y7, 192(SI)
 	VFMADD231PS    Y0, Y3, Y2
-	VMOVUPS        Y3, 224(BX)
-	ADDQ           $+16, CX
-	ADDQ           $+128, BX
-	SUBQ           $+4, SI
-	CMPQ           SI, $+4
+	VMOVUPS        Y3, 224(SI)
+	ADDQ           $+16, DX
+	ADDQ           $+128, SI
+	SUBQ           $+4, DI
+	CMPQ           DI, $+4
 	JGE            fetch_many
-	TESTQ          SI, SI
+	TESTQ          DI, DI
 	JEQ            fetch_end
-	SUBQ           $+4, SI
-	SHLQ           $0x02, SI
-	ADDQ           SI, CX
-	SHLQ           $0x03, SI
-	ADDQ           SI, BX
-	MOVQ           $+4, SI
+	SUBQ           $+4, DI
+	SHLQ           $0x02, DI
+	ADDQ           DI, DX
+	SHLQ           $0x03, DI
+	ADDQ           DI, SI
+	MOVQ           $+4, DI
 	JMP            fetch_many
 
 fetch_end:
@@ -87,50 +93,50 @@ fetch_end:
 	JMP     fetch_done
 
 fetch_fewer:
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
-	MOVQ  8(AX), DI
-	SUBQ  $+1, DI
-	IMULQ DX, DI
-	ADDQ  CX, DI
+	MOVQ  (AX), DX
+	MOVQ  stride+32(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  AX, SI
+	MOVQ  k+24(FP), DI
+	MOVQ  8(AX), R8
+	SUBQ  $+1, R8
+	IMULQ BX, R8
+	ADDQ  DX, R8
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 
 fetch_fewer_many:
-	MOVQ           CX, R8
-	VBROADCASTF128 (R8), Y3
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VBROADCASTF128 (R8), Y4
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VBROADCASTF128 (R8), Y5
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VBROADCASTF128 (R8), Y6
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VINSERTF128    $0x01, (R8), Y3, Y3
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VINSERTF128    $0x01, (R8), Y4, Y4
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VINSERTF128    $0x01, (R8), Y5, Y5
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VINSERTF128    $0x01, (R8), Y6, Y6
+	MOVQ           DX, R9
+	VBROADCASTF128 (R9), Y3
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VBROADCASTF128 (R9), Y4
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VBROADCASTF128 (R9), Y5
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VBROADCASTF128 (R9), Y6
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VINSERTF128    $0x01, (R9), Y3, Y3
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VINSERTF128    $0x01, (R9), Y6, Y6
 	VUNPCKLPS      Y4, Y3, Y7
 	VUNPCKHPS      Y4, Y3, Y3
 	VUNPCKLPS      Y6, Y5, Y4
@@ -140,28 +146,30 @@ fetch_fewer_many:
 	VUNPCKLPD      Y5, Y3, Y7
 	VUNPCKHPD      Y5, Y3, Y3
 	VFMADD231PS    Y0, Y6, Y1
-	VMOVUPS        Y6, 128(BX)
+	PREFETCHT0     (CX)
+	ADDQ           $+64, CX
+	VMOVUPS        Y6, 128(SI)
 	VFMADD231PS    Y0, Y4, Y2
-	VMOVUPS        Y4, 160(BX)
+	VMOVUPS        Y4, 160(SI)
 	VFMADD231PS    Y0, Y7, Y1
-	VMOVUPS        Y7, 192(BX)
+	VMOVUPS        Y7, 192(SI)
 	VFMADD231PS    Y0, Y3, Y2
-	VMOVUPS        Y3, 224(BX)
-	ADDQ           $+16, CX
-	ADDQ           $+16, DI
-	ADDQ           $+128, BX
-	SUBQ           $+4, SI
-	CMPQ           SI, $+4
+	VMOVUPS        Y3, 224(SI)
+	ADDQ           $+16, DX
+	ADDQ           $+16, R8
+	ADDQ           $+128, SI
+	SUBQ           $+4, DI
+	CMPQ           DI, $+4
 	JGE            fetch_fewer_many
-	TESTQ          SI, SI
+	TESTQ          DI, DI
 	JEQ            fetch_fewer_end
-	SUBQ           $+4, SI
-	SHLQ           $0x02, SI
-	ADDQ           SI, CX
-	ADDQ           SI, DI
-	SHLQ           $0x03, SI
-	ADDQ           SI, BX
-	MOVQ           $+4, SI
+	SUBQ           $+4, DI
+	SHLQ           $0x02, DI
+	ADDQ           DI, DX
+	ADDQ           DI, R8
+	SHLQ           $0x03, DI
+	ADDQ           DI, SI
+	MOVQ           $+4, DI
 	JMP            fetch_fewer_many
 
 fetch_fewer_end:
@@ -169,26 +177,22 @@ fetch_fewer_end:
 	VMOVUPS Y0, 64(AX)
 
 fetch_done:
-	MOVQ steps+40(FP), CX
-	MOVQ (AX), DX
-	MOVQ stride+32(FP), BX
-	SHLQ $0x05, BX
-	ADDQ BX, DX
+	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (CX), BX
+	MOVLQSX (DX), BX
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
 	ADDQ    $+128, BX
-	MOVLQSX 8(CX), SI
-	MOVLQSX 12(CX), DI
+	MOVLQSX 8(DX), SI
+	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
 	ADDQ    BX, DI
-	MOVLQSX 24(CX), BX
+	MOVLQSX 24(DX), BX
 	MOVQ    BX, 16(AX)
-	MOVLQSX 20(CX), BX
-	MOVLQSX 16(CX), R8
+	MOVLQSX 20(DX), BX
+	MOVLQSX 16(DX), R8
 	MOVQ    R8, R9
 	ADDQ    R9, R9
 	MOVQ    R8, R10
@@ -199,8 +203,8 @@ step:
 	ADDQ    R9, R12
 
 block:
-	MOVLQSX 4(CX), R9
-	MOVLQSX (CX), R13
+	MOVLQSX 4(DX), R9
+	MOVLQSX (DX), R13
 	CMPQ    R13, $+23
 	JGE     from23
 	CMPQ    R13, $+12
@@ -219,9 +223,8 @@ op2:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)
 	VMOVUPS    Y0, 32(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -243,9 +246,8 @@ op3:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, 32(SI)
 	VMOVUPS    Y0, 64(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -276,9 +278,8 @@ op4:
 	VMAXPS     Y2, Y3, Y1
 	VMOVUPS    Y0, 32(SI)
 	VMOVUPS    Y1, 64(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -319,9 +320,8 @@ op5:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, 96(SI)
 	VMOVUPS    Y0, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -367,9 +367,8 @@ op6:
 	VMAXPS     Y1, Y2, Y1
 	VMOVUPS    Y0, 96(SI)
 	VMOVUPS    Y1, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -430,9 +429,8 @@ op7:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, 160(SI)
 	VMOVUPS    Y0, 192(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -498,9 +496,8 @@ op8:
 	VMAXPS     Y0, Y2, Y0
 	VMOVUPS    Y1, 192(SI)
 	VMOVUPS    Y0, 224(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -583,9 +580,8 @@ op9:
 	VMAXPS     Y2, Y3, Y1
 	VMOVUPS    Y0, 192(SI)
 	VMOVUPS    Y1, 224(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -680,9 +676,8 @@ op10:
 	VMAXPS     Y0, Y1, Y0
 	VMOVUPS    Y2, 256(SI)
 	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -786,9 +781,8 @@ op11:
 	VMAXPS     Y4, Y1, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -909,9 +903,8 @@ op12:
 	VMAXPS     Y4, Y1, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1039,9 +1032,8 @@ op13:
 	VMAXPS     Y6, Y3, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1184,9 +1176,8 @@ op14:
 	VMAXPS     Y6, Y3, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1341,9 +1332,8 @@ op15:
 	VMAXPS     Y5, Y3, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1507,9 +1497,8 @@ op16:
 	VMAXPS     Y5, Y0, Y0
 	VMOVUPS    Y1, 256(SI)
 	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1530,9 +1519,8 @@ op17:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)
 	VMOVUPS    Y0, (DI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1555,9 +1543,8 @@ op18:
 	VMAXPS     Y0, Y2, Y0
 	VMOVUPS    Y1, (SI)
 	VMOVUPS    Y0, (SI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1583,9 +1570,8 @@ op19:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1618,9 +1604,8 @@ op20:
 	VMAXPS     Y2, Y0, Y0
 	VMOVUPS    Y1, (SI)(R8*2)
 	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1659,9 +1644,8 @@ op21:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1703,9 +1687,8 @@ op22:
 	VMAXPS     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1764,9 +1747,8 @@ op23:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1820,9 +1802,8 @@ op24:
 	VMAXPS     Y2, Y0, Y0
 	VMOVUPS    Y1, (SI)(R10*2)
 	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1885,9 +1866,8 @@ op25:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1956,9 +1936,8 @@ op26:
 	VMAXPS     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2032,9 +2011,8 @@ op27:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2119,9 +2097,8 @@ op28:
 	VMAXPS     Y1, Y3, Y1
 	VMOVUPS    Y0, (DI)(R8*2)
 	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2209,9 +2186,8 @@ op29:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R8*4)
 	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2310,9 +2286,8 @@ op30:
 	VMAXPS     Y1, Y7, Y1
 	VMOVUPS    Y0, (DI)(R8*4)
 	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2423,9 +2398,8 @@ op31:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R10*2)
 	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2455,9 +2429,8 @@ op32:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)(R8*2)
 	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2500,9 +2473,8 @@ op33:
 	VMAXPS     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2544,9 +2516,8 @@ op34:
 	VMAXPS     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2599,9 +2570,8 @@ op35:
 	VMAXPS     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2658,9 +2628,8 @@ op36:
 	VMAXPS     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)(R10*2)
 	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2720,9 +2689,8 @@ op37:
 	VMAXPS     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2793,9 +2761,8 @@ op38:
 	VMAXPS     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2872,9 +2839,8 @@ op39:
 	VMAXPS     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2954,9 +2920,8 @@ op40:
 	VMAXPS     Y1, Y3, Y1
 	VMOVUPS    Y0, (DI)(R8*2)
 	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3047,9 +3012,8 @@ op41:
 	VMAXPS     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R8*4)
 	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3148,9 +3112,8 @@ op42:
 	VMAXPS     Y1, Y11, Y1
 	VMOVUPS    Y0, (DI)(R8*4)
 	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3258,9 +3221,8 @@ op43:
 	VMAXPS     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R10*2)
 	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3269,40 +3231,40 @@ op43:
 
 block_done:
 	MOVQ    16(AX), R9
-	MOVLQSX 28(CX), R13
+	MOVLQSX 28(DX), R13
 	ADDQ    R13, SI
-	MOVLQSX 32(CX), R13
+	MOVLQSX 32(DX), R13
 	ADDQ    R13, DI
 	SUBQ    $+1, R9
 	MOVQ    R9, 16(AX)
 	CMPQ    R9, $+0
 	JGT     block
-	ADDQ    $+36, CX
+	ADDQ    $+36, DX
 	JMP     step
 
 sorted:
-	MOVQ         AX, CX
-	MOVQ         k+24(FP), DX
+	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
-	ADDQ         $+128, CX
-	SUBQ         $+1, DX
-	SHLQ         $0x05, DX
-	ADDQ         CX, DX
-	SHRQ         $0x01, BX
-	MOVQ         top+72(FP), SI
-	MOVQ         SI, 16(AX)
+	MOVQ         k+24(FP), SI
+	ADDQ         $+128, DX
+	SUBQ         $+1, BX
+	SHLQ         $0x05, BX
+	ADDQ         DX, BX
+	SHRQ         $0x01, SI
+	MOVQ         top+72(FP), DI
+	MOVQ         DI, 16(AX)
 	VBROADCASTSD 16(AX), Y0
-	MOVQ         24(AX), SI
-	VMOVUPS      (SI), Y1
+	MOVQ         24(AX), DI
+	VMOVUPS      (DI), Y1
 	VPXOR        Y2, Y2, Y2
 	VPXOR        Y3, Y3, Y3
-	VMOVUPS      32(SI), Y4
+	VMOVUPS      32(DI), Y4
 	VPXOR        Y5, Y5, Y5
 	VPXOR        Y6, Y6, Y6
 
 pairs:
-	VCVTPS2PD   (CX), Y7
-	VCVTPS2PD   (DX), Y8
+	VCVTPS2PD   (DX), Y7
+	VCVTPS2PD   (BX), Y8
 	VSUBPD      Y7, Y8, Y9
 	VFMADD231PD Y9, Y0, Y3
 	VSUBPD      Y1, Y7, Y7
@@ -3311,8 +3273,8 @@ pairs:
 	VPAND       c64_7fffffffffffffff<>+0(SB), Y8, Y8
 	VADDPD      Y8, Y7, Y7
 	VADDPD      Y7, Y2, Y2
-	VCVTPS2PD   16(CX), Y7
-	VCVTPS2PD   16(DX), Y8
+	VCVTPS2PD   16(DX), Y7
+	VCVTPS2PD   16(BX), Y8
 	VSUBPD      Y7, Y8, Y9
 	VFMADD231PD Y9, Y0, Y6
 	VSUBPD      Y4, Y7, Y7
@@ -3321,21 +3283,23 @@ pairs:
 	VPAND       c64_7fffffffffffffff<>+0(SB), Y8, Y8
 	VADDPD      Y8, Y7, Y7
 	VADDPD      Y7, Y5, Y5
+	PREFETCHT0  (CX)
+	ADDQ        $+64, CX
 	VSUBPD      c64_4000000000000000<>+0(SB), Y0, Y0
-	ADDQ        $+32, CX
-	SUBQ        $+32, DX
-	SUBQ        $+1, BX
-	CMPQ        BX, $+0
+	ADDQ        $+32, DX
+	SUBQ        $+32, BX
+	SUBQ        $+1, SI
+	CMPQ        SI, $+0
 	JGT         pairs
-	MOVQ        k+24(FP), DX
-	ANDQ        $+1, DX
-	TESTQ       DX, DX
+	MOVQ        k+24(FP), CX
+	ANDQ        $+1, CX
+	TESTQ       CX, CX
 	JEQ         even
-	VCVTPS2PD   (CX), Y0
+	VCVTPS2PD   (DX), Y0
 	VSUBPD      Y1, Y0, Y0
 	VPAND       c64_7fffffffffffffff<>+0(SB), Y0, Y0
 	VADDPD      Y0, Y2, Y2
-	VCVTPS2PD   16(CX), Y0
+	VCVTPS2PD   16(DX), Y0
 	VSUBPD      Y4, Y0, Y0
 	VPAND       c64_7fffffffffffffff<>+0(SB), Y0, Y0
 	VADDPD      Y0, Y5, Y5
@@ -3414,46 +3378,52 @@ TEXT ·SampleSpreadF64(SB), NOSPLIT, $0-80
 	MOVQ CX, 40(AX)
 
 tile:
-	MOVQ  8(AX), CX
-	CMPQ  CX, $+4
-	JLT   fetch_fewer
 	MOVQ  (AX), CX
 	MOVQ  stride+32(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
+	SHLQ  $0x05, DX
+	ADDQ  DX, CX
+	MOVQ  8(AX), DX
+	CMPQ  DX, $+4
+	JLT   fetch_fewer
+	MOVQ  (AX), DX
+	MOVQ  stride+32(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  AX, SI
+	MOVQ  k+24(FP), DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
-	MOVQ  DX, DI
-	SHLQ  $0x01, DI
+	MOVQ  BX, R8
+	SHLQ  $0x01, R8
 
 fetch_many:
-	MOVQ           CX, R8
-	VBROADCASTF128 (R8), Y3
-	VBROADCASTF128 (R8)(DX*1), Y4
-	ADDQ           DI, R8
-	VINSERTF128    $0x01, (R8), Y3, Y3
-	VINSERTF128    $0x01, (R8)(DX*1), Y4, Y4
+	MOVQ           DX, R9
+	VBROADCASTF128 (R9), Y3
+	VBROADCASTF128 (R9)(BX*1), Y4
+	ADDQ           R8, R9
+	VINSERTF128    $0x01, (R9), Y3, Y3
+	VINSERTF128    $0x01, (R9)(BX*1), Y4, Y4
 	VUNPCKLPD      Y4, Y3, Y5
 	VUNPCKHPD      Y4, Y3, Y3
 	VFMADD231PD    Y0, Y5, Y1
-	VMOVUPS        Y5, 128(BX)
+	PREFETCHT0     (CX)
+	ADDQ           $+64, CX
+	VMOVUPS        Y5, 128(SI)
 	VFMADD231PD    Y0, Y3, Y2
-	VMOVUPS        Y3, 160(BX)
-	ADDQ           $+16, CX
-	ADDQ           $+64, BX
-	SUBQ           $+2, SI
-	CMPQ           SI, $+2
+	VMOVUPS        Y3, 160(SI)
+	ADDQ           $+16, DX
+	ADDQ           $+64, SI
+	SUBQ           $+2, DI
+	CMPQ           DI, $+2
 	JGE            fetch_many
-	TESTQ          SI, SI
+	TESTQ          DI, DI
 	JEQ            fetch_end
-	SUBQ           $+2, SI
-	SHLQ           $0x03, SI
-	ADDQ           SI, CX
-	SHLQ           $0x02, SI
-	ADDQ           SI, BX
-	MOVQ           $+2, SI
+	SUBQ           $+2, DI
+	SHLQ           $0x03, DI
+	ADDQ           DI, DX
+	SHLQ           $0x02, DI
+	ADDQ           DI, SI
+	MOVQ           $+2, DI
 	JMP            fetch_many
 
 fetch_end:
@@ -3462,55 +3432,57 @@ fetch_end:
 	JMP     fetch_done
 
 fetch_fewer:
-	MOVQ  (AX), CX
-	MOVQ  stride+32(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  AX, BX
-	MOVQ  k+24(FP), SI
-	MOVQ  8(AX), DI
-	SUBQ  $+1, DI
-	IMULQ DX, DI
-	ADDQ  CX, DI
+	MOVQ  (AX), DX
+	MOVQ  stride+32(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  AX, SI
+	MOVQ  k+24(FP), DI
+	MOVQ  8(AX), R8
+	SUBQ  $+1, R8
+	IMULQ BX, R8
+	ADDQ  DX, R8
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 
 fetch_fewer_many:
-	MOVQ           CX, R8
-	VBROADCASTF128 (R8), Y3
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VBROADCASTF128 (R8), Y4
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VINSERTF128    $0x01, (R8), Y3, Y3
-	ADDQ           DX, R8
-	CMPQ           DI, R8
-	CMOVQLT        DI, R8
-	VINSERTF128    $0x01, (R8), Y4, Y4
+	MOVQ           DX, R9
+	VBROADCASTF128 (R9), Y3
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VBROADCASTF128 (R9), Y4
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VINSERTF128    $0x01, (R9), Y3, Y3
+	ADDQ           BX, R9
+	CMPQ           R8, R9
+	CMOVQLT        R8, R9
+	VINSERTF128    $0x01, (R9), Y4, Y4
 	VUNPCKLPD      Y4, Y3, Y5
 	VUNPCKHPD      Y4, Y3, Y3
 	VFMADD231PD    Y0, Y5, Y1
-	VMOVUPS        Y5, 128(BX)
+	PREFETCHT0     (CX)
+	ADDQ           $+64, CX
+	VMOVUPS        Y5, 128(SI)
 	VFMADD231PD    Y0, Y3, Y2
-	VMOVUPS        Y3, 160(BX)
-	ADDQ           $+16, CX
-	ADDQ           $+16, DI
-	ADDQ           $+64, BX
-	SUBQ           $+2, SI
-	CMPQ           SI, $+2
+	VMOVUPS        Y3, 160(SI)
+	ADDQ           $+16, DX
+	ADDQ           $+16, R8
+	ADDQ           $+64, SI
+	SUBQ           $+2, DI
+	CMPQ           DI, $+2
 	JGE            fetch_fewer_many
-	TESTQ          SI, SI
+	TESTQ          DI, DI
 	JEQ            fetch_fewer_end
-	SUBQ           $+2, SI
-	SHLQ           $0x03, SI
-	ADDQ           SI, CX
-	ADDQ           SI, DI
-	SHLQ           $0x02, SI
-	ADDQ           SI, BX
-	MOVQ           $+2, SI
+	SUBQ           $+2, DI
+	SHLQ           $0x03, DI
+	ADDQ           DI, DX
+	ADDQ           DI, R8
+	SHLQ           $0x02, DI
+	ADDQ           DI, SI
+	MOVQ           $+2, DI
 	JMP            fetch_fewer_many
 
 fetch_fewer_end:
@@ -3518,26 +3490,22 @@ fetch_fewer_end:
 	VMOVUPS Y0, 64(AX)
 
 fetch_done:
-	MOVQ steps+40(FP), CX
-	MOVQ (AX), DX
-	MOVQ stride+32(FP), BX
-	SHLQ $0x05, BX
-	ADDQ BX, DX
+	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (CX), BX
+	MOVLQSX (DX), BX
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
 	ADDQ    $+128, BX
-	MOVLQSX 8(CX), SI
-	MOVLQSX 12(CX), DI
+	MOVLQSX 8(DX), SI
+	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
 	ADDQ    BX, DI
-	MOVLQSX 24(CX), BX
+	MOVLQSX 24(DX), BX
 	MOVQ    BX, 16(AX)
-	MOVLQSX 20(CX), BX
-	MOVLQSX 16(CX), R8
+	MOVLQSX 20(DX), BX
+	MOVLQSX 16(DX), R8
 	MOVQ    R8, R9
 	ADDQ    R9, R9
 	MOVQ    R8, R10
@@ -3548,8 +3516,8 @@ step:
 	ADDQ    R9, R12
 
 block:
-	MOVLQSX 4(CX), R9
-	MOVLQSX (CX), R13
+	MOVLQSX 4(DX), R9
+	MOVLQSX (DX), R13
 	CMPQ    R13, $+23
 	JGE     from23
 	CMPQ    R13, $+12
@@ -3568,9 +3536,8 @@ op2:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)
 	VMOVUPS    Y0, 32(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3592,9 +3559,8 @@ op3:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, 32(SI)
 	VMOVUPS    Y0, 64(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3625,9 +3591,8 @@ op4:
 	VMAXPD     Y2, Y3, Y1
 	VMOVUPS    Y0, 32(SI)
 	VMOVUPS    Y1, 64(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3668,9 +3633,8 @@ op5:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, 96(SI)
 	VMOVUPS    Y0, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3716,9 +3680,8 @@ op6:
 	VMAXPD     Y1, Y2, Y1
 	VMOVUPS    Y0, 96(SI)
 	VMOVUPS    Y1, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3779,9 +3742,8 @@ op7:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, 160(SI)
 	VMOVUPS    Y0, 192(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3847,9 +3809,8 @@ op8:
 	VMAXPD     Y0, Y2, Y0
 	VMOVUPS    Y1, 192(SI)
 	VMOVUPS    Y0, 224(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3932,9 +3893,8 @@ op9:
 	VMAXPD     Y2, Y3, Y1
 	VMOVUPS    Y0, 192(SI)
 	VMOVUPS    Y1, 224(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4029,9 +3989,8 @@ op10:
 	VMAXPD     Y0, Y1, Y0
 	VMOVUPS    Y2, 256(SI)
 	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4135,9 +4094,8 @@ op11:
 	VMAXPD     Y4, Y1, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4258,9 +4216,8 @@ op12:
 	VMAXPD     Y4, Y1, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4388,9 +4345,8 @@ op13:
 	VMAXPD     Y6, Y3, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4533,9 +4489,8 @@ op14:
 	VMAXPD     Y6, Y3, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4690,9 +4645,8 @@ op15:
 	VMAXPD     Y5, Y3, Y1
 	VMOVUPS    Y0, 256(SI)
 	VMOVUPS    Y1, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4856,9 +4810,8 @@ op16:
 	VMAXPD     Y5, Y0, Y0
 	VMOVUPS    Y1, 256(SI)
 	VMOVUPS    Y0, 288(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4879,9 +4832,8 @@ op17:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)
 	VMOVUPS    Y0, (DI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4904,9 +4856,8 @@ op18:
 	VMAXPD     Y0, Y2, Y0
 	VMOVUPS    Y1, (SI)
 	VMOVUPS    Y0, (SI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4932,9 +4883,8 @@ op19:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4967,9 +4917,8 @@ op20:
 	VMAXPD     Y2, Y0, Y0
 	VMOVUPS    Y1, (SI)(R8*2)
 	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5008,9 +4957,8 @@ op21:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5052,9 +5000,8 @@ op22:
 	VMAXPD     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5113,9 +5060,8 @@ op23:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5169,9 +5115,8 @@ op24:
 	VMAXPD     Y2, Y0, Y0
 	VMOVUPS    Y1, (SI)(R10*2)
 	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5234,9 +5179,8 @@ op25:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5305,9 +5249,8 @@ op26:
 	VMAXPD     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5381,9 +5324,8 @@ op27:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5468,9 +5410,8 @@ op28:
 	VMAXPD     Y1, Y3, Y1
 	VMOVUPS    Y0, (DI)(R8*2)
 	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5558,9 +5499,8 @@ op29:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R8*4)
 	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5659,9 +5599,8 @@ op30:
 	VMAXPD     Y1, Y7, Y1
 	VMOVUPS    Y0, (DI)(R8*4)
 	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5772,9 +5711,8 @@ op31:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (DI)(R10*2)
 	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5804,9 +5742,8 @@ op32:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)(R8*2)
 	VMOVUPS    Y0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -5849,9 +5786,8 @@ op33:
 	VMAXPD     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -5893,9 +5829,8 @@ op34:
 	VMAXPD     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -5948,9 +5883,8 @@ op35:
 	VMAXPD     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6007,9 +5941,8 @@ op36:
 	VMAXPD     Y1, Y0, Y0
 	VMOVUPS    Y2, (SI)(R10*2)
 	VMOVUPS    Y0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6069,9 +6002,8 @@ op37:
 	VMAXPD     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)
 	VMOVUPS    Y0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6142,9 +6074,8 @@ op38:
 	VMAXPD     Y1, Y6, Y1
 	VMOVUPS    Y0, (DI)
 	VMOVUPS    Y1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6221,9 +6152,8 @@ op39:
 	VMAXPD     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R8*2)
 	VMOVUPS    Y0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6303,9 +6233,8 @@ op40:
 	VMAXPD     Y1, Y3, Y1
 	VMOVUPS    Y0, (DI)(R8*2)
 	VMOVUPS    Y1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6396,9 +6325,8 @@ op41:
 	VMAXPD     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R8*4)
 	VMOVUPS    Y0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6497,9 +6425,8 @@ op42:
 	VMAXPD     Y1, Y11, Y1
 	VMOVUPS    Y0, (DI)(R8*4)
 	VMOVUPS    Y1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6607,9 +6534,8 @@ op43:
 	VMAXPD     Y0, Y1, Y0
 	VMOVUPS    Y2, (DI)(R10*2)
 	VMOVUPS    Y0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6618,37 +6544,37 @@ op43:
 
 block_done:
 	MOVQ    16(AX), R9
-	MOVLQSX 28(CX), R13
+	MOVLQSX 28(DX), R13
 	ADDQ    R13, SI
-	MOVLQSX 32(CX), R13
+	MOVLQSX 32(DX), R13
 	ADDQ    R13, DI
 	SUBQ    $+1, R9
 	MOVQ    R9, 16(AX)
 	CMPQ    R9, $+0
 	JGT     block
-	ADDQ    $+36, CX
+	ADDQ    $+36, DX
 	JMP     step
 
 sorted:
-	MOVQ         AX, CX
-	MOVQ         k+24(FP), DX
+	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
-	ADDQ         $+128, CX
-	SUBQ         $+1, DX
-	SHLQ         $0x05, DX
-	ADDQ         CX, DX
-	SHRQ         $0x01, BX
-	MOVQ         top+72(FP), SI
-	MOVQ         SI, 16(AX)
+	MOVQ         k+24(FP), SI
+	ADDQ         $+128, DX
+	SUBQ         $+1, BX
+	SHLQ         $0x05, BX
+	ADDQ         DX, BX
+	SHRQ         $0x01, SI
+	MOVQ         top+72(FP), DI
+	MOVQ         DI, 16(AX)
 	VBROADCASTSD 16(AX), Y0
-	MOVQ         24(AX), SI
-	VMOVUPS      (SI), Y1
+	MOVQ         24(AX), DI
+	VMOVUPS      (DI), Y1
 	VPXOR        Y2, Y2, Y2
 	VPXOR        Y3, Y3, Y3
 
 pairs:
-	VMOVUPS     (CX), Y4
-	VMOVUPS     (DX), Y5
+	VMOVUPS     (DX), Y4
+	VMOVUPS     (BX), Y5
 	VSUBPD      Y4, Y5, Y6
 	VFMADD231PD Y6, Y0, Y3
 	VSUBPD      Y1, Y4, Y4
@@ -6657,17 +6583,19 @@ pairs:
 	VPAND       c64_7fffffffffffffff<>+0(SB), Y5, Y5
 	VADDPD      Y5, Y4, Y4
 	VADDPD      Y4, Y2, Y2
+	PREFETCHT0  (CX)
+	ADDQ        $+64, CX
 	VSUBPD      c64_4000000000000000<>+0(SB), Y0, Y0
-	ADDQ        $+32, CX
-	SUBQ        $+32, DX
-	SUBQ        $+1, BX
-	CMPQ        BX, $+0
+	ADDQ        $+32, DX
+	SUBQ        $+32, BX
+	SUBQ        $+1, SI
+	CMPQ        SI, $+0
 	JGT         pairs
-	MOVQ        k+24(FP), DX
-	ANDQ        $+1, DX
-	TESTQ       DX, DX
+	MOVQ        k+24(FP), CX
+	ANDQ        $+1, CX
+	TESTQ       CX, CX
 	JEQ         even
-	VMOVUPS     (CX), Y0
+	VMOVUPS     (DX), Y0
 	VSUBPD      Y1, Y0, Y0
 	VPAND       c64_7fffffffffffffff<>+0(SB), Y0, Y0
 	VADDPD      Y0, Y2, Y2

@@ -22,44 +22,48 @@ TEXT ·SampleSpreadF32(SB), NOSPLIT, $0-80
 	MOVQ CX, 40(AX)
 
 tile:
-	MOVQ   8(AX), CX
-	CMPQ   CX, $+16
-	JLT    fetch_fewer
 	MOVQ   (AX), CX
 	MOVQ   stride+32(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   AX, BX
-	MOVQ   k+24(FP), SI
+	SHLQ   $0x06, DX
+	ADDQ   DX, CX
+	MOVQ   8(AX), DX
+	CMPQ   DX, $+16
+	JLT    fetch_fewer
+	MOVQ   (AX), DX
+	MOVQ   stride+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   AX, SI
+	MOVQ   k+24(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   DX, DI
-	MOVQ   DX, R8
-	ADDQ   R8, R8
-	ADDQ   DX, R8
-	SHLQ   $0x02, DI
+	MOVQ   BX, R8
+	MOVQ   BX, R9
+	ADDQ   R9, R9
+	ADDQ   BX, R9
+	SHLQ   $0x02, R8
 
 fetch_many:
-	MOVQ            CX, R9
-	VBROADCASTF32X4 (R9), Z3
-	VBROADCASTF32X4 (R9)(DX*1), Z4
-	VBROADCASTF32X4 (R9)(DX*2), Z5
-	VBROADCASTF32X4 (R9)(R8*1), Z6
-	ADDQ            DI, R9
-	VINSERTF32X4    $0x01, (R9), Z3, Z3
-	VINSERTF32X4    $0x01, (R9)(DX*1), Z4, Z4
-	VINSERTF32X4    $0x01, (R9)(DX*2), Z5, Z5
-	VINSERTF32X4    $0x01, (R9)(R8*1), Z6, Z6
-	ADDQ            DI, R9
-	VINSERTF32X4    $0x02, (R9), Z3, Z3
-	VINSERTF32X4    $0x02, (R9)(DX*1), Z4, Z4
-	VINSERTF32X4    $0x02, (R9)(DX*2), Z5, Z5
-	VINSERTF32X4    $0x02, (R9)(R8*1), Z6, Z6
-	ADDQ            DI, R9
-	VINSERTF32X4    $0x03, (R9), Z3, Z3
-	VINSERTF32X4    $0x03, (R9)(DX*1), Z4, Z4
-	VINSERTF32X4    $0x03, (R9)(DX*2), Z5, Z5
-	VINSERTF32X4    $0x03, (R9)(R8*1), Z6, Z6
+	MOVQ            DX, R10
+	VBROADCASTF32X4 (R10), Z3
+	VBROADCASTF32X4 (R10)(BX*1), Z4
+	VBROADCASTF32X4 (R10)(BX*2), Z5
+	VBROADCASTF32X4 (R10)(R9*1), Z6
+	ADDQ            R8, R10
+	VINSERTF32X4    $0x01, (R10), Z3, Z3
+	VINSERTF32X4    $0x01, (R10)(BX*1), Z4, Z4
+	VINSERTF32X4    $0x01, (R10)(BX*2), Z5, Z5
+	VINSERTF32X4    $0x01, (R10)(R9*1), Z6, Z6
+	ADDQ            R8, R10
+	VINSERTF32X4    $0x02, (R10), Z3, Z3
+	VINSERTF32X4    $0x02, (R10)(BX*1), Z4, Z4
+	VINSERTF32X4    $0x02, (R10)(BX*2), Z5, Z5
+	VINSERTF32X4    $0x02, (R10)(R9*1), Z6, Z6
+	ADDQ            R8, R10
+	VINSERTF32X4    $0x03, (R10), Z3, Z3
+	VINSERTF32X4    $0x03, (R10)(BX*1), Z4, Z4
+	VINSERTF32X4    $0x03, (R10)(BX*2), Z5, Z5
+	VINSERTF32X4    $0x03, (R10)(R9*1), Z6, Z6
 	VUNPCKLPS       Z4, Z3, Z7
 	VUNPCKHPS       Z4, Z3, Z3
 	VUNPCKLPS       Z6, Z5, Z4
@@ -69,26 +73,28 @@ fetch_many:
 	VUNPCKLPD       Z5, Z3, Z7
 	VUNPCKHPD       Z5, Z3, Z3
 	VFMADD231PS     Z0, Z6, Z1
-	VMOVUPS         Z6, 128(BX)
+	PREFETCHT0      (CX)
+	ADDQ            $+64, CX
+	VMOVUPS         Z6, 128(SI)
 	VFMADD231PS     Z0, Z4, Z2
-	VMOVUPS         Z4, 192(BX)
+	VMOVUPS         Z4, 192(SI)
 	VFMADD231PS     Z0, Z7, Z1
-	VMOVUPS         Z7, 256(BX)
+	VMOVUPS         Z7, 256(SI)
 	VFMADD231PS     Z0, Z3, Z2
-	VMOVUPS         Z3, 320(BX)
-	ADDQ            $+16, CX
-	ADDQ            $+256, BX
-	SUBQ            $+4, SI
-	CMPQ            SI, $+4
+	VMOVUPS         Z3, 320(SI)
+	ADDQ            $+16, DX
+	ADDQ            $+256, SI
+	SUBQ            $+4, DI
+	CMPQ            DI, $+4
 	JGE             fetch_many
-	TESTQ           SI, SI
+	TESTQ           DI, DI
 	JEQ             fetch_end
-	SUBQ            $+4, SI
-	SHLQ            $0x02, SI
-	ADDQ            SI, CX
-	SHLQ            $0x04, SI
-	ADDQ            SI, BX
-	MOVQ            $+4, SI
+	SUBQ            $+4, DI
+	SHLQ            $0x02, DI
+	ADDQ            DI, DX
+	SHLQ            $0x04, DI
+	ADDQ            DI, SI
+	MOVQ            $+4, DI
 	JMP             fetch_many
 
 fetch_end:
@@ -97,82 +103,82 @@ fetch_end:
 	JMP     fetch_done
 
 fetch_fewer:
-	MOVQ   (AX), CX
-	MOVQ   stride+32(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   AX, BX
-	MOVQ   k+24(FP), SI
-	MOVQ   8(AX), DI
-	SUBQ   $+1, DI
-	IMULQ  DX, DI
-	ADDQ   CX, DI
+	MOVQ   (AX), DX
+	MOVQ   stride+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   AX, SI
+	MOVQ   k+24(FP), DI
+	MOVQ   8(AX), R8
+	SUBQ   $+1, R8
+	IMULQ  BX, R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 
 fetch_fewer_many:
-	MOVQ            CX, R8
-	VBROADCASTF32X4 (R8), Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VBROADCASTF32X4 (R8), Z4
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VBROADCASTF32X4 (R8), Z5
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VBROADCASTF32X4 (R8), Z6
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x01, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x01, (R8), Z4, Z4
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x01, (R8), Z5, Z5
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x01, (R8), Z6, Z6
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x02, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x02, (R8), Z4, Z4
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x02, (R8), Z5, Z5
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x02, (R8), Z6, Z6
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x03, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x03, (R8), Z4, Z4
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x03, (R8), Z5, Z5
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x03, (R8), Z6, Z6
+	MOVQ            DX, R9
+	VBROADCASTF32X4 (R9), Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VBROADCASTF32X4 (R9), Z4
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VBROADCASTF32X4 (R9), Z5
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VBROADCASTF32X4 (R9), Z6
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x01, (R9), Z3, Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x01, (R9), Z4, Z4
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x01, (R9), Z5, Z5
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x01, (R9), Z6, Z6
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x02, (R9), Z3, Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x02, (R9), Z4, Z4
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x02, (R9), Z5, Z5
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x02, (R9), Z6, Z6
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x03, (R9), Z3, Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x03, (R9), Z4, Z4
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x03, (R9), Z5, Z5
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x03, (R9), Z6, Z6
 	VUNPCKLPS       Z4, Z3, Z7
 	VUNPCKHPS       Z4, Z3, Z3
 	VUNPCKLPS       Z6, Z5, Z4
@@ -182,28 +188,30 @@ fetch_fewer_many:
 	VUNPCKLPD       Z5, Z3, Z7
 	VUNPCKHPD       Z5, Z3, Z3
 	VFMADD231PS     Z0, Z6, Z1
-	VMOVUPS         Z6, 128(BX)
+	PREFETCHT0      (CX)
+	ADDQ            $+64, CX
+	VMOVUPS         Z6, 128(SI)
 	VFMADD231PS     Z0, Z4, Z2
-	VMOVUPS         Z4, 192(BX)
+	VMOVUPS         Z4, 192(SI)
 	VFMADD231PS     Z0, Z7, Z1
-	VMOVUPS         Z7, 256(BX)
+	VMOVUPS         Z7, 256(SI)
 	VFMADD231PS     Z0, Z3, Z2
-	VMOVUPS         Z3, 320(BX)
-	ADDQ            $+16, CX
-	ADDQ            $+16, DI
-	ADDQ            $+256, BX
-	SUBQ            $+4, SI
-	CMPQ            SI, $+4
+	VMOVUPS         Z3, 320(SI)
+	ADDQ            $+16, DX
+	ADDQ            $+16, R8
+	ADDQ            $+256, SI
+	SUBQ            $+4, DI
+	CMPQ            DI, $+4
 	JGE             fetch_fewer_many
-	TESTQ           SI, SI
+	TESTQ           DI, DI
 	JEQ             fetch_fewer_end
-	SUBQ            $+4, SI
-	SHLQ            $0x02, SI
-	ADDQ            SI, CX
-	ADDQ            SI, DI
-	SHLQ            $0x04, SI
-	ADDQ            SI, BX
-	MOVQ            $+4, SI
+	SUBQ            $+4, DI
+	SHLQ            $0x02, DI
+	ADDQ            DI, DX
+	ADDQ            DI, R8
+	SHLQ            $0x04, DI
+	ADDQ            DI, SI
+	MOVQ            $+4, DI
 	JMP             fetch_fewer_many
 
 fetch_fewer_end:
@@ -211,26 +219,22 @@ fetch_fewer_end:
 	VMOVUPS Z0, 64(AX)
 
 fetch_done:
-	MOVQ steps+40(FP), CX
-	MOVQ (AX), DX
-	MOVQ stride+32(FP), BX
-	SHLQ $0x06, BX
-	ADDQ BX, DX
+	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (CX), BX
+	MOVLQSX (DX), BX
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
 	ADDQ    $+128, BX
-	MOVLQSX 8(CX), SI
-	MOVLQSX 12(CX), DI
+	MOVLQSX 8(DX), SI
+	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
 	ADDQ    BX, DI
-	MOVLQSX 24(CX), BX
+	MOVLQSX 24(DX), BX
 	MOVQ    BX, 16(AX)
-	MOVLQSX 20(CX), BX
-	MOVLQSX 16(CX), R8
+	MOVLQSX 20(DX), BX
+	MOVLQSX 16(DX), R8
 	MOVQ    R8, R9
 	ADDQ    R9, R9
 	MOVQ    R8, R10
@@ -241,8 +245,8 @@ step:
 	ADDQ    R9, R12
 
 block:
-	MOVLQSX 4(CX), R9
-	MOVLQSX (CX), R13
+	MOVLQSX 4(DX), R9
+	MOVLQSX (DX), R13
 	CMPQ    R13, $+24
 	JGE     from24
 	CMPQ    R13, $+13
@@ -261,9 +265,8 @@ op2:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)
 	VMOVUPS    Z0, 64(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -285,9 +288,8 @@ op3:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, 64(SI)
 	VMOVUPS    Z0, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -318,9 +320,8 @@ op4:
 	VMAXPS     Z2, Z3, Z1
 	VMOVUPS    Z0, 64(SI)
 	VMOVUPS    Z1, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -361,9 +362,8 @@ op5:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, 192(SI)
 	VMOVUPS    Z0, 256(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -409,9 +409,8 @@ op6:
 	VMAXPS     Z1, Z2, Z1
 	VMOVUPS    Z0, 192(SI)
 	VMOVUPS    Z1, 256(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -472,9 +471,8 @@ op7:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, 320(SI)
 	VMOVUPS    Z0, 384(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -543,9 +541,8 @@ op8:
 	VMAXPS     Z0, Z2, Z0
 	VMOVUPS    Z1, 384(SI)
 	VMOVUPS    Z0, 448(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -625,9 +622,8 @@ op9:
 	VMAXPS     Z2, Z3, Z1
 	VMOVUPS    Z0, 384(SI)
 	VMOVUPS    Z1, 448(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -722,9 +718,8 @@ op10:
 	VMAXPS     Z0, Z1, Z0
 	VMOVUPS    Z2, 512(SI)
 	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -831,9 +826,8 @@ op11:
 	VMAXPS     Z4, Z1, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -947,9 +941,8 @@ op12:
 	VMAXPS     Z4, Z1, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1084,9 +1077,8 @@ op13:
 	VMAXPS     Z6, Z3, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1226,9 +1218,8 @@ op14:
 	VMAXPS     Z6, Z3, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1383,9 +1374,8 @@ op15:
 	VMAXPS     Z5, Z3, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1550,9 +1540,8 @@ op16:
 	VMAXPS     Z5, Z0, Z0
 	VMOVUPS    Z1, 512(SI)
 	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1568,9 +1557,8 @@ op17:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)
 	VMOVUPS    Z0, (DI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1595,9 +1583,8 @@ op18:
 	VMAXPS     Z0, Z2, Z0
 	VMOVUPS    Z1, (SI)
 	VMOVUPS    Z0, (SI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1626,9 +1613,8 @@ op19:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1658,9 +1644,8 @@ op20:
 	VMAXPS     Z2, Z0, Z0
 	VMOVUPS    Z1, (SI)(R8*2)
 	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1699,9 +1684,8 @@ op21:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1746,9 +1730,8 @@ op22:
 	VMAXPS     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1798,9 +1781,8 @@ op23:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1863,9 +1845,8 @@ op24:
 	VMAXPS     Z2, Z0, Z0
 	VMOVUPS    Z1, (SI)(R10*2)
 	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1925,9 +1906,8 @@ op25:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -1996,9 +1976,8 @@ op26:
 	VMAXPS     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2075,9 +2054,8 @@ op27:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2157,9 +2135,8 @@ op28:
 	VMAXPS     Z1, Z3, Z1
 	VMOVUPS    Z0, (DI)(R8*2)
 	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2252,9 +2229,8 @@ op29:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R8*4)
 	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2353,9 +2329,8 @@ op30:
 	VMAXPS     Z1, Z7, Z1
 	VMOVUPS    Z0, (DI)(R8*4)
 	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2461,9 +2436,8 @@ op31:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R10*2)
 	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -2496,9 +2470,8 @@ op32:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)(R8*2)
 	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2537,9 +2510,8 @@ op33:
 	VMAXPS     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2581,9 +2553,8 @@ op34:
 	VMAXPS     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2640,9 +2611,8 @@ op35:
 	VMAXPS     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2696,9 +2666,8 @@ op36:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)(R10*2)
 	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2761,9 +2730,8 @@ op37:
 	VMAXPS     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2832,9 +2800,8 @@ op38:
 	VMAXPS     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2908,9 +2875,8 @@ op39:
 	VMAXPS     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -2995,9 +2961,8 @@ op40:
 	VMAXPS     Z1, Z3, Z1
 	VMOVUPS    Z0, (DI)(R8*2)
 	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3088,9 +3053,8 @@ op41:
 	VMAXPS     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R8*4)
 	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3186,9 +3150,8 @@ op42:
 	VMAXPS     Z1, Z11, Z1
 	VMOVUPS    Z0, (DI)(R8*4)
 	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3297,9 +3260,8 @@ op43:
 	VMAXPS     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R10*2)
 	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -3506,9 +3468,8 @@ op44:
 	VMAXPS     Z26, Z12, Z1
 	VMOVUPS    Z0, 1856(SI)
 	VMOVUPS    Z1, 1920(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3745,9 +3706,8 @@ op45:
 	VMAXPS     Z1, Z0, Z0
 	VMOVUPS    Z2, 1920(SI)
 	VMOVUPS    Z0, 1984(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -3756,42 +3716,42 @@ op45:
 
 block_done:
 	MOVQ    16(AX), R9
-	MOVLQSX 28(CX), R13
+	MOVLQSX 28(DX), R13
 	ADDQ    R13, SI
-	MOVLQSX 32(CX), R13
+	MOVLQSX 32(DX), R13
 	ADDQ    R13, DI
 	SUBQ    $+1, R9
 	MOVQ    R9, 16(AX)
 	CMPQ    R9, $+0
 	JGT     block
-	ADDQ    $+36, CX
+	ADDQ    $+36, DX
 	JMP     step
 
 sorted:
-	MOVQ         AX, CX
-	MOVQ         k+24(FP), DX
+	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
-	ADDQ         $+128, CX
-	SUBQ         $+1, DX
-	SHLQ         $0x06, DX
-	ADDQ         CX, DX
-	SHRQ         $0x01, BX
+	MOVQ         k+24(FP), SI
+	ADDQ         $+128, DX
+	SUBQ         $+1, BX
+	SHLQ         $0x06, BX
+	ADDQ         DX, BX
+	SHRQ         $0x01, SI
 	VBROADCASTSD c64_7fffffffffffffff<>+0(SB), Z0
 	VBROADCASTSD c64_4000000000000000<>+0(SB), Z1
-	MOVQ         top+72(FP), SI
-	MOVQ         SI, 16(AX)
+	MOVQ         top+72(FP), DI
+	MOVQ         DI, 16(AX)
 	VBROADCASTSD 16(AX), Z2
-	MOVQ         24(AX), SI
-	VMOVUPS      (SI), Z3
+	MOVQ         24(AX), DI
+	VMOVUPS      (DI), Z3
 	VPXORD       Z4, Z4, Z4
 	VPXORD       Z5, Z5, Z5
-	VMOVUPS      64(SI), Z6
+	VMOVUPS      64(DI), Z6
 	VPXORD       Z7, Z7, Z7
 	VPXORD       Z8, Z8, Z8
 
 pairs:
-	VCVTPS2PD   (CX), Z9
-	VCVTPS2PD   (DX), Z10
+	VCVTPS2PD   (DX), Z9
+	VCVTPS2PD   (BX), Z10
 	VSUBPD      Z9, Z10, Z11
 	VFMADD231PD Z11, Z2, Z5
 	VSUBPD      Z3, Z9, Z9
@@ -3800,8 +3760,8 @@ pairs:
 	VPANDD      Z0, Z10, Z10
 	VADDPD      Z10, Z9, Z9
 	VADDPD      Z9, Z4, Z4
-	VCVTPS2PD   32(CX), Z9
-	VCVTPS2PD   32(DX), Z10
+	VCVTPS2PD   32(DX), Z9
+	VCVTPS2PD   32(BX), Z10
 	VSUBPD      Z9, Z10, Z11
 	VFMADD231PD Z11, Z2, Z8
 	VSUBPD      Z6, Z9, Z9
@@ -3810,21 +3770,23 @@ pairs:
 	VPANDD      Z0, Z10, Z10
 	VADDPD      Z10, Z9, Z9
 	VADDPD      Z9, Z7, Z7
-	VSUBPD      Z1, Z2, Z2
+	PREFETCHT0  (CX)
 	ADDQ        $+64, CX
-	SUBQ        $+64, DX
-	SUBQ        $+1, BX
-	CMPQ        BX, $+0
+	VSUBPD      Z1, Z2, Z2
+	ADDQ        $+64, DX
+	SUBQ        $+64, BX
+	SUBQ        $+1, SI
+	CMPQ        SI, $+0
 	JGT         pairs
-	MOVQ        k+24(FP), DX
-	ANDQ        $+1, DX
-	TESTQ       DX, DX
+	MOVQ        k+24(FP), CX
+	ANDQ        $+1, CX
+	TESTQ       CX, CX
 	JEQ         even
-	VCVTPS2PD   (CX), Z1
+	VCVTPS2PD   (DX), Z1
 	VSUBPD      Z3, Z1, Z1
 	VPANDD      Z0, Z1, Z1
 	VADDPD      Z1, Z4, Z4
-	VCVTPS2PD   32(CX), Z1
+	VCVTPS2PD   32(DX), Z1
 	VSUBPD      Z6, Z1, Z1
 	VPANDD      Z0, Z1, Z0
 	VADDPD      Z0, Z7, Z7
@@ -3895,52 +3857,58 @@ TEXT ·SampleSpreadF64(SB), NOSPLIT, $0-80
 	MOVQ CX, 40(AX)
 
 tile:
-	MOVQ   8(AX), CX
-	CMPQ   CX, $+8
-	JLT    fetch_fewer
 	MOVQ   (AX), CX
 	MOVQ   stride+32(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   AX, BX
-	MOVQ   k+24(FP), SI
+	SHLQ   $0x06, DX
+	ADDQ   DX, CX
+	MOVQ   8(AX), DX
+	CMPQ   DX, $+8
+	JLT    fetch_fewer
+	MOVQ   (AX), DX
+	MOVQ   stride+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   AX, SI
+	MOVQ   k+24(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   DX, DI
-	SHLQ   $0x01, DI
+	MOVQ   BX, R8
+	SHLQ   $0x01, R8
 
 fetch_many:
-	MOVQ            CX, R8
-	VBROADCASTF32X4 (R8), Z3
-	VBROADCASTF32X4 (R8)(DX*1), Z4
-	ADDQ            DI, R8
-	VINSERTF32X4    $0x01, (R8), Z3, Z3
-	VINSERTF32X4    $0x01, (R8)(DX*1), Z4, Z4
-	ADDQ            DI, R8
-	VINSERTF32X4    $0x02, (R8), Z3, Z3
-	VINSERTF32X4    $0x02, (R8)(DX*1), Z4, Z4
-	ADDQ            DI, R8
-	VINSERTF32X4    $0x03, (R8), Z3, Z3
-	VINSERTF32X4    $0x03, (R8)(DX*1), Z4, Z4
+	MOVQ            DX, R9
+	VBROADCASTF32X4 (R9), Z3
+	VBROADCASTF32X4 (R9)(BX*1), Z4
+	ADDQ            R8, R9
+	VINSERTF32X4    $0x01, (R9), Z3, Z3
+	VINSERTF32X4    $0x01, (R9)(BX*1), Z4, Z4
+	ADDQ            R8, R9
+	VINSERTF32X4    $0x02, (R9), Z3, Z3
+	VINSERTF32X4    $0x02, (R9)(BX*1), Z4, Z4
+	ADDQ            R8, R9
+	VINSERTF32X4    $0x03, (R9), Z3, Z3
+	VINSERTF32X4    $0x03, (R9)(BX*1), Z4, Z4
 	VUNPCKLPD       Z4, Z3, Z5
 	VUNPCKHPD       Z4, Z3, Z3
 	VFMADD231PD     Z0, Z5, Z1
-	VMOVUPS         Z5, 128(BX)
+	PREFETCHT0      (CX)
+	ADDQ            $+64, CX
+	VMOVUPS         Z5, 128(SI)
 	VFMADD231PD     Z0, Z3, Z2
-	VMOVUPS         Z3, 192(BX)
-	ADDQ            $+16, CX
-	ADDQ            $+128, BX
-	SUBQ            $+2, SI
-	CMPQ            SI, $+2
+	VMOVUPS         Z3, 192(SI)
+	ADDQ            $+16, DX
+	ADDQ            $+128, SI
+	SUBQ            $+2, DI
+	CMPQ            DI, $+2
 	JGE             fetch_many
-	TESTQ           SI, SI
+	TESTQ           DI, DI
 	JEQ             fetch_end
-	SUBQ            $+2, SI
-	SHLQ            $0x03, SI
-	ADDQ            SI, CX
-	SHLQ            $0x03, SI
-	ADDQ            SI, BX
-	MOVQ            $+2, SI
+	SUBQ            $+2, DI
+	SHLQ            $0x03, DI
+	ADDQ            DI, DX
+	SHLQ            $0x03, DI
+	ADDQ            DI, SI
+	MOVQ            $+2, DI
 	JMP             fetch_many
 
 fetch_end:
@@ -3949,71 +3917,73 @@ fetch_end:
 	JMP     fetch_done
 
 fetch_fewer:
-	MOVQ   (AX), CX
-	MOVQ   stride+32(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   AX, BX
-	MOVQ   k+24(FP), SI
-	MOVQ   8(AX), DI
-	SUBQ   $+1, DI
-	IMULQ  DX, DI
-	ADDQ   CX, DI
+	MOVQ   (AX), DX
+	MOVQ   stride+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   AX, SI
+	MOVQ   k+24(FP), DI
+	MOVQ   8(AX), R8
+	SUBQ   $+1, R8
+	IMULQ  BX, R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 
 fetch_fewer_many:
-	MOVQ            CX, R8
-	VBROADCASTF32X4 (R8), Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VBROADCASTF32X4 (R8), Z4
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x01, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x01, (R8), Z4, Z4
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x02, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x02, (R8), Z4, Z4
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x03, (R8), Z3, Z3
-	ADDQ            DX, R8
-	CMPQ            DI, R8
-	CMOVQLT         DI, R8
-	VINSERTF32X4    $0x03, (R8), Z4, Z4
+	MOVQ            DX, R9
+	VBROADCASTF32X4 (R9), Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VBROADCASTF32X4 (R9), Z4
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x01, (R9), Z3, Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x01, (R9), Z4, Z4
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x02, (R9), Z3, Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x02, (R9), Z4, Z4
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x03, (R9), Z3, Z3
+	ADDQ            BX, R9
+	CMPQ            R8, R9
+	CMOVQLT         R8, R9
+	VINSERTF32X4    $0x03, (R9), Z4, Z4
 	VUNPCKLPD       Z4, Z3, Z5
 	VUNPCKHPD       Z4, Z3, Z3
 	VFMADD231PD     Z0, Z5, Z1
-	VMOVUPS         Z5, 128(BX)
+	PREFETCHT0      (CX)
+	ADDQ            $+64, CX
+	VMOVUPS         Z5, 128(SI)
 	VFMADD231PD     Z0, Z3, Z2
-	VMOVUPS         Z3, 192(BX)
-	ADDQ            $+16, CX
-	ADDQ            $+16, DI
-	ADDQ            $+128, BX
-	SUBQ            $+2, SI
-	CMPQ            SI, $+2
+	VMOVUPS         Z3, 192(SI)
+	ADDQ            $+16, DX
+	ADDQ            $+16, R8
+	ADDQ            $+128, SI
+	SUBQ            $+2, DI
+	CMPQ            DI, $+2
 	JGE             fetch_fewer_many
-	TESTQ           SI, SI
+	TESTQ           DI, DI
 	JEQ             fetch_fewer_end
-	SUBQ            $+2, SI
-	SHLQ            $0x03, SI
-	ADDQ            SI, CX
-	ADDQ            SI, DI
-	SHLQ            $0x03, SI
-	ADDQ            SI, BX
-	MOVQ            $+2, SI
+	SUBQ            $+2, DI
+	SHLQ            $0x03, DI
+	ADDQ            DI, DX
+	ADDQ            DI, R8
+	SHLQ            $0x03, DI
+	ADDQ            DI, SI
+	MOVQ            $+2, DI
 	JMP             fetch_fewer_many
 
 fetch_fewer_end:
@@ -4021,26 +3991,22 @@ fetch_fewer_end:
 	VMOVUPS Z0, 64(AX)
 
 fetch_done:
-	MOVQ steps+40(FP), CX
-	MOVQ (AX), DX
-	MOVQ stride+32(FP), BX
-	SHLQ $0x06, BX
-	ADDQ BX, DX
+	MOVQ steps+40(FP), DX
 
 step:
-	MOVLQSX (CX), BX
+	MOVLQSX (DX), BX
 	TESTQ   BX, BX
 	JEQ     sorted
 	MOVQ    AX, BX
 	ADDQ    $+128, BX
-	MOVLQSX 8(CX), SI
-	MOVLQSX 12(CX), DI
+	MOVLQSX 8(DX), SI
+	MOVLQSX 12(DX), DI
 	ADDQ    BX, SI
 	ADDQ    BX, DI
-	MOVLQSX 24(CX), BX
+	MOVLQSX 24(DX), BX
 	MOVQ    BX, 16(AX)
-	MOVLQSX 20(CX), BX
-	MOVLQSX 16(CX), R8
+	MOVLQSX 20(DX), BX
+	MOVLQSX 16(DX), R8
 	MOVQ    R8, R9
 	ADDQ    R9, R9
 	MOVQ    R8, R10
@@ -4051,8 +4017,8 @@ step:
 	ADDQ    R9, R12
 
 block:
-	MOVLQSX 4(CX), R9
-	MOVLQSX (CX), R13
+	MOVLQSX 4(DX), R9
+	MOVLQSX (DX), R13
 	CMPQ    R13, $+24
 	JGE     from24
 	CMPQ    R13, $+13
@@ -4071,9 +4037,8 @@ op2:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)
 	VMOVUPS    Z0, 64(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4095,9 +4060,8 @@ op3:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, 64(SI)
 	VMOVUPS    Z0, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4128,9 +4092,8 @@ op4:
 	VMAXPD     Z2, Z3, Z1
 	VMOVUPS    Z0, 64(SI)
 	VMOVUPS    Z1, 128(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4171,9 +4134,8 @@ op5:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, 192(SI)
 	VMOVUPS    Z0, 256(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4219,9 +4181,8 @@ op6:
 	VMAXPD     Z1, Z2, Z1
 	VMOVUPS    Z0, 192(SI)
 	VMOVUPS    Z1, 256(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4282,9 +4243,8 @@ op7:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, 320(SI)
 	VMOVUPS    Z0, 384(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4353,9 +4313,8 @@ op8:
 	VMAXPD     Z0, Z2, Z0
 	VMOVUPS    Z1, 384(SI)
 	VMOVUPS    Z0, 448(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4435,9 +4394,8 @@ op9:
 	VMAXPD     Z2, Z3, Z1
 	VMOVUPS    Z0, 384(SI)
 	VMOVUPS    Z1, 448(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4532,9 +4490,8 @@ op10:
 	VMAXPD     Z0, Z1, Z0
 	VMOVUPS    Z2, 512(SI)
 	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4641,9 +4598,8 @@ op11:
 	VMAXPD     Z4, Z1, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4757,9 +4713,8 @@ op12:
 	VMAXPD     Z4, Z1, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -4894,9 +4849,8 @@ op13:
 	VMAXPD     Z6, Z3, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5036,9 +4990,8 @@ op14:
 	VMAXPD     Z6, Z3, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5193,9 +5146,8 @@ op15:
 	VMAXPD     Z5, Z3, Z1
 	VMOVUPS    Z0, 512(SI)
 	VMOVUPS    Z1, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5360,9 +5312,8 @@ op16:
 	VMAXPD     Z5, Z0, Z0
 	VMOVUPS    Z1, 512(SI)
 	VMOVUPS    Z0, 576(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5378,9 +5329,8 @@ op17:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)
 	VMOVUPS    Z0, (DI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5405,9 +5355,8 @@ op18:
 	VMAXPD     Z0, Z2, Z0
 	VMOVUPS    Z1, (SI)
 	VMOVUPS    Z0, (SI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5436,9 +5385,8 @@ op19:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5468,9 +5416,8 @@ op20:
 	VMAXPD     Z2, Z0, Z0
 	VMOVUPS    Z1, (SI)(R8*2)
 	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5509,9 +5456,8 @@ op21:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5556,9 +5502,8 @@ op22:
 	VMAXPD     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5608,9 +5553,8 @@ op23:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5673,9 +5617,8 @@ op24:
 	VMAXPD     Z2, Z0, Z0
 	VMOVUPS    Z1, (SI)(R10*2)
 	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5735,9 +5678,8 @@ op25:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5806,9 +5748,8 @@ op26:
 	VMAXPD     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5885,9 +5826,8 @@ op27:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -5967,9 +5907,8 @@ op28:
 	VMAXPD     Z1, Z3, Z1
 	VMOVUPS    Z0, (DI)(R8*2)
 	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -6062,9 +6001,8 @@ op29:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R8*4)
 	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -6163,9 +6101,8 @@ op30:
 	VMAXPD     Z1, Z7, Z1
 	VMOVUPS    Z0, (DI)(R8*4)
 	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -6271,9 +6208,8 @@ op31:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (DI)(R10*2)
 	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -6306,9 +6242,8 @@ op32:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)(R8*2)
 	VMOVUPS    Z0, (SI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6347,9 +6282,8 @@ op33:
 	VMAXPD     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6391,9 +6325,8 @@ op34:
 	VMAXPD     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6450,9 +6383,8 @@ op35:
 	VMAXPD     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6506,9 +6438,8 @@ op36:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, (SI)(R10*2)
 	VMOVUPS    Z0, (SI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6571,9 +6502,8 @@ op37:
 	VMAXPD     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)
 	VMOVUPS    Z0, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6642,9 +6572,8 @@ op38:
 	VMAXPD     Z1, Z6, Z1
 	VMOVUPS    Z0, (DI)
 	VMOVUPS    Z1, (DI)(R8*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6718,9 +6647,8 @@ op39:
 	VMAXPD     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R8*2)
 	VMOVUPS    Z0, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6805,9 +6733,8 @@ op40:
 	VMAXPD     Z1, Z3, Z1
 	VMOVUPS    Z0, (DI)(R8*2)
 	VMOVUPS    Z1, (DI)(R10*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6898,9 +6825,8 @@ op41:
 	VMAXPD     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R8*4)
 	VMOVUPS    Z0, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -6996,9 +6922,8 @@ op42:
 	VMAXPD     Z1, Z11, Z1
 	VMOVUPS    Z0, (DI)(R8*4)
 	VMOVUPS    Z1, (DI)(R11*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -7107,9 +7032,8 @@ op43:
 	VMAXPD     Z0, Z1, Z0
 	VMOVUPS    Z2, (DI)(R10*2)
 	VMOVUPS    Z0, (DI)(R12*1)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	SUBQ       BX, DI
 	SUBQ       $+1, R9
@@ -7316,9 +7240,8 @@ op44:
 	VMAXPD     Z26, Z12, Z1
 	VMOVUPS    Z0, 1856(SI)
 	VMOVUPS    Z1, 1920(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -7555,9 +7478,8 @@ op45:
 	VMAXPD     Z1, Z0, Z0
 	VMOVUPS    Z2, 1920(SI)
 	VMOVUPS    Z0, 1984(SI)
-	PREFETCHT0 (DX)
-	PREFETCHT0 64(DX)
-	ADDQ       $+128, DX
+	PREFETCHT0 (CX)
+	ADDQ       $+64, CX
 	ADDQ       BX, SI
 	ADDQ       BX, DI
 	SUBQ       $+1, R9
@@ -7566,39 +7488,39 @@ op45:
 
 block_done:
 	MOVQ    16(AX), R9
-	MOVLQSX 28(CX), R13
+	MOVLQSX 28(DX), R13
 	ADDQ    R13, SI
-	MOVLQSX 32(CX), R13
+	MOVLQSX 32(DX), R13
 	ADDQ    R13, DI
 	SUBQ    $+1, R9
 	MOVQ    R9, 16(AX)
 	CMPQ    R9, $+0
 	JGT     block
-	ADDQ    $+36, CX
+	ADDQ    $+36, DX
 	JMP     step
 
 sorted:
-	MOVQ         AX, CX
-	MOVQ         k+24(FP), DX
+	MOVQ         AX, DX
 	MOVQ         k+24(FP), BX
-	ADDQ         $+128, CX
-	SUBQ         $+1, DX
-	SHLQ         $0x06, DX
-	ADDQ         CX, DX
-	SHRQ         $0x01, BX
+	MOVQ         k+24(FP), SI
+	ADDQ         $+128, DX
+	SUBQ         $+1, BX
+	SHLQ         $0x06, BX
+	ADDQ         DX, BX
+	SHRQ         $0x01, SI
 	VBROADCASTSD c64_7fffffffffffffff<>+0(SB), Z0
 	VBROADCASTSD c64_4000000000000000<>+0(SB), Z1
-	MOVQ         top+72(FP), SI
-	MOVQ         SI, 16(AX)
+	MOVQ         top+72(FP), DI
+	MOVQ         DI, 16(AX)
 	VBROADCASTSD 16(AX), Z2
-	MOVQ         24(AX), SI
-	VMOVUPS      (SI), Z3
+	MOVQ         24(AX), DI
+	VMOVUPS      (DI), Z3
 	VPXORD       Z4, Z4, Z4
 	VPXORD       Z5, Z5, Z5
 
 pairs:
-	VMOVUPS     (CX), Z6
-	VMOVUPS     (DX), Z7
+	VMOVUPS     (DX), Z6
+	VMOVUPS     (BX), Z7
 	VSUBPD      Z6, Z7, Z8
 	VFMADD231PD Z8, Z2, Z5
 	VSUBPD      Z3, Z6, Z6
@@ -7607,17 +7529,19 @@ pairs:
 	VPANDD      Z0, Z7, Z7
 	VADDPD      Z7, Z6, Z6
 	VADDPD      Z6, Z4, Z4
-	VSUBPD      Z1, Z2, Z2
+	PREFETCHT0  (CX)
 	ADDQ        $+64, CX
-	SUBQ        $+64, DX
-	SUBQ        $+1, BX
-	CMPQ        BX, $+0
+	VSUBPD      Z1, Z2, Z2
+	ADDQ        $+64, DX
+	SUBQ        $+64, BX
+	SUBQ        $+1, SI
+	CMPQ        SI, $+0
 	JGT         pairs
-	MOVQ        k+24(FP), DX
-	ANDQ        $+1, DX
-	TESTQ       DX, DX
+	MOVQ        k+24(FP), CX
+	ANDQ        $+1, CX
+	TESTQ       CX, CX
 	JEQ         even
-	VMOVUPS     (CX), Z1
+	VMOVUPS     (DX), Z1
 	VSUBPD      Z3, Z1, Z1
 	VPANDD      Z0, Z1, Z0
 	VADDPD      Z0, Z4, Z4
