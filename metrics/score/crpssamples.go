@@ -3,9 +3,9 @@ package score
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -225,6 +225,8 @@ const errNoSamples = "score: the CRPS of samples takes predictions of the kind s
 type sampleRows struct {
 	far, spread, rolled []float64
 	v, row              []float64
+	scratch32           []float32 // of the kernels
+	scratch64           []float64
 }
 
 // sums sets the sums of a block; rolled only where it is wanted. far is +Inf where any of them is beyond float64.
@@ -232,11 +234,11 @@ func (r *sampleRows) sums(b *metrics.Block, rolled bool) {
 	if b.Kind != metrics.Samples {
 		panic(errNoSamples)
 	}
-	r.far, r.spread = sized(r.far, b.Rows), sized(r.spread, b.Rows)
+	r.far, r.spread = room(r.far, b.Rows), room(r.spread, b.Rows)
 	r.sampleSpread(r.far, r.spread, &b.Probs, b.Observed)
 	r.rolled = r.rolled[:0]
 	if rolled {
-		r.rolled = sized(r.rolled, b.Rows)
+		r.rolled = room(r.rolled, b.Rows)
 		for i := range r.rolled {
 			x := r.widen(&b.Probs, i)
 			last, sum := x[len(x)-1], 0.0
@@ -257,28 +259,20 @@ func (r *sampleRows) sums(b *metrics.Block, rolled bool) {
 	}
 }
 
-// sampleSpread writes, for each row of m samples, A and B of CRPSForm. Both are sums over the sorted samples, so that they do not
-// depend on the order of these, of terms of at least 0:
-//
-//	B = sum_j j*(m-j)*(x_(j+1) - x_(j))
+// sampleSpread writes, for each row of samples, A and B of CRPSForm: sums that do not depend on the order of the samples.
 func (r *sampleRows) sampleSpread(far, spread []float64, t *metrics.Tile, y []float64) {
-	for i := range far {
-		x := r.widen(t, i)
-		slices.Sort(x)
-		a, b, m := 0.0, 0.0, len(x)
-		for j, v := range x {
-			a += math.Abs(v - y[i])
-			if j > 0 {
-				b += float64(float64(j) * float64(m-j) * (v - x[j-1]))
-			}
-		}
-		far[i], spread[i] = a, b
+	if n := kernel.SampleSpreadScratch(t.Width); t.F32 != nil {
+		r.scratch32 = room(r.scratch32, n)
+		kernel.SampleSpreadF32(far, spread, t.F32, len(far), t.Width, t.Stride, y, r.scratch32)
+	} else {
+		r.scratch64 = room(r.scratch64, n)
+		kernel.SampleSpreadF64(far, spread, t.F64, len(far), t.Width, t.Stride, y, r.scratch64)
 	}
 }
 
 // widen returns a copy of a row.
 func (r *sampleRows) widen(t *metrics.Tile, i int) []float64 {
-	r.row = sized(r.row, t.Width)
+	r.row = room(r.row, t.Width)
 	if t.F64 != nil {
 		copy(r.row, t.F64[i*t.Stride:])
 		return r.row
@@ -291,7 +285,7 @@ func (r *sampleRows) widen(t *metrics.Tile, i int) []float64 {
 
 // scores returns the rows' scores of m samples in a form, which the next call overwrites.
 func (r *sampleRows) scores(f CRPSForm, samples int) []float64 {
-	r.v = sized(r.v, len(r.far))
+	r.v = room(r.v, len(r.far))
 	m := float64(samples)
 	for i, a := range r.far {
 		switch f {
@@ -309,9 +303,9 @@ func (r *sampleRows) scores(f CRPSForm, samples int) []float64 {
 	return r.v
 }
 
-func sized(s []float64, n int) []float64 {
+func room[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return s[:n]
 }
