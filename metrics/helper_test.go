@@ -275,7 +275,8 @@ func all(classes int) []metrics.Accumulator {
 func classwise(int) []metrics.Accumulator {
 	return []metrics.Accumulator{calib.NewClassBins(nil), calib.NewClassBins(&calib.ClassOptions{Bins: 4, Above: new(0.1)}),
 		calib.NewClassScores(nil), calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)}),
-		calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)}), calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000})}
+		calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)}), calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000}),
+		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition()}
 }
 
 func state(t testing.TB, accs ...metrics.Accumulator) []byte {
@@ -320,6 +321,18 @@ func answers(accs ...metrics.Accumulator) []float64 {
 				for _, b := range a.Class(0, 3).Bins(0.9) {
 					v = append(v, b.Lower, b.Upper, float64(b.Count), b.Weight, b.Confidence, b.Frequency)
 				}
+			}
+		case *score.Mean:
+			v = append(v, a.Value())
+			ends(a.Interval(0.95))
+		case *score.BaseRates:
+			v = append(v, a.NLL(), a.Score(score.SphericalRule), a.Score(score.RankedRule), float64(a.Present()), a.Rate(1))
+			for _, f := range brierForms {
+				v = append(v, a.Brier(f))
+			}
+		case *score.Decomposition:
+			for _, t := range []score.BrierTerms{a.Terms(score.BrierDefault), a.AsCoded(score.CodedUM), a.AsCoded(score.CodedTFP)} {
+				v = append(v, t.Uncertainty, t.Resolution, t.Reliability, t.WithinBin)
 			}
 		case *score.Loss:
 			v = append(v, a.Accuracy(), a.TopK(1), a.TopK(5), a.BaseRate(), a.Confidence(), a.Overconfidence(), a.NLL(),

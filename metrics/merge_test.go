@@ -49,6 +49,14 @@ func TestMergeErrors(t *testing.T) {
 		{with(score.NewLoss(nil), 3, true), with(score.NewLoss(nil), 3, false), []string{"weights"}},
 		{more(bins(calib.Options{}), true, false), more(bins(calib.Options{}), false, false), []string{"decisions"}},
 		{more(bins(calib.Options{}), true, false), more(bins(calib.Options{}), true, true), []string{"confidence scores"}},
+		{score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), []string{"rule 0", "rule 1"}},
+		{score.NewMean(score.RankedRule), score.NewLoss(nil), []string{"score.Mean and *score.Loss"}},
+		{with(score.NewMean(0), 3, false), with(score.NewMean(0), 4, false), []string{"score.Mean", "3 classes", "4"}},
+		{with(score.NewMean(0), 3, true), with(score.NewMean(0), 3, false), []string{"score.Mean", "weights"}},
+		{score.NewBaseRates(), score.NewLoss(nil), []string{"score.BaseRates and *score.Loss"}},
+		{with(score.NewBaseRates(), 3, false), with(score.NewBaseRates(), 1, false), []string{"score.BaseRates", "3 classes", "1"}},
+		{score.NewDecomposition(), score.NewLoss(nil), []string{"score.Decomposition and *score.Loss"}},
+		{with(score.NewDecomposition(), 3, true), with(score.NewDecomposition(), 3, false), []string{"score.Decomposition", "weights"}},
 		{more(score.NewLoss(nil), true, false), more(score.NewLoss(nil), false, false), []string{"decisions"}},
 	} {
 		before := state(t, c.a)

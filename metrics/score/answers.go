@@ -129,21 +129,21 @@ const (
 
 // Brier returns the mean Brier score in the given form; lower is better.
 func (l *Loss) Brier(f BrierForm) float64 {
-	scale, shift := l.brierForm(f)
+	scale, shift := f.of(l.classes)
 	return float64(scale*l.brier.Value(&l.top.Weight, l.weighted)) + shift
 }
 
 // BrierInterval is mean +- z*s/sqrt(n) of the same form.
 func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
-	scale, _ := l.brierForm(f)
+	scale, _ := f.of(l.classes)
 	return metrics.Normal(l.Brier(f), float64(scale*l.brier.StdErr(&l.top.Weight, l.weighted)), level)
 }
 
-// brierForm returns what the kept score is multiplied by and what is added.
-func (l *Loss) brierForm(f BrierForm) (scale, shift float64) {
-	k := float64(l.classes)
+// of returns what the score that is kept of rows of so many classes, BrierDefault, is multiplied by and what is added.
+func (f BrierForm) of(classes int) (scale, shift float64) {
+	k := float64(classes)
 	scale = 1
-	if l.classes == 1 {
+	if classes == 1 {
 		k = 2
 		if f != BrierDefault && f != BrierBinary {
 			scale = 2
@@ -153,10 +153,10 @@ func (l *Loss) brierForm(f BrierForm) (scale, shift float64) {
 	case BrierMinusOne:
 		shift = -1
 	case BrierBinary:
-		if l.classes > 2 {
+		if classes > 2 {
 			return math.NaN(), 0
 		}
-		if l.classes == 2 {
+		if classes == 2 {
 			scale = 0.5
 		}
 	case BrierPerClass:

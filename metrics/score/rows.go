@@ -22,6 +22,31 @@ func Brier(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, 
 	return each(dst, p, o, func(l *Loss) float64 { return l.Brier(BrierDefault) }, squared)
 }
 
+// BrierOf is the mean Brier score in the given form. BrierBinary of more than two classes is NaN, each row's too.
+func BrierOf(dst []float64, p *metrics.Predictions, f BrierForm, o *metrics.Options) (float64, error) {
+	return each(dst, p, o, func(l *Loss) float64 { return l.Brier(f) }, func(dst []float64, b *metrics.Block) {
+		squared(dst, b)
+		scale, shift := f.of(b.Classes)
+		for i, v := range dst {
+			dst[i] = float64(scale*v) + shift
+		}
+	})
+}
+
+// Spherical is the mean spherical loss; see SphericalRule.
+func Spherical(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return meanOf(NewMean(SphericalRule), dst, p, o)
+}
+
+// RPS is the mean ranked probability score; see RankedRule.
+func RPS(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return meanOf(NewMean(RankedRule), dst, p, o)
+}
+
+func meanOf(m *Mean, dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+	return run(m, dst, p, o, m.Value, m.Needs(), m.rule.rows)
+}
+
 // Entropy is the mean entropy of the probabilities in nats; see Loss.Entropy.
 func Entropy(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
 	return each(dst, p, o, (*Loss).Entropy, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.Entropy) })
@@ -69,6 +94,12 @@ func each(dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*
 
 func eachOf[A metrics.Accumulator](a A, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(A) float64,
 	row func([]float64, *metrics.Block)) (float64, error) {
+	return run(a, dst, p, o, func() float64 { return mean(a) }, a.Needs(), row)
+}
+
+// run feeds the accumulator a, whose answer is mean, and has row, of the needs need, write the rows' scores.
+func run(a metrics.Accumulator, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func() float64, need metrics.Need,
+	row func([]float64, *metrics.Block)) (float64, error) {
 	accs := []metrics.Accumulator{a}
 	if dst != nil {
 		if len(dst) != p.Rows {
@@ -77,23 +108,23 @@ func eachOf[A metrics.Accumulator](a A, dst []float64, p *metrics.Predictions, o
 		for i := range dst {
 			dst[i] = math.NaN()
 		}
-		accs = append(accs, &rows{dst: dst, row: row, need: a.Needs()})
+		accs = append(accs, &rows{dst: dst, need: need, row: row})
 	}
 	if err := metrics.NewPass(o, accs...).Add(p); err != nil {
 		return math.NaN(), err
 	}
-	return mean(a), nil
+	return mean(), nil
 }
 
 // rows is an accumulator that keeps nothing: it writes each row's score where the caller wants it.
 type rows struct {
 	dst, v []float64
-	row    func(dst []float64, b *metrics.Block) // on the goroutines of a Pass
 	need   metrics.Need
+	row    func(dst []float64, b *metrics.Block) // on the goroutines of a Pass
 }
 
 func (r *rows) Needs() metrics.Need                   { return r.need }
-func (r *rows) Empty() metrics.Accumulator            { return &rows{dst: r.dst, row: r.row, need: r.need} }
+func (r *rows) Empty() metrics.Accumulator            { return &rows{dst: r.dst, need: r.need, row: r.row} }
 func (r *rows) Len() int64                            { return 0 }
 func (r *rows) Merge(metrics.Accumulator) error       { return nil }
 func (r *rows) AppendBinary(b []byte) ([]byte, error) { return nil, errNoState }

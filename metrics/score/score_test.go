@@ -46,6 +46,16 @@ func TestRows(t *testing.T) {
 			return score.TopK(dst, p, k, o)
 		}
 	}
+	form := func(f score.BrierForm) function {
+		return func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+			return score.BrierOf(dst, p, f, o)
+		}
+	}
+	clipped := func(n score.NLLOptions) function {
+		return func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
+			return score.NLLOf(dst, p, n, o)
+		}
+	}
 	for _, k := range []int{1, 2, 9} {
 		for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
 			for _, weighted := range []bool{false, true} {
@@ -62,9 +72,25 @@ func TestRows(t *testing.T) {
 				}
 				o := &metrics.Options{Drop: true, Threads: 3}
 				l := score.NewLoss(&score.Options{TopK: 9})
-				if err := metrics.NewPass(o, l).Add(p); err != nil {
+				spherical, ranked := score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
+				if err := metrics.NewPass(o, l, spherical, ranked).Add(p); err != nil {
 					t.Fatal(err)
 				}
+				binary := score.BrierBinary // which more than two classes do not have
+				if k > 2 {
+					binary = score.BrierDefault
+				}
+				// Of these the mean is that of the rows, looked at below.
+				mean := func(f function) float64 {
+					v, err := f(nil, p, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return v
+				}
+				first := clipped(score.NLLOptions{Clip: 1e-3, Rescale: score.RescaleFirst})
+				last := clipped(score.NLLOptions{Clip: 1e-3, Rescale: score.RescaleLast})
+				clip := clipped(score.NLLOptions{Clip: 0.01})
 				for _, c := range []struct {
 					name string
 					f    function
@@ -78,6 +104,16 @@ func TestRows(t *testing.T) {
 					{"TopK 1", topK(1), l.TopK(1)},
 					{"TopK 3", topK(3), l.TopK(3)},
 					{"TopK 9", topK(9), l.TopK(9)},
+					{"Spherical", score.Spherical, spherical.Value()},
+					{"RPS", score.RPS, ranked.Value()},
+					{"Brier, sum", form(score.BrierSum), l.Brier(score.BrierSum)},
+					{"Brier, minus one", form(score.BrierMinusOne), l.Brier(score.BrierMinusOne)},
+					{"Brier, per class", form(score.BrierPerClass), l.Brier(score.BrierPerClass)},
+					{"Brier, binary", form(binary), l.Brier(binary)},
+					{"NLL without options", clipped(score.NLLOptions{}), l.NLL()},
+					{"NLL, clipped", clip, mean(clip)},
+					{"NLL, rescaled first", first, mean(first)},
+					{"NLL, rescaled last", last, mean(last)},
 				} {
 					dst := make([]float64, p.Rows)
 					got, err := c.f(dst, p, o)
@@ -165,12 +201,26 @@ func TestCallersFaults(t *testing.T) {
 		"score: dst and rows differ in number":                func() { _, _ = score.NLL(make([]float64, 3), p, nil) },
 		"score: TopK lies between 1 and 1,000":                func() { score.NewLoss(&score.Options{TopK: 1001}) },
 		"score: k lies between 1 and the TopK of the options": func() { score.NewLoss(nil).TopK(6) },
+		"score: there is no such rule":                        func() { score.NewMean(score.RankedRule + 1) },
+		"score: there is no such code":                        func() { score.NewDecomposition().AsCoded(score.CodedTFP + 1) },
+		"score: there is no such rescaling":                   func() { _, _ = score.NLLOf(nil, p, score.NLLOptions{Rescale: 3}, nil) },
+		"score: probabilities are clipped to at least 0 and less than 1/2": func() {
+			_, _ = score.NLLOf(nil, p, score.NLLOptions{Clip: 0.5}, nil)
+		},
+		"score: there is no such class": func() {
+			r := score.NewBaseRates()
+			_ = metrics.NewPass(nil, r).Add(p)
+			r.Rate(3)
+		},
 	} {
 		if got := caught(f); got != want {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
 	if got := caught(func() { score.NewLoss(&score.Options{TopK: -1}) }); got != "score: TopK lies between 1 and 1,000" {
+		t.Error(got)
+	}
+	if got := caught(func() { score.NewBaseRates().Score(score.RankedRule + 1) }); got != "score: there is no such rule" {
 		t.Error(got)
 	}
 	if got := caught(func() { score.NewLoss(nil).TopK(0) }); got != "score: k lies between 1 and the TopK of the options" {

@@ -1,0 +1,291 @@
+package score
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Skill returns 1 - score/reference, the share of the reference's score that a forecast saves: 1 is best, 0 as good as the
+// reference, below 0 worse. It is for scores of which 0 is the best, so not for BrierMinusOne. NaN where the reference is 0:
+// all rows have one class, and there is nothing to save.
+func Skill(score, reference float64) float64 {
+	if reference == 0 {
+		return math.NaN()
+	}
+	return 1 - score/reference
+}
+
+// BaseRates accumulates the weight of each class, and answers what a forecast scores that gives every row the shares of the
+// classes in the evaluated set itself: the reference of a Skill, and the best forecast that knows nothing of a row. It is a
+// metrics.Accumulator; it takes 8 bytes a class up to the largest label seen, with weights 32.
+//
+// Answers without rows are NaN.
+type BaseRates struct {
+	classes  int // 0 before the first row
+	weighted bool
+	weight   tally.Weight
+	counts   []int64     // of rows of each class, without weights
+	weights  []exact.Sum // of each class
+}
+
+var _ metrics.Accumulator = (*BaseRates)(nil)
+
+// NewBaseRates returns an empty accumulator.
+func NewBaseRates() *BaseRates { return &BaseRates{} }
+
+// Needs says that labels are enough.
+func (r *BaseRates) Needs() metrics.Need { return 0 }
+
+// Empty returns an accumulator without rows.
+func (r *BaseRates) Empty() metrics.Accumulator { return NewBaseRates() }
+
+// Len returns the number of rows seen.
+func (r *BaseRates) Len() int64 { return r.weight.N }
+
+// AddBlock adds a block's rows.
+func (r *BaseRates) AddBlock(b *metrics.Block) {
+	r.classes, r.weighted = b.Classes, b.Weights != nil
+	r.weight.Add(b.Rows, b.Weights)
+	most := int32(0)
+	for _, y := range b.Labels {
+		most = max(most, y)
+	}
+	r.grow(int(most) + 1)
+	for i, y := range b.Labels {
+		if r.weighted {
+			r.weights[y].AddFloat(b.Weights[i])
+		} else {
+			r.counts[y]++
+		}
+	}
+}
+
+// grow makes room for n classes.
+func (r *BaseRates) grow(n int) {
+	if r.weighted {
+		r.weights = append(r.weights, make([]exact.Sum, max(0, n-len(r.weights)))...)
+	} else {
+		r.counts = append(r.counts, make([]int64, max(0, n-len(r.counts)))...)
+	}
+}
+
+// each calls f for the classes that have rows, with their weight.
+func (r *BaseRates) each(f func(class int, w *exact.Sum)) {
+	for j, n := range r.counts {
+		if n > 0 {
+			w := tally.Count(n)
+			f(j, &w)
+		}
+	}
+	for j := range r.weights {
+		if w := &r.weights[j]; !w.IsZero() {
+			f(j, w)
+		}
+	}
+}
+
+// shares calls f for the classes that have rows, with their share and with what it is less than 1.
+func (r *BaseRates) shares(f func(class int, share, rest float64)) {
+	t := r.weight.Total(r.weighted)
+	total := t.Float64()
+	r.each(func(class int, w *exact.Sum) {
+		rest := t.Clone()
+		rest.Sub(w)
+		f(class, w.Float64()/total, rest.Float64()/total)
+	})
+}
+
+// mean returns the sum over the classes of their share times f of it; NaN without rows.
+func (r *BaseRates) mean(f func(share, rest float64) float64) float64 {
+	if r.weight.N == 0 {
+		return math.NaN()
+	}
+	var s exact.Sum
+	r.shares(func(_ int, share, rest float64) { s.AddFloat(float64(share * f(share, rest))) })
+	return s.Float64()
+}
+
+// Rate returns the share of a class among the rows; for a binary task class 1 is the event. It panics unless the class is
+// one of those of the predictions.
+func (r *BaseRates) Rate(class int) float64 {
+	if r.weight.N == 0 {
+		return math.NaN()
+	}
+	if class < 0 || class >= max(2, r.classes) {
+		panic("score: there is no such class")
+	}
+	rate := 0.0
+	r.shares(func(j int, share, _ float64) {
+		if j == class {
+			rate = share
+		}
+	})
+	return rate
+}
+
+// Present returns how many classes have rows.
+func (r *BaseRates) Present() (n int) {
+	r.each(func(int, *exact.Sum) { n++ })
+	return n
+}
+
+// Brier returns the reference's mean Brier score in the given form: 1 - sum_k q_k^2 of the shares q_k for BrierDefault of
+// rows of classes, q_1 (1 - q_1) for that of a binary task. It is the uncertainty of the decomposition.
+func (r *BaseRates) Brier(f BrierForm) float64 {
+	v := r.mean(func(_, rest float64) float64 { return rest })
+	if r.classes == 1 {
+		v /= 2
+	}
+	scale, shift := f.of(r.classes)
+	return float64(scale*v) + shift
+}
+
+// NLL returns the reference's mean negative log-likelihood -sum_k q_k ln q_k in nats, the entropy of the labels.
+func (r *BaseRates) NLL() float64 {
+	return r.mean(func(share, rest float64) float64 {
+		if share < 0.5 {
+			return -kernel.Log64(share)
+		}
+		return 0 - kernel.Log1p64(-rest)
+	})
+}
+
+// Score returns the reference's mean score of a rule: 1 - ||q|| for SphericalRule, sum_{k<K} Q_k (1 - Q_k) of the cumulative
+// shares Q_k for RankedRule. It panics for a rule that is none.
+func (r *BaseRates) Score(rule Rule) float64 {
+	switch rule {
+	case SphericalRule:
+		// 1 - ||q|| = (1 - ||q||^2) / (1 + ||q||)
+		v := r.mean(func(_, rest float64) float64 { return rest })
+		return v / (1 + math.Sqrt(1-v))
+	case RankedRule:
+		return r.ranked()
+	}
+	panic("score: there is no such rule")
+}
+
+func (r *BaseRates) ranked() float64 {
+	if r.weight.N == 0 {
+		return math.NaN()
+	}
+	t := r.weight.Total(r.weighted)
+	total := t.Float64()
+	var sum, below exact.Sum
+	last, each := -1, 0.0
+	r.each(func(class int, w *exact.Sum) {
+		// The classes without rows have the cumulative share of the last one with rows.
+		if last >= 0 {
+			sum.AddFloat(float64(float64(class-last) * each))
+		}
+		below.Merge(w)
+		rest := t.Clone()
+		rest.Sub(&below)
+		last, each = class, float64(below.Float64()/total*(rest.Float64()/total))
+	})
+	return sum.Float64()
+}
+
+// Merge adds what another *BaseRates has seen.
+func (r *BaseRates) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*BaseRates)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: score.BaseRates and %T", metrics.ErrMismatch, a)
+	case o.classes == 0:
+		return nil
+	}
+	if err := alike("score.BaseRates", r.classes, o.classes, r.weighted, o.weighted); err != nil {
+		return err
+	}
+	r.classes, r.weighted = o.classes, o.weighted
+	r.weight.Merge(&o.weight)
+	r.grow(max(len(o.counts), len(o.weights)))
+	for j, n := range o.counts {
+		r.counts[j] += n
+	}
+	for j := range o.weights {
+		r.weights[j].Merge(&o.weights[j])
+	}
+	return nil
+}
+
+const (
+	ratesMagic   = "cRAT"
+	ratesVersion = 1
+	// mostRates bounds what a state that is not one of ours makes its reader allocate.
+	mostRates = 1 << 24
+)
+
+// AppendBinary appends the state: the classes that have rows. It is an error if there is a label above 2^24.
+func (r *BaseRates) AppendBinary(dst []byte) ([]byte, error) {
+	if n := max(len(r.counts), len(r.weights)); n > mostRates {
+		return nil, fmt.Errorf("score.BaseRates: there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
+	}
+	var e exact.Enc
+	encodeShape(&e, r.classes, r.weighted)
+	r.weight.Encode(&e)
+	e.U64(uint64(r.Present()))
+	r.each(func(class int, w *exact.Sum) {
+		e.U32(uint32(class))
+		if r.weighted {
+			e.Sum(w)
+		} else {
+			e.I64(r.counts[class])
+		}
+	})
+	return append(dst, exact.Seal(ratesMagic, ratesVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces r by what AppendBinary wrote.
+func (r *BaseRates) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(ratesMagic, ratesVersion, data)
+	if err != nil {
+		return fmt.Errorf("score.BaseRates: %w", err)
+	}
+	var n BaseRates
+	ok := false
+	n.classes, n.weighted, ok = decodeShape(d)
+	n.weight.Decode(d)
+	var all exact.Sum
+	last := -1
+	for range d.Count(12) {
+		class, w := int(d.U32()), exact.Sum{}
+		rows := int64(1)
+		if n.weighted {
+			w = d.Sum()
+		} else {
+			rows = d.I64()
+			w = tally.Count(rows)
+		}
+		if class <= last || class >= min(max(2, n.classes), mostRates) || rows < 1 || w.Sign() <= 0 || !bounded(&w) {
+			ok = false
+		}
+		if !ok || d.Err() != nil {
+			break
+		}
+		if n.grow(class + 1); n.weighted {
+			n.weights[class] = w
+		} else {
+			n.counts[class] = rows
+		}
+		last = class
+		all.Merge(&w)
+	}
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("score.BaseRates: %w", err)
+	}
+	t := n.weight.Total(n.weighted)
+	if !ok || n.weight.N < 0 || (n.weight.N == 0) != (n.classes == 0) || !all.Equal(&t) {
+		return fmt.Errorf("score.BaseRates: %w: its classes are not those of its rows", exact.ErrDamaged)
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("score.BaseRates: %w", err)
+	}
+	*r = n
+	return nil
+}

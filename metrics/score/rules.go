@@ -1,0 +1,239 @@
+package score
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Rule is a proper score of rows of classes: no forecast has a lower one on average than the true probabilities.
+type Rule uint8
+
+const (
+	// SphericalRule is the spherical loss 1 - p_y/||p||, ||p|| = sqrt(sum_k p_k^2), in [0,1]: 0 if all is given to the label, 1
+	// if nothing is. The event of a binary task counts as two classes. A row that is all 0, which only Options.Unchecked
+	// admits, has 1.
+	//
+	// Source: Gneiting and Raftery 2007, whose spherical score it is taken from 1.
+	SphericalRule Rule = iota
+	// RankedRule is the ranked probability score sum_{k<K} (F_k - [y <= k])^2 of classes whose order means something, F_k being
+	// the probability of the classes up to k: in [0, K-1], what is given to a class costs more the further it is from the label.
+	// For two classes and for a binary task it is the Brier score (p - y)^2.
+	//
+	// Source: Epstein 1969; without his division by K - 1.
+	RankedRule
+)
+
+// needs says what the rule takes from a block.
+func (r Rule) needs() metrics.Need {
+	if r == RankedRule {
+		return metrics.Rows | metrics.Spread
+	}
+	return metrics.Spread
+}
+
+// rows writes the score of each row of a block.
+func (r Rule) rows(dst []float64, b *metrics.Block) {
+	switch t := &b.Probs; {
+	case r == SphericalRule:
+		spherical(dst, b)
+	case b.Classes == 1:
+		squared(dst, b)
+	case t.F32 != nil:
+		ranked(dst, t.F32, t, b.Labels)
+	default:
+		ranked(dst, t.F64, t, b.Labels)
+	}
+}
+
+func spherical(dst []float64, b *metrics.Block) {
+	s := b.Stats
+	for i := range dst {
+		square := float64(s.Top[i] * s.Top[i])
+		switch q := square + s.Rest[i]; {
+		case !(q > 0):
+			dst[i] = 1
+		case b.Hit[i] != 0 && s.Top[i] > 0 && s.Rest[i] <= square:
+			// 1 - 1/h without what cancels in it.
+			r := s.Rest[i] / square
+			h := math.Sqrt(1 + r)
+			dst[i] = r / (h * (1 + h))
+		default:
+			dst[i] = 1 - s.Label[i]/math.Sqrt(q)
+		}
+	}
+}
+
+func ranked[T float32 | float64](dst []float64, x []T, t *metrics.Tile, labels []int32) {
+	for i := range dst {
+		row, y := x[i*t.Stride:][:t.Width-1], min(int(labels[i]), t.Width-1)
+		f, s := 0.0, 0.0
+		for _, v := range row[:y] {
+			f += float64(v)
+			s += float64(f * f)
+		}
+		for _, v := range row[y:] {
+			f += float64(v)
+			d := f - 1
+			s += float64(d * d)
+		}
+		dst[i] = s
+	}
+}
+
+// column keeps the sums of a score of rows.
+type column struct {
+	weighted bool
+	weight   tally.Weight
+	mean     tally.Mean
+	v        []float64
+}
+
+// add adds a block's scores, which row writes, and returns them.
+func (c *column) add(b *metrics.Block, row func([]float64, *metrics.Block)) []float64 {
+	if len(c.v) < b.Rows {
+		c.v = make([]float64, b.Rows)
+	}
+	v := c.v[:b.Rows]
+	row(v, b)
+	c.weighted = b.Weights != nil
+	c.weight.Add(b.Rows, b.Weights)
+	c.mean.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights)
+	return v
+}
+
+func (c *column) merge(o *column) {
+	c.weighted = o.weighted
+	c.weight.Merge(&o.weight)
+	c.mean.Merge(&o.mean)
+}
+
+// Mean accumulates the mean score of a Rule. It is a metrics.Accumulator; its state takes about 150 bytes.
+type Mean struct {
+	rule    Rule
+	classes int // 0 before the first row
+	column
+}
+
+var _ metrics.Accumulator = (*Mean)(nil)
+
+// NewMean returns an empty accumulator. It panics for a rule that is none.
+func NewMean(r Rule) *Mean {
+	if r > RankedRule {
+		panic("score: there is no such rule")
+	}
+	return &Mean{rule: r}
+}
+
+// Rule returns whose mean it is.
+func (m *Mean) Rule() Rule { return m.rule }
+
+// Needs says that squares are wanted, and for RankedRule all probabilities.
+func (m *Mean) Needs() metrics.Need { return m.rule.needs() }
+
+// Empty returns an accumulator of the same rule without rows.
+func (m *Mean) Empty() metrics.Accumulator { return NewMean(m.rule) }
+
+// Len returns the number of rows seen.
+func (m *Mean) Len() int64 { return m.weight.N }
+
+// AddBlock adds a block's rows.
+func (m *Mean) AddBlock(b *metrics.Block) {
+	m.classes = b.Classes
+	m.add(b, m.rule.rows)
+}
+
+// Value returns the mean score; lower is better. NaN without rows.
+func (m *Mean) Value() float64 { return m.mean.Value(&m.weight, m.weighted) }
+
+// Interval is mean +- z*s/sqrt(n). There is none for fewer than two rows.
+func (m *Mean) Interval(level float64) metrics.Interval {
+	return metrics.Normal(m.Value(), m.mean.StdErr(&m.weight, m.weighted), level)
+}
+
+// Merge adds what another *Mean has seen.
+func (m *Mean) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Mean)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: score.Mean and %T", metrics.ErrMismatch, a)
+	case m.rule != o.rule:
+		return fmt.Errorf("%w: score.Mean of rule %d and of rule %d", metrics.ErrMismatch, m.rule, o.rule)
+	case o.classes == 0:
+		return nil
+	}
+	if err := alike("score.Mean", m.classes, o.classes, m.weighted, o.weighted); err != nil {
+		return err
+	}
+	m.classes = o.classes
+	m.merge(&o.column)
+	return nil
+}
+
+// alike tells whether what has seen rows of so many classes can take in what has seen others.
+func alike(what string, classes, others int, weighted, otherWeighted bool) error {
+	switch {
+	case classes == 0:
+	case classes != others:
+		return fmt.Errorf("%w: %s of %d classes and of %d", metrics.ErrMismatch, what, classes, others)
+	case weighted != otherWeighted:
+		return fmt.Errorf("%w: %s with and without weights", metrics.ErrMismatch, what)
+	}
+	return nil
+}
+
+const (
+	meanMagic   = "cMEA"
+	meanVersion = 1
+)
+
+// AppendBinary appends the state.
+func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	e.U8(uint8(m.rule))
+	encodeShape(&e, m.classes, m.weighted)
+	m.weight.Encode(&e)
+	m.mean.Encode(&e)
+	return append(dst, exact.Seal(meanMagic, meanVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces m, rule and all, by what AppendBinary wrote.
+func (m *Mean) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(meanMagic, meanVersion, data)
+	if err != nil {
+		return fmt.Errorf("score.Mean: %w", err)
+	}
+	n := Mean{rule: Rule(d.U8())}
+	ok := false
+	n.classes, n.weighted, ok = decodeShape(d)
+	n.weight.Decode(d)
+	n.mean.Decode(d)
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("score.Mean: %w", err)
+	}
+	if !ok || n.rule > RankedRule || min(n.weight.N, n.mean.Over) < 0 || (n.weight.N == 0) != (n.classes == 0) {
+		return fmt.Errorf("score.Mean: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*m = n
+	return nil
+}
+
+// encodeShape writes what a state's rows are like.
+func encodeShape(e *exact.Enc, classes int, weighted bool) {
+	e.U32(uint32(classes))
+	f := uint8(0)
+	if weighted {
+		f = 1
+	}
+	e.U8(f)
+}
+
+// decodeShape reads what encodeShape wrote, and tells whether it can be so.
+func decodeShape(d *exact.Dec) (classes int, weighted, ok bool) {
+	k, f := d.U32(), d.U8()
+	return int(k), f == 1, k <= math.MaxInt32 && (f == 0 || f == 1 && k > 0)
+}

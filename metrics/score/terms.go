@@ -1,0 +1,198 @@
+package score
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// BrierTerms is a mean Brier score taken apart by groups of rows: Uncertainty - Resolution + Reliability + WithinBin. With
+// D_g the frequencies of the outcomes in group g, q those over all rows, and m_g the mean of the forecasts p_i of the group,
+// all of them vectors over the classes and y_i that of row i,
+//
+//	Uncertainty  1 - |q|^2                            what the base rates score: see BaseRates
+//	Resolution   mean_i |D_g - q|^2                   how far the groups part the outcomes; higher is better
+//	Reliability  mean_i |D_g - p_i|^2                 how far forecasts are from the frequencies of their group; 0 is best
+//	WithinBin    -2 mean_i (p_i - m_g)(y_i - D_g)     what forecasts know inside of the groups; below 0 is better
+//
+// Reliability holds the spread of the forecasts in a group, so it is 0 only where they are all the group's frequencies. The
+// last term is 0 where the forecasts of a group are equal; that Murphy's three terms add up without it holds for those alone.
+//
+// Source: Murphy 1973; Bröcker 2009 for classes; Stephenson, Coelho and Jolliffe 2008 for what is left within bins.
+type BrierTerms struct {
+	Uncertainty, Resolution, Reliability, WithinBin float64
+}
+
+// Brier returns the score that the terms add up to.
+func (t BrierTerms) Brier() float64 {
+	return t.Uncertainty - t.Resolution + t.Reliability + t.WithinBin
+}
+
+// in returns the terms in a form of the score. They add up to that form: what it adds to the score is in Uncertainty.
+func (t BrierTerms) in(f BrierForm, classes int) BrierTerms {
+	scale, shift := f.of(classes)
+	return BrierTerms{float64(scale*t.Uncertainty) + shift, scale * t.Resolution, scale * t.Reliability, scale * t.WithinBin}
+}
+
+// BrierOfBins takes the Brier score of an event apart by bins of its score, of which each has sums over its rows; those of a
+// calib.Partition are BrierOfBins(partition.Cells()). BrierDefault is the form mean (p - y)^2, and BrierSum, the sum over the
+// event and its opposite, twice that. Bins without rows change nothing; rows in no bin are missing. NaN without rows.
+//
+// Sums are exact, and a bin's share of a term is rounded once.
+func BrierOfBins(bins []tally.Cell, weighted bool, f BrierForm) BrierTerms {
+	var all tally.Cell
+	for i := range bins {
+		all.Merge(&bins[i])
+	}
+	total := all.Total(weighted)
+	q := all.Frequency(weighted)
+	rest := total.Clone()
+	rest.Sub(&all.Y)
+	var resolution, reliability, within exact.Sum
+	for i := range bins {
+		b := &bins[i]
+		if b.N == 0 {
+			continue
+		}
+		w := b.Total(weighted)
+		// Of the frequency y/w: w (y/w - q)^2, y^2/w - 2 y/w sum p + sum p^2, and sum py - y/w sum p.
+		y, p := exact.Rat(&b.Y), exact.Rat(&b.P)
+		d := new(big.Rat).Quo(y, exact.Rat(&w))
+		freq, _ := d.Float64()
+		gap := freq - q
+		resolution.AddFloat(float64(w.Float64() * float64(gap*gap)))
+		twice := new(big.Rat).Add(p, p)
+		r := twice.Sub(y, twice)
+		reliability.AddFloat(nearest(r.Mul(r, d).Add(r, exact.Rat(&b.PP))))
+		p.Mul(p, d)
+		within.AddFloat(nearest(p.Sub(exact.Rat(&b.PY), p)))
+	}
+	return BrierTerms{
+		Uncertainty: float64(q * exact.Ratio(&rest, &total)),
+		Resolution:  exact.Ratio(&resolution, &total),
+		Reliability: atLeast0(exact.Ratio(&reliability, &total)),
+		WithinBin:   0 - float64(2*exact.Ratio(&within, &total)),
+	}.in(f, 1)
+}
+
+func nearest(r *big.Rat) float64 {
+	v, _ := r.Float64()
+	return v
+}
+
+// atLeast0 returns v, or 0 where rounding has led below it.
+func atLeast0(v float64) float64 {
+	if v < 0 {
+		return 0
+	}
+	return v
+}
+
+// Coded is whose code Decomposition.AsCoded follows.
+type Coded uint8
+
+const (
+	CodedUM  Coded = iota // uncertainty_metrics; robustness_metrics has the same
+	CodedTFP              // tfp.stats, in double precision
+)
+
+// AsCoded returns the terms that the Brier decomposition of uncertainty_metrics or tfp.stats returns, for parity: they do not
+// add up to the score. Their uncertainty is -sum q^2; they divide counts by the size of the group and a small number more,
+// 1e-7 or 2^-52; their resolution compares the frequencies D_g of the group of predicted class g with the one share q_g in
+// place of the shares of all classes, which is right only where all classes are equally frequent; and there is no WithinBin,
+// which is 0 here. A binary task counts as two classes. It panics for a code that is none.
+func (d *Decomposition) AsCoded(c Coded) BrierTerms {
+	switch c {
+	case CodedUM:
+		return d.terms(1e-7, true)
+	case CodedTFP:
+		return d.terms(0x1p-52, true)
+	}
+	panic("score: there is no such code")
+}
+
+// Terms returns the terms of the score in the given form; they add up to Loss.Brier of it. NaN without rows, and where Err
+// says why.
+func (d *Decomposition) Terms(f BrierForm) BrierTerms {
+	t := d.terms(0, false)
+	if d.classes == 1 { // the tile has both classes
+		t = BrierTerms{t.Uncertainty / 2, t.Resolution / 2, t.Reliability / 2, t.WithinBin / 2}
+	}
+	return t.in(f, d.classes)
+}
+
+// terms returns those of the sum over all classes. small is added to what counts are divided by.
+func (d *Decomposition) terms(small float64, coded bool) BrierTerms {
+	if d.weight.N == 0 || d.over() {
+		return BrierTerms{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	}
+	total := d.weight.Total(d.weighted)
+	shares, uncertainty := d.shares(&total, coded)
+
+	var resolution, reliability, known exact.Sum
+	d.each(func(k int, g *group) {
+		size := d.size(g)
+		n := size.Float64()
+		far := 0.0
+		for j := range d.width {
+			hits, p := d.cell(k, g, j)
+			freq := hits / (n + small)
+			gap := freq - shares[j]
+			if coded {
+				gap = freq - shares[k]
+			}
+			far += float64(gap * gap)
+			if freq > 0 {
+				// n freq^2 - 2 freq sum p, beside the squares of all p, and what the term within the group takes from p y
+				reliability.AddFloat(float64(freq * (float64(n*freq) - float64(2*p))))
+				known.AddFloat(float64(freq * p))
+			}
+		}
+		resolution.AddFloat(float64(n * far))
+	})
+
+	// The squares of all probabilities are what the score has beside 1 - 2 p_y: so the terms add up to it.
+	score := d.brier.S1.Clone()
+	if d.classes == 1 {
+		score.Merge(&d.brier.S1)
+	}
+	reliability.Merge(&score)
+	reliability.Sub(&total)
+	reliability.Merge(&d.label)
+	reliability.Merge(&d.label)
+	t := BrierTerms{Uncertainty: uncertainty, Resolution: exact.Ratio(&resolution, &total), Reliability: atLeast0(exact.Ratio(&reliability, &total))}
+	if !coded {
+		within := d.label.Clone()
+		within.Sub(&known)
+		t.WithinBin = 0 - float64(2*exact.Ratio(&within, &total))
+	}
+	return t
+}
+
+// shares returns the share of each class, and the uncertainty.
+func (d *Decomposition) shares(total *exact.Sum, coded bool) (shares []float64, uncertainty float64) {
+	shares = make([]float64, d.width)
+	var sum exact.Sum
+	n := total.Float64()
+	for j := range shares {
+		var w exact.Sum
+		d.each(func(_ int, g *group) {
+			if d.weighted {
+				w.Merge(&g.heavy[j].y)
+			} else {
+				w.AddShifted(g.light[j].y, 88)
+			}
+		})
+		rest := total.Clone()
+		rest.Sub(&w)
+		shares[j] = w.Float64() / n
+		if coded {
+			sum.AddFloat(-float64(shares[j] * shares[j]))
+		} else {
+			sum.AddFloat(float64(shares[j] * (rest.Float64() / n)))
+		}
+	}
+	return shares, sum.Float64()
+}
