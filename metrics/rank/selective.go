@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/kernel"
-	"github.com/candor-go/candor/metrics"
 )
 
 // EAURC returns the excess area under the risk-coverage curve, in [0,1], 0 is best: AURC less what it would be if of the same
@@ -64,19 +63,3 @@ func augrc(errors, rest, above, tied float64, weighted bool) float64 {
 	n := errors + rest
 	return math.Max(0, float64(errors*rest)-above-tied/2+float64(errors*last)/2) / n / n
 }
-
-// Resampling says how random sets of rows are drawn. A nil one is the default.
-type Resampling struct {
-	Seed       uint64 // the same seed gives the same answers, on every CPU
-	Replicates int    // sets to draw; 0 means 200
-	Threads    int    // 0 means GOMAXPROCS; answers do not depend on it
-}
-
-// Intervals are confidence intervals of the areas of selective classification; see Ranking.Intervals.
-type Intervals struct{ AURC, EAURC, AUGRC metrics.Interval }
-
-// Intervals is not made yet.
-func (r *Ranking) Intervals(level float64, o *Resampling) Intervals { panic("not yet") }
-
-// IntervalReason is not made yet.
-func (r *Ranking) IntervalReason() string { panic("not yet") }

@@ -1,0 +1,196 @@
+package rank
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// Resampling says how random sets of rows are drawn. A nil one is the default.
+type Resampling struct {
+	Seed       uint64 // the same seed gives the same answers, on every CPU
+	Replicates int    // sets to draw; 0 means 200
+	Threads    int    // 0 means GOMAXPROCS; answers do not depend on it
+}
+
+// fill returns them with the defaults.
+func (o *Resampling) fill() (r Resampling) {
+	if o != nil {
+		r = *o
+	}
+	if r.Replicates <= 0 {
+		r.Replicates = 200
+	}
+	return r
+}
+
+// kind is the rows of a cell that are alike.
+type kind struct {
+	n, cell int64
+	wrong   bool
+}
+
+// urn is rows to draw from, with replacement.
+type urn struct {
+	kinds []kind // from the highest score on
+	rows  int64
+	heavy []int   // kinds of more than lightRows rows
+	light []int32 // the kind of each other row
+}
+
+// lightRows is up to how many rows of a kind it is faster to draw them one by one than to draw how many there are.
+const lightRows = 16
+
+func (r *Ranking) urn() *urn {
+	u := &urn{}
+	cell := int64(0)
+	r.rows.Each(func(x *cells.Cell) {
+		cell++
+		for _, k := range [...]kind{{int64(x.Weight - x.Events), cell, true}, {int64(x.Events), cell, false}} {
+			if k.n > 0 {
+				u.kinds = append(u.kinds, k)
+				u.rows += k.n
+			}
+		}
+	})
+	for i, j := 0, len(u.kinds)-1; i < j; i, j = i+1, j-1 {
+		u.kinds[i], u.kinds[j] = u.kinds[j], u.kinds[i]
+	}
+	for i, k := range u.kinds {
+		if k.n > lightRows {
+			u.heavy = append(u.heavy, i)
+			continue
+		}
+		for range k.n {
+			u.light = append(u.light, int32(i))
+		}
+	}
+	return u
+}
+
+// draw draws as many rows as there are: times is how many of each kind.
+func (u *urn) draw(times []int64, s *draw.Source) {
+	clear(times)
+	left, of := u.rows, u.rows
+	for _, i := range u.heavy {
+		n := u.kinds[i].n
+		times[i] = s.Binomial(left, float64(n)/float64(of))
+		left -= times[i]
+		of -= n
+	}
+	for n := uint64(len(u.light)); left > 0; left-- {
+		times[u.light[s.Below(n)]]++
+	}
+}
+
+// areas returns the areas of what was drawn.
+func (u *urn) areas(times []int64) (aurc, eaurc, augrc float64) {
+	n := float64(u.rows)
+	var a, g sum
+	before, errors := 0.0, 0.0
+	for i := 0; i < len(times); {
+		m, e := 0.0, 0.0
+		for cell := u.kinds[i].cell; i < len(times) && u.kinds[i].cell == cell; i++ {
+			m += float64(times[i])
+			if u.kinds[i].wrong {
+				e += float64(times[i])
+			}
+		}
+		if m == 0 {
+			continue
+		}
+		if e > 0 || errors > 0 {
+			a.add(e + float64((errors-float64(e*before/m))*harmonic(before, m, false)))
+			g.add(float64(m*errors) + float64(e*(m+1)/2))
+		}
+		before += m
+		errors += e
+	}
+	aurc = a.value() / n
+	return aurc, math.Max(0, aurc-least(errors, n-errors, false)), g.value() / n / n
+}
+
+// Intervals are confidence intervals of the areas of selective classification; see Ranking.Intervals.
+type Intervals struct{ AURC, EAURC, AUGRC metrics.Interval }
+
+// Intervals returns confidence intervals for independent rows, by a multinomial bootstrap of the cells: as many rows as there are,
+// drawn from them with replacement, have areas whose standard deviation is s, and an interval is from value exp(-z s/value) to
+// value exp(z s/value), cut to what the areas can be, and on a grid wider by the bound on either side. The seed decides the
+// random numbers; threads do not.
+//
+// In simulations of six laws, with shares of errors from 0.5 % to 50 %, 200 to 5,000 rows and 300 sets each, intervals of level
+// 0.95 held the law's AURC in 0.90 to 0.98 of the sets, its E-AURC in 0.90 to 0.98 and its AUGRC in 0.91 to 0.97, the least where 200 rows had
+// one or two errors. There value +- z s held them in 0.80 to 0.84 only, and so did the plain quantiles.
+//
+// There is none where IntervalReason says why, nor of an area that is 0, whose replicates are all 0, nor by fewer than two replicates. A
+// replicate takes a walk through all distinct scores. It panics unless 0 < level < 1.
+func (r *Ranking) Intervals(level float64, o *Resampling) Intervals {
+	z := metrics.Z(level)
+	none := metrics.NoInterval()
+	if r.IntervalReason() != "" {
+		return Intervals{none, none, none}
+	}
+	v := r.replicates(o)
+	interval := func(values []float64, value, bound, most float64) metrics.Interval {
+		if !(value > 0) || bound != bound || len(values) < 2 {
+			return none
+		}
+		f := kernel.Exp64(float64(z*deviation(values)) / value)
+		return metrics.Interval{Low: math.Max(0, value/f-bound), High: math.Min(most, float64(value*f)+bound)}
+	}
+	aurc, loose := r.AURC()
+	eaurc, _ := r.EAURC()
+	augrc, bound := r.AUGRC()
+	return Intervals{
+		AURC:  interval(v[0], aurc, loose, 1),
+		EAURC: interval(v[1], eaurc, loose, 1),
+		AUGRC: interval(v[2], augrc, bound, 0.5),
+	}
+}
+
+// IntervalReason says why there are no intervals of the areas of selective classification, "" where there are.
+func (r *Ranking) IntervalReason() string {
+	switch {
+	case r.rows.Weighted():
+		return "rows are drawn anew, and with weights it is not known which a cell has"
+	case r.total() < 2:
+		return "fewer than two rows"
+	case r.pairs.Rest == 0:
+		return "no row is without the event: the areas are 0, and so are those of rows that are drawn from these"
+	}
+	return ""
+}
+
+// deviation returns the standard deviation.
+func deviation(x []float64) float64 {
+	mean, sd, n := 0.0, 0.0, float64(len(x))
+	for _, v := range x {
+		mean += v
+	}
+	mean /= n
+	for _, v := range x {
+		sd += float64((v - mean) * (v - mean))
+	}
+	return math.Sqrt(sd / (n - 1))
+}
+
+// replicates returns the areas of random sets of rows, one after another.
+func (r *Ranking) replicates(o *Resampling) (v [3][]float64) {
+	opt := o.fill()
+	u := r.urn()
+	for k := range v {
+		v[k] = make([]float64, opt.Replicates)
+	}
+	parallel.Each(opt.Threads, opt.Replicates, func() func(int) {
+		times := make([]int64, len(u.kinds))
+		return func(i int) {
+			u.draw(times, draw.New(opt.Seed, uint64(i)))
+			v[0][i], v[1][i], v[2][i] = u.areas(times)
+		}
+	})
+	return v
+}
