@@ -64,6 +64,11 @@ type array struct {
 	avail    int64 // bytes of data that there are; -1 for a pipe
 	deflated bool
 
+	// Of an ensemble's array: the shape that its header has, where shape is how it is read, and whether its members follow each
+	// other, so that a row lies in as many places.
+	stated []int64
+	planes bool
+
 	stream io.Reader // a pipe's rest after the header, which cannot be opened twice; else nil
 	closer io.Closer // the pipe, unless it is standard input
 }
@@ -98,6 +103,17 @@ func (a *array) columns() int64 {
 // columnMajor is whether values of a row lie apart. Vectors lie the same in both orders.
 func (a *array) columnMajor() bool { return a.fortran && a.rows() > 1 && a.columns() > 1 }
 
+// scattered is whether rows are put together from several places of the data.
+func (a *array) scattered() bool { return a.columnMajor() || a.planes }
+
+// headerShape is the shape that the header has.
+func (a *array) headerShape() []int64 {
+	if a.stated != nil {
+		return a.stated
+	}
+	return a.shape
+}
+
 // checkLength compares the header's shape with the bytes that are there.
 func (a *array) checkLength() *Error {
 	if a.dtype.size == 0 {
@@ -121,11 +137,11 @@ func (a *array) checkLength() *Error {
 func (a *array) truncated(have int64) *Error {
 	want, _ := a.bytes()
 	first := ""
-	if !a.columnMajor() && a.rows() > 0 && want > 0 {
+	if !a.scattered() && a.stated == nil && a.rows() > 0 && want > 0 {
 		first = fmt.Sprintf(" (row %d is the first incomplete one)", have/(want/a.rows()))
 	}
 	return fault(again, "truncated: header says %s %s = %d bytes of data, file has %d%s",
-		timesText(a.shape), a.dtype, want, have, first).in(a.file).because(io.ErrUnexpectedEOF)
+		timesText(a.headerShape()), a.dtype, want, have, first).in(a.file).because(io.ErrUnexpectedEOF)
 }
 
 // container is an open file: one .npy, or a zip of several.
@@ -364,6 +380,9 @@ var (
 	decisionsRole    = role{"decisions", "--decisions", []string{"decisions", "decision", "y_pred", "labels_predicted"}, true}
 	confidenceRole   = role{"confidence scores", "--confidence-scores", []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
 )
+
+// membersRole is what the members of an ensemble are taken for.
+var membersRole = role{"scores", "", append([]string{"members", "ensemble"}, scoresNames...), false}
 
 // scoresRole is what the scores of a kind are taken for.
 func scoresRole(k metrics.Kind) role {

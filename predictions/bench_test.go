@@ -106,3 +106,52 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkReadMembers streams 256 MiB of an ensemble's float32 scores from the page cache.
+func BenchmarkReadMembers(b *testing.B) {
+	for _, axis := range []int{0, 1} {
+		for _, order := range []string{"C", "F"} {
+			for _, s := range [][2]int{{8, 10}, {8, 1000}, {100, 10}, {1000, 1}} {
+				m, k := s[0], s[1]
+				b.Run(fmt.Sprintf("axis=%d/order=%s/M=%d/K=%d", axis, order, m, k), func(b *testing.B) {
+					n := 256 << 20 / 4 / m / k
+					// The values of a benchmark's file are the same in any shape.
+					path, _ := benchFile(b, "<f4", false, n*m, k, "npy")
+					shape := []int{m, n, k}
+					if axis == 1 {
+						shape = []int{n, m, k}
+					}
+					fortran := map[string]string{"C": "False", "F": "True"}[order]
+					head := npyHead(1, fmt.Sprintf("{'descr': '<f4', 'fortran_order': %s, 'shape': %s, }", fortran, pyTuple(shape)))
+					f, err := os.OpenFile(path, os.O_WRONLY, 0)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := f.WriteAt(head, 0); err != nil || len(head) != 128 {
+						b.Fatal(err, len(head))
+					}
+					f.Close()
+					b.SetBytes(int64(n * k * m * 4))
+					b.ReportAllocs()
+					for b.Loop() {
+						r, err := OpenMembers([]string{path}, &Options{NoLabels: true, MemberAxis: axis})
+						if err != nil {
+							b.Fatal(err)
+						}
+						for {
+							c, err := r.Next()
+							if err == io.EOF {
+								break
+							}
+							if err != nil {
+								b.Fatal(err)
+							}
+							c.Recycle()
+						}
+						r.Close()
+					}
+				})
+			}
+		}
+	}
+}

@@ -13,6 +13,7 @@ const hugePage = 2 << 20
 // buffer is the memory of one chunk. It is in the free list, or out in a chunk.
 type buffer struct {
 	words []uint64
+	each  []metrics.Scores // views of an ensemble's members
 
 	// What stands beside the scores, nil where there is none of it.
 	labels     []int32

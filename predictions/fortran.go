@@ -1,9 +1,7 @@
 package predictions
 
 import (
-	"archive/zip"
 	"hash/crc32"
-	"io"
 	"math/bits"
 )
 
@@ -22,11 +20,12 @@ type tiles struct {
 	first      int64 // first row of the tile in buf
 	n          int   // rows of the tile in buf
 	sums       []uint32
+	members    int64 // of an ensemble whose members change faster than classes from column to column; else 1
 }
 
-// tileHeight returns the rows of a tile of a matrix.
-func tileHeight(rows, cols int64, size int) int {
-	h := max(1, min(rows, int64(columnBytes/size), tileBytes/(cols*int64(size))))
+// tileHeight returns the rows of a tile of a matrix, which takes at most most bytes or is a single row.
+func tileHeight(rows, cols int64, size, most int) int {
+	h := max(1, min(rows, int64(columnBytes/size), int64(most)/(cols*int64(size))))
 	if h >= 64 {
 		// An odd number of cache lines between columns, so that a row's values do not all fall into one set of the cache.
 		h = (h/32 - 1) | 1
@@ -35,11 +34,11 @@ func tileHeight(rows, cols int64, size int) int {
 	return int(h)
 }
 
-// newTiles prepares reading src. buf is used again if it is large enough.
-func newTiles(src *source, buf []uint64) *tiles {
+// newTiles prepares reading src, with tiles of at most most bytes. buf is used again if it is large enough.
+func newTiles(src *source, most int, buf []uint64) *tiles {
 	a := src.a
-	t := &tiles{src: src, rows: a.rows(), cols: a.columns(), size: a.dtype.size}
-	t.height = tileHeight(t.rows, t.cols, t.size)
+	t := &tiles{src: src, rows: a.rows(), cols: a.columns(), size: a.dtype.size, members: 1}
+	t.height = tileHeight(t.rows, t.cols, t.size, most)
 	words := (int64(t.height)*t.cols*int64(t.size) + 7) / 8
 	if int64(len(buf)) < words {
 		buf = make([]uint64, words)
@@ -81,35 +80,19 @@ func (t *tiles) load(first int64) *Error {
 	t.first, t.n = first, int(min(int64(t.height), t.rows-first))
 	mem := raw(t.buf)
 	run := t.n * t.size
+	classes := t.cols / t.members
 	for c := range t.cols {
-		p := mem[int(c)*t.height*t.size:][:run]
-		off := (c*t.rows + first) * int64(t.size)
-		if n, err := t.src.at.ReadAt(p, off); n < run {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return t.src.explain(err, off+int64(n))
+		to := c%t.members*classes + c/t.members
+		p := mem[int(to)*t.height*t.size:][:run]
+		if e := t.src.readAt(p, (c*t.rows+first)*int64(t.size)); e != nil {
+			return e
 		}
 		if t.sums != nil {
 			t.sums[c] = crc32.Update(t.sums[c], crc32.IEEETable, p)
 		}
 	}
 	if t.sums != nil && first+int64(t.n) == t.rows {
-		return t.verify()
-	}
-	return nil
-}
-
-// verify compares the zip's checksum with the columns'. Columns were summed beside each other, each from its top to its
-// bottom, and the sum of one after the other follows from theirs, so the data need no second read.
-func (t *tiles) verify() *Error {
-	shift := shiftCRC(t.rows * int64(t.size))
-	sum := t.src.headSum
-	for _, s := range t.sums {
-		sum = mulCRC(shift, sum) ^ s
-	}
-	if sum != t.src.want {
-		return damaged(zip.ErrChecksum).in(t.src.a.file)
+		return t.src.verify(t.sums, t.rows*int64(t.size))
 	}
 	return nil
 }

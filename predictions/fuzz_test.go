@@ -159,3 +159,51 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+func FuzzMembers(f *testing.F) {
+	f.Add(cube("<f4", false, 0, 3, 6, 2, false), uint8(0))
+	f.Add(cube(">f8", true, 0, 3, 6, 2, false), uint8(0))
+	f.Add(cube("<f2", true, 1, 3, 6, 2, false), uint8(1))
+	f.Add(cube("<bf16", false, 0, 3, 6, 1, true), uint8(2))
+	f.Add(memberFile("<f4", false, 0, 6, 2), uint8(4))
+	l := npy(1, "<i8", false, []int{6}, label(2))
+	for _, deflated := range []bool{false, true} {
+		for _, order := range []bool{false, true} {
+			box := npz(deflated, entry{"members.npy", cube("<f4", order, 0, 3, 6, 2, false)}, entry{"labels.npy", l}, entry{"weights.npy", l})
+			for i := 0; i < len(box); i += 37 {
+				b := bytes.Clone(box)
+				b[i] ^= 0xFF
+				f.Add(b, uint8(0))
+			}
+		}
+	}
+	dir, err := os.MkdirTemp("", "fuzz")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { os.RemoveAll(dir) })
+	f.Fuzz(func(t *testing.T, members []byte, how uint8) {
+		s, err := os.CreateTemp(dir, "members")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(s.Name())
+		s.Write(members)
+		s.Close()
+		paths := []string{s.Name()}
+		if how&4 != 0 {
+			paths = append(paths, s.Name())
+		}
+		n := allocated(func() {
+			_, err := readAllMembers(paths, &Options{BFloat16: true, BufferBytes: 4096, NoLabels: how&8 != 0, MemberAxis: int(how & 1), BinaryMembers: how&2 != 0})
+			var e *Error
+			if err != nil && (!errors.As(err, &e) || e.Reason == "") {
+				t.Errorf("error %T %v", err, err)
+			}
+		})
+		// A deflated array may be a thousand times as long as its file, and stand in a chunk and in a tile.
+		if limit := 16<<20 + 4<<10*uint64(len(members)); n > limit {
+			t.Errorf("%d bytes allocated for a file of %d, want at most %d", n, len(members), limit)
+		}
+	})
+}

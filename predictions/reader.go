@@ -1,7 +1,7 @@
 // Package predictions reads files of predictions as a stream of chunks of rows, in bounded memory whatever their size.
 //
 // It reads NumPy's .npy and .npz: scores of float16, float32, float64 and bfloat16, labels of any integer type, weights.
-// A Reader is a metrics.Source:
+// A Reader is a metrics.Source, and a MembersReader a metrics.MemberSource of an ensemble:
 //
 //	r, err := predictions.Open([]string{"probs.npy"}, &predictions.Options{Labels: []string{"labels.npy"}})
 //	if err != nil {
@@ -62,6 +62,11 @@ type Options struct {
 	// FS, if set, is where all names are opened, as .npy streams; "-" stays standard input.
 	FS fs.FS
 
+	// MemberAxis is the axis of OpenMembers' one array that counts the members: 0 or 1. BinaryMembers says that an array of two
+	// axes is members and rows (or rows and members) of P(y = 1), and not one model's classes.
+	MemberAxis    int
+	BinaryMembers bool
+
 	Buffers     int // chunks that may be out at a time; 0 means 4
 	BufferBytes int // scores of one chunk, at least one row; 0 means 2 MiB
 }
@@ -73,7 +78,8 @@ type Info struct {
 	DType    metrics.DType
 	Bytes    int64  // of scores, after decompression
 	Shape    string // of all files together: "(30000, 10)", or "(30000,)" of vectors
-	Files    int    // shards
+	Files    int    // shards, or files of members
+	Members  int    // of an ensemble; 0 of one model
 	Weighted bool   // rows have weights
 	Decided  bool   // and decisions
 	Scored   bool   // and confidence scores
@@ -120,18 +126,19 @@ func Open(paths []string, o *Options) (*Reader, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	b := &opening{options: o, order: naturalOrder(paths)}
-	b.paths = b.sorted(paths)
+	b := newOpening(paths, o)
 	r, e := b.open()
 	if e != nil {
-		for _, a := range b.opened {
-			if a.closer != nil {
-				a.closer.Close()
-			}
-		}
+		closePipes(b.opened)
 		return nil, e
 	}
 	return r, nil
+}
+
+func newOpening(paths []string, o *Options) *opening {
+	b := &opening{options: o, order: naturalOrder(paths)}
+	b.paths = b.sorted(paths)
+	return b
 }
 
 // naturalOrder returns the indices of paths in natural order.
@@ -168,7 +175,8 @@ type opening struct {
 
 	truth   role     // labels or observations; none is looked for if it has no name
 	truths  []string // their files, as they were given
-	scoring role
+	scoring role     // what the scores are
+	members bool     // each file is a member of an ensemble
 
 	// What the scores' own files have, nil where they have none.
 	own, weights []*array
@@ -371,6 +379,9 @@ func (b *opening) check() (metrics.DType, *Error) {
 			continue
 		}
 		remedy := "shards must agree in " + b.columnsName() + " and type"
+		if b.members {
+			remedy = membersAgree
+		}
 		if first := b.scores[0]; a.columns() != first.columns() {
 			return 0, fault(remedy, "%d %s (shape %s), but %s has %d (shape %s)",
 				a.columns(), b.columnsName(), shapeText(a.shape), first.file, first.columns(), shapeText(first.shape)).in(a.file)
@@ -473,18 +484,9 @@ func (b *opening) checkScoresShape(a *array) *Error {
 func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Error) {
 	out := own
 	if len(paths) > 0 {
-		out = nil
-		for _, p := range b.sorted(paths) {
-			c, e := b.container(p)
-			if e != nil {
-				return nil, e
-			}
-			a, e := c.take(ro)
-			c.close()
-			if e != nil {
-				return nil, e
-			}
-			out, b.opened = append(out, a), append(b.opened, a)
+		var e *Error
+		if out, e = b.take(ro, b.sorted(paths)); e != nil {
+			return nil, e
 		}
 		if len(out) != 1 && len(out) != len(b.scores) {
 			return nil, fault("give one file for all rows, or one for each file of scores", "%d files of %s for %d of %s", len(out), ro.what, len(b.scores), b.scoring.what)
@@ -517,6 +519,23 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 		}
 	} else if n := rows(b.scores); out[0].rows() != n {
 		return nil, b.otherLength(ro, out[0], out[0].rows(), n, fmt.Sprintf("%d files of %s", len(b.scores), b.scoring.what))
+	}
+	return out, nil
+}
+
+// take opens the arrays of paths that are named for a role.
+func (b *opening) take(ro role, paths []string) (out []*array, e *Error) {
+	for _, p := range paths {
+		c, e := b.container(p)
+		if e != nil {
+			return nil, e
+		}
+		a, e := c.take(ro)
+		c.close()
+		if e != nil {
+			return nil, e
+		}
+		out, b.opened = append(out, a), append(b.opened, a)
 	}
 	return out, nil
 }
@@ -614,7 +633,7 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 			if r.tile != nil {
 				buf = r.tile.buf
 			}
-			r.tile = newTiles(src, buf)
+			r.tile = newTiles(src, tileBytes, buf)
 		}
 	}
 	n := int(min(int64(r.chunkRows), s.rows()-r.row))

@@ -571,7 +571,7 @@ func TestErrorsStick(t *testing.T) {
 func TestTransposeTiles(t *testing.T) {
 	// More rows than one tile holds, chunks that do not divide tiles, columns that do not fill a block of the transposition.
 	for _, descr := range []string{"<f2", "<f4", "<f8"} {
-		rows := tileHeight(1<<40, 19, parseDType(descr).size) + 1000
+		rows := tileHeight(1<<40, 19, parseDType(descr).size, tileBytes) + 1000
 		const k = 19
 		m := npy(1, descr, true, []int{rows, k}, score)
 		l := npy(1, "|u1", false, []int{rows}, label(k))
@@ -589,7 +589,7 @@ func TestTileHeight(t *testing.T) {
 	for _, size := range []int{2, 4, 8} {
 		for _, cols := range []int64{2, 10, 100, 1000, 128_256, 1 << 20, maxRowBytes / int64(size)} {
 			for _, rows := range []int64{1, 2, 63, 64, 8192, 1 << 40} {
-				h := tileHeight(rows, cols, size)
+				h := tileHeight(rows, cols, size, tileBytes)
 				if h < 1 || int64(h) > rows || int64(h)*cols*int64(size) > tileBytes {
 					t.Errorf("%d x %d of %d bytes: tiles of %d rows, %d bytes", rows, cols, size, h, int64(h)*cols*int64(size))
 				}

@@ -9,16 +9,17 @@ import (
 	"os"
 )
 
-// source reads the data of one array: from front to back by read, or, if the array is column-major, anywhere through at.
+// source reads the data of one array: from front to back by read, or, if rows are put together from several places, anywhere
+// through at.
 type source struct {
 	a       *array
 	r       io.Reader   // the data in sequence; nil if at is set
-	at      io.ReaderAt // the data from offset 0, of column-major arrays
+	at      io.ReaderAt // the data from offset 0, of arrays that are read so
 	check   bool        // r has more to say after the last byte: a checksum, or trailing bytes
 	done    int64       // bytes that read returned
 	closers []func() error
 
-	// Of column-major stored members: what the checksum of the whole member must come to. See tiles.
+	// Of stored members of an .npz that are read through at: what the checksum of the whole member must come to. See verify.
 	sum     bool
 	want    uint32
 	headSum uint32
@@ -39,7 +40,7 @@ func damaged(err error) *Error {
 	return cannotRead(err)
 }
 
-// open starts reading an array. Column-major data that cannot be read at random goes through a temporary file without a name.
+// open starts reading an array. Scattered data that cannot be read at random go through a temporary file without a name.
 func (a *array) open() (*source, *Error) {
 	s := &source{a: a}
 	e := s.open()
@@ -58,7 +59,7 @@ func (s *source) open() *Error {
 		if a.closer != nil {
 			s.closers = append(s.closers, a.closer.Close)
 		}
-		if a.columnMajor() {
+		if a.scattered() {
 			return s.spool(length)
 		}
 		return nil
@@ -73,7 +74,7 @@ func (s *source) open() *Error {
 	}
 	if a.entry < 0 {
 		data := io.NewSectionReader(f, a.header.size, length)
-		if a.columnMajor() {
+		if a.scattered() {
 			s.at = data
 		} else {
 			s.r = data
@@ -89,7 +90,7 @@ func (s *source) open() *Error {
 		return fault("wait until whoever writes it is done", "the file changed while it was read")
 	}
 	zf := z.File[a.entry]
-	if a.columnMajor() && zf.Method == zip.Store {
+	if a.scattered() && zf.Method == zip.Store {
 		at, err := zf.DataOffset()
 		if err != nil {
 			return damaged(err)
@@ -112,18 +113,21 @@ func (s *source) open() *Error {
 	if _, err := io.CopyN(io.Discard, r, a.header.size); err != nil {
 		return damaged(err)
 	}
-	if a.columnMajor() {
+	if a.scattered() {
 		return s.spool(length)
 	}
 	return nil
 }
 
-// spool copies the data to a temporary file, so that columns can be read from it.
+// spool copies the data to a temporary file, so that columns or members can be read from it.
 func (s *source) spool(length int64) *Error {
-	const remedy = "set TMPDIR to a folder with room, or save the array in C order (numpy.ascontiguousarray)"
+	what, remedy := "in Fortran order", "set TMPDIR to a folder with room, or save the array in C order (numpy.ascontiguousarray)"
+	if s.a.planes {
+		what, remedy = "with a member after the other", "set TMPDIR to a folder with room, or save the array by itself as an .npy file"
+	}
 	f, err := os.CreateTemp("", "candor-*.npy")
 	if err != nil {
-		return fault(remedy, "no temporary file for an array in Fortran order: %v", err).because(err)
+		return fault(remedy, "no temporary file for an array %s: %v", what, err).because(err)
 	}
 	// Without a name the file goes with the process. Where open files cannot be removed, it is once it is closed.
 	gone := os.Remove(f.Name()) == nil
@@ -140,7 +144,7 @@ func (s *source) spool(length int64) *Error {
 	case failed != nil:
 		return s.explain(failed, n)
 	case err != nil:
-		return fault(remedy, "its %d bytes in Fortran order do not fit into a temporary file: %v", length, err).because(err)
+		return fault(remedy, "its %d bytes %s do not fit into a temporary file: %v", length, what, err).because(err)
 	case n < length:
 		return s.explain(io.ErrUnexpectedEOF, n)
 	}
@@ -189,6 +193,33 @@ func (s *source) read(p []byte) *Error {
 	return nil
 }
 
+// verify compares the zip's checksum with those of consecutive parts of the data, of length bytes each. They were summed beside
+// each other, each from its start to its end, and the sum of one after the other follows from theirs, so the data need no second
+// read.
+func (s *source) verify(parts []uint32, length int64) *Error {
+	shift := shiftCRC(length)
+	sum := s.headSum
+	for _, p := range parts {
+		sum = mulCRC(shift, sum) ^ p
+	}
+	if sum != s.want {
+		return damaged(zip.ErrChecksum).in(s.a.file)
+	}
+	return nil
+}
+
+// readAt fills p with the data at an offset.
+func (s *source) readAt(p []byte, off int64) *Error {
+	n, err := s.at.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return s.explain(err, off+int64(n))
+}
+
 // finish checks what stands behind the last byte of data: the zip's checksum, or nothing.
 func (s *source) finish() *Error {
 	if !s.check {
@@ -201,7 +232,7 @@ func (s *source) finish() *Error {
 	case n > 0:
 		length, _ := s.a.bytes()
 		return fault("an .npy file holds one array: save each in a file of its own",
-			"too long: header says %s %s = %d bytes of data, and more follow", timesText(s.a.shape), s.a.dtype, length).in(s.a.file)
+			"too long: header says %s %s = %d bytes of data, and more follow", timesText(s.a.headerShape()), s.a.dtype, length).in(s.a.file)
 	case err != io.EOF:
 		return s.explain(err, s.done)
 	}

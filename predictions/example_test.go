@@ -1,0 +1,107 @@
+package predictions_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions"
+)
+
+// write writes an array into a folder and returns the file's name.
+func write(dir, name string, shape []int64, data any) string {
+	var b bytes.Buffer
+	if err := predictions.WriteNPY(&b, shape, data); err != nil {
+		panic(err)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		panic(err)
+	}
+	return path
+}
+
+func ExampleOpenMembers() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	// Two members, three rows, two classes.
+	probs := write(dir, "probs.npy", []int64{2, 3, 2}, []float32{0.75, 0.25, 0.5, 0.5, 0, 1, 0.5, 0.5, 0.25, 0.75, 0.25, 0.75})
+	labels := write(dir, "labels.npy", []int64{3}, []int64{0, 1, 1})
+
+	r, err := predictions.OpenMembers([]string{probs}, &predictions.Options{Labels: []string{labels}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	for {
+		c, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for m, s := range c.Each {
+			fmt.Println(m, s.F32, c.Labels)
+		}
+		c.Recycle()
+	}
+	i := r.Info()
+	fmt.Println(i.Members, i.Rows, i.Classes, r.BytesRead() == i.Bytes)
+	// Output:
+	// 0 [0.75 0.25 0.5 0.5 0 1] [0 1 1]
+	// 1 [0.5 0.5 0.25 0.75 0.25 0.75] [0 1 1]
+	// 2 3 2 true
+}
+
+func ExampleMembersReader_File() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	// Several files are a member each, in natural order.
+	b := write(dir, "run10.npy", []int64{3}, []float64{0.5, 0.25, 1})
+	a := write(dir, "run2.npy", []int64{3}, []float64{0.5, 0.5, 0.75})
+	r, err := predictions.OpenMembers([]string{b, a}, &predictions.Options{NoLabels: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	_, row := r.Locate(2)
+	fmt.Println(filepath.Base(r.File(0)), filepath.Base(r.File(1)), row)
+	// Output: run2.npy run10.npy 2
+}
+
+func ExampleOpen_samples() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	samples := write(dir, "samples.npy", []int64{2, 3}, []float32{18, 20, 25, 7, 7.5, 9})
+	observed := write(dir, "obs.npy", []int64{2}, []int32{21, 8})
+	r, err := predictions.Open([]string{samples}, &predictions.Options{Kind: metrics.Samples, Observed: []string{observed}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	c, err := r.Next()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(c.F32, c.Observed)
+	c.Recycle()
+	// Output: [18 20 25 7 7.5 9] [21 8]
+}
