@@ -85,6 +85,41 @@ for n, k in ((1, 4), (700, 1), (700, 12), (3000, 40)):
 	}
 }
 
+// TestNumPyWritesMembers reads ensembles that numpy wrote. Values are those of of.
+func TestNumPyWritesMembers(t *testing.T) {
+	dir := t.TempDir()
+	list := python(t, dir, `
+import numpy as np
+for m, n, k in ((4, 90, 3), (3, 50, 1), (1, 20, 4), (5, 1, 2)):
+    y = (np.arange(n) * 7) % max(k, 2)
+    v = (np.arange(m)[:, None, None] * 31 + np.arange(n)[None, :, None] * 7 + np.arange(k) * 3) % 97 / 128
+    for axis in (0, 1):
+        for dt in ("<f2", ">f4", "<f8"):
+            for order in "CF":
+                a = np.asarray(np.moveaxis(v, 0, axis).astype(dt), order=order)
+                name = f"{m}-{n}-{k}-{dt[1:]}-{axis}{order}.npz"
+                np.savez(name, probs=a, labels=y)
+                print(name, m, n, k, axis, "false")
+                np.savez_compressed("c" + name, probs=a, labels=y)
+                print("c" + name, m, n, k, axis, "false")
+                if k == 1:
+                    np.savez("b" + name, probs=np.asarray(a[:, :, 0], order=order), labels=y)
+                    print("b" + name, m, n, k, axis, "true")
+`)
+	for line := range strings.Lines(list) {
+		var name string
+		var m, n, k, axis int
+		var binary bool
+		if _, err := fmt.Sscan(line, &name, &m, &n, &k, &axis, &binary); err != nil {
+			t.Fatal(err)
+		}
+		o := Options{MemberAxis: axis, BinaryMembers: binary, BufferBytes: 1000}
+		if _, err := readMembers([]string{filepath.Join(dir, name)}, &o, m, n, k); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestNumPyReads has numpy read what WriteNPY wrote, and write it again to the same bytes.
 func TestNumPyReads(t *testing.T) {
 	dir := t.TempDir()

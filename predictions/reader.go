@@ -460,9 +460,7 @@ func (b *opening) checkScoresShape(a *array) *Error {
 	switch len(a.shape) {
 	case 0:
 		return fault(remedy, "%s are a single value, shape ()", what)
-	case 1:
-		return nil
-	case 2:
+	case 1, 2:
 	default:
 		if letter == "K" {
 			remedy += "; the members of an ensemble are read with --task ensemble"
@@ -472,6 +470,8 @@ func (b *opening) checkScoresShape(a *array) *Error {
 	switch k := a.columns(); {
 	case k == 0:
 		return fault(remedy, "no %s: its shape is %s", b.columnsName(), shapeText(a.shape))
+	case k == 1 && b.options.Kind == metrics.Dirichlet:
+		return fault("save both classes' parameters, (N, 2)", "parameters of a Dirichlet distribution are one for each class, and these have shape %s", shapeText(a.shape))
 	case k > maxRowBytes/int64(a.dtype.size):
 		return fault("is it transposed? save "+b.scoring.variable()+".T, or a vector as "+b.scoring.variable()+".reshape(-1)",
 			"%d %s (shape %s): at most %d are read", k, b.columnsName(), shapeText(a.shape), maxRowBytes/a.dtype.size)
