@@ -20,6 +20,7 @@ func TestPanics(t *testing.T) {
 		{math.MaxInt, 4, 4}, {2, 4, math.MaxInt}, {math.MaxInt, 1, math.MaxInt}, {0, 0, 0}, {0, 2, 1}}
 	good := []shape{{5, 4, 4}, {3, 4, 8}, {20, 1, 1}, {1, 20, 20}, {1, 20, math.MaxInt}, {0, 4, 4}, {0, math.MaxInt, math.MaxInt}}
 	cols, scratch := newStats(20), make([]float32, SortRowsScratch(20))
+	samplesScratch := SampleSpreadScratch(20)
 	matrix := map[string]func(s shape){
 		"LogitStatsF32":  func(s shape) { LogitStatsF32(cols, f32, s.rows, s.k, s.stride, y) },
 		"LogitStatsF64":  func(s shape) { LogitStatsF64(cols, f64, s.rows, s.k, s.stride, y) },
@@ -43,10 +44,16 @@ func TestPanics(t *testing.T) {
 		"LogSumExpF16":   func(s shape) { LogSumExpF16(make([]float64, 20), u16, s.rows, s.k, s.stride) },
 		"LogSumExpBF16":  func(s shape) { LogSumExpBF16(make([]float64, 20), u16, s.rows, s.k, s.stride) },
 		"SortRowsF32":    func(s shape) { SortRowsF32(make([]float32, 20), s.rows, s.k, s.stride, scratch) },
-		"ArgMaxF32":      func(s shape) { ArgMaxF32(i32, f32, s.rows, s.k, s.stride) },
-		"ArgMaxF64":      func(s shape) { ArgMaxF64(i32, f64, s.rows, s.k, s.stride) },
-		"ArgMaxF16":      func(s shape) { ArgMaxF16(i32, u16, s.rows, s.k, s.stride) },
-		"ArgMaxBF16":     func(s shape) { ArgMaxBF16(i32, u16, s.rows, s.k, s.stride) },
+		"SampleSpreadF32": func(s shape) {
+			SampleSpreadF32(make([]float64, 20), f64, f32, s.rows, s.k, s.stride, f64, make([]float32, samplesScratch))
+		},
+		"SampleSpreadF64": func(s shape) {
+			SampleSpreadF64(make([]float64, 20), make([]float64, 20), f64, s.rows, s.k, s.stride, f64, make([]float64, samplesScratch))
+		},
+		"ArgMaxF32":  func(s shape) { ArgMaxF32(i32, f32, s.rows, s.k, s.stride) },
+		"ArgMaxF64":  func(s shape) { ArgMaxF64(i32, f64, s.rows, s.k, s.stride) },
+		"ArgMaxF16":  func(s shape) { ArgMaxF16(i32, u16, s.rows, s.k, s.stride) },
+		"ArgMaxBF16": func(s shape) { ArgMaxBF16(i32, u16, s.rows, s.k, s.stride) },
 	}
 	low := NewLowest(0.5, LeftClosed, -1)
 	sums3 := func(n int) *ClassSums { return &ClassSums{make([]int64, n), make([]int64, n), make([]int64, n)} }
@@ -119,6 +126,22 @@ func TestPanics(t *testing.T) {
 			}
 		}
 		panics("SortRowsF32, no scratch", none, func() { SortRowsF32(f32, 6, 3, 3, nil); SortRowsF32(make([]float32, 1025), 1, 1025, 1025, nil) })
+
+		for _, m := range []int{1, 4, 100, 1024, 1025} {
+			x, one, n := make([]float32, m), []float64{7}, SampleSpreadScratch(m)
+			panics("SampleSpreadF32, short scratch", errScratch, func() { SampleSpreadF32(one, one, x, 1, m, m, one, make([]float32, n-1)) })
+			panics("SampleSpreadF64, short scratch", errScratch, func() { SampleSpreadF64(one, one, widen64(x), 1, m, m, one, make([]float64, n-1)) })
+			for i := range 3 {
+				short := [3][]float64{one, one, one}
+				short[i] = nil
+				panics(fmt.Sprint("SampleSpreadF32, column ", i), errColumns, func() { SampleSpreadF32(short[0], short[1], x, 1, m, m, short[2], make([]float32, n)) })
+				panics(fmt.Sprint("SampleSpreadF64, column ", i), errColumns, func() { SampleSpreadF64(short[0], short[1], widen64(x), 1, m, m, short[2], make([]float64, n)) })
+			}
+			if one[0] != 7 {
+				t.Error("SampleSpread writes before it panics")
+			}
+		}
+		panics("SampleSpreadF32, no rows", none, func() { SampleSpreadF32(nil, nil, nil, 0, 4, 4, nil, nil) })
 
 		for i := range 11 {
 			c := newStats(4)
@@ -335,6 +358,7 @@ var golden = map[string]uint64{
 	"probs/f16":    0x226d2a88e00e803c,
 	"probs/f32":    0x8bcfa2b9fb4dbd7e,
 	"probs/f64":    0x5f23f4e586e6034e,
+	"samples":      0xaf7adf4c0e086541,
 	"softmax/bf16": 0x1ac3ecdaf844932f,
 	"softmax/f16":  0x00c1260f5029d508,
 	"softmax/f32":  0xf3ac61f468d8c5e1,
@@ -441,6 +465,7 @@ func TestGoldenBits(t *testing.T) {
 			}
 		}
 		got["hitblocks"] = hh.Sum64()
+		got["samples"] = hashSpreads()
 		for name, g := range got {
 			if golden[name] != g {
 				t.Errorf("\t%q: %#016x,", name, g)
