@@ -346,17 +346,37 @@ func TestExtremeRows(t *testing.T) {
 			}
 		}
 	}
-	// Weights that no float64 holds beside each other: a shape beyond all, and the raw weights' value.
+	// One weight is e^705 times the others, which hardly differ: a shape beyond all fits, and the raw weights' value.
 	x := make([]float64, 100)
-	for j := range x {
-		x[j] = -1e-16 * float64(j%90)
+	for j := range 19 {
+		x[j] = -2.3e-13 * float64(j+1)
 	}
-	for j := range 10 {
-		x[j] = -600 * float64(j+1) / 10
-	}
+	x[99] = -705
 	a := information(t, logLiks([][]float64{x}), &ensemble.InformationOptions{PSIS: true})
-	if k := a.ParetoKMax(); !(k > 5) || a.HighParetoRows() != 1 || a.Value(ensemble.PSISLOO) != a.Value(ensemble.PSISLOO) {
-		t.Errorf("k %v, %d rows, %v", k, a.HighParetoRows(), a.Value(ensemble.PSISLOO))
+	if !math.IsInf(a.ParetoKMax(), 1) || a.HighParetoRows() != 1 || a.UnsmoothedRows() != 0 || a.Value(ensemble.PSISLOO) != a.Value(ensemble.ISCV) {
+		t.Errorf("k %v, %d rows, %v", a.ParetoKMax(), a.HighParetoRows(), a.Value(ensemble.PSISLOO))
+	}
+	// Draws that agree, but for less than rounding, have no tail.
+	for j := range x {
+		x[j] = 1e-320 * float64(j)
+	}
+	a = information(t, logLiks([][]float64{x, make([]float64, 100)}), &ensemble.InformationOptions{PSIS: true})
+	if k := a.ParetoKMax(); k == k || a.HighParetoRows() != 0 || a.UnsmoothedRows() != 2 || a.Value(ensemble.PSISLOO) > 1e-15 {
+		t.Errorf("k %v, %d rows, %v", k, a.UnsmoothedRows(), a.Value(ensemble.PSISLOO))
+	}
+}
+
+// TestOneRow has a single row and a single draw, also of importance sampling.
+func TestOneRow(t *testing.T) {
+	p := logLiks([][]float64{{-3}})
+	a := information(t, p, &ensemble.InformationOptions{AsCoded: true, PSIS: true})
+	for c := ensemble.LPPD; c <= ensemble.PSISLOO; c++ {
+		if a.Value(c) != -3 || a.StdErr(c) != 0 {
+			t.Errorf("%v: %v, %v", c, a.Value(c), a.StdErr(c))
+		}
+	}
+	if b := information(t, p, nil); b.Value(ensemble.LPPD) != -3 || b.StdErr(ensemble.LPPD) == b.StdErr(ensemble.LPPD) {
+		t.Error("one row has an error")
 	}
 }
 

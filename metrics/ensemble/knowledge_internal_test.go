@@ -34,6 +34,9 @@ func TestDigamma(t *testing.T) {
 			t.Errorf("psi(%v + 1) = %v, want %v", x, got, want)
 		}
 	}
+	if got, want := digammaLog(1e-310), 310*math.Ln10-gamma; math.Abs(got-want) > 1e-14*want {
+		t.Errorf("near 0: %v, want %v", got, want)
+	}
 	// The recurrence, also over the joint of the two ways.
 	for i := range 4000 {
 		x := float64(i+1) / 200

@@ -43,7 +43,7 @@ func (t *paretoTail) leaveOneOut(x []float64) (elpd, k float64) {
 		return math.NaN(), math.NaN()
 	}
 	cut := max(t.r[at-1], logLeast)
-	for at < m && t.r[at] <= cut {
+	for at < m && t.r[at]-cut < sameWeight {
 		at++
 	}
 	n := m - at
@@ -82,6 +82,9 @@ func (t *paretoTail) leaveOneOut(x []float64) (elpd, k float64) {
 	}
 	return lo + (highT - highS) + kernel.Log64(products/weights), k
 }
+
+// sameWeight is the difference of logarithms below which weights are equal: rounding is larger where they are not near 1.
+const sameWeight = 0x1p-60
 
 // logLeast is ln 2^-1022: no cut is below the least normal float64.
 const logLeast = -708.3964185322641
