@@ -171,7 +171,7 @@ func BenchmarkDefaultSet(b *testing.B) {
 			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(rows)/float64(b.N), "ns/row")
 		})
 		b.Run(fmt.Sprintf("k=%d/default", k), func(b *testing.B) {
-			list, err := eval.ParseMetrics("default", k)
+			list, err := eval.ParseMetrics("default", eval.Shape{Classes: k})
 			if err != nil {
 				b.Fatal(err)
 			}

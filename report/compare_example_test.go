@@ -11,7 +11,7 @@ import (
 )
 
 func ExampleComparison() {
-	m, err := eval.ParseMetrics("accuracy,nll", 2)
+	m, err := eval.ParseMetrics("accuracy,nll", eval.Shape{Classes: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

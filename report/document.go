@@ -22,19 +22,23 @@ const Schema = "candor/1"
 type Document struct {
 	Input    Input
 	Metrics  []Metric
-	Bins     []calib.Bin
-	BinsText string // the whole definition of the bins
-	CORP     *Curve // the recalibrated frequencies of the metrics corp_*; nil without these
-	State    string // SHA-256 of the state
+	Members  []Member    // of an ensemble, in their order
+	Bins     []calib.Bin // none of what has no classes
+	BinsText string      // the whole definition of the bins
+	CORP     *Curve      // the recalibrated frequencies of the metrics corp_*; nil without these
+	State    string      // SHA-256 of the state
 	Warnings []string
 
 	level    float64
-	classes  int
+	shape    eval.Shape
 	weighted bool
 	over     eval.Value // overconfidence, for the verdict
 	accuracy eval.Value
 	says     eval.Value
 }
+
+// Member is what one member of an ensemble is worth by itself.
+type Member struct{ Metrics []Metric }
 
 // Curve is a fitted curve of frequencies.
 type Curve struct {
@@ -46,7 +50,10 @@ type Curve struct {
 // Input says what was evaluated.
 type Input struct {
 	Rows, Dropped int64
-	Classes       int // 2 for a binary task
+	Classes       int   // 2 for a binary task; 0 if there are none
+	Draws         int   // a row, of samples and log-likelihoods
+	Members       int   // of an ensemble
+	Out           int64 // out-of-distribution rows
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
@@ -57,8 +64,17 @@ type Input struct {
 // InputOf says what an evaluation has seen.
 func InputOf(e *eval.Evaluation) Input {
 	a := &e.Audit
-	return Input{Rows: a.Rows, Dropped: a.Dropped, Classes: max(2, e.Spec.Classes), Binary: e.Spec.Classes == 1,
-		DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored}
+	i := Input{Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
+		Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored}
+	if e.Spec.Members > 0 {
+		i.Kind = e.Given.String()
+	}
+	if e.Spec.Shape().HasClasses() {
+		i.Classes, i.Binary = max(2, e.Spec.Classes), e.Spec.Classes == 1
+	} else {
+		i.Draws = e.Spec.Classes
+	}
+	return i
 }
 
 // Metric is one answer.
@@ -81,17 +97,18 @@ type Metric struct {
 // New makes the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
-	diagram := e.Diagram()
 	d := &Document{
-		Input: InputOf(e), Bins: diagram.Bins(e.Spec.Level), BinsText: diagram.Text, State: e.SHA256(),
-		Warnings: a.Warnings(), level: e.Spec.Level, classes: e.Spec.Classes, weighted: a.Weighted,
+		Input: InputOf(e), State: e.SHA256(), Warnings: a.Warnings(), level: e.Spec.Level, shape: e.Spec.Shape(), weighted: a.Weighted,
 	}
-	for _, m := range e.Spec.Metrics {
-		desc := eval.Describe(m.Name)
-		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better,
-			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m), posterior: e.Posterior(m)}
-		r.Short, r.Mean = e.Meaning(m)
-		d.Metrics = append(d.Metrics, r)
+	for _, w := range e.Out.Warnings() {
+		d.Warnings = append(d.Warnings, "out-of-distribution: "+w)
+	}
+	d.Metrics = answers(e)
+	for _, m := range e.Members() {
+		d.Members = append(d.Members, Member{answers(m)})
+	}
+	for i := range d.Metrics {
+		r := &d.Metrics[i]
 		if r.Note != "" {
 			// Metrics of one note share a line.
 			if i := slices.IndexFunc(d.Warnings, func(w string) bool { return strings.HasSuffix(w, ": "+r.Note) }); i >= 0 {
@@ -108,11 +125,16 @@ func New(e *eval.Evaluation) *Document {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is the gap of a bin of %s: with so few it says little", r.Key, rows))
 		}
 	}
+	if !d.shape.HasClasses() {
+		return d
+	}
+	diagram := e.Diagram()
+	d.Bins, d.BinsText = diagram.Bins(e.Spec.Level), diagram.Text
 	if f := e.Fit(); f != nil {
 		d.CORP = &Curve{f.Steps(), f.Event, f.Text}
 	}
 	get := func(name string) eval.Value {
-		m, err := eval.ParseMetrics(name, e.Spec.Classes)
+		m, err := eval.ParseMetrics(name, e.Spec.Shape())
 		if err != nil {
 			panic(err)
 		}
@@ -123,6 +145,18 @@ func New(e *eval.Evaluation) *Document {
 		d.Warnings = append(d.Warnings, "nll is infinite: "+get("nll").Reason)
 	}
 	return d
+}
+
+// answers returns those of the metrics of an evaluation.
+func answers(e *eval.Evaluation) (l []Metric) {
+	for _, m := range e.Spec.Metrics {
+		desc := eval.Describe(m.Name)
+		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better,
+			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m), posterior: e.Posterior(m)}
+		r.Short, r.Mean = e.Meaning(m)
+		l = append(l, r)
+	}
+	return l
 }
 
 // Find returns the metric of a key, nil if the document has none.
@@ -222,16 +256,22 @@ func marshal(v any) ([]byte, error) {
 func (d *Document) MarshalJSON() ([]byte, error) {
 	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
 		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}}
+	if d.Input.Draws > 0 {
+		in[1] = field{"draws", d.Input.Draws}
+	}
+	if d.Input.Members > 0 {
+		in = append(in, field{"members", d.Input.Members})
+	}
+	if d.Input.Out > 0 {
+		in = append(in, field{"out_of_distribution", d.Input.Out})
+	}
 	if d.Input.Decided {
 		in = append(in, field{"decisions", true})
 	}
 	if d.Input.Scored {
 		in = append(in, field{"confidence_scores", true})
 	}
-	var ms object
-	for i := range d.Metrics {
-		ms = append(ms, field{d.Metrics[i].Key, d.Metrics[i].object()})
-	}
+	ms := objects(d.Metrics)
 	bins := make([]object, len(d.Bins))
 	for i, b := range d.Bins {
 		bins[i] = object{{"lower", number(b.Lower)}, {"upper", number(b.Upper)}, {"count", b.Count}}
@@ -245,14 +285,30 @@ func (d *Document) MarshalJSON() ([]byte, error) {
 	if warnings == nil {
 		warnings = []string{}
 	}
-	if ms == nil {
-		ms = object{}
+	o := object{{"schema", Schema}, {"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}}
+	if d.shape.HasClasses() {
+		o = append(o, field{"bins", bins}, field{"bins_text", d.BinsText})
 	}
-	o := object{{"schema", Schema}, {"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}, {"bins", bins}, {"bins_text", d.BinsText}}
+	if len(d.Members) > 0 {
+		l := make([]object, len(d.Members))
+		for i := range d.Members {
+			l[i] = objects(d.Members[i].Metrics)
+		}
+		o = append(o, field{"members", l})
+	}
 	if d.CORP != nil {
 		o = append(o, field{"curves", object{{"corp", d.CORP.object()}}})
 	}
 	return marshal(append(o, field{"state", object{{"sha256", d.State}}}, field{"warnings", warnings}))
+}
+
+// objects returns metrics by their keys.
+func objects(l []Metric) object {
+	o := object{}
+	for i := range l {
+		o = append(o, field{l[i].Key, l[i].object()})
+	}
+	return o
 }
 
 func (c *Curve) object() object {
@@ -317,11 +373,22 @@ func (d *Document) Verdict() string {
 		rows = "1 row"
 	}
 	shape := fmt.Sprintf("%s x %s classes", rows, Count(int64(d.Input.Classes)))
-	if d.Input.Binary {
+	switch {
+	case d.Input.Binary:
 		shape = rows + ", binary"
+	case d.shape.Kind == metrics.Samples:
+		shape = fmt.Sprintf("%s x %s samples", rows, Count(int64(d.Input.Draws)))
+	case d.shape.Kind == metrics.LogLiks:
+		shape = fmt.Sprintf("%s x %s draws", rows, Count(int64(d.Input.Draws)))
+	}
+	if d.Input.Members > 0 {
+		shape += fmt.Sprintf(", %s members", Count(int64(d.Input.Members)))
 	}
 	if d.Input.Rows == 0 {
 		return shape + ": nothing to judge."
+	}
+	if !d.shape.HasClasses() {
+		return shape + "." + d.headline()
 	}
 	s := fmt.Sprintf("%s. Right %s %% %s, says %s %%: ", shape, percent(d.accuracy.Value), ends(d.accuracy.Interval), percent(d.says.Value))
 	i := d.over.Interval
@@ -338,6 +405,23 @@ func (d *Document) Verdict() string {
 		return s + "underconfident by " + points + "."
 	}
 	return s + "no overall miscalibration seen at this N."
+}
+
+// headlines are the metrics of which the verdict on what has no classes speaks, and how: the first that the document has.
+var headlines = [][2]string{{"crps", "Off by %s%s on average, spread counted (CRPS, in the units of what was observed)"},
+	{"nwaic1", "The log-likelihood of a new row is about %s%s (WAIC)"}, {"psis_loo", "The log-likelihood of a new row is about %s%s (PSIS)"}}
+
+func (d *Document) headline() string {
+	for _, h := range headlines {
+		if m := d.Find(h[0]); m != nil && !math.IsNaN(m.Value.Value) {
+			ends := ""
+			if m.hasInterval() {
+				ends = " " + interval(m)
+			}
+			return " " + fmt.Sprintf(h[1], short(m.Value.Value), ends) + "."
+		}
+	}
+	return ""
 }
 
 // percent writes a share to one decimal, or to as many as keep it apart from 0 and from 100: 99.98 is not 100.

@@ -26,7 +26,7 @@ func (r *rows) Next() (*metrics.Chunk, error) {
 
 // document evaluates four rows.
 func document() *report.Document {
-	list, err := eval.ParseMetrics("accuracy,ece(bins=2),rmsce_debiased", 1)
+	list, err := eval.ParseMetrics("accuracy,ece(bins=2),rmsce_debiased", eval.Shape{Classes: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

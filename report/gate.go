@@ -67,11 +67,11 @@ func ParseGate(s string) (Gate, error) {
 	return g, nil
 }
 
-// Metric returns the metric that the gate looks at, or why there is none for predictions of so many classes.
-func (g Gate) Metric(classes int) (eval.Metric, error) {
+// Metric returns the metric that the gate looks at, or why there is none for such predictions.
+func (g Gate) Metric(of eval.Shape) (eval.Metric, error) {
 	m, err := eval.ParseMetric(g.key)
 	if err == nil {
-		_, err = eval.ParseMetrics(g.key, classes)
+		_, err = eval.ParseMetrics(g.key, of)
 	}
 	return m, err
 }
@@ -82,7 +82,7 @@ func (g Gate) Check(d *Document) string {
 	m := d.Find(g.key)
 	if m == nil {
 		hint := "add it to --metrics of candor eval"
-		if _, err := g.Metric(d.classes); err != nil {
+		if _, err := g.Metric(d.shape); err != nil {
 			hint = err.Error()
 		}
 		return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, hint)

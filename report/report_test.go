@@ -31,7 +31,7 @@ func (s *source) Next() (*metrics.Chunk, error) {
 // doc evaluates probabilities of P(y = 1) where classes is 1, of classes otherwise; no probabilities give no rows.
 func doc(t *testing.T, classes int, list string, probs []float64, labels ...int32) *Document {
 	t.Helper()
-	m, err := eval.ParseMetrics(list, classes)
+	m, err := eval.ParseMetrics(list, eval.Shape{Classes: classes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func (d *Document) levelText() string {
 // namesake says which metric ece is where its event depends on the predictions, "" for other metrics.
 func (d *Document) namesake(m *Metric) string {
 	switch {
-	case m.Name != "ece" || d.classes > 2 || m.Event == calib.ByShape:
+	case m.Name != "ece" || d.shape.Classes > 2 || m.Event == calib.ByShape:
 		return ""
 	case m.Event == calib.Positive:
 		return "ece_positive"

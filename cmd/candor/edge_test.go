@@ -30,7 +30,7 @@ func spelled(classes int) string {
 
 // TestSpelled: each metric that takes options is among those above with some.
 func TestSpelled(t *testing.T) {
-	l, err := eval.ParseMetrics(spelled(2), 2)
+	l, err := eval.ParseMetrics(spelled(2), eval.Shape{Classes: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

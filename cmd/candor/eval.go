@@ -28,6 +28,8 @@ type evalFlags struct {
 	decisions       []string
 	scores          []string // by which rows are binned
 	input, task     string
+	ood             []string // files of out-of-distribution rows
+	memberAxis      int
 	metrics, like   string
 	bins            int
 	level           float64
@@ -75,12 +77,14 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
   candor eval probs.npy --labels labels.npy --like torchmetrics
   candor eval probs.npy --labels labels.npy --plot reliability.png
-  candor eval probs.npy --labels labels.npy --plot corp.png --plot-corp
+  candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02' --fail-if 'overconfidence.low>0.01'`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
+	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels")
+	c.Flags().IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 of (M, N, K), 1 of (N, M, K)")
 	f.output.flags(c)
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
@@ -90,8 +94,8 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard, in the same order")
-	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits or logprobs")
-	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary; the shape of the scores decides where it is not said")
+	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
+	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; ensemble, samples, loglik")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
 	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
@@ -121,7 +125,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 		}
 	}
 	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
-		"metrics": names, "input": fixed("probs", "logits", "logprobs"), "task": fixed("classification", "binary"),
+		"metrics": names, "input": fixed("probs", "logits", "logprobs", "dirichlet"), "task": fixed(tasks...),
 		"like": fixed("um", "tfp", "torchmetrics", "guo", "blog"), "on-invalid": fixed("error", "drop"),
 	} {
 		if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -142,7 +146,7 @@ type job struct {
 	pass   metrics.Options
 	read   predictions.Options
 	memory int64
-	also   string // metrics that are wanted besides those that --metrics lists
+	also   func(two, out bool) string // metrics that are wanted besides those that --metrics lists
 }
 
 // job reads the flags; c is their command.
@@ -155,10 +159,11 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if j.pass, err = f.passOptions(); err != nil {
 		return nil, err
 	}
-	kind, err := parseKind(f.input)
+	kind, err := f.kind(c.Flags().Changed("input"))
 	if err != nil {
 		return nil, err
 	}
+	j.spec.Kind, j.spec.Out = kind, len(f.ood) > 0
 	if f.renormalize && kind != metrics.Probs {
 		return nil, usage("--renormalize is for --input probs: rows of %s are normalised as they are", kind)
 	}
@@ -167,6 +172,33 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	}
 	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Kind: kind, BFloat16: f.bfloat16}
+	switch f.task {
+	case "samples":
+		j.read.Labels, j.read.Observed = nil, f.labels
+	case "loglik":
+		if len(f.labels) > 0 {
+			return nil, usage("--labels: a table of log-likelihoods has none, for each is that of the row's own observation")
+		}
+	case "ensemble":
+		if f.memberAxis != 0 && f.memberAxis != 1 {
+			return nil, usage("--member-axis is %d; it is 0 for (members, rows, classes) or 1 for (rows, members, classes)", f.memberAxis)
+		}
+		j.read.MemberAxis = f.memberAxis
+	}
+	if f.task != "ensemble" && c.Flags().Changed("member-axis") {
+		return nil, usage("--member-axis is for --task ensemble")
+	}
+	if f.task == "samples" || f.task == "loglik" || f.task == "ensemble" {
+		for _, l := range []struct {
+			flag string
+			set  bool
+		}{{"--decisions", len(f.decisions) > 0}, {"--confidence-scores", len(f.scores) > 0}, {"--ood", len(f.ood) > 0},
+			{"--renormalize", f.renormalize && f.task != "ensemble"}} {
+			if l.set {
+				return nil, usage("%s does not go with --task %s", l.flag, f.task)
+			}
+		}
+	}
 	j.spec.Decided, j.spec.Scored = len(f.decisions) > 0, len(f.scores) > 0
 	j.spec.Memory = j.memory / 8 // of which two threads and a state being written have copies
 	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, j.spec.Decided || j.spec.Scored)
@@ -177,28 +209,32 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 // evaluation without rows; its error ends it.
 func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready func(e *eval.Evaluation, i predictions.Info) error) (*eval.Evaluation, error) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
-	r, err := predictions.Open(paths, &j.read)
+	r, add, err := j.open(f, paths)
 	if err != nil {
 		return nil, badData(err)
 	}
 	defer r.Close()
 	info := r.Info()
 	spec := j.spec
-	spec.Classes = info.Classes
+	spec.Classes, spec.Members = info.Classes, info.Members
 	switch {
+	case spec.Kind == metrics.Dirichlet && info.Classes == 1:
+		return nil, usage("--input dirichlet takes the parameters of all classes, (N, K) with K at least 2; these are %s", info.Shape)
 	case f.task == "binary" && info.Classes != 1:
 		return nil, usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
 	case f.task == "classification" && info.Classes == 1:
 		return nil, usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
 	}
 	list := f.metrics
-	if j.also != "" {
-		list += "," + j.also
+	if j.also != nil {
+		if also := j.also(info.Classes <= 2, spec.Out); also != "" && spec.Shape().HasClasses() {
+			list += "," + also
+		}
 	}
-	if spec.Metrics, err = eval.ParseMetrics(list, info.Classes); err != nil {
+	if spec.Metrics, err = eval.ParseMetrics(list, spec.Shape()); err != nil {
 		return nil, usage("--metrics: %v", err)
 	}
-	spec.Metrics = withGated(spec.Metrics, f.gated, info.Classes)
+	spec.Metrics = withGated(spec.Metrics, f.gated, spec.Shape())
 	e, err := eval.New(spec)
 	if err != nil {
 		return nil, usage("%v", err)
@@ -214,10 +250,15 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes)()
-		return e.AddSource(r, &pass)
+		return add(e, &pass)
 	}()
 	if err != nil {
 		return nil, badData(f.locate(err, r, paths))
+	}
+	if len(f.ood) > 0 {
+		if err := f.addOut(c, j, e, &pass); err != nil {
+			return nil, err
+		}
 	}
 	if e.Audit.Rows == 0 {
 		return nil, badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
@@ -226,10 +267,58 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	return e, nil
 }
 
+// reader is what the readers of files have in common.
+type reader interface {
+	Info() predictions.Info
+	BytesRead() int64
+	Locate(row int64) (file string, rowInFile int64)
+	Close() error
+}
+
+// open opens the files, and returns besides how an evaluation is fed with them.
+func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
+	if f.task == "ensemble" {
+		r, err := predictions.OpenMembers(paths, &j.read)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, func(e *eval.Evaluation, o *metrics.Options) error { return e.AddMembers(r, o) }, nil
+	}
+	r, err := predictions.Open(paths, &j.read)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, func(e *eval.Evaluation, o *metrics.Options) error { return e.AddSource(r, o) }, nil
+}
+
+// addOut reads the out-of-distribution rows.
+func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *metrics.Options) error {
+	r, err := predictions.Open(f.ood, &predictions.Options{Kind: j.read.Kind, BFloat16: f.bfloat16, NoLabels: true,
+		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes})
+	if err != nil {
+		return badData(err)
+	}
+	defer r.Close()
+	if i := r.Info(); i.Classes != e.Spec.Classes {
+		return badData(fmt.Errorf("--ood: these scores are %s, and those of the predictions have %d classes; both are of one model", i.Shape, max(2, e.Spec.Classes)))
+	}
+	err = func() error {
+		defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+		return e.AddOut(r, pass)
+	}()
+	if err != nil {
+		return badData(f.locate(err, r, f.ood))
+	}
+	if e.Out.Rows == 0 {
+		return badData(fmt.Errorf("--ood %s: no row is left; look at what --on-invalid error says", strings.Join(f.ood, ",")))
+	}
+	return nil
+}
+
 // withGated adds the metrics that gates look at. Of what is no metric, or none of these predictions, the gate speaks.
-func withGated(l []eval.Metric, gates []report.Gate, classes int) []eval.Metric {
+func withGated(l []eval.Metric, gates []report.Gate, of eval.Shape) []eval.Metric {
 	for _, g := range gates {
-		m, err := g.Metric(classes)
+		m, err := g.Metric(of)
 		if err == nil && !slices.ContainsFunc(l, func(o eval.Metric) bool { return o.String() == m.String() }) {
 			l = append(l, m)
 		}
@@ -253,13 +342,8 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if f.plot.classes {
-		j.also = "sce"
-	}
-	if f.plot.corp {
-		j.also = "corp_mcb,corp_dsc,corp_unc"
-	}
-	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores)
+	j.also = f.plot.also
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood)
 	files := fs.FS(nil)
 	if len(paths) == 0 {
 		if len(others) > 0 || f.input != "probs" || f.task != "" {
@@ -344,8 +428,8 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 		return s, usage("--confidence is %v; it lies between 0 and 1, as 0.95", f.level)
 	}
 	s.Level, s.Seed = f.level, f.seed
-	if f.task != "" && f.task != "binary" && f.task != "classification" {
-		return s, usage("--task is %q; it is classification or binary", f.task)
+	if f.task != "" && !slices.Contains(tasks, f.task) {
+		return s, usage("--task is %q; it is one of %s", f.task, strings.Join(tasks, ", "))
 	}
 	return s, nil
 }
@@ -368,13 +452,30 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 	return o, nil
 }
 
-func parseKind(s string) (metrics.Kind, error) {
-	for _, k := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
-		if k.String() == s {
-			return k, nil
+// tasks are the words of --task. The first two only say what the shape of the scores tells.
+var tasks = []string{"classification", "binary", "ensemble", "samples", "loglik"}
+
+// kind returns that of the scores; said tells whether --input is given.
+func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
+	if f.task == "samples" || f.task == "loglik" {
+		if said {
+			return 0, usage("--input does not go with --task %s, which says what the scores are", f.task)
 		}
+		if f.task == "samples" {
+			return metrics.Samples, nil
+		}
+		return metrics.LogLiks, nil
 	}
-	return 0, usage("--input is %q; it is probs, logits or logprobs", s)
+	for _, k := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs, metrics.Dirichlet} {
+		if k.String() != f.input {
+			continue
+		}
+		if k == metrics.Dirichlet && f.task == "ensemble" {
+			return 0, usage("--input dirichlet is of one model, not of --task ensemble")
+		}
+		return k, nil
+	}
+	return 0, usage("--input is %q; it is probs, logits, logprobs or dirichlet", f.input)
 }
 
 // plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
@@ -423,7 +524,7 @@ func parseSize(s string) (int64, error) {
 }
 
 // locate says in which file, and in which row of that, the bad rows are.
-func (f *evalFlags) locate(err error, r *predictions.Reader, paths []string) error {
+func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	var d *metrics.DataError
 	if !errors.As(err, &d) {
 		return err

@@ -76,7 +76,7 @@ const quickAll = "quick-all"
 
 // quick returns a list of all metrics for predictions of so many classes.
 func quick(classes int) string {
-	l, err := eval.ParseMetrics("all", classes)
+	l, err := eval.ParseMetrics("all", eval.Shape{Classes: classes})
 	if err != nil {
 		panic(err)
 	}

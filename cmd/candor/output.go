@@ -93,6 +93,10 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error 
 	case "markdown":
 		fmt.Fprintf(&b, "%s\n\n", d.Verdict())
 		err = d.Table(&b, report.Markdown, 0)
+		if err == nil && len(d.Members) > 0 {
+			fmt.Fprintln(&b)
+			err = d.MembersTable(&b, report.Markdown, 0)
+		}
 		for _, w := range notes(d) {
 			fmt.Fprintf(&b, "\n> %s\n", w)
 		}
@@ -106,9 +110,17 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error 
 		if err = d.Table(&b, report.Plain, s.width); err != nil {
 			break
 		}
-		fmt.Fprintln(&b)
-		if err = d.Diagram(&b, s.color, s.width); err != nil {
-			break
+		if len(d.Members) > 0 {
+			fmt.Fprintln(&b)
+			if err = d.MembersTable(&b, report.Plain, s.width); err != nil {
+				break
+			}
+		}
+		if d.Input.Classes > 0 {
+			fmt.Fprintln(&b)
+			if err = d.Diagram(&b, s.color, s.width); err != nil {
+				break
+			}
 		}
 		for _, w := range notes(d) {
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+strings.TrimSuffix(w, ".")+".", s.width))

@@ -21,8 +21,7 @@ type plot struct {
 	file string
 	up   string
 
-	classes bool // a diagram of each class
-	corp    bool // of rising frequencies, without bins
+	kind string // one of plotKinds
 
 	format string
 	y      picture.Y
@@ -41,8 +40,52 @@ func (p *plot) flags(c *cobra.Command) {
 
 // otherFlags adds those of the pictures that other metrics than ece have.
 func (p *plot) otherFlags(c *cobra.Command) {
-	c.Flags().BoolVar(&p.classes, "plot-classes", false, "let --plot draw a small diagram of each class, of its probability (of the metric sce)")
-	c.Flags().BoolVar(&p.corp, "plot-corp", false, "let --plot draw recalibrated frequencies, without bins (of the metrics corp_*)")
+	names := make([]string, len(plotKinds))
+	for i, k := range plotKinds {
+		names[i] = k.name
+	}
+	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: "+strings.Join(names, ", "))
+	if err := c.RegisterFlagCompletionFunc("plot-kind", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
+		panic(err)
+	}
+}
+
+// plotKinds are the pictures, by what --plot-kind names them, with the metric that each of them is of. The first is drawn unasked.
+var plotKinds = []struct{ name, of string }{
+	{"reliability", "ece"},     // by bins
+	{"classes", "sce"},         // a diagram of each class
+	{"corp", "corp_mcb"},       // of rising frequencies, without bins
+	{"risk-coverage", "aurc"},  // of selective classification
+	{"rejection", "aurc"},      // accuracy of what is kept, with out-of-distribution rows where there are any
+	{"confidence", "aurc"},     // accuracy above a confidence, likewise
+	{"roc", "calibration_auc"}, // of class 1 of two, or of being right
+	{"ood-roc", "ood_auroc"},   // of out-of-distribution rows
+}
+
+// also returns the metrics that the picture needs, "" if it needs none that is not always there.
+func (p *plot) also(binary, out bool) string {
+	if p.file == "" || p.kind == "" || p.kind == "reliability" {
+		return ""
+	}
+	for _, k := range plotKinds {
+		if k.name != p.kind {
+			continue
+		}
+		switch {
+		case k.name == "corp":
+			return "corp_mcb,corp_dsc,corp_unc"
+		case k.name == "roc" && binary:
+			return "auroc"
+		case out && (k.name == "rejection" || k.name == "confidence"):
+			return k.of + ",ood_auroc"
+		case k.name == "ood-roc" && !out:
+			return ""
+		}
+		return k.of
+	}
+	return ""
 }
 
 // check reads the flags; c is their command.
@@ -61,14 +104,21 @@ func (p *plot) check(c *cobra.Command) error {
 			return usage("--plot-y is %q; it is accuracy, frequency or gap", p.up)
 		}
 	}
-	if p.classes && p.file == "" {
-		return usage("--plot-classes says what --plot FILE draws; give that too")
+	if !c.Flags().Changed("plot-kind") {
+		return nil
 	}
-	if p.corp && p.file == "" {
-		return usage("--plot-corp says what --plot FILE draws; give that too")
+	if p.file == "" {
+		return usage("--plot-kind says what --plot FILE draws; give that too")
 	}
-	if p.corp && (p.classes || p.asked) {
-		return usage("--plot-corp is a picture of its own; it goes without --plot-y and --plot-classes")
+	known := false
+	for _, k := range plotKinds {
+		known = known || k.name == p.kind
+	}
+	if !known {
+		return usage("--plot-kind is %q; it is %s", p.kind, c.Flags().Lookup("plot-kind").Usage[len("`KIND` of picture that --plot draws: "):])
+	}
+	if p.asked && p.kind != "reliability" && p.kind != "classes" {
+		return usage("--plot-y is for the bins of reliability and classes; --plot-kind %s has none", p.kind)
 	}
 	return nil
 }
@@ -112,25 +162,48 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	if p.file == "" {
 		return nil
 	}
-	if p.classes {
-		if e.Classes() == nil {
-			return usage("--plot-classes draws the bins of sce, which is not among the metrics: evaluate with --metrics default,sce")
+	if !e.Spec.Shape().HasClasses() {
+		return usage("--plot draws classes and their probabilities, of which --task samples and loglik have none")
+	}
+	if p.kind == "" || p.kind == "reliability" {
+		_, _, err := p.bins(e)
+		return err
+	}
+	if e.Spec.Scored && p.kind != "classes" {
+		return usage("--plot-kind %s draws rows by their scores in their order, and the caller's confidence scores are kept by bins alone", p.kind)
+	}
+	there := false
+	switch p.kind {
+	case "classes":
+		there = e.Classes() != nil
+	case "corp":
+		there = slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
+			return strings.HasPrefix(m.Name, "corp_") && !strings.Contains(m.String(), "score=log") && !strings.Contains(m.String(), "score=spherical")
+		})
+	case "ood-roc":
+		if !e.Spec.Out {
+			return usage("--plot-kind ood-roc draws out-of-distribution rows, of which there are none: give --ood FILE")
 		}
+		there = e.Foreign() != nil
+	case "roc":
+		_, there = e.Ranking(rocEvent(e))
+	default:
+		_, there = e.Ranking(calib.TopLabel)
+		there = there && (!e.Spec.Out || p.kind == "risk-coverage" || e.Foreign() != nil)
+	}
+	if there {
 		return nil
 	}
-	if p.corp {
-		if e.Spec.Scored {
-			return usage("--plot-corp draws frequencies by scores in their order, and the caller's confidence scores are kept by bins alone")
-		}
-		if !slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
-			return strings.HasPrefix(m.Name, "corp_") && !strings.Contains(m.String(), "score=log")
-		}) {
-			return usage("--plot-corp draws the fit of corp_mcb, which is not among the metrics: evaluate with --metrics default,corp_mcb")
-		}
-		return nil
+	of := p.also(e.Spec.Classes <= 2, e.Spec.Out)
+	return usage("--plot-kind %s draws what is not among the metrics: evaluate with --metrics default,%s", p.kind, of)
+}
+
+// rocEvent is that of the picture roc: class 1 of two, or being right.
+func rocEvent(e *eval.Evaluation) calib.Event {
+	if e.Spec.Classes <= 2 {
+		return calib.Positive
 	}
-	_, _, err := p.bins(e)
-	return err
+	return calib.TopLabel
 }
 
 // write draws an evaluation.
@@ -138,11 +211,14 @@ func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	if p.file == "" {
 		return nil
 	}
-	if p.classes {
+	switch p.kind {
+	case "", "reliability":
+	case "classes":
 		return p.save(p.classPicture(e, d))
-	}
-	if p.corp {
+	case "corp":
 		return p.save(corpPicture(e, d))
+	default:
+		return p.save(curvePicture(p.kind, e, d))
 	}
 	b, y, err := p.bins(e)
 	if err != nil {

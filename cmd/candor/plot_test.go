@@ -82,8 +82,8 @@ func TestPlot(t *testing.T) {
 	for _, n := range []string{"first-", "second-"} {
 		candor(t, "eval", d.at(n+"x.npy"), "--labels", d.at(n+"y.npy"), "--metrics", "corp_mcb", "--state", d.at(n+".state"))
 	}
-	corp := drawnBy(t, d, "eval", x, "--labels", y, "--plot-corp")
-	if got := drawnBy(t, d, "merge", d.at("second-.state"), d.at("first-.state"), "--plot-corp"); got != corp {
+	corp := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "corp")
+	if got := drawnBy(t, d, "merge", d.at("second-.state"), d.at("first-.state"), "--plot-kind", "corp"); got != corp {
 		t.Error("the picture without bins of a merge differs")
 	}
 	for _, w := range []string{">Recalibrated frequency by score<", ">400 rows; event: a right top label<", ">MCB 0."} {
@@ -92,7 +92,7 @@ func TestPlot(t *testing.T) {
 		}
 	}
 	candor(t, "eval", tx, "--labels", ty, "--metrics", "ece", "--state", d.at("ece.state"))
-	if code, _, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-corp"); code != exitUsage || !strings.Contains(errs, "corp_mcb") {
+	if code, _, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-kind", "corp"); code != exitUsage || !strings.Contains(errs, "corp_mcb") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	code, out, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-y", "frequency")
@@ -143,7 +143,7 @@ func TestPlotCORP(t *testing.T) {
 	d := newDir(t)
 	s := newSet(4, 400, 3)
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
-	want := drawnBy(t, d, "eval", x, "--labels", y, "--plot-corp")
+	want := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "corp")
 	for _, w := range []string{">400 rows; event: a right top label<", ">MCB 0.", ">confidence<"} {
 		if !strings.Contains(want, w) {
 			t.Errorf("the picture does not say %q", w)
@@ -153,17 +153,17 @@ func TestPlotCORP(t *testing.T) {
 		p := s.part(i*150, 150+i*250)
 		candor(t, "eval", d.put(n+"x.npy", p.scores(t)), "--labels", d.put(n+"y.npy", p.labelFile(t)), "--metrics", "corp_mcb", "--state", d.at(n+".state"))
 	}
-	if got := drawnBy(t, d, "merge", d.at("second-.state"), d.at("first-.state"), "--plot-corp"); got != want {
+	if got := drawnBy(t, d, "merge", d.at("second-.state"), d.at("first-.state"), "--plot-kind", "corp"); got != want {
 		t.Error("the picture of a merge differs")
 	}
 	for metric, name := range map[string]string{"corp_mcb(score=log)": "log.state", "ece": "ece.state"} {
 		candor(t, "eval", x, "--labels", y, "--metrics", metric, "--state", d.at(name))
-		code, out, errs := candor(t, "merge", d.at(name), "--plot", d.at("none.png"), "--plot-corp")
+		code, out, errs := candor(t, "merge", d.at(name), "--plot", d.at("none.png"), "--plot-kind", "corp")
 		if code != exitUsage || out != "" || !strings.Contains(errs, "--metrics default,corp_mcb") {
 			t.Errorf("%s: exit code %d: %s", metric, code, errs)
 		}
 	}
-	code, out, errs := candor(t, "eval", x, "--labels", y, "--confidence-scores", d.put("s.npy", newSet(5, 400, 1).scores(t)), "--plot", d.at("none.png"), "--plot-corp")
+	code, out, errs := candor(t, "eval", x, "--labels", y, "--confidence-scores", d.put("s.npy", newSet(5, 400, 1).scores(t)), "--plot", d.at("none.png"), "--plot-kind", "corp")
 	if code != exitUsage || out != "" || !strings.Contains(errs, "kept by bins alone") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -6,13 +6,11 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-
-	"github.com/candor-go/candor/predictions"
 )
 
 // progress shows how much of the scores has been read, on a terminal and if it takes longer than a moment. The function
 // that it returns takes the line away.
-func progress(w io.Writer, r *predictions.Reader, total int64) (stop func()) {
+func progress(w io.Writer, r reader, total int64) (stop func()) {
 	if !screenOf(w).terminal || dumb() || total <= 0 {
 		return func() {}
 	}

@@ -10,6 +10,14 @@ import (
 	"testing"
 )
 
+// answer is a metric of a document.
+type answer struct {
+	Value, Low, High any
+	Reason, Text     string
+	Exact            bool
+	Bound            *float64 `json:"grid_bound"`
+}
+
 // document is what a test reads of the JSON.
 type document struct {
 	Schema  string
@@ -18,14 +26,12 @@ type document struct {
 		Rows, Dropped int64
 		Classes       int
 		DType, Kind   string
+		Members       int
+		Out           int64 `json:"out_of_distribution"`
 	}
-	Metrics map[string]struct {
-		Value, Low, High any
-		Reason, Text     string
-		Exact            bool
-		Bound            *float64 `json:"grid_bound"`
-	}
-	Bins []struct {
+	Metrics map[string]answer
+	Members []map[string]answer
+	Bins    []struct {
 		Lower, Upper          float64
 		Count                 int64
 		Confidence, Frequency *float64

@@ -21,7 +21,10 @@ import (
 
 // Spec says what is to be evaluated, before any predictions are seen.
 type Spec struct {
-	Classes int           // of the predictions; 1 for a binary task
+	Classes int           // of the predictions; 1 for a binary task; draws a row of samples and log-likelihoods
+	Kind    metrics.Kind  // of the scores; which of Probs, Logits and LogProbs has no say
+	Members int           // of an ensemble, see AddMembers; 0 if there is one model
+	Out     bool          // there are out-of-distribution rows, see AddOut
 	Metrics []Metric      // see ParseMetrics
 	Base    calib.Options // what a metric over bins means where its own options say nothing; its Event is ByShape, or TopLabel
 	// for an ece that is of the top label in a binary task too
@@ -30,6 +33,7 @@ type Spec struct {
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // and confidence scores
 	Seed    uint64          // of random numbers; 0 where no metric draws any
+	binned  bool            // bins keep sums of their own, where cells would have them: a member's do, for members may be many
 	Memory  int64           // bytes for the entries of the adaptive class-wise metrics, which share it; 0 for no limit, and where there is none
 }
 
@@ -37,11 +41,15 @@ type Spec struct {
 type Evaluation struct {
 	Spec  Spec
 	Audit metrics.Audit
+	Out   metrics.Audit // of the out-of-distribution rows
+	Given metrics.Kind  // of the members' scores; the rows themselves are their mean probabilities
 	Loss  *score.Loss
 	// Threads is how many goroutines an answer may take that draws sets of rows; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
 
 	plan plan
+	more []any         // by plan.more
+	each []*Evaluation // of the members by themselves
 	cell []*cells.Cells
 	bins []*calib.Bins
 	byCl []*calib.ClassBins
@@ -61,6 +69,7 @@ type plan struct {
 	bins    []calib.Options
 	classes []calib.ClassOptions
 	scores  []calib.ClassScoresOptions
+	more    []keeper
 }
 
 // part is a partition and how far its ECE may be from the rows'.
@@ -84,6 +93,7 @@ func New(s Spec) (*Evaluation, error) {
 	case s.Base.Event != calib.ByShape && s.Base.Event != calib.TopLabel:
 		return nil, errors.New("eval: the base's event is neither ByShape nor TopLabel")
 	}
+	s.Kind = simple(s.Kind)
 	if s.Base.Bins == 0 {
 		s.Base.Bins = calib.DefaultBins
 	}
@@ -101,6 +111,20 @@ func New(s Spec) (*Evaluation, error) {
 		s.Seed = 0
 	}
 	e := &Evaluation{Spec: s, plan: p, Loss: score.NewLoss(&score.Options{TopK: p.top})}
+	for _, k := range p.more {
+		e.more = append(e.more, k.make())
+	}
+	for range s.Members {
+		m := Spec{Classes: s.Classes, Base: s.Base, Brier: s.Brier, Level: s.Level, binned: true}
+		if m.Metrics, err = ParseMetrics(MemberMetrics, m.Shape()); err != nil {
+			return nil, err
+		}
+		one, err := New(m)
+		if err != nil {
+			return nil, err
+		}
+		e.each = append(e.each, one)
+	}
 	for _, event := range p.cells {
 		e.cell = append(e.cell, cells.New(&cells.Options{Event: event}))
 	}
@@ -120,16 +144,19 @@ func New(s Spec) (*Evaluation, error) {
 // the metrics asks for them.
 func (s *Spec) plan() (p plan, err error) {
 	p.top = 1
-	if !many(s.Classes) {
+	if !many(s.Shape()) && !s.binned {
 		p.top = 5
 	}
-	ece := Metric{Name: "ece"} // its bins are the diagram's
-	for i, m := range append([]Metric{ece}, s.Metrics...) {
+	list := s.Metrics
+	if s.Shape().HasClasses() {
+		list = append([]Metric{{Name: "ece"}}, list...) // its bins are the diagram's
+	}
+	for i, m := range list {
 		d := Describe(m.Name)
 		if d == nil {
 			return p, fmt.Errorf("there is no metric %q", m.Name)
 		}
-		if !d.applies(s.Classes) {
+		if !d.applies(s.Shape()) {
 			return p, fmt.Errorf("metric %v: %s", m, d.Applies)
 		}
 		switch m.Name {
@@ -142,6 +169,18 @@ func (s *Spec) plan() (p plan, err error) {
 			}
 			if k > 1 {
 				p.top = max(p.top, 5, k)
+			}
+		}
+		if d.ofTwo && s.Classes <= 2 {
+			p.cells = add(p.cells, s.from(calib.Positive))
+		} else if d.ofTwo && d.own.index("average") >= 0 && d.own.of(m, "average") != 0 && p.scoresOf(&byClass{}) < 0 {
+			p.scores = append(p.scores, calib.ClassScoresOptions{})
+		}
+		if d.keeps != nil {
+			for _, k := range d.keeps(s, m) {
+				if !slices.ContainsFunc(p.more, func(o keeper) bool { return o.key == k.key && o.fed == k.fed }) {
+					p.more = append(p.more, k)
+				}
 			}
 		}
 		if d.event != nil {
@@ -229,7 +268,7 @@ func (c *byClass) evenOptions() calib.ClassOptions {
 }
 
 // fromCells tells whether bins are those of cells, which know nothing of the caller's scores.
-func (s *Spec) fromCells(b *binning) bool { return b.adaptive || b.plain() && !s.Scored }
+func (s *Spec) fromCells(b *binning) bool { return b.adaptive || b.plain() && !s.Scored && !s.binned }
 
 // from returns the event of the cells from which those of an event are had: in a binary task the positive class's do for both, but
 // not for decisions of the caller.
@@ -356,7 +395,7 @@ func (e *Evaluation) Event(m Metric) calib.Event {
 // Value answers a metric of the spec. A value that is not defined is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
 	d := Describe(m.Name)
-	if e.Spec.Scored && d.event != nil && (d.uncut || e.binning(m).adaptive) {
+	if e.Spec.Scored && (d.ofTwo || d.event != nil && (d.uncut || e.binning(m).adaptive)) {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
 			Reason: "the scores themselves make it, not bins, and the caller's confidence scores are kept by bins alone"}
 	}
@@ -368,7 +407,7 @@ func (e *Evaluation) Value(m Metric) Value {
 	if math.IsNaN(v.Value) {
 		v.Bound = 0 // nothing is off
 		switch {
-		case e.Loss.Len() == 0:
+		case e.Audit.Rows == 0:
 			v.Reason = noRows
 		case v.Reason == "" || v.Reason == noRows: // of the bins
 			v.Reason = "no row is in a bin"
@@ -384,6 +423,9 @@ func (e *Evaluation) outside(m Metric) int64 {
 	d := Describe(m.Name)
 	if d.classes != nil && e.byClass(m).adaptive {
 		return e.classScores(m).Out()
+	}
+	if d.ofTwo && e.Spec.Classes <= 2 {
+		return e.cells(calib.Positive).Outside()
 	}
 	if d.event == nil {
 		return 0
@@ -478,6 +520,12 @@ func (e *Evaluation) DiagramOf(event calib.Event) (Diagram, bool) {
 	return e.diagram(&b), true
 }
 
+// Members returns the evaluations of the members by themselves, in their order, by MemberMetrics; none if there is one model.
+func (e *Evaluation) Members() []*Evaluation { return e.each }
+
+// MemberMetrics are what each member of an ensemble is evaluated by.
+const MemberMetrics = "accuracy,nll,brier,ece"
+
 // Keeps tells whether a metric keeps the entries of all rows, as far as Spec.Memory lets it, and each thread until they are merged.
 func (e *Evaluation) Keeps() bool { return len(e.kept) > 0 }
 
@@ -490,8 +538,23 @@ func (e *Evaluation) Classes() *calib.ClassBins {
 	return nil
 }
 
-func (e *Evaluation) accumulators() []metrics.Accumulator {
-	a := []metrics.Accumulator{e.Loss}
+// keeping returns the accumulator of a keeper of its type, which the plan has.
+func keeping[T any](e *Evaluation, from fed, key string) T {
+	i := slices.IndexFunc(e.plan.more, func(k keeper) bool { return k.key == key && k.fed == from })
+	return e.more[i].(T)
+}
+
+// accumulators returns those that are fed with the rows.
+func (e *Evaluation) accumulators() (a []metrics.Accumulator) {
+	for i, k := range e.plan.more {
+		if k.fed == rows {
+			a = append(a, e.more[i].(metrics.Accumulator))
+		}
+	}
+	if !e.Spec.Shape().HasClasses() {
+		return a
+	}
+	a = append(a, e.Loss)
 	for _, c := range e.cell {
 		a = append(a, c)
 	}
@@ -536,6 +599,8 @@ func (s *ofSpec) Next() (*metrics.Chunk, error) {
 		return c, err
 	}
 	switch {
+	case simple(c.Kind) != s.spec.Kind:
+		err = fmt.Errorf("%w: rows of %v for an evaluation of %v", metrics.ErrMismatch, c.Kind, s.spec.Kind)
 	case c.Classes != s.spec.Classes:
 		err = fmt.Errorf("%w: rows of %d classes for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.spec.Classes)
 	case c.Decisions != nil && !s.spec.Decided:
@@ -561,14 +626,26 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 	if err := audit.Merge(&o.Audit); err != nil {
 		return err
 	}
+	away := e.Out
+	if err := away.Merge(&o.Out); err != nil {
+		return fmt.Errorf("out-of-distribution rows: %w", err)
+	}
+	given := e.Given
+	switch {
+	case audit.Rows == 0 || e.Audit.Rows == 0:
+		given = max(given, o.Given)
+	case o.Audit.Rows > 0 && e.Given != o.Given:
+		return fmt.Errorf("%w: members' scores are %v and %v", metrics.ErrMismatch, e.Given, o.Given)
+	}
 	// The audits and specs agree, and so do accumulators that were made and fed by an evaluation: none of these fails.
-	others := o.accumulators()
-	for i, a := range e.accumulators() {
-		if err := a.Merge(others[i]); err != nil {
+	others := o.states()
+	for i, s := range e.states() {
+		if err := merge(s.stored, others[i].stored); err != nil {
 			return err
 		}
 	}
-	e.Audit = audit
+	e.Audit, e.Out, e.Given = audit, away, given
+	e.inform()
 	e.memo, e.top, e.rank = nil, nil, nil
 	return nil
 }
@@ -584,6 +661,12 @@ func (s *Spec) equal(o *Spec) error {
 	switch {
 	case s.Classes != o.Classes:
 		return fmt.Errorf("%w: %d classes and %d classes", metrics.ErrMismatch, s.Classes, o.Classes)
+	case s.Kind != o.Kind:
+		return fmt.Errorf("%w: scores are %v and %v", metrics.ErrMismatch, s.Kind, o.Kind)
+	case s.Members != o.Members:
+		return fmt.Errorf("%w: ensembles of %d and of %d members", metrics.ErrMismatch, s.Members, o.Members)
+	case s.Out != o.Out:
+		return fmt.Errorf("%w: one has out-of-distribution rows, the other has none", metrics.ErrMismatch)
 	case s.Base != o.Base:
 		return fmt.Errorf("%w: bins of (%s) and of (%s)", metrics.ErrMismatch, s.Base.Text(), o.Base.Text())
 	case s.Brier != o.Brier:
@@ -611,12 +694,15 @@ func (s *Spec) flags() (f uint8) {
 	if s.Scored {
 		f |= 2
 	}
+	if s.Out {
+		f |= 4
+	}
 	return f
 }
 
 const (
 	stateMagic   = "cSTA"
-	stateVersion = 3
+	stateVersion = 4
 )
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
@@ -625,6 +711,8 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	enc := exact.Enc{B: exact.BeginSeal(dst, stateMagic, stateVersion)}
 	s := &e.Spec
 	enc.U32(uint32(s.Classes))
+	enc.U8(uint8(s.Kind))
+	enc.U32(uint32(s.Members))
 	enc.F64(s.Level)
 	enc.U8(uint8(s.Brier))
 	enc.U8(s.flags())
@@ -636,12 +724,16 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	for _, m := range s.Metrics {
 		enc.Str(m.String())
 	}
-	a, err := e.Audit.AppendBinary(nil)
-	if err != nil {
-		return dst, err
+	for _, audit := range []*metrics.Audit{&e.Audit, &e.Out} {
+		a, err := audit.AppendBinary(nil)
+		if err != nil {
+			return dst, err
+		}
+		enc.Bytes(a)
 	}
-	enc.Bytes(a)
-	for _, acc := range e.accumulators() {
+	enc.U8(uint8(e.Given))
+	for _, acc := range e.states() {
+		var err error
 		enc.U64(0) // its length
 		at := len(enc.B)
 		if enc.B, err = acc.AppendBinary(enc.B); err != nil {
@@ -661,10 +753,12 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	var s Spec
 	s.Classes = int(d.U32())
+	s.Kind = metrics.Kind(d.U8())
+	s.Members = int(d.U32())
 	s.Level = d.F64()
 	s.Brier = score.BrierForm(d.U8())
 	f := d.U8()
-	s.Decided, s.Scored = f&1 != 0, f&2 != 0
+	s.Decided, s.Scored, s.Out = f&1 != 0, f&2 != 0, f&4 != 0
 	s.Seed = d.U64()
 	s.Memory = d.I64()
 	s.Base.Bins = int(d.U32())
@@ -673,12 +767,15 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	for i := range names {
 		names[i] = d.Str()
 	}
-	audit := d.Bytes()
+	audit, away, given := d.Bytes(), d.Bytes(), d.U8()
 	if err := d.Err(); err != nil {
 		return err
 	}
-	if f > 3 {
+	if f > 7 {
 		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
+	}
+	if s.Kind > metrics.LogLiks || s.Kind != simple(s.Kind) {
+		return fmt.Errorf("%w: there is no such kind of scores", exact.ErrDamaged)
 	}
 	if int(s.Brier) >= len(brierForms) {
 		return fmt.Errorf("%w: there is no such Brier form", exact.ErrDamaged)
@@ -692,7 +789,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if len(names) > 0 {
-		if s.Metrics, err = ParseMetrics(strings.Join(names, ","), s.Classes); err != nil {
+		if s.Metrics, err = ParseMetrics(strings.Join(names, ","), s.Shape()); err != nil {
 			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 		}
 	}
@@ -714,26 +811,29 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err := n.Audit.UnmarshalBinary(audit); err != nil {
 		return err
 	}
-	if n.Audit.Classes != 0 && n.Audit.Classes != s.Classes {
+	if err := n.Out.UnmarshalBinary(away); err != nil {
+		return err
+	}
+	if n.Given = metrics.Kind(given); n.Given > metrics.LogProbs || n.Given != 0 && s.Members == 0 || n.Out.Classes != 0 && !s.Out {
+		return fmt.Errorf("%w: members or out-of-distribution rows of which the evaluation has none", exact.ErrDamaged)
+	}
+	if n.Audit.Classes != 0 && (n.Audit.Classes != s.Classes || simple(n.Audit.Kind) != s.Kind) {
 		return fmt.Errorf("%w: %d classes, and rows of %d", exact.ErrDamaged, s.Classes, n.Audit.Classes)
 	}
 	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
 		return fmt.Errorf("%w: rows with decisions or scores of which the evaluation has none", exact.ErrDamaged)
 	}
 	// What was read is merged into what the spec asks for, which refuses accumulators of other options.
-	for _, a := range n.accumulators() {
-		read := a.Empty()
-		if err := read.UnmarshalBinary(d.Bytes()); err != nil {
+	for _, a := range n.states() {
+		if err := a.read(d.Bytes()); err != nil {
 			return err
 		}
-		if err := a.Merge(read); err != nil {
-			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
-		}
 		// Some rules of bins leave rows out.
-		if _, some := a.(*calib.Bins); a.Len() > n.Audit.Rows || a.Len() < n.Audit.Rows && !some {
-			return fmt.Errorf("%w: it has %d rows and %d", exact.ErrDamaged, a.Len(), n.Audit.Rows)
+		if _, some := a.stored.(*calib.Bins); a.Len() > a.rows || a.Len() < a.rows && !some {
+			return fmt.Errorf("%w: it has %d rows and %d", exact.ErrDamaged, a.Len(), a.rows)
 		}
 	}
+	n.inform()
 	if err := d.Done(); err != nil {
 		return err
 	}

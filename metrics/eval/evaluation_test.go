@@ -47,7 +47,7 @@ func TestParseMetrics(t *testing.T) {
 		{"tace(threshold=1e-3),tace( threshold = .001 )", 10, "tace(threshold=0.001)"},
 		{"ece(bins=30,adaptive,norm=l2)", 10, "ece(adaptive,bins=30,norm=l2)"},
 	} {
-		l, err := ParseMetrics(c.list, c.classes)
+		l, err := ParseMetrics(c.list, Shape{Classes: c.classes})
 		if err != nil {
 			t.Errorf("%q: %v", c.list, err)
 			continue
@@ -97,7 +97,7 @@ func TestParseMetrics(t *testing.T) {
 		{"topk_accuracy(n=2)", 10, `there is no option "n"; there is k`},
 		{"topk_accuracy(k=1001)", 10, `k is "1001"`},
 	} {
-		if l, err := ParseMetrics(c.list, c.classes); err == nil || !strings.Contains(err.Error(), c.want) {
+		if l, err := ParseMetrics(c.list, Shape{Classes: c.classes}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q of %d classes: %v, %v; want %q", c.list, c.classes, l, err, c.want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestTable(t *testing.T) {
 		if d.applies == nil || d.check == nil || d.value == nil || d.event != nil && d.classes != nil {
 			t.Errorf("%s: a function is missing", d.Name)
 		}
-		all := d.applies(1) && d.applies(2) && d.applies(3) && d.applies(1000)
+		all := d.applies(Shape{Classes: 1}) && d.applies(Shape{Classes: 2}) && d.applies(Shape{Classes: 3}) && d.applies(Shape{Classes: 1000})
 		if all != (d.Applies == "") {
 			t.Errorf("%s: applies to all: %v, but it says %q", d.Name, all, d.Applies)
 		}
@@ -249,7 +249,7 @@ func state(t testing.TB, e *Evaluation) []byte {
 
 func list(t testing.TB, s string, classes int) []Metric {
 	t.Helper()
-	m, err := ParseMetrics(s, classes)
+	m, err := ParseMetrics(s, Shape{Classes: classes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -726,7 +726,7 @@ func reseal(b []byte) []byte {
 func TestOutside(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 0, 0, 0}}
 	p.Rows, p.Classes, p.F64 = 5, 1, []float64{-0.2, 1.3, 0.4, 0.6, 0.7}
-	list, err := ParseMetrics("all,ece(bins=7),ece(zero=own)", 1)
+	list, err := ParseMetrics("all,ece(bins=7),ece(zero=own)", Shape{Classes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -765,7 +765,7 @@ func TestPosteriorOptions(t *testing.T) {
 		"ece_bayes_mean(event=positive)": `there is no option "event"; there are bins=N, `, "ece_bayes_q10(folds=3)": "as_coded, draws=10000",
 		"ece_bayes_q50(adaptive)": "not for adaptive ones", "ece_bayes_q90(norm=l2)": "its name says the norm",
 	} {
-		if _, err := ParseMetrics(metric, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseMetrics(metric, Shape{Classes: 1}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", metric, err, want)
 		}
 	}
@@ -774,7 +774,7 @@ func TestPosteriorOptions(t *testing.T) {
 
 // Draws of a posterior are bounded: by memory, and with bins by time.
 func TestDraws(t *testing.T) {
-	if _, err := ParseMetrics("ece_bayes_mean(draws=1000001)", 1); err == nil || !strings.Contains(err.Error(), "from 100 to 1000000") {
+	if _, err := ParseMetrics("ece_bayes_mean(draws=1000001)", Shape{Classes: 1}); err == nil || !strings.Contains(err.Error(), "from 100 to 1000000") {
 		t.Errorf("%v", err)
 	}
 	for bins, ok := range map[int]bool{134: true, 135: false} {

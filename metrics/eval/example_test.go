@@ -24,7 +24,7 @@ func (r *rows) Next() (*metrics.Chunk, error) {
 
 // Metrics are asked for by name, with options, and answered from one state.
 func ExampleEvaluation() {
-	list, err := eval.ParseMetrics("accuracy,ece(bins=4),ece(adaptive,bins=2,norm=l2),sce", 1)
+	list, err := eval.ParseMetrics("accuracy,ece(bins=4),ece(adaptive,bins=2,norm=l2),sce", eval.Shape{Classes: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -34,8 +34,8 @@ func (m Metric) String() string {
 }
 
 // ParseMetrics reads a list such as "ece,ece(bins=30,closed=right),brier(form=minus_one)". The words "default" and
-// "all" stand for the default set and for all metrics, for predictions of the given number of classes.
-func ParseMetrics(list string, classes int) ([]Metric, error) {
+// "all" stand for the default set and for all metrics of such predictions.
+func ParseMetrics(list string, of Shape) ([]Metric, error) {
 	var out []Metric
 	seen := map[string]bool{}
 	add := func(m Metric) {
@@ -52,7 +52,7 @@ func ParseMetrics(list string, classes int) ([]Metric, error) {
 		switch p {
 		case "default", "all":
 			for i := range table {
-				if d := &table[i]; d.applies(classes) && !d.Named && (p == "all" || d.Default) {
+				if d := &table[i]; d.applies(of) && !d.Named && (p == "all" || d.Default) {
 					add(Metric{Name: d.Name})
 				}
 			}
@@ -62,7 +62,7 @@ func ParseMetrics(list string, classes int) ([]Metric, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d := Describe(m.Name); !d.applies(classes) {
+		if d := Describe(m.Name); !d.applies(of) {
 			return nil, fmt.Errorf("metric %s: %s", m.Name, d.Applies)
 		}
 		add(m)

@@ -37,13 +37,15 @@ type Descriptor struct {
 	Whole   bool   // its values are numbers of rows
 	Applies string // to which predictions, where not to all
 
-	applies func(classes int) bool
+	applies func(s Shape) bool
 	check   func(m Metric) error
 	event   func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
+	ofTwo   bool                                              // it is over cells of class 1; of more than two classes it may be over each
 	uncut   bool                                              // it is over cells, not bins
 	own     choices                                           // options of its own, beside those of bins if it is over bins
 	random  bool                                              // it draws random numbers
 	norm    norm                                              // of a metric over bins
+	keeps   func(s *Spec, m Metric) []keeper                  // accumulators of its own; nil if it has none
 	classes *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
 	value   func(e *Evaluation, m Metric) Value
 	text    func(e *Evaluation, m Metric) string // nil if the formula says all
@@ -62,9 +64,9 @@ type Value struct {
 	Bound float64
 }
 
-func always(int) bool       { return true }
-func two(classes int) bool  { return classes <= 2 }
-func many(classes int) bool { return classes > 5 }
+func always(s Shape) bool { return s.HasClasses() }
+func two(s Shape) bool    { return s.HasClasses() && s.Classes <= 2 }
+func many(s Shape) bool   { return s.HasClasses() && s.Classes > 5 }
 
 const (
 	onlyTwo    = "it is for binary tasks and two classes"
@@ -147,7 +149,11 @@ var table []Descriptor
 
 func init() {
 	d := descriptors()
-	table = slices.Insert(d, slices.IndexFunc(d, func(d Descriptor) bool { return d.Name == "calibration_auc" }), inOrder()...)
+	before := func(name string, more []Descriptor) {
+		d = slices.Insert(d, slices.IndexFunc(d, func(d Descriptor) bool { return d.Name == name }), more...)
+	}
+	before("calibration_auc", inOrder())
+	table = slices.Concat(d, inScores(), inRanks(), inMembers(), inNumbers())
 } // the answers look their metric up in the table
 
 func descriptors() []Descriptor {

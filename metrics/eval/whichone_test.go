@@ -185,7 +185,7 @@ func evaluate(p *metrics.Predictions, names []string) map[string]eval.Value {
 
 // evaluateSource is evaluate of other rows; threads as in an Evaluation.
 func evaluateSource(src metrics.Source, classes, threads int, names []string) (map[string]eval.Value, error) {
-	list, err := eval.ParseMetrics(strings.Join(names, ","), classes)
+	list, err := eval.ParseMetrics(strings.Join(names, ","), eval.Shape{Classes: classes})
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func blindTable(t *testing.T) table {
 		}
 		var names []string
 		for _, c := range blindRows {
-			if _, err := eval.ParseMetrics(c.metric, p.Classes); err == nil { // ece_top_label is for two classes
+			if _, err := eval.ParseMetrics(c.metric, eval.Shape{Classes: p.Classes}); err == nil { // ece_top_label is for two classes
 				names = append(names, c.metric)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Drawing is a picture that Write takes: *Reliability, *Overlay, *Classes or *CORP.
+// Drawing is a picture that Write takes: *Reliability, *Overlay, *Classes, *CORP or *Curves.
 type Drawing interface {
 	size() (width, height vg.Length)
 	draw(p *page)

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/rank"
+	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/picture"
+)
+
+// mostPoints is how many points of a curve are drawn: more than a picture can show.
+const mostPoints = 2000
+
+// curvePicture is one of the pictures over ranks.
+func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.Drawing {
+	c := &picture.Curves{Subtitle: d.Verdict()}
+	switch kind {
+	case "risk-coverage":
+		riskCoverage(c, e)
+	case "rejection":
+		rejection(c, e)
+	case "confidence":
+		confidence(c, e)
+	case "roc":
+		r, _ := e.Ranking(rocEvent(e))
+		area, _ := r.AUROC()
+		c.Title, c.Subtitle = "Class 1 told from the other by its probability", c.Subtitle+"\nAUROC "+value(area)
+		if rocEvent(e) == calib.TopLabel {
+			c.Title = "Right told from wrong by confidence"
+		}
+		c.X, c.Y = "false positive rate", "true positive rate"
+		roc(c, r.ROC(mostPoints))
+	case "ood-roc":
+		o := e.Foreign()
+		area, _ := o.AUROC()
+		fpr, _ := o.FPRAt(0.95)
+		c.Title = "Out-of-distribution rows found by their doubt"
+		c.Subtitle = fmt.Sprintf("%s rows and %s out-of-distribution ones, by 1 - the top probability.\nAUROC %s; false positive rate where 95 %% are found %s",
+			report.Count(e.Audit.Rows), report.Count(e.Out.Rows), value(area), value(fpr))
+		c.X, c.Y = "share of the own rows refused", "share of the out-of-distribution rows found"
+		roc(c, o.ROC(mostPoints))
+	}
+	return c
+}
+
+// roc adds a receiver operating characteristic and chance.
+func roc(c *picture.Curves, points []rank.Point) {
+	x, y := coordinates(points)
+	c.Curves = []picture.Curve{{Name: "by score", X: x, Y: y}, {Name: "chance", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true}}
+}
+
+func coordinates(points []rank.Point) (x, y []float64) {
+	for _, p := range points {
+		x, y = append(x, p.X), append(y, p.Y)
+	}
+	return x, y
+}
+
+// riskCoverage draws the share of errors among the rows that are kept, most confident first.
+func riskCoverage(c *picture.Curves, e *eval.Evaluation) {
+	r, _ := e.Ranking(calib.TopLabel)
+	aurc, _ := r.AURC()
+	excess, _ := r.EAURC()
+	augrc, _ := r.AUGRC()
+	c.Title = "Risk of the most confident rows"
+	c.Subtitle += fmt.Sprintf("\nAURC %s, of which %s above the best order; AUGRC %s", value(aurc), value(excess), value(augrc))
+	c.X, c.Y, c.Fit = "coverage: share of rows that are kept, most confident first", "share of errors among them", true
+	x, y := coordinates(r.RiskCoverage(mostPoints))
+	wrong := 1 - e.Loss.Accuracy()
+	c.Curves = []picture.Curve{{Name: "by confidence", X: x, Y: y}}
+	var bx, by []float64
+	for i := range 201 {
+		at := float64(i) / 200
+		risk := 0.0
+		if at > 1-wrong {
+			risk = 1 - (1-wrong)/at
+		}
+		bx, by = append(bx, at), append(by, risk)
+	}
+	c.Curves = append(c.Curves, picture.Curve{Name: "best: all errors last", X: bx, Y: by, Bound: true},
+		picture.Curve{Name: "chance", X: []float64{0, 1}, Y: []float64{wrong, wrong}, Bound: true})
+}
+
+// rejection draws the accuracy of what is kept, by the share of rows rejected, of which out-of-distribution ones are always wrong.
+func rejection(c *picture.Curves, e *eval.Evaluation) {
+	c.Title = "Accuracy when the least confident rows are rejected"
+	c.X, c.Y, c.Fit = "share of rows rejected, least confident first", "accuracy of the others", true
+	of := "a perfect order"
+	if e.Spec.Out {
+		c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))
+		of = "theoretical maximum: all out-of-distribution rows rejected first"
+	}
+	var x, y, best []float64
+	for _, p := range e.Rejection(mostPoints) {
+		x, y, best = append(x, p.Rejected), append(y, p.Accuracy), append(best, p.Best)
+	}
+	c.Curves = []picture.Curve{{Name: "by confidence", X: x, Y: y}}
+	if e.Spec.Out {
+		c.Curves = append(c.Curves, picture.Curve{Name: of, X: x, Y: best, Bound: true})
+		return
+	}
+	// Without foreign rows the best that an order can do is to reject the errors first.
+	right := e.Loss.Accuracy()
+	for i, r := range x {
+		best[i] = math.Min(1, right/(1-r))
+	}
+	c.Curves = append(c.Curves, picture.Curve{Name: "best: all errors rejected first", X: x, Y: best, Bound: true})
+}
+
+// confidence draws the accuracy of the rows above a confidence.
+func confidence(c *picture.Curves, e *eval.Evaluation) {
+	c.Title = "Accuracy of the rows above a confidence"
+	c.X, c.Y, c.Fit = "least confidence", "accuracy of the rows above it", true
+	if e.Spec.Out {
+		c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))
+	}
+	x, y := coordinates(e.Confident())
+	c.Curves = []picture.Curve{{Name: "accuracy", X: x, Y: y},
+		{Name: "calibrated: at least the confidence", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true}}
+}

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// team is the predictions of an ensemble for the same rows, and their files in every layout.
+type team struct {
+	*set
+	members [][]float64 // probabilities, row-major
+}
+
+func newTeam(seed uint64, rows, classes, members int) *team {
+	m := &team{set: newSet(seed, rows, classes)}
+	for i := range members {
+		m.members = append(m.members, newSet(seed+uint64(i)*1000, rows, classes).probs)
+	}
+	return m
+}
+
+// files are the same ensemble as one file a member, as (M, N, K) and as (N, M, K), each with the flags that it takes.
+func (m *team) files(t *testing.T, d *dir) [][]string {
+	n, k, count := m.rows, m.classes, len(m.members)
+	var first, second []float64
+	var each []string
+	for i, p := range m.members {
+		first = append(first, p...)
+		each = append(each, d.put(fmt.Sprintf("member-%d.npy", i), npy(t, []int64{int64(n), int64(k)}, f32(p))))
+	}
+	for r := range n {
+		for _, p := range m.members {
+			second = append(second, p[r*k:(r+1)*k]...)
+		}
+	}
+	labels := d.put("labels.npy", m.labelFile(t))
+	with := func(args ...string) []string { return append(args, "--task", "ensemble", "--labels", labels) }
+	return [][]string{
+		with(each...),
+		with(d.put("mnk.npy", npy(t, []int64{int64(count), int64(n), int64(k)}, f32(first)))),
+		with(d.put("nmk.npy", npy(t, []int64{int64(n), int64(count), int64(k)}, f32(second))), "--member-axis", "1"),
+	}
+}
+
+func TestEnsembleLayoutsAreOneDocument(t *testing.T) {
+	d := newDir(t)
+	m := newTeam(7, 301, 3, 4)
+	want := ""
+	for i, args := range m.files(t, d) {
+		for _, threads := range []string{"1", "3"} {
+			code, out, errs := candor(t, append(append([]string{"eval", "--json", "--metrics", quick(3)}, args...), "--threads", threads)...)
+			if code != 0 {
+				t.Fatalf("layout %d: exit code %d: %s", i, code, errs)
+			}
+			if want == "" {
+				want = out
+			} else if out != want {
+				t.Errorf("layout %d with %s threads: another document\n%s\nthan\n%s", i, threads, out, want)
+			}
+		}
+	}
+	// Member by member it is what each file is by itself.
+	doc := evaluate(t, append(m.files(t, d)[0], "--metrics", "default,ensemble_nll,gibbs_nll,total_uncertainty,data_uncertainty")...)
+	if doc.Input.Members != 4 || len(doc.Members) != 4 {
+		t.Fatalf("%d members, %d of them listed", doc.Input.Members, len(doc.Members))
+	}
+	gibbs := 0.0
+	for i := range m.members {
+		one := evaluate(t, d.at(fmt.Sprintf("member-%d.npy", i)), "--labels", d.at("labels.npy"))
+		for _, key := range []string{"accuracy", "nll", "brier", "ece"} {
+			if got, want := doc.Members[i][key].Value, one.Metrics[key].Value; got != want {
+				t.Errorf("%s of member %d is %v, by itself %v", key, i, got, want)
+			}
+		}
+		gibbs += one.value(t, "nll") / 4
+	}
+	if got := doc.value(t, "gibbs_nll"); math.Abs(got-gibbs) > 1e-12 {
+		t.Errorf("gibbs_nll is %v, the mean of the members' NLL %v", got, gibbs)
+	}
+	if e, nll := doc.value(t, "ensemble_nll"), doc.value(t, "nll"); math.Abs(e-nll) > 1e-6 || e > gibbs {
+		t.Errorf("ensemble_nll is %v, nll of the mean %v, gibbs_nll %v", e, nll, gibbs)
+	}
+	if mi, total, data := doc.value(t, "mutual_information"), doc.value(t, "total_uncertainty"), doc.value(t, "data_uncertainty"); math.Abs(mi-(total-data)) > 1e-6 || mi <= 0 {
+		t.Errorf("mutual information %v of %v less %v", mi, total, data)
+	}
+}
+
+func TestEnsembleShardsMerge(t *testing.T) {
+	d := newDir(t)
+	whole := newTeam(8, 240, 4, 3)
+	list := quick(4) + ",mutual_information,average_kl,double_fault(conditional)"
+	var want string
+	var states []string
+	for i, part := range [][2]int{{0, 240}, {0, 100}, {100, 240}} {
+		s := &team{set: whole.part(part[0], part[1])}
+		for _, p := range whole.members {
+			s.members = append(s.members, p[part[0]*4:part[1]*4])
+		}
+		to := newDir(t)
+		state := d.at(fmt.Sprintf("%d.state", i))
+		code, out, errs := candor(t, append([]string{"eval", "--json", "--metrics", list, "--state", state}, s.files(t, to)[i]...)...)
+		if code != 0 {
+			t.Fatalf("exit code %d: %s", code, errs)
+		}
+		if i == 0 {
+			want = out
+			continue
+		}
+		states = append(states, state)
+	}
+	for range 2 {
+		code, got, errs := candor(t, append([]string{"merge", "--json"}, states...)...)
+		if code != 0 || got != want {
+			t.Errorf("exit code %d: %s\nmerged\n%s\nwant\n%s", code, errs, got, want)
+		}
+		slices.Reverse(states)
+	}
+}
+
+// draws makes n rows of m normal samples, and what is observed.
+func draws(seed uint64, n, m int) (samples, observed []float64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range n {
+		centre := r.NormFloat64() * 3
+		for range m {
+			samples = append(samples, centre+r.NormFloat64())
+		}
+		observed = append(observed, centre+r.NormFloat64())
+	}
+	return samples, observed
+}
+
+func TestSamples(t *testing.T) {
+	d := newDir(t)
+	const n, m = 157, 9
+	x, y := draws(3, n, m)
+	fair, v := 0.0, 0.0
+	for i := range n {
+		row := x[i*m : (i+1)*m]
+		far, pairs := 0.0, 0.0
+		for _, a := range row {
+			far += math.Abs(a - y[i])
+			for _, b := range row {
+				pairs += math.Abs(a - b)
+			}
+		}
+		v += (far/m - pairs/(2*m*m)) / n
+		fair += (far/m - pairs/(2*m*(m-1))) / n
+	}
+	px, py := d.put("x.npy", npy(t, []int64{n, m}, x)), d.put("y.npy", npy(t, []int64{n}, y))
+	doc := evaluate(t, px, "--labels", py, "--task", "samples", "--metrics", "all", "--state", d.at("all.state"))
+	if got := doc.value(t, "crps"); math.Abs(got-v) > 1e-12 {
+		t.Errorf("crps is %v, want %v", got, v)
+	}
+	for _, key := range []string{"crps_fair", "crps_pwm"} {
+		if got := doc.value(t, key); math.Abs(got-fair) > 1e-12 {
+			t.Errorf("%s is %v, want %v", key, got, fair)
+		}
+	}
+	if !strings.HasPrefix(doc.Verdict, "157 rows x 9 samples. Off by ") || len(doc.Bins) > 0 || doc.Input.Kind != "samples" {
+		t.Errorf("verdict %q, %d bins, kind %s", doc.Verdict, len(doc.Bins), doc.Input.Kind)
+	}
+	var parts []string
+	for i, cut := range [][2]int{{0, 60}, {60, n}} {
+		a := d.put(fmt.Sprintf("x%d.npy", i), npy(t, []int64{int64(cut[1] - cut[0]), m}, x[cut[0]*m:cut[1]*m]))
+		b := d.put(fmt.Sprintf("y%d.npy", i), npy(t, []int64{int64(cut[1] - cut[0])}, y[cut[0]:cut[1]]))
+		parts = append(parts, d.at(fmt.Sprintf("%d.state", i)))
+		evaluate(t, a, "--labels", b, "--task", "samples", "--metrics", "all", "--state", parts[i])
+	}
+	code, got, errs := candor(t, "merge", "--json", parts[1], parts[0])
+	if _, want, _ := candor(t, "merge", "--json", d.at("all.state")); code != 0 || got != want {
+		t.Errorf("exit code %d: %s\nmerged\n%s\nwant\n%s", code, errs, got, want)
+	}
+	table := text(t, "eval", px, "--labels", py, "--task", "samples")
+	if strings.Contains(table, "Reliability") || !strings.Contains(table, "crps_fair") {
+		t.Errorf("the table is\n%s", table)
+	}
+}
+
+func TestLogLikelihoods(t *testing.T) {
+	d := newDir(t)
+	l := make([]float64, 40*25)
+	r := rand.New(rand.NewPCG(4, 4))
+	for i := range l {
+		l[i] = -1 - r.Float64()
+	}
+	x := d.put("l.npy", npy(t, []int64{40, 25}, l))
+	doc := evaluate(t, x, "--task", "loglik", "--metrics", "all")
+	for _, key := range []string{"lppd", "nwaic1", "nwaic2", "iscv", "psis_loo"} {
+		if v := doc.value(t, key); !(v > -2 && v < -1) {
+			t.Errorf("%s is %v", key, v)
+		}
+	}
+	if !strings.HasPrefix(doc.Verdict, "40 rows x 25 draws. The log-likelihood of a new row is about -1.") {
+		t.Errorf("verdict %q", doc.Verdict)
+	}
+	if a, b := doc.value(t, "nwaic1"), evaluate(t, x, "--task", "loglik", "--metrics", "nwaic1(as_coded)").value(t, "nwaic1(as_coded)"); a >= b {
+		t.Errorf("nwaic1 is %v and as coded, with the smaller variance, %v", a, b)
+	}
+}
+
+func TestDirichletInput(t *testing.T) {
+	d := newDir(t)
+	s := newSet(9, 200, 3)
+	alpha := make([]float64, len(s.probs))
+	for i, p := range s.probs {
+		alpha[i] = 0.5 + 20*p
+	}
+	x, y := d.put("a.npy", npy(t, s.shape(), alpha)), d.put("y.npy", s.labelFile(t))
+	mean := make([]float64, len(alpha))
+	for i := range s.rows {
+		sum := alpha[3*i] + alpha[3*i+1] + alpha[3*i+2]
+		for k := range 3 {
+			mean[3*i+k] = alpha[3*i+k] / sum
+		}
+	}
+	doc := evaluate(t, x, "--labels", y, "--input", "dirichlet", "--metrics", "default,total_uncertainty,data_uncertainty")
+	plain := evaluate(t, d.put("p.npy", npy(t, s.shape(), mean)), "--labels", y, "--metrics", "default,entropy")
+	for _, key := range []string{"accuracy", "nll", "brier", "ece", "aurc"} {
+		if got, want := doc.value(t, key), plain.value(t, key); math.Abs(got-want) > 1e-13 {
+			t.Errorf("%s is %v, of the means %v", key, got, want)
+		}
+	}
+	know, total, data := doc.value(t, "knowledge_uncertainty"), doc.value(t, "total_uncertainty"), doc.value(t, "data_uncertainty")
+	if math.Abs(know-(total-data)) > 1e-13 || know <= 0 || math.Abs(total-plain.value(t, "entropy")) > 1e-13 {
+		t.Errorf("knowledge %v, total %v, data %v, entropy of the means %v", know, total, data, plain.value(t, "entropy"))
+	}
+}
+
+func TestOutOfDistribution(t *testing.T) {
+	d := newDir(t)
+	in, away := newSet(10, 500, 4), newSet(11, 300, 4)
+	for i, p := range away.probs { // less sure of everything
+		away.probs[i] = 0.5*p + 0.125
+	}
+	x, y, o := d.put("x.npy", in.scores(t)), d.put("y.npy", in.labelFile(t)), d.put("o.npy", away.scores(t))
+	doc := evaluate(t, x, "--labels", y, "--ood", o, "--metrics", "default,ood_auroc(score=entropy),ood_auprc_in,ood_auprc_out,ood_auroc(score=energy)")
+	// Against all pairs of top probabilities, which are those of float32.
+	top := func(s *set, i int) float32 { return float32(slices.Max(s.probs[i*4 : i*4+4])) }
+	wins := 0.0
+	for i := range in.rows {
+		for k := range away.rows {
+			switch a, b := top(in, i), top(away, k); {
+			case a > b:
+				wins++
+			case a == b:
+				wins += 0.5
+			}
+		}
+	}
+	if got, want := doc.value(t, "ood_auroc"), wins/(500*300); math.Abs(got-want) > 1e-12 {
+		t.Errorf("ood_auroc is %v, want %v", got, want)
+	}
+	if doc.Input.Out != 300 {
+		t.Errorf("%d rows out of distribution", doc.Input.Out)
+	}
+	if m := doc.Metrics["ood_auroc(score=energy)"]; m.Value != nil || !strings.Contains(m.Reason, "logit") {
+		t.Errorf("energy of probabilities is %v: %q", m.Value, m.Reason)
+	}
+	for _, kind := range []string{"risk-coverage", "rejection", "confidence", "roc", "ood-roc"} {
+		if b := d.read(d.at("x.npy")); len(b) == 0 {
+			t.Fatal("no file")
+		}
+		svg := d.at(kind + ".svg")
+		if code, _, errs := candor(t, "eval", x, "--labels", y, "--ood", o, "--plot", svg, "--plot-kind", kind); code != 0 {
+			t.Errorf("%s: exit code %d: %s", kind, code, errs)
+		} else if b := d.read(svg); !strings.Contains(string(b), "<svg") {
+			t.Errorf("%s: no picture", kind)
+		}
+	}
+	// The state has both sets, and shards of each merge.
+	state := d.at("s.state")
+	_, want, _ := candor(t, "eval", "--json", x, "--labels", y, "--ood", o, "--state", state)
+	if code, got, errs := candor(t, "merge", "--json", state); code != 0 || got != want {
+		t.Errorf("exit code %d: %s\nread back\n%s\nwant\n%s", code, errs, got, want)
+	}
+}
+
+func TestTasksRefuse(t *testing.T) {
+	d := newDir(t)
+	s := newSet(12, 50, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is one of classification, binary, ensemble, samples, loglik"},
+		{[]string{x, "--labels", y, "--task", "samples", "--input", "logits"}, exitUsage, "--input does not go with --task samples"},
+		{[]string{x, "--labels", y, "--task", "loglik"}, exitUsage, "--labels: a table of log-likelihoods has none"},
+		{[]string{x, "--task", "samples"}, exitData, "--labels"},
+		{[]string{x, "--labels", y, "--member-axis", "1"}, exitUsage, "--member-axis is for --task ensemble"},
+		{[]string{x, "--labels", y, "--task", "ensemble", "--member-axis", "2"}, exitUsage, "--member-axis is 2"},
+		{[]string{x, "--labels", y, "--task", "ensemble", "--input", "dirichlet"}, exitUsage, "not of --task ensemble"},
+		{[]string{x, "--labels", y, "--task", "samples", "--plot", d.at("p.png")}, exitUsage, "have none"},
+		{[]string{x, "--labels", y, "--metrics", "mutual_information"}, exitUsage, "it is for ensembles"},
+		{[]string{x, "--labels", y, "--metrics", "crps"}, exitUsage, "it is for samples"},
+		{[]string{x, "--labels", y, "--plot", d.at("p.png"), "--plot-kind", "ood-roc"}, exitUsage, "give --ood FILE"},
+		{[]string{x, "--labels", y, "--ood", d.put("k.npy", newSet(1, 20, 4).scores(t))}, exitData, "both are of one model"},
+	} {
+		code, out, errs := candor(t, append([]string{"eval"}, c.args...)...)
+		if code != c.code || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("candor eval %v: exit code %d, want %d: %s, want %q", c.args, code, c.code, errs, c.want)
+		}
+	}
+}
+
+func TestRealSetsOfSamples(t *testing.T) {
+	real := realSets(t)
+	at := filepath.Join(real, "monsoon_precip_ens51")
+	if _, err := os.Stat(at); err != nil {
+		t.Fatal(err)
+	}
+	doc := evaluate(t, filepath.Join(at, "members.npy"), "--labels", filepath.Join(at, "obs.npy"), "--task", "samples")
+	for key, want := range map[string]float64{"crps": 1.6394617674469794, "crps_fair": 1.619015649449691} {
+		if got := doc.value(t, key); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s is %v, want %v", key, got, want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/ensemble"
+)
+
+const (
+	needsMembers   = "it is for ensembles (--task ensemble)"
+	needsBoth      = "it is for ensembles (--task ensemble) and for the parameters of Dirichlet distributions (--input dirichlet)"
+	needsDirichlet = "it is for the parameters of Dirichlet distributions (--input dirichlet)"
+	oneMember      = "a single member has nobody to compare with"
+)
+
+func ofMany(s Shape) bool      { return s.HasClasses() && s.Members > 0 }
+func ofDirichlet(s Shape) bool { return s.Kind == metrics.Dirichlet }
+func ofEither(s Shape) bool    { return ofMany(s) || ofDirichlet(s) }
+
+// Options of metrics over members.
+var (
+	noOwn      = choices{}
+	faultOwn   = choices{{name: "conditional"}}
+	unlikeOwn  = choices{{name: "normalised"}}
+	klOwn      = choices{{name: "all_pairs"}, {name: "generalized"}, {name: "clip"}}
+	distOwn    = choices{{name: "p", least: 1, most: 100, unsaid: 1}}
+	uncertain  = keeper{"uncertainty", joint, func() any { return ensemble.NewUncertainty() }}
+	parameters = keeper{"knowledge", rows, func() any { return ensemble.NewKnowledge() }}
+)
+
+// ofUncertainty returns the accumulator of an ensemble's uncertainty, or of that of Dirichlet distributions.
+func ofUncertainty(s *Spec, _ Metric) []keeper {
+	if s.Members > 0 {
+		return []keeper{uncertain}
+	}
+	return []keeper{parameters}
+}
+
+// uncertainty answers a metric of uncertainty or of likelihood.
+func uncertainty(m ensemble.Measure) func(e *Evaluation, _ Metric) Value {
+	return func(e *Evaluation, _ Metric) Value {
+		v := Value{Method: normal}
+		if e.Spec.Members == 0 {
+			k := keeping[*ensemble.Knowledge](e, rows, parameters.key)
+			switch m {
+			case ensemble.TotalUncertainty:
+				v.Value, v.Interval = k.Total(), k.TotalInterval(e.Spec.Level)
+			case ensemble.DataUncertainty:
+				v.Value, v.Interval = k.Data(), k.DataInterval(e.Spec.Level)
+			default:
+				v.Value, v.Interval = k.Knowledge(), k.KnowledgeInterval(e.Spec.Level)
+			}
+			return v
+		}
+		u := keeping[*ensemble.Uncertainty](e, joint, uncertain.key)
+		v.Value, v.Interval = u.Value(m), u.Interval(m, e.Spec.Level)
+		if n := u.InfiniteRows(m); n > 0 {
+			v.Reason = fmt.Sprintf("%d rows gave their true class probability 0 in all members", n)
+			if m == ensemble.GibbsNLL {
+				v.Reason = fmt.Sprintf("%d rows gave their true class probability 0 in a member", n)
+			}
+			v.Reason += fmt.Sprintf("; the mean of the others is %.7g", u.Finite(m))
+		}
+		return v
+	}
+}
+
+// diverse returns the options of a measure of diversity.
+func (l choices) diverse(m Metric) (o ensemble.DiversityOptions) {
+	on := func(name string) bool { return l.index(name) >= 0 && l.of(m, name) != 0 }
+	o.Conditional, o.AllPairs, o.Generalized = on("conditional"), on("all_pairs"), on("generalized")
+	if on("clip") {
+		o.Clip = 1e-7
+	}
+	if l.index("p") >= 0 {
+		o.P = l.of(m, "p")
+	}
+	return o
+}
+
+// ofDiversity returns the accumulator of a measure of diversity: each has its own, for some cost more than others.
+func ofDiversity(of ensemble.Measure) func(s *Spec, m Metric) []keeper {
+	return func(_ *Spec, m Metric) []keeper {
+		o := Describe(m.Name).own.diverse(m)
+		o.Measures = of
+		return []keeper{{"diversity " + m.String(), joint, func() any { return ensemble.NewDiversity(&o) }}}
+	}
+}
+
+// diversity answers a measure of diversity.
+func diversity(of ensemble.Measure) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		d := keeping[*ensemble.Diversity](e, joint, "diversity "+m.String())
+		v := Value{Value: d.Value(of), Interval: d.Interval(of, e.Spec.Level), Method: normal}
+		if l := Describe(m.Name).own; l.index("normalised") >= 0 && l.of(m, "normalised") != 0 {
+			v.Value, v.Interval = d.DisagreementOver(d.Error()), metrics.NoInterval()
+		}
+		switch {
+		case e.Spec.Members == 1 && of != ensemble.VarianceBound && of != ensemble.BregmanKLVariance:
+			v.Value, v.Interval, v.Reason = math.NaN(), metrics.NoInterval(), oneMember
+		case math.IsInf(v.Value, 1):
+			v.Reason = fmt.Sprintf("%d rows have a class that one member holds possible and another does not; the mean of the others is %.7g",
+				d.InfiniteRows(of), d.Finite(of))
+		case math.IsNaN(v.Value):
+			v.Reason = "no row is of use"
+		case math.IsNaN(v.Interval.Low):
+			v.Reason = "no interval is computed"
+		}
+		return v
+	}
+}
+
+// inMembers are the metrics of ensembles, and of Dirichlet distributions.
+func inMembers() []Descriptor {
+	l := []Descriptor{
+		{
+			Name: "mutual_information", Default: true, Applies: needsMembers, applies: ofMany, own: noOwn,
+			Short: "what members disagree about, in nats", Meaning: "mutual information of class and member: what the members disagree about, in nats",
+			Formula: "mean (H(mean_m p_m) - mean_m H(p_m))", Range: "[0, ln M]", Better: Neither, Source: "Depeweg et al. 2018",
+			value: uncertainty(ensemble.MutualInformation), keeps: ofUncertainty,
+		},
+		{
+			Name: "knowledge_uncertainty", Default: true, Applies: needsDirichlet, applies: ofDirichlet, own: noOwn,
+			Short: "what the model does not know, in nats", Meaning: "mutual information of class and distribution: what the model does not know, in nats",
+			Formula: "mean (H(a/a0) - sum_k (a_k/a0) (psi(a0+1) - psi(a_k+1))), a0 = sum_k a_k", Range: "[0, ln K]", Better: Neither, Source: "Malinin and Gales 2018",
+			value: uncertainty(ensemble.MutualInformation), keeps: ofUncertainty,
+		},
+		{
+			Name: "total_uncertainty", Applies: needsBoth, applies: ofEither, own: noOwn,
+			Short: "entropy of the mean probabilities, in nats", Meaning: "entropy of the mean probabilities, in nats",
+			Formula: "mean H(mean_m p_m); of parameters mean H(a/a0)", Range: "[0, ln K]", Better: Neither, Source: "Depeweg et al. 2018; Malinin and Gales 2018",
+			value: uncertainty(ensemble.TotalUncertainty), keeps: ofUncertainty,
+		},
+		{
+			Name: "data_uncertainty", Applies: needsBoth, applies: ofEither, own: noOwn,
+			Short: "mean entropy of the members, in nats", Meaning: "expected data uncertainty: the mean entropy of the members, or of what the distribution holds possible, in nats",
+			Formula: "mean_i mean_m H(p_m); of parameters mean sum_k (a_k/a0) (psi(a0+1) - psi(a_k+1))", Range: "[0, ln K]", Better: Neither,
+			Source: "Depeweg et al. 2018; Malinin and Gales 2018", value: uncertainty(ensemble.DataUncertainty), keeps: ofUncertainty,
+		},
+		{
+			Name: "ensemble_nll", Applies: needsMembers, applies: ofMany, own: noOwn,
+			Short: "NLL of the members' mean probability", Meaning: "negative log-likelihood of the members' mean probability, kept where that underflows",
+			Formula: "mean -ln mean_m p_m(y)", Range: "[0, Inf]", Better: Lower, Source: "uncertainty_metrics (ensemble cross-entropy)",
+			value: uncertainty(ensemble.EnsembleNLL), keeps: ofUncertainty,
+		},
+		{
+			Name: "gibbs_nll", Applies: needsMembers, applies: ofMany, own: noOwn,
+			Short: "mean NLL of the members", Meaning: "mean negative log-likelihood of the members, at least ensemble_nll",
+			Formula: "mean_i mean_m -ln p_m(y)", Range: "[0, Inf]", Better: Lower, Source: "uncertainty_metrics (Gibbs cross-entropy)",
+			value: uncertainty(ensemble.GibbsNLL), keeps: ofUncertainty,
+		},
+	}
+	for _, d := range []struct {
+		of ensemble.Measure
+		Descriptor
+	}{
+		{ensemble.Disagreement, Descriptor{Default: true, own: unlikeOwn,
+			Short: "share of pairs with unlike top classes", Meaning: "share of pairs of members whose top classes differ; normalised by the members' mean error",
+			Formula: "mean over rows and pairs m < m' of [argmax p_m != argmax p_m']", Range: "[0, 1]", Source: "Kuncheva and Whitaker 2003; Fort et al. 2019 (normalised)"}},
+		{ensemble.DoubleFault, Descriptor{own: faultOwn, Better: Lower,
+			Short: "share of pairs that are both wrong", Meaning: "share of pairs of members that are both wrong; conditional: of those whose first is",
+			Formula: "mean over rows and pairs m < m' of [m wrong][m' wrong]", Range: "[0, 1]", Source: "Giacinto and Roli 2001; conditional: uncertainty_metrics"}},
+		{ensemble.AverageKL, Descriptor{own: klOwn,
+			Short: "mean KL divergence of pairs", Meaning: "mean Kullback-Leibler divergence of pairs of members, in nats",
+			Formula: "mean over rows and pairs m < m' of sum_k p_m ln(p_m/p_m'), 0 ln 0 = 0", Range: "[0, Inf]", Source: "uncertainty_metrics (average_kl); generalized: edward2"}},
+		{ensemble.LogitKL, Descriptor{own: noOwn,
+			Short: "mean KL divergence of softmaxes of pairs", Meaning: "mean Kullback-Leibler divergence of the softmax of what the members say, whatever that is, in nats",
+			Formula: "mean over rows and pairs m < m' of KL(softmax(s_m) || softmax(s_m'))", Range: "[0, Inf]", Source: "uncertainty_metrics (logit_kl_divergence)"}},
+		{ensemble.CosineSimilarity, Descriptor{own: noOwn,
+			Short: "mean cosine of pairs of probabilities", Meaning: "mean cosine of the angle between the probabilities of pairs of members: 1 if they agree",
+			Formula: "mean over rows and pairs m < m' of p_m . p_m' / (|p_m| |p_m'|)", Range: "[0, 1]", Source: "uncertainty_metrics (cosine_distance, which is the similarity)"}},
+		{ensemble.LpDistance, Descriptor{own: distOwn,
+			Short: "mean distance of pairs of probabilities", Meaning: "mean distance of the probabilities of pairs of members",
+			Formula: "mean over rows and pairs m < m' of (sum_k |p_m - p_m'|^p)^(1/p)", Range: "[0, 2]", Source: "uncertainty_metrics (lp_distance)"}},
+		{ensemble.BregmanKLVariance, Descriptor{own: noOwn,
+			Short: "mean KL of the members to their centre", Meaning: "mean Kullback-Leibler divergence of the members' centre, by the mean of logarithms, to the members, in nats",
+			Formula: "mean_i mean_m KL(softmax(mean ln p) || p_m)", Range: "[0, Inf]", Source: "Gupta et al. 2022; robustness_metrics"}},
+		{ensemble.VarianceBound, Descriptor{own: noOwn,
+			Short: "variance of the label's probability, scaled", Meaning: "variance over members of the label's probability by its largest: how much the ensemble gains on its members, at least",
+			Formula: "mean_i mean_m ((p_m(y) - mean p(y)) / max p(y))^2 / 2", Range: "[0, 1/2]", Source: "Masegosa 2020"}},
+	} {
+		d.Name = d.of.String()
+		d.Applies, d.applies = needsMembers, ofMany
+		d.value, d.keeps = diversity(d.of), ofDiversity(d.of)
+		if d.Better == "" {
+			d.Better = Neither
+		}
+		l = append(l, d.Descriptor)
+	}
+	for i := range l {
+		l[i].Options, l[i].check = l[i].own.String(), l[i].own.check
+		if strings.TrimSpace(l[i].Options) == "" {
+			l[i].own = nil
+		}
+	}
+	return l
+}

@@ -1,0 +1,133 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/ensemble"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+const (
+	needsSamples = "it is for samples of a forecast number (--task samples)"
+	needsLogLiks = "it is for log-likelihoods under draws of parameters (--task loglik)"
+	oneSample    = "there is a single sample a row"
+)
+
+func ofSamples(s Shape) bool { return s.Kind == metrics.Samples }
+func ofLogLiks(s Shape) bool { return s.Kind == metrics.LogLiks }
+
+// crpsKeeper returns the accumulator of the continuous ranked probability score: rolled keeps that form besides.
+func crpsKeeper(rolled bool) keeper {
+	return keeper{fmt.Sprintf("crps %v", rolled), rows, func() any { return score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled}) }}
+}
+
+// crps answers a form of it.
+func crps(f score.CRPSForm) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, _ Metric) Value {
+		s := keeping[*score.SampleCRPS](e, rows, crpsKeeper(f == score.CRPSRolled).key)
+		v := Value{Value: s.Value(f), Interval: s.Interval(f, e.Spec.Level), Method: normal}
+		if math.IsNaN(v.Value) && e.Spec.Classes == 1 {
+			v.Reason = oneSample
+		}
+		return v
+	}
+}
+
+func ofCRPS(rolled bool) func(*Spec, Metric) []keeper {
+	return func(*Spec, Metric) []keeper { return []keeper{crpsKeeper(rolled)} }
+}
+
+// informed are the options of information criteria.
+var informed = choices{{name: "as_coded"}}
+
+// informationKeeper returns their accumulator.
+func informationKeeper(asCoded, psis bool) keeper {
+	return keeper{fmt.Sprintf("information %v %v", asCoded, psis), rows, func() any {
+		return ensemble.NewInformation(&ensemble.InformationOptions{AsCoded: asCoded, PSIS: psis})
+	}}
+}
+
+// criterion returns the accumulator and the answer of a criterion.
+func criterion(c ensemble.Criterion) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+	of := func(m Metric) keeper {
+		psis := c == ensemble.PSISLOO
+		return informationKeeper(!psis && informed.of(m, "as_coded") != 0, psis)
+	}
+	return func(_ *Spec, m Metric) []keeper { return []keeper{of(m)} },
+		func(e *Evaluation, m Metric) Value {
+			i := keeping[*ensemble.Information](e, rows, of(m).key)
+			v := Value{Value: i.Value(c), Interval: i.Interval(c, e.Spec.Level), Method: normal}
+			if math.IsNaN(v.Value) && e.Spec.Classes == 1 {
+				v.Reason = "there is a single draw"
+			}
+			switch n := i.HighVarianceRows(); {
+			case c == ensemble.PSISLOO:
+				if k := i.ParetoKMax(); k > 0.7 {
+					v.Note = fmt.Sprintf("%d rows have a Pareto shape above 0.7 (at most %.3g), where importance weights are not to be trusted", i.HighParetoRows(), k)
+				}
+			case n > 0 && c != ensemble.LPPD:
+				v.Note = fmt.Sprintf("%d rows have a variance of log-likelihoods above 0.4, where it is not to be trusted", n)
+			}
+			return v
+		}
+}
+
+// inNumbers are the metrics of samples and of log-likelihoods.
+func inNumbers() []Descriptor {
+	const units = "[0, Inf), in the units of what was observed"
+	l := []Descriptor{
+		{
+			Name: "crps", Default: true, applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSV), keeps: ofCRPS(false),
+			Short:   "distance of samples from what was observed",
+			Meaning: "continuous ranked probability score of the samples' own distribution (V form)",
+			Formula: "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/M^2)", Range: units, Better: Lower, Source: "Matheson and Winkler 1976; Gneiting and Raftery 2007",
+		},
+		{
+			Name: "crps_fair", Default: true, applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSFair), keeps: ofCRPS(false),
+			Short:   "the same, not depending on how many samples",
+			Meaning: "fair continuous ranked probability score: unbiased for the distribution that the samples were drawn from",
+			Formula: "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/(M (M-1)))", Range: "in the units of what was observed", Better: Lower, Source: "Ferro 2014",
+		},
+		{
+			Name: "crps_pwm", applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSPWM), keeps: ofCRPS(false),
+			Short:   "CRPS by probability-weighted moments",
+			Meaning: "continuous ranked probability score by probability-weighted moments, which is the fair one",
+			Formula: "mean (sum_j |x_j - y|/M + b0 - 2 b1), b_r = probability-weighted moments", Range: "in the units of what was observed", Better: Lower,
+			Source: "Zamo and Naveau 2018",
+		},
+		{
+			Name: "crps_rolled", applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSRolled), keeps: ofCRPS(true),
+			Short:   "CRPS by neighbours, as uncertainty_metrics",
+			Meaning: "continuous ranked probability score by neighbouring samples alone, as uncertainty_metrics has it: it depends on their order",
+			Formula: "mean (sum_j |x_j - y|/M - sum_j |x_{j-1} - x_j|/(2M)), x_0 = x_M", Range: "in the units of what was observed", Better: Lower,
+			Source: "uncertainty_metrics (crps_score)",
+		},
+	}
+	for _, c := range []struct {
+		ensemble.Criterion
+		Descriptor
+	}{
+		{ensemble.LPPD, Descriptor{Short: "log density of the rows fitted to", Formula: "mean ln mean_m exp l_m",
+			Meaning: "log pointwise predictive density of the rows that the model was fitted to: too high for new ones", Source: "Gelman, Hwang and Vehtari 2014"}},
+		{ensemble.WAIC1, Descriptor{Default: true, Short: "log density of a new row, by WAIC", Formula: "mean (ln mean_m exp l_m - V), V the variance of l_m",
+			Meaning: "log density of a new row by Watanabe's information criterion: less the variance of the log-likelihoods", Source: "Watanabe 2010; as_coded: uncertainty_metrics"}},
+		{ensemble.WAIC2, Descriptor{Default: true, Short: "the same by the mean log-likelihood", Formula: "mean (2 mean_m l_m - ln mean_m exp l_m)",
+			Meaning: "log density of a new row by WAIC's other penalty, of mean log-likelihoods", Source: "Gelman, Hwang and Vehtari 2014; as_coded: uncertainty_metrics"}},
+		{ensemble.ISCV, Descriptor{Default: true, Short: "the same by importance sampling", Formula: "mean -ln mean_m exp(-l_m)",
+			Meaning: "log density of a row left out, by importance sampling", Source: "Gelfand, Dey and Chang 1992; as_coded: uncertainty_metrics"}},
+		{ensemble.PSISLOO, Descriptor{Short: "the same by smoothed importance sampling", Formula: "mean ln(sum_m w_m exp l_m / sum_m w_m), w the smoothed 1/exp l_m",
+			Meaning: "log density of a row left out, by Pareto-smoothed importance sampling", Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024"}},
+	} {
+		d := c.Descriptor
+		d.Name = c.Criterion.String()
+		d.applies, d.Applies, d.check, d.Range, d.Better = ofLogLiks, needsLogLiks, noOptions, "(-Inf, Inf), in nats a row", Higher
+		if c.Criterion != ensemble.PSISLOO && c.Criterion != ensemble.LPPD {
+			d.own, d.check, d.Options = informed, informed.check, informed.String()
+		}
+		d.keeps, d.value = criterion(c.Criterion)
+		l = append(l, d)
+	}
+	return l
+}

@@ -1,0 +1,407 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/rank"
+)
+
+// Options of metrics over ranks.
+var (
+	gridOwn   = choice{name: "thresholds", whole: true, least: 0, most: 1000000, unsaid: 0}
+	summation = choice{name: "summation", words: []string{"interpolation", "minoring", "majoring"}}
+	average   = choice{name: "average", words: []string{"none", "macro", "weighted"}}
+	repeats   = choice{name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}
+	aurocOwn  = choices{average, gridOwn, summation}
+	auprcOwn  = choices{{name: "area", words: []string{"average_precision", "trapezoid", "davis_goadrich"}}, average, gridOwn, summation}
+	riskOwn   = choices{repeats}
+	budgetOwn = choices{{name: "fraction", least: 0, most: 1, unsaid: 0.01}, {name: "most", whole: true, least: 0, most: 1e15, unsaid: 0},
+		{name: "bins", whole: true, least: 0, most: 1000000, unsaid: 0}}
+	oracleOwn = append(append(choices{}, budgetOwn...), gridOwn, summation,
+		choice{name: "curve", words: []string{"roc", "pr"}}, choice{name: "within", least: -1, most: 1, unsaid: -1})
+	retainOwn = choices{{name: "oracle"}, {name: "trapezoid"}}
+	oodOwn    = choices{{name: "score", words: []string{"max_softmax", "max_logit", "entropy", "energy", "dempster_shafer"}}}
+	oodPROwn  = choices{oodOwn[0], auprcOwn[0]}
+	oodFPROwn = choices{oodOwn[0], {name: "found", least: 1e-9, most: 1, unsaid: 0.95}}
+)
+
+const (
+	bootstrap   = "seeded multinomial bootstrap of the cells of equal scores"
+	oneOutcome  = "all rows are of class 1, or none is"
+	noEvents    = "no row is of class 1"
+	needsTwo    = "it is of two classes; of more it takes average=macro or average=weighted"
+	withDoubt   = "least confident first, ties in random order"
+	outMeaning  = "out-of-distribution rows found by their score"
+	needsOut    = "it is for predictions with out-of-distribution rows (--ood)"
+	needsTwoOut = "the out-of-distribution rows or the others are missing"
+)
+
+func withOut(s Shape) bool { return s.HasClasses() && s.Out }
+
+// positives returns the order of rows by the probability of class 1.
+func (e *Evaluation) positives() *rank.Ranking {
+	type positives struct{}
+	return remember(e, positives{}, func() *rank.Ranking { return rank.Of(e.cells(calib.Positive)) })
+}
+
+// grid returns the options of Keras's area, nil where none is asked for.
+func (l choices) grid(m Metric, c rank.Curve) *rank.GridOptions {
+	t := int(l.of(m, "thresholds"))
+	if t == 0 {
+		return nil
+	}
+	return &rank.GridOptions{Thresholds: t, Curve: c, Summation: rank.Summation(l.of(m, "summation"))}
+}
+
+// gridOK checks the options of a metric that may have a grid.
+func gridOK(l choices) func(m Metric) error {
+	return func(m Metric) error {
+		if err := l.check(m); err != nil {
+			return err
+		}
+		switch t := l.of(m, "thresholds"); {
+		case t == 1 || t == 2:
+			return errors.New("thresholds is less than 3, of which two are the ends; 0 is for no grid")
+		case t == 0 && l.of(m, "summation") != 0:
+			return errors.New("summation is for a grid of thresholds; give that too")
+		case t > 0 && l.index("average") >= 0 && l.of(m, "average") != 0:
+			return errors.New("a grid of thresholds is of two classes; it goes without average")
+		case t > 0 && l.index("area") >= 0 && l.of(m, "area") != 0:
+			return errors.New("a grid of thresholds has a summation in place of area")
+		}
+		return nil
+	}
+}
+
+// areaOf answers an area over the ranks of class 1.
+func areaOf(l choices, curve rank.Curve, exact func(r *rank.Ranking, m Metric) (area, bound float64), reason string,
+	interval func(r *rank.Ranking, level float64) metrics.Interval) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: needsTwo}
+		if e.Spec.Classes > 2 {
+			return v
+		}
+		r := e.positives()
+		v.Reason = "no interval is computed"
+		if g := l.grid(m, curve); g != nil {
+			v.Value, v.Bound = r.GridAUC(g)
+			return v
+		}
+		if v.Value, v.Bound = exact(r, m); math.IsNaN(v.Value) {
+			v.Reason = reason
+			return v
+		}
+		if interval == nil {
+			return v
+		}
+		v.Interval, v.Method = interval(r, e.Spec.Level), deLong
+		if math.IsNaN(v.Interval.Low) {
+			if v.Reason = "no interval for fewer than two rows of either class"; e.Audit.Weighted {
+				v.Reason = noWeighted
+			}
+		}
+		return v
+	}
+}
+
+// budget returns how many rows a metric hands over.
+func (l choices) budget(m Metric) rank.Budget {
+	return rank.Budget{Fraction: l.of(m, "fraction"), Most: int64(l.of(m, "most")), Bins: int(l.of(m, "bins"))}
+}
+
+type risksOf int // replicates
+
+// risk answers an area of selective classification.
+func risk(area func(r *rank.Ranking) (a, bound float64), of func(i *rank.Intervals) metrics.Interval) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		r := e.ranking()
+		v := Value{Method: bootstrap}
+		v.Value, v.Bound = area(r)
+		n := int(riskOwn.of(m, "replicates"))
+		i := remember(e, risksOf(n), func() rank.Intervals {
+			return r.Intervals(e.Spec.Level, &rank.Resampling{Seed: e.Spec.Seed, Replicates: n, Threads: e.Threads})
+		})
+		if v.Interval = of(&i); math.IsNaN(v.Interval.Low) {
+			v.Reason = r.IntervalReason()
+		}
+		return v
+	}
+}
+
+// plainly answers without an interval.
+func bare(f func(e *Evaluation, m Metric) (value, bound float64), reason string) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+		if v.Value, v.Bound = f(e, m); math.IsNaN(v.Value) {
+			v.Reason = reason
+		}
+		return v
+	}
+}
+
+// ofRetention returns the accumulator of a loss.
+func ofRetention(l rank.Loss) func(s *Spec, m Metric) []keeper {
+	return func(*Spec, Metric) []keeper {
+		return []keeper{{fmt.Sprintf("retention %d", l), rows, func() any { return rank.NewRetention(&rank.RetentionOptions{Loss: l}) }}}
+	}
+}
+
+// retention answers the area under a retention curve.
+func retention(l rank.Loss) func(e *Evaluation, m Metric) Value {
+	return bare(func(e *Evaluation, m Metric) (float64, float64) {
+		r := keeping[*rank.Retention](e, rows, fmt.Sprintf("retention %d", l))
+		return r.Area(&rank.AreaOptions{Oracle: retainOwn.of(m, "oracle") != 0, Trapezoid: retainOwn.of(m, "trapezoid") != 0})
+	}, noRows)
+}
+
+// detector returns the score by which a metric tells rows from elsewhere.
+func detector(m Metric) rank.Detector { return rank.Detector(oodOwn.of(m, "score")) }
+
+// ofScores returns the accumulators of both sets' scores.
+func ofScores(_ *Spec, m Metric) []keeper {
+	l := Describe(m.Name).own
+	d := rank.Detector(l.of(m, "score"))
+	key := fmt.Sprintf("scores %d", d)
+	f := func() any { return rank.NewScores(d) }
+	return []keeper{{key, rows, f}, {key, out, f}}
+}
+
+type oodOf rank.Detector
+
+// ood answers a metric of two sets.
+func ood(f func(o *rank.OOD, m Metric, v *Value, level float64)) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		d := rank.Detector(Describe(m.Name).own.of(m, "score"))
+		v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: needsTwoOut}
+		key := fmt.Sprintf("scores %d", d)
+		a, b := keeping[*rank.Scores](e, rows, key), keeping[*rank.Scores](e, out, key)
+		if e.Out.Rows == 0 || e.Audit.Rows == 0 {
+			return v
+		}
+		for _, s := range []*rank.Scores{a, b} {
+			if why := s.Reason(); why != "" {
+				v.Reason = why
+				return v
+			}
+		}
+		o := remember(e, oodOf(d), func() *rank.OOD {
+			o, err := rank.NewOOD(a, b)
+			if err != nil {
+				return nil
+			}
+			return o
+		})
+		if o == nil {
+			v.Reason = "the two sets are of different kinds of scores"
+			return v
+		}
+		v.Reason = "no interval is computed"
+		f(o, m, &v, e.Spec.Level)
+		return v
+	}
+}
+
+// inRanks are the metrics over ranks besides calibration_auc and aurc.
+func inRanks() []Descriptor {
+	return []Descriptor{
+		{
+			Name: "auroc", applies: always, Options: aurocOwn.String(), own: aurocOwn, check: gridOK(aurocOwn), ofTwo: true,
+			Short:   "how well probability tells the classes apart",
+			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; average= has one of each class against the rest",
+			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal probability", Range: "[0, 1]", Better: Higher,
+			Source: "Hanley and McNeil 1982; DeLong et al. 1988; thresholds: tf.keras.metrics.AUC",
+			value: perClass(areaOf(aurocOwn, rank.CurveROC, func(r *rank.Ranking, _ Metric) (float64, float64) { return r.AUROC() },
+				oneOutcome, (*rank.Ranking).AUROCInterval)),
+		},
+		{
+			Name: "auprc", applies: always, Options: auprcOwn.String(), own: auprcOwn, check: gridOK(auprcOwn), ofTwo: true,
+			Short:   "area under the precision-recall curve",
+			Meaning: "area under the precision-recall curve of class 1: chance has its frequency",
+			Formula: "average precision: sum_g (dTP_g/TP) TP_g/(TP_g + FP_g), at the ends of cells g of equal probability", Range: "[0, 1]", Better: Higher,
+			Source: "Davis and Goadrich 2006; scikit-learn's average_precision_score; thresholds: tf.keras.metrics.AUC",
+			value: perClass(areaOf(auprcOwn, rank.CurvePR, func(r *rank.Ranking, m Metric) (float64, float64) {
+				return r.AUPRC(rank.PRArea(auprcOwn.of(m, "area")))
+			}, noEvents, nil)),
+		},
+		{
+			Name: "eaurc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, random: true,
+			Short:   "aurc above that of the best order",
+			Meaning: "area under the risk-coverage curve above that of an order with all errors last",
+			Formula: "aurc - [E - (N-E) (H(N) - H(N-E))]/N, E errors, H the harmonic numbers", Range: "[0, 1]", Better: Lower,
+			Source: "Geifman, Uziel and El-Yaniv 2019",
+			value:  risk((*rank.Ranking).EAURC, func(i *rank.Intervals) metrics.Interval { return i.EAURC }),
+		},
+		{
+			Name: "augrc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, random: true,
+			Short:   "mean share of silent failures over coverage",
+			Meaning: "area under the generalized risk-coverage curve: mean share of rows that are answered and wrong",
+			Formula: "sum_cells (m E + e (m+1)/2)/N^2, e errors among m rows, E before", Range: "[0, 1/2]", Better: Lower,
+			Source: "Traub et al. 2024",
+			value:  risk((*rank.Ranking).AUGRC, func(i *rank.Intervals) metrics.Interval { return i.AUGRC }),
+		},
+		{
+			Name: "oracle_accuracy", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
+			Short:   "accuracy with the least sure rows mended",
+			Meaning: "accuracy if an oracle answers the given fraction of rows, the least confident",
+			Formula: "(floor(f N) + right rows among the others)/N, " + withDoubt, Range: "[0, 1]", Better: Higher,
+			Source: "Kivlichan et al. 2021 (oracle-collaborative accuracy); bins: uncertainty_metrics",
+			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
+				return e.ranking().OracleAccuracy(budgetOwn.budget(m))
+			}, noRows),
+		},
+		{
+			Name: "oracle_auc", applies: two, Applies: onlyTwo, Options: oracleOwn.String(), own: oracleOwn, check: gridOK(oracleOwn), ofTwo: true,
+			Short:   "AUROC with the least sure rows mended",
+			Meaning: "area under the ROC if an oracle answers the given fraction of rows, at each threshold those nearest to it",
+			Formula: "area under (FPR, TPR), at each threshold without the errors of the floor(f N) rows next to it", Range: "[0, 1]", Better: Higher,
+			Source: "Kivlichan et al. 2021 (oracle-collaborative AUC); thresholds: robustness_metrics",
+			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
+				o := rank.OracleOptions{Budget: oracleOwn.budget(m), Curve: rank.Curve(oracleOwn.of(m, "curve")),
+					Thresholds: int(oracleOwn.of(m, "thresholds")), Summation: rank.Summation(oracleOwn.of(m, "summation"))}
+				if w := oracleOwn.of(m, "within"); w >= 0 {
+					o.Within = &w
+				}
+				return e.positives().OracleAUC(&o)
+			}, oneOutcome),
+		},
+		{
+			Name: "abstain_precision", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
+			Short:   "share of errors among the least sure rows",
+			Meaning: "share of errors among the given fraction of rows that are withheld, the least confident",
+			Formula: "errors among the floor(f N) rows / floor(f N), " + withDoubt, Range: "[0, 1]", Better: Higher,
+			Source: "Kivlichan et al. 2021; bins: uncertainty-baselines",
+			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
+				return e.ranking().AbstainPrecision(budgetOwn.budget(m))
+			},
+				"no row is withheld: the fraction is less than a row"),
+		},
+		{
+			Name: "abstain_recall", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
+			Short:   "share of errors that the least sure rows have",
+			Meaning: "share of all errors that are among the given fraction of rows withheld, the least confident",
+			Formula: "errors among the floor(f N) rows / errors, " + withDoubt, Range: "[0, 1]", Better: Higher,
+			Source: "Kivlichan et al. 2021; bins: uncertainty-baselines",
+			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
+				return e.ranking().AbstainRecall(budgetOwn.budget(m))
+			},
+				"no row is wrong"),
+		},
+		{
+			Name: "retention_accuracy", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, event: decision, uncut: true,
+			Short:   "mean accuracy as doubtful rows are dropped",
+			Meaning: "mean accuracy over all numbers of rows retained, the most confident; the others are left out, or with oracle right",
+			Formula: "(1/(N+1)) (1 + sum_k right among the k most confident / k)", Range: "[0, 1]", Better: Higher,
+			Source: "Filos et al. 2019; uncertainty-baselines",
+			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
+				return e.ranking().RetentionAccuracy(&rank.AreaOptions{Oracle: retainOwn.of(m, "oracle") != 0, Trapezoid: retainOwn.of(m, "trapezoid") != 0})
+			}, noRows),
+		},
+		{
+			Name: "retention_nll", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, keeps: ofRetention(rank.NLL),
+			Short:   "mean NLL as doubtful rows are dropped",
+			Meaning: "mean NLL over all numbers of rows retained, the most confident; the others are left out, or with oracle 0",
+			Formula: "(1/(N+1)) sum_k sum of NLL of the k most confident / k", Range: "[0, Inf)", Better: Lower,
+			Source: "uncertainty-baselines",
+			value:  retention(rank.NLL),
+		},
+		{
+			Name: "ood_auroc", Default: true, applies: withOut, Applies: needsOut, Options: oodOwn.String(), own: oodOwn, check: oodOwn.check, keeps: ofScores,
+			Short:   "how well doubt tells foreign rows",
+			Meaning: "how well a score of doubt tells out-of-distribution rows from the others: area under the ROC",
+			Formula: "share of pairs in which the out-of-distribution row has the higher score, equal scores counting half", Range: "[0, 1]", Better: Higher,
+			Source: "Hendrycks and Gimpel 2017; Liu et al. 2020 (energy); Sensoy et al. 2018 (Dempster-Shafer)",
+			value: ood(func(o *rank.OOD, _ Metric, v *Value, level float64) {
+				v.Value, v.Bound = o.AUROC()
+				if v.Interval = o.AUROCInterval(level); !math.IsNaN(v.Interval.Low) {
+					v.Method, v.Reason = deLong, ""
+				}
+			}),
+		},
+		{
+			Name: "ood_auprc_in", applies: withOut, Applies: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
+			Short:   "precision-recall area of the own rows",
+			Meaning: "area under the precision-recall curve of the in-distribution rows, found by a low score",
+			Formula: "average precision, lowest scores first, in-distribution rows positive", Range: "[0, 1]", Better: Higher,
+			Source: "Hendrycks and Gimpel 2017",
+			value: ood(func(o *rank.OOD, m Metric, v *Value, _ float64) {
+				v.Value, v.Bound = o.AUPRCIn(rank.PRArea(oodPROwn.of(m, "area")))
+			}),
+		},
+		{
+			Name: "ood_auprc_out", applies: withOut, Applies: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
+			Short:   "precision-recall area of foreign rows",
+			Meaning: "area under the precision-recall curve of the " + outMeaning,
+			Formula: "average precision, highest scores first, out-of-distribution rows positive", Range: "[0, 1]", Better: Higher,
+			Source: "Hendrycks and Gimpel 2017",
+			value: ood(func(o *rank.OOD, m Metric, v *Value, _ float64) {
+				v.Value, v.Bound = o.AUPRCOut(rank.PRArea(oodPROwn.of(m, "area")))
+			}),
+		},
+		{
+			Name: "ood_fpr95", Default: true, applies: withOut, Applies: needsOut, Options: oodFPROwn.String(), own: oodFPROwn, check: oodFPROwn.check, keeps: ofScores,
+			Short:   "own rows refused where 95 % foreign are found",
+			Meaning: "share of in-distribution rows that are taken for foreign where 95 % of the out-of-distribution rows are found",
+			Formula: "FPR at the first threshold with TPR >= 0.95, out-of-distribution rows positive", Range: "[0, 1]", Better: Lower,
+			Source: "Hendrycks and Gimpel 2017; Liang et al. 2018",
+			value:  ood(func(o *rank.OOD, m Metric, v *Value, _ float64) { v.Value, v.Bound = o.FPRAt(oodFPROwn.of(m, "found")) }),
+		},
+	}
+}
+
+// perClass answers an area of two classes, or of more the mean over those of each against the rest.
+func perClass(two func(e *Evaluation, m Metric) Value) func(e *Evaluation, m Metric) Value {
+	return two
+}
+
+// Ranking returns the order of the rows by an event's probability; ok tells whether some metric is over its cells.
+func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
+	if !slices.Contains(e.plan.cells, e.Spec.from(event)) {
+		return nil, false
+	}
+	if event == calib.Positive {
+		return e.positives(), true
+	}
+	return e.ranking(), true
+}
+
+// scores returns those of the out-of-distribution rows by the top probability, nil if no metric is over them.
+func (e *Evaluation) scores() *rank.Scores {
+	key := fmt.Sprintf("scores %d", rank.MaxSoftmax)
+	if !slices.ContainsFunc(e.plan.more, func(k keeper) bool { return k.key == key && k.fed == out }) {
+		return nil
+	}
+	return keeping[*rank.Scores](e, out, key)
+}
+
+// Foreign compares the rows with the out-of-distribution ones by the top probability; nil if no metric does.
+func (e *Evaluation) Foreign() *rank.OOD {
+	s := e.scores()
+	if s == nil {
+		return nil
+	}
+	o, err := rank.NewOOD(keeping[*rank.Scores](e, rows, fmt.Sprintf("scores %d", rank.MaxSoftmax)), s)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// Rejection returns the rejection-classification curve, with the out-of-distribution rows if there are any, by at most so many points.
+// Some metric has to be over the top label's cells.
+func (e *Evaluation) Rejection(most int) []rank.RejectionPoint {
+	return rank.RejectionClassification(e.cells(calib.TopLabel), e.scores(), most)
+}
+
+// Confident returns the accuracy of the rows of at least a confidence, at 100 of these from 0 to 1, likewise.
+func (e *Evaluation) Confident() []rank.Point {
+	t := make([]float64, 101)
+	for i := range t {
+		t[i] = float64(i) / 100
+	}
+	return rank.ConfidenceAccuracy(e.cells(calib.TopLabel), e.scores(), t)
+}

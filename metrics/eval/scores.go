@@ -1,0 +1,204 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+// brierOwn are the options of the terms of the Brier score.
+var brierOwn = choices{
+	{name: "by", words: []string{"shape", "bins", "class"}},
+	{name: "bins", whole: true, least: 1, most: 1000000, unsaid: calib.DefaultBins},
+	{name: "as_coded", words: []string{"no", "um", "tfp"}},
+}
+
+var (
+	baseRates  = keeper{"base rates", rows, func() any { return score.NewBaseRates() }}
+	decomposed = keeper{"decomposition", rows, func() any { return score.NewDecomposition() }}
+)
+
+func ofBaseRates(*Spec, Metric) []keeper { return []keeper{baseRates} }
+
+// ofRule returns the accumulator of a score's mean.
+func ofRule(r score.Rule, key string) keeper {
+	return keeper{key, rows, func() any { return score.NewMean(r) }}
+}
+
+// byRule are the answer of the mean of a score and its accumulator.
+func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, keeps func(*Spec, Metric) []keeper) {
+	k := ofRule(r, key)
+	return func(e *Evaluation, _ Metric) Value {
+		m := keeping[*score.Mean](e, rows, key)
+		return Value{Value: m.Value(), Interval: m.Interval(e.Spec.Level), Method: normal}
+	}, func(*Spec, Metric) []keeper { return []keeper{k} }
+}
+
+// skill answers 1 - S/S_ref.
+func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, reference float64)) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+		s, ref := of(e, m, keeping[*score.BaseRates](e, rows, baseRates.key))
+		if v.Value = score.Skill(s, ref); math.IsNaN(v.Value) {
+			v.Reason = "all rows are of one class, of which the base rates are sure"
+		}
+		return v
+	}
+}
+
+// byClassOf tells whether a term of the Brier score is by the predicted class, not by bins.
+func byPredicted(classes int, m Metric) bool {
+	switch by := brierOwn.of(m, "by"); {
+	case brierOwn.of(m, "as_coded") != 0:
+		return true
+	case by == 0:
+		return classes > 2
+	default:
+		return by == 2
+	}
+}
+
+type termsOf struct {
+	bins    int // 0 by the predicted class
+	asCoded int
+}
+
+// terms returns those of the Brier score, and how far they may be from the rows'.
+func (e *Evaluation) terms(m Metric) (t score.BrierTerms, bound float64, why string) {
+	type answer struct {
+		score.BrierTerms
+		bound float64
+		why   string
+	}
+	asked := termsOf{bins: int(brierOwn.of(m, "bins")), asCoded: int(brierOwn.of(m, "as_coded"))}
+	if byPredicted(e.Spec.Classes, m) {
+		asked.bins = 0
+	}
+	a := remember(e, asked, func() (a answer) {
+		if asked.bins == 0 {
+			d := keeping[*score.Decomposition](e, rows, decomposed.key)
+			if err := d.Err(); err != nil {
+				a.why = strings.TrimPrefix(err.Error(), "score: ")
+			}
+			if asked.asCoded > 0 {
+				a.BrierTerms = d.AsCoded(score.Coded(asked.asCoded - 1))
+			} else {
+				a.BrierTerms = d.Terms(e.Spec.Brier)
+			}
+			return a
+		}
+		p, bound := calib.EvenOf(e.cells(calib.Positive), asked.bins)
+		f := e.Spec.Brier
+		if f == score.BrierDefault && e.Spec.Classes == 2 {
+			f = score.BrierSum
+		}
+		bins, weighted := p.Cells()
+		a.BrierTerms = score.BrierOfBins(bins, weighted, f)
+		if bound != 0 {
+			a.bound = math.NaN() // some rows may be in the bin beside theirs
+		}
+		return a
+	})
+	return a.BrierTerms, a.bound, a.why
+}
+
+// inScores are the scores besides nll and brier, and what these are made of.
+func inScores() []Descriptor {
+	spherical, keepSpherical := byRule(score.SphericalRule, "spherical")
+	rps, keepRanked := byRule(score.RankedRule, "rps")
+	l := []Descriptor{
+		{
+			Name: "spherical", applies: always, check: noOptions, value: spherical, keeps: keepSpherical,
+			Short:   "spherical loss of the true class",
+			Meaning: "spherical loss: how far the direction of the probabilities is from the true class",
+			Formula: "mean (1 - p_y/|p|)", Range: "[0, 1]", Better: Lower, Source: "Gneiting and Raftery 2007",
+		},
+		{
+			Name: "rps", applies: always, check: noOptions, value: rps, keeps: keepRanked,
+			Short:   "squared error of cumulative probabilities",
+			Meaning: "ranked probability score, for classes in an order: squared error of the cumulative probabilities",
+			Formula: "mean sum_{k<K} (sum_{j<=k} p_j - [y <= k])^2", Range: "[0, K-1]", Better: Lower, Source: "Epstein 1969; Murphy 1971",
+		},
+		{
+			Name: "brier_skill", applies: always, check: noOptions, keeps: ofBaseRates,
+			Short:   "share of the base rates' Brier score saved",
+			Meaning: "Brier skill: the share of the Brier score of the set's own base rates that the forecasts save; below 0 they are worse",
+			Formula: "1 - brier/brier of the base rates", Range: "(-Inf, 1]", Better: Higher, Source: "Murphy 1973",
+			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) {
+				f := e.Spec.Brier
+				if f == score.BrierMinusOne {
+					f = score.BrierSum // its zero is no perfect forecast's
+				}
+				return e.Loss.Brier(f), r.Brier(f)
+			}),
+		},
+		{
+			Name: "nll_skill", applies: always, check: noOptions, keeps: ofBaseRates,
+			Short:   "share of the base rates' NLL saved",
+			Meaning: "skill in NLL: the share of the NLL of the set's own base rates that the forecasts save; below 0 they are worse",
+			Formula: "1 - nll/entropy of the base rates", Range: "[-Inf, 1]", Better: Higher, Source: "Gneiting and Raftery 2007",
+			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) { return e.Loss.NLL(), r.NLL() }),
+		},
+	}
+	for _, t := range []struct {
+		name, short, meaning, formula string
+		better                        Direction
+		of                            func(t *score.BrierTerms) float64
+	}{
+		{"brier_uncertainty", "what the base rates score", "uncertainty of the outcomes: the Brier score of the base rates", "1 - sum_j q_j^2, q the base rates",
+			Neither, func(t *score.BrierTerms) float64 { return t.Uncertainty }},
+		{"brier_resolution", "how far groups part the outcomes", "resolution: how far the frequencies of the groups are from the base rates", "mean |D_g - q|^2, D_g frequencies in the row's group g",
+			Higher, func(t *score.BrierTerms) float64 { return t.Resolution }},
+		{"brier_reliability", "distance from the groups' frequencies", "reliability: how far probabilities are from the frequencies of their group", "mean |D_g - p|^2",
+			Lower, func(t *score.BrierTerms) float64 { return t.Reliability }},
+		{"brier_within_bin", "what forecasts know inside of groups", "what forecasts know inside of the groups: below 0 it is to their credit", "-2 mean (p - m_g) (y - D_g), m_g mean forecast of the group",
+			Lower, func(t *score.BrierTerms) float64 { return t.WithinBin }},
+	} {
+		l = append(l, Descriptor{
+			Name: t.name, applies: func(s Shape) bool { return s.HasClasses() && s.Classes <= 1024 },
+			Applies: "it is for up to 1,024 classes", Options: brierOwn.String(), own: brierOwn, ofTwo: true,
+			check: func(m Metric) error {
+				if err := brierOwn.check(m); err != nil {
+					return err
+				}
+				if brierOwn.of(m, "by") == 1 && brierOwn.of(m, "as_coded") != 0 {
+					return fmt.Errorf("as_coded is by the predicted class, not by bins")
+				}
+				return nil
+			},
+			keeps: func(s *Spec, m Metric) []keeper {
+				if byPredicted(s.Classes, m) {
+					return []keeper{decomposed}
+				}
+				return nil
+			},
+			Short: t.short, Meaning: t.meaning, Formula: t.formula, Range: "[0, 2]; binary [0, 1]", Better: t.better,
+			Source: "Murphy 1973; Broecker 2009; Stephenson et al. 2008; as_coded: uncertainty_metrics, tfp.stats",
+			value: func(e *Evaluation, m Metric) Value {
+				v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+				if e.Spec.Classes > 2 && brierOwn.of(m, "by") == 1 {
+					v.Value, v.Reason = math.NaN(), "bins are of the one probability of two classes; of more it is by the predicted class"
+					return v
+				}
+				terms, bound, why := e.terms(m)
+				if v.Value, v.Bound = t.of(&terms), bound; why != "" {
+					v.Reason = why
+				}
+				return v
+			},
+			text: func(e *Evaluation, m Metric) string {
+				if byPredicted(e.Spec.Classes, m) {
+					return t.formula + "; groups are rows of one predicted class; uncertainty - resolution + reliability + within_bin = brier"
+				}
+				return fmt.Sprintf("%s; groups are %d equal-width bins of p(y = 1); uncertainty - resolution + reliability + within_bin = brier",
+					t.formula, int(brierOwn.of(m, "bins")))
+			},
+		})
+	}
+	l[len(l)-1].Range = "[-2, 2]"
+	return l
+}
