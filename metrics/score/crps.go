@@ -11,10 +11,10 @@ import (
 //
 //	CRPS(F, y) = integral of (F(x) - 1[x >= y])^2 dx = E|X - y| - E|X - X'|/2
 //
-// It is at least 0, has the unit of y, and lower is better; of a point forecast it is the absolute error (Matheson and Winkler
-// 1976; Gneiting and Raftery 2007). The closed forms are those of Jordan, Krueger and Lerch 2019, written so that nothing
-// cancels: the error is below 1e-13 of the result wherever y lies. A scale of 0 is a point mass, whose score is |y - location|. A
-// negative scale, and any argument that is NaN or infinite, gives NaN.
+// It is at least 0, has the unit of y, and lower is better; of a point forecast it is the absolute error (Matheson and
+// Winkler 1976; Gneiting and Raftery 2007). The closed forms are those of Jordan, Krueger and Lerch 2019, written so that
+// nothing cancels: the error is below 1e-13 of the result wherever y lies. A scale of 0 is a point mass, whose score is
+// |y - location|. A negative scale, and any argument that is NaN or infinite, gives NaN.
 
 // NormalCRPS returns that of a normal distribution. With z = (y - mean)/sd it is
 //
@@ -40,8 +40,8 @@ func LaplaceCRPS(y, location, scale float64) float64 {
 	return d - float64(scale*(0.75-kernel.Exp64(-t)))
 }
 
-// StudentTCRPS returns that of Student's t distribution with df degrees of freedom, moved and stretched. With f and F of the
-// standard one and z = (y - location)/scale it is
+// StudentTCRPS returns that of Student's t distribution with df degrees of freedom, moved and stretched. With f and F of
+// the standard one and z = (y - location)/scale it is
 //
 //	scale * (z*(2*F(z) - 1) + 2*f(z)*(df + z^2)/(df - 1) - 2*sqrt(df)/(df - 1) * B(1/2, df - 1/2)/B(1/2, df/2)^2)
 //
@@ -69,9 +69,10 @@ func StudentTCRPS(y, df, location, scale float64) float64 {
 //
 //	sum_i w_i A(y - m_i, s_i) - 1/2 sum_ij w_i w_j A(m_i - m_j, sqrt(s_i^2 + s_j^2))
 //
-// A component whose sd is 0 is a point mass, so that equal weights and sds of 0 give SampleCRPS's CRPSV. weights may be nil
-// for equal ones. NaN for a weight that is negative, where their sum is 0 or not finite, and without components; it panics if
-// the slices differ in length. The time grows with the square of the number of components.
+// A component whose sd is 0 is a point mass, so that equal weights and sds of 0 give SampleCRPS's CRPSV. weights may be
+// nil for equal ones. The error is below 1e-13 of the first sum. NaN for a weight that is negative, where their sum is 0
+// or not finite, and without components; it panics if the slices differ in length. The time grows with the square of the
+// number of components.
 func NormalMixtureCRPS(y float64, weights, means, sds []float64) float64 {
 	if len(sds) != len(means) || weights != nil && len(weights) != len(means) {
 		panic("score: the components' weights, means and sds differ in number")
@@ -115,8 +116,8 @@ const (
 	invRootTwoPi = 0.39894228040143267793994605993438186848 // 1/sqrt(2*pi)
 )
 
-// deviation returns |y - location| and that in units of the scale, 0 of which every form is multiplied with where the scale is 0.
-// Both are NaN where an argument is of no use.
+// deviation returns |y - location| and that in units of the scale, 0 of which every form is multiplied with where the
+// scale is 0. Both are NaN where an argument is of no use.
 func deviation(y, location, scale float64) (d, t float64) {
 	if !(scale >= 0) || float64(y*0)+float64(location*0)+float64(scale*0) != 0 {
 		return math.NaN(), math.NaN()
@@ -170,7 +171,7 @@ func studentDeficit(t, n float64) float64 {
 	//	score(0) = 2*c*n/(n-1) * (1 - R(n/2)/R(n-1/2)),  R(x) = gamma(x+1/2)/gamma(x)
 	//	score(t) = score(0) + t - 2*t*Q(t) - 2*c*n/(n-1) * (1 - exp(-(n-1)/2*L))
 	//
-	// in which both differences from 1 are of the size of n-1 near n = 1 and are taken by expm1.
+	// in which both differences from 1 are of the size of n-1 near n = 1 and are taken there by expm1.
 	if n == 1 {
 		n = 1 + 0x1p-52 // the limit, to rounding
 	}
@@ -180,12 +181,18 @@ func studentDeficit(t, n float64) float64 {
 	q := t / math.Sqrt(n)
 	q *= q
 	l := kernel.Log1p64(q)
-	start := -expm1(-logGammaRatios(half, less))
+	var start float64
+	if n > 0.75 && n < 1.5 {
+		start = -expm1(-logGammaRatios(half, less))
+	} else {
+		start = 1 - r/gammaRatio(n-0.5)
+	}
 	grown := -expm1(-float64(less * l))
 	return float64(c*n/less*(start-grown)) - float64(t*studentTails(t, n, q, l, r, c))
 }
 
-// studentTails returns P(|T| > t), given q = t^2/n, l = ln(1+q), r = R(n/2) and c = f(0). Both series have terms above 0 alone.
+// studentTails returns P(|T| > t), given q = t^2/n, l = ln(1+q), r = R(n/2) and c = f(0). Both series have terms above 0
+// alone.
 func studentTails(t, n, q, l, r, c float64) float64 {
 	if q >= 1 {
 		// I_x(n/2, 1/2), x = 1/(1+q) <= 1/2.

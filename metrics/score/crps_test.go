@@ -39,7 +39,8 @@ func near(got, want, tolerance float64) bool {
 	return got == want || math.Abs(got-want) <= tolerance*math.Abs(want)
 }
 
-// TestClosedForms compares with integrals of (F(x) - 1[x >= y])^2 of another's arithmetic; see testdata/oracle/make_crps.py.
+// TestClosedForms compares with integrals of (F(x) - 1[x >= y])^2 of another's arithmetic; see
+// testdata/oracle/make_crps.py.
 func TestClosedForms(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/oracle/crps.json")
 	if err != nil {
@@ -89,8 +90,8 @@ func TestClosedForms(t *testing.T) {
 	t.Log("relative errors at most:", worst)
 }
 
-// TestFormsLimits holds what the forms say of each other: many degrees of freedom are the normal, one component is that component,
-// a scale of 0 is a point, and what is no distribution is NaN.
+// TestFormsLimits holds what the forms say of each other: many degrees of freedom are the normal, one component is that
+// component, a scale of 0 is a point, and what is no distribution is NaN.
 func TestFormsLimits(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -129,7 +130,9 @@ func TestFormsLimits(t *testing.T) {
 		if got := f(math.MaxFloat64, -math.MaxFloat64, 1); got != inf {
 			t.Errorf("%s of what is beyond float64: %v", name, got)
 		}
-		for _, a := range [][3]float64{{nan, 0, 1}, {0, nan, 1}, {0, 0, nan}, {0, 0, -1}, {0, 0, inf}, {inf, 0, 1}, {0, -inf, 1}, {nan, 0, 0}} {
+		for _, a := range [][3]float64{
+			{nan, 0, 1}, {0, nan, 1}, {0, 0, nan}, {0, 0, -1}, {0, 0, inf}, {inf, 0, 1}, {0, -inf, 1}, {nan, 0, 0},
+		} {
 			if got := f(a[0], a[1], a[2]); got == got {
 				t.Errorf("%s of %v: %v", name, a, got)
 			}
@@ -172,16 +175,20 @@ func TestMeans(t *testing.T) {
 		}
 		return v
 	}
-	y, m, s, df := column(n, r.NormFloat64), column(n, r.NormFloat64), column(n, r.ExpFloat64), column(n, func() float64 { return 0.6 + r.ExpFloat64() })
+	y, m, s := column(n, r.NormFloat64), column(n, r.NormFloat64), column(n, r.ExpFloat64)
+	df := column(n, func() float64 { return 0.6 + r.ExpFloat64() })
 	shares, ms, ss := column(n*k, r.Float64), column(n*k, r.NormFloat64), column(n*k, r.ExpFloat64)
 	w := column(n, func() float64 { return float64(r.IntN(3)) / 4 })
 	for name, c := range map[string]struct {
 		all func(dst, weights []float64) float64
 		one func(i int) float64
 	}{
-		"normal":   {func(dst, w []float64) float64 { return score.Normals(dst, y, m, s, w) }, func(i int) float64 { return score.NormalCRPS(y[i], m[i], s[i]) }},
-		"logistic": {func(dst, w []float64) float64 { return score.Logistics(dst, y, m, s, w) }, func(i int) float64 { return score.LogisticCRPS(y[i], m[i], s[i]) }},
-		"laplace":  {func(dst, w []float64) float64 { return score.Laplaces(dst, y, m, s, w) }, func(i int) float64 { return score.LaplaceCRPS(y[i], m[i], s[i]) }},
+		"normal": {func(dst, w []float64) float64 { return score.Normals(dst, y, m, s, w) },
+			func(i int) float64 { return score.NormalCRPS(y[i], m[i], s[i]) }},
+		"logistic": {func(dst, w []float64) float64 { return score.Logistics(dst, y, m, s, w) },
+			func(i int) float64 { return score.LogisticCRPS(y[i], m[i], s[i]) }},
+		"laplace": {func(dst, w []float64) float64 { return score.Laplaces(dst, y, m, s, w) },
+			func(i int) float64 { return score.LaplaceCRPS(y[i], m[i], s[i]) }},
 		"t": {func(dst, w []float64) float64 { return score.StudentTs(dst, y, df, m, s, w) },
 			func(i int) float64 { return score.StudentTCRPS(y[i], df[i], m[i], s[i]) }},
 		"mixture": {func(dst, w []float64) float64 { return score.NormalMixtures(dst, y, k, shares, ms, ss, w) },
@@ -225,7 +232,8 @@ func TestMeans(t *testing.T) {
 		{[]float64{0, 0, 0}, []float64{0, 0, 0}, nan},
 	} {
 		dst := make([]float64, 3)
-		if got := score.Normals(dst, []float64{1, 2, 3}, []float64{0, 0, 0}, c.sd, c.weights); got != c.want && (got == got || c.want == c.want) {
+		got := score.Normals(dst, []float64{1, 2, 3}, []float64{0, 0, 0}, c.sd, c.weights)
+		if got != c.want && (got == got || c.want == c.want) {
 			t.Errorf("%v: %v", c, got)
 		}
 		if dst[0] != 1 || dst[2] != 3 {

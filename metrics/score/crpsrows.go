@@ -6,10 +6,11 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// The functions of this file return the mean of the scores of many forecasts, one for each element of y, and, if dst is not nil,
-// write each forecast's score to dst. weights are nil or as in metrics.Predictions; one of 0 leaves a row out of the mean, not
-// out of dst. The sum is exact, so the mean does not depend on the order of the rows. It is NaN without rows, and where the score
-// of a row that counts is NaN or a weight is not from 2^-32 to 2^32; +Inf where a score is. Slices that differ in length panic.
+// The functions of this file return the mean of the scores of many forecasts, one for each element of y, and, if dst is
+// not nil, write each forecast's score to dst. weights are nil or as in metrics.Predictions; one of 0 leaves a row out of
+// the mean, not out of dst. The sum is exact, so the mean does not depend on the order of the rows. It is NaN without
+// rows, and where the score of a row that counts is NaN or a weight is not from 2^-32 to 2^32; +Inf where a score is.
+// Slices that differ in length panic.
 
 // Normals is the mean of NormalCRPS.
 func Normals(dst, y, mean, sd, weights []float64) float64 {

@@ -37,11 +37,11 @@ type CRPSOptions struct {
 	Rolled bool // CRPSRolled is kept too
 }
 
-// SampleCRPS accumulates the continuous ranked probability score of samples, of which every row has equally many: predictions of
-// the kind metrics.Samples. It is a metrics.Accumulator, and panics if it is fed another kind. The time for a row of m samples
-// grows as m*ln(m).
+// SampleCRPS accumulates the continuous ranked probability score of samples, of which every row has equally many:
+// predictions of the kind metrics.Samples. It is a metrics.Accumulator, and panics if it is fed another kind. The time
+// for a row of m samples grows as m*ln(m).
 //
-// Sums of scores are exact whatever their unit; a state takes about 500 bytes. Values so large that a row's sums are beyond
+// Sums of scores are exact whatever their unit; a state takes about 300 bytes. Values so large that a row's sums are beyond
 // float64 make the mean +Inf.
 type SampleCRPS struct {
 	opt      CRPSOptions
@@ -124,8 +124,8 @@ func (s *SampleCRPS) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// Value returns the mean score in the given form; lower is better, and 0 is best. NaN without rows, and for CRPSFair of one sample
-// a row. It panics if CRPSRolled is asked for and not in the options.
+// Value returns the mean score in the given form; lower is better, and 0 is best. NaN without rows, and for CRPSFair of
+// one sample a row. It panics if CRPSRolled is asked for and not in the options.
 func (s *SampleCRPS) Value(f CRPSForm) float64 {
 	s.check(f)
 	switch {
@@ -203,9 +203,9 @@ func (s *SampleCRPS) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// CRPS returns the mean score of samples in memory (p.Kind is metrics.Samples, or it panics) and, if dst is not nil, writes each
-// row's to dst[i]. A row that was left out (bad, or of weight 0) gets NaN. The mean is SampleCRPS's, to the bit; see CRPSForm for
-// what each form is. o may be nil; the error is a *metrics.DataError, and dst is then of no use.
+// CRPS returns the mean score of samples in memory (p.Kind is metrics.Samples, or it panics) and, if dst is not nil,
+// writes each row's to dst[i]. A row that was left out (bad, or of weight 0) gets NaN. The mean is SampleCRPS's, to the
+// bit; see CRPSForm for what each form is. o may be nil; the error is a *metrics.DataError, and dst is then of no use.
 func CRPS(dst []float64, p *metrics.Predictions, form CRPSForm, o *metrics.Options) (float64, error) {
 	s := NewSampleCRPS(&CRPSOptions{Rolled: form == CRPSRolled})
 	s.check(form)
@@ -221,7 +221,8 @@ func CRPS(dst []float64, p *metrics.Predictions, form CRPSForm, o *metrics.Optio
 
 const errNoSamples = "score: the CRPS of samples takes predictions of the kind samples"
 
-// sampleRows holds the sums of a block's rows, one an element: far is A of CRPSForm, spread is B and rolled that of CRPSRolled.
+// sampleRows holds the sums of a block's rows, one an element: far is A of CRPSForm, spread is B and rolled that of
+// CRPSRolled.
 type sampleRows struct {
 	far, spread, rolled []float64
 	v, row              []float64

@@ -183,7 +183,8 @@ func TestCRPSPairs(t *testing.T) {
 				b1 += float64(j) * v / (n * (n - 1))
 			}
 			fair, pwm := a/n-b/n/(n-1), a/n+b0/n-2*b1
-			if g := got[score.CRPSFair][i]; !(math.Abs(g-fair) < 1e-12) || !(math.Abs(g-pwm) < 1e-12) || g < 0 || g > got[score.CRPSV][i] {
+			g := got[score.CRPSFair][i]
+			if !(math.Abs(g-fair) < 1e-12) || !(math.Abs(g-pwm) < 1e-12) || g < 0 || g > got[score.CRPSV][i] {
 				t.Fatalf("row %d of %d samples: fair %v, want %v, pwm %v", i, m, g, fair, pwm)
 			}
 			// The distribution function of samples is a mixture of points.
@@ -194,8 +195,8 @@ func TestCRPSPairs(t *testing.T) {
 	}
 }
 
-// TestCRPSState holds that a state depends on the rows alone: not on their order, that of their samples, threads, shards, or the
-// type that holds them.
+// TestCRPSState holds that a state depends on the rows alone: not on their order, that of their samples, threads, shards,
+// or the type that holds them.
 func TestCRPSState(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(2, 2))
@@ -275,7 +276,8 @@ func TestCRPSState(t *testing.T) {
 		}
 		a, b := crpsOf(t, p, nil), crpsOf(t, &shuffled, nil)
 		for _, f := range crpsForms {
-			if (a.Value(f) == b.Value(f)) != (f != score.CRPSRolled) || (a.Interval(f, 0.9) == b.Interval(f, 0.9)) != (f != score.CRPSRolled) {
+			same := a.Value(f) == b.Value(f) && a.Interval(f, 0.9) == b.Interval(f, 0.9)
+			if same == (f == score.CRPSRolled) {
 				t.Errorf("form %d: %v, shuffled %v", f, a.Value(f), b.Value(f))
 			}
 		}
@@ -360,8 +362,9 @@ func TestCRPSUnits(t *testing.T) {
 	for _, e := range []int{600, 1020} {
 		s := in(e)
 		for _, f := range crpsForms {
-			if i := s.Interval(f, 0.95); i.Low == i.Low || i.High == i.High || math.IsInf(s.Value(f), 1) != (e > 1000) || s.Value(f) < 0 {
-				t.Errorf("form %d in units of 2^%d: %v %v", f, e, s.Value(f), i)
+			v, i := s.Value(f), s.Interval(f, 0.95)
+			if i.Low == i.Low || i.High == i.High || math.IsInf(v, 1) != (e > 1000) || v < 0 {
+				t.Errorf("form %d in units of 2^%d: %v %v", f, e, v, i)
 			}
 		}
 	}
@@ -383,7 +386,8 @@ func TestCRPSConverges(t *testing.T) {
 		}
 		s := crpsOf(t, p, nil)
 		want := score.NormalCRPS(1.5, 0, 2)
-		for f, bias := range map[score.CRPSForm]float64{score.CRPSV: 2 / math.SqrtPi / float64(m), score.CRPSFair: 0, score.CRPSRolled: 0} {
+		for f, bias := range []float64{score.CRPSV: 2 / math.SqrtPi / float64(m), score.CRPSFair: 0, score.CRPSRolled: 0} {
+			f := score.CRPSForm(f)
 			if i := s.Interval(f, 0.9999); !(i.Low < want+bias && want+bias < i.High) || i.High-i.Low > 0.15 {
 				t.Errorf("form %d of %d samples: %v, want %v", f, m, i, want+bias)
 			}
@@ -404,7 +408,8 @@ func TestCRPSConverges(t *testing.T) {
 	}
 }
 
-// TestCRPSProper: on average the fair form of samples, as the closed forms, is lowest for the distribution that observations have.
+// TestCRPSProper: on average the fair form of samples, as the closed forms, is lowest for the distribution that
+// observations have.
 func TestCRPSProper(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const n, m = 20000, 3
@@ -520,24 +525,26 @@ func TestCRPSBadRows(t *testing.T) {
 func TestCRPSFaults(t *testing.T) {
 	p := ensemble(rand.New(rand.NewPCG(9, 9)), 5, 4, 0)
 	probs := sample(4, 3, metrics.Probs)
-	for want, f := range map[string]func(){
-		"score: dst and rows differ in number":                             func() { _, _ = score.CRPS(make([]float64, 3), p, 0, nil) },
-		"score: the CRPS of samples takes predictions of the kind samples": func() { _, _ = score.CRPS(nil, probs, 0, nil) },
-		"score: no such form of the CRPS":                                  func() { score.NewSampleCRPS(nil).Value(3) },
-		"score: the rolled CRPS has to be in the options":                  func() { score.NewSampleCRPS(nil).Interval(score.CRPSRolled, 0.95) },
-		"score: the columns of a forecast differ in length":                func() { score.Laplaces(nil, []float64{1}, []float64{1}, nil, nil) },
-		"score: weights and rows differ in number":                         func() { score.Normals(nil, []float64{1}, []float64{1}, []float64{1}, []float64{}) },
-		"score: components and rows do not fit each other":                 func() { score.NormalMixtures(nil, []float64{1}, 2, nil, []float64{1}, []float64{1}, nil) },
+	one, two := []float64{1}, []float64{1, 2}
+	for _, c := range []struct {
+		want string
+		f    func()
+	}{
+		{"score: dst and rows differ in number", func() { _, _ = score.CRPS(two, p, 0, nil) }},
+		{"score: dst and rows differ in number", func() { score.Normals(two, one, one, one, nil) }},
+		{"score: the CRPS of samples takes predictions of the kind samples", func() { _, _ = score.CRPS(nil, probs, 0, nil) }},
+		{"score: the CRPS of samples takes predictions of the kind samples", func() {
+			_ = metrics.NewPass(nil, score.NewSampleCRPS(nil)).Add(probs)
+		}},
+		{"score: no such form of the CRPS", func() { score.NewSampleCRPS(nil).Value(3) }},
+		{"score: the rolled CRPS has to be in the options", func() { score.NewSampleCRPS(nil).Interval(score.CRPSRolled, 0.95) }},
+		{"score: the columns of a forecast differ in length", func() { score.Laplaces(nil, one, one, two, nil) }},
+		{"score: weights and rows differ in number", func() { score.Normals(nil, one, one, one, two) }},
+		{"score: components and rows do not fit each other", func() { score.NormalMixtures(nil, one, 2, nil, one, one, nil) }},
 	} {
-		if got := caught(f); got != want {
-			t.Errorf("%v, want %v", got, want)
+		if got := caught(c.f); got != c.want {
+			t.Errorf("%v, want %v", got, c.want)
 		}
-	}
-	if got := caught(func() { score.Normals(make([]float64, 2), []float64{1}, []float64{1}, []float64{1}, nil) }); got != "score: dst and rows differ in number" {
-		t.Error(got)
-	}
-	if got := caught(func() { _ = metrics.NewPass(nil, score.NewSampleCRPS(nil)).Add(probs) }); got != "score: the CRPS of samples takes predictions of the kind samples" {
-		t.Error(got)
 	}
 	plain, rolled := score.NewSampleCRPS(nil), crpsOf(t, p, nil)
 	p.Weights = []float64{1, 1, 1, 1, 1}
@@ -563,7 +570,8 @@ func TestCRPSFaults(t *testing.T) {
 	}
 }
 
-// FuzzSampleCRPSUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be asked.
+// FuzzSampleCRPSUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be
+// asked.
 func FuzzSampleCRPSUnmarshal(f *testing.F) {
 	for _, m := range []int{1, 5} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {

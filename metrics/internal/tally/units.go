@@ -1,7 +1,7 @@
 package tally
 
-// AddUnits adds finite or infinite values that carry the user's unit, so that no window is known to hold them: neither they nor
-// their squares, or with weights the products, are rounded but to float64.
+// AddUnits adds finite or infinite values that carry the user's unit, so that no window is known to hold them: neither
+// they nor their squares, or with weights the products, are rounded but to float64.
 func (m *Mean) AddUnits(v, weights []float64) {
 	for i, x := range v {
 		w := 1.0
