@@ -148,7 +148,7 @@ func (r *Ranking) Intervals(level float64, o *Resampling) Intervals {
 	return Intervals{
 		AURC:  interval(v[0], aurc, loose, 1),
 		EAURC: interval(v[1], eaurc, loose, 1),
-		AUGRC: interval(v[2], augrc, bound, 0.5),
+		AUGRC: interval(v[2], augrc, bound, 0.5+0.5/r.total()),
 	}
 }
 

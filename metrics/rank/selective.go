@@ -36,7 +36,7 @@ func least(errors, rest float64, weighted bool) float64 {
 	return (errors - float64(rest*harmonic(rest, errors, false))) / n
 }
 
-// AUGRC returns the area under the generalized risk-coverage curve, in [0,1/2], 0 is best: the mean, over the numbers of rows that
+// AUGRC returns the area under the generalized risk-coverage curve, in [0, 1/2 + 1/2n], 0 is best: the mean, over the numbers of rows that
 // are answered from the highest score down, of the share of all rows that are answered and without the event. With E of n rows
 // without the event it is
 //
