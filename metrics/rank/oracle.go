@@ -446,13 +446,13 @@ func (h *handover) nearest(o *OracleOptions) func(j int) (misses, alarms float64
 		}
 		for {
 			switch {
+			case hi > j && rows-weight(lo) >= h.budget && away(lo) > away(hi-1):
+				rows -= weight(lo)
+				lo++
+				continue
 			case hi < n && (hi <= j || rows < h.budget || away(hi) <= away(lo)):
 				rows += weight(hi)
 				hi++
-				continue
-			case away(lo) >= away(hi-1) && lo < hi-1 && rows-weight(lo) >= h.budget:
-				rows -= weight(lo)
-				lo++
 				continue
 			}
 			break
