@@ -230,12 +230,19 @@ func mean64(dst []float64, members [][]float64) {
 	}
 }
 
+// sum adds in the members' order, four of them for one look at dst.
 func sum[T float32 | float64](dst []T, members [][]T) {
-	copy(dst, members[0])
-	for _, m := range members[1:] {
-		m = m[:len(dst)]
-		for j, v := range m {
-			dst[j] += v
+	n := copy(dst, members[0])
+	for members = members[1:]; len(members) >= 4; members = members[4:] {
+		a, b, c, d := members[0][:n], members[1][:n], members[2][:n], members[3][:n]
+		for j, v := range dst {
+			dst[j] = v + a[j] + b[j] + c[j] + d[j]
+		}
+	}
+	for _, m := range members {
+		m = m[:n]
+		for j, v := range dst {
+			dst[j] = v + m[j]
 		}
 	}
 }

@@ -64,6 +64,8 @@ func (u *Uncertainty) AddBlock(b *Block) {
 type uncertain struct {
 	v     [5][]float64 // in the order of the constants
 	stats kernel.Stats
+
+	least, term, terms []float64
 }
 
 func (u *uncertain) of(b *Block) {
@@ -80,22 +82,36 @@ func (u *uncertain) of(b *Block) {
 	}
 	average(data, b.Members, func(s *kernel.Stats) []float64 { return s.Entropy })
 	average(gibbs, b.Members, func(s *kernel.Stats) []float64 { return s.NLL })
-	for i := range n {
-		mutual[i] = max(0, total[i]-data[i])
-		// -ln mean p = least - ln mean exp(least - NLL), so that nothing underflows.
-		least := math.Inf(1)
-		for _, m := range b.Members {
-			least = min(least, m.Stats.NLL[i])
+	for i, t := range total {
+		mutual[i] = max(0, t-data[i])
+	}
+	// -ln mean p = least - ln mean exp(least - NLL), so that nothing underflows.
+	u.least, u.term, u.terms = room(u.least, n), room(u.term, n), room(u.terms, n)
+	least, term, terms := u.least[:n], u.term[:n], u.terms[:n]
+	copy(least, b.Members[0].Stats.NLL)
+	for _, m := range b.Members[1:] {
+		for i, v := range m.Stats.NLL[:n] {
+			least[i] = min(least[i], v)
 		}
-		if math.IsInf(least, 1) {
-			nll[i] = least
-			continue
+	}
+	clear(terms)
+	for _, m := range b.Members {
+		for i, v := range m.Stats.NLL[:n] {
+			term[i] = least[i] - v
 		}
-		s := 0.0
-		for _, m := range b.Members {
-			s += kernel.Exp64(least - m.Stats.NLL[i])
+		kernel.ExpF64(term, term)
+		for i, v := range term {
+			terms[i] += v
 		}
-		nll[i] = min(gibbs[i], max(least, least-kernel.Log64(s/members)))
+	}
+	for i, v := range terms {
+		terms[i] = v / members
+	}
+	kernel.LogF64(term, terms)
+	for i, v := range least {
+		if nll[i] = v; !math.IsInf(v, 1) {
+			nll[i] = min(gibbs[i], max(v, v-term[i]))
+		}
 	}
 }
 
