@@ -2,7 +2,7 @@
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
 // BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
 // matrix by class and bin (ClassSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32), what a walk through
-// sorted ones needs (HitBlocksF32), Exp64 and Log64.
+// sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), Exp64 and Log64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
@@ -109,6 +109,7 @@
 //	  d below the largest
 //	Exp64, Log64; Log1p64   1 ulp; 1.5 ulp
 //	ExpF32, LogF32          1 ulp
+//	SampleSpread of m       (m/2 + 3) * 2^-53 of it                     the same
 //
 // # Whole numbers
 //
@@ -140,6 +141,10 @@
 // HitBlocksF32 makes of each 64 sorted keys of scores and outcomes 32 bytes: the outcomes and the ends of equal scores as bits,
 // and sums of p - hit and of its square as whole numbers. So what sums over scores, or over runs of equal ones, in rising order
 // takes 64 keys at a time where it needs no more, and reads one of them where a bit says that something ends.
+//
+// SampleSpreadF32 sorts rows of samples in its scratch, a row a lane, and sums in float64 while they stand there as columns: the
+// distances from an observation, and those of any two samples. It adds the differences of those that stand as far from either end,
+// by whole weights, so nothing cancels, and a column is visited once. A row with a number that is not finite has NaN, without a flag.
 //
 // Keys are sorted by splitting: assembly sifts a register's keys to two ends (0.1 ns a key with AVX-512), up to 256 are
 // sorted in registers, and where there are more than 2^18 they are first dealt out by 64 KiB at a time to up to 64 parts. A

@@ -48,7 +48,7 @@ var families = []struct {
 	{"keys", keys},
 	{"hitblocks", hitBlocks},
 	{"sort", sortRows},
-	{"samples", samples},
+	{"samples", sampleSpreads},
 	{"classwise", classwise},
 }
 

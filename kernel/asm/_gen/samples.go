@@ -13,7 +13,7 @@ const (
 	samplesCols   = samplesProbe + 64 // where the columns start
 )
 
-func samples(m Machine) {
+func sampleSpreads(m Machine) {
 	sampleSpread(m, F32, "F32", "*float32")
 	sampleSpread(m, F64, "F64", "*float64")
 }
