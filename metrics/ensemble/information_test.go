@@ -19,9 +19,9 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-func informationGolden(t *testing.T, name string, v any) {
+func informationData(t *testing.T, name string, v any) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("../../testdata/golden", name))
+	f, err := os.Open(filepath.Join("../../testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestGoldenInformation(t *testing.T) {
 			ISCVSEM  []float64 `json:"iscv_sem"`
 		} `json:"waic_trailing_dims"`
 	}
-	informationGolden(t, "waic_iscv.json.gz", &g)
+	informationData(t, "golden/waic_iscv.json.gz", &g)
 	for _, c := range g.Tables {
 		p := logLiks(c.LogP)
 		a := information(t, p, &ensemble.InformationOptions{AsCoded: true})
@@ -136,58 +136,49 @@ func TestGoldenInformation(t *testing.T) {
 	}
 }
 
-// TestGoldenPSIS compares rows with a program that was written apart, from the papers.
-func TestGoldenPSIS(t *testing.T) {
+// TestPSIS compares rows with another's arithmetic; see testdata/oracle/make_information.py.
+func TestPSIS(t *testing.T) {
 	var g struct {
-		Cases []struct {
+		PSIS []struct {
 			Name string
-			LogP [][]float64
-			ELPD []float64
-			K    []*float64
+			LogP []float64
+			ELPD float64
+			K    *float64
 		}
 	}
-	informationGolden(t, "psis_loo.json.gz", &g)
-	if len(g.Cases) != 8 {
-		t.Errorf("%d cases", len(g.Cases))
+	informationData(t, "oracle/information.json", &g)
+	if len(g.PSIS) != 27 {
+		t.Errorf("%d rows", len(g.PSIS))
 	}
-	for _, c := range g.Cases {
-		p := logLiks(c.LogP)
-		elpd, iscv, ks := make([]float64, p.Rows), make([]float64, p.Rows), make([]float64, p.Rows)
-		mean, err := ensemble.InformationRows(elpd, p, ensemble.PSISLOO, nil, nil)
+	for i, c := range g.PSIS {
+		p := logLiks([][]float64{c.LogP})
+		var elpd, iscv, k [1]float64
+		mean, err := ensemble.InformationRows(elpd[:], p, ensemble.PSISLOO, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ensemble.InformationRows(iscv, p, ensemble.ISCV, nil, nil); err != nil {
+		if _, err := ensemble.InformationRows(iscv[:], p, ensemble.ISCV, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := ensemble.ParetoKs(ks, p, nil); err != nil {
+		if err := ensemble.ParetoKs(k[:], p, nil); err != nil {
 			t.Fatal(err)
 		}
-		high, none, most := int64(0), int64(0), math.NaN()
-		for i, k := range c.K {
-			want := math.NaN()
-			if k == nil {
-				none++
-				if math.Float64bits(elpd[i]) != math.Float64bits(iscv[i]) {
-					t.Errorf("%s, row %d: %v, not its iscv %v", c.Name, i, elpd[i], iscv[i])
-				}
-			} else if want = *k; want > 0.7 {
-				high++
+		want, high, none := math.NaN(), int64(0), int64(0)
+		if c.K == nil {
+			none = 1
+			if math.Float64bits(elpd[0]) != math.Float64bits(iscv[0]) {
+				t.Errorf("%s, row %d: %v, not its iscv %v", c.Name, i, elpd[0], iscv[0])
 			}
-			if want == want {
-				most = math.Max(want, most)
-				if most != most {
-					most = want
-				}
-			}
-			if !closeTo(ks[i], want, 1e-11) || !closeTo(elpd[i], c.ELPD[i], 1e-11) {
-				t.Errorf("%s, row %d: %v with k %v, want %v with %v", c.Name, i, elpd[i], ks[i], c.ELPD[i], want)
-			}
+		} else if want = *c.K; want > 0.7 {
+			high = 1
+		}
+		if !closeTo(k[0], want, 1e-13) || !closeTo(elpd[0], c.ELPD, 1e-13) {
+			t.Errorf("%s, row %d: %v with k %v, want %v with %v", c.Name, i, elpd[0], k[0], c.ELPD, want)
 		}
 		a := information(t, p, &ensemble.InformationOptions{PSIS: true})
-		if a.HighParetoRows() != high || a.UnsmoothedRows() != none || !closeTo(a.ParetoKMax(), most, 1e-11) ||
-			math.Float64bits(a.Value(ensemble.PSISLOO)) != math.Float64bits(mean) || a.Draws() != p.Classes {
-			t.Errorf("%s: %d high, %d unsmoothed, max %v, %v", c.Name, a.HighParetoRows(), a.UnsmoothedRows(), a.ParetoKMax(), a.Value(ensemble.PSISLOO))
+		if a.HighParetoRows() != high || a.UnsmoothedRows() != none || math.Float64bits(a.ParetoKMax()) != math.Float64bits(k[0]) ||
+			math.Float64bits(a.Value(ensemble.PSISLOO)) != math.Float64bits(mean) || mean != elpd[0] || a.Draws() != p.Classes {
+			t.Errorf("%s, row %d: %d high, %d unsmoothed, k %v, %v", c.Name, i, a.HighParetoRows(), a.UnsmoothedRows(), a.ParetoKMax(), mean)
 		}
 	}
 }

@@ -8,23 +8,20 @@ import (
 )
 
 func TestDigamma(t *testing.T) {
-	b, err := os.ReadFile("../../testdata/golden/dirichlet.json")
+	b, err := os.ReadFile("../../testdata/oracle/information.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var g struct{ Digamma [][3]*float64 }
-	if err := json.Unmarshal(b, &g); err != nil || len(g.Digamma) != 24 {
+	var g struct{ Digamma [][3]float64 }
+	if err := json.Unmarshal(b, &g); err != nil || len(g.Digamma) != 23 {
 		t.Fatal(err, len(g.Digamma))
 	}
 	for _, r := range g.Digamma {
-		x, psi := *r[0], *r[1]
+		x, psi := r[0], r[1]
 		if got := digamma1(x); math.Abs(got-psi) > 1e-15*math.Max(1, math.Abs(psi)) {
 			t.Errorf("psi(%v + 1) = %v, want %v", x, got, psi)
 		}
-		if r[2] == nil {
-			continue
-		}
-		if got, want := digammaLog(x), *r[2]; math.Abs(got-want) > 1e-14*want {
+		if got, want := digammaLog(x), r[2]; math.Abs(got-want) > 1e-14*want {
 			t.Errorf("psi(%v + 1) - ln = %v, want %v", x, got, want)
 		}
 	}
