@@ -120,20 +120,43 @@ func (t *paretoTail) fit() (k, sigma float64) {
 	return (float64(float64(n)*k) + prior*mean) / (float64(n) + prior), sigma
 }
 
-// paretoShape returns the shape and the scale that are the most likely for a given b.
+// paretoShape returns the shape and the scale that are the most likely for a given b; x rises.
 func paretoShape(x []float64, b float64) (k, sigma float64) {
 	s := 0.0
-	if b == 0 {
+	switch far := math.Abs(float64(b * x[len(x)-1])); {
+	case b == 0:
 		for _, v := range x {
 			s += v
 		}
 		return 0, s / float64(len(x))
-	}
-	for _, v := range x {
-		s += kernel.Log1p64(float64(-b * v))
+	case far < 0.25:
+		for _, v := range x {
+			s += kernel.Log1p64(float64(-b * v))
+		}
+	default:
+		s = logProduct(x, b)
 	}
 	k = s / float64(len(x))
 	return k, -k / b
+}
+
+// logProduct returns ln prod (1 - b x_j), by few logarithms: each factor adds no more than some 2^-53 to the error, which is of no
+// account where the sum is not near 0.
+func logProduct(x []float64, b float64) float64 {
+	const most, least = 0x1p400, 0x1p-400
+	s, p := 0.0, 1.0
+	for _, v := range x {
+		u := 1 - float64(b*v)
+		if !(u < most) {
+			s += kernel.Log64(u)
+			continue
+		}
+		if p *= u; !(p < most && p > least) {
+			s += kernel.Log64(p)
+			p = 1
+		}
+	}
+	return s + kernel.Log64(p)
 }
 
 // paretoQuantile returns the quantile of p of the generalised Pareto distribution: sigma ((1-p)^-k - 1) / k.
