@@ -20,10 +20,10 @@ import (
 // T and D are those of a forecast; T - D falls as the distribution gets narrower, as (K-1)/(2 a_0) where every a_k is large, and is
 // high where the model says that it has seen nothing alike.
 //
-// T, D and T - D of a row are off by less than 1e-15 (1 + T). T - D keeps its digits where it is small: for a_0 >= 1 it is
-// sum_k a_k/a_0 (g(a_k) - g(a_0)) with g(x) = psi(x+1) - ln x > 0, of which no term is larger than g(a_0) without being of the result,
-// and which is off by less than 1e-14 sum_k a_k/a_0 g(a_k); for smaller a_0, where D is small against it, T minus D. Whichever of the
-// two is not summed is the difference from T, so the three agree.
+// Of the means and the sum that the Pass makes of a row, T, D and T - D are off by less than 1e-15 (1 + T). T - D keeps its digits
+// where it is small: for a_0 >= 1 it is sum_k a_k/a_0 (g(a_k) - g(a_0)) with g(x) = psi(x+1) - ln x, which is above 0 and falls as
+// 1/(2x), and is off by less than 1e-14 (T - D + 1/(2 a_0)); D is then T minus that. For smaller a_0, where T - D is the larger
+// part, D is summed.
 //
 // It is a metrics.Accumulator; its state takes some 300 bytes. A row's values have the same bits on every CPU.
 type Knowledge struct {
