@@ -88,26 +88,25 @@ func riskCoverage(c *picture.Curves, e *eval.Evaluation) {
 func rejection(c *picture.Curves, e *eval.Evaluation) {
 	c.Title = "Accuracy when the least confident rows are rejected"
 	c.X, c.Y, c.Fit = "share of rows rejected, least confident first", "accuracy of the others", true
-	of := "a perfect order"
-	if e.Spec.Out {
-		c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))
-		of = "theoretical maximum: all out-of-distribution rows rejected first"
-	}
-	var x, y, best []float64
-	for _, p := range e.Rejection(mostPoints) {
-		x, y, best = append(x, p.Rejected), append(y, p.Accuracy), append(best, p.Best)
-	}
-	c.Curves = []picture.Curve{{Name: "by confidence", X: x, Y: y}}
-	if e.Spec.Out {
-		c.Curves = append(c.Curves, picture.Curve{Name: of, X: x, Y: best, Bound: true})
+	points := e.Rejection(mostPoints)
+	if len(points) == 0 {
 		return
 	}
-	// Without foreign rows the best that an order can do is to reject the errors first.
-	right := e.Loss.Accuracy()
-	for i, r := range x {
-		best[i] = math.Min(1, right/(1-r))
+	// What is left cannot be better than the rows that may be right.
+	right, of := e.Loss.Accuracy(), "best: all errors rejected first"
+	if e.Spec.Out {
+		c.Subtitle += fmt.Sprintf("\nWith %s out-of-distribution rows, all of them errors", report.Count(e.Out.Rows))
+		right, of = points[0].Best, "theoretical maximum: all out-of-distribution rows rejected first, and no other error"
 	}
-	c.Curves = append(c.Curves, picture.Curve{Name: "best: all errors rejected first", X: x, Y: best, Bound: true})
+	var x, y, bx, best []float64
+	for _, p := range points {
+		x, y = append(x, p.Rejected), append(y, p.Accuracy)
+	}
+	for i := range 200 {
+		at := float64(i) / 200
+		bx, best = append(bx, at), append(best, math.Min(1, right/(1-at)))
+	}
+	c.Curves = []picture.Curve{{Name: "by confidence", X: x, Y: y}, {Name: of, X: bx, Y: best, Bound: true}}
 }
 
 // confidence draws the accuracy of the rows above a confidence.

@@ -15,10 +15,13 @@ type crowd struct {
 
 const errMixed = "rank: a curve of both sets takes cells of the top label and scores of MaxSoftmax"
 
-// crowds puts the rows in order. It panics if they are of something else.
+// crowds puts the rows in order; out may be nil. It panics if they are of something else.
 func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
-	if in.Event() != metrics.TopLabel || out.detector != MaxSoftmax {
+	if in.Event() != metrics.TopLabel || out != nil && out.detector != MaxSoftmax {
 		panic(errMixed)
+	}
+	if out == nil {
+		out = NewScores(MaxSoftmax)
 	}
 	in.Each(func(x *cells.Cell) {
 		all = append(all, crowd{confidence: x.P, right: x.Events, wrong: math.Max(0, x.Weight-x.Events)})
@@ -57,10 +60,11 @@ func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
 }
 
 // ConfidenceAccuracy returns the confidence-versus-accuracy curve of rows in distribution, by their top label, and rows out of it,
-// by their MaxSoftmax scores, where no answer is right: the accuracy (Y) of the rows whose confidence is at least the threshold (X),
-// for thresholds that rise, up to the first that no row reaches. nil thresholds are all distinct confidences; even ones from 0 to
-// 0.99 are those of google/uncertainty-metrics. Where either set is no longer kept score by score, its rows stand together at a
-// score between theirs. It panics if in is of another event (cells.TopLabel makes those of a binary task) or out of another detector.
+// by their MaxSoftmax scores (nil: there are none), where no answer is right: the accuracy (Y) of the rows whose confidence is at
+// least the threshold (X), for thresholds that rise, up to the first that no row reaches. nil thresholds are all distinct
+// confidences; even ones from 0 to 0.99 are those of google/uncertainty-metrics. Where either set is no longer kept score by score,
+// its rows stand together at a score between theirs. It panics if in is of another event (cells.TopLabel makes those of a binary
+// task) or out of another detector.
 //
 // Source: Lakshminarayanan, Pritzel and Blundell 2017.
 func ConfidenceAccuracy(in cells.Rising, out *Scores, thresholds []float64) []Point {

@@ -10,7 +10,8 @@ import (
 type Curve struct {
 	Name string // for the key
 	X, Y []float64
-	// Bound marks what the others are measured by: the best or the worst that can be, chance. It is grey and dashed, behind them.
+	// Bound marks what the others are measured by: the best or the worst that can be, chance. It is grey and dashed or dotted,
+	// behind them.
 	Bound bool
 }
 
@@ -63,18 +64,20 @@ func (d *Curves) ends() (lo, hi float64) {
 	return down, up
 }
 
-var boundLook = func() look {
+// boundLook returns the look of the i-th bound.
+func boundLook(i int) look {
 	l := lookOf(0)
-	l.color.Color, l.color.Width, l.color.Dashes = axisGrey, 0.9, []vg.Length{4, 3}
+	l.color.Color, l.color.Width, l.color.Dashes = axisGrey, 0.9, [][]vg.Length{{4, 3}, {1.2, 2.4}}[i%2]
 	return l
-}()
+}
 
 // looks returns the look of each curve.
 func (d *Curves) looks() []look {
-	l, n := make([]look, len(d.Curves)), 0
+	l, n, bounds := make([]look, len(d.Curves)), 0, 0
 	for i, c := range d.Curves {
 		if c.Bound {
-			l[i] = boundLook
+			l[i] = boundLook(bounds)
+			bounds++
 			continue
 		}
 		l[i] = lookOf(n)
