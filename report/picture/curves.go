@@ -57,9 +57,12 @@ func (d *Curves) ends() (lo, hi float64) {
 	if len(t) > 1 {
 		step = t[1] - t[0]
 	}
-	down, up := step*math.Floor(lo/step), step*math.Ceil(hi/step)
+	down, up := step*math.Floor(lo/step+1e-9), step*math.Ceil(hi/step-1e-9)
 	if lo >= 0 {
 		down = math.Max(0, down)
+	}
+	if hi <= 1 {
+		up = math.Min(1, up)
 	}
 	return down, up
 }
