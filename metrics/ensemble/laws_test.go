@@ -419,16 +419,18 @@ func TestErrors(t *testing.T) {
 			e.Each[2].F64[700*3+1] = math.NaN()
 			e.Each[1].F64[800*3+1] = math.NaN()
 		}},
-		{"the first member", "member 1: row 40: probabilities sum to 2, not 1 (2 of 900 rows like it)", func(e *metrics.Members) {
+		{"the first member", "member 1: row 40: probabilities sum to 2, not 1 (2 of 900 rows like it): logits? pass --input logits; unnormalised? pass --renormalize; " +
+			"independent labels are not one distribution; 2 more members have bad rows", func(e *metrics.Members) {
 			for m := 3; m > 0; m-- {
 				copy(e.Each[m].F64[40*3:], []float64{1, 1, 0})
 				copy(e.Each[m].F64[850*3:], []float64{1, 1, 0})
 			}
 		}},
-		{"a label", "row 5: label is 3, not one", func(e *metrics.Members) {
+		{"a label", "row 5: label is 3, not one of the 3 classes 0 to 2: labels that start at 1? subtract 1; member 2: row 4, column 0: score is +Inf", func(e *metrics.Members) {
 			e.Labels[5] = 3
-			e.Each[2].F64[7*3] = math.Inf(1)
+			e.Each[2].F64[4*3] = math.Inf(1)
 		}},
+		{"a label alone", "row 899: label is -1", func(e *metrics.Members) { e.Labels[899] = -1 }},
 	} {
 		e, _ := generate(r, s)
 		c.spoil(e)

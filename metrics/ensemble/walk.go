@@ -35,6 +35,7 @@ type worker struct {
 // the blocks of all are there at once.
 type walk struct {
 	walker *metrics.Walker
+	chunk  metrics.Chunk
 	block  *metrics.Block // nil: no row is good
 }
 
@@ -74,6 +75,9 @@ func (w *worker) newWalks() []walk {
 			need |= a.Needs()
 		}
 		l[m].walker = metrics.NewWalker(&w.f.opt.Options, need, func(b *metrics.Block) {
+			if w.now[m].block != nil {
+				panic("ensemble: a walk has more than one block")
+			}
 			w.now[m].block = b
 			w.walk(m + 1)
 		})
@@ -102,16 +106,16 @@ func (w *worker) walk(m int) {
 		w.ready()
 		return
 	}
-	w.now[m].block = nil
-	s := part(&w.c.Each[m], w.at, w.n)
-	c := &metrics.Chunk{First: w.c.First + int64(w.at)}
-	c.Scores, c.Kind, c.Labels = s, w.c.Kind, w.c.Labels[w.at:w.at+w.n]
+	o := &w.now[m]
+	o.block = nil
+	c := &o.chunk
+	c.Scores, c.Kind, c.First = part(&w.c.Each[m], w.at, w.n), w.c.Kind, w.c.First+int64(w.at)
+	c.Labels = w.c.Labels[w.at : w.at+w.n]
 	if w.c.Weights != nil {
 		c.Weights = w.c.Weights[w.at : w.at+w.n]
 	}
-	w.block.Scores[m] = s
-	w.now[m].walker.Add(c)
-	if w.now[m].block == nil { // nothing is good in it, but the others are to be looked at
+	w.block.Scores[m] = c.Scores
+	if o.walker.Add(c); o.block == nil { // nothing is good in it, but the others are to be looked at
 		w.walk(m + 1)
 	}
 }
@@ -211,79 +215,124 @@ func (w *worker) hand() {
 
 // average makes the block's mean: where it is wanted, or else in the worker's memory.
 func (w *worker) average() {
-	b, t := &w.block, &w.tiles
-	p := &b.Members[0].Probs
-	width, k := p.Width, w.f.shape.classes
+	b, t, k := &w.block, &w.tiles, w.f.shape.classes
+	width, packed := b.Members[0].Probs.Width, true
+	for _, o := range b.Members {
+		packed = packed && o.Probs.Stride == width
+	}
 	inPlace := w.scored() && k > 1 && b.Rows == w.n
-	lo := w.at * k
-	if p.F32 != nil {
+	lo, n := w.at*k, b.Rows*width
+	if b.Members[0].Probs.F32 != nil {
 		dst := w.mean.F32
 		if !inPlace {
-			t.mean32, lo = room(t.mean32, b.Rows*width), 0
+			t.mean32, lo = room(t.mean32, n), 0
 			dst = t.mean32
 		}
-		b.Mean = metrics.Tile{F32: dst[lo : lo+b.Rows*width], Width: width, Stride: width}
-		for i := range b.Rows {
+		b.Mean = metrics.Tile{F32: dst[lo : lo+n], Width: width, Stride: width}
+		rowsOf(b.Rows, width, packed, func(i, n int) {
 			for m, o := range b.Members {
-				t.f32[m] = o.Probs.F32[i*o.Probs.Stride:][:width]
+				t.f32[m] = o.Probs.F32[i*o.Probs.Stride:][:n]
 			}
-			mean32(b.Mean.F32[i*width:(i+1)*width], t.f32)
-		}
+			mean32(b.Mean.F32[i*width:][:n], t.f32)
+		})
 	} else {
 		dst := w.mean.F64
 		if !inPlace {
-			t.mean64, lo = room(t.mean64, b.Rows*width), 0
+			t.mean64, lo = room(t.mean64, n), 0
 			dst = t.mean64
 		}
-		b.Mean = metrics.Tile{F64: dst[lo : lo+b.Rows*width], Width: width, Stride: width}
-		for i := range b.Rows {
+		b.Mean = metrics.Tile{F64: dst[lo : lo+n], Width: width, Stride: width}
+		rowsOf(b.Rows, width, packed, func(i, n int) {
 			for m, o := range b.Members {
-				t.f64[m] = o.Probs.F64[i*o.Probs.Stride:][:width]
+				t.f64[m] = o.Probs.F64[i*o.Probs.Stride:][:n]
 			}
-			mean64(b.Mean.F64[i*width:(i+1)*width], t.f64)
-		}
+			mean64(b.Mean.F64[i*width:][:n], t.f64)
+		})
 	}
-	if !w.scored() || inPlace {
+	if w.scored() && !inPlace {
+		w.scatter()
+	}
+}
+
+// rowsOf calls f for each of some rows, or once for all where they follow each other.
+func rowsOf(rows, width int, packed bool, f func(i, n int)) {
+	if packed {
+		f(0, rows*width)
 		return
 	}
+	for i := range rows {
+		f(i, width)
+	}
+}
+
+// scatter copies the means of the block's rows to their places.
+func (w *worker) scatter() {
+	b, k := &w.block, w.f.shape.classes
 	for i := range b.Rows {
 		to := (w.at + int(b.Number(i)-b.First)) * k
-		if p.F32 != nil {
-			copy(w.mean.F32[to:to+k], b.Mean.F32[i*width:])
-		} else { // of a binary task the last of two
-			copy(w.mean.F64[to:to+k], b.Mean.F64[(i+1)*width-k:])
+		end := (i + 1) * b.Mean.Width // of a binary task the last of two is taken
+		if b.Mean.F32 != nil {
+			copy(w.mean.F32[to:to+k], b.Mean.F32[end-k:end])
+		} else {
+			copy(w.mean.F64[to:to+k], b.Mean.F64[end-k:end])
 		}
 	}
 }
 
-// bad returns the error of the member with the first bad row, of the first such member, nil if all rows are good or left out.
+// bad returns what is wrong with rows: their labels and weights, and the scores of the member with the first row of which these are.
+// It is nil if all rows are good or left out.
 func (f *Folded) bad() error {
-	var worst *metrics.DataError
-	member := 0
+	var labels, worst *metrics.DataError
+	member, more := 0, -1
 	for m := range f.each {
 		var all *metrics.DataError
 		for _, w := range f.workers {
 			var e *metrics.DataError
-			if !errors.As(w.walks[m].walker.Err(), &e) {
-				continue
+			if errors.As(w.walks[m].walker.Err(), &e) {
+				all = joined(all, e)
 			}
-			all = joined(all, e)
 		}
-		if all != nil && (worst == nil || all.Faults[0].Row < worst.Faults[0].Row) {
-			worst, member = all, m
+		if all == nil {
+			continue
+		}
+		all.Rows = 0
+		for _, w := range f.workers {
+			all.Rows += w.seen
+		}
+		scores := *all
+		scores.Faults = slices.DeleteFunc(slices.Clone(all.Faults), ofLabel)
+		if labels == nil && len(scores.Faults) < len(all.Faults) { // which are the same in all members
+			labels = all
+			labels.Faults = slices.DeleteFunc(all.Faults, func(f metrics.Fault) bool { return !ofLabel(f) })
+		}
+		if len(scores.Faults) > 0 {
+			more++
+			if worst == nil || scores.Faults[0].Row < worst.Faults[0].Row {
+				worst, member = &scores, m
+			}
 		}
 	}
-	if worst == nil {
+	others := ""
+	switch {
+	case more == 1:
+		others = "; one more member has bad rows"
+	case more > 1:
+		others = fmt.Sprintf("; %d more members have bad rows", more)
+	}
+	switch {
+	case worst == nil && labels == nil:
 		return nil
+	case worst == nil:
+		return labels
+	case labels == nil:
+		return fmt.Errorf("member %d: %w%s", member, worst, others)
 	}
-	worst.Rows = 0
-	for _, w := range f.workers {
-		worst.Rows += w.seen
-	}
-	if r := worst.Faults[0].Reason; r == metrics.BadLabel || r == metrics.BadWeight {
-		return worst // which no member is to blame for
-	}
-	return fmt.Errorf("member %d: %w", member, worst)
+	return fmt.Errorf("%w; member %d: %w%s", labels, member, worst, others)
+}
+
+// ofLabel tells whether a fault is of what all members share.
+func ofLabel(f metrics.Fault) bool {
+	return f.Reason == metrics.BadLabel || f.Reason == metrics.BadWeight
 }
 
 // joined returns what two workers found of one member; a may be nil.
