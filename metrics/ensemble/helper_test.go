@@ -42,7 +42,9 @@ func generate(r *rand.Rand, s settings) (*metrics.Members, [][][]float64) {
 					row[j] = math.Inf(-1)
 				}
 			}
-			row[r.IntN(s.k)] = 1
+			if s.k > 2 {
+				row[r.IntN(s.k)] = 1 // one class is possible
+			}
 			switch {
 			case s.kind == metrics.Logits:
 			case s.k == 1 && s.kind == metrics.Probs:

@@ -1,0 +1,249 @@
+package ensemble_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/ensemble"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+// three returns what three models say of four rows: they agree on the first, each is undecided on the second, and on the third each
+// is sure of something else.
+func three() *metrics.Members {
+	model := func(v ...float64) metrics.Scores { return metrics.Scores{F64: v, Rows: 4, Classes: 3} }
+	return &metrics.Members{
+		Each: []metrics.Scores{
+			model(0.9, 0.05, 0.05, 0.4, 0.3, 0.3, 0.9, 0.05, 0.05, 0.1, 0.8, 0.1),
+			model(0.9, 0.05, 0.05, 0.25, 0.5, 0.25, 0.05, 0.9, 0.05, 0.2, 0.7, 0.1),
+			model(0.9, 0.05, 0.05, 0.3, 0.3, 0.4, 0.05, 0.05, 0.9, 0.6, 0.2, 0.2),
+		},
+		Labels: []int32{0, 1, 2, 1},
+	}
+}
+
+// One read evaluates the ensemble as one model, each of its members, and what is between them.
+func Example() {
+	var members []*score.Loss
+	o := &ensemble.Options{Member: func(int) []metrics.Accumulator {
+		members = append(members, score.NewLoss(nil))
+		return []metrics.Accumulator{members[len(members)-1]}
+	}}
+	whole, u := score.NewLoss(nil), ensemble.NewUncertainty()
+	mean := ensemble.Fold(ensemble.InMemory(three()), o, u)
+	if err := metrics.NewPass(nil, whole).AddSource(mean); err != nil {
+		log.Fatal(err)
+	}
+	for m, l := range members {
+		fmt.Printf("member %d: accuracy %.2f, nll %.3f\n", m, l.Accuracy(), l.NLL())
+	}
+	fmt.Printf("ensemble: accuracy %.2f, nll %.3f\n", whole.Accuracy(), whole.NLL())
+	i := u.Interval(ensemble.MutualInformation, metrics.DefaultLevel)
+	fmt.Printf("mutual information %.3f [%.3f, %.3f] of %d members\n", u.Value(ensemble.MutualInformation), i.Low, i.High, u.Members())
+	// Output:
+	// member 0: accuracy 0.50, nll 1.132
+	// member 1: accuracy 0.75, nll 1.038
+	// member 2: accuracy 0.50, nll 0.756
+	// ensemble: accuracy 0.75, nll 0.694
+	// mutual information 0.221 [-0.102, 0.544] of 3 members
+}
+
+// What the members disagree about is apart from what each is undecided about.
+func ExampleOf() {
+	u, err := ensemble.Of(ensemble.InMemory(three()), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d rows\n", u.Len())
+	for _, m := range []ensemble.Measure{ensemble.TotalUncertainty, ensemble.DataUncertainty, ensemble.MutualInformation,
+		ensemble.EnsembleNLL, ensemble.GibbsNLL} {
+		fmt.Printf("%v %.3f, infinite in %d rows\n", m, u.Value(m), u.InfiniteRows(m))
+	}
+	// Output:
+	// 4 rows
+	// total_uncertainty 0.885, infinite in 0 rows
+	// data_uncertainty 0.665, infinite in 0 rows
+	// mutual_information 0.221, infinite in 0 rows
+	// ensemble_nll 0.694, infinite in 0 rows
+	// gibbs_nll 0.975, infinite in 0 rows
+}
+
+// Each row's mutual information tells which of them to look at.
+func ExampleEach() {
+	e := three()
+	rows := make([]float64, len(e.Labels))
+	mean, err := ensemble.Each(rows, ensemble.MutualInformation, ensemble.InMemory(e), nil, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.3f: %.3f\n", mean, rows)
+	// Output:
+	// 0.221: [0.000 0.024 0.704 0.155]
+}
+
+// Several measures of the rows, in one read.
+func ExampleNewRows() {
+	e := three()
+	kl, bound := make([]float64, len(e.Labels)), make([]float64, len(e.Labels))
+	audit, err := ensemble.Run(ensemble.InMemory(e), nil,
+		ensemble.NewRows(kl, ensemble.AverageKL, &ensemble.DiversityOptions{Clip: 1e-7}),
+		ensemble.NewRows(bound, ensemble.VarianceBound, nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d rows: %.3f %.3f\n", audit.Rows, kl, bound)
+	// Output:
+	// 4 rows: [0.000 0.070 2.457 0.495] [0.000 0.018 0.099 0.054]
+}
+
+func ExampleDiversityOf() {
+	d, err := ensemble.DiversityOf(ensemble.InMemory(three()), nil, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range []ensemble.Measure{ensemble.Disagreement, ensemble.DoubleFault, ensemble.AverageKL, ensemble.CosineSimilarity,
+		ensemble.LpDistance, ensemble.LogitKL, ensemble.BregmanKLVariance, ensemble.VarianceBound} {
+		fmt.Printf("%v %.3f\n", m, d.Value(m))
+	}
+	fmt.Printf("error of a member %.3f, disagreement over it %.3f\n", d.Error(), d.DisagreementOver(d.Error()))
+	// Output:
+	// disagreement 0.667
+	// double_fault 0.167
+	// average_kl 0.756
+	// cosine_similarity 0.678
+	// lp_distance 0.708
+	// logit_kl 0.084
+	// bregman_kl_variance 0.284
+	// variance_bound 0.043
+	// error of a member 0.417, disagreement over it 1.600
+}
+
+// Double fault has two definitions: that both are wrong, and that one is wrong given that the other is.
+func ExampleDiversityOptions() {
+	for _, o := range []ensemble.DiversityOptions{{}, {Conditional: true}, {AllPairs: true}} {
+		o.Measures = ensemble.Disagreement | ensemble.DoubleFault
+		d, err := ensemble.DiversityOf(ensemble.InMemory(three()), nil, &o)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%.3f %.3f\n", d.Value(ensemble.Disagreement), d.Value(ensemble.DoubleFault))
+	}
+	// Output:
+	// 0.667 0.167
+	// 0.667 0.333
+	// 0.444 0.250
+}
+
+// KL(a || b) of two models, row by row.
+func ExamplePair() {
+	e := three()
+	a := &metrics.Predictions{Scores: e.Each[0], Labels: e.Labels}
+	b := &metrics.Predictions{Scores: e.Each[1], Labels: e.Labels}
+	rows := make([]float64, a.Rows)
+	kl, err := ensemble.Pair(rows, ensemble.AverageKL, a, b, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.3f: %.3f\n", kl, rows)
+	// Output:
+	// 0.646: [0.000 0.089 2.457 0.038]
+}
+
+// Two processes see a part of the rows each. Their states, sent as bytes, merge into the one that all the rows give.
+func ExampleUncertainty_Merge() {
+	e := three()
+	part := func(lo, hi int) []byte {
+		q := *e
+		q.Each = nil
+		for _, s := range e.Each {
+			s.F64, s.Rows = s.F64[lo*s.Classes:hi*s.Classes], hi-lo
+			q.Each = append(q.Each, s)
+		}
+		q.Labels = e.Labels[lo:hi]
+		u, err := ensemble.Of(ensemble.InMemory(&q), nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		state, err := u.AppendBinary(nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return state
+	}
+	var total, second ensemble.Uncertainty
+	if err := total.UnmarshalBinary(part(0, 1)); err != nil {
+		log.Fatal(err)
+	}
+	if err := second.UnmarshalBinary(part(1, 4)); err != nil {
+		log.Fatal(err)
+	}
+	if err := total.Merge(&second); err != nil {
+		log.Fatal(err)
+	}
+	all, err := ensemble.Of(ensemble.InMemory(e), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(total.Len(), total.Value(ensemble.MutualInformation) == all.Value(ensemble.MutualInformation))
+	// Output: 4 true
+}
+
+// sure is an Accumulator of one's own: it counts the rows of which all members are sure.
+type sure struct{ n, rows int64 }
+
+func (s *sure) Empty() ensemble.Accumulator           { return &sure{} }
+func (s *sure) Len() int64                            { return s.rows }
+func (s *sure) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+func (s *sure) UnmarshalBinary([]byte) error          { return nil }
+
+func (s *sure) AddBlock(b *ensemble.Block) {
+	s.rows += int64(b.Rows)
+	for i := range b.Rows {
+		least := 1.0
+		for _, m := range b.Members {
+			least = min(least, m.Stats.Top[i])
+		}
+		if least > 0.8 {
+			s.n++
+			fmt.Printf("row %d: the mean gives class 0 %.2f\n", b.Number(i), b.Mean.F64[i*b.Mean.Stride])
+		}
+	}
+}
+
+func (s *sure) Merge(a ensemble.Accumulator) error {
+	o := a.(*sure)
+	s.n, s.rows = s.n+o.n, s.rows+o.rows
+	return nil
+}
+
+func ExampleAccumulator() {
+	var s sure
+	if _, err := ensemble.Run(ensemble.InMemory(three()), nil, &s); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("all are sure of %d rows of %d\n", s.n, s.rows)
+	// Output:
+	// row 0: the mean gives class 0 0.90
+	// row 2: the mean gives class 0 0.33
+	// all are sure of 2 rows of 4
+}
+
+// A row that is bad in one member is left out of all.
+func ExampleFolded() {
+	e := three()
+	e.Each[2].F64[4] = -0.3
+	f := ensemble.Fold(ensemble.InMemory(e), nil)
+	fmt.Println(metrics.NewPass(nil, score.NewLoss(nil)).AddSource(f))
+
+	drop := metrics.Options{Drop: true}
+	f = ensemble.Fold(ensemble.InMemory(e), &ensemble.Options{Options: drop}, ensemble.NewDiversity(nil))
+	if err := metrics.NewPass(&drop, score.NewLoss(nil)).AddSource(f); err != nil {
+		log.Fatal(err)
+	}
+	audit := f.Audit()
+	fmt.Println(audit.Rows, audit.Warnings())
+	// Output:
+	// member 2: row 1, column 1: probability is -0.3, outside [0, 1]: logits? pass --input logits
+	// 3 [1 bad rows were left out]
+}
