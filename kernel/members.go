@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // This file takes the same rows, or the same values of them, of several members of an ensemble. Member m has the n elements
 // x[m*stride : m*stride+n].
@@ -12,6 +16,11 @@ const errMembers = "kernel: number of members is not positive"
 // through. So probabilities in [0,1] have a mean in [0,1], within 6e-8 times the number of members of the exact one.
 func MeanF32(dst, x []float32, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)
+	if simd() && n > 0 {
+		by := float32(members)
+		asm.MeanF32(&dst[0], &x[0], &by, members, n, stride)
+		return
+	}
 	for i := range dst[:n] {
 		s := x[i]
 		for m := 1; m < members; m++ {
@@ -24,6 +33,11 @@ func MeanF32(dst, x []float32, members, n, stride int) {
 // MeanF64 is MeanF32 for float64, within 1.2e-16 times the number of members.
 func MeanF64(dst, x []float64, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)
+	if simd() && n > 0 {
+		by := float64(members)
+		asm.MeanF64(&dst[0], &x[0], &by, members, n, stride)
+		return
+	}
 	for i := range dst[:n] {
 		s := x[i]
 		for m := 1; m < members; m++ {

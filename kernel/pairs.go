@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // This file compares the rows of two matrices of one shape, such as the probabilities of two members of an ensemble. Rows of any
 // length are taken in blocks of 1,024 and lanes, short ones too: see the order of operations of long rows.
@@ -15,6 +19,11 @@ import "math"
 func PairKLF32(kl []float64, p, lp, lq []float32, rows, k, stride int) {
 	checkPair(len(kl), len(p), len(lp), rows, k, stride)
 	checkRows(len(lq), rows, k, stride)
+	if simd() && rows > 0 {
+		var room [16]float64
+		asm.PairKLF32(&kl[0], &p[0], &lp[0], &lq[0], rows, k, stride, &room[0])
+		return
+	}
 	for i := range kl[:rows] {
 		at := i * stride
 		kl[i] = pairKL32(p[at:at+k], lp[at:at+k], lq[at:at+k])
@@ -25,6 +34,11 @@ func PairKLF32(kl []float64, p, lp, lq []float32, rows, k, stride int) {
 func PairKLF64(kl, p, lp, lq []float64, rows, k, stride int) {
 	checkPair(len(kl), len(p), len(lp), rows, k, stride)
 	checkRows(len(lq), rows, k, stride)
+	if simd() && rows > 0 {
+		var room [16]float64
+		asm.PairKLF64(&kl[0], &p[0], &lp[0], &lq[0], rows, k, stride, &room[0])
+		return
+	}
 	for i := range kl[:rows] {
 		at := i * stride
 		kl[i] = pairKL64(p[at:at+k], lp[at:at+k], lq[at:at+k])
@@ -36,6 +50,11 @@ func PairKLF64(kl, p, lp, lq []float64, rows, k, stride int) {
 // unless a sum leaves the range of float32. A row with a NaN has NaN in all three; infinities go through.
 func PairSumsF32(dot, abs, squares []float64, p, q []float32, rows, k, stride int) {
 	checkPair(min(len(dot), len(abs), len(squares)), len(p), len(q), rows, k, stride)
+	if simd() && rows > 0 {
+		var room [3 * 16]float64
+		asm.PairSumsF32(&dot[0], &abs[0], &squares[0], &p[0], &q[0], rows, k, stride, &room[0])
+		return
+	}
 	for i := range rows {
 		at := i * stride
 		dot[i], abs[i], squares[i] = pairSums32(p[at:at+k], q[at:at+k])
@@ -45,6 +64,11 @@ func PairSumsF32(dot, abs, squares []float64, p, q []float32, rows, k, stride in
 // PairSumsF64 is PairSumsF32 for float64, with errors of 1e-13 and 2**-950.
 func PairSumsF64(dot, abs, squares, p, q []float64, rows, k, stride int) {
 	checkPair(min(len(dot), len(abs), len(squares)), len(p), len(q), rows, k, stride)
+	if simd() && rows > 0 {
+		var room [3 * 16]float64
+		asm.PairSumsF64(&dot[0], &abs[0], &squares[0], &p[0], &q[0], rows, k, stride, &room[0])
+		return
+	}
 	for i := range rows {
 		at := i * stride
 		dot[i], abs[i], squares[i] = pairSums64(p[at:at+k], q[at:at+k])

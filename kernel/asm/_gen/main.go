@@ -39,6 +39,8 @@ var families = []struct {
 	{"argmax", argMax},
 	{"rank", rank},
 	{"softmax", softmax},
+	{"members", members},
+	{"pairs", pairs},
 	{"probs", probs},
 	{"binary", binaryColumns},
 	{"columns", columnKernels},

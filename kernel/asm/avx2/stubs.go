@@ -360,6 +360,42 @@ func SoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *fl
 //go:noescape
 func LogSoftmaxRowsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int)
 
+// MeanF32 writes the sums of n elements of the members, which are stride elements apart, divided by their number, which
+// is at by too, to dst.
+//
+//go:noescape
+func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride int)
+
+// MeanF64 writes the sums of n elements of the members, which are stride elements apart, divided by their number, which
+// is at by too, to dst.
+//
+//go:noescape
+func MeanF64(dst *float64, x *float64, by *float64, members int, n int, stride int)
+
+// PairKLF32 writes the sum of p*(lp-lq) where p is not 0 of each of rows > 0 rows. room is for 16 float64 lanes of each
+// sum.
+//
+//go:noescape
+func PairKLF32(kl *float64, p *float32, lp *float32, lq *float32, rows int, k int, stride int, room *float64)
+
+// PairSumsF32 writes the sums of p*q, |p-q| and (p-q)**2 of each of rows > 0 rows. room is for 16 float64 lanes of each
+// sum.
+//
+//go:noescape
+func PairSumsF32(dot *float64, abs *float64, squares *float64, p *float32, q *float32, rows int, k int, stride int, room *float64)
+
+// PairKLF64 writes the sum of p*(lp-lq) where p is not 0 of each of rows > 0 rows. room is for 16 float64 lanes of each
+// sum.
+//
+//go:noescape
+func PairKLF64(kl *float64, p *float64, lp *float64, lq *float64, rows int, k int, stride int, room *float64)
+
+// PairSumsF64 writes the sums of p*q, |p-q| and (p-q)**2 of each of rows > 0 rows. room is for 16 float64 lanes of each
+// sum.
+//
+//go:noescape
+func PairSumsF64(dot *float64, abs *float64, squares *float64, p *float64, q *float64, rows int, k int, stride int, room *float64)
+
 // ProbRowsF32 stores the sums of at most 64 rows of 33 to 1,024 probabilities in the columns of the work area w. odd is
 // not 0 if a row is odd, by its place in that column, and the rest of its columns means nothing: 1 for a fault, a bad
 // label or an entry outside of 0 to 1, 2 for several elements that are the largest.
