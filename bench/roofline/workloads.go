@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -17,6 +19,7 @@ type workload struct {
 	kind    metrics.Kind
 	what    func() []metrics.Accumulator
 	ranking *ranking // nil: an evaluation
+	members bool     // the mutual information of an ensemble instead
 
 	// What it should reach at the highest level with one thread, 0 where nothing is asked.
 	goal   float64
@@ -50,6 +53,10 @@ const (
 	opsScale   = 2
 	opsClasses = 14
 
+	// The members' softmax is stored and added up, and of one in five rows, the mean's, the entropy takes a logarithm: a dozen
+	// multiply-adds and as much other arithmetic on the same ports.
+	opsMembers = opsF32 + opsScale + 1 + 24./informationMembers
+
 	opsRowEnd = 45. / 8
 	opsBinary = 90. / 8
 )
@@ -74,6 +81,7 @@ var workloads = []workload{
 	{name: "binary_f32", store: "probs", classes: 1, dtype: metrics.Float32, goal: 220e6, unit: unitRows, kind: metrics.Probs, what: evaluation, rowOps: opsBinary},
 	{name: "classwise_f32_k1000", store: "softmax", classes: softmaxClasses, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, kind: metrics.Probs, what: classwise, lineOps: opsNorm + opsClasses},
 	{name: "classwise_logits_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, kind: metrics.Logits, what: classwise, lineOps: opsF32 + opsScale + opsClasses},
+	{name: "members_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.50, unit: unitRatio, goal4K: 0.40, members: true, lineOps: opsMembers},
 	{name: "sort_f32_1e6", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 25, below: 12, unit: unitSort, ranking: &ranking{1e6, sortScores}},
 	{name: "sort_f32_1e7", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 20, below: 12, unit: unitSort, ranking: &ranking{1e7, sortScores}},
 	{name: "equal_mass_f32_1e7", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 50, below: 50, unit: unitSort, ranking: &ranking{1e7, equalMass}},
@@ -86,6 +94,10 @@ func (w *workload) rowBytes() int { return w.classes * w.dtype.Size() }
 func (w *workload) prepare(m *memory, first, rows, threads int) func() {
 	if w.ranking != nil {
 		return w.ranking.prepare(m, view[float32](m.rows(w, first, rows)), threads)
+	}
+	if w.members {
+		x, y := view[float32](m.rows(w, first, rows)), m.labels[w.classes][first:first+rows]
+		return func() { sink.Add(math.Float64bits(mutualInformation(x, y, w.classes))) }
 	}
 	preds := w.predictions(m, first, rows)
 	return func() {

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// informationMembers is the number of members of the ensemble.
+const informationMembers = 5
+
+// informationBytes is what the probabilities of a block of all members and their mean take: they stay in the second cache.
+const informationBytes = 512 << 10
+
+// mutualInformation is the sum over rows of the entropy of the members' mean less the mean of their entropies. The logits of one
+// member come after those of another.
+func mutualInformation(x []float32, y []int32, k int) float64 {
+	const members = informationMembers
+	n := len(x) / k / members
+	block := max(1, informationBytes/4/k/(members+1))
+	tiles, mean := make([]float32, members*block*k), make([]float32, block*k)
+	f := func() []float64 { return make([]float64, block) }
+	cols := &kernel.Stats{Top: f(), Tail: f(), Label: f(), NLL: f(), Rest: f(), Entropy: f(), Norm: f(),
+		ArgMax: make([]int32, block), Flags: make([]uint8, block)}
+	sum := 0.0
+	for i := 0; i < n; i += block {
+		rows := min(block, n-i)
+		labels := y[i : i+rows]
+		size := rows * k
+		parts := 0.0
+		for m := range members {
+			at := (m*n + i) * k
+			kernel.LogitSoftmaxF32(cols, tiles[m*size:], k, x[at:at+size], rows, k, k, labels)
+			for _, h := range cols.Entropy[:rows] {
+				parts += h
+			}
+		}
+		kernel.MeanF32(mean, tiles, members, size, size)
+		kernel.ProbStatsF32(cols, mean, rows, k, k, labels)
+		for _, h := range cols.Entropy[:rows] {
+			sum += h
+		}
+		sum -= parts / members
+	}
+	if math.IsNaN(sum) {
+		panic("roofline: its own members are bad")
+	}
+	return sum
+}
