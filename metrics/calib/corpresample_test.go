@@ -41,23 +41,36 @@ func followed(t testing.TB, r *rand.Rand, n int, score, truth func(float64) floa
 
 // Intervals hold the law's terms about as often as their level says, whatever is the matter with the scores.
 func TestCORPIntervalsCoverage(t *testing.T) {
+	t.Run("squared", func(t *testing.T) { testCORPCoverage(t, calib.Squared, func(p float64) float64 { return p * p }) })
+	t.Run("spherical", func(t *testing.T) {
+		testCORPCoverage(t, calib.Spherical, func(p float64) float64 { return math.Hypot(p, 1-p) })
+	})
+}
+
+// testCORPCoverage counts for the proper score of a convex function: where the frequency is c a forecast p has, on average,
+// the chord of that function at c less its tangent in p at c.
+func testCORPCoverage(t *testing.T, proper calib.ProperScore, convex func(float64) float64) {
 	const runs = 60 // of 20 as many as three miss by chance
+	slope := func(p float64) float64 { return (convex(p+1e-6) - convex(p-1e-6)) / 2e-6 }
 	for li, law := range truths {
 		t.Run(law.name, func(t *testing.T) {
 			t.Parallel()
 			const grid = 100000
-			mcb, rate, squares := 0.0, 0.0, 0.0
+			mcb, rate, sharp := 0.0, 0.0, 0.0
 			for i := range grid {
 				p := law.score((float64(i) + 0.5) / grid)
 				c := law.truth(p)
-				mcb += (p - c) * (p - c) / grid
+				if p != c {
+					mcb += (convex(c) - convex(p) - slope(p)*(c-p)) / grid
+				}
 				rate += c / grid
-				squares += c * c / grid
+				sharp += convex(c) / grid
 			}
-			want := [3]float64{mcb, squares - rate*rate, rate * (1 - rate)}
+			chord := rate*convex(1) + (1-rate)*convex(0)
+			want := [3]float64{mcb, sharp - convex(rate), chord - convex(rate)}
 			in, floor, value := [3]int{}, 0.0, 0.0
 			for run := range runs {
-				c := calib.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), nil)
+				c := calib.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), &calib.CORPOptions{Score: proper})
 				i := c.Intervals(0.95, &calib.Resampling{Seed: uint64(run), Threads: 1})
 				for k, x := range []metrics.Interval{i.MCB, i.DSC, i.UNC} {
 					if x.Low <= want[k]+1e-12 && x.High >= want[k]-1e-12 {

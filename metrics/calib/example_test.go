@@ -6,6 +6,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // events are scores of one event, and whether it happened.
@@ -53,6 +54,18 @@ func ExampleBins_Bins() {
 	// 0.25 to 0.50: 2 rows, says 0.325, happened 0.500 [0.09, 0.91]
 	// 0.50 to 0.75: 3 rows, says 0.617, happened 0.667 [0.21, 0.94]
 	// 0.75 to 1.00: 3 rows, says 0.950, happened 1.000 [0.44, 1.00]
+}
+
+// The sums of the bins take the Brier score apart.
+func ExamplePartition_Cells() {
+	b, err := calib.Of(events(), &calib.Options{Event: calib.Positive, Bins: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	bins, weighted := b.Cells()
+	t := score.BrierOfBins(bins, weighted, score.BrierDefault)
+	fmt.Printf("brier %.3f, of which reliability %.4f\n", t.Brier(), t.Reliability)
+	// Output: brier 0.129, of which reliability 0.0104
 }
 
 // An ECE comes with an interval, and with what a calibrated model would show by chance.

@@ -218,10 +218,10 @@ const (
 	ratesMagic   = "cRAT"
 	ratesVersion = 1
 	// mostRates bounds what a state that is not one of ours makes its reader allocate.
-	mostRates = 1 << 24
+	mostRates = 1 << 20
 )
 
-// AppendBinary appends the state: the classes that have rows. It is an error if there is a label above 2^24.
+// AppendBinary appends the state: the classes that have rows. It is an error if there is a label of 2^20 or more.
 func (r *BaseRates) AppendBinary(dst []byte) ([]byte, error) {
 	if n := max(len(r.counts), len(r.weights)); n > mostRates {
 		return nil, fmt.Errorf("score.BaseRates: there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
@@ -289,3 +289,6 @@ func (r *BaseRates) UnmarshalBinary(data []byte) error {
 	*r = n
 	return nil
 }
+
+// bounded tells whether a sum can be one of rows: far from where products of two overflow.
+func bounded(s *exact.Sum) bool { return math.Abs(s.Float64()) < 0x1p600 }

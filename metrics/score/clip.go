@@ -37,7 +37,7 @@ func NLLOf(dst []float64, p *metrics.Predictions, n NLLOptions, o *metrics.Optio
 		panic("score: there is no such rescaling")
 	}
 	a := &clipped{opt: n}
-	return run(a, dst, p, o, a.value, a.Needs(), n.rows)
+	return run(a, a.value, dst, p, o, &rows{need: a.Needs(), row: n.rows})
 }
 
 func (n NLLOptions) clip(v float64) float64 { return min(max(v, n.Clip), 1-n.Clip) }

@@ -35,16 +35,38 @@ type Decomposition struct {
 
 // group is the rows of one predicted class, one element for each class. Rows are of one kind: with weights or without.
 type group struct {
-	light []lightCell
+	// Without weights: labels, and sums of probabilities, whole + units * 2^-51. Of the units up to mostPending rows are added
+	// before what is whole is taken out of them.
+	labels  []int64
+	units   []uint64
+	whole   []uint64
+	pending int
+
 	heavy []heavyCell
 }
 
-type lightCell struct {
-	y int64      // labels
-	p tally.Wide // sum of probabilities
+type heavyCell struct{ y, p exact.Sum }
+
+const (
+	one         = 1 << 51 // a probability of 1 in units
+	mostPending = 4096
+)
+
+// carry takes what is whole out of the units.
+func (g *group) carry() {
+	for j, u := range g.units {
+		g.whole[j] += u / one
+		g.units[j] = u % one
+	}
+	g.pending = 0
 }
 
-type heavyCell struct{ y, p exact.Sum }
+// sum returns the sum of the probabilities of class j.
+func (g *group) sum(j int) (s exact.Sum) {
+	s.AddShifted(int64(g.whole[j]+g.units[j]/one), 88)
+	s.AddShifted(int64(g.units[j]%one), 88-51)
+	return s
+}
 
 var _ metrics.Accumulator = (*Decomposition)(nil)
 
@@ -65,8 +87,8 @@ func (d *Decomposition) Err() error {
 	if !d.over() {
 		return nil
 	}
-	return fmt.Errorf("score.Decomposition: the Brier score of %d classes is not taken apart by predicted class, for that takes the "+
-		"square of their number in memory and the limit is %d: take bins of the top label's score", d.classes, MaxDecomposed)
+	return fmt.Errorf("score.Decomposition: the Brier score of %d classes is not taken apart by predicted class, for memory "+
+		"grows with their square and the limit is %d: take the bins of the top label's score", d.classes, MaxDecomposed)
 }
 
 func (d *Decomposition) over() bool { return d.classes > MaxDecomposed }
@@ -87,7 +109,7 @@ func (d *Decomposition) group(k int) *group {
 		if d.weighted {
 			g.heavy = make([]heavyCell, d.width)
 		} else {
-			g.light = make([]lightCell, d.width)
+			g.labels, g.units, g.whole = make([]int64, d.width), make([]uint64, d.width), make([]uint64, d.width)
 		}
 		d.groups[k] = g
 	}
@@ -106,8 +128,8 @@ func (d *Decomposition) each(f func(k int, g *group)) {
 // size returns the weight of a group's rows.
 func (d *Decomposition) size(g *group) (s exact.Sum) {
 	n := int64(0)
-	for j := range g.light {
-		n += g.light[j].y
+	for _, y := range g.labels {
+		n += y
 	}
 	for j := range g.heavy {
 		s.Merge(&g.heavy[j].y)
@@ -123,13 +145,11 @@ func (d *Decomposition) cell(k int, g *group, j int) (labels, p float64) {
 	if d.weighted {
 		return g.heavy[j].y.Float64(), g.heavy[j].p.Float64()
 	}
-	out := d.outside[k*d.width+j]
-	if out == nil {
-		return float64(g.light[j].y), g.light[j].p.Float64()
+	s := g.sum(j)
+	if out := d.outside[k*d.width+j]; out != nil {
+		s.Merge(out)
 	}
-	s := out.Clone()
-	g.light[j].p.AddTo(&s)
-	return float64(g.light[j].y), s.Float64()
+	return float64(g.labels[j]), s.Float64()
 }
 
 // AddBlock adds a block's rows.
@@ -165,7 +185,10 @@ func decompose[T float32 | float64](d *Decomposition, b *metrics.Block, x []T) {
 			}
 			continue
 		}
-		g.light[y].y++
+		if g.pending++; g.pending == mostPending {
+			g.carry()
+		}
+		g.labels[y]++
 		if tally.InUnit(label) {
 			d.label.AddShifted(int64(tally.Units(label)), 88-51)
 		} else {
@@ -173,7 +196,7 @@ func decompose[T float32 | float64](d *Decomposition, b *metrics.Block, x []T) {
 		}
 		for j, v := range row {
 			if v := float64(v); tally.InUnit(v) {
-				g.light[j].p.Add(tally.Units(v))
+				g.units[j] += tally.Units(v)
 			} else {
 				d.beyond(k*d.width + j).AddExact(v)
 			}
@@ -212,10 +235,13 @@ func (d *Decomposition) Merge(a metrics.Accumulator) error {
 	d.label.Merge(&o.label)
 	o.each(func(k int, from *group) {
 		g := d.group(k)
-		for j := range from.light {
-			g.light[j].y += from.light[j].y
-			g.light[j].p.Merge(from.light[j].p)
+		g.carry()
+		for j, y := range from.labels {
+			g.labels[j] += y
+			g.whole[j] += from.whole[j] + from.units[j]/one
+			g.units[j] += from.units[j] % one
 		}
+		g.carry()
 		for j := range from.heavy {
 			g.heavy[j].y.Merge(&from.heavy[j].y)
 			g.heavy[j].p.Merge(&from.heavy[j].p)
@@ -244,11 +270,10 @@ func (d *Decomposition) AppendBinary(dst []byte) ([]byte, error) {
 	e.U64(count)
 	d.each(func(k int, g *group) {
 		e.U32(uint32(k))
-		for j := range g.light {
-			c := &g.light[j]
-			e.Uvarint(uint64(c.y))
-			e.Uvarint(c.p.Hi)
-			e.Uvarint(c.p.Lo)
+		for j, y := range g.labels {
+			e.Uvarint(uint64(y))
+			e.Uvarint(g.whole[j] + g.units[j]/one)
+			e.Uvarint(g.units[j] % one)
 		}
 		for j := range g.heavy {
 			e.Sum(&g.heavy[j].y)
@@ -324,11 +349,10 @@ func (d *Decomposition) UnmarshalBinary(data []byte) error {
 // decode reads a group, and tells whether it can be one.
 func (d *Decomposition) decode(g *group, in *exact.Dec) bool {
 	n := int64(0)
-	for j := range g.light {
+	for j := range g.labels {
 		y := in.Uvarint()
-		g.light[j] = lightCell{int64(y), tally.Wide{Hi: in.Uvarint(), Lo: in.Uvarint()}}
-		// Of less than 2^63 rows a sum in units of 2^-51 is below 2^114.
-		if y > uint64(math.MaxInt64-n) || g.light[j].p.Hi >= 1<<50 {
+		g.labels[j], g.whole[j], g.units[j] = int64(y), in.Uvarint(), in.Uvarint()
+		if y > uint64(math.MaxInt64-n) || g.whole[j] > math.MaxInt64 || g.units[j] >= one {
 			return false
 		}
 		n += int64(y)
@@ -341,6 +365,3 @@ func (d *Decomposition) decode(g *group, in *exact.Dec) bool {
 	}
 	return true
 }
-
-// bounded tells whether a sum can be one of rows: far from where products of two overflow.
-func bounded(s *exact.Sum) bool { return math.Abs(s.Float64()) < 0x1p600 }

@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -50,4 +51,145 @@ func ExampleLoss() {
 	// nll +Inf: 1 label got probability 0, the others' mean is 0.768
 	// brier 0.7825, as uncertainty_metrics has it -0.2175
 	// says 0.675, overconfident by 0.175
+}
+
+// grades are forecasts of an ordered result, worst to best, and what it was.
+func grades() *metrics.Predictions {
+	return &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{
+			0.6, 0.3, 0.1,
+			0.1, 0.6, 0.3,
+			0.2, 0.5, 0.3,
+			0.1, 0.2, 0.7,
+		}, Rows: 4, Classes: 3},
+		Labels: []int32{0, 1, 0, 2},
+	}
+}
+
+// Any of Brier's forms, row by row.
+func ExampleBrierOf() {
+	p := grades()
+	rows := make([]float64, p.Rows)
+	for _, f := range []score.BrierForm{score.BrierDefault, score.BrierSum, score.BrierMinusOne, score.BrierPerClass} {
+		mean, err := score.BrierOf(rows, p, f, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%.4f: %.2f\n", mean, rows)
+	}
+	event := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.25, 0.9}, Rows: 2, Classes: 1}, Labels: []int32{0, 1}}
+	mean, err := score.BrierOf(nil, event, score.BrierBinary, nil)
+	fmt.Printf("%.4f %v\n", mean, err)
+	// Output:
+	// 0.4100: [0.26 0.26 0.98 0.14]
+	// 0.4100: [0.26 0.26 0.98 0.14]
+	// -0.5900: [-0.74 -0.74 -0.02 -0.86]
+	// 0.1367: [0.09 0.09 0.33 0.05]
+	// 0.0362 <nil>
+}
+
+// What Keras reports of a label that got probability 0.
+func ExampleNLLOf() {
+	p := forecast()
+	for _, o := range []score.NLLOptions{
+		{Rescale: score.Rescale(0)}, // RescaleNone
+		{Clip: 1e-7, Rescale: score.RescaleNone},
+		{Clip: 1e-7, Rescale: score.RescaleFirst},
+		{Clip: 1e-7, Rescale: score.RescaleLast},
+		{Clip: 1e-7, Sum: true},
+	} {
+		v, err := score.NLLOf(nil, p, o, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%.7f\n", v)
+	}
+	// Output:
+	// +Inf
+	// 4.6051702
+	// 4.6051702
+	// 4.6051702
+	// 18.4206807
+}
+
+// The ranked probability score knows that the worst grade is further from the best than from the middle one.
+func ExampleNewMean() {
+	spherical, ranked := score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
+	if err := metrics.NewPass(nil, spherical, ranked).Add(grades()); err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range []*score.Mean{spherical, ranked} {
+		var rule score.Rule = m.Rule()
+		i := m.Interval(metrics.DefaultLevel)
+		fmt.Printf("rule %d: %.4f [%.4f, %.4f]\n", rule, m.Value(), i.Low, i.High)
+	}
+	rows := make([]float64, 4)
+	if _, err := score.RPS(rows, grades(), nil); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.2f\n", rows)
+	if _, err := score.Spherical(rows, grades(), nil); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.2f\n", rows)
+	// Output:
+	// rule 0: 0.2384 [-0.0489, 0.5257]
+	// rule 1: 0.2750 [-0.0240, 0.5740]
+	// [0.17 0.10 0.73 0.10]
+	// [0.12 0.12 0.68 0.05]
+}
+
+// How much of the score of the base rates a forecast saves.
+func ExampleBaseRates() {
+	loss, ranked, base := score.NewLoss(nil), score.NewMean(score.RankedRule), score.NewBaseRates()
+	if err := metrics.NewPass(nil, loss, ranked, base).Add(grades()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("the best grade: %.2f of the rows; %d grades\n", base.Rate(2), base.Present())
+	fmt.Printf("brier skill %.3f\n", score.Skill(loss.Brier(score.BrierDefault), base.Brier(score.BrierDefault)))
+	fmt.Printf("nll skill %.3f\n", score.Skill(loss.NLL(), base.NLL()))
+	fmt.Printf("rps skill %.3f\n", score.Skill(ranked.Value(), base.Score(score.RankedRule)))
+	// Output:
+	// the best grade: 0.25 of the rows; 3 grades
+	// brier skill 0.344
+	// nll skill 0.282
+	// rps skill 0.371
+}
+
+// The Brier score by predicted class.
+func ExampleDecomposition() {
+	d := score.NewDecomposition()
+	if err := metrics.NewPass(nil, d).Add(grades()); err != nil {
+		log.Fatal(err)
+	}
+	if err := d.Err(); err != nil { // more than MaxDecomposed classes
+		log.Fatal(err)
+	}
+	t := d.Terms(score.BrierDefault)
+	fmt.Printf("%.4f = %.4f - %.4f + %.4f + %.4f, up to %d classes\n",
+		t.Brier(), t.Uncertainty, t.Resolution, t.Reliability, t.WithinBin, score.MaxDecomposed)
+	for name, code := range map[string]score.Coded{"uncertainty_metrics": score.CodedUM, "tfp": score.CodedTFP} {
+		t := d.AsCoded(code)
+		fmt.Printf("as %s has it %.4f, %.4f, %.4f\n", name, t.Uncertainty, t.Resolution, t.Reliability)
+	}
+	// Unordered output:
+	// 0.4100 = 0.6250 - 0.3750 + 0.2100 + -0.0500, up to 4096 classes
+	// as uncertainty_metrics has it -0.3750, 0.4531, 0.2100
+	// as tfp has it -0.3750, 0.4531, 0.2100
+}
+
+// The Brier score of an event by the bins of its score.
+func ExampleBrierOfBins() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}, Rows: 8, Classes: 1},
+		Labels: []int32{0, 0, 1, 0, 1, 0, 1, 1},
+	}
+	bins := calib.NewBins(&calib.Options{Bins: 2, Event: calib.Positive})
+	if err := metrics.NewPass(nil, bins).Add(p); err != nil {
+		log.Fatal(err)
+	}
+	sums, weighted := bins.Cells()
+	var t score.BrierTerms = score.BrierOfBins(sums, weighted, score.BrierDefault)
+	fmt.Printf("%.4f = %.4f - %.4f + %.4f + %.4f\n", t.Brier(), t.Uncertainty, t.Resolution, t.Reliability, t.WithinBin)
+	// Output: 0.2125 = 0.2500 - 0.0625 + 0.0125 + 0.0125
 }

@@ -179,7 +179,8 @@ func TestGoldenBrierLogits(t *testing.T) {
 		got  score.BrierTerms
 		want [3]number
 	}{"um": {d.AsCoded(score.CodedUM), g.Logits.UM}, "tfp": {d.AsCoded(score.CodedTFP), g.Logits.TFP}} {
-		if !agree(c.got.Uncertainty, c.want[0]) || !agree(c.got.Resolution, c.want[1]) || !agree(c.got.Reliability, c.want[2]) || c.got.WithinBin != 0 {
+		if !agree(c.got.Uncertainty, c.want[0]) || !agree(c.got.Resolution, c.want[1]) || !agree(c.got.Reliability, c.want[2]) ||
+			c.got.WithinBin != 0 {
 			t.Errorf("%s: %+v, want %v", name, c.got, c.want)
 		}
 	}

@@ -44,7 +44,7 @@ func RPS(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, er
 }
 
 func meanOf(m *Mean, dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return run(m, dst, p, o, m.Value, m.Needs(), m.rule.rows)
+	return run(m, m.Value, dst, p, o, &rows{need: m.Needs(), row: m.rule.rows})
 }
 
 // Entropy is the mean entropy of the probabilities in nats; see Loss.Entropy.
@@ -88,18 +88,22 @@ func Of(p *metrics.Predictions, o *metrics.Options) (*Loss, error) {
 	return l, nil
 }
 
-func each(dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*Loss) float64, row func([]float64, *metrics.Block)) (float64, error) {
+// rowScores writes the score of each row of a block; dst is as long as there are rows.
+type rowScores func(dst []float64, b *metrics.Block)
+
+func each(dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(*Loss) float64, row rowScores,
+) (float64, error) {
 	return eachOf(NewLoss(nil), dst, p, o, mean, row)
 }
 
-func eachOf[A metrics.Accumulator](a A, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(A) float64,
-	row func([]float64, *metrics.Block)) (float64, error) {
-	return run(a, dst, p, o, func() float64 { return mean(a) }, a.Needs(), row)
+func eachOf[A metrics.Accumulator](a A, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func(A) float64, row rowScores,
+) (float64, error) {
+	return run(a, func() float64 { return mean(a) }, dst, p, o, &rows{need: a.Needs(), row: row})
 }
 
-// run feeds the accumulator a, whose answer is mean, and has row, of the needs need, write the rows' scores.
-func run(a metrics.Accumulator, dst []float64, p *metrics.Predictions, o *metrics.Options, mean func() float64, need metrics.Need,
-	row func([]float64, *metrics.Block)) (float64, error) {
+// run feeds the accumulator a, whose answer is mean, and, if dst is not nil, what writes the rows' scores there.
+func run(a metrics.Accumulator, mean func() float64, dst []float64, p *metrics.Predictions, o *metrics.Options, r *rows,
+) (float64, error) {
 	accs := []metrics.Accumulator{a}
 	if dst != nil {
 		if len(dst) != p.Rows {
@@ -108,7 +112,8 @@ func run(a metrics.Accumulator, dst []float64, p *metrics.Predictions, o *metric
 		for i := range dst {
 			dst[i] = math.NaN()
 		}
-		accs = append(accs, &rows{dst: dst, need: need, row: row})
+		r.dst = dst
+		accs = append(accs, r)
 	}
 	if err := metrics.NewPass(o, accs...).Add(p); err != nil {
 		return math.NaN(), err
@@ -120,7 +125,7 @@ func run(a metrics.Accumulator, dst []float64, p *metrics.Predictions, o *metric
 type rows struct {
 	dst, v []float64
 	need   metrics.Need
-	row    func(dst []float64, b *metrics.Block) // on the goroutines of a Pass
+	row    rowScores // on the goroutines of a Pass
 }
 
 func (r *rows) Needs() metrics.Need                   { return r.need }

@@ -50,8 +50,10 @@ func expected(t *testing.T, q, p []float64) map[string]float64 {
 	if err := metrics.NewPass(nil, l, s, r).Add(x); err != nil {
 		t.Fatal(err)
 	}
-	e["event's nll"], e["event's brier"], e["event's spherical"], e["event's rps"] = l.NLL(), l.Brier(score.BrierDefault), s.Value(), r.Value()
-	for a, b := range map[string]string{"event's nll": "nll", "event's brier": "brier, binary", "event's spherical": "spherical", "event's rps": "rps"} {
+	e["event's nll"], e["event's brier"] = l.NLL(), l.Brier(score.BrierDefault)
+	e["event's spherical"], e["event's rps"] = s.Value(), r.Value()
+	for a, b := range map[string]string{"event's nll": "nll", "event's brier": "brier, binary",
+		"event's spherical": "spherical", "event's rps": "rps"} {
 		if math.Abs(e[a]-e[b]) > 1e-9 { // 1 - q has not all digits of a small probability
 			t.Errorf("%s is %v, of two classes %v", a, e[a], e[b])
 		}
@@ -294,7 +296,8 @@ func TestBaseRates(t *testing.T) {
 			for name, x := range map[string][2]float64{
 				"nll": {r.NLL(), l.NLL()}, "spherical": {r.Score(score.SphericalRule), s.Value()},
 				"ranked": {r.Score(score.RankedRule), ranked.Value()}, "brier": {r.Brier(score.BrierDefault), l.Brier(score.BrierDefault)},
-				"sum": {r.Brier(score.BrierSum), l.Brier(score.BrierSum)}, "minus one": {r.Brier(score.BrierMinusOne), l.Brier(score.BrierMinusOne)},
+				"sum":       {r.Brier(score.BrierSum), l.Brier(score.BrierSum)},
+				"minus one": {r.Brier(score.BrierMinusOne), l.Brier(score.BrierMinusOne)},
 				"per class": {r.Brier(score.BrierPerClass), l.Brier(score.BrierPerClass)},
 				"binary":    {r.Brier(score.BrierBinary), l.Brier(score.BrierBinary)},
 			} {
@@ -314,9 +317,10 @@ func TestBaseRates(t *testing.T) {
 	one := &metrics.Predictions{Labels: []int32{2, 2}}
 	one.Rows, one.Classes, one.F64 = 2, 3, []float64{0.2, 0.3, 0.5, 0, 0, 1}
 	r := score.NewBaseRates()
-	if v := []float64{r.NLL(), r.Brier(0), r.Score(score.SphericalRule), r.Score(score.RankedRule), r.Rate(0)}; v[0] == v[0] || v[1] == v[1] ||
-		v[2] == v[2] || v[3] == v[3] || v[4] == v[4] || r.Present() != 0 {
-		t.Errorf("%v without rows", v)
+	for i, v := range []float64{r.NLL(), r.Brier(0), r.Score(score.SphericalRule), r.Score(score.RankedRule), r.Rate(0)} {
+		if v == v || r.Present() != 0 {
+			t.Errorf("answer %d: %v without rows", i, v)
+		}
 	}
 	if err := metrics.NewPass(nil, r).Add(one); err != nil {
 		t.Fatal(err)
@@ -325,6 +329,16 @@ func TestBaseRates(t *testing.T) {
 		if s := score.Skill(0.5, ref); ref != 0 || s == s {
 			t.Errorf("reference %v of one class, skill %v", ref, s)
 		}
+	}
+	// What a share of nearly 1 lacks is not lost. Sums are kept to 2^-88.
+	one.Labels, one.Weights = []int32{0, 1}, []float64{0x1p32, 0x1p-32}
+	r = score.NewBaseRates()
+	if err := metrics.NewPass(nil, r).Add(one); err != nil {
+		t.Fatal(err)
+	}
+	want := 0x1p-64 * (1 + 64*math.Ln2)
+	if got := r.NLL(); math.Abs(got/want-1) > 1e-7 || math.Abs(r.Brier(0)/0x1p-63-1) > 1e-7 {
+		t.Errorf("nll %v of nearly one class, want %v; brier %v", got, want, r.Brier(0))
 	}
 	if s := score.Skill(0.1, 0.4); s != 0.75 {
 		t.Error(s)
@@ -434,7 +448,8 @@ func TestDecomposition(t *testing.T) {
 			terms := d.Terms(f)
 			if !(math.Abs(terms.Brier()-l.Brier(f)) < 1e-12) || !(math.Abs(terms.Uncertainty-base.Brier(f)) < 1e-12) ||
 				!(terms.Resolution >= 0 && terms.Reliability >= 0) {
-				t.Fatalf("%d classes, form %d: %+v add up to %v, want %v; base rates %v", k, f, terms, terms.Brier(), l.Brier(f), base.Brier(f))
+				t.Fatalf("%d classes, form %d: %+v add up to %v, want %v; base rates %v", k, f, terms, terms.Brier(), l.Brier(f),
+					base.Brier(f))
 			}
 		}
 		two := *p
@@ -453,10 +468,46 @@ func TestDecomposition(t *testing.T) {
 			t.Fatalf("%d classes: %+v, want %+v", k, d.Terms(score.BrierSum), want)
 		}
 	}
+	// So many rows that sums are carried, at once and in parts.
+	p := sample(30000, 3, metrics.Probs)
+	whole, parts := score.NewDecomposition(), score.NewDecomposition()
+	if err := metrics.NewPass(&metrics.Options{Threads: 1}, whole).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	if want := decomposed(p); !same(whole.Terms(0), want, 1e-11) {
+		t.Errorf("%+v, want %+v", whole.Terms(0), want)
+	}
+	for at := 0; at < p.Rows; at += 7500 {
+		part, d := *p, score.NewDecomposition()
+		part.Rows, part.F64, part.Labels = 7500, p.F64[at*3:(at+7500)*3], p.Labels[at:at+7500]
+		if err := metrics.NewPass(nil, d).Add(&part); err != nil {
+			t.Fatal(err)
+		}
+		if err := parts.Merge(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, _ := whole.AppendBinary(nil)
+	if b, _ := parts.AppendBinary(nil); string(a) != string(b) {
+		t.Error("parts have another state")
+	}
+	certain := &metrics.Predictions{Labels: make([]int32, 20000)}
+	certain.Rows, certain.Classes = 20000, 2
+	for range certain.Rows {
+		certain.F64 = append(certain.F64, 1, 0)
+	}
+	sure := score.NewDecomposition()
+	if err := metrics.NewPass(&metrics.Options{Threads: 1}, sure).Add(certain); err != nil {
+		t.Fatal(err)
+	}
+	if got := sure.Terms(0); got != (score.BrierTerms{}) {
+		t.Errorf("%+v of certain rows that are right", got)
+	}
 	// Forecasts that are the frequencies of their group: nothing but the base rates' score less what they know.
-	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 1, 1, 2}}
+	p = &metrics.Predictions{Labels: []int32{0, 0, 1, 1, 1, 2}}
 	p.Rows, p.Classes = 6, 3
-	p.F64 = []float64{2.0 / 3, 1.0 / 3, 0, 2.0 / 3, 1.0 / 3, 0, 2.0 / 3, 1.0 / 3, 0, 0, 2.0 / 3, 1.0 / 3, 0, 2.0 / 3, 1.0 / 3, 0, 2.0 / 3, 1.0 / 3}
+	const third, thirds = 1.0 / 3, 2.0 / 3
+	p.F64 = []float64{thirds, third, 0, thirds, third, 0, thirds, third, 0, 0, thirds, third, 0, thirds, third, 0, thirds, third}
 	d := score.NewDecomposition()
 	if err := metrics.NewPass(nil, d).Add(p); err != nil {
 		t.Fatal(err)
@@ -500,7 +551,8 @@ func TestTooManyClasses(t *testing.T) {
 	}
 	state, err := d.AppendBinary(nil)
 	var again score.Decomposition
-	if v, um := d.Terms(0), d.AsCoded(score.CodedUM); d.Err() == nil || v.Brier() == v.Brier() || um.Resolution == um.Resolution || err != nil {
+	if v, um := d.Terms(0), d.AsCoded(score.CodedUM); d.Err() == nil || v.Brier() == v.Brier() || um.Resolution == um.Resolution ||
+		err != nil {
 		t.Errorf("%+v, %v, %v", v, d.Err(), err)
 	}
 	if err := again.UnmarshalBinary(state); err != nil || again.Err() == nil || again.Merge(d) != nil || again.Len() != 4 {

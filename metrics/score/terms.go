@@ -33,7 +33,12 @@ func (t BrierTerms) Brier() float64 {
 // in returns the terms in a form of the score. They add up to that form: what it adds to the score is in Uncertainty.
 func (t BrierTerms) in(f BrierForm, classes int) BrierTerms {
 	scale, shift := f.of(classes)
-	return BrierTerms{float64(scale*t.Uncertainty) + shift, scale * t.Resolution, scale * t.Reliability, scale * t.WithinBin}
+	return BrierTerms{
+		Uncertainty: float64(scale*t.Uncertainty) + shift,
+		Resolution:  float64(scale * t.Resolution),
+		Reliability: float64(scale * t.Reliability),
+		WithinBin:   float64(scale * t.WithinBin),
+	}
 }
 
 // BrierOfBins takes the Brier score of an event apart by bins of its score, of which each has sums over its rows; those of a
@@ -162,7 +167,11 @@ func (d *Decomposition) terms(small float64, coded bool) BrierTerms {
 	reliability.Sub(&total)
 	reliability.Merge(&d.label)
 	reliability.Merge(&d.label)
-	t := BrierTerms{Uncertainty: uncertainty, Resolution: exact.Ratio(&resolution, &total), Reliability: atLeast0(exact.Ratio(&reliability, &total))}
+	t := BrierTerms{
+		Uncertainty: uncertainty,
+		Resolution:  exact.Ratio(&resolution, &total),
+		Reliability: atLeast0(exact.Ratio(&reliability, &total)),
+	}
 	if !coded {
 		within := d.label.Clone()
 		within.Sub(&known)
@@ -182,7 +191,7 @@ func (d *Decomposition) shares(total *exact.Sum, coded bool) (shares []float64, 
 			if d.weighted {
 				w.Merge(&g.heavy[j].y)
 			} else {
-				w.AddShifted(g.light[j].y, 88)
+				w.AddShifted(g.labels[j], 88)
 			}
 		})
 		rest := total.Clone()

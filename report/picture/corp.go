@@ -66,8 +66,11 @@ func (d *CORP) subtitle() string {
 		data = thousands(rows) + noun + data
 	}
 	score := "(p - y)^2"
-	if d.Fit.Options().Score == calib.Logarithmic {
+	switch d.Fit.Options().Score {
+	case calib.Logarithmic:
 		score = "-ln of the probability of what happened"
+	case calib.Spherical:
+		score = "the spherical loss"
 	}
 	mean, _ := d.Fit.Score()
 	mcb, bound := d.Fit.MCB()

@@ -110,6 +110,7 @@ func TestCORPEdges(t *testing.T) {
 		"one step":    {flat, []string{"DSC 0.000 "}},
 		"ends":        {level, []string{">where 50 % of calibrated curves lie"}},
 		"logarithmic": {log, []string{">3 rows; event: a right top label<", "MCB +Inf", "of what happened"}},
+		"spherical":   {corpOf(t, calib.Spherical, []float64{0, 0.5, 1}, []int32{0, 1, 1}), []string{"of the spherical loss<"}},
 		"no bins":     {none, []string{">event: a right top label<"}},
 		"grid":        {corpOf(t, calib.Squared, p, y), []string{"on a grid of scores: MCB and DSC may be up to"}},
 		"long":        {&CORP{Title: strings.Repeat("long ", 100), Subtitle: strings.Repeat("a\n", 20), Fit: level.Fit}, nil},
