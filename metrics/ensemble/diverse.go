@@ -64,7 +64,7 @@ func (d *diverse) pairs(members int, symmetric bool, same float64, f func(m, m2 
 	for m := range members {
 		for m2 := m + 1; m2 < members; m2++ {
 			if v := f(m, m2); symmetric {
-				s += 2 * v
+				s += float64(2 * v)
 			} else {
 				s += v + f(m2, m)
 			}
@@ -237,9 +237,9 @@ func distance(a, b []float64, p float64) float64 {
 		return most
 	}
 	for j, v := range a {
-		s += kernel.Exp64(p * kernel.Log64(math.Abs(v-b[j])/most))
+		s += kernel.Exp64(float64(p * kernel.Log64(math.Abs(v-b[j])/most)))
 	}
-	return most * kernel.Exp64(kernel.Log64(s)/p)
+	return float64(most * kernel.Exp64(kernel.Log64(s)/p))
 }
 
 // bregman returns -ln sum_k prod_m p_m(k)^(1/M) of rows of probabilities divided by their sums. It overwrites l, the logarithms.

@@ -267,3 +267,74 @@ func TestMeasureString(t *testing.T) {
 		}
 	}
 }
+
+// TestWeights: whole weights are so many rows, and a weight of 0 is none.
+func TestWeights(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	e, v := generate(r, settings{members: 4, rows: 120, k: 3, kind: metrics.Probs})
+	var order []int
+	for i := range e.Labels {
+		w := r.IntN(4)
+		e.Weights = append(e.Weights, float64(w))
+		for range w {
+			order = append(order, i)
+		}
+	}
+	weighted, repeated := all(), all()
+	run(t, ensemble.InMemory(e), nil, weighted...)
+	e.Weights = nil
+	run(t, ensemble.InMemory(permuted(e, v, order)), nil, repeated...)
+	for i, a := range weighted {
+		for _, m := range measures {
+			of := func(a ensemble.Accumulator) (v float64) {
+				defer func() { recover() }() // one that is not kept
+				return a.(interface {
+					Value(ensemble.Measure) float64
+				}).Value(m)
+			}
+			if got, want := of(a), of(repeated[i]); !near(got, want) {
+				t.Errorf("%d: %v: %v, want %v", i, m, got, want)
+			}
+		}
+	}
+}
+
+// TestRenormalize: rows are divided by their sums, whatever these are.
+func TestRenormalize(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	for _, dtype := range []metrics.DType{metrics.Float64, metrics.Float32} {
+		s := settings{members: 3, rows: 50, k: 4, dtype: metrics.Float64, kind: metrics.Probs}
+		e, v := generate(r, s)
+		times := &metrics.Members{Kind: e.Kind, Labels: e.Labels}
+		for _, m := range v {
+			for _, row := range m {
+				for j := range row {
+					row[j] *= 4
+				}
+			}
+		}
+		s.dtype = dtype
+		store(times, v, s)
+		o := &ensemble.Options{Options: metrics.Options{Renormalize: true}}
+		a, b := ensemble.NewUncertainty(), ensemble.NewUncertainty()
+		da, db := ensemble.NewDiversity(nil), ensemble.NewDiversity(nil)
+		run(t, ensemble.InMemory(e), nil, a, da)
+		if audit := run(t, ensemble.InMemory(times), o, b, db); !audit.Renormalized || audit.SumsOff != 150 {
+			t.Errorf("%+v", audit)
+		}
+		for i, m := range measures {
+			got, want := 0.0, 0.0
+			switch {
+			case m == ensemble.LogitKL:
+				continue // of the scores as they were given
+			case i < 5:
+				got, want = b.Value(m), a.Value(m)
+			default:
+				got, want = db.Value(m), da.Value(m)
+			}
+			if !near(got, want) && (dtype == metrics.Float64 || math.Abs(got-want) > 1e-6) {
+				t.Errorf("%v, %v: %v, want %v", dtype, m, got, want)
+			}
+		}
+	}
+}

@@ -28,4 +28,7 @@
 //
 // They are those of uncertainty_metrics and robustness_metrics; where these differ from each other or from the textbook,
 // DiversityOptions has the choice.
+//
+// Two kinds of predictions are an ensemble in one array, and have accumulators for a metrics.Pass: Information is of the
+// log-likelihoods that draws of a model's parameters give each row, Knowledge of Dirichlet distributions.
 package ensemble

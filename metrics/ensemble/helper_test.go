@@ -161,7 +161,7 @@ type pieces struct {
 	r        *rand.Rand
 	at       int
 	end      error // io.EOF if nil
-	open     map[int64]bool
+	chunks   int
 	recycled int
 }
 
@@ -177,6 +177,7 @@ func (p *pieces) Next() (*metrics.MemberChunk, error) {
 	c := &metrics.MemberChunk{Members: *slice(p.e, p.at, p.at+n), First: int64(p.at)}
 	c.Recycle = func() { p.recycled++ }
 	p.at += n
+	p.chunks++
 	return c, nil
 }
 

@@ -59,6 +59,9 @@ func TestLaws(t *testing.T) {
 			src := &pieces{e: e, r: r}
 			again := run(t, src, threads(3, bad), other...)
 			sameState(t, "chunks and threads", want, state(t, other...))
+			if src.recycled != src.chunks {
+				t.Fatalf("%d of %d chunks were recycled", src.recycled, src.chunks)
+			}
 			if again != audit {
 				t.Errorf("audits %+v and %+v", again, audit)
 			}

@@ -45,8 +45,8 @@ func Pair(dst []float64, m Measure, a, b *metrics.Predictions, d *DiversityOptio
 }
 
 // NewRows returns an Accumulator that keeps nothing: it writes a measure of each row to dst[i], i being the row's number in the whole
-// set, and NaN to all others. Its state is an error. It panics if m is not one measure, and AddBlock if dst is too short. d may
-// be nil.
+// set, and NaN to all others; DoubleFault is of Kuncheva's form. Its state is an error. It panics if m is not one measure, and AddBlock
+// if dst is too short. d may be nil.
 func NewRows(dst []float64, m Measure, d *DiversityOptions) Accumulator {
 	r := &rows{dst: dst, m: m}
 	slot(m, ofUncertainty|ofDiversity)
