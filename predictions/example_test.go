@@ -105,3 +105,12 @@ func ExampleOpen_samples() {
 	c.Recycle()
 	// Output: [18 20 25 7 7.5 9] [21 8]
 }
+
+func ExampleNPYHeader() {
+	head := predictions.NPYHeader([]int64{1000, 2}, metrics.Float64)
+	fmt.Println(len(head))
+	fmt.Printf("%q\n", bytes.TrimRight(head[10:], " \n"))
+	// Output:
+	// 128
+	// "{'descr': '<f8', 'fortran_order': False, 'shape': (1000, 2), }"
+}

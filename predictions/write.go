@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+
+	"github.com/candor-go/candor/metrics"
 )
 
 // Half is IEEE 754 binary16 values by their bits, which WriteNPY writes as float16.
@@ -31,6 +33,29 @@ func WriteNPY(w io.Writer, shape []int64, data any) error {
 	panic("predictions: WriteNPY of a type that it does not know")
 }
 
+// NPYHeader returns what stands before the data of an .npy file as WriteNPY writes it, for data that are written apart: little-endian
+// values in C order, bfloat16 as uint16. A shape with a dimension below 0, or of more than 64, panics.
+func NPYHeader(shape []int64, d metrics.DType) []byte {
+	for _, n := range shape {
+		if n < 0 {
+			panic("predictions: NPYHeader of an impossible shape")
+		}
+	}
+	if len(shape) > maxDims {
+		panic("predictions: NPYHeader of an impossible shape")
+	}
+	return npyHeader(shape, map[metrics.DType]string{metrics.Float64: "<f8", metrics.Float32: "<f4", metrics.Float16: "<f2", metrics.BFloat16: "<u2"}[d])
+}
+
+func npyHeader(shape []int64, descr string) []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shapeText(shape))
+	const before = len(npyMagic) + 4
+	length := (before+len(text)+1+63)&^63 - before
+	head := fmt.Appendf(nil, "%s\x01\x00%c%c%-*s\n", npyMagic, 0, 0, length-1, text)
+	head[before-2], head[before-1] = byte(length), byte(length>>8)
+	return head
+}
+
 func writeNPY[T fixed](w io.Writer, shape []int64, descr string, data []T) error {
 	n := uint64(1)
 	for _, d := range shape {
@@ -43,12 +68,7 @@ func writeNPY[T fixed](w io.Writer, shape []int64, descr string, data []T) error
 	if n != uint64(len(data)) || len(shape) > maxDims {
 		panic("predictions: WriteNPY of a shape that is not the data's")
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shapeText(shape))
-	const before = len(npyMagic) + 4
-	length := (before+len(text)+1+63)&^63 - before
-	head := fmt.Appendf(nil, "%s\x01\x00%c%c%-*s\n", npyMagic, 0, 0, length-1, text)
-	head[before-2], head[before-1] = byte(length), byte(length>>8)
-	if _, err := w.Write(head); err != nil {
+	if _, err := w.Write(npyHeader(shape, descr)); err != nil {
 		return err
 	}
 	if !hostBig {

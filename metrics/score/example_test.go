@@ -1,6 +1,7 @@
 package score_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 
@@ -192,4 +193,28 @@ func ExampleBrierOfBins() {
 	var t score.BrierTerms = score.BrierOfBins(sums, weighted, score.BrierDefault)
 	fmt.Printf("%.4f = %.4f - %.4f + %.4f + %.4f\n", t.Brier(), t.Uncertainty, t.Resolution, t.Reliability, t.WithinBin)
 	// Output: 0.2125 = 0.2500 - 0.0625 + 0.0125 + 0.0125
+}
+
+// What one metric is of each row, in the order in which a walk comes to them.
+func ExampleRowsOf() {
+	m, err := score.RowsOf("brier(form=per_class)", metrics.Probs, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rows := m.New()
+	w := metrics.NewWalker(nil, m.Need, func(b *metrics.Block) {
+		v := make([]float64, b.Rows)
+		rows(v, b)
+		fmt.Println(m.Name, v)
+	})
+	w.Add(&metrics.Chunk{Predictions: metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.75, 0.25, 0.5, 0.5}, Rows: 2, Classes: 2}, Labels: []int32{0, 1}}})
+	_, err = score.RowsOf("ece", metrics.Probs, 2)
+	fmt.Println(err, errors.Is(err, metrics.ErrNoRows))
+	fmt.Println(score.RowNames(metrics.Samples), len(score.RowMetrics(metrics.Samples, 9, true)))
+	// Output:
+	// brier(form=per_class) [0.0625 0.25]
+	// metric ece: it has no value for each row true
+	// [crps crps_fair crps_pwm crps_rolled] 1
 }

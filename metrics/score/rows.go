@@ -14,7 +14,7 @@ import (
 
 // NLL is the mean of -ln p_y; +Inf for a row whose label got probability 0. See Loss.NLL.
 func NLL(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return each(dst, p, o, (*Loss).NLL, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.NLL) })
+	return each(dst, p, o, (*Loss).NLL, nlls)
 }
 
 // Brier is the mean Brier score; see BrierDefault.
@@ -49,34 +49,43 @@ func meanOf(m *Mean, dst []float64, p *metrics.Predictions, o *metrics.Options) 
 
 // Entropy is the mean entropy of the probabilities in nats; see Loss.Entropy.
 func Entropy(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return each(dst, p, o, (*Loss).Entropy, func(dst []float64, b *metrics.Block) { copy(dst, b.Stats.Entropy) })
+	return each(dst, p, o, (*Loss).Entropy, entropies)
 }
 
 // Confidence is the mean of the largest probability, or of the caller's decision's; see Loss.Confidence.
 func Confidence(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return each(dst, p, o, (*Loss).Confidence, func(dst []float64, b *metrics.Block) { copy(dst, b.Score) })
+	return each(dst, p, o, (*Loss).Confidence, confidences)
 }
 
 // Accuracy is the share of rows whose arg max, or the caller's decision, is the label: 1 or 0 a row. See Loss.Accuracy.
 func Accuracy(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-	return each(dst, p, o, (*Loss).Accuracy, func(dst []float64, b *metrics.Block) {
-		for i := range dst {
-			dst[i] = float64(b.Right[i])
-		}
-	})
+	return each(dst, p, o, (*Loss).Accuracy, hits)
 }
 
 // TopK is the share of rows whose label is among the k largest scores: 1 or 0 a row. See Loss.TopK.
 func TopK(dst []float64, p *metrics.Predictions, k int, o *metrics.Options) (float64, error) {
-	return eachOf(NewLoss(&Options{TopK: k}), dst, p, o, func(l *Loss) float64 { return l.TopK(k) },
-		func(dst []float64, b *metrics.Block) {
-			for i := range dst {
-				dst[i] = 0
-				if rank(b, i) < k {
-					dst[i] = 1
-				}
+	return eachOf(NewLoss(&Options{TopK: k}), dst, p, o, func(l *Loss) float64 { return l.TopK(k) }, topHits(k))
+}
+
+func nlls(dst []float64, b *metrics.Block)        { copy(dst, b.Stats.NLL) }
+func entropies(dst []float64, b *metrics.Block)   { copy(dst, b.Stats.Entropy) }
+func confidences(dst []float64, b *metrics.Block) { copy(dst, b.Score) }
+
+func hits(dst []float64, b *metrics.Block) {
+	for i := range dst {
+		dst[i] = float64(b.Right[i])
+	}
+}
+
+func topHits(k int) func(dst []float64, b *metrics.Block) {
+	return func(dst []float64, b *metrics.Block) {
+		for i := range dst {
+			dst[i] = 0
+			if rank(b, i) < k {
+				dst[i] = 1
 			}
-		})
+		}
+	}
 }
 
 // Of returns the accumulator of predictions in memory.

@@ -1,0 +1,497 @@
+package main
+
+import (
+	"archive/zip"
+	"bufio"
+	"encoding/binary"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/score"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/report"
+)
+
+// scoreRun are the flags of candor score.
+type scoreRun struct {
+	evalFlags
+	out string
+}
+
+func scoreCommand() *cobra.Command {
+	var f scoreRun
+	c := &cobra.Command{
+		Use:   "score PREDICTIONS...",
+		Short: "Write the metrics of each row",
+		Long: `Write one value of each metric for every row of the predictions, in their order: the losses that candor eval gives the
+mean of. Files, labels and flags are those of candor eval; with --task samples each row of the predictions is draws of
+a forecast, (N, M), and --labels names the numbers that were observed.
+
+The name of -o FILE says what is written: .npy, a float64 array (N,) of one metric or (N, number) of several; .npz, an
+array (N,) for each metric; .csv, with a header line. "-" writes .npy to standard output.
+
+Rows that were left out, by --on-invalid drop or for their weight of 0, are NaN, and standard error says how many there
+are. Nothing is written unless all is well.`,
+		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
+  candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
+  candor score shard-*.npz --metrics all --on-invalid drop -o rows.npz
+  candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy`,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	fl := c.Flags()
+	fl.SortFlags = false
+	like := &cobra.Command{} // the flags of candor eval, of which some are taken
+	f.evalFlags.flags(like)
+	f.evalFlags.limits(like)
+	take := func(names ...string) {
+		for _, n := range names {
+			fl.AddFlag(like.Flags().Lookup(n))
+		}
+	}
+	take("labels", "input", "task")
+	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, or samples"
+	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
+	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz or .csv")
+	take("weights", "decisions", "on-invalid", "renormalize", "bfloat16", "threads", "max-memory")
+	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
+		"metrics": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return append([]string{"default", "all"}, score.RowNames(metrics.Probs)...), cobra.ShellCompDirectiveNoFileComp
+		},
+		"output": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"npy", "npz", "csv"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	} {
+		if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(err)
+		}
+	}
+	return c
+}
+
+// rowMetrics reads --metrics.
+func rowMetrics(list string, k metrics.Kind, classes int) ([]metrics.RowMetric, error) {
+	var l []metrics.RowMetric
+	add := func(m metrics.RowMetric) {
+		if !slices.ContainsFunc(l, func(o metrics.RowMetric) bool { return o.Name == m.Name }) {
+			l = append(l, m)
+		}
+	}
+	for _, s := range strings.Split(list, ",") { // no metric takes more than one option
+		switch s = strings.TrimSpace(s); s {
+		case "":
+		case "default", "all":
+			for _, m := range score.RowMetrics(k, classes, s == "default") {
+				add(m)
+			}
+		default:
+			m, err := score.RowsOf(s, k, classes)
+			if errors.Is(err, metrics.ErrNoRows) {
+				// It may be a metric of another kind, or none at all.
+				if _, unknown := eval.ParseMetric(s); unknown != nil && !slices.Contains(score.RowNames(other(k)), s) {
+					err = unknown
+				} else {
+					err = fmt.Errorf("%w of %s; there are %s", err, k, strings.Join(score.RowNames(k), ", "))
+				}
+			}
+			if err != nil {
+				return nil, usage("--metrics: %v", err)
+			}
+			add(m)
+		}
+	}
+	if len(l) == 0 {
+		return nil, usage("--metrics: no metric is named in %q", list)
+	}
+	return l, nil
+}
+
+// other returns a kind whose metrics are others than those of k.
+func other(k metrics.Kind) metrics.Kind {
+	if k == metrics.Samples {
+		return metrics.Probs
+	}
+	return metrics.Samples
+}
+
+func (f *scoreRun) run(c *cobra.Command, paths []string) error {
+	if len(paths) == 0 {
+		return usage("no predictions are named")
+	}
+	form, err := f.form(c)
+	if err != nil {
+		return err
+	}
+	reads := slices.Concat(paths, f.labels, f.weights, f.decisions)
+	if f.out != "-" {
+		if err := checkFile("-o", f.out, reads...); err != nil {
+			return err
+		}
+	}
+	samples := f.task == "samples"
+	if samples {
+		switch {
+		case c.Flags().Changed("input"):
+			return usage("--input says what scores of classes are; --task samples has none")
+		case len(f.decisions) > 0 || f.renormalize:
+			return usage("--decisions and --renormalize are for scores of classes; --task samples has none")
+		}
+		f.task = ""
+	}
+	j, err := f.job(c)
+	if err != nil {
+		return err
+	}
+	if samples {
+		j.read.Kind, j.read.Observed, j.read.Labels = metrics.Samples, j.read.Labels, nil
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	r, err := predictions.Open(paths, &j.read)
+	if err != nil {
+		return badData(err)
+	}
+	defer r.Close()
+	info := r.Info()
+	switch {
+	case f.task == "binary" && info.Classes != 1:
+		return usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
+	case f.task == "classification" && info.Classes == 1:
+		return usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
+	}
+	l, err := rowMetrics(f.metrics, j.read.Kind, info.Classes)
+	if err != nil {
+		return err
+	}
+	warnISA(c)
+	t, err := newRowTable(f.out, l, info.Rows, form == "npz")
+	if err != nil {
+		return cannotWrite(f.out, err)
+	}
+	defer t.remove()
+	if j.pass.Drop || info.Weighted {
+		t.blank()
+	}
+	pass := metrics.NewPass(&j.pass, newRowWriter(t))
+	err = func() error {
+		defer progress(c.ErrOrStderr(), r, info.Bytes)()
+		return pass.AddSource(stopping{r, t})
+	}()
+	if failed := t.failure(); failed != nil {
+		return cannotWrite(f.out, failed)
+	}
+	if err != nil {
+		return badData(f.locate(err, r, paths))
+	}
+	audit := pass.Audit()
+	if audit.Rows == 0 {
+		return badData(fmt.Errorf("%s: no row is left to score: %s; look at what --on-invalid error says, and at the weights",
+			strings.Join(paths, ", "), strings.Join(audit.Warnings(), "; ")))
+	}
+	if err := t.finish(c, f.out, form); err != nil {
+		return cannotWrite(f.out, err)
+	}
+	for _, w := range audit.Warnings() {
+		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+w)
+	}
+	if n := audit.Dropped + audit.Absent; n > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s of %s rows are NaN\n", report.Count(n), report.Count(info.Rows))
+	}
+	return nil
+}
+
+// form returns what the name of -o says is written.
+func (f *scoreRun) form(c *cobra.Command) (string, error) {
+	switch ext := strings.ToLower(filepath.Ext(f.out)); {
+	case f.out == "":
+		return "", usage("-o FILE is missing: the values are written to a file, such as rows.npy")
+	case f.out == "-":
+		if screenOf(c.OutOrStdout()).terminal {
+			return "", usage("-o -: standard output is a terminal, which shows no .npy; name a file, or give it to a program")
+		}
+		return "npy", nil
+	case ext == ".npy" || ext == ".npz" || ext == ".csv":
+		return ext[1:], nil
+	}
+	return "", usage("-o %s: its name ends in none of .npy, .npz and .csv, which say what is written", f.out)
+}
+
+// rowTable is the file under way: the values of all rows at places that are known before any row is, so that they may come in any
+// order. They stand row by row, or metric by metric.
+type rowTable struct {
+	file    *os.File
+	metrics []metrics.RowMetric
+	rows    int64
+	planes  int // 1, or one for each metric
+	head    []byte
+	failed  atomic.Pointer[error]
+}
+
+// newRowTable creates the file beside the one that it is to become, or, where that is no regular file, in the folder for such.
+func newRowTable(path string, l []metrics.RowMetric, rows int64, apart bool) (*rowTable, error) {
+	t := &rowTable{metrics: l, rows: rows, planes: 1}
+	if apart {
+		t.planes = len(l)
+	}
+	shape := []int64{rows}
+	if len(l) > 1 && !apart {
+		shape = append(shape, int64(len(l)))
+	}
+	t.head = predictions.NPYHeader(shape, metrics.Float64)
+	var err error
+	if replaced(path) {
+		t.file, err = besideFile(target(path))
+	} else {
+		t.file, err = os.CreateTemp("", "candor-*")
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.put(t.head, 0)
+	return t, nil
+}
+
+// target follows a link, which stays.
+func target(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
+}
+
+// replaced tells whether a file is made anew; what is no regular file is written to.
+func replaced(path string) bool {
+	if path == "-" {
+		return false
+	}
+	fi, err := os.Stat(path)
+	return err != nil || fi.Mode().IsRegular()
+}
+
+func (t *rowTable) put(b []byte, at int64) {
+	if _, err := t.file.WriteAt(b, at); err != nil {
+		t.failed.CompareAndSwap(nil, &err)
+	}
+}
+
+// failure returns what went wrong in writing.
+func (t *rowTable) failure() error {
+	if e := t.failed.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// size returns the bytes of all values.
+func (t *rowTable) size() int64 { return t.rows * int64(len(t.metrics)) * 8 }
+
+// blank makes every value NaN.
+func (t *rowTable) blank() {
+	b := make([]byte, 1<<20)
+	for i := 0; i < len(b); i += 8 {
+		binary.LittleEndian.PutUint64(b[i:], math.Float64bits(math.NaN()))
+	}
+	for at := int64(0); at < t.size() && t.failure() == nil; at += int64(len(b)) {
+		t.put(b[:min(int64(len(b)), t.size()-at)], int64(len(t.head))+at)
+	}
+}
+
+// remove takes the file away, if it is still there.
+func (t *rowTable) remove() {
+	t.file.Close()
+	os.Remove(t.file.Name())
+}
+
+// finish makes of the file what is wanted.
+func (t *rowTable) finish(c *cobra.Command, path, form string) error {
+	if form == "npy" && replaced(path) {
+		return replace(t.file, target(path))
+	}
+	write := func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 1<<20)
+		if err := t.write(b, form); err != nil {
+			return err
+		}
+		return b.Flush()
+	}
+	switch {
+	case path == "-":
+		return write(c.OutOrStdout())
+	case !replaced(path):
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	f, err := besideFile(target(path))
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
+		err = replace(f, target(path))
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// replace closes a file and gives it its name.
+func replace(f *os.File, path string) error {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// write copies the values to w in a form.
+func (t *rowTable) write(w io.Writer, form string) error {
+	part := func(at, n int64) io.Reader { return io.NewSectionReader(t.file, int64(len(t.head))+at, n) }
+	switch form {
+	case "npz":
+		z := zip.NewWriter(w)
+		each := t.rows * 8
+		for i, m := range t.metrics {
+			f, err := z.CreateHeader(&zip.FileHeader{Name: m.Name + ".npy", Method: zip.Store})
+			if err != nil {
+				return err
+			}
+			if _, err := f.Write(t.head); err != nil {
+				return err
+			}
+			if _, err := io.Copy(f, part(int64(i)*each, each)); err != nil {
+				return err
+			}
+		}
+		return z.Close()
+	case "csv":
+		return t.writeCSV(w, bufio.NewReaderSize(part(0, t.size()), 1<<20))
+	}
+	if _, err := w.Write(t.head); err != nil {
+		return err
+	}
+	_, err := io.Copy(w, part(0, t.size()))
+	return err
+}
+
+func (t *rowTable) writeCSV(w io.Writer, r io.Reader) error {
+	var names []string
+	for _, m := range t.metrics {
+		names = append(names, m.Name)
+	}
+	head := csv.NewWriter(w)
+	if err := head.Write(names); err != nil {
+		return err
+	}
+	if head.Flush(); head.Error() != nil {
+		return head.Error()
+	}
+	row, line := make([]byte, 8*len(names)), []byte(nil)
+	for range t.rows {
+		if _, err := io.ReadFull(r, row); err != nil {
+			return err
+		}
+		line = line[:0]
+		for i := 0; i < len(row); i += 8 {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = strconv.AppendFloat(line, math.Float64frombits(binary.LittleEndian.Uint64(row[i:])), 'g', -1, 64)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopping ends a source once nothing more can be written.
+type stopping struct {
+	*predictions.Reader
+	t *rowTable
+}
+
+func (s stopping) Next() (*metrics.Chunk, error) {
+	if err := s.t.failure(); err != nil {
+		return nil, err
+	}
+	return s.Reader.Next()
+}
+
+// rowWriter is an accumulator that keeps nothing: it writes each row's values to the file.
+type rowWriter struct {
+	t      *rowTable
+	values []func([]float64, *metrics.Block) // one of each metric
+	v      []float64                         // metric by metric
+	b      []byte
+}
+
+func newRowWriter(t *rowTable) *rowWriter {
+	w := &rowWriter{t: t}
+	for _, m := range t.metrics {
+		w.values = append(w.values, m.New())
+	}
+	return w
+}
+
+func (w *rowWriter) Needs() (n metrics.Need) {
+	for _, m := range w.t.metrics {
+		n |= m.Need
+	}
+	return n
+}
+
+var errNoRowState = errors.New("rows have no state")
+
+func (w *rowWriter) Empty() metrics.Accumulator          { return newRowWriter(w.t) }
+func (w *rowWriter) Len() int64                          { return 0 }
+func (w *rowWriter) Merge(metrics.Accumulator) error     { return nil }
+func (w *rowWriter) AppendBinary([]byte) ([]byte, error) { return nil, errNoRowState }
+func (w *rowWriter) UnmarshalBinary([]byte) error        { return errNoRowState }
+
+func (w *rowWriter) AddBlock(b *metrics.Block) {
+	n := b.Rows
+	if need := n * len(w.values); len(w.v) < need {
+		w.v, w.b = make([]float64, need), make([]byte, 8*need)
+	}
+	for j, f := range w.values {
+		f(w.v[j*n:(j+1)*n], b)
+	}
+	// Rows that follow each other in the block may not do so in the whole set.
+	for lo := 0; lo < n; {
+		hi := lo + 1
+		for hi < n && b.Number(hi) == b.Number(lo)+int64(hi-lo) {
+			hi++
+		}
+		w.write(b.Number(lo), n, lo, hi)
+		lo = hi
+	}
+}
+
+// write writes rows [lo, hi) of a block of n, which are those from row first on.
+func (w *rowWriter) write(first int64, n, lo, hi int) {
+	width := len(w.values) / w.t.planes
+	for p := range w.t.planes {
+		b := w.b[:0]
+		for i := lo; i < hi; i++ {
+			for c := range width {
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(w.v[(p*width+c)*n+i]))
+			}
+		}
+		w.t.put(b, int64(len(w.t.head))+(int64(p)*w.t.rows+first)*int64(width)*8)
+	}
+}

@@ -1,0 +1,183 @@
+package score
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// rowFunc writes the values of a block's rows.
+type rowFunc = func(dst []float64, b *metrics.Block)
+
+// rowMetric is a line of the table of metrics that have a value for each row.
+type rowMetric struct {
+	name    string
+	need    metrics.Need
+	usual   bool   // in the default set
+	named   bool   // left out where all are wanted: it says what another does
+	samples bool   // of samples, where the others are of classes
+	option  string // the one that it takes, "" if none
+	// of returns the metric for an option's value, "" where none is given, and so many classes.
+	of func(value string, classes int) (fresh func() rowFunc, err error)
+}
+
+// plain is a metric without options that keeps no memory between blocks.
+func plain(f rowFunc) func(string, int) (func() rowFunc, error) {
+	return func(string, int) (func() rowFunc, error) { return func() rowFunc { return f }, nil }
+}
+
+// rowTable has the metrics in the order in which they are listed.
+var rowTable = []rowMetric{
+	{name: "accuracy", usual: true, of: plain(hits)},
+	{name: "top5_accuracy", need: metrics.Rank, of: func(_ string, classes int) (func() rowFunc, error) {
+		if classes <= 5 {
+			return nil, fmt.Errorf("it is for more than five classes")
+		}
+		return plain(topHits(5))("", classes)
+	}},
+	{name: "topk_accuracy", need: metrics.Rank, named: true, option: "k", of: topKRows},
+	{name: "confidence", usual: true, of: plain(confidences)},
+	{name: "overconfidence", of: plain(func(dst []float64, b *metrics.Block) {
+		for i := range dst {
+			dst[i] = b.Score[i] - float64(b.Right[i])
+		}
+	})},
+	{name: "nll", usual: true, of: plain(nlls)},
+	{name: "brier", need: metrics.Spread, usual: true, option: "form", of: brierRows},
+	{name: "entropy", need: metrics.Spread, usual: true, of: plain(entropies)},
+	{name: "crps", need: metrics.Rows, usual: true, samples: true, of: crpsRows(CRPSV)},
+	{name: "crps_fair", need: metrics.Rows, samples: true, of: crpsRows(CRPSFair)},
+	{name: "crps_pwm", need: metrics.Rows, named: true, samples: true, of: crpsRows(CRPSPWM)},
+	{name: "crps_rolled", need: metrics.Rows, samples: true, of: crpsRows(CRPSRolled)},
+}
+
+func topKRows(value string, classes int) (func() rowFunc, error) {
+	k, err := 5, error(nil)
+	if value != "" {
+		k, err = strconv.Atoi(value)
+	}
+	if err != nil || k < 1 || k > maxTopK {
+		return nil, fmt.Errorf("k is %q; it is a whole number from 1 to %d", value, maxTopK)
+	}
+	return plain(topHits(k))("", classes)
+}
+
+var brierNames = []string{"default", "sum", "minus_one", "binary", "per_class"}
+
+func brierRows(value string, classes int) (func() rowFunc, error) {
+	f := BrierDefault
+	if value != "" {
+		i := slices.Index(brierNames, value)
+		if i < 0 {
+			return nil, fmt.Errorf("form is %q; it is one of %s", value, strings.Join(brierNames, ", "))
+		}
+		f = BrierForm(i)
+	}
+	if f == BrierBinary && classes > 2 {
+		return nil, fmt.Errorf("the form binary is for binary tasks and two classes")
+	}
+	scale, shift := f.of(classes)
+	return plain(func(dst []float64, b *metrics.Block) {
+		squared(dst, b)
+		if f == BrierDefault {
+			return
+		}
+		for i, v := range dst {
+			dst[i] = float64(scale*v) + shift
+		}
+	})("", classes)
+}
+
+func crpsRows(f CRPSForm) func(string, int) (func() rowFunc, error) {
+	return func(string, int) (func() rowFunc, error) {
+		return func() rowFunc {
+			r := &sampleRows{}
+			return func(dst []float64, b *metrics.Block) {
+				r.sums(b, f == CRPSRolled)
+				copy(dst, r.scores(f, b.Classes))
+			}
+		}, nil
+	}
+}
+
+// is tells whether the metric is one of predictions of a kind.
+func (m *rowMetric) is(k metrics.Kind) bool {
+	return k != metrics.LogLiks && m.samples == (k == metrics.Samples)
+}
+
+// RowNames returns the names of all metrics that have a value for each row of predictions of a kind.
+func RowNames(k metrics.Kind) []string {
+	var l []string
+	for i := range rowTable {
+		if m := &rowTable[i]; m.is(k) {
+			l = append(l, m.name)
+		}
+	}
+	return l
+}
+
+// RowMetrics returns the metrics that have a value for each row of predictions of a kind and number of classes (or samples): all but
+// those that say what another does, or, if usual is set, a default set. They have no options.
+func RowMetrics(k metrics.Kind, classes int, usual bool) []metrics.RowMetric {
+	var l []metrics.RowMetric
+	for i := range rowTable {
+		m := &rowTable[i]
+		if !m.is(k) || m.named || usual && !m.usual {
+			continue
+		}
+		if fresh, err := m.of("", classes); err == nil {
+			l = append(l, metrics.RowMetric{Name: m.name, Need: m.need, New: fresh})
+		}
+	}
+	return l
+}
+
+// RowsOf returns the metric of a spelling, such as "nll" or "brier(form=sum)", for predictions of a kind and number of classes (or
+// samples). Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with
+// the options, or with the classes.
+//
+// A row's values are the terms of the mean that Loss or SampleCRPS gives: 1 or 0 for a hit; overconfidence is the confidence
+// minus that.
+func RowsOf(spelling string, k metrics.Kind, classes int) (metrics.RowMetric, error) {
+	name, inner, open := strings.Cut(strings.TrimSpace(spelling), "(")
+	name = strings.TrimSpace(name)
+	fail := func(err error) (metrics.RowMetric, error) {
+		return metrics.RowMetric{}, fmt.Errorf("metric %s: %w", name, err)
+	}
+	at := slices.IndexFunc(rowTable, func(m rowMetric) bool { return m.name == name && m.is(k) })
+	if at < 0 {
+		return fail(metrics.ErrNoRows)
+	}
+	m := &rowTable[at]
+	value := ""
+	if open {
+		var ok bool
+		if inner, ok = strings.CutSuffix(inner, ")"); !ok || strings.ContainsAny(inner, "()") {
+			return metrics.RowMetric{}, fmt.Errorf("%q: it is NAME or NAME(OPTION=VALUE)", spelling)
+		}
+		option, v, _ := strings.Cut(inner, "=")
+		option, v = strings.TrimSpace(option), strings.TrimSpace(v)
+		switch {
+		case option == "":
+		case m.option == "":
+			return fail(fmt.Errorf("it takes no options"))
+		case option != m.option:
+			return fail(fmt.Errorf("there is no option %q; there is %s", option, m.option))
+		case v == "":
+			return fail(fmt.Errorf("option %s has no value", option))
+		default:
+			if n, err := strconv.Atoi(v); err == nil {
+				v = strconv.Itoa(n)
+			}
+			value, name = v, name+"("+option+"="+v+")"
+		}
+	}
+	fresh, err := m.of(value, classes)
+	if err != nil {
+		return fail(err)
+	}
+	return metrics.RowMetric{Name: name, Need: m.need, New: fresh}, nil
+}
