@@ -23,9 +23,10 @@ const (
 	opFlip8  = 31 // + n: the first comparisons of a merge of runs, on 4 columns of the first run and n of the second
 	opFlip16 = 35 // + n: on 8 columns of the first and n
 
-	// With 32 registers.
+	// With 32 registers, the last two where memory can stand in for one.
 	opMerge32 = 44 // merges two runs of 16
 	opHalve32 = 45 // halves 32 columns side by side
+	opSort32  = 46 // sorts 32 columns side by side
 )
 
 // A sortStep is an operation on columns that stand stride bytes apart, from low on and in a second half from high on. It is
@@ -78,11 +79,20 @@ func (p *sortPlan) sort(low, n int) {
 		p.merge(low, n, run)
 		return
 	}
-	p.add(opSort+16, low, 0, 1, 16, n/16, 0, 1)
-	if n%16 > 1 {
-		p.add(opSort+n%16, low+n/16*16, 0, 1, 16, 1, 0, 1)
+	run, sorted := 16, 0
+	if p.wide() {
+		run, sorted = 32, n/32*32
+		p.add(opSort32, low, 0, 1, 32, n/32, 0, 1)
 	}
-	for run := 16; run < n; run *= 2 {
+	rest, tail := low+sorted, n-sorted
+	p.add(opSort+16, rest, 0, 1, 16, tail/16, 0, 1)
+	if tail%16 > 1 {
+		p.add(opSort+tail%16, rest+tail/16*16, 0, 1, 16, 1, 0, 1)
+	}
+	if p.wide() && tail > 16 {
+		p.merge(rest, tail, 16)
+	}
+	for ; run < n; run *= 2 {
 		p.merge(low, n, run)
 	}
 }
@@ -98,7 +108,7 @@ func (p *sortPlan) merge(low, n, run int) {
 	if p.wide() {
 		stages = wideStages[bits.Len(uint(run))-5]
 	}
-	if run == 16 && p.bytes != 32 {
+	if run == 16 && p.bytes == 16 {
 		p.add(opMerge32, low, 0, 1, 32, n/32, 0, 1)
 		low, n = low+n/32*32, n%32
 	}

@@ -54,6 +54,14 @@ func merge32() (pairs [][2]int) {
 	return pairs
 }
 
+// sort32 returns the comparisons that sort two halves of 32, in turn, and merge them.
+func sort32() (pairs [][2]int) {
+	for _, p := range sort16 {
+		pairs = append(pairs, p, [2]int{16 + p[0], 16 + p[1]})
+	}
+	return append(pairs, merge32()...)
+}
+
 // The operations of a step; kernel/sort_rows_simd.go has the same numbers.
 const (
 	opSort   = 0  // + n: sorts n columns side by side, 2 to 16
@@ -63,6 +71,7 @@ const (
 
 	opMerge32 = opFlip16 + 9  // merges two runs of 16 side by side, with 32 registers
 	opHalve32 = opMerge32 + 1 // halves 32 columns side by side, with 32 registers that memory can stand in for
+	opSort32  = opHalve32 + 1 // sorts 32 columns side by side, with these
 )
 
 // The fields of a step, 4 bytes each.
@@ -363,8 +372,17 @@ func (s *sorting) network() {
 	}
 	s.Label("block")
 	s.count = s.LoadR(s.step, stepCount, 4)
-	most := map[string]int{"avx512": opHalve32, "avx2": opFlip16 + 8, "neon": opMerge32}
-	s.choose(s.LoadR(s.step, stepOp, 4), 2, most[s.Level()])
+	var ops []int
+	for op := 2; op <= opFlip16+8; op++ {
+		ops = append(ops, op)
+	}
+	switch s.Level() {
+	case "avx512":
+		ops = append(ops, opHalve32, opSort32)
+	case "neon":
+		ops = append(ops, opMerge32)
+	}
+	s.choose(s.LoadR(s.step, stepOp, 4), ops)
 
 	s.Label("block_done")
 	blocks := s.LoadR(s.head, sortBlocks, 8)
@@ -378,18 +396,18 @@ func (s *sorting) network() {
 	s.Label("sorted")
 }
 
-// choose emits a tree of jumps to the operations from first to last.
-func (s *sorting) choose(op R, first, last int) {
-	if first == last {
-		s.operation(first)
+// choose emits a tree of jumps to the operations.
+func (s *sorting) choose(op R, ops []int) {
+	if len(ops) == 1 {
+		s.operation(ops[0])
 		return
 	}
-	middle := (first + last + 1) / 2
-	above := fmt.Sprintf("from%d", middle)
-	s.If(op, GE, middle, above)
-	s.choose(op, first, middle-1)
+	middle := len(ops) / 2
+	above := fmt.Sprintf("from%d", ops[middle])
+	s.If(op, GE, ops[middle], above)
+	s.choose(op, ops[:middle])
 	s.Label(above)
-	s.choose(op, middle, last)
+	s.choose(op, ops[middle:])
 }
 
 // place is where a column is: a number of bytes, or of strides, from a register.
@@ -442,6 +460,9 @@ func (s *sorting) operation(op int) {
 	}
 	flip := op > opFlip8 && op < opMerge32
 	switch {
+	case op == opSort32:
+		pairs = sort32()
+		beside(32)
 	case op == opHalve32:
 		pairs = halve(16, 32, false)
 		beside(32)
@@ -471,7 +492,7 @@ func (s *sorting) operation(op int) {
 	// A column is loaded before its first comparison and stored after its last. One register is needed besides the columns:
 	// where they would take all, the first one stays in memory.
 	v, left := make([]V, len(at)), make([]int, len(at))
-	stays := len(at) == 16 && s.Level() == "avx2" || op == opHalve32
+	stays := len(at) == 16 && s.Level() == "avx2" || op == opHalve32 || op == opSort32
 	for _, p := range pairs {
 		left[p[0]]++
 		left[p[1]]++
