@@ -90,6 +90,10 @@ func New(s Spec) (*Evaluation, error) {
 		return nil, errors.New("eval: no classes")
 	case s.Memory < 0:
 		return nil, errors.New("eval: the memory is below 0")
+	case s.Members < 0:
+		return nil, errors.New("eval: less than no members")
+	case (s.Members > 0 || s.Out) && !s.Shape().HasClasses():
+		return nil, fmt.Errorf("eval: %v are of no ensemble, and none of them is out of distribution", s.Kind)
 	case s.Base.Event != calib.ByShape && s.Base.Event != calib.TopLabel:
 		return nil, errors.New("eval: the base's event is neither ByShape nor TopLabel")
 	}
@@ -171,7 +175,7 @@ func (s *Spec) plan() (p plan, err error) {
 				p.top = max(p.top, 5, k)
 			}
 		}
-		if d.ofTwo && s.Classes <= 2 {
+		if s.ofPositive(m) {
 			p.cells = add(p.cells, s.from(calib.Positive))
 		} else if d.ofTwo && d.own.index("average") >= 0 && d.own.of(m, "average") != 0 && p.scoresOf(&byClass{}) < 0 {
 			p.scores = append(p.scores, calib.ClassScoresOptions{})
@@ -234,6 +238,12 @@ func add[T comparable](l []T, v T) []T {
 		return l
 	}
 	return append(l, v)
+}
+
+// ofPositive tells whether a metric is over cells of class 1, though not over bins of them.
+func (s *Spec) ofPositive(m Metric) bool {
+	d := Describe(m.Name)
+	return d.ofTwo && s.Classes <= 2 && !(d.own.index("by") >= 0 && byPredicted(s.Classes, m))
 }
 
 // binning returns the options of a metric over bins or cells.
@@ -395,7 +405,7 @@ func (e *Evaluation) Event(m Metric) calib.Event {
 // Value answers a metric of the spec. A value that is not defined is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
 	d := Describe(m.Name)
-	if e.Spec.Scored && (d.ofTwo || d.event != nil && (d.uncut || e.binning(m).adaptive)) {
+	if e.Spec.Scored && (e.Spec.ofPositive(m) || d.retained || d.event != nil && (d.uncut || e.binning(m).adaptive)) {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
 			Reason: "the scores themselves make it, not bins, and the caller's confidence scores are kept by bins alone"}
 	}
@@ -424,7 +434,10 @@ func (e *Evaluation) outside(m Metric) int64 {
 	if d.classes != nil && e.byClass(m).adaptive {
 		return e.classScores(m).Out()
 	}
-	if d.ofTwo && e.Spec.Classes <= 2 {
+	if d.retained {
+		return keeping[*rank.Retention](e, rows, d.keeps(&e.Spec, m)[0].key).Outside()
+	}
+	if e.Spec.ofPositive(m) {
 		return e.cells(calib.Positive).Outside()
 	}
 	if d.event == nil {
@@ -477,7 +490,7 @@ func (e *Evaluation) ofDecisions(m Metric) bool {
 	case "accuracy", "confidence", "overconfidence":
 		return true
 	}
-	return e.Event(m) == calib.TopLabel
+	return Describe(m.Name).retained || e.Event(m) == calib.TopLabel
 }
 
 // text says the definition of bins, and what of the rows is the caller's.
@@ -797,12 +810,13 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
-	bins := 0
+	// Before any of it is made: each bin takes bytes, of the members too, which have those of the base.
+	most, bins := int64(len(data)/leastCell), int64(0)
 	for _, o := range p.bins {
-		bins += o.Bins
+		bins += int64(o.Bins)
 	}
-	if bins > len(data)/leastCell {
-		return fmt.Errorf("%w: %d bins in %d bytes", exact.ErrDamaged, bins, len(data))
+	if members := int64(s.Members); members > most || bins+members*(1+int64(s.Base.Bins)) > most {
+		return fmt.Errorf("%w: %d members and %d bins in %d bytes", exact.ErrDamaged, members, bins, len(data))
 	}
 	n, err := New(s)
 	if err != nil {

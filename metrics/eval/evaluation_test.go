@@ -43,7 +43,12 @@ func TestParseMetrics(t *testing.T) {
 		{"mce,default,all", 2, "mce accuracy nll brier ece ece_positive ece_top_label ece_floor calibration_auc aurc confidence overconfidence " +
 			"base_rate nll_infinite_rows perplexity entropy ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ace sce tace ece_equal_mass ece_sweep " +
 			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p calibration_slope calibration_intercept " +
-			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90"},
+			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 spherical rps brier_skill nll_skill " +
+			"brier_uncertainty brier_resolution brier_reliability brier_within_bin auroc auprc eaurc augrc oracle_accuracy oracle_auc " +
+			"abstain_precision abstain_recall retention_accuracy retention_nll"},
+		{"oracle_accuracy(fraction=.050),oracle_accuracy( fraction = 5e-2 ),abstain_recall(fraction=0.1,most=03)", 10,
+			"oracle_accuracy(fraction=0.05) abstain_recall(fraction=0.1,most=3)"},
+		{"retention_nll(oracle=true,trapezoid=false)", 10, "retention_nll(oracle,trapezoid=false)"},
 		{"tace(threshold=1e-3),tace( threshold = .001 )", 10, "tace(threshold=0.001)"},
 		{"ece(bins=30,adaptive,norm=l2)", 10, "ece(adaptive,bins=30,norm=l2)"},
 	} {
@@ -64,11 +69,46 @@ func TestParseMetrics(t *testing.T) {
 			t.Errorf("%q of %d classes: %s\nwant %s", c.list, c.classes, got, c.want)
 		}
 	}
+	for s, want := range map[Shape]string{
+		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair crps_pwm crps_rolled",
+		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo",
+		{Classes: 3, Members: 2}:              "accuracy nll brier ece ece_floor calibration_auc aurc mutual_information disagreement",
+		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece ece_floor calibration_auc aurc knowledge_uncertainty",
+		{Classes: 3, Out: true}:               "accuracy nll brier ece ece_floor calibration_auc aurc ood_auroc ood_fpr95",
+	} {
+		words := "default"
+		if !s.HasClasses() {
+			words = "default,all"
+		}
+		l, err := ParseMetrics(words, s)
+		if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(l), "{", ""), "[]"); err != nil || strings.ReplaceAll(got, " []}", "") != want {
+			t.Errorf("%s of %+v: %s, want %s, %v", words, s, got, want, err)
+		}
+	}
 	for _, c := range []struct {
 		list    string
 		classes int
 		want    string
 	}{
+		{"auroc(summation=minoring)", 2, "summation is for a grid of thresholds; give that too"},
+		{"auroc(thresholds=2)", 2, "thresholds is less than 3, of which two are the ends; 0 is for no grid"},
+		{"auprc(area=trapezoid,thresholds=200)", 2, "a grid of thresholds has a summation in place of area"},
+		{"auprc(average=macro,thresholds=200)", 3, "a grid of thresholds is of two classes; it goes without average"},
+		{"auroc(area=trapezoid)", 2, `there is no option "area"; there are average=none|macro|weighted, thresholds=0`},
+		{"brier_resolution(by=bins,as_coded=um)", 2, "as_coded is by the predicted class, not by bins"},
+		{"brier_reliability(bins=0)", 2, `bins is "0"; it is a whole number from 1 to 1000000`},
+		{"oracle_auc", 3, "metric oracle_auc: it is for binary tasks and two classes"},
+		{"oracle_accuracy(fraction=1.5)", 3, `fraction is "1.5"; it is a number from 0 to 1`},
+		{"eaurc(replicates=3)", 3, `replicates is "3"; it is a whole number from 20 to 100000`},
+		{"brier_resolution", 1025, "it is for up to 1,024 classes"},
+		{"retention_nll(oracle=7)", 3, `oracle is "7"; it is a switch`},
+		{"spherical(p=2)", 3, "metric spherical: it takes no options"},
+		{"ood_auroc", 3, "it is for predictions with out-of-distribution rows (--ood)"},
+		{"disagreement", 3, "it is for ensembles (--task ensemble)"},
+		{"total_uncertainty", 3, "it is for ensembles (--task ensemble) and for the parameters of Dirichlet distributions"},
+		{"knowledge_uncertainty", 3, "it is for the parameters of Dirichlet distributions (--input dirichlet)"},
+		{"crps", 3, "it is for samples of a forecast number (--task samples)"},
+		{"iscv(as_coded)", 3, "it is for log-likelihoods under draws of parameters (--task loglik)"},
 		{"", 10, "no metric is named"},
 		{" , ", 10, "no metric is named"},
 		{"nonsense", 10, `there is no metric "nonsense"; 'candor metrics' lists them`},
@@ -120,8 +160,12 @@ var (
 		brier_skill nll_skill ece ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap mce rmsce rmsce_debiased ace sce tace ece_equal_mass
 		ece_sweep smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p calibration_slope calibration_intercept corp_mcb corp_dsc corp_unc
 		brier_uncertainty brier_resolution brier_reliability brier_within_bin ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 spce auroc auprc aurc
-		eaurc augrc calibration_auc ood_auroc ood_auprc_in ood_auprc_out ood_fpr95`)
-	additions = []string{"topk_accuracy", "corp_mcb_floor"} // top5_accuracy for any k; what of corp_mcb is chance
+		eaurc augrc calibration_auc ood_auroc ood_auprc_in ood_auprc_out ood_fpr95 oracle_accuracy oracle_auc abstain_precision abstain_recall
+		retention_accuracy retention_nll mutual_information total_uncertainty data_uncertainty knowledge_uncertainty disagreement double_fault
+		average_kl logit_kl cosine_similarity lp_distance bregman_kl_variance variance_bound ensemble_nll gibbs_nll nwaic1 nwaic2 iscv crps
+		crps_fair crps_pwm crps_rolled`)
+	// top5_accuracy for any k; what of corp_mcb is chance; what nwaic1 is a correction of; iscv with weights that can be trusted
+	additions = []string{"topk_accuracy", "corp_mcb_floor", "lppd", "psis_loo"}
 )
 
 func TestTable(t *testing.T) {
@@ -148,9 +192,24 @@ func TestTable(t *testing.T) {
 		if d.applies == nil || d.check == nil || d.value == nil || d.event != nil && d.classes != nil {
 			t.Errorf("%s: a function is missing", d.Name)
 		}
-		all := d.applies(Shape{Classes: 1}) && d.applies(Shape{Classes: 2}) && d.applies(Shape{Classes: 3}) && d.applies(Shape{Classes: 1000})
-		if all != (d.Applies == "") {
-			t.Errorf("%s: applies to all: %v, but it says %q", d.Name, all, d.Applies)
+		// What it applies to is all that has classes, or it says what else.
+		all, none := true, true
+		for _, classes := range []int{1, 2, 3, 1000, 5000} {
+			for _, s := range []Shape{{}, {Kind: metrics.Dirichlet}, {Members: 2}, {Out: true}, {Kind: metrics.Samples}, {Kind: metrics.LogLiks}} {
+				s.Classes = classes
+				applies := d.applies(s)
+				all, none = all && applies == s.HasClasses(), none && !applies
+				// What is answered from a loss or from cells, of which others have none, is for classes.
+				if applies && !s.HasClasses() && (d.event != nil || d.classes != nil || d.ofTwo || d.keeps == nil) {
+					t.Errorf("%s applies to %+v", d.Name, s)
+				}
+			}
+		}
+		if all != (d.Applies == "") || none {
+			t.Errorf("%s: applies to all: %v, to none: %v, and it says %q", d.Name, all, none, d.Applies)
+		}
+		if d.own != nil && !strings.Contains(d.Options, d.own.String()) {
+			t.Errorf("%s has the options %v and says %q", d.Name, d.own, d.Options)
 		}
 		// What takes options says so, and the others refuse them.
 		if _, err := ParseMetric(d.Name + "(nonsense=1)"); err == nil || (d.Options == "") != strings.Contains(err.Error(), "it takes no options") {
@@ -169,7 +228,12 @@ func TestTable(t *testing.T) {
 				case "P":
 					v = "0.5"
 				}
-				if m, err := ParseMetric(fmt.Sprintf("%s(%s=%s)", d.Name, name, v)); err != nil {
+				// A summation takes a grid beside it.
+				also := ""
+				if name == "summation" {
+					also = ",thresholds=200"
+				}
+				if m, err := ParseMetric(fmt.Sprintf("%s(%s=%s%s)", d.Name, name, v, also)); err != nil {
 					t.Errorf("%v: %v", m, err)
 				}
 			}
@@ -349,16 +413,18 @@ func TestUnmarshalRefuses(t *testing.T) {
 // sealed is a state whose fields are those of e but for a change, with a checksum that is right.
 func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 	s := &e.Spec
-	f := &fields{classes: uint32(s.Classes), level: s.Level, brier: uint8(s.Brier), flags: s.flags(), seed: s.Seed, memory: s.Memory, bins: uint32(s.Base.Bins), base: s.Base.String()}
+	f := &fields{classes: uint32(s.Classes), kind: uint8(s.Kind), members: uint32(s.Members), given: uint8(e.Given), level: s.Level, brier: uint8(s.Brier), flags: s.flags(), seed: s.Seed, memory: s.Memory, bins: uint32(s.Base.Bins), base: s.Base.String()}
 	for _, m := range s.Metrics {
 		f.names = append(f.names, m.String())
 	}
-	a, err := e.Audit.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
+	for i, audit := range []*metrics.Audit{&e.Audit, &e.Out} {
+		a, err := audit.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.audits[i] = a
 	}
-	f.parts = append(f.parts, a)
-	for _, acc := range e.accumulators() {
+	for _, acc := range e.states() {
 		b, err := acc.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -368,6 +434,8 @@ func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 	change(f)
 	var enc exact.Enc
 	enc.U32(f.classes)
+	enc.U8(f.kind)
+	enc.U32(f.members)
 	enc.F64(f.level)
 	enc.U8(f.brier)
 	enc.U8(f.flags)
@@ -379,6 +447,10 @@ func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 	for _, n := range f.names {
 		enc.Str(n)
 	}
+	for _, a := range f.audits {
+		enc.Bytes(a)
+	}
+	enc.U8(f.given)
 	for _, p := range f.parts {
 		enc.Bytes(p)
 	}
@@ -387,16 +459,17 @@ func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 }
 
 type fields struct {
-	classes, bins uint32
-	level         float64
-	brier, flags  uint8
-	seed          uint64
-	memory        int64
-	base          string
-	names         []string
-	parts         [][]byte
-	more          []byte
-	version       uint16
+	classes, bins, members    uint32
+	level                     float64
+	kind, brier, flags, given uint8
+	seed                      uint64
+	memory                    int64
+	base                      string
+	names                     []string
+	audits                    [2][]byte // of the rows, and of those out of distribution
+	parts                     [][]byte
+	more                      []byte
+	version                   uint16
 }
 
 // TestUnmarshalRefusesLies: states that are whole, and whose fields contradict each other.
@@ -415,37 +488,46 @@ func TestUnmarshalRefusesLies(t *testing.T) {
 	}
 	other := fill(t, s, predictions(2, 49, 3, false))
 	for name, change := range map[string]func(f *fields){
-		"no classes":         func(f *fields) { f.classes = 0 },
-		"other classes":      func(f *fields) { f.classes = 4 },
-		"level 0":            func(f *fields) { f.level = 0 },
-		"level NaN":          func(f *fields) { f.level = math.NaN() },
-		"level 2":            func(f *fields) { f.level = 2 },
-		"brier form":         func(f *fields) { f.brier = 77 },
-		"no bins":            func(f *fields) { f.bins = 0 },
-		"many bins":          func(f *fields) { f.bins = 1 << 20 },
-		"too many bins":      func(f *fields) { f.bins = 1 << 30 },
-		"many bins by name":  func(f *fields) { f.names = append(f.names, "ece(bins=1000000)", "ece(bins=1000001)") },
-		"base":               func(f *fields) { f.base = "zero=nonsense" },
-		"base that is not":   func(f *fields) { f.base = "bins=3,closed=left" },
-		"unknown metric":     func(f *fields) { f.names[0] = "nonsense" },
-		"two metrics in one": func(f *fields) { f.names[0] = "accuracy,nll" },
-		"a word for metrics": func(f *fields) { f.names[0] = "default" },
-		"other spelling":     func(f *fields) { f.names[2] = "topk_accuracy( k=9 )" },
-		"a metric twice":     func(f *fields) { f.names = append(f.names, "ece") },
-		"smaller top-k":      func(f *fields) { f.parts[1] = part(score.NewLoss(nil)) },
-		"other bins":         func(f *fields) { f.parts[3] = part(calib.NewBins(&calib.Options{Bins: 4})) },
-		"other cells":        func(f *fields) { f.parts[2] = part(cells.New(&cells.Options{Event: calib.Positive})) },
-		"swapped parts":      func(f *fields) { f.parts[1], f.parts[2] = f.parts[2], f.parts[1] },
-		"a part less":        func(f *fields) { f.parts = f.parts[:3] },
-		"a flag":             func(f *fields) { f.flags = 4 },
-		"less memory":        func(f *fields) { f.memory = -1 },
-		"a part more":        func(f *fields) { f.parts = append(f.parts, f.parts[2]) },
-		"an empty part":      func(f *fields) { f.parts[1] = nil },
-		"bytes behind":       func(f *fields) { f.more = []byte{0} },
-		"newer":              func(f *fields) { f.version = 1 },
-		"other rows":         func(f *fields) { f.parts[1] = part(other.Loss) },
-		"audit of none":      func(f *fields) { f.parts[0] = part(&metrics.Audit{}) },
-		"audit of others":    func(f *fields) { f.parts[0] = part(&metrics.Audit{Rows: 50, Classes: 4}) },
+		"no classes":          func(f *fields) { f.classes = 0 },
+		"other classes":       func(f *fields) { f.classes = 4 },
+		"level 0":             func(f *fields) { f.level = 0 },
+		"level NaN":           func(f *fields) { f.level = math.NaN() },
+		"level 2":             func(f *fields) { f.level = 2 },
+		"brier form":          func(f *fields) { f.brier = 77 },
+		"no bins":             func(f *fields) { f.bins = 0 },
+		"many bins":           func(f *fields) { f.bins = 1 << 20 },
+		"too many bins":       func(f *fields) { f.bins = 1 << 30 },
+		"many bins by name":   func(f *fields) { f.names = append(f.names, "ece(bins=1000000)", "ece(bins=1000001)") },
+		"base":                func(f *fields) { f.base = "zero=nonsense" },
+		"base that is not":    func(f *fields) { f.base = "bins=3,closed=left" },
+		"unknown metric":      func(f *fields) { f.names[0] = "nonsense" },
+		"two metrics in one":  func(f *fields) { f.names[0] = "accuracy,nll" },
+		"a word for metrics":  func(f *fields) { f.names[0] = "default" },
+		"other spelling":      func(f *fields) { f.names[2] = "topk_accuracy( k=9 )" },
+		"a metric twice":      func(f *fields) { f.names = append(f.names, "ece") },
+		"smaller top-k":       func(f *fields) { f.parts[0] = part(score.NewLoss(nil)) },
+		"other bins":          func(f *fields) { f.parts[2] = part(calib.NewBins(&calib.Options{Bins: 4})) },
+		"other cells":         func(f *fields) { f.parts[1] = part(cells.New(&cells.Options{Event: calib.Positive})) },
+		"swapped parts":       func(f *fields) { f.parts[0], f.parts[1] = f.parts[1], f.parts[0] },
+		"a part less":         func(f *fields) { f.parts = f.parts[:2] },
+		"a flag":              func(f *fields) { f.flags = 8 },
+		"rows from elsewhere": func(f *fields) { f.audits[1] = f.audits[0] },
+		"a kind":              func(f *fields) { f.kind = 99 },
+		"logits":              func(f *fields) { f.kind = uint8(metrics.Logits) },
+		"samples":             func(f *fields) { f.kind = uint8(metrics.Samples) },
+		"parameters":          func(f *fields) { f.kind = uint8(metrics.Dirichlet) },
+		"members":             func(f *fields) { f.members = 3 },
+		"many members":        func(f *fields) { f.members = 1 << 30 },
+		"most members":        func(f *fields) { f.members = math.MaxUint32 },
+		"members' logits":     func(f *fields) { f.given = uint8(metrics.Logits) },
+		"less memory":         func(f *fields) { f.memory = -1 },
+		"a part more":         func(f *fields) { f.parts = append(f.parts, f.parts[1]) },
+		"an empty part":       func(f *fields) { f.parts[0] = nil },
+		"bytes behind":        func(f *fields) { f.more = []byte{0} },
+		"newer":               func(f *fields) { f.version = 1 },
+		"other rows":          func(f *fields) { f.parts[0] = part(other.Loss) },
+		"audit of none":       func(f *fields) { f.audits[0] = part(&metrics.Audit{}) },
+		"audit of others":     func(f *fields) { f.audits[0] = part(&metrics.Audit{Rows: 50, Classes: 4}) },
 	} {
 		if err := new(Evaluation).UnmarshalBinary(sealed(t, e, change)); err == nil {
 			t.Errorf("%s was read", name)
@@ -612,6 +694,10 @@ func TestNewRefuses(t *testing.T) {
 		{Spec{Classes: 3, Level: 1}, "level is 1"},
 		{Spec{Classes: 3, Level: -0.5}, "level is -0.5"},
 		{Spec{Classes: 3, Base: calib.Options{Bins: -1}}, "-1 bins"},
+		{Spec{Classes: 3, Members: -1}, "less than no members"},
+		{Spec{Classes: 3, Members: 2, Kind: metrics.Samples}, "samples are of no ensemble"},
+		{Spec{Classes: 3, Out: true, Kind: metrics.LogLiks}, "none of them is out of distribution"},
+		{Spec{Classes: 3, Metrics: []Metric{{Name: "disagreement"}}}, "it is for ensembles"},
 		{Spec{Classes: 3, Metrics: []Metric{{Name: "nonsense"}}}, `there is no metric "nonsense"`},
 		{Spec{Classes: 3, Metrics: []Metric{{Name: "ece_positive"}}}, "it is for binary tasks and two classes"},
 	} {
@@ -726,7 +812,7 @@ func reseal(b []byte) []byte {
 func TestOutside(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 0, 0, 0}}
 	p.Rows, p.Classes, p.F64 = 5, 1, []float64{-0.2, 1.3, 0.4, 0.6, 0.7}
-	list, err := ParseMetrics("all,ece(bins=7),ece(zero=own)", Shape{Classes: 1})
+	list, err := ParseMetrics("all,ece(bins=7),ece(zero=own),brier_resolution(by=class),retention_nll(oracle),auroc(thresholds=9)", Shape{Classes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -739,7 +825,8 @@ func TestOutside(t *testing.T) {
 	}
 	for _, m := range list {
 		v, d := e.Value(m), Describe(m.Name)
-		kept := d.event != nil && len(m.args) == 0 || m.Name == "ace" || m.Name == "tace" // but not by bins of all rows
+		// By cells or entries, but not by bins of all rows or by predicted class.
+		kept := d.event != nil && len(m.args) == 0 || m.Name == "ace" || m.Name == "tace" || d.ofTwo && m.String() != "brier_resolution(by=class)" || m.Name == "retention_nll"
 		if says := strings.Contains(v.Reason, "outside [0,1]"); says != kept || math.IsNaN(v.Value) != kept || v.Bound != 0 {
 			t.Errorf("%v: %v, %q", m, v.Value, v.Reason)
 		}

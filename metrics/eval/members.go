@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -58,11 +57,11 @@ func uncertainty(m ensemble.Measure) func(e *Evaluation, _ Metric) Value {
 		u := keeping[*ensemble.Uncertainty](e, joint, uncertain.key)
 		v.Value, v.Interval = u.Value(m), u.Interval(m, e.Spec.Level)
 		if n := u.InfiniteRows(m); n > 0 {
-			v.Reason = fmt.Sprintf("%d rows gave their true class probability 0 in all members", n)
+			where := " in all members"
 			if m == ensemble.GibbsNLL {
-				v.Reason = fmt.Sprintf("%d rows gave their true class probability 0 in a member", n)
+				where = " in a member"
 			}
-			v.Reason += fmt.Sprintf("; the mean of the others is %.7g", u.Finite(m))
+			v.Count, v.Reason = n, gaveNothing(n)+where+others(n, e.Audit.Rows, u.Finite(m))
 		}
 		return v
 	}
@@ -102,10 +101,15 @@ func diversity(of ensemble.Measure) func(e *Evaluation, m Metric) Value {
 		case e.Spec.Members == 1 && of != ensemble.VarianceBound && of != ensemble.BregmanKLVariance:
 			v.Value, v.Interval, v.Reason = math.NaN(), metrics.NoInterval(), oneMember
 		case math.IsInf(v.Value, 1):
-			v.Reason = fmt.Sprintf("%d rows have a class that one member holds possible and another does not; the mean of the others is %.7g",
-				d.InfiniteRows(of), d.Finite(of))
+			n, what := d.InfiniteRows(of), "a class that one member holds possible and another does not"
+			if of == ensemble.BregmanKLVariance {
+				what = "no class that all members hold possible"
+			}
+			v.Count, v.Reason = n, rowsHave(n)+" "+what+others(n, e.Audit.Rows, d.Finite(of))
+		case math.IsNaN(v.Value) && of == ensemble.DoubleFault:
+			v.Reason = "a member is never wrong"
 		case math.IsNaN(v.Value):
-			v.Reason = "no row is of use"
+			v.Reason = "scores outside [0,1] have no such divergence"
 		case math.IsNaN(v.Interval.Low):
 			v.Reason = "no interval is computed"
 		}

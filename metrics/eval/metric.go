@@ -122,7 +122,7 @@ func ParseMetric(s string) (Metric, error) {
 				continue
 			}
 			n, v, _ := strings.Cut(a, "=")
-			m.args = append(m.args, canonical(strings.TrimSpace(n), strings.TrimSpace(v)))
+			m.args = append(m.args, d.canonical(strings.TrimSpace(n), strings.TrimSpace(v)))
 		}
 	}
 	sort.SliceStable(m.args, func(i, j int) bool { return m.args[i].name < m.args[j].name })
@@ -137,12 +137,14 @@ func ParseMetric(s string) (Metric, error) {
 	return m, nil
 }
 
-// canonical gives a value its one spelling: a number without sign and leading zeros, a threshold in as few digits as it
+// canonical gives a value its one spelling: a whole number without sign and leading zeros, another one in as few digits as it
 // takes, a switch without "=true".
-func canonical(name, value string) arg {
+func (d *Descriptor) canonical(name, value string) arg {
+	i := d.own.index(name)
+	real := name == "threshold" || i >= 0 && !d.own[i].whole && d.own[i].words == nil
 	if n, err := strconv.Atoi(value); err == nil {
 		value = strconv.Itoa(n)
-	} else if v, err := strconv.ParseFloat(value, 64); err == nil && name == "threshold" {
+	} else if v, err := strconv.ParseFloat(value, 64); err == nil && real {
 		value = strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	if value == "true" {

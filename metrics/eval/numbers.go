@@ -59,19 +59,29 @@ func criterion(c ensemble.Criterion) (func(*Spec, Metric) []keeper, func(*Evalua
 		func(e *Evaluation, m Metric) Value {
 			i := keeping[*ensemble.Information](e, rows, of(m).key)
 			v := Value{Value: i.Value(c), Interval: i.Interval(c, e.Spec.Level), Method: normal}
-			if math.IsNaN(v.Value) && e.Spec.Classes == 1 {
+			switch {
+			case math.IsNaN(v.Value) && e.Spec.Classes == 1:
 				v.Reason = "there is a single draw"
+			case math.IsInf(v.Value, -1):
+				v.Reason = "log-likelihoods of a row are so far apart that it is beyond float64"
 			}
 			switch n := i.HighVarianceRows(); {
 			case c == ensemble.PSISLOO:
 				if k := i.ParetoKMax(); k > 0.7 {
-					v.Note = fmt.Sprintf("%d rows have a Pareto shape above 0.7 (at most %.3g), where importance weights are not to be trusted", i.HighParetoRows(), k)
+					v.Note = fmt.Sprintf("%s a Pareto shape above 0.7 (at most %.3g), where importance weights are not to be trusted", rowsHave(i.HighParetoRows()), k)
 				}
 			case n > 0 && c != ensemble.LPPD:
-				v.Note = fmt.Sprintf("%d rows have a variance of log-likelihoods above 0.4, where it is not to be trusted", n)
+				v.Note = rowsHave(n) + " a variance of log-likelihoods above 0.4, where it is not to be trusted"
 			}
 			return v
 		}
+}
+
+func rowsHave(n int64) string {
+	if n == 1 {
+		return "1 row has"
+	}
+	return fmt.Sprintf("%d rows have", n)
 }
 
 // inNumbers are the metrics of samples and of log-likelihoods.

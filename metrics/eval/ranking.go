@@ -133,7 +133,7 @@ func risk(area func(r *rank.Ranking) (a, bound float64), of func(i *rank.Interva
 	}
 }
 
-// plainly answers without an interval.
+// bare answers without an interval.
 func bare(f func(e *Evaluation, m Metric) (value, bound float64), reason string) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
@@ -153,10 +153,15 @@ func ofRetention(l rank.Loss) func(s *Spec, m Metric) []keeper {
 
 // retention answers the area under a retention curve.
 func retention(l rank.Loss) func(e *Evaluation, m Metric) Value {
-	return bare(func(e *Evaluation, m Metric) (float64, float64) {
+	return func(e *Evaluation, m Metric) Value {
 		r := keeping[*rank.Retention](e, rows, fmt.Sprintf("retention %d", l))
-		return r.Area(&rank.AreaOptions{Oracle: retainOwn.of(m, "oracle") != 0, Trapezoid: retainOwn.of(m, "trapezoid") != 0})
-	}, noRows)
+		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+		v.Value, v.Bound = r.Area(&rank.AreaOptions{Oracle: retainOwn.of(m, "oracle") != 0, Trapezoid: retainOwn.of(m, "trapezoid") != 0})
+		if math.IsInf(v.Value, 1) {
+			v.Count, v.Reason = r.Infinite(), gaveNothing(r.Infinite())
+		}
+		return v
+	}
 }
 
 // detector returns the score by which a metric tells rows from elsewhere.
@@ -302,7 +307,7 @@ func inRanks() []Descriptor {
 			}, noRows),
 		},
 		{
-			Name: "retention_nll", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, keeps: ofRetention(rank.NLL),
+			Name: "retention_nll", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, keeps: ofRetention(rank.NLL), retained: true,
 			Short:   "mean NLL as doubtful rows are dropped",
 			Meaning: "mean NLL over all numbers of rows retained, the most confident; the others are left out, or with oracle 0",
 			Formula: "(1/(N+1)) sum_k sum of NLL of the k most confident / k", Range: "[0, Inf)", Better: Lower,

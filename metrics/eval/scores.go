@@ -38,19 +38,22 @@ func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, ke
 	}, func(*Spec, Metric) []keeper { return []keeper{k} }
 }
 
-// skill answers 1 - S/S_ref.
+// skill answers 1 - S/S_ref, of which an infinite S makes -Inf.
 func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, reference float64)) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
 		s, ref := of(e, m, keeping[*score.BaseRates](e, rows, baseRates.key))
-		if v.Value = score.Skill(s, ref); math.IsNaN(v.Value) {
+		switch v.Value = score.Skill(s, ref); {
+		case math.IsNaN(v.Value):
 			v.Reason = "all rows are of one class, of which the base rates are sure"
+		case math.IsInf(v.Value, -1):
+			v.Count, v.Reason = e.Loss.InfiniteRows(), e.infiniteText()
 		}
 		return v
 	}
 }
 
-// byClassOf tells whether a term of the Brier score is by the predicted class, not by bins.
+// byPredicted tells whether a term of the Brier score is by the predicted class, not by bins.
 func byPredicted(classes int, m Metric) bool {
 	switch by := brierOwn.of(m, "by"); {
 	case brierOwn.of(m, "as_coded") != 0:

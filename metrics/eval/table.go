@@ -37,18 +37,19 @@ type Descriptor struct {
 	Whole   bool   // its values are numbers of rows
 	Applies string // to which predictions, where not to all
 
-	applies func(s Shape) bool
-	check   func(m Metric) error
-	event   func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
-	ofTwo   bool                                              // it is over cells of class 1; of more than two classes it may be over each
-	uncut   bool                                              // it is over cells, not bins
-	own     choices                                           // options of its own, beside those of bins if it is over bins
-	random  bool                                              // it draws random numbers
-	norm    norm                                              // of a metric over bins
-	keeps   func(s *Spec, m Metric) []keeper                  // accumulators of its own; nil if it has none
-	classes *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
-	value   func(e *Evaluation, m Metric) Value
-	text    func(e *Evaluation, m Metric) string // nil if the formula says all
+	applies  func(s Shape) bool
+	check    func(m Metric) error
+	event    func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
+	ofTwo    bool                                              // it is over cells of class 1; of more than two classes it may be over each
+	uncut    bool                                              // it is over cells, not bins
+	retained bool                                              // it is over its keeper's cells, which are by the decisions' confidence
+	own      choices                                           // options of its own, beside those of bins if it is over bins
+	random   bool                                              // it draws random numbers
+	norm     norm                                              // of a metric over bins
+	keeps    func(s *Spec, m Metric) []keeper                  // accumulators of its own; nil if it has none
+	classes  *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
+	value    func(e *Evaluation, m Metric) Value
+	text     func(e *Evaluation, m Metric) string // nil if the formula says all
 }
 
 // Value is a metric's answer.
@@ -528,14 +529,24 @@ func topK(e *Evaluation, k int) Value {
 
 // infiniteText says how many rows make nll infinite and what it is without them.
 func (e *Evaluation) infiniteText() string {
-	n, s := e.Loss.InfiniteRows(), "1 row gave its true class probability 0"
-	if n != 1 {
-		s = fmt.Sprintf("%d rows gave their true class probability 0", n)
+	n := e.Loss.InfiniteRows()
+	return gaveNothing(n) + others(n, e.Audit.Rows, e.Loss.FiniteNLL())
+}
+
+// gaveNothing says of how many rows the true class was thought impossible.
+func gaveNothing(n int64) string {
+	if n == 1 {
+		return "1 row gave its true class probability 0"
 	}
-	if n == e.Loss.Len() {
-		return s + "; there are no others"
+	return fmt.Sprintf("%d rows gave their true class probability 0", n)
+}
+
+// others says what a mean is without the n rows, of so many, that make it infinite.
+func others(n, rows int64, finite float64) string {
+	if n == rows {
+		return "; there are no others"
 	}
-	return fmt.Sprintf("%s; the mean of the others is %.7g", s, e.Loss.FiniteNLL())
+	return fmt.Sprintf("; the mean of the others is %.7g", finite)
 }
 
 // Descriptors returns the table, in the order of documents.
