@@ -107,6 +107,7 @@ func wantRows(t *testing.T, p *metrics.Predictions, o *metrics.Options) table {
 	w := table{}
 	for n, f := range map[string]func([]float64, *metrics.Predictions, *metrics.Options) (float64, error){
 		"nll": score.NLL, "brier": score.Brier, "entropy": score.Entropy, "confidence": score.Confidence, "accuracy": score.Accuracy,
+		"spherical": score.Spherical, "rps": score.RPS,
 		"topk_accuracy(k=2)": func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
 			return score.TopK(dst, p, 2, o)
 		}} {
@@ -131,7 +132,7 @@ func TestScore(t *testing.T) {
 		a, b := s.part(0, cut), s.part(cut, rows)
 		shard := []string{d.put("part2.npy", a.fortran(t)), d.put("part10.npy", b.scores(t))}
 		want := wantRows(t, s.predictions(), nil)
-		for _, names := range [][]string{{"nll"}, {"accuracy", "confidence", "nll", "brier", "entropy"}, {"topk_accuracy(k=2)", "brier"}} {
+		for _, names := range [][]string{{"nll"}, {"accuracy", "confidence", "nll", "brier", "entropy"}, {"topk_accuracy(k=2)", "brier"}, {"rps", "spherical"}} {
 			for _, out := range []string{"rows.npy", "rows.npz", "rows.csv"} {
 				for _, in := range [][]string{{x}, shard} {
 					list := strings.Join(names, ",")

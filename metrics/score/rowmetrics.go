@@ -47,6 +47,8 @@ var rowTable = []rowMetric{
 	})},
 	{name: "nll", usual: true, of: plain(nlls)},
 	{name: "brier", need: metrics.Spread, usual: true, option: "form", of: brierRows},
+	{name: "spherical", need: metrics.Spread, of: plain(spherical)},
+	{name: "rps", need: metrics.Rows, of: plain(RankedRule.rows)},
 	{name: "entropy", need: metrics.Spread, usual: true, of: plain(entropies)},
 	{name: "crps", need: metrics.Rows, usual: true, samples: true, of: crpsRows(CRPSV)},
 	{name: "crps_fair", need: metrics.Rows, samples: true, of: crpsRows(CRPSFair)},

@@ -48,14 +48,15 @@ func rowsOf(t *testing.T, m metrics.RowMetric, p *metrics.Predictions) []float64
 
 func TestRowMetricsAreTermsOfTheMeans(t *testing.T) {
 	for _, p := range []*metrics.Predictions{drawn(metrics.Logits, 20_000, 7), drawn(metrics.Logits, 3000, 2), drawn(metrics.Probs, 3000, 1)} {
-		l := score.NewLoss(nil)
-		if err := metrics.NewPass(nil, l).Add(p); err != nil {
+		l, spherical, ranked := score.NewLoss(nil), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
+		if err := metrics.NewPass(nil, l, spherical, ranked).Add(p); err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]float64{"accuracy": l.Accuracy(), "topk_accuracy": l.TopK(5), "topk_accuracy(k=2)": l.TopK(2), "topk_accuracy( k = 02 )": l.TopK(2),
 			"confidence": l.Confidence(), "overconfidence": l.Overconfidence(), "nll": l.NLL(), " entropy ": l.Entropy(), "brier": l.Brier(score.BrierDefault),
 			"brier(form=default)": l.Brier(score.BrierDefault), "brier(form=sum)": l.Brier(score.BrierSum), "brier(form=minus_one)": l.Brier(score.BrierMinusOne),
-			"brier(form=per_class)": l.Brier(score.BrierPerClass), "brier()": l.Brier(score.BrierDefault)}
+			"brier(form=per_class)": l.Brier(score.BrierPerClass), "brier()": l.Brier(score.BrierDefault),
+			"spherical": spherical.Value(), "rps": ranked.Value()}
 		if p.Classes <= 2 {
 			want["brier(form=binary)"] = l.Brier(score.BrierBinary)
 		} else {
@@ -130,7 +131,7 @@ func TestRowMetricsByName(t *testing.T) {
 	if got := names(score.RowMetrics(metrics.Logits, 3, true)); got != " accuracy confidence nll brier entropy" {
 		t.Error(got)
 	}
-	if got := names(score.RowMetrics(metrics.Dirichlet, 9, false)); got != " accuracy top5_accuracy confidence overconfidence nll brier entropy" {
+	if got := names(score.RowMetrics(metrics.Dirichlet, 9, false)); got != " accuracy top5_accuracy confidence overconfidence nll brier spherical rps entropy" {
 		t.Error(got)
 	}
 	if got := names(score.RowMetrics(metrics.Samples, 9, false)); got != " crps crps_fair crps_rolled" {
