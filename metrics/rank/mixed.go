@@ -27,7 +27,7 @@ func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
 		all = append(all, crowd{confidence: x.P, right: x.Events, wrong: math.Max(0, x.Weight-x.Events)})
 		n += x.Weight
 	})
-	out.table.sort()
+	out.table.settle()
 	for i := range out.table.keys {
 		low, high := out.table.span(i)
 		// The middle of a place, as a cell of a grid has its mean.

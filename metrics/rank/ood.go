@@ -108,7 +108,7 @@ func (s *Scores) Len() int64 {
 }
 
 // Exact tells whether each distinct score is kept for itself.
-func (s *Scores) Exact() bool { return s.table.coarse == 0 }
+func (s *Scores) Exact() bool { return s.table.exact() }
 
 // Weighted tells whether the rows have weights.
 func (s *Scores) Weighted() bool { return s.weighted }
@@ -205,7 +205,7 @@ const (
 
 // AppendBinary appends the state.
 func (s *Scores) AppendBinary(dst []byte) ([]byte, error) {
-	s.table.sort()
+	s.table.settle()
 	var e exact.Enc
 	e.U8(uint8(s.detector))
 	flags := uint8(0)
@@ -324,8 +324,8 @@ type mixed struct{ score, in, out float64 }
 // mix puts the scores of two sets in order.
 func mix(in, out *Scores) *mixture {
 	m := &mixture{exact: in.Exact() && out.Exact(), weighted: in.weighted || out.weighted}
-	in.table.sort()
-	out.table.sort()
+	in.table.settle()
+	out.table.settle()
 	coarse := max(in.table.coarse, out.table.coarse)
 	i, j := 0, 0
 	a, b := in.table.keys, out.table.keys

@@ -93,7 +93,7 @@ func (t *Retention) Len() int64 {
 func (t *Retention) Outside() int64 { return t.outside }
 
 // Exact tells whether the rows of each distinct confidence have sums of their own.
-func (t *Retention) Exact() bool { return t.table.coarse == 0 }
+func (t *Retention) Exact() bool { return t.table.exact() }
 
 // Infinite returns the number of rows whose loss is infinite, or beyond float64 by its weight: labels of probability 0. With any
 // of them, areas are +Inf.
@@ -182,7 +182,7 @@ const (
 
 // AppendBinary appends the state.
 func (t *Retention) AppendBinary(dst []byte) ([]byte, error) {
-	t.table.sort()
+	t.table.settle()
 	var e exact.Enc
 	e.U8(uint8(t.opt.Loss))
 	flags := uint8(0)
@@ -312,7 +312,7 @@ func (r *Ranking) RetentionAccuracy(o *AreaOptions) (area, bound float64) {
 
 // falling calls f for the confidences, from the highest: with their weights, losses, and rows of infinite loss.
 func (t *Retention) falling(f func(score, weight, loss float64, infinite int64, rows int64)) {
-	t.table.sort()
+	t.table.settle()
 	for i := len(t.table.keys) - 1; i >= 0; i-- {
 		c := &t.table.sums[i]
 		w := float64(c.n)

@@ -15,29 +15,34 @@ const MaxExact = cells.MaxExact
 
 // table is the sums of the rows of each score, by keys that rise with the scores: of all distinct keys while those are at most
 // MaxExact, and beyond that of the keys without so many of their last bits that no more are left. How many bits that takes is
-// decided by the set of keys alone: of part of a set it is never more than of the whole.
+// decided by the set of keys alone: of part of a set it is never more than of the whole. Between two looks at it there may be some
+// more keys, so that bits are not left out one by one.
 type table[C any, P interface {
 	*C
 	merge(*C)
 }] struct {
-	at     map[uint64]int32 // places in keys and sums
-	keys   []uint64         // without their last bits
+	keys   []uint64 // without their last bits
 	sums   []C
-	coarse uint // bits that are left out
+	coarse uint             // bits that are left out
+	at     map[uint64]int32 // places of keys; nil if it has to be made anew
 }
 
-// sum returns the sums of a key, for the rows of one call: the next call may move them.
+// room is how many keys there may be between two looks.
+const room = MaxExact + MaxExact/2
+
+// sum returns the sums of a key, which a next call may move.
 func (t *table[C, P]) sum(key uint64) *C {
+	if t.at == nil {
+		t.at = make(map[uint64]int32, len(t.keys))
+		for i, k := range t.keys {
+			t.at[k] = int32(i)
+		}
+	}
 	k := key >> t.coarse
 	i, ok := t.at[k]
 	if !ok {
-		if t.at == nil {
-			t.at = map[uint64]int32{}
-		}
-		if len(t.keys) == MaxExact {
-			// One more than there may be: it has a place of its own until they are fewer.
-			t.keys, t.sums = append(t.keys, k), append(t.sums, *new(C))
-			t.coarsen()
+		if len(t.keys) == room {
+			t.settle()
 			return t.sum(key)
 		}
 		i = int32(len(t.keys))
@@ -47,31 +52,14 @@ func (t *table[C, P]) sum(key uint64) *C {
 	return &t.sums[i]
 }
 
-// sort puts the keys in rising order.
-func (t *table[C, P]) sort() {
-	if slices.IsSorted(t.keys) {
+// settle puts the keys in rising order, and leaves out as many bits as it takes until there are no more than MaxExact.
+func (t *table[C, P]) settle() {
+	if !slices.IsSorted(t.keys) {
+		t.sort()
+	}
+	if len(t.keys) <= MaxExact {
 		return
 	}
-	type entry struct {
-		key uint64
-		i   int32
-	}
-	order := make([]entry, len(t.keys))
-	for i, k := range t.keys {
-		order[i] = entry{k, int32(i)}
-	}
-	slices.SortFunc(order, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
-	sums := make([]C, len(t.sums))
-	for to, e := range order {
-		t.keys[to], sums[to] = e.key, t.sums[e.i]
-		t.at[e.key] = int32(to)
-	}
-	t.sums = sums
-}
-
-// coarsen leaves out as many bits as it takes until there are no more than MaxExact keys.
-func (t *table[C, P]) coarsen() {
-	t.sort()
 	var differ [65]int // neighbours whose keys differ in the last so many bits, and no further up
 	for i := 1; i < len(t.keys); i++ {
 		differ[bits.Len64(t.keys[i]^t.keys[i-1])]++
@@ -84,13 +72,25 @@ func (t *table[C, P]) coarsen() {
 	t.leaveOut(more)
 }
 
-// leaveOut leaves out so many more bits.
-func (t *table[C, P]) leaveOut(more uint) {
-	if more == 0 {
-		return
+func (t *table[C, P]) sort() {
+	type entry struct {
+		key uint64
+		i   int32
 	}
-	t.sort()
-	clear(t.at)
+	order := make([]entry, len(t.keys))
+	for i, k := range t.keys {
+		order[i] = entry{k, int32(i)}
+	}
+	slices.SortFunc(order, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	sums := make([]C, len(t.sums))
+	for to, e := range order {
+		t.keys[to], sums[to] = e.key, t.sums[e.i]
+	}
+	t.sums, t.at = sums, nil
+}
+
+// leaveOut leaves out so many more bits of keys in rising order.
+func (t *table[C, P]) leaveOut(more uint) {
 	n := 0
 	for i, k := range t.keys {
 		k >>= more
@@ -99,32 +99,58 @@ func (t *table[C, P]) leaveOut(more uint) {
 			continue
 		}
 		t.keys[n], t.sums[n] = k, t.sums[i]
-		t.at[k] = int32(n)
 		n++
 	}
 	clear(t.sums[n:])
-	t.keys, t.sums, t.coarse = t.keys[:n], t.sums[:n], t.coarse+more
+	t.keys, t.sums, t.coarse, t.at = t.keys[:n], t.sums[:n], t.coarse+more, nil
 }
 
 // merge adds what another table has, which may be the same one.
 func (t *table[C, P]) merge(o *table[C, P]) {
+	t.settle()
+	o.settle()
+	if t == o {
+		for i := range t.sums {
+			P(&t.sums[i]).merge(&t.sums[i])
+		}
+		return
+	}
 	if o.coarse > t.coarse {
 		t.leaveOut(o.coarse - t.coarse)
 	}
-	for i, k := range o.keys {
-		P(t.sum(k << o.coarse)).merge(&o.sums[i])
+	shift := t.coarse - o.coarse
+	most := len(t.keys) + len(o.keys)
+	keys, sums := make([]uint64, 0, most), make([]C, 0, most)
+	for i, j := 0, 0; i < len(t.keys) || j < len(o.keys); {
+		if j == len(o.keys) || i < len(t.keys) && t.keys[i] <= o.keys[j]>>shift {
+			keys, sums = append(keys, t.keys[i]), append(sums, t.sums[i])
+			i++
+			continue
+		}
+		k := o.keys[j] >> shift
+		if n := len(keys); n == 0 || keys[n-1] != k {
+			keys, sums = append(keys, k), append(sums, *new(C))
+		}
+		P(&sums[len(sums)-1]).merge(&o.sums[j])
+		j++
 	}
+	t.keys, t.sums, t.at = keys, sums, nil
+	t.settle()
 }
 
 // prepare makes it an empty table of so many keys without their last bits, and put adds the next one, in rising order.
 func (t *table[C, P]) prepare(coarse uint, count int) {
-	t.at = make(map[uint64]int32, count)
 	t.keys, t.sums, t.coarse = make([]uint64, 0, count), make([]C, 0, count), coarse
 }
 
 func (t *table[C, P]) put(key uint64, c C) {
-	t.at[key] = int32(len(t.keys))
 	t.keys, t.sums = append(t.keys, key), append(t.sums, c)
+}
+
+// exact tells whether keys have all of their bits.
+func (t *table[C, P]) exact() bool {
+	t.settle()
+	return t.coarse == 0
 }
 
 // span returns the least and the largest key of a place.
