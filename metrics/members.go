@@ -60,6 +60,10 @@ func (w *Walker) Add(c *Chunk) {
 	w.w.add(c)
 }
 
+// TilesIn makes the Walker write the tiles of its blocks, unless they are views of scores, to the beginning of the caller's memory
+// where they fit: so that the tiles of several Walkers lie beside each other.
+func (w *Walker) TilesIn(f32 []float32, f64 []float64) { w.w.tile32, w.w.tile = f32, f64 }
+
 // Err returns the *DataError of the bad rows so far, nil if there were none or Options.Drop leaves them out.
 func (w *Walker) Err() error {
 	l := w.w.bad.list()

@@ -3,6 +3,7 @@ package ensemble
 import (
 	"io"
 	"math"
+	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -210,41 +211,58 @@ func room[T any](s []T, n int) []T {
 	return s
 }
 
-// mean32 writes the mean of the members' rows to dst: their sum in order, then divided by their number, all in float32.
-func mean32(dst []float32, members [][]float32) {
-	sum(dst, members)
-	if n := float32(len(members)); n > 1 {
-		for j := range dst {
-			dst[j] /= n
+// meanRows writes the means of a block's rows to dst, by a kernel's function of members that lie in one array.
+func meanRows[T float32 | float64](dst []T, members [][]T, b *Block, mean func(dst, x []T, members, n, stride int)) {
+	width, packed := b.Mean.Width, true
+	for _, o := range b.Members {
+		packed = packed && o.Probs.Stride == b.Members[0].Probs.Stride
+	}
+	all, apart, same := oneArray(members, len(dst))
+	switch st := b.Members[0].Probs.Stride; {
+	case packed && same && st == width:
+		mean(dst, all, len(members), len(dst), apart)
+	case packed && same:
+		for i := range b.Rows {
+			mean(dst[i*width:], all[i*st:], len(members), width, apart)
+		}
+	default:
+		for i := range b.Rows {
+			row := dst[i*width:][:width]
+			copy(row, members[0][i*st:])
+			for m, o := range b.Members[1:] {
+				for j, v := range members[m+1][i*o.Probs.Stride:][:width] {
+					row[j] += v
+				}
+			}
+			for j := range row {
+				row[j] /= T(len(members))
+			}
 		}
 	}
 }
 
-// mean64 does the same in float64.
-func mean64(dst []float64, members [][]float64) {
-	sum(dst, members)
-	if n := float64(len(members)); n > 1 {
-		for j := range dst {
-			dst[j] /= n
+// oneArray tells whether members lie in one array, the same distance apart, and returns it from the first member on and the distance.
+func oneArray[T float32 | float64](members [][]T, n int) (all []T, apart int, ok bool) {
+	one := members[0]
+	if len(members) == 1 {
+		return one, max(n, len(one)), true
+	}
+	var v T
+	address := func(p []T) int { return int(uintptr(unsafe.Pointer(unsafe.SliceData(p)))) }
+	size := int(unsafe.Sizeof(v))
+	apart = (address(members[1]) - address(one)) / size
+	last := members[len(members)-1]
+	end := (len(members)-1)*apart + len(last)
+	if apart < len(one) || end > cap(one) {
+		return nil, 0, false
+	}
+	all = one[:end]
+	for m, p := range members {
+		if &all[m*apart] != &p[0] {
+			return nil, 0, false
 		}
 	}
-}
-
-// sum adds in the members' order, four of them for one look at dst.
-func sum[T float32 | float64](dst []T, members [][]T) {
-	n := copy(dst, members[0])
-	for members = members[1:]; len(members) >= 4; members = members[4:] {
-		a, b, c, d := members[0][:n], members[1][:n], members[2][:n], members[3][:n]
-		for j, v := range dst {
-			dst[j] = v + a[j] + b[j] + c[j] + d[j]
-		}
-	}
-	for _, m := range members {
-		m = m[:n]
-		for j, v := range dst {
-			dst[j] = v + m[j]
-		}
-	}
+	return all, apart, true
 }
 
 // fillNaN marks rows [lo, hi) of a chunk of means as left out.

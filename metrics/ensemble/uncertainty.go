@@ -65,7 +65,7 @@ type uncertain struct {
 	v     [5][]float64 // in the order of the constants
 	stats kernel.Stats
 
-	least, term, terms []float64
+	logs, sums []float64
 }
 
 func (u *uncertain) of(b *Block) {
@@ -74,7 +74,6 @@ func (u *uncertain) of(b *Block) {
 		u.v[i] = room(u.v[i], n)
 	}
 	mutual, total, data, nll, gibbs := u.v[0][:n], u.v[1][:n], u.v[2][:n], u.v[3][:n], u.v[4][:n]
-	members := float64(len(b.Members))
 	if len(b.Members) == 1 {
 		copy(total, b.Members[0].Stats.Entropy)
 	} else {
@@ -85,32 +84,48 @@ func (u *uncertain) of(b *Block) {
 	for i, t := range total {
 		mutual[i] = max(0, t-data[i])
 	}
-	// -ln mean p = least - ln mean exp(least - NLL), so that nothing underflows.
-	u.least, u.term, u.terms = room(u.least, n), room(u.term, n), room(u.terms, n)
-	least, term, terms := u.least[:n], u.term[:n], u.terms[:n]
-	copy(least, b.Members[0].Stats.NLL)
-	for _, m := range b.Members[1:] {
+	u.ensembleNLL(nll, gibbs, b.Members)
+}
+
+// small is the NLL below which -ln of a sum near 1 would have lost too many digits.
+const small = 0x1p-10
+
+// ensembleNLL writes -ln mean p = least - ln mean exp(least - NLL), of which nothing underflows.
+func (u *uncertain) ensembleNLL(nll, gibbs []float64, members []*metrics.Block) {
+	n := len(nll)
+	u.logs, u.sums = room(u.logs, n*len(members)), room(u.sums, n)
+	sums := u.sums[:n]
+	copy(nll, members[0].Stats.NLL)
+	for _, m := range members[1:] {
 		for i, v := range m.Stats.NLL[:n] {
-			least[i] = min(least[i], v)
+			nll[i] = min(nll[i], v)
 		}
 	}
-	clear(terms)
-	for _, m := range b.Members {
-		for i, v := range m.Stats.NLL[:n] {
-			term[i] = least[i] - v
+	clear(sums)
+	for m, o := range members {
+		logs := u.logs[m*n:][:n]
+		for i, v := range o.Stats.NLL[:n] {
+			logs[i] = nll[i] - v
 		}
-		kernel.ExpF64(term, term)
-		for i, v := range term {
-			terms[i] += v
+		kernel.ExpF64(logs, logs)
+		for i, v := range logs {
+			sums[i] += v
 		}
 	}
-	for i, v := range terms {
-		terms[i] = v / members
+	for i, v := range sums {
+		sums[i] = v / float64(len(members))
 	}
-	kernel.LogF64(term, terms)
-	for i, v := range least {
-		if nll[i] = v; !math.IsInf(v, 1) {
-			nll[i] = min(gibbs[i], max(v, v-term[i]))
+	kernel.LogF64(sums, sums)
+	for i, v := range nll {
+		switch {
+		case v < small:
+			for m, o := range members {
+				u.logs[m] = -o.Stats.NLL[i]
+			}
+			kernel.LogMeanExp(sums[i:i+1], u.logs, len(members), 1, 1)
+			nll[i] = min(gibbs[i], 0-sums[i])
+		case v <= math.MaxFloat64:
+			nll[i] = min(gibbs[i], v-sums[i])
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -39,8 +40,11 @@ type walk struct {
 	block  *metrics.Block // nil: no row is good
 }
 
-// tiles are the rows of which a mean is taken, and the mean where it has no place yet.
+// tiles are what a mean is taken of, and the mean where it has no place yet.
 type tiles struct {
+	size   int // entries of a member's rows in all32 or all64
+	all32  []float32
+	all64  []float64
 	f32    [][]float32
 	f64    [][]float64
 	mean32 []float32
@@ -60,8 +64,6 @@ func newWorker(f *Folded) *worker {
 		w.each = append(w.each, e)
 	}
 	w.walks = w.newWalks()
-	w.tiles.f32 = make([][]float32, len(f.each))
-	w.tiles.f64 = make([][]float64, len(f.each))
 	w.block.Members = make([]*metrics.Block, len(f.each))
 	w.block.Scores = make([]metrics.Scores, len(f.each))
 	return w
@@ -89,6 +91,7 @@ func (w *worker) newWalks() []walk {
 func (w *worker) add(c *metrics.MemberChunk, mean *metrics.Chunk, at, n int) {
 	w.c, w.mean, w.at, w.n, w.now, w.split = c, mean, at, n, w.walks, false
 	w.seen += int64(n)
+	w.beside(n * max(2, w.f.shape.classes))
 	w.walk(0)
 	if !w.f.opt.Drop {
 		for m := range w.walks {
@@ -97,6 +100,35 @@ func (w *worker) add(c *metrics.MemberChunk, mean *metrics.Chunk, at, n int) {
 	}
 	if w.split && !w.failed {
 		w.runs(c, at, n)
+	}
+}
+
+// beside sees to it that the tiles of all members, of so many entries, lie beside each other: so the kernels want them. The walks over
+// good rows come when the others are done with the memory.
+func (w *worker) beside(entries int) {
+	t := &w.tiles
+	if entries <= t.size {
+		return
+	}
+	const apart = 80 // members' rows do not lie a power of two apart, which caches do not like
+	t.size = entries + apart
+	if n := t.size * len(w.walks); w.f.narrow() {
+		t.all32 = make([]float32, n)
+	} else {
+		t.all64 = make([]float64, n)
+	}
+	w.place(w.walks)
+	w.place(w.again)
+}
+
+func (w *worker) place(l []walk) {
+	t := &w.tiles
+	for m := range l {
+		if lo, hi := m*t.size, (m+1)*t.size; w.f.narrow() {
+			l[m].walker.TilesIn(t.all32[lo:hi], nil)
+		} else {
+			l[m].walker.TilesIn(nil, t.all64[lo:hi])
+		}
 	}
 }
 
@@ -177,6 +209,7 @@ func (w *worker) scored() bool { return w.mean.F32 != nil || w.mean.F64 != nil }
 func (w *worker) runs(c *metrics.MemberChunk, at, n int) {
 	if w.again == nil {
 		w.again = w.newWalks()
+		w.place(w.again)
 	}
 	w.now = w.again
 	good := slices.Clone(w.good)
@@ -216,52 +249,37 @@ func (w *worker) hand() {
 // average makes the block's mean: where it is wanted, or else in the worker's memory.
 func (w *worker) average() {
 	b, t, k := &w.block, &w.tiles, w.f.shape.classes
-	width, packed := b.Members[0].Probs.Width, true
-	for _, o := range b.Members {
-		packed = packed && o.Probs.Stride == width
-	}
+	width := b.Members[0].Probs.Width
 	inPlace := w.scored() && k > 1 && b.Rows == w.n
 	lo, n := w.at*k, b.Rows*width
+	b.Mean = metrics.Tile{Width: width, Stride: width}
 	if b.Members[0].Probs.F32 != nil {
 		dst := w.mean.F32
 		if !inPlace {
 			t.mean32, lo = room(t.mean32, n), 0
 			dst = t.mean32
 		}
-		b.Mean = metrics.Tile{F32: dst[lo : lo+n], Width: width, Stride: width}
-		rowsOf(b.Rows, width, packed, func(i, n int) {
-			for m, o := range b.Members {
-				t.f32[m] = o.Probs.F32[i*o.Probs.Stride:][:n]
-			}
-			mean32(b.Mean.F32[i*width:][:n], t.f32)
-		})
+		b.Mean.F32 = dst[lo : lo+n]
+		t.f32 = t.f32[:0]
+		for _, o := range b.Members {
+			t.f32 = append(t.f32, o.Probs.F32)
+		}
+		meanRows(b.Mean.F32, t.f32, b, kernel.MeanF32)
 	} else {
 		dst := w.mean.F64
 		if !inPlace {
 			t.mean64, lo = room(t.mean64, n), 0
 			dst = t.mean64
 		}
-		b.Mean = metrics.Tile{F64: dst[lo : lo+n], Width: width, Stride: width}
-		rowsOf(b.Rows, width, packed, func(i, n int) {
-			for m, o := range b.Members {
-				t.f64[m] = o.Probs.F64[i*o.Probs.Stride:][:n]
-			}
-			mean64(b.Mean.F64[i*width:][:n], t.f64)
-		})
+		b.Mean.F64 = dst[lo : lo+n]
+		t.f64 = t.f64[:0]
+		for _, o := range b.Members {
+			t.f64 = append(t.f64, o.Probs.F64)
+		}
+		meanRows(b.Mean.F64, t.f64, b, kernel.MeanF64)
 	}
 	if w.scored() && !inPlace {
 		w.scatter()
-	}
-}
-
-// rowsOf calls f for each of some rows, or once for all where they follow each other.
-func rowsOf(rows, width int, packed bool, f func(i, n int)) {
-	if packed {
-		f(0, rows*width)
-		return
-	}
-	for i := range rows {
-		f(i, width)
 	}
 }
 
