@@ -57,7 +57,13 @@ func MeanF64(dst, x []float64, members, n, stride int) {
 // above top - 1 from top. -Inf is a legal element; if all are, so is the result. It is +Inf if one is, NaN if one is NaN.
 func LogMeanExp(dst, x []float64, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)
-	for i := range dst[:n] {
+	done := 0
+	if simd() && n >= 8 {
+		by := float64(members)
+		done = n &^ 7
+		asm.LogMeanExp(&dst[0], &x[0], &by, members, done, stride)
+	}
+	for i := done; i < n; i++ {
 		dst[i] = logMeanExp(x[i:], members, stride)
 	}
 }

@@ -865,6 +865,21 @@ func MeanF64(dst *float64, x *float64, by *float64, members int, n int, stride i
 	}
 }
 
+// LogMeanExp writes ln of the mean of e**x over the members, which are stride elements apart and whose number is at by
+// too, of n elements, a positive multiple of 8, to dst.
+func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int) {
+	switch {
+	case isa.NEON:
+		neon.LogMeanExp(dst, x, by, members, n, stride)
+	case isa.AVX512:
+		avx512.LogMeanExp(dst, x, by, members, n, stride)
+	case isa.AVX2:
+		avx2.LogMeanExp(dst, x, by, members, n, stride)
+	default:
+		panic(absent)
+	}
+}
+
 // PairKLF32 writes the sum of p*(lp-lq) where p is not 0 of each of rows > 0 rows. room is for 16 float64 lanes of each
 // sum.
 func PairKLF32(kl *float64, p *float32, lp *float32, lq *float32, rows int, k int, stride int, room *float64) {

@@ -35,15 +35,26 @@ func (v vector64) exp(x V) V { return v.expBelow(v.Min(F64, v.c(710), x)) }
 
 // expBelow returns Exp64(x) for x of at most 710.
 func (v vector64) expBelow(x V) V {
+	n, p := v.expParts(x)
+	return v.expWhole(n, p)
+}
+
+// expParts returns n and e**r - 1 with e**x = 2**n * e**r.
+func (v vector64) expParts(x V) (n, p V) {
 	x = v.Max(F64, v.c(-746), x)
-	n := v.sub(v.fma(x, v.c(log2e), v.c(magic64)), v.c(magic64))
+	n = v.sub(v.fma(x, v.c(log2e), v.c(magic64)), v.c(magic64))
 	r := v.Copy(x)
 	v.FMATo(F64, r, n, v.c(-ln2hi))
 	v.FMATo(F64, r, n, v.c(-ln2lo))
 	q := v.horner(r, 0x1.1e3d33c408befp-29, 0x1.af6bda85bfb07p-26, 0x1.27e5b43506fa6p-22, 0x1.71ddf02854ed4p-19,
 		0x1.a01a01369ed3cp-16, 0x1.a01a01b37b44ap-13, 0x1.6c16c16c3043cp-10, 0x1.111111110ec65p-7, 0x1.5555555555503p-5,
 		0x1.555555555555bp-3, 0.5)
-	y := v.add(v.fma(v.mul(r, r), q, r), v.c(1))
+	return n, v.fma(v.mul(r, r), q, r)
+}
+
+// expWhole returns 2**n * (1 + p).
+func (v vector64) expWhole(n, p V) V {
+	y := v.add(p, v.c(1))
 	if v.wide() != nil {
 		return v.scaled(y, n) // two factors round no more than once either: the first product is normal
 	}
@@ -51,6 +62,12 @@ func (v vector64) expBelow(x V) V {
 	a := v.sub(t, v.c(magic64))
 	b := v.add(v.sub(n, a), v.c(magic64))
 	return v.mul(v.mul(y, v.pow2(t)), v.pow2(b))
+}
+
+// expm1 returns expm1(x) of kernel/members.go, for x <= 0.
+func (v vector64) expm1(x V) V {
+	n, p := v.expParts(x)
+	return v.Blend(v.Cmp(F64, EQ, n, v.c(0)), p, v.sub(v.expWhole(n, p), v.c(1)))
 }
 
 // pow2 returns 2**n where t = magic64 + n.

@@ -1,11 +1,14 @@
 package main
 
+import "math"
+
 // Rows of the members of an ensemble: the Go definitions are in kernel/members.go and kernel/pairs.go.
 
 func members(m Machine) {
 	for _, s := range []Source{FromF32, FromF64} {
 		mean(m, s)
 	}
+	logMeanExp(m)
 }
 
 // mean emits the mean of members: some registers of the first one, to which those of the others are added.
@@ -61,5 +64,42 @@ func mean(m Machine, s Source) {
 	m.If(n, EQ, 0, "done")
 	m.StoreFirst(k.t, dst, n, sum("rest", func(p R) []V { return m.LoadFirst(s, p, n) }))
 	m.Label("done")
+	m.Return()
+}
+
+// logMeanExp emits the logarithm of the mean of exponentials, a register of elements after another.
+func logMeanExp(m Machine) {
+	v := vector64{m}
+	m.Func("LogMeanExp", `LogMeanExp writes ln of the mean of e**x over the members, which are stride elements apart and whose number is
+		at by too, of n elements, a positive multiple of 8, to dst.`, []Arg{{"dst", "*float64"}, {"x", "*float64"}, {"by", "*float64"},
+		{"members", "int"}, {"n", "int"}, {"stride", "int"}}, nil)
+	dst, x, n, stride := m.Arg("dst"), m.Arg("x"), m.Arg("n"), m.Arg("stride")
+	m.ShlR(stride, 3)
+	by := m.Broadcast(F64, m.Arg("by"), 0)
+	m.Label("elements")
+	top := m.Load(x, 0)
+	bad := m.CopyM(m.Cmp(F64, UN, top, top))
+	each := func(name string, from R, left R, body func(x V)) {
+		m.Label(name)
+		body(m.Load(from, 0))
+		m.AddR(from, stride)
+		m.SubR(left, 1)
+		m.If(left, GT, 0, name)
+	}
+	each("top", m.CopyR(x), m.Arg("members"), func(x V) {
+		m.MoveM(bad, m.OrM(bad, m.Cmp(F64, UN, x, x)))
+		m.Move(top, m.Max(F64, x, top))
+	})
+	sum := m.Zero()
+	each("sum", m.CopyR(x), m.Arg("members"), func(x V) { m.AddTo(F64, sum, v.expm1(v.sub(x, top))) })
+	out := v.add(top, v.log1p(m.Div(F64, sum, by)))
+	finite := m.Cmp(F64, LE, m.And(top, v.bits(formats[F64].absMask)), v.c(math.MaxFloat64))
+	out = m.Blend(finite, out, top)
+	out = m.Blend(bad, v.bits(formats[F64].absMask), out)
+	m.Store(dst, 0, out)
+	m.AddR(x, m.Width())
+	m.AddR(dst, m.Width())
+	m.SubR(n, m.Width()/8)
+	m.If(n, GT, 0, "elements")
 	m.Return()
 }

@@ -372,6 +372,12 @@ func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride i
 //go:noescape
 func MeanF64(dst *float64, x *float64, by *float64, members int, n int, stride int)
 
+// LogMeanExp writes ln of the mean of e**x over the members, which are stride elements apart and whose number is at by
+// too, of n elements, a positive multiple of 8, to dst.
+//
+//go:noescape
+func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int)
+
 // PairKLF32 writes the sum of p*(lp-lq) where p is not 0 of each of rows > 0 rows. room is for 16 float64 lanes of each
 // sum.
 //

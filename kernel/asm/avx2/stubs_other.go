@@ -308,6 +308,10 @@ func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride i
 // is at by too, to dst.
 func MeanF64(dst *float64, x *float64, by *float64, members int, n int, stride int) { panic(absent) }
 
+// LogMeanExp writes ln of the mean of e**x over the members, which are stride elements apart and whose number is at by
+// too, of n elements, a positive multiple of 8, to dst.
+func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int) { panic(absent) }
+
 // PairKLF32 writes the sum of p*(lp-lq) where p is not 0 of each of rows > 0 rows. room is for 16 float64 lanes of each
 // sum.
 func PairKLF32(kl *float64, p *float32, lp *float32, lq *float32, rows int, k int, stride int, room *float64) {

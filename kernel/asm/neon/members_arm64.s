@@ -4,6 +4,81 @@
 
 #include "textflag.h"
 
+// The constants: 16 bytes each, as a register holds them.
+DATA consts<>+0(SB)/8, $0xc087500000000000
+DATA consts<>+8(SB)/8, $0xc087500000000000
+DATA consts<>+16(SB)/8, $0x4338000000000000
+DATA consts<>+24(SB)/8, $0x4338000000000000
+DATA consts<>+32(SB)/8, $0x3ff71547652b82fe
+DATA consts<>+40(SB)/8, $0x3ff71547652b82fe
+DATA consts<>+48(SB)/8, $0xbfe62e42fefa39ef
+DATA consts<>+56(SB)/8, $0xbfe62e42fefa39ef
+DATA consts<>+64(SB)/8, $0xbc7abc9e3b39803f
+DATA consts<>+72(SB)/8, $0xbc7abc9e3b39803f
+DATA consts<>+80(SB)/8, $0x3e5af6bda85bfb07
+DATA consts<>+88(SB)/8, $0x3e5af6bda85bfb07
+DATA consts<>+96(SB)/8, $0x3e21e3d33c408bef
+DATA consts<>+104(SB)/8, $0x3e21e3d33c408bef
+DATA consts<>+112(SB)/8, $0x3e927e5b43506fa6
+DATA consts<>+120(SB)/8, $0x3e927e5b43506fa6
+DATA consts<>+128(SB)/8, $0x3ec71ddf02854ed4
+DATA consts<>+136(SB)/8, $0x3ec71ddf02854ed4
+DATA consts<>+144(SB)/8, $0x3efa01a01369ed3c
+DATA consts<>+152(SB)/8, $0x3efa01a01369ed3c
+DATA consts<>+160(SB)/8, $0x3f2a01a01b37b44a
+DATA consts<>+168(SB)/8, $0x3f2a01a01b37b44a
+DATA consts<>+176(SB)/8, $0x3f56c16c16c3043c
+DATA consts<>+184(SB)/8, $0x3f56c16c16c3043c
+DATA consts<>+192(SB)/8, $0x3f8111111110ec65
+DATA consts<>+200(SB)/8, $0x3f8111111110ec65
+DATA consts<>+208(SB)/8, $0x3fa5555555555503
+DATA consts<>+216(SB)/8, $0x3fa5555555555503
+DATA consts<>+224(SB)/8, $0x3fc555555555555b
+DATA consts<>+232(SB)/8, $0x3fc555555555555b
+DATA consts<>+240(SB)/8, $0x3fe0000000000000
+DATA consts<>+248(SB)/8, $0x3fe0000000000000
+DATA consts<>+256(SB)/8, $0x3ff0000000000000
+DATA consts<>+264(SB)/8, $0x3ff0000000000000
+DATA consts<>+272(SB)/8, $0x00000000000003ff
+DATA consts<>+280(SB)/8, $0x00000000000003ff
+DATA consts<>+288(SB)/8, $0x00095f6200000000
+DATA consts<>+296(SB)/8, $0x00095f6200000000
+DATA consts<>+304(SB)/8, $0x4330000000000000
+DATA consts<>+312(SB)/8, $0x4330000000000000
+DATA consts<>+320(SB)/8, $0x43300000000003ff
+DATA consts<>+328(SB)/8, $0x43300000000003ff
+DATA consts<>+336(SB)/8, $0x000fffffffffffff
+DATA consts<>+344(SB)/8, $0x000fffffffffffff
+DATA consts<>+352(SB)/8, $0x3fe6a09e00000000
+DATA consts<>+360(SB)/8, $0x3fe6a09e00000000
+DATA consts<>+368(SB)/8, $0x4000000000000000
+DATA consts<>+376(SB)/8, $0x4000000000000000
+DATA consts<>+384(SB)/8, $0x3fc39a1ba82a83b4
+DATA consts<>+392(SB)/8, $0x3fc39a1ba82a83b4
+DATA consts<>+400(SB)/8, $0x3fc2f05659483424
+DATA consts<>+408(SB)/8, $0x3fc2f05659483424
+DATA consts<>+416(SB)/8, $0x3fc74663eea824cd
+DATA consts<>+424(SB)/8, $0x3fc74663eea824cd
+DATA consts<>+432(SB)/8, $0x3fcc71c52095296d
+DATA consts<>+440(SB)/8, $0x3fcc71c52095296d
+DATA consts<>+448(SB)/8, $0x3fd24924941f132b
+DATA consts<>+456(SB)/8, $0x3fd24924941f132b
+DATA consts<>+464(SB)/8, $0x3fd999999997fdb6
+DATA consts<>+472(SB)/8, $0x3fd999999997fdb6
+DATA consts<>+480(SB)/8, $0x3fe5555555555592
+DATA consts<>+488(SB)/8, $0x3fe5555555555592
+DATA consts<>+496(SB)/8, $0x3c7abc9e3b39803f
+DATA consts<>+504(SB)/8, $0x3c7abc9e3b39803f
+DATA consts<>+512(SB)/8, $0x3fe62e42fefa39ef
+DATA consts<>+520(SB)/8, $0x3fe62e42fefa39ef
+DATA consts<>+528(SB)/8, $0x7fffffffffffffff
+DATA consts<>+536(SB)/8, $0x7fffffffffffffff
+DATA consts<>+544(SB)/8, $0x3c90000000000000
+DATA consts<>+552(SB)/8, $0x3c90000000000000
+DATA consts<>+560(SB)/8, $0x7fefffffffffffff
+DATA consts<>+568(SB)/8, $0x7fefffffffffffff
+GLOBL consts<>(SB), RODATA|NOPTR, $576
+
 // func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride int)
 TEXT ·MeanF32(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -415,4 +490,186 @@ l20:
 l19:
 
 done:
+	RET
+
+// func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int)
+TEXT ·LogMeanExp(SB), NOSPLIT, $0-48
+	MOVD $consts<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD n+32(FP), R3
+	MOVD stride+40(FP), R4
+	LSL $3, R4
+	MOVD by+16(FP), R5
+	FMOVD (R5), F0
+	VDUP V0.D[0], V0.D2
+
+elements:
+	FMOVQ (R2), F1
+	WORD $0x4e61e422 // fcmeq v2.2d, v1.2d, v1.2d
+	WORD $0x4e61e423 // fcmeq v3.2d, v1.2d, v1.2d
+	VAND V3.B16, V2.B16, V2.B16
+	WORD $0x6e205842 // mvn v2.16b, v2.16b
+	MOVD R2, R5
+	MOVD members+24(FP), R6
+
+top:
+	FMOVQ (R5), F3
+	WORD $0x4e63e464 // fcmeq v4.2d, v3.2d, v3.2d
+	WORD $0x4e63e465 // fcmeq v5.2d, v3.2d, v3.2d
+	VAND V5.B16, V4.B16, V4.B16
+	WORD $0x6e205884 // mvn v4.16b, v4.16b
+	VORR V4.B16, V2.B16, V2.B16
+	WORD $0x4e61f461 // fmax v1.2d, v3.2d, v1.2d
+	ADD R4, R5
+	SUB $1, R6
+	CMP $0, R6
+	BGT top
+	VMOVI $0, V3.B16
+	MOVD R2, R5
+	MOVD members+24(FP), R6
+
+sum:
+	FMOVQ (R5), F4
+	WORD $0x4ee1d484 // fsub v4.2d, v4.2d, v1.2d
+	FMOVQ (R0), F5
+	WORD $0x4e64f4a4 // fmax v4.2d, v5.2d, v4.2d
+	FMOVQ 16(R0), F5
+	FMOVQ 32(R0), F6
+	VFMLA V6.D2, V4.D2, V5.D2
+	FMOVQ 16(R0), F6
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	FMOVQ 48(R0), F6
+	VFMLA V6.D2, V5.D2, V4.D2
+	FMOVQ 64(R0), F6
+	VFMLA V6.D2, V5.D2, V4.D2
+	FMOVQ 80(R0), F6
+	FMOVQ 96(R0), F7
+	VFMLA V7.D2, V4.D2, V6.D2
+	FMOVQ 112(R0), F7
+	VFMLA V4.D2, V6.D2, V7.D2
+	FMOVQ 128(R0), F6
+	VFMLA V4.D2, V7.D2, V6.D2
+	FMOVQ 144(R0), F7
+	VFMLA V4.D2, V6.D2, V7.D2
+	FMOVQ 160(R0), F6
+	VFMLA V4.D2, V7.D2, V6.D2
+	FMOVQ 176(R0), F7
+	VFMLA V4.D2, V6.D2, V7.D2
+	FMOVQ 192(R0), F6
+	VFMLA V4.D2, V7.D2, V6.D2
+	FMOVQ 208(R0), F7
+	VFMLA V4.D2, V6.D2, V7.D2
+	FMOVQ 224(R0), F6
+	VFMLA V4.D2, V7.D2, V6.D2
+	FMOVQ 240(R0), F7
+	VFMLA V4.D2, V6.D2, V7.D2
+	WORD $0x6e64dc86 // fmul v6.2d, v4.2d, v4.2d
+	VFMLA V7.D2, V6.D2, V4.D2
+	VMOVI $0, V6.B16
+	WORD $0x4e66e4a6 // fcmeq v6.2d, v5.2d, v6.2d
+	FMOVQ 256(R0), F7
+	WORD $0x4e67d487 // fadd v7.2d, v4.2d, v7.2d
+	FMOVQ 16(R0), F8
+	FMOVQ 240(R0), F9
+	VFMLA V9.D2, V5.D2, V8.D2
+	FMOVQ 16(R0), F9
+	WORD $0x4ee9d509 // fsub v9.2d, v8.2d, v9.2d
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	FMOVQ 16(R0), F9
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	FMOVQ 272(R0), F9
+	VADD V9.D2, V8.D2, V8.D2
+	VSHL $52, V8.D2, V8.D2
+	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
+	FMOVQ 272(R0), F8
+	VADD V8.D2, V5.D2, V5.D2
+	VSHL $52, V5.D2, V5.D2
+	WORD $0x6e65dce5 // fmul v5.2d, v7.2d, v5.2d
+	FMOVQ 256(R0), F7
+	WORD $0x4ee7d4a5 // fsub v5.2d, v5.2d, v7.2d
+	VBSL V5.B16, V4.B16, V6.B16
+	WORD $0x4e66d463 // fadd v3.2d, v3.2d, v6.2d
+	ADD R4, R5
+	SUB $1, R6
+	CMP $0, R6
+	BGT sum
+	WORD $0x6e60fc63 // fdiv v3.2d, v3.2d, v0.2d
+	FMOVQ 256(R0), F4
+	WORD $0x4e64d464 // fadd v4.2d, v3.2d, v4.2d
+	FMOVQ 256(R0), F5
+	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
+	FMOVQ 256(R0), F6
+	WORD $0x4ee5d487 // fsub v7.2d, v4.2d, v5.2d
+	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	WORD $0x4ee5d465 // fsub v5.2d, v3.2d, v5.2d
+	WORD $0x4e65d4c5 // fadd v5.2d, v6.2d, v5.2d
+	FMOVQ 288(R0), F6
+	VADD V6.D2, V4.D2, V4.D2
+	VUSHR $52, V4.D2, V6.D2
+	FMOVQ 304(R0), F7
+	VORR V7.B16, V6.B16, V6.B16
+	FMOVQ 320(R0), F7
+	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FMOVQ 336(R0), F7
+	VAND V7.B16, V4.B16, V4.B16
+	FMOVQ 352(R0), F7
+	VADD V7.D2, V4.D2, V4.D2
+	FMOVQ 256(R0), F7
+	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
+	FMOVQ 16(R0), F7
+	WORD $0x4ee6d4e7 // fsub v7.2d, v7.2d, v6.2d
+	FMOVQ 272(R0), F8
+	VADD V8.D2, V7.D2, V7.D2
+	VSHL $52, V7.D2, V7.D2
+	WORD $0x6e67dca5 // fmul v5.2d, v5.2d, v7.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVQ 368(R0), F5
+	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
+	WORD $0x6e65fc85 // fdiv v5.2d, v4.2d, v5.2d
+	WORD $0x6e65dca7 // fmul v7.2d, v5.2d, v5.2d
+	FMOVQ 240(R0), F8
+	WORD $0x6e68dc88 // fmul v8.2d, v4.2d, v8.2d
+	WORD $0x6e64dd08 // fmul v8.2d, v8.2d, v4.2d
+	FMOVQ 384(R0), F9
+	FMOVQ 400(R0), F10
+	VFMLA V10.D2, V7.D2, V9.D2
+	FMOVQ 416(R0), F10
+	VFMLA V7.D2, V9.D2, V10.D2
+	FMOVQ 432(R0), F9
+	VFMLA V7.D2, V10.D2, V9.D2
+	FMOVQ 448(R0), F10
+	VFMLA V7.D2, V9.D2, V10.D2
+	FMOVQ 464(R0), F9
+	VFMLA V7.D2, V10.D2, V9.D2
+	FMOVQ 480(R0), F10
+	VFMLA V7.D2, V9.D2, V10.D2
+	VMOV V8.B16, V9.B16
+	VFMLA V7.D2, V10.D2, V9.D2
+	FMOVQ 496(R0), F7
+	WORD $0x6e67dcc7 // fmul v7.2d, v6.2d, v7.2d
+	VFMLA V5.D2, V9.D2, V7.D2
+	WORD $0x4ee7d505 // fsub v5.2d, v8.2d, v7.2d
+	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
+	FMOVQ 512(R0), F5
+	VFMLA V5.D2, V6.D2, V4.D2
+	FMOVQ 528(R0), F5
+	VAND V5.B16, V3.B16, V5.B16
+	FMOVQ 544(R0), F6
+	WORD $0x6ee5e4c5 // fcmgt v5.2d, v6.2d, v5.2d
+	VBSL V4.B16, V3.B16, V5.B16
+	WORD $0x4e65d423 // fadd v3.2d, v1.2d, v5.2d
+	FMOVQ 528(R0), F4
+	VAND V4.B16, V1.B16, V4.B16
+	FMOVQ 560(R0), F5
+	WORD $0x6e64e4a4 // fcmge v4.2d, v5.2d, v4.2d
+	VBSL V1.B16, V3.B16, V4.B16
+	FMOVQ 528(R0), F1
+	VBSL V4.B16, V1.B16, V2.B16
+	FMOVQ F2, (R1)
+	ADD $16, R2
+	ADD $16, R1
+	SUB $2, R3
+	CMP $0, R3
+	BGT elements
 	RET
