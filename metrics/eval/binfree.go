@@ -13,7 +13,7 @@ import (
 // Options of metrics over scores in their order.
 var (
 	byEvent  = choices{ofEvent}
-	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
+	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log", "spherical"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
 	coxOwn   = choices{ofEvent, {name: "unit_slope"}}
 	bayesOwn = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
 	semiOwn  = choices{
@@ -431,20 +431,30 @@ func orderText(e *Evaluation, m Metric) string {
 		formula = e.semiOptions(m).Text()
 	case m.Name == "calibration_intercept" && coxOwn.of(m, "unit_slope") != 0:
 		formula = "a of the logistic regression logit P(y=1) = a + logit p"
-	case ofLogScore(m):
+	case ofScore(m) == calib.Logarithmic:
 		formula = map[string]string{
 			"corp_mcb":       "S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression",
 			"corp_mcb_floor": "mean S - S_C where outcomes are drawn by the scores, S = mean -ln of what was given to what happened",
 			"corp_dsc":       "S_R - S_C, S_R the entropy of the base rate, S_C = mean -ln of what recalibrated scores give to what happened",
 			"corp_unc":       "S_R, the entropy of the base rate",
 		}[m.Name]
+	case ofScore(m) == calib.Spherical:
+		formula = map[string]string{
+			"corp_mcb":       "S - S_C, S = mean 1 - p_y/|p|, S_C of the scores recalibrated by isotonic regression",
+			"corp_mcb_floor": "mean S - S_C where outcomes are drawn by the scores, S = mean 1 - p_y/|p|",
+			"corp_dsc":       "S_R - S_C, S_R the spherical loss of the base rate, S_C = mean 1 - c_y/|c| of recalibrated scores c",
+			"corp_unc":       "S_R, the spherical loss of the base rate",
+		}[m.Name]
 	}
 	return e.eventText(m) + "; " + formula
 }
 
-// ofLogScore tells whether a metric is of the decomposition of the logarithmic score.
-func ofLogScore(m Metric) bool {
-	return strings.HasPrefix(m.Name, "corp_") && corpOwn.of(m, "score") != 0
+// ofScore returns the score of whose decomposition a metric is; Squared for others.
+func ofScore(m Metric) calib.ProperScore {
+	if !strings.HasPrefix(m.Name, "corp_") {
+		return calib.Squared
+	}
+	return calib.ProperScore(corpOwn.of(m, "score"))
 }
 
 // semiOK checks the options of spce. The fault that they may ask for is of the order of rows, which is not known any more.

@@ -477,8 +477,9 @@ func (e *Evaluation) Meaning(m Metric) (short, line string) {
 			d = Describe([]string{l2: "rmsce", largest: "mce"}[n])
 		}
 	}
-	if ofLogScore(m) {
-		r := strings.NewReplacer("squared error", "log score", "mean (p - y)^2", "the log score")
+	if s := ofScore(m); s != calib.Squared {
+		name := map[calib.ProperScore]string{calib.Logarithmic: "log score", calib.Spherical: "spherical loss"}[s]
+		r := strings.NewReplacer("squared error", name, "mean (p - y)^2", "the "+name)
 		return r.Replace(d.Short), r.Replace(d.Meaning)
 	}
 	return d.Short, d.Meaning
