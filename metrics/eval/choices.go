@@ -131,6 +131,12 @@ func (l choices) fields(m Metric) []Field {
 	return f
 }
 
+// draws tells whether a metric draws random numbers: where it may do without, only if some replicates are asked for.
+func (m Metric) draws() bool {
+	d := Describe(m.Name)
+	return d.random && (d.own.index("replicates") < 0 || d.own.of(m, "replicates") > 0)
+}
+
 // ofEvent is the choice of the event for metrics over scores in their order; what shape means depends on the predictions and on the
 // metric. Its words are those of calib.Options, by the number of the event.
 var ofEvent = choice{name: "event", words: []string{"shape", "top", "positive"}}

@@ -111,7 +111,7 @@ func New(s Spec) (*Evaluation, error) {
 	if len(p.scores) == 0 {
 		s.Memory = 0 // nothing takes it, and a state says nothing of it
 	}
-	if !slices.ContainsFunc(s.Metrics, func(m Metric) bool { return Describe(m.Name).random }) {
+	if !slices.ContainsFunc(s.Metrics, Metric.draws) {
 		s.Seed = 0
 	}
 	e := &Evaluation{Spec: s, plan: p, Loss: score.NewLoss(&score.Options{TopK: p.top})}
@@ -388,7 +388,7 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 			}
 		}
 	}
-	if Describe(m.Name).random {
+	if m.draws() {
 		f = append(f, Field{"seed", e.Spec.Seed})
 	}
 	return f

@@ -20,6 +20,7 @@ var (
 	aurocOwn  = choices{average, gridOwn, summation}
 	auprcOwn  = choices{{name: "area", words: []string{"average_precision", "trapezoid", "davis_goadrich"}}, average, gridOwn, summation}
 	riskOwn   = choices{repeats}
+	aurcOwn   = choices{{name: "replicates", whole: true, least: 0, most: 100000, unsaid: 0}}
 	budgetOwn = choices{{name: "fraction", least: 0, most: 1, unsaid: 0.01}, {name: "most", whole: true, least: 0, most: 1e15, unsaid: 0},
 		{name: "bins", whole: true, least: 0, most: 1000000, unsaid: 0}}
 	oracleOwn = append(append(choices{}, budgetOwn...), gridOwn, summation,
@@ -116,13 +117,17 @@ func (l choices) budget(m Metric) rank.Budget {
 
 type risksOf int // replicates
 
-// risk answers an area of selective classification.
-func risk(area func(r *rank.Ranking) (a, bound float64), of func(i *rank.Intervals) metrics.Interval) func(e *Evaluation, m Metric) Value {
+// risk answers an area of selective classification, with the interval of so many replicates, or if that is 0 of as many as the metric
+// says.
+func risk(area func(r *rank.Ranking) (a, bound float64), of func(i *rank.Intervals) metrics.Interval, replicates int) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		r := e.ranking()
 		v := Value{Method: bootstrap}
 		v.Value, v.Bound = area(r)
-		n := int(riskOwn.of(m, "replicates"))
+		n := replicates
+		if n == 0 {
+			n = int(riskOwn.of(m, "replicates"))
+		}
 		i := remember(e, risksOf(n), func() rank.Intervals {
 			return r.Intervals(e.Spec.Level, &rank.Resampling{Seed: e.Spec.Seed, Replicates: n, Threads: e.Threads})
 		})
@@ -239,7 +244,7 @@ func inRanks() []Descriptor {
 			Meaning: "area under the risk-coverage curve above that of an order with all errors last",
 			Formula: "aurc - [E - (N-E) (H(N) - H(N-E))]/N, E errors, H the harmonic numbers", Range: "[0, 1]", Better: Lower,
 			Source: "Geifman, Uziel and El-Yaniv 2019",
-			value:  risk((*rank.Ranking).EAURC, func(i *rank.Intervals) metrics.Interval { return i.EAURC }),
+			value:  risk((*rank.Ranking).EAURC, func(i *rank.Intervals) metrics.Interval { return i.EAURC }, 0),
 		},
 		{
 			Name: "augrc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, random: true,
@@ -247,7 +252,7 @@ func inRanks() []Descriptor {
 			Meaning: "area under the generalized risk-coverage curve: mean share of rows that are answered and wrong",
 			Formula: "sum_cells (m E + e (m+1)/2)/N^2, e errors among m rows, E before", Range: "[0, 1/2]", Better: Lower,
 			Source: "Traub et al. 2024",
-			value:  risk((*rank.Ranking).AUGRC, func(i *rank.Intervals) metrics.Interval { return i.AUGRC }),
+			value:  risk((*rank.Ranking).AUGRC, func(i *rank.Intervals) metrics.Interval { return i.AUGRC }, 0),
 		},
 		{
 			Name: "oracle_accuracy", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,

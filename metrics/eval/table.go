@@ -9,6 +9,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/rank"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -412,13 +413,16 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "aurc", Default: true, applies: always, check: noOptions, event: decision, uncut: true,
+			Name: "aurc", Default: true, applies: always, Options: aurcOwn.String(), own: aurcOwn, check: aurcOwn.check, event: decision, uncut: true, random: true,
 			Short:   "mean error rate of the most confident rows",
 			Meaning: "area under the risk-coverage curve: mean error rate, most confident rows first",
 			Formula: "(1/N) sum_k (errors among the k most confident rows)/k, ties in random order", Range: "[0, 1]", Better: Lower,
 			Source: "Geifman and El-Yaniv 2017",
 			value: func(e *Evaluation, m Metric) Value {
-				v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+				if n := int(aurcOwn.of(m, "replicates")); n > 0 {
+					return risk((*rank.Ranking).AURC, func(i *rank.Intervals) metrics.Interval { return i.AURC }, n)(e, m)
+				}
+				v := Value{Interval: metrics.NoInterval(), Reason: "no interval is drawn unless it is asked for: aurc(replicates=200)"}
 				v.Value, v.Bound = e.ranking().AURC()
 				return v
 			},
