@@ -71,6 +71,14 @@ func (c *tallied) merge(o *tallied) {
 	c.w.Merge(&o.w)
 }
 
+// add adds a row; its weight is 0 without weights.
+func (c *tallied) add(_, weight float64) {
+	c.n++
+	if weight > 0 {
+		c.w.AddFloat(weight)
+	}
+}
+
 var _ metrics.Accumulator = (*Scores)(nil)
 
 // NewScores returns an empty accumulator. It panics if there is no such detector.
@@ -100,7 +108,7 @@ func (s *Scores) Empty() metrics.Accumulator { return NewScores(s.detector) }
 
 // Len returns the number of rows seen.
 func (s *Scores) Len() int64 {
-	n := s.none
+	n := s.none + int64(len(s.table.log))
 	for i := range s.table.sums {
 		n += s.table.sums[i].n
 	}
@@ -138,11 +146,11 @@ func (s *Scores) AddBlock(b *metrics.Block) {
 			s.none++
 			continue
 		}
-		c := s.table.sum(key)
-		c.n++
+		w := 0.0
 		if b.Weights != nil {
-			c.w.AddFloat(b.Weights[i])
+			w = b.Weights[i]
 		}
+		s.table.push(entry{key: key, weight: w})
 	}
 }
 

@@ -52,6 +52,20 @@ func (c *losses) merge(o *losses) {
 	c.loss.Merge(&o.loss)
 }
 
+// add adds a row; its weight is 0 without weights.
+func (c *losses) add(loss, weight float64) {
+	c.n++
+	if weight > 0 {
+		c.weight.AddFloat(weight)
+		loss *= weight
+	}
+	if loss-loss != 0 {
+		c.infinite++
+	} else {
+		c.loss.AddFloat(loss)
+	}
+}
+
 var _ metrics.Accumulator = (*Retention)(nil)
 
 // NewRetention returns an empty accumulator; o may be nil. It panics if there is no such loss.
@@ -82,7 +96,7 @@ func (t *Retention) Empty() metrics.Accumulator { return NewRetention(&t.opt) }
 
 // Len returns the number of rows seen.
 func (t *Retention) Len() int64 {
-	n := t.outside
+	n := t.outside + int64(len(t.table.log))
 	for i := range t.table.sums {
 		n += t.table.sums[i].n
 	}
@@ -98,6 +112,7 @@ func (t *Retention) Exact() bool { return t.table.exact() }
 // Infinite returns the number of rows whose loss is infinite, or beyond float64 by its weight: labels of probability 0. With any
 // of them, areas are +Inf.
 func (t *Retention) Infinite() (n int64) {
+	t.table.settle()
 	for i := range t.table.sums {
 		n += t.table.sums[i].infinite
 	}
@@ -132,17 +147,11 @@ func (t *Retention) AddBlock(b *metrics.Block) {
 			t.outside++
 			continue
 		}
-		c := t.table.sum(key)
-		c.n++
+		w := 0.0
 		if b.Weights != nil {
-			c.weight.AddFloat(b.Weights[i])
-			loss *= b.Weights[i]
+			w = b.Weights[i]
 		}
-		if loss-loss != 0 {
-			c.infinite++
-		} else {
-			c.loss.AddFloat(loss)
-		}
+		t.table.push(entry{key, loss, w})
 	}
 }
 
@@ -327,6 +336,7 @@ func (t *Retention) falling(f func(score, weight, loss float64, infinite int64, 
 
 // totals returns the weight and the loss of all rows.
 func (t *Retention) totals() (weight, loss float64) {
+	t.table.settle()
 	var w, l exact.Sum
 	n := int64(0)
 	for i := range t.table.sums {

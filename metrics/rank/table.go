@@ -7,56 +7,61 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
 )
 
 // MaxExact is the number of distinct scores up to which Retention and Scores keep each for itself.
 const MaxExact = cells.MaxExact
 
+// entry is a row that has not been added to the sums of its key.
+type entry struct {
+	key          uint64
+	loss, weight float64 // 0 without weights
+}
+
 // table is the sums of the rows of each score, by keys that rise with the scores: of all distinct keys while those are at most
 // MaxExact, and beyond that of the keys without so many of their last bits that no more are left. How many bits that takes is
-// decided by the set of keys alone: of part of a set it is never more than of the whole. Between two looks at it there may be some
-// more keys, so that bits are not left out one by one.
+// decided by the set of keys alone: of part of a set it is never more than of the whole.
 type table[C any, P interface {
 	*C
 	merge(*C)
+	add(loss, weight float64)
 }] struct {
-	keys   []uint64 // without their last bits
+	keys   []uint64 // rising, without their last bits
 	sums   []C
-	coarse uint             // bits that are left out
-	at     map[uint64]int32 // places of keys; nil if it has to be made anew
+	coarse uint // bits that are left out
+
+	log            []entry // rows that are in no sum
+	sorted         []entry // room for the same in order
+	order, scratch []uint64
 }
 
-// room is how many keys there may be between two looks.
-const room = MaxExact + MaxExact/2
+// Rows are sorted together, as many as the last bits of a word can number.
+const (
+	logBits  = 18
+	shortLog = 1 << 12
+	place    = 1<<logBits - 1
+)
 
-// sum returns the sums of a key, which a next call may move.
-func (t *table[C, P]) sum(key uint64) *C {
-	if t.at == nil {
-		t.at = make(map[uint64]int32, len(t.keys))
-		for i, k := range t.keys {
-			t.at[k] = int32(i)
-		}
-	}
-	k := key >> t.coarse
-	i, ok := t.at[k]
-	if !ok {
-		if len(t.keys) == room {
+// push adds a row.
+func (t *table[C, P]) push(e entry) {
+	if len(t.log) == cap(t.log) {
+		switch n := cap(t.log); {
+		case n == 1<<logBits:
 			t.settle()
-			return t.sum(key)
+		case n == 0:
+			t.log = make([]entry, 0, shortLog)
+		default:
+			t.log = append(make([]entry, 0, 8*n), t.log...)
 		}
-		i = int32(len(t.keys))
-		t.at[k] = i
-		t.keys, t.sums = append(t.keys, k), append(t.sums, *new(C))
 	}
-	return &t.sums[i]
+	t.log = append(t.log, e)
 }
 
-// settle puts the keys in rising order, and leaves out as many bits as it takes until there are no more than MaxExact.
+// settle adds the rows of the log to the sums, and leaves out as many bits as it takes until there are no more than MaxExact keys.
 func (t *table[C, P]) settle() {
-	if !slices.IsSorted(t.keys) {
-		t.sort()
-	}
+	t.flush()
 	if len(t.keys) <= MaxExact {
 		return
 	}
@@ -72,21 +77,77 @@ func (t *table[C, P]) settle() {
 	t.leaveOut(more)
 }
 
-func (t *table[C, P]) sort() {
-	type entry struct {
-		key uint64
-		i   int32
+// sort returns the log's rows in the order of their keys.
+func (t *table[C, P]) sort() []entry {
+	n := len(t.log)
+	if len(t.order) < n {
+		c := cap(t.log)
+		t.order, t.scratch, t.sorted = make([]uint64, c), make([]uint64, kernel.SortScratch(c)), make([]entry, c)
 	}
-	order := make([]entry, len(t.keys))
-	for i, k := range t.keys {
-		order[i] = entry{k, int32(i)}
+	order, rows := t.order[:n], t.sorted[:n]
+	for i := range order {
+		order[i] = t.log[i].key&^place | uint64(i)
 	}
-	slices.SortFunc(order, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
-	sums := make([]C, len(t.sums))
-	for to, e := range order {
-		t.keys[to], sums[to] = e.key, t.sums[e.i]
+	kernel.Sort(order, t.scratch[:kernel.SortScratch(n)])
+	for i, v := range order {
+		rows[i] = t.log[v&place]
 	}
-	t.sums, t.at = sums, nil
+	// What the places took from the keys counts among those that are alike without it.
+	for i := 0; i < n && t.coarse < logBits; {
+		k, rising := i+1, true
+		for ; k < n && rows[k].key>>logBits == rows[i].key>>logBits; k++ {
+			rising = rising && rows[k-1].key <= rows[k].key
+		}
+		if !rising {
+			slices.SortFunc(rows[i:k], func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+		}
+		i = k
+	}
+	return rows
+}
+
+// flush adds the rows of the log to the sums.
+func (t *table[C, P]) flush() {
+	n := len(t.log)
+	if n == 0 {
+		return
+	}
+	rows := t.sort()
+	union := len(t.keys)
+	for i, e := 0, 0; e < n; e++ {
+		k := rows[e].key >> t.coarse
+		if e > 0 && k == rows[e-1].key>>t.coarse {
+			continue
+		}
+		for i < len(t.keys) && t.keys[i] < k {
+			i++
+		}
+		if i == len(t.keys) || t.keys[i] != k {
+			union++
+		}
+	}
+	// From the end, so that what is there can move up in place.
+	i := len(t.keys) - 1
+	t.keys = slices.Grow(t.keys, union-len(t.keys))[:union]
+	t.sums = slices.Grow(t.sums, union-len(t.sums))[:union]
+	for e, to := n-1, union-1; e >= 0; to-- {
+		k := rows[e].key >> t.coarse
+		if i >= 0 && t.keys[i] > k {
+			t.keys[to], t.sums[to] = t.keys[i], t.sums[i]
+			i--
+			continue
+		}
+		var c C
+		if i >= 0 && t.keys[i] == k {
+			c = t.sums[i]
+			i--
+		}
+		for ; e >= 0 && rows[e].key>>t.coarse == k; e-- {
+			P(&c).add(rows[e].loss, rows[e].weight)
+		}
+		t.keys[to], t.sums[to] = k, c
+	}
+	t.log = t.log[:0]
 }
 
 // leaveOut leaves out so many more bits of keys in rising order.
@@ -102,7 +163,7 @@ func (t *table[C, P]) leaveOut(more uint) {
 		n++
 	}
 	clear(t.sums[n:])
-	t.keys, t.sums, t.coarse, t.at = t.keys[:n], t.sums[:n], t.coarse+more, nil
+	t.keys, t.sums, t.coarse = t.keys[:n], t.sums[:n], t.coarse+more
 }
 
 // merge adds what another table has, which may be the same one.
@@ -134,7 +195,7 @@ func (t *table[C, P]) merge(o *table[C, P]) {
 		P(&sums[len(sums)-1]).merge(&o.sums[j])
 		j++
 	}
-	t.keys, t.sums, t.at = keys, sums, nil
+	t.keys, t.sums = keys, sums
 	t.settle()
 }
 
