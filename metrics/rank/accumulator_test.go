@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
@@ -300,6 +301,69 @@ func TestDamagedStates(t *testing.T) {
 			}
 			if a.Empty().UnmarshalBinary(b[:i]) == nil {
 				t.Errorf("%T: %d of %d bytes are read", a, i, len(b))
+			}
+		}
+	}
+}
+
+// States that are whole but that no rows make are refused.
+func TestImpossibleStates(t *testing.T) {
+	type cell struct{ step, n, infinite uint64 }
+	for name, c := range map[string]struct {
+		kind, coarse byte
+		classes      uint32
+		cells        []cell
+	}{
+		"a few coarse keys": {1, 3, 2, []cell{{5, 1, 0}}}, "all bits left out": {1, 64, 2, []cell{{0, 1, 0}}},
+		"a key twice": {1, 0, 2, []cell{{5, 1, 0}, {0, 1, 0}}}, "no rows": {1, 0, 2, []cell{{5, 0, 0}}},
+		"no classes": {1, 0, 0, []cell{{5, 1, 0}}}, "too many rows": {1, 0, 2, []cell{{5, 1 << 62, 0}, {5, 1, 0}}},
+		"a key that wraps": {1, 0, 2, []cell{{5, 1, 0}, {math.MaxUint64, 1, 0}}}, "no such kind": {9, 0, 2, nil},
+		"more infinite rows than rows": {1, 0, 2, []cell{{5, 1, 2}}},
+		"a confidence above 1":         {1, 0, 2, []cell{{0x7fd0000000000000, 1, 0}}},
+	} {
+		for _, magic := range []string{"cRET", "cOOD"} {
+			var e exact.Enc
+			e.U8(c.kind)
+			e.U8(0)
+			e.U8(c.coarse)
+			e.U32(c.classes)
+			e.I64(0)
+			e.U64(uint64(len(c.cells)))
+			for _, x := range c.cells {
+				e.Uvarint(x.step)
+				e.Uvarint(x.n)
+				if magic == "cRET" {
+					e.Uvarint(x.infinite)
+					e.Sum(new(exact.Sum))
+				}
+			}
+			var a metrics.Accumulator = rank.NewRetention(nil)
+			if magic == "cOOD" {
+				a = rank.NewScores(rank.Entropy)
+			}
+			own := map[string]string{"more infinite rows than rows": "cRET", "a confidence above 1": "cRET"}[name]
+			err := a.UnmarshalBinary(exact.Seal(magic, 1, e.B))
+			if own == "" || own == magic {
+				if !errors.Is(err, exact.ErrDamaged) || a.Len() != 0 {
+					t.Errorf("%s, %s: %v", magic, name, err)
+				}
+			}
+		}
+	}
+	// The largest number is no score, and a confidence of 1 is the last.
+	for d, most := range map[rank.Detector]uint64{rank.MaxSoftmax: 0x7fc0000000000000, rank.Energy: 0xfff0000000000000} {
+		for more, good := range map[uint64]bool{0: true, 1: false} {
+			var e exact.Enc
+			e.U8(uint8(d))
+			e.U8(0)
+			e.U8(0)
+			e.U32(3)
+			e.I64(0)
+			e.U64(1)
+			e.Uvarint(most + more)
+			e.Uvarint(1)
+			if err := rank.NewScores(d).UnmarshalBinary(exact.Seal("cOOD", 1, e.B)); (err == nil) != good {
+				t.Errorf("%v, key %x: %v", d, most+more, err)
 			}
 		}
 	}

@@ -51,7 +51,8 @@ func (d Detector) logits() bool { return d == MaxLogit || d == Energy || d == De
 // while those are at most MaxExact, and beyond that each of their keys without the last bits. It is a metrics.Accumulator. Labels and
 // decisions have no say; NewOOD compares two sets.
 //
-// Its state takes some 10 bytes a distinct score, in memory some 80.
+// It takes some 50 bytes for each distinct score, and 17 MiB besides where rows are many; its state takes at most 10 for each, and
+// with weights some 30.
 type Scores struct {
 	detector Detector
 	classes  int // of the predictions seen; 0 before the first
@@ -285,8 +286,18 @@ func decodeScores(data []byte) (*Scores, error) {
 		last += step
 		s.table.put(last, c)
 	}
-	if s.table.check() != nil || detector == MaxSoftmax && count > 0 && last<<coarse > 2*half {
+	if s.table.check() != nil {
 		return nil, bad
+	}
+	if count > 0 {
+		least, most := realKey(math.Inf(-1)), realKey(math.Inf(1))
+		if detector == MaxSoftmax {
+			least, most = 0, 2*half
+		}
+		_, first := s.table.span(0)
+		if last, _ := s.table.span(count - 1); first < least || last > most {
+			return nil, bad
+		}
 	}
 	return s, d.Done()
 }

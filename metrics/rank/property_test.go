@@ -398,20 +398,24 @@ func answers() map[string]func(*rank.Ranking) (float64, float64) {
 	}
 }
 
-// The bound of an average precision is that of rows that stand in the worst and in the best order within cells.
+// The bound of an average precision is kept, and nearly reached, by rows that stand in the worst and in the best order within cells.
 func TestBoundOfAveragePrecision(t *testing.T) {
 	const n = 300000
+	p := binary(make([]float64, n), make([]int32, n))
+	for i := range n {
+		p.F64[i] = 0.3 + 0.02*float64(i)/n
+	}
 	for _, eventsFirst := range []bool{false, true} {
-		// Rows in some 30 cells of the grid, in each of which one outcome comes first.
-		p := binary(make([]float64, n), make([]int32, n))
-		coarse := 0
-		for i := range n {
-			p.F64[i] = 0.3 + 0.02*float64(i)/n
-			if (i*30/n != (i-n/60)*30/n) == eventsFirst && i%3 > 0 {
-				p.Labels[i] = 1
-				coarse++
+		at := 0
+		of(t, p).Each(func(x *cells.Cell) {
+			for k := range x.N {
+				p.Labels[at] = 0
+				if (k > x.N/2) == eventsFirst {
+					p.Labels[at] = 1
+				}
+				at++
 			}
-		}
+		})
 		s, err := cells.Sort(p, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -420,8 +424,9 @@ func TestBoundOfAveragePrecision(t *testing.T) {
 		for _, a := range []rank.PRArea{rank.AveragePrecision, rank.Trapezoid, rank.DavisGoadrich} {
 			got, bound := rank.Of(c).AUPRC(a)
 			want, _ := rank.Of(s).AUPRC(a)
-			if !(math.Abs(got-want) <= bound) || c.Exact() {
-				t.Errorf("area %d: %v, bound %v, want %v", a, got, bound, want)
+			off := math.Abs(got - want)
+			if !(off <= bound) || c.Exact() || a == rank.AveragePrecision && off < bound/5 {
+				t.Errorf("area %d, events first %v: %v, bound %v, want %v", a, eventsFirst, got, bound, want)
 			}
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// MaxExact is the number of distinct scores up to which Retention and Scores keep each for itself.
+// MaxExact is the number of distinct scores up to which Retention and Scores keep each for itself. Beyond that they leave out as many
+// of the last bits of the scores' binary forms as it takes to have no more: of a million scores in [0,1] what is kept together is
+// some 2^-17 wide, and narrower near both ends. How many bits these are depends on the set of rows alone.
 const MaxExact = cells.MaxExact
 
 // entry is a row that has not been added to the sums of its key.
