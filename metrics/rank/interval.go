@@ -2,6 +2,7 @@ package rank
 
 import (
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -30,16 +31,23 @@ func (o *Resampling) fill() (r Resampling) {
 
 // kind is the rows of a cell that are alike.
 type kind struct {
-	n, cell int64
-	wrong   bool
+	n     int64
+	wrong bool
+	first bool // of its cell
 }
 
 // urn is rows to draw from, with replacement.
 type urn struct {
 	kinds []kind // from the highest score on
 	rows  int64
-	heavy []int   // kinds of more than lightRows rows
-	light []int32 // the kind of each other row
+	heavy []int // kinds of more than lightRows rows
+	light int   // all other rows
+}
+
+// hand is what was drawn from an urn.
+type hand struct {
+	heavy []int64 // of each such kind
+	light []uint8 // of each such row. No row is drawn 256 times: the chance is below 1/256!.
 }
 
 // lightRows is up to how many rows of a kind it is faster to draw them one by one than to draw how many there are.
@@ -47,61 +55,51 @@ const lightRows = 16
 
 func (r *Ranking) urn() *urn {
 	u := &urn{}
-	cell := int64(0)
+	// Of a cell the right rows come last, and so first when all is turned round.
 	r.rows.Each(func(x *cells.Cell) {
-		cell++
-		for _, k := range [...]kind{{int64(x.Weight - x.Events), cell, true}, {int64(x.Events), cell, false}} {
-			if k.n > 0 {
-				u.kinds = append(u.kinds, k)
-				u.rows += k.n
-			}
+		wrong, right := int64(x.Weight-x.Events), int64(x.Events)
+		if wrong > 0 {
+			u.kinds = append(u.kinds, kind{n: wrong, wrong: true, first: right == 0})
 		}
+		if right > 0 {
+			u.kinds = append(u.kinds, kind{n: right, first: true})
+		}
+		u.rows += wrong + right
 	})
-	for i, j := 0, len(u.kinds)-1; i < j; i, j = i+1, j-1 {
-		u.kinds[i], u.kinds[j] = u.kinds[j], u.kinds[i]
-	}
+	slices.Reverse(u.kinds)
 	for i, k := range u.kinds {
 		if k.n > lightRows {
 			u.heavy = append(u.heavy, i)
-			continue
-		}
-		for range k.n {
-			u.light = append(u.light, int32(i))
+		} else {
+			u.light += int(k.n)
 		}
 	}
 	return u
 }
 
-// draw draws as many rows as there are: times is how many of each kind.
-func (u *urn) draw(times []int64, s *draw.Source) {
-	clear(times)
+// draw draws as many rows as there are.
+func (h *hand) draw(u *urn, s *draw.Source) {
 	left, of := u.rows, u.rows
-	for _, i := range u.heavy {
+	for j, i := range u.heavy {
 		n := u.kinds[i].n
-		times[i] = s.Binomial(left, float64(n)/float64(of))
-		left -= times[i]
+		h.heavy[j] = s.Binomial(left, float64(n)/float64(of))
+		left -= h.heavy[j]
 		of -= n
 	}
-	for n := uint64(len(u.light)); left > 0; left-- {
-		times[u.light[s.Below(n)]]++
+	clear(h.light)
+	for n := uint64(u.light); left > 0; left-- {
+		h.light[s.Below(n)]++
 	}
 }
 
 // areas returns the areas of what was drawn.
-func (u *urn) areas(times []int64) (aurc, eaurc, augrc float64) {
+func (h *hand) areas(u *urn) (aurc, eaurc, augrc float64) {
 	n := float64(u.rows)
 	var a, g sum
-	before, errors := 0.0, 0.0
-	for i := 0; i < len(times); {
-		m, e := 0.0, 0.0
-		for cell := u.kinds[i].cell; i < len(times) && u.kinds[i].cell == cell; i++ {
-			m += float64(times[i])
-			if u.kinds[i].wrong {
-				e += float64(times[i])
-			}
-		}
+	before, errors, m, e := 0.0, 0.0, 0.0, 0.0
+	cell := func() {
 		if m == 0 {
-			continue
+			return
 		}
 		if e > 0 || errors > 0 {
 			a.add(e + float64((errors-float64(e*before/m))*harmonic(before, m, false)))
@@ -109,7 +107,28 @@ func (u *urn) areas(times []int64) (aurc, eaurc, augrc float64) {
 		}
 		before += m
 		errors += e
+		m, e = 0, 0
 	}
+	heavy, light := h.heavy, h.light
+	for i := range u.kinds {
+		k := &u.kinds[i]
+		times := int64(0)
+		if k.n > lightRows {
+			times, heavy = heavy[0], heavy[1:]
+		} else {
+			for _, t := range light[:k.n] {
+				times += int64(t)
+			}
+			light = light[k.n:]
+		}
+		if k.first {
+			cell()
+		}
+		if m += float64(times); k.wrong {
+			e += float64(times)
+		}
+	}
+	cell()
 	aurc = a.value() / n
 	return aurc, math.Max(0, aurc-least(errors, n-errors, false)), g.value() / n / n
 }
@@ -186,10 +205,10 @@ func (r *Ranking) replicates(o *Resampling) (v [3][]float64) {
 		v[k] = make([]float64, opt.Replicates)
 	}
 	parallel.Each(opt.Threads, opt.Replicates, func() func(int) {
-		times := make([]int64, len(u.kinds))
+		h := &hand{make([]int64, len(u.heavy)), make([]uint8, u.light)}
 		return func(i int) {
-			u.draw(times, draw.New(opt.Seed, uint64(i)))
-			v[0][i], v[1][i], v[2][i] = u.areas(times)
+			h.draw(u, draw.New(opt.Seed, uint64(i)))
+			v[0][i], v[1][i], v[2][i] = h.areas(u)
 		}
 	})
 	return v
