@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 )
 
 // diverse makes the columns of a block.
@@ -11,10 +12,11 @@ type diverse struct {
 	opt  *DiversityOptions
 	v    [8][]float64 // in the order of the constants
 	errs []float64
+	f32  vectors[float32]
+	f64  vectors[float64]
 
-	p, l []float64 // of one row: all members' probabilities, or scores, and their logarithms
-	a    []float64 // a value of each member
-	b    []float64
+	z, p []float64 // of one row: all members' scores, and their softmax
+	lse  []float64 // of each member
 }
 
 func (d *diverse) wants(m Measure) bool { return d.opt.Measures&m != 0 }
@@ -32,45 +34,29 @@ func (d *diverse) of(b *Block) {
 		}
 	}
 	d.errs = room(d.errs, n)
-	members, width := len(b.Members), max(2, b.Classes)
-	d.p, d.l = room(d.p, members*width), room(d.l, members*width)
-	d.a, d.b = room(d.a, members), room(d.b, members)
 	for i := range n {
 		d.decisions(b, i)
-		if d.wants(VarianceBound) {
+	}
+	if d.wants(VarianceBound) {
+		for i := range n {
 			d.column(VarianceBound)[i] = bound(b, i)
 		}
-		if d.wants(AverageKL | CosineSimilarity | LpDistance | BregmanKLVariance) {
-			d.probabilities(b, i, width)
-		}
-		if d.wants(LogitKL) {
-			d.scores(b, i, width)
-			d.column(LogitKL)[i] = d.logitKL(members, width)
+	}
+	if d.wants(AverageKL | CosineSimilarity | LpDistance | BregmanKLVariance) {
+		if b.Mean.F32 != nil {
+			d.f32.take(b, func(t *metrics.Tile) []float32 { return t.F32 })
+			probabilities(d, &d.f32, kernel.LogF32, kernel.PairSumsF32, kernel.PairKLF32)
+		} else {
+			d.f64.take(b, func(t *metrics.Tile) []float64 { return t.F64 })
+			probabilities(d, &d.f64, kernel.LogF64, kernel.PairSumsF64, kernel.PairKLF64)
 		}
 	}
-}
-
-// pairs returns the mean over pairs of f, which is symmetric or not; same is its value of a member with itself.
-func (d *diverse) pairs(members int, symmetric bool, same float64, f func(m, m2 int) float64) float64 {
-	s := 0.0
-	if !d.opt.AllPairs {
-		for m := range members {
-			for m2 := m + 1; m2 < members; m2++ {
-				s += f(m, m2)
-			}
-		}
-		return s / float64(members*(members-1)/2)
-	}
-	for m := range members {
-		for m2 := m + 1; m2 < members; m2++ {
-			if v := f(m, m2); symmetric {
-				s += float64(2 * v)
-			} else {
-				s += v + f(m2, m)
-			}
+	if d.wants(LogitKL) {
+		for i := range n {
+			d.scores(b, i)
+			d.column(LogitKL)[i] = d.logitKL(len(b.Members), max(2, b.Classes))
 		}
 	}
-	return (s + float64(float64(members)*same)) / float64(members*members)
 }
 
 // decisions measures what follows from the members' arg maxes.
@@ -119,84 +105,176 @@ func bound(b *Block, i int) float64 {
 	return 0.5 * s / n
 }
 
-// load writes the probabilities of a row to d.p.
-func (d *diverse) load(b *Block, i, width int) {
+// vectors are the probabilities of a block's rows, all of one width and without gaps.
+type vectors[T float32 | float64] struct {
+	rows, width int
+	p, l        [][]T // of each member, and their logarithms
+	own, logs   []T
+
+	squares, totals []float64 // of each member's rows: sums of squares, and of the probabilities
+	a, b, c         []float64 // a number of each row
+	g               []float64 // one of each class
+}
+
+// take takes the tiles of a block, as they are if their rows follow each other.
+func (v *vectors[T]) take(b *Block, entries func(*metrics.Tile) []T) {
+	n, width, members := b.Rows, b.Mean.Width, len(b.Members)
+	v.rows, v.width = n, width
+	v.p, v.l = room(v.p, members)[:members], room(v.l, members)[:members]
 	for m, o := range b.Members {
-		t, dst := &o.Probs, d.p[m*width:(m+1)*width]
-		if t.F64 != nil {
-			copy(dst, t.F64[i*t.Stride:])
+		if o.Probs.Stride == width {
+			v.p[m] = entries(&o.Probs)[:n*width]
 			continue
 		}
-		for j, v := range t.F32[i*t.Stride:][:width] {
-			dst[j] = float64(v)
+		p := v.copyOf(m, members)
+		for i := range n {
+			copy(p[i*width:][:width], entries(&o.Probs)[i*o.Probs.Stride:])
 		}
+		v.p[m] = p
+	}
+	v.a, v.b, v.c, v.g = room(v.a, n), room(v.b, n), room(v.c, n), room(v.g, width)
+}
+
+// copyOf returns room for member m's rows.
+func (v *vectors[T]) copyOf(m, members int) []T {
+	n := v.rows * v.width
+	v.own = room(v.own, members*n)
+	return v.own[m*n:][:n]
+}
+
+// logarithms fills l.
+func (v *vectors[T]) logarithms(log func(dst, x []T)) {
+	n := v.rows * v.width
+	v.logs = room(v.logs, len(v.p)*n)
+	for m, p := range v.p {
+		v.l[m] = v.logs[m*n:][:n]
+		log(v.l[m], p)
+	}
+}
+
+// clip copies the rows with what is below least, or above 1, put there.
+func (v *vectors[T]) clip(least T) {
+	for m, p := range v.p {
+		q := v.copyOf(m, len(v.p))
+		for j, x := range p {
+			q[j] = min(1, max(least, x))
+		}
+		v.p[m] = q
+	}
+}
+
+// sum writes the sums of member m's rows.
+func (v *vectors[T]) sum(dst []float64, m int) {
+	for i := range dst {
+		dst[i] = total(v.p[m][i*v.width:][:v.width])
 	}
 }
 
 // probabilities measures what takes all of them.
-func (d *diverse) probabilities(b *Block, i, width int) {
-	members := len(b.Members)
-	d.load(b, i, width)
-	p, l := d.p[:members*width], d.l[:members*width]
-	row := func(v []float64, m int) []float64 { return v[m*width:][:width] }
-	if d.wants(CosineSimilarity) {
-		for m := range members {
-			d.a[m] = dot(row(p, m), row(p, m))
+func probabilities[T float32 | float64](d *diverse, v *vectors[T], log func(dst, x []T),
+	sums func(dot, abs, squares []float64, p, q []T, rows, k, stride int), kl func(kl []float64, p, lp, lq []T, rows, k, stride int)) {
+	members, n, width := len(v.p), v.rows, v.width
+	if d.wants(CosineSimilarity | LpDistance) {
+		v.squares = room(v.squares, members*n)
+		for m, p := range v.p {
+			sums(v.squares[m*n:], v.b, v.c, p, p, n, width, width)
 		}
-		d.column(CosineSimilarity)[i] = d.pairs(members, true, 1, func(m, m2 int) float64 {
-			return cosine(dot(row(p, m), row(p, m2)), d.a[m], d.a[m2])
-		})
+		cosines, distances := d.start(CosineSimilarity, n), d.start(LpDistance, n)
+		for m := range members {
+			for m2 := m + 1; m2 < members; m2++ {
+				sums(v.a, v.b, v.c, v.p[m], v.p[m2], n, width, width)
+				for i := range cosines {
+					cosines[i] += cosine(v.a[i], v.squares[m*n+i], v.squares[m2*n+i])
+				}
+				for i := range distances {
+					switch d.opt.P {
+					case 1:
+						distances[i] += v.b[i]
+					case 2:
+						distances[i] += math.Sqrt(v.c[i])
+					default:
+						distances[i] += distance(v.p[m][i*width:][:width], v.p[m2][i*width:][:width], d.opt.P)
+					}
+				}
+			}
+		}
+		d.finish(cosines, members, true, 1)
+		d.finish(distances, members, true, 0)
 	}
-	if d.wants(LpDistance) {
-		d.column(LpDistance)[i] = d.pairs(members, true, 0, func(m, m2 int) float64 { return distance(row(p, m), row(p, m2), d.opt.P) })
+	if !d.wants(BregmanKLVariance | AverageKL) {
+		return
 	}
 	if d.wants(BregmanKLVariance) {
-		kernel.LogF64(l, p)
-		d.column(BregmanKLVariance)[i] = bregman(p, l, members, width)
+		v.logarithms(log)
+		dst := d.start(BregmanKLVariance, n)
+		if members > 1 { // of one member it is 0
+			bregman(dst, v)
+		}
 	}
 	if !d.wants(AverageKL) {
 		return
 	}
-	if c := d.opt.Clip; c > 0 {
-		for j, v := range p {
-			p[j] = min(1, max(c, v))
+	if d.opt.Clip > 0 {
+		v.clip(T(d.opt.Clip))
+	}
+	if d.opt.Clip > 0 || !d.wants(BregmanKLVariance) {
+		v.logarithms(log)
+	}
+	if d.opt.Generalized {
+		v.totals = room(v.totals, members*n)
+		for m := range members {
+			v.sum(v.totals[m*n:][:n], m)
 		}
 	}
-	kernel.LogF64(l, p)
-	d.column(AverageKL)[i] = d.pairs(members, false, 0, func(m, m2 int) float64 {
-		v := divergence(row(p, m), row(l, m), row(l, m2))
-		if d.opt.Generalized {
-			v += total(row(p, m2)) - total(row(p, m))
-		}
-		return v
-	})
-}
-
-// divergence returns sum p (ln p - ln q), 0 where p is 0.
-func divergence(p, lp, lq []float64) float64 {
-	lp, lq = lp[:len(p)], lq[:len(p)]
-	s := 0.0
-	for j, v := range p {
-		if v != 0 {
-			s += float64(v * (lp[j] - lq[j]))
+	dst := d.start(AverageKL, n)
+	for m := range members {
+		for m2 := range members {
+			if m2 == m || m2 < m && !d.opt.AllPairs {
+				continue
+			}
+			kl(v.a, v.p[m], v.l[m], v.l[m2], n, width, width)
+			for i := range dst {
+				x := v.a[i]
+				if d.opt.Generalized {
+					x += v.totals[m2*n+i] - v.totals[m*n+i]
+				}
+				dst[i] += x
+			}
 		}
 	}
-	return s
+	d.finish(dst, members, false, 0)
 }
 
-func total(p []float64) float64 {
+// start returns a measure's column with zeros, without elements if it is not wanted.
+func (d *diverse) start(m Measure, n int) []float64 {
+	if !d.wants(m) {
+		return nil
+	}
+	v := d.column(m)[:n]
+	clear(v)
+	return v
+}
+
+// finish turns sums over pairs into means. Those of a symmetric measure are over the pairs m < m' alone; same is its value of a
+// member with itself.
+func (d *diverse) finish(v []float64, members int, symmetric bool, same float64) {
+	for i, s := range v {
+		switch {
+		case !d.opt.AllPairs:
+			v[i] = s / float64(members*(members-1)/2)
+		case symmetric:
+			v[i] = (float64(2*s) + float64(float64(members)*same)) / float64(members*members)
+		default:
+			v[i] = s / float64(members*members)
+		}
+	}
+}
+
+// total returns the sum of a row.
+func total[T float32 | float64](p []T) float64 {
 	s := 0.0
 	for _, v := range p {
-		s += v
-	}
-	return s
-}
-
-func dot(a, b []float64) float64 {
-	b = b[:len(a)]
-	s := 0.0
-	for j, v := range a {
-		s += float64(v * b[j])
+		s += float64(v)
 	}
 	return s
 }
@@ -214,70 +292,62 @@ func cosine(product, a, b float64) float64 {
 }
 
 // distance returns (sum |a-b|^p)^(1/p), the largest |a-b| for p = +Inf.
-func distance(a, b []float64, p float64) float64 {
+func distance[T float32 | float64](a, b []T, p float64) float64 {
 	b = b[:len(a)]
 	s, most := 0.0, 0.0
-	switch {
-	case p == 1:
-		for j, v := range a {
-			s += math.Abs(v - b[j])
-		}
-		return s
-	case p == 2:
-		for j, v := range a {
-			d := v - b[j]
-			s += float64(d * d)
-		}
-		return math.Sqrt(s)
-	}
 	for j, v := range a {
-		most = max(most, math.Abs(v-b[j]))
+		most = max(most, math.Abs(float64(v)-float64(b[j])))
 	}
 	if most == 0 || math.IsInf(p, 1) {
 		return most
 	}
 	for j, v := range a {
-		s += kernel.Exp64(float64(p * kernel.Log64(math.Abs(v-b[j])/most)))
+		s += kernel.Exp64(float64(p * kernel.Log64(math.Abs(float64(v)-float64(b[j]))/most)))
 	}
 	return float64(most * kernel.Exp64(kernel.Log64(s)/p))
 }
 
-// bregman returns -ln sum_k prod_m p_m(k)^(1/M) of rows of probabilities divided by their sums. It overwrites l, the logarithms.
-func bregman(p, l []float64, members, width int) float64 {
-	if members == 1 {
-		return 0
-	}
-	scale := 0.0 // the mean of the logarithms of the sums
-	for m := range members {
-		scale += kernel.Log64(total(p[m*width:][:width]))
-	}
-	g := l[:width]
-	for m := 1; m < members; m++ {
-		for j, v := range l[m*width:][:width] {
-			g[j] += v
+// bregman writes -ln sum_k prod_m p_m(k)^(1/M) of rows of probabilities divided by their sums.
+func bregman[T float32 | float64](dst []float64, v *vectors[T]) {
+	n, scale := float64(len(v.p)), v.a[:len(dst)] // the mean of the logarithms of the sums
+	clear(scale)
+	for m := range v.p {
+		v.sum(v.b[:len(dst)], m)
+		for i, t := range v.b[:len(dst)] {
+			scale[i] += kernel.Log64(t)
 		}
 	}
-	n := float64(members)
-	most := math.Inf(-1)
-	for j := range g {
-		g[j] /= n
-		most = max(most, g[j])
+	g := v.g[:v.width]
+	for i := range dst {
+		clear(g)
+		for _, l := range v.l {
+			for j, x := range l[i*v.width:][:v.width] {
+				g[j] += float64(x)
+			}
+		}
+		most := math.Inf(-1)
+		for j := range g {
+			g[j] /= n
+			most = max(most, g[j])
+		}
+		if math.IsInf(most, -1) {
+			dst[i] = math.Inf(1)
+			continue
+		}
+		for j := range g {
+			g[j] -= most
+		}
+		kernel.ExpF64(g, g)
+		dst[i] = max(0, scale[i]/n-(most+kernel.Log64(total(g))))
 	}
-	if math.IsInf(most, -1) {
-		return math.Inf(1)
-	}
-	s := 0.0
-	for _, v := range g {
-		s += kernel.Exp64(v - most)
-	}
-	return max(0, scale/n-(most+kernel.Log64(s)))
 }
 
-// scores writes a row's scores, as they were given, to d.p: of one score z, 0 and z.
-func (d *diverse) scores(b *Block, i, width int) {
-	at := int(b.Number(i) - b.First)
+// scores writes a row's scores, as they were given, to d.z: of one score z, 0 and z.
+func (d *diverse) scores(b *Block, i int) {
+	at, width, members := int(b.Number(i)-b.First), max(2, b.Classes), len(b.Members)
+	d.z, d.p, d.lse = room(d.z, members*width), room(d.p, members*width), room(d.lse, members)
 	for m := range b.Scores {
-		dst := d.p[m*width : (m+1)*width]
+		dst := d.z[m*width : (m+1)*width]
 		if b.Classes == 1 {
 			dst[0], dst = 0, dst[1:]
 		}
@@ -287,21 +357,33 @@ func (d *diverse) scores(b *Block, i, width int) {
 
 // logitKL returns the mean over pairs of KL(softmax(z) || softmax(z')).
 func (d *diverse) logitKL(members, width int) float64 {
-	z, p := d.p[:members*width], d.l[:members*width]
+	z, p := d.z[:members*width], d.p[:members*width]
 	kernel.SoftmaxF64(p, width, z, members, width, width)
-	kernel.LogSumExpF64(d.b[:members], z, members, width, width)
-	return d.pairs(members, false, 0, func(m, m2 int) float64 {
-		a, b, q := z[m*width:][:width], z[m2*width:][:width], p[m*width:][:width]
-		s := d.b[m2] - d.b[m]
-		for j, v := range a {
-			switch {
-			case math.IsInf(v, -1):
-			case math.IsInf(b[j], -1):
-				return math.Inf(1)
-			default:
-				s += float64(q[j] * (v - b[j]))
+	kernel.LogSumExpF64(d.lse, z, members, width, width)
+	mean := []float64{0}
+	for m := range members {
+		for m2 := range members {
+			if m2 > m || m2 < m && d.opt.AllPairs {
+				mean[0] += logitDivergence(z[m*width:][:width], z[m2*width:][:width], p[m*width:][:width], d.lse[m2]-d.lse[m])
 			}
 		}
-		return s
-	})
+	}
+	d.finish(mean, members, false, 0)
+	return mean[0]
+}
+
+// logitDivergence returns sum p (a - b), p the softmax of a, plus what the norms of both differ.
+func logitDivergence(a, b, p []float64, norms float64) float64 {
+	b, p = b[:len(a)], p[:len(a)]
+	s := norms
+	for j, v := range a {
+		switch {
+		case math.IsInf(v, -1):
+		case math.IsInf(b[j], -1):
+			return math.Inf(1)
+		default:
+			s += float64(p[j] * (v - b[j]))
+		}
+	}
+	return s
 }

@@ -33,6 +33,9 @@ type DiversityOptions struct {
 // Diversity accumulates how much the members of an ensemble differ: the measures from Disagreement to VarianceBound. It is an
 // Accumulator, its state takes 1 KB, or, with Conditional, some 60 bytes a pair.
 //
+// Of scores of float32 or narrower a row's AverageKL is good to about 1e-6 times the logarithms in it, so that it may lie as much
+// below 0 where members are nearly alike, and the others to 2e-6; LogitKL is computed in float64.
+//
 // With one member there are no pairs, and what is a mean over pairs is NaN (with AllPairs it is that of the member with itself).
 type Diversity struct {
 	opt DiversityOptions
