@@ -259,6 +259,30 @@ func TestWide(t *testing.T) {
 	}
 }
 
+// TestEachAlone: nobody need take the rows.
+func TestEachAlone(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 26))
+	e, _ := generate(r, settings{members: 2, rows: 300, k: 3, kind: metrics.Probs})
+	a, b := &metrics.Predictions{Scores: e.Each[0], Labels: e.Labels}, &metrics.Predictions{Scores: e.Each[1], Labels: e.Labels}
+	for _, m := range measures {
+		want, _ := each(t, m, e, threads(2, false), nil)
+		got, err := ensemble.Each(nil, m, ensemble.InMemory(e), nil, nil)
+		if err != nil || got != want {
+			t.Errorf("%v: %v, want %v, %v", m, got, want, err)
+		}
+		if got, err = ensemble.Pair(nil, m, a, b, nil); err != nil || got != want {
+			t.Errorf("%v of a pair: %v, want %v, %v", m, got, want, err)
+		}
+	}
+	e.Labels[7] = 9
+	if v, err := ensemble.Pair(nil, ensemble.AverageKL, a, b, nil); err == nil || v == v {
+		t.Errorf("%v, %v of bad rows", v, err)
+	}
+	if err := ensemble.NewRows(nil, ensemble.AverageKL, nil).Merge(ensemble.NewUncertainty()); err == nil {
+		t.Error("rows take another accumulator's")
+	}
+}
+
 func TestMeasureString(t *testing.T) {
 	for m, want := range map[ensemble.Measure]string{ensemble.MutualInformation: "mutual_information", ensemble.VarianceBound: "variance_bound",
 		ensemble.AverageKL | ensemble.LogitKL: "average_kl+logit_kl", 0: "Measure(0)", 1 << 13: "Measure(8192)"} {
