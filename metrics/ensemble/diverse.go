@@ -255,8 +255,8 @@ func (d *diverse) start(m Measure, n int) []float64 {
 	return v
 }
 
-// finish turns sums over pairs into means. Those of a symmetric measure are over the pairs m < m' alone; same is its value of a
-// member with itself.
+// finish turns sums over pairs into means. Those of a symmetric measure are over the pairs m < m' alone; same is its value
+// of a member with itself.
 func (d *diverse) finish(v []float64, members int, symmetric bool, same float64) {
 	for i, s := range v {
 		switch {

@@ -12,8 +12,8 @@ import (
 
 // DiversityOptions say what diversity is. The zero value measures everything, over the pairs m < m'.
 type DiversityOptions struct {
-	// Measures are what is measured; 0 means all of Diversity's. AverageKL, CosineSimilarity, LpDistance and LogitKL cost a look
-	// at all classes for each pair of members.
+	// Measures are what is measured; 0 means all of Diversity's. AverageKL, CosineSimilarity, LpDistance and LogitKL cost a
+	// look at all classes for each pair of members.
 	Measures Measure
 
 	// AllPairs takes the mean over all M^2 pairs, those of a member with itself too, in place of m < m': what the text of
@@ -25,18 +25,19 @@ type DiversityOptions struct {
 	Clip float64
 	// P is the p of LpDistance, at least 1 and maybe +Inf; 0 means 1.
 	P float64
-	// Conditional makes DoubleFault the mean over pairs of P(m' is wrong | m is wrong), as uncertainty_metrics, in place of Kuncheva's
-	// P(both are wrong). It keeps the sums of each pair.
+	// Conditional makes DoubleFault the mean over pairs of P(m' is wrong | m is wrong), as uncertainty_metrics, in place of
+	// Kuncheva's P(both are wrong). It keeps the sums of each pair.
 	Conditional bool
 }
 
-// Diversity accumulates how much the members of an ensemble differ: the measures from Disagreement to VarianceBound. It is an
-// Accumulator, its state takes 1 KB, or, with Conditional, some 60 bytes a pair.
+// Diversity accumulates how much the members of an ensemble differ: the measures from Disagreement to VarianceBound. It is
+// an Accumulator, its state takes 1 KB, or, with Conditional, some 60 bytes a pair.
 //
-// Of scores of float32 or narrower a row's AverageKL is good to about 1e-6 times the logarithms in it, so that it may lie as much
-// below 0 where members are nearly alike, and the others to 2e-6; LogitKL is computed in float64.
+// Of scores of float32 or narrower a row's AverageKL is good to about 1e-6 times the logarithms in it, so that it may lie as
+// much below 0 where members are nearly alike, and the others to 2e-6; LogitKL is computed in float64.
 //
-// With one member there are no pairs, and what is a mean over pairs is NaN (with AllPairs it is that of the member with itself).
+// With one member there are no pairs, and what is a mean over pairs is NaN (with AllPairs it is that of the member with
+// itself).
 type Diversity struct {
 	opt DiversityOptions
 	kin
@@ -144,10 +145,11 @@ func (d *Diversity) addWrong(b *Block) {
 	}
 }
 
-// Value returns the mean over the rows of one of the accumulator's measures. It is NaN without rows, of pairs where there is one
-// member, of a conditional DoubleFault where some member is never wrong, and where scores that were not checked have no such value
-// (a logarithm of a number below 0). AverageKL, LogitKL and BregmanKLVariance are +Inf where a class got probability 0 from one member
-// and another one's, or for the last every class from some member: see InfiniteRows. It panics if m is not kept.
+// Value returns the mean over the rows of one of the accumulator's measures. It is NaN without rows, of pairs where there is
+// one member, of a conditional DoubleFault where some member is never wrong, and where scores that were not checked have no
+// such value (a logarithm of a number below 0). AverageKL, LogitKL and BregmanKLVariance are +Inf where a class got
+// probability 0 from one member and another one's, or for the last every class from some member: see InfiniteRows. It panics
+// if m is not kept.
 func (d *Diversity) Value(m Measure) float64 {
 	s := slot(m, d.opt.Measures) - slot(Disagreement, ofDiversity)
 	if m == DoubleFault && d.opt.Conditional {
@@ -174,7 +176,8 @@ func (d *Diversity) givenWrong() float64 {
 	return s / float64(pairs)
 }
 
-// DisagreementOver returns Disagreement divided by an error rate as uncertainty_metrics does it, by error + 1e-7; Error is one.
+// DisagreementOver returns Disagreement divided by an error rate as uncertainty_metrics does it, by error + 1e-7; Error is
+// one.
 func (d *Diversity) DisagreementOver(rate float64) float64 {
 	return d.Value(Disagreement) / (rate + 1e-7)
 }
@@ -182,7 +185,8 @@ func (d *Diversity) DisagreementOver(rate float64) float64 {
 // Error returns the mean of the members' error rates.
 func (d *Diversity) Error() float64 { return d.errs.value(&d.rows, d.weighted) }
 
-// Interval is mean +- z*s/sqrt(n) over the rows; there is none of a mean that is not finite, nor of a conditional DoubleFault.
+// Interval is mean +- z*s/sqrt(n) over the rows; there is none of a mean that is not finite, nor of a conditional
+// DoubleFault.
 func (d *Diversity) Interval(m Measure, level float64) metrics.Interval {
 	s := slot(m, d.opt.Measures) - slot(Disagreement, ofDiversity)
 	if m == DoubleFault && d.opt.Conditional {

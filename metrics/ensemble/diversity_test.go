@@ -24,7 +24,8 @@ func TestAllPairs(t *testing.T) {
 		}{
 			{ensemble.Disagreement, ensemble.DiversityOptions{}}, {ensemble.DoubleFault, ensemble.DiversityOptions{}},
 			{ensemble.DoubleFault, ensemble.DiversityOptions{Conditional: true}}, {ensemble.AverageKL, ensemble.DiversityOptions{Clip: 1e-3}},
-			{ensemble.AverageKL, ensemble.DiversityOptions{Clip: 1e-3, Generalized: true}}, {ensemble.CosineSimilarity, ensemble.DiversityOptions{}},
+			{ensemble.AverageKL, ensemble.DiversityOptions{Clip: 1e-3, Generalized: true}},
+			{ensemble.CosineSimilarity, ensemble.DiversityOptions{}},
 			{ensemble.LpDistance, ensemble.DiversityOptions{P: 1.5}}, {ensemble.LpDistance, ensemble.DiversityOptions{P: math.Inf(1)}},
 			{ensemble.LogitKL, ensemble.DiversityOptions{}},
 		} {
@@ -65,7 +66,8 @@ func TestOneMember(t *testing.T) {
 			u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(nil)
 			run(t, ensemble.InMemory(e), nil, u, d)
 			if u.Members() != 1 || d.Members() != 1 || u.Value(ensemble.MutualInformation) != 0 ||
-				u.Value(ensemble.TotalUncertainty) != u.Value(ensemble.DataUncertainty) || u.Value(ensemble.EnsembleNLL) != u.Value(ensemble.GibbsNLL) {
+				u.Value(ensemble.TotalUncertainty) != u.Value(ensemble.DataUncertainty) ||
+				u.Value(ensemble.EnsembleNLL) != u.Value(ensemble.GibbsNLL) {
 				t.Errorf("%v %v: uncertainty of one member", kind, dtype)
 			}
 			if b, v := d.Value(ensemble.BregmanKLVariance), d.Value(ensemble.VarianceBound); b != 0 || v != 0 {
@@ -80,7 +82,8 @@ func TestOneMember(t *testing.T) {
 		}
 	}
 	u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true})
-	for _, v := range []float64{u.Value(ensemble.MutualInformation), d.Value(ensemble.DoubleFault), d.Value(ensemble.AverageKL), d.Error()} {
+	for _, v := range []float64{u.Value(ensemble.MutualInformation), d.Value(ensemble.DoubleFault),
+		d.Value(ensemble.AverageKL), d.Error()} {
 		if v == v {
 			t.Errorf("%v of no rows", v)
 		}
@@ -141,7 +144,8 @@ func TestInfinite(t *testing.T) {
 		{ensemble.MutualInformation, u, 0, u.Value(ensemble.MutualInformation)},
 	} {
 		if c.of.InfiniteRows(c.m) != c.rows || !near(c.of.Finite(c.m), c.finite) {
-			t.Errorf("%v: %d infinite rows, want %d; the others' mean %v, want %v", c.m, c.of.InfiniteRows(c.m), c.rows, c.of.Finite(c.m), c.finite)
+			t.Errorf("%v: %d infinite rows, want %d; the others' mean %v, want %v", c.m,
+				c.of.InfiniteRows(c.m), c.rows, c.of.Finite(c.m), c.finite)
 		}
 		if v := c.of.Value(c.m); c.rows > 0 && !math.IsInf(v, 1) || c.rows == 0 && !near(v, c.finite) {
 			t.Errorf("%v: %v", c.m, v)
@@ -245,7 +249,8 @@ func TestIntervals(t *testing.T) {
 func TestWide(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
-		for _, s := range []settings{{members: 30, rows: 20, k: 3000}, {members: 2, rows: 9, k: 40000}, {members: 100, rows: 700, k: 2}, {members: 200, rows: 3, k: 1}} {
+		for _, s := range []settings{{members: 30, rows: 20, k: 3000}, {members: 2, rows: 9, k: 40000},
+			{members: 100, rows: 700, k: 2}, {members: 200, rows: 3, k: 1}} {
 			s.kind, s.dtype, s.interleaved = kind, metrics.Float32, true
 			e, _ := generate(r, s)
 			u, o := ensemble.NewUncertainty(), ensemble.NewUncertainty()
@@ -284,7 +289,8 @@ func TestEachAlone(t *testing.T) {
 }
 
 func TestMeasureString(t *testing.T) {
-	for m, want := range map[ensemble.Measure]string{ensemble.MutualInformation: "mutual_information", ensemble.VarianceBound: "variance_bound",
+	for m, want := range map[ensemble.Measure]string{ensemble.MutualInformation: "mutual_information",
+		ensemble.VarianceBound:                "variance_bound",
 		ensemble.AverageKL | ensemble.LogitKL: "average_kl+logit_kl", 0: "Measure(0)", 1 << 13: "Measure(8192)"} {
 		if got := m.String(); got != want {
 			t.Errorf("%v, want %v", got, want)

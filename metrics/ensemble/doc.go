@@ -1,14 +1,14 @@
-// Package ensemble measures what several models, or several draws of one, say of the same rows: how uncertain they are together, how
-// much of that is their disagreement, and how diverse they are.
+// Package ensemble measures what several models, or several draws of one, say of the same rows: how uncertain they are
+// together, how much of that is their disagreement, and how diverse they are.
 //
-// The members are read once. Fold takes the rows of all of them, gives each block to the accumulators of this package while it is
-// in cache, and is itself a metrics.Source of the mean of their probabilities, so that a metrics.Pass evaluates the ensemble as one
-// model in the same read. Options.Member evaluates each member beside it.
+// The members are read once. Fold takes the rows of all of them, gives each block to the accumulators of this package while
+// it is in cache, and is itself a metrics.Source of the mean of their probabilities, so that a metrics.Pass evaluates the
+// ensemble as one model in the same read. Options.Member evaluates each member beside it.
 //
-// The mean is taken of probabilities, never of logits: in the members' order, in float32 where the scores are float32 or narrower,
-// in float64 otherwise (and for a binary task, and where rows are renormalised). What is computed of a row does not depend on the
-// rows around it, and all sums over rows are exact, so an answer has the same bits for any number of threads and any order of rows.
-// The order of the members matters to the last bits alone.
+// The mean is taken of probabilities, never of logits: in the members' order, in float32 where the scores are float32 or
+// narrower, in float64 otherwise (and for a binary task, and where rows are renormalised). What is computed of a row does
+// not depend on the rows around it, and all sums over rows are exact, so an answer has the same bits for any number of
+// threads and any order of rows. The order of the members matters to the last bits alone.
 //
 // Formulas, with p_m the probabilities of member m of M, H the entropy in nats, y the label:
 //

@@ -14,8 +14,8 @@ import (
 type Options struct {
 	metrics.Options
 
-	// Member returns the accumulators of member m, which are fed with that member's rows alone; nil: there are none. It is called
-	// once for each member, in order, before the first row.
+	// Member returns the accumulators of member m, which are fed with that member's rows alone; nil: there are none. It is
+	// called once for each member, in order, before the first row.
 	Member func(m int) []metrics.Accumulator
 }
 
@@ -80,13 +80,13 @@ type Folded struct {
 	pool    sync.Pool
 }
 
-// Fold returns a Source of the mean probabilities of an ensemble, which feeds the accumulators on the way. Its chunks are Probs
-// with the members' labels, weights and row numbers, of float32 or float64 as the package's text says. A row that was left out
-// (Options.Drop) is NaN in them: a Pass with Drop leaves it out too, and counts it. o may be nil.
+// Fold returns a Source of the mean probabilities of an ensemble, which feeds the accumulators on the way. Its chunks are
+// Probs with the members' labels, weights and row numbers, of float32 or float64 as the package's text says. A row that was
+// left out (Options.Drop) is NaN in them: a Pass with Drop leaves it out too, and counts it. o may be nil.
 //
-// With Next's io.EOF the accumulators have all rows; before that, and with any other error, they have none. Bad rows are an error
-// that wraps the *metrics.DataError of the member with the first of them, "member 3: row 17: ...", and one of the labels and
-// weights, which all members share. With Drop a row that is bad in one member is left out of all.
+// With Next's io.EOF the accumulators have all rows; before that, and with any other error, they have none. Bad rows are an
+// error that wraps the *metrics.DataError of the member with the first of them, "member 3: row 17: ...", and one of the
+// labels and weights, which all members share. With Drop a row that is bad in one member is left out of all.
 func Fold(src metrics.MemberSource, o *Options, accs ...Accumulator) *Folded {
 	f := &Folded{src: src, accs: accs}
 	if o != nil {
@@ -95,8 +95,8 @@ func Fold(src metrics.MemberSource, o *Options, accs ...Accumulator) *Folded {
 	return f
 }
 
-// Run feeds the accumulators with all the rows of an ensemble, where nobody wants the mean as a model of its own. See Fold. o may
-// be nil.
+// Run feeds the accumulators with all the rows of an ensemble, where nobody wants the mean as a model of its own. See Fold.
+// o may be nil.
 func Run(src metrics.MemberSource, o *Options, accs ...Accumulator) (metrics.Audit, error) {
 	f := Fold(src, o, accs...)
 	f.alone = true
@@ -109,8 +109,8 @@ func Run(src metrics.MemberSource, o *Options, accs ...Accumulator) (metrics.Aud
 	}
 }
 
-// Audit returns what is known of the members' rows once Next has returned an error: a row counts once, however many members there
-// are, but SumsOff counts those of each member.
+// Audit returns what is known of the members' rows once Next has returned an error: a row counts once, however many members
+// there are, but SumsOff counts those of each member.
 func (f *Folded) Audit() metrics.Audit { return f.audit }
 
 // Next returns the mean of the next chunk of the members.

@@ -9,8 +9,8 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// three returns what three models say of four rows: they agree on the first, each is undecided on the second, and on the third each
-// is sure of something else.
+// three returns what three models say of four rows: they agree on the first, each is undecided on the second, and on the
+// third each is sure of something else.
 func three() *metrics.Members {
 	model := func(v ...float64) metrics.Scores { return metrics.Scores{F64: v, Rows: 4, Classes: 3} }
 	return &metrics.Members{

@@ -49,7 +49,8 @@ func members(v [][][]float64, kind metrics.Kind, labels []int32) *metrics.Member
 }
 
 // each returns a measure's mean and its rows.
-func each(t *testing.T, m ensemble.Measure, e *metrics.Members, o *ensemble.Options, d *ensemble.DiversityOptions) (float64, []float64) {
+func each(t *testing.T, m ensemble.Measure, e *metrics.Members, o *ensemble.Options,
+	d *ensemble.DiversityOptions) (float64, []float64) {
 	t.Helper()
 	dst := make([]float64, e.Each[0].Rows)
 	v, err := ensemble.Each(dst, m, ensemble.InMemory(e), o, d)
@@ -300,7 +301,8 @@ func TestDiversityGolden(t *testing.T) {
 			c.number("logit kl", mean(ensemble.LogitKL, nil), p.LogitKL)
 			c.number("double fault", mean(ensemble.DoubleFault, nil), p.Joint)
 			two := &metrics.Members{Each: []metrics.Scores{e.Each[p.I], e.Each[p.J]}, Labels: in.Labels}
-			c.number("double fault given", diversity(t, two, &ensemble.DiversityOptions{Conditional: true}).Value(ensemble.DoubleFault), p.Given)
+			given := diversity(t, two, &ensemble.DiversityOptions{Conditional: true})
+			c.number("double fault given", given.Value(ensemble.DoubleFault), p.Given)
 		}
 		d := diversity(t, e, nil)
 		c.number("disagreement", d.Value(ensemble.Disagreement), in.Average.Disagreement)

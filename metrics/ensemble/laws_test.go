@@ -39,7 +39,8 @@ func eachSettings(t *testing.T, f func(t *testing.T, r *rand.Rand, s settings)) 
 	}
 }
 
-// TestLaws: states have the same bytes for any threads, chunks, orders of rows and trees of merges, with rows left out or not.
+// TestLaws: states have the same bytes for any threads, chunks, orders of rows and trees of merges, with rows left out or
+// not.
 func TestLaws(t *testing.T) {
 	eachSettings(t, func(t *testing.T, r *rand.Rand, s settings) {
 		for _, bad := range []bool{false, true} {
@@ -231,8 +232,8 @@ var measures = []ensemble.Measure{ensemble.MutualInformation, ensemble.TotalUnce
 	ensemble.EnsembleNLL, ensemble.GibbsNLL, ensemble.Disagreement, ensemble.DoubleFault, ensemble.AverageKL,
 	ensemble.CosineSimilarity, ensemble.LpDistance, ensemble.LogitKL, ensemble.BregmanKLVariance, ensemble.VarianceBound}
 
-// TestFormulas: every measure of every row is the textbook's; the mean of the rows is the answer; mutual information is not below
-// 0 and the ensemble's NLL not above the members'.
+// TestFormulas: every measure of every row is the textbook's; the mean of the rows is the answer; mutual information is not
+// below 0 and the ensemble's NLL not above the members'.
 func TestFormulas(t *testing.T) {
 	eachSettings(t, func(t *testing.T, r *rand.Rand, s settings) {
 		s.rows = min(s.rows, 60)
@@ -295,7 +296,8 @@ func TestFormulas(t *testing.T) {
 	})
 }
 
-// TestMean: the Source's chunks are the mean probabilities, row by row, whatever the threads and chunks; rows left out are NaN.
+// TestMean: the Source's chunks are the mean probabilities, row by row, whatever the threads and chunks; rows left out are
+// NaN.
 func TestMean(t *testing.T) {
 	eachSettings(t, func(t *testing.T, r *rand.Rand, s settings) {
 		s.bad = r.IntN(2) == 0
@@ -353,7 +355,8 @@ func TestMean(t *testing.T) {
 			c.Recycle()
 		}
 		a := f.Audit()
-		if at != s.rows || a.Dropped != out || a.Absent != absent || a.Rows != int64(s.rows)-out-absent || a.Kind != s.kind || a.DType != s.dtype && s.rows > 0 {
+		if at != s.rows || a.Dropped != out || a.Absent != absent || a.Rows != int64(s.rows)-out-absent ||
+			a.Kind != s.kind || a.DType != s.dtype && s.rows > 0 {
 			t.Errorf("%d rows, %+v; %d bad, %d absent", at, a, out, absent)
 		}
 		if _, err := f.Next(); err != io.EOF {
@@ -422,14 +425,15 @@ func TestErrors(t *testing.T) {
 			e.Each[2].F64[700*3+1] = math.NaN()
 			e.Each[1].F64[800*3+1] = math.NaN()
 		}},
-		{"the first member", "member 1: row 40: probabilities sum to 2, not 1 (2 of 900 rows like it): logits? pass --input logits; unnormalised? pass --renormalize; " +
-			"independent labels are not one distribution; 2 more members have bad rows", func(e *metrics.Members) {
+		{"the first member", "member 1: row 40: probabilities sum to 2, not 1 (2 of 900 rows like it): logits? pass --input logits; " +
+			"unnormalised? pass --renormalize; independent labels are not one distribution; 2 more members have bad rows", func(e *metrics.Members) {
 			for m := 3; m > 0; m-- {
 				copy(e.Each[m].F64[40*3:], []float64{1, 1, 0})
 				copy(e.Each[m].F64[850*3:], []float64{1, 1, 0})
 			}
 		}},
-		{"a label", "row 5: label is 3, not one of the 3 classes 0 to 2: labels that start at 1? subtract 1; member 2: row 4, column 0: score is +Inf", func(e *metrics.Members) {
+		{"a label", "row 5: label is 3, not one of the 3 classes 0 to 2: labels that start at 1? subtract 1; " +
+			"member 2: row 4, column 0: score is +Inf", func(e *metrics.Members) {
 			e.Labels[5] = 3
 			e.Each[2].F64[4*3] = math.Inf(1)
 		}},

@@ -39,9 +39,11 @@ const (
 )
 
 var measureNames = [measures]string{"mutual_information", "total_uncertainty", "data_uncertainty", "ensemble_nll", "gibbs_nll",
-	"disagreement", "double_fault", "average_kl", "cosine_similarity", "lp_distance", "logit_kl", "bregman_kl_variance", "variance_bound"}
+	"disagreement", "double_fault", "average_kl", "cosine_similarity", "lp_distance", "logit_kl", "bregman_kl_variance",
+	"variance_bound"}
 
-// String returns the measure's name as it stands in documents: "mutual_information", "average_kl"; of a set the names with + between.
+// String returns the measure's name as it stands in documents: "mutual_information", "average_kl"; of a set the names with +
+// between.
 func (m Measure) String() string {
 	s := ""
 	for i, n := range measureNames {

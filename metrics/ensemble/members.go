@@ -76,8 +76,8 @@ func shapeOf(m *metrics.Members) shape {
 	return shape{members: len(m.Each), classes: one.Classes, dtype: one.DType(), kind: m.Kind, weighted: m.Weights != nil}
 }
 
-// The rows that go to the accumulators together have, with all members' probabilities and columns, a size that a second-level
-// cache holds.
+// The rows that go to the accumulators together have, with all members' probabilities and columns, a size that a
+// second-level cache holds.
 const (
 	workBytes = 1 << 19
 	colBytes  = 128 // of a row's columns
@@ -241,7 +241,8 @@ func meanRows[T float32 | float64](dst []T, members [][]T, b *Block, mean func(d
 	}
 }
 
-// oneArray tells whether members lie in one array, the same distance apart, and returns it from the first member on and the distance.
+// oneArray tells whether members lie in one array, the same distance apart, and returns it from the first member on and the
+// distance.
 func oneArray[T float32 | float64](members [][]T, n int) (all []T, apart int, ok bool) {
 	one := members[0]
 	if len(members) == 1 {

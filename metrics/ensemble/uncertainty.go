@@ -11,11 +11,11 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Uncertainty accumulates how uncertain an ensemble is: MutualInformation, TotalUncertainty, DataUncertainty, EnsembleNLL and
-// GibbsNLL. It is an Accumulator, its state takes about 1 KB.
+// Uncertainty accumulates how uncertain an ensemble is: MutualInformation, TotalUncertainty, DataUncertainty, EnsembleNLL
+// and GibbsNLL. It is an Accumulator, its state takes about 1 KB.
 //
-// Mutual information is never below 0, and the ensemble's NLL never above the members': what rounding leaves beyond is cut off.
-// With scores of float32 or narrower, entropies are good to about 2e-6 and so is their difference.
+// Mutual information is never below 0, and the ensemble's NLL never above the members': what rounding leaves beyond is cut
+// off. With scores of float32 or narrower, entropies are good to about 2e-6 and so is their difference.
 type Uncertainty struct {
 	kin
 	rows tally.Weight
@@ -169,8 +169,8 @@ func slot(m, of Measure) int {
 	return bits.TrailingZeros16(uint16(m))
 }
 
-// Value returns the mean over the rows of one of the accumulator's measures; NaN without rows, +Inf of an NLL where a label got
-// probability 0 from all members (EnsembleNLL) or from one (GibbsNLL). It panics if m is not one of the five.
+// Value returns the mean over the rows of one of the accumulator's measures; NaN without rows, +Inf of an NLL where a label
+// got probability 0 from all members (EnsembleNLL) or from one (GibbsNLL). It panics if m is not one of the five.
 func (u *Uncertainty) Value(m Measure) float64 {
 	return u.mean[slot(m, ofUncertainty)].value(&u.rows, u.weighted)
 }

@@ -32,8 +32,8 @@ type worker struct {
 	tiles tiles
 }
 
-// walk is one member's Walker. Its block is good until the walk ends, and the walks of the members after it take place in it: so
-// the blocks of all are there at once.
+// walk is one member's Walker. Its block is good until the walk ends, and the walks of the members after it take place in
+// it: so the blocks of all are there at once.
 type walk struct {
 	walker *metrics.Walker
 	chunk  metrics.Chunk
@@ -103,8 +103,8 @@ func (w *worker) add(c *metrics.MemberChunk, mean *metrics.Chunk, at, n int) {
 	}
 }
 
-// beside sees to it that the tiles of all members, of so many entries, lie beside each other: so the kernels want them. The walks over
-// good rows come when the others are done with the memory.
+// beside sees to it that the tiles of all members, of so many entries, lie beside each other: so the kernels want them. The
+// walks over good rows come when the others are done with the memory.
 func (w *worker) beside(entries int) {
 	t := &w.tiles
 	if entries <= t.size {
@@ -297,8 +297,8 @@ func (w *worker) scatter() {
 	}
 }
 
-// bad returns what is wrong with rows: their labels and weights, and the scores of the member with the first row of which these are.
-// It is nil if all rows are good or left out.
+// bad returns what is wrong with rows: their labels and weights, and the scores of the member with the first row of which
+// these are. It is nil if all rows are good or left out.
 func (f *Folded) bad() error {
 	var labels, worst *metrics.DataError
 	member, more := 0, -1
