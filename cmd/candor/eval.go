@@ -533,7 +533,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	for _, b := range d.Faults {
 		file, row := r.Locate(b.Row)
 		switch b.Reason {
-		case metrics.BadLabel:
+		case metrics.BadLabel, metrics.BadObserved:
 			file, row = beside(f.labels, paths, file, row, b.Row)
 		case metrics.BadWeight:
 			file, row = beside(f.weights, paths, file, row, b.Row)

@@ -141,22 +141,12 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	samples := f.task == "samples"
-	if samples {
-		switch {
-		case c.Flags().Changed("input"):
-			return usage("--input says what scores of classes are; --task samples has none")
-		case len(f.decisions) > 0 || f.renormalize:
-			return usage("--decisions and --renormalize are for scores of classes; --task samples has none")
-		}
-		f.task = ""
+	if f.task == "ensemble" || f.task == "loglik" {
+		return usage("--task is %q; candor score takes classification, binary or samples", f.task)
 	}
 	j, err := f.job(c)
 	if err != nil {
 		return err
-	}
-	if samples {
-		j.read.Kind, j.read.Observed, j.read.Labels = metrics.Samples, j.read.Labels, nil
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
 	r, err := predictions.Open(paths, &j.read)

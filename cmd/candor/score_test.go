@@ -233,6 +233,11 @@ func TestScoreOfSamples(t *testing.T) {
 			t.Errorf("rows of %s differ", n)
 		}
 	}
+	s.by[7] = math.Inf(1)
+	y = d.put("y.npy", s.byFile(t))
+	if code, _, errs := candor(t, "score", x, "--labels", y, "--task", "samples", "-o", d.at("bad.npy")); code != exitData || !strings.Contains(errs, "y.npy: row 7: ") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
 }
 
 func TestScoreToStandardOutput(t *testing.T) {
@@ -276,8 +281,11 @@ func TestScoreErrors(t *testing.T) {
 		{exitUsage, with("--task", "regression"), "--task is "},
 		{exitUsage, with("--task", "binary"), "--task binary takes one score a row"},
 		{exitUsage, []string{"score", bx, "--labels", by, "--task", "classification", "-o", d.at("r.npy")}, "--task classification takes a score for each class"},
-		{exitUsage, with("--task", "samples", "--input", "logits"), "--input says what scores of classes are"},
-		{exitUsage, with("--task", "samples", "--renormalize"), "are for scores of classes"},
+		{exitUsage, with("--task", "samples", "--input", "logits"), "--input does not go with --task samples"},
+		{exitUsage, with("--task", "samples", "--renormalize"), "--renormalize is for --input probs"},
+		{exitUsage, with("--task", "samples", "--decisions", y), "--decisions does not go with --task samples"},
+		{exitUsage, with("--task", "ensemble"), "candor score takes classification, binary or samples"},
+		{exitUsage, with("--input", "nonsense"), "--input is "},
 		{exitUsage, with("--task", "samples", "--metrics", "nll"), "metric nll: it has no value for each row of samples; there are crps,"},
 		{exitUsage, with("--threads", "-1"), "--threads is -1"},
 		{exitUsage, with("--bins", "3"), "unknown flag: --bins"},

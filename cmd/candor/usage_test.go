@@ -337,6 +337,8 @@ func TestExamples(t *testing.T) {
 	d.put("logits.npz", z)
 	d.put("before.npz", z)
 	d.put("after.npz", z)
+	d.put("draws.npy", s.scores(t))
+	d.put("obs.npy", s.byFile(t))
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {
