@@ -145,7 +145,7 @@ func (r *MembersReader) takeArray(b *opening) *Error {
 		shape = append(shape, 1)
 	case len(shape) == 1, len(shape) == 2:
 		if len(shape) == 2 {
-			remedy += "; if it is P(y = 1) of several members, pass --binary-members"
+			remedy += "; P(y = 1) of several members is saved with an axis for it, as a[:, :, None]"
 		}
 		return fault(remedy, "one array of shape %s is one model's scores, no ensemble", shapeText(shape)).in(a.file)
 	case len(shape) != 3:

@@ -286,7 +286,7 @@ func TestMembersErrors(t *testing.T) {
 		{"none", nil, Options{}, []string{"no predictions; name an .npy or .npz file for each member"}},
 		{"missing", []string{"nowhere.npy"}, Options{}, []string{"nowhere.npy: no such file"}},
 		{"one model", one("m.npy", npy(1, "<f4", false, []int{9, 3}, score)), Options{Labels: l},
-			[]string{"m.npy: one array of shape (9, 3) is one model's scores, no ensemble; give a file for each member, or one array (M, N, K) of all", "--binary-members"}},
+			[]string{"m.npy: one array of shape (9, 3) is one model's scores, no ensemble; give a file for each member, or one array (M, N, K) of all", "a[:, :, None]"}},
 		{"one vector", one("m.npy", npy(1, "<f4", false, []int{9}, score)), Options{Labels: l, MemberAxis: 1}, []string{"shape (9,) is one model's", "(N, M, K)"}},
 		{"four axes", one("m.npy", npy(1, "<f4", false, []int{2, 3, 9, 3}, score)), Options{Labels: l}, []string{"the members have 4 axes, shape (2, 3, 9, 3)"}},
 		{"three axes twice", []string{good[0], good[0]}, Options{Labels: l}, []string{"several files are a member each, and this one has 3 axes, shape (4, 9, 3)"}},
