@@ -383,6 +383,20 @@ func TestMembersTiles(t *testing.T) {
 	}
 }
 
+func TestMembersOfManyRows(t *testing.T) {
+	// Chunks with so much of each member that nothing is read ahead, and with so little that some is, more than once.
+	for _, c := range []struct{ m, n, bytes int }{{3, 20_000, 0}, {3, 20_000, 20_000}, {50, 9000, 0}} {
+		l := npy(1, "|u1", false, []int{c.n}, label(4))
+		x := cube(">f4", false, 0, c.m, c.n, 4, false)
+		o := Options{BufferBytes: c.bytes, Labels: []string{save(t, "l.npy", l)}}
+		for _, path := range []string{save(t, "x.npy", x), save(t, "x.npz", npz(false, entry{"p.npy", x}))} {
+			if _, err := readMembers([]string{path}, &o, c.m, c.n, 4); err != nil {
+				t.Error(c, err)
+			}
+		}
+	}
+}
+
 func TestMembersInFlight(t *testing.T) {
 	const m, n, k = 3, 5000, 4
 	path := save(t, "x.npy", cube(">f4", false, 0, m, n, k, false))
