@@ -584,8 +584,11 @@ func (e *Evaluation) accumulators() (a []metrics.Accumulator) {
 	return a
 }
 
-// AddSource reads all rows of src. If it fails nothing has changed.
+// AddSource reads all rows of src; those of an ensemble go to AddMembers. If it fails nothing has changed.
 func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
+	if e.Spec.Members > 0 {
+		return fmt.Errorf("%w: rows of one model for an evaluation of %d members", metrics.ErrMismatch, e.Spec.Members)
+	}
 	// By way of an evaluation without rows: what was added before may be of another type or kind, which is known only
 	// when src has been read.
 	n, err := New(e.Spec)
@@ -616,7 +619,7 @@ func (s *ofSpec) Next() (*metrics.Chunk, error) {
 	case simple(c.Kind) != s.spec.Kind:
 		err = fmt.Errorf("%w: rows of %v for an evaluation of %v", metrics.ErrMismatch, c.Kind, s.spec.Kind)
 	case c.Classes != s.spec.Classes:
-		err = fmt.Errorf("%w: rows of %d classes for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.spec.Classes)
+		err = fmt.Errorf("%w: rows of %d %s for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.spec.columns(), s.spec.Classes)
 	case c.Decisions != nil && !s.spec.Decided:
 		err = fmt.Errorf("%w: rows with decisions for an evaluation without", metrics.ErrMismatch)
 	case c.ConfidenceScores != nil && !s.spec.Scored:
@@ -646,9 +649,10 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 	}
 	given := e.Given
 	switch {
-	case audit.Rows == 0 || e.Audit.Rows == 0:
-		given = max(given, o.Given)
-	case o.Audit.Rows > 0 && e.Given != o.Given:
+	case o.Audit.Classes == 0: // it has seen no rows
+	case e.Audit.Classes == 0:
+		given = o.Given
+	case e.Given != o.Given:
 		return fmt.Errorf("%w: members' scores are %v and %v", metrics.ErrMismatch, e.Given, o.Given)
 	}
 	// The audits and specs agree, and so do accumulators that were made and fed by an evaluation: none of these fails.
@@ -664,6 +668,14 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 	return nil
 }
 
+// columns says what the scores of a row are of.
+func (s *Spec) columns() string {
+	if s.Shape().HasClasses() {
+		return "classes"
+	}
+	return "draws"
+}
+
 func (s *Spec) equal(o *Spec) error {
 	names := func(l []Metric) string {
 		n := make([]string, len(l))
@@ -673,10 +685,10 @@ func (s *Spec) equal(o *Spec) error {
 		return strings.Join(n, ",")
 	}
 	switch {
-	case s.Classes != o.Classes:
-		return fmt.Errorf("%w: %d classes and %d classes", metrics.ErrMismatch, s.Classes, o.Classes)
 	case s.Kind != o.Kind:
 		return fmt.Errorf("%w: scores are %v and %v", metrics.ErrMismatch, s.Kind, o.Kind)
+	case s.Classes != o.Classes:
+		return fmt.Errorf("%w: %d %s and %d %[3]s", metrics.ErrMismatch, s.Classes, s.columns(), o.Classes)
 	case s.Members != o.Members:
 		return fmt.Errorf("%w: ensembles of %d and of %d members", metrics.ErrMismatch, s.Members, o.Members)
 	case s.Out != o.Out:
@@ -829,7 +841,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err := n.Out.UnmarshalBinary(away); err != nil {
 		return err
 	}
-	if n.Given = metrics.Kind(given); n.Given > metrics.LogProbs || n.Given != 0 && s.Members == 0 || n.Out.Classes != 0 && !s.Out {
+	if n.Given = metrics.Kind(given); n.Given > metrics.LogProbs || n.Given != 0 && (s.Members == 0 || n.Audit.Classes == 0) || n.Out.Classes != 0 && !s.Out {
 		return fmt.Errorf("%w: members or out-of-distribution rows of which the evaluation has none", exact.ErrDamaged)
 	}
 	if n.Audit.Classes != 0 && (n.Audit.Classes != s.Classes || simple(n.Audit.Kind) != s.Kind) {

@@ -755,6 +755,9 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 			f.Add(state(f, fill(f, s, predictions(uint64(i), 5, s.Classes, i%2 == 0))))
 		}
 	}
+	for _, c := range unlike(f) {
+		f.Add(state(f, c.e))
+	}
 	f.Add([]byte{})
 	f.Add([]byte(stateMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -774,7 +777,9 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 				e.Fields(m)
 				_ = e.Text(m)
 			}
-			e.Diagram().Bins(e.Spec.Level)
+			if e.Spec.Shape().HasClasses() {
+				e.Diagram().Bins(e.Spec.Level)
+			}
 		}
 		try(b)
 		try(reseal(b))
@@ -785,7 +790,7 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 func reseal(b []byte) []byte {
 	const head, tail = 14, 8
 	c := slices.Clone(b)
-	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", stateMagic} {
+	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", stateMagic} {
 		for at := 0; at+head+tail <= len(c); {
 			i := bytes.Index(c[at:], []byte(magic))
 			if i < 0 || at+i+head+tail > len(c) {

@@ -12,6 +12,9 @@ import (
 // AddMembers reads all rows of an ensemble's members: the evaluation is that of their mean probabilities. If it fails nothing has
 // changed.
 func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) error {
+	if e.Spec.Members == 0 {
+		return fmt.Errorf("%w: rows of an ensemble for an evaluation of one model", metrics.ErrMismatch)
+	}
 	n, err := New(e.Spec)
 	if err != nil {
 		return err
@@ -60,12 +63,17 @@ func (s *ofMembers) Next() (*metrics.MemberChunk, error) {
 		}
 		return nil, fmt.Errorf("%w: an ensemble of %d members for an evaluation of %d", metrics.ErrMismatch, len(c.Each), s.spec.Members)
 	}
-	s.e.Given = c.Kind
+	if c.Each[0].Rows > 0 {
+		s.e.Given = c.Kind
+	}
 	return c, nil
 }
 
 // AddOut reads all out-of-distribution rows, whose labels have no say. If it fails nothing has changed.
 func (e *Evaluation) AddOut(src metrics.Source, o *metrics.Options) error {
+	if !e.Spec.Out {
+		return fmt.Errorf("%w: out-of-distribution rows for an evaluation without", metrics.ErrMismatch)
+	}
 	n, err := New(e.Spec)
 	if err != nil {
 		return err
