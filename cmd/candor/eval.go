@@ -100,7 +100,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
-	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, ece_bayes_*, spce")
+	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, eaurc, augrc, ece_bayes_*, spce")
 	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights")
 	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the classes that were decided for, where they are not the most probable ones")
 	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")

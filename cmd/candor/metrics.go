@@ -96,7 +96,13 @@ func explain(w io.Writer, d *eval.Descriptor, width int) {
 
 // hang writes text beside a head, its lines below each other.
 func hang(w io.Writer, head, text string, width int) {
-	text = report.Wrap(text, max(20, width-len(head)))
+	width = max(20, width-len(head))
+	for _, w := range strings.Fields(text) {
+		if len(w) > width { // an option of many values, which may end a line
+			text = strings.ReplaceAll(text, w, strings.ReplaceAll(w, "|", "|\x00 "))
+		}
+	}
+	text = strings.NewReplacer("\x00 ", "", "\x00", "").Replace(report.Wrap(text, width))
 	fmt.Fprintln(w, head+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(head))))
 }
 

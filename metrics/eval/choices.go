@@ -137,6 +137,53 @@ func (m Metric) draws() bool {
 	return d.random && (d.own.index("replicates") < 0 || d.own.of(m, "replicates") > 0)
 }
 
+// formula adds to a metric's formula the options that it has: numbers, but for those that are not used or that make intervals alone,
+// and words and switches that are not the ones that go without saying. Some have a formula of their own.
+func (l choices) formula(f string, m Metric) string {
+	s := ""
+	for i := range l {
+		c := &l[i]
+		v := l.of(m, c.name)
+		said := c.name + "=" + plainly(v)
+		switch {
+		case c.words != nil:
+			said = c.name + "=" + c.words[int(v)]
+		case c.isSwitch():
+			said = c.name
+		}
+		if v == c.unsaid && (v == 0 && c.name != "score" || v < 0) || c.name == repeats.name {
+			continue
+		}
+		if own, ok := formulaWith[m.Name+"("+said+")"]; ok {
+			f = own
+			continue
+		}
+		if own, ok := formulaWith[m.Name+"("+c.name+")"]; ok {
+			f = own
+		}
+		s += "; " + said
+	}
+	return f + s
+}
+
+// formulaWith are formulas of metrics with an option that makes them others.
+var formulaWith = map[string]string{
+	"auprc(area=trapezoid)":              "area under (recall, precision) by trapezoids, at the ends of cells g of equal probability",
+	"auprc(area=davis_goadrich)":         "area under (recall, precision) with TP and FP interpolated in cells g of equal probability",
+	"ood_auprc_in(area=trapezoid)":       "area under (recall, precision) by trapezoids, lowest scores first, in-distribution rows positive",
+	"ood_auprc_in(area=davis_goadrich)":  "area under (recall, precision) with TP and FP interpolated, lowest scores first, in-distribution rows positive",
+	"ood_auprc_out(area=trapezoid)":      "area under (recall, precision) by trapezoids, highest scores first, out-of-distribution rows positive",
+	"ood_auprc_out(area=davis_goadrich)": "area under (recall, precision) with TP and FP interpolated, highest scores first, out-of-distribution rows positive",
+	"auroc(thresholds)":                  "area under (FPR, TPR) at even thresholds, scores above them positive",
+	"auprc(thresholds)":                  "area under (recall, precision) at even thresholds, scores above them positive",
+	"oracle_auc(thresholds)":             "area at even thresholds, each without the errors of the rows next to it, f of them by the fraction, as robustness_metrics sums it",
+	"oracle_auc(within)":                 "area under (FPR, TPR), at each threshold without the errors of the rows no further from it",
+	"retention_accuracy(oracle)":         "(1/(N+1)) sum_k (right among the k most confident + N - k)/N",
+	"retention_nll(oracle)":              "(1/(N+1)) sum_k sum of NLL of the k most confident / N",
+	"disagreement(normalised)":           "disagreement / (mean error rate of the members + 1e-7)",
+	"double_fault(conditional)":          "mean over pairs m < m' of P(m' wrong | m wrong)",
+}
+
 // ofEvent is the choice of the event for metrics over scores in their order; what shape means depends on the predictions and on the
 // metric. Its words are those of calib.Options, by the number of the event.
 var ofEvent = choice{name: "event", words: []string{"shape", "top", "positive"}}

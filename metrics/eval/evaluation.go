@@ -243,7 +243,7 @@ func add[T comparable](l []T, v T) []T {
 // ofPositive tells whether a metric is over cells of class 1, though not over bins of them.
 func (s *Spec) ofPositive(m Metric) bool {
 	d := Describe(m.Name)
-	return d.ofTwo && s.Classes <= 2 && !(d.own.index("by") >= 0 && byPredicted(s.Classes, m))
+	return d.ofTwo && s.Classes <= 2 && !(d.own.index(groupedBy.name) >= 0 && byPredicted(s.Classes, m))
 }
 
 // binning returns the options of a metric over bins or cells.
@@ -383,8 +383,13 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 	case d.own != nil:
 		f = d.own.fields(m)
 		for i := range f {
-			if f[i].Name == ofEvent.name {
+			switch f[i].Name {
+			case ofEvent.name:
 				f[i].Value = ofEvent.words[e.event(m)]
+			case groupedBy.name: // which has bins, or else none
+				if f[i].Value = groupedBy.words[1]; byPredicted(e.Spec.Classes, m) {
+					f[i].Value, f[i+1].Value = groupedBy.words[2], nil
+				}
 			}
 		}
 	}
@@ -463,10 +468,12 @@ func (e *Evaluation) Text(m Metric) string {
 	case d.event != nil && !d.uncut:
 		b := e.binning(m)
 		return e.text(b) + "; " + b.formula(d.Formula, d.norm)
-	case e.Audit.Decided && e.ofDecisions(m):
-		return d.Formula + "; of the caller's decisions in place of the arg max"
 	}
-	return d.Formula
+	t := d.own.formula(d.Formula, m)
+	if e.Audit.Decided && e.ofDecisions(m) {
+		t += "; of the caller's decisions in place of the arg max"
+	}
+	return t
 }
 
 // Meaning says what a metric is, in a few words and in a line: an error over bins in another norm is what the metric of that norm is.

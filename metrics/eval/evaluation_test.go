@@ -736,6 +736,17 @@ func TestTexts(t *testing.T) {
 		{2, 0, "corp_mcb_floor(score=log)", "positive class; mean S - S_C where outcomes are drawn by the scores, S = mean -ln of what was given to what happened"},
 		{2, 0, "corp_dsc(score=log)", "positive class; S_R - S_C, S_R the entropy of the base rate, S_C = mean -ln of what recalibrated scores give to what happened"},
 		{2, 0, "corp_unc(score=log)", "positive class; S_R, the entropy of the base rate"},
+		{1, 0, "auroc", "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal probability"},
+		{1, 0, "auroc(summation=majoring,thresholds=200)", "area under (FPR, TPR) at even thresholds, scores above them positive; thresholds=200; summation=majoring"},
+		{1, 0, "auprc(area=trapezoid)", "area under (recall, precision) by trapezoids, at the ends of cells g of equal probability"},
+		{1, 0, "auprc(area=average_precision)", "average precision: sum_g (dTP_g/TP) TP_g/(TP_g + FP_g), at the ends of cells g of equal probability"},
+		{1, 0, "eaurc(replicates=20)", "aurc - [E - (N-E) (H(N) - H(N-E))]/N, E errors, H the harmonic numbers"},
+		{3, 0, "oracle_accuracy", "(floor(f N) + right rows among the others)/N, f the fraction, least confident first, ties in random order; fraction=0.01"},
+		{3, 0, "abstain_recall(most=7,fraction=0.5)", "errors among the floor(f N) rows / errors, f the fraction, least confident first, ties in random order; fraction=0.5; most=7"},
+		{3, 0, "retention_accuracy(oracle,trapezoid)", "(1/(N+1)) sum_k (right among the k most confident + N - k)/N; trapezoid"},
+		{3, 0, "retention_nll(trapezoid=false)", "(1/(N+1)) sum_k sum of NLL of the k most confident / k"},
+		{2, 0, "brier_resolution(bins=5)", "mean |D_g - q|^2, D_g frequencies in the row's group g; groups are 5 equal-width bins of p(y = 1); uncertainty - resolution + reliability + within_bin = brier"},
+		{2, 0, "brier_resolution(by=class)", "mean |D_g - q|^2, D_g frequencies in the row's group g; groups are rows of one predicted class; uncertainty - resolution + reliability + within_bin = brier"},
 		{9, 0, "ece(bins=4)", "top label; 4 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); (1/N) sum_bins |sum (p - y)|"},
 	} {
 		m := list(t, c.metric, c.classes)

@@ -641,3 +641,34 @@ func TestNoMembers(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestUnlikeTexts: a text says what the options make of a metric.
+func TestUnlikeTexts(t *testing.T) {
+	for metric, c := range map[string]struct {
+		Shape
+		want string
+	}{
+		"ood_auroc":                        {Shape{Classes: 3, Out: true}, "equal scores counting half; score=max_softmax"},
+		"ood_auroc(score=energy)":          {Shape{Classes: 3, Out: true}, "equal scores counting half; score=energy"},
+		"ood_fpr95(found=0.8)":             {Shape{Classes: 3, Out: true}, "out-of-distribution rows positive; score=max_softmax; found=0.8"},
+		"ood_auprc_out(area=trapezoid)":    {Shape{Classes: 3, Out: true}, "area under (recall, precision) by trapezoids, highest scores first, out-of-distribution rows positive; score=max_softmax"},
+		"disagreement(normalised)":         {Shape{Classes: 3, Members: 2}, "disagreement / (mean error rate of the members + 1e-7)"},
+		"double_fault(conditional)":        {Shape{Classes: 3, Members: 2}, "mean over pairs m < m' of P(m' wrong | m wrong)"},
+		"lp_distance":                      {Shape{Classes: 3, Members: 2}, "mean over rows and pairs m < m' of (sum_k |p_m - p_m'|^p)^(1/p); p=1"},
+		"average_kl(all_pairs,clip=false)": {Shape{Classes: 3, Members: 2}, "0 ln 0 = 0; all_pairs"},
+		"nwaic1(as_coded)":                 {Shape{Classes: 3, Kind: metrics.LogLiks}, "V the variance of l_m; as_coded"},
+		"crps":                             {Shape{Classes: 3, Kind: metrics.Samples}, "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/M^2)"},
+	} {
+		s := Spec{Classes: c.Classes, Kind: c.Kind, Members: c.Members, Out: c.Out, Metrics: listOf(t, metric, c.Shape)}
+		if got := fill(t, s, nil).Text(s.Metrics[0]); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s: %q, want %q", metric, got, c.want)
+		}
+	}
+	// A Brier term says by what it is grouped.
+	e := fill(t, Spec{Classes: 1, Metrics: list(t, "brier_resolution,brier_resolution(by=class),brier_resolution(as_coded=um)", 1)}, nil)
+	for i, want := range []string{"[{by bins} {bins 15} {as_coded no}]", "[{by class} {bins <nil>} {as_coded no}]", "[{by class} {bins <nil>} {as_coded um}]"} {
+		if got := fmt.Sprint(e.Fields(e.Spec.Metrics[i])); got != want {
+			t.Errorf("%v: %s, want %s", e.Spec.Metrics[i], got, want)
+		}
+	}
+}

@@ -258,7 +258,7 @@ func inRanks() []Descriptor {
 			Name: "oracle_accuracy", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
 			Short:   "accuracy with the least sure rows mended",
 			Meaning: "accuracy if an oracle answers the given fraction of rows, the least confident",
-			Formula: "(floor(f N) + right rows among the others)/N, " + withDoubt, Range: "[0, 1]", Better: Higher,
+			Formula: "(floor(f N) + right rows among the others)/N, f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021 (oracle-collaborative accuracy); bins: uncertainty_metrics",
 			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
 				return e.ranking().OracleAccuracy(budgetOwn.budget(m))
@@ -268,7 +268,7 @@ func inRanks() []Descriptor {
 			Name: "oracle_auc", applies: two, Applies: onlyTwo, Options: oracleOwn.String(), own: oracleOwn, check: gridOK(oracleOwn), ofTwo: true,
 			Short:   "AUROC with the least sure rows mended",
 			Meaning: "area under the ROC if an oracle answers the given fraction of rows, at each threshold those nearest to it",
-			Formula: "area under (FPR, TPR), at each threshold without the errors of the floor(f N) rows next to it", Range: "[0, 1]", Better: Higher,
+			Formula: "area under (FPR, TPR), at each threshold without the errors of the floor(f N) rows next to it, f the fraction", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021 (oracle-collaborative AUC); thresholds: robustness_metrics",
 			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
 				o := rank.OracleOptions{Budget: oracleOwn.budget(m), Curve: rank.Curve(oracleOwn.of(m, "curve")),
@@ -283,7 +283,7 @@ func inRanks() []Descriptor {
 			Name: "abstain_precision", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
 			Short:   "share of errors among the least sure rows",
 			Meaning: "share of errors among the given fraction of rows that are withheld, the least confident",
-			Formula: "errors among the floor(f N) rows / floor(f N), " + withDoubt, Range: "[0, 1]", Better: Higher,
+			Formula: "errors among the floor(f N) rows / floor(f N), f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; bins: uncertainty-baselines",
 			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
 				return e.ranking().AbstainPrecision(budgetOwn.budget(m))
@@ -294,7 +294,7 @@ func inRanks() []Descriptor {
 			Name: "abstain_recall", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
 			Short:   "share of errors that the least sure rows have",
 			Meaning: "share of all errors that are among the given fraction of rows withheld, the least confident",
-			Formula: "errors among the floor(f N) rows / errors, " + withDoubt, Range: "[0, 1]", Better: Higher,
+			Formula: "errors among the floor(f N) rows / errors, f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021; bins: uncertainty-baselines",
 			value: bare(func(e *Evaluation, m Metric) (float64, float64) {
 				return e.ranking().AbstainRecall(budgetOwn.budget(m))
@@ -356,7 +356,7 @@ func inRanks() []Descriptor {
 			Name: "ood_fpr95", Default: true, applies: withOut, Applies: needsOut, Options: oodFPROwn.String(), own: oodFPROwn, check: oodFPROwn.check, keeps: ofScores,
 			Short:   "own rows refused where 95 % foreign are found",
 			Meaning: "share of in-distribution rows that are taken for foreign where 95 % of the out-of-distribution rows are found",
-			Formula: "FPR at the first threshold with TPR >= 0.95, out-of-distribution rows positive", Range: "[0, 1]", Better: Lower,
+			Formula: "FPR at the first threshold with TPR >= found, 0.95 where unsaid; out-of-distribution rows positive", Range: "[0, 1]", Better: Lower,
 			Source: "Hendrycks and Gimpel 2017; Liang et al. 2018",
 			value:  ood(func(o *rank.OOD, m Metric, v *Value, _ float64) { v.Value, v.Bound = o.FPRAt(oodFPROwn.of(m, "found")) }),
 		},

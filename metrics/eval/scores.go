@@ -10,9 +10,11 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// brierOwn are the options of the terms of the Brier score.
+// groupedBy is the choice of the groups of rows of the terms of the Brier score, and brierOwn are their options.
+var groupedBy = choice{name: "by", words: []string{"shape", "bins", "class"}}
+
 var brierOwn = choices{
-	{name: "by", words: []string{"shape", "bins", "class"}},
+	groupedBy,
 	{name: "bins", whole: true, least: 1, most: 1000000, unsaid: calib.DefaultBins},
 	{name: "as_coded", words: []string{"no", "um", "tfp"}},
 }

@@ -180,7 +180,7 @@ func (r *Ranking) AbstainPrecision(b Budget) (precision, bound float64) {
 		return math.NaN(), math.NaN()
 	}
 	errors, bound := r.lowest(n)
-	return errors / n, bound / n
+	return math.Min(1, errors/n), bound / n
 }
 
 // AbstainRecall returns which share of the rows that a model gets wrong it does not answer, in [0,1], 1 is best. NaN if it gets none
