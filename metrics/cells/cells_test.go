@@ -2,7 +2,9 @@ package cells_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -479,4 +481,56 @@ func merge(t *testing.T, to, from *cells.Cells) {
 	if err := to.Merge(from); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestOfKeys: the sorted keys of scores have the cells that the scores have.
+func TestOfKeys(t *testing.T) {
+	for _, values := range []int{0, 2, 50} {
+		for _, weighted := range []bool{false, true} {
+			p := binary(uint64(values), 3000, values)
+			if weighted {
+				for i := range p.Rows {
+					p.Weights = append(p.Weights, 0.1+float64(i%7))
+				}
+			}
+			index := make([]int, p.Rows)
+			keys := make([]uint64, p.Rows)
+			for i, v := range p.F64 {
+				index[i], keys[i] = i, math.Float64bits(v)<<1|uint64(p.Labels[i])
+			}
+			slices.SortFunc(index, func(i, j int) int { return cmp.Compare(keys[i], keys[j]) })
+			var sorted []uint64
+			var weights []float64
+			for _, i := range index {
+				if sorted = append(sorted, keys[i]); weighted {
+					weights = append(weights, p.Weights[i])
+				}
+			}
+			c, o := of(t, p, nil), cells.OfKeys(sorted, weights, 3)
+			if o.Count() != c.Count() || o.Pairs() != c.Pairs() || !o.Exact() || o.Outside() != 3 || o.Weighted() != weighted {
+				t.Errorf("%d values: %d cells, %+v, want %d, %+v", values, o.Count(), o.Pairs(), c.Count(), c.Pairs())
+			}
+			type cell struct {
+				P, Q, Low, High, Weight, Events float64
+				N                               int64
+				sums                            string
+			}
+			list := func(o cells.Ordered) (l []cell) {
+				o.Each(func(x *cells.Cell) {
+					s := x.Tally()
+					l = append(l, cell{x.P, x.Q, x.Low, x.High, x.Weight, x.Events, x.N, fmt.Sprint(s.P.Float64(), s.PP.Float64(), s.PY.Float64())})
+				})
+				return l
+			}
+			if x, y := list(o), list(c); !slices.Equal(x, y) {
+				t.Errorf("%d values: %v, want %v", values, x[:2], y[:2])
+			}
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("fewer weights than keys")
+		}
+	}()
+	cells.OfKeys([]uint64{1, 2}, []float64{1}, 0)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/pav"
@@ -166,4 +167,19 @@ func four() *metrics.Predictions {
 		Scores: metrics.Scores{F32: []float32{0.75, 0.25, 0.5, 0.5}, Rows: 4, Classes: 1},
 		Labels: []int32{1, 1, 0, 1},
 	}
+}
+
+// Keys of scores and outcomes, once they are sorted, are cells without more memory.
+func ExampleOfKeys() {
+	keys := make([]uint64, 4)
+	kernel.HitKeysF64(keys, []float64{0.5, 0.25, 0.5, 0.75}, []uint8{1, 0, 0, 1})
+	kernel.Sort(keys, make([]uint64, kernel.SortScratch(len(keys))))
+	var o cells.Ordered = cells.OfKeys(keys, nil, 0)
+	o.Each(func(x *cells.Cell) { fmt.Printf("%.2f: %v of %d\n", x.P, x.Events, x.N) })
+	fmt.Printf("%+v\n", o.Pairs())
+	// Output:
+	// 0.25: 0 of 1
+	// 0.50: 1 of 2
+	// 0.75: 1 of 1
+	// {Above:3 Tied:1 Events:2 Rest:2}
 }

@@ -9,20 +9,25 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Rising is scores and outcomes in rising order of the scores: *Cells has them for any number of rows, on a grid where the distinct
-// scores are many, and *Sorted for rows that are in memory, each score for itself. Where cells are exact the two answer with the
-// same bits. Sums are exact and rounded once, unless something else is said.
-type Rising interface {
+// Ordered is scores and outcomes in rising order of the scores, as far as ranks go.
+type Ordered interface {
 	Each(f func(*Cell)) // calls f for the cells that have rows, in rising order; the cell is the same one each time
 	Count() int         // cells that have rows
 	Exact() bool        // each distinct score has its own cell
 	Weighted() bool     // rows have weights
 	Outside() int64     // scores outside [0,1], which are in no cell
+	Pairs() Pairs       // of rows with the event and rows without
+}
+
+// Rising is scores and outcomes in rising order of the scores: *Cells has them for any number of rows, on a grid where the distinct
+// scores are many, and *Sorted for rows that are in memory, each score for itself. Where cells are exact the two answer with the
+// same bits. Sums are exact and rounded once, unless something else is said.
+type Rising interface {
+	Ordered
 	Event() metrics.Event
 
 	Gaps() Gaps       // of the partial sums
 	Fit(p *pav.Pool)  // adds each cell to a pool
-	Pairs() Pairs     // of rows with the event and rows without
 	Squares() float64 // sum of w (p - y)^2
 }
 
@@ -154,6 +159,22 @@ type duels struct {
 	events, rest uint64
 }
 
+// add goes on to a cell of so many rows without the event, and with it.
+func (d *duels) add(rest, events uint64) {
+	d.above = d.above.plus(product(events, d.rest))
+	d.tied = d.tied.plus(product(events, rest))
+	d.rest += rest
+	d.events += events
+}
+
+// add does so by their weights.
+func (p *Pairs) add(rest, events float64) {
+	p.Above += float64(events * p.Rest)
+	p.Tied += float64(events * rest)
+	p.Rest += rest
+	p.Events += events
+}
+
 func (d *duels) pairs() Pairs {
 	return Pairs{Above: d.above.float(), Tied: d.tied.float(), Events: float64(d.events), Rest: float64(d.rest)}
 }
@@ -161,22 +182,11 @@ func (d *duels) pairs() Pairs {
 // Pairs compares the rows with the event with those without.
 func (c *Cells) Pairs() (r Pairs) {
 	if c.weighted {
-		c.Each(func(x *Cell) {
-			rest := x.Weight - x.Events
-			r.Above += float64(x.Events * r.Rest)
-			r.Tied += float64(x.Events * rest)
-			r.Rest += rest
-			r.Events += x.Events
-		})
+		c.Each(func(x *Cell) { r.add(x.Weight-x.Events, x.Events) })
 		return r
 	}
 	var d duels
-	c.Each(func(x *Cell) {
-		d.above = d.above.plus(product(x.hits.n, d.rest))
-		d.tied = d.tied.plus(product(x.hits.n, x.rest.n))
-		d.rest += x.rest.n
-		d.events += x.hits.n
-	})
+	c.Each(func(x *Cell) { d.add(x.rest.n, x.hits.n) })
 	return d.pairs()
 }
 

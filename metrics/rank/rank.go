@@ -28,7 +28,7 @@ type cell struct{ rest, events float64 }
 
 // Of returns the order of the rows that c has, which is to get no more of them. It compares them in pairs; AUROCInterval and AURC
 // walk through the cells when they are asked for.
-func Of(c cells.Rising) *Ranking { return &Ranking{c, c.Pairs()} }
+func Of(c cells.Ordered) *Ranking { return &Ranking{c, c.Pairs()} }
 
 // bound returns a bound, 0 where cells are exact, and NaN where scores outside [0,1] are in none.
 func (r *Ranking) bound(b float64) float64 {
