@@ -10,6 +10,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
@@ -20,6 +21,8 @@ type keeper interface {
 	// each calls use with the bins of each class, on any number of goroutines, and each of them with bins of its own.
 	each(bins int, use func(class int, b *parallel.Bins))
 	class(class, bins int) *parallel.Bins
+	// eachSorted calls use with the sorted entries of each class in the same way.
+	eachSorted(use func(class int, o cells.Ordered))
 	encode(dst []byte) []byte
 	decode(b []byte, s *ClassScores) error
 }
@@ -492,20 +495,12 @@ func (k *keptKeys[K]) encode(dst []byte) []byte {
 	c.outside = true
 	n := c.together()
 	var order ordering[K]
-	var room []K
 	for first := 0; first < k.width; first += n {
 		for _, col := range c.of(first, min(n, k.width-first), lists) {
 			if k.bounded {
 				dst = binary.AppendUvarint(dst, uint64(len(col.keys)))
 			}
-			if k.weighted {
-				order.sort(&col)
-			} else {
-				if need := kernel.SortScratch(len(col.keys)); len(room) < need {
-					room = make([]K, need)
-				}
-				kernel.Sort(col.keys, room)
-			}
+			order.sort(&col)
 			dst = slices.Grow(dst, lengthOf(col.keys, k.least)+8*len(col.weights))
 			before := k.least
 			for _, key := range col.keys {

@@ -153,7 +153,7 @@ func edgesOfWeight[K kernel.Key](c *keyColumn[K], bins int) []float64 {
 	return edges
 }
 
-// An ordering sorts columns with weights.
+// An ordering sorts columns.
 type ordering[K kernel.Key] struct {
 	index   []int32
 	scores  []float64
@@ -171,6 +171,13 @@ type weightedKey[K kernel.Key] struct {
 // sort sorts a column by keys, and where they are equal by weights.
 func (o *ordering[K]) sort(c *keyColumn[K]) {
 	n := len(c.keys)
+	if c.weights == nil {
+		if need := kernel.SortScratch(n); len(o.keys) < need {
+			o.keys = make([]K, need)
+		}
+		kernel.Sort(c.keys, o.keys)
+		return
+	}
 	o.index, o.scores = slices.Grow(o.index[:0], n)[:n], slices.Grow(o.scores[:0], n)[:n]
 	if need := kernel.OrderScratch(n); len(o.scratch) < need {
 		o.scratch = make([]uint64, need)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -362,6 +363,25 @@ func ExampleClassScores() {
 	// 8 rows, 24 entries of 3 classes: ace 0.2167, rms 0.2311
 	// class 0, 0.0 to 0.6: 4 rows, says 0.20, happened 0.50
 	// class 0, 0.6 to 1.0: 4 rows, says 0.65, happened 1.00
+}
+
+// The order of the rows by each class's probability; package rank makes areas of it.
+func ExampleClassScores_EachClass() {
+	s := calib.NewClassScores(nil)
+	if err := metrics.NewPass(nil, s).Add(fourRows()); err != nil {
+		log.Fatal(err)
+	}
+	orders := make([]string, s.Classes())
+	s.EachClass(func(class int, o cells.Ordered) {
+		o.Each(func(x *cells.Cell) { orders[class] += fmt.Sprintf(" %.1f: %v/%d", x.P, x.Events, x.N) })
+	})
+	for class, o := range orders {
+		fmt.Printf("class %d%s\n", class, o)
+	}
+	// Output:
+	// class 0 0.1: 0/1 0.3: 1/1 0.6: 1/1 0.7: 1/1
+	// class 1 0.2: 0/1 0.3: 0/2 0.8: 1/1
+	// class 2 0.1: 0/3 0.4: 0/1
 }
 
 // With a threshold few entries are kept: the thresholded adaptive calibration error (TACE). A limit bounds what they take.
