@@ -35,6 +35,7 @@ const (
 	bootstrap   = "seeded multinomial bootstrap of the cells of equal scores"
 	oneOutcome  = "all rows are of class 1, or none is"
 	noEvents    = "no row is of class 1"
+	oneClass    = "all rows are of one class"
 	needsTwo    = "it is of two classes; of more it takes average=macro or average=weighted"
 	withDoubt   = "least confident first, ties in random order"
 	outMeaning  = "out-of-distribution rows found by their score"
@@ -108,6 +109,12 @@ func areaOf(l choices, curve rank.Curve, exact func(r *rank.Ranking, m Metric) (
 		}
 		return v
 	}
+}
+
+func auroc(r *rank.Ranking, _ Metric) (area, bound float64) { return r.AUROC() }
+
+func auprc(r *rank.Ranking, m Metric) (area, bound float64) {
+	return r.AUPRC(rank.PRArea(auprcOwn.of(m, "area")))
 }
 
 // budget returns how many rows a metric hands over.
@@ -222,21 +229,18 @@ func inRanks() []Descriptor {
 		{
 			Name: "auroc", applies: always, Options: aurocOwn.String(), own: aurocOwn, check: gridOK(aurocOwn), ofTwo: true,
 			Short:   "how well probability tells the classes apart",
-			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; average= has one of each class against the rest",
+			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; average= has the mean over the classes present, each against the rest",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Hanley and McNeil 1982; DeLong et al. 1988; thresholds: tf.keras.metrics.AUC",
-			value: perClass(areaOf(aurocOwn, rank.CurveROC, func(r *rank.Ranking, _ Metric) (float64, float64) { return r.AUROC() },
-				oneOutcome, (*rank.Ranking).AUROCInterval)),
+			value:  perClass(aurocOwn, auroc, areaOf(aurocOwn, rank.CurveROC, auroc, oneOutcome, (*rank.Ranking).AUROCInterval)),
 		},
 		{
 			Name: "auprc", applies: always, Options: auprcOwn.String(), own: auprcOwn, check: gridOK(auprcOwn), ofTwo: true,
 			Short:   "area under the precision-recall curve",
-			Meaning: "area under the precision-recall curve of class 1: chance has its frequency",
+			Meaning: "area under the precision-recall curve of class 1: chance has its frequency; average= as of auroc",
 			Formula: "average precision: sum_g (dTP_g/TP) TP_g/(TP_g + FP_g), at the ends of cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Davis and Goadrich 2006; scikit-learn's average_precision_score; thresholds: tf.keras.metrics.AUC",
-			value: perClass(areaOf(auprcOwn, rank.CurvePR, func(r *rank.Ranking, m Metric) (float64, float64) {
-				return r.AUPRC(rank.PRArea(auprcOwn.of(m, "area")))
-			}, noEvents, nil)),
+			value:  perClass(auprcOwn, auprc, areaOf(auprcOwn, rank.CurvePR, auprc, noEvents, nil)),
 		},
 		{
 			Name: "eaurc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, random: true,
@@ -363,9 +367,32 @@ func inRanks() []Descriptor {
 	}
 }
 
-// perClass answers an area of two classes, or of more the mean over those of each against the rest.
-func perClass(two func(e *Evaluation, m Metric) Value) func(e *Evaluation, m Metric) Value {
-	return two
+type areasOf string // a metric without average
+
+// perClass answers an area as two does of two classes, and of more by the mean over the classes, each against the others.
+func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float64), two func(e *Evaluation, m Metric) Value,
+) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		mean := l.of(m, "average")
+		if e.Spec.Classes <= 2 || mean == 0 {
+			return two(e, m)
+		}
+		s := e.kept[e.plan.scoresOf(&byClass{})]
+		if err := s.Err(); err != nil {
+			return beyondMemory(err)
+		}
+		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+		all := remember(e, areasOf(choices{average}.without(m).String()), func() *rank.OneVsRest {
+			return rank.PerClass(s, func(r *rank.Ranking) (float64, float64) { return area(r, m) })
+		})
+		if v.Value, v.Bound = all.Macro(); average.words[int(mean)] == "weighted" {
+			v.Value, v.Bound = all.Weighted()
+		}
+		if math.IsNaN(v.Value) && s.Len() > 0 {
+			v.Reason = oneClass
+		}
+		return v
+	}
 }
 
 // Ranking returns the order of the rows by an event's probability; ok tells whether some metric is over its cells.

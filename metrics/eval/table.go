@@ -496,8 +496,7 @@ func classwise(e *Evaluation, m Metric) Value {
 	}
 	s := e.classScores(m)
 	if err := s.Err(); err != nil {
-		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: strings.TrimPrefix(err.Error(), "calib.ClassScores: ") +
-			"; such metrics share an eighth of --max-memory"}
+		return beyondMemory(err)
 	}
 	if v.Value = s.ACE(c.bins); c.norm == l2 {
 		v.Value = s.RMS(c.bins)
@@ -506,6 +505,12 @@ func classwise(e *Evaluation, m Metric) Value {
 		v.Reason = noneAbove
 	}
 	return v
+}
+
+// beyondMemory answers with why the entries of all classes are not kept.
+func beyondMemory(err error) Value {
+	return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: strings.TrimPrefix(err.Error(), "calib.ClassScores: ") +
+		"; such metrics share an eighth of --max-memory"}
 }
 
 // brierText says which of the scores of that name is meant.
