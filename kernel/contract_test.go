@@ -66,6 +66,16 @@ func TestPanics(t *testing.T) {
 		"ClassSumsF32": func(s shape) { ClassSumsF32(classSums, list, f32, s.rows, s.k, s.stride, &low, 0) },
 		"ClassSumsF64": func(s shape) { ClassSumsF64(classSums, list, f64, s.rows, s.k, s.stride, &low, 0) },
 	}
+	matrix["PairKLF32"] = func(s shape) { PairKLF32(make([]float64, 20), f32, f32, f32, s.rows, s.k, s.stride) }
+	matrix["PairKLF64"] = func(s shape) { PairKLF64(make([]float64, 20), f64, f64, f64, s.rows, s.k, s.stride) }
+	c1, c2, c3 := make([]float64, 20), make([]float64, 20), make([]float64, 20)
+	matrix["PairSumsF32"] = func(s shape) { PairSumsF32(c1, c2, c3, f32, f32, s.rows, s.k, s.stride) }
+	matrix["PairSumsF64"] = func(s shape) { PairSumsF64(c1, c2, c3, f64, f64, s.rows, s.k, s.stride) }
+	members := map[string]func(dst, members, n, stride int){
+		"MeanF32":    func(dst, members, n, stride int) { MeanF32(make([]float32, dst), f32, members, n, stride) },
+		"MeanF64":    func(dst, members, n, stride int) { MeanF64(make([]float64, dst), f64, members, n, stride) },
+		"LogMeanExp": func(dst, members, n, stride int) { LogMeanExp(make([]float64, dst), f64, members, n, stride) },
+	}
 	panics := func(name, want string, f func()) {
 		t.Helper()
 		defer func() {
@@ -112,6 +122,33 @@ func TestPanics(t *testing.T) {
 		}
 		panics("list", errList, func() { ClassSumsF32(classSums, list[:4+ListSlack-1], f32, 4, 4, 4, &low, 0) })
 		panics("list", none, func() { ClassSumsF32(classSums, list[:4+ListSlack], f32, 4, 4, 4, &low, 0) })
+		for name, f := range members {
+			for _, members := range []int{0, -1, math.MinInt} {
+				panics(name, errMembers, func() { f(20, members, 4, 4) })
+			}
+			for _, s := range [][4]int{{3, 2, 4, 4}, {20, 6, 4, 4}, {20, 2, 4, 17}, {20, 2, 4, 3}, {20, 1, -1, 4}, {30, 1, 21, 21},
+				{20, math.MaxInt, 1, 1}, {20, 2, 1, math.MaxInt}, {20, 1, 0, -1}} {
+				panics(fmt.Sprint(name, s), errShape, func() { f(s[0], s[1], s[2], s[3]) })
+			}
+			for _, s := range [][4]int{{4, 2, 4, 4}, {20, 5, 4, 4}, {4, 2, 4, 16}, {0, 7, 0, 0}, {0, 7, 0, 9}, {20, 1, 20, math.MaxInt}} {
+				panics(fmt.Sprint(name, s), none, func() { f(s[0], s[1], s[2], s[3]) })
+			}
+		}
+		for i := range 4 {
+			x := [][]float32{f32[:16], f32[:16], f32[:16]}
+			c := [][]float64{f64[:4], f64[:4], f64[:4]}
+			want := errShape
+			if i < 3 {
+				x[i] = x[i][:15]
+				panics(fmt.Sprint("PairKLF32, matrix ", i), want, func() { PairKLF32(f64, x[0], x[1], x[2], 4, 4, 4) })
+				c[i], x[i], want = c[i][:3], f32[:16], errColumns
+			} else {
+				want = none
+			}
+			panics(fmt.Sprint("PairSumsF32, column ", i), want, func() { PairSumsF32(c[0], c[1], c[2], x[0], x[1], 4, 4, 4) })
+		}
+		panics("PairKLF64, short column", errColumns, func() { PairKLF64(f64[:3], f64, f64, f64, 4, 4, 4) })
+		panics("PairSumsF64, q", errShape, func() { PairSumsF64(c1, c2, c3, f64, f64[:15], 4, 4, 4) })
 		panics("LogSumExpF32, short dst", errShape, func() { LogSumExpF32(f64[:3], f32, 4, 4, 4) })
 		panics("LogSumExpF64, short dst", errShape, func() { LogSumExpF64(f64[:3], f64, 4, 4, 4) })
 		panics("ArgMaxF32, short dst", errShape, func() { ArgMaxF32(i32[:3], f32, 4, 4, 4) })
@@ -274,6 +311,15 @@ func TestNoAllocations(t *testing.T) {
 					LogSoftmaxF64(g64, k, f64, rows, k, k)
 					LogSoftmaxF16(g32, k, u16, rows, k, k)
 					LogSoftmaxBF16(g32, k, u16, rows, k, k)
+				},
+				"members": func() {
+					MeanF32(g32, f32, rows, k, k)
+					MeanF64(g64, f64, rows, k, k)
+					LogMeanExp(g64, f64, rows, k, k)
+					PairKLF32(g64, f32, f32, f32, rows, k, k)
+					PairKLF64(g64, f64, f64, f64, rows, k, k)
+					PairSumsF32(c.Top, c.Tail, c.Label, f32, f32, rows, k, k)
+					PairSumsF64(c.Top, c.Tail, c.Label, f64, f64, rows, k, k)
 				},
 				"LogSumExp": func() {
 					LogSumExpF32(g64, f32, rows, k, k)

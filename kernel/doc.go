@@ -3,6 +3,9 @@
 // BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
 // matrix by class and bin (ClassSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32), what a walk through
 // sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), Exp64 and Log64.
+// matrix by class and bin (ClassSumsF32), what the members of an ensemble make of the same rows (MeanF32, LogMeanExp, PairKLF32,
+// PairSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32), what a walk through
+// sorted ones needs (HitBlocksF32), Exp64 and Log64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
@@ -90,6 +93,10 @@
 //     2**-1020 for float64), -Inf among them. A sum s below 2**-90 is taken as 0, which a row of clamped terms is below.
 //   - A row whose m*log2(e) is beyond 2**21 (float32) or 2**50 (float64) in magnitude is one chain of float64 with Exp64 of
 //     the differences.
+//   - Sums over pairs of rows (PairKL, PairSums) take rows of every length in blocks and lanes, and hold out no element. A product
+//     is fused into its lane; what joins nothing is left out.
+//   - Over the members of an ensemble a sum is one chain in their order, of the type of the elements, and is divided by their
+//     number.
 //   - Sums of squares start at 2**-120 (float32) or 2**-960, and those of p*ln(p) at -2**-100 or -2**-900, and lose that
 //     again when folded: so no sum is a subnormal number.
 //
@@ -104,6 +111,10 @@
 //	Entropy of logits       2e-6 * max(1, Entropy)                      1e-13 * max(1, Entropy)
 //	Norm, Rest, Entropy     2e-6 * max(1, value)                        1e-13 * max(1, value)
 //	  of probabilities
+//	PairKL                  1e-6 of sum p*max(1, |ln p|, |ln q|)        1e-15 of it for k to 1,024
+//	PairSums                2e-6 + 2**-110                              1e-13 + 2**-950
+//	Mean                    6e-8 * members                              1.2e-16 * members
+//	LogMeanExp                                                          1.2e-16 * (8 + members) * max(|top|, |value|)
 //	the others              exact, or 1 ulp where a logarithm is taken  the same
 //	softmax, for a logit    5e-7 + 8e-8*d of it, + 2**-149              1e-15 + 2e-16*d of it, + 2**-1074
 //	  d below the largest
@@ -129,6 +140,13 @@
 //
 // MaxSum = 2,048 values at a window's end reach 2**62 units: one call of Moments, CellSum, BinSums or FixedSums takes no
 // more, and callers add what it returns to 128 bits. What is outside a window is in no sum and is counted.
+//
+// # Ensembles
+//
+// The same n values of several members stand stride elements apart: Mean and LogMeanExp make one of each. Logarithms cost more than
+// all else that pairs of members need, so they are taken once a member (LogF32), and PairKL reads them. The sum of p*(ln p - ln q) is
+// of the precision of the logarithms: where two rows are nearly equal, what is left of it is an error, which can be below 0. Means of
+// a matrix are fastest in the second cache: 16 to 64 rows of all members at a time.
 //
 // # Order
 //

@@ -48,13 +48,13 @@ func MeanF64(dst, x []float64, members, n, stride int) {
 }
 
 // LogMeanExp writes ln of the mean over the members of e**x to the first n elements of dst: with the members' logarithms of
-// probabilities, that of the mean probability. It is
+// probabilities, that of the mean probability. With the largest element as top it is, where the mean of e**(x-top) is above 1/2,
 //
 //	top + ln(1 + (sum over the members of e**(x-top) - 1) / members)
 //
-// with the largest element as top, so it never leaves the range of the elements, and what is near 0 keeps its digits:
-// |error| is at most 1e-15 * (1 + members/16) * max(|result|, spread), where spread is the distance of the smallest element
-// above top - 1 from top. -Inf is a legal element; if all are, so is the result. It is +Inf if one is, NaN if one is NaN.
+// so that what is near 0 keeps its digits, and elsewhere top + ln((sum of e**(x-top)) / members). Neither overflows. |error| is at
+// most 1.2e-16 * (8 + members) * max(|result|, |top|). -Inf is a legal element; if all are, so is the result. It is +Inf if
+// one is, NaN if one is NaN.
 func LogMeanExp(dst, x []float64, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)
 	done := 0
@@ -69,7 +69,7 @@ func LogMeanExp(dst, x []float64, members, n, stride int) {
 }
 
 func logMeanExp(x []float64, members, stride int) float64 {
-	top, sum := x[0], 0.0
+	top := x[0]
 	for m := 1; m < members; m++ {
 		if v := x[m*stride]; !(v <= top) && top == top {
 			top = v // NaN stays
@@ -78,18 +78,21 @@ func logMeanExp(x []float64, members, stride int) float64 {
 	if !(math.Abs(top) <= math.MaxFloat64) {
 		return top + 0
 	}
+	sum, below := 0.0, 0.0
 	for m := range members {
-		sum += expm1(x[m*stride] - top)
+		d := x[m*stride] - top
+		e := Exp64(d)
+		sum += e
+		if math.FMA(d, log2e, magic64)-magic64 == 0 {
+			below += expm1Poly(d)
+		} else {
+			below += e - 1
+		}
 	}
-	return top + Log1p64(sum/float64(members))
-}
-
-// expm1 returns e**x - 1 for x <= 0, to 2 ulp.
-func expm1(x float64) float64 {
-	if math.FMA(x, log2e, magic64)-magic64 == 0 {
-		return expm1Poly(x)
+	if b := below / float64(members); b > -0.5 {
+		return top + Log1p64(b)
 	}
-	return Exp64(x) - 1
+	return top + Log64(sum/float64(members))
 }
 
 // checkMembers panics unless n elements of each member lie within x, and in dst.

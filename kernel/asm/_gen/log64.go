@@ -64,12 +64,6 @@ func (v vector64) expWhole(n, p V) V {
 	return v.mul(v.mul(y, v.pow2(t)), v.pow2(b))
 }
 
-// expm1 returns expm1(x) of kernel/members.go, for x <= 0.
-func (v vector64) expm1(x V) V {
-	n, p := v.expParts(x)
-	return v.Blend(v.Cmp(F64, EQ, n, v.c(0)), p, v.sub(v.expWhole(n, p), v.c(1)))
-}
-
 // pow2 returns 2**n where t = magic64 + n.
 func (v vector64) pow2(t V) V {
 	return v.Shl(I64, v.Add(I64, t, v.Const(I64, 1023)), 52)

@@ -71,13 +71,15 @@ DATA consts<>+496(SB)/8, $0x3c7abc9e3b39803f
 DATA consts<>+504(SB)/8, $0x3c7abc9e3b39803f
 DATA consts<>+512(SB)/8, $0x3fe62e42fefa39ef
 DATA consts<>+520(SB)/8, $0x3fe62e42fefa39ef
-DATA consts<>+528(SB)/8, $0x7fffffffffffffff
-DATA consts<>+536(SB)/8, $0x7fffffffffffffff
-DATA consts<>+544(SB)/8, $0x3c90000000000000
-DATA consts<>+552(SB)/8, $0x3c90000000000000
-DATA consts<>+560(SB)/8, $0x7fefffffffffffff
-DATA consts<>+568(SB)/8, $0x7fefffffffffffff
-GLOBL consts<>(SB), RODATA|NOPTR, $576
+DATA consts<>+528(SB)/8, $0xbfe0000000000000
+DATA consts<>+536(SB)/8, $0xbfe0000000000000
+DATA consts<>+544(SB)/8, $0x7fffffffffffffff
+DATA consts<>+552(SB)/8, $0x7fffffffffffffff
+DATA consts<>+560(SB)/8, $0x3c90000000000000
+DATA consts<>+568(SB)/8, $0x3c90000000000000
+DATA consts<>+576(SB)/8, $0x7fefffffffffffff
+DATA consts<>+584(SB)/8, $0x7fefffffffffffff
+GLOBL consts<>(SB), RODATA|NOPTR, $592
 
 // func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride int)
 TEXT ·MeanF32(SB), NOSPLIT, $0-48
@@ -526,111 +528,98 @@ top:
 	CMP $0, R6
 	BGT top
 	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
 	MOVD R2, R5
 	MOVD members+24(FP), R6
 
 sum:
-	FMOVQ (R5), F4
-	WORD $0x4ee1d484 // fsub v4.2d, v4.2d, v1.2d
-	FMOVQ (R0), F5
-	WORD $0x4e64f4a4 // fmax v4.2d, v5.2d, v4.2d
-	FMOVQ 16(R0), F5
-	FMOVQ 32(R0), F6
-	VFMLA V6.D2, V4.D2, V5.D2
+	FMOVQ (R5), F5
+	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
+	FMOVQ (R0), F6
+	WORD $0x4e65f4c5 // fmax v5.2d, v6.2d, v5.2d
 	FMOVQ 16(R0), F6
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	FMOVQ 48(R0), F6
-	VFMLA V6.D2, V5.D2, V4.D2
-	FMOVQ 64(R0), F6
-	VFMLA V6.D2, V5.D2, V4.D2
-	FMOVQ 80(R0), F6
-	FMOVQ 96(R0), F7
-	VFMLA V7.D2, V4.D2, V6.D2
-	FMOVQ 112(R0), F7
-	VFMLA V4.D2, V6.D2, V7.D2
-	FMOVQ 128(R0), F6
-	VFMLA V4.D2, V7.D2, V6.D2
-	FMOVQ 144(R0), F7
-	VFMLA V4.D2, V6.D2, V7.D2
-	FMOVQ 160(R0), F6
-	VFMLA V4.D2, V7.D2, V6.D2
-	FMOVQ 176(R0), F7
-	VFMLA V4.D2, V6.D2, V7.D2
-	FMOVQ 192(R0), F6
-	VFMLA V4.D2, V7.D2, V6.D2
-	FMOVQ 208(R0), F7
-	VFMLA V4.D2, V6.D2, V7.D2
-	FMOVQ 224(R0), F6
-	VFMLA V4.D2, V7.D2, V6.D2
-	FMOVQ 240(R0), F7
-	VFMLA V4.D2, V6.D2, V7.D2
-	WORD $0x6e64dc86 // fmul v6.2d, v4.2d, v4.2d
-	VFMLA V7.D2, V6.D2, V4.D2
-	VMOVI $0, V6.B16
-	WORD $0x4e66e4a6 // fcmeq v6.2d, v5.2d, v6.2d
+	FMOVQ 32(R0), F7
+	VFMLA V7.D2, V5.D2, V6.D2
+	FMOVQ 16(R0), F7
+	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FMOVQ 48(R0), F7
+	VFMLA V7.D2, V6.D2, V5.D2
+	FMOVQ 64(R0), F7
+	VFMLA V7.D2, V6.D2, V5.D2
+	FMOVQ 80(R0), F7
+	FMOVQ 96(R0), F8
+	VFMLA V8.D2, V5.D2, V7.D2
+	FMOVQ 112(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 128(R0), F7
+	VFMLA V5.D2, V8.D2, V7.D2
+	FMOVQ 144(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 160(R0), F7
+	VFMLA V5.D2, V8.D2, V7.D2
+	FMOVQ 176(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 192(R0), F7
+	VFMLA V5.D2, V8.D2, V7.D2
+	FMOVQ 208(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 224(R0), F7
+	VFMLA V5.D2, V8.D2, V7.D2
+	FMOVQ 240(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
+	WORD $0x6e65dca7 // fmul v7.2d, v5.2d, v5.2d
+	VFMLA V8.D2, V7.D2, V5.D2
 	FMOVQ 256(R0), F7
-	WORD $0x4e67d487 // fadd v7.2d, v4.2d, v7.2d
+	WORD $0x4e67d4a7 // fadd v7.2d, v5.2d, v7.2d
 	FMOVQ 16(R0), F8
 	FMOVQ 240(R0), F9
-	VFMLA V9.D2, V5.D2, V8.D2
+	VFMLA V9.D2, V6.D2, V8.D2
 	FMOVQ 16(R0), F9
 	WORD $0x4ee9d509 // fsub v9.2d, v8.2d, v9.2d
-	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
-	FMOVQ 16(R0), F9
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	FMOVQ 272(R0), F9
-	VADD V9.D2, V8.D2, V8.D2
+	WORD $0x4ee9d4c9 // fsub v9.2d, v6.2d, v9.2d
+	FMOVQ 16(R0), F10
+	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
+	FMOVQ 272(R0), F10
+	VADD V10.D2, V8.D2, V8.D2
 	VSHL $52, V8.D2, V8.D2
 	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
 	FMOVQ 272(R0), F8
-	VADD V8.D2, V5.D2, V5.D2
-	VSHL $52, V5.D2, V5.D2
-	WORD $0x6e65dce5 // fmul v5.2d, v7.2d, v5.2d
-	FMOVQ 256(R0), F7
-	WORD $0x4ee7d4a5 // fsub v5.2d, v5.2d, v7.2d
-	VBSL V5.B16, V4.B16, V6.B16
-	WORD $0x4e66d463 // fadd v3.2d, v3.2d, v6.2d
+	VADD V8.D2, V9.D2, V8.D2
+	VSHL $52, V8.D2, V8.D2
+	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	VMOVI $0, V8.B16
+	WORD $0x4e68e4c6 // fcmeq v6.2d, v6.2d, v8.2d
+	FMOVQ 256(R0), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	VBSL V7.B16, V5.B16, V6.B16
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
 	ADD R4, R5
 	SUB $1, R6
 	CMP $0, R6
 	BGT sum
+	WORD $0x6e60fc84 // fdiv v4.2d, v4.2d, v0.2d
 	WORD $0x6e60fc63 // fdiv v3.2d, v3.2d, v0.2d
-	FMOVQ 256(R0), F4
-	WORD $0x4e64d464 // fadd v4.2d, v3.2d, v4.2d
-	FMOVQ 256(R0), F5
-	WORD $0x4ee5d485 // fsub v5.2d, v4.2d, v5.2d
+	FMOVQ 288(R0), F5
+	VADD V5.D2, V3.D2, V3.D2
+	VUSHR $52, V3.D2, V5.D2
+	FMOVQ 304(R0), F6
+	VORR V6.B16, V5.B16, V5.B16
+	FMOVQ 320(R0), F6
+	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
+	FMOVQ 336(R0), F6
+	VAND V6.B16, V3.B16, V3.B16
+	FMOVQ 352(R0), F6
+	VADD V6.D2, V3.D2, V3.D2
 	FMOVQ 256(R0), F6
-	WORD $0x4ee5d487 // fsub v7.2d, v4.2d, v5.2d
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4ee5d465 // fsub v5.2d, v3.2d, v5.2d
-	WORD $0x4e65d4c5 // fadd v5.2d, v6.2d, v5.2d
-	FMOVQ 288(R0), F6
-	VADD V6.D2, V4.D2, V4.D2
-	VUSHR $52, V4.D2, V6.D2
-	FMOVQ 304(R0), F7
-	VORR V7.B16, V6.B16, V6.B16
-	FMOVQ 320(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ 336(R0), F7
-	VAND V7.B16, V4.B16, V4.B16
-	FMOVQ 352(R0), F7
-	VADD V7.D2, V4.D2, V4.D2
-	FMOVQ 256(R0), F7
-	WORD $0x4ee7d484 // fsub v4.2d, v4.2d, v7.2d
-	FMOVQ 16(R0), F7
-	WORD $0x4ee6d4e7 // fsub v7.2d, v7.2d, v6.2d
-	FMOVQ 272(R0), F8
-	VADD V8.D2, V7.D2, V7.D2
-	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dca5 // fmul v5.2d, v5.2d, v7.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 368(R0), F5
-	WORD $0x4e65d485 // fadd v5.2d, v4.2d, v5.2d
-	WORD $0x6e65fc85 // fdiv v5.2d, v4.2d, v5.2d
-	WORD $0x6e65dca7 // fmul v7.2d, v5.2d, v5.2d
+	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
+	FMOVQ 368(R0), F6
+	WORD $0x4e66d466 // fadd v6.2d, v3.2d, v6.2d
+	WORD $0x6e66fc66 // fdiv v6.2d, v3.2d, v6.2d
+	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
 	FMOVQ 240(R0), F8
-	WORD $0x6e68dc88 // fmul v8.2d, v4.2d, v8.2d
-	WORD $0x6e64dd08 // fmul v8.2d, v8.2d, v4.2d
+	WORD $0x6e68dc68 // fmul v8.2d, v3.2d, v8.2d
+	WORD $0x6e63dd08 // fmul v8.2d, v8.2d, v3.2d
 	FMOVQ 384(R0), F9
 	FMOVQ 400(R0), F10
 	VFMLA V10.D2, V7.D2, V9.D2
@@ -647,24 +636,85 @@ sum:
 	VMOV V8.B16, V9.B16
 	VFMLA V7.D2, V10.D2, V9.D2
 	FMOVQ 496(R0), F7
-	WORD $0x6e67dcc7 // fmul v7.2d, v6.2d, v7.2d
-	VFMLA V5.D2, V9.D2, V7.D2
-	WORD $0x4ee7d505 // fsub v5.2d, v8.2d, v7.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	FMOVQ 512(R0), F5
-	VFMLA V5.D2, V6.D2, V4.D2
+	WORD $0x6e67dca7 // fmul v7.2d, v5.2d, v7.2d
+	VFMLA V6.D2, V9.D2, V7.D2
+	WORD $0x4ee7d506 // fsub v6.2d, v8.2d, v7.2d
+	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
+	FMOVQ 512(R0), F6
+	VFMLA V6.D2, V5.D2, V3.D2
 	FMOVQ 528(R0), F5
-	VAND V5.B16, V3.B16, V5.B16
-	FMOVQ 544(R0), F6
-	WORD $0x6ee5e4c5 // fcmgt v5.2d, v6.2d, v5.2d
-	VBSL V4.B16, V3.B16, V5.B16
-	WORD $0x4e65d423 // fadd v3.2d, v1.2d, v5.2d
-	FMOVQ 528(R0), F4
+	WORD $0x6ee5e485 // fcmgt v5.2d, v4.2d, v5.2d
+	FMOVQ 256(R0), F6
+	WORD $0x4e66d486 // fadd v6.2d, v4.2d, v6.2d
+	FMOVQ 256(R0), F7
+	WORD $0x4ee7d4c7 // fsub v7.2d, v6.2d, v7.2d
+	FMOVQ 256(R0), F8
+	WORD $0x4ee7d4c9 // fsub v9.2d, v6.2d, v7.2d
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	WORD $0x4ee7d487 // fsub v7.2d, v4.2d, v7.2d
+	WORD $0x4e67d507 // fadd v7.2d, v8.2d, v7.2d
+	FMOVQ 288(R0), F8
+	VADD V8.D2, V6.D2, V6.D2
+	VUSHR $52, V6.D2, V8.D2
+	FMOVQ 304(R0), F9
+	VORR V9.B16, V8.B16, V8.B16
+	FMOVQ 320(R0), F9
+	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
+	FMOVQ 336(R0), F9
+	VAND V9.B16, V6.B16, V6.B16
+	FMOVQ 352(R0), F9
+	VADD V9.D2, V6.D2, V6.D2
+	FMOVQ 256(R0), F9
+	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
+	FMOVQ 16(R0), F9
+	WORD $0x4ee8d529 // fsub v9.2d, v9.2d, v8.2d
+	FMOVQ 272(R0), F10
+	VADD V10.D2, V9.D2, V9.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dce7 // fmul v7.2d, v7.2d, v9.2d
+	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	FMOVQ 368(R0), F7
+	WORD $0x4e67d4c7 // fadd v7.2d, v6.2d, v7.2d
+	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
+	WORD $0x6e67dce9 // fmul v9.2d, v7.2d, v7.2d
+	FMOVQ 240(R0), F10
+	WORD $0x6e6adcca // fmul v10.2d, v6.2d, v10.2d
+	WORD $0x6e66dd4a // fmul v10.2d, v10.2d, v6.2d
+	FMOVQ 384(R0), F11
+	FMOVQ 400(R0), F12
+	VFMLA V12.D2, V9.D2, V11.D2
+	FMOVQ 416(R0), F12
+	VFMLA V9.D2, V11.D2, V12.D2
+	FMOVQ 432(R0), F11
+	VFMLA V9.D2, V12.D2, V11.D2
+	FMOVQ 448(R0), F12
+	VFMLA V9.D2, V11.D2, V12.D2
+	FMOVQ 464(R0), F11
+	VFMLA V9.D2, V12.D2, V11.D2
+	FMOVQ 480(R0), F12
+	VFMLA V9.D2, V11.D2, V12.D2
+	VMOV V10.B16, V11.B16
+	VFMLA V9.D2, V12.D2, V11.D2
+	FMOVQ 496(R0), F9
+	WORD $0x6e69dd09 // fmul v9.2d, v8.2d, v9.2d
+	VFMLA V7.D2, V11.D2, V9.D2
+	WORD $0x4ee9d547 // fsub v7.2d, v10.2d, v9.2d
+	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FMOVQ 512(R0), F7
+	VFMLA V7.D2, V8.D2, V6.D2
+	FMOVQ 544(R0), F7
+	VAND V7.B16, V4.B16, V7.B16
+	FMOVQ 560(R0), F8
+	WORD $0x6ee7e507 // fcmgt v7.2d, v8.2d, v7.2d
+	VBSL V6.B16, V4.B16, V7.B16
+	VBIT V5.B16, V7.B16, V3.B16
+	WORD $0x4e63d423 // fadd v3.2d, v1.2d, v3.2d
+	FMOVQ 544(R0), F4
 	VAND V4.B16, V1.B16, V4.B16
-	FMOVQ 560(R0), F5
+	FMOVQ 576(R0), F5
 	WORD $0x6e64e4a4 // fcmge v4.2d, v5.2d, v4.2d
 	VBSL V1.B16, V3.B16, V4.B16
-	FMOVQ 528(R0), F1
+	FMOVQ 544(R0), F1
 	VBSL V4.B16, V1.B16, V2.B16
 	FMOVQ F2, (R1)
 	ADD $16, R2
