@@ -35,19 +35,7 @@ type part struct {
 	src     *source
 	tile    *tiles
 	sums    []uint32 // of each member's data, to be verified
-	ahead   *ahead   // of members one after the other, if a chunk has little of each
 }
-
-// ahead holds more consecutive rows of each member than a chunk, so that there are fewer reads.
-type ahead struct {
-	buf    []byte
-	height int   // most rows
-	first  int64 // the first that there is
-	n      int
-}
-
-// aheadBytes of a member are read at a time if there are less in a chunk.
-const aheadBytes = 32 << 10
 
 // twin is a column that says again what another says.
 type twin struct {
@@ -354,12 +342,6 @@ func (r *MembersReader) start() *Error {
 		case p.src.sum:
 			p.sums = make([]uint32, r.info.Members)
 		}
-		if row := r.info.Classes * r.info.DType.Size(); p.planes {
-			height := min(aheadBytes/row, tileBytes/(row*r.info.Members))
-			if height = int(min(int64(height), r.info.Rows)); height > r.chunkRows {
-				p.ahead = &ahead{buf: make([]byte, height*row*r.info.Members), height: height}
-			}
-		}
 	}
 	return nil
 }
@@ -379,7 +361,7 @@ func (r *MembersReader) fill(b *buffer) (*metrics.MemberChunk, *Error) {
 	case r.gap == 0:
 		e = r.fillPart(p, b.words, n, length*r.info.Members)
 	case len(r.parts) == 1:
-		e = r.fillPlanes(p, b.words, n)
+		e = r.fillPlanes(p, b.words, length)
 	default:
 		for m := range r.parts {
 			if e = r.fillPart(&r.parts[m], b.words[m*r.gap/8:], n, length); e != nil {
@@ -426,56 +408,21 @@ func (r *MembersReader) fillPart(p *part, words []uint64, n, length int) *Error 
 	return e
 }
 
-// fillPlanes reads the next n rows of each member from an array that has one after the other.
-func (r *MembersReader) fillPlanes(p *part, words []uint64, n int) *Error {
-	row := r.info.Classes * r.info.DType.Size()
-	bytes := raw(words)
-	member := func(m int) []byte { return bytes[m*r.gap:][:n*row] }
-	if p.ahead == nil {
-		if e := r.readPlanes(p, r.row, n, member); e != nil {
-			return e
-		}
-	} else if e := r.copyPlanes(p, n, member); e != nil {
-		return e
-	}
-	if p.dtype.swapped() {
-		swapBytes(words[:r.info.Members*r.gap/8], r.info.DType.Size())
-	}
-	return nil
-}
-
-// readPlanes reads n rows of each member, from row at on, to where to says.
-func (r *MembersReader) readPlanes(p *part, at int64, n int, to func(member int) []byte) *Error {
+// fillPlanes reads the next rows of each member, of length bytes, from an array that has one after the other.
+func (r *MembersReader) fillPlanes(p *part, words []uint64, length int) *Error {
 	row := int64(r.info.Classes * r.info.DType.Size())
 	for m := range r.info.Members {
-		b := to(m)
-		if e := p.src.readAt(b, (int64(m)*r.info.Rows+at)*row); e != nil {
+		w := words[m*r.gap/8:][:(length+7)/8]
+		to := raw(w)[:length]
+		if e := p.src.readAt(to, (int64(m)*r.info.Rows+r.row)*row); e != nil {
 			return e
 		}
 		if p.sums != nil {
-			p.sums[m] = crc32.Update(p.sums[m], crc32.IEEETable, b)
+			p.sums[m] = crc32.Update(p.sums[m], crc32.IEEETable, to)
 		}
-	}
-	return nil
-}
-
-// copyPlanes does what readPlanes does for the next n rows, from those that were read ahead.
-func (r *MembersReader) copyPlanes(p *part, n int, to func(member int) []byte) *Error {
-	a, row := p.ahead, r.info.Classes*r.info.DType.Size()
-	for done := 0; done < n; {
-		at := r.row + int64(done)
-		if at >= a.first+int64(a.n) {
-			a.first, a.n = at, int(min(int64(a.height), r.info.Rows-at))
-			if e := r.readPlanes(p, at, a.n, func(m int) []byte { return a.buf[m*a.height*row:][:a.n*row] }); e != nil {
-				return e
-			}
+		if p.dtype.swapped() {
+			swapBytes(w, r.info.DType.Size())
 		}
-		off := int(at - a.first)
-		some := min(n-done, a.n-off)
-		for m := range r.info.Members {
-			copy(to(m)[done*row:][:some*row], a.buf[(m*a.height+off)*row:])
-		}
-		done += some
 	}
 	return nil
 }
@@ -558,7 +505,7 @@ func (r *MembersReader) finish() *Error {
 		if err := p.src.close(); err != nil {
 			return cannotRead(err).in(p.file)
 		}
-		p.src, p.tile, p.ahead = nil, nil, nil
+		p.src, p.tile = nil, nil
 	}
 	return nil
 }
@@ -580,7 +527,7 @@ func (r *MembersReader) release() error {
 		if p.src != nil {
 			note(p.src.close())
 		}
-		p.src, p.tile, p.ahead = nil, nil, nil
+		p.src, p.tile = nil, nil
 		closePipes([]*array{p.array})
 	}
 	note(r.beside.release())

@@ -384,7 +384,7 @@ func TestMembersTiles(t *testing.T) {
 }
 
 func TestMembersOfManyRows(t *testing.T) {
-	// Chunks with so much of each member that nothing is read ahead, and with so little that some is, more than once.
+	// Chunks with much of each member, and with little.
 	for _, c := range []struct{ m, n, bytes int }{{3, 20_000, 0}, {3, 20_000, 20_000}, {50, 9000, 0}} {
 		l := npy(1, "|u1", false, []int{c.n}, label(4))
 		x := cube(">f4", false, 0, c.m, c.n, 4, false)
