@@ -20,8 +20,8 @@ func (s *step) above() float64 { return s.fp + s.tp }
 // through is the weight down to the cell, with it.
 func (s *step) through() float64 { return s.above() + s.rows() }
 
-// steps calls f for the cells, in rising order; the step is the same one each time. Without weights it takes no memory: what is
-// above a cell is what is left of the totals, which are whole numbers.
+// steps calls f for the cells, in rising order; the step is the same one each time. Without weights it takes no memory: what
+// is above a cell is what is left of the totals, which are whole numbers.
 func (r *Ranking) steps(f func(*step)) {
 	if !r.rows.Weighted() {
 		s := step{fp: r.pairs.Rest, tp: r.pairs.Events}
@@ -74,16 +74,16 @@ const (
 
 const errArea = "rank: there is no such area under a precision-recall curve"
 
-// AUPRC returns the area under the precision-recall curve, in [0,1], 1 is best and the frequency of the event what a ranking by
-// chance comes to. With TP_g and FP_g the rows with and without the event down to the end of cell g, from the highest score,
-// and dTP those of the cell, the average precision is
+// AUPRC returns the area under the precision-recall curve, in [0,1], 1 is best and the frequency of the event what a ranking
+// by chance comes to. With TP_g and FP_g the rows with and without the event down to the end of cell g, from the highest
+// score, and dTP those of the cell, the average precision is
 //
 //	sum_g (dTP_g / TP) TP_g / (TP_g + FP_g)
 //
 // with points at the ends of cells alone, so the order of rows of equal scores has no say. NaN without rows with the event.
 //
-// bound is how far the area of the rows may be from it: 0 where cells are exact. In a cell of a grid the precision is at most
-// what it would be with all events first, and at least with all events last.
+// bound is how far the area of the rows may be from it: 0 where cells are exact. In a cell of a grid the precision is at
+// most what it would be with all events first, and at least with all events last.
 //
 // It takes a walk through the cells, and no memory without weights.
 //
@@ -155,10 +155,10 @@ func prRange(a PRArea, s *step) (low, high float64) {
 	return s.events - float64(f*kernel.Log64((s.tp+s.events+f)/(s.tp+f))), high
 }
 
-// FPRAt returns the false positive rate at the first threshold, from the highest score down, at which at least so much of the
-// events is found, in [0,1], 0 is best: of the rows without the event, the share whose score is as high. recall is above 0 and
-// at most 1, or it panics; 0.95 makes it fpr95. NaN if there are no rows with the event, or none without. bound is as for AUROC:
-// on a grid the threshold may be anywhere in its cell.
+// FPRAt returns the false positive rate at the first threshold, from the highest score down, at which at least so much of
+// the events is found, in [0,1], 0 is best: of the rows without the event, the share whose score is as high. recall is above
+// 0 and at most 1, or it panics; 0.95 makes it fpr95. NaN if there are no rows with the event, or none without. bound is as
+// for AUROC: on a grid the threshold may be anywhere in its cell.
 //
 // Source: Hendrycks and Gimpel 2017.
 func (r *Ranking) FPRAt(recall float64) (fpr, bound float64) {
@@ -228,10 +228,10 @@ func (t *thin) falling() []Point {
 	return p
 }
 
-// ROC returns the receiver operating characteristic: the false positive rate (X) and the true positive rate (Y) at each distinct
-// score, from (0,0) with threshold +Inf to (1,1). If there are more than most points, one is kept in each of most-1 parts of equal
-// length in X + Y, and both ends; 0 keeps all. nil if there are no rows with the event, or none without. On a grid the points are
-// those of its cells, and thresholds their means.
+// ROC returns the receiver operating characteristic: the false positive rate (X) and the true positive rate (Y) at each
+// distinct score, from (0,0) with threshold +Inf to (1,1). If there are more than most points, one is kept in each of most-1
+// parts of equal length in X + Y, and both ends; 0 keeps all. nil if there are no rows with the event, or none without. On a
+// grid the points are those of its cells, and thresholds their means.
 func (r *Ranking) ROC(most int) []Point {
 	p, n := r.pairs.Events, r.pairs.Rest
 	if !(p > 0 && n > 0) {
@@ -246,9 +246,9 @@ func (r *Ranking) ROC(most int) []Point {
 	return t.falling()
 }
 
-// PrecisionRecall returns the precision-recall curve: recall (X) and precision (Y) at each distinct score, after the point (0,1) of
-// threshold +Inf, where precision is not defined and 1 by decree. Points are kept as for ROC, by parts of the recall. nil if there
-// are no rows with the event.
+// PrecisionRecall returns the precision-recall curve: recall (X) and precision (Y) at each distinct score, after the point
+// (0,1) of threshold +Inf, where precision is not defined and 1 by decree. Points are kept as for ROC, by parts of the
+// recall. nil if there are no rows with the event.
 func (r *Ranking) PrecisionRecall(most int) []Point {
 	p := r.pairs.Events
 	if !(p > 0) {
@@ -263,9 +263,9 @@ func (r *Ranking) PrecisionRecall(most int) []Point {
 	return t.falling()
 }
 
-// RiskCoverage returns the risk-coverage curve of selective classification: of the rows that are answered, those with the highest
-// scores, the share of all rows (X) and the share without the event among them (Y), at each distinct score. Points are kept as for
-// ROC, by parts of the coverage. nil without rows.
+// RiskCoverage returns the risk-coverage curve of selective classification: of the rows that are answered, those with the
+// highest scores, the share of all rows (X) and the share without the event among them (Y), at each distinct score. Points
+// are kept as for ROC, by parts of the coverage. nil without rows.
 //
 // Source: Geifman and El-Yaniv 2017.
 func (r *Ranking) RiskCoverage(most int) []Point {
@@ -281,8 +281,9 @@ func (r *Ranking) RiskCoverage(most int) []Point {
 	return t.falling()
 }
 
-// Turned returns the order of the scores turned round, 1 - p, with the rows without the event in the place of those with it: of a
-// model's top label, how its doubt finds its errors. Its AUROC is the same, its AUPRC another. It takes 48 bytes a cell.
+// Turned returns the order of the scores turned round, 1 - p, with the rows without the event in the place of those with it:
+// of a model's top label, how its doubt finds its errors. Its AUROC is the same, its AUPRC another. It takes 48 bytes a
+// cell.
 func (r *Ranking) Turned() *Ranking {
 	t := turned{r.rows, make([]spot, 0, r.rows.Count())}
 	r.rows.Each(func(x *cells.Cell) {

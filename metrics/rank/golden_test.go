@@ -306,7 +306,8 @@ func TestGoldenOracleAUC(t *testing.T) {
 	}
 }
 
-// Where uncertainties are equal the reference's order is that of a sort that is not stable: rows get confidences by their places.
+// Where uncertainties are equal the reference's order is that of a sort that is not stable: rows get confidences by their
+// places.
 func TestGoldenRetention(t *testing.T) {
 	var g ranking
 	readGolden(t, "ranking_rejection.json.gz", &g)

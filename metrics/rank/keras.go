@@ -46,10 +46,11 @@ func (o *GridOptions) fill() (g GridOptions) {
 	return g
 }
 
-// GridAUC returns the area that tf.keras.metrics.AUC returns in float64: on so many even thresholds t/(T-1), of which a score is
-// above the highest that is below it, p = 0 above none but the first. 0 if there are no rows with the event or, of a ROC, none
-// without, as there; see AUROC and AUPRC for areas that depend on no grid. Of the cells of a top label it is the CalibrationAUC of
-// google-research/robustness_metrics, and after Turned the one with wrong predictions as the positive ones.
+// GridAUC returns the area that tf.keras.metrics.AUC returns in float64: on so many even thresholds t/(T-1), of which a
+// score is above the highest that is below it, p = 0 above none but the first. 0 if there are no rows with the event or, of
+// a ROC, none without, as there; see AUROC and AUPRC for areas that depend on no grid. Of the cells of a top label it is the
+// CalibrationAUC of google-research/robustness_metrics, and after Turned the one with wrong predictions as the positive
+// ones.
 //
 // bound is 0 if it is the area of the rows, and NaN, not known, if a cell of a grid has a threshold inside.
 func (r *Ranking) GridAUC(o *GridOptions) (area, bound float64) {

@@ -98,9 +98,9 @@ func ConfidenceAccuracy(in cells.Rising, out *Scores, thresholds []float64) []Po
 	return points
 }
 
-// RejectionPoint is a point of a rejection-classification curve: at Threshold a share Rejected of all rows is rejected, their
-// confidence being lower, and Accuracy is that of the others. Best is the accuracy that rows could have of which so many are
-// rejected, those out of distribution first.
+// RejectionPoint is a point of a rejection-classification curve: at Threshold a share Rejected of all rows is rejected,
+// their confidence being lower, and Accuracy is that of the others. Best is the accuracy that rows could have of which so
+// many are rejected, those out of distribution first.
 type RejectionPoint struct{ Rejected, Accuracy, Best, Threshold float64 }
 
 // best returns the theoretical maximum at a share of rejected rows.
@@ -112,8 +112,8 @@ func best(rejected, n, nOut float64) float64 {
 }
 
 // RejectionClassification returns the rejection-classification curve of rows in distribution and out of it, which are as for
-// ConfidenceAccuracy: of the rows that are kept, the share that is in distribution and right, at each distinct confidence as the
-// threshold. Points are kept as for Ranking.ROC, by parts of the share that is kept; 0 keeps all. nil without rows.
+// ConfidenceAccuracy: of the rows that are kept, the share that is in distribution and right, at each distinct confidence as
+// the threshold. Points are kept as for Ranking.ROC, by parts of the share that is kept; 0 keeps all. nil without rows.
 func RejectionClassification(in cells.Rising, out *Scores, most int) []RejectionPoint {
 	all, n, nOut := crowds(in, out)
 	if len(all) == 0 {
@@ -137,9 +137,10 @@ func RejectionClassification(in cells.Rising, out *Scores, most int) []Rejection
 	return points
 }
 
-// RejectionClassificationUM returns the curve that google/uncertainty-metrics draws, in float64: for even shares from 0 to 0.99, with
-// the first of 100 times as many even thresholds from 0 to 1 that rejects as much, found going upward from that of the share
-// before, and 1e-6 added to the numbers of rows. It ends before the first share that no threshold rejects: there the original fails.
+// RejectionClassificationUM returns the curve that google/uncertainty-metrics draws, in float64: for even shares from 0 to
+// 0.99, with the first of 100 times as many even thresholds from 0 to 1 that rejects as much, found going upward from that
+// of the share before, and 1e-6 added to the numbers of rows. It ends before the first share that no threshold rejects:
+// there the original fails.
 func RejectionClassificationUM(in cells.Rising, out *Scores, shares int) []RejectionPoint {
 	if shares < 2 {
 		panic("rank: a rejection-classification curve has 2 shares or more")

@@ -21,8 +21,8 @@ const (
 	MaxLogit                   // the largest logit, less than 0 (Hendrycks et al. 2022)
 	Entropy                    // of the probabilities, in nats
 	Energy                     // -ln sum exp(logit) (Liu et al. 2020)
-	// DempsterShafer is K/(K + sum exp(logit)) of K classes (Sensoy et al. 2018). It is kept as ln sum exp(logit), so that rows stay
-	// apart whose score would be 0 or 1 in float64: it puts rows in the order of Energy.
+	// DempsterShafer is K/(K + sum exp(logit)) of K classes (Sensoy et al. 2018). It is kept as ln sum exp(logit), so that
+	// rows stay apart whose score would be 0 or 1 in float64: it puts rows in the order of Energy.
 	DempsterShafer
 	detectors
 )
@@ -47,12 +47,12 @@ func (d Detector) String() string {
 // logits tells whether a detector takes logits.
 func (d Detector) logits() bool { return d == MaxLogit || d == Energy || d == DempsterShafer }
 
-// Scores accumulates a detector's scores of one set of rows, in distribution or out of it: how many rows have each distinct score
-// while those are at most MaxExact, and beyond that each of their keys without the last bits. It is a metrics.Accumulator. Labels and
-// decisions have no say; NewOOD compares two sets.
+// Scores accumulates a detector's scores of one set of rows, in distribution or out of it: how many rows have each distinct
+// score while those are at most MaxExact, and beyond that each of their keys without the last bits. It is a
+// metrics.Accumulator. Labels and decisions have no say; NewOOD compares two sets.
 //
-// It takes some 50 bytes for each distinct score, and 17 MiB besides where rows are many; its state takes at most 10 for each, and
-// with weights some 30.
+// It takes some 50 bytes for each distinct score, and 17 MiB besides where rows are many; its state takes at most 10 for
+// each, and with weights some 30.
 type Scores struct {
 	detector Detector
 	classes  int // of the predictions seen; 0 before the first
@@ -302,15 +302,16 @@ func decodeScores(data []byte) (*Scores, error) {
 	return s, d.Done()
 }
 
-// OOD is how well a detector's scores tell rows out of distribution, whose scores should be high, from those in distribution.
+// OOD is how well a detector's scores tell rows out of distribution, whose scores should be high, from those in
+// distribution.
 type OOD struct{ out, in *Ranking }
 
 var errNoScores = errors.New("rank: scores are missing")
 
-// NewOOD compares the scores of rows in distribution with those of rows out of it, which are to get no more of them. It is an error if
-// they are of different detectors or numbers of classes, one of them with weights and the other without, or if rows of either have no
-// such score; see Scores.Reason. Where the scores of a set are no longer kept one by one, both are compared by the coarser of
-// their keys. It takes some 100 bytes for each score of both.
+// NewOOD compares the scores of rows in distribution with those of rows out of it, which are to get no more of them. It is
+// an error if they are of different detectors or numbers of classes, one of them with weights and the other without, or if
+// rows of either have no such score; see Scores.Reason. Where the scores of a set are no longer kept one by one, both are
+// compared by the coarser of their keys. It takes some 100 bytes for each score of both.
 func NewOOD(in, out *Scores) (*OOD, error) {
 	switch {
 	case in.detector != out.detector:
@@ -402,22 +403,23 @@ func (m *mixture) ranking() *Ranking {
 	return &Ranking{m, p}
 }
 
-// AUROC returns the area under the receiver operating characteristic, with rows out of distribution as the event; see Ranking.AUROC.
+// AUROC returns the area under the receiver operating characteristic, with rows out of distribution as the event; see
+// Ranking.AUROC.
 func (o *OOD) AUROC() (auc, bound float64) { return o.out.AUROC() }
 
 // AUROCInterval returns DeLong's interval of AUROC; see Ranking.AUROCInterval.
 func (o *OOD) AUROCInterval(level float64) metrics.Interval { return o.out.AUROCInterval(level) }
 
-// AUPRCOut returns the area under the precision-recall curve with rows out of distribution as the event; see Ranking.AUPRC. It
-// depends on how many of the rows are of either kind.
+// AUPRCOut returns the area under the precision-recall curve with rows out of distribution as the event; see Ranking.AUPRC.
+// It depends on how many of the rows are of either kind.
 func (o *OOD) AUPRCOut(a PRArea) (area, bound float64) { return o.out.AUPRC(a) }
 
 // AUPRCIn returns the same with rows in distribution as the event, from the lowest score on.
 func (o *OOD) AUPRCIn(a PRArea) (area, bound float64) { return o.in.AUPRC(a) }
 
-// FPRAt returns the share of the rows in distribution that are taken for others at the first threshold, from the highest score
-// down, at which so much of the rows out of distribution is found; see Ranking.FPRAt. 0.95 makes it ood_fpr95. It is not the
-// rate at which 95 % of the rows in distribution are kept, which others give that name.
+// FPRAt returns the share of the rows in distribution that are taken for others at the first threshold, from the highest
+// score down, at which so much of the rows out of distribution is found; see Ranking.FPRAt. 0.95 makes it ood_fpr95. It is
+// not the rate at which 95 % of the rows in distribution are kept, which others give that name.
 func (o *OOD) FPRAt(found float64) (fpr, bound float64) { return o.out.FPRAt(found) }
 
 // ROC returns the receiver operating characteristic, with thresholds of the detector's score; see Ranking.ROC.

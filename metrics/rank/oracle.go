@@ -12,8 +12,8 @@ import (
 type Budget struct {
 	Fraction float64 // of the rows, rounded down to whole rows; with weights of their sum, not rounded
 	Most     int64   // no more than so many rows, or weight; 0 sets no limit
-	// Bins, unless it is 0, is how many bins of equal width the scores are known by, as in the libraries of the sources: all rows
-	// of a bin, and a share of the last one, are handed over.
+	// Bins, unless it is 0, is how many bins of equal width the scores are known by, as in the libraries of the sources: all
+	// rows of a bin, and a share of the last one, are handed over.
 	Bins int
 }
 
@@ -44,8 +44,8 @@ func (b *Budget) rows(r *Ranking) float64 {
 	return n
 }
 
-// lowest returns how many rows without the event are expected among the n of the lowest scores, and how far their number may be from
-// that where cells are no single scores.
+// lowest returns how many rows without the event are expected among the n of the lowest scores, and how far their number may
+// be from that where cells are no single scores.
 func (r *Ranking) lowest(n float64) (errors, bound float64) {
 	before := 0.0
 	var s sum
@@ -106,16 +106,16 @@ func bin(p float64, n int) int {
 	return int(math.Min(math.Max(b, 0), float64(n-1)))
 }
 
-// OracleAccuracy returns the oracle-collaborative accuracy, in [0,1], 1 is best: the share of rows that are right, that is with the
-// event, when an oracle sets right those of the lowest scores. Of N rows n = floor(fraction N) are handed over, of equal scores
-// as many wrong ones as are expected of a random choice:
+// OracleAccuracy returns the oracle-collaborative accuracy, in [0,1], 1 is best: the share of rows that are right, that is
+// with the event, when an oracle sets right those of the lowest scores. Of N rows n = floor(fraction N) are handed over, of
+// equal scores as many wrong ones as are expected of a random choice:
 //
 //	(right + wrong among the n lowest)/N
 //
 // NaN without rows. bound is how far that of the rows may be from it: 0 where cells are exact.
 //
-// With Bins it is what google/uncertainty-metrics returns, in float64, which with a fraction of 1 is more than 1: no bin then has more
-// rows than are handed over, and the first one is taken for it.
+// With Bins it is what google/uncertainty-metrics returns, in float64, which with a fraction of 1 is more than 1: no bin
+// then has more rows than are handed over, and the first one is taken for it.
 //
 // Source: Kivlichan et al. 2021.
 func (r *Ranking) OracleAccuracy(b Budget) (accuracy, bound float64) {
@@ -161,9 +161,9 @@ func (h *bins) abstained(n float64) float64 {
 	return n - right
 }
 
-// AbstainPrecision returns which share of the rows that a model does not answer, those of the lowest scores, it would have got
-// wrong, in [0,1], 1 is best. Of equal scores as many wrong ones as are expected of a random choice count. NaN if it answers
-// all rows. bound is as for OracleAccuracy.
+// AbstainPrecision returns which share of the rows that a model does not answer, those of the lowest scores, it would have
+// got wrong, in [0,1], 1 is best. Of equal scores as many wrong ones as are expected of a random choice count. NaN if it
+// answers all rows. bound is as for OracleAccuracy.
 //
 // With Bins it is what google/uncertainty-baselines returns, in float64: 0 if all rows are answered.
 func (r *Ranking) AbstainPrecision(b Budget) (precision, bound float64) {
@@ -183,11 +183,11 @@ func (r *Ranking) AbstainPrecision(b Budget) (precision, bound float64) {
 	return math.Min(1, errors/n), bound / n
 }
 
-// AbstainRecall returns which share of the rows that a model gets wrong it does not answer, in [0,1], 1 is best. NaN if it gets none
-// wrong. bound is as for OracleAccuracy.
+// AbstainRecall returns which share of the rows that a model gets wrong it does not answer, in [0,1], 1 is best. NaN if it
+// gets none wrong. bound is as for OracleAccuracy.
 //
-// With Bins it is what google/uncertainty-baselines returns, in float64, which goes by the fraction alone and has no limit Most: 0
-// if no row is wrong.
+// With Bins it is what google/uncertainty-baselines returns, in float64, which goes by the fraction alone and has no limit
+// Most: 0 if no row is wrong.
 func (r *Ranking) AbstainRecall(b Budget) (recall, bound float64) {
 	b.check()
 	wrong := r.pairs.Rest
@@ -209,8 +209,9 @@ func (r *Ranking) AbstainRecall(b Budget) (recall, bound float64) {
 type OracleOptions struct {
 	Budget
 	Curve Curve
-	// Thresholds, unless it is 0, is on how many even thresholds the area is summed, as by google-research/robustness_metrics:
-	// its default is 200, with 1000 bins, which 0 bins stand for here. Summation goes with it.
+	// Thresholds, unless it is 0, is on how many even thresholds the area is summed, as by
+	// google-research/robustness_metrics: its default is 200, with 1000 bins, which 0 bins stand for here. Summation goes
+	// with it.
 	Thresholds int
 	Summation  Summation
 	// Within, unless it is nil, hands over the rows that are no further than that from the threshold, however many they are.
@@ -221,17 +222,17 @@ type OracleOptions struct {
 	Doubt func(p float64) float64
 }
 
-// OracleAUC returns the oracle-collaborative area under the receiver operating characteristic, or of CurvePR the average precision,
-// 1 is best: that of a classifier that at each threshold hands the rows nearest to it over to an oracle, which sets right those
-// that are on the wrong side. Thresholds are the distinct scores, with the rows of that score above them; of rows equally far away
-// as many are handed over as the budget allows, in equal shares. The ends of the curve, where all rows are on one side, are left
-// as they are. NaN if there are no rows with the event, or none without.
+// OracleAUC returns the oracle-collaborative area under the receiver operating characteristic, or of CurvePR the average
+// precision, 1 is best: that of a classifier that at each threshold hands the rows nearest to it over to an oracle, which
+// sets right those that are on the wrong side. Thresholds are the distinct scores, with the rows of that score above them;
+// of rows equally far away as many are handed over as the budget allows, in equal shares. The ends of the curve, where all
+// rows are on one side, are left as they are. NaN if there are no rows with the event, or none without.
 //
-// bound is 0 where cells are exact, and NaN, not known, where they are not. It takes some 60 bytes a cell; a nil o hands over 1 %
-// of the rows.
+// bound is 0 where cells are exact, and NaN, not known, where they are not. It takes some 60 bytes a cell; a nil o hands
+// over 1 % of the rows.
 //
-// With Thresholds it is what google-research/robustness_metrics returns, in float64; of precision-recall curves, which need not
-// rise in recall then, it may be above 1.
+// With Thresholds it is what google-research/robustness_metrics returns, in float64; of precision-recall curves, which need
+// not rise in recall then, it may be above 1.
 //
 // Source: Kivlichan et al. 2021.
 func (r *Ranking) OracleAUC(o *OracleOptions) (area, bound float64) {
@@ -379,8 +380,8 @@ func (h *handover) exact(o *OracleOptions) float64 {
 	return s.value()
 }
 
-// doubtful returns what says how many misses and false alarms are corrected at the threshold of a cell, if the same rows are handed
-// over at all.
+// doubtful returns what says how many misses and false alarms are corrected at the threshold of a cell, if the same rows are
+// handed over at all.
 func (h *handover) doubtful(o *OracleOptions) func(j int) (misses, alarms float64) {
 	type mark struct {
 		doubt float64

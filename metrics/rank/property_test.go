@@ -398,7 +398,8 @@ func answers() map[string]func(*rank.Ranking) (float64, float64) {
 	}
 }
 
-// The bound of an average precision is kept, and nearly reached, by rows that stand in the worst and in the best order within cells.
+// The bound of an average precision is kept, and nearly reached, by rows that stand in the worst and in the best order
+// within cells.
 func TestBoundOfAveragePrecision(t *testing.T) {
 	const n = 300000
 	p := binary(make([]float64, n), make([]int32, n))

@@ -22,11 +22,12 @@ const (
 // RetentionOptions say which loss is kept.
 type RetentionOptions struct{ Loss Loss }
 
-// Retention accumulates a loss by the confidence of the decision: the sum over the rows of each distinct confidence while those are
-// at most MaxExact, and beyond that over those whose keys are alike without their last bits. It is a metrics.Accumulator, and answers
-// what a Ranking does not have, the loss of the rows that are most confident.
+// Retention accumulates a loss by the confidence of the decision: the sum over the rows of each distinct confidence while
+// those are at most MaxExact, and beyond that over those whose keys are alike without their last bits. It is a
+// metrics.Accumulator, and answers what a Ranking does not have, the loss of the rows that are most confident.
 //
-// It takes some 100 bytes for each distinct confidence, and 17 MiB besides where rows are many; its state some 30 for each, with weights 60.
+// It takes some 100 bytes for each distinct confidence, and 17 MiB besides where rows are many; its state some 30 for each,
+// with weights 60.
 type Retention struct {
 	opt      RetentionOptions
 	classes  int // of the predictions seen; 0 before the first
@@ -103,14 +104,15 @@ func (t *Retention) Len() int64 {
 	return n
 }
 
-// Outside returns the number of rows whose confidence is outside [0,1], which only unchecked predictions have: they are left out.
+// Outside returns the number of rows whose confidence is outside [0,1], which only unchecked predictions have: they are left
+// out.
 func (t *Retention) Outside() int64 { return t.outside }
 
 // Exact tells whether the rows of each distinct confidence have sums of their own.
 func (t *Retention) Exact() bool { return t.table.exact() }
 
-// Infinite returns the number of rows whose loss is infinite, or beyond float64 by its weight: labels of probability 0. With any
-// of them, areas are +Inf.
+// Infinite returns the number of rows whose loss is infinite, or beyond float64 by its weight: labels of probability 0. With
+// any of them, areas are +Inf.
 func (t *Retention) Infinite() (n int64) {
 	t.table.settle()
 	for i := range t.table.sums {
@@ -286,7 +288,8 @@ type AreaOptions struct {
 	Trapezoid bool
 }
 
-// area makes it that of the curve's points: mean is that over 1 to n retained rows, and all the value at n. At 0 it is 0 by decree.
+// area makes it that of the curve's points: mean is that over 1 to n retained rows, and all the value at n. At 0 it is 0 by
+// decree.
 func (o *AreaOptions) area(mean, all, n float64, weighted bool) float64 {
 	switch {
 	case weighted:
@@ -299,14 +302,14 @@ func (o *AreaOptions) area(mean, all, n float64, weighted bool) float64 {
 
 func (o *AreaOptions) oracle() bool { return o != nil && o.Oracle }
 
-// RetentionAccuracy returns the area under the retention curve of the accuracy, in [0,1], 1 is best: the mean, over the n+1 numbers of
-// rows that a model retains from the highest score down, of the share with the event among them, which is 1 by decree where it
-// retains none. Rows of equal scores stand in random order, of which it is the expectation, so it is
+// RetentionAccuracy returns the area under the retention curve of the accuracy, in [0,1], 1 is best: the mean, over the n+1
+// numbers of rows that a model retains from the highest score down, of the share with the event among them, which is 1 by
+// decree where it retains none. Rows of equal scores stand in random order, of which it is the expectation, so it is
 //
 //	1 - n/(n+1) AURC
 //
-// and by an oracle's help 1 - n/(n+1) n AUGRC, with trapezoids 1 - AURC + e/2n, e the share without the event, and with weights
-// the integral in either case. NaN without rows. bound is as for AURC.
+// and by an oracle's help 1 - n/(n+1) AUGRC, with trapezoids 1 - AURC + e/2n, e the share without the event, and with
+// weights the integral in either case. NaN without rows. bound is as for AURC.
 //
 // Source: uncertainty-baselines' retention curves; Filos et al. 2019.
 func (r *Ranking) RetentionAccuracy(o *AreaOptions) (area, bound float64) {
@@ -351,10 +354,10 @@ func (t *Retention) totals() (weight, loss float64) {
 	return weight, l.Float64()
 }
 
-// Area returns the area under the retention curve of the loss, 0 is best: the mean, over the n+1 numbers of rows that are retained
-// from the highest confidence down, of the mean loss of these, which is 0 by decree where there are none. Rows of equal
-// confidence stand in random order, of which it is the expectation: with n0 rows before a confidence, L their loss, m rows of it
-// and S theirs,
+// Area returns the area under the retention curve of the loss, 0 is best: the mean, over the n+1 numbers of rows that are
+// retained from the highest confidence down, of the mean loss of these, which is 0 by decree where there are none. Rows of
+// equal confidence stand in random order, of which it is the expectation: with n0 rows before a confidence, L their loss, m
+// rows of it and S theirs,
 //
 //	(1/(n+1)) sum [S + (L - S n0/m) (H(n0+m) - H(n0))], H the harmonic numbers
 //
@@ -364,8 +367,8 @@ func (t *Retention) totals() (weight, loss float64) {
 //
 // With weights it is the integral. NaN without rows; +Inf if a row's loss is.
 //
-// bound is how far the area of the rows may be from it: 0 where confidences are exact, NaN, not known, where they are not and rows of
-// weight stand first. Of ZeroOne it is 1 less RetentionAccuracy.
+// bound is how far the area of the rows may be from it: 0 where confidences are exact, NaN, not known, where they are not
+// and rows of weight stand first. Of ZeroOne it is 1 less RetentionAccuracy.
 func (t *Retention) Area(o *AreaOptions) (area, bound float64) {
 	n, all := t.totals()
 	if !(n > 0) {
@@ -402,7 +405,7 @@ func (t *Retention) Area(o *AreaOptions) (area, bound float64) {
 			first, last = h-mean, mean-end
 		}
 		if rows > 1 {
-			torn.add(l * math.Max(first, last))
+			torn.add(float64(l * math.Max(first, last)))
 		}
 		before += m
 		lost += l
@@ -417,9 +420,10 @@ func (t *Retention) Area(o *AreaOptions) (area, bound float64) {
 	return o.area(s.value()/n, all/n, n, t.weighted), o.area(bound, 0, n, t.weighted)
 }
 
-// Curve returns the retention curve: the share of rows retained (X) and their mean loss (Y), or with an oracle their loss over all
-// rows, at each distinct confidence, after the point (0,0) of threshold +Inf. Y is +Inf from the first infinite loss on. If there are
-// more than most points, one is kept in each of most-1 parts of equal length in X, and both ends; 0 keeps all. nil without rows.
+// Curve returns the retention curve: the share of rows retained (X) and their mean loss (Y), or with an oracle their loss
+// over all rows, at each distinct confidence, after the point (0,0) of threshold +Inf. Y is +Inf from the first infinite
+// loss on. If there are more than most points, one is kept in each of most-1 parts of equal length in X, and both ends; 0
+// keeps all. nil without rows.
 func (t *Retention) Curve(most int, o *AreaOptions) []Point {
 	n, _ := t.totals()
 	if !(n > 0) {

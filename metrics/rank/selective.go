@@ -6,15 +6,15 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// EAURC returns the excess area under the risk-coverage curve, in [0,1], 0 is best: AURC less what it would be if of the same
-// rows all without the event had the lowest scores. Of n rows, E of them without,
+// EAURC returns the excess area under the risk-coverage curve, in [0,1], 0 is best: AURC less what it would be if of the
+// same rows all without the event had the lowest scores. Of n rows, E of them without,
 //
 //	AURC - [E - (n-E) (H(n) - H(n-E))]/n, H the harmonic numbers
 //
 // and with weights the logarithm. NaN without rows. bound is that of AURC.
 //
-// The least area is that of a finite number of rows, so a perfect ranking has 0; e + (1-e) ln(1-e), which is used in its place,
-// holds for infinitely many.
+// The least area is that of a finite number of rows, so a perfect ranking has 0; e + (1-e) ln(1-e), which is used in its
+// place, holds for infinitely many.
 //
 // Source: Geifman, Uziel and El-Yaniv 2019.
 func (r *Ranking) EAURC() (e, bound float64) {
@@ -36,14 +36,14 @@ func least(errors, rest float64, weighted bool) float64 {
 	return (errors - float64(rest*harmonic(rest, errors, false))) / n
 }
 
-// AUGRC returns the area under the generalized risk-coverage curve, in [0, 1/2 + 1/2n], 0 is best: the mean, over the numbers of rows that
-// are answered from the highest score down, of the share of all rows that are answered and without the event. With E of n rows
-// without the event it is
+// AUGRC returns the area under the generalized risk-coverage curve, in [0, 1/2 + 1/2n], 0 is best: the mean, over the
+// numbers of rows that are answered from the highest score down, of the share of all rows that are answered and without the
+// event. With E of n rows without the event it is
 //
 //	(E (n-E) (1 - AUROC) + E (E+1)/2) / n^2
 //
-// that is sum_cells (m E_before + e (m+1)/2)/n^2, and with weights the integral, without the 1 of E+1. Unlike AURC it gives all
-// errors the same say. NaN without rows. bound is how far that of the rows may be from it: 0 where cells are exact.
+// that is sum_cells (m E_before + e (m+1)/2)/n^2, and with weights the integral, without the 1 of E+1. Unlike AURC it gives
+// all errors the same say. NaN without rows. bound is how far that of the rows may be from it: 0 where cells are exact.
 //
 // Source: Traub et al. 2024.
 func (r *Ranking) AUGRC() (a, bound float64) {

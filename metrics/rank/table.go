@@ -11,9 +11,9 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// MaxExact is the number of distinct scores up to which Retention and Scores keep each for itself. Beyond that they leave out as many
-// of the last bits of the scores' binary forms as it takes to have no more: of a million scores in [0,1] what is kept together is
-// some 2^-17 wide, and narrower near both ends. How many bits these are depends on the set of rows alone.
+// MaxExact is the number of distinct scores up to which Retention and Scores keep each for itself. Beyond that they leave
+// out as many of the last bits of the scores' binary forms as it takes to have no more: of a million scores in [0,1] what is
+// kept together is some 2^-17 wide, and narrower near both ends. How many bits these are depends on the set of rows alone.
 const MaxExact = cells.MaxExact
 
 // entry is a row that has not been added to the sums of its key.
@@ -22,9 +22,9 @@ type entry struct {
 	loss, weight float64 // 0 without weights
 }
 
-// table is the sums of the rows of each score, by keys that rise with the scores: of all distinct keys while those are at most
-// MaxExact, and beyond that of the keys without so many of their last bits that no more are left. How many bits that takes is
-// decided by the set of keys alone: of part of a set it is never more than of the whole.
+// table is the sums of the rows of each score, by keys that rise with the scores: of all distinct keys while those are at
+// most MaxExact, and beyond that of the keys without so many of their last bits that no more are left. How many bits that
+// takes is decided by the set of keys alone: of part of a set it is never more than of the whole.
 type table[C any, P interface {
 	*C
 	merge(*C)
@@ -61,7 +61,8 @@ func (t *table[C, P]) push(e entry) {
 	t.log = append(t.log, e)
 }
 
-// settle adds the rows of the log to the sums, and leaves out as many bits as it takes until there are no more than MaxExact keys.
+// settle adds the rows of the log to the sums, and leaves out as many bits as it takes until there are no more than MaxExact
+// keys.
 func (t *table[C, P]) settle() {
 	t.flush()
 	if len(t.keys) <= MaxExact {
@@ -241,8 +242,8 @@ func (t *table[C, P]) check() error {
 
 var errTable = errors.New("its cells are none")
 
-// The bits of 1/2, and keys of scores in [0,1]: the bits of what is below 1/2, and above it twice those of 1/2 less those of what
-// the score is less than 1, so that the digits count that scores near 1 have there.
+// The bits of 1/2, and keys of scores in [0,1]: the bits of what is below 1/2, and above it twice those of 1/2 less those of
+// what the score is less than 1, so that the digits count that scores near 1 have there.
 const half = 0x3fe0000000000000
 
 // unitKey returns the key of a score, of which tail is what it is less than 1; false if it is outside [0,1].
