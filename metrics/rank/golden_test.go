@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/kernel"
@@ -117,6 +118,7 @@ type ranking struct {
 		LossCurve                       []float64 `json:"loss_curve_oracle_False"`
 		LossCurveOracle                 []float64 `json:"loss_curve_oracle_True"`
 		AccCurve                        []float64 `json:"acc_curve_oracle_False"`
+		AccCurveOracle                  []float64 `json:"acc_curve_oracle_True"`
 		Loss                            float64   `json:"loss_auc_oracle_False"`
 		LossOracle                      float64   `json:"loss_auc_oracle_True"`
 		Acc                             float64   `json:"acc_auc_oracle_False"`
@@ -346,11 +348,11 @@ func TestGoldenRetention(t *testing.T) {
 			want   []float64
 		}{
 			"loss": {loss.Curve(0, nil), x.LossCurve}, "loss, oracle": {loss.Curve(0, oracle), x.LossCurveOracle},
-			"accuracy": {zero.Curve(0, nil), x.AccCurve},
+			"accuracy": {zero.Curve(0, nil), x.AccCurve}, "accuracy, oracle": {zero.Curve(0, oracle), x.AccCurveOracle},
 		} {
 			for i, p := range c.points {
 				y := p.Y
-				if name == "accuracy" {
+				if strings.HasPrefix(name, "accuracy") {
 					y = 1 - y
 				}
 				if w := c.want[len(c.want)-1-i]; !near(y, w, tolerance) {
