@@ -93,6 +93,9 @@ func (d *Diversity) Empty() Accumulator { return NewDiversity(&d.opt) }
 // Len returns the number of rows seen.
 func (d *Diversity) Len() int64 { return d.rows.N }
 
+// Measures returns what is measured.
+func (d *Diversity) Measures() Measure { return d.opt.Measures }
+
 // Members returns the number of members seen, 0 before the first row.
 func (d *Diversity) Members() int { return d.members }
 
@@ -290,7 +293,7 @@ func (d *Diversity) UnmarshalBinary(data []byte) error {
 	n.errs.decode(r)
 	bad = bad || n.errs.least() < 0 || n.rows.N < 0 || (n.members == 0) != (n.rows.N == 0)
 	if pairs := r.Count(25); pairs > 0 {
-		bad = bad || pairs/n.members != n.members || pairs%n.members != 0
+		bad = bad || n.members == 0 || pairs/n.members != n.members || pairs%n.members != 0
 		n.wrong = make([]exact.Sum, pairs)
 		for i := range n.wrong {
 			n.wrong[i] = r.Sum()

@@ -588,3 +588,64 @@ func TestStates(t *testing.T) {
 		t.Error("rows have a state")
 	}
 }
+
+// asked is what both accumulators can be asked.
+type asked interface {
+	ensemble.Accumulator
+	Value(ensemble.Measure) float64
+	Finite(ensemble.Measure) float64
+	Interval(ensemble.Measure, float64) metrics.Interval
+}
+
+// fuzzUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked. The data
+// are sealed, or the checksum would keep the fuzzer out.
+func fuzzUnmarshal(f *testing.F, magic string, seeds []ensemble.Accumulator, fresh func() asked, kept func(a asked) []ensemble.Measure) {
+	r := rand.New(rand.NewPCG(27, 28))
+	for _, weighted := range []bool{false, true} {
+		e, _ := generate(r, settings{members: 3, rows: 9, k: 3, kind: metrics.Probs, weighted: weighted})
+		for _, a := range seeds {
+			n := a.Empty()
+			run(f, ensemble.InMemory(e), nil, n)
+			for _, s := range [][]byte{state(f, a), state(f, n)} {
+				_, payload, _, err := exact.Open(magic, s)
+				if err != nil {
+					f.Fatal(err)
+				}
+				f.Add(payload)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		a, s := fresh(), exact.Seal(magic, 1, payload)
+		if a.UnmarshalBinary(s) != nil {
+			return
+		}
+		sameState(t, "what was read", s, state(t, a))
+		for _, m := range kept(a) {
+			a.Value(m)
+			a.Finite(m)
+			a.Interval(m, 0.95)
+		}
+		if err := a.Empty().Merge(a); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func FuzzUncertaintyUnmarshal(f *testing.F) {
+	fuzzUnmarshal(f, "cUNC", all()[:1], func() asked { return ensemble.NewUncertainty() },
+		func(asked) []ensemble.Measure { return measures[:5] })
+}
+
+func FuzzDiversityUnmarshal(f *testing.F) {
+	fuzzUnmarshal(f, "cDVY", all()[1:], func() asked { return ensemble.NewDiversity(nil) }, func(a asked) (kept []ensemble.Measure) {
+		d := a.(*ensemble.Diversity)
+		d.Error()
+		for _, m := range measures[5:] {
+			if d.Measures()&m != 0 {
+				kept = append(kept, m)
+			}
+		}
+		return kept
+	})
+}
