@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -158,5 +159,40 @@ func TestTileOfEvent(t *testing.T) {
 	}
 	if !slices.Equal(a.rows[0], []float64{0.75, 0.25}) || !slices.Equal(a.rows[1], []float64{0, 1}) || math.Abs(a.rows[2][0]-0.25) > 0 {
 		t.Error(a.rows)
+	}
+}
+
+// TestTilesIn: a Walker's tiles lie where the caller wants them, as long as they fit, and are the same.
+func TestTilesIn(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, d := range []metrics.DType{metrics.Float32, metrics.Float64} {
+		p := generate(r, settings{dtype: d, kind: metrics.Logits, k: 7, n: 20})
+		f32, f64 := make([]float32, 150), make([]float64, 150)
+		walk := func(f32 []float32, f64 []float64) (tile []float64, inside bool) {
+			w := metrics.NewWalker(nil, metrics.Rows, func(b *metrics.Block) {
+				for i := range b.Rows * b.Probs.Width {
+					if b.Probs.F32 != nil {
+						tile = append(tile, float64(b.Probs.F32[i]))
+						inside = len(f32) > 0 && &b.Probs.F32[0] == &f32[0]
+					} else {
+						tile = append(tile, b.Probs.F64[i])
+						inside = len(f64) > 0 && &b.Probs.F64[0] == &f64[0]
+					}
+				}
+			})
+			w.TilesIn(f32, f64)
+			w.Add(&metrics.Chunk{Predictions: *p})
+			if err := w.Err(); err != nil {
+				t.Fatal(err)
+			}
+			return tile, inside
+		}
+		want, _ := walk(nil, nil)
+		if got, inside := walk(f32, f64); !inside || sameBits(got, want) != nil {
+			t.Errorf("%v: inside %v, %v", d, inside, sameBits(got, want))
+		}
+		if got, inside := walk(f32[:100], f64[:100]); inside || sameBits(got, want) != nil {
+			t.Errorf("%v, no room: inside %v, %v", d, inside, sameBits(got, want))
+		}
 	}
 }

@@ -247,3 +247,21 @@ func ExampleFolded() {
 	// member 2: row 1, column 1: probability is -0.3, outside [0, 1]: logits? pass --input logits
 	// 3 [1 bad rows were left out]
 }
+
+// A divergence is infinite where one member rules out what another holds possible. The rows where it is are counted, and the others
+// have their mean.
+func ExampleDiversity() {
+	e := three()
+	copy(e.Each[1].F64[9:], []float64{0.25, 0.75, 0})
+	d := ensemble.NewDiversity(&ensemble.DiversityOptions{Measures: ensemble.AverageKL | ensemble.LpDistance})
+	if _, err := ensemble.Run(ensemble.InMemory(e), nil, d); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Measures(), "of", d.Members(), "members")
+	fmt.Println(d.Value(ensemble.AverageKL), d.InfiniteRows(ensemble.AverageKL))
+	fmt.Printf("%.3f\n", d.Finite(ensemble.AverageKL))
+	// Output:
+	// average_kl+lp_distance of 3 members
+	// +Inf 1
+	// 0.842
+}
