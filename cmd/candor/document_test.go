@@ -200,6 +200,7 @@ func checkDocument(t *testing.T, l law, out string) {
 		Metrics map[string]map[string]any
 		Bins    []map[string]any
 		Texts   string `json:"bins_text"`
+		Members []map[string]map[string]any
 		Curves  map[string]struct {
 			Text  string
 			Steps []struct{ Lower, Upper, Weight, Frequency float64 }
@@ -226,40 +227,7 @@ func checkDocument(t *testing.T, l law, out string) {
 	if c := doc.Input["classes"].(float64); int(c) != max(2, l.set.classes) {
 		t.Errorf("%v classes", c)
 	}
-	for key, m := range doc.Metrics {
-		p, err := eval.ParseMetric(key)
-		if err != nil || p.String() != key {
-			t.Errorf("key %q is not canonical: %v", key, err)
-			continue
-		}
-		for _, f := range []string{"value", "low", "high", "exact", "better", "text"} {
-			if _, ok := m[f]; !ok {
-				t.Errorf("%s has no %s", key, f)
-			}
-		}
-		switch v := m["value"].(type) {
-		case nil:
-			if m["reason"] == nil {
-				t.Errorf("%s is null without a reason", key)
-			}
-		case string:
-			if v != "+Inf" || m["reason"] == nil || m["low"] != nil {
-				t.Errorf("%s is %v", key, m)
-			}
-		case float64:
-			lo, hi := m["low"], m["high"]
-			if (lo == nil) != (hi == nil) || lo == nil && m["reason"] == nil || lo != nil && (m["level"] == nil || m["method"] == nil) {
-				t.Errorf("%s: low %v, high %v, level %v, method %v, reason %v", key, lo, hi, m["level"], m["method"], m["reason"])
-			}
-			if lo != nil && !(lo.(float64) <= v && v <= hi.(float64)) {
-				t.Errorf("%s: %v is not within [%v, %v]", key, v, lo, hi)
-			}
-		}
-		if bound, ok := m["grid_bound"]; ok == (m["exact"] == true) || bound == 0.0 || ok && m["value"] == nil {
-			t.Errorf("%s: exact %v, grid_bound %v", key, m["exact"], bound)
-		}
-		checkSpec(t, key, m, l.set.classes == 1, slices.Contains(l.flags, "--decisions"))
-	}
+	checkMetrics(t, doc.Metrics, l.set.classes == 1, slices.Contains(l.flags, "--decisions"))
 	for name, c := range doc.Curves {
 		above := -1.0
 		for _, p := range c.Steps {
@@ -296,6 +264,46 @@ func checkDocument(t *testing.T, l law, out string) {
 	}
 }
 
+// checkMetrics checks what every answer has to be.
+func checkMetrics(t *testing.T, l map[string]map[string]any, one, decided bool) {
+	t.Helper()
+	for key, m := range l {
+		p, err := eval.ParseMetric(key)
+		if err != nil || p.String() != key {
+			t.Errorf("key %q is not canonical: %v", key, err)
+			continue
+		}
+		for _, f := range []string{"value", "low", "high", "exact", "better", "text"} {
+			if _, ok := m[f]; !ok {
+				t.Errorf("%s has no %s", key, f)
+			}
+		}
+		switch v := m["value"].(type) {
+		case nil:
+			if m["reason"] == nil {
+				t.Errorf("%s is null without a reason", key)
+			}
+		case string:
+			// Infinity is on the bad side, and has a reason that is its own.
+			if v != map[any]string{"higher": "-Inf", "lower": "+Inf", "none": "+Inf"}[m["better"]] || m["reason"] == nil || m["reason"] == "no interval is computed" || m["low"] != nil {
+				t.Errorf("%s is %v", key, m)
+			}
+		case float64:
+			lo, hi := m["low"], m["high"]
+			if (lo == nil) != (hi == nil) || lo == nil && m["reason"] == nil || lo != nil && (m["level"] == nil || m["method"] == nil) {
+				t.Errorf("%s: low %v, high %v, level %v, method %v, reason %v", key, lo, hi, m["level"], m["method"], m["reason"])
+			}
+			if lo != nil && !(lo.(float64) <= v && v <= hi.(float64)) {
+				t.Errorf("%s: %v is not within [%v, %v]", key, v, lo, hi)
+			}
+		}
+		if bound, ok := m["grid_bound"]; ok == (m["exact"] == true) || bound == 0.0 || ok && m["value"] == nil {
+			t.Errorf("%s: exact %v, grid_bound %v", key, m["exact"], bound)
+		}
+		checkSpec(t, key, m, one, decided)
+	}
+}
+
 // checkSpec checks that a metric over bins names its options, that others name none, and that the text says what they say.
 func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 	t.Helper()
@@ -309,6 +317,27 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 		return
 	}
 	defer spelledOut(t, key, s)
+	if s["event"] == nil && !strings.Contains(d.Options, "bins=N") { // it has options of its own, of which the text says those that it has
+		of := regexp.MustCompile("^(eaurc|augrc|oracle_accuracy|abstain_.*|retention_.*)$").MatchString(name)
+		if strings.Contains(text, "; of the caller's decisions in place of the arg max") != (decided && of) || strings.Contains(text, "top label; ") {
+			t.Errorf("%s: decisions %v: %s", key, decided, text)
+		}
+		switch s["by"] {
+		case nil:
+			if len(s) < strings.Count(d.Options, ",")+1 {
+				t.Errorf("%s: spec is %v", key, s)
+			}
+		case "class":
+			if s["bins"] != nil || !strings.Contains(text, "; groups are rows of one predicted class; ") {
+				t.Errorf("%s: spec is %v: %s", key, s, text)
+			}
+		default:
+			if s["by"] != "bins" || !strings.Contains(text, fmt.Sprintf("; groups are %v equal-width bins of p(y = 1); ", s["bins"])) {
+				t.Errorf("%s: spec is %v: %s", key, s, text)
+			}
+		}
+		return
+	}
 	if !strings.Contains(d.Options, "bins=N") { // it is over scores in their order
 		whose := map[any]string{"top": "top label; ", "positive": "positive class; "}[s["event"]]
 		if strings.Contains(text, "; the caller's decisions; ") != (decided && s["event"] == "top") || whose == "" || !strings.HasPrefix(text, whose) {

@@ -83,7 +83,7 @@ func quick(classes int) string {
 	var names []string
 	for _, m := range l {
 		switch {
-		case strings.HasPrefix(m.Name, "corp_"):
+		case strings.Contains(eval.Describe(m.Name).Options, "replicates="):
 			names = append(names, m.Name+"(replicates=20)")
 		case strings.HasPrefix(m.Name, "ece_bayes_"):
 			names = append(names, m.Name+"(draws=100)")
@@ -277,7 +277,8 @@ func TestMergeGrid(t *testing.T) {
 		}
 	}
 	// What goes by the order of scores says how far it may be off. Equal bins of so many rows are exact all the same.
-	byOrder := []string{"ece_equal_mass", "ece_sweep", "calibration_auc", "aurc", "ece(adaptive,bins=30,norm=l2)"}
+	byOrder := []string{"ece_equal_mass", "ece_sweep", "calibration_auc", "aurc", "ece(adaptive,bins=30,norm=l2)", "auroc", "auprc", "eaurc(replicates=20)",
+		"augrc(replicates=20)", "oracle_accuracy", "oracle_auc", "abstain_precision", "abstain_recall", "retention_accuracy", "retention_nll"}
 	for key, m := range whole.Metrics {
 		name, _, _ := strings.Cut(key, "(")
 		uncut := strings.HasPrefix(eval.Describe(name).Options, "event=") && name != "corp_unc"
@@ -308,20 +309,50 @@ func TestMergeGrid(t *testing.T) {
 	}
 	sure := func(i int) float64 { return max(s.probs[i], 1-s.probs[i]) }
 	slices.SortFunc(by, func(i, j int) int { return cmp.Compare(sure(j), sure(i)) })
-	rights, wrong, area, pairs := 0.0, 0.0, 0.0, 0.0
+	const withheld = rows / 100
+	rights, wrong, area, silent, pairs, nll, lost, retained := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 	for n, i := range by {
 		if right(i) {
 			rights++
 		} else {
 			wrong++
 			pairs += rights // of this one with those that are right and surer
+			if n >= rows-withheld {
+				lost++
+			}
 		}
-		area += wrong / float64(n+1)
+		if s.labels[i] == 1 {
+			nll -= math.Log(s.probs[i])
+		} else {
+			nll -= math.Log1p(-s.probs[i])
+		}
+		area += wrong / float64(n+1) / rows
+		silent += wrong / rows / rows
+		retained += nll / float64(n+1) / (rows + 1)
 	}
-	auc := pairs / (rights * wrong)
-	for key, want := range map[string]float64{"aurc": area / rows, "calibration_auc": auc} {
+	best := 0.0 // with all errors last
+	for n := range int(wrong) {
+		best += float64(n+1) / (rights + float64(n+1)) / rows
+	}
+	want64 := map[string]float64{"aurc": area, "eaurc(replicates=20)": area - best, "augrc(replicates=20)": silent, "calibration_auc": pairs / (rights * wrong),
+		"oracle_accuracy": (rights + lost) / rows, "abstain_precision": lost / withheld, "abstain_recall": lost / wrong,
+		"retention_accuracy": 1 - area*rows/(rows+1), "retention_nll": retained}
+	// And those of class 1 by its probability.
+	slices.SortFunc(by, func(i, j int) int { return cmp.Compare(s.probs[j], s.probs[i]) })
+	ones, noughts, above, precision := 0.0, 0.0, 0.0, 0.0
+	for n, i := range by {
+		if s.labels[i] == 1 {
+			ones++
+			precision += ones / float64(n+1)
+		} else {
+			noughts++
+			above += ones
+		}
+	}
+	want64["auroc"], want64["auprc"] = above/(ones*noughts), precision/ones
+	for key, want := range want64 {
 		got, bound := whole.value(t, key), whole.bound(key)
-		if !(bound > 0 && bound < 1e-3) || !(math.Abs(got-want) <= bound) {
+		if !(bound > 0 && bound < 5e-3) || !(math.Abs(got-want) <= bound) {
 			t.Errorf("%s is %v, of the rows %v, which is not within %v", key, got, want, bound)
 		}
 	}

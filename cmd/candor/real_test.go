@@ -50,8 +50,11 @@ func (d *document) value(t *testing.T, key string) float64 {
 	case float64:
 		return v
 	case string:
-		if v == "+Inf" {
+		switch v {
+		case "+Inf":
 			return math.Inf(1)
+		case "-Inf":
+			return math.Inf(-1)
 		}
 	}
 	return math.NaN()

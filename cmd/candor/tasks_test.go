@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
 )
 
 // team is the predictions of an ensemble for the same rows, and their files in every layout.
@@ -281,6 +285,97 @@ func TestOutOfDistribution(t *testing.T) {
 	_, want, _ := candor(t, "eval", "--json", x, "--labels", y, "--ood", o, "--state", state)
 	if code, got, errs := candor(t, "merge", "--json", state); code != 0 || got != want {
 		t.Errorf("exit code %d: %s\nread back\n%s\nwant\n%s", code, errs, got, want)
+	}
+}
+
+// shapes are lists of metrics of what is not classes of one model alone, each that takes options with some.
+var shapes = []struct {
+	eval.Shape
+	metrics string
+}{
+	{eval.Shape{Classes: 3, Out: true}, "default,ood_auroc(score=entropy),ood_auroc(score=dempster_shafer),ood_auprc_in(area=trapezoid),ood_auprc_out(area=davis_goadrich)," +
+		"ood_auprc_in,ood_fpr95(found=0.8),ood_fpr95(score=max_logit)"},
+	{eval.Shape{Classes: 3, Members: 4}, "default,disagreement(normalised),double_fault,double_fault(conditional),average_kl,average_kl(all_pairs,clip),average_kl(generalized)," +
+		"lp_distance(p=2),lp_distance,logit_kl,cosine_similarity,bregman_kl_variance,variance_bound,ensemble_nll,gibbs_nll,total_uncertainty,data_uncertainty"},
+	{eval.Shape{Classes: 3, Kind: metrics.Dirichlet}, "default,total_uncertainty,data_uncertainty,spherical"},
+	{eval.Shape{Classes: 8, Kind: metrics.Samples}, "all"},
+	{eval.Shape{Classes: 1, Kind: metrics.Samples}, "all"},
+	{eval.Shape{Classes: 8, Kind: metrics.LogLiks}, "all,nwaic1(as_coded),nwaic2(as_coded),iscv(as_coded)"},
+	{eval.Shape{Classes: 1, Kind: metrics.LogLiks}, "all,nwaic1(as_coded)"},
+}
+
+// TestTaskDocuments: what TestReasons says of classes holds of them: each answer is a number or says why not, in every format, and
+// a state reads back to the same.
+func TestTaskDocuments(t *testing.T) {
+	for _, c := range shapes {
+		for _, rows := range []int{1, 2, 60} {
+			d := newDir(t)
+			m := newTeam(3, rows, max(2, c.Classes), 4)
+			labels := []string{"--labels", d.put("y.npy", m.labelFile(t)), "--weights", d.put("w.npy", m.weightFile(t))}
+			numbers, observed := draws(5, rows, c.Classes)
+			args, input := append([]string{d.put("x.npy", m.scores(t))}, labels...), []string{"classes"}
+			switch {
+			case c.Kind == metrics.Samples:
+				input = []string{"draws"}
+				args = []string{d.put("s.npy", npy(t, []int64{int64(rows), int64(c.Classes)}, numbers)), "--labels", d.put("o.npy", npy(t, []int64{int64(rows)}, observed)), "--task", "samples"}
+			case c.Kind == metrics.LogLiks:
+				input = []string{"draws"}
+				args = []string{d.put("l.npy", npy(t, []int64{int64(rows), int64(c.Classes)}, numbers)), "--task", "loglik"}
+			case c.Kind == metrics.Dirichlet:
+				args = append(args, "--input", "dirichlet")
+			case c.Members > 0:
+				args, input = append(m.files(t, d)[0], labels[2:]...), []string{"classes", "members"}
+			case c.Out:
+				args, input = append(args, "--ood", d.put("away.npy", newSet(9, 33, 3).scores(t))), []string{"classes", "out_of_distribution"}
+			}
+			args = append(args, "--metrics", c.metrics)
+			code, out, errs := candor(t, append([]string{"eval", "--json", "--state", d.at("s.state")}, args...)...)
+			if code != 0 {
+				t.Fatalf("%+v: exit code %d: %s", c.Shape, code, errs)
+			}
+			var doc struct {
+				Input   map[string]any
+				Verdict string
+				Metrics map[string]map[string]any
+				Members []map[string]map[string]any
+				Bins    []any
+			}
+			if err := json.Unmarshal([]byte(out), &doc); err != nil {
+				t.Fatal(err)
+			}
+			checkMetrics(t, doc.Metrics, false, false)
+			for _, m := range doc.Members {
+				checkMetrics(t, m, false, false)
+			}
+			for _, k := range []string{"classes", "draws", "members", "out_of_distribution"} {
+				if (doc.Input[k] != nil) != slices.Contains(input, k) {
+					t.Errorf("%+v: input.%s is %v", c.Shape, k, doc.Input[k])
+				}
+			}
+			if (len(doc.Bins) > 0) != c.HasClasses() || len(doc.Members) != c.Members || strings.Contains(doc.Verdict, "NaN") || !strings.HasPrefix(doc.Verdict, fmt.Sprint(rows, " row")) {
+				t.Errorf("%+v: %d bins, %d members: %s", c.Shape, len(doc.Bins), len(doc.Members), doc.Verdict)
+			}
+			for key, m := range doc.Metrics {
+				if v, ok := m["value"].(float64); ok && (v < 0 || v > 1) && eval.Describe(strings.Split(key, "(")[0]).Range == "[0, 1]" && !strings.Contains(key, "normalised") {
+					t.Errorf("%s is %v", key, v)
+				}
+			}
+			for _, f := range []string{"table", "markdown", "csv"} {
+				code, text, errs := candor(t, append([]string{"eval", "--format", f}, args...)...)
+				if code != 0 || strings.Contains(text, "NaN") {
+					t.Errorf("%+v as %s: exit code %d: %s%s", c.Shape, f, code, errs, text)
+				}
+				flat := strings.Join(strings.Fields(text), " ")
+				for key, m := range doc.Metrics {
+					if f != "csv" && m["value"] == nil && !strings.Contains(flat, m["reason"].(string)) {
+						t.Errorf("%+v: the %s does not say why there is no %s", c.Shape, f, key)
+					}
+				}
+			}
+			if _, again, errs := candor(t, "merge", "--json", d.at("s.state")); again != out {
+				t.Errorf("%+v: the document of the state differs: %s", c.Shape, errs)
+			}
+		}
 	}
 }
 
