@@ -745,8 +745,10 @@ func TestTexts(t *testing.T) {
 		{3, 0, "abstain_recall(most=7,fraction=0.5)", "errors among the floor(f N) rows / errors, f the fraction, least confident first, ties in random order; fraction=0.5; most=7"},
 		{3, 0, "retention_accuracy(oracle,trapezoid)", "(1/(N+1)) sum_k (right among the k most confident + N - k)/N; trapezoid"},
 		{3, 0, "retention_nll(trapezoid=false)", "(1/(N+1)) sum_k sum of NLL of the k most confident / k"},
-		{2, 0, "brier_resolution(bins=5)", "mean |D_g - q|^2, D_g frequencies in the row's group g; groups are 5 equal-width bins of p(y = 1); uncertainty - resolution + reliability + within_bin = brier"},
-		{2, 0, "brier_resolution(by=class)", "mean |D_g - q|^2, D_g frequencies in the row's group g; groups are rows of one predicted class; uncertainty - resolution + reliability + within_bin = brier"},
+		{2, 0, "brier_resolution(bins=5)", "mean |D_g - q|^2, D_g frequencies in the row's group g; groups are 5 equal-width bins of p(y = 1); uncertainty - resolution + reliability + within_bin = brier, mean sum_k (p_k - [y = k])^2"},
+		{1, 0, "brier_uncertainty(bins=5)", "q (1 - q), q the base rate of class 1; groups are 5 equal-width bins of p(y = 1); uncertainty - resolution + reliability + within_bin = brier, mean (p - y)^2"},
+		{1, score.BrierMinusOne, "brier_uncertainty(as_coded=um)", "1 - sum_j q_j^2, q the base rates, as uncertainty_metrics has it; groups are rows of one predicted class; uncertainty - resolution + reliability + within_bin = brier, mean sum_k (p_k - [y = k])^2 - 1"},
+		{2, 0, "brier_resolution(by=class)", "mean |D_g - q|^2, D_g frequencies in the row's group g; groups are rows of one predicted class; uncertainty - resolution + reliability + within_bin = brier, mean sum_k (p_k - [y = k])^2"},
 		{9, 0, "ece(bins=4)", "top label; 4 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); (1/N) sum_bins |sum (p - y)|"},
 	} {
 		m := list(t, c.metric, c.classes)

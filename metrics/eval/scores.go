@@ -196,11 +196,17 @@ func inScores() []Descriptor {
 				return v
 			},
 			text: func(e *Evaluation, m Metric) string {
-				if byPredicted(e.Spec.Classes, m) {
-					return t.formula + "; groups are rows of one predicted class; uncertainty - resolution + reliability + within_bin = brier"
+				formula, groups := t.formula, "rows of one predicted class"
+				if !byPredicted(e.Spec.Classes, m) {
+					groups = fmt.Sprintf("%d equal-width bins of p(y = 1)", int(brierOwn.of(m, "bins")))
 				}
-				return fmt.Sprintf("%s; groups are %d equal-width bins of p(y = 1); uncertainty - resolution + reliability + within_bin = brier",
-					t.formula, int(brierOwn.of(m, "bins")))
+				if t.name == "brier_uncertainty" && e.Spec.Classes == 1 && (e.Spec.Brier == score.BrierDefault || e.Spec.Brier == score.BrierBinary) {
+					formula = "q (1 - q), q the base rate of class 1"
+				}
+				if c := brierOwn.of(m, "as_coded"); c != 0 {
+					formula += ", as " + []string{1: "uncertainty_metrics has it", 2: "tfp.stats has it"}[int(c)]
+				}
+				return formula + "; groups are " + groups + "; uncertainty - resolution + reliability + within_bin = brier, " + brierText(e, Metric{Name: "brier"})
 			},
 		})
 	}
