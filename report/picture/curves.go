@@ -17,7 +17,7 @@ type Curve struct {
 
 // Curves draws curves over shares from 0 to 1, such as risk over coverage, accuracy over the share of rows rejected, or a ROC.
 // Upwards it reaches from Low to High; where the two are equal, from 0 to 1, or as far as the curves go if Fit is set. Points that
-// are NaN break a curve. Curves differ in colour and dash. The zero value is a picture without data.
+// are NaN break a curve, and what is beyond the panel is drawn at its edge. X and Y are of one length. Curves differ in colour and dash. The zero value is a picture without data.
 type Curves struct {
 	Title, Subtitle string
 	X, Y            string // names of the axes
@@ -47,7 +47,7 @@ func (d *Curves) ends() (lo, hi float64) {
 			}
 		}
 	}
-	if !(lo < hi) {
+	if !(hi-lo > 1e-9*math.Max(math.Abs(lo), math.Abs(hi))) { // they are level, but for rounding
 		return 0, 1
 	}
 	// To ends of the ticks, so that no curve runs along the frame.
@@ -105,17 +105,20 @@ func (d *Curves) draw(p *page) {
 			if c.Bound != bounds {
 				continue
 			}
+			if len(c.X) != len(c.Y) {
+				panic("picture: a curve has X and Y of different lengths")
+			}
 			var line []vg.Point
 			for j, x := range c.X {
 				if y := c.Y[j]; x-x == 0 && y-y == 0 {
 					line = append(line, panel.at(x, y))
+					any = any || !bounds
 					continue
 				}
 				panel.StrokeLines(looks[i].color, line)
 				line = nil
 			}
 			panel.StrokeLines(looks[i].color, line)
-			any = any || len(c.X) > 0
 		}
 	}
 	if !any {

@@ -87,14 +87,28 @@ func ExampleParseY() {
 	// Output: true true
 }
 
-// Any of the three is a Drawing; the largest gap that a picture marks is of a bin with Enough rows.
+func ExampleCurves() {
+	d := &picture.Curves{
+		Title: "Risk of the most confident rows", X: "coverage", Y: "share of errors", Fit: true,
+		Curves: []picture.Curve{
+			{Name: "by confidence", X: []float64{0.25, 0.5, 0.75, 1}, Y: []float64{0, 0, 0.02, 0.06}},
+			{Name: "chance", X: []float64{0, 1}, Y: []float64{0.06, 0.06}, Bound: true},
+		},
+	}
+	var b bytes.Buffer
+	fmt.Println(picture.Write(&b, "svg", d), bytes.Contains(b.Bytes(), []byte(">by confidence<")))
+	// Output: <nil> true
+}
+
+// Any of these is a Drawing; the largest gap that a picture marks is of a bin with Enough rows.
 func ExampleDrawing() {
-	for _, d := range []picture.Drawing{&picture.Reliability{}, &picture.Overlay{}, &picture.Classes{}} {
+	for _, d := range []picture.Drawing{&picture.Reliability{}, &picture.Overlay{}, &picture.Classes{}, &picture.Curves{}} {
 		var b bytes.Buffer
 		fmt.Println(picture.Write(&b, "png", d))
 	}
 	fmt.Println(picture.Enough)
 	// Output:
+	// <nil>
 	// <nil>
 	// <nil>
 	// <nil>
