@@ -276,7 +276,7 @@ func classwise(int) []metrics.Accumulator {
 	return []metrics.Accumulator{calib.NewClassBins(nil), calib.NewClassBins(&calib.ClassOptions{Bins: 4, Above: new(0.1)}),
 		calib.NewClassScores(nil), calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)}),
 		calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)}), calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000}),
-		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition()}
+		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced()}
 }
 
 func state(t testing.TB, accs ...metrics.Accumulator) []byte {
@@ -323,6 +323,9 @@ func answers(accs ...metrics.Accumulator) []float64 {
 				}
 			}
 		case *score.Mean:
+			v = append(v, a.Value())
+			ends(a.Interval(0.95))
+		case *score.Balanced:
 			v = append(v, a.Value())
 			ends(a.Interval(0.95))
 		case *score.BaseRates:

@@ -43,7 +43,7 @@ func TestParseMetrics(t *testing.T) {
 		{"mce,default,all", 2, "mce accuracy nll brier ece ece_positive ece_top_label ece_floor calibration_auc aurc confidence overconfidence " +
 			"base_rate nll_infinite_rows perplexity entropy ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ace sce tace ece_equal_mass ece_sweep " +
 			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p calibration_slope calibration_intercept " +
-			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 spherical rps brier_skill nll_skill " +
+			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 balanced_accuracy spherical rps brier_skill nll_skill " +
 			"brier_uncertainty brier_resolution brier_reliability brier_within_bin auroc auprc eaurc augrc oracle_accuracy oracle_auc " +
 			"abstain_precision abstain_recall retention_accuracy retention_nll"},
 		{"oracle_accuracy(fraction=.050),oracle_accuracy( fraction = 5e-2 ),abstain_recall(fraction=0.1,most=03)", 10,
@@ -164,8 +164,9 @@ var (
 		retention_accuracy retention_nll mutual_information total_uncertainty data_uncertainty knowledge_uncertainty disagreement double_fault
 		average_kl logit_kl cosine_similarity lp_distance bregman_kl_variance variance_bound ensemble_nll gibbs_nll nwaic1 nwaic2 iscv crps
 		crps_fair crps_pwm crps_rolled`)
-	// top5_accuracy for any k; what of corp_mcb is chance; what nwaic1 is a correction of; iscv with weights that can be trusted
-	additions = []string{"topk_accuracy", "corp_mcb_floor", "lppd", "psis_loo"}
+	// top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
+	// with weights that can be trusted
+	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo"}
 )
 
 func TestTable(t *testing.T) {

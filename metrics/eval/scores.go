@@ -20,9 +20,12 @@ var brierOwn = choices{
 }
 
 var (
+	balanced   = keeper{"balanced accuracy", rows, func() any { return score.NewBalanced() }}
 	baseRates  = keeper{"base rates", rows, func() any { return score.NewBaseRates() }}
 	decomposed = keeper{"decomposition", rows, func() any { return score.NewDecomposition() }}
 )
+
+const deltaMethod = "mean +- z*s by the delta method, over the classes' binomial variances; rows taken as independent"
 
 func ofBaseRates(*Spec, Metric) []keeper { return []keeper{baseRates} }
 
@@ -116,6 +119,22 @@ func inScores() []Descriptor {
 	spherical, keepSpherical := byRule(score.SphericalRule, "spherical")
 	rps, keepRanked := byRule(score.RankedRule, "rps")
 	l := []Descriptor{
+		{
+			Name: "balanced_accuracy", applies: always, check: noOptions,
+			Short:   "mean over classes of the share that is right",
+			Meaning: "balanced accuracy: mean over the classes that have rows of the share of their rows that is right",
+			Formula: "(1/C) sum_c r_c, r_c = mean [argmax_k p_k = y] of the rows of class c", Range: "[0, 1]", Better: Higher,
+			Source: "Brodersen et al. 2010; scikit-learn",
+			keeps:  func(*Spec, Metric) []keeper { return []keeper{balanced} },
+			value: func(e *Evaluation, _ Metric) Value {
+				a := keeping[*score.Balanced](e, rows, balanced.key)
+				v := Value{Value: a.Value(), Interval: a.Interval(e.Spec.Level), Method: deltaMethod}
+				if math.IsNaN(v.Interval.Low) {
+					v.Reason = "no interval: the rows of each class are all right or all wrong"
+				}
+				return v
+			},
+		},
 		{
 			Name: "spherical", applies: always, check: noOptions, value: spherical, keeps: keepSpherical,
 			Short:   "spherical loss of the true class",

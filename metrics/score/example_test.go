@@ -218,3 +218,19 @@ func ExampleRowsOf() {
 	// metric ece: it has no value for each row true
 	// [crps crps_fair crps_pwm crps_rolled] 1
 }
+
+// A rare class counts as much as a common one.
+func ExampleNewBalanced() {
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.3, 0.3, 0.4, 0.4, 0.6, 0.3, 0.8}, Rows: 10, Classes: 1},
+		Labels: []int32{0, 0, 0, 0, 0, 0, 0, 0, 1, 1},
+	}
+	var balanced *score.Balanced = score.NewBalanced()
+	loss := score.NewLoss(nil)
+	if err := metrics.NewPass(nil, balanced, loss).Add(p); err != nil {
+		log.Fatal(err)
+	}
+	i := balanced.Interval(metrics.DefaultLevel)
+	fmt.Printf("accuracy %.4f, balanced %.4f [%.4f, %.4f]\n", loss.Accuracy(), balanced.Value(), i.Low, i.High)
+	// Output: accuracy 0.8000, balanced 0.6875 [0.3226, 1.0000]
+}

@@ -1,0 +1,221 @@
+package score_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+// TestBalancedIsScikitLearns compares the arg maxes and the decisions of predictions with what scikit-learn says.
+func TestBalancedIsScikitLearns(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/oracle/balanced.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g struct {
+		Cases []struct {
+			Classes           int
+			Labels, Predicted []int32
+			Weights           []float64
+			Value, SE         float64
+		}
+	}
+	if err := json.Unmarshal(data, &g); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.Cases) != 10 {
+		t.Fatalf("%d cases", len(g.Cases))
+	}
+	for i, c := range g.Cases {
+		widths := []int{c.Classes}
+		if c.Classes == 2 {
+			widths = []int{1, 2}
+		}
+		for _, k := range widths {
+			for _, decided := range []bool{false, true} {
+				p := &metrics.Predictions{Labels: c.Labels, Weights: c.Weights}
+				p.Rows, p.Classes, p.F64 = len(c.Labels), k, make([]float64, len(c.Labels)*k)
+				for i, d := range c.Predicted {
+					switch {
+					case decided && k == 1:
+						p.F64[i] = 0.75
+					case decided:
+						p.F64[i*k] = 1
+					case k == 1:
+						p.F64[i] = 0.25 + 0.5*float64(d)
+					default:
+						p.F64[i*k+int(d)] = 1
+					}
+				}
+				if decided {
+					p.Decisions = c.Predicted
+				}
+				a := score.NewBalanced()
+				if err := metrics.NewPass(nil, a).Add(p); err != nil {
+					t.Fatal(err)
+				}
+				z := metrics.Z(0.9) * c.SE
+				got := a.Interval(0.9)
+				if math.Abs(a.Value()-c.Value) > 1e-15 || math.Abs(got.Low-math.Max(0, c.Value-z)) > 1e-14 || math.Abs(got.High-math.Min(1, c.Value+z)) > 1e-14 {
+					t.Errorf("case %d, width %d, decided %v: %v %v, want %v +- %v", i, k, decided, a.Value(), got, c.Value, z)
+				}
+			}
+		}
+	}
+}
+
+// TestBalancedEdges: no rows, one class, classes that are all right or all wrong.
+func TestBalancedEdges(t *testing.T) {
+	a := score.NewBalanced()
+	if i := a.Interval(0.95); a.Value() == a.Value() || i.Low == i.Low || i.High == i.High {
+		t.Errorf("without rows: %v %v", a.Value(), i)
+	}
+	for _, c := range []struct {
+		labels   []int32
+		value    float64
+		interval bool
+	}{
+		{[]int32{0, 0, 0, 0}, 0.25, true}, // three of one class are wrong
+		{[]int32{0, 1, 2, 3}, 1, false},
+		{[]int32{1, 2, 3, 0}, 0, false},
+		{[]int32{0, 0, 2, 2}, 0.5, true},
+		{[]int32{0, 2, 2, 2}, 2.0 / 3, true}, // 1 and 1/3
+		{[]int32{0, 1, 2, 1}, 5.0 / 6, true}, // 1, 1/2 and 1: class 3, which is predicted, has no rows
+	} {
+		p := &metrics.Predictions{Labels: c.labels}
+		p.Rows, p.Classes = 4, 4
+		p.F64 = []float64{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}
+		a := score.NewBalanced()
+		if err := metrics.NewPass(nil, a).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		if i := a.Interval(0.95); math.Abs(a.Value()-c.value) > 1e-16 || (i.Low < i.High) != c.interval || (i.Low == i.Low) != c.interval {
+			t.Errorf("%v: %v %v, want %v", c.labels, a.Value(), i, c.value)
+		}
+	}
+}
+
+// TestBalancedCovers holds that as many intervals as they promise hold the law's value, where classes have rows enough.
+func TestBalancedCovers(t *testing.T) {
+	n, sets := 0, 400
+	if testing.Short() {
+		sets = 150
+	}
+	shares := []float64{0.9, 0.7, 0.5}
+	for s := range sets {
+		r := rand.New(rand.NewPCG(uint64(s), 3))
+		p := &metrics.Predictions{}
+		p.Rows, p.Classes = 600, 3
+		for range p.Rows {
+			y := []int32{0, 0, 0, 0, 0, 0, 1, 1, 1, 2}[r.IntN(10)]
+			d := y
+			if r.Float64() >= shares[y] {
+				d = (y + 1) % 3
+			}
+			row := make([]float64, 3)
+			row[d] = 1
+			p.F64, p.Labels = append(p.F64, row...), append(p.Labels, y)
+		}
+		a := score.NewBalanced()
+		if err := metrics.NewPass(nil, a).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		if i := a.Interval(0.9); i.Low <= 0.7 && 0.7 <= i.High {
+			n++
+		}
+	}
+	if got := float64(n) / float64(sets); math.Abs(got-0.9) > 0.05 {
+		t.Errorf("%v of the 90 %% intervals hold the law's value", got)
+	}
+}
+
+// FuzzBalancedUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked.
+func FuzzBalancedUnmarshal(f *testing.F) {
+	p := sample(7, 3, metrics.Probs)
+	for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
+		p.Weights = w
+		a := score.NewBalanced()
+		if err := metrics.NewPass(nil, a).Add(p); err != nil {
+			f.Fatal(err)
+		}
+		s, err := a.AppendBinary(nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		_, payload, _, err := exact.Open("cBAL", s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(payload)
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		var a score.Balanced
+		_ = a.UnmarshalBinary(payload)
+		s := exact.Seal("cBAL", 1, payload)
+		if err := a.UnmarshalBinary(s); err != nil {
+			return
+		}
+		if again, err := a.AppendBinary(nil); err != nil || string(again) != string(s) {
+			t.Errorf("written in another way: %v", err)
+		}
+		if i := a.Interval(0.95); !(a.Value() >= 0 && a.Value() <= 1) && a.Len() > 0 || i.Low > i.High {
+			t.Errorf("%v %v of %d rows", a.Value(), i, a.Len())
+		}
+		if err := a.Empty().Merge(&a); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestBalancedRefuses has states that no rows give.
+func TestBalancedRefuses(t *testing.T) {
+	p := sample(9, 3, metrics.Probs)
+	a := score.NewBalanced()
+	if err := metrics.NewPass(nil, a).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, payload, _, err := exact.Open("cBAL", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range payload {
+		for _, bit := range []byte{1, 0x80} {
+			b := append([]byte(nil), payload...)
+			b[at] ^= bit
+			var o score.Balanced
+			if err := o.UnmarshalBinary(exact.Seal("cBAL", 1, b)); err != nil && !errors.Is(err, exact.ErrDamaged) && !errors.Is(err, exact.ErrShort) {
+				t.Errorf("byte %d: %v", at, err)
+			} else if err != nil && o.Len() != 0 {
+				t.Errorf("byte %d: a refused state was read", at)
+			}
+		}
+	}
+	for name, change := range map[string]func(b []byte){
+		"a class beyond the others": func(b []byte) { b[14] = 9 },
+		"decided by two":            func(b []byte) { b[5] = 2 },
+		"classes without rows":      func(b []byte) { b[0] = 0 },
+	} {
+		b := append([]byte(nil), payload...)
+		change(b)
+		if err := new(score.Balanced).UnmarshalBinary(exact.Seal("cBAL", 1, b)); !errors.Is(err, exact.ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A newer version and the state of another.
+	for _, s := range [][]byte{exact.Seal("cBAL", 2, payload), exact.Seal("cRAT", 1, payload), s[:len(s)-1]} {
+		if err := new(score.Balanced).UnmarshalBinary(s); err == nil {
+			t.Error("it was read")
+		}
+	}
+}
