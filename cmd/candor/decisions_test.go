@@ -61,7 +61,7 @@ func TestDecisionDocument(t *testing.T) {
 			"retention_accuracy", "retention_nll":
 			ofOrder = true
 		}
-		ofDecision := ofOrder || key == "accuracy" || key == "confidence" || key == "overconfidence"
+		ofDecision := ofOrder || key == "accuracy" || key == "balanced_accuracy" || key == "confidence" || key == "overconfidence"
 		ofBins := strings.Contains(m.Text, "top label;")
 		if got := decided.Metrics[key]; (got.Value == m.Value) == (ofDecision || ofBins) || (got.Text != m.Text) != (ofDecision || ofBins) {
 			t.Errorf("with decisions %s is %v, without %v: %s", key, got.Value, m.Value, got.Text)

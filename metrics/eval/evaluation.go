@@ -495,7 +495,7 @@ func (e *Evaluation) Meaning(m Metric) (short, line string) {
 // ofDecisions tells whether a metric that is not over bins is of the caller's decisions, where there are any.
 func (e *Evaluation) ofDecisions(m Metric) bool {
 	switch m.Name {
-	case "accuracy", "confidence", "overconfidence":
+	case "accuracy", "balanced_accuracy", "confidence", "overconfidence":
 		return true
 	}
 	return Describe(m.Name).retained || e.Event(m) == calib.TopLabel
