@@ -18,7 +18,8 @@ func BenchmarkSampleSpread(b *testing.B) {
 	}
 }
 
-func benchSpread[T float32 | float64](b *testing.B, name string, size, m int, spread func(_, _ []float64, _ []T, _, _, _ int, _ []float64, _ []T)) {
+func benchSpread[T float32 | float64](b *testing.B, name string, size, m int,
+	spread func(_, _ []float64, _ []T, _, _, _ int, _ []float64, _ []T)) {
 	most := inputBytes / size / m
 	x, scratch := make([]T, most*m), make([]T, kernel.SampleSpreadScratch(m))
 	for j := range x {

@@ -34,7 +34,8 @@ func spreadTest[T float32 | float64](t *testing.T, r *rand.Rand) func(c spreadCa
 			n = (c.rows-1)*c.stride + c.m
 		}
 		x, y := xs.lay("x", c.x, n, true), columns[0].lay("y", c.x, c.rows, true)
-		abs, spread := columns[1].lay("abs", c.x, c.rows, false).column(c.rows), columns[2].lay("spread", c.x, c.rows, false).column(c.rows)
+		abs := columns[1].lay("abs", c.x, c.rows, false).column(c.rows)
+		spread := columns[2].lay("spread", c.x, c.rows, false).column(c.rows)
 		for i := range c.rows {
 			for j := range c.m {
 				x.s[i*c.stride+j] = sampleValue[T](r, c.values)
@@ -61,8 +62,8 @@ func spreadTest[T float32 | float64](t *testing.T, r *rand.Rand) func(c spreadCa
 	}
 }
 
-// TestLevelsSampleSpread: all lengths up to 70 and some beyond, all numbers of rows up to four registers and three, gaps between the rows, every
-// alignment, guard pages about the rows, the columns and the scratch.
+// TestLevelsSampleSpread: all lengths up to 70 and some beyond, all numbers of rows up to four registers and three, gaps between
+// the rows, every alignment, guard pages about the rows, the columns and the scratch.
 func TestLevelsSampleSpread(t *testing.T) {
 	t.Run("F32", func(t *testing.T) { testLevelsSampleSpread[float32](t, 4*16+3) })
 	t.Run("F64", func(t *testing.T) { testLevelsSampleSpread[float64](t, 4*8+3) })
@@ -78,7 +79,8 @@ func testLevelsSampleSpread[T float32 | float64](t *testing.T, mostRows int) {
 	}
 	slices.Sort(names)
 	draw := func(rows, m int) spreadCase {
-		c := spreadCase{rows: rows, m: m, stride: m, x: place{off: r.IntN(32)}, scratch: place{off: r.IntN(32)}, values: names[r.IntN(len(names))]}
+		c := spreadCase{rows: rows, m: m, stride: m, values: names[r.IntN(len(names))]}
+		c.x, c.scratch = place{off: r.IntN(32)}, place{off: r.IntN(32)}
 		if r.IntN(2) == 0 {
 			c.stride += r.IntN(20)
 		}

@@ -35,11 +35,11 @@ func simdSpread[T float32 | float64](abs, spread []float64, x []T, rows, m, stri
 
 // asmSpread calls the assembly: y, abs and spread have room for whole registers of rows.
 func asmSpread[T float32 | float64](w, x *T, rows, m, stride int, p *sortPlan, y, abs, spread *float64) {
-	top := math.Float64bits(float64(m - 1))
+	v, u, steps, top := unsafe.Pointer(w), unsafe.Pointer(x), &p.steps[0].op, math.Float64bits(float64(m-1))
 	if unsafe.Sizeof(T(0)) == 4 {
-		asm.SampleSpreadF32((*float32)(unsafe.Pointer(w)), (*float32)(unsafe.Pointer(x)), rows, m, stride, &p.steps[0].op, y, abs, spread, top)
+		asm.SampleSpreadF32((*float32)(v), (*float32)(u), rows, m, stride, steps, y, abs, spread, top)
 	} else {
-		asm.SampleSpreadF64((*float64)(unsafe.Pointer(w)), (*float64)(unsafe.Pointer(x)), rows, m, stride, &p.steps[0].op, y, abs, spread, top)
+		asm.SampleSpreadF64((*float64)(v), (*float64)(u), rows, m, stride, steps, y, abs, spread, top)
 	}
 }
 

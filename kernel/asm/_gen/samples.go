@@ -22,7 +22,8 @@ func sampleSpreads(m Machine) {
 type spreading struct{ *sorting }
 
 func sampleSpread(m Machine, t T, name, ptr string) {
-	m.Func("SampleSpread"+name, "SampleSpread"+name+` writes to abs, for each row of 4 samples or more, the sum of the distances of its samples from its
+	name = "SampleSpread" + name
+	m.Func(name, name+` writes to abs, for each row of 4 samples or more, the sum of the distances of its samples from its
 		y, and to spread that of the distances of any two of them: NaN where a number is not finite. y, abs and spread have room for whole
 		registers of rows. top has the bits of k-1 as float64. w is scratch: 192 bytes and a register for each sample of a row. steps are
 		the network, up to one whose operation is 0.`,
@@ -30,7 +31,7 @@ func sampleSpread(m Machine, t T, name, ptr string) {
 			{"y", "*float64"}, {"abs", "*float64"}, {"spread", "*float64"}, {"top", "uint64"}}, nil)
 	s := spreading{&sorting{Machine: m, t: t, room: samplesCols, lines: 1}}
 	s.pair = func(a, b V) (least, most V) { return m.Min(t, a, b), m.Max(t, a, b) }
-	s.inMemory = func(p R, b V) V { m.SortMemoryTo(t, p, b); return b }
+	s.inMemory = func(p R, b V) { m.SortMemoryTo(t, p, b) }
 	s.start(func() {
 		s.StoreR(s.head, samplesY, 8, s.Arg("y"))
 		s.StoreR(s.head, samplesAbs, 8, s.Arg("abs"))

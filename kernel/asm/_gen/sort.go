@@ -103,7 +103,7 @@ type sorting struct {
 	room     int                          // the bytes of the head, behind which the columns start
 	lines    int                          // of the next tile that an operation prefetches
 	pair     func(a, b V) (least, most V) // a and b are used up
-	inMemory func(p R, b V) V             // pair, but that a stands in memory, to which least goes; it returns most
+	inMemory func(p R, b V)               // the same where a stands in memory, to which least goes; most is b
 
 	head                               R // of the scratch
 	low, high, next, count, step, soon R
@@ -116,7 +116,7 @@ func sortRows(m Machine) {
 		[]Arg{{"w", "*float32"}, {"x", "*float32"}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}, {"steps", "*int32"}}, nil)
 	s := &sorting{Machine: m, t: F32, room: sortCols, lines: 2}
 	s.pair = func(a, b V) (least, most V) { return m.SortTo(a, b), b }
-	s.inMemory = func(p R, b V) V { m.SortMemory(p, b); return b }
+	s.inMemory = m.SortMemory
 	s.start(func() {})
 	s.transposing("fetch", func(t *tile) {
 		turned := t.TurnNegative()
@@ -504,7 +504,7 @@ func (s *sorting) operation(op int) {
 			}
 		}
 		if p[0] == 0 && stays {
-			v[p[1]] = s.inMemory(s.low, v[p[1]])
+			s.inMemory(s.low, v[p[1]])
 		} else {
 			v[p[0]], v[p[1]] = s.pair(v[p[0]], v[p[1]])
 		}
