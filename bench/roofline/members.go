@@ -10,7 +10,7 @@ import (
 const informationMembers = 5
 
 // informationBytes is what the probabilities of a block of all members and their mean take: they stay in the second cache.
-const informationBytes = 512 << 10
+const informationBytes = 1 << 20
 
 // mutualInformation is the sum over rows of the entropy of the members' mean less the mean of their entropies. The logits of one
 // member come after those of another.

@@ -3,6 +3,11 @@ package main
 // ahead is how far rows are prefetched, in bytes.
 const ahead = 12288
 
+// aheadOfLogits is the same for logits, of which the next row or block is looked at 4 KB ahead: what is fetched much earlier
+// than that is in the first cache for too long. LogitStats of rows of 1,000 float32 takes 4.6 ns for 64 bytes so, with ahead
+// 5.4, with 4,096 4.9, and reading them takes 4.4 (Sapphire Rapids).
+const aheadOfLogits = 6144
+
 var sources = []Source{FromF32, FromF64, FromF16, FromBF16}
 
 // elementType is what a pointer to elements of a source is in Go.

@@ -336,7 +336,7 @@ func (k kernel) heldOut(name string, s Source, p *exponents, a *lanesOf, f holde
 		k.Label(name)
 		for i := range g {
 			if i*vectorBytes(k.Machine, s)%64 == 0 {
-				k.Prefetch(at, ahead+i*vectorBytes(k.Machine, s))
+				k.Prefetch(at, aheadOfLogits+i*vectorBytes(k.Machine, s))
 			}
 			l.see(s, at, i*vectorBytes(k.Machine, s))
 		}

@@ -146,7 +146,7 @@ next_row:
 	JLT      terms_end
 
 terms:
-	PREFETCHT0  12288(R12)
+	PREFETCHT0  6144(R12)
 	VMOVUPS     (R12)(R10*1), Y1
 	VMAXPS      Y1, Y0, Y0
 	VMOVUPS     32(R12)(R10*1), Y1
@@ -1023,7 +1023,7 @@ TEXT ·LogitBlockF32(SB), NOSPLIT, $0-40
 	JLT          all_end
 
 all:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VMOVUPS     (CX)(BX*1), Y8
 	VMAXPS      Y8, Y7, Y7
 	VMOVUPS     32(CX)(BX*1), Y8
@@ -1190,7 +1190,7 @@ hold:
 	JLT          others_end
 
 others:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VMOVUPS     (CX)(BX*1), Y8
 	VMAXPS      Y8, Y7, Y7
 	VMOVUPS     32(CX)(BX*1), Y8
@@ -1793,7 +1793,7 @@ next_row:
 	JLT      terms_end
 
 terms:
-	PREFETCHT0  12288(R12)
+	PREFETCHT0  6144(R12)
 	VMOVUPS     (R12)(R10*1), Y1
 	VMAXPD      Y1, Y0, Y0
 	VMOVUPS     32(R12)(R10*1), Y1
@@ -2528,7 +2528,7 @@ TEXT ·LogitBlockF64(SB), NOSPLIT, $0-40
 	JLT          all_end
 
 all:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VMOVUPS     (CX)(BX*1), Y8
 	VMAXPD      Y8, Y7, Y7
 	VMOVUPS     32(CX)(BX*1), Y8
@@ -2715,7 +2715,7 @@ hold:
 	JLT          others_end
 
 others:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VMOVUPS     (CX)(BX*1), Y8
 	VMAXPD      Y8, Y7, Y7
 	VMOVUPS     32(CX)(BX*1), Y8
@@ -3314,7 +3314,7 @@ next_row:
 	JLT      terms_end
 
 terms:
-	PREFETCHT0  12288(R12)
+	PREFETCHT0  6144(R12)
 	VCVTPH2PS   (R12)(R10*1), Y1
 	VMAXPS      Y1, Y0, Y0
 	VCVTPH2PS   16(R12)(R10*1), Y1
@@ -4038,7 +4038,7 @@ TEXT ·LogitBlockF16(SB), NOSPLIT, $0-40
 	JLT          all_end
 
 all:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VCVTPH2PS   (CX)(BX*1), Y8
 	VMAXPS      Y8, Y7, Y7
 	VCVTPH2PS   16(CX)(BX*1), Y8
@@ -4269,7 +4269,7 @@ hold:
 	JLT          others_end
 
 others:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VCVTPH2PS   (CX)(BX*1), Y8
 	VMAXPS      Y8, Y7, Y7
 	VCVTPH2PS   16(CX)(BX*1), Y8
@@ -5005,7 +5005,7 @@ next_row:
 	JLT      terms_end
 
 terms:
-	PREFETCHT0  12288(R12)
+	PREFETCHT0  6144(R12)
 	VPMOVZXWD   (R12)(R10*1), Y1
 	VPSLLD      $0x10, Y1, Y1
 	VMAXPS      Y1, Y0, Y0
@@ -5732,7 +5732,7 @@ TEXT ·LogitBlockBF16(SB), NOSPLIT, $0-40
 	JLT          all_end
 
 all:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VPMOVZXWD   (CX)(BX*1), Y8
 	VPSLLD      $0x10, Y8, Y8
 	VMAXPS      Y8, Y7, Y7
@@ -5973,7 +5973,7 @@ hold:
 	JLT          others_end
 
 others:
-	PREFETCHT0  12288(CX)
+	PREFETCHT0  6144(CX)
 	VPMOVZXWD   (CX)(BX*1), Y8
 	VPSLLD      $0x10, Y8, Y8
 	VMAXPS      Y8, Y7, Y7

@@ -549,7 +549,7 @@ next_row:
 	JLT      terms_end
 
 terms:
-	PREFETCHT0  12288(R12)
+	PREFETCHT0  6144(R12)
 	VMOVUPS     (R12)(R10*1), Y1
 	VMAXPS      Y1, Y0, Y0
 	VMOVUPS     32(R12)(R10*1), Y1

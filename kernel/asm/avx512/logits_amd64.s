@@ -125,16 +125,16 @@ next_row:
 	JLT          terms_many_end
 
 terms_many:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VMOVUPS          (R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12352(R12)
+	PREFETCHT0       6208(R12)
 	VMOVUPS          64(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12416(R12)
+	PREFETCHT0       6272(R12)
 	VMOVUPS          128(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12480(R12)
+	PREFETCHT0       6336(R12)
 	VMOVUPS          192(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
 	VMOVUPS          (R12), Z14
@@ -236,7 +236,7 @@ terms_many_end:
 	JLT  terms_end
 
 terms:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VMOVUPS          (R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
 	VMOVUPS          (R12), Z14
@@ -684,16 +684,16 @@ TEXT ·LogitBlockF32(SB), NOSPLIT, $0-40
 	JLT          all_many_end
 
 all_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VMOVUPS          64(CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
-	PREFETCHT0       12416(CX)
+	PREFETCHT0       6272(CX)
 	VMOVUPS          128(CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
-	PREFETCHT0       12480(CX)
+	PREFETCHT0       6336(CX)
 	VMOVUPS          192(CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
 	VMOVUPS          (CX), Z12
@@ -786,7 +786,7 @@ all_many_end:
 	JLT  all_end
 
 all:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
 	VMOVUPS          (CX), Z12
@@ -860,16 +860,16 @@ hold:
 	JLT          others_many_end
 
 others_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z17
 	VMAXPS           Z17, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VMOVUPS          64(CX)(BX*1), Z17
 	VMAXPS           Z17, Z11, Z11
-	PREFETCHT0       12416(CX)
+	PREFETCHT0       6272(CX)
 	VMOVUPS          128(CX)(BX*1), Z17
 	VMAXPS           Z17, Z11, Z11
-	PREFETCHT0       12480(CX)
+	PREFETCHT0       6336(CX)
 	VMOVUPS          192(CX)(BX*1), Z17
 	VMAXPS           Z17, Z11, Z11
 	VMOVUPS          (CX), Z17
@@ -971,7 +971,7 @@ others_many_end:
 	JLT  others_end
 
 others:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z6
 	VMAXPS           Z6, Z11, Z6
 	VMOVAPS          Z6, Z11
@@ -1378,16 +1378,16 @@ next_row:
 	JLT          terms_many_end
 
 terms_many:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VMOVUPS          (R12)(R10*1), Z14
 	VMAXPD           Z14, Z4, Z4
-	PREFETCHT0       12352(R12)
+	PREFETCHT0       6208(R12)
 	VMOVUPS          64(R12)(R10*1), Z14
 	VMAXPD           Z14, Z4, Z4
-	PREFETCHT0       12416(R12)
+	PREFETCHT0       6272(R12)
 	VMOVUPS          128(R12)(R10*1), Z14
 	VMAXPD           Z14, Z4, Z4
-	PREFETCHT0       12480(R12)
+	PREFETCHT0       6336(R12)
 	VMOVUPS          192(R12)(R10*1), Z14
 	VMAXPD           Z14, Z4, Z4
 	VMOVUPS          (R12), Z14
@@ -1509,7 +1509,7 @@ terms_many_end:
 	JLT  terms_end
 
 terms:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VMOVUPS          (R12)(R10*1), Z14
 	VMAXPD           Z14, Z4, Z4
 	VMOVUPS          (R12), Z14
@@ -1906,16 +1906,16 @@ TEXT ·LogitBlockF64(SB), NOSPLIT, $0-40
 	JLT          all_many_end
 
 all_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z12
 	VMAXPD           Z12, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VMOVUPS          64(CX)(BX*1), Z12
 	VMAXPD           Z12, Z11, Z11
-	PREFETCHT0       12416(CX)
+	PREFETCHT0       6272(CX)
 	VMOVUPS          128(CX)(BX*1), Z12
 	VMAXPD           Z12, Z11, Z11
-	PREFETCHT0       12480(CX)
+	PREFETCHT0       6336(CX)
 	VMOVUPS          192(CX)(BX*1), Z12
 	VMAXPD           Z12, Z11, Z11
 	VMOVUPS          (CX), Z12
@@ -2028,7 +2028,7 @@ all_many_end:
 	JLT  all_end
 
 all:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z12
 	VMAXPD           Z12, Z11, Z11
 	VMOVUPS          (CX), Z12
@@ -2112,16 +2112,16 @@ hold:
 	JLT          others_many_end
 
 others_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z17
 	VMAXPD           Z17, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VMOVUPS          64(CX)(BX*1), Z17
 	VMAXPD           Z17, Z11, Z11
-	PREFETCHT0       12416(CX)
+	PREFETCHT0       6272(CX)
 	VMOVUPS          128(CX)(BX*1), Z17
 	VMAXPD           Z17, Z11, Z11
-	PREFETCHT0       12480(CX)
+	PREFETCHT0       6336(CX)
 	VMOVUPS          192(CX)(BX*1), Z17
 	VMAXPD           Z17, Z11, Z11
 	VMOVUPS          (CX), Z17
@@ -2243,7 +2243,7 @@ others_many_end:
 	JLT  others_end
 
 others:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VMOVUPS          (CX)(BX*1), Z6
 	VMAXPD           Z6, Z11, Z6
 	VMOVAPS          Z6, Z11
@@ -2632,12 +2632,12 @@ next_row:
 	JLT          terms_many_end
 
 terms_many:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VCVTPH2PS        (R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
 	VCVTPH2PS        32(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12352(R12)
+	PREFETCHT0       6208(R12)
 	VCVTPH2PS        64(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
 	VCVTPH2PS        96(R12)(R10*1), Z14
@@ -2741,7 +2741,7 @@ terms_many_end:
 	JLT  terms_end
 
 terms:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VCVTPH2PS        (R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
 	VCVTPH2PS        (R12), Z14
@@ -3123,12 +3123,12 @@ TEXT ·LogitBlockF16(SB), NOSPLIT, $0-40
 	JLT          all_many_end
 
 all_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VCVTPH2PS        (CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
 	VCVTPH2PS        32(CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VCVTPH2PS        64(CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
 	VCVTPH2PS        96(CX)(BX*1), Z12
@@ -3223,7 +3223,7 @@ all_many_end:
 	JLT  all_end
 
 all:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VCVTPH2PS        (CX)(BX*1), Z12
 	VMAXPS           Z12, Z11, Z11
 	VCVTPH2PS        (CX), Z12
@@ -3299,12 +3299,12 @@ hold:
 	JLT          others_many_end
 
 others_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VCVTPH2PS        (CX)(BX*1), Z17
 	VMAXPS           Z17, Z11, Z11
 	VCVTPH2PS        32(CX)(BX*1), Z17
 	VMAXPS           Z17, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VCVTPH2PS        64(CX)(BX*1), Z17
 	VMAXPS           Z17, Z11, Z11
 	VCVTPH2PS        96(CX)(BX*1), Z17
@@ -3408,7 +3408,7 @@ others_many_end:
 	JLT  others_end
 
 others:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VCVTPH2PS        (CX)(BX*1), Z6
 	VMAXPS           Z6, Z11, Z6
 	VMOVAPS          Z6, Z11
@@ -3795,14 +3795,14 @@ next_row:
 	JLT          terms_many_end
 
 terms_many:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VPMOVZXWD        (R12)(R10*1), Z14
 	VPSLLD           $0x10, Z14, Z14
 	VMAXPS           Z14, Z4, Z4
 	VPMOVZXWD        32(R12)(R10*1), Z14
 	VPSLLD           $0x10, Z14, Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12352(R12)
+	PREFETCHT0       6208(R12)
 	VPMOVZXWD        64(R12)(R10*1), Z14
 	VPSLLD           $0x10, Z14, Z14
 	VMAXPS           Z14, Z4, Z4
@@ -3912,7 +3912,7 @@ terms_many_end:
 	JLT  terms_end
 
 terms:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VPMOVZXWD        (R12)(R10*1), Z14
 	VPSLLD           $0x10, Z14, Z14
 	VMAXPS           Z14, Z4, Z4
@@ -4299,14 +4299,14 @@ TEXT ·LogitBlockBF16(SB), NOSPLIT, $0-40
 	JLT          all_many_end
 
 all_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VPMOVZXWD        (CX)(BX*1), Z12
 	VPSLLD           $0x10, Z12, Z12
 	VMAXPS           Z12, Z11, Z11
 	VPMOVZXWD        32(CX)(BX*1), Z12
 	VPSLLD           $0x10, Z12, Z12
 	VMAXPS           Z12, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VPMOVZXWD        64(CX)(BX*1), Z12
 	VPSLLD           $0x10, Z12, Z12
 	VMAXPS           Z12, Z11, Z11
@@ -4407,7 +4407,7 @@ all_many_end:
 	JLT  all_end
 
 all:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VPMOVZXWD        (CX)(BX*1), Z12
 	VPSLLD           $0x10, Z12, Z12
 	VMAXPS           Z12, Z11, Z11
@@ -4487,14 +4487,14 @@ hold:
 	JLT          others_many_end
 
 others_many:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VPMOVZXWD        (CX)(BX*1), Z17
 	VPSLLD           $0x10, Z17, Z17
 	VMAXPS           Z17, Z11, Z11
 	VPMOVZXWD        32(CX)(BX*1), Z17
 	VPSLLD           $0x10, Z17, Z17
 	VMAXPS           Z17, Z11, Z11
-	PREFETCHT0       12352(CX)
+	PREFETCHT0       6208(CX)
 	VPMOVZXWD        64(CX)(BX*1), Z17
 	VPSLLD           $0x10, Z17, Z17
 	VMAXPS           Z17, Z11, Z11
@@ -4604,7 +4604,7 @@ others_many_end:
 	JLT  others_end
 
 others:
-	PREFETCHT0       12288(CX)
+	PREFETCHT0       6144(CX)
 	VPMOVZXWD        (CX)(BX*1), Z6
 	VPSLLD           $0x10, Z6, Z6
 	VMAXPS           Z6, Z11, Z6

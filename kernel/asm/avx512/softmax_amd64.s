@@ -424,16 +424,16 @@ next_row:
 	JLT          terms_many_end
 
 terms_many:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VMOVUPS          (R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12352(R12)
+	PREFETCHT0       6208(R12)
 	VMOVUPS          64(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12416(R12)
+	PREFETCHT0       6272(R12)
 	VMOVUPS          128(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
-	PREFETCHT0       12480(R12)
+	PREFETCHT0       6336(R12)
 	VMOVUPS          192(R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
 	VMOVUPS          (R12), Z14
@@ -543,7 +543,7 @@ terms_many_end:
 	JLT  terms_end
 
 terms:
-	PREFETCHT0       12288(R12)
+	PREFETCHT0       6144(R12)
 	VMOVUPS          (R12)(R10*1), Z14
 	VMAXPS           Z14, Z4, Z4
 	VMOVUPS          (R12), Z14

@@ -342,7 +342,7 @@ max_done:
 	BLT terms_end
 
 terms:
-	PRFM 12288(R9), PLDL1KEEP
+	PRFM 6144(R9), PLDL1KEEP
 	FMOVQ (R9), F23
 	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
 	VMOV V5.B16, V24.B16
@@ -1974,7 +1974,7 @@ TEXT ·LogitBlockF32(SB), NOSPLIT, $0-40
 	BLT all_end
 
 all:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVQ (R2), F18
 	WORD $0x4e32f412 // fmax v18.4s, v0.4s, v18.4s
 	VMOV V5.B16, V19.B16
@@ -2305,7 +2305,7 @@ hold:
 	BLT others_end
 
 others:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVQ (R2), F23
 	WORD $0x4e37f417 // fmax v23.4s, v0.4s, v23.4s
 	VMOV V5.B16, V24.B16
@@ -3286,7 +3286,7 @@ max_done:
 	BLT terms_end
 
 terms:
-	PRFM 12288(R9), PLDL1KEEP
+	PRFM 6144(R9), PLDL1KEEP
 	FMOVQ (R9), F23
 	WORD $0x4e77f497 // fmax v23.2d, v4.2d, v23.2d
 	VMOV V5.B16, V24.B16
@@ -4516,7 +4516,7 @@ TEXT ·LogitBlockF64(SB), NOSPLIT, $0-40
 	BLT all_end
 
 all:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVQ (R2), F18
 	WORD $0x4e72f412 // fmax v18.2d, v0.2d, v18.2d
 	VMOV V5.B16, V19.B16
@@ -4918,7 +4918,7 @@ hold:
 	BLT others_end
 
 others:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVQ (R2), F23
 	WORD $0x4e77f417 // fmax v23.2d, v0.2d, v23.2d
 	VMOV V5.B16, V24.B16
@@ -5905,7 +5905,7 @@ max_done:
 	BLT terms_end
 
 terms:
-	PRFM 12288(R9), PLDL1KEEP
+	PRFM 6144(R9), PLDL1KEEP
 	FMOVD (R9), F23
 	WORD $0x0e217af7 // fcvtl v23.4s, v23.4h
 	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
@@ -7552,7 +7552,7 @@ TEXT ·LogitBlockF16(SB), NOSPLIT, $0-40
 	BLT all_end
 
 all:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVD (R2), F18
 	WORD $0x0e217a52 // fcvtl v18.4s, v18.4h
 	WORD $0x4e32f412 // fmax v18.4s, v0.4s, v18.4s
@@ -7893,7 +7893,7 @@ hold:
 	BLT others_end
 
 others:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVD (R2), F23
 	WORD $0x0e217af7 // fcvtl v23.4s, v23.4h
 	WORD $0x4e37f417 // fmax v23.4s, v0.4s, v23.4s
@@ -8938,7 +8938,7 @@ max_done:
 	BLT terms_end
 
 terms:
-	PRFM 12288(R9), PLDL1KEEP
+	PRFM 6144(R9), PLDL1KEEP
 	FMOVD (R9), F23
 	WORD $0x2e613af7 // shll v23.4s, v23.4h, #16
 	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
@@ -10585,7 +10585,7 @@ TEXT ·LogitBlockBF16(SB), NOSPLIT, $0-40
 	BLT all_end
 
 all:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVD (R2), F18
 	WORD $0x2e613a52 // shll v18.4s, v18.4h, #16
 	WORD $0x4e32f412 // fmax v18.4s, v0.4s, v18.4s
@@ -10926,7 +10926,7 @@ hold:
 	BLT others_end
 
 others:
-	PRFM 12288(R2), PLDL1KEEP
+	PRFM 6144(R2), PLDL1KEEP
 	FMOVD (R2), F23
 	WORD $0x2e613af7 // shll v23.4s, v23.4h, #16
 	WORD $0x4e37f417 // fmax v23.4s, v0.4s, v23.4s

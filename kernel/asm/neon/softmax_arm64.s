@@ -635,7 +635,7 @@ max_done:
 	BLT terms_end
 
 terms:
-	PRFM 12288(R9), PLDL1KEEP
+	PRFM 6144(R9), PLDL1KEEP
 	FMOVQ (R9), F23
 	WORD $0x4e37f497 // fmax v23.4s, v4.4s, v23.4s
 	VMOV V5.B16, V24.B16
