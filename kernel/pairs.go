@@ -132,7 +132,7 @@ func pairSums32(p, q []float32) (dot, abs, squares float64) {
 			e := x - y
 			d[l] = fma32(x, y, d[l])
 			a[l] += float32(math.Abs(float64(e)))
-			s[l] = sum32(float64(e)*float64(e), float64(s[l]))
+			s[l] = sum32(float64(float64(e)*float64(e)), float64(s[l]))
 		}
 		for l := range d {
 			acc[0][l] += float64(d[l]) - under32

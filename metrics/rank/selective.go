@@ -61,5 +61,5 @@ func augrc(errors, rest, above, tied float64, weighted bool) float64 {
 		last = errors
 	}
 	n := errors + rest
-	return math.Max(0, float64(errors*rest)-above-tied/2+float64(errors*last)/2) / n / n
+	return math.Max(0, float64(errors*rest)-above-float64(tied/2)+float64(float64(errors*last)/2)) / n / n
 }
