@@ -13,7 +13,7 @@ type Need uint8
 const (
 	Rank   Need = 1 << iota // the label's rank: Stats.Rank
 	Rows                    // every probability of the rows: Block.Probs
-	Spread                  // of all of a row: Stats.Rest and Stats.Entropy
+	Spread                  // of all of a row: Stats.Rest and Stats.Entropy; of Samples Block.Abs and Block.Spread
 	Peak                    // the score of the arg max as it was given: Block.Peak
 )
 
@@ -53,6 +53,8 @@ type Block struct {
 
 	Kind     Kind      // of the scores
 	Observed []float64 // of Samples, in place of Labels
+	Abs      []float64 // of Samples, if a Spread accumulator is fed, the sums that kernel.SampleSpreadF64 has of their distances:
+	Spread   []float64 // from the observed number, and from each other
 
 	// The top label's event. Where the caller made no decisions Score is Stats.Top and Right is Hit.
 	Decisions []int32   // nil, or the caller's

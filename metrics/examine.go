@@ -230,6 +230,99 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 	if c.Observed != nil {
 		b.Observed = c.Observed[at : at+n]
 	}
+	w.view(b, c, at, n, st)
+	sums := c.Kind == Samples && w.need&Spread != 0
+	if sums {
+		w.spread(b)
+	}
+	if c.Weights != nil || !w.finite(b, sums) {
+		if keep := w.keepRows(c, at, n, st); len(keep) < n {
+			w.compactNumbers(b, keep)
+		}
+	}
+	if w.failed.Load() && !w.opt.Drop || b.Rows == 0 {
+		return
+	}
+	w.audit.Rows += int64(b.Rows)
+	for _, a := range w.accs {
+		a.AddBlock(b)
+	}
+}
+
+// spread sets the sums of the distances of rows of Samples.
+func (w *worker) spread(b *Block) {
+	t := &b.Probs
+	w.abs, w.apart = room(w.abs, b.Rows), room(w.apart, b.Rows)
+	b.Abs, b.Spread = w.abs[:b.Rows], w.apart[:b.Rows]
+	if scratch := kernel.SampleSpreadScratch(t.Width); t.F32 != nil {
+		w.scratch32 = room(w.scratch32, scratch)
+		kernel.SampleSpreadF32(b.Abs, b.Spread, t.F32, b.Rows, t.Width, t.Stride, b.Observed, w.scratch32)
+	} else {
+		w.scratch64 = room(w.scratch64, scratch)
+		kernel.SampleSpreadF64(b.Abs, b.Spread, t.F64, b.Rows, t.Width, t.Stride, b.Observed, w.scratch64)
+	}
+}
+
+// finite tells whether all numbers of a block are; with sums by these, which are NaN for rows of which one is not.
+func (w *worker) finite(b *Block, sums bool) bool {
+	if sums {
+		for _, v := range b.Abs {
+			if v != v {
+				return false
+			}
+		}
+		return true
+	}
+	for _, v := range b.Observed {
+		if v-v != 0 {
+			return false
+		}
+	}
+	t, n := &b.Probs, b.Rows
+	if t.Stride == t.Width {
+		return t.F32 != nil && finite32(t.F32) || t.F64 != nil && finite64(t.F64)
+	}
+	for i := range n {
+		at := i * t.Stride
+		if t.F32 != nil && !finite32(t.F32[at:at+t.Width]) || t.F64 != nil && !finite64(t.F64[at:at+t.Width]) {
+			return false
+		}
+	}
+	return true
+}
+
+// finite32 tells whether all values are: adding one to the exponent bits of others carries into the sign.
+func finite32(x []float32) bool {
+	const exponent, one, carry = 0x7f800000, 1 << 23, 1 << 31
+	bits := math.Float32bits
+	all := uint32(0)
+	for ; len(x) >= 8; x = x[8:] {
+		a := (bits(x[0])&exponent + one) | (bits(x[1])&exponent + one) | (bits(x[2])&exponent + one) | (bits(x[3])&exponent + one)
+		b := (bits(x[4])&exponent + one) | (bits(x[5])&exponent + one) | (bits(x[6])&exponent + one) | (bits(x[7])&exponent + one)
+		all |= a | b
+	}
+	for _, v := range x {
+		all |= bits(v)&exponent + one
+	}
+	return all < carry
+}
+
+// finite64 is finite32 for float64.
+func finite64(x []float64) bool {
+	const exponent, one, carry = 0x7ff << 52, 1 << 52, 1 << 63
+	bits := math.Float64bits
+	all := uint64(0)
+	for ; len(x) >= 4; x = x[4:] {
+		all |= (bits(x[0])&exponent + one) | (bits(x[1])&exponent + one) | (bits(x[2])&exponent + one) | (bits(x[3])&exponent + one)
+	}
+	for _, v := range x {
+		all |= bits(v)&exponent + one
+	}
+	return all < carry
+}
+
+// keepRows finds the rows of Samples or LogLiks that can be used, and counts the others.
+func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 	keep := w.keep[:0]
 	for i := range n {
 		if c.Weights != nil && c.Weights[at+i] == 0 {
@@ -244,33 +337,35 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 		}
 		keep = append(keep, int32(i))
 	}
-	if w.failed.Load() && !w.opt.Drop || len(keep) == 0 {
-		return
-	}
-	w.view(b, c, at, n, st)
-	if len(keep) < n {
-		w.compactRows(b, keep)
-		w.truths = room(w.truths, len(keep))
-		for to, from := range keep {
-			if b.Weights != nil {
-				w.weights[to] = b.Weights[from]
-			}
-			if b.Observed != nil {
-				w.truths[to] = b.Observed[from]
-			}
-		}
+	return keep
+}
+
+// compactNumbers leaves those rows in a block of Samples or LogLiks.
+func (w *worker) compactNumbers(b *Block, keep []int32) {
+	n := len(keep)
+	w.compactRows(b, keep)
+	w.truths = room(w.truths, n)
+	for to, from := range keep {
 		if b.Weights != nil {
-			b.Weights = w.weights[:len(keep)]
+			w.weights[to] = b.Weights[from]
 		}
 		if b.Observed != nil {
-			b.Observed = w.truths[:len(keep)]
+			w.truths[to] = b.Observed[from]
 		}
-		b.Rows, b.index = len(keep), keep
+		if b.Abs != nil {
+			b.Abs[to], b.Spread[to] = b.Abs[from], b.Spread[from]
+		}
 	}
-	w.audit.Rows += int64(b.Rows)
-	for _, a := range w.accs {
-		a.AddBlock(b)
+	if b.Weights != nil {
+		b.Weights = w.weights[:n]
 	}
+	if b.Observed != nil {
+		b.Observed = w.truths[:n]
+	}
+	if b.Abs != nil {
+		b.Abs, b.Spread = b.Abs[:n], b.Spread[:n]
+	}
+	b.Rows, b.index = n, keep
 }
 
 // faultOfNumbers tells what is wrong with a row of Samples or LogLiks, reasons if nothing is, and where.
@@ -285,22 +380,9 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 			return BadWeight, -1, v
 		}
 	}
-	at, sum := row*st, 0.0
-	switch c.DType() {
-	case Float64:
-		for _, v := range c.F64[at : at+c.Classes] {
-			sum += float64(v * 0)
-		}
-	case Float32:
-		for _, v := range c.F32[at : at+c.Classes] {
-			sum += float64(v * 0)
-		}
-	default:
-		for j := range c.Classes {
-			sum += float64(c.score(at+j) * 0)
-		}
-	}
-	if sum == 0 {
+	at := row * st
+	switch {
+	case c.F32 != nil && finite32(c.F32[at:at+c.Classes]), c.F64 != nil && finite64(c.F64[at:at+c.Classes]):
 		return reasons, 0, 0
 	}
 	for j := range c.Classes {

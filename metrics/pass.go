@@ -382,6 +382,10 @@ type worker struct {
 	tile32  []float32
 	peak    []float64
 	truths  []float64 // observations, compacted
+
+	abs, apart []float64 // of samples
+	scratch32  []float32 // of their kernels
+	scratch64  []float64
 }
 
 func newWorker(p *Pass, failed *atomic.Bool) *worker {

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -66,8 +65,13 @@ func NewSampleCRPS(o *CRPSOptions) *SampleCRPS {
 	return s
 }
 
-// Needs says that the samples are wanted.
-func (s *SampleCRPS) Needs() metrics.Need { return metrics.Rows }
+// Needs says that the samples' distances are wanted, and the samples themselves for the rolled form.
+func (s *SampleCRPS) Needs() metrics.Need {
+	if s.opt.Rolled {
+		return metrics.Spread | metrics.Rows
+	}
+	return metrics.Spread
+}
 
 // Empty returns an accumulator of the same options without rows.
 func (s *SampleCRPS) Empty() metrics.Accumulator { return NewSampleCRPS(&s.opt) }
@@ -221,13 +225,11 @@ func CRPS(dst []float64, p *metrics.Predictions, form CRPSForm, o *metrics.Optio
 
 const errNoSamples = "score: the CRPS of samples takes predictions of the kind samples"
 
-// sampleRows holds the sums of a block's rows, one an element: far is A of CRPSForm, spread is B and rolled that of
-// CRPSRolled.
+// sampleRows holds the sums of a block's rows of m samples, one an element: far is A/m of CRPSForm, spread is B/m and rolled the
+// sum of CRPSRolled.
 type sampleRows struct {
 	far, spread, rolled []float64
 	v, row              []float64
-	scratch32           []float32 // of the kernels
-	scratch64           []float64
 }
 
 // sums sets the sums of a block; rolled only where it is wanted. far is +Inf where any of them is beyond float64.
@@ -236,7 +238,6 @@ func (r *sampleRows) sums(b *metrics.Block, rolled bool) {
 		panic(errNoSamples)
 	}
 	r.far, r.spread = room(r.far, b.Rows), room(r.spread, b.Rows)
-	r.sampleSpread(r.far, r.spread, &b.Probs, b.Observed)
 	r.rolled = r.rolled[:0]
 	if rolled {
 		r.rolled = room(r.rolled, b.Rows)
@@ -250,24 +251,17 @@ func (r *sampleRows) sums(b *metrics.Block, rolled bool) {
 			r.rolled[i] = sum
 		}
 	}
+	m := float64(b.Classes)
+	abs, spread := b.Abs[:b.Rows], b.Spread[:b.Rows]
 	for i := range r.far {
-		if s := r.far[i] + r.spread[i]; s-s != 0 || rolled && r.rolled[i] > math.MaxFloat64 {
-			r.far[i], r.spread[i] = math.Inf(1), 0
+		far, apart := abs[i], spread[i]
+		if s := far + apart; s-s != 0 || rolled && r.rolled[i] > math.MaxFloat64 {
+			far, apart = math.Inf(1), 0
 			if rolled {
 				r.rolled[i] = 0
 			}
 		}
-	}
-}
-
-// sampleSpread writes, for each row of samples, A and B of CRPSForm: sums that do not depend on the order of the samples.
-func (r *sampleRows) sampleSpread(far, spread []float64, t *metrics.Tile, y []float64) {
-	if n := kernel.SampleSpreadScratch(t.Width); t.F32 != nil {
-		r.scratch32 = room(r.scratch32, n)
-		kernel.SampleSpreadF32(far, spread, t.F32, len(far), t.Width, t.Stride, y, r.scratch32)
-	} else {
-		r.scratch64 = room(r.scratch64, n)
-		kernel.SampleSpreadF64(far, spread, t.F64, len(far), t.Width, t.Stride, y, r.scratch64)
+		r.far[i], r.spread[i] = far/m, apart/m
 	}
 }
 
@@ -288,17 +282,21 @@ func (r *sampleRows) widen(t *metrics.Tile, i int) []float64 {
 func (r *sampleRows) scores(f CRPSForm, samples int) []float64 {
 	r.v = room(r.v, len(r.far))
 	m := float64(samples)
-	for i, a := range r.far {
-		switch f {
-		case CRPSV: // neither this nor the fair one is below 0 but by rounding
-			r.v[i] = max(0, a/m-r.spread[i]/m/m)
-		case CRPSFair:
+	switch {
+	case f == CRPSRolled:
+		for i, a := range r.far {
+			r.v[i] = a - float64(r.rolled[i]/m/2)
+		}
+	case f == CRPSFair && samples == 1:
+		for i := range r.v {
 			r.v[i] = math.NaN()
-			if samples > 1 {
-				r.v[i] = max(0, a/m-r.spread[i]/m/(m-1))
-			}
-		case CRPSRolled:
-			r.v[i] = a/m - float64(r.rolled[i]/m/2)
+		}
+	default:
+		if f == CRPSFair {
+			m--
+		}
+		for i, a := range r.far { // neither of these is below 0 but by rounding
+			r.v[i] = max(0, a-r.spread[i]/m)
 		}
 	}
 	return r.v
