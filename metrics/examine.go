@@ -393,12 +393,20 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 	return reasons, 0, 0
 }
 
-// sumParameters sets the sums of rows of a Dirichlet distribution's parameters, in float64 whatever these are.
+// sumParameters sets the sums of rows of a Dirichlet distribution's parameters, in float64 whatever these are: what additions round
+// away is added at the end.
 func (w *worker) sumParameters(c *Chunk, at, n, st int) {
 	for i := range n {
-		sum := 0.0
+		sum, lost := 0.0, 0.0
 		for j := range c.Classes {
-			sum += c.score((at+i)*st + j)
+			v := c.score((at+i)*st + j)
+			t := sum + v
+			z := t - sum
+			lost += (sum - (t - z)) + (v - z)
+			sum = t
+		}
+		if t := sum + lost; t == t { // not if the sum is infinite
+			sum = t
 		}
 		if w.stats.Norm[i] == w.stats.Norm[i] { // a row without columns stays one
 			w.stats.Norm[i] = sum

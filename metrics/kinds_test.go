@@ -3,6 +3,8 @@ package metrics_test
 import (
 	"errors"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -157,4 +159,29 @@ func mustPanic(t *testing.T, text string, f func()) {
 		}
 	}()
 	f()
+}
+
+// TestDirichletTotals: the sum of the parameters is right to the last place, however they stand.
+func TestDirichletTotals(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 9))
+	const k = 300
+	p := &metrics.Predictions{Kind: metrics.Dirichlet, Labels: make([]int32, 50)}
+	p.Rows, p.Classes, p.F64 = 50, k, make([]float64, 50*k)
+	for i := range p.F64 {
+		p.F64[i] = math.Ldexp(1+r.Float64(), r.IntN(60)-30)
+	}
+	s, _ := walk(t, nil, p)
+	if len(s.norm) != p.Rows {
+		t.Fatalf("%d rows", len(s.norm))
+	}
+	for i, got := range s.norm {
+		var sum big.Float
+		sum.SetPrec(400)
+		for _, v := range p.F64[i*k : (i+1)*k] {
+			sum.Add(&sum, big.NewFloat(v))
+		}
+		if want, _ := sum.Float64(); math.Abs(got-want) > math.Nextafter(want, math.Inf(1))-want {
+			t.Errorf("row %d: %v, want %v", i, got, want)
+		}
+	}
 }
