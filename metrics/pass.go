@@ -375,13 +375,17 @@ type worker struct {
 	keep    []int32
 	scores  []float64 // a binary block's scores, gathered or exponentiated
 	narrow  []float32 // the same for those whose kernel is that of float32
-	row     []float64 // one row divided by its sum
+	row     []float64 // rows divided by their sums
 	decided *decided  // nil before the first decision
 	by      []float64
 	tile    []float64
 	tile32  []float32
 	peak    []float64
 	truths  []float64 // observations, compacted
+
+	norms []float64 // columns that stay as rows are divided
+	tops  []int32
+	marks []uint8
 
 	abs, apart []float64 // of samples
 	scratch32  []float32 // of their kernels
@@ -630,12 +634,16 @@ func (s *Scores) score(i int) float64 {
 // renormalize turns the columns of probabilities into those of the same rows divided by their sums. Norm stays. labels are
 // the chunk's, or what stands for them.
 func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) {
+	if c.Kind == Dirichlet {
+		w.divideAll(s, c, at, n, st, labels)
+		return
+	}
 	for i := range n {
 		t := s.Norm[i]
-		if !(t > 0) || t == 1 && c.Kind == Probs {
+		if !(t > 0) || t == 1 {
 			continue
 		}
-		if c.Kind == Dirichlet || !(t >= 0x1p-16 && t <= 0x1p16) {
+		if !(t >= 0x1p-16 && t <= 0x1p16) {
 			w.divide(s, c, at+i, i, st, labels)
 			continue
 		}
@@ -658,24 +666,44 @@ func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []
 	}
 }
 
-// divide does the same for a row whose squares may have left the range of its type: its entries are divided one by one.
-// row is its index in the chunk, i in the block.
+// divide does the same for a row whose squares may have left the range of its type.
 func (w *worker) divide(s *kernel.Stats, c *Chunk, row, i, st int, labels []int32) {
-	k := c.Classes
-	if len(w.row) < k {
-		w.row = make([]float64, k)
-	}
-	norm, top, flags := s.Norm[i], s.ArgMax[i], s.Flags[i]
-	for j := range k {
-		w.row[j] = c.score(row*st+j) / norm
-	}
 	one := kernel.Stats{Top: s.Top[i : i+1], Tail: s.Tail[i : i+1], Label: s.Label[i : i+1], NLL: s.NLL[i : i+1],
 		Norm: s.Norm[i : i+1], Positive: s.Positive[i : i+1], ArgMax: s.ArgMax[i : i+1], Flags: s.Flags[i : i+1]}
 	if s.Rest != nil {
 		one.Rest, one.Entropy = s.Rest[i:i+1], s.Entropy[i:i+1]
 	}
-	kernel.ProbStatsF64(&one, w.row[:k], 1, k, k, labels[row:row+1])
-	s.Norm[i], s.ArgMax[i], s.Flags[i] = norm, top, flags
+	w.divideAll(&one, c, row, 1, st, labels)
+}
+
+// divideAll divides the entries of rows one by one, as many rows at a time as the kernel takes. Those without a sum above 0, which
+// nobody is shown, have columns of no use.
+func (w *worker) divideAll(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) {
+	k := c.Classes
+	most := max(1, blockBytes/(8*k))
+	w.row = room(w.row, min(n, most)*k)
+	w.norms, w.tops, w.marks = room(w.norms, n), room(w.tops, n), room(w.marks, n)
+	copy(w.norms, s.Norm[:n])
+	copy(w.tops, s.ArgMax[:n])
+	copy(w.marks, s.Flags[:n])
+	for from := 0; from < n; from += most {
+		to := min(from+most, n)
+		for i := from; i < to; i++ {
+			x := w.row[(i-from)*k : (i-from+1)*k]
+			for j := range x {
+				x[j] = c.score((at+i)*st+j) / s.Norm[i]
+			}
+		}
+		part := kernel.Stats{Top: s.Top[from:to], Tail: s.Tail[from:to], Label: s.Label[from:to], NLL: s.NLL[from:to],
+			Norm: s.Norm[from:to], Positive: s.Positive[from:to], ArgMax: s.ArgMax[from:to], Flags: s.Flags[from:to]}
+		if s.Rest != nil {
+			part.Rest, part.Entropy = s.Rest[from:to], s.Entropy[from:to]
+		}
+		kernel.ProbStatsF64(&part, w.row, to-from, k, k, labels[at+from:at+to])
+	}
+	copy(s.Norm, w.norms[:n])
+	copy(s.ArgMax, w.tops[:n])
+	copy(s.Flags, w.marks[:n])
 }
 
 // probabilities sets the block's tile of what are no logits of several classes: a view of the scores where they are what
