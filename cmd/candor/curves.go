@@ -35,6 +35,9 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 		roc(c, r.ROC(mostPoints))
 	case "ood-roc":
 		o := e.Foreign()
+		if o == nil {
+			break // scores that cannot be compared: the metrics say why
+		}
 		area, _ := o.AUROC()
 		fpr, _ := o.FPRAt(0.95)
 		c.Title = "Out-of-distribution rows found by their doubt"

@@ -299,7 +299,13 @@ func line(name string, at float64) picture.Line {
 	return picture.Line{Name: name + " " + value(at), At: at}
 }
 
-func value(v float64) string { return fmt.Sprintf("%.4g", v) }
+// value is a number of a text; "-" where it is not defined, as in tables.
+func value(v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g", v)
+}
 
 // meanScore returns the mean of the scores in bins, NaN if there are none.
 func meanScore(bins []calib.Bin) float64 {

@@ -168,3 +168,57 @@ func TestPlotCORP(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
+
+// TestCurvePictures: of whatever rows, a picture over ranks is one, says what it is of, and draws no number that is none.
+func TestCurvePictures(t *testing.T) {
+	says := map[string]string{"risk-coverage": ">Risk of the most confident rows<", "rejection": ">Accuracy when the least confident rows are rejected<",
+		"confidence": ">Accuracy of the rows above a confidence<", "roc": "told from", "ood-roc": ">Out-of-distribution rows found by their doubt<"}
+	for _, l := range edges() {
+		d := newDir(t)
+		scored, weights := slices.Contains(l.flags, "--confidence-scores"), slices.Contains(l.flags, "--weights")
+		paths, flags := shards(t, d, l, []int{0, l.set.rows}, 1)
+		flags = append(flags, "--ood", d.put("o.npy", newSet(61, 30, l.set.classes).scores(t)))
+		for kind, title := range says {
+			args := append(append(append([]string{"eval"}, paths...), flags...), "--metrics", "accuracy", "--plot-kind", kind)
+			if scored {
+				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitUsage || !strings.Contains(errs, "the caller's confidence scores are kept by bins alone") {
+					t.Errorf("%s: %s: exit code %d: %s", l.name, kind, code, errs)
+				}
+				continue
+			}
+			if weights { // of which foreign rows have none
+				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitData || !strings.Contains(errs, "the rows have weights, the out-of-distribution rows have none") {
+					t.Errorf("%s: %s: exit code %d: %s", l.name, kind, code, errs)
+				}
+				if args = append(args[:len(args)-6:len(args)-6], args[len(args)-4:]...); kind == "ood-roc" {
+					continue
+				}
+			}
+			svg := drawnBy(t, d, args...)
+			if !strings.Contains(svg, title) || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+				t.Errorf("%s: %s does not say %q, or has NaN", l.name, kind, title)
+			}
+		}
+	}
+	// Without other rows there is no ROC of them, and the best that can be is another one.
+	d := newDir(t)
+	s := newSet(62, 80, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	if svg := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "rejection"); !strings.Contains(svg, ">best: all errors rejected first<") || strings.Contains(svg, "theoretical maximum") {
+		t.Error("the best order is not that of errors")
+	}
+	if svg := drawnBy(t, d, "eval", x, "--labels", y, "--plot-kind", "roc"); !strings.Contains(svg, ">Right told from wrong by confidence<") {
+		t.Error("of more than two classes the ROC is not of being right")
+	}
+	// A state draws what its metrics are over, and says what it would take else.
+	state := d.at("s.state")
+	evaluate(t, x, "--labels", y, "--state", state)
+	if code, _, errs := candor(t, "merge", state, "--plot", d.at("p.svg"), "--plot-kind", "risk-coverage"); code != 0 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	two := newSet(63, 80, 2)
+	evaluate(t, d.put("x2.npy", two.scores(t)), "--labels", d.put("y2.npy", two.labelFile(t)), "--state", state, "--metrics", "accuracy")
+	if code, _, errs := candor(t, "merge", state, "--plot", d.at("p.svg"), "--plot-kind", "roc"); code != exitUsage || !strings.Contains(errs, "--metrics default,auroc") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}

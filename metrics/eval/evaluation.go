@@ -654,6 +654,9 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 	if err := away.Merge(&o.Out); err != nil {
 		return fmt.Errorf("out-of-distribution rows: %w", err)
 	}
+	if err := alike(&audit, &away); err != nil {
+		return err
+	}
 	given := e.Given
 	switch {
 	case o.Audit.Classes == 0: // it has seen no rows
@@ -681,6 +684,17 @@ func (s *Spec) columns() string {
 		return "classes"
 	}
 	return "draws"
+}
+
+// alike returns an error if rows and out-of-distribution rows, which scores put in one order, are not both with weights or without.
+func alike(rows, out *metrics.Audit) error {
+	switch {
+	case rows.Classes == 0 || out.Classes == 0 || rows.Weighted == out.Weighted:
+		return nil
+	case rows.Weighted:
+		return fmt.Errorf("%w: the rows have weights, the out-of-distribution rows have none", metrics.ErrMismatch)
+	}
+	return fmt.Errorf("%w: the out-of-distribution rows have weights, the others have none", metrics.ErrMismatch)
 }
 
 func (s *Spec) equal(o *Spec) error {
@@ -853,6 +867,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	}
 	if n.Audit.Classes != 0 && (n.Audit.Classes != s.Classes || simple(n.Audit.Kind) != s.Kind) {
 		return fmt.Errorf("%w: %d classes, and rows of %d", exact.ErrDamaged, s.Classes, n.Audit.Classes)
+	}
+	if err := alike(&n.Audit, &n.Out); err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
 	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
 		return fmt.Errorf("%w: rows with decisions or scores of which the evaluation has none", exact.ErrDamaged)

@@ -370,6 +370,19 @@ func TestAddToOthers(t *testing.T) {
 	if v := e.Value(Metric{Name: "ood_auroc"}); math.IsNaN(v.Value) && v.Reason == "" {
 		t.Errorf("logits against probabilities: %+v", v)
 	}
+	heavy := fill(t, away, nil)
+	if err := foreign(predictions(1, 9, 3, true))(heavy); err != nil {
+		t.Fatal(err)
+	}
+	if err := single(p)(heavy); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), "the out-of-distribution rows have weights, the others have none") {
+		t.Errorf("%v", err)
+	}
+	if err := single(predictions(1, 9, 3, true))(heavy); err != nil || heavy.Foreign() == nil {
+		t.Errorf("%v", err)
+	}
+	if err := foreign(p)(heavy); !errors.Is(err, metrics.ErrMismatch) || heavy.Out.Rows != 9 {
+		t.Errorf("%v", err)
+	}
 	if e.Foreign() == nil || fill(t, one, nil).Foreign() != nil {
 		t.Error("the comparison with foreign rows is not where it belongs")
 	}

@@ -415,6 +415,14 @@ func (e *Evaluation) scores() *rank.Scores {
 	return keeping[*rank.Scores](e, out, key)
 }
 
+// away returns those scores, or others of no rows.
+func (e *Evaluation) away() *rank.Scores {
+	if s := e.scores(); s != nil {
+		return s
+	}
+	return rank.NewScores(rank.MaxSoftmax)
+}
+
 // Foreign compares the rows with the out-of-distribution ones by the top probability; nil if no metric does.
 func (e *Evaluation) Foreign() *rank.OOD {
 	s := e.scores()
@@ -431,7 +439,7 @@ func (e *Evaluation) Foreign() *rank.OOD {
 // Rejection returns the rejection-classification curve, with the out-of-distribution rows if there are any, by at most so many points.
 // Some metric has to be over the top label's cells.
 func (e *Evaluation) Rejection(most int) []rank.RejectionPoint {
-	return rank.RejectionClassification(e.cells(calib.TopLabel), e.scores(), most)
+	return rank.RejectionClassification(e.cells(calib.TopLabel), e.away(), most)
 }
 
 // Confident returns the accuracy of the rows of at least a confidence, at 100 of these from 0 to 1, likewise.
@@ -440,5 +448,5 @@ func (e *Evaluation) Confident() []rank.Point {
 	for i := range t {
 		t[i] = float64(i) / 100
 	}
-	return rank.ConfidenceAccuracy(e.cells(calib.TopLabel), e.scores(), t)
+	return rank.ConfidenceAccuracy(e.cells(calib.TopLabel), e.away(), t)
 }
