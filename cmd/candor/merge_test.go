@@ -266,7 +266,7 @@ func TestMergeGrid(t *testing.T) {
 		}
 		states = append(states, d.at(name+".state"))
 	}
-	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
+	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}} {
 		to := d.at("merged.state")
 		got, _ := read("merge", "--json", "-o", to, states[order[0]], states[order[1]], states[order[2]])
 		if got != want {
