@@ -54,21 +54,32 @@ func evalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
-		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,) for P(y = 1), as
-float16, float32, float64 or bfloat16. Several files are shards, taken in natural order. "-" is standard input. Without
-a file a small real sample is evaluated.
+		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
+for P(y = 1), as float16, float32, float64 or bfloat16. Several files are shards, taken in natural
+order. "-" is standard input. Without a file a small real sample is evaluated.
 
-Labels are whole numbers from 0 to K-1, one a row, from --labels or from an array "labels" of the .npz. An array of an
-.npz can be named: preds.npz:logits. Messages number rows and columns from 0.
+Labels are whole numbers from 0 to K-1, one a row, from --labels or from an array "labels" of the
+.npz. An array of an .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
 
-What was decided need not be the most probable class: with --decisions accuracy, confidence and the top label's bins are
-those of the decisions and of their probabilities. --confidence-scores are scores of the caller's own by which rows are
-binned; what is compared in a bin stays the probability.
+With --task ensemble the files are the members, each (N, K) or (N,), or one array of them all,
+(M, N, K); metrics are of the mean of their probabilities, and of what they disagree about. With
+--task samples a row is M samples of a forecast number, (N, M), and --labels are the numbers that
+were observed: CRPS. With --task loglik it is the log-likelihoods of a row under M draws of a
+model's parameters, (N, M), without labels: WAIC and leaving rows out. --input dirichlet takes
+the parameters of a Dirichlet distribution a row. --ood are the same model's scores of rows from
+elsewhere, which its doubt should tell from the others.
 
-The default metrics are few; --metrics all gives the rest, and a metric that --fail-if names is evaluated unasked.
+What was decided need not be the most probable class: with --decisions accuracy, confidence and the
+top label's bins are those of the decisions and of their probabilities. --confidence-scores are
+scores of the caller's own by which rows are binned; what is compared in a bin stays the
+probability.
 
-Nothing is guessed and no row is left out in silence: scores are probabilities unless --input says otherwise, and rows
-that cannot be are an error, unless --on-invalid drop leaves them out and counts them.`,
+The default metrics are few; --metrics all gives the rest, and a metric that --fail-if names is
+evaluated unasked. 'candor metrics' lists them, 'candor score' writes those of each row.
+
+Nothing is guessed and no row is left out in silence: scores are probabilities unless --input says
+otherwise, and rows that cannot be are an error, unless --on-invalid drop leaves them out and counts
+them.`,
 		Example: `  candor eval
   candor eval probs.npy --labels labels.npy
   candor eval logits.npy --labels labels.npy --input logits --json
@@ -78,7 +89,15 @@ that cannot be are an error, unless --on-invalid drop leaves them out and counts
   candor eval probs.npy --labels labels.npy --like torchmetrics
   candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
-  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02' --fail-if 'overconfidence.low>0.01'`,
+  candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
+  candor eval probs.npy --labels labels.npy --fail-if 'ece.low>0.02'
+  candor eval probs.npy --labels labels.npy --metrics 'brier,brier_skill,auroc(average=macro)'
+  candor eval logits.npz --input logits --ood other.npz --metrics 'ood_auroc(score=energy)'
+  candor eval members.npy --labels labels.npy --task ensemble
+  candor eval model-1.npy model-2.npy --labels labels.npy --task ensemble --metrics average_kl
+  candor eval draws.npy --labels obs.npy --task samples --fail-if 'crps_fair>2'
+  candor eval loglik.npy --task loglik --metrics all
+  candor eval parameters.npy --labels labels.npy --input dirichlet`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().SortFlags = false

@@ -339,6 +339,12 @@ func TestExamples(t *testing.T) {
 	d.put("after.npz", z)
 	d.put("draws.npy", s.scores(t))
 	d.put("obs.npy", s.byFile(t))
+	d.put("model-1.npy", s.scores(t))
+	d.put("model-2.npy", s.scores(t))
+	d.put("members.npy", npy(t, []int64{2, 300, 4}, f32(slices.Concat(s.probs, s.probs))))
+	d.put("other.npz", z)
+	d.put("loglik.npy", s.scores(t))
+	d.put("parameters.npy", s.scores(t))
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {
