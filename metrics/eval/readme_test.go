@@ -10,6 +10,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/ensemble"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -33,11 +34,20 @@ func Example_readme() {
 	fmt.Println(ace.Value)
 
 	fmt.Println(err)
+	first, second := probs, mat.NewDense(4, 3, []float64{0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.1, 0.2, 0.7, 0.9, 0.05, 0.05})
+
+	members := &metrics.Members{Each: []metrics.Scores{metrics.FromMatrix(first), metrics.FromMatrix(second)}, Labels: labels}
+	u, err := ensemble.Of(ensemble.InMemory(members), nil) // what the members disagree about, and what each is undecided about
+	fmt.Println(u.Value(ensemble.MutualInformation), u.Value(ensemble.DataUncertainty))
+
+	fmt.Println(err)
 	// Output:
 	// 0.2500 <nil>
 	// 0.25 {0 0.6599558798277672} 0.47228795380917615 0.2387499999999998
 	// <nil>
 	// 0.21666666666666667
+	// <nil>
+	// 0.01845335955164984 0.7236311495864634
 	// <nil>
 }
 
