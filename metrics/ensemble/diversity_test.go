@@ -1,10 +1,13 @@
 package ensemble_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/ensemble"
 )
@@ -285,6 +288,17 @@ func TestEachAlone(t *testing.T) {
 	}
 	if err := ensemble.NewRows(nil, ensemble.AverageKL, nil).Merge(ensemble.NewUncertainty()); err == nil {
 		t.Error("rows take another accumulator's")
+	}
+}
+
+// TestPairsOfNobody holds that a state with pairs of no members is refused.
+func TestPairsOfNobody(t *testing.T) {
+	b := state(t, ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true}))
+	e := exact.Enc{B: slices.Clone(b[14 : len(b)-16])}
+	e.U64(1)
+	e.Sum(new(exact.Sum))
+	if err := new(ensemble.Diversity).UnmarshalBinary(exact.Seal(string(b[:4]), 1, e.B)); !errors.Is(err, exact.ErrDamaged) {
+		t.Error(err)
 	}
 }
 

@@ -310,7 +310,8 @@ func (a *Information) UnmarshalBinary(data []byte) error {
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("ensemble.Information: %w", err)
 	}
-	if f > 7 || n.draws > math.MaxInt32 || min(least, n.highVariance, n.highPareto, n.unsmoothed) < 0 {
+	if f > 7 || n.draws < 0 || n.draws > math.MaxInt32 || (n.draws == 0) != (n.rows.N == 0) ||
+		min(least, n.highVariance, n.highPareto, n.unsmoothed) < 0 {
 		return fmt.Errorf("ensemble.Information: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*a = *n

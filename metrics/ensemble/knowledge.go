@@ -160,7 +160,8 @@ func (a *Knowledge) UnmarshalBinary(data []byte) error {
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("ensemble.Knowledge: %w", err)
 	}
-	if f > 1 || n.classes > math.MaxInt32 || min(n.rows.N, n.total.Over, n.data.Over, n.know.Over) < 0 {
+	if f > 1 || n.classes < 0 || n.classes > math.MaxInt32 || (n.classes == 0) != (n.rows.N == 0) ||
+		min(n.rows.N, n.total.Over, n.data.Over, n.know.Over) < 0 {
 		return fmt.Errorf("ensemble.Knowledge: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*a = *n

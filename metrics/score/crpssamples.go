@@ -200,7 +200,7 @@ func (s *SampleCRPS) UnmarshalBinary(data []byte) error {
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("score.SampleCRPS: %w", err)
 	}
-	if f > 3 || least < 0 {
+	if f > 3 || least < 0 || n.samples < 0 || n.samples > math.MaxInt32 || (n.samples == 0) != (n.count.N == 0) {
 		return fmt.Errorf("score.SampleCRPS: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*s = *n

@@ -591,6 +591,7 @@ func FuzzSampleCRPSUnmarshal(f *testing.F) {
 					f.Fatal(err)
 				}
 				f.Add(payload)
+				f.Add(append([]byte{payload[0], 0, 0, 0, 0}, payload[5:]...)) // rows without samples
 			}
 		}
 	}
@@ -607,8 +608,9 @@ func FuzzSampleCRPSUnmarshal(f *testing.F) {
 		s.Interval(score.CRPSV, 0.95)
 		s.Interval(score.CRPSFair, 0.95)
 		caught(func() { s.Interval(score.CRPSRolled, 0.95) })
-		if err := s.Empty().Merge(&s); err != nil {
-			t.Error(err)
+		n := s.Empty()
+		if err := n.Merge(&s); err != nil || n.Len() != s.Len() {
+			t.Errorf("%d rows merged are %d: %v", s.Len(), n.Len(), err)
 		}
 	})
 }

@@ -305,7 +305,7 @@ func (d *Decomposition) UnmarshalBinary(data []byte) error {
 	// A group has three bytes or more for each class: what is made here is bounded by what is there.
 	var all exact.Sum
 	last := -1
-	for range in.Count(4 + 3*max(2, n.width)) {
+	for range in.Count(4 + 3*min(max(2, n.width), MaxDecomposed)) {
 		k := int(in.U32())
 		if k <= last || k >= len(n.groups) || !ok {
 			ok = false
