@@ -253,11 +253,10 @@ func oneArray[T float32 | float64](members [][]T, n int) (all []T, apart int, ok
 	size := int(unsafe.Sizeof(v))
 	apart = (address(members[1]) - address(one)) / size
 	last := members[len(members)-1]
-	end := (len(members)-1)*apart + len(last)
-	if apart < len(one) || end > cap(one) {
+	if apart < len(one) || apart > (cap(one)-len(last))/(len(members)-1) {
 		return nil, 0, false
 	}
-	all = one[:end]
+	all = one[:(len(members)-1)*apart+len(last)]
 	for m, p := range members {
 		if &all[m*apart] != &p[0] {
 			return nil, 0, false
