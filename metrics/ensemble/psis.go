@@ -99,7 +99,7 @@ func (t *paretoTail) fit() (k, sigma float64) {
 	x := t.excess
 	n := len(x)
 	m := 30 + int(math.Sqrt(float64(n)))
-	quarter := x[int(float64(float64(n)/4)+0.5)-1]
+	quarter := x[(n+2)/4-1]
 	t.b, t.l = t.b[:0], t.l[:0]
 	high := math.Inf(-1)
 	for i := range m {

@@ -176,9 +176,6 @@ func retention(l rank.Loss) func(e *Evaluation, m Metric) Value {
 	}
 }
 
-// detector returns the score by which a metric tells rows from elsewhere.
-func detector(m Metric) rank.Detector { return rank.Detector(oodOwn.of(m, "score")) }
-
 // ofScores returns the accumulators of both sets' scores.
 func ofScores(_ *Spec, m Metric) []keeper {
 	l := Describe(m.Name).own

@@ -263,7 +263,6 @@ type handover struct {
 	pos, neg             float64
 	budget               float64
 	restBelow, hitsBelow []float64 // of the cells before each, and of all
-	share                []float64 // of each cell that is handed over, if that is the same at all thresholds
 }
 
 func (r *Ranking) handover(o *OracleOptions) *handover {
