@@ -50,10 +50,10 @@ var rowTable = []rowMetric{
 	{name: "spherical", need: metrics.Spread, of: plain(spherical)},
 	{name: "rps", need: metrics.Rows, of: plain(RankedRule.rows)},
 	{name: "entropy", need: metrics.Spread, usual: true, of: plain(entropies)},
-	{name: "crps", need: metrics.Rows, usual: true, samples: true, of: crpsRows(CRPSV)},
-	{name: "crps_fair", need: metrics.Rows, samples: true, of: crpsRows(CRPSFair)},
-	{name: "crps_pwm", need: metrics.Rows, named: true, samples: true, of: crpsRows(CRPSPWM)},
-	{name: "crps_rolled", need: metrics.Rows, samples: true, of: crpsRows(CRPSRolled)},
+	{name: "crps", need: metrics.Spread, usual: true, samples: true, of: crpsRows(CRPSV)},
+	{name: "crps_fair", need: metrics.Spread, samples: true, of: crpsRows(CRPSFair)},
+	{name: "crps_pwm", need: metrics.Spread, named: true, samples: true, of: crpsRows(CRPSPWM)},
+	{name: "crps_rolled", need: metrics.Spread | metrics.Rows, samples: true, of: crpsRows(CRPSRolled)},
 }
 
 func topKRows(value string, classes int) (func() rowFunc, error) {
