@@ -326,7 +326,7 @@ func TestTaskDocuments(t *testing.T) {
 			case c.Members > 0:
 				args, input = append(m.files(t, d)[0], labels[2:]...), []string{"classes", "members"}
 			case c.Out:
-				args, input = append(args, "--ood", d.put("away.npy", newSet(9, 33, 3).scores(t))), []string{"classes", "out_of_distribution"}
+				args, input = append(args[:3:3], "--ood", d.put("away.npy", newSet(9, 33, 3).scores(t))), []string{"classes", "out_of_distribution"}
 			}
 			args = append(args, "--metrics", c.metrics)
 			code, out, errs := candor(t, append([]string{"eval", "--json", "--state", d.at("s.state")}, args...)...)
