@@ -61,6 +61,15 @@ func TestBalancedIsScikitLearns(t *testing.T) {
 				if err := metrics.NewPass(nil, a).Add(p); err != nil {
 					t.Fatal(err)
 				}
+				rows := 0
+				for i := range c.Labels {
+					if c.Weights == nil || c.Weights[i] > 0 {
+						rows++
+					}
+				}
+				if a.Len() != int64(rows) {
+					t.Errorf("case %d: %d rows of %d", i, a.Len(), rows)
+				}
 				z := metrics.Z(0.9) * c.SE
 				got := a.Interval(0.9)
 				if math.Abs(a.Value()-c.Value) > 1e-15 || math.Abs(got.Low-math.Max(0, c.Value-z)) > 1e-14 || math.Abs(got.High-math.Min(1, c.Value+z)) > 1e-14 {
@@ -201,14 +210,58 @@ func TestBalancedRefuses(t *testing.T) {
 			}
 		}
 	}
-	for name, change := range map[string]func(b []byte){
-		"a class beyond the others": func(b []byte) { b[14] = 9 },
-		"decided by two":            func(b []byte) { b[5] = 2 },
-		"classes without rows":      func(b []byte) { b[0] = 0 },
+	type class struct {
+		class uint32
+		n     int64
+		w, w2 float64
+		right float64
+	}
+	written := func(classes uint32, flags, decided uint8, l ...class) []byte {
+		var e exact.Enc
+		e.U32(classes)
+		e.U8(flags)
+		e.U8(decided)
+		e.U64(uint64(len(l)))
+		for _, c := range l {
+			var w, w2, right exact.Sum
+			w.AddFloat(c.w)
+			w2.AddFloat(c.w2)
+			right.AddFloat(c.right)
+			e.U32(c.class)
+			e.I64(c.n)
+			e.Sum(&w)
+			e.Sum(&w2)
+			e.Sum(&right)
+		}
+		return exact.Seal("cBAL", 1, e.B)
+	}
+	if err := new(score.Balanced).UnmarshalBinary(written(3, 0, 1, class{class: 0, n: 2, right: 1}, class{class: 2, n: 1})); err != nil {
+		t.Error(err)
+	}
+	if err := new(score.Balanced).UnmarshalBinary(written(3, 1, 0, class{0, 2, 3, 5, 1})); err != nil {
+		t.Error(err)
+	}
+	for name, s := range map[string][]byte{
+		"a class beyond the others":   written(3, 0, 0, class{class: 3, n: 1}),
+		"a class beyond the event":    written(1, 0, 0, class{class: 2, n: 1}),
+		"a class that is not kept":    written(1<<21, 0, 0, class{class: 1 << 20, n: 1}),
+		"a class twice":               written(3, 0, 0, class{class: 1, n: 1}, class{class: 1, n: 1}),
+		"classes out of order":        written(3, 0, 0, class{class: 2, n: 1}, class{class: 1, n: 1}),
+		"a class without rows":        written(3, 0, 0, class{class: 1}),
+		"rows below 0":                written(3, 0, 0, class{class: 1, n: -1}),
+		"more rows than can be":       written(3, 0, 0, class{class: 0, n: math.MaxInt64}, class{class: 1, n: 1}),
+		"more right than rows":        written(3, 0, 0, class{class: 1, n: 1, right: 2}),
+		"less right than none":        written(3, 0, 0, class{class: 1, n: 1, right: -1}),
+		"weights of rows without":     written(3, 0, 0, class{1, 1, 2, 4, 0}),
+		"no weights of rows with":     written(3, 1, 0, class{class: 1, n: 1}),
+		"weights without squares":     written(3, 1, 0, class{1, 1, 2, 0, 0}),
+		"more right than weight":      written(3, 1, 0, class{1, 2, 2, 2, 3}),
+		"decided by two":              written(3, 0, 2, class{class: 1, n: 1}),
+		"rows of no classes":          written(0, 0, 0, class{class: 1, n: 1}),
+		"classes of no rows":          written(3, 0, 0),
+		"weights beyond what can add": written(3, 1, 0, class{1, 1, 0x1p700, 0x1p900, 0}),
 	} {
-		b := append([]byte(nil), payload...)
-		change(b)
-		if err := new(score.Balanced).UnmarshalBinary(exact.Seal("cBAL", 1, b)); !errors.Is(err, exact.ErrDamaged) {
+		if err := new(score.Balanced).UnmarshalBinary(s); !errors.Is(err, exact.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
