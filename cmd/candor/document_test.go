@@ -318,7 +318,7 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 	}
 	defer spelledOut(t, key, s)
 	if s["event"] == nil && !strings.Contains(d.Options, "bins=N") { // it has options of its own, of which the text says those that it has
-		of := regexp.MustCompile("^(eaurc|augrc|oracle_accuracy|abstain_.*|retention_.*)$").MatchString(name)
+		of := regexp.MustCompile("^(aurc|eaurc|augrc|oracle_accuracy|abstain_.*|retention_.*)$").MatchString(name)
 		if strings.Contains(text, "; of the caller's decisions in place of the arg max") != (decided && of) || strings.Contains(text, "top label; ") {
 			t.Errorf("%s: decisions %v: %s", key, decided, text)
 		}

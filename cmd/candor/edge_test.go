@@ -22,7 +22,7 @@ func spelled(classes int) string {
 		"calibration_slope(event=top)", "calibration_intercept(unit_slope)", "corp_mcb(score=log,replicates=20)", "corp_dsc(score=log,replicates=20)",
 		"corp_unc(score=log,replicates=20)", "corp_mcb_floor(replicates=30)", "spce(smoothing=spline,weights=chi,normalize)", "spce(folds=2,orthogonal,weights=relative)",
 		"brier_uncertainty(by=class)", "brier_resolution(as_coded=um)", "brier_reliability(as_coded=tfp)", "brier_within_bin(by=class)",
-		"auroc(average=macro)", "auprc(average=weighted)", "eaurc(replicates=30)", "augrc(replicates=30)",
+		"auroc(average=macro)", "auprc(average=weighted)", "aurc(replicates=30)", "eaurc(replicates=30)", "augrc(replicates=30)",
 		"oracle_accuracy(fraction=0.3)", "oracle_accuracy(fraction=0.3,bins=10)", "abstain_precision(fraction=0.3,most=2)", "abstain_recall(fraction=0.7)", "abstain_recall(bins=5,fraction=1)",
 		"retention_accuracy(oracle)", "retention_nll(oracle,trapezoid)", "retention_nll(trapezoid)",
 		"ece_bayes_mean(bins=4,draws=100,as_coded)", "ece_bayes_q10(closed=right,draws=100)", "ece_bayes_q50(draws=100,zero=own)", "ece_bayes_q90(bins=2,draws=100)"}

@@ -83,7 +83,7 @@ func quick(classes int) string {
 	var names []string
 	for _, m := range l {
 		switch {
-		case strings.Contains(eval.Describe(m.Name).Options, "replicates="):
+		case strings.Contains(eval.Describe(m.Name).Options, "replicates=200"):
 			names = append(names, m.Name+"(replicates=20)")
 		case strings.HasPrefix(m.Name, "ece_bayes_"):
 			names = append(names, m.Name+"(draws=100)")
