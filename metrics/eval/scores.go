@@ -121,7 +121,7 @@ func inScores() []Descriptor {
 	l := []Descriptor{
 		{
 			Name: "balanced_accuracy", applies: always, check: noOptions,
-			Short:   "mean over classes of the share that is right",
+			Short:   "mean over classes of their accuracy",
 			Meaning: "balanced accuracy: mean over the classes that have rows of the share of their rows that is right",
 			Formula: "(1/C) sum_c r_c, r_c = mean [argmax_k p_k = y] of the rows of class c", Range: "[0, 1]", Better: Higher,
 			Source: "Brodersen et al. 2010; scikit-learn",
