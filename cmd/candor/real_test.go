@@ -150,7 +150,7 @@ func TestRealSets(t *testing.T) {
 			pairs := map[string]string{"acc": "accuracy", "nll": "nll", "brier": "brier", "brier_sum": "brier", "ece15_leftclosed": "ece",
 				"ece15": "ece(closed=right)", "ece10": "ece(bins=10,closed=right)", "mce15": "mce(closed=right)", "mean_conf": "confidence", "base_rate": "base_rate", "nll_zero_p": "nll_infinite_rows",
 				"nll_inf": "nll_infinite_rows", "ece15_pos_leftclosed": "ece_positive", "ece15_top": "ece_top_label(closed=right)", "ece15_pos": "ece(closed=right)",
-				"ece10_pos": "ece(bins=10,closed=right)", "mce15_pos": "mce(closed=right)"}
+				"ece10_pos": "ece(bins=10,closed=right)", "mce15_pos": "mce(closed=right)", "auc": "auroc"}
 			compared := 0
 			for key, num := range meta.Computed {
 				mine, ok := pairs[key]
