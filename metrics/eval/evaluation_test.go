@@ -71,7 +71,7 @@ func TestParseMetrics(t *testing.T) {
 	}
 	for s, want := range map[Shape]string{
 		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair crps_pwm crps_rolled",
-		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo",
+		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo high_variance_rows pareto_k_max",
 		{Classes: 3, Members: 2}:              "accuracy nll brier ece ece_floor calibration_auc aurc mutual_information disagreement",
 		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece ece_floor calibration_auc aurc knowledge_uncertainty",
 		{Classes: 3, Out: true}:               "accuracy nll brier ece ece_floor calibration_auc aurc ood_auroc ood_fpr95",
@@ -166,7 +166,7 @@ var (
 		crps_fair crps_pwm crps_rolled`)
 	// top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
 	// with weights that can be trusted
-	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo"}
+	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max"}
 )
 
 func TestTable(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 const (
 	needsSamples = "it is for samples of a forecast number (--task samples)"
 	needsLogLiks = "it is for log-likelihoods under draws of parameters (--task loglik)"
+	oneDraw      = "there is a single draw"
 	oneSample    = "there is a single sample a row"
 )
 
@@ -61,7 +62,7 @@ func criterion(c ensemble.Criterion) (func(*Spec, Metric) []keeper, func(*Evalua
 			v := Value{Value: i.Value(c), Interval: i.Interval(c, e.Spec.Level), Method: normal}
 			switch {
 			case math.IsNaN(v.Value) && e.Spec.Classes == 1:
-				v.Reason = "there is a single draw"
+				v.Reason = oneDraw
 			case math.IsInf(v.Value, -1):
 				v.Reason = "log-likelihoods of a row are so far apart that it is beyond float64"
 			}
@@ -139,5 +140,40 @@ func inNumbers() []Descriptor {
 		d.keeps, d.value = criterion(c.Criterion)
 		l = append(l, d)
 	}
-	return l
+	diagnosis := func(psis bool) (func(*Spec, Metric) []keeper, func(e *Evaluation) *ensemble.Information) {
+		k := informationKeeper(false, psis)
+		return func(*Spec, Metric) []keeper { return []keeper{k} },
+			func(e *Evaluation) *ensemble.Information { return keeping[*ensemble.Information](e, rows, k.key) }
+	}
+	keepsPlain, plain := diagnosis(false)
+	keepsPSIS, psis := diagnosis(true)
+	return append(l, Descriptor{
+		Name: "high_variance_rows", Whole: true, applies: ofLogLiks, Applies: needsLogLiks, check: noOptions,
+		Short:   "rows where WAIC is not to be trusted",
+		Meaning: "rows whose log-likelihoods have a variance above 0.4, where WAIC is not to be trusted",
+		Formula: "#{V > 0.4}", Range: "[0, N]", Better: Lower, Source: "Vehtari, Gelman and Gabry 2017", keeps: keepsPlain,
+		value: func(e *Evaluation, _ Metric) Value {
+			v := Value{Value: float64(plain(e).HighVarianceRows()), Interval: metrics.NoInterval(), Reason: "a count"}
+			if e.Spec.Classes == 1 {
+				v.Value, v.Reason = math.NaN(), oneDraw
+			}
+			return v
+		},
+	}, Descriptor{
+		Name: "pareto_k_max", applies: ofLogLiks, Applies: needsLogLiks, check: noOptions,
+		Short:   "worst tail of importance weights",
+		Meaning: "largest Pareto shape of a row's importance weights: from 0.7 on psis_loo and iscv are not to be trusted",
+		Formula: "max k, k the shape of the largest 1/exp l_m", Range: "(-Inf, Inf]", Better: Lower,
+		Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024", keeps: keepsPSIS,
+		value: func(e *Evaluation, _ Metric) Value {
+			v := Value{Value: psis(e).ParetoKMax(), Interval: metrics.NoInterval(), Reason: "the largest of all rows has no interval"}
+			switch {
+			case math.IsNaN(v.Value):
+				v.Reason = "no row has five weights in its tail: there are 20 draws or fewer, or they agree"
+			case math.IsInf(v.Value, 1):
+				v.Reason = "the weights of a row differ by more than a fit can hold"
+			}
+			return v
+		},
+	})
 }
