@@ -368,21 +368,18 @@ func (d *Document) JSON() ([]byte, error) {
 // Verdict says in one line what the predictions are worth, from the interval of confidence minus accuracy: never from
 // an ECE, which is positive for any finite set of perfect predictions.
 func (d *Document) Verdict() string {
-	rows := Count(d.Input.Rows) + " rows"
-	if d.Input.Rows == 1 {
-		rows = "1 row"
-	}
+	rows := countOf(d.Input.Rows, "row")
 	shape := fmt.Sprintf("%s x %s classes", rows, Count(int64(d.Input.Classes)))
 	switch {
 	case d.Input.Binary:
 		shape = rows + ", binary"
 	case d.shape.Kind == metrics.Samples:
-		shape = fmt.Sprintf("%s x %s samples", rows, Count(int64(d.Input.Draws)))
+		shape = rows + " x " + countOf(int64(d.Input.Draws), "sample")
 	case d.shape.Kind == metrics.LogLiks:
-		shape = fmt.Sprintf("%s x %s draws", rows, Count(int64(d.Input.Draws)))
+		shape = rows + " x " + countOf(int64(d.Input.Draws), "draw")
 	}
 	if d.Input.Members > 0 {
-		shape += fmt.Sprintf(", %s members", Count(int64(d.Input.Members)))
+		shape += ", " + countOf(int64(d.Input.Members), "member")
 	}
 	if d.Input.Rows == 0 {
 		return shape + ": nothing to judge."
@@ -453,4 +450,12 @@ func Count(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// countOf writes how many of something there are.
+func countOf(n int64, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return Count(n) + " " + of + "s"
 }

@@ -12,21 +12,23 @@ import (
 // mostMembers is how many members a table on a terminal lists; beyond them it tells their range.
 const mostMembers = 20
 
-// MembersTable writes a row of metrics for each member of the ensemble, under one of the ensemble itself, in the format Plain or
-// Markdown. Of many members a terminal gets the first, the mean and the ends of the range.
+// MembersTable writes a row of metrics for each member of the ensemble, under one of the ensemble itself if it has any of them, in the
+// format Plain or Markdown. Of many members a terminal gets the first, the mean and the ends of the range.
 func (d *Document) MembersTable(w io.Writer, f Format, width int) error {
 	t := table.NewWriter()
-	head, ensemble := table.Row{"Model"}, table.Row{"ensemble"}
+	head, ensemble, asked := table.Row{"Model"}, table.Row{"ensemble"}, false
 	for _, m := range d.Members[0].Metrics {
 		head = append(head, m.Key)
 		if e := d.Find(m.Key); e != nil {
-			ensemble = append(ensemble, short(e.Value.Value))
+			ensemble, asked = append(ensemble, short(e.Value.Value)), true
 		} else {
 			ensemble = append(ensemble, "")
 		}
 	}
 	t.AppendHeader(head)
-	t.AppendRow(ensemble)
+	if asked {
+		t.AppendRow(ensemble)
+	}
 	shown := len(d.Members)
 	if f == Plain && shown > mostMembers {
 		shown = mostMembers / 2

@@ -15,6 +15,7 @@ import (
 	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/ensemble"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/predictions"
@@ -103,7 +104,7 @@ them.`,
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels")
-	c.Flags().IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 of (M, N, K), 1 of (N, M, K)")
+	c.Flags().IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
 	f.output.flags(c)
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
@@ -549,8 +550,27 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		return err
 	}
 	var lines []string
-	for _, b := range d.Faults {
+	var m *ensemble.MemberError
+	team, many := r.(*predictions.MembersReader)
+	shared := len(d.Faults) // those of no single member, which stand first
+	if errors.As(err, &m) {
+		if m.Err == d {
+			shared = 0
+		} else {
+			both := *d
+			both.Faults = slices.Concat(d.Faults, m.Err.Faults)
+			d = &both
+		}
+	}
+	for i, b := range d.Faults {
 		file, row := r.Locate(b.Row)
+		whose := ""
+		if i >= shared {
+			file = team.File(m.Member)
+			if len(paths) == 1 {
+				whose = fmt.Sprintf("member %d: ", m.Member)
+			}
+		}
 		switch b.Reason {
 		case metrics.BadLabel, metrics.BadObserved:
 			file, row = beside(f.labels, paths, file, row, b.Row)
@@ -563,9 +583,12 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		}
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
-		lines = append(lines, file+": "+one.Error())
+		lines = append(lines, file+": "+whose+one.Error())
 	}
-	if len(paths) > 1 {
+	if m != nil && m.Others > 0 {
+		lines = append(lines, fmt.Sprintf("(other members with bad rows: %d)", m.Others))
+	}
+	if len(paths) > 1 && !many {
 		lines = append(lines, fmt.Sprintf("(rows are numbered from 0 within their file, and counted over all %d files of scores)", len(paths)))
 	}
 	return errors.New(strings.Join(lines, "\n        "))

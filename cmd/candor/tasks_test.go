@@ -95,6 +95,40 @@ func TestEnsembleLayoutsAreOneDocument(t *testing.T) {
 	}
 }
 
+// TestBadMember: a row that cannot be used is named with its member, or that one's file, and the labels beside it.
+func TestBadMember(t *testing.T) {
+	d, m := newDir(t), newTeam(11, 30, 3, 3)
+	m.members[1][5*3+2], m.members[2][7*3] = math.NaN(), math.NaN()
+	for i, args := range m.files(t, d) {
+		want := []string{"member-1.npy: row 5, column 2: score is NaN", "mnk.npy: member 1: row 5, column 2: score is NaN",
+			"nmk.npy: member 1: row 5, column 2: score is NaN"}[i]
+		code, _, errs := candor(t, append([]string{"eval"}, args...)...)
+		if code != 3 || !strings.Contains(errs, want) || !strings.Contains(errs, "(other members with bad rows: 1)") ||
+			strings.Contains(errs, "counted over all") {
+			t.Errorf("exit code %d: %s\ndoes not say %s", code, errs, want)
+		}
+	}
+	m.labels[9] = 7
+	for _, args := range m.files(t, d) {
+		_, _, errs := candor(t, append([]string{"eval"}, args...)...)
+		if !strings.Contains(errs, "labels.npy: row 9: label is 7") || !strings.Contains(errs, "row 5, column 2: score is NaN") {
+			t.Errorf("not of both: %s", errs)
+		}
+	}
+}
+
+// TestMembersTable: the ensemble has a line in the table of members if it was asked for what that shows.
+func TestMembersTable(t *testing.T) {
+	d := newDir(t)
+	args := newTeam(12, 40, 3, 2).files(t, d)[1]
+	for list, want := range map[string]bool{"mutual_information": false, "nll": true, "default": true} {
+		_, out, _ := candor(t, append([]string{"eval", "--metrics", list}, args...)...)
+		if got := strings.Contains(out, "\n ensemble"); got != want || !strings.Contains(out, "\n member 1") {
+			t.Errorf("%s: a line of the ensemble is %v\n%s", list, got, out)
+		}
+	}
+}
+
 func TestEnsembleShardsMerge(t *testing.T) {
 	d := newDir(t)
 	whole := newTeam(8, 240, 4, 3)

@@ -85,8 +85,8 @@ type Folded struct {
 // left out (Options.Drop) is NaN in them: a Pass with Drop leaves it out too, and counts it. o may be nil.
 //
 // With Next's io.EOF the accumulators have all rows; before that, and with any other error, they have none. Bad rows are an
-// error that wraps the *metrics.DataError of the member with the first of them, "member 3: row 17: ...", and one of the
-// labels and weights, which all members share. With Drop a row that is bad in one member is left out of all.
+// error that wraps the *MemberError of the member with the first of them, "member 3: row 17: ...", and a *metrics.DataError of
+// the labels and weights, which all members share. With Drop a row that is bad in one member is left out of all.
 func Fold(src metrics.MemberSource, o *Options, accs ...Accumulator) *Folded {
 	f := &Folded{src: src, accs: accs}
 	if o != nil {

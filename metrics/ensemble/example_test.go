@@ -1,6 +1,7 @@
 package ensemble_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 
@@ -234,7 +235,12 @@ func ExampleFolded() {
 	e := three()
 	e.Each[2].F64[4] = -0.3
 	f := ensemble.Fold(ensemble.InMemory(e), nil)
-	fmt.Println(metrics.NewPass(nil, score.NewLoss(nil)).AddSource(f))
+	err := metrics.NewPass(nil, score.NewLoss(nil)).AddSource(f)
+	fmt.Println(err)
+	var bad *ensemble.MemberError
+	if errors.As(err, &bad) {
+		fmt.Println(bad.Member, bad.Err.Faults[0].Row, bad.Others)
+	}
 
 	drop := metrics.Options{Drop: true}
 	f = ensemble.Fold(ensemble.InMemory(e), &ensemble.Options{Options: drop}, ensemble.NewDiversity(nil))
@@ -245,6 +251,7 @@ func ExampleFolded() {
 	fmt.Println(audit.Rows, audit.Warnings())
 	// Output:
 	// member 2: row 1, column 1: probability is -0.3, outside [0, 1]: logits? pass --input logits
+	// 2 1 0
 	// 3 [1 bad rows were left out]
 }
 

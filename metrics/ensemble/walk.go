@@ -330,23 +330,38 @@ func (f *Folded) bad() error {
 			}
 		}
 	}
-	others := ""
-	switch {
-	case more == 1:
-		others = "; one more member has bad rows"
-	case more > 1:
-		others = fmt.Sprintf("; %d more members have bad rows", more)
-	}
 	switch {
 	case worst == nil && labels == nil:
 		return nil
 	case worst == nil:
 		return labels
 	case labels == nil:
-		return fmt.Errorf("member %d: %w%s", member, worst, others)
+		return &MemberError{Member: member, Others: more, Err: worst}
 	}
-	return fmt.Errorf("%w; member %d: %w%s", labels, member, worst, others)
+	return fmt.Errorf("%w; %w", labels, &MemberError{Member: member, Others: more, Err: worst})
 }
+
+// MemberError says which rows of a member's scores cannot be used.
+type MemberError struct {
+	Member int // the one with the first such row
+	Others int // how many other members have such rows
+	Err    *metrics.DataError
+}
+
+// Error names the member, what is wrong with its rows, and how many members are like it.
+func (e *MemberError) Error() string {
+	s := fmt.Sprintf("member %d: %v", e.Member, e.Err)
+	switch {
+	case e.Others == 1:
+		s += "; one more member has bad rows"
+	case e.Others > 1:
+		s += fmt.Sprintf("; %d more members have bad rows", e.Others)
+	}
+	return s
+}
+
+// Unwrap returns the *metrics.DataError.
+func (e *MemberError) Unwrap() error { return e.Err }
 
 // ofLabel tells whether a fault is of what all members share.
 func ofLabel(f metrics.Fault) bool {
