@@ -178,8 +178,11 @@ var formulaWith = map[string]string{
 	"auprc(thresholds)":                  "area under (recall, precision) at even thresholds, scores above them positive",
 	"oracle_auc(thresholds)":             "area at even thresholds, each without the errors of the rows next to it, f of them by the fraction, as robustness_metrics sums it",
 	"oracle_auc(within)":                 "area under (FPR, TPR), at each threshold without the errors of the rows no further from it",
+	"oracle_auc(curve=pr)":               "average precision, at each threshold without the errors of the floor(f N) rows next to it, f the fraction",
 	"retention_accuracy(oracle)":         "(1/(N+1)) sum_k (right among the k most confident + N - k)/N",
 	"retention_nll(oracle)":              "(1/(N+1)) sum_k sum of NLL of the k most confident / N",
+	"average_kl(all_pairs)":              "mean over rows and all M^2 pairs, of a member with itself too, of sum_k p_m ln(p_m/p_m'), 0 ln 0 = 0",
+	"average_kl(generalized)":            "mean over rows and pairs m < m' of sum_k (p_m ln(p_m/p_m') - p_m + p_m'), 0 ln 0 = 0",
 	"disagreement(normalised)":           "disagreement / (mean error rate of the members + 1e-7)",
 	"double_fault(conditional)":          "mean over pairs m < m' of P(m' wrong | m wrong)",
 }

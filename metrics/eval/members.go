@@ -168,7 +168,7 @@ func inMembers() []Descriptor {
 			Short: "share of pairs that are both wrong", Meaning: "share of pairs of members that are both wrong; conditional: of those whose first is",
 			Formula: "mean over rows and pairs m < m' of [m wrong][m' wrong]", Range: "[0, 1]", Source: "Giacinto and Roli 2001; conditional: uncertainty_metrics"}},
 		{ensemble.AverageKL, Descriptor{own: klOwn,
-			Short: "mean KL divergence of pairs", Meaning: "mean Kullback-Leibler divergence of pairs of members, in nats",
+			Short: "mean KL divergence of pairs", Meaning: "mean Kullback-Leibler divergence of pairs of members, in nats; all_pairs: of all M^2, those of a member with itself too",
 			Formula: "mean over rows and pairs m < m' of sum_k p_m ln(p_m/p_m'), 0 ln 0 = 0", Range: "[0, Inf]", Source: "uncertainty_metrics (average_kl); generalized: edward2"}},
 		{ensemble.LogitKL, Descriptor{own: noOwn,
 			Short: "mean KL divergence of softmaxes of pairs", Meaning: "mean Kullback-Leibler divergence of the softmax of what the members say, whatever that is, in nats",

@@ -386,6 +386,15 @@ func TestAddToOthers(t *testing.T) {
 	if e.Foreign() == nil || fill(t, one, nil).Foreign() != nil {
 		t.Error("the comparison with foreign rows is not where it belongs")
 	}
+	weighted := *p
+	weighted.Weights = slices.Repeat([]float64{2}, 9)
+	e = fill(t, away, nil)
+	if err := errors.Join(single(&weighted)(e), foreign(p)(e)); err != nil {
+		t.Fatal(err)
+	}
+	if v := e.Value(Metric{Name: "ood_auroc"}); !math.IsNaN(v.Value) || v.Reason != "the in-distribution rows have weights, and the others have none" {
+		t.Errorf("weights against none: %+v", v)
+	}
 }
 
 func TestMergeUnlike(t *testing.T) {
@@ -633,6 +642,13 @@ func TestMembersReasons(t *testing.T) {
 			t.Errorf("%s of %d: %+v", c.metric, c.draws, v)
 		}
 	}
+	// The interval is as coded too, and says so.
+	coded := Spec{Classes: 9, Kind: metrics.LogLiks}
+	coded.Metrics = listOf(t, "nwaic1(as_coded),nwaic1", coded.Shape())
+	both := fill(t, coded, numbers(3, 36, 9, metrics.LogLiks))
+	if v, w := both.Value(coded.Metrics[0]), both.Value(coded.Metrics[1]); !strings.Contains(v.Method, "s/sqrt(M)") || w.Method != normal {
+		t.Errorf("intervals by %q and by %q", v.Method, w.Method)
+	}
 	// How many rows are not to be trusted.
 	s := Spec{Classes: 9, Kind: metrics.LogLiks}
 	s.Metrics = listOf(t, "nwaic1,lppd", s.Shape())
@@ -668,7 +684,8 @@ func TestUnlikeTexts(t *testing.T) {
 		"disagreement(normalised)":         {Shape{Classes: 3, Members: 2}, "disagreement / (mean error rate of the members + 1e-7)"},
 		"double_fault(conditional)":        {Shape{Classes: 3, Members: 2}, "mean over pairs m < m' of P(m' wrong | m wrong)"},
 		"lp_distance":                      {Shape{Classes: 3, Members: 2}, "mean over rows and pairs m < m' of (sum_k |p_m - p_m'|^p)^(1/p); p=1"},
-		"average_kl(all_pairs,clip=false)": {Shape{Classes: 3, Members: 2}, "0 ln 0 = 0; all_pairs"},
+		"average_kl(all_pairs,clip=false)": {Shape{Classes: 3, Members: 2}, "mean over rows and all M^2 pairs, of a member with itself too, of sum_k p_m ln(p_m/p_m'), 0 ln 0 = 0"},
+		"oracle_auc(curve=pr)":             {Shape{Classes: 1}, "average precision, at each threshold without the errors of the floor(f N) rows next to it, f the fraction; fraction=0.01"},
 		"nwaic1(as_coded)":                 {Shape{Classes: 3, Kind: metrics.LogLiks}, "V the variance of l_m; as_coded"},
 		"crps":                             {Shape{Classes: 3, Kind: metrics.Samples}, "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/M^2)"},
 	} {

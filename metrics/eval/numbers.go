@@ -60,6 +60,9 @@ func criterion(c ensemble.Criterion) (func(*Spec, Metric) []keeper, func(*Evalua
 		func(e *Evaluation, m Metric) Value {
 			i := keeping[*ensemble.Information](e, rows, of(m).key)
 			v := Value{Value: i.Value(c), Interval: i.Interval(c, e.Spec.Level), Method: normal}
+			if c != ensemble.PSISLOO && c != ensemble.LPPD && informed.of(m, "as_coded") != 0 {
+				v.Method = "mean +- z*s/sqrt(M), M the number of draws, as uncertainty_metrics has it; rows taken as independent"
+			}
 			switch {
 			case math.IsNaN(v.Value) && e.Spec.Classes == 1:
 				v.Reason = oneDraw

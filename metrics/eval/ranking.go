@@ -212,6 +212,9 @@ func ood(f func(o *rank.OOD, m Metric, v *Value, level float64)) func(e *Evaluat
 		})
 		if o == nil {
 			v.Reason = "the two sets are of different kinds of scores"
+			if a.Weighted() != b.Weighted() {
+				v.Reason = "the in-distribution rows have weights, and the others have none"
+			}
 			return v
 		}
 		v.Reason = "no interval is computed"
@@ -226,7 +229,7 @@ func inRanks() []Descriptor {
 		{
 			Name: "auroc", applies: always, Options: aurocOwn.String(), own: aurocOwn, check: gridOK(aurocOwn), ofTwo: true,
 			Short:   "how well probability tells the classes apart",
-			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; average= has the mean over the classes present, each against the rest",
+			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; of more than two classes average= has the mean over those present, each against the rest",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Hanley and McNeil 1982; DeLong et al. 1988; thresholds: tf.keras.metrics.AUC",
 			value:  perClass(aurocOwn, auroc, areaOf(aurocOwn, rank.CurveROC, auroc, oneOutcome, (*rank.Ranking).AUROCInterval)),
