@@ -73,6 +73,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--metrics", "ece_sweep(bins=3)"), []string{"metric ece_sweep: it takes no options"}},
 		{with("--metrics", "detectable_gap(bins=3)"), []string{"metric detectable_gap: it takes no options"}},
 		{with("--metrics", "spherical(bins=3)"), []string{"metric spherical: it takes no options"}},
+		{with("--metrics", "aurc(bins=3)"), []string{`metric aurc: there is no option "bins"; there are replicates`}},
 		{with("--metrics", "ace(closed=right)"), []string{`metric ace: there is no option "closed"; there are bins=N, threshold=P, norm=l1|l2`}},
 		{with("--metrics", "sce(size=3)"), []string{`metric sce: there is no option "size"; there are bins=N, threshold=P, norm=l1|l2, closed=left|right`}},
 		{with("--metrics", "sce(closed=up)"), []string{`closed is "up"; it is one of left, right`}},
