@@ -49,7 +49,7 @@ type twin struct {
 // agree in rows, classes and type. Paths, the names of arrays, types, orders and endianness are those of Open; so are labels and
 // weights, of which there is one file for all members. Where several .npz have labels or weights, these have to be the same.
 //
-// Members are read side by side, never one whole. What cannot be read so (an array of members first, or in Fortran order, that is
+// Members, of which there are at most 2,048, are read side by side, never one whole. What cannot be read so (an array of members first, or in Fortran order, that is
 // deflated or comes from a pipe) goes through a temporary file.
 //
 // Options.Kind is Probs, Logits or LogProbs; an ensemble has no decisions and confidence scores. Options.BufferBytes is the size of
@@ -229,8 +229,16 @@ func (r *MembersReader) takeFiles(b *opening) *Error {
 	return nil
 }
 
-// checkRow tells whether a row of all members is short enough.
+// maxMembers is the most members of an ensemble: each has sums of its own, and pairs of members are compared. More are rows that were
+// taken for members.
+const maxMembers = 2048
+
+// checkRow tells whether there are few enough members, and a row of all of them is short enough.
 func (r *MembersReader) checkRow(members, classes int64, a *array) *Error {
+	if members > maxMembers {
+		return fault("are the axes in another order? --member-axis says which one the members are on", "%d members (shape %s): at most %d are read",
+			members, shapeText(a.headerShape()), maxMembers).in(a.file)
+	}
 	if most := maxRowBytes / int64(a.dtype.size); classes > most || members > most/classes {
 		return fault("are the axes in another order? save them as numpy.moveaxis does", "a row of %d members x %d classes (shape %s): at most %d scores are read",
 			members, classes, shapeText(a.headerShape()), most).in(a.file)

@@ -295,6 +295,8 @@ func TestMembersErrors(t *testing.T) {
 		{"no rows", one("t.npy", head("(4, 0, 3)")), Options{Labels: l}, []string{"no rows: its shape is (4, 0, 3)"}},
 		{"no members", one("t.npy", head("(0, 9, 3)")), Options{Labels: l}, []string{"no members: its shape is (0, 9, 3)"}},
 		{"no classes", one("t.npy", head("(4, 9, 0)")), Options{Labels: l}, []string{"no classes: its shape is (4, 9, 0)"}},
+		{"rows taken for members", one("t.npy", npy(1, "<f4", false, []int{2049, 1, 3}, score)), Options{NoLabels: true},
+			[]string{"t.npy: 2049 members (shape (2049, 1, 3)): at most 2048 are read; are the axes in another order? --member-axis says"}},
 		{"huge", one("t.npy", head("(4, 9, 999999999999999999)")), Options{Labels: l}, []string{"larger than any file"}},
 		{"integers", one("t.npy", npy(1, "<i4", false, []int{4, 9, 3}, ones)), Options{Labels: l}, []string{"scores are int32"}},
 		{"bfloat16", one("t.npy", npy(1, "<u2", false, []int{4, 9, 3}, ones)), Options{Labels: l}, []string{"scores are uint16; pass --bfloat16"}},
