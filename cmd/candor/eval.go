@@ -104,7 +104,6 @@ them.`,
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels")
-	c.Flags().IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
 	f.output.flags(c)
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
@@ -116,6 +115,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
 	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; ensemble, samples, loglik")
+	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
 	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")

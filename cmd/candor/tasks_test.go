@@ -117,6 +117,17 @@ func TestBadMember(t *testing.T) {
 	}
 }
 
+// TestCompareEnsembles: a set is one array of all members, whichever axis they stand on.
+func TestCompareEnsembles(t *testing.T) {
+	d := newDir(t)
+	all := newTeam(13, 40, 3, 2).files(t, d)
+	a, b := d.at("nmk.npy"), d.put("again.npy", d.read(d.at("nmk.npy")))
+	code, out, errs := candor(t, append([]string{"compare", a, b}, all[2][1:]...)...)
+	if code != 0 || !strings.Contains(out, "3 classes, 2 members") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}
+
 // TestMembersTable: the ensemble has a line in the table of members if it was asked for what that shows.
 func TestMembersTable(t *testing.T) {
 	d := newDir(t)
