@@ -51,7 +51,7 @@ func (d Detector) logits() bool { return d == MaxLogit || d == Energy || d == De
 // score while those are at most MaxExact, and beyond that each of their keys without the last bits. It is a
 // metrics.Accumulator. Labels and decisions have no say; NewOOD compares two sets.
 //
-// It takes some 50 bytes for each distinct score, and 17 MiB besides where rows are many; its state takes at most 10 for
+// It takes some 50 bytes for each distinct score, and 2 MiB besides where rows are many; its state takes at most 10 for
 // each, and with weights some 30.
 type Scores struct {
 	detector Detector

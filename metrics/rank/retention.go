@@ -26,7 +26,7 @@ type RetentionOptions struct{ Loss Loss }
 // those are at most MaxExact, and beyond that over those whose keys are alike without their last bits. It is a
 // metrics.Accumulator, and answers what a Ranking does not have, the loss of the rows that are most confident.
 //
-// It takes some 100 bytes for each distinct confidence, and 17 MiB besides where rows are many; its state some 30 for each,
+// It takes some 100 bytes for each distinct confidence, and 2 MiB besides where rows are many; its state some 30 for each,
 // with weights 60.
 type Retention struct {
 	opt      RetentionOptions

@@ -41,7 +41,7 @@ type table[C any, P interface {
 
 // Rows are sorted together, as many as the last bits of a word can number.
 const (
-	logBits  = 18
+	logBits  = 15
 	shortLog = 1 << 12
 	place    = 1<<logBits - 1
 )
@@ -55,7 +55,7 @@ func (t *table[C, P]) push(e entry) {
 		case n == 0:
 			t.log = make([]entry, 0, shortLog)
 		default:
-			t.log = append(make([]entry, 0, 8*n), t.log...)
+			t.log = append(make([]entry, 0, min(8*n, 1<<logBits)), t.log...)
 		}
 	}
 	t.log = append(t.log, e)
