@@ -265,7 +265,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	pass := j.pass
 	if e.Keeps() {
-		// Each thread may keep as many entries as all rows together.
+		// Each thread may keep as much as all rows together.
 		pass.Threads = min(pass.Threads, 2)
 	}
 	err = func() error {

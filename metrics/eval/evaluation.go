@@ -547,8 +547,17 @@ func (e *Evaluation) Members() []*Evaluation { return e.each }
 // MemberMetrics are what each member of an ensemble is evaluated by.
 const MemberMetrics = "accuracy,nll,brier,ece"
 
-// Keeps tells whether a metric keeps the entries of all rows, as far as Spec.Memory lets it, and each thread until they are merged.
-func (e *Evaluation) Keeps() bool { return len(e.kept) > 0 }
+// Keeps tells whether each thread may keep as much as all rows take together, until it is merged: entries of all rows, as far as
+// Spec.Memory lets it, sums of each distinct score, or of each pair of classes.
+func (e *Evaluation) Keeps() bool {
+	return len(e.kept) > 0 || slices.ContainsFunc(e.more, func(a any) bool {
+		switch a.(type) {
+		case *rank.Retention, *rank.Scores, *score.Decomposition:
+			return true
+		}
+		return false
+	})
+}
 
 // Classes returns the bins of each class that the metric sce without options has, nil if there is none.
 func (e *Evaluation) Classes() *calib.ClassBins {
