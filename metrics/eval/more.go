@@ -31,7 +31,8 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 	}
 	opt.Member = func(m int) []metrics.Accumulator { return n.each[m].accumulators() }
 	f := ensemble.Fold(&ofMembers{src, &e.Spec, n}, &opt, accs...)
-	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop}, n.accumulators()...)
+	// The members have been checked: what they were admitted with their mean may have too.
+	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop, Unchecked: true}, n.accumulators()...)
 	if err := p.AddSource(&ofSpec{f, &e.Spec}); err != nil {
 		return err
 	}

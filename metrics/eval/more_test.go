@@ -721,3 +721,27 @@ func TestKeeps(t *testing.T) {
 		}
 	}
 }
+
+// TestUncheckedMembers holds that the mean of members that are not checked is not either, and that of others says that they were.
+func TestUncheckedMembers(t *testing.T) {
+	s := Spec{Classes: 3, Members: 2}
+	var err error
+	if s.Metrics, err = ParseMetrics("default", s.Shape()); err != nil {
+		t.Fatal(err)
+	}
+	for _, unchecked := range []bool{false, true} {
+		m := team(1, 40, 3, 2, false)
+		if unchecked {
+			for i := range m.Each {
+				m.Each[i].F64[4] += 0.5
+			}
+		}
+		e, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.AddMembers(ensemble.InMemory(m), &metrics.Options{Unchecked: unchecked}); err != nil || e.Audit.Rows != 40 || e.Audit.Unchecked != unchecked {
+			t.Errorf("%v: %+v", err, e.Audit)
+		}
+	}
+}
