@@ -12,8 +12,10 @@ type diverse struct {
 	opt  *DiversityOptions
 	v    [8][]float64 // in the order of the constants
 	errs []float64
-	f32  vectors[float32]
-	f64  vectors[float64]
+
+	votes []int // of a row: how many members have each class on top; 0 between rows
+	f32   vectors[float32]
+	f64   vectors[float64]
 
 	z, p []float64 // of one row: all members' scores, and their softmax
 	lse  []float64 // of each member
@@ -33,7 +35,7 @@ func (d *diverse) of(b *Block) {
 			d.v[i] = room(d.v[i], n)
 		}
 	}
-	d.errs = room(d.errs, n)
+	d.errs, d.votes = room(d.errs, n), room(d.votes, max(2, b.Classes))
 	for i := range n {
 		d.decisions(b, i)
 	}
@@ -65,11 +67,12 @@ func (d *diverse) decisions(b *Block, i int) {
 	wrong, unlike := 0, 0
 	for m, o := range b.Members {
 		wrong += 1 - int(o.Hit[i])
-		for _, q := range b.Members[m+1:] {
-			if o.Stats.ArgMax[i] != q.Stats.ArgMax[i] {
-				unlike++
-			}
-		}
+		top := o.Stats.ArgMax[i]
+		unlike += m - d.votes[top]
+		d.votes[top]++
+	}
+	for _, o := range b.Members {
+		d.votes[o.Stats.ArgMax[i]] = 0
 	}
 	d.errs[i] = float64(wrong) / float64(n)
 	pairs, both := n*(n-1)/2, wrong*(wrong-1)/2
