@@ -184,6 +184,9 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		return nil, err
 	}
 	j.spec.Kind, j.spec.Out = kind, len(f.ood) > 0
+	if len(f.ood) > 0 && len(f.weights) > 0 {
+		return nil, usage("--ood: those rows have no weights, and scores of both are put in one order; leave --weights out")
+	}
 	if f.renormalize && kind != metrics.Probs {
 		return nil, usage("--renormalize is for --input probs: rows of %s are normalised as they are", kind)
 	}

@@ -447,6 +447,7 @@ func TestTasksRefuse(t *testing.T) {
 		{[]string{x, "--labels", y, "--metrics", "mutual_information"}, exitUsage, "it is for ensembles"},
 		{[]string{x, "--labels", y, "--metrics", "crps"}, exitUsage, "it is for samples"},
 		{[]string{x, "--labels", y, "--plot", d.at("p.png"), "--plot-kind", "ood-roc"}, exitUsage, "give --ood FILE"},
+		{[]string{x, "--labels", y, "--weights", y, "--ood", x}, exitUsage, "leave --weights out"},
 		{[]string{x, "--labels", y, "--ood", d.put("k.npy", newSet(1, 20, 4).scores(t))}, exitData, "both are of one model"},
 	} {
 		code, out, errs := candor(t, append([]string{"eval"}, c.args...)...)

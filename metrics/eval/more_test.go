@@ -386,15 +386,6 @@ func TestAddToOthers(t *testing.T) {
 	if e.Foreign() == nil || fill(t, one, nil).Foreign() != nil {
 		t.Error("the comparison with foreign rows is not where it belongs")
 	}
-	weighted := *p
-	weighted.Weights = slices.Repeat([]float64{2}, 9)
-	e = fill(t, away, nil)
-	if err := errors.Join(single(&weighted)(e), foreign(p)(e)); err != nil {
-		t.Fatal(err)
-	}
-	if v := e.Value(Metric{Name: "ood_auroc"}); !math.IsNaN(v.Value) || v.Reason != "the in-distribution rows have weights, and the others have none" {
-		t.Errorf("weights against none: %+v", v)
-	}
 }
 
 func TestMergeUnlike(t *testing.T) {

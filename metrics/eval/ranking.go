@@ -212,9 +212,6 @@ func ood(f func(o *rank.OOD, m Metric, v *Value, level float64)) func(e *Evaluat
 		})
 		if o == nil {
 			v.Reason = "the two sets are of different kinds of scores"
-			if a.Weighted() != b.Weighted() {
-				v.Reason = "the in-distribution rows have weights, and the others have none"
-			}
 			return v
 		}
 		v.Reason = "no interval is computed"
