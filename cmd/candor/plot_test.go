@@ -180,19 +180,19 @@ func TestCurvePictures(t *testing.T) {
 		flags = append(flags, "--ood", d.put("o.npy", newSet(61, 30, l.set.classes).scores(t)))
 		for kind, title := range says {
 			args := append(append(append([]string{"eval"}, paths...), flags...), "--metrics", "accuracy", "--plot-kind", kind)
-			if scored {
-				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitUsage || !strings.Contains(errs, "the caller's confidence scores are kept by bins alone") {
-					t.Errorf("%s: %s: exit code %d: %s", l.name, kind, code, errs)
-				}
-				continue
-			}
 			if weights { // of which foreign rows have none
-				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitData || !strings.Contains(errs, "the rows have weights, the out-of-distribution rows have none") {
+				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitUsage || !strings.Contains(errs, "leave --weights out") {
 					t.Errorf("%s: %s: exit code %d: %s", l.name, kind, code, errs)
 				}
 				if args = append(args[:len(args)-6:len(args)-6], args[len(args)-4:]...); kind == "ood-roc" {
 					continue
 				}
+			}
+			if scored {
+				if code, _, errs := candor(t, append(args, "--plot", d.at("p.svg"))...); code != exitUsage || !strings.Contains(errs, "the caller's confidence scores are kept by bins alone") {
+					t.Errorf("%s: %s: exit code %d: %s", l.name, kind, code, errs)
+				}
+				continue
 			}
 			svg := drawnBy(t, d, args...)
 			if !strings.Contains(svg, title) || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
