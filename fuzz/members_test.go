@@ -14,6 +14,9 @@ func FuzzLevelsMembers(f *testing.F) {
 		f32 := elements(data, how, repeat, off, 4, single, func(v float64) float32 { return float32(v) })
 		f64 := elements(data, how, repeat, off, 8, math.Float64frombits, func(v float64) float64 { return v })
 		levelsOfMembers(t, "MeanF32", f32, kernel.MeanF32, k16, pad, class32)
+		levelsOfMembers(t, "MeanScaledF32", f32, func(dst, x []float32, members, n, stride int) {
+			kernel.MeanScaledF32(dst, x, x[:members], members, 1, n, stride)
+		}, k16, pad, class32)
 		levelsOfMembers(t, "MeanF64", f64, kernel.MeanF64, k16, pad, class64)
 		levelsOfMembers(t, "LogMeanExp", f64, kernel.LogMeanExp, k16, pad, class64)
 		levelsOfPairs(t, "F32", f32, kernel.PairKLF32, kernel.PairSumsF32, k16, pad)

@@ -59,6 +59,7 @@ func TestPanics(t *testing.T) {
 	sums3 := func(n int) *ClassSums { return &ClassSums{make([]int64, n), make([]int64, n), make([]int64, n)} }
 	classSums, list := sums3(20), make([]uint32, 20*20+ListSlack)
 	matrix["LogitSoftmaxF32"] = func(s shape) { LogitSoftmaxF32(cols, make([]float32, 20), s.stride, f32, s.rows, s.k, s.stride, y) }
+	matrix["LogitTermsF32"] = func(s shape) { LogitTermsF32(cols, make([]float32, 20), s.stride, f32, f32, s.rows, s.k, s.stride, y) }
 	matrix["LogitSoftmaxF64"] = func(s shape) { LogitSoftmaxF64(cols, make([]float64, 20), s.stride, f64, s.rows, s.k, s.stride, y) }
 	matrix["LogitSoftmaxF16"] = func(s shape) { LogitSoftmaxF16(cols, make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride, y) }
 	matrix["LogitSoftmaxBF16"] = func(s shape) { LogitSoftmaxBF16(cols, make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride, y) }
@@ -72,7 +73,14 @@ func TestPanics(t *testing.T) {
 	matrix["PairSumsF32"] = func(s shape) { PairSumsF32(c1, c2, c3, f32, f32, s.rows, s.k, s.stride) }
 	matrix["PairSumsF64"] = func(s shape) { PairSumsF64(c1, c2, c3, f64, f64, s.rows, s.k, s.stride) }
 	members := map[string]func(dst, members, n, stride int){
-		"MeanF32":    func(dst, members, n, stride int) { MeanF32(make([]float32, dst), f32, members, n, stride) },
+		"MeanF32": func(dst, members, n, stride int) { MeanF32(make([]float32, dst), f32, members, n, stride) },
+		"MeanScaledF32": func(dst, members, n, stride int) {
+			rows := 1
+			if n == 0 {
+				rows, n = 0, 1
+			}
+			MeanScaledF32(make([]float32, dst), f32, f32, members, rows, n, stride)
+		},
 		"MeanF64":    func(dst, members, n, stride int) { MeanF64(make([]float64, dst), f64, members, n, stride) },
 		"LogMeanExp": func(dst, members, n, stride int) { LogMeanExp(make([]float64, dst), f64, members, n, stride) },
 	}
@@ -147,6 +155,11 @@ func TestPanics(t *testing.T) {
 			}
 			panics(fmt.Sprint("PairSumsF32, column ", i), want, func() { PairSumsF32(c[0], c[1], c[2], x[0], x[1], 4, 4, 4) })
 		}
+		panics("LogitTermsF32, short scale", errColumns, func() { LogitTermsF32(cols, make([]float32, 20), 4, f32[:3], f32, 4, 4, 4, y) })
+		panics("MeanScaledF32, short scale", errShape, func() { MeanScaledF32(make([]float32, 4), f32, f32[:3], 2, 2, 2, 4) })
+		panics("MeanScaledF32, rows", errShape, func() { MeanScaledF32(make([]float32, 4), f32, f32, 1, -1, 2, 4) })
+		panics("MeanScaledF32, many rows", errShape, func() { MeanScaledF32(make([]float32, 4), f32, f32, 1, math.MaxInt, 2, 4) })
+		panics("MeanScaledF32, k", errShape, func() { MeanScaledF32(make([]float32, 4), f32, f32, 1, 1, 0, 4) })
 		panics("PairKLF64, short column", errColumns, func() { PairKLF64(f64[:3], f64, f64, f64, 4, 4, 4) })
 		panics("PairSumsF64, q", errShape, func() { PairSumsF64(c1, c2, c3, f64, f64[:15], 4, 4, 4) })
 		panics("LogSumExpF32, short dst", errShape, func() { LogSumExpF32(f64[:3], f32, 4, 4, 4) })
@@ -277,6 +290,7 @@ func TestPanics(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	const n = 4 * 1500
 	f32, g32, u16 := check.Logits32(check.Rand(1), n, 3), make([]float32, n), make([]uint16, n)
+	scale := make([]float32, n)
 	f64, g64 := widen64(f32), make([]float64, n)
 	copy(u16, toBF16(f32))
 	f32[3*1500] = 3e38 // a far row
@@ -315,6 +329,7 @@ func TestNoAllocations(t *testing.T) {
 				"members": func() {
 					MeanF32(g32, f32, rows, k, k)
 					MeanF64(g64, f64, rows, k, k)
+					MeanScaledF32(g32, f32, f32, rows, 1, k, k)
 					LogMeanExp(g64, f64, rows, k, k)
 					PairKLF32(g64, f32, f32, f32, rows, k, k)
 					PairKLF64(g64, f64, f64, f64, rows, k, k)
@@ -357,6 +372,7 @@ func TestNoAllocations(t *testing.T) {
 				},
 				"LogitSoftmax": func() {
 					LogitSoftmaxF32(c, g32, k, f32, rows, k, k, y)
+					LogitTermsF32(c, g32, k, scale, f32, rows, k, k, y)
 					LogitSoftmaxF64(c, g64, k, f64, rows, k, k, y)
 					LogitSoftmaxF16(c, g32, k, u16, rows, k, k, y)
 					LogitSoftmaxBF16(c, g32, k, u16, rows, k, k, y)

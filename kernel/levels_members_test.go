@@ -1,11 +1,13 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa/isatest"
 )
 
 // A memberKernel makes a value of those of all members.
@@ -71,6 +73,122 @@ func testMembers[T check.Element](t *testing.T, f memberKernel[T]) {
 		for members := 1; members <= mostMembers; members++ {
 			for _, n := range []int{1, 5, 16, 19, 64, 83} {
 				run(anywhere(), anywhere(), members, n, n, 2)
+			}
+		}
+	})
+}
+
+// TestLevelsMeanScaled: the mean, and whether it counts, of terms on both sides of minTerm, at every level.
+func TestLevelsMeanScaled(t *testing.T) {
+	logCompared(t)
+	const most, mostMembers, mostRows = 1100, 5, 5
+	xs, ds := newRoom[float32](t, (most*mostRows+20)*mostMembers), newRoom[float32](t, most*mostRows)
+	ss := newRoom[float32](t, mostMembers*mostRows)
+	r := check.Rand(73)
+	run := func(p place, members, rows, k, pad int) {
+		t.Helper()
+		n := rows * k
+		stride := n + pad
+		x, dst := xs.lay("x", p, (members-1)*stride+n, true), ds.lay("dst", p, n, false).column(n)
+		scale := ss.lay("scale", p, members*rows, true)
+		low, odds := false, 1+r.IntN(4*members*n)
+		for m := range members {
+			for i := range n {
+				v := &x.s[m*stride+i]
+				switch r.IntN(odds) {
+				case 0:
+					*v = []float32{minTerm, math.Nextafter32(minTerm, 1), math.MaxFloat32, 0x1p-100, 1}[r.IntN(5)]
+				case 1:
+					*v = []float32{minTerm, math.Nextafter32(minTerm, 0), 0x1p-126, 0x1p-149, 0}[r.IntN(5)]
+				default:
+					*v = r.Float32()*0.99 + 0x1p-20
+				}
+				low = low || *v < minTerm
+			}
+			for i := range rows {
+				scale.s[m*rows+i] = float32(math.Ldexp(r.Float64(), -r.IntN(12)))
+			}
+		}
+		err := sameAtLevels(func() uint64 {
+			if MeanScaledF32(dst.s, x.s, scale.s, members, rows, k, stride) != !low {
+				panic("it does not know what is low")
+			}
+			return 0
+		}, x, dst, scale)
+		if err != nil {
+			t.Fatalf("%d members of %d x %d, stride %d at %v: %v", members, rows, k, stride, p, err)
+		}
+	}
+	for _, k := range append(thin(upTo(1, 4*16*4+3), 3), 1000, 1024, most) {
+		for _, p := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(32)}} {
+			for range 2 {
+				run(p, 1+r.IntN(mostMembers), 1+r.IntN(mostRows), k, r.IntN(2)*r.IntN(20))
+			}
+		}
+	}
+	for off := range 32 {
+		run(place{off: off}, 1+off%mostMembers, 1+off%mostRows, 1+2*off, off%3)
+	}
+}
+
+// TestLogitTerms: terms times their scales are the probabilities, and their mean that of them, bit for bit at every level. Rows
+// have faults, several largest elements, and such that are far below.
+func TestLogitTerms(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	isatest.Each(t, func(t *testing.T) {
+		r := check.Rand(77)
+		for _, k := range []int{1, 2, 10, 32, 33, 47, 64, 100, 257, 1000, 1024, 1025, 1500} {
+			for _, rows := range []int{1, 3, 8, 25, 67} {
+				for _, odd := range []bool{false, true} {
+					const members = 3
+					pad := r.IntN(3)
+					st := k + r.IntN(2)*pad
+					size := rows*k + 5
+					probs, terms, scale := make([]float32, members*size), make([]float32, members*size), make([]float32, members*rows)
+					tops := r.IntN(3) == 0 // several largest, and nothing else
+					low, bad := false, false
+					for m := range members {
+						x, y := check.Logits32(r, rows*st, 3), make([]int32, rows)
+						for i := range y {
+							y[i] = int32(r.IntN(k))
+							if tops && k > 1 {
+								x[i*st+r.IntN(k)], x[i*st+r.IntN(k)] = 20, 20
+							}
+							if row := x[i*st:][:k]; odd && r.IntN(3) == 0 {
+								row[r.IntN(k)] = []float32{nan, inf, -inf, -100, -87, -86, -85, 100, 3e38, -3e38}[r.IntN(10)]
+								row[r.IntN(k)] = row[r.IntN(k)]
+								y[i] -= int32(r.IntN(2) * r.IntN(2) * k)
+							}
+						}
+						a, b := newStats(rows), newStats(rows)
+						fa := LogitSoftmaxF32(a, probs[m*size:], k, x, rows, k, st, y)
+						fb := LogitTermsF32(b, terms[m*size:], k, scale[m*rows:], x, rows, k, st, y)
+						if fa != fb || fmt.Sprint(a) != fmt.Sprint(b) {
+							t.Fatalf("%d x %d: the columns differ", rows, k)
+						}
+						for i := range rows {
+							for j := range k {
+								e, want := terms[m*size+i*k+j], probs[m*size+i*k+j]
+								low, bad = low || e < minTerm, bad || e != e
+								if got := e * scale[m*rows+i]; math.Float32bits(got) != math.Float32bits(want) && !(want == 0 && e < minTerm) &&
+									(got == got || want == want) {
+									t.Fatalf("%d x %d: %v * %v = %v at %d, %d, want %v", rows, k, e, scale[m*rows+i], got, i, j, want)
+								}
+							}
+						}
+					}
+					want, got := make([]float32, rows*k), make([]float32, rows*k)
+					MeanF32(want, probs, members, rows*k, size)
+					good := MeanScaledF32(got, terms, scale, members, rows, k, size)
+					if good == low && !bad || good && low {
+						t.Fatalf("%d x %d: %v of %v", rows, k, good, low)
+					}
+					for i := range want {
+						if good && math.Float32bits(got[i]) != math.Float32bits(want[i]) && (got[i] == got[i] || want[i] == want[i]) {
+							t.Fatalf("%d x %d: mean %v at %d, want %v", rows, k, got[i], i, want[i])
+						}
+					}
+				}
 			}
 		}
 	})

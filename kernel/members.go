@@ -30,6 +30,38 @@ func MeanF32(dst, x []float32, members, n, stride int) {
 	}
 }
 
+// MeanScaledF32 is MeanF32 of what LogitTermsF32 left: of rows x k elements of each member, packed, row i of member m times
+// scale[m*rows+i], each product rounded to float32. It is the mean of the probabilities, bit for bit, if it returns true. If it
+// returns false an element is below 0x1p-124 and dst is of no use; with NaN among them, which go through, it may.
+func MeanScaledF32(dst, x, scale []float32, members, rows, k, stride int) bool {
+	if rows < 0 || k < 1 || rows > len(dst)/k {
+		panic(errShape)
+	}
+	checkMembers(len(dst), len(x), members, rows*k, stride)
+	if rows > 0 && members > len(scale)/rows {
+		panic(errShape)
+	}
+	if simd() && rows > 0 {
+		by := float32(members)
+		return asm.MeanScaledF32(&dst[0], &x[0], &scale[0], &by, members, rows, k, stride) == 0
+	}
+	good := true
+	for i := range rows {
+		for j := i * k; j < (i+1)*k; j++ {
+			v := x[j]
+			good = good && v >= minTerm
+			s := v * scale[i]
+			for m := 1; m < members; m++ {
+				v = x[m*stride+j]
+				good = good && v >= minTerm
+				s += float32(v * scale[m*rows+i])
+			}
+			dst[j] = s / float32(members)
+		}
+	}
+	return good
+}
+
 // MeanF64 is MeanF32 for float64, within 1.2e-16 times the number of members.
 func MeanF64(dst, x []float64, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)

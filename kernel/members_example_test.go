@@ -28,6 +28,24 @@ func ExampleMeanF32() {
 	// 0.1308
 }
 
+// The mean probabilities of an ensemble from its logits, without those of a member.
+func ExampleMeanScaledF32() {
+	x := []float32{0, 0, 1, 1} // two members of one row
+	const members, rows, k = 2, 1, 2
+	f := func() []float64 { return make([]float64, rows) }
+	cols := &kernel.Stats{Top: f(), Tail: f(), Label: f(), NLL: f(), Rest: f(), Entropy: f(), Norm: f(),
+		ArgMax: make([]int32, rows), Flags: make([]uint8, rows)}
+	terms, scale, mean := make([]float32, members*rows*k), make([]float32, members*rows), make([]float32, rows*k)
+	for m := range members {
+		at := m * rows * k
+		kernel.LogitTermsF32(cols, terms[at:], k, scale[m*rows:], x[at:], rows, k, k, []int32{0})
+	}
+	if kernel.MeanScaledF32(mean, terms, scale, members, rows, k, rows*k) {
+		fmt.Println(mean, kernel.HasTerms(k)) // rows as short as these cost the same with LogitSoftmaxF32 and MeanF32
+	}
+	// Output: [0.5 0.5] false
+}
+
 func ExampleMeanF64() {
 	mean := make([]float64, 2)
 	kernel.MeanF64(mean, []float64{0.75, 0.25, 0.5, 0.5}, 2, 2, 2)

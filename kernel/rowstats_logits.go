@@ -10,8 +10,9 @@ import (
 // This file runs the logit columns by assembly: sums of up to 64 rows at a time, and then their ends. Rows that the
 // assembly calls odd, for a fault or a reference out of its range, are left to the definition.
 
-// simdLogits32 also writes the probabilities to dst, if that is not nil.
-func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, stride int, labels []int32) uint8 {
+// simdLogits32 also writes the probabilities to dst, if that is not nil; if scale is not nil either, which is for termRows, terms and
+// their scales.
+func simdLogits32(c *Stats, dst []float32, dstStride int, scale []float32, x *rows32, rows, k, stride int, labels []int32) uint8 {
 	var w work
 	var all uint8
 	ranked := 0
@@ -24,7 +25,7 @@ func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, st
 		if w.ranks != nil {
 			ranked = i + n
 		}
-		terms := dst != nil && x.f32 != nil && k > shortMax && k <= blockLen && stride == dstStride
+		terms := dst != nil && termRows(x, k, stride, dstStride)
 		var odd bool
 		if terms {
 			odd = w.logitTerms(dst[i*dstStride:], x, at, n, k, stride, labels[i:i+n])
@@ -41,6 +42,8 @@ func simdLogits32(c *Stats, dst []float32, dstStride int, x *rows32, rows, k, st
 			c.logitPositive(j, k)
 		}
 		switch {
+		case scale != nil:
+			w.scales(scale[i:i+n], dst[i*dstStride:], x, at, k, stride, odd)
 		case terms:
 			w.scaleTerms(dst[i*dstStride:], x, at, n, k, stride, odd)
 		case dst != nil:
@@ -180,12 +183,17 @@ func (w *work) logits32(x *rows32, at, n, k, stride int, labels []int32) (odd bo
 }
 
 // logitTerms is logits32 of float32 rows of 33 to 1,024 elements and stores the terms of elements in dst, whose stride is theirs.
-// Where a row has several largest elements their terms may be 0.
 func (w *work) logitTerms(dst []float32, x *rows32, at, n, k, stride int, labels []int32) (odd bool) {
 	odd = asm.LogitTermRowsF32(&w.max[0], &x.f32[at], n, k, stride, &labels[0], &dst[0]) != 0
 	for j := 0; odd && j < n; j++ {
 		if w.odd[j] == tied {
 			w.longLogits32(j, x, at+j*stride, k, labels[j])
+			top := float32(w.max[j]) // the assembly stores a term of those that equal it, or 0
+			for i, v := range x.f32[at+j*stride:][:k] {
+				if v == top && w.odd[j] == 0 {
+					dst[j*stride+i] = float32(w.eTop[j])
+				}
+			}
 		}
 	}
 	return odd
@@ -193,16 +201,33 @@ func (w *work) logitTerms(dst []float32, x *rows32, at, n, k, stride int, labels
 
 // scaleTerms makes probabilities of the terms in dst, or of the logits if one is so low that the probability may be 0.
 func (w *work) scaleTerms(dst []float32, x *rows32, at, n, k, stride int, odd bool) {
+	w.topTerms(dst, n, stride)
+	if asm.ScaleRowsF32(&w.max[0], &dst[0], n, k, stride) != 0 {
+		w.softmaxRows32(&dst[0], stride, x, at, n, k, stride)
+	}
+	w.oddSoftmax32(dst, stride, x, at, n, k, stride, odd)
+}
+
+// scales writes what the terms in dst are to be multiplied by. Odd rows have their probabilities instead.
+func (w *work) scales(scale, dst []float32, x *rows32, at, k, stride int, odd bool) {
+	n := len(scale)
+	w.topTerms(dst, n, stride)
+	for j := range scale {
+		if scale[j] = 1; w.odd[j] == 0 {
+			scale[j] = math.Float32frombits(uint32(math.Float64bits(w.q[j])))
+		}
+	}
+	w.oddSoftmax32(dst, stride, x, at, n, k, stride, odd)
+}
+
+// topTerms completes the terms of n rows and makes the operands that they are multiplied by.
+func (w *work) topTerms(dst []float32, n, stride int) {
 	for j := range n {
 		if w.odd[j] == 0 {
 			dst[j*stride+int(w.top[j])] = float32(w.eTop[j])
 		}
 	}
 	asm.SoftmaxEndsF32(&w.max[0], (n+7)&^7)
-	if asm.ScaleRowsF32(&w.max[0], &dst[0], n, k, stride) != 0 {
-		w.softmaxRows32(&dst[0], stride, x, at, n, k, stride)
-	}
-	w.oddSoftmax32(dst, stride, x, at, n, k, stride, odd)
 }
 
 // group32 returns n short rows for a kernel that takes whole groups, and their number and stride: as they are, or a copy as

@@ -142,7 +142,7 @@ const under32 = 0x1p-120
 
 func logitStats32(c *Stats, x *rows32, rows, k, stride int, labels []int32) uint8 {
 	if simd() {
-		return simdLogits32(c, nil, 0, x, rows, k, stride, labels)
+		return simdLogits32(c, nil, 0, nil, x, rows, k, stride, labels)
 	}
 	var all uint8
 	for i := 0; i < rows; i++ {

@@ -8,6 +8,7 @@ func members(m Machine) {
 	for _, s := range []Source{FromF32, FromF64} {
 		mean(m, s)
 	}
+	meanScaled(m)
 	logMeanExp(m)
 }
 
@@ -64,6 +65,91 @@ func mean(m Machine, s Source) {
 	m.If(n, EQ, 0, "done")
 	m.StoreFirst(k.t, dst, n, sum("rest", func(p R) []V { return m.LoadFirst(s, p, n) }))
 	m.Label("done")
+	m.Return()
+}
+
+// meanScaled emits the mean of the members' rows times their scales.
+func meanScaled(m Machine) {
+	k := kernelOf(m, F32)
+	m.Func("MeanScaledF32", `MeanScaledF32 writes the sums of the members, which are stride elements apart, of rows x k elements times
+		their row's scale, divided by their number, which is at by too, to dst. The scales of a member's rows follow those of the one
+		before. It returns whether an element is below 2**-124, or may be because one is NaN.`, []Arg{{"dst", "*float32"}, {"x", "*float32"},
+		{"scale", "*float32"}, {"by", "*float32"}, {"members", "int"}, {"rows", "int"}, {"k", "int"}, {"stride", "int"}}, []Arg{{"low", "int"}})
+	dst, x, scale, stride := m.Arg("dst"), m.Arg("x"), m.Arg("scale"), m.Arg("stride")
+	by := m.Broadcast(F32, m.Arg("by"), 0)
+	apart, rows := m.Arg("rows"), m.Arg("rows")
+	m.ShlR(stride, 2)
+	m.ShlR(apart, 2)
+	least := []V{m.Copy(k.konst(k.inf)), m.Copy(k.konst(k.inf))}
+	// sum returns the sums of what load returns of each member and notes the least by note.
+	sum := func(name string, load func(p R) []V, note func(i int, v V)) []V {
+		p, q, left := m.CopyR(x), m.CopyR(scale), m.Arg("members")
+		s := m.Broadcast(F32, q, 0)
+		var sums []V
+		for i, v := range load(p) {
+			note(i, v)
+			sums = append(sums, m.Mul(F32, v, s))
+		}
+		m.Jump(name + "_next")
+		m.Label(name)
+		m.AddR(p, stride)
+		m.AddR(q, apart)
+		s = m.Broadcast(F32, q, 0)
+		for i, v := range load(p) {
+			note(i, v)
+			m.AddTo(F32, sums[i], m.Mul(F32, v, s))
+		}
+		m.Label(name + "_next")
+		m.SubR(left, 1)
+		m.If(left, GT, 0, name)
+		for i := range sums {
+			sums[i] = m.Div(F32, sums[i], by)
+		}
+		return sums
+	}
+	all := func(i int, v V) { m.Move(least[i%2], m.Min(F32, v, least[i%2])) }
+	m.Label("row")
+	n := m.Arg("k")
+	some := func(name string, regs int) {
+		per := regs * lanes(m, F32)
+		m.If(n, LT, per, name+"_end")
+		m.Label(name + "_loop")
+		for i, v := range sum(name, func(p R) (v []V) {
+			for i := range regs {
+				v = append(v, m.Load(p, i*m.Width()))
+			}
+			return v
+		}, all) {
+			m.Store(dst, i*m.Width(), v)
+		}
+		m.AddR(x, regs*m.Width())
+		m.AddR(dst, regs*m.Width())
+		m.SubR(n, per)
+		m.If(n, GE, per, name+"_loop")
+		m.Label(name + "_end")
+	}
+	if k.units < 4 {
+		some("many", 4)
+	}
+	some("one", k.units)
+	m.If(n, EQ, 0, "next")
+	in := m.FirstLanes(F32, n)
+	rest := sum("rest", func(p R) []V { return m.LoadFirst(FromF32, p, n) }, func(i int, v V) {
+		m.BlendTo(in[i], least[i%2], m.Min(F32, v, least[i%2]))
+	})
+	m.StoreFirst(F32, dst, n, rest)
+	m.ShlR(n, 2)
+	m.AddR(x, n)
+	m.AddR(dst, n)
+	m.Label("next")
+	m.AddR(scale, 4)
+	m.SubR(rows, 1)
+	m.If(rows, GT, 0, "row")
+	low := m.GP(1)
+	m.Any(m.NotM(m.Cmp(F32, GE, m.Min(F32, least[0], least[1]), k.konst(bits32(0x1p-124)))), "some")
+	m.MoveR(low, m.GP(0))
+	m.Label("some")
+	m.Result("low", low)
 	m.Return()
 }
 

@@ -282,6 +282,228 @@ DATA iota64_4<>+16(SB)/8, $0x0000000000000006
 DATA iota64_4<>+24(SB)/8, $0x0000000000000007
 GLOBL iota64_4<>(SB), RODATA|NOPTR, $32
 
+// func MeanScaledF32(dst *float32, x *float32, scale *float32, by *float32, members int, rows int, k int, stride int) (low int)
+// Requires: AVX, AVX2
+TEXT ·MeanScaledF32(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         scale+16(FP), DX
+	MOVQ         stride+56(FP), BX
+	MOVQ         by+24(FP), SI
+	VBROADCASTSS (SI), Y0
+	MOVQ         rows+40(FP), SI
+	MOVQ         rows+40(FP), DI
+	SHLQ         $0x02, BX
+	SHLQ         $0x02, SI
+	VMOVUPS      c32_7f800000<>+0(SB), Y1
+	VMOVUPS      c32_7f800000<>+0(SB), Y2
+
+row:
+	MOVQ k+48(FP), R8
+	CMPQ R8, $+32
+	JLT  many_end
+
+many_loop:
+	MOVQ         CX, R9
+	MOVQ         DX, R10
+	MOVQ         members+32(FP), R11
+	VBROADCASTSS (R10), Y3
+	VMOVUPS      (R9), Y4
+	VMOVUPS      32(R9), Y5
+	VMOVUPS      64(R9), Y6
+	VMOVUPS      96(R9), Y7
+	VMINPS       Y1, Y4, Y1
+	VMULPS       Y3, Y4, Y4
+	VMINPS       Y2, Y5, Y2
+	VMULPS       Y3, Y5, Y5
+	VMINPS       Y1, Y6, Y1
+	VMULPS       Y3, Y6, Y6
+	VMINPS       Y2, Y7, Y2
+	VMULPS       Y3, Y7, Y3
+	JMP          many_next
+
+many:
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (R10), Y7
+	VMOVUPS      (R9), Y8
+	VMOVUPS      32(R9), Y9
+	VMOVUPS      64(R9), Y10
+	VMOVUPS      96(R9), Y11
+	VMINPS       Y1, Y8, Y1
+	VMULPS       Y7, Y8, Y8
+	VADDPS       Y8, Y4, Y4
+	VMINPS       Y2, Y9, Y2
+	VMULPS       Y7, Y9, Y8
+	VADDPS       Y8, Y5, Y5
+	VMINPS       Y1, Y10, Y1
+	VMULPS       Y7, Y10, Y8
+	VADDPS       Y8, Y6, Y6
+	VMINPS       Y2, Y11, Y2
+	VMULPS       Y7, Y11, Y7
+	VADDPS       Y7, Y3, Y3
+
+many_next:
+	SUBQ    $+1, R11
+	CMPQ    R11, $+0
+	JGT     many
+	VDIVPS  Y0, Y4, Y4
+	VDIVPS  Y0, Y5, Y5
+	VDIVPS  Y0, Y6, Y6
+	VDIVPS  Y0, Y3, Y3
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y6, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $+128, CX
+	ADDQ    $+128, AX
+	SUBQ    $+32, R8
+	CMPQ    R8, $+32
+	JGE     many_loop
+
+many_end:
+	CMPQ R8, $+16
+	JLT  one_end
+
+one_loop:
+	MOVQ         CX, R9
+	MOVQ         DX, R10
+	MOVQ         members+32(FP), R11
+	VBROADCASTSS (R10), Y3
+	VMOVUPS      (R9), Y4
+	VMOVUPS      32(R9), Y5
+	VMINPS       Y1, Y4, Y1
+	VMULPS       Y3, Y4, Y4
+	VMINPS       Y2, Y5, Y2
+	VMULPS       Y3, Y5, Y3
+	JMP          one_next
+
+one:
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (R10), Y5
+	VMOVUPS      (R9), Y6
+	VMOVUPS      32(R9), Y7
+	VMINPS       Y1, Y6, Y1
+	VMULPS       Y5, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMINPS       Y2, Y7, Y2
+	VMULPS       Y5, Y7, Y5
+	VADDPS       Y5, Y3, Y3
+
+one_next:
+	SUBQ    $+1, R11
+	CMPQ    R11, $+0
+	JGT     one
+	VDIVPS  Y0, Y4, Y4
+	VDIVPS  Y0, Y3, Y3
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $+64, CX
+	ADDQ    $+64, AX
+	SUBQ    $+16, R8
+	CMPQ    R8, $+16
+	JGE     one_loop
+
+one_end:
+	TESTQ        R8, R8
+	JEQ          next
+	VMOVQ        R8, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     iota32_0<>+0(SB), Y3, Y4
+	VPCMPGTD     iota32_8<>+0(SB), Y3, Y3
+	MOVQ         CX, R9
+	MOVQ         DX, R10
+	MOVQ         members+32(FP), R11
+	VBROADCASTSS (R10), Y5
+	VMOVQ        R8, X6
+	VPBROADCASTD X6, Y6
+	VPCMPGTD     iota32_0<>+0(SB), Y6, Y7
+	VPCMPGTD     iota32_8<>+0(SB), Y6, Y6
+	VMASKMOVPS   (R9), Y7, Y7
+	VMASKMOVPS   32(R9), Y6, Y6
+	VMINPS       Y1, Y7, Y8
+	VBLENDVPS    Y4, Y8, Y1, Y1
+	VMULPS       Y5, Y7, Y7
+	VMINPS       Y2, Y6, Y8
+	VBLENDVPS    Y3, Y8, Y2, Y2
+	VMULPS       Y5, Y6, Y5
+	JMP          rest_next
+
+rest:
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (R10), Y6
+	VMOVQ        R8, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     iota32_0<>+0(SB), Y8, Y9
+	VPCMPGTD     iota32_8<>+0(SB), Y8, Y8
+	VMASKMOVPS   (R9), Y9, Y9
+	VMASKMOVPS   32(R9), Y8, Y8
+	VMINPS       Y1, Y9, Y10
+	VBLENDVPS    Y4, Y10, Y1, Y1
+	VMULPS       Y6, Y9, Y9
+	VADDPS       Y9, Y7, Y7
+	VMINPS       Y2, Y8, Y9
+	VBLENDVPS    Y3, Y9, Y2, Y2
+	VMULPS       Y6, Y8, Y6
+	VADDPS       Y6, Y5, Y5
+
+rest_next:
+	SUBQ         $+1, R11
+	CMPQ         R11, $+0
+	JGT          rest
+	VDIVPS       Y0, Y7, Y3
+	VDIVPS       Y0, Y5, Y4
+	VMOVQ        R8, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     iota32_0<>+0(SB), Y5, Y6
+	VPCMPGTD     iota32_8<>+0(SB), Y5, Y5
+	VMASKMOVPS   Y3, Y6, (AX)
+	VMASKMOVPS   Y4, Y5, 32(AX)
+	SHLQ         $0x02, R8
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+
+next:
+	ADDQ     $+4, DX
+	SUBQ     $+1, DI
+	CMPQ     DI, $+0
+	JGT      row
+	MOVQ     $+1, AX
+	VMINPS   Y2, Y1, Y0
+	VCMPPS   $0x1d, c32_1800000<>+0(SB), Y0, Y0
+	VPCMPEQD Y1, Y1, Y1
+	VPXOR    Y1, Y0, Y0
+	VPTEST   Y0, Y0
+	JNE      some
+	XORQ     AX, AX
+
+some:
+	MOVQ AX, low+64(FP)
+	VZEROUPPER
+	RET
+
+DATA c32_7f800000<>+0(SB)/4, $0x7f800000
+DATA c32_7f800000<>+4(SB)/4, $0x7f800000
+DATA c32_7f800000<>+8(SB)/4, $0x7f800000
+DATA c32_7f800000<>+12(SB)/4, $0x7f800000
+DATA c32_7f800000<>+16(SB)/4, $0x7f800000
+DATA c32_7f800000<>+20(SB)/4, $0x7f800000
+DATA c32_7f800000<>+24(SB)/4, $0x7f800000
+DATA c32_7f800000<>+28(SB)/4, $0x7f800000
+GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $32
+
+DATA c32_1800000<>+0(SB)/4, $0x01800000
+DATA c32_1800000<>+4(SB)/4, $0x01800000
+DATA c32_1800000<>+8(SB)/4, $0x01800000
+DATA c32_1800000<>+12(SB)/4, $0x01800000
+DATA c32_1800000<>+16(SB)/4, $0x01800000
+DATA c32_1800000<>+20(SB)/4, $0x01800000
+DATA c32_1800000<>+24(SB)/4, $0x01800000
+DATA c32_1800000<>+28(SB)/4, $0x01800000
+GLOBL c32_1800000<>(SB), RODATA|NOPTR, $32
+
 // func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·LogMeanExp(SB), NOSPLIT, $0-48

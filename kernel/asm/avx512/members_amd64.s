@@ -224,6 +224,189 @@ done:
 	VZEROUPPER
 	RET
 
+// func MeanScaledF32(dst *float32, x *float32, scale *float32, by *float32, members int, rows int, k int, stride int) (low int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·MeanScaledF32(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         scale+16(FP), DX
+	MOVQ         stride+56(FP), BX
+	MOVQ         by+24(FP), SI
+	VBROADCASTSS (SI), Z0
+	MOVQ         rows+40(FP), SI
+	MOVQ         rows+40(FP), DI
+	SHLQ         $0x02, BX
+	SHLQ         $0x02, SI
+	VBROADCASTSS c32_7f800000<>+0(SB), Z1
+	VBROADCASTSS c32_7f800000<>+0(SB), Z2
+
+row:
+	MOVQ k+48(FP), R8
+	CMPQ R8, $+64
+	JLT  many_end
+
+many_loop:
+	MOVQ         CX, R9
+	MOVQ         DX, R10
+	MOVQ         members+32(FP), R11
+	VBROADCASTSS (R10), Z3
+	VMOVUPS      (R9), Z4
+	VMOVUPS      64(R9), Z5
+	VMOVUPS      128(R9), Z6
+	VMOVUPS      192(R9), Z7
+	VMINPS       Z1, Z4, Z1
+	VMULPS       Z3, Z4, Z4
+	VMINPS       Z2, Z5, Z2
+	VMULPS       Z3, Z5, Z5
+	VMINPS       Z1, Z6, Z1
+	VMULPS       Z3, Z6, Z6
+	VMINPS       Z2, Z7, Z2
+	VMULPS       Z3, Z7, Z3
+	JMP          many_next
+
+many:
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (R10), Z7
+	VMOVUPS      (R9), Z8
+	VMOVUPS      64(R9), Z9
+	VMOVUPS      128(R9), Z10
+	VMOVUPS      192(R9), Z11
+	VMINPS       Z1, Z8, Z1
+	VMULPS       Z7, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VMINPS       Z2, Z9, Z2
+	VMULPS       Z7, Z9, Z8
+	VADDPS       Z8, Z5, Z5
+	VMINPS       Z1, Z10, Z1
+	VMULPS       Z7, Z10, Z8
+	VADDPS       Z8, Z6, Z6
+	VMINPS       Z2, Z11, Z2
+	VMULPS       Z7, Z11, Z7
+	VADDPS       Z7, Z3, Z3
+
+many_next:
+	SUBQ    $+1, R11
+	CMPQ    R11, $+0
+	JGT     many
+	VDIVPS  Z0, Z4, Z4
+	VDIVPS  Z0, Z5, Z5
+	VDIVPS  Z0, Z6, Z6
+	VDIVPS  Z0, Z3, Z3
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    $+256, CX
+	ADDQ    $+256, AX
+	SUBQ    $+64, R8
+	CMPQ    R8, $+64
+	JGE     many_loop
+
+many_end:
+	CMPQ R8, $+16
+	JLT  one_end
+
+one_loop:
+	MOVQ         CX, R9
+	MOVQ         DX, R10
+	MOVQ         members+32(FP), R11
+	VBROADCASTSS (R10), Z3
+	VMOVUPS      (R9), Z4
+	VMINPS       Z1, Z4, Z1
+	VMULPS       Z3, Z4, Z3
+	JMP          one_next
+
+one:
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (R10), Z4
+	VMOVUPS      (R9), Z5
+	VMINPS       Z1, Z5, Z1
+	VMULPS       Z4, Z5, Z4
+	VADDPS       Z4, Z3, Z3
+
+one_next:
+	SUBQ    $+1, R11
+	CMPQ    R11, $+0
+	JGT     one
+	VDIVPS  Z0, Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    $+64, CX
+	ADDQ    $+64, AX
+	SUBQ    $+16, R8
+	CMPQ    R8, $+16
+	JGE     one_loop
+
+one_end:
+	TESTQ        R8, R8
+	JEQ          next
+	MOVQ         $-1, R9
+	BZHIQ        R8, R9, R9
+	KMOVW        R9, K1
+	MOVQ         CX, R9
+	MOVQ         DX, R10
+	MOVQ         members+32(FP), R11
+	VBROADCASTSS (R10), Z3
+	MOVQ         $-1, R12
+	BZHIQ        R8, R12, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (R9), K2, Z4
+	VMINPS       Z1, Z4, Z5
+	VMOVUPS      Z5, K1, Z1
+	VMULPS       Z3, Z4, Z3
+	JMP          rest_next
+
+rest:
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (R10), Z4
+	MOVQ         $-1, R12
+	BZHIQ        R8, R12, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (R9), K2, Z5
+	VMINPS       Z1, Z5, Z6
+	VMOVUPS      Z6, K1, Z1
+	VMULPS       Z4, Z5, Z4
+	VADDPS       Z4, Z3, Z3
+
+rest_next:
+	SUBQ    $+1, R11
+	CMPQ    R11, $+0
+	JGT     rest
+	VDIVPS  Z0, Z3, Z3
+	MOVQ    $-1, R9
+	BZHIQ   R8, R9, R9
+	KMOVW   R9, K1
+	VMOVUPS Z3, K1, (AX)
+	SHLQ    $0x02, R8
+	ADDQ    R8, CX
+	ADDQ    R8, AX
+
+next:
+	ADDQ        $+4, DX
+	SUBQ        $+1, DI
+	CMPQ        DI, $+0
+	JGT         row
+	MOVQ        $+1, AX
+	VMINPS      Z2, Z1, Z0
+	VCMPPS.BCST $0x1d, c32_1800000<>+0(SB), Z0, K1
+	KNOTW       K1, K1
+	KORTESTW    K1, K1
+	JNE         some
+	XORQ        AX, AX
+
+some:
+	MOVQ AX, low+64(FP)
+	VZEROUPPER
+	RET
+
+DATA c32_7f800000<>+0(SB)/4, $0x7f800000
+GLOBL c32_7f800000<>(SB), RODATA|NOPTR, $4
+
+DATA c32_1800000<>+0(SB)/4, $0x01800000
+GLOBL c32_1800000<>(SB), RODATA|NOPTR, $4
+
 // func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int)
 // Requires: AVX, AVX512F
 TEXT ·LogMeanExp(SB), NOSPLIT, $0-48

@@ -5,81 +5,93 @@
 #include "textflag.h"
 
 // The constants: 16 bytes each, as a register holds them.
-DATA consts<>+0(SB)/8, $0xc087500000000000
-DATA consts<>+8(SB)/8, $0xc087500000000000
-DATA consts<>+16(SB)/8, $0x4338000000000000
-DATA consts<>+24(SB)/8, $0x4338000000000000
-DATA consts<>+32(SB)/8, $0x3ff71547652b82fe
-DATA consts<>+40(SB)/8, $0x3ff71547652b82fe
-DATA consts<>+48(SB)/8, $0xbfe62e42fefa39ef
-DATA consts<>+56(SB)/8, $0xbfe62e42fefa39ef
-DATA consts<>+64(SB)/8, $0xbc7abc9e3b39803f
-DATA consts<>+72(SB)/8, $0xbc7abc9e3b39803f
-DATA consts<>+80(SB)/8, $0x3e5af6bda85bfb07
-DATA consts<>+88(SB)/8, $0x3e5af6bda85bfb07
-DATA consts<>+96(SB)/8, $0x3e21e3d33c408bef
-DATA consts<>+104(SB)/8, $0x3e21e3d33c408bef
-DATA consts<>+112(SB)/8, $0x3e927e5b43506fa6
-DATA consts<>+120(SB)/8, $0x3e927e5b43506fa6
-DATA consts<>+128(SB)/8, $0x3ec71ddf02854ed4
-DATA consts<>+136(SB)/8, $0x3ec71ddf02854ed4
-DATA consts<>+144(SB)/8, $0x3efa01a01369ed3c
-DATA consts<>+152(SB)/8, $0x3efa01a01369ed3c
-DATA consts<>+160(SB)/8, $0x3f2a01a01b37b44a
-DATA consts<>+168(SB)/8, $0x3f2a01a01b37b44a
-DATA consts<>+176(SB)/8, $0x3f56c16c16c3043c
-DATA consts<>+184(SB)/8, $0x3f56c16c16c3043c
-DATA consts<>+192(SB)/8, $0x3f8111111110ec65
-DATA consts<>+200(SB)/8, $0x3f8111111110ec65
-DATA consts<>+208(SB)/8, $0x3fa5555555555503
-DATA consts<>+216(SB)/8, $0x3fa5555555555503
-DATA consts<>+224(SB)/8, $0x3fc555555555555b
-DATA consts<>+232(SB)/8, $0x3fc555555555555b
-DATA consts<>+240(SB)/8, $0x3fe0000000000000
-DATA consts<>+248(SB)/8, $0x3fe0000000000000
-DATA consts<>+256(SB)/8, $0x3ff0000000000000
-DATA consts<>+264(SB)/8, $0x3ff0000000000000
-DATA consts<>+272(SB)/8, $0x00000000000003ff
-DATA consts<>+280(SB)/8, $0x00000000000003ff
-DATA consts<>+288(SB)/8, $0x00095f6200000000
-DATA consts<>+296(SB)/8, $0x00095f6200000000
-DATA consts<>+304(SB)/8, $0x4330000000000000
-DATA consts<>+312(SB)/8, $0x4330000000000000
-DATA consts<>+320(SB)/8, $0x43300000000003ff
-DATA consts<>+328(SB)/8, $0x43300000000003ff
-DATA consts<>+336(SB)/8, $0x000fffffffffffff
-DATA consts<>+344(SB)/8, $0x000fffffffffffff
-DATA consts<>+352(SB)/8, $0x3fe6a09e00000000
-DATA consts<>+360(SB)/8, $0x3fe6a09e00000000
-DATA consts<>+368(SB)/8, $0x4000000000000000
-DATA consts<>+376(SB)/8, $0x4000000000000000
-DATA consts<>+384(SB)/8, $0x3fc39a1ba82a83b4
-DATA consts<>+392(SB)/8, $0x3fc39a1ba82a83b4
-DATA consts<>+400(SB)/8, $0x3fc2f05659483424
-DATA consts<>+408(SB)/8, $0x3fc2f05659483424
-DATA consts<>+416(SB)/8, $0x3fc74663eea824cd
-DATA consts<>+424(SB)/8, $0x3fc74663eea824cd
-DATA consts<>+432(SB)/8, $0x3fcc71c52095296d
-DATA consts<>+440(SB)/8, $0x3fcc71c52095296d
-DATA consts<>+448(SB)/8, $0x3fd24924941f132b
-DATA consts<>+456(SB)/8, $0x3fd24924941f132b
-DATA consts<>+464(SB)/8, $0x3fd999999997fdb6
-DATA consts<>+472(SB)/8, $0x3fd999999997fdb6
-DATA consts<>+480(SB)/8, $0x3fe5555555555592
-DATA consts<>+488(SB)/8, $0x3fe5555555555592
-DATA consts<>+496(SB)/8, $0x3c7abc9e3b39803f
-DATA consts<>+504(SB)/8, $0x3c7abc9e3b39803f
-DATA consts<>+512(SB)/8, $0x3fe62e42fefa39ef
-DATA consts<>+520(SB)/8, $0x3fe62e42fefa39ef
-DATA consts<>+528(SB)/8, $0xbfe0000000000000
-DATA consts<>+536(SB)/8, $0xbfe0000000000000
-DATA consts<>+544(SB)/8, $0x7fffffffffffffff
-DATA consts<>+552(SB)/8, $0x7fffffffffffffff
-DATA consts<>+560(SB)/8, $0x3c90000000000000
-DATA consts<>+568(SB)/8, $0x3c90000000000000
-DATA consts<>+576(SB)/8, $0x7fefffffffffffff
-DATA consts<>+584(SB)/8, $0x7fefffffffffffff
-GLOBL consts<>(SB), RODATA|NOPTR, $592
+DATA consts<>+0(SB)/8, $0x7f8000007f800000
+DATA consts<>+8(SB)/8, $0x7f8000007f800000
+DATA consts<>+16(SB)/8, $0x0000000100000000
+DATA consts<>+24(SB)/8, $0x0000000300000002
+DATA consts<>+32(SB)/8, $0x0000000500000004
+DATA consts<>+40(SB)/8, $0x0000000700000006
+DATA consts<>+48(SB)/8, $0x0000000900000008
+DATA consts<>+56(SB)/8, $0x0000000b0000000a
+DATA consts<>+64(SB)/8, $0x0000000d0000000c
+DATA consts<>+72(SB)/8, $0x0000000f0000000e
+DATA consts<>+80(SB)/8, $0x0180000001800000
+DATA consts<>+88(SB)/8, $0x0180000001800000
+DATA consts<>+96(SB)/8, $0xc087500000000000
+DATA consts<>+104(SB)/8, $0xc087500000000000
+DATA consts<>+112(SB)/8, $0x4338000000000000
+DATA consts<>+120(SB)/8, $0x4338000000000000
+DATA consts<>+128(SB)/8, $0x3ff71547652b82fe
+DATA consts<>+136(SB)/8, $0x3ff71547652b82fe
+DATA consts<>+144(SB)/8, $0xbfe62e42fefa39ef
+DATA consts<>+152(SB)/8, $0xbfe62e42fefa39ef
+DATA consts<>+160(SB)/8, $0xbc7abc9e3b39803f
+DATA consts<>+168(SB)/8, $0xbc7abc9e3b39803f
+DATA consts<>+176(SB)/8, $0x3e5af6bda85bfb07
+DATA consts<>+184(SB)/8, $0x3e5af6bda85bfb07
+DATA consts<>+192(SB)/8, $0x3e21e3d33c408bef
+DATA consts<>+200(SB)/8, $0x3e21e3d33c408bef
+DATA consts<>+208(SB)/8, $0x3e927e5b43506fa6
+DATA consts<>+216(SB)/8, $0x3e927e5b43506fa6
+DATA consts<>+224(SB)/8, $0x3ec71ddf02854ed4
+DATA consts<>+232(SB)/8, $0x3ec71ddf02854ed4
+DATA consts<>+240(SB)/8, $0x3efa01a01369ed3c
+DATA consts<>+248(SB)/8, $0x3efa01a01369ed3c
+DATA consts<>+256(SB)/8, $0x3f2a01a01b37b44a
+DATA consts<>+264(SB)/8, $0x3f2a01a01b37b44a
+DATA consts<>+272(SB)/8, $0x3f56c16c16c3043c
+DATA consts<>+280(SB)/8, $0x3f56c16c16c3043c
+DATA consts<>+288(SB)/8, $0x3f8111111110ec65
+DATA consts<>+296(SB)/8, $0x3f8111111110ec65
+DATA consts<>+304(SB)/8, $0x3fa5555555555503
+DATA consts<>+312(SB)/8, $0x3fa5555555555503
+DATA consts<>+320(SB)/8, $0x3fc555555555555b
+DATA consts<>+328(SB)/8, $0x3fc555555555555b
+DATA consts<>+336(SB)/8, $0x3fe0000000000000
+DATA consts<>+344(SB)/8, $0x3fe0000000000000
+DATA consts<>+352(SB)/8, $0x3ff0000000000000
+DATA consts<>+360(SB)/8, $0x3ff0000000000000
+DATA consts<>+368(SB)/8, $0x00000000000003ff
+DATA consts<>+376(SB)/8, $0x00000000000003ff
+DATA consts<>+384(SB)/8, $0x00095f6200000000
+DATA consts<>+392(SB)/8, $0x00095f6200000000
+DATA consts<>+400(SB)/8, $0x4330000000000000
+DATA consts<>+408(SB)/8, $0x4330000000000000
+DATA consts<>+416(SB)/8, $0x43300000000003ff
+DATA consts<>+424(SB)/8, $0x43300000000003ff
+DATA consts<>+432(SB)/8, $0x000fffffffffffff
+DATA consts<>+440(SB)/8, $0x000fffffffffffff
+DATA consts<>+448(SB)/8, $0x3fe6a09e00000000
+DATA consts<>+456(SB)/8, $0x3fe6a09e00000000
+DATA consts<>+464(SB)/8, $0x4000000000000000
+DATA consts<>+472(SB)/8, $0x4000000000000000
+DATA consts<>+480(SB)/8, $0x3fc39a1ba82a83b4
+DATA consts<>+488(SB)/8, $0x3fc39a1ba82a83b4
+DATA consts<>+496(SB)/8, $0x3fc2f05659483424
+DATA consts<>+504(SB)/8, $0x3fc2f05659483424
+DATA consts<>+512(SB)/8, $0x3fc74663eea824cd
+DATA consts<>+520(SB)/8, $0x3fc74663eea824cd
+DATA consts<>+528(SB)/8, $0x3fcc71c52095296d
+DATA consts<>+536(SB)/8, $0x3fcc71c52095296d
+DATA consts<>+544(SB)/8, $0x3fd24924941f132b
+DATA consts<>+552(SB)/8, $0x3fd24924941f132b
+DATA consts<>+560(SB)/8, $0x3fd999999997fdb6
+DATA consts<>+568(SB)/8, $0x3fd999999997fdb6
+DATA consts<>+576(SB)/8, $0x3fe5555555555592
+DATA consts<>+584(SB)/8, $0x3fe5555555555592
+DATA consts<>+592(SB)/8, $0x3c7abc9e3b39803f
+DATA consts<>+600(SB)/8, $0x3c7abc9e3b39803f
+DATA consts<>+608(SB)/8, $0x3fe62e42fefa39ef
+DATA consts<>+616(SB)/8, $0x3fe62e42fefa39ef
+DATA consts<>+624(SB)/8, $0xbfe0000000000000
+DATA consts<>+632(SB)/8, $0xbfe0000000000000
+DATA consts<>+640(SB)/8, $0x7fffffffffffffff
+DATA consts<>+648(SB)/8, $0x7fffffffffffffff
+DATA consts<>+656(SB)/8, $0x3c90000000000000
+DATA consts<>+664(SB)/8, $0x3c90000000000000
+DATA consts<>+672(SB)/8, $0x7fefffffffffffff
+DATA consts<>+680(SB)/8, $0x7fefffffffffffff
+GLOBL consts<>(SB), RODATA|NOPTR, $688
 
 // func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride int)
 TEXT ·MeanF32(SB), NOSPLIT, $0-48
@@ -494,6 +506,319 @@ l19:
 done:
 	RET
 
+// func MeanScaledF32(dst *float32, x *float32, scale *float32, by *float32, members int, rows int, k int, stride int) (low int)
+TEXT ·MeanScaledF32(SB), NOSPLIT, $0-72
+	MOVD $consts<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD scale+16(FP), R3
+	MOVD stride+56(FP), R4
+	MOVD by+24(FP), R5
+	FMOVS (R5), F0
+	VDUP V0.S[0], V0.S4
+	MOVD rows+40(FP), R5
+	MOVD rows+40(FP), R6
+	LSL $2, R4
+	LSL $2, R5
+	FMOVQ (R0), F1
+	FMOVQ (R0), F2
+
+row:
+	MOVD k+48(FP), R7
+	CMP $16, R7
+	BLT one_end
+
+one_loop:
+	MOVD R2, R8
+	MOVD R3, R9
+	MOVD members+32(FP), R10
+	FMOVS (R9), F3
+	VDUP V3.S[0], V3.S4
+	FMOVQ (R8), F4
+	FMOVQ 16(R8), F5
+	FMOVQ 32(R8), F6
+	FMOVQ 48(R8), F7
+	WORD $0x4ea1f481 // fmin v1.4s, v4.4s, v1.4s
+	WORD $0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD $0x4ea2f4a2 // fmin v2.4s, v5.4s, v2.4s
+	WORD $0x6e23dca5 // fmul v5.4s, v5.4s, v3.4s
+	WORD $0x4ea1f4c1 // fmin v1.4s, v6.4s, v1.4s
+	WORD $0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
+	WORD $0x6e23dce3 // fmul v3.4s, v7.4s, v3.4s
+	JMP one_next
+
+one:
+	ADD R4, R8
+	ADD R5, R9
+	FMOVS (R9), F7
+	VDUP V7.S[0], V7.S4
+	FMOVQ (R8), F8
+	FMOVQ 16(R8), F9
+	FMOVQ 32(R8), F10
+	FMOVQ 48(R8), F11
+	WORD $0x4ea1f501 // fmin v1.4s, v8.4s, v1.4s
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4ea2f522 // fmin v2.4s, v9.4s, v2.4s
+	WORD $0x6e27dd28 // fmul v8.4s, v9.4s, v7.4s
+	WORD $0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
+	WORD $0x4ea1f541 // fmin v1.4s, v10.4s, v1.4s
+	WORD $0x6e27dd48 // fmul v8.4s, v10.4s, v7.4s
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea2f562 // fmin v2.4s, v11.4s, v2.4s
+	WORD $0x6e27dd67 // fmul v7.4s, v11.4s, v7.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+
+one_next:
+	SUB $1, R10
+	CMP $0, R10
+	BGT one
+	WORD $0x6e20fc84 // fdiv v4.4s, v4.4s, v0.4s
+	WORD $0x6e20fca5 // fdiv v5.4s, v5.4s, v0.4s
+	WORD $0x6e20fcc6 // fdiv v6.4s, v6.4s, v0.4s
+	WORD $0x6e20fc63 // fdiv v3.4s, v3.4s, v0.4s
+	FMOVQ F4, (R1)
+	FMOVQ F5, 16(R1)
+	FMOVQ F6, 32(R1)
+	FMOVQ F3, 48(R1)
+	ADD $64, R2
+	ADD $64, R1
+	SUB $16, R7
+	CMP $16, R7
+	BGE one_loop
+
+one_end:
+	CBZ R7, next
+	MOVD $64, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	VDUP R8, V3.S4
+	FMOVQ 16(R0), F4
+	WORD $0x4ea43464 // cmgt v4.4s, v3.4s, v4.4s
+	FMOVQ 32(R0), F5
+	WORD $0x4ea53465 // cmgt v5.4s, v3.4s, v5.4s
+	FMOVQ 48(R0), F6
+	WORD $0x4ea63466 // cmgt v6.4s, v3.4s, v6.4s
+	FMOVQ 64(R0), F7
+	WORD $0x4ea73463 // cmgt v3.4s, v3.4s, v7.4s
+	MOVD R2, R8
+	MOVD R3, R9
+	MOVD members+32(FP), R10
+	FMOVS (R9), F7
+	VDUP V7.S[0], V7.S4
+	MOVD R7, R11
+	AND $-4, R11
+	MOVD R7, R12
+	LSL $2, R12
+	ADD R8, R12
+	LSL $2, R11
+	ADD R8, R11
+	VMOVI $0, V8.B16
+	TBZ $0, R7, l1
+	FMOVS -4(R12), F8
+
+l1:
+	TBZ $1, R7, l2
+	FMOVD (R11), F9
+	VZIP1 V8.D2, V9.D2, V8.D2
+
+l2:
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	CMP $4, R7
+	BLT l4
+	FMOVQ (R8), F12
+	CMP $8, R7
+	BLT l5
+	FMOVQ 16(R8), F9
+	CMP $12, R7
+	BLT l6
+	FMOVQ 32(R8), F10
+	CMP $16, R7
+	BLT l7
+	FMOVQ 48(R8), F11
+	JMP l3
+
+l4:
+	VMOV V8.B16, V12.B16
+	JMP l3
+
+l5:
+	VMOV V8.B16, V9.B16
+	JMP l3
+
+l6:
+	VMOV V8.B16, V10.B16
+	JMP l3
+
+l7:
+	VMOV V8.B16, V11.B16
+
+l3:
+	WORD $0x4ea1f588 // fmin v8.4s, v12.4s, v1.4s
+	VBIT V4.B16, V8.B16, V1.B16
+	WORD $0x6e27dd88 // fmul v8.4s, v12.4s, v7.4s
+	WORD $0x4ea2f52c // fmin v12.4s, v9.4s, v2.4s
+	VBIT V5.B16, V12.B16, V2.B16
+	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
+	WORD $0x4ea1f54c // fmin v12.4s, v10.4s, v1.4s
+	VBIT V6.B16, V12.B16, V1.B16
+	WORD $0x6e27dd4a // fmul v10.4s, v10.4s, v7.4s
+	WORD $0x4ea2f56c // fmin v12.4s, v11.4s, v2.4s
+	VBIT V3.B16, V12.B16, V2.B16
+	WORD $0x6e27dd67 // fmul v7.4s, v11.4s, v7.4s
+	JMP rest_next
+
+rest:
+	ADD R4, R8
+	ADD R5, R9
+	FMOVS (R9), F11
+	VDUP V11.S[0], V11.S4
+	MOVD R7, R11
+	AND $-4, R11
+	MOVD R7, R12
+	LSL $2, R12
+	ADD R8, R12
+	LSL $2, R11
+	ADD R8, R11
+	VMOVI $0, V12.B16
+	TBZ $0, R7, l8
+	FMOVS -4(R12), F12
+
+l8:
+	TBZ $1, R7, l9
+	FMOVD (R11), F13
+	VZIP1 V12.D2, V13.D2, V12.D2
+
+l9:
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	CMP $4, R7
+	BLT l11
+	FMOVQ (R8), F16
+	CMP $8, R7
+	BLT l12
+	FMOVQ 16(R8), F13
+	CMP $12, R7
+	BLT l13
+	FMOVQ 32(R8), F14
+	CMP $16, R7
+	BLT l14
+	FMOVQ 48(R8), F15
+	JMP l10
+
+l11:
+	VMOV V12.B16, V16.B16
+	JMP l10
+
+l12:
+	VMOV V12.B16, V13.B16
+	JMP l10
+
+l13:
+	VMOV V12.B16, V14.B16
+	JMP l10
+
+l14:
+	VMOV V12.B16, V15.B16
+
+l10:
+	WORD $0x4ea1f60c // fmin v12.4s, v16.4s, v1.4s
+	VBIT V4.B16, V12.B16, V1.B16
+	WORD $0x6e2bde0c // fmul v12.4s, v16.4s, v11.4s
+	WORD $0x4e2cd508 // fadd v8.4s, v8.4s, v12.4s
+	WORD $0x4ea2f5ac // fmin v12.4s, v13.4s, v2.4s
+	VBIT V5.B16, V12.B16, V2.B16
+	WORD $0x6e2bddac // fmul v12.4s, v13.4s, v11.4s
+	WORD $0x4e2cd529 // fadd v9.4s, v9.4s, v12.4s
+	WORD $0x4ea1f5cc // fmin v12.4s, v14.4s, v1.4s
+	VBIT V6.B16, V12.B16, V1.B16
+	WORD $0x6e2bddcc // fmul v12.4s, v14.4s, v11.4s
+	WORD $0x4e2cd54a // fadd v10.4s, v10.4s, v12.4s
+	WORD $0x4ea2f5ec // fmin v12.4s, v15.4s, v2.4s
+	VBIT V3.B16, V12.B16, V2.B16
+	WORD $0x6e2bddeb // fmul v11.4s, v15.4s, v11.4s
+	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+
+rest_next:
+	SUB $1, R10
+	CMP $0, R10
+	BGT rest
+	WORD $0x6e20fd03 // fdiv v3.4s, v8.4s, v0.4s
+	WORD $0x6e20fd24 // fdiv v4.4s, v9.4s, v0.4s
+	WORD $0x6e20fd45 // fdiv v5.4s, v10.4s, v0.4s
+	WORD $0x6e20fce6 // fdiv v6.4s, v7.4s, v0.4s
+	MOVD R7, R8
+	AND $-4, R8
+	MOVD R7, R9
+	LSL $2, R9
+	ADD R1, R9
+	LSL $2, R8
+	ADD R1, R8
+	CMP $4, R7
+	BLT l15
+	FMOVQ F3, (R1)
+	CMP $8, R7
+	BLT l16
+	FMOVQ F4, 16(R1)
+	CMP $12, R7
+	BLT l17
+	FMOVQ F5, 32(R1)
+	CMP $16, R7
+	BLT l18
+	FMOVQ F6, 48(R1)
+	JMP l19
+
+l15:
+	VMOV V3.B16, V6.B16
+	JMP l20
+
+l16:
+	VMOV V4.B16, V6.B16
+	JMP l20
+
+l17:
+	VMOV V5.B16, V6.B16
+	JMP l20
+
+l18:
+
+l20:
+	TBZ $1, R7, l21
+	FMOVD F6, (R8)
+	VEXT $8, V6.B16, V6.B16, V6.B16
+
+l21:
+	TBZ $0, R7, l19
+	FMOVS F6, -4(R9)
+
+l19:
+	LSL $2, R7
+	ADD R7, R2
+	ADD R7, R1
+
+next:
+	ADD $4, R3
+	SUB $1, R6
+	CMP $0, R6
+	BGT row
+	MOVD $1, R1
+	WORD $0x4ea2f420 // fmin v0.4s, v1.4s, v2.4s
+	FMOVQ 80(R0), F1
+	WORD $0x6e21e400 // fcmge v0.4s, v0.4s, v1.4s
+	WORD $0x6e205800 // mvn v0.16b, v0.16b
+	WORD $0x6ea0a400 // umaxp v0.4s, v0.4s, v0.4s
+	FMOVD F0, R0
+	CBNZ R0, some
+	MOVD $0, R1
+
+some:
+	MOVD R1, low+64(FP)
+	RET
+
 // func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int)
 TEXT ·LogMeanExp(SB), NOSPLIT, $0-48
 	MOVD $consts<>(SB), R0
@@ -535,62 +860,62 @@ top:
 sum:
 	FMOVQ (R5), F5
 	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	FMOVQ (R0), F6
+	FMOVQ 96(R0), F6
 	WORD $0x4e65f4c5 // fmax v5.2d, v6.2d, v5.2d
-	FMOVQ 16(R0), F6
-	FMOVQ 32(R0), F7
-	VFMLA V7.D2, V5.D2, V6.D2
-	FMOVQ 16(R0), F7
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ 48(R0), F7
-	VFMLA V7.D2, V6.D2, V5.D2
-	FMOVQ 64(R0), F7
-	VFMLA V7.D2, V6.D2, V5.D2
-	FMOVQ 80(R0), F7
-	FMOVQ 96(R0), F8
-	VFMLA V8.D2, V5.D2, V7.D2
-	FMOVQ 112(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 112(R0), F6
 	FMOVQ 128(R0), F7
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 144(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
+	VFMLA V7.D2, V5.D2, V6.D2
+	FMOVQ 112(R0), F7
+	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	FMOVQ 144(R0), F7
+	VFMLA V7.D2, V6.D2, V5.D2
 	FMOVQ 160(R0), F7
-	VFMLA V5.D2, V8.D2, V7.D2
-	FMOVQ 176(R0), F8
-	VFMLA V5.D2, V7.D2, V8.D2
-	FMOVQ 192(R0), F7
-	VFMLA V5.D2, V8.D2, V7.D2
+	VFMLA V7.D2, V6.D2, V5.D2
+	FMOVQ 176(R0), F7
+	FMOVQ 192(R0), F8
+	VFMLA V8.D2, V5.D2, V7.D2
 	FMOVQ 208(R0), F8
 	VFMLA V5.D2, V7.D2, V8.D2
 	FMOVQ 224(R0), F7
 	VFMLA V5.D2, V8.D2, V7.D2
 	FMOVQ 240(R0), F8
 	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 256(R0), F7
+	VFMLA V5.D2, V8.D2, V7.D2
+	FMOVQ 272(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 288(R0), F7
+	VFMLA V5.D2, V8.D2, V7.D2
+	FMOVQ 304(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
+	FMOVQ 320(R0), F7
+	VFMLA V5.D2, V8.D2, V7.D2
+	FMOVQ 336(R0), F8
+	VFMLA V5.D2, V7.D2, V8.D2
 	WORD $0x6e65dca7 // fmul v7.2d, v5.2d, v5.2d
 	VFMLA V8.D2, V7.D2, V5.D2
-	FMOVQ 256(R0), F7
+	FMOVQ 352(R0), F7
 	WORD $0x4e67d4a7 // fadd v7.2d, v5.2d, v7.2d
-	FMOVQ 16(R0), F8
-	FMOVQ 240(R0), F9
+	FMOVQ 112(R0), F8
+	FMOVQ 336(R0), F9
 	VFMLA V9.D2, V6.D2, V8.D2
-	FMOVQ 16(R0), F9
+	FMOVQ 112(R0), F9
 	WORD $0x4ee9d509 // fsub v9.2d, v8.2d, v9.2d
 	WORD $0x4ee9d4c9 // fsub v9.2d, v6.2d, v9.2d
-	FMOVQ 16(R0), F10
+	FMOVQ 112(R0), F10
 	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
-	FMOVQ 272(R0), F10
+	FMOVQ 368(R0), F10
 	VADD V10.D2, V8.D2, V8.D2
 	VSHL $52, V8.D2, V8.D2
 	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
-	FMOVQ 272(R0), F8
+	FMOVQ 368(R0), F8
 	VADD V8.D2, V9.D2, V8.D2
 	VSHL $52, V8.D2, V8.D2
 	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
 	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
 	VMOVI $0, V8.B16
 	WORD $0x4e68e4c6 // fcmeq v6.2d, v6.2d, v8.2d
-	FMOVQ 256(R0), F8
+	FMOVQ 352(R0), F8
 	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
 	VBSL V7.B16, V5.B16, V6.B16
 	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
@@ -600,121 +925,121 @@ sum:
 	BGT sum
 	WORD $0x6e60fc84 // fdiv v4.2d, v4.2d, v0.2d
 	WORD $0x6e60fc63 // fdiv v3.2d, v3.2d, v0.2d
-	FMOVQ 288(R0), F5
+	FMOVQ 384(R0), F5
 	VADD V5.D2, V3.D2, V3.D2
 	VUSHR $52, V3.D2, V5.D2
-	FMOVQ 304(R0), F6
+	FMOVQ 400(R0), F6
 	VORR V6.B16, V5.B16, V5.B16
-	FMOVQ 320(R0), F6
+	FMOVQ 416(R0), F6
 	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	FMOVQ 336(R0), F6
+	FMOVQ 432(R0), F6
 	VAND V6.B16, V3.B16, V3.B16
-	FMOVQ 352(R0), F6
+	FMOVQ 448(R0), F6
 	VADD V6.D2, V3.D2, V3.D2
-	FMOVQ 256(R0), F6
+	FMOVQ 352(R0), F6
 	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
-	FMOVQ 368(R0), F6
+	FMOVQ 464(R0), F6
 	WORD $0x4e66d466 // fadd v6.2d, v3.2d, v6.2d
 	WORD $0x6e66fc66 // fdiv v6.2d, v3.2d, v6.2d
 	WORD $0x6e66dcc7 // fmul v7.2d, v6.2d, v6.2d
-	FMOVQ 240(R0), F8
+	FMOVQ 336(R0), F8
 	WORD $0x6e68dc68 // fmul v8.2d, v3.2d, v8.2d
 	WORD $0x6e63dd08 // fmul v8.2d, v8.2d, v3.2d
-	FMOVQ 384(R0), F9
-	FMOVQ 400(R0), F10
+	FMOVQ 480(R0), F9
+	FMOVQ 496(R0), F10
 	VFMLA V10.D2, V7.D2, V9.D2
-	FMOVQ 416(R0), F10
+	FMOVQ 512(R0), F10
 	VFMLA V7.D2, V9.D2, V10.D2
-	FMOVQ 432(R0), F9
+	FMOVQ 528(R0), F9
 	VFMLA V7.D2, V10.D2, V9.D2
-	FMOVQ 448(R0), F10
+	FMOVQ 544(R0), F10
 	VFMLA V7.D2, V9.D2, V10.D2
-	FMOVQ 464(R0), F9
+	FMOVQ 560(R0), F9
 	VFMLA V7.D2, V10.D2, V9.D2
-	FMOVQ 480(R0), F10
+	FMOVQ 576(R0), F10
 	VFMLA V7.D2, V9.D2, V10.D2
 	VMOV V8.B16, V9.B16
 	VFMLA V7.D2, V10.D2, V9.D2
-	FMOVQ 496(R0), F7
+	FMOVQ 592(R0), F7
 	WORD $0x6e67dca7 // fmul v7.2d, v5.2d, v7.2d
 	VFMLA V6.D2, V9.D2, V7.D2
 	WORD $0x4ee7d506 // fsub v6.2d, v8.2d, v7.2d
 	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
-	FMOVQ 512(R0), F6
+	FMOVQ 608(R0), F6
 	VFMLA V6.D2, V5.D2, V3.D2
-	FMOVQ 528(R0), F5
+	FMOVQ 624(R0), F5
 	WORD $0x6ee5e485 // fcmgt v5.2d, v4.2d, v5.2d
-	FMOVQ 256(R0), F6
+	FMOVQ 352(R0), F6
 	WORD $0x4e66d486 // fadd v6.2d, v4.2d, v6.2d
-	FMOVQ 256(R0), F7
+	FMOVQ 352(R0), F7
 	WORD $0x4ee7d4c7 // fsub v7.2d, v6.2d, v7.2d
-	FMOVQ 256(R0), F8
+	FMOVQ 352(R0), F8
 	WORD $0x4ee7d4c9 // fsub v9.2d, v6.2d, v7.2d
 	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
 	WORD $0x4ee7d487 // fsub v7.2d, v4.2d, v7.2d
 	WORD $0x4e67d507 // fadd v7.2d, v8.2d, v7.2d
-	FMOVQ 288(R0), F8
+	FMOVQ 384(R0), F8
 	VADD V8.D2, V6.D2, V6.D2
 	VUSHR $52, V6.D2, V8.D2
-	FMOVQ 304(R0), F9
+	FMOVQ 400(R0), F9
 	VORR V9.B16, V8.B16, V8.B16
-	FMOVQ 320(R0), F9
+	FMOVQ 416(R0), F9
 	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
-	FMOVQ 336(R0), F9
+	FMOVQ 432(R0), F9
 	VAND V9.B16, V6.B16, V6.B16
-	FMOVQ 352(R0), F9
+	FMOVQ 448(R0), F9
 	VADD V9.D2, V6.D2, V6.D2
-	FMOVQ 256(R0), F9
+	FMOVQ 352(R0), F9
 	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
-	FMOVQ 16(R0), F9
+	FMOVQ 112(R0), F9
 	WORD $0x4ee8d529 // fsub v9.2d, v9.2d, v8.2d
-	FMOVQ 272(R0), F10
+	FMOVQ 368(R0), F10
 	VADD V10.D2, V9.D2, V9.D2
 	VSHL $52, V9.D2, V9.D2
 	WORD $0x6e69dce7 // fmul v7.2d, v7.2d, v9.2d
 	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
-	FMOVQ 368(R0), F7
+	FMOVQ 464(R0), F7
 	WORD $0x4e67d4c7 // fadd v7.2d, v6.2d, v7.2d
 	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
 	WORD $0x6e67dce9 // fmul v9.2d, v7.2d, v7.2d
-	FMOVQ 240(R0), F10
+	FMOVQ 336(R0), F10
 	WORD $0x6e6adcca // fmul v10.2d, v6.2d, v10.2d
 	WORD $0x6e66dd4a // fmul v10.2d, v10.2d, v6.2d
-	FMOVQ 384(R0), F11
-	FMOVQ 400(R0), F12
+	FMOVQ 480(R0), F11
+	FMOVQ 496(R0), F12
 	VFMLA V12.D2, V9.D2, V11.D2
-	FMOVQ 416(R0), F12
+	FMOVQ 512(R0), F12
 	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 432(R0), F11
+	FMOVQ 528(R0), F11
 	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 448(R0), F12
+	FMOVQ 544(R0), F12
 	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 464(R0), F11
+	FMOVQ 560(R0), F11
 	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 480(R0), F12
+	FMOVQ 576(R0), F12
 	VFMLA V9.D2, V11.D2, V12.D2
 	VMOV V10.B16, V11.B16
 	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 496(R0), F9
+	FMOVQ 592(R0), F9
 	WORD $0x6e69dd09 // fmul v9.2d, v8.2d, v9.2d
 	VFMLA V7.D2, V11.D2, V9.D2
 	WORD $0x4ee9d547 // fsub v7.2d, v10.2d, v9.2d
 	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	FMOVQ 512(R0), F7
+	FMOVQ 608(R0), F7
 	VFMLA V7.D2, V8.D2, V6.D2
-	FMOVQ 544(R0), F7
+	FMOVQ 640(R0), F7
 	VAND V7.B16, V4.B16, V7.B16
-	FMOVQ 560(R0), F8
+	FMOVQ 656(R0), F8
 	WORD $0x6ee7e507 // fcmgt v7.2d, v8.2d, v7.2d
 	VBSL V6.B16, V4.B16, V7.B16
 	VBIT V5.B16, V7.B16, V3.B16
 	WORD $0x4e63d423 // fadd v3.2d, v1.2d, v3.2d
-	FMOVQ 544(R0), F4
+	FMOVQ 640(R0), F4
 	VAND V4.B16, V1.B16, V4.B16
-	FMOVQ 576(R0), F5
+	FMOVQ 672(R0), F5
 	WORD $0x6e64e4a4 // fcmge v4.2d, v5.2d, v4.2d
 	VBSL V1.B16, V3.B16, V4.B16
-	FMOVQ 544(R0), F1
+	FMOVQ 640(R0), F1
 	VBSL V4.B16, V1.B16, V2.B16
 	FMOVQ F2, (R1)
 	ADD $16, R2

@@ -308,6 +308,13 @@ func MeanF32(dst *float32, x *float32, by *float32, members int, n int, stride i
 // is at by too, to dst.
 func MeanF64(dst *float64, x *float64, by *float64, members int, n int, stride int) { panic(absent) }
 
+// MeanScaledF32 writes the sums of the members, which are stride elements apart, of rows x k elements times their row's
+// scale, divided by their number, which is at by too, to dst. The scales of a member's rows follow those of the one
+// before. It returns whether an element is below 2**-124, or may be because one is NaN.
+func MeanScaledF32(dst *float32, x *float32, scale *float32, by *float32, members int, rows int, k int, stride int) (low int) {
+	panic(absent)
+}
+
 // LogMeanExp writes ln of the mean of e**x over the members, which are stride elements apart and whose number is at by
 // too, of n elements, a positive multiple of 8, to dst.
 func LogMeanExp(dst *float64, x *float64, by *float64, members int, n int, stride int) { panic(absent) }
