@@ -74,6 +74,10 @@ type Tile struct {
 	Width  int // of a row: Classes, or for a binary task the two of y = 0 and y = 1
 	Stride int
 
+	// Scale, if set, is what the entries of each row are to be multiplied by, as kernel.LogitTermsF32 has it: for whoever asked a
+	// Walker for terms.
+	Scale []float32
+
 	// Ahead is how many bytes it is from an entry to memory that is read next, for kernels that fetch it; 0 if none is.
 	Ahead int
 }

@@ -380,6 +380,8 @@ type worker struct {
 	by      []float64
 	tile    []float64
 	tile32  []float32
+	terms   bool // tiles may be of terms, whose rows' scales are in scale
+	scale   []float32
 	peak    []float64
 	truths  []float64 // observations, compacted
 
@@ -527,6 +529,12 @@ func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint
 	case Float64:
 		return kernel.LogitSoftmaxF64(s, w.wide(b, n, k), k, c.F64[lo:hi], n, k, st, labels)
 	case Float32:
+		if w.terms && st == k && kernel.HasTerms(k) {
+			w.scale = room(w.scale, n)
+			t := w.narrowTile(b, n, k)
+			b.Probs.Scale = w.scale[:n]
+			return kernel.LogitTermsF32(s, t, k, w.scale, c.F32[lo:hi], n, k, st, labels)
+		}
 		return kernel.LogitSoftmaxF32(s, w.narrowTile(b, n, k), k, c.F32[lo:hi], n, k, st, labels)
 	case Float16:
 		return kernel.LogitSoftmaxF16(s, w.narrowTile(b, n, k), k, c.F16[lo:hi], n, k, st, labels)
@@ -843,6 +851,10 @@ func (w *worker) compactRows(b *Block, keep []int32) {
 	switch t := b.Probs; {
 	case t.F32 != nil:
 		compactTile(w.narrowTile(b, len(keep), t.Width), t.F32, &t, keep)
+		if t.Scale != nil {
+			compactTile(t.Scale, t.Scale, &Tile{Width: 1, Stride: 1}, keep)
+			b.Probs.Scale = t.Scale[:len(keep)]
+		}
 	case t.F64 != nil:
 		compactTile(w.wide(b, len(keep), t.Width), t.F64, &t, keep)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -195,4 +196,44 @@ func TestTilesIn(t *testing.T) {
 			t.Errorf("%v, no room: inside %v, %v", d, inside, sameBits(got, want))
 		}
 	}
+}
+
+// TestWalkerTerms: the terms that a Walker hands on, times their rows' scales, are the tile that it has otherwise, where rows were
+// left out too.
+func TestWalkerTerms(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		const rows = 70
+		for _, k := range []int{5, 100, 1100} {
+			p := &metrics.Predictions{Kind: metrics.Logits, Labels: make([]int32, rows)}
+			p.Rows, p.Classes, p.F32 = rows, k, check.Logits32(check.Rand(3), rows*k, 3)
+			p.F32[2*k+1], p.Labels[40] = float32(math.NaN()), -1
+			walk := func(terms bool) (tile []float64) {
+				w := metrics.NewWalker(&metrics.Options{Drop: true}, metrics.Rows, func(b *metrics.Block) {
+					if (b.Probs.Scale != nil) != (terms && kernel.HasTerms(k)) {
+						t.Errorf("%d classes: the scales are %v", k, b.Probs.Scale)
+					}
+					for i := range b.Rows {
+						for _, v := range b.Probs.F32[i*k : (i+1)*k] {
+							if b.Probs.Scale != nil {
+								v *= b.Probs.Scale[i]
+							}
+							tile = append(tile, float64(v))
+						}
+					}
+				})
+				if terms {
+					w.Terms()
+				}
+				w.Add(&metrics.Chunk{Predictions: *p})
+				return tile
+			}
+			want, got := walk(false), walk(true)
+			if len(want) != (rows-2)*k {
+				t.Errorf("%d classes: %d entries", k, len(want))
+			}
+			if err := sameBits(got, want); err != nil {
+				t.Errorf("%d classes: %v", k, err)
+			}
+		}
+	})
 }

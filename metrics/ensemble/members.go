@@ -203,6 +203,26 @@ func (f *Folded) narrow() bool {
 	return s.classes > 1 && s.dtype != metrics.Float64 && !(f.opt.Renormalize && s.kind == metrics.Probs)
 }
 
+// meansAlone tells whether nobody reads the probabilities of a member by itself.
+func (f *Folded) meansAlone() bool {
+	for _, a := range f.accs {
+		if r, ok := a.(*rows); ok {
+			a = r.keep
+		}
+		if _, ok := a.(*Uncertainty); !ok {
+			return false
+		}
+	}
+	for _, l := range f.each {
+		for _, a := range l {
+			if a.Needs()&metrics.Rows != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // room returns a slice of at least n elements, s if that is one.
 func room[T any](s []T, n int) []T {
 	if len(s) < n {

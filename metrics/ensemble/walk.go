@@ -47,6 +47,7 @@ type tiles struct {
 	all64  []float64
 	f32    [][]float32
 	f64    [][]float64
+	scale  []float32 // of terms: the members' scales, one after another
 	mean32 []float32
 	mean64 []float64
 }
@@ -71,6 +72,7 @@ func newWorker(f *Folded) *worker {
 
 func (w *worker) newWalks() []walk {
 	l := make([]walk, len(w.f.each))
+	terms := w.f.meansAlone()
 	for m := range l {
 		need := metrics.Rows | metrics.Spread
 		for _, a := range w.f.each[m] {
@@ -83,6 +85,9 @@ func (w *worker) newWalks() []walk {
 			w.now[m].block = b
 			w.walk(m + 1)
 		})
+		if terms {
+			l[m].walker.Terms()
+		}
 	}
 	return l
 }
@@ -264,7 +269,10 @@ func (w *worker) average() {
 		for _, o := range b.Members {
 			t.f32 = append(t.f32, o.Probs.F32)
 		}
-		meanRows(b.Mean.F32, t.f32, b, kernel.MeanF32)
+		if !w.meanTerms() {
+			w.softmax()
+			meanRows(b.Mean.F32, t.f32, b, kernel.MeanF32)
+		}
 	} else {
 		dst := w.mean.F64
 		if !inPlace {
@@ -278,8 +286,46 @@ func (w *worker) average() {
 		}
 		meanRows(b.Mean.F64, t.f64, b, kernel.MeanF64)
 	}
+	for _, o := range b.Members {
+		if o.Probs.Scale != nil { // which nobody reads
+			o.Probs = metrics.Tile{}
+		}
+	}
 	if w.scored() && !inPlace {
 		w.scatter()
+	}
+}
+
+// meanTerms makes the mean of members whose tiles are terms beside each other, and tells whether it can.
+func (w *worker) meanTerms() bool {
+	b, t := &w.block, &w.tiles
+	t.scale = t.scale[:0]
+	for _, o := range b.Members {
+		if o.Probs.Scale == nil {
+			return false
+		}
+		t.scale = append(t.scale, o.Probs.Scale...)
+	}
+	n := len(b.Mean.F32)
+	all, apart, ok := oneArray(t.f32, n)
+	return ok && kernel.MeanScaledF32(b.Mean.F32, all, t.scale, len(b.Members), b.Rows, b.Mean.Width, apart)
+}
+
+// softmax makes probabilities of the tiles that are terms: where one is too small, or the members' strides differ.
+func (w *worker) softmax() {
+	b := &w.block
+	for m, o := range b.Members {
+		if o.Probs.Scale == nil {
+			continue
+		}
+		s, k := &b.Scores[m], o.Probs.Width
+		if b.Rows == w.n {
+			kernel.SoftmaxF32(o.Probs.F32, k, s.F32, b.Rows, k, k)
+			continue
+		}
+		for i := range b.Rows {
+			kernel.SoftmaxF32(o.Probs.F32[i*k:], k, s.F32[int(b.Number(i)-b.First)*k:], 1, k, k)
+		}
 	}
 }
 
