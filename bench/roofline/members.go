@@ -22,6 +22,7 @@ func mutualInformation(x []float32, y []int32, k int) float64 {
 	f := func() []float64 { return make([]float64, block) }
 	cols := &kernel.Stats{Top: f(), Tail: f(), Label: f(), NLL: f(), Rest: f(), Entropy: f(), Norm: f(),
 		ArgMax: make([]int32, block), Flags: make([]uint8, block)}
+	scale := make([]float32, members*block)
 	sum := 0.0
 	for i := 0; i < n; i += block {
 		rows := min(block, n-i)
@@ -30,12 +31,18 @@ func mutualInformation(x []float32, y []int32, k int) float64 {
 		parts := 0.0
 		for m := range members {
 			at := (m*n + i) * k
-			kernel.LogitSoftmaxF32(cols, tiles[m*size:], k, x[at:at+size], rows, k, k, labels)
+			kernel.LogitTermsF32(cols, tiles[m*size:], k, scale[m*rows:], x[at:at+size], rows, k, k, labels)
 			for _, h := range cols.Entropy[:rows] {
 				parts += h
 			}
 		}
-		kernel.MeanF32(mean, tiles, members, size, size)
+		if !kernel.MeanScaledF32(mean, tiles, scale, members, rows, k, size) {
+			for m := range members {
+				at := (m*n + i) * k
+				kernel.SoftmaxF32(tiles[m*size:], k, x[at:at+size], rows, k, k)
+			}
+			kernel.MeanF32(mean, tiles, members, size, size)
+		}
 		kernel.ProbStatsF32(cols, mean, rows, k, k, labels)
 		for _, h := range cols.Entropy[:rows] {
 			sum += h
