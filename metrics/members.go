@@ -64,8 +64,9 @@ func (w *Walker) Add(c *Chunk) {
 // where they fit: so that the tiles of several Walkers lie beside each other.
 func (w *Walker) TilesIn(f32 []float32, f64 []float64) { w.w.tile32, w.w.tile = f32, f64 }
 
-// Terms makes the Walker leave tiles of float32 logits as kernel.LogitTermsF32 does where that is faster: Tile.Scale is set then.
-func (w *Walker) Terms() { w.w.terms = true }
+// Terms says whether the Walker may leave tiles of float32 logits as kernel.LogitTermsF32 does, where that is faster: Tile.Scale is set
+// then.
+func (w *Walker) Terms(may bool) { w.w.terms = may }
 
 // Err returns the *DataError of the bad rows so far, nil if there were none or Options.Drop leaves them out.
 func (w *Walker) Err() error {

@@ -221,9 +221,7 @@ func TestWalkerTerms(t *testing.T) {
 						}
 					}
 				})
-				if terms {
-					w.Terms()
-				}
+				w.Terms(terms)
 				w.Add(&metrics.Chunk{Predictions: *p})
 				return tile
 			}

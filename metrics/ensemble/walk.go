@@ -28,6 +28,7 @@ type worker struct {
 	now   []walk
 	block Block
 	good  []int // members in which a row is good
+	low   bool  // terms had to be made probabilities
 	split bool  // some rows are bad in some members
 	tiles tiles
 }
@@ -85,9 +86,7 @@ func (w *worker) newWalks() []walk {
 			w.now[m].block = b
 			w.walk(m + 1)
 		})
-		if terms {
-			l[m].walker.Terms()
-		}
+		l[m].walker.Terms(terms && !w.low)
 	}
 	return l
 }
@@ -311,12 +310,18 @@ func (w *worker) meanTerms() bool {
 	return ok && kernel.MeanScaledF32(b.Mean.F32, all, t.scale, len(b.Members), b.Rows, b.Mean.Width, apart)
 }
 
-// softmax makes probabilities of the tiles that are terms: where one is too small, or the members' strides differ.
+// softmax makes probabilities of the tiles that are terms: where one is too small, or the members' strides differ. Where it is so once
+// it is likely to be so again, and no more terms are asked for.
 func (w *worker) softmax() {
 	b := &w.block
 	for m, o := range b.Members {
 		if o.Probs.Scale == nil {
 			continue
+		}
+		w.low = true
+		w.walks[m].walker.Terms(false)
+		if w.again != nil {
+			w.again[m].walker.Terms(false)
 		}
 		s, k := &b.Scores[m], o.Probs.Width
 		if b.Rows == w.n {
