@@ -1,11 +1,9 @@
 // Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
 // BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
-// matrix by class and bin (ClassSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32), what a walk through
-// sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), Exp64 and Log64.
-// matrix by class and bin (ClassSumsF32), what the members of an ensemble make of the same rows (MeanF32, of logits LogitTermsF32 and
-// MeanScaledF32, LogMeanExp, PairKLF32, PairSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32), what a walk through
-// sorted ones needs (HitBlocksF32), Exp64 and Log64.
+// matrix by class and bin (ClassSumsF32), what the members of an ensemble make of the same rows (MeanF32, of logits LogitTermsF32
+// and MeanScaledF32, LogMeanExp, PairKLF32, PairSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32),
+// what a walk through sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), Exp64 and Log64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
