@@ -30,6 +30,7 @@
 //	kernel: number of grid cells is not GridSize
 //	kernel: the blocks of sorted keys are not one for each 64 keys
 //	kernel: number of members is not positive
+//	kernel: a normal forecast has two or three numbers a row
 //
 // An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
 // a goroutine, nothing is kept between calls, except that the grid's places are made once; calls with disjoint outputs may run at the same time. Slices start at any

@@ -48,13 +48,16 @@ type Block struct {
 	Labels  []int32
 	Hit     []uint8   // 1 where the arg max is the label
 	Weights []float64 // nil, or one weight > 0 a row
-	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed; of Samples and LogLiks the rows as they are
+	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed; of what has no classes the rows as they are
 	Peak    []float64 // the score of the arg max as it was given (a logit, if they are), if a Peak accumulator is fed
 
 	Kind     Kind      // of the scores
-	Observed []float64 // of Samples, in place of Labels
+	Observed []float64 // of Samples and Quantiles, in place of Labels
 	Abs      []float64 // of Samples, if a Spread accumulator is fed, the sums that kernel.SampleSpreadF64 has of their distances:
 	Spread   []float64 // from the observed number, and from each other
+
+	// Normal are the columns of Normals, of which the first Rows elements count.
+	Normal *kernel.NormalColumns
 
 	// The top label's event. Where the caller made no decisions Score is Stats.Top and Right is Hit.
 	Decisions []int32   // nil, or the caller's

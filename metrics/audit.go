@@ -140,7 +140,7 @@ func (a *Audit) UnmarshalBinary(b []byte) error {
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if n.Rows < 0 || n.Dropped < 0 || n.Absent < 0 || n.SumsOff < 0 || n.DType > BFloat16 || n.Kind > LogLiks || f > 31 {
+	if n.Rows < 0 || n.Dropped < 0 || n.Absent < 0 || n.SumsOff < 0 || n.DType > BFloat16 || !n.Kind.Valid() || f > 31 {
 		return fmt.Errorf("audit: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*a = n

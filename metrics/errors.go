@@ -18,7 +18,8 @@ const (
 	BadObserved                 // an observed number that is NaN or infinite
 	BadWeight                   // negative, NaN, infinite, or not 0 and outside [2**-32, 2**32]
 	NotFinite                   // NaN or +Inf; -Inf among probabilities; logits that are all -Inf
-	NotPositive                 // a parameter of a Dirichlet distribution that is not above 0
+	NotPositive                 // a parameter of a Dirichlet distribution, or a standard deviation, that is not above 0
+	Crossing                    // a quantile below the one before it
 	OutsideUnit                 // a probability below 0 or above 1
 	BadSum                      // a row of probabilities that is off 1 by more than 0.02
 	reasons
@@ -101,13 +102,25 @@ func (e *DataError) describe(f Fault) string {
 	case BadObserved:
 		what = "observed value is " + v
 		remedy = "it must be finite; --on-invalid drop leaves such rows out"
+	case Crossing:
+		what = fmt.Sprintf("quantile is %s, below the one before it", v)
+		remedy = "quantiles rise with their levels: sort each row's, or look at how they were made; --on-invalid drop leaves such rows out"
 	case NotPositive:
+		if e.Kind == Normals {
+			what = fmt.Sprintf("standard deviation is %s; it has to be above 0", v)
+			remedy = "a variance or its logarithm? take the root or the exponential; --on-invalid drop leaves such rows out"
+			break
+		}
 		what = fmt.Sprintf("parameter is %s; those of a Dirichlet distribution are above 0", v)
 		remedy = "logits or evidence? make parameters of them, as exp(logit) or evidence + 1"
 	case NotFinite:
 		switch {
 		case e.Kind == Samples:
 			what = "sample is " + v
+		case e.Kind == Quantiles:
+			what = "quantile is " + v
+		case e.Kind == Normals:
+			what = normalColumn(e.Classes, f.Column) + " is " + v
 		case e.Kind == LogLiks:
 			what = "log-likelihood is " + v
 		case f.Column < 0:
@@ -138,6 +151,11 @@ func (e *DataError) describe(f Fault) string {
 		like = fmt.Sprintf(" (%s of %s rows like it)", group(f.Count), group(e.Rows))
 	}
 	return where + ": " + what + like + ": " + remedy
+}
+
+// normalColumn names a column of Normals.
+func normalColumn(columns, i int) string {
+	return [][]string{{"error", "standard deviation"}, {"mean", "standard deviation", "observed value"}}[columns-2][i]
 }
 
 // group writes n with a comma between thousands.

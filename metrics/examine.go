@@ -232,10 +232,19 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 	}
 	w.view(b, c, at, n, st)
 	sums := c.Kind == Samples && w.need&Spread != 0
-	if sums {
+	good := true
+	switch {
+	case c.Kind == Normals:
+		good = w.normals(b) == 0
+	case c.Kind == Quantiles:
+		good = w.finite(b, false) && w.rising(b)
+	case sums:
 		w.spread(b)
+		fallthrough
+	default:
+		good = w.finite(b, sums)
 	}
-	if c.Weights != nil || !w.finite(b, sums) {
+	if c.Weights != nil || !good {
 		if keep := w.keepRows(c, at, n, st); len(keep) < n {
 			w.compactNumbers(b, keep)
 		}
@@ -247,6 +256,41 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 	for _, a := range w.accs {
 		a.AddBlock(b)
 	}
+}
+
+// normals sets the columns of rows of Normals, and returns the union of their flags.
+func (w *worker) normals(b *Block) uint8 {
+	s, t := &w.normal, &b.Probs
+	for _, c := range []*[]float64{&s.Error, &s.SD, &s.Z, &s.NLL, &s.CRPS} {
+		*c = room(*c, b.Rows)
+	}
+	s.Flags = room(s.Flags, b.Rows)
+	b.Normal = s
+	if t.F32 != nil {
+		return kernel.NormalF32(s, t.F32, b.Rows, t.Width, t.Stride)
+	}
+	return kernel.NormalF64(s, t.F64, b.Rows, t.Width, t.Stride)
+}
+
+// rising tells whether no row of a block falls.
+func (w *worker) rising(b *Block) bool {
+	t := &b.Probs
+	for i := range b.Rows {
+		if at := i * t.Stride; t.F32 != nil && falls(t.F32[at:at+t.Width]) >= 0 || t.F64 != nil && falls(t.F64[at:at+t.Width]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// falls returns the first element that is below the one before it, -1 if none is.
+func falls[T float32 | float64](row []T) int {
+	for j := 1; j < len(row); j++ {
+		if row[j] < row[j-1] {
+			return j
+		}
+	}
+	return -1
 }
 
 // spread sets the sums of the distances of rows of Samples.
@@ -321,7 +365,7 @@ func finite64(x []float64) bool {
 	return all < carry
 }
 
-// keepRows finds the rows of Samples or LogLiks that can be used, and counts the others.
+// keepRows finds the rows of what has no classes that can be used, and counts the others.
 func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 	keep := w.keep[:0]
 	for i := range n {
@@ -340,7 +384,7 @@ func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 	return keep
 }
 
-// compactNumbers leaves those rows in a block of Samples or LogLiks.
+// compactNumbers leaves those rows in a block of what has no classes.
 func (w *worker) compactNumbers(b *Block, keep []int32) {
 	n := len(keep)
 	w.compactRows(b, keep)
@@ -356,6 +400,13 @@ func (w *worker) compactNumbers(b *Block, keep []int32) {
 			b.Abs[to], b.Spread[to] = b.Abs[from], b.Spread[from]
 		}
 	}
+	if s := b.Normal; s != nil {
+		for _, col := range [][]float64{s.Error, s.SD, s.Z, s.NLL, s.CRPS} {
+			for to, from := range keep {
+				col[to] = col[from]
+			}
+		}
+	}
 	if b.Weights != nil {
 		b.Weights = w.weights[:n]
 	}
@@ -368,9 +419,9 @@ func (w *worker) compactNumbers(b *Block, keep []int32) {
 	b.Rows, b.index = n, keep
 }
 
-// faultOfNumbers tells what is wrong with a row of Samples or LogLiks, reasons if nothing is, and where.
+// faultOfNumbers tells what is wrong with a row of what has no classes, reasons if nothing is, and where.
 func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64) {
-	if c.Kind == Samples {
+	if c.Kind.observes() {
 		if v := c.Observed[row]; v-v != 0 {
 			return BadObserved, -1, v
 		}
@@ -381,13 +432,23 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 		}
 	}
 	at := row * st
-	switch {
-	case c.F32 != nil && finite32(c.F32[at:at+c.Classes]), c.F64 != nil && finite64(c.F64[at:at+c.Classes]):
-		return reasons, 0, 0
+	if !(c.F32 != nil && finite32(c.F32[at:at+c.Classes]) || c.F64 != nil && finite64(c.F64[at:at+c.Classes])) {
+		for j := range c.Classes {
+			if v := c.score(at + j); v-v != 0 {
+				return NotFinite, j, v
+			}
+		}
 	}
-	for j := range c.Classes {
-		if v := c.score(at + j); v-v != 0 {
-			return NotFinite, j, v
+	switch c.Kind {
+	case Normals:
+		if sd := c.score(at + 1); sd <= 0 {
+			return NotPositive, 1, sd
+		}
+	case Quantiles:
+		for j := 1; j < c.Classes; j++ {
+			if v := c.score(at + j); v < c.score(at+j-1) {
+				return Crossing, j, v
+			}
 		}
 	}
 	return reasons, 0, 0

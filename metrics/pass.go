@@ -58,6 +58,7 @@ const (
 	errDecided   = "metrics: decisions and rows differ in number"
 	errScored    = "metrics: confidence scores and rows differ in number"
 	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
+	errNormals   = "metrics: a normal forecast is two or three numbers a row"
 	errNoClasses = "metrics: decisions and confidence scores are of classes, which these scores are not"
 	errChunks    = "metrics: the chunks of a source differ in shape or kind"
 )
@@ -150,7 +151,11 @@ func (p *Predictions) check() {
 		panic(errShape)
 	}
 	switch p.Kind {
-	case Samples:
+	case Normals:
+		if p.Classes != 2 && p.Classes != 3 {
+			panic(errNormals)
+		}
+	case Samples, Quantiles:
 		if len(p.Observed) != p.Rows {
 			panic(errObserved)
 		}
@@ -384,6 +389,8 @@ type worker struct {
 	scale   []float32
 	peak    []float64
 	truths  []float64 // observations, compacted
+
+	normal kernel.NormalColumns
 
 	norms []float64 // columns that stay as rows are divided
 	tops  []int32

@@ -71,10 +71,18 @@ const (
 	// LogLiks are log-likelihoods of the row's observation, one for each of Classes draws of a model's parameters. There are
 	// neither labels nor columns.
 	LogLiks
+	// Normals are normal forecasts of a number, with what was observed in the row itself: Classes is 3, and a row the mean, the standard
+	// deviation (above 0) and the observed number, or 2, and a row the observed number minus the mean, and the standard deviation.
+	// There are no labels.
+	Normals
+	// Quantiles are a forecast's quantiles at Classes levels, in rising order of the levels and so never falling within a row, with
+	// Observed in place of labels.
+	Quantiles
+	kinds
 )
 
 // String returns the kind's name as it stands in documents and flags: "probs", "logits", "logprobs", "dirichlet", "samples",
-// "loglik".
+// "loglik", "normal", "quantiles".
 func (k Kind) String() string {
 	switch k {
 	case Probs:
@@ -89,12 +97,22 @@ func (k Kind) String() string {
 		return "samples"
 	case LogLiks:
 		return "loglik"
+	case Normals:
+		return "normal"
+	case Quantiles:
+		return "quantiles"
 	}
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
 // logs tells whether scores are logarithms, which kernels exponentiate.
 func (k Kind) logs() bool { return k == Logits || k == LogProbs }
+
+// observes tells whether rows of the kind have a true number beside them.
+func (k Kind) observes() bool { return k == Samples || k == Quantiles }
+
+// Valid tells whether k is one of the kinds.
+func (k Kind) Valid() bool { return k < kinds }
 
 // classes tells whether scores are those of classes, of which a row's label is one.
 func (k Kind) classes() bool { return k < Samples }
@@ -132,7 +150,8 @@ type Predictions struct {
 	Scores
 	Kind   Kind
 	Labels []int32 // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
-	// Observed are the true numbers that Samples forecast, one a row and finite, in place of Labels; LogLiks have neither.
+	// Observed are the true numbers that Samples and Quantiles forecast, one a row and finite, in place of Labels; LogLiks and Normals
+	// have neither.
 	Observed []float64
 	Weights  []float64 // one a row, 0 (an absent row) or from 2^-32 to 2^32; nil: every row counts once
 
@@ -150,6 +169,8 @@ type Predictions struct {
 type Chunk struct {
 	Predictions
 	First int64 // number of the chunk's first row in the whole set
+	// Groups, if set, has the number of the group that each row is in. A Pass does not look at it.
+	Groups []int32
 	// Recycle, if set, is called once when nothing reads the chunk's slices any more, from any goroutine.
 	Recycle func()
 }

@@ -830,7 +830,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if f > 7 {
 		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
 	}
-	if s.Kind > metrics.LogLiks || s.Kind != simple(s.Kind) {
+	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {
 		return fmt.Errorf("%w: there is no such kind of scores", exact.ErrDamaged)
 	}
 	if int(s.Brier) >= len(brierForms) {

@@ -5,7 +5,7 @@ import "github.com/candor-go/candor/metrics"
 // Shape is what has to be known of predictions to say which metrics they have.
 type Shape struct {
 	Classes int // of the scores; 1 for a binary task. Of samples and log-likelihoods the number of draws
-	// Kind is Dirichlet, Samples or LogLiks; Probs stands for all that become probabilities, as logits do.
+	// Kind is Dirichlet, Samples, LogLiks, Normals or Quantiles; Probs stands for all that become probabilities, as logits do.
 	Kind    metrics.Kind
 	Members int  // of an ensemble; 0 if there is one model
 	Out     bool // there are out-of-distribution rows besides
@@ -25,7 +25,7 @@ func simple(k metrics.Kind) metrics.Kind {
 }
 
 // HasClasses tells whether the scores are those of classes, of which rows have one as a label.
-func (s Shape) HasClasses() bool { return s.Kind != metrics.Samples && s.Kind != metrics.LogLiks }
+func (s Shape) HasClasses() bool { return s.Kind < metrics.Samples }
 
 // keeper is an accumulator that a metric is answered from, beside those over bins and cells.
 type keeper struct {
