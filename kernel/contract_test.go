@@ -241,6 +241,16 @@ func TestPanics(t *testing.T) {
 		panics("labels", errLabels, func() { BinaryLogitStatsF64(c, f64[:4], y[:3]) })
 		panics("labels", errLabels, func() { BinaryProbStatsF16(c, u16[:4], y[:3]) })
 
+		counts, nan := make([]int64, 3), math.NaN()
+		panics("CountUpTo", errLength, func() { CountUpTo(counts, f64, f64[:2]) })
+		for _, edges := range [][]float64{{0, 2, 1}, {nan, 1, 2}, {0, nan, 2}, {0, 1, nan}} {
+			panics("CountUpTo", errRising, func() { CountUpTo(counts, f64, edges) })
+		}
+		panics("CountUpTo", none, func() { CountUpTo(nil, f64, nil); CountUpTo(counts, nil, []float64{0, 0, 1}) })
+		if !slices.Equal(counts, make([]int64, 3)) {
+			t.Error("CountUpTo writes before it panics")
+		}
+
 		panics("ExpF32", errLength, func() { ExpF32(f32, f32[1:]) })
 		panics("LogF32", errLength, func() { LogF32(f32[1:], f32) })
 		panics("ExpF64", errLength, func() { ExpF64(f64, f64[1:]) })

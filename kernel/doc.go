@@ -3,7 +3,8 @@
 // BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
 // matrix by class and bin (ClassSumsF32), what the members of an ensemble make of the same rows (MeanF32, of logits LogitTermsF32
 // and MeanScaledF32, LogMeanExp, PairKLF32, PairSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32),
-// what a walk through sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), Exp64 and Log64.
+// what a walk through sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), the errors of normal
+// forecasts (NormalF32), Exp64, Log64, Phi64 and PhiInv64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
@@ -31,6 +32,7 @@
 //	kernel: the blocks of sorted keys are not one for each 64 keys
 //	kernel: number of members is not positive
 //	kernel: a normal forecast has two or three numbers a row
+//	kernel: edges to count up to are not rising
 //
 // An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
 // a goroutine, nothing is kept between calls, except that the grid's places are made once; calls with disjoint outputs may run at the same time. Slices start at any
@@ -118,6 +120,7 @@
 //	softmax, for a logit    5e-7 + 8e-8*d of it, + 2**-149              1e-15 + 2e-16*d of it, + 2**-1074
 //	  d below the largest
 //	Exp64, Log64; Log1p64   1 ulp; 1.5 ulp
+//	Phi64, PhiInv64         1e-15 of it
 //	ExpF32, LogF32          1 ulp
 //	SampleSpread of m       (m/2 + 3) * 2^-53 of it                     the same
 //
