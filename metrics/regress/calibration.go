@@ -1,0 +1,426 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// DefaultCalibrationBins is the number of steps of the levels where none is asked for: levels 0, 0.05, ..., 1.
+const DefaultCalibrationBins = 20
+
+const (
+	maxCalibrationBins = 10000
+	errCalibrationBins = "regress: a calibration curve has 1 to 10,000 bins"
+)
+
+// CalibrationOptions are options of a Calibration.
+type CalibrationOptions struct {
+	// Bins, from 1 to 10,000, is the number B of steps of the levels j/B of Normals and Samples; 0 means DefaultCalibrationBins.
+	Bins int
+	// Levels are those of Quantiles, one a quantile, rising and between 0 and 1. Quantiles have to have them; nothing else uses them.
+	Levels []float64
+}
+
+// Calibration accumulates how often what was observed was at or below the forecast's quantile of each level, and how often within the
+// central interval of each: average calibration (Kuleshov, Fenner and Ermon 2018). It is a metrics.Accumulator of Normals, Samples and
+// Quantiles, and panics if it is fed another kind. Frequencies are counts, or with weights exact sums of weights, over the total.
+//
+//   - Normals: y <= the quantile at j/B, decided as (y - mean)/sd <= the standard normal's. At level 0 none is and at 1 all are.
+//   - Quantiles: y <= the quantile, at the levels of the options.
+//   - Samples: with r = #{x < y} of m samples, a row counts as p*(m+1) - r at level p, but no less than 0 and no more than 1. So where
+//     p*(m+1) is whole it counts if y <= the sample of that rank, and between those levels frequencies are interpolated: rows of which
+//     y is drawn as the samples are have frequency p at every p, in expectation and for any m.
+//
+// What is observed at a quantile counts as at or below it; forecasts of small counts, which tie, have frequencies above the levels.
+//
+// A state takes about 16 bytes a bin, quantile or sample of a row.
+type Calibration struct {
+	opt      CalibrationOptions // Bins is never 0
+	kind     metrics.Kind
+	width    int // numbers a row; 0 before the first row
+	weighted bool
+	count    tally.Weight
+
+	// Rows by how many of the edges are below what was observed, and by how many are not above it. Edges of Samples are the samples,
+	// and of Quantiles the quantiles; those of Normals are of (y - mean)/sd at the levels between 0 and 1, and within has those of
+	// |y - mean|/sd instead, by how many are below.
+	upTo, within calibrationSteps
+
+	edges, central []float64 // of Normals
+	counts         []int64   // memory to use
+	sizes          []float64
+}
+
+var _ metrics.Accumulator = (*Calibration)(nil)
+
+// NewCalibration returns an empty accumulator; o may be nil. It panics for options out of range.
+func NewCalibration(o *CalibrationOptions) *Calibration {
+	c := &Calibration{}
+	if o != nil {
+		c.opt = CalibrationOptions{o.Bins, slices.Clone(o.Levels)}
+	}
+	if c.opt.Bins == 0 {
+		c.opt.Bins = DefaultCalibrationBins
+	}
+	if c.opt.Bins < 1 || c.opt.Bins > maxCalibrationBins {
+		panic(errCalibrationBins)
+	}
+	if !calibrationLevels(c.opt.Levels) {
+		panic("regress: the levels of quantiles rise and lie between 0 and 1")
+	}
+	return c
+}
+
+// calibrationLevels tells whether levels rise and lie between 0 and 1.
+func calibrationLevels(levels []float64) bool {
+	last := 0.0
+	for _, p := range levels {
+		if !(p > last && p < 1) {
+			return false
+		}
+		last = p
+	}
+	return true
+}
+
+// Needs says that the rows themselves are wanted.
+func (c *Calibration) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (c *Calibration) Empty() metrics.Accumulator { return NewCalibration(&c.opt) }
+
+// Len returns the number of rows seen.
+func (c *Calibration) Len() int64 { return c.count.N }
+
+// begin takes over the shape of the rows.
+func (c *Calibration) begin(kind metrics.Kind, width int, weighted bool) {
+	c.kind, c.width, c.weighted = kind, width, weighted
+	upTo, within := c.sizesOf()
+	c.upTo, c.within = newCalibrationSteps(upTo, weighted), newCalibrationSteps(within, weighted)
+}
+
+// sizesOf returns how many groups the rows are in.
+func (c *Calibration) sizesOf() (upTo, within int) {
+	if c.kind == metrics.Normals {
+		return c.opt.Bins, c.opt.Bins + 1
+	}
+	return c.width + 1, c.width + 1
+}
+
+// AddBlock adds a block's rows.
+func (c *Calibration) AddBlock(b *metrics.Block) {
+	if c.width == 0 {
+		switch b.Kind {
+		case metrics.Normals, metrics.Samples:
+		case metrics.Quantiles:
+			if len(c.opt.Levels) != b.Classes {
+				panic("regress: calibration of quantiles takes one level a quantile")
+			}
+		default:
+			panic("regress: calibration takes normal forecasts, quantiles or samples")
+		}
+		c.begin(b.Kind, b.Classes, b.Weights != nil)
+	}
+	c.count.Add(b.Rows, b.Weights)
+	switch t := &b.Probs; {
+	case b.Kind == metrics.Normals:
+		c.addNormals(b)
+	case t.F32 != nil:
+		addCalibrationRows(c, b, t.F32)
+	default:
+		addCalibrationRows(c, b, t.F64)
+	}
+}
+
+// addNormals adds rows of Normals.
+func (c *Calibration) addNormals(b *metrics.Block) {
+	if c.edges == nil {
+		c.edges, c.central = calibrationEdges(c.opt.Bins)
+	}
+	z := b.Normal.Z[:b.Rows]
+	if cap(c.sizes) < b.Rows {
+		c.sizes = make([]float64, b.Rows)
+	}
+	sizes := c.sizes[:b.Rows]
+	for i, v := range z {
+		sizes[i] = math.Abs(v)
+	}
+	if b.Weights != nil {
+		for i, w := range b.Weights {
+			c.upTo.w[calibrationBelow(c.edges, z[i])].AddFloat(w)
+			c.within.w[calibrationBelow(c.central, sizes[i])].AddFloat(w)
+		}
+		return
+	}
+	c.upTo.countUpTo(z, c.edges, &c.counts)
+	c.within.countUpTo(sizes, c.central, &c.counts)
+}
+
+// calibrationEdges returns the standard normal distribution's quantiles at the levels j/bins between 0 and 1, and half the widths of its
+// central intervals of the levels j/bins below 1.
+func calibrationEdges(bins int) (edges, central []float64) {
+	edges, central = make([]float64, bins-1), make([]float64, bins)
+	for j := range edges {
+		edges[j] = calibrationPhiInv(float64(j+1) / float64(bins))
+	}
+	for j := range central {
+		central[j] = calibrationPhiInv(float64(bins+j) / float64(2*bins))
+	}
+	return edges, central
+}
+
+// addCalibrationRows adds rows of Quantiles or Samples.
+func addCalibrationRows[T float32 | float64](c *Calibration, b *metrics.Block, x []T) {
+	for i, y := range b.Observed {
+		row := x[i*b.Probs.Stride:][:b.Classes]
+		var below, upTo int
+		if c.kind == metrics.Quantiles {
+			below = calibrationBelow(row, y)
+			for upTo = below; upTo < len(row) && float64(row[upTo]) == y; upTo++ {
+			}
+		} else {
+			for _, v := range row {
+				if float64(v) < y {
+					below++
+				}
+				if float64(v) <= y {
+					upTo++
+				}
+			}
+		}
+		if b.Weights != nil {
+			c.upTo.w[below].AddFloat(b.Weights[i])
+			c.within.w[upTo].AddFloat(b.Weights[i])
+		} else {
+			c.upTo.n[below]++
+			c.within.n[upTo]++
+		}
+	}
+}
+
+// calibrationBelow returns how many of the numbers, which do not fall, are below v.
+func calibrationBelow[T float32 | float64](rising []T, v float64) int {
+	base, n := 0, len(rising)
+	for n > 0 {
+		half := (n + 1) / 2
+		if float64(rising[base+half-1]) < v {
+			base += half
+		}
+		n -= half
+	}
+	return base
+}
+
+// Merge adds what another *Calibration has seen.
+func (c *Calibration) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Calibration)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: regress.Calibration and %T", metrics.ErrMismatch, a)
+	case c.opt.Bins != o.opt.Bins:
+		return fmt.Errorf("%w: regress.Calibration of %d bins and of %d", metrics.ErrMismatch, c.opt.Bins, o.opt.Bins)
+	case !slices.Equal(c.opt.Levels, o.opt.Levels):
+		return fmt.Errorf("%w: regress.Calibration of the levels %v and of %v", metrics.ErrMismatch, c.opt.Levels, o.opt.Levels)
+	case o.width == 0:
+		return nil
+	case c.width == 0:
+		c.begin(o.kind, o.width, o.weighted)
+	case c.kind != o.kind:
+		return fmt.Errorf("%w: regress.Calibration of %v and of %v", metrics.ErrMismatch, c.kind, o.kind)
+	case c.width != o.width:
+		return fmt.Errorf("%w: regress.Calibration of %d numbers a row and of %d", metrics.ErrMismatch, c.width, o.width)
+	case c.weighted != o.weighted:
+		return fmt.Errorf("%w: regress.Calibration with and without weights", metrics.ErrMismatch)
+	}
+	c.count.Merge(&o.count)
+	c.upTo.merge(&o.upTo)
+	c.within.merge(&o.within)
+	return nil
+}
+
+// Curve returns the frequencies with which y was at or below the quantile of each level: those of Levels(Bins), or of Quantiles the
+// levels of the options. Without rows there are no frequencies but NaN.
+func (c *Calibration) Curve() Curve {
+	l := c.levels()
+	k := Curve{Levels: l, Frequencies: make([]float64, len(l)), N: c.count.Effective(c.weighted)}
+	if c.count.N == 0 {
+		for j := range l {
+			k.Frequencies[j] = math.NaN()
+		}
+		return k
+	}
+	f := c.upTo.frequencies(&c.count)
+	for j := range l {
+		switch c.kind {
+		case metrics.Normals:
+			k.Frequencies[j] = f[j]
+		case metrics.Quantiles:
+			k.Frequencies[j] = f[j+1]
+		default:
+			k.Frequencies[j] = calibrationBetween(f, j, c.opt.Bins)
+		}
+	}
+	return k
+}
+
+func (c *Calibration) levels() []float64 {
+	if c.kind == metrics.Quantiles && c.width > 0 {
+		return slices.Clone(c.opt.Levels)
+	}
+	return Levels(c.opt.Bins)
+}
+
+// Central returns the frequencies with which y was within the central interval of each level p, from the quantile at (1-p)/2 to that at
+// (1+p)/2, ends included: coverages. Levels are those of Levels(Bins), of Quantiles those that pairs of levels, which sum to 1, are
+// apart; there are none if no two do. Its area is uncertainty-toolbox's miscalibration_area as that is by default.
+func (c *Calibration) Central() Curve {
+	k := Curve{N: c.count.Effective(c.weighted)}
+	if c.kind == metrics.Quantiles && c.width > 0 {
+		upTo, below := c.upTo.frequencies(&c.count), c.within.frequencies(&c.count)
+		for _, p := range calibrationPairs(c.opt.Levels) {
+			k.Levels = append(k.Levels, p.level)
+			k.Frequencies = append(k.Frequencies, upTo[p.high+1]-below[p.low+1])
+		}
+		return k
+	}
+	k.Levels = Levels(c.opt.Bins)
+	k.Frequencies = make([]float64, len(k.Levels))
+	if c.count.N == 0 {
+		for j := range k.Frequencies {
+			k.Frequencies[j] = math.NaN()
+		}
+		return k
+	}
+	within := c.within.frequencies(&c.count)
+	if c.kind == metrics.Normals {
+		copy(k.Frequencies, within[1:])
+		return k
+	}
+	upTo, b := c.upTo.frequencies(&c.count), c.opt.Bins
+	for j := range k.Frequencies {
+		k.Frequencies[j] = calibrationBetween(upTo, b+j, 2*b) - calibrationBetween(within, b-j, 2*b)
+	}
+	return k
+}
+
+// calibrationBetween returns the frequency at the level j/bins of rows of samples, of which f[k] have fewer than k below.
+func calibrationBetween(f []float64, j, bins int) float64 {
+	at := j * (len(f) - 1)
+	k, rest := at/bins, at%bins
+	if rest == 0 {
+		return f[k]
+	}
+	return f[k] + float64(float64(rest)/float64(bins)*(f[k+1]-f[k]))
+}
+
+// calibrationPair are two levels that sum to 1, by their places, and how far they are apart.
+type calibrationPair struct {
+	low, high int
+	level     float64
+}
+
+// calibrationPairs returns the pairs of levels which sum to 1 but for 1e-9, the narrowest first.
+func calibrationPairs(levels []float64) (pairs []calibrationPair) {
+	for i, j := 0, len(levels)-1; i <= j; {
+		switch s := levels[i] + levels[j]; {
+		case s < 1-1e-9:
+			i++
+		case s > 1+1e-9:
+			j--
+		default:
+			pairs = append(pairs, calibrationPair{i, j, levels[j] - levels[i]})
+			i, j = i+1, j-1
+		}
+	}
+	slices.Reverse(pairs)
+	return pairs
+}
+
+const (
+	calibrationMagic   = "rCAL"
+	calibrationVersion = 1
+)
+
+// AppendBinary appends the state.
+func (c *Calibration) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	f := uint8(0)
+	if c.weighted {
+		f = 1
+	}
+	e.U8(f)
+	e.U32(uint32(c.opt.Bins))
+	e.U64(uint64(len(c.opt.Levels)))
+	for _, p := range c.opt.Levels {
+		e.F64(p)
+	}
+	e.U8(uint8(c.kind))
+	e.U64(uint64(c.width))
+	c.count.Encode(&e)
+	c.upTo.encode(&e)
+	c.within.encode(&e)
+	return append(dst, exact.Seal(calibrationMagic, calibrationVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
+func (c *Calibration) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(calibrationMagic, calibrationVersion, data)
+	if err != nil {
+		return fmt.Errorf("regress.Calibration: %w", err)
+	}
+	n := &Calibration{}
+	f := d.U8()
+	n.weighted = f&1 != 0
+	n.opt.Bins = int(d.U32())
+	if levels := d.Count(8); levels > 0 {
+		n.opt.Levels = make([]float64, levels)
+		for i := range n.opt.Levels {
+			n.opt.Levels[i] = d.F64()
+		}
+	}
+	n.kind = metrics.Kind(d.U8())
+	width := d.U64()
+	n.count.Decode(d)
+	n.upTo.decode(d, n.weighted)
+	n.within.decode(d, n.weighted)
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("regress.Calibration: %w", err)
+	}
+	n.width = int(min(width, math.MaxInt32))
+	if f > 1 || uint64(n.width) != width || !n.sound() {
+		return fmt.Errorf("regress.Calibration: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*c = *n
+	return nil
+}
+
+// sound tells whether the fields of a state fit each other.
+func (c *Calibration) sound() bool {
+	if c.opt.Bins < 1 || c.opt.Bins > maxCalibrationBins || !calibrationLevels(c.opt.Levels) {
+		return false
+	}
+	if c.width == 0 {
+		return c.kind == 0 && !c.weighted && c.count.N == 0 && c.count.W.IsZero() && c.count.W2.IsZero() && c.upTo.len() == 0 && c.within.len() == 0
+	}
+	switch c.kind {
+	case metrics.Normals:
+		if c.width != 2 && c.width != 3 {
+			return false
+		}
+	case metrics.Quantiles:
+		if c.width != len(c.opt.Levels) {
+			return false
+		}
+	case metrics.Samples:
+	default:
+		return false
+	}
+	upTo, within := c.sizesOf()
+	total := c.count.Total(c.weighted)
+	return c.count.N > 0 && c.upTo.len() == upTo && c.within.len() == within && c.upTo.sums(&total) && c.within.sums(&total)
+}

@@ -1,0 +1,107 @@
+package regress
+
+import (
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// calibrationSteps are numbers of rows, or sums of their weights, in groups that follow each other.
+type calibrationSteps struct {
+	n []int64
+	w []exact.Sum
+}
+
+func newCalibrationSteps(groups int, weighted bool) (s calibrationSteps) {
+	if weighted {
+		s.w = make([]exact.Sum, groups)
+	} else {
+		s.n = make([]int64, groups)
+	}
+	return s
+}
+
+func (s *calibrationSteps) len() int { return len(s.n) + len(s.w) }
+
+// countUpTo adds numbers to the groups between rising edges; counts is memory to use.
+func (s *calibrationSteps) countUpTo(v, edges []float64, counts *[]int64) {
+	if cap(*counts) < len(edges) {
+		*counts = make([]int64, len(edges))
+	}
+	c := (*counts)[:len(edges)]
+	clear(c)
+	calibrationCountUpTo(c, v, edges)
+	last := int64(0)
+	for j, n := range c {
+		s.n[j] += n - last
+		last = n
+	}
+	s.n[len(edges)] += int64(len(v)) - last
+}
+
+func (s *calibrationSteps) merge(o *calibrationSteps) {
+	for j, n := range o.n {
+		s.n[j] += n
+	}
+	for j := range o.w {
+		s.w[j].Merge(&o.w[j])
+	}
+}
+
+// frequencies returns, for each k from 0 to the number of groups, which share of the rows is in the first k.
+func (s *calibrationSteps) frequencies(all *tally.Weight) []float64 {
+	f := make([]float64, s.len()+1)
+	upTo := int64(0)
+	for j, n := range s.n {
+		upTo += n
+		f[j+1] = float64(upTo) / float64(all.N)
+	}
+	var sum exact.Sum
+	for j := range s.w {
+		sum.Merge(&s.w[j])
+		f[j+1] = exact.Ratio(&sum, &all.W)
+	}
+	return f
+}
+
+// sums tells whether no group is below 0 and all are the total.
+func (s *calibrationSteps) sums(total *exact.Sum) bool {
+	var sum exact.Sum
+	for _, n := range s.n {
+		if n < 0 {
+			return false
+		}
+		sum.AddShifted(n, 88)
+	}
+	for j := range s.w {
+		if s.w[j].Sign() < 0 {
+			return false
+		}
+		sum.Merge(&s.w[j])
+	}
+	return sum.Equal(total)
+}
+
+func (s *calibrationSteps) encode(e *exact.Enc) {
+	e.U64(uint64(s.len()))
+	for _, n := range s.n {
+		e.I64(n)
+	}
+	for j := range s.w {
+		e.Sum(&s.w[j])
+	}
+}
+
+func (s *calibrationSteps) decode(d *exact.Dec, weighted bool) {
+	*s = calibrationSteps{}
+	if weighted {
+		s.w = make([]exact.Sum, d.Count(25))
+	} else {
+		s.n = make([]int64, d.Count(8))
+	}
+	for j := range s.n {
+		s.n[j] = d.I64()
+	}
+	for j := range s.w {
+		s.w[j] = d.Sum()
+	}
+}

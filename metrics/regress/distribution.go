@@ -1,0 +1,93 @@
+package regress
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// Distribution is a forecast of a number, whatever its form; the univariate distributions of gonum's distuv are such.
+type Distribution interface {
+	CDF(x float64) float64      // the probability of what is at or below x
+	Quantile(p float64) float64 // the inverse of CDF, for p in [0,1]
+}
+
+// Frequency returns the calibration curve of any forecasts, one a row: the share of the rows with observed[i] <= dists[i].Quantile(p),
+// for each of the levels p. These rise and are in [0,1]; nil means Levels(DefaultCalibrationBins). weights may be nil; a row of weight 0
+// is left out. At levels 0 and 1 the quantiles are the ends of a forecast's support: what was observed beyond the upper one shows as a
+// frequency below 1.
+//
+// An observed number that is not finite, a weight that metrics.Predictions do not take and a quantile that is NaN are errors. It panics
+// if rows differ in number or levels are out of order.
+func Frequency[D Distribution](observed []float64, dists []D, levels, weights []float64) (Curve, error) {
+	if len(dists) != len(observed) || weights != nil && len(weights) != len(observed) {
+		panic("regress: distributions, observations and weights differ in number")
+	}
+	if levels == nil {
+		levels = Levels(DefaultCalibrationBins)
+	}
+	for j, p := range levels {
+		if !(p >= 0 && p <= 1) || j > 0 && p <= levels[j-1] {
+			panic("regress: the levels of a curve rise and are in [0,1]")
+		}
+	}
+	var count tally.Weight
+	steps := newCalibrationSteps(len(levels)+1, weights != nil)
+	q := make([]float64, len(levels))
+	for i, y := range observed {
+		w := 1.0
+		if weights != nil {
+			if w = weights[i]; w == 0 {
+				continue
+			}
+			if !(w >= 0x1p-32 && w <= 0x1p32) {
+				return Curve{}, fmt.Errorf("regress: the weight of row %d is %v, which is neither 0 nor from 2^-32 to 2^32", i, w)
+			}
+		}
+		if y-y != 0 {
+			return Curve{}, fmt.Errorf("regress: the observed number of row %d is %v; leave the row out", i, y)
+		}
+		for j, p := range levels {
+			q[j] = dists[i].Quantile(p)
+			if q[j] != q[j] {
+				return Curve{}, fmt.Errorf("regress: the quantile of row %d at level %v is not a number; look at its parameters", i, p)
+			}
+			if j > 0 && q[j] < q[j-1] { // by the rounding of an iteration
+				q[j] = q[j-1]
+			}
+		}
+		k := calibrationBelow(q, y)
+		if weights == nil {
+			steps.n[k]++
+			count.N++
+		} else {
+			steps.w[k].AddFloat(w)
+			count.Add(1, weights[i:i+1])
+		}
+	}
+	return Curve{slices.Clone(levels), steps.frequencies(&count)[1 : len(levels)+1], count.Effective(weights != nil)}, nil
+}
+
+// EmpiricalFrequency returns the calibration curve of normal forecasts at the levels j/bins, LaplaceRedux's
+// empirical_frequency_regression: that of a Calibration, to the bit. The error is a *metrics.DataError. It panics if rows differ in number
+// or for bins out of 1 to 10,000.
+func EmpiricalFrequency(observed, mean, sd []float64, bins int) (Curve, error) {
+	if len(mean) != len(observed) || len(sd) != len(observed) {
+		panic("regress: means, standard deviations and observations differ in number")
+	}
+	if bins < 1 {
+		panic(errCalibrationBins)
+	}
+	c := NewCalibration(&CalibrationOptions{Bins: bins})
+	p := &metrics.Predictions{Kind: metrics.Normals}
+	p.F64, p.Rows, p.Classes = make([]float64, 0, 3*len(observed)), len(observed), 3
+	for i, y := range observed {
+		p.F64 = append(p.F64, mean[i], sd[i], y)
+	}
+	if err := metrics.NewPass(nil, c).Add(p); err != nil {
+		return Curve{}, err
+	}
+	return c.Curve(), nil
+}
