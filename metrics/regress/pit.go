@@ -1,0 +1,362 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/draw"
+)
+
+// PITOptions are options of a PIT.
+type PITOptions struct {
+	Bins   int       // equal ones, 1 to 1000; 0 means 20
+	Seed   uint64    // of the random numbers
+	Levels []float64 // of the columns of metrics.Quantiles: above 0, below 1, rising; not used for other kinds
+}
+
+const (
+	pitBins     = 20
+	pitMostBins = 1000
+)
+
+// PIT accumulates the histogram of the probability integral transform: u = F(y), the probability that the forecast gave to
+// what was observed or less. If forecasts are calibrated, u is uniform and every bin's density 1. Densities that are high at
+// both ends (U) say that forecasts are too narrow (overconfident), high in the middle that they are too wide, high at the
+// upper end that they are too low, at the lower end too high. Bin j of B holds (j/B, (j+1)/B]; 0 is in the first.
+//
+// It is a metrics.Accumulator of the kinds
+//   - metrics.Normals: u = Phi(z), z = (y - mean)/sd;
+//   - metrics.Samples: m samples cut the line into m+1 parts, in each of which a calibrated forecast's y is as likely as in
+//     any other: with a of them below y and c above, u is drawn uniformly from (a/(m+1), (m+1-c)/(m+1));
+//   - metrics.Quantiles: u is drawn uniformly between the level of the highest quantile below y, or 0, and that of the lowest above
+//     y, or 1. The row's length is that of PITOptions.Levels.
+//
+// It panics if it is fed other kinds. AddValues takes the u of any other forecast. The draws are keyed by the seed and the
+// row's number in the whole set, so neither threads nor shards change them. Counts are exact; a state takes 8 bytes a bin,
+// with weights about 60.
+//
+// Sources: Dawid 1984; Gneiting, Balabdaoui and Raftery 2007; randomised where F jumps: Czado, Gneiting and Held 2009.
+type PIT struct {
+	opt  PITOptions
+	kind uint8     // of what it was fed: pitNothing, pitValues, or pitKinds and the metrics.Kind
+	ends []float64 // standard normal quantiles of the inner ends of bins
+	h    pitHistogram
+}
+
+const (
+	pitNothing = iota
+	pitValues
+	pitKinds
+)
+
+var _ metrics.Accumulator = (*PIT)(nil)
+
+// NewPIT returns an empty accumulator; o may be nil. It panics for numbers of bins and levels that PITOptions does not
+// allow.
+func NewPIT(o *PITOptions) *PIT {
+	p := &PIT{}
+	if o != nil {
+		p.opt = *o
+		p.opt.Levels = slices.Clone(o.Levels)
+	}
+	if p.opt.Bins == 0 {
+		p.opt.Bins = pitBins
+	}
+	if !p.opt.valid() {
+		panic("regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1")
+	}
+	p.h.n = make([]int64, p.opt.Bins)
+	return p
+}
+
+func (o *PITOptions) valid() bool {
+	last := 0.0
+	for _, l := range o.Levels {
+		if !(l > last && l < 1) {
+			return false
+		}
+		last = l
+	}
+	return o.Bins >= 1 && o.Bins <= pitMostBins
+}
+
+// Needs says that the rows are wanted.
+func (p *PIT) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (p *PIT) Empty() metrics.Accumulator { return NewPIT(&p.opt) }
+
+// Len returns the number of rows seen.
+func (p *PIT) Len() int64 { return p.h.total.N }
+
+// AddBlock adds a block's rows.
+func (p *PIT) AddBlock(b *metrics.Block) {
+	p.kind = pitKinds + uint8(b.Kind)
+	p.h.begin(b.Weights != nil)
+	switch b.Kind {
+	case metrics.Normals:
+		p.addNormal(b.Normal.Z[:b.Rows], b.Weights)
+	case metrics.Samples:
+		m := float64(b.Classes + 1)
+		for i := range b.Rows {
+			below, above := pitCounts(&b.Probs, i, b.Observed[i])
+			p.h.put(p.bin(p.draw(float64(below)/m, (m-float64(above))/m, b.Number(i))), i, b.Weights)
+		}
+	case metrics.Quantiles:
+		if len(p.opt.Levels) != b.Classes {
+			panic("regress: a PIT of quantiles takes as many levels as a row has quantiles")
+		}
+		for i := range b.Rows {
+			below, above := pitCounts(&b.Probs, i, b.Observed[i])
+			lo, hi := 0.0, 1.0
+			if below > 0 {
+				lo = p.opt.Levels[below-1]
+			}
+			if above > 0 {
+				hi = p.opt.Levels[b.Classes-above]
+			}
+			p.h.put(p.bin(p.draw(lo, hi, b.Number(i))), i, b.Weights)
+		}
+	default:
+		panic(errPITKind)
+	}
+	p.h.total.Add(b.Rows, b.Weights)
+}
+
+// addNormal counts standardised errors, of which none needs the normal distribution's function.
+func (p *PIT) addNormal(z, weights []float64) {
+	if p.ends == nil {
+		p.ends = make([]float64, p.opt.Bins-1)
+		for i := range p.ends {
+			p.ends[i] = mathext.NormalQuantile(float64(i+1) / float64(p.opt.Bins))
+		}
+	}
+	for i, v := range z {
+		bin, _ := slices.BinarySearch(p.ends, v)
+		p.h.put(bin, i, weights)
+	}
+}
+
+// bin returns the bin that u in [0,1] is in.
+func (p *PIT) bin(u float64) int {
+	b := p.opt.Bins
+	return min(max(int(math.Ceil(float64(u*float64(b))))-1, 0), b-1)
+}
+
+func (p *PIT) draw(lo, hi float64, row int64) float64 { return RandomizedPIT(lo, hi, p.opt.Seed, row) }
+
+// RandomizedPIT returns the transform where a distribution function jumps at what was observed: a number drawn uniformly
+// between below, the probability of less than it, and at, of it or less. It is uniform if the forecast is calibrated. The
+// draw depends on the seed and the row's number alone.
+//
+// Source: Czado, Gneiting and Held 2009.
+func RandomizedPIT(below, at float64, seed uint64, row int64) float64 {
+	return below + float64((at-below)*draw.New(seed, uint64(row)).Uniform())
+}
+
+// AddValues adds rows of any forecasts by their u = F(y), with weights as metrics.Predictions has them, or nil: an absent
+// row has weight 0. It is an error, and nothing is added, if a u is not in [0,1], a weight not 0 or from 2^-32 to 2^32, or
+// if rows of a metrics.Kind, or with weights and without, were added before. It panics if weights and u differ in number.
+func (p *PIT) AddValues(u, weights []float64) error {
+	if weights != nil && len(weights) != len(u) {
+		panic("regress: weights and values differ in number")
+	}
+	for i, v := range u {
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("regress: value %d is %v: a probability integral transform lies in [0,1]", i, v)
+		}
+		if weights != nil {
+			if w := weights[i]; w != 0 && !(w >= 0x1p-32 && w <= 0x1p32) {
+				return fmt.Errorf("regress: weight %d is %v: weights are 0, or from 2^-32 to 2^32", i, w)
+			}
+		}
+	}
+	if p.kind > pitValues || p.kind == pitValues && p.h.weighted != (weights != nil) {
+		return fmt.Errorf("%w: regress.PIT has seen other forecasts, or is with and without weights", metrics.ErrMismatch)
+	}
+	p.addValues(u, weights)
+	return nil
+}
+
+func (p *PIT) addValues(u, weights []float64) {
+	for i, v := range u {
+		var one []float64
+		if weights != nil {
+			if weights[i] == 0 {
+				continue
+			}
+			one = weights[i : i+1]
+		}
+		p.kind = pitValues
+		p.h.begin(one != nil)
+		p.h.put(p.bin(v), 0, one)
+		p.h.total.Add(1, one)
+	}
+}
+
+// Merge adds what another *PIT has seen.
+func (p *PIT) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*PIT)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: regress.PIT and %T", metrics.ErrMismatch, a)
+	case p.opt.Bins != o.opt.Bins:
+		return fmt.Errorf("%w: regress.PIT of %d bins and of %d", metrics.ErrMismatch, p.opt.Bins, o.opt.Bins)
+	case p.opt.Seed != o.opt.Seed:
+		return fmt.Errorf("%w: regress.PIT of seed %d and of %d", metrics.ErrMismatch, p.opt.Seed, o.opt.Seed)
+	case !slices.Equal(p.opt.Levels, o.opt.Levels):
+		return fmt.Errorf("%w: regress.PIT of different levels", metrics.ErrMismatch)
+	case o.Len() == 0:
+		return nil
+	case p.Len() > 0 && p.kind != o.kind:
+		return fmt.Errorf("%w: regress.PIT of %s and of %s", metrics.ErrMismatch, pitKindName(p.kind), pitKindName(o.kind))
+	case p.Len() > 0 && p.h.weighted != o.h.weighted:
+		return fmt.Errorf("%w: regress.PIT with and without weights", metrics.ErrMismatch)
+	}
+	p.kind = o.kind
+	p.h.merge(&o.h)
+	return nil
+}
+
+func pitKindName(k uint8) string {
+	if k < pitKinds {
+		return "values"
+	}
+	return metrics.Kind(k - pitKinds).String()
+}
+
+// PITBin is a bin of the histogram of a PIT.
+type PITBin struct {
+	Lower, Upper float64 // Lower < u <= Upper
+	Count        int64   // of rows
+	Weight       float64 // of rows: Count without weights
+	Density      float64 // the share of the weight, divided by Upper - Lower: 1 where forecasts are calibrated
+
+	Low, High         float64 // Wilson's interval of the density
+	BandLow, BandHigh float64 // what holds the density of one bin of a calibrated forecast, so many rows given
+}
+
+// Histogram returns the bins, with intervals and bands of a level between 0 and 1; of weighted rows these take the effective
+// number (sum w)^2/sum w^2. Densities, intervals and bands are NaN without rows. The bands are 1 +- z sqrt((B-1)/n), for
+// each bin on its own.
+func (p *PIT) Histogram(level float64) []PITBin {
+	n := float64(p.opt.Bins)
+	bins := make([]PITBin, p.opt.Bins)
+	for i := range bins {
+		b := &bins[i]
+		b.Lower, b.Upper, b.Count = float64(i)/n, float64(i+1)/n, p.h.n[i]
+		var share float64
+		b.Weight, share = p.h.weight(i)
+		d, ci, band := p.h.density(share, 1/n, level)
+		b.Density, b.Low, b.High, b.BandLow, b.BandHigh = d, ci.Low, ci.High, band.Low, band.High
+	}
+	return bins
+}
+
+// P returns the p-value of Pearson's chi-square test that u is uniform,
+//
+//	X^2 = n B sum_j (f_j - 1/B)^2, with B-1 degrees of freedom
+//
+// where f_j is a bin's share of the weight and n the number of rows; for weighted rows the effective number (sum w)^2/sum
+// w^2, which makes the law an approximation. A small value says that forecasts are not calibrated; a large one that these
+// rows do not show it. NaN where Reason says why. Rows that depend on each other, such as of a time series, make it too
+// small.
+func (p *PIT) P() float64 {
+	if p.Reason() != "" {
+		return math.NaN()
+	}
+	e := 1 / float64(p.opt.Bins)
+	return pitSurvival(p.h.chiSquare(func(int) float64 { return e }), p.opt.Bins-1)
+}
+
+// Reason says why P is NaN: no rows, one bin, or fewer than 5 rows a bin. It is "" where there is a P.
+func (p *PIT) Reason() string { return p.h.reason(1 / float64(p.opt.Bins)) }
+
+// Mean returns the mean of u as the histogram has it, each row at the middle of its bin: 1/2 if forecasts are calibrated,
+// above it if they are too low. NaN without rows.
+func (p *PIT) Mean() float64 {
+	m, n := 0.0, float64(p.opt.Bins)
+	for i := range p.h.n {
+		_, share := p.h.weight(i)
+		m += float64(share * ((float64(i) + 0.5) / n))
+	}
+	return m
+}
+
+// Variance returns the mean squared distance of u from its mean as the histogram has it, rows spread evenly over their bins:
+// 1/12 if forecasts are calibrated, below it if they are too wide, above it if they are too narrow. NaN without rows.
+func (p *PIT) Variance() float64 {
+	m, n := p.Mean(), float64(p.opt.Bins)
+	v := 1 / float64(12*n*n)
+	for i := range p.h.n {
+		_, share := p.h.weight(i)
+		d := (float64(i)+0.5)/n - m
+		v += float64(share * float64(d*d))
+	}
+	return v
+}
+
+const (
+	pitMagic   = "cPIT"
+	pitVersion = 1
+)
+
+// AppendBinary appends the state.
+func (p *PIT) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	e.U16(uint16(p.opt.Bins))
+	e.U64(p.opt.Seed)
+	e.U64(uint64(len(p.opt.Levels)))
+	for _, l := range p.opt.Levels {
+		e.F64(l)
+	}
+	weighted := uint8(0)
+	if p.h.weighted {
+		weighted = 1
+	}
+	e.U8(p.kind)
+	e.U8(weighted)
+	p.h.encode(&e)
+	return append(dst, exact.Seal(pitMagic, pitVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces p, options and all, by what AppendBinary wrote.
+func (p *PIT) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(pitMagic, pitVersion, data)
+	if err != nil {
+		return fmt.Errorf("regress.PIT: %w", err)
+	}
+	n := &PIT{opt: PITOptions{Bins: int(d.U16()), Seed: d.U64()}}
+	if levels := d.Count(8); levels > 0 {
+		n.opt.Levels = make([]float64, levels)
+	}
+	for i := range n.opt.Levels {
+		n.opt.Levels[i] = d.F64()
+	}
+	n.kind = d.U8()
+	weighted := d.U8()
+	sane := d.Err() == nil && n.opt.valid() && weighted <= 1
+	if sane {
+		sane = n.h.decode(d, n.opt.Bins, weighted == 1)
+	}
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("regress.PIT: %w", err)
+	}
+	known := n.kind == pitNothing || n.kind == pitValues
+	for _, k := range []metrics.Kind{metrics.Normals, metrics.Samples, metrics.Quantiles} {
+		known = known || n.kind == pitKinds+uint8(k)
+	}
+	if !sane || !known || (n.kind == pitNothing) != (n.h.total.N == 0) || n.kind == pitNothing && weighted == 1 {
+		return fmt.Errorf("regress.PIT: %w: a field is out of range", exact.ErrDamaged)
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("regress.PIT: %w", err)
+	}
+	*p = *n
+	return nil
+}

@@ -1,0 +1,164 @@
+package regress
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// pitHistogram counts rows in bins of which a calibrated forecast fills each by its share.
+type pitHistogram struct {
+	total    tally.Weight
+	weighted bool
+	n        []int64
+	w        []exact.Sum // of the weights; nil without
+}
+
+// begin makes a histogram without rows ready for rows with weights, or without.
+func (h *pitHistogram) begin(weighted bool) {
+	if h.weighted = weighted; weighted && h.w == nil {
+		h.w = make([]exact.Sum, len(h.n))
+	}
+}
+
+// put counts row i of a block in a bin.
+func (h *pitHistogram) put(bin, i int, weights []float64) {
+	h.n[bin]++
+	if weights != nil {
+		h.w[bin].AddFloat(weights[i])
+	}
+}
+
+// merge adds another of as many bins, which has rows, and weights if h has rows with weights.
+func (h *pitHistogram) merge(o *pitHistogram) {
+	h.begin(o.weighted)
+	h.total.Merge(&o.total)
+	for i, n := range o.n {
+		h.n[i] += n
+	}
+	for i := range o.w {
+		h.w[i].Merge(&o.w[i])
+	}
+}
+
+func (h *pitHistogram) encode(e *exact.Enc) {
+	h.total.Encode(e)
+	for _, n := range h.n {
+		e.I64(n)
+	}
+	for i := range h.w {
+		e.Sum(&h.w[i])
+	}
+}
+
+// decode reads what encode wrote of so many bins, and tells whether they add up.
+func (h *pitHistogram) decode(d *exact.Dec, bins int, weighted bool) bool {
+	h.total.Decode(d)
+	h.n = make([]int64, bins)
+	h.begin(weighted)
+	sane, left := h.total.N >= 0, h.total.N
+	for i := range h.n {
+		h.n[i] = d.I64()
+		sane = sane && h.n[i] >= 0 && h.n[i] <= left
+		left -= h.n[i]
+	}
+	rest := h.total.W.Clone()
+	for i := range h.w {
+		h.w[i] = d.Sum()
+		rest.Sub(&h.w[i])
+		sane = sane && h.w[i].Sign() == min(1, int(h.n[i]))
+	}
+	// Without weights their sums are zero, and so is what is left of them.
+	return sane && left == 0 && rest.IsZero() && h.total.W2.Sign() == h.total.W.Sign() && (weighted || h.total.W.IsZero())
+}
+
+// rows returns the effective number of rows.
+func (h *pitHistogram) rows() float64 { return h.total.Effective(h.weighted) }
+
+// weight returns the weight of a bin's rows, and their share of all; NaN of no rows.
+func (h *pitHistogram) weight(bin int) (weight, share float64) {
+	s := tally.Count(h.n[bin])
+	if h.weighted {
+		s = h.w[bin].Clone()
+	}
+	t := h.total.Total(h.weighted)
+	return s.Float64(), exact.Ratio(&s, &t)
+}
+
+// density returns what PITBin has of a bin's share, expected being that of a calibrated forecast.
+func (h *pitHistogram) density(share, expected, level float64) (density float64, interval, band metrics.Interval) {
+	n := h.rows()
+	if !(n > 0) {
+		return math.NaN(), metrics.NoInterval(), metrics.NoInterval()
+	}
+	interval = metrics.Wilson(share, n, level)
+	interval.Low, interval.High = interval.Low/expected, interval.High/expected
+	half := metrics.Z(level) * math.Sqrt((1-expected)/float64(n*expected))
+	return share / expected, interval, metrics.Interval{Low: math.Max(0, 1-half), High: math.Min(1/expected, 1+half)}
+}
+
+// The least number of rows that a bin has to have on average for the chi-square law to be near.
+const pitLeast = 5
+
+const (
+	pitNoRows  = "there are no rows"
+	pitOneBin  = "there is one bin, which has all the rows whatever the forecast is"
+	pitTooFew  = "a calibrated forecast would have fewer than 5 rows in a bin: take fewer bins, or more rows"
+	errPITKind = "regress: a PIT takes normal forecasts, samples or quantiles"
+)
+
+// reason says why there is no test, expected being the smallest share of a bin.
+func (h *pitHistogram) reason(expected float64) string {
+	switch {
+	case h.total.N == 0:
+		return pitNoRows
+	case len(h.n) == 1:
+		return pitOneBin
+	case float64(h.rows()*expected) < pitLeast*(1-1e-12):
+		return pitTooFew
+	}
+	return ""
+}
+
+// chiSquare returns Pearson's statistic, n sum (share - expected)^2/expected, with the effective number n.
+func (h *pitHistogram) chiSquare(expected func(bin int) float64) float64 {
+	sum := 0.0
+	for i := range h.n {
+		_, share := h.weight(i)
+		e := expected(i)
+		d := share - e
+		sum += float64(d*d) / e
+	}
+	return h.rows() * sum
+}
+
+// pitSurvival returns P(chi-square of k degrees of freedom >= x).
+func pitSurvival(x float64, k int) float64 { return distuv.ChiSquared{K: float64(k)}.Survival(x) }
+
+// pitCounts returns how many of a row's numbers are below y, and how many above. No branch depends on the data.
+func pitCounts(t *metrics.Tile, i int, y float64) (below, above int) {
+	// The sign of a difference tells, and a difference is 0 for equal numbers alone. Of zeros it depends on their own signs,
+	// and is that of +0 for these.
+	up, down := y, y
+	if y == 0 {
+		up, down = 0, math.Copysign(0, -1)
+	}
+	var lo, hi uint64
+	if t.F64 != nil {
+		for _, x := range t.F64[i*t.Stride : i*t.Stride+t.Width] {
+			lo += math.Float64bits(x-down) >> 63
+			hi += math.Float64bits(up-x) >> 63
+		}
+		return int(lo), int(hi)
+	}
+	for _, v := range t.F32[i*t.Stride : i*t.Stride+t.Width] {
+		x := float64(v)
+		lo += math.Float64bits(x-down) >> 63
+		hi += math.Float64bits(up-x) >> 63
+	}
+	return int(lo), int(hi)
+}
