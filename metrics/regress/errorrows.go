@@ -1,0 +1,99 @@
+package regress
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// errorRows has room for the errors of a block's rows.
+type errorRows struct {
+	mean, median, size []float64
+	row                []float64
+	keys               []uint64
+	narrow, scratch    []float32
+}
+
+func errorRoom[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// sizes returns the absolute values.
+func (r *errorRows) sizes(v []float64) []float64 {
+	r.size = errorRoom(r.size, len(v))
+	for i, x := range v {
+		r.size[i] = math.Abs(x)
+	}
+	return r.size
+}
+
+// column returns how far what was observed is from column j of each row.
+func (r *errorRows) column(b *metrics.Block, j int) []float64 {
+	r.median = errorRoom(r.median, b.Rows)
+	t := &b.Probs
+	for i := range r.median {
+		at := i*t.Stride + j
+		if t.F64 != nil {
+			r.median[i] = math.Abs(b.Observed[i] - t.F64[at])
+		} else {
+			r.median[i] = math.Abs(b.Observed[i] - float64(t.F32[at]))
+		}
+	}
+	return r.median
+}
+
+// samples returns observed - mean and |observed - median| of rows of samples.
+func (r *errorRows) samples(b *metrics.Block) (mean, median []float64) {
+	r.mean, r.median = errorRoom(r.mean, b.Rows), errorRoom(r.median, b.Rows)
+	t, m := &b.Probs, b.Classes
+	r.row = errorRoom(r.row, m)
+	if t.F32 != nil {
+		r.narrow, r.scratch = errorRoom(r.narrow, b.Rows*m), errorRoom(r.scratch, kernel.SortRowsScratch(m))
+		for i := range b.Rows {
+			copy(r.narrow[i*m:(i+1)*m], t.F32[i*t.Stride:])
+		}
+		kernel.SortRowsF32(r.narrow, b.Rows, m, m, r.scratch)
+	} else {
+		r.keys = errorRoom(r.keys, kernel.SortScratch(m))
+	}
+	for i, y := range b.Observed[:b.Rows] {
+		if t.F32 != nil {
+			for j, v := range r.narrow[i*m : (i+1)*m] {
+				r.row[j] = float64(v)
+			}
+		} else {
+			copy(r.row, t.F64[i*t.Stride:])
+			kernel.SortF64(r.row, r.keys)
+		}
+		r.mean[i], r.median[i] = sampleErrors(r.row, y)
+	}
+	return r.mean, r.median
+}
+
+// sampleErrors returns y - mean and |y - median| of sorted samples. The first is the mean of y - x, which is far less than the
+// samples where they agree.
+func sampleErrors(row []float64, y float64) (mean, median float64) {
+	m := len(row)
+	for _, x := range row {
+		mean += y - x
+	}
+	if mean-mean != 0 { // a sum, or a difference, beyond float64
+		const down = 0x1p-40
+		mean = 0
+		for _, x := range row {
+			mean += float64(y*down) - float64(x*down)
+		}
+		mean = mean / float64(m) / down
+	} else {
+		mean /= float64(m)
+	}
+	mid := row[m/2]
+	if below := row[(m-1)/2]; below != mid {
+		mid = below/2 + mid/2
+	}
+	return mean, math.Abs(y - mid)
+}

@@ -1,0 +1,276 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// ErrorStat is one of the statistics of Errors. With e = observed - predicted of a row, the prediction being the forecast's mean:
+type ErrorStat uint8
+
+const (
+	// RMSE is the root of the mean of e^2.
+	RMSE ErrorStat = iota
+	// MAE is the mean of |e|.
+	MAE
+	// Bias is the mean of e, of observed - predicted: above 0 the forecasts are too low.
+	Bias
+	// AEMedian is the mean of |observed - median|, the score that the median is best in. Of normal forecasts it is MAE, of
+	// quantiles it takes that of the level 0.5, of samples their quantile of type 7, which is the middle one or the mean of the
+	// middle two.
+	AEMedian
+	errorStats
+)
+
+var errorNames = [errorStats]string{"rmse", "mae", "bias", "ae_median"}
+
+// String returns rmse, mae, bias or ae_median.
+func (s ErrorStat) String() string {
+	if s >= errorStats {
+		return fmt.Sprintf("ErrorStat(%d)", uint8(s))
+	}
+	return errorNames[s]
+}
+
+// ErrorOptions are options of Errors.
+type ErrorOptions struct {
+	// Levels are those of predictions of the kind metrics.Quantiles, one a column and rising.
+	Levels []float64
+}
+
+// Errors accumulates how far forecasts of a number are off: predictions of the kinds metrics.Normals, metrics.Samples, of which the
+// mean is that of a row's samples, and metrics.Quantiles, which have no mean. It is a metrics.Accumulator, and panics if it is
+// fed another kind, or quantiles in another number than there are levels.
+//
+// Sums are exact whatever the unit of what was observed: the answers are right for errors of 1e-300 and 1e300 in one set, although
+// the squares of neither are numbers of float64. They do not depend on the order of samples within a row either.
+type Errors struct {
+	levels   []float64
+	kind     metrics.Kind // 0 before the first row
+	weighted bool
+
+	count  tally.Weight
+	mean   tally.UnitMean // e
+	size   exact.Sum      // |e|
+	fourth tally.Squares  // e^2
+	median tally.UnitMean // |observed - median|; of Normals empty
+
+	rows errorRows
+}
+
+var _ metrics.Accumulator = (*Errors)(nil)
+
+// NewErrors returns an empty accumulator; o may be nil. It panics unless the levels rise from 0 or above to 1 or below.
+func NewErrors(o *ErrorOptions) *Errors {
+	e := &Errors{}
+	if o != nil {
+		if !errorLevels(o.Levels) {
+			panic("regress: levels rise and lie between 0 and 1")
+		}
+		e.levels = slices.Clone(o.Levels)
+	}
+	return e
+}
+
+// errorLevels tells whether levels can be some.
+func errorLevels(levels []float64) bool {
+	for i, l := range levels {
+		if !(l >= 0 && l <= 1) || i > 0 && l <= levels[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// Needs says that the rows themselves are wanted.
+func (e *Errors) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (e *Errors) Empty() metrics.Accumulator { return &Errors{levels: e.levels} }
+
+// Len returns the number of rows seen.
+func (e *Errors) Len() int64 { return e.count.N }
+
+// AddBlock adds a block's rows.
+func (e *Errors) AddBlock(b *metrics.Block) {
+	switch b.Kind {
+	case metrics.Normals:
+		e.addMeans(b.Normal.Error[:b.Rows], b.Weights)
+	case metrics.Samples:
+		mean, median := e.rows.samples(b)
+		e.addMeans(mean, b.Weights)
+		e.median.Add(median, b.Weights)
+	case metrics.Quantiles:
+		if len(e.levels) != b.Classes {
+			panic("regress: levels and quantiles differ in number")
+		}
+		if j := slices.Index(e.levels, 0.5); j >= 0 {
+			e.median.Add(e.rows.column(b, j), b.Weights)
+		}
+	default:
+		panic("regress: errors are of predictions of the kinds normals, samples and quantiles")
+	}
+	e.kind, e.weighted = b.Kind, b.Weights != nil
+	e.count.Add(b.Rows, b.Weights)
+}
+
+// addMeans adds errors of means.
+func (e *Errors) addMeans(v, weights []float64) {
+	v, weights, out := tally.Finite(v, weights)
+	e.mean.Infinite += out
+	e.mean.Add(v, weights)
+	e.fourth.AddProducts(v, v, weights)
+	tally.AddUnits(&e.size, e.rows.sizes(v), weights)
+}
+
+// Merge adds what another *Errors has seen.
+func (e *Errors) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Errors)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: regress.Errors and %T", metrics.ErrMismatch, a)
+	case !slices.Equal(e.levels, o.levels):
+		return fmt.Errorf("%w: regress.Errors of unlike levels", metrics.ErrMismatch)
+	case o.count.N == 0:
+		return nil
+	case e.count.N != 0 && e.kind != o.kind:
+		return fmt.Errorf("%w: regress.Errors of %v and of %v", metrics.ErrMismatch, e.kind, o.kind)
+	case e.count.N != 0 && e.weighted != o.weighted:
+		return fmt.Errorf("%w: regress.Errors with and without weights", metrics.ErrMismatch)
+	}
+	e.kind, e.weighted = o.kind, o.weighted
+	e.count.Merge(&o.count)
+	e.mean.Merge(&o.mean)
+	e.size.Merge(&o.size)
+	e.fourth.Merge(&o.fourth)
+	e.median.Merge(&o.median)
+	return nil
+}
+
+// Reason says why a statistic is NaN; it is "" where it is not.
+func (e *Errors) Reason(s ErrorStat) string {
+	switch {
+	case s >= errorStats:
+		panic(errErrorStat)
+	case e.count.N == 0:
+		return "there are no rows"
+	case e.kind == metrics.Quantiles && s != AEMedian:
+		return "quantiles do not tell the mean of the forecast"
+	case e.kind == metrics.Quantiles && !slices.Contains(e.levels, 0.5):
+		return "0.5 is not among the levels of the quantiles"
+	case s == Bias && e.mean.Infinite > 0:
+		return "a row's error is beyond float64"
+	}
+	return ""
+}
+
+const errErrorStat = "regress: no such statistic of errors"
+
+// Value returns a statistic, in the unit of what was observed; of all but Bias lower is better, and 0 is best. NaN without rows, for
+// quantiles as Reason says, and of Bias where the error of a row of samples is beyond float64; the others are +Inf then.
+func (e *Errors) Value(s ErrorStat) float64 {
+	if e.Reason(s) != "" {
+		return math.NaN()
+	}
+	m := &e.mean
+	if s == AEMedian && e.kind != metrics.Normals {
+		m = &e.median
+	}
+	switch {
+	case m.Infinite > 0:
+		return math.Inf(1)
+	case s == RMSE:
+		return tally.Root(e.count.Mean(m.Squares.Rat(), e.weighted))
+	case s == MAE || m != &e.median && s == AEMedian:
+		return tally.Float(e.count.Mean(exact.Rat(&e.size), e.weighted))
+	}
+	return m.Value(&e.count, e.weighted)
+}
+
+// Interval is mean +- z*s/sqrt(n), for RMSE the roots of that of the mean of e^2, whose lower end is 0 at least. There is none
+// for fewer than two rows, or where Value is NaN or +Inf.
+func (e *Errors) Interval(s ErrorStat, level float64) metrics.Interval {
+	v := e.Value(s)
+	if v-v != 0 {
+		return metrics.NoInterval()
+	}
+	switch {
+	case s == RMSE:
+		squares := e.mean.Squares.Rat()
+		low, high := tally.RootEnds(e.count.Mean(squares, e.weighted), e.count.MeanVariance(squares, e.fourth.Rat(), e.weighted), metrics.Z(level))
+		return metrics.Interval{Low: low, High: high}
+	case s == Bias:
+		return metrics.Normal(v, e.mean.StdErr(&e.count, e.weighted), level)
+	case s == AEMedian && e.kind != metrics.Normals:
+		return metrics.Normal(v, e.median.StdErr(&e.count, e.weighted), level)
+	}
+	se := tally.Root(e.count.MeanVariance(exact.Rat(&e.size), e.mean.Squares.Rat(), e.weighted))
+	return metrics.Normal(v, se, level)
+}
+
+const (
+	errorMagic   = "cERR"
+	errorVersion = 1
+)
+
+// AppendBinary appends the state.
+func (e *Errors) AppendBinary(dst []byte) ([]byte, error) {
+	var c exact.Enc
+	f := uint8(0)
+	if e.weighted {
+		f = 1
+	}
+	c.U8(f)
+	c.U8(uint8(e.kind))
+	c.U64(uint64(len(e.levels)))
+	for _, l := range e.levels {
+		c.F64(l)
+	}
+	e.count.Encode(&c)
+	e.mean.Encode(&c)
+	c.Sum(&e.size)
+	e.fourth.Encode(&c)
+	e.median.Encode(&c)
+	return append(dst, exact.Seal(errorMagic, errorVersion, c.B)...), nil
+}
+
+// UnmarshalBinary replaces e, options and all, by what AppendBinary wrote.
+func (e *Errors) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(errorMagic, errorVersion, data)
+	if err != nil {
+		return fmt.Errorf("regress.Errors: %w", err)
+	}
+	var n Errors
+	f := d.U8()
+	n.weighted, n.kind = f == 1, metrics.Kind(d.U8())
+	if k := d.Count(8); k > 0 {
+		n.levels = make([]float64, k)
+		for i := range n.levels {
+			n.levels[i] = d.F64()
+		}
+	}
+	n.count.Decode(d)
+	ok := n.mean.Decode(d, n.count.N)
+	n.size = d.Sum()
+	ok = n.fourth.Decode(d) && ok
+	ok = n.median.Decode(d, n.count.N) && ok
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("regress.Errors: %w", err)
+	}
+	switch n.kind {
+	case metrics.Normals, metrics.Samples, metrics.Quantiles:
+		ok = ok && n.count.N > 0
+	default:
+		ok = ok && n.kind == 0 && n.count.N == 0
+	}
+	if !ok || f > 1 || !errorLevels(n.levels) {
+		return fmt.Errorf("regress.Errors: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*e = n
+	return nil
+}

@@ -1,0 +1,352 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// NormalStat is one of the statistics of Normal. With e = observed - mean of a row and its standard deviation sd:
+type NormalStat uint8
+
+const (
+	// NLL is the mean negative log-likelihood in nats, the mean of ln sd + (e/sd)^2/2 + ln(2*pi)/2; lower is better. It depends on
+	// the unit of what was observed: of another one it differs by the logarithm of their ratio.
+	NLL NormalStat = iota
+	// CRPS is the mean continuous ranked probability score, of sd * (z*(2*Phi(z) - 1) + 2*phi(z) - 1/sqrt(pi)) with z = e/sd; lower
+	// is better, 0 is best, and its unit is that of what was observed.
+	CRPS
+	// Sharpness is the mean variance, of sd^2, as in LaplaceRedux: how narrow the forecasts are, whether or not they are right.
+	Sharpness
+	// SharpnessRoot is the root of Sharpness, which uncertainty-toolbox calls sharpness, and RMV below.
+	SharpnessRoot
+	// ZMS is the mean of (e/sd)^2: 1 where the spread is right on average, above it the forecasts are overconfident (Pernot 2024).
+	ZMS
+	// RCE is the relative calibration error, (RMV - RMSE)/RMV with RMV the root of the mean of sd^2 and RMSE that of e^2: 0 where
+	// the spread is right on average, below it the forecasts are overconfident (Pernot 2024).
+	RCE
+	normalStats
+)
+
+var normalNames = [normalStats]string{"nll", "crps", "sharpness", "sharpness_root", "zms", "rce"}
+
+// String returns nll, crps, sharpness, sharpness_root, zms or rce.
+func (s NormalStat) String() string {
+	if s >= normalStats {
+		return fmt.Sprintf("NormalStat(%d)", uint8(s))
+	}
+	return normalNames[s]
+}
+
+// NormalOptions are options of a Normal.
+type NormalOptions struct {
+	// Stats are the statistics that are kept; nil means all of them. Sharpness and SharpnessRoot are one thing, and RCE has them too.
+	Stats []NormalStat
+}
+
+// Normal accumulates how good normal forecasts are, predictions of the kind metrics.Normals, and whether the spread that they state is
+// the one that they have. It is a metrics.Accumulator, and panics if it is fed another kind.
+//
+// Sums are exact whatever the unit of what was observed: the answers are right for standard deviations and errors of 1e-300 and
+// 1e300 in one set, although the squares of neither are numbers of float64.
+type Normal struct {
+	keep     uint8 // the sums that are kept, a bit a statistic: Sharpness for both, and for RCE
+	weighted bool
+
+	count      tally.Weight
+	nll, crps  tally.UnitMean
+	sd, sd4    tally.Squares // sd^2 and its square
+	z, z4      tally.Squares // (e/sd)^2 and its square
+	infinite   int64         // rows whose e/sd is, and which are in neither
+	e, e4, sde tally.Squares // e^2, its square, and sd^2*e^2
+
+	far []float64
+}
+
+var _ metrics.Accumulator = (*Normal)(nil)
+
+// NewNormal returns an empty accumulator; o may be nil.
+func NewNormal(o *NormalOptions) *Normal {
+	n := &Normal{}
+	if o == nil || o.Stats == nil {
+		o = &NormalOptions{Stats: []NormalStat{NLL, CRPS, ZMS, RCE}}
+	}
+	for _, s := range o.Stats {
+		switch s {
+		case SharpnessRoot:
+			s = Sharpness
+		case RCE:
+			n.keep |= 1 << Sharpness
+		}
+		if s >= normalStats {
+			panic(errNormalStat)
+		}
+		n.keep |= 1 << s
+	}
+	return n
+}
+
+const errNormalStat = "regress: no such statistic of normal forecasts"
+
+// keeps tells whether what a statistic takes is kept.
+func (n *Normal) keeps(s NormalStat) bool { return n.keep>>s&1 != 0 }
+
+// Needs says that nothing but the columns is wanted.
+func (n *Normal) Needs() metrics.Need { return 0 }
+
+// Empty returns an accumulator of the same options without rows.
+func (n *Normal) Empty() metrics.Accumulator { return &Normal{keep: n.keep} }
+
+// Len returns the number of rows seen.
+func (n *Normal) Len() int64 { return n.count.N }
+
+// AddBlock adds a block's rows.
+func (n *Normal) AddBlock(b *metrics.Block) {
+	if b.Kind != metrics.Normals {
+		panic("regress: predictions of the kind normals are wanted")
+	}
+	n.weighted = b.Weights != nil
+	n.count.Add(b.Rows, b.Weights)
+	c := b.Normal
+	if n.keeps(NLL) {
+		n.nll.Add(c.NLL[:b.Rows], b.Weights)
+	}
+	if n.keeps(CRPS) {
+		n.crps.Add(n.scores(b), b.Weights)
+	}
+	e, sd := c.Error[:b.Rows], c.SD[:b.Rows]
+	if n.keeps(Sharpness) {
+		n.sd.Add(sd, b.Weights)
+		n.sd4.AddProducts(sd, sd, b.Weights)
+	}
+	if n.keeps(ZMS) {
+		z, weights, out := tally.Finite(c.Z[:b.Rows], b.Weights)
+		n.infinite += out
+		n.z.Add(z, weights)
+		n.z4.AddProducts(z, z, weights)
+	}
+	if n.keeps(RCE) {
+		n.e.Add(e, b.Weights)
+		n.e4.AddProducts(e, e, b.Weights)
+		n.sde.AddProducts(sd, e, b.Weights)
+	}
+}
+
+// scores returns the CRPS of a block's rows: that of a row so far off that e/sd is beyond float64 is |e| - sd/sqrt(pi).
+func (n *Normal) scores(b *metrics.Block) []float64 {
+	v := b.Normal.CRPS[:b.Rows]
+	bad := 0.0
+	for _, x := range v {
+		bad += x - x
+	}
+	if bad == 0 {
+		return v
+	}
+	n.far = append(n.far[:0], v...)
+	for i, x := range v {
+		if x-x != 0 {
+			n.far[i] = math.Abs(b.Normal.Error[i]) - float64(b.Normal.SD[i]*0.56418958354775628695)
+		}
+	}
+	return n.far
+}
+
+// Merge adds what another *Normal has seen.
+func (n *Normal) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Normal)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: regress.Normal and %T", metrics.ErrMismatch, a)
+	case n.keep != o.keep:
+		return fmt.Errorf("%w: regress.Normal of unlike statistics", metrics.ErrMismatch)
+	case o.count.N == 0:
+		return nil
+	case n.count.N != 0 && n.weighted != o.weighted:
+		return fmt.Errorf("%w: regress.Normal with and without weights", metrics.ErrMismatch)
+	}
+	n.weighted = o.weighted
+	n.count.Merge(&o.count)
+	n.nll.Merge(&o.nll)
+	n.crps.Merge(&o.crps)
+	n.infinite += o.infinite
+	theirs := o.squares()
+	for i, s := range n.squares() {
+		s.Merge(theirs[i])
+	}
+	return nil
+}
+
+func (n *Normal) squares() []*tally.Squares {
+	return []*tally.Squares{&n.sd, &n.sd4, &n.z, &n.z4, &n.e, &n.e4, &n.sde}
+}
+
+// check panics unless a statistic is kept.
+func (n *Normal) check(s NormalStat) {
+	if s >= normalStats {
+		panic(errNormalStat)
+	}
+	if s == SharpnessRoot {
+		s = Sharpness
+	}
+	if !n.keeps(s) {
+		panic("regress: the statistic has to be in the options")
+	}
+}
+
+// Reason says why a statistic is NaN; it is "" where it is not.
+func (n *Normal) Reason(s NormalStat) string {
+	n.check(s)
+	if n.count.N == 0 {
+		return "there are no rows"
+	}
+	return ""
+}
+
+// mean returns the mean of squares.
+func (n *Normal) mean(s *tally.Squares) *big.Rat { return n.count.Mean(s.Rat(), n.weighted) }
+
+// variance returns the square of its standard error, with the sum of their squares.
+func (n *Normal) variance(s, fourth *tally.Squares) *big.Rat {
+	return n.count.MeanVariance(s.Rat(), fourth.Rat(), n.weighted)
+}
+
+// Value returns a statistic; NaN without rows. NLL and ZMS are +Inf where a row's is beyond float64, so far off is it, and Sharpness
+// where it is itself. It panics if the statistic is not in the options.
+func (n *Normal) Value(s NormalStat) float64 {
+	if n.Reason(s) != "" {
+		return math.NaN()
+	}
+	switch s {
+	case NLL:
+		if n.nll.Infinite > 0 {
+			return math.Inf(1)
+		}
+		return n.nll.Value(&n.count, n.weighted)
+	case CRPS:
+		return n.crps.Value(&n.count, n.weighted)
+	case Sharpness:
+		return tally.Float(n.mean(&n.sd))
+	case SharpnessRoot:
+		return tally.Root(n.mean(&n.sd))
+	case ZMS:
+		if n.infinite > 0 {
+			return math.Inf(1)
+		}
+		return tally.Float(n.mean(&n.z))
+	}
+	mse, mv := n.mean(&n.e), n.mean(&n.sd)
+	return 1 - tally.Root(mse.Quo(mse, mv))
+}
+
+// Interval is mean +- z*s/sqrt(n), for SharpnessRoot the roots of that of Sharpness, whose lower end is 0 at least. There is none for
+// fewer than two rows, or where Value is NaN or infinite.
+//
+// For RCE it is that of h = RMV/RMSE = 1/(1 - RCE) by the delta method on the means of sd^2 and e^2, with the standard error
+//
+//	h/2 * s(sd^2/RMV^2 - e^2/RMSE^2)/sqrt(n)
+//
+// and its ends are turned back; where the lower one of h is not above 0, that of RCE is -Inf, and there is none where RMSE is 0. Squared
+// errors have long tails, which lie on one side of RMSE and so of RCE; h has them in the denominator and is about symmetric. Of the
+// forms that take sums alone it is next to the bootstrap intervals (BCa) that Pernot publishes.
+func (n *Normal) Interval(s NormalStat, level float64) metrics.Interval {
+	v := n.Value(s)
+	if v-v != 0 {
+		return metrics.NoInterval()
+	}
+	switch s {
+	case NLL:
+		return metrics.Normal(v, n.nll.StdErr(&n.count, n.weighted), level)
+	case CRPS:
+		return metrics.Normal(v, n.crps.StdErr(&n.count, n.weighted), level)
+	case Sharpness:
+		return metrics.Normal(v, tally.Root(n.variance(&n.sd, &n.sd4)), level)
+	case SharpnessRoot:
+		low, high := tally.RootEnds(n.mean(&n.sd), n.variance(&n.sd, &n.sd4), metrics.Z(level))
+		return metrics.Interval{Low: low, High: high}
+	case ZMS:
+		return metrics.Normal(v, tally.Root(n.variance(&n.z, &n.z4)), level)
+	}
+	return n.rceInterval(level)
+}
+
+// rceInterval is that of RCE. The terms whose standard error is wanted are sd^2/MV - e^2/MSE, whose sum is 0.
+func (n *Normal) rceInterval(level float64) metrics.Interval {
+	mv, mse := n.mean(&n.sd), n.mean(&n.e)
+	if mse.Sign() <= 0 {
+		return metrics.NoInterval()
+	}
+	over := func(s *tally.Squares, a, b *big.Rat) *big.Rat {
+		r := s.Rat()
+		return r.Quo(r.Quo(r, a), b)
+	}
+	cross := over(&n.sde, mv, mse)
+	squares := over(&n.sd4, mv, mv)
+	squares.Add(squares, over(&n.e4, mse, mse))
+	squares.Sub(squares, cross.Add(cross, cross))
+	half := metrics.Z(level) / 2 * tally.Root(n.count.MeanVariance(new(big.Rat), squares, n.weighted))
+	h := tally.Root(mv.Quo(mv, mse))
+	if half != half || !(h > 0) {
+		return metrics.NoInterval()
+	}
+	i := metrics.Interval{Low: math.Inf(-1), High: 1 - 1/(h*(1+half))}
+	if half < 1 {
+		i.Low = 1 - 1/(h*(1-half))
+	}
+	return i
+}
+
+const (
+	normalMagic   = "cNRM"
+	normalVersion = 1
+)
+
+// AppendBinary appends the state.
+func (n *Normal) AppendBinary(dst []byte) ([]byte, error) {
+	var c exact.Enc
+	f := uint8(0)
+	if n.weighted {
+		f = 1
+	}
+	c.U8(f)
+	c.U8(n.keep)
+	n.count.Encode(&c)
+	n.nll.Encode(&c)
+	n.crps.Encode(&c)
+	c.I64(n.infinite)
+	for _, s := range n.squares() {
+		s.Encode(&c)
+	}
+	return append(dst, exact.Seal(normalMagic, normalVersion, c.B)...), nil
+}
+
+// UnmarshalBinary replaces n, options and all, by what AppendBinary wrote.
+func (n *Normal) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(normalMagic, normalVersion, data)
+	if err != nil {
+		return fmt.Errorf("regress.Normal: %w", err)
+	}
+	var o Normal
+	f := d.U8()
+	o.weighted, o.keep = f == 1, d.U8()
+	o.count.Decode(d)
+	rows := o.count.N
+	ok := o.nll.Decode(d, rows)
+	ok = o.crps.Decode(d, 0) && ok
+	o.infinite = d.I64()
+	for _, s := range o.squares() {
+		ok = s.Decode(d) && ok
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("regress.Normal: %w", err)
+	}
+	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE
+	if !ok || f > 1 || rows < 0 || o.infinite < 0 || o.infinite > rows || o.keep&^known != 0 || o.keeps(RCE) && !o.keeps(Sharpness) {
+		return fmt.Errorf("regress.Normal: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*n = o
+	return nil
+}

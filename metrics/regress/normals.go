@@ -1,0 +1,64 @@
+package regress
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// NormalNLL returns the negative log-likelihood, in nats, of a normal forecast when y was observed: with z = (y - mean)/sd
+//
+//	ln sd + z^2/2 + ln(2*pi)/2
+//
+// Lower is better; there is no best. It is +Inf where it is beyond float64, and NaN for sd <= 0 and for any argument that is NaN or
+// infinite. score.NormalCRPS is the CRPS of the same.
+func NormalNLL(y, mean, sd float64) float64 {
+	var x [1]float64
+	var flags [1]uint8
+	c := kernel.NormalColumns{Error: x[:], SD: make([]float64, 1), Z: make([]float64, 1), NLL: make([]float64, 1),
+		CRPS: make([]float64, 1), Flags: flags[:]}
+	kernel.NormalF64(&c, []float64{mean, sd, y}, 1, 3, 3)
+	return c.NLL[0]
+}
+
+// OfNormals returns what Errors and Normal, with all of its statistics, say of normal forecasts in memory: what was observed, the
+// forecasts' means and their standard deviations, one a row. o may be nil; the error is a *metrics.DataError. It panics if the slices
+// differ in length.
+func OfNormals(observed, mean, sd []float64, o *metrics.Options) (*Errors, *Normal, error) {
+	e, n := NewErrors(nil), NewNormal(nil)
+	return e, n, metrics.NewPass(o, e, n).Add(NormalPredictions(observed, mean, sd))
+}
+
+// NormalPredictions returns predictions of the kind metrics.Normals, a copy of the columns as rows, for any accumulators. It panics if
+// the slices differ in length.
+func NormalPredictions(observed, mean, sd []float64) *metrics.Predictions {
+	if len(mean) != len(observed) || len(sd) != len(observed) {
+		panic("regress: the columns of a forecast differ in length")
+	}
+	p := &metrics.Predictions{Kind: metrics.Normals}
+	p.F64, p.Rows, p.Classes = make([]float64, 3*len(observed)), len(observed), 3
+	for i, y := range observed {
+		row := p.F64[3*i : 3*i+3]
+		row[0], row[1], row[2] = mean[i], sd[i], y
+	}
+	return p
+}
+
+// SharpnessOf returns the mean of the squares of standard deviations, as LaplaceRedux has it, and its root, as uncertainty-toolbox
+// has it: how narrow forecasts are, of any distribution. Both are NaN without a row and where an sd is negative, NaN or infinite; the
+// first is +Inf where it is beyond float64.
+func SharpnessOf(sd []float64) (variance, root float64) {
+	var s tally.Squares
+	var count tally.Weight
+	for _, v := range sd {
+		if !(v >= 0 && v <= math.MaxFloat64) {
+			return math.NaN(), math.NaN()
+		}
+	}
+	s.Add(sd, nil)
+	count.Add(len(sd), nil)
+	m := count.Mean(s.Rat(), false)
+	return tally.Float(m), tally.Root(m)
+}
