@@ -1,0 +1,161 @@
+package regress
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+)
+
+// DMOptions are options of DieboldMariano. The zero value is what is usual for forecasts of the next value.
+type DMOptions struct {
+	Horizon    int     // how many steps ahead the forecasts look: losses up to Horizon-1 rows apart depend on each other; 0 is 1
+	Asymptotic bool    // the normal distribution, without the correction of Harvey, Leybourne and Newbold
+	Level      float64 // of the interval; 0 is metrics.DefaultLevel
+}
+
+// DMResult is what DieboldMariano finds of the differences d of the losses of a and of b.
+type DMResult struct {
+	Rows      int
+	Mean      float64          // the mean of d: above 0 where b is the better one
+	Interval  metrics.Interval // of Mean
+	Statistic float64          // Mean over its standard error, corrected: above 0 where b is the better one
+	P         float64          // two-sided: of a statistic so far from 0 where the mean is 0
+	Bartlett  bool             // autocovariances are weighted, for without weights their sum is not above 0
+	Reason    string           // why there is no statistic; "" if there is one
+}
+
+const (
+	errDMRows    = "regress: the losses of two forecasts differ in number"
+	errDMHorizon = "regress: a horizon is below 1"
+)
+
+// DieboldMariano tells whether two forecasts of the same observations are equally good: a and b are the losses of each row, in the
+// order of time, such as the rows of crps. With d = a - b, n rows and horizon h
+//
+//	gamma_k   = (1/n) sum_{t>k} (d_t - mean d)(d_{t-k} - mean d)
+//	V         = gamma_0 + 2 sum_{k=1}^{h-1} gamma_k
+//	Statistic = mean d / sqrt(V/n) * sqrt((n + 1 - 2h + h(h-1)/n) / n)
+//
+// compared with Student's t of n-1 degrees of freedom; if Asymptotic is set without the second root, and compared with the normal
+// distribution. Interval is the set of means that the same test does not reject.
+//
+// V may come out at 0 or below if h > 1. Then gamma_k is weighted by 1 - k/h (Bartlett), with which it is above 0 unless all
+// differences are equal. Where they are all 0, the statistic is 0, P is 1 and the interval is the point 0. There is no statistic,
+// and it, P and the interval are NaN, for the Reason given: with fewer than two rows; where a difference is not finite, as of two
+// losses of +Inf; where all differences are equal and not 0, of which no error can be told; and where h is not below n.
+//
+// It depends on the order of rows. It takes n h, and panics if a and b differ in length, the horizon is below 0, or the level is
+// not between 0 and 1.
+//
+// Source: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997.
+func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
+	var opt DMOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.Horizon == 0 {
+		opt.Horizon = 1
+	}
+	if opt.Level == 0 {
+		opt.Level = metrics.DefaultLevel
+	}
+	if len(a) != len(b) {
+		panic(errDMRows)
+	}
+	if opt.Horizon < 1 {
+		panic(errDMHorizon)
+	}
+	normal := metrics.Z(opt.Level) // which checks the level
+	n, h := len(a), opt.Horizon
+	nan := math.NaN()
+	r := DMResult{Rows: n, Mean: nan, Statistic: nan, P: nan, Interval: metrics.NoInterval()}
+	if n == 0 {
+		r.Reason = "there are no rows"
+		return r
+	}
+	d := make([]float64, n)
+	largest := 0.0
+	for i, v := range a {
+		if d[i] = v - b[i]; d[i]-d[i] != 0 {
+			r.Reason = "a difference of losses is not finite"
+			return r
+		}
+		largest = max(largest, math.Abs(d[i]))
+	}
+	// All is divided by a power of two, so that squares and sums are in range, whatever the unit.
+	_, exp := math.Frexp(largest)
+	for i := range d {
+		d[i] = math.Ldexp(d[i], -exp)
+	}
+	var sum exact.Sum
+	sum.AddExactAll(d)
+	mean := exact.Mean(&sum, int64(n))
+	r.Mean = math.Ldexp(mean, exp)
+	first, equal := d[0], true
+	for i, v := range d {
+		equal = equal && v == first
+		d[i] = v - mean
+	}
+	switch {
+	case n < 2:
+		r.Reason = "there is one row only"
+		return r
+	case equal && first == 0:
+		r.Statistic, r.P, r.Interval = 0, 1, metrics.Interval{}
+		return r
+	case equal:
+		r.Reason = "all differences of losses are equal"
+		return r
+	case h >= n:
+		r.Reason = "the horizon is not below the number of rows"
+		return r
+	}
+	v, weighted := 0.0, 0.0
+	for k := range h {
+		g := dmCovariance(d, k)
+		if k > 0 {
+			g *= 2
+		}
+		v += g
+		weighted += float64(g * (1 - float64(k)/float64(h)))
+	}
+	if r.Bartlett = !(v > 0); r.Bartlett {
+		v = weighted
+	}
+	if !(v > 0) {
+		r.Reason = "the differences of losses are equal but for rounding"
+		return r
+	}
+	size, steps := float64(n), float64(h)
+	se := math.Sqrt(v / size)
+	quantile := normal
+	if opt.Asymptotic {
+		r.Statistic = mean / se
+		r.P = math.Erfc(math.Abs(r.Statistic) / math.Sqrt2)
+	} else {
+		se /= math.Sqrt((size + 1 - 2*steps + float64(steps*(steps-1))/size) / size)
+		r.Statistic = mean / se
+		// Student's t in terms of the beta distribution.
+		nu := size - 1
+		r.P = mathext.RegIncBeta(nu/2, 0.5, nu/(nu+float64(r.Statistic*r.Statistic)))
+		x := mathext.InvRegIncBeta(nu/2, 0.5, 1-opt.Level)
+		quantile = math.Sqrt(nu * (1 - x) / x)
+	}
+	half := float64(quantile * se)
+	r.Interval = metrics.Interval{Low: math.Ldexp(mean-half, exp), High: math.Ldexp(mean+half, exp)}
+	return r
+}
+
+// dmCovariance returns the autocovariance at a lag of numbers whose mean is 0.
+func dmCovariance(d []float64, lag int) float64 {
+	products := make([]float64, len(d)-lag)
+	for i := range products {
+		products[i] = float64(d[i] * d[i+lag])
+	}
+	var s exact.Sum
+	s.AddExactAll(products)
+	return exact.Mean(&s, int64(len(d)))
+}

@@ -1,0 +1,457 @@
+package regress
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+)
+
+// spreadTable is the sums of the rows of each standard deviation, by keys that rise with these: of all distinct keys while there are at
+// most MaxExactSpreads, and beyond that of the keys without so many of their last bits that no more are left. How many bits that takes
+// is decided by the set of keys alone: of part of a set it is never more than of the whole. It is less than 52, for there are 2,098
+// exponents, so all rows of a cell have the same one.
+type spreadTable struct {
+	keys   []uint64 // rising, without their last bits
+	cells  []spreadCell
+	heavy  []spreadHeavy // nil without weights
+	coarse uint          // bits that are left out
+
+	// far has the sums of the squares that are beyond the cells', by their keys: element c those of errors that, divided as
+	// they are there, are in [2^(spreadFar (c+1)), 2^(spreadFar (c+2))), and that are divided by the lower end besides.
+	far [5]map[uint64]*exact.Sum
+}
+
+// spreadCell is the sums of the rows of a key. Numbers whose squares are summed are divided by the power of two that is not above the
+// standard deviation.
+type spreadCell struct {
+	n   int64
+	sd2 spreadUnits // without weights
+	e2  exact.Sum   // with weights of the products
+}
+
+// spreadHeavy is the sums of the weights, and of those times the squares of standard deviations.
+type spreadHeavy struct{ w, sd2 exact.Sum }
+
+// spreadFar is the exponent of the power of two beyond which errors are not a cell's own: with the largest weight, no product
+// of such a square is beyond float64.
+const spreadFar = 400
+
+// spreadUnits is a whole number of 2^-52.
+type spreadUnits struct{ hi, lo uint64 }
+
+func (u *spreadUnits) add(o spreadUnits) {
+	var carry uint64
+	u.lo, carry = bits.Add64(u.lo, o.lo, 0)
+	u.hi += o.hi + carry
+}
+
+func (u spreadUnits) addTo(s *exact.Sum) {
+	const unit = 88 - 52
+	s.AddShifted(int64(u.lo&math.MaxUint32), unit)
+	s.AddShifted(int64(u.lo>>32), unit+32)
+	s.AddShifted(int64(u.hi), unit+64)
+}
+
+func (u spreadUnits) less(o spreadUnits) bool { return u.hi < o.hi || u.hi == o.hi && u.lo < o.lo }
+
+// spreadVariance returns the square of a key's standard deviation, divided as it is in its cell: from 1 to 4.
+func spreadVariance(key uint64) float64 {
+	v := math.Float64frombits(key&(1<<52-1) | 1023<<52)
+	return float64(v * v)
+}
+
+// spreadTimes returns n times a square that spreadVariance returned.
+func spreadTimes(n int64, square float64) (u spreadUnits) {
+	u.hi, u.lo = bits.Mul64(uint64(n), uint64(square*0x1p52))
+	return u
+}
+
+func (t *spreadTable) mergeCell(i int, o *spreadTable, j int) {
+	c, d := &t.cells[i], &o.cells[j]
+	c.n += d.n
+	c.sd2.add(d.sd2)
+	c.e2.Merge(&d.e2)
+	if t.heavy != nil {
+		t.heavy[i].w.Merge(&o.heavy[j].w)
+		t.heavy[i].sd2.Merge(&o.heavy[j].sd2)
+	}
+}
+
+// span returns the least and the largest key of a cell.
+func (t *spreadTable) span(i int) (low, high uint64) {
+	low = t.keys[i] << t.coarse
+	return low, low | (1<<t.coarse - 1)
+}
+
+// leaveOut leaves out so many more bits of the keys.
+func (t *spreadTable) leaveOut(more uint) {
+	if more == 0 {
+		return
+	}
+	n := 0
+	for i, k := range t.keys {
+		k >>= more
+		if n > 0 && t.keys[n-1] == k {
+			t.mergeCell(n-1, t, i)
+			continue
+		}
+		t.keys[n], t.cells[n] = k, t.cells[i]
+		if t.heavy != nil {
+			t.heavy[n] = t.heavy[i]
+		}
+		n++
+	}
+	clear(t.cells[n:])
+	t.keys, t.cells, t.coarse = t.keys[:n], t.cells[:n], t.coarse+more
+	if t.heavy != nil {
+		clear(t.heavy[n:])
+		t.heavy = t.heavy[:n]
+	}
+	for c, far := range t.far {
+		t.far[c] = nil
+		t.mergeFar(c, far, more)
+	}
+}
+
+// mergeFar adds sums of a class of far errors by keys that have so many bits more.
+func (t *spreadTable) mergeFar(class int, far map[uint64]*exact.Sum, shift uint) {
+	for k, s := range far {
+		t.farSum(class, k>>shift).Merge(s)
+	}
+}
+
+func (t *spreadTable) farSum(class int, key uint64) *exact.Sum {
+	if t.far[class] == nil {
+		t.far[class] = map[uint64]*exact.Sum{}
+	}
+	s := t.far[class][key]
+	if s == nil {
+		s = new(exact.Sum)
+		t.far[class][key] = s
+	}
+	return s
+}
+
+// union returns how many keys there are in t and, without so many bits of theirs, in o, and how many of them are left if more
+// bits of all are left out: at most so many that this is not above most.
+func (t *spreadTable) union(o *spreadTable, shift uint, most int) (n int, more uint) {
+	var differ [65]int // neighbours whose keys differ in the last so many bits, and no further up
+	last := uint64(0)
+	for i, j := 0, 0; i < len(t.keys) || j < len(o.keys); {
+		var k uint64
+		if j == len(o.keys) || i < len(t.keys) && t.keys[i] <= o.keys[j]>>shift {
+			k = t.keys[i]
+			i++
+		} else {
+			k = o.keys[j] >> shift
+			j++
+		}
+		if k != last || n == 0 {
+			differ[bits.Len64(k^last)]++
+			n++
+		}
+		last = k
+	}
+	for n > most {
+		more++
+		n -= differ[more]
+	}
+	return n, more
+}
+
+// merge adds what another table has, which may be the same one.
+func (t *spreadTable) merge(o *spreadTable) {
+	if t == o {
+		for i := range t.cells {
+			t.mergeCell(i, t, i)
+		}
+		for c := range t.far {
+			for _, s := range t.far[c] {
+				s.Merge(s)
+			}
+		}
+		return
+	}
+	if o.coarse > t.coarse {
+		t.leaveOut(o.coarse - t.coarse)
+	}
+	shift := t.coarse - o.coarse
+	union, more := t.union(o, shift, MaxExactSpreads)
+	t.leaveOut(more)
+	shift += more
+	for c, far := range o.far {
+		t.mergeFar(c, far, shift)
+	}
+	if o.heavy != nil && t.heavy == nil {
+		t.heavy = []spreadHeavy{}
+	}
+	if union == len(t.keys) {
+		i := 0
+		for j, k := range o.keys {
+			for t.keys[i] != k>>shift {
+				i++
+			}
+			t.mergeCell(i, o, j)
+		}
+		return
+	}
+	// From the end, so that what is there can move up in place.
+	i := len(t.keys) - 1
+	t.keys, t.cells = spreadGrow(t.keys, union), spreadGrow(t.cells, union)
+	if t.heavy != nil {
+		t.heavy = spreadGrow(t.heavy, union)
+	}
+	for j, to := len(o.keys)-1, union-1; j >= 0; to-- {
+		k := o.keys[j] >> shift
+		if i >= 0 && t.keys[i] >= k {
+			t.keys[to], t.cells[to] = t.keys[i], t.cells[i]
+			if t.heavy != nil {
+				t.heavy[to] = t.heavy[i]
+			}
+			k = t.keys[i]
+			i--
+		} else {
+			t.keys[to], t.cells[to] = k, spreadCell{}
+			if t.heavy != nil {
+				t.heavy[to] = spreadHeavy{}
+			}
+		}
+		for ; j >= 0 && o.keys[j]>>shift == k; j-- {
+			t.mergeCell(to, o, j)
+		}
+	}
+}
+
+// spreadGrow returns x with n elements, in twice its memory where it has to be another one, but in no more than all cells take.
+func spreadGrow[T any](x []T, n int) []T {
+	if cap(x) >= n {
+		return x[:n]
+	}
+	return append(make([]T, 0, max(n, min(2*cap(x), MaxExactSpreads))), x...)[:n]
+}
+
+// encode writes the table.
+func (t *spreadTable) encode(e *exact.Enc) {
+	e.U8(uint8(t.coarse))
+	e.U64(uint64(len(t.keys)))
+	last := uint64(0)
+	for i, k := range t.keys {
+		c := &t.cells[i]
+		e.Uvarint(k - last)
+		e.Uvarint(uint64(c.n))
+		if t.heavy == nil {
+			e.Uvarint(c.sd2.hi)
+			e.Uvarint(c.sd2.lo)
+		} else {
+			e.Sum(&t.heavy[i].w)
+			e.Sum(&t.heavy[i].sd2)
+		}
+		e.Sum(&c.e2)
+		last = k
+	}
+	for _, far := range t.far {
+		e.U64(uint64(len(far)))
+		for _, k := range slices.Sorted(func(yield func(uint64) bool) {
+			for k := range far {
+				if !yield(k) {
+					return
+				}
+			}
+		}) {
+			e.U64(k)
+			e.Sum(far[k])
+		}
+	}
+}
+
+// decode reads what encode wrote into an empty table, and returns the number of rows. It is false if no rows make such a table.
+func (t *spreadTable) decode(d *exact.Dec, weighted bool) (rows int64, ok bool) {
+	const mostRows = 1 << 62
+	coarse := uint(d.U8())
+	count := d.Count(4)
+	if d.Err() != nil || coarse > 51 || count > MaxExactSpreads || coarse > 0 && count <= MaxExactSpreads/2 {
+		return 0, false // with a bit more a cell is two at most, and those were too many
+	}
+	t.coarse = coarse
+	t.keys, t.cells = make([]uint64, count), make([]spreadCell, count)
+	if weighted {
+		t.heavy = make([]spreadHeavy, count)
+	}
+	last := uint64(0)
+	for i := range count {
+		step, n := d.Uvarint(), d.Uvarint()
+		if d.Err() != nil || n == 0 || n > mostRows || rows > mostRows-int64(n) || step == 0 || last+step < last {
+			return 0, false
+		}
+		last += step
+		rows += int64(n)
+		c := &t.cells[i]
+		t.keys[i], c.n = last, int64(n)
+		if last > spreadKey(math.MaxFloat64)>>coarse || last<<coarse|(1<<coarse-1) < 1<<52 {
+			return 0, false
+		}
+		if low, high := t.span(i); weighted {
+			t.heavy[i] = spreadHeavy{d.Sum(), d.Sum()}
+			if t.heavy[i].w.Sign() <= 0 || t.heavy[i].sd2.Sign() <= 0 {
+				return 0, false
+			}
+		} else {
+			c.sd2 = spreadUnits{d.Uvarint(), d.Uvarint()}
+			if c.sd2.less(spreadTimes(c.n, spreadVariance(low))) || spreadTimes(c.n, spreadVariance(high)).less(c.sd2) {
+				return 0, false
+			}
+		}
+		if c.e2 = d.Sum(); c.e2.Sign() < 0 {
+			return 0, false
+		}
+	}
+	for c := range t.far {
+		last := uint64(0)
+		for range d.Count(9) {
+			k, s := d.U64(), d.Sum()
+			if _, found := slices.BinarySearch(t.keys, k); !found || k <= last || s.Sign() <= 0 {
+				return 0, false
+			}
+			t.farSum(c, k).Merge(&s)
+			last = k
+		}
+	}
+	return rows, true
+}
+
+// spreadLog is rows that are in no sum of a table.
+type spreadLog struct {
+	keys    []uint64
+	squares []float64 // of the errors, divided as in their cells; 0 of a far one
+	weights []float64
+	far     spreadTable // of the far ones, without cells
+
+	order, scratch []uint64
+	sums           spreadTable // of these rows
+}
+
+// Rows are sorted together, as many as the last bits of a word can number.
+const (
+	spreadLogBits  = 16
+	spreadShortLog = 1 << 12
+	spreadPlace    = 1<<spreadLogBits - 1
+)
+
+// room returns for how many more rows there is room, and makes more where so many are to come.
+func (l *spreadLog) room(n int) int {
+	if have := cap(l.keys); len(l.keys)+n > have && have < 1<<spreadLogBits {
+		want := spreadShortLog
+		for want < min(len(l.keys)+n, 1<<spreadLogBits) {
+			want <<= 2
+		}
+		l.keys = append(make([]uint64, 0, want), l.keys...)
+		l.squares = append(make([]float64, 0, want), l.squares...)
+	}
+	return cap(l.keys) - len(l.keys)
+}
+
+// add adds rows, for which there is room.
+func (l *spreadLog) add(e, sd, weights []float64) {
+	for i, v := range e {
+		key := spreadKey(sd[i])
+		down := -spreadExponent(key)
+		if down >= -1022 && down <= 1023 {
+			v *= math.Float64frombits(uint64(1023+down) << 52)
+		} else {
+			v = math.Ldexp(v, down)
+		}
+		if !(math.Abs(v) < 1<<30) {
+			v = l.large(key, e[i], v, down, weights, i)
+		}
+		l.keys = append(l.keys, key)
+		l.squares = append(l.squares, float64(v*v))
+	}
+	l.weights = append(l.weights, weights...)
+}
+
+// large returns what counts in its cell of an error that divided is v, and adds a far one to the far ones.
+func (l *spreadLog) large(key uint64, e, v float64, down int, weights []float64, i int) float64 {
+	if math.Abs(v) < math.Ldexp(1, spreadFar) {
+		return v
+	}
+	_, exp := math.Frexp(e)
+	class := (exp - 1 + down) / spreadFar
+	v = math.Ldexp(e, down-class*spreadFar)
+	v = float64(v * v)
+	if weights != nil {
+		v = float64(v * weights[i])
+	}
+	l.far.farSum(class-1, key).AddExact(v)
+	return 0
+}
+
+// take returns the sums of the rows, by keys without their last bits, and forgets them.
+func (l *spreadLog) take(coarse uint) *spreadTable {
+	order := l.sort(coarse)
+	t := &l.sums
+	*t = spreadTable{keys: t.keys[:0], cells: t.cells[:0], heavy: t.heavy[:0], coarse: coarse}
+	weighted := len(l.weights) > 0
+	if !weighted {
+		t.heavy = nil
+	}
+	for c, far := range l.far.far {
+		t.mergeFar(c, far, coarse)
+	}
+	l.far.far = [5]map[uint64]*exact.Sum{}
+	for _, o := range order {
+		at := o & spreadPlace
+		key := l.keys[at]
+		last := len(t.keys) - 1
+		if last < 0 || t.keys[last] != key>>coarse {
+			t.keys, t.cells = append(t.keys, key>>coarse), append(t.cells, spreadCell{})
+			if last++; weighted {
+				t.heavy = append(t.heavy, spreadHeavy{})
+			}
+		}
+		c := &t.cells[last]
+		c.n++
+		if !weighted {
+			c.sd2.add(spreadUnits{0, uint64(spreadVariance(key) * 0x1p52)})
+			c.e2.AddFloat(l.squares[at])
+			continue
+		}
+		w := l.weights[at]
+		t.heavy[last].w.AddFloat(w)
+		t.heavy[last].sd2.AddFloat(float64(w * spreadVariance(key)))
+		c.e2.AddFloat(float64(w * l.squares[at]))
+	}
+	l.keys, l.squares, l.weights = l.keys[:0], l.squares[:0], l.weights[:0]
+	return t
+}
+
+// sort returns the numbers of the rows, in the last bits, in rising order of their keys without the last bits.
+func (l *spreadLog) sort(coarse uint) []uint64 {
+	n := len(l.keys)
+	if len(l.order) < n {
+		c := cap(l.keys)
+		l.order, l.scratch = make([]uint64, c), make([]uint64, kernel.SortScratch(c))
+	}
+	order := l.order[:n]
+	for i, k := range l.keys {
+		order[i] = k&^spreadPlace | uint64(i)
+	}
+	kernel.Sort(order, l.scratch[:kernel.SortScratch(n)])
+	// What the numbers took from the keys counts among those that are alike without it.
+	for i := 0; i < n && coarse < spreadLogBits; {
+		k, rising := i+1, true
+		for ; k < n && order[k]>>spreadLogBits == order[i]>>spreadLogBits; k++ {
+			rising = rising && l.keys[order[k-1]&spreadPlace] <= l.keys[order[k]&spreadPlace]
+		}
+		if !rising {
+			slices.SortFunc(order[i:k], func(a, b uint64) int {
+				return cmp.Compare(l.keys[a&spreadPlace], l.keys[b&spreadPlace])
+			})
+		}
+		i = k
+	}
+	return order
+}
