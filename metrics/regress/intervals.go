@@ -1,0 +1,380 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// IntervalOptions are options of an Intervals.
+type IntervalOptions struct {
+	// Levels of the central intervals, rising, each between 0 and 1 and not nearer than 1e-9 to either or to the next.
+	// None: 0.5 and 0.9.
+	Levels []float64
+	// Quantiles are the levels of the quantiles that rows of metrics.Quantiles have, rising in the same way. Other kinds have none.
+	Quantiles []float64
+}
+
+// Intervals accumulates how good forecasts' central intervals are: the one of level L, 0.9 say, goes from the quantile of level
+// (1-L)/2 to that of level (1+L)/2, its ends included. It should hold what is observed L of the time, and be narrow. It is a
+// metrics.Accumulator for three kinds of predictions, and panics if it is fed another kind:
+//
+//	metrics.Quantiles  the two quantiles have to be among the given ones, to 1e-9; a level whose are not has no values, and Reason
+//	                   says so. It panics unless a row has as many as IntervalOptions.Quantiles
+//	metrics.Normals    mean -+ z*sd, z the standard normal distribution's quantile of level (1+L)/2; y is within if |y - mean|/sd <= z
+//	metrics.Samples    the samples' own quantiles, as Quantiles has them. Of m samples drawn from the distribution that y has, they
+//	                   hold y in L*(m-1)/(m+1) of the rows, not in L
+//
+// Sums are exact whatever the unit. Values so large that a row's width or score is beyond float64 make the mean +Inf.
+type Intervals struct {
+	opt    IntervalOptions
+	shape  quantileShape
+	levels []intervalSums
+
+	rows           quantileRows // of the lower end and the upper of each level
+	given          []bool       // whether rows of Quantiles have both
+	z              []float64    // half the widths of a standard normal distribution's intervals
+	widths, scores []float64    // of a batch
+}
+
+// intervalSums are those of the intervals of one level.
+type intervalSums struct {
+	below, above tally.Weight // rows observed below and above
+	width, score quantileMean
+}
+
+var _ metrics.Accumulator = (*Intervals)(nil)
+
+// NewIntervals returns an empty accumulator; o may be nil. It panics unless both kinds of levels rise between 0 and 1.
+func NewIntervals(o *IntervalOptions) *Intervals {
+	s := &Intervals{}
+	if o != nil {
+		s.opt = IntervalOptions{slices.Clone(o.Levels), slices.Clone(o.Quantiles)}
+	}
+	if len(s.opt.Levels) == 0 {
+		s.opt.Levels = []float64{0.5, 0.9}
+	}
+	checkLevels(s.opt.Levels)
+	checkLevels(s.opt.Quantiles)
+	s.levels = make([]intervalSums, len(s.opt.Levels))
+	s.widths, s.scores = make([]float64, quantileBatch), make([]float64, quantileBatch)
+	for _, l := range s.opt.Levels {
+		lower, upper := (1-l)/2, (1+l)/2
+		s.rows.levels = append(s.rows.levels, lower, upper)
+		i, j := findLevel(s.opt.Quantiles, lower), findLevel(s.opt.Quantiles, upper)
+		s.given = append(s.given, i >= 0 && j >= 0)
+		s.rows.columns = append(s.rows.columns, max(0, i), max(0, j))
+	}
+	return s
+}
+
+// Needs says that the rows are wanted.
+func (s *Intervals) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (s *Intervals) Empty() metrics.Accumulator { return NewIntervals(&s.opt) }
+
+// Len returns the number of rows seen.
+func (s *Intervals) Len() int64 { return s.shape.count.N }
+
+// Levels returns the levels of the intervals.
+func (s *Intervals) Levels() []float64 { return slices.Clone(s.opt.Levels) }
+
+// AddBlock adds a block's rows.
+func (s *Intervals) AddBlock(b *metrics.Block) {
+	s.shape.add(b, len(s.opt.Quantiles))
+	if b.Kind == metrics.Normals {
+		s.addNormals(b)
+		return
+	}
+	s.rows.batches(b, func(from int, x []float64, stride int, y []float64) {
+		w := intervalWeights(b, from, from+len(y))
+		for k := range s.levels {
+			if s.has(k) {
+				s.addEnds(k, x[2*k:], stride, y, w)
+			}
+		}
+	})
+}
+
+// addEnds adds rows whose level k has its lower end at x[i*stride] and its upper after it.
+func (s *Intervals) addEnds(k int, x []float64, stride int, y, w []float64) {
+	sums, dear := &s.levels[k], 2/(1-s.opt.Levels[k])
+	for i, at := range y {
+		l, u := x[i*stride], x[i*stride+1]
+		far := max(0, l-at, at-u)
+		s.widths[i], s.scores[i] = u-l, u-l+float64(dear*far)
+		if at < l {
+			sums.below.Add(1, intervalWeight(w, i))
+		} else if at > u {
+			sums.above.Add(1, intervalWeight(w, i))
+		}
+	}
+	sums.width.add(s.widths[:len(y)], w)
+	sums.score.add(s.scores[:len(y)], w)
+}
+
+// addNormals adds the rows of a block of Normals.
+func (s *Intervals) addNormals(b *metrics.Block) {
+	for k := len(s.z); k < len(s.levels); k++ {
+		s.z = append(s.z, normalQuantile((1+s.opt.Levels[k])/2))
+	}
+	for from := 0; from < b.Rows; from += quantileBatch {
+		to := min(from+quantileBatch, b.Rows)
+		w := intervalWeights(b, from, to)
+		e, sd, unit := b.Normal.Error[from:to], b.Normal.SD[from:to], b.Normal.Z[from:to]
+		for k, z := range s.z {
+			sums, dear := &s.levels[k], 2/(1-s.opt.Levels[k])
+			for i, v := range unit {
+				half, far := float64(z*sd[i]), 0.0
+				if math.Abs(v) > z {
+					far = max(0, math.Abs(e[i])-half)
+					if v < 0 {
+						sums.below.Add(1, intervalWeight(w, i))
+					} else {
+						sums.above.Add(1, intervalWeight(w, i))
+					}
+				}
+				s.widths[i], s.scores[i] = 2*half, 2*half+float64(dear*far)
+			}
+			sums.width.add(s.widths[:to-from], w)
+			sums.score.add(s.scores[:to-from], w)
+		}
+	}
+}
+
+// intervalWeights returns the weights of rows [from, to) of a block, nil if it has none, and intervalWeight that of row i.
+func intervalWeights(b *metrics.Block, from, to int) []float64 {
+	if b.Weights == nil {
+		return nil
+	}
+	return b.Weights[from:to]
+}
+
+func intervalWeight(w []float64, i int) []float64 {
+	if w == nil {
+		return nil
+	}
+	return w[i : i+1]
+}
+
+// Merge adds what another *Intervals has seen.
+func (s *Intervals) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Intervals)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: regress.Intervals and %T", metrics.ErrMismatch, a)
+	case !slices.Equal(s.opt.Levels, o.opt.Levels):
+		return fmt.Errorf("%w: regress.Intervals of the levels %v and %v", metrics.ErrMismatch, s.opt.Levels, o.opt.Levels)
+	case !slices.Equal(s.opt.Quantiles, o.opt.Quantiles):
+		return fmt.Errorf("%w: regress.Intervals of quantiles at %v and at %v", metrics.ErrMismatch, s.opt.Quantiles, o.opt.Quantiles)
+	}
+	if err := s.shape.merge(&o.shape, "regress.Intervals"); err != nil {
+		return err
+	}
+	for k := range s.levels {
+		t, u := &s.levels[k], &o.levels[k]
+		t.below.Merge(&u.below)
+		t.above.Merge(&u.above)
+		t.width.merge(&u.width)
+		t.score.merge(&u.score)
+	}
+	return nil
+}
+
+// has tells whether the rows that were seen have the interval of level k.
+func (s *Intervals) has(k int) bool { return s.shape.kind != metrics.Quantiles || s.given[k] }
+
+// find returns the number of a level, and panics if there is none.
+func (s *Intervals) find(level float64) int {
+	k := findLevel(s.opt.Levels, level)
+	if k < 0 {
+		panic(errQuantileLevel)
+	}
+	return k
+}
+
+// Reason says why the values of a level are NaN: there are no rows, or these are quantiles of which the level's two are not among
+// the given ones. It is "" where they are not. Like all that take a level it panics if that is not in the options, to 1e-9.
+func (s *Intervals) Reason(level float64) string {
+	k := s.find(level)
+	switch {
+	case s.Len() == 0:
+		return reasonNoForecasts
+	case !s.has(k):
+		return fmt.Sprintf("the interval takes the quantiles of the levels %.6g and %.6g, and not both are given",
+			s.rows.levels[2*k], s.rows.levels[2*k+1])
+	}
+	return ""
+}
+
+// share returns what share of the rows w has.
+func (s *Intervals) share(k int, w *tally.Weight) float64 {
+	if !s.has(k) {
+		return math.NaN()
+	}
+	part, all := w.Total(s.shape.weighted), s.shape.count.Total(s.shape.weighted)
+	return exact.Ratio(&part, &all)
+}
+
+// Coverage returns the share of the rows that were observed within the interval of a level; the level itself is best. NaN without
+// rows, and where Reason says so, as are the values below.
+func (s *Intervals) Coverage(level float64) float64 {
+	k := s.find(level)
+	if !s.has(k) {
+		return math.NaN()
+	}
+	all := s.shape.count.Total(s.shape.weighted)
+	in := all.Clone()
+	for _, w := range []*tally.Weight{&s.levels[k].below, &s.levels[k].above} {
+		out := w.Total(s.shape.weighted)
+		in.Sub(&out)
+	}
+	return exact.Ratio(&in, &all)
+}
+
+// CoverageInterval is Wilson's, with the effective number of rows where they have weights.
+func (s *Intervals) CoverageInterval(level, confidence float64) metrics.Interval {
+	f := s.Coverage(level)
+	if f != f {
+		return metrics.NoInterval()
+	}
+	return metrics.Wilson(f, s.shape.count.Effective(s.shape.weighted), confidence)
+}
+
+// Below returns the share of the rows that were observed below the interval of a level; (1 - level)/2 is best.
+func (s *Intervals) Below(level float64) float64 {
+	k := s.find(level)
+	return s.share(k, &s.levels[k].below)
+}
+
+// Above returns the share of the rows that were observed above it; (1 - level)/2 is best.
+func (s *Intervals) Above(level float64) float64 {
+	k := s.find(level)
+	return s.share(k, &s.levels[k].above)
+}
+
+// Width returns the mean width of the interval of a level.
+func (s *Intervals) Width(level float64) float64 {
+	k := s.find(level)
+	return s.mean(k, &s.levels[k].width)
+}
+
+// WidthInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, of an infinite mean, or where a square is beyond
+// float64.
+func (s *Intervals) WidthInterval(level, confidence float64) metrics.Interval {
+	k := s.find(level)
+	return s.meanInterval(k, &s.levels[k].width, confidence)
+}
+
+// Score returns the mean interval score of a level, also called Winkler's: with a = 1 - level, the width and 2/a times how far
+// outside the observation is,
+//
+//	IS_a = (u - l) + (2/a)*(l - y) if y < l, + (2/a)*(y - u) if y > u
+//
+// in the unit of what was observed. Lower is better, and 0 is best; stating the quantiles that one believes in makes it least.
+//
+// Source: Winkler 1972; Gneiting and Raftery 2007.
+func (s *Intervals) Score(level float64) float64 {
+	k := s.find(level)
+	return s.mean(k, &s.levels[k].score)
+}
+
+// ScoreInterval is as WidthInterval.
+func (s *Intervals) ScoreInterval(level, confidence float64) metrics.Interval {
+	k := s.find(level)
+	return s.meanInterval(k, &s.levels[k].score, confidence)
+}
+
+func (s *Intervals) mean(k int, m *quantileMean) float64 {
+	if !s.has(k) {
+		return math.NaN()
+	}
+	return m.value(&s.shape)
+}
+
+func (s *Intervals) meanInterval(k int, m *quantileMean, confidence float64) metrics.Interval {
+	if !s.has(k) {
+		return metrics.NoInterval()
+	}
+	return m.interval(&s.shape, confidence)
+}
+
+// CentralInterval is what an Intervals knows of one level.
+type CentralInterval struct {
+	Level        float64
+	Coverage     float64
+	Low, High    float64 // ends of CoverageInterval
+	Width, Score float64
+	Below, Above float64
+	Reason       string // why they are NaN
+}
+
+// Table returns all levels, in rising order, with the coverage's interval of the given confidence.
+func (s *Intervals) Table(confidence float64) []CentralInterval {
+	t := make([]CentralInterval, len(s.levels))
+	for k, l := range s.opt.Levels {
+		i := s.CoverageInterval(l, confidence)
+		t[k] = CentralInterval{Level: l, Coverage: s.Coverage(l), Low: i.Low, High: i.High, Width: s.Width(l), Score: s.Score(l),
+			Below: s.Below(l), Above: s.Above(l), Reason: s.Reason(l)}
+	}
+	return t
+}
+
+const (
+	intervalsMagic   = "rINT"
+	intervalsVersion = 1
+)
+
+// AppendBinary appends the state.
+func (s *Intervals) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	encodeLevels(&e, s.opt.Levels)
+	encodeLevels(&e, s.opt.Quantiles)
+	s.shape.encode(&e)
+	for k := range s.levels {
+		t := &s.levels[k]
+		t.below.Encode(&e)
+		t.above.Encode(&e)
+		t.width.encode(&e)
+		t.score.encode(&e)
+	}
+	return append(dst, exact.Seal(intervalsMagic, intervalsVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+func (s *Intervals) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(intervalsMagic, intervalsVersion, data)
+	if err != nil {
+		return fmt.Errorf("regress.Intervals: %w", err)
+	}
+	levels, quantiles := decodeLevels(d), decodeLevels(d)
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("regress.Intervals: %w", err)
+	}
+	if len(levels) == 0 || !risingLevels(levels) || !risingLevels(quantiles) {
+		return fmt.Errorf("regress.Intervals: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
+	}
+	n := NewIntervals(&IntervalOptions{Levels: levels, Quantiles: quantiles})
+	ok := n.shape.decode(d, len(quantiles))
+	for k := range n.levels {
+		t := &n.levels[k]
+		t.below.Decode(d)
+		t.above.Decode(d)
+		ok = t.width.decode(d, n.Len()) && ok
+		ok = t.score.decode(d, n.Len()) && ok
+		ok = ok && min(t.below.N, t.above.N) >= 0 && t.below.N <= n.Len()-t.above.N
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("regress.Intervals: %w", err)
+	}
+	if !ok {
+		return fmt.Errorf("regress.Intervals: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*s = *n
+	return nil
+}

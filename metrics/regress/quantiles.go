@@ -1,0 +1,303 @@
+package regress
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+)
+
+// QuantileOptions are options of a Quantiles.
+type QuantileOptions struct {
+	// Levels of the quantiles, rising, each between 0 and 1 and not nearer than 1e-9 to either or to the next. Rows of
+	// metrics.Quantiles have one quantile for each. None: 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99, the 23 levels of the
+	// forecast hubs.
+	Levels []float64
+	// ByLevel keeps the pinball loss of each level too, for PinballAt. It takes as long again as the rest.
+	ByLevel bool
+}
+
+// Quantiles accumulates the scores of forecasts as their quantiles have them: the pinball loss, the weighted interval score with its
+// parts, and an estimate of the CRPS. All are in the unit of what was observed; lower is better, and 0 is best. It is a
+// metrics.Accumulator for three kinds of predictions, and panics if it is fed another kind:
+//
+//	metrics.Quantiles  the quantiles are given; it panics unless a row has as many as there are levels
+//	metrics.Normals    mean + sd*z, z the standard normal distribution's quantile
+//	metrics.Samples    the samples' own quantiles: that of level p of m sorted samples lies at (m-1)*p, counted from 0, in a straight
+//	                   line between two of them (type 7 of Hyndman and Fan 1996, the default of R and NumPy)
+//
+// Sums are exact whatever the unit. Values so large that a row's score is beyond float64 make the mean +Inf.
+type Quantiles struct {
+	opt   QuantileOptions
+	shape quantileShape
+	rule  wisRule
+	crps  []float64 // the levels' weights in the estimate of the CRPS
+
+	means   [quantileScores]quantileMean
+	byLevel []quantileMean // of each level's pinball loss
+
+	rows    quantileRows
+	columns [quantileScores][]float64
+	losses  []float64 // of a batch, level by level
+}
+
+// The scores that a row of quantiles has.
+const (
+	scorePinball = iota
+	scoreCRPS
+	scoreWIS
+	scoreDispersion
+	scoreUnder
+	scoreOver
+	quantileScores
+)
+
+var _ metrics.Accumulator = (*Quantiles)(nil)
+
+// NewQuantiles returns an empty accumulator; o may be nil. It panics unless the levels rise between 0 and 1.
+func NewQuantiles(o *QuantileOptions) *Quantiles {
+	s := &Quantiles{}
+	if o != nil {
+		s.opt = *o
+	}
+	if s.opt.Levels = slices.Clone(s.opt.Levels); len(s.opt.Levels) == 0 {
+		s.opt.Levels = hubLevels()
+	}
+	checkLevels(s.opt.Levels)
+	s.rule = newWISRule(s.opt.Levels)
+	s.crps = levelWeights(s.opt.Levels)
+	s.rows.levels = s.opt.Levels
+	if s.opt.ByLevel {
+		s.byLevel = make([]quantileMean, len(s.opt.Levels))
+	}
+	return s
+}
+
+// hubLevels returns the levels that the forecast hubs for influenza and COVID-19 ask for.
+func hubLevels() []float64 {
+	l := []float64{0.01, 0.025}
+	for i := 1; i < 20; i++ {
+		l = append(l, float64(i)/20)
+	}
+	return append(l, 0.975, 0.99)
+}
+
+// levelWeights returns what share of the levels from 0 to 1 each level stands for: those nearer to it than to another.
+func levelWeights(levels []float64) []float64 {
+	w := make([]float64, len(levels))
+	from := 0.0
+	for i, p := range levels {
+		to := 1.0
+		if i+1 < len(levels) {
+			to = (p + levels[i+1]) / 2
+		}
+		w[i], from = to-from, to
+	}
+	return w
+}
+
+// Needs says that the rows are wanted.
+func (s *Quantiles) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same options without rows.
+func (s *Quantiles) Empty() metrics.Accumulator { return NewQuantiles(&s.opt) }
+
+// Len returns the number of rows seen.
+func (s *Quantiles) Len() int64 { return s.shape.count.N }
+
+// Levels returns the levels of the quantiles.
+func (s *Quantiles) Levels() []float64 { return slices.Clone(s.opt.Levels) }
+
+// keeps tells whether a score has a value at these levels.
+func (s *Quantiles) keeps(score int) bool { return score < scoreWIS || s.rule.reason == "" }
+
+// AddBlock adds a block's rows.
+func (s *Quantiles) AddBlock(b *metrics.Block) {
+	s.shape.add(b, len(s.opt.Levels))
+	for i := range s.columns {
+		if len(s.columns[i]) == 0 {
+			s.columns[i] = make([]float64, quantileBatch)
+		}
+	}
+	if s.byLevel != nil && s.losses == nil {
+		s.losses = make([]float64, quantileBatch*len(s.opt.Levels))
+	}
+	s.rows.batches(b, func(from int, x []float64, stride int, y []float64) {
+		s.pinball(x, stride, y)
+		if s.rule.reason == "" {
+			s.rule.scores(&s.columns, x, stride, y)
+		}
+		var w []float64
+		if b.Weights != nil {
+			w = b.Weights[from : from+len(y)]
+		}
+		for i := range s.means {
+			if s.keeps(i) {
+				s.means[i].add(s.columns[i][:len(y)], w)
+			}
+		}
+		for j := range s.byLevel {
+			s.byLevel[j].add(s.losses[j*quantileBatch:][:len(y)], w)
+		}
+	})
+}
+
+// pinball sets the columns that are means over all levels.
+func (s *Quantiles) pinball(x []float64, stride int, y []float64) {
+	k := len(s.opt.Levels)
+	levels, weights := s.opt.Levels[:k], s.crps[:k]
+	for i, at := range y {
+		row := x[i*stride:][:k]
+		sum, crps := 0.0, 0.0
+		for j, v := range row {
+			p := levels[j]
+			loss := float64(p*max(0, at-v)) + float64((1-p)*max(0, v-at))
+			sum += loss
+			crps += float64(weights[j] * loss)
+			if s.losses != nil {
+				s.losses[j*quantileBatch+i] = loss
+			}
+		}
+		s.columns[scorePinball][i] = sum / float64(k)
+		s.columns[scoreCRPS][i] = 2 * crps
+	}
+}
+
+// Merge adds what another *Quantiles has seen.
+func (s *Quantiles) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Quantiles)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: regress.Quantiles and %T", metrics.ErrMismatch, a)
+	case !slices.Equal(s.opt.Levels, o.opt.Levels):
+		return fmt.Errorf("%w: regress.Quantiles at the levels %v and %v", metrics.ErrMismatch, s.opt.Levels, o.opt.Levels)
+	case s.opt.ByLevel != o.opt.ByLevel:
+		return fmt.Errorf("%w: regress.Quantiles with and without each level's loss", metrics.ErrMismatch)
+	}
+	if err := s.shape.merge(&o.shape, "regress.Quantiles"); err != nil {
+		return err
+	}
+	for i := range s.means {
+		s.means[i].merge(&o.means[i])
+	}
+	for j := range s.byLevel {
+		s.byLevel[j].merge(&o.byLevel[j])
+	}
+	return nil
+}
+
+// Reason says why Pinball, PinballAt and CRPS are NaN, which they are without rows; "" where they are not.
+func (s *Quantiles) Reason() string {
+	if s.Len() == 0 {
+		return reasonNoForecasts
+	}
+	return ""
+}
+
+const reasonNoForecasts = "there are no rows"
+
+// Pinball returns the mean over rows and levels of the pinball loss, also called quantile loss: for the quantile x of level p
+//
+//	(1[y < x] - p)*(x - y) = p*(y - x) above it, (1-p)*(x - y) below
+//
+// Every level counts the same. NaN without rows. Source: Koenker and Bassett 1978.
+func (s *Quantiles) Pinball() float64 { return s.means[scorePinball].value(&s.shape) }
+
+// PinballInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, of an infinite mean, or where a square is beyond
+// float64. All the intervals below are so.
+func (s *Quantiles) PinballInterval(confidence float64) metrics.Interval {
+	return s.means[scorePinball].interval(&s.shape, confidence)
+}
+
+// PinballAt returns the mean pinball loss of the quantiles of one level. It panics unless QuantileOptions.ByLevel is set and the
+// level is one of the options, to 1e-9. NaN without rows.
+func (s *Quantiles) PinballAt(level float64) float64 { return s.at(level).value(&s.shape) }
+
+// PinballAtInterval is PinballAt's.
+func (s *Quantiles) PinballAtInterval(level, confidence float64) metrics.Interval {
+	return s.at(level).interval(&s.shape, confidence)
+}
+
+func (s *Quantiles) at(level float64) *quantileMean {
+	if !s.opt.ByLevel {
+		panic("regress: each level's loss has to be asked for in the options")
+	}
+	j := findLevel(s.opt.Levels, level)
+	if j < 0 {
+		panic(errQuantileLevel)
+	}
+	return &s.byLevel[j]
+}
+
+// CRPS returns an estimate of the continuous ranked probability score, which is twice the pinball loss integrated over the levels
+// from 0 to 1:
+//
+//	2 * sum_j w_j * pinball_j
+//
+// where w_j is the share of the levels nearer to level j than to another: the trapezoid rule between the levels, and beyond the
+// first and the last their loss. The shares sum to 1. At the levels (j - 1/2)/Q it is the CRPS of the Q quantiles taken for samples
+// (score.CRPSV), of one quantile |y - x| if it is the median. Twice Pinball is the estimate that takes every level for an equal
+// share. NaN without rows.
+func (s *Quantiles) CRPS() float64 { return s.means[scoreCRPS].value(&s.shape) }
+
+// CRPSInterval is CRPS's.
+func (s *Quantiles) CRPSInterval(confidence float64) metrics.Interval {
+	return s.means[scoreCRPS].interval(&s.shape, confidence)
+}
+
+const (
+	quantilesMagic   = "rQUA"
+	quantilesVersion = 1
+)
+
+// AppendBinary appends the state.
+func (s *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	f := uint8(0)
+	if s.opt.ByLevel {
+		f = 1
+	}
+	e.U8(f)
+	encodeLevels(&e, s.opt.Levels)
+	s.shape.encode(&e)
+	for i := range s.means {
+		s.means[i].encode(&e)
+	}
+	for j := range s.byLevel {
+		s.byLevel[j].encode(&e)
+	}
+	return append(dst, exact.Seal(quantilesMagic, quantilesVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
+func (s *Quantiles) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(quantilesMagic, quantilesVersion, data)
+	if err != nil {
+		return fmt.Errorf("regress.Quantiles: %w", err)
+	}
+	f := d.U8()
+	levels := decodeLevels(d)
+	if d.Err() == nil && (f > 1 || len(levels) == 0 || !risingLevels(levels)) {
+		return fmt.Errorf("regress.Quantiles: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
+	}
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("regress.Quantiles: %w", err)
+	}
+	n := NewQuantiles(&QuantileOptions{Levels: levels, ByLevel: f == 1})
+	ok := n.shape.decode(d, len(levels))
+	for i := range n.means {
+		ok = n.means[i].decode(d, n.Len()) && ok
+	}
+	for j := range n.byLevel {
+		ok = n.byLevel[j].decode(d, n.Len()) && ok
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("regress.Quantiles: %w", err)
+	}
+	if !ok {
+		return fmt.Errorf("regress.Quantiles: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*s = *n
+	return nil
+}

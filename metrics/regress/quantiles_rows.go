@@ -1,0 +1,348 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
+)
+
+// levelTolerance is how far levels may be apart that are the same one: 0.95 and (1+0.9)/2 differ in the last place.
+const levelTolerance = 1e-9
+
+const (
+	errQuantileLevels = "regress: levels rise, and lie between 0 and 1"
+	errQuantileLevel  = "regress: no such level is in the options"
+	errQuantileKind   = "regress: quantiles are of normal forecasts, quantiles or samples"
+	errQuantileWidth  = "regress: rows of quantiles have as many numbers as the options have levels of quantiles"
+)
+
+// checkLevels panics unless levels rise between 0 and 1.
+func checkLevels(levels []float64) {
+	if !risingLevels(levels) {
+		panic(errQuantileLevels)
+	}
+}
+
+// risingLevels tells whether checkLevels is content.
+func risingLevels(levels []float64) bool {
+	last := 0.0
+	for _, p := range levels {
+		if !(p > last+levelTolerance && p < 1-levelTolerance) {
+			return false
+		}
+		last = p
+	}
+	return true
+}
+
+// findLevel returns where a level is, -1 if it is not.
+func findLevel(levels []float64, p float64) int {
+	return slices.IndexFunc(levels, func(q float64) bool { return math.Abs(p-q) <= levelTolerance })
+}
+
+// normalQuantile returns the standard normal distribution's quantile at level p.
+func normalQuantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
+
+// quantileShape is which forecasts were seen, and how many.
+type quantileShape struct {
+	kind     metrics.Kind // 0 before the first row
+	columns  int          // of a row of Samples or Quantiles; of Normals, whose two forms are one, 0
+	weighted bool
+	count    tally.Weight
+}
+
+// add counts the rows of a block. levels is how many levels the options have for rows of Quantiles.
+func (s *quantileShape) add(b *metrics.Block, levels int) {
+	switch b.Kind {
+	case metrics.Normals:
+	case metrics.Quantiles:
+		if b.Classes != levels {
+			panic(errQuantileWidth)
+		}
+		s.columns = levels
+	case metrics.Samples:
+		s.columns = b.Classes
+	default:
+		panic(errQuantileKind)
+	}
+	s.kind, s.weighted = b.Kind, b.Weights != nil
+	s.count.Add(b.Rows, b.Weights)
+}
+
+// merge adds another's rows; the error says of name's states in what they differ.
+func (s *quantileShape) merge(o *quantileShape, name string) error {
+	switch {
+	case o.kind == 0:
+		return nil
+	case s.kind == 0:
+	case s.kind != o.kind:
+		return fmt.Errorf("%w: %s of %s and of %s", metrics.ErrMismatch, name, s.kind, o.kind)
+	case s.columns != o.columns:
+		return fmt.Errorf("%w: %s of %d samples a row and of %d", metrics.ErrMismatch, name, s.columns, o.columns)
+	case s.weighted != o.weighted:
+		return fmt.Errorf("%w: %s with and without weights", metrics.ErrMismatch, name)
+	}
+	s.kind, s.columns, s.weighted = o.kind, o.columns, o.weighted
+	s.count.Merge(&o.count)
+	return nil
+}
+
+func (s *quantileShape) encode(e *exact.Enc) {
+	e.U8(uint8(s.kind))
+	w := uint8(0)
+	if s.weighted {
+		w = 1
+	}
+	e.U8(w)
+	e.U32(uint32(s.columns))
+	s.count.Encode(e)
+}
+
+// decode reads what encode wrote, and tells whether a state can have it.
+func (s *quantileShape) decode(d *exact.Dec, levels int) bool {
+	s.kind = metrics.Kind(d.U8())
+	w := d.U8()
+	s.weighted = w == 1
+	s.columns = int(d.U32())
+	s.count.Decode(d)
+	ok := w <= 1 && s.count.N >= 0 && (s.count.N == 0) == (s.kind == 0)
+	switch s.kind {
+	case 0:
+		return ok && w == 0 && s.columns == 0
+	case metrics.Normals:
+		return ok && s.columns == 0
+	case metrics.Quantiles:
+		return ok && s.columns == levels
+	case metrics.Samples:
+		return ok && s.columns > 0 && s.columns <= math.MaxInt32
+	}
+	return false
+}
+
+// encodeLevels writes levels, and decodeLevels reads them; the result is nil if there are none.
+func encodeLevels(e *exact.Enc, levels []float64) {
+	e.Uvarint(uint64(len(levels)))
+	for _, p := range levels {
+		e.F64(p)
+	}
+}
+
+func decodeLevels(d *exact.Dec) []float64 {
+	var levels []float64
+	for range d.Count(8) {
+		levels = append(levels, d.F64())
+	}
+	return levels
+}
+
+// quantileMean is a mean of numbers not below 0 that have the unit of what was observed.
+type quantileMean struct {
+	tally.Mean
+	infinite int64 // rows whose number is
+}
+
+func (m *quantileMean) add(v, weights []float64) {
+	over := m.Over
+	if m.AddUnits(v, weights); m.Over == over {
+		return
+	}
+	for _, x := range v {
+		if math.IsInf(x, 1) {
+			m.infinite++
+		}
+	}
+}
+
+func (m *quantileMean) merge(o *quantileMean) {
+	m.Merge(&o.Mean)
+	m.infinite += o.infinite
+}
+
+func (m *quantileMean) value(s *quantileShape) float64 {
+	if m.infinite > 0 {
+		return math.Inf(1)
+	}
+	return m.Value(&s.count, s.weighted)
+}
+
+func (m *quantileMean) interval(s *quantileShape, confidence float64) metrics.Interval {
+	return metrics.Normal(m.value(s), m.StdErr(&s.count, s.weighted), confidence)
+}
+
+func (m *quantileMean) encode(e *exact.Enc) {
+	m.Encode(e)
+	e.I64(m.infinite)
+}
+
+// decode reads what encode wrote, and tells whether n rows can have it.
+func (m *quantileMean) decode(d *exact.Dec, n int64) bool {
+	m.Decode(d)
+	m.infinite = d.I64()
+	return 0 <= m.infinite && m.infinite <= m.Over && m.Over <= n
+}
+
+// quantileRows makes the quantiles of rows at given levels, whatever kind of forecast they are.
+type quantileRows struct {
+	levels  []float64
+	columns []int // where rows of Quantiles have them; nil: they are the levels
+
+	z        []float64 // of the standard normal distribution
+	samples  int       // of which at are the places
+	at       []samplePlace
+	x        []float64
+	sorted32 []float32
+	sorted64 []float64
+	scratch  []float32
+}
+
+// samplePlace is where a quantile lies among sorted samples: a share by of the way from sample j to the next.
+type samplePlace struct {
+	j  int
+	by float64
+}
+
+// quantileBatch is how many rows are worked on at a time, so that what is made of them stays in the cache.
+const quantileBatch = 512
+
+// batches calls f for the rows of a block: row i of a batch has its quantiles from x[i*stride] on, and y[i] is what was
+// observed. Of Normals both are less the row's mean. The rows begin with the block's row from.
+func (q *quantileRows) batches(b *metrics.Block, f func(from int, x []float64, stride int, y []float64)) {
+	n := quantileBatch
+	if b.Kind == metrics.Samples {
+		n = max(16, min(n, (1<<16)/b.Classes))
+	}
+	for from := 0; from < b.Rows; from += n {
+		to := min(from+n, b.Rows)
+		y := b.Observed
+		if b.Kind == metrics.Normals {
+			y = b.Normal.Error
+		}
+		x, stride := q.rows(b, from, to)
+		f(from, x, stride, y[from:to])
+	}
+}
+
+func (q *quantileRows) rows(b *metrics.Block, from, to int) (x []float64, stride int) {
+	t := &b.Probs
+	if b.Kind == metrics.Quantiles && q.columns == nil && t.F64 != nil {
+		return t.F64[from*t.Stride:], t.Stride
+	}
+	k := len(q.levels)
+	if cap(q.x) < (to-from)*k {
+		q.x = make([]float64, (to-from)*k)
+	}
+	x = q.x[:(to-from)*k]
+	switch {
+	case b.Kind == metrics.Normals:
+		q.ofNormals(x, b.Normal.SD[from:to])
+	case b.Kind == metrics.Samples && t.F32 != nil:
+		m := t.Width
+		q.sorted32 = gatherRows(q.sorted32, t.F32, t, from, to)
+		if s := kernel.SortRowsScratch(m); len(q.scratch) < s {
+			q.scratch = make([]float32, s)
+		}
+		kernel.SortRowsF32(q.sorted32, to-from, m, m, q.scratch)
+		q.place(m)
+		ofSamples(x, q.sorted32, m, q.at)
+	case b.Kind == metrics.Samples:
+		m := t.Width
+		q.sorted64 = gatherRows(q.sorted64, t.F64, t, from, to)
+		for i := range to - from {
+			slices.Sort(q.sorted64[i*m : (i+1)*m])
+		}
+		q.place(m)
+		ofSamples(x, q.sorted64, m, q.at)
+	case t.F32 != nil:
+		ofQuantiles(x, t.F32[from*t.Stride:], t, q.columns)
+	default:
+		ofQuantiles(x, t.F64[from*t.Stride:], t, q.columns)
+	}
+	return x, k
+}
+
+// ofNormals sets the quantiles, less the mean, of normal forecasts of the given standard deviations.
+func (q *quantileRows) ofNormals(x, sd []float64) {
+	if q.z == nil {
+		for _, p := range q.levels {
+			q.z = append(q.z, normalQuantile(p))
+		}
+	}
+	for i, s := range sd {
+		row := x[i*len(q.z):][:len(q.z)]
+		for j, z := range q.z {
+			row[j] = s * z
+		}
+	}
+}
+
+// gatherRows returns rows [from, to) of a tile's entries in dst, one after the other.
+func gatherRows[T float32 | float64](dst, src []T, t *metrics.Tile, from, to int) []T {
+	dst = dst[:0]
+	for i := from; i < to; i++ {
+		dst = append(dst, src[i*t.Stride:i*t.Stride+t.Width]...)
+	}
+	return dst
+}
+
+// place sets where the quantiles of m samples are: that of level p at (m-1)*p, counted from 0. What rounding has kept from a
+// whole number is taken for it.
+func (q *quantileRows) place(m int) {
+	if q.samples == m {
+		return
+	}
+	q.samples, q.at = m, q.at[:0]
+	for _, p := range q.levels {
+		h := float64(m-1) * p
+		if r := math.Round(h); math.Abs(h-r) <= levelTolerance {
+			h = r
+		}
+		j := min(int(h), m-1)
+		q.at = append(q.at, samplePlace{j, h - float64(j)})
+	}
+}
+
+// ofSamples sets the quantiles of rows of m sorted samples.
+func ofSamples[T float32 | float64](x []float64, sorted []T, m int, at []samplePlace) {
+	for i := range len(x) / len(at) {
+		row := sorted[i*m : (i+1)*m]
+		for j, p := range at {
+			v := float64(row[p.j])
+			if p.by > 0 {
+				next := float64(row[p.j+1])
+				if d := next - v; d-d == 0 {
+					v += float64(p.by * d)
+				} else {
+					v = float64((1-p.by)*v) + float64(p.by*next)
+				}
+			}
+			x[i*len(at)+j] = v
+		}
+	}
+}
+
+// ofQuantiles sets the quantiles of rows that have them, in the columns given or, if that is nil, in order.
+func ofQuantiles[T float32 | float64](x []float64, rows []T, t *metrics.Tile, columns []int) {
+	k := t.Width
+	if columns != nil {
+		k = len(columns)
+	}
+	for i := range len(x) / k {
+		to, row := x[i*k:(i+1)*k], rows[i*t.Stride:i*t.Stride+t.Width]
+		if columns == nil {
+			for j, v := range row {
+				to[j] = float64(v)
+			}
+			continue
+		}
+		for j, c := range columns {
+			to[j] = float64(row[c])
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// wisRule is the weighted interval score at the levels of some quantiles.
+type wisRule struct {
+	levels []float64
+	reason string // why there is none
+}
+
+// newWISRule pairs levels that rise.
+func newWISRule(levels []float64) wisRule {
+	r := wisRule{levels: levels}
+	k := len(levels)
+	for j, p := range levels {
+		if q := 1 - p; findLevel(levels, q) != k-1-j {
+			r.reason = fmt.Sprintf("the weighted interval score takes pairs of quantiles, and there is one of level %.6g but none of %.6g", p, q)
+			return r
+		}
+	}
+	if k%2 == 0 {
+		r.reason = "the weighted interval score takes the median, and no quantile is of level 0.5"
+	}
+	return r
+}
+
+// scores sets the columns of the score and its parts.
+func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride int, y []float64) {
+	k := len(r.levels)
+	half := k / 2
+	lower := r.levels[:half]
+	for i, at := range y {
+		row := x[i*stride:][:k]
+		m := row[half]
+		wide, under, over := 0.0, max(0, at-m)/2, max(0, m-at)/2
+		for j, p := range lower {
+			l, u := row[j], row[k-1-j]
+			wide += float64(p * (u - l))
+			under += max(0, at-u)
+			over += max(0, l-at)
+		}
+		d := float64(half) + 0.5
+		wide, under, over = wide/d, under/d, over/d
+		columns[scoreWIS][i] = wide + under + over
+		columns[scoreDispersion][i], columns[scoreUnder][i], columns[scoreOver][i] = wide, under, over
+	}
+}
+
+// WIS returns the mean weighted interval score. With the median m and the pairs of quantiles l and u of the levels a/2 and 1 - a/2, K
+// of them, a row's is
+//
+//	(|y - m|/2 + sum over the pairs (a/2)*IS_a) / (K + 1/2)
+//
+// where IS_a = (u - l) + (2/a)*(l - y) if y < l, + (2/a)*(y - u) if y > u, is the interval score of Intervals. It is twice the mean
+// pinball loss, and with many levels close to the CRPS. It is Dispersion + Underprediction + Overprediction.
+//
+// NaN without rows, and as scoringutils has it if the levels are not symmetric about 1/2 (to 1e-9); here also if the median is not
+// one of them, of which scoringutils takes the mean over the pairs alone. WISReason says so. Of the median alone it is |y - m|.
+//
+// Source: Bracher, Ray, Gneiting and Reich 2021.
+func (s *Quantiles) WIS() float64 { return s.part(scoreWIS) }
+
+// WISInterval is WIS's.
+func (s *Quantiles) WISInterval(confidence float64) metrics.Interval {
+	return s.partInterval(scoreWIS, confidence)
+}
+
+// WISReason says why WIS and its parts are NaN; "" where they are not.
+func (s *Quantiles) WISReason() string {
+	if s.rule.reason != "" {
+		return s.rule.reason
+	}
+	return s.Reason()
+}
+
+// Dispersion returns the part of WIS that the widths of the intervals are: the mean of sum (a/2)*(u - l) / (K + 1/2).
+func (s *Quantiles) Dispersion() float64 { return s.part(scoreDispersion) }
+
+// DispersionInterval is Dispersion's.
+func (s *Quantiles) DispersionInterval(confidence float64) metrics.Interval {
+	return s.partInterval(scoreDispersion, confidence)
+}
+
+// Underprediction returns the part of WIS that is due to forecasts that were too low: the mean of
+// ((y - m)+/2 + sum (y - u)+) / (K + 1/2).
+func (s *Quantiles) Underprediction() float64 { return s.part(scoreUnder) }
+
+// UnderpredictionInterval is Underprediction's.
+func (s *Quantiles) UnderpredictionInterval(confidence float64) metrics.Interval {
+	return s.partInterval(scoreUnder, confidence)
+}
+
+// Overprediction returns the part of WIS that is due to forecasts that were too high: the mean of
+// ((m - y)+/2 + sum (l - y)+) / (K + 1/2).
+func (s *Quantiles) Overprediction() float64 { return s.part(scoreOver) }
+
+// OverpredictionInterval is Overprediction's.
+func (s *Quantiles) OverpredictionInterval(confidence float64) metrics.Interval {
+	return s.partInterval(scoreOver, confidence)
+}
+
+func (s *Quantiles) part(score int) float64 {
+	if !s.keeps(score) {
+		return math.NaN()
+	}
+	return s.means[score].value(&s.shape)
+}
+
+func (s *Quantiles) partInterval(score int, confidence float64) metrics.Interval {
+	if !s.keeps(score) {
+		return metrics.NoInterval()
+	}
+	return s.means[score].interval(&s.shape, confidence)
+}
