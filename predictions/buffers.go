@@ -78,7 +78,10 @@ func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metric
 }
 
 // recycle returns a function that gives the buffer back to free, once: a second call must not put it under two chunks at a time.
-func (b *buffer) recycle(free chan<- *buffer) func() {
+func (b *buffer) recycle(free chan<- *buffer) func() { return recycler(b, free) }
+
+// recycler is recycle of buffers of any kind.
+func recycler[T any](b T, free chan<- T) func() {
 	var back atomic.Bool
 	return func() {
 		if back.CompareAndSwap(false, true) {

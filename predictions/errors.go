@@ -11,13 +11,14 @@ type Error struct {
 	File   string // as the caller named it, with ":array" for an array of an .npz; empty if no one file is to blame
 	Row    int64  // row within File, from 0; -1 if the fault is not in one row
 	Column int    // class, from 0; -1 if the fault is not in one column
+	Line   int64  // of a table, from 1; 0 if the fault is not in one line
 	Reason string // what is wrong
 	Remedy string // what to do; may be empty
 
 	err error
 }
 
-// Error returns "file: row 3, column 4: reason; remedy", without the parts that are not known.
+// Error returns "file: row 3, column 4: reason; remedy", or "file: line 5: reason; remedy", without the parts that are not known.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -31,6 +32,11 @@ func (e *Error) Error() string {
 			b.WriteString(", column ")
 			b.WriteString(strconv.Itoa(e.Column))
 		}
+		b.WriteString(": ")
+	}
+	if e.Line > 0 {
+		b.WriteString("line ")
+		b.WriteString(strconv.FormatInt(e.Line, 10))
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Reason)

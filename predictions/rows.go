@@ -1,0 +1,391 @@
+package predictions
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+const quotesRemedy = `a cell with quotes is written as "say ""yes"""`
+
+// block is a run of whole lines of a table, and the rows that they are. It is in the free list, on its way, or out in a chunk.
+type block struct {
+	file     int
+	text     []byte // with decimalPad bytes of room behind it
+	line     int64  // number of its first line
+	newlines int
+	last     bool   // of its file
+	failed   *Error // its text could not be read
+	ready    chan struct{}
+
+	rows              int
+	values            []float64
+	observed, weights []float64
+	groups            []int32 // numbers of keys, until the block is put behind those before it
+	keys              []string
+	numbers           []int32 // of the keys in the whole
+	index             map[string]int32
+	key, before       []byte // of the row and of the one before it
+	scratch           []byte
+	jumps             []jump // by rows of the block
+	blank             int64  // line of the first empty line, 0 if there is none
+	err               *Error // what is wrong with the row behind the last
+}
+
+func (b *block) reset(file int) {
+	b.file, b.text, b.failed, b.rows, b.blank, b.err = file, b.text[:0], nil, 0, 0, nil
+	b.keys, b.numbers, b.jumps, b.before = b.keys[:0], b.numbers[:0], b.jumps[:0], b.before[:0]
+	clear(b.index)
+}
+
+// chunk sees the block's rows as a chunk.
+func (b *block) chunk(l *layout, first int64, k metrics.Kind, free chan<- *block) *metrics.Chunk {
+	c := &metrics.Chunk{First: first, Recycle: recycler(b, free)}
+	c.Rows, c.Classes, c.Kind, c.F64 = b.rows, l.classes, k, head(b.values, b.rows*l.classes)
+	if l.observed {
+		c.Observed = head(b.observed, b.rows)
+	}
+	if l.weighted {
+		c.Weights = head(b.weights, b.rows)
+	}
+	if l.grouped > 0 {
+		c.Groups = head(b.groups, b.rows)
+	}
+	return c
+}
+
+// sized returns s with room for n values.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// parse reads the rows of a block.
+func (l *layout) parse(b *block) {
+	if b.failed != nil {
+		return
+	}
+	n := len(b.text)
+	t := b.text[: n+decimalPad : n+decimalPad]
+	b.values = sized(b.values, b.newlines*l.classes)
+	if l.observed {
+		b.observed = sized(b.observed, b.newlines)
+	}
+	if l.weighted {
+		b.weights = sized(b.weights, b.newlines)
+	}
+	if l.grouped > 0 {
+		b.groups = sized(b.groups, b.newlines)
+		if b.index == nil {
+			b.index = map[string]int32{}
+		}
+	}
+	behind := len(l.names) // cells behind the last step
+	for _, s := range l.steps {
+		behind -= s.skip + 1
+	}
+	separator, quoted := l.separator, bytes.IndexByte(b.text, '"') >= 0
+	wide := 0x0101010101010101 * uint64(separator)
+	for p := 0; p < n; {
+		start := p
+		if t[p] == '\n' || t[p] == '\r' && t[p+1] == '\n' {
+			b.blank = b.lineAt(p)
+			for _, c := range b.text[p:] {
+				if c != '\n' && c != '\r' {
+					b.err = emptyLine(b.blank)
+					break
+				}
+			}
+			return
+		}
+		row := b.values[b.rows*l.classes:][:l.classes]
+		b.key = b.key[:0]
+		last := byte(0) // what ended the cell before
+		bad := false
+		for i := range l.steps {
+			s := &l.steps[i]
+			for range s.skip {
+				if p = skipCell(t, p, wide, separator); p < 0 || t[p] != separator {
+					bad = true
+					break
+				}
+				p++
+			}
+			if bad {
+				break
+			}
+			if s.slot >= 0 {
+				v, end, ok := decimal(t, p)
+				if ok && t[end] == '\r' {
+					end++
+				}
+				if !ok || t[end] != separator && t[end] != '\n' || s.group >= 0 {
+					var c []byte
+					var why string
+					if c, end, why = readCell(t[:n], p, separator, &b.scratch); why != "" {
+						bad = true
+						break
+					}
+					if v, ok = cellNumber(c); !ok {
+						bad = true
+						break
+					}
+					if s.group >= 0 {
+						b.key = appendKey(b.key, c)
+					}
+				}
+				switch {
+				case s.slot < observedSlot:
+					row[s.slot] = v
+				case s.slot == observedSlot:
+					b.observed[b.rows] = v
+				default:
+					b.weights[b.rows] = v
+				}
+				p = end
+			} else {
+				c, end, why := readCell(t[:n], p, separator, &b.scratch)
+				if why != "" {
+					bad = true
+					break
+				}
+				b.key = appendKey(b.key, c)
+				p = end
+			}
+			if last = t[p]; last == '\n' {
+				if i+1 < len(l.steps) || behind > 0 {
+					bad = true
+				}
+				break
+			}
+			p++
+		}
+		if !bad && last == separator {
+			for i := range behind {
+				if p = skipCell(t, p, wide, separator); p < 0 || (t[p] == '\n') != (i+1 == behind) {
+					bad = true
+					break
+				}
+				p++
+			}
+			bad = bad || behind == 0
+		} else {
+			p++
+		}
+		if bad {
+			b.err = l.explain(b, start)
+			return
+		}
+		if l.grouped > 0 && !b.group() {
+			return
+		}
+		if quoted {
+			if lines := bytes.Count(t[start:p-1], []byte{'\n'}); lines > 0 {
+				b.jumps = append(b.jumps, jump{int64(b.rows), int64(lines)})
+			}
+		}
+		b.rows++
+	}
+}
+
+// group puts the row into the group of its key. It is false, and the row the last one, if there are more groups than are kept.
+func (b *block) group() bool {
+	if b.rows > 0 && bytes.Equal(b.key, b.before) {
+		b.groups[b.rows] = b.groups[b.rows-1]
+		return true
+	}
+	b.key, b.before = b.before, b.key
+	g, met := b.index[string(b.before)]
+	if !met {
+		key := string(b.before)
+		g = int32(len(b.keys))
+		b.index[key], b.keys = g, append(b.keys, key)
+	}
+	b.groups[b.rows] = g
+	if len(b.keys) > maxGroups {
+		b.rows++
+		return false
+	}
+	return true
+}
+
+// lineAt returns the number of the line that a place of the text is in.
+func (b *block) lineAt(p int) int64 { return b.line + int64(bytes.Count(b.text[:p], []byte{'\n'})) }
+
+// explain says what is wrong with the row that begins at a place.
+func (l *layout) explain(b *block, start int) *Error {
+	n := len(b.text)
+	at := func(p int, e *Error) *Error {
+		e.Line = b.lineAt(p)
+		return e
+	}
+	count := 0
+	for p := start; ; {
+		_, end, why := readCell(b.text, p, l.separator, &b.scratch)
+		if why != "" {
+			return at(p, fault(quotesRemedy, "%s", why))
+		}
+		count++
+		p = end + 1
+		if b.text[end] == '\n' || p >= n {
+			break
+		}
+	}
+	if want := len(l.names); count != want {
+		return at(start, fault("a cell that has a "+separatorName(l.separator)+" in it stands in quotes, and one without a value is empty",
+			"it has %d %s, and the header has %d", count, plural("cell", count), want))
+	}
+	p, column := start, 0
+	for _, s := range l.steps {
+		for range s.skip {
+			_, end, _ := readCell(b.text, p, l.separator, &b.scratch)
+			p, column = end+1, column+1
+		}
+		c, end, _ := readCell(b.text, p, l.separator, &b.scratch)
+		if _, ok := cellNumber(c); s.slot >= 0 && !ok {
+			return at(p, badCell(l.names[column], c))
+		}
+		p, column = end+1, column+1
+	}
+	return at(start, fault("end lines in LF or CRLF", "it cannot be read"))
+}
+
+// badCell explains a cell that is no number.
+func badCell(name string, c []byte) *Error {
+	remedy := "write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell"
+	s := string(bytes.Trim(c, " \t"))
+	if _, err := strconv.ParseFloat(s, 64); err != nil && isRange(err) {
+		return fault("write one that is below 1.8e308", "column %q: %q is beyond the range of float64", cut(name), cut(s))
+	}
+	if v, ok := cellNumber(bytes.ReplaceAll([]byte(s), []byte(","), []byte("."))); ok && v == v && bytes.Count(c, []byte(",")) == 1 {
+		remedy = "write decimal points, and no commas"
+	}
+	return fault(remedy, "column %q: %q is no number", cut(name), cut(s))
+}
+
+func isRange(err error) bool {
+	e, ok := err.(*strconv.NumError)
+	return ok && e.Err == strconv.ErrRange
+}
+
+func plural(word string, n int) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// skipCell returns the place of the separator or line end behind the cell that begins at p; wide is eight separators. It is -1 if
+// the cell has quotes that do not belong there.
+func skipCell(t []byte, p int, wide uint64, separator byte) int {
+	const low, high, newlines, quotes = 0x0101010101010101, 0x8080808080808080, 0x0A0A0A0A0A0A0A0A, 0x2222222222222222
+	start := p
+	for {
+		v := binary.LittleEndian.Uint64(t[p:])
+		a, b, c := v^wide, v^newlines, v^quotes
+		// The highest bit of each byte that is 0, and perhaps of some above the lowest of these.
+		if m := ((a-low)&^a | (b-low)&^b | (c-low)&^c) & high; m != 0 {
+			p += bits.TrailingZeros64(m) / 8
+			break
+		}
+		p += 8
+	}
+	if t[p] != '"' {
+		return p
+	}
+	if p > start {
+		return -1
+	}
+	_, end, why := readCell(t[:len(t)-decimalPad], p, separator, nil)
+	if why != "" {
+		return -1
+	}
+	return end
+}
+
+// readCell returns the text of the cell that begins at p, and the place of the separator or line end behind it; why says what is
+// wrong with it. scratch, if it is not nil, holds text that had doubled quotes.
+func readCell(t []byte, p int, separator byte, scratch *[]byte) (c []byte, end int, why string) {
+	if t[p] != '"' {
+		for end = p; t[end] != separator && t[end] != '\n'; end++ {
+			if t[end] == '"' {
+				return nil, end, "a quote within a cell that does not begin with one"
+			}
+		}
+		c = t[p:end]
+		if t[end] == '\n' {
+			c = bytes.TrimSuffix(c, []byte{'\r'})
+		}
+		return c, end, ""
+	}
+	var own []byte
+	doubled := false
+	for end = p + 1; ; {
+		i := bytes.IndexByte(t[end:], '"')
+		if i < 0 {
+			return nil, end, "a quote is opened and not closed"
+		}
+		part := t[end : end+i]
+		end += i + 1
+		again := end < len(t) && t[end] == '"'
+		if again && !doubled {
+			doubled = true
+			if scratch != nil {
+				own = (*scratch)[:0]
+			}
+		}
+		if doubled {
+			own = append(own, part...)
+		} else {
+			c = part
+		}
+		if !again {
+			break
+		}
+		own = append(own, '"')
+		end++
+	}
+	if doubled {
+		c = own
+		if scratch != nil {
+			*scratch = own
+		}
+	}
+	if end+1 < len(t) && t[end] == '\r' && t[end+1] == '\n' {
+		end++
+	}
+	if end >= len(t) || t[end] != separator && t[end] != '\n' {
+		return nil, end, "text behind the quote that ends a cell"
+	}
+	return c, end, ""
+}
+
+// cellNumber returns the number that a cell writes, NaN for one that is missing.
+func cellNumber(c []byte) (float64, bool) {
+	c = bytes.Trim(c, " \t")
+	if len(c) == 0 {
+		return nan, true
+	}
+	var short [64]byte
+	t := append(append(short[:0], c...), make([]byte, decimalPad)...)
+	if v, end, ok := decimal(t, 0); ok && end == len(c) {
+		return v, true
+	}
+	switch c[len(c)-1] | 0x20 {
+	case 'a', 'l':
+		if bytes.EqualFold(c, []byte("na")) || bytes.EqualFold(c, []byte("null")) {
+			return nan, true
+		}
+	case 'n', 'f', 'y':
+		if v, err := strconv.ParseFloat(string(c), 64); err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			return v, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,753 @@
+package predictions
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+const (
+	maxLine       = 32 << 20 // bytes of a line of a table
+	maxJumps      = 1 << 20  // rows of several lines that are kept to tell other rows' lines by
+	textBytes     = 1 << 20  // of a block, if nothing else is said
+	headerBytes   = 64 << 10 // that a header is looked for in at a time
+	longestQuoted = 40       // characters of a cell in messages
+)
+
+// table reads tables: one goroutine cuts their text into blocks of whole lines, several parse them, and Next returns them in order.
+type table struct {
+	options *ForecastOptions
+	layout  layout
+	groups  *groups
+	files   []*tableFile
+	size    int // of a block
+	started bool
+
+	free, work, order chan *block
+	done              chan struct{} // closed by Close and by errors
+	stop              sync.Once
+	read              atomic.Int64
+
+	next sync.Mutex // held by Next
+	err  error      // what ended the stream
+	rows int64
+	seen int   // files of which a block was returned
+	gap  int64 // line of the first empty line of the file that is being read, 0 if there was none
+
+	mu    sync.Mutex // of what Locate and Line read
+	first []int64    // number of each file's first row, of those that were come to
+	total int64      // rows so far
+	jumps []jump
+}
+
+// jump says that rows behind a row are so many lines further down in its file, beyond one for each row.
+type jump struct{ row, lines int64 }
+
+// tableFile is one shard.
+type tableFile struct {
+	path   string
+	file   string // for messages
+	size   int64  // as stored; -1 of a pipe
+	text   *text  // if it is open
+	header []string
+	lines  int64 // of the header
+}
+
+// layout says what the cells of a line are.
+type layout struct {
+	names     []string
+	separator byte
+	classes   int
+	steps     []step
+	observed  bool
+	weighted  bool
+	grouped   int // columns of groups
+}
+
+// step is a cell that is wanted, after some that are not.
+type step struct {
+	skip  int // cells before it
+	slot  int // of its number: below classes in the row, then observed and weight; -1: none
+	group int // of its text among the columns of groups; -1: none
+}
+
+const (
+	observedSlot = 1 << 30
+	weightSlot   = 1<<30 + 1
+)
+
+// openTable opens tables in the order of paths. in is standard input if that is the one path.
+func openTable(paths []string, in io.Reader, o *ForecastOptions) (*ForecastReader, *Error) {
+	if len(o.Observations) > 0 {
+		return nil, fault("name the column that has them", "files of observations are for .npy files, and a table has them in a column")
+	}
+	if len(o.Weights) > 0 {
+		return nil, fault("name the column that has them", "files of weights are for .npy files, and a table has them in a column")
+	}
+	if len(o.Levels) > 0 {
+		return nil, fault("leave Levels out", "levels are for .npy files, and a table has them in the names of its columns")
+	}
+	t := &table{options: o, groups: newGroups(o.Groups), done: make(chan struct{}), size: o.BufferBytes}
+	if t.size <= 0 {
+		t.size = textBytes
+	}
+	r := &ForecastReader{forecasts: t, groups: t.groups}
+	e := t.open(r, paths, in)
+	if e != nil {
+		t.closeFiles()
+		return nil, e
+	}
+	return r, nil
+}
+
+func (t *table) open(r *ForecastReader, paths []string, in io.Reader) *Error {
+	bytes := int64(0)
+	for i, p := range paths {
+		f, e := t.probe(p, in, i == 0)
+		if e != nil {
+			return e
+		}
+		t.files = append(t.files, f)
+		if i == 0 {
+			if r.levels, e = t.lay(f); e != nil {
+				return e.in(f.file)
+			}
+		} else if e := t.sameHeader(f); e != nil {
+			return e.in(f.file)
+		}
+		if f.size < 0 || bytes < 0 {
+			bytes = -1
+		} else {
+			bytes += f.size
+		}
+	}
+	n := t.options.Buffers
+	if n <= 0 {
+		n = max(defaultBuffers, 2*runtime.GOMAXPROCS(0))
+	}
+	t.free, t.work, t.order = make(chan *block, n), make(chan *block, n), make(chan *block, n)
+	for range n {
+		t.free <- &block{ready: make(chan struct{}, 1)}
+	}
+	r.info = Info{Rows: -1, Classes: t.layout.classes, DType: metrics.Float64, Bytes: bytes, Files: len(paths), Weighted: t.layout.weighted,
+		Shape: fmt.Sprintf("(N, %d)", t.layout.classes)}
+	return nil
+}
+
+// probe opens a file and reads its header. Files that can be opened again are closed, but the first.
+func (t *table) probe(path string, in io.Reader, keep bool) (*tableFile, *Error) {
+	f := &tableFile{path: path, file: path, size: -1}
+	if path == "-" {
+		f.file = "standard input"
+	}
+	counted := &t.read
+	regular := false
+	if in == nil {
+		size, reg, e := statText(t.options.FS, path)
+		if e != nil {
+			return nil, e.in(path)
+		}
+		regular = reg
+		if reg {
+			f.size = size
+		}
+		if regular && !keep {
+			counted = nil
+		}
+	}
+	var e *Error
+	if f.text, e = openText(t.options.FS, path, in, counted); e != nil {
+		return nil, e.in(f.file)
+	}
+	h, e := f.text.header()
+	if e == nil {
+		if t.layout.separator == 0 {
+			t.layout.separator = separatorOf(path, h)
+		}
+		f.header, e = headerNames(h, t.layout.separator)
+	}
+	if e != nil {
+		f.text.close()
+		return nil, e.in(f.file)
+	}
+	f.lines = f.text.line - 1
+	if regular && !keep {
+		f.text.close()
+		f.text = nil
+	}
+	return f, nil
+}
+
+// separatorOf returns what separates the cells of a table, from its name or its header.
+func separatorOf(path string, header []byte) byte {
+	path = strings.ToLower(path)
+	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
+	switch filepath.Ext(path) {
+	case ".csv":
+		return ','
+	case ".tsv":
+		return '\t'
+	}
+	for _, c := range []byte{'\t', ',', ';'} {
+		if bytes.IndexByte(header, c) >= 0 {
+			return c
+		}
+	}
+	return ','
+}
+
+// separatorName is how messages call a separator.
+func separatorName(c byte) string {
+	switch c {
+	case '\t':
+		return "tab"
+	case ';':
+		return "semicolon"
+	}
+	return "comma"
+}
+
+// headerNames returns the names in a header's line.
+func headerNames(h []byte, separator byte) ([]string, *Error) {
+	const remedy = `write text, as pandas.DataFrame.to_csv("table.csv", index=False) does`
+	line := strings.TrimRight(string(h), "\r\n")
+	if i := strings.IndexByte(line, 0); i >= 0 || !utf8.ValidString(line) {
+		if strings.HasPrefix(line, "\xff\xfe") || strings.HasPrefix(line, "\xfe\xff") {
+			return nil, fault("write it as UTF-8", "not UTF-8: it looks like UTF-16")
+		}
+		for _, s := range signatures {
+			if strings.HasPrefix(line, s.prefix) {
+				return nil, fault(remedy, "no table: it looks like %s", s.what)
+			}
+		}
+		return nil, fault(remedy, "no table: its first line is not UTF-8 text")
+	}
+	if strings.TrimSpace(line) == "" {
+		return nil, fault("the first line has the names of the columns", "no header: its first line is empty")
+	}
+	b := append([]byte(line), '\n')
+	var names []string
+	numbers := true
+	for p := 0; ; {
+		c, end, why := readCell(b, p, separator, nil)
+		if why != "" {
+			return nil, fault(quotesRemedy, "line 1: %s", why)
+		}
+		name := string(c)
+		if bytes.IndexByte(b[p:end], '"') < 0 {
+			name = strings.Trim(name, " \t")
+		}
+		if strings.ContainsRune(name, '\r') {
+			return nil, fault("end lines in LF or CRLF", "a line ends in CR alone")
+		}
+		names = append(names, name)
+		if _, ok := cellNumber(c); !ok || name == "" {
+			numbers = false
+		}
+		if b[end] == '\n' {
+			break
+		}
+		p = end + 1
+	}
+	if numbers {
+		return nil, fault("put a line with the names of the columns first", "no header: the first line has numbers only, and no names")
+	}
+	return names, nil
+}
+
+// sameHeader compares a shard's header with the first one's.
+func (t *table) sameHeader(f *tableFile) *Error {
+	first := t.files[0]
+	const remedy = "shards of a table have the same columns in the same order"
+	for i := range max(len(f.header), len(first.header)) {
+		switch {
+		case i >= len(f.header):
+			return fault(remedy, "its header has %d columns, and that of %s has %d: %q is not in it", len(f.header), first.file, len(first.header), cut(first.header[i]))
+		case i >= len(first.header):
+			return fault(remedy, "its header has %d columns, and that of %s has %d: %q is not in that", len(f.header), first.file, len(first.header), cut(f.header[i]))
+		case f.header[i] != first.header[i]:
+			return fault(remedy, "column %d of its header is %q, and %q in %s", i+1, cut(f.header[i]), cut(first.header[i]), first.file)
+		}
+	}
+	return nil
+}
+
+// cut shortens the text of a cell.
+func cut(s string) string {
+	n := 0
+	for i := range s {
+		if n == longestQuoted {
+			return s[:i] + "..."
+		}
+		n++
+	}
+	return s
+}
+
+// lay finds the columns that are wanted.
+func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
+	o, l := t.options, &t.layout
+	l.names = f.header
+	type use struct {
+		column, slot, group int
+		what                string
+	}
+	var uses []use
+	want := func(name, byDefault, what string, slot int) *Error {
+		if name == "" {
+			name = byDefault
+		}
+		i, e := l.column(name, what)
+		if e != nil {
+			return e
+		}
+		for _, u := range uses {
+			if u.column == i {
+				return fault("name another", "column %q is the %s and the %s", name, u.what, what)
+			}
+		}
+		uses = append(uses, use{i, slot, -1, what})
+		return nil
+	}
+	switch {
+	case o.Kind != metrics.Normals:
+		l.observed = true
+		e = want(o.Observed, "observed", "observed number", observedSlot)
+	case o.Error != "":
+		l.classes = 2
+		if e = want(o.Error, "", "error", 0); e == nil {
+			e = want(o.SD, "sd", "standard deviation", 1)
+		}
+	default:
+		l.classes = 3
+		if e = want(o.Mean, "mean", "mean", 0); e != nil {
+			break
+		}
+		if e = want(o.SD, "sd", "standard deviation", 1); e == nil {
+			e = want(o.Observed, "observed", "observed number", 2)
+		}
+	}
+	if e == nil && o.Weight != "" {
+		l.weighted = true
+		e = want(o.Weight, "", "weight", weightSlot)
+	}
+	if e != nil {
+		return nil, e
+	}
+	l.grouped = len(o.Groups)
+	var grouping []use
+	for g, name := range o.Groups {
+		i, e := l.column(name, "group")
+		if e != nil {
+			return nil, e
+		}
+		if slices.Contains(o.Groups[:g], name) {
+			return nil, fault("name it once", "column %q is named twice to group by", name)
+		}
+		grouping = append(grouping, use{i, -1, g, "group"})
+	}
+	if o.Kind != metrics.Normals {
+		var forecast []use
+		var at []float64
+		for i, name := range l.names {
+			taken := func(u use) bool { return u.column == i }
+			x, ok := l.levelOf(name, o.Prefix)
+			if !ok || slices.ContainsFunc(uses, taken) || slices.ContainsFunc(grouping, taken) {
+				continue
+			}
+			if o.Kind == metrics.Quantiles {
+				if !(x > 0 && x < 1) {
+					return nil, fault("levels are probabilities, as in "+o.Prefix+"0.05: rename it, or name another prefix",
+						"level %v of column %q is not between 0 and 1", x, cut(name))
+				}
+				if j := slices.Index(at, x); j >= 0 {
+					return nil, fault("leave one of them out", "columns %q and %q are of one level, %v", l.names[forecast[j].column], cut(name), x)
+				}
+			}
+			at, forecast = append(at, x), append(forecast, use{i, 0, -1, ""})
+		}
+		if len(at) == 0 {
+			return nil, fault("name the prefix that they have", "no column is named %q and a number behind it: %s", o.Prefix+"0.5", l.list())
+		}
+		order := make([]int, len(at))
+		for i := range order {
+			order[i] = i
+		}
+		if o.Kind == metrics.Quantiles {
+			slices.SortFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
+			slices.Sort(at)
+			levels = at
+		} else {
+			for i, u := range forecast {
+				if j := slices.Index(l.names, l.names[u.column]); j < u.column {
+					return nil, l.twice(l.names[u.column])
+				}
+				order[i] = i
+			}
+		}
+		for slot, i := range order {
+			forecast[i].slot = slot
+		}
+		uses, l.classes = append(uses, forecast...), len(at)
+	}
+	uses = append(uses, grouping...)
+	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(a.column, b.column) })
+	next, grouped := 0, 0
+	for _, u := range uses {
+		if u.group >= 0 {
+			t.groups.places[u.group] = grouped
+			grouped++
+		}
+		if n := len(l.steps); n > 0 && u.column == next-1 {
+			l.steps[n-1].group = u.group // a number that is grouped by too
+			continue
+		}
+		l.steps = append(l.steps, step{u.column - next, u.slot, u.group})
+		next = u.column + 1
+	}
+	return levels, nil
+}
+
+// levelOf returns the number behind the prefix of a column's name.
+func (l *layout) levelOf(name, prefix string) (float64, bool) {
+	s, ok := strings.CutPrefix(name, prefix)
+	if !ok || s == "" || s[0] == '-' || s[0] == '+' {
+		return 0, false
+	}
+	b := append([]byte(s+"\n"), make([]byte, decimalPad)...)
+	v, end, ok := decimal(b, 0)
+	return v, ok && end == len(s)
+}
+
+// column returns the number of the column of a name.
+func (l *layout) column(name, what string) (int, *Error) {
+	i := slices.Index(l.names, name)
+	if i < 0 {
+		return 0, fault("", "no column %q for the %s%s: %s", cut(name), what, l.similar(name), l.list())
+	}
+	if slices.Contains(l.names[i+1:], name) {
+		return 0, l.twice(name)
+	}
+	return i, nil
+}
+
+func (l *layout) twice(name string) *Error {
+	return fault("rename one of them", "two columns are named %q", cut(name))
+}
+
+// list names the columns.
+func (l *layout) list() string {
+	const most = 20
+	var s []string
+	for i, n := range l.names {
+		if i == most {
+			s = append(s, fmt.Sprintf("%d more", len(l.names)-most))
+			break
+		}
+		s = append(s, strconv.Quote(cut(n)))
+	}
+	word := "columns"
+	if len(l.names) == 1 {
+		return "the only column is " + s[0] + ", with " + separatorName(l.separator) + "s between columns"
+	}
+	return "its " + word + " are " + strings.Join(s, ", ")
+}
+
+// similar returns a hint at the column that is likest to a name, "" if none is like it.
+func (l *layout) similar(name string) string {
+	best, least := "", max(1, len(name)/3)+1
+	for _, n := range l.names {
+		if len(n) > 4*len(name)+16 {
+			continue
+		}
+		if d := editDistance(strings.ToLower(name), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}
+
+// editDistance returns how many bytes have to be put in, taken out or changed to make b of a.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		left := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := left
+			if a[i] != b[j] {
+				d = 1 + min(left, row[j+1], row[j])
+			}
+			left, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
+
+// start begins to read.
+func (t *table) start() {
+	t.started = true
+	go t.scan()
+	for range min(cap(t.free), runtime.GOMAXPROCS(0)) {
+		go func() {
+			for b := range t.work {
+				t.layout.parse(b)
+				b.ready <- struct{}{}
+			}
+		}()
+	}
+}
+
+// scan cuts the files into blocks of whole lines.
+func (t *table) scan() {
+	defer close(t.work)
+	defer t.closeFiles()
+	for i, f := range t.files {
+		if f.text == nil {
+			t.reopen(i)
+		}
+		for last := false; !last; {
+			var b *block
+			select {
+			case b = <-t.free:
+			case <-t.done:
+				return
+			}
+			b.reset(i)
+			if e := t.fill(f, b); e != nil {
+				b.failed, b.last = e.in(f.file), true
+			}
+			last = b.last
+			failed := b.failed != nil
+			t.order <- b // there is room for all blocks
+			t.work <- b
+			if failed {
+				return
+			}
+		}
+		f.text.close()
+	}
+	close(t.order)
+}
+
+// reopen opens a file again, of which the header is known. What goes wrong is left in its text.
+func (t *table) reopen(i int) {
+	f := t.files[i]
+	again, e := t.probe(f.path, nil, true)
+	switch {
+	case e != nil:
+		f.text = &text{failed: e}
+	case again.size != f.size || !slices.Equal(again.header, f.header):
+		again.text.close()
+		f.text = &text{failed: fault("wait until whoever writes it is done", "the file changed while it was read")}
+	default:
+		f.text = again.text
+	}
+}
+
+// fill reads the next lines of a file.
+func (t *table) fill(f *tableFile, b *block) *Error {
+	if f.text.failed != nil {
+		return f.text.failed
+	}
+	b.line = f.text.line
+	var e *Error
+	b.text, b.last, e = f.text.lines(b.text[:0], t.size, t.layout.separator)
+	b.newlines = int(f.text.line - b.line)
+	return e
+}
+
+// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
+//
+// It waits until one of ForecastOptions.Buffers chunks is recycled if all are out. A chunk's rows come from one file.
+func (t *table) Next() (*metrics.Chunk, error) {
+	t.next.Lock()
+	defer t.next.Unlock()
+	select {
+	case <-t.done:
+		if t.err == nil {
+			t.err = os.ErrClosed
+		}
+	default:
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	if !t.started {
+		t.start()
+	}
+	for {
+		var b *block
+		ok := true
+		select {
+		case b, ok = <-t.order:
+		case <-t.done:
+			t.err = os.ErrClosed
+			return nil, t.err
+		}
+		if !ok {
+			t.err = io.EOF
+			if t.rows == 0 {
+				t.err = fault("was the program that wrote it given any data?", "no rows: there is a header and nothing else").in(t.files[0].file)
+			}
+			return nil, t.err
+		}
+		<-b.ready
+		if e := t.take(b); e != nil {
+			t.err = e.in(t.files[b.file].file)
+			t.end()
+			return nil, t.err
+		}
+		if b.rows == 0 {
+			t.free <- b
+			continue
+		}
+		c := b.chunk(&t.layout, t.rows, t.options.Kind, t.free)
+		t.rows += int64(b.rows)
+		return c, nil
+	}
+}
+
+// take puts a block behind those before it.
+func (t *table) take(b *block) *Error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.seen <= b.file {
+		t.first = append(t.first, t.rows)
+		t.seen++
+		t.gap = 0
+	}
+	if b.failed != nil {
+		return b.failed
+	}
+	if t.gap > 0 && (b.rows > 0 || b.err != nil) {
+		return emptyLine(t.gap)
+	}
+	if b.blank > 0 && t.gap == 0 {
+		t.gap = b.blank
+	}
+	for _, j := range b.jumps {
+		if len(t.jumps) < maxJumps {
+			t.jumps = append(t.jumps, jump{t.rows + j.row, j.lines})
+		}
+	}
+	t.total = t.rows + int64(b.rows)
+	if t.layout.grouped > 0 {
+		if e := t.renumber(b); e != nil {
+			return e
+		}
+	}
+	if b.err != nil {
+		return b.err
+	}
+	return nil
+}
+
+// renumber gives groups the numbers of the whole.
+func (t *table) renumber(b *block) *Error {
+	for i, k := range b.keys {
+		n, ok := t.groups.number(k)
+		if !ok {
+			e := t.groups.tooMany()
+			row := t.rows + int64(slices.Index(b.groups[:b.rows], int32(i)))
+			e.Line = t.lineOf(row)
+			return e
+		}
+		b.numbers = append(b.numbers, n)
+	}
+	for i, n := range b.groups[:b.rows] {
+		b.groups[i] = b.numbers[n]
+	}
+	return nil
+}
+
+func emptyLine(line int64) *Error {
+	e := fault("take it out: empty lines may stand at the end only", "an empty line between rows")
+	e.Line = line
+	return e
+}
+
+// BytesRead returns how many bytes of the files were read so far, as they are stored, out of Info().Bytes. It may be called at any
+// time.
+func (t *table) BytesRead() int64 { return t.read.Load() }
+
+// Locate returns the file that has a row of those that have been read, as it was named, and the row's number within it, from 0. It
+// returns "", -1 for others.
+func (t *table) Locate(row int64) (file string, rowInFile int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := t.fileOf(row)
+	if i < 0 {
+		return "", -1
+	}
+	return t.files[i].file, row - t.first[i]
+}
+
+func (t *table) fileOf(row int64) int {
+	if row < 0 || row >= t.total {
+		return -1
+	}
+	return sort.Search(len(t.first), func(i int) bool { return t.first[i] > row }) - 1
+}
+
+func (t *table) line(row int64) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lineOf(row)
+}
+
+func (t *table) lineOf(row int64) int64 {
+	i := t.fileOf(row)
+	if i < 0 || len(t.jumps) == maxJumps && row > t.jumps[maxJumps-1].row {
+		return -1
+	}
+	line := t.files[i].lines + 1 + row - t.first[i]
+	at := sort.Search(len(t.jumps), func(k int) bool { return t.jumps[k].row >= t.first[i] })
+	for ; at < len(t.jumps) && t.jumps[at].row < row; at++ {
+		line += t.jumps[at].lines
+	}
+	return line
+}
+
+// end stops the goroutines.
+func (t *table) end() { t.stop.Do(func() { close(t.done) }) }
+
+// Close closes the files. Chunks that are out stay valid. Next then returns os.ErrClosed, and so does one that waits. Closing again
+// does nothing.
+func (t *table) Close() error {
+	t.end()
+	t.next.Lock()
+	defer t.next.Unlock()
+	if !t.started {
+		t.started = true
+		t.closeFiles()
+	}
+	return nil
+}
+
+func (t *table) closeFiles() {
+	for _, f := range t.files {
+		if f.text != nil {
+			f.text.close()
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package predictions
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// text is a file's text, of which lines are taken off the front.
+type text struct {
+	r       io.Reader
+	closers []func()
+	pending []byte // read and not taken
+	line    int64  // number of the next line
+	ended   bool   // r has no more
+	failed  *Error // it could not be opened
+}
+
+// counted counts what is read.
+type counted struct {
+	r io.Reader
+	n *atomic.Int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// standardInput returns standard input and whether it begins as an .npy does.
+func standardInput() (io.Reader, bool, *Error) {
+	var b [len(npyMagic)]byte
+	n, err := io.ReadFull(os.Stdin, b[:])
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, false, cannotRead(err).in("standard input")
+	}
+	return io.MultiReader(bytes.NewReader(b[:n]), os.Stdin), string(b[:n]) == npyMagic, nil
+}
+
+// statText returns a file's size and whether it can be opened again.
+func statText(from fs.FS, path string) (size int64, regular bool, e *Error) {
+	var fi fs.FileInfo
+	var err error
+	if from != nil {
+		fi, err = fs.Stat(from, path)
+	} else {
+		fi, err = os.Stat(path)
+	}
+	switch {
+	case err != nil:
+		return 0, false, cannotOpen(err)
+	case fi.IsDir():
+		return 0, false, fault("name its files, as in "+filepath.Join(path, "*.csv"), "is a directory")
+	}
+	return fi.Size(), fi.Mode().IsRegular(), nil
+}
+
+// openText opens a file of text, in where that is not nil, and decompresses it. n, if it is not nil, counts the bytes that are read.
+func openText(from fs.FS, path string, in io.Reader, n *atomic.Int64) (*text, *Error) {
+	t := &text{r: in, line: 1}
+	if in == nil {
+		var f fs.File
+		var err error
+		if from != nil {
+			f, err = from.Open(path)
+		} else {
+			f, err = os.Open(path)
+		}
+		if err != nil {
+			return nil, cannotOpen(err)
+		}
+		t.r = f
+		t.closers = append(t.closers, func() { f.Close() })
+	}
+	if n != nil {
+		t.r = counted{t.r, n}
+	}
+	b := bufio.NewReaderSize(t.r, 64<<10)
+	t.r = b
+	start, err := b.Peek(4)
+	if err != nil && err != io.EOF {
+		t.close()
+		return nil, cannotRead(err)
+	}
+	switch {
+	case len(start) == 0:
+		t.close()
+		return nil, fault("was the program that wrote it interrupted?", "empty file")
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			t.close()
+			return nil, unpacked(err)
+		}
+		t.r = z
+	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+		if err != nil {
+			t.close()
+			return nil, unpacked(err)
+		}
+		t.r = z
+		t.closers = append(t.closers, z.Close)
+	}
+	return t, nil
+}
+
+// unpacked explains a failure to decompress.
+func unpacked(err error) *Error {
+	return fault("copy it again, or compress it again", "truncated or damaged: it cannot be decompressed: %v", err).because(err)
+}
+
+func (t *text) close() {
+	for i := len(t.closers) - 1; i >= 0; i-- {
+		t.closers[i]()
+	}
+	t.closers = nil
+}
+
+// read adds up to n bytes to b, fewer only at the end.
+func (t *text) read(b []byte, n int) ([]byte, *Error) {
+	k0 := len(b)
+	k := copy(grow(&b, min(n, len(t.pending))), t.pending)
+	t.pending = t.pending[k:]
+	for len(b) < k0+n && !t.ended {
+		to := grow(&b, k0+n-len(b))
+		m, err := t.r.Read(to)
+		b = b[:len(b)-len(to)+m]
+		switch {
+		case err == io.EOF:
+			t.ended = true
+		case err != nil:
+			if _, plain := t.r.(*bufio.Reader); !plain {
+				return b, unpacked(err)
+			}
+			return b, cannotRead(err)
+		}
+	}
+	return b, nil
+}
+
+// grow makes *b longer by n bytes and returns these.
+func grow(b *[]byte, n int) []byte {
+	k := len(*b)
+	if cap(*b) < k+n {
+		bigger := make([]byte, k, max(k+n, 2*cap(*b)))
+		copy(bigger, *b)
+		*b = bigger
+	}
+	*b = (*b)[:k+n]
+	return (*b)[k:]
+}
+
+// lines reads whole lines into b: as many as size bytes hold, at least one, and none only at the end. The last line of a file has
+// an end put behind it if it has none. Behind the lines stands decimalPad bytes of room.
+func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool, e *Error) {
+	var q quoting
+	for n := size; ; n = len(b) {
+		if b, e = t.read(b, min(n, maxLine-len(b))); e != nil {
+			return b, true, e
+		}
+		last = t.ended && len(t.pending) == 0
+		if last && len(b) > 0 && b[len(b)-1] != '\n' {
+			b = append(b, '\n')
+		}
+		end := q.lastLine(b, separator)
+		if last && q.open >= 0 {
+			e := fault(quotesRemedy, "a quote is opened and not closed")
+			e.Line = t.line + int64(bytes.Count(b[:q.open], []byte{'\n'}))
+			return b, true, e
+		}
+		if end > 0 || last {
+			if tail := b[end:]; len(tail) > 0 {
+				t.pending = append(append(make([]byte, 0, len(tail)+len(t.pending)), tail...), t.pending...)
+			}
+			b = b[:end]
+			t.line += int64(bytes.Count(b, []byte{'\n'}))
+			grow(&b, decimalPad)
+			return b[:end], last, nil
+		}
+		if len(b) >= maxLine {
+			e := fault("is a quote not closed, or is it no table?", "a line is longer than 32 MiB")
+			e.Line = t.line
+			return b, true, e
+		}
+	}
+}
+
+// header reads the first line.
+func (t *text) header() ([]byte, *Error) {
+	b, err := t.read(nil, 3)
+	if err != nil {
+		return nil, err
+	}
+	if string(b) == "\ufeff" {
+		b = b[:0]
+	}
+	// The separator is not known yet: a quote opens where a line or any separator stands before it.
+	b, last, err := t.lines(b, headerBytes, 0)
+	if err != nil {
+		return nil, err
+	}
+	_ = last
+	var q quoting
+	end := q.firstLine(b)
+	t.pending = append(append([]byte{}, b[end:]...), t.pending...)
+	t.line = 1 + int64(bytes.Count(b[:end], []byte{'\n'}))
+	return b[:end], nil
+}
+
+// quoting follows the quotes of a text.
+type quoting struct {
+	at   int // looked at so far
+	open int // place of the quote that is open, -1
+	end  int // behind the last line that is whole
+}
+
+// lastLine returns the end of the last whole line of b, of which the first part was looked at before; 0 if there is none.
+func (q *quoting) lastLine(b []byte, separator byte) int {
+	if q.at == 0 {
+		q.open = -1
+	}
+	for q.at < len(b) {
+		if q.open >= 0 {
+			// Doubled quotes close and open again.
+			i := bytes.IndexByte(b[q.at:], '"')
+			if i < 0 {
+				q.at = len(b)
+				break
+			}
+			q.at += i + 1
+			if q.at < len(b) && b[q.at] == '"' {
+				q.at++
+				continue
+			}
+			if q.at == len(b) {
+				// It may be half of a doubled one: look again when more is known.
+				q.at--
+				break
+			}
+			q.open = -1
+			continue
+		}
+		i := bytes.IndexByte(b[q.at:], '"')
+		part := b[q.at:]
+		if i >= 0 {
+			part = part[:i]
+		}
+		if j := bytes.LastIndexByte(part, '\n'); j >= 0 {
+			q.end = q.at + j + 1
+		}
+		if i < 0 {
+			q.at = len(b)
+			break
+		}
+		at := q.at + i
+		q.at = at + 1
+		if at == 0 || opens(b[at-1], separator) {
+			q.open = at
+		}
+	}
+	return q.end
+}
+
+// opens tells whether a quote behind c opens a cell.
+func opens(c, separator byte) bool {
+	return c == '\n' || c == separator || separator == 0 && (c == ',' || c == '\t' || c == ';')
+}
+
+// firstLine returns the end of the first line of b.
+func (q *quoting) firstLine(b []byte) int {
+	quoted := false
+	for i, c := range b {
+		switch {
+		case c == '"' && quoted:
+			quoted = false
+		case c == '"':
+			quoted = i == 0 || opens(b[i-1], 0) || b[i-1] == '"'
+		case c == '\n' && !quoted:
+			return i + 1
+		}
+	}
+	return len(b)
+}
