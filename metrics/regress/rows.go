@@ -1,0 +1,374 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+)
+
+// rowsFunc writes the values of a block's rows.
+type rowsFunc = func(dst []float64, b *metrics.Block)
+
+// rowsMetric is a line of the table of metrics that have a value for each row.
+type rowsMetric struct {
+	kind  metrics.Kind
+	name  string
+	need  metrics.Need
+	usual bool // in the default set
+	// of returns the metric. Where it takes an option level, that is 0 if none is given; levels are those of quantiles.
+	of    func(level float64, levels []float64) (func() rowsFunc, error)
+	level bool
+}
+
+// rowsPlain is a metric without options that keeps no memory between blocks.
+func rowsPlain(f rowsFunc) func(float64, []float64) (func() rowsFunc, error) {
+	return func(float64, []float64) (func() rowsFunc, error) { return func() rowsFunc { return f }, nil }
+}
+
+// rowsTable has the metrics in the order in which they are listed.
+var rowsTable = []rowsMetric{
+	{kind: metrics.Normals, name: "error", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.Error) })},
+	{kind: metrics.Normals, name: "abs_error", of: rowsPlain(func(dst []float64, b *metrics.Block) {
+		for i := range dst {
+			dst[i] = math.Abs(b.Normal.Error[i])
+		}
+	})},
+	{kind: metrics.Normals, name: "squared_error", of: rowsPlain(func(dst []float64, b *metrics.Block) {
+		for i := range dst {
+			dst[i] = float64(b.Normal.Error[i] * b.Normal.Error[i])
+		}
+	})},
+	{kind: metrics.Normals, name: "nll", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.NLL) })},
+	{kind: metrics.Normals, name: "crps", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.CRPS) })},
+	{kind: metrics.Normals, name: "z", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.Z) })},
+	{kind: metrics.Normals, name: "pit", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) {
+		for i := range dst {
+			dst[i] = math.Erfc(-b.Normal.Z[i]/math.Sqrt2) / 2
+		}
+	})},
+	{kind: metrics.Normals, name: "interval_score", level: true, of: rowsNormalInterval},
+
+	{kind: metrics.Quantiles, name: "wis", need: metrics.Rows, usual: true, of: rowsWIS},
+	{kind: metrics.Quantiles, name: "pinball", need: metrics.Rows, level: true, of: rowsPinball},
+	{kind: metrics.Quantiles, name: "interval_score", need: metrics.Rows, level: true, of: rowsInterval},
+	{kind: metrics.Quantiles, name: "abs_error", need: metrics.Rows, usual: true, of: rowsMedian},
+
+	{kind: metrics.Samples, name: "error", need: metrics.Rows, usual: true, of: rowsSampleMean(func(e float64) float64 { return e })},
+	{kind: metrics.Samples, name: "squared_error", need: metrics.Rows, of: rowsSampleMean(func(e float64) float64 { return float64(e * e) })},
+	{kind: metrics.Samples, name: "abs_error", need: metrics.Rows, of: rowsSampleMedian},
+	{kind: metrics.Samples, name: "pit", need: metrics.Rows, usual: true, of: rowsPlain(rowsSamplePIT)},
+}
+
+// rowsDefaultLevel is that of an interval where none is asked for.
+const rowsDefaultLevel = 0.9
+
+// rowsTolerance is how far levels may be apart that are the same one: 0.95 and (1+0.9)/2 differ in the last place.
+const rowsTolerance = 1e-9
+
+const errRowsLevels = "regress: rows of quantiles have as many numbers as there are levels"
+
+// rowsValue returns number j of row i of a tile.
+func rowsValue(t *metrics.Tile, i, j int) float64 {
+	if t.F64 != nil {
+		return t.F64[i*t.Stride+j]
+	}
+	return float64(t.F32[i*t.Stride+j])
+}
+
+// rowsFind returns where a level is among those of quantiles.
+func rowsFind(levels []float64, level float64) (int, error) {
+	at := slices.IndexFunc(levels, func(p float64) bool { return math.Abs(p-level) <= rowsTolerance })
+	if at < 0 {
+		return 0, fmt.Errorf("it takes the quantile of level %.12g, and there is none", level)
+	}
+	return at, nil
+}
+
+// rowsOfQuantiles is a metric whose value is f of a row's number in a tile and of what was observed.
+func rowsOfQuantiles(levels []float64, f func(t *metrics.Tile, i int, y float64) float64) (func() rowsFunc, error) {
+	return func() rowsFunc {
+		return func(dst []float64, b *metrics.Block) {
+			if b.Classes != len(levels) {
+				panic(errRowsLevels)
+			}
+			for i := range dst {
+				dst[i] = f(&b.Probs, i, b.Observed[i])
+			}
+		}
+	}, nil
+}
+
+// rowsScore returns the interval score: the width, and 2/(1-level) times what the observed number is outside.
+func rowsScore(low, high, y, level float64) float64 {
+	return high - low + float64(2/(1-level)*(max(0, low-y)+max(0, y-high)))
+}
+
+func rowsNormalInterval(level float64, _ []float64) (func() rowsFunc, error) {
+	if level == 0 {
+		level = rowsDefaultLevel
+	}
+	z := mathext.NormalQuantile((1 + level) / 2)
+	return func() rowsFunc {
+		return func(dst []float64, b *metrics.Block) {
+			for i, sd := range b.Normal.SD[:b.Rows] {
+				half := float64(z * sd)
+				dst[i] = rowsScore(-half, half, b.Normal.Error[i], level)
+			}
+		}
+	}, nil
+}
+
+func rowsInterval(level float64, levels []float64) (func() rowsFunc, error) {
+	if level == 0 {
+		level = rowsDefaultLevel
+	}
+	low, err := rowsFind(levels, (1-level)/2)
+	if err != nil {
+		return nil, err
+	}
+	high, err := rowsFind(levels, (1+level)/2)
+	if err != nil {
+		return nil, err
+	}
+	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
+		return rowsScore(rowsValue(t, i, low), rowsValue(t, i, high), y, level)
+	})
+}
+
+// rowsLoss returns the pinball loss of the quantile x of a level.
+func rowsLoss(x, y, level float64) float64 {
+	if y < x {
+		return float64((1 - level) * (x - y))
+	}
+	return float64(level * (y - x))
+}
+
+func rowsPinball(level float64, levels []float64) (func() rowsFunc, error) {
+	if level != 0 {
+		at, err := rowsFind(levels, level)
+		if err != nil {
+			return nil, err
+		}
+		return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
+			return rowsLoss(rowsValue(t, i, at), y, levels[at])
+		})
+	}
+	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
+		sum := 0.0
+		for j, p := range levels {
+			sum += rowsLoss(rowsValue(t, i, j), y, p)
+		}
+		return sum / float64(len(levels))
+	})
+}
+
+func rowsMedian(_ float64, levels []float64) (func() rowsFunc, error) {
+	at, err := rowsFind(levels, 0.5)
+	if err != nil {
+		return nil, err
+	}
+	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 { return math.Abs(y - rowsValue(t, i, at)) })
+}
+
+func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
+	if _, err := rowsFind(levels, 0.5); err != nil {
+		return nil, err
+	}
+	k := len(levels)
+	for j, p := range levels {
+		at, err := rowsFind(levels, 1-p)
+		if err != nil {
+			return nil, err
+		}
+		if at != k-1-j {
+			return nil, fmt.Errorf("it takes levels that are symmetric about 0.5")
+		}
+	}
+	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
+		m := k / 2
+		sum := math.Abs(y-rowsValue(t, i, m)) / 2
+		for j, p := range levels[:m] {
+			low, high := rowsValue(t, i, j), rowsValue(t, i, k-1-j)
+			sum += float64(p*(high-low)) + max(0, low-y) + max(0, y-high)
+		}
+		return sum / (float64(m) + 0.5)
+	})
+}
+
+// rowsSampleMean is a metric of the observed number minus the samples' mean.
+func rowsSampleMean(f func(e float64) float64) func(float64, []float64) (func() rowsFunc, error) {
+	return func(float64, []float64) (func() rowsFunc, error) {
+		return func() rowsFunc {
+			var x []float64
+			return func(dst []float64, b *metrics.Block) {
+				for i := range dst {
+					x = rowsCopy(x, &b.Probs, i)
+					var s exact.Sum
+					s.AddExactAll(x)
+					dst[i] = f(b.Observed[i] - exact.Mean(&s, int64(len(x))))
+				}
+			}
+		}, nil
+	}
+}
+
+func rowsSampleMedian(float64, []float64) (func() rowsFunc, error) {
+	return func() rowsFunc {
+		var x []float64
+		return func(dst []float64, b *metrics.Block) {
+			for i := range dst {
+				x = rowsCopy(x, &b.Probs, i)
+				slices.Sort(x)
+				low, high := x[(len(x)-1)/2], x[len(x)/2]
+				dst[i] = math.Abs(b.Observed[i] - (low/2 + high/2))
+			}
+		}
+	}, nil
+}
+
+// rowsCopy returns a row's samples in dst.
+func rowsCopy(dst []float64, t *metrics.Tile, i int) []float64 {
+	dst = dst[:0]
+	for j := range t.Width {
+		dst = append(dst, rowsValue(t, i, j))
+	}
+	return dst
+}
+
+func rowsSamplePIT(dst []float64, b *metrics.Block) {
+	m := b.Classes
+	for i, y := range b.Observed[:b.Rows] {
+		below, upTo := 0, 0
+		for j := range m {
+			x := rowsValue(&b.Probs, i, j)
+			if x < y {
+				below++
+			}
+			if x <= y {
+				upTo++
+			}
+		}
+		dst[i] = float64(below+upTo+1) / float64(2*(m+1))
+	}
+}
+
+// RowNames returns the names of all metrics of this package that have a value for each row of predictions of a kind, in the order of
+// a table; nil where there are none.
+func RowNames(k metrics.Kind) []string {
+	var l []string
+	for i := range rowsTable {
+		if m := &rowsTable[i]; m.kind == k {
+			l = append(l, m.name)
+		}
+	}
+	return l
+}
+
+// RowMetrics returns the metrics of this package that have a value for each row of predictions of a kind: all of them or, if usual is
+// set, a default set; without options. levels are those of the quantiles, and for other kinds nil. What takes levels that are not
+// there is left out.
+func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetric {
+	var l []metrics.RowMetric
+	for _, m := range rowsTable {
+		if m.kind != k || usual && !m.usual || k == metrics.Quantiles && rowsCheck(levels) != nil {
+			continue
+		}
+		if fresh, err := m.of(0, slices.Clone(levels)); err == nil {
+			l = append(l, metrics.RowMetric{Name: m.name, Need: m.need, New: fresh})
+		}
+	}
+	return l
+}
+
+// RowsOf returns the metric of a spelling, such as "crps" or "interval_score(level=0.5)", for predictions of a kind: the terms of a
+// mean, row by row. levels are those of the quantiles, and for other kinds nil.
+//
+//	Normals    error           e = observed - mean
+//	           abs_error       |e|
+//	           squared_error   e^2
+//	           nll             ln sd + z^2/2 + ln(2 pi)/2
+//	           crps            sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
+//	           z               e / sd
+//	           pit             Phi(z): 0 where the observed number is far below the mean, 1 where it is far above
+//	           interval_score  of the central interval (l, u) of an option level, 0.9 if there is none:
+//	                           u - l + (2/(1-level)) (max(0, l-y) + max(0, y-u))
+//	Quantiles  wis             (|y - median|/2 + sum over the pairs (a/2) interval_score(level=1-a)) / (pairs + 1/2)
+//	           pinball         (1[y < x] - q)(x - y), of the level q of an option level, the mean over all if there is none
+//	           interval_score  as above
+//	           abs_error       |y - median|
+//	Samples    error           observed - mean
+//	           squared_error   (observed - mean)^2
+//	           abs_error       |observed - median|, of an even number that between the two in the middle
+//	           pit             (a + b + 1) / (2 (m + 1)), a of m samples being below the observed number and b not above it: the
+//	                           middle of the interval in which a randomised one is drawn
+//
+// Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with the option, or
+// which quantile is missing. Levels are the same if they differ by 1e-9 at most. The CRPS of samples is package score's. A metric of
+// quantiles panics where rows have not as many as there are levels. A value beyond float64 is +Inf.
+func RowsOf(name string, k metrics.Kind, levels []float64) (metrics.RowMetric, error) {
+	spelling := name
+	name, inner, open := strings.Cut(strings.TrimSpace(name), "(")
+	name = strings.TrimSpace(name)
+	fail := func(err error) (metrics.RowMetric, error) {
+		return metrics.RowMetric{}, fmt.Errorf("metric %s: %w", name, err)
+	}
+	at := slices.IndexFunc(rowsTable, func(m rowsMetric) bool { return m.kind == k && m.name == name })
+	if at < 0 {
+		return fail(metrics.ErrNoRows)
+	}
+	m := &rowsTable[at]
+	level := 0.0
+	if open {
+		var ok bool
+		if inner, ok = strings.CutSuffix(inner, ")"); !ok || strings.ContainsAny(inner, "()") {
+			return metrics.RowMetric{}, fmt.Errorf("%q: it is NAME or NAME(level=VALUE)", spelling)
+		}
+		option, v, _ := strings.Cut(inner, "=")
+		option, v = strings.TrimSpace(option), strings.TrimSpace(v)
+		switch {
+		case option == "":
+		case !m.level:
+			return fail(fmt.Errorf("it takes no options"))
+		case option != "level":
+			return fail(fmt.Errorf("there is no option %q; there is level", option))
+		default:
+			p, err := strconv.ParseFloat(v, 64)
+			if err != nil || !(p > 0 && p < 1) {
+				return fail(fmt.Errorf("level is %q; it is a number between 0 and 1", v))
+			}
+			level, name = p, name+"(level="+strconv.FormatFloat(p, 'g', -1, 64)+")"
+		}
+	}
+	if k == metrics.Quantiles {
+		if err := rowsCheck(levels); err != nil {
+			return fail(err)
+		}
+	}
+	fresh, err := m.of(level, slices.Clone(levels))
+	if err != nil {
+		return fail(err)
+	}
+	return metrics.RowMetric{Name: name, Need: m.need, New: fresh}, nil
+}
+
+// rowsCheck returns an error unless the levels are those of quantiles.
+func rowsCheck(levels []float64) error {
+	last := 0.0
+	for _, p := range levels {
+		if !(p > last && p < 1) {
+			return fmt.Errorf("levels of quantiles rise, and lie between 0 and 1; there is %g after %g", p, last)
+		}
+		last = p
+	}
+	if len(levels) == 0 {
+		return fmt.Errorf("it takes the levels of the quantiles, and there are none")
+	}
+	return nil
+}
