@@ -91,8 +91,7 @@ func (s *Intervals) AddBlock(b *metrics.Block) {
 		s.addNormals(b)
 		return
 	}
-	s.rows.batches(b, func(from int, x []float64, stride int, y []float64) {
-		w := intervalWeights(b, from, from+len(y))
+	s.rows.batches(b, func(x []float64, stride int, y, w []float64) {
 		for k := range s.levels {
 			if s.has(k) {
 				s.addEnds(k, x[2*k:], stride, y, w)
@@ -125,7 +124,7 @@ func (s *Intervals) addNormals(b *metrics.Block) {
 	}
 	for from := 0; from < b.Rows; from += quantileBatch {
 		to := min(from+quantileBatch, b.Rows)
-		w := intervalWeights(b, from, to)
+		w := batchWeights(b, from, to)
 		e, sd, unit := b.Normal.Error[from:to], b.Normal.SD[from:to], b.Normal.Z[from:to]
 		for k, z := range s.z {
 			sums, dear := &s.levels[k], 2/(1-s.opt.Levels[k])
@@ -147,14 +146,7 @@ func (s *Intervals) addNormals(b *metrics.Block) {
 	}
 }
 
-// intervalWeights returns the weights of rows [from, to) of a block, nil if it has none, and intervalWeight that of row i.
-func intervalWeights(b *metrics.Block, from, to int) []float64 {
-	if b.Weights == nil {
-		return nil
-	}
-	return b.Weights[from:to]
-}
-
+// intervalWeight returns the weight of row i, if there are any.
 func intervalWeight(w []float64, i int) []float64 {
 	if w == nil {
 		return nil

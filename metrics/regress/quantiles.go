@@ -14,7 +14,7 @@ type QuantileOptions struct {
 	// metrics.Quantiles have one quantile for each. None: 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99, the 23 levels of the
 	// forecast hubs.
 	Levels []float64
-	// ByLevel keeps the pinball loss of each level too, for PinballAt. It takes as long again as the rest.
+	// ByLevel keeps the pinball loss of each level too, for PinballAt. Adding rows then takes a few times as long.
 	ByLevel bool
 }
 
@@ -32,22 +32,20 @@ type Quantiles struct {
 	opt   QuantileOptions
 	shape quantileShape
 	rule  wisRule
-	crps  []float64 // the levels' weights in the estimate of the CRPS
 
 	means   [quantileScores]quantileMean
 	byLevel []quantileMean // of each level's pinball loss
 
 	rows    quantileRows
 	columns [quantileScores][]float64
-	losses  []float64 // of a batch, level by level
+	losses  []float64 // of a batch at one level
 }
 
 // The scores that a row of quantiles has.
 const (
-	scorePinball = iota
+	scorePinball = iota // over all levels; half the weighted interval score
 	scoreCRPS
-	scoreWIS
-	scoreDispersion
+	scoreDispersion // and these two are parts of the weighted interval score
 	scoreUnder
 	scoreOver
 	quantileScores
@@ -66,7 +64,6 @@ func NewQuantiles(o *QuantileOptions) *Quantiles {
 	}
 	checkLevels(s.opt.Levels)
 	s.rule = newWISRule(s.opt.Levels)
-	s.crps = levelWeights(s.opt.Levels)
 	s.rows.levels = s.opt.Levels
 	if s.opt.ByLevel {
 		s.byLevel = make([]quantileMean, len(s.opt.Levels))
@@ -83,20 +80,6 @@ func hubLevels() []float64 {
 	return append(l, 0.975, 0.99)
 }
 
-// levelWeights returns what share of the levels from 0 to 1 each level stands for: those nearer to it than to another.
-func levelWeights(levels []float64) []float64 {
-	w := make([]float64, len(levels))
-	from := 0.0
-	for i, p := range levels {
-		to := 1.0
-		if i+1 < len(levels) {
-			to = (p + levels[i+1]) / 2
-		}
-		w[i], from = to-from, to
-	}
-	return w
-}
-
 // Needs says that the rows are wanted.
 func (s *Quantiles) Needs() metrics.Need { return metrics.Rows }
 
@@ -109,60 +92,64 @@ func (s *Quantiles) Len() int64 { return s.shape.count.N }
 // Levels returns the levels of the quantiles.
 func (s *Quantiles) Levels() []float64 { return slices.Clone(s.opt.Levels) }
 
-// keeps tells whether a score has a value at these levels.
-func (s *Quantiles) keeps(score int) bool { return score < scoreWIS || s.rule.reason == "" }
-
 // AddBlock adds a block's rows.
 func (s *Quantiles) AddBlock(b *metrics.Block) {
 	s.shape.add(b, len(s.opt.Levels))
-	for i := range s.columns {
-		if len(s.columns[i]) == 0 {
+	scores := scoreDispersion
+	if s.rule.reason == "" {
+		scores = quantileScores
+	}
+	for i := range scores {
+		if s.columns[i] == nil {
 			s.columns[i] = make([]float64, quantileBatch)
 		}
 	}
 	if s.byLevel != nil && s.losses == nil {
-		s.losses = make([]float64, quantileBatch*len(s.opt.Levels))
+		s.losses = make([]float64, quantileBatch)
 	}
-	s.rows.batches(b, func(from int, x []float64, stride int, y []float64) {
-		s.pinball(x, stride, y)
+	s.rows.batches(b, func(x []float64, stride int, y, w []float64) {
 		if s.rule.reason == "" {
 			s.rule.scores(&s.columns, x, stride, y)
+		} else {
+			s.pinball(x, stride, y)
 		}
-		var w []float64
-		if b.Weights != nil {
-			w = b.Weights[from : from+len(y)]
+		for i := range scores {
+			s.means[i].add(s.columns[i][:len(y)], w)
 		}
-		for i := range s.means {
-			if s.keeps(i) {
-				s.means[i].add(s.columns[i][:len(y)], w)
-			}
-		}
-		for j := range s.byLevel {
-			s.byLevel[j].add(s.losses[j*quantileBatch:][:len(y)], w)
+		if s.byLevel != nil {
+			s.addLevels(x, stride, y, w)
 		}
 	})
 }
 
-// pinball sets the columns that are means over all levels.
+// pinball sets the columns of the pinball loss and of the CRPS.
 func (s *Quantiles) pinball(x []float64, stride int, y []float64) {
-	k := len(s.opt.Levels)
-	levels, weights := s.opt.Levels[:k], s.crps[:k]
+	levels, weights := s.opt.Levels, s.rule.weights
 	for i, at := range y {
-		row := x[i*stride:][:k]
 		sum, crps := 0.0, 0.0
-		for j, v := range row {
-			p := levels[j]
-			loss := float64(p*max(0, at-v)) + float64((1-p)*max(0, v-at))
+		for j, v := range x[i*stride:][:len(levels)] {
+			loss := pinball(levels[j], v, at)
 			sum += loss
 			crps += float64(weights[j] * loss)
-			if s.losses != nil {
-				s.losses[j*quantileBatch+i] = loss
-			}
 		}
-		s.columns[scorePinball][i] = sum / float64(k)
+		s.columns[scorePinball][i] = sum / float64(len(levels))
 		s.columns[scoreCRPS][i] = 2 * crps
 	}
 }
+
+// addLevels adds a batch's losses at each level.
+func (s *Quantiles) addLevels(x []float64, stride int, y, w []float64) {
+	losses := s.losses[:len(y)]
+	for j, p := range s.opt.Levels {
+		for i, at := range y {
+			losses[i] = pinball(p, x[i*stride+j], at)
+		}
+		s.byLevel[j].add(losses, w)
+	}
+}
+
+// pinball returns the loss of the quantile x of level p.
+func pinball(p, x, y float64) float64 { return float64(p*max(0, y-x)) + float64((1-p)*max(0, x-y)) }
 
 // Merge adds what another *Quantiles has seen.
 func (s *Quantiles) Merge(a metrics.Accumulator) error {

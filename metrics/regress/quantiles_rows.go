@@ -211,24 +211,32 @@ type samplePlace struct {
 // quantileBatch is how many rows are worked on at a time, so that what is made of them stays in the cache.
 const quantileBatch = 512
 
-// batches calls f for the rows of a block: row i of a batch has its quantiles from x[i*stride] on, and y[i] is what was
-// observed. Of Normals both are less the row's mean. The rows begin with the block's row from.
-func (q *quantileRows) batches(b *metrics.Block, f func(from int, x []float64, stride int, y []float64)) {
-	n := quantileBatch
-	if b.Kind == metrics.Samples {
+// batches calls f for the rows of a block, some at a time: row i has its quantiles from x[i*stride] on, y[i] was observed, and w[i] is
+// its weight, if there are any. Of Normals x and y are less the row's mean.
+func (q *quantileRows) batches(b *metrics.Block, f func(x []float64, stride int, y, w []float64)) {
+	n, y := quantileBatch, b.Observed
+	switch b.Kind {
+	case metrics.Samples:
 		n = max(16, min(n, (1<<16)/b.Classes))
+	case metrics.Normals:
+		y = b.Normal.Error
 	}
 	for from := 0; from < b.Rows; from += n {
 		to := min(from+n, b.Rows)
-		y := b.Observed
-		if b.Kind == metrics.Normals {
-			y = b.Normal.Error
-		}
 		x, stride := q.rows(b, from, to)
-		f(from, x, stride, y[from:to])
+		f(x, stride, y[from:to], batchWeights(b, from, to))
 	}
 }
 
+// batchWeights returns the weights of rows [from, to) of a block, nil if it has none.
+func batchWeights(b *metrics.Block, from, to int) []float64 {
+	if b.Weights == nil {
+		return nil
+	}
+	return b.Weights[from:to]
+}
+
+// rows returns the quantiles of rows [from, to) of a block.
 func (q *quantileRows) rows(b *metrics.Block, from, to int) (x []float64, stride int) {
 	t := &b.Probs
 	if b.Kind == metrics.Quantiles && q.columns == nil && t.F64 != nil {

@@ -7,15 +7,16 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// wisRule is the weighted interval score at the levels of some quantiles.
+// wisRule is how the quantiles of a row make its scores.
 type wisRule struct {
-	levels []float64
-	reason string // why there is none
+	levels  []float64
+	weights []float64 // of each level in the estimate of the CRPS
+	reason  string    // why there is no weighted interval score
 }
 
 // newWISRule pairs levels that rise.
 func newWISRule(levels []float64) wisRule {
-	r := wisRule{levels: levels}
+	r := wisRule{levels: levels, weights: levelWeights(levels)}
 	k := len(levels)
 	for j, p := range levels {
 		if q := 1 - p; findLevel(levels, q) != k-1-j {
@@ -29,25 +30,46 @@ func newWISRule(levels []float64) wisRule {
 	return r
 }
 
-// scores sets the columns of the score and its parts.
+// levelWeights returns what share of the levels from 0 to 1 each level stands for: those nearer to it than to another.
+func levelWeights(levels []float64) []float64 {
+	w := make([]float64, len(levels))
+	from := 0.0
+	for i, p := range levels {
+		to := 1.0
+		if i+1 < len(levels) {
+			to = (p + levels[i+1]) / 2
+		}
+		w[i], from = to-from, to
+	}
+	return w
+}
+
+// scores sets the columns of a batch, where there is a weighted interval score. Each pair's pinball loss is
+// p*(u - l) + (l - y)+ + (y - u)+, p the lower one's level.
 func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride int, y []float64) {
 	k := len(r.levels)
 	half := k / 2
-	lower := r.levels[:half]
+	lower, weights := r.levels[:half], r.weights[:half]
+	share, middle := float64(half)+0.5, r.weights[half]
+	pinball, crps := columns[scorePinball][:len(y)], columns[scoreCRPS][:len(y)]
+	wides, unders, overs := columns[scoreDispersion][:len(y)], columns[scoreUnder][:len(y)], columns[scoreOver][:len(y)]
 	for i, at := range y {
 		row := x[i*stride:][:k]
 		m := row[half]
 		wide, under, over := 0.0, max(0, at-m)/2, max(0, m-at)/2
+		sum := float64(middle * (under + over))
 		for j, p := range lower {
 			l, u := row[j], row[k-1-j]
-			wide += float64(p * (u - l))
-			under += max(0, at-u)
-			over += max(0, l-at)
+			w, below, above := float64(p*(u-l)), max(0, l-at), max(0, at-u)
+			wide += w
+			over += below
+			under += above
+			sum += float64(weights[j] * (w + (below + above)))
 		}
-		d := float64(half) + 0.5
-		wide, under, over = wide/d, under/d, over/d
-		columns[scoreWIS][i] = wide + under + over
-		columns[scoreDispersion][i], columns[scoreUnder][i], columns[scoreOver][i] = wide, under, over
+		crps[i] = 2 * sum
+		wide, under, over = wide/share, under/share, over/share
+		pinball[i] = (wide + (under + over)) / 2
+		wides[i], unders[i], overs[i] = wide, under, over
 	}
 }
 
@@ -63,11 +85,12 @@ func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride
 // one of them, of which scoringutils takes the mean over the pairs alone. WISReason says so. Of the median alone it is |y - m|.
 //
 // Source: Bracher, Ray, Gneiting and Reich 2021.
-func (s *Quantiles) WIS() float64 { return s.part(scoreWIS) }
+func (s *Quantiles) WIS() float64 { return 2 * s.part(scorePinball) }
 
 // WISInterval is WIS's.
 func (s *Quantiles) WISInterval(confidence float64) metrics.Interval {
-	return s.partInterval(scoreWIS, confidence)
+	i := s.partInterval(scorePinball, confidence)
+	return metrics.Interval{Low: 2 * i.Low, High: 2 * i.High}
 }
 
 // WISReason says why WIS and its parts are NaN; "" where they are not.
@@ -105,14 +128,14 @@ func (s *Quantiles) OverpredictionInterval(confidence float64) metrics.Interval 
 }
 
 func (s *Quantiles) part(score int) float64 {
-	if !s.keeps(score) {
+	if s.rule.reason != "" {
 		return math.NaN()
 	}
 	return s.means[score].value(&s.shape)
 }
 
 func (s *Quantiles) partInterval(score int, confidence float64) metrics.Interval {
-	if !s.keeps(score) {
+	if s.rule.reason != "" {
 		return metrics.NoInterval()
 	}
 	return s.means[score].interval(&s.shape, confidence)
