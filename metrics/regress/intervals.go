@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -120,7 +121,7 @@ func (s *Intervals) addEnds(k int, x []float64, stride int, y, w []float64) {
 // addNormals adds the rows of a block of Normals.
 func (s *Intervals) addNormals(b *metrics.Block) {
 	for k := len(s.z); k < len(s.levels); k++ {
-		s.z = append(s.z, normalQuantile((1+s.opt.Levels[k])/2))
+		s.z = append(s.z, kernel.PhiInv64((1+s.opt.Levels[k])/2))
 	}
 	for from := 0; from < b.Rows; from += quantileBatch {
 		to := min(from+quantileBatch, b.Rows)

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -46,9 +44,6 @@ func risingLevels(levels []float64) bool {
 func findLevel(levels []float64, p float64) int {
 	return slices.IndexFunc(levels, func(q float64) bool { return math.Abs(p-q) <= levelTolerance })
 }
-
-// normalQuantile returns the standard normal distribution's quantile at level p.
-func normalQuantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
 
 // quantileShape is which forecasts were seen, and how many.
 type quantileShape struct {
@@ -279,7 +274,7 @@ func (q *quantileRows) rows(b *metrics.Block, from, to int) (x []float64, stride
 func (q *quantileRows) ofNormals(x, sd []float64) {
 	if q.z == nil {
 		for _, p := range q.levels {
-			q.z = append(q.z, normalQuantile(p))
+			q.z = append(q.z, kernel.PhiInv64(p))
 		}
 	}
 	for i, s := range sd {
