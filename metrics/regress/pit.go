@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/draw"
 )
@@ -133,13 +132,26 @@ func (p *PIT) addNormal(z, weights []float64) {
 	if p.ends == nil {
 		p.ends = make([]float64, p.opt.Bins-1)
 		for i := range p.ends {
-			p.ends[i] = mathext.NormalQuantile(float64(i+1) / float64(p.opt.Bins))
+			p.ends[i] = kernel.PhiInv64(float64(i+1) / float64(p.opt.Bins))
 		}
 	}
-	for i, v := range z {
-		bin, _ := slices.BinarySearch(p.ends, v)
-		p.h.put(bin, i, weights)
+	// The kernel compares with each end, of which a search among many leaves out more than it costs.
+	const many = 100
+	if weights != nil || len(p.ends) > many {
+		for i, v := range z {
+			bin, _ := slices.BinarySearch(p.ends, v)
+			p.h.put(bin, i, weights)
+		}
+		return
 	}
+	var upTo [many]int64
+	kernel.CountUpTo(upTo[:len(p.ends)], z, p.ends)
+	last := int64(0)
+	for i, n := range upTo[:len(p.ends)] {
+		p.h.n[i] += n - last
+		last = n
+	}
+	p.h.n[len(p.ends)] += int64(len(z)) - last
 }
 
 // bin returns the bin that u in [0,1] is in.
