@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -161,15 +162,16 @@ func (c *Calibration) addNormals(b *metrics.Block) {
 	c.within.countUpTo(sizes, c.central, &c.counts)
 }
 
-// calibrationEdges returns the standard normal distribution's quantiles at the levels j/bins between 0 and 1, and half the widths of its
-// central intervals of the levels j/bins below 1.
+// calibrationEdges returns the standard normal distribution's quantiles at the levels j/bins between 0 and 1, which are symmetrical to the
+// bit, and half the widths of its central intervals of the levels j/bins below 1.
 func calibrationEdges(bins int) (edges, central []float64) {
 	edges, central = make([]float64, bins-1), make([]float64, bins)
-	for j := range edges {
-		edges[j] = calibrationPhiInv(float64(j+1) / float64(bins))
+	for j := range bins / 2 {
+		z := kernel.PhiInv64(float64(j+1) / float64(bins))
+		edges[bins-2-j], edges[j] = -z, z
 	}
 	for j := range central {
-		central[j] = calibrationPhiInv(float64(bins+j) / float64(2*bins))
+		central[j] = -kernel.PhiInv64(float64(bins-j) / float64(2*bins))
 	}
 	return edges, central
 }

@@ -2,6 +2,7 @@ package regress
 
 import (
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -22,14 +23,21 @@ func newCalibrationSteps(groups int, weighted bool) (s calibrationSteps) {
 
 func (s *calibrationSteps) len() int { return len(s.n) + len(s.w) }
 
-// countUpTo adds numbers to the groups between rising edges; counts is memory to use.
+// countUpTo adds numbers to the groups between rising edges; counts is memory to use. Of many edges a search takes less time than
+// comparing with all.
 func (s *calibrationSteps) countUpTo(v, edges []float64, counts *[]int64) {
+	if len(edges) > 128 {
+		for _, x := range v {
+			s.n[calibrationBelow(edges, x)]++
+		}
+		return
+	}
 	if cap(*counts) < len(edges) {
 		*counts = make([]int64, len(edges))
 	}
 	c := (*counts)[:len(edges)]
 	clear(c)
-	calibrationCountUpTo(c, v, edges)
+	kernel.CountUpTo(c, v, edges)
 	last := int64(0)
 	for j, n := range c {
 		s.n[j] += n - last
