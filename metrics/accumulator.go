@@ -65,8 +65,9 @@ type Block struct {
 	Right     []uint8   // 1 where the decision is the label
 	By        []float64 // nil, or the caller's scores by which rows are binned
 
-	first int64
-	index []int32 // of each row among those of the block before any were dropped; nil if none was
+	first   int64
+	numbers []int32 // of the rows, from first on, where they do not follow each other
+	index   []int32 // of each row among those of the block before any were dropped; nil if none was
 }
 
 // Tile holds rows of probabilities, row i from element i*Stride on. One of the slices is set: F32 where the scores are float32,
@@ -89,6 +90,9 @@ type Tile struct {
 func (b *Block) Number(i int) int64 {
 	if b.index != nil {
 		i = int(b.index[i])
+	}
+	if b.numbers != nil {
+		return b.first + int64(b.numbers[i])
 	}
 	return b.first + int64(i)
 }

@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -45,6 +47,25 @@ type DataError struct {
 
 // sumTolerance is how far a row's sum may be off 1.
 const sumTolerance = 0.02
+
+// Merge adds what was found in other rows of the same predictions.
+func (e *DataError) Merge(o *DataError) {
+	e.Rows += o.Rows
+	for _, f := range o.Faults {
+		i := slices.IndexFunc(e.Faults, func(g Fault) bool { return g.Reason == f.Reason })
+		if i < 0 {
+			e.Faults = append(e.Faults, f)
+			continue
+		}
+		g := &e.Faults[i]
+		n := g.Count + f.Count
+		if f.Row < g.Row {
+			*g = f
+		}
+		g.Count = n
+	}
+	slices.SortFunc(e.Faults, func(f, g Fault) int { return cmp.Or(cmp.Compare(f.Row, g.Row), cmp.Compare(f.Reason, g.Reason)) })
+}
 
 // Error names the first bad row, how many are like it, what was found and what to do.
 func (e *DataError) Error() string {

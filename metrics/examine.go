@@ -33,7 +33,7 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 			continue
 		}
 		if r, col, v := w.fault(c, at+i, i, st, s.Flags[i], sums); r != reasons {
-			w.bad.add(r, c.First+int64(at+i), col, v)
+			w.bad.add(r, c.number(at+i), col, v)
 			w.audit.Dropped++
 			w.failed.Store(true)
 			continue
@@ -223,7 +223,8 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 // addRows checks rows [at, at+n) of a chunk whose scores are no classes', and hands them on.
 func (w *worker) addRows(c *Chunk, at, n, st int) {
 	b := &w.block
-	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind, first: c.First + int64(at)}
+	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind}
+	c.place(b, at)
 	if c.Weights != nil {
 		b.Weights = c.Weights[at : at+n]
 	}
@@ -374,7 +375,7 @@ func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 			continue
 		}
 		if r, col, v := c.faultOfNumbers(at+i, st); r != reasons {
-			w.bad.add(r, c.First+int64(at+i), col, v)
+			w.bad.add(r, c.number(at+i), col, v)
 			w.audit.Dropped++
 			w.failed.Store(true)
 			continue

@@ -49,7 +49,7 @@ func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
 // Add checks the rows of a chunk and hands them on. After a bad row that is an error, rows are checked and no more. Wrong shapes
 // panic, and so do chunks that differ in shape or kind.
 func (w *Walker) Add(c *Chunk) {
-	c.check()
+	c.checkChunk()
 	if c.Rows > 0 && w.w.audit.Classes != 0 {
 		a, b := c.shape(), w.w.audit
 		b.Renormalized, b.Unchecked = false, false
@@ -79,6 +79,13 @@ func (w *Walker) Err() error {
 
 // Audit returns what was seen so far.
 func (w *Walker) Audit() Audit { return w.w.audit }
+
+// Take returns what Audit does, and forgets it: so that one Walker can hand on the rows of several sets in turn. Err stays that of all.
+func (w *Walker) Take() Audit {
+	a := w.w.audit
+	w.w.audit = Audit{Renormalized: a.Renormalized, Unchecked: a.Unchecked}
+	return a
+}
 
 // handOn is the one accumulator of a Walker. It keeps nothing, so it has no state.
 type handOn struct{ f func(*Block) }

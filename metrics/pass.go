@@ -60,6 +60,7 @@ const (
 	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
 	errNormals   = "metrics: a normal forecast is two or three numbers a row"
 	errNoClasses = "metrics: decisions and confidence scores are of classes, which these scores are not"
+	errNumbers   = "metrics: numbers of rows and rows differ in number"
 	errChunks    = "metrics: the chunks of a source differ in shape or kind"
 )
 
@@ -184,6 +185,29 @@ func (p *Predictions) check() {
 	}
 }
 
+// checkChunk does so for a chunk.
+func (c *Chunk) checkChunk() {
+	c.check()
+	if c.Numbers != nil && len(c.Numbers) != c.Rows {
+		panic(errNumbers)
+	}
+}
+
+// number returns that of row i in the whole set.
+func (c *Chunk) number(i int) int64 {
+	if c.Numbers != nil {
+		return c.First + int64(c.Numbers[i])
+	}
+	return c.First + int64(i)
+}
+
+// place tells a block, which begins at row at, the numbers of its rows.
+func (c *Chunk) place(b *Block, at int) {
+	if b.first = c.First + int64(at); c.Numbers != nil {
+		b.first, b.numbers = c.First, c.Numbers[at:]
+	}
+}
+
 // AddSource feeds all the rows that src yields. One goroutine reads ahead while others run the kernels. The error is
 // the source's, or as for Add; in either case no accumulator has changed.
 func (p *Pass) AddSource(src Source) error {
@@ -236,7 +260,7 @@ func (s *checked) Next() (*Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.check()
+	c.checkChunk()
 	if c.Rows > 0 {
 		a := c.shape()
 		if s.seen.Merge(&a) != nil {
@@ -471,7 +495,8 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 	labels := c.Labels[at : at+n]
 	b := &w.block
-	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind, Stats: &w.stats, Labels: labels, Hit: w.hit, first: c.First + int64(at)}
+	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind, Stats: &w.stats, Labels: labels, Hit: w.hit}
+	c.place(b, at)
 	if c.Weights != nil {
 		b.Weights = c.Weights[at : at+n]
 	}

@@ -169,6 +169,8 @@ type Predictions struct {
 type Chunk struct {
 	Predictions
 	First int64 // number of the chunk's first row in the whole set
+	// Numbers, if set, says that row i has the number First + Numbers[i]: of rows that were picked from others.
+	Numbers []int32
 	// Groups, if set, has the number of the group that each row is in. A Pass does not look at it.
 	Groups []int32
 	// Recycle, if set, is called once when nothing reads the chunk's slices any more, from any goroutine.

@@ -111,7 +111,7 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 	texts := 0
 	for i, j := range order {
 		sorted[i] = paths[j]
-		if namedText(paths[j]) {
+		if IsTable(paths[j]) {
 			texts++
 		}
 	}
@@ -119,8 +119,8 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 	case texts == len(paths) && texts > 0:
 		return openTable(sorted, nil, o)
 	case texts > 0:
-		i := slices.IndexFunc(sorted, namedText)
-		j := slices.IndexFunc(sorted, func(p string) bool { return !namedText(p) })
+		i := slices.IndexFunc(sorted, IsTable)
+		j := slices.IndexFunc(sorted, func(p string) bool { return !IsTable(p) })
 		return nil, fault("shards are all tables or all .npy files", "a table, but %s is none by its name", sorted[j]).in(sorted[i])
 	}
 	if len(paths) == 1 && paths[0] == "-" {
@@ -136,8 +136,8 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 	return openArrays(paths, nil, o)
 }
 
-// namedText tells whether a path is a table by its name.
-func namedText(path string) bool {
+// IsTable tells whether OpenForecast takes a path for a table by its name.
+func IsTable(path string) bool {
 	path = strings.ToLower(path)
 	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
 	return strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".tsv") || strings.HasSuffix(path, ".txt")

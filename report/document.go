@@ -23,6 +23,7 @@ type Document struct {
 	Input    Input
 	Metrics  []Metric
 	Members  []Member    // of an ensemble, in their order
+	Groups   []Group     // of rows, by their values
 	Bins     []calib.Bin // none of what has no classes
 	BinsText string      // the whole definition of the bins
 	CORP     *Curve      // the recalibrated frequencies of the metrics corp_*; nil without these
@@ -150,7 +151,7 @@ func New(e *eval.Evaluation) *Document {
 // answers returns those of the metrics of an evaluation.
 func answers(e *eval.Evaluation) (l []Metric) {
 	for _, m := range e.Spec.Metrics {
-		desc := eval.Describe(m.Name)
+		desc := eval.Describe(m.Name).In(e.Spec.Shape())
 		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better,
 			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m), posterior: e.Posterior(m)}
 		r.Short, r.Mean = e.Meaning(m)
@@ -254,6 +255,11 @@ func marshal(v any) ([]byte, error) {
 // MarshalJSON writes the document with its fields in their fixed order, and < > & as they are: json.Marshal makes escapes of these,
 // JSON does not.
 func (d *Document) MarshalJSON() ([]byte, error) {
+	return marshal(append(object{{"schema", Schema}}, d.object()...))
+}
+
+// object is the document without the name of its layout.
+func (d *Document) object() object {
 	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
 		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}}
 	if d.Input.Draws > 0 {
@@ -285,7 +291,7 @@ func (d *Document) MarshalJSON() ([]byte, error) {
 	if warnings == nil {
 		warnings = []string{}
 	}
-	o := object{{"schema", Schema}, {"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}}
+	o := object{{"input", in}, {"verdict", d.Verdict()}, {"metrics", ms}}
 	if d.shape.HasClasses() {
 		o = append(o, field{"bins", bins}, field{"bins_text", d.BinsText})
 	}
@@ -299,7 +305,14 @@ func (d *Document) MarshalJSON() ([]byte, error) {
 	if d.CORP != nil {
 		o = append(o, field{"curves", object{{"corp", d.CORP.object()}}})
 	}
-	return marshal(append(o, field{"state", object{{"sha256", d.State}}}, field{"warnings", warnings}))
+	if len(d.Groups) > 0 {
+		l := make([]object, len(d.Groups))
+		for i := range d.Groups {
+			l[i] = d.Groups[i].object()
+		}
+		o = append(o, field{"groups", l})
+	}
+	return append(o, field{"state", object{{"sha256", d.State}}}, field{"warnings", warnings})
 }
 
 // objects returns metrics by their keys.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -52,12 +53,27 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 
 func (d *Document) csv(w io.Writer) error {
 	c := csv.NewWriter(w)
-	rows := [][]string{{"metric", "value", "low", "high", "level", "better", "meaning"}}
-	for i := range d.Metrics {
-		m := &d.Metrics[i]
-		rows = append(rows, []string{m.Key, full(m.Value.Value), full(m.Interval.Low), full(m.Interval.High), full(m.Level), string(m.Better), m.Mean})
+	head := []string{"metric", "value", "low", "high", "level", "better", "meaning"}
+	if len(d.Groups) == 0 {
+		return c.WriteAll(append([][]string{head}, d.csvRows(nil)...))
+	}
+	// Those of all rows have empty values.
+	columns := d.Groups[0].Columns
+	rows := [][]string{slices.Concat(columns, []string{"rows"}, head)}
+	rows = append(rows, d.csvRows(append(make([]string, len(columns)), strconv.FormatInt(d.Input.Rows, 10)))...)
+	for _, g := range d.Groups {
+		rows = append(rows, g.csvRows(append(slices.Clone(g.Values), strconv.FormatInt(g.Input.Rows, 10)))...)
 	}
 	return c.WriteAll(rows)
+}
+
+// csvRows returns a row a metric, behind what comes before.
+func (d *Document) csvRows(before []string) (rows [][]string) {
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		rows = append(rows, slices.Concat(before, []string{m.Key, full(m.Value.Value), full(m.Interval.Low), full(m.Interval.High), full(m.Level), string(m.Better), m.Mean}))
+	}
+	return rows
 }
 
 func (d *Document) plain(w io.Writer, width int) error {

@@ -38,6 +38,7 @@ type evalFlags struct {
 	onInvalid       string
 	renormalize     bool
 	bfloat16        bool
+	columns         columnFlags
 	threads         int
 	maxMemory       string
 	gated           []report.Gate // whose metrics are evaluated too
@@ -114,7 +115,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
-	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; ensemble, samples, loglik")
+	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; ensemble, regression, quantiles, samples, loglik")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
 	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
@@ -126,6 +127,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
+	f.columns.flags(fl)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
 	names := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		// What is completed is the last name of a list; the shell replaces all of it.
@@ -167,6 +169,7 @@ type job struct {
 	read   predictions.Options
 	memory int64
 	also   func(two, out bool) string // metrics that are wanted besides those that --metrics lists
+	groups *eval.Groups               // what --group made of the last files
 }
 
 // job reads the flags; c is their command.
@@ -211,7 +214,10 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if f.task != "ensemble" && c.Flags().Changed("member-axis") {
 		return nil, usage("--member-axis is for --task ensemble")
 	}
-	if f.task == "samples" || f.task == "loglik" || f.task == "ensemble" {
+	if err := f.columns.check(f); err != nil {
+		return nil, err
+	}
+	if _, ok := numbers[f.task]; ok || f.task == "ensemble" {
 		for _, l := range []struct {
 			flag string
 			set  bool
@@ -307,6 +313,9 @@ func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation,
 		}
 		return r, func(e *eval.Evaluation, o *metrics.Options) error { return e.AddMembers(r, o) }, nil
 	}
+	if f.forecasts(paths) {
+		return j.openForecast(f, paths)
+	}
 	r, err := predictions.Open(paths, &j.read)
 	if err != nil {
 		return nil, nil, err
@@ -367,8 +376,11 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	}
 	j.also = f.plot.also
 	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood)
-	files := fs.FS(nil)
 	if len(paths) == 0 {
+		others = append(others, f.columns.named()...)
+	}
+	files := fs.FS(nil)
+	if len(paths) == 0 && !f.columns.files() {
 		if len(others) > 0 || f.input != "probs" || f.task != "" {
 			return usage("no predictions are named, only things that belong to them; without any of these flags the sample is evaluated")
 		}
@@ -407,7 +419,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.state != "" {
-		b, err := e.AppendBinary(nil)
+		b, err := stateOf(e, j.groups)
 		if err != nil {
 			return err
 		}
@@ -422,7 +434,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if files != nil {
 		next = "Next: candor eval YOUR.npy --labels LABELS.npy (--input logits if they are; candor eval --help)"
 	}
-	return f.output.write(c, e, next)
+	return f.output.write(c, e, j.groups, next)
 }
 
 // sampleFiles has the predictions that are evaluated where none are named.
@@ -476,18 +488,18 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 }
 
 // tasks are the words of --task. The first two only say what the shape of the scores tells.
-var tasks = []string{"classification", "binary", "ensemble", "samples", "loglik"}
+var tasks = []string{"classification", "binary", "ensemble", "regression", "quantiles", "samples", "loglik"}
+
+// numbers are the tasks whose scores are of no classes, with their kind.
+var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks}
 
 // kind returns that of the scores; said tells whether --input is given.
 func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
-	if f.task == "samples" || f.task == "loglik" {
+	if k, ok := numbers[f.task]; ok {
 		if said {
 			return 0, usage("--input does not go with --task %s, which says what the scores are", f.task)
 		}
-		if f.task == "samples" {
-			return metrics.Samples, nil
-		}
-		return metrics.LogLiks, nil
+		return k, nil
 	}
 	for _, k := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs, metrics.Dirichlet} {
 		if k.String() != f.input {

@@ -82,11 +82,13 @@ type stateInfo struct {
 	Kind    string   `json:"kind"`
 	Metrics []string `json:"metrics"`
 	SHA256  string   `json:"sha256"`
+	Groups  []string `json:"groups,omitempty"` // columns by which rows are grouped
+	Each    int      `json:"number_of_groups,omitempty"`
 }
 
 func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 	if isState(path) {
-		e, err := readState(stdin, path)
+		e, groups, err := readState(stdin, path)
 		if err != nil {
 			return nil, err
 		}
@@ -101,6 +103,13 @@ func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 		}
 		if s.Dropped > 0 {
 			classes += ", " + report.Count(s.Dropped) + " bad rows left out"
+		}
+		if in.Classes == 0 {
+			classes = "forecasts of numbers"
+		}
+		if groups != nil {
+			s.Groups, s.Each = groups.Columns, len(groups.Each())
+			classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(s.Groups, ", "))
 		}
 		fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", path, report.Count(s.Rows), classes, s.DType, s.Kind)
 		hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
@@ -157,5 +166,5 @@ func isState(path string) bool {
 	defer f.Close()
 	var b [4]byte
 	n, _ := io.ReadFull(f, b[:])
-	return string(b[:n]) == stateMagic
+	return beginsAsState(b[:n])
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -40,11 +41,15 @@ options. "-" is standard input.`,
 				return err
 			}
 			var sum *eval.Evaluation
+			var groups *eval.Groups
 			seen := map[string]string{}
-			for _, path := range args {
-				e, err := readState(c.InOrStdin(), path)
+			for i, path := range args {
+				e, g, err := readState(c.InOrStdin(), path)
 				if err != nil {
 					return err
+				}
+				if i > 0 && (g == nil) != (groups == nil) {
+					return badData(fmt.Errorf("%s against %s: one has groups of rows, the other has none; evaluate both with the same --group, or without", args[0], path))
 				}
 				id := e.SHA256()
 				if twin, ok := seen[id]; ok {
@@ -55,13 +60,21 @@ options. "-" is standard input.`,
 					if err := o.plot.ready(e); err != nil {
 						return err
 					}
-					sum = e
-				} else if err := sum.Merge(e); err != nil {
+					sum, groups = e, g
+					continue
+				}
+				if groups != nil {
+					err = groups.Merge(g)
+				}
+				if err == nil {
+					err = sum.Merge(e)
+				}
+				if err != nil {
 					return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", args[0], path, err))
 				}
 			}
 			if to != "" {
-				b, err := sum.AppendBinary(nil)
+				b, err := stateOf(sum, groups)
 				if err != nil {
 					return err
 				}
@@ -69,7 +82,7 @@ options. "-" is standard input.`,
 					return err
 				}
 			}
-			return o.write(c, sum, "")
+			return o.write(c, sum, groups, "")
 		},
 	}
 	c.Flags().SortFlags = false
@@ -81,24 +94,44 @@ options. "-" is standard input.`,
 // maxState bounds what is read as a state.
 const maxState = 1 << 30
 
-// readState reads a state file, "-" from standard input.
-func readState(stdin io.Reader, path string) (*eval.Evaluation, error) {
+// stateOf returns the state of an evaluation, or of its groups where there are any.
+func stateOf(e *eval.Evaluation, groups *eval.Groups) ([]byte, error) {
+	if groups != nil {
+		return groups.AppendBinary(nil)
+	}
+	return e.AppendBinary(nil)
+}
+
+// readState reads a state file, "-" from standard input: the evaluation of all rows, and its groups if there are any.
+func readState(stdin io.Reader, path string) (*eval.Evaluation, *eval.Groups, error) {
 	b, err := readStateFile(stdin, path)
 	if err != nil {
-		return nil, badData(err)
+		return nil, nil, badData(err)
 	}
-	e := new(eval.Evaluation)
-	if err := e.UnmarshalBinary(b); err != nil {
+	e, g := new(eval.Evaluation), (*eval.Groups)(nil)
+	if bytes.HasPrefix(b, []byte(groupsMagic)) {
+		g = new(eval.Groups)
+		if err = g.UnmarshalBinary(b); err == nil {
+			// A copy, which is merged by itself.
+			var whole []byte
+			if whole, err = g.Whole().AppendBinary(nil); err == nil {
+				err = e.UnmarshalBinary(whole)
+			}
+		}
+	} else {
+		err = e.UnmarshalBinary(b)
+	}
+	if err != nil {
 		remedy := "copy it again, or write it again with candor eval --state"
 		switch {
 		case len(b) == 0:
 			err = errors.New("empty file")
-		case string(b[:min(len(b), len(stateMagic))]) != stateMagic:
+		case !beginsAsState(b):
 			remedy = "candor merge takes the states that candor eval --state has written; predictions go to candor eval"
 		}
-		return nil, badData(fmt.Errorf("%s: not a state that can be read: %w; %s", path, err, remedy))
+		return nil, nil, badData(fmt.Errorf("%s: not a state that can be read: %w; %s", path, err, remedy))
 	}
-	return e, nil
+	return e, g, nil
 }
 
 func readStateFile(stdin io.Reader, path string) ([]byte, error) {
@@ -128,8 +161,13 @@ func readStateFile(stdin io.Reader, path string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w; check the name and the permissions", path, unwrapPath(err))
 }
 
-// stateMagic is how a state begins.
-const stateMagic = "cSTA"
+// How states begin, of an evaluation and of one by groups.
+const stateMagic, groupsMagic = "cSTA", "cGRP"
+
+// beginsAsState tells whether a file does.
+func beginsAsState(b []byte) bool {
+	return bytes.HasPrefix(b, []byte(stateMagic)) || bytes.HasPrefix(b, []byte(groupsMagic))
+}
 
 // unwrapPath takes the path off an error that would name it twice.
 func unwrapPath(err error) error {

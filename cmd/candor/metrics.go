@@ -92,6 +92,10 @@ func explain(w io.Writer, d *eval.Descriptor, width int) {
 			hang(w, fmt.Sprintf("%-17s ", f[0]), f[1], width)
 		}
 	}
+	for i := range d.Also {
+		fmt.Fprintln(w)
+		explain(w, &d.Also[i], width)
+	}
 }
 
 // hang writes text beside a head, its lines below each other.
@@ -124,15 +128,21 @@ func writeDescriptors(c *cobra.Command, l []eval.Descriptor) error {
 		Source  string   `json:"source"`
 		Default bool     `json:"default"`
 		Applies string   `json:"applies,omitempty"`
+		Also    []row    `json:"also,omitempty"`
 	}
-	rows := make([]row, 0, len(l))
-	for _, d := range l {
-		opts := []string{}
-		if d.Options != "" {
-			opts = strings.Split(d.Options, ", ")
+	var rowsOf func(l []eval.Descriptor) []row
+	rowsOf = func(l []eval.Descriptor) []row {
+		rows := make([]row, 0, len(l))
+		for _, d := range l {
+			opts := []string{}
+			if d.Options != "" {
+				opts = strings.Split(d.Options, ", ")
+			}
+			rows = append(rows, row{d.Name, d.Meaning, d.Formula, opts, d.Range, string(d.Better), d.Source, d.Default, d.Applies, rowsOf(d.Also)})
 		}
-		rows = append(rows, row{d.Name, d.Meaning, d.Formula, opts, d.Range, string(d.Better), d.Source, d.Default, d.Applies})
+		return rows
 	}
+	rows := rowsOf(l)
 	enc := json.NewEncoder(c.OutOrStdout())
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)

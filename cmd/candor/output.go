@@ -74,9 +74,14 @@ func (o *output) check(c *cobra.Command) error {
 	return nil
 }
 
-// write shows an evaluation on standard output, and then lets the gates speak on standard error.
-func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error {
-	d := report.New(e)
+// write shows an evaluation on standard output, with its groups if there are any, and then lets the gates speak on standard error.
+func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups, next string) error {
+	var d *report.Document
+	if groups != nil {
+		d = report.OfGroups(groups)
+	} else {
+		d = report.New(e)
+	}
 	if err := o.plot.write(e, d); err != nil {
 		return err
 	}
@@ -97,6 +102,10 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error 
 			fmt.Fprintln(&b)
 			err = d.MembersTable(&b, report.Markdown, 0)
 		}
+		if err == nil && len(d.Groups) > 0 {
+			fmt.Fprintln(&b)
+			err = d.GroupsTable(&b, report.Markdown, 0)
+		}
 		for _, w := range notes(d) {
 			fmt.Fprintf(&b, "\n> %s\n", w)
 		}
@@ -113,6 +122,12 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, next string) error 
 		if len(d.Members) > 0 {
 			fmt.Fprintln(&b)
 			if err = d.MembersTable(&b, report.Plain, s.width); err != nil {
+				break
+			}
+		}
+		if len(d.Groups) > 0 {
+			fmt.Fprintln(&b)
+			if err = d.GroupsTable(&b, report.Plain, s.width); err != nil {
 				break
 			}
 		}

@@ -1,7 +1,6 @@
 package ensemble
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -358,7 +357,11 @@ func (f *Folded) bad() error {
 		for _, w := range f.workers {
 			var e *metrics.DataError
 			if errors.As(w.walks[m].walker.Err(), &e) {
-				all = joined(all, e)
+				if all == nil {
+					all = e
+				} else {
+					all.Merge(e)
+				}
 			}
 		}
 		if all == nil {
@@ -417,28 +420,4 @@ func (e *MemberError) Unwrap() error { return e.Err }
 // ofLabel tells whether a fault is of what all members share.
 func ofLabel(f metrics.Fault) bool {
 	return f.Reason == metrics.BadLabel || f.Reason == metrics.BadWeight
-}
-
-// joined returns what two workers found of one member; a may be nil.
-func joined(a, b *metrics.DataError) *metrics.DataError {
-	if a == nil {
-		return b
-	}
-	for _, f := range b.Faults {
-		i := slices.IndexFunc(a.Faults, func(g metrics.Fault) bool { return g.Reason == f.Reason })
-		if i < 0 {
-			a.Faults = append(a.Faults, f)
-			continue
-		}
-		g := &a.Faults[i]
-		n := g.Count + f.Count
-		if f.Row < g.Row {
-			*g = f
-		}
-		g.Count = n
-	}
-	slices.SortFunc(a.Faults, func(f, g metrics.Fault) int {
-		return cmp.Or(cmp.Compare(f.Row, g.Row), cmp.Compare(f.Reason, g.Reason))
-	})
-	return a
 }

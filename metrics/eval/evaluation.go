@@ -25,6 +25,7 @@ type Spec struct {
 	Kind    metrics.Kind  // of the scores; which of Probs, Logits and LogProbs has no say
 	Members int           // of an ensemble, see AddMembers; 0 if there is one model
 	Out     bool          // there are out-of-distribution rows, see AddOut
+	Levels  []float64     // of the quantiles of a row, rising between 0 and 1, one for each of Classes; nil for another kind
 	Metrics []Metric      // see ParseMetrics
 	Base    calib.Options // what a metric over bins means where its own options say nothing; its Event is ByShape, or TopLabel
 	// for an ece that is of the top label in a binary task too
@@ -94,6 +95,14 @@ func New(s Spec) (*Evaluation, error) {
 		return nil, errors.New("eval: less than no members")
 	case (s.Members > 0 || s.Out) && !s.Shape().HasClasses():
 		return nil, fmt.Errorf("eval: %v are of no ensemble, and none of them is out of distribution", s.Kind)
+	case s.Kind == metrics.Quantiles && len(s.Levels) != s.Classes:
+		return nil, fmt.Errorf("eval: %d levels for %d quantiles a row", len(s.Levels), s.Classes)
+	case s.Kind != metrics.Quantiles && s.Levels != nil:
+		return nil, fmt.Errorf("eval: levels are for quantiles, and the rows are %v", s.Kind)
+	case !risingLevels(s.Levels):
+		return nil, errors.New("eval: levels of quantiles rise between 0 and 1")
+	case s.Kind == metrics.Normals && s.Classes != 2 && s.Classes != 3:
+		return nil, fmt.Errorf("eval: normal forecasts are of two or three numbers a row, not of %d", s.Classes)
 	case s.Base.Event != calib.ByShape && s.Base.Event != calib.TopLabel:
 		return nil, errors.New("eval: the base's event is neither ByShape nor TopLabel")
 	}
@@ -144,6 +153,18 @@ func New(s Spec) (*Evaluation, error) {
 	return e, nil
 }
 
+// risingLevels tells whether levels rise between 0 and 1, further apart than what makes two of them one.
+func risingLevels(l []float64) bool {
+	before := 0.0
+	for _, v := range l {
+		if !(v-before > 1e-9) {
+			return false
+		}
+		before = v
+	}
+	return 1-before > 1e-9
+}
+
 // plan returns what the metrics need. Ranks, which cost another look at every score, are not kept of many classes where none of
 // the metrics asks for them.
 func (s *Spec) plan() (p plan, err error) {
@@ -156,7 +177,7 @@ func (s *Spec) plan() (p plan, err error) {
 		list = append([]Metric{{Name: "ece"}}, list...) // its bins are the diagram's
 	}
 	for i, m := range list {
-		d := Describe(m.Name)
+		d := s.describe(m)
 		if d == nil {
 			return p, fmt.Errorf("there is no metric %q", m.Name)
 		}
@@ -242,13 +263,13 @@ func add[T comparable](l []T, v T) []T {
 
 // ofPositive tells whether a metric is over cells of class 1, though not over bins of them.
 func (s *Spec) ofPositive(m Metric) bool {
-	d := Describe(m.Name)
+	d := s.describe(m)
 	return d.ofTwo && s.Classes <= 2 && !(d.own.index(groupedBy.name) >= 0 && byPredicted(s.Classes, m))
 }
 
 // binning returns the options of a metric over bins or cells.
 func (s *Spec) binning(m Metric) (binning, error) {
-	d := Describe(m.Name)
+	d := s.describe(m)
 	event := d.event(s.Base, s.Classes)
 	if d.own.index("event") >= 0 {
 		if e := calib.Event(d.own.of(m, "event")); e != calib.ByShape {
@@ -270,7 +291,7 @@ func (s *Spec) binning(m Metric) (binning, error) {
 
 // byClass returns those of a metric over bins of each class.
 func (s *Spec) byClass(m Metric) (byClass, error) {
-	return m.classwise(s.Base.Bins, *Describe(m.Name).classes)
+	return m.classwise(s.Base.Bins, *s.describe(m).classes)
 }
 
 func (c *byClass) evenOptions() calib.ClassOptions {
@@ -375,7 +396,7 @@ func remember[T any](e *Evaluation, asked any, answer func() T) T {
 // Fields returns the options of a metric over bins or over scores in their order, with their values, and the seed of the random
 // numbers if it draws any; nil for another.
 func (e *Evaluation) Fields(m Metric) (f []Field) {
-	switch d := Describe(m.Name); {
+	switch d := e.Spec.describe(m); {
 	case d.classes != nil:
 		return e.byClass(m).fields()
 	case d.event != nil && !d.uncut:
@@ -401,7 +422,7 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 
 // Event returns whose probability a metric's score is; ByShape for one that is not over rows' scores.
 func (e *Evaluation) Event(m Metric) calib.Event {
-	if Describe(m.Name).event == nil {
+	if e.Spec.describe(m).event == nil {
 		return calib.ByShape
 	}
 	return e.binning(m).Event
@@ -409,7 +430,7 @@ func (e *Evaluation) Event(m Metric) calib.Event {
 
 // Value answers a metric of the spec. A value that is not defined is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
-	d := Describe(m.Name)
+	d := e.Spec.describe(m)
 	if e.Spec.Scored && (e.Spec.ofPositive(m) || d.retained || d.event != nil && (d.uncut || e.binning(m).adaptive)) {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
 			Reason: "the scores themselves make it, not bins, and the caller's confidence scores are kept by bins alone"}
@@ -435,7 +456,7 @@ func (e *Evaluation) Value(m Metric) Value {
 
 // outside returns how many scores, of unchecked predictions, a metric over cells or kept entries would have to leave out.
 func (e *Evaluation) outside(m Metric) int64 {
-	d := Describe(m.Name)
+	d := e.Spec.describe(m)
 	if d.classes != nil && e.byClass(m).adaptive {
 		return e.classScores(m).Out()
 	}
@@ -458,7 +479,7 @@ const noRows = "no rows" // as calib says it
 
 // Text returns a metric's whole definition: its formula, with the options that it has here.
 func (e *Evaluation) Text(m Metric) string {
-	d := Describe(m.Name)
+	d := e.Spec.describe(m)
 	switch {
 	case d.classes != nil:
 		c := e.byClass(m)
@@ -478,7 +499,7 @@ func (e *Evaluation) Text(m Metric) string {
 
 // Meaning says what a metric is, in a few words and in a line: an error over bins in another norm is what the metric of that norm is.
 func (e *Evaluation) Meaning(m Metric) (short, line string) {
-	d := Describe(m.Name)
+	d := e.Spec.describe(m)
 	if d.event != nil && !d.uncut {
 		if n := e.binning(m).norm; n != d.norm {
 			d = Describe([]string{l2: "rmsce", largest: "mce"}[n])
@@ -498,7 +519,7 @@ func (e *Evaluation) ofDecisions(m Metric) bool {
 	case "accuracy", "balanced_accuracy", "confidence", "overconfidence":
 		return true
 	}
-	return Describe(m.Name).retained || e.Event(m) == calib.TopLabel
+	return e.Spec.describe(m).retained || e.Event(m) == calib.TopLabel
 }
 
 // text says the definition of bins, and what of the rows is the caller's.
@@ -689,10 +710,15 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 
 // columns says what the scores of a row are of.
 func (s *Spec) columns() string {
-	if s.Shape().HasClasses() {
-		return "classes"
+	switch s.Kind {
+	case metrics.Samples, metrics.LogLiks:
+		return "draws"
+	case metrics.Normals:
+		return "columns"
+	case metrics.Quantiles:
+		return "quantiles"
 	}
-	return "draws"
+	return "classes"
 }
 
 // alike returns an error if rows and out-of-distribution rows, which scores put in one order, are not both with weights or without.
@@ -723,6 +749,8 @@ func (s *Spec) equal(o *Spec) error {
 		return fmt.Errorf("%w: ensembles of %d and of %d members", metrics.ErrMismatch, s.Members, o.Members)
 	case s.Out != o.Out:
 		return fmt.Errorf("%w: one has out-of-distribution rows, the other has none", metrics.ErrMismatch)
+	case !slices.Equal(s.Levels, o.Levels):
+		return fmt.Errorf("%w: quantiles at the levels %v and at %v", metrics.ErrMismatch, s.Levels, o.Levels)
 	case s.Base != o.Base:
 		return fmt.Errorf("%w: bins of (%s) and of (%s)", metrics.ErrMismatch, s.Base.Text(), o.Base.Text())
 	case s.Brier != o.Brier:
@@ -758,7 +786,7 @@ func (s *Spec) flags() (f uint8) {
 
 const (
 	stateMagic   = "cSTA"
-	stateVersion = 4
+	stateVersion = 5
 )
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
@@ -769,6 +797,11 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	enc.U32(uint32(s.Classes))
 	enc.U8(uint8(s.Kind))
 	enc.U32(uint32(s.Members))
+	if s.Kind == metrics.Quantiles {
+		for _, l := range s.Levels {
+			enc.F64(l)
+		}
+	}
 	enc.F64(s.Level)
 	enc.U8(uint8(s.Brier))
 	enc.U8(s.flags())
@@ -811,6 +844,14 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	s.Classes = int(d.U32())
 	s.Kind = metrics.Kind(d.U8())
 	s.Members = int(d.U32())
+	if s.Kind == metrics.Quantiles {
+		if s.Classes > len(data)/8 {
+			return fmt.Errorf("%w: %d levels in %d bytes", exact.ErrDamaged, s.Classes, len(data))
+		}
+		for range s.Classes {
+			s.Levels = append(s.Levels, d.F64())
+		}
+	}
 	s.Level = d.F64()
 	s.Brier = score.BrierForm(d.U8())
 	f := d.U8()

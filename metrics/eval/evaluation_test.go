@@ -70,7 +70,9 @@ func TestParseMetrics(t *testing.T) {
 		}
 	}
 	for s, want := range map[Shape]string{
-		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair crps_pwm crps_rolled",
+		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse miscalibration_area crps_pwm crps_rolled mae bias ae_median quantile_mse coverage_50 coverage_90 width_50 width_90 interval_score wis wis_dispersion wis_underprediction wis_overprediction pinball pit_p rank_p",
+		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce miscalibration_area coverage_90 mae bias ae_median sharpness ence uce quantile_mse coverage_50 width_50 width_90 interval_score wis wis_dispersion wis_underprediction wis_overprediction pinball pit_p",
+		{Classes: 3, Kind: metrics.Quantiles}: "ae_median miscalibration_area coverage_50 coverage_90 width_90 wis crps quantile_mse width_50 interval_score wis_dispersion wis_underprediction wis_overprediction pinball pit_p",
 		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo high_variance_rows pareto_k_max",
 		{Classes: 3, Members: 2}:              "accuracy nll brier ece ece_floor calibration_auc aurc mutual_information disagreement",
 		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece ece_floor calibration_auc aurc knowledge_uncertainty",
@@ -163,10 +165,12 @@ var (
 		eaurc augrc calibration_auc ood_auroc ood_auprc_in ood_auprc_out ood_fpr95 oracle_accuracy oracle_auc abstain_precision abstain_recall
 		retention_accuracy retention_nll mutual_information total_uncertainty data_uncertainty knowledge_uncertainty disagreement double_fault
 		average_kl logit_kl cosine_similarity lp_distance bregman_kl_variance variance_bound ensemble_nll gibbs_nll nwaic1 nwaic2 iscv crps
-		crps_fair crps_pwm crps_rolled`)
+		crps_fair crps_pwm crps_rolled rmse mae ae_median sharpness sharpness_root sharpness_class0 sharpness_class1 miscalibration_area quantile_mse
+		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p`)
 	// top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
-	// with weights that can be trusted
-	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max"}
+	// with weights that can be trusted; errors with their sign; coverage_50 and width_50 at any level; the parts of wis
+	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
+		"bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction"}
 )
 
 func TestTable(t *testing.T) {
@@ -196,7 +200,7 @@ func TestTable(t *testing.T) {
 		// What it applies to is all that has classes, or it says what else.
 		all, none := true, true
 		for _, classes := range []int{1, 2, 3, 1000, 5000} {
-			for _, s := range []Shape{{}, {Kind: metrics.Dirichlet}, {Members: 2}, {Out: true}, {Kind: metrics.Samples}, {Kind: metrics.LogLiks}} {
+			for _, s := range []Shape{{}, {Kind: metrics.Dirichlet}, {Members: 2}, {Out: true}, {Kind: metrics.Samples}, {Kind: metrics.LogLiks}, {Kind: metrics.Normals}, {Kind: metrics.Quantiles}} {
 				s.Classes = classes
 				applies := d.applies(s)
 				all, none = all && applies == s.HasClasses(), none && !applies
@@ -278,13 +282,16 @@ func predictions(seed uint64, n, classes int, weighted bool) *metrics.Prediction
 }
 
 // source hands out predictions in one chunk.
-type source struct{ p *metrics.Predictions }
+type source struct {
+	p     *metrics.Predictions
+	first int64 // number of its first row
+}
 
 func (s *source) Next() (*metrics.Chunk, error) {
 	if s.p == nil {
 		return nil, io.EOF
 	}
-	c := &metrics.Chunk{Predictions: *s.p}
+	c := &metrics.Chunk{Predictions: *s.p, First: s.first}
 	s.p = nil
 	return c, nil
 }
@@ -296,7 +303,7 @@ func fill(t testing.TB, s Spec, p *metrics.Predictions) *Evaluation {
 		t.Fatal(err)
 	}
 	if p != nil {
-		if err := e.AddSource(&source{p}, nil); err != nil {
+		if err := e.AddSource(&source{p: p}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -618,7 +625,7 @@ func TestMergeMismatch(t *testing.T) {
 	for name, q := range map[string]*metrics.Predictions{"type": f32, "kind": &logits, "weights": predictions(1, 40, 3, true), "classes": predictions(1, 9, 5, false), "binary": predictions(1, 9, 1, false)} {
 		e := fill(t, base, p)
 		before := state(t, e)
-		if err := e.AddSource(&source{q}, nil); !errors.Is(err, metrics.ErrMismatch) {
+		if err := e.AddSource(&source{p: q}, nil); !errors.Is(err, metrics.ErrMismatch) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !bytes.Equal(state(t, e), before) {
@@ -626,7 +633,7 @@ func TestMergeMismatch(t *testing.T) {
 		}
 	}
 	two := fill(t, Spec{Classes: 2, Metrics: list(t, "all", 2)}, nil)
-	if err := two.AddSource(&source{p}, nil); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), "rows of 3 classes for an evaluation of 2") {
+	if err := two.AddSource(&source{p: p}, nil); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(err.Error(), "rows of 3 classes for an evaluation of 2") {
 		t.Errorf("%v", err)
 	}
 	bad := predictions(3, 40, 3, false)
@@ -634,7 +641,7 @@ func TestMergeMismatch(t *testing.T) {
 	e := fill(t, base, p)
 	before := state(t, e)
 	var data *metrics.DataError
-	if err := e.AddSource(&source{bad}, nil); !errors.As(err, &data) || !bytes.Equal(state(t, e), before) {
+	if err := e.AddSource(&source{p: bad}, nil); !errors.As(err, &data) || !bytes.Equal(state(t, e), before) {
 		t.Errorf("%v", err)
 	}
 }
@@ -674,7 +681,7 @@ func TestMergeEqualsAll(t *testing.T) {
 			// Added one after the other.
 			d := fill(t, s, cut(60, 97))
 			for _, q := range []*metrics.Predictions{cut(0, 13), cut(13, 60)} {
-				if err := d.AddSource(&source{q}, &metrics.Options{Threads: 2}); err != nil {
+				if err := d.AddSource(&source{p: q}, &metrics.Options{Threads: 2}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -839,7 +846,7 @@ func TestOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.AddSource(&source{p}, &metrics.Options{Unchecked: true}); err != nil {
+	if err := e.AddSource(&source{p: p}, &metrics.Options{Unchecked: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range list {
@@ -898,7 +905,7 @@ func TestUnsaid(t *testing.T) {
 	decided.Decisions, scored.ConfidenceScores = make([]int32, 40), make([]float64, 40)
 	for want, q := range map[string]*metrics.Predictions{"rows with decisions": &decided, "rows with confidence scores": &scored} {
 		e := fill(t, Spec{Classes: 1, Metrics: list(t, "default", 1)}, nil)
-		if err := e.AddSource(&source{q}, nil); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(fmt.Sprint(err), want) {
+		if err := e.AddSource(&source{p: q}, nil); !errors.Is(err, metrics.ErrMismatch) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		said := fill(t, Spec{Classes: 1, Metrics: list(t, "default", 1), Decided: q == &decided, Scored: q == &scored}, q)

@@ -64,9 +64,9 @@ func ExampleParseMetric() {
 	for _, d := range eval.Descriptors() {
 		better[d.Better]++
 	}
-	fmt.Println(better[eval.Lower] > better[eval.Higher], better[eval.Zero], better[eval.Neither] > 0)
+	fmt.Println(better[eval.Lower] > better[eval.Higher], better[eval.Zero] > 0, better[eval.Neither] > 0)
 	// Output:
 	// tace(bins=30,threshold=0.001) <nil>
 	// there is no metric "acee" (did you mean ace?); 'candor metrics' lists them
-	// true 3 true
+	// true true true
 }

@@ -52,7 +52,7 @@ func ParseMetrics(list string, of Shape) ([]Metric, error) {
 		switch p {
 		case "default", "all":
 			for i := range table {
-				if d := &table[i]; d.applies(of) && !d.Named && (p == "all" || d.Default) {
+				if d := table[i].In(of); d.applies(of) && !d.Named && (p == "all" || d.inDefault(of)) {
 					add(Metric{Name: d.Name})
 				}
 			}
@@ -62,8 +62,8 @@ func ParseMetrics(list string, of Shape) ([]Metric, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d := Describe(m.Name); !d.applies(of) {
-			return nil, fmt.Errorf("metric %s: %s", m.Name, d.Applies)
+		if d := Describe(m.Name).In(of); !d.applies(of) {
+			return nil, fmt.Errorf("metric %s: %s", m.Name, d.appliesTo())
 		}
 		add(m)
 	}

@@ -113,7 +113,7 @@ func unlike(t testing.TB) []struct {
 		if p.Observed != nil {
 			q.Observed = p.Observed[from:to]
 		}
-		return &source{&q}
+		return &source{&q, int64(from)}
 	}
 	for _, k := range []metrics.Kind{metrics.Samples, metrics.LogLiks} {
 		for _, draws := range []int{1, 7} {
@@ -315,10 +315,10 @@ func TestAddToOthers(t *testing.T) {
 	logits := *p
 	logits.Kind = metrics.Logits
 	single := func(p *metrics.Predictions) func(e *Evaluation) error {
-		return func(e *Evaluation) error { return e.AddSource(&source{p}, nil) }
+		return func(e *Evaluation) error { return e.AddSource(&source{p: p}, nil) }
 	}
 	foreign := func(p *metrics.Predictions) func(e *Evaluation) error {
-		return func(e *Evaluation) error { return e.AddOut(&source{p}, nil) }
+		return func(e *Evaluation) error { return e.AddOut(&source{p: p}, nil) }
 	}
 	many := func(members, classes int) func(e *Evaluation) error {
 		return func(e *Evaluation) error {

@@ -33,11 +33,13 @@ type Descriptor struct {
 	Range   string
 	Better  Direction
 	Source  string
-	Default bool   // it is in the default set
-	Named   bool   // only where it is named: "all" has no use for it without an option, or it costs more than the others
-	Whole   bool   // its values are numbers of rows
-	Applies string // to which predictions, where not to all
+	Default bool         // it is in the default set
+	Named   bool         // only where it is named: "all" has no use for it without an option, or it costs more than the others
+	Whole   bool         // its values are numbers of rows
+	Applies string       // to which predictions, where not to all
+	Also    []Descriptor // what the name means of other predictions, with Applies
 
+	defaults func(s Shape) bool // whether it is in the default set of such predictions; nil: Default says it
 	applies  func(s Shape) bool
 	check    func(m Metric) error
 	event    func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
@@ -155,7 +157,8 @@ func init() {
 		d = slices.Insert(d, slices.IndexFunc(d, func(d Descriptor) bool { return d.Name == name }), more...)
 	}
 	before("calibration_auc", inOrder())
-	table = slices.Concat(d, inScores(), inRanks(), inMembers(), inNumbers())
+	table = slices.Concat(d, inScores(), inRanks(), inMembers(), inNumbers(), inForecasts())
+	also(table, alsoForecasts()...)
 } // the answers look their metric up in the table
 
 func descriptors() []Descriptor {
@@ -569,4 +572,52 @@ func Describe(name string) *Descriptor {
 		}
 	}
 	return nil
+}
+
+// In returns what the metric is of such predictions: the descriptor itself, unless the name means something else there.
+func (d *Descriptor) In(of Shape) *Descriptor {
+	if d.applies(of) {
+		return d
+	}
+	for i := range d.Also {
+		if d.Also[i].applies(of) {
+			return &d.Also[i]
+		}
+	}
+	return d
+}
+
+// inDefault tells whether the metric is in the default set of such predictions.
+func (d *Descriptor) inDefault(of Shape) bool {
+	if d.defaults != nil {
+		return d.defaults(of)
+	}
+	return d.Default
+}
+
+// describe returns the descriptor of a metric of the spec, nil if there is none.
+func (s *Spec) describe(m Metric) *Descriptor {
+	d := Describe(m.Name)
+	if d == nil {
+		return nil
+	}
+	return d.In(s.Shape())
+}
+
+// appliesTo says to which predictions the metric applies.
+func (d *Descriptor) appliesTo() string {
+	t := d.Applies
+	for i := range d.Also {
+		t += "; " + d.Also[i].Applies
+	}
+	return t
+}
+
+// also adds what the name of a metric of the list means of other predictions. Names, options and what follows from them are those of
+// the first.
+func also(l []Descriptor, more ...Descriptor) {
+	for _, v := range more {
+		d := &l[slices.IndexFunc(l, func(d Descriptor) bool { return d.Name == v.Name })]
+		d.Also = append(d.Also, v)
+	}
 }

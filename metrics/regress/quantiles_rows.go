@@ -123,7 +123,7 @@ func (s *quantileShape) decode(d *exact.Dec, levels int) bool {
 
 // encodeLevels writes levels, and decodeLevels reads them; the result is nil if there are none.
 func encodeLevels(e *exact.Enc, levels []float64) {
-	e.Uvarint(uint64(len(levels)))
+	e.U64(uint64(len(levels)))
 	for _, p := range levels {
 		e.F64(p)
 	}

@@ -1,0 +1,446 @@
+package eval
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/regress"
+)
+
+const (
+	needsNormals   = "it is for means and standard deviations (--task regression)"
+	needsQuantiles = "it is for quantiles (--task quantiles)"
+	needsForecasts = "it is for forecasts of a number (--task regression, quantiles or samples)"
+	needsMeans     = "it is for forecasts of a number that have a mean (--task regression or samples)"
+	chiSquared     = "a p-value has no interval"
+	areaReason     = "an area between curves has no interval here"
+)
+
+func ofNormals(s Shape) bool   { return s.Kind == metrics.Normals }
+func ofQuantiles(s Shape) bool { return s.Kind == metrics.Quantiles }
+func ofForecasts(s Shape) bool { return ofNormals(s) || ofQuantiles(s) || ofSamples(s) }
+func ofMeans(s Shape) bool     { return ofNormals(s) || ofSamples(s) }
+
+// Options of metrics of forecasts of a number.
+var (
+	levelOwn  = choice{name: "level", least: 1e-6, most: 1 - 1e-6, unsaid: 0.9}
+	curveOwn  = choice{name: "bins", whole: true, least: 1, most: 10000, unsaid: regress.DefaultCalibrationBins}
+	areaOwn   = choices{{name: "form", words: []string{"crossing", "plain", "interval"}}, curveOwn}
+	spreadOwn = choices{{name: "bins", whole: true, least: 1, most: 10000, unsaid: 15}}
+	pitOwn    = choices{{name: "bins", whole: true, least: 2, most: 1000, unsaid: 20}}
+	rankOwn   = choices{{name: "bins", whole: true, least: 2, most: 1000, unsaid: 1000}}
+	centreOwn = choices{levelOwn}
+	lossOwn   = choices{{name: "level", least: 0, most: 1 - 1e-6, unsaid: 0}}
+)
+
+// errorsOf are the keepers and the answer of a statistic of regress.Errors.
+func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+	const key = "errors"
+	return func(s *Spec, _ Metric) []keeper {
+			levels := s.Levels
+			return []keeper{{key, rows, func() any { return regress.NewErrors(&regress.ErrorOptions{Levels: levels}) }}}
+		}, func(e *Evaluation, _ Metric) Value {
+			a := keeping[*regress.Errors](e, rows, key)
+			v := Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: normal, Reason: a.Reason(stat)}
+			if stat == regress.RMSE {
+				v.Method = "roots of the interval mean +- z*s/sqrt(n) of the squares; rows taken as independent"
+			}
+			return v
+		}
+}
+
+// normalOf does so for one of regress.Normal. What is asked for is kept by itself: sums that nobody asks for cost time.
+func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+	stats := []regress.NormalStat{stat}
+	if stat == regress.SharpnessRoot {
+		stats[0] = regress.Sharpness
+	}
+	key := "normal " + stats[0].String()
+	return func(*Spec, Metric) []keeper {
+			return []keeper{{key, rows, func() any { return regress.NewNormal(&regress.NormalOptions{Stats: stats}) }}}
+		}, func(e *Evaluation, _ Metric) Value {
+			a := keeping[*regress.Normal](e, rows, key)
+			return Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: method, Reason: a.Reason(stat)}
+		}
+}
+
+// calibrationKeeper returns the accumulator of a calibration curve, whose levels are j/bins but for quantiles.
+func (s *Spec) calibrationKeeper(bins int) keeper {
+	levels := s.Levels
+	if levels != nil {
+		bins = 0
+	}
+	return keeper{fmt.Sprintf("calibration %d", bins), rows, func() any {
+		return regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels})
+	}}
+}
+
+func (l choices) ofCurve(s *Spec, m Metric) []keeper {
+	return []keeper{s.calibrationKeeper(int(l.of(m, "bins")))}
+}
+
+func (l choices) curve(e *Evaluation, m Metric) *regress.Calibration {
+	return keeping[*regress.Calibration](e, rows, l.ofCurve(&e.Spec, m)[0].key)
+}
+
+// area answers miscalibration_area.
+func area(e *Evaluation, m Metric) Value {
+	c := areaOwn.curve(e, m)
+	curve, form := c.Curve(), regress.AreaCrossing
+	switch areaOwn.of(m, "form") {
+	case 1:
+		form = regress.AreaPlain
+	case 2:
+		curve = c.Central()
+	}
+	v := Value{Value: curve.Area(form), Interval: metrics.NoInterval(), Reason: areaReason}
+	if f := curve.Floor(form); !math.IsNaN(v.Value) && !math.IsNaN(f) {
+		v.Reason += fmt.Sprintf("; a calibrated forecast would show about %.3g by chance", f)
+	}
+	return v
+}
+
+// intervalsKeeper returns the accumulator of a central interval.
+func (s *Spec) intervalsKeeper(level float64) keeper {
+	quantiles := s.Levels
+	return keeper{fmt.Sprintf("intervals %v", level), rows, func() any {
+		return regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{level}, Quantiles: quantiles})
+	}}
+}
+
+// central answers a metric of the central interval of the level that level tells.
+func central(level func(Metric) float64, value func(a *regress.Intervals, level, confidence float64) Value) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+	return func(s *Spec, m Metric) []keeper { return []keeper{s.intervalsKeeper(level(m))} },
+		func(e *Evaluation, m Metric) Value {
+			l := level(m)
+			a := keeping[*regress.Intervals](e, rows, e.Spec.intervalsKeeper(l).key)
+			v := value(a, l, e.Spec.Level)
+			v.Reason = a.Reason(l)
+			return v
+		}
+}
+
+func coverage(a *regress.Intervals, l, confidence float64) Value {
+	return Value{Value: a.Coverage(l), Interval: a.CoverageInterval(l, confidence), Method: wilson}
+}
+
+func width(a *regress.Intervals, l, confidence float64) Value {
+	return Value{Value: a.Width(l), Interval: a.WidthInterval(l, confidence), Method: normal}
+}
+
+func intervalScore(a *regress.Intervals, l, confidence float64) Value {
+	return Value{Value: a.Score(l), Interval: a.ScoreInterval(l, confidence), Method: normal}
+}
+
+// quantilesKeeper returns the accumulator of scores of quantiles: those that are given, or at the usual 23 levels.
+func (s *Spec) quantilesKeeper(level float64) keeper {
+	levels, key := s.Levels, "quantiles"
+	if level > 0 {
+		if s.Levels == nil {
+			levels = []float64{level}
+			key = fmt.Sprintf("quantile %v", level)
+		} else {
+			key = "each quantile"
+		}
+	}
+	return keeper{key, rows, func() any {
+		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: level > 0})
+	}}
+}
+
+func ofScores23(s *Spec, _ Metric) []keeper { return []keeper{s.quantilesKeeper(0)} }
+
+// ofQuantileScores answers a score of quantiles.
+func ofQuantileScores(value func(q *regress.Quantiles, confidence float64) (v float64, i metrics.Interval, reason string)) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, _ Metric) Value {
+		v := Value{Method: normal}
+		v.Value, v.Interval, v.Reason = value(keeping[*regress.Quantiles](e, rows, e.Spec.quantilesKeeper(0).key), e.Spec.Level)
+		return v
+	}
+}
+
+// pinball answers the loss of all levels, or of one.
+func pinball(e *Evaluation, m Metric) Value {
+	l := lossOwn.of(m, "level")
+	q := keeping[*regress.Quantiles](e, rows, e.Spec.quantilesKeeper(l).key)
+	v := Value{Value: q.Pinball(), Interval: q.PinballInterval(e.Spec.Level), Method: normal, Reason: q.Reason()}
+	if l > 0 {
+		v.Value, v.Interval = q.PinballAt(l), q.PinballAtInterval(l, e.Spec.Level)
+		if math.IsNaN(v.Value) && v.Reason == "" {
+			v.Reason = fmt.Sprintf("there is no quantile of level %v", l)
+		}
+	}
+	return v
+}
+
+// pitKeeper returns the accumulator of a PIT histogram.
+func (s *Spec) pitKeeper(bins int) keeper {
+	levels, seed := s.Levels, s.Seed
+	return keeper{fmt.Sprintf("pit %d", bins), rows, func() any {
+		return regress.NewPIT(&regress.PITOptions{Bins: bins, Seed: seed, Levels: levels})
+	}}
+}
+
+func (s *Spec) ranksKeeper(bins int) keeper {
+	seed := s.Seed
+	return keeper{fmt.Sprintf("ranks %d", bins), rows, func() any {
+		return regress.NewRanks(&regress.RankOptions{Bins: bins, Seed: seed})
+	}}
+}
+
+const spreadKey = "spread"
+
+func ofSpread(*Spec, Metric) []keeper {
+	return []keeper{{spreadKey, rows, func() any { return regress.NewSpread() }}}
+}
+
+// spread answers a metric of bins by standard deviation.
+func spread(value func(s *regress.Spread, bins int) float64) func(*Evaluation, Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		s := keeping[*regress.Spread](e, rows, spreadKey)
+		v := Value{Value: value(s, int(spreadOwn.of(m, "bins"))), Interval: metrics.NoInterval(), Reason: "errors by bins that the rows themselves make have no interval"}
+		if !s.Exact() {
+			v.Note = fmt.Sprintf("there are more than %d standard deviations: bins end where cells do, which are up to %.2g of them wide", regress.MaxExactSpreads, s.GridStep())
+		}
+		return v
+	}
+}
+
+// inForecasts are the metrics of forecasts of a number.
+func inForecasts() []Descriptor {
+	const units, from0 = "[0, Inf), in the units of what was observed", "[0, Inf)"
+	var l []Descriptor
+	add := func(d Descriptor, keeps func(*Spec, Metric) []keeper, value func(*Evaluation, Metric) Value) {
+		if d.keeps, d.value = keeps, value; d.check == nil {
+			d.check = noOptions
+		}
+		if d.own != nil {
+			d.check, d.Options = d.own.check, d.own.String()
+		}
+		l = append(l, d)
+	}
+	for _, c := range []struct {
+		stat regress.ErrorStat
+		Descriptor
+	}{
+		{regress.RMSE, Descriptor{Short: "root of the mean squared error", Meaning: "root mean squared error of the forecast's mean", Formula: "sqrt(mean (y - m)^2)", Range: units, Better: Lower}},
+		{regress.MAE, Descriptor{Short: "mean distance from the forecast's mean", Meaning: "mean absolute error of the forecast's mean", Formula: "mean |y - m|", Range: units, Better: Lower}},
+		{regress.Bias, Descriptor{Short: "observed minus forecast, on average", Meaning: "mean error: above 0 where forecasts are too low", Formula: "mean (y - m)", Range: "in the units of what was observed", Better: Zero}},
+		{regress.AEMedian, Descriptor{Short: "mean distance from the forecast's median", Meaning: "mean absolute error of the forecast's median", Formula: "mean |y - median|", Range: units, Better: Lower}},
+	} {
+		d := c.Descriptor
+		d.Name, d.Source, d.applies, d.Applies = c.stat.String(), "standard", ofMeans, needsMeans
+		if c.stat == regress.AEMedian {
+			d.applies, d.Applies = ofForecasts, needsForecasts
+		}
+		keeps, value := errorsOf(c.stat)
+		add(d, keeps, value)
+	}
+	for _, c := range []struct {
+		stat   regress.NormalStat
+		method string
+		Descriptor
+	}{
+		{regress.Sharpness, normal, Descriptor{Short: "mean of the stated variances", Meaning: "sharpness: mean of the stated variances", Formula: "mean sd^2", Range: "[0, Inf), in squares of the units", Better: Neither, Source: "LaplaceRedux.jl"}},
+		{regress.SharpnessRoot, "roots of the interval of sharpness", Descriptor{Default: true, Short: "spread that the forecasts state", Meaning: "root of the mean stated variance", Formula: "sqrt(mean sd^2)", Range: units, Better: Neither, Source: "uncertainty-toolbox"}},
+		{regress.ZMS, normal, Descriptor{Default: true, Short: "squared error over stated variance: 1", Meaning: "mean squared z-score: 1 if errors are as large as the standard deviations say", Formula: "mean ((y - m)/sd)^2", Range: from0, Better: Neither, Source: "Pernot 2023"}},
+		{regress.RCE, "delta method", Descriptor{Default: true, Short: "stated spread too large (+), too small (-)", Meaning: "relative calibration error: how much of the stated spread is too much; below 0 it is too little", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
+	} {
+		d := c.Descriptor
+		d.Name, d.applies, d.Applies = c.stat.String(), ofNormals, needsNormals
+		keeps, value := normalOf(c.stat, c.method)
+		add(d, keeps, value)
+	}
+	add(Descriptor{Name: "ence", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
+		Short: "stated spread against errors, by its size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
+		Formula: "mean over bins |RMV - RMSE|/RMV, equal-count bins by sd, ties in one bin", Range: from0, Better: Lower, Source: "Levi, Gispan, Giladi and Fetaya 2022"},
+		ofSpread, spread((*regress.Spread).ENCE))
+	add(Descriptor{Name: "uce", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
+		Short: "stated variance against squared error", Meaning: "uncertainty calibration error: stated variance against squared error, over bins by stated spread",
+		Formula: "sum_b n_b/N |MV - MSE|, equal-count bins by sd, ties in one bin", Range: "[0, Inf), in squares of the units", Better: Lower, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020"},
+		ofSpread, spread((*regress.Spread).UCE))
+	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, Applies: needsForecasts, own: areaOwn,
+		Short: "area between calibration curve and diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
+		Formula: "integral |P(y <= q_p) - p| dp, straight lines between levels, crossings of the diagonal counted", Range: "[0, 0.5]", Better: Lower,
+		Source: "Kuleshov, Fenner and Ermon 2018; plain: TaijaPlotting.jl; interval: uncertainty-toolbox"}, areaOwn.ofCurve, area)
+	add(Descriptor{Name: "quantile_mse", applies: ofForecasts, Applies: needsForecasts, own: choices{curveOwn},
+		Short: "squared distance of that curve", Meaning: "mean squared distance between the calibration curve and the diagonal, at its levels",
+		Formula: "mean_j (P(y <= q_j) - p_j)^2", Range: "[0, 1]", Better: Lower, Source: "Kuleshov, Fenner and Ermon 2018"}, choices{curveOwn}.ofCurve,
+		func(e *Evaluation, m Metric) Value {
+			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: areaReason}
+		})
+	ofLevel := func(m Metric) float64 { return centreOwn.of(m, "level") }
+	for _, c := range []struct {
+		Descriptor
+		value func(a *regress.Intervals, level, confidence float64) Value
+		at    []int
+	}{
+		{Descriptor{Name: "coverage", Short: "share of y in the %s interval", Meaning: "share of what was observed that the central %s interval holds",
+			Formula: "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]", Range: "[0, 1]", Better: Neither, Source: "standard"}, coverage, []int{50, 90}},
+		{Descriptor{Name: "width", Short: "mean width of the %s interval", Meaning: "mean width of the central %s interval",
+			Formula: "mean (q_{(1+L)/2} - q_{(1-L)/2})", Range: units, Better: Neither, Source: "standard"}, width, []int{50, 90}},
+		{Descriptor{Name: "interval_score", Short: "width of the %s interval and its misses", Meaning: "interval (Winkler) score of the central %s interval: its width, and misses by how far",
+			Formula: "mean (u - l + (2/a) max(0, l - y, y - u)), a = 1 - L", Range: units, Better: Lower, Source: "Winkler 1972; Gneiting and Raftery 2007"}, intervalScore, nil},
+	} {
+		for _, at := range c.at {
+			d, said := c.Descriptor, fmt.Sprintf("%d %%", at)
+			d.Name, d.Short, d.Meaning = fmt.Sprintf("%s_%d", d.Name, at), fmt.Sprintf(d.Short, said), fmt.Sprintf(d.Meaning, said)
+			d.Formula += fmt.Sprintf("; L = %v", float64(at)/100)
+			d.applies, d.Applies = ofForecasts, needsForecasts
+			keeps, value := central(func(Metric) float64 { return float64(at) / 100 }, c.value)
+			add(d, keeps, value)
+		}
+		d := c.Descriptor
+		d.Short, d.Meaning = fmt.Sprintf(d.Short, "central"), fmt.Sprintf(d.Meaning, "level's")
+		if c.at == nil {
+			d.Meaning = fmt.Sprintf(c.Meaning, "90 %")
+		}
+		d.own, d.Named, d.applies, d.Applies = centreOwn, c.at != nil, ofForecasts, needsForecasts
+		keeps, value := central(ofLevel, c.value)
+		add(d, keeps, value)
+	}
+	wisOf := func(value func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval)) func(*Evaluation, Metric) Value {
+		return ofQuantileScores(func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval, string) {
+			v, i := value(q, confidence)
+			return v, i, q.WISReason()
+		})
+	}
+	const hubs = "Bracher, Ray, Gneiting and Reich 2021"
+	for _, c := range []struct {
+		Descriptor
+		value func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval)
+	}{
+		{Descriptor{Name: "wis", Short: "weighted interval score", Meaning: "weighted interval score: of the median and of central intervals, near CRPS",
+			Formula: "mean (|y - median|/2 + sum_a (a/2) IS_a)/(Q + 1/2), Q intervals"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) { return q.WIS(), q.WISInterval(c) }},
+		{Descriptor{Name: "wis_dispersion", Short: "of it, width", Meaning: "the part of wis that is the intervals' width",
+			Formula: "mean sum_a (a/2) (u_a - l_a)/(Q + 1/2)"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) {
+			return q.Dispersion(), q.DispersionInterval(c)
+		}},
+		{Descriptor{Name: "wis_underprediction", Short: "of it, y above", Meaning: "the part of wis that is y above forecasts",
+			Formula: "mean (max(0, y - median)/2 + sum_a max(0, y - u_a))/(Q + 1/2)"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) {
+			return q.Underprediction(), q.UnderpredictionInterval(c)
+		}},
+		{Descriptor{Name: "wis_overprediction", Short: "of it, y below", Meaning: "the part of wis that is y below forecasts",
+			Formula: "mean (max(0, median - y)/2 + sum_a max(0, l_a - y))/(Q + 1/2)"}, func(q *regress.Quantiles, c float64) (float64, metrics.Interval) {
+			return q.Overprediction(), q.OverpredictionInterval(c)
+		}},
+	} {
+		d := c.Descriptor
+		d.Range, d.Better, d.Source, d.applies, d.Applies = units, Lower, hubs, ofForecasts, needsForecasts
+		add(d, ofScores23, wisOf(c.value))
+		last := &l[len(l)-1]
+		last.text = func(e *Evaluation, _ Metric) string { return last.Formula + e.Spec.levelsText() }
+	}
+	add(Descriptor{Name: "pinball", applies: ofForecasts, Applies: needsForecasts, own: lossOwn,
+		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; with level=0.9 of that quantile",
+		Formula: "mean (1[y < q_p] - p)(q_p - y)", Range: units, Better: Lower, Source: "Koenker and Bassett 1978"},
+		func(s *Spec, m Metric) []keeper { return []keeper{s.quantilesKeeper(lossOwn.of(m, "level"))} }, pinball)
+	add(Descriptor{Name: "pit_p", random: true, applies: ofForecasts, Applies: needsForecasts, own: pitOwn,
+		Short: "p-value of calibration (PIT)", Meaning: "p-value of a flat histogram of the probability integral transform: near 0 at large N for any real forecast",
+		Formula: "chi-squared test of F(y) over equal bins", Range: "[0, 1]", Better: Neither, Source: "Dawid 1984; randomised: Czado, Gneiting and Held 2009"},
+		func(s *Spec, m Metric) []keeper { return []keeper{s.pitKeeper(int(pitOwn.of(m, "bins")))} },
+		func(e *Evaluation, m Metric) Value {
+			p := keeping[*regress.PIT](e, rows, e.Spec.pitKeeper(int(pitOwn.of(m, "bins"))).key)
+			v := Value{Value: p.P(), Interval: metrics.NoInterval(), Reason: chiSquared}
+			if math.IsNaN(v.Value) {
+				v.Reason = p.Reason()
+			}
+			return v
+		})
+	add(Descriptor{Name: "rank_p", random: true, applies: ofSamples, Applies: needsSamples, own: rankOwn,
+		Short: "p-value of calibration (ranks)", Meaning: "p-value of a flat histogram of the rank of y among the samples, ties at random",
+		Formula: "chi-squared test of the ranks 0..M", Range: "[0, 1]", Better: Neither, Source: "Hamill 2001"},
+		func(s *Spec, m Metric) []keeper { return []keeper{s.ranksKeeper(int(rankOwn.of(m, "bins")))} },
+		func(e *Evaluation, m Metric) Value {
+			r := keeping[*regress.Ranks](e, rows, e.Spec.ranksKeeper(int(rankOwn.of(m, "bins"))).key)
+			v := Value{Value: r.P(), Interval: metrics.NoInterval(), Reason: chiSquared}
+			if math.IsNaN(v.Value) {
+				v.Reason = r.Reason()
+			}
+			return v
+		})
+	for name, kinds := range map[string][]metrics.Kind{
+		"rmse": {metrics.Normals, metrics.Samples}, "ae_median": {metrics.Quantiles}, "wis": {metrics.Quantiles},
+		"coverage_50": {metrics.Quantiles}, "coverage_90": {metrics.Normals, metrics.Quantiles}, "width_90": {metrics.Quantiles},
+	} {
+		d := &l[slices.IndexFunc(l, func(d Descriptor) bool { return d.Name == name })]
+		d.Default, d.defaults = true, func(s Shape) bool { return slices.Contains(kinds, s.Kind) }
+	}
+	return l
+}
+
+// levelsText names the levels of quantiles that are not given.
+func (s *Spec) levelsText() string {
+	if s.Levels != nil {
+		return fmt.Sprintf("; of %d quantiles", len(s.Levels))
+	}
+	return "; at the 23 levels 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99"
+}
+
+// alsoForecasts are what names of other metrics mean of forecasts of a number.
+func alsoForecasts() []Descriptor {
+	const units = "[0, Inf), in the units of what was observed"
+	nllKeeps, nll := normalOf(regress.NLL, normal)
+	crpsKeeps, crps := normalOf(regress.CRPS, normal)
+	return []Descriptor{
+		{
+			Name: "nll", Default: true, applies: ofNormals, Applies: needsNormals, check: noOptions, keeps: nllKeeps, value: nll,
+			Short: "surprise at y, in nats", Meaning: "negative log density of what was observed, in nats: it depends on the unit",
+			Formula: "mean (ln sd + ((y - m)/sd)^2/2 + ln(2 pi)/2)", Range: "(-Inf, +Inf]", Better: Lower, Source: "Good 1952",
+		},
+		{
+			Name: "crps", Default: true, applies: ofNormals, Applies: needsNormals, check: noOptions, keeps: crpsKeeps, value: crps,
+			Short: "distance of the forecast from y", Meaning: "continuous ranked probability score of the normal distribution",
+			Formula: "mean sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)), z = (y - m)/sd", Range: units, Better: Lower,
+			Source: "Matheson and Winkler 1976; Gneiting, Raftery, Westveld and Goldman 2005",
+		},
+		{
+			Name: "crps", applies: ofQuantiles, Applies: needsQuantiles, check: noOptions, keeps: ofScores23,
+			value: ofQuantileScores(func(q *regress.Quantiles, c float64) (float64, metrics.Interval, string) {
+				return q.CRPS(), q.CRPSInterval(c), q.Reason()
+			}),
+			Short: "distance of the forecast from y, about", Meaning: "continuous ranked probability score, as far as the quantiles know it",
+			Formula: "mean 2 integral pinball(p) dp, over the levels", Range: units, Better: Lower, Source: "Laio and Tamea 2007",
+		},
+	}
+}
+
+// Calibration returns the calibration curve of forecasts of a number at the usual levels, nil if no metric of the spec needs it.
+func (e *Evaluation) Calibration() *regress.Calibration {
+	return found[*regress.Calibration](e, e.Spec.calibrationKeeper(regress.DefaultCalibrationBins).key)
+}
+
+// PIT returns the histogram of metric pit_p without options, nil if the spec has no such metric.
+func (e *Evaluation) PIT() *regress.PIT { return found[*regress.PIT](e, e.Spec.pitKeeper(20).key) }
+
+// Ranks returns the histogram of metric rank_p without options, nil if the spec has no such metric.
+func (e *Evaluation) Ranks() *regress.Ranks {
+	return found[*regress.Ranks](e, e.Spec.ranksKeeper(1000).key)
+}
+
+// Spread returns what ence is answered from, nil if the spec has neither it nor uce.
+func (e *Evaluation) Spread() *regress.Spread { return found[*regress.Spread](e, spreadKey) }
+
+// Central returns the central intervals that metrics of the spec are of, by rising level.
+func (e *Evaluation) Central() (l []regress.CentralInterval) {
+	for _, a := range e.more {
+		if a, ok := a.(*regress.Intervals); ok {
+			l = append(l, a.Table(e.Spec.Level)...)
+		}
+	}
+	slices.SortFunc(l, func(a, b regress.CentralInterval) int { return cmp.Compare(a.Level, b.Level) })
+	return l
+}
+
+// found returns the accumulator of a key, nil if the plan has none.
+func found[T any](e *Evaluation, key string) (none T) {
+	for i, k := range e.plan.more {
+		if k.key == key && k.fed == rows {
+			return e.more[i].(T)
+		}
+	}
+	return none
+}

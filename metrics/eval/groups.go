@@ -1,0 +1,478 @@
+package eval
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+)
+
+// MostGroups is how many groups rows may be in.
+const MostGroups = 1000
+
+// Group is the evaluation of the rows that have the same values in the columns by which rows are grouped.
+type Group struct {
+	Values []string
+	*Evaluation
+}
+
+// Groups are the evaluations of groups of rows, and of all rows: that of all is the merge of the groups', which is, to the byte, the
+// evaluation of the rows without groups.
+type Groups struct {
+	Spec    Spec
+	Columns []string // by which rows are grouped
+	// Threads is what that of an Evaluation is.
+	Threads int
+
+	each  []Group // by their values
+	whole *Evaluation
+}
+
+// NewGroups returns the evaluations of no groups yet.
+func NewGroups(s Spec, columns []string) (*Groups, error) {
+	if len(columns) == 0 {
+		return nil, errors.New("eval: no column is named by which rows are grouped")
+	}
+	if s.Members > 0 || s.Out {
+		return nil, errors.New("eval: there are no groups of an ensemble, or of rows beside out-of-distribution ones")
+	}
+	whole, err := New(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Groups{Spec: whole.Spec, Columns: slices.Clone(columns), whole: whole}, nil
+}
+
+// Whole returns the evaluation of all rows.
+func (g *Groups) Whole() *Evaluation {
+	g.whole.Threads = g.Threads
+	return g.whole
+}
+
+// Each returns the groups' evaluations by their values in rising order: as numbers where all of a column are, else as text.
+func (g *Groups) Each() []Group {
+	l := slices.Clone(g.each)
+	numbers := make([]bool, len(g.Columns))
+	for i := range numbers {
+		numbers[i] = !slices.ContainsFunc(l, func(e Group) bool { return math.IsNaN(number(e.Values[i])) })
+	}
+	slices.SortStableFunc(l, func(a, b Group) int {
+		for i, n := range numbers {
+			c := cmp.Compare(a.Values[i], b.Values[i])
+			if n {
+				c = cmp.Or(cmp.Compare(number(a.Values[i]), number(b.Values[i])), c)
+			}
+			if c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	for i := range l {
+		l[i].Threads = g.Threads
+	}
+	return l
+}
+
+// number reads a value that is one, NaN if it is none.
+func number(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+// AddSource reads all rows of src, whose chunks have Groups; values tells those of a group. If it fails nothing has changed.
+func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string, o *metrics.Options) error {
+	var opt metrics.Options
+	if o != nil {
+		opt = *o
+	}
+	threads := opt.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	workers := make([]*grouper, threads)
+	for i := range workers {
+		workers[i] = newGrouper(g, &opt)
+	}
+	if err := deal(&ofSpec{src, &g.Spec}, workers); err != nil {
+		return err
+	}
+	var bad *metrics.DataError
+	for _, w := range workers {
+		var e *metrics.DataError
+		if err := w.walker.Err(); errors.As(err, &e) {
+			if bad == nil {
+				bad = e
+			} else {
+				bad.Merge(e)
+			}
+		}
+	}
+	if bad != nil {
+		bad.Rows = 0
+		for _, w := range workers {
+			bad.Rows += w.seen
+		}
+		return bad
+	}
+	n := &Groups{Spec: g.Spec, Columns: g.Columns}
+	for _, w := range workers {
+		for i, e := range w.each {
+			if e == nil {
+				continue
+			}
+			if err := n.add(values(int32(i)), e); err != nil {
+				return err
+			}
+		}
+	}
+	return g.Merge(n)
+}
+
+// add merges the evaluation of a group, which it may keep.
+func (g *Groups) add(values []string, e *Evaluation) error {
+	if len(values) != len(g.Columns) {
+		panic("eval: a group has a value for each column")
+	}
+	i, found := slices.BinarySearchFunc(g.each, values, func(a Group, b []string) int { return slices.Compare(a.Values, b) })
+	switch {
+	case found:
+		return g.each[i].Merge(e)
+	case len(g.each) == MostGroups:
+		return fmt.Errorf("by %s rows are in more than %d groups", strings.Join(g.Columns, ", "), MostGroups)
+	}
+	g.each = slices.Insert(g.each, i, Group{slices.Clone(values), e})
+	return nil
+}
+
+// Merge adds the rows of other groups by the same columns and with the same spec; an error names the first difference, and then
+// nothing has changed.
+func (g *Groups) Merge(o *Groups) error {
+	if !slices.Equal(g.Columns, o.Columns) {
+		return fmt.Errorf("%w: rows are grouped by %s and by %s", metrics.ErrMismatch, strings.Join(g.Columns, ", "), strings.Join(o.Columns, ", "))
+	}
+	n, err := NewGroups(g.Spec, g.Columns)
+	if err != nil {
+		return err
+	}
+	for _, from := range [][]Group{g.each, o.each} {
+		for i := range from {
+			e, err := New(g.Spec)
+			if err != nil {
+				return err
+			}
+			if err := e.Merge(from[i].Evaluation); err != nil {
+				return err
+			}
+			if err := n.add(from[i].Values, e); err != nil {
+				return err
+			}
+			if err := n.whole.Merge(e); err != nil {
+				return err
+			}
+		}
+	}
+	g.each, g.whole = n.each, n.whole
+	return nil
+}
+
+// grouper is what one goroutine of AddSource owns: one Walker, whose blocks go to the accumulators of the group in hand.
+type grouper struct {
+	spec   Spec
+	walker *metrics.Walker
+	each   []*Evaluation // by the group's number; nil where it had no rows
+	accs   [][]metrics.Accumulator
+	now    []metrics.Accumulator
+	seen   int64
+	err    error
+
+	at, count []int32 // of each group among the rows in order of groups
+	order     []int32
+	part      metrics.Chunk
+	numbers   []int32
+}
+
+func newGrouper(g *Groups, o *metrics.Options) *grouper {
+	w := &grouper{spec: g.Spec}
+	need := metrics.Need(0)
+	for _, a := range g.whole.accumulators() {
+		need |= a.Needs()
+	}
+	w.walker = metrics.NewWalker(o, need, func(b *metrics.Block) {
+		for _, a := range w.now {
+			a.AddBlock(b)
+		}
+	})
+	return w
+}
+
+// add takes the rows of a chunk, group by group.
+func (w *grouper) add(c *metrics.Chunk) {
+	if len(c.Groups) != c.Rows {
+		panic("eval: the rows of a chunk have no groups")
+	}
+	if c.Rows == 0 || w.err != nil {
+		return
+	}
+	w.seen += int64(c.Rows)
+	most := slices.Max(c.Groups)
+	for len(w.each) <= int(most) {
+		w.each, w.accs = append(w.each, nil), append(w.accs, nil)
+	}
+	if slices.Min(c.Groups) == most {
+		w.group(most, c)
+		return
+	}
+	w.count = resized(w.count, int(most)+2)
+	clear(w.count)
+	for _, g := range c.Groups {
+		w.count[g+1]++
+	}
+	for i := range most {
+		w.count[i+1] += w.count[i]
+	}
+	w.at = append(w.at[:0], w.count[:most+1]...)
+	w.order = resized(w.order, c.Rows)
+	for i, g := range c.Groups {
+		w.order[w.at[g]] = int32(i)
+		w.at[g]++
+	}
+	from := int32(0)
+	for g := range most + 1 {
+		if to := w.at[g]; to > from {
+			w.pick(c, w.order[from:to])
+			w.group(g, &w.part)
+			from = to
+		}
+	}
+}
+
+// group hands on the rows of one group.
+func (w *grouper) group(g int32, c *metrics.Chunk) {
+	if w.each[g] == nil {
+		e, err := New(w.spec)
+		if err != nil {
+			w.err = err
+			return
+		}
+		w.each[g], w.accs[g] = e, e.accumulators()
+	}
+	w.now = w.accs[g]
+	w.walker.Add(c)
+	a := w.walker.Take()
+	if err := w.each[g].Audit.Merge(&a); err != nil {
+		w.err = err
+	}
+}
+
+// pick makes w.part of some rows of a chunk.
+func (w *grouper) pick(c *metrics.Chunk, rows []int32) {
+	p := &w.part
+	p.Kind, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.First, len(rows), c.Classes, 0
+	stride := c.Stride
+	if stride == 0 {
+		stride = c.Classes
+	}
+	p.F64 = pickRows(p.F64, c.F64, rows, c.Classes, stride)
+	p.F32 = pickRows(p.F32, c.F32, rows, c.Classes, stride)
+	p.F16 = pickRows(p.F16, c.F16, rows, c.Classes, stride)
+	p.BF16 = pickRows(p.BF16, c.BF16, rows, c.Classes, stride)
+	p.Labels = pickRows(p.Labels, c.Labels, rows, 1, 1)
+	p.Observed = pickRows(p.Observed, c.Observed, rows, 1, 1)
+	p.Weights = pickRows(p.Weights, c.Weights, rows, 1, 1)
+	p.Decisions = pickRows(p.Decisions, c.Decisions, rows, 1, 1)
+	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
+	p.Numbers = rows
+	if c.Numbers != nil {
+		w.numbers = pickRows(w.numbers, c.Numbers, rows, 1, 1)
+		p.Numbers = w.numbers
+	}
+}
+
+// pickRows copies rows to dst, which it may replace; nil stays nil.
+func pickRows[T any](dst, src []T, rows []int32, width, stride int) []T {
+	if src == nil {
+		return nil
+	}
+	dst = resized(dst, len(rows)*width)
+	if width == 1 {
+		for to, from := range rows {
+			dst[to] = src[int(from)*stride]
+		}
+		return dst
+	}
+	for to, from := range rows {
+		copy(dst[to*width:(to+1)*width], src[int(from)*stride:int(from)*stride+width])
+	}
+	return dst
+}
+
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// deal hands the source's chunks to the workers until it ends.
+func deal(src metrics.Source, workers []*grouper) error {
+	chunks := make(chan *metrics.Chunk)
+	faults := make(chan any, len(workers))
+	var wg sync.WaitGroup
+	for _, w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			failed := false
+			for c := range chunks {
+				func() {
+					// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
+					defer func() {
+						if r := recover(); r != nil {
+							failed = true
+							faults <- r
+						}
+					}()
+					if c.Recycle != nil {
+						defer c.Recycle()
+					}
+					if !failed {
+						w.add(c)
+					}
+				}()
+			}
+		}()
+	}
+	err := func() error {
+		// Deferred, so that a source that panics leaves no goroutines behind.
+		defer wg.Wait()
+		defer close(chunks)
+		for {
+			c, err := src.Next()
+			if err != nil {
+				return err
+			}
+			chunks <- c
+		}
+	}()
+	select {
+	case r := <-faults:
+		panic(r)
+	default:
+	}
+	if err != io.EOF {
+		return err
+	}
+	for _, w := range workers {
+		if w.err != nil {
+			return w.err
+		}
+	}
+	return nil
+}
+
+const (
+	groupsMagic   = "cGRP"
+	groupsVersion = 1
+)
+
+// AppendBinary appends the state: equal specs, columns and rows give equal bytes, however the rows were divided.
+func (g *Groups) AppendBinary(dst []byte) ([]byte, error) {
+	from := len(dst)
+	enc := exact.Enc{B: exact.BeginSeal(dst, groupsMagic, groupsVersion)}
+	enc.U64(uint64(len(g.Columns)))
+	for _, c := range g.Columns {
+		enc.Str(c)
+	}
+	// The spec is that of an evaluation without rows.
+	none, err := New(g.Spec)
+	if err != nil {
+		return dst, err
+	}
+	state, err := none.AppendBinary(nil)
+	if err != nil {
+		return dst, err
+	}
+	enc.Bytes(state)
+	enc.U64(uint64(len(g.each)))
+	for _, e := range g.each {
+		for _, v := range e.Values {
+			enc.Str(v)
+		}
+		if state, err = e.Evaluation.AppendBinary(state[:0]); err != nil {
+			return dst, err
+		}
+		enc.Bytes(state)
+	}
+	return exact.EndSeal(enc.B, from), nil
+}
+
+// UnmarshalBinary replaces g by what AppendBinary wrote. It refuses damaged states and those of other versions.
+func (g *Groups) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(groupsMagic, groupsVersion, data)
+	if err != nil {
+		return err
+	}
+	columns := make([]string, d.Count(8))
+	for i := range columns {
+		columns[i] = d.Str()
+	}
+	var none Evaluation
+	if b := d.Bytes(); d.Err() == nil {
+		if err := none.UnmarshalBinary(b); err != nil {
+			return err
+		}
+	}
+	if err := d.Err(); err != nil {
+		return err
+	}
+	n, err := NewGroups(none.Spec, columns)
+	if err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	for range d.Count(8) {
+		values := make([]string, len(columns))
+		for i := range values {
+			values[i] = d.Str()
+		}
+		e := new(Evaluation)
+		b := d.Bytes()
+		if err := d.Err(); err != nil {
+			return err
+		}
+		if err := e.UnmarshalBinary(b); err != nil {
+			return err
+		}
+		if err := n.whole.Merge(e); err != nil {
+			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+		}
+		if err := n.add(values, e); err != nil {
+			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+		}
+	}
+	if err := d.Done(); err != nil {
+		return err
+	}
+	again, err := n.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again, data) {
+		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
+	}
+	*g = *n
+	return nil
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// Group is the document of the rows that have the same values in the columns by which rows are grouped.
+type Group struct {
+	Columns, Values []string
+	*Document
+}
+
+// OfGroups makes the document of all rows with those of their groups.
+func OfGroups(g *eval.Groups) *Document {
+	d := New(g.Whole())
+	for _, e := range g.Each() {
+		d.Groups = append(d.Groups, Group{g.Columns, e.Values, New(e.Evaluation)})
+	}
+	return d
+}
+
+func (g *Group) object() object {
+	by := object{}
+	for i, c := range g.Columns {
+		by = append(by, field{c, g.Values[i]})
+	}
+	return append(object{{"group", by}}, g.Document.object()...)
+}
+
+// mostGroups is how many groups a table on a terminal lists.
+const mostGroups = 40
+
+// GroupsTable writes a row of metrics for each group, in the format Plain or Markdown. A terminal gets as many metrics as fit into
+// width, and of many groups the first; what it does not get, it is told.
+func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
+	t := table.NewWriter()
+	const padding = 2
+	columns := d.Groups[0].Columns
+	head, used := table.Row{}, 0
+	for i, c := range columns {
+		head = append(head, c)
+		n := len(c)
+		for _, g := range d.Groups {
+			n = max(n, text.StringWidthWithoutEscSequences(g.Values[i]))
+		}
+		used += n + padding
+	}
+	head, used = append(head, "rows"), used+len(Count(d.Input.Rows))+padding
+	if width <= 0 {
+		width = DefaultWidth
+	}
+	shown := slices.Clone(d.Groups)
+	if f == Plain && len(shown) > mostGroups {
+		shown = shown[:mostGroups]
+	}
+	metrics := 0
+	for k := range d.Metrics {
+		n := len(d.Metrics[k].Key)
+		for i := range shown {
+			n = max(n, len(d.valueText(&shown[i].Metrics[k])))
+		}
+		if used += n + padding; f == Plain && used > width && metrics > 0 {
+			break
+		}
+		head = append(head, d.Metrics[k].Key)
+		metrics++
+	}
+	t.AppendHeader(head)
+	for _, g := range shown {
+		r := table.Row{}
+		for _, v := range g.Values {
+			r = append(r, v)
+		}
+		r = append(r, Count(g.Input.Rows))
+		for k := range metrics {
+			r = append(r, d.valueText(&g.Metrics[k]))
+		}
+		t.AppendRow(r)
+	}
+	if f == Markdown {
+		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
+		return err
+	}
+	st := table.StyleLight
+	st.Options = table.OptionsNoBordersAndSeparators
+	st.Format.Header = text.FormatDefault
+	t.SetStyle(st)
+	t.SuppressTrailingSpaces()
+	var right []table.ColumnConfig
+	for k := range metrics + 1 {
+		right = append(right, table.ColumnConfig{Number: len(columns) + 1 + k, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(right)
+	if _, err := io.WriteString(w, t.Render()+"\n"); err != nil {
+		return err
+	}
+	left := ""
+	if n := len(d.Groups) - len(shown); n > 0 {
+		left = countOf(int64(n), "more group")
+	}
+	if n := len(d.Metrics) - metrics; n > 0 {
+		if left != "" {
+			left += " and "
+		}
+		left += countOf(int64(n), "more metric")
+	}
+	if left == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "(%s: --format csv, markdown or json has all)\n", left)
+	return err
+}
