@@ -51,10 +51,11 @@ type Curve struct {
 // Input says what was evaluated.
 type Input struct {
 	Rows, Dropped int64
-	Classes       int   // 2 for a binary task; 0 if there are none
-	Draws         int   // a row, of samples and log-likelihoods
-	Members       int   // of an ensemble
-	Out           int64 // out-of-distribution rows
+	Classes       int       // 2 for a binary task; 0 if there are none
+	Draws         int       // a row, of samples and log-likelihoods
+	Levels        []float64 // of a row's quantiles
+	Members       int       // of an ensemble
+	Out           int64     // out-of-distribution rows
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
@@ -72,7 +73,7 @@ func InputOf(e *eval.Evaluation) Input {
 	}
 	if e.Spec.Shape().HasClasses() {
 		i.Classes, i.Binary = max(2, e.Spec.Classes), e.Spec.Classes == 1
-	} else {
+	} else if i.Levels = e.Spec.Levels; e.Spec.Kind != metrics.Normals && i.Levels == nil {
 		i.Draws = e.Spec.Classes
 	}
 	return i
@@ -262,8 +263,13 @@ func (d *Document) MarshalJSON() ([]byte, error) {
 func (d *Document) object() object {
 	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
 		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}}
-	if d.Input.Draws > 0 {
+	switch {
+	case d.Input.Draws > 0:
 		in[1] = field{"draws", d.Input.Draws}
+	case d.Input.Levels != nil:
+		in[1] = field{"levels", d.Input.Levels}
+	case d.Input.Classes == 0:
+		in = slices.Delete(in, 1, 2)
 	}
 	if d.Input.Members > 0 {
 		in = append(in, field{"members", d.Input.Members})
@@ -390,6 +396,10 @@ func (d *Document) Verdict() string {
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "sample")
 	case d.shape.Kind == metrics.LogLiks:
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "draw")
+	case d.shape.Kind == metrics.Quantiles:
+		shape = rows + " x " + countOf(int64(len(d.Input.Levels)), "quantile")
+	case d.shape.Kind == metrics.Normals:
+		shape = rows
 	}
 	if d.Input.Members > 0 {
 		shape += ", " + countOf(int64(d.Input.Members), "member")
@@ -422,6 +432,9 @@ var headlines = [][2]string{{"crps", "Off by %s%s on average, spread counted (CR
 	{"nwaic1", "The log-likelihood of a new row is about %s%s (WAIC)"}, {"psis_loo", "The log-likelihood of a new row is about %s%s (PSIS)"}}
 
 func (d *Document) headline() string {
+	if s := d.spread() + d.holds(); s != "" {
+		return s
+	}
 	for _, h := range headlines {
 		if m := d.Find(h[0]); m != nil && !math.IsNaN(m.Value.Value) {
 			ends := ""
@@ -432,6 +445,41 @@ func (d *Document) headline() string {
 		}
 	}
 	return ""
+}
+
+// spread says whether the stated spread of normal forecasts is the one that they have, "" where the metrics for it are missing.
+func (d *Document) spread() string {
+	off, says, rce := d.Find("rmse"), d.Find("sharpness_root"), d.Find("rce")
+	if d.shape.Kind != metrics.Normals || off == nil || says == nil || rce == nil || math.IsNaN(rce.Value.Value) {
+		return ""
+	}
+	s := fmt.Sprintf(" Off by %s (RMSE), says %s: ", short(off.Value.Value), short(says.Value.Value))
+	// The errors are 1 - rce times as large as stated.
+	switch i := rce.Interval; {
+	case math.IsNaN(i.Low):
+		return s + "too few rows to judge."
+	case i.High < 0:
+		return s + fmt.Sprintf("errors are %s %% larger than stated: overconfident.", short(-100*rce.Value.Value))
+	case i.Low > 0:
+		return s + fmt.Sprintf("errors are %s %% smaller than stated: underconfident.", short(100*rce.Value.Value))
+	}
+	return s + "no overall miscalibration of the spread seen at this N."
+}
+
+// holds says whether the 90 % interval of quantiles holds as much as it says.
+func (d *Document) holds() string {
+	c := d.Find("coverage_90")
+	if d.shape.Kind != metrics.Quantiles || c == nil || !c.hasInterval() {
+		return ""
+	}
+	s := fmt.Sprintf(" The 90 %% intervals hold %s %% %s: ", percent(c.Value.Value), ends(c.Interval))
+	switch {
+	case c.Interval.High < 0.9:
+		return s + "too narrow."
+	case c.Interval.Low > 0.9:
+		return s + "too wide."
+	}
+	return s + "no miscalibration of them seen at this N."
 }
 
 // percent writes a share to one decimal, or to as many as keep it apart from 0 and from 100: 99.98 is not 100.

@@ -70,9 +70,9 @@ func TestParseMetrics(t *testing.T) {
 		}
 	}
 	for s, want := range map[Shape]string{
-		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse miscalibration_area crps_pwm crps_rolled mae bias ae_median quantile_mse coverage_50 coverage_90 width_50 width_90 interval_score wis wis_dispersion wis_underprediction wis_overprediction pinball pit_p rank_p",
-		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce miscalibration_area coverage_90 mae bias ae_median sharpness ence uce quantile_mse coverage_50 width_50 width_90 interval_score wis wis_dispersion wis_underprediction wis_overprediction pinball pit_p",
-		{Classes: 3, Kind: metrics.Quantiles}: "ae_median miscalibration_area coverage_50 coverage_90 width_90 wis crps quantile_mse width_50 interval_score wis_dispersion wis_underprediction wis_overprediction pinball pit_p",
+		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse miscalibration_area crps_pwm crps_rolled mae bias ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 coverage_90 width_50 width_90 interval_score pinball quantile_mse pit_p rank_p",
+		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area mae bias ae_median sharpness wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse ence uce pit_p",
+		{Classes: 3, Kind: metrics.Quantiles}: "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score pinball quantile_mse pit_p",
 		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo high_variance_rows pareto_k_max",
 		{Classes: 3, Members: 2}:              "accuracy nll brier ece ece_floor calibration_auc aurc mutual_information disagreement",
 		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece ece_floor calibration_auc aurc knowledge_uncertainty",

@@ -254,54 +254,6 @@ func inForecasts() []Descriptor {
 		keeps, value := normalOf(c.stat, c.method)
 		add(d, keeps, value)
 	}
-	add(Descriptor{Name: "ence", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
-		Short: "stated spread against errors, by its size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
-		Formula: "mean over bins |RMV - RMSE|/RMV, equal-count bins by sd, ties in one bin", Range: from0, Better: Lower, Source: "Levi, Gispan, Giladi and Fetaya 2022"},
-		ofSpread, spread((*regress.Spread).ENCE))
-	add(Descriptor{Name: "uce", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
-		Short: "stated variance against squared error", Meaning: "uncertainty calibration error: stated variance against squared error, over bins by stated spread",
-		Formula: "sum_b n_b/N |MV - MSE|, equal-count bins by sd, ties in one bin", Range: "[0, Inf), in squares of the units", Better: Lower, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020"},
-		ofSpread, spread((*regress.Spread).UCE))
-	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, Applies: needsForecasts, own: areaOwn,
-		Short: "area between calibration curve and diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
-		Formula: "integral |P(y <= q_p) - p| dp, straight lines between levels, crossings of the diagonal counted", Range: "[0, 0.5]", Better: Lower,
-		Source: "Kuleshov, Fenner and Ermon 2018; plain: TaijaPlotting.jl; interval: uncertainty-toolbox"}, areaOwn.ofCurve, area)
-	add(Descriptor{Name: "quantile_mse", applies: ofForecasts, Applies: needsForecasts, own: choices{curveOwn},
-		Short: "squared distance of that curve", Meaning: "mean squared distance between the calibration curve and the diagonal, at its levels",
-		Formula: "mean_j (P(y <= q_j) - p_j)^2", Range: "[0, 1]", Better: Lower, Source: "Kuleshov, Fenner and Ermon 2018"}, choices{curveOwn}.ofCurve,
-		func(e *Evaluation, m Metric) Value {
-			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: areaReason}
-		})
-	ofLevel := func(m Metric) float64 { return centreOwn.of(m, "level") }
-	for _, c := range []struct {
-		Descriptor
-		value func(a *regress.Intervals, level, confidence float64) Value
-		at    []int
-	}{
-		{Descriptor{Name: "coverage", Short: "share of y in the %s interval", Meaning: "share of what was observed that the central %s interval holds",
-			Formula: "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]", Range: "[0, 1]", Better: Neither, Source: "standard"}, coverage, []int{50, 90}},
-		{Descriptor{Name: "width", Short: "mean width of the %s interval", Meaning: "mean width of the central %s interval",
-			Formula: "mean (q_{(1+L)/2} - q_{(1-L)/2})", Range: units, Better: Neither, Source: "standard"}, width, []int{50, 90}},
-		{Descriptor{Name: "interval_score", Short: "width of the %s interval and its misses", Meaning: "interval (Winkler) score of the central %s interval: its width, and misses by how far",
-			Formula: "mean (u - l + (2/a) max(0, l - y, y - u)), a = 1 - L", Range: units, Better: Lower, Source: "Winkler 1972; Gneiting and Raftery 2007"}, intervalScore, nil},
-	} {
-		for _, at := range c.at {
-			d, said := c.Descriptor, fmt.Sprintf("%d %%", at)
-			d.Name, d.Short, d.Meaning = fmt.Sprintf("%s_%d", d.Name, at), fmt.Sprintf(d.Short, said), fmt.Sprintf(d.Meaning, said)
-			d.Formula += fmt.Sprintf("; L = %v", float64(at)/100)
-			d.applies, d.Applies = ofForecasts, needsForecasts
-			keeps, value := central(func(Metric) float64 { return float64(at) / 100 }, c.value)
-			add(d, keeps, value)
-		}
-		d := c.Descriptor
-		d.Short, d.Meaning = fmt.Sprintf(d.Short, "central"), fmt.Sprintf(d.Meaning, "level's")
-		if c.at == nil {
-			d.Meaning = fmt.Sprintf(c.Meaning, "90 %")
-		}
-		d.own, d.Named, d.applies, d.Applies = centreOwn, c.at != nil, ofForecasts, needsForecasts
-		keeps, value := central(ofLevel, c.value)
-		add(d, keeps, value)
-	}
 	wisOf := func(value func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval)) func(*Evaluation, Metric) Value {
 		return ofQuantileScores(func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval, string) {
 			v, i := value(q, confidence)
@@ -334,10 +286,58 @@ func inForecasts() []Descriptor {
 		last := &l[len(l)-1]
 		last.text = func(e *Evaluation, _ Metric) string { return last.Formula + e.Spec.levelsText() }
 	}
+	ofLevel := func(m Metric) float64 { return centreOwn.of(m, "level") }
+	for _, c := range []struct {
+		Descriptor
+		value func(a *regress.Intervals, level, confidence float64) Value
+		at    []int
+	}{
+		{Descriptor{Name: "coverage", Short: "share of y in the %s interval", Meaning: "share of what was observed that the central %s interval holds",
+			Formula: "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]", Range: "[0, 1]", Better: Neither, Source: "standard"}, coverage, []int{50, 90}},
+		{Descriptor{Name: "width", Short: "mean width of the %s interval", Meaning: "mean width of the central %s interval",
+			Formula: "mean (q_{(1+L)/2} - q_{(1-L)/2})", Range: units, Better: Neither, Source: "standard"}, width, []int{50, 90}},
+		{Descriptor{Name: "interval_score", Short: "width of the %s interval and its misses", Meaning: "interval (Winkler) score of the central %s interval: its width, and misses by how far",
+			Formula: "mean (u - l + (2/a) max(0, l - y, y - u)), a = 1 - L", Range: units, Better: Lower, Source: "Winkler 1972; Gneiting and Raftery 2007"}, intervalScore, nil},
+	} {
+		for _, at := range c.at {
+			d, said := c.Descriptor, fmt.Sprintf("%d %%", at)
+			d.Name, d.Short, d.Meaning = fmt.Sprintf("%s_%d", d.Name, at), fmt.Sprintf(d.Short, said), fmt.Sprintf(d.Meaning, said)
+			d.Formula += fmt.Sprintf("; L = %v", float64(at)/100)
+			d.applies, d.Applies = ofForecasts, needsForecasts
+			keeps, value := central(func(Metric) float64 { return float64(at) / 100 }, c.value)
+			add(d, keeps, value)
+		}
+		d := c.Descriptor
+		d.Short, d.Meaning = fmt.Sprintf(d.Short, "central"), fmt.Sprintf(d.Meaning, "level's")
+		if c.at == nil {
+			d.Meaning = fmt.Sprintf(c.Meaning, "90 %")
+		}
+		d.own, d.Named, d.applies, d.Applies = centreOwn, c.at != nil, ofForecasts, needsForecasts
+		keeps, value := central(ofLevel, c.value)
+		add(d, keeps, value)
+	}
 	add(Descriptor{Name: "pinball", applies: ofForecasts, Applies: needsForecasts, own: lossOwn,
 		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; with level=0.9 of that quantile",
 		Formula: "mean (1[y < q_p] - p)(q_p - y)", Range: units, Better: Lower, Source: "Koenker and Bassett 1978"},
 		func(s *Spec, m Metric) []keeper { return []keeper{s.quantilesKeeper(lossOwn.of(m, "level"))} }, pinball)
+	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, Applies: needsForecasts, own: areaOwn,
+		Short: "area between calibration curve and diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
+		Formula: "integral |P(y <= q_p) - p| dp, straight lines between levels, crossings of the diagonal counted", Range: "[0, 0.5]", Better: Lower,
+		Source: "Kuleshov, Fenner and Ermon 2018; plain: TaijaPlotting.jl; interval: uncertainty-toolbox"}, areaOwn.ofCurve, area)
+	add(Descriptor{Name: "quantile_mse", applies: ofForecasts, Applies: needsForecasts, own: choices{curveOwn},
+		Short: "squared distance of that curve", Meaning: "mean squared distance between the calibration curve and the diagonal, at its levels",
+		Formula: "mean_j (P(y <= q_j) - p_j)^2", Range: "[0, 1]", Better: Lower, Source: "Kuleshov, Fenner and Ermon 2018"}, choices{curveOwn}.ofCurve,
+		func(e *Evaluation, m Metric) Value {
+			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: areaReason}
+		})
+	add(Descriptor{Name: "ence", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
+		Short: "stated spread against errors, by its size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
+		Formula: "mean over bins |RMV - RMSE|/RMV, equal-count bins by sd, ties in one bin", Range: from0, Better: Lower, Source: "Levi, Gispan, Giladi and Fetaya 2022"},
+		ofSpread, spread((*regress.Spread).ENCE))
+	add(Descriptor{Name: "uce", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
+		Short: "stated variance against squared error", Meaning: "uncertainty calibration error: stated variance against squared error, over bins by stated spread",
+		Formula: "sum_b n_b/N |MV - MSE|, equal-count bins by sd, ties in one bin", Range: "[0, Inf), in squares of the units", Better: Lower, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020"},
+		ofSpread, spread((*regress.Spread).UCE))
 	add(Descriptor{Name: "pit_p", random: true, applies: ofForecasts, Applies: needsForecasts, own: pitOwn,
 		Short: "p-value of calibration (PIT)", Meaning: "p-value of a flat histogram of the probability integral transform: near 0 at large N for any real forecast",
 		Formula: "chi-squared test of F(y) over equal bins", Range: "[0, 1]", Better: Neither, Source: "Dawid 1984; randomised: Czado, Gneiting and Held 2009"},
