@@ -107,7 +107,7 @@ func crpsRows(f CRPSForm) func(string, int) (func() rowFunc, error) {
 
 // is tells whether the metric is one of predictions of a kind.
 func (m *rowMetric) is(k metrics.Kind) bool {
-	return k != metrics.LogLiks && m.samples == (k == metrics.Samples)
+	return k <= metrics.Samples && m.samples == (k == metrics.Samples)
 }
 
 // RowNames returns the names of all metrics that have a value for each row of predictions of a kind.
