@@ -1962,4 +1962,19 @@ func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float6
 	panic(absent)
 }
 
+// NormalF32 writes the columns of n rows of mean, standard deviation and observed, n a multiple of 32 that is not 0,
+// and returns how many it has written before the first 32 of which one row is not in the range for float32. What is in
+// the columns for those 32 has no meaning.
+func NormalF32(error *float64, sd *float64, z *float64, nll *float64, crps *float64, x *float32, n int) (done int) {
+	switch {
+	case isa.NEON:
+		return neon.NormalF32(error, sd, z, nll, crps, x, n)
+	case isa.AVX512:
+		return avx512.NormalF32(error, sd, z, nll, crps, x, n)
+	case isa.AVX2:
+		return avx2.NormalF32(error, sd, z, nll, crps, x, n)
+	}
+	panic(absent)
+}
+
 const absent = "asm: no assembly at this level"

@@ -88,6 +88,7 @@ type Machine interface {
 	classwiseMachine
 	gridMachine
 	hitBlocksMachine
+	normalMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

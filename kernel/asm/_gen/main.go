@@ -52,6 +52,7 @@ var families = []struct {
 	{"sort", sortRows},
 	{"samples", sampleSpreads},
 	{"classwise", classwise},
+	{"normal", normal},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.
