@@ -55,10 +55,10 @@ type Errors struct {
 	weighted bool
 
 	count  tally.Weight
-	mean   tally.UnitMean // e
-	size   exact.Sum      // |e|
-	fourth tally.Squares  // e^2
-	median tally.UnitMean // |observed - median|; of Normals empty
+	mean   tally.MeanSquare // e
+	sum    exact.Sum        // e
+	size   exact.Sum        // |e|
+	median tally.UnitMean   // |observed - median|; of Normals empty
 
 	rows errorRows
 }
@@ -103,7 +103,9 @@ func (e *Errors) AddBlock(b *metrics.Block) {
 		e.addMeans(b.Normal.Error[:b.Rows], b.Weights)
 	case metrics.Samples:
 		mean, median := e.rows.samples(b)
-		e.addMeans(mean, b.Weights)
+		finite, weights, out := tally.Finite(mean, b.Weights)
+		e.mean.Infinite += out
+		e.addMeans(finite, weights)
 		e.median.Add(median, b.Weights)
 	case metrics.Quantiles:
 		if len(e.levels) != b.Classes {
@@ -119,12 +121,10 @@ func (e *Errors) AddBlock(b *metrics.Block) {
 	e.count.Add(b.Rows, b.Weights)
 }
 
-// addMeans adds errors of means.
+// addMeans adds finite errors of means.
 func (e *Errors) addMeans(v, weights []float64) {
-	v, weights, out := tally.Finite(v, weights)
-	e.mean.Infinite += out
 	e.mean.Add(v, weights)
-	e.fourth.AddProducts(v, v, weights)
+	tally.AddUnits(&e.sum, v, weights)
 	tally.AddUnits(&e.size, e.rows.sizes(v), weights)
 }
 
@@ -146,8 +146,8 @@ func (e *Errors) Merge(a metrics.Accumulator) error {
 	e.kind, e.weighted = o.kind, o.weighted
 	e.count.Merge(&o.count)
 	e.mean.Merge(&o.mean)
+	e.sum.Merge(&o.sum)
 	e.size.Merge(&o.size)
-	e.fourth.Merge(&o.fourth)
 	e.median.Merge(&o.median)
 	return nil
 }
@@ -174,42 +174,47 @@ const errErrorStat = "regress: no such statistic of errors"
 // Value returns a statistic, in the unit of what was observed; of all but Bias lower is better, and 0 is best. NaN without rows, for
 // quantiles as Reason says, and of Bias where the error of a row of samples is beyond float64; the others are +Inf then.
 func (e *Errors) Value(s ErrorStat) float64 {
-	if e.Reason(s) != "" {
-		return math.NaN()
-	}
-	m := &e.mean
-	if s == AEMedian && e.kind != metrics.Normals {
-		m = &e.median
-	}
 	switch {
-	case m.Infinite > 0:
+	case e.Reason(s) != "":
+		return math.NaN()
+	case e.ofMedian(s):
+		if e.median.Infinite > 0 {
+			return math.Inf(1)
+		}
+		return e.median.Value(&e.count, e.weighted)
+	case e.mean.Infinite > 0:
 		return math.Inf(1)
 	case s == RMSE:
-		return tally.Root(e.count.Mean(m.Squares.Rat(), e.weighted))
-	case s == MAE || m != &e.median && s == AEMedian:
-		return tally.Float(e.count.Mean(exact.Rat(&e.size), e.weighted))
+		return tally.Root(e.mean.Mean(&e.count, e.weighted))
 	}
-	return m.Value(&e.count, e.weighted)
+	return tally.Float(e.count.Mean(exact.Rat(e.first(s)), e.weighted))
+}
+
+// ofMedian tells whether a statistic is of medians that are no means.
+func (e *Errors) ofMedian(s ErrorStat) bool { return s == AEMedian && e.kind != metrics.Normals }
+
+// first returns the sum of what a statistic of means is the mean of.
+func (e *Errors) first(s ErrorStat) *exact.Sum {
+	if s == Bias {
+		return &e.sum
+	}
+	return &e.size
 }
 
 // Interval is mean +- z*s/sqrt(n), for RMSE the roots of that of the mean of e^2, whose lower end is 0 at least. There is none
 // for fewer than two rows, or where Value is NaN or +Inf.
 func (e *Errors) Interval(s ErrorStat, level float64) metrics.Interval {
 	v := e.Value(s)
-	if v-v != 0 {
-		return metrics.NoInterval()
-	}
 	switch {
-	case s == RMSE:
-		squares := e.mean.Squares.Rat()
-		low, high := tally.RootEnds(e.count.Mean(squares, e.weighted), e.count.MeanVariance(squares, e.fourth.Rat(), e.weighted), metrics.Z(level))
-		return metrics.Interval{Low: low, High: high}
-	case s == Bias:
-		return metrics.Normal(v, e.mean.StdErr(&e.count, e.weighted), level)
-	case s == AEMedian && e.kind != metrics.Normals:
+	case v-v != 0:
+		return metrics.NoInterval()
+	case e.ofMedian(s):
 		return metrics.Normal(v, e.median.StdErr(&e.count, e.weighted), level)
+	case s == RMSE:
+		low, high := tally.RootEnds(e.mean.Mean(&e.count, e.weighted), e.mean.Variance(&e.count, e.weighted), metrics.Z(level))
+		return metrics.Interval{Low: low, High: high}
 	}
-	se := tally.Root(e.count.MeanVariance(exact.Rat(&e.size), e.mean.Squares.Rat(), e.weighted))
+	se := tally.Root(e.count.MeanVariance(exact.Rat(e.first(s)), e.mean.Squares.Rat(), e.weighted))
 	return metrics.Normal(v, se, level)
 }
 
@@ -233,8 +238,8 @@ func (e *Errors) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	e.count.Encode(&c)
 	e.mean.Encode(&c)
+	c.Sum(&e.sum)
 	c.Sum(&e.size)
-	e.fourth.Encode(&c)
 	e.median.Encode(&c)
 	return append(dst, exact.Seal(errorMagic, errorVersion, c.B)...), nil
 }
@@ -256,8 +261,7 @@ func (e *Errors) UnmarshalBinary(data []byte) error {
 	}
 	n.count.Decode(d)
 	ok := n.mean.Decode(d, n.count.N)
-	n.size = d.Sum()
-	ok = n.fourth.Decode(d) && ok
+	n.sum, n.size = d.Sum(), d.Sum()
 	ok = n.median.Decode(d, n.count.N) && ok
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("regress.Errors: %w", err)

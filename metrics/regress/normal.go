@@ -57,14 +57,10 @@ type Normal struct {
 	keep     uint8 // the sums that are kept, a bit a statistic: Sharpness for both, and for RCE
 	weighted bool
 
-	count      tally.Weight
-	nll, crps  tally.UnitMean
-	sd, sd4    tally.Squares // sd^2 and its square
-	z, z4      tally.Squares // (e/sd)^2 and its square
-	infinite   int64         // rows whose e/sd is, and which are in neither
-	e, e4, sde tally.Squares // e^2, its square, and sd^2*e^2
-
-	far []float64
+	count     tally.Weight
+	nll, crps tally.UnitMean
+	sd, e, z  tally.MeanSquare // z is e/sd
+	cross     tally.Squares    // sd*e
 }
 
 var _ metrics.Accumulator = (*Normal)(nil)
@@ -116,43 +112,39 @@ func (n *Normal) AddBlock(b *metrics.Block) {
 		n.nll.Add(c.NLL[:b.Rows], b.Weights)
 	}
 	if n.keeps(CRPS) {
-		n.crps.Add(n.scores(b), b.Weights)
+		n.crps.Add(c.CRPS[:b.Rows], b.Weights)
+		if n.crps.Infinite > 0 {
+			n.crps.Infinite = 0
+			n.addFar(b)
+		}
 	}
 	e, sd := c.Error[:b.Rows], c.SD[:b.Rows]
 	if n.keeps(Sharpness) {
 		n.sd.Add(sd, b.Weights)
-		n.sd4.AddProducts(sd, sd, b.Weights)
 	}
 	if n.keeps(ZMS) {
-		z, weights, out := tally.Finite(c.Z[:b.Rows], b.Weights)
-		n.infinite += out
-		n.z.Add(z, weights)
-		n.z4.AddProducts(z, z, weights)
+		n.z.Add(c.Z[:b.Rows], b.Weights)
 	}
 	if n.keeps(RCE) {
 		n.e.Add(e, b.Weights)
-		n.e4.AddProducts(e, e, b.Weights)
-		n.sde.AddProducts(sd, e, b.Weights)
+		n.cross.AddProducts(sd, e, b.Weights)
 	}
 }
 
-// scores returns the CRPS of a block's rows: that of a row so far off that e/sd is beyond float64 is |e| - sd/sqrt(pi).
-func (n *Normal) scores(b *metrics.Block) []float64 {
-	v := b.Normal.CRPS[:b.Rows]
-	bad := 0.0
-	for _, x := range v {
-		bad += x - x
-	}
-	if bad == 0 {
-		return v
-	}
-	n.far = append(n.far[:0], v...)
-	for i, x := range v {
-		if x-x != 0 {
-			n.far[i] = math.Abs(b.Normal.Error[i]) - float64(b.Normal.SD[i]*0.56418958354775628695)
+// addFar adds the CRPS of those rows of a block that are so far off that e/sd is beyond float64, or nearly so: |e| - sd/sqrt(pi).
+func (n *Normal) addFar(b *metrics.Block) {
+	c := b.Normal
+	for i, v := range c.CRPS[:b.Rows] {
+		if v-v == 0 {
+			continue
+		}
+		far := []float64{math.Abs(c.Error[i]) - float64(c.SD[i]*0.56418958354775628695)}
+		if b.Weights == nil {
+			n.crps.Add(far, nil)
+		} else {
+			n.crps.Add(far, b.Weights[i:i+1])
 		}
 	}
-	return n.far
 }
 
 // Merge adds what another *Normal has seen.
@@ -172,16 +164,11 @@ func (n *Normal) Merge(a metrics.Accumulator) error {
 	n.count.Merge(&o.count)
 	n.nll.Merge(&o.nll)
 	n.crps.Merge(&o.crps)
-	n.infinite += o.infinite
-	theirs := o.squares()
-	for i, s := range n.squares() {
-		s.Merge(theirs[i])
-	}
+	n.sd.Merge(&o.sd)
+	n.e.Merge(&o.e)
+	n.z.Merge(&o.z)
+	n.cross.Merge(&o.cross)
 	return nil
-}
-
-func (n *Normal) squares() []*tally.Squares {
-	return []*tally.Squares{&n.sd, &n.sd4, &n.z, &n.z4, &n.e, &n.e4, &n.sde}
 }
 
 // check panics unless a statistic is kept.
@@ -206,13 +193,9 @@ func (n *Normal) Reason(s NormalStat) string {
 	return ""
 }
 
-// mean returns the mean of squares.
-func (n *Normal) mean(s *tally.Squares) *big.Rat { return n.count.Mean(s.Rat(), n.weighted) }
-
-// variance returns the square of its standard error, with the sum of their squares.
-func (n *Normal) variance(s, fourth *tally.Squares) *big.Rat {
-	return n.count.MeanVariance(s.Rat(), fourth.Rat(), n.weighted)
-}
+// mean returns the mean of squares, and variance the square of its standard error.
+func (n *Normal) mean(s *tally.MeanSquare) *big.Rat     { return s.Mean(&n.count, n.weighted) }
+func (n *Normal) variance(s *tally.MeanSquare) *big.Rat { return s.Variance(&n.count, n.weighted) }
 
 // Value returns a statistic; NaN without rows. NLL and ZMS are +Inf where a row's is beyond float64, so far off is it, and Sharpness
 // where it is itself. It panics if the statistic is not in the options.
@@ -233,7 +216,7 @@ func (n *Normal) Value(s NormalStat) float64 {
 	case SharpnessRoot:
 		return tally.Root(n.mean(&n.sd))
 	case ZMS:
-		if n.infinite > 0 {
+		if n.z.Infinite > 0 {
 			return math.Inf(1)
 		}
 		return tally.Float(n.mean(&n.z))
@@ -263,12 +246,12 @@ func (n *Normal) Interval(s NormalStat, level float64) metrics.Interval {
 	case CRPS:
 		return metrics.Normal(v, n.crps.StdErr(&n.count, n.weighted), level)
 	case Sharpness:
-		return metrics.Normal(v, tally.Root(n.variance(&n.sd, &n.sd4)), level)
+		return metrics.Normal(v, tally.Root(n.variance(&n.sd)), level)
 	case SharpnessRoot:
-		low, high := tally.RootEnds(n.mean(&n.sd), n.variance(&n.sd, &n.sd4), metrics.Z(level))
+		low, high := tally.RootEnds(n.mean(&n.sd), n.variance(&n.sd), metrics.Z(level))
 		return metrics.Interval{Low: low, High: high}
 	case ZMS:
-		return metrics.Normal(v, tally.Root(n.variance(&n.z, &n.z4)), level)
+		return metrics.Normal(v, tally.Root(n.variance(&n.z)), level)
 	}
 	return n.rceInterval(level)
 }
@@ -283,9 +266,9 @@ func (n *Normal) rceInterval(level float64) metrics.Interval {
 		r := s.Rat()
 		return r.Quo(r.Quo(r, a), b)
 	}
-	cross := over(&n.sde, mv, mse)
-	squares := over(&n.sd4, mv, mv)
-	squares.Add(squares, over(&n.e4, mse, mse))
+	cross := over(&n.cross, mv, mse)
+	squares := over(&n.sd.Fourth, mv, mv)
+	squares.Add(squares, over(&n.e.Fourth, mse, mse))
 	squares.Sub(squares, cross.Add(cross, cross))
 	half := metrics.Z(level) / 2 * tally.Root(n.count.MeanVariance(new(big.Rat), squares, n.weighted))
 	h := tally.Root(mv.Quo(mv, mse))
@@ -316,10 +299,10 @@ func (n *Normal) AppendBinary(dst []byte) ([]byte, error) {
 	n.count.Encode(&c)
 	n.nll.Encode(&c)
 	n.crps.Encode(&c)
-	c.I64(n.infinite)
-	for _, s := range n.squares() {
-		s.Encode(&c)
-	}
+	n.sd.Encode(&c)
+	n.e.Encode(&c)
+	n.z.Encode(&c)
+	n.cross.Encode(&c)
 	return append(dst, exact.Seal(normalMagic, normalVersion, c.B)...), nil
 }
 
@@ -336,15 +319,15 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 	rows := o.count.N
 	ok := o.nll.Decode(d, rows)
 	ok = o.crps.Decode(d, 0) && ok
-	o.infinite = d.I64()
-	for _, s := range o.squares() {
-		ok = s.Decode(d) && ok
-	}
+	ok = o.sd.Decode(d, 0) && ok
+	ok = o.e.Decode(d, 0) && ok
+	ok = o.z.Decode(d, rows) && ok
+	ok = o.cross.Decode(d) && ok
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("regress.Normal: %w", err)
 	}
 	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE
-	if !ok || f > 1 || rows < 0 || o.infinite < 0 || o.infinite > rows || o.keep&^known != 0 || o.keeps(RCE) && !o.keeps(Sharpness) {
+	if !ok || f > 1 || rows < 0 || o.keep&^known != 0 || o.keeps(RCE) && !o.keeps(Sharpness) {
 		return fmt.Errorf("regress.Normal: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*n = o

@@ -50,7 +50,7 @@ func NormalPredictions(observed, mean, sd []float64) *metrics.Predictions {
 // has it: how narrow forecasts are, of any distribution. Both are NaN without a row and where an sd is negative, NaN or infinite; the
 // first is +Inf where it is beyond float64.
 func SharpnessOf(sd []float64) (variance, root float64) {
-	var s tally.Squares
+	var s tally.MeanSquare
 	var count tally.Weight
 	for _, v := range sd {
 		if !(v >= 0 && v <= math.MaxFloat64) {
@@ -59,6 +59,6 @@ func SharpnessOf(sd []float64) (variance, root float64) {
 	}
 	s.Add(sd, nil)
 	count.Add(len(sd), nil)
-	m := count.Mean(s.Rat(), false)
+	m := s.Mean(&count, false)
 	return tally.Float(m), tally.Root(m)
 }

@@ -5,13 +5,14 @@ import (
 	"math/big"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 )
 
 // Numbers that carry the user's unit have squares beyond float64 and below it. A class of them spans squareStep powers of two, so
-// that the square of a product of two, by their classes' scales and with a weight, is a normal float64.
+// that the square of a product of two, each in units of its class and with a weight, is a normal float64.
 const (
 	squareStep = 480
-	squareMid  = 4 // the class of numbers from 2^-240 to 2^240; products of two are four further at most
+	squareMid  = 4 // the index of the class from 2^-240 to 2^240; products of two are four further at most
 )
 
 // Squares keeps a sum of squares of any finite numbers. A square is rounded once, relative to its size, and the sum is exact: what is
@@ -20,49 +21,49 @@ type Squares struct {
 	sums [2*squareMid + 1]exact.Sum // of squares in units of 2^(2*squareStep*(i-squareMid))
 }
 
-// Add adds the squares of numbers, times their weights if there are some.
-func (s *Squares) Add(x, weights []float64) {
-	var room [512]float64
-	for len(x) > 0 {
-		n := min(len(x), len(room))
-		if q := room[:n]; middling(x[:n]) {
-			for i, v := range x[:n] {
-				q[i] = float64(v * v)
-			}
-			s.sums[squareMid].AddExactAll(weigh(q, weights))
-		} else {
-			for i, v := range x[:n] {
-				c := squareClass(v)
-				v = math.Ldexp(v, -squareStep*c)
-				q[i] = float64(v * v)
-				s.sums[squareMid+c].AddExactAll(weigh(q[i:i+1], from(weights, i)))
-			}
-		}
-		x, weights = x[n:], from(weights, n)
-	}
-}
-
-// AddProducts adds the squares of the products x[i]*y[i], times their weights if there are some. Of x and x these are fourth powers.
+// AddProducts adds the squares of the finite products x[i]*y[i], times their weights if there are some.
 func (s *Squares) AddProducts(x, y, weights []float64) {
-	var room [512]float64
+	var room [kernel.MaxSum]float64
 	for len(x) > 0 {
 		n := min(len(x), len(room))
-		if q := room[:n]; middling(x[:n]) && middling(y[:n]) {
+		q := room[:n]
+		if extentOf(x[:n]).middling() && extentOf(y[:n]).middling() {
 			for i, v := range x[:n] {
 				p := float64(v * y[i])
 				q[i] = float64(p * p)
 			}
-			s.sums[squareMid].AddExactAll(weigh(q, weights))
+			addAll(&s.sums[squareMid], weigh(q, weights), true)
 		} else {
 			for i, v := range x[:n] {
-				c, d := squareClass(v), squareClass(y[i])
-				p := float64(math.Ldexp(v, -squareStep*c) * math.Ldexp(y[i], -squareStep*d))
-				q[i] = float64(p * p)
-				s.sums[squareMid+c+d].AddExactAll(weigh(q[i:i+1], from(weights, i)))
+				s.addProduct(v, y[i], weightOf(weights, i))
 			}
 		}
 		x, y, weights = x[n:], y[n:], from(weights, n)
 	}
+}
+
+// addProduct adds one.
+func (s *Squares) addProduct(x, y, w float64) {
+	x, c := squareClass(x)
+	y, d := squareClass(y)
+	p := float64(x * y)
+	s.sums[squareMid+c+d].AddExact(float64(w * float64(p*p)))
+}
+
+// add adds the square of one number.
+func (s *Squares) add(x, w float64) {
+	x, c := squareClass(x)
+	s.sums[squareMid+c].AddExact(float64(w * float64(x*x)))
+}
+
+// squareClass returns a number in units of its class, and the class, from -2 to 2: that of 0 is 0.
+func squareClass(v float64) (in float64, class int) {
+	if v == 0 {
+		return 0, 0
+	}
+	_, e := math.Frexp(v)
+	class = (e-1+squareStep/2+2*squareStep)/squareStep - 2
+	return math.Ldexp(v, -squareStep*class), class
 }
 
 // weigh multiplies numbers by their weights, if there are some.
@@ -83,24 +84,12 @@ func from(weights []float64, i int) []float64 {
 	return weights[i:]
 }
 
-// middling tells whether all numbers are 0 or of the middle class.
-func middling(x []float64) bool {
-	least, most := uint64(math.MaxUint64), uint64(0)
-	for _, v := range x {
-		u := math.Float64bits(v) &^ (1 << 63)
-		most = max(most, u)
-		least = min(least, u-1) // 0 is above all
+// weightOf returns a row's weight.
+func weightOf(weights []float64, i int) float64 {
+	if weights == nil {
+		return 1
 	}
-	return least >= (1023-squareStep/2)<<52-1 && most < (1023+squareStep/2)<<52
-}
-
-// squareClass returns the class of a number, from -2 to 2: that of 0 is 0.
-func squareClass(v float64) int {
-	if v == 0 {
-		return 0
-	}
-	_, e := math.Frexp(v)
-	return (e-1+squareStep/2+2*squareStep)/squareStep - 2
+	return weights[i]
 }
 
 // Merge adds what another has seen.
@@ -151,84 +140,6 @@ func (s *Squares) Decode(d *exact.Dec) bool {
 	return ok
 }
 
-// scale returns r times 2^e; r is lost.
-func scale(r *big.Rat, e int) *big.Rat {
-	p := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e))))
-	if e < 0 {
-		return r.Quo(r, p)
-	}
-	return r.Mul(r, p)
-}
-
-// Mean returns a sum over the total weight; nil without rows.
-func (w *Weight) Mean(sum *big.Rat, weighted bool) *big.Rat {
-	t := w.Total(weighted)
-	if t.Sign() <= 0 {
-		return nil
-	}
-	return new(big.Rat).Quo(sum, exact.Rat(&t))
-}
-
-// MeanVariance returns the square of the standard error of the mean of terms with the sum s1 and the sum of squares s2, both weighted
-// if there are weights: with w the sum of these and w2 that of their squares
-//
-//	(w*s2 - s1^2) / (w^2 - w2) * w2/w^2
-//
-// It is nil for fewer than two rows or effective rows, and 0 where the roundings of s2 would make it negative.
-func (w *Weight) MeanVariance(s1, s2 *big.Rat, weighted bool) *big.Rat {
-	t, q := w.Total(weighted), Count(w.N)
-	if weighted {
-		q = w.W2.Clone()
-	}
-	if w.N < 2 || t.Sign() <= 0 || q.Sign() <= 0 {
-		return nil
-	}
-	total, squares := exact.Rat(&t), exact.Rat(&q)
-	above := new(big.Rat).Mul(total, s2)
-	if above.Sub(above, new(big.Rat).Mul(s1, s1)).Sign() <= 0 {
-		return new(big.Rat)
-	}
-	total.Mul(total, total)
-	below := new(big.Rat).Sub(total, squares)
-	if below.Sign() <= 0 {
-		return nil
-	}
-	return above.Mul(above.Quo(above, below), squares.Quo(squares, total))
-}
-
-// Float returns the float64 nearest to r, +-Inf beyond them; NaN for nil.
-func Float(r *big.Rat) float64 {
-	if r == nil {
-		return math.NaN()
-	}
-	v, _ := r.Float64()
-	return v
-}
-
-// Root returns the square root of r, whatever its size; NaN for nil, and 0 below 0.
-func Root(r *big.Rat) float64 {
-	if r == nil {
-		return math.NaN()
-	}
-	k := halfExponent(r)
-	return math.Ldexp(math.Sqrt(max(0, Float(scale(new(big.Rat).Set(r), -2*k)))), k)
-}
-
-// RootEnds returns the square roots of mean - z*sqrt(variance), or of 0 if that is below it, and mean + z*sqrt(variance). Both are
-// NaN if one is nil.
-func RootEnds(mean, variance *big.Rat, z float64) (low, high float64) {
-	if mean == nil || variance == nil {
-		return math.NaN(), math.NaN()
-	}
-	k := halfExponent(mean)
-	m := Float(scale(new(big.Rat).Set(mean), -2*k))
-	h := float64(z * Root(scale(new(big.Rat).Set(variance), -4*k)))
-	return math.Ldexp(math.Sqrt(max(0, m-h)), k), math.Ldexp(math.Sqrt(m+h), k)
-}
-
-// halfExponent returns about half the binary exponent of r.
-func halfExponent(r *big.Rat) int { return (r.Num().BitLen() - r.Denom().BitLen()) / 2 }
-
 // UnitMean keeps what the mean of numbers in the user's unit and its interval take, at any size. The zero value is empty.
 type UnitMean struct {
 	Sum      exact.Sum
@@ -238,10 +149,43 @@ type UnitMean struct {
 
 // Add adds numbers, none of them NaN, with their weights if there are some: products with these are rounded.
 func (m *UnitMean) Add(v, weights []float64) {
-	v, weights, out := Finite(v, weights)
-	m.Infinite += out
-	m.Squares.Add(v, weights)
-	AddUnits(&m.Sum, v, weights)
+	for len(v) > 0 {
+		n := min(len(v), kernel.MaxSum)
+		if size := extentOf(v[:n]); size.middling() {
+			addMoments(&m.Sum, &m.Squares.sums[squareMid], v[:n], weights, size, false)
+		} else {
+			for i, x := range v[:n] {
+				if x-x != 0 {
+					m.Infinite++
+					continue
+				}
+				w := weightOf(weights, i)
+				m.Squares.add(x, w)
+				addProduct(&m.Sum, w, x)
+			}
+		}
+		v, weights = v[n:], from(weights, n)
+	}
+}
+
+// addProduct adds a finite number times its weight, rounded.
+func addProduct(s *exact.Sum, w, x float64) {
+	if p := float64(w * x); p-p == 0 {
+		s.AddExact(p)
+	} else {
+		addLarge(s, w, x)
+	}
+}
+
+// AddUnits adds finite numbers to a sum, times their weights, rounded, if there are some.
+func AddUnits(s *exact.Sum, v, weights []float64) {
+	if weights == nil {
+		addAll(s, v, false)
+		return
+	}
+	for i, x := range v {
+		addProduct(s, weights[i], x)
+	}
 }
 
 // Finite returns the numbers that are neither infinite nor NaN with their weights, the slices themselves where all are, and how many
@@ -265,21 +209,6 @@ func Finite(v, weights []float64) (fv, fw []float64, out int64) {
 		}
 	}
 	return fv, fw, out
-}
-
-// AddUnits adds finite numbers to a sum, times their weights, rounded, if there are some.
-func AddUnits(s *exact.Sum, v, weights []float64) {
-	if weights == nil {
-		s.AddExactAll(v)
-		return
-	}
-	for i, x := range v {
-		if p := float64(weights[i] * x); p-p == 0 {
-			s.AddExact(p)
-		} else {
-			addLarge(s, weights[i], x)
-		}
-	}
 }
 
 // Merge adds what another has seen.
@@ -319,4 +248,75 @@ func (m *UnitMean) StdErr(w *Weight, weighted bool) float64 {
 		return math.NaN()
 	}
 	return Root(w.MeanVariance(exact.Rat(&m.Sum), m.Squares.Rat(), weighted))
+}
+
+// MeanSquare keeps what the mean of the squares of numbers in the user's unit and its interval take, at any size. The zero value is
+// empty.
+type MeanSquare struct {
+	Squares, Fourth Squares // the second is of the squares of the squares
+	Infinite        int64   // numbers that are, and in neither sum
+}
+
+// Add adds numbers, none of them NaN, with their weights if there are some.
+func (m *MeanSquare) Add(v, weights []float64) {
+	var room [kernel.MaxSum]float64
+	for len(v) > 0 {
+		n := min(len(v), len(room))
+		if size := extentOf(v[:n]); size.middling() {
+			q := room[:n]
+			for i, x := range v[:n] {
+				q[i] = float64(x * x)
+			}
+			addMoments(&m.Squares.sums[squareMid], &m.Fourth.sums[squareMid], q, weights, size.squared(), true)
+		} else {
+			for i, x := range v[:n] {
+				if x-x != 0 {
+					m.Infinite++
+					continue
+				}
+				w := weightOf(weights, i)
+				m.Squares.add(x, w)
+				m.Fourth.addProduct(x, x, w)
+			}
+		}
+		v, weights = v[n:], from(weights, n)
+	}
+}
+
+// Merge adds what another has seen.
+func (m *MeanSquare) Merge(o *MeanSquare) {
+	m.Squares.Merge(&o.Squares)
+	m.Fourth.Merge(&o.Fourth)
+	m.Infinite += o.Infinite
+}
+
+// Encode writes the state.
+func (m *MeanSquare) Encode(e *exact.Enc) {
+	m.Squares.Encode(e)
+	m.Fourth.Encode(e)
+	e.I64(m.Infinite)
+}
+
+// Decode reads what Encode wrote of at most n numbers, and tells whether it can be that.
+func (m *MeanSquare) Decode(d *exact.Dec, n int64) bool {
+	ok := m.Squares.Decode(d)
+	ok = m.Fourth.Decode(d) && ok
+	m.Infinite = d.I64()
+	return ok && m.Infinite >= 0 && m.Infinite <= n
+}
+
+// Mean returns the mean of the squares over the rows of w; nil if there are none, or one is infinite.
+func (m *MeanSquare) Mean(w *Weight, weighted bool) *big.Rat {
+	if m.Infinite > 0 {
+		return nil
+	}
+	return w.Mean(m.Squares.Rat(), weighted)
+}
+
+// Variance returns the square of the standard error of Mean; nil for fewer than two rows, or where one is infinite.
+func (m *MeanSquare) Variance(w *Weight, weighted bool) *big.Rat {
+	if m.Infinite > 0 {
+		return nil
+	}
+	return w.MeanVariance(m.Squares.Rat(), m.Fourth.Rat(), weighted)
 }

@@ -1,0 +1,87 @@
+package tally
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/candor-go/candor/internal/exact"
+)
+
+// Mean returns a sum over the total weight; nil without rows.
+func (w *Weight) Mean(sum *big.Rat, weighted bool) *big.Rat {
+	t := w.Total(weighted)
+	if t.Sign() <= 0 {
+		return nil
+	}
+	return new(big.Rat).Quo(sum, exact.Rat(&t))
+}
+
+// MeanVariance returns the square of the standard error of the mean of terms with the sum s1 and the sum of squares s2, both weighted
+// if there are weights: with w the sum of these and w2 that of their squares
+//
+//	(w*s2 - s1^2) / (w^2 - w2) * w2/w^2
+//
+// It is nil for fewer than two rows or effective rows, and 0 where the roundings of s2 would make it negative.
+func (w *Weight) MeanVariance(s1, s2 *big.Rat, weighted bool) *big.Rat {
+	t, q := w.Total(weighted), Count(w.N)
+	if weighted {
+		q = w.W2.Clone()
+	}
+	if w.N < 2 || t.Sign() <= 0 || q.Sign() <= 0 {
+		return nil
+	}
+	total, squares := exact.Rat(&t), exact.Rat(&q)
+	above := new(big.Rat).Mul(total, s2)
+	above.Sub(above, new(big.Rat).Mul(s1, s1))
+	total.Mul(total, total)
+	below := new(big.Rat).Sub(total, squares)
+	switch {
+	case below.Sign() <= 0:
+		return nil
+	case above.Sign() <= 0:
+		return new(big.Rat)
+	}
+	return above.Mul(above.Quo(above, below), squares.Quo(squares, total))
+}
+
+// Float returns the float64 nearest to r, +-Inf beyond them; NaN for nil.
+func Float(r *big.Rat) float64 {
+	if r == nil {
+		return math.NaN()
+	}
+	v, _ := r.Float64()
+	return v
+}
+
+// Root returns the square root of r, whatever its size; NaN for nil, and 0 below 0.
+func Root(r *big.Rat) float64 {
+	if r == nil {
+		return math.NaN()
+	}
+	k := halfExponent(r)
+	return math.Ldexp(math.Sqrt(max(0, Float(scale(new(big.Rat).Set(r), -2*k)))), k)
+}
+
+// RootEnds returns the square roots of mean - z*sqrt(variance), or of 0 if that is below it, and of mean + z*sqrt(variance). Both are
+// NaN if one of the two is nil.
+func RootEnds(mean, variance *big.Rat, z float64) (low, high float64) {
+	if mean == nil || variance == nil {
+		return math.NaN(), math.NaN()
+	}
+	k := halfExponent(mean)
+	m := Float(scale(new(big.Rat).Set(mean), -2*k))
+	h := float64(z * Root(scale(new(big.Rat).Set(variance), -4*k)))
+	return math.Ldexp(math.Sqrt(max(0, m-h)), k), math.Ldexp(math.Sqrt(m+h), k)
+}
+
+// halfExponent returns about half the binary exponent of r.
+func halfExponent(r *big.Rat) int { return (r.Num().BitLen() - r.Denom().BitLen()) / 2 }
+
+// scale returns r times 2^e; r is lost.
+func scale(r *big.Rat, e int) *big.Rat {
+	p := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e))))
+	if e < 0 {
+		return r.Quo(r, p)
+	}
+	return r.Mul(r, p)
+}

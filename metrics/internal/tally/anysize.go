@@ -1,0 +1,136 @@
+package tally
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+)
+
+// A window that is made for the largest of some numbers holds all the bits of those down to so many powers of two below it, and one for
+// their squares those of half as many. Sums in them are exact, so it does not matter that other numbers have other windows.
+const windowSpan = 46
+
+// leastWindow is the fewest numbers for which windows pay.
+const leastWindow = 64
+
+// windowOf returns the window of numbers below 2^(e+1).
+func windowOf(e int) kernel.Window {
+	power := func(e int) float64 { return math.Float64frombits(uint64(1023+e) << 52) }
+	return kernel.Window{Magic: 1.5 * power(e+2), Fine: 1.5 * power(e+2-48), Max: power(e + 1)}
+}
+
+// addWindow adds what a kernel summed in a window: so many of its Magic's last places and so many of its Fine's.
+func addWindow(s *exact.Sum, hi, lo int64, w *kernel.Window) {
+	for _, part := range [...]struct {
+		n     int64
+		magic float64
+	}{{hi, w.Magic}, {lo, w.Fine}} {
+		unit := part.magic / 1.5 * 0x1p-52
+		s.AddExact(float64(part.n>>32) * 0x1p32 * unit)
+		s.AddExact(float64(part.n&math.MaxUint32) * unit)
+	}
+}
+
+// extent tells how large numbers are: the largest, without its sign, and the least but 0, as their bits.
+type extent struct{ least, most uint64 }
+
+func extentOf(x []float64) extent {
+	const sign = 1 << 63
+	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0), uint64(0)
+	for ; len(x) >= 2; x = x[2:] {
+		u, v := math.Float64bits(x[0])&^sign, math.Float64bits(x[1])&^sign
+		a, b = min(a, u-1), min(b, v-1) // 0 is above all
+		c, d = max(c, u), max(d, v)
+	}
+	if len(x) > 0 {
+		u := math.Float64bits(x[0]) &^ sign
+		a, c = min(a, u-1), max(c, u)
+	}
+	return extent{min(a, b) + 1, max(c, d)}
+}
+
+// middling tells whether all of them are 0 or of the middle class.
+func (e extent) middling() bool {
+	return (e.least == 0 || e.least >= (1023-squareStep/2)<<52) && e.most < (1023+squareStep/2)<<52
+}
+
+// squared returns the extent of their squares.
+func (e extent) squared() extent {
+	of := func(u uint64) uint64 {
+		v := math.Float64frombits(u)
+		return math.Float64bits(float64(v * v))
+	}
+	return extent{of(e.least), of(e.most)}
+}
+
+// exponent returns that of the largest.
+func (e extent) exponent() int { return int(e.most>>52) - 1023 }
+
+// addAll adds finite numbers, exactly and whatever their size. If they are spare, they may be overwritten.
+func addAll(s *exact.Sum, x []float64, spare bool) {
+	for len(x) > 0 {
+		v := x[:min(len(x), kernel.MaxSum)]
+		x = x[len(v):]
+		size := extentOf(v)
+		e := size.exponent()
+		if len(v) < leastWindow || e < -900 || e > 900 {
+			s.AddExactAll(v)
+			continue
+		}
+		w := windowOf(e)
+		v = size.within(v, e-windowSpan, spare, s.AddExact)
+		hi, lo, _ := kernel.FixedSums(v, &w)
+		addWindow(s, hi, lo, &w)
+	}
+}
+
+// addMoments adds numbers and their squares, exactly but for the rounding of these, and of products with weights if there are some: at
+// most kernel.MaxSum numbers of this extent, whose squares have to be from 2^-960 to 2^960. If they are spare, they may be overwritten.
+func addMoments(first, second *exact.Sum, v, weights []float64, size extent, spare bool) {
+	if weights != nil {
+		p, q := make([]float64, len(v)), make([]float64, len(v))
+		for i, x := range v {
+			p[i], q[i] = float64(weights[i]*x), float64(weights[i]*float64(x*x))
+		}
+		addAll(first, p, true)
+		addAll(second, q, true)
+		return
+	}
+	each := func(x float64) {
+		first.AddExact(x)
+		second.AddExact(float64(x * x))
+	}
+	if len(v) < leastWindow || size.most == 0 {
+		for _, x := range v {
+			each(x)
+		}
+		return
+	}
+	e := size.exponent()
+	w, w2 := windowOf(e), windowOf(2*e+1)
+	v = size.within(v, e-windowSpan/2+1, spare, each)
+	m := kernel.Moments(v, &w, &w2)
+	addWindow(first, m.Hi, m.Lo, &w)
+	addWindow(second, m.Hi2, m.Lo2, &w2)
+}
+
+// within returns the numbers that are not below 2^exponent, in their own place if that is spare, and hands those below it to f.
+func (e extent) within(v []float64, exponent int, spare bool, f func(float64)) []float64 {
+	bound := uint64(1023+exponent) << 52
+	if e.least >= bound || e.least == 0 {
+		return v
+	}
+	large := v[:0]
+	if !spare {
+		large = make([]float64, 0, len(v))
+	}
+	for _, x := range v {
+		if math.Float64bits(x)&^(1<<63) >= bound {
+			large = append(large, x)
+		} else if x != 0 {
+			f(x)
+		}
+	}
+	return large
+}
