@@ -2,6 +2,7 @@ package tally
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -36,16 +37,19 @@ func addWindow(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 type extent struct{ least, most uint64 }
 
 func extentOf(x []float64) extent {
+	// As whole numbers, which need not come by way of the registers of floating point.
+	u := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 	const sign = 1 << 63
 	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0), uint64(0)
-	for ; len(x) >= 2; x = x[2:] {
-		u, v := math.Float64bits(x[0])&^sign, math.Float64bits(x[1])&^sign
-		a, b = min(a, u-1), min(b, v-1) // 0 is above all
-		c, d = max(c, u), max(d, v)
+	for ; len(u) >= 4; u = u[4:] {
+		p, q, r, s := u[0]&^sign, u[1]&^sign, u[2]&^sign, u[3]&^sign
+		a, b = min(a, p-1), min(b, q-1) // 0 is above all
+		c, d = max(c, p), max(d, q)
+		a, b = min(a, r-1), min(b, s-1)
+		c, d = max(c, r), max(d, s)
 	}
-	if len(x) > 0 {
-		u := math.Float64bits(x[0]) &^ sign
-		a, c = min(a, u-1), max(c, u)
+	for _, p := range u {
+		a, c = min(a, p&^sign-1), max(c, p&^sign)
 	}
 	return extent{min(a, b) + 1, max(c, d)}
 }
