@@ -186,14 +186,7 @@ func addCalibrationRows[T float32 | float64](c *Calibration, b *metrics.Block, x
 			for upTo = below; upTo < len(row) && float64(row[upTo]) == y; upTo++ {
 			}
 		} else {
-			for _, v := range row {
-				if float64(v) < y {
-					below++
-				}
-				if float64(v) <= y {
-					upTo++
-				}
-			}
+			below, upTo = calibrationRank(row, y)
 		}
 		if b.Weights != nil {
 			c.upTo.w[below].AddFloat(b.Weights[i])
@@ -205,14 +198,32 @@ func addCalibrationRows[T float32 | float64](c *Calibration, b *metrics.Block, x
 	}
 }
 
-// calibrationBelow returns how many of the numbers, which do not fall, are below v.
-func calibrationBelow[T float32 | float64](rising []T, v float64) int {
-	base, n := 0, len(rising)
-	for n > 0 {
-		half := (n + 1) / 2
-		if float64(rising[base+half-1]) < v {
-			base += half
+// calibrationRank returns how many numbers are below v, and how many are not above it. It has no branches, which nothing could predict.
+func calibrationRank[T float32 | float64](row []T, v float64) (below, upTo int) {
+	for _, x := range row {
+		var a, b int
+		if float64(x) < v {
+			a = 1
 		}
+		if float64(x) <= v {
+			b = 1
+		}
+		below += a
+		upTo += b
+	}
+	return below, upTo
+}
+
+// calibrationBelow returns how many of the numbers, which do not fall, are below v, by halves and without branches.
+func calibrationBelow[T float32 | float64](rising []T, v float64) int {
+	base := 0
+	for n := len(rising); n > 0; {
+		half := (n + 1) >> 1
+		below := 0
+		if float64(rising[base+half-1]) < v {
+			below = 1
+		}
+		base += half & -below
 		n -= half
 	}
 	return base
