@@ -47,9 +47,8 @@ type Calibration struct {
 	weighted bool
 	count    tally.Weight
 
-	// Rows by how many of the edges are below what was observed, and by how many are not above it. Edges of Samples are the samples,
-	// and of Quantiles the quantiles; those of Normals are of (y - mean)/sd at the levels between 0 and 1, and within has those of
-	// |y - mean|/sd instead, by how many are below.
+	// Of Quantiles and Samples, rows by how many of these are below y, and by how many are not above it. Of Normals, by how many of
+	// the quantiles between 0 and 1 are below z = (y - mean)/sd, and by how many of the central intervals' ends are below |z|.
 	upTo, within calibrationSteps
 
 	edges, central []float64 // of Normals
@@ -162,8 +161,8 @@ func (c *Calibration) addNormals(b *metrics.Block) {
 	c.within.countUpTo(sizes, c.central, &c.counts)
 }
 
-// calibrationEdges returns the standard normal distribution's quantiles at the levels j/bins between 0 and 1, which are symmetrical to the
-// bit, and half the widths of its central intervals of the levels j/bins below 1.
+// calibrationEdges returns the standard normal distribution's quantiles at the levels j/bins between 0 and 1, which are
+// symmetrical to the bit, and half the widths of its central intervals of the levels j/bins below 1.
 func calibrationEdges(bins int) (edges, central []float64) {
 	edges, central = make([]float64, bins-1), make([]float64, bins)
 	for j := range bins / 2 {
@@ -198,7 +197,8 @@ func addCalibrationRows[T float32 | float64](c *Calibration, b *metrics.Block, x
 	}
 }
 
-// calibrationRank returns how many numbers are below v, and how many are not above it. It has no branches, which nothing could predict.
+// calibrationRank returns how many numbers are below v, and how many are not above it. Nothing could predict branches here, so
+// it has none.
 func calibrationRank[T float32 | float64](row []T, v float64) (below, upTo int) {
 	for _, x := range row {
 		var a, b int
@@ -288,9 +288,9 @@ func (c *Calibration) levels() []float64 {
 	return Levels(c.opt.Bins)
 }
 
-// Central returns the frequencies with which y was within the central interval of each level p, from the quantile at (1-p)/2 to that at
-// (1+p)/2, ends included: coverages. Levels are those of Levels(Bins), of Quantiles those that pairs of levels, which sum to 1, are
-// apart; there are none if no two do. Its area is uncertainty-toolbox's miscalibration_area as that is by default.
+// Central returns the frequencies with which y was within the central interval of each level p, from the quantile at
+// (1-p)/2 to that at (1+p)/2, ends included: coverages. Levels are those of Levels(Bins), of Quantiles the differences of two
+// levels that sum to 1; there are none if no two do. Its area is uncertainty-toolbox's miscalibration_area as that is by default.
 func (c *Calibration) Central() Curve {
 	k := Curve{N: c.count.Effective(c.weighted)}
 	if c.kind == metrics.Quantiles && c.width > 0 {
@@ -418,7 +418,11 @@ func (c *Calibration) sound() bool {
 		return false
 	}
 	if c.width == 0 {
-		return c.kind == 0 && !c.weighted && c.count.N == 0 && c.count.W.IsZero() && c.count.W2.IsZero() && c.upTo.len() == 0 && c.within.len() == 0
+		return c.kind == 0 && !c.weighted && c.count.N == 0 && c.count.W.IsZero() && c.count.W2.IsZero() &&
+			c.upTo.len() == 0 && c.within.len() == 0
+	}
+	if w, w2 := c.count.W.Sign(), c.count.W2.Sign(); c.weighted && (w <= 0 || w2 <= 0) || !c.weighted && (w != 0 || w2 != 0) {
+		return false
 	}
 	switch c.kind {
 	case metrics.Normals:

@@ -529,6 +529,143 @@ func TestCalibrationDamage(t *testing.T) {
 	}
 }
 
+// TestCalibrationRefuses: what no rows give is refused, each for one lie.
+func TestCalibrationRefuses(t *testing.T) {
+	type fields struct {
+		flags, kind uint8
+		bins        uint32
+		levels      []float64
+		width       uint64
+		rows        int64
+		w, w2       float64
+		upTo        []int64
+		within      []int64
+	}
+	seal := func(change func(*fields)) []byte {
+		f := fields{kind: uint8(metrics.Quantiles), bins: 20, levels: []float64{0.25, 0.75}, width: 2, rows: 3, upTo: []int64{1, 0, 2},
+			within: []int64{0, 1, 2}}
+		change(&f)
+		var e exact.Enc
+		e.U8(f.flags)
+		e.U32(f.bins)
+		e.U64(uint64(len(f.levels)))
+		for _, p := range f.levels {
+			e.F64(p)
+		}
+		e.U8(f.kind)
+		e.U64(f.width)
+		e.I64(f.rows)
+		for _, v := range []float64{f.w, f.w2} {
+			var s exact.Sum
+			s.AddFloat(v)
+			e.Sum(&s)
+		}
+		for _, groups := range [][]int64{f.upTo, f.within} {
+			e.U64(uint64(len(groups)))
+			for _, n := range groups {
+				if f.flags == 0 {
+					e.I64(n)
+					continue
+				}
+				var s exact.Sum
+				s.AddFloat(float64(n))
+				e.Sum(&s)
+			}
+		}
+		return exact.Seal("rCAL", 1, e.B)
+	}
+	normals := func(f *fields) {
+		f.kind, f.bins, f.width, f.upTo, f.within = uint8(metrics.Normals), 2, 3, []int64{1, 2}, []int64{1, 2, 0}
+	}
+	empty := func(f *fields) { *f = fields{bins: 20} }
+	weighted := func(f *fields) { f.flags, f.w, f.w2 = 1, 3, 5 }
+	var c regress.Calibration
+	for name, change := range map[string]func(*fields){"quantiles": func(*fields) {}, "normals": normals, "empty": empty, "weighted": weighted,
+		"samples": func(f *fields) { f.kind = uint8(metrics.Samples) }} {
+		if err := c.UnmarshalBinary(seal(change)); err != nil {
+			t.Error(name, err)
+		}
+	}
+	before := calibrationState(t, &c)
+	for name, change := range map[string]func(*fields){
+		"flag":                   func(f *fields) { f.flags = 2 },
+		"no bins":                func(f *fields) { f.bins = 0 },
+		"too many bins":          func(f *fields) { f.bins = 10001 },
+		"levels fall":            func(f *fields) { f.levels = []float64{0.75, 0.25} },
+		"level beyond 1":         func(f *fields) { f.levels[1] = 1 },
+		"level NaN":              func(f *fields) { f.levels[1] = math.NaN() },
+		"levels and width":       func(f *fields) { f.levels = f.levels[:1] },
+		"width":                  func(f *fields) { f.width = 1 << 40 },
+		"kind":                   func(f *fields) { f.kind = uint8(metrics.Probs) },
+		"no such kind":           func(f *fields) { f.kind = 99 },
+		"no rows":                func(f *fields) { f.rows, f.upTo, f.within = 0, []int64{0, 0, 0}, []int64{0, 0, 0} },
+		"a row too many":         func(f *fields) { f.upTo[0]++ },
+		"a row too few":          func(f *fields) { f.within[2]-- },
+		"fewer than none":        func(f *fields) { f.upTo = []int64{-1, 2, 2} },
+		"a wrap":                 func(f *fields) { f.upTo = []int64{math.MaxInt64, math.MaxInt64, 5} },
+		"a group too few":        func(f *fields) { f.upTo = []int64{1, 2} },
+		"a group too many":       func(f *fields) { f.within = []int64{1, 2, 0, 0} },
+		"no groups":              func(f *fields) { f.within = nil },
+		"weights without":        func(f *fields) { f.w, f.w2 = 3, 3 },
+		"weights without sum":    func(f *fields) { weighted(f); f.w = 4 },
+		"squares without sum":    func(f *fields) { weighted(f); f.w2 = 0 },
+		"squares below 0":        func(f *fields) { weighted(f); f.w2 = -1 },
+		"normals of 4":           func(f *fields) { normals(f); f.width = 4 },
+		"normals, other bins":    func(f *fields) { normals(f); f.bins = 3 },
+		"empty with a kind":      func(f *fields) { empty(f); f.kind = 5 },
+		"empty with rows":        func(f *fields) { empty(f); f.rows = 1 },
+		"empty with groups":      func(f *fields) { empty(f); f.upTo = []int64{0} },
+		"empty with weights":     func(f *fields) { empty(f); f.flags = 1 },
+		"empty with their total": func(f *fields) { empty(f); f.w = 1 },
+	} {
+		if err := c.UnmarshalBinary(seal(change)); !errors.Is(err, exact.ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !bytes.Equal(calibrationState(t, &c), before) {
+		t.Error("what was refused changed the receiver")
+	}
+}
+
+// FuzzCalibrationUnmarshal: what is read is written again as the same bytes, merges, and answers.
+func FuzzCalibrationUnmarshal(f *testing.F) {
+	r := rand.New(rand.NewPCG(10, 5))
+	for _, k := range calibrationKinds(r, 20) {
+		for _, w := range [][]float64{nil, calibrationWeights(r, 20)} {
+			k.p.Weights = w
+			_, payload, _, err := exact.Open("rCAL", calibrationState(f, calibrationOf(f, k.p, k.o)))
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(payload)
+		}
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		state := exact.Seal("rCAL", 1, payload)
+		var c regress.Calibration
+		if c.UnmarshalBinary(state) != nil {
+			return
+		}
+		if !bytes.Equal(calibrationState(t, &c), state) {
+			t.Error("written otherwise")
+		}
+		for _, k := range []regress.Curve{c.Curve(), c.Central()} {
+			k.Area(regress.AreaCrossing)
+			k.Floor(regress.AreaCrossing)
+			k.MeanSquaredError()
+			for j, v := range k.Frequencies {
+				k.Interval(j, metrics.DefaultLevel)
+				if v < 0 || v > 1 {
+					t.Errorf("a frequency of %v", v)
+				}
+			}
+		}
+		if err := c.Empty().Merge(&c); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestCalibrationEmpty(t *testing.T) {
 	levels := []float64{0.5}
 	c := regress.NewCalibration(&regress.CalibrationOptions{Bins: 4, Levels: levels})

@@ -11,17 +11,17 @@ import (
 type AreaForm uint8
 
 const (
-	// AreaCrossing is the area between the diagonal and the straight lines that join the curve's points: uncertainty-toolbox. Where a
-	// line crosses the diagonal the triangles on both sides of it are summed.
+	// AreaCrossing is the area between the diagonal and the straight lines that join the curve's points: uncertainty-toolbox.
+	// Where a line crosses the diagonal the triangles on both sides of it are summed.
 	AreaCrossing AreaForm = iota
-	// AreaPlain is the trapezoid rule over |frequency - level|: TaijaPlotting. It differs only where a line crosses the diagonal, and
-	// there it is larger, by up to a factor of 2: AreaPlain/2 <= AreaCrossing <= AreaPlain.
+	// AreaPlain is the trapezoid rule over |frequency - level|: TaijaPlotting. It differs only where a line crosses the
+	// diagonal, and there it is larger, by up to a factor of 2: AreaPlain/2 <= AreaCrossing <= AreaPlain.
 	AreaPlain
 	areaForms
 )
 
-// Curve is the calibration curve of forecasts of a number: how often what was observed was at or below the quantile of each level, or
-// within the central interval of each level. A calibrated forecast has frequencies equal to the levels but for chance.
+// Curve is the calibration curve of forecasts of a number: how often what was observed was at or below the quantile of each
+// level, or within the central interval of each level. A calibrated forecast has frequencies equal to the levels but for chance.
 type Curve struct {
 	Levels      []float64 // rising, in [0,1]
 	Frequencies []float64 // one a level; NaN without rows
@@ -45,9 +45,9 @@ func (c Curve) Interval(i int, level float64) metrics.Interval {
 	return metrics.Wilson(c.Frequencies[i], c.N, level)
 }
 
-// Area returns the miscalibration area, the one between the curve and the diagonal, in [0, 1/2] (AreaPlain up to 1): lower is better, and
-// 0 is best. It is taken over all levels from 0 to 1: where the curve does not begin at level 0 it is joined to (0,0), and where it does
-// not end at level 1 to (1,1). NaN without rows.
+// Area returns the miscalibration area, the one between the curve and the diagonal, in [0, 1/2] (AreaPlain up to 1): lower is
+// better, and 0 is best. It is taken over all levels from 0 to 1: where the curve does not begin at level 0 it is joined to
+// (0,0), and where it does not end at level 1 to (1,1). NaN without rows.
 //
 // It is above 0 by chance alone, see Floor; there is no interval of it but by resampling rows.
 func (c Curve) Area(f AreaForm) float64 {
@@ -86,8 +86,9 @@ func (c Curve) Area(f AreaForm) float64 {
 //
 //	integral over p in [0,1] of sqrt(2 p (1-p) / (pi N)) = 0.3133 / sqrt(N)
 //
-// and with the levels that there are the same of what lies on straight lines between them. That is the limit for many rows, in which
-// frequency - level is a Brownian bridge over sqrt(N); an area near it says nothing against a forecast. NaN without rows.
+// and with the levels that there are the same of what lies on straight lines between them. That is the limit for many rows, in
+// which frequency - level is a Brownian bridge over sqrt(N); an area near it says nothing against a forecast. Forecasts of fewer
+// samples a row than the curve has levels, whose frequencies are interpolated, show somewhat less. NaN without rows.
 func (c Curve) Floor(f AreaForm) float64 {
 	c.check()
 	if f >= areaForms {
@@ -110,10 +111,10 @@ func (c Curve) Floor(f AreaForm) float64 {
 	return sum * math.Sqrt(2/(math.Pi*c.N))
 }
 
-// bridgeBetween returns the integral over [p,q] of the standard deviation of the straight line between the values at p and q of a
-// Brownian bridge, or of that at the ends by the trapezoid rule.
+// bridgeBetween returns the integral over [p,q] of the standard deviation of the straight line between the values at p and q of
+// a Brownian bridge, or of that at the ends by the trapezoid rule.
 //
-// With h = q-p and a = h(1-h), the variance at p + t*h is a*t^2 - 2*p*h*t + p(1-p): the root of a quadratic function has a closed integral.
+// With h = q-p and a = h(1-h), the variance at p + t*h is a*t^2 - 2*p*h*t + p(1-p): its root has a closed integral.
 func bridgeBetween(p, q float64, f AreaForm) float64 {
 	h := q - p
 	s, t := math.Sqrt(p*(1-p)), math.Sqrt(q*(1-q))
@@ -150,8 +151,9 @@ func (c Curve) SquaredError(weights []float64) float64 {
 	return sum
 }
 
-// MeanSquaredError returns the mean of (p_j - f_j)^2 over the levels p_j between 0 and 1: those two, where a normal forecast cannot be
-// off, are left out. Lower is better. A calibrated forecast shows the mean of p(1-p)/N. NaN without rows or such levels.
+// MeanSquaredError returns the mean of (p_j - f_j)^2 over the levels p_j between 0 and 1. Those two, where a normal forecast
+// cannot be off, are left out, so that the mean does not depend on whether a curve has them. Lower is better; a calibrated
+// forecast shows the mean of p_j*(1-p_j)/N on average. NaN without rows or such levels.
 func (c Curve) MeanSquaredError() float64 {
 	c.check()
 	sum, n := 0.0, 0

@@ -14,13 +14,13 @@ type Distribution interface {
 	Quantile(p float64) float64 // the inverse of CDF, for p in [0,1]
 }
 
-// Frequency returns the calibration curve of any forecasts, one a row: the share of the rows with observed[i] <= dists[i].Quantile(p),
-// for each of the levels p. These rise and are in [0,1]; nil means Levels(DefaultCalibrationBins). weights may be nil; a row of weight 0
-// is left out. At levels 0 and 1 the quantiles are the ends of a forecast's support: what was observed beyond the upper one shows as a
-// frequency below 1.
+// Frequency returns the calibration curve of any forecasts, one a row: the share of the rows with
+// observed[i] <= dists[i].Quantile(p), for each of the levels p. These rise and are in [0,1]; nil means
+// Levels(DefaultCalibrationBins). weights may be nil; a row of weight 0 is left out. At levels 0 and 1 the quantiles are the
+// ends of a forecast's support: what was observed beyond the upper one shows as a frequency below 1.
 //
-// An observed number that is not finite, a weight that metrics.Predictions do not take and a quantile that is NaN are errors. It panics
-// if rows differ in number or levels are out of order.
+// An observed number that is not finite, a weight that metrics.Predictions do not take and a quantile that is NaN are errors.
+// It panics if rows differ in number or levels are out of order.
 func Frequency[D Distribution](observed []float64, dists []D, levels, weights []float64) (Curve, error) {
 	if len(dists) != len(observed) || weights != nil && len(weights) != len(observed) {
 		panic("regress: distributions, observations and weights differ in number")
@@ -71,8 +71,8 @@ func Frequency[D Distribution](observed []float64, dists []D, levels, weights []
 }
 
 // EmpiricalFrequency returns the calibration curve of normal forecasts at the levels j/bins, LaplaceRedux's
-// empirical_frequency_regression: that of a Calibration, to the bit. The error is a *metrics.DataError. It panics if rows differ in number
-// or for bins out of 1 to 10,000.
+// empirical_frequency_regression: that of a Calibration, to the bit. The error is a *metrics.DataError. It panics if rows differ
+// in number or for bins out of 1 to 10,000.
 func EmpiricalFrequency(observed, mean, sd []float64, bins int) (Curve, error) {
 	if len(mean) != len(observed) || len(sd) != len(observed) {
 		panic("regress: means, standard deviations and observations differ in number")
