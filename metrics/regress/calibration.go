@@ -316,7 +316,7 @@ func (c *Calibration) Central() Curve {
 	}
 	upTo, b := c.upTo.frequencies(&c.count), c.opt.Bins
 	for j := range k.Frequencies {
-		k.Frequencies[j] = calibrationBetween(upTo, b+j, 2*b) - calibrationBetween(within, b-j, 2*b)
+		k.Frequencies[j] = max(0, calibrationBetween(upTo, b+j, 2*b)-calibrationBetween(within, b-j, 2*b)) // below it by rounding
 	}
 	return k
 }
@@ -439,5 +439,6 @@ func (c *Calibration) sound() bool {
 	}
 	upTo, within := c.sizesOf()
 	total := c.count.Total(c.weighted)
-	return c.count.N > 0 && c.upTo.len() == upTo && c.within.len() == within && c.upTo.sums(&total) && c.within.sums(&total)
+	return c.count.N > 0 && c.upTo.len() == upTo && c.within.len() == within && c.upTo.sums(&total) && c.within.sums(&total) &&
+		(c.kind == metrics.Normals || c.upTo.leads(&c.within)) // more are not above y than are below it
 }

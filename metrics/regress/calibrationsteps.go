@@ -89,6 +89,25 @@ func (s *calibrationSteps) sums(total *exact.Sum) bool {
 	return sum.Equal(total)
 }
 
+// leads tells whether the first k groups hold no less than those of o, for each k.
+func (s *calibrationSteps) leads(o *calibrationSteps) bool {
+	ahead := int64(0)
+	for j, n := range s.n {
+		if ahead += n - o.n[j]; ahead < 0 {
+			return false
+		}
+	}
+	var lead exact.Sum
+	for j := range s.w {
+		lead.Merge(&s.w[j])
+		lead.Sub(&o.w[j])
+		if lead.Sign() < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *calibrationSteps) encode(e *exact.Enc) {
 	e.U64(uint64(s.len()))
 	for _, n := range s.n {

@@ -168,6 +168,36 @@ func TestCurveCalibrated(t *testing.T) {
 	}
 }
 
+// TestCurveInterval: of calibrated forecasts the interval of a frequency covers the level.
+func TestCurveInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	runs := 3000
+	if testing.Short() {
+		runs = 600
+	}
+	for _, weighted := range []bool{false, true} {
+		covered, of := 0, 0
+		for range runs {
+			p := calibrationNormals(r, 80, 0, 1)
+			if weighted {
+				p.Weights = calibrationWeights(r, 80)
+			}
+			c := calibrationOf(t, p, &regress.CalibrationOptions{Bins: 6})
+			for _, k := range []regress.Curve{c.Curve(), c.Central()} {
+				for j := 1; j < 6; j++ {
+					of++
+					if i := k.Interval(j, 0.9); i.Low <= k.Levels[j] && k.Levels[j] <= i.High {
+						covered++
+					}
+				}
+			}
+		}
+		if share := float64(covered) / float64(of); !(math.Abs(share-0.9) < 0.02) {
+			t.Errorf("weights %v: %v of the 90 %% intervals cover", weighted, share)
+		}
+	}
+}
+
 // TestCurveShapes: too small a spread has too many rows in the tails, so an S about the middle, too large a one the reverse; a mean that
 // is too low has all frequencies below their levels.
 func TestCurveShapes(t *testing.T) {
