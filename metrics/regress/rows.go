@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -50,7 +49,7 @@ var rowsTable = []rowsMetric{
 	{kind: metrics.Normals, name: "z", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.Z) })},
 	{kind: metrics.Normals, name: "pit", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) {
 		for i := range dst {
-			dst[i] = math.Erfc(-b.Normal.Z[i]/math.Sqrt2) / 2
+			dst[i] = kernel.Phi64(b.Normal.Z[i])
 		}
 	})},
 	{kind: metrics.Normals, name: "interval_score", level: true, of: rowsNormalInterval},
@@ -58,11 +57,12 @@ var rowsTable = []rowsMetric{
 	{kind: metrics.Quantiles, name: "wis", need: metrics.Rows, usual: true, of: rowsWIS},
 	{kind: metrics.Quantiles, name: "pinball", need: metrics.Rows, level: true, of: rowsPinball},
 	{kind: metrics.Quantiles, name: "interval_score", need: metrics.Rows, level: true, of: rowsInterval},
-	{kind: metrics.Quantiles, name: "abs_error", need: metrics.Rows, usual: true, of: rowsMedian},
+	{kind: metrics.Quantiles, name: "ae_median", need: metrics.Rows, usual: true, of: rowsMedian},
 
 	{kind: metrics.Samples, name: "error", need: metrics.Rows, usual: true, of: rowsSampleMean(func(e float64) float64 { return e })},
+	{kind: metrics.Samples, name: "abs_error", need: metrics.Rows, of: rowsSampleMean(math.Abs)},
 	{kind: metrics.Samples, name: "squared_error", need: metrics.Rows, of: rowsSampleMean(func(e float64) float64 { return float64(e * e) })},
-	{kind: metrics.Samples, name: "abs_error", need: metrics.Rows, of: rowsSampleMedian},
+	{kind: metrics.Samples, name: "ae_median", need: metrics.Rows, usual: true, of: rowsSampleMedian},
 	{kind: metrics.Samples, name: "pit", need: metrics.Rows, usual: true, of: rowsPlain(rowsSamplePIT)},
 }
 
@@ -114,7 +114,7 @@ func rowsNormalInterval(level float64, _ []float64) (func() rowsFunc, error) {
 	if level == 0 {
 		level = rowsDefaultLevel
 	}
-	z := mathext.NormalQuantile((1 + level) / 2)
+	z := kernel.PhiInv64((1 + level) / 2)
 	return func() rowsFunc {
 		return func(dst []float64, b *metrics.Block) {
 			for i, sd := range b.Normal.SD[:b.Rows] {
@@ -302,10 +302,10 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 //	Quantiles  wis             (|y - median|/2 + sum over the pairs (a/2) interval_score(level=1-a)) / (pairs + 1/2)
 //	           pinball         (1[y < x] - q)(x - y), of the level q of an option level, the mean over all if there is none
 //	           interval_score  as above
-//	           abs_error       |y - median|
-//	Samples    error           observed - mean
-//	           squared_error   (observed - mean)^2
-//	           abs_error       |observed - median|, of an even number that between the two in the middle
+//	           ae_median       |y - median|
+//	Samples    error           e = observed - mean, as for Normals, and so are
+//	           abs_error, squared_error
+//	           ae_median       |observed - median|, of an even number that between the two in the middle
 //	           pit             (a + b + 1) / (2 (m + 1)), a of m samples being below the observed number and b not above it: the
 //	                           middle of the interval in which a randomised one is drawn
 //

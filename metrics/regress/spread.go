@@ -49,7 +49,7 @@ func (s *Spread) Needs() metrics.Need { return 0 }
 func (s *Spread) Empty() metrics.Accumulator { return NewSpread() }
 
 // Len returns the number of rows seen.
-func (s *Spread) Len() int64 { return s.kept + int64(len(s.log.keys)) }
+func (s *Spread) Len() int64 { return s.kept + int64(len(s.log.rows)) }
 
 // Exact tells whether each distinct standard deviation has sums of its own.
 func (s *Spread) Exact() bool {
@@ -98,8 +98,8 @@ func (s *Spread) AddBlock(b *metrics.Block) {
 
 // settle adds the rows of the log to the table.
 func (s *Spread) settle() {
-	if n := len(s.log.keys); n > 0 {
-		s.table.merge(s.log.take(s.table.coarse))
+	if n := len(s.log.rows); n > 0 {
+		s.table.addLog(&s.log)
 		s.kept += int64(n)
 	}
 }

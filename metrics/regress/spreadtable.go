@@ -120,27 +120,54 @@ func (t *spreadTable) leaveOut(more uint) {
 // mergeFar adds sums of a class of far errors by keys that have so many bits more.
 func (t *spreadTable) mergeFar(class int, far map[uint64]*exact.Sum, shift uint) {
 	for k, s := range far {
-		t.farSum(class, k>>shift).Merge(s)
+		spreadFarSum(&t.far[class], k>>shift).Merge(s)
 	}
 }
 
-func (t *spreadTable) farSum(class int, key uint64) *exact.Sum {
-	if t.far[class] == nil {
-		t.far[class] = map[uint64]*exact.Sum{}
+// spreadFarSum returns the sum of a key.
+func spreadFarSum(far *map[uint64]*exact.Sum, key uint64) *exact.Sum {
+	if *far == nil {
+		*far = map[uint64]*exact.Sum{}
 	}
-	s := t.far[class][key]
+	s := (*far)[key]
 	if s == nil {
 		s = new(exact.Sum)
-		t.far[class][key] = s
+		(*far)[key] = s
 	}
 	return s
 }
 
-// union returns how many keys there are in t and, without so many bits of theirs, in o, and how many of them are left if more
-// bits of all are left out: at most so many that this is not above most.
-func (t *spreadTable) union(o *spreadTable, shift uint, most int) (n int, more uint) {
+// spreadFind returns the place of the first key from place i on that is not below k.
+func spreadFind(keys []uint64, i int, k uint64) int {
+	step := 1
+	for i+step <= len(keys) && keys[i+step-1] < k {
+		i += step
+		step *= 2
+	}
+	n, _ := slices.BinarySearch(keys[i:min(i+step, len(keys))], k)
+	return i + n
+}
+
+// missing returns how many of the keys of o, without so many of their bits, are not in t.
+func (t *spreadTable) missing(o *spreadTable, shift uint) (n int) {
+	i, last := 0, uint64(math.MaxUint64)
+	for _, k := range o.keys {
+		if k >>= shift; k == last {
+			continue
+		}
+		if i = spreadFind(t.keys, i, k); i == len(t.keys) || t.keys[i] != k {
+			n++
+		}
+		last = k
+	}
+	return n
+}
+
+// surplus returns how many bits more have to be left out of the keys that are in t or, without so many of theirs, in o, until no more
+// are left than there may be.
+func (t *spreadTable) surplus(o *spreadTable, shift uint) (more uint) {
 	var differ [65]int // neighbours whose keys differ in the last so many bits, and no further up
-	last := uint64(0)
+	n, last := 0, uint64(0)
 	for i, j := 0, 0; i < len(t.keys) || j < len(o.keys); {
 		var k uint64
 		if j == len(o.keys) || i < len(t.keys) && t.keys[i] <= o.keys[j]>>shift {
@@ -156,11 +183,11 @@ func (t *spreadTable) union(o *spreadTable, shift uint, most int) (n int, more u
 		}
 		last = k
 	}
-	for n > most {
+	for n > MaxExactSpreads {
 		more++
 		n -= differ[more]
 	}
-	return n, more
+	return more
 }
 
 // merge adds what another table has, which may be the same one.
@@ -180,48 +207,51 @@ func (t *spreadTable) merge(o *spreadTable) {
 		t.leaveOut(o.coarse - t.coarse)
 	}
 	shift := t.coarse - o.coarse
-	union, more := t.union(o, shift, MaxExactSpreads)
-	t.leaveOut(more)
-	shift += more
+	added := t.missing(o, shift)
+	if len(t.keys)+added > MaxExactSpreads {
+		more := t.surplus(o, shift)
+		t.leaveOut(more)
+		shift += more
+		added = t.missing(o, shift)
+	}
 	for c, far := range o.far {
 		t.mergeFar(c, far, shift)
 	}
 	if o.heavy != nil && t.heavy == nil {
 		t.heavy = []spreadHeavy{}
 	}
-	if union == len(t.keys) {
-		i := 0
-		for j, k := range o.keys {
-			for t.keys[i] != k>>shift {
-				i++
-			}
-			t.mergeCell(i, o, j)
-		}
-		return
+	t.insert(o, shift, added)
+	i := 0
+	for j, k := range o.keys {
+		i = spreadFind(t.keys, i, k>>shift)
+		t.mergeCell(i, o, j)
+	}
+}
+
+// insert makes empty cells for the keys of o, without so many bits, that are not in t, and that are so many.
+func (t *spreadTable) insert(o *spreadTable, shift uint, added int) {
+	old := len(t.keys)
+	t.keys, t.cells = spreadGrow(t.keys, old+added), spreadGrow(t.cells, old+added)
+	if t.heavy != nil {
+		t.heavy = spreadGrow(t.heavy, old+added)
 	}
 	// From the end, so that what is there can move up in place.
-	i := len(t.keys) - 1
-	t.keys, t.cells = spreadGrow(t.keys, union), spreadGrow(t.cells, union)
-	if t.heavy != nil {
-		t.heavy = spreadGrow(t.heavy, union)
-	}
-	for j, to := len(o.keys)-1, union-1; j >= 0; to-- {
+	for j := len(o.keys) - 1; added > 0; j-- {
 		k := o.keys[j] >> shift
-		if i >= 0 && t.keys[i] >= k {
-			t.keys[to], t.cells[to] = t.keys[i], t.cells[i]
-			if t.heavy != nil {
-				t.heavy[to] = t.heavy[i]
-			}
-			k = t.keys[i]
-			i--
-		} else {
-			t.keys[to], t.cells[to] = k, spreadCell{}
-			if t.heavy != nil {
-				t.heavy[to] = spreadHeavy{}
-			}
+		at, found := slices.BinarySearch(t.keys[:old], k)
+		if to := old + added; to < len(t.keys) && t.keys[to] == k || found {
+			continue
 		}
-		for ; j >= 0 && o.keys[j]>>shift == k; j-- {
-			t.mergeCell(to, o, j)
+		copy(t.keys[at+added:], t.keys[at:old])
+		copy(t.cells[at+added:], t.cells[at:old])
+		if t.heavy != nil {
+			copy(t.heavy[at+added:], t.heavy[at:old])
+		}
+		old = at
+		added--
+		t.keys[old+added], t.cells[old+added] = k, spreadCell{}
+		if t.heavy != nil {
+			t.heavy[old+added] = spreadHeavy{}
 		}
 	}
 }
@@ -316,42 +346,46 @@ func (t *spreadTable) decode(d *exact.Dec, weighted bool) (rows int64, ok bool) 
 			if _, found := slices.BinarySearch(t.keys, k); !found || k <= last || s.Sign() <= 0 {
 				return 0, false
 			}
-			t.farSum(c, k).Merge(&s)
+			spreadFarSum(&t.far[c], k).Merge(&s)
 			last = k
 		}
 	}
 	return rows, true
 }
 
+// spreadRow is the key of a row's standard deviation and the square of its error, divided as in its cell; 0 of a far one.
+type spreadRow struct {
+	key    uint64
+	square float64
+}
+
 // spreadLog is rows that are in no sum of a table.
 type spreadLog struct {
-	keys    []uint64
-	squares []float64 // of the errors, divided as in their cells; 0 of a far one
+	rows    []spreadRow
 	weights []float64
-	far     spreadTable // of the far ones, without cells
+	far     [5]map[uint64]*exact.Sum // as in a table, by whole keys
 
 	order, scratch []uint64
-	sums           spreadTable // of these rows
+	others         spreadTable // of rows whose keys are not in the table
 }
 
 // Rows are sorted together, as many as the last bits of a word can number.
 const (
-	spreadLogBits  = 16
+	spreadLogBits  = 17
 	spreadShortLog = 1 << 12
 	spreadPlace    = 1<<spreadLogBits - 1
 )
 
 // room returns for how many more rows there is room, and makes more where so many are to come.
 func (l *spreadLog) room(n int) int {
-	if have := cap(l.keys); len(l.keys)+n > have && have < 1<<spreadLogBits {
+	if have := cap(l.rows); len(l.rows)+n > have && have < 1<<spreadLogBits {
 		want := spreadShortLog
-		for want < min(len(l.keys)+n, 1<<spreadLogBits) {
-			want <<= 2
+		for want < len(l.rows)+n && want < 1<<spreadLogBits {
+			want = min(want<<2, 1<<spreadLogBits)
 		}
-		l.keys = append(make([]uint64, 0, want), l.keys...)
-		l.squares = append(make([]float64, 0, want), l.squares...)
+		l.rows = append(make([]spreadRow, 0, want), l.rows...)
 	}
-	return cap(l.keys) - len(l.keys)
+	return cap(l.rows) - len(l.rows)
 }
 
 // add adds rows, for which there is room.
@@ -367,8 +401,7 @@ func (l *spreadLog) add(e, sd, weights []float64) {
 		if !(math.Abs(v) < 1<<30) {
 			v = l.large(key, e[i], v, down, weights, i)
 		}
-		l.keys = append(l.keys, key)
-		l.squares = append(l.squares, float64(v*v))
+		l.rows = append(l.rows, spreadRow{key, float64(v * v)})
 	}
 	l.weights = append(l.weights, weights...)
 }
@@ -385,70 +418,80 @@ func (l *spreadLog) large(key uint64, e, v float64, down int, weights []float64,
 	if weights != nil {
 		v = float64(v * weights[i])
 	}
-	l.far.farSum(class-1, key).AddExact(v)
+	spreadFarSum(&l.far[class-1], key).AddExact(v)
 	return 0
 }
 
-// take returns the sums of the rows, by keys without their last bits, and forgets them.
-func (l *spreadLog) take(coarse uint) *spreadTable {
-	order := l.sort(coarse)
-	t := &l.sums
-	*t = spreadTable{keys: t.keys[:0], cells: t.cells[:0], heavy: t.heavy[:0], coarse: coarse}
-	weighted := len(l.weights) > 0
+// addLog adds the rows of a log, which forgets them.
+func (t *spreadTable) addLog(l *spreadLog) {
+	order := l.sort(t.coarse)
+	coarse, weighted := t.coarse, len(l.weights) > 0
+	others := &l.others
+	*others = spreadTable{keys: others.keys[:0], cells: others.cells[:0], heavy: others.heavy[:0], coarse: coarse, far: l.far}
+	for c, far := range l.far {
+		others.far[c] = nil
+		others.mergeFar(c, far, coarse)
+		l.far[c] = nil
+	}
 	if !weighted {
-		t.heavy = nil
+		others.heavy = nil
 	}
-	for c, far := range l.far.far {
-		t.mergeFar(c, far, coarse)
-	}
-	l.far.far = [5]map[uint64]*exact.Sum{}
+	i := 0
 	for _, o := range order {
 		at := o & spreadPlace
-		key := l.keys[at]
-		last := len(t.keys) - 1
-		if last < 0 || t.keys[last] != key>>coarse {
-			t.keys, t.cells = append(t.keys, key>>coarse), append(t.cells, spreadCell{})
-			if last++; weighted {
-				t.heavy = append(t.heavy, spreadHeavy{})
+		row := l.rows[at]
+		k := row.key >> coarse
+		for i < len(t.keys) && t.keys[i] < k {
+			i++
+		}
+		to, j := t, i
+		if i == len(t.keys) || t.keys[i] != k {
+			to, j = others, len(others.keys)-1
+			if j < 0 || others.keys[j] != k {
+				others.keys, others.cells = append(others.keys, k), append(others.cells, spreadCell{})
+				if weighted {
+					others.heavy = append(others.heavy, spreadHeavy{})
+				}
+				j++
 			}
 		}
-		c := &t.cells[last]
+		c := &to.cells[j]
 		c.n++
 		if !weighted {
-			c.sd2.add(spreadUnits{0, uint64(spreadVariance(key) * 0x1p52)})
-			c.e2.AddFloat(l.squares[at])
+			c.sd2.add(spreadUnits{0, uint64(spreadVariance(row.key) * 0x1p52)})
+			c.e2.AddFloat(row.square)
 			continue
 		}
 		w := l.weights[at]
-		t.heavy[last].w.AddFloat(w)
-		t.heavy[last].sd2.AddFloat(float64(w * spreadVariance(key)))
-		c.e2.AddFloat(float64(w * l.squares[at]))
+		to.heavy[j].w.AddFloat(w)
+		to.heavy[j].sd2.AddFloat(float64(w * spreadVariance(row.key)))
+		c.e2.AddFloat(float64(w * row.square))
 	}
-	l.keys, l.squares, l.weights = l.keys[:0], l.squares[:0], l.weights[:0]
-	return t
+	l.rows, l.weights = l.rows[:0], l.weights[:0]
+	t.merge(others)
 }
 
 // sort returns the numbers of the rows, in the last bits, in rising order of their keys without the last bits.
 func (l *spreadLog) sort(coarse uint) []uint64 {
-	n := len(l.keys)
+	n := len(l.rows)
 	if len(l.order) < n {
-		c := cap(l.keys)
+		c := cap(l.rows)
 		l.order, l.scratch = make([]uint64, c), make([]uint64, kernel.SortScratch(c))
 	}
 	order := l.order[:n]
-	for i, k := range l.keys {
-		order[i] = k&^spreadPlace | uint64(i)
+	for i := range order {
+		order[i] = l.rows[i].key&^spreadPlace | uint64(i)
 	}
 	kernel.Sort(order, l.scratch[:kernel.SortScratch(n)])
 	// What the numbers took from the keys counts among those that are alike without it.
 	for i := 0; i < n && coarse < spreadLogBits; {
 		k, rising := i+1, true
 		for ; k < n && order[k]>>spreadLogBits == order[i]>>spreadLogBits; k++ {
-			rising = rising && l.keys[order[k-1]&spreadPlace] <= l.keys[order[k]&spreadPlace]
+			rising = rising && l.rows[order[k-1]&spreadPlace].key <= l.rows[order[k]&spreadPlace].key
 		}
 		if !rising {
 			slices.SortFunc(order[i:k], func(a, b uint64) int {
-				return cmp.Compare(l.keys[a&spreadPlace], l.keys[b&spreadPlace])
+				return cmp.Compare(l.rows[a&spreadPlace].key, l.rows[b&spreadPlace].key)
 			})
 		}
 		i = k
