@@ -1,23 +1,673 @@
 package regress_test
 
 import (
-	"math"
-	"os"
-	"path/filepath"
-	"testing"
-
+	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"testing"
 
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
+	"github.com/candor-go/candor/metrics/score"
 )
 
-// wisNear tells whether a is b to a relative error.
-func wisNear(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Abs(b) }
+// quantileHub are the levels that are taken where none are given.
+var quantileHub = []float64{0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9,
+	0.95, 0.975, 0.99}
 
-// realDir returns where a real set is, or skips.
+// quantileKinds are those that the accumulators of quantiles take.
+var quantileKinds = []metrics.Kind{metrics.Normals, metrics.Quantiles, metrics.Samples}
+
+// quantileRows returns n forecasts of a kind and what was observed, which they are mostly right about: normal ones, their quantiles
+// at k levels, or k samples of them. Some rows have ties with what was observed.
+func quantileRows(r *rand.Rand, kind metrics.Kind, n int, levels []float64) *metrics.Predictions {
+	p := &metrics.Predictions{Kind: kind, Scores: metrics.Scores{Rows: n, Classes: len(levels)}}
+	if kind == metrics.Normals {
+		p.Classes = 3
+	}
+	for i := range n {
+		mean, sd := 3*r.NormFloat64(), 0.5+r.ExpFloat64()
+		y := mean + 1.3*sd*r.NormFloat64()
+		var row []float64
+		switch kind {
+		case metrics.Normals:
+			row = []float64{mean, sd, y}
+		case metrics.Quantiles:
+			for _, l := range levels {
+				row = append(row, mean+sd*kernel.PhiInv64(l))
+			}
+		default:
+			for range levels {
+				row = append(row, mean+sd*r.NormFloat64())
+			}
+		}
+		if kind != metrics.Normals {
+			if i%5 == 0 {
+				y = row[i%len(row)]
+			}
+			p.Observed = append(p.Observed, y)
+		}
+		p.F64 = append(p.F64, row...)
+	}
+	return p
+}
+
+// quantileNarrow makes predictions, and a copy of them, of numbers that float32 holds.
+func quantileNarrow(p *metrics.Predictions) *metrics.Predictions {
+	q := *p
+	q.F64, q.F32 = nil, make([]float32, len(p.F64))
+	for i, v := range p.F64 {
+		q.F32[i] = float32(v)
+		p.F64[i] = float64(q.F32[i])
+	}
+	return &q
+}
+
+// quantileAccumulators returns empty ones of each kind and option, for quantiles at the given levels.
+func quantileAccumulators(levels []float64) []metrics.Accumulator {
+	return []metrics.Accumulator{
+		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}),
+		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true}),
+		regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.3, 0.5, 0.9}, Quantiles: levels}),
+	}
+}
+
+func quantilePass(t *testing.T, p *metrics.Predictions, o *metrics.Options, accs ...metrics.Accumulator) {
+	t.Helper()
+	if err := metrics.NewPass(o, accs...).Add(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func quantileState(t *testing.T, a metrics.Accumulator) []byte {
+	t.Helper()
+	b, err := a.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// quantileNear tells whether a is b to a relative error.
+func quantileNear(a, b, tol float64) bool { return a == b || math.Abs(a-b) <= tol*math.Abs(b) }
+
+// quantilePart returns rows [from, to) of predictions.
+func quantilePart(p *metrics.Predictions, from, to int) *metrics.Predictions {
+	q := *p
+	q.Rows = to - from
+	q.F64 = p.F64[from*p.Classes : to*p.Classes]
+	if p.Observed != nil {
+		q.Observed = p.Observed[from:to]
+	}
+	if p.Weights != nil {
+		q.Weights = p.Weights[from:to]
+	}
+	return &q
+}
+
+// quantileTable returns quantiles and what was observed as the definitions take them: the samples' by the rule of type 7, those of
+// normal forecasts by the inverse of the distribution function.
+func quantileTable(p *metrics.Predictions, levels []float64) (x [][]float64, y []float64) {
+	for i := range p.Rows {
+		row := slices.Clone(p.F64[i*p.Classes : (i+1)*p.Classes])
+		q := make([]float64, len(levels))
+		switch p.Kind {
+		case metrics.Normals:
+			for j, l := range levels {
+				q[j] = row[0] + row[1]*kernel.PhiInv64(l)
+			}
+			y = append(y, row[2])
+		case metrics.Quantiles:
+			copy(q, row)
+		default:
+			slices.Sort(row)
+			for j, l := range levels {
+				h := float64(len(row)-1) * l
+				lo, hi := math.Floor(h), math.Ceil(h)
+				q[j] = row[int(lo)] + (h-lo)*(row[int(hi)]-row[int(lo)])
+			}
+		}
+		if p.Kind != metrics.Normals {
+			y = append(y, p.Observed[i])
+		}
+		x = append(x, q)
+	}
+	return x, y
+}
+
+// quantileMean returns the weighted mean of v and half of its interval at 0.95.
+func quantileMean(v, w []float64) (mean, half float64) {
+	sw, s, sw2 := 0.0, 0.0, 0.0
+	weight := func(i int) float64 {
+		if w == nil {
+			return 1
+		}
+		return w[i]
+	}
+	for i, x := range v {
+		s += weight(i) * x
+		sw += weight(i)
+		sw2 += weight(i) * weight(i)
+	}
+	mean = s / sw
+	ss := 0.0
+	for i, x := range v {
+		ss += weight(i) * (x - mean) * (x - mean)
+	}
+	n := sw * sw / sw2
+	return mean, 1.959963984540 * math.Sqrt(ss/sw*n/(n-1)/n)
+}
+
+// quantileSame compares a value and its interval with those of rows.
+func quantileSame(t *testing.T, name string, got float64, in metrics.Interval, rows, w []float64) {
+	t.Helper()
+	mean, half := quantileMean(rows, w)
+	if !quantileNear(got, mean, 1e-12) || !quantileNear(in.Low, mean-half, 1e-9) || !quantileNear(in.High, mean+half, 1e-9) {
+		t.Errorf("%s is %v %v, want %v +- %v", name, got, in, mean, half)
+	}
+}
+
+// TestQuantilesDefinition compares with the formulas, row by row, for all kinds and for levels that pair up or do not.
+func TestQuantilesDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, levels := range [][]float64{quantileHub, {0.5}, {0.25, 0.75}, {0.1, 0.5, 0.9}, {0.1, 0.5, 0.8}, {0.2, 0.3, 0.5, 0.7, 0.9}, {0.9},
+		{0.05, 0.35, 0.65, 0.95}} {
+		for _, kind := range quantileKinds {
+			for _, weighted := range []bool{false, true} {
+				p := quantileRows(r, kind, 700, levels)
+				if weighted {
+					for range p.Rows {
+						p.Weights = append(p.Weights, 0.25+r.ExpFloat64())
+					}
+				}
+				s := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true})
+				quantilePass(t, p, nil, s)
+				x, y := quantileTable(p, levels)
+				k := len(levels)
+				byLevel := make([][]float64, k)
+				var pinball, crps, wis, dispersion, under, over []float64
+				for i, row := range x {
+					sum, integral := 0.0, 0.0
+					for j, q := range row {
+						loss := -levels[j] * (q - y[i])
+						if y[i] < q {
+							loss = (1 - levels[j]) * (q - y[i])
+						}
+						sum += loss
+						from, to := 0.0, 1.0
+						if j > 0 {
+							from = (levels[j-1] + levels[j]) / 2
+						}
+						if j+1 < k {
+							to = (levels[j] + levels[j+1]) / 2
+						}
+						integral += 2 * (to - from) * loss
+						byLevel[j] = append(byLevel[j], loss)
+					}
+					pinball, crps = append(pinball, sum/float64(k)), append(crps, integral)
+					m := row[k/2]
+					score, d, u, o := math.Abs(y[i]-m)/2, 0.0, max(0, y[i]-m)/2, max(0, m-y[i])/2
+					for j := range k / 2 {
+						a, l, h := 2*levels[j], row[j], row[k-1-j]
+						is := h - l
+						if y[i] < l {
+							is += 2 / a * (l - y[i])
+							o += l - y[i]
+						} else if y[i] > h {
+							is += 2 / a * (y[i] - h)
+							u += y[i] - h
+						}
+						score += a / 2 * is
+						d += a / 2 * (h - l)
+					}
+					n := float64(k/2) + 0.5
+					wis, dispersion, under, over = append(wis, score/n), append(dispersion, d/n), append(under, u/n), append(over, o/n)
+				}
+				quantileSame(t, "pinball", s.Pinball(), s.PinballInterval(0.95), pinball, p.Weights)
+				quantileSame(t, "crps", s.CRPS(), s.CRPSInterval(0.95), crps, p.Weights)
+				for j, l := range levels {
+					quantileSame(t, "pinball of a level", s.PinballAt(l+1e-10), s.PinballAtInterval(l, 0.95), byLevel[j], p.Weights)
+				}
+				reason := s.WISReason()
+				if k%2 == 0 && !strings.Contains(reason, "median") && levels[0] == 1-levels[k-1] || s.Reason() != "" {
+					t.Error(levels, reason)
+				}
+				if reason != "" {
+					i := s.WISInterval(0.95)
+					if v := s.WIS(); v == v || i.Low == i.Low || s.Dispersion() == s.Dispersion() || s.OverpredictionInterval(0.9).Low < 0 {
+						t.Error(levels, v, i)
+					}
+					continue
+				}
+				quantileSame(t, "wis", s.WIS(), s.WISInterval(0.95), wis, p.Weights)
+				quantileSame(t, "dispersion", s.Dispersion(), s.DispersionInterval(0.95), dispersion, p.Weights)
+				quantileSame(t, "under", s.Underprediction(), s.UnderpredictionInterval(0.95), under, p.Weights)
+				quantileSame(t, "over", s.Overprediction(), s.OverpredictionInterval(0.95), over, p.Weights)
+				if !quantileNear(s.Dispersion()+s.Underprediction()+s.Overprediction(), s.WIS(), 1e-14) || s.WIS() != 2*s.Pinball() || s.WIS() < 0 {
+					t.Error(levels, "the parts are not the whole")
+				}
+			}
+		}
+	}
+}
+
+// TestQuantilesReasons holds which levels have a weighted interval score.
+func TestQuantilesReasons(t *testing.T) {
+	for _, c := range []struct {
+		levels []float64
+		want   string
+	}{
+		{nil, ""},
+		{[]float64{0.5}, ""},
+		{[]float64{0.1 + 5e-10, 0.5, 0.9}, ""},
+		{[]float64{0.1 + 5e-9, 0.5, 0.9}, "pairs of quantiles, and there is one of level 0.1 but none of 0.9"},
+		{[]float64{0.25, 0.75}, "takes the median"},
+		{[]float64{0.25, 0.5}, "one of level 0.25 but none of 0.75"},
+		{[]float64{0.9}, "one of level 0.9 but none of 0.1"},
+	} {
+		s := regress.NewQuantiles(&regress.QuantileOptions{Levels: c.levels})
+		if s.Reason() != "there are no rows" || s.Pinball() == s.Pinball() || s.CRPS() == s.CRPS() || s.WIS() == s.WIS() {
+			t.Error("no rows have a score")
+		}
+		quantilePass(t, quantileRows(rand.New(rand.NewPCG(1, 2)), metrics.Normals, 5, nil), nil, s)
+		if r := s.WISReason(); !strings.Contains(r, c.want) || (r == "") != (c.want == "") {
+			t.Errorf("%v: %q", c.levels, r)
+		}
+		if (s.WISReason() == "") != (s.WIS() == s.WIS()) || s.Pinball() != s.Pinball() {
+			t.Errorf("%v: %v", c.levels, s.WIS())
+		}
+	}
+	if !slices.Equal(regress.NewQuantiles(nil).Levels(), quantileHub) {
+		t.Error(regress.NewQuantiles(nil).Levels())
+	}
+}
+
+// TestQuantilesState holds that a state depends on the rows alone: not on their order, threads, shards, or the type that holds
+// them.
+func TestQuantilesState(t *testing.T) {
+	levels := quantileHub[4:19]
+	for _, kind := range quantileKinds {
+		for _, weighted := range []bool{false, true} {
+			r := rand.New(rand.NewPCG(2, 2))
+			n := 6000
+			p := quantileRows(r, kind, n, levels)
+			if weighted {
+				for i := range n {
+					p.Weights = append(p.Weights, float64(i%4)*0.3)
+				}
+			}
+			k := p.Classes
+			narrow := quantileNarrow(p)
+			spaced := *p
+			spaced.Stride, spaced.F64 = k+3, slices.Repeat([]float64{math.NaN()}, n*(k+3))
+			back := quantilePart(p, 0, 0)
+			for i := range n {
+				copy(spaced.F64[i*(k+3):], p.F64[i*k:(i+1)*k])
+				j := n - 1 - i
+				back.F64 = append(slices.Clip(back.F64), p.F64[j*k:(j+1)*k]...)
+				if p.Observed != nil {
+					back.Observed = append(slices.Clip(back.Observed), p.Observed[j])
+				}
+				if weighted {
+					back.Weights = append(slices.Clip(back.Weights), p.Weights[j])
+				}
+			}
+			for at, s := range quantileAccumulators(levels) {
+				quantilePass(t, p, nil, s)
+				want := quantileState(t, s)
+				for name, q := range map[string]*metrics.Predictions{"float32": narrow, "a stride": &spaced} {
+					o := s.Empty()
+					quantilePass(t, q, &metrics.Options{Threads: 3}, o)
+					if !bytes.Equal(want, quantileState(t, o)) {
+						t.Errorf("%s, %d: %s makes another state", kind, at, name)
+					}
+				}
+				total := s.Empty()
+				for _, cut := range [][2]int{{4000, n}, {0, 1}, {1, 1}, {1, 600}, {600, 4000}} {
+					o, part := s.Empty(), quantileAccumulators([]float64{0.5})[at]
+					quantilePass(t, quantilePart(back, cut[0], cut[1]), nil, o)
+					if err := part.UnmarshalBinary(quantileState(t, o)); err != nil {
+						t.Fatal(err)
+					}
+					if err := total.Merge(part); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !bytes.Equal(want, quantileState(t, total)) {
+					t.Errorf("%s, %d: merged shards are another state", kind, at)
+				}
+				if total.Len() != s.Len() {
+					t.Error(total.Len(), s.Len())
+				}
+			}
+		}
+	}
+}
+
+// TestQuantilesWeights: equal weights change neither a mean nor a share, and one of 2 is the row twice.
+func TestQuantilesWeights(t *testing.T) {
+	for _, kind := range quantileKinds {
+		r := rand.New(rand.NewPCG(3, 3))
+		p := quantileRows(r, kind, 500, quantileHub)
+		same, some, twice := *p, *p, quantilePart(p, 0, 0)
+		twice.F64, twice.Observed = nil, nil
+		for i := range p.Rows {
+			same.Weights = append(same.Weights, 2)
+			w := r.IntN(3)
+			some.Weights = append(some.Weights, float64(w))
+			for range w {
+				twice.Rows++
+				twice.F64 = append(twice.F64, p.F64[i*p.Classes:(i+1)*p.Classes]...)
+				if p.Observed != nil {
+					twice.Observed = append(twice.Observed, p.Observed[i])
+				}
+			}
+		}
+		values := func(q *metrics.Predictions) (v, ends []float64) {
+			a := regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true})
+			b := regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub})
+			quantilePass(t, q, nil, a, b)
+			i, j, k := a.WISInterval(0.9), b.CoverageInterval(0.5, 0.9), b.ScoreInterval(0.9, 0.9)
+			return []float64{a.Pinball(), a.PinballAt(0.95), a.CRPS(), a.WIS(), a.Dispersion(), a.Underprediction(), a.Overprediction(),
+				b.Coverage(0.5), b.Coverage(0.9), b.Below(0.5), b.Above(0.9), b.Width(0.5), b.Score(0.9)}, []float64{i.Low, i.High, j.Low, j.High, k.Low, k.High}
+		}
+		v, ends := values(p)
+		w, wends := values(&same)
+		x, _ := values(&some)
+		y, _ := values(twice)
+		for i := range v {
+			if v[i] != w[i] || !quantileNear(x[i], y[i], 1e-14) {
+				t.Errorf("%s: value %d is %v, of weights 2 %v; of weights %v, by rows %v", kind, i, v[i], w[i], x[i], y[i])
+			}
+		}
+		for i := range ends {
+			if !quantileNear(ends[i], wends[i], 1e-13) {
+				t.Errorf("%s: end %d is %v, of weights 2 %v", kind, i, ends[i], wends[i])
+			}
+		}
+	}
+}
+
+// TestQuantilesUnits: the unit of the numbers is the scores', at any size, until one is beyond float64; and a row of 1e300 does not
+// take from one of 1e-300.
+func TestQuantilesUnits(t *testing.T) {
+	for _, kind := range quantileKinds {
+		p := quantileRows(rand.New(rand.NewPCG(4, 4)), kind, 300, quantileHub)
+		in := func(e int) (*regress.Quantiles, *regress.Intervals) {
+			q := *p
+			q.F64, q.Observed = slices.Clone(p.F64), slices.Clone(p.Observed)
+			for _, v := range [][]float64{q.F64, q.Observed} {
+				for i := range v {
+					v[i] = math.Ldexp(v[i], e)
+				}
+			}
+			a, b := regress.NewQuantiles(nil), regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub})
+			quantilePass(t, &q, nil, a, b)
+			return a, b
+		}
+		values := func(a *regress.Quantiles, b *regress.Intervals) []float64 {
+			i := a.WISInterval(0.95)
+			return []float64{a.Pinball(), a.CRPS(), a.WIS(), a.Underprediction(), b.Width(0.9), b.Score(0.5), i.Low, i.High}
+		}
+		one := values(in(0))
+		for _, e := range []int{-400, -100, 100, 400} {
+			a, b := in(e)
+			for i, v := range values(a, b) {
+				if math.Ldexp(v, -e) != one[i] {
+					t.Errorf("%s in units of 2^%d: value %d is %v, want %v", kind, e, i, v, one[i])
+				}
+			}
+			if _, c := in(0); b.Coverage(0.9) != c.Coverage(0.9) || b.Below(0.5) != c.Below(0.5) {
+				t.Error("coverage has a unit")
+			}
+		}
+		a, b := in(700)
+		if i := a.WISInterval(0.95); i.Low == i.Low || math.IsInf(a.WIS(), 0) || math.IsInf(b.Score(0.9), 0) {
+			t.Errorf("%s: %v %v", kind, a.WIS(), i)
+		}
+	}
+	levels := []float64{0.25, 0.5, 0.75}
+	p := &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{0, 0, 0},
+		Scores: metrics.Scores{F64: []float64{-1e300, 0, 1e300, -1e-300, 0, 1e-300, 0, 0, 0}, Rows: 3, Classes: 3}}
+	whole, large, small := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}), regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}),
+		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})
+	quantilePass(t, p, nil, whole)
+	quantilePass(t, quantilePart(p, 0, 1), nil, large)
+	quantilePass(t, quantilePart(p, 1, 3), nil, small)
+	if v, w := whole.WIS(), small.WIS(); !quantileNear(v, 1e300/9, 1e-14) || !quantileNear(w, 1e-300/6, 1e-14) {
+		t.Error(v, w)
+	}
+	if err := small.Merge(large); err != nil || !bytes.Equal(quantileState(t, small), quantileState(t, whole)) {
+		t.Error("a small row was lost in a large one", err)
+	}
+	p.F64[0], p.F64[2], p.Observed[1] = -math.MaxFloat64, math.MaxFloat64, 1e-300
+	over, central := whole.Empty().(*regress.Quantiles), regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5}, Quantiles: levels})
+	quantilePass(t, p, nil, over, central)
+	if !math.IsInf(over.WIS(), 1) || over.WISInterval(0.95).Low == over.WISInterval(0.95).Low || !math.IsInf(central.Width(0.5), 1) ||
+		!math.IsInf(central.Score(0.5), 1) || central.Coverage(0.5) != 1 || math.IsInf(over.Underprediction(), 0) {
+		t.Error("a width beyond float64:", over.WIS(), central.Table(0.95))
+	}
+	// Samples between which there is no distance that float64 holds have a median all the same.
+	s := regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}})
+	quantilePass(t, &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{1}, Scores: metrics.Scores{Rows: 1, Classes: 2,
+		F64: []float64{math.MaxFloat64, -math.MaxFloat64}}}, nil, s)
+	if s.WIS() != 1 {
+		t.Error(s.WIS())
+	}
+}
+
+// TestQuantilesDamage: no state that was cut or changed is read, and no two that differ are merged.
+func TestQuantilesDamage(t *testing.T) {
+	for _, kind := range quantileKinds {
+		p := quantileRows(rand.New(rand.NewPCG(5, 5)), kind, 40, quantileHub[9:14])
+		for _, s := range quantileAccumulators(quantileHub[9:14]) {
+			quantilePass(t, p, nil, s)
+			good := quantileState(t, s)
+			o := s.Empty()
+			for i := range good {
+				bad := slices.Clone(good)
+				bad[i] ^= 1 << (i % 8)
+				if o.UnmarshalBinary(bad) == nil || o.UnmarshalBinary(good[:i]) == nil {
+					t.Fatalf("%s: damage at byte %d of %d was read", kind, i, len(good))
+				}
+			}
+			if o.Len() != 0 {
+				t.Error("a damaged state changed the receiver")
+			}
+			if err := o.UnmarshalBinary(good); err != nil || !bytes.Equal(quantileState(t, o), good) {
+				t.Error("a state is another one when it is read", err)
+			}
+		}
+	}
+}
+
+// TestQuantilesFields: sealed states whose fields no rows can have are refused.
+func TestQuantilesFields(t *testing.T) {
+	for at, magic := range []string{"rQUA", "rQUA", "rINT"} {
+		s := quantileAccumulators([]float64{0.25, 0.5, 0.75})[at]
+		quantilePass(t, quantileRows(rand.New(rand.NewPCG(5, 6)), metrics.Samples, 9, make([]float64, 4)), nil, s)
+		version, payload, _, err := exact.Open(magic, quantileState(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for i := range payload {
+			for _, v := range []byte{0, 1, 7, 0x80, 0xff} {
+				bad := slices.Clone(payload)
+				if bad[i] == v {
+					continue
+				}
+				bad[i] = v
+				o := s.Empty()
+				switch err := o.UnmarshalBinary(exact.Seal(magic, version, bad)); {
+				case err == nil: // another state that some rows may have: it is kept as it is
+					if !bytes.Equal(quantileState(t, o), exact.Seal(magic, version, bad)) {
+						t.Fatalf("%s: byte %d as %d is read as another state", magic, i, v)
+					}
+				case !errors.Is(err, exact.ErrDamaged) && !errors.Is(err, exact.ErrShort):
+					t.Fatal(err)
+				default:
+					refused++
+				}
+			}
+		}
+		if refused < 100 {
+			t.Error(magic, refused)
+		}
+	}
+}
+
+func TestQuantilesMismatch(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	of := func(a metrics.Accumulator, kind metrics.Kind, k int, weighted bool) metrics.Accumulator {
+		p := quantileRows(r, kind, 3, quantileHub[:k])
+		if weighted {
+			p.Weights = []float64{1, 2, 3}
+		}
+		quantilePass(t, p, nil, a)
+		return a
+	}
+	q := func(levels ...float64) metrics.Accumulator {
+		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})
+	}
+	i := func(levels []float64, quantiles ...float64) metrics.Accumulator {
+		return regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantiles})
+	}
+	for want, c := range map[string][2]metrics.Accumulator{
+		"regress.Quantiles and *regress.Intervals":             {q(), i(nil)},
+		"regress.Intervals and *regress.Quantiles":             {i(nil), q()},
+		"regress.Quantiles at the levels [0.5] and [0.1 0.9]":  {q(0.5), q(0.1, 0.9)},
+		"regress.Quantiles with and without each level's loss": {q(0.5), regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, ByLevel: true})},
+		"regress.Quantiles of normal and of samples":           {of(q(), metrics.Normals, 3, false), of(q(), metrics.Samples, 3, false)},
+		"regress.Quantiles of 3 samples a row and of 4":        {of(q(), metrics.Samples, 3, false), of(q(), metrics.Samples, 4, false)},
+		"regress.Quantiles with and without weights":           {of(q(), metrics.Normals, 3, true), of(q(), metrics.Normals, 3, false)},
+		"regress.Intervals of the levels [0.5 0.9] and [0.8]":  {i(nil), i([]float64{0.8})},
+		"regress.Intervals of quantiles at [0.5] and at []":    {i(nil, 0.5), i(nil)},
+		"regress.Intervals of samples and of normal":           {of(i(nil), metrics.Samples, 3, false), of(i(nil), metrics.Normals, 3, false)},
+	} {
+		before := quantileState(t, c[0])
+		if err := c[0].Merge(c[1]); !errors.Is(err, metrics.ErrMismatch) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if !bytes.Equal(before, quantileState(t, c[0])) {
+			t.Error("a refused merge changed a state")
+		}
+	}
+	// Errors and standard deviations are the same normal forecasts.
+	a, b := q(), q()
+	quantilePass(t, &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{1, 2, 4}, Rows: 1, Classes: 3}}, nil, a)
+	quantilePass(t, &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{3, 2}, Rows: 1, Classes: 2}}, nil, b)
+	if !bytes.Equal(quantileState(t, a), quantileState(t, b)) || a.Merge(b) != nil {
+		t.Error("two forms of a normal forecast make two states")
+	}
+}
+
+func TestQuantilesPanics(t *testing.T) {
+	must := func(want string, f func()) {
+		t.Helper()
+		defer func() {
+			if r := recover(); r != want {
+				t.Errorf("panic %v, want %s", r, want)
+			}
+		}()
+		f()
+	}
+	const rising = "regress: levels rise, and lie between 0 and 1"
+	for _, l := range [][]float64{{0}, {1}, {-0.1}, {math.NaN()}, {0.5, 0.5}, {0.5, 0.5 + 1e-10}, {0.9, 0.1}, {0.1, math.Inf(1)}} {
+		must(rising, func() { regress.NewQuantiles(&regress.QuantileOptions{Levels: l}) })
+		must(rising, func() { regress.NewIntervals(&regress.IntervalOptions{Levels: l}) })
+		must(rising, func() { regress.NewIntervals(&regress.IntervalOptions{Quantiles: l}) })
+	}
+	must("regress: each level's loss has to be asked for in the options", func() { regress.NewQuantiles(nil).PinballAt(0.5) })
+	const level = "regress: no such level is in the options"
+	must(level, func() { regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}).PinballAt(0.51) })
+	must(level, func() { regress.NewIntervals(nil).Coverage(0.95) })
+	must(level, func() { regress.NewIntervals(nil).Reason(0.95) })
+	width := "regress: rows of quantiles have as many numbers as the options have levels of quantiles"
+	kind := "regress: quantiles are of normal forecasts, quantiles or samples"
+	labels := &metrics.Predictions{Labels: []int32{0}, Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}}
+	for _, a := range []metrics.Accumulator{regress.NewQuantiles(nil), regress.NewIntervals(nil)} {
+		must(width, func() {
+			quantilePass(t, quantileRows(rand.New(rand.NewPCG(7, 7)), metrics.Quantiles, 1, quantileHub[:3]), nil, a)
+		})
+		must(kind, func() { quantilePass(t, labels, nil, a) })
+	}
+}
+
+// TestQuantilesCRPS holds what the estimate of the CRPS is: at even levels that of samples, at one the distance of the median, and
+// at the usual ones close to the closed form.
+func TestQuantilesCRPS(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, k := range []int{1, 2, 5, 20, 99} {
+		levels := make([]float64, k)
+		for j := range levels {
+			levels[j] = (float64(j) + 0.5) / float64(k)
+		}
+		p := quantileRows(r, metrics.Quantiles, 300, levels)
+		s, c := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}), score.NewSampleCRPS(nil)
+		quantilePass(t, p, nil, s)
+		samples := *p
+		samples.Kind = metrics.Samples
+		quantilePass(t, &samples, nil, c)
+		if got, want := s.CRPS(), c.Value(score.CRPSV); !quantileNear(got, want, 1e-12) || !quantileNear(2*s.Pinball(), want, 1e-12) {
+			t.Errorf("%d levels: %v, want %v", k, got, want)
+		}
+	}
+	p := quantileRows(r, metrics.Normals, 2000, nil)
+	s := regress.NewQuantiles(nil)
+	quantilePass(t, p, nil, s)
+	want := 0.0
+	for i := range p.Rows {
+		want += score.NormalCRPS(p.F64[3*i+2], p.F64[3*i], p.F64[3*i+1]) / float64(p.Rows)
+	}
+	if got := s.CRPS(); math.Abs(got/want-1) > 0.01 || math.Abs(2*s.Pinball()/want-1) < 0.02 {
+		t.Errorf("%v, twice the pinball loss %v, want %v", got, 2*s.Pinball(), want)
+	}
+}
+
+// TestQuantilesProper: on average the scores are lowest for the distribution that observations have.
+func TestQuantilesProper(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	const n = 20000
+	y := make([]float64, n)
+	for i := range y {
+		y[i] = r.NormFloat64()
+	}
+	run := func(mean, sd float64) []float64 {
+		p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{Rows: n, Classes: 2}}
+		for _, v := range y {
+			p.F64 = append(p.F64, v-mean, sd)
+		}
+		q, i := regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}), regress.NewIntervals(nil)
+		quantilePass(t, p, nil, q, i)
+		return []float64{q.WIS(), q.CRPS(), i.Score(0.5), i.Score(0.9), q.PinballAt(0.01) + q.PinballAt(0.99)}
+	}
+	truth := run(0, 1)
+	for range 15 {
+		mean, sd := r.NormFloat64(), math.Exp(r.NormFloat64())
+		if math.Hypot(mean, math.Log(sd)) < 0.5 {
+			continue
+		}
+		for i, v := range run(mean, sd) {
+			if v < truth[i] {
+				t.Errorf("score %d of N(%v, %v) is %v, of the truth %v", i, mean, sd, v, truth[i])
+			}
+		}
+	}
+}
+
+// quantilesReal returns where a real set is, or skips.
 func quantilesReal(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("CANDOR_REAL")
@@ -85,11 +735,55 @@ func TestQuantilesReal(t *testing.T) {
 		if err := metrics.NewPass(nil, q, s).Add(sets[[2]string{g.Model, g.Target}]); err != nil {
 			t.Fatal(err)
 		}
-		if q.Len() != int64(g.N) || !wisNear(q.WIS(), g.WIS, 1e-12) || !wisNear(s.Coverage(0.5), g.Cov50, 1e-12) || !wisNear(s.Coverage(0.9), g.Cov90, 1e-12) {
+		if q.Len() != int64(g.N) || !quantileNear(q.WIS(), g.WIS, 1e-12) || !quantileNear(s.Coverage(0.5), g.Cov50, 1e-12) ||
+			!quantileNear(s.Coverage(0.9), g.Cov90, 1e-12) {
 			t.Errorf("%s, %s: %d rows, wis %v, coverage %v and %v; want %+v", g.Model, g.Target, q.Len(), q.WIS(), s.Coverage(0.5), s.Coverage(0.9), g)
 		}
-		if !wisNear(2*q.Pinball(), q.WIS(), 1e-12) || !wisNear(q.Dispersion()+q.Underprediction()+q.Overprediction(), q.WIS(), 1e-14) {
+		if !quantileNear(2*q.Pinball(), q.WIS(), 1e-12) || !quantileNear(q.Dispersion()+q.Underprediction()+q.Overprediction(), q.WIS(), 1e-14) {
 			t.Errorf("%s, %s: pinball %v, wis %v", g.Model, g.Target, q.Pinball(), q.WIS())
+		}
+	}
+}
+
+// TestQuantilesSamples holds the figures of 5,170 forecasts of rain by 51 members each, made with numpy.quantile.
+func TestQuantilesSamples(t *testing.T) {
+	dir := quantilesReal(t, "monsoon_precip_ens51")
+	load := func(name string) []float64 {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = b[10+int(binary.LittleEndian.Uint16(b[8:])):]
+		v := make([]float64, len(b)/8)
+		for i := range v {
+			v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+		return v
+	}
+	p := &metrics.Predictions{Kind: metrics.Samples, Observed: load("obs.npy")}
+	p.Rows, p.Classes = len(p.Observed), 51
+	p.F64 = make([]float64, p.Rows*51)
+	for i, v := range load("members.npy") { // the file is in Fortran's order
+		p.F64[i%p.Rows*51+i/p.Rows] = v
+	}
+	q, s := regress.NewQuantiles(nil), regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5, 0.9, 0.95}})
+	quantilePass(t, p, nil, q, s)
+	for i, want := range [][5]float64{
+		{0.3576402321083172, 2.3034673704061897, 7.253833521276596, 0.23152804642166344, 0.41083172147001934},
+		{0.6889748549323017, 5.802379956479691, 16.530084598646038, 0.10270793036750483, 0.20831721470019343},
+		{0.7425531914893617, 6.8842888979690535, 23.916648356382964, 0.08297872340425531, 0.17446808510638298},
+	} {
+		c := s.Table(0.95)[i]
+		for j, v := range []float64{c.Coverage, c.Width, c.Score, c.Below, c.Above} {
+			if !quantileNear(v, want[j], 1e-12) {
+				t.Errorf("level %v: number %d is %v, want %v", c.Level, j, v, want[j])
+			}
+		}
+	}
+	for i, want := range [][2]float64{{q.Pinball(), 0.7508356212409595}, {q.WIS(), 1.5016712424819192}, {q.Dispersion(), 0.36567944128773866},
+		{q.Underprediction(), 0.7942648421074762}, {q.Overprediction(), 0.34172695908670425}, {q.CRPS(), 1.6431827432092843}} {
+		if !quantileNear(want[0], want[1], 1e-12) {
+			t.Errorf("score %d is %v, want %v", i, want[0], want[1])
 		}
 	}
 }
