@@ -13,7 +13,7 @@ import (
 
 // IntervalOptions are options of an Intervals.
 type IntervalOptions struct {
-	// Levels of the central intervals, rising, each between 0 and 1 and not nearer than 1e-9 to either or to the next.
+	// Levels of the central intervals, rising, each between 0 and 1 and farther than 2e-9 from either and from the next.
 	// None: 0.5 and 0.9.
 	Levels []float64
 	// Quantiles are the levels of the quantiles that rows of metrics.Quantiles have, rising in the same way. Other kinds have none.

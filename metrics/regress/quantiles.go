@@ -10,7 +10,7 @@ import (
 
 // QuantileOptions are options of a Quantiles.
 type QuantileOptions struct {
-	// Levels of the quantiles, rising, each between 0 and 1 and not nearer than 1e-9 to either or to the next. Rows of
+	// Levels of the quantiles, rising, each between 0 and 1 and farther than 2e-9 from either and from the next. Rows of
 	// metrics.Quantiles have one quantile for each. None: 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99, the 23 levels of the
 	// forecast hubs.
 	Levels []float64

@@ -14,6 +14,9 @@ import (
 // levelTolerance is how far levels may be apart that are the same one: 0.95 and (1+0.9)/2 differ in the last place.
 const levelTolerance = 1e-9
 
+// levelsApart is how far two levels have to be apart for no third to be the same as both.
+const levelsApart = 2 * levelTolerance
+
 const (
 	errQuantileLevels = "regress: levels rise, and lie between 0 and 1"
 	errQuantileLevel  = "regress: no such level is in the options"
@@ -21,18 +24,18 @@ const (
 	errQuantileWidth  = "regress: rows of quantiles have as many numbers as the options have levels of quantiles"
 )
 
-// checkLevels panics unless levels rise between 0 and 1.
+// checkLevels panics unless risingLevels.
 func checkLevels(levels []float64) {
 	if !risingLevels(levels) {
 		panic(errQuantileLevels)
 	}
 }
 
-// risingLevels tells whether checkLevels is content.
+// risingLevels tells whether levels rise between 0 and 1.
 func risingLevels(levels []float64) bool {
 	last := 0.0
 	for _, p := range levels {
-		if !(p > last+levelTolerance && p < 1-levelTolerance) {
+		if !(p > last+levelsApart && p < 1-levelsApart) {
 			return false
 		}
 		last = p

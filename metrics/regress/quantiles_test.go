@@ -274,6 +274,7 @@ func TestQuantilesReasons(t *testing.T) {
 		{[]float64{0.1 + 5e-9, 0.5, 0.9}, "pairs of quantiles, and there is one of level 0.1 but none of 0.9"},
 		{[]float64{0.25, 0.75}, "takes the median"},
 		{[]float64{0.25, 0.5}, "one of level 0.25 but none of 0.75"},
+		{[]float64{0.5, 0.75}, "one of level 0.75 but none of 0.25"},
 		{[]float64{0.9}, "one of level 0.9 but none of 0.1"},
 	} {
 		s := regress.NewQuantiles(&regress.QuantileOptions{Levels: c.levels})
@@ -585,7 +586,7 @@ func TestQuantilesPanics(t *testing.T) {
 		f()
 	}
 	const rising = "regress: levels rise, and lie between 0 and 1"
-	for _, l := range [][]float64{{0}, {1}, {-0.1}, {math.NaN()}, {0.5, 0.5}, {0.5, 0.5 + 1e-10}, {0.9, 0.1}, {0.1, math.Inf(1)}} {
+	for _, l := range [][]float64{{0}, {1}, {-0.1}, {math.NaN()}, {0.5, 0.5}, {0.5, 0.5 + 1.9e-9}, {0.9, 0.1}, {0.1, math.Inf(1)}} {
 		must(rising, func() { regress.NewQuantiles(&regress.QuantileOptions{Levels: l}) })
 		must(rising, func() { regress.NewIntervals(&regress.IntervalOptions{Levels: l}) })
 		must(rising, func() { regress.NewIntervals(&regress.IntervalOptions{Quantiles: l}) })

@@ -17,14 +17,13 @@ type wisRule struct {
 // newWISRule pairs levels that rise.
 func newWISRule(levels []float64) wisRule {
 	r := wisRule{levels: levels, weights: levelWeights(levels)}
-	k := len(levels)
-	for j, p := range levels {
-		if q := 1 - p; findLevel(levels, q) != k-1-j {
+	for _, p := range levels {
+		if q := 1 - p; findLevel(levels, q) < 0 {
 			r.reason = fmt.Sprintf("the weighted interval score takes pairs of quantiles, and there is one of level %.6g but none of %.6g", p, q)
 			return r
 		}
 	}
-	if k%2 == 0 {
+	if len(levels)%2 == 0 {
 		r.reason = "the weighted interval score takes the median, and no quantile is of level 0.5"
 	}
 	return r
