@@ -34,7 +34,7 @@ func ExamplePIT() {
 	// (0.50, 0.75] 1 rows, density 0.67; a calibrated forecast has up to 2.39
 	// (0.75, 1.00] 2 rows, density 1.33; a calibrated forecast has up to 2.39
 	// mean 0.46, variance 0.123 (1/12 = 0.083)
-	// a calibrated forecast would have fewer than 5 rows in a bin: take fewer bins, or more rows
+	// fewer than 5 rows a bin: take fewer bins, or more rows
 }
 
 func ExampleRandomizedPIT() {

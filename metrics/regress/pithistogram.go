@@ -107,7 +107,7 @@ const pitLeast = 5
 const (
 	pitNoRows  = "there are no rows"
 	pitOneBin  = "there is one bin, which has all the rows whatever the forecast is"
-	pitTooFew  = "a calibrated forecast would have fewer than 5 rows in a bin: take fewer bins, or more rows"
+	pitTooFew  = "fewer than 5 rows a bin: take fewer bins, or more rows"
 	errPITKind = "regress: a PIT takes normal forecasts, samples or quantiles"
 )
 

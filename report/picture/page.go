@@ -244,8 +244,10 @@ func (p *panel) inside(y float64) bool { return y >= p.y0 && y <= p.y1 }
 type axes struct {
 	x, y         string // names; "" for none
 	xs, ys       []float64
-	xText, yText bool // whether values stand at the ticks
-	short        bool // xs are 0, 0.5 and 1, in few digits
+	xText, yText bool     // whether values stand at the ticks
+	short        bool     // xs are 0, 0.5 and 1, in few digits
+	xNames       []string // of the ticks, in place of their values
+	yNames       []string
 	size         vg.Length
 }
 
@@ -265,7 +267,10 @@ func (p *panel) frame(a *axes) {
 	line := draw.LineStyle{Color: axisGrey, Width: 0.8}
 	p.StrokeLines(line, []vg.Point{{X: p.r.Min.X, Y: p.r.Max.Y}, p.r.Min, {X: p.r.Max.X, Y: p.r.Min.Y}})
 	widest := vg.Length(0)
-	names := labels(a.ys)
+	names := a.yNames
+	if names == nil {
+		names = labels(a.ys)
+	}
 	for i, v := range a.ys {
 		p.StrokeLine2(line, p.r.Min.X-tickLen, p.y(v), p.r.Min.X, p.y(v))
 		if a.yText {
@@ -274,8 +279,13 @@ func (p *panel) frame(a *axes) {
 		}
 	}
 	below := p.r.Min.Y - tickLen - 2
-	if names = labels(a.xs); a.short {
+	switch {
+	case a.xNames != nil:
+		names = a.xNames
+	case a.short:
 		names = []string{"0", "0.5", "1"}
+	default:
+		names = labels(a.xs)
 	}
 	for i, v := range a.xs {
 		p.StrokeLine2(line, p.x(v), p.r.Min.Y-tickLen, p.x(v), p.r.Min.Y)

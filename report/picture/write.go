@@ -18,7 +18,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Drawing is a picture that Write takes: *Reliability, *Overlay, *Classes, *CORP or *Curves.
+// Drawing is a picture that Write takes: *Reliability, *Overlay, *Classes, *CORP, *Curves, *CalibrationCurve, *Histogram,
+// *Coverage or *Spread.
 type Drawing interface {
 	size() (width, height vg.Length)
 	draw(p *page)
