@@ -381,6 +381,14 @@ var (
 	confidenceRole   = role{"confidence scores", "--confidence-scores", []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
 )
 
+// What the vectors of normal forecasts are taken for.
+var (
+	meansRole  = role{"means", "", []string{"mean", "means", "mu"}, false}
+	sdsRole    = role{"standard deviations", "", []string{"sd", "sds", "std", "sigma"}, false}
+	errorsRole = role{"errors", "", []string{"error", "errors"}, false}
+	groupsRole = role{"groups", "", []string{"groups", "group"}, false}
+)
+
 // membersRole is what the members of an ensemble are taken for.
 var membersRole = role{"scores", "", append([]string{"members", "ensemble"}, scoresNames...), false}
 
@@ -391,6 +399,10 @@ func scoresRole(k metrics.Kind) role {
 		return role{"scores", "", append([]string{"alpha", "alphas", "concentration"}, scoresNames...), false}
 	case metrics.Samples:
 		return role{"samples", "", []string{"samples", "draws", "forecasts", "ensemble", "preds", "predictions", "scores", "arr_0"}, false}
+	case metrics.Quantiles:
+		return role{"quantiles", "", []string{"quantiles", "forecasts", "preds", "predictions", "scores", "arr_0"}, false}
+	case metrics.Normals:
+		return role{"normal forecasts", "", []string{"normals", "forecasts", "preds", "predictions", "scores", "arr_0"}, false}
 	case metrics.LogLiks:
 		return role{"log-likelihoods", "", []string{"log_lik", "loglik", "log_likelihood", "log_likelihoods", "preds", "predictions", "scores", "arr_0"}, false}
 	}

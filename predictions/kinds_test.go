@@ -131,7 +131,7 @@ func TestKindErrors(t *testing.T) {
 		{x, Options{Kind: metrics.LogLiks, Labels: name(nine)}, []string{"log-likelihoods are of what was observed already, and have no labels; leave --labels out"}},
 		{x, Options{Kind: metrics.LogLiks, ConfidenceScores: name(nine)}, []string{"log-likelihoods have no classes to decide for"}},
 		{whole, Options{Kind: metrics.LogLiks}, []string{"log-likelihoods are int32", "save log_likelihoods.astype"}},
-		{x, Options{Observed: name(nine)}, []string{"observed numbers are for samples, and the scores are probs"}},
+		{x, Options{Observed: name(nine)}, []string{"observed numbers are for samples and quantiles, and the scores are probs"}},
 		{nine, Options{Kind: metrics.Dirichlet, NoLabels: true}, []string{"nine.npy: parameters of a Dirichlet distribution are one for each class, and these have shape (9,)"}},
 		{x, Options{NoLabels: true, Labels: name(nine)}, []string{"labels are named, and said not to be there"}},
 	} {

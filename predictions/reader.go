@@ -46,10 +46,10 @@ const (
 type Options struct {
 	Labels  []string // files of true classes: one for all rows, or one for each scores file; none: in each .npz
 	Weights []string // files of row weights, likewise; none: in each .npz that has them, else every row counts once
-	// Observed are files of the true numbers that metrics.Samples forecast, likewise, in place of Labels.
+	// Observed are files of the true numbers that metrics.Samples and metrics.Quantiles forecast, likewise, in place of Labels.
 	Observed []string
 	// NoLabels is for rows that belong to no class, such as those of another distribution: no labels are looked for, and all
-	// are 0. Rows of metrics.LogLiks have none in any case.
+	// are 0. Rows of metrics.LogLiks and metrics.Normals have none in any case.
 	NoLabels bool
 	// Files of the caller's decisions and of the scores by which rows are binned (see metrics.Predictions), likewise. They
 	// change what is evaluated, so none is taken from an .npz that is not named here.
@@ -74,7 +74,7 @@ type Options struct {
 // Info says what a Reader reads.
 type Info struct {
 	Rows     int64
-	Classes  int // 1 of a binary task, for the shapes (N,) and (N, 1); the draws of a row of samples and log-likelihoods
+	Classes  int // 1 of a binary task, for the shapes (N,) and (N, 1); the draws of a row of samples and log-likelihoods, quantiles, columns of normal forecasts
 	DType    metrics.DType
 	Bytes    int64  // of scores, after decompression
 	Shape    string // of all files together: "(30000, 10)", or "(30000,)" of vectors
@@ -98,6 +98,7 @@ type Reader struct {
 	kind      metrics.Kind
 	shards    []shard
 	beside    beside
+	pick      *pick // what rows are made into, nil if they stay as they are
 	chunkRows int
 
 	shard int     // being read
@@ -170,8 +171,11 @@ type opening struct {
 	order   []int    // the scores' files, as they were given, in natural order
 	paths   []string // in that order
 	scores  []*array
-	opened  []*array // all, to be closed if Open fails
-	stdin   bool     // standard input is taken
+	opened  []*array  // all, to be closed if Open fails
+	stdin   bool      // standard input is taken
+	in      io.Reader // standard input, if its beginning was looked at
+
+	forecast *ForecastOptions // of OpenForecast, else nil
 
 	truth   role     // labels or observations; none is looked for if it has no name
 	truths  []string // their files, as they were given
@@ -190,6 +194,9 @@ func (b *opening) container(path string) (*container, *Error) {
 			return nil, fault("give files for the others", "standard input can be read for one array only").in("standard input")
 		}
 		b.stdin = true
+		if b.in != nil {
+			return streamContainer(path, b.in, nil)
+		}
 	} else if b.options.FS != nil {
 		f, err := b.options.FS.Open(path)
 		if err != nil {
@@ -251,6 +258,11 @@ func (b *opening) open() (*Reader, *Error) {
 		return nil, e
 	}
 	r.info.Weighted, r.info.Decided, r.info.Scored = w != nil, r.beside.decision != nil, r.beside.confidence != nil
+	if b.forecast != nil {
+		if e := b.picked(r); e != nil {
+			return nil, e
+		}
+	}
 	r.allocate(b.options, most)
 	return r, nil
 }
@@ -259,34 +271,43 @@ func (b *opening) open() (*Reader, *Error) {
 func (b *opening) prepare() *Error {
 	o := b.options
 	b.scoring = scoresRole(o.Kind)
-	drawn := o.Kind == metrics.Samples || o.Kind == metrics.LogLiks
+	what := b.scoring.what
+	observed := observes(o.Kind)
+	drawn := observed || o.Kind == metrics.LogLiks || o.Kind == metrics.Normals
 	switch {
-	case o.Kind == metrics.Samples && len(o.Labels) > 0:
-		return fault("give them as Observed", "samples are compared with observed numbers, not with labels")
-	case o.Kind == metrics.Samples && o.NoLabels:
-		return fault("", "samples without observed numbers cannot be judged")
+	case observed && len(o.Labels) > 0:
+		return fault("give them as Observed", "%s are compared with observed numbers, not with labels", what)
+	case observed && o.NoLabels:
+		return fault("", "%s without observed numbers cannot be judged", what)
+	case o.Kind == metrics.Normals && len(o.Labels) > 0:
+		return fault("leave --labels out", "normal forecasts have the observed numbers in their rows, and no labels")
 	case o.Kind == metrics.LogLiks && len(o.Labels) > 0:
 		return fault("leave --labels out", "log-likelihoods are of what was observed already, and have no labels")
-	case o.Kind != metrics.Samples && len(o.Observed) > 0:
-		return fault("name labels as Labels", "observed numbers are for samples, and the scores are %s", o.Kind)
+	case o.Kind == metrics.Normals && len(o.Observed) > 0 && b.forecast == nil:
+		return fault("read them by OpenForecast", "normal forecasts have the observed numbers in their rows, and none beside them")
+	case !drawn && len(o.Observed) > 0:
+		return fault("name labels as Labels", "observed numbers are for samples and quantiles, and the scores are %s", o.Kind)
 	case drawn && len(o.Decisions)+len(o.ConfidenceScores) > 0:
-		return fault("leave --decisions and --confidence-scores out", "%s have no classes to decide for", b.scoring.what)
+		return fault("leave --decisions and --confidence-scores out", "%s have no classes to decide for", what)
 	case o.NoLabels && len(o.Labels) > 0:
 		return fault("", "labels are named, and said not to be there")
 	}
 	switch {
-	case o.Kind == metrics.Samples:
+	case observed, o.Kind == metrics.Normals && len(o.Observed) > 0:
 		b.truth, b.truths = observationsRole, o.Observed
-	case o.Kind != metrics.LogLiks && !o.NoLabels:
+	case !drawn && !o.NoLabels:
 		b.truth, b.truths = labelsRole, o.Labels
 	}
 	return nil
 }
 
+// observes tells whether rows of a kind have an observed number beside them.
+func observes(k metrics.Kind) bool { return k == metrics.Samples || k == metrics.Quantiles }
+
 // truthColumn sets the column of labels, or of observed numbers, that the kind of scores wants.
 func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own []*array) ([]*array, *Error)) *Error {
 	if b.truth.what == "" {
-		s.unlabelled = b.options.Kind != metrics.LogLiks
+		s.unlabelled = b.options.NoLabels && b.options.Kind != metrics.LogLiks && b.options.Kind != metrics.Normals
 		return nil
 	}
 	a, e := find(b.truth, b.truths, b.own)
@@ -296,8 +317,8 @@ func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own 
 	if a == nil {
 		first := b.scores[0]
 		remedy, file, has := "pass --labels FILE, or an .npz with an array named labels", first.file, ""
-		if b.options.Kind == metrics.Samples {
-			remedy = "pass --labels obs.npy, the numbers that the samples forecast, or an .npz with an array named obs"
+		if observes(b.options.Kind) {
+			remedy = "pass --labels obs.npy, the numbers that the " + b.scoring.what + " forecast, or an .npz with an array named obs"
 		}
 		if b.listing != "" {
 			file, has = first.path, "; it has "+b.listing
@@ -305,7 +326,7 @@ func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own 
 		return fault("", "no %s: %s%s", b.truth.what, remedy, has).in(file)
 	}
 	c := &column{arrays: a, what: strings.TrimSuffix(b.truth.what, "s")}
-	if b.options.Kind == metrics.Samples {
+	if b.truth.what == observationsRole.what {
 		s.observed = c
 	} else {
 		s.labels = c
@@ -445,8 +466,13 @@ func clip(s string) string {
 
 // columnsName says what the columns of a matrix of scores are.
 func (b *opening) columnsName() string {
-	if b.scoring.what == "scores" {
+	switch {
+	case b.scoring.what == "scores":
 		return "classes"
+	case b.options.Kind == metrics.Quantiles:
+		return "quantiles"
+	case b.options.Kind == metrics.Normals:
+		return "columns"
 	}
 	return "draws"
 }
@@ -455,6 +481,12 @@ func (b *opening) checkScoresShape(a *array) *Error {
 	what, letter := b.scoring.what, "K"
 	if what != "scores" {
 		letter = "M"
+	}
+	if b.options.Kind == metrics.Quantiles {
+		letter = "Q"
+	}
+	if b.options.Kind == metrics.Normals {
+		return b.checkNormalsShape(a)
 	}
 	remedy := what + " are a vector (N,) or a matrix (N, " + letter + ")"
 	switch len(a.shape) {
@@ -575,6 +607,9 @@ func checkColumn(a *array, ro role) *Error {
 // allocate sizes chunks and makes their buffers. most is the rows of the longest shard.
 func (r *Reader) allocate(o *Options, most int64) {
 	row := r.info.Classes * r.info.DType.Size()
+	if p := r.pick; p != nil {
+		row = max(row, len(p.columns)*p.dtype.Size())
+	}
 	r.chunkRows = chunkRows(o, row, most)
 	chunks := int64(0)
 	for _, s := range r.shards {
@@ -592,12 +627,17 @@ func (r *Reader) BytesRead() int64 { return r.read.Load() }
 // Locate returns the file that has a row of the whole set, as it was named in Open, and the row's number within it.
 // It returns "", -1 for rows that are in no file.
 func (r *Reader) Locate(row int64) (file string, rowInFile int64) {
-	if row < 0 || row >= r.info.Rows {
+	return locate(r.shards, r.info.Rows, row)
+}
+
+// locate returns the file and the row in it of a row of all shards' rows.
+func locate(shards []shard, rows, row int64) (file string, rowInFile int64) {
+	if row < 0 || row >= rows {
 		return "", -1
 	}
 	// The last shard that starts at or before the row; empty ones start where the next does.
-	i := sort.Search(len(r.shards), func(i int) bool { return r.shards[i].start > row }) - 1
-	return r.shards[i].file, row - r.shards[i].start
+	i := sort.Search(len(shards), func(i int) bool { return shards[i].start > row }) - 1
+	return shards[i].file, row - shards[i].start
 }
 
 // Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
@@ -669,6 +709,14 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 		r.shard++
 	}
 	r.read.Add(int64(length))
+	if p := r.pick; p != nil {
+		p.rows(b, n, r.info.Classes, r.info.DType)
+		c := b.chunk(first, n, len(p.columns), p.dtype, r.kind, r.free)
+		if p.observed {
+			c.Observed = nil
+		}
+		return c, nil
+	}
 	return b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free), nil
 }
 
