@@ -46,9 +46,9 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(3, 5))
-	n := 300_000
+	n := 60_000
 	if testing.Short() {
-		n = 30_000
+		n = 10_000
 	}
 	for range n {
 		v := math.Float64frombits(r.Uint64())

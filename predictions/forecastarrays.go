@@ -498,7 +498,9 @@ func (r *vectorReader) Locate(row int64) (file string, rowInFile int64) {
 	return locate(r.shards, r.info.Rows, row)
 }
 
-func (r *vectorReader) Next() (*metrics.Chunk, error) { return next(&r.pool, r.ended, r.fill, r.release) }
+func (r *vectorReader) Next() (*metrics.Chunk, error) {
+	return next(&r.pool, r.ended, r.fill, r.release)
+}
 
 func (r *vectorReader) ended() error {
 	if r.err == nil && r.row == r.info.Rows {
