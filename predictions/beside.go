@@ -4,6 +4,7 @@ package predictions
 type beside struct {
 	labels, observed, weight, decision, confidence *column
 	unlabelled                                     bool // every label is 0
+	width                                          int  // labels of a row, if they are a matrix; else 0
 }
 
 func (s *beside) all() []*column {
@@ -12,11 +13,11 @@ func (s *beside) all() []*column {
 
 // room makes the buffer's columns of rows values.
 func (s *beside) room(b *buffer, rows int) {
-	integers := func(wanted bool) []int32 {
+	integers := func(wanted bool, each int) []int32 {
 		if !wanted {
 			return nil
 		}
-		return make([]int32, rows)
+		return make([]int32, rows*each)
 	}
 	numbers := func(c *column) []float64 {
 		if c == nil {
@@ -24,7 +25,7 @@ func (s *beside) room(b *buffer, rows int) {
 		}
 		return make([]float64, rows)
 	}
-	b.labels, b.decisions = integers(s.labels != nil || s.unlabelled), integers(s.decision != nil)
+	b.labels, b.decisions = integers(s.labels != nil || s.unlabelled, max(1, s.width)), integers(s.decision != nil, 1)
 	b.observed, b.weights, b.confidence = numbers(s.observed), numbers(s.weight), numbers(s.confidence)
 }
 
@@ -33,9 +34,10 @@ func (s *beside) fill(b *buffer, n int) *Error {
 	for _, c := range []struct {
 		from *column
 		to   []int32
-	}{{s.labels, b.labels}, {s.decision, b.decisions}} {
+		each int
+	}{{s.labels, b.labels, max(1, s.width)}, {s.decision, b.decisions, 1}} {
 		if c.from != nil {
-			if e := c.from.labels(c.to[:n]); e != nil {
+			if e := c.from.labels(c.to[:n*c.each]); e != nil {
 				return e
 			}
 		}

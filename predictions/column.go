@@ -9,14 +9,15 @@ import (
 // columnScratch is the buffer through which labels, weights and the like are converted. It stays in the second cache.
 const columnScratch = 256 << 10
 
-// column reads vectors one after the other as one: the labels, the weights or the like of all shards.
+// column reads vectors one after the other as one: the labels, the weights or the like of all shards. Of matrices it reads whole rows.
 type column struct {
 	arrays []*array
 	what   string // one of its values is called: a label, a decision
 	next   int
 	src    *source // of arrays[next-1]
-	row    int64   // next row in src
+	at     int64   // next value in src
 	buf    []uint64
+	tile   *tiles // of src, if it is column-major
 }
 
 // fill reads the next len(dst) values. to converts n raw values, whose bytes stand in this machine's order, and returns the
@@ -33,35 +34,52 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 			if e != nil {
 				return e
 			}
-			c.src, c.row = src, 0
+			c.src, c.at = src, 0
+			if a.columnMajor() {
+				c.tile = newTiles(src, columnScratch*4, nil)
+			}
 		}
 		a := c.src.a
-		size := a.dtype.size
-		m := int(min(int64(n-done), a.rows()-c.row))
-		if p := direct(a); p != nil {
+		size, width := a.dtype.size, a.columns()
+		m := int(min(int64(n-done), a.rows()*width-c.at))
+		if p := direct(a); p != nil && c.tile == nil {
 			if e := c.src.read(p[done*size:][:m*size]); e != nil {
 				return e
 			}
 		} else {
-			if c.buf == nil {
-				c.buf = make([]uint64, columnScratch/8)
+			scratch := columnScratch / size
+			if c.tile != nil { // which gives whole rows
+				scratch = max(1, scratch/int(width)) * int(width)
 			}
-			m = min(m, columnScratch/size)
-			if e := c.src.read(raw(c.buf)[:m*size]); e != nil {
+			if need := (scratch*size + 7) / 8; len(c.buf) < need {
+				c.buf = make([]uint64, need)
+			}
+			m = min(m, scratch)
+			var e *Error
+			if c.tile != nil {
+				e = c.tile.read(c.buf, c.at/width, m/int(width))
+			} else {
+				e = c.src.read(raw(c.buf)[:m*size])
+			}
+			if e != nil {
 				return e
 			}
 			if a.dtype.swapped() {
 				swapBytes(c.buf[:(m*size+7)/8], size)
 			}
 			if bad := to(a, done, m, c.buf); bad < m {
-				return &Error{File: a.file, Row: c.row + int64(bad), Column: -1,
+				row, column := (c.at+int64(bad))/width, -1
+				if width > 1 {
+					column = int((c.at + int64(bad)) % width)
+				}
+				return &Error{File: a.file, Row: row, Column: column,
 					Reason: fmt.Sprintf("%s %s does not fit in int32", c.what, integerText(a, c.buf, bad)),
 					Remedy: c.what + "s are class numbers from 0 to classes-1: numpy.unique(" + c.what + "s, return_inverse=True)[1] numbers anything else"}
 			}
 		}
 		done += m
-		c.row += int64(m)
-		if c.row == a.rows() {
+		c.at += int64(m)
+		if c.at == a.rows()*width {
 			if e := c.src.finish(); e != nil {
 				return e
 			}
@@ -78,7 +96,7 @@ func (c *column) close() error {
 		return nil
 	}
 	err := c.src.close()
-	c.src = nil
+	c.src, c.tile = nil, nil
 	return err
 }
 

@@ -63,6 +63,8 @@ func (t *tiles) read(dst []uint64, first int64, n int) *Error {
 		m := min(n-done, t.n-off)
 		cols := int(t.cols)
 		switch t.size {
+		case 1:
+			transpose(view[uint8](dst, n*cols)[done*cols:], view[uint8](t.buf, t.height*cols)[off:], m, cols, t.height)
 		case 2:
 			transpose(view[uint16](dst, n*cols)[done*cols:], view[uint16](t.buf, t.height*cols)[off:], m, cols, t.height)
 		case 4:
@@ -123,7 +125,7 @@ func shiftCRC(n int64) uint32 {
 
 // transpose writes dst[r*cols+c] = src[c*stride+r] for rows rows. It goes by blocks of 16 columns, whose lines of both sides
 // stay in the first cache.
-func transpose[T uint16 | uint32 | uint64](dst, src []T, rows, cols, stride int) {
+func transpose[T uint8 | uint16 | uint32 | uint64](dst, src []T, rows, cols, stride int) {
 	const block = 16
 	c := 0
 	for ; c+block <= cols; c += block {

@@ -181,6 +181,7 @@ type opening struct {
 	truths  []string // their files, as they were given
 	scoring role     // what the scores are
 	members bool     // each file is a member of an ensemble
+	labels  bool     // each row has a label for each score
 
 	// What the scores' own files have, nil where they have none.
 	own, weights []*array
@@ -241,6 +242,9 @@ func (b *opening) open() (*Reader, *Error) {
 	}
 	r.info.Shape = shapeText(append([]int64{r.info.Rows}, first.shape[1:]...))
 
+	if b.labels {
+		r.beside.width = r.info.Classes
+	}
 	if e := b.truthColumn(&r.beside, b.column); e != nil {
 		return nil, e
 	}
@@ -533,7 +537,11 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 		}
 	}
 	for _, a := range out {
-		if e := checkColumn(a, ro); e != nil {
+		check := checkColumn
+		if b.labels && ro.what == labelsRole.what {
+			check = b.checkMatrix
+		}
+		if e := check(a, ro); e != nil {
 			return nil, e.in(a.file)
 		}
 	}
@@ -611,6 +619,9 @@ func (r *Reader) allocate(o *Options, most int64) {
 		row = max(row, len(p.columns)*p.dtype.Size())
 	}
 	r.chunkRows = chunkRows(o, row, most)
+	if r.beside.width > 0 {
+		r.chunkRows = r.labelRows(row, most)
+	}
 	chunks := int64(0)
 	for _, s := range r.shards {
 		chunks += (s.rows() + int64(r.chunkRows) - 1) / int64(r.chunkRows)

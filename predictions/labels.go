@@ -1,0 +1,100 @@
+package predictions
+
+import "github.com/candor-go/candor/metrics"
+
+// LabelsReader streams the rows of one or more files of several independent labels. It is a metrics.LabelSource.
+type LabelsReader struct{ r *Reader }
+
+var _ metrics.LabelSource = (*LabelsReader)(nil)
+
+// OpenLabels returns a LabelsReader of the rows of all paths: scores (N, K), and labels (N, K) of any type of integers or of booleans,
+// each 0 or 1; with one label either may be (N,). It reads every header and compares shapes, types and lengths, but no data. All else
+// is as for Open.
+//
+// Options.Kind is Probs, Logits or LogProbs; there are no decisions and confidence scores.
+//
+// Errors are *Error.
+func OpenLabels(paths []string, o *Options) (*LabelsReader, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	b := newOpening(paths, o)
+	b.labels = true
+	r, e := b.openLabels()
+	if e != nil {
+		closePipes(b.opened)
+		return nil, e
+	}
+	return &LabelsReader{r}, nil
+}
+
+func (b *opening) openLabels() (*Reader, *Error) {
+	switch o := b.options; {
+	case o.Kind != metrics.Probs && o.Kind != metrics.Logits && o.Kind != metrics.LogProbs:
+		return nil, fault("pass --input probs, logits or logprobs", "the scores of several labels cannot be %s", o.Kind)
+	case len(o.Decisions)+len(o.ConfidenceScores) > 0:
+		return nil, fault("leave --decisions and --confidence-scores out", "several labels have no decisions and confidence scores")
+	case o.NoLabels:
+		return nil, fault("", "rows of several labels without these cannot be judged")
+	}
+	return b.open()
+}
+
+// checkMatrix says why an array cannot be a matrix of labels.
+func (b *opening) checkMatrix(a *array, ro role) *Error {
+	d, first := a.dtype, b.scores[0]
+	switch {
+	case d.kind == 'f':
+		return fault(`save labels.astype("int8")`, "labels are %s: integers or booleans are read, each 0 or 1", d)
+	case !d.integer():
+		return badType(a, ro.what, `"int8"`)
+	case len(a.shape) < 1 || len(a.shape) > 2 || a.columns() != first.columns():
+		return fault("save a 0 or 1 for each label, (N, K) as the scores are", "labels have shape %s, and the scores of %s %s",
+			shapeText(a.shape), first.file, shapeText(first.shape))
+	}
+	return a.checkLength()
+}
+
+const (
+	leastLabelRows = 256 // of a chunk of many labels, which are fed with its rows one after the other
+	labelBuffers   = 8   // times the size that options say, which such a chunk may take
+)
+
+// labelRows returns how many rows of so many bytes a chunk has, at most most.
+func (r *Reader) labelRows(row int, most int64) int {
+	if r.chunkRows >= leastLabelRows {
+		// Beside each score stands a label, so there is no need of fewer rows than fit.
+		return r.chunkRows
+	}
+	return int(min(int64(max(r.chunkRows, min(leastLabelRows, labelBuffers*defaultBufferBytes/row))), most))
+}
+
+// Info returns what is read: Classes is the number of labels. It is known before any data are.
+func (l *LabelsReader) Info() Info { return l.r.info }
+
+// BytesRead returns how many bytes of scores were read so far, out of Info().Bytes. It may be called at any time.
+func (l *LabelsReader) BytesRead() int64 { return l.r.BytesRead() }
+
+// Locate returns the file that has a row of the whole set, as it was named in OpenLabels, and the row's number within it.
+// It returns "", -1 for rows that are in no file.
+func (l *LabelsReader) Locate(row int64) (file string, rowInFile int64) { return l.r.Locate(row) }
+
+// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
+//
+// It waits until one of Options.Buffers chunks is recycled if all are out. A chunk's rows come from one file.
+func (l *LabelsReader) Next() (*metrics.LabelChunk, error) {
+	return next(&l.r.pool, l.r.ended, l.fill, l.r.release)
+}
+
+func (l *LabelsReader) fill(b *buffer) (*metrics.LabelChunk, *Error) {
+	c, e := l.r.fill(b)
+	if e != nil {
+		return nil, e
+	}
+	return &metrics.LabelChunk{Scores: c.Scores, Kind: c.Kind, Labels: head(b.labels, c.Rows*c.Classes), Weights: c.Weights,
+		First: c.First, Recycle: c.Recycle}, nil
+}
+
+// Close closes the files. Chunks that are out stay valid. It waits for a Next that is reading, and wakes one that waits for
+// a chunk; Next then returns os.ErrClosed. Closing again does nothing.
+func (l *LabelsReader) Close() error { return l.r.Close() }
