@@ -1,0 +1,491 @@
+package eval
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// Shape faults of a LabelChunk are bugs of its source and panic with one of these texts.
+const (
+	errLabelShape  = "eval: rows, labels and stride do not fit the scores"
+	errLabelMatrix = "eval: labels do not fit the rows"
+	errLabelWeight = "eval: weights and rows differ in number"
+	errLabelChunks = "eval: the chunks of a source differ in type, kind or weights"
+)
+
+const (
+	labelLine = 16 // labels whose columns are made together: a cache line of float32
+	// What the accumulators of a label need for a block is a few dozen bytes a row, for all labels at a time: so many rows of all of them.
+	blockLabels = 1 << 20
+)
+
+// feed hands the rows of a source to the evaluations of the labels: a chunk is examined by rows, and then each label is given its
+// column, a block of rows at a time, always by one goroutine.
+type feed struct {
+	m       *Multilabel
+	opt     metrics.Options
+	threads int
+	block   int // rows of one
+	accs    [][]metrics.Accumulator
+	columns []*columnFeed // of each thread
+	seen    int64
+	failed  bool
+	bad     []metrics.Fault
+	parts   []faulty
+	keep    []int32
+}
+
+// faulty is what was found in some rows of a chunk.
+type faulty struct {
+	bad    []metrics.Fault
+	out    []int32 // rows that are not used
+	absent int64   // how many of these have weight 0
+}
+
+// columnFeed makes columns of one thread.
+type columnFeed struct {
+	walker  *metrics.Walker
+	accs    []metrics.Accumulator // of the label whose column is walked
+	pitch   int
+	f64     []float64
+	f32     []float32
+	u16     []uint16
+	labels  []int32
+	weights []float64
+}
+
+func newFeed(m *Multilabel, o *metrics.Options) *feed {
+	f := &feed{m: m}
+	if o != nil {
+		f.opt = *o
+	}
+	f.threads = threadsOf(f.opt.Threads)
+	f.block = max(64, min(kernel.MaxSum, blockLabels/m.Labels)&^63)
+	return f
+}
+
+// start makes the evaluations and what feeds them.
+func (f *feed) start() {
+	f.m.make()
+	need := metrics.Need(0)
+	for _, e := range f.m.each {
+		f.accs = append(f.accs, e.accumulators())
+	}
+	for _, a := range f.accs[0] {
+		need |= a.Needs()
+	}
+	for range f.threads {
+		// An odd number of cache lines between columns, so that a row's values do not all fall into one set of the cache.
+		c := &columnFeed{pitch: f.block + 16}
+		c.walker = metrics.NewWalker(&metrics.Options{Unchecked: f.opt.Unchecked}, need, func(b *metrics.Block) {
+			for _, a := range c.accs {
+				a.AddBlock(b)
+			}
+		})
+		f.columns = append(f.columns, c)
+	}
+}
+
+// read feeds all rows of src, which is read ahead.
+func (f *feed) read(src metrics.LabelSource) error {
+	type item struct {
+		c   *metrics.LabelChunk
+		err error
+	}
+	items, quit := make(chan item), make(chan struct{})
+	var wg sync.WaitGroup
+	var fault any
+	wg.Go(func() {
+		defer close(items)
+		// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
+		defer func() { fault = recover() }()
+		for {
+			c, err := src.Next()
+			select {
+			case items <- item{c, err}:
+			case <-quit:
+				if c != nil && c.Recycle != nil {
+					c.Recycle()
+				}
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	err := func() error {
+		defer wg.Wait()
+		defer close(quit)
+		for i := range items {
+			if i.err != nil {
+				return i.err
+			}
+			err := f.add(i.c)
+			if i.c.Recycle != nil {
+				i.c.Recycle()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}()
+	if fault != nil {
+		panic(fault)
+	}
+	// Only io.EOF itself is the end.
+	if err != io.EOF {
+		return err
+	}
+	if len(f.bad) > 0 && !f.opt.Drop {
+		return &metrics.DataError{Rows: f.seen, Kind: f.m.Audit.Kind, Classes: 1, Faults: f.bad}
+	}
+	for _, c := range f.columns {
+		if err := c.walker.Err(); err != nil {
+			return err // rows were examined already
+		}
+	}
+	return nil
+}
+
+// add takes a chunk.
+func (f *feed) add(c *metrics.LabelChunk) error {
+	if c.Rows == 0 {
+		return nil
+	}
+	switch {
+	case simple(c.Kind) != metrics.Probs:
+		return fmt.Errorf("%w: rows of %v for an evaluation of several labels", metrics.ErrMismatch, c.Kind)
+	case c.Classes != f.m.Labels:
+		return fmt.Errorf("%w: rows of %d labels for an evaluation of %d", metrics.ErrMismatch, c.Classes, f.m.Labels)
+	}
+	checkChunk(c)
+	a := metrics.Audit{Classes: 1, DType: c.DType(), Kind: c.Kind, Weighted: c.Weights != nil, Unchecked: f.opt.Unchecked}
+	if audit := f.m.Audit; audit.Merge(&a) != nil {
+		panic(errLabelChunks)
+	}
+	if f.columns == nil {
+		f.m.Audit = a
+		f.start()
+	}
+	f.seen += int64(c.Rows)
+	out := f.examine(c)
+	if f.failed && !f.opt.Drop {
+		return nil
+	}
+	keep := f.without(out, c.Rows)
+	n := c.Rows - len(out)
+	f.m.Audit.Rows += int64(n)
+	if n == 0 {
+		return nil
+	}
+	// As many groups as threads can share, of at most a line.
+	groups := min(f.threads, c.Classes)
+	groups *= (c.Classes + groups*labelLine - 1) / (groups * labelLine)
+	together(f.threads, groups, func(t, g int) {
+		f.columns[t].add(f, c, keep, n, g*c.Classes/groups, (g+1)*c.Classes/groups)
+	})
+	return nil
+}
+
+// without returns the numbers of the rows that are not in out, nil if all are kept.
+func (f *feed) without(out []int32, rows int) []int32 {
+	if len(out) == 0 {
+		return nil
+	}
+	f.keep = f.keep[:0]
+	for i := range int32(rows) {
+		if len(out) > 0 && out[0] == i {
+			out = out[1:]
+			continue
+		}
+		f.keep = append(f.keep, i)
+	}
+	return f.keep
+}
+
+// add gives labels [from, to) their columns of n rows of a chunk, those of keep if it is not nil.
+func (w *columnFeed) add(f *feed, c *metrics.LabelChunk, keep []int32, n, from, to int) {
+	st, lst := strides(c)
+	for at := 0; at < n; at += f.block {
+		m := min(f.block, n-at)
+		rows := head32(keep, at, m)
+		column := metrics.Chunk{First: c.First + int64(at)}
+		column.Rows, column.Classes, column.Kind = m, 1, c.Kind
+		if c.Weights != nil {
+			column.Weights = c.Weights[at : at+m]
+			if keep != nil {
+				w.weights = gather(w.weights, c.Weights, 1, 1, rows, at, m, m)
+				column.Weights = w.weights[:m]
+			}
+		}
+		k := to - from
+		w.labels = gather(w.labels, c.Labels[from:], k, lst, rows, at, m, w.pitch)
+		switch {
+		case c.F64 != nil:
+			w.f64 = gather(w.f64, c.F64[from:], k, st, rows, at, m, w.pitch)
+		case c.F32 != nil:
+			w.f32 = gather(w.f32, c.F32[from:], k, st, rows, at, m, w.pitch)
+		case c.F16 != nil:
+			w.u16 = gather(w.u16, c.F16[from:], k, st, rows, at, m, w.pitch)
+		default:
+			w.u16 = gather(w.u16, c.BF16[from:], k, st, rows, at, m, w.pitch)
+		}
+		for j := range k {
+			lo, hi := j*w.pitch, j*w.pitch+m
+			column.Labels = w.labels[lo:hi]
+			switch {
+			case c.F64 != nil:
+				column.F64 = w.f64[lo:hi]
+			case c.F32 != nil:
+				column.F32 = w.f32[lo:hi]
+			case c.F16 != nil:
+				column.F16 = w.u16[lo:hi]
+			default:
+				column.BF16 = w.u16[lo:hi]
+			}
+			w.accs = f.accs[from+j]
+			w.walker.Add(&column)
+		}
+	}
+}
+
+func head32(keep []int32, at, n int) []int32 {
+	if keep == nil {
+		return nil
+	}
+	return keep[at : at+n]
+}
+
+// gather writes k columns of n rows to dst, a pitch apart: the rows of keep, or those from at on if it is nil.
+func gather[T float64 | float32 | uint16 | int32](dst, src []T, k, stride int, keep []int32, at, n, pitch int) []T {
+	if need := (k-1)*pitch + n; len(dst) < need {
+		dst = make([]T, max(need, labelLine*pitch))
+	}
+	for i := range n {
+		r := at + i
+		if keep != nil {
+			r = int(keep[i])
+		}
+		d := dst[i:]
+		for j, v := range src[r*stride:][:k] {
+			d[j*pitch] = v
+		}
+	}
+	return dst
+}
+
+func strides(c *metrics.LabelChunk) (scores, labels int) {
+	if scores = c.Stride; scores == 0 {
+		scores = c.Classes
+	}
+	if labels = c.LabelStride; labels == 0 {
+		labels = c.Classes
+	}
+	return scores, labels
+}
+
+func checkChunk(c *metrics.LabelChunk) {
+	set, n := 0, 0
+	for _, l := range []int{len(c.F64), len(c.F32), len(c.F16), len(c.BF16)} {
+		if l > 0 {
+			set, n = set+1, l
+		}
+	}
+	st, lst := strides(c)
+	last := c.Rows - 1
+	switch {
+	case set != 1 || c.Rows < 0 || c.Classes < 1 || st < c.Classes || n < last*st+c.Classes:
+		panic(errLabelShape)
+	case lst < c.Classes || len(c.Labels) < last*lst+c.Classes:
+		panic(errLabelMatrix)
+	case c.Weights != nil && len(c.Weights) != c.Rows:
+		panic(errLabelWeight)
+	}
+}
+
+// examine finds the rows of a chunk that cannot be used in some label and those of weight 0, and returns them in order.
+func (f *feed) examine(c *metrics.LabelChunk) (out []int32) {
+	parts := min(c.Rows, 4*f.threads)
+	if len(f.parts) < parts {
+		f.parts = make([]faulty, parts)
+	}
+	together(f.threads, parts, func(_, i int) {
+		p := &f.parts[i]
+		*p = faulty{out: p.out[:0]}
+		for r := i * c.Rows / parts; r < (i+1)*c.Rows/parts; r++ {
+			if !f.good(c, r) {
+				f.fault(p, c, r)
+			}
+		}
+	})
+	for i := range f.parts[:parts] {
+		p := &f.parts[i]
+		out = append(out, p.out...)
+		f.m.Audit.Absent += p.absent
+		for _, b := range p.bad {
+			f.failed = true
+			f.m.Audit.Dropped += b.Count
+			if at := slices.IndexFunc(f.bad, func(o metrics.Fault) bool { return o.Reason == b.Reason }); at >= 0 {
+				f.bad[at].Count += b.Count
+			} else {
+				f.bad = append(f.bad, b) // of rising rows
+			}
+		}
+	}
+	slices.SortStableFunc(f.bad, func(a, b metrics.Fault) int { return cmp.Compare(a.Row, b.Row) })
+	return out
+}
+
+// good tells that a row can be used, at a glance; of others fault says more.
+func (f *feed) good(c *metrics.LabelChunk, row int) bool {
+	st, lst := strides(c)
+	if c.Weights != nil && !goodWeight(c.Weights[row]) {
+		return false
+	}
+	all := uint32(0)
+	for _, y := range c.Labels[row*lst:][:c.Classes] {
+		all |= uint32(y)
+	}
+	if all > 1 || f.opt.Unchecked {
+		return false
+	}
+	at := row * st
+	switch {
+	case c.F64 != nil:
+		return goodScores(c.F64[at:][:c.Classes], c.Kind)
+	case c.F32 != nil:
+		return goodScores(c.F32[at:][:c.Classes], c.Kind)
+	case c.F16 != nil:
+		return goodHalves(c.F16[at:][:c.Classes], c.Kind, 0x3c00, 0xfc00)
+	}
+	return goodHalves(c.BF16[at:][:c.Classes], c.Kind, 0x3f80, 0xff80)
+}
+
+func goodWeight(w float64) bool { return w >= 0x1p-32 && w <= 0x1p32 }
+
+// goodScores tells whether all scores can be of a kind.
+func goodScores[T float32 | float64](x []T, k metrics.Kind) bool {
+	switch k {
+	case metrics.Probs:
+		for _, v := range x {
+			if !(v >= 0 && v <= 1) {
+				return false
+			}
+		}
+	case metrics.Logits:
+		for _, v := range x {
+			if !(v <= math.MaxFloat32) { // a larger one may be finite yet, and is looked at again
+				return false
+			}
+		}
+	case metrics.LogProbs:
+		for _, v := range x {
+			if !(v <= 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// goodHalves is goodScores of 2-byte types, by the bits of 1 and of -Inf.
+func goodHalves(x []uint16, k metrics.Kind, one, low uint16) bool {
+	const sign = 0x8000
+	for _, v := range x {
+		negative := v >= sign && v <= low
+		switch k {
+		case metrics.Probs:
+			negative = v == sign
+			if v > one && !negative {
+				return false
+			}
+		case metrics.Logits:
+			if v >= low&^sign && !negative {
+				return false
+			}
+		case metrics.LogProbs:
+			if v != 0 && !negative {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fault says what is wrong with a row, if anything is.
+func (f *feed) fault(p *faulty, c *metrics.LabelChunk, row int) {
+	st, lst := strides(c)
+	if c.Weights != nil && c.Weights[row] == 0 {
+		p.absent++
+		p.out = append(p.out, int32(row)) // whatever else it holds
+		return
+	}
+	bad := func(r metrics.Reason, column int, v float64) {
+		p.out = append(p.out, int32(row))
+		for i := range p.bad {
+			if p.bad[i].Reason == r {
+				p.bad[i].Count++
+				return
+			}
+		}
+		p.bad = append(p.bad, metrics.Fault{Reason: r, Count: 1, Row: c.First + int64(row), Column: column, Value: v})
+	}
+	for j, y := range c.Labels[row*lst:][:c.Classes] {
+		if y != 0 && y != 1 {
+			bad(metrics.BadLabel, j, float64(y))
+			return
+		}
+	}
+	if c.Weights != nil && !goodWeight(c.Weights[row]) {
+		bad(metrics.BadWeight, -1, c.Weights[row])
+		return
+	}
+	outside := -1
+	var first float64
+	for j := range c.Classes {
+		v := widened(c, row*st+j)
+		switch {
+		case v != v, v > math.MaxFloat64, v < -math.MaxFloat64 && c.Kind == metrics.Probs:
+			bad(metrics.NotFinite, j, v)
+			return
+		case c.Kind == metrics.Logits:
+			continue
+		case c.Kind == metrics.LogProbs:
+			v = kernel.Exp64(v)
+		}
+		if wrong := v < 0 || v > 1; outside < 0 && wrong && (!f.opt.Unchecked || math.Abs(v) > mostUnchecked) {
+			outside, first = j, v
+		}
+	}
+	if outside >= 0 {
+		bad(metrics.OutsideUnit, outside, first)
+	}
+}
+
+// mostUnchecked is the size up to which a Pass admits unchecked scores.
+const mostUnchecked = 1e140
+
+// widened returns an element of the scores.
+func widened(c *metrics.LabelChunk, i int) float64 {
+	var to [1]float32
+	switch {
+	case c.F64 != nil:
+		return c.F64[i]
+	case c.F32 != nil:
+		return float64(c.F32[i])
+	case c.F16 != nil:
+		kernel.WidenF16(to[:], c.F16[i:i+1])
+	default:
+		kernel.WidenBF16(to[:], c.BF16[i:i+1])
+	}
+	return float64(to[0])
+}
