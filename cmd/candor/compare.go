@@ -60,6 +60,9 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if f.task == "multilabel" {
+		return usage("--task multilabel: candor compare takes one label; evaluate each set by candor eval")
+	}
 	if len(f.decisions)+len(f.scores) > 0 {
 		return usage("--decisions and --confidence-scores belong to one set; evaluate each by candor eval")
 	}

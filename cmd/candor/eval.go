@@ -67,8 +67,10 @@ With --task ensemble the files are the members, each (N, K) or (N,), or one arra
 (M, N, K); metrics are of the mean of their probabilities, and of what they disagree about. With
 --task samples a row is M samples of a forecast number, (N, M), and --labels are the numbers that
 were observed: CRPS. With --task loglik it is the log-likelihoods of a row under M draws of a
-model's parameters, (N, M), without labels: WAIC and leaving rows out. --input dirichlet takes
-the parameters of a Dirichlet distribution a row. --ood are the same model's scores of rows from
+model's parameters, (N, M), without labels: WAIC and leaving rows out. With --task multilabel the
+columns are independent labels, each with a probability of its own, and --labels a 0 or 1 for each,
+(N, K): a document a label, and their averages. --input dirichlet takes the parameters of a
+Dirichlet distribution a row. --ood are the same model's scores of rows from
 elsewhere, which its doubt should tell from the others.
 
 What was decided need not be the most probable class: with --decisions accuracy, confidence and the
@@ -99,6 +101,7 @@ them.`,
   candor eval model-1.npy model-2.npy --labels labels.npy --task ensemble --metrics average_kl
   candor eval draws.npy --labels obs.npy --task samples --fail-if 'crps_fair>2'
   candor eval loglik.npy --task loglik --metrics all
+  candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
   candor eval parameters.npy --labels labels.npy --input dirichlet`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
@@ -115,7 +118,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
-	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; ensemble, regression, quantiles, samples, loglik")
+	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; multilabel, ensemble, regression, quantiles, samples, loglik")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
 	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
@@ -217,7 +220,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if err := f.columns.check(f); err != nil {
 		return nil, err
 	}
-	if _, ok := numbers[f.task]; ok || f.task == "ensemble" {
+	if _, ok := numbers[f.task]; ok || f.task == "ensemble" || f.task == "multilabel" {
 		for _, l := range []struct {
 			flag string
 			set  bool
@@ -374,6 +377,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if f.task == "multilabel" {
+		return f.runLabels(c, j, paths)
+	}
 	j.also = f.plot.also
 	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood)
 	if len(paths) == 0 {
@@ -488,7 +494,7 @@ func (f *evalFlags) passOptions() (o metrics.Options, err error) {
 }
 
 // tasks are the words of --task. The first two only say what the shape of the scores tells.
-var tasks = []string{"classification", "binary", "ensemble", "regression", "quantiles", "samples", "loglik"}
+var tasks = []string{"classification", "binary", "multilabel", "ensemble", "regression", "quantiles", "samples", "loglik"}
 
 // numbers are the tasks whose scores are of no classes, with their kind.
 var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles": metrics.Quantiles, "samples": metrics.Samples, "loglik": metrics.LogLiks}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
 )
@@ -77,6 +78,7 @@ type stateInfo struct {
 	Rows    int64    `json:"rows"`
 	Dropped int64    `json:"dropped"`
 	Classes int      `json:"classes"`
+	Labels  int      `json:"labels,omitempty"` // of several independent ones
 	Binary  bool     `json:"binary"`
 	DType   string   `json:"dtype"`
 	Kind    string   `json:"kind"`
@@ -87,7 +89,10 @@ type stateInfo struct {
 }
 
 func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
-	if isState(path) {
+	if begins(path, eval.MultilabelMagic) {
+		return inspectLabels(w, stdin, path)
+	}
+	if begins(path, stateMagic) || begins(path, groupsMagic) {
 		e, groups, err := readState(stdin, path)
 		if err != nil {
 			return nil, err
@@ -157,8 +162,8 @@ func shape(s []int64) string {
 	return "(" + strings.Join(p, ", ") + ")"
 }
 
-// isState tells whether a file begins as a state does.
-func isState(path string) bool {
+// begins tells whether a file begins with a magic of four letters.
+func begins(path, magic string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -166,5 +171,5 @@ func isState(path string) bool {
 	defer f.Close()
 	var b [4]byte
 	n, _ := io.ReadFull(f, b[:])
-	return beginsAsState(b[:n])
+	return string(b[:n]) == magic
 }

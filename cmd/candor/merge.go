@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,11 +42,23 @@ options. "-" is standard input.`,
 			if err := o.plot.checkFile("-o", to, args...); err != nil {
 				return err
 			}
+			b, err := readStateFile(c.InOrStdin(), args[0])
+			if err != nil {
+				return badData(err)
+			}
+			if strings.HasPrefix(string(b), eval.MultilabelMagic) {
+				return mergeLabels(c, &o, to, args, b)
+			}
 			var sum *eval.Evaluation
 			var groups *eval.Groups
 			seen := map[string]string{}
 			for i, path := range args {
-				e, g, err := readState(c.InOrStdin(), path)
+				if i > 0 {
+					if b, err = readStateFile(c.InOrStdin(), path); err != nil {
+						return badData(err)
+					}
+				}
+				e, g, err := decodeGroups(b, path)
 				if err != nil {
 					return err
 				}
@@ -108,30 +122,42 @@ func readState(stdin io.Reader, path string) (*eval.Evaluation, *eval.Groups, er
 	if err != nil {
 		return nil, nil, badData(err)
 	}
-	e, g := new(eval.Evaluation), (*eval.Groups)(nil)
-	if bytes.HasPrefix(b, []byte(groupsMagic)) {
-		g = new(eval.Groups)
-		if err = g.UnmarshalBinary(b); err == nil {
-			// A copy, which is merged by itself.
-			var whole []byte
-			if whole, err = g.Whole().AppendBinary(nil); err == nil {
-				err = e.UnmarshalBinary(whole)
-			}
-		}
-	} else {
-		err = e.UnmarshalBinary(b)
+	return decodeGroups(b, path)
+}
+
+// decodeGroups reads the state of an evaluation, or of one by groups.
+func decodeGroups(b []byte, path string) (*eval.Evaluation, *eval.Groups, error) {
+	e := new(eval.Evaluation)
+	if !bytes.HasPrefix(b, []byte(groupsMagic)) {
+		return e, nil, decodeState(e, stateMagic, b, path)
 	}
+	g := new(eval.Groups)
+	if err := decodeState(g, groupsMagic, b, path); err != nil {
+		return nil, nil, err
+	}
+	// A copy, which is merged by itself.
+	whole, err := g.Whole().AppendBinary(nil)
 	if err != nil {
+		return nil, nil, err
+	}
+	return e, g, e.UnmarshalBinary(whole)
+}
+
+// decodeState reads a state that begins with magic.
+func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path string) error {
+	if err := e.UnmarshalBinary(b); err != nil {
 		remedy := "copy it again, or write it again with candor eval --state"
 		switch {
 		case len(b) == 0:
 			err = errors.New("empty file")
-		case !beginsAsState(b):
+		case isMagic(b) && !strings.HasPrefix(string(b), magic):
+			remedy = "a state of several labels (--task multilabel) and one of a single set are not merged"
+		case !isMagic(b):
 			remedy = "candor merge takes the states that candor eval --state has written; predictions go to candor eval"
 		}
-		return nil, nil, badData(fmt.Errorf("%s: not a state that can be read: %w; %s", path, err, remedy))
+		return badData(fmt.Errorf("%s: not a state that can be read: %w; %s", path, err, remedy))
 	}
-	return e, g, nil
+	return nil
 }
 
 func readStateFile(stdin io.Reader, path string) ([]byte, error) {
@@ -164,9 +190,9 @@ func readStateFile(stdin io.Reader, path string) ([]byte, error) {
 // How states begin, of an evaluation and of one by groups.
 const stateMagic, groupsMagic = "cSTA", "cGRP"
 
-// beginsAsState tells whether a file does.
-func beginsAsState(b []byte) bool {
-	return bytes.HasPrefix(b, []byte(stateMagic)) || bytes.HasPrefix(b, []byte(groupsMagic))
+// isMagic tells whether a file begins as a state does.
+func isMagic(b []byte) bool {
+	return strings.HasPrefix(string(b), stateMagic) || strings.HasPrefix(string(b), groupsMagic) || strings.HasPrefix(string(b), eval.MultilabelMagic)
 }
 
 // unwrapPath takes the path off an error that would name it twice.

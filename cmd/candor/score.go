@@ -141,7 +141,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	if f.task == "ensemble" || f.task == "loglik" {
+	if f.task == "ensemble" || f.task == "loglik" || f.task == "multilabel" {
 		return usage("--task is %q; candor score takes classification, binary or samples", f.task)
 	}
 	j, err := f.job(c)

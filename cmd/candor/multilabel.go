@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/picture"
+)
+
+// The memory of an evaluation of several labels.
+const (
+	labelsFixed  = 48 << 20 // the program itself
+	labelState   = 24 << 10 // sums, bins and columns of a label
+	labelBuffers = 3        // chunks: one is read, one waits, one is taken
+)
+
+// runLabels evaluates several independent labels.
+func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
+	switch {
+	case len(paths) == 0:
+		return usage("no predictions are named")
+	case f.input == "dirichlet":
+		return usage("--input dirichlet is of one distribution over classes, not of --task multilabel")
+	}
+	if err := f.plot.checkLabels(c.Flags().Changed("plot-kind")); err != nil {
+		return err
+	}
+	reads := slices.Concat(paths, f.labels, f.weights)
+	if err := checkFile("--state", f.state, reads...); err != nil {
+		return err
+	}
+	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
+		return err
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	j.read.Buffers = labelBuffers
+	r, err := predictions.OpenLabels(paths, &j.read)
+	if err != nil {
+		return badData(err)
+	}
+	defer r.Close()
+	m, err := f.labelsOf(c, j, r.Info())
+	if err != nil {
+		return err
+	}
+	warnISA(c)
+	err = func() error {
+		defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+		return m.AddSource(r, &j.pass)
+	}()
+	if err != nil {
+		return badData(f.locate(err, r, paths))
+	}
+	if m.Audit.Rows == 0 {
+		return badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
+			strings.Join(paths, ", "), strings.Join(m.Audit.Warnings(), "; ")))
+	}
+	if f.state != "" {
+		b, err := m.AppendBinary(nil)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(f.state, b); err != nil {
+			return err
+		}
+	}
+	return f.output.writeLabels(c, m, "Next: --json for each label's document, --format csv for a table of all; 'candor metrics NAME' explains a number")
+}
+
+// labelsOf makes the evaluation of the labels of a file, with the metrics that the memory has room for.
+func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*eval.Multilabel, error) {
+	spec := j.spec
+	spec.Classes, spec.Kind = 1, metrics.Probs
+	size := int64(info.DType.Size())
+	chunk := min(max(int64(j.read.BufferBytes), 256*int64(info.Classes)*size), 8*int64(j.read.BufferBytes))
+	used := labelsFixed + labelBuffers*chunk*(size+4)/size + int64(info.Classes)*labelState
+	if used > j.memory {
+		return nil, usage("%s labels take about %d MiB: pass --max-memory %[2]dMiB", report.Count(int64(info.Classes)), (used>>20)+1)
+	}
+	spec.Memory = j.memory - used
+
+	var err error
+	if spec.Metrics, err = eval.ParseMetrics(f.metrics, spec.Shape()); err != nil {
+		return nil, usage("--metrics: %v", err)
+	}
+	spec.Metrics = withGated(spec.Metrics, f.gates, spec.Shape())
+	parts, err := eval.ParseMetrics("default", spec.Shape())
+	if err != nil {
+		return nil, err
+	}
+	auroc, err := eval.ParseMetric("auroc")
+	if err != nil {
+		return nil, err
+	}
+	// Those that nobody named give way where all labels' scores would not fit.
+	if asked := "," + f.metrics + ","; strings.Contains(asked, ",default,") {
+		isAsked := func(m eval.Metric) bool {
+			return strings.Contains(asked, ","+m.String()+",") || slices.ContainsFunc(f.gates, func(g report.Gate) bool {
+				of, err := g.Metric(spec.Shape())
+				return err == nil && of.String() == m.String()
+			})
+		}
+		if !slices.ContainsFunc(spec.Metrics, func(m eval.Metric) bool { return m.String() == auroc.String() }) {
+			spec.Metrics = append(spec.Metrics, auroc)
+		}
+		parts = append(parts, auroc)
+		if need := spec.LabelBytes() * int64(info.Classes); need > spec.Memory {
+			var left []string
+			spec.Metrics = slices.DeleteFunc(spec.Metrics, func(m eval.Metric) bool {
+				unasked := spec.KeepsScores(m) && !isAsked(m) && slices.ContainsFunc(parts, func(o eval.Metric) bool { return o.String() == m.String() })
+				if unasked {
+					left = append(left, m.String())
+				}
+				return unasked
+			})
+			if len(left) > 0 {
+				fmt.Fprintf(c.ErrOrStderr(), "candor: warning: without %s, which keep the distinct scores of %s labels; with --max-memory %dMiB they are there\n",
+					strings.Join(left, ", "), report.Count(int64(info.Classes)), (used+need)>>20+1)
+			}
+		}
+	}
+	m, err := eval.NewMultilabel(spec, info.Classes)
+	if err != nil {
+		if need := spec.LabelBytes() * int64(info.Classes); need > spec.Memory {
+			return nil, usage("%v: pass --max-memory %dMiB, or name other metrics", err, (used+need)>>20+1)
+		}
+		return nil, usage("%v", err)
+	}
+	m.Threads = j.pass.Threads
+	return m, nil
+}
+
+// checkLabels tells why the picture cannot be that of several labels; said is whether --plot-kind is given.
+func (p *plot) checkLabels(said bool) error {
+	if p.file != "" && said && p.kind != "classes" {
+		return usage("--plot-kind %s is of one label: --task multilabel draws a reliability diagram of each, --plot-kind classes", p.kind)
+	}
+	return nil
+}
+
+// writeLabelled draws the labels' diagrams.
+func (p *plot) writeLabels(m *eval.Multilabel, d *report.Multilabel) error {
+	if p.file == "" {
+		return nil
+	}
+	r := &picture.Classes{Title: "Reliability of each label", Subtitle: d.Verdict(), Y: p.y, Level: m.Spec.Level}
+	for j := range m.Labels {
+		r.Classes = append(r.Classes, picture.Class{Name: fmt.Sprintf("label %d", j), Bins: m.Label(j).Diagram().Bins(m.Spec.Level)})
+	}
+	return p.save(r)
+}
+
+// writeLabels shows an evaluation of several labels on standard output, and then lets the gates speak on standard error.
+func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) error {
+	d := report.NewMultilabel(m)
+	if err := o.plot.writeLabels(m, d); err != nil {
+		return err
+	}
+	var err error
+	switch out := c.OutOrStdout(); o.format {
+	case "json":
+		err = d.WriteJSON(out)
+	case "csv":
+		err = d.Table(out, report.CSV, 0)
+	default:
+		var b bytes.Buffer
+		if err = o.labelTables(&b, d, screenOf(out), next); err == nil {
+			_, err = out.Write(b.Bytes())
+		}
+	}
+	if err != nil {
+		return usage("cannot write the result: %v", err)
+	}
+	failed := false
+	for _, g := range o.gates {
+		if why := g.CheckLabels(d); why != "" {
+			failed = true
+			fmt.Fprintln(c.ErrOrStderr(), "candor: gate failed: "+why)
+		}
+	}
+	if failed {
+		return errGate
+	}
+	return nil
+}
+
+// labelTables writes the tables for a page or a terminal.
+func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, next string) error {
+	form, wrap, note := report.Plain, func(t string) string { return report.Wrap(t, s.width) }, "\nNote: %s.\n"
+	if o.format == "markdown" {
+		form, wrap, note = report.Markdown, func(t string) string { return t }, "\n> %s\n"
+		next = ""
+	}
+	verdict := d.Verdict()
+	if s.terminal {
+		verdict = wrap(verdict)
+	}
+	fmt.Fprintf(b, "%s\n\n", verdict)
+	if err := d.Table(b, form, s.width); err != nil {
+		return err
+	}
+	fmt.Fprintln(b)
+	if err := d.LabelsTable(b, form); err != nil {
+		return err
+	}
+	for _, w := range d.Notes() {
+		b.WriteString(wrap(fmt.Sprintf(note, strings.TrimSuffix(w, "."))))
+	}
+	if next != "" {
+		fmt.Fprintf(b, "\n%s\n", wrap(next))
+	}
+	return nil
+}
+
+// mergeLabels merges states of several labels; first is the one of args[0].
+func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []byte) error {
+	if err := o.plot.checkLabels(c.Flags().Changed("plot-kind")); err != nil {
+		return err
+	}
+	var sum *eval.Multilabel
+	seen := map[string]string{}
+	for i, path := range args {
+		b := first
+		if i > 0 {
+			var err error
+			if b, err = readStateFile(c.InOrStdin(), path); err != nil {
+				return badData(err)
+			}
+		}
+		m := new(eval.Multilabel)
+		if err := decodeState(m, eval.MultilabelMagic, b, path); err != nil {
+			return err
+		}
+		id := m.SHA256()
+		if twin, ok := seen[id]; ok {
+			fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s and %s are equal: are the same rows counted twice?\n", twin, path)
+		}
+		seen[id] = path
+		if sum == nil {
+			sum = m
+		} else if err := sum.Merge(m); err != nil {
+			return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", args[0], path, err))
+		}
+	}
+	if to != "" {
+		b, err := sum.AppendBinary(nil)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(to, b); err != nil {
+			return err
+		}
+	}
+	return o.writeLabels(c, sum, "")
+}
+
+// inspectLabels tells what a state of several labels was made of.
+func inspectLabels(w io.Writer, stdin io.Reader, path string) (any, error) {
+	b, err := readStateFile(stdin, path)
+	if err != nil {
+		return nil, badData(err)
+	}
+	m := new(eval.Multilabel)
+	if err := decodeState(m, eval.MultilabelMagic, b, path); err != nil {
+		return nil, err
+	}
+	a := &m.Audit
+	s := &stateInfo{Rows: a.Rows, Dropped: a.Dropped, Classes: 2, Labels: m.Labels, Binary: true, DType: a.DType.String(), Kind: a.Kind.String(), SHA256: m.SHA256()}
+	for _, of := range m.Spec.Metrics {
+		s.Metrics = append(s.Metrics, of.String())
+	}
+	labels := report.Count(int64(m.Labels)) + " labels"
+	if s.Dropped > 0 {
+		labels += ", " + report.Count(s.Dropped) + " bad rows left out"
+	}
+	fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", path, report.Count(s.Rows), labels, s.DType, s.Kind)
+	hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
+	fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
+	return inspected{File: path, Format: "state", State: s}, nil
+}

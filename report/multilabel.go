@@ -1,0 +1,359 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Multilabel is the result of an evaluation of several independent labels: a document for each, and the averages over them.
+type Multilabel struct {
+	Input    Input // of all labels; Classes is 0
+	Labels   int
+	Metrics  []Metric // the averages, whose Count is the number of labels that have a value
+	State    string   // SHA-256 of the state
+	Warnings []string
+
+	e         *eval.Multilabel
+	macro     *Document // has the averages, for gates
+	each      []label
+	documents []*Document // of the labels, if they are few; else they are made anew
+}
+
+// label is what tables say of a label.
+type label struct {
+	number    int
+	rate      float64
+	low, high float64 // ends of the interval of overconfidence
+	values    []float64
+}
+
+// fewLabels is up to how many labels have their documents kept, of some 15 KB each.
+const fewLabels = 256
+
+// NewMultilabel makes the document of an evaluation of several labels.
+func NewMultilabel(e *eval.Multilabel) *Multilabel {
+	a := &e.Audit
+	m := &Multilabel{e: e, Labels: e.Labels, Warnings: a.Warnings(), each: make([]label, e.Labels),
+		Input: Input{Rows: a.Rows, Dropped: a.Dropped, DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted}}
+	if e.Labels <= fewLabels {
+		m.documents = make([]*Document, e.Labels)
+	}
+	of := make([][]eval.Value, len(e.Spec.Metrics)) // of each metric, by label
+	for i := range of {
+		of[i] = make([]eval.Value, e.Labels)
+	}
+	states := make([]string, e.Labels)
+	var first *Document
+	e.Each(func(j int, one *eval.Evaluation) {
+		d := New(one)
+		l := label{number: j, rate: one.Loss.BaseRate(), low: d.over.Interval.Low, high: d.over.Interval.High}
+		for i := range d.Metrics {
+			of[i][j] = d.Metrics[i].Value
+			l.values = append(l.values, d.Metrics[i].Value.Value)
+		}
+		m.each[j], states[j] = l, d.State
+		if m.documents != nil {
+			m.documents[j] = d
+		}
+		if j == 0 {
+			first = d
+		}
+	})
+	m.State = e.SHA256Of(states)
+	if a.Classes == 0 {
+		m.State = e.SHA256()
+	}
+	for i, v := range of {
+		r := first.Metrics[i]
+		r.Value, r.posterior = eval.MacroOf(v), nil
+		r.Text, r.Whole = "mean over the labels: "+r.Text, false
+		m.Metrics = append(m.Metrics, r)
+		infinite := int64(0)
+		for _, x := range v {
+			if math.IsInf(x.Value, 0) {
+				infinite++
+			}
+		}
+		if infinite > 0 {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s is infinite for %s of %s, and so is their mean", r.Key, Count(infinite), countOf(int64(e.Labels), "label")))
+		}
+	}
+	m.macro = &Document{Metrics: m.Metrics, level: e.Spec.Level, shape: e.Spec.Shape()}
+	return m
+}
+
+// Document returns that of a label, which is the one of a binary task. It panics if there is no such label.
+func (m *Multilabel) Document(label int) *Document {
+	if m.documents != nil {
+		return m.documents[label]
+	}
+	return New(m.e.Label(label))
+}
+
+// CheckLabels is Check of the averages over labels.
+func (g Gate) CheckLabels(m *Multilabel) string { return g.Check(m.macro) }
+
+// Verdict says in one line of how many labels the interval of overconfidence leaves out 0, and on which side.
+func (m *Multilabel) Verdict() string {
+	s := fmt.Sprintf("%s x %s", countOf(m.Input.Rows, "row"), countOf(int64(m.Labels), "label"))
+	if m.Input.Rows == 0 {
+		return s + ": nothing to judge."
+	}
+	over, under, few := int64(0), int64(0), int64(0)
+	for _, l := range m.each {
+		switch {
+		case math.IsNaN(l.low):
+			few++
+		case l.low > 0:
+			over++
+		case l.high < 0:
+			under++
+		}
+	}
+	rest := int64(m.Labels) - over - under - few
+	s += fmt.Sprintf(". By the %s of each: %s overconfident, %s underconfident, %s without overall miscalibration seen at this N",
+		m.macro.levelText(), Count(over), Count(under), Count(rest))
+	if few > 0 {
+		s += fmt.Sprintf(", %s with too few rows to judge", Count(few))
+	}
+	return s + "."
+}
+
+// Notes are what a reader of the tables should know beside them.
+func (m *Multilabel) Notes() []string {
+	var l []string
+	for i := range m.Metrics {
+		if r := &m.Metrics[i]; r.Value.Count < int64(m.Labels) {
+			l = append(l, r.Key+": "+r.Reason)
+		}
+	}
+	return append(l, m.Warnings...)
+}
+
+// Table writes the averages over labels in the format Plain or Markdown; CSV has a line for each metric of each label too, in a column
+// label, where the averages' is macro.
+func (m *Multilabel) Table(w io.Writer, f Format, width int) error {
+	if f == CSV {
+		return m.csv(w)
+	}
+	if width <= 0 {
+		width = DefaultWidth
+	}
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{"Metric", "Mean of labels", "Labels", "What it says"})
+	key := len("Metric")
+	for i := range m.Metrics {
+		key = max(key, len(m.Metrics[i].Key))
+	}
+	for i := range m.Metrics {
+		r := &m.Metrics[i]
+		mean := r.Mean
+		if f == Plain {
+			mean = Wrap(m.macro.meaning(r), max(20, width-key-len("Mean of labels")-len("Labels")-8))
+		}
+		t.AppendRow(table.Row{r.Key, short(r.Value.Value), Count(r.Value.Count), mean})
+	}
+	return render(w, t, f, 2, 3)
+}
+
+// render writes a table whose columns from one to another are numbers.
+func render(w io.Writer, t table.Writer, f Format, from, to int) error {
+	if f == Markdown {
+		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
+		return err
+	}
+	st := table.StyleLight
+	st.Options = table.OptionsNoBordersAndSeparators
+	st.Format.Header = text.FormatDefault
+	t.SetStyle(st)
+	t.SuppressTrailingSpaces()
+	var columns []table.ColumnConfig
+	for k := from; k <= to; k++ {
+		columns = append(columns, table.ColumnConfig{Number: k, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	_, err := io.WriteString(w, t.Render()+"\n")
+	return err
+}
+
+// mostLabels is how many labels a table on a terminal lists.
+const mostLabels = 20
+
+// shown are the metrics that a table of labels has, the first the one by which labels are worst; the first few of all if it has none of
+// these.
+var shownOfLabels = []string{"ece", "auroc", "nll", "brier"}
+
+// columns returns the places of the metrics that the table of labels has, and the one that its rows are ordered by, -1 if none.
+func (m *Multilabel) columns() (at []int, by int) {
+	by = -1
+	for _, name := range shownOfLabels {
+		if i := slices.IndexFunc(m.Metrics, func(r Metric) bool { return r.Key == name }); i >= 0 {
+			if at = append(at, i); by < 0 && name != "auroc" {
+				by = i
+			}
+		}
+	}
+	if len(at) == 0 {
+		for i := range min(len(shownOfLabels), len(m.Metrics)) {
+			at = append(at, i)
+		}
+	}
+	return at, by
+}
+
+// LabelsTable writes a row of the main metrics for each label, in the format Plain or Markdown. A terminal gets the worst 20, by their
+// ece if that is among the metrics.
+func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
+	at, by := m.columns()
+	rows, title := slices.Clone(m.each), ""
+	if f == Plain && len(rows) > mostLabels {
+		title = fmt.Sprintf("The first %d of %s labels (--format csv has all)\n", mostLabels, Count(int64(m.Labels)))
+		if by >= 0 {
+			key := func(l label) float64 {
+				if v := l.values[by]; !math.IsNaN(v) {
+					return v
+				}
+				return math.Inf(-1)
+			}
+			slices.SortStableFunc(rows, func(a, b label) int { return cmp.Compare(key(b), key(a)) })
+			title = fmt.Sprintf("The %d of %s labels with the largest %s (--format csv has all)\n", mostLabels, Count(int64(m.Labels)), m.Metrics[by].Key)
+		}
+		rows = rows[:mostLabels]
+	}
+	t := table.NewWriter()
+	head := table.Row{"Label", "Positives", "Base rate"}
+	if m.Input.Weighted {
+		head = table.Row{"Label", "Base rate"}
+	}
+	for _, i := range at {
+		head = append(head, m.Metrics[i].Key)
+	}
+	t.AppendHeader(head)
+	for _, l := range rows {
+		r := table.Row{l.number}
+		if !m.Input.Weighted {
+			r = append(r, Count(int64(math.Round(l.rate*float64(m.Input.Rows)))))
+		}
+		r = append(r, short(l.rate))
+		for _, i := range at {
+			r = append(r, short(l.values[i]))
+		}
+		t.AppendRow(r)
+	}
+	if _, err := io.WriteString(w, title); err != nil {
+		return err
+	}
+	return render(w, t, f, 1, len(head))
+}
+
+func (m *Multilabel) csv(w io.Writer) error {
+	c := csv.NewWriter(w)
+	if err := c.Write([]string{"label", "metric", "value", "low", "high", "level", "better", "meaning"}); err != nil {
+		return err
+	}
+	write := func(label string, l []Metric) error {
+		for i := range l {
+			r := &l[i]
+			if err := c.Write([]string{label, r.Key, full(r.Value.Value), full(r.Interval.Low), full(r.Interval.High), full(r.Level), string(r.Better), r.Mean}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := write("macro", m.Metrics); err != nil {
+		return err
+	}
+	for j := range m.Labels {
+		if err := write(strconv.Itoa(j), m.Document(j).Metrics); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// averages are the objects of the averages, by their metrics' keys.
+func (m *Multilabel) averages() object {
+	o := object{}
+	for i := range m.Metrics {
+		r := &m.Metrics[i]
+		f := object{{"value", number(r.Value.Value)}, {"low", nil}, {"high", nil}, {"labels", r.Value.Count}, {"reason", r.Reason}, {"exact", r.Bound == 0}}
+		if r.Bound != 0 {
+			f = append(f, field{"grid_bound", number(r.Bound)})
+		}
+		o = append(o, field{r.Key, append(f, field{"better", r.Better}, field{"text", r.Text})})
+	}
+	return o
+}
+
+// WriteJSON writes the document, indented, with a newline at its end: label by label, so that the documents of many are not there at
+// once. Each is that of a binary task, after the number of the label.
+func (m *Multilabel) WriteJSON(w io.Writer) error {
+	warnings := m.Warnings
+	if warnings == nil {
+		warnings = []string{}
+	}
+	in := object{{"rows", m.Input.Rows}, {"labels", m.Labels}, {"dtype", m.Input.DType}, {"kind", m.Input.Kind},
+		{"dropped", m.Input.Dropped}, {"weighted", m.Input.Weighted}}
+	head := object{{"schema", Schema}, {"input", in}, {"verdict", m.Verdict()}, {"metrics", m.averages()}}
+	tail := object{{"state", object{{"sha256", m.State}}}, {"warnings", warnings}}
+	b := bufio.NewWriter(w)
+	indented := func(v json.Marshaler, prefix string) ([]byte, error) {
+		j, err := v.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		var out bytes.Buffer
+		err = json.Indent(&out, j, prefix, "  ")
+		return out.Bytes(), err
+	}
+	j, err := indented(head, "")
+	if err != nil {
+		return err
+	}
+	b.Write(bytes.TrimSuffix(j, []byte("\n}")))
+	b.WriteString(",\n  \"labels\": [")
+	for i := range m.Labels {
+		if j, err = indented(&numbered{i, m.Document(i)}, "    "); err != nil {
+			return err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n    ")
+		b.Write(j)
+	}
+	if j, err = indented(tail, ""); err != nil {
+		return err
+	}
+	b.WriteString("\n  ],")
+	b.Write(bytes.TrimPrefix(j, []byte("{")))
+	b.WriteByte('\n')
+	return b.Flush()
+}
+
+// numbered is the document of a label with its number in front.
+type numbered struct {
+	label int
+	d     *Document
+}
+
+func (n *numbered) MarshalJSON() ([]byte, error) {
+	b, err := n.d.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return append(fmt.Appendf(nil, `{"label":%d,`, n.label), b[1:]...), nil
+}
