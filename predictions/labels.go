@@ -56,8 +56,8 @@ func (b *opening) checkMatrix(a *array, ro role) *Error {
 }
 
 const (
-	leastLabelRows = 256 // of a chunk of many labels, which are fed with its rows one after the other
-	labelBuffers   = 8   // times the size that options say, which such a chunk may take
+	leastLabelRows = 1024 // of a chunk of many labels, which are fed with its rows one after the other
+	labelBuffers   = 8    // times the size that options say, which such a chunk may take
 )
 
 // labelRows returns how many rows of so many bytes a chunk has, at most most.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
@@ -20,7 +21,10 @@ import (
 // The memory of an evaluation of several labels.
 const (
 	labelsFixed  = 48 << 20 // the program itself
-	labelState   = 24 << 10 // sums, bins and columns of a label
+	labelState   = 16 << 10 // sums and bins of a label
+	labelRow     = 28       // columns of a row of a label
+	labelRows    = 2048     // rows that are taken together, at most, and
+	allRows      = 2 << 20  // those of all labels
 	labelBuffers = 3        // chunks: one is read, one waits, one is taken
 )
 
@@ -32,7 +36,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	case f.input == "dirichlet":
 		return usage("--input dirichlet is of one distribution over classes, not of --task multilabel")
 	}
-	if err := f.plot.checkLabels(c.Flags().Changed("plot-kind")); err != nil {
+	if err := f.plot.checkLabels(c); err != nil {
 		return err
 	}
 	reads := slices.Concat(paths, f.labels, f.weights)
@@ -51,6 +55,9 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	defer r.Close()
 	m, err := f.labelsOf(c, j, r.Info())
 	if err != nil {
+		return err
+	}
+	if err := f.plot.readyLabels(m); err != nil {
 		return err
 	}
 	warnISA(c)
@@ -81,57 +88,42 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*eval.Multilabel, error) {
 	spec := j.spec
 	spec.Classes, spec.Kind = 1, metrics.Probs
-	size := int64(info.DType.Size())
-	chunk := min(max(int64(j.read.BufferBytes), 256*int64(info.Classes)*size), 8*int64(j.read.BufferBytes))
-	used := labelsFixed + labelBuffers*chunk*(size+4)/size + int64(info.Classes)*labelState
+	labels, size := int64(info.Classes), int64(info.DType.Size())
+	chunk := min(max(int64(j.read.BufferBytes), 1024*labels*size), 8*int64(j.read.BufferBytes))
+	used := labelsFixed + labelBuffers*chunk*(size+4)/size + labels*(labelState+labelRow*min(labelRows, allRows/labels))
 	if used > j.memory {
-		return nil, usage("%s labels take about %d MiB: pass --max-memory %[2]dMiB", report.Count(int64(info.Classes)), (used>>20)+1)
+		return nil, usage("%s labels take about %d MiB: pass --max-memory %[2]dMiB", report.Count(labels), used>>20+1)
 	}
 	spec.Memory = j.memory - used
 
-	var err error
-	if spec.Metrics, err = eval.ParseMetrics(f.metrics, spec.Shape()); err != nil {
+	shape := spec.Shape()
+	list, unasked, err := labelMetrics(f.metrics, shape)
+	if err != nil {
 		return nil, usage("--metrics: %v", err)
 	}
-	spec.Metrics = withGated(spec.Metrics, f.gates, spec.Shape())
-	parts, err := eval.ParseMetrics("default", spec.Shape())
-	if err != nil {
-		return nil, err
+	spec.Metrics = withGated(list, f.gates, shape)
+	need := spec.LabelBytes() * labels
+	for _, m := range withGated(nil, f.gates, shape) {
+		delete(unasked, m.String())
 	}
-	auroc, err := eval.ParseMetric("auroc")
-	if err != nil {
-		return nil, err
-	}
-	// Those that nobody named give way where all labels' scores would not fit.
-	if asked := "," + f.metrics + ","; strings.Contains(asked, ",default,") {
-		isAsked := func(m eval.Metric) bool {
-			return strings.Contains(asked, ","+m.String()+",") || slices.ContainsFunc(f.gates, func(g report.Gate) bool {
-				of, err := g.Metric(spec.Shape())
-				return err == nil && of.String() == m.String()
-			})
-		}
-		if !slices.ContainsFunc(spec.Metrics, func(m eval.Metric) bool { return m.String() == auroc.String() }) {
-			spec.Metrics = append(spec.Metrics, auroc)
-		}
-		parts = append(parts, auroc)
-		if need := spec.LabelBytes() * int64(info.Classes); need > spec.Memory {
-			var left []string
-			spec.Metrics = slices.DeleteFunc(spec.Metrics, func(m eval.Metric) bool {
-				unasked := spec.KeepsScores(m) && !isAsked(m) && slices.ContainsFunc(parts, func(o eval.Metric) bool { return o.String() == m.String() })
-				if unasked {
-					left = append(left, m.String())
-				}
-				return unasked
-			})
-			if len(left) > 0 {
-				fmt.Fprintf(c.ErrOrStderr(), "candor: warning: without %s, which keep the distinct scores of %s labels; with --max-memory %dMiB they are there\n",
-					strings.Join(left, ", "), report.Count(int64(info.Classes)), (used+need)>>20+1)
+	if need > spec.Memory {
+		// Those that nobody named give way where the scores of all labels would not fit.
+		var left []string
+		spec.Metrics = slices.DeleteFunc(spec.Metrics, func(m eval.Metric) bool {
+			if !unasked[m.String()] || !spec.KeepsScores(m) {
+				return false
 			}
+			left = append(left, m.String())
+			return true
+		})
+		if len(left) > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "candor: warning: without %s, which keep the distinct scores of %s labels; with --max-memory %dMiB they are there\n",
+				strings.Join(left, ", "), report.Count(labels), (used+need)>>20+1)
 		}
 	}
 	m, err := eval.NewMultilabel(spec, info.Classes)
 	if err != nil {
-		if need := spec.LabelBytes() * int64(info.Classes); need > spec.Memory {
+		if need = spec.LabelBytes() * labels; need > spec.Memory {
 			return nil, usage("%v: pass --max-memory %dMiB, or name other metrics", err, (used+need)>>20+1)
 		}
 		return nil, usage("%v", err)
@@ -140,22 +132,65 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	return m, nil
 }
 
-// checkLabels tells why the picture cannot be that of several labels; said is whether --plot-kind is given.
-func (p *plot) checkLabels(said bool) error {
-	if p.file != "" && said && p.kind != "classes" {
+// labelMetrics reads a list of metrics, of which default has auroc besides; unasked are those that the word default alone stands for.
+func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[string]bool, err error) {
+	var named []string
+	unasked = map[string]bool{}
+	parts := strings.Split(list, ",")
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "default" {
+			named = append(named, p)
+		}
+	}
+	if len(named) < len(parts) {
+		const ours = "default,auroc"
+		unsaid, err := eval.ParseMetrics(ours, of)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range unsaid {
+			unasked[m.String()] = true
+		}
+		list += ",auroc"
+	}
+	if l, err = eval.ParseMetrics(list, of); err != nil || len(named) == 0 {
+		return l, unasked, err
+	}
+	asked, err := eval.ParseMetrics(strings.Join(named, ","), of)
+	for _, m := range asked {
+		delete(unasked, m.String())
+	}
+	return l, unasked, err
+}
+
+// checkLabels tells why the picture that is asked for is not one of several labels.
+func (p *plot) checkLabels(c *cobra.Command) error {
+	if p.file != "" && c.Flags().Changed("plot-kind") && p.kind != "classes" {
 		return usage("--plot-kind %s is of one label: --task multilabel draws a reliability diagram of each, --plot-kind classes", p.kind)
 	}
 	return nil
 }
 
-// writeLabelled draws the labels' diagrams.
+// readyLabels tells why the picture could not be drawn.
+func (p *plot) readyLabels(m *eval.Multilabel) error {
+	if p.file == "" {
+		return nil
+	}
+	if _, ok := m.Label(0).DiagramOf(calib.Positive); !ok {
+		return usage("--plot draws the bins of ece_positive, which is not among the metrics: evaluate with --metrics default,ece_positive")
+	}
+	return nil
+}
+
+// writeLabels draws the labels' diagrams.
 func (p *plot) writeLabels(m *eval.Multilabel, d *report.Multilabel) error {
 	if p.file == "" {
 		return nil
 	}
 	r := &picture.Classes{Title: "Reliability of each label", Subtitle: d.Verdict(), Y: p.y, Level: m.Spec.Level}
 	for j := range m.Labels {
-		r.Classes = append(r.Classes, picture.Class{Name: fmt.Sprintf("label %d", j), Bins: m.Label(j).Diagram().Bins(m.Spec.Level)})
+		b, _ := m.Label(j).DiagramOf(calib.Positive)
+		r.Classes = append(r.Classes, picture.Class{Name: fmt.Sprintf("label %d", j), Bins: b.Bins(m.Spec.Level)})
 	}
 	return p.save(r)
 }
@@ -224,7 +259,7 @@ func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, ne
 
 // mergeLabels merges states of several labels; first is the one of args[0].
 func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []byte) error {
-	if err := o.plot.checkLabels(c.Flags().Changed("plot-kind")); err != nil {
+	if err := o.plot.checkLabels(c); err != nil {
 		return err
 	}
 	var sum *eval.Multilabel
@@ -247,6 +282,9 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 		}
 		seen[id] = path
 		if sum == nil {
+			if err := o.plot.readyLabels(m); err != nil {
+				return err
+			}
 			sum = m
 		} else if err := sum.Merge(m); err != nil {
 			return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", args[0], path, err))

@@ -23,7 +23,7 @@ const (
 const (
 	labelLine = 16 // labels whose columns are made together: a cache line of float32
 	// What the accumulators of a label need for a block is a few dozen bytes a row, for all labels at a time: so many rows of all of them.
-	blockLabels = 1 << 20
+	blockLabels = 2 << 20
 )
 
 // feed hands the rows of a source to the evaluations of the labels: a chunk is examined by rows, and then each label is given its
@@ -360,6 +360,8 @@ func (f *feed) good(c *metrics.LabelChunk, row int) bool {
 	}
 	at := row * st
 	switch {
+	case c.F32 != nil && c.Kind == metrics.Probs:
+		return goodProbs(c.F32[at:][:c.Classes])
 	case c.F64 != nil:
 		return goodScores(c.F64[at:][:c.Classes], c.Kind)
 	case c.F32 != nil:
@@ -371,6 +373,18 @@ func (f *feed) good(c *metrics.LabelChunk, row int) bool {
 }
 
 func goodWeight(w float64) bool { return w >= 0x1p-32 && w <= 0x1p32 }
+
+// goodProbs tells whether all scores are from 0 to 1, by their bits: of no other do neither they nor what they are below 1's have the
+// highest one. It says no to -0.
+func goodProbs(x []float32) bool {
+	const one, sign = 0x3f800000, 1 << 31
+	all := uint32(0)
+	for _, v := range x {
+		b := math.Float32bits(v)
+		all |= b | (one - b)
+	}
+	return all < sign
+}
 
 // goodScores tells whether all scores can be of a kind.
 func goodScores[T float32 | float64](x []T, k metrics.Kind) bool {
