@@ -459,9 +459,9 @@ func (d *Document) spread() string {
 	case math.IsNaN(i.Low):
 		return s + "too few rows to judge."
 	case i.High < 0:
-		return s + fmt.Sprintf("errors are %s %% larger than stated: overconfident.", short(-100*rce.Value.Value))
+		return s + fmt.Sprintf("errors are %.3g %% larger than stated: overconfident.", -100*rce.Value.Value)
 	case i.Low > 0:
-		return s + fmt.Sprintf("errors are %s %% smaller than stated: underconfident.", short(100*rce.Value.Value))
+		return s + fmt.Sprintf("errors are %.3g %% smaller than stated: underconfident.", 100*rce.Value.Value)
 	}
 	return s + "no overall miscalibration of the spread seen at this N."
 }

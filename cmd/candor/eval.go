@@ -171,7 +171,7 @@ type job struct {
 	pass   metrics.Options
 	read   predictions.Options
 	memory int64
-	also   func(two, out bool) string // metrics that are wanted besides those that --metrics lists
+	also   func(of eval.Shape) string // metrics that are wanted besides those that --metrics lists
 	groups *eval.Groups               // what --group made of the last files
 }
 
@@ -259,7 +259,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	list := f.metrics
 	if j.also != nil {
-		if also := j.also(info.Classes <= 2, spec.Out); also != "" && spec.Shape().HasClasses() {
+		if also := j.also(spec.Shape()); also != "" {
 			list += "," + also
 		}
 	}

@@ -9,7 +9,10 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/report"
+	"github.com/candor-go/candor/report/picture"
 )
 
 // columnFlags say which columns of a table, or which arrays, are what.
@@ -138,4 +141,77 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 		j.groups = g
 		return e.Merge(g.Whole())
 	}, nil
+}
+
+// readyNumbers tells, before rows are read, why a picture of forecasts of a number could not be drawn.
+func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
+	there := false
+	switch k.name {
+	case "calibration", "coverage":
+		there = e.Calibration() != nil
+	case "pit":
+		there = e.PIT() != nil
+	case "rank":
+		if e.Spec.Kind != metrics.Samples {
+			return usage("--plot-kind rank is of the ranks among samples (--task samples); of others there is pit")
+		}
+		there = e.Ranks() != nil
+	case "spread":
+		if e.Spec.Kind != metrics.Normals {
+			return usage("--plot-kind spread is of standard deviations (--task regression)")
+		}
+		there = e.Spread() != nil
+	}
+	if !there {
+		return usage("--plot-kind %s draws what is not among the metrics: evaluate with --metrics default,%s", k.name, k.of)
+	}
+	return nil
+}
+
+// forecastPicture is one of the pictures of forecasts of a number.
+func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture.Drawing {
+	level, rows := e.Spec.Level, e.Audit.Rows
+	switch k.name {
+	case "pit":
+		h := picture.HistogramOfPIT(e.PIT(), level)
+		h.Title, h.Level, h.Rows = "What forecasts gave to what was observed or less (PIT)", level, rows
+		return h
+	case "rank":
+		h := picture.HistogramOfRanks(e.Ranks(), level)
+		h.Title, h.Level, h.Rows = "Rank of what was observed among the samples", level, rows
+		return h
+	case "spread":
+		const bins = 15
+		s := e.Spread()
+		p := &picture.Spread{Title: "Errors against the stated spread", Subtitle: d.Verdict(), Level: level, ENCE: s.ENCE(bins)}
+		for _, b := range s.Bins(bins) {
+			p.RMV, p.RMSE, p.Counts = append(p.RMV, b.RMV), append(p.RMSE, b.RMSE), append(p.Counts, b.Count)
+		}
+		return p
+	case "coverage":
+		p := &picture.Coverage{Title: "What central intervals hold", Subtitle: d.Verdict(), Level: level}
+		if l := e.Central(); len(l) > 2 {
+			for _, c := range l {
+				p.Levels, p.Held, p.Low, p.High = append(p.Levels, c.Level), append(p.Held, c.Coverage), append(p.Low, c.Low), append(p.High, c.High)
+				p.Widths = append(p.Widths, c.Width)
+			}
+			return p
+		}
+		c := e.Calibration().Central()
+		for i, l := range c.Levels {
+			if l > 0 && l < 1 {
+				in := c.Interval(i, level)
+				p.Levels, p.Held, p.Low, p.High = append(p.Levels, l), append(p.Held, c.Frequencies[i]), append(p.Low, in.Low), append(p.High, in.High)
+			}
+		}
+		return p
+	}
+	c := e.Calibration().Curve()
+	p := &picture.CalibrationCurve{Title: "How often what was observed is below a quantile", Subtitle: d.Verdict(), Levels: c.Levels, Frequencies: c.Frequencies,
+		Level: level, Area: c.Area(regress.AreaCrossing)}
+	for i := range c.Levels {
+		in := c.Interval(i, level)
+		p.Low, p.High = append(p.Low, in.Low), append(p.High, in.High)
+	}
+	return p
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/report"
@@ -22,6 +23,7 @@ type plot struct {
 	up   string
 
 	kind string // one of plotKinds
+	said bool   // that it is
 
 	format string
 	y      picture.Y
@@ -52,40 +54,61 @@ func (p *plot) otherFlags(c *cobra.Command) {
 	}
 }
 
-// plotKinds are the pictures, by what --plot-kind names them, with the metric that each of them is of. The first is drawn unasked.
-var plotKinds = []struct{ name, of string }{
-	{"reliability", "ece"},     // by bins
-	{"classes", "sce"},         // a diagram of each class
-	{"corp", "corp_mcb"},       // of rising frequencies, without bins
-	{"risk-coverage", "aurc"},  // of selective classification
-	{"rejection", "aurc"},      // accuracy of what is kept, with out-of-distribution rows where there are any
-	{"confidence", "aurc"},     // accuracy above a confidence, likewise
-	{"roc", "calibration_auc"}, // of class 1 of two, or of being right
-	{"ood-roc", "ood_auroc"},   // of out-of-distribution rows
+// plotKind is a picture: what --plot-kind calls it, the metric that it is of, and whether it is of forecasts of a number.
+type plotKind struct {
+	name, of string
+	numbers  bool
+}
+
+// plotKinds are the pictures. The first of either sort is drawn unasked.
+var plotKinds = []plotKind{
+	{"reliability", "ece", false},                // by bins
+	{"classes", "sce", false},                    // a diagram of each class
+	{"corp", "corp_mcb", false},                  // of rising frequencies, without bins
+	{"risk-coverage", "aurc", false},             // of selective classification
+	{"rejection", "aurc", false},                 // accuracy of what is kept, with out-of-distribution rows where there are any
+	{"confidence", "aurc", false},                // accuracy above a confidence, likewise
+	{"roc", "calibration_auc", false},            // of class 1 of two, or of being right
+	{"ood-roc", "ood_auroc", false},              // of out-of-distribution rows
+	{"calibration", "miscalibration_area", true}, // how often what was observed is below the quantiles
+	{"coverage", "miscalibration_area", true},    // how often central intervals hold it
+	{"pit", "pit_p", true},                       // histogram of the probability integral transform
+	{"rank", "rank_p", true},                     // histogram of ranks among samples
+	{"spread", "ence", true},                     // errors by stated spread
+}
+
+// kindOf returns the picture that is drawn of such predictions, and whether there is one of them by that name.
+func (p *plot) kindOf(of eval.Shape) (plotKind, bool) {
+	numbers := !of.HasClasses()
+	for _, k := range plotKinds {
+		if p.said && k.name == p.kind || !p.said && k.numbers == numbers {
+			return k, k.numbers == numbers
+		}
+	}
+	return plotKind{}, false
 }
 
 // also returns the metrics that the picture needs, "" if it needs none that is not always there.
-func (p *plot) also(binary, out bool) string {
-	if p.file == "" || p.kind == "" || p.kind == "reliability" {
+func (p *plot) also(of eval.Shape) string {
+	if p.file == "" || of.Kind == metrics.LogLiks {
 		return ""
 	}
-	for _, k := range plotKinds {
-		if k.name != p.kind {
-			continue
-		}
-		switch {
-		case k.name == "corp":
-			return "corp_mcb,corp_dsc,corp_unc"
-		case k.name == "roc" && binary:
-			return "auroc"
-		case out && (k.name == "rejection" || k.name == "confidence"):
-			return k.of + ",ood_auroc"
-		case k.name == "ood-roc" && !out:
-			return ""
-		}
-		return k.of
+	k, ok := p.kindOf(of)
+	switch {
+	case !ok || k.name == "reliability":
+		return ""
+	case k.name == "corp":
+		return "corp_mcb,corp_dsc,corp_unc"
+	case k.name == "roc" && of.Classes <= 2:
+		return "auroc"
+	case of.Out && (k.name == "rejection" || k.name == "confidence"):
+		return k.of + ",ood_auroc"
+	case k.name == "ood-roc" && !of.Out:
+		return ""
+	case k.name == "rank" && of.Kind != metrics.Samples, k.name == "spread" && of.Kind != metrics.Normals:
+		return ""
 	}
-	return ""
+	return k.of
 }
 
 // check reads the flags; c is their command.
@@ -104,7 +127,7 @@ func (p *plot) check(c *cobra.Command) error {
 			return usage("--plot-y is %q; it is accuracy, frequency or gap", p.up)
 		}
 	}
-	if !c.Flags().Changed("plot-kind") {
+	if p.said = c.Flags().Changed("plot-kind"); !p.said {
 		return nil
 	}
 	if p.file == "" {
@@ -162,8 +185,18 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	if p.file == "" {
 		return nil
 	}
-	if !e.Spec.Shape().HasClasses() {
-		return usage("--plot draws classes and their probabilities, of which --task samples and loglik have none")
+	of := e.Spec.Shape()
+	if of.Kind == metrics.LogLiks {
+		return usage("--plot draws forecasts, of which --task loglik has none")
+	}
+	k, ok := p.kindOf(of)
+	switch {
+	case !ok && k.numbers:
+		return usage("--plot-kind %s is of forecasts of a number: --task regression, quantiles or samples", k.name)
+	case !ok:
+		return usage("--plot-kind %s is of classes; of forecasts of a number there are calibration, coverage, pit, rank and spread", k.name)
+	case k.numbers:
+		return p.readyNumbers(k, e)
 	}
 	if p.kind == "" || p.kind == "reliability" {
 		_, _, err := p.bins(e)
@@ -194,8 +227,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	if there {
 		return nil
 	}
-	of := p.also(e.Spec.Classes <= 2, e.Spec.Out)
-	return usage("--plot-kind %s draws what is not among the metrics: evaluate with --metrics default,%s", p.kind, of)
+	return usage("--plot-kind %s draws what is not among the metrics: evaluate with --metrics default,%s", p.kind, p.also(of))
 }
 
 // rocEvent is that of the picture roc: class 1 of two, or being right.
@@ -210,6 +242,9 @@ func rocEvent(e *eval.Evaluation) calib.Event {
 func (p *plot) write(e *eval.Evaluation, d *report.Document) error {
 	if p.file == "" {
 		return nil
+	}
+	if k, _ := p.kindOf(e.Spec.Shape()); k.numbers {
+		return p.save(forecastPicture(k, e, d))
 	}
 	switch p.kind {
 	case "", "reliability":
