@@ -1,17 +1,450 @@
 package regress_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
+	"github.com/candor-go/candor/metrics/score"
 )
+
+var normalStats = []regress.NormalStat{regress.NLL, regress.CRPS, regress.Sharpness, regress.SharpnessRoot, regress.ZMS, regress.RCE}
+
+func normalOf(t *testing.T, p *metrics.Predictions, o *metrics.Options) *regress.Normal {
+	t.Helper()
+	n := regress.NewNormal(nil)
+	if err := metrics.NewPass(o, n).Add(p); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestNormalGolden compares with LaplaceRedux and uncertainty-toolbox; see testdata/golden/README.md.
+func TestNormalGolden(t *testing.T) {
+	f, err := os.Open("../../testdata/golden/regression_laplace.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Regression []struct {
+			Y, Mean, Std []float64
+			Variance     float64 `json:"sharpness_mean_variance"`
+			Root         float64 `json:"sharpness_uncertainty_toolbox_root"`
+			NLL          float64 `json:"gaussian_nll_mean"`
+		}
+	}
+	if err := json.NewDecoder(z).Decode(&golden); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range golden.Regression {
+		_, n, err := regress.OfNormals(c.Y, c.Mean, c.Std, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for j, y := range c.Y {
+			sum += regress.NormalNLL(y, c.Mean[j], c.Std[j])
+		}
+		variance, root := regress.SharpnessOf(c.Std)
+		for name, v := range map[string][2]float64{
+			"sharpness":      {n.Value(regress.Sharpness), c.Variance},
+			"sharpness_root": {n.Value(regress.SharpnessRoot), c.Root},
+			"nll":            {n.Value(regress.NLL), c.NLL},
+			"NormalNLL":      {sum / float64(len(c.Y)), c.NLL},
+			"variance":       {variance, n.Value(regress.Sharpness)},
+			"root":           {root, n.Value(regress.SharpnessRoot)},
+		} {
+			if !nearTo(v[0], v[1], 1e-12) {
+				t.Errorf("case %d: %s is %.17g, want %.17g", i, name, v[0], v[1])
+			}
+		}
+	}
+	if len(golden.Regression) != 3 {
+		t.Errorf("%d cases", len(golden.Regression))
+	}
+}
+
+// TestNormal compares values and intervals with sums over the rows.
+func TestNormal(t *testing.T) {
+	p := forecastsOf(rand.New(rand.NewPCG(11, 1)), metrics.Normals, 3000, 2, 0)
+	n := normalOf(t, p, nil)
+	row := func(f func(e, sd float64) float64) (mean, se float64) {
+		s, ss := 0.0, 0.0
+		for i := range p.Rows {
+			s += f(p.F64[2*i], p.F64[2*i+1])
+		}
+		mean = s / float64(p.Rows)
+		for i := range p.Rows {
+			d := f(p.F64[2*i], p.F64[2*i+1]) - mean
+			ss += d * d
+		}
+		return mean, math.Sqrt(ss / float64(p.Rows-1) / float64(p.Rows))
+	}
+	const z = 1.959963984540
+	check := func(s regress.NormalStat, v, low, high float64) {
+		t.Helper()
+		if i := n.Interval(s, 0.95); !nearTo(n.Value(s), v, 1e-11) || !nearTo(i.Low, low, 1e-9) || !nearTo(i.High, high, 1e-9) {
+			t.Errorf("%v is %v %v, want %v %v %v", s, n.Value(s), i, v, low, high)
+		}
+		if n.Reason(s) != "" {
+			t.Error(n.Reason(s))
+		}
+	}
+	m, se := row(func(e, sd float64) float64 { return math.Log(sd) + e*e/sd/sd/2 + math.Log(2*math.Pi)/2 })
+	check(regress.NLL, m, m-z*se, m+z*se)
+	m, se = row(func(e, sd float64) float64 { return score.NormalCRPS(e, 0, sd) })
+	check(regress.CRPS, m, m-z*se, m+z*se)
+	m, se = row(func(e, sd float64) float64 { return e * e / sd / sd })
+	check(regress.ZMS, m, m-z*se, m+z*se)
+	mse, _ := row(func(e, sd float64) float64 { return e * e })
+	mv, se := row(func(e, sd float64) float64 { return sd * sd })
+	check(regress.Sharpness, mv, mv-z*se, mv+z*se)
+	check(regress.SharpnessRoot, math.Sqrt(mv), math.Sqrt(mv-z*se), math.Sqrt(mv+z*se))
+	_, se = row(func(e, sd float64) float64 { return sd*sd/mv - e*e/mse })
+	h := math.Sqrt(mv / mse)
+	check(regress.RCE, 1-1/h, 1-1/(h-z*h*se/2), 1-1/(h+z*h*se/2))
+}
+
+// TestNormalState holds that a state depends on the rows alone, not on their order, threads, shards or the type that holds them.
+func TestNormalState(t *testing.T) {
+	for _, weighted := range []bool{false, true} {
+		const n = 6000
+		p := forecastsOf(rand.New(rand.NewPCG(12, 1)), metrics.Normals, n, 3, 0)
+		narrow := *p
+		narrow.F64, narrow.F32 = nil, make([]float32, 3*n)
+		for i, v := range p.F64 {
+			narrow.F32[i] = float32(v)
+			p.F64[i] = float64(narrow.F32[i])
+		}
+		if weighted {
+			for i := range n {
+				p.Weights = append(p.Weights, float64(i%4)*0.3)
+			}
+			narrow.Weights = p.Weights
+		}
+		want := stateOf(t, normalOf(t, p, nil))
+		if !bytes.Equal(want, stateOf(t, normalOf(t, &narrow, &metrics.Options{Threads: 5}))) {
+			t.Error("float32 or five threads make another state")
+		}
+		back := *p
+		back.F64, back.Weights = nil, nil
+		for i := n - 1; i >= 0; i-- {
+			back.F64 = append(back.F64, p.F64[3*i:3*i+3]...)
+			if weighted {
+				back.Weights = append(back.Weights, p.Weights[i])
+			}
+		}
+		total := regress.NewNormal(nil)
+		for _, cut := range [][2]int{{5000, n}, {0, 1}, {1, 1}, {1, 5000}} {
+			s := back
+			s.Rows, s.F64 = cut[1]-cut[0], back.F64[cut[0]*3:cut[1]*3]
+			if weighted {
+				s.Weights = s.Weights[cut[0]:cut[1]]
+			}
+			part := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL}})
+			if err := part.UnmarshalBinary(stateOf(t, normalOf(t, &s, nil))); err != nil {
+				t.Fatal(err)
+			}
+			if err := total.Merge(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(want, stateOf(t, total)) {
+			t.Error("merged shards are another state")
+		}
+		if len(want) > 1500 {
+			t.Errorf("a state takes %d bytes", len(want))
+		}
+	}
+}
+
+// TestNormalWeights: a weight of 2 is the row twice, one of 0 no row, and equal ones change nothing.
+func TestNormalWeights(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 1))
+	p := forecastsOf(r, metrics.Normals, 500, 2, 0)
+	twice := &metrics.Predictions{Kind: metrics.Normals}
+	for i := range p.Rows {
+		p.Weights = append(p.Weights, float64(r.IntN(3)))
+		for range int(p.Weights[i]) {
+			twice.F64 = append(twice.F64, p.F64[2*i:2*i+2]...)
+		}
+	}
+	twice.Rows, twice.Classes = len(twice.F64)/2, 2
+	a, b := normalOf(t, p, nil), normalOf(t, twice, nil)
+	p.Weights = slices.Repeat([]float64{2}, p.Rows)
+	same := normalOf(t, p, nil)
+	p.Weights = nil
+	none := normalOf(t, p, nil)
+	for _, s := range normalStats {
+		if !nearTo(a.Value(s), b.Value(s), 1e-13) {
+			t.Errorf("%v: %v by weights, %v by rows", s, a.Value(s), b.Value(s))
+		}
+		i, j := same.Interval(s, 0.9), none.Interval(s, 0.9)
+		if same.Value(s) != none.Value(s) || !nearTo(i.Low, j.Low, 1e-12) || !nearTo(i.High, j.High, 1e-12) {
+			t.Errorf("%v: %v %v of weights of 2, %v %v of none", s, same.Value(s), i, none.Value(s), j)
+		}
+	}
+}
+
+// TestNormalUnits: answers have the unit of the numbers, or none, at any size.
+func TestNormalUnits(t *testing.T) {
+	in := func(exponent int) *regress.Normal {
+		return normalOf(t, forecastsOf(rand.New(rand.NewPCG(14, 1)), metrics.Normals, 300, 3, exponent), nil)
+	}
+	one := in(0)
+	for _, e := range []int{-950, -600, -240, -30, 30, 241, 600, 1000} {
+		u := in(e)
+		for s, power := range map[regress.NormalStat]int{regress.CRPS: 1, regress.Sharpness: 2, regress.SharpnessRoot: 1, regress.ZMS: 0, regress.RCE: 0} {
+			if power == 2 && (e > 500 || e < -500) {
+				if v := u.Value(s); v != 0 && !math.IsInf(v, 1) {
+					t.Errorf("%v in units of 2^%d: %v", s, e, v)
+				}
+				continue
+			}
+			i, j := u.Interval(s, 0.95), one.Interval(s, 0.95)
+			in := func(v float64) float64 { return math.Ldexp(v, -e*power) }
+			if !nearTo(in(u.Value(s)), one.Value(s), 1e-13) || !nearTo(in(i.Low), j.Low, 1e-13) || !nearTo(in(i.High), j.High, 1e-13) {
+				t.Errorf("%v in units of 2^%d: %v %v", s, e, u.Value(s), i)
+			}
+		}
+		if d := u.Value(regress.NLL) - one.Value(regress.NLL); !nearTo(d, float64(e)*math.Ln2, 1e-12) {
+			t.Errorf("nll in units of 2^%d: %v above", e, d)
+		}
+	}
+}
+
+// TestNormalFarApart: numbers of 1e-300 and 1e300 in one set.
+func TestNormalFarApart(t *testing.T) {
+	p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{1e300, 2e300, 1e-300, 3e-300, 1e-300, 2e300, -1e300, 1e300},
+		Rows: 4, Classes: 2}}
+	n := normalOf(t, p, nil)
+	for s, want := range map[regress.NormalStat]float64{
+		regress.Sharpness:     math.Inf(1),
+		regress.SharpnessRoot: 1.5e300,
+		regress.RCE:           1 - math.Sqrt2/3,
+		regress.ZMS:           (0.25 + 1.0/9 + 1) / 4,
+		regress.CRPS:          (score.NormalCRPS(1e300, 0, 2e300) + score.NormalCRPS(0, 0, 2e300) + score.NormalCRPS(1e300, 0, 1e300)) / 4,
+	} {
+		if v := n.Value(s); !nearTo(v, want, 1e-15) {
+			t.Errorf("%v is %v, want %v", s, v, want)
+		}
+		if i := n.Interval(s, 0.95); (i.Low != i.Low) != math.IsInf(want, 1) {
+			t.Errorf("%v: %v", s, i)
+		}
+	}
+	// So far off that e/sd is beyond float64: the CRPS is the error, and NLL and ZMS are beyond float64 themselves.
+	p.F64[0], p.F64[1] = -1e300, 1e-300
+	n = normalOf(t, p, nil)
+	for s, want := range map[regress.NormalStat]float64{regress.NLL: math.Inf(1), regress.ZMS: math.Inf(1),
+		regress.CRPS: (1e300 + score.NormalCRPS(0, 0, 2e300) + score.NormalCRPS(1e300, 0, 1e300)) / 4} {
+		if v := n.Value(s); !nearTo(v, want, 1e-15) {
+			t.Errorf("%v is %v, want %v", s, v, want)
+		}
+	}
+	if i := n.Interval(regress.NLL, 0.95); i.Low == i.Low {
+		t.Error(i)
+	}
+	p.Weights = []float64{2, 2, 2, 2}
+	if v, w := n.Value(regress.CRPS), normalOf(t, p, nil).Value(regress.CRPS); v != w {
+		t.Errorf("%v, and %v of weights of 2", v, w)
+	}
+}
+
+// TestNormalOptions: what is not asked for is not kept, and has no answer.
+func TestNormalOptions(t *testing.T) {
+	p := forecastsOf(rand.New(rand.NewPCG(15, 1)), metrics.Normals, 400, 3, 0)
+	all := normalOf(t, p, nil)
+	for _, s := range normalStats {
+		n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{s}})
+		if err := metrics.NewPass(nil, n).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		if n.Value(s) != all.Value(s) || n.Interval(s, 0.8) != all.Interval(s, 0.8) || n.Len() != 400 {
+			t.Errorf("%v: %v alone, %v with others", s, n.Value(s), all.Value(s))
+		}
+		for _, o := range normalStats {
+			kept := o == s || s == regress.RCE && (o == regress.Sharpness || o == regress.SharpnessRoot) ||
+				s == regress.Sharpness && o == regress.SharpnessRoot || s == regress.SharpnessRoot && o == regress.Sharpness
+			if got := panicOf(func() { n.Value(o) }); (got == nil) != kept || got != nil && got != "regress: the statistic has to be in the options" {
+				t.Errorf("%v of %v: %v", o, s, got)
+			}
+		}
+		if err := all.Merge(n); !errors.Is(err, metrics.ErrMismatch) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNormalFaults(t *testing.T) {
+	p := forecastsOf(rand.New(rand.NewPCG(16, 1)), metrics.Normals, 5, 3, 0)
+	probs := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}, Labels: []int32{1}}
+	for _, c := range []struct {
+		want string
+		f    func()
+	}{
+		{"regress: predictions of the kind normals are wanted", func() { _ = metrics.NewPass(nil, regress.NewNormal(nil)).Add(probs) }},
+		{"regress: no such statistic of normal forecasts", func() { regress.NewNormal(nil).Value(6) }},
+		{"regress: no such statistic of normal forecasts", func() { regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{99}}) }},
+		{"regress: the columns of a forecast differ in length", func() { regress.NormalPredictions([]float64{1}, nil, []float64{1}) }},
+		{"regress: the columns of a forecast differ in length", func() { _, _, _ = regress.OfNormals([]float64{1}, []float64{1}, nil, nil) }},
+	} {
+		if got := panicOf(c.f); got != c.want {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+	}
+	if s := regress.NormalStat(7).String(); s != "NormalStat(7)" {
+		t.Error(s)
+	}
+	empty, n := regress.NewNormal(nil), normalOf(t, p, nil)
+	for _, s := range normalStats {
+		if v, i := empty.Value(s), empty.Interval(s, 0.9); v == v || i.Low == i.Low || empty.Reason(s) != "there are no rows" {
+			t.Error(s, v, i, empty.Reason(s))
+		}
+	}
+	// Of one row there are values, but no intervals; of errors of 0 no interval of RCE, which is 1.
+	one := *p
+	one.Rows, one.F64 = 1, p.F64[:3]
+	for _, s := range normalStats {
+		if v, i := normalOf(t, &one, nil).Value(s), normalOf(t, &one, nil).Interval(s, 0.9); v-v != 0 || i.Low == i.Low || i.High == i.High {
+			t.Error(s, v, i)
+		}
+	}
+	right := normalOf(t, regress.NormalPredictions([]float64{1, 2, 3}, []float64{1, 2, 3}, []float64{1, 1, 2}), nil)
+	if v, i := right.Value(regress.RCE), right.Interval(regress.RCE, 0.9); v != 1 || i.Low == i.Low {
+		t.Error(v, i)
+	}
+	// One error among many is all of RMSE, so that RCE has no lower bound.
+	y := make([]float64, 50)
+	y[7] = 100
+	lone := normalOf(t, regress.NormalPredictions(y, make([]float64, 50), slices.Repeat([]float64{1}, 50)), nil)
+	if i := lone.Interval(regress.RCE, 0.99); !math.IsInf(i.Low, -1) || !(i.High > lone.Value(regress.RCE)) || !(i.High < 1) {
+		t.Error(i)
+	}
+	for _, bad := range [][3]float64{{math.NaN(), 0, 1}, {0, math.Inf(1), 1}, {0, 0, 0}, {0, 0, -1}} {
+		if v := regress.NormalNLL(bad[0], bad[1], bad[2]); v == v {
+			t.Error(bad, v)
+		}
+	}
+	for _, sd := range [][]float64{nil, {1, -1}, {math.NaN()}, {math.Inf(1)}} {
+		if v, root := regress.SharpnessOf(sd); v == v || root == root {
+			t.Error(sd, v, root)
+		}
+	}
+	if v, root := regress.SharpnessOf([]float64{1e300, 0, 1e300, 1e-300}); !math.IsInf(v, 1) || !nearTo(root, 1e300/math.Sqrt2, 1e-15) {
+		t.Error(v, root)
+	}
+
+	p.Weights = []float64{1, 1, 1, 1, 1}
+	before := stateOf(t, n)
+	for _, o := range []metrics.Accumulator{normalOf(t, p, nil), regress.NewErrors(nil)} {
+		if err := n.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, stateOf(t, n)) {
+			t.Errorf("merged with %T: %v", o, err)
+		}
+	}
+	if err := n.Merge(n.Empty()); err != nil || !bytes.Equal(before, stateOf(t, n)) {
+		t.Error(err)
+	}
+	for i := range before {
+		b := slices.Clone(before)
+		b[i] ^= 1
+		if empty.UnmarshalBinary(b) == nil {
+			t.Fatalf("byte %d can be damaged", i)
+		}
+	}
+}
+
+// TestRCECoverage: the interval of RCE has the truth, which is 0, about as often as it says, and misses it on either side.
+func TestRCECoverage(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 1))
+	runs := 1500
+	if testing.Short() {
+		runs = 300
+	}
+	const n = 400
+	below, above := 0, 0
+	y, sd := make([]float64, n), make([]float64, n)
+	for range runs {
+		for i := range y {
+			sd[i] = math.Exp(0.3 * r.NormFloat64())
+			y[i] = sd[i] * r.NormFloat64()
+		}
+		a := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.RCE}})
+		if err := metrics.NewPass(&metrics.Options{Threads: 1}, a).Add(regress.NormalPredictions(y, make([]float64, n), sd)); err != nil {
+			t.Fatal(err)
+		}
+		i := a.Interval(regress.RCE, 0.95)
+		if i.High < 0 {
+			below++
+		}
+		if i.Low > 0 {
+			above++
+		}
+	}
+	if f := float64(below+above) / float64(runs); f > 0.08 || f < 0.02 || min(below, above) < runs/200 {
+		t.Errorf("%d runs: %d intervals below, %d above", runs, below, above)
+	}
+}
+
+// FuzzNormalUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be asked.
+func FuzzNormalUnmarshal(f *testing.F) {
+	r := rand.New(rand.NewPCG(18, 1))
+	for _, stats := range [][]regress.NormalStat{nil, {regress.NLL}, {regress.RCE, regress.ZMS}} {
+		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
+			p := forecastsOf(r, metrics.Normals, 7, 3, 0)
+			p.Weights = w
+			n := regress.NewNormal(&regress.NormalOptions{Stats: stats})
+			if err := metrics.NewPass(nil, n).Add(p); err != nil {
+				f.Fatal(err)
+			}
+			b, err := n.AppendBinary(nil)
+			if err != nil {
+				f.Fatal(err)
+			}
+			_, payload, _, err := exact.Open("cNRM", b)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(payload)
+		}
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		sealed := exact.Seal("cNRM", 1, payload)
+		var n regress.Normal
+		if n.UnmarshalBinary(sealed) != nil {
+			return
+		}
+		if again, err := n.AppendBinary(nil); err != nil || !bytes.Equal(again, sealed) {
+			t.Errorf("written in another way: %v", err)
+		}
+		for _, s := range normalStats {
+			panicOf(func() { n.Value(s) })
+			if panicOf(func() { n.Reason(s) }) == nil {
+				n.Interval(s, 0.95)
+			}
+		}
+		o := n.Empty()
+		if err := o.Merge(&n); err != nil || o.Len() != n.Len() {
+			t.Errorf("%d rows merged are %d: %v", n.Len(), o.Len(), err)
+		}
+	})
+}
 
 // normalSet returns a real set of errors and standard deviations and the figures that were computed beside it.
 func normalSet(t *testing.T, name string) (*metrics.Predictions, map[string]float64) {
@@ -89,6 +522,5 @@ func TestNormalReal(t *testing.T) {
 				t.Errorf("%s: end %d of the intervals is %v, published %v", c.name, i, v, c.within[i])
 			}
 		}
-		t.Log(r, z, n.Interval(regress.SharpnessRoot, 0.95), e.Interval(regress.RMSE, 0.95))
 	}
 }
