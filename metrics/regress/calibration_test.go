@@ -257,9 +257,11 @@ func TestCalibrationQuantiles(t *testing.T) {
 	if m := c.Central(); len(m.Levels) != 1 || m.Levels[0] != 0.9-0.1 {
 		t.Error("intervals of", m.Levels)
 	}
-	c = calibrationOf(t, p, &regress.CalibrationOptions{Levels: []float64{0.1, 0.2, 0.3, 0.4}})
-	if m := c.Central(); len(m.Levels) != 0 || !math.IsNaN(m.Area(regress.AreaCrossing)) {
-		t.Error("intervals of", m.Levels)
+	for _, levels := range [][]float64{{0.1, 0.2, 0.3, 0.4}, {0.15, 0.2, 0.7, 0.9}, {0.6, 0.7, 0.8, 0.9}} {
+		c = calibrationOf(t, p, &regress.CalibrationOptions{Levels: levels})
+		if m := c.Central(); len(m.Levels) != 0 || !math.IsNaN(m.Area(regress.AreaCrossing)) {
+			t.Error("intervals of", m.Levels)
+		}
 	}
 }
 
@@ -709,6 +711,8 @@ func TestCalibrationPanics(t *testing.T) {
 		"level 1":             func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 1}}) },
 		"level NaN":           func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{math.NaN()}}) },
 		"no levels":           func() { calibrationOf(t, quantiles, nil) },
+		"a level too few":     func() { calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5}}) },
+		"a level too many":    func() { calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5, 0.6, 0.7}}) },
 		"probabilities":       func() { calibrationOf(t, probs, nil) },
 		"one-shot, bins":      func() { _, _ = regress.EmpiricalFrequency(nil, nil, nil, 0) },
 		"one-shot, many bins": func() { _, _ = regress.EmpiricalFrequency(nil, nil, nil, 10001) },

@@ -62,7 +62,7 @@ func (c Curve) Area(f AreaForm) float64 {
 	add := func(q, v float64) {
 		a, b := math.Abs(u), math.Abs(v)
 		h := q - p
-		if f == AreaCrossing && (u < 0) != (v < 0) && a+b > 0 {
+		if f == AreaCrossing && (u < 0) != (v < 0) {
 			sum += float64(h * ((float64(a*a) + float64(b*b)) / (2 * (a + b))))
 		} else {
 			sum += float64(h * ((a + b) / 2))
@@ -70,10 +70,6 @@ func (c Curve) Area(f AreaForm) float64 {
 		p, u = q, v
 	}
 	for i, q := range c.Levels {
-		if i == 0 && q == 0 {
-			u = c.Frequencies[0]
-			continue
-		}
 		add(q, c.Frequencies[i]-q)
 	}
 	if p < 1 {
@@ -103,9 +99,7 @@ func (c Curve) Floor(f AreaForm) float64 {
 		if i < len(c.Levels) {
 			q = c.Levels[i]
 		}
-		if q > p {
-			sum += bridgeBetween(p, q, f)
-		}
+		sum += bridgeBetween(p, q, f)
 		p = q
 	}
 	return sum * math.Sqrt(2/(math.Pi*c.N))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -34,8 +35,7 @@ func Frequency[D Distribution](observed []float64, dists []D, levels, weights []
 		}
 	}
 	var count tally.Weight
-	steps := newCalibrationSteps(len(levels)+1, weights != nil)
-	q := make([]float64, len(levels))
+	upTo := make([]exact.Sum, len(levels))
 	for i, y := range observed {
 		w := 1.0
 		if weights != nil {
@@ -45,29 +45,29 @@ func Frequency[D Distribution](observed []float64, dists []D, levels, weights []
 			if !(w >= 0x1p-32 && w <= 0x1p32) {
 				return Curve{}, fmt.Errorf("regress: the weight of row %d is %v, which is neither 0 nor from 2^-32 to 2^32", i, w)
 			}
+			count.Add(1, weights[i:i+1])
+		} else {
+			count.Add(1, nil)
 		}
 		if y-y != 0 {
 			return Curve{}, fmt.Errorf("regress: the observed number of row %d is %v; leave the row out", i, y)
 		}
 		for j, p := range levels {
-			q[j] = dists[i].Quantile(p)
-			if q[j] != q[j] {
+			q := dists[i].Quantile(p)
+			if q != q {
 				return Curve{}, fmt.Errorf("regress: the quantile of row %d at level %v is not a number; look at its parameters", i, p)
 			}
-			if j > 0 && q[j] < q[j-1] { // by the rounding of an iteration
-				q[j] = q[j-1]
+			if y <= q {
+				upTo[j].AddFloat(w)
 			}
 		}
-		k := calibrationBelow(q, y)
-		if weights == nil {
-			steps.n[k]++
-			count.N++
-		} else {
-			steps.w[k].AddFloat(w)
-			count.Add(1, weights[i:i+1])
-		}
 	}
-	return Curve{slices.Clone(levels), steps.frequencies(&count)[1 : len(levels)+1], count.Effective(weights != nil)}, nil
+	c := Curve{slices.Clone(levels), make([]float64, len(levels)), count.Effective(weights != nil)}
+	total := count.Total(weights != nil)
+	for j := range upTo {
+		c.Frequencies[j] = exact.Ratio(&upTo[j], &total)
+	}
+	return c, nil
 }
 
 // EmpiricalFrequency returns the calibration curve of normal forecasts at the levels j/bins, LaplaceRedux's
