@@ -703,16 +703,18 @@ func TestCalibrationPanics(t *testing.T) {
 	probs := &metrics.Predictions{Labels: []int32{0}}
 	probs.F64, probs.Rows, probs.Classes = []float64{0.5, 0.5}, 1, 2
 	for name, f := range map[string]func(){
-		"bins below 1":        func() { regress.NewCalibration(&regress.CalibrationOptions{Bins: -1}) },
-		"too many bins":       func() { regress.NewCalibration(&regress.CalibrationOptions{Bins: 10001}) },
-		"levels fall":         func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 0.4}}) },
-		"equal levels":        func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 0.5}}) },
-		"level 0":             func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0, 0.5}}) },
-		"level 1":             func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 1}}) },
-		"level NaN":           func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{math.NaN()}}) },
-		"no levels":           func() { calibrationOf(t, quantiles, nil) },
-		"a level too few":     func() { calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5}}) },
-		"a level too many":    func() { calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5, 0.6, 0.7}}) },
+		"bins below 1":    func() { regress.NewCalibration(&regress.CalibrationOptions{Bins: -1}) },
+		"too many bins":   func() { regress.NewCalibration(&regress.CalibrationOptions{Bins: 10001}) },
+		"levels fall":     func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 0.4}}) },
+		"equal levels":    func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 0.5}}) },
+		"level 0":         func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0, 0.5}}) },
+		"level 1":         func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 1}}) },
+		"level NaN":       func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{math.NaN()}}) },
+		"no levels":       func() { calibrationOf(t, quantiles, nil) },
+		"a level too few": func() { calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5}}) },
+		"a level too many": func() {
+			calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5, 0.6, 0.7}})
+		},
 		"probabilities":       func() { calibrationOf(t, probs, nil) },
 		"one-shot, bins":      func() { _, _ = regress.EmpiricalFrequency(nil, nil, nil, 0) },
 		"one-shot, many bins": func() { _, _ = regress.EmpiricalFrequency(nil, nil, nil, 10001) },
