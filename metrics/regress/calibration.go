@@ -21,25 +21,26 @@ const (
 
 // CalibrationOptions are options of a Calibration.
 type CalibrationOptions struct {
-	// Bins, from 1 to 10,000, is the number B of steps of the levels j/B of Normals and Samples; 0 means DefaultCalibrationBins.
+	// Bins is the number B of steps of the levels j/B of Normals and Samples, 1 to 10,000; 0 means DefaultCalibrationBins.
 	Bins int
-	// Levels are those of Quantiles, one a quantile, rising and between 0 and 1. Quantiles have to have them; nothing else uses them.
+	// Levels are those of Quantiles, one a quantile: above 0, below 1, rising; not used for other kinds.
 	Levels []float64
 }
 
-// Calibration accumulates how often what was observed was at or below the forecast's quantile of each level, and how often within the
-// central interval of each: average calibration (Kuleshov, Fenner and Ermon 2018). It is a metrics.Accumulator of Normals, Samples and
-// Quantiles, and panics if it is fed another kind. Frequencies are counts, or with weights exact sums of weights, over the total.
+// Calibration accumulates how often what was observed, y, was at or below the forecast's quantile of each level, and how often
+// within the central interval of each: average calibration. It is a metrics.Accumulator of the kinds
+//   - metrics.Normals: y <= the quantile at j/B, decided as (y - mean)/sd <= the standard normal distribution's. At level 0 none
+//     is, and at level 1 all are;
+//   - metrics.Quantiles: y <= the quantile, at the levels of the options;
+//   - metrics.Samples: with r of a row's m samples below y, the row counts as p*(m+1) - r at level p, but as no less than 0 and no
+//     more than 1. So where p*(m+1) is a whole number it counts if y <= the sample of that rank, and between such levels
+//     frequencies are interpolated: where y is drawn as the samples are, the frequency at any p is p on average, for any m.
 //
-//   - Normals: y <= the quantile at j/B, decided as (y - mean)/sd <= the standard normal's. At level 0 none is and at 1 all are.
-//   - Quantiles: y <= the quantile, at the levels of the options.
-//   - Samples: with r = #{x < y} of m samples, a row counts as p*(m+1) - r at level p, but no less than 0 and no more than 1. So where
-//     p*(m+1) is whole it counts if y <= the sample of that rank, and between those levels frequencies are interpolated: rows of which
-//     y is drawn as the samples are have frequency p at every p, in expectation and for any m.
+// It panics if it is fed other kinds. Frequencies are numbers of rows, or with weights exact sums of weights, over all of them.
+// What is observed at a quantile counts as at or below it: forecasts of small whole numbers, which tie, have frequencies above
+// the levels. A state takes 16 bytes a bin, or a quantile or sample of a row; with weights about 50.
 //
-// What is observed at a quantile counts as at or below it; forecasts of small counts, which tie, have frequencies above the levels.
-//
-// A state takes about 16 bytes a bin, quantile or sample of a row.
+// Source: Kuleshov, Fenner and Ermon 2018; LaplaceRedux's empirical_frequency_regression.
 type Calibration struct {
 	opt      CalibrationOptions // Bins is never 0
 	kind     metrics.Kind

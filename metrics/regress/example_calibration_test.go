@@ -33,7 +33,8 @@ func ExampleCalibration() {
 	}
 	m := c.Central()
 	fmt.Printf("within the central %.0f %%: %.1f %%\n", 100*m.Levels[2], 100*m.Frequencies[2])
-	fmt.Printf("area %.4f, a calibrated forecast of %d rows has %.4f\n", k.Area(regress.AreaCrossing), c.Len(), k.Floor(regress.AreaCrossing))
+	area, floor := k.Area(regress.AreaCrossing), k.Floor(regress.AreaCrossing)
+	fmt.Printf("area %.4f, a calibrated forecast of %d rows has %.4f\n", area, c.Len(), floor)
 	fmt.Printf("as TaijaPlotting has it %.4f, as uncertainty-toolbox %.4f\n", k.Area(regress.AreaPlain), m.Area(regress.AreaCrossing))
 	fmt.Printf("squared error %.4f, mean %.4f\n", k.SquaredError(nil), k.MeanSquaredError())
 	// Output:
@@ -68,12 +69,15 @@ func ExampleCalibration_quantiles() {
 	// within the central 80 %: 75 %
 }
 
-// Forecasts of any form: here gamma distributions, of which each has its own shape.
+// Forecasts of any form, and not all of the same.
 func ExampleFrequency() {
-	observed := []float64{0.2, 1.7, 3.5, 0.9, 6}
-	var dists []distuv.Gamma
-	for _, shape := range []float64{1, 2, 3, 1, 4} {
-		dists = append(dists, distuv.Gamma{Alpha: shape, Beta: 1})
+	observed := []float64{0.2, 1.7, 3.5, -0.9, 6}
+	dists := []regress.Distribution{
+		distuv.Gamma{Alpha: 1, Beta: 1},
+		distuv.Gamma{Alpha: 2, Beta: 1},
+		distuv.LogNormal{Mu: 1, Sigma: 0.5},
+		distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 3},
+		distuv.Normal{Mu: 4, Sigma: 2},
 	}
 	c, err := regress.Frequency(observed, dists, regress.Levels(4), nil)
 	if err != nil {
@@ -83,7 +87,7 @@ func ExampleFrequency() {
 	fmt.Println(c.Frequencies)
 	// Output:
 	// [0 0.25 0.5 0.75 1]
-	// [0 0.2 0.2 0.8 1]
+	// [0 0.4 0.4 0.8 1]
 }
 
 // Normal forecasts in one call.
@@ -100,4 +104,22 @@ func ExampleEmpiricalFrequency() {
 	// Output:
 	// [0 0 0 0 0.2 0.2 0.2 0.4 0.4 0.4 1]
 	// 0.27 of 5 rows
+}
+
+// The levels that a curve has where no others are asked for, and weights that leave the tails out.
+func ExampleLevels() {
+	p := regress.Levels(regress.DefaultCalibrationBins)
+	fmt.Println(len(p), p[:4])
+	c := regress.Curve{Levels: p, N: 100}
+	inner := make([]float64, len(p))
+	for j, l := range p {
+		c.Frequencies = append(c.Frequencies, l*l)
+		if l >= 0.1 && l <= 0.9 {
+			inner[j] = 1
+		}
+	}
+	fmt.Printf("%.3f, without tails %.3f\n", c.SquaredError(nil), c.SquaredError(inner))
+	// Output:
+	// 21 [0 0.05 0.1 0.15]
+	// 0.667, without tails 0.662
 }
