@@ -342,8 +342,20 @@ func TestSpreadGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many rows")
 	}
+	t.Run("plain", func(t *testing.T) { testSpreadGrid(t, false) })
+	t.Run("weighted", func(t *testing.T) { testSpreadGrid(t, true) })
+}
+
+func testSpreadGrid(t *testing.T, weighted bool) {
 	r := rand.New(rand.NewPCG(6, 6))
 	const n = 400_000
+	w := slices.Repeat([]float64{1}, n)
+	weights := func(w []float64) []float64 {
+		if weighted {
+			return w
+		}
+		return nil
+	}
 	e, sd := make([]float64, n), make([]float64, n)
 	for i := range e {
 		sd[i] = math.Exp(0.5 * r.NormFloat64())
@@ -351,8 +363,11 @@ func TestSpreadGrid(t *testing.T) {
 			sd[i] = math.Ldexp(sd[i], r.IntN(2000)-1000)
 		}
 		e[i] = sd[i] * r.NormFloat64()
+		if weighted {
+			w[i] = 0.1 + r.Float64()
+		}
 	}
-	one := spreadOf(t, spreadRows(e, sd, nil), &metrics.Options{Threads: 1})
+	one := spreadOf(t, spreadRows(e, sd, weights(w)), &metrics.Options{Threads: 1})
 	want := spreadState(t, one)
 	if one.Exact() || one.Cells() > regress.MaxExactSpreads || one.Cells() <= regress.MaxExactSpreads/2 || one.Len() != n {
 		t.Fatal(one.Exact(), one.Cells(), one.Len())
@@ -363,10 +378,12 @@ func TestSpreadGrid(t *testing.T) {
 	total := regress.NewSpread()
 	for _, cut := range [][2]int{{350_000, n}, {0, 10}, {10, 300_000}, {300_000, 350_000}} {
 		x, y := slices.Clone(e[cut[0]:cut[1]]), slices.Clone(sd[cut[0]:cut[1]])
+		z := slices.Clone(w[cut[0]:cut[1]])
 		slices.Reverse(x)
 		slices.Reverse(y)
+		slices.Reverse(z)
 		part := regress.NewSpread()
-		if err := part.UnmarshalBinary(spreadState(t, spreadOf(t, spreadRows(x, y, nil), nil))); err != nil {
+		if err := part.UnmarshalBinary(spreadState(t, spreadOf(t, spreadRows(x, y, weights(z)), nil))); err != nil {
 			t.Fatal(err)
 		}
 		if err := total.Merge(part); err != nil {
@@ -386,15 +403,16 @@ func TestSpreadGrid(t *testing.T) {
 	seen := int64(0)
 	for i, b := range bins {
 		rows := index[seen : seen+b.Count]
-		if first, last := sd[rows[0]], sd[rows[len(rows)-1]]; math.Abs(float64(b.Count)-n/10) > 1000 || first < b.Lower || last > b.Upper {
+		if first, last := sd[rows[0]], sd[rows[len(rows)-1]]; math.Abs(float64(b.Count)-n/10) > 2000 || first < b.Lower || last > b.Upper {
 			t.Errorf("bin %d: %v, rows from %v to %v", i, b, first, last)
 		}
-		mv, mse := 0.0, 0.0
+		total, mv, mse := 0.0, 0.0, 0.0
 		for _, r := range rows {
 			x, y := sd[r]/b.Upper, e[r]/b.Upper
-			mv, mse = mv+x*x/float64(b.Count), mse+y*y/float64(b.Count)
+			total, mv, mse = total+w[r], mv+w[r]*x*x, mse+w[r]*y*y
 		}
-		if !spreadNear(b.RMV, b.Upper*math.Sqrt(mv), 1e-10) || !spreadNear(b.RMSE, b.Upper*math.Sqrt(mse), 1e-10) {
+		mv, mse = mv/total, mse/total
+		if !spreadNear(b.Weight, total, 1e-10) || !spreadNear(b.RMV, b.Upper*math.Sqrt(mv), 1e-10) || !spreadNear(b.RMSE, b.Upper*math.Sqrt(mse), 1e-10) {
 			t.Errorf("bin %d: %v, want %v and %v", i, b, b.Upper*math.Sqrt(mv), b.Upper*math.Sqrt(mse))
 		}
 		if i > 0 && i < 9 && math.Abs(b.RMSE/b.RMV-1) > 0.02 {

@@ -1,0 +1,163 @@
+package regress_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/candor-go/candor/metrics/regress"
+)
+
+func TestDieboldMarianoOracle(t *testing.T) {
+	o := readSpreadOracle(t)
+	cases, bartlett := 0, 0
+	for i, c := range o.DM {
+		for _, w := range c.Answers {
+			if w.Horizon >= len(c.A) {
+				continue
+			}
+			r := regress.DieboldMariano(c.A, c.B, &regress.DMOptions{Horizon: w.Horizon})
+			if r.Reason != "" || r.Rows != len(c.A) || r.Bartlett != w.Bartlett || !spreadNear(r.Mean, w.Mean, 1e-11) ||
+				!spreadNear(r.Statistic, w.Statistic, 1e-10) || !spreadNear(r.P, w.P, 1e-9) ||
+				!spreadNear(r.Interval.Low, w.Interval[0], 1e-9) || !spreadNear(r.Interval.High, w.Interval[1], 1e-9) {
+				t.Errorf("set %d, horizon %d: %+v, want %+v", i, w.Horizon, r, w)
+			}
+			if w.Bartlett {
+				bartlett++
+			}
+			r = regress.DieboldMariano(c.A, c.B, &regress.DMOptions{Horizon: w.Horizon, Asymptotic: true})
+			if !spreadNear(r.Statistic, w.Asymptotic, 1e-10) || !spreadNear(r.P, w.AsymptoticP, 1e-9) {
+				t.Errorf("set %d, horizon %d: %+v, want %+v", i, w.Horizon, r, w)
+			}
+			// The other way round all changes its sign, and nothing else.
+			q := regress.DieboldMariano(c.B, c.A, &regress.DMOptions{Horizon: w.Horizon, Asymptotic: true})
+			if q.Statistic != -r.Statistic || q.P != r.P || q.Mean != -r.Mean || q.Interval.Low != -r.Interval.High {
+				t.Errorf("set %d, horizon %d: %+v and %+v", i, w.Horizon, r, q)
+			}
+			cases++
+		}
+	}
+	if cases != 20 || bartlett == 0 {
+		t.Error(cases, "cases,", bartlett, "by Bartlett's weights")
+	}
+}
+
+// TestDieboldMarianoPublished has what two other implementations print.
+func TestDieboldMarianoPublished(t *testing.T) {
+	published := readSpreadOracle(t).Published
+	for i, c := range published {
+		r := regress.DieboldMariano(c.A, c.B, nil)
+		if !spreadNear(r.Statistic, c.Statistic, 1e-12) || !spreadNear(r.P, c.P, 1e-12) {
+			t.Errorf("case %d: %v %v, want %v %v", i, r.Statistic, r.P, c.Statistic, c.P)
+		}
+	}
+	if len(published) != 3 {
+		t.Error(len(published), "cases")
+	}
+	// Forecasts 0 1 2 3 4 5 and 0 2 3 3 5 6 of zeros, by squared error: tests of the package dieboldmariano.
+	a, b := []float64{0, 1, 4, 9, 16, 25}, []float64{0, 4, 9, 9, 25, 36}
+	if r := regress.DieboldMariano(a, b, nil); math.Abs(r.Statistic+2.4905) > 5e-5 || math.Abs(r.P-0.05513) > 5e-6 {
+		t.Error(r)
+	}
+}
+
+// TestDieboldMarianoSize holds that a test at 5 % rejects about as often where forecasts are equally good, and that the interval covers
+// the mean as often as it says.
+func TestDieboldMarianoSize(t *testing.T) {
+	runs := 4000
+	if testing.Short() {
+		runs = 800
+	}
+	r := rand.New(rand.NewPCG(5, 1))
+	for _, c := range []struct {
+		rows, horizon int
+		most          float64 // the correction leaves some of the size where rows are few and lags many
+	}{{10, 1, 0.06}, {60, 1, 0.06}, {60, 3, 0.09}, {300, 4, 0.07}} {
+		a, b := make([]float64, c.rows), make([]float64, c.rows)
+		rejected, covered := 0, 0
+		for range runs {
+			for _, x := range [][]float64{a, b} {
+				shocks := make([]float64, c.rows+c.horizon-1)
+				for i := range shocks {
+					shocks[i] = r.NormFloat64()
+				}
+				for i := range x {
+					x[i] = 0
+					for _, s := range shocks[i : i+c.horizon] {
+						x[i] += s
+					}
+				}
+			}
+			m := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: c.horizon})
+			if m.P < 0.05 {
+				rejected++
+			}
+			if m.Interval.Low <= 0 && 0 <= m.Interval.High {
+				covered++
+			}
+		}
+		noise := 3 * math.Sqrt(0.05*0.95/float64(runs))
+		if f := float64(rejected) / float64(runs); f < 0.05-noise-0.005 || f > c.most+noise {
+			t.Errorf("%d rows, horizon %d: rejects %.3f", c.rows, c.horizon, f)
+		}
+		if rejected+covered != runs {
+			t.Errorf("%d rows, horizon %d: %d rejected and %d covered of %d", c.rows, c.horizon, rejected, covered, runs)
+		}
+	}
+}
+
+func TestDieboldMarianoEdges(t *testing.T) {
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		a, b    []float64
+		horizon int
+	}{
+		"no rows":          {},
+		"one row":          {a: []float64{1}, b: []float64{2}},
+		"all equal":        {a: []float64{1, 2, 3}, b: []float64{2, 3, 4}},
+		"infinite":         {a: []float64{1, inf, 3}, b: []float64{2, 3, 4}},
+		"both infinite":    {a: []float64{1, inf, 3}, b: []float64{2, inf, 4}},
+		"not a number":     {a: []float64{1, math.NaN(), 3}, b: []float64{2, 1, 4}},
+		"a long horizon":   {a: []float64{1, 2, 4}, b: []float64{2, 3, 4}, horizon: 3},
+		"beyond float64":   {a: []float64{1, math.MaxFloat64}, b: []float64{2, -math.MaxFloat64}},
+		"a longer horizon": {a: []float64{1, 2, 4}, b: []float64{2, 3, 4}, horizon: 9},
+	} {
+		r := regress.DieboldMariano(c.a, c.b, &regress.DMOptions{Horizon: c.horizon})
+		if r.Reason == "" || r.P == r.P || r.Statistic == r.Statistic || r.Interval.Low == r.Interval.Low || r.Rows != len(c.a) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if r := regress.DieboldMariano([]float64{1, 2}, []float64{1, 2}, nil); r.Reason != "" || r.Statistic != 0 || r.P != 1 || r.Interval.High != 0 {
+		t.Error(r)
+	}
+	// The unit has no say but in the mean and its interval.
+	a, b := []float64{1, 3, 2, 5, 4, 4}, []float64{2, 3, 1, 2, 5, 3}
+	want := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2})
+	for _, e := range []int{-1000, -500, 500, 1000} {
+		x, y := make([]float64, len(a)), make([]float64, len(a))
+		for i := range a {
+			x[i], y[i] = math.Ldexp(a[i], e), math.Ldexp(b[i], e)
+		}
+		r := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: 2})
+		if r.Statistic != want.Statistic || r.P != want.P || r.Mean != math.Ldexp(want.Mean, e) || r.Interval.Low != math.Ldexp(want.Interval.Low, e) {
+			t.Errorf("2^%d: %+v, want %+v", e, r, want)
+		}
+	}
+	if wide := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2, Level: 0.99}); wide.P != want.P || !(wide.Interval.High > want.Interval.High) {
+		t.Error(wide, want)
+	}
+	for name, f := range map[string]func(){
+		"lengths": func() { regress.DieboldMariano(a, b[:2], nil) },
+		"horizon": func() { regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: -1}) },
+		"level":   func() { regress.DieboldMariano(a, b, &regress.DMOptions{Level: 1}) },
+	} {
+		func() {
+			defer func() {
+				if _, ok := recover().(string); !ok {
+					t.Error(name, "does not panic")
+				}
+			}()
+			f()
+		}()
+	}
+}
