@@ -27,8 +27,8 @@ const MaxExactSpreads = cells.MaxExact
 // summed without a rounding but their own: to float64, and that of an error to 2^-88 of that of the power of two below its standard
 // deviation. They may be of numbers of any size.
 //
-// It takes 64 bytes for each cell, 128 with weights, thus at most 16 MiB or 32 MiB, and 8 MiB besides where rows are many; its state
-// takes some 40 bytes for each, with weights 80.
+// It takes 80 bytes for each cell, 144 with weights, thus at most 20 MiB or 36 MiB, and 4 MiB besides where rows are many; its state
+// takes some 50 bytes for each, with weights 80.
 type Spread struct {
 	kept     int64 // rows in the table
 	seen     bool
@@ -131,6 +131,15 @@ type SpreadBin struct {
 	Weight       float64 // the sum of their weights, without weights Count
 	RMV          float64 // root of the mean variance, sqrt(mean sd^2)
 	RMSE         float64 // root of the mean squared error, sqrt(mean e^2)
+	noise        float64 // standard error of mean e^2, as a share of it; NaN if not known
+}
+
+// Interval returns that of RMSE: with s the standard deviation of e^2 in the bin, the roots of mean e^2 +- z*s/sqrt(Count), of 0 if that
+// is below it. There is none for fewer than two rows, for rows with weights, and where the sum of fourth powers is not known, which takes
+// errors of some 10,000 times the standard deviation, or all of them below its 10,000th.
+func (b SpreadBin) Interval(level float64) metrics.Interval {
+	i := metrics.Normal(1, b.noise, level)
+	return metrics.Interval{Low: float64(b.RMSE * math.Sqrt(math.Max(0, i.Low))), High: float64(b.RMSE * math.Sqrt(i.High))}
 }
 
 // Bins returns the bins of as equal numbers of rows as can be, in rising order of the standard deviation: of N rows, sorted, the first
@@ -269,7 +278,8 @@ type spreadSums struct {
 	first, last int // cells
 	n           int64
 	w           exact.Sum // with weights
-	sd2, e2     []spreadScaled
+	sd2, e2, e4 []spreadScaled
+	over        bool // e4 is not known
 }
 
 // spreadScaled is a sum in units of 2^scale.
@@ -301,11 +311,14 @@ func (b *spreadSums) add(t *spreadTable, i int) {
 		sd2.Merge(&t.heavy[i].sd2)
 	} else {
 		c.sd2.addTo(sd2)
+		c.e4.addTo(spreadAt(&b.e4, 2*scale))
+		b.over = b.over || c.e4.over()
 	}
 	spreadAt(&b.e2, scale).Merge(&c.e2)
 	for class := range t.far {
 		if far := t.far[class][t.keys[i]]; far != nil {
 			spreadAt(&b.e2, scale+2*spreadFar*(class+1)).Merge(far)
+			b.over = true
 		}
 	}
 }
@@ -341,7 +354,28 @@ func (b *spreadSums) bin(s *Spread) SpreadBin {
 		r.Weight, w = b.w.Float64(), exact.Rat(&b.w)
 	}
 	r.RMV, r.RMSE = spreadRoot(spreadTotal(b.sd2), w), spreadRoot(spreadTotal(b.e2), w)
+	r.noise = b.noise()
 	return r
+}
+
+// noise returns the standard error of the mean of e^2, as a share of it: sqrt((n sum e^4 - (sum e^2)^2) / (n-1)) / sum e^2.
+func (b *spreadSums) noise() float64 {
+	square := spreadTotal(b.e2)
+	if b.e4 == nil || b.over || b.n < 2 || square.Sign() == 0 {
+		return math.NaN()
+	}
+	square.Mul(square, square)
+	v := spreadTotal(b.e4)
+	v.Mul(v, new(big.Rat).SetInt64(b.n))
+	if v.Sub(v, square).Sign() < 0 {
+		// By Cauchy and Schwarz it is by rounding alone: that of equal errors, or of such small ones that it is all there is.
+		if r, _ := new(big.Rat).Quo(v, square).Float64(); r < -1e-6 {
+			return math.NaN()
+		}
+		return 0
+	}
+	v.Quo(v, new(big.Rat).SetInt64(b.n-1))
+	return spreadRoot(v, square)
 }
 
 // spreadRoot returns sqrt(sum/w).

@@ -29,8 +29,9 @@ type spreadTable struct {
 // standard deviation.
 type spreadCell struct {
 	n   int64
-	sd2 spreadUnits // without weights
-	e2  exact.Sum   // with weights of the products
+	sd2 spreadUnits  // without weights
+	e2  exact.Sum    // with weights of the products
+	e4  spreadFourth // without weights
 }
 
 // spreadHeavy is the sums of the weights, and of those times the squares of standard deviations.
@@ -56,6 +57,37 @@ func (u spreadUnits) addTo(s *exact.Sum) {
 	s.AddShifted(int64(u.hi), unit+64)
 }
 
+// spreadFourth is a sum of fourth powers, each rounded to a whole number of 2^-64; all ones where it is 2^64 or more.
+type spreadFourth struct{ hi, lo uint64 }
+
+func (f *spreadFourth) add(o spreadFourth) {
+	var carry uint64
+	f.lo, carry = bits.Add64(f.lo, o.lo, 0)
+	if f.hi, carry = bits.Add64(f.hi, o.hi, carry); carry != 0 || f.over() {
+		f.hi, f.lo = math.MaxUint64, math.MaxUint64
+	}
+}
+
+// over tells whether the sum is not known.
+func (f *spreadFourth) over() bool { return f.hi == math.MaxUint64 }
+
+func (f spreadFourth) addTo(s *exact.Sum) {
+	s.AddShifted(int64(f.lo&math.MaxUint32), 24)
+	s.AddShifted(int64(f.lo>>32), 56)
+	s.AddShifted(int64(f.hi&math.MaxUint32), 88)
+	s.AddShifted(int64(f.hi>>32), 120)
+}
+
+// spreadFourthOf returns the square of a square.
+func spreadFourthOf(square float64) spreadFourth {
+	q := float64(square * square)
+	if !(q < 0x1p64) {
+		return spreadFourth{math.MaxUint64, math.MaxUint64}
+	}
+	hi := math.Floor(q)
+	return spreadFourth{uint64(hi), uint64((q - hi) * 0x1p64)}
+}
+
 func (u spreadUnits) less(o spreadUnits) bool { return u.hi < o.hi || u.hi == o.hi && u.lo < o.lo }
 
 // spreadVariance returns the square of a key's standard deviation, divided as it is in its cell: from 1 to 4.
@@ -75,6 +107,7 @@ func (t *spreadTable) mergeCell(i int, o *spreadTable, j int) {
 	c.n += d.n
 	c.sd2.add(d.sd2)
 	c.e2.Merge(&d.e2)
+	c.e4.add(d.e4)
 	if t.heavy != nil {
 		t.heavy[i].w.Merge(&o.heavy[j].w)
 		t.heavy[i].sd2.Merge(&o.heavy[j].sd2)
@@ -276,6 +309,8 @@ func (t *spreadTable) encode(e *exact.Enc) {
 		if t.heavy == nil {
 			e.Uvarint(c.sd2.hi)
 			e.Uvarint(c.sd2.lo)
+			e.Uvarint(c.e4.hi)
+			e.Uvarint(c.e4.lo)
 		} else {
 			e.Sum(&t.heavy[i].w)
 			e.Sum(&t.heavy[i].sd2)
@@ -331,7 +366,8 @@ func (t *spreadTable) decode(d *exact.Dec, weighted bool) (rows int64, ok bool) 
 			}
 		} else {
 			c.sd2 = spreadUnits{d.Uvarint(), d.Uvarint()}
-			if c.sd2.less(spreadTimes(c.n, spreadVariance(low))) || spreadTimes(c.n, spreadVariance(high)).less(c.sd2) {
+			c.e4 = spreadFourth{d.Uvarint(), d.Uvarint()}
+			if c.e4.over() && c.e4.lo != math.MaxUint64 || c.sd2.less(spreadTimes(c.n, spreadVariance(low))) || spreadTimes(c.n, spreadVariance(high)).less(c.sd2) {
 				return 0, false
 			}
 		}
@@ -460,6 +496,7 @@ func (t *spreadTable) addLog(l *spreadLog) {
 		if !weighted {
 			c.sd2.add(spreadUnits{0, uint64(spreadVariance(row.key) * 0x1p52)})
 			c.e2.AddFloat(row.square)
+			c.e4.add(spreadFourthOf(row.square))
 			continue
 		}
 		w := l.weights[at]
