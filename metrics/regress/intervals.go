@@ -107,7 +107,8 @@ func (s *Intervals) addEnds(k int, x []float64, stride int, y, w []float64) {
 	for i, at := range y {
 		l, u := x[i*stride], x[i*stride+1]
 		far := max(0, l-at, at-u)
-		s.widths[i], s.scores[i] = u-l, u-l+float64(dear*far)
+		width := u - l
+		s.widths[i], s.scores[i] = width, width+float64(dear*far)
 		if at < l {
 			sums.below.Add(1, intervalWeight(w, i))
 		} else if at > u {
@@ -131,6 +132,7 @@ func (s *Intervals) addNormals(b *metrics.Block) {
 			sums, dear := &s.levels[k], 2/(1-s.opt.Levels[k])
 			for i, v := range unit {
 				half, far := float64(z*sd[i]), 0.0
+				width := half + half
 				if math.Abs(v) > z {
 					far = max(0, math.Abs(e[i])-half)
 					if v < 0 {
@@ -139,7 +141,7 @@ func (s *Intervals) addNormals(b *metrics.Block) {
 						sums.above.Add(1, intervalWeight(w, i))
 					}
 				}
-				s.widths[i], s.scores[i] = 2*half, 2*half+float64(dear*far)
+				s.widths[i], s.scores[i] = width, width+float64(dear*far)
 			}
 			sums.width.add(s.widths[:to-from], w)
 			sums.score.add(s.scores[:to-from], w)

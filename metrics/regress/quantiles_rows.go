@@ -197,7 +197,9 @@ type quantileRows struct {
 	x        []float64
 	sorted32 []float32
 	sorted64 []float64
-	scratch  []float32
+	network  []float32 // scratch of sorts
+	keys32   []uint32
+	keys64   []uint64
 }
 
 // samplePlace is where a quantile lies among sorted samples: a share by of the way from sample j to the next.
@@ -241,30 +243,21 @@ func (q *quantileRows) rows(b *metrics.Block, from, to int) (x []float64, stride
 		return t.F64[from*t.Stride:], t.Stride
 	}
 	k := len(q.levels)
-	if cap(q.x) < (to-from)*k {
-		q.x = make([]float64, (to-from)*k)
-	}
-	x = q.x[:(to-from)*k]
+	q.x = quantileRoom(q.x, (to-from)*k)
+	x = q.x
 	switch {
 	case b.Kind == metrics.Normals:
 		q.ofNormals(x, b.Normal.SD[from:to])
 	case b.Kind == metrics.Samples && t.F32 != nil:
-		m := t.Width
 		q.sorted32 = gatherRows(q.sorted32, t.F32, t, from, to)
-		if s := kernel.SortRowsScratch(m); len(q.scratch) < s {
-			q.scratch = make([]float32, s)
-		}
-		kernel.SortRowsF32(q.sorted32, to-from, m, m, q.scratch)
-		q.place(m)
-		ofSamples(x, q.sorted32, m, q.at)
+		q.sort32(t.Width)
+		q.place(t.Width)
+		ofSamples(x, q.sorted32, t.Width, q.at)
 	case b.Kind == metrics.Samples:
-		m := t.Width
 		q.sorted64 = gatherRows(q.sorted64, t.F64, t, from, to)
-		for i := range to - from {
-			slices.Sort(q.sorted64[i*m : (i+1)*m])
-		}
-		q.place(m)
-		ofSamples(x, q.sorted64, m, q.at)
+		q.sort64(t.Width)
+		q.place(t.Width)
+		ofSamples(x, q.sorted64, t.Width, q.at)
 	case t.F32 != nil:
 		ofQuantiles(x, t.F32[from*t.Stride:], t, q.columns)
 	default:
@@ -297,6 +290,34 @@ func gatherRows[T float32 | float64](dst, src []T, t *metrics.Tile, from, to int
 	return dst
 }
 
+// sort32 sorts rows of m samples: by a network where they are short enough for one.
+func (q *quantileRows) sort32(m int) {
+	if n := kernel.SortRowsScratch(m); n > 0 {
+		q.network = quantileRoom(q.network, n)
+		kernel.SortRowsF32(q.sorted32, len(q.sorted32)/m, m, m, q.network)
+		return
+	}
+	q.keys32 = quantileRoom(q.keys32, kernel.SortScratch(m))
+	for i := 0; i < len(q.sorted32); i += m {
+		kernel.SortF32(q.sorted32[i:i+m], q.keys32)
+	}
+}
+
+func (q *quantileRows) sort64(m int) {
+	q.keys64 = quantileRoom(q.keys64, kernel.SortScratch(m))
+	for i := 0; i < len(q.sorted64); i += m {
+		kernel.SortF64(q.sorted64[i:i+m], q.keys64)
+	}
+}
+
+// quantileRoom returns a slice of n elements, of s's memory if there is enough.
+func quantileRoom[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
 // place sets where the quantiles of m samples are: that of level p at (m-1)*p, counted from 0. What rounding has kept from a
 // whole number is taken for it.
 func (q *quantileRows) place(m int) {
@@ -305,7 +326,7 @@ func (q *quantileRows) place(m int) {
 	}
 	q.samples, q.at = m, q.at[:0]
 	for _, p := range q.levels {
-		h := float64(m-1) * p
+		h := float64(float64(m-1) * p)
 		if r := math.Round(h); math.Abs(h-r) <= levelTolerance {
 			h = r
 		}

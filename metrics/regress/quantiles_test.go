@@ -360,6 +360,28 @@ func TestQuantilesState(t *testing.T) {
 	}
 }
 
+// TestQuantilesOfManySamples holds that samples are sorted, however many they are, in both types.
+func TestQuantilesOfManySamples(t *testing.T) {
+	for _, m := range []int{1, 2, 3, 4, 33, 1024, 1025, 3000} {
+		p := quantileRows(rand.New(rand.NewPCG(2, 3)), metrics.Samples, 20, make([]float64, m))
+		narrow := quantileNarrow(p)
+		a := regress.NewQuantiles(nil)
+		b := a.Empty()
+		quantilePass(t, p, nil, a)
+		quantilePass(t, narrow, nil, b)
+		x, y := quantileTable(p, quantileHub)
+		q := &metrics.Predictions{Kind: metrics.Quantiles, Observed: y, Scores: metrics.Scores{F64: slices.Concat(x...), Rows: 20, Classes: 23}}
+		want := regress.NewQuantiles(nil)
+		quantilePass(t, q, nil, want)
+		if !quantileNear(a.WIS(), want.WIS(), 1e-12) || !quantileNear(a.Dispersion(), want.Dispersion(), 1e-12) {
+			t.Errorf("%d samples: %v, want %v", m, a.WIS(), want.WIS())
+		}
+		if !bytes.Equal(quantileState(t, a), quantileState(t, b)) {
+			t.Errorf("%d samples: float32 make another state", m)
+		}
+	}
+}
+
 // TestQuantilesWeights: equal weights change neither a mean nor a share, and one of 2 is the row twice.
 func TestQuantilesWeights(t *testing.T) {
 	for _, kind := range quantileKinds {

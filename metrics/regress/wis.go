@@ -81,7 +81,8 @@ func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride
 // pinball loss, and with many levels close to the CRPS. It is Dispersion + Underprediction + Overprediction.
 //
 // NaN without rows, and as scoringutils has it if the levels are not symmetric about 1/2 (to 1e-9); here also if the median is not
-// one of them, of which scoringutils takes the mean over the pairs alone. WISReason says so. Of the median alone it is |y - m|.
+// one of them, where scoringutils takes the mean over the pairs alone, which is twice Pinball. WISReason says so. Of the median
+// alone it is |y - m|.
 //
 // Source: Bracher, Ray, Gneiting and Reich 2021.
 func (s *Quantiles) WIS() float64 { return 2 * s.part(scorePinball) }
