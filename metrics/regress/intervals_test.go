@@ -147,14 +147,16 @@ func TestIntervalsEnds(t *testing.T) {
 			t.Errorf("%s: %+v", c.p.Kind, s.Table(0.95))
 		}
 	}
-	// (m-1)*p of 0.05 and of 101 samples is a whole number only where levels are not rounded.
+	// Of 101 samples the ends of the interval of 0.82 are the tenth from below and from above, of whose places rounding makes
+	// 9.000000000000002 and 90.99999999999999.
 	row := make([]float64, 101)
 	for j := range row {
 		row[j] = float64(j)
 	}
-	s := regress.NewIntervals(nil)
-	quantilePass(t, &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{5, 95}, Scores: metrics.Scores{F64: slices.Repeat(row, 2), Rows: 2, Classes: 101}}, nil, s)
-	if s.Coverage(0.9) != 1 || s.Width(0.9) != 90 || s.Width(0.5) != 50 {
+	s := regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.82}})
+	quantilePass(t, &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{9, 91},
+		Scores: metrics.Scores{F64: slices.Repeat(row, 2), Rows: 2, Classes: 101}}, nil, s)
+	if s.Coverage(0.82) != 1 || s.Width(0.82) != 82 {
 		t.Error(s.Table(0.95))
 	}
 }

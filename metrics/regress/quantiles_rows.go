@@ -110,7 +110,7 @@ func (s *quantileShape) decode(d *exact.Dec, levels int) bool {
 	s.weighted = w == 1
 	s.columns = int(d.U32())
 	s.count.Decode(d)
-	ok := w <= 1 && s.count.N >= 0 && (s.count.N == 0) == (s.kind == 0)
+	ok := w <= 1 && (s.count.N == 0) == (s.kind == 0)
 	switch s.kind {
 	case 0:
 		return ok && w == 0 && s.columns == 0

@@ -542,6 +542,13 @@ func TestQuantilesFields(t *testing.T) {
 					if !bytes.Equal(quantileState(t, o), exact.Seal(magic, version, bad)) {
 						t.Fatalf("%s: byte %d as %d is read as another state", magic, i, v)
 					}
+					if c, ok := o.(*regress.Intervals); ok {
+						for _, l := range c.Table(0.95) {
+							if l.Below > 1 || l.Above > 1 || l.Coverage < 0 {
+								t.Fatalf("%s: byte %d as %d is read as shares that are none: %+v", magic, i, v, l)
+							}
+						}
+					}
 				case !errors.Is(err, exact.ErrDamaged) && !errors.Is(err, exact.ErrShort):
 					t.Fatal(err)
 				default:
@@ -551,6 +558,11 @@ func TestQuantilesFields(t *testing.T) {
 		}
 		if refused < 100 {
 			t.Error(magic, refused)
+		}
+		// The last field is a number of rows.
+		payload[len(payload)-1] = 0x80
+		if err := s.Empty().UnmarshalBinary(exact.Seal(magic, version, payload)); !errors.Is(err, exact.ErrDamaged) {
+			t.Error("fewer rows than none:", err)
 		}
 	}
 }
