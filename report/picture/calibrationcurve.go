@@ -21,11 +21,13 @@ type CalibrationCurve struct {
 	Title, Subtitle     string
 	X, Y                string // names of the axes; "" are those of quantile levels
 	Levels, Frequencies []float64
-	Low, High           []float64 // nil draws none: Wilson's intervals of the frequencies or, if Band is set, what holds those of a calibrated forecast
-	Band                bool
-	Level               float64 // of either, for the key; 0 means 0.95
-	Area                float64 // the miscalibration area, for the key; NaN writes none
-	Rows                int64   // for the subtitle; 0 writes none
+	// Low and High are Wilson's intervals of the frequencies or, if Band is set, what holds those of a calibrated forecast; nil draws
+	// none.
+	Low, High []float64
+	Band      bool
+	Level     float64 // of either, for the key; 0 means 0.95
+	Area      float64 // the miscalibration area, for the key; NaN writes none
+	Rows      int64   // for the subtitle; 0 writes none
 }
 
 // fewLevels is how many points are drawn one by one.

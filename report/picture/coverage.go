@@ -112,7 +112,8 @@ func (d *Coverage) legend(p *page) (k []entry) {
 	if len(at) == 0 {
 		return nil
 	}
-	k = append(k, entry{func(r vg.Rectangle) { p.DrawGlyphNoClip(forecastDot, middle(r)) }, "intervals"}, p.diagonalEntry("calibrated"))
+	dot := func(r vg.Rectangle) { p.DrawGlyphNoClip(forecastDot, middle(r)) }
+	k = append(k, entry{dot, "intervals"}, p.diagonalEntry("calibrated"))
 	var fewer, more bool
 	for _, i := range at {
 		fewer, more = fewer || d.Held[i] < d.Levels[i], more || d.Held[i] > d.Levels[i]

@@ -36,7 +36,8 @@ type Histogram struct {
 
 // HistogramOfPIT returns the histogram of p with bands of a level.
 func HistogramOfPIT(p *regress.PIT, level float64) *Histogram {
-	d := &Histogram{X: "probability that the forecast gave to what was observed or less", Level: level, Rows: p.Len(), P: p.P(), Reason: p.Reason()}
+	d := &Histogram{X: "probability that the forecast gave to what was observed or less", Level: level, Rows: p.Len(),
+		P: p.P(), Reason: p.Reason()}
 	for _, b := range p.Histogram(level) {
 		d.Bars = append(d.Bars, Bar{b.Lower, b.Upper, b.Density, b.BandLow, b.BandHigh})
 	}
@@ -45,8 +46,9 @@ func HistogramOfPIT(p *regress.PIT, level float64) *Histogram {
 
 // HistogramOfRanks returns the histogram of r with bands of a level. Rank k is from k - 1/2 to k + 1/2.
 func HistogramOfRanks(r *regress.Ranks, level float64) *Histogram {
-	d := &Histogram{X: "rank of the observed number among the samples", Level: level, Rows: r.Len(), P: r.P(), Reason: r.Reason()}
-	if n := r.Samples(); n > 0 {
+	d := &Histogram{X: "rank of the observed number among the samples", Level: level, Rows: r.Len(),
+		P: r.P(), Reason: r.Reason()}
+	if n := r.Samples(); n > 1 {
 		d.X = fmt.Sprintf("rank of the observed number among %d samples", n)
 	}
 	for _, b := range r.Histogram(level) {
@@ -76,7 +78,9 @@ func (d *Histogram) subtitle() string {
 
 // bars returns those that are drawn.
 func (d *Histogram) bars() []Bar {
-	return slices.DeleteFunc(slices.Clone(d.Bars), func(b Bar) bool { return !finite(b.Lower, b.Upper, b.Density) || b.Lower >= b.Upper })
+	return slices.DeleteFunc(slices.Clone(d.Bars), func(b Bar) bool {
+		return !finite(b.Lower, b.Upper, b.Density) || b.Lower >= b.Upper
+	})
 }
 
 // ends returns the ranges of the axes.

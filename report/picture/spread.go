@@ -125,7 +125,7 @@ func logTicks(lo, hi float64) (at []float64, names []string) {
 		switch {
 		case short:
 		case v >= 0.9e-3 && v < 1e5:
-			names = append(names, strconv.FormatFloat(v, 'g', 4, 64))
+			names = append(names, strconv.FormatFloat(v, 'f', -1, 64))
 		default:
 			names = append(names, power(v))
 		}
@@ -179,7 +179,8 @@ func (d *Spread) legend(p *page) (k []entry) {
 	if len(at) == 0 {
 		return nil
 	}
-	k = append(k, entry{func(r vg.Rectangle) { p.dot(spreadLook(), middle(r), false) }, "bins of like spread"}, p.diagonalEntry("calibrated"))
+	dot := func(r vg.Rectangle) { p.dot(spreadLook(), middle(r), false) }
+	k = append(k, entry{dot, "bins of like spread"}, p.diagonalEntry("calibrated"))
 	if len(at) <= fewBins && anyKnown(d.Low, d.High) {
 		e := p.intervalEntry(d.Level)
 		e.text = percent(d.Level) + " interval"
