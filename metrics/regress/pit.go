@@ -32,8 +32,8 @@ const (
 //   - metrics.Normals: u = Phi(z), z = (y - mean)/sd;
 //   - metrics.Samples: m samples cut the line into m+1 parts, in each of which a calibrated forecast's y is as likely as in
 //     any other: with a of them below y and c above, u is drawn uniformly from (a/(m+1), (m+1-c)/(m+1));
-//   - metrics.Quantiles: u is drawn uniformly between the level of the highest quantile below y, or 0, and that of the lowest above
-//     y, or 1. The row's length is that of PITOptions.Levels.
+//   - metrics.Quantiles: u is drawn uniformly between the level of the highest quantile below y, or 0, and that of the
+//     lowest above y, or 1. The row's length is that of PITOptions.Levels.
 //
 // It panics if it is fed other kinds. AddValues takes the u of any other forecast. The draws are keyed by the seed and the
 // row's number in the whole set, so neither threads nor shards change them. Counts are exact; a state takes 8 bytes a bin,

@@ -37,8 +37,8 @@ func pitNormals(r *rand.Rand, n, k int, off, stretch float64) *metrics.Predictio
 	return p
 }
 
-// pitSamples returns n rows of m draws, and observations of the same law or another. With coarse they are whole numbers, of which many
-// are equal.
+// pitSamples returns n rows of m draws, and observations of the same law or another. With coarse they are whole numbers, of
+// which many are equal.
 func pitSamples(r *rand.Rand, n, m int, off, stretch float64, coarse bool) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: make([]float64, n)}
 	p.F64, p.Rows, p.Classes = make([]float64, n*m), n, m
@@ -233,7 +233,8 @@ func TestPITOracle(t *testing.T) {
 		u[i] = kernel.Phi64((g.Observed[i] - m) / g.SD[i])
 	}
 	for _, h := range g.Histograms {
-		normal, values := regress.NewPIT(&regress.PITOptions{Bins: len(h.Counts)}), regress.NewPIT(&regress.PITOptions{Bins: len(h.Counts)})
+		o := &regress.PITOptions{Bins: len(h.Counts)}
+		normal, values := regress.NewPIT(o), regress.NewPIT(o)
 		pitPass(t, p, nil, normal)
 		if err := values.AddValues(u, nil); err != nil {
 			t.Fatal(err)
@@ -310,7 +311,8 @@ func TestPITDraws(t *testing.T) {
 		if want <= lo || want >= hi {
 			t.Fatal(want, lo, hi)
 		}
-		if at := slices.IndexFunc(pit.Histogram(0.95), func(b regress.PITBin) bool { return b.Count == 1 }); at != int(math.Ceil(want*1000))-1 {
+		at := slices.IndexFunc(pit.Histogram(0.95), func(b regress.PITBin) bool { return b.Count == 1 })
+		if at != int(math.Ceil(want*1000))-1 {
 			t.Fatalf("%v: %v among %v is in bin %d, not at %v", p.Kind, y, p.F64, at, want)
 		}
 		if c != nil {
@@ -324,7 +326,8 @@ func TestPITDraws(t *testing.T) {
 	}
 }
 
-// pitFlat tells whether p-values look uniform: by the distance of their distribution function from the diagonal, at a level of 1e-4.
+// pitFlat tells whether p-values look uniform: by the distance of their distribution function from the diagonal, at a level
+// of 1e-4.
 func pitFlat(t *testing.T, name string, p []float64) {
 	t.Helper()
 	slices.Sort(p)
@@ -353,13 +356,21 @@ func TestPITCalibrated(t *testing.T) {
 		"samples with ties": func() *metrics.Predictions { return pitSamples(r, 1000, 7, 0, 1, true) },
 		"quantiles":         func() *metrics.Predictions { return pitQuantiles(r, 1000, false) },
 	} {
-		p, mean, variance := make([]float64, sets), 0.0, 0.0
+		p, mean, variance, outside := make([]float64, sets), 0.0, 0.0, 0.0
 		for i := range p {
 			pit := regress.NewPIT(&regress.PITOptions{Seed: uint64(i), Levels: pitLevels})
 			pitPass(t, draw(), nil, pit)
 			p[i] = pit.P()
 			mean += pit.Mean() / float64(sets)
 			variance += pit.Variance() / float64(sets)
+			for _, b := range pit.Histogram(0.9) {
+				if b.Density < b.BandLow || b.Density > b.BandHigh {
+					outside += 1 / float64(sets*20)
+				}
+			}
+		}
+		if math.Abs(outside-0.1) > 0.02 { // counts are whole
+			t.Errorf("%s: %v of the bins are outside the band of 90 %%", name, outside)
 		}
 		pitFlat(t, name, p)
 		if math.Abs(mean-0.5) > 0.003 || math.Abs(variance-1.0/12) > 0.001 {
@@ -376,7 +387,8 @@ func TestPITCalibrated(t *testing.T) {
 		{"too low", 1, 1, false, false, true},
 		{"too high", -1, 1, true, false, false},
 	} {
-		for _, p := range []*metrics.Predictions{pitNormals(r, 2000, 2, c.off, c.stretch), pitSamples(r, 2000, 20, c.off, c.stretch, false)} {
+		normals, samples := pitNormals(r, 2000, 2, c.off, c.stretch), pitSamples(r, 2000, 20, c.off, c.stretch, false)
+		for _, p := range []*metrics.Predictions{normals, samples} {
 			pit := regress.NewPIT(nil)
 			pitPass(t, p, nil, pit)
 			h := pit.Histogram(0.95)
@@ -482,19 +494,16 @@ func TestPITExtremes(t *testing.T) {
 }
 
 func TestPITFaults(t *testing.T) {
+	const options = "regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1"
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, c := range []struct {
 		want string
 		f    func()
 	}{
-		{"regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1", func() { regress.NewPIT(&regress.PITOptions{Bins: -1}) }},
-		{"regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1", func() { regress.NewPIT(&regress.PITOptions{Bins: 1001}) }},
-		{"regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1", func() {
-			regress.NewPIT(&regress.PITOptions{Levels: []float64{0.5, 0.5}})
-		}},
-		{"regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1", func() {
-			regress.NewPIT(&regress.PITOptions{Levels: []float64{0.5, 1}})
-		}},
+		{options, func() { regress.NewPIT(&regress.PITOptions{Bins: -1}) }},
+		{options, func() { regress.NewPIT(&regress.PITOptions{Bins: 1001}) }},
+		{options, func() { regress.NewPIT(&regress.PITOptions{Levels: []float64{0.5, 0.5}}) }},
+		{options, func() { regress.NewPIT(&regress.PITOptions{Levels: []float64{0.5, 1}}) }},
 		{"regress: a PIT of quantiles takes as many levels as a row has quantiles", func() {
 			pitPass(t, pitQuantiles(r, 3, false), nil, regress.NewPIT(nil))
 		}},
@@ -543,7 +552,8 @@ func TestPITFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	pitPass(t, pitNormals(r, 3, 2, 0, 1), nil, normal)
-	if normal.AddValues([]float64{1}, nil) == nil || weighted.AddValues([]float64{1}, nil) == nil || pit.AddValues([]float64{1}, []float64{1}) == nil {
+	one := []float64{1}
+	if normal.AddValues(one, nil) == nil || weighted.AddValues(one, nil) == nil || pit.AddValues(one, one) == nil {
 		t.Error("values are added to what they do not fit")
 	}
 	before := pitState(t, pit)
@@ -562,7 +572,8 @@ func TestPITFaults(t *testing.T) {
 }
 
 // pitFuzz holds that whatever is read is written again as the same bytes, and that every answer can be asked.
-func pitFuzz(f *testing.F, magic string, fresh func() metrics.Accumulator, ask func(metrics.Accumulator), seeds ...metrics.Accumulator) {
+func pitFuzz(f *testing.F, magic string, fresh func() metrics.Accumulator, ask func(metrics.Accumulator),
+	seeds ...metrics.Accumulator) {
 	for _, s := range seeds {
 		_, payload, _, err := exact.Open(magic, pitState(f, s))
 		if err != nil {

@@ -21,8 +21,8 @@ type CalibrationCurve struct {
 	Title, Subtitle     string
 	X, Y                string // names of the axes; "" are those of quantile levels
 	Levels, Frequencies []float64
-	// Low and High are Wilson's intervals of the frequencies or, if Band is set, what holds those of a calibrated forecast; nil draws
-	// none.
+	// Low and High are Wilson's intervals of the frequencies or, if Band is set, what holds those of a calibrated forecast;
+	// nil draws none.
 	Low, High []float64
 	Band      bool
 	Level     float64 // of either, for the key; 0 means 0.95
