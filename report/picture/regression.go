@@ -90,7 +90,7 @@ func anyKnown(low, high []float64) bool {
 	return false
 }
 
-// brief returns the values of ticks as they are usually written: with a power of ten where they are far from 1.
+// brief returns the values of ticks as they are usually written: with commas, or a power of ten where they are far from 1.
 func brief(ticks []float64) []string {
 	most, least := 0.0, math.Inf(1)
 	for _, v := range ticks {
@@ -98,10 +98,16 @@ func brief(ticks []float64) []string {
 			most, least = math.Max(most, math.Abs(v)), math.Min(least, math.Abs(v))
 		}
 	}
-	if most < 1e5 && least >= 1e-3 || most == 0 {
-		return labels(ticks)
-	}
 	out := make([]string, len(ticks))
+	switch {
+	case most < 1e4 && least >= 1e-3 || most == 0:
+		return labels(ticks)
+	case most < 1e6 && !slices.ContainsFunc(ticks, func(v float64) bool { return v != math.Trunc(v) }):
+		for i, v := range ticks {
+			out[i] = thousands(int64(v))
+		}
+		return out
+	}
 	for i, v := range ticks {
 		out[i] = power(v)
 	}

@@ -55,7 +55,8 @@ func panels(all []shape) (out [][4]float64) {
 
 func TestCalibrationCurve(t *testing.T) {
 	d := &CalibrationCurve{Title: "t", Subtitle: "of a model", Levels: []float64{0, 0.25, 0.5, 0.75, 1},
-		Frequencies: []float64{0, 0.15, 0.6, 0.9, 1}, Low: []float64{0, 0.1, 0.5, 0.8, 0.9}, High: []float64{0.1, 0.2, 0.7, 0.95, 1}, Area: 0.0877, Rows: 4321}
+		Frequencies: []float64{0, 0.15, 0.6, 0.9, 1}, Low: []float64{0, 0.1, 0.5, 0.8, 0.9},
+		High: []float64{0.1, 0.2, 0.7, 0.95, 1}, Area: 0.0877, Rows: 4321}
 	svg := write(t, "svg", d)
 	says(t, svg, "of a model", "4,321 rows", "miscalibration area 0.088", "95 % Wilson interval", "forecasts", "calibrated",
 		"level of the quantile", "share of rows at or below the quantile")
@@ -218,7 +219,8 @@ func TestCoverage(t *testing.T) {
 func TestSpread(t *testing.T) {
 	nan := math.NaN()
 	d := &Spread{Title: "t", RMV: []float64{0.1, 1, 10, nan, -1, 3}, RMSE: []float64{0.2, 1, 5, 1, 1, nan},
-		Counts: []int64{30, 29, 100, 1, 1, 1}, Low: []float64{0.15, 0.9, nan, 0, 0, 0}, High: []float64{0.25, 1.1, nan, 0, 0, 0}, ENCE: 0.5, Rows: 159}
+		Counts: []int64{30, 29, 100, 1, 1, 1}, Low: []float64{0.15, 0.9, nan, 0, 0, 0},
+		High: []float64{0.25, 1.1, nan, 0, 0, 0}, ENCE: 0.5, Rows: 159}
 	svg := write(t, "svg", d)
 	says(t, svg, "159 rows; 3 bins; ENCE 0.500", "bins of like spread", "95 % interval", "hollow: fewer than 30 rows", "0.1",
 		"0.2", "0.5", "10", "errors larger than stated", "errors smaller than stated", "stated: root mean variance of the bin",
@@ -268,7 +270,9 @@ func TestBrief(t *testing.T) {
 	}{
 		{[]float64{0, 0.5, 1}, []string{"0.0", "0.5", "1.0"}},
 		{[]float64{0}, []string{"0"}},
-		{[]float64{-2e5, 0, 2e5}, []string{"-2e5", "0", "2e5"}},
+		{[]float64{-2e6, 0, 2e6}, []string{"-2e6", "0", "2e6"}},
+		{[]float64{0, 5e4, 1e5}, []string{"0", "50,000", "100,000"}},
+		{[]float64{0, 15000.5}, []string{"0", "1.5e4"}},
 		{[]float64{0, 2.5e-7}, []string{"0", "2.5e-7"}},
 		{[]float64{0, 1e20, 15e20}, []string{"0", "1e20", "1.5e21"}},
 		{[]float64{1, 1e6}, []string{"1", "1e6"}},
