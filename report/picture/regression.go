@@ -102,7 +102,7 @@ func brief(ticks []float64) []string {
 	switch {
 	case most < 1e4 && least >= 1e-3 || most == 0:
 		return labels(ticks)
-	case most < 1e6 && !slices.ContainsFunc(ticks, func(v float64) bool { return v != math.Trunc(v) }):
+	case most < 1e6 && !slices.ContainsFunc(ticks, func(v float64) bool { return v < 0 || v != math.Trunc(v) }):
 		for i, v := range ticks {
 			out[i] = thousands(int64(v))
 		}

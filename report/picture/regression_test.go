@@ -272,6 +272,7 @@ func TestBrief(t *testing.T) {
 		{[]float64{0}, []string{"0"}},
 		{[]float64{-2e6, 0, 2e6}, []string{"-2e6", "0", "2e6"}},
 		{[]float64{0, 5e4, 1e5}, []string{"0", "50,000", "100,000"}},
+		{[]float64{-1e5, 1e5}, []string{"-1e5", "1e5"}},
 		{[]float64{0, 15000.5}, []string{"0", "1.5e4"}},
 		{[]float64{0, 2.5e-7}, []string{"0", "2.5e-7"}},
 		{[]float64{0, 1e20, 15e20}, []string{"0", "1e20", "1.5e21"}},
