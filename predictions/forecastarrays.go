@@ -35,6 +35,9 @@ func openArrays(paths []string, in io.Reader, o *ForecastOptions) (*ForecastRead
 	r, e := b.openForecast()
 	if e != nil {
 		closePipes(b.opened)
+		if strings.HasSuffix(e.Reason, plainText) {
+			e.Remedy = "name it .csv, .tsv or .txt to have it read as a table"
+		}
 		return nil, e
 	}
 	return r, nil
@@ -85,20 +88,22 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 
 // Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
 func (a *arrays) Next() (*metrics.Chunk, error) {
+	a.mu.Lock()
+	err := a.err
+	a.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	c, err := a.rows.Next()
 	if err != nil || len(a.columns) == 0 {
 		return c, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.err == nil {
-		if e := a.fill(c); e != nil {
-			a.err = e
-		}
-	}
-	if a.err != nil {
+	if e := a.fill(c); e != nil {
+		a.err = e
 		c.Recycle()
-		return nil, a.err
+		return nil, e
 	}
 	return c, nil
 }

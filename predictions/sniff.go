@@ -29,6 +29,9 @@ var signatures = []signature{
 	{"\x93NUMPY", "the beginning of an .npy file, cut off in its first bytes", again},
 }
 
+// plainText is what text is called that is no JSON.
+const plainText = "text (CSV?)"
+
 // notNPY returns the Error of what does not begin like .npy. have is what was read so far; a little more is read to look at.
 func notNPY(r io.Reader, have []byte) *Error {
 	var buf [512]byte
@@ -71,7 +74,7 @@ func looksLike(b []byte) (what, remedy string) {
 	case len(c) > 0 && (c[0] == '{' || c[0] == '['):
 		return "JSON text", "export the numbers with " + exportNPY
 	default:
-		return "text (CSV?)", `export the numbers with numpy.save("probs.npy", numpy.loadtxt(path, delimiter=",", skiprows=1))`
+		return plainText, `export the numbers with numpy.save("probs.npy", numpy.loadtxt(path, delimiter=",", skiprows=1))`
 	}
 }
 
