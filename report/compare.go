@@ -15,6 +15,7 @@ import (
 
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/regress"
 )
 
 // ComparisonSchema names the layout of a comparison.
@@ -57,8 +58,8 @@ func (c Comparison) Odds() (odds []Odds) {
 }
 
 // JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a newline at its end: each set is its document
-// with its name in front.
-func (c Comparison) JSON() ([]byte, error) {
+// with its name in front. Tests go to "tests".
+func (c Comparison) JSON(tests ...DieboldMariano) ([]byte, error) {
 	sets := make([]json.RawMessage, len(c))
 	for i, s := range c {
 		name, err := marshal(s.Name)
@@ -78,6 +79,13 @@ func (c Comparison) JSON() ([]byte, error) {
 			l[i] = object{{"metric", p.Metric}, {"set", p.Set}, {"below", p.Below}, {"probability", number(p.Probability)}}
 		}
 		o = append(o, field{"odds", l})
+	}
+	if tests != nil {
+		l := make([]object, len(tests))
+		for i := range tests {
+			l[i] = tests[i].object()
+		}
+		o = append(o, field{"tests", l})
 	}
 	b, err := marshal(o)
 	if err != nil {
@@ -236,4 +244,25 @@ func (c Comparison) csv(w io.Writer) error {
 		rows = append(rows, row)
 	}
 	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// DieboldMariano is the test of whether two sets have equal losses of rows.
+type DieboldMariano struct {
+	A, B    string // names of the sets
+	Loss    string // of rows
+	Horizon int
+	Level   float64 // of the interval
+	regress.DMResult
+}
+
+func (t *DieboldMariano) object() object {
+	o := object{{"a", t.A}, {"b", t.B}, {"loss", t.Loss}, {"rows", t.Rows}, {"horizon", t.Horizon}, {"difference", number(t.Mean)},
+		{"low", number(t.Interval.Low)}, {"high", number(t.Interval.High)}, {"level", number(t.Level)}, {"dm", number(t.Statistic)}, {"dm_p", number(t.P)}}
+	if t.Bartlett {
+		o = append(o, field{"bartlett", true})
+	}
+	if t.Reason != "" {
+		o = append(o, field{"reason", t.Reason})
+	}
+	return o
 }

@@ -21,6 +21,7 @@ import (
 type compareRun struct {
 	evalFlags
 	output
+	horizon int // of forecasts, for the test of Diebold and Mariano
 }
 
 func compareCommand() *cobra.Command {
@@ -32,11 +33,14 @@ func compareCommand() *cobra.Command {
 set. Each argument is one file as candor eval takes it, with the same rows and classes; the flags hold for all of them.
 
 A star marks the best value of a metric for which lower or higher is better. Intervals are each set's own: they say
-nothing of the difference of two sets, whose rows are the same.`,
+nothing of the difference of two sets, whose rows are the same. Of forecasts of a number (--task regression, quantiles,
+samples) the test of Diebold and Mariano says that of the first set and each other one: rows are then in the order of
+time, and forecasts are made --horizon steps ahead.`,
 		Example: `  candor compare a.npy b.npy --labels labels.npy
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
-  candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap`,
+  candor compare a.npy b.npy --labels labels.npy --plot gaps.svg --plot-y gap
+  candor compare a.csv b.csv --task regression --mean mu --std sigma --observed y --horizon 7`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage("candor compare takes two sets of predictions or more; candor eval takes one")
@@ -48,6 +52,7 @@ nothing of the difference of two sets, whose rows are the same.`,
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	f.output.forms(c)
+	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead, for the test of Diebold and Mariano: losses so near in time depend on each other")
 	f.evalFlags.limits(c)
 	return c
 }
@@ -62,6 +67,12 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	}
 	if f.task == "multilabel" {
 		return usage("--task multilabel: candor compare takes one label; evaluate each set by candor eval")
+	}
+	if f.horizon < 1 {
+		return usage("--horizon is %d; it is a positive number of steps", f.horizon)
+	}
+	if len(f.columns.groups) > 0 {
+		return usage("--group is for candor eval; sets are compared on all rows")
 	}
 	if len(f.decisions)+len(f.scores) > 0 {
 		return usage("--decisions and --confidence-scores belong to one set; evaluate each by candor eval")
@@ -103,7 +114,15 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 				paths[0], report.Count(a.Rows), path, report.Count(b.Rows)))
 		}
 	}
-	return f.show(c, setNames(paths), sets)
+	names := setNames(paths)
+	tests, note, err := f.dieboldMariano(c, j, paths, names, sets)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+note)
+	}
+	return f.show(c, names, sets, tests)
 }
 
 // alike tells what keeps two sets from being compared.
@@ -163,14 +182,16 @@ func setName(p string, folders int) string {
 	if npz {
 		array = ":" + array
 	} else {
-		file = strings.TrimSuffix(strings.TrimSuffix(file, ".npz"), ".npy")
+		for _, ext := range []string{".gz", ".zst", ".npz", ".npy", ".csv", ".tsv", ".txt"} {
+			file = strings.TrimSuffix(file, ext)
+		}
 	}
 	parts := strings.Split(file, "/")
 	return path.Join(parts[max(0, len(parts)-1-folders):]...) + array
 }
 
 // show draws the picture, and prints the result.
-func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation) error {
+func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluation, tests []report.DieboldMariano) error {
 	if err := f.plot.overlay(names, sets); err != nil {
 		return err
 	}
@@ -183,7 +204,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	switch f.format {
 	case "json":
 		var j []byte
-		if j, err = docs.JSON(); err == nil {
+		if j, err = docs.JSON(tests...); err == nil {
 			b.Write(j)
 		}
 	case "csv":
@@ -194,7 +215,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		}
 		fmt.Fprintln(&b)
 		err = docs.Table(&b, report.Markdown, 0)
-		for _, l := range oddsLines(docs) {
+		for _, l := range append(oddsLines(docs), dmLines(tests)...) {
 			fmt.Fprintf(&b, "\n%s\n", l)
 		}
 		for _, d := range docs {
@@ -220,7 +241,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}
-		for _, l := range oddsLines(docs) {
+		for _, l := range append(oddsLines(docs), dmLines(tests)...) {
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
 		}
 		stars := "* the best value. In brackets " + percent(f.level) + " intervals of each set, which do not test a difference."

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +62,8 @@ func (l *columnFlags) check(f *evalFlags) error {
 	case l.observed != "" && len(f.labels) > 0:
 		return usage("--observed and --labels are both given; give one")
 	}
-	return nil
+	_, err := l.readLevels()
+	return err
 }
 
 // named returns the columns of numbers, which are files where no predictions are named.
@@ -123,7 +125,7 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 	}
 	r, err := predictions.OpenForecast(paths, o)
 	if err != nil {
-		return nil, nil, badData(err)
+		return nil, nil, err
 	}
 	j.spec.Levels = r.Levels()
 	return r, func(e *eval.Evaluation, o *metrics.Options) error {
@@ -214,4 +216,16 @@ func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture
 		p.Low, p.High = append(p.Low, in.Low), append(p.High, in.High)
 	}
 	return p
+}
+
+// calibrationCurves draws those of several forecasts.
+func calibrationCurves(names []string, es []*eval.Evaluation) picture.Drawing {
+	c := &picture.Curves{Title: "How often what was observed is below a quantile", X: "level of the quantile", Y: "share of rows at or below the quantile"}
+	c.Subtitle = report.Count(es[0].Audit.Rows) + " rows each"
+	for i, e := range es {
+		curve := e.Calibration().Curve()
+		c.Curves = append(c.Curves, picture.Curve{Name: fmt.Sprintf("%s (area %s)", names[i], value(curve.Area(regress.AreaCrossing))), X: curve.Levels, Y: curve.Frequencies})
+	}
+	c.Curves = append(c.Curves, picture.Curve{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true})
+	return c
 }

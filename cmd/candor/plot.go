@@ -303,6 +303,9 @@ func (p *plot) overlay(names []string, es []*eval.Evaluation) error {
 	if p.file == "" {
 		return nil
 	}
+	if !es[0].Spec.Shape().HasClasses() {
+		return p.save(calibrationCurves(names, es))
+	}
 	r := &picture.Overlay{Title: "Reliability by confidence"}
 	for i, e := range es {
 		b, y, err := p.bins(e)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
@@ -39,7 +40,8 @@ func scoreCommand() *cobra.Command {
 		Short: "Write the metrics of each row",
 		Long: `Write one value of each metric for every row of the predictions, in their order: the losses that candor eval gives the
 mean of. Files, labels and flags are those of candor eval; with --task samples each row of the predictions is draws of
-a forecast, (N, M), and --labels names the numbers that were observed.
+a forecast, (N, M), and --labels names the numbers that were observed; tables and --task regression and quantiles are
+read as candor eval does.
 
 The name of -o FILE says what is written: .npy, a float64 array (N,) of one metric or (N, number) of several; .npz, an
 array (N,) for each metric; .csv, with a header line. "-" writes .npy to standard output.
@@ -49,7 +51,8 @@ are. Nothing is written unless all is well.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
   candor score shard-*.npz --metrics all --on-invalid drop -o rows.npz
-  candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy`,
+  candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy
+  candor score forecast.csv --task regression --mean mu --std sigma --observed y --metrics crps,pit -o rows.csv`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	fl := c.Flags()
@@ -63,13 +66,13 @@ are. Nothing is written unless all is well.`,
 		}
 	}
 	take("labels", "input", "task")
-	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, or samples"
+	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz or .csv")
-	take("weights", "decisions", "on-invalid", "renormalize", "bfloat16", "threads", "max-memory")
+	take("weights", "mean", "std", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "threads", "max-memory")
 	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
 		"metrics": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return append([]string{"default", "all"}, score.RowNames(metrics.Probs)...), cobra.ShellCompDirectiveNoFileComp
+			return append([]string{"default", "all"}, rowNames(metrics.Probs)...), cobra.ShellCompDirectiveNoFileComp
 		},
 		"output": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"npy", "npz", "csv"}, cobra.ShellCompDirectiveFilterFileExt
@@ -83,7 +86,7 @@ are. Nothing is written unless all is well.`,
 }
 
 // rowMetrics reads --metrics.
-func rowMetrics(list string, k metrics.Kind, classes int) ([]metrics.RowMetric, error) {
+func rowMetrics(list string, k metrics.Kind, classes int, levels []float64) ([]metrics.RowMetric, error) {
 	var l []metrics.RowMetric
 	add := func(m metrics.RowMetric) {
 		if !slices.ContainsFunc(l, func(o metrics.RowMetric) bool { return o.Name == m.Name }) {
@@ -94,17 +97,20 @@ func rowMetrics(list string, k metrics.Kind, classes int) ([]metrics.RowMetric, 
 		switch s = strings.TrimSpace(s); s {
 		case "":
 		case "default", "all":
-			for _, m := range score.RowMetrics(k, classes, s == "default") {
+			for _, m := range slices.Concat(score.RowMetrics(k, classes, s == "default"), regress.RowMetrics(k, levels, s == "default")) {
 				add(m)
 			}
 		default:
 			m, err := score.RowsOf(s, k, classes)
 			if errors.Is(err, metrics.ErrNoRows) {
+				m, err = regress.RowsOf(s, k, levels)
+			}
+			if errors.Is(err, metrics.ErrNoRows) {
 				// It may be a metric of another kind, or none at all.
-				if _, unknown := eval.ParseMetric(s); unknown != nil && !slices.Contains(score.RowNames(other(k)), s) {
+				if _, unknown := eval.ParseMetric(s); unknown != nil && !ofAnother(s, k) {
 					err = unknown
 				} else {
-					err = fmt.Errorf("%w of %s; there are %s", err, k, strings.Join(score.RowNames(k), ", "))
+					err = fmt.Errorf("%w of %s; there are %s", err, k, strings.Join(rowNames(k), ", "))
 				}
 			}
 			if err != nil {
@@ -119,16 +125,21 @@ func rowMetrics(list string, k metrics.Kind, classes int) ([]metrics.RowMetric, 
 	return l, nil
 }
 
-// other returns a kind whose metrics are others than those of k.
-func other(k metrics.Kind) metrics.Kind {
-	if k == metrics.Samples {
-		return metrics.Probs
+// rowNames returns the metrics that have a value for each row of a kind.
+func rowNames(k metrics.Kind) []string { return slices.Concat(score.RowNames(k), regress.RowNames(k)) }
+
+// ofAnother tells whether a name is that of a metric of rows of another kind.
+func ofAnother(name string, k metrics.Kind) bool {
+	for _, o := range []metrics.Kind{metrics.Probs, metrics.Samples, metrics.Normals, metrics.Quantiles} {
+		if o != k && slices.Contains(rowNames(o), name) {
+			return true
+		}
 	}
-	return metrics.Samples
+	return false
 }
 
 func (f *scoreRun) run(c *cobra.Command, paths []string) error {
-	if len(paths) == 0 {
+	if len(paths) == 0 && !f.columns.files() {
 		return usage("no predictions are named")
 	}
 	form, err := f.form(c)
@@ -136,32 +147,40 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	reads := slices.Concat(paths, f.labels, f.weights, f.decisions)
+	if len(paths) == 0 {
+		reads = append(reads, f.columns.named()...)
+	}
 	if f.out != "-" {
 		if err := checkFile("-o", f.out, reads...); err != nil {
 			return err
 		}
 	}
 	if f.task == "ensemble" || f.task == "loglik" || f.task == "multilabel" {
-		return usage("--task is %q; candor score takes classification, binary or samples", f.task)
+		return usage("--task is %q; candor score takes classification, binary, regression, quantiles or samples", f.task)
 	}
 	j, err := f.job(c)
 	if err != nil {
 		return err
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
-	r, err := predictions.Open(paths, &j.read)
+	r, err := j.source(&f.evalFlags, paths)
 	if err != nil {
 		return badData(err)
 	}
 	defer r.Close()
 	info := r.Info()
+	if info.Rows < 0 {
+		if info.Rows, err = f.count(c, j, paths); err != nil {
+			return err
+		}
+	}
 	switch {
 	case f.task == "binary" && info.Classes != 1:
 		return usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
 	case f.task == "classification" && info.Classes == 1:
 		return usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
 	}
-	l, err := rowMetrics(f.metrics, j.read.Kind, info.Classes)
+	l, err := rowMetrics(f.metrics, j.read.Kind, info.Classes, j.spec.Levels)
 	if err != nil {
 		return err
 	}
@@ -200,6 +219,55 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 		fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s of %s rows are NaN\n", report.Count(n), report.Count(info.Rows))
 	}
 	return nil
+}
+
+// rowReader is a reader of one model's rows.
+type rowReader interface {
+	reader
+	metrics.Source
+}
+
+// source opens the files of one model, and keeps the levels of quantiles.
+func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
+	if !f.forecasts(paths) {
+		return predictions.Open(paths, &j.read)
+	}
+	o, err := f.forecast(j)
+	if err != nil {
+		return nil, err
+	}
+	r, err := predictions.OpenForecast(paths, o)
+	if err != nil {
+		return nil, err
+	}
+	j.spec.Levels = r.Levels()
+	return r, nil
+}
+
+// count reads tables once for the number of their rows, which has to be known before one is written.
+func (f *scoreRun) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
+	if slices.Contains(paths, "-") {
+		return 0, usage("a table on standard input cannot be read twice, as the number of its rows is needed first: name a file")
+	}
+	r, err := j.source(&f.evalFlags, paths)
+	if err != nil {
+		return 0, badData(err)
+	}
+	defer r.Close()
+	defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+	for {
+		chunk, err := r.Next()
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return 0, badData(err)
+		}
+		rows += int64(chunk.Rows)
+		if chunk.Recycle != nil {
+			chunk.Recycle()
+		}
+	}
 }
 
 // form returns what the name of -o says is written.
@@ -411,7 +479,7 @@ func (t *rowTable) writeCSV(w io.Writer, r io.Reader) error {
 
 // stopping ends a source once nothing more can be written.
 type stopping struct {
-	*predictions.Reader
+	metrics.Source
 	t *rowTable
 }
 
@@ -419,7 +487,7 @@ func (s stopping) Next() (*metrics.Chunk, error) {
 	if err := s.t.failure(); err != nil {
 		return nil, err
 	}
-	return s.Reader.Next()
+	return s.Source.Next()
 }
 
 // rowWriter is an accumulator that keeps nothing: it writes each row's values to the file.

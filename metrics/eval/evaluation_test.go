@@ -44,7 +44,7 @@ func TestParseMetrics(t *testing.T) {
 			"base_rate nll_infinite_rows perplexity entropy ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ace sce tace ece_equal_mass ece_sweep " +
 			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p calibration_slope calibration_intercept " +
 			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 balanced_accuracy spherical rps brier_skill nll_skill " +
-			"brier_uncertainty brier_resolution brier_reliability brier_within_bin auroc auprc eaurc augrc oracle_accuracy oracle_auc " +
+			"brier_uncertainty brier_resolution brier_reliability brier_within_bin sharpness_class0 sharpness_class1 auroc auprc eaurc augrc oracle_accuracy oracle_auc " +
 			"abstain_precision abstain_recall retention_accuracy retention_nll"},
 		{"oracle_accuracy(fraction=.050),oracle_accuracy( fraction = 5e-2 ),abstain_recall(fraction=0.1,most=03)", 10,
 			"oracle_accuracy(fraction=0.05) abstain_recall(fraction=0.1,most=3)"},

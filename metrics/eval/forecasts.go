@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -21,8 +22,13 @@ const (
 
 func ofNormals(s Shape) bool   { return s.Kind == metrics.Normals }
 func ofQuantiles(s Shape) bool { return s.Kind == metrics.Quantiles }
-func ofForecasts(s Shape) bool { return ofNormals(s) || ofQuantiles(s) || ofSamples(s) }
+func ofForecasts(s Shape) bool { return Forecasts(s.Kind) }
 func ofMeans(s Shape) bool     { return ofNormals(s) || ofSamples(s) }
+
+// Forecasts tells whether predictions of a kind are forecasts of a number.
+func Forecasts(k metrics.Kind) bool {
+	return k == metrics.Normals || k == metrics.Quantiles || k == metrics.Samples
+}
 
 // Options of metrics of forecasts of a number.
 var (
@@ -379,6 +385,31 @@ func (s *Spec) levelsText() string {
 	}
 	return "; at the 23 levels 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99"
 }
+
+// classSharpness are the metrics of how much probability the rows of each of two classes got for it.
+func classSharpness() []Descriptor {
+	var l []Descriptor
+	for class := range 2 {
+		formula := [2]string{"mean (1 - p) over the rows with y = 0", "mean p over the rows with y = 1"}[class]
+		l = append(l, Descriptor{
+			Name: fmt.Sprintf("sharpness_class%d", class), ofTwo: true, applies: two, Applies: onlyTwo, check: noOptions,
+			Short:   fmt.Sprintf("probability of %d where %[1]d is true", class),
+			Meaning: fmt.Sprintf("mean probability of class %d in the rows whose class it is", class),
+			Formula: formula, Range: "[0, 1]", Better: Higher, Source: "LaplaceRedux.jl",
+			value: func(e *Evaluation, _ Metric) Value {
+				s := remember(e, sharpnessOf{}, func() calib.ClassSharpness { return calib.SharpnessOf(e.cells(calib.Positive)) })
+				v := Value{Value: s.Class0, Reason: s.Reason0, Interval: s.Interval0(e.Spec.Level), Method: normal}
+				if class == 1 {
+					v.Value, v.Reason, v.Interval = s.Class1, s.Reason1, s.Interval1(e.Spec.Level)
+				}
+				return v
+			},
+		})
+	}
+	return l
+}
+
+type sharpnessOf struct{}
 
 // alsoForecasts are what names of other metrics mean of forecasts of a number.
 func alsoForecasts() []Descriptor {

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/regress"
+	"github.com/candor-go/candor/metrics/score"
+	"github.com/candor-go/candor/report"
+)
+
+// lossOfRows are the losses of rows that metrics of forecasts are means of, where the names differ.
+var lossOfRows = map[string]string{"rmse": "squared_error", "mae": "abs_error", "ae_median": "abs_error"}
+
+// rowLosses are the losses of each row of a set, loss by loss, NaN for rows that were left out. It is an accumulator that has no state.
+type rowLosses struct {
+	losses []metrics.RowMetric
+	values [][]float64
+	of     []func([]float64, *metrics.Block) // one of each loss
+	v      []float64
+}
+
+// lossesOf returns the losses of rows of which metrics of an evaluation are made.
+func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
+	if !eval.Forecasts(e.Spec.Kind) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, m := range e.Spec.Metrics {
+		name := m.String()
+		if other, ok := lossOfRows[m.Name]; ok && name == m.Name {
+			name = other
+		}
+		if m.Name == "bias" || m.Name == "pit_p" || seen[name] {
+			continue
+		}
+		loss, err := regress.RowsOf(name, e.Spec.Kind, e.Spec.Levels)
+		if errors.Is(err, metrics.ErrNoRows) {
+			loss, err = score.RowsOf(name, e.Spec.Kind, e.Spec.Classes)
+		}
+		if err == nil {
+			seen[name] = true
+			l = append(l, loss)
+		}
+	}
+	return l
+}
+
+// rowLosses reads the rows of a set again for the losses of each.
+func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, path string, losses []metrics.RowMetric) (*rowLosses, error) {
+	r, err := j.source(&f.evalFlags, []string{path})
+	if err != nil {
+		return nil, badData(err)
+	}
+	defer r.Close()
+	a := &e.Audit
+	l := &rowLosses{losses: losses}
+	for range losses {
+		v := make([]float64, a.Rows+a.Dropped+a.Absent)
+		for i := range v {
+			v[i] = math.NaN()
+		}
+		l.values = append(l.values, v)
+	}
+	l.begin()
+	pass := metrics.NewPass(&j.pass, l)
+	err = func() error {
+		defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+		return pass.AddSource(r)
+	}()
+	if err != nil {
+		return nil, badData(f.locate(err, r, []string{path}))
+	}
+	return l, nil
+}
+
+func (l *rowLosses) begin() {
+	l.of = nil
+	for _, m := range l.losses {
+		l.of = append(l.of, m.New())
+	}
+}
+
+func (l *rowLosses) Needs() (n metrics.Need) {
+	for _, m := range l.losses {
+		n |= m.Need
+	}
+	return n
+}
+
+func (l *rowLosses) Empty() metrics.Accumulator {
+	o := &rowLosses{losses: l.losses, values: l.values}
+	o.begin()
+	return o
+}
+
+func (l *rowLosses) AddBlock(b *metrics.Block) {
+	if len(l.v) < b.Rows {
+		l.v = make([]float64, b.Rows)
+	}
+	for k, f := range l.of {
+		f(l.v[:b.Rows], b)
+		for i, v := range l.v[:b.Rows] {
+			l.values[k][b.Number(i)] = v
+		}
+	}
+}
+
+func (l *rowLosses) Len() int64                          { return 0 }
+func (l *rowLosses) Merge(metrics.Accumulator) error     { return nil }
+func (l *rowLosses) AppendBinary([]byte) ([]byte, error) { return nil, errNoRowState }
+func (l *rowLosses) UnmarshalBinary([]byte) error        { return errNoRowState }
+
+// dieboldMariano compares the first set with each of the others, by the losses of rows that metrics are means of. It needs the rows in
+// order, and all their losses at once.
+func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []string, sets []*eval.Evaluation) (tests []report.DieboldMariano, note string, err error) {
+	losses := lossesOf(sets[0])
+	if len(losses) == 0 {
+		return nil, "", nil
+	}
+	a := &sets[0].Audit
+	rows := a.Rows + a.Dropped + a.Absent
+	if need := 8 * rows * int64(2*len(losses)+2); need > j.memory/2 {
+		return nil, fmt.Sprintf("there is no Diebold-Mariano test: the losses of %s rows take %d MiB; raise --max-memory to %d MiB, or name fewer metrics",
+			report.Count(rows), need>>20+1, need>>19+1), nil
+	}
+	for _, p := range paths {
+		if p == "-" {
+			return nil, "there is no Diebold-Mariano test: rows are read once more for it, and standard input is read once", nil
+		}
+	}
+	first, err := f.rowLosses(c, j, sets[0], paths[0], losses)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := 1; i < len(sets); i++ {
+		other, err := f.rowLosses(c, j, sets[i], paths[i], losses)
+		if err != nil {
+			return nil, "", err
+		}
+		for k, m := range losses {
+			var x, y []float64
+			for r, v := range first.values[k] {
+				if w := other.values[k][r]; v == v && w == w {
+					x, y = append(x, v), append(y, w)
+				}
+			}
+			d := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: f.horizon, Level: f.level})
+			tests = append(tests, report.DieboldMariano{A: names[0], B: names[i], Loss: m.Name, DMResult: d, Horizon: max(1, f.horizon), Level: f.level})
+		}
+	}
+	return tests, "", nil
+}
+
+// dmLines says what the tests found.
+func dmLines(tests []report.DieboldMariano) (lines []string) {
+	for _, t := range tests {
+		if t.Reason != "" {
+			lines = append(lines, fmt.Sprintf("Diebold-Mariano of %s, %s against %s: none, for %s.", t.Loss, t.A, t.B, strings.TrimSuffix(t.Reason, ".")))
+			continue
+		}
+		verdict := "no difference seen"
+		if t.P < 0.05 {
+			verdict = t.A + " is better"
+			if t.Mean > 0 {
+				verdict = t.B + " is better"
+			}
+		}
+		lines = append(lines, fmt.Sprintf("Diebold-Mariano of %s: %s minus %s is %s [%s, %s] on average, statistic %.4g, p %s: %s.", t.Loss, t.A, t.B,
+			value(t.Mean), value(t.Interval.Low), value(t.Interval.High), t.Statistic, pText(t.P), verdict))
+	}
+	return lines
+}
+
+// pText writes a p-value.
+func pText(p float64) string {
+	if p < 1e-4 {
+		return "< 0.0001"
+	}
+	return fmt.Sprintf("= %.2g", p)
+}
