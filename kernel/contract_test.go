@@ -251,6 +251,28 @@ func TestPanics(t *testing.T) {
 			t.Error("CountUpTo writes before it panics")
 		}
 
+		columns := newNormal(5)
+		for _, s := range []shape{{2, 4, 4}, {2, 1, 4}, {0, 0, 4}} {
+			panics("NormalF32", errNormal, func() { NormalF32(columns, f32, s.rows, s.k, s.stride) })
+			panics("NormalF64", errNormal, func() { NormalF64(columns, f64, s.rows, s.k, s.stride) })
+		}
+		for _, s := range []shape{{-1, 3, 3}, {7, 3, 3}, {2, 3, 2}, {2, 3, 18}, {math.MaxInt, 2, 2}} {
+			panics("NormalF32", errShape, func() { NormalF32(columns, f32, s.rows, s.k, s.stride) })
+			panics("NormalF64", errShape, func() { NormalF64(columns, f64, s.rows, s.k, s.stride) })
+		}
+		panics("NormalF32", none, func() { NormalF32(columns, f32, 5, 3, 4); NormalF64(columns, f64, 5, 2, 4) })
+		for i := range 6 {
+			c := newNormal(5)
+			if i == 5 {
+				c.Flags = c.Flags[:4]
+			} else {
+				s := []*[]float64{&c.Error, &c.SD, &c.Z, &c.NLL, &c.CRPS}[i]
+				*s = (*s)[:4]
+			}
+			panics(fmt.Sprint("NormalF32, column ", i), errColumns, func() { NormalF32(c, f32, 5, 3, 3) })
+			panics(fmt.Sprint("NormalF64, column ", i), errColumns, func() { NormalF64(c, f64, 5, 3, 3) })
+		}
+
 		panics("ExpF32", errLength, func() { ExpF32(f32, f32[1:]) })
 		panics("LogF32", errLength, func() { LogF32(f32[1:], f32) })
 		panics("ExpF64", errLength, func() { ExpF64(f64, f64[1:]) })

@@ -121,6 +121,8 @@
 //	  d below the largest
 //	Exp64, Log64; Log1p64   1 ulp; 1.5 ulp
 //	Phi64, PhiInv64         1e-15 of it
+//	NLL of normal rows      3e-7 * max(1, |ln SD|, Z^2/2)               6e-16 * max(1, |ln SD|, Z^2/2)
+//	CRPS of normal rows     7e-7 of it                                  2e-15 of it
 //	ExpF32, LogF32          1 ulp
 //	SampleSpread of m       (m/2 + 3) * 2^-53 of it                     the same
 //

@@ -64,7 +64,7 @@ func NormalF32(c *NormalColumns, x []float32, rows, k, stride int) uint8 {
 }
 
 // normalStep is how many rows a step of the assembly takes.
-const normalStep = 32
+const normalStep = 64
 
 // packed writes the columns of n rows, at most a step, by way of what the assembly takes.
 func (c *NormalColumns) packed(at int, x []float32, n, k, stride int) uint8 {

@@ -3,89 +3,124 @@ package main
 // The columns of normal forecasts: the Go definition is in kernel/normal.go.
 
 // normalStep is how many rows a step of the loop takes.
-const normalStep = 32
+const normalStep = 64
 
 func normal(m Machine) {
-	b := bundler{m}
-	m.Func("NormalF32", `NormalF32 writes the columns of n rows of mean, standard deviation and observed, n a multiple of 32 that is not
-		0, and returns how many it has written before the first 32 of which one row is not in the range for float32. What is in the
-		columns for those 32 has no meaning.`,
+	n := normals{m, bundler{m}}
+	m.Func("NormalF32", `NormalF32 writes the columns of n rows of mean, standard deviation and observed, n a multiple of 64 that is not
+		0, and returns how many it has written before the first 64 of which one row is not in the range for float32. What is in the
+		columns for those 64 has no meaning.`,
 		[]Arg{{"error", "*float64"}, {"sd", "*float64"}, {"z", "*float64"}, {"nll", "*float64"}, {"crps", "*float64"},
 			{"x", "*float32"}, {"n", "int"}}, []Arg{{"done", "int"}})
-	columns := []R{m.Arg("error"), m.Arg("sd"), m.Arg("z"), m.Arg("nll"), m.Arg("crps")}
-	x, n := m.Arg("x"), m.Arg("n")
-	c := func(v float64) C { return m.Const(F32, bits32(v)) }
-	absMask := m.Const(I32, 1<<31-1)
-	const together = 2
-	per := lanes(m, F32)
+	e, sd, z, nll, crps := m.Arg("error"), m.Arg("sd"), m.Arg("z"), m.Arg("nll"), m.Arg("crps")
+	x, left := m.Arg("x"), m.Arg("n")
 	m.Label("rows")
-	var good M
-	for row := 0; row < normalStep; row += together * per {
-		var rows [3]bundle
-		for u := range together {
-			var v [3]V
-			for r := range v {
-				v[r] = m.Load(x, 12*(row+u*per)+r*m.Width())
-			}
-			for r, v := range m.Thirds(v) {
-				rows[r] = append(rows[r], v)
-			}
-		}
-		sd := rows[1]
-		store := func(column int, v V) {
-			for u, v := range v.(bundle) {
-				storeWidened(m, columns[column], 8*(row+u*per), v)
-			}
-		}
-		e := b.Sub(F32, rows[2], rows[0])
-		z := b.Div(F32, e, sd)
-		store(0, e)
-		store(1, sd)
-		store(2, z)
-		a := b.And(z, absMask)
-		u := b.Mul(F32, z, z)
-		for i, a := range a.(bundle) {
-			in := m.AndM(m.Cmp(F32, LE, a, c(0x1p20)), m.AndM(m.Cmp(F32, GE, sd[i], c(0x1p-100)), m.Cmp(F32, LE, sd[i], c(0x1p100))))
-			if good == nil {
-				good = in
-			} else {
-				good = m.AndM(good, in)
-			}
-		}
-		horner := func(x V, p V, coeffs ...float64) V {
-			for _, q := range coeffs {
-				b.HornerTo(F32, p, x, c(q))
-			}
-			return p
-		}
-		exponent := b.Sar(I32, b.Sub(I32, sd, m.Const(I32, 0x3f3504f3)), 23)
-		f := b.Sub(F32, b.Sub(I32, sd, b.Shl(I32, exponent, 23)), c(1))
-		p := horner(f, b.FMA(F32, f, c(-0x1.9dd1b2p-4), c(0x1.504640p-3)), -0x1.62fac8p-3, 0x1.970042p-3, -0x1.ff2b2cp-3,
-			0x1.555cccp-2, -0x1.0000e0p-1, 0x1.fffffap-1, halfLog2Pi)
-		b.FMATo(F32, p, b.FromInt(exponent), c(ln2hi))
-		b.FMATo(F32, p, u, c(0.5))
-		store(3, p)
-
-		u = b.Min(F32, u, c(normalFar))
-		v := b.FMA(F32, u, c(2/normalFar), c(-1))
-		q := horner(v, b.FMA(F32, v, c(0x1.36807ep-13), c(-0x1.c155e6p-12)), 0x1.699d44p-11, -0x1.7c72dap-10, 0x1.b50b10p-9,
-			-0x1.b5a1c6p-8, 0x1.98656cp-7, -0x1.71a744p-6, 0x1.4ccdb4p-5, -0x1.41930cp-4, 0x1.db3e20p-3)
-		q = horner(u, q, 0.23369497725510906913)
-		q = b.Max(F32, q, b.Sub(F32, a, c(invSqrtPi)))
-		store(4, b.Mul(F32, q, sd))
-	}
-	done := m.Arg("n")
-	m.Any(m.NotM(good), "odd")
-	for _, p := range columns {
+	n.ratios(x, e, sd, z, nll, crps)
+	n.scores(nll, crps)
+	for _, p := range []R{e, sd, z, nll, crps} {
 		m.AddR(p, 8*normalStep)
 	}
 	m.AddR(x, 12*normalStep)
-	m.SubR(n, normalStep)
-	m.If(n, GT, 0, "rows")
+	m.SubR(left, normalStep)
+	m.If(left, GT, 0, "rows")
 	m.Label("odd")
-	m.SubR(done, n)
+	done := m.Arg("n")
+	m.SubR(done, left)
 	m.Result("done", done)
 	m.Return()
+}
+
+// normals emits a step. The registers of the second part wait in the columns that it writes: the standard deviations in that of
+// NLL, the ratios in that of CRPS, each in the second half of their place.
+type normals struct {
+	Machine
+	b bundler
+}
+
+func (n normals) c(v float64) C { return n.Const(F32, bits32(v)) }
+
+// per is how many rows a register of F32 has, and place where register u stands in a column, or in a half of its place.
+func (n normals) per() int        { return lanes(n.Machine, F32) }
+func (n normals) place(u int) int { return 2 * n.Width() * u }
+func (n normals) half(u int) int  { return n.place(u) + n.Width() }
+
+// ratios emits errors, standard deviations and their ratios, and jumps if a row is out of range: where all are in it, the sum of the
+// ratios of some rows is not far above.
+func (n normals) ratios(x, e, sd, z, nll, crps R) {
+	absMask := n.Const(I32, 1<<31-1)
+	var sum, least, most V
+	for u := range normalStep / n.per() {
+		var v [3]V
+		for r := range v {
+			v[r] = n.Load(x, 12*u*n.per()+r*n.Width())
+		}
+		t := n.Thirds(v)
+		d := n.Sub(F32, t[2], t[0])
+		q := n.Div(F32, d, t[1])
+		n.Store(nll, n.half(u), t[1])
+		n.Store(crps, n.half(u), q)
+		n.storeWidened(e, u, d)
+		n.storeWidened(sd, u, t[1])
+		n.storeWidened(z, u, q)
+		if a := n.And(q, absMask); u == 0 {
+			sum, least, most = a, n.Copy(t[1]), n.Copy(t[1])
+		} else {
+			n.AddTo(F32, sum, a)
+			n.Move(least, n.Min(F32, t[1], least))
+			n.Move(most, n.Max(F32, t[1], most))
+		}
+	}
+	good := n.AndM(n.Cmp(F32, LE, sum, n.c(0x1p20)), n.AndM(n.Cmp(F32, GE, least, n.c(0x1p-100)), n.Cmp(F32, LE, most, n.c(0x1p100))))
+	n.Any(n.NotM(good), "odd")
+}
+
+// scores emits NLL and CRPS, whose polynomials go side by side.
+func (n normals) scores(nll, crps R) {
+	together := 4
+	if n.Level() == "avx2" {
+		together = 2
+	}
+	b := n.b
+	for first := 0; first < normalStep/n.per(); first += together {
+		load := func(p R) (v bundle) {
+			for u := range together {
+				v = append(v, n.Load(p, n.half(first+u)))
+			}
+			return v
+		}
+		sd := load(nll)
+		exponent := b.Sar(I32, b.Sub(I32, sd, n.Const(I32, 0x3f3504f3)), 23)
+		f := b.Sub(F32, b.Sub(I32, sd, b.Shl(I32, exponent, 23)), n.c(1))
+		for u, v := range b.FromInt(exponent).(bundle) {
+			n.Store(nll, n.place(first+u), v)
+		}
+		z := load(crps)
+		square := b.Mul(F32, z, z)
+		near := b.Min(F32, square, n.c(normalFar))
+		v := b.FMA(F32, near, n.c(2/normalFar), n.c(-1))
+		p := b.FMA(F32, f, n.c(-0x1.9dd1b2p-4), n.c(0x1.504640p-3))
+		q := b.FMA(F32, v, n.c(0x1.36807ep-13), n.c(-0x1.c155e6p-12))
+		logs := []float64{-0x1.62fac8p-3, 0x1.970042p-3, -0x1.ff2b2cp-3, 0x1.555cccp-2, -0x1.0000e0p-1, 0x1.fffffap-1, halfLog2Pi}
+		for i, c := range []float64{0x1.699d44p-11, -0x1.7c72dap-10, 0x1.b50b10p-9, -0x1.b5a1c6p-8, 0x1.98656cp-7, -0x1.71a744p-6,
+			0x1.4ccdb4p-5, -0x1.41930cp-4, 0x1.db3e20p-3} {
+			b.HornerTo(F32, q, v, n.c(c))
+			if i < len(logs) {
+				b.HornerTo(F32, p, f, n.c(logs[i]))
+			}
+		}
+		b.HornerTo(F32, q, near, n.c(0.23369497725510906913))
+		for u := range together {
+			v := n.Load(nll, n.place(first+u))
+			n.FMATo(F32, p.(bundle)[u], v, n.c(ln2hi))
+		}
+		b.FMATo(F32, p, square, n.c(0.5))
+		far := b.Sub(F32, b.And(load(crps), n.Const(I32, 1<<31-1)), n.c(invSqrtPi))
+		q = b.Mul(F32, b.Max(F32, q, far), load(nll))
+		for u := range together {
+			n.storeWidened(nll, first+u, p.(bundle)[u])
+			n.storeWidened(crps, first+u, q.(bundle)[u])
+		}
+	}
 }
 
 const (
@@ -94,16 +129,17 @@ const (
 	normalFar  = 21.16
 )
 
-// storeWidened stores a register of F32 as F64. On amd64 it goes to the second half of its place, from where the conversion
-// loads it: between registers that takes the port of shuffles.
-func storeWidened(m Machine, p R, off int, v V) {
-	if m.Level() == "neon" {
-		m.Store(p, off, m.Low(v))
-		m.Store(p, off+m.Width(), m.High(v))
+// storeWidened stores a register of F32 as F64. AVX2 loads it again from the second half of its place, as the conversion of what
+// is in memory leaves the port of shuffles alone.
+func (n normals) storeWidened(p R, u int, v V) {
+	low, high := n.place(u), n.half(u)
+	if n.Level() != "avx2" {
+		n.Store(p, low, n.Low(v))
+		n.Store(p, high, n.High(v))
 		return
 	}
-	m.Store(p, off+m.Width(), v)
-	low, high := m.LoadWidened(p, off+m.Width()), m.LoadWidened(p, off+m.Width()*3/2)
-	m.Store(p, off, low)
-	m.Store(p, off+m.Width(), high)
+	n.Store(p, high, v)
+	a, b := n.LoadWidened(p, high), n.LoadWidened(p, high+n.Width()/2)
+	n.Store(p, low, a)
+	n.Store(p, high, b)
 }

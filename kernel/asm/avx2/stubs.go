@@ -864,9 +864,9 @@ func ClassSumsAboveF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, 
 //go:noescape
 func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float64, from int, rows int, k int, stride int, limits *uint64) (listed int)
 
-// NormalF32 writes the columns of n rows of mean, standard deviation and observed, n a multiple of 32 that is not 0,
-// and returns how many it has written before the first 32 of which one row is not in the range for float32. What is in
-// the columns for those 32 has no meaning.
+// NormalF32 writes the columns of n rows of mean, standard deviation and observed, n a multiple of 64 that is not 0,
+// and returns how many it has written before the first 64 of which one row is not in the range for float32. What is in
+// the columns for those 64 has no meaning.
 //
 //go:noescape
 func NormalF32(error *float64, sd *float64, z *float64, nll *float64, crps *float64, x *float32, n int) (done int)
