@@ -268,7 +268,8 @@ func (e *Errors) UnmarshalBinary(data []byte) error {
 	}
 	switch n.kind {
 	case metrics.Normals, metrics.Samples, metrics.Quantiles:
-		ok = ok && n.count.N > 0
+		weight := n.count.Total(n.weighted)
+		ok = ok && n.count.N > 0 && weight.Sign() > 0
 	default:
 		ok = ok && n.kind == 0 && n.count.N == 0
 	}

@@ -12,15 +12,15 @@ import (
 //
 //	ln sd + z^2/2 + ln(2*pi)/2
 //
-// Lower is better; there is no best. It is +Inf where it is beyond float64, and NaN for sd <= 0 and for any argument that is NaN or
+// Lower is better; there is no best. It is +Inf where it is beyond float64, and NaN for sd <= 0 and where sd or y - mean is NaN or
 // infinite. score.NormalCRPS is the CRPS of the same.
 func NormalNLL(y, mean, sd float64) float64 {
-	var x [1]float64
-	var flags [1]uint8
-	c := kernel.NormalColumns{Error: x[:], SD: make([]float64, 1), Z: make([]float64, 1), NLL: make([]float64, 1),
-		CRPS: make([]float64, 1), Flags: flags[:]}
-	kernel.NormalF64(&c, []float64{mean, sd, y}, 1, 3, 3)
-	return c.NLL[0]
+	e := y - mean
+	if !(sd > 0 && sd <= math.MaxFloat64) || e-e != 0 {
+		return math.NaN()
+	}
+	z := e / sd
+	return kernel.Log64(sd) + float64(z*z)/2 + 0.91893853320467274178
 }
 
 // OfNormals returns what Errors and Normal, with all of its statistics, say of normal forecasts in memory: what was observed, the

@@ -1,0 +1,60 @@
+package regress_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/regress"
+)
+
+var observed, mean, sd = []float64{23, 17, 21, 24, 19}, []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
+
+// Whether the spread that forecasts state is the one that they have, from columns in memory.
+func ExampleOfNormals() {
+	e, n, err := regress.OfNormals(observed, mean, sd, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("rmse %.3f, spread %.3f\n", e.Value(regress.RMSE), n.Value(regress.SharpnessRoot))
+	for _, s := range []regress.NormalStat{regress.NLL, regress.CRPS, regress.Sharpness, regress.ZMS, regress.RCE} {
+		i := n.Interval(s, metrics.DefaultLevel)
+		fmt.Printf("%-9v %.3f in [%.3f, %.3f]\n", s, n.Value(s), i.Low, i.High)
+	}
+	// Output:
+	// rmse 2.449, spread 1.949
+	// nll       2.019 in [1.275, 2.763]
+	// crps      1.318 in [0.476, 2.161]
+	// sharpness 3.800 in [0.933, 6.667]
+	// zms       1.206 in [0.452, 1.959]
+	// rce       -0.257 in [-0.491, -0.086]
+}
+
+// Only what is asked for is kept, which is quicker.
+func ExampleNormalOptions() {
+	n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL, regress.CRPS}})
+	if n.Reason(regress.NLL) != "" {
+		fmt.Println(regress.NLL, n.Value(regress.NLL), "as", n.Reason(regress.NLL))
+	}
+	var p *metrics.Predictions = regress.NormalPredictions(observed, mean, sd)
+	if err := metrics.NewPass(nil, n).Add(p); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("nll %.3f, crps %.3f\n", n.Value(regress.NLL), n.Value(regress.CRPS))
+	// Output:
+	// nll NaN as there are no rows
+	// nll 2.019, crps 1.318
+}
+
+func ExampleNormalNLL() {
+	fmt.Printf("%.4f\n", regress.NormalNLL(23, 20, 2))
+	// Output:
+	// 2.7371
+}
+
+func ExampleSharpnessOf() {
+	variance, root := regress.SharpnessOf([]float64{0.01, 2, 3})
+	fmt.Printf("%.4f %.4f\n", variance, root)
+	// Output:
+	// 4.3334 2.0817
+}
