@@ -77,23 +77,28 @@ func (r *errorRows) samples(b *metrics.Block) (mean, median []float64) {
 // sampleErrors returns y - mean and |y - median| of sorted samples. The first is the mean of y - x, which is far less than the
 // samples where they agree.
 func sampleErrors(row []float64, y float64) (mean, median float64) {
-	m := len(row)
-	for _, x := range row {
-		mean += y - x
-	}
-	if mean-mean != 0 { // a sum, or a difference, beyond float64
+	last := len(row) - 1
+	mid := row[len(row)/2]
+	m := float64(len(row))
+	if mean = sumOff(row, y, 1) / m; mean-mean != 0 { // a sum, or a difference, beyond float64
 		const down = 0x1p-40
-		mean = 0
-		for _, x := range row {
-			mean += float64(y*down) - float64(x*down)
-		}
-		mean = mean / float64(m) / down
-	} else {
-		mean /= float64(m)
+		mean = sumOff(row, y, down) / m / down
 	}
-	mid := row[m/2]
-	if below := row[(m-1)/2]; below != mid {
+	if below := row[last/2]; below != mid {
 		mid = below/2 + mid/2
 	}
 	return mean, math.Abs(y - mid)
+}
+
+// sumOff returns the sum of y - x, all times scale: what stands as far from the ends goes together.
+func sumOff(row []float64, y, scale float64) (sum float64) {
+	y *= scale
+	last := len(row) - 1
+	for i := range len(row) / 2 {
+		sum += (y - float64(scale*row[i])) + (y - float64(scale*row[last-i]))
+	}
+	if last%2 == 0 {
+		sum += y - float64(scale*row[last/2])
+	}
+	return sum
 }

@@ -270,7 +270,7 @@ func (n *Normal) rceInterval(level float64) metrics.Interval {
 	squares := over(&n.sd.Fourth, mv, mv)
 	squares.Add(squares, over(&n.e.Fourth, mse, mse))
 	squares.Sub(squares, cross.Add(cross, cross))
-	half := metrics.Z(level) / 2 * tally.Root(n.count.MeanVariance(new(big.Rat), squares, n.weighted))
+	half := float64(metrics.Z(level) / 2 * tally.Root(n.count.MeanVariance(new(big.Rat), squares, n.weighted)))
 	h := tally.Root(mv.Quo(mv, mse))
 	if half != half || !(h > 0) {
 		return metrics.NoInterval()

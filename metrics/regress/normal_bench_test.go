@@ -1,11 +1,13 @@
 package regress_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
+	"github.com/candor-go/candor/metrics/score"
 )
 
 // BenchmarkNormal is of the accumulators alone: the columns of a block are made before. A byte stands for a row.
@@ -38,5 +40,29 @@ func BenchmarkNormal(b *testing.B) {
 			one := *p
 			w.Add(&metrics.Chunk{Predictions: one})
 		})
+	}
+}
+
+// BenchmarkErrorsSamples is of samples, beside their CRPS. A byte stands for a row.
+func BenchmarkErrorsSamples(b *testing.B) {
+	for _, m := range []int{11, 51} {
+		p := forecastsOf(rand.New(rand.NewPCG(1, 1)), metrics.Samples, 4000, m, 0)
+		narrow := *p
+		narrow.F64 = nil
+		for _, v := range p.F64 {
+			narrow.F32 = append(narrow.F32, float32(v))
+		}
+		for name, p := range map[string]*metrics.Predictions{"f64": p, "f32": &narrow} {
+			for _, a := range []metrics.Accumulator{regress.NewErrors(nil), score.NewSampleCRPS(nil)} {
+				b.Run(fmt.Sprintf("%d/%s/%T", m, name, a), func(b *testing.B) {
+					b.SetBytes(int64(p.Rows))
+					for b.Loop() {
+						if err := metrics.NewPass(&metrics.Options{Threads: 1}, a.Empty()).Add(p); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
 	}
 }
