@@ -6,6 +6,7 @@ import (
 	"math/big"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -57,10 +58,12 @@ type Normal struct {
 	keep     uint8 // the sums that are kept, a bit a statistic: Sharpness for both, and for RCE
 	weighted bool
 
-	count     tally.Weight
-	nll, crps tally.UnitMean
-	sd, e, z  tally.MeanSquare // z is e/sd
-	cross     tally.Squares    // sd*e
+	count    tally.Weight
+	nll      tally.Mean
+	infinite int64 // rows whose nll is
+	crps     tally.UnitMean
+	sd, e, z tally.MeanSquare // z is e/sd
+	cross    tally.Squares    // sd*e
 }
 
 var _ metrics.Accumulator = (*Normal)(nil)
@@ -109,7 +112,7 @@ func (n *Normal) AddBlock(b *metrics.Block) {
 	n.count.Add(b.Rows, b.Weights)
 	c := b.Normal
 	if n.keeps(NLL) {
-		n.nll.Add(c.NLL[:b.Rows], b.Weights)
+		n.addNLL(c.NLL[:b.Rows], b.Weights)
 	}
 	if n.keeps(CRPS) {
 		n.crps.Add(c.CRPS[:b.Rows], b.Weights)
@@ -128,6 +131,20 @@ func (n *Normal) AddBlock(b *metrics.Block) {
 	if n.keeps(RCE) {
 		n.e.Add(e, b.Weights)
 		n.cross.AddProducts(sd, e, b.Weights)
+	}
+}
+
+// addNLL adds negative log-likelihoods. They are nats, whatever the unit, so that a window is known to hold them.
+func (n *Normal) addNLL(v, weights []float64) {
+	over := n.nll.Over
+	n.nll.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, weights)
+	if n.nll.Over == over {
+		return
+	}
+	for _, x := range v {
+		if x-x != 0 {
+			n.infinite++
+		}
 	}
 }
 
@@ -163,6 +180,7 @@ func (n *Normal) Merge(a metrics.Accumulator) error {
 	n.weighted = o.weighted
 	n.count.Merge(&o.count)
 	n.nll.Merge(&o.nll)
+	n.infinite += o.infinite
 	n.crps.Merge(&o.crps)
 	n.sd.Merge(&o.sd)
 	n.e.Merge(&o.e)
@@ -205,7 +223,7 @@ func (n *Normal) Value(s NormalStat) float64 {
 	}
 	switch s {
 	case NLL:
-		if n.nll.Infinite > 0 {
+		if n.infinite > 0 {
 			return math.Inf(1)
 		}
 		return n.nll.Value(&n.count, n.weighted)
@@ -226,7 +244,7 @@ func (n *Normal) Value(s NormalStat) float64 {
 }
 
 // Interval is mean +- z*s/sqrt(n), for SharpnessRoot the roots of that of Sharpness, whose lower end is 0 at least. There is none for
-// fewer than two rows, or where Value is NaN or infinite.
+// fewer than two rows, where Value is NaN or infinite, and of NLL where that of a row is beyond 1e154, whose square is beyond float64.
 //
 // For RCE it is that of h = RMV/RMSE = 1/(1 - RCE) by the delta method on the means of sd^2 and e^2, with the standard error
 //
@@ -298,6 +316,7 @@ func (n *Normal) AppendBinary(dst []byte) ([]byte, error) {
 	c.U8(n.keep)
 	n.count.Encode(&c)
 	n.nll.Encode(&c)
+	c.I64(n.infinite)
 	n.crps.Encode(&c)
 	n.sd.Encode(&c)
 	n.e.Encode(&c)
@@ -317,8 +336,9 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 	o.weighted, o.keep = f == 1, d.U8()
 	o.count.Decode(d)
 	rows := o.count.N
-	ok := o.nll.Decode(d, rows)
-	ok = o.crps.Decode(d, 0) && ok
+	o.nll.Decode(d)
+	o.infinite = d.I64()
+	ok := o.crps.Decode(d, 0)
 	ok = o.sd.Decode(d, 0) && ok
 	ok = o.e.Decode(d, 0) && ok
 	ok = o.z.Decode(d, rows) && ok
@@ -330,7 +350,7 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 		ok = ok && weight.Sign() > 0 && (!o.keeps(Sharpness) || o.sd.Squares.Rat().Sign() > 0) // a forecast has a spread
 	}
 	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE
-	if !ok || f > 1 || rows < 0 || o.keep&^known != 0 || o.keeps(RCE) && !o.keeps(Sharpness) {
+	if !ok || f > 1 || o.infinite < 0 || o.nll.Over < o.infinite || rows < o.nll.Over || o.keep&^known != 0 || o.keeps(RCE) && !o.keeps(Sharpness) {
 		return fmt.Errorf("regress.Normal: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*n = o
