@@ -118,6 +118,7 @@ func (s *Spread) Merge(a metrics.Accumulator) error {
 	s.seen, s.weighted = true, o.weighted
 	s.settle()
 	o.settle()
+	s.log, o.log = spreadLog{}, spreadLog{} // they are empty, and their memory is better used for the merge
 	s.kept += o.kept
 	s.table.merge(&o.table)
 	return nil

@@ -405,8 +405,10 @@ type spreadLog struct {
 	others         spreadTable // of rows whose keys are not in the table
 }
 
-// Rows are sorted together, as many as the last bits of a word can number.
+// Rows are sorted together, as many as the last bits of a word can number. New keys are put into the table some at a time, which bounds
+// the memory that they take until then.
 const (
+	spreadOthers   = 1 << 14
 	spreadLogBits  = 17
 	spreadShortLog = 1 << 12
 	spreadPlace    = 1<<spreadLogBits - 1
@@ -461,22 +463,19 @@ func (l *spreadLog) large(key uint64, e, v float64, down int, weights []float64,
 // addLog adds the rows of a log, which forgets them.
 func (t *spreadTable) addLog(l *spreadLog) {
 	order := l.sort(t.coarse)
-	coarse, weighted := t.coarse, len(l.weights) > 0
+	weighted := len(l.weights) > 0
 	others := &l.others
-	*others = spreadTable{keys: others.keys[:0], cells: others.cells[:0], heavy: others.heavy[:0], coarse: coarse, far: l.far}
-	for c, far := range l.far {
-		others.far[c] = nil
-		others.mergeFar(c, far, coarse)
-		l.far[c] = nil
-	}
-	if !weighted {
-		others.heavy = nil
-	}
+	others.clear(t.coarse, weighted)
 	i := 0
 	for _, o := range order {
 		at := o & spreadPlace
 		row := l.rows[at]
-		k := row.key >> coarse
+		if len(others.keys) == spreadOthers {
+			t.merge(others)
+			others.clear(t.coarse, weighted)
+			i = spreadFind(t.keys, 0, row.key>>t.coarse)
+		}
+		k := row.key >> t.coarse
 		for i < len(t.keys) && t.keys[i] < k {
 			i++
 		}
@@ -504,8 +503,21 @@ func (t *spreadTable) addLog(l *spreadLog) {
 		to.heavy[j].sd2.AddFloat(float64(w * spreadVariance(row.key)))
 		c.e2.AddFloat(float64(w * row.square))
 	}
-	l.rows, l.weights = l.rows[:0], l.weights[:0]
 	t.merge(others)
+	for c, far := range l.far {
+		t.mergeFar(c, far, t.coarse)
+	}
+	l.rows, l.weights, l.far = l.rows[:0], l.weights[:0], [5]map[uint64]*exact.Sum{}
+}
+
+// clear makes it an empty table, of keys without so many bits, in the same memory.
+func (t *spreadTable) clear(coarse uint, weighted bool) {
+	*t = spreadTable{keys: t.keys[:0], cells: t.cells[:0], heavy: t.heavy[:0], coarse: coarse}
+	if weighted && t.heavy == nil {
+		t.heavy = []spreadHeavy{}
+	} else if !weighted {
+		t.heavy = nil
+	}
 }
 
 // sort returns the numbers of the rows, in the last bits, in rising order of their keys without the last bits.
