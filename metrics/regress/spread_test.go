@@ -425,6 +425,58 @@ func testSpreadGrid(t *testing.T, weighted bool) {
 	}
 }
 
+// TestSpreadInterval compares the intervals of RMSE with those of the rows, and holds that they cover as often as they say.
+func TestSpreadInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	const n, size = 40_000, 100
+	e, sd := make([]float64, n), make([]float64, n)
+	for i := range e {
+		sd[i] = float64(1 + i/size)
+		e[i] = sd[i] * r.NormFloat64()
+	}
+	bins := spreadOf(t, spreadRows(e, sd, nil), nil).Bins(n / size)
+	if len(bins) != n/size {
+		t.Fatal(len(bins))
+	}
+	covered := 0
+	for i, b := range bins {
+		mean, m2 := 0.0, 0.0
+		for k, v := range e[i*size : (i+1)*size] {
+			d := v*v - mean
+			mean += d / float64(k+1)
+			m2 += d * (v*v - mean)
+		}
+		half := metrics.Z(0.95) * math.Sqrt(m2/(size-1)/size)
+		got := b.Interval(0.95)
+		if !spreadNear(got.Low, math.Sqrt(mean-half), 1e-10) || !spreadNear(got.High, math.Sqrt(mean+half), 1e-10) {
+			t.Fatalf("bin %d: %v, want %v to %v", i, got, math.Sqrt(mean-half), math.Sqrt(mean+half))
+		}
+		if got.Low <= b.RMV && b.RMV <= got.High {
+			covered++
+		}
+	}
+	if f := float64(covered) / float64(len(bins)); f < 0.88 || f > 0.97 {
+		t.Errorf("%.3f are covered", f)
+	}
+	for name, c := range map[string]struct{ e, sd, w []float64 }{
+		"one row":          {[]float64{1}, []float64{1}, nil},
+		"weights":          {[]float64{1, 2}, []float64{1, 1}, []float64{1, 1}},
+		"an error of 1e9":  {[]float64{1, 1e9}, []float64{1, 1}, nil},
+		"far errors":       {[]float64{1, 1e200}, []float64{1, 1}, nil},
+		"errors near zero": {[]float64{1e-9, 2e-9}, []float64{1, 1}, nil},
+		"no errors":        {[]float64{0, 0}, []float64{1, 1}, nil},
+	} {
+		s := spreadOf(t, spreadRows(c.e, c.sd, c.w), nil)
+		if i := s.Bins(1)[0].Interval(0.95); i.Low == i.Low || i.High == i.High {
+			t.Errorf("%s: %v", name, i)
+		}
+	}
+	s := spreadOf(t, spreadRows([]float64{0.3, 0.3, -0.3}, []float64{1, 2, 3}, nil), nil)
+	if i := s.Bins(1)[0].Interval(0.9); !spreadNear(i.Low, 0.3, 1e-8) || !spreadNear(i.High, 0.3, 1e-8) {
+		t.Errorf("equal errors: %v", i)
+	}
+}
+
 func TestSpreadEmpty(t *testing.T) {
 	s := regress.NewSpread()
 	if s.Bins(3) != nil || s.ENCE(3) == s.ENCE(3) || s.UCE(0) == s.UCE(0) || s.Len() != 0 || !s.Exact() || s.Cells() != 0 {
