@@ -11,7 +11,7 @@ import (
 
 // DMOptions are options of DieboldMariano. The zero value is what is usual for forecasts of the next value.
 type DMOptions struct {
-	Horizon    int     // how many steps ahead the forecasts look: losses up to Horizon-1 rows apart depend on each other; 0 is 1
+	Horizon    int     // steps ahead that forecasts look: losses up to Horizon-1 rows apart depend on each other; 0 is 1
 	Asymptotic bool    // the normal distribution, without the correction of Harvey, Leybourne and Newbold
 	Level      float64 // of the interval; 0 is metrics.DefaultLevel
 }
@@ -32,23 +32,24 @@ const (
 	errDMHorizon = "regress: a horizon is below 1"
 )
 
-// DieboldMariano tells whether two forecasts of the same observations are equally good: a and b are the losses of each row, in the
-// order of time, such as the rows of crps. With d = a - b, n rows and horizon h
+// DieboldMariano tells whether two forecasts of the same observations are equally good: a and b are the losses of each row,
+// in the order of time, such as the rows of crps. With d = a - b, n rows and horizon h
 //
 //	gamma_k   = (1/n) sum_{t>k} (d_t - mean d)(d_{t-k} - mean d)
 //	V         = gamma_0 + 2 sum_{k=1}^{h-1} gamma_k
 //	Statistic = mean d / sqrt(V/n) * sqrt((n + 1 - 2h + h(h-1)/n) / n)
 //
-// compared with Student's t of n-1 degrees of freedom; if Asymptotic is set without the second root, and compared with the normal
-// distribution. Interval is the set of means that the same test does not reject.
+// compared with Student's t of n-1 degrees of freedom; if Asymptotic is set without the second root, and compared with the
+// normal distribution. Interval is the set of means that the same test does not reject.
 //
 // V may come out at 0 or below if h > 1. Then gamma_k is weighted by 1 - k/h (Bartlett), with which it is above 0 unless all
-// differences are equal. Where they are all 0, the statistic is 0, P is 1 and the interval is the point 0. There is no statistic,
-// and it, P and the interval are NaN, for the Reason given: with fewer than two rows; where a difference is not finite, as of two
-// losses of +Inf; where all differences are equal and not 0, of which no error can be told; and where h is not below n.
+// differences are equal. Where they are all 0, the statistic is 0, P is 1 and the interval is the point 0. There is no
+// statistic, and it, P and the interval are NaN, for the Reason given: with fewer than two rows; where a difference is not
+// finite, as of two losses of +Inf; where all differences are equal and not 0, of which no error can be told; and where h is
+// not below n.
 //
-// It depends on the order of rows. It takes n h, and panics if a and b differ in length, the horizon is below 0, or the level is
-// not between 0 and 1.
+// It depends on the order of rows. It takes n h, and panics if a and b differ in length, the horizon is below 0, or the
+// level is not between 0 and 1.
 //
 // Source: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997.
 func DieboldMariano(a, b []float64, o *DMOptions) DMResult {

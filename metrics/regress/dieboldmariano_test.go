@@ -61,8 +61,8 @@ func TestDieboldMarianoPublished(t *testing.T) {
 	}
 }
 
-// TestDieboldMarianoSize holds that a test at 5 % rejects about as often where forecasts are equally good, and that the interval covers
-// the mean as often as it says.
+// TestDieboldMarianoSize holds that a test at 5 % rejects about as often where forecasts are equally good, and that the
+// interval covers the mean as often as it says.
 func TestDieboldMarianoSize(t *testing.T) {
 	runs := 4000
 	if testing.Short() {
@@ -127,7 +127,8 @@ func TestDieboldMarianoEdges(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	if r := regress.DieboldMariano([]float64{1, 2}, []float64{1, 2}, nil); r.Reason != "" || r.Statistic != 0 || r.P != 1 || r.Interval.High != 0 {
+	same := []float64{1, 2}
+	if r := regress.DieboldMariano(same, same, nil); r.Reason != "" || r.Statistic != 0 || r.P != 1 || r.Interval.High != 0 {
 		t.Error(r)
 	}
 	// The unit has no say but in the mean and its interval.
@@ -139,11 +140,13 @@ func TestDieboldMarianoEdges(t *testing.T) {
 			x[i], y[i] = math.Ldexp(a[i], e), math.Ldexp(b[i], e)
 		}
 		r := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: 2})
-		if r.Statistic != want.Statistic || r.P != want.P || r.Mean != math.Ldexp(want.Mean, e) || r.Interval.Low != math.Ldexp(want.Interval.Low, e) {
+		if r.Statistic != want.Statistic || r.P != want.P || r.Mean != math.Ldexp(want.Mean, e) ||
+			r.Interval.Low != math.Ldexp(want.Interval.Low, e) {
 			t.Errorf("2^%d: %+v, want %+v", e, r, want)
 		}
 	}
-	if wide := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2, Level: 0.99}); wide.P != want.P || !(wide.Interval.High > want.Interval.High) {
+	wide := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2, Level: 0.99})
+	if wide.P != want.P || !(wide.Interval.High > want.Interval.High) {
 		t.Error(wide, want)
 	}
 	for name, f := range map[string]func(){

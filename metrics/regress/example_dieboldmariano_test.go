@@ -6,8 +6,8 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// The losses of two forecasts of the same ten days, in their order. They look two days ahead, so that those of neighbouring days depend
-// on each other.
+// The losses of two forecasts of the same ten days, in their order. They look two days ahead, so that those of neighbouring
+// days depend on each other.
 func ExampleDieboldMariano() {
 	a := []float64{1.2, 0.8, 2.1, 1.9, 0.7, 1.4, 2.2, 1.8, 1.1, 1.6}
 	b := []float64{0.9, 0.4, 1.9, 2.0, 0.9, 1.3, 1.9, 1.3, 1.0, 1.7}

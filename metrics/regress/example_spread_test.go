@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Twelve forecasts, each an error and the standard deviation that was stated. Where a large one was stated, errors are as large as it
-// says; where a small one was, they are twice that.
+// Twelve forecasts, each an error and the standard deviation that was stated. Where a large one was stated, errors are as
+// large as it says; where a small one was, they are twice that.
 func ExampleSpread() {
 	var rows []float64
 	for _, sd := range []float64{0.5, 0.5, 1, 1, 4, 4} {

@@ -31,9 +31,20 @@ func rowsPlain(f rowsFunc) func(float64, []float64) (func() rowsFunc, error) {
 	return func(float64, []float64) (func() rowsFunc, error) { return func() rowsFunc { return f }, nil }
 }
 
+// rowsColumn is a metric that is a column of normal forecasts.
+func rowsColumn(column func(*kernel.NormalColumns) []float64) func(float64, []float64) (func() rowsFunc, error) {
+	return rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, column(b.Normal)) })
+}
+
+// rowsSquare returns e^2.
+func rowsSquare(e float64) float64 { return float64(e * e) }
+
+// rowsSame returns e.
+func rowsSame(e float64) float64 { return e }
+
 // rowsTable has the metrics in the order in which they are listed.
 var rowsTable = []rowsMetric{
-	{kind: metrics.Normals, name: "error", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.Error) })},
+	{kind: metrics.Normals, name: "error", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.Error })},
 	{kind: metrics.Normals, name: "abs_error", of: rowsPlain(func(dst []float64, b *metrics.Block) {
 		for i := range dst {
 			dst[i] = math.Abs(b.Normal.Error[i])
@@ -41,12 +52,12 @@ var rowsTable = []rowsMetric{
 	})},
 	{kind: metrics.Normals, name: "squared_error", of: rowsPlain(func(dst []float64, b *metrics.Block) {
 		for i := range dst {
-			dst[i] = float64(b.Normal.Error[i] * b.Normal.Error[i])
+			dst[i] = rowsSquare(b.Normal.Error[i])
 		}
 	})},
-	{kind: metrics.Normals, name: "nll", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.NLL) })},
-	{kind: metrics.Normals, name: "crps", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.CRPS) })},
-	{kind: metrics.Normals, name: "z", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) { copy(dst, b.Normal.Z) })},
+	{kind: metrics.Normals, name: "nll", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.NLL })},
+	{kind: metrics.Normals, name: "crps", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.CRPS })},
+	{kind: metrics.Normals, name: "z", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.Z })},
 	{kind: metrics.Normals, name: "pit", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) {
 		for i := range dst {
 			dst[i] = kernel.Phi64(b.Normal.Z[i])
@@ -59,9 +70,9 @@ var rowsTable = []rowsMetric{
 	{kind: metrics.Quantiles, name: "interval_score", need: metrics.Rows, level: true, of: rowsInterval},
 	{kind: metrics.Quantiles, name: "ae_median", need: metrics.Rows, usual: true, of: rowsMedian},
 
-	{kind: metrics.Samples, name: "error", need: metrics.Rows, usual: true, of: rowsSampleMean(func(e float64) float64 { return e })},
+	{kind: metrics.Samples, name: "error", need: metrics.Rows, usual: true, of: rowsSampleMean(rowsSame)},
 	{kind: metrics.Samples, name: "abs_error", need: metrics.Rows, of: rowsSampleMean(math.Abs)},
-	{kind: metrics.Samples, name: "squared_error", need: metrics.Rows, of: rowsSampleMean(func(e float64) float64 { return float64(e * e) })},
+	{kind: metrics.Samples, name: "squared_error", need: metrics.Rows, of: rowsSampleMean(rowsSquare)},
 	{kind: metrics.Samples, name: "ae_median", need: metrics.Rows, usual: true, of: rowsSampleMedian},
 	{kind: metrics.Samples, name: "pit", need: metrics.Rows, usual: true, of: rowsPlain(rowsSamplePIT)},
 }
@@ -259,8 +270,8 @@ func rowsSamplePIT(dst []float64, b *metrics.Block) {
 	}
 }
 
-// RowNames returns the names of all metrics of this package that have a value for each row of predictions of a kind, in the order of
-// a table; nil where there are none.
+// RowNames returns the names of all metrics of this package that have a value for each row of predictions of a kind, in the
+// order of a table; nil where there are none.
 func RowNames(k metrics.Kind) []string {
 	var l []string
 	for i := range rowsTable {
@@ -271,9 +282,9 @@ func RowNames(k metrics.Kind) []string {
 	return l
 }
 
-// RowMetrics returns the metrics of this package that have a value for each row of predictions of a kind: all of them or, if usual is
-// set, a default set; without options. levels are those of the quantiles, and for other kinds nil. What takes levels that are not
-// there is left out.
+// RowMetrics returns the metrics of this package that have a value for each row of predictions of a kind: all of them or, if
+// usual is set, a default set; without options. levels are those of the quantiles, and for other kinds nil. What takes
+// levels that are not there is left out.
 func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetric {
 	var l []metrics.RowMetric
 	for _, m := range rowsTable {
@@ -287,8 +298,8 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 	return l
 }
 
-// RowsOf returns the metric of a spelling, such as "crps" or "interval_score(level=0.5)", for predictions of a kind: the terms of a
-// mean, row by row. levels are those of the quantiles, and for other kinds nil.
+// RowsOf returns the metric of a spelling, such as "crps" or "interval_score(level=0.5)", for predictions of a kind: the
+// terms of a mean, row by row. levels are those of the quantiles, and for other kinds nil.
 //
 //	Normals    error           e = observed - mean
 //	           abs_error       |e|
@@ -309,9 +320,9 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 //	           pit             (a + b + 1) / (2 (m + 1)), a of m samples being below the observed number and b not above it: the
 //	                           middle of the interval in which a randomised one is drawn
 //
-// Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with the option, or
-// which quantile is missing. Levels are the same if they differ by 1e-9 at most. The CRPS of samples is package score's. A metric of
-// quantiles panics where rows have not as many as there are levels. A value beyond float64 is +Inf.
+// Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with the
+// option, or which quantile is missing. Levels are the same if they differ by 1e-9 at most. The CRPS of samples is package
+// score's. A metric of quantiles panics where rows have not as many as there are levels. A value beyond float64 is +Inf.
 func RowsOf(name string, k metrics.Kind, levels []float64) (metrics.RowMetric, error) {
 	spelling := name
 	name, inner, open := strings.Cut(strings.TrimSpace(name), "(")

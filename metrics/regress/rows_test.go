@@ -66,7 +66,8 @@ func TestRowsOracle(t *testing.T) {
 	for _, r := range o.Quantiles {
 		p.F64, p.Observed = append(p.F64, r.Row...), append(p.Observed, r.Observed)
 	}
-	for _, name := range append(regress.RowNames(metrics.Quantiles), "pinball(level=0.95)", "interval_score(level=0.95)", "interval_score(level=0.5)") {
+	for _, name := range append(regress.RowNames(metrics.Quantiles), "pinball(level=0.95)", "interval_score(level=0.95)",
+		"interval_score(level=0.5)") {
 		got[name] = rowValues(t, name, p, o.Levels)
 	}
 	for i, r := range o.Quantiles {
@@ -86,7 +87,8 @@ func TestRowsOracle(t *testing.T) {
 
 	for i, r := range o.Samples {
 		for _, narrow := range []bool{false, true} {
-			p = &metrics.Predictions{Kind: metrics.Samples, Scores: metrics.Scores{Classes: len(r.Row), Rows: 1}, Observed: []float64{r.Observed}}
+			p = &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{r.Observed}}
+			p.Rows, p.Classes = 1, len(r.Row)
 			scale := 1.0
 			if narrow {
 				for _, v := range r.Row {
@@ -158,7 +160,8 @@ func TestRowsNames(t *testing.T) {
 		{"pinball(level=0.2)", metrics.Quantiles, levels, "it takes the quantile of level 0.2, and there is none"},
 	} {
 		_, err := regress.RowsOf(c.name, c.kind, c.levels)
-		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, metrics.ErrNoRows) != strings.Contains(c.want, "no value") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			errors.Is(err, metrics.ErrNoRows) != strings.Contains(c.want, "no value") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}

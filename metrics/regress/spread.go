@@ -17,18 +17,18 @@ const SpreadBins = 15
 // MaxExactSpreads is the number of distinct standard deviations up to which a Spread keeps each for itself.
 const MaxExactSpreads = cells.MaxExact
 
-// Spread accumulates the errors of normal forecasts by their standard deviations: predictions of the kind metrics.Normals. From one
-// state it answers, for any number of bins, whether the errors are as large as the standard deviations say: Bins, ENCE and UCE. It
-// is a metrics.Accumulator, and panics if it is fed another kind.
+// Spread accumulates the errors of normal forecasts by their standard deviations: predictions of the kind metrics.Normals.
+// From one state it answers, for any number of bins, whether the errors are as large as the standard deviations say: Bins,
+// ENCE and UCE. It is a metrics.Accumulator, and panics if it is fed another kind.
 //
-// Each distinct standard deviation has sums of its own while there are at most MaxExactSpreads of them. Beyond that as many of the last
-// bits of their binary forms are left out as it takes to have no more, which depends on the set of rows alone: not on their order, on
-// threads or on shards. Then bins end where such cells do, which are GridStep wide at most, and all else stays as it was. Squares are
-// summed without a rounding but their own: to float64, and that of an error to 2^-88 of that of the power of two below its standard
-// deviation. They may be of numbers of any size.
+// Each distinct standard deviation has sums of its own while there are at most MaxExactSpreads of them. Beyond that as many
+// of the last bits of their binary forms are left out as it takes to have no more, which depends on the set of rows alone:
+// not on their order, on threads or on shards. Then bins end where such cells do, which are GridStep wide at most, and all
+// else stays as it was. Squares are summed without a rounding but their own: to float64, and that of an error, times its
+// weight, to 2^-88 of the square of the power of two below its standard deviation. They may be of numbers of any size.
 //
-// It takes 80 bytes for each cell, 144 with weights, thus at most 20 MiB or 36 MiB, and 4 MiB besides where rows are many; its state
-// takes some 50 bytes for each, with weights 80.
+// It takes 80 bytes for each cell, 144 with weights, thus at most 20 MiB or 36 MiB, and some 6 MiB besides where rows are
+// many; its state takes some 50 bytes for each, with weights 80.
 type Spread struct {
 	kept     int64 // rows in the table
 	seen     bool
@@ -124,10 +124,10 @@ func (s *Spread) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-// SpreadBin is a bin of rows with standard deviations that are next to each other: a point of the picture of RMSE against RMV, which
-// lies on the diagonal where the spread that is stated is the one that errors have.
+// SpreadBin is a bin of rows with standard deviations that are next to each other: a point of the picture of RMSE against
+// RMV, which lies on the diagonal where the spread that is stated is the one that errors have.
 type SpreadBin struct {
-	Lower, Upper float64 // the least standard deviation and the largest; where not Exact the lower and the upper end of their cells
+	Lower, Upper float64 // the least standard deviation and the largest; where not Exact the ends of their cells
 	Count        int64   // rows
 	Weight       float64 // the sum of their weights, without weights Count
 	RMV          float64 // root of the mean variance, sqrt(mean sd^2)
@@ -135,19 +135,19 @@ type SpreadBin struct {
 	noise        float64 // standard error of mean e^2, as a share of it; NaN if not known
 }
 
-// Interval returns that of RMSE: with s the standard deviation of e^2 in the bin, the roots of mean e^2 +- z*s/sqrt(Count), of 0 if that
-// is below it. There is none for fewer than two rows, for rows with weights, and where the sum of fourth powers is not known, which takes
-// errors of some 10,000 times the standard deviation, or all of them below its 10,000th.
+// Interval returns that of RMSE: with s the standard deviation of e^2 in the bin, the roots of mean e^2 +- z*s/sqrt(Count),
+// of 0 if that is below it. There is none for fewer than two rows, for rows with weights, and where the sum of fourth powers
+// is not known, which takes errors of some 10,000 times the standard deviation, or all of them below its 10,000th.
 func (b SpreadBin) Interval(level float64) metrics.Interval {
 	i := metrics.Normal(1, b.noise, level)
 	return metrics.Interval{Low: float64(b.RMSE * math.Sqrt(math.Max(0, i.Low))), High: float64(b.RMSE * math.Sqrt(i.High))}
 }
 
-// Bins returns the bins of as equal numbers of rows as can be, in rising order of the standard deviation: of N rows, sorted, the first
-// N mod n bins have one row more than the others, as numpy's array_split has it, and equal standard deviations are never divided: a
-// bin begins with the first row of the standard deviation that the row it would begin with has (ties go right). Bins that have no rows
-// thereby are left out. With weights the ranks are those of the sum of weights, in units of their mean. n is 15 if it is 0; it panics
-// if n is below 0. nil without rows.
+// Bins returns the bins of as equal numbers of rows as can be, in rising order of the standard deviation: of N rows, sorted,
+// the first N mod n bins have one row more than the others, as numpy's array_split has it, and equal standard deviations are
+// never divided: a bin begins with the first row of the standard deviation that the row it would begin with has (ties go
+// right). Bins that have no rows thereby are left out. With weights the ranks are those of the sum of weights, in units of
+// their mean. n is 15 if it is 0; it panics if n is below 0. nil without rows.
 func (s *Spread) Bins(n int) []SpreadBin {
 	s.settle()
 	var bins []SpreadBin
@@ -162,8 +162,8 @@ func (s *Spread) Bins(n int) []SpreadBin {
 //
 //	|RMV - RMSE| / RMV
 //
-// Each bin counts as much as any other. NaN without rows. It has no interval: an absolute value is above 0 by chance alone, by an
-// amount that depends on the tails of the errors, and resampling the rows adds to that what it should measure.
+// Each bin counts as much as any other. NaN without rows. It has no interval: an absolute value is above 0 by chance alone,
+// by an amount that depends on the tails of the errors, and resampling the rows adds to that what it should measure.
 //
 // Source: Levi, Gispan, Giladi and Fetaya 2022.
 func (s *Spread) ENCE(n int) float64 {
@@ -175,8 +175,8 @@ func (s *Spread) ENCE(n int) float64 {
 	return sum / float64(len(bins))
 }
 
-// UCE returns the uncertainty calibration error over Bins(n), 0 is best, in the unit of the variance: with W_b the number of a bin's
-// rows, or the sum of their weights,
+// UCE returns the uncertainty calibration error over Bins(n), 0 is best, in the unit of the variance: with W_b the number of
+// a bin's rows, or the sum of their weights,
 //
 //	sum (W_b/W) |mean sd^2 - mean e^2|
 //
@@ -369,7 +369,8 @@ func (b *spreadSums) noise() float64 {
 	v := spreadTotal(b.e4)
 	v.Mul(v, new(big.Rat).SetInt64(b.n))
 	if v.Sub(v, square).Sign() < 0 {
-		// By Cauchy and Schwarz it is by rounding alone: that of equal errors, or of such small ones that it is all there is.
+		// By Cauchy and Schwarz it is by rounding alone: that of equal errors, or of such small ones that it is all there
+		// is.
 		if r, _ := new(big.Rat).Quo(v, square).Float64(); r < -1e-6 {
 			return math.NaN()
 		}
@@ -433,8 +434,8 @@ func (s *Spread) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// spreadKey returns a number that rises with a standard deviation: its binary form, in which those below the normal numbers have
-// an exponent too. What it has without its last 52 bits tells the power of two below it.
+// spreadKey returns a number that rises with a standard deviation: its binary form, in which those below the normal numbers
+// have an exponent too. What it has without its last 52 bits tells the power of two below it.
 func spreadKey(sd float64) uint64 {
 	b := math.Float64bits(sd)
 	if b>>52 != 0 {

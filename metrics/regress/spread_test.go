@@ -152,8 +152,9 @@ func TestSpreadOracle(t *testing.T) {
 	}
 }
 
-// TestSpreadReal holds the figures of two sets of molecular properties. In one no standard deviations are equal, and the published
-// figure is met. The other has 135 distinct ones in 13,885 rows, which the published figure (0.0641) divides in the order of the file.
+// TestSpreadReal holds the figures of two sets of molecular properties. In one no standard deviations are equal, and the
+// published figure is met. The other has 135 distinct ones in 13,885 rows, which the published figure (0.0641) divides in
+// the order of the file.
 func TestSpreadReal(t *testing.T) {
 	dir := os.Getenv("CANDOR_REAL")
 	if dir == "" {
@@ -224,7 +225,8 @@ func TestSpreadMerge(t *testing.T) {
 			}
 			one := spreadOf(t, spreadRows(set[0], set[1], w), nil)
 			want := spreadState(t, one)
-			if got := spreadState(t, spreadOf(t, spreadRows(set[0], set[1], w), &metrics.Options{Threads: 3})); !bytes.Equal(got, want) {
+			threads := spreadOf(t, spreadRows(set[0], set[1], w), &metrics.Options{Threads: 3})
+			if !bytes.Equal(spreadState(t, threads), want) {
 				t.Errorf("%s, weighted %v: threads make another state", name, weighted)
 			}
 			order := r.Perm(n)
@@ -263,7 +265,8 @@ func TestSpreadMerge(t *testing.T) {
 				t.Fatal(err)
 			}
 			if one.Len() != 2*n || one.UCE(8) != u || one.ENCE(8) != before {
-				t.Errorf("%s, weighted %v: twice the rows have %v and %v, want %v and %v", name, weighted, one.ENCE(8), one.UCE(8), before, u)
+				t.Errorf("%s, weighted %v: twice the rows have %v and %v, want %v and %v", name, weighted,
+					one.ENCE(8), one.UCE(8), before, u)
 			}
 		}
 	}
@@ -323,7 +326,8 @@ func TestSpreadWeights(t *testing.T) {
 					t.Fatalf("%s, weight %v: %d bins and %d", name, w, len(x), len(y))
 				}
 				for i := range x {
-					if x[i].Count != y[i].Count || x[i].Lower != y[i].Lower || math.Abs(x[i].RMSE-y[i].RMSE) > 1e-15*x[i].RMSE+1e-12*x[i].RMV ||
+					if x[i].Count != y[i].Count || x[i].Lower != y[i].Lower ||
+						math.Abs(x[i].RMSE-y[i].RMSE) > 1e-15*x[i].RMSE+1e-12*x[i].RMV ||
 						!spreadNear(x[i].RMV, y[i].RMV, 1e-15) || !spreadNear(y[i].Weight, float64(y[i].Count)*w, 1e-12) {
 						t.Fatalf("%s, weight %v, bin %d of %d: %v and %v", name, w, i, n, x[i], y[i])
 					}
@@ -336,8 +340,8 @@ func TestSpreadWeights(t *testing.T) {
 	}
 }
 
-// TestSpreadGrid has more standard deviations than cells: the cells, and the state, are those of the whole set, whatever the order and
-// the parts, and sums stay exact.
+// TestSpreadGrid has more standard deviations than cells: the cells, and the state, are those of the whole set, whatever the
+// order and the parts, and sums stay exact.
 func TestSpreadGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many rows")
@@ -403,7 +407,8 @@ func testSpreadGrid(t *testing.T, weighted bool) {
 	seen := int64(0)
 	for i, b := range bins {
 		rows := index[seen : seen+b.Count]
-		if first, last := sd[rows[0]], sd[rows[len(rows)-1]]; math.Abs(float64(b.Count)-n/10) > 2000 || first < b.Lower || last > b.Upper {
+		first, last := sd[rows[0]], sd[rows[len(rows)-1]]
+		if math.Abs(float64(b.Count)-n/10) > 2000 || first < b.Lower || last > b.Upper {
 			t.Errorf("bin %d: %v, rows from %v to %v", i, b, first, last)
 		}
 		total, mv, mse := 0.0, 0.0, 0.0
@@ -412,7 +417,8 @@ func testSpreadGrid(t *testing.T, weighted bool) {
 			total, mv, mse = total+w[r], mv+w[r]*x*x, mse+w[r]*y*y
 		}
 		mv, mse = mv/total, mse/total
-		if !spreadNear(b.Weight, total, 1e-10) || !spreadNear(b.RMV, b.Upper*math.Sqrt(mv), 1e-10) || !spreadNear(b.RMSE, b.Upper*math.Sqrt(mse), 1e-10) {
+		if !spreadNear(b.Weight, total, 1e-10) || !spreadNear(b.RMV, b.Upper*math.Sqrt(mv), 1e-10) ||
+			!spreadNear(b.RMSE, b.Upper*math.Sqrt(mse), 1e-10) {
 			t.Errorf("bin %d: %v, want %v and %v", i, b, b.Upper*math.Sqrt(mv), b.Upper*math.Sqrt(mse))
 		}
 		if i > 0 && i < 9 && math.Abs(b.RMSE/b.RMV-1) > 0.02 {

@@ -10,10 +10,10 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// spreadTable is the sums of the rows of each standard deviation, by keys that rise with these: of all distinct keys while there are at
-// most MaxExactSpreads, and beyond that of the keys without so many of their last bits that no more are left. How many bits that takes
-// is decided by the set of keys alone: of part of a set it is never more than of the whole. It is less than 52, for there are 2,098
-// exponents, so all rows of a cell have the same one.
+// spreadTable is the sums of the rows of each standard deviation, by keys that rise with these: of all distinct keys while
+// there are at most MaxExactSpreads, and beyond that of the keys without so many of their last bits that no more are left.
+// How many bits that takes is decided by the set of keys alone: of part of a set it is never more than of the whole. It is
+// less than 52, for there are 2,098 exponents, so all rows of a cell have the same one.
 type spreadTable struct {
 	keys   []uint64 // rising, without their last bits
 	cells  []spreadCell
@@ -25,8 +25,8 @@ type spreadTable struct {
 	far [5]map[uint64]*exact.Sum
 }
 
-// spreadCell is the sums of the rows of a key. Numbers whose squares are summed are divided by the power of two that is not above the
-// standard deviation.
+// spreadCell is the sums of the rows of a key. Numbers whose squares are summed are divided by the power of two that is not
+// above the standard deviation.
 type spreadCell struct {
 	n   int64
 	sd2 spreadUnits  // without weights
@@ -37,8 +37,8 @@ type spreadCell struct {
 // spreadHeavy is the sums of the weights, and of those times the squares of standard deviations.
 type spreadHeavy struct{ w, sd2 exact.Sum }
 
-// spreadFar is the exponent of the power of two beyond which errors are not a cell's own: with the largest weight, no product
-// of such a square is beyond float64.
+// spreadFar is the exponent of the power of two beyond which errors are not a cell's own: with the largest weight, no
+// product of such a square is beyond float64.
 const spreadFar = 400
 
 // spreadUnits is a whole number of 2^-52.
@@ -196,8 +196,8 @@ func (t *spreadTable) missing(o *spreadTable, shift uint) (n int) {
 	return n
 }
 
-// surplus returns how many bits more have to be left out of the keys that are in t or, without so many of theirs, in o, until no more
-// are left than there may be.
+// surplus returns how many bits more have to be left out of the keys that are in t or, without so many of theirs, in o,
+// until no more are left than there may be.
 func (t *spreadTable) surplus(o *spreadTable, shift uint) (more uint) {
 	var differ [65]int // neighbours whose keys differ in the last so many bits, and no further up
 	n, last := 0, uint64(0)
@@ -289,7 +289,8 @@ func (t *spreadTable) insert(o *spreadTable, shift uint, added int) {
 	}
 }
 
-// spreadGrow returns x with n elements, in twice its memory where it has to be another one, but in no more than all cells take.
+// spreadGrow returns x with n elements, in twice its memory where it has to be another one, but in no more than all cells
+// take.
 func spreadGrow[T any](x []T, n int) []T {
 	if cap(x) >= n {
 		return x[:n]
@@ -333,7 +334,8 @@ func (t *spreadTable) encode(e *exact.Enc) {
 	}
 }
 
-// decode reads what encode wrote into an empty table, and returns the number of rows. It is false if no rows make such a table.
+// decode reads what encode wrote into an empty table, and returns the number of rows. It is false if no rows make such a
+// table.
 func (t *spreadTable) decode(d *exact.Dec, weighted bool) (rows int64, ok bool) {
 	const mostRows = 1 << 62
 	coarse := uint(d.U8())
@@ -367,7 +369,8 @@ func (t *spreadTable) decode(d *exact.Dec, weighted bool) (rows int64, ok bool) 
 		} else {
 			c.sd2 = spreadUnits{d.Uvarint(), d.Uvarint()}
 			c.e4 = spreadFourth{d.Uvarint(), d.Uvarint()}
-			if c.e4.over() && c.e4.lo != math.MaxUint64 || c.sd2.less(spreadTimes(c.n, spreadVariance(low))) || spreadTimes(c.n, spreadVariance(high)).less(c.sd2) {
+			if c.e4.over() && c.e4.lo != math.MaxUint64 || c.sd2.less(spreadTimes(c.n, spreadVariance(low))) ||
+				spreadTimes(c.n, spreadVariance(high)).less(c.sd2) {
 				return 0, false
 			}
 		}
@@ -405,8 +408,8 @@ type spreadLog struct {
 	others         spreadTable // of rows whose keys are not in the table
 }
 
-// Rows are sorted together, as many as the last bits of a word can number. New keys are put into the table some at a time, which bounds
-// the memory that they take until then.
+// Rows are sorted together, as many as the last bits of a word can number. New keys are put into the table some at a time,
+// which bounds the memory that they take until then.
 const (
 	spreadOthers   = 1 << 14
 	spreadLogBits  = 17
