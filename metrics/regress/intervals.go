@@ -115,8 +115,8 @@ func (s *Intervals) addEnds(k int, x []float64, stride int, y, w []float64) {
 			sums.above.Add(1, intervalWeight(w, i))
 		}
 	}
-	sums.width.add(s.widths[:len(y)], w)
-	sums.score.add(s.scores[:len(y)], w)
+	sums.width.Add(s.widths[:len(y)], w)
+	sums.score.Add(s.scores[:len(y)], w)
 }
 
 // addNormals adds the rows of a block of Normals.
@@ -143,8 +143,8 @@ func (s *Intervals) addNormals(b *metrics.Block) {
 				}
 				s.widths[i], s.scores[i] = width, width+float64(dear*far)
 			}
-			sums.width.add(s.widths[:to-from], w)
-			sums.score.add(s.scores[:to-from], w)
+			sums.width.Add(s.widths[:to-from], w)
+			sums.score.Add(s.scores[:to-from], w)
 		}
 	}
 }
@@ -175,8 +175,8 @@ func (s *Intervals) Merge(a metrics.Accumulator) error {
 		t, u := &s.levels[k], &o.levels[k]
 		t.below.Merge(&u.below)
 		t.above.Merge(&u.above)
-		t.width.merge(&u.width)
-		t.score.merge(&u.score)
+		t.width.Merge(&u.width.UnitMean)
+		t.score.Merge(&u.score.UnitMean)
 	}
 	return nil
 }
@@ -259,8 +259,7 @@ func (s *Intervals) Width(level float64) float64 {
 	return s.mean(k, &s.levels[k].width)
 }
 
-// WidthInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, of an infinite mean, or where a square is beyond
-// float64.
+// WidthInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, or of an infinite mean.
 func (s *Intervals) WidthInterval(level, confidence float64) metrics.Interval {
 	k := s.find(level)
 	return s.meanInterval(k, &s.levels[k].width, confidence)
@@ -335,8 +334,8 @@ func (s *Intervals) AppendBinary(dst []byte) ([]byte, error) {
 		t := &s.levels[k]
 		t.below.Encode(&e)
 		t.above.Encode(&e)
-		t.width.encode(&e)
-		t.score.encode(&e)
+		t.width.Encode(&e)
+		t.score.Encode(&e)
 	}
 	return append(dst, exact.Seal(intervalsMagic, intervalsVersion, e.B)...), nil
 }
@@ -360,8 +359,8 @@ func (s *Intervals) UnmarshalBinary(data []byte) error {
 		t := &n.levels[k]
 		t.below.Decode(d)
 		t.above.Decode(d)
-		ok = t.width.decode(d, n.Len()) && ok
-		ok = t.score.decode(d, n.Len()) && ok
+		ok = t.width.Decode(d, n.Len()) && ok
+		ok = t.score.Decode(d, n.Len()) && ok
 		ok = ok && min(t.below.N, t.above.N) >= 0 && t.below.N <= n.Len()-t.above.N
 	}
 	if err := d.Done(); err != nil {

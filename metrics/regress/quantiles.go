@@ -114,7 +114,7 @@ func (s *Quantiles) AddBlock(b *metrics.Block) {
 			s.pinball(x, stride, y)
 		}
 		for i := range scores {
-			s.means[i].add(s.columns[i][:len(y)], w)
+			s.means[i].Add(s.columns[i][:len(y)], w)
 		}
 		if s.byLevel != nil {
 			s.addLevels(x, stride, y, w)
@@ -144,7 +144,7 @@ func (s *Quantiles) addLevels(x []float64, stride int, y, w []float64) {
 		for i, at := range y {
 			losses[i] = pinball(p, x[i*stride+j], at)
 		}
-		s.byLevel[j].add(losses, w)
+		s.byLevel[j].Add(losses, w)
 	}
 }
 
@@ -166,10 +166,10 @@ func (s *Quantiles) Merge(a metrics.Accumulator) error {
 		return err
 	}
 	for i := range s.means {
-		s.means[i].merge(&o.means[i])
+		s.means[i].Merge(&o.means[i].UnitMean)
 	}
 	for j := range s.byLevel {
-		s.byLevel[j].merge(&o.byLevel[j])
+		s.byLevel[j].Merge(&o.byLevel[j].UnitMean)
 	}
 	return nil
 }
@@ -191,8 +191,8 @@ const reasonNoForecasts = "there are no rows"
 // Every level counts the same. NaN without rows. Source: Koenker and Bassett 1978.
 func (s *Quantiles) Pinball() float64 { return s.means[scorePinball].value(&s.shape) }
 
-// PinballInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, of an infinite mean, or where a square is beyond
-// float64. All the intervals below are so.
+// PinballInterval is mean +- z*s/sqrt(n); there is none of fewer than two rows, or of an infinite mean. All the intervals below
+// are so.
 func (s *Quantiles) PinballInterval(confidence float64) metrics.Interval {
 	return s.means[scorePinball].interval(&s.shape, confidence)
 }
@@ -249,10 +249,10 @@ func (s *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	encodeLevels(&e, s.opt.Levels)
 	s.shape.encode(&e)
 	for i := range s.means {
-		s.means[i].encode(&e)
+		s.means[i].Encode(&e)
 	}
 	for j := range s.byLevel {
-		s.byLevel[j].encode(&e)
+		s.byLevel[j].Encode(&e)
 	}
 	return append(dst, exact.Seal(quantilesMagic, quantilesVersion, e.B)...), nil
 }
@@ -274,10 +274,10 @@ func (s *Quantiles) UnmarshalBinary(data []byte) error {
 	n := NewQuantiles(&QuantileOptions{Levels: levels, ByLevel: f == 1})
 	ok := n.shape.decode(d, len(levels))
 	for i := range n.means {
-		ok = n.means[i].decode(d, n.Len()) && ok
+		ok = n.means[i].Decode(d, n.Len()) && ok
 	}
 	for j := range n.byLevel {
-		ok = n.byLevel[j].decode(d, n.Len()) && ok
+		ok = n.byLevel[j].Decode(d, n.Len()) && ok
 	}
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("regress.Quantiles: %w", err)

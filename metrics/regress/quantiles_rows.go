@@ -140,31 +140,11 @@ func decodeLevels(d *exact.Dec) []float64 {
 	return levels
 }
 
-// quantileMean is a mean of numbers not below 0 that have the unit of what was observed.
-type quantileMean struct {
-	tally.Mean
-	infinite int64 // rows whose number is
-}
-
-func (m *quantileMean) add(v, weights []float64) {
-	over := m.Over
-	if m.AddUnits(v, weights); m.Over == over {
-		return
-	}
-	for _, x := range v {
-		if math.IsInf(x, 1) {
-			m.infinite++
-		}
-	}
-}
-
-func (m *quantileMean) merge(o *quantileMean) {
-	m.Merge(&o.Mean)
-	m.infinite += o.infinite
-}
+// quantileMean is a mean of numbers not below 0 that have the unit of what was observed: +Inf where one of them is.
+type quantileMean struct{ tally.UnitMean }
 
 func (m *quantileMean) value(s *quantileShape) float64 {
-	if m.infinite > 0 {
+	if m.Infinite > 0 {
 		return math.Inf(1)
 	}
 	return m.Value(&s.count, s.weighted)
@@ -172,18 +152,6 @@ func (m *quantileMean) value(s *quantileShape) float64 {
 
 func (m *quantileMean) interval(s *quantileShape, confidence float64) metrics.Interval {
 	return metrics.Normal(m.value(s), m.StdErr(&s.count, s.weighted), confidence)
-}
-
-func (m *quantileMean) encode(e *exact.Enc) {
-	m.Encode(e)
-	e.I64(m.infinite)
-}
-
-// decode reads what encode wrote, and tells whether n rows can have it.
-func (m *quantileMean) decode(d *exact.Dec, n int64) bool {
-	m.Decode(d)
-	m.infinite = d.I64()
-	return 0 <= m.infinite && m.infinite <= m.Over && m.Over <= n
 }
 
 // quantileRows makes the quantiles of rows at given levels, whatever kind of forecast they are.
