@@ -68,3 +68,9 @@ func (e *Error) because(err error) *Error {
 	e.err = err
 	return e
 }
+
+// on says which line of a table an Error is about.
+func (e *Error) on(line int64) *Error {
+	e.Line = line
+	return e
+}

@@ -373,6 +373,8 @@ func TestTableErrors(t *testing.T) {
 		{"text behind a quote", h + "1,\"2\"0,3\n", *normal(), `t.csv: line 2: text behind the quote that ends a cell`},
 		{"text behind a quote that is skipped", "mean,x,sd,observed\n1,\"2\"0,3,4\n", *normal(), `t.csv: line 2: text behind the quote that ends a cell`},
 		{"open quote", h + "1,2,3\n1,\"2,3\n1,2,3\n", *normal(), `t.csv: line 3: a quote is opened and not closed; a cell with quotes`},
+		{"what is wrong first", h + "1,2,3\n1,2,x\n1,\"2,3\n", *normal(), `t.csv: line 3: column "observed": "x" is no number`},
+		{"latin 1 in a group", "mean,sd,observed,g\n1,2,3,a\n1,2,3,\xfc\n", ForecastOptions{Kind: metrics.Normals, Groups: []string{"g"}}, `t.csv: line 3: column "g": "\xfc" is not UTF-8; write the file as UTF-8`},
 		{"open quote in the header", "mean,\"sd,observed\n", *normal(), `t.csv: line 1: a quote is opened and not closed`},
 		{"quote in the header", "mean,s\"d,observed\n", *normal(), `t.csv: line 1: a quote within a cell`},
 		{"line after lines in quotes", "mean,sd,observed,\"a\nb\"\n1,2,3,\"x\ny\nz\"\n1,2,x,4\n", *normal(), `t.csv: line 6: column "observed": "x" is no number`},

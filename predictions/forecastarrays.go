@@ -3,6 +3,7 @@ package predictions
 import (
 	"encoding/binary"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,10 +101,14 @@ func (a *arrays) Next() (*metrics.Chunk, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if e := a.fill(c); e != nil {
-		a.err = e
+	if a.err == nil { // not closed meanwhile
+		if e := a.fill(c); e != nil {
+			a.err = e
+		}
+	}
+	if a.err != nil {
 		c.Recycle()
-		return nil, e
+		return nil, a.err
 	}
 	return c, nil
 }
@@ -150,6 +155,9 @@ func (a *arrays) Close() error {
 	err := a.rows.Close()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = os.ErrClosed
+	}
 	for _, g := range a.columns {
 		g.close()
 		closePipes(g.arrays)

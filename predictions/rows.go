@@ -10,7 +10,10 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-const quotesRemedy = `a cell with quotes is written as "say ""yes"""`
+const (
+	openQuote    = "a quote is opened and not closed"
+	quotesRemedy = `a cell with quotes is written as "say ""yes"""`
+)
 
 // block is a run of whole lines of a table, and the rows that they are. It is in the free list, on its way, or out in a chunk.
 type block struct {
@@ -19,7 +22,7 @@ type block struct {
 	line     int64  // number of its first line
 	newlines int
 	last     bool   // of its file
-	failed   *Error // its text could not be read
+	failed   *Error // what is behind its text could not be read
 	ready    chan struct{}
 
 	rows              int
@@ -68,10 +71,10 @@ func sized[T any](s []T, n int) []T {
 
 // parse reads the rows of a block.
 func (l *layout) parse(b *block) {
-	if b.failed != nil {
+	n := len(b.text)
+	if n == 0 {
 		return
 	}
-	n := len(b.text)
 	t := b.text[: n+decimalPad : n+decimalPad]
 	b.values = sized(b.values, b.newlines*l.classes)
 	if l.observed {
@@ -221,10 +224,7 @@ func (b *block) lineAt(p int) int64 { return b.line + int64(bytes.Count(b.text[:
 // explain says what is wrong with the row that begins at a place.
 func (l *layout) explain(b *block, start int) *Error {
 	n := len(b.text)
-	at := func(p int, e *Error) *Error {
-		e.Line = b.lineAt(p)
-		return e
-	}
+	at := func(p int, e *Error) *Error { return e.on(b.lineAt(p)) }
 	count := 0
 	for p := start; ; {
 		_, end, why := readCell(b.text, p, l.separator, &b.scratch)
@@ -329,7 +329,7 @@ func readCell(t []byte, p int, separator byte, scratch *[]byte) (c []byte, end i
 	for end = p + 1; ; {
 		i := bytes.IndexByte(t[end:], '"')
 		if i < 0 {
-			return nil, end, "a quote is opened and not closed"
+			return nil, end, openQuote
 		}
 		part := t[end : end+i]
 		end += i + 1

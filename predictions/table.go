@@ -23,6 +23,7 @@ const (
 	maxLine       = 32 << 20 // bytes of a line of a table
 	maxJumps      = 1 << 20  // rows of several lines that are kept to tell other rows' lines by
 	textBytes     = 1 << 20  // of a block, if nothing else is said
+	mostBlocks    = 16       // of those, whatever the number of processors
 	headerBytes   = 64 << 10 // that a header is looked for in at a time
 	longestQuoted = 40       // characters of a cell in messages
 )
@@ -136,7 +137,7 @@ func (t *table) open(r *ForecastReader, paths []string, in io.Reader) *Error {
 	}
 	n := t.options.Buffers
 	if n <= 0 {
-		n = max(defaultBuffers, 2*runtime.GOMAXPROCS(0))
+		n = min(max(defaultBuffers, 2*runtime.GOMAXPROCS(0)), mostBlocks)
 	}
 	t.free, t.work, t.order = make(chan *block, n), make(chan *block, n), make(chan *block, n)
 	for range n {
@@ -244,7 +245,7 @@ func headerNames(h []byte, separator byte) ([]string, *Error) {
 	for p := 0; ; {
 		c, end, why := readCell(b, p, separator, nil)
 		if why != "" {
-			return nil, fault(quotesRemedy, "line 1: %s", why)
+			return nil, fault(quotesRemedy, "%s", why).on(1)
 		}
 		name := string(c)
 		if bytes.IndexByte(b[p:end], '"') < 0 {
@@ -555,20 +556,17 @@ func (t *table) reopen(i int) {
 	again, e := t.probe(f.path, nil, true)
 	switch {
 	case e != nil:
-		f.text = &text{failed: e}
+		f.text = &text{later: e}
 	case again.size != f.size || !slices.Equal(again.header, f.header):
 		again.text.close()
-		f.text = &text{failed: fault("wait until whoever writes it is done", "the file changed while it was read")}
+		f.text = &text{later: fault("wait until whoever writes it is done", "the file changed while it was read")}
 	default:
 		f.text = again.text
 	}
 }
 
-// fill reads the next lines of a file.
+// fill reads the next lines of a file. Beside an error there are the lines before it.
 func (t *table) fill(f *tableFile, b *block) *Error {
-	if f.text.failed != nil {
-		return f.text.failed
-	}
 	b.line = f.text.line
 	var e *Error
 	b.text, b.last, e = f.text.lines(b.text[:0], t.size, t.layout.separator)
@@ -636,9 +634,6 @@ func (t *table) take(b *block) *Error {
 		t.seen++
 		t.gap = 0
 	}
-	if b.failed != nil {
-		return b.failed
-	}
 	if t.gap > 0 && (b.rows > 0 || b.err != nil) {
 		return emptyLine(t.gap)
 	}
@@ -659,18 +654,24 @@ func (t *table) take(b *block) *Error {
 	if b.err != nil {
 		return b.err
 	}
-	return nil
+	return b.failed
 }
 
 // renumber gives groups the numbers of the whole.
 func (t *table) renumber(b *block) *Error {
 	for i, k := range b.keys {
 		n, ok := t.groups.number(k)
+		var e *Error
 		if !ok {
-			e := t.groups.tooMany()
-			row := t.rows + int64(slices.Index(b.groups[:b.rows], int32(i)))
-			e.Line = t.lineOf(row)
-			return e
+			e = t.groups.tooMany()
+		}
+		for c, v := range t.groups.of(k) {
+			if !utf8.ValidString(v) {
+				e = fault("write the file as UTF-8", "column %q: %q is not UTF-8", cut(t.groups.columns[c]), cut(v))
+			}
+		}
+		if e != nil {
+			return e.on(t.lineOf(t.rows + int64(slices.Index(b.groups[:b.rows], int32(i)))))
 		}
 		b.numbers = append(b.numbers, n)
 	}
@@ -681,9 +682,7 @@ func (t *table) renumber(b *block) *Error {
 }
 
 func emptyLine(line int64) *Error {
-	e := fault("take it out: empty lines may stand at the end only", "an empty line between rows")
-	e.Line = line
-	return e
+	return fault("take it out: empty lines may stand at the end only", "an empty line between rows").on(line)
 }
 
 // BytesRead returns how many bytes of the files were read so far, as they are stored, out of Info().Bytes. It may be called at any

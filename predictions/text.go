@@ -20,7 +20,7 @@ type text struct {
 	pending []byte // read and not taken
 	line    int64  // number of the next line
 	ended   bool   // r has no more
-	failed  *Error // it could not be opened
+	later   *Error // why nothing follows what is pending
 }
 
 // counted counts what is read.
@@ -130,6 +130,9 @@ func (t *text) read(b []byte, n int) ([]byte, *Error) {
 	k0 := len(b)
 	k := copy(grow(&b, min(n, len(t.pending))), t.pending)
 	t.pending = t.pending[k:]
+	if k < n && t.later != nil {
+		return b, t.later
+	}
 	for len(b) < k0+n && !t.ended {
 		to := grow(&b, k0+n-len(b))
 		m, err := t.r.Read(to)
@@ -159,61 +162,67 @@ func grow(b *[]byte, n int) []byte {
 	return (*b)[k:]
 }
 
-// lines reads whole lines into b: as many as size bytes hold, at least one, and none only at the end. The last line of a file has
+// lines reads whole lines into b: as many as size bytes hold, at least one, and none only at the end or before an error. The last line of a file has
 // an end put behind it if it has none. Behind the lines stands decimalPad bytes of room.
 func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool, e *Error) {
 	var q quoting
 	for n := size; ; n = len(b) {
-		if b, e = t.read(b, min(n, maxLine-len(b))); e != nil {
-			return b, true, e
-		}
-		last = t.ended && len(t.pending) == 0
-		if last && len(b) > 0 && b[len(b)-1] != '\n' {
+		b, e = t.read(b, min(n, maxLine-len(b)))
+		last = e != nil || t.ended && len(t.pending) == 0
+		if last && e == nil && len(b) > 0 && b[len(b)-1] != '\n' {
 			b = append(b, '\n')
 		}
 		end := q.lastLine(b, separator)
-		if last && q.open >= 0 {
-			e := fault(quotesRemedy, "a quote is opened and not closed")
-			e.Line = t.line + int64(bytes.Count(b[:q.open], []byte{'\n'}))
-			return b, true, e
+		if last && e == nil && q.open >= 0 {
+			e = fault(quotesRemedy, openQuote).on(t.line + int64(bytes.Count(b[:q.open], []byte{'\n'})))
 		}
-		if end > 0 || last {
-			if tail := b[end:]; len(tail) > 0 {
-				t.pending = append(append(make([]byte, 0, len(tail)+len(t.pending)), tail...), t.pending...)
-			}
-			b = b[:end]
-			t.line += int64(bytes.Count(b, []byte{'\n'}))
-			grow(&b, decimalPad)
-			return b[:end], last, nil
+		if end == 0 && !last && len(b) >= maxLine {
+			last, e = true, longLine(t.line)
 		}
-		if len(b) >= maxLine {
-			e := fault("is a quote not closed, or is it no table?", "a line is longer than 32 MiB")
-			e.Line = t.line
-			return b, true, e
+		if end == 0 && !last {
+			continue
 		}
+		if tail := b[end:]; len(tail) > 0 && e == nil {
+			t.pending = append(append(make([]byte, 0, len(tail)+len(t.pending)), tail...), t.pending...)
+			last = false
+		}
+		b = b[:end]
+		t.line += int64(bytes.Count(b, []byte{'\n'}))
+		grow(&b, decimalPad)
+		return b[:end], last, e
 	}
+}
+
+// longLine refuses a line of more than maxLine bytes.
+func longLine(line int64) *Error {
+	return fault("is a quote not closed, or is it no table?", "a line is longer than 32 MiB").on(line)
 }
 
 // header reads the first line.
 func (t *text) header() ([]byte, *Error) {
-	b, err := t.read(nil, 3)
-	if err != nil {
-		return nil, err
+	for b := []byte(nil); ; {
+		first := len(b) == 0
+		b, t.later = t.read(b, headerBytes)
+		if first {
+			b = bytes.TrimPrefix(b, []byte("\ufeff"))
+		}
+		if t.ended && (len(b) == 0 || b[len(b)-1] != '\n') {
+			b = append(b, '\n')
+		}
+		end := firstLine(b)
+		switch {
+		case end > 0:
+			t.pending = bytes.Clone(b[end:])
+			t.line = 1 + int64(bytes.Count(b[:end], []byte{'\n'}))
+			return b[:end], nil
+		case t.later != nil:
+			return nil, t.later
+		case t.ended:
+			return nil, fault(quotesRemedy, openQuote).on(1)
+		case len(b) >= maxLine:
+			return nil, longLine(1)
+		}
 	}
-	if string(b) == "\ufeff" {
-		b = b[:0]
-	}
-	// The separator is not known yet: a quote opens where a line or any separator stands before it.
-	b, last, err := t.lines(b, headerBytes, 0)
-	if err != nil {
-		return nil, err
-	}
-	_ = last
-	var q quoting
-	end := q.firstLine(b)
-	t.pending = append(append([]byte{}, b[end:]...), t.pending...)
-	t.line = 1 + int64(bytes.Count(b[:end], []byte{'\n'}))
-	return b[:end], nil
 }
 
 // quoting follows the quotes of a text.
@@ -263,30 +272,28 @@ func (q *quoting) lastLine(b []byte, separator byte) int {
 		}
 		at := q.at + i
 		q.at = at + 1
-		if at == 0 || opens(b[at-1], separator) {
+		if at == 0 || b[at-1] == '\n' || b[at-1] == separator {
 			q.open = at
 		}
 	}
 	return q.end
 }
 
-// opens tells whether a quote behind c opens a cell.
-func opens(c, separator byte) bool {
-	return c == '\n' || c == separator || separator == 0 && (c == ',' || c == '\t' || c == ';')
-}
-
-// firstLine returns the end of the first line of b.
-func (q *quoting) firstLine(b []byte) int {
+// firstLine returns the end of the first line of b, 0 if there is none. What separates cells is not known, and a quote opens one
+// behind all that may.
+func firstLine(b []byte) int {
 	quoted := false
 	for i, c := range b {
 		switch {
 		case c == '"' && quoted:
 			quoted = false
 		case c == '"':
-			quoted = i == 0 || opens(b[i-1], 0) || b[i-1] == '"'
+			quoted = i == 0 || opens(b[i-1]) || b[i-1] == '"'
 		case c == '\n' && !quoted:
 			return i + 1
 		}
 	}
-	return len(b)
+	return 0
 }
+
+func opens(c byte) bool { return c == '\n' || c == ',' || c == '\t' || c == ';' }
