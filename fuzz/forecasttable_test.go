@@ -69,7 +69,7 @@ func FuzzForecastTable(f *testing.F) {
 		h + "1,2,3,a\n\r\n\n", h + "1,\"2,3,a\n", h + "1,2\",3,a\n", h + "1,\"2\"x,3,a\n", "g,x,mean,y,sd,observed,z\n,,0.1,,NA,nan,\n1,\"\n\",1.7976931348623159e308,\"\",3,4,5\n",
 		h + "9007199254740993,0.30000000000000004,1e-320,z\n123456789012345678901234567890,1e22,1e23,z\n", "g,q0.1,q0.9,q0.50,observed\nA,1,3,2,4\nB,1,3,2,\n",
 		"\"g\",\"q0.1\",observed\r\n\"\",1,2\r\n", "g;mean;sd;observed\n1;2;3;4\n", "mean\tsd\tobserved\tg\n1\t 2 \t3\tx y\n", "1,2,3\n", "mean", "", "\"",
-		"\x1f\x8b", "\x28\xb5\x2f\xfd", "\x93NUMPY", h + "1,2,3,\xff\n", h + "1,2,0x1p3,a\n", h + "inf,-Infinity,+inf,null\n",
+		"\x1f\x8b", "\x28\xb5\x2f\xfd", "\x93NUMPY", h + "1,2,3,\xff\n", h + "1,2,0x1p3,a\n", h + "inf,-Infinity,+inf,null\n", h + "1,0\r,2,\n",
 	} {
 		f.Add([]byte(s), uint8(i), i%2 == 0)
 	}

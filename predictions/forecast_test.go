@@ -360,6 +360,7 @@ func TestTableErrors(t *testing.T) {
 		{"none", h + "1,2,3\n\n\n", *normal(), ""},
 		{"text", h + "1,2,3\n1,high,3\n", *normal(), `t.csv: line 3: column "sd": "high" is no number; write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell`},
 		{"long text", h + "1,2," + long + "\n", *normal(), `t.csv: line 2: column "observed": "` + strings.Repeat("ä", 40) + `..." is no number`},
+		{"CR inside", h + "1,2\r,3\n", *normal(), `t.csv: line 2: column "sd": "2\r" is no number`},
 		{"hexadecimal", h + "1,2,0x10\n", *normal(), `"0x10" is no number`},
 		{"underscore", h + "1,2,1_000\n", *normal(), `"1_000" is no number`},
 		{"decimal comma", h + "1,2,\"3,5\"\n", *normal(), `column "observed": "3,5" is no number; write decimal points, and no commas`},

@@ -125,7 +125,7 @@ func (l *layout) parse(b *block) {
 			}
 			if s.slot >= 0 {
 				v, end, ok := decimal(t, p)
-				if ok && t[end] == '\r' {
+				if ok && t[end] == '\r' && t[end+1] == '\n' {
 					end++
 				}
 				if !ok || t[end] != separator && t[end] != '\n' || s.group >= 0 {
