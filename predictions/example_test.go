@@ -2,6 +2,7 @@ package predictions_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -104,6 +105,63 @@ func ExampleOpen_samples() {
 	fmt.Println(c.F32, c.Observed)
 	c.Recycle()
 	// Output: [18 20 25 7 7.5 9] [21 8]
+}
+
+func ExampleOpenForecast() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "rain.csv")
+	text := "site,day,mm,q0.9,q0.1,q0.5\nnorth,1,4.2,9,0,3\nsouth,1,0,2.5,0,0.5\nnorth,2,NA,12,1,6\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	r, err := predictions.OpenForecast([]string{path}, &predictions.ForecastOptions{
+		Kind: metrics.Quantiles, Prefix: "q", Observed: "mm", Groups: []string{"site"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	c, err := r.Next()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Levels(), c.F64, c.Observed)
+	fmt.Println(r.GroupColumns(), c.Groups, r.Group(1))
+	c.Recycle()
+	// Output:
+	// [0.1 0.5 0.9] [0 3 9 0 0.5 2.5 1 6 12] [4.2 0 NaN]
+	// [site] [0 1 0] [south]
+}
+
+func ExampleForecastReader_Line() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "errors.csv")
+	if err := os.WriteFile(path, []byte("error,sd\n0.5,1\n-2,0\n"), 0o600); err != nil {
+		panic(err)
+	}
+	r, err := predictions.OpenForecast([]string{path}, &predictions.ForecastOptions{Kind: metrics.Normals, Error: "error"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	err = metrics.NewPass(nil).AddSource(r)
+	var bad *metrics.DataError
+	if errors.As(err, &bad) {
+		file, _ := r.Locate(bad.Faults[0].Row)
+		fmt.Println(filepath.Base(file), "line", r.Line(bad.Faults[0].Row), "of", r.Info().Bytes, "bytes")
+	}
+	// Output: errors.csv line 3 of 20 bytes
 }
 
 func ExampleNPYHeader() {

@@ -625,3 +625,106 @@ func TestTableClose(t *testing.T) {
 	}
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
+
+// A real table: 23 quantiles of 887 forecasts, in columns behind six of text and one of a horizon.
+func TestTableOfQuantiles(t *testing.T) {
+	for _, size := range []int{0, 1000} {
+		o := &ForecastOptions{Kind: metrics.Quantiles, Prefix: "q", Groups: []string{"model", "target_type"}, BufferBytes: size}
+		got, r, err := readForecast([]string{"../testdata/golden/covid_eu_quantiles23.csv.gz"}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.rows != 887 || r.Info().Classes != 23 {
+			t.Fatal(got.rows, r.Info())
+		}
+		wantValues(t, "levels", r.Levels(), 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85,
+			0.9, 0.95, 0.975, 0.99)
+		wantValues(t, "first row", got.values[:23], 93550, 100419, 107812, 114833, 122199, 125720, 128952, 130474, 131441, 131912, 132402, 132607, 132812,
+			133302, 133773, 134740, 136262, 139494, 143015, 150381, 157402, 164795, 171664)
+		wantValues(t, "last row", got.values[886*23:], 48, 55, 69, 86, 99, 114, 123, 136, 148, 159, 172, 186, 201, 218, 237, 255, 283, 310, 352, 397, 499,
+			611, 719)
+		if got.observed[0] != 106987 || got.observed[886] != 78 {
+			t.Error(got.observed[0], got.observed[886])
+		}
+		counts := map[string]int{}
+		for _, g := range got.groups {
+			counts[strings.Join(r.Group(g), " ")]++
+		}
+		if counts["EuroCOVIDhub-baseline Cases"] != 128 || counts["EuroCOVIDhub-ensemble Deaths"] != 128 || len(counts) != 7 {
+			t.Error(counts)
+		}
+		if !slices.Equal(r.Group(0), []string{"EuroCOVIDhub-baseline", "Cases"}) || r.Line(886) != 888 {
+			t.Error(r.Group(0), r.Line(886))
+		}
+	}
+}
+
+// Rows that a Pass finds fault with have a file and a line.
+func TestTableBadRows(t *testing.T) {
+	a := "mean,sd,observed,note\n1,2,3,\"two\nlines\"\n1,2,3,\n"
+	b := "mean,sd,observed,note\n1,2,3,\n1,0,3,\n1,2,NA,\n"
+	dir := t.TempDir()
+	paths := []string{dir + "/1.csv", dir + "/2.csv"}
+	for i, s := range []string{a, b} {
+		if err := os.WriteFile(paths[i], []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, drop := range []bool{false, true} {
+		r, err := OpenForecast(paths, normal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = metrics.NewPass(&metrics.Options{Drop: drop}).AddSource(r)
+		r.Close()
+		if drop {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		var d *metrics.DataError
+		if !errors.As(err, &d) || len(d.Faults) != 2 {
+			t.Fatal(err)
+		}
+		for i, want := range []int64{3, 4} {
+			if file, _ := r.Locate(d.Faults[i].Row); file != paths[1] || r.Line(d.Faults[i].Row) != want {
+				t.Errorf("%v: %s line %d, want %d", d.Faults[i], file, r.Line(d.Faults[i].Row), want)
+			}
+		}
+	}
+}
+
+// The memory that tables take does not grow with their length.
+func TestTableMemory(t *testing.T) {
+	pr, pw := io.Pipe()
+	const lines = 2_000_000
+	go func() {
+		chunk := []byte(strings.Repeat("1,2,3\n", 1000))
+		pw.Write([]byte("mean,sd,observed\n"))
+		for range lines / 1000 {
+			pw.Write(chunk)
+		}
+		pw.Close()
+	}()
+	rows := 0
+	got := allocated(func() {
+		r, e := openTable([]string{"-"}, pr, &ForecastOptions{Kind: metrics.Normals, Buffers: 2, BufferBytes: 64 << 10})
+		if e != nil {
+			t.Error(e)
+			return
+		}
+		defer r.Close()
+		for {
+			c, err := r.Next()
+			if err != nil {
+				return
+			}
+			rows += c.Rows
+			c.Recycle()
+		}
+	})
+	if rows != lines || got > 4<<20 {
+		t.Errorf("%d rows took %d bytes", rows, got)
+	}
+}

@@ -1,7 +1,8 @@
 // Package predictions reads files of predictions as a stream of chunks of rows, in bounded memory whatever their size.
 //
-// It reads NumPy's .npy and .npz: scores of float16, float32, float64 and bfloat16, labels of any integer type, weights.
-// A Reader is a metrics.Source, and a MembersReader a metrics.MemberSource of an ensemble:
+// It reads NumPy's .npy and .npz: scores of float16, float32, float64 and bfloat16, labels of any integer type, weights. Forecasts of
+// numbers are read from tables of text (CSV, TSV) too. A Reader is a metrics.Source, so is a ForecastReader, and a MembersReader is a
+// metrics.MemberSource of an ensemble:
 //
 //	r, err := predictions.Open([]string{"probs.npy"}, &predictions.Options{Labels: []string{"labels.npy"}})
 //	if err != nil {
