@@ -54,7 +54,7 @@ type forecasts interface {
 
 // ForecastReader streams forecasts of numbers. It is a metrics.Source.
 type ForecastReader struct {
-	forecasts
+	from   forecasts
 	info   Info
 	levels []float64
 	groups *groups
@@ -177,6 +177,23 @@ func (o *ForecastOptions) check() *Error {
 	return nil
 }
 
+// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again. An *Error of a table
+// is about the first line that is wrong.
+//
+// It waits until one of ForecastOptions.Buffers chunks is recycled if all are out.
+func (r *ForecastReader) Next() (*metrics.Chunk, error) { return r.from.Next() }
+
+// BytesRead returns how many bytes were read so far, out of Info().Bytes. It may be called at any time.
+func (r *ForecastReader) BytesRead() int64 { return r.from.BytesRead() }
+
+// Locate returns the file that has a row, as it was named in OpenForecast, and the row's number within it, from 0. It returns "", -1
+// for rows that are in no file, and for those of tables that have not been read. It may be called at any time.
+func (r *ForecastReader) Locate(row int64) (file string, rowInFile int64) { return r.from.Locate(row) }
+
+// Close closes the files. Chunks that are out stay valid. A Next that waits for a chunk then returns os.ErrClosed. Closing again does
+// nothing.
+func (r *ForecastReader) Close() error { return r.from.Close() }
+
 // Info returns what is read. Rows of tables are not known before the end, and -1: so are Bytes, those of the files as they are
 // stored, where one is a pipe.
 func (r *ForecastReader) Info() Info { return r.info }
@@ -193,7 +210,7 @@ func (r *ForecastReader) Group(i int32) []string { return r.groups.values(i) }
 
 // Line returns the number of the line on which a row of a table begins in the file that Locate names, from 1. It returns -1 for
 // rows that have not been read, or are in no table, and for those behind the first million that have line ends in quotes.
-func (r *ForecastReader) Line(row int64) int64 { return r.line(row) }
+func (r *ForecastReader) Line(row int64) int64 { return r.from.line(row) }
 
 // nan is what missing numbers are read as.
 var nan = math.NaN()

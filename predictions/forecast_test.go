@@ -374,6 +374,8 @@ func TestTableErrors(t *testing.T) {
 		{"text behind a quote", h + "1,\"2\"0,3\n", *normal(), `t.csv: line 2: text behind the quote that ends a cell`},
 		{"text behind a quote that is skipped", "mean,x,sd,observed\n1,\"2\"0,3,4\n", *normal(), `t.csv: line 2: text behind the quote that ends a cell`},
 		{"open quote", h + "1,2,3\n1,\"2,3\n1,2,3\n", *normal(), `t.csv: line 3: a quote is opened and not closed; a cell with quotes`},
+		{"quote inside a group", "mean,sd,observed,g\n1,2,3,\"a\"b\n", ForecastOptions{Kind: metrics.Normals, Groups: []string{"g"}}, `t.csv: line 2: text behind the quote that ends a cell`},
+		{"quote inside a group before", "g,mean,sd,observed\na\"b,1,2,3\n", ForecastOptions{Kind: metrics.Normals, Groups: []string{"g"}}, `t.csv: line 2: a quote within a cell`},
 		{"what is wrong first", h + "1,2,3\n1,2,x\n1,\"2,3\n", *normal(), `t.csv: line 3: column "observed": "x" is no number`},
 		{"latin 1 in a group", "mean,sd,observed,g\n1,2,3,a\n1,2,3,\xfc\n", ForecastOptions{Kind: metrics.Normals, Groups: []string{"g"}}, `t.csv: line 3: column "g": "\xfc" is not UTF-8; write the file as UTF-8`},
 		{"open quote in the header", "mean,\"sd,observed\n", *normal(), `t.csv: line 1: a quote is opened and not closed`},
@@ -446,6 +448,44 @@ func TestTableErrors(t *testing.T) {
 	wantError(t, err, "no forecasts; name a table, an .npy or an .npz file, or - for standard input")
 	if _, err := OpenForecast([]string{a}, nil); err == nil {
 		t.Error("the zero value reads probabilities")
+	}
+}
+
+// What separates cells is said where there seems to be one column.
+func TestTableSeparators(t *testing.T) {
+	for name, want := range map[string]string{"t.tsv": "with tabs between columns", "t.csv": "with commas between columns", "t.txt": `its columns are "a", "b"`} {
+		_, _, err := readForecast([]string{save(t, name, []byte("a;b\n1;2\n"))}, normal())
+		wantError(t, err, name+`: no column "mean" for the mean: `, want)
+	}
+	_, _, err := readForecast([]string{save(t, "t.txt", []byte("mean;sd;observed\n1;2\n"))}, normal())
+	wantError(t, err, "a cell that has a semicolon in it stands in quotes")
+	_, _, err = readForecast([]string{save(t, "t.tsv", []byte("mean\tsd\tobserved\n1\t2\n"))}, normal())
+	wantError(t, err, "a cell that has a tab in it stands in quotes")
+}
+
+// Shards are opened again when they are come to.
+func TestTableChanges(t *testing.T) {
+	for what, change := range map[string]func(path string){
+		"no such file": func(path string) { os.Remove(path) },
+		"the file changed while it was read; wait until whoever writes it is done": func(path string) { os.WriteFile(path, []byte(threeRows+"1,2,3\n"), 0o600) },
+		"the file changed while it was read": func(path string) { os.WriteFile(path, []byte("x"+threeRows[1:]), 0o600) },
+	} {
+		dir := t.TempDir()
+		paths := []string{dir + "/1.csv", dir + "/2.csv"}
+		for _, p := range paths {
+			os.WriteFile(p, []byte(threeRows), 0o600)
+		}
+		r, err := OpenForecast(paths, normal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(paths[1])
+		got, err := drainForecast(r, 0)
+		wantError(t, err, "2.csv: "+what)
+		if got.rows != 3 {
+			t.Errorf("%d rows before", got.rows)
+		}
+		r.Close()
 	}
 }
 

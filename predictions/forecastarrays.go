@@ -59,7 +59,7 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 		return nil, fault("name a file of observed numbers as Observations", "a column of observed numbers, %q, is for tables", cut(o.Observed))
 	}
 	a := &arrays{groups: newGroups(o.Groups)}
-	f := &ForecastReader{forecasts: a, groups: a.groups, levels: slices.Sorted(slices.Values(o.Levels))}
+	f := &ForecastReader{from: a, groups: a.groups, levels: slices.Sorted(slices.Values(o.Levels))}
 	vectors, e := b.vectors()
 	if e != nil {
 		return nil, e
@@ -87,7 +87,7 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 	return f, nil
 }
 
-// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
+// Next returns the next rows, with the numbers of their groups.
 func (a *arrays) Next() (*metrics.Chunk, error) {
 	a.mu.Lock()
 	err := a.err

@@ -105,7 +105,7 @@ func openTable(paths []string, in io.Reader, o *ForecastOptions) (*ForecastReade
 	if t.size <= 0 {
 		t.size = textBytes
 	}
-	r := &ForecastReader{forecasts: t, groups: t.groups}
+	r := &ForecastReader{from: t, groups: t.groups}
 	e := t.open(r, paths, in)
 	if e != nil {
 		t.closeFiles()
@@ -574,9 +574,7 @@ func (t *table) fill(f *tableFile, b *block) *Error {
 	return e
 }
 
-// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
-//
-// It waits until one of ForecastOptions.Buffers chunks is recycled if all are out. A chunk's rows come from one file.
+// Next returns the next rows. A chunk's are of one file.
 func (t *table) Next() (*metrics.Chunk, error) {
 	t.next.Lock()
 	defer t.next.Unlock()
@@ -685,12 +683,8 @@ func emptyLine(line int64) *Error {
 	return fault("take it out: empty lines may stand at the end only", "an empty line between rows").on(line)
 }
 
-// BytesRead returns how many bytes of the files were read so far, as they are stored, out of Info().Bytes. It may be called at any
-// time.
 func (t *table) BytesRead() int64 { return t.read.Load() }
 
-// Locate returns the file that has a row of those that have been read, as it was named, and the row's number within it, from 0. It
-// returns "", -1 for others.
 func (t *table) Locate(row int64) (file string, rowInFile int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -730,8 +724,6 @@ func (t *table) lineOf(row int64) int64 {
 // end stops the goroutines.
 func (t *table) end() { t.stop.Do(func() { close(t.done) }) }
 
-// Close closes the files. Chunks that are out stay valid. Next then returns os.ErrClosed, and so does one that waits. Closing again
-// does nothing.
 func (t *table) Close() error {
 	t.end()
 	t.next.Lock()
