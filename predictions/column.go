@@ -69,12 +69,12 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 			}
 			if bad := to(a, done, m, c.buf); bad < m {
 				row, column := (c.at+int64(bad))/width, -1
+				remedy := c.what + "s are class numbers from 0 to classes-1: numpy.unique(" + c.what + "s, return_inverse=True)[1] numbers anything else"
 				if width > 1 {
-					column = int((c.at + int64(bad)) % width)
+					column, remedy = int((c.at+int64(bad))%width), "each is 0 or 1"
 				}
 				return &Error{File: a.file, Row: row, Column: column,
-					Reason: fmt.Sprintf("%s %s does not fit in int32", c.what, integerText(a, c.buf, bad)),
-					Remedy: c.what + "s are class numbers from 0 to classes-1: numpy.unique(" + c.what + "s, return_inverse=True)[1] numbers anything else"}
+					Reason: fmt.Sprintf("%s %s does not fit in int32", c.what, integerText(a, c.buf, bad)), Remedy: remedy}
 			}
 		}
 		done += m

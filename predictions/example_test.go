@@ -172,3 +172,36 @@ func ExampleNPYHeader() {
 	// 128
 	// "{'descr': '<f8', 'fortran_order': False, 'shape': (1000, 2), }"
 }
+
+func ExampleOpenLabels() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	// Three rows of two independent labels.
+	probs := write(dir, "probs.npy", []int64{3, 2}, []float32{0.75, 0.5, 0.25, 0, 1, 0.5})
+	labels := write(dir, "labels.npy", []int64{3, 2}, []int64{1, 0, 0, 0, 1, 1})
+
+	r, err := predictions.OpenLabels([]string{probs}, &predictions.Options{Labels: []string{labels}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	for {
+		var c *metrics.LabelChunk
+		c, err = r.Next()
+		if err != nil {
+			break
+		}
+		fmt.Println(c.Rows, c.Classes, c.F32, c.Labels)
+		c.Recycle()
+	}
+	i := r.Info()
+	file, row := r.Locate(2)
+	fmt.Println(err == io.EOF, i.Shape, r.BytesRead() == i.Bytes, filepath.Base(file), row)
+	// Output:
+	// 3 2 [0.75 0.5 0.25 0 1 0.5] [1 0 0 0 1 1]
+	// true (3, 2) true probs.npy 2
+}

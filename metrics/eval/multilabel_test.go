@@ -424,21 +424,9 @@ func TestMultilabelRefuses(t *testing.T) {
 					t.Errorf("%s of a wrong shape are taken", name)
 				}
 			}()
-			_ = ofTagged(t, tagSpec(t, "nll", metrics.Probs), 3, nil).AddSource(&chunks{c}, nil)
+			_ = ofTagged(t, tagSpec(t, "nll", metrics.Probs), 3, nil).AddSource(&tags{c}, nil)
 		}()
 	}
-}
-
-// chunks is one chunk.
-type chunks struct{ c *metrics.LabelChunk }
-
-func (s *chunks) Next() (*metrics.LabelChunk, error) {
-	if s.c == nil {
-		return nil, io.EOF
-	}
-	c := s.c
-	s.c = nil
-	return c, nil
 }
 
 func TestMultilabelStateRefusesDamage(t *testing.T) {
