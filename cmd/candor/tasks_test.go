@@ -436,7 +436,7 @@ func TestTasksRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is one of classification, binary, ensemble, samples, loglik"},
+		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is one of classification, binary, multilabel, ensemble, samples, loglik"},
 		{[]string{x, "--labels", y, "--task", "samples", "--input", "logits"}, exitUsage, "--input does not go with --task samples"},
 		{[]string{x, "--labels", y, "--task", "loglik"}, exitUsage, "--labels: a table of log-likelihoods has none"},
 		{[]string{x, "--task", "samples"}, exitData, "--labels"},

@@ -99,7 +99,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--confidence", "95"), []string{"--confidence is 95", "as 0.95"}},
 		{with("--confidence", "NaN"), []string{"--confidence is NaN"}},
 		{with("--input", "nonsense"), []string{`--input is "nonsense"; it is probs, logits, logprobs or dirichlet`}},
-		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is one of classification, binary, ensemble, samples, loglik`}},
+		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is one of classification, binary, multilabel, ensemble, samples, loglik`}},
 		{with("--task", "binary"), []string{"--task binary takes one score a row", "(40, 4)"}},
 		{[]string{"eval", bx, "--labels", by, "--task", "classification"}, []string{"--task classification takes a score for each class", "(40,)"}},
 		{with("--like", "nonsense"), []string{`"nonsense" is none of um, tfp, torchmetrics, guo, blog`}},

@@ -61,7 +61,8 @@ func NewMultilabel(s Spec, labels int) (*Multilabel, error) {
 			return nil, fmt.Errorf("metrics %s keep the distinct scores of each of %d labels, up to %d MiB, and %d MiB are there for them",
 				strings.Join(names, ", "), labels, need/mib, memory/mib)
 		}
-		s.Memory = max(1, memory/int64(labels))
+		_, limited := s.kept(s.Metrics...)
+		s.Memory = max(1, (memory-s.LabelBytes()*int64(labels))/int64(labels)+int64(limited)*labelScores)
 	}
 	return newMultilabel(s, labels)
 }
@@ -78,28 +79,35 @@ func newMultilabel(s Spec, labels int) (*Multilabel, error) {
 
 // KeepsScores tells whether a metric is answered from the distinct scores of the rows, or from sums of each of them, so that its state
 // grows with these. Others need bins and sums alone.
-func (s *Spec) KeepsScores(m Metric) bool { return s.kept(m) > 0 }
+func (s *Spec) KeepsScores(m Metric) bool {
+	n, limited := s.kept(m)
+	return n+limited > 0
+}
 
-// kept returns how many accumulators of a metric grow with the rows' distinct scores.
-func (s *Spec) kept(list ...Metric) int {
+// kept returns how many accumulators of metrics grow with the rows' distinct scores, and how many grow with the rows as far as Memory
+// lets them.
+func (s *Spec) kept(list ...Metric) (n, limited int) {
 	one := *s
 	one.Metrics, one.binned = list, true
 	p, err := one.plan()
 	if err != nil {
-		return 0 // New says why
+		return 0, 0 // New says why
 	}
-	n := len(p.cells)
+	n = len(p.cells)
 	for _, k := range p.more {
 		switch k.make().(type) {
 		case *rank.Retention, *rank.Scores, *score.Decomposition:
 			n++
 		}
 	}
-	return n
+	return n, len(p.scores)
 }
 
 // LabelBytes returns how much memory the distinct scores of one of several labels may take, for all metrics of the spec together.
-func (s *Spec) LabelBytes() int64 { return int64(s.kept(s.Metrics...)) * labelScores }
+func (s *Spec) LabelBytes() int64 {
+	n, limited := s.kept(s.Metrics...)
+	return int64(n+limited) * labelScores
+}
 
 func (m *Multilabel) newLabel() *Evaluation {
 	e, err := New(m.Spec)
