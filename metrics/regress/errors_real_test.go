@@ -16,8 +16,8 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// realFile returns the contents of a file of a real set, which are not part of the repository.
-func realFile(t *testing.T, set, name string) []byte {
+// errorsFile returns the contents of a file of a real set, which are not part of the repository.
+func errorsFile(t *testing.T, set, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("CANDOR_REAL")
 	if dir == "" {
@@ -30,8 +30,8 @@ func realFile(t *testing.T, set, name string) []byte {
 	return b
 }
 
-// float64sOf returns the numbers of a .npy file of version 1 that holds float64.
-func float64sOf(t *testing.T, b []byte) []float64 {
+// errorsFloats returns the numbers of a .npy file of version 1 that holds float64.
+func errorsFloats(t *testing.T, b []byte) []float64 {
 	t.Helper()
 	head := 10 + int(binary.LittleEndian.Uint16(b[8:]))
 	if !bytes.Contains(b[:head], []byte("'<f8'")) {
@@ -47,8 +47,8 @@ func float64sOf(t *testing.T, b []byte) []float64 {
 // TestErrorsRealSamples holds the figures of 5,170 forecasts of rain by 51 members each, made with NumPy beside the set.
 func TestErrorsRealSamples(t *testing.T) {
 	const set = "monsoon_precip_ens51"
-	p := &metrics.Predictions{Kind: metrics.Samples, Observed: float64sOf(t, realFile(t, set, "obs.npy"))}
-	columns := float64sOf(t, realFile(t, set, "members.npy"))
+	p := &metrics.Predictions{Kind: metrics.Samples, Observed: errorsFloats(t, errorsFile(t, set, "obs.npy"))}
+	columns := errorsFloats(t, errorsFile(t, set, "members.npy"))
 	p.Rows, p.Classes = len(p.Observed), 51
 	p.F64 = make([]float64, len(columns))
 	for i, v := range columns { // the file is in Fortran's order
@@ -60,14 +60,14 @@ func TestErrorsRealSamples(t *testing.T) {
 			Bias float64 // predicted - observed
 		} `json:"computed_float64"`
 	}
-	if err := json.Unmarshal(realFile(t, set, "meta.json"), &meta); err != nil {
+	if err := json.Unmarshal(errorsFile(t, set, "meta.json"), &meta); err != nil {
 		t.Fatal(err)
 	}
 	e := errorsOf(t, p, nil)
-	if v := e.Value(regress.RMSE); !nearTo(v, meta.Computed.RMSE, 1e-12) {
+	if v := e.Value(regress.RMSE); !errorsNear(v, meta.Computed.RMSE, 1e-12) {
 		t.Errorf("%v, want %v", v, meta.Computed.RMSE)
 	}
-	if v := e.Value(regress.Bias); !nearTo(v, -meta.Computed.Bias, 1e-12) {
+	if v := e.Value(regress.Bias); !errorsNear(v, -meta.Computed.Bias, 1e-12) {
 		t.Errorf("%v, want %v", v, -meta.Computed.Bias)
 	}
 }
@@ -76,7 +76,7 @@ func TestErrorsRealSamples(t *testing.T) {
 // that scoringutils publishes are the same in three digits.
 func TestErrorsRealQuantiles(t *testing.T) {
 	const set = "covid_eu_quantiles23"
-	rows, err := csv.NewReader(bytes.NewReader(realFile(t, set, "table.csv"))).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(errorsFile(t, set, "table.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestErrorsRealQuantiles(t *testing.T) {
 			} `json:"by_model"`
 		} `json:"computed_float64"`
 	}
-	if err := json.Unmarshal(realFile(t, set, "meta.json"), &meta); err != nil {
+	if err := json.Unmarshal(errorsFile(t, set, "meta.json"), &meta); err != nil {
 		t.Fatal(err)
 	}
 	number := func(s string) float64 {
@@ -128,7 +128,7 @@ func TestErrorsRealQuantiles(t *testing.T) {
 		if err := metrics.NewPass(nil, e).Add(p); err != nil {
 			t.Fatal(err)
 		}
-		if v := e.Value(regress.AEMedian); p.Rows != c.N || !nearTo(v, c.AEMedian, 1e-12) {
+		if v := e.Value(regress.AEMedian); p.Rows != c.N || !errorsNear(v, c.AEMedian, 1e-12) {
 			t.Errorf("%s, %s: %v of %d rows, want %v of %d", c.Model, c.Target, v, p.Rows, c.AEMedian, c.N)
 		}
 	}

@@ -15,11 +15,11 @@ import (
 
 var errorStats = []regress.ErrorStat{regress.RMSE, regress.MAE, regress.Bias, regress.AEMedian}
 
-// errorLevels are the levels of forecastsOf's quantiles.
+// errorLevels are the levels of errorsForecasts's quantiles.
 var errorLevels = []float64{0.1, 0.3, 0.5, 0.9}
 
-// forecastsOf returns n forecasts of a kind with numbers in units of 2^exponent, of k columns.
-func forecastsOf(r *rand.Rand, kind metrics.Kind, n, k, exponent int) *metrics.Predictions {
+// errorsForecasts returns n forecasts of a kind with numbers in units of 2^exponent, of k columns.
+func errorsForecasts(r *rand.Rand, kind metrics.Kind, n, k, exponent int) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: kind}
 	p.F64, p.Rows, p.Classes = make([]float64, n*k), n, k
 	for i := range n {
@@ -60,7 +60,7 @@ func errorsOf(t *testing.T, p *metrics.Predictions, o *metrics.Options) *regress
 	return e
 }
 
-func stateOf(t *testing.T, a metrics.Accumulator) []byte {
+func errorsStateOf(t *testing.T, a metrics.Accumulator) []byte {
 	t.Helper()
 	b, err := a.AppendBinary(nil)
 	if err != nil {
@@ -69,13 +69,13 @@ func stateOf(t *testing.T, a metrics.Accumulator) []byte {
 	return b
 }
 
-// nearTo tells whether got is want to so much of it; NaN is only near to NaN.
-func nearTo(got, want, off float64) bool {
+// errorsNear tells whether got is want to so much of it; NaN is only near to NaN.
+func errorsNear(got, want, off float64) bool {
 	return got == want || math.Abs(got-want) <= off*math.Abs(want) || got != got && want != want
 }
 
-// panicOf returns what f panics with.
-func panicOf(f func()) (text any) {
+// errorsPanic returns what f panics with.
+func errorsPanic(f func()) (text any) {
 	defer func() { text = recover() }()
 	f()
 	return nil
@@ -116,8 +116,9 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		kind metrics.Kind
 		k    int
-	}{{metrics.Normals, 2}, {metrics.Normals, 3}, {metrics.Samples, 1}, {metrics.Samples, 2}, {metrics.Samples, 7}, {metrics.Samples, 50}, {metrics.Quantiles, 4}} {
-		p := forecastsOf(r, c.kind, 3000, c.k, 0)
+	}{{metrics.Normals, 2}, {metrics.Normals, 3}, {metrics.Samples, 1}, {metrics.Samples, 2}, {metrics.Samples, 7}, {metrics.Samples, 50},
+		{metrics.Quantiles, 4}} {
+		p := errorsForecasts(r, c.kind, 3000, c.k, 0)
 		e := errorsOf(t, p, nil)
 		mean, median := rowErrors(p)
 		n := float64(p.Rows)
@@ -145,7 +146,7 @@ func TestErrors(t *testing.T) {
 				m, lo, hi = math.Sqrt(m), math.Sqrt(lo), math.Sqrt(hi)
 			}
 			i := e.Interval(s, 0.95)
-			if v := e.Value(s); !nearTo(v, m, 1e-11) || !nearTo(i.Low, lo, 1e-9) || !nearTo(i.High, hi, 1e-9) {
+			if v := e.Value(s); !errorsNear(v, m, 1e-11) || !errorsNear(i.Low, lo, 1e-9) || !errorsNear(i.High, hi, 1e-9) {
 				t.Errorf("%v of %d: %v is %v %v, want %v %v %v", c.kind, c.k, s, v, i, m, lo, hi)
 			}
 			if (e.Reason(s) == "") != (m == m) {
@@ -165,7 +166,7 @@ func TestErrorsState(t *testing.T) {
 	}{{metrics.Normals, 3}, {metrics.Samples, 9}, {metrics.Quantiles, 4}} {
 		for _, weighted := range []bool{false, true} {
 			n, k := 6000, c.k
-			p := forecastsOf(r, c.kind, n, k, 0)
+			p := errorsForecasts(r, c.kind, n, k, 0)
 			narrow := *p
 			narrow.F64, narrow.F32 = nil, make([]float32, n*k)
 			for i, v := range p.F64 {
@@ -178,8 +179,8 @@ func TestErrorsState(t *testing.T) {
 				}
 				narrow.Weights = p.Weights
 			}
-			want := stateOf(t, errorsOf(t, p, nil))
-			if !bytes.Equal(want, stateOf(t, errorsOf(t, &narrow, &metrics.Options{Threads: 5}))) {
+			want := errorsStateOf(t, errorsOf(t, p, nil))
+			if !bytes.Equal(want, errorsStateOf(t, errorsOf(t, &narrow, &metrics.Options{Threads: 5}))) {
 				t.Errorf("%v: float32 or five threads make another state", c.kind)
 			}
 			back := *p
@@ -208,14 +209,14 @@ func TestErrorsState(t *testing.T) {
 					s.Weights = s.Weights[cut[0]:cut[1]]
 				}
 				part := regress.NewErrors(nil)
-				if err := part.UnmarshalBinary(stateOf(t, errorsOf(t, &s, nil))); err != nil {
+				if err := part.UnmarshalBinary(errorsStateOf(t, errorsOf(t, &s, nil))); err != nil {
 					t.Fatal(err)
 				}
 				if err := total.Merge(part); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if !bytes.Equal(want, stateOf(t, total)) {
+			if !bytes.Equal(want, errorsStateOf(t, total)) {
 				t.Errorf("%v: merged shards are another state", c.kind)
 			}
 		}
@@ -225,7 +226,7 @@ func TestErrorsState(t *testing.T) {
 // TestErrorsWeights: a weight of 2 is the row twice, one of 0 no row, and equal ones change nothing.
 func TestErrorsWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	p := forecastsOf(r, metrics.Samples, 500, 6, 0)
+	p := errorsForecasts(r, metrics.Samples, 500, 6, 0)
 	twice := &metrics.Predictions{Kind: metrics.Samples}
 	for i := range p.Rows {
 		p.Weights = append(p.Weights, float64(r.IntN(3)))
@@ -240,11 +241,11 @@ func TestErrorsWeights(t *testing.T) {
 	p.Weights = nil
 	none := errorsOf(t, p, nil)
 	for _, s := range errorStats {
-		if !nearTo(a.Value(s), b.Value(s), 1e-14) {
+		if !errorsNear(a.Value(s), b.Value(s), 1e-14) {
 			t.Errorf("%v: %v by weights, %v by rows", s, a.Value(s), b.Value(s))
 		}
 		i, j := same.Interval(s, 0.9), none.Interval(s, 0.9)
-		if same.Value(s) != none.Value(s) || !nearTo(i.Low, j.Low, 1e-12) || !nearTo(i.High, j.High, 1e-12) {
+		if same.Value(s) != none.Value(s) || !errorsNear(i.Low, j.Low, 1e-12) || !errorsNear(i.High, j.High, 1e-12) {
 			t.Errorf("%v: %v %v of weights of 2, %v %v of none", s, same.Value(s), i, none.Value(s), j)
 		}
 	}
@@ -252,25 +253,28 @@ func TestErrorsWeights(t *testing.T) {
 
 // TestErrorsUnits: answers have the unit of the numbers, at any size.
 func TestErrorsUnits(t *testing.T) {
-	for _, kind := range []metrics.Kind{metrics.Normals, metrics.Samples, metrics.Quantiles} {
+	for kind, k := range map[metrics.Kind]int{metrics.Normals: 3, metrics.Samples: 4, metrics.Quantiles: 4} {
 		in := func(exponent int) *regress.Errors {
-			return errorsOf(t, forecastsOf(rand.New(rand.NewPCG(4, 4)), kind, 300, 4-int(b2i(kind == metrics.Normals)), exponent), nil)
+			return errorsOf(t, errorsForecasts(rand.New(rand.NewPCG(4, 4)), kind, 300, k, exponent), nil)
 		}
 		one := in(0)
 		for _, e := range []int{-950, -600, -240, -30, 30, 241, 600, 1000} {
 			u := in(e)
 			for _, s := range errorStats {
 				i, j := u.Interval(s, 0.95), one.Interval(s, 0.95)
-				if !nearTo(math.Ldexp(u.Value(s), -e), one.Value(s), 1e-13) || !nearTo(math.Ldexp(i.Low, -e), j.Low, 1e-13) || !nearTo(math.Ldexp(i.High, -e), j.High, 1e-13) {
+				back := func(v float64) float64 { return math.Ldexp(v, -e) }
+				if !errorsNear(back(u.Value(s)), one.Value(s), 1e-13) || !errorsNear(back(i.Low), j.Low, 1e-13) ||
+					!errorsNear(back(i.High), j.High, 1e-13) {
 					t.Errorf("%v: %v in units of 2^%d: %v %v", kind, s, e, u.Value(s), i)
 				}
 			}
 		}
 	}
 	// In one set.
-	p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{1e300, 1, -1e300, 1, 1e-300, 1, 1e-300, 1}, Rows: 4, Classes: 2}}
+	p := &metrics.Predictions{Kind: metrics.Normals}
+	p.F64, p.Rows, p.Classes = []float64{1e300, 1, -1e300, 1, 1e-300, 1, 1e-300, 1}, 4, 2
 	e := errorsOf(t, p, nil)
-	if v := e.Value(regress.RMSE); !nearTo(v, 1e300/math.Sqrt2, 1e-15) {
+	if v := e.Value(regress.RMSE); !errorsNear(v, 1e300/math.Sqrt2, 1e-15) {
 		t.Error("rmse:", v)
 	}
 	if v := e.Value(regress.MAE); v != 5e299 {
@@ -280,19 +284,12 @@ func TestErrorsUnits(t *testing.T) {
 		t.Error("bias:", v)
 	}
 	se := math.Sqrt(4.0/3) / 2 * 0.5e300 // of 1, 1, 0 and 0 in units of 1e300
-	if i := e.Interval(regress.MAE, 0.95); !nearTo(i.High, 5e299+1.959963984540*se, 1e-14) {
+	if i := e.Interval(regress.MAE, 0.95); !errorsNear(i.High, 5e299+1.959963984540*se, 1e-14) {
 		t.Error("mae:", i)
 	}
-	if i := e.Interval(regress.RMSE, 0.95); i.Low != 0 || !nearTo(i.High, 1e300*math.Sqrt(0.5+1.959963984540*se/1e300), 1e-14) {
+	if i := e.Interval(regress.RMSE, 0.95); i.Low != 0 || !errorsNear(i.High, 1e300*math.Sqrt(0.5+1.959963984540*se/1e300), 1e-14) {
 		t.Error("rmse:", i)
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // TestErrorsBeyond: means of samples whose sum is beyond float64 are as good as others, and an error that is itself is +Inf.
@@ -301,10 +298,10 @@ func TestErrorsBeyond(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{0, most / 2, 0}}
 	p.F64, p.Rows, p.Classes = []float64{most, most, -most, -most, most, -most, most, most, 1, 1, 1, 1}, 3, 4
 	e := errorsOf(t, p, nil)
-	if v := e.Value(regress.MAE); !nearTo(v, 1.0/3, 1e-14) { // the errors are 0, 0 and -1
+	if v := e.Value(regress.MAE); !errorsNear(v, 1.0/3, 1e-14) { // the errors are 0, 0 and -1
 		t.Error(v)
 	}
-	if v := e.Value(regress.AEMedian); !nearTo(v, most/2/3, 1e-14) {
+	if v := e.Value(regress.AEMedian); !errorsNear(v, most/2/3, 1e-14) {
 		t.Error(v)
 	}
 	p.Observed[1] = -most
@@ -320,8 +317,8 @@ func TestErrorsBeyond(t *testing.T) {
 
 func TestErrorsFaults(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	normals, samples := forecastsOf(r, metrics.Normals, 5, 3, 0), forecastsOf(r, metrics.Samples, 5, 3, 0)
-	quantiles := forecastsOf(r, metrics.Quantiles, 5, 4, 0)
+	normals, samples := errorsForecasts(r, metrics.Normals, 5, 3, 0), errorsForecasts(r, metrics.Samples, 5, 3, 0)
+	quantiles := errorsForecasts(r, metrics.Quantiles, 5, 4, 0)
 	probs := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}, Labels: []int32{1}}
 	feed := func(p *metrics.Predictions, levels ...float64) func() {
 		return func() {
@@ -343,7 +340,7 @@ func TestErrorsFaults(t *testing.T) {
 		{"regress: no such statistic of errors", func() { regress.NewErrors(nil).Value(4) }},
 		{"regress: no such statistic of errors", func() { regress.NewErrors(nil).Interval(9, 0.95) }},
 	} {
-		if got := panicOf(c.f); got != c.want {
+		if got := errorsPanic(c.f); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
@@ -369,13 +366,14 @@ func TestErrorsFaults(t *testing.T) {
 
 	n := errorsOf(t, normals, nil)
 	normals.Weights = []float64{1, 1, 1, 1, 1}
-	before := stateOf(t, n)
-	for _, o := range []metrics.Accumulator{e, errorsOf(t, normals, nil), errorsOf(t, samples, nil), errorsOf(t, quantiles, nil), regress.NewNormal(nil)} {
-		if err := n.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, stateOf(t, n)) {
+	before := errorsStateOf(t, n)
+	for _, o := range []metrics.Accumulator{e, errorsOf(t, normals, nil), errorsOf(t, samples, nil), errorsOf(t, quantiles, nil),
+		regress.NewNormal(nil)} {
+		if err := n.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, errorsStateOf(t, n)) {
 			t.Errorf("merged with %T: %v", o, err)
 		}
 	}
-	if err := n.Merge(n.Empty()); err != nil || !bytes.Equal(before, stateOf(t, n)) {
+	if err := n.Merge(n.Empty()); err != nil || !bytes.Equal(before, errorsStateOf(t, n)) {
 		t.Error(err)
 	}
 	for i := range before {
@@ -390,9 +388,9 @@ func TestErrorsFaults(t *testing.T) {
 // FuzzErrorsUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be asked.
 func FuzzErrorsUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(6, 6))
-	for _, kind := range []metrics.Kind{metrics.Normals, metrics.Samples, metrics.Quantiles} {
+	for kind, k := range map[metrics.Kind]int{metrics.Normals: 3, metrics.Samples: 4, metrics.Quantiles: 4} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
-			p := forecastsOf(r, kind, 7, 4-b2i(kind == metrics.Normals), 0)
+			p := errorsForecasts(r, kind, 7, k, 0)
 			p.Weights = w
 			var o regress.ErrorOptions
 			if kind == metrics.Quantiles {

@@ -8,10 +8,10 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-var observed, mean, sd = []float64{23, 17, 21, 24, 19}, []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
-
 // Whether the spread that forecasts state is the one that they have, from columns in memory.
 func ExampleOfNormals() {
+	observed := []float64{23, 17, 21, 24, 19}
+	mean, sd := []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
 	e, n, err := regress.OfNormals(observed, mean, sd, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -36,6 +36,8 @@ func ExampleNormalOptions() {
 	if n.Reason(regress.NLL) != "" {
 		fmt.Println(regress.NLL, n.Value(regress.NLL), "as", n.Reason(regress.NLL))
 	}
+	observed := []float64{23, 17, 21, 24, 19}
+	mean, sd := []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
 	var p *metrics.Predictions = regress.NormalPredictions(observed, mean, sd)
 	if err := metrics.NewPass(nil, n).Add(p); err != nil {
 		log.Fatal(err)

@@ -350,7 +350,9 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 		ok = ok && weight.Sign() > 0 && (!o.keeps(Sharpness) || o.sd.Squares.Rat().Sign() > 0) // a forecast has a spread
 	}
 	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE
-	if !ok || f > 1 || o.infinite < 0 || o.nll.Over < o.infinite || rows < o.nll.Over || o.keep&^known != 0 || o.keeps(RCE) && !o.keeps(Sharpness) {
+	switch {
+	case !ok, f > 1, rows < 0, o.infinite < 0, o.nll.Over < o.infinite, rows < o.nll.Over,
+		o.keep&^known != 0, o.keeps(RCE) && !o.keeps(Sharpness):
 		return fmt.Errorf("regress.Normal: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*n = o

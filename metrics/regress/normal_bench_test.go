@@ -46,7 +46,7 @@ func BenchmarkNormal(b *testing.B) {
 // BenchmarkErrorsSamples is of samples, beside their CRPS. A byte stands for a row.
 func BenchmarkErrorsSamples(b *testing.B) {
 	for _, m := range []int{11, 51} {
-		p := forecastsOf(rand.New(rand.NewPCG(1, 1)), metrics.Samples, 4000, m, 0)
+		p := errorsForecasts(rand.New(rand.NewPCG(1, 1)), metrics.Samples, 4000, m, 0)
 		narrow := *p
 		narrow.F64 = nil
 		for _, v := range p.F64 {

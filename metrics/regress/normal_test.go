@@ -71,7 +71,7 @@ func TestNormalGolden(t *testing.T) {
 			"variance":       {variance, n.Value(regress.Sharpness)},
 			"root":           {root, n.Value(regress.SharpnessRoot)},
 		} {
-			if !nearTo(v[0], v[1], 1e-12) {
+			if !errorsNear(v[0], v[1], 1e-12) {
 				t.Errorf("case %d: %s is %.17g, want %.17g", i, name, v[0], v[1])
 			}
 		}
@@ -83,7 +83,7 @@ func TestNormalGolden(t *testing.T) {
 
 // TestNormal compares values and intervals with sums over the rows.
 func TestNormal(t *testing.T) {
-	p := forecastsOf(rand.New(rand.NewPCG(11, 1)), metrics.Normals, 3000, 2, 0)
+	p := errorsForecasts(rand.New(rand.NewPCG(11, 1)), metrics.Normals, 3000, 2, 0)
 	n := normalOf(t, p, nil)
 	row := func(f func(e, sd float64) float64) (mean, se float64) {
 		s, ss := 0.0, 0.0
@@ -100,7 +100,7 @@ func TestNormal(t *testing.T) {
 	const z = 1.959963984540
 	check := func(s regress.NormalStat, v, low, high float64) {
 		t.Helper()
-		if i := n.Interval(s, 0.95); !nearTo(n.Value(s), v, 1e-11) || !nearTo(i.Low, low, 1e-9) || !nearTo(i.High, high, 1e-9) {
+		if i := n.Interval(s, 0.95); !errorsNear(n.Value(s), v, 1e-11) || !errorsNear(i.Low, low, 1e-9) || !errorsNear(i.High, high, 1e-9) {
 			t.Errorf("%v is %v %v, want %v %v %v", s, n.Value(s), i, v, low, high)
 		}
 		if n.Reason(s) != "" {
@@ -126,7 +126,7 @@ func TestNormal(t *testing.T) {
 func TestNormalState(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		const n = 6000
-		p := forecastsOf(rand.New(rand.NewPCG(12, 1)), metrics.Normals, n, 3, 0)
+		p := errorsForecasts(rand.New(rand.NewPCG(12, 1)), metrics.Normals, n, 3, 0)
 		narrow := *p
 		narrow.F64, narrow.F32 = nil, make([]float32, 3*n)
 		for i, v := range p.F64 {
@@ -139,8 +139,8 @@ func TestNormalState(t *testing.T) {
 			}
 			narrow.Weights = p.Weights
 		}
-		want := stateOf(t, normalOf(t, p, nil))
-		if !bytes.Equal(want, stateOf(t, normalOf(t, &narrow, &metrics.Options{Threads: 5}))) {
+		want := errorsStateOf(t, normalOf(t, p, nil))
+		if !bytes.Equal(want, errorsStateOf(t, normalOf(t, &narrow, &metrics.Options{Threads: 5}))) {
 			t.Error("float32 or five threads make another state")
 		}
 		back := *p
@@ -159,14 +159,14 @@ func TestNormalState(t *testing.T) {
 				s.Weights = s.Weights[cut[0]:cut[1]]
 			}
 			part := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL}})
-			if err := part.UnmarshalBinary(stateOf(t, normalOf(t, &s, nil))); err != nil {
+			if err := part.UnmarshalBinary(errorsStateOf(t, normalOf(t, &s, nil))); err != nil {
 				t.Fatal(err)
 			}
 			if err := total.Merge(part); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !bytes.Equal(want, stateOf(t, total)) {
+		if !bytes.Equal(want, errorsStateOf(t, total)) {
 			t.Error("merged shards are another state")
 		}
 		if len(want) > 1500 {
@@ -178,7 +178,7 @@ func TestNormalState(t *testing.T) {
 // TestNormalWeights: a weight of 2 is the row twice, one of 0 no row, and equal ones change nothing.
 func TestNormalWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
-	p := forecastsOf(r, metrics.Normals, 500, 2, 0)
+	p := errorsForecasts(r, metrics.Normals, 500, 2, 0)
 	twice := &metrics.Predictions{Kind: metrics.Normals}
 	for i := range p.Rows {
 		p.Weights = append(p.Weights, float64(r.IntN(3)))
@@ -193,11 +193,11 @@ func TestNormalWeights(t *testing.T) {
 	p.Weights = nil
 	none := normalOf(t, p, nil)
 	for _, s := range normalStats {
-		if !nearTo(a.Value(s), b.Value(s), 1e-13) {
+		if !errorsNear(a.Value(s), b.Value(s), 1e-13) {
 			t.Errorf("%v: %v by weights, %v by rows", s, a.Value(s), b.Value(s))
 		}
 		i, j := same.Interval(s, 0.9), none.Interval(s, 0.9)
-		if same.Value(s) != none.Value(s) || !nearTo(i.Low, j.Low, 1e-12) || !nearTo(i.High, j.High, 1e-12) {
+		if same.Value(s) != none.Value(s) || !errorsNear(i.Low, j.Low, 1e-12) || !errorsNear(i.High, j.High, 1e-12) {
 			t.Errorf("%v: %v %v of weights of 2, %v %v of none", s, same.Value(s), i, none.Value(s), j)
 		}
 	}
@@ -206,12 +206,13 @@ func TestNormalWeights(t *testing.T) {
 // TestNormalUnits: answers have the unit of the numbers, or none, at any size.
 func TestNormalUnits(t *testing.T) {
 	in := func(exponent int) *regress.Normal {
-		return normalOf(t, forecastsOf(rand.New(rand.NewPCG(14, 1)), metrics.Normals, 300, 3, exponent), nil)
+		return normalOf(t, errorsForecasts(rand.New(rand.NewPCG(14, 1)), metrics.Normals, 300, 3, exponent), nil)
 	}
 	one := in(0)
 	for _, e := range []int{-950, -600, -240, -30, 30, 241, 600, 1000} {
 		u := in(e)
-		for s, power := range map[regress.NormalStat]int{regress.CRPS: 1, regress.Sharpness: 2, regress.SharpnessRoot: 1, regress.ZMS: 0, regress.RCE: 0} {
+		for s, power := range map[regress.NormalStat]int{regress.CRPS: 1, regress.Sharpness: 2,
+			regress.SharpnessRoot: 1, regress.ZMS: 0, regress.RCE: 0} {
 			if power == 2 && (e > 500 || e < -500) {
 				if v := u.Value(s); v != 0 && !math.IsInf(v, 1) {
 					t.Errorf("%v in units of 2^%d: %v", s, e, v)
@@ -220,11 +221,11 @@ func TestNormalUnits(t *testing.T) {
 			}
 			i, j := u.Interval(s, 0.95), one.Interval(s, 0.95)
 			in := func(v float64) float64 { return math.Ldexp(v, -e*power) }
-			if !nearTo(in(u.Value(s)), one.Value(s), 1e-13) || !nearTo(in(i.Low), j.Low, 1e-13) || !nearTo(in(i.High), j.High, 1e-13) {
+			if !errorsNear(in(u.Value(s)), one.Value(s), 1e-13) || !errorsNear(in(i.Low), j.Low, 1e-13) || !errorsNear(in(i.High), j.High, 1e-13) {
 				t.Errorf("%v in units of 2^%d: %v %v", s, e, u.Value(s), i)
 			}
 		}
-		if d := u.Value(regress.NLL) - one.Value(regress.NLL); !nearTo(d, float64(e)*math.Ln2, 1e-12) {
+		if d := u.Value(regress.NLL) - one.Value(regress.NLL); !errorsNear(d, float64(e)*math.Ln2, 1e-12) {
 			t.Errorf("nll in units of 2^%d: %v above", e, d)
 		}
 	}
@@ -232,8 +233,8 @@ func TestNormalUnits(t *testing.T) {
 
 // TestNormalFarApart: numbers of 1e-300 and 1e300 in one set.
 func TestNormalFarApart(t *testing.T) {
-	p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{1e300, 2e300, 1e-300, 3e-300, 1e-300, 2e300, -1e300, 1e300},
-		Rows: 4, Classes: 2}}
+	p := &metrics.Predictions{Kind: metrics.Normals}
+	p.F64, p.Rows, p.Classes = []float64{1e300, 2e300, 1e-300, 3e-300, 1e-300, 2e300, -1e300, 1e300}, 4, 2
 	n := normalOf(t, p, nil)
 	for s, want := range map[regress.NormalStat]float64{
 		regress.Sharpness:     math.Inf(1),
@@ -242,7 +243,7 @@ func TestNormalFarApart(t *testing.T) {
 		regress.ZMS:           (0.25 + 1.0/9 + 1) / 4,
 		regress.CRPS:          (score.NormalCRPS(1e300, 0, 2e300) + score.NormalCRPS(0, 0, 2e300) + score.NormalCRPS(1e300, 0, 1e300)) / 4,
 	} {
-		if v := n.Value(s); !nearTo(v, want, 1e-15) {
+		if v := n.Value(s); !errorsNear(v, want, 1e-15) {
 			t.Errorf("%v is %v, want %v", s, v, want)
 		}
 		if i := n.Interval(s, 0.95); (i.Low != i.Low) != math.IsInf(want, 1) {
@@ -254,7 +255,7 @@ func TestNormalFarApart(t *testing.T) {
 	n = normalOf(t, p, nil)
 	for s, want := range map[regress.NormalStat]float64{regress.NLL: math.Inf(1), regress.ZMS: math.Inf(1),
 		regress.CRPS: (1e300 + score.NormalCRPS(0, 0, 2e300) + score.NormalCRPS(1e300, 0, 1e300)) / 4} {
-		if v := n.Value(s); !nearTo(v, want, 1e-15) {
+		if v := n.Value(s); !errorsNear(v, want, 1e-15) {
 			t.Errorf("%v is %v, want %v", s, v, want)
 		}
 	}
@@ -269,7 +270,7 @@ func TestNormalFarApart(t *testing.T) {
 
 // TestNormalOptions: what is not asked for is not kept, and has no answer.
 func TestNormalOptions(t *testing.T) {
-	p := forecastsOf(rand.New(rand.NewPCG(15, 1)), metrics.Normals, 400, 3, 0)
+	p := errorsForecasts(rand.New(rand.NewPCG(15, 1)), metrics.Normals, 400, 3, 0)
 	all := normalOf(t, p, nil)
 	for _, s := range normalStats {
 		n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{s}})
@@ -282,7 +283,8 @@ func TestNormalOptions(t *testing.T) {
 		for _, o := range normalStats {
 			kept := o == s || s == regress.RCE && (o == regress.Sharpness || o == regress.SharpnessRoot) ||
 				s == regress.Sharpness && o == regress.SharpnessRoot || s == regress.SharpnessRoot && o == regress.Sharpness
-			if got := panicOf(func() { n.Value(o) }); (got == nil) != kept || got != nil && got != "regress: the statistic has to be in the options" {
+			got := errorsPanic(func() { n.Value(o) })
+			if (got == nil) != kept || got != nil && got != "regress: the statistic has to be in the options" {
 				t.Errorf("%v of %v: %v", o, s, got)
 			}
 		}
@@ -293,7 +295,7 @@ func TestNormalOptions(t *testing.T) {
 }
 
 func TestNormalFaults(t *testing.T) {
-	p := forecastsOf(rand.New(rand.NewPCG(16, 1)), metrics.Normals, 5, 3, 0)
+	p := errorsForecasts(rand.New(rand.NewPCG(16, 1)), metrics.Normals, 5, 3, 0)
 	probs := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}, Labels: []int32{1}}
 	for _, c := range []struct {
 		want string
@@ -305,7 +307,7 @@ func TestNormalFaults(t *testing.T) {
 		{"regress: the columns of a forecast differ in length", func() { regress.NormalPredictions([]float64{1}, nil, []float64{1}) }},
 		{"regress: the columns of a forecast differ in length", func() { _, _, _ = regress.OfNormals([]float64{1}, []float64{1}, nil, nil) }},
 	} {
-		if got := panicOf(c.f); got != c.want {
+		if got := errorsPanic(c.f); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
@@ -321,8 +323,9 @@ func TestNormalFaults(t *testing.T) {
 	// Of one row there are values, but no intervals; of errors of 0 no interval of RCE, which is 1.
 	one := *p
 	one.Rows, one.F64 = 1, p.F64[:3]
+	lonely := normalOf(t, &one, nil)
 	for _, s := range normalStats {
-		if v, i := normalOf(t, &one, nil).Value(s), normalOf(t, &one, nil).Interval(s, 0.9); v-v != 0 || i.Low == i.Low || i.High == i.High {
+		if v, i := lonely.Value(s), lonely.Interval(s, 0.9); v-v != 0 || i.Low == i.Low || i.High == i.High {
 			t.Error(s, v, i)
 		}
 	}
@@ -347,18 +350,18 @@ func TestNormalFaults(t *testing.T) {
 			t.Error(sd, v, root)
 		}
 	}
-	if v, root := regress.SharpnessOf([]float64{1e300, 0, 1e300, 1e-300}); !math.IsInf(v, 1) || !nearTo(root, 1e300/math.Sqrt2, 1e-15) {
+	if v, root := regress.SharpnessOf([]float64{1e300, 0, 1e300, 1e-300}); !math.IsInf(v, 1) || !errorsNear(root, 1e300/math.Sqrt2, 1e-15) {
 		t.Error(v, root)
 	}
 
 	p.Weights = []float64{1, 1, 1, 1, 1}
-	before := stateOf(t, n)
+	before := errorsStateOf(t, n)
 	for _, o := range []metrics.Accumulator{normalOf(t, p, nil), regress.NewErrors(nil)} {
-		if err := n.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, stateOf(t, n)) {
+		if err := n.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, errorsStateOf(t, n)) {
 			t.Errorf("merged with %T: %v", o, err)
 		}
 	}
-	if err := n.Merge(n.Empty()); err != nil || !bytes.Equal(before, stateOf(t, n)) {
+	if err := n.Merge(n.Empty()); err != nil || !bytes.Equal(before, errorsStateOf(t, n)) {
 		t.Error(err)
 	}
 	for i := range before {
@@ -407,7 +410,7 @@ func FuzzNormalUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(18, 1))
 	for _, stats := range [][]regress.NormalStat{nil, {regress.NLL}, {regress.RCE, regress.ZMS}} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
-			p := forecastsOf(r, metrics.Normals, 7, 3, 0)
+			p := errorsForecasts(r, metrics.Normals, 7, 3, 0)
 			p.Weights = w
 			n := regress.NewNormal(&regress.NormalOptions{Stats: stats})
 			if err := metrics.NewPass(nil, n).Add(p); err != nil {
@@ -434,8 +437,8 @@ func FuzzNormalUnmarshal(f *testing.F) {
 			t.Errorf("written in another way: %v", err)
 		}
 		for _, s := range normalStats {
-			panicOf(func() { n.Value(s) })
-			if panicOf(func() { n.Reason(s) }) == nil {
+			errorsPanic(func() { n.Value(s) })
+			if errorsPanic(func() { n.Reason(s) }) == nil {
 				n.Interval(s, 0.95)
 			}
 		}
