@@ -811,7 +811,7 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 func reseal(b []byte) []byte {
 	const head, tail = 14, 8
 	c := slices.Clone(b)
-	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", stateMagic} {
+	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", "cERR", "cNRM", "cPIT", "cRKH", "cSPR", "rCAL", "rINT", "rQUA", stateMagic} {
 		for at := 0; at+head+tail <= len(c); {
 			i := bytes.Index(c[at:], []byte(magic))
 			if i < 0 || at+i+head+tail > len(c) {
