@@ -1977,4 +1977,49 @@ func NormalF32(error *float64, sd *float64, z *float64, nll *float64, crps *floa
 	panic(absent)
 }
 
+// Largest writes to to the largest magnitude of n values, a multiple of 32 that is not 0, and NaN if one is not finite.
+func Largest(to *float64, v *float64, n int) {
+	switch {
+	case isa.NEON:
+		neon.Largest(to, v, n)
+	case isa.AVX512:
+		avx512.Largest(to, v, n)
+	case isa.AVX2:
+		avx2.Largest(to, v, n)
+	default:
+		panic(absent)
+	}
+}
+
+// UnitMoments writes to to, for n values, a multiple of 32 that is not 0, a word that is 0 but for its sign where no
+// value and no square has bits below the windows, and the sums of the bits that adding the magics gives; of the values
+// the first one only, and nothing to the third word.
+func UnitMoments(to *uint64, v *float64, n int, first *float64, second *float64) {
+	switch {
+	case isa.NEON:
+		neon.UnitMoments(to, v, n, first, second)
+	case isa.AVX512:
+		avx512.UnitMoments(to, v, n, first, second)
+	case isa.AVX2:
+		avx2.UnitMoments(to, v, n, first, second)
+	default:
+		panic(absent)
+	}
+}
+
+// UnitMomentsFine writes to to, for n values, a multiple of 32 that is not 0, a word that is 0 but for its sign where
+// no value and no square has bits below the windows, and the sums of the bits that adding the magics gives.
+func UnitMomentsFine(to *uint64, v *float64, n int, first *float64, second *float64) {
+	switch {
+	case isa.NEON:
+		neon.UnitMomentsFine(to, v, n, first, second)
+	case isa.AVX512:
+		avx512.UnitMomentsFine(to, v, n, first, second)
+	case isa.AVX2:
+		avx2.UnitMomentsFine(to, v, n, first, second)
+	default:
+		panic(absent)
+	}
+}
+
 const absent = "asm: no assembly at this level"

@@ -53,6 +53,7 @@ var families = []struct {
 	{"samples", sampleSpreads},
 	{"classwise", classwise},
 	{"normal", normal},
+	{"unitmoments", unitMoments},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.

@@ -143,3 +143,93 @@ func (n normals) storeWidened(p R, u int, v V) {
 	n.Store(p, low, a)
 	n.Store(p, high, b)
 }
+
+// unitMoments emits what sums values of which the windows are chosen by the largest: the Go definition is in kernel/unitmoments.go.
+func unitMoments(m Machine) {
+	c := columnKernel{kernelOf(m, F64)}
+	c.largest()
+	c.unitSums("UnitMoments", false)
+	c.unitSums("UnitMomentsFine", true)
+}
+
+func (c columnKernel) largest() {
+	c.Func("Largest", "Largest writes to to the largest magnitude of n values, a multiple of 32 that is not 0, and NaN if one is not finite.",
+		[]Arg{{"to", "*float64"}, {"v", "*float64"}, {"n", "int"}}, nil)
+	to, v, n := c.Arg("to"), c.Arg("v"), c.Arg("n")
+	abs, most := c.Pin(c.konst(c.absMask)), []V{c.Zero(), c.Zero()}
+	zero, probes := c.Zero(), []V{c.Zero(), c.Zero()}
+	c.rows(n, func(u int) {
+		x := c.at(v, u)
+		c.FMATo(F64, probes[u%2], x, zero)
+		c.Move(most[u%2], c.Max(F64, c.And(x, abs), most[u%2]))
+	}, walker{v, 8})
+	probe := c.butterfly(F64, probes, func(a, b V) V { return c.Add(F64, a, b) })
+	top := c.butterfly(F64, most, func(a, b V) V { return c.Max(F64, a, b) })
+	c.StoreLane(F64, to, 0, c.Add(F64, top, probe))
+	c.Return()
+}
+
+// unitSums emits the sums and, in the first word, the bits in which what is left of a value and what the last window takes differ.
+func (c columnKernel) unitSums(name string, fine bool) {
+	doc := name + ` writes to to, for n values, a multiple of 32 that is not 0, a word that is 0 but for its sign where no value and no
+		square has bits below the windows, and the sums of the bits that adding the magics gives`
+	if !fine {
+		doc += "; of the values the first one only, and nothing to the third word"
+	}
+	c.Func(name, doc+".", []Arg{{"to", "*uint64"}, {"v", "*float64"}, {"n", "int"}, {"first", "*float64"}, {"second", "*float64"}}, nil)
+	to, v, n, first, second := c.Arg("to"), c.Arg("v"), c.Arg("n"), c.Arg("first"), c.Arg("second")
+	var magic, sums [4]V
+	for i := range sums {
+		magic[i], sums[i] = c.Broadcast(F64, [2]R{first, second}[i/2], 8*(i%2)), c.Zero()
+	}
+	left := c.Zero()
+	together := 2
+	if c.Level() == "avx512" {
+		together = 4
+	}
+	// window adds up what a window takes of each register and returns that as numbers.
+	window := func(i int, x []V) []V {
+		t := each(x, func(x V) V { return c.Add(F64, x, magic[i]) })
+		for _, t := range t {
+			c.AddTo(I64, sums[i], t)
+		}
+		return each(t, func(t V) V { return c.Sub(F64, t, magic[i]) })
+	}
+	rest := func(x, taken []V) (r []V) {
+		for i := range x {
+			r = append(r, c.Sub(F64, x[i], taken[i]))
+		}
+		return r
+	}
+	note := func(x, taken []V) {
+		for i := range x {
+			c.DifferTo(left, x[i], taken[i])
+		}
+	}
+	c.rows(n, func(u int) {
+		if u%together != 0 {
+			return
+		}
+		x := make([]V, together)
+		for i := range x {
+			x[i] = c.at(v, u+i)
+		}
+		taken := window(0, x)
+		if r := x; fine {
+			r = rest(r, taken)
+			note(r, window(1, r))
+		} else {
+			note(r, taken)
+		}
+		q := each(x, func(x V) V { return c.Mul(F64, x, x) })
+		r := rest(q, window(2, q))
+		note(r, window(3, r))
+	}, walker{v, 8})
+	c.StoreLane(I64, to, 0, c.butterfly(I64, []V{left}, func(a, b V) V { return c.Or(a, b) }))
+	for i, s := range sums {
+		if i != 1 || fine {
+			c.total(to, 1+i, s)
+		}
+	}
+	c.Return()
+}

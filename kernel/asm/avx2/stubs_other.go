@@ -740,3 +740,15 @@ func ClassSumsFrequentF64(n *int64, p *int64, pp *int64, list *uint32, x *float6
 func NormalF32(error *float64, sd *float64, z *float64, nll *float64, crps *float64, x *float32, n int) (done int) {
 	panic(absent)
 }
+
+// Largest writes to to the largest magnitude of n values, a multiple of 32 that is not 0, and NaN if one is not finite.
+func Largest(to *float64, v *float64, n int) { panic(absent) }
+
+// UnitMoments writes to to, for n values, a multiple of 32 that is not 0, a word that is 0 but for its sign where no
+// value and no square has bits below the windows, and the sums of the bits that adding the magics gives; of the values
+// the first one only, and nothing to the third word.
+func UnitMoments(to *uint64, v *float64, n int, first *float64, second *float64) { panic(absent) }
+
+// UnitMomentsFine writes to to, for n values, a multiple of 32 that is not 0, a word that is 0 but for its sign where
+// no value and no square has bits below the windows, and the sums of the bits that adding the magics gives.
+func UnitMomentsFine(to *uint64, v *float64, n int, first *float64, second *float64) { panic(absent) }

@@ -1,8 +1,41 @@
 package tally
 
+import (
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+)
+
 // AddUnits adds finite or infinite values that carry the user's unit, so that no window is known to hold them: neither
 // they nor their squares, or with weights the products, are rounded but to float64.
 func (m *Mean) AddUnits(v, weights []float64) {
+	const most, few = 1024, 16 // values that go together: at once, or not at all
+	for weights == nil && len(v) >= few {
+		n := min(len(v), most)
+		if s, ok := kernel.UnitMoments(v[:n]); ok {
+			addWhole(&m.S1, s.Hi, s.Unit)
+			addWhole(&m.S1, s.Lo, s.Fine)
+			addWhole(&m.S2, s.Hi2, s.Unit2)
+			addWhole(&m.S2, s.Lo2, s.Fine2)
+		} else {
+			m.addAnyUnits(v[:n], nil)
+		}
+		v = v[n:]
+	}
+	if len(v) > 0 {
+		m.addAnyUnits(v, weights)
+	}
+}
+
+// addWhole adds n units, a power of two that is far from the ends of the range.
+func addWhole(s *exact.Sum, n int64, unit float64) {
+	if n != 0 {
+		s.AddExact(float64(n>>32) * (0x1p32 * unit))
+		s.AddExact(float64(n&(1<<32-1)) * unit)
+	}
+}
+
+// addAnyUnits is AddUnits for values of any sizes.
+func (m *Mean) addAnyUnits(v, weights []float64) {
 	if len(v) == 1 {
 		var first, second [1]float64
 		m.addUnits(v, weights, first[:], second[:])

@@ -63,3 +63,47 @@ func TestMeanUnits(t *testing.T) {
 		}
 	}
 }
+
+// TestMeanUnitsTogether: the state is that of values added one by one, whichever of them go together.
+func TestMeanUnitsTogether(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	odd := []float64{1e-300, 1e300, -1e300, 5e-324, 0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1e200, -1e-200, math.MaxFloat64, 0x1p-401, 0x1p401}
+	for _, n := range []int{0, 1, 2, 15, 16, 17, 100, 1023, 1024, 1025, 3000} {
+		for kind := range 6 {
+			v := make([]float64, n)
+			for i := range v {
+				switch x := r.NormFloat64(); kind {
+				case 0:
+					v[i] = x
+				case 1:
+					v[i] = float64(float32(x)) * 1e-30
+				case 2:
+					v[i] = math.Ldexp(x, r.IntN(80))
+				case 3:
+					if v[i] = x; r.IntN(100) == 0 {
+						v[i] = odd[r.IntN(len(odd))]
+					}
+				case 4:
+					v[i] = odd[r.IntN(len(odd))]
+				default:
+					v[i] = 0x1p-1074 * float64(r.IntN(5))
+				}
+			}
+			var all, one, split Mean
+			all.AddUnits(v, nil)
+			for i := range v {
+				one.AddUnits(v[i:i+1], nil)
+			}
+			at := r.IntN(n + 1)
+			split.AddUnits(v[at:], nil)
+			split.AddUnits(v[:at], nil)
+			var a, b, c exact.Enc
+			all.Encode(&a)
+			one.Encode(&b)
+			split.Encode(&c)
+			if string(a.B) != string(b.B) || string(a.B) != string(c.B) {
+				t.Errorf("%d values of kind %d: the states differ", n, kind)
+			}
+		}
+	}
+}
