@@ -153,7 +153,7 @@ func TestSpreadOracle(t *testing.T) {
 }
 
 // TestSpreadReal holds the figures of two sets of molecular properties. In one no standard deviations are equal, and the
-// published figure is met. The other has 135 distinct ones in 13,885 rows, which the published figure (0.0641) divides in
+// figure beside the set is met. The other has 135 distinct ones in 13,885 rows, which the figure beside the set (0.0641) divides in
 // the order of the file.
 func TestSpreadReal(t *testing.T) {
 	dir := os.Getenv("CANDOR_REAL")
