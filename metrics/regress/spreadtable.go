@@ -469,10 +469,17 @@ func (t *spreadTable) addLog(l *spreadLog) {
 	weighted := len(l.weights) > 0
 	others := &l.others
 	others.clear(t.coarse, weighted)
+	// Rows are fetched some at a time, so that the memory is asked for many of them at once.
+	var ahead [64]spreadRow
 	i := 0
-	for _, o := range order {
+	for n, o := range order {
 		at := o & spreadPlace
-		row := l.rows[at]
+		if n%len(ahead) == 0 {
+			for k, o := range order[n:min(n+len(ahead), len(order))] {
+				ahead[k] = l.rows[o&spreadPlace]
+			}
+		}
+		row := ahead[n%len(ahead)]
 		if len(others.keys) == spreadOthers {
 			t.merge(others)
 			others.clear(t.coarse, weighted)
