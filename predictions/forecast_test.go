@@ -468,7 +468,7 @@ func TestTableChanges(t *testing.T) {
 	for what, change := range map[string]func(path string){
 		"no such file": func(path string) { os.Remove(path) },
 		"the file changed while it was read; wait until whoever writes it is done": func(path string) { os.WriteFile(path, []byte(threeRows+"1,2,3\n"), 0o600) },
-		"the file changed while it was read": func(path string) { os.WriteFile(path, []byte("x"+threeRows[1:]), 0o600) },
+		"the file changed while it was read":                                       func(path string) { os.WriteFile(path, []byte("x"+threeRows[1:]), 0o600) },
 	} {
 		dir := t.TempDir()
 		paths := []string{dir + "/1.csv", dir + "/2.csv"}

@@ -89,112 +89,97 @@ func (l *layout) parse(b *block) {
 			b.index = map[string]int32{}
 		}
 	}
-	behind := len(l.names) // cells behind the last step
-	for _, s := range l.steps {
-		behind -= s.skip + 1
-	}
-	separator, quoted := l.separator, bytes.IndexByte(b.text, '"') >= 0
-	wide := 0x0101010101010101 * uint64(separator)
+	quoted := bytes.IndexByte(b.text, '"') >= 0
 	for p := 0; p < n; {
-		start := p
 		if t[p] == '\n' || t[p] == '\r' && t[p+1] == '\n' {
 			b.blank = b.lineAt(p)
-			for _, c := range b.text[p:] {
-				if c != '\n' && c != '\r' {
-					b.err = emptyLine(b.blank)
-					break
-				}
+			if len(bytes.Trim(b.text[p:], "\r\n")) > 0 {
+				b.err = emptyLine(b.blank)
 			}
 			return
 		}
-		row := b.values[b.rows*l.classes:][:l.classes]
-		b.key = b.key[:0]
-		last := byte(0) // what ended the cell before
-		bad := false
-		for i := range l.steps {
-			s := &l.steps[i]
-			for range s.skip {
-				if p = skipCell(t, p, wide, separator); p < 0 || t[p] != separator {
-					bad = true
-					break
-				}
-				p++
-			}
-			if bad {
-				break
-			}
-			if s.slot >= 0 {
-				v, end, ok := decimal(t, p)
-				if ok && t[end] == '\r' && t[end+1] == '\n' {
-					end++
-				}
-				if !ok || t[end] != separator && t[end] != '\n' || s.group >= 0 {
-					var c []byte
-					var why string
-					if c, end, why = readCell(t[:n], p, separator, &b.scratch); why != "" {
-						bad = true
-						break
-					}
-					if v, ok = cellNumber(c); !ok {
-						bad = true
-						break
-					}
-					if s.group >= 0 {
-						b.key = appendKey(b.key, c)
-					}
-				}
-				switch {
-				case s.slot < observedSlot:
-					row[s.slot] = v
-				case s.slot == observedSlot:
-					b.observed[b.rows] = v
-				default:
-					b.weights[b.rows] = v
-				}
-				p = end
-			} else {
-				c, end, why := readCell(t[:n], p, separator, &b.scratch)
-				if why != "" {
-					bad = true
-					break
-				}
-				b.key = appendKey(b.key, c)
-				p = end
-			}
-			if last = t[p]; last == '\n' {
-				if i+1 < len(l.steps) || behind > 0 {
-					bad = true
-				}
-				break
-			}
-			p++
-		}
-		if !bad && last == separator {
-			for i := range behind {
-				if p = skipCell(t, p, wide, separator); p < 0 || (t[p] == '\n') != (i+1 == behind) {
-					bad = true
-					break
-				}
-				p++
-			}
-			bad = bad || behind == 0
-		} else {
-			p++
-		}
-		if bad {
-			b.err = l.explain(b, start)
+		end, ok := l.row(b, t, p)
+		if !ok {
+			b.err = l.explain(b, p)
 			return
 		}
 		if l.grouped > 0 && !b.group() {
 			return
 		}
 		if quoted {
-			if lines := bytes.Count(t[start:p-1], []byte{'\n'}); lines > 0 {
+			if lines := bytes.Count(t[p:end], []byte{'\n'}); lines > 0 {
 				b.jumps = append(b.jumps, jump{int64(b.rows), int64(lines)})
 			}
 		}
 		b.rows++
+		p = end + 1
 	}
+}
+
+// row reads the row that begins at t[p] and returns the place of its line end. It is not ok if anything is wrong with it. t is the
+// block's text with the room behind it.
+func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
+	text, separator := t[:len(t)-decimalPad], l.separator
+	wide := 0x0101010101010101 * uint64(separator)
+	values := b.values[b.rows*l.classes:][:l.classes]
+	b.key = b.key[:0]
+	for i := range l.steps {
+		s := &l.steps[i]
+		for range s.skip {
+			if p = skipCell(t, p, wide, separator); p < 0 || t[p] != separator {
+				return 0, false
+			}
+			p++
+		}
+		v, end, ok := 0.0, 0, false
+		if s.group < 0 {
+			v, end, ok = decimal(t, p)
+			if ok && t[end] == '\r' && t[end+1] == '\n' {
+				end++
+			}
+			ok = ok && (t[end] == separator || t[end] == '\n')
+		}
+		if !ok {
+			var c []byte
+			var why string
+			if c, end, why = readCell(text, p, separator, &b.scratch); why != "" {
+				return 0, false
+			}
+			if s.group >= 0 {
+				b.key = appendKey(b.key, c)
+			}
+			if s.slot >= 0 {
+				if v, ok = cellNumber(c); !ok {
+					return 0, false
+				}
+			}
+		}
+		switch {
+		case s.slot < 0:
+		case s.slot < observedSlot:
+			values[s.slot] = v
+		case s.slot == observedSlot:
+			b.observed[b.rows] = v
+		default:
+			b.weights[b.rows] = v
+		}
+		p = end
+		if i+1 < len(l.steps) {
+			if t[p] != separator {
+				return 0, false
+			}
+			p++
+		}
+	}
+	for range l.behind {
+		if t[p] != separator {
+			return 0, false
+		}
+		if p = skipCell(t, p+1, wide, separator); p < 0 {
+			return 0, false
+		}
+	}
+	return p, t[p] == '\n'
 }
 
 // group puts the row into the group of its key. It is false, and the row the last one, if there are more groups than are kept.

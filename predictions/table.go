@@ -73,6 +73,7 @@ type layout struct {
 	separator byte
 	classes   int
 	steps     []step
+	behind    int // cells behind the last step
 	observed  bool
 	weighted  bool
 	grouped   int // columns of groups
@@ -419,6 +420,7 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 		l.steps = append(l.steps, step{u.column - next, u.slot, u.group})
 		next = u.column + 1
 	}
+	l.behind = len(l.names) - next
 	return levels, nil
 }
 
