@@ -352,138 +352,166 @@ type vectorReader struct {
 	scratch   []float64
 }
 
+// normalVectors are the arrays of normal forecasts that are vectors. Those of an .npz are nil where files are named instead.
+type normalVectors struct {
+	center                          role // means or errors
+	centers, sds, observed, weights []*array
+	centerFile, sdFile              []string
+	observedFiles                   []string
+}
+
 // vectors opens normal forecasts that are vectors: files without paths, or arrays of each .npz. It returns nil if they are none.
 func (b *opening) vectors() (*vectorReader, *Error) {
 	o := b.forecast
 	if o.Kind != metrics.Normals {
 		return nil, nil
 	}
-	center, named := meansRole, o.Mean
+	v := &normalVectors{center: meansRole, observedFiles: o.Observations}
 	if o.Error != "" {
-		center, named = errorsRole, o.Error
+		v.center = errorsRole
+		if len(o.Observations) > 0 {
+			return nil, fault("name Mean and SD, or leave Observations out", "errors are observed numbers minus means, and have none beside them")
+		}
 	}
-	b.scoring = center
-	var sds, observed, weights []*array // of the .npz
-	var sdFiles []string
-	observedFiles := o.Observations
-	if o.Error != "" && len(observedFiles) > 0 {
-		return nil, fault("name Mean and SD, or leave Observations out", "errors are observed numbers minus means, and have none beside them")
-	}
+	b.scoring = v.center
 	if len(b.paths) == 0 {
-		if o.Observed != "" {
-			if len(observedFiles) > 0 {
-				return nil, fault("name one of them", "observed numbers are in %s, and in %s", o.Observed, observedFiles[0])
-			}
-			observedFiles = []string{o.Observed}
-		}
-		if named == "" && o.SD == "" {
-			return nil, fault("name a table, an .npy or an .npz file, or - for standard input", "no forecasts")
-		}
-		for _, p := range []struct{ file, what string }{{named, center.what}, {o.SD, sdsRole.what}} {
-			if p.file == "" {
-				return nil, fault("name a file for each of means, standard deviations and observed numbers, or of errors and standard deviations", "no file of %s", p.what)
-			}
-		}
-		if o.Error == "" && len(observedFiles) == 0 {
-			return nil, fault("name their file as Observed", "no file of observed numbers")
-		}
-		b.order, b.paths, sdFiles = []int{0}, []string{named}, []string{o.SD}
-		var e *Error
-		if b.scores, e = b.take(center, b.paths); e != nil {
+		if e := b.vectorFiles(v); e != nil {
 			return nil, e
 		}
-	} else {
-		if o.FS != nil || slices.ContainsFunc(b.paths, func(p string) bool { return !strings.HasSuffix(strings.ToLower(p), ".npz") }) {
-			return nil, nil
-		}
-		for i, p := range b.paths {
-			c, e := b.container(p)
-			if e != nil {
-				return nil, e
-			}
-			defer c.close()
-			find := func(name string, ro role) (*array, *Error) {
-				if name != "" {
-					ro.names = []string{name}
-				}
-				return c.find(ro)
-			}
-			m, e := find(named, center)
-			if e != nil {
-				return nil, e
-			}
-			sd, e := find(o.SD, sdsRole)
-			if e != nil {
-				return nil, e
-			}
-			if (m == nil || sd == nil) && named == "" && o.SD == "" && i == 0 {
-				return nil, nil // it may have a matrix
-			}
-			for _, a := range []struct {
-				a    *array
-				name string
-				ro   role
-			}{{m, named, center}, {sd, o.SD, sdsRole}} {
-				if a.a == nil {
-					if a.name == "" {
-						a.name = a.ro.names[0]
-					}
-					return nil, fault("name one of them", "no array %q of %s; it has %s", a.name, a.ro.what, c.list()).in(c.shown)
-				}
-			}
-			b.scores, sds = append(b.scores, m), append(sds, sd)
-			if o.Error == "" && len(observedFiles) == 0 {
-				y, e := find(o.Observed, observationsRole)
-				if e != nil {
-					return nil, e
-				}
-				if y == nil {
-					return nil, fault("name the array as Observed, or a file as Observations", "no array of observed numbers; it has %s", c.list()).in(c.shown)
-				}
-				observed = append(observed, y)
-			}
-			w, e := c.find(weightsRole)
-			if e != nil {
-				return nil, e
-			}
-			weights = append(weights, w)
-		}
+	} else if there, e := b.vectorArrays(v); e != nil || !there {
+		return nil, e
 	}
-	if len(o.Weights) > 0 {
-		weights = nil
-	}
+	b.scores = v.centers
 	for _, a := range b.scores {
-		if e := checkColumn(a, center); e != nil {
+		if e := checkColumn(a, v.center); e != nil {
 			return nil, e.in(a.file)
 		}
 	}
-	r := &vectorReader{pool: pool{done: make(chan struct{})}}
-	r.parts = append(r.parts, &column{arrays: b.scores, what: "mean"})
-	sd, e := b.column(sdsRole, sdFiles, sds)
+	if len(o.Weights) > 0 {
+		v.weights = nil
+	}
+	r := &vectorReader{pool: pool{done: make(chan struct{})}, parts: []*column{{arrays: v.centers, what: "mean"}}}
+	sds, e := b.column(sdsRole, v.sdFile, v.sds)
 	if e != nil {
 		return nil, e
 	}
-	r.parts = append(r.parts, &column{arrays: sd, what: "standard deviation"})
+	r.parts = append(r.parts, &column{arrays: sds, what: "standard deviation"})
 	if o.Error == "" {
-		y, e := b.column(observationsRole, observedFiles, observed)
+		y, e := b.column(observationsRole, v.observedFiles, v.observed)
 		if e != nil {
 			return nil, e
 		}
 		r.parts = append(r.parts, &column{arrays: y, what: "observation"})
 	}
-	w, e := b.column(weightsRole, o.Weights, weights)
+	w, e := b.column(weightsRole, o.Weights, v.weights)
 	if e != nil {
 		return nil, e
 	}
 	if w != nil {
 		r.beside.weight = &column{arrays: w, what: "weight"}
 	}
-	r.info = Info{Classes: len(r.parts), DType: metrics.Float32, Files: len(b.scores), Weighted: w != nil}
-	most := int64(0)
+	return r, r.describe(b)
+}
+
+// vectorFiles opens means, or errors, of a file of their own, and says which file has what.
+func (b *opening) vectorFiles(v *normalVectors) (e *Error) {
+	o := b.forecast
+	center := o.Mean
+	if o.Error != "" {
+		center = o.Error
+	}
+	switch {
+	case center == "" && o.SD == "":
+		return fault("name a table, an .npy or an .npz file, or - for standard input", "no forecasts")
+	case o.Observed != "" && len(o.Observations) > 0:
+		return fault("name one of them", "observed numbers are in %s, and in %s", o.Observed, o.Observations[0])
+	case o.Observed != "":
+		v.observedFiles = []string{o.Observed}
+	}
+	const remedy = "name a file for each of means, standard deviations and observed numbers, or of errors and standard deviations"
+	switch {
+	case center == "":
+		return fault(remedy, "no file of %s", v.center.what)
+	case o.SD == "":
+		return fault(remedy, "no file of %s", sdsRole.what)
+	case o.Error == "" && len(v.observedFiles) == 0:
+		return fault("name their file as Observed", "no file of observed numbers")
+	}
+	b.order, b.paths, v.sdFile = []int{0}, []string{center}, []string{o.SD}
+	v.centers, e = b.take(v.center, b.paths)
+	return e
+}
+
+// vectorArrays opens the arrays of each .npz. It is false if the paths are none, or the first may have a matrix.
+func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
+	o := b.forecast
+	if o.FS != nil || slices.ContainsFunc(b.paths, func(p string) bool { return !strings.HasSuffix(strings.ToLower(p), ".npz") }) {
+		return false, nil
+	}
+	center := o.Mean
+	if o.Error != "" {
+		center = o.Error
+	}
+	for i, path := range b.paths {
+		c, e := b.container(path)
+		if e != nil {
+			return false, e
+		}
+		defer c.close()
+		find := func(ro role, name string) *array {
+			if name != "" {
+				ro.names = []string{name}
+			}
+			var a *array
+			if e == nil {
+				a, e = c.find(ro)
+			}
+			return a
+		}
+		mean, sd := find(v.center, center), find(sdsRole, o.SD)
+		if e == nil && i == 0 && (mean == nil || sd == nil) && center == "" && o.SD == "" {
+			return false, nil
+		}
+		weights := find(weightsRole, "")
+		var observed *array
+		if o.Error == "" && len(v.observedFiles) == 0 {
+			observed = find(observationsRole, o.Observed)
+		}
+		switch {
+		case e != nil:
+			return false, e
+		case mean == nil:
+			return false, c.without(v.center, center)
+		case sd == nil:
+			return false, c.without(sdsRole, o.SD)
+		case observed == nil && o.Error == "" && len(v.observedFiles) == 0:
+			return false, fault("name the array as Observed, or a file as Observations", "no array of observed numbers; it has %s", c.list()).in(path)
+		}
+		v.centers, v.sds, v.weights = append(v.centers, mean), append(v.sds, sd), append(v.weights, weights)
+		if observed != nil {
+			v.observed = append(v.observed, observed)
+		}
+	}
+	return true, nil
+}
+
+// without says that a container has no array of a name, or of a role.
+func (c *container) without(ro role, name string) *Error {
+	if name == "" {
+		name = ro.names[0]
+	}
+	return fault("name one of them", "no array %q of %s; it has %s", name, ro.what, c.list()).in(c.shown)
+}
+
+// describe tells what is read of the opened arrays, and makes room for it.
+func (r *vectorReader) describe(b *opening) *Error {
+	r.info = Info{Classes: len(r.parts), DType: metrics.Float32, Files: len(b.scores), Weighted: r.beside.weight != nil}
 	for _, a := range b.scores {
 		r.shards = append(r.shards, shard{a, r.info.Rows})
 		r.info.Rows += a.rows()
-		most = max(most, a.rows())
+	}
+	if r.info.Rows == 0 {
+		return fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(b.scores[0].shape)).in(b.scores[0].file)
 	}
 	for _, p := range r.parts {
 		for _, a := range p.arrays {
@@ -494,15 +522,12 @@ func (b *opening) vectors() (*vectorReader, *Error) {
 			}
 		}
 	}
-	if r.info.Rows == 0 {
-		return nil, fault("was the program that wrote it given any data?", "no rows: its shape is %s", shapeText(b.scores[0].shape)).in(b.scores[0].file)
-	}
 	r.info.Shape = shapeText([]int64{r.info.Rows, int64(len(r.parts))})
 	row := len(r.parts) * r.info.DType.Size()
 	r.chunkRows = chunkRows(b.options, row, r.info.Rows)
 	r.scratch = make([]float64, r.chunkRows)
 	r.stock(b.options.buffers(), r.chunkRows*row, r.chunkRows, (r.info.Rows+int64(r.chunkRows)-1)/int64(r.chunkRows), &r.beside)
-	return r, nil
+	return nil
 }
 
 func (r *vectorReader) BytesRead() int64 { return r.read.Load() }

@@ -21,6 +21,7 @@ import (
 
 const (
 	maxLine       = 32 << 20 // bytes of a line of a table
+	maxColumns    = 1 << 20  // of a table
 	maxJumps      = 1 << 20  // rows of several lines that are kept to tell other rows' lines by
 	textBytes     = 1 << 20  // of a block, if nothing else is said
 	mostBlocks    = 16       // of those, whatever the number of processors
@@ -255,6 +256,9 @@ func headerNames(h []byte, separator byte) ([]string, *Error) {
 		if strings.ContainsRune(name, '\r') {
 			return nil, fault("end lines in LF or CRLF", "a line ends in CR alone")
 		}
+		if len(names) == maxColumns {
+			return nil, fault("is it transposed? rows are forecasts", "more than %s columns", thousands(maxColumns))
+		}
 		names = append(names, name)
 		if _, ok := cellNumber(c); !ok || name == "" {
 			numbers = false
@@ -362,48 +366,18 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 		grouping = append(grouping, use{i, -1, g, "group"})
 	}
 	if o.Kind != metrics.Normals {
-		var forecast []use
-		var at []float64
-		for i, name := range l.names {
-			taken := func(u use) bool { return u.column == i }
-			x, ok := l.levelOf(name, o.Prefix)
-			if !ok || slices.ContainsFunc(uses, taken) || slices.ContainsFunc(grouping, taken) {
-				continue
-			}
-			if o.Kind == metrics.Quantiles {
-				if !(x > 0 && x < 1) {
-					return nil, fault("levels are probabilities, as in "+o.Prefix+"0.05: rename it, or name another prefix",
-						"level %v of column %q is not between 0 and 1", x, cut(name))
-				}
-				if j := slices.Index(at, x); j >= 0 {
-					return nil, fault("leave one of them out", "columns %q and %q are of one level, %v", l.names[forecast[j].column], cut(name), x)
-				}
-			}
-			at, forecast = append(at, x), append(forecast, use{i, 0, -1, ""})
+		taken := map[int]bool{}
+		for _, u := range append(slices.Clone(uses), grouping...) {
+			taken[u.column] = true
 		}
-		if len(at) == 0 {
-			return nil, fault("name the prefix that they have", "no column is named %q and a number behind it: %s", o.Prefix+"0.5", l.list())
+		var columns []int
+		if columns, levels, e = l.forecast(o, taken); e != nil {
+			return nil, e
 		}
-		order := make([]int, len(at))
-		for i := range order {
-			order[i] = i
+		for slot, i := range columns {
+			uses = append(uses, use{i, slot, -1, ""})
 		}
-		if o.Kind == metrics.Quantiles {
-			slices.SortFunc(order, func(i, j int) int { return cmp.Compare(at[i], at[j]) })
-			slices.Sort(at)
-			levels = at
-		} else {
-			for i, u := range forecast {
-				if j := slices.Index(l.names, l.names[u.column]); j < u.column {
-					return nil, l.twice(l.names[u.column])
-				}
-				order[i] = i
-			}
-		}
-		for slot, i := range order {
-			forecast[i].slot = slot
-		}
-		uses, l.classes = append(uses, forecast...), len(at)
+		l.classes = len(columns)
 	}
 	uses = append(uses, grouping...)
 	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(a.column, b.column) })
@@ -422,6 +396,38 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 	}
 	l.behind = len(l.names) - next
 	return levels, nil
+}
+
+// forecast finds the columns of quantiles, in rising order of their levels, or of samples, among those that are not taken.
+func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int, levels []float64, e *Error) {
+	seen := map[string]bool{}
+	for i, name := range l.names {
+		x, ok := l.levelOf(name, o.Prefix)
+		if !ok || taken[i] {
+			continue
+		}
+		if o.Kind == metrics.Samples {
+			if seen[name] {
+				return nil, nil, l.twice(name)
+			}
+			seen[name] = true
+			columns = append(columns, i)
+			continue
+		}
+		if !(x > 0 && x < 1) {
+			return nil, nil, fault("levels are probabilities, as in "+o.Prefix+"0.05: rename it, or name another prefix",
+				"level %v of column %q is not between 0 and 1", x, cut(name))
+		}
+		at, twice := slices.BinarySearch(levels, x)
+		if twice {
+			return nil, nil, fault("leave one of them out", "columns %q and %q are of one level, %v", cut(l.names[columns[at]]), cut(name), x)
+		}
+		levels, columns = slices.Insert(levels, at, x), slices.Insert(columns, at, i)
+	}
+	if len(columns) == 0 {
+		return nil, nil, fault("name the prefix that they have", "no column is named %q or like it: %s", cut(o.Prefix)+"0.5", l.list())
+	}
+	return columns, levels, nil
 }
 
 // levelOf returns the number behind the prefix of a column's name.
