@@ -345,6 +345,7 @@ func TestExamples(t *testing.T) {
 	d.put("members.npy", npy(t, []int64{2, 300, 4}, f32(slices.Concat(s.probs, s.probs))))
 	d.put("other.npz", z)
 	d.put("loglik.npy", s.scores(t))
+	d.put("tags.npy", npy(t, s.shape(), newTagged(1, 300, 4).truth))
 	d.put("parameters.npy", s.scores(t))
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
