@@ -8,8 +8,8 @@ type LabelsReader struct{ r *Reader }
 var _ metrics.LabelSource = (*LabelsReader)(nil)
 
 // OpenLabels returns a LabelsReader of the rows of all paths: scores (N, K), and labels (N, K) of any type of integers or of booleans,
-// each 0 or 1; with one label either may be (N,). It reads every header and compares shapes, types and lengths, but no data. All else
-// is as for Open.
+// each 0 or 1; with one label either may be (N,). It reads every header and compares shapes, types and lengths, but no data. A chunk of
+// many labels may take up to 8 times Options.BufferBytes, and its labels 4 bytes each besides. All else is as for Open.
 //
 // Options.Kind is Probs, Logits or LogProbs; there are no decisions and confidence scores.
 //
@@ -57,16 +57,17 @@ func (b *opening) checkMatrix(a *array, ro role) *Error {
 
 const (
 	leastLabelRows = 1024 // of a chunk of many labels, which are fed with its rows one after the other
-	labelBuffers   = 8    // times the size that options say, which such a chunk may take
+	labelBuffers   = 8    // times Options.BufferBytes, which such a chunk may take
 )
 
-// labelRows returns how many rows of so many bytes a chunk has, at most most.
-func (r *Reader) labelRows(row int, most int64) int {
-	if r.chunkRows >= leastLabelRows {
-		// Beside each score stands a label, so there is no need of fewer rows than fit.
-		return r.chunkRows
+// labelRows is chunkRows of a matrix of labels.
+func labelRows(o *Options, row int, most int64) int {
+	more := *o
+	if more.BufferBytes <= 0 {
+		more.BufferBytes = defaultBufferBytes
 	}
-	return int(min(int64(max(r.chunkRows, min(leastLabelRows, labelBuffers*defaultBufferBytes/row))), most))
+	more.BufferBytes = max(more.BufferBytes, min(leastLabelRows*row, labelBuffers*more.BufferBytes))
+	return chunkRows(&more, row, most)
 }
 
 // Info returns what is read: Classes is the number of labels. It is known before any data are.

@@ -621,7 +621,7 @@ func (r *Reader) allocate(o *Options, most int64) {
 	}
 	r.chunkRows = chunkRows(o, row, most)
 	if r.beside.width > 0 {
-		r.chunkRows = r.labelRows(row, most)
+		r.chunkRows = labelRows(o, row, most)
 	}
 	chunks := int64(0)
 	for _, s := range r.shards {

@@ -191,8 +191,8 @@ func render(w io.Writer, t table.Writer, f Format, from, to int) error {
 // mostLabels is how many labels a table on a terminal lists.
 const mostLabels = 20
 
-// shown are the metrics that a table of labels has, the first the one by which labels are worst; the first few of all if it has none of
-// these.
+// shownOfLabels are the metrics that a table of labels has, and by the first of them but auroc labels are worst. Where none of these is
+// among the metrics it has the first few of all.
 var shownOfLabels = []string{"ece", "auroc", "nll", "brier"}
 
 // columns returns the places of the metrics that the table of labels has, and the one that its rows are ordered by, -1 if none.

@@ -94,7 +94,7 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	if used > j.memory {
 		return nil, usage("%s labels take about %d MiB: pass --max-memory %[2]dMiB", report.Count(labels), used>>20+1)
 	}
-	spec.Memory = j.memory - used
+	spec.Memory = max(1, j.memory-used) // 0 would be no limit
 
 	shape := spec.Shape()
 	list, unasked, err := labelMetrics(f.metrics, shape)
@@ -102,10 +102,10 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 		return nil, usage("--metrics: %v", err)
 	}
 	spec.Metrics = withGated(list, f.gates, shape)
-	need := spec.LabelBytes() * labels
 	for _, m := range withGated(nil, f.gates, shape) {
 		delete(unasked, m.String())
 	}
+	need := spec.LabelBytes() * labels
 	if need > spec.Memory {
 		// Those that nobody named give way where the scores of all labels would not fit.
 		var left []string
@@ -134,24 +134,26 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 
 // labelMetrics reads a list of metrics, of which default has auroc besides; unasked are those that the word default alone stands for.
 func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[string]bool, err error) {
-	var named []string
+	const word, more = "default", ",auroc"
 	unasked = map[string]bool{}
-	parts := strings.Split(list, ",")
-	for _, p := range parts {
-		if p = strings.TrimSpace(p); p != "default" {
+	var named []string // parts of names with options too, which stand beside each other as they did
+	for _, p := range strings.Split(list, ",") {
+		switch p = strings.TrimSpace(p); p {
+		case "":
+		case word:
+			unsaid, err := eval.ParseMetrics(word+more, of)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, m := range unsaid {
+				unasked[m.String()] = true
+			}
+		default:
 			named = append(named, p)
 		}
 	}
-	if len(named) < len(parts) {
-		const ours = "default,auroc"
-		unsaid, err := eval.ParseMetrics(ours, of)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, m := range unsaid {
-			unasked[m.String()] = true
-		}
-		list += ",auroc"
+	if len(unasked) > 0 {
+		list += more
 	}
 	if l, err = eval.ParseMetrics(list, of); err != nil || len(named) == 0 {
 		return l, unasked, err
