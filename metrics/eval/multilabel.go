@@ -286,7 +286,13 @@ func (m *Multilabel) AppendBinary(dst []byte) ([]byte, error) {
 			}
 			binary.LittleEndian.PutUint64(enc.B[from-8:], uint64(len(enc.B)-from))
 		}
-		binary.LittleEndian.PutUint64(enc.B[at-8:], uint64(len(enc.B)-at))
+		n := len(enc.B) - at
+		binary.LittleEndian.PutUint64(enc.B[at-8:], uint64(n))
+		if j == 0 {
+			// The labels' states are much alike in size, and what grows by steps is there twice.
+			rest := (n + 8) * (m.Labels - 1)
+			enc.B = slices.Grow(enc.B, rest+rest/16+8)
+		}
 	}
 	return exact.EndSeal(enc.B, from), nil
 }
