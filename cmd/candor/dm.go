@@ -32,20 +32,23 @@ func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, m := range e.Spec.Metrics {
-		name := m.String()
-		if other, ok := lossOfRows[m.Name]; ok && name == m.Name {
-			name = other
-		}
-		if m.Name == "bias" || m.Name == "pit_p" || seen[name] {
-			continue
-		}
+	of := func(name string) (metrics.RowMetric, error) {
 		loss, err := regress.RowsOf(name, e.Spec.Kind, e.Spec.Levels)
 		if errors.Is(err, metrics.ErrNoRows) {
 			loss, err = score.RowsOf(name, e.Spec.Kind, e.Spec.Classes)
 		}
-		if err == nil {
-			seen[name] = true
+		return loss, err
+	}
+	for _, m := range e.Spec.Metrics {
+		if eval.Describe(m.Name).In(e.Spec.Shape()).Better != eval.Lower {
+			continue
+		}
+		loss, err := of(m.String())
+		if err != nil {
+			loss, err = of(lossOfRows[m.String()])
+		}
+		if err == nil && !seen[loss.Name] {
+			seen[loss.Name] = true
 			l = append(l, loss)
 		}
 	}
