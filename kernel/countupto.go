@@ -1,5 +1,11 @@
 package kernel
 
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
+
 const errRising = "kernel: edges to count up to are not rising"
 
 // CountUpTo adds to counts[j], for each j, how many of the values are at most edges[j]. The edges rise, or stay, and are no NaN;
@@ -10,6 +16,12 @@ func CountUpTo(counts []int64, v []float64, edges []float64) {
 		if e != e || j > 0 && e < edges[j-1] {
 			panic(errRising)
 		}
+	}
+	const most = 2048
+	for simd() && len(v) >= columnStep {
+		n := min(len(v), most) &^ (columnStep - 1)
+		simdCountUpTo(counts, v[:n], edges)
+		v = v[n:]
 	}
 	countUpTo(counts, v, edges)
 }
@@ -25,4 +37,41 @@ func countUpTo(counts []int64, v []float64, edges []float64) {
 		}
 		counts[j] += n
 	}
+}
+
+// countEdges is how many edges the assembly takes: three of them are the default levels of calibration.
+const countEdges = 7
+
+// simdCountUpTo takes values that all are float32 numbers as such: they are at most an edge where they are at most the largest
+// float32 that is.
+func simdCountUpTo(counts []int64, v []float64, edges []float64) {
+	var narrow [2048]float32
+	short := asm.NarrowExactly(&narrow[0], &v[0], len(v)) == 0
+	for j := 0; j < len(edges); j += countEdges {
+		var c [countEdges]uint64
+		n := min(countEdges, len(edges)-j)
+		if short {
+			var e [countEdges]float32
+			for i, x := range edges[j : j+n] {
+				e[i] = below32(x)
+			}
+			asm.CountUpToF32(&c[0], &narrow[0], len(v), &e[0])
+		} else {
+			var e [countEdges]float64
+			copy(e[:], edges[j:j+n])
+			asm.CountUpToF64(&c[0], &v[0], len(v), &e[0])
+		}
+		for i := range n {
+			counts[j+i] += int64(c[i])
+		}
+	}
+}
+
+// below32 returns the largest float32 that is at most x.
+func below32(x float64) float32 {
+	f := float32(x)
+	if float64(f) > x {
+		return math.Nextafter32(f, float32(-inf64))
+	}
+	return f
 }

@@ -27,6 +27,7 @@ func TestCountUpTo(t *testing.T) {
 					copy(edges, []float64{-inf, -1e300, -1, math.Copysign(0, -1), 0, 1, math.Nextafter(1, 2), 1e300, inf})
 				}
 				v := make([]float64, n)
+				narrow := r.IntN(2) == 0
 				for i := range v {
 					switch r.IntN(12) {
 					case 0:
@@ -38,6 +39,9 @@ func TestCountUpTo(t *testing.T) {
 						}
 					default:
 						v[i] = r.NormFloat64()
+					}
+					if narrow {
+						v[i] = float64(float32(v[i]))
 					}
 				}
 				want, got := make([]int64, levels), make([]int64, levels)
@@ -56,4 +60,39 @@ func TestCountUpTo(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestLevelsCountUpTo(t *testing.T) {
+	logCompared(t)
+	const most, levels = 2100, 23
+	vs, es, cs := newRoom[float64](t, most), newRoom[float64](t, levels), newRoom[int64](t, levels)
+	r := check.Rand(137)
+	for _, n := range append(levelLengths(), most) {
+		for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(8)}} {
+			v, e := vs.lay("v", at, n, true), es.lay("edges", at, 1+r.IntN(levels), true)
+			dst := cs.lay("counts", at, len(e.s), false).column(len(e.s))
+			special := append(check.Specials64(), 0.25, 1e300, -1e300, 0x1p-1000)
+			narrow := r.IntN(3) > 0
+			for i := range v.s {
+				if v.s[i] = math.Round(8*r.NormFloat64()) / 8; r.IntN(4) == 0 {
+					v.s[i] = special[r.IntN(len(special))]
+				}
+				if narrow {
+					v.s[i] = float64(float32(v.s[i]))
+				}
+			}
+			for j := range e.s {
+				if e.s[j] = math.Round(8*r.NormFloat64()) / 8; r.IntN(4) == 0 {
+					e.s[j] = special[r.IntN(len(special))]
+				}
+				if e.s[j] != e.s[j] {
+					e.s[j] = 0x1p-149
+				}
+			}
+			slices.Sort(e.s)
+			if err := sameAtLevels(func() uint64 { clear(dst.s); CountUpTo(dst.s, v.s, e.s); return 0 }, v, e, dst); err != nil {
+				t.Fatalf("%d values, %d edges at %v: %v", n, len(e.s), at, err)
+			}
+		}
+	}
 }

@@ -2022,4 +2022,48 @@ func UnitMomentsFine(to *uint64, v *float64, n int, first *float64, second *floa
 	}
 }
 
+// NarrowExactly writes n values, a multiple of 32 that is not 0, as float32 to dst, and returns something other than 0
+// if one of them is no float32 number; of NaN, anything.
+func NarrowExactly(dst *float32, v *float64, n int) (ret int) {
+	switch {
+	case isa.NEON:
+		return neon.NarrowExactly(dst, v, n)
+	case isa.AVX512:
+		return avx512.NarrowExactly(dst, v, n)
+	case isa.AVX2:
+		return avx2.NarrowExactly(dst, v, n)
+	}
+	panic(absent)
+}
+
+// CountUpToF32 writes to the seven words at counts how many of n values, a multiple of 32 that is not 0 and below
+// 2**31, are at most each of the seven edges.
+func CountUpToF32(counts *uint64, x *float32, n int, edges *float32) {
+	switch {
+	case isa.NEON:
+		neon.CountUpToF32(counts, x, n, edges)
+	case isa.AVX512:
+		avx512.CountUpToF32(counts, x, n, edges)
+	case isa.AVX2:
+		avx2.CountUpToF32(counts, x, n, edges)
+	default:
+		panic(absent)
+	}
+}
+
+// CountUpToF64 writes to the seven words at counts how many of n values, a multiple of 32 that is not 0 and below
+// 2**31, are at most each of the seven edges.
+func CountUpToF64(counts *uint64, x *float64, n int, edges *float64) {
+	switch {
+	case isa.NEON:
+		neon.CountUpToF64(counts, x, n, edges)
+	case isa.AVX512:
+		avx512.CountUpToF64(counts, x, n, edges)
+	case isa.AVX2:
+		avx2.CountUpToF64(counts, x, n, edges)
+	default:
+		panic(absent)
+	}
+}
+
 const absent = "asm: no assembly at this level"

@@ -54,6 +54,7 @@ var families = []struct {
 	{"classwise", classwise},
 	{"normal", normal},
 	{"unitmoments", unitMoments},
+	{"countupto", countUpTo},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.

@@ -888,3 +888,21 @@ func UnitMoments(to *uint64, v *float64, n int, first *float64, second *float64)
 //
 //go:noescape
 func UnitMomentsFine(to *uint64, v *float64, n int, first *float64, second *float64)
+
+// NarrowExactly writes n values, a multiple of 32 that is not 0, as float32 to dst, and returns something other than 0
+// if one of them is no float32 number; of NaN, anything.
+//
+//go:noescape
+func NarrowExactly(dst *float32, v *float64, n int) (ret int)
+
+// CountUpToF32 writes to the seven words at counts how many of n values, a multiple of 32 that is not 0 and below
+// 2**31, are at most each of the seven edges.
+//
+//go:noescape
+func CountUpToF32(counts *uint64, x *float32, n int, edges *float32)
+
+// CountUpToF64 writes to the seven words at counts how many of n values, a multiple of 32 that is not 0 and below
+// 2**31, are at most each of the seven edges.
+//
+//go:noescape
+func CountUpToF64(counts *uint64, x *float64, n int, edges *float64)

@@ -728,3 +728,15 @@ func UnitMoments(to *uint64, v *float64, n int, first *float64, second *float64)
 // UnitMomentsFine writes to to, for n values, a multiple of 32 that is not 0, a word that is 0 but for its sign where
 // no value and no square has bits below the windows, and the sums of the bits that adding the magics gives.
 func UnitMomentsFine(to *uint64, v *float64, n int, first *float64, second *float64) { panic(absent) }
+
+// NarrowExactly writes n values, a multiple of 32 that is not 0, as float32 to dst, and returns something other than 0
+// if one of them is no float32 number; of NaN, anything.
+func NarrowExactly(dst *float32, v *float64, n int) (ret int) { panic(absent) }
+
+// CountUpToF32 writes to the seven words at counts how many of n values, a multiple of 32 that is not 0 and below
+// 2**31, are at most each of the seven edges.
+func CountUpToF32(counts *uint64, x *float32, n int, edges *float32) { panic(absent) }
+
+// CountUpToF64 writes to the seven words at counts how many of n values, a multiple of 32 that is not 0 and below
+// 2**31, are at most each of the seven edges.
+func CountUpToF64(counts *uint64, x *float64, n int, edges *float64) { panic(absent) }
