@@ -162,8 +162,8 @@ func grow(b *[]byte, n int) []byte {
 	return (*b)[k:]
 }
 
-// lines reads whole lines into b: as many as size bytes hold, at least one, and none only at the end or before an error. The last line of a file has
-// an end put behind it if it has none. Behind the lines stands decimalPad bytes of room.
+// lines reads whole lines into b: as many as size bytes hold, at least one, and none only at the end or before an error. The last
+// line of a file has an end put behind it if it has none. Behind the lines are decimalPad bytes of room.
 func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool, e *Error) {
 	var q quoting
 	for n := size; ; n = len(b) {
