@@ -32,6 +32,7 @@ type MemberSource interface {
 type Walker struct {
 	w      *worker
 	failed atomic.Bool
+	taken  Audit // the last that Take returned of any rows
 }
 
 // NewWalker returns a Walker that calls f with each block of rows that are good. need is what the blocks are to carry. opt may be
@@ -74,7 +75,11 @@ func (w *Walker) Err() error {
 	if len(l) == 0 || w.w.opt.Drop {
 		return nil
 	}
-	return &DataError{Rows: w.w.seen, Kind: w.w.audit.Kind, Classes: w.w.audit.Classes, Faults: l}
+	a := &w.w.audit
+	if a.Classes == 0 {
+		a = &w.taken
+	}
+	return &DataError{Rows: w.w.seen, Kind: a.Kind, Classes: a.Classes, Faults: l}
 }
 
 // Audit returns what was seen so far.
@@ -83,6 +88,9 @@ func (w *Walker) Audit() Audit { return w.w.audit }
 // Take returns what Audit does, and forgets it: so that one Walker can hand on the rows of several sets in turn. Err stays that of all.
 func (w *Walker) Take() Audit {
 	a := w.w.audit
+	if a.Classes != 0 {
+		w.taken = a
+	}
 	w.w.audit = Audit{Renormalized: a.Renormalized, Unchecked: a.Unchecked}
 	return a
 }

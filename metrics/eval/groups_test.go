@@ -217,6 +217,9 @@ func TestGroupsRefuse(t *testing.T) {
 	if !errors.As(err, &d) || d.Rows != 1200 || len(d.Faults) != 2 || d.Faults[0].Row != 30 || d.Faults[0].Count != 2 || d.Faults[1].Row != 700 {
 		t.Errorf("%v", err)
 	}
+	if s := fmt.Sprint(err); !strings.Contains(s, "row 30, column 2: observed value is NaN") || !strings.Contains(s, "row 700, column 1: standard deviation is -1") {
+		t.Errorf("the error does not say of what the rows are: %v", err)
+	}
 	if !bytes.Equal(groupState(t, g), before) {
 		t.Error("an error changed the groups")
 	}
