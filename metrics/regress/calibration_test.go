@@ -2,6 +2,7 @@ package regress_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -79,7 +80,12 @@ func calibrationWeights(r *rand.Rand, n int) []float64 {
 
 // TestCalibrationGolden compares with LaplaceRedux's counts and areas, and uncertainty-toolbox's; see testdata/golden/README.md.
 func TestCalibrationGolden(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/golden/regression_laplace.json")
+	f, err := os.Open("../../testdata/golden/regression_laplace.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +102,7 @@ func TestCalibrationGolden(t *testing.T) {
 			} `json:"empirical_frequency"`
 		}
 	}
-	if err := json.Unmarshal(text, &golden); err != nil {
+	if err := json.NewDecoder(z).Decode(&golden); err != nil {
 		t.Fatal(err)
 	}
 	compared := 0
