@@ -29,7 +29,7 @@ type ForecastOptions struct {
 	// Levels are those of the columns of Quantiles in an .npy matrix, which have no names.
 	Levels []float64
 	// Groups are columns that say which group a row is in: rows of equal text in all of them are of one. Beside an .npy they are
-	// files of a vector of whole numbers or text.
+	// files of a vector of whole numbers or text. There are at most 1,000 groups; more are an *Error.
 	Groups []string
 	// Weight is the column of weights of a table; if it is empty every row counts once.
 	Weight string
