@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 )
 
 // pages is how the system backs a store.
@@ -92,6 +93,9 @@ func (m *memory) add(w *workload) error {
 	if w.ranking != nil {
 		return m.setDesk(m.ranked(w))
 	}
+	if w.kind == metrics.Normals {
+		return nil
+	}
 	n, rows := max(2, w.classes), m.size/w.rowBytes()
 	if len(m.labels[n]) < rows {
 		mem, err := m.take(4 * rows)
@@ -155,6 +159,16 @@ func fillScores(mem []byte, name string) {
 		kernel.SoftmaxF32(pool, k, pool, rows, k, k)
 		for dst := view[float32](mem); len(dst) > 0; { // whole rows
 			dst = dst[copy(dst, pool[k*r.IntN(rows):k*rows]):]
+		}
+		return
+	}
+	if name == "normal" { // means, standard deviations of about 1, and what was observed
+		for i := 0; i+3 <= len(pool); i += 3 {
+			pool[i+1] = float32(math.Exp(float64(pool[i+1]) / 8))
+			pool[i+2] = pool[i] + pool[i+1]*pool[i+2]/3
+		}
+		for dst := view[float32](mem); len(dst) > 0; { // whole rows
+			dst = dst[copy(dst, pool[3*r.IntN(len(pool)/3):len(pool)/3*3]):]
 		}
 		return
 	}

@@ -57,6 +57,10 @@ const (
 	// multiply-adds and as much other arithmetic on the same ports.
 	opsMembers = opsF32 + opsScale + 1 + 24./informationMembers
 
+	// A row of a normal forecast takes a sixteenth of a division, 20 multiply-adds, a dozen other operations, 25 to widen five columns
+	// and twice 21 to be counted; an eighth of 34 to be summed, NLL and CRPS.
+	opsNormal = 110./16 + 34./8
+
 	opsRowEnd = 45. / 8
 	opsBinary = 90. / 8
 )
@@ -82,6 +86,7 @@ var workloads = []workload{
 	{name: "classwise_f32_k1000", store: "softmax", classes: softmaxClasses, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, kind: metrics.Probs, what: classwise, lineOps: opsNorm + opsClasses},
 	{name: "classwise_logits_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, kind: metrics.Logits, what: classwise, lineOps: opsF32 + opsScale + opsClasses},
 	{name: "members_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.50, unit: unitRatio, goal4K: 0.40, members: true, lineOps: opsMembers},
+	{name: "normal_f32", store: "normal", classes: 3, dtype: metrics.Float32, goal: 0.50, unit: unitRatio, goal4K: 0.40, kind: metrics.Normals, what: normalForecasts, rowOps: opsNormal},
 	{name: "sort_f32_1e6", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 25, below: 12, unit: unitSort, ranking: &ranking{1e6, sortScores}},
 	{name: "sort_f32_1e7", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 20, below: 12, unit: unitSort, ranking: &ranking{1e7, sortScores}},
 	{name: "equal_mass_f32_1e7", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 50, below: 50, unit: unitSort, ranking: &ranking{1e7, equalMass}},
@@ -110,7 +115,10 @@ func (w *workload) prepare(m *memory, first, rows, threads int) func() {
 
 // predictions returns a view of some rows of the memory.
 func (w *workload) predictions(m *memory, first, rows int) *metrics.Predictions {
-	p := &metrics.Predictions{Kind: w.kind, Labels: m.labels[max(2, w.classes)][first : first+rows]}
+	p := &metrics.Predictions{Kind: w.kind}
+	if w.kind != metrics.Normals {
+		p.Labels = m.labels[max(2, w.classes)][first : first+rows]
+	}
 	p.Rows, p.Classes = rows, w.classes
 	mem := m.rows(w, first, rows)
 	switch w.dtype {
