@@ -17,9 +17,10 @@ type NormalColumns struct {
 }
 
 // NormalF64 writes the columns of rows of a normal forecast: k = 3 numbers, which are the mean, the standard deviation and what was
-// observed, or k = 2, which are observed - mean and the standard deviation. A row with a number that is not finite
-// (FlagNotFinite) has NaN in every column, and so has one whose standard deviation is not above 0 (FlagOutside). Of other rows a
-// column is infinite where it is beyond float64; Error and Z keep the sign of a 0. It returns the union of the rows' flags.
+// observed, or k = 2, which are observed - mean and the standard deviation. A row with a number that is not finite, or whose
+// observed - mean is beyond float64 (FlagNotFinite), has NaN in every column, and so has one whose standard deviation is not above 0
+// (FlagOutside). Of other rows Z, NLL and CRPS are infinite where they are beyond float64; Error and Z keep the sign of a 0. It returns
+// the union of the rows' flags.
 func NormalF64(c *NormalColumns, x []float64, rows, k, stride int) uint8 {
 	checkNormal(c, len(x), rows, k, stride)
 	var all uint8
@@ -111,8 +112,9 @@ func checkNormal(c *NormalColumns, x, rows, k, stride int) {
 // row is the definition for float64.
 func (c *NormalColumns) row(i int, mean, sd, observed float64) uint8 {
 	flag := uint8(0)
+	e := observed - mean
 	switch {
-	case (mean-mean)+(sd-sd)+(observed-observed) != 0:
+	case (e-e)+(sd-sd) != 0: // also where one of the two is not finite
 		flag = FlagNotFinite
 	case sd <= 0:
 		flag = FlagOutside
@@ -122,7 +124,6 @@ func (c *NormalColumns) row(i int, mean, sd, observed float64) uint8 {
 		c.Error[i], c.SD[i], c.Z[i], c.NLL[i], c.CRPS[i] = nan64, nan64, nan64, nan64, nan64
 		return flag
 	}
-	e := observed - mean
 	z := e / sd
 	h := 0.5 * float64(z*z)
 	c.Error[i], c.SD[i], c.Z[i] = e, sd, z

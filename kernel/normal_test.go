@@ -129,10 +129,16 @@ func TestNormalFaults(t *testing.T) {
 				}
 			}
 		}
-		// Columns beyond float64, or of float32 beyond what stands in lanes.
+		// A difference beyond float64, of numbers that are not.
 		c := newNormal(1)
+		for _, row := range [][3]float64{{-1e308, 1, 1.5e308}, {math.MaxFloat64, 1, -math.MaxFloat64}, {1e308, 1e308, -1e308}} {
+			if f := NormalF64(c, row[:], 1, 3, 3); f != FlagNotFinite || c.Flags[0] != f || c.Error[0] == c.Error[0] || c.CRPS[0] == c.CRPS[0] {
+				t.Errorf("%v: flags %d, error %v, CRPS %v", row, f, c.Error[0], c.CRPS[0])
+			}
+		}
+		// Columns beyond float64, or of float32 beyond what stands in lanes.
 		for _, row := range [][5]float64{
-			{-1e308, 1, 1.5e308, inf, inf}, {0, 1e-320, 1e300, inf, 1e300}, {0, 1e-3, 1e200, inf, 1e200}, {0, 1e308, 0, 710.116, 0.2336949772551e308},
+			{0, 1e-320, 1e300, inf, 1e300}, {0, 1e-3, 1e200, inf, 1e200}, {0, 1e308, 0, 710.116, 0.2336949772551e308},
 			{0, 5e-324, 0, -743.5211, 0},
 		} {
 			if NormalF64(c, row[:3], 1, 3, 3) != 0 || math.Abs(c.NLL[0]/row[3]-1) > 1e-4 || c.NLL[0] != row[3] && row[3] == inf || math.Abs(c.CRPS[0]-row[4]) > 1e-10*row[4] {

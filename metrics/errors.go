@@ -174,8 +174,11 @@ func (e *DataError) describe(f Fault) string {
 	return where + ": " + what + like + ": " + remedy
 }
 
-// normalColumn names a column of Normals.
+// normalColumn names a column of Normals; -1 is what no column has.
 func normalColumn(columns, i int) string {
+	if i < 0 {
+		return "observed value minus mean"
+	}
 	return [][]string{{"error", "standard deviation"}, {"mean", "standard deviation", "observed value"}}[columns-2][i]
 }
 

@@ -442,6 +442,11 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 	}
 	switch c.Kind {
 	case Normals:
+		if c.Classes == 3 {
+			if e := c.score(at+2) - c.score(at); e-e != 0 {
+				return NotFinite, -1, e
+			}
+		}
 		if sd := c.score(at + 1); sd <= 0 {
 			return NotPositive, 1, sd
 		}

@@ -52,6 +52,19 @@ func TestNormals(t *testing.T) {
 	}
 }
 
+// TestNormalsFarApart: finite numbers whose difference is beyond float64 are refused, not handed on as an infinite error.
+func TestNormalsFarApart(t *testing.T) {
+	p := metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{1, 2, 5, 1e308, 1, -1e308, 0, 1, 1e308}, Rows: 3, Classes: 3}}
+	_, _, _, _, err := normalColumns(t, &p, false)
+	if err == nil || !strings.Contains(err.Error(), "row 1: observed value minus mean is -Inf") {
+		t.Error(err)
+	}
+	e, _, _, _, err := normalColumns(t, &p, true)
+	if err != nil || len(e) != 2 || e[0] != 4 || e[1] != 1e308 {
+		t.Error(e, err)
+	}
+}
+
 func TestQuantilesCross(t *testing.T) {
 	p := metrics.Predictions{Kind: metrics.Quantiles, Scores: metrics.Scores{F64: []float64{1, 2, 2, 3, 5, 4}, Rows: 2, Classes: 3}, Observed: []float64{1, 2}}
 	rows := 0
