@@ -168,16 +168,31 @@ func ofQuantileScores(value func(q *regress.Quantiles, confidence float64) (v fl
 	}
 }
 
+// checkLoss checks the options of pinball: level 0 is all of them.
+func checkLoss(m Metric) error {
+	if err := lossOwn.check(m); err != nil {
+		return err
+	}
+	if l := lossOwn.of(m, "level"); l != 0 && l < levelOwn.least {
+		return fmt.Errorf("level is %v; it is 0, for all of them, or %s at least", l, plainly(levelOwn.least))
+	}
+	return nil
+}
+
+// oneLevel is how far apart levels are that regress takes for one.
+const oneLevel = 1e-9
+
 // pinball answers the loss of all levels, or of one.
 func pinball(e *Evaluation, m Metric) Value {
 	l := lossOwn.of(m, "level")
 	q := keeping[*regress.Quantiles](e, rows, e.Spec.quantilesKeeper(l).key)
 	v := Value{Value: q.Pinball(), Interval: q.PinballInterval(e.Spec.Level), Method: normal, Reason: q.Reason()}
-	if l > 0 {
+	switch {
+	case l == 0:
+	case !slices.ContainsFunc(q.Levels(), func(p float64) bool { return math.Abs(p-l) <= oneLevel }):
+		v = Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: fmt.Sprintf("there is no quantile of level %v", l)}
+	default:
 		v.Value, v.Interval = q.PinballAt(l), q.PinballAtInterval(l, e.Spec.Level)
-		if math.IsNaN(v.Value) && v.Reason == "" {
-			v.Reason = fmt.Sprintf("there is no quantile of level %v", l)
-		}
 	}
 	return v
 }
@@ -326,6 +341,7 @@ func inForecasts() []Descriptor {
 		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; with level=0.9 of that quantile",
 		Formula: "mean (1[y < q_p] - p)(q_p - y)", Range: units, Better: Lower, Source: "Koenker and Bassett 1978"},
 		func(s *Spec, m Metric) []keeper { return []keeper{s.quantilesKeeper(lossOwn.of(m, "level"))} }, pinball)
+	l[len(l)-1].check = checkLoss
 	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, Applies: needsForecasts, own: areaOwn,
 		Short: "area between calibration curve and diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
 		Formula: "integral |P(y <= q_p) - p| dp, straight lines between levels, crossings of the diagonal counted", Range: "[0, 0.5]", Better: Lower,
