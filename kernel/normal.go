@@ -125,7 +125,7 @@ func (c *NormalColumns) row(i int, mean, sd, observed float64) uint8 {
 		return flag
 	}
 	z := e / sd
-	h := 0.5 * float64(z*z)
+	h := float64(0.5 * float64(z*z))
 	c.Error[i], c.SD[i], c.Z[i] = e, sd, z
 	c.NLL[i] = Log64(sd) + (h + halfLog2Pi)
 	if a := math.Abs(z); a > 0x1p60 {

@@ -47,7 +47,7 @@ func normalTail(a float64) float64 {
 	if a > 39 {
 		return 0
 	}
-	h := 0.5 * float64(a*a)
+	h := float64(0.5 * float64(a*a))
 	lost := math.FMA(0.5*a, a, -h)
 	e := Exp64(-h)
 	return math.FMA(-e, lost, e) * tailRatio(a)
@@ -115,7 +115,7 @@ func PhiInv64(p float64) float64 {
 	for range 3 {
 		m := tailRatio(a)
 		h := 0.5 * float64(a*a)
-		a += (Log64(m) - h - ln) * (m * (1 / invSqrt2Pi))
+		a += float64((Log64(m) - h - ln) * (m * (1 / invSqrt2Pi)))
 	}
 	if p < 0.5 {
 		return -a

@@ -115,8 +115,8 @@ func bridgeBetween(p, q float64, f AreaForm) float64 {
 	if f == AreaPlain || p == 0 || q == 1 { // from an end, where it is 0, the deviation rises straight
 		return h * (s + t) / 2
 	}
-	a := h * (1 - h)
-	low, high := p*h, h*(1-q)
+	a := float64(h * (1 - h))
+	low, high := float64(p*h), float64(h*(1-q))
 	d := low * (1 - q)
 	r := math.Sqrt(a)
 	l := kernel.Log64((float64(r*t) + high) * (float64(r*s) + low) / d)

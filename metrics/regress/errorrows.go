@@ -85,14 +85,14 @@ func sampleErrors(row []float64, y float64) (mean, median float64) {
 		mean = sumOff(row, y, down) / m / down
 	}
 	if below := row[last/2]; below != mid {
-		mid = below/2 + mid/2
+		mid = float64(below/2) + float64(mid/2)
 	}
 	return mean, math.Abs(y - mid)
 }
 
 // sumOff returns the sum of y - x, all times scale: what stands as far from the ends goes together.
 func sumOff(row []float64, y, scale float64) (sum float64) {
-	y *= scale
+	y = float64(y * scale)
 	last := len(row) - 1
 	for i := range len(row) / 2 {
 		sum += (y - float64(scale*row[i])) + (y - float64(scale*row[last-i]))

@@ -97,7 +97,7 @@ func (h *pitHistogram) density(share, expected, level float64) (density float64,
 	}
 	interval = metrics.Wilson(share, n, level)
 	interval.Low, interval.High = interval.Low/expected, interval.High/expected
-	half := metrics.Z(level) * math.Sqrt((1-expected)/float64(n*expected))
+	half := float64(metrics.Z(level) * math.Sqrt((1-expected)/float64(n*expected)))
 	return share / expected, interval, metrics.Interval{Low: math.Max(0, 1-half), High: math.Min(1/expected, 1+half)}
 }
 

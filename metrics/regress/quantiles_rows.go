@@ -45,7 +45,7 @@ func risingLevels(levels []float64) bool {
 
 // findLevel returns where a level is, -1 if it is not.
 func findLevel(levels []float64, p float64) int {
-	return slices.IndexFunc(levels, func(q float64) bool { return math.Abs(p-q) <= levelTolerance })
+	return slices.IndexFunc(levels, func(q float64) bool { return math.Abs(float64(p)-q) <= levelTolerance })
 }
 
 // quantileShape is which forecasts were seen, and how many.

@@ -206,7 +206,7 @@ func (r *Ranks) Shape() RankShape {
 	n := len(r.h.n)
 	line, bend := make([]float64, n), make([]float64, n)
 	for i := range line {
-		line[i] = float64(r.first(i)+r.first(i+1)-1)/2 - float64(r.samples)/2
+		line[i] = float64(float64(r.first(i)+r.first(i+1)-1)/2) - float64(float64(r.samples)/2)
 		bend[i] = math.Abs(line[i])
 	}
 	dot := func(a, b []float64) float64 {

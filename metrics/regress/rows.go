@@ -238,7 +238,7 @@ func rowsSampleMedian(float64, []float64) (func() rowsFunc, error) {
 				x = rowsCopy(x, &b.Probs, i)
 				slices.Sort(x)
 				low, high := x[(len(x)-1)/2], x[len(x)/2]
-				dst[i] = math.Abs(b.Observed[i] - (low/2 + high/2))
+				dst[i] = math.Abs(b.Observed[i] - (float64(low/2) + float64(high/2)))
 			}
 		}
 	}, nil

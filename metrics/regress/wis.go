@@ -55,7 +55,7 @@ func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride
 	for i, at := range y {
 		row := x[i*stride:][:k]
 		m := row[half]
-		wide, under, over := 0.0, max(0, at-m)/2, max(0, m-at)/2
+		wide, under, over := 0.0, float64(max(0, at-m)/2), float64(max(0, m-at)/2)
 		sum := float64(middle * (under + over))
 		for j, p := range lower {
 			l, u := row[j], row[k-1-j]
