@@ -125,7 +125,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, eaurc, augrc, ece_bayes_*, spce")
-	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights")
+	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights, or the column of a table that has them")
 	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the classes that were decided for, where they are not the most probable ones")
 	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
@@ -609,7 +609,11 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		}
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
-		lines = append(lines, file+": "+whose+one.Error())
+		said := one.Error()
+		if t, ok := r.(*predictions.ForecastReader); ok {
+			said = f.inTable(t, said, d.Faults[i])
+		}
+		lines = append(lines, file+": "+whose+said)
 	}
 	if m != nil && m.Others > 0 {
 		lines = append(lines, fmt.Sprintf("(other members with bad rows: %d)", m.Others))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -117,11 +118,54 @@ func (f *evalFlags) forecasts(paths []string) bool {
 	return false
 }
 
+// weightColumn tells whether --weights names a column of a table, which has no files of weights beside it.
+func (f *evalFlags) weightColumn(paths []string) bool {
+	if len(f.weights) != 1 || len(paths) == 0 {
+		return false
+	}
+	if paths[0] == "-" {
+		return !strings.HasSuffix(f.weights[0], ".npy") && !strings.Contains(f.weights[0], ".npz")
+	}
+	return slices.ContainsFunc(paths, predictions.IsTable)
+}
+
+// inTable returns what is said of a bad row with its place in a table, where it is in one: the line, and the column's name or level.
+func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metrics.Fault) string {
+	line := r.Line(b.Row)
+	if line < 0 {
+		return said
+	}
+	_, what, _ := strings.Cut(said, ": ") // behind "row N, column C"
+	where := fmt.Sprintf("line %d", line)
+	levels, l := r.Levels(), &f.columns
+	names := []string{cmp.Or(l.mean, "mean"), cmp.Or(l.std, "sd"), cmp.Or(l.observed, "observed")}
+	if l.error != "" {
+		names = []string{l.error, cmp.Or(l.std, "sd")}
+	}
+	switch c := int(b.Column); {
+	case b.Reason == metrics.BadObserved:
+		where += fmt.Sprintf(", column %q", cmp.Or(l.observed, "observed"))
+	case b.Reason == metrics.BadWeight:
+		where += fmt.Sprintf(", column %q", f.weights[0])
+	case c < 0:
+	case levels != nil:
+		where += fmt.Sprintf(", level %v", levels[c])
+	case f.task == "regression":
+		where += fmt.Sprintf(", column %q", names[c])
+	default:
+		where += fmt.Sprintf(", sample %d", c)
+	}
+	return where + ": " + what
+}
+
 // openForecast opens such files, and returns besides how an evaluation, or one of groups, is fed with them.
 func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
 	o, err := f.forecast(j)
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.weightColumn(paths) {
+		o.Weight, o.Weights = f.weights[0], nil
 	}
 	r, err := predictions.OpenForecast(paths, o)
 	if err != nil {

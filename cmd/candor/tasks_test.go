@@ -436,14 +436,14 @@ func TestTasksRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is one of classification, binary, multilabel, ensemble, samples, loglik"},
+		{[]string{x, "--labels", y, "--task", "nonsense"}, exitUsage, "it is one of classification, binary, multilabel, ensemble, regression, quantiles, samples, loglik"},
 		{[]string{x, "--labels", y, "--task", "samples", "--input", "logits"}, exitUsage, "--input does not go with --task samples"},
 		{[]string{x, "--labels", y, "--task", "loglik"}, exitUsage, "--labels: a table of log-likelihoods has none"},
 		{[]string{x, "--task", "samples"}, exitData, "--labels"},
 		{[]string{x, "--labels", y, "--member-axis", "1"}, exitUsage, "--member-axis is for --task ensemble"},
 		{[]string{x, "--labels", y, "--task", "ensemble", "--member-axis", "2"}, exitUsage, "--member-axis is 2"},
 		{[]string{x, "--labels", y, "--task", "ensemble", "--input", "dirichlet"}, exitUsage, "not of --task ensemble"},
-		{[]string{x, "--labels", y, "--task", "samples", "--plot", d.at("p.png")}, exitUsage, "have none"},
+		{[]string{x, "--task", "loglik", "--plot", d.at("p.png")}, exitUsage, "--plot draws forecasts, of which --task loglik has none"},
 		{[]string{x, "--labels", y, "--metrics", "mutual_information"}, exitUsage, "it is for ensembles"},
 		{[]string{x, "--labels", y, "--metrics", "crps"}, exitUsage, "it is for samples"},
 		{[]string{x, "--labels", y, "--plot", d.at("p.png"), "--plot-kind", "ood-roc"}, exitUsage, "give --ood FILE"},

@@ -99,7 +99,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--confidence", "95"), []string{"--confidence is 95", "as 0.95"}},
 		{with("--confidence", "NaN"), []string{"--confidence is NaN"}},
 		{with("--input", "nonsense"), []string{`--input is "nonsense"; it is probs, logits, logprobs or dirichlet`}},
-		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is one of classification, binary, multilabel, ensemble, samples, loglik`}},
+		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is one of classification, binary, multilabel, ensemble, regression, quantiles, samples, loglik`}},
 		{with("--task", "binary"), []string{"--task binary takes one score a row", "(40, 4)"}},
 		{[]string{"eval", bx, "--labels", by, "--task", "classification"}, []string{"--task classification takes a score for each class", "(40,)"}},
 		{with("--like", "nonsense"), []string{`"nonsense" is none of um, tfp, torchmetrics, guo, blog`}},
@@ -347,6 +347,11 @@ func TestExamples(t *testing.T) {
 	d.put("loglik.npy", s.scores(t))
 	d.put("tags.npy", npy(t, s.shape(), newTagged(1, 300, 4).truth))
 	d.put("parameters.npy", s.scores(t))
+	d.put("tags.npy", npy(t, []int64{300, 4}, newTagged(1, 300, 4).truth))
+	table := normalRows(1, 300).csv()
+	for _, n := range []string{"forecast.csv", "a.csv", "b.csv"} {
+		d.put(n, table)
+	}
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {
