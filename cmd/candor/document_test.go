@@ -489,6 +489,17 @@ func TestReadmeSample(t *testing.T) {
 	if !ok || !strings.Contains(string(readme), "$ candor eval\n"+table) {
 		t.Errorf("the README does not show\n%s", table)
 	}
+	t.Chdir(filepath.Join("..", ".."))
+	for _, command := range []string{
+		"candor eval testdata/sample/diabetes_gaussian.npz --task regression",
+		"candor eval testdata/golden/covid_eu_quantiles23.csv.gz --task quantiles --quantile-prefix q --group model --metrics wis,coverage_50,coverage_90",
+	} {
+		_, out, _ := candor(t, strings.Fields(command)[1:]...)
+		table, _, ok := strings.Cut(out, "\nNext:")
+		if !ok || !strings.Contains(string(readme), "$ "+command+"\n"+table+"```\n") {
+			t.Errorf("the README does not show\n$ %s\n%s", command, table)
+		}
+	}
 }
 
 func TestDiagrams(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/ensemble"
+	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -41,6 +42,13 @@ func Example_readme() {
 	fmt.Println(u.Value(ensemble.MutualInformation), u.Value(ensemble.DataUncertainty))
 
 	fmt.Println(err)
+	observed, mean, sd := []float64{23, 17, 21, 24, 19}, []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
+
+	normal, curve := regress.NewNormal(nil), regress.NewCalibration(nil)
+	err = metrics.NewPass(nil, normal, curve).Add(regress.NormalPredictions(observed, mean, sd)) // forecasts of a number
+	fmt.Println(normal.Value(regress.CRPS), normal.Value(regress.RCE), curve.Curve().Area(regress.AreaCrossing))
+
+	fmt.Println(err)
 	// Output:
 	// 0.2500 <nil>
 	// 0.25 {0 0.6599558798277672} 0.47228795380917615 0.2387499999999998
@@ -48,6 +56,8 @@ func Example_readme() {
 	// 0.21666666666666667
 	// <nil>
 	// 0.01845335955164984 0.7236311495864634
+	// <nil>
+	// 1.3183337995397229 -0.25656172487508644 0.07500000000000001
 	// <nil>
 }
 
