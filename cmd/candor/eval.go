@@ -602,11 +602,6 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		case metrics.BadConfidence:
 			file, row = beside(f.scores, paths, file, row, b.Row)
 		}
-		if t, ok := r.(interface{ Line(int64) int64 }); ok {
-			if n := t.Line(b.Row); n > 0 {
-				file += fmt.Sprintf(", line %d", n)
-			}
-		}
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
 		said := one.Error()

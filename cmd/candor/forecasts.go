@@ -96,15 +96,19 @@ func (l *columnFlags) readLevels() (levels []float64, err error) {
 }
 
 // forecast returns how the files of a forecast of numbers are read.
-func (f *evalFlags) forecast(j *job) (*predictions.ForecastOptions, error) {
+func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptions, error) {
 	l := &f.columns
 	levels, err := l.readLevels()
 	if err != nil {
 		return nil, err
 	}
-	return &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.std, Observed: l.observed, Error: l.error,
+	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.std, Observed: l.observed, Error: l.error,
 		Prefix: l.prefix, Levels: levels, Groups: l.groups, Observations: f.labels, Weights: f.weights,
-		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}, nil
+		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
+	if f.weightColumn(paths) {
+		o.Weight, o.Weights = f.weights[0], nil
+	}
+	return o, nil
 }
 
 // forecasts tells whether the files are read as forecasts of numbers, which tables are.
@@ -160,12 +164,9 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 
 // openForecast opens such files, and returns besides how an evaluation, or one of groups, is fed with them.
 func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
-	o, err := f.forecast(j)
+	o, err := f.forecast(j, paths)
 	if err != nil {
 		return nil, nil, err
-	}
-	if f.weightColumn(paths) {
-		o.Weight, o.Weights = f.weights[0], nil
 	}
 	r, err := predictions.OpenForecast(paths, o)
 	if err != nil {

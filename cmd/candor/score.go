@@ -232,7 +232,7 @@ func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
 	if !f.forecasts(paths) {
 		return predictions.Open(paths, &j.read)
 	}
-	o, err := f.forecast(j)
+	o, err := f.forecast(j, paths)
 	if err != nil {
 		return nil, err
 	}
