@@ -138,8 +138,16 @@ func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string
 				return err
 			}
 		}
+		w.each = nil
 	}
-	return g.Merge(n)
+	if len(g.each) > 0 {
+		return g.Merge(n)
+	}
+	whole, err := g.merged(n.each)
+	if err == nil {
+		g.each, g.whole = n.each, whole
+	}
+	return err
 }
 
 // add merges the evaluation of a group, which it may keep.
@@ -180,13 +188,33 @@ func (g *Groups) Merge(o *Groups) error {
 			if err := n.add(from[i].Values, e); err != nil {
 				return err
 			}
-			if err := n.whole.Merge(e); err != nil {
-				return err
-			}
 		}
+	}
+	if n.whole, err = n.merged(n.each); err != nil {
+		return err
 	}
 	g.each, g.whole = n.each, n.whole
 	return nil
+}
+
+// merged returns the merge of some groups. Halves are merged first: what has grown is merged least often.
+func (g *Groups) merged(each []Group) (*Evaluation, error) {
+	if len(each) < 2 {
+		e, err := New(g.Spec)
+		if err == nil && len(each) == 1 {
+			err = e.Merge(each[0].Evaluation)
+		}
+		return e, err
+	}
+	e, err := g.merged(each[:len(each)/2])
+	if err != nil {
+		return nil, err
+	}
+	o, err := g.merged(each[len(each)/2:])
+	if err != nil {
+		return nil, err
+	}
+	return e, e.Merge(o)
 }
 
 // grouper is what one goroutine of AddSource owns: one Walker, whose blocks go to the accumulators of the group in hand.
@@ -456,7 +484,7 @@ func (g *Groups) UnmarshalBinary(data []byte) error {
 		if err := e.UnmarshalBinary(b); err != nil {
 			return err
 		}
-		if err := n.whole.Merge(e); err != nil {
+		if err := n.whole.Spec.equal(&e.Spec); err != nil {
 			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 		}
 		if err := n.add(values, e); err != nil {
@@ -465,6 +493,9 @@ func (g *Groups) UnmarshalBinary(data []byte) error {
 	}
 	if err := d.Done(); err != nil {
 		return err
+	}
+	if n.whole, err = n.merged(n.each); err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
 	again, err := n.AppendBinary(nil)
 	if err != nil {
