@@ -1,6 +1,6 @@
 // Package kernel computes on rows of scores: probabilities and everything that metrics ask of a row in one visit
 // (LogitStatsF32 and its like), what is made of such columns (Hits, SquaredErrors) and summed over them (Moments, CellSum,
-// BinSums, GridSums, Counts), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
+// BinSums, GridSums, Counts, UnitMoments, CountUpTo), softmax, alone and with the statistics of its logits, log-sum-exp, arg max, bins, the sums of a whole
 // matrix by class and bin (ClassSumsF32), what the members of an ensemble make of the same rows (MeanF32, of logits LogitTermsF32
 // and MeanScaledF32, LogMeanExp, PairKLF32, PairSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32),
 // what a walk through sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), the errors of normal
@@ -144,6 +144,17 @@
 //
 // MaxSum = 2,048 values at a window's end reach 2**62 units: one call of Moments, CellSum, BinSums or FixedSums takes no
 // more, and callers add what it returns to 128 bits. What is outside a window is in no sum and is counted.
+//
+// UnitMoments takes values that carry a unit of the user's, for which no window is known: it has two windows of 51 bits by the largest
+// of a call, one below the other, and sums nothing where some bit is below both.
+//
+// # Normal forecasts
+//
+// NormalF32 computes in lanes of float32 where a row's standard deviation is from 2^-100 to 2^100 and |Z| at most 2^20, also the
+// difference in Error, and what it writes are float32 numbers. Another row costs some 100 ns: it is computed in float64. The CRPS over
+// the standard deviation is an even function of Z, and up to |Z| = 4.6 a polynomial in its square, beyond that |Z| - 1/sqrt(pi): so it
+// takes no exponential. NormalF64 has no assembly. CountUpTo compares values that all are float32 numbers as such, twice as many at a
+// time.
 //
 // # Ensembles
 //

@@ -10,9 +10,8 @@ import (
 // TestLevelsNormal: the columns and flags of any rows at every level, at every place.
 func TestLevelsNormal(t *testing.T) {
 	logCompared(t)
-	big32, big64 := float32(3e38), 1e308
-	testNormal(t, "F32", NormalF32, append(check.Specials32(), big32, -big32, 0x1p-100, 0x1.fffffep-101, 0x1p100, 0x1.000002p100, 0x1p20, 0x1p-149, 4.6, -1))
-	testNormal(t, "F64", NormalF64, append(check.Specials64(), big64, -big64, 0x1p-1074, 8, -1))
+	big := float32(3e38)
+	testNormal(t, "F32", NormalF32, append(check.Specials32(), big, -big, 0x1p-100, 0x1.fffffep-101, 0x1p100, 0x1.000002p100, 0x1p20, 0x1p-149, 4.6, -1))
 }
 
 func testNormal[T check.Element](t *testing.T, name string, run func(*NormalColumns, []T, int, int, int) uint8, awkward []T) {
