@@ -114,7 +114,7 @@ func PhiInv64(p float64) float64 {
 	a := t - math.FMA(t, math.FMA(t, 0.010328, 0.802853), 2.515517)/math.FMA(t, math.FMA(t, math.FMA(t, 0.001308, 0.189269), 1.432788), 1)
 	for range 3 {
 		m := tailRatio(a)
-		h := 0.5 * float64(a*a)
+		h := float64(0.5 * float64(a*a))
 		a += float64((Log64(m) - h - ln) * (m * (1 / invSqrt2Pi)))
 	}
 	if p < 0.5 {
