@@ -62,10 +62,9 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 		return nil, badData(err)
 	}
 	defer r.Close()
-	a := &e.Audit
 	l := &rowLosses{losses: losses}
 	for range losses {
-		v := make([]float64, a.Rows+a.Dropped+a.Absent)
+		v := make([]float64, allRowsOf(e))
 		for i := range v {
 			v[i] = math.NaN()
 		}
@@ -82,6 +81,9 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 	}
 	return l, nil
 }
+
+// allRowsOf returns how many rows a set's files have, those that were left out among them.
+func allRowsOf(e *eval.Evaluation) int64 { return e.Audit.Rows + e.Audit.Dropped + e.Audit.Absent }
 
 func (l *rowLosses) begin() {
 	l.of = nil
@@ -127,8 +129,13 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 	if len(losses) == 0 {
 		return nil, "", nil
 	}
-	a := &sets[0].Audit
-	rows := a.Rows + a.Dropped + a.Absent
+	rows := allRowsOf(sets[0])
+	for i, e := range sets[1:] {
+		if n := allRowsOf(e); n != rows {
+			return nil, fmt.Sprintf("there is no Diebold-Mariano test: it compares row by row, and %s has %s rows, %s has %s, with those left out",
+				names[0], report.Count(rows), names[i+1], report.Count(n)), nil
+		}
+	}
 	if need := 8 * rows * int64(2*len(losses)+2); need > j.memory/2 {
 		return nil, fmt.Sprintf("there is no Diebold-Mariano test: the losses of %s rows take %d MiB; raise --max-memory to %d MiB, or name fewer metrics",
 			report.Count(rows), need>>20+1, need>>19+1), nil

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDieboldMarianoOfOtherRows: sets whose rows cannot be paired, because bad ones were left out of one that has more, have no test.
+func TestDieboldMarianoOfOtherRows(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")
+	for file, text := range map[string]string{
+		a: "observed,mean,sd\n1,0,1\n2,2,1\n3,3,1\n",
+		b: "observed,mean,sd\n1,0,1\n2,2.5,1\n3,3,0\n4,4,1\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, files := range [][]string{{a, b}, {b, a}} {
+		code, out, errs := candor(t, append([]string{"compare", "--task", "regression", "--on-invalid", "drop"}, files...)...)
+		if code != 0 || strings.Contains(out, "Diebold-Mariano") || !strings.Contains(errs, "there is no Diebold-Mariano test: it compares row by row") {
+			t.Errorf("%v: exit code %d, %s, %s", files, code, out, errs)
+		}
+	}
+	code, out, errs := candor(t, "compare", "--task", "regression", a, a)
+	if code != 0 || !strings.Contains(out, "Diebold-Mariano of crps") {
+		t.Errorf("exit code %d, %s, %s", code, out, errs)
+	}
+}
