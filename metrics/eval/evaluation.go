@@ -449,7 +449,14 @@ func (e *Evaluation) Value(m Metric) Value {
 			v.Reason = "no row is in a bin"
 		}
 	} else if math.IsNaN(v.Interval.Low) && v.Reason == "" {
-		v.Reason = "a single row has no spread"
+		switch size := math.Abs(v.Value); {
+		case math.IsInf(size, 0):
+			v.Reason = "an infinite mean has no interval"
+		case size > 0x1p400:
+			v.Reason = "values so large have squares beyond float64"
+		default:
+			v.Reason = "a single row has no spread"
+		}
 	}
 	return v
 }

@@ -633,6 +633,27 @@ func TestMembersReasons(t *testing.T) {
 			t.Errorf("%s of %d: %+v", c.metric, c.draws, v)
 		}
 	}
+	// Why rows that are many have no interval.
+	for _, c := range []struct {
+		x              []float64
+		kind           metrics.Kind
+		metric, reason string
+	}{
+		{[]float64{0, 1, 1, 0, 1e300, 1}, metrics.Normals, "sharpness", "an infinite mean has no interval"},
+		{[]float64{0, 1e-300, 1, 0, 1, 1}, metrics.Normals, "nll", "an infinite mean has no interval"},
+		{[]float64{1e300, -1e300, 0, 1e300, -1e300, 1}, metrics.Samples, "crps", "values so large have squares beyond float64"},
+		{[]float64{0, 1, 1}, metrics.Normals, "nll", "a single row has no spread"},
+	} {
+		p := &metrics.Predictions{Kind: c.kind, Scores: metrics.Scores{F64: c.x, Rows: len(c.x) / 3, Classes: 3}}
+		if c.kind == metrics.Samples {
+			p.Observed = []float64{0, 1}
+		}
+		s := Spec{Classes: 3, Kind: c.kind}
+		s.Metrics = listOf(t, c.metric, s.Shape())
+		if v := fill(t, s, p).Value(s.Metrics[0]); v.Reason != c.reason || !math.IsNaN(v.Interval.Low) {
+			t.Errorf("%s of %v: %+v; want %s", c.metric, c.x, v, c.reason)
+		}
+	}
 	// The interval is as coded too, and says so.
 	coded := Spec{Classes: 9, Kind: metrics.LogLiks}
 	coded.Metrics = listOf(t, "nwaic1(as_coded),nwaic1", coded.Shape())
