@@ -421,7 +421,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 // sealed is a state whose fields are those of e but for a change, with a checksum that is right.
 func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 	s := &e.Spec
-	f := &fields{classes: uint32(s.Classes), kind: uint8(s.Kind), members: uint32(s.Members), given: uint8(e.Given), level: s.Level, brier: uint8(s.Brier), flags: s.flags(), seed: s.Seed, memory: s.Memory, bins: uint32(s.Base.Bins), base: s.Base.String()}
+	f := &fields{classes: uint32(s.Classes), kind: uint8(s.Kind), members: uint32(s.Members), given: uint8(e.Given), level: s.Level, brier: uint8(s.Brier), flags: s.flags(), seed: s.Seed, memory: s.Memory, levels: slices.Clone(s.Levels), bins: uint32(s.Base.Bins), base: s.Base.String()}
 	for _, m := range s.Metrics {
 		f.names = append(f.names, m.String())
 	}
@@ -444,6 +444,9 @@ func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 	enc.U32(f.classes)
 	enc.U8(f.kind)
 	enc.U32(f.members)
+	for _, l := range f.levels {
+		enc.F64(l)
+	}
 	enc.F64(f.level)
 	enc.U8(f.brier)
 	enc.U8(f.flags)
@@ -469,6 +472,7 @@ func sealed(t testing.TB, e *Evaluation, change func(f *fields)) []byte {
 type fields struct {
 	classes, bins, members    uint32
 	level                     float64
+	levels                    []float64
 	kind, brier, flags, given uint8
 	seed                      uint64
 	memory                    int64
@@ -706,6 +710,17 @@ func TestNewRefuses(t *testing.T) {
 		{Spec{Classes: 3, Members: 2, Kind: metrics.Samples}, "samples are of no ensemble"},
 		{Spec{Classes: 3, Out: true, Kind: metrics.LogLiks}, "none of them is out of distribution"},
 		{Spec{Classes: 3, Metrics: []Metric{{Name: "disagreement"}}}, "it is for ensembles"},
+		{Spec{Classes: 4, Kind: metrics.Normals}, "two or three numbers a row, not of 4"},
+		{Spec{Classes: 3, Kind: metrics.Normals, Members: 2}, "normal are of no ensemble"},
+		{Spec{Classes: 3, Kind: metrics.Quantiles}, "0 levels for 3 quantiles a row"},
+		{Spec{Classes: 2, Kind: metrics.Normals, Levels: []float64{0.1, 0.2}}, "levels are for quantiles, and the rows are normal"},
+		{levelled(0.5, 0.1), "levels of quantiles rise between 0 and 1"},
+		{levelled(0.5, 0.5), "levels of quantiles rise"},
+		{levelled(0.5, 0.5+1.5e-9), "levels of quantiles rise"},
+		{levelled(1.5e-9), "levels of quantiles rise"},
+		{levelled(0, 0.5), "levels of quantiles rise"},
+		{levelled(0.5, 1), "levels of quantiles rise"},
+		{levelled(math.NaN()), "levels of quantiles rise"},
 		{Spec{Classes: 3, Metrics: []Metric{{Name: "nonsense"}}}, `there is no metric "nonsense"`},
 		{Spec{Classes: 3, Metrics: []Metric{{Name: "ece_positive"}}}, "it is for binary tasks and two classes"},
 	} {

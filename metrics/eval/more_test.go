@@ -106,7 +106,15 @@ func unlike(t testing.TB) []struct {
 	}
 	part := func(p *metrics.Predictions, from, to int) *source {
 		q := *p
-		q.Rows, q.F64 = to-from, p.F64[from*p.Classes:to*p.Classes]
+		if q.Rows = to - from; p.F64 != nil {
+			q.F64 = p.F64[from*p.Classes : to*p.Classes]
+		}
+		if p.F32 != nil {
+			q.F32 = p.F32[from*p.Classes : to*p.Classes]
+		}
+		if p.Weights != nil {
+			q.Weights = p.Weights[from:to]
+		}
 		if p.Labels != nil {
 			q.Labels = p.Labels[from:to]
 		}
@@ -122,6 +130,12 @@ func unlike(t testing.TB) []struct {
 				return e.AddSource(part(p, from, to), nil)
 			})
 		}
+	}
+	for _, c := range forecastsOf(t) {
+		if strings.Contains(c.name, "of f32") {
+			continue // as those of float64
+		}
+		put(c.name, c.metrics, c.spec, func(e *Evaluation, from, to int) error { return e.AddSource(part(c.p, from, to), nil) })
 	}
 	d := predictions(77, 40, 3, false)
 	d.Kind = metrics.Dirichlet
@@ -340,6 +354,8 @@ func TestAddToOthers(t *testing.T) {
 		{samples, single(p), "rows of probs for an evaluation of samples"},
 		{samples, single(numbers(1, 9, 4, metrics.Samples)), "rows of 4 draws for an evaluation of 3"},
 		{liks, single(numbers(1, 9, 3, metrics.Samples)), "rows of samples for an evaluation of loglik"},
+		{Spec{Classes: 2, Kind: metrics.Normals}, single(normals(1, 9, false)), "rows of 3 columns for an evaluation of 2"},
+		{levelled(0.1, 0.5, 0.9), single(normals(1, 9, false)), "rows of normal for an evaluation of quantiles"},
 	} {
 		e := fill(t, c.s, nil)
 		before := state(t, e)
@@ -406,6 +422,10 @@ func TestMergeUnlike(t *testing.T) {
 		{with(Spec{Classes: 3}), with(Spec{Classes: 3, Kind: metrics.Dirichlet}), "scores are probs and dirichlet"},
 		{with(Spec{Classes: 3}), with(Spec{Classes: 3, Out: true}), "one has out-of-distribution rows, the other has none"},
 		{with(Spec{Classes: 3, Kind: metrics.Samples}), with(Spec{Classes: 4, Kind: metrics.Samples}), "3 draws and 4 draws"},
+		{with(Spec{Classes: 3, Kind: metrics.Normals}), with(Spec{Classes: 2, Kind: metrics.Normals}), "3 columns and 2 columns"},
+		{with(Spec{Classes: 3, Kind: metrics.Normals}), with(Spec{Classes: 3, Kind: metrics.Samples}), "scores are normal and samples"},
+		{with(levelled(0.1, 0.5)), with(levelled(0.1, 0.5, 0.9)), "2 quantiles and 3 quantiles"},
+		{with(levelled(0.1, 0.5)), with(levelled(0.1, 0.6)), "quantiles at the levels [0.1 0.5] and at [0.1 0.6]"},
 		{probs, other, "members' scores are probs and logits"},
 	} {
 		before := state(t, c.a)
