@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"slices"
 
@@ -114,6 +113,6 @@ func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 	if left == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "(%s: --format csv, markdown or json has all)\n", left)
+	_, err := io.WriteString(w, Wrap("("+left+": --format csv, markdown or json has all)", width)+"\n")
 	return err
 }
