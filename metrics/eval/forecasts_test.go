@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// forecastsOf evaluates quantiles of two rows.
-func forecastsOf(t *testing.T, levels []float64, list string) (*Evaluation, error) {
+// quantileForecasts evaluates quantiles of two rows.
+func quantileForecasts(t *testing.T, levels []float64, list string) (*Evaluation, error) {
 	t.Helper()
 	s := Spec{Classes: len(levels), Kind: metrics.Quantiles, Levels: levels, Level: 0.95}
 	var err error
@@ -32,7 +32,7 @@ func forecastsOf(t *testing.T, levels []float64, list string) (*Evaluation, erro
 
 // TestPinballLevel: a level that is not given is a value that is not defined, and one that cannot be is no option.
 func TestPinballLevel(t *testing.T) {
-	e, err := forecastsOf(t, []float64{0.1, 0.5, 0.9}, "pinball(level=0.5),pinball(level=0.33),pinball")
+	e, err := quantileForecasts(t, []float64{0.1, 0.5, 0.9}, "pinball(level=0.5),pinball(level=0.33),pinball")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +56,11 @@ func TestPinballLevel(t *testing.T) {
 // TestLevelsTooClose: levels that the accumulators would panic at are an error.
 func TestLevelsTooClose(t *testing.T) {
 	for _, l := range [][]float64{{0.5, 0.5 + 1.5e-9}, {1.5e-9, 0.5}, {0.5, 1 - 1.5e-9}, {0.5, 0.5}, {0, 0.5}, {0.5, math.NaN()}} {
-		if _, err := forecastsOf(t, l, "all"); err == nil || !strings.Contains(err.Error(), "levels of quantiles rise") {
+		if _, err := quantileForecasts(t, l, "all"); err == nil || !strings.Contains(err.Error(), "levels of quantiles rise") {
 			t.Errorf("%v: %v", l, err)
 		}
 	}
-	if _, err := forecastsOf(t, []float64{0.5, 0.5 + 3e-9}, "all"); err != nil {
+	if _, err := quantileForecasts(t, []float64{0.5, 0.5 + 3e-9}, "all"); err != nil {
 		t.Error(err)
 	}
 }
