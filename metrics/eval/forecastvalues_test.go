@@ -407,7 +407,7 @@ func TestForecastReasons(t *testing.T) {
 		}
 	}
 	for metric, want := range map[string]string{
-		"pinball(level=1e-9)": "level is 0.000000001; it is a number from 0.000001 to 0.999999, or 0", "pinball(level=1)": `level is "1"`, "pinball(level=-0.5)": `level is "-0.5"`,
+		"pinball(level=1e-9)": "level is 1e-09; it is 0, for all of them, or 0.000001 at least", "pinball(level=1)": `level is "1"`, "pinball(level=-0.5)": `level is "-0.5"`,
 		"coverage(level=0)": `level is "0"`, "coverage_50(level=0.4)": "it takes no options", "miscalibration_area(form=other)": "crossing, plain, interval",
 		"miscalibration_area(bins=0)": `bins is "0"; it is a whole number from 1 to 10000`, "ence(bins=2.5)": `bins is "2.5"`, "pit_p(bins=1)": "from 2 to 1000", "rank_p": "it is for samples",
 		"ece": "", "crps_fair": "it is for samples",
