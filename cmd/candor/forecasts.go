@@ -168,9 +168,6 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.weightColumn(paths) {
-		o.Weight, o.Weights = f.weights[0], nil
-	}
 	r, err := predictions.OpenForecast(paths, o)
 	if err != nil {
 		return nil, nil, err

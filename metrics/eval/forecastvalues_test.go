@@ -60,8 +60,8 @@ type forecasts struct {
 	p             *metrics.Predictions
 }
 
-// forecastsOf are forecasts of each kind and type, with weights and without, of 40 rows.
-func forecastsOf(t testing.TB) (l []forecasts) {
+// everyForecast is forecasts of each kind and type, with weights and without, of 40 rows.
+func everyForecast(t testing.TB) (l []forecasts) {
 	t.Helper()
 	const options = ",miscalibration_area(form=plain),miscalibration_area(form=interval),miscalibration_area(bins=4),quantile_mse(bins=7),coverage(level=0.8),width(level=0.3)," +
 		"interval_score(level=0.5),pinball(level=0.25),pit_p(bins=4)"
@@ -336,7 +336,7 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 // TestForecastValues holds each metric to its definition.
 func TestForecastValues(t *testing.T) {
 	compared := map[string]bool{}
-	for _, c := range forecastsOf(t) {
+	for _, c := range everyForecast(t) {
 		c.spec.Metrics = listOf(t, c.metrics, c.spec.Shape())
 		e := fill(t, c.spec, c.p)
 		want := plainValues(c.spec, plainForecasts(c.spec, c.p))

@@ -131,7 +131,7 @@ func unlike(t testing.TB) []struct {
 			})
 		}
 	}
-	for _, c := range forecastsOf(t) {
+	for _, c := range everyForecast(t) {
 		if strings.Contains(c.name, "of f32") {
 			continue // as those of float64
 		}
