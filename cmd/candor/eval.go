@@ -571,6 +571,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		return err
 	}
 	var lines []string
+	inTable := false
 	var m *ensemble.MemberError
 	team, many := r.(*predictions.MembersReader)
 	shared := len(d.Faults) // those of no single member, which stand first
@@ -605,15 +606,17 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
 		said := one.Error()
-		if t, ok := r.(*predictions.ForecastReader); ok {
-			said = f.inTable(t, said, d.Faults[i])
+		if t, ok := r.(*predictions.ForecastReader); ok && t.Line(d.Faults[i].Row) >= 0 {
+			// All of a row is in the table, and lines are told from 1.
+			file, _ = r.Locate(d.Faults[i].Row)
+			said, inTable = f.inTable(t, said, d.Faults[i]), true
 		}
 		lines = append(lines, file+": "+whose+said)
 	}
 	if m != nil && m.Others > 0 {
 		lines = append(lines, fmt.Sprintf("(other members with bad rows: %d)", m.Others))
 	}
-	if len(paths) > 1 && !many {
+	if len(paths) > 1 && !many && !inTable {
 		lines = append(lines, fmt.Sprintf("(rows are numbered from 0 within their file, and counted over all %d files of scores)", len(paths)))
 	}
 	return errors.New(strings.Join(lines, "\n        "))

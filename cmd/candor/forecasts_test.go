@@ -532,6 +532,14 @@ func TestBadForecasts(t *testing.T) {
 	if code != exitData || !strings.Contains(errs, `bad.csv: line 7, column "sigma"`) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
+	if strings.Contains(errs, "numbered from 0") {
+		t.Errorf("it tells of rows where there are lines: %s", errs)
+	}
+	// A weight is in the table, too.
+	code, _, errs = candor(t, append([]string{"eval", with(n, "-3,1,2,1,a"), "--weights", "site"}, normal...)...)
+	if code != exitData || !strings.Contains(errs, `bad.csv: line 7, column "site": weight is -3`) {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
 	twice := d.put("twice.csv", []byte("mu,sigma,mu,y\n1,1,1,1\n"))
 	x, y := d.put("x.npy", n.matrix(t, 0, 1, 2)), d.put("qx.npy", q.matrix(t, 0, 1, 2, 3, 4))
 	for _, c := range []struct {
