@@ -44,7 +44,7 @@ func countUpTo(counts []int64, v []float64, edges []float64) {
 const countEdges = 7
 
 // countRows is how many values go together.
-const countRows = 1024
+const countRows = 2048
 
 // simdCountUpTo takes values that all are float32 numbers as such: they are at most an edge where they are at most the largest
 // float32 that is.
