@@ -3,6 +3,9 @@ package report
 import (
 	"io"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -36,6 +39,15 @@ func (g *Group) object() object {
 // mostGroups is how many groups a table on a terminal lists.
 const mostGroups = 40
 
+// groupText writes a group's value as a cell of a table: in quotes if it has what is not printed, such as an end of line or what a
+// terminal would obey.
+func groupText(v string) string {
+	if strings.ContainsFunc(v, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return strconv.Quote(v)
+	}
+	return v
+}
+
 // GroupsTable writes a row of metrics for each group, in the format Plain or Markdown. A terminal gets as many metrics as fit into
 // width, and of many groups the first; what it does not get, it is told.
 func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
@@ -47,7 +59,7 @@ func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 		head = append(head, c)
 		n := len(c)
 		for _, g := range d.Groups {
-			n = max(n, text.StringWidthWithoutEscSequences(g.Values[i]))
+			n = max(n, text.StringWidthWithoutEscSequences(groupText(g.Values[i])))
 		}
 		used += n + padding
 	}
@@ -75,7 +87,7 @@ func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 	for _, g := range shown {
 		r := table.Row{}
 		for _, v := range g.Values {
-			r = append(r, v)
+			r = append(r, groupText(v))
 		}
 		r = append(r, Count(g.Input.Rows))
 		for k := range metrics {
@@ -83,21 +95,7 @@ func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 		}
 		t.AppendRow(r)
 	}
-	if f == Markdown {
-		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
-		return err
-	}
-	st := table.StyleLight
-	st.Options = table.OptionsNoBordersAndSeparators
-	st.Format.Header = text.FormatDefault
-	t.SetStyle(st)
-	t.SuppressTrailingSpaces()
-	var right []table.ColumnConfig
-	for k := range metrics + 1 {
-		right = append(right, table.ColumnConfig{Number: len(columns) + 1 + k, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(right)
-	if _, err := io.WriteString(w, t.Render()+"\n"); err != nil {
+	if err := render(w, t, f, len(columns)+1, len(columns)+1+metrics); err != nil || f == Markdown {
 		return err
 	}
 	left := ""
