@@ -30,3 +30,18 @@ func TestDieboldMarianoOfOtherRows(t *testing.T) {
 		t.Errorf("exit code %d, %s, %s", code, out, errs)
 	}
 }
+
+// TestInspectDroppedForecasts: the state of forecasts tells how many rows were left out, as one of classes does.
+func TestInspectDroppedForecasts(t *testing.T) {
+	dir := t.TempDir()
+	table, state := filepath.Join(dir, "a.csv"), filepath.Join(dir, "a.state")
+	if err := os.WriteFile(table, []byte("observed,mean,sd\n1,0,1\n2,2,1\n3,3,0\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := candor(t, "eval", "--task", "regression", "--on-invalid", "drop", "--state", state, table); code != 0 {
+		t.Fatal(errs)
+	}
+	if _, out, errs := candor(t, "inspect", state); !strings.Contains(out, "2 rows, forecasts of numbers, 1 bad rows left out, float64") {
+		t.Error(out, errs)
+	}
+}

@@ -106,11 +106,11 @@ func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 		if s.Binary {
 			classes = "binary"
 		}
-		if s.Dropped > 0 {
-			classes += ", " + report.Count(s.Dropped) + " bad rows left out"
-		}
 		if in.Classes == 0 {
 			classes = "forecasts of numbers"
+		}
+		if s.Dropped > 0 {
+			classes += ", " + report.Count(s.Dropped) + " bad rows left out"
 		}
 		if groups != nil {
 			s.Groups, s.Each = groups.Columns, len(groups.Each())
