@@ -100,7 +100,7 @@ func New(s Spec) (*Evaluation, error) {
 	case s.Kind != metrics.Quantiles && s.Levels != nil:
 		return nil, fmt.Errorf("eval: levels are for quantiles, and the rows are %v", s.Kind)
 	case !risingLevels(s.Levels):
-		return nil, errors.New("eval: levels of quantiles rise between 0 and 1")
+		return nil, fmt.Errorf("eval: levels of quantiles rise between 0 and 1, more than %v apart", 2*oneLevel)
 	case s.Kind == metrics.Normals && s.Classes != 2 && s.Classes != 3:
 		return nil, fmt.Errorf("eval: normal forecasts are of two or three numbers a row, not of %d", s.Classes)
 	case s.Base.Event != calib.ByShape && s.Base.Event != calib.TopLabel:
