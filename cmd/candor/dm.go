@@ -165,7 +165,10 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 			tests = append(tests, report.DieboldMariano{A: names[0], B: names[i], Loss: m.Name, DMResult: d, Horizon: max(1, f.horizon), Level: f.level})
 		}
 	}
-	return tests, "", nil
+	if sets[0].Audit.Weighted {
+		note = "the Diebold-Mariano test takes each row once: weights have no say in it"
+	}
+	return tests, note, nil
 }
 
 // dmLines says what the tests found.
@@ -176,7 +179,7 @@ func dmLines(tests []report.DieboldMariano) (lines []string) {
 			continue
 		}
 		verdict := "no difference seen"
-		if t.P < 0.05 {
+		if t.P < 1-t.Level { // where the interval leaves out 0
 			verdict = t.A + " is better"
 			if t.Mean > 0 {
 				verdict = t.B + " is better"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,32 @@ func TestDieboldMarianoOfOtherRows(t *testing.T) {
 	}
 	code, out, errs := candor(t, "compare", "--task", "regression", a, a)
 	if code != 0 || !strings.Contains(out, "Diebold-Mariano of crps") {
+		t.Errorf("exit code %d, %s, %s", code, out, errs)
+	}
+}
+
+// TestDieboldMarianoSays: the verdict is that of the interval at its level, and weights that are not taken are told.
+func TestDieboldMarianoSays(t *testing.T) {
+	dir := t.TempDir()
+	a, b, w := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv"), "weight"
+	text := [2]string{"observed,mean,sd,weight\n", "observed,mean,sd,weight\n"}
+	for i := range 8 { // errors of 1 and of 1.1 to 1.8 in turn with 0.9: better at 60 %, not at 99.9 %
+		text[0] += "1,0,1,2\n"
+		text[1] += fmt.Sprintf("%g,0,1,2\n", []float64{0.9, 1.2 + float64(i)/10}[i%2])
+	}
+	for i, file := range []string{a, b} {
+		if err := os.WriteFile(file, []byte(text[i]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for level, want := range map[string]string{"0.6": "a is better", "0.999": "no difference seen"} {
+		code, out, errs := candor(t, "compare", "--task", "regression", "--metrics", "rmse", "--confidence", level, a, b)
+		if out = strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(out, want+".") || errs != "" {
+			t.Errorf("level %s: exit code %d, %s, %s", level, code, out, errs)
+		}
+	}
+	code, out, errs := candor(t, "compare", "--task", "regression", "--metrics", "rmse", "--weights", w, a, b)
+	if code != 0 || !strings.Contains(out, "Diebold-Mariano of squared_error") || !strings.Contains(errs, "weights have no say in it") {
 		t.Errorf("exit code %d, %s, %s", code, out, errs)
 	}
 }
