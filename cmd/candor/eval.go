@@ -220,12 +220,13 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if err := f.columns.check(f); err != nil {
 		return nil, err
 	}
-	if _, ok := numbers[f.task]; ok || f.task == "ensemble" || f.task == "multilabel" {
+	if _, ofNumbers := numbers[f.task]; ofNumbers || f.task == "ensemble" || f.task == "multilabel" {
 		for _, l := range []struct {
 			flag string
 			set  bool
 		}{{"--decisions", len(f.decisions) > 0}, {"--confidence-scores", len(f.scores) > 0}, {"--ood", len(f.ood) > 0},
-			{"--renormalize", f.renormalize && f.task != "ensemble"}} {
+			{"--renormalize", f.renormalize && f.task != "ensemble"}, {"--bins", ofNumbers && c.Flags().Changed("bins")},
+			{"--like", ofNumbers && f.like != ""}} {
 			if l.set {
 				return nil, usage("%s does not go with --task %s", l.flag, f.task)
 			}

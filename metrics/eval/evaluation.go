@@ -182,7 +182,7 @@ func (s *Spec) plan() (p plan, err error) {
 			return p, fmt.Errorf("there is no metric %q", m.Name)
 		}
 		if !d.applies(s.Shape()) {
-			return p, fmt.Errorf("metric %v: %s", m, d.Applies)
+			return p, fmt.Errorf("metric %v: %s", m, d.appliesTo())
 		}
 		switch m.Name {
 		case "top5_accuracy":

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -36,7 +37,7 @@ type Descriptor struct {
 	Default bool         // it is in the default set
 	Named   bool         // only where it is named: "all" has no use for it without an option, or it costs more than the others
 	Whole   bool         // its values are numbers of rows
-	Applies string       // to which predictions, where not to all
+	Applies string       // to which predictions, where not to all that have classes
 	Also    []Descriptor // what the name means of other predictions, with Applies
 
 	defaults func(s Shape) bool // whether it is in the default set of such predictions; nil: Default says it
@@ -604,9 +605,12 @@ func (s *Spec) describe(m Metric) *Descriptor {
 	return d.In(s.Shape())
 }
 
+// needsClasses is what is said of metrics that are of all predictions but those that have no probabilities.
+const needsClasses = "it is for probabilities of classes (--task classification or binary)"
+
 // appliesTo says to which predictions the metric applies.
 func (d *Descriptor) appliesTo() string {
-	t := d.Applies
+	t := cmp.Or(d.Applies, needsClasses)
 	for i := range d.Also {
 		t += "; " + d.Also[i].Applies
 	}
