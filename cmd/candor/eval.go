@@ -57,21 +57,28 @@ func evalCommand() *cobra.Command {
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
-for P(y = 1), as float16, float32, float64 or bfloat16. Several files are shards, taken in natural
-order. "-" is standard input. Without a file a small real sample is evaluated.
+for P(y = 1), as float16, float32, float64 or bfloat16; or tables and arrays of forecasts of a
+number. Several files are shards, taken in natural order. "-" is standard input. Without a file a
+small real sample is evaluated.
 
 Labels are whole numbers from 0 to K-1, one a row, from --labels or from an array "labels" of the
 .npz. An array of an .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
 
 With --task ensemble the files are the members, each (N, K) or (N,), or one array of them all,
 (M, N, K); metrics are of the mean of their probabilities, and of what they disagree about. With
---task samples a row is M samples of a forecast number, (N, M), and --labels are the numbers that
-were observed: CRPS. With --task loglik it is the log-likelihoods of a row under M draws of a
-model's parameters, (N, M), without labels: WAIC and leaving rows out. With --task multilabel the
-columns are independent labels, each with a probability of its own, and --labels a 0 or 1 for each,
-(N, K): a document a label, and their averages. --input dirichlet takes the parameters of a
-Dirichlet distribution a row. --ood are the same model's scores of rows from
-elsewhere, which its doubt should tell from the others.
+--task multilabel the columns are independent labels, each with a probability of its own, and
+--labels a 0 or 1 for each, (N, K): a document a label, and their averages. With --task loglik a row
+is the log-likelihoods under M draws of a model's parameters, (N, M), without labels: WAIC and
+leaving rows out. --input dirichlet takes the parameters of a Dirichlet distribution a row. --ood
+are the same model's scores of rows from elsewhere, which its doubt should tell from the others.
+
+Forecasts of a number are evaluated by what was observed: --task regression takes a mean and a
+standard deviation a row, quantiles the quantiles, samples M samples. Their files are tables, .csv,
+.tsv, .txt, also .gz and .zst, whose first line has the names of the columns: mean, sd and observed,
+or what --mean, --std and --observed say; for quantiles --quantile-prefix q, if they are named q0.05
+and so on. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with --levels, or
+(N, M), and --labels are the numbers that were observed. --group COLUMN evaluates besides the groups
+of rows that have the same value there.
 
 What was decided need not be the most probable class: with --decisions accuracy, confidence and the
 top label's bins are those of the decisions and of their probabilities. --confidence-scores are
@@ -99,6 +106,10 @@ them.`,
   candor eval logits.npz --input logits --ood other.npz --metrics 'ood_auroc(score=energy)'
   candor eval members.npy --labels labels.npy --task ensemble
   candor eval model-1.npy model-2.npy --labels labels.npy --task ensemble --metrics average_kl
+  candor eval forecast.csv --task regression --mean mu --std sigma --observed y --group site
+  candor eval forecast.npz --task regression --plot pit.png --plot-kind pit
+  candor eval quantiles.csv --task quantiles --quantile-prefix q --observed y --metrics default,crps
+  candor eval quantiles.npy --labels obs.npy --task quantiles --levels 0.05,0.5,0.95
   candor eval draws.npy --labels obs.npy --task samples --fail-if 'crps_fair>2'
   candor eval loglik.npy --task loglik --metrics all
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
@@ -116,7 +127,7 @@ them.`,
 
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes: one for all rows, or one a shard, in the same order")
+	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of what was observed: one for all rows, or one a shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
 	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; multilabel, ensemble, regression, quantiles, samples, loglik")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")

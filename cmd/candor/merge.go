@@ -22,7 +22,7 @@ func mergeCommand() *cobra.Command {
 		Short: "Merge the states of shards",
 		Long: `Merge states that candor eval --state has written: the document is, to the byte, the one of a single evaluation of
 all the rows, in whatever order they are named. The states have to agree in classes, type of scores, metrics and
-options. "-" is standard input.`,
+options, and in the columns that rows are grouped by. "-" is standard input.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
   candor merge monday.state tuesday.state --plot week.pdf`,

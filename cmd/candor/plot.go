@@ -31,7 +31,7 @@ type plot struct {
 }
 
 func (p *plot) flags(c *cobra.Command) {
-	c.Flags().StringVar(&p.file, "plot", "", "draw the reliability diagram to `FILE`.png, .svg or .pdf")
+	c.Flags().StringVar(&p.file, "plot", "", "draw the reliability diagram, of forecasts of a number the calibration curve, to `FILE`.png, .svg or .pdf")
 	c.Flags().StringVar(&p.up, "plot-y", "", "`WHAT` --plot has upwards: accuracy, frequency, or gap, which is frequency - confidence")
 	if err := c.RegisterFlagCompletionFunc("plot-y", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"accuracy", "frequency", "gap"}, cobra.ShellCompDirectiveNoFileComp

@@ -345,13 +345,16 @@ func TestExamples(t *testing.T) {
 	d.put("members.npy", npy(t, []int64{2, 300, 4}, f32(slices.Concat(s.probs, s.probs))))
 	d.put("other.npz", z)
 	d.put("loglik.npy", s.scores(t))
-	d.put("tags.npy", npy(t, s.shape(), newTagged(1, 300, 4).truth))
 	d.put("parameters.npy", s.scores(t))
 	d.put("tags.npy", npy(t, []int64{300, 4}, newTagged(1, 300, 4).truth))
 	table := normalRows(1, 300).csv()
 	for _, n := range []string{"forecast.csv", "a.csv", "b.csv"} {
 		d.put(n, table)
 	}
+	normal, quantiles := normalRows(1, 300), quantileRows(1, 300)
+	d.put("forecast.npz", npz(t, "mean.npy", normal.matrix(t, 0), "sd.npy", normal.matrix(t, 1), "observed.npy", normal.matrix(t, 2)))
+	d.put("quantiles.csv", quantiles.csv())
+	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {
