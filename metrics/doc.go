@@ -11,7 +11,11 @@
 // negative log-likelihood), and from then on is a whole number of quanta of 2^-88 in 192 bits, which no number of rows
 // overflows. What leaves its window (a log-likelihood of 2,047 and more, an unchecked score) goes exactly into a sum that
 // holds any float64. Weights lie in [2^-32, 2^32] and are exact in that quantum; their products with scores are rounded
-// to float64 and then to it. A weight of 0 makes its row absent.
+// to float64 and then to it. A weight of 0 makes its row absent. What carries the unit of what was observed (errors, CRPS) has no
+// window: it is summed exactly, whatever its size.
+//
+// A few things depend on the order of rows by their nature, and say so: bins that divide equal scores by rank, what draws random
+// numbers by the number of a row (the PIT where it jumps, ranks of ties, folds), and the test of Diebold and Mariano.
 //
 // Intervals take rows as independent. With weights w the number of rows behind them is (sum w)^2 / sum w^2.
 package metrics

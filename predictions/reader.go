@@ -1,8 +1,9 @@
 // Package predictions reads files of predictions as a stream of chunks of rows, in bounded memory whatever their size.
 //
 // It reads NumPy's .npy and .npz: scores of float16, float32, float64 and bfloat16, labels of any integer type, weights. Forecasts of
-// numbers are read from tables of text (CSV, TSV) too. A Reader is a metrics.Source, so is a ForecastReader, and a MembersReader is a
-// metrics.MemberSource of an ensemble:
+// numbers are read from tables of text (CSV, TSV) too, with the groups that columns of them put rows in. Open returns a Reader,
+// OpenForecast a ForecastReader, both a metrics.Source; OpenMembers a metrics.MemberSource of an ensemble, OpenLabels a
+// metrics.LabelSource of several independent labels. All are read alike:
 //
 //	r, err := predictions.Open([]string{"probs.npy"}, &predictions.Options{Labels: []string{"labels.npy"}})
 //	if err != nil {
