@@ -3,12 +3,19 @@ package predictions
 // beside are the columns that stand beside the scores: nil where there is none of a kind.
 type beside struct {
 	labels, observed, weight, decision, confidence *column
+	groups                                         *groupFiles
 	unlabelled                                     bool // every label is 0
 	width                                          int  // labels of a row, if they are a matrix; else 0
 }
 
 func (s *beside) all() []*column {
-	return []*column{s.labels, s.observed, s.weight, s.decision, s.confidence}
+	all := []*column{s.labels, s.observed, s.weight, s.decision, s.confidence}
+	if s.groups != nil {
+		for _, c := range s.groups.each {
+			all = append(all, &c.column)
+		}
+	}
+	return all
 }
 
 // room makes the buffer's columns of rows values.
@@ -26,6 +33,7 @@ func (s *beside) room(b *buffer, rows int) {
 		return make([]float64, rows)
 	}
 	b.labels, b.decisions = integers(s.labels != nil || s.unlabelled, max(1, s.width)), integers(s.decision != nil, 1)
+	b.groups = integers(s.groups != nil, 1)
 	b.observed, b.weights, b.confidence = numbers(s.observed), numbers(s.weight), numbers(s.confidence)
 }
 
@@ -51,6 +59,9 @@ func (s *beside) fill(b *buffer, n int) *Error {
 				return e
 			}
 		}
+	}
+	if s.groups != nil {
+		return s.groups.fill(b.groups[:n])
 	}
 	return nil
 }

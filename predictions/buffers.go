@@ -21,6 +21,7 @@ type buffer struct {
 	weights    []float64
 	decisions  []int32
 	confidence []float64
+	groups     []int32
 }
 
 // newBuffers returns n buffers of size bytes of scores.
@@ -73,7 +74,7 @@ func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metric
 	c.Scores = scores(b.words, rows*classes, d)
 	c.Rows, c.Classes, c.Kind = rows, classes, k
 	c.Labels, c.Observed, c.Weights = head(b.labels, rows), head(b.observed, rows), head(b.weights, rows)
-	c.Decisions, c.ConfidenceScores = head(b.decisions, rows), head(b.confidence, rows)
+	c.Decisions, c.ConfidenceScores, c.Groups = head(b.decisions, rows), head(b.confidence, rows), head(b.groups, rows)
 	return c
 }
 

@@ -121,8 +121,8 @@ func (d dtype) String() string {
 // integer is whether values of the type are whole numbers (or booleans).
 func (d dtype) integer() bool { return d.kind == 'i' || d.kind == 'u' || d.kind == 'b' }
 
-// swapped is whether the values' bytes stand in the other order than this machine's.
-func (d dtype) swapped() bool { return d.size > 1 && d.big != hostBig }
+// swapped is whether the values' bytes stand in the other order than this machine's. Of text each character has an order.
+func (d dtype) swapped() bool { return d.size > 1 && d.kind != 'U' && d.big != hostBig }
 
 // swapBytes reverses the bytes of every value of size 2, 4 or 8 in place. The words hold whole values, padding included.
 func swapBytes(words []uint64, size int) {

@@ -28,8 +28,8 @@ type ForecastOptions struct {
 	Prefix string
 	// Levels are those of the columns of Quantiles in an .npy matrix, which have no names.
 	Levels []float64
-	// Groups are columns that say which group a row is in: rows of equal text in all of them are of one. Beside an .npy they are
-	// files of a vector of whole numbers or text. There are at most 1,000 groups; more are an *Error.
+	// Groups are columns that say which group a row is in: rows of equal text in all of them are of one. Those of arrays are as
+	// Options has them. There are at most 1,000 groups; more are an *Error.
 	Groups []string
 	// Weight is the column of weights of a table; if it is empty every row counts once.
 	Weight string
@@ -201,7 +201,7 @@ func (r *ForecastReader) Info() Info { return r.info }
 // Levels returns the levels of Quantiles, in rising order, which is that of a row's values; nil of other kinds.
 func (r *ForecastReader) Levels() []float64 { return slices.Clone(r.levels) }
 
-// GroupColumns returns the names of the columns that rows are grouped by, as ForecastOptions.Groups has them.
+// GroupColumns returns the names of the columns that rows are grouped by: those of a table, or of arrays as a Reader has them.
 func (r *ForecastReader) GroupColumns() []string { return slices.Clone(r.groups.columns) }
 
 // Group returns the text that the rows of group i have in the GroupColumns. Groups are numbered from 0 in the order of their

@@ -1,37 +1,31 @@
 package predictions
 
 import (
-	"encoding/binary"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"github.com/candor-go/candor/metrics"
 )
 
-// arrays reads forecasts of .npy files.
+// arrays reads forecasts of .npy files, which have no lines.
 type arrays struct {
-	rows interface {
-		metrics.Source
-		BytesRead() int64
-		Locate(row int64) (file string, rowInFile int64)
-		Close() error
-	}
-	groups  *groups
-	columns []*groupColumn
+	rowReader
+}
 
-	mu  sync.Mutex // held while columns are read, and closed
-	err error      // of a column of groups
+// rowReader is what reads the rows of a forecast's arrays.
+type rowReader interface {
+	metrics.Source
+	BytesRead() int64
+	Locate(row int64) (file string, rowInFile int64)
+	Close() error
 }
 
 // openArrays opens forecasts of .npy files. in is standard input, of which the beginning was looked at, if it is not nil.
 func openArrays(paths []string, in io.Reader, o *ForecastOptions) (*ForecastReader, *Error) {
-	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, FS: o.FS, Buffers: o.Buffers,
-		BufferBytes: o.BufferBytes})
+	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, FS: o.FS,
+		Buffers: o.Buffers, BufferBytes: o.BufferBytes})
 	b.in, b.forecast = in, o
 	r, e := b.openForecast()
 	if e != nil {
@@ -58,112 +52,27 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 	case o.Kind != metrics.Normals && o.Observed != "":
 		return nil, fault("name a file of observed numbers as Observations", "a column of observed numbers, %q, is for tables", cut(o.Observed))
 	}
-	a := &arrays{groups: newGroups(o.Groups)}
-	f := &ForecastReader{from: a, groups: a.groups, levels: slices.Sorted(slices.Values(o.Levels))}
+	f := &ForecastReader{levels: slices.Sorted(slices.Values(o.Levels))}
 	vectors, e := b.vectors()
 	if e != nil {
 		return nil, e
 	}
 	if vectors != nil {
-		a.rows, f.info = vectors, vectors.info
-	} else {
-		r, e := b.open()
-		if e != nil {
-			return nil, e
-		}
-		a.rows, f.info = r, r.info
-		if p := r.pick; p != nil {
-			f.info.Classes, f.info.DType = len(p.columns), p.dtype
-		}
+		f.from, f.info, f.groups = arrays{vectors}, vectors.info, vectors.beside.groups.names()
+		return f, nil
 	}
-	for _, g := range o.Groups {
-		c, e := b.groupColumn(g, f.info.Rows)
-		if e != nil {
-			a.Close()
-			return nil, e
-		}
-		a.columns = append(a.columns, c)
+	r, e := b.open()
+	if e != nil {
+		return nil, e
+	}
+	f.from, f.info, f.groups = arrays{r}, r.info, r.beside.groups.names()
+	if p := r.pick; p != nil {
+		f.info.Classes, f.info.DType = len(p.columns), p.dtype
 	}
 	return f, nil
 }
 
-// Next returns the next rows, with the numbers of their groups.
-func (a *arrays) Next() (*metrics.Chunk, error) {
-	a.mu.Lock()
-	err := a.err
-	a.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.rows.Next()
-	if err != nil || len(a.columns) == 0 {
-		return c, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.err == nil { // not closed meanwhile
-		if e := a.fill(c); e != nil {
-			a.err = e
-		}
-	}
-	if a.err != nil {
-		c.Recycle()
-		return nil, a.err
-	}
-	return c, nil
-}
-
-// fill numbers the groups of a chunk's rows.
-func (a *arrays) fill(c *metrics.Chunk) *Error {
-	n := c.Rows
-	for _, g := range a.columns {
-		if e := g.read(n); e != nil {
-			return e
-		}
-	}
-	c.Groups = make([]int32, n)
-	var key []byte
-	before := ""
-	for i := range n {
-		key = key[:0]
-		for _, g := range a.columns {
-			key = appendKey(key, g.value(i))
-		}
-		if i > 0 && string(key) == before {
-			c.Groups[i] = c.Groups[i-1]
-			continue
-		}
-		before = string(key)
-		m, ok := a.groups.number(before)
-		if !ok {
-			e := a.groups.tooMany()
-			e.File, e.Row = a.Locate(c.First + int64(i))
-			return e
-		}
-		c.Groups[i] = m
-	}
-	return nil
-}
-
-func (a *arrays) BytesRead() int64 { return a.rows.BytesRead() }
-
-func (a *arrays) Locate(row int64) (file string, rowInFile int64) { return a.rows.Locate(row) }
-
-func (a *arrays) line(int64) int64 { return -1 }
-
-func (a *arrays) Close() error {
-	err := a.rows.Close()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.err == nil {
-		a.err = os.ErrClosed
-	}
-	for _, g := range a.columns {
-		g.close()
-		closePipes(g.arrays)
-	}
-	return err
-}
+func (arrays) line(int64) int64 { return -1 }
 
 // pick makes rows of some of an array's columns, of what is observed beside them, or both.
 type pick struct {
@@ -491,6 +400,9 @@ func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
 		if observed != nil {
 			v.observed = append(v.observed, observed)
 		}
+		if e := b.findGroups(c); e != nil {
+			return false, e
+		}
 	}
 	return true, nil
 }
@@ -523,6 +435,10 @@ func (r *vectorReader) describe(b *opening) *Error {
 		}
 	}
 	r.info.Shape = shapeText([]int64{r.info.Rows, int64(len(r.parts))})
+	var e *Error
+	if r.beside.groups, e = b.groupFiles(r.info.Rows, r.Locate); e != nil {
+		return e
+	}
 	row := len(r.parts) * r.info.DType.Size()
 	r.chunkRows = chunkRows(b.options, row, r.info.Rows)
 	r.scratch = make([]float64, r.chunkRows)
@@ -589,98 +505,4 @@ func (r *vectorReader) release() error {
 		closePipes(p.arrays)
 	}
 	return first
-}
-
-// groupColumn reads a vector of whole numbers or text.
-type groupColumn struct {
-	column
-	big  bool // characters of four bytes have the most significant first
-	data []byte
-	size int
-	text []byte
-}
-
-// maxGroupText is the most bytes of a text that a row is grouped by.
-const maxGroupText = 64 << 10
-
-// groupColumn opens a file of groups.
-func (b *opening) groupColumn(path string, rows int64) (*groupColumn, *Error) {
-	as, e := b.take(groupsRole, []string{path})
-	if e != nil {
-		return nil, e
-	}
-	a := as[0]
-	d := a.dtype
-	switch {
-	case d.integer():
-	case d.kind != 'S' && d.kind != 'U':
-		return nil, fault(`save whole numbers or text, as in groups.astype("int32") or groups.astype("U")`, "groups are %s", d).in(a.file)
-	case d.size == 0 || d.size > maxGroupText:
-		return nil, fault("save shorter texts, or numbers", "groups are texts of %d bytes: from 1 to %d are read", d.size, maxGroupText).in(a.file)
-	}
-	if len(a.shape) != 1 && (len(a.shape) != 2 || a.shape[1] != 1) {
-		return nil, fault("save groups.reshape(-1)", "groups have shape %s: a vector (N,) is read", shapeText(a.shape)).in(a.file)
-	}
-	if e := a.checkLength(); e != nil {
-		return nil, e
-	}
-	if a.rows() != rows {
-		return nil, fault("each row needs one: are they of the same data, and all of it?", "%d groups for the %d rows of forecasts", a.rows(), rows).in(a.file)
-	}
-	g := &groupColumn{column: column{arrays: as, what: "group"}, big: d.big, size: d.size}
-	if d.kind == 'U' {
-		a.dtype.big = hostBig // characters are put in order one by one
-	}
-	return g, nil
-}
-
-// read reads the next n values.
-func (g *groupColumn) read(n int) *Error {
-	g.data = sized(g.data, n*g.size)
-	return g.fill(n, func(*array) []byte { return nil }, func(_ *array, at, m int, buf []uint64) int {
-		copy(g.data[at*g.size:], raw(buf)[:m*g.size])
-		return m
-	})
-}
-
-// value returns the text of the i-th value that was read.
-func (g *groupColumn) value(i int) []byte {
-	v, out := g.data[i*g.size:][:g.size], g.text[:0]
-	n := uint64(0)
-	switch g.size {
-	case 1:
-		n = uint64(v[0])
-	case 2:
-		n = uint64(binary.NativeEndian.Uint16(v))
-	case 4:
-		n = uint64(binary.NativeEndian.Uint32(v))
-	case 8:
-		n = binary.NativeEndian.Uint64(v)
-	}
-	switch g.arrays[0].dtype.kind {
-	case 'b':
-		out = strconv.AppendBool(out, n != 0)
-	case 'u':
-		out = strconv.AppendUint(out, n, 10)
-	case 'i':
-		shift := 64 - 8*g.size
-		out = strconv.AppendInt(out, int64(n<<shift)>>shift, 10)
-	case 'S':
-		out = append(out, v...)
-	case 'U':
-		for ; len(v) >= 4; v = v[4:] {
-			c := binary.LittleEndian.Uint32(v)
-			if g.big {
-				c = binary.BigEndian.Uint32(v)
-			}
-			out = utf8.AppendRune(out, rune(c))
-		}
-	}
-	if k := g.arrays[0].dtype.kind; k == 'S' || k == 'U' {
-		for len(out) > 0 && out[len(out)-1] == 0 {
-			out = out[:len(out)-1]
-		}
-	}
-	g.text = out
-	return out
 }

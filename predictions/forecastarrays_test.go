@@ -313,10 +313,10 @@ func TestForecastArrayErrors(t *testing.T) {
 		{"npz without observed", one(whole), options{Kind: normals}, "n.npz: no array of observed numbers; it has mean float64 (9,), std float64 (9,); name the array as Observed, or a file as Observations"},
 		{"npz without the name", one(whole), options{Kind: normals, SD: "s"}, `n.npz: no array "s" of standard deviations; it has mean`},
 		{"groups of floats", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one(nine)}, `nine.npy: groups are float64; save whole numbers or text`},
-		{"groups of other length", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one(vector("g", 8, "<i4"))}, `g.npy: 8 groups for the 9 rows of forecasts`},
+		{"groups of other length", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one(vector("g", 8, "<i4"))}, `g.npy: 8 groups for the 9 rows of normal forecasts`},
 		{"groups of a matrix", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one(matrix(9, 2, "<i4"))}, `groups have shape (9, 2): a vector (N,) is read`},
 		{"groups by name", one(matrix(9, 3, "<f4")), options{Kind: normals, Groups: one("site")}, `site: no such file`},
-		{"many groups", one(matrix(1001, 3, "<f4")), options{Kind: normals, Groups: one(many), BufferBytes: 300}, `x.npy: row 1000: more than 1,000 groups: column "` + many + `" has 1,001 values so far`},
+		{"many groups", one(matrix(1001, 3, "<f4")), options{Kind: normals, Groups: one(many), BufferBytes: 300}, `x.npy: row 1000: more than 1,000 groups: column "many" has 1,001 values so far`},
 		{"table as array", one(save(t, "x.dat", []byte(threeRows))), options{Kind: normals}, `x.dat: not an .npy or .npz file: it looks like text (CSV?); name it .csv, .tsv or .txt to have it read as a table`},
 	} {
 		_, _, err := readForecast(c.paths, &c.options)

@@ -67,18 +67,23 @@ func (g *groups) values(i int32) []string {
 	return g.of(g.keys[i])
 }
 
-// tooMany explains that there are more groups than are kept, by the column that has the most values.
-func (g *groups) tooMany() *Error {
-	most, of := 0, 0
-	for c := range g.columns {
+// distinct returns how many values each column has.
+func (g *groups) distinct() []int {
+	n := make([]int, len(g.columns))
+	for c := range n {
 		seen := map[string]bool{}
 		for _, k := range g.keys {
 			seen[g.of(k)[c]] = true
 		}
-		if len(seen) > most {
-			most, of = len(seen), c
-		}
+		n[c] = len(seen)
 	}
+	return n
+}
+
+// tooMany explains that there are more groups than are kept, by the column that has the most values; distinct is how many each has.
+func (g *groups) tooMany(distinct []int) *Error {
+	most := slices.Max(distinct)
+	of := slices.Index(distinct, most)
 	among := ""
 	if len(g.columns) > 1 {
 		among = " (" + strings.Join(g.columns, ", ") + ")"

@@ -34,6 +34,8 @@ func (b *opening) openLabels() (*Reader, *Error) {
 		return nil, fault("pass --input probs, logits or logprobs", "the scores of several labels cannot be %s", o.Kind)
 	case len(o.Decisions)+len(o.ConfidenceScores) > 0:
 		return nil, fault("leave --decisions and --confidence-scores out", "several labels have no decisions and confidence scores")
+	case len(o.Groups) > 0:
+		return nil, fault("leave --group out", "rows of several labels are not grouped")
 	case o.NoLabels:
 		return nil, fault("", "rows of several labels without these cannot be judged")
 	}

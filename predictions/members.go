@@ -78,6 +78,8 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 		return nil, fault("pass --input probs, logits or logprobs", "the scores of an ensemble's members cannot be %s", o.Kind)
 	case len(o.Decisions)+len(o.ConfidenceScores) > 0:
 		return nil, fault("leave --decisions and --confidence-scores out", "an ensemble has no decisions and confidence scores")
+	case len(o.Groups) > 0:
+		return nil, fault("leave --group out", "the rows of an ensemble are not grouped")
 	case o.MemberAxis != 0 && o.MemberAxis != 1:
 		return nil, fault("it is 0 or 1", "--member-axis is %d", o.MemberAxis)
 	}

@@ -56,6 +56,10 @@ type Options struct {
 	// Files of the caller's decisions and of the scores by which rows are binned (see metrics.Predictions), likewise. They
 	// change what is evaluated, so none is taken from an .npz that is not named here.
 	Decisions, ConfidenceScores []string
+	// Groups are columns that say which group a row is in: rows of equal text in all of them are of one. Each is an array that
+	// every .npz of scores has by this name, or else a file, for all rows: a vector of whole numbers or text (numpy's U and S).
+	// There are at most 1,000 groups; more are an *Error.
+	Groups []string
 
 	Kind metrics.Kind
 	// BFloat16 reads 2-byte integers (and 2-byte void values, which is what numpy makes of ml_dtypes.bfloat16) as bfloat16.
@@ -187,7 +191,8 @@ type opening struct {
 
 	// What the scores' own files have, nil where they have none.
 	own, weights []*array
-	listing      string // of the first .npz without labels
+	groups       [][]*array // by Options.Groups; nil of a file that has no array of the name
+	listing      string     // of the first .npz without labels
 }
 
 // container opens a path, which may be standard input once.
@@ -261,6 +266,9 @@ func (b *opening) open() (*Reader, *Error) {
 		return nil, e
 	}
 	if r.beside.confidence, e = b.asked(confidenceRole, b.options.ConfidenceScores); e != nil {
+		return nil, e
+	}
+	if r.beside.groups, e = b.groupFiles(r.info.Rows, r.Locate); e != nil {
 		return nil, e
 	}
 	r.info.Weighted, r.info.Decided, r.info.Scored = w != nil, r.beside.decision != nil, r.beside.confidence != nil
@@ -382,6 +390,9 @@ func (b *opening) shard(path string) *Error {
 				return e
 			}
 		}
+	}
+	if e := b.findGroups(c); e != nil {
+		return e
 	}
 	b.own, b.weights = append(b.own, own), append(b.weights, weights)
 	return nil
@@ -652,6 +663,14 @@ func locate(shards []shard, rows, row int64) (file string, rowInFile int64) {
 	i := sort.Search(len(shards), func(i int) bool { return shards[i].start > row }) - 1
 	return shards[i].file, row - shards[i].start
 }
+
+// GroupColumns returns the names of the columns that rows are grouped by: of Options.Groups the arrays' names, or those of files
+// without folder and extension.
+func (r *Reader) GroupColumns() []string { return slices.Clone(r.beside.groups.names().columns) }
+
+// Group returns the text that the rows of group i have in the GroupColumns. Groups are numbered from 0 in the order of their
+// first rows; those of all chunks that Next returned are known. It returns nil for other numbers. It may be called at any time.
+func (r *Reader) Group(i int32) []string { return r.beside.groups.names().values(i) }
 
 // Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
 //

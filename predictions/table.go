@@ -669,7 +669,7 @@ func (t *table) renumber(b *block) *Error {
 		n, ok := t.groups.number(k)
 		var e *Error
 		if !ok {
-			e = t.groups.tooMany()
+			e = t.groups.tooMany(t.groups.distinct())
 		}
 		for c, v := range t.groups.of(k) {
 			if !utf8.ValidString(v) {

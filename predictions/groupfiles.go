@@ -1,0 +1,300 @@
+package predictions
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxGroupText is the most bytes of a text that a row is grouped by.
+const maxGroupText = 64 << 10
+
+// groupFiles numbers the groups of rows by vectors of whole numbers or text. A group is a pair of what it is by all columns but the
+// last, and of its value in that.
+type groupFiles struct {
+	*groups
+	each   []*groupColumn
+	pairs  []pairs // by each column but the first, with those before it
+	codes  []int32
+	row    int64 // next one
+	locate func(row int64) (file string, rowInFile int64)
+}
+
+// pairs numbers pairs of numbers in the order in which they are met.
+type pairs struct {
+	index map[[2]int32]int32
+	all   [][2]int32
+}
+
+// noGroups are the groups of rows that are in none.
+var noGroups = newGroups(nil)
+
+// names returns the groups that were met.
+func (g *groupFiles) names() *groups {
+	if g == nil {
+		return noGroups
+	}
+	return g.groups
+}
+
+// findGroups finds the arrays of groups that a file of scores has.
+func (b *opening) findGroups(c *container) *Error {
+	if b.groups == nil {
+		b.groups = make([][]*array, len(b.options.Groups))
+	}
+	for i, name := range b.options.Groups {
+		var a *array
+		if c.npz {
+			var e *Error
+			if a, e = c.find(role{what: groupsRole.what, names: []string{name}}); e != nil {
+				return e
+			}
+		}
+		b.groups[i] = append(b.groups[i], a)
+	}
+	return nil
+}
+
+// groupFiles opens the columns of groups, nil if there are none.
+func (b *opening) groupFiles(rows int64, locate func(row int64) (string, int64)) (*groupFiles, *Error) {
+	if len(b.options.Groups) == 0 {
+		return nil, nil
+	}
+	g := &groupFiles{groups: newGroups(nil), locate: locate}
+	for i := range b.options.Groups {
+		as, e := b.groupArrays(i, rows)
+		if e != nil {
+			return nil, e
+		}
+		c := &groupColumn{column: column{arrays: as, what: "group"}, index: map[string]int32{}}
+		name := as[0].name
+		if slices.Contains(g.columns, name) {
+			return nil, fault("name it once, or save one of them under another name", "two columns to group by have the name %q", cut(name)).in(as[0].file)
+		}
+		g.columns, g.places, g.each = append(g.columns, name), append(g.places, i), append(g.each, c)
+		if i > 0 {
+			g.pairs = append(g.pairs, pairs{index: map[[2]int32]int32{}})
+		}
+	}
+	return g, nil
+}
+
+// groupArrays returns the arrays of the i-th column of groups: one for all rows, or one for each file of scores.
+func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
+	path := b.options.Groups[i]
+	var own []*array
+	if b.groups != nil {
+		own = b.groups[i]
+	}
+	if have := slices.IndexFunc(own, func(a *array) bool { return a != nil }); have >= 0 {
+		if miss := slices.Index(own, nil); miss >= 0 {
+			return nil, fault("put it into every file", "no array %q, but %s has one", path, own[have].path).in(b.scores[miss].path)
+		}
+		for j, a := range own {
+			if e := checkGroups(a); e != nil {
+				return nil, e
+			}
+			if a.rows() != b.scores[j].rows() {
+				return nil, b.otherLength(groupsRole, a, a.rows(), b.scores[j].rows(), b.scores[j].file)
+			}
+		}
+		return own, nil
+	}
+	as, e := b.take(groupsRole, []string{path})
+	if e != nil {
+		if len(own) > 0 && errors.Is(e.err, fs.ErrNotExist) && strings.HasSuffix(strings.ToLower(b.scores[0].path), ".npz") {
+			e.Reason += ", and no array of that name in " + b.scores[0].path
+		}
+		return nil, e
+	}
+	if e := checkGroups(as[0]); e != nil {
+		return nil, e
+	}
+	if n := as[0].rows(); n != rows {
+		return nil, b.otherLength(groupsRole, as[0], n, rows, b.scoring.what)
+	}
+	return as, nil
+}
+
+// checkGroups says why an array cannot be a column of groups.
+func checkGroups(a *array) *Error {
+	d := a.dtype
+	switch {
+	case d.integer():
+	case d.kind != 'S' && d.kind != 'U':
+		return fault(`save whole numbers or text, as in groups.astype("int32") or groups.astype("U")`, "groups are %s", d).in(a.file)
+	case d.size == 0 || d.size > maxGroupText:
+		return fault("save shorter texts, or numbers", "groups are texts of %d bytes: from 1 to %d are read", d.size, maxGroupText).in(a.file)
+	}
+	if len(a.shape) != 1 && (len(a.shape) != 2 || a.shape[1] != 1) {
+		return fault("save groups.reshape(-1)", "groups have shape %s: a vector (N,) is read", shapeText(a.shape)).in(a.file)
+	}
+	return a.checkLength()
+}
+
+// fill numbers the groups of the next rows.
+func (g *groupFiles) fill(to []int32) *Error {
+	over := len(to) // the first row that is of a group too many
+	for k, c := range g.each {
+		if k == 0 {
+			if e := c.read(to); e != nil {
+				return e
+			}
+			over = min(over, c.over)
+			continue
+		}
+		g.codes = sized(g.codes, len(to))
+		if e := c.read(g.codes); e != nil {
+			return e
+		}
+		over = min(over, c.over, g.pairs[k-1].number(to, g.codes))
+	}
+	if over < len(to) {
+		distinct := make([]int, len(g.each))
+		for k, c := range g.each {
+			distinct[k] = len(c.values)
+		}
+		e := g.tooMany(distinct)
+		e.File, e.Row = g.locate(g.row + int64(over))
+		return e
+	}
+	g.row += int64(len(to))
+	n := len(g.each[0].values)
+	if len(g.pairs) > 0 {
+		n = len(g.pairs[len(g.pairs)-1].all)
+	}
+	for len(g.keys) < n {
+		g.number(g.key(int32(len(g.keys))))
+	}
+	return nil
+}
+
+// key returns the values of a group's number.
+func (g *groupFiles) key(number int32) string {
+	values := make([]string, len(g.each))
+	for k := len(g.pairs) - 1; k >= 0; k-- {
+		p := g.pairs[k].all[number]
+		number, values[k+1] = p[0], g.each[k+1].values[p[1]]
+	}
+	values[0] = g.each[0].values[number]
+	var key []byte
+	for _, v := range values {
+		key = appendKey(key, []byte(v))
+	}
+	return string(key)
+}
+
+// number replaces numbers by those of their pairs with codes. It returns the first that is of a group too many, else how many there
+// are.
+func (p *pairs) number(numbers, codes []int32) int {
+	over := len(numbers)
+	last, lastNumber := [2]int32{-1, -1}, int32(0)
+	for i, n := range numbers {
+		pair := [2]int32{n, codes[i]}
+		if pair != last {
+			m, met := p.index[pair]
+			if !met {
+				if m = int32(len(p.all)); m == maxGroups {
+					return i
+				}
+				p.index[pair], p.all = m, append(p.all, pair)
+			}
+			last, lastNumber = pair, m
+		}
+		numbers[i] = lastNumber
+	}
+	return over
+}
+
+// groupColumn reads a vector of whole numbers or text, and numbers its values in the order in which they are met.
+type groupColumn struct {
+	column
+	index  map[string]int32
+	values []string
+	over   int // the first of the values read last that is one too many; their number if none is
+	text   []byte
+}
+
+// read fills codes with the numbers of the next values.
+func (g *groupColumn) read(codes []int32) *Error {
+	g.over = len(codes)
+	var bad *Error
+	e := g.fill(len(codes), func(*array) []byte { return nil }, func(a *array, at, n int, buf []uint64) int {
+		size := a.dtype.size
+		cells := raw(buf)[:n*size]
+		for i := range n {
+			cell := cells[i*size:][:size]
+			if i > 0 && bytes.Equal(cell, cells[(i-1)*size:][:size]) {
+				codes[at+i] = codes[at+i-1]
+				continue
+			}
+			text, ok := groupText(g.text[:0], cell, a.dtype)
+			g.text = text
+			code, met := g.index[string(text)]
+			if !met && bad == nil {
+				if !ok {
+					bad = fault("write it as UTF-8", "%q is not text", cut(string(text)))
+					bad.File, bad.Row = a.file, g.at+int64(i)
+				}
+				if code = int32(len(g.values)); code < maxGroups {
+					g.index[string(text)] = code
+				}
+				if code <= maxGroups {
+					g.values = append(g.values, string(text))
+				}
+				if code >= maxGroups {
+					g.over = min(g.over, at+i)
+				}
+			}
+			codes[at+i] = code
+		}
+		return n
+	})
+	if e != nil {
+		return e
+	}
+	return bad
+}
+
+// groupText appends the text of a value. It is not ok if that is not UTF-8, or no characters.
+func groupText(out, cell []byte, d dtype) (text []byte, ok bool) {
+	n := uint64(0)
+	switch d.size {
+	case 1:
+		n = uint64(cell[0])
+	case 2:
+		n = uint64(binary.NativeEndian.Uint16(cell))
+	case 4:
+		n = uint64(binary.NativeEndian.Uint32(cell))
+	case 8:
+		n = binary.NativeEndian.Uint64(cell)
+	}
+	switch d.kind {
+	case 'b':
+		return strconv.AppendBool(out, n != 0), true
+	case 'u':
+		return strconv.AppendUint(out, n, 10), true
+	case 'i':
+		shift := 64 - 8*d.size
+		return strconv.AppendInt(out, int64(n<<shift)>>shift, 10), true
+	case 'S':
+		out = append(out, bytes.TrimRight(cell, "\x00")...)
+		return out, utf8.Valid(out)
+	}
+	ok = true
+	order := binary.ByteOrder(binary.LittleEndian)
+	if d.big {
+		order = binary.BigEndian
+	}
+	for ; len(cell) >= 4; cell = cell[4:] {
+		c := order.Uint32(cell)
+		ok = ok && c <= utf8.MaxRune && utf8.ValidRune(rune(c))
+		out = utf8.AppendRune(out, rune(c))
+	}
+	return bytes.TrimRight(out, "\x00"), ok
+}
