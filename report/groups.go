@@ -22,8 +22,10 @@ type Group struct {
 // OfGroups makes the document of all rows with those of their groups.
 func OfGroups(g *eval.Groups) *Document {
 	d := New(g.Whole())
-	for _, e := range g.Each() {
+	each := g.Each()
+	for i, e := range each {
 		d.Groups = append(d.Groups, Group{g.Columns, e.Values, New(e.Evaluation)})
+		each[i] = eval.Group{} // which remembers what it was asked
 	}
 	return d
 }

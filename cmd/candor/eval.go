@@ -31,6 +31,7 @@ type evalFlags struct {
 	input, task     string
 	ood             []string // files of out-of-distribution rows
 	memberAxis      int
+	firstRow        int64
 	metrics, like   string
 	bins            int
 	level           float64
@@ -85,6 +86,10 @@ top label's bins are those of the decisions and of their probabilities. --confid
 scores of the caller's own by which rows are binned; what is compared in a bin stays the
 probability.
 
+--group tells every metric by groups of rows too, of equal values in a column: of a table, an array of
+each .npz or a file of whole numbers or text, one a row. Each group keeps a state of its own beside
+--max-memory, up to 1,000 of them; --fail-if and --plot are of all rows.
+
 The default metrics are few; --metrics all gives the rest, and a metric that --fail-if names is
 evaluated unasked. 'candor metrics' lists them, 'candor score' writes those of each row.
 
@@ -113,13 +118,15 @@ them.`,
   candor eval draws.npy --labels obs.npy --task samples --fail-if 'crps_fair>2'
   candor eval loglik.npy --task loglik --metrics all
   candor eval probs.npy --labels tags.npy --task multilabel --fail-if 'ece>0.05'
-  candor eval parameters.npy --labels labels.npy --input dirichlet`,
+  candor eval parameters.npy --labels labels.npy --input dirichlet
+  candor eval probs.npy --labels labels.npy --group sites.npy`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels")
 	f.output.flags(c)
+	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of the first row in the whole set, for shards evaluated apart: pit_p and rank_p draw by it")
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
 	return c
@@ -207,11 +214,14 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if f.renormalize && kind != metrics.Probs {
 		return nil, usage("--renormalize is for --input probs: rows of %s are normalised as they are", kind)
 	}
+	if f.firstRow < 0 || f.firstRow > maxFirstRow {
+		return nil, usage("--first-row is %d; it is a number from 0 to %d", f.firstRow, int64(maxFirstRow))
+	}
 	if j.memory, err = parseSize(f.maxMemory); err != nil {
 		return nil, err
 	}
 	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
-		Kind: kind, BFloat16: f.bfloat16}
+		Groups: f.columns.groups, Kind: kind, BFloat16: f.bfloat16}
 	switch f.task {
 	case "samples":
 		j.read.Labels, j.read.Observed = nil, f.labels
@@ -335,7 +345,60 @@ func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation,
 	if err != nil {
 		return nil, nil, err
 	}
-	return r, func(e *eval.Evaluation, o *metrics.Options) error { return e.AddSource(r, o) }, nil
+	return r, j.feed(f, r), nil
+}
+
+// groupedReader is a reader of rows that may be in groups.
+type groupedReader interface {
+	reader
+	metrics.Source
+	GroupColumns() []string
+	Group(i int32) []string
+}
+
+// feed returns how an evaluation is fed with rows, and with --group those of their groups, which become the job's.
+func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metrics.Options) error {
+	src := &numbered{r, f.firstRow}
+	return func(e *eval.Evaluation, o *metrics.Options) error {
+		if len(f.columns.groups) == 0 {
+			return src.within(e.AddSource(src, o))
+		}
+		g, err := eval.NewGroups(e.Spec, r.GroupColumns())
+		if err != nil {
+			return err
+		}
+		g.Threads = e.Threads
+		if err := g.AddSource(src, r.Group, o); err != nil {
+			return src.within(err)
+		}
+		j.groups, *e = g, *g.Whole()
+		return nil
+	}
+}
+
+// numbered is rows of a set that has others before them: the first has a number of its own.
+type numbered struct {
+	metrics.Source
+	first int64
+}
+
+func (n *numbered) Next() (*metrics.Chunk, error) {
+	c, err := n.Source.Next()
+	if err == nil {
+		c.First += n.first
+	}
+	return c, err
+}
+
+// within returns an error with the numbers that bad rows have in the source.
+func (n *numbered) within(err error) error {
+	var d *metrics.DataError
+	if errors.As(err, &d) {
+		for i := range d.Faults {
+			d.Faults[i].Row -= n.first
+		}
+	}
+	return err
 }
 
 // addOut reads the out-of-distribution rows.
@@ -393,7 +456,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return f.runLabels(c, j, paths)
 	}
 	j.also = f.plot.also
-	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood)
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups)
 	if len(paths) == 0 {
 		others = append(others, f.columns.named()...)
 	}
@@ -486,6 +549,9 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 	}
 	return s, nil
 }
+
+// maxFirstRow leaves room for the numbers of the rows behind.
+const maxFirstRow = 1 << 62
 
 // maxThreads bounds what is made before the first row is read.
 const maxThreads = 1024

@@ -31,7 +31,7 @@ func (l *columnFlags) flags(fl *pflag.FlagSet) {
 	fl.StringVar(&l.error, "error", "", "`COLUMN` of observed minus mean, in place of --mean and --observed")
 	fl.StringVar(&l.prefix, "quantile-prefix", "", "`PREFIX` of the columns for --task quantiles, whose names go on with the level: q of q0.025")
 	fl.StringVar(&l.levels, "levels", "", "`LIST` of the levels of an array's quantiles: 0.05,0.5,0.95")
-	fl.StringSliceVar(&l.groups, "group", nil, "`COLUMN`, or several with commas between: every metric by the groups of their values, and of all rows")
+	fl.StringSliceVar(&l.groups, "group", nil, "`COLUMN` of a table, array of each .npz, or file of numbers or text; or several: all metrics by groups of equal values too")
 }
 
 // check tells what does not go together.
@@ -47,13 +47,16 @@ func (l *columnFlags) check(f *evalFlags) error {
 		{"--error", l.error != "", regression, "regression"},
 		{"--observed", l.observed != "", regression || quantiles || f.task == "samples", "regression, quantiles and samples"},
 		{"--quantile-prefix", l.prefix != "", quantiles, "quantiles"}, {"--levels", l.levels != "", quantiles, "quantiles"},
-		{"--group", len(l.groups) > 0, regression || quantiles || f.task == "samples", "regression, quantiles and samples"},
+		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
+			"classification, binary, regression, quantiles and samples"},
 	} {
 		if o.given && !o.of {
 			return usage("%s is for --task %s", o.flag, o.tasks)
 		}
 	}
 	switch {
+	case len(l.groups) > 0 && len(f.ood) > 0:
+		return usage("--group and --ood are both given, and out-of-distribution rows are in no group; give one")
 	case l.error != "" && (l.mean != "" || l.observed != ""):
 		return usage("--error is observed minus mean: with it there is no --mean and no --observed")
 	case l.error != "" && l.std == "":
@@ -117,7 +120,7 @@ func (f *evalFlags) forecasts(paths []string) bool {
 	case "regression", "quantiles":
 		return true
 	case "samples":
-		return f.columns.observed != "" || len(f.columns.groups) > 0 || slices.ContainsFunc(paths, predictions.IsTable)
+		return f.columns.observed != "" || slices.ContainsFunc(paths, predictions.IsTable)
 	}
 	return false
 }
@@ -162,7 +165,7 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	return where + ": " + what
 }
 
-// openForecast opens such files, and returns besides how an evaluation, or one of groups, is fed with them.
+// openForecast opens such files, and returns besides how an evaluation is fed with them.
 func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Evaluation, *metrics.Options) error, error) {
 	o, err := f.forecast(j, paths)
 	if err != nil {
@@ -173,21 +176,7 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 		return nil, nil, err
 	}
 	j.spec.Levels = r.Levels()
-	return r, func(e *eval.Evaluation, o *metrics.Options) error {
-		if len(f.columns.groups) == 0 {
-			return e.AddSource(r, o)
-		}
-		g, err := eval.NewGroups(e.Spec, r.GroupColumns())
-		if err != nil {
-			return err
-		}
-		g.Threads = e.Threads
-		if err := g.AddSource(r, r.Group, o); err != nil {
-			return err
-		}
-		j.groups = g
-		return e.Merge(g.Whole())
-	}, nil
+	return r, j.feed(f, r), nil
 }
 
 // readyNumbers tells, before rows are read, why a picture of forecasts of a number could not be drawn.

@@ -355,6 +355,7 @@ func TestExamples(t *testing.T) {
 	d.put("forecast.npz", npz(t, "mean.npy", normal.matrix(t, 0), "sd.npy", normal.matrix(t, 1), "observed.npy", normal.matrix(t, 2)))
 	d.put("quantiles.csv", quantiles.csv())
 	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))
+	d.put("sites.npy", s.labelFile(t))
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {

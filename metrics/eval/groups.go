@@ -59,7 +59,8 @@ func (g *Groups) Whole() *Evaluation {
 	return g.whole
 }
 
-// Each returns the groups' evaluations by their values in rising order: as numbers where all of a column are, else as text.
+// Each returns the groups' evaluations by their values in rising order: as numbers where all of a column are, else as text. What they
+// are asked they remember as long as the caller keeps them.
 func (g *Groups) Each() []Group {
 	l := slices.Clone(g.each)
 	numbers := make([]bool, len(g.Columns))
@@ -79,7 +80,9 @@ func (g *Groups) Each() []Group {
 		return 0
 	})
 	for i := range l {
-		l[i].Threads = g.Threads
+		e := *l[i].Evaluation
+		e.Threads = g.Threads
+		l[i].Evaluation = &e
 	}
 	return l
 }
@@ -107,7 +110,8 @@ func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string
 	for i := range workers {
 		workers[i] = newGrouper(g, &opt)
 	}
-	if err := deal(&ofSpec{src, &g.Spec}, workers); err != nil {
+	err := deal(&ofSpec{src, &g.Spec}, workers)
+	if err != nil {
 		return err
 	}
 	var bad *metrics.DataError
