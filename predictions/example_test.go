@@ -205,3 +205,30 @@ func ExampleOpenLabels() {
 	// 3 2 [0.75 0.5 0.25 0 1 0.5] [1 0 0 0 1 1]
 	// true (3, 2) true probs.npy 2
 }
+
+func ExampleReader_Group() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	probs := write(dir, "probs.npy", []int64{4}, []float32{0.75, 0.25, 0.5, 0.5})
+	labels := write(dir, "labels.npy", []int64{4}, []int64{1, 0, 1, 0})
+	years := write(dir, "year.npy", []int64{4}, []int64{2024, 2025, 2024, 2025})
+
+	r, err := predictions.Open([]string{probs}, &predictions.Options{Labels: []string{labels}, Groups: []string{years}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	c, err := r.Next()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.GroupColumns(), c.Groups, r.Group(1))
+	c.Recycle()
+	// Output:
+	// [year] [0 1 0 1] [2025]
+}

@@ -38,14 +38,19 @@ func (g *Group) object() object {
 	return append(object{{"group", by}}, g.Document.object()...)
 }
 
-// mostGroups is how many groups a table on a terminal lists.
-const mostGroups = 40
+const (
+	mostGroups = 40 // that a table on a terminal lists
+	mostValue  = 32 // columns of a group's value on a terminal
+)
 
-// groupText writes a group's value as a cell of a table: in quotes if it has what is not printed, such as an end of line or what a
-// terminal would obey.
-func groupText(v string) string {
-	if strings.ContainsFunc(v, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return strconv.Quote(v)
+// valueName is how a table names a group's value: quoted where it would not be seen as it is, such as an end of line or what a terminal
+// would obey.
+func valueName(v string, f Format) string {
+	if v == "" || strings.TrimSpace(v) != v || strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		v = strconv.Quote(v)
+	}
+	if f == Plain && text.StringWidthWithoutEscSequences(v) > mostValue {
+		v = text.Snip(v, mostValue, "...")
 	}
 	return v
 }
@@ -56,22 +61,23 @@ func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 	t := table.NewWriter()
 	const padding = 2
 	columns := d.Groups[0].Columns
+	shown := slices.Clone(d.Groups)
+	if f == Plain && len(shown) > mostGroups {
+		shown = shown[:mostGroups]
+	}
 	head, used := table.Row{}, 0
 	for i, c := range columns {
+		c = valueName(c, f)
 		head = append(head, c)
-		n := len(c)
-		for _, g := range d.Groups {
-			n = max(n, text.StringWidthWithoutEscSequences(groupText(g.Values[i])))
+		n := text.StringWidthWithoutEscSequences(c)
+		for _, g := range shown {
+			n = max(n, text.StringWidthWithoutEscSequences(valueName(g.Values[i], f)))
 		}
 		used += n + padding
 	}
 	head, used = append(head, "rows"), used+len(Count(d.Input.Rows))+padding
 	if width <= 0 {
 		width = DefaultWidth
-	}
-	shown := slices.Clone(d.Groups)
-	if f == Plain && len(shown) > mostGroups {
-		shown = shown[:mostGroups]
 	}
 	metrics := 0
 	for k := range d.Metrics {
@@ -89,7 +95,7 @@ func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 	for _, g := range shown {
 		r := table.Row{}
 		for _, v := range g.Values {
-			r = append(r, groupText(v))
+			r = append(r, valueName(v, f))
 		}
 		r = append(r, Count(g.Input.Rows))
 		for k := range metrics {

@@ -10,6 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
+<<<<<<< HEAD
 // inGroups yields rows of two groups once.
 type inGroups struct{ done bool }
 
@@ -47,4 +48,63 @@ func TestGroupsTableText(t *testing.T) {
 			t.Errorf("%q", out)
 		}
 	}
+=======
+// oneChunk is a source of one chunk.
+type oneChunk struct{ c *metrics.Chunk }
+
+func (s *oneChunk) Next() (c *metrics.Chunk, err error) {
+	if c, s.c = s.c, nil; c == nil {
+		err = io.EOF
+	}
+	return c, err
+}
+
+// TestGroupsTable: a line for each group up to 40, values that would not be seen as they are in quotes, long ones cut on a terminal,
+// and as many metrics as fit, the first of the document's.
+func TestGroupsTable(t *testing.T) {
+	values := []string{"north", "", " lead", "tab\there", "\x1b[31mred", strings.Repeat("x", 70)}
+	for len(values) < 45 {
+		values = append(values, "z"+strings.Repeat("z", len(values)%7)+string(rune('a'+len(values)%26)))
+	}
+	spec := eval.Spec{Classes: 1}
+	var err error
+	if spec.Metrics, err = eval.ParseMetrics("default", spec.Shape()); err != nil {
+		t.Fatal(err)
+	}
+	g, err := eval.NewGroups(spec, []string{"site"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(values)
+	p := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: 1}}
+	c := &metrics.Chunk{}
+	for i := range n {
+		p.F64, p.Labels, c.Groups = append(p.F64, float64(i)/64), append(p.Labels, int32(i%2)), append(c.Groups, int32(i))
+	}
+	c.Predictions = *p
+	if err := g.AddSource(&oneChunk{c}, func(i int32) []string { return values[i : i+1] }, nil); err != nil {
+		t.Fatal(err)
+	}
+	d := OfGroups(g)
+	var plain, page bytes.Buffer
+	if err := d.GroupsTable(&plain, Plain, 80); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.GroupsTable(&page, Markdown, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []string{"\n north ", "\n \"\" ", "\n \" lead\" ", `"tab\there"`, `"\x1b[31mred"`, " " + strings.Repeat("x", 29) + "... ", "5 more groups and "} {
+		if !strings.Contains(plain.String(), w) {
+			t.Errorf("the table has no %q:\n%s", w, plain.String())
+		}
+	}
+	for _, l := range strings.Split(plain.String(), "\n") {
+		if len(l) > 80 || strings.TrimRight(l, " ") != l {
+			t.Errorf("%q", l)
+		}
+	}
+	if l := strings.Count(page.String(), "\n"); l != n+2 || !strings.Contains(page.String(), strings.Repeat("x", 70)) {
+		t.Errorf("%d lines:\n%s", l, page.String())
+	}
+>>>>>>> 346e0cd (report: values of groups are shown as they are, and cut on a terminal)
 }
