@@ -25,8 +25,8 @@ func textArray(values []string) []byte {
 	return raw(fmt.Sprintf("{'descr': '<U%d', 'fortran_order': False, 'shape': (%d,), }", width, len(values)), data)
 }
 
-// groupsOf splits a document of groups into what it says without them, and of each group.
-func groupsOf(t *testing.T, doc string) (whole string, groups map[string]string) {
+// splitGroups splits a document of groups into what it says without them, and of each group.
+func splitGroups(t *testing.T, doc string) (whole string, groups map[string]string) {
 	t.Helper()
 	var all map[string]json.RawMessage
 	var each []map[string]json.RawMessage
@@ -89,7 +89,7 @@ func TestGroups(t *testing.T) {
 			if code != 0 {
 				t.Fatalf("candor eval %v: exit code %d: %s", args, code, errs)
 			}
-			whole, groups := groupsOf(t, doc)
+			whole, groups := splitGroups(t, doc)
 			var all map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(want), &all); err != nil {
 				t.Fatal(err)
