@@ -20,9 +20,9 @@ func (s *oneChunk) Next() (c *metrics.Chunk, err error) {
 	return c, err
 }
 
-// TestGroupsTable: a line for each group up to 40, values that would not be seen as they are in quotes, long ones cut on a terminal,
+// TestGroupsTableCut: a line for each group up to 40, values that would not be seen as they are in quotes, long ones cut on a terminal,
 // and as many metrics as fit, the first of the document's.
-func TestGroupsTable(t *testing.T) {
+func TestGroupsTableCut(t *testing.T) {
 	values := []string{"north", "", " lead", "tab\there", "\x1b[31mred", strings.Repeat("x", 70)}
 	for len(values) < 45 {
 		values = append(values, "z"+strings.Repeat("z", len(values)%7)+string(rune('a'+len(values)%26)))
