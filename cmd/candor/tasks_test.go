@@ -346,7 +346,9 @@ var shapes = []struct {
 	{eval.Shape{Classes: 3, Members: 4}, "default,disagreement(normalised),double_fault,double_fault(conditional),average_kl,average_kl(all_pairs,clip),average_kl(generalized)," +
 		"lp_distance(p=2),lp_distance,logit_kl,cosine_similarity,bregman_kl_variance,variance_bound,ensemble_nll,gibbs_nll,total_uncertainty,data_uncertainty"},
 	{eval.Shape{Classes: 3, Kind: metrics.Dirichlet}, "default,total_uncertainty,data_uncertainty,spherical"},
-	{eval.Shape{Classes: 8, Kind: metrics.Samples}, "all"},
+	{eval.Shape{Classes: 8, Kind: metrics.Samples}, "all,coverage(level=0.8),width(level=0.8),interval_score(level=0.5),pinball(level=0.25),miscalibration_area(form=plain)," +
+		"miscalibration_area(bins=8,form=interval),quantile_mse(bins=4),pit_p(bins=4),rank_p(bins=3)"},
+	{eval.Shape{Classes: 3, Kind: metrics.Normals}, "all,ence(bins=4),uce(bins=4)"},
 	{eval.Shape{Classes: 1, Kind: metrics.Samples}, "all"},
 	{eval.Shape{Classes: 8, Kind: metrics.LogLiks}, "all,nwaic1(as_coded),nwaic2(as_coded),iscv(as_coded)"},
 	{eval.Shape{Classes: 1, Kind: metrics.LogLiks}, "all,nwaic1(as_coded)"},
@@ -366,6 +368,12 @@ func TestTaskDocuments(t *testing.T) {
 			case c.Kind == metrics.Samples:
 				input = []string{"draws"}
 				args = []string{d.put("s.npy", npy(t, []int64{int64(rows), int64(c.Classes)}, numbers)), "--labels", d.put("o.npy", npy(t, []int64{int64(rows)}, observed)), "--task", "samples"}
+			case c.Kind == metrics.Normals:
+				for i := 1; i < len(numbers); i += 3 {
+					numbers[i] = 0.1 + math.Abs(numbers[i])
+				}
+				input = nil
+				args = []string{d.put("n.npy", npy(t, []int64{int64(rows), int64(c.Classes)}, numbers)), "--task", "regression"}
 			case c.Kind == metrics.LogLiks:
 				input = []string{"draws"}
 				args = []string{d.put("l.npy", npy(t, []int64{int64(rows), int64(c.Classes)}, numbers)), "--task", "loglik"}
