@@ -220,7 +220,7 @@ func TestSamples(t *testing.T) {
 		a := d.put(fmt.Sprintf("x%d.npy", i), npy(t, []int64{int64(cut[1] - cut[0]), m}, x[cut[0]*m:cut[1]*m]))
 		b := d.put(fmt.Sprintf("y%d.npy", i), npy(t, []int64{int64(cut[1] - cut[0])}, y[cut[0]:cut[1]]))
 		parts = append(parts, d.at(fmt.Sprintf("%d.state", i)))
-		evaluate(t, a, "--labels", b, "--task", "samples", "--metrics", "all", "--state", parts[i])
+		evaluate(t, a, "--labels", b, "--task", "samples", "--metrics", "all", "--state", parts[i], "--first-row", fmt.Sprint(cut[0]))
 	}
 	code, got, errs := candor(t, "merge", "--json", parts[1], parts[0])
 	if _, want, _ := candor(t, "merge", "--json", d.at("all.state")); code != 0 || got != want {

@@ -142,7 +142,7 @@ func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string
 				return err
 			}
 		}
-		w.each = nil
+		w.each, w.accs = nil, nil
 	}
 	if len(g.each) > 0 {
 		return g.Merge(n)
