@@ -184,7 +184,7 @@ func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 	there := false
 	switch k.name {
 	case "calibration", "coverage":
-		there = e.Calibration() != nil
+		there = e.Calibration(k.name == "coverage") != nil
 	case "pit":
 		there = e.PIT() != nil
 	case "rank":
@@ -233,7 +233,7 @@ func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture
 			}
 			return p
 		}
-		c := e.Calibration().Central()
+		c := e.Calibration(true).Central()
 		for i, l := range c.Levels {
 			if l > 0 && l < 1 {
 				in := c.Interval(i, level)
@@ -242,7 +242,7 @@ func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture
 		}
 		return p
 	}
-	c := e.Calibration().Curve()
+	c := e.Calibration(false).Curve()
 	p := &picture.CalibrationCurve{Title: "How often what was observed is below a quantile", Subtitle: d.Verdict(), Levels: c.Levels, Frequencies: c.Frequencies,
 		Level: level, Area: c.Area(regress.AreaCrossing)}
 	for i := range c.Levels {
@@ -257,7 +257,7 @@ func calibrationCurves(names []string, es []*eval.Evaluation) picture.Drawing {
 	c := &picture.Curves{Title: "How often what was observed is below a quantile", X: "level of the quantile", Y: "share of rows at or below the quantile"}
 	c.Subtitle = report.Count(es[0].Audit.Rows) + " rows each"
 	for i, e := range es {
-		curve := e.Calibration().Curve()
+		curve := e.Calibration(false).Curve()
 		c.Curves = append(c.Curves, picture.Curve{Name: fmt.Sprintf("%s (area %s)", names[i], value(curve.Area(regress.AreaCrossing))), X: curve.Levels, Y: curve.Frequencies})
 	}
 	c.Curves = append(c.Curves, picture.Curve{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Bound: true})

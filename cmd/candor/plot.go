@@ -62,19 +62,19 @@ type plotKind struct {
 
 // plotKinds are the pictures. The first of either sort is drawn unasked.
 var plotKinds = []plotKind{
-	{"reliability", "ece", false},                // by bins
-	{"classes", "sce", false},                    // a diagram of each class
-	{"corp", "corp_mcb", false},                  // of rising frequencies, without bins
-	{"risk-coverage", "aurc", false},             // of selective classification
-	{"rejection", "aurc", false},                 // accuracy of what is kept, with out-of-distribution rows where there are any
-	{"confidence", "aurc", false},                // accuracy above a confidence, likewise
-	{"roc", "calibration_auc", false},            // of class 1 of two, or of being right
-	{"ood-roc", "ood_auroc", false},              // of out-of-distribution rows
-	{"calibration", "miscalibration_area", true}, // how often what was observed is below the quantiles
-	{"coverage", "miscalibration_area", true},    // how often central intervals hold it
-	{"pit", "pit_p", true},                       // histogram of the probability integral transform
-	{"rank", "rank_p", true},                     // histogram of ranks among samples
-	{"spread", "ence", true},                     // errors by stated spread
+	{"reliability", "ece", false},                            // by bins
+	{"classes", "sce", false},                                // a diagram of each class
+	{"corp", "corp_mcb", false},                              // of rising frequencies, without bins
+	{"risk-coverage", "aurc", false},                         // of selective classification
+	{"rejection", "aurc", false},                             // accuracy of what is kept, with out-of-distribution rows where there are any
+	{"confidence", "aurc", false},                            // accuracy above a confidence, likewise
+	{"roc", "calibration_auc", false},                        // of class 1 of two, or of being right
+	{"ood-roc", "ood_auroc", false},                          // of out-of-distribution rows
+	{"calibration", "miscalibration_area", true},             // how often what was observed is below the quantiles
+	{"coverage", "miscalibration_area(form=interval)", true}, // how often central intervals hold it
+	{"pit", "pit_p", true},                                   // histogram of the probability integral transform
+	{"rank", "rank_p", true},                                 // histogram of ranks among samples
+	{"spread", "ence", true},                                 // errors by stated spread
 }
 
 // kindOf returns the picture that is drawn of such predictions, and whether there is one of them by that name.

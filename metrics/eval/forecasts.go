@@ -74,23 +74,26 @@ func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []kee
 }
 
 // calibrationKeeper returns the accumulator of a calibration curve, whose levels are j/bins but for quantiles.
-func (s *Spec) calibrationKeeper(bins int) keeper {
+func (s *Spec) calibrationKeeper(bins int, central bool) keeper {
 	levels := s.Levels
 	if levels != nil {
 		bins = 0
 	}
-	return keeper{fmt.Sprintf("calibration %d", bins), rows, func() any {
-		return regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels})
+	return keeper{fmt.Sprintf("calibration %d %v", bins, central), rows, func() any {
+		return regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels, CurveOnly: !central})
 	}}
 }
 
 func (l choices) ofCurve(s *Spec, m Metric) []keeper {
-	return []keeper{s.calibrationKeeper(int(l.of(m, "bins")))}
+	return []keeper{s.calibrationKeeper(int(l.of(m, "bins")), l.index("form") >= 0 && l.of(m, "form") == ofIntervals)}
 }
 
 func (l choices) curve(e *Evaluation, m Metric) *regress.Calibration {
 	return keeping[*regress.Calibration](e, rows, l.ofCurve(&e.Spec, m)[0].key)
 }
+
+// ofIntervals is the number of the word of areaOwn that is of central intervals.
+const ofIntervals = 2
 
 // area answers miscalibration_area.
 func area(e *Evaluation, m Metric) Value {
@@ -99,7 +102,7 @@ func area(e *Evaluation, m Metric) Value {
 	switch areaOwn.of(m, "form") {
 	case 1:
 		form = regress.AreaPlain
-	case 2:
+	case ofIntervals:
 		curve = c.Central()
 	}
 	v := Value{Value: curve.Area(form), Interval: metrics.NoInterval(), Reason: areaReason}
@@ -455,9 +458,10 @@ func alsoForecasts() []Descriptor {
 	}
 }
 
-// Calibration returns the calibration curve of forecasts of a number at the usual levels, nil if no metric of the spec needs it.
-func (e *Evaluation) Calibration() *regress.Calibration {
-	return found[*regress.Calibration](e, e.Spec.calibrationKeeper(regress.DefaultCalibrationBins).key)
+// Calibration returns the calibration of forecasts of a number at the usual levels: its curve, or with central intervals. It is nil if
+// no metric of the spec needs it.
+func (e *Evaluation) Calibration(central bool) *regress.Calibration {
+	return found[*regress.Calibration](e, e.Spec.calibrationKeeper(regress.DefaultCalibrationBins, central).key)
 }
 
 // PIT returns the histogram of metric pit_p without options, nil if the spec has no such metric.

@@ -5,6 +5,9 @@ package main
 // normalStep is how many rows a step of the loop takes.
 const normalStep = 64
 
+// normalAhead is how many bytes ahead of itself a step fetches: the sums that are taken between two blocks leave the memory idle.
+const normalAhead = 16384
+
 func normal(m Machine) {
 	n := normals{m, bundler{m}}
 	m.Func("NormalF32", `NormalF32 writes the columns of n rows of mean, standard deviation and observed, n a multiple of 64 that is not
@@ -52,7 +55,11 @@ func (n normals) ratios(x, e, sd, z, nll, crps R) {
 	for u := range normalStep / n.per() {
 		var v [3]V
 		for r := range v {
-			v[r] = n.Load(x, 12*u*n.per()+r*n.Width())
+			off := 12*u*n.per() + r*n.Width()
+			if off%64 == 0 {
+				n.Prefetch(x, off+normalAhead)
+			}
+			v[r] = n.Load(x, off)
 		}
 		t := n.Thirds(v)
 		d := n.Sub(F32, t[2], t[0])

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func NormalF32(error *float64, sd *float64, z *float64, nll *float64, crps *float64, x *float32, n int) (done int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·NormalF32(SB), NOSPLIT, $0-64
 	MOVQ error+0(FP), AX
 	MOVQ sd+8(FP), CX
@@ -16,8 +16,10 @@ TEXT ·NormalF32(SB), NOSPLIT, $0-64
 	MOVQ n+48(FP), R8
 
 rows:
+	PREFETCHT0   16384(DI)
 	VMOVUPS      (DI), Y0
 	VMOVUPS      32(DI), Y1
+	PREFETCHT0   16448(DI)
 	VMOVUPS      64(DI), Y2
 	VBLENDPS     $0x92, Y1, Y0, Y3
 	VBLENDPS     $0x24, Y2, Y3, Y3
@@ -54,6 +56,7 @@ rows:
 	VMOVAPS      Y4, Y1
 	VMOVAPS      Y4, Y2
 	VMOVUPS      96(DI), Y3
+	PREFETCHT0   16512(DI)
 	VMOVUPS      128(DI), Y4
 	VMOVUPS      160(DI), Y5
 	VBLENDPS     $0x92, Y4, Y3, Y6
@@ -91,8 +94,10 @@ rows:
 	VADDPS       Y3, Y0, Y0
 	VMINPS       Y1, Y7, Y1
 	VMAXPS       Y2, Y7, Y2
+	PREFETCHT0   16576(DI)
 	VMOVUPS      192(DI), Y3
 	VMOVUPS      224(DI), Y4
+	PREFETCHT0   16640(DI)
 	VMOVUPS      256(DI), Y5
 	VBLENDPS     $0x92, Y4, Y3, Y6
 	VBLENDPS     $0x24, Y5, Y6, Y6
@@ -130,6 +135,7 @@ rows:
 	VMINPS       Y1, Y7, Y1
 	VMAXPS       Y2, Y7, Y2
 	VMOVUPS      288(DI), Y3
+	PREFETCHT0   16704(DI)
 	VMOVUPS      320(DI), Y4
 	VMOVUPS      352(DI), Y5
 	VBLENDPS     $0x92, Y4, Y3, Y6
@@ -167,8 +173,10 @@ rows:
 	VADDPS       Y3, Y0, Y0
 	VMINPS       Y1, Y7, Y1
 	VMAXPS       Y2, Y7, Y2
+	PREFETCHT0   16768(DI)
 	VMOVUPS      384(DI), Y3
 	VMOVUPS      416(DI), Y4
+	PREFETCHT0   16832(DI)
 	VMOVUPS      448(DI), Y5
 	VBLENDPS     $0x92, Y4, Y3, Y6
 	VBLENDPS     $0x24, Y5, Y6, Y6
@@ -206,6 +214,7 @@ rows:
 	VMINPS       Y1, Y7, Y1
 	VMAXPS       Y2, Y7, Y2
 	VMOVUPS      480(DI), Y3
+	PREFETCHT0   16896(DI)
 	VMOVUPS      512(DI), Y4
 	VMOVUPS      544(DI), Y5
 	VBLENDPS     $0x92, Y4, Y3, Y6
@@ -243,8 +252,10 @@ rows:
 	VADDPS       Y3, Y0, Y0
 	VMINPS       Y1, Y7, Y1
 	VMAXPS       Y2, Y7, Y2
+	PREFETCHT0   16960(DI)
 	VMOVUPS      576(DI), Y3
 	VMOVUPS      608(DI), Y4
+	PREFETCHT0   17024(DI)
 	VMOVUPS      640(DI), Y5
 	VBLENDPS     $0x92, Y4, Y3, Y6
 	VBLENDPS     $0x24, Y5, Y6, Y6
@@ -282,6 +293,7 @@ rows:
 	VMINPS       Y1, Y7, Y1
 	VMAXPS       Y2, Y7, Y2
 	VMOVUPS      672(DI), Y3
+	PREFETCHT0   17088(DI)
 	VMOVUPS      704(DI), Y4
 	VMOVUPS      736(DI), Y5
 	VBLENDPS     $0x92, Y4, Y3, Y6

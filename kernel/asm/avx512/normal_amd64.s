@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func NormalF32(error *float64, sd *float64, z *float64, nll *float64, crps *float64, x *float32, n int) (done int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·NormalF32(SB), NOSPLIT, $0-64
 	MOVQ error+0(FP), AX
 	MOVQ sd+8(FP), CX
@@ -16,8 +16,11 @@ TEXT ·NormalF32(SB), NOSPLIT, $0-64
 	MOVQ n+48(FP), R8
 
 rows:
+	PREFETCHT0       16384(DI)
 	VMOVUPS          (DI), Z0
+	PREFETCHT0       16448(DI)
 	VMOVUPS          64(DI), Z1
+	PREFETCHT0       16512(DI)
 	VMOVUPS          128(DI), Z2
 	VMOVUPS          thirds0_32<>+0(SB), Z3
 	VMOVUPS          last0_32<>+0(SB), Z4
@@ -55,8 +58,11 @@ rows:
 	VPANDD.BCST      c32_7fffffff<>+0(SB), Z1, Z0
 	VMOVAPS          Z6, Z1
 	VMOVAPS          Z6, Z2
+	PREFETCHT0       16576(DI)
 	VMOVUPS          192(DI), Z3
+	PREFETCHT0       16640(DI)
 	VMOVUPS          256(DI), Z4
+	PREFETCHT0       16704(DI)
 	VMOVUPS          320(DI), Z5
 	VMOVUPS          thirds0_32<>+0(SB), Z6
 	VMOVUPS          last0_32<>+0(SB), Z7
@@ -95,8 +101,11 @@ rows:
 	VADDPS           Z3, Z0, Z0
 	VMINPS           Z1, Z9, Z1
 	VMAXPS           Z2, Z9, Z2
+	PREFETCHT0       16768(DI)
 	VMOVUPS          384(DI), Z3
+	PREFETCHT0       16832(DI)
 	VMOVUPS          448(DI), Z4
+	PREFETCHT0       16896(DI)
 	VMOVUPS          512(DI), Z5
 	VMOVUPS          thirds0_32<>+0(SB), Z6
 	VMOVUPS          last0_32<>+0(SB), Z7
@@ -135,8 +144,11 @@ rows:
 	VADDPS           Z3, Z0, Z0
 	VMINPS           Z1, Z9, Z1
 	VMAXPS           Z2, Z9, Z2
+	PREFETCHT0       16960(DI)
 	VMOVUPS          576(DI), Z3
+	PREFETCHT0       17024(DI)
 	VMOVUPS          640(DI), Z4
+	PREFETCHT0       17088(DI)
 	VMOVUPS          704(DI), Z5
 	VMOVUPS          thirds0_32<>+0(SB), Z6
 	VMOVUPS          last0_32<>+0(SB), Z7

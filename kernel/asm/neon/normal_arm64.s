@@ -97,6 +97,7 @@ TEXT ·NormalF32(SB), NOSPLIT, $0-64
 	MOVD n+48(FP), R7
 
 rows:
+	PRFM 16384(R6), PLDL1KEEP
 	FMOVQ (R6), F0
 	FMOVQ 16(R6), F1
 	FMOVQ 32(R6), F2
@@ -140,6 +141,7 @@ rows:
 	VAND V0.B16, V1.B16, V0.B16
 	VMOV V4.B16, V1.B16
 	FMOVQ 48(R6), F2
+	PRFM 16448(R6), PLDL1KEEP
 	FMOVQ 64(R6), F3
 	FMOVQ 80(R6), F5
 	VMOV V2.B16, V6.B16
@@ -185,6 +187,7 @@ rows:
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
 	FMOVQ 96(R6), F3
 	FMOVQ 112(R6), F4
+	PRFM 16512(R6), PLDL1KEEP
 	FMOVQ 128(R6), F5
 	VMOV V3.B16, V6.B16
 	FMOVQ (R0), F7
@@ -271,6 +274,7 @@ rows:
 	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
 	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
+	PRFM 16576(R6), PLDL1KEEP
 	FMOVQ 192(R6), F3
 	FMOVQ 208(R6), F4
 	FMOVQ 224(R6), F5
@@ -316,6 +320,7 @@ rows:
 	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
 	FMOVQ 240(R6), F3
+	PRFM 16640(R6), PLDL1KEEP
 	FMOVQ 256(R6), F4
 	FMOVQ 272(R6), F5
 	VMOV V3.B16, V6.B16
@@ -361,6 +366,7 @@ rows:
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
 	FMOVQ 288(R6), F3
 	FMOVQ 304(R6), F4
+	PRFM 16704(R6), PLDL1KEEP
 	FMOVQ 320(R6), F5
 	VMOV V3.B16, V6.B16
 	FMOVQ (R0), F7
@@ -447,6 +453,7 @@ rows:
 	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
 	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
+	PRFM 16768(R6), PLDL1KEEP
 	FMOVQ 384(R6), F3
 	FMOVQ 400(R6), F4
 	FMOVQ 416(R6), F5
@@ -492,6 +499,7 @@ rows:
 	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
 	FMOVQ 432(R6), F3
+	PRFM 16832(R6), PLDL1KEEP
 	FMOVQ 448(R6), F4
 	FMOVQ 464(R6), F5
 	VMOV V3.B16, V6.B16
@@ -537,6 +545,7 @@ rows:
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
 	FMOVQ 480(R6), F3
 	FMOVQ 496(R6), F4
+	PRFM 16896(R6), PLDL1KEEP
 	FMOVQ 512(R6), F5
 	VMOV V3.B16, V6.B16
 	FMOVQ (R0), F7
@@ -623,6 +632,7 @@ rows:
 	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
 	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
+	PRFM 16960(R6), PLDL1KEEP
 	FMOVQ 576(R6), F3
 	FMOVQ 592(R6), F4
 	FMOVQ 608(R6), F5
@@ -668,6 +678,7 @@ rows:
 	WORD $0x4ea2f4e2 // fmin v2.4s, v7.4s, v2.4s
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
 	FMOVQ 624(R6), F3
+	PRFM 17024(R6), PLDL1KEEP
 	FMOVQ 640(R6), F4
 	FMOVQ 656(R6), F5
 	VMOV V3.B16, V6.B16
@@ -713,6 +724,7 @@ rows:
 	WORD $0x4e21f4e1 // fmax v1.4s, v7.4s, v1.4s
 	FMOVQ 672(R6), F3
 	FMOVQ 688(R6), F4
+	PRFM 17088(R6), PLDL1KEEP
 	FMOVQ 704(R6), F5
 	VMOV V3.B16, V6.B16
 	FMOVQ (R0), F7

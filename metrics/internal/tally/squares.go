@@ -151,7 +151,8 @@ type UnitMean struct {
 func (m *UnitMean) Add(v, weights []float64) {
 	for len(v) > 0 {
 		n := min(len(v), kernel.MaxSum)
-		if size := extentOf(v[:n]); size.middling() {
+		if weights == nil && n >= leastWindow && m.addTogether(v[:n]) {
+		} else if size := extentOf(v[:n]); size.middling() {
 			addMoments(&m.Sum, &m.Squares.sums[squareMid], v[:n], weights, size, false)
 		} else {
 			for i, x := range v[:n] {
@@ -166,6 +167,20 @@ func (m *UnitMean) Add(v, weights []float64) {
 		}
 		v, weights = v[n:], from(weights, n)
 	}
+}
+
+// addTogether adds numbers of like size, or none and returns false.
+func (m *UnitMean) addTogether(v []float64) bool {
+	s, ok := kernel.UnitMoments(v)
+	// The squares have no bits below Fine2, so where that is not small no number is of the small class.
+	if !ok || !(s.Fine2 >= 0x1p-400 && s.Unit <= 0x1p100) {
+		return false
+	}
+	addWhole(&m.Sum, s.Hi, s.Unit)
+	addWhole(&m.Sum, s.Lo, s.Fine)
+	addWhole(&m.Squares.sums[squareMid], s.Hi2, s.Unit2)
+	addWhole(&m.Squares.sums[squareMid], s.Lo2, s.Fine2)
+	return true
 }
 
 // addProduct adds a finite number times its weight, rounded.
