@@ -150,6 +150,9 @@ func (e *DataError) describe(f Fault) string {
 			what = "score is " + v
 		}
 		remedy = "look for a division by 0 or an overflow where the scores were made; --on-invalid drop leaves such rows out"
+		if (e.Kind == Normals || e.Kind == Quantiles) && f.Value != f.Value {
+			remedy = "is a number missing? look at where it was made; --on-invalid drop leaves such rows out"
+		}
 	case OutsideUnit:
 		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
 		remedy = "logits? pass --input logits"

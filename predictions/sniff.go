@@ -74,7 +74,7 @@ func looksLike(b []byte) (what, remedy string) {
 	case len(c) > 0 && (c[0] == '{' || c[0] == '['):
 		return "JSON text", "export the numbers with " + exportNPY
 	default:
-		return plainText, `export the numbers with numpy.save("probs.npy", numpy.loadtxt(path, delimiter=",", skiprows=1))`
+		return plainText, `tables are read with --task regression or quantiles; for others export the numbers with numpy.save("probs.npy", numpy.loadtxt(path, delimiter=",", skiprows=1))`
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,8 @@ var lossOfRows = map[string]string{"rmse": "squared_error", "mae": "abs_error", 
 type rowLosses struct {
 	losses []metrics.RowMetric
 	values [][]float64
+	seen   []float64                         // what was observed; none where rows have errors alone
+	grown  *atomic.Bool                      // there are more rows than there were
 	of     []func([]float64, *metrics.Block) // one of each loss
 	v      []float64
 }
@@ -62,13 +65,19 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 		return nil, badData(err)
 	}
 	defer r.Close()
-	l := &rowLosses{losses: losses}
-	for range losses {
+	l := &rowLosses{losses: losses, grown: new(atomic.Bool)}
+	none := func() []float64 {
 		v := make([]float64, allRowsOf(e))
 		for i := range v {
 			v[i] = math.NaN()
 		}
-		l.values = append(l.values, v)
+		return v
+	}
+	for range losses {
+		l.values = append(l.values, none())
+	}
+	if e.Spec.Kind != metrics.Normals || e.Spec.Classes == 3 {
+		l.seen = none()
 	}
 	l.begin()
 	pass := metrics.NewPass(&j.pass, l)
@@ -78,6 +87,9 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 	}()
 	if err != nil {
 		return nil, badData(f.locate(err, r, []string{path}))
+	}
+	if l.grown.Load() {
+		return nil, badData(fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", path))
 	}
 	return l, nil
 }
@@ -93,6 +105,7 @@ func (l *rowLosses) begin() {
 }
 
 func (l *rowLosses) Needs() (n metrics.Need) {
+	n = metrics.Rows
 	for _, m := range l.losses {
 		n |= m.Need
 	}
@@ -100,7 +113,7 @@ func (l *rowLosses) Needs() (n metrics.Need) {
 }
 
 func (l *rowLosses) Empty() metrics.Accumulator {
-	o := &rowLosses{losses: l.losses, values: l.values}
+	o := &rowLosses{losses: l.losses, values: l.values, seen: l.seen, grown: l.grown}
 	o.begin()
 	return o
 }
@@ -108,6 +121,21 @@ func (l *rowLosses) Empty() metrics.Accumulator {
 func (l *rowLosses) AddBlock(b *metrics.Block) {
 	if len(l.v) < b.Rows {
 		l.v = make([]float64, b.Rows)
+	}
+	if b.Number(b.Rows-1) >= int64(len(l.values[0])) {
+		l.grown.Store(true)
+		return
+	}
+	for i := range b.Rows {
+		switch t := &b.Probs; {
+		case l.seen == nil:
+		case b.Observed != nil:
+			l.seen[b.Number(i)] = b.Observed[i]
+		case t.F32 != nil:
+			l.seen[b.Number(i)] = float64(t.F32[i*t.Stride+2])
+		default:
+			l.seen[b.Number(i)] = t.F64[i*t.Stride+2]
+		}
 	}
 	for k, f := range l.of {
 		f(l.v[:b.Rows], b)
@@ -136,7 +164,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 				names[0], report.Count(rows), names[i+1], report.Count(n)), nil
 		}
 	}
-	if need := 8 * rows * int64(2*len(losses)+2); need > j.memory/2 {
+	if need := 8 * rows * int64(2*len(losses)+4); need > j.memory/2 {
 		return nil, fmt.Sprintf("there is no Diebold-Mariano test: the losses of %s rows take %d MiB; raise --max-memory to %d MiB, or name fewer metrics",
 			report.Count(rows), need>>20+1, need>>19+1), nil
 	}
@@ -153,6 +181,12 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 		other, err := f.rowLosses(c, j, sets[i], paths[i], losses)
 		if err != nil {
 			return nil, "", err
+		}
+		for r, v := range first.seen {
+			if w := other.seen; w != nil && v == v && w[r] == w[r] && v != w[r] {
+				return nil, "", badData(fmt.Errorf("in row %d %v was observed by %s, and %v by %s: sets are compared on the same rows, in the same order",
+					r, v, paths[0], w[r], paths[i]))
+			}
 		}
 		for k, m := range losses {
 			var x, y []float64

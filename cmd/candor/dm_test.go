@@ -39,7 +39,7 @@ func TestDieboldMarianoSays(t *testing.T) {
 	text := [2]string{"observed,mean,sd,weight\n", "observed,mean,sd,weight\n"}
 	for i := range 8 { // errors of 1 and of 1.1 to 1.8 in turn with 0.9: better at 60 %, not at 99.9 %
 		text[0] += "1,0,1,2\n"
-		text[1] += fmt.Sprintf("%g,0,1,2\n", []float64{0.9, 1.2 + float64(i)/10}[i%2])
+		text[1] += fmt.Sprintf("1,%g,1,2\n", 1-[]float64{0.9, 1.2 + float64(i)/10}[i%2])
 	}
 	for i, file := range []string{a, b} {
 		if err := os.WriteFile(file, []byte(text[i]), 0o666); err != nil {
@@ -70,5 +70,19 @@ func TestInspectDroppedForecasts(t *testing.T) {
 	}
 	if _, out, errs := candor(t, "inspect", state); !strings.Contains(out, "2 rows, forecasts of numbers, 1 bad rows left out, float64") {
 		t.Error(out, errs)
+	}
+}
+
+// TestDieboldMarianoOfOtherObservations: rows of which different numbers were observed are not of the same data.
+func TestDieboldMarianoOfOtherObservations(t *testing.T) {
+	d := newDir(t)
+	a := d.put("a.csv", []byte("mean,sd,observed\n1,2,3\n1,1,3\n2,1,2\n"))
+	b := d.put("b.csv", []byte("mean,sd,observed\n1,3,3\n1,2,4\n2,1,2\n"))
+	same := d.put("c.csv", []byte("mean,sd,observed\n1,3,3\n1,2,3\n2,1,2\n"))
+	if code, _, errs := candor(t, "compare", a, b, "--task", "regression"); code != exitData || !strings.Contains(errs, "in row 1 3 was observed by") || !strings.Contains(errs, "and 4 by") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, out, errs := candor(t, "compare", a, same, "--task", "regression"); code != 0 || !strings.Contains(out, "Diebold-Mariano of crps") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }

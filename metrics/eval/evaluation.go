@@ -405,6 +405,10 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 		f = d.own.fields(m)
 		for i := range f {
 			switch f[i].Name {
+			case curveOwn.name:
+				if s := &e.Spec; s.Levels != nil && (m.Name == "miscalibration_area" || m.Name == "quantile_mse") {
+					f[i].Value = nil // the levels are those of the quantiles
+				}
 			case ofEvent.name:
 				f[i].Value = ofEvent.words[e.event(m)]
 			case groupedBy.name: // which has bins, or else none

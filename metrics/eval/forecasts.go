@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -17,7 +18,8 @@ const (
 	needsForecasts = "it is for forecasts of a number (--task regression, quantiles or samples)"
 	needsMeans     = "it is for forecasts of a number that have a mean (--task regression or samples)"
 	chiSquared     = "a p-value has no interval"
-	areaReason     = "an area between curves has no interval here"
+	areaReason     = "no interval is computed of an area between curves"
+	curveReason    = "no interval is computed of a whole curve"
 )
 
 func ofNormals(s Shape) bool   { return s.Kind == metrics.Normals }
@@ -233,6 +235,16 @@ func spread(value func(s *regress.Spread, bins int) float64) func(*Evaluation, M
 	}
 }
 
+// curveText is the formula of a metric of a calibration curve, whose levels are those of the quantiles where there are such.
+func curveText(e *Evaluation, m Metric) string {
+	d := e.Spec.describe(m)
+	if e.Spec.Levels == nil {
+		return d.own.formula(d.Formula, m)
+	}
+	m.args = slices.DeleteFunc(slices.Clone(m.args), func(a arg) bool { return a.name == curveOwn.name })
+	return strings.TrimSuffix(d.own.formula(d.Formula, m), "; bins="+plainly(curveOwn.unsaid)) + e.Spec.levelsText()
+}
+
 // inForecasts are the metrics of forecasts of a number.
 func inForecasts() []Descriptor {
 	const units, from0 = "[0, Inf), in the units of what was observed", "[0, Inf)"
@@ -353,7 +365,7 @@ func inForecasts() []Descriptor {
 		Short: "squared distance of that curve", Meaning: "mean squared distance between the calibration curve and the diagonal, at its levels",
 		Formula: "mean_j (P(y <= q_j) - p_j)^2", Range: "[0, 1]", Better: Lower, Source: "Kuleshov, Fenner and Ermon 2018"}, choices{curveOwn}.ofCurve,
 		func(e *Evaluation, m Metric) Value {
-			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: areaReason}
+			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: curveReason}
 		})
 	add(Descriptor{Name: "ence", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
 		Short: "stated spread against errors, by its size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
@@ -387,6 +399,11 @@ func inForecasts() []Descriptor {
 			}
 			return v
 		})
+	for i := range l {
+		if n := l[i].Name; n == "miscalibration_area" || n == "quantile_mse" {
+			l[i].text = curveText
+		}
+	}
 	for name, kinds := range map[string][]metrics.Kind{
 		"rmse": {metrics.Normals, metrics.Samples}, "ae_median": {metrics.Quantiles}, "wis": {metrics.Quantiles},
 		"coverage_50": {metrics.Quantiles}, "coverage_90": {metrics.Normals, metrics.Quantiles}, "width_90": {metrics.Quantiles},

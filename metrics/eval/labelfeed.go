@@ -219,6 +219,9 @@ func (w *columnFeed) add(f *feed, c *metrics.LabelChunk, keep []int32, n, from, 
 		m := min(f.block, n-at)
 		rows := head32(keep, at, m)
 		column := metrics.Chunk{First: c.First + int64(at)}
+		if keep != nil {
+			column.First, column.Numbers = c.First, rows
+		}
 		column.Rows, column.Classes, column.Kind = m, 1, c.Kind
 		if c.Weights != nil {
 			column.Weights = c.Weights[at : at+m]
