@@ -148,7 +148,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
-	f.columns.flags(fl)
+	f.columns.flags(c)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
 	names := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		// What is completed is the last name of a list; the shell replaces all of it.

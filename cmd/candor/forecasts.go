@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
@@ -24,7 +24,8 @@ type columnFlags struct {
 	groups                     []string
 }
 
-func (l *columnFlags) flags(fl *pflag.FlagSet) {
+func (l *columnFlags) flags(c *cobra.Command) {
+	fl := c.Flags()
 	fl.StringVar(&l.mean, "mean", "", "`COLUMN` of means for --task regression: a name, of an .npy matrix a number from 0, or a file")
 	fl.StringVar(&l.std, "std", "", "`COLUMN` of standard deviations")
 	fl.StringVar(&l.observed, "observed", "", "`COLUMN` of what was observed; for arrays --labels FILE says it too")
