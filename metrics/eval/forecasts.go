@@ -283,7 +283,7 @@ func inForecasts() []Descriptor {
 		{regress.Sharpness, normal, Descriptor{Short: "mean of the stated variances", Meaning: "sharpness: mean of the stated variances", Formula: "mean sd^2", Range: "[0, Inf), in squares of the units", Better: Neither, Source: "LaplaceRedux.jl"}},
 		{regress.SharpnessRoot, "roots of the interval of sharpness", Descriptor{Default: true, Short: "spread that the forecasts state", Meaning: "root of the mean stated variance", Formula: "sqrt(mean sd^2)", Range: units, Better: Neither, Source: "uncertainty-toolbox"}},
 		{regress.ZMS, normal, Descriptor{Default: true, Short: "squared error over stated variance: 1", Meaning: "mean squared z-score: 1 if errors are as large as the standard deviations say", Formula: "mean ((y - m)/sd)^2", Range: from0, Better: Neither, Source: "Pernot 2023"}},
-		{regress.RCE, "delta method", Descriptor{Default: true, Short: "stated spread too large (+), too small (-)", Meaning: "relative calibration error: how much of the stated spread is too much; below 0 it is too little", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
+		{regress.RCE, "delta method on RMV/RMSE; rows taken as independent", Descriptor{Default: true, Short: "stated spread too large (+), too small (-)", Meaning: "relative calibration error: how much of the stated spread is too much; below 0 it is too little", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
 	} {
 		d := c.Descriptor
 		d.Name, d.applies, d.Applies = c.stat.String(), ofNormals, needsNormals
