@@ -13,7 +13,7 @@ import (
 // TestLabelMemory: 1,000 labels, of which bins and sums are kept, stay within 256 MiB.
 func TestLabelMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("2 GB of scores")
+		t.Skip("-short: it evaluates 1 GB")
 	}
 	dir := t.TempDir()
 	bin, x, y := filepath.Join(dir, "candor"), filepath.Join(dir, "x.npy"), filepath.Join(dir, "y.npy")

@@ -16,6 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/rank"
+	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -99,7 +100,7 @@ func New(s Spec) (*Evaluation, error) {
 		return nil, fmt.Errorf("eval: %d levels for %d quantiles a row", len(s.Levels), s.Classes)
 	case s.Kind != metrics.Quantiles && s.Levels != nil:
 		return nil, fmt.Errorf("eval: levels are for quantiles, and the rows are %v", s.Kind)
-	case !risingLevels(s.Levels):
+	case !regress.ValidLevels(s.Levels):
 		return nil, fmt.Errorf("eval: levels of quantiles rise between 0 and 1, more than %v apart", 2*oneLevel)
 	case s.Kind == metrics.Normals && s.Classes != 2 && s.Classes != 3:
 		return nil, fmt.Errorf("eval: normal forecasts are of two or three numbers a row, not of %d", s.Classes)
@@ -151,18 +152,6 @@ func New(s Spec) (*Evaluation, error) {
 		e.kept = append(e.kept, calib.NewClassScores(&p.scores[i]))
 	}
 	return e, nil
-}
-
-// risingLevels tells whether levels rise between 0 and 1, so far apart that none is one with two of them: regress panics at others.
-func risingLevels(l []float64) bool {
-	before := 0.0
-	for _, v := range l {
-		if !(v > before+2*oneLevel && v < 1-2*oneLevel) {
-			return false
-		}
-		before = v
-	}
-	return true
 }
 
 // plan returns what the metrics need. Ranks, which cost another look at every score, are not kept of many classes where none of

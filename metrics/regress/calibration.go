@@ -73,22 +73,10 @@ func NewCalibration(o *CalibrationOptions) *Calibration {
 	if c.opt.Bins < 1 || c.opt.Bins > maxCalibrationBins {
 		panic(errCalibrationBins)
 	}
-	if !calibrationLevels(c.opt.Levels) {
+	if !ValidLevels(c.opt.Levels) {
 		panic("regress: the levels of quantiles rise and lie between 0 and 1")
 	}
 	return c
-}
-
-// calibrationLevels tells whether levels rise and lie between 0 and 1.
-func calibrationLevels(levels []float64) bool {
-	last := 0.0
-	for _, p := range levels {
-		if !(p > last && p < 1) {
-			return false
-		}
-		last = p
-	}
-	return true
 }
 
 // Needs says that the rows themselves are wanted.
@@ -438,7 +426,7 @@ func (c *Calibration) UnmarshalBinary(data []byte) error {
 
 // sound tells whether the fields of a state fit each other.
 func (c *Calibration) sound() bool {
-	if c.opt.Bins < 1 || c.opt.Bins > maxCalibrationBins || !calibrationLevels(c.opt.Levels) {
+	if c.opt.Bins < 1 || c.opt.Bins > maxCalibrationBins || !ValidLevels(c.opt.Levels) {
 		return false
 	}
 	if c.width == 0 {

@@ -19,10 +19,7 @@ import (
 // calibrationReal returns a file of a real set, and reads into figures what was computed beside it.
 func calibrationReal(t *testing.T, name, file string, figures any) []byte {
 	t.Helper()
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
+	dir := realSets(t)
 	text, err := os.ReadFile(filepath.Join(dir, name, "meta.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,16 +15,9 @@ type errorRows struct {
 	narrow, scratch    []float32
 }
 
-func errorRoom[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
 // sizes returns the absolute values.
 func (r *errorRows) sizes(v []float64) []float64 {
-	r.size = errorRoom(r.size, len(v))
+	r.size = room(r.size, len(v))
 	for i, x := range v {
 		r.size[i] = math.Abs(x)
 	}
@@ -33,7 +26,7 @@ func (r *errorRows) sizes(v []float64) []float64 {
 
 // column returns how far what was observed is from column j of each row.
 func (r *errorRows) column(b *metrics.Block, j int) []float64 {
-	r.median = errorRoom(r.median, b.Rows)
+	r.median = room(r.median, b.Rows)
 	t := &b.Probs
 	for i := range r.median {
 		at := i*t.Stride + j
@@ -48,17 +41,17 @@ func (r *errorRows) column(b *metrics.Block, j int) []float64 {
 
 // samples returns observed - mean and |observed - median| of rows of samples.
 func (r *errorRows) samples(b *metrics.Block) (mean, median []float64) {
-	r.mean, r.median = errorRoom(r.mean, b.Rows), errorRoom(r.median, b.Rows)
+	r.mean, r.median = room(r.mean, b.Rows), room(r.median, b.Rows)
 	t, m := &b.Probs, b.Classes
-	r.row = errorRoom(r.row, m)
+	r.row = room(r.row, m)
 	if t.F32 != nil {
-		r.narrow, r.scratch = errorRoom(r.narrow, b.Rows*m), errorRoom(r.scratch, kernel.SortRowsScratch(m))
+		r.narrow, r.scratch = room(r.narrow, b.Rows*m), room(r.scratch, kernel.SortRowsScratch(m))
 		for i := range b.Rows {
 			copy(r.narrow[i*m:(i+1)*m], t.F32[i*t.Stride:])
 		}
 		kernel.SortRowsF32(r.narrow, b.Rows, m, m, r.scratch)
 	} else {
-		r.keys = errorRoom(r.keys, kernel.SortScratch(m))
+		r.keys = room(r.keys, kernel.SortScratch(m))
 	}
 	for i, y := range b.Observed[:b.Rows] {
 		if t.F32 != nil {

@@ -19,10 +19,7 @@ import (
 // errorsFile returns the contents of a file of a real set, which are not part of the repository.
 func errorsFile(t *testing.T, set, name string) []byte {
 	t.Helper()
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
+	dir := realSets(t)
 	b, err := os.ReadFile(filepath.Join(dir, set, name))
 	if err != nil {
 		t.Fatal(err)

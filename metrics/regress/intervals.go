@@ -350,7 +350,7 @@ func (s *Intervals) UnmarshalBinary(data []byte) error {
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("regress.Intervals: %w", err)
 	}
-	if len(levels) == 0 || !risingLevels(levels) || !risingLevels(quantiles) {
+	if len(levels) == 0 || !ValidLevels(levels) || !ValidLevels(quantiles) {
 		return fmt.Errorf("regress.Intervals: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
 	}
 	n := NewIntervals(&IntervalOptions{Levels: levels, Quantiles: quantiles})

@@ -445,10 +445,7 @@ func FuzzNormalUnmarshal(f *testing.F) {
 // normalSet returns a real set of errors and standard deviations and the figures that were computed beside it.
 func normalSet(t *testing.T, name string) (*metrics.Predictions, map[string]float64) {
 	t.Helper()
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
+	dir := realSets(t)
 	f, err := os.Open(filepath.Join(dir, name, "table.csv"))
 	if err != nil {
 		t.Fatal(err)

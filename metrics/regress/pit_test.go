@@ -639,10 +639,7 @@ func FuzzPITUnmarshal(f *testing.F) {
 // pitReal returns the table of numbers of a real set, in the order of rows; the test ends where there is none.
 func pitReal(t *testing.T, name, file string) []float64 {
 	t.Helper()
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
+	dir := realSets(t)
 	b, err := os.ReadFile(filepath.Join(dir, name, file))
 	if err != nil {
 		t.Fatal(err)

@@ -265,7 +265,7 @@ func (s *Quantiles) UnmarshalBinary(data []byte) error {
 	}
 	f := d.U8()
 	levels := decodeLevels(d)
-	if d.Err() == nil && (f > 1 || len(levels) == 0 || !risingLevels(levels)) {
+	if d.Err() == nil && (f > 1 || len(levels) == 0 || !ValidLevels(levels)) {
 		return fmt.Errorf("regress.Quantiles: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
 	}
 	if err := d.Err(); err != nil {

@@ -24,15 +24,16 @@ const (
 	errQuantileWidth  = "regress: rows of quantiles have as many numbers as the options have levels of quantiles"
 )
 
-// checkLevels panics unless risingLevels.
+// checkLevels panics unless ValidLevels.
 func checkLevels(levels []float64) {
-	if !risingLevels(levels) {
+	if !ValidLevels(levels) {
 		panic(errQuantileLevels)
 	}
 }
 
-// risingLevels tells whether levels rise between 0 and 1.
-func risingLevels(levels []float64) bool {
+// ValidLevels tells whether levels of quantiles rise between 0 and 1, each more than 2e-9 from these and from the next: nearer ones are
+// taken for one.
+func ValidLevels(levels []float64) bool {
 	last := 0.0
 	for _, p := range levels {
 		if !(p > last+levelsApart && p < 1-levelsApart) {
@@ -211,7 +212,7 @@ func (q *quantileRows) rows(b *metrics.Block, from, to int) (x []float64, stride
 		return t.F64[from*t.Stride:], t.Stride
 	}
 	k := len(q.levels)
-	q.x = quantileRoom(q.x, (to-from)*k)
+	q.x = room(q.x, (to-from)*k)
 	x = q.x
 	switch {
 	case b.Kind == metrics.Normals:
@@ -261,25 +262,25 @@ func gatherRows[T float32 | float64](dst, src []T, t *metrics.Tile, from, to int
 // sort32 sorts rows of m samples: by a network where they are short enough for one.
 func (q *quantileRows) sort32(m int) {
 	if n := kernel.SortRowsScratch(m); n > 0 {
-		q.network = quantileRoom(q.network, n)
+		q.network = room(q.network, n)
 		kernel.SortRowsF32(q.sorted32, len(q.sorted32)/m, m, m, q.network)
 		return
 	}
-	q.keys32 = quantileRoom(q.keys32, kernel.SortScratch(m))
+	q.keys32 = room(q.keys32, kernel.SortScratch(m))
 	for i := 0; i < len(q.sorted32); i += m {
 		kernel.SortF32(q.sorted32[i:i+m], q.keys32)
 	}
 }
 
 func (q *quantileRows) sort64(m int) {
-	q.keys64 = quantileRoom(q.keys64, kernel.SortScratch(m))
+	q.keys64 = room(q.keys64, kernel.SortScratch(m))
 	for i := 0; i < len(q.sorted64); i += m {
 		kernel.SortF64(q.sorted64[i:i+m], q.keys64)
 	}
 }
 
-// quantileRoom returns a slice of n elements, of s's memory if there is enough.
-func quantileRoom[T any](s []T, n int) []T {
+// room returns a slice of n elements, of s's memory if there is enough.
+func room[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
 	}

@@ -702,19 +702,9 @@ func TestQuantilesProper(t *testing.T) {
 	}
 }
 
-// quantilesReal returns where a real set is, or skips.
-func quantilesReal(t *testing.T, name string) string {
-	t.Helper()
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
-	return filepath.Join(dir, name)
-}
-
 // TestQuantilesReal holds the figures that were computed apart for 887 forecasts of COVID-19 by four models, 23 quantiles each.
 func TestQuantilesReal(t *testing.T) {
-	dir := quantilesReal(t, "covid_eu_quantiles23")
+	dir := filepath.Join(realSets(t), "covid_eu_quantiles23")
 	f, err := os.Open(filepath.Join(dir, "table.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -782,7 +772,7 @@ func TestQuantilesReal(t *testing.T) {
 
 // TestQuantilesSamples holds the figures of 5,170 forecasts of rain by 51 members each, made with numpy.quantile.
 func TestQuantilesSamples(t *testing.T) {
-	dir := quantilesReal(t, "monsoon_precip_ens51")
+	dir := filepath.Join(realSets(t), "monsoon_precip_ens51")
 	load := func(name string) []float64 {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {

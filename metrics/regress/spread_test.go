@@ -156,10 +156,7 @@ func TestSpreadOracle(t *testing.T) {
 // figure beside the set is met. The other has 135 distinct ones in 13,885 rows, which the figure beside the set (0.0641) divides in
 // the order of the file.
 func TestSpreadReal(t *testing.T) {
-	dir := os.Getenv("CANDOR_REAL")
-	if dir == "" {
-		t.Skip("CANDOR_REAL is not set: the real sets are not part of the repository")
-	}
+	dir := realSets(t)
 	for name, want := range map[string]float64{"pernot_logp_10k_a_ls_gcn_test_cal": 0.09716088234887543,
 		"pernot_qm9_e_test_cal": 0.07111994450007739} {
 		f, err := os.Open(filepath.Join(dir, name, "table.csv"))
@@ -344,7 +341,7 @@ func TestSpreadWeights(t *testing.T) {
 // order and the parts, and sums stay exact.
 func TestSpreadGrid(t *testing.T) {
 	if testing.Short() {
-		t.Skip("many rows")
+		t.Skip("-short: it has more rows than cells")
 	}
 	t.Run("plain", func(t *testing.T) { testSpreadGrid(t, false) })
 	t.Run("weighted", func(t *testing.T) { testSpreadGrid(t, true) })
