@@ -249,6 +249,7 @@ func TestPSISOfConjugateNormal(t *testing.T) {
 
 // TestPSISOrder: draws in another order are the same posterior, and smooth weights change little.
 func TestPSISOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
 	p := exponentials(10, 500, 0.3)
 	one, other, raw := make([]float64, 10), make([]float64, 10), make([]float64, 10)
 	if _, err := ensemble.InformationRows(one, p, ensemble.PSISLOO, nil, nil); err != nil {
@@ -259,7 +260,7 @@ func TestPSISOrder(t *testing.T) {
 	}
 	for i := range p.Rows {
 		row := p.F64[i*500 : (i+1)*500]
-		rand.Shuffle(500, func(a, b int) { row[a], row[b] = row[b], row[a] })
+		r.Shuffle(500, func(a, b int) { row[a], row[b] = row[b], row[a] })
 	}
 	if _, err := ensemble.InformationRows(other, p, ensemble.PSISLOO, nil, nil); err != nil {
 		t.Fatal(err)
