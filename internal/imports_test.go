@@ -50,14 +50,14 @@ var rooms = []room{
 	// What turns results into pages, and what reads files, know the metrics and not each other.
 	{name: "report/...", allow: []string{"report/...", "metrics/...", pretty, plot}},
 	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", deflate, parquet}},
-	{name: "recal/...", allow: []string{"recal/...", "metrics", "kernel", "internal/exact", gonum}},
+	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/regress", "kernel", "internal/exact", "internal/pav", gonum}},
 
 	// A family of metrics does not know the other families; eval is where they meet.
 	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", gonum}},
 	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}},
 	{name: "metrics/parallel", allow: []string{"kernel", "internal/exact", "metrics/internal/tally"}},
-	{name: "metrics/cells", allow: []string{"metrics", "metrics/parallel", "metrics/internal/*", "kernel", "internal/exact"}},
-	{name: "metrics/*", allow: []string{"metrics", "metrics/parallel", "metrics/cells", "metrics/internal/*", "kernel", "internal/exact", gonum}},
+	{name: "metrics/cells", allow: []string{"metrics", "metrics/parallel", "metrics/internal/*", "kernel", "internal/exact", "internal/pav"}},
+	{name: "metrics/*", allow: []string{"metrics", "metrics/parallel", "metrics/cells", "metrics/internal/*", "kernel", "internal/exact", "internal/pav", gonum}},
 	{name: "metrics", allow: []string{"kernel", "internal/exact", gonum}},
 
 	// Stubs and assembly: no policy, so nothing of the module; what chooses among them knows the level. Then the kernels:
@@ -68,6 +68,7 @@ var rooms = []room{
 	{name: "kernel", allow: []string{"internal/isa", "kernel/asm/..."}, forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
 
 	{name: "internal/exact"},
+	{name: "internal/pav"},
 	{name: "internal/isa/isatest", allow: []string{"internal/isa"}},
 	{name: "internal/isa", allow: []string{cpuid}},
 	{name: "internal/check"},

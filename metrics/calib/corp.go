@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
-	"github.com/candor-go/candor/metrics/internal/pav"
 )
 
 // ProperScore is a score of probabilities that none but the event's own probability makes least on average.

@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/internal/draw"
-	"github.com/candor-go/candor/metrics/internal/pav"
 	"github.com/candor-go/candor/metrics/parallel"
 )
 

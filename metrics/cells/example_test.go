@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
-	"github.com/candor-go/candor/metrics/internal/pav"
 )
 
 // What is left of rows: each score with how many rows had it, and how many of them the event.

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/internal/pav"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/isa/isatest"
+	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
-	"github.com/candor-go/candor/metrics/internal/pav"
 )
 
 func sorted(t testing.TB, p *metrics.Predictions, o *cells.SortOptions) *cells.Sorted {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/kernel"
-	"github.com/candor-go/candor/metrics/internal/pav"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
