@@ -1,0 +1,183 @@
+package recal
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// Folds divide rows by a hash of a seed and of their numbers in the whole set: so a row is in the same fold however the set is divided
+// into files, chunks and threads.
+type Folds struct {
+	K    int // how many there are, 2 or more; 0 means 5
+	Seed uint64
+}
+
+const errFolds = "recal: there are two folds at least, and none above them"
+
+// Count returns the number of folds.
+func (f Folds) Count() int {
+	if f.K == 0 {
+		return 5
+	}
+	if f.K < 2 {
+		panic(errFolds)
+	}
+	return f.K
+}
+
+// Of returns the fold of the row with a number, from 0.
+func (f Folds) Of(row int64) int {
+	h := f.Seed*0x9e3779b97f4a7c15 ^ uint64(row)
+	for range 2 { // the finalizer of MurmurHash3, of 64 bits
+		h ^= h >> 33
+		h *= 0xff51afd7ed558ccd
+		h ^= h >> 33
+		h *= 0xc4ceb9fe1a85ec53
+		h ^= h >> 33
+	}
+	return int(h % uint64(f.Count()))
+}
+
+// Split returns fold i of the data, and all rows but those. Rows keep their numbers.
+func (f Folds) Split(d Data, i int) (rest, fold Data) {
+	if i < 0 || i >= f.Count() {
+		panic(errFolds)
+	}
+	pick := func(in bool) Data {
+		return OpenFunc(func() (Source, error) {
+			src, err := d.Open()
+			if err != nil {
+				return nil, err
+			}
+			return &picked{Source: src, keep: func(row int64) bool { return (f.Of(row) == i) == in }}, nil
+		})
+	}
+	return pick(false), pick(true)
+}
+
+// picked yields some rows of a source.
+type picked struct {
+	Source
+	keep func(row int64) bool
+}
+
+func (p *picked) Next() (*metrics.Chunk, error) {
+	c, err := p.Source.Next()
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int32, 0, c.Rows)
+	for i := range c.Rows {
+		if p.keep(number(c, i)) {
+			rows = append(rows, int32(i))
+		}
+	}
+	if len(rows) == c.Rows {
+		return c, nil
+	}
+	k := gathered(c, rows)
+	if c.Recycle != nil {
+		c.Recycle()
+	}
+	return k, nil
+}
+
+// gathered returns a copy of some rows of a chunk.
+func gathered(c *metrics.Chunk, rows []int32) *metrics.Chunk {
+	k := &metrics.Chunk{Predictions: metrics.Predictions{Kind: c.Kind}, First: c.First}
+	k.Rows, k.Classes = len(rows), c.Classes
+	k.Numbers = slices.Clone(rows)
+	if c.Numbers != nil {
+		for i, r := range rows {
+			k.Numbers[i] = c.Numbers[r]
+		}
+	}
+	stride := c.Stride
+	if stride == 0 {
+		stride = c.Classes
+	}
+	k.F64, k.F32 = take(c.F64, rows, c.Classes, stride), take(c.F32, rows, c.Classes, stride)
+	k.F16, k.BF16 = take(c.F16, rows, c.Classes, stride), take(c.BF16, rows, c.Classes, stride)
+	k.Labels, k.Observed, k.Weights = take(c.Labels, rows, 1, 1), take(c.Observed, rows, 1, 1), take(c.Weights, rows, 1, 1)
+	k.Decisions, k.ConfidenceScores = take(c.Decisions, rows, 1, 1), take(c.ConfidenceScores, rows, 1, 1)
+	k.Groups = take(c.Groups, rows, 1, 1)
+	return k
+}
+
+func take[T any](s []T, rows []int32, width, stride int) []T {
+	if s == nil {
+		return nil
+	}
+	d := make([]T, 0, len(rows)*width)
+	for _, r := range rows {
+		d = append(d, s[int(r)*stride:int(r)*stride+width]...)
+	}
+	return d
+}
+
+// Applied yields what a map makes of a source's rows, with their labels, weights and numbers: float64 of float64 scores, else float32.
+// The map has to take the rows (see Map.Out); decisions and confidence scores are left behind, for they belong to what was said before.
+func Applied(m Map, src metrics.Source) metrics.Source { return &applied{m, src} }
+
+type applied struct {
+	m   Map
+	src metrics.Source
+}
+
+func (a *applied) Next() (*metrics.Chunk, error) {
+	c, err := a.src.Next()
+	if err != nil {
+		return nil, err
+	}
+	k, width, err := a.m.Out(c.Kind, c.Classes)
+	if err != nil {
+		return nil, err
+	}
+	d := &metrics.Chunk{Predictions: metrics.Predictions{Kind: k}, First: c.First, Numbers: slices.Clone(c.Numbers)}
+	d.Rows, d.Classes = c.Rows, width
+	if c.F64 != nil {
+		d.F64 = make([]float64, c.Rows*width)
+	} else {
+		d.F32 = make([]float32, c.Rows*width)
+	}
+	d.Labels, d.Observed, d.Weights, d.Groups = slices.Clone(c.Labels), slices.Clone(c.Observed), slices.Clone(c.Weights), slices.Clone(c.Groups)
+	a.m.Apply(&d.Scores, &c.Scores, c.Kind)
+	if c.Recycle != nil {
+		c.Recycle()
+	}
+	return d, nil
+}
+
+// CrossFit fits the method to all folds but one, for each fold, and gives the rows of that fold, recalibrated, to the accumulators. So
+// each row is recalibrated by a map that has not seen it, and what the accumulators say can be compared with what they say of the rows
+// as they are. It returns the maps, in the order of the folds. On an error the accumulators may have rows of some folds.
+func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator) ([]Map, error) {
+	var maps []Map
+	for i := range f.Count() {
+		rest, fold := f.Split(d, i)
+		fitted, err := m.Fit(rest, o)
+		if err != nil {
+			return nil, foldError(i, f.Count(), err)
+		}
+		src, err := fold.Open()
+		if err != nil {
+			return nil, err
+		}
+		pass := metrics.NewPass(&metrics.Options{Threads: o.threads()}, accs...)
+		if err := pass.AddSource(Applied(fitted, src)); err != nil {
+			src.Close()
+			return nil, foldError(i, f.Count(), err)
+		}
+		if err := src.Close(); err != nil {
+			return nil, err
+		}
+		maps = append(maps, fitted)
+	}
+	return maps, nil
+}
+
+func foldError(i, k int, err error) error {
+	return fmt.Errorf("recal: fold %d of %d: %w", i+1, k, err)
+}

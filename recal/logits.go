@@ -1,0 +1,102 @@
+package recal
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// logits writes the logits of a chunk's rows from lo to hi to dst, side by side and as float64: logits and logarithms of probabilities
+// as they are, of probabilities their logarithms, -Inf for 0. Of a binary task's one score a row it is ln(p/(1-p)).
+func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
+	widen(dst, s, lo, hi)
+	switch {
+	case s.Classes == 1 && k != metrics.Logits:
+		for i, p := range dst[:hi-lo] {
+			if k == metrics.LogProbs {
+				p = kernel.Exp64(p)
+			}
+			dst[i] = logit(p)
+		}
+	case k == metrics.Probs:
+		for i, p := range dst[:(hi-lo)*s.Classes] {
+			dst[i] = kernel.Log64(p)
+		}
+	}
+}
+
+// logit returns ln(p/(1-p)).
+func logit(p float64) float64 {
+	if p < 0.5 {
+		return kernel.Log64(p) - kernel.Log1p64(-p)
+	}
+	return kernel.Log64(p / (1 - p))
+}
+
+// sigmoid returns 1/(1+exp(-z)).
+func sigmoid(z float64) float64 {
+	if z < 0 {
+		e := kernel.Exp64(z)
+		return e / (1 + e)
+	}
+	return 1 / (1 + kernel.Exp64(-z))
+}
+
+// widen writes the scores of rows from lo to hi to dst, side by side.
+func widen(dst []float64, s *metrics.Scores, lo, hi int) {
+	stride := s.Stride
+	if stride == 0 {
+		stride = s.Classes
+	}
+	for i := lo; i < hi; i++ {
+		row := dst[(i-lo)*s.Classes:][:s.Classes]
+		at := i * stride
+		switch {
+		case s.F64 != nil:
+			copy(row, s.F64[at:])
+		case s.F32 != nil:
+			for j, v := range s.F32[at : at+s.Classes] {
+				row[j] = float64(v)
+			}
+		default:
+			widenHalf(row, s, at)
+		}
+	}
+}
+
+func widenHalf(row []float64, s *metrics.Scores, at int) {
+	var buf [256]float32
+	for len(row) > 0 {
+		n := min(len(row), len(buf))
+		if s.F16 != nil {
+			kernel.WidenF16(buf[:n], s.F16[at:at+n])
+		} else {
+			kernel.WidenBF16(buf[:n], s.BF16[at:at+n])
+		}
+		for j, v := range buf[:n] {
+			row[j] = float64(v)
+		}
+		row, at = row[n:], at+n
+	}
+}
+
+// store rounds rows of results to where dst has rows from lo to hi.
+func store(dst *metrics.Scores, src []float64, lo, hi int) {
+	stride := dst.Stride
+	if stride == 0 {
+		stride = dst.Classes
+	}
+	for i := lo; i < hi; i++ {
+		row := src[(i-lo)*dst.Classes:][:dst.Classes]
+		if dst.F64 != nil {
+			copy(dst.F64[i*stride:], row)
+			continue
+		}
+		for j, v := range row {
+			dst.F32[i*stride+j] = float32(v)
+		}
+	}
+}
+
+var nan = math.NaN()

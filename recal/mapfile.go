@@ -1,0 +1,116 @@
+package recal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// schema is what a file of a map begins with: the format and its version.
+const schema = "candor-map/1"
+
+type mapFile struct {
+	Schema     string          `json:"schema"`
+	Method     string          `json:"method"`
+	Fit        json.RawMessage `json:"fit"`
+	Parameters json.RawMessage `json:"parameters"`
+	SHA256     string          `json:"sha256"` // see sum
+}
+
+type fitFile struct {
+	Rows         int64  `json:"rows"`
+	Classes      int    `json:"classes"`
+	Kind         string `json:"kind"`
+	Weighted     bool   `json:"weighted"`
+	LeftOut      int64  `json:"left_out"`
+	FirstLeftOut int64  `json:"first_left_out"`
+	Reads        int    `json:"reads"`
+}
+
+// sum returns the SHA-256 of schema, method, fit and parameters, each without spaces that JSON does not need and with a line end.
+func (f *mapFile) sum() (string, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n%s\n", f.Schema, f.Method)
+	for _, part := range []json.RawMessage{f.Fit, f.Parameters} {
+		if err := json.Compact(&b, part); err != nil {
+			return "", err
+		}
+		b.WriteByte('\n')
+	}
+	s := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(s[:]), nil
+}
+
+// Marshal returns the file of a map: a JSON object
+//
+//	schema      "candor-map/1"
+//	method      as Parse reads it
+//	fit         rows, classes, kind, weighted, left_out, first_left_out, reads: the Fit
+//	parameters  of the method, see there
+//	sha256      of the four others: each, and a line end behind it; fit and parameters as JSON without spaces
+//
+// Numbers have all their digits: what Unmarshal returns does to the bit what m does.
+func Marshal(m Map) ([]byte, error) {
+	f := mapFile{Schema: schema, Method: m.Method()}
+	var err error
+	if f.Fit, err = json.Marshal(fitFile(m.Fit())); err != nil {
+		return nil, err
+	}
+	if f.Parameters, err = json.Marshal(m.parameters()); err != nil {
+		return nil, err
+	}
+	if f.SHA256, err = f.sum(); err != nil {
+		return nil, err
+	}
+	b, err := json.MarshalIndent(f, "", " ")
+	return append(b, '\n'), err
+}
+
+// Unmarshal returns the map of a file. What was damaged, is of a later version, or is no map is an error.
+func Unmarshal(b []byte) (Map, error) {
+	var f mapFile
+	if err := strict(b, &f); err != nil {
+		return nil, fmt.Errorf("this is no file of a map: %w", err)
+	}
+	if f.Schema != schema {
+		if strings.HasPrefix(f.Schema, "candor-map/") {
+			return nil, fmt.Errorf("the map is of the format %s, and %s is known here: a later candor reads it", f.Schema, schema)
+		}
+		return nil, errors.New("this is no file of a map: its schema is not " + schema)
+	}
+	sum, err := f.sum()
+	if err != nil || sum != f.SHA256 {
+		return nil, errors.New("the map was changed or damaged: its sha256 is another one; fit it again")
+	}
+	m, err := Parse(f.Method)
+	if err != nil {
+		return nil, fmt.Errorf("the map cannot be read: %w", err)
+	}
+	var fit fitFile
+	if err := strict(f.Fit, &fit); err != nil {
+		return nil, fmt.Errorf("the map cannot be read: fit: %w", err)
+	}
+	t, err := m.decode(Fit(fit), f.Parameters)
+	if err != nil {
+		return nil, fmt.Errorf("the map cannot be read: %s: %w", f.Method, err)
+	}
+	return t, nil
+}
+
+// strict reads one JSON value without members that are not known, and nothing behind it.
+func strict(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something stands behind it")
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package recal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// Method is a way to recalibrate: a value whose fields are its options, and whose zero value is the documented default.
+type Method interface {
+	// String returns the method with the options that are not the default, as Parse reads it: "histogram(bins=10,equal_mass)".
+	String() string
+	// Fit reads the data and returns the map that suits them. Bad rows are an error, as a metrics.Pass has it; rows of weight 0 are
+	// absent. o may be nil. An error that wraps ErrUnreachable says that no map is the best.
+	Fit(d Data, o *Options) (Map, error)
+
+	with(option, value string) (Method, error)             // with one more option, as Parse reads it
+	decode(f Fit, parameters json.RawMessage) (Map, error) // of a file
+}
+
+// Options say how a fit goes about its work. They change no bit of what it returns.
+type Options struct {
+	Threads int   // goroutines; 0 means GOMAXPROCS
+	Memory  int64 // bytes that a method may hold of the rows at a time, where it has to sort them; 0 means 256 MiB
+}
+
+// ErrUnreachable is wrapped by the error of a fit whose likelihood has no maximum.
+var ErrUnreachable = errors.New("no map is the best")
+
+// Map is a fitted recalibration. It does not change, and any number of goroutines may use it at the same time.
+type Map interface {
+	// Method returns what the map was fitted by, as Method.String has it.
+	Method() string
+	// Fit tells of the rows that it was fitted to.
+	Fit() Fit
+	// Out says what Apply makes of rows of so many scores of a kind: their kind and number of scores a row. It is an error, which
+	// says what the map takes, if it takes no such rows.
+	Out(k metrics.Kind, classes int) (metrics.Kind, int, error)
+	// Apply writes to dst what the map makes of the rows of src, whose kind is k. dst has its F64 or F32 set, as many rows, and as
+	// many classes as Out says; it may be src, or share its slice if type and stride are the same. Nothing is checked of the rows: of
+	// one with NaN, and of logits with +Inf or all -Inf, all results are NaN. It panics where Out is an error.
+	Apply(dst, src *metrics.Scores, k metrics.Kind)
+
+	parameters() any // what a file has of the map
+}
+
+// Fit tells of the rows that a map was fitted to.
+type Fit struct {
+	Rows     int64  // that there were, without absent ones
+	Classes  int    // 1 of a binary task; of forecasts the numbers of a row
+	Kind     string // as metrics.Kind has it
+	Weighted bool
+	// LeftOut is the number of rows that could not count, because the model gave their true class no probability, and FirstLeftOut the
+	// number of the first in the whole set, -1 if there is none. No map gives them any.
+	LeftOut, FirstLeftOut int64
+	Reads                 int // of the data
+}
+
+// threads returns how many goroutines there will be.
+func (o *Options) threads() int {
+	if o == nil {
+		return 0
+	}
+	return o.Threads
+}
+
+// memory returns how many bytes may be held of the rows.
+func (o *Options) memory() int64 {
+	if o == nil || o.Memory <= 0 {
+		return 256 << 20
+	}
+	return o.Memory
+}
+
+// unreachable returns an error that says why no map is the best, and what to do.
+func unreachable(format string, a ...any) error {
+	return fmt.Errorf("%w: %s", ErrUnreachable, fmt.Sprintf(format, a...))
+}

@@ -1,0 +1,140 @@
+package recal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// methods has the zero value of each method, under its name.
+var methods = []struct {
+	name string
+	zero Method
+}{
+	{"temperature", Temperature{}},
+	{"ets", ETS{}},
+	{"vector", Vector{}},
+	{"matrix", Matrix{}},
+	{"histogram", Histogram{}},
+	{"isotonic", Isotonic{}},
+	{"bbq", BBQ{}},
+	{"platt", Platt{}},
+	{"beta", Beta{}},
+	{"sigma", Sigma{}},
+	{"quantile", Quantile{}},
+}
+
+// Names returns the names of all methods.
+func Names() []string {
+	var l []string
+	for _, m := range methods {
+		l = append(l, m.name)
+	}
+	return l
+}
+
+// Parse reads a method, such as "temperature" or "histogram(bins=10,equal_mass)".
+func Parse(s string) (Method, error) {
+	name, rest, open := strings.Cut(strings.TrimSpace(s), "(")
+	name = strings.TrimSpace(name)
+	var m Method
+	for _, o := range methods {
+		if o.name == name {
+			m = o.zero
+		}
+	}
+	if m == nil {
+		return nil, fmt.Errorf("there is no method %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	if !open {
+		return m, nil
+	}
+	inner, ok := strings.CutSuffix(strings.TrimSpace(rest), ")")
+	if !ok || strings.ContainsAny(inner, "()") {
+		return nil, fmt.Errorf("%q: it is NAME or NAME(OPTION=VALUE,...)", s)
+	}
+	given := map[string]bool{}
+	for _, a := range strings.Split(inner, ",") {
+		if a = strings.TrimSpace(a); a == "" {
+			continue
+		}
+		n, v, _ := strings.Cut(a, "=")
+		n, v = strings.TrimSpace(n), strings.TrimSpace(v)
+		if given[n] {
+			return nil, fmt.Errorf("method %s: option %s is given twice", name, n)
+		}
+		given[n] = true
+		var err error
+		if m, err = m.with(n, v); err != nil {
+			return nil, fmt.Errorf("method %s: %w", name, err)
+		}
+	}
+	return m, nil
+}
+
+// spelled returns a name with the options that are not empty.
+func spelled(name string, options ...string) string {
+	var l []string
+	for _, o := range options {
+		if o != "" {
+			l = append(l, o)
+		}
+	}
+	if l == nil {
+		return name
+	}
+	return name + "(" + strings.Join(l, ",") + ")"
+}
+
+// word returns the option's name where it is on.
+func word(name string, on bool) string {
+	if on {
+		return name
+	}
+	return ""
+}
+
+// value returns the option's name and value where that is not the default.
+func value(name string, v, def float64) string {
+	if v == def {
+		return ""
+	}
+	return name + "=" + strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// readWord reads an option that is on or off: NAME, NAME=true or NAME=false.
+func readWord(name, v string) (bool, error) {
+	switch v {
+	case "", "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%s is %q; it is true or false", name, v)
+}
+
+// readNumber reads an option that is a number from low to high.
+func readNumber(name, v string, low, high float64) (float64, error) {
+	x, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(x >= low && x <= high) {
+		return 0, fmt.Errorf("%s is %q; it is a number from %v to %v", name, v, low, high)
+	}
+	return x, nil
+}
+
+// readWhole reads an option that is a whole number from low to high.
+func readWhole(name, v string, low, high int) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("%s is %q; it is a whole number from %d to %d", name, v, low, high)
+	}
+	return n, nil
+}
+
+// noOption returns the error of an option that a method does not have.
+func noOption(name string, known ...string) error {
+	if known == nil {
+		return fmt.Errorf("there is no option %q; it takes none", name)
+	}
+	return fmt.Errorf("there is no option %q; there are %s", name, strings.Join(known, ", "))
+}
