@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"unsafe"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -45,6 +46,19 @@ func NPYHeader(shape []int64, d metrics.DType) []byte {
 		panic("predictions: NPYHeader of an impossible shape")
 	}
 	return npyHeader(shape, map[metrics.DType]string{metrics.Float64: "<f8", metrics.Float32: "<f4", metrics.Float16: "<f2", metrics.BFloat16: "<u2"}[d])
+}
+
+// NPYData returns numbers as they stand in the data of an .npy file whose header NPYHeader makes. On a little-endian machine these are
+// the bytes of v itself, and good as long as v is not changed.
+func NPYData[T float32 | float64](v []T) []byte {
+	if !hostBig {
+		return raw(v)
+	}
+	var size T
+	words := make([]uint64, (len(raw(v))+7)/8)
+	n := copy(raw(words), raw(v))
+	swapBytes(words, int(unsafe.Sizeof(size)))
+	return raw(words)[:n]
 }
 
 func npyHeader(shape []int64, descr string) []byte {

@@ -6,40 +6,13 @@ import (
 	"strings"
 )
 
-// methods has the zero value of each method, under its name.
-var methods = []struct {
-	name string
-	zero Method
-}{
-	{"temperature", Temperature{}},
-	{"ets", ETS{}},
-	{"vector", Vector{}},
-	{"matrix", Matrix{}},
-	{"histogram", Histogram{}},
-	{"isotonic", Isotonic{}},
-	{"bbq", BBQ{}},
-	{"platt", Platt{}},
-	{"beta", Beta{}},
-	{"sigma", Sigma{}},
-	{"quantile", Quantile{}},
-}
-
-// Names returns the names of all methods.
-func Names() []string {
-	var l []string
-	for _, m := range methods {
-		l = append(l, m.name)
-	}
-	return l
-}
-
 // Parse reads a method, such as "temperature" or "histogram(bins=10,equal_mass)".
 func Parse(s string) (Method, error) {
 	name, rest, open := strings.Cut(strings.TrimSpace(s), "(")
 	name = strings.TrimSpace(name)
 	var m Method
 	for _, o := range methods {
-		if o.name == name {
+		if o.Name == name {
 			m = o.zero
 		}
 	}

@@ -151,7 +151,7 @@ func New(e *eval.Evaluation) *Document {
 
 // answers returns those of the metrics of an evaluation.
 func answers(e *eval.Evaluation) (l []Metric) {
-	for _, m := range e.Spec.Metrics {
+	for _, m := range e.Answered() {
 		desc := eval.Describe(m.Name).In(e.Spec.Shape())
 		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better,
 			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m), posterior: e.Posterior(m)}

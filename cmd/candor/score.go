@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -245,11 +243,11 @@ func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
 }
 
 // count reads tables once for the number of their rows, which has to be known before one is written.
-func (f *scoreRun) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
+func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
 	if slices.Contains(paths, "-") {
 		return 0, usage("a table on standard input cannot be read twice, as the number of its rows is needed first: name a file")
 	}
-	r, err := j.source(&f.evalFlags, paths)
+	r, err := j.source(f, paths)
 	if err != nil {
 		return 0, badData(err)
 	}
@@ -286,18 +284,14 @@ func (f *scoreRun) form(c *cobra.Command) (string, error) {
 	return "", usage("-o %s: its name ends in none of .npy, .npz and .csv, which say what is written", f.out)
 }
 
-// rowTable is the file under way: the values of all rows at places that are known before any row is, so that they may come in any
-// order. They stand row by row, or metric by metric.
+// rowTable is the file under way: the values of all rows, row by row, or metric by metric.
 type rowTable struct {
-	file    *os.File
+	*arrayFile
 	metrics []metrics.RowMetric
 	rows    int64
 	planes  int // 1, or one for each metric
-	head    []byte
-	failed  atomic.Pointer[error]
 }
 
-// newRowTable creates the file beside the one that it is to become, or, where that is no regular file, in the folder for such.
 func newRowTable(path string, l []metrics.RowMetric, rows int64, apart bool) (*rowTable, error) {
 	t := &rowTable{metrics: l, rows: rows, planes: 1}
 	if apart {
@@ -307,49 +301,11 @@ func newRowTable(path string, l []metrics.RowMetric, rows int64, apart bool) (*r
 	if len(l) > 1 && !apart {
 		shape = append(shape, int64(len(l)))
 	}
-	t.head = predictions.NPYHeader(shape, metrics.Float64)
 	var err error
-	if replaced(path) {
-		t.file, err = besideFile(target(path))
-	} else {
-		t.file, err = os.CreateTemp("", "candor-*")
-	}
-	if err != nil {
+	if t.arrayFile, err = newArrayFile(path, shape, metrics.Float64); err != nil {
 		return nil, err
 	}
-	t.put(t.head, 0)
 	return t, nil
-}
-
-// target follows a link, which stays.
-func target(path string) string {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		return to
-	}
-	return path
-}
-
-// replaced tells whether a file is made anew; what is no regular file is written to.
-func replaced(path string) bool {
-	if path == "-" {
-		return false
-	}
-	fi, err := os.Stat(path)
-	return err != nil || fi.Mode().IsRegular()
-}
-
-func (t *rowTable) put(b []byte, at int64) {
-	if _, err := t.file.WriteAt(b, at); err != nil {
-		t.failed.CompareAndSwap(nil, &err)
-	}
-}
-
-// failure returns what went wrong in writing.
-func (t *rowTable) failure() error {
-	if e := t.failed.Load(); e != nil {
-		return *e
-	}
-	return nil
 }
 
 // size returns the bytes of all values.
@@ -366,84 +322,35 @@ func (t *rowTable) blank() {
 	}
 }
 
-// remove takes the file away, if it is still there.
-func (t *rowTable) remove() {
-	t.file.Close()
-	os.Remove(t.file.Name())
-}
-
 // finish makes of the file what is wanted.
 func (t *rowTable) finish(c *cobra.Command, path, form string) error {
-	if form == "npy" && replaced(path) {
-		return replace(t.file, target(path))
+	if form == "npy" {
+		return t.arrayFile.finish(c, path, nil)
 	}
-	write := func(w io.Writer) error {
-		b := bufio.NewWriterSize(w, 1<<20)
-		if err := t.write(b, form); err != nil {
-			return err
-		}
-		return b.Flush()
+	return t.arrayFile.finish(c, path, func(w io.Writer) error { return t.write(w, form) })
+}
+
+// write copies the values to w as .npz or .csv.
+func (t *rowTable) write(w io.Writer, form string) error {
+	part := func(at, n int64) io.Reader { return io.NewSectionReader(t.file, int64(len(t.head))+at, n) }
+	if form == "csv" {
+		return t.writeCSV(w, bufio.NewReaderSize(part(0, t.size()), 1<<20))
 	}
-	switch {
-	case path == "-":
-		return write(c.OutOrStdout())
-	case !replaced(path):
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	z := zip.NewWriter(w)
+	each := t.rows * 8
+	for i, m := range t.metrics {
+		f, err := z.CreateHeader(&zip.FileHeader{Name: m.Name + ".npy", Method: zip.Store})
 		if err != nil {
 			return err
 		}
-		return errors.Join(write(f), f.Close())
-	}
-	f, err := besideFile(target(path))
-	if err != nil {
-		return err
-	}
-	if err = write(f); err == nil {
-		err = replace(f, target(path))
-	}
-	if err != nil {
-		f.Close()
-		os.Remove(f.Name())
-	}
-	return err
-}
-
-// replace closes a file and gives it its name.
-func replace(f *os.File, path string) error {
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// write copies the values to w in a form.
-func (t *rowTable) write(w io.Writer, form string) error {
-	part := func(at, n int64) io.Reader { return io.NewSectionReader(t.file, int64(len(t.head))+at, n) }
-	switch form {
-	case "npz":
-		z := zip.NewWriter(w)
-		each := t.rows * 8
-		for i, m := range t.metrics {
-			f, err := z.CreateHeader(&zip.FileHeader{Name: m.Name + ".npy", Method: zip.Store})
-			if err != nil {
-				return err
-			}
-			if _, err := f.Write(t.head); err != nil {
-				return err
-			}
-			if _, err := io.Copy(f, part(int64(i)*each, each)); err != nil {
-				return err
-			}
+		if _, err := f.Write(t.head); err != nil {
+			return err
 		}
-		return z.Close()
-	case "csv":
-		return t.writeCSV(w, bufio.NewReaderSize(part(0, t.size()), 1<<20))
+		if _, err := io.Copy(f, part(int64(i)*each, each)); err != nil {
+			return err
+		}
 	}
-	if _, err := w.Write(t.head); err != nil {
-		return err
-	}
-	_, err := io.Copy(w, part(0, t.size()))
-	return err
+	return z.Close()
 }
 
 func (t *rowTable) writeCSV(w io.Writer, r io.Reader) error {

@@ -41,11 +41,12 @@ type Spec struct {
 
 // Evaluation is a set of accumulators and the metrics that are answered from them.
 type Evaluation struct {
-	Spec  Spec
-	Audit metrics.Audit
-	Out   metrics.Audit // of the out-of-distribution rows
-	Given metrics.Kind  // of the members' scores; the rows themselves are their mean probabilities
-	Loss  *score.Loss
+	Spec   Spec
+	Audit  metrics.Audit
+	Out    metrics.Audit // of the out-of-distribution rows
+	Given  metrics.Kind  // of the members' scores; the rows themselves are their mean probabilities
+	Loss   *score.Loss
+	Scaled *Scaled // nil unless the rows were scaled too
 	// Threads is how many goroutines an answer may take that draws sets of rows; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
 

@@ -166,7 +166,8 @@ var (
 		retention_accuracy retention_nll mutual_information total_uncertainty data_uncertainty knowledge_uncertainty disagreement double_fault
 		average_kl logit_kl cosine_similarity lp_distance bregman_kl_variance variance_bound ensemble_nll gibbs_nll nwaic1 nwaic2 iscv crps
 		crps_fair crps_pwm crps_rolled rmse mae ae_median sharpness sharpness_root sharpness_class0 sharpness_class1 miscalibration_area quantile_mse
-		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p`)
+		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p temperature
+		nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled`)
 	// top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
 	// with weights that can be trusted; errors with their sign; coverage_50 and width_50 at any level; the parts of wis
 	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",

@@ -158,7 +158,7 @@ func init() {
 		d = slices.Insert(d, slices.IndexFunc(d, func(d Descriptor) bool { return d.Name == name }), more...)
 	}
 	before("calibration_auc", inOrder())
-	table = slices.Concat(d, inScores(), classSharpness(), inRanks(), inMembers(), inNumbers(), inForecasts())
+	table = slices.Concat(d, inScores(), classSharpness(), inRanks(), inMembers(), inNumbers(), inForecasts(), inScaled())
 	also(table, alsoForecasts()...)
 } // the answers look their metric up in the table
 

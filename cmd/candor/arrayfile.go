@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions"
+)
+
+// arrayFile is an .npy file under way: rows are written at places that are known before any row is, so that they may come in any order.
+type arrayFile struct {
+	file   *os.File
+	head   []byte
+	failed atomic.Pointer[error]
+}
+
+// newArrayFile creates the file beside the one that it is to become, or, where that is no regular file, in the folder for such.
+func newArrayFile(path string, shape []int64, t metrics.DType) (*arrayFile, error) {
+	a := &arrayFile{head: predictions.NPYHeader(shape, t)}
+	var err error
+	if replaced(path) {
+		a.file, err = besideFile(target(path))
+	} else {
+		a.file, err = os.CreateTemp("", "candor-*")
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.put(a.head, 0)
+	return a, nil
+}
+
+// target follows a link, which stays.
+func target(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
+}
+
+// replaced tells whether a file is made anew; what is no regular file is written to.
+func replaced(path string) bool {
+	if path == "-" {
+		return false
+	}
+	fi, err := os.Stat(path)
+	return err != nil || fi.Mode().IsRegular()
+}
+
+func (a *arrayFile) put(b []byte, at int64) {
+	if _, err := a.file.WriteAt(b, at); err != nil {
+		a.failed.CompareAndSwap(nil, &err)
+	}
+}
+
+// failure returns what went wrong in writing.
+func (a *arrayFile) failure() error {
+	if e := a.failed.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// remove takes the file away, if it is still there.
+func (a *arrayFile) remove() {
+	a.file.Close()
+	os.Remove(a.file.Name())
+}
+
+// finish makes of the file what is wanted: what write writes, or, if that is nil, the array as it is.
+func (a *arrayFile) finish(c *cobra.Command, path string, write func(io.Writer) error) error {
+	if write == nil {
+		if replaced(path) {
+			return replace(a.file, target(path))
+		}
+		write = func(w io.Writer) error {
+			if _, err := a.file.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+			_, err := io.Copy(w, a.file)
+			return err
+		}
+	}
+	buffered := func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 1<<20)
+		if err := write(b); err != nil {
+			return err
+		}
+		return b.Flush()
+	}
+	switch {
+	case path == "-":
+		return buffered(c.OutOrStdout())
+	case !replaced(path):
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(buffered(f), f.Close())
+	}
+	f, err := besideFile(target(path))
+	if err != nil {
+		return err
+	}
+	if err = buffered(f); err == nil {
+		err = replace(f, target(path))
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// replace closes a file and gives it its name.
+func replace(f *os.File, path string) error {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

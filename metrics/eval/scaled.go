@@ -1,0 +1,117 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// Scaled is what is known of an evaluation's rows after temperature scaling. It is no part of the state.
+type Scaled struct {
+	Temperature Value       // of the fit to all rows
+	Rows        *Evaluation // by ScaledSpec, of each row scaled by a temperature that was fitted to others; nil if there is none
+	Reason      string      // why there is none
+}
+
+// ScaledMetrics are answered where Evaluation.Scaled is set, by documents without being asked for.
+const ScaledMetrics = "temperature,nll_temperature_scaled,brier_temperature_scaled,ece_temperature_scaled"
+
+// ScaledSpec returns the spec of the evaluation of scaled rows.
+func (e *Evaluation) ScaledSpec() Spec {
+	s := Spec{Classes: e.Spec.Classes, Base: e.Spec.Base, Brier: e.Spec.Brier, Level: e.Spec.Level}
+	m, err := ParseMetrics("nll,brier,ece", s.Shape())
+	if err != nil {
+		panic(err)
+	}
+	s.Metrics = m
+	return s
+}
+
+// Answered returns the metrics that a document has: those of the spec, and ScaledMetrics where there are scaled rows.
+func (e *Evaluation) Answered() []Metric {
+	if e.Scaled == nil {
+		return e.Spec.Metrics
+	}
+	more, err := ParseMetrics(ScaledMetrics, e.Spec.Shape())
+	if err != nil {
+		panic(err)
+	}
+	l := slices.Clone(e.Spec.Metrics)
+	for _, m := range more {
+		if !slices.ContainsFunc(l, func(o Metric) bool { return o.String() == m.String() }) {
+			l = append(l, m)
+		}
+	}
+	return l
+}
+
+const (
+	notScaled   = "the rows were not scaled: candor eval --temperature-scaled does it, which reads them several times, and no state has it"
+	toOneModel  = "it is for the classes of one model"
+	crossFitted = "of each row by the temperature of the other folds' rows"
+)
+
+func ofOneModel(s Shape) bool { return s.HasClasses() && s.Members == 0 }
+
+// afterScaling returns the answer of a metric of the scaled rows.
+func afterScaling(e *Evaluation, m Metric) Value {
+	none := func(why string) Value {
+		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: why}
+	}
+	name, ofRows := strings.CutSuffix(m.Name, "_temperature_scaled")
+	switch {
+	case e.Scaled == nil:
+		return none(notScaled)
+	case !ofRows:
+		return e.Scaled.Temperature
+	case e.Scaled.Rows == nil:
+		return none(e.Scaled.Reason)
+	}
+	return e.Scaled.Rows.Value(Metric{Name: name})
+}
+
+func afterScalingText(e *Evaluation, m Metric) string {
+	name, ofRows := strings.CutSuffix(m.Name, "_temperature_scaled")
+	if e.Scaled == nil || !ofRows || e.Scaled.Rows == nil {
+		return Describe(m.Name).Formula
+	}
+	return e.Scaled.Rows.Text(Metric{Name: name}) + "; after temperature scaling, " + crossFitted
+}
+
+func inScaled() []Descriptor {
+	l := []Descriptor{
+		{
+			Name:    "temperature",
+			Short:   "what logits should be divided by",
+			Meaning: "the T by which logits are divided for the least NLL: above 1 where the model is too sure; by candor eval --temperature-scaled",
+			Formula: "argmin_{T > 0} mean -ln softmax(z/T)_y, z = ln p of probabilities; binary: sigmoid(z/T)", Range: "(0, +Inf)", Better: Neither,
+			Source: "Guo et al. 2017",
+		},
+		{
+			Name:    "nll_temperature_scaled",
+			Short:   "NLL after temperature scaling",
+			Meaning: "NLL of the rows after temperature scaling, " + crossFitted + ": what models should be compared by",
+			Formula: "nll of softmax(z/T), T fitted to the other folds", Range: "[0, +Inf]", Better: Lower, Source: "Ashukha et al. 2020",
+		},
+		{
+			Name:    "brier_temperature_scaled",
+			Short:   "Brier score after temperature scaling",
+			Meaning: "Brier score of the rows after temperature scaling, " + crossFitted,
+			Formula: "brier of softmax(z/T), T fitted to the other folds", Range: "[0, 2]", Better: Lower, Source: "Ashukha et al. 2020",
+		},
+		{
+			Name:    "ece_temperature_scaled",
+			Short:   "ECE after temperature scaling",
+			Meaning: "ECE of the rows after temperature scaling, " + crossFitted,
+			Formula: "ece of softmax(z/T), T fitted to the other folds", Range: "[0, 1]", Better: Lower, Source: "Ashukha et al. 2020; Guo et al. 2017",
+		},
+	}
+	for i := range l {
+		d := &l[i]
+		d.Named, d.applies, d.Applies, d.check = true, ofOneModel, toOneModel, noOptions
+		d.value, d.text = afterScaling, afterScalingText
+	}
+	return l
+}
