@@ -1,0 +1,80 @@
+package kernel
+
+// SoftmaxResidualsF64 replaces rows of k logits by the gradient of weight * NLL, which is weight * (softmax - one-hot of the label),
+// and writes the NLL of each row, -ln of the label's probability, without the weight, to nll. weights may be nil: all are 1. The rows
+// are packed: row i is u[i*k : (i+1)*k].
+//
+// A term is e**(u_j - m), m the largest of the row, and 0 where that is below e**-708. With s the sum of all terms but the label's, e,
+//
+//	residual of j      term * (weight / (s+e))
+//	residual of label  -(s * (weight / (s+e)))
+//	NLL                (m - u_y) + ln(1 + (s + (e-1)))
+//
+// so neither has to cancel where the label's probability is near 1. The relative error is at most 1e-15 + 2e-16*(m - u_j) of a residual
+// and 1e-15 of an NLL above 1e-300. A row with NaN or +Inf, or all -Inf, or with a label < 0 or >= k, or a weight that is NaN, has NaN
+// in nll and in all its residuals. -Inf is a legal logit; where it is the label's, the NLL is +Inf.
+func SoftmaxResidualsF64(nll, u []float64, rows, k int, labels []int32, weights []float64) {
+	checkRows(len(u), rows, k, k)
+	if len(nll) < rows || weights != nil && len(weights) < rows {
+		panic(errColumns)
+	}
+	if len(labels) < rows {
+		panic(errLabels)
+	}
+	for i := range rows {
+		weight := 1.0
+		if weights != nil {
+			weight = weights[i]
+		}
+		nll[i] = residuals(u[i*k:][:k], int(labels[i]), weight)
+	}
+}
+
+// leastTerm is the logarithm of the least term that is not taken as 0: it and what it is made of are normal numbers.
+const leastTerm = -708
+
+// residuals is the definition for a row, and returns its NLL. A fault makes the sum NaN.
+func residuals(row []float64, y int, weight float64) float64 {
+	if y < 0 || y >= len(row) {
+		y, weight = 0, nan64
+	}
+	m := row[0]
+	for _, v := range row {
+		if v > m {
+			m = v
+		}
+	}
+	term := func(v float64) float64 {
+		if d := v - m; !(d < leastTerm) {
+			return Exp64(d)
+		}
+		return 0
+	}
+	uy := row[y]
+	e := term(uy)
+	var lanes [8]float64
+	for j, v := range row {
+		if row[j] = 0; j != y {
+			row[j] = term(v)
+		}
+		lanes[j&7] += row[j]
+	}
+	for n := 4; n > 0; n /= 2 {
+		for l := range n {
+			lanes[l] += lanes[l+n]
+		}
+	}
+	s := lanes[0]
+	scale := weight / (s + e)
+	if scale != scale {
+		for j := range row {
+			row[j] = nan64
+		}
+		return nan64
+	}
+	for j := range row {
+		row[j] *= scale
+	}
+	row[y] = 0 - float64(s*scale) // not -0
+	return (m - uy) + Log1p64(s+(e-1))
+}
