@@ -111,3 +111,13 @@ func noOption(name string, known ...string) error {
 	}
 	return fmt.Errorf("there is no option %q; there are %s", name, strings.Join(known, ", "))
 }
+
+// readChoice reads an option that is one of some names, whose numbers are its values.
+func readChoice[T ~uint8](name, v string, names []string) (T, error) {
+	for i, n := range names {
+		if n == v {
+			return T(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%s is %q; it is one of %s", name, v, strings.Join(names, ", "))
+}

@@ -11,6 +11,7 @@ import (
 type survey struct {
 	fit    Fit
 	kind   metrics.Kind
+	dtype  metrics.DType
 	counts []int64 // of rows, by label; nil of what has no labels
 	right  int64   // rows whose first largest score is their label's
 }
@@ -31,7 +32,7 @@ func look(d Data, o *Options, accs ...metrics.Accumulator) (*survey, error) {
 	if a.Rows == 0 {
 		return nil, fmt.Errorf("recal: there are no rows to fit to")
 	}
-	s.kind = a.Kind
+	s.kind, s.dtype = a.Kind, a.DType
 	s.fit.Kind, s.fit.Classes, s.fit.Weighted, s.fit.Reads = a.Kind.String(), a.Classes, a.Weighted, 1
 	if s.fit.LeftOut == 0 {
 		s.fit.FirstLeftOut = -1

@@ -1,0 +1,453 @@
+package recal
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// A reading says what a method reads of each row for its curves.
+type reading struct {
+	top    bool // the top score alone, with the outcome that its class is the label, in place of each class's
+	logits bool // logits of probabilities in place of these: they may be infinite
+	likely bool // no rows whose true class has no probability
+}
+
+// curves returns how many there are for rows of so many scores.
+func (r reading) curves(classes int) int {
+	if r.top {
+		return 1
+	}
+	return classes
+}
+
+// A tile is some rows on their way to the curves.
+type tile struct {
+	reading
+	classes int
+	width   int       // curves
+	rows    int       // that it has room for
+	n       int       // that it has
+	x       []float64 // their scores, width a row; there is room for those of all classes
+	top     []int32   // of a reading of the top score, the classes
+	spare   []float64 // room for a column
+	labels  []int32   // of each row: a class, or whether the event happened
+	w       []float64 // nil without weights
+	weights []float64 // room for them
+}
+
+// tileScores is about how many scores there are in a tile.
+const tileScores = 1 << 14
+
+func newTile(r reading, classes, rows int) *tile {
+	n := max(1, min(rows, max(16, min(kernel.MaxSum, tileScores/classes))))
+	t := &tile{reading: r, classes: classes, width: r.curves(classes), rows: n}
+	t.x, t.spare = make([]float64, n*classes), make([]float64, n)
+	if r.top {
+		t.top = make([]int32, n)
+	}
+	return t
+}
+
+// read makes the scores of rows from lo to hi.
+func (t *tile) read(s *metrics.Scores, k metrics.Kind, lo, hi int) {
+	t.n = hi - lo
+	widen(t.x, s, lo, hi)
+	t.convert(k)
+}
+
+// convert makes what the curves take of the scores that are there.
+func (t *tile) convert(k metrics.Kind) {
+	switch {
+	case t.top != nil:
+		t.topOnly(k)
+	case t.logits:
+		toLogits(t.x, t.n, t.classes, k)
+	default:
+		toProbs(t.x, t.n, t.classes, k)
+	}
+}
+
+func (t *tile) topOnly(k metrics.Kind) {
+	if t.classes == 1 {
+		if t.logits {
+			toLogits(t.x, t.n, 1, k)
+		} else {
+			toProbs(t.x, t.n, 1, k)
+		}
+		for i, v := range t.x[:t.n] {
+			switch {
+			case t.logits && v < 0:
+				t.top[i], t.x[i] = 0, -v
+			case !t.logits && v < 0.5:
+				t.top[i], t.x[i] = 0, 1-v
+			default:
+				t.top[i] = 1
+			}
+		}
+		return
+	}
+	for i := range t.n {
+		row := t.x[i*t.classes:][:t.classes]
+		top := argMax(row)
+		if t.top[i] = int32(top); t.logits {
+			t.spare[i] = topLogit(row, top, k)
+		}
+	}
+	if t.logits {
+		copy(t.x, t.spare[:t.n])
+		return
+	}
+	toProbs(t.x, t.n, t.classes, k)
+	for i, top := range t.top[:t.n] {
+		t.x[i] = t.x[i*t.classes+int(top)]
+	}
+}
+
+// load takes of a chunk's rows from lo to hi those that count, with labels and weights.
+func (t *tile) load(c *metrics.Chunk, lo, hi int) {
+	if cap(t.labels) < t.rows {
+		t.labels, t.weights = make([]int32, t.rows), make([]float64, t.rows)
+	}
+	widen(t.x, &c.Scores, lo, hi)
+	t.n, t.labels, t.w = 0, t.labels[:t.rows], nil
+	if c.Weights != nil {
+		t.w = t.weights
+	}
+	for i := range hi - lo {
+		row, y := t.x[i*t.classes:][:t.classes], c.Labels[lo+i]
+		if t.w != nil && c.Weights[lo+i] == 0 || t.likely && impossible(row, y, c.Kind) {
+			continue
+		}
+		if i > t.n {
+			copy(t.x[t.n*t.classes:][:t.classes], row)
+		}
+		t.labels[t.n] = y
+		if t.w != nil {
+			t.w[t.n] = c.Weights[lo+i]
+		}
+		t.n++
+	}
+	if t.w != nil {
+		t.w = t.w[:t.n]
+	}
+	t.labels = t.labels[:t.n]
+	t.convert(c.Kind)
+	for i, top := range t.top[:min(len(t.top), t.n)] {
+		right := int32(0)
+		if t.labels[i] == top {
+			right = 1
+		}
+		t.labels[i] = right
+	}
+}
+
+// impossible tells whether a row's true class has no probability.
+func impossible(row []float64, y int32, k metrics.Kind) bool {
+	if len(row) > 1 {
+		v := row[y]
+		return k == metrics.Probs && v == 0 || k != metrics.Probs && v == negInf
+	}
+	z := eventLogit(row[0], k)
+	return y == 1 && z == negInf || y == 0 && z == -negInf
+}
+
+// column writes the scores of a curve's class to dst.
+func (t *tile) column(dst []float64, class int) {
+	if t.width == 1 {
+		copy(dst[:t.n], t.x)
+		return
+	}
+	for i := range t.n {
+		dst[i] = t.x[i*t.width+class]
+	}
+}
+
+// hits writes the outcomes of a curve's class to dst: 1 where it is the true one.
+func (t *tile) hits(dst []uint8, class int) {
+	if t.width == 1 {
+		class = 1
+	}
+	for i, y := range t.labels {
+		dst[i] = 0
+		if int(y) == class {
+			dst[i] = 1
+		}
+	}
+}
+
+// tiles calls f for each tile of a chunk.
+func (t *tile) tiles(c *metrics.Chunk, f func()) {
+	for lo := 0; lo < c.Rows; lo += t.rows {
+		if t.load(c, lo, min(lo+t.rows, c.Rows)); t.n > 0 {
+			f()
+		}
+	}
+}
+
+// stream reads the data once. Each goroutine calls newVisit once, and what that returned for each curve and each tile of rows: with
+// their scores, their outcomes, 1 where the event happened, and their weights, nil without any. Tiles and their rows come in no
+// order that could be relied on; the slices are not to be kept, and x may be written to. Rows of weight 0 are left away.
+func (s *survey) stream(d Data, o *Options, r reading, newVisit func() func(class int, x []float64, hit []uint8, w []float64)) error {
+	s.fit.Reads++
+	return each(d, o, func() func(*metrics.Chunk) {
+		visit := newVisit()
+		t := newTile(r, s.fit.Classes, math.MaxInt)
+		hit := make([]uint8, t.rows)
+		return func(c *metrics.Chunk) {
+			t.tiles(c, func() {
+				for class := range t.width {
+					x, hit := t.spare[:t.n], hit[:t.n]
+					t.column(x, class)
+					t.hits(hit, class)
+					visit(class, x, hit, t.w)
+				}
+			})
+		}
+	})
+}
+
+// A column is the probabilities of one curve's event, with outcomes and weights, in rising order.
+type column struct {
+	rows   int
+	narrow []uint32  // what kernel.HitKeysF32 makes of them, in rising order, or
+	long   []uint64  // what HitKeysF64 does; or, of rows with weights,
+	coded  []float64 // numbers with the bits of such keys, in the order in which they came
+	order  []int32   // and what kernel.OrderF64 makes of these
+	w      []float64
+}
+
+// each calls f for each distinct probability, in rising order, with the weight of its rows and of those with the event: that is the
+// number of rows without weights, and else an exact sum that is rounded once.
+func (c *column) each(f func(p, n, y float64)) {
+	switch {
+	case c.narrow != nil:
+		eachOf(c.narrow, func(k uint32) float64 { return float64(math.Float32frombits(k)) }, f)
+	case c.coded != nil:
+		c.eachWeighted(f)
+	default:
+		eachOf(c.long, math.Float64frombits, f)
+	}
+}
+
+func eachOf[K kernel.Key](keys []K, score func(K) float64, f func(p, n, y float64)) {
+	for i := 0; i < len(keys); {
+		from, k, hits := i, keys[i]>>1, K(0)
+		for ; i < len(keys) && keys[i]>>1 == k; i++ {
+			hits += keys[i] & 1
+		}
+		f(score(k), float64(i-from), float64(hits))
+	}
+}
+
+func (c *column) eachWeighted(f func(p, n, y float64)) {
+	for i := 0; i < len(c.order); {
+		k := math.Float64bits(c.coded[c.order[i]]) >> 1
+		var n, y weight
+		for ; i < len(c.order); i++ {
+			at := c.order[i]
+			b := math.Float64bits(c.coded[at])
+			if b>>1 != k {
+				break
+			}
+			n.add(c.w[at])
+			if b&1 == 1 {
+				y.add(c.w[at])
+			}
+		}
+		f(math.Float64frombits(k), n.value(), y.value())
+	}
+}
+
+// gather calls fit for each curve with its column, which is not to be kept, and returns the curves. The data are read as often as
+// the columns that Options.Memory has room for at a time make it. fit is called by several goroutines at the same time.
+func (s *survey) gather(d Data, o *Options, r reading, fit func(class int, c *column) (curve, error)) ([]curve, error) {
+	g := gatherer{survey: s, reading: r, rows: int(s.fit.Rows), curves: make([]curve, r.curves(s.fit.Classes))}
+	if err := g.plan(o); err != nil {
+		return nil, err
+	}
+	for from := 0; from < len(g.curves); from += g.group {
+		if err := g.fitGroup(d, o, from, min(from+g.group, len(g.curves)), fit); err != nil {
+			return nil, err
+		}
+	}
+	return g.curves, nil
+}
+
+type gatherer struct {
+	*survey
+	reading
+	rows    int
+	curves  []curve
+	narrow  bool // keys are of 32 bits
+	group   int  // columns at a time
+	threads int  // of a sort
+	workers int  // sorts at a time
+	keys32  []uint32
+	keys64  []uint64
+	coded   []float64
+	w       []float64
+}
+
+// fewRows is the number of rows below which columns are sorted side by side, each by one thread.
+const fewRows = 1 << 18
+
+// plan finds out how many columns there is room for.
+func (g *gatherer) plan(o *Options) error {
+	rows := int64(g.rows)
+	if g.rows > math.MaxInt32 {
+		return fmt.Errorf("recal: %d rows are more than can be sorted, 2^31-1; fit to a part of them", rows)
+	}
+	g.narrow = g.kind == metrics.Probs && g.dtype != metrics.Float64 && !g.fit.Weighted && !(g.top && g.fit.Classes == 1)
+	size, scratch, shared := int64(8), 8*int64(kernel.SortScratch(g.rows)), int64(0)
+	switch {
+	case g.fit.Weighted:
+		scratch, shared = 4*rows+8*int64(kernel.OrderScratch(g.rows)), 8*rows
+	case g.narrow:
+		size, scratch = 4, scratch/2
+	}
+	if g.threads = o.threads(); g.threads <= 0 {
+		g.threads = runtime.GOMAXPROCS(0)
+	}
+	g.workers = 1
+	if g.rows < fewRows {
+		g.workers = min(g.threads, len(g.curves))
+	}
+	room := func() int64 { return (o.memory() - shared - int64(g.workers)*scratch) / (size * rows) }
+	for g.workers > 1 && room() < int64(g.workers) {
+		g.workers--
+	}
+	if room() < 1 {
+		return fmt.Errorf("recal: to sort the scores of %d rows takes %d bytes, and Options.Memory is %d: raise it, or fit to fewer rows",
+			rows, shared+scratch+size*rows, o.memory())
+	}
+	g.group = int(min(room(), int64(len(g.curves))))
+	switch n := g.group * g.rows; {
+	case g.fit.Weighted:
+		g.coded, g.w = make([]float64, n), make([]float64, g.rows)
+	case g.narrow:
+		g.keys32 = make([]uint32, n)
+	default:
+		g.keys64 = make([]uint64, n)
+	}
+	return nil
+}
+
+// fitGroup reads the columns from one to another and fits their curves.
+func (g *gatherer) fitGroup(d Data, o *Options, from, to int, fit func(class int, c *column) (curve, error)) error {
+	if err := g.readGroup(d, o, from, to); err != nil {
+		return err
+	}
+	errs := make([]error, to-from)
+	parallel.Each(g.workers, to-from, func() func(int) {
+		var s sorter
+		return func(i int) {
+			c := s.sort(g, i)
+			g.curves[from+i], errs[i] = fit(from+i, c)
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gatherer) readGroup(d Data, o *Options, from, to int) error {
+	g.fit.Reads++
+	var taken atomic.Int64
+	err := each(d, o, func() func(*metrics.Chunk) {
+		t := newTile(g.reading, g.fit.Classes, math.MaxInt)
+		hit, p32, keys := make([]uint8, t.rows), make([]float32, t.rows), make([]uint64, t.rows)
+		return func(c *metrics.Chunk) {
+			t.tiles(c, func() {
+				n := t.n
+				at := int(taken.Add(int64(n))) - n
+				if at+n > g.rows {
+					return
+				}
+				copy(g.w[min(at, len(g.w)):], t.w)
+				x, hit := t.spare[:n], hit[:n]
+				for class := from; class < to; class++ {
+					t.column(x, class)
+					t.hits(hit, class)
+					at := (class-from)*g.rows + at
+					switch {
+					case g.narrow:
+						for i, v := range x {
+							p32[i] = float32(v)
+						}
+						kernel.HitKeysF32(g.keys32[at:at+n], p32[:n], hit)
+					case g.fit.Weighted:
+						kernel.HitKeysF64(keys[:n], x, hit)
+						for i, k := range keys[:n] {
+							g.coded[at+i] = math.Float64frombits(k)
+						}
+					default:
+						kernel.HitKeysF64(g.keys64[at:at+n], x, hit)
+					}
+				}
+			})
+		}
+	})
+	if err == nil && taken.Load() != int64(g.rows) {
+		return fmt.Errorf("recal: the data had %d rows when they were read first, and then %d", g.rows, taken.Load())
+	}
+	return err
+}
+
+// A sorter is one goroutine's memory to sort columns in.
+type sorter struct {
+	column
+	scratch32 []uint32
+	scratch64 []uint64
+}
+
+// sort returns column i of the group.
+func (s *sorter) sort(g *gatherer, i int) *column {
+	from, to := i*g.rows, (i+1)*g.rows
+	threads := max(1, g.threads/g.workers)
+	s.rows = g.rows
+	switch {
+	case g.fit.Weighted:
+		if s.order == nil {
+			s.order, s.scratch64 = make([]int32, g.rows), make([]uint64, kernel.OrderScratch(g.rows))
+		}
+		s.coded, s.w = g.coded[from:to], g.w
+		kernel.OrderF64(s.order, s.coded, s.scratch64)
+	case g.narrow:
+		if s.scratch32 == nil {
+			s.scratch32 = make([]uint32, kernel.SortScratch(g.rows))
+		}
+		s.narrow = g.keys32[from:to]
+		parallel.Sort(s.narrow, s.scratch32, threads)
+	default:
+		if s.scratch64 == nil {
+			s.scratch64 = make([]uint64, kernel.SortScratch(g.rows))
+		}
+		s.long = g.keys64[from:to]
+		parallel.Sort(s.long, s.scratch64, threads)
+	}
+	return &s.column
+}
+
+// lookBinary is look for methods of curves. Unless rows that no map can help are left out of the fit, none is.
+func lookBinary(d Data, o *Options, likely bool) (*survey, error) {
+	s, err := look(d, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := probabilistic(s.kind); err != nil {
+		return nil, err
+	}
+	if !likely {
+		s.fit.LeftOut, s.fit.FirstLeftOut = 0, -1
+	}
+	return s, nil
+}

@@ -1,0 +1,348 @@
+package recal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// A curve is a fitted function from one score of an event to the event's probability.
+type curve interface {
+	logits() bool      // tells whether it takes logits, ln(p/(1-p)), in place of probabilities
+	apply(x []float64) // puts probabilities in place of scores; NaN stays NaN, and nothing else becomes it
+	// ready prepares a curve that was fitted or read from a file, and says what is wrong with it.
+	ready() error
+}
+
+// CurveMap is the map of the methods for one probability: Histogram, Isotonic, BBQ, Platt and Beta. It has
+//
+//	one curve   of a binary task: the event's probability becomes f(p)
+//	K curves    of K >= 2 classes, each fitted to its class against the rest: p_j becomes f_j(p_j) / sum_k f_k(p_k), and 1/K of all
+//	            classes where that sum is 0
+//	one curve   with the method's TopLabel: the largest probability p_t becomes f(p_t), and the others are multiplied by
+//	            (1 - f(p_t)) / (1 - p_t); where they are all 0 each becomes (1 - f(p_t)) / (K - 1)
+//
+// 1 - p_t is taken as the sum of the others. The arg max can become another class, by K curves as by one. Of a binary task the top
+// label is 1 from p = 1/2 on.
+//
+// Rows may be probabilities, logits and logarithms of probabilities, whichever it was fitted to, and become probabilities. It is
+// immutable. Its parameters in a file are {"curves": [...]}, see the methods for a curve's.
+type CurveMap struct {
+	method string
+	fit    Fit
+	top    bool
+	curves []curve
+}
+
+// Method returns the method and its options.
+func (m *CurveMap) Method() string { return m.method }
+
+// Fit tells of the rows that the map was fitted to.
+func (m *CurveMap) Fit() Fit { return m.fit }
+
+// Curves returns the number of curves: of a binary task and of TopLabel 1, else that of classes.
+func (m *CurveMap) Curves() int { return len(m.curves) }
+
+// Curve returns what a curve makes of a probability p in [0,1], before a row's results are divided by their sum. It panics unless
+// there is curve i.
+func (m *CurveMap) Curve(i int) func(p float64) float64 {
+	if i < 0 || i >= len(m.curves) {
+		panic(errCurve)
+	}
+	c := m.curves[i]
+	return func(p float64) float64 {
+		x := [1]float64{p}
+		if c.logits() {
+			x[0] = logit(p)
+		}
+		c.apply(x[:])
+		return x[0]
+	}
+}
+
+const (
+	errCurve = "recal: there is no curve of this number"
+	errDst   = "recal: the destination has other rows or classes, or neither F64 nor F32"
+)
+
+// Out says that rows of as many classes as the map was fitted to become probabilities.
+func (m *CurveMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
+	if err := probabilistic(k); err != nil {
+		return 0, 0, err
+	}
+	if classes != m.fit.Classes {
+		return 0, 0, fmt.Errorf("recal: the map is of rows of %d scores, and these have %d", m.fit.Classes, classes)
+	}
+	return metrics.Probs, classes, nil
+}
+
+// probabilistic returns an error unless scores of the kind are those of classes, one by one.
+func probabilistic(k metrics.Kind) error {
+	switch k {
+	case metrics.Probs, metrics.Logits, metrics.LogProbs:
+		return nil
+	}
+	return fmt.Errorf("recal: probabilities, logits and logarithms of probabilities can be recalibrated, not scores of the kind %s", k)
+}
+
+// Apply recalibrates rows.
+func (m *CurveMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
+	if _, _, err := m.Out(k, src.Classes); err != nil {
+		panic(err.Error())
+	}
+	if dst.Rows != src.Rows || dst.Classes != src.Classes || dst.F64 == nil && dst.F32 == nil && dst.Rows > 0 {
+		panic(errDst)
+	}
+	t := newTile(reading{top: m.top, logits: m.curves[0].logits()}, src.Classes, src.Rows)
+	for lo := 0; lo < src.Rows; lo += t.rows {
+		hi := min(lo+t.rows, src.Rows)
+		t.read(src, k, lo, hi)
+		switch {
+		case m.top:
+			m.applyTop(t, src, k, lo, hi)
+		case src.Classes == 1:
+			m.curves[0].apply(t.x[:t.n])
+		default:
+			m.applyEach(t)
+		}
+		store(dst, t.x, lo, hi)
+	}
+}
+
+// applyEach puts what the curves of all classes make of them in place of a tile's scores.
+func (m *CurveMap) applyEach(t *tile) {
+	column := t.spare[:t.n]
+	for j, c := range m.curves {
+		t.column(column, j)
+		c.apply(column)
+		for i, v := range column {
+			t.x[i*t.width+j] = v
+		}
+	}
+	for i := range t.n {
+		row := t.x[i*t.width:][:t.width]
+		sum := 0.0
+		for _, v := range row {
+			sum += v
+		}
+		if sum == 0 {
+			fill(row, 1/float64(t.width))
+			continue
+		}
+		for j, v := range row {
+			row[j] = v / sum // NaN, where one was
+		}
+	}
+}
+
+// applyTop puts the recalibrated rows in place of a tile's top scores.
+func (m *CurveMap) applyTop(t *tile, src *metrics.Scores, k metrics.Kind, lo, hi int) {
+	f := t.spare[:t.n]
+	copy(f, t.x)
+	m.curves[0].apply(f)
+	widen(t.x, src, lo, hi)
+	toProbs(t.x, t.n, t.classes, k)
+	for i, top := range t.top[:t.n] {
+		row := t.x[i*t.classes:][:t.classes]
+		if t.classes == 1 {
+			if row[0] = f[i]; top == 0 {
+				row[0] = 1 - f[i]
+			}
+			continue
+		}
+		rest := 0.0
+		for j, v := range row {
+			if j != int(top) {
+				rest += v
+			}
+		}
+		switch {
+		case !(row[top]+rest >= 0):
+			fill(row, nan)
+		case rest == 0:
+			fill(row, (1-f[i])/float64(t.classes-1))
+		default:
+			scale := (1 - f[i]) / rest
+			for j, v := range row {
+				row[j] = v * scale
+			}
+		}
+		if row[top] == row[top] {
+			row[top] = f[i]
+		}
+	}
+}
+
+func fill(x []float64, v float64) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// newCurveMap returns the map of curves that were fitted or read.
+func newCurveMap(m Method, f Fit, top bool, curves []curve) (Map, error) {
+	for _, c := range curves {
+		if err := c.ready(); err != nil {
+			return nil, err
+		}
+	}
+	return &CurveMap{method: m.String(), fit: f, top: top, curves: curves}, nil
+}
+
+type curvesFile struct {
+	Curves []json.RawMessage `json:"curves"`
+}
+
+func (m *CurveMap) parameters() any {
+	return struct {
+		Curves []curve `json:"curves"`
+	}{m.curves}
+}
+
+// decodeCurves reads the map of a method from a file. empty returns a curve to read one into.
+func decodeCurves(m Method, f Fit, top bool, parameters json.RawMessage, empty func() curve) (Map, error) {
+	var file curvesFile
+	if err := strict(parameters, &file); err != nil {
+		return nil, err
+	}
+	if f.Classes < 1 || len(file.Curves) != (reading{top: top}).curves(f.Classes) {
+		return nil, fmt.Errorf("there are %d curves of %d classes", len(file.Curves), f.Classes)
+	}
+	curves := make([]curve, len(file.Curves))
+	for i, raw := range file.Curves {
+		curves[i] = empty()
+		if err := strict(raw, curves[i]); err != nil {
+			return nil, fmt.Errorf("curve %d: %w", i, err)
+		}
+	}
+	return newCurveMap(m, f, top, curves)
+}
+
+// errCurveFile says of a curve in a file what ready may say of it.
+var errCurveFile = errors.New("its numbers are no curve's")
+
+// toProbs makes probabilities of rows of scores.
+func toProbs(x []float64, rows, classes int, k metrics.Kind) {
+	switch {
+	case k == metrics.Probs:
+	case classes > 1:
+		kernel.SoftmaxF64(x[:rows*classes], classes, x[:rows*classes], rows, classes, classes)
+	case k == metrics.Logits:
+		for i, z := range x[:rows] {
+			if x[i] = sigmoid(z); z > maxLogit {
+				x[i] = nan
+			}
+		}
+	default:
+		for i, l := range x[:rows] {
+			x[i] = min(kernel.Exp64(l), 1)
+		}
+	}
+}
+
+// toLogits makes of rows of scores the logits of their probabilities, ln(p/(1-p)), of each class.
+func toLogits(x []float64, rows, classes int, k metrics.Kind) {
+	if classes == 1 {
+		for i, v := range x[:rows] {
+			x[i] = eventLogit(v, k)
+		}
+		return
+	}
+	for i := range rows {
+		row := x[i*classes:][:classes]
+		top := argMax(row)
+		last := topLogit(row, top, k)
+		switch {
+		case last != last:
+			fill(row, nan)
+			continue
+		case k == metrics.Probs:
+			for j, p := range row {
+				row[j] = kernel.Log64(p) - kernel.Log64(1-p)
+			}
+		default:
+			// With e_j = exp(x_j - x_top) the logit is x_j - x_top - ln(sum of the others' e).
+			m, sum := row[top], 0.0
+			for _, v := range row {
+				sum += kernel.Exp64(v - m)
+			}
+			for j, v := range row {
+				if j != top {
+					row[j] = v - m - kernel.Log64(sum-kernel.Exp64(v-m))
+				}
+			}
+		}
+		row[top] = last
+	}
+}
+
+// eventLogit returns the logit of a binary task's score.
+func eventLogit(v float64, k metrics.Kind) float64 {
+	switch {
+	case k == metrics.Probs:
+		return logit(v)
+	case k == metrics.Logits:
+		if v > maxLogit {
+			return nan
+		}
+		return v
+	}
+	switch p := min(kernel.Exp64(v), 1); {
+	case p < 0.5:
+		return v - kernel.Log1p64(-p)
+	case p == 1 && v < 0:
+		return -kernel.Log64(-v) // 1 - exp(v) is -v
+	default:
+		return kernel.Log64(p / (1 - p))
+	}
+}
+
+// maxLogit is the largest logit there is.
+const maxLogit = 0x1.fffffffffffffp1023
+
+// topLogit returns the logit of a row's largest score: its digits near probability 1 are those of the sum of the others.
+func topLogit(row []float64, top int, k metrics.Kind) float64 {
+	if m := row[top]; !(m >= -maxLogit && m <= maxLogit) {
+		return nan
+	}
+	if k == metrics.Probs {
+		rest := 0.0
+		for j, p := range row {
+			if j != top {
+				rest += p
+			}
+		}
+		return kernel.Log64(row[top]) - kernel.Log64(rest)
+	}
+	second := negInf
+	for j, v := range row {
+		if j != top && !(v <= second) {
+			second = v
+		}
+	}
+	if second == negInf {
+		return -negInf
+	}
+	sum := 0.0
+	for j, v := range row {
+		if j != top {
+			sum += kernel.Exp64(v - second)
+		}
+	}
+	return row[top] - second - kernel.Log64(sum)
+}
+
+var negInf = -maxNLL
+
+// argMax returns the index of the first largest score.
+func argMax(row []float64) (top int) {
+	for j, v := range row {
+		if v > row[top] {
+			top = j
+		}
+	}
+	return top
+}

@@ -1,0 +1,40 @@
+package recal
+
+import "github.com/candor-go/candor/internal/exact"
+
+// A weight is an exact sum of weights, all of them whole numbers of quanta of 2^-88. Ones take the time of a count.
+type weight struct {
+	n    int64     // terms
+	ones int64     // of them those that are 1
+	rest exact.Sum // the others
+}
+
+func (w *weight) add(v float64) {
+	w.n++
+	if v == 1 {
+		w.ones++
+		return
+	}
+	w.rest.AddFloat(v)
+}
+
+func (w *weight) merge(o *weight) {
+	w.n += o.n
+	w.ones += o.ones
+	w.rest.Merge(&o.rest)
+}
+
+func (w *weight) exact() exact.Sum {
+	s := w.rest.Clone()
+	s.AddShifted(w.ones, 88)
+	return s
+}
+
+// value returns the sum, rounded once.
+func (w *weight) value() float64 {
+	if w.n == w.ones {
+		return float64(w.ones)
+	}
+	s := w.exact()
+	return s.Float64()
+}
