@@ -3,19 +3,226 @@ package recal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Sigma multiplies the standard deviations of normal forecasts by one number, sqrt(mean ((y-mean)/sd)^2).
+// Sigma multiplies the standard deviations of normal forecasts by one number: with z = (observed - mean)/sd of each row
+//
+//	sqrt(mean z^2)
+//
+// weighted if the rows are, which is where their likelihood is greatest. The mean of z^2 of the rows that it was fitted to is then 1,
+// whatever their unit. Its Fit reads metrics.Normals once, sums are exact, and its Map is a *SigmaMap.
+//
+// It is an error if a row's z is beyond float64, and one that wraps ErrUnreachable if all z are 0: the smaller the factor, the greater
+// the likelihood. One row is enough otherwise.
+//
+// Sources: Laves, Ihler, Fast, Kahrs and Ortmaier 2020; LaplaceRedux.jl (sigma_scaling, rescale_stddev).
 type Sigma struct {
-	AsCoded bool // LaplaceRedux's code: sqrt(mean |y-mean|/sd^2)
+	// AsCoded takes sqrt(mean |observed - mean|/sd^2), which LaplaceRedux's code has in place of what its documentation says. It is not
+	// where the likelihood is greatest, and depends on the unit.
+	AsCoded bool
 }
 
-func (m Sigma) String() string { return "sigma" }
+// String returns "sigma" or "sigma(as_coded)".
+func (m Sigma) String() string { return spelled("sigma", word("as_coded", m.AsCoded)) }
 
-func (m Sigma) Fit(d Data, o *Options) (Map, error) { return nil, errors.New("sigma is missing") }
+func (m Sigma) with(option, value string) (Method, error) {
+	if option != "as_coded" {
+		return m, noOption(option, "as_coded")
+	}
+	var err error
+	m.AsCoded, err = readWord(option, value)
+	return m, err
+}
 
-func (m Sigma) with(option, value string) (Method, error) { return m, noOption(option) }
+func (m Sigma) stat() regress.NormalStat {
+	if m.AsCoded {
+		return regress.SigmaScaleAsCoded
+	}
+	return regress.SigmaScale
+}
+
+// Fit returns the map of the rows' factor, a *SigmaMap.
+func (m Sigma) Fit(d Data, o *Options) (Map, error) {
+	stat := m.stat()
+	n := normalsOnly{regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{stat}})}
+	s, err := look(d, o, n)
+	if err != nil {
+		return nil, err
+	}
+	if s.kind != metrics.Normals {
+		return nil, fmt.Errorf("recal: sigma is for means and standard deviations (kind %v), and these are %v", metrics.Normals, s.kind)
+	}
+	f := &SigmaMap{m: m, fit: s.fit, scale: n.Value(stat)}
+	switch {
+	case f.scale == 0:
+		return nil, unreachable("the errors are 0, or as good as that next to their standard deviations: the smaller these, the better")
+	case math.IsInf(f.scale, 1):
+		return nil, errors.New("recal: sigma: the error of a row is so many times its standard deviation that float64 does not hold it; leave the row out")
+	}
+	// The interval's upper end is scale*sqrt(1 + z*r), its lower one scale*sqrt(1 - z*r).
+	const level = 0.95
+	if high := n.Interval(stat, level).High / f.scale; high-high == 0 {
+		f.relative = max(0, (high-1)*(high+1)/metrics.Z(level))
+	} else {
+		f.relative = nan
+	}
+	return f, nil
+}
+
+// normalsOnly passes over rows of other kinds, which would have it panic.
+type normalsOnly struct{ *regress.Normal }
+
+func (n normalsOnly) Empty() metrics.Accumulator {
+	return normalsOnly{n.Normal.Empty().(*regress.Normal)}
+}
+
+func (n normalsOnly) AddBlock(b *metrics.Block) {
+	if b.Kind == metrics.Normals {
+		n.Normal.AddBlock(b)
+	}
+}
+
+func (n normalsOnly) Merge(a metrics.Accumulator) error {
+	return n.Normal.Merge(a.(normalsOnly).Normal)
+}
+
+// SigmaMap multiplies standard deviations by Scale. In a file its parameters are
+//
+//	scale           Scale
+//	relative_error  the standard error of the mean whose root Scale is, divided by that mean; null if there was one row
+type SigmaMap struct {
+	m        Sigma
+	fit      Fit
+	scale    float64
+	relative float64
+}
+
+type sigmaFile struct {
+	Scale    float64  `json:"scale"`
+	Relative *float64 `json:"relative_error"`
+}
+
+var _ Map = (*SigmaMap)(nil)
+
+// Scale returns the factor, above 0: above 1 where the standard deviations were too small.
+func (f *SigmaMap) Scale() float64 { return f.scale }
+
+// Interval is the factor's: the roots of the ends of mean +- z*s/sqrt(n) of the mean whose root it is, rows taken as independent. There
+// is none of one row.
+func (f *SigmaMap) Interval(level float64) metrics.Interval {
+	h := float64(metrics.Z(level) * f.relative)
+	if h != h {
+		return metrics.NoInterval()
+	}
+	return metrics.Interval{Low: f.scale * math.Sqrt(max(0, 1-h)), High: f.scale * math.Sqrt(1+h)}
+}
+
+// Method returns "sigma", with its option if that is set.
+func (f *SigmaMap) Method() string { return f.m.String() }
+
+// Fit tells of the rows that the map was fitted to.
+func (f *SigmaMap) Fit() Fit { return f.fit }
+
+// Out returns the same as it is given: metrics.Normals of two or three numbers a row.
+func (f *SigmaMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
+	if k != metrics.Normals || classes != 2 && classes != 3 {
+		return 0, 0, fmt.Errorf("recal: sigma takes means and standard deviations (kind %v, 2 or 3 numbers a row), and these are %v of %d",
+			metrics.Normals, k, classes)
+	}
+	return k, classes, nil
+}
+
+// Apply multiplies standard deviations; the other numbers stay, rounded to dst's type. Where the product is above the largest number of dst's type it is that
+// one, and below the least above 0 that: a forecast stays one. Of a row that is none, because a number is NaN or infinite or the
+// standard deviation not above 0, all results are NaN.
+func (f *SigmaMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
+	if _, _, err := f.Out(k, src.Classes); err != nil {
+		panic(err.Error())
+	}
+	checkForecasts(dst, src, src.Classes)
+	if dst.F64 != nil {
+		rescaled(dst.F64, dst, src, f.scale, 0x1p-1074, math.MaxFloat64)
+	} else {
+		rescaled(dst.F32, dst, src, f.scale, 0x1p-149, math.MaxFloat32)
+	}
+}
+
+const errForecasts = "recal: what is written to has F64 or F32, and the rows and numbers a row that the map makes"
+
+// checkForecasts panics unless dst has the shape of src's results.
+func checkForecasts(dst, src *metrics.Scores, classes int) {
+	if (dst.F64 == nil) == (dst.F32 == nil) && src.Rows > 0 || dst.Rows != src.Rows || dst.Classes != classes {
+		panic(errForecasts)
+	}
+}
+
+// rescaled does so to data, which is dst's.
+func rescaled[D float32 | float64](data []D, dst, src *metrics.Scores, scale, least, most float64) {
+	switch {
+	case src.F64 != nil:
+		rescale(data, src.F64, src.Rows, dst, src, scale, least, most)
+	case src.F32 != nil:
+		rescale(data, src.F32, src.Rows, dst, src, scale, least, most)
+	default:
+		var buf [3 * 128]float64
+		for lo := 0; lo < src.Rows; lo += 128 {
+			hi := min(lo+128, src.Rows)
+			widen(buf[:], src, lo, hi)
+			rescale(data[lo*strideOf(dst):], buf[:], hi-lo, dst, &metrics.Scores{Classes: src.Classes}, scale, least, most)
+		}
+	}
+}
+
+func strideOf(s *metrics.Scores) int {
+	if s.Stride == 0 {
+		return s.Classes
+	}
+	return s.Stride
+}
+
+// rescale does so to rows whose strides dst and src have.
+func rescale[D, S float32 | float64](to []D, from []S, rows int, dst, src *metrics.Scores, scale, least, most float64) {
+	k, ds, ss := src.Classes, strideOf(dst), strideOf(src)
+	for i := range rows {
+		x, y := from[i*ss:][:k], to[i*ds:][:k]
+		// 0 unless all are finite: x - x of one that is not is NaN.
+		odd := (x[0] - x[0]) + (x[1] - x[1]) + (x[k-1] - x[k-1])
+		if odd != 0 || x[1] <= 0 {
+			for j := range y {
+				y[j] = D(nan)
+			}
+			continue
+		}
+		sd := min(max(float64(float64(x[1])*scale), least), most)
+		y[0], y[k-1] = D(x[0]), D(x[k-1])
+		y[1] = D(sd)
+	}
+}
+
+func (f *SigmaMap) parameters() any {
+	p := sigmaFile{Scale: f.scale}
+	if f.relative == f.relative {
+		p.Relative = &f.relative
+	}
+	return p
+}
 
 func (m Sigma) decode(f Fit, parameters json.RawMessage) (Map, error) {
-	return nil, errors.New("sigma is missing")
+	var p sigmaFile
+	if err := strict(parameters, &p); err != nil {
+		return nil, err
+	}
+	if !(p.Scale > 0) || p.Relative != nil && !(*p.Relative >= 0) {
+		return nil, errors.New("scale has to be above 0, and relative_error 0 or more")
+	}
+	s := &SigmaMap{m: m, fit: f, scale: p.Scale, relative: nan}
+	if p.Relative != nil {
+		s.relative = *p.Relative
+	}
+	return s, nil
 }

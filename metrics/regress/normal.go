@@ -30,12 +30,18 @@ const (
 	// RCE is the relative calibration error, (RMV - RMSE)/RMV with RMV the root of the mean of sd^2 and RMSE that of e^2: 0 where
 	// the spread is right on average, below it the forecasts are overconfident (Pernot 2024).
 	RCE
+	// SigmaScale is the root of ZMS, the factor of all standard deviations that makes the likelihood greatest: sigma scaling. 1 is best,
+	// above it the forecasts are overconfident (Laves, Ihler, Fast, Kahrs and Ortmaier 2020).
+	SigmaScale
+	// SigmaScaleAsCoded is the root of the mean of |e|/sd^2, which LaplaceRedux's code has in place of SigmaScale: its unit is that
+	// of 1/sqrt(sd).
+	SigmaScaleAsCoded
 	normalStats
 )
 
-var normalNames = [normalStats]string{"nll", "crps", "sharpness", "sharpness_root", "zms", "rce"}
+var normalNames = [normalStats]string{"nll", "crps", "sharpness", "sharpness_root", "zms", "rce", "sigma_scale", "sigma_scale_as_coded"}
 
-// String returns nll, crps, sharpness, sharpness_root, zms or rce.
+// String returns nll, crps, sharpness, sharpness_root, zms, rce, sigma_scale or sigma_scale_as_coded.
 func (s NormalStat) String() string {
 	if s >= normalStats {
 		return fmt.Sprintf("NormalStat(%d)", uint8(s))
@@ -45,7 +51,8 @@ func (s NormalStat) String() string {
 
 // NormalOptions are options of a Normal.
 type NormalOptions struct {
-	// Stats are the statistics that are kept; nil means all of them. Sharpness and SharpnessRoot are one thing, and RCE has them too.
+	// Stats are the statistics that are kept; nil means all but SigmaScaleAsCoded. Sharpness and SharpnessRoot are one thing, and RCE has
+	// them too; so are ZMS and SigmaScale.
 	Stats []NormalStat
 }
 
@@ -55,7 +62,7 @@ type NormalOptions struct {
 // Sums are exact whatever the unit of what was observed: the answers are right for standard deviations and errors of 1e-300 and
 // 1e300 in one set, although the squares of neither are numbers of float64.
 type Normal struct {
-	keep     uint8 // the sums that are kept, a bit a statistic: Sharpness for both, and for RCE
+	keep     uint8 // the sums that are kept, a bit a statistic: Sharpness for its root and for RCE too, ZMS for its root
 	weighted bool
 
 	count    tally.Weight
@@ -64,6 +71,7 @@ type Normal struct {
 	crps     tally.UnitMean
 	sd, e, z tally.MeanSquare // z is e/sd
 	cross    tally.Squares    // sd*e
+	coded    tally.UnitMean   // |e|/sd^2
 }
 
 var _ metrics.Accumulator = (*Normal)(nil)
@@ -75,21 +83,29 @@ func NewNormal(o *NormalOptions) *Normal {
 		o = &NormalOptions{Stats: []NormalStat{NLL, CRPS, ZMS, RCE}}
 	}
 	for _, s := range o.Stats {
-		switch s {
-		case SharpnessRoot:
-			s = Sharpness
-		case RCE:
-			n.keep |= 1 << Sharpness
-		}
 		if s >= normalStats {
 			panic(errNormalStat)
 		}
-		n.keep |= 1 << s
+		if s == RCE {
+			n.keep |= 1 << Sharpness
+		}
+		n.keep |= 1 << s.summed()
 	}
 	return n
 }
 
 const errNormalStat = "regress: no such statistic of normal forecasts"
+
+// summed returns the statistic whose sums another one is of.
+func (s NormalStat) summed() NormalStat {
+	switch s {
+	case SharpnessRoot:
+		return Sharpness
+	case SigmaScale:
+		return ZMS
+	}
+	return s
+}
 
 // keeps tells whether what a statistic takes is kept.
 func (n *Normal) keeps(s NormalStat) bool { return n.keep>>s&1 != 0 }
@@ -131,6 +147,26 @@ func (n *Normal) AddBlock(b *metrics.Block) {
 	if n.keeps(RCE) {
 		n.e.Add(e, b.Weights)
 		n.cross.AddProducts(sd, e, b.Weights)
+	}
+	if n.keeps(SigmaScaleAsCoded) {
+		n.addCoded(c.Z[:b.Rows], sd, b.Weights)
+	}
+}
+
+// addCoded adds |e|/sd^2.
+func (n *Normal) addCoded(z, sd, weights []float64) {
+	var buf [256]float64
+	for len(z) > 0 {
+		v := buf[:min(len(z), len(buf))]
+		for i := range v {
+			v[i] = math.Abs(z[i]) / sd[i]
+		}
+		var w []float64
+		if weights != nil {
+			w, weights = weights[:len(v)], weights[len(v):]
+		}
+		n.coded.Add(v, w)
+		z, sd = z[len(v):], sd[len(v):]
 	}
 }
 
@@ -186,6 +222,7 @@ func (n *Normal) Merge(a metrics.Accumulator) error {
 	n.e.Merge(&o.e)
 	n.z.Merge(&o.z)
 	n.cross.Merge(&o.cross)
+	n.coded.Merge(&o.coded)
 	return nil
 }
 
@@ -194,10 +231,7 @@ func (n *Normal) check(s NormalStat) {
 	if s >= normalStats {
 		panic(errNormalStat)
 	}
-	if s == SharpnessRoot {
-		s = Sharpness
-	}
-	if !n.keeps(s) {
+	if !n.keeps(s.summed()) {
 		panic("regress: the statistic has to be in the options")
 	}
 }
@@ -215,8 +249,12 @@ func (n *Normal) Reason(s NormalStat) string {
 func (n *Normal) mean(s *tally.MeanSquare) *big.Rat     { return s.Mean(&n.count, n.weighted) }
 func (n *Normal) variance(s *tally.MeanSquare) *big.Rat { return s.Variance(&n.count, n.weighted) }
 
-// Value returns a statistic; NaN without rows. NLL and ZMS are +Inf where a row's is beyond float64, so far off is it, and Sharpness
-// where it is itself. It panics if the statistic is not in the options.
+// codedMean returns the mean of |e|/sd^2.
+func (n *Normal) codedMean() *big.Rat { return n.count.Mean(exact.Rat(&n.coded.Sum), n.weighted) }
+
+// Value returns a statistic; NaN without rows. NLL is +Inf where a row's is beyond float64, so far off is it, ZMS and SigmaScale where
+// a row's e/sd is, SigmaScaleAsCoded where its |e|/sd^2 is, and Sharpness and ZMS where they are themselves. It panics if the statistic
+// is not in the options.
 func (n *Normal) Value(s NormalStat) float64 {
 	if n.Reason(s) != "" {
 		return math.NaN()
@@ -233,18 +271,27 @@ func (n *Normal) Value(s NormalStat) float64 {
 		return tally.Float(n.mean(&n.sd))
 	case SharpnessRoot:
 		return tally.Root(n.mean(&n.sd))
-	case ZMS:
+	case ZMS, SigmaScale:
 		if n.z.Infinite > 0 {
 			return math.Inf(1)
 		}
+		if s == SigmaScale {
+			return tally.Root(n.mean(&n.z))
+		}
 		return tally.Float(n.mean(&n.z))
+	case SigmaScaleAsCoded:
+		if n.coded.Infinite > 0 {
+			return math.Inf(1)
+		}
+		return tally.Root(n.codedMean())
 	}
 	mse, mv := n.mean(&n.e), n.mean(&n.sd)
 	return 1 - tally.Root(mse.Quo(mse, mv))
 }
 
-// Interval is mean +- z*s/sqrt(n), for SharpnessRoot the roots of that of Sharpness, whose lower end is 0 at least. There is none for
-// fewer than two rows, where Value is NaN or infinite, and of NLL where that of a row is beyond 1e154, whose square is beyond float64.
+// Interval is mean +- z*s/sqrt(n); for SharpnessRoot, SigmaScale and SigmaScaleAsCoded the roots of that of the mean below the root,
+// whose lower end is 0 at least. There is none for fewer than two rows, where Value is NaN or infinite, and of NLL where that of a row
+// is beyond 1e154, whose square is beyond float64.
 //
 // For RCE it is that of h = RMV/RMSE = 1/(1 - RCE) by the delta method on the means of sd^2 and e^2, with the standard error
 //
@@ -270,6 +317,13 @@ func (n *Normal) Interval(s NormalStat, level float64) metrics.Interval {
 		return metrics.Interval{Low: low, High: high}
 	case ZMS:
 		return metrics.Normal(v, tally.Root(n.variance(&n.z)), level)
+	case SigmaScale:
+		low, high := tally.RootEnds(n.mean(&n.z), n.variance(&n.z), metrics.Z(level))
+		return metrics.Interval{Low: low, High: high}
+	case SigmaScaleAsCoded:
+		variance := n.count.MeanVariance(exact.Rat(&n.coded.Sum), n.coded.Squares.Rat(), n.weighted)
+		low, high := tally.RootEnds(n.codedMean(), variance, metrics.Z(level))
+		return metrics.Interval{Low: low, High: high}
 	}
 	return n.rceInterval(level)
 }
@@ -322,6 +376,9 @@ func (n *Normal) AppendBinary(dst []byte) ([]byte, error) {
 	n.e.Encode(&c)
 	n.z.Encode(&c)
 	n.cross.Encode(&c)
+	if n.keeps(SigmaScaleAsCoded) {
+		n.coded.Encode(&c)
+	}
 	return append(dst, exact.Seal(normalMagic, normalVersion, c.B)...), nil
 }
 
@@ -343,13 +400,16 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 	ok = o.e.Decode(d, 0) && ok
 	ok = o.z.Decode(d, rows) && ok
 	ok = o.cross.Decode(d) && ok
+	if o.keeps(SigmaScaleAsCoded) {
+		ok = o.coded.Decode(d, rows) && ok
+	}
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("regress.Normal: %w", err)
 	}
 	if weight := o.count.Total(o.weighted); rows > 0 {
 		ok = ok && weight.Sign() > 0 && (!o.keeps(Sharpness) || o.sd.Squares.Rat().Sign() > 0) // a forecast has a spread
 	}
-	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE
+	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE | 1<<SigmaScaleAsCoded
 	switch {
 	case !ok, f > 1, rows < 0, o.infinite < 0, o.nll.Over < o.infinite, rows < o.nll.Over,
 		o.keep&^known != 0, o.keeps(RCE) && !o.keeps(Sharpness):
