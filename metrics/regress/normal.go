@@ -401,7 +401,7 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 	ok = o.z.Decode(d, rows) && ok
 	ok = o.cross.Decode(d) && ok
 	if o.keeps(SigmaScaleAsCoded) {
-		ok = o.coded.Decode(d, rows) && ok
+		ok = o.coded.Decode(d, rows) && ok && o.coded.Sum.Sign() >= 0
 	}
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("regress.Normal: %w", err)

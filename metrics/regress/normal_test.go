@@ -20,11 +20,14 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-var normalStats = []regress.NormalStat{regress.NLL, regress.CRPS, regress.Sharpness, regress.SharpnessRoot, regress.ZMS, regress.RCE}
+var normalStats = []regress.NormalStat{regress.NLL, regress.CRPS, regress.Sharpness, regress.SharpnessRoot, regress.ZMS, regress.RCE,
+	regress.SigmaScale, regress.SigmaScaleAsCoded}
+
+var normalAll = &regress.NormalOptions{Stats: normalStats}
 
 func normalOf(t *testing.T, p *metrics.Predictions, o *metrics.Options) *regress.Normal {
 	t.Helper()
-	n := regress.NewNormal(nil)
+	n := regress.NewNormal(normalAll)
 	if err := metrics.NewPass(o, n).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +48,8 @@ func TestNormalGolden(t *testing.T) {
 	var golden struct {
 		Regression []struct {
 			Y, Mean, Std []float64
+			Documented   float64 `json:"sigma_scaling_documented"`
+			AsCoded      float64 `json:"sigma_scaling_as_coded"`
 			Variance     float64 `json:"sharpness_mean_variance"`
 			Root         float64 `json:"sharpness_uncertainty_toolbox_root"`
 			NLL          float64 `json:"gaussian_nll_mean"`
@@ -54,10 +59,7 @@ func TestNormalGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range golden.Regression {
-		_, n, err := regress.OfNormals(c.Y, c.Mean, c.Std, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := normalOf(t, regress.NormalPredictions(c.Y, c.Mean, c.Std), nil)
 		sum := 0.0
 		for j, y := range c.Y {
 			sum += regress.NormalNLL(y, c.Mean[j], c.Std[j])
@@ -67,6 +69,8 @@ func TestNormalGolden(t *testing.T) {
 			"sharpness":      {n.Value(regress.Sharpness), c.Variance},
 			"sharpness_root": {n.Value(regress.SharpnessRoot), c.Root},
 			"nll":            {n.Value(regress.NLL), c.NLL},
+			"sigma":          {n.Value(regress.SigmaScale), c.Documented},
+			"as coded":       {n.Value(regress.SigmaScaleAsCoded), c.AsCoded},
 			"NormalNLL":      {sum / float64(len(c.Y)), c.NLL},
 			"variance":       {variance, n.Value(regress.Sharpness)},
 			"root":           {root, n.Value(regress.SharpnessRoot)},
@@ -113,6 +117,9 @@ func TestNormal(t *testing.T) {
 	check(regress.CRPS, m, m-z*se, m+z*se)
 	m, se = row(func(e, sd float64) float64 { return e * e / sd / sd })
 	check(regress.ZMS, m, m-z*se, m+z*se)
+	check(regress.SigmaScale, math.Sqrt(m), math.Sqrt(m-z*se), math.Sqrt(m+z*se))
+	m, se = row(func(e, sd float64) float64 { return math.Abs(e) / sd / sd })
+	check(regress.SigmaScaleAsCoded, math.Sqrt(m), math.Sqrt(m-z*se), math.Sqrt(m+z*se))
 	mse, _ := row(func(e, sd float64) float64 { return e * e })
 	mv, se := row(func(e, sd float64) float64 { return sd * sd })
 	check(regress.Sharpness, mv, mv-z*se, mv+z*se)
@@ -144,7 +151,7 @@ func TestNormalState(t *testing.T) {
 				back.Weights = append(back.Weights, p.Weights[i])
 			}
 		}
-		total := regress.NewNormal(nil)
+		total := regress.NewNormal(normalAll)
 		for _, cut := range [][2]int{{5000, n}, {0, 1}, {1, 1}, {1, 5000}} {
 			s := back
 			s.Rows, s.F64 = cut[1]-cut[0], back.F64[cut[0]*3:cut[1]*3]
@@ -205,7 +212,7 @@ func TestNormalUnits(t *testing.T) {
 	for _, e := range []int{-950, -600, -240, -30, 30, 241, 600, 1000} {
 		u := in(e)
 		for s, power := range map[regress.NormalStat]int{regress.CRPS: 1, regress.Sharpness: 2,
-			regress.SharpnessRoot: 1, regress.ZMS: 0, regress.RCE: 0} {
+			regress.SharpnessRoot: 1, regress.ZMS: 0, regress.RCE: 0, regress.SigmaScale: 0} {
 			if power == 2 && (e > 500 || e < -500) {
 				if v := u.Value(s); v != 0 && !math.IsInf(v, 1) {
 					t.Errorf("%v in units of 2^%d: %v", s, e, v)
@@ -217,6 +224,12 @@ func TestNormalUnits(t *testing.T) {
 			if !errorsNear(in(u.Value(s)), one.Value(s), 1e-13) || !errorsNear(in(i.Low), j.Low, 1e-13) || !errorsNear(in(i.High), j.High, 1e-13) {
 				t.Errorf("%v in units of 2^%d: %v %v", s, e, u.Value(s), i)
 			}
+		}
+		root := math.Sqrt(math.Ldexp(1, -e))
+		i, j := u.Interval(regress.SigmaScaleAsCoded, 0.95), one.Interval(regress.SigmaScaleAsCoded, 0.95)
+		if v := u.Value(regress.SigmaScaleAsCoded); !errorsNear(v, root*one.Value(regress.SigmaScaleAsCoded), 1e-13) ||
+			!errorsNear(i.Low, root*j.Low, 1e-13) || !errorsNear(i.High, root*j.High, 1e-13) {
+			t.Errorf("sigma_scale_as_coded in units of 2^%d: %v %v", e, v, i)
 		}
 		if d := u.Value(regress.NLL) - one.Value(regress.NLL); !errorsNear(d, float64(e)*math.Ln2, 1e-12) {
 			t.Errorf("nll in units of 2^%d: %v above", e, d)
@@ -234,6 +247,7 @@ func TestNormalFarApart(t *testing.T) {
 		regress.SharpnessRoot: 1.5e300,
 		regress.RCE:           1 - math.Sqrt2/3,
 		regress.ZMS:           (0.25 + 1.0/9 + 1) / 4,
+		regress.SigmaScale:    math.Sqrt((0.25 + 1.0/9 + 1) / 4),
 		regress.CRPS:          (score.NormalCRPS(1e300, 0, 2e300) + score.NormalCRPS(0, 0, 2e300) + score.NormalCRPS(1e300, 0, 1e300)) / 4,
 	} {
 		if v := n.Value(s); !errorsNear(v, want, 1e-15) {
@@ -247,13 +261,21 @@ func TestNormalFarApart(t *testing.T) {
 	p.F64[0], p.F64[1] = -1e300, 1e-300
 	n = normalOf(t, p, nil)
 	for s, want := range map[regress.NormalStat]float64{regress.NLL: math.Inf(1), regress.ZMS: math.Inf(1),
-		regress.CRPS: (1e300 + score.NormalCRPS(0, 0, 2e300) + score.NormalCRPS(1e300, 0, 1e300)) / 4} {
+		regress.SigmaScale: math.Inf(1), regress.SigmaScaleAsCoded: math.Inf(1), regress.CRPS: (1e300 + score.NormalCRPS(0, 0, 2e300) + score.NormalCRPS(1e300, 0, 1e300)) / 4} {
 		if v := n.Value(s); !errorsNear(v, want, 1e-15) {
 			t.Errorf("%v is %v, want %v", s, v, want)
 		}
 	}
-	if i := n.Interval(regress.NLL, 0.95); i.Low == i.Low {
-		t.Error(i)
+	for _, s := range []regress.NormalStat{regress.NLL, regress.SigmaScale, regress.SigmaScaleAsCoded} {
+		if i := n.Interval(s, 0.95); i.Low == i.Low {
+			t.Error(s, i)
+		}
+	}
+	// Each e/sd is 1e200, whose square is not a number of float64: its root is.
+	far := &metrics.Predictions{Kind: metrics.Normals}
+	far.F64, far.Rows, far.Classes = []float64{1e100, 1e-100, 1e100, 1e-100}, 2, 2
+	if v := normalOf(t, far, nil); !errorsNear(v.Value(regress.SigmaScale), 1e200, 1e-15) || !math.IsInf(v.Value(regress.ZMS), 1) {
+		t.Error(v.Value(regress.SigmaScale), v.Value(regress.ZMS))
 	}
 	p.Weights = []float64{2, 2, 2, 2}
 	if v, w := n.Value(regress.CRPS), normalOf(t, p, nil).Value(regress.CRPS); v != w {
@@ -274,8 +296,10 @@ func TestNormalOptions(t *testing.T) {
 			t.Errorf("%v: %v alone, %v with others", s, n.Value(s), all.Value(s))
 		}
 		for _, o := range normalStats {
-			kept := o == s || s == regress.RCE && (o == regress.Sharpness || o == regress.SharpnessRoot) ||
-				s == regress.Sharpness && o == regress.SharpnessRoot || s == regress.SharpnessRoot && o == regress.Sharpness
+			with := map[regress.NormalStat][]regress.NormalStat{regress.RCE: {regress.Sharpness, regress.SharpnessRoot},
+				regress.Sharpness: {regress.SharpnessRoot}, regress.SharpnessRoot: {regress.Sharpness},
+				regress.ZMS: {regress.SigmaScale}, regress.SigmaScale: {regress.ZMS}}
+			kept := o == s || slices.Contains(with[s], o)
 			got := errorsPanic(func() { n.Value(o) })
 			if (got == nil) != kept || got != nil && got != "regress: the statistic has to be in the options" {
 				t.Errorf("%v of %v: %v", o, s, got)
@@ -295,7 +319,7 @@ func TestNormalFaults(t *testing.T) {
 		f    func()
 	}{
 		{"regress: predictions of the kind normals are wanted", func() { _ = metrics.NewPass(nil, regress.NewNormal(nil)).Add(probs) }},
-		{"regress: no such statistic of normal forecasts", func() { regress.NewNormal(nil).Value(6) }},
+		{"regress: no such statistic of normal forecasts", func() { regress.NewNormal(nil).Value(8) }},
 		{"regress: no such statistic of normal forecasts", func() { regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{99}}) }},
 		{"regress: the columns of a forecast differ in length", func() { regress.NormalPredictions([]float64{1}, nil, []float64{1}) }},
 		{"regress: the columns of a forecast differ in length", func() { _, _, _ = regress.OfNormals([]float64{1}, []float64{1}, nil, nil) }},
@@ -304,10 +328,10 @@ func TestNormalFaults(t *testing.T) {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
-	if s := regress.NormalStat(7).String(); s != "NormalStat(7)" {
+	if s := regress.NormalStat(8).String(); s != "NormalStat(8)" {
 		t.Error(s)
 	}
-	empty, n := regress.NewNormal(nil), normalOf(t, p, nil)
+	empty, n := regress.NewNormal(normalAll), normalOf(t, p, nil)
 	for _, s := range normalStats {
 		if v, i := empty.Value(s), empty.Interval(s, 0.9); v == v || i.Low == i.Low || empty.Reason(s) != "there are no rows" {
 			t.Error(s, v, i, empty.Reason(s))
@@ -401,7 +425,7 @@ func TestRCECoverage(t *testing.T) {
 // FuzzNormalUnmarshal holds that whatever is read is written again as the same bytes, and that every answer can be asked.
 func FuzzNormalUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(18, 1))
-	for _, stats := range [][]regress.NormalStat{nil, {regress.NLL}, {regress.RCE, regress.ZMS}} {
+	for _, stats := range [][]regress.NormalStat{nil, {regress.NLL}, {regress.RCE, regress.ZMS}, {regress.SigmaScaleAsCoded}} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
 			p := errorsForecasts(r, metrics.Normals, 7, 3, 0)
 			p.Weights = w
