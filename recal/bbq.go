@@ -3,20 +3,397 @@ package recal
 import (
 	"encoding/json"
 	"errors"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/kernel"
 )
 
-// BBQ is Bayesian binning into quantiles.
+// BBQ is Bayesian binning into quantiles: the mean of many histograms of as many rows a bin, weighted by how likely each makes the
+// outcomes.
+//
+// Of N rows there is a histogram for each number b of bins from max(1, floor(cbrt(N)/10)) to min(ceil(N/5), ceil(10 cbrt(N))). Its bins
+// have floor(N/b) rows each, the last one what is left; rows of the same score stay together, in the lower bin, so that there may be
+// fewer. Bins end half-way between neighbouring scores. Of a bin from l to u with n rows, n1 of them events, the probability becomes
+//
+//	(n1 + p0)/(n + 1), where p0 = (sum of the events' scores + m)/(n1 + 1) and m = (l + u)/2
+//
+// and a histogram's score is that of Naeini's code, BDeu2, with t = m kept in [0.005, 0.995]:
+//
+//	-2 sum over bins of ln G(n1+2t) - ln G(2t) + ln G(n0+2(1-t)) - ln G(2(1-t)) - ln G(n+2)
+//
+// Its weight is exp((least score - score)/2). What is fitted is thereby a step function, whose steps are all that is kept. Scores
+// that are all equal make one bin.
+//
+// The score is one of counts: rows with weights are an error.
+//
+// Source: Naeini, Cooper, Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015, and
+// github.com/pakdaman/calibration (build.m).
 type BBQ struct {
-	Prune    bool // keep only the models before the elbow of their weights
+	// Prune leaves out the histograms behind the elbow of the weights: in falling order, those after the first that is more than the
+	// next by at most 0.001 of the weights' variance.
+	Prune bool
+	// AsCoded takes the bins, the elbow and the value on an end of bins that Naeini's MATLAB code does, for comparison with what it gave:
+	// rows of the same score are divided among bins in the order of the rows, unless a whole bin's scores are equal; and Prune
+	// leaves out one histogram more.
+	AsCoded  bool
 	TopLabel bool
 }
 
-func (m BBQ) String() string { return "bbq" }
+func (m BBQ) String() string {
+	return spelled("bbq", word("prune", m.Prune), word("as_coded", m.AsCoded), word("top_label", m.TopLabel))
+}
+
+func (m BBQ) with(option, value string) (_ Method, err error) {
+	switch option {
+	case "prune":
+		m.Prune, err = readWord(option, value)
+	case "as_coded":
+		m.AsCoded, err = readWord(option, value)
+	case "top_label":
+		m.TopLabel, err = readWord(option, value)
+	default:
+		err = noOption(option, "prune", "as_coded", "top_label")
+	}
+	return m, err
+}
 
 func (m BBQ) Fit(d Data, o *Options) (Map, error) { return nil, errors.New("bbq is missing") }
 
-func (m BBQ) with(option, value string) (Method, error) { return m, noOption(option) }
-
 func (m BBQ) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return nil, errors.New("bbq is missing")
+}
+
+// bbqRows are scores in rising order, each with the numbers of rows and events and the sum of the events' scores before it, which
+// have one element more. Scores differ, unless as coded: then each is a row.
+type bbqRows struct {
+	p     []float64
+	n, n1 []int64
+	s, t  []float64 // the sum is s+t
+}
+
+// add puts a score behind the others.
+func (r *bbqRows) add(p float64, n, n1 int64) {
+	if r.n == nil {
+		r.n, r.n1, r.s, r.t = []int64{0}, []int64{0}, []float64{0}, []float64{0}
+	}
+	i := len(r.p)
+	r.p = append(r.p, p)
+	r.n, r.n1 = append(r.n, r.n[i]+n), append(r.n1, r.n1[i]+n1)
+	// The sum's rounding error is kept, so that a difference of two sums has all its digits.
+	v := float64(p * float64(n1))
+	s := r.s[i] + v
+	w := s - r.s[i]
+	r.s, r.t = append(r.s, s), append(r.t, r.t[i]+((r.s[i]-(s-w))+(v-w)))
+}
+
+// cut returns the end of a bin whose last score is i-1.
+func (r *bbqRows) cut(i int) float64 {
+	a, b := r.p[i-1], r.p[i]
+	if c := a + (b-a)/2; c > a || a == b {
+		return c
+	}
+	return b // of neighbouring numbers
+}
+
+// bbqModel is a histogram: the places behind its bins' last scores but the last bin's, and the bins' probabilities.
+type bbqModel struct {
+	ends  []int
+	p     []float64
+	score float64
+}
+
+// bbqNumbers returns the least and the largest number of bins of n rows: with roots that are not rounded, so that those of
+// 1,000,000 rows are 10 and 1,000.
+func bbqNumbers(n int64) (least, largest int) {
+	root := func(v int64) int64 { // the largest whole number whose cube is not above v
+		c := int64(math.Cbrt(float64(v)))
+		for c*c*c > v {
+			c--
+		}
+		for (c+1)*(c+1)*(c+1) <= v {
+			c++
+		}
+		return c
+	}
+	up := root(1000 * n)
+	if up*up*up < 1000*n {
+		up++
+	}
+	return int(max(1, root(n)/10)), int(min((n+4)/5, up))
+}
+
+// ends returns where b bins end: at the first score up to which there are so many rows.
+func (r *bbqRows) ends(b int) []int {
+	n := r.n[len(r.p)]
+	size := n / int64(b)
+	var ends []int
+	at := 0
+	for i := int64(1); i < int64(b); i++ {
+		k, _ := slices.BinarySearch(r.n[at:], i*size)
+		if k == 0 {
+			continue // the bin before goes so far, for its last score has many rows
+		}
+		at += k
+		if at == len(r.p) {
+			break
+		}
+		ends = append(ends, at)
+	}
+	return ends
+}
+
+// endsAsCoded returns where b bins end, of scores that are one row each.
+func (r *bbqRows) endsAsCoded(b int) []int {
+	n := len(r.p)
+	size := n / b
+	var ends []int
+	for i := 0; i < b-1; {
+		first, end := r.p[i*size], 0
+		// Bins of which the last score is the first one's are one.
+		for {
+			i++
+			if end = i * size; i == b {
+				end = n
+			}
+			next := end + size
+			if i+1 == b {
+				next = n
+			}
+			if i == b || r.p[next-1] != first {
+				break
+			}
+		}
+		if end < n {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
+// model returns the histogram of these ends.
+func (r *bbqRows) model(ends []int) bbqModel {
+	m := bbqModel{ends: ends, p: make([]float64, 0, len(ends)+1)}
+	sum, from, low := 0.0, 0, 0.0
+	for i := range len(ends) + 1 {
+		to, high := len(r.p), 1.0
+		if i < len(ends) {
+			to, high = ends[i], r.cut(ends[i])
+		}
+		n, n1 := float64(r.n[to]-r.n[from]), float64(r.n1[to]-r.n1[from])
+		s := (r.s[to] - r.s[from]) + (r.t[to] - r.t[from])
+		middle := (low + high) / 2
+		m.p = append(m.p, (n1+(s+middle)/(n1+1))/(n+1))
+		t := 2 * min(max(middle, 0.005), 0.995)
+		sum += lnGamma(n1+t) - lnGamma(t) + lnGamma(n-n1+(2-t)) - lnGamma(2-t) - lnGamma(n+2)
+		from, low = to, high
+	}
+	m.score = -2 * sum
+	return m
+}
+
+// lnGamma returns the logarithm of the gamma function of x > 0 by Stirling's series, the same on every CPU.
+func lnGamma(x float64) float64 {
+	below := 1.0
+	for x < 12 {
+		below *= x
+		x++
+	}
+	z := 1 / x
+	zz := z * z
+	tail := 1.0 / 1188
+	tail = 1.0/1680 - float64(zz*(tail-float64(zz*(691.0/360360))))
+	tail = 1.0/360 - float64(zz*(1.0/1260-float64(zz*tail)))
+	tail = float64(z * (1.0/12 - float64(zz*tail)))
+	const halfLn2Pi = 0.91893853320467274178032973640562
+	return float64((x-0.5)*kernel.Log64(x)) - x + halfLn2Pi + tail - kernel.Log64(below)
+}
+
+// bbqWeights returns the histograms' weights, 1 of the best one.
+func bbqWeights(models []bbqModel) []float64 {
+	least := math.Inf(1)
+	for i := range models {
+		least = min(least, models[i].score)
+	}
+	w := make([]float64, len(models))
+	for i := range models {
+		w[i] = kernel.Exp64((least - models[i].score) / 2)
+	}
+	return w
+}
+
+// bbqElbow returns which histograms are kept, by falling weight.
+func bbqElbow(w []float64, asCoded bool) []int {
+	const alpha = 0.001
+	by := make([]int, len(w))
+	mean := 0.0
+	for i := range by {
+		by[i] = i
+		mean += w[i]
+	}
+	mean /= float64(len(w))
+	variance := 0.0
+	for _, v := range w {
+		variance += float64((v - mean) * (v - mean))
+	}
+	variance /= float64(len(w))
+	slices.SortStableFunc(by, func(i, j int) int {
+		switch {
+		case w[i] > w[j]:
+			return -1
+		case w[i] < w[j]:
+			return 1
+		}
+		return 0
+	})
+	k := 1
+	for k < len(by) && w[by[k-1]] == w[by[k]] {
+		k++
+	}
+	for k < len(by) && w[by[k-1]]-w[by[k]] > alpha*variance {
+		k++
+	}
+	if asCoded && k > 1 && variance > 0 {
+		k--
+	}
+	return by[:k]
+}
+
+// bbqSteps is a step function: Values[i] from Cuts[i-1] on and below Cuts[i]. As coded it has a value of its own on each cut.
+type bbqSteps struct {
+	Cuts   []float64 `json:"cuts"`
+	Values []float64 `json:"values"`
+	On     []float64 `json:"on,omitempty"`
+}
+
+func (s *bbqSteps) at(p float64) float64 {
+	i, on := slices.BinarySearch(s.Cuts, p)
+	switch {
+	case p != p:
+		return nan
+	case on && s.On != nil:
+		return s.On[i]
+	case on:
+		i++
+	}
+	return s.Values[i]
+}
+
+// steps returns the mean of the histograms of the rows.
+func (m BBQ) steps(r *bbqRows) *bbqSteps {
+	models := m.models(r)
+	w := bbqWeights(models)
+	kept := make([]int, len(models))
+	for i := range kept {
+		kept[i] = i
+	}
+	if m.Prune {
+		kept = bbqElbow(w, m.AsCoded)
+	}
+	slices.Sort(kept)
+	kept = slices.DeleteFunc(kept, func(i int) bool { return w[i] == 0 })
+
+	ends := map[int]bool{}
+	for _, i := range kept {
+		for _, e := range models[i].ends {
+			ends[e] = true
+		}
+	}
+	s := &bbqSteps{}
+	for e := range ends {
+		s.Cuts = append(s.Cuts, r.cut(e))
+	}
+	slices.Sort(s.Cuts)
+	s.Cuts = slices.Compact(s.Cuts)
+	s.Values = make([]float64, len(s.Cuts)+1)
+	if m.AsCoded {
+		s.On = make([]float64, len(s.Cuts))
+	}
+	total := 0.0
+	for _, i := range kept {
+		total += w[i]
+		o := &models[i]
+		cuts := make([]float64, 0, len(o.ends))
+		for _, e := range o.ends {
+			cuts = append(cuts, r.cut(e))
+		}
+		bin := 0
+		for j := range s.Values {
+			for j > 0 && bin < len(cuts) && cuts[bin] <= s.Cuts[j-1] {
+				bin++
+			}
+			s.Values[j] += float64(w[i] * o.p[bin])
+		}
+		for j := range s.On {
+			s.On[j] += float64(w[i] * o.on(cuts, s.Cuts[j]))
+		}
+	}
+	for j := range s.Values {
+		s.Values[j] /= total
+	}
+	for j := range s.On {
+		s.On[j] /= total
+	}
+	s.join()
+	return s
+}
+
+// join makes neighbouring steps of the same value one: histograms of hardly any weight change no value.
+func (s *bbqSteps) join() {
+	if s.On != nil {
+		return
+	}
+	n := 0
+	for j, c := range s.Cuts {
+		if s.Values[j+1] != s.Values[n] {
+			s.Cuts[n], s.Values[n+1] = c, s.Values[j+1]
+			n++
+		}
+	}
+	s.Cuts, s.Values = s.Cuts[:n], s.Values[:n+1]
+}
+
+func (m BBQ) models(r *bbqRows) []bbqModel {
+	least, largest := bbqNumbers(r.n[len(r.p)])
+	var models []bbqModel
+	for b := least; b <= largest; b++ {
+		ends := r.ends
+		if m.AsCoded {
+			ends = r.endsAsCoded
+		}
+		models = append(models, r.model(ends(b)))
+	}
+	return models
+}
+
+// on returns what Naeini's predict.m does with a score: bins are searched by halving up to the first end that is the score, and the
+// mean is taken over the bins beside that are from the same number to the same number.
+func (m *bbqModel) on(cuts []float64, x float64) float64 {
+	edge := func(i int) float64 {
+		switch i {
+		case 0:
+			return 0
+		case len(cuts) + 1:
+			return 1
+		}
+		return cuts[i-1]
+	}
+	low, high := 0, len(m.p)
+	for high-low > 1 {
+		mid := (low + high) / 2
+		if c := edge(mid); x < c {
+			high = mid
+		} else if low = mid; x == c {
+			break
+		}
+	}
+	same := func(i int) bool { return edge(i) == edge(low) && edge(i+1) == edge(low+1) }
+	sum, n := m.p[low], 1.0
+	for i := low - 1; i >= 0 && same(i); i-- {
+		sum, n = sum+m.p[i], n+1
+	}
+	for i := low + 1; i < len(m.p) && same(i); i++ {
+		sum, n = sum+m.p[i], n+1
+	}
+	return sum / n
 }
