@@ -41,8 +41,12 @@ type memory struct {
 func (m *memory) Close() error { return nil }
 
 func (m *memory) Next() (*metrics.Chunk, error) {
-	if m.at >= m.p.Rows {
+	if m.at >= m.p.Rows && (m.at > 0 || m.p.Rows == 0) {
 		return nil, io.EOF
+	}
+	if !fits(m.p) {
+		m.at = m.p.Rows
+		return &metrics.Chunk{Predictions: *m.p}, nil // the pass that gets it panics, and says why
 	}
 	width := max(m.p.Classes, m.p.Stride, 1)
 	n := min(m.p.Rows-m.at, max(1, memoryBytes/(width*m.p.DType().Size())))
@@ -53,6 +57,26 @@ func (m *memory) Next() (*metrics.Chunk, error) {
 	c := slice(&whole, m.at, m.at+n)
 	m.at += n
 	return &c, nil
+}
+
+// fits tells whether all slices are as long as the rows need.
+func fits(p *metrics.Predictions) bool {
+	stride := p.Stride
+	if stride == 0 {
+		stride = p.Classes
+	}
+	if p.Rows < 0 || p.Classes < 1 || stride < p.Classes {
+		return false
+	}
+	for _, n := range []int{len(p.F64), len(p.F32), len(p.F16), len(p.BF16)} {
+		if n > 0 && (n < p.Classes || (n-p.Classes)/stride < p.Rows-1) {
+			return false
+		}
+	}
+	other := func(n int, set bool) bool { return set && n != p.Rows }
+	return !(other(len(p.Labels), p.Labels != nil) || other(len(p.Observed), p.Observed != nil) ||
+		other(len(p.Weights), p.Weights != nil) || other(len(p.Decisions), p.Decisions != nil) ||
+		other(len(p.ConfidenceScores), p.ConfidenceScores != nil))
 }
 
 // slice returns a view of a chunk's rows from lo to hi.

@@ -163,7 +163,7 @@ func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator
 		}
 		src, err := fold.Open()
 		if err != nil {
-			return nil, err
+			return nil, foldError(i, f.Count(), err)
 		}
 		pass := metrics.NewPass(&metrics.Options{Threads: o.threads()}, accs...)
 		if err := pass.AddSource(Applied(fitted, src)); err != nil {
@@ -171,7 +171,7 @@ func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator
 			return nil, foldError(i, f.Count(), err)
 		}
 		if err := src.Close(); err != nil {
-			return nil, err
+			return nil, foldError(i, f.Count(), err)
 		}
 		maps = append(maps, fitted)
 	}

@@ -12,11 +12,12 @@ import (
 func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 	widen(dst, s, lo, hi)
 	switch {
-	case s.Classes == 1 && k != metrics.Logits:
+	case s.Classes == 1 && k == metrics.LogProbs:
+		for i, l := range dst[:hi-lo] {
+			dst[i] = logProbLogit(l)
+		}
+	case s.Classes == 1 && k == metrics.Probs:
 		for i, p := range dst[:hi-lo] {
-			if k == metrics.LogProbs {
-				p = kernel.Exp64(p)
-			}
 			dst[i] = logit(p)
 		}
 	case k == metrics.Probs:
@@ -26,12 +27,31 @@ func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 	}
 }
 
-// logit returns ln(p/(1-p)).
+// logit returns ln(p/(1-p)) to some units in the last place, also near 1/2, where it is 0.
 func logit(p float64) float64 {
-	if p < 0.5 {
+	switch {
+	case p < 0.25:
 		return kernel.Log64(p) - kernel.Log1p64(-p)
+	case p < 0.5:
+		return -kernel.Log1p64((1 - float64(2*p)) / p)
+	case p < 0.75:
+		return kernel.Log1p64((float64(2*p) - 1) / (1 - p))
 	}
 	return kernel.Log64(p / (1 - p))
+}
+
+// logProbLogit returns the logit of the probability whose logarithm is l. It is finite for all finite l < 0.
+func logProbLogit(l float64) float64 {
+	p := kernel.Exp64(l)
+	switch {
+	case l >= 0:
+		return math.Inf(1)
+	case p <= 0.5:
+		return l - kernel.Log1p64(-p)
+	case p == 1:
+		return l - kernel.Log64(-l)
+	}
+	return l - kernel.Log64((1-p)*(l/kernel.Log64(p))) // what rounding of p did to 1-p it did to ln p
 }
 
 // sigmoid returns 1/(1+exp(-z)).

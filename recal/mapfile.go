@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/candor-go/candor/metrics"
 )
 
 // schema is what a file of a map begins with: the format and its version.
@@ -30,6 +32,20 @@ type fitFile struct {
 	LeftOut      int64  `json:"left_out"`
 	FirstLeftOut int64  `json:"first_left_out"`
 	Reads        int    `json:"reads"`
+}
+
+// check returns an error unless a fit can have been so.
+func (f *fitFile) check() error {
+	kind := false
+	for k := metrics.Kind(0); k.Valid(); k++ {
+		kind = kind || f.Kind == k.String()
+	}
+	none := f.LeftOut == 0 && f.FirstLeftOut == -1
+	some := f.LeftOut > 0 && f.LeftOut <= f.Rows && f.FirstLeftOut >= 0
+	if f.Rows < 1 || f.Classes < 1 || f.Reads < 1 || !kind || !none && !some {
+		return errors.New("no fit is so")
+	}
+	return nil
 }
 
 // sum returns the SHA-256 of schema, method, fit and parameters, each without spaces that JSON does not need and with a line end.
@@ -73,15 +89,22 @@ func Marshal(m Map) ([]byte, error) {
 
 // Unmarshal returns the map of a file. What was damaged, is of a later version, or is no map is an error.
 func Unmarshal(b []byte) (Map, error) {
+	// The version comes first, for a later one may have other members.
+	var version struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(b, &version); err != nil {
+		return nil, fmt.Errorf("this is no file of a map: %w", err)
+	}
+	if version.Schema != schema {
+		if strings.HasPrefix(version.Schema, "candor-map/") {
+			return nil, fmt.Errorf("the map is of the format %q, and %s is known here: a later candor reads it", version.Schema, schema)
+		}
+		return nil, errors.New("this is no file of a map: its schema is not " + schema)
+	}
 	var f mapFile
 	if err := strict(b, &f); err != nil {
 		return nil, fmt.Errorf("this is no file of a map: %w", err)
-	}
-	if f.Schema != schema {
-		if strings.HasPrefix(f.Schema, "candor-map/") {
-			return nil, fmt.Errorf("the map is of the format %s, and %s is known here: a later candor reads it", f.Schema, schema)
-		}
-		return nil, errors.New("this is no file of a map: its schema is not " + schema)
 	}
 	sum, err := f.sum()
 	if err != nil || sum != f.SHA256 {
@@ -93,6 +116,9 @@ func Unmarshal(b []byte) (Map, error) {
 	}
 	var fit fitFile
 	if err := strict(f.Fit, &fit); err != nil {
+		return nil, fmt.Errorf("the map cannot be read: fit: %w", err)
+	}
+	if err := fit.check(); err != nil {
 		return nil, fmt.Errorf("the map cannot be read: fit: %w", err)
 	}
 	t, err := m.decode(Fit(fit), f.Parameters)

@@ -27,12 +27,15 @@ func Parse(s string) (Method, error) {
 		return nil, fmt.Errorf("%q: it is NAME or NAME(OPTION=VALUE,...)", s)
 	}
 	given := map[string]bool{}
+	if strings.TrimSpace(inner) == "" {
+		return m, nil
+	}
 	for _, a := range strings.Split(inner, ",") {
-		if a = strings.TrimSpace(a); a == "" {
-			continue
-		}
-		n, v, _ := strings.Cut(a, "=")
+		n, v, equals := strings.Cut(a, "=")
 		n, v = strings.TrimSpace(n), strings.TrimSpace(v)
+		if n == "" || equals && v == "" {
+			return nil, fmt.Errorf("%q: it is NAME or NAME(OPTION=VALUE,...)", s)
+		}
 		if given[n] {
 			return nil, fmt.Errorf("method %s: option %s is given twice", name, n)
 		}

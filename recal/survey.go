@@ -1,8 +1,9 @@
 package recal
 
 import (
-	"fmt"
+	"errors"
 	"math"
+	"sync"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -30,14 +31,67 @@ func look(d Data, o *Options, accs ...metrics.Accumulator) (*survey, error) {
 	}
 	a := pass.Audit()
 	if a.Rows == 0 {
-		return nil, fmt.Errorf("recal: there are no rows to fit to")
+		return nil, errors.New("recal: there are no rows to fit to")
 	}
 	s.kind, s.dtype = a.Kind, a.DType
 	s.fit.Kind, s.fit.Classes, s.fit.Weighted, s.fit.Reads = a.Kind.String(), a.Classes, a.Weighted, 1
+	if s.fit.LeftOut > 0 && s.kind != metrics.Probs {
+		if err := s.lookAgain(d, o); err != nil {
+			return nil, err
+		}
+	}
 	if s.fit.LeftOut == 0 {
 		s.fit.FirstLeftOut = -1
 	}
 	return &s.survey, nil
+}
+
+// lookAgain counts anew the rows whose true class has no probability, from the scores: of logits that are far apart, and of the
+// logarithm of one small probability, the NLL is infinite although the score is not.
+func (s *survey) lookAgain(d Data, o *Options) error {
+	var mu sync.Mutex
+	s.fit.LeftOut, s.fit.Reads = 0, s.fit.Reads+1
+	return each(d, o, func() func(*metrics.Chunk) {
+		return func(c *metrics.Chunk) {
+			var own survey
+			for i, y := range c.Labels {
+				if (c.Weights == nil || c.Weights[i] > 0) && impossible(&c.Scores, c.Kind, i, y) {
+					own.leave(1, number(c, i))
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			s.leave(own.fit.LeftOut, own.fit.FirstLeftOut)
+		}
+	})
+}
+
+// impossible tells whether a row's class y has no probability: what logits makes of the row is then -Inf there, or of one score an
+// infinity that speaks against y.
+func impossible(s *metrics.Scores, k metrics.Kind, i int, y int32) bool {
+	one := metrics.Scores{Rows: 1, Classes: 1}
+	at := i * s.Stride
+	if s.Stride == 0 {
+		at = i * s.Classes
+	}
+	if s.Classes > 1 {
+		at += int(y)
+	}
+	one.F64, one.F32 = part(s.F64, at, at+1), part(s.F32, at, at+1)
+	one.F16, one.BF16 = part(s.F16, at, at+1), part(s.BF16, at, at+1)
+	var v [1]float64
+	widen(v[:], &one, 0, 1)
+	switch {
+	case s.Classes == 1 && y == 0 && k == metrics.Probs:
+		return v[0] == 1
+	case s.Classes == 1 && y == 0 && k == metrics.LogProbs:
+		return v[0] >= 0
+	case s.Classes == 1 && y == 0:
+		return false // a logit of +Inf is an error
+	case k == metrics.Probs:
+		return v[0] == 0
+	}
+	return v[0] < -math.MaxFloat64
 }
 
 type surveyor struct{ survey }
@@ -57,16 +111,13 @@ func (s *surveyor) AddBlock(b *metrics.Block) {
 	for i, y := range b.Labels[:b.Rows] {
 		s.counts[y]++
 		s.right += int64(b.Hit[i])
-		if b.Stats.Label[i] > 0 || b.Stats.NLL[i] < maxNLL {
-			continue
+		if b.Stats.Label[i] == 0 && b.Stats.NLL[i] > math.MaxFloat64 {
+			s.leave(1, b.Number(i))
 		}
-		s.leave(1, b.Number(i))
 	}
 }
 
-// maxNLL is above the NLL of any label whose logit is finite.
-var maxNLL = math.Inf(1)
-
+// leave counts n rows more that cannot count, and the number of their first.
 func (s *survey) leave(n, first int64) {
 	if n > 0 && (s.fit.LeftOut == 0 || first < s.fit.FirstLeftOut) {
 		s.fit.FirstLeftOut = first
@@ -79,7 +130,7 @@ func (s *surveyor) Merge(a metrics.Accumulator) error {
 	s.leave(o.fit.LeftOut, o.fit.FirstLeftOut)
 	s.fit.Rows += o.fit.Rows
 	s.right += o.right
-	if s.counts == nil {
+	if s.counts == nil && o.counts != nil {
 		s.counts = make([]int64, len(o.counts))
 	}
 	for i, n := range o.counts {
