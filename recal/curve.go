@@ -335,7 +335,7 @@ func topLogit(row []float64, top int, k metrics.Kind) float64 {
 	return row[top] - second - kernel.Log64(sum)
 }
 
-var negInf = -maxNLL
+var negInf = math.Inf(-1)
 
 // argMax returns the index of the first largest score.
 func argMax(row []float64) (top int) {

@@ -29,6 +29,9 @@ type Options struct {
 // ErrUnreachable is wrapped by the error of a fit whose likelihood has no maximum.
 var ErrUnreachable = errors.New("no map is the best")
 
+// ErrNoRows is the error of a fit to no rows.
+var ErrNoRows = errors.New("recal: there are no rows to fit to")
+
 // Map is a fitted recalibration. It does not change, and any number of goroutines may use it at the same time.
 type Map interface {
 	// Method returns what the map was fitted by, as Method.String has it.

@@ -1,7 +1,6 @@
 package recal
 
 import (
-	"errors"
 	"math"
 	"sync"
 
@@ -31,7 +30,7 @@ func look(d Data, o *Options, accs ...metrics.Accumulator) (*survey, error) {
 	}
 	a := pass.Audit()
 	if a.Rows == 0 {
-		return nil, errors.New("recal: there are no rows to fit to")
+		return nil, ErrNoRows
 	}
 	s.kind, s.dtype = a.Kind, a.DType
 	s.fit.Kind, s.fit.Classes, s.fit.Weighted, s.fit.Reads = a.Kind.String(), a.Classes, a.Weighted, 1
@@ -54,8 +53,9 @@ func (s *survey) lookAgain(d Data, o *Options) error {
 	return each(d, o, func() func(*metrics.Chunk) {
 		return func(c *metrics.Chunk) {
 			var own survey
+			row := make([]float64, c.Classes)
 			for i, y := range c.Labels {
-				if (c.Weights == nil || c.Weights[i] > 0) && impossible(&c.Scores, c.Kind, i, y) {
+				if widen(row, &c.Scores, i, i+1); (c.Weights == nil || c.Weights[i] > 0) && impossible(row, y, c.Kind) {
 					own.leave(1, number(c, i))
 				}
 			}
@@ -64,34 +64,6 @@ func (s *survey) lookAgain(d Data, o *Options) error {
 			s.leave(own.fit.LeftOut, own.fit.FirstLeftOut)
 		}
 	})
-}
-
-// impossible tells whether a row's class y has no probability: what logits makes of the row is then -Inf there, or of one score an
-// infinity that speaks against y.
-func impossible(s *metrics.Scores, k metrics.Kind, i int, y int32) bool {
-	one := metrics.Scores{Rows: 1, Classes: 1}
-	at := i * s.Stride
-	if s.Stride == 0 {
-		at = i * s.Classes
-	}
-	if s.Classes > 1 {
-		at += int(y)
-	}
-	one.F64, one.F32 = part(s.F64, at, at+1), part(s.F32, at, at+1)
-	one.F16, one.BF16 = part(s.F16, at, at+1), part(s.BF16, at, at+1)
-	var v [1]float64
-	widen(v[:], &one, 0, 1)
-	switch {
-	case s.Classes == 1 && y == 0 && k == metrics.Probs:
-		return v[0] == 1
-	case s.Classes == 1 && y == 0 && k == metrics.LogProbs:
-		return v[0] >= 0
-	case s.Classes == 1 && y == 0:
-		return false // a logit of +Inf is an error
-	case k == metrics.Probs:
-		return v[0] == 0
-	}
-	return v[0] < -math.MaxFloat64
 }
 
 type surveyor struct{ survey }
