@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
