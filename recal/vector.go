@@ -3,18 +3,168 @@ package recal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 )
 
-// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class.
-type Vector struct {
-}
+// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class, of the least mean NLL. Of probabilities z are
+// the logarithms. Logits are taken as they are: to add a number to all of a row changes what the map makes of it, unless all factors
+// are alike. The arg max may change.
+type Vector struct{}
 
 func (m Vector) String() string { return "vector" }
 
-func (m Vector) Fit(d Data, o *Options) (Map, error) { return nil, errors.New("vector is missing") }
+// Fit finds the factors and biases by L-BFGS.
+func (m Vector) Fit(d Data, o *Options) (Map, error) {
+	l := &linear{d: d, o: o, name: m.String()}
+	f, err := l.fit()
+	if err != nil {
+		return nil, err
+	}
+	return &VectorMap{linearMap{fit: l.s.fit, kind: l.s.kind, method: m.String(), w: f.w, b: f.b, passes: f.passes, gradient: f.gradient}}, nil
+}
 
 func (m Vector) with(option, value string) (Method, error) { return m, noOption(option) }
 
+// VectorMap is fitted by Vector.
+type VectorMap struct{ linearMap }
+
+// Factors returns the factor of each class.
+func (m *VectorMap) Factors() []float64 { return slices.Clone(m.w) }
+
+type vectorFile struct {
+	Factors  []float64 `json:"factors"`
+	Biases   []float64 `json:"biases"`
+	Passes   int       `json:"passes"`
+	Gradient float64   `json:"gradient"`
+}
+
+func (m *VectorMap) parameters() any { return vectorFile{m.w, m.b, m.passes, m.gradient} }
+
 func (m Vector) decode(f Fit, parameters json.RawMessage) (Map, error) {
-	return nil, errors.New("vector is missing")
+	var p vectorFile
+	if err := strict(parameters, &p); err != nil {
+		return nil, err
+	}
+	l := linearMap{fit: f, method: m.String(), w: p.Factors, b: p.Biases, passes: p.Passes, gradient: p.Gradient}
+	if err := l.check(len(p.Factors)); err != nil {
+		return nil, err
+	}
+	return &VectorMap{l}, nil
+}
+
+// linearMap is softmax(W z + b), where W is a matrix or a diagonal.
+type linearMap struct {
+	fit      Fit
+	kind     metrics.Kind
+	method   string
+	w        []float64 // the diagonal, or the transpose of the matrix
+	b        []float64
+	floor    float64 // of a matrix: what a class without probability counts as in the others' scores
+	passes   int
+	gradient float64
+}
+
+// check says what is wrong with what was read, of which n is the number of factors a class has to have been given.
+func (m *linearMap) check(classes int) error {
+	k := m.fit.Classes
+	if k < 2 || classes != k || len(m.b) != k {
+		return fmt.Errorf("parameters are of %d and %d classes, and the fit is of %d", classes, len(m.b), k)
+	}
+	for _, v := range [][]float64{m.w, m.b, {m.floor, m.gradient}} {
+		if slices.ContainsFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
+			return errors.New("a parameter is no number")
+		}
+	}
+	for _, k := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
+		if k.String() == m.fit.Kind {
+			m.kind = k
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no fit to %q", m.fit.Kind)
+}
+
+// Method returns what the map was fitted by.
+func (m *linearMap) Method() string { return m.method }
+
+// Fit tells of the rows that the map was fitted to.
+func (m *linearMap) Fit() Fit { return m.fit }
+
+// Biases returns the bias of each class. Their sum is 0, for that changes nothing.
+func (m *linearMap) Biases() []float64 { return slices.Clone(m.b) }
+
+// Passes returns how many times the fit computed the gradient, and the largest element that it had in the end.
+func (m *linearMap) Passes() (n int, gradient float64) { return m.passes, m.gradient }
+
+// Out says that kind and number of classes stay. A map of logits takes logits; one of probabilities or their logarithms takes both.
+func (m *linearMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
+	if classes != m.fit.Classes {
+		return 0, 0, fmt.Errorf("the map is of %d classes, and these rows have %d", m.fit.Classes, classes)
+	}
+	switch k {
+	case metrics.Probs, metrics.LogProbs:
+		if m.kind != metrics.Logits {
+			return k, classes, nil
+		}
+	case metrics.Logits:
+		if m.kind == metrics.Logits {
+			return k, classes, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("the map is of %s, and these rows are %s", m.fit.Kind, k)
+}
+
+// applyBytes is about the size of the rows that Apply has in its hands at a time.
+const applyBytes = 1 << 19
+
+// Apply writes softmax(W z + b) for probabilities, its logarithm for theirs, and W z + b for logits. A class without probability, or of
+// the logit -Inf, stays so.
+func (m *linearMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
+	if _, _, err := m.Out(k, src.Classes); err != nil {
+		panic("recal: " + err.Error())
+	}
+	c := src.Classes
+	step := max(1, min(tileRows, applyBytes/(8*c)))
+	z, y := make([]float64, step*c), make([]float64, step*c)
+	var zeros []int32
+	for lo := 0; lo < src.Rows; lo += step {
+		hi := min(lo+step, src.Rows)
+		n := hi - lo
+		logits(z, src, k, lo, hi)
+		zeros = zeros[:0]
+		for i := range n {
+			row := z[i*c : (i+1)*c]
+			top := math.Inf(-1)
+			for _, v := range row {
+				top = max(top, v) // NaN if v is
+			}
+			if !(math.Abs(top) <= math.MaxFloat64) {
+				for j := range row {
+					row[j] = nan
+				}
+				continue
+			}
+			zeros = lift(row, zeros, i*c, k, m.floor)
+		}
+		if len(m.w) > c {
+			kernel.AffineF64(y, z, m.w, m.b, n, c, c)
+		} else {
+			kernel.ScaleShiftF64(y, z, m.w, m.b, n, c)
+		}
+		for _, i := range zeros {
+			y[i] = math.Inf(-1)
+		}
+		switch k {
+		case metrics.Probs:
+			kernel.SoftmaxF64(y, c, y, n, c, c)
+		case metrics.LogProbs:
+			kernel.LogSoftmaxF64(y, c, y, n, c, c)
+		}
+		store(dst, y, lo, hi)
+	}
 }
