@@ -76,8 +76,8 @@ func (t *tileCounter) Merge(a metrics.Accumulator) error {
 func (t *tileCounter) AppendBinary(b []byte) ([]byte, error) { return b, nil }
 func (t *tileCounter) UnmarshalBinary([]byte) error          { return nil }
 
-// tile is what some consecutive row numbers have of rows.
-type tile struct {
+// linearTile is what some consecutive row numbers have of rows.
+type linearTile struct {
 	rows    int
 	z       []float64
 	labels  []int32
@@ -86,12 +86,12 @@ type tile struct {
 	zeros   []int32 // places of z that were -Inf
 }
 
-func (t *tile) reset() {
+func (t *linearTile) reset() {
 	t.rows, t.z, t.labels, t.weights, t.numbers, t.zeros = 0, t.z[:0], t.labels[:0], t.weights[:0], t.numbers[:0], t.zeros[:0]
 }
 
 // add appends rows of a chunk.
-func (t *tile) add(c *metrics.Chunk, lo, hi int) {
+func (t *linearTile) add(c *metrics.Chunk, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		w := 1.0
 		if c.Weights != nil {
@@ -110,7 +110,7 @@ func (t *tile) add(c *metrics.Chunk, lo, hi int) {
 }
 
 // sort puts the rows in the order of their numbers; they nearly always are.
-func (t *tile) sort(k int) {
+func (t *linearTile) sort(k int) {
 	row := make([]float64, 0)
 	for i := 1; i < t.rows; i++ {
 		for j := i; j > 0 && t.numbers[j] < t.numbers[j-1]; j-- {
@@ -125,7 +125,7 @@ func (t *tile) sort(k int) {
 }
 
 // clean drops rows whose label has no probability, and replaces -Inf in the others.
-func (t *tile) clean(k int, kind metrics.Kind, floor float64) {
+func (t *linearTile) clean(k int, kind metrics.Kind, floor float64) {
 	n := 0
 	for i := range t.rows {
 		row := t.z[i*k : (i+1)*k]
@@ -167,14 +167,14 @@ func lowest(t metrics.DType) float64 {
 }
 
 // tiles reads the data once and hands every tile, whole, to one of the functions that newVisit returned.
-func (l *linear) tiles(newVisit func() func(*tile)) error {
+func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 	var mu sync.Mutex
-	open := map[int64]*tile{}
-	var free []*tile
+	open := map[int64]*linearTile{}
+	var free []*linearTile
 	return each(l.d, l.o, func() func(*metrics.Chunk) {
 		visit := newVisit()
-		mine := &tile{}
-		finish := func(t *tile) {
+		mine := &linearTile{}
+		finish := func(t *linearTile) {
 			t.sort(l.k)
 			t.clean(l.k, l.s.kind, l.floor)
 			if t.rows > 0 {
@@ -201,7 +201,7 @@ func (l *linear) tiles(newVisit func() func(*tile)) error {
 				mu.Lock()
 				t := open[g]
 				if t == nil {
-					t = &tile{}
+					t = &linearTile{}
 					if n := len(free); n > 0 {
 						t, free = free[n-1], free[:n-1]
 					}
@@ -281,8 +281,8 @@ func (l *linear) prepare() error {
 	}
 	var mu sync.Mutex
 	seen := make([]bool, l.k) // classes with some probability
-	err = l.tiles(func() func(*tile) {
-		return func(t *tile) {
+	err = l.tiles(func() func(*linearTile) {
+		return func(t *linearTile) {
 			bound := 0.0
 			for _, v := range t.z {
 				bound = max(bound, math.Abs(v))
@@ -367,10 +367,10 @@ func (l *linear) gradient(grad, theta []float64) (float64, error) {
 	var nll exact.Sum
 	var worst float64
 	var mu sync.Mutex
-	err := l.tiles(func() func(*tile) {
+	err := l.tiles(func() func(*linearTile) {
 		var y, loss, g []float64
 		g = make([]float64, len(theta))
-		return func(t *tile) {
+		return func(t *linearTile) {
 			y, loss = grown(y, len(t.z)), grown(loss, t.rows)
 			l.scores(y, t, w, b)
 			kernel.SoftmaxResidualsF64(loss, y, t.rows, k, t.labels, t.weights)
@@ -402,7 +402,7 @@ func (l *linear) gradient(grad, theta []float64) (float64, error) {
 }
 
 // scores writes W z + b, with -Inf where z was. Of a whole W it takes the transpose.
-func (l *linear) scores(y []float64, t *tile, w, b []float64) {
+func (l *linear) scores(y []float64, t *linearTile, w, b []float64) {
 	if l.full {
 		kernel.AffineF64(y, t.z, w, b, t.rows, l.k, l.k)
 	} else {
@@ -480,10 +480,10 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	bound := l.weight * max(l.bound, 1)
 	second := newLattice(split, bound*max(l.bound, 1))
 	first, zeroth := newLattice(k, bound), newLattice(k, l.weight)
-	err := l.tiles(func() func(*tile) {
+	err := l.tiles(func() func(*linearTile) {
 		var y, loss []float64
 		a, b, v := make([]float64, split), make([]float64, k), make([]float64, k)
-		return func(t *tile) {
+		return func(t *linearTile) {
 			y, loss = grown(y, len(t.z)), grown(loss, t.rows)
 			l.scores(y, t, theta[:split], theta[split:]) // at the start W is its transpose
 			kernel.SoftmaxResidualsF64(loss, y, t.rows, k, t.labels, t.weights)
