@@ -33,6 +33,7 @@
 //	kernel: number of members is not positive
 //	kernel: a normal forecast has two or three numbers a row
 //	kernel: edges to count up to are not rising
+//	kernel: beta is not a positive number
 //
 // An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
 // a goroutine, nothing is kept between calls, except that the grid's places are made once; calls with disjoint outputs may run at the same time. Slices start at any

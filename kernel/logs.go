@@ -1,0 +1,30 @@
+package kernel
+
+// LogsF32 writes Log64(x[i]) to dst[i]: natural logarithms as float64, -Inf of 0, NaN of a negative number. The slices have equal lengths.
+func LogsF32(dst []float64, x []float32) {
+	checkEqual(len(dst), len(x))
+	logs(dst, &rows32{f32: x})
+}
+
+// LogsF16 is LogsF32 of the widened IEEE binary16 numbers.
+func LogsF16(dst []float64, x []uint16) {
+	checkEqual(len(dst), len(x))
+	logs(dst, &rows32{f16: x})
+}
+
+// LogsBF16 is LogsF32 of the widened bfloat16 numbers.
+func LogsBF16(dst []float64, x []uint16) {
+	checkEqual(len(dst), len(x))
+	logs(dst, &rows32{bf16: x})
+}
+
+// LogsF64 is LogF64.
+func LogsF64(dst, x []float64) { LogF64(dst, x) }
+
+func logs(dst []float64, x *rows32) {
+	for b := 0; b < len(dst); b += blockLen {
+		for j, v := range x.part(b, min(blockLen, len(dst)-b)) {
+			dst[b+j] = Log64(float64(v))
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package kernel
+
+import "math"
+
+// ScaledSoftmaxF32 writes softmax(beta*x) of rows x k float32 logits: dst[i*dstStride+j] belongs to x[i*stride+j]. beta is positive and
+// finite. It keeps the arg max, and which elements are the largest of their row: what is below the largest has a probability below its,
+// if only by a last place or two, also where beta is so small that all are equal. One whose beta*x lies d below the row's largest has a
+// relative error of at most 7e-7 + 2e-7*d, and one last place more where it is subnormal; what is below 2**-124 of the row's largest may
+// be 0. A row with NaN or +Inf, or all -Inf, gives NaN in all its places. dst may be x itself where the strides are equal; otherwise they
+// do not overlap.
+func ScaledSoftmaxF32(dst []float32, dstStride int, x []float32, rows, k, stride int, beta float64) {
+	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
+	scaled32(dst, dstStride, &rows32{f32: x}, rows, k, stride, beta)
+}
+
+// ScaledSoftmaxF16 is ScaledSoftmaxF32 of the widened IEEE binary16 logits.
+func ScaledSoftmaxF16(dst []float32, dstStride int, x []uint16, rows, k, stride int, beta float64) {
+	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
+	scaled32(dst, dstStride, &rows32{f16: x}, rows, k, stride, beta)
+}
+
+// ScaledSoftmaxBF16 is ScaledSoftmaxF32 of the widened bfloat16 logits.
+func ScaledSoftmaxBF16(dst []float32, dstStride int, x []uint16, rows, k, stride int, beta float64) {
+	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
+	scaled32(dst, dstStride, &rows32{bf16: x}, rows, k, stride, beta)
+}
+
+// ScaledSoftmaxF64 is ScaledSoftmaxF32 for float64: the relative error is at most 2e-15 + 4e-16*d; what is below 2**-1019 of the row's
+// largest may be 0.
+func ScaledSoftmaxF64(dst []float64, dstStride int, x []float64, rows, k, stride int, beta float64) {
+	checkScaled(len(dst), dstStride, len(x), rows, k, stride, beta)
+	scaled64(dst, dstStride, x, rows, k, stride, beta)
+}
+
+func checkScaled(dst, dstStride, x, rows, k, stride int, beta float64) {
+	checkRows(x, rows, k, stride)
+	checkRows(dst, rows, k, dstStride)
+	checkBeta(beta)
+}
+
+// below1 is the most that the term of an element below the largest is, whose own is 1: what 1 less two units in its last place is times
+// any number lies below that.
+const (
+	below1   = 1 - 0x1p-23
+	below164 = 1 - 0x1p-52
+)
+
+// scaling32 is what the terms of all rows have in common: one is 2**(d*c) where d is how far an element lies above the largest, and 0
+// where that is below low.
+type scaling32 struct {
+	c, low float32
+	far    bool // beta is so far from 1 that c is no use
+	beta   float64
+}
+
+func newScaling32(beta float64) scaling32 {
+	c := beta * log2e
+	if !(c >= 0x1p-100 && c <= 0x1p100) {
+		return scaling32{far: true, beta: beta}
+	}
+	return scaling32{c: float32(c), low: float32(-125 / c), beta: beta}
+}
+
+func scaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, beta float64) {
+	s := newScaling32(beta)
+	for i := range rows {
+		scaledRow32(dst[i*dstStride:i*dstStride+k], x, i*stride, &s)
+	}
+}
+
+// scaledRow32 is the definition: the terms are stored, and multiplied by float32(1 / their sum). They are added in 16 lanes of float32,
+// of which those of each 1,024 elements are added to lanes of float64.
+func scaledRow32(out []float32, x *rows32, at int, s *scaling32) {
+	k := len(out)
+	m := float32(math.Inf(-1))
+	for b := 0; b < k; b += blockLen {
+		for _, v := range x.part(at+b, min(blockLen, k-b)) {
+			if v > m {
+				m = v
+			}
+		}
+	}
+	var acc [16]float64
+	for b := 0; b < k; b += blockLen {
+		var sum [16]float32
+		for j, v := range x.part(at+b, min(blockLen, k-b)) {
+			e := s.term(v, m)
+			out[b+j] = e
+			sum[j&15] += e
+		}
+		for l, v := range sum {
+			acc[l] += float64(v)
+		}
+	}
+	for l := range 8 {
+		acc[l] += acc[l+8]
+	}
+	scale := float32(1 / fold8((*[8]float64)(acc[:])))
+	for j := range out {
+		out[j] *= scale
+	}
+}
+
+// term returns that of v, where m is the row's largest.
+func (s *scaling32) term(v, m float32) float32 {
+	d := v - m
+	var e float32
+	switch {
+	case s.far:
+		e = float32(Exp64(s.beta * (float64(v) - float64(m))))
+	case d < s.low:
+		return 0
+	default:
+		t := fma32(d, s.c, magic32+127)
+		p := exp2Poly32(fma32(d, s.c, magic32+127-t))
+		e = float32(p * math.Float32frombits(math.Float32bits(t)<<23))
+	}
+	if d < 0 && e > below1 {
+		e = below1
+	}
+	return e
+}
+
+func scaled64(dst []float64, dstStride int, x []float64, rows, k, stride int, beta float64) {
+	c := min(beta*log2e, maxFinite)
+	low := max(-1020/c, -maxFinite)
+	for i := range rows {
+		scaledRow64(dst[i*dstStride:i*dstStride+k], x[i*stride:i*stride+k], c, low)
+	}
+}
+
+// scaledRow64 is scaledRow32 with 8 lanes, of float64 both.
+func scaledRow64(out, row []float64, c, low float64) {
+	m := math.Inf(-1)
+	for _, v := range row {
+		if v > m {
+			m = v
+		}
+	}
+	var acc [8]float64
+	for b := 0; b < len(row); b += blockLen {
+		var sum [8]float64
+		for j, v := range row[b:min(b+blockLen, len(row))] {
+			d, e := v-m, 0.0
+			if !(d < low) {
+				t := math.FMA(d, c, magic64+1023)
+				p := exp2Poly64(math.FMA(d, c, magic64+1023-t))
+				e = float64(p * math.Float64frombits(math.Float64bits(t)<<52))
+			}
+			if d < 0 && e > below164 {
+				e = below164
+			}
+			out[b+j] = e
+			sum[j&7] += e
+		}
+		for l, v := range sum {
+			acc[l] += v
+		}
+	}
+	scale := 1 / fold8(&acc)
+	for j := range out {
+		out[j] *= scale
+	}
+}

@@ -1,0 +1,200 @@
+package kernel
+
+import "math"
+
+// Tempered are what a fit of a temperature asks of each row, one element a row, where b = beta stands for 1/T and d is how far a logit
+// lies above the row's largest, which is never more than 0.
+type Tempered struct {
+	NLL       []float64 // ln S0 - b*d_y, S0 being the sum of e**(b*d)
+	Slope     []float64 // S1/S0 - d_y, S1 being the sum of e**(b*d) * d: the derivative of NLL by b
+	Curvature []float64 // S2/S0 - (S1/S0)^2, S2 being the sum of e**(b*d) * d^2: the second one, at least 0
+	Label     []float64 // d_y, of the row's label
+}
+
+const errBeta = "kernel: beta is not a positive number"
+
+// TemperedF32 writes the columns of rows x k float32 logits, row i being x[i*stride : i*stride+k], for softmax(beta*x). labels has a
+// class for each row.
+//
+// -Inf is a class of probability 0: where it is the true one NLL and Slope are +Inf and Label is -Inf. A row with NaN or +Inf, or all
+// -Inf, or a label that is no class, has NaN, 0x7FF8000000000000, in every column. beta is positive and finite; from 1e-300 to 1e300 no
+// other row has a NaN. What is beyond float64 is infinite.
+//
+// All is float64: a term is exact to 7e-15 and 2e-16*|beta*d| of it, and those below 2**-1000 are left out.
+func TemperedF32(c *Tempered, x []float32, rows, k, stride int, labels []int32, beta float64) {
+	checkTempered(c, len(x), rows, k, stride, labels, beta)
+	tempered32(c, &rows32{f32: x}, rows, k, stride, labels, beta)
+}
+
+// TemperedF16 is TemperedF32 of the widened IEEE binary16 logits.
+func TemperedF16(c *Tempered, x []uint16, rows, k, stride int, labels []int32, beta float64) {
+	checkTempered(c, len(x), rows, k, stride, labels, beta)
+	tempered32(c, &rows32{f16: x}, rows, k, stride, labels, beta)
+}
+
+// TemperedBF16 is TemperedF32 of the widened bfloat16 logits.
+func TemperedBF16(c *Tempered, x []uint16, rows, k, stride int, labels []int32, beta float64) {
+	checkTempered(c, len(x), rows, k, stride, labels, beta)
+	tempered32(c, &rows32{bf16: x}, rows, k, stride, labels, beta)
+}
+
+// TemperedF64 is TemperedF32 for float64.
+func TemperedF64(c *Tempered, x []float64, rows, k, stride int, labels []int32, beta float64) {
+	checkTempered(c, len(x), rows, k, stride, labels, beta)
+	tempered64(c, x, rows, k, stride, labels, beta)
+}
+
+func checkTempered(c *Tempered, n, rows, k, stride int, labels []int32, beta float64) {
+	checkRows(n, rows, k, stride)
+	if min(len(c.NLL), len(c.Slope), len(c.Curvature), len(c.Label)) < rows {
+		panic(errColumns)
+	}
+	if len(labels) < rows {
+		panic(errLabels)
+	}
+	checkBeta(beta)
+}
+
+func checkBeta(beta float64) {
+	if !(beta > 0 && beta <= math.MaxFloat64) {
+		panic(errBeta)
+	}
+}
+
+// tempering is what the terms of all rows have in common: an exponent is d*c, in sixteenths of a power of two.
+type tempering struct{ beta, c, low float64 }
+
+func newTempering(beta float64) tempering {
+	c := min(beta*(16*log2e), maxFinite)
+	return tempering{beta, c, max(-16000/c, -maxFinite)}
+}
+
+// term returns 2**(d*c/16), with d of at least low: the nearest sixteenth comes from a table, what is left from a polynomial, which is 1
+// at 0. Error of the fit 5.6e-15.
+func (t *tempering) term(d float64) float64 {
+	u := math.FMA(d, t.c, magic64)
+	f := math.FMA(d, t.c, magic64-u)
+	b := math.Float64bits(u)
+	s := math.Float64frombits(sixteenths[b&15] + b<<48)
+	p := math.FMA(f, 0x1.5d862bed83185p-30, 0x1.3b2c78bd33fb2p-23)
+	p = math.FMA(f, p, 0x1.c6b08d771e067p-17)
+	p = math.FMA(f, p, 0x1.ebfbdff5ffc01p-11)
+	p = math.FMA(f, p, 0x1.62e42fefa3981p-5)
+	return float64(s * math.FMA(f, p, 1))
+}
+
+// sixteenths are the bits of 2**(i/16), less those that an exponent of i sixteenths has shifted to their place.
+var sixteenths = func() (t [16]uint64) {
+	for i, v := range [16]float64{1, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0, 0x1.306fe0a31b715p+0,
+		0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0, 0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0,
+		0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0, 0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0,
+		0x1.ea4afa2a490dap+0} {
+		t[i] = math.Float64bits(v) - uint64(i)<<48
+	}
+	return t
+}()
+
+// temperedSums are the sums of a row: in the first lane of short ones, else in eight.
+type temperedSums struct{ s0, s1, s2 [8]float64 }
+
+// add adds the term of d to a lane.
+func (s *temperedSums) add(l int, d float64, t *tempering) {
+	if d < t.low {
+		return
+	}
+	e := t.term(d)
+	p := float64(e * d)
+	s.s0[l] += e
+	s.s1[l] += p
+	s.s2[l] = math.FMA(p, d, s.s2[l])
+}
+
+// columns writes row i from its sums and its label's d.
+func (s *temperedSums) columns(c *Tempered, i int, dy float64, t *tempering) {
+	s0, s1, s2 := fold8(&s.s0), fold8(&s.s1), fold8(&s.s2)
+	if s0 != s0 || dy != dy {
+		c.NLL[i], c.Slope[i], c.Curvature[i], c.Label[i] = nan64, nan64, nan64, nan64
+		return
+	}
+	mean, square := max(s1/s0, -maxFinite), s2/s0
+	v := square - float64(mean*mean)
+	switch {
+	case square > maxFinite:
+		v = square
+	case !(v > 0):
+		v = 0
+	}
+	c.NLL[i] = Log64(s0) - float64(t.beta*dy)
+	c.Slope[i] = mean - dy
+	c.Curvature[i] = v
+	c.Label[i] = dy
+}
+
+// fold8 adds lanes l and l+4, l and l+2, l and l+1.
+func fold8(v *[8]float64) float64 {
+	return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
+}
+
+func tempered32(c *Tempered, x *rows32, rows, k, stride int, labels []int32, beta float64) {
+	t := newTempering(beta)
+	for i := range rows {
+		temperedRow32(c, i, x, i*stride, k, labels[i], &t)
+	}
+}
+
+func tempered64(c *Tempered, x []float64, rows, k, stride int, labels []int32, beta float64) {
+	t := newTempering(beta)
+	for i := range rows {
+		temperedRow64(c, i, x[i*stride:i*stride+k], labels[i], &t)
+	}
+}
+
+// temperedRow32 is the definition: a row of at most 32 is one chain, in a longer one element j belongs to lane j mod 8.
+func temperedRow32(c *Tempered, i int, x *rows32, at, k int, y int32, t *tempering) {
+	top := float32(math.Inf(-1))
+	for b := 0; b < k; b += blockLen {
+		for _, v := range x.part(at+b, min(blockLen, k-b)) {
+			if v > top {
+				top = v
+			}
+		}
+	}
+	m, mask := float64(top), temperedLanes(k)
+	var s temperedSums
+	for b := 0; b < k; b += blockLen {
+		for j, v := range x.part(at+b, min(blockLen, k-b)) {
+			s.add(j&mask, float64(v)-m, t)
+		}
+	}
+	dy := nan64
+	if y >= 0 && int(y) < k {
+		dy = float64(x.at(at+int(y))) - m + 0
+	}
+	s.columns(c, i, dy, t)
+}
+
+// temperedLanes returns what makes a lane of an index.
+func temperedLanes(k int) int {
+	if k <= shortMax {
+		return 0
+	}
+	return 7
+}
+
+func temperedRow64(c *Tempered, i int, row []float64, y int32, t *tempering) {
+	m, mask := math.Inf(-1), temperedLanes(len(row))
+	for _, v := range row {
+		if v > m {
+			m = v
+		}
+	}
+	var s temperedSums
+	for j, v := range row {
+		s.add(j&mask, v-m, t)
+	}
+	dy := nan64
+	if y >= 0 && int(y) < len(row) {
+		dy = row[y] - m + 0
+	}
+	s.columns(c, i, dy, t)
+}

@@ -1,0 +1,151 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa/isatest"
+)
+
+func newTempered(n int) *Tempered {
+	return &Tempered{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+}
+
+// temperedPlain returns a row's columns by math.Exp, with compensated sums, the variance by differences to the mean.
+func temperedPlain(row []float64, y int, beta float64) [4]float64 {
+	m := math.Inf(-1)
+	for _, v := range row {
+		m = math.Max(m, v)
+	}
+	sum := func(f func(d, e float64) float64) float64 {
+		s, c := 0.0, 0.0
+		for _, v := range row {
+			e := math.Exp(beta * (v - m))
+			if e == 0 {
+				continue
+			}
+			z := f(v-m, e)
+			t := s + z
+			c += (s - t) + z
+			s = t
+		}
+		return s + c
+	}
+	s0 := sum(func(_, e float64) float64 { return e })
+	mean := sum(func(d, e float64) float64 { return d * e }) / s0
+	dy := row[y] - m
+	return [4]float64{math.Log(s0) - beta*dy, mean - dy, sum(func(d, e float64) float64 { return e * (d - mean) * (d - mean) }) / s0, dy}
+}
+
+// TestTempered holds the columns to the formulas, from one class to the most that there are.
+func TestTempered(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		r := check.Rand(131)
+		for _, k := range []int{1, 2, 3, 10, 31, 32, 33, 100, 1000, 1025, 5000, 262144} {
+			rows := 12
+			if k > 5000 {
+				rows = 1
+			}
+			for _, beta := range []float64{1, 0.01, 0.7, 3, 40, 1e-9} {
+				x, y := check.Logits32(r, rows*k, 4), make([]int32, rows)
+				for i := range y {
+					y[i] = int32(r.IntN(k))
+				}
+				a, b := newTempered(rows), newTempered(rows)
+				TemperedF32(a, x, rows, k, k, y, beta)
+				TemperedF64(b, widen64(x), rows, k, k, y, beta)
+				for i := range rows {
+					want := temperedPlain(widen64(x[i*k:(i+1)*k]), int(y[i]), beta)
+					for j, w := range want {
+						got := [4][]float64{a.NLL, a.Slope, a.Curvature, a.Label}[j][i]
+						also := [4][]float64{b.NLL, b.Slope, b.Curvature, b.Label}[j][i]
+						if got != also {
+							t.Fatalf("k=%d beta=%g row %d column %d: %v, of float64 %v", k, beta, i, j, got, also)
+						}
+						scale := math.Max(1, math.Abs(want[3])*math.Max(1, beta))
+						if j == 2 {
+							scale = w * (1 + float64(k)/100)
+						}
+						if math.Abs(got-w) > 5e-14*scale {
+							t.Fatalf("k=%d beta=%g row %d column %d: %v, want %v", k, beta, i, j, got, w)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTemperedFaults: what is no row has the canonical NaN, and an infinite NLL is one.
+func TestTemperedFaults(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	isatest.Each(t, func(t *testing.T) {
+		for _, k := range []int{1, 2, 7, 10, 32, 33, 64, 100, 1030} {
+			for at := range min(k, 70) {
+				for _, beta := range []float64{1e-300, 1e-3, 1, 1e300} {
+					const rows = 11
+					x, y := make([]float32, rows*k), make([]int32, rows)
+					for i := range x {
+						x[i] = float32(i%7) - 3
+					}
+					row := func(i int) []float32 { return x[i*k : (i+1)*k] }
+					row(0)[at], row(1)[at], y[2], y[3] = nan, inf, -1, int32(k)
+					for j := range k {
+						row(4)[j], row(5)[j], row(9)[j] = -inf, -inf, 5
+					}
+					row(5)[at], y[5] = 2, int32(at)
+					row(6)[at], y[6] = -inf, int32(at)
+					row(7)[at], y[7] = -3e38, int32(at)
+					row(8)[at] = 3e38
+					row(10)[at], row(10)[k-1] = nan, inf
+					c := newTempered(rows)
+					TemperedF32(c, x, rows, k, k, y, beta)
+					d := newTempered(rows)
+					TemperedF64(d, widen64(x), rows, k, k, y, beta)
+					for i := range rows {
+						for j, col := range [][]float64{c.NLL, c.Slope, c.Curvature, c.Label, d.NLL, d.Slope, d.Curvature, d.Label} {
+							v := col[i]
+							none := i <= 4 || i == 10 || i == 6 && k == 1
+							if none != (v != v) || none && math.Float64bits(v) != 0x7FF8000000000000 {
+								t.Fatalf("k=%d at %d beta=%g row %d column %d: %v", k, at, beta, i, j, v)
+							}
+							if i == 5 && v != 0 {
+								t.Fatalf("k=%d at %d beta=%g: column %d of a row of one class is %v", k, at, beta, j, v)
+							}
+							if i == 6 && k > 1 && j%4 != 2 && v != [4]float64{math.Inf(1), math.Inf(1), 0, math.Inf(-1)}[j%4] {
+								t.Fatalf("k=%d at %d beta=%g: column %d of a label of -Inf is %v", k, at, beta, j, v)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTemperedFar: no good row of float64 has a NaN, whatever beta is from 1e-300 to 1e300.
+func TestTemperedFar(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		r := check.Rand(137)
+		for range 2000 {
+			k := 1 + r.IntN(70)
+			x := make([]float64, k)
+			for j := range x {
+				if x[j] = math.Ldexp(r.NormFloat64(), r.IntN(2100)-1075); r.IntN(9) == 0 {
+					x[j] = [...]float64{math.Inf(-1), maxFinite, -maxFinite, 0, 5e-324}[r.IntN(5)]
+				}
+				if math.IsInf(x[j], 1) {
+					x[j] = 0
+				}
+			}
+			x[r.IntN(k)] = 1
+			c := newTempered(1)
+			beta := math.Pow(10, r.Float64()*600-300)
+			TemperedF64(c, x, 1, k, k, []int32{int32(r.IntN(k))}, beta)
+			if c.NLL[0] != c.NLL[0] || c.Slope[0] != c.Slope[0] || !(c.Curvature[0] >= 0) || !(c.Label[0] <= 0) {
+				t.Fatalf("beta=%g: %v of %v", beta, c, x)
+			}
+		}
+	})
+}
