@@ -1,6 +1,12 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+
+	"github.com/candor-go/candor/internal/isa"
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // This file maps rows of float64 and adds up what a gradient by the map's parameters needs. All matrices are packed: a row starts
 // where the one before it ends.
@@ -13,6 +19,13 @@ func AffineF64(dst, x, w, b []float64, rows, in, out int) {
 	checkRows(len(dst), rows, out, out)
 	checkRows(len(w), in, out, out)
 	checkRows(len(b), 1, out, out)
+	if simd() && rows > 0 {
+		for i := 0; i < rows; i += productRows {
+			n := min(productRows, rows-i)
+			product(&dst[i*out], &b[0], 0, &x[i*in], in, 1, &w[0], n, in, out)
+		}
+		return
+	}
 	for i := range rows {
 		row := dst[i*out:][:out]
 		copy(row, b)
@@ -31,6 +44,10 @@ func AddOuterF64(g, d, x []float64, rows, out, in int) {
 	checkRows(len(d), rows, out, out)
 	checkRows(len(x), rows, in, in)
 	checkRows(len(g), out, in, in)
+	if simd() && rows > 0 {
+		product(&g[0], &g[0], in, &d[0], 1, out, &x[0], out, rows, in)
+		return
+	}
 	for i := range rows {
 		for c, v := range d[i*out:][:out] {
 			row := g[c*in:][:in]
@@ -45,6 +62,10 @@ func AddOuterF64(g, d, x []float64, rows, out, in int) {
 func AddRowsF64(g, x []float64, rows, k int) {
 	checkRows(len(x), rows, k, k)
 	checkRows(len(g), 1, k, k)
+	if simd() && rows > 0 {
+		asm.AddRowsF64(&g[0], &x[0], rows, k)
+		return
+	}
 	for i := range rows {
 		for c, v := range x[i*k:][:k] {
 			g[c] += v
@@ -58,6 +79,10 @@ func ScaleShiftF64(dst, x, a, b []float64, rows, k int) {
 	checkRows(len(dst), rows, k, k)
 	checkRows(len(a), 1, k, k)
 	checkRows(len(b), 1, k, k)
+	if simd() && rows > 0 {
+		asm.ScaleShiftF64(&dst[0], &x[0], &a[0], &b[0], rows, k)
+		return
+	}
 	for i := range rows {
 		to := dst[i*k:][:k]
 		for c, v := range x[i*k:][:k] {
@@ -73,11 +98,52 @@ func AddProductsF64(ga, gb, d, x []float64, rows, k int) {
 	checkRows(len(x), rows, k, k)
 	checkRows(len(ga), 1, k, k)
 	checkRows(len(gb), 1, k, k)
+	if simd() && rows > 0 {
+		asm.AddScaledRowsF64(&gb[0], &d[0], rows, k, &ga[0], &x[0])
+		return
+	}
 	for i := range rows {
 		row := x[i*k:][:k]
 		for c, v := range d[i*k:][:k] {
 			ga[c] = math.FMA(v, row[c], ga[c])
 			gb[c] += v
 		}
+	}
+}
+
+const (
+	productRows = 256      // whose numbers stand in the second cache while the columns of w pass
+	productRoom = 24 * 128 // elements of the first cache for some columns of the other matrix
+)
+
+// productColumns is how many columns of the result stand in registers at a time.
+func productColumns() int {
+	if isa.AVX512 {
+		return 24
+	}
+	return 8
+}
+
+// product writes c + x y to to, of rows x cols elements, as chains of n > 0 steps: element (i, s) of x is x[i*row+s*step], the rows of y
+// are packed, and so are those of to. The rows of c are cStride apart. It takes as many steps at a time as y has room for, each time some
+// columns for all rows.
+func product(to, c *float64, cStride int, x *float64, row, step int, y *float64, rows, n, cols int) {
+	var room [productRoom + 7]float64
+	packed := &room[-(uintptr(unsafe.Pointer(&room))>>3)&7] // a multiple of 64
+	width := min(productColumns(), (cols+7)&^7)
+	depth := min(n, productRoom/width)
+	at := func(p *float64, i int) *float64 { return (*float64)(unsafe.Add(unsafe.Pointer(p), 8*i)) }
+	for s := 0; s < n; s += depth {
+		d := min(depth, n-s)
+		for j := 0; j < cols; {
+			w := min(width, cols-j)
+			if w > 8 {
+				w &^= 7
+			}
+			asm.PackColumnsF64(packed, at(y, s*cols+j), d, cols, w)
+			asm.AddProductsF64(at(to, j), cols, at(c, j), cStride, at(x, s*step), row, step, packed, d, rows, w)
+			j += w
+		}
+		c, cStride = to, cols
 	}
 }

@@ -1,5 +1,7 @@
 package kernel
 
+import "github.com/candor-go/candor/kernel/asm"
+
 // SoftmaxResidualsF64 replaces rows of k logits by the gradient of weight * NLL, which is weight * (softmax - one-hot of the label),
 // and writes the NLL of each row, -ln of the label's probability, without the weight, to nll. weights may be nil: all are 1. The rows
 // are packed: row i is u[i*k : (i+1)*k].
@@ -20,6 +22,10 @@ func SoftmaxResidualsF64(nll, u []float64, rows, k int, labels []int32, weights 
 	}
 	if len(labels) < rows {
 		panic(errLabels)
+	}
+	if simd() {
+		simdResiduals(nll, u, rows, k, labels, weights)
+		return
 	}
 	for i := range rows {
 		weight := 1.0
@@ -77,4 +83,33 @@ func residuals(row []float64, y int, weight float64) float64 {
 	}
 	row[y] = 0 - float64(s*scale) // not -0
 	return (m - uy) + Log1p64(s+(e-1))
+}
+
+// residualRoom is where the assembly keeps what it knows of rows; kernel/asm/_gen/residuals.go has its layout.
+type residualRoom struct {
+	max, label, sum, weight, nll [workRows]float64
+}
+
+func simdResiduals(nll, u []float64, rows, k int, labels []int32, weights []float64) {
+	var room residualRoom
+	var y [workRows]int32
+	// The terms stay in the first cache until their sum is known.
+	most := max(8, min(workRows, 4096/k&^7))
+	for i, n := 0, 0; i < rows; i += n {
+		n = min(most, rows-i)
+		for j, label := range labels[i : i+n] {
+			weight := 1.0
+			if weights != nil {
+				weight = weights[i+j]
+			}
+			if uint(label) >= uint(k) {
+				label, weight = 0, nan64 // which makes all NaN
+			}
+			y[j], room.weight[j] = label, weight
+		}
+		asm.ResidualTermsF64(&room.max[0], &u[i*k], n, k, &y[0])
+		asm.ResidualEndsF64(&room.max[0], (n+7)&^7)
+		asm.ResidualRowsF64(&room.max[0], &u[i*k], n, k, &y[0])
+		copy(nll[i:i+n], room.nll[:])
+	}
 }

@@ -46,10 +46,15 @@ func (v vector64) expParts(x V) (n, p V) {
 	r := v.Copy(x)
 	v.FMATo(F64, r, n, v.c(-ln2hi))
 	v.FMATo(F64, r, n, v.c(-ln2lo))
+	return n, v.expm1(r)
+}
+
+// expm1 returns e**r - 1 for |r| <= ln(2)/2.
+func (v vector64) expm1(r V) V {
 	q := v.horner(r, 0x1.1e3d33c408befp-29, 0x1.af6bda85bfb07p-26, 0x1.27e5b43506fa6p-22, 0x1.71ddf02854ed4p-19,
 		0x1.a01a01369ed3cp-16, 0x1.a01a01b37b44ap-13, 0x1.6c16c16c3043cp-10, 0x1.111111110ec65p-7, 0x1.5555555555503p-5,
 		0x1.555555555555bp-3, 0.5)
-	return n, v.fma(v.mul(r, r), q, r)
+	return v.fma(v.mul(r, r), q, r)
 }
 
 // expWhole returns 2**n * (1 + p).

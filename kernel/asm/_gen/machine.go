@@ -89,6 +89,7 @@ type Machine interface {
 	gridMachine
 	hitBlocksMachine
 	normalMachine
+	affineMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

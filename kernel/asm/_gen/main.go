@@ -55,6 +55,8 @@ var families = []struct {
 	{"normal", normal},
 	{"unitmoments", unitMoments},
 	{"countupto", countUpTo},
+	{"affine", affine},
+	{"residuals", residuals},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.

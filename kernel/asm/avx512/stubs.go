@@ -870,3 +870,52 @@ func CountUpToF32(counts *uint64, x *float32, n int, edges *float32)
 //
 //go:noescape
 func CountUpToF64(counts *uint64, x *float64, n int, edges *float64)
+
+// PackColumnsF64 copies the first cols columns of n rows, n > 0, which are stride elements apart, to rows that follow
+// each other: cols is a multiple of 8, or less than 8, and then zeros make up a row of 8.
+//
+//go:noescape
+func PackColumnsF64(to *float64, from *float64, n int, stride int, cols int)
+
+// AddProductsF64 writes c + x y to rows of cols columns, which are toStride elements apart: the chains of fused
+// multiply-adds, from the elements of c on, whose rows are cStride elements apart, of n steps, n > 0. Element (i, s) of
+// x is x[i*row+s*step]. The rows of y are packed by PackColumnsF64: cols is 8 or what the level has as the width of a
+// block, or a multiple of 8 below it, or less than 8.
+//
+//go:noescape
+func AddProductsF64(to *float64, toStride int, c *float64, cStride int, x *float64, row int, step int, y *float64, n int, rows int, cols int)
+
+// ScaleShiftF64 writes x * a + b, rounded once, to dst, which may be x itself: rows, at least one, of k elements, and a
+// and b of a row.
+//
+//go:noescape
+func ScaleShiftF64(dst *float64, x *float64, a *float64, b *float64, rows int, k int)
+
+// AddRowsF64 adds rows, at least one, of k elements at d to those at to.
+//
+//go:noescape
+func AddRowsF64(to *float64, d *float64, rows int, k int)
+
+// AddScaledRowsF64 adds rows, at least one, of k elements at d to those at to, and their products with those at x,
+// fused, to products.
+//
+//go:noescape
+func AddScaledRowsF64(to *float64, d *float64, rows int, k int, products *float64, x *float64)
+
+// ResidualTermsF64 replaces rows of k logits, at most 64 and at least one, by their terms, that of the label by 0, and
+// stores the largest logit of each, the label's, and the sum of the terms in the room w. The labels are from 0 to k-1.
+//
+//go:noescape
+func ResidualTermsF64(w *float64, x *float64, rows int, k int, labels *int32)
+
+// ResidualEndsF64 makes the scales, the labels' residuals and the NLL of n rows, a multiple of 8 that is at most 64, of
+// what stands in the room w. Of a row with a fault all three are NaN.
+//
+//go:noescape
+func ResidualEndsF64(w *float64, n int)
+
+// ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, by the scales in the room w,
+// and stores the labels'.
+//
+//go:noescape
+func ResidualRowsF64(w *float64, x *float64, rows int, k int, labels *int32)
