@@ -3,18 +3,320 @@ package recal
 import (
 	"encoding/json"
 	"errors"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 )
 
-// ETS is ensemble temperature scaling: w1 softmax(z/T) + w2 softmax(z) + w3/K, with weights of at least 0 whose sum is 1.
+// ETS is ensemble temperature scaling: w1 softmax(z/T) + w2 softmax(z) + w3/K, with weights of at least 0 whose sum is 1. The arg max
+// and the order of a row's classes stay.
+//
+// T is that of Temperature, and the weights, with that T, are those of the least mean NLL. That is convex in them; they are found by
+// Newton's method over the triangle of the weights, borders and all, and each of its steps reads the data once: some 6 reads after
+// those of the temperature. A binary task has K = 2 and sigmoids. Where no temperature is the best there is no ETS either, and the
+// error is that of Temperature. Rows whose label has no probability are left out (see Fit), as they are for the temperature, though a
+// w3 above 0 gives them some.
+//
+// A file has the parameters temperature, and weights, the three in the order of the formula.
+//
+// Zhang, Kailkhura, Han: Mix-n-Match: ensemble and compositional methods for uncertainty calibration in deep learning (2020).
 type ETS struct {
 }
 
 func (m ETS) String() string { return "ets" }
 
-func (m ETS) Fit(d Data, o *Options) (Map, error) { return nil, errors.New("ets is missing") }
+// Fit returns an *ETSMap.
+func (m ETS) Fit(d Data, o *Options) (Map, error) {
+	l, err := newLikelihood(d, o)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.temperature()
+	if err != nil {
+		return nil, err
+	}
+	w, err := l.weights(t.Beta())
+	if err != nil {
+		return nil, err
+	}
+	l.fit.Reads = l.reads
+	return &ETSMap{fit: l.fit, t: t.t, w: w}, nil
+}
 
 func (m ETS) with(option, value string) (Method, error) { return m, noOption(option) }
 
+type etsFile struct {
+	Temperature float64   `json:"temperature"`
+	Weights     []float64 `json:"weights"`
+}
+
 func (m ETS) decode(f Fit, parameters json.RawMessage) (Map, error) {
-	return nil, errors.New("ets is missing")
+	var p etsFile
+	if err := strict(parameters, &p); err != nil {
+		return nil, err
+	}
+	if !goodTemperature(p.Temperature) {
+		return nil, errNoTemperature
+	}
+	if f.Classes < 1 {
+		return nil, errNoClasses
+	}
+	if len(p.Weights) != 3 {
+		return nil, errors.New("there are not three weights")
+	}
+	w := weights(p.Weights)
+	if !(w[0] >= 0 && w[1] >= 0 && w[2] >= 0 && math.Abs(w[0]+w[1]+w[2]-1) <= 1e-12) {
+		return nil, errors.New("the weights are not of at least 0 with the sum 1")
+	}
+	return &ETSMap{fit: f, t: p.Temperature, w: w}, nil
+}
+
+// ETSMap is a mixture of what a temperature makes of rows, of the rows as they are, and of equal probabilities.
+type ETSMap struct {
+	fit Fit
+	t   float64
+	w   weights
+}
+
+// weights are those of the mixture.
+type weights [3]float64
+
+// T returns the temperature.
+func (m *ETSMap) T() float64 { return m.t }
+
+// Weights returns the weights of softmax(z/T), of softmax(z), and of 1/K.
+func (m *ETSMap) Weights() [3]float64 { return m.w }
+
+// Method returns "ets".
+func (m *ETSMap) Method() string { return "ets" }
+
+// Fit tells of the rows.
+func (m *ETSMap) Fit() Fit { return m.fit }
+
+// Out takes Probs, Logits and LogProbs of as many classes as the map was fitted to, and gives Probs of as many.
+func (m *ETSMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
+	return softmaxOut("ets", m.fit.Classes, k, classes)
+}
+
+// Apply writes the mixtures. The arg max stays where rounding would move it, as TemperatureMap.Apply has it.
+func (m *ETSMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
+	if _, _, err := m.Out(k, src.Classes); err != nil {
+		panic("recal: " + err.Error())
+	}
+	c := src.Classes
+	equal := m.w[2] / float64(max(2, c))
+	var plain []float64
+	softmaxApply(dst, src, k, func(p, z []float64, rows int) {
+		if len(plain) < rows*c {
+			plain = make([]float64, rows*c)
+		}
+		tempered(p, z, rows, c, 1)
+		copy(plain, p[:rows*c])
+		tempered(p, z, rows, c, m.t)
+		for i, v := range p[:rows*c] {
+			p[i] = float64(m.w[0]*v) + float64(m.w[1]*plain[i]) + equal
+		}
+	})
+}
+
+func (m *ETSMap) parameters() any { return etsFile{m.t, m.w[:]} }
+
+// mixture are the sums over the rows, divided by that of their weights, of the NLL of a mixture and of its derivatives by the
+// mixture's weights.
+type mixture struct {
+	nll      float64
+	gradient [3]float64
+	hessian  [3][3]float64
+}
+
+// mixed reads the data for the sums of the mixture of beta's probabilities, the plain and equal ones. The NLL is +Inf where one of
+// them is so large that the weights cannot be near the best.
+func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
+	const (
+		value, weight, gradient, hessian = 0, 1, 2, 5
+		n                                = 11
+	)
+	var s sums
+	err := l.visit(func(t *temperedRows) func() {
+		own := s.some(n)
+		wild := s.flag()
+		cols := make([][]float64, n)
+		for i := range cols {
+			cols[i] = make([]float64, columnRows)
+		}
+		first := make([]float64, columnRows)
+		return func() {
+			t.columns(beta)
+			copy(first, t.nll[:t.n])
+			t.columns(1)
+			rows, third := 0, 1/float64(max(2, t.chunk.Classes))
+			for i := range t.n {
+				weigh := t.weight(i)
+				if weigh == 0 {
+					continue
+				}
+				q := [3]float64{kernel.Exp64(-first[i]), kernel.Exp64(-t.nll[i]), third}
+				p := float64(w[0]*q[0]) + float64(w[1]*q[1]) + float64(w[2]*q[2])
+				if !(p > 1e-140) {
+					*wild = true
+					continue
+				}
+				cols[value][rows] = float64(weigh * (0 - kernel.Log64(p)))
+				cols[weight][rows] = weigh
+				at := hessian
+				for a := range q {
+					r := q[a] / p
+					cols[gradient+a][rows] = float64(weigh * -r)
+					for b := range a + 1 {
+						cols[at][rows] = float64(weigh * float64(r*(q[b]/p)))
+						at++
+					}
+				}
+				rows++
+			}
+			for i, c := range cols {
+				own[i].AddExactAll(c[:rows])
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &mixture{nll: math.Inf(1)}
+	if s.flagged() {
+		return m, nil
+	}
+	total := s.total()
+	mean := func(i int) float64 { return exact.Ratio(&total[i], &total[weight]) }
+	m.nll = mean(value)
+	at := hessian
+	for a := range 3 {
+		m.gradient[a] = mean(gradient + a)
+		for b := range a + 1 {
+			m.hessian[a][b] = mean(at)
+			m.hessian[b][a] = m.hessian[a][b]
+			at++
+		}
+	}
+	return m, nil
+}
+
+const (
+	// mostSteps is how many steps are more than any weights need.
+	mostSteps = 200
+	// nearWeights is the square of a step's length, as the curvature has it, from which on what is left is of no account.
+	nearWeights = 1e-14
+)
+
+var errNoWeights = errors.New("recal: the weights of ets were not found; please report these data")
+
+// weights finds the best mixture.
+func (l *likelihood) weights(beta float64) (weights, error) {
+	w := weights{0.5, 0.25, 0.25}
+	m, err := l.mixed(beta, w)
+	if err != nil {
+		return w, err
+	}
+	for range mostSteps {
+		v := m.best(w)
+		fall, length := m.change(w, v)
+		if length <= nearWeights && fall >= -nearWeights {
+			return v, nil
+		}
+		for {
+			next, err := l.mixed(beta, v)
+			if err != nil {
+				return w, err
+			}
+			// A fourth of what the slope promises, or what rounding may take away.
+			if next.nll <= m.nll+float64(fall/4)+1e-15 {
+				w, m = v, next
+				break
+			}
+			for i := range v {
+				v[i] = w[i] + (v[i]-w[i])/4
+			}
+			fall /= 4
+			if fall > -nearWeights {
+				return w, nil
+			}
+		}
+	}
+	return w, errNoWeights
+}
+
+// change returns by how much the slope and the curvature say that the NLL changes from w to v: the one of first order, and the other,
+// the square of the distance.
+func (m *mixture) change(w, v weights) (first, second float64) {
+	for a := range 3 {
+		first += float64(m.gradient[a] * (v[a] - w[a]))
+		for b := range 3 {
+			second += float64(float64(m.hessian[a][b]*(v[a]-w[a])) * (v[b] - w[b]))
+		}
+	}
+	return first, second
+}
+
+// best returns the weights at which the quadratic function that touches the NLL at w is the least. They are where it is level within
+// the triangle, on one of its sides, or a corner.
+func (m *mixture) best(w weights) weights {
+	best, least := w, 0.0
+	try := func(v weights) {
+		for i := range v {
+			if !(v[i] >= 0) {
+				return
+			}
+		}
+		first, second := m.change(w, v)
+		if f := first + second/2; f < least {
+			best, least = v, f
+		}
+	}
+	for i := range 3 {
+		var corner weights
+		corner[i] = 1
+		try(corner)
+		// The side from this corner to the next, on which f falls by slope and curves.
+		var along weights
+		j := (i + 1) % 3
+		along[i], along[j] = -1, 1
+		slope, curve := m.along(w, corner, along), m.curve(along, along)
+		if x := -slope / curve; curve > 0 && x > 0 && x < 1 {
+			var side weights
+			side[i], side[j] = 1-x, x
+			try(side)
+		}
+	}
+	// Within: w + x (e1 - e3) + y (e2 - e3).
+	e, f := weights{1, 0, -1}, weights{0, 1, -1}
+	a, b, c := m.curve(e, e), m.curve(e, f), m.curve(f, f)
+	r, s := -m.along(w, w, e), -m.along(w, w, f)
+	if det := float64(a*c) - float64(b*b); det > 1e-13*float64(a*c) {
+		x := (float64(r*c) - float64(s*b)) / det
+		y := (float64(s*a) - float64(r*b)) / det
+		try(weights{w[0] + x, w[1] + y, w[2] - x - y})
+	}
+	return best
+}
+
+// along returns the slope at v, in a direction, of the quadratic function that touches the NLL at w.
+func (m *mixture) along(w, v, direction weights) float64 {
+	s := 0.0
+	for a := range 3 {
+		s += float64(m.gradient[a] * direction[a])
+	}
+	return s + m.curve(weights{v[0] - w[0], v[1] - w[1], v[2] - w[2]}, direction)
+}
+
+// curve returns u H v.
+func (m *mixture) curve(u, v weights) float64 {
+	s := 0.0
+	for a := range 3 {
+		for b := range 3 {
+			s += float64(float64(u[a]*m.hessian[a][b]) * v[b])
+		}
+	}
+	return s
 }

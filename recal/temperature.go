@@ -51,10 +51,10 @@ func (m Temperature) decode(f Fit, parameters json.RawMessage) (Map, error) {
 		return nil, err
 	}
 	if !goodTemperature(p.Temperature) {
-		return nil, errors.New("the temperature is no number above 0")
+		return nil, errNoTemperature
 	}
 	if f.Classes < 1 {
-		return nil, errors.New("the number of classes is below 1")
+		return nil, errNoClasses
 	}
 	t := &TemperatureMap{fit: f, t: p.Temperature, logSE: nan}
 	if p.LogSE != nil {
@@ -64,6 +64,12 @@ func (m Temperature) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	}
 	return t, nil
 }
+
+// What a file may have wrong.
+var (
+	errNoTemperature = errors.New("the temperature is no number above 0")
+	errNoClasses     = errors.New("the number of classes is below 1")
+)
 
 // goodTemperature tells whether t and 1/t are finite numbers above 0.
 func goodTemperature(t float64) bool { return t > 0 && t <= math.MaxFloat64 && 1/t <= math.MaxFloat64 }
@@ -150,17 +156,7 @@ func (m *TemperatureMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 		panic("recal: " + err.Error())
 	}
 	softmaxApply(dst, src, k, func(p, z []float64, rows int) {
-		c := src.Classes
-		if c == 1 {
-			for i, v := range z[:rows] {
-				p[i] = sigmoid(v / m.t)
-			}
-			return
-		}
-		for i, v := range z[:rows*c] {
-			z[i] = v / m.t
-		}
-		kernel.SoftmaxF64(p, c, z, rows, c, c)
+		tempered(p, z, rows, src.Classes, m.t)
 	})
 }
 
@@ -172,6 +168,20 @@ func (m *TemperatureMap) parameters() any {
 	return p
 }
 
+// tempered writes softmax(z/t) of rows of logits, of a binary task sigmoid(z/t).
+func tempered(p, z []float64, rows, classes int, t float64) {
+	if classes == 1 {
+		for i, v := range z[:rows] {
+			p[i] = sigmoid(v / t)
+		}
+		return
+	}
+	for i, v := range z[:rows*classes] {
+		p[i] = v / t
+	}
+	kernel.SoftmaxF64(p, classes, p, rows, classes, classes)
+}
+
 const errApply = "recal: dst and src differ in rows or classes, or dst is neither float64 nor float32"
 
 // softmaxApply writes what a function makes of tiles of logits, and sees to it that the arg maxes stay.
@@ -180,7 +190,7 @@ func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float6
 	if dst.Rows != src.Rows || dst.Classes != c || dst.F64 == nil && dst.F32 == nil {
 		panic(errApply)
 	}
-	most := min(src.Rows, max(1, temperedBytes/(8*c)))
+	most := min(src.Rows, max(1, tileBytes/(8*c)))
 	given, z, p := make([]float64, most*c), make([]float64, most*c), make([]float64, most*c)
 	for at := 0; at < src.Rows; at += most {
 		n := min(most, src.Rows-at)
@@ -203,7 +213,7 @@ func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float6
 	}
 }
 
-// keepTop gives the first largest of a row as it was given one unit in the last place, if in p it is tied with another.
+// keepTop puts the first largest of a row as it was given one unit in the last place above what was smaller and in p is not.
 func keepTop(p, given []float64, narrow bool) {
 	if p[0] != p[0] {
 		return
@@ -214,15 +224,18 @@ func keepTop(p, given []float64, narrow bool) {
 			top = j
 		}
 	}
+	most := math.Inf(-1)
 	for j, v := range p {
-		if j != top && v >= p[top] && given[j] < given[top] {
-			p[top] = next(p[top], 2, narrow)
-			return
+		if given[j] < given[top] {
+			most = max(most, v)
 		}
+	}
+	if most >= p[top] {
+		p[top] = next(most, 2, narrow)
 	}
 }
 
-// keepSide moves p below 1/2 if that is where it was.
+// keepSide keeps p at least 1/2 if that is where it was, and below if not.
 func keepSide(p *float64, given float64, k metrics.Kind, narrow bool) {
 	below := given < 0
 	switch k {
@@ -233,6 +246,9 @@ func keepSide(p *float64, given float64, k metrics.Kind, narrow bool) {
 	}
 	if below && *p >= 0.5 {
 		*p = next(0.5, 0, narrow)
+	}
+	if !below && *p < 0.5 {
+		*p = 0.5
 	}
 }
 

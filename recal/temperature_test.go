@@ -3,8 +3,14 @@ package recal_test
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
@@ -87,5 +93,362 @@ func TestTemperatureGolden(t *testing.T) {
 			}
 		}
 		t.Logf("T = %v, reads %d, off %.2g, %v", m.T(), m.Fit().Reads, m.T()/c.Temperature-1, m.Interval(0.95))
+	}
+}
+
+// temperatureRandom returns logits of a model that is right in some of the rows, times a factor.
+func temperatureRandom(seed uint64, rows, classes int, factor float64) *metrics.Predictions {
+	r := rand.New(rand.NewPCG(seed, 7))
+	p := &metrics.Predictions{Kind: metrics.Logits, Labels: make([]int32, rows)}
+	p.Rows, p.Classes, p.F64 = rows, classes, make([]float64, rows*classes)
+	for i := range rows {
+		z := p.F64[i*classes:][:classes]
+		for j := range z {
+			z[j] = 2 * r.NormFloat64()
+		}
+		if classes == 1 {
+			if 1/(1+math.Exp(-z[0])) > r.Float64() {
+				p.Labels[i] = 1
+			}
+			z[0] *= factor
+			continue
+		}
+		best, at := math.Inf(-1), 0
+		for j := range z {
+			if g := z[j] - math.Log(r.ExpFloat64()); g > best {
+				best, at = g, j
+			}
+		}
+		p.Labels[i] = int32(at)
+		for j := range z {
+			z[j] *= factor
+		}
+	}
+	return p
+}
+
+// temperatureChunks yields predictions in chunks of so many rows.
+func temperatureChunks(p *metrics.Predictions, n int) recal.Data {
+	return recal.OpenFunc(func() (recal.Source, error) { return &temperatureSource{p: p, n: n}, nil })
+}
+
+type temperatureSource struct {
+	p     *metrics.Predictions
+	at, n int
+}
+
+func (s *temperatureSource) Close() error { return nil }
+
+func (s *temperatureSource) Next() (*metrics.Chunk, error) {
+	if s.at >= s.p.Rows {
+		return nil, io.EOF
+	}
+	n := min(s.n, s.p.Rows-s.at)
+	c := &metrics.Chunk{Predictions: metrics.Predictions{Kind: s.p.Kind}, First: int64(s.at)}
+	c.Rows, c.Classes = n, s.p.Classes
+	lo, hi := s.at*c.Classes, (s.at+n)*c.Classes
+	if s.p.F64 != nil {
+		c.F64 = s.p.F64[lo:hi]
+	} else {
+		c.F32 = s.p.F32[lo:hi]
+	}
+	c.Labels = s.p.Labels[s.at : s.at+n]
+	if s.p.Weights != nil {
+		c.Weights = s.p.Weights[s.at : s.at+n]
+	}
+	s.at += n
+	return c, nil
+}
+
+// temperatureParameters is what a file has of a map, all but what the fit was of.
+func temperatureParameters(t *testing.T, m recal.Map) string {
+	t.Helper()
+	b, err := recal.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		Parameters json.RawMessage `json:"parameters"`
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		t.Fatal(err)
+	}
+	return string(f.Parameters)
+}
+
+// TestTemperatureSameBits: threads, chunks and the order of rows do not matter, for the ETS either.
+func TestTemperatureSameBits(t *testing.T) {
+	for _, classes := range []int{1, 3, 40} {
+		p := temperatureRandom(3, 1500, classes, 2.5)
+		p.Weights = make([]float64, p.Rows)
+		r := rand.New(rand.NewPCG(1, 2))
+		for i := range p.Weights {
+			p.Weights[i] = float64(r.IntN(4)) / 3
+		}
+		narrow := &metrics.Predictions{Kind: p.Kind, Labels: p.Labels, Weights: p.Weights}
+		narrow.Rows, narrow.Classes = p.Rows, p.Classes
+		for _, v := range p.F64 {
+			narrow.F32 = append(narrow.F32, float32(v))
+		}
+		for _, q := range []*metrics.Predictions{p, narrow} {
+			for _, method := range []recal.Method{recal.Temperature{}, recal.ETS{}} {
+				want := ""
+				for _, threads := range []int{1, 2, 7} {
+					for _, n := range []int{1, 37, 1000, 5000} {
+						m, err := method.Fit(temperatureChunks(q, n), &recal.Options{Threads: threads})
+						if err != nil {
+							t.Fatal(err)
+						}
+						if got := temperatureParameters(t, m); want == "" {
+							want = got
+						} else if got != want {
+							t.Fatalf("%v of %d classes, %d threads, chunks of %d: %s, want %s", method, classes, threads, n, got, want)
+						}
+					}
+				}
+				m, err := method.Fit(recal.InMemory(temperatureShuffled(q)), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := temperatureParameters(t, m); got != want {
+					t.Fatalf("%v of %d classes, shuffled: %s, want %s", method, classes, got, want)
+				}
+			}
+		}
+	}
+}
+
+func temperatureShuffled(p *metrics.Predictions) *metrics.Predictions {
+	s := &metrics.Predictions{Kind: p.Kind}
+	s.Rows, s.Classes = p.Rows, p.Classes
+	for _, i := range rand.New(rand.NewPCG(5, 5)).Perm(p.Rows) {
+		if p.F64 != nil {
+			s.F64 = append(s.F64, p.F64[i*p.Classes:][:p.Classes]...)
+		} else {
+			s.F32 = append(s.F32, p.F32[i*p.Classes:][:p.Classes]...)
+		}
+		s.Labels, s.Weights = append(s.Labels, p.Labels[i]), append(s.Weights, p.Weights[i])
+	}
+	return s
+}
+
+// TestTemperatureWeights: a row of weight 2 is the row twice, and one of weight 0, whatever it has, is none.
+func TestTemperatureWeights(t *testing.T) {
+	for _, classes := range []int{1, 4} {
+		p := temperatureRandom(9, 300, classes, 0.4)
+		p.Weights = make([]float64, p.Rows)
+		var twice metrics.Predictions
+		twice.Kind, twice.Classes = p.Kind, classes
+		for i := range p.Rows {
+			p.Weights[i] = float64(i % 3)
+			for range i % 3 {
+				twice.F64 = append(twice.F64, p.F64[i*classes:][:classes]...)
+				twice.Labels = append(twice.Labels, p.Labels[i])
+				twice.Rows++
+			}
+			if i%3 == 0 {
+				p.Labels[i], p.F64[i*classes] = -7, math.NaN()
+			}
+		}
+		for _, method := range []recal.Method{recal.Temperature{}, recal.ETS{}} {
+			a, err := method.Fit(recal.InMemory(p), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := method.Fit(recal.InMemory(&twice), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, ok := a.(*recal.TemperatureMap); ok {
+				temperatureNear(t, "T", a.T(), b.(*recal.TemperatureMap).T(), 1e-14)
+				// The deviation is not the same: a row twice is two observations.
+				continue
+			}
+			temperatureNear(t, "T", a.(*recal.ETSMap).T(), b.(*recal.ETSMap).T(), 1e-14)
+			for k, w := range a.(*recal.ETSMap).Weights() {
+				if v := b.(*recal.ETSMap).Weights()[k]; math.Abs(w-v) > 1e-9 {
+					t.Errorf("weight %d is %v, want %v", k, w, v)
+				}
+			}
+		}
+	}
+}
+
+// TestTemperatureScale: logits times a factor have T times the factor, from about 1e-100 to 1e100, in 12 reads at most.
+func TestTemperatureScale(t *testing.T) {
+	for _, classes := range []int{1, 2, 10, 200} {
+		want := temperatureOf(t, temperatureRandom(11, 400, classes, 1)).T()
+		for _, factor := range []float64{1e-100, 1e-30, 1e-6, 1e-3, 0.1, 3, 1e3, 1e6, 1e30, 1e100} {
+			m := temperatureOf(t, temperatureRandom(11, 400, classes, factor))
+			temperatureNear(t, fmt.Sprintf("T of %d classes times %g", classes, factor), m.T()/factor, want, 1e-12)
+			if n := m.Fit().Reads; n > 8 {
+				t.Errorf("%d classes times %g: %d reads", classes, factor, n)
+			}
+			if v := m.Interval(0.9); !(v.Low < m.T() && v.High > m.T() && v.Low > 0) {
+				t.Errorf("%d classes times %g: interval %v of %v", classes, factor, v, m.T())
+			}
+		}
+	}
+	for _, factor := range []float64{1e-200, 1e200} {
+		p := temperatureRandom(11, 400, 3, factor)
+		if _, err := (recal.Temperature{}).Fit(recal.InMemory(p), nil); err == nil || errors.Is(err, recal.ErrUnreachable) {
+			t.Errorf("logits times %g: %v", factor, err)
+		}
+	}
+}
+
+// temperatureOracle returns the best T in numbers of 300 bits, by halving.
+func temperatureOracle(p *metrics.Predictions) float64 {
+	const bits = 300
+	number := func(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
+	exp := func(x *big.Float) *big.Float { // e^x = (e^(x/2^20))^(2^20)
+		y := new(big.Float).SetPrec(bits).SetMantExp(x, -20)
+		sum, term := number(1), number(1)
+		for n := 1; n < 40; n++ {
+			term.Mul(term, y)
+			term.Quo(term, number(float64(n)))
+			sum.Add(sum, term)
+		}
+		for range 20 {
+			sum.Mul(sum, sum)
+		}
+		return sum
+	}
+	falls := func(beta *big.Float) bool {
+		slope := number(0)
+		for i := range p.Rows {
+			z, y := p.F64[i*p.Classes:][:p.Classes], int(p.Labels[i])
+			if p.Classes == 1 {
+				z = []float64{0, z[0]}
+			}
+			most := slices.Max(z)
+			s, first := number(0), number(0)
+			for _, v := range z {
+				d := new(big.Float).Sub(number(v), number(most))
+				e := exp(new(big.Float).SetPrec(bits).Mul(beta, d))
+				s.Add(s, e)
+				first.Add(first, e.Mul(e, d))
+			}
+			first.Quo(first, s)
+			first.Sub(first, new(big.Float).Sub(number(z[y]), number(most)))
+			if p.Weights != nil {
+				first.Mul(first, number(p.Weights[i]))
+			}
+			slope.Add(slope, first)
+		}
+		return slope.Sign() < 0
+	}
+	low, high := number(0), number(1)
+	for falls(high) {
+		low.Set(high)
+		high.Mul(high, number(2))
+	}
+	for range 62 {
+		middle := new(big.Float).SetPrec(bits).Add(low, high)
+		middle.Quo(middle, number(2))
+		if falls(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	t, _ := new(big.Float).Quo(number(1), high).Float64()
+	return t
+}
+
+// TestTemperatureOracle: T has 13 digits.
+func TestTemperatureOracle(t *testing.T) {
+	for seed, classes := range []int{1, 2, 5} {
+		p := temperatureRandom(uint64(seed), 25, classes, 1.7)
+		if classes == 5 {
+			p.Weights = make([]float64, p.Rows)
+			for i := range p.Weights {
+				p.Weights[i] = 0.1 + float64(i%7)
+			}
+		}
+		temperatureNear(t, "T", temperatureOf(t, p).T(), temperatureOracle(p), 1e-13)
+	}
+}
+
+// TestTemperatureHard: whatever the data, T is where the slope is 0, found in 12 reads.
+func TestTemperatureHard(t *testing.T) {
+	rows := func(n int, z []float64, labels ...int32) (p metrics.Predictions) {
+		p.Kind, p.Classes = metrics.Logits, len(z)
+		for _, y := range labels {
+			for range n {
+				p.F64, p.Labels = append(p.F64, z...), append(p.Labels, y)
+				p.Rows++
+			}
+		}
+		return p
+	}
+	join := func(l ...metrics.Predictions) *metrics.Predictions {
+		p := l[0]
+		for _, q := range l[1:] {
+			p.F64, p.Labels, p.Rows = append(p.F64, q.F64...), append(p.Labels, q.Labels...), p.Rows+q.Rows
+		}
+		return &p
+	}
+	lone := make([]float64, 1000)
+	lone[17] = 12
+	tied := make([]float64, 1000)
+	tied[3], tied[4] = 9, 9
+	heavy := temperatureRandom(1, 500, 10, 1)
+	for i := range heavy.F64 {
+		heavy.F64[i] *= math.Exp(float64(i/10%40) - 20)
+	}
+	few := temperatureRandom(2, 20000, 3, 1)
+	for i, y := range few.Labels {
+		if i != 77 {
+			few.F64[i*3+int(y)] += 100
+		} else {
+			few.F64[i*3+(int(y)+1)%3] += 1000
+		}
+	}
+	for name, c := range map[string]struct {
+		p    *metrics.Predictions
+		want float64 // 0: as the slope has it
+	}{
+		"one right of a thousand":      {join(rows(3, lone, 17), rows(1, lone, 5)), 12 / math.Log(3*999)},
+		"one wrong of a thousand":      {join(rows(999, lone, 17), rows(1, lone, 5)), 12 / math.Log(999*999)},
+		"wrong nearly always":          {join(rows(2, lone, 17), rows(998, lone, 1)), 12 / math.Log(2.0/998*999)},
+		"tied":                         {join(rows(1, tied, 3, 4, 5)), 9 / math.Log(998)},
+		"two classes":                  {join(rows(3, []float64{0, 1}, 1), rows(1, []float64{0, 1}, 0)), 1 / math.Log(3)},
+		"hardly better than chance":    {join(rows(50001, []float64{1}, 1), rows(50000, []float64{1}, 0)), 1 / math.Log(50001.0/50000)},
+		"one miss in a million":        {join(rows(999999, []float64{1}, 1), rows(1, []float64{1}, 0)), 1 / math.Log(999999)},
+		"sizes from 1e-9 to 1e9":       {heavy, 0},
+		"one far miss":                 {few, 0},
+		"two rows":                     {join(rows(1, []float64{5, 0, 0}, 0), rows(1, []float64{0, 1, 0}, 0)), 0},
+		"a class that cannot be":       {join(rows(3, []float64{0, 1, math.Inf(-1)}, 1), rows(1, []float64{0, 1, math.Inf(-1)}, 0)), 1 / math.Log(3)},
+		"large logits, small gaps":     {join(rows(3, []float64{1e8, 1e8 + 1}, 1), rows(1, []float64{1e8, 1e8 + 1}, 0)), 1 / math.Log(3)},
+		"sharp: hits far, a miss near": {join(rows(1000, []float64{0, 1e4}, 1), rows(1, []float64{0, 1}, 0)), 0},
+		"sharp: hits near, a miss far": {join(rows(1000, []float64{0, 1}, 1), rows(1, []float64{0, 1e4}, 0)), 0},
+		"misses by very little":        {join(rows(100, []float64{0, 1}, 1), rows(100, []float64{0, 1e-12}, 0)), 0},
+	} {
+		m, err := recal.Temperature{}.Fit(recal.InMemory(c.p), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		T := m.(*recal.TemperatureMap).T()
+		if n := m.Fit().Reads; n > 12 {
+			t.Errorf("%s: %d reads", name, n)
+		}
+		t.Logf("%s: T = %v, %d reads", name, T, m.Fit().Reads)
+		if c.want != 0 {
+			tolerance := 1e-12
+			if name == "hardly better than chance" {
+				tolerance = 1e-10
+			}
+			temperatureNear(t, name, T, c.want, tolerance)
+			continue
+		}
+		nll, _, err := recal.Profile(recal.InMemory(c.p), nil, []float64{T, T * 0.999, T * 1.001})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(nll[0] < nll[1] && nll[0] < nll[2]) {
+			t.Errorf("%s: the NLL is %v at T and %v beside it", name, nll[0], nll[1:])
+		}
 	}
 }

@@ -251,7 +251,7 @@ type ends struct {
 func (l *likelihood) ends() (ends, error) {
 	var mu sync.Mutex
 	var all []*endSums
-	err := l.visit(func(t *tempered) func() {
+	err := l.visit(func(t *temperedRows) func() {
 		own := &endSums{byClasses: map[int]*exact.Sum{}}
 		mu.Lock()
 		all = append(all, own)
@@ -283,7 +283,7 @@ type endSums struct {
 	byClasses map[int]*exact.Sum // of the sum of a row's logits - K times its label's, by the number K of those that are not -Inf
 }
 
-func (e *endSums) add(t *tempered) {
+func (e *endSums) add(t *temperedRows) {
 	width := t.chunk.Classes
 	var pair [2]float64
 	for i := range t.n {
@@ -334,10 +334,13 @@ func addProduct(s *exact.Sum, a, b float64) {
 func (l *likelihood) profile(temperatures []float64) ([]float64, error) {
 	n := len(temperatures)
 	var s sums
-	err := l.visit(func(t *tempered) func() {
+	beyond := make([]sums, n)
+	err := l.visit(func(t *temperedRows) func() {
 		own := s.some(n + 1)
-		infinite := make([]bool, n)
-		s.infinite = append(s.infinite, infinite)
+		infinite := make([]*bool, n)
+		for j := range infinite {
+			infinite[j] = beyond[j].flag()
+		}
 		return func() {
 			for i := range t.n {
 				own[n].AddExact(t.weight(i))
@@ -350,7 +353,7 @@ func (l *likelihood) profile(temperatures []float64) ([]float64, error) {
 					} else if v := float64(w * t.nll[i]); v <= math.MaxFloat64 {
 						own[j].AddExact(v)
 					} else {
-						infinite[j] = true
+						*infinite[j] = true
 					}
 				}
 			}
@@ -363,10 +366,8 @@ func (l *likelihood) profile(temperatures []float64) ([]float64, error) {
 	nll := make([]float64, n)
 	for j := range nll {
 		nll[j] = exact.Ratio(&total[j], &total[n])
-		for _, infinite := range s.infinite {
-			if infinite[j] {
-				nll[j] = math.Inf(1)
-			}
+		if beyond[j].flagged() {
+			nll[j] = math.Inf(1)
 		}
 	}
 	return nll, nil

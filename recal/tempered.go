@@ -2,6 +2,7 @@ package recal
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -9,14 +10,14 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// temperedRows is how many rows the columns of a tile hold at most, and temperedBytes about how large a tile of logits is that the
-// scores themselves are not.
+// columnRows is how many rows the columns of a tile hold at most, and tileBytes about how large a tile of logits is that the scores
+// themselves are not.
 const (
-	temperedRows  = 1024
-	temperedBytes = 128 << 10
+	columnRows = 1024
+	tileBytes  = 128 << 10
 )
 
-// tempered has, of some rows of a chunk after the others, what their likelihood is at an inverse temperature beta: with p the
+// temperedRows has, of some rows of a chunk after the others, what their likelihood is at an inverse temperature beta: with p the
 // softmax of beta z of a row and y its label,
 //
 //	nll        -ln p_y
@@ -24,8 +25,8 @@ const (
 //	curvature  the variance of z under p, its second derivative
 //
 // A logit of -Inf is a class that is not there. It belongs to one goroutine.
-type tempered struct {
-	nll, slope, curvature [temperedRows]float64
+type temperedRows struct {
+	nll, slope, curvature [columnRows]float64
 
 	chunk  *metrics.Chunk
 	at, n  int
@@ -35,8 +36,8 @@ type tempered struct {
 }
 
 // load takes up rows of the chunk from at on, and returns how many.
-func (t *tempered) load(c *metrics.Chunk, at int) int {
-	n := min(c.Rows-at, temperedRows, max(1, temperedBytes/(8*c.Classes)))
+func (t *temperedRows) load(c *metrics.Chunk, at int) int {
+	n := min(c.Rows-at, columnRows, max(1, tileBytes/(8*c.Classes)))
 	t.chunk, t.at, t.n = c, at, n
 	t.labels = c.Labels[at : at+n]
 	if c.Weights != nil {
@@ -50,7 +51,7 @@ func (t *tempered) load(c *metrics.Chunk, at int) int {
 }
 
 // present gives absent rows, which may have anything for a label, label 0.
-func (t *tempered) present() {
+func (t *temperedRows) present() {
 	t.filled = append(t.filled[:0], t.labels...)
 	for i, w := range t.chunk.Weights[t.at : t.at+t.n] {
 		if w == 0 {
@@ -61,7 +62,7 @@ func (t *tempered) present() {
 }
 
 // weight returns that of row i of those taken up: 0 if the row does not count.
-func (t *tempered) weight(i int) float64 {
+func (t *temperedRows) weight(i int) float64 {
 	w := 1.0
 	if t.chunk.Weights != nil {
 		w = t.chunk.Weights[t.at+i]
@@ -73,7 +74,7 @@ func (t *tempered) weight(i int) float64 {
 }
 
 // excluded tells whether the model gave the label of row i no probability.
-func (t *tempered) excluded(i int) bool {
+func (t *temperedRows) excluded(i int) bool {
 	if k := t.chunk.Classes; k > 1 {
 		return math.IsInf(t.tile[i*k+int(t.labels[i])], -1)
 	}
@@ -89,7 +90,7 @@ func margin(z float64, label int32) float64 {
 }
 
 // columns fills the columns of the rows at beta > 0.
-func (t *tempered) columns(beta float64) {
+func (t *temperedRows) columns(beta float64) {
 	k := t.chunk.Classes
 	for i := range t.n {
 		if k == 1 {
@@ -162,10 +163,10 @@ type likelihood struct {
 }
 
 // visit reads the data once. Each goroutine has its own rows, and hands every tile of them, loaded, to what newTile returned.
-func (l *likelihood) visit(newTile func(t *tempered) func()) error {
+func (l *likelihood) visit(newTile func(t *temperedRows) func()) error {
 	l.reads++
 	return each(l.d, l.o, func() func(*metrics.Chunk) {
-		t := &tempered{}
+		t := &temperedRows{}
 		tile := newTile(t)
 		return func(c *metrics.Chunk) {
 			for at := 0; at < c.Rows; {
@@ -181,7 +182,7 @@ type sums struct {
 	mu  sync.Mutex
 	all [][]exact.Sum
 
-	infinite [][]bool // in a profile, of each goroutine
+	marks []*bool
 }
 
 // some returns n sums of a goroutine's own.
@@ -191,6 +192,20 @@ func (s *sums) some(n int) []exact.Sum {
 	own := make([]exact.Sum, n)
 	s.all = append(s.all, own)
 	return own
+}
+
+// flag returns a flag of a goroutine's own.
+func (s *sums) flag() *bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := new(bool)
+	s.marks = append(s.marks, own)
+	return own
+}
+
+// flagged tells whether a goroutine has set its flag.
+func (s *sums) flagged() bool {
+	return slices.ContainsFunc(s.marks, func(b *bool) bool { return *b })
 }
 
 // total returns the sums over all goroutines.
@@ -208,9 +223,9 @@ func (s *sums) total() []exact.Sum {
 // at returns the moments at beta.
 func (l *likelihood) at(beta float64) (moments, error) {
 	var s sums
-	err := l.visit(func(t *tempered) func() {
+	err := l.visit(func(t *temperedRows) func() {
 		own := s.some(4)
-		squares := make([]float64, temperedRows)
+		squares := make([]float64, columnRows)
 		return func() {
 			t.columns(beta)
 			n := t.weigh(squares)
@@ -229,7 +244,7 @@ func (l *likelihood) at(beta float64) (moments, error) {
 
 // weigh multiplies the columns by the rows' weights, squares the slopes, and brings the rows that count, whose number it returns,
 // together at the front.
-func (t *tempered) weigh(squares []float64) int {
+func (t *temperedRows) weigh(squares []float64) int {
 	n := 0
 	for i := range t.n {
 		w := t.weight(i)
