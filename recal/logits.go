@@ -69,14 +69,18 @@ func widen(dst []float64, s *metrics.Scores, lo, hi int) {
 	if stride == 0 {
 		stride = s.Classes
 	}
-	for i := lo; i < hi; i++ {
-		row := dst[(i-lo)*s.Classes:][:s.Classes]
-		at := i * stride
+	n, width := hi-lo, s.Classes
+	if stride == width { // all of them are like one row
+		n, width = min(n, 1), n*width
+	}
+	for i := range n {
+		row := dst[i*width:][:width]
+		at := lo*stride + i*stride
 		switch {
 		case s.F64 != nil:
 			copy(row, s.F64[at:])
 		case s.F32 != nil:
-			for j, v := range s.F32[at : at+s.Classes] {
+			for j, v := range s.F32[at:][:width] {
 				row[j] = float64(v)
 			}
 		default:
@@ -107,14 +111,20 @@ func store(dst *metrics.Scores, src []float64, lo, hi int) {
 	if stride == 0 {
 		stride = dst.Classes
 	}
-	for i := lo; i < hi; i++ {
-		row := src[(i-lo)*dst.Classes:][:dst.Classes]
+	n, width := hi-lo, dst.Classes
+	if stride == width { // all of them are like one row
+		n, width = min(n, 1), n*width
+	}
+	for i := range n {
+		row := src[i*width:][:width]
+		at := lo*stride + i*stride
 		if dst.F64 != nil {
-			copy(dst.F64[i*stride:], row)
+			copy(dst.F64[at:], row)
 			continue
 		}
+		to := dst.F32[at:][:width]
 		for j, v := range row {
-			dst.F32[i*stride+j] = float32(v)
+			to[j] = float32(v)
 		}
 	}
 }
