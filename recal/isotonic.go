@@ -2,21 +2,153 @@ package recal
 
 import (
 	"encoding/json"
-	"errors"
+
+	"github.com/candor-go/candor/internal/pav"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Isotonic is isotonic regression: the rising step function of the score that is next to the outcomes, in squares.
+// Isotonic is isotonic regression: the function of the score that nowhere falls and has the least sum of w (f(p) - y)^2. Equal scores
+// are averaged first; what is left are blocks of neighbouring scores, each with the frequency of its rows (PAV: pooling of adjacent
+// violators, Ayer et al. 1955; Zadrozny and Elkan 2002). See CurveMap for what becomes of several classes.
+//
+// A score becomes the frequency of the last block whose lowest score is not above it, and below all of them that of the first: steps, as
+// in Guo et al. 2017. With Interpolate it is on the straight line between the next scores at ends of blocks, and beyond the first and the
+// last score as these, which is what scikit-learn's IsotonicRegression(out_of_bounds="clip") predicts.
+//
+// Labels that are all alike make constant curves, 0 or 1, and a block without the event is 0 anyway: rows that are not seen can have it
+// as their true class's probability, and an infinite NLL. Scores of 0 and 1 are like all others.
+//
+// Of a curve in a file x are the lowest scores of the blocks, or of Interpolate their lowest and highest scores, and y is what they
+// become.
 type Isotonic struct {
-	Interpolate bool // between the steps linearly, as scikit-learn does
+	Interpolate bool // between the ends of the steps linearly
 	TopLabel    bool
 }
 
-func (m Isotonic) String() string { return "isotonic" }
+// String returns "isotonic" and the options that are on: interpolate, top_label.
+func (m Isotonic) String() string {
+	return spelled("isotonic", word("interpolate", m.Interpolate), word("top_label", m.TopLabel))
+}
 
-func (m Isotonic) Fit(d Data, o *Options) (Map, error) { return nil, errors.New("isotonic is missing") }
+func (m Isotonic) with(option, value string) (Method, error) {
+	var err error
+	switch option {
+	case "interpolate":
+		m.Interpolate, err = readWord(option, value)
+	case "top_label":
+		m.TopLabel, err = readWord(option, value)
+	default:
+		err = noOption(option, "interpolate", "top_label")
+	}
+	return m, err
+}
 
-func (m Isotonic) with(option, value string) (Method, error) { return m, noOption(option) }
+// Fit returns a *CurveMap. It has to sort the rows, see Options.Memory; binary float32 probabilities in memory, without weights, are
+// read once.
+func (m Isotonic) Fit(d Data, o *Options) (Map, error) {
+	if s, c, err := m.sorted(d, o); s != nil || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return newCurveMap(m, s.fit, m.TopLabel, []curve{c})
+	}
+	s, err := lookBinary(d, o, false)
+	if err != nil {
+		return nil, err
+	}
+	curves, err := s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *column) (curve, error) {
+		var pool pav.Pool
+		c.each(func(p, n, y float64) { pool.Add(pav.Block{Low: p, High: p, N: n, Y: y}) })
+		return m.curve(&pool), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newCurveMap(m, s.fit, m.TopLabel, curves)
+}
+
+// sorted fits to predictions in memory that package cells sorts fastest, and checks on the way. It returns nil of others.
+func (m Isotonic) sorted(d Data, o *Options) (*survey, curve, error) {
+	src, err := d.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer src.Close()
+	mem, ok := src.(*memory)
+	if !ok {
+		return nil, nil, nil
+	}
+	p := mem.p
+	if p.Rows < 1 || p.Classes != 1 || p.Kind != metrics.Probs || p.F32 == nil || p.Weights != nil || m.TopLabel ||
+		int64(p.Rows)*9+1<<22 > o.memory() {
+		return nil, nil, nil
+	}
+	plain := *p
+	plain.Decisions, plain.ConfidenceScores = nil, nil
+	sorted, err := cells.Sort(&plain, &cells.SortOptions{Event: metrics.Positive, Data: metrics.Options{Threads: o.threads()}})
+	if err != nil {
+		return nil, nil, err
+	}
+	var pool pav.Pool
+	sorted.Fit(&pool)
+	a := sorted.Audit()
+	fit := Fit{Rows: a.Rows, Classes: 1, Kind: p.Kind.String(), FirstLeftOut: -1, Reads: 1}
+	return &survey{fit: fit}, m.curve(&pool), nil
+}
+
+// curve returns that of blocks.
+func (m Isotonic) curve(pool *pav.Pool) curve {
+	c := &isotone{linear: m.Interpolate}
+	for _, b := range pool.Blocks() {
+		y := b.Y / b.N
+		c.X, c.Y = append(c.X, b.Low), append(c.Y, y)
+		if m.Interpolate && b.High > b.Low {
+			c.X, c.Y = append(c.X, b.High), append(c.Y, y)
+		}
+	}
+	return c
+}
 
 func (m Isotonic) decode(f Fit, parameters json.RawMessage) (Map, error) {
-	return nil, errors.New("isotonic is missing")
+	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return &isotone{linear: m.Interpolate} })
+}
+
+// isotone is a curve that nowhere falls, through points.
+type isotone struct {
+	X []float64 `json:"x"`
+	Y []float64 `json:"y"`
+
+	linear bool // between the points, in place of steps
+	finder finder
+}
+
+func (c *isotone) logits() bool { return false }
+
+func (c *isotone) ready() error {
+	if len(c.X) < 1 || len(c.X) != len(c.Y) {
+		return errCurveFile
+	}
+	for i, x := range c.X {
+		if y := c.Y[i]; !(x >= 0 && x <= 1 && y >= 0 && y <= 1) || i > 0 && (x <= c.X[i-1] || y < c.Y[i-1]) {
+			return errCurveFile
+		}
+	}
+	c.finder = newFinder(c.X)
+	return nil
+}
+
+func (c *isotone) apply(x []float64) {
+	for i, p := range x {
+		at := max(0, c.finder.notAbove(p)-1)
+		y := c.Y[at]
+		switch {
+		case p != p:
+			y = p
+		case c.linear && at+1 < len(c.X) && p > c.X[at]:
+			low, high := c.X[at], c.X[at+1]
+			y = min(y+float64((c.Y[at+1]-y)*((p-low)/(high-low))), c.Y[at+1])
+		}
+		x[i] = y
+	}
 }

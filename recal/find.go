@@ -1,0 +1,64 @@
+package recal
+
+import "math"
+
+// A finder finds the place of a score among rising numbers in [0,1], in a time that hardly depends on how many they are.
+//
+// A table over the bits of the distance to the nearer of 0 and 1 says between which of the numbers a score is, so that it has to be
+// compared with few of them; it is as fine at 1 as at 0.
+type finder struct {
+	x     []float64
+	upTo  []int32 // of each cell, how many of the numbers are in cells before it; and one more for all
+	shift uint
+	cells int // below 1/2; as many are above
+}
+
+// Distances below 2^-findBits are all in one cell.
+const findBits = 32
+
+func newFinder(x []float64) finder {
+	f := finder{x: x}
+	fine := uint(3) // bits of the mantissa: of even scores half of the numbers are between two powers of 2
+	for fine < 10 && 1<<fine < 2*len(x) {
+		fine++
+	}
+	f.shift, f.cells = 52-fine, findBits<<fine
+	f.upTo = make([]int32, 2*f.cells+1)
+	for _, v := range x {
+		f.upTo[f.cell(v)+1]++
+	}
+	for i := range f.upTo[1:] {
+		f.upTo[i+1] += f.upTo[i]
+	}
+	return f
+}
+
+// cell returns that of a score, which rises with it. NaN has one as well.
+func (f *finder) cell(p float64) int {
+	q, lower := math.Float64bits(p), p < 0.5
+	if !lower {
+		q = math.Float64bits(1 - p)
+	}
+	// The cell of distances from 2^-33 to 2^-32 is 0; 1/2 is the last one, and belongs above.
+	c := int(q>>f.shift) - (1023-findBits-1)<<(52-f.shift)
+	c = min(max(c, 0), f.cells-1)
+	if lower {
+		return c
+	}
+	return 2*f.cells - 1 - c
+}
+
+// notAbove returns how many of the numbers are not above p, of NaN any number.
+func (f *finder) notAbove(p float64) int {
+	c := f.cell(p)
+	lo, hi := int(f.upTo[c]), int(f.upTo[c+1])
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if f.x[mid] <= p {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
