@@ -204,8 +204,8 @@ func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
 }
 
 const (
-	// mostSteps is how many steps are more than any weights need.
-	mostSteps = 200
+	// etsSteps is how many steps are more than any weights need.
+	etsSteps = 200
 	// nearWeights is the square of a step's length, as the curvature has it, from which on what is left is of no account.
 	nearWeights = 1e-14
 )
@@ -219,7 +219,7 @@ func (l *likelihood) weights(beta float64) (weights, error) {
 	if err != nil {
 		return w, err
 	}
-	for range mostSteps {
+	for range etsSteps {
 		v := m.best(w)
 		fall, length := m.change(w, v)
 		if length <= nearWeights && fall >= -nearWeights {
