@@ -1,0 +1,815 @@
+package recal
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// A logistic fit is of P(event) = sigmoid(c + sum a_j x_j) to rows of one score each, whose logit is z: x is z for Platt, and ln p and
+// -ln(1-p) for Beta, with a_j >= 0. Each value, gradient and Hessian is from one read of the rows, which any number of fits share, and
+// its sums are exact: so a fit has the same bits however the rows come.
+
+// logisticRows are rows of a fit: the logits of their scores, which are infinite where these are 0 and 1, whether the event happened,
+// and weights, nil where all are 1.
+type logisticRows struct {
+	z   []float64
+	hit []uint8
+	w   []float64
+}
+
+// logisticTile is how many rows are worked on at a time.
+const logisticTile = 512
+
+// logisticModel is what the fits of a walk have in common.
+type logisticModel struct {
+	beta     bool
+	smoothed bool
+}
+
+// features returns how many x there are.
+func (m logisticModel) features() int {
+	if m.beta {
+		return 2
+	}
+	return 1
+}
+
+// at writes the x of a logit.
+func (m logisticModel) at(z float64) (x [2]float64) {
+	if !m.beta {
+		return [2]float64{z}
+	}
+	var e, t [1]float64
+	var u, v [1]float64
+	betaFeatures(u[:], v[:], e[:], t[:], []float64{z})
+	return [2]float64{u[0], v[0]}
+}
+
+// betaFeatures writes ln p and -ln(1-p) of finite logits, with what is small having all its digits. e and t are scratch.
+func betaFeatures(u, v, e, t, z []float64) {
+	n := len(z)
+	u, v, e, t = u[:n], v[:n], e[:n], t[:n]
+	for i, x := range z {
+		e[i] = -math.Abs(x)
+	}
+	kernel.ExpF64(e, e)
+	for i, x := range e {
+		t[i] = 1 + x
+	}
+	kernel.LogF64(v, t)
+	for i, x := range z {
+		// ln(1 + e), and what 1 + e lost when it was rounded.
+		s := v[i] + (e[i]-(t[i]-1))/t[i]
+		u[i], v[i] = math.Min(x, 0)-s, math.Max(x, 0)+s
+	}
+}
+
+// logisticEnds is a least and a largest logit; the zero value is of none.
+type logisticEnds struct {
+	lo, hi float64
+	any    bool
+}
+
+func (e *logisticEnds) add(z float64) {
+	if !e.any {
+		*e = logisticEnds{z, z, true}
+	}
+	e.lo, e.hi = math.Min(e.lo, z), math.Max(e.hi, z)
+}
+
+// logisticSurvey is what the first walk finds out of the rows of a fit: of those without the event and with it.
+type logisticSurvey struct {
+	rows    [2]int64 // with finite logits
+	weighed bool
+	weight  [2]exact.Sum
+	first   [2]exact.Sum // of weight * z
+	second  exact.Sum    // of weight * z * z
+	wild    bool         // there are logits whose squares are no numbers
+	ends    [2]logisticEnds
+	scores  [3]float64 // different ones
+	differ  int        // how many of them
+	agree   int64      // rows of score 0 without the event or 1 with it
+	leave   int64      // the others of score 0 or 1
+}
+
+const logisticWeight = 0x1p-64 // weights are added times this, so that no sum is too large
+
+func (s *logisticSurvey) note(z float64) {
+	for _, v := range s.scores[:s.differ] {
+		if v == z {
+			return
+		}
+	}
+	if s.differ < len(s.scores) {
+		s.scores[s.differ] = z
+		s.differ++
+	}
+}
+
+func (s *logisticSurvey) add(r *logisticRows, w *logisticScratch) {
+	for i, z := range r.z {
+		if z-z != 0 {
+			if (z > 0) == (r.hit[i] != 0) {
+				s.agree++
+			} else {
+				s.leave++
+			}
+		}
+	}
+	z, event, weights := w.finite(r)
+	s.weighed = s.weighed || weights != nil
+	for i, x := range z {
+		y := event[i]
+		s.rows[y]++
+		s.ends[y].add(x)
+		if s.differ < len(s.scores) {
+			s.note(x)
+		}
+		if math.Abs(x) > 1e100 {
+			s.wild = true
+		}
+	}
+	if s.wild {
+		// Without their squares: the fit begins elsewhere.
+		z = nil
+	}
+	for y := range s.rows {
+		n := 0
+		for i, e := range event {
+			if int(e) != y {
+				continue
+			}
+			v := logisticWeight
+			if weights != nil {
+				v = float64(weights[i] * logisticWeight)
+			}
+			w.r[n] = v
+			if z != nil {
+				w.rx[0][n] = float64(v * z[i])
+				w.h[n] = float64(w.rx[0][n] * z[i])
+			}
+			n++
+		}
+		s.weight[y].AddExactAll(w.r[:n])
+		if z != nil {
+			s.first[y].AddExactAll(w.rx[0][:n])
+			s.second.AddExactAll(w.h[:n])
+		}
+	}
+}
+
+func (s *logisticSurvey) merge(o *logisticSurvey) {
+	for y := range s.rows {
+		s.rows[y] += o.rows[y]
+		s.weight[y].Merge(&o.weight[y])
+		s.first[y].Merge(&o.first[y])
+		if e := o.ends[y]; e.any {
+			s.ends[y].add(e.lo)
+			s.ends[y].add(e.hi)
+		}
+	}
+	s.second.Merge(&o.second)
+	s.weighed = s.weighed || o.weighed
+	s.wild = s.wild || o.wild
+	for _, z := range o.scores[:o.differ] {
+		s.note(z)
+	}
+	s.agree += o.agree
+	s.leave += o.leave
+}
+
+// logisticScratch is a goroutine's.
+type logisticScratch struct {
+	z, w         [logisticTile]float64
+	event        [logisticTile]uint8
+	x            [2][logisticTile]float64
+	eta, e, r, h [logisticTile]float64
+	rx, hx       [2][logisticTile]float64
+	products     [logisticTile]float64
+}
+
+// finite returns the rows whose logit is finite.
+func (w *logisticScratch) finite(r *logisticRows) (z []float64, event []uint8, weights []float64) {
+	all := true
+	for _, z := range r.z {
+		all = all && z-z == 0
+	}
+	if all {
+		return r.z, r.hit, r.w
+	}
+	n := 0
+	for i, z := range r.z {
+		if z-z != 0 {
+			continue
+		}
+		w.z[n], w.event[n] = z, r.hit[i]
+		if r.w != nil {
+			w.w[n] = r.w[i]
+		}
+		n++
+	}
+	if r.w != nil {
+		weights = w.w[:n]
+	}
+	return w.z[:n], w.event[:n], weights
+}
+
+// logisticLine is c and the a of x that are centered and scaled.
+type logisticLine struct {
+	c float64
+	a [2]float64
+}
+
+// logisticFrame is how x are centered and scaled: to x*scale - center. Scales are powers of two.
+type logisticFrame struct{ scale, center [2]float64 }
+
+// logisticTotals are sums over rows, of residuals mu - t and of the information mu(1-mu).
+type logisticTotals struct {
+	g0, h0 exact.Sum
+	g, h   [2]exact.Sum // times x
+	hh     [3]exact.Sum // times x1 x1, x2 x2 and x1 x2
+}
+
+func (t *logisticTotals) merge(o *logisticTotals) {
+	t.g0.Merge(&o.g0)
+	t.h0.Merge(&o.h0)
+	for j := range t.g {
+		t.g[j].Merge(&o.g[j])
+		t.h[j].Merge(&o.h[j])
+	}
+	for j := range t.hh {
+		t.hh[j].Merge(&o.hh[j])
+	}
+}
+
+// add adds rows at a line.
+func (t *logisticTotals) add(r *logisticRows, f *logisticFit, w *logisticScratch) {
+	z, event, weights := w.finite(r)
+	n := len(z)
+	if n == 0 {
+		return
+	}
+	m := f.features()
+	l, frame := &f.asked, &f.frame
+	if f.beta {
+		betaFeatures(w.x[0][:], w.x[1][:], w.e[:], w.eta[:], z)
+	} else {
+		copy(w.x[0][:], z)
+	}
+	eta, e := w.eta[:n], w.e[:n]
+	for i := range eta {
+		eta[i] = l.c
+	}
+	for j := range m {
+		scale, center, a := frame.scale[j], frame.center[j], l.a[j]
+		x := w.x[j][:n]
+		for i, v := range x {
+			v = float64(v*scale) - center
+			x[i] = v
+			eta[i] += float64(a * v)
+		}
+	}
+	for i, v := range eta {
+		e[i] = -math.Abs(v)
+	}
+	kernel.ExpF64(e, e)
+	res, inf := w.r[:n], w.h[:n]
+	for i, v := range e {
+		mu := 1 / (1 + v)
+		rest := float64(v * mu)
+		inf[i] = float64(mu * rest)
+		// For a negative logit the other way around; signs are no more foreseen than the labels, so without a branch.
+		big, small := math.Float64bits(mu), math.Float64bits(rest)
+		swap := (big ^ small) & uint64(int64(math.Float64bits(eta[i]))>>63)
+		mu, rest = math.Float64frombits(big^swap), math.Float64frombits(small^swap)
+		// mu - t by what is small of mu and 1 - mu.
+		y := event[i]
+		res[i] = float64(f.target[y][0]*mu) - float64(f.target[y][1]*rest)
+	}
+	if weights != nil {
+		for i, v := range weights {
+			v = float64(v * f.weight)
+			res[i] = float64(res[i] * v)
+			inf[i] = float64(inf[i] * v)
+		}
+	}
+	t.g0.AddExactAll(res)
+	t.h0.AddExactAll(inf)
+	for j := range m {
+		rx, hx, hxx := w.rx[j][:n], w.hx[j][:n], w.products[:n]
+		for i, v := range w.x[j][:n] {
+			rx[i] = float64(res[i] * v)
+			hx[i] = float64(inf[i] * v)
+			hxx[i] = float64(hx[i] * v)
+		}
+		t.g[j].AddExactAll(rx)
+		t.h[j].AddExactAll(hx)
+		t.hh[j].AddExactAll(hxx)
+	}
+	if m == 2 {
+		p := w.products[:n]
+		for i, v := range w.x[1][:n] {
+			p[i] = float64(w.hx[0][i] * v)
+		}
+		t.hh[2].AddExactAll(p)
+	}
+}
+
+// logisticSums is the gradient and the information at a line: by weight * mu(1-mu), how much there is, the mean of x, and sums of
+// squares and of products about it.
+type logisticSums struct {
+	g0     float64    // by c
+	g      [2]float64 // by a_j where c + sum a_j mean_j is held
+	w      float64
+	mean   [2]float64
+	cov    [3]float64 // of x1 x1, x2 x2 and x1 x2
+	square [2]float64 // sums of squares about the center
+}
+
+func (t *logisticTotals) sums() (s logisticSums) {
+	s.g0, s.w = t.g0.Float64(), t.h0.Float64()
+	for j := range t.g {
+		h := t.h[j].Float64()
+		if s.w > 0 {
+			s.mean[j] = h / s.w
+		}
+		s.g[j] = t.g[j].Float64() - float64(s.mean[j]*s.g0)
+		s.square[j] = t.hh[j].Float64()
+		s.cov[j] = s.square[j] - float64(h*s.mean[j])
+	}
+	s.cov[2] = t.hh[2].Float64() - float64(t.h[0].Float64()*s.mean[1])
+	return s
+}
+
+// logisticFit finds the least of the negative log-likelihood over the rows of one fit.
+type logisticFit struct {
+	logisticModel
+	of     string // what errors say of it
+	survey logisticSurvey
+	weight float64       // what weights are multiplied by: a power of two
+	target [2][2]float64 // by event, 1 - t and t
+	lo, hi float64       // the least and the largest logit
+	frame  logisticFrame
+	line   logisticLine // the best so far
+	sums   logisticSums // there
+	done   bool
+	err    error
+	c      float64    // the curve
+	a      [2]float64 // of the x as they are
+
+	asked    logisticLine
+	answer   logisticSums
+	searched int
+}
+
+const (
+	logisticSearches = 400  // walks before a fit is given up
+	logisticPrecise  = 1e-8 // a step so small, by the largest change of the logit, is the last one: the next would be its square
+	logisticNear     = 1e-4 // a step so small is followed by far smaller ones
+	logisticFarthest = 2000 // more than any two logits of float64 probabilities are apart
+)
+
+// fit fits a curve to each class, or to the top label, side by side. The survey's Fit says what there was.
+func (m logisticModel) fit(d Data, o *Options, top bool) ([]logisticFit, *survey, error) {
+	s, err := lookBinary(d, o, !top)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := reading{top: top, logits: true, likely: !top}
+	fits := make([]logisticFit, r.curves(s.fit.Classes))
+	surveys, err := readLogistic(s, d, o, r, len(fits), func(own *logisticSurvey, _ int, rows *logisticRows, w *logisticScratch) {
+		own.add(rows, w)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	run := make([]func() (struct{}, bool), len(fits))
+	for k := range fits {
+		f := &fits[k]
+		if f.logisticModel = m; len(fits) > 1 {
+			f.of = fmt.Sprintf("class %d against the rest: ", k)
+		}
+		for _, own := range surveys {
+			f.survey.merge(&own[k])
+		}
+		if reason := f.reason(); reason != "" {
+			return nil, nil, f.named(unreachable("%s", reason))
+		}
+		next, stop := iter.Pull(f.ask)
+		defer stop()
+		run[k] = next
+	}
+	for {
+		open := false
+		for k := range fits {
+			f := &fits[k]
+			if f.done {
+				continue
+			}
+			if _, more := run[k](); more {
+				open = true
+				continue
+			}
+			if f.done = true; f.err == nil {
+				f.finish()
+			}
+			if f.err != nil {
+				return nil, nil, f.named(f.err)
+			}
+		}
+		if !open {
+			break
+		}
+		totals, err := readLogistic(s, d, o, r, len(fits), func(own *logisticTotals, k int, rows *logisticRows, w *logisticScratch) {
+			if f := &fits[k]; !f.done {
+				own.add(rows, f, w)
+			}
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		for k := range fits {
+			if f := &fits[k]; !f.done {
+				var sum logisticTotals
+				for _, own := range totals {
+					sum.merge(&own[k])
+				}
+				f.answer = sum.sums()
+			}
+		}
+	}
+	if top && fits[0].survey.leave > 0 {
+		s.fit.LeftOut = fits[0].survey.leave
+		s.fit.FirstLeftOut, err = firstCertain(s, d, o)
+	}
+	return fits, s, err
+}
+
+// readLogistic reads the data once, and returns what each goroutine added up for each fit.
+func readLogistic[T any](s *survey, d Data, o *Options, r reading, fits int, add func(own *T, fit int, rows *logisticRows,
+	w *logisticScratch)) (all [][]T, err error) {
+	err = s.stream(d, o, r, func() func(int, []float64, []uint8, []float64) {
+		own, scratch := make([]T, fits), new(logisticScratch)
+		all = append(all, own)
+		return func(k int, z []float64, hit []uint8, w []float64) {
+			for lo := 0; lo < len(z); lo += logisticTile {
+				hi := min(lo+logisticTile, len(z))
+				rows := logisticRows{z: z[lo:hi], hit: hit[lo:hi]}
+				if w != nil {
+					rows.w = w[lo:hi]
+				}
+				add(&own[k], k, &rows, scratch)
+			}
+		}
+	})
+	return all, err
+}
+
+// firstCertain returns the number of the first row whose top label has the probability 1 and is wrong.
+func firstCertain(s *survey, d Data, o *Options) (int64, error) {
+	s.fit.Reads++
+	var first []*int64
+	err := each(d, o, func() func(*metrics.Chunk) {
+		own, t := int64(math.MaxInt64), newTile(reading{top: true, logits: true}, s.fit.Classes, 1)
+		first = append(first, &own)
+		return func(c *metrics.Chunk) {
+			for i := range c.Rows {
+				if t.load(c, i, i+1); t.n == 1 && t.x[0] > math.MaxFloat64 && t.labels[0] == 0 {
+					own = min(own, number(c, i))
+				}
+			}
+		}
+	})
+	least := int64(math.MaxInt64)
+	for _, n := range first {
+		least = min(least, *n)
+	}
+	return least, err
+}
+
+// reason says why there is no fit: "" if there is one.
+func (f *logisticFit) reason() string {
+	s := &f.survey
+	none, all := s.ends[0], s.ends[1]
+	rows := s.rows[0] + s.rows[1]
+	switch {
+	case rows == 0 && s.agree+s.leave == 0:
+		return "there are no rows"
+	case rows == 0:
+		return "all scores are 0 or 1, and have no logit"
+	case f.beta && s.differ < 3 && s.differ > 1:
+		return "there are two different scores, and three parameters; three scores would tell them apart, and platt needs two"
+	case s.differ < 2:
+		return "all scores are the same, and tell no slope"
+	case f.smoothed:
+		return ""
+	case s.rows[0] == 0:
+		return "all rows have the event, and the larger the intercept the better"
+	case s.rows[1] == 0:
+		return "no row has the event, and the smaller the intercept the better"
+	case all.lo >= none.hi:
+		return "the scores separate the labels, and the steeper the curve the better"
+	case !f.beta && all.hi <= none.lo:
+		return "the scores separate the labels in reverse, and the steeper the falling curve the better"
+	}
+	return ""
+}
+
+// ask is the fit as a sequence of questions: each is for f.answer at f.asked.
+func (f *logisticFit) ask(yield func(struct{}) bool) {
+	f.begin()
+	at := func(l logisticLine) (logisticSums, bool) {
+		f.asked = l
+		f.searched++
+		ok := yield(struct{}{})
+		return f.answer, ok
+	}
+	if f.survey.rows[0] > 0 && f.survey.rows[1] > 0 {
+		f.solve(at)
+		return
+	}
+	// The targets are all alike, and f.line says so.
+	f.sums, _ = at(f.line)
+}
+
+// begin finds where x are centered, the targets, and the line to begin with: that of two normal distributions of one variance, which
+// are logits without the event and with it, if they say something.
+func (f *logisticFit) begin() {
+	s := &f.survey
+	var n, mean [2]float64
+	for y := range n {
+		n[y] = s.weight[y].Float64()
+	}
+	total := n[0] + n[1]
+	if f.weight = 1; s.weighed {
+		_, e := math.Frexp(total)
+		f.weight = math.Ldexp(logisticWeight, -e)
+	}
+	f.target = [2][2]float64{{1, 0}, {0, 1}}
+	if f.smoothed {
+		hits, rest := n[1]/logisticWeight, n[0]/logisticWeight
+		f.target[1] = [2]float64{1 / (hits + 2), (hits + 1) / (hits + 2)}
+		f.target[0] = [2]float64{(rest + 1) / (rest + 2), 1 / (rest + 2)}
+	}
+	f.lo, f.hi = math.Inf(1), math.Inf(-1)
+	for _, e := range s.ends {
+		if e.any {
+			f.lo, f.hi = math.Min(f.lo, e.lo), math.Max(f.hi, e.hi)
+		}
+	}
+	center := f.lo/2 + f.hi/2
+	if !s.wild {
+		var z exact.Sum
+		z.Merge(&s.first[0])
+		z.Merge(&s.first[1])
+		center = math.Min(f.hi, math.Max(f.lo, z.Float64()/total))
+	}
+	x, lo, hi := f.at(center), f.at(f.lo), f.at(f.hi)
+	for j := range f.features() {
+		_, e := math.Frexp(math.Max(x[j]/2-lo[j]/2, hi[j]/2-x[j]/2))
+		f.frame.scale[j] = math.Ldexp(1, min(max(-e-1, -1022), 1000))
+		f.frame.center[j] = float64(x[j] * f.frame.scale[j])
+	}
+	if n[0] == 0 || n[1] == 0 {
+		y := 0
+		if n[0] == 0 {
+			y = 1
+		}
+		f.line.c = kernel.Log64(f.target[y][1]) - kernel.Log64(f.target[y][0])
+		return
+	}
+	f.line.c = kernel.Log64(n[1]) - kernel.Log64(n[0])
+	if s.wild {
+		return
+	}
+	squares := s.second.Float64()
+	for y := range n {
+		mean[y] = s.first[y].Float64() / n[y]
+		squares -= float64(float64(mean[y]*mean[y]) * n[y])
+	}
+	gap := mean[1] - mean[0]
+	a := gap / (squares / total)
+	if most := 16 / math.Abs(gap); !(math.Abs(a) <= most) {
+		a = math.Copysign(most, gap)
+	}
+	if !(math.Abs(a) > 0 && math.Abs(a) <= math.MaxFloat64) || f.beta && a < 0 {
+		return
+	}
+	f.line.c -= float64(a * (mean[0]/2 + mean[1]/2 - center))
+	for j := range f.features() {
+		f.line.a[j] = a / f.frame.scale[j]
+	}
+	// Far from all rows it would not be a beginning.
+	if !(f.change(&f.line) <= logisticFarthest) {
+		f.line = logisticLine{c: kernel.Log64(n[1]) - kernel.Log64(n[0])}
+	}
+}
+
+// framed returns the x of a logit as they are centered and scaled.
+func (f *logisticFit) framed(z float64) [2]float64 {
+	x := f.at(z)
+	for j := range x {
+		x[j] = float64(x[j]*f.frame.scale[j]) - f.frame.center[j]
+	}
+	return x
+}
+
+// change returns the largest |d.c + sum d.a_j x_j|.
+func (f *logisticFit) change(d *logisticLine) float64 {
+	most := 0.0
+	add := func(z float64) {
+		x := f.framed(z)
+		v := math.Abs(d.c + float64(d.a[0]*x[0]) + float64(d.a[1]*x[1]))
+		if !(v <= most) {
+			most = v
+		}
+	}
+	add(f.lo)
+	add(f.hi)
+	if a, b := float64(d.a[0]*f.frame.scale[0]), float64(d.a[1]*f.frame.scale[1]); f.beta && float64(a*b) < 0 {
+		if z := kernel.Log64(-a / b); z > f.lo && z < f.hi { // where the derivative by p, a/p + b/(1-p), is 0
+			add(z)
+		}
+	}
+	return most
+}
+
+// recenter moves the center to the mean of the rows that count, and keeps the line where it is. It returns whether that is elsewhere.
+func (f *logisticFit) recenter() bool {
+	moved := false
+	for j := range f.features() {
+		if s := &f.sums; s.cov[j] < 1e-4*s.square[j] {
+			was := f.frame.center[j]
+			f.frame.center[j] += s.mean[j]
+			f.line.c += float64(f.line.a[j] * (f.frame.center[j] - was))
+			moved = moved || f.frame.center[j] != was
+		}
+	}
+	return moved
+}
+
+// step returns Newton's step: to the least of the parabola there, with no a below 0 if it is Beta's. A parabola that is flat says
+// whither but not how far: it is as far as the limit.
+func (f *logisticFit) step(limit float64) (d logisticLine) {
+	s := &f.sums
+	c := s.cov
+	for j := range f.features() {
+		c[j] = math.Max(c[j], math.Abs(s.g[j])/limit)
+		if c[j] > 0 {
+			d.a[j] = -s.g[j] / c[j]
+		}
+	}
+	if f.beta {
+		most := float64(math.Sqrt(c[0])*math.Sqrt(c[1])) * (1 - 1e-13)
+		c[2] = math.Max(-most, math.Min(most, c[2]))
+		if det := float64(c[0]*c[1]) - float64(c[2]*c[2]); det > 0 {
+			d.a[0] = (float64(c[2]*s.g[1]) - float64(c[1]*s.g[0])) / det
+			d.a[1] = (float64(c[2]*s.g[0]) - float64(c[0]*s.g[1])) / det
+		}
+		if a := f.line.a; d.a[0] < -a[0] || d.a[1] < -a[1] {
+			// It is at a border: of either, the best there.
+			best := math.Inf(1)
+			for j := range 2 {
+				var t [2]float64
+				k := 1 - j
+				if t[j] = -a[j]; c[k] > 0 {
+					t[k] = math.Max(-a[k], -(s.g[k]+float64(c[2]*t[j]))/c[k])
+				}
+				v := float64(s.g[0]*t[0]) + float64(s.g[1]*t[1]) + float64(c[2]*float64(t[0]*t[1])) +
+					float64(c[0]*float64(t[0]*t[0]))/2 + float64(c[1]*float64(t[1]*t[1]))/2
+				if v < best {
+					best, d.a = v, t
+				}
+			}
+		}
+	}
+	if w := math.Max(s.w, math.Abs(s.g0)/limit); w > 0 {
+		d.c = -s.g0 / w
+	}
+	d.c -= float64(s.mean[0]*d.a[0]) + float64(s.mean[1]*d.a[1])
+	return d
+}
+
+var errLogistic = errors.New("the scores are too close together for a curve")
+
+// solve finds the fit by Newton's method from f.line.
+//
+// A step that changes no logit by more than 1 makes the likelihood larger for certain, because the logistic function is
+// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: shortened while it does not, doubled
+// while it does so much that Newton's parabola is far off. Only the derivative along the step is looked at, which keeps its digits
+// where differences of likelihoods have none.
+func (f *logisticFit) solve(at func(logisticLine) (logisticSums, bool)) {
+	var ok bool
+	if f.sums, ok = at(f.line); !ok {
+		return
+	}
+	for last := math.Inf(1); f.searched < logisticSearches; {
+		if f.recenter() {
+			if f.sums, ok = at(f.line); !ok {
+				return
+			}
+		}
+		now := f.change(&f.line)
+		limit := math.Max(logisticFarthest, now)
+		d := f.step(limit)
+		far := f.change(&d)
+		switch {
+		case !(far <= math.MaxFloat64):
+			f.err = errLogistic
+			return
+		case far <= logisticPrecise*math.Max(1, now):
+			f.line = f.line.plus(&d, 1, f.beta)
+			return
+		case far > last/2 && last < logisticNear:
+			return // nothing but rounding is left
+		case far > limit:
+			d = logisticLine{}.plus(&d, limit/far, false)
+		}
+		last = far
+		if !f.search(&d, math.Min(far, limit), at) {
+			return
+		}
+	}
+	f.err = errLogistic
+}
+
+// plus returns the line moved t times d, with no a below 0 if it is Beta's.
+func (l logisticLine) plus(d *logisticLine, t float64, beta bool) logisticLine {
+	l.c += float64(t * d.c)
+	for j := range l.a {
+		l.a[j] += float64(t * d.a[j])
+		if beta && l.a[j] < 0 {
+			l.a[j] = 0
+		}
+	}
+	return l
+}
+
+// search goes in a direction in which the likelihood rises, whose largest change of a logit is far.
+func (f *logisticFit) search(d *logisticLine, far float64, at func(logisticLine) (logisticSums, bool)) bool {
+	slope := func(s *logisticSums) float64 {
+		v := float64(s.g0 * (d.c + float64(s.mean[0]*d.a[0]) + float64(s.mean[1]*d.a[1])))
+		return v + float64(s.g[0]*d.a[0]) + float64(s.g[1]*d.a[1])
+	}
+	first, from := slope(&f.sums), f.line
+	t := 1.0
+	line := from.plus(d, t, f.beta)
+	s, ok := at(line)
+	v := slope(&s)
+	for ok && v > 0 && t*far > 1 && f.searched < logisticSearches {
+		t = float64(t * math.Min(0.5, math.Max(0.1, first/(first-v))))
+		line = from.plus(d, t, f.beta)
+		s, ok = at(line)
+		v = slope(&s)
+	}
+	inside := func(t float64) bool {
+		return !f.beta || from.a[0]+float64(t*d.a[0]) >= 0 && from.a[1]+float64(t*d.a[1]) >= 0
+	}
+	if t == 1 && v < 0.25*first {
+		for ok && v < 0 && inside(2*t) && f.searched < logisticSearches {
+			var next logisticSums
+			next, ok = at(from.plus(d, 2*t, f.beta))
+			if v = slope(&next); ok && v <= 0 {
+				t, s = 2*t, next
+				line = from.plus(d, t, f.beta)
+			}
+		}
+	}
+	f.line, f.sums = line, s
+	return ok
+}
+
+// finish makes the curve of the x as they are.
+func (f *logisticFit) finish() {
+	f.c = f.line.c
+	for j := range f.features() {
+		f.a[j] = float64(f.line.a[j] * f.frame.scale[j])
+		f.c = math.FMA(-f.line.a[j], f.frame.center[j], f.c)
+	}
+	if v := math.Abs(f.a[0]) + math.Abs(f.a[1]) + math.Abs(f.c); !(v <= math.MaxFloat64) {
+		f.err = errLogistic
+	}
+}
+
+// named returns an error that says of which class it is.
+func (f *logisticFit) named(err error) error {
+	if f.of == "" {
+		return err
+	}
+	return fmt.Errorf("%s%w", f.of, err)
+}
+
+// errors returns the standard errors of the first a and of c, where there is one a.
+func (f *logisticFit) errors() (a, c float64) {
+	s := &f.sums
+	scale, w := f.frame.scale[0], s.w/f.weight
+	a = float64(math.Sqrt(1/(s.cov[0]/f.weight)) * scale)
+	m := float64((s.mean[0] + f.frame.center[0]) / scale * a)
+	return a, math.Sqrt(1/w + float64(m*m))
+}
