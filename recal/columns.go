@@ -153,6 +153,9 @@ func impossible(row []float64, y int32, k metrics.Kind) bool {
 		v := row[y]
 		return k == metrics.Probs && v == 0 || k != metrics.Probs && v == negInf
 	}
+	if k == metrics.Probs {
+		return row[0] == float64(1-y)
+	}
 	z := eventLogit(row[0], k)
 	return y == 1 && z == negInf || y == 0 && z == -negInf
 }
@@ -171,7 +174,10 @@ func (t *tile) column(dst []float64, class int) {
 // hits writes the outcomes of a curve's class to dst: 1 where it is the true one.
 func (t *tile) hits(dst []uint8, class int) {
 	if t.width == 1 {
-		class = 1
+		for i, y := range t.labels {
+			dst[i] = uint8(y)
+		}
+		return
 	}
 	for i, y := range t.labels {
 		dst[i] = 0

@@ -247,6 +247,10 @@ func toProbs(x []float64, rows, classes int, k metrics.Kind) {
 // toLogits makes of rows of scores the logits of their probabilities, ln(p/(1-p)), of each class.
 func toLogits(x []float64, rows, classes int, k metrics.Kind) {
 	if classes == 1 {
+		if k == metrics.Probs {
+			logitAll(x[:rows])
+			return
+		}
 		for i, v := range x[:rows] {
 			x[i] = eventLogit(v, k)
 		}

@@ -17,9 +17,7 @@ func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 			dst[i] = logProbLogit(l)
 		}
 	case s.Classes == 1 && k == metrics.Probs:
-		for i, p := range dst[:hi-lo] {
-			dst[i] = logit(p)
-		}
+		logitAll(dst[:hi-lo])
 	case k == metrics.Probs:
 		for i, p := range dst[:(hi-lo)*s.Classes] {
 			dst[i] = kernel.Log64(p)
@@ -29,15 +27,35 @@ func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 
 // logit returns ln(p/(1-p)) to some units in the last place, also near 1/2, where it is 0.
 func logit(p float64) float64 {
-	switch {
-	case p < 0.25:
-		return kernel.Log64(p) - kernel.Log1p64(-p)
-	case p < 0.5:
-		return -kernel.Log1p64((1 - float64(2*p)) / p)
-	case p < 0.75:
-		return kernel.Log1p64((float64(2*p) - 1) / (1 - p))
+	q := 1 - p
+	r := p / q
+	return unrounded(kernel.Log64(r), p, q, r)
+}
+
+// logitAll puts the logit in place of each probability.
+func logitAll(x []float64) {
+	var room [2][256]float64
+	for len(x) > 0 {
+		n := min(len(x), len(room[0]))
+		r, z := room[0][:n], room[1][:n]
+		for i, p := range x[:n] {
+			r[i] = p / (1 - p)
+		}
+		kernel.LogF64(z, r)
+		for i, p := range x[:n] {
+			x[i] = unrounded(z[i], p, 1-p, r[i])
+		}
+		x = x[n:]
 	}
-	return kernel.Log64(p / (1 - p))
+}
+
+// unrounded returns ln(p/(1-p)) of the logarithm z of the rounded r = p/q, q = 1-p. Near 0 it would have few digits without what the
+// roundings took.
+func unrounded(z, p, q, r float64) float64 {
+	if r > 0.875 && r < 1.125 {
+		z += (math.FMA(-r, q, p) - float64((1-q-p)*r)) / p
+	}
+	return z
 }
 
 // logProbLogit returns the logit of the probability whose logarithm is l. It is finite for all finite l < 0.
