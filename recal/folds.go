@@ -143,6 +143,9 @@ func (a *applied) Next() (*metrics.Chunk, error) {
 		d.F32 = make([]float32, c.Rows*width)
 	}
 	d.Labels, d.Observed, d.Weights, d.Groups = slices.Clone(c.Labels), slices.Clone(c.Observed), slices.Clone(c.Weights), slices.Clone(c.Groups)
+	if c.Kind == metrics.Normals && k != c.Kind {
+		d.Observed = observedOf(c)
+	}
 	a.m.Apply(&d.Scores, &c.Scores, c.Kind)
 	if c.Recycle != nil {
 		c.Recycle()

@@ -3,19 +3,554 @@ package recal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Quantile is isotonic quantile recalibration (Kuleshov et al. 2018).
+// Quantile is isotonic quantile recalibration: what a forecast F calls its quantile of level u is called that of level R(u), where
+// R(u) is how often, in the rows fitted to, what was observed was below it,
+//
+//	R(u) = share of the rows with F(observed) <= u
+//
+// which rises, so that its isotonic regression is itself. The recalibrated quantile of level p is F's own of level R^-1(p). Row i of n
+// by rising F(observed) has the level (i - 1/2)/n, which does not prefer one side, of weighted rows the weight below it and half its
+// own; between rows R is a straight line, below the first one to R(0) = 0 and above the last to R(1) = 1.
+//
+// It takes three kinds of forecasts, and makes metrics.Quantiles of them:
+//
+//	metrics.Normals    In place of u the line is one of the deviate z = (observed - mean)/sd, u = Phi(z), so that R^-1(p) is the
+//	                   p-quantile of z (Hazen's, type 5 of Hyndman and Fan 1996) however far off forecasts are.
+//	metrics.Quantiles  F is a straight line between the quantiles. Where observed is one or several of them, u is the middle of their
+//	                   levels. Below the lowest, where F is not known, u is half its level, above the highest the middle of its
+//	                   level and 1.
+//	metrics.Samples    They are taken for quantiles, in order, at the levels 1/(m+1), ..., m/(m+1).
+//
+// Its Fit reads the data once, and takes memory that does not grow with the rows: of those in one of many cells, 2^-14 of 1 + u or of
+// 1 + |z| wide or narrower, it keeps the number, the weight, the least and the most. R^-1 is exact where no three rows are in its cell,
+// and for any number of rows less than 2^-14 off in u, of normal forecasts 2^-15.
+//
+// Source: Kuleshov, Fenner and Ermon 2018.
 type Quantile struct {
-	Levels []float64 // of the quantiles that Apply makes; nil means 0.05, 0.1, ..., 0.95
+	// Levels of the quantiles that the map makes, rising between 0 and 1 as regress.ValidLevels has it; of metrics.Quantiles these are
+	// those of the given ones too. nil means 0.05, 0.1, ..., 0.95. Fit panics for others.
+	Levels []float64
 }
 
-func (m Quantile) String() string { return "quantile" }
+// String returns "quantile", and in brackets the levels, divided by spaces, if there are some: "quantile(levels=0.1 0.5 0.9)".
+func (m Quantile) String() string {
+	var l []string
+	for _, p := range m.Levels {
+		l = append(l, strconv.FormatFloat(p, 'g', -1, 64))
+	}
+	if l == nil {
+		return "quantile"
+	}
+	return spelled("quantile", "levels="+strings.Join(l, " "))
+}
 
-func (m Quantile) Fit(d Data, o *Options) (Map, error) { return nil, errors.New("quantile is missing") }
+func (m Quantile) with(option, value string) (Method, error) {
+	if option != "levels" {
+		return m, noOption(option, "levels")
+	}
+	m.Levels = nil
+	for _, s := range strings.Fields(value) {
+		p, err := readNumber(option, s, 0, 1)
+		if err != nil {
+			return m, err
+		}
+		m.Levels = append(m.Levels, p)
+	}
+	if len(m.Levels) == 0 || !regress.ValidLevels(m.Levels) {
+		return m, fmt.Errorf("%s is %q; they rise between 0 and 1, with spaces between them: 0.1 0.5 0.9", option, value)
+	}
+	return m, nil
+}
 
-func (m Quantile) with(option, value string) (Method, error) { return m, noOption(option) }
+// levels returns those of the results.
+func (m Quantile) levels() []float64 {
+	if m.Levels != nil {
+		return m.Levels
+	}
+	l := make([]float64, 19)
+	for i := range l {
+		l[i] = float64(i+1) / 20
+	}
+	return l
+}
+
+// Fit returns the map of the rows' levels, a *QuantileMap.
+func (m Quantile) Fit(d Data, o *Options) (Map, error) {
+	if m.Levels != nil && (len(m.Levels) == 0 || !regress.ValidLevels(m.Levels)) {
+		panic("recal: the levels of quantiles rise between 0 and 1")
+	}
+	m.Levels = slices.Clone(m.Levels)
+	t := &transforms{levels: m.levels()}
+	s, err := look(d, o, t)
+	if err != nil {
+		return nil, err
+	}
+	switch s.kind {
+	case metrics.Normals, metrics.Samples:
+	case metrics.Quantiles:
+		if s.fit.Classes != len(t.levels) {
+			return nil, fmt.Errorf("recal: quantile: a row has %d quantiles, and there are %d levels; say those of the quantiles", s.fit.Classes, len(t.levels))
+		}
+	default:
+		return nil, fmt.Errorf("recal: quantile is for forecasts of a number (kinds %v, %v and %v), and these are %v",
+			metrics.Normals, metrics.Quantiles, metrics.Samples, s.kind)
+	}
+	return &QuantileMap{m: m, fit: s.fit, kind: s.kind, levels: t.levels, at: t.inverse(t.levels, s.kind == metrics.Normals)}, nil
+}
+
+// transforms counts rows by their probability integral transform, of normal forecasts by their deviate. It is no state.
+type transforms struct {
+	levels []float64
+	rows   int64
+	cells  cells
+	buf    []float64
+}
+
+func (t *transforms) Needs() metrics.Need        { return metrics.Rows }
+func (t *transforms) Empty() metrics.Accumulator { return &transforms{levels: t.levels} }
+func (t *transforms) Len() int64                 { return t.rows }
+
+func (t *transforms) AddBlock(b *metrics.Block) {
+	levels := t.levels
+	switch {
+	case b.Kind == metrics.Samples:
+		levels = sampleLevels(b.Classes)
+	case b.Kind != metrics.Normals && (b.Kind != metrics.Quantiles || b.Classes != len(levels)):
+		return // an error of Fit
+	}
+	t.rows += int64(b.Rows)
+	for i := range b.Rows {
+		var x float64
+		if b.Kind == metrics.Normals {
+			x = min(max(b.Normal.Z[i], -math.MaxFloat64), math.MaxFloat64)
+		} else {
+			x = levelOf(t.row(b, i), levels, b.Observed[i])
+		}
+		if b.Weights != nil {
+			t.cells.addWeighted(x, b.Weights[i])
+		} else {
+			t.cells.add(x)
+		}
+	}
+}
+
+// row returns a block's row i, in rising order.
+func (t *transforms) row(b *metrics.Block, i int) []float64 {
+	p := &b.Probs
+	at := i * p.Stride
+	if p.F64 != nil && b.Kind == metrics.Quantiles {
+		return p.F64[at : at+p.Width]
+	}
+	t.buf = t.buf[:0]
+	if p.F64 != nil {
+		t.buf = append(t.buf, p.F64[at:at+p.Width]...)
+	} else {
+		for _, v := range p.F32[at : at+p.Width] {
+			t.buf = append(t.buf, float64(v))
+		}
+	}
+	if b.Kind == metrics.Samples {
+		slices.Sort(t.buf)
+	}
+	return t.buf
+}
+
+func (t *transforms) Merge(a metrics.Accumulator) error {
+	o := a.(*transforms)
+	t.rows += o.rows
+	t.cells.merge(&o.cells)
+	return nil
+}
+
+func (t *transforms) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+func (t *transforms) UnmarshalBinary([]byte) error          { return nil }
+
+// sampleLevels returns the levels of m samples in order.
+func sampleLevels(m int) []float64 {
+	l := make([]float64, m)
+	for i := range l {
+		l[i] = float64(i+1) / float64(m+1)
+	}
+	return l
+}
+
+// levelOf returns F(y) of the F with these quantiles.
+func levelOf(q, levels []float64, y float64) float64 {
+	below, _ := slices.BinarySearch(q, y)
+	to := below
+	for to < len(q) && q[to] == y {
+		to++
+	}
+	switch {
+	case to > below:
+		return (levels[below] + levels[to-1]) / 2
+	case to == 0:
+		return levels[0] / 2
+	case to == len(q):
+		return (1 + levels[to-1]) / 2
+	}
+	// Halves, for differences may be beyond float64.
+	lo := q[to-1] / 2
+	return between(levels[to-1], levels[to], (y/2-lo)/(q[to]/2-lo))
+}
+
+// between returns what lies between a <= b by a fraction of the way.
+func between(a, b, fraction float64) float64 {
+	return min(max(float64(a*(1-fraction))+float64(b*fraction), a), b)
+}
+
+// inverse returns R^-1 at rising levels: deviates, or else levels of the forecasts.
+func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
+	at := make([]float64, 0, len(levels))
+	total := t.cells.total()
+	var x, mass, half float64 // of the knot before: rows below it, with half of its own, which half is
+	put := func(to, upTo float64) {
+		for len(at) < len(levels) {
+			p := float64(levels[len(at)] * total)
+			if p > upTo {
+				break
+			}
+			if mass == 0 {
+				at = append(at, tail(to, p/upTo, deviates))
+			} else {
+				at = append(at, between(x, to, (p-mass)/(upTo-mass)))
+			}
+		}
+		x, mass = to, upTo
+	}
+	t.cells.visit(func(c *cell, below, upTo float64) {
+		half = (upTo - below) / float64(2*c.rows)
+		put(c.least, below+half)
+		if c.rows > 1 {
+			put(c.most, upTo-half)
+		}
+	})
+	for _, p := range levels[len(at):] {
+		above := float64((1-p)*total) / half
+		if deviates {
+			at = append(at, -tail(-x, above, true))
+		} else {
+			at = append(at, 1-tail(1-x, above, false))
+		}
+	}
+	for i := 1; i < len(at); i++ {
+		at[i] = max(at[i], at[i-1]) // below it by rounding alone
+	}
+	return at
+}
+
+// tail returns the level, or its deviate, by a fraction of the way from 0 to that of x.
+func tail(x, fraction float64, deviates bool) float64 {
+	fraction = min(fraction, 1)
+	if !deviates {
+		return float64(x * fraction)
+	}
+	z := kernel.PhiInv64(float64(kernel.Phi64(x) * fraction))
+	if z < -math.MaxFloat64 {
+		return x // Phi is 0 there
+	}
+	return min(z, x)
+}
+
+// A cell is of the numbers x with like bits of 1 + |x|: cellBits behind the first, in one of so many octaves. The last one has what is
+// beyond it too.
+const (
+	cellBits = 14
+	octaves  = 32
+	inOctave = 1 << cellBits
+)
+
+type cell struct {
+	rows        int64
+	least, most float64
+}
+
+// cells has those of each octave by rising x, and the weights beside them.
+type cells struct {
+	of      [2 * octaves][]cell
+	weights [2 * octaves][]exact.Sum
+}
+
+// place returns the octave and the cell of x.
+func place(x float64) (octave, i int) {
+	const one = 0x3ff << 52
+	key := int((math.Float64bits(1+min(math.Abs(x), 1<<(octaves-1))) - one) >> (52 - cellBits))
+	octave, i = key>>cellBits, key&(inOctave-1)
+	if x < 0 {
+		return octaves - 1 - octave, inOctave - 1 - i
+	}
+	return octaves + octave, i
+}
+
+func (c *cells) add(x float64) (octave, i int) {
+	octave, i = place(x)
+	if c.of[octave] == nil {
+		c.of[octave] = make([]cell, inOctave)
+	}
+	c.of[octave][i].merge(&cell{1, x, x})
+	return octave, i
+}
+
+func (c *cells) addWeighted(x, w float64) {
+	octave, i := c.add(x)
+	if c.weights[octave] == nil {
+		c.weights[octave] = make([]exact.Sum, inOctave)
+	}
+	c.weights[octave][i].AddFloat(w) // exact: weights are multiples of 2^-84
+}
+
+func (c *cell) merge(o *cell) {
+	if o.rows == 0 {
+		return
+	}
+	if c.rows == 0 {
+		*c = *o
+		return
+	}
+	c.rows, c.least, c.most = c.rows+o.rows, min(c.least, o.least), max(c.most, o.most)
+}
+
+func (c *cells) merge(o *cells) {
+	for octave, from := range o.of {
+		if from == nil {
+			continue
+		}
+		if c.of[octave] == nil {
+			c.of[octave], c.weights[octave] = from, o.weights[octave]
+			continue
+		}
+		for i := range from {
+			c.of[octave][i].merge(&from[i])
+		}
+		for i := range o.weights[octave] {
+			c.weights[octave][i].Merge(&o.weights[octave][i])
+		}
+	}
+}
+
+// visit calls f for each cell with rows, by rising x, with the weight below it and up to its end.
+func (c *cells) visit(f func(c *cell, below, upTo float64)) {
+	var sum exact.Sum
+	below := 0.0
+	for octave := range c.of {
+		for i := range c.of[octave] {
+			k := &c.of[octave][i]
+			if k.rows == 0 {
+				continue
+			}
+			if w := c.weights[octave]; w != nil {
+				sum.Merge(&w[i])
+			} else {
+				sum.AddShifted(k.rows, 88) // as a whole number
+			}
+			upTo := sum.Float64()
+			f(k, below, upTo)
+			below = upTo
+		}
+	}
+}
+
+func (c *cells) total() (w float64) {
+	c.visit(func(_ *cell, _, upTo float64) { w = upTo })
+	return w
+}
+
+// QuantileMap takes the quantiles of a forecast at other levels than those that they are then called. In a file its parameters are
+//
+//	levels  Levels
+//	at      of each level R^-1, not falling: of metrics.Normals as a deviate of the standard normal distribution, otherwise as a level
+type QuantileMap struct {
+	m          Quantile
+	fit        Fit
+	kind       metrics.Kind
+	levels, at []float64
+}
+
+type quantileFile struct {
+	Levels []float64 `json:"levels"`
+	At     []float64 `json:"at"`
+}
+
+var _ Map = (*QuantileMap)(nil)
+
+// Levels returns the levels of the quantiles that the map makes.
+func (f *QuantileMap) Levels() []float64 { return slices.Clone(f.levels) }
+
+// Predicted returns, for each of Levels, the level R^-1 that the forecasts themselves give to it: the same if they are calibrated. Of
+// normal forecasts that are so far off that it is next to 0 or 1 it is rounded to that, and the map itself is not.
+func (f *QuantileMap) Predicted() []float64 {
+	p := slices.Clone(f.at)
+	if f.kind == metrics.Normals {
+		for i, z := range p {
+			p[i] = kernel.Phi64(z)
+		}
+	}
+	return p
+}
+
+// Method returns "quantile", with the levels if these were given.
+func (f *QuantileMap) Method() string { return f.m.String() }
+
+// Fit tells of the rows that the map was fitted to.
+func (f *QuantileMap) Fit() Fit { return f.fit }
+
+// Out returns metrics.Quantiles at Levels. The map takes rows of the kind that it was fitted to: normal forecasts of two or three
+// numbers, any number of samples, quantiles at Levels.
+func (f *QuantileMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
+	ok, want := k == f.kind, f.kind.String()
+	switch f.kind {
+	case metrics.Normals:
+		ok, want = ok && (classes == 2 || classes == 3), want+", 2 or 3 numbers a row"
+	case metrics.Samples:
+		ok = ok && classes > 0
+	default:
+		ok, want = ok && classes == len(f.levels), fmt.Sprintf("%s, %d a row", want, len(f.levels))
+	}
+	if !ok {
+		return 0, 0, fmt.Errorf("recal: this quantile map takes forecasts of the kind it was fitted to (%s), and these are %v of %d", want, k, classes)
+	}
+	return metrics.Quantiles, len(f.levels), nil
+}
+
+// Apply writes the quantiles at Levels of the rows' forecasts, recalibrated. They do not fall within a row:
+//   - metrics.Normals: mean + sd*z, z the deviate of R^-1(level); of rows of two numbers the mean is 0, and the quantiles are those of
+//     observed - mean. What is beyond the numbers of dst's type is the largest of these.
+//   - metrics.Quantiles and metrics.Samples: a straight line between the forecast's own, and below the lowest and above the highest
+//     these, for nothing is known of what is beyond them.
+//
+// Of a row with NaN or an infinite number, or a standard deviation that is not above 0, all results are NaN.
+func (f *QuantileMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
+	_, width, err := f.Out(k, src.Classes)
+	if err != nil {
+		panic(err.Error())
+	}
+	checkForecasts(dst, src, width)
+	most := math.MaxFloat64
+	if dst.F64 == nil {
+		most = math.MaxFloat32
+	}
+	spots := f.spots(src.Classes)
+	step := max(1, 1024/max(width, src.Classes))
+	from, to := make([]float64, step*src.Classes), make([]float64, step*width)
+	for lo := 0; lo < src.Rows; lo += step {
+		hi := min(lo+step, src.Rows)
+		widen(from, src, lo, hi)
+		for i := range hi - lo {
+			x, q := from[i*src.Classes:][:src.Classes], to[i*width:][:width]
+			odd := 0.0
+			for _, v := range x {
+				odd += v - v
+			}
+			if odd != 0 || k == metrics.Normals && x[1] <= 0 {
+				for j := range q {
+					q[j] = nan
+				}
+				continue
+			}
+			if k == metrics.Normals {
+				f.normal(q, x, most)
+				continue
+			}
+			if k == metrics.Samples {
+				slices.Sort(x)
+			}
+			for j, s := range spots {
+				v := between(x[s.lo], x[min(s.lo+1, len(x)-1)], s.fraction)
+				if q[j] = min(max(v, -most), most); j > 0 {
+					q[j] = max(q[j], q[j-1]) // below it by rounding alone
+				}
+			}
+		}
+		store(dst, to, lo, hi)
+	}
+}
+
+// normal writes the quantiles of a normal forecast.
+func (f *QuantileMap) normal(q, x []float64, most float64) {
+	mean := 0.0
+	if len(x) == 3 {
+		mean = x[0]
+	}
+	for j, z := range f.at {
+		q[j] = min(max(mean+float64(x[1]*z), -most), most)
+	}
+}
+
+// spot is where a quantile lies among those of a forecast.
+type spot struct {
+	lo       int
+	fraction float64 // of the way to the next
+}
+
+// spots returns where the results lie among so many numbers.
+func (f *QuantileMap) spots(n int) []spot {
+	levels := f.levels
+	switch f.kind {
+	case metrics.Normals:
+		return nil
+	case metrics.Samples:
+		levels = sampleLevels(n)
+	}
+	l := make([]spot, len(f.at))
+	for j, u := range f.at {
+		above, _ := slices.BinarySearch(levels, u)
+		switch above {
+		case 0:
+		case n:
+			l[j].lo = n - 1
+		default:
+			a, b := levels[above-1], levels[above]
+			l[j] = spot{above - 1, (u - a) / (b - a)}
+		}
+	}
+	return l
+}
+
+// observedOf returns what was observed of a chunk of normal forecasts, where that stands beside the quantiles that a map makes of them.
+func observedOf(c *metrics.Chunk) []float64 {
+	x, y := make([]float64, c.Rows*c.Classes), make([]float64, c.Rows)
+	widen(x, &c.Scores, 0, c.Rows)
+	for i := range y {
+		if y[i] = x[i*c.Classes]; c.Classes == 3 {
+			y[i] = x[i*3+2]
+		}
+	}
+	return y
+}
+
+func (f *QuantileMap) parameters() any { return quantileFile{f.levels, f.at} }
 
 func (m Quantile) decode(f Fit, parameters json.RawMessage) (Map, error) {
-	return nil, errors.New("quantile is missing")
+	var p quantileFile
+	if err := strict(parameters, &p); err != nil {
+		return nil, err
+	}
+	q := &QuantileMap{m: m, fit: f, levels: p.Levels, at: p.At}
+	known := false
+	for _, k := range []metrics.Kind{metrics.Normals, metrics.Quantiles, metrics.Samples} {
+		if f.Kind == k.String() {
+			q.kind, known = k, true
+		}
+	}
+	switch {
+	case !known:
+		return nil, errors.New("its rows are no forecasts of a number")
+	case !slices.Equal(p.Levels, m.levels()):
+		return nil, errors.New("levels are not those of the method")
+	case len(p.At) != len(p.Levels) || !slices.IsSorted(p.At) || q.kind != metrics.Normals && (p.At[0] < 0 || p.At[len(p.At)-1] > 1):
+		return nil, errors.New("at has to have a number for each of the levels, not falling, and unless it is one of normal forecasts from 0 to 1")
+	}
+	return q, nil
 }

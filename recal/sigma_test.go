@@ -4,14 +4,12 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/recal"
@@ -110,7 +108,225 @@ func TestSigmaUnits(t *testing.T) {
 	}
 }
 
-var _ = fmt.Sprint
-var _ = errors.Is
-var _ = strings.Contains
-var _ = kernel.Phi64
+// TestSigmaTypes: the scale of forecasts of any type and number of columns, and what becomes of them in either type.
+func TestSigmaTypes(t *testing.T) {
+	p := sigmaForecasts(777, 0.4, 1)
+	narrow := &metrics.Predictions{Kind: metrics.Normals}
+	narrow.Rows, narrow.Classes, narrow.Stride = p.Rows, 2, 4
+	bf := &metrics.Predictions{Kind: metrics.Normals}
+	bf.Rows, bf.Classes = p.Rows, 3
+	for i := range p.Rows {
+		r := p.F64[3*i:]
+		narrow.F32 = append(narrow.F32, float32(r[2]-r[0]), float32(r[1]), float32(math.NaN()), float32(math.NaN()))
+		for _, v := range r[:3] {
+			bf.BF16 = append(bf.BF16, uint16(math.Float32bits(float32(v))>>16))
+		}
+	}
+	want := sigmaFit(t, recal.Sigma{}, p)
+	if s := sigmaFit(t, recal.Sigma{}, narrow).Scale(); !sigmaNear(s, want.Scale(), 1e-6) {
+		t.Errorf("%v, want %v", s, want.Scale())
+	}
+	if s := sigmaFit(t, recal.Sigma{}, bf).Scale(); !sigmaNear(s, want.Scale(), 1e-2) {
+		t.Errorf("%v, want %v", s, want.Scale())
+	}
+	for name, src := range map[string]*metrics.Predictions{"f64": p, "f32": narrow, "bf16": bf} {
+		f := sigmaFit(t, recal.Sigma{}, src)
+		for _, wide := range []bool{true, false} {
+			dst := &metrics.Predictions{Kind: metrics.Normals}
+			dst.Rows, dst.Classes, dst.Stride = src.Rows, src.Classes, 5
+			if wide {
+				dst.F64 = make([]float64, 5*src.Rows)
+			} else {
+				dst.F32 = make([]float32, 5*src.Rows)
+			}
+			f.Apply(&dst.Scores, &src.Scores, metrics.Normals)
+			tolerance := 1e-7
+			if wide && name == "f64" {
+				tolerance = 1e-12
+			}
+			if z := sigmaZMS(t, dst); !sigmaNear(z, 1, tolerance) {
+				t.Errorf("%s, wide %v: z^2 is %.17g", name, wide, z)
+			}
+		}
+	}
+	f := sigmaFit(t, recal.Sigma{}, narrow)
+	f.Apply(&narrow.Scores, &narrow.Scores, metrics.Normals)
+	if z := sigmaZMS(t, narrow); !sigmaNear(z, 1, 1e-7) || narrow.F32[2] == narrow.F32[2] {
+		t.Errorf("in place: z^2 is %.17g", z)
+	}
+}
+
+// TestSigmaInvariance: neither threads, chunks nor the order of rows change a bit.
+func TestSigmaInvariance(t *testing.T) {
+	p := sigmaForecasts(5000, 1.7, 1)
+	for i := range p.Rows {
+		p.Weights = append(p.Weights, float64(i%5)*0.37)
+	}
+	for _, m := range []recal.Sigma{{}, {AsCoded: true}} {
+		want := sigmaFile(t, m, recal.InMemory(p), 1)
+		for threads := 2; threads < 6; threads++ {
+			if got := sigmaFile(t, m, quantileChunks(p, 100*threads+1), threads); got != want {
+				t.Errorf("%d threads: %s, want %s", threads, got, want)
+			}
+		}
+		if got := sigmaFile(t, m, recal.InMemory(quantileShuffled(p)), 3); got != want {
+			t.Errorf("in another order: %s, want %s", got, want)
+		}
+	}
+}
+
+func sigmaFile(t *testing.T, m recal.Method, d recal.Data, threads int) string {
+	t.Helper()
+	f, err := m.Fit(d, &recal.Options{Threads: threads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := recal.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestSigmaInterval compares with the interval of z^2, and holds that a file gives the same map.
+func TestSigmaInterval(t *testing.T) {
+	p := sigmaForecasts(400, 3, 1e-3)
+	for _, m := range []recal.Sigma{{}, {AsCoded: true}} {
+		f := sigmaFit(t, m, p)
+		stat := regress.SigmaScale
+		if m.AsCoded {
+			stat = regress.SigmaScaleAsCoded
+		}
+		n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{stat}})
+		if err := metrics.NewPass(nil, n).Add(p); err != nil {
+			t.Fatal(err)
+		}
+		for _, level := range []float64{0.5, 0.95, 0.999} {
+			i, want := f.Interval(level), n.Interval(stat, level)
+			if !sigmaNear(i.Low, want.Low, 1e-12) || !sigmaNear(i.High, want.High, 1e-12) {
+				t.Errorf("%v at %v, want %v", i, level, want)
+			}
+		}
+		b, err := recal.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := recal.Unmarshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := back.(*recal.SigmaMap)
+		if g.Scale() != f.Scale() || g.Interval(0.9) != f.Interval(0.9) || g.Fit() != f.Fit() || g.Method() != m.String() {
+			t.Errorf("%+v came back as %+v", f, g)
+		}
+	}
+	for _, s := range []string{"sigma", "sigma(as_coded)"} {
+		if m, err := recal.Parse(s); err != nil || m.String() != s {
+			t.Error(m, err)
+		}
+	}
+	for _, s := range []string{"sigma(x)", "sigma(as_coded=1)"} {
+		if _, err := recal.Parse(s); err == nil {
+			t.Error(s)
+		}
+	}
+}
+
+// TestSigmaOdd: rows and sets that are hardly any.
+func TestSigmaOdd(t *testing.T) {
+	one := func(y, mean, sd float64) recal.Data {
+		return recal.InMemory(regress.NormalPredictions([]float64{y}, []float64{mean}, []float64{sd}))
+	}
+	for _, c := range []struct {
+		y, sd, documented, coded float64
+	}{{3, 2, 1.5, math.Sqrt(3) / 2}, {-4, 1, 4, 2}, {1e150, 1e-150, 1e300, 0}, {1e-300, 1, 1e-300, 1e-150}} {
+		f, err := recal.Sigma{}.Fit(one(c.y, 0, c.sd), nil)
+		if err != nil || !sigmaNear(f.(*recal.SigmaMap).Scale(), c.documented, 1e-15) || f.(*recal.SigmaMap).Interval(0.95).Low == 0 {
+			t.Error(c, f, err)
+		}
+		if f != nil {
+			if i := f.(*recal.SigmaMap).Interval(0.95); i.Low == i.Low || i.High == i.High {
+				t.Error(i)
+			}
+			b, err := recal.Marshal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g, err := recal.Unmarshal(b); err != nil || g.(*recal.SigmaMap).Scale() != f.(*recal.SigmaMap).Scale() {
+				t.Error(g, err)
+			}
+		}
+		f, err = recal.Sigma{AsCoded: true}.Fit(one(c.y, 0, c.sd), nil)
+		if c.coded == 0 {
+			if err == nil || errors.Is(err, recal.ErrUnreachable) || !strings.Contains(err.Error(), "float64 does not hold it") {
+				t.Error(err)
+			}
+		} else if err != nil || !sigmaNear(f.(*recal.SigmaMap).Scale(), c.coded, 1e-15) {
+			t.Error(c, f, err)
+		}
+	}
+	if _, err := (recal.Sigma{}).Fit(one(5, 5, 1), nil); !errors.Is(err, recal.ErrUnreachable) {
+		t.Error(err)
+	}
+	if _, err := (recal.Sigma{}).Fit(one(1e300, 0, 1e-300), nil); err == nil || errors.Is(err, recal.ErrUnreachable) {
+		t.Error(err)
+	}
+	if _, err := (recal.Sigma{}).Fit(recal.InMemory(regress.NormalPredictions(nil, nil, nil)), nil); err == nil {
+		t.Error("no rows")
+	}
+	var data *metrics.DataError
+	if _, err := (recal.Sigma{}).Fit(one(1, 0, 0), nil); !errors.As(err, &data) {
+		t.Error(err)
+	}
+	probs := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}, Labels: []int32{1}}
+	if _, err := (recal.Sigma{}).Fit(recal.InMemory(probs), nil); err == nil || !strings.Contains(err.Error(), "and these are probs") {
+		t.Error(err)
+	}
+	// Rows of weight 0 are absent, whatever they hold; a weight of 2 is a row twice.
+	p := regress.NormalPredictions([]float64{1, 9, 2}, []float64{0, 0, 0}, []float64{1, -1, 1})
+	p.Weights = []float64{2, 0, 1}
+	f := sigmaFit(t, recal.Sigma{}, p)
+	if !sigmaNear(f.Scale(), math.Sqrt2, 1e-15) || f.Fit().Rows != 2 || !f.Fit().Weighted || f.Fit().Kind != "normal" || f.Fit().Classes != 3 {
+		t.Error(f.Scale(), f.Fit())
+	}
+	// A forecast stays one; what is none becomes NaN.
+	tiny, err := recal.Sigma{}.Fit(one(1e-10, 0, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	huge, err := recal.Sigma{}.Fit(one(1e10, 0, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := metrics.Scores{F64: []float64{1, 1e-320, 2, 3, 1e305, 4, 5, 0, 6, math.NaN(), 1, 7, 8, math.Inf(1), 9}, Rows: 5, Classes: 3}
+	for _, m := range []recal.Map{tiny, huge} {
+		wide, narrow := metrics.Scores{F64: make([]float64, 15), Rows: 5, Classes: 3}, metrics.Scores{F32: make([]float32, 15), Rows: 5, Classes: 3}
+		m.Apply(&wide, &rows, metrics.Normals)
+		m.Apply(&narrow, &rows, metrics.Normals)
+		for i := range 15 {
+			v, w := wide.F64[i], float64(narrow.F32[i])
+			if bad := i >= 6; bad != (v != v) || bad != (w != w) || i%3 == 1 && !bad && (v <= 0 || w <= 0 || math.IsInf(v, 0) || math.IsInf(w, 0)) {
+				t.Errorf("%d: %v %v", i, v, w)
+			}
+		}
+	}
+	if _, _, err := tiny.Out(metrics.Probs, 3); err == nil {
+		t.Error("probabilities")
+	}
+	for name, apply := range map[string]func(){
+		"kind": func() { tiny.Apply(&metrics.Scores{}, &rows, metrics.Quantiles) },
+		"shape": func() {
+			tiny.Apply(&metrics.Scores{F64: make([]float64, 15), Rows: 4, Classes: 3}, &rows, metrics.Normals)
+		},
+		"none": func() { tiny.Apply(&metrics.Scores{Rows: 5, Classes: 3}, &rows, metrics.Normals) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(name)
+				}
+			}()
+			apply()
+		}()
+	}
+}
