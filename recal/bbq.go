@@ -1,12 +1,15 @@
 package recal
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 )
 
 // BBQ is Bayesian binning into quantiles: the mean of many histograms of as many rows a bin, weighted by how likely each makes the
@@ -25,17 +28,21 @@ import (
 // Its weight is exp((least score - score)/2). What is fitted is thereby a step function, whose steps are all that is kept. Scores
 // that are all equal make one bin.
 //
-// The score is one of counts: rows with weights are an error.
+// The score is that of whole rows, drawn one by one: n rows of weight 1/n say less than n rows do, and nothing in the weights tells how
+// much. Rows with weights are an error. See CurveMap for what becomes of several classes.
+//
+// Of a curve in a file cuts are where its steps begin but for the first, values what it is there, and on, of one as coded alone, what
+// it is on each cut.
 //
 // Source: Naeini, Cooper, Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015, and
 // github.com/pakdaman/calibration (build.m).
 type BBQ struct {
 	// Prune leaves out the histograms behind the elbow of the weights: in falling order, those after the first that is more than the
-	// next by at most 0.001 of the weights' variance.
+	// next, but by at most 0.001 of the weights' variance.
 	Prune bool
 	// AsCoded takes the bins, the elbow and the value on an end of bins that Naeini's MATLAB code does, for comparison with what it gave:
-	// rows of the same score are divided among bins in the order of the rows, unless a whole bin's scores are equal; and Prune
-	// leaves out one histogram more.
+	// rows of the same score are divided among bins in the order of the rows, unless a whole bin's scores are equal; and Prune leaves
+	// out one histogram more, and takes two of the same weight for an elbow, but the first. All rows are then held in memory.
 	AsCoded  bool
 	TopLabel bool
 }
@@ -58,10 +65,77 @@ func (m BBQ) with(option, value string) (_ Method, err error) {
 	return m, err
 }
 
-func (m BBQ) Fit(d Data, o *Options) (Map, error) { return nil, errors.New("bbq is missing") }
+// Fit returns a *CurveMap. It has to sort the scores, see Options.Memory, and takes 40 bytes a distinct score besides.
+func (m BBQ) Fit(d Data, o *Options) (Map, error) {
+	s, err := lookBinary(d, o, false)
+	if err != nil {
+		return nil, err
+	}
+	if s.fit.Weighted {
+		return nil, errors.New("recal: bbq weighs its histograms by counts of rows, and these have weights: " +
+			"take histogram or isotonic, or leave the weights away")
+	}
+	var curves []curve
+	if m.AsCoded {
+		curves, err = m.inOrder(d, o, s)
+	} else {
+		curves, err = s.gather(d, o, reading{top: m.TopLabel}, func(_ int, c *column) (curve, error) {
+			r := &bbqRows{}
+			c.each(func(p, n, y float64) { r.add(p, int64(n), int64(y)) })
+			return m.steps(r), nil
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newCurveMap(m, s.fit, m.TopLabel, curves)
+}
 
 func (m BBQ) decode(f Fit, parameters json.RawMessage) (Map, error) {
-	return nil, errors.New("bbq is missing")
+	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return &bbqSteps{} })
+}
+
+// inOrder fits the curves as coded, for which rows of the same score are in the order of their numbers.
+func (m BBQ) inOrder(d Data, o *Options, s *survey) ([]curve, error) {
+	type row struct {
+		p      float64
+		number int64
+		hit    uint8
+	}
+	var mu sync.Mutex
+	rows := make([][]row, reading{top: m.TopLabel}.curves(s.fit.Classes))
+	s.fit.Reads++
+	err := each(d, o, func() func(*metrics.Chunk) {
+		t := newTile(reading{top: m.TopLabel}, s.fit.Classes, math.MaxInt)
+		hit := make([]uint8, t.rows)
+		return func(c *metrics.Chunk) {
+			mu.Lock()
+			defer mu.Unlock()
+			for lo := 0; lo < c.Rows; lo += t.rows {
+				t.load(c, lo, min(lo+t.rows, c.Rows))
+				for class := range rows {
+					t.column(t.spare, class)
+					t.hits(hit, class)
+					for i, p := range t.spare[:t.n] {
+						rows[class] = append(rows[class], row{p, number(c, lo+i), hit[i]})
+					}
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var curves []curve
+	for _, l := range rows {
+		slices.SortFunc(l, func(a, b row) int { return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.number, b.number)) })
+		r := &bbqRows{}
+		for _, v := range l {
+			r.add(v.p, 1, int64(v.hit))
+		}
+		curves = append(curves, m.steps(r))
+	}
+	return curves, nil
 }
 
 // bbqRows are scores in rising order, each with the numbers of rows and events and the sum of the events' scores before it, which
@@ -246,14 +320,15 @@ func bbqElbow(w []float64, asCoded bool) []int {
 		}
 		return 0
 	})
-	k := 1
-	for k < len(by) && w[by[k-1]] == w[by[k]] {
-		k++
+	k, drops := 1, false
+	for ; k < len(by); k++ {
+		drop := w[by[k-1]] - w[by[k]]
+		if equal := drop == 0 && !(asCoded && drops); !equal && drop <= alpha*variance {
+			break
+		}
+		drops = drops || drop > 0
 	}
-	for k < len(by) && w[by[k-1]]-w[by[k]] > alpha*variance {
-		k++
-	}
-	if asCoded && k > 1 && variance > 0 {
+	if asCoded && drops {
 		k--
 	}
 	return by[:k]
@@ -264,19 +339,48 @@ type bbqSteps struct {
 	Cuts   []float64 `json:"cuts"`
 	Values []float64 `json:"values"`
 	On     []float64 `json:"on,omitempty"`
+
+	edges []float64
 }
 
-func (s *bbqSteps) at(p float64) float64 {
-	i, on := slices.BinarySearch(s.Cuts, p)
-	switch {
-	case p != p:
-		return nan
-	case on && s.On != nil:
-		return s.On[i]
-	case on:
-		i++
+func (s *bbqSteps) logits() bool { return false }
+
+func (s *bbqSteps) ready() error {
+	if len(s.Values) < 1 || len(s.Cuts) != len(s.Values)-1 || s.On != nil && len(s.On) != len(s.Cuts) {
+		return errCurveFile
 	}
-	return s.Values[i]
+	for i, c := range s.Cuts {
+		if !(c >= 0 && c <= 1) || i > 0 && c <= s.Cuts[i-1] {
+			return errCurveFile
+		}
+	}
+	for _, values := range [][]float64{s.Values, s.On} {
+		for _, v := range values {
+			if !(v >= 0 && v <= 1) {
+				return errCurveFile
+			}
+		}
+	}
+	s.edges = slices.Concat([]float64{math.Inf(-1)}, s.Cuts, []float64{math.Inf(1)}) // no score is beyond
+	return nil
+}
+
+func (s *bbqSteps) apply(x []float64) {
+	var room [512]int32
+	for len(x) > 0 {
+		n := min(len(x), len(room))
+		kernel.BinEdges(room[:n], x[:n], s.edges, kernel.LeftClosed)
+		for i, b := range room[:n] {
+			switch {
+			case b < 0: // of NaN
+			case s.On != nil && b > 0 && x[i] == s.edges[b]:
+				x[i] = s.On[b-1]
+			default:
+				x[i] = s.Values[b]
+			}
+		}
+		x = x[n:]
+	}
 }
 
 // steps returns the mean of the histograms of the rows.
