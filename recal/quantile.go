@@ -114,7 +114,7 @@ func (m Quantile) Fit(d Data, o *Options) (Map, error) {
 type transforms struct {
 	levels []float64
 	rows   int64
-	cells  cells
+	cells  gridCells
 	buf    []float64
 }
 
@@ -203,11 +203,11 @@ func levelOf(q, levels []float64, y float64) float64 {
 	}
 	// Halves, for differences may be beyond float64.
 	lo := q[to-1] / 2
-	return between(levels[to-1], levels[to], (y/2-lo)/(q[to]/2-lo))
+	return partBetween(levels[to-1], levels[to], (y/2-lo)/(q[to]/2-lo))
 }
 
 // between returns what lies between a <= b by a fraction of the way.
-func between(a, b, fraction float64) float64 {
+func partBetween(a, b, fraction float64) float64 {
 	return min(max(float64(a*(1-fraction))+float64(b*fraction), a), b)
 }
 
@@ -225,7 +225,7 @@ func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 			if mass == 0 {
 				at = append(at, tail(to, p/upTo, deviates))
 			} else {
-				at = append(at, between(x, to, (p-mass)/(upTo-mass)))
+				at = append(at, partBetween(x, to, (p-mass)/(upTo-mass)))
 			}
 		}
 		x, mass = to, upTo
@@ -277,8 +277,8 @@ type cell struct {
 	least, most float64
 }
 
-// cells has those of each octave by rising x, and the weights beside them.
-type cells struct {
+// gridCells has those of each octave by rising x, and the weights beside them.
+type gridCells struct {
 	of      [2 * octaves][]cell
 	weights [2 * octaves][]exact.Sum
 }
@@ -294,7 +294,7 @@ func place(x float64) (octave, i int) {
 	return octaves + octave, i
 }
 
-func (c *cells) add(x float64) (octave, i int) {
+func (c *gridCells) add(x float64) (octave, i int) {
 	octave, i = place(x)
 	if c.of[octave] == nil {
 		c.of[octave] = make([]cell, inOctave)
@@ -303,7 +303,7 @@ func (c *cells) add(x float64) (octave, i int) {
 	return octave, i
 }
 
-func (c *cells) addWeighted(x, w float64) {
+func (c *gridCells) addWeighted(x, w float64) {
 	octave, i := c.add(x)
 	if c.weights[octave] == nil {
 		c.weights[octave] = make([]exact.Sum, inOctave)
@@ -322,7 +322,7 @@ func (c *cell) merge(o *cell) {
 	c.rows, c.least, c.most = c.rows+o.rows, min(c.least, o.least), max(c.most, o.most)
 }
 
-func (c *cells) merge(o *cells) {
+func (c *gridCells) merge(o *gridCells) {
 	for octave, from := range o.of {
 		if from == nil {
 			continue
@@ -341,7 +341,7 @@ func (c *cells) merge(o *cells) {
 }
 
 // visit calls f for each cell with rows, by rising x, with the weight below it and up to its end.
-func (c *cells) visit(f func(c *cell, below, upTo float64)) {
+func (c *gridCells) visit(f func(c *cell, below, upTo float64)) {
 	var sum exact.Sum
 	below := 0.0
 	for octave := range c.of {
@@ -362,7 +362,7 @@ func (c *cells) visit(f func(c *cell, below, upTo float64)) {
 	}
 }
 
-func (c *cells) total() (w float64) {
+func (c *gridCells) total() (w float64) {
 	c.visit(func(_ *cell, _, upTo float64) { w = upTo })
 	return w
 }
@@ -467,7 +467,7 @@ func (f *QuantileMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 				slices.Sort(x)
 			}
 			for j, s := range spots {
-				v := between(x[s.lo], x[min(s.lo+1, len(x)-1)], s.fraction)
+				v := partBetween(x[s.lo], x[min(s.lo+1, len(x)-1)], s.fraction)
 				if q[j] = min(max(v, -most), most); j > 0 {
 					q[j] = max(q[j], q[j-1]) // below it by rounding alone
 				}

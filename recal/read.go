@@ -21,11 +21,14 @@ func each(d Data, o *Options, newVisit func() (visit func(*metrics.Chunk))) erro
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
+	visits := make([]func(*metrics.Chunk), threads)
+	for i := range visits {
+		visits[i] = newVisit() // before there are goroutines, which a panic would leave behind
+	}
 	chunks := make(chan *metrics.Chunk)
 	var wg sync.WaitGroup
 	var fault atomic.Value
-	for range threads {
-		visit := newVisit()
+	for _, visit := range visits {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
