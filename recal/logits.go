@@ -52,7 +52,7 @@ func logitAll(x []float64) {
 // unrounded returns ln(p/(1-p)) of the logarithm z of the rounded r = p/q, q = 1-p. Near 0 it would have few digits without what the
 // roundings took.
 func unrounded(z, p, q, r float64) float64 {
-	if r > 0.875 && r < 1.125 {
+	if r > 0.5 && r < 2 {
 		z += (math.FMA(-r, q, p) - float64((1-q-p)*r)) / p
 	}
 	return z
