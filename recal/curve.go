@@ -295,14 +295,7 @@ func eventLogit(v float64, k metrics.Kind) float64 {
 		}
 		return v
 	}
-	switch p := min(kernel.Exp64(v), 1); {
-	case p < 0.5:
-		return v - kernel.Log1p64(-p)
-	case p == 1 && v < 0:
-		return -kernel.Log64(-v) // 1 - exp(v) is -v
-	default:
-		return kernel.Log64(p / (1 - p))
-	}
+	return logProbLogit(v)
 }
 
 // maxLogit is the largest logit there is.

@@ -51,11 +51,12 @@ func (s *survey) lookAgain(d Data, o *Options) error {
 	var mu sync.Mutex
 	s.fit.LeftOut, s.fit.Reads = 0, s.fit.Reads+1
 	return each(d, o, func() func(*metrics.Chunk) {
+		row := make([]float64, s.fit.Classes)
 		return func(c *metrics.Chunk) {
 			var own survey
-			row := make([]float64, c.Classes)
 			for i, y := range c.Labels {
-				if widen(row, &c.Scores, i, i+1); (c.Weights == nil || c.Weights[i] > 0) && impossible(row, y, c.Kind) {
+				widen(row, &c.Scores, i, i+1)
+				if (c.Weights == nil || c.Weights[i] > 0) && impossible(row, y, c.Kind) {
 					own.leave(1, number(c, i))
 				}
 			}
