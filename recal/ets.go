@@ -105,16 +105,15 @@ func (m *ETSMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	if _, _, err := m.Out(k, src.Classes); err != nil {
 		panic("recal: " + err.Error())
 	}
-	c := src.Classes
+	c, beta := src.Classes, 1/m.t
 	equal := m.w[2] / float64(max(2, c))
 	var plain []float64
 	softmaxApply(dst, src, k, func(p, z []float64, rows int) {
 		if len(plain) < rows*c {
 			plain = make([]float64, rows*c)
 		}
-		tempered(p, z, rows, c, 1)
-		copy(plain, p[:rows*c])
-		tempered(p, z, rows, c, m.t)
+		tempered(plain, z, rows, c, 1)
+		tempered(p, z, rows, c, beta)
 		for i, v := range p[:rows*c] {
 			p[i] = float64(m.w[0]*v) + float64(m.w[1]*plain[i]) + equal
 		}
@@ -140,8 +139,7 @@ func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
 	)
 	var s sums
 	err := l.visit(func(t *temperedRows) func() {
-		own := s.some(n)
-		wild := s.flag()
+		own, wild := s.own(n)
 		cols := make([][]float64, n)
 		for i := range cols {
 			cols[i] = make([]float64, columnRows)
@@ -149,7 +147,7 @@ func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
 		first := make([]float64, columnRows)
 		return func() {
 			t.columns(beta)
-			copy(first, t.nll[:t.n])
+			copy(first, t.NLL[:t.n])
 			t.columns(1)
 			rows, third := 0, 1/float64(max(2, t.chunk.Classes))
 			for i := range t.n {
@@ -157,7 +155,7 @@ func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
 				if weigh == 0 {
 					continue
 				}
-				q := [3]float64{kernel.Exp64(-first[i]), kernel.Exp64(-t.nll[i]), third}
+				q := [3]float64{kernel.Exp64(-first[i]), kernel.Exp64(-t.NLL[i]), third}
 				p := float64(w[0]*q[0]) + float64(w[1]*q[1]) + float64(w[2]*q[2])
 				if !(p > 1e-140) {
 					*wild = true

@@ -155,9 +155,11 @@ func (m *TemperatureMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	if _, _, err := m.Out(k, src.Classes); err != nil {
 		panic("recal: " + err.Error())
 	}
-	softmaxApply(dst, src, k, func(p, z []float64, rows int) {
-		tempered(p, z, rows, src.Classes, m.t)
-	})
+	beta := m.Beta()
+	if k != metrics.Probs && src.Classes > 1 && scaled(dst, src, beta) {
+		return
+	}
+	softmaxApply(dst, src, k, func(p, z []float64, rows int) { tempered(p, z, rows, src.Classes, beta) })
 }
 
 func (m *TemperatureMap) parameters() any {
@@ -168,29 +170,50 @@ func (m *TemperatureMap) parameters() any {
 	return p
 }
 
-// tempered writes softmax(z/t) of rows of logits, of a binary task sigmoid(z/t).
-func tempered(p, z []float64, rows, classes int, t float64) {
+// tempered writes softmax(beta z) of rows of logits, of a binary task sigmoid(beta z).
+func tempered(p, z []float64, rows, classes int, beta float64) {
 	if classes == 1 {
 		for i, v := range z[:rows] {
-			p[i] = sigmoid(v / t)
+			p[i] = sigmoid(beta * v)
 		}
 		return
 	}
-	for i, v := range z[:rows*classes] {
-		p[i] = v / t
+	kernel.ScaledSoftmaxF64(p, classes, z, rows, classes, classes, beta)
+}
+
+// scaled writes softmax(beta z) where a kernel takes the logits as they are stored, and tells whether it did. The kernels keep the arg
+// max themselves.
+func scaled(dst, src *metrics.Scores, beta float64) bool {
+	checkApply(dst, src)
+	n, c, from, to := src.Rows, src.Classes, max(src.Stride, src.Classes), max(dst.Stride, dst.Classes)
+	switch {
+	case dst.F64 != nil && src.F64 != nil:
+		kernel.ScaledSoftmaxF64(dst.F64, to, src.F64, n, c, from, beta)
+	case dst.F32 != nil && src.F32 != nil:
+		kernel.ScaledSoftmaxF32(dst.F32, to, src.F32, n, c, from, beta)
+	case dst.F32 != nil && src.F16 != nil:
+		kernel.ScaledSoftmaxF16(dst.F32, to, src.F16, n, c, from, beta)
+	case dst.F32 != nil && src.BF16 != nil:
+		kernel.ScaledSoftmaxBF16(dst.F32, to, src.BF16, n, c, from, beta)
+	default:
+		return false
 	}
-	kernel.SoftmaxF64(p, classes, p, rows, classes, classes)
+	return true
 }
 
 const errApply = "recal: dst and src differ in rows or classes, or dst is neither float64 nor float32"
 
-// softmaxApply writes what a function makes of tiles of logits, and sees to it that the arg maxes stay.
-func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float64, rows int)) {
-	c := src.Classes
-	if dst.Rows != src.Rows || dst.Classes != c || dst.F64 == nil && dst.F32 == nil {
+func checkApply(dst, src *metrics.Scores) {
+	if dst.Rows != src.Rows || dst.Classes != src.Classes || dst.F64 == nil && dst.F32 == nil {
 		panic(errApply)
 	}
-	most := min(src.Rows, max(1, tileBytes/(8*c)))
+}
+
+// softmaxApply writes what a function makes of tiles of logits, and sees to it that the arg maxes stay.
+func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float64, rows int)) {
+	checkApply(dst, src)
+	c := src.Classes
+	most := min(src.Rows, tileRows(c))
 	given, z, p := make([]float64, most*c), make([]float64, most*c), make([]float64, most*c)
 	for at := 0; at < src.Rows; at += most {
 		n := min(most, src.Rows-at)
@@ -204,6 +227,9 @@ func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float6
 		}
 		for i := range n {
 			if c == 1 {
+				if k == metrics.Logits && given[i] > math.MaxFloat64 {
+					p[i] = nan
+				}
 				keepSide(&p[i], given[i], k, dst.F64 == nil)
 				continue
 			}

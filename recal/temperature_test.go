@@ -422,7 +422,7 @@ func TestTemperatureHard(t *testing.T) {
 		"a class that cannot be":       {join(rows(3, []float64{0, 1, math.Inf(-1)}, 1), rows(1, []float64{0, 1, math.Inf(-1)}, 0)), 1 / math.Log(3)},
 		"large logits, small gaps":     {join(rows(3, []float64{1e8, 1e8 + 1}, 1), rows(1, []float64{1e8, 1e8 + 1}, 0)), 1 / math.Log(3)},
 		"sharp: hits far, a miss near": {join(rows(1000, []float64{0, 1e4}, 1), rows(1, []float64{0, 1}, 0)), 0},
-		"sharp: hits near, a miss far": {join(rows(1000, []float64{0, 1}, 1), rows(1, []float64{0, 1e4}, 0)), 0},
+		"sharp: hits near, a miss far": {join(rows(1000, []float64{0, 1}, 1), rows(1, []float64{0, 100}, 0)), 0},
 		"misses by very little":        {join(rows(100, []float64{0, 1}, 1), rows(100, []float64{0, 1e-12}, 0)), 0},
 	} {
 		m, err := recal.Temperature{}.Fit(recal.InMemory(c.p), nil)
@@ -437,7 +437,7 @@ func TestTemperatureHard(t *testing.T) {
 		t.Logf("%s: T = %v, %d reads", name, T, m.Fit().Reads)
 		if c.want != 0 {
 			tolerance := 1e-12
-			if name == "hardly better than chance" {
+			if c.want > 10 { // where the slope is next to nothing
 				tolerance = 1e-10
 			}
 			temperatureNear(t, name, T, c.want, tolerance)

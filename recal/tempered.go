@@ -1,6 +1,7 @@
 package recal
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -10,75 +11,85 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// columnRows is how many rows the columns of a tile hold at most, and tileBytes about how large a tile of logits is that the scores
-// themselves are not.
+// columnRows is how many rows the columns of a tile hold at most, and tileBytes about how large the scores of a tile are: they are read
+// several times.
 const (
 	columnRows = 1024
-	tileBytes  = 128 << 10
+	tileBytes  = 256 << 10
 )
 
-// temperedRows has, of some rows of a chunk after the others, what their likelihood is at an inverse temperature beta: with p the
-// softmax of beta z of a row and y its label,
-//
-//	nll        -ln p_y
-//	slope      sum p_j z_j - z_y, its derivative by beta
-//	curvature  the variance of z under p, its second derivative
-//
-// A logit of -Inf is a class that is not there. It belongs to one goroutine.
+// temperedRows has, of a tile of a chunk's rows after the other, the columns of kernel.Tempered. It belongs to one goroutine.
 type temperedRows struct {
-	nll, slope, curvature [columnRows]float64
+	kernel.Tempered
 
-	chunk  *metrics.Chunk
-	at, n  int
-	labels []int32
-	tile   []float64 // logits, unless the kernels take them as they are stored
-	filled []int32
+	chunk *metrics.Chunk
+	at, n int
+	tile  []float64 // logits, unless the kernels take the scores as they are stored
+}
+
+func newTemperedRows() *temperedRows {
+	f := func() []float64 { return make([]float64, columnRows) }
+	return &temperedRows{Tempered: kernel.Tempered{NLL: f(), Slope: f(), Curvature: f(), Label: f()}}
 }
 
 // load takes up rows of the chunk from at on, and returns how many.
 func (t *temperedRows) load(c *metrics.Chunk, at int) int {
-	n := min(c.Rows-at, columnRows, max(1, tileBytes/(8*c.Classes)))
-	t.chunk, t.at, t.n = c, at, n
-	t.labels = c.Labels[at : at+n]
-	if c.Weights != nil {
-		t.present()
+	t.chunk, t.at, t.n = c, at, min(c.Rows-at, tileRows(c.Classes))
+	if c.Classes == 1 || c.Kind == metrics.Probs {
+		t.fill()
 	}
-	if len(t.tile) < n*c.Classes {
-		t.tile = make([]float64, n*c.Classes)
-	}
-	logits(t.tile, &c.Scores, c.Kind, at, at+n)
-	return n
+	return t.n
 }
 
-// present gives absent rows, which may have anything for a label, label 0.
-func (t *temperedRows) present() {
-	t.filled = append(t.filled[:0], t.labels...)
-	for i, w := range t.chunk.Weights[t.at : t.at+t.n] {
-		if w == 0 {
-			t.filled[i] = 0
+// tileRows returns how many rows make a tile.
+func tileRows(classes int) int { return min(columnRows, max(1, tileBytes/(8*classes))) }
+
+// fill writes the logits of the rows to the tile.
+func (t *temperedRows) fill() {
+	c := t.chunk
+	if n := t.n * c.Classes; len(t.tile) < n {
+		t.tile = make([]float64, n)
+	}
+	logits(t.tile, &c.Scores, c.Kind, t.at, t.at+t.n)
+}
+
+// columns fills the columns of the rows at beta > 0.
+func (t *temperedRows) columns(beta float64) {
+	c := t.chunk
+	k, labels := c.Classes, c.Labels[t.at:t.at+t.n]
+	stride := max(k, c.Stride)
+	from, to := t.at*stride, (t.at+t.n-1)*stride+k
+	switch {
+	case k == 1:
+		for i, y := range labels {
+			m := margin(t.tile[i], y)
+			t.NLL[i], t.Slope[i], t.Curvature[i] = binaryTempered(m, beta)
+			t.Label[i] = min(m, 0)
 		}
+	case c.Kind == metrics.Probs:
+		kernel.TemperedF64(&t.Tempered, t.tile, t.n, k, k, labels, beta)
+	case c.F32 != nil:
+		kernel.TemperedF32(&t.Tempered, c.F32[from:to], t.n, k, stride, labels, beta)
+	case c.F64 != nil:
+		kernel.TemperedF64(&t.Tempered, c.F64[from:to], t.n, k, stride, labels, beta)
+	case c.F16 != nil:
+		kernel.TemperedF16(&t.Tempered, c.F16[from:to], t.n, k, stride, labels, beta)
+	default:
+		kernel.TemperedBF16(&t.Tempered, c.BF16[from:to], t.n, k, stride, labels, beta)
 	}
-	t.labels = t.filled
 }
 
-// weight returns that of row i of those taken up: 0 if the row does not count.
+// weight returns that of row i of the tile, 0 if the row does not count: because it is absent, or the model gave its label no
+// probability. The columns have to be there.
 func (t *temperedRows) weight(i int) float64 {
 	w := 1.0
 	if t.chunk.Weights != nil {
 		w = t.chunk.Weights[t.at+i]
 	}
-	if w > 0 && t.excluded(i) {
+	if w > 0 && math.IsInf(t.Label[i], -1) {
 		return 0
 	}
 	return w
-}
-
-// excluded tells whether the model gave the label of row i no probability.
-func (t *temperedRows) excluded(i int) bool {
-	if k := t.chunk.Classes; k > 1 {
-		return math.IsInf(t.tile[i*k+int(t.labels[i])], -1)
-	}
-	return math.IsInf(margin(t.tile[i], t.labels[i]), -1)
 }
 
 // margin returns how far the logit of a binary task is on the label's side.
@@ -89,19 +100,7 @@ func margin(z float64, label int32) float64 {
 	return -z
 }
 
-// columns fills the columns of the rows at beta > 0.
-func (t *temperedRows) columns(beta float64) {
-	k := t.chunk.Classes
-	for i := range t.n {
-		if k == 1 {
-			t.nll[i], t.slope[i], t.curvature[i] = binaryTempered(margin(t.tile[i], t.labels[i]), beta)
-			continue
-		}
-		t.nll[i], t.slope[i], t.curvature[i] = rowTempered(t.tile[i*k:][:k], int(t.labels[i]), beta)
-	}
-}
-
-// binaryTempered returns the values of a row whose margin is m.
+// binaryTempered returns the columns of a row whose margin is m.
 func binaryTempered(m, beta float64) (nll, slope, curvature float64) {
 	if math.IsInf(m, 1) {
 		return 0, 0, 0
@@ -116,57 +115,35 @@ func binaryTempered(m, beta float64) (nll, slope, curvature float64) {
 	return nll, slope, float64(a/(1+e)*a) * (e / (1 + e))
 }
 
-// rowTempered returns the values of a row of logits.
-func rowTempered(z []float64, y int, beta float64) (nll, slope, curvature float64) {
-	most := math.Inf(-1)
-	for _, v := range z {
-		most = max(most, v)
-	}
-	var s, first float64
-	for _, v := range z {
-		if d := v - most; d >= -math.MaxFloat64 {
-			e := kernel.Exp64(beta * d)
-			s += e
-			first += float64(e * d)
-		}
-	}
-	mean := first / s
-	var second float64
-	for _, v := range z {
-		if d := v - most; d >= -math.MaxFloat64 {
-			second += float64(kernel.Exp64(beta*d) * float64((d-mean)*(d-mean)))
-		}
-	}
-	d := z[y] - most
-	return kernel.Log64(s) - float64(beta*d), mean - d, second / s
-}
-
-// moments are sums over the rows that count, each of them weighted: exact ones, rounded once.
-type moments struct {
-	nll, slope, curvature float64
-	squares               float64 // of weight times slope
-}
-
-// noise is about how much of the slope is rounding.
-func (m *moments) noise(rows int64) float64 {
-	return 0x1p-51 * (math.Sqrt(float64(rows)*m.squares) + math.Sqrt(float64(rows)*m.curvature))
-}
-
-// likelihood is that of labels as a function of beta, which has to be read from data.
+// likelihood is that of the labels as a function of beta, the inverse temperature. It has to be read from data.
 type likelihood struct {
 	d     Data
 	o     *Options
+	fit   Fit
 	reads int
-
-	fit    Fit
-	misses misses
 }
 
-// visit reads the data once. Each goroutine has its own rows, and hands every tile of them, loaded, to what newTile returned.
+// newLikelihood reads the data for the first time and checks them.
+func newLikelihood(d Data, o *Options) (*likelihood, error) {
+	s, err := look(d, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := hasLogits("a temperature", s.kind); err != nil {
+		return nil, err
+	}
+	l := &likelihood{d: d, o: o, fit: s.fit, reads: 1}
+	if l.fit.LeftOut == l.fit.Rows {
+		return nil, unreachable("no row counts: the model gave the labels of all %d rows the probability 0", l.fit.Rows)
+	}
+	return l, nil
+}
+
+// visit reads the data once. Each goroutine has its own rows, and calls what newTile returned for every tile of them.
 func (l *likelihood) visit(newTile func(t *temperedRows) func()) error {
 	l.reads++
 	return each(l.d, l.o, func() func(*metrics.Chunk) {
-		t := &temperedRows{}
+		t := newTemperedRows()
 		tile := newTile(t)
 		return func(c *metrics.Chunk) {
 			for at := 0; at < c.Rows; {
@@ -177,83 +154,146 @@ func (l *likelihood) visit(newTile func(t *temperedRows) func()) error {
 	})
 }
 
-// sums are exact sums that goroutines have each for themselves, until they are added up.
+// sums are exact sums, and flags, that goroutines have each for themselves until they are brought together.
 type sums struct {
-	mu  sync.Mutex
-	all [][]exact.Sum
-
-	marks []*bool
+	mu    sync.Mutex
+	all   [][]exact.Sum
+	flags []*bool
 }
 
-// some returns n sums of a goroutine's own.
-func (s *sums) some(n int) []exact.Sum {
+// own returns n sums and a flag for one goroutine.
+func (s *sums) own(n int) ([]exact.Sum, *bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := make([]exact.Sum, n)
-	s.all = append(s.all, own)
-	return own
-}
-
-// flag returns a flag of a goroutine's own.
-func (s *sums) flag() *bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := new(bool)
-	s.marks = append(s.marks, own)
-	return own
+	own, flag := make([]exact.Sum, n), new(bool)
+	s.all, s.flags = append(s.all, own), append(s.flags, flag)
+	return own, flag
 }
 
 // flagged tells whether a goroutine has set its flag.
-func (s *sums) flagged() bool {
-	return slices.ContainsFunc(s.marks, func(b *bool) bool { return *b })
-}
+func (s *sums) flagged() bool { return slices.ContainsFunc(s.flags, func(b *bool) bool { return *b }) }
 
 // total returns the sums over all goroutines.
 func (s *sums) total() []exact.Sum {
 	for _, own := range s.all[1:] {
 		for i := range own {
-			if !s.all[0][i].Merge(&own[i]) {
-				panic("recal: a sum is beyond all bounds")
-			}
+			// It is false only beyond the range of float64 by far.
+			s.all[0][i].Merge(&own[i])
 		}
 	}
 	return s.all[0]
 }
 
+// moments are sums over the rows that count, exact ones of numbers weighted and rounded row by row.
+type moments struct {
+	slope, curvature float64 // of the NLL
+	squares          float64 // of weight times slope
+	below            float64 // of how far the mean logit is below the largest
+	gap, missed      float64 // of how far the label's is, and of weights where it is
+}
+
+var errTooFar = errors.New("recal: the logits differ by less than 1e-150 or by more than 1e150: multiply them by a power of ten")
+
 // at returns the moments at beta.
 func (l *likelihood) at(beta float64) (moments, error) {
 	var s sums
 	err := l.visit(func(t *temperedRows) func() {
-		own := s.some(4)
-		squares := make([]float64, columnRows)
+		own, beyond := s.own(6)
+		var m momentColumns
 		return func() {
 			t.columns(beta)
-			n := t.weigh(squares)
-			own[0].AddExactAll(t.nll[:n])
-			own[1].AddExactAll(t.slope[:n])
-			own[2].AddExactAll(t.curvature[:n])
-			own[3].AddExactAll(squares[:n])
+			n := m.weigh(t)
+			for i := range m {
+				column := &m[i]
+				if !finite(column[:n]) {
+					*beyond = true
+					return
+				}
+				own[i].AddExactAll(column[:n])
+			}
 		}
 	})
 	if err != nil {
 		return moments{}, err
 	}
+	if s.flagged() {
+		return moments{}, errTooFar
+	}
 	m := s.total()
-	return moments{m[0].Float64(), m[1].Float64(), m[2].Float64(), m[3].Float64()}, nil
+	return moments{m[0].Float64(), m[1].Float64(), m[2].Float64(), m[3].Float64(), m[4].Float64(), m[5].Float64()}, nil
 }
 
-// weigh multiplies the columns by the rows' weights, squares the slopes, and brings the rows that count, whose number it returns,
-// together at the front.
-func (t *temperedRows) weigh(squares []float64) int {
+// finite tells whether all are numbers.
+func finite(v []float64) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// momentColumns are the terms of the moments of a tile's rows, in their order.
+type momentColumns [6][columnRows]float64
+
+// weigh writes those of the rows that count, and returns their number.
+func (m *momentColumns) weigh(t *temperedRows) int {
 	n := 0
 	for i := range t.n {
 		w := t.weight(i)
 		if w == 0 {
 			continue
 		}
-		s := float64(w * t.slope[i])
-		t.nll[n], t.slope[n], t.curvature[n], squares[n] = float64(w*t.nll[i]), s, float64(w*t.curvature[i]), float64(s*s)
+		s, d := t.Slope[i], t.Label[i]
+		g, missed := float64(w*s), 0.0
+		if d < 0 {
+			missed = w
+		}
+		m[0][n], m[1][n], m[2][n] = g, float64(w*t.Curvature[i]), float64(g*g)
+		m[3][n], m[4][n], m[5][n] = float64(w*(0-d-s)), float64(w*(0-d)), missed
 		n++
 	}
 	return n
+}
+
+// profile returns the mean NLL at temperatures.
+func (l *likelihood) profile(temperatures []float64) ([]float64, error) {
+	each := make([]sums, len(temperatures)) // of NLL, and of weight
+	err := l.visit(func(t *temperedRows) func() {
+		own, beyond := make([][]exact.Sum, len(each)), make([]*bool, len(each))
+		for j := range each {
+			own[j], beyond[j] = each[j].own(2)
+		}
+		weights := make([]float64, columnRows)
+		return func() {
+			for j, temperature := range temperatures {
+				t.columns(1 / temperature)
+				n := 0
+				for i := range t.n {
+					if w := t.weight(i); w > 0 {
+						t.NLL[n], weights[n] = float64(w*t.NLL[i]), w
+						n++
+					}
+				}
+				if !finite(t.NLL[:n]) {
+					*beyond[j] = true
+					continue
+				}
+				own[j][0].AddExactAll(t.NLL[:n])
+				own[j][1].AddExactAll(weights[:n])
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	nll := make([]float64, len(each))
+	for j := range each {
+		total := each[j].total()
+		nll[j] = exact.Ratio(&total[0], &total[1])
+		if each[j].flagged() {
+			nll[j] = math.Inf(1)
+		}
+	}
+	return nll, nil
 }
