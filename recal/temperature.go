@@ -213,7 +213,7 @@ func checkApply(dst, src *metrics.Scores) {
 func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float64, rows int)) {
 	checkApply(dst, src)
 	c := src.Classes
-	most := min(src.Rows, tileRows(c))
+	most := min(src.Rows, rowsATile(c))
 	given, z, p := make([]float64, most*c), make([]float64, most*c), make([]float64, most*c)
 	for at := 0; at < src.Rows; at += most {
 		n := min(most, src.Rows-at)

@@ -103,16 +103,16 @@ func (l *likelihood) root(g0 float64, zero *moments) (float64, moments, error) {
 		}
 		beta = best.beta * kernel.Exp64(step)
 		if !(beta > low && beta < high) || best.rising < flat || slow && low > 0 && high <= math.MaxFloat64 {
-			if beta = between(low, high, -g0/zero.curvature); beta == low || beta == high {
+			if beta = inBracket(low, high, -g0/zero.curvature); beta == low || beta == high {
 				return best.beta, best.m, nil
 			}
 		}
 	}
 }
 
-// between returns a number between the ends of the bracket. If nothing is below the root, it is near where the slope at 0 and its
+// inBracket returns a number between the ends of the bracket. If nothing is below the root, it is near where the slope at 0 and its
 // curvature have it, or much lower than the bracket's end.
-func between(low, high, guess float64) float64 {
+func inBracket(low, high, guess float64) float64 {
 	switch {
 	case low == 0:
 		return min(high/16, guess)

@@ -34,15 +34,15 @@ func newTemperedRows() *temperedRows {
 
 // load takes up rows of the chunk from at on, and returns how many.
 func (t *temperedRows) load(c *metrics.Chunk, at int) int {
-	t.chunk, t.at, t.n = c, at, min(c.Rows-at, tileRows(c.Classes))
+	t.chunk, t.at, t.n = c, at, min(c.Rows-at, rowsATile(c.Classes))
 	if c.Classes == 1 || c.Kind == metrics.Probs {
 		t.fill()
 	}
 	return t.n
 }
 
-// tileRows returns how many rows make a tile.
-func tileRows(classes int) int { return min(columnRows, max(1, tileBytes/(8*classes))) }
+// rowsATile returns how many rows make a tile.
+func rowsATile(classes int) int { return min(columnRows, max(1, tileBytes/(8*classes))) }
 
 // fill writes the logits of the rows to the tile.
 func (t *temperedRows) fill() {
