@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -83,7 +82,7 @@ func (r *Recalibration) TemperaturesTable(w io.Writer, f Format) error {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"T", "nll", "ece", ""})
 	for _, v := range r.Temperatures {
-		t.AppendRow(table.Row{strconv.FormatFloat(v.T, 'g', 4, 64), fmt.Sprintf("%.4f", v.NLL), fmt.Sprintf("%.4f", v.ECE), v.Note})
+		t.AppendRow(table.Row{fmt.Sprintf("%#.4g", v.T), fmt.Sprintf("%.4f", v.NLL), fmt.Sprintf("%.4f", v.ECE), v.Note})
 	}
 	if f == Markdown {
 		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")

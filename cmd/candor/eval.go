@@ -39,6 +39,7 @@ type evalFlags struct {
 	onInvalid       string
 	renormalize     bool
 	bfloat16        bool
+	scaled          bool // evaluate after temperature scaling too
 	columns         columnFlags
 	threads         int
 	maxMemory       string
@@ -148,6 +149,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
+	fl.BoolVar(&f.scaled, "temperature-scaled", false, "evaluate after temperature scaling too, cross-fitted: temperature, and NLL, Brier score and ECE with it")
 	f.columns.flags(c)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
 	names := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -262,6 +264,9 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 // evaluate reads the files of one set of predictions. ready is called when their headers have been read, with the
 // evaluation without rows; its error ends it.
 func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready func(e *eval.Evaluation, i predictions.Info) error) (*eval.Evaluation, error) {
+	if err := f.checkScaled(paths); err != nil {
+		return nil, err
+	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
 	r, add, err := j.open(f, paths)
 	if err != nil {
@@ -317,6 +322,11 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if e.Audit.Rows == 0 {
 		return nil, badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
 			strings.Join(paths, ", "), strings.Join(e.Audit.Warnings(), "; ")))
+	}
+	if f.scaled {
+		if err := f.scale(c, j, paths, e); err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }

@@ -102,6 +102,6 @@ command line is wrong or an output cannot be written, 3 the predictions or state
 	}
 	c.SuggestionsMinimumDistance = 2
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
-	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), scoreCommand(), inspectCommand(), metricsCommand(), versionCommand())
+	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand())
 	return c
 }

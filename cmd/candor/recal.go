@@ -1,0 +1,691 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/recal"
+	"github.com/candor-go/candor/report"
+)
+
+func recalCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "recal",
+		Short: "Mend probabilities",
+		Long: `Fit a map from what a model says to what it should have said, on rows that were held out, and apply it to others.
+
+'candor recal fit' makes a map's file and tells how much it helps on rows that it has not seen; 'candor recal apply'
+writes what it makes of other predictions.`,
+		Example: `  candor recal fit temperature val_logits.npy --labels val_labels.npy --input logits -o map.json
+  candor recal apply map.json test_logits.npy --input logits -o test_probs.npy`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return usage("there is no command 'candor recal %s': it is fit or apply", args[0])
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	c.AddCommand(recalFitCommand(), recalApplyCommand())
+	return c
+}
+
+// recalFit are the flags of candor recal fit.
+type recalFit struct {
+	evalFlags
+	output
+	out   string
+	folds int
+}
+
+func recalFitCommand() *cobra.Command {
+	var f recalFit
+	c := &cobra.Command{
+		Use:   "fit METHOD PREDICTIONS...",
+		Short: "Fit a map that recalibrates",
+		Long: `Fit a map to labelled predictions, which should be rows that the model was not trained on, and write its file.
+
+METHOD is one of
+` + methodList() + `
+with options in parentheses: 'histogram(bins=10,equal_mass)'. Methods for binary tasks take rows of K classes too: one
+class against the rest, then divided by the sum; with top_label only the top class's probability is mapped.
+docs/recalibration.md says which one to take.
+
+How much it helps is told by cross-fitting: rows are divided into --folds by a hash of --seed and their numbers, and each
+is recalibrated by a map that was fitted to the other folds. The map that is written is fitted to all rows. Of temperature
+there are NLL and ECE of all rows against T besides.
+
+Files, labels and flags are those of candor eval. Everything is read several times, so nothing may be standard input.`,
+		Example: `  candor recal fit temperature logits.npy --labels labels.npy --input logits -o map.json
+  candor recal fit isotonic scores.npy --labels labels.npy -o map.json --plot before-after.png
+  candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o map.json
+  candor recal fit 'histogram(top_label)' probs.npy --labels labels.npy --json
+  candor recal fit sigma forecast.csv --mean mu --std sigma --observed y -o map.json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("METHOD is missing: one of %s", strings.Join(recal.Names(), ", "))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0], args[1:]) },
+	}
+	fl := c.Flags()
+	fl.SortFlags = false
+	like := &cobra.Command{} // the flags of candor eval, of which some are taken
+	f.evalFlags.flags(like)
+	f.evalFlags.limits(like)
+	take := func(names ...string) {
+		for _, n := range names {
+			fl.AddFlag(like.Flags().Lookup(n))
+		}
+	}
+	take("labels", "input", "task", "weights")
+	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, or quantiles; that of sigma is regression"
+	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
+	fl.IntVar(&f.folds, "folds", 5, "`NUMBER` of folds of the cross-fitting")
+	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` by which rows are divided into folds")
+	take("metrics", "bins", "confidence", "mean", "std", "observed", "error", "quantile-prefix", "levels", "bfloat16")
+	f.output.forms(c)
+	f.evalFlags.limits(c)
+	return c
+}
+
+// methodList has a line for each method.
+func methodList() string {
+	var b strings.Builder
+	for _, m := range recal.Descriptors() {
+		fmt.Fprintf(&b, "  %-12s %s\n", m.Name, m.Short)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
+	if err := f.output.check(c); err != nil {
+		return err
+	}
+	m, err := recal.Parse(method)
+	if err != nil {
+		return usage("%v", err)
+	}
+	if len(paths) == 0 && !f.columns.files() {
+		return usage("no predictions are named")
+	}
+	if f.folds < 2 || f.folds > 1000 {
+		return usage("--folds is %d; it is a number from 2 to 1000", f.folds)
+	}
+	if err := f.taskOf(m); err != nil {
+		return err
+	}
+	reads := slices.Concat(paths, f.labels, f.weights)
+	if slices.Contains(reads, "-") {
+		return usage("everything is read several times, and standard input only once; name a file")
+	}
+	if len(paths) == 0 {
+		reads = append(reads, f.columns.named()...)
+	}
+	if err := checkFile("-o", f.out, reads...); err != nil {
+		return err
+	}
+	if err := f.plot.checkFile("-o", f.out, reads...); err != nil {
+		return err
+	}
+	j, err := f.job(c)
+	if err != nil {
+		return err
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	warnISA(c)
+	r, err := f.fit(c, j, m, paths)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := writeFile(f.out, r.Map); err != nil {
+			return err
+		}
+	}
+	return f.show(c, r)
+}
+
+// taskOf says what the method's predictions are, where --task does not.
+func (f *recalFit) taskOf(m recal.Method) error {
+	ofNumbers := false
+	switch m.(type) {
+	case recal.Sigma:
+		ofNumbers = true
+		if f.task == "" {
+			f.task = "regression"
+		}
+		if f.task != "regression" {
+			return usage("%s is for --task regression", m)
+		}
+	case recal.Quantile:
+		ofNumbers = true
+		if f.task == "" {
+			f.task = "regression"
+			if f.columns.prefix != "" || f.columns.levels != "" {
+				f.task = "quantiles"
+			}
+		}
+		if f.task != "regression" && f.task != "quantiles" {
+			return usage("%s is for --task regression and quantiles", m)
+		}
+	}
+	if !ofNumbers && f.task != "" && f.task != "classification" && f.task != "binary" {
+		return usage("%s is for classes, and --task is %q", m, f.task)
+	}
+	if f.metrics == "default" {
+		switch {
+		case f.task == "regression" && !isQuantile(m):
+			f.metrics = "nll,crps,rmse,sharpness_root,zms,miscalibration_area,coverage_50,coverage_90"
+		case ofNumbers:
+			f.metrics = "coverage_50,coverage_90,width_50,width_90,interval_score"
+		default:
+			f.metrics = "accuracy,confidence,nll,brier,ece"
+		}
+	}
+	return nil
+}
+
+func isQuantile(m recal.Method) bool {
+	_, ok := m.(recal.Quantile)
+	return ok
+}
+
+// fit fits the map, and evaluates the rows before and after.
+func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string) (*report.Recalibration, error) {
+	var last reader
+	d := reread(c, func() (rowReader, error) {
+		r, err := j.source(&f.evalFlags, paths)
+		last = r
+		return r, err
+	})
+	bad := func(err error) error {
+		if last != nil {
+			err = f.locate(err, last, paths)
+		}
+		return badData(err)
+	}
+	before, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, _ predictions.Info) error {
+		return f.plot.ready(e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	m = f.method(m, before.Spec.Levels)
+	o := &recal.Options{Threads: j.pass.Threads, Memory: j.memory / 2}
+	whole, err := m.Fit(d, o)
+	if err != nil {
+		return nil, bad(err)
+	}
+	r := &report.Recalibration{Method: m.String(), Says: says(whole, f.level), Folds: f.folds, Before: report.New(before)}
+	if r.Map, err = recal.Marshal(whole); err != nil {
+		return nil, err
+	}
+	sets := []*eval.Evaluation{before}
+	folds := recal.Folds{K: f.folds, Seed: f.seed}
+	maps, err := recal.CrossFit(m, d, folds, o)
+	switch {
+	case errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoRows):
+		r.Reason = strings.TrimPrefix(err.Error(), "recal: ")
+	case err != nil:
+		return nil, bad(err)
+	default:
+		after, err := f.evaluateApplied(j, before, maps[0], recal.CrossApplied(maps, d, folds))
+		if err != nil {
+			return nil, bad(err)
+		}
+		r.After, sets = report.New(after), append(sets, after)
+	}
+	if t, ok := whole.(*recal.TemperatureMap); ok {
+		if r.Temperatures, err = f.temperatures(j, before, t, d); err != nil {
+			return nil, bad(err)
+		}
+	}
+	names := []string{"before", "after"}[:len(sets)]
+	return r, f.plot.overlay(names, sets)
+}
+
+// method returns the method for what the files turned out to be.
+func (f *recalFit) method(m recal.Method, levels []float64) recal.Method {
+	if q, ok := m.(recal.Quantile); ok && levels != nil {
+		q.Levels = levels
+		return q
+	}
+	return m
+}
+
+// evaluateApplied evaluates what a map makes of data, by the metrics that the rows had before.
+func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map, d recal.Data) (*eval.Evaluation, error) {
+	spec := eval.Spec{Base: before.Spec.Base, Brier: before.Spec.Brier, Level: before.Spec.Level}
+	kind, classes, err := m.Out(before.Audit.Kind, before.Audit.Classes)
+	if err != nil {
+		return nil, err
+	}
+	spec.Kind, spec.Classes = kind, classes
+	if q, ok := m.(*recal.QuantileMap); ok {
+		spec.Levels = q.Levels()
+	}
+	for _, l := range before.Spec.Metrics {
+		// What means something else of such predictions is checked again.
+		p, err := eval.ParseMetrics(l.String(), spec.Shape())
+		if err != nil {
+			return nil, err
+		}
+		spec.Metrics = append(spec.Metrics, p...)
+	}
+	e, err := eval.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	src, err := d.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return e, e.AddSource(src, &j.pass)
+}
+
+// temperatures evaluates all rows at several temperatures.
+func (f *recalFit) temperatures(j *job, before *eval.Evaluation, m *recal.TemperatureMap, d recal.Data) ([]report.AtTemperature, error) {
+	ts := []float64{1, m.T()}
+	for _, by := range []float64{0.5, 0.7071, 0.8409, 1.1892, 1.4142, 2} {
+		ts = append(ts, by*m.T())
+	}
+	slices.Sort(ts)
+	var l []report.AtTemperature
+	for _, t := range slices.Compact(ts) {
+		at := recal.NewTemperature(t, before.Audit.Classes)
+		e, err := f.evaluateApplied(j, before, at, recal.OpenFunc(func() (recal.Source, error) {
+			src, err := d.Open()
+			if err != nil {
+				return nil, err
+			}
+			return &appliedSource{recal.Applied(at, src), src}, nil
+		}))
+		if err != nil {
+			return nil, err
+		}
+		v := report.AtTemperature{T: t, NLL: valueOf(e, "nll"), ECE: valueOf(e, "ece")}
+		switch t {
+		case m.T():
+			v.Note = "the fit"
+		case 1:
+			v.Note = "as given"
+		}
+		l = append(l, v)
+	}
+	return l, nil
+}
+
+func valueOf(e *eval.Evaluation, name string) float64 {
+	m, err := eval.ParseMetrics(name, e.Spec.Shape())
+	if err != nil {
+		panic(err)
+	}
+	return e.Value(m[0]).Value
+}
+
+type appliedSource struct {
+	metrics.Source
+	of recal.Source
+}
+
+func (a *appliedSource) Close() error { return a.of.Close() }
+
+// show prints what was fitted.
+func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
+	var b bytes.Buffer
+	var err error
+	docs := r.Comparison()
+	how := fmt.Sprintf("after: by cross-fitting in %d folds, each row by a map fitted to the others.", r.Folds)
+	if r.After == nil {
+		how = "There is no after: " + strings.TrimSuffix(r.Reason, ".") + "."
+	}
+	switch f.format {
+	case "json":
+		var j []byte
+		if j, err = r.JSON(); err == nil {
+			b.Write(j)
+		}
+	case "csv":
+		err = docs.Table(&b, report.CSV, 0)
+	case "markdown":
+		fmt.Fprintf(&b, "%s\n\n", r.Says)
+		if err = docs.Table(&b, report.Markdown, 0); err == nil && r.Temperatures != nil {
+			fmt.Fprintln(&b)
+			err = r.TemperaturesTable(&b, report.Markdown)
+		}
+		fmt.Fprintf(&b, "\n%s\n", how)
+	default:
+		s := screenOf(c.OutOrStdout())
+		fmt.Fprintf(&b, "%s\n\n", report.Wrap(r.Says, s.width))
+		if err = docs.Table(&b, report.Plain, s.width); err != nil {
+			break
+		}
+		fmt.Fprintf(&b, "\n%s\n", report.Wrap(how, s.width))
+		if r.Temperatures != nil {
+			fmt.Fprintf(&b, "\nAll rows against T:\n\n")
+			if err = r.TemperaturesTable(&b, report.Plain); err != nil {
+				break
+			}
+		}
+		for _, w := range notes(r.Before) {
+			fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: before: "+strings.TrimSuffix(w, ".")+".", s.width))
+		}
+		next := "Next: -o MAP.json writes the map; candor recal apply MAP.json OTHERS.npy -o OUT.npy applies it"
+		if f.out != "" {
+			next = "Next: candor recal apply " + f.out + " OTHERS.npy -o OUT.npy"
+		}
+		fmt.Fprintf(&b, "\n%s\n", report.Wrap(next, s.width))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
+		return usage("cannot write the result: %v", err)
+	}
+	return nil
+}
+
+// recalApply are the flags of candor recal apply.
+type recalApply struct {
+	evalFlags
+	out string
+}
+
+func recalApplyCommand() *cobra.Command {
+	var f recalApply
+	c := &cobra.Command{
+		Use:   "apply MAP PREDICTIONS...",
+		Short: "Write recalibrated predictions",
+		Long: `Write what a map of 'candor recal fit' makes of predictions: probabilities as .npy, whatever --input is, float64 of float64
+scores and else float32; of forecasts of a number their means, standard deviations and what was observed (N, 3), errors and
+standard deviations (N, 2), or quantiles (N, levels). No labels are needed. Several files are shards, in natural order.
+
+Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
+		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
+  candor recal apply map.json shard-*.npy -o probs.npy
+  candor recal apply map.json forecast.csv --mean mu --std sigma --observed y -o scaled.npy`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage("candor recal apply takes a map's file and predictions")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0], args[1:]) },
+	}
+	fl := c.Flags()
+	fl.SortFlags = false
+	like := &cobra.Command{}
+	f.evalFlags.flags(like)
+	f.evalFlags.limits(like)
+	take := func(names ...string) {
+		for _, n := range names {
+			fl.AddFlag(like.Flags().Lookup(n))
+		}
+	}
+	take("input")
+	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
+	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "bfloat16", "threads", "max-memory")
+	return c
+}
+
+func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
+	switch {
+	case f.out == "":
+		return usage("-o FILE is missing: the result is written to an .npy file")
+	case f.out == "-" && screenOf(c.OutOrStdout()).terminal:
+		return usage("-o -: standard output is a terminal, which shows no .npy; name a file, or give it to a program")
+	case f.out != "-" && !strings.HasSuffix(strings.ToLower(f.out), ".npy"):
+		return usage("-o %s: its name does not end in .npy, which is what is written", f.out)
+	}
+	if f.out != "-" {
+		if err := checkFile("-o", f.out, append(slices.Clone(paths), file)...); err != nil {
+			return err
+		}
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return badData(err)
+	}
+	m, err := recal.Unmarshal(b)
+	if err != nil {
+		return badData(fmt.Errorf("%s: %w", file, err))
+	}
+	switch m.Fit().Kind {
+	case metrics.Normals.String():
+		f.task = "regression"
+	case metrics.Quantiles.String():
+		f.task = "quantiles"
+	}
+	like := &cobra.Command{}
+	(&evalFlags{}).flags(like) // no flag of those counts as given
+	if in := c.Flags().Lookup("input"); in.Changed && f.task != "" {
+		return usage("--input is for classes, and the map is for forecasts of a number")
+	}
+	f.metrics, f.level, f.bins, f.onInvalid = "default", metrics.DefaultLevel, 1, "error"
+	j, err := f.job(like)
+	if err != nil {
+		return err
+	}
+	j.read.NoLabels = true
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	warnISA(c)
+	return f.apply(c, j, m, paths)
+}
+
+// apply streams the predictions through the map.
+func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string) error {
+	r, err := j.source(&f.evalFlags, paths)
+	if err != nil {
+		return badData(err)
+	}
+	defer r.Close()
+	info := r.Info()
+	if info.Rows < 0 {
+		if info.Rows, err = f.count(c, j, paths); err != nil {
+			return err
+		}
+	}
+	kind, width, err := m.Out(j.read.Kind, info.Classes)
+	if err != nil {
+		return badData(fmt.Errorf("%s: %w", strings.Join(paths, ", "), err))
+	}
+	if kind == metrics.Quantiles && j.read.Kind == metrics.Quantiles {
+		if q := m.(*recal.QuantileMap); !slices.Equal(q.Levels(), j.spec.Levels) {
+			return badData(fmt.Errorf("%s: the quantiles are at the levels %v, and the map is for those at %v", strings.Join(paths, ", "), j.spec.Levels, q.Levels()))
+		}
+	}
+	shape := []int64{info.Rows}
+	if info.Classes > 1 || width > 1 {
+		shape = append(shape, int64(width))
+	}
+	t := metrics.Float32
+	if info.DType == metrics.Float64 {
+		t = metrics.Float64
+	}
+	a, err := newArrayFile(f.out, shape, t)
+	if err != nil {
+		return cannotWrite(f.out, err)
+	}
+	defer a.remove()
+	w := &mapped{a, m, width, j.pass.Threads}
+	err = func() error {
+		defer progress(c.ErrOrStderr(), r, info.Bytes)()
+		return w.fill(r)
+	}()
+	if failed := w.failure(); failed != nil {
+		return cannotWrite(f.out, failed)
+	}
+	if err != nil {
+		return badData(f.locate(err, r, paths))
+	}
+	if err := w.finish(c, f.out, nil); err != nil {
+		return cannotWrite(f.out, err)
+	}
+	return nil
+}
+
+// fill writes what the map makes of each chunk, which is checked while it is in a cache.
+func (w *mapped) fill(r metrics.Source) error {
+	chunks := make(chan *metrics.Chunk)
+	workers := make([]*mapper, max(1, w.threads))
+	var wg sync.WaitGroup
+	var fault atomic.Value
+	for i := range workers {
+		m := &mapper{mapped: w, check: metrics.NewWalker(nil, 0, func(*metrics.Block) {})}
+		workers[i] = m
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for c := range chunks {
+				func() {
+					// A panic on a goroutine of ours would be beyond main's reach: it is carried over.
+					defer func() {
+						if r := recover(); r != nil {
+							fault.CompareAndSwap(nil, panicked{r})
+						}
+					}()
+					if c.Recycle != nil {
+						defer c.Recycle()
+					}
+					if fault.Load() == nil {
+						m.chunk(c)
+					}
+				}()
+			}
+		}()
+	}
+	err := func() error {
+		defer wg.Wait()
+		defer close(chunks)
+		for {
+			c, err := r.Next()
+			if err != nil {
+				return err
+			}
+			chunks <- c
+			if w.failure() != nil || fault.Load() != nil {
+				return io.EOF
+			}
+		}
+	}()
+	if p, ok := fault.Load().(panicked); ok {
+		panic(p.value)
+	}
+	if err != io.EOF {
+		return err
+	}
+	var bad *metrics.DataError
+	for _, m := range workers {
+		var d *metrics.DataError
+		switch {
+		case !errors.As(m.check.Err(), &d):
+		case bad == nil:
+			bad = d
+		default:
+			bad.Merge(d)
+		}
+	}
+	if bad != nil {
+		return bad
+	}
+	return nil
+}
+
+type panicked struct{ value any }
+
+// mapped is the file of what a map makes of predictions.
+type mapped struct {
+	*arrayFile
+	m              recal.Map
+	width, threads int
+}
+
+// mapper is what one goroutine has.
+type mapper struct {
+	*mapped
+	check *metrics.Walker
+	into  metrics.Scores
+}
+
+func (m *mapper) chunk(c *metrics.Chunk) {
+	m.check.Add(c)
+	if m.check.Err() != nil || m.failure() != nil {
+		return
+	}
+	n, at := c.Rows*m.width, c.First*int64(m.width)
+	m.into.Rows, m.into.Classes = c.Rows, m.width
+	if c.F64 != nil {
+		m.into.F64 = slices.Grow(m.into.F64[:0], n)[:n]
+		m.m.Apply(&m.into, &c.Scores, c.Kind)
+		m.put(predictions.NPYData(m.into.F64), int64(len(m.head))+8*at)
+		return
+	}
+	m.into.F32 = slices.Grow(m.into.F32[:0], n)[:n]
+	m.m.Apply(&m.into, &c.Scores, c.Kind)
+	m.put(predictions.NPYData(m.into.F32), int64(len(m.head))+4*at)
+}
+
+// says tells in a few words what a map does.
+func says(m recal.Map, level float64) string {
+	fit := m.Fit()
+	s := fmt.Sprintf("%s of %s: ", m.Method(), report.Count(fit.Rows)+" rows")
+	between := func(i metrics.Interval) string {
+		if i.Low != i.Low {
+			return ""
+		}
+		return fmt.Sprintf(" [%.5g, %.5g]", i.Low, i.High)
+	}
+	switch m := m.(type) {
+	case *recal.TemperatureMap:
+		i := m.Interval(level)
+		s += fmt.Sprintf("T = %.5g%s, ", m.T(), between(i))
+		switch {
+		case i.Low > 1:
+			s += "above 1: the model is too sure"
+		case i.High < 1:
+			s += "below 1: the model is not sure enough"
+		default:
+			s += "which does not tell whether the model is too sure"
+		}
+	case *recal.ETSMap:
+		w := m.Weights()
+		s += fmt.Sprintf("T = %.5g with the weight %.4g, the rows as they are %.4g, equal shares %.4g", m.T(), w[0], w[1], w[2])
+	case *recal.SigmaMap:
+		i := m.Interval(level)
+		s += fmt.Sprintf("standard deviations times %.5g%s", m.Scale(), between(i))
+	case *recal.QuantileMap:
+		s += fmt.Sprintf("quantiles at %d levels", len(m.Levels()))
+	case *recal.CurveMap:
+		switch m.Curves() {
+		case 1:
+			s += "one curve"
+		default:
+			s += fmt.Sprintf("%d curves, a class each", m.Curves())
+		}
+	case *recal.VectorMap:
+		s += fmt.Sprintf("%d factors and biases", fit.Classes)
+	case *recal.MatrixMap:
+		s += fmt.Sprintf("%d factors and %d biases", fit.Classes*fit.Classes, fit.Classes)
+	}
+	s += fmt.Sprintf("; %d reads.", fit.Reads)
+	if fit.LeftOut > 0 {
+		s += fmt.Sprintf(" %s left out: their true class got probability 0, which no map changes; the first is row %d.", rowsWere(fit.LeftOut), fit.FirstLeftOut)
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/recal"
+)
+
+// again is files that are read several times, each time with its own progress.
+type again struct {
+	rowReader
+	stop func()
+}
+
+func (a *again) Close() error {
+	a.stop()
+	return a.rowReader.Close()
+}
+
+// reread returns data that open reads, again and again.
+func reread(c *cobra.Command, open func() (rowReader, error)) recal.Data {
+	return recal.OpenFunc(func() (recal.Source, error) {
+		r, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return &again{r, progress(c.ErrOrStderr(), r, r.Info().Bytes)}, nil
+	})
+}
+
+// checkScaled says what --temperature-scaled does not go with.
+func (f *evalFlags) checkScaled(paths []string) error {
+	if !f.scaled {
+		return nil
+	}
+	if _, ofNumbers := numbers[f.task]; ofNumbers || f.task == "ensemble" || f.task == "multilabel" {
+		return usage("--temperature-scaled does not go with --task %s: it is for the classes of one model", f.task)
+	}
+	for _, l := range []struct {
+		flag string
+		set  bool
+	}{{"--input dirichlet", f.input == metrics.Dirichlet.String()}, {"--on-invalid drop", f.onInvalid == "drop"}, {"--renormalize", f.renormalize},
+		{"--decisions", len(f.decisions) > 0}, {"--confidence-scores", len(f.scores) > 0}, {"--group", len(f.columns.groups) > 0}} {
+		if l.set {
+			return usage("--temperature-scaled does not go with %s", l.flag)
+		}
+	}
+	if slices.Contains(slices.Concat(paths, f.labels, f.weights), "-") {
+		return usage("--temperature-scaled reads everything several times, and standard input only once; name a file")
+	}
+	return nil
+}
+
+// scale evaluates the rows after temperature scaling.
+func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Evaluation) error {
+	var last reader
+	d := reread(c, func() (rowReader, error) {
+		r, err := predictions.Open(paths, &j.read)
+		last = r
+		return r, err
+	})
+	bad := func(err error) error { return badData(f.locate(err, last, paths)) }
+	s := &eval.Scaled{Temperature: eval.Value{Value: math.NaN(), Interval: metrics.NoInterval()}}
+	o := &recal.Options{Threads: j.pass.Threads}
+	m, err := recal.Temperature{}.Fit(d, o)
+	switch {
+	case errors.Is(err, recal.ErrUnreachable):
+		s.Temperature.Reason = err.Error()
+	case err != nil:
+		return bad(err)
+	default:
+		t := m.(*recal.TemperatureMap)
+		s.Temperature.Value, s.Temperature.Interval, s.Temperature.Method = t.T(), t.Interval(e.Spec.Level), temperatureMethod
+		if n := t.Fit().LeftOut; n > 0 {
+			s.Temperature.Note = fmt.Sprintf("%s left out of the fit: their true class got probability 0, which no temperature changes; the first is row %d",
+				rowsWere(n), t.Fit().FirstLeftOut)
+		}
+	}
+	folds := recal.Folds{Seed: f.seed}
+	maps, err := recal.CrossFit(recal.Temperature{}, d, folds, o)
+	switch {
+	case errors.Is(err, recal.ErrUnreachable):
+		s.Reason = strings.TrimPrefix(err.Error(), "recal: ")
+	case err != nil:
+		return bad(err)
+	default:
+		if s.Rows, err = eval.New(e.ScaledSpec()); err != nil {
+			return err
+		}
+		src, err := recal.CrossApplied(maps, d, folds).Open()
+		if err != nil {
+			return bad(err)
+		}
+		defer src.Close()
+		if err := s.Rows.AddSource(src, &j.pass); err != nil {
+			return bad(err)
+		}
+	}
+	e.Scaled = s
+	return nil
+}
+
+const temperatureMethod = "sandwich standard error of ln T; rows taken as independent"
+
+func rowsWere(n int64) string {
+	if n == 1 {
+		return "1 row was"
+	}
+	return fmt.Sprintf("%d rows were", n)
+}
