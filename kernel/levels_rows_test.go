@@ -26,12 +26,13 @@ type rowForm[T, D check.Element] struct {
 
 // A rowKernel is a function that takes rows, or one score a row. One of its functions is set.
 type rowKernel[T, D check.Element] struct {
-	name   string
-	stats  func(c *Stats, x []T, rows, k, stride int, labels []int32) uint8
-	matrix func(dst []D, dstStride int, x []T, rows, k, stride int)
-	sums   func(dst []float64, x []T, rows, k, stride int)
-	index  func(dst []int32, x []T, rows, k, stride int)
-	binary func(c *Stats, x []T, labels []int32) uint8
+	name     string
+	stats    func(c *Stats, x []T, rows, k, stride int, labels []int32) uint8
+	matrix   func(dst []D, dstStride int, x []T, rows, k, stride int)
+	sums     func(dst []float64, x []T, rows, k, stride int)
+	index    func(dst []int32, x []T, rows, k, stride int)
+	binary   func(c *Stats, x []T, labels []int32) uint8
+	tempered func(c *Tempered, x []T, rows, k, stride int, labels []int32)
 }
 
 const maxLevelRows = 2000
@@ -78,25 +79,46 @@ var rowForms = []rowTests{
 		{name: "SoftmaxF32", matrix: SoftmaxF32}, {name: "LogSoftmaxF32", matrix: LogSoftmaxF32},
 		{name: "LogSumExpF32", sums: LogSumExpF32}, {name: "ArgMaxF32", index: ArgMaxF32},
 		{name: "BinaryLogitStatsF32", binary: BinaryLogitStatsF32}, {name: "BinaryProbStatsF32", binary: BinaryProbStatsF32},
+		tempered[float32, float32]("TemperedF32, 0.7", TemperedF32, 0.7), tempered[float32, float32]("TemperedF32, 30", TemperedF32, 30),
+		scaled("ScaledSoftmaxF32, 0.7", ScaledSoftmaxF32, 0.7), scaled("ScaledSoftmaxF32, 1e-7", ScaledSoftmaxF32, 1e-7),
 	}),
 	float64Form([]rowKernel[float64, float64]{
 		{name: "LogitStatsF64", stats: LogitStatsF64}, {name: "ProbStatsF64", stats: ProbStatsF64},
 		{name: "SoftmaxF64", matrix: SoftmaxF64}, {name: "LogSoftmaxF64", matrix: LogSoftmaxF64},
 		{name: "LogSumExpF64", sums: LogSumExpF64}, {name: "ArgMaxF64", index: ArgMaxF64},
 		{name: "BinaryLogitStatsF64", binary: BinaryLogitStatsF64}, {name: "BinaryProbStatsF64", binary: BinaryProbStatsF64},
+		tempered[float64, float64]("TemperedF64, 0.7", TemperedF64, 0.7), tempered[float64, float64]("TemperedF64, 30", TemperedF64, 30),
+		scaled("ScaledSoftmaxF64, 0.7", ScaledSoftmaxF64, 0.7), scaled("ScaledSoftmaxF64, 1e-7", ScaledSoftmaxF64, 1e-7),
 	}),
 	halfForm([]rowKernel[uint16, float32]{
 		{name: "LogitStatsF16", stats: LogitStatsF16}, {name: "ProbStatsF16", stats: ProbStatsF16},
 		{name: "SoftmaxF16", matrix: SoftmaxF16}, {name: "LogSoftmaxF16", matrix: LogSoftmaxF16},
 		{name: "LogSumExpF16", sums: LogSumExpF16}, {name: "ArgMaxF16", index: ArgMaxF16},
 		{name: "BinaryLogitStatsF16", binary: BinaryLogitStatsF16}, {name: "BinaryProbStatsF16", binary: BinaryProbStatsF16},
+		tempered[uint16, float32]("TemperedF16, 0.7", TemperedF16, 0.7), tempered[uint16, float32]("TemperedF16, 30", TemperedF16, 30),
+		scaled("ScaledSoftmaxF16, 0.7", ScaledSoftmaxF16, 0.7), scaled("ScaledSoftmaxF16, 1e-7", ScaledSoftmaxF16, 1e-7),
 	}, f16Bits, check.SpecialHalf(), 65504, 0x1p-24),
 	halfForm([]rowKernel[uint16, float32]{
 		{name: "LogitStatsBF16", stats: LogitStatsBF16}, {name: "ProbStatsBF16", stats: ProbStatsBF16},
 		{name: "SoftmaxBF16", matrix: SoftmaxBF16}, {name: "LogSoftmaxBF16", matrix: LogSoftmaxBF16},
 		{name: "LogSumExpBF16", sums: LogSumExpBF16}, {name: "ArgMaxBF16", index: ArgMaxBF16},
 		{name: "BinaryLogitStatsBF16", binary: BinaryLogitStatsBF16}, {name: "BinaryProbStatsBF16", binary: BinaryProbStatsBF16},
+		tempered[uint16, float32]("TemperedBF16, 0.7", TemperedBF16, 0.7), tempered[uint16, float32]("TemperedBF16, 30", TemperedBF16, 30),
+		scaled("ScaledSoftmaxBF16, 0.7", ScaledSoftmaxBF16, 0.7), scaled("ScaledSoftmaxBF16, 1e-7", ScaledSoftmaxBF16, 1e-7),
 	}, func(v float32) uint16 { return uint16(math.Float32bits(v) >> 16) }, check.SpecialBF16(), 0x1.fep127, 0x1p-133),
+}
+
+// tempered and scaled return kernels that take a beta with theirs.
+func tempered[T, D check.Element](name string, run func(*Tempered, []T, int, int, int, []int32, float64), beta float64) rowKernel[T, D] {
+	return rowKernel[T, D]{name: name, tempered: func(c *Tempered, x []T, rows, k, stride int, labels []int32) {
+		run(c, x, rows, k, stride, labels, beta)
+	}}
+}
+
+func scaled[T, D check.Element](name string, run func([]D, int, []T, int, int, int, float64), beta float64) rowKernel[T, D] {
+	return rowKernel[T, D]{name: name, matrix: func(dst []D, dstStride int, x []T, rows, k, stride int) {
+		run(dst, dstStride, x, rows, k, stride, beta)
+	}}
 }
 
 func eachForm(t *testing.T, test func(rowTests, *testing.T)) {
@@ -214,6 +236,9 @@ func (s *levelStage[T, D]) run(k *rowKernel[T, D], c *rowCase[T]) error {
 			}
 			return uint64(k.stats(st, x.s, c.rows, c.k, c.stride, labels.s))
 		}, sheets...)
+	case k.tempered != nil:
+		to := &Tempered{NLL: floats("NLL", 0), Slope: floats("Slope", 1), Curvature: floats("Curvature", 2), Label: floats("Label", 3)}
+		err = sameAtLevels(func() uint64 { k.tempered(to, x.s, c.rows, c.k, c.stride, labels.s); return 0 }, sheets...)
 	case k.matrix != nil:
 		stride := c.dstStride
 		in, _ := any(x.s).([]D)

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // Tempered are what a fit of a temperature asks of each row, one element a row, where b = beta stands for 1/T and d is how far a logit
 // lies above the row's largest, which is never more than 0.
@@ -137,6 +141,10 @@ func fold8(v *[8]float64) float64 {
 
 func tempered32(c *Tempered, x *rows32, rows, k, stride int, labels []int32, beta float64) {
 	t := newTempering(beta)
+	if simdRows(rows, k) {
+		simdTempered32(c, x, rows, k, stride, labels, &t)
+		return
+	}
 	for i := range rows {
 		temperedRow32(c, i, x, i*stride, k, labels[i], &t)
 	}
@@ -144,6 +152,10 @@ func tempered32(c *Tempered, x *rows32, rows, k, stride int, labels []int32, bet
 
 func tempered64(c *Tempered, x []float64, rows, k, stride int, labels []int32, beta float64) {
 	t := newTempering(beta)
+	if simdRows(rows, k) {
+		simdTempered64(c, x, rows, k, stride, labels, &t)
+		return
+	}
 	for i := range rows {
 		temperedRow64(c, i, x[i*stride:i*stride+k], labels[i], &t)
 	}
@@ -197,4 +209,66 @@ func temperedRow64(c *Tempered, i int, row []float64, y int32, t *tempering) {
 		dy = row[y] - m + 0
 	}
 	s.columns(c, i, dy, t)
+}
+
+func simdTempered32(c *Tempered, x *rows32, rows, k, stride int, labels []int32, t *tempering) {
+	var w work
+	for i, n := 0, 0; i < rows; i += n {
+		n = w.batch(x.f32 != nil, 4, rows-i, k)
+		at, y := i*stride, labels[i:]
+		switch {
+		case k <= shortMax:
+			f, y, n, stride := w.group32(x, at, n, k, stride, y[:n])
+			asm.TemperedShortF32(&w.max[0], f, n, k, stride, y, &t.beta)
+		case x.f32 != nil:
+			asm.TemperedRowsF32(&w.max[0], &x.f32[at], n, k, stride, &y[0], &t.beta)
+		case x.f16 != nil:
+			asm.TemperedRowsF16(&w.max[0], &x.f16[at], n, k, stride, &y[0], &t.beta)
+		default:
+			asm.TemperedRowsBF16(&w.max[0], &x.bf16[at], n, k, stride, &y[0], &t.beta)
+		}
+		w.tempered(c, i, n, t)
+	}
+}
+
+func simdTempered64(c *Tempered, x []float64, rows, k, stride int, labels []int32, t *tempering) {
+	var w work
+	for i, n := 0, 0; i < rows; i += n {
+		n = w.batch(true, 8, rows-i, k)
+		if at := i * stride; k <= shortMax {
+			w.shortTempered64(x, at, n, k, stride, labels[i:i+n], t)
+		} else {
+			asm.TemperedRowsF64(&w.max[0], &x[at], n, k, stride, &labels[i], &t.beta)
+		}
+		w.tempered(c, i, n, t)
+	}
+}
+
+func (w *work) shortTempered64(x []float64, at, n, k, stride int, labels []int32, t *tempering) {
+	for j, y := range labels {
+		w.eTop[j] = math.Float64frombits(uint64(int64(y)))
+	}
+	g := groupRows(8)
+	if n%g == 0 {
+		asm.TemperedShortF64(&w.max[0], &x[at], n, k, stride, nil, &t.beta)
+		return
+	}
+	var rows [shortMax * 16]float64
+	for j := range n {
+		copy(rows[j*k:(j+1)*k], x[at+j*stride:])
+	}
+	asm.TemperedShortF64(&w.max[0], &rows[0], (n+g-1)/g*g, k, k, nil, &t.beta)
+}
+
+// tempered writes the columns of rows [i, i+n) from their sums.
+func (w *work) tempered(c *Tempered, i, n int, t *tempering) {
+	if n&7 == 0 {
+		asm.TemperedEnds(&w.max[0], n, &t.beta, &c.NLL[i], &c.Slope[i], &c.Curvature[i], &c.Label[i])
+		return
+	}
+	p := &w.padded
+	asm.TemperedEnds(&w.max[0], (n+7)&^7, &t.beta, &p[0][0], &p[1][0], &p[2][0], &p[3][0])
+	for f, col := range [...][]float64{c.NLL, c.Slope, c.Curvature, c.Label} {
+		copy(col[i:i+n], p[f][:])
+	}
 }

@@ -90,6 +90,7 @@ type Machine interface {
 	hitBlocksMachine
 	normalMachine
 	affineMachine
+	temperedMachine
 
 	Level() string
 	Width() int // bytes of a vector register: 64, 32 or 16

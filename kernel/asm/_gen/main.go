@@ -57,6 +57,7 @@ var families = []struct {
 	{"countupto", countUpTo},
 	{"affine", affine},
 	{"residuals", residuals},
+	{"tempered", tempered},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.
