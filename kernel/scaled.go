@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel/asm"
+)
 
 // ScaledSoftmaxF32 writes softmax(beta*x) of rows x k float32 logits: dst[i*dstStride+j] belongs to x[i*stride+j]. beta is positive and
 // finite. It keeps the arg max, and which elements are the largest of their row: what is below the largest has a probability below its,
@@ -63,6 +67,10 @@ func newScaling32(beta float64) scaling32 {
 
 func scaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, beta float64) {
 	s := newScaling32(beta)
+	if simd() && !s.far && rows > 0 {
+		simdScaled32(dst, dstStride, x, rows, k, stride, &s)
+		return
+	}
 	for i := range rows {
 		scaledRow32(dst[i*dstStride:i*dstStride+k], x, i*stride, &s)
 	}
@@ -121,11 +129,18 @@ func (s *scaling32) term(v, m float32) float32 {
 	return e
 }
 
+// scaling64 is scaling32 for float64.
+type scaling64 struct{ c, low float64 }
+
 func scaled64(dst []float64, dstStride int, x []float64, rows, k, stride int, beta float64) {
 	c := min(beta*log2e, maxFinite)
-	low := max(-1020/c, -maxFinite)
+	s := scaling64{c, max(-1020/c, -maxFinite)}
+	if simd() && rows > 0 {
+		simdScaled64(dst, dstStride, x, rows, k, stride, &s)
+		return
+	}
 	for i := range rows {
-		scaledRow64(dst[i*dstStride:i*dstStride+k], x[i*stride:i*stride+k], c, low)
+		scaledRow64(dst[i*dstStride:i*dstStride+k], x[i*stride:i*stride+k], s.c, s.low)
 	}
 }
 
@@ -160,5 +175,38 @@ func scaledRow64(out, row []float64, c, low float64) {
 	scale := 1 / fold8(&acc)
 	for j := range out {
 		out[j] *= scale
+	}
+}
+
+// scaledRows is how many rows of k elements go together: few that are long, so that their terms are in the first cache when they are
+// multiplied.
+func scaledRows(k int) int { return max(8, min(workRows, 4096/k&^7)) }
+
+func simdScaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, s *scaling32) {
+	var w work
+	for i, n := 0, 0; i < rows; i += n {
+		n = min(scaledRows(k), rows-i)
+		at, to := i*stride, i*dstStride
+		switch {
+		case x.f32 != nil:
+			asm.ScaledTermsF32(&w.max[0], &x.f32[at], n, k, stride, &dst[to], dstStride, &s.c)
+		case x.f16 != nil:
+			asm.ScaledTermsF16(&w.max[0], &x.f16[at], n, k, stride, &dst[to], dstStride, &s.c)
+		default:
+			asm.ScaledTermsBF16(&w.max[0], &x.bf16[at], n, k, stride, &dst[to], dstStride, &s.c)
+		}
+		asm.ScaledEndsF32(&w.max[0], (n+7)&^7)
+		asm.MultiplyRowsF32(&w.max[0], &dst[to], n, k, dstStride)
+	}
+}
+
+func simdScaled64(dst []float64, dstStride int, x []float64, rows, k, stride int, s *scaling64) {
+	var w work
+	for i, n := 0, 0; i < rows; i += n {
+		n = min(scaledRows(2*k), rows-i)
+		at, to := i*stride, i*dstStride
+		asm.ScaledTermsF64(&w.max[0], &x[at], n, k, stride, &dst[to], dstStride, &s.c)
+		asm.ScaledEndsF64(&w.max[0], (n+7)&^7)
+		asm.MultiplyRowsF64(&w.max[0], &dst[to], n, k, dstStride)
 	}
 }

@@ -35,3 +35,11 @@ func (m *amd64) Sixteenths() func(t V) V {
 		return m.Add(I64, d, m.Shl(I64, t, 48))
 	}
 }
+
+func (m *amd64) MinWhere(t T, k M, v V, b any) V {
+	if m.wide() {
+		byType(t, m.VMINPS, m.VMINPD)(op(b), op(v), k.(mask).r, op(v))
+		return v
+	}
+	return m.Blend(k, m.Min(t, v, b), v)
+}

@@ -18,3 +18,5 @@ func (m *neonMachine) Sixteenths() func(t V) V {
 		return m.Add(I64, m.ZipLow(F64, lanes[0], lanes[1]), m.Shl(I64, t, 48))
 	}
 }
+
+func (m *neonMachine) MinWhere(t T, k M, v V, b any) V { return m.Blend(k, m.Min(t, v, b), v) }

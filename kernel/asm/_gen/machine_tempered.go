@@ -4,6 +4,8 @@ package main
 type temperedMachine interface {
 	// Sixteenths returns what makes 2**(n/16) of a register of 1.5*2**52 + n, which it uses up.
 	Sixteenths() func(t V) V
+	// MinWhere returns the smaller of v and b where k is true, else v, which it uses up. v is no NaN where k is.
+	MinWhere(t T, k M, v V, b any) V
 }
 
 // sixteenths are the bits of 2**(i/16), less those that n has where it has been shifted to the exponent's place.

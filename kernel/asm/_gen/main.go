@@ -58,6 +58,7 @@ var families = []struct {
 	{"affine", affine},
 	{"residuals", residuals},
 	{"tempered", tempered},
+	{"scaled", scaledSoftmax},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.
