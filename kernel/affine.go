@@ -20,10 +20,7 @@ func AffineF64(dst, x, w, b []float64, rows, in, out int) {
 	checkRows(len(w), in, out, out)
 	checkRows(len(b), 1, out, out)
 	if simd() && rows > 0 {
-		for i := 0; i < rows; i += productRows {
-			n := min(productRows, rows-i)
-			product(&dst[i*out], &b[0], 0, &x[i*in], in, 1, &w[0], n, in, out)
-		}
+		product(&dst[0], &b[0], 0, &x[0], in, 1, &w[0], rows, in, out)
 		return
 	}
 	for i := range rows {
@@ -111,39 +108,47 @@ func AddProductsF64(ga, gb, d, x []float64, rows, k int) {
 	}
 }
 
+// A product takes some rows and some steps at a time, whose elements of x stand in the second cache, 256 KiB, while the columns of y pass,
+// some of which stand packed in the first.
 const (
-	productRows = 256      // whose numbers stand in the second cache while the columns of w pass
-	productRoom = 24 * 128 // elements of the first cache for some columns of the other matrix
+	productRows  = 256
+	productSteps = 128
+	productMost  = 24 // columns
 )
 
 // productColumns is how many columns of the result stand in registers at a time.
 func productColumns() int {
 	if isa.AVX512 {
-		return 24
+		return productMost
 	}
 	return 8
 }
 
 // product writes c + x y to to, of rows x cols elements, as chains of n > 0 steps: element (i, s) of x is x[i*row+s*step], the rows of y
-// are packed, and so are those of to. The rows of c are cStride apart. It takes as many steps at a time as y has room for, each time some
-// columns for all rows.
+// are packed, and so are those of to. The rows of c are cStride apart.
 func product(to, c *float64, cStride int, x *float64, row, step int, y *float64, rows, n, cols int) {
-	var room [productRoom + 7]float64
-	packed := &room[-(uintptr(unsafe.Pointer(&room))>>3)&7] // a multiple of 64
-	width := min(productColumns(), (cols+7)&^7)
-	depth := min(n, productRoom/width)
+	var room [productMost*productSteps + 7]float64
+	packed, width := aligned(&room[0]), productColumns()
 	at := func(p *float64, i int) *float64 { return (*float64)(unsafe.Add(unsafe.Pointer(p), 8*i)) }
-	for s := 0; s < n; s += depth {
-		d := min(depth, n-s)
-		for j := 0; j < cols; {
-			w := min(width, cols-j)
-			if w > 8 {
-				w &^= 7
+	for s := 0; s < n; s += productSteps {
+		steps := min(productSteps, n-s)
+		for i := 0; i < rows; i += productRows {
+			some := min(productRows, rows-i)
+			for j := 0; j < cols; {
+				w := min(width, cols-j)
+				if w > 8 {
+					w &^= 7
+				}
+				asm.PackColumnsF64(packed, at(y, s*cols+j), steps, cols, w)
+				asm.AddProductsF64(at(to, i*cols+j), cols, at(c, i*cStride+j), cStride, at(x, i*row+s*step), row, step, packed, steps, some, w)
+				j += w
 			}
-			asm.PackColumnsF64(packed, at(y, s*cols+j), d, cols, w)
-			asm.AddProductsF64(at(to, j), cols, at(c, j), cStride, at(x, s*step), row, step, packed, d, rows, w)
-			j += w
 		}
 		c, cStride = to, cols
 	}
+}
+
+// aligned returns the first address from p on that is a multiple of 64, at most 7 elements on.
+func aligned(p *float64) *float64 {
+	return (*float64)(unsafe.Add(unsafe.Pointer(p), -uintptr(unsafe.Pointer(p))&63))
 }

@@ -4,7 +4,8 @@
 // matrix by class and bin (ClassSumsF32), what the members of an ensemble make of the same rows (MeanF32, of logits LogitTermsF32
 // and MeanScaledF32, LogMeanExp, PairKLF32, PairSumsF32), the order of scores (Sort, SortFrom, Split, Select, OrderF32, SortRowsF32),
 // what a walk through sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), the errors of normal
-// forecasts (NormalF32), Exp64, Log64, Phi64 and PhiInv64.
+// forecasts (NormalF32), affine maps of logits and the gradient by their parameters (AffineF64, ScaleShiftF64, SoftmaxResidualsF64,
+// AddOuterF64, AddRowsF64, AddProductsF64), Exp64, Log64, Phi64 and PhiInv64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
@@ -38,7 +39,7 @@
 // An index in bin beyond sums is an ordinary index panic. Values never panic. Nothing allocates but Edges, nothing starts
 // a goroutine, nothing is kept between calls, except that the grid's places are made once; calls with disjoint outputs may run at the same time. Slices start at any
 // alignment and have any length; nothing outside them is read or written. Inputs are not written, and outputs do not
-// overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64 and, with equal strides, in Softmax
+// overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64, ScaleShiftF64 and, with equal strides, in Softmax
 // and LogSoftmax of float32 and float64; what sorts, splits or selects works in place. A scratch may hold anything, overlaps
 // nothing else, and means nothing afterwards; a call at a time may use it.
 //
@@ -50,7 +51,7 @@
 //
 // A call cannot be interrupted while it runs assembly, and the garbage collector waits for it: callers give it at most
 // 1 MiB of input, or one row if that is longer. Its working memory is on the stack: some 20 KB where it takes rows by
-// assembly, 43 KB in BinSums, 13 KB in ClassSums, 3 KB in GridSums.
+// assembly, 43 KB in BinSums, 25 KB in AffineF64 and AddOuterF64, 20 KB in SoftmaxResidualsF64, 13 KB in ClassSums, 3 KB in GridSums.
 //
 // # Inputs
 //
@@ -69,7 +70,7 @@
 // and -1 in ArgMax and Rank. FlagOutside is not given beside FlagNotFinite. -Inf is a legal logit: a class of probability
 // 0, whose NLL is +Inf if it is the true one; only as the one score of a binary logit does it stand for the event's
 // probability 0, with columns. Softmax, LogSoftmax and LogSumExp give NaN for a row with a fault, ArgMax gives -1 for one
-// with NaN alone. -0 is 0: no column is -0. Where a NaN is an element's result (softmax, exp, log) its bits are not
+// with NaN alone. -0 is 0: no column is -0. Where a NaN is an element's result (softmax, exp, log, maps and sums of gradients) its bits are not
 // promised; in the columns they are.
 //
 // # Order of operations
@@ -99,6 +100,8 @@
 //     is fused into its lane; what joins nothing is left out.
 //   - Over the members of an ensemble a sum is one chain in their order, of the type of the elements, and is divided by their
 //     number.
+//   - In an affine map and in what is added up by the Add functions each element is one chain, in the order of the numbers that come in
+//     or of the rows. The terms of SoftmaxResidualsF64 have 8 lanes over the whole row, of whatever length, and are folded as above.
 //   - Sums of squares start at 2**-120 (float32) or 2**-960, and those of p*ln(p) at -2**-100 or -2**-900, and lose that
 //     again when folded: so no sum is a subnormal number.
 //
@@ -120,6 +123,7 @@
 //	the others              exact, or 1 ulp where a logarithm is taken  the same
 //	softmax, for a logit    5e-7 + 8e-8*d of it, + 2**-149              1e-15 + 2e-16*d of it, + 2**-1074
 //	  d below the largest
+//	residuals and their NLL                                     1e-15 + 2e-16*d of it for k to 1,024
 //	Exp64, Log64; Log1p64   1 ulp; 1.5 ulp
 //	Phi64, PhiInv64         1e-15 of it
 //	NLL of normal rows      3e-7 * max(1, |ln SD|, Z^2/2)               6e-16 * max(1, |ln SD|, Z^2/2)
@@ -156,6 +160,13 @@
 // the standard deviation is an even function of Z, and up to |Z| = 4.6 a polynomial in its square, beyond that |Z| - 1/sqrt(pi): so it
 // takes no exponential. NormalF64 has no assembly. CountUpTo compares values that all are float32 numbers as such, twice as many at a
 // time.
+//
+// # Gradients
+//
+// AffineF64, SoftmaxResidualsF64, AddOuterF64 and AddRowsF64 are together the gradient of the NLL of softmax(W z + b), of rows that stay
+// in the second cache: 256 of 100 logits, say. A block of the result stands in registers, 8 rows by 24 columns with AVX-512 and 6 by 8
+// with AVX2, so that a multiply-add needs less than half a load. Some columns of the other matrix are packed for it: they are read again
+// for each 8 rows. Where logits are scaled one by one, ScaleShiftF64 and AddProductsF64 stand for the two products.
 //
 // # Ensembles
 //

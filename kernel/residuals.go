@@ -12,9 +12,10 @@ import "github.com/candor-go/candor/kernel/asm"
 //	residual of label  -(s * (weight / (s+e)))
 //	NLL                (m - u_y) + ln(1 + (s + (e-1)))
 //
-// so neither has to cancel where the label's probability is near 1. The relative error is at most 1e-15 + 2e-16*(m - u_j) of a residual
-// and 1e-15 of an NLL above 1e-300. A row with NaN or +Inf, or all -Inf, or with a label < 0 or >= k, or a weight that is NaN, has NaN
-// in nll and in all its residuals. -Inf is a legal logit; where it is the label's, the NLL is +Inf.
+// so neither has to cancel where the label's probability is near 1. For k to 1,024 the relative error is at most 1e-15 + 2e-16*d of a
+// residual whose logit is d below the largest, of the label's and of the NLL where the other logits are d below the label's, and 1e-15
+// of these where the label's is not the largest. A row with NaN or +Inf, or all -Inf, or with a label < 0 or >= k, or a weight that is
+// NaN, has NaN in nll and in all its residuals. -Inf is a legal logit; where it is the label's, the NLL is +Inf.
 func SoftmaxResidualsF64(nll, u []float64, rows, k int, labels []int32, weights []float64) {
 	checkRows(len(u), rows, k, k)
 	if len(nll) < rows || weights != nil && len(weights) < rows {
@@ -90,11 +91,20 @@ type residualRoom struct {
 	max, label, sum, weight, nll [workRows]float64
 }
 
+// termsRoom is how many terms of short rows stand beside these until their sum is known: what is stored in part, as the end of a row
+// is, is not at hand for the loads of the next row.
+const termsRoom = 2048
+
 func simdResiduals(nll, u []float64, rows, k int, labels []int32, weights []float64) {
 	var room residualRoom
+	var terms [termsRoom + 7]float64
 	var y [workRows]int32
-	// The terms stay in the first cache until their sum is known.
-	most := max(8, min(workRows, 4096/k&^7))
+	stride := (k + 7) &^ 7
+	most := min(workRows, termsRoom/stride&^7)
+	beside := most > 0
+	if !beside { // the terms of some rows stay in the first cache
+		stride, most = k, max(8, 4096/k&^7)
+	}
 	for i, n := 0, 0; i < rows; i += n {
 		n = min(most, rows-i)
 		for j, label := range labels[i : i+n] {
@@ -105,11 +115,16 @@ func simdResiduals(nll, u []float64, rows, k int, labels []int32, weights []floa
 			if uint(label) >= uint(k) {
 				label, weight = 0, nan64 // which makes all NaN
 			}
-			y[j], room.weight[j] = label, weight
+			at := &u[(i+j)*k+int(label)]
+			y[j], room.weight[j], room.label[j], *at = label, weight, *at, -inf64
 		}
-		asm.ResidualTermsF64(&room.max[0], &u[i*k], n, k, &y[0])
+		to := &u[i*k]
+		if beside {
+			to = aligned(&terms[0])
+		}
+		asm.ResidualTermsF64(&room.max[0], to, stride, &u[i*k], n, k)
 		asm.ResidualEndsF64(&room.max[0], (n+7)&^7)
-		asm.ResidualRowsF64(&room.max[0], &u[i*k], n, k, &y[0])
+		asm.ResidualRowsF64(&room.max[0], &u[i*k], to, stride, n, k, &y[0])
 		copy(nll[i:i+n], room.nll[:])
 	}
 }

@@ -2142,16 +2142,18 @@ func AddScaledRowsF64(to *float64, d *float64, rows int, k int, products *float6
 	}
 }
 
-// ResidualTermsF64 replaces rows of k logits, at most 64 and at least one, by their terms, that of the label by 0, and
-// stores the largest logit of each, the label's, and the sum of the terms in the room w. The labels are from 0 to k-1.
-func ResidualTermsF64(w *float64, x *float64, rows int, k int, labels *int32) {
+// ResidualTermsF64 writes the terms of rows of k logits at x, at most 64 and at least one, to rows that are stride
+// elements apart, and stores the largest logit of each and the sum of its terms in the room w, where the label's logit
+// stands: in the row there is -Inf for it. If stride is not k, zeros make up a multiple of 8 terms; else they may be
+// written to x.
+func ResidualTermsF64(w *float64, to *float64, stride int, x *float64, rows int, k int) {
 	switch {
 	case isa.NEON:
-		neon.ResidualTermsF64(w, x, rows, k, labels)
+		neon.ResidualTermsF64(w, to, stride, x, rows, k)
 	case isa.AVX512:
-		avx512.ResidualTermsF64(w, x, rows, k, labels)
+		avx512.ResidualTermsF64(w, to, stride, x, rows, k)
 	case isa.AVX2:
-		avx2.ResidualTermsF64(w, x, rows, k, labels)
+		avx2.ResidualTermsF64(w, to, stride, x, rows, k)
 	default:
 		panic(absent)
 	}
@@ -2172,16 +2174,16 @@ func ResidualEndsF64(w *float64, n int) {
 	}
 }
 
-// ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, by the scales in the room w,
-// and stores the labels'.
-func ResidualRowsF64(w *float64, x *float64, rows int, k int, labels *int32) {
+// ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, which are stride elements
+// apart, by the scales in the room w, and stores those of the labels.
+func ResidualRowsF64(w *float64, to *float64, terms *float64, stride int, rows int, k int, labels *int32) {
 	switch {
 	case isa.NEON:
-		neon.ResidualRowsF64(w, x, rows, k, labels)
+		neon.ResidualRowsF64(w, to, terms, stride, rows, k, labels)
 	case isa.AVX512:
-		avx512.ResidualRowsF64(w, x, rows, k, labels)
+		avx512.ResidualRowsF64(w, to, terms, stride, rows, k, labels)
 	case isa.AVX2:
-		avx2.ResidualRowsF64(w, x, rows, k, labels)
+		avx2.ResidualRowsF64(w, to, terms, stride, rows, k, labels)
 	default:
 		panic(absent)
 	}

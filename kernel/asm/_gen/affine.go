@@ -107,6 +107,15 @@ func (a affineKernel) addProducts() {
 			}
 			a.AddR(p, apart)
 		}
+		// What the next block adds to is far from here, and its rows from each other.
+		next := a.CopyR(p)
+		for range some {
+			a.Prefetch(next, 0)
+			for u := range units {
+				a.Prefetch(next, 64*u+56)
+			}
+			a.AddR(next, apart)
+		}
 		y, left, at := a.Arg("y"), a.Arg("n"), []R{a.CopyR(x)}
 		if some > 4 {
 			four := a.CopyR(x)

@@ -48,92 +48,101 @@ func (r residualKernel) base() Machine {
 }
 
 func (r residualKernel) terms() {
-	r.Func("ResidualTermsF64", `ResidualTermsF64 replaces rows of k logits, at most 64 and at least one, by their terms, that of the label by 0, and stores
-		the largest logit of each, the label's, and the sum of the terms in the room w. The labels are from 0 to k-1.`,
-		[]Arg{{"w", "*float64"}, {"x", "*float64"}, {"rows", "int"}, {"k", "int"}, {"labels", "*int32"}}, nil)
-	w, x, rows, labels := r.Arg("w"), r.Arg("x"), r.Arg("rows"), r.Arg("labels")
+	r.Func("ResidualTermsF64", `ResidualTermsF64 writes the terms of rows of k logits at x, at most 64 and at least one, to rows that are stride elements
+		apart, and stores the largest logit of each and the sum of its terms in the room w, where the label's logit stands: in the row there
+		is -Inf for it. If stride is not k, zeros make up a multiple of 8 terms; else they may be written to x.`,
+		[]Arg{{"w", "*float64"}, {"to", "*float64"}, {"stride", "int"}, {"x", "*float64"}, {"rows", "int"}, {"k", "int"}}, nil)
+	w, to, x, rows := r.Arg("w"), r.Arg("to"), r.Arg("x"), r.Arg("rows")
 	low := r.Const(F64, math.Float64bits(math.Inf(-1)))
 	r.Label("row")
-	label := r.LoadR(labels, 0, 4)
-	r.ShlR(label, 3)
-	r.AddR(label, x)
-	r.StoreR(w, residualLabel, 8, r.LoadR(label, 0, 8))
-
 	g := r.together()
 	best := make([]V, g*r.units)
 	for i := range best {
 		best[i] = r.Copy(low)
 	}
 	p, n := r.CopyR(x), r.Arg("k")
-	largest := func(units int) {
+	r.some("max", g, n, func(units int) {
 		for i := range units * r.units {
 			r.Move(best[i], r.Max(F64, best[i], r.Load(p, i*r.Width())))
 		}
-	}
-	r.some("max", g, p, n, largest)
+	}, p)
 	r.If(n, EQ, 0, "max_done")
 	in := r.FirstLanes(F64, n)
 	for u, v := range r.LoadFirst(FromF64, p, n) {
 		r.BlendTo(in[u], best[u], r.Max(F64, best[u], v))
 	}
 	r.Label("max_done")
-	most := r.butterfly(F64, best, func(a, b V) V { return r.Max(F64, a, b) })
+	largerOf := func(a, b V) V { return r.Max(F64, a, b) }
+	most := largerOf(r.butterfly(F64, best, largerOf), r.Broadcast(F64, w, residualLabel))
 	r.StoreLane(F64, w, residualMax, most)
-	r.StoreR(label, 0, 8, r.GP(math.MinInt64>>11)) // -Inf
 
 	sums := make([]V, r.units)
 	for u := range sums {
 		sums[u] = r.Zero()
 	}
 	b := residualKernel{r.bundled()}
-	p, n = r.CopyR(x), r.Arg("k")
-	r.some("exp", g, p, n, func(units int) {
+	q := r.CopyR(to)
+	n = r.Arg("k")
+	r.some("exp", g, n, func(units int) {
 		var v bundle
 		for i := range units * r.units {
-			v = append(v, r.Sub(F64, r.Load(p, i*r.Width()), most))
+			v = append(v, r.Sub(F64, r.Load(x, i*r.Width()), most))
 		}
 		for i, e := range b.term(v).(bundle) {
-			r.Store(p, i*r.Width(), e)
+			r.Store(q, i*r.Width(), e)
 			r.AddTo(F64, sums[i%r.units], e)
 		}
-	})
+	}, x, q)
 	r.If(n, EQ, 0, "done")
 	var v bundle
-	for _, d := range r.LoadFirst(FromF64, p, n) {
+	for _, d := range r.LoadFirst(FromF64, x, n) {
 		v = append(v, r.Sub(F64, d, most))
 	}
 	in = r.FirstLanes(F64, n)
-	var out []V
+	var last []V
 	for u, e := range b.term(v).(bundle) {
 		e = r.Keep(in[u], e)
 		r.AddTo(F64, sums[u], e)
-		out = append(out, e)
+		last = append(last, e)
 	}
-	r.StoreFirst(F64, p, n, out)
+	r.If(r.Arg("stride"), EQ, r.Arg("k"), "in_place")
+	for u, e := range last {
+		r.Store(q, u*r.Width(), e)
+	}
+	r.Jump("stored")
+	r.Label("in_place")
+	r.StoreFirst(F64, q, n, last)
+	r.Label("stored")
+	r.ShlR(n, 3)
+	r.AddR(x, n)
 	r.Label("done")
 	r.StoreLane(F64, w, residualSum, r.butterfly(F64, sums, func(a, b V) V { return r.Add(F64, a, b) }))
-	next := r.Arg("k")
+	next := r.Arg("stride")
 	r.ShlR(next, 3)
-	r.AddR(x, next)
+	r.AddR(to, next)
 	r.AddR(w, 8)
-	r.AddR(labels, 4)
 	r.SubR(rows, 1)
 	r.If(rows, GT, 0, "row")
 	r.Return()
 }
 
-// some emits a loop over n elements at p by g times 64 bytes, and another by 64.
-func (r residualKernel) some(name string, g int, p, n R, body func(units int)) {
-	if g > 1 {
-		r.If(n, LT, g*r.step, name+"_single")
-		r.Label(name + "_many")
-		body(g)
-		r.AddR(p, 64*g)
-		r.SubR(n, g*r.step)
-		r.If(n, GE, g*r.step, name+"_many")
-		r.Label(name + "_single")
+// some emits a loop over n elements by g times 64 bytes, and another by 64. The pointers move on.
+func (r residualKernel) some(name string, g int, n R, body func(units int), pointers ...R) {
+	by := func(name string, units int) {
+		r.If(n, LT, 8*units, name+"_end")
+		r.Label(name)
+		body(units)
+		for _, p := range pointers {
+			r.AddR(p, 64*units)
+		}
+		r.SubR(n, 8*units)
+		r.If(n, GE, 8*units, name)
+		r.Label(name + "_end")
 	}
-	r.loop(name, FromF64, p, n, func() { body(1) })
+	if g > 1 {
+		by(name+"_many", g)
+	}
+	by(name, 1)
 }
 
 // ends emits the end of rows, a row a lane.
@@ -158,30 +167,34 @@ func (r residualKernel) ends() {
 }
 
 func (r residualKernel) scaleTerms() {
-	r.Func("ResidualRowsF64", `ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, by the scales in the room w, and
-		stores the labels'.`,
-		[]Arg{{"w", "*float64"}, {"x", "*float64"}, {"rows", "int"}, {"k", "int"}, {"labels", "*int32"}}, nil)
-	w, x, rows, labels := r.Arg("w"), r.Arg("x"), r.Arg("rows"), r.Arg("labels")
+	r.Func("ResidualRowsF64", `ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, which are stride elements apart, by the
+		scales in the room w, and stores those of the labels.`,
+		[]Arg{{"w", "*float64"}, {"to", "*float64"}, {"terms", "*float64"}, {"stride", "int"}, {"rows", "int"}, {"k", "int"},
+			{"labels", "*int32"}}, nil)
+	w, to, terms, rows, labels := r.Arg("w"), r.Arg("to"), r.Arg("terms"), r.Arg("rows"), r.Arg("labels")
+	stride := r.Arg("stride")
+	r.ShlR(stride, 3)
 	r.Label("row")
 	label := r.LoadR(labels, 0, 4)
 	r.ShlR(label, 3)
-	r.AddR(label, x)
-	scale, n := r.Broadcast(F64, w, residualWeight), r.Arg("k")
-	r.loop("terms", FromF64, x, n, func() {
+	r.AddR(label, to)
+	scale, n, p := r.Broadcast(F64, w, residualWeight), r.Arg("k"), r.CopyR(terms)
+	r.some("terms", 1, n, func(int) {
 		for u := range r.units {
-			r.Store(x, u*r.Width(), r.Mul(F64, r.Load(x, u*r.Width()), scale))
+			r.Store(to, u*r.Width(), r.Mul(F64, r.Load(p, u*r.Width()), scale))
 		}
-	})
+	}, p, to)
 	r.If(n, EQ, 0, "done")
 	var out []V
-	for _, v := range r.LoadFirst(FromF64, x, n) {
+	for _, v := range r.LoadFirst(FromF64, p, n) {
 		out = append(out, r.Mul(F64, v, scale))
 	}
-	r.StoreFirst(F64, x, n, out)
+	r.StoreFirst(F64, to, n, out)
 	r.ShlR(n, 3)
-	r.AddR(x, n)
+	r.AddR(to, n)
 	r.Label("done")
 	r.StoreR(label, 0, 8, r.LoadR(w, residualLabel, 8))
+	r.AddR(terms, stride)
 	r.AddR(w, 8)
 	r.AddR(labels, 4)
 	r.SubR(rows, 1)

@@ -68,7 +68,7 @@ DATA iota64_4<>+24(SB)/8, $0x0000000000000007
 GLOBL iota64_4<>(SB), RODATA|NOPTR, $32
 
 // func AddProductsF64(to *float64, toStride int, c *float64, cStride int, x *float64, row int, step int, y *float64, n int, rows int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·AddProductsF64(SB), NOSPLIT, $0-88
 	MOVQ to+0(FP), AX
 	MOVQ c+16(FP), CX
@@ -88,32 +88,51 @@ TEXT ·AddProductsF64(SB), NOSPLIT, $0-88
 	JLT  units1_fewer
 
 units1:
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y4
-	VMOVUPS 32(CX), Y5
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y6
-	VMOVUPS 32(CX), Y7
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y8
-	VMOVUPS 32(CX), Y9
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y10
-	VMOVUPS 32(CX), Y11
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
-	MOVQ    DX, R12
-	ADDQ    DI, R12
-	ADDQ    SI, R12
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y6
+	VMOVUPS    32(CX), Y7
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y8
+	VMOVUPS    32(CX), Y9
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y10
+	VMOVUPS    32(CX), Y11
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
+	MOVQ       DX, R12
+	ADDQ       DI, R12
+	ADDQ       SI, R12
 
 units1_block:
 	VMOVUPS      (R9), Y12
@@ -173,25 +192,38 @@ units1_block:
 	JGE          units1
 
 units1_fewer:
-	CMPQ    BX, $+4
-	JLT     units1_below4
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y4
-	VMOVUPS 32(CX), Y5
-	ADDQ    R9, CX
-	VMOVUPS (CX), Y6
-	VMOVUPS 32(CX), Y7
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
+	CMPQ       BX, $+4
+	JLT        units1_below4
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Y6
+	VMOVUPS    32(CX), Y7
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
 
 units1_rows4:
 	VMOVUPS      (R9), Y8
@@ -234,19 +266,26 @@ units1_rows4:
 	SUBQ         $+4, BX
 
 units1_below4:
-	CMPQ    BX, $+2
-	JLT     units1_below2
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    DI, CX
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+2
+	JLT        units1_below2
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       DI, CX
+	VMOVUPS    (CX), Y2
+	VMOVUPS    32(CX), Y3
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units1_rows2:
 	VMOVUPS      (DI), Y4
@@ -275,16 +314,20 @@ units1_rows2:
 	SUBQ         $+2, BX
 
 units1_below2:
-	CMPQ    BX, $+1
-	JLT     units1_below1
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+1
+	JLT        units1_below1
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units1_rows1:
 	VMOVUPS      (DI), Y2
@@ -363,6 +406,25 @@ part:
 	VMASKMOVPD   (CX), Y11, Y11
 	VMASKMOVPD   32(CX), Y10, Y10
 	ADDQ         R9, CX
+	MOVQ         CX, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
 	MOVQ         y+56(FP), R9
 	MOVQ         n+64(FP), R10
 	MOVQ         DX, R11
@@ -494,6 +556,19 @@ part_fewer:
 	VMASKMOVPD   (CX), Y7, Y7
 	VMASKMOVPD   32(CX), Y6, Y6
 	ADDQ         R9, CX
+	MOVQ         CX, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   56(R10)
+	ADDQ         R9, R10
 	MOVQ         y+56(FP), R9
 	MOVQ         n+64(FP), R10
 	MOVQ         DX, R11
@@ -579,6 +654,13 @@ part_below4:
 	VMASKMOVPD   (CX), Y3, Y3
 	VMASKMOVPD   32(CX), Y2, Y2
 	ADDQ         DI, CX
+	MOVQ         CX, R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   56(R9)
+	ADDQ         DI, R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   56(R9)
+	ADDQ         DI, R9
 	MOVQ         y+56(FP), DI
 	MOVQ         n+64(FP), R9
 	MOVQ         DX, R10
@@ -632,6 +714,10 @@ part_below2:
 	VMASKMOVPD   (CX), Y1, Y1
 	VMASKMOVPD   32(CX), Y0, Y0
 	ADDQ         DI, CX
+	MOVQ         CX, R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   56(R9)
+	ADDQ         DI, R9
 	MOVQ         y+56(FP), DI
 	MOVQ         n+64(FP), R9
 	MOVQ         DX, R10

@@ -4,75 +4,70 @@
 
 #include "textflag.h"
 
-// func ResidualTermsF64(w *float64, x *float64, rows int, k int, labels *int32)
+// func ResidualTermsF64(w *float64, to *float64, stride int, x *float64, rows int, k int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·ResidualTermsF64(SB), NOSPLIT, $0-40
+TEXT ·ResidualTermsF64(SB), NOSPLIT, $0-48
 	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ labels+32(FP), BX
+	MOVQ to+8(FP), CX
+	MOVQ x+24(FP), DX
+	MOVQ rows+32(FP), BX
 
 row:
-	MOVLQSX (BX), SI
-	SHLQ    $0x03, SI
-	ADDQ    CX, SI
-	MOVQ    (SI), DI
-	MOVQ    DI, 512(AX)
 	VMOVUPS c64_fff0000000000000<>+0(SB), Y0
 	VMOVUPS c64_fff0000000000000<>+0(SB), Y1
-	MOVQ    CX, DI
-	MOVQ    k+24(FP), R8
-	CMPQ    R8, $+8
+	MOVQ    DX, SI
+	MOVQ    k+40(FP), DI
+	CMPQ    DI, $+8
 	JLT     max_end
 
 max:
-	VMOVUPS (DI), Y2
+	VMOVUPS (SI), Y2
 	VMAXPD  Y2, Y0, Y0
-	VMOVUPS 32(DI), Y2
+	VMOVUPS 32(SI), Y2
 	VMAXPD  Y2, Y1, Y1
-	ADDQ    $+64, DI
-	SUBQ    $+8, R8
-	CMPQ    R8, $+8
+	ADDQ    $+64, SI
+	SUBQ    $+8, DI
+	CMPQ    DI, $+8
 	JGE     max
 
 max_end:
-	TESTQ        R8, R8
+	TESTQ        DI, DI
 	JEQ          max_done
-	VMOVQ        R8, X2
+	VMOVQ        DI, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
 	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
-	VMOVQ        R8, X4
+	VMOVQ        DI, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iota64_0<>+0(SB), Y4, Y5
 	VPCMPGTQ     iota64_4<>+0(SB), Y4, Y4
-	VMASKMOVPD   (DI), Y5, Y5
-	VMASKMOVPD   32(DI), Y4, Y4
+	VMASKMOVPD   (SI), Y5, Y5
+	VMASKMOVPD   32(SI), Y4, Y4
 	VMAXPD       Y5, Y0, Y5
 	VBLENDVPS    Y3, Y5, Y0, Y0
 	VMAXPD       Y4, Y1, Y3
 	VBLENDVPS    Y2, Y3, Y1, Y1
 
 max_done:
-	VMAXPD     Y1, Y0, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VMAXPD     Y1, Y0, Y0
-	VPSHUFD    $0x4e, Y0, Y1
-	VMAXPD     Y1, Y0, Y0
-	VMOVSD     X0, (AX)
-	MOVQ       $0xfff0000000000000, DI
-	MOVQ       DI, (SI)
-	VPXOR      Y1, Y1, Y1
-	VPXOR      Y2, Y2, Y2
-	MOVQ       CX, SI
-	MOVQ       k+24(FP), DI
-	CMPQ       DI, $+8
-	JLT        exp_end
+	VMAXPD       Y1, Y0, Y0
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VMAXPD       Y1, Y0, Y0
+	VPSHUFD      $0x4e, Y0, Y1
+	VMAXPD       Y1, Y0, Y0
+	VBROADCASTSD 512(AX), Y1
+	VMAXPD       Y1, Y0, Y0
+	VMOVSD       X0, (AX)
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	MOVQ         CX, SI
+	MOVQ         k+40(FP), DI
+	CMPQ         DI, $+8
+	JLT          exp_end
 
 exp:
-	VMOVUPS     (SI), Y3
+	VMOVUPS     (DX), Y3
 	VSUBPD      Y0, Y3, Y3
-	VMOVUPS     32(SI), Y4
+	VMOVUPS     32(DX), Y4
 	VSUBPD      Y0, Y4, Y4
 	VMOVUPS     c64_4338000000000000<>+0(SB), Y5
 	VFMADD231PD c64_3ff71547652b82fe<>+0(SB), Y3, Y5
@@ -129,6 +124,7 @@ exp:
 	VADDPD      Y3, Y1, Y1
 	VMOVUPS     Y4, 32(SI)
 	VADDPD      Y4, Y2, Y2
+	ADDQ        $+64, DX
 	ADDQ        $+64, SI
 	SUBQ        $+8, DI
 	CMPQ        DI, $+8
@@ -141,8 +137,8 @@ exp_end:
 	VPBROADCASTQ X3, Y3
 	VPCMPGTQ     iota64_0<>+0(SB), Y3, Y4
 	VPCMPGTQ     iota64_4<>+0(SB), Y3, Y3
-	VMASKMOVPD   (SI), Y4, Y4
-	VMASKMOVPD   32(SI), Y3, Y3
+	VMASKMOVPD   (DX), Y4, Y4
+	VMASKMOVPD   32(DX), Y3, Y3
 	VSUBPD       Y0, Y4, Y4
 	VSUBPD       Y0, Y3, Y0
 	VMOVQ        DI, X3
@@ -204,12 +200,25 @@ exp_end:
 	VADDPD       Y4, Y1, Y1
 	VPAND        Y0, Y3, Y0
 	VADDPD       Y0, Y2, Y2
+	MOVQ         stride+16(FP), R8
+	MOVQ         k+40(FP), R9
+	CMPQ         R8, R9
+	JEQ          in_place
+	VMOVUPS      Y4, (SI)
+	VMOVUPS      Y0, 32(SI)
+	JMP          stored
+
+in_place:
 	VMOVQ        DI, X3
 	VPBROADCASTQ X3, Y3
 	VPCMPGTQ     iota64_0<>+0(SB), Y3, Y5
 	VPCMPGTQ     iota64_4<>+0(SB), Y3, Y3
 	VMASKMOVPD   Y4, Y5, (SI)
 	VMASKMOVPD   Y0, Y3, 32(SI)
+
+stored:
+	SHLQ $0x03, DI
+	ADDQ DI, DX
 
 done:
 	VADDPD     Y2, Y1, Y0
@@ -218,13 +227,12 @@ done:
 	VPSHUFD    $0x4e, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VMOVSD     X0, 1024(AX)
-	MOVQ       k+24(FP), SI
+	MOVQ       stride+16(FP), SI
 	SHLQ       $0x03, SI
 	ADDQ       SI, CX
 	ADDQ       $+8, AX
-	ADDQ       $+4, BX
-	SUBQ       $+1, DX
-	CMPQ       DX, $+0
+	SUBQ       $+1, BX
+	CMPQ       BX, $+0
 	JGT        row
 	VZEROUPPER
 	RET
@@ -563,62 +571,68 @@ DATA c64_7ff8000000000000<>+16(SB)/8, $0x7ff8000000000000
 DATA c64_7ff8000000000000<>+24(SB)/8, $0x7ff8000000000000
 GLOBL c64_7ff8000000000000<>(SB), RODATA|NOPTR, $32
 
-// func ResidualRowsF64(w *float64, x *float64, rows int, k int, labels *int32)
+// func ResidualRowsF64(w *float64, to *float64, terms *float64, stride int, rows int, k int, labels *int32)
 // Requires: AVX, AVX2
-TEXT ·ResidualRowsF64(SB), NOSPLIT, $0-40
+TEXT ·ResidualRowsF64(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ labels+32(FP), BX
+	MOVQ to+8(FP), CX
+	MOVQ terms+16(FP), DX
+	MOVQ rows+32(FP), BX
+	MOVQ labels+48(FP), SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x03, DI
 
 row:
-	MOVLQSX      (BX), SI
-	SHLQ         $0x03, SI
-	ADDQ         CX, SI
+	MOVLQSX      (SI), R8
+	SHLQ         $0x03, R8
+	ADDQ         CX, R8
 	VBROADCASTSD 1536(AX), Y0
-	MOVQ         k+24(FP), DI
-	CMPQ         DI, $+8
+	MOVQ         k+40(FP), R9
+	MOVQ         DX, R10
+	CMPQ         R9, $+8
 	JLT          terms_end
 
 terms:
-	VMOVUPS (CX), Y1
+	VMOVUPS (R10), Y1
 	VMULPD  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
-	VMOVUPS 32(CX), Y1
+	VMOVUPS 32(R10), Y1
 	VMULPD  Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)
+	ADDQ    $+64, R10
 	ADDQ    $+64, CX
-	SUBQ    $+8, DI
-	CMPQ    DI, $+8
+	SUBQ    $+8, R9
+	CMPQ    R9, $+8
 	JGE     terms
 
 terms_end:
-	TESTQ        DI, DI
+	TESTQ        R9, R9
 	JEQ          done
-	VMOVQ        DI, X1
+	VMOVQ        R9, X1
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iota64_0<>+0(SB), Y1, Y2
 	VPCMPGTQ     iota64_4<>+0(SB), Y1, Y1
-	VMASKMOVPD   (CX), Y2, Y2
-	VMASKMOVPD   32(CX), Y1, Y1
+	VMASKMOVPD   (R10), Y2, Y2
+	VMASKMOVPD   32(R10), Y1, Y1
 	VMULPD       Y0, Y2, Y2
 	VMULPD       Y0, Y1, Y0
-	VMOVQ        DI, X1
+	VMOVQ        R9, X1
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iota64_0<>+0(SB), Y1, Y3
 	VPCMPGTQ     iota64_4<>+0(SB), Y1, Y1
 	VMASKMOVPD   Y2, Y3, (CX)
 	VMASKMOVPD   Y0, Y1, 32(CX)
-	SHLQ         $0x03, DI
-	ADDQ         DI, CX
+	SHLQ         $0x03, R9
+	ADDQ         R9, CX
 
 done:
-	MOVQ 512(AX), DI
-	MOVQ DI, (SI)
+	MOVQ 512(AX), R9
+	MOVQ R9, (R8)
+	ADDQ DI, DX
 	ADDQ $+8, AX
-	ADDQ $+4, BX
-	SUBQ $+1, DX
-	CMPQ DX, $+0
+	ADDQ $+4, SI
+	SUBQ $+1, BX
+	CMPQ BX, $+0
 	JGT  row
 	VZEROUPPER
 	RET

@@ -51,7 +51,7 @@ done:
 	RET
 
 // func AddProductsF64(to *float64, toStride int, c *float64, cStride int, x *float64, row int, step int, y *float64, n int, rows int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·AddProductsF64(SB), NOSPLIT, $0-88
 	MOVQ to+0(FP), AX
 	MOVQ c+16(FP), CX
@@ -71,46 +71,87 @@ TEXT ·AddProductsF64(SB), NOSPLIT, $0-88
 	JLT  units3_fewer
 
 units3:
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS 128(CX), Z2
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z3
-	VMOVUPS 64(CX), Z4
-	VMOVUPS 128(CX), Z5
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z6
-	VMOVUPS 64(CX), Z7
-	VMOVUPS 128(CX), Z8
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z9
-	VMOVUPS 64(CX), Z10
-	VMOVUPS 128(CX), Z11
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z12
-	VMOVUPS 64(CX), Z13
-	VMOVUPS 128(CX), Z14
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z15
-	VMOVUPS 64(CX), Z16
-	VMOVUPS 128(CX), Z17
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z18
-	VMOVUPS 64(CX), Z19
-	VMOVUPS 128(CX), Z20
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z21
-	VMOVUPS 64(CX), Z22
-	VMOVUPS 128(CX), Z23
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
-	MOVQ    DX, R12
-	ADDQ    DI, R12
-	ADDQ    SI, R12
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	VMOVUPS    128(CX), Z2
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z3
+	VMOVUPS    64(CX), Z4
+	VMOVUPS    128(CX), Z5
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS    64(CX), Z7
+	VMOVUPS    128(CX), Z8
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z9
+	VMOVUPS    64(CX), Z10
+	VMOVUPS    128(CX), Z11
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS    64(CX), Z13
+	VMOVUPS    128(CX), Z14
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z15
+	VMOVUPS    64(CX), Z16
+	VMOVUPS    128(CX), Z17
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z18
+	VMOVUPS    64(CX), Z19
+	VMOVUPS    128(CX), Z20
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z21
+	VMOVUPS    64(CX), Z22
+	VMOVUPS    128(CX), Z23
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
+	MOVQ       DX, R12
+	ADDQ       DI, R12
+	ADDQ       SI, R12
 
 units3_block:
 	VMOVUPS      (R9), Z24
@@ -201,29 +242,50 @@ units3_block:
 	JGE          units3
 
 units3_fewer:
-	CMPQ    BX, $+4
-	JLT     units3_below4
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS 128(CX), Z2
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z3
-	VMOVUPS 64(CX), Z4
-	VMOVUPS 128(CX), Z5
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z6
-	VMOVUPS 64(CX), Z7
-	VMOVUPS 128(CX), Z8
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z9
-	VMOVUPS 64(CX), Z10
-	VMOVUPS 128(CX), Z11
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
+	CMPQ       BX, $+4
+	JLT        units3_below4
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	VMOVUPS    128(CX), Z2
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z3
+	VMOVUPS    64(CX), Z4
+	VMOVUPS    128(CX), Z5
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS    64(CX), Z7
+	VMOVUPS    128(CX), Z8
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z9
+	VMOVUPS    64(CX), Z10
+	VMOVUPS    128(CX), Z11
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	PREFETCHT0 184(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
 
 units3_rows4:
 	VMOVUPS      (R9), Z12
@@ -275,21 +337,32 @@ units3_rows4:
 	SUBQ         $+4, BX
 
 units3_below4:
-	CMPQ    BX, $+2
-	JLT     units3_below2
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS 128(CX), Z2
-	ADDQ    DI, CX
-	VMOVUPS (CX), Z3
-	VMOVUPS 64(CX), Z4
-	VMOVUPS 128(CX), Z5
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+2
+	JLT        units3_below2
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	VMOVUPS    128(CX), Z2
+	ADDQ       DI, CX
+	VMOVUPS    (CX), Z3
+	VMOVUPS    64(CX), Z4
+	VMOVUPS    128(CX), Z5
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	PREFETCHT0 120(R9)
+	PREFETCHT0 184(R9)
+	ADDQ       DI, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	PREFETCHT0 120(R9)
+	PREFETCHT0 184(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units3_rows2:
 	VMOVUPS      (DI), Z6
@@ -323,17 +396,23 @@ units3_rows2:
 	SUBQ         $+2, BX
 
 units3_below2:
-	CMPQ    BX, $+1
-	JLT     units3_below1
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	VMOVUPS 128(CX), Z2
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+1
+	JLT        units3_below1
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	VMOVUPS    128(CX), Z2
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	PREFETCHT0 120(R9)
+	PREFETCHT0 184(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units3_rows1:
 	VMOVUPS      (DI), Z3
@@ -368,38 +447,71 @@ units3_not:
 	JLT  units2_fewer
 
 units2:
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z2
-	VMOVUPS 64(CX), Z3
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z6
-	VMOVUPS 64(CX), Z7
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z8
-	VMOVUPS 64(CX), Z9
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z10
-	VMOVUPS 64(CX), Z11
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z12
-	VMOVUPS 64(CX), Z13
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z14
-	VMOVUPS 64(CX), Z15
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
-	MOVQ    DX, R12
-	ADDQ    DI, R12
-	ADDQ    SI, R12
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS    64(CX), Z3
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS    64(CX), Z5
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS    64(CX), Z7
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z8
+	VMOVUPS    64(CX), Z9
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z10
+	VMOVUPS    64(CX), Z11
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z12
+	VMOVUPS    64(CX), Z13
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z14
+	VMOVUPS    64(CX), Z15
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
+	MOVQ       DX, R12
+	ADDQ       DI, R12
+	ADDQ       SI, R12
 
 units2_block:
 	VMOVUPS      (R9), Z16
@@ -473,25 +585,42 @@ units2_block:
 	JGE          units2
 
 units2_fewer:
-	CMPQ    BX, $+4
-	JLT     units2_below4
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z2
-	VMOVUPS 64(CX), Z3
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z6
-	VMOVUPS 64(CX), Z7
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
+	CMPQ       BX, $+4
+	JLT        units2_below4
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS    64(CX), Z3
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z4
+	VMOVUPS    64(CX), Z5
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z6
+	VMOVUPS    64(CX), Z7
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	PREFETCHT0 120(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
 
 units2_rows4:
 	VMOVUPS      (R9), Z8
@@ -534,19 +663,28 @@ units2_rows4:
 	SUBQ         $+4, BX
 
 units2_below4:
-	CMPQ    BX, $+2
-	JLT     units2_below2
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	ADDQ    DI, CX
-	VMOVUPS (CX), Z2
-	VMOVUPS 64(CX), Z3
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+2
+	JLT        units2_below2
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	ADDQ       DI, CX
+	VMOVUPS    (CX), Z2
+	VMOVUPS    64(CX), Z3
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	PREFETCHT0 120(R9)
+	ADDQ       DI, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	PREFETCHT0 120(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units2_rows2:
 	VMOVUPS      (DI), Z4
@@ -575,16 +713,21 @@ units2_rows2:
 	SUBQ         $+2, BX
 
 units2_below2:
-	CMPQ    BX, $+1
-	JLT     units2_below1
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+1
+	JLT        units2_below1
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Z0
+	VMOVUPS    64(CX), Z1
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	PREFETCHT0 120(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units2_rows1:
 	VMOVUPS      (DI), Z2
@@ -616,30 +759,55 @@ units2_not:
 	JLT  units1_fewer
 
 units1:
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Z0
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z1
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z2
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z3
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z4
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z5
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z6
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z7
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
-	MOVQ    DX, R12
-	ADDQ    DI, R12
-	ADDQ    SI, R12
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Z0
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z1
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z2
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z3
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z4
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z5
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z6
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z7
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
+	MOVQ       DX, R12
+	ADDQ       DI, R12
+	ADDQ       SI, R12
 
 units1_block:
 	VMOVUPS      (R9), Z8
@@ -696,21 +864,34 @@ units1_block:
 	JGE          units1
 
 units1_fewer:
-	CMPQ    BX, $+4
-	JLT     units1_below4
-	MOVQ    cStride+24(FP), R9
-	SHLQ    $0x03, R9
-	VMOVUPS (CX), Z0
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z1
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z2
-	ADDQ    R9, CX
-	VMOVUPS (CX), Z3
-	ADDQ    R9, CX
-	MOVQ    y+56(FP), R9
-	MOVQ    n+64(FP), R10
-	MOVQ    DX, R11
+	CMPQ       BX, $+4
+	JLT        units1_below4
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	VMOVUPS    (CX), Z0
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z1
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z2
+	ADDQ       R9, CX
+	VMOVUPS    (CX), Z3
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
 
 units1_rows4:
 	VMOVUPS      (R9), Z4
@@ -744,17 +925,24 @@ units1_rows4:
 	SUBQ         $+4, BX
 
 units1_below4:
-	CMPQ    BX, $+2
-	JLT     units1_below2
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Z0
-	ADDQ    DI, CX
-	VMOVUPS (CX), Z1
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+2
+	JLT        units1_below2
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Z0
+	ADDQ       DI, CX
+	VMOVUPS    (CX), Z1
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units1_rows2:
 	VMOVUPS      (DI), Z2
@@ -778,15 +966,19 @@ units1_rows2:
 	SUBQ         $+2, BX
 
 units1_below2:
-	CMPQ    BX, $+1
-	JLT     units1_below1
-	MOVQ    cStride+24(FP), DI
-	SHLQ    $0x03, DI
-	VMOVUPS (CX), Z0
-	ADDQ    DI, CX
-	MOVQ    y+56(FP), DI
-	MOVQ    n+64(FP), R9
-	MOVQ    DX, R10
+	CMPQ       BX, $+1
+	JLT        units1_below1
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	VMOVUPS    (CX), Z0
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 units1_rows1:
 	VMOVUPS      (DI), Z1
@@ -812,62 +1004,87 @@ units1_not:
 	JLT  part_fewer
 
 part:
-	MOVQ      cStride+24(FP), R9
-	SHLQ      $0x03, R9
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z0
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z1
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z2
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z3
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z4
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z5
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z6
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z7
-	ADDQ      R9, CX
-	MOVQ      y+56(FP), R9
-	MOVQ      n+64(FP), R10
-	MOVQ      DX, R11
-	MOVQ      DX, R12
-	ADDQ      DI, R12
-	ADDQ      SI, R12
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z0
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z1
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z2
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z3
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z4
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z5
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z6
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z7
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
+	MOVQ       DX, R12
+	ADDQ       DI, R12
+	ADDQ       SI, R12
 
 part_block:
 	VMOVUPS      (R9), Z8
@@ -956,37 +1173,50 @@ part_block:
 	JGE          part
 
 part_fewer:
-	CMPQ      BX, $+4
-	JLT       part_below4
-	MOVQ      cStride+24(FP), R9
-	SHLQ      $0x03, R9
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z0
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z1
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z2
-	ADDQ      R9, CX
-	MOVQ      cols+80(FP), R10
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (CX), K1, Z3
-	ADDQ      R9, CX
-	MOVQ      y+56(FP), R9
-	MOVQ      n+64(FP), R10
-	MOVQ      DX, R11
+	CMPQ       BX, $+4
+	JLT        part_below4
+	MOVQ       cStride+24(FP), R9
+	SHLQ       $0x03, R9
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z0
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z1
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z2
+	ADDQ       R9, CX
+	MOVQ       cols+80(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVB      R11, K1
+	VMOVUPD.Z  (CX), K1, Z3
+	ADDQ       R9, CX
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 56(R10)
+	ADDQ       R9, R10
+	MOVQ       y+56(FP), R9
+	MOVQ       n+64(FP), R10
+	MOVQ       DX, R11
 
 part_rows4:
 	VMOVUPS      (R9), Z4
@@ -1036,25 +1266,32 @@ part_rows4:
 	SUBQ         $+4, BX
 
 part_below4:
-	CMPQ      BX, $+2
-	JLT       part_below2
-	MOVQ      cStride+24(FP), DI
-	SHLQ      $0x03, DI
-	MOVQ      cols+80(FP), R9
-	MOVQ      $-1, R10
-	BZHIQ     R9, R10, R10
-	KMOVB     R10, K1
-	VMOVUPD.Z (CX), K1, Z0
-	ADDQ      DI, CX
-	MOVQ      cols+80(FP), R9
-	MOVQ      $-1, R10
-	BZHIQ     R9, R10, R10
-	KMOVB     R10, K1
-	VMOVUPD.Z (CX), K1, Z1
-	ADDQ      DI, CX
-	MOVQ      y+56(FP), DI
-	MOVQ      n+64(FP), R9
-	MOVQ      DX, R10
+	CMPQ       BX, $+2
+	JLT        part_below2
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       cols+80(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R10
+	KMOVB      R10, K1
+	VMOVUPD.Z  (CX), K1, Z0
+	ADDQ       DI, CX
+	MOVQ       cols+80(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R10
+	KMOVB      R10, K1
+	VMOVUPD.Z  (CX), K1, Z1
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 part_rows2:
 	VMOVUPS      (DI), Z2
@@ -1086,19 +1323,23 @@ part_rows2:
 	SUBQ         $+2, BX
 
 part_below2:
-	CMPQ      BX, $+1
-	JLT       part_below1
-	MOVQ      cStride+24(FP), DI
-	SHLQ      $0x03, DI
-	MOVQ      cols+80(FP), R9
-	MOVQ      $-1, R10
-	BZHIQ     R9, R10, R10
-	KMOVB     R10, K1
-	VMOVUPD.Z (CX), K1, Z0
-	ADDQ      DI, CX
-	MOVQ      y+56(FP), DI
-	MOVQ      n+64(FP), R9
-	MOVQ      DX, R10
+	CMPQ       BX, $+1
+	JLT        part_below1
+	MOVQ       cStride+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       cols+80(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R10
+	KMOVB      R10, K1
+	VMOVUPD.Z  (CX), K1, Z0
+	ADDQ       DI, CX
+	MOVQ       CX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 56(R9)
+	ADDQ       DI, R9
+	MOVQ       y+56(FP), DI
+	MOVQ       n+64(FP), R9
+	MOVQ       DX, R10
 
 part_rows1:
 	VMOVUPS      (DI), Z1

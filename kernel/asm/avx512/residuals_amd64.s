@@ -4,95 +4,90 @@
 
 #include "textflag.h"
 
-// func ResidualTermsF64(w *float64, x *float64, rows int, k int, labels *int32)
+// func ResidualTermsF64(w *float64, to *float64, stride int, x *float64, rows int, k int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·ResidualTermsF64(SB), NOSPLIT, $0-40
+TEXT ·ResidualTermsF64(SB), NOSPLIT, $0-48
 	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ labels+32(FP), BX
+	MOVQ to+8(FP), CX
+	MOVQ x+24(FP), DX
+	MOVQ rows+32(FP), BX
 
 row:
-	MOVLQSX      (BX), SI
-	SHLQ         $0x03, SI
-	ADDQ         CX, SI
-	MOVQ         (SI), DI
-	MOVQ         DI, 512(AX)
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z0
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z1
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z2
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z3
-	MOVQ         CX, DI
-	MOVQ         k+24(FP), R8
-	CMPQ         R8, $+32
-	JLT          max_single
+	MOVQ         DX, SI
+	MOVQ         k+40(FP), DI
+	CMPQ         DI, $+32
+	JLT          max_many_end
 
 max_many:
-	VMOVUPS (DI), Z4
+	VMOVUPS (SI), Z4
 	VMAXPD  Z4, Z0, Z0
-	VMOVUPS 64(DI), Z4
+	VMOVUPS 64(SI), Z4
 	VMAXPD  Z4, Z1, Z1
-	VMOVUPS 128(DI), Z4
+	VMOVUPS 128(SI), Z4
 	VMAXPD  Z4, Z2, Z2
-	VMOVUPS 192(DI), Z4
+	VMOVUPS 192(SI), Z4
 	VMAXPD  Z4, Z3, Z3
-	ADDQ    $+256, DI
-	SUBQ    $+32, R8
-	CMPQ    R8, $+32
+	ADDQ    $+256, SI
+	SUBQ    $+32, DI
+	CMPQ    DI, $+32
 	JGE     max_many
 
-max_single:
-	CMPQ R8, $+8
+max_many_end:
+	CMPQ DI, $+8
 	JLT  max_end
 
 max:
-	VMOVUPS (DI), Z4
+	VMOVUPS (SI), Z4
 	VMAXPD  Z4, Z0, Z0
-	ADDQ    $+64, DI
-	SUBQ    $+8, R8
-	CMPQ    R8, $+8
+	ADDQ    $+64, SI
+	SUBQ    $+8, DI
+	CMPQ    DI, $+8
 	JGE     max
 
 max_end:
-	TESTQ     R8, R8
+	TESTQ     DI, DI
 	JEQ       max_done
-	MOVQ      $-1, R9
-	BZHIQ     R8, R9, R9
-	KMOVB     R9, K1
-	MOVQ      $-1, R9
-	BZHIQ     R8, R9, R9
-	KMOVB     R9, K2
-	VMOVUPD.Z (DI), K2, Z4
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVB     R8, K1
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVB     R8, K2
+	VMOVUPD.Z (SI), K2, Z4
 	VMAXPD    Z4, Z0, Z4
 	VMOVUPD   Z4, K1, Z0
 
 max_done:
-	VMAXPD     Z2, Z0, Z0
-	VMAXPD     Z3, Z1, Z1
-	VMAXPD     Z1, Z0, Z0
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VPSHUFD    $0x4e, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VMOVSD     X0, (AX)
-	MOVQ       $0xfff0000000000000, DI
-	MOVQ       DI, (SI)
-	VPXORD     Z1, Z1, Z1
-	MOVQ       CX, SI
-	MOVQ       k+24(FP), DI
-	CMPQ       DI, $+32
-	JLT        exp_single
+	VMAXPD       Z2, Z0, Z0
+	VMAXPD       Z3, Z1, Z1
+	VMAXPD       Z1, Z0, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VPSHUFD      $0x4e, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VBROADCASTSD 512(AX), Z1
+	VMAXPD       Z1, Z0, Z0
+	VMOVSD       X0, (AX)
+	VPXORD       Z1, Z1, Z1
+	MOVQ         CX, SI
+	MOVQ         k+40(FP), DI
+	CMPQ         DI, $+32
+	JLT          exp_many_end
 
 exp_many:
-	VMOVUPS      (SI), Z2
+	VMOVUPS      (DX), Z2
 	VSUBPD       Z0, Z2, Z2
-	VMOVUPS      64(SI), Z3
+	VMOVUPS      64(DX), Z3
 	VSUBPD       Z0, Z3, Z3
-	VMOVUPS      128(SI), Z4
+	VMOVUPS      128(DX), Z4
 	VSUBPD       Z0, Z4, Z4
-	VMOVUPS      192(SI), Z5
+	VMOVUPS      192(DX), Z5
 	VSUBPD       Z0, Z5, Z5
 	VBROADCASTSD c64_3ff71547652b82fe<>+0(SB), Z6
 	VBROADCASTSD c64_4338000000000000<>+0(SB), Z7
@@ -214,17 +209,18 @@ exp_many:
 	VADDPD       Z4, Z1, Z1
 	VMOVUPS      Z5, 192(SI)
 	VADDPD       Z5, Z1, Z1
+	ADDQ         $+256, DX
 	ADDQ         $+256, SI
 	SUBQ         $+32, DI
 	CMPQ         DI, $+32
 	JGE          exp_many
 
-exp_single:
+exp_many_end:
 	CMPQ DI, $+8
 	JLT  exp_end
 
 exp:
-	VMOVUPS      (SI), Z2
+	VMOVUPS      (DX), Z2
 	VSUBPD       Z0, Z2, Z2
 	VBROADCASTSD c64_3ff71547652b82fe<>+0(SB), Z3
 	VBROADCASTSD c64_4338000000000000<>+0(SB), Z4
@@ -268,6 +264,7 @@ exp:
 	VMOVUPD.Z    Z3, K1, Z2
 	VMOVUPS      Z2, (SI)
 	VADDPD       Z2, Z1, Z1
+	ADDQ         $+64, DX
 	ADDQ         $+64, SI
 	SUBQ         $+8, DI
 	CMPQ         DI, $+8
@@ -279,7 +276,7 @@ exp_end:
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVB        R8, K1
-	VMOVUPD.Z    (SI), K1, Z2
+	VMOVUPD.Z    (DX), K1, Z2
 	VSUBPD       Z0, Z2, Z0
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
@@ -326,10 +323,22 @@ exp_end:
 	VMOVUPD.Z    Z2, K2, Z0
 	VMOVUPD.Z    Z0, K1, Z0
 	VADDPD       Z0, Z1, Z1
-	MOVQ         $-1, R8
-	BZHIQ        DI, R8, R8
-	KMOVB        R8, K1
-	VMOVUPD      Z0, K1, (SI)
+	MOVQ         stride+16(FP), R8
+	MOVQ         k+40(FP), R9
+	CMPQ         R8, R9
+	JEQ          in_place
+	VMOVUPS      Z0, (SI)
+	JMP          stored
+
+in_place:
+	MOVQ    $-1, R8
+	BZHIQ   DI, R8, R8
+	KMOVB   R8, K1
+	VMOVUPD Z0, K1, (SI)
+
+stored:
+	SHLQ $0x03, DI
+	ADDQ DI, DX
 
 done:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
@@ -339,13 +348,12 @@ done:
 	VPSHUFD    $0x4e, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVSD     X0, 1024(AX)
-	MOVQ       k+24(FP), SI
+	MOVQ       stride+16(FP), SI
 	SHLQ       $0x03, SI
 	ADDQ       SI, CX
 	ADDQ       $+8, AX
-	ADDQ       $+4, BX
-	SUBQ       $+1, DX
-	CMPQ       DX, $+0
+	SUBQ       $+1, BX
+	CMPQ       BX, $+0
 	JGT        row
 	VZEROUPPER
 	RET
@@ -540,54 +548,60 @@ GLOBL c64_3c90000000000000<>(SB), RODATA|NOPTR, $8
 DATA c64_7ff8000000000000<>+0(SB)/8, $0x7ff8000000000000
 GLOBL c64_7ff8000000000000<>(SB), RODATA|NOPTR, $8
 
-// func ResidualRowsF64(w *float64, x *float64, rows int, k int, labels *int32)
+// func ResidualRowsF64(w *float64, to *float64, terms *float64, stride int, rows int, k int, labels *int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·ResidualRowsF64(SB), NOSPLIT, $0-40
+TEXT ·ResidualRowsF64(SB), NOSPLIT, $0-56
 	MOVQ w+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ labels+32(FP), BX
+	MOVQ to+8(FP), CX
+	MOVQ terms+16(FP), DX
+	MOVQ rows+32(FP), BX
+	MOVQ labels+48(FP), SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x03, DI
 
 row:
-	MOVLQSX      (BX), SI
-	SHLQ         $0x03, SI
-	ADDQ         CX, SI
+	MOVLQSX      (SI), R8
+	SHLQ         $0x03, R8
+	ADDQ         CX, R8
 	VBROADCASTSD 1536(AX), Z0
-	MOVQ         k+24(FP), DI
-	CMPQ         DI, $+8
+	MOVQ         k+40(FP), R9
+	MOVQ         DX, R10
+	CMPQ         R9, $+8
 	JLT          terms_end
 
 terms:
-	VMOVUPS (CX), Z1
+	VMOVUPS (R10), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
+	ADDQ    $+64, R10
 	ADDQ    $+64, CX
-	SUBQ    $+8, DI
-	CMPQ    DI, $+8
+	SUBQ    $+8, R9
+	CMPQ    R9, $+8
 	JGE     terms
 
 terms_end:
-	TESTQ     DI, DI
+	TESTQ     R9, R9
 	JEQ       done
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVB     R8, K1
-	VMOVUPD.Z (CX), K1, Z1
+	MOVQ      $-1, R11
+	BZHIQ     R9, R11, R11
+	KMOVB     R11, K1
+	VMOVUPD.Z (R10), K1, Z1
 	VMULPD    Z0, Z1, Z0
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVB     R8, K1
+	MOVQ      $-1, R10
+	BZHIQ     R9, R10, R10
+	KMOVB     R10, K1
 	VMOVUPD   Z0, K1, (CX)
-	SHLQ      $0x03, DI
-	ADDQ      DI, CX
+	SHLQ      $0x03, R9
+	ADDQ      R9, CX
 
 done:
-	MOVQ 512(AX), DI
-	MOVQ DI, (SI)
+	MOVQ 512(AX), R9
+	MOVQ R9, (R8)
+	ADDQ DI, DX
 	ADDQ $+8, AX
-	ADDQ $+4, BX
-	SUBQ $+1, DX
-	CMPQ DX, $+0
+	ADDQ $+4, SI
+	SUBQ $+1, BX
+	CMPQ BX, $+0
 	JGT  row
 	VZEROUPPER
 	RET

@@ -766,14 +766,20 @@ func AddScaledRowsF64(to *float64, d *float64, rows int, k int, products *float6
 	panic(absent)
 }
 
-// ResidualTermsF64 replaces rows of k logits, at most 64 and at least one, by their terms, that of the label by 0, and
-// stores the largest logit of each, the label's, and the sum of the terms in the room w. The labels are from 0 to k-1.
-func ResidualTermsF64(w *float64, x *float64, rows int, k int, labels *int32) { panic(absent) }
+// ResidualTermsF64 writes the terms of rows of k logits at x, at most 64 and at least one, to rows that are stride
+// elements apart, and stores the largest logit of each and the sum of its terms in the room w, where the label's logit
+// stands: in the row there is -Inf for it. If stride is not k, zeros make up a multiple of 8 terms; else they may be
+// written to x.
+func ResidualTermsF64(w *float64, to *float64, stride int, x *float64, rows int, k int) {
+	panic(absent)
+}
 
 // ResidualEndsF64 makes the scales, the labels' residuals and the NLL of n rows, a multiple of 8 that is at most 64, of
 // what stands in the room w. Of a row with a fault all three are NaN.
 func ResidualEndsF64(w *float64, n int) { panic(absent) }
 
-// ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, by the scales in the room w,
-// and stores the labels'.
-func ResidualRowsF64(w *float64, x *float64, rows int, k int, labels *int32) { panic(absent) }
+// ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, which are stride elements
+// apart, by the scales in the room w, and stores those of the labels.
+func ResidualRowsF64(w *float64, to *float64, terms *float64, stride int, rows int, k int, labels *int32) {
+	panic(absent)
+}

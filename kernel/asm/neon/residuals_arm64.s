@@ -89,49 +89,44 @@ DATA consts<>+640(SB)/8, $0x7ff8000000000000
 DATA consts<>+648(SB)/8, $0x7ff8000000000000
 GLOBL consts<>(SB), RODATA|NOPTR, $656
 
-// func ResidualTermsF64(w *float64, x *float64, rows int, k int, labels *int32)
-TEXT ·ResidualTermsF64(SB), NOSPLIT, $0-40
+// func ResidualTermsF64(w *float64, to *float64, stride int, x *float64, rows int, k int)
+TEXT ·ResidualTermsF64(SB), NOSPLIT, $0-48
 	MOVD $consts<>(SB), R0
 	MOVD w+0(FP), R1
-	MOVD x+8(FP), R2
-	MOVD rows+16(FP), R3
-	MOVD labels+32(FP), R4
+	MOVD to+8(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+32(FP), R4
 
 row:
-	MOVW (R4), R5
-	LSL $3, R5
-	ADD R2, R5
-	MOVD (R5), R6
-	MOVD R6, 512(R1)
 	FMOVQ (R0), F0
 	FMOVQ (R0), F1
 	FMOVQ (R0), F2
 	FMOVQ (R0), F3
-	MOVD R2, R6
-	MOVD k+24(FP), R7
-	CMP $8, R7
+	MOVD R3, R5
+	MOVD k+40(FP), R6
+	CMP $8, R6
 	BLT max_end
 
 max:
-	FMOVQ (R6), F4
+	FMOVQ (R5), F4
 	WORD $0x4e64f400 // fmax v0.2d, v0.2d, v4.2d
-	FMOVQ 16(R6), F4
+	FMOVQ 16(R5), F4
 	WORD $0x4e64f421 // fmax v1.2d, v1.2d, v4.2d
-	FMOVQ 32(R6), F4
+	FMOVQ 32(R5), F4
 	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	FMOVQ 48(R6), F4
+	FMOVQ 48(R5), F4
 	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
-	ADD $64, R6
-	SUB $8, R7
-	CMP $8, R7
+	ADD $64, R5
+	SUB $8, R6
+	CMP $8, R6
 	BGE max
 
 max_end:
-	CBZ R7, max_done
-	MOVD $64, R8
-	CMP R8, R7
-	CSEL LT, R7, R8, R8
-	VDUP R8, V4.D2
+	CBZ R6, max_done
+	MOVD $64, R7
+	CMP R7, R6
+	CSEL LT, R6, R7, R7
+	VDUP R7, V4.D2
 	FMOVQ 16(R0), F5
 	WORD $0x4ee53485 // cmgt v5.2d, v4.2d, v5.2d
 	FMOVQ 32(R0), F6
@@ -140,29 +135,29 @@ max_end:
 	WORD $0x4ee73487 // cmgt v7.2d, v4.2d, v7.2d
 	FMOVQ 64(R0), F8
 	WORD $0x4ee83484 // cmgt v4.2d, v4.2d, v8.2d
-	MOVD R7, R8
-	LSL $3, R8
-	ADD R6, R8
+	MOVD R6, R7
+	LSL $3, R7
+	ADD R5, R7
 	VMOVI $0, V8.B16
-	TBZ $0, R7, l1
-	FMOVD -8(R8), F8
+	TBZ $0, R6, l1
+	FMOVD -8(R7), F8
 
 l1:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-	CMP $2, R7
+	CMP $2, R6
 	BLT l4
-	FMOVQ (R6), F12
-	CMP $4, R7
+	FMOVQ (R5), F12
+	CMP $4, R6
 	BLT l5
-	FMOVQ 16(R6), F9
-	CMP $6, R7
+	FMOVQ 16(R5), F9
+	CMP $6, R6
 	BLT l6
-	FMOVQ 32(R6), F10
-	CMP $8, R7
+	FMOVQ 32(R5), F10
+	CMP $8, R6
 	BLT l7
-	FMOVQ 48(R6), F11
+	FMOVQ 48(R5), F11
 	JMP l3
 
 l4:
@@ -196,26 +191,27 @@ max_done:
 	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	FMOVD 512(R1), F1
+	VDUP V1.D[0], V1.D2
+	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
 	FMOVD F0, (R1)
-	MOVD $-4503599627370496, R6
-	MOVD R6, (R5)
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	MOVD R2, R5
-	MOVD k+24(FP), R6
+	MOVD k+40(FP), R6
 	CMP $8, R6
 	BLT exp_end
 
 exp:
-	FMOVQ (R5), F5
+	FMOVQ (R3), F5
 	WORD $0x4ee0d4a5 // fsub v5.2d, v5.2d, v0.2d
-	FMOVQ 16(R5), F6
+	FMOVQ 16(R3), F6
 	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
-	FMOVQ 32(R5), F7
+	FMOVQ 32(R3), F7
 	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	FMOVQ 48(R5), F8
+	FMOVQ 48(R3), F8
 	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
 	FMOVQ 80(R0), F9
 	FMOVQ 96(R0), F10
@@ -372,6 +368,7 @@ exp:
 	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
 	FMOVQ F8, 48(R5)
 	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	ADD $64, R3
 	ADD $64, R5
 	SUB $8, R6
 	CMP $8, R6
@@ -381,7 +378,7 @@ exp_end:
 	CBZ R6, done
 	MOVD R6, R7
 	LSL $3, R7
-	ADD R5, R7
+	ADD R3, R7
 	VMOVI $0, V5.B16
 	TBZ $0, R6, l8
 	FMOVD -8(R7), F5
@@ -392,16 +389,16 @@ l8:
 	VMOVI $0, V8.B16
 	CMP $2, R6
 	BLT l11
-	FMOVQ (R5), F9
+	FMOVQ (R3), F9
 	CMP $4, R6
 	BLT l12
-	FMOVQ 16(R5), F6
+	FMOVQ 16(R3), F6
 	CMP $6, R6
 	BLT l13
-	FMOVQ 32(R5), F7
+	FMOVQ 32(R3), F7
 	CMP $8, R6
 	BLT l14
-	FMOVQ 48(R5), F8
+	FMOVQ 48(R3), F8
 	JMP l10
 
 l11:
@@ -591,6 +588,17 @@ l10:
 	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
 	VAND V8.B16, V0.B16, V0.B16
 	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
+	MOVD stride+16(FP), R7
+	MOVD k+40(FP), R8
+	CMP R8, R7
+	BEQ in_place
+	FMOVQ F5, (R5)
+	FMOVQ F6, 16(R5)
+	FMOVQ F7, 32(R5)
+	FMOVQ F0, 48(R5)
+	JMP stored
+
+in_place:
 	MOVD R6, R7
 	LSL $3, R7
 	ADD R5, R7
@@ -628,6 +636,10 @@ l20:
 
 l19:
 
+stored:
+	LSL $3, R6
+	ADD R6, R3
+
 done:
 	WORD $0x4e63d420 // fadd v0.2d, v1.2d, v3.2d
 	WORD $0x4e64d441 // fadd v1.2d, v2.2d, v4.2d
@@ -635,13 +647,12 @@ done:
 	VEXT $8, V0.B16, V0.B16, V1.B16
 	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
 	FMOVD F0, 1024(R1)
-	MOVD k+24(FP), R5
+	MOVD stride+16(FP), R5
 	LSL $3, R5
 	ADD R5, R2
 	ADD $8, R1
-	ADD $4, R4
-	SUB $1, R3
-	CMP $0, R3
+	SUB $1, R4
+	CMP $0, R4
 	BGT row
 	RET
 
@@ -787,66 +798,71 @@ rows:
 	BGT rows
 	RET
 
-// func ResidualRowsF64(w *float64, x *float64, rows int, k int, labels *int32)
-TEXT ·ResidualRowsF64(SB), NOSPLIT, $0-40
+// func ResidualRowsF64(w *float64, to *float64, terms *float64, stride int, rows int, k int, labels *int32)
+TEXT ·ResidualRowsF64(SB), NOSPLIT, $0-56
 	MOVD w+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD rows+16(FP), R2
-	MOVD labels+32(FP), R3
+	MOVD to+8(FP), R1
+	MOVD terms+16(FP), R2
+	MOVD rows+32(FP), R3
+	MOVD labels+48(FP), R4
+	MOVD stride+24(FP), R5
+	LSL $3, R5
 
 row:
-	MOVW (R3), R4
-	LSL $3, R4
-	ADD R1, R4
+	MOVW (R4), R6
+	LSL $3, R6
+	ADD R1, R6
 	FMOVD 1536(R0), F0
 	VDUP V0.D[0], V0.D2
-	MOVD k+24(FP), R5
-	CMP $8, R5
+	MOVD k+40(FP), R7
+	MOVD R2, R8
+	CMP $8, R7
 	BLT terms_end
 
 terms:
-	FMOVQ (R1), F1
+	FMOVQ (R8), F1
 	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
 	FMOVQ F1, (R1)
-	FMOVQ 16(R1), F1
+	FMOVQ 16(R8), F1
 	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
 	FMOVQ F1, 16(R1)
-	FMOVQ 32(R1), F1
+	FMOVQ 32(R8), F1
 	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
 	FMOVQ F1, 32(R1)
-	FMOVQ 48(R1), F1
+	FMOVQ 48(R8), F1
 	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
 	FMOVQ F1, 48(R1)
+	ADD $64, R8
 	ADD $64, R1
-	SUB $8, R5
-	CMP $8, R5
+	SUB $8, R7
+	CMP $8, R7
 	BGE terms
 
 terms_end:
-	CBZ R5, done
-	MOVD R5, R6
-	LSL $3, R6
-	ADD R1, R6
+	CBZ R7, done
+	MOVD R7, R9
+	LSL $3, R9
+	ADD R8, R9
 	VMOVI $0, V1.B16
-	TBZ $0, R5, l1
-	FMOVD -8(R6), F1
+	TBZ $0, R7, l1
+	FMOVD -8(R9), F1
 
 l1:
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
-	CMP $2, R5
+	CMP $2, R7
 	BLT l4
-	FMOVQ (R1), F5
-	CMP $4, R5
+	FMOVQ (R8), F5
+	CMP $4, R7
 	BLT l5
-	FMOVQ 16(R1), F2
-	CMP $6, R5
+	FMOVQ 16(R8), F2
+	CMP $6, R7
 	BLT l6
-	FMOVQ 32(R1), F3
-	CMP $8, R5
+	FMOVQ 32(R8), F3
+	CMP $8, R7
 	BLT l7
-	FMOVQ 48(R1), F4
+	FMOVQ 48(R8), F4
 	JMP l3
 
 l4:
@@ -869,19 +885,19 @@ l3:
 	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
 	WORD $0x6e60dc63 // fmul v3.2d, v3.2d, v0.2d
 	WORD $0x6e60dc80 // fmul v0.2d, v4.2d, v0.2d
-	MOVD R5, R6
-	LSL $3, R6
-	ADD R1, R6
-	CMP $2, R5
+	MOVD R7, R8
+	LSL $3, R8
+	ADD R1, R8
+	CMP $2, R7
 	BLT l8
 	FMOVQ F1, (R1)
-	CMP $4, R5
+	CMP $4, R7
 	BLT l9
 	FMOVQ F2, 16(R1)
-	CMP $6, R5
+	CMP $6, R7
 	BLT l10
 	FMOVQ F3, 32(R1)
-	CMP $8, R5
+	CMP $8, R7
 	BLT l11
 	FMOVQ F0, 48(R1)
 	JMP l12
@@ -901,19 +917,20 @@ l10:
 l11:
 
 l13:
-	TBZ $0, R5, l12
-	FMOVD F0, -8(R6)
+	TBZ $0, R7, l12
+	FMOVD F0, -8(R8)
 
 l12:
-	LSL $3, R5
-	ADD R5, R1
+	LSL $3, R7
+	ADD R7, R1
 
 done:
-	MOVD 512(R0), R5
-	MOVD R5, (R4)
+	MOVD 512(R0), R7
+	MOVD R7, (R6)
+	ADD R5, R2
 	ADD $8, R0
-	ADD $4, R3
-	SUB $1, R2
-	CMP $0, R2
+	ADD $4, R4
+	SUB $1, R3
+	CMP $0, R3
 	BGT row
 	RET
