@@ -72,8 +72,9 @@ const firstGap = 1.5
 const nearRoot = 1e-8
 
 func (l *likelihood) root(g0 float64, zero *moments) (float64, moments, error) {
-	low, high := 0.0, math.Inf(1) // of the root
-	var best, other *point
+	var best, other *point // those of the smallest L
+	var left, right *point // the next ones to the root
+	poor := 0              // how many points, one after the other, were hardly better than the last one on their side
 	for beta := firstGap * zero.missed / zero.gap; ; {
 		if !goodTemperature(1 / beta) {
 			return 0, *zero, errTooFar
@@ -85,24 +86,39 @@ func (l *likelihood) root(g0 float64, zero *moments) (float64, moments, error) {
 		if math.Abs(m.slope) <= 0x1p-51*m.size(l.fit.Rows) {
 			return beta, m, nil
 		}
-		if m.slope < 0 {
-			low = beta
-		} else {
-			high = beta
-		}
 		p := newPoint(beta, m, g0, zero.gap)
-		slow := best != nil && !(math.Abs(p.value) < math.Abs(best.value)/2)
+		end := &left
+		if m.slope > 0 {
+			end = &right
+		}
+		if poor++; *end == nil || math.Abs(p.value) < math.Abs((*end).value)/2 {
+			poor = 0
+		}
+		*end = p
 		if best == nil || math.Abs(p.value) < math.Abs(best.value) {
 			best, other = p, best
 		} else {
 			other = p
 		}
 		step, far := best.step(other)
-		if math.Abs(step)*far <= nearRoot && !slow {
+		if math.Abs(step)*far <= nearRoot && poor == 0 {
 			return best.beta * kernel.Exp64(step), best.m, nil
 		}
+		low, high := 0.0, math.Inf(1)
+		if left != nil {
+			low = left.beta
+		}
+		if right != nil {
+			high = right.beta
+		}
 		beta = best.beta * kernel.Exp64(step)
-		if !(beta > low && beta < high) || best.rising < flat || slow && low > 0 && high <= math.MaxFloat64 {
+		if best.rising < flat && left != nil {
+			step, _ = left.step(nil)
+			beta = left.beta * kernel.Exp64(step)
+		} else if best.rising < flat {
+			beta = 0
+		}
+		if !(beta > low && beta < high) || poor >= mostPoor {
 			if beta = inBracket(low, high, -g0/zero.curvature); beta == low || beta == high {
 				return best.beta, best.m, nil
 			}
@@ -122,10 +138,13 @@ func inBracket(low, high, guess float64) float64 {
 	return math.Sqrt(low) * math.Sqrt(high)
 }
 
-// A slope of L that is more than steep is a line of beta rather than of ln beta, and one less than flat says nothing of where the root is.
+// L is taken for a line of beta rather than of ln beta where its slope is above steep, or, if it is far to the root, above steepFar:
+// there a step that is too short does less harm than one that is too long. A slope below flat does not tell where the root is.
 const (
-	steep = 2.5
-	flat  = 0.5
+	steep    = 2.5
+	steepFar = 1.75
+	flat     = 0.5
+	mostPoor = 2 // points one after the other; then the bracket is halved
 )
 
 // point is a beta where the moments are known.
@@ -149,7 +168,7 @@ func newPoint(beta float64, m moments, g0, gap float64) *point {
 // nothing is known.
 func (p *point) step(o *point) (step, far float64) {
 	newton := -p.value / p.rising
-	if p.rising > steep && newton > -1 {
+	if newton > 1 && p.rising > steepFar || p.rising > steep && newton > -1 {
 		newton = kernel.Log1p64(newton)
 	}
 	if o == nil || !(math.Abs(p.value) < math.Abs(o.value)/2 && math.Abs(o.value) <= math.MaxFloat64) {
