@@ -2189,4 +2189,240 @@ func ResidualRowsF64(w *float64, to *float64, terms *float64, stride int, rows i
 	}
 }
 
+// TemperedRowsF32 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+func TemperedRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float64) {
+	switch {
+	case isa.NEON:
+		neon.TemperedRowsF32(w, x, rows, k, stride, labels, t)
+	case isa.AVX512:
+		avx512.TemperedRowsF32(w, x, rows, k, stride, labels, t)
+	case isa.AVX2:
+		avx2.TemperedRowsF32(w, x, rows, k, stride, labels, t)
+	default:
+		panic(absent)
+	}
+}
+
+// TemperedRowsF64 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+func TemperedRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64) {
+	switch {
+	case isa.NEON:
+		neon.TemperedRowsF64(w, x, rows, k, stride, labels, t)
+	case isa.AVX512:
+		avx512.TemperedRowsF64(w, x, rows, k, stride, labels, t)
+	case isa.AVX2:
+		avx2.TemperedRowsF64(w, x, rows, k, stride, labels, t)
+	default:
+		panic(absent)
+	}
+}
+
+// TemperedRowsF16 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+func TemperedRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, t *float64) {
+	switch {
+	case isa.NEON:
+		neon.TemperedRowsF16(w, x, rows, k, stride, labels, t)
+	case isa.AVX512:
+		avx512.TemperedRowsF16(w, x, rows, k, stride, labels, t)
+	case isa.AVX2:
+		avx2.TemperedRowsF16(w, x, rows, k, stride, labels, t)
+	default:
+		panic(absent)
+	}
+}
+
+// TemperedRowsBF16 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+func TemperedRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, t *float64) {
+	switch {
+	case isa.NEON:
+		neon.TemperedRowsBF16(w, x, rows, k, stride, labels, t)
+	case isa.AVX512:
+		avx512.TemperedRowsBF16(w, x, rows, k, stride, labels, t)
+	case isa.AVX2:
+		avx2.TemperedRowsBF16(w, x, rows, k, stride, labels, t)
+	default:
+		panic(absent)
+	}
+}
+
+// TemperedShortF32 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t. The rows have 1 to 32 elements, and their number is a
+// multiple of the lanes of a register. Of float64 rows the labels stand as int64 in the column of the tops' terms.
+func TemperedShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float64) {
+	switch {
+	case isa.NEON:
+		neon.TemperedShortF32(w, x, rows, k, stride, labels, t)
+	case isa.AVX512:
+		avx512.TemperedShortF32(w, x, rows, k, stride, labels, t)
+	case isa.AVX2:
+		avx2.TemperedShortF32(w, x, rows, k, stride, labels, t)
+	default:
+		panic(absent)
+	}
+}
+
+// TemperedShortF64 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t. The rows have 1 to 32 elements, and their number is a
+// multiple of the lanes of a register. Of float64 rows the labels stand as int64 in the column of the tops' terms.
+func TemperedShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64) {
+	switch {
+	case isa.NEON:
+		neon.TemperedShortF64(w, x, rows, k, stride, labels, t)
+	case isa.AVX512:
+		avx512.TemperedShortF64(w, x, rows, k, stride, labels, t)
+	case isa.AVX2:
+		avx2.TemperedShortF64(w, x, rows, k, stride, labels, t)
+	default:
+		panic(absent)
+	}
+}
+
+// TemperedEnds makes columns of the sums in the work area w: n rows, a multiple of 8 that is at most 64.
+func TemperedEnds(w *float64, n int, t *float64, nll *float64, slope *float64, curvature *float64, label *float64) {
+	switch {
+	case isa.NEON:
+		neon.TemperedEnds(w, n, t, nll, slope, curvature, label)
+	case isa.AVX512:
+		avx512.TemperedEnds(w, n, t, nll, slope, curvature, label)
+	case isa.AVX2:
+		avx2.TemperedEnds(w, n, t, nll, slope, curvature, label)
+	default:
+		panic(absent)
+	}
+}
+
+// ScaledTermsF32 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+func ScaledTermsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32) {
+	switch {
+	case isa.NEON:
+		neon.ScaledTermsF32(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX512:
+		avx512.ScaledTermsF32(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX2:
+		avx2.ScaledTermsF32(w, x, rows, k, stride, dst, dstStride, t)
+	default:
+		panic(absent)
+	}
+}
+
+// ScaledTermsF64 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+func ScaledTermsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64) {
+	switch {
+	case isa.NEON:
+		neon.ScaledTermsF64(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX512:
+		avx512.ScaledTermsF64(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX2:
+		avx2.ScaledTermsF64(w, x, rows, k, stride, dst, dstStride, t)
+	default:
+		panic(absent)
+	}
+}
+
+// ScaledTermsF16 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+func ScaledTermsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int, t *float32) {
+	switch {
+	case isa.NEON:
+		neon.ScaledTermsF16(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX512:
+		avx512.ScaledTermsF16(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX2:
+		avx2.ScaledTermsF16(w, x, rows, k, stride, dst, dstStride, t)
+	default:
+		panic(absent)
+	}
+}
+
+// ScaledTermsBF16 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+func ScaledTermsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int, t *float32) {
+	switch {
+	case isa.NEON:
+		neon.ScaledTermsBF16(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX512:
+		avx512.ScaledTermsBF16(w, x, rows, k, stride, dst, dstStride, t)
+	case isa.AVX2:
+		avx2.ScaledTermsBF16(w, x, rows, k, stride, dst, dstStride, t)
+	default:
+		panic(absent)
+	}
+}
+
+// ScaledEndsF32 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
+// 8 that is at most 64.
+func ScaledEndsF32(w *float64, n int) {
+	switch {
+	case isa.NEON:
+		neon.ScaledEndsF32(w, n)
+	case isa.AVX512:
+		avx512.ScaledEndsF32(w, n)
+	case isa.AVX2:
+		avx2.ScaledEndsF32(w, n)
+	default:
+		panic(absent)
+	}
+}
+
+// MultiplyRowsF32 multiplies at most 64 rows by their scale in the work area w.
+func MultiplyRowsF32(w *float64, x *float32, rows int, k int, stride int) {
+	switch {
+	case isa.NEON:
+		neon.MultiplyRowsF32(w, x, rows, k, stride)
+	case isa.AVX512:
+		avx512.MultiplyRowsF32(w, x, rows, k, stride)
+	case isa.AVX2:
+		avx2.MultiplyRowsF32(w, x, rows, k, stride)
+	default:
+		panic(absent)
+	}
+}
+
+// ScaledEndsF64 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
+// 8 that is at most 64.
+func ScaledEndsF64(w *float64, n int) {
+	switch {
+	case isa.NEON:
+		neon.ScaledEndsF64(w, n)
+	case isa.AVX512:
+		avx512.ScaledEndsF64(w, n)
+	case isa.AVX2:
+		avx2.ScaledEndsF64(w, n)
+	default:
+		panic(absent)
+	}
+}
+
+// MultiplyRowsF64 multiplies at most 64 rows by their scale in the work area w.
+func MultiplyRowsF64(w *float64, x *float64, rows int, k int, stride int) {
+	switch {
+	case isa.NEON:
+		neon.MultiplyRowsF64(w, x, rows, k, stride)
+	case isa.AVX512:
+		avx512.MultiplyRowsF64(w, x, rows, k, stride)
+	case isa.AVX2:
+		avx2.MultiplyRowsF64(w, x, rows, k, stride)
+	default:
+		panic(absent)
+	}
+}
+
 const absent = "asm: no assembly at this level"

@@ -921,3 +921,104 @@ func ResidualEndsF64(w *float64, n int)
 //
 //go:noescape
 func ResidualRowsF64(w *float64, to *float64, terms *float64, stride int, rows int, k int, labels *int32)
+
+// TemperedRowsF32 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+//
+//go:noescape
+func TemperedRowsF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float64)
+
+// TemperedRowsF64 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+//
+//go:noescape
+func TemperedRowsF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
+
+// TemperedRowsF16 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+//
+//go:noescape
+func TemperedRowsF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, t *float64)
+
+// TemperedRowsBF16 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t.
+//
+//go:noescape
+func TemperedRowsBF16(w *float64, x *uint16, rows int, k int, stride int, labels *int32, t *float64)
+
+// TemperedShortF32 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t. The rows have 1 to 32 elements, and their number is a
+// multiple of the lanes of a register. Of float64 rows the labels stand as int64 in the column of the tops' terms.
+//
+//go:noescape
+func TemperedShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float64)
+
+// TemperedShortF64 stores the sums of at most 64 rows of logits in the columns of the work area w: of their terms, of
+// these times the distance to the largest element and times its square. The largest and the label's element, NaN if
+// there is no such class, have columns too. A row with a fault has NaN for the sum of its terms, or for the label's
+// distance. beta, its factor and the lowest distance stand at t. The rows have 1 to 32 elements, and their number is a
+// multiple of the lanes of a register. Of float64 rows the labels stand as int64 in the column of the tops' terms.
+//
+//go:noescape
+func TemperedShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
+
+// TemperedEnds makes columns of the sums in the work area w: n rows, a multiple of 8 that is at most 64.
+//
+//go:noescape
+func TemperedEnds(w *float64, n int, t *float64, nll *float64, slope *float64, curvature *float64, label *float64)
+
+// ScaledTermsF32 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+//
+//go:noescape
+func ScaledTermsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
+
+// ScaledTermsF64 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+//
+//go:noescape
+func ScaledTermsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)
+
+// ScaledTermsF16 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+//
+//go:noescape
+func ScaledTermsF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
+
+// ScaledTermsBF16 stores the terms of at most 64 rows of logits at dst, which may be x itself, and their sums in the
+// work area w. The factor of distances to the largest logit, and the lowest distance that has a term, stand at t.
+//
+//go:noescape
+func ScaledTermsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
+
+// ScaledEndsF32 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
+// 8 that is at most 64.
+//
+//go:noescape
+func ScaledEndsF32(w *float64, n int)
+
+// MultiplyRowsF32 multiplies at most 64 rows by their scale in the work area w.
+//
+//go:noescape
+func MultiplyRowsF32(w *float64, x *float32, rows int, k int, stride int)
+
+// ScaledEndsF64 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
+// 8 that is at most 64.
+//
+//go:noescape
+func ScaledEndsF64(w *float64, n int)
+
+// MultiplyRowsF64 multiplies at most 64 rows by their scale in the work area w.
+//
+//go:noescape
+func MultiplyRowsF64(w *float64, x *float64, rows int, k int, stride int)
