@@ -67,7 +67,7 @@ func newScaling32(beta float64) scaling32 {
 
 func scaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, beta float64) {
 	s := newScaling32(beta)
-	if simd() && !s.far && rows > 0 {
+	if simdRows(rows, k) && !s.far {
 		simdScaled32(dst, dstStride, x, rows, k, stride, &s)
 		return
 	}
@@ -76,8 +76,8 @@ func scaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, beta
 	}
 }
 
-// scaledRow32 is the definition: the terms are stored, and multiplied by float32(1 / their sum). They are added in 16 lanes of float32,
-// of which those of each 1,024 elements are added to lanes of float64.
+// scaledRow32 is the definition: the terms are stored, and multiplied by float32(1 / their sum). Those of a row of at most 32 are added as
+// one chain, others in 16 lanes of float32, of which those of each 1,024 elements are added to lanes of float64.
 func scaledRow32(out []float32, x *rows32, at int, s *scaling32) {
 	k := len(out)
 	m := float32(math.Inf(-1))
@@ -89,12 +89,20 @@ func scaledRow32(out []float32, x *rows32, at int, s *scaling32) {
 		}
 	}
 	var acc [16]float64
+	mask, w := 15, &x.terms
+	if k <= shortMax {
+		mask = 0
+	}
 	for b := 0; b < k; b += blockLen {
 		var sum [16]float32
-		for j, v := range x.part(at+b, min(blockLen, k-b)) {
-			e := s.term(v, m)
-			out[b+j] = e
-			sum[j&15] += e
+		part := x.part(at+b, min(blockLen, k-b))
+		for i := 0; i < len(part); i += chunk {
+			some := part[i:min(i+chunk, len(part))]
+			s.terms(w, some, m)
+			for j, e := range w.e[:len(some)] {
+				out[b+i+j] = float32(e)
+				sum[j&mask] += float32(e)
+			}
 		}
 		for l, v := range sum {
 			acc[l] += float64(v)
@@ -109,24 +117,36 @@ func scaledRow32(out []float32, x *rows32, at int, s *scaling32) {
 	}
 }
 
-// term returns that of v, where m is the row's largest.
-func (s *scaling32) term(v, m float32) float32 {
-	d := v - m
-	var e float32
-	switch {
-	case s.far:
-		e = float32(Exp64(s.beta * (float64(v) - float64(m))))
-	case d < s.low:
-		return 0
-	default:
-		t := fma32(d, s.c, magic32+127)
-		p := exp2Poly32(fma32(d, s.c, magic32+127-t))
-		e = float32(p * math.Float32frombits(math.Float32bits(t)<<23))
+// terms makes w.e[j] the term of x[j], where m is the row's largest, for up to chunk elements. The products are exact in float64, and so
+// what the integer leaves of them, as in set. The constant is odd, as 1.5*2**23 with the exponent's bias is in the assembly.
+func (s *scaling32) terms(w *terms32, x []float32, m float32) {
+	const c = magic64 + 127
+	for j, v := range x {
+		d := v - m
+		if d < s.low {
+			d = s.low
+		}
+		p := float64(float64(d) * float64(s.c))
+		t := p + c
+		w.e[j&(chunk-1)] = float64(float32(p + (c - t)))
+		w.t[j&(chunk-1)] = t - 127
 	}
-	if d < 0 && e > below1 {
-		e = below1
+	for j := 0; j < len(x); j += 4 {
+		exp2Four32((*[4]float64)(w.e[j:]), (*[4]float64)(w.t[j:]))
 	}
-	return e
+	for j, v := range x {
+		e, d := &w.e[j&(chunk-1)], v-m
+		switch {
+		case s.far:
+			if *e = float64(float32(Exp64(s.beta * (float64(v) - float64(m))))); d < 0 && *e > below1 {
+				*e = below1
+			}
+		case d < s.low:
+			*e = 0
+		case d < 0 && *e > below1:
+			*e = below1
+		}
+	}
 }
 
 // scaling64 is scaling32 for float64.
@@ -135,7 +155,7 @@ type scaling64 struct{ c, low float64 }
 func scaled64(dst []float64, dstStride int, x []float64, rows, k, stride int, beta float64) {
 	c := min(beta*log2e, maxFinite)
 	s := scaling64{c, max(-1020/c, -maxFinite)}
-	if simd() && rows > 0 {
+	if simdRows(rows, k) {
 		simdScaled64(dst, dstStride, x, rows, k, stride, &s)
 		return
 	}
@@ -153,6 +173,7 @@ func scaledRow64(out, row []float64, c, low float64) {
 		}
 	}
 	var acc [8]float64
+	mask := temperedLanes(len(row))
 	for b := 0; b < len(row); b += blockLen {
 		var sum [8]float64
 		for j, v := range row[b:min(b+blockLen, len(row))] {
@@ -166,7 +187,7 @@ func scaledRow64(out, row []float64, c, low float64) {
 				e = below164
 			}
 			out[b+j] = e
-			sum[j&7] += e
+			sum[j&mask] += e
 		}
 		for l, v := range sum {
 			acc[l] += v
@@ -185,8 +206,13 @@ func scaledRows(k int) int { return max(8, min(workRows, 4096/k&^7)) }
 func simdScaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, s *scaling32) {
 	var w work
 	for i, n := 0, 0; i < rows; i += n {
-		n = min(scaledRows(k), rows-i)
 		at, to := i*stride, i*dstStride
+		if k <= shortMax {
+			n = w.batch(x.f32 != nil, 4, rows-i, k)
+			w.shortScaled32(dst[to:], dstStride, x, at, n, k, stride, s)
+			continue
+		}
+		n = min(scaledRows(k), rows-i)
 		switch {
 		case x.f32 != nil:
 			asm.ScaledTermsF32(&w.max[0], &x.f32[at], n, k, stride, &dst[to], dstStride, &s.c)
@@ -203,10 +229,38 @@ func simdScaled32(dst []float32, dstStride int, x *rows32, rows, k, stride int, 
 func simdScaled64(dst []float64, dstStride int, x []float64, rows, k, stride int, s *scaling64) {
 	var w work
 	for i, n := 0, 0; i < rows; i += n {
-		n = min(scaledRows(2*k), rows-i)
 		at, to := i*stride, i*dstStride
+		if k <= shortMax {
+			n = w.batch(true, 8, rows-i, k)
+			w.shortScaled64(dst[to:], dstStride, x[at:], n, k, stride, s)
+			continue
+		}
+		n = min(scaledRows(2*k), rows-i)
 		asm.ScaledTermsF64(&w.max[0], &x[at], n, k, stride, &dst[to], dstStride, &s.c)
 		asm.ScaledEndsF64(&w.max[0], (n+7)&^7)
 		asm.MultiplyRowsF64(&w.max[0], &dst[to], n, k, dstStride)
 	}
+}
+
+// shortScaled32 takes short rows of half precision from where their sums have had them.
+func (w *work) shortScaled32(dst []float32, dstStride int, x *rows32, at, n, k, stride int, s *scaling32) {
+	f, _, rows, st := w.group32(x, at, n, k, stride, classZero[:n])
+	asm.ScaledShortF32(&w.max[0], f, rows, k, st, &classZero[0], &s.c)
+	asm.ScaledEndsF32(&w.max[0], (n+7)&^7)
+	asm.ScaledRowsF32(&w.max[0], f, n, k, st, &dst[0], dstStride, &s.c)
+}
+
+func (w *work) shortScaled64(dst []float64, dstStride int, x []float64, n, k, stride int, s *scaling64) {
+	g := groupRows(8)
+	if n%g == 0 {
+		asm.ScaledShortF64(&w.max[0], &x[0], n, k, stride, nil, &s.c)
+	} else {
+		var rows [shortMax * 16]float64
+		for j := range n {
+			copy(rows[j*k:(j+1)*k], x[j*stride:])
+		}
+		asm.ScaledShortF64(&w.max[0], &rows[0], (n+g-1)/g*g, k, k, nil, &s.c)
+	}
+	asm.ScaledEndsF64(&w.max[0], (n+7)&^7)
+	asm.ScaledRowsF64(&w.max[0], &x[0], n, k, stride, &dst[0], dstStride, &s.c)
 }

@@ -9,6 +9,8 @@ func scaledSoftmax(m Machine) {
 	for _, t := range []T{F32, F64} {
 		scaledEnds(m, t)
 		multiplyRows(m, t)
+		scaledShort(m, sourceOf(t))
+		scaledRows(m, sourceOf(t))
 	}
 }
 
@@ -18,6 +20,21 @@ type scaledOperands struct {
 	magic        C   // with the exponent's bias
 	below        any // below 1
 	poly         []any
+}
+
+// scaledOf returns them but for the largest.
+func (k kernel) scaledOf(w R) *scaledOperands {
+	t := k.Arg("t")
+	p := &scaledOperands{c: k.keepAt(w, 0, k.Broadcast(k.t, t, 0)), low: k.keepAt(w, 1, k.Broadcast(k.t, t, k.t.Bytes()))}
+	if k.t == F32 {
+		p.magic, p.below = k.konst(bits32(0x1.8p23+127)), k.konst(bits32(1-0x1p-23))
+	} else {
+		p.magic, p.below = k.konst(bits64(0x1.8p52+1023)), k.konst(bits64(1-0x1p-52))
+	}
+	for _, c := range k.poly {
+		p.poly = append(p.poly, k.konst(c))
+	}
+	return p
 }
 
 // scaledTerm returns the terms of elements. all says that none is below the lowest that has one.
@@ -69,16 +86,7 @@ func scaledTerms(m Machine, s Source) {
 	stride := m.Arg("dstStride")
 	m.ShlR(stride, log2(k.t.Bytes()))
 	m.StoreR(r.w, workStride, 8, stride)
-	t := m.Arg("t")
-	p := &scaledOperands{c: k.keepAt(r.w, 0, m.Broadcast(k.t, t, 0)), low: k.keepAt(r.w, 1, m.Broadcast(k.t, t, k.t.Bytes()))}
-	if k.t == F32 {
-		p.magic, p.below = k.konst(bits32(0x1.8p23+127)), k.konst(bits32(1-0x1p-23))
-	} else {
-		p.magic, p.below = k.konst(bits64(0x1.8p52+1023)), k.konst(bits64(1-0x1p-52))
-	}
-	for _, c := range k.poly {
-		p.poly = append(p.poly, k.konst(c))
-	}
+	p := k.scaledOf(r.w)
 	in := k.tailMasks(r.w, r.n)
 
 	m.Label("row")
@@ -160,15 +168,19 @@ func scaledTerms(m Machine, s Source) {
 func scaledEnds(m Machine, t T) {
 	v := vector64{m}
 	name := "ScaledEnds" + sourceOf(t).String()
-	m.Func(name, name+" makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of 8 that is at most 64.",
+	m.Func(name, name+` makes what the terms of rows are multiplied by, and what is taken from their logits, of the sums and the largest
+		logits in the work area w: n rows, a multiple of 8 that is at most 64.`,
 		endArgs, nil)
 	w, n := m.Arg("w"), m.Arg("n")
 	m.Label("rows")
-	x := m.Div(F64, m.Copy(v.c(1)), m.Load(w, workS))
-	if t == F32 {
-		x = m.LowInt(m.Narrow(x, x))
+	store := func(off int, x V) {
+		if t == F32 {
+			x = m.LowInt(m.Narrow(x, x))
+		}
+		m.Store(w, off, x)
 	}
-	m.Store(w, workScale, x)
+	store(workScale, m.Div(F64, m.Copy(v.c(1)), m.Load(w, workS)))
+	store(workSub, m.Load(w, workMax))
 	m.AddR(w, m.Width())
 	m.SubR(n, m.Width()/8)
 	m.If(n, GT, 0, "rows")
@@ -202,5 +214,57 @@ func multiplyRows(m Machine, t T) {
 	m.AddR(w, 8)
 	m.SubR(rows, 1)
 	m.If(rows, GT, 0, "row")
+	m.Return()
+}
+
+// scaledShort emits the sums of the terms of groups of rows of 1 to 32 logits, a row a lane.
+func scaledShort(m Machine, s Source) {
+	k := kernelOf(m, s.T())
+	name := "ScaledShort" + s.String()
+	m.Func(name, name+` stores the sums of the terms of at most 64 rows of 1 to 32 logits, and the largest, in the work area w. The number of
+		rows is a multiple of the lanes of a register. The factor and the lowest distance stand at t.`,
+		append(rowArgs(s), Arg{"t", s.elementType()}), nil)
+	g := k.groupsOf(s)
+	p := k.scaledOf(g.w)
+	m.Label("group")
+	most := k.Copy(k.minusInf())
+	later := m.CopyR(g.x)
+	k.transpose(g.rows, func(_, x V) {
+		k.maxTo(most, x)
+		m.Prefetch(later, shortAhead)
+		m.AddR(later, m.Width())
+	})
+	g.column(workMax, most, nil)
+	p.most = k.keepAt(g.w, 2, most)
+	sum := m.Zero()
+	k.columnLoop(g.rows, func(_, x V) { m.AddTo(k.t, sum, k.scaledTerm(p, []V{x}, false)[0]) })
+	g.column(workS, sum, nil)
+	g.next("group")
+	m.Return()
+}
+
+// scaledRows emits the probabilities of rows, their largest and the factor of their terms being known.
+func scaledRows(m Machine, s Source) {
+	k := kernelOf(m, s.T())
+	name := "ScaledRows" + s.String()
+	to := sourceOf(k.t).elementType()
+	m.Func(name, name+` writes the probabilities of at most 64 rows by their operands in the work area w. dst may be x itself.`,
+		walkArgs(s, Arg{"dst", to}, Arg{"dstStride", "int"}, Arg{"t", to}), nil)
+	r := k.walk(s, "dst")
+	stride := m.Arg("dstStride")
+	m.ShlR(stride, log2(k.t.Bytes()))
+	m.StoreR(r.w, workStride, 8, stride)
+	p := k.scaledOf(r.w)
+	m.Label("row")
+	p.most = m.Broadcast(k.t, r.wide, workSub)
+	scale := m.Broadcast(k.t, r.wide, workScale)
+	k.mapTo("elements", s, 1, m.CopyR(r.y), m.CopyR(r.x), m.CopyR(r.n), func(x V) V {
+		var out bundle
+		for _, x := range x.(bundle) {
+			out = append(out, m.Mul(k.t, k.scaledTerm(p, []V{x}, false)[0], scale))
+		}
+		return out
+	})
+	r.down("row", m.LoadR(r.w, workStride, 8))
 	m.Return()
 }

@@ -232,7 +232,10 @@ func temperedShort(m Machine, s Source) {
 	q := k.temperedOf(g.w)
 	m.Label("group")
 	most, own := k.Copy(k.minusInf()), k.Copy(k.konst(k.absMask))
+	later := m.CopyR(g.x)
 	k.transpose(g.rows, func(j, x V) {
+		m.Prefetch(later, shortAhead)
+		m.AddR(later, m.Width())
 		k.maxTo(most, x)
 		m.BlendTo(k.Cmp(i, EQ, j, g.labels()), own, x)
 	})

@@ -1885,6 +1885,12 @@ rows:
 	VINSERTF128 $0x01, X0, Y2, Y0
 	VPMOVSXDQ   X0, Y0
 	VMOVUPS     Y0, 2048(AX)
+	VMOVUPS     (AX), Y0
+	VCVTPD2PSY  Y0, X2
+	VCVTPD2PSY  Y0, X0
+	VINSERTF128 $0x01, X0, Y2, Y0
+	VPMOVSXDQ   X0, Y0
+	VMOVUPS     Y0, 1024(AX)
 	ADDQ        $+32, AX
 	SUBQ        $+4, CX
 	CMPQ        CX, $+0
@@ -1947,6 +1953,366 @@ next:
 	VZEROUPPER
 	RET
 
+// func ScaledShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·ScaledShortF32(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x02, SI
+	MOVQ         BX, 4232(AX)
+	MOVQ         t+48(FP), R9
+	VBROADCASTSS (R9), Y0
+	VMOVUPS      Y0, 4288(AX)
+	VBROADCASTSS 4(R9), Y0
+	VMOVUPS      Y0, 4352(AX)
+
+group:
+	VMOVUPS c32_ff800000<>+0(SB), Y0
+	MOVQ    CX, R9
+	VMOVUPS c32_1<>+0(SB), Y1
+	VPXOR   Y2, Y2, Y2
+	MOVQ    AX, R10
+	MOVQ    BX, R11
+	MOVQ    CX, R12
+	CMPQ    R11, $+4
+	JLT     columns_one
+
+columns_many:
+	MOVQ           R12, R13
+	VBROADCASTF128 (R13), Y3
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y4
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y5
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y6
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y3, Y3
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y4, Y4
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y5, Y5
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y6, Y6
+	ADDQ           SI, R13
+	VUNPCKLPS      Y4, Y3, Y7
+	VUNPCKHPS      Y4, Y3, Y3
+	VUNPCKLPS      Y6, Y5, Y4
+	VUNPCKHPS      Y6, Y5, Y5
+	VUNPCKLPD      Y4, Y7, Y6
+	VUNPCKHPD      Y4, Y7, Y4
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y3
+	VMOVUPS        Y6, 5056(R10)
+	VMAXPS         Y6, Y0, Y0
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
+	VPADDD         Y1, Y2, Y2
+	VMOVUPS        Y4, 5088(R10)
+	VMAXPS         Y4, Y0, Y0
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
+	VPADDD         Y1, Y2, Y2
+	VMOVUPS        Y7, 5120(R10)
+	VMAXPS         Y7, Y0, Y0
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
+	VPADDD         Y1, Y2, Y2
+	VMOVUPS        Y3, 5152(R10)
+	VMAXPS         Y3, Y0, Y0
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
+	VPADDD         Y1, Y2, Y2
+	ADDQ           $+16, R12
+	ADDQ           $+128, R10
+	SUBQ           $+4, R11
+	CMPQ           R11, $+4
+	JGE            columns_many
+	TESTQ          R11, R11
+	JEQ            columns_done
+	SUBQ           $+4, R11
+	MOVQ           R11, R13
+	SHLQ           $0x02, R13
+	ADDQ           R13, R12
+	SHLQ           $0x03, R13
+	ADDQ           R13, R10
+	MOVQ           R11, 4096(AX)
+	VBROADCASTSS   4096(AX), Y3
+	VPADDD         Y3, Y2, Y2
+	MOVQ           $+4, R11
+	JMP            columns_many
+
+columns_one:
+	MOVQ       R12, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5060(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5068(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5076(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5080(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5084(R10)
+	ADDQ       SI, R13
+	ADDQ       $+4, R12
+	VMOVUPS    5056(R10), Y3
+	VMAXPS     Y3, Y0, Y0
+	PREFETCHT0 8192(R9)
+	ADDQ       $+32, R9
+	VPADDD     Y1, Y2, Y2
+	ADDQ       $+32, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
+
+columns_done:
+	VCVTPS2PD    X0, Y1
+	VEXTRACTF128 $0x01, Y0, X2
+	VCVTPS2PD    X2, Y2
+	VMOVUPS      Y1, (R8)
+	VMOVUPS      Y2, 32(R8)
+	VMOVUPS      Y0, 4416(AX)
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	MOVQ         AX, R9
+	MOVQ         BX, R10
+
+column:
+	VMOVUPS      5056(R9), Y2
+	VSUBPS       4416(AX), Y2, Y2
+	VCMPPS       $0x11, c32_0<>+0(SB), Y2, Y3
+	VCMPPS       $0x11, 4352(AX), Y2, Y4
+	VMOVUPS      4352(AX), Y5
+	VMAXPS       Y2, Y5, Y2
+	VMOVUPS      c32_4b40007f<>+0(SB), Y5
+	VFMADD231PS  4288(AX), Y2, Y5
+	VMOVUPS      c32_4b40007f<>+0(SB), Y6
+	VSUBPS       Y5, Y6, Y6
+	VFMADD231PS  4288(AX), Y2, Y6
+	VMOVUPS      c32_3aafb93c<>+0(SB), Y2
+	VFMADD231PS  c32_392385a5<>+0(SB), Y6, Y2
+	VFMADD213PS  c32_3c1d9387<>+0(SB), Y6, Y2
+	VFMADD213PS  c32_3d635739<>+0(SB), Y6, Y2
+	VFMADD213PS  c32_3e75fdf1<>+0(SB), Y6, Y2
+	VFMADD213PS  c32_3f317219<>+0(SB), Y6, Y2
+	VFMADD213PS  c32_3f800000<>+0(SB), Y6, Y2
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMINPS       c32_3f7ffffe<>+0(SB), Y2, Y5
+	VBLENDVPS    Y3, Y5, Y2, Y2
+	VPANDN       Y2, Y4, Y2
+	VADDPS       Y2, Y0, Y0
+	VPADDD       c32_1<>+0(SB), Y1, Y1
+	ADDQ         $+32, R9
+	SUBQ         $+1, R10
+	CMPQ         R10, $+0
+	JGT          column
+	VCVTPS2PD    X0, Y1
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      Y1, 1536(R8)
+	VMOVUPS      Y0, 1568(R8)
+	MOVQ         SI, R9
+	SHLQ         $0x03, R9
+	ADDQ         R9, CX
+	ADDQ         $+32, DI
+	ADDQ         $+64, R8
+	SUBQ         $+8, DX
+	CMPQ         DX, $+0
+	JGT          group
+	VZEROUPPER
+	RET
+
+DATA c32_1<>+0(SB)/4, $0x00000001
+DATA c32_1<>+4(SB)/4, $0x00000001
+DATA c32_1<>+8(SB)/4, $0x00000001
+DATA c32_1<>+12(SB)/4, $0x00000001
+DATA c32_1<>+16(SB)/4, $0x00000001
+DATA c32_1<>+20(SB)/4, $0x00000001
+DATA c32_1<>+24(SB)/4, $0x00000001
+DATA c32_1<>+28(SB)/4, $0x00000001
+GLOBL c32_1<>(SB), RODATA|NOPTR, $32
+
+// func ScaledRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·ScaledRowsF32(SB), NOSPLIT, $0-64
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         dst+40(FP), DI
+	MOVQ         AX, R8
+	SHLQ         $0x02, SI
+	MOVQ         dstStride+48(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         R9, 4248(AX)
+	MOVQ         t+56(FP), R9
+	VBROADCASTSS (R9), Y0
+	VMOVUPS      Y0, 4288(AX)
+	VBROADCASTSS 4(R9), Y0
+	VMOVUPS      Y0, 4352(AX)
+
+row:
+	VBROADCASTSS 1024(R8), Y0
+	VBROADCASTSS 2048(R8), Y1
+	MOVQ         DI, R9
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	CMPQ         R11, $+16
+	JLT          elements_end
+
+elements:
+	VMOVUPS     (R10), Y2
+	VMOVUPS     32(R10), Y3
+	VSUBPS      Y0, Y2, Y2
+	VCMPPS      $0x11, c32_0<>+0(SB), Y2, Y4
+	VCMPPS      $0x11, 4352(AX), Y2, Y5
+	VMOVUPS     4352(AX), Y6
+	VMAXPS      Y2, Y6, Y2
+	VMOVUPS     c32_4b40007f<>+0(SB), Y6
+	VFMADD231PS 4288(AX), Y2, Y6
+	VMOVUPS     c32_4b40007f<>+0(SB), Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS 4288(AX), Y2, Y7
+	VMOVUPS     c32_3aafb93c<>+0(SB), Y2
+	VFMADD231PS c32_392385a5<>+0(SB), Y7, Y2
+	VFMADD213PS c32_3c1d9387<>+0(SB), Y7, Y2
+	VFMADD213PS c32_3d635739<>+0(SB), Y7, Y2
+	VFMADD213PS c32_3e75fdf1<>+0(SB), Y7, Y2
+	VFMADD213PS c32_3f317219<>+0(SB), Y7, Y2
+	VFMADD213PS c32_3f800000<>+0(SB), Y7, Y2
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y2, Y2
+	VMINPS      c32_3f7ffffe<>+0(SB), Y2, Y6
+	VBLENDVPS   Y4, Y6, Y2, Y2
+	VPANDN      Y2, Y5, Y2
+	VMULPS      Y1, Y2, Y2
+	VSUBPS      Y0, Y3, Y3
+	VCMPPS      $0x11, c32_0<>+0(SB), Y3, Y4
+	VCMPPS      $0x11, 4352(AX), Y3, Y5
+	VMOVUPS     4352(AX), Y6
+	VMAXPS      Y3, Y6, Y3
+	VMOVUPS     c32_4b40007f<>+0(SB), Y6
+	VFMADD231PS 4288(AX), Y3, Y6
+	VMOVUPS     c32_4b40007f<>+0(SB), Y7
+	VSUBPS      Y6, Y7, Y7
+	VFMADD231PS 4288(AX), Y3, Y7
+	VMOVUPS     c32_3aafb93c<>+0(SB), Y3
+	VFMADD231PS c32_392385a5<>+0(SB), Y7, Y3
+	VFMADD213PS c32_3c1d9387<>+0(SB), Y7, Y3
+	VFMADD213PS c32_3d635739<>+0(SB), Y7, Y3
+	VFMADD213PS c32_3e75fdf1<>+0(SB), Y7, Y3
+	VFMADD213PS c32_3f317219<>+0(SB), Y7, Y3
+	VFMADD213PS c32_3f800000<>+0(SB), Y7, Y3
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y3, Y3
+	VMINPS      c32_3f7ffffe<>+0(SB), Y3, Y6
+	VBLENDVPS   Y4, Y6, Y3, Y3
+	VPANDN      Y3, Y5, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y3, 32(R9)
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	SUBQ        $+16, R11
+	CMPQ        R11, $+16
+	JGE         elements
+
+elements_end:
+	TESTQ        R11, R11
+	JEQ          elements_done
+	VMOVQ        R11, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iota32_0<>+0(SB), Y2, Y3
+	VPCMPGTD     iota32_8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (R10), Y3, Y3
+	VMASKMOVPS   32(R10), Y2, Y2
+	VSUBPS       Y0, Y3, Y3
+	VCMPPS       $0x11, c32_0<>+0(SB), Y3, Y4
+	VCMPPS       $0x11, 4352(AX), Y3, Y5
+	VMOVUPS      4352(AX), Y6
+	VMAXPS       Y3, Y6, Y3
+	VMOVUPS      c32_4b40007f<>+0(SB), Y6
+	VFMADD231PS  4288(AX), Y3, Y6
+	VMOVUPS      c32_4b40007f<>+0(SB), Y7
+	VSUBPS       Y6, Y7, Y7
+	VFMADD231PS  4288(AX), Y3, Y7
+	VMOVUPS      c32_3aafb93c<>+0(SB), Y3
+	VFMADD231PS  c32_392385a5<>+0(SB), Y7, Y3
+	VFMADD213PS  c32_3c1d9387<>+0(SB), Y7, Y3
+	VFMADD213PS  c32_3d635739<>+0(SB), Y7, Y3
+	VFMADD213PS  c32_3e75fdf1<>+0(SB), Y7, Y3
+	VFMADD213PS  c32_3f317219<>+0(SB), Y7, Y3
+	VFMADD213PS  c32_3f800000<>+0(SB), Y7, Y3
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VMINPS       c32_3f7ffffe<>+0(SB), Y3, Y6
+	VBLENDVPS    Y4, Y6, Y3, Y3
+	VPANDN       Y3, Y5, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y2, Y0
+	VCMPPS       $0x11, c32_0<>+0(SB), Y0, Y2
+	VCMPPS       $0x11, 4352(AX), Y0, Y4
+	VMOVUPS      4352(AX), Y5
+	VMAXPS       Y0, Y5, Y0
+	VMOVUPS      c32_4b40007f<>+0(SB), Y5
+	VFMADD231PS  4288(AX), Y0, Y5
+	VMOVUPS      c32_4b40007f<>+0(SB), Y6
+	VSUBPS       Y5, Y6, Y6
+	VFMADD231PS  4288(AX), Y0, Y6
+	VMOVUPS      c32_3aafb93c<>+0(SB), Y0
+	VFMADD231PS  c32_392385a5<>+0(SB), Y6, Y0
+	VFMADD213PS  c32_3c1d9387<>+0(SB), Y6, Y0
+	VFMADD213PS  c32_3d635739<>+0(SB), Y6, Y0
+	VFMADD213PS  c32_3e75fdf1<>+0(SB), Y6, Y0
+	VFMADD213PS  c32_3f317219<>+0(SB), Y6, Y0
+	VFMADD213PS  c32_3f800000<>+0(SB), Y6, Y0
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y0, Y0
+	VMINPS       c32_3f7ffffe<>+0(SB), Y0, Y5
+	VBLENDVPS    Y2, Y5, Y0, Y0
+	VPANDN       Y0, Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VMOVQ        R11, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     iota32_0<>+0(SB), Y1, Y2
+	VPCMPGTD     iota32_8<>+0(SB), Y1, Y1
+	VMASKMOVPS   Y3, Y2, (R9)
+	VMASKMOVPS   Y0, Y1, 32(R9)
+
+elements_done:
+	MOVQ 4248(AX), R9
+	ADDQ SI, CX
+	ADDQ R9, DI
+	ADDQ $+8, R8
+	SUBQ $+1, DX
+	CMPQ DX, $+0
+	JGT  row
+	VZEROUPPER
+	RET
+
 // func ScaledEndsF64(w *float64, n int)
 // Requires: AVX
 TEXT ·ScaledEndsF64(SB), NOSPLIT, $0-16
@@ -1958,6 +2324,8 @@ rows:
 	VMOVUPS 1536(AX), Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPS Y0, 2048(AX)
+	VMOVUPS (AX), Y0
+	VMOVUPS Y0, 1024(AX)
 	ADDQ    $+32, AX
 	SUBQ    $+4, CX
 	CMPQ    CX, $+0
@@ -2014,6 +2382,343 @@ elements_end:
 next:
 	ADDQ BX, CX
 	ADDQ $+8, AX
+	SUBQ $+1, DX
+	CMPQ DX, $+0
+	JGT  row
+	VZEROUPPER
+	RET
+
+// func ScaledShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·ScaledShortF64(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x03, SI
+	MOVQ         BX, 4232(AX)
+	MOVQ         t+48(FP), R9
+	VBROADCASTSD (R9), Y0
+	VMOVUPS      Y0, 4288(AX)
+	VBROADCASTSD 8(R9), Y0
+	VMOVUPS      Y0, 4352(AX)
+
+group:
+	VMOVUPS c64_fff0000000000000<>+0(SB), Y0
+	MOVQ    CX, R9
+	VMOVUPS c64_1<>+0(SB), Y1
+	VPXOR   Y2, Y2, Y2
+	MOVQ    AX, R10
+	MOVQ    BX, R11
+	MOVQ    CX, R12
+	CMPQ    R11, $+2
+	JLT     columns_one
+
+columns_many:
+	MOVQ           R12, R13
+	VBROADCASTF128 (R13), Y3
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y4
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y3, Y3
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y4, Y4
+	ADDQ           SI, R13
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VMOVUPS        Y5, 5056(R10)
+	VMAXPD         Y5, Y0, Y0
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
+	VPADDQ         Y1, Y2, Y2
+	VMOVUPS        Y3, 5088(R10)
+	VMAXPD         Y3, Y0, Y0
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
+	VPADDQ         Y1, Y2, Y2
+	ADDQ           $+16, R12
+	ADDQ           $+64, R10
+	SUBQ           $+2, R11
+	CMPQ           R11, $+2
+	JGE            columns_many
+	TESTQ          R11, R11
+	JEQ            columns_done
+	SUBQ           $+2, R11
+	MOVQ           R11, R13
+	SHLQ           $0x03, R13
+	ADDQ           R13, R12
+	SHLQ           $0x02, R13
+	ADDQ           R13, R10
+	MOVQ           R11, 4096(AX)
+	VBROADCASTSD   4096(AX), Y3
+	VPADDQ         Y3, Y2, Y2
+	MOVQ           $+2, R11
+	JMP            columns_many
+
+columns_one:
+	MOVQ       R12, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5080(R10)
+	ADDQ       SI, R13
+	ADDQ       $+8, R12
+	VMOVUPS    5056(R10), Y3
+	VMAXPD     Y3, Y0, Y0
+	PREFETCHT0 8192(R9)
+	ADDQ       $+32, R9
+	VPADDQ     Y1, Y2, Y2
+	ADDQ       $+32, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
+
+columns_done:
+	VMOVUPS Y0, (R8)
+	VMOVUPS Y0, 4416(AX)
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+
+column:
+	VMOVUPS     5056(R9), Y2
+	VSUBPD      4416(AX), Y2, Y2
+	VCMPPD      $0x11, c64_0<>+0(SB), Y2, Y3
+	VCMPPD      $0x11, 4352(AX), Y2, Y4
+	VMOVUPS     4352(AX), Y5
+	VMAXPD      Y2, Y5, Y2
+	VMOVUPS     c64_43380000000003ff<>+0(SB), Y5
+	VFMADD231PD 4288(AX), Y2, Y5
+	VMOVUPS     c64_43380000000003ff<>+0(SB), Y6
+	VSUBPD      Y5, Y6, Y6
+	VFMADD231PD 4288(AX), Y2, Y6
+	VMOVUPS     c64_3e3e605f98b8e096<>+0(SB), Y2
+	VFMADD231PD c64_3dfc0638429c697c<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3e7b54167a53a801<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3eb62bfd49ecb777<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3eeffcbee3b06d6b<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3f24309130961162<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3f55d87fe7bbbe1b<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3f83b2ab6fba1e1c<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3fac6b08d7048f31<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3fcebfbdff82c598<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3fe62e42fefa39f3<>+0(SB), Y6, Y2
+	VFMADD213PD c64_3ff0000000000000<>+0(SB), Y6, Y2
+	VPSLLQ      $0x34, Y5, Y5
+	VMULPD      Y5, Y2, Y2
+	VMINPD      c64_3feffffffffffffe<>+0(SB), Y2, Y5
+	VBLENDVPS   Y3, Y5, Y2, Y2
+	VPANDN      Y2, Y4, Y2
+	VADDPD      Y2, Y0, Y0
+	VPADDQ      c64_1<>+0(SB), Y1, Y1
+	ADDQ        $+32, R9
+	SUBQ        $+1, R10
+	CMPQ        R10, $+0
+	JGT         column
+	VMOVUPS     Y0, 1536(R8)
+	MOVQ        SI, R9
+	SHLQ        $0x02, R9
+	ADDQ        R9, CX
+	ADDQ        $+16, DI
+	ADDQ        $+32, R8
+	SUBQ        $+4, DX
+	CMPQ        DX, $+0
+	JGT         group
+	VZEROUPPER
+	RET
+
+DATA c64_1<>+0(SB)/8, $0x0000000000000001
+DATA c64_1<>+8(SB)/8, $0x0000000000000001
+DATA c64_1<>+16(SB)/8, $0x0000000000000001
+DATA c64_1<>+24(SB)/8, $0x0000000000000001
+GLOBL c64_1<>(SB), RODATA|NOPTR, $32
+
+// func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·ScaledRowsF64(SB), NOSPLIT, $0-64
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         dst+40(FP), DI
+	MOVQ         AX, R8
+	SHLQ         $0x03, SI
+	MOVQ         dstStride+48(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         R9, 4248(AX)
+	MOVQ         t+56(FP), R9
+	VBROADCASTSD (R9), Y0
+	VMOVUPS      Y0, 4288(AX)
+	VBROADCASTSD 8(R9), Y0
+	VMOVUPS      Y0, 4352(AX)
+
+row:
+	VBROADCASTSD 1024(R8), Y0
+	VBROADCASTSD 2048(R8), Y1
+	MOVQ         DI, R9
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	CMPQ         R11, $+8
+	JLT          elements_end
+
+elements:
+	VMOVUPS     (R10), Y2
+	VMOVUPS     32(R10), Y3
+	VSUBPD      Y0, Y2, Y2
+	VCMPPD      $0x11, c64_0<>+0(SB), Y2, Y4
+	VCMPPD      $0x11, 4352(AX), Y2, Y5
+	VMOVUPS     4352(AX), Y6
+	VMAXPD      Y2, Y6, Y2
+	VMOVUPS     c64_43380000000003ff<>+0(SB), Y6
+	VFMADD231PD 4288(AX), Y2, Y6
+	VMOVUPS     c64_43380000000003ff<>+0(SB), Y7
+	VSUBPD      Y6, Y7, Y7
+	VFMADD231PD 4288(AX), Y2, Y7
+	VMOVUPS     c64_3e3e605f98b8e096<>+0(SB), Y2
+	VFMADD231PD c64_3dfc0638429c697c<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3e7b54167a53a801<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3eb62bfd49ecb777<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3eeffcbee3b06d6b<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3f24309130961162<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3f55d87fe7bbbe1b<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3f83b2ab6fba1e1c<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3fac6b08d7048f31<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3fcebfbdff82c598<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3fe62e42fefa39f3<>+0(SB), Y7, Y2
+	VFMADD213PD c64_3ff0000000000000<>+0(SB), Y7, Y2
+	VPSLLQ      $0x34, Y6, Y6
+	VMULPD      Y6, Y2, Y2
+	VMINPD      c64_3feffffffffffffe<>+0(SB), Y2, Y6
+	VBLENDVPS   Y4, Y6, Y2, Y2
+	VPANDN      Y2, Y5, Y2
+	VMULPD      Y1, Y2, Y2
+	VSUBPD      Y0, Y3, Y3
+	VCMPPD      $0x11, c64_0<>+0(SB), Y3, Y4
+	VCMPPD      $0x11, 4352(AX), Y3, Y5
+	VMOVUPS     4352(AX), Y6
+	VMAXPD      Y3, Y6, Y3
+	VMOVUPS     c64_43380000000003ff<>+0(SB), Y6
+	VFMADD231PD 4288(AX), Y3, Y6
+	VMOVUPS     c64_43380000000003ff<>+0(SB), Y7
+	VSUBPD      Y6, Y7, Y7
+	VFMADD231PD 4288(AX), Y3, Y7
+	VMOVUPS     c64_3e3e605f98b8e096<>+0(SB), Y3
+	VFMADD231PD c64_3dfc0638429c697c<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3e7b54167a53a801<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3eb62bfd49ecb777<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3eeffcbee3b06d6b<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3f24309130961162<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3f55d87fe7bbbe1b<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3f83b2ab6fba1e1c<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3fac6b08d7048f31<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3fcebfbdff82c598<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3fe62e42fefa39f3<>+0(SB), Y7, Y3
+	VFMADD213PD c64_3ff0000000000000<>+0(SB), Y7, Y3
+	VPSLLQ      $0x34, Y6, Y6
+	VMULPD      Y6, Y3, Y3
+	VMINPD      c64_3feffffffffffffe<>+0(SB), Y3, Y6
+	VBLENDVPS   Y4, Y6, Y3, Y3
+	VPANDN      Y3, Y5, Y3
+	VMULPD      Y1, Y3, Y3
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     Y3, 32(R9)
+	ADDQ        $+64, R9
+	ADDQ        $+64, R10
+	SUBQ        $+8, R11
+	CMPQ        R11, $+8
+	JGE         elements
+
+elements_end:
+	TESTQ        R11, R11
+	JEQ          elements_done
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iota64_0<>+0(SB), Y2, Y3
+	VPCMPGTQ     iota64_4<>+0(SB), Y2, Y2
+	VMASKMOVPD   (R10), Y3, Y3
+	VMASKMOVPD   32(R10), Y2, Y2
+	VSUBPD       Y0, Y3, Y3
+	VCMPPD       $0x11, c64_0<>+0(SB), Y3, Y4
+	VCMPPD       $0x11, 4352(AX), Y3, Y5
+	VMOVUPS      4352(AX), Y6
+	VMAXPD       Y3, Y6, Y3
+	VMOVUPS      c64_43380000000003ff<>+0(SB), Y6
+	VFMADD231PD  4288(AX), Y3, Y6
+	VMOVUPS      c64_43380000000003ff<>+0(SB), Y7
+	VSUBPD       Y6, Y7, Y7
+	VFMADD231PD  4288(AX), Y3, Y7
+	VMOVUPS      c64_3e3e605f98b8e096<>+0(SB), Y3
+	VFMADD231PD  c64_3dfc0638429c697c<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3e7b54167a53a801<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3eb62bfd49ecb777<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3eeffcbee3b06d6b<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3f24309130961162<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3f55d87fe7bbbe1b<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3f83b2ab6fba1e1c<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3fac6b08d7048f31<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3fcebfbdff82c598<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3fe62e42fefa39f3<>+0(SB), Y7, Y3
+	VFMADD213PD  c64_3ff0000000000000<>+0(SB), Y7, Y3
+	VPSLLQ       $0x34, Y6, Y6
+	VMULPD       Y6, Y3, Y3
+	VMINPD       c64_3feffffffffffffe<>+0(SB), Y3, Y6
+	VBLENDVPS    Y4, Y6, Y3, Y3
+	VPANDN       Y3, Y5, Y3
+	VMULPD       Y1, Y3, Y3
+	VSUBPD       Y0, Y2, Y0
+	VCMPPD       $0x11, c64_0<>+0(SB), Y0, Y2
+	VCMPPD       $0x11, 4352(AX), Y0, Y4
+	VMOVUPS      4352(AX), Y5
+	VMAXPD       Y0, Y5, Y0
+	VMOVUPS      c64_43380000000003ff<>+0(SB), Y5
+	VFMADD231PD  4288(AX), Y0, Y5
+	VMOVUPS      c64_43380000000003ff<>+0(SB), Y6
+	VSUBPD       Y5, Y6, Y6
+	VFMADD231PD  4288(AX), Y0, Y6
+	VMOVUPS      c64_3e3e605f98b8e096<>+0(SB), Y0
+	VFMADD231PD  c64_3dfc0638429c697c<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3e7b54167a53a801<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3eb62bfd49ecb777<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3eeffcbee3b06d6b<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3f24309130961162<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3f55d87fe7bbbe1b<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3f83b2ab6fba1e1c<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3fac6b08d7048f31<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3fcebfbdff82c598<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3fe62e42fefa39f3<>+0(SB), Y6, Y0
+	VFMADD213PD  c64_3ff0000000000000<>+0(SB), Y6, Y0
+	VPSLLQ       $0x34, Y5, Y5
+	VMULPD       Y5, Y0, Y0
+	VMINPD       c64_3feffffffffffffe<>+0(SB), Y0, Y5
+	VBLENDVPS    Y2, Y5, Y0, Y0
+	VPANDN       Y0, Y4, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPCMPGTQ     iota64_0<>+0(SB), Y1, Y2
+	VPCMPGTQ     iota64_4<>+0(SB), Y1, Y1
+	VMASKMOVPD   Y3, Y2, (R9)
+	VMASKMOVPD   Y0, Y1, 32(R9)
+
+elements_done:
+	MOVQ 4248(AX), R9
+	ADDQ SI, CX
+	ADDQ R9, DI
+	ADDQ $+8, R8
 	SUBQ $+1, DX
 	CMPQ DX, $+0
 	JGT  row

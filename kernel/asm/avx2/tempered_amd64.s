@@ -2462,7 +2462,7 @@ has_class:
 	RET
 
 // func TemperedShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·TemperedShortF32(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -2484,32 +2484,33 @@ TEXT ·TemperedShortF32(SB), NOSPLIT, $0-56
 group:
 	VMOVUPS c32_ff800000<>+0(SB), Y0
 	VMOVUPS c32_7fffffff<>+0(SB), Y1
+	MOVQ    CX, R9
 	VMOVUPS c32_1<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    CX, R11
-	CMPQ    R10, $+4
+	MOVQ    AX, R10
+	MOVQ    BX, R11
+	MOVQ    CX, R12
+	CMPQ    R11, $+4
 	JLT     columns_one
 
 columns_many:
-	MOVQ           R11, R12
-	VBROADCASTF128 (R12), Y4
-	ADDQ           SI, R12
-	VBROADCASTF128 (R12), Y5
-	ADDQ           SI, R12
-	VBROADCASTF128 (R12), Y6
-	ADDQ           SI, R12
-	VBROADCASTF128 (R12), Y7
-	ADDQ           SI, R12
-	VINSERTF128    $0x01, (R12), Y4, Y4
-	ADDQ           SI, R12
-	VINSERTF128    $0x01, (R12), Y5, Y5
-	ADDQ           SI, R12
-	VINSERTF128    $0x01, (R12), Y6, Y6
-	ADDQ           SI, R12
-	VINSERTF128    $0x01, (R12), Y7, Y7
-	ADDQ           SI, R12
+	MOVQ           R12, R13
+	VBROADCASTF128 (R13), Y4
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y5
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y6
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y7
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y4, Y4
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y5, Y5
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y6, Y6
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y7, Y7
+	ADDQ           SI, R13
 	VUNPCKLPS      Y5, Y4, Y8
 	VUNPCKHPS      Y5, Y4, Y4
 	VUNPCKLPS      Y7, Y6, Y5
@@ -2518,86 +2519,96 @@ columns_many:
 	VUNPCKHPD      Y5, Y8, Y5
 	VUNPCKLPD      Y6, Y4, Y8
 	VUNPCKHPD      Y6, Y4, Y4
-	VMOVUPS        Y7, 5056(R9)
+	VMOVUPS        Y7, 5056(R10)
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
 	VMAXPS         Y7, Y0, Y0
 	VMOVUPS        (DI), Y6
 	VPCMPEQD       Y6, Y3, Y6
 	VBLENDVPS      Y6, Y7, Y1, Y1
 	VPADDD         Y2, Y3, Y3
-	VMOVUPS        Y5, 5088(R9)
+	VMOVUPS        Y5, 5088(R10)
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
 	VMAXPS         Y5, Y0, Y0
 	VMOVUPS        (DI), Y6
 	VPCMPEQD       Y6, Y3, Y6
 	VBLENDVPS      Y6, Y5, Y1, Y1
 	VPADDD         Y2, Y3, Y3
-	VMOVUPS        Y8, 5120(R9)
+	VMOVUPS        Y8, 5120(R10)
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
 	VMAXPS         Y8, Y0, Y0
 	VMOVUPS        (DI), Y5
 	VPCMPEQD       Y5, Y3, Y5
 	VBLENDVPS      Y5, Y8, Y1, Y1
 	VPADDD         Y2, Y3, Y3
-	VMOVUPS        Y4, 5152(R9)
+	VMOVUPS        Y4, 5152(R10)
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
 	VMAXPS         Y4, Y0, Y0
 	VMOVUPS        (DI), Y5
 	VPCMPEQD       Y5, Y3, Y5
 	VBLENDVPS      Y5, Y4, Y1, Y1
 	VPADDD         Y2, Y3, Y3
-	ADDQ           $+16, R11
-	ADDQ           $+128, R9
-	SUBQ           $+4, R10
-	CMPQ           R10, $+4
+	ADDQ           $+16, R12
+	ADDQ           $+128, R10
+	SUBQ           $+4, R11
+	CMPQ           R11, $+4
 	JGE            columns_many
-	TESTQ          R10, R10
+	TESTQ          R11, R11
 	JEQ            columns_done
-	SUBQ           $+4, R10
-	MOVQ           R10, R12
-	SHLQ           $0x02, R12
-	ADDQ           R12, R11
-	SHLQ           $0x03, R12
-	ADDQ           R12, R9
-	MOVQ           R10, 4096(AX)
+	SUBQ           $+4, R11
+	MOVQ           R11, R13
+	SHLQ           $0x02, R13
+	ADDQ           R13, R12
+	SHLQ           $0x03, R13
+	ADDQ           R13, R10
+	MOVQ           R11, 4096(AX)
 	VBROADCASTSS   4096(AX), Y4
 	VPADDD         Y4, Y3, Y3
-	MOVQ           $+4, R10
+	MOVQ           $+4, R11
 	JMP            columns_many
 
 columns_one:
-	MOVQ      R11, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5056(R9)
-	ADDQ      SI, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5060(R9)
-	ADDQ      SI, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5064(R9)
-	ADDQ      SI, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5068(R9)
-	ADDQ      SI, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5072(R9)
-	ADDQ      SI, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5076(R9)
-	ADDQ      SI, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5080(R9)
-	ADDQ      SI, R12
-	MOVLQSX   (R12), R13
-	MOVL      R13, 5084(R9)
-	ADDQ      SI, R12
-	ADDQ      $+4, R11
-	VMOVUPS   5056(R9), Y4
-	VMAXPS    Y4, Y0, Y0
-	VMOVUPS   (DI), Y5
-	VPCMPEQD  Y5, Y3, Y5
-	VBLENDVPS Y5, Y4, Y1, Y1
-	VPADDD    Y2, Y3, Y3
-	ADDQ      $+32, R9
-	SUBQ      $+1, R10
-	CMPQ      R10, $+0
-	JGT       columns_one
+	MOVQ       R12, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5060(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5068(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5076(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5080(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5084(R10)
+	ADDQ       SI, R13
+	ADDQ       $+4, R12
+	VMOVUPS    5056(R10), Y4
+	PREFETCHT0 8192(R9)
+	ADDQ       $+32, R9
+	VMAXPS     Y4, Y0, Y0
+	VMOVUPS    (DI), Y5
+	VPCMPEQD   Y5, Y3, Y5
+	VBLENDVPS  Y5, Y4, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	ADDQ       $+32, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
 
 columns_done:
 	VCVTPS2PD    X1, Y2
@@ -2737,7 +2748,7 @@ DATA c32_1<>+28(SB)/4, $0x00000001
 GLOBL c32_1<>(SB), RODATA|NOPTR, $32
 
 // func TemperedShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·TemperedShortF64(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -2759,82 +2770,89 @@ TEXT ·TemperedShortF64(SB), NOSPLIT, $0-56
 group:
 	VMOVUPS c64_fff0000000000000<>+0(SB), Y0
 	VMOVUPS c64_7fffffffffffffff<>+0(SB), Y1
+	MOVQ    CX, R9
 	VMOVUPS c64_1<>+0(SB), Y2
 	VPXOR   Y3, Y3, Y3
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    CX, R11
-	CMPQ    R10, $+2
+	MOVQ    AX, R10
+	MOVQ    BX, R11
+	MOVQ    CX, R12
+	CMPQ    R11, $+2
 	JLT     columns_one
 
 columns_many:
-	MOVQ           R11, R12
-	VBROADCASTF128 (R12), Y4
-	ADDQ           SI, R12
-	VBROADCASTF128 (R12), Y5
-	ADDQ           SI, R12
-	VINSERTF128    $0x01, (R12), Y4, Y4
-	ADDQ           SI, R12
-	VINSERTF128    $0x01, (R12), Y5, Y5
-	ADDQ           SI, R12
+	MOVQ           R12, R13
+	VBROADCASTF128 (R13), Y4
+	ADDQ           SI, R13
+	VBROADCASTF128 (R13), Y5
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y4, Y4
+	ADDQ           SI, R13
+	VINSERTF128    $0x01, (R13), Y5, Y5
+	ADDQ           SI, R13
 	VUNPCKLPD      Y5, Y4, Y6
 	VUNPCKHPD      Y5, Y4, Y4
-	VMOVUPS        Y6, 5056(R9)
+	VMOVUPS        Y6, 5056(R10)
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
 	VMAXPD         Y6, Y0, Y0
 	VMOVUPS        512(R8), Y5
 	VPCMPEQQ       Y5, Y3, Y5
 	VBLENDVPS      Y5, Y6, Y1, Y1
 	VPADDQ         Y2, Y3, Y3
-	VMOVUPS        Y4, 5088(R9)
+	VMOVUPS        Y4, 5088(R10)
+	PREFETCHT0     8192(R9)
+	ADDQ           $+32, R9
 	VMAXPD         Y4, Y0, Y0
 	VMOVUPS        512(R8), Y5
 	VPCMPEQQ       Y5, Y3, Y5
 	VBLENDVPS      Y5, Y4, Y1, Y1
 	VPADDQ         Y2, Y3, Y3
-	ADDQ           $+16, R11
-	ADDQ           $+64, R9
-	SUBQ           $+2, R10
-	CMPQ           R10, $+2
+	ADDQ           $+16, R12
+	ADDQ           $+64, R10
+	SUBQ           $+2, R11
+	CMPQ           R11, $+2
 	JGE            columns_many
-	TESTQ          R10, R10
+	TESTQ          R11, R11
 	JEQ            columns_done
-	SUBQ           $+2, R10
-	MOVQ           R10, R12
-	SHLQ           $0x03, R12
-	ADDQ           R12, R11
-	SHLQ           $0x02, R12
-	ADDQ           R12, R9
-	MOVQ           R10, 4096(AX)
+	SUBQ           $+2, R11
+	MOVQ           R11, R13
+	SHLQ           $0x03, R13
+	ADDQ           R13, R12
+	SHLQ           $0x02, R13
+	ADDQ           R13, R10
+	MOVQ           R11, 4096(AX)
 	VBROADCASTSD   4096(AX), Y4
 	VPADDQ         Y4, Y3, Y3
-	MOVQ           $+2, R10
+	MOVQ           $+2, R11
 	JMP            columns_many
 
 columns_one:
-	MOVQ      R11, R12
-	MOVQ      (R12), R13
-	MOVQ      R13, 5056(R9)
-	ADDQ      SI, R12
-	MOVQ      (R12), R13
-	MOVQ      R13, 5064(R9)
-	ADDQ      SI, R12
-	MOVQ      (R12), R13
-	MOVQ      R13, 5072(R9)
-	ADDQ      SI, R12
-	MOVQ      (R12), R13
-	MOVQ      R13, 5080(R9)
-	ADDQ      SI, R12
-	ADDQ      $+8, R11
-	VMOVUPS   5056(R9), Y4
-	VMAXPD    Y4, Y0, Y0
-	VMOVUPS   512(R8), Y5
-	VPCMPEQQ  Y5, Y3, Y5
-	VBLENDVPS Y5, Y4, Y1, Y1
-	VPADDQ    Y2, Y3, Y3
-	ADDQ      $+32, R9
-	SUBQ      $+1, R10
-	CMPQ      R10, $+0
-	JGT       columns_one
+	MOVQ       R12, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5080(R10)
+	ADDQ       SI, R13
+	ADDQ       $+8, R12
+	VMOVUPS    5056(R10), Y4
+	PREFETCHT0 8192(R9)
+	ADDQ       $+32, R9
+	VMAXPD     Y4, Y0, Y0
+	VMOVUPS    512(R8), Y5
+	VPCMPEQQ   Y5, Y3, Y5
+	VBLENDVPS  Y5, Y4, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	ADDQ       $+32, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
 
 columns_done:
 	VMOVUPS Y1, 3072(R8)

@@ -1506,6 +1506,12 @@ rows:
 	VINSERTF64X4 $0x01, Y0, Z2, Z0
 	VPMOVSXDQ    Y0, Z0
 	VMOVUPS      Z0, 2048(AX)
+	VMOVUPS      (AX), Z0
+	VCVTPD2PS    Z0, Y2
+	VCVTPD2PS    Z0, Y0
+	VINSERTF64X4 $0x01, Y0, Z2, Z0
+	VPMOVSXDQ    Y0, Z0
+	VMOVUPS      Z0, 1024(AX)
 	ADDQ         $+64, AX
 	SUBQ         $+8, CX
 	CMPQ         CX, $+0
@@ -1560,6 +1566,339 @@ next:
 	VZEROUPPER
 	RET
 
+// func ScaledShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·ScaledShortF32(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x02, SI
+	MOVQ         BX, 4232(AX)
+	MOVQ         t+48(FP), R9
+	VBROADCASTSS (R9), Z0
+	VBROADCASTSS 4(R9), Z1
+
+group:
+	VBROADCASTSS c32_ff800000<>+0(SB), Z2
+	MOVQ         CX, R9
+	VBROADCASTSS c32_1<>+0(SB), Z3
+	VPXORD       Z4, Z4, Z4
+	MOVQ         AX, R10
+	MOVQ         BX, R11
+	MOVQ         CX, R12
+	CMPQ         R11, $+4
+	JLT          columns_one
+
+columns_many:
+	MOVQ            R12, R13
+	VBROADCASTF32X4 (R13), Z5
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z6
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z7
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z5, Z5
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z6, Z6
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z7, Z7
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z5, Z5
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z6, Z6
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z7, Z7
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z5, Z5
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z6, Z6
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z7, Z7
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VUNPCKLPS       Z6, Z5, Z9
+	VUNPCKHPS       Z6, Z5, Z5
+	VUNPCKLPS       Z8, Z7, Z6
+	VUNPCKHPS       Z8, Z7, Z7
+	VUNPCKLPD       Z6, Z9, Z8
+	VUNPCKHPD       Z6, Z9, Z6
+	VUNPCKLPD       Z7, Z5, Z9
+	VUNPCKHPD       Z7, Z5, Z5
+	VMOVUPS         Z8, 5056(R10)
+	VMAXPS          Z8, Z2, Z2
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
+	VPADDD          Z3, Z4, Z4
+	VMOVUPS         Z6, 5120(R10)
+	VMAXPS          Z6, Z2, Z2
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
+	VPADDD          Z3, Z4, Z4
+	VMOVUPS         Z9, 5184(R10)
+	VMAXPS          Z9, Z2, Z2
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
+	VPADDD          Z3, Z4, Z4
+	VMOVUPS         Z5, 5248(R10)
+	VMAXPS          Z5, Z2, Z2
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
+	VPADDD          Z3, Z4, Z4
+	ADDQ            $+16, R12
+	ADDQ            $+256, R10
+	SUBQ            $+4, R11
+	CMPQ            R11, $+4
+	JGE             columns_many
+	TESTQ           R11, R11
+	JEQ             columns_done
+	SUBQ            $+4, R11
+	MOVQ            R11, R13
+	SHLQ            $0x02, R13
+	ADDQ            R13, R12
+	SHLQ            $0x04, R13
+	ADDQ            R13, R10
+	MOVQ            R11, 4096(AX)
+	VBROADCASTSS    4096(AX), Z5
+	VPADDD          Z5, Z4, Z4
+	MOVQ            $+4, R11
+	JMP             columns_many
+
+columns_one:
+	MOVQ       R12, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5060(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5068(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5076(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5080(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5084(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5088(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5092(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5096(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5100(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5104(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5108(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5112(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5116(R10)
+	ADDQ       SI, R13
+	ADDQ       $+4, R12
+	VMOVUPS    5056(R10), Z5
+	VMAXPS     Z5, Z2, Z2
+	PREFETCHT0 8192(R9)
+	ADDQ       $+64, R9
+	VPADDD     Z3, Z4, Z4
+	ADDQ       $+64, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
+
+columns_done:
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y4
+	VCVTPS2PD     Y4, Z4
+	VMOVUPS       Z3, (R8)
+	VMOVUPS       Z4, 64(R8)
+	VPXORD        Z3, Z3, Z3
+	VPXORD        Z4, Z4, Z4
+	MOVQ          AX, R9
+	MOVQ          BX, R10
+
+column:
+	VMOVUPS          5056(R9), Z5
+	VSUBPS           Z2, Z5, Z5
+	VCMPPS.BCST      $0x11, c32_0<>+0(SB), Z5, K1
+	VCMPPS           $0x11, Z1, Z5, K2
+	VMAXPS           Z5, Z1, Z5
+	VBROADCASTSS     c32_4b40007f<>+0(SB), Z6
+	VFMADD231PS      Z0, Z5, Z6
+	VBROADCASTSS     c32_4b40007f<>+0(SB), Z7
+	VSUBPS           Z6, Z7, Z7
+	VFMADD231PS      Z0, Z5, Z7
+	VBROADCASTSS     c32_3aafb93c<>+0(SB), Z5
+	VFMADD231PS.BCST c32_392385a5<>+0(SB), Z7, Z5
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z7, Z5
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z7, Z5
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z7, Z5
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z7, Z5
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z7, Z5
+	VPSLLD           $0x17, Z6, Z6
+	VMULPS           Z6, Z5, Z5
+	VMINPS.BCST      c32_3f7ffffe<>+0(SB), Z5, K1, Z5
+	KNOTW            K2, K1
+	VMOVUPS.Z        Z5, K1, Z5
+	VADDPS           Z5, Z3, Z3
+	VPADDD.BCST      c32_1<>+0(SB), Z4, Z4
+	ADDQ             $+64, R9
+	SUBQ             $+1, R10
+	CMPQ             R10, $+0
+	JGT              column
+	VCVTPS2PD        Y3, Z2
+	VEXTRACTF64X4    $0x01, Z3, Y3
+	VCVTPS2PD        Y3, Z3
+	VMOVUPS          Z2, 1536(R8)
+	VMOVUPS          Z3, 1600(R8)
+	MOVQ             SI, R9
+	SHLQ             $0x04, R9
+	ADDQ             R9, CX
+	ADDQ             $+64, DI
+	ADDQ             $+128, R8
+	SUBQ             $+16, DX
+	CMPQ             DX, $+0
+	JGT              group
+	VZEROUPPER
+	RET
+
+DATA c32_1<>+0(SB)/4, $0x00000001
+GLOBL c32_1<>(SB), RODATA|NOPTR, $4
+
+// func ScaledRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·ScaledRowsF32(SB), NOSPLIT, $0-64
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         dst+40(FP), DI
+	MOVQ         AX, R8
+	SHLQ         $0x02, SI
+	MOVQ         dstStride+48(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         R9, 4248(AX)
+	MOVQ         t+56(FP), R9
+	VBROADCASTSS (R9), Z0
+	VBROADCASTSS 4(R9), Z1
+
+row:
+	VBROADCASTSS 1024(R8), Z2
+	VBROADCASTSS 2048(R8), Z3
+	MOVQ         DI, R9
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	CMPQ         R11, $+16
+	JLT          elements_end
+
+elements:
+	VMOVUPS          (R10), Z4
+	VSUBPS           Z2, Z4, Z4
+	VCMPPS.BCST      $0x11, c32_0<>+0(SB), Z4, K1
+	VCMPPS           $0x11, Z1, Z4, K2
+	VMAXPS           Z4, Z1, Z4
+	VBROADCASTSS     c32_4b40007f<>+0(SB), Z5
+	VFMADD231PS      Z0, Z4, Z5
+	VBROADCASTSS     c32_4b40007f<>+0(SB), Z6
+	VSUBPS           Z5, Z6, Z6
+	VFMADD231PS      Z0, Z4, Z6
+	VBROADCASTSS     c32_3aafb93c<>+0(SB), Z4
+	VFMADD231PS.BCST c32_392385a5<>+0(SB), Z6, Z4
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z6, Z4
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z6, Z4
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z6, Z4
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z6, Z4
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z6, Z4
+	VPSLLD           $0x17, Z5, Z5
+	VMULPS           Z5, Z4, Z4
+	VMINPS.BCST      c32_3f7ffffe<>+0(SB), Z4, K1, Z4
+	KNOTW            K2, K1
+	VMOVUPS.Z        Z4, K1, Z4
+	VMULPS           Z3, Z4, Z4
+	VMOVUPS          Z4, (R9)
+	ADDQ             $+64, R9
+	ADDQ             $+64, R10
+	SUBQ             $+16, R11
+	CMPQ             R11, $+16
+	JGE              elements
+
+elements_end:
+	TESTQ            R11, R11
+	JEQ              elements_done
+	MOVQ             $-1, R12
+	BZHIQ            R11, R12, R12
+	KMOVW            R12, K1
+	VMOVUPS.Z        (R10), K1, Z4
+	VSUBPS           Z2, Z4, Z2
+	VCMPPS.BCST      $0x11, c32_0<>+0(SB), Z2, K1
+	VCMPPS           $0x11, Z1, Z2, K2
+	VMAXPS           Z2, Z1, Z2
+	VBROADCASTSS     c32_4b40007f<>+0(SB), Z4
+	VFMADD231PS      Z0, Z2, Z4
+	VBROADCASTSS     c32_4b40007f<>+0(SB), Z5
+	VSUBPS           Z4, Z5, Z5
+	VFMADD231PS      Z0, Z2, Z5
+	VBROADCASTSS     c32_3aafb93c<>+0(SB), Z2
+	VFMADD231PS.BCST c32_392385a5<>+0(SB), Z5, Z2
+	VFMADD213PS.BCST c32_3c1d9387<>+0(SB), Z5, Z2
+	VFMADD213PS.BCST c32_3d635739<>+0(SB), Z5, Z2
+	VFMADD213PS.BCST c32_3e75fdf1<>+0(SB), Z5, Z2
+	VFMADD213PS.BCST c32_3f317219<>+0(SB), Z5, Z2
+	VFMADD213PS.BCST c32_3f800000<>+0(SB), Z5, Z2
+	VPSLLD           $0x17, Z4, Z4
+	VMULPS           Z4, Z2, Z2
+	VMINPS.BCST      c32_3f7ffffe<>+0(SB), Z2, K1, Z2
+	KNOTW            K2, K1
+	VMOVUPS.Z        Z2, K1, Z2
+	VMULPS           Z3, Z2, Z2
+	MOVQ             $-1, R10
+	BZHIQ            R11, R10, R10
+	KMOVW            R10, K1
+	VMOVUPS          Z2, K1, (R9)
+
+elements_done:
+	MOVQ 4248(AX), R9
+	ADDQ SI, CX
+	ADDQ R9, DI
+	ADDQ $+8, R8
+	SUBQ $+1, DX
+	CMPQ DX, $+0
+	JGT  row
+	VZEROUPPER
+	RET
+
 // func ScaledEndsF64(w *float64, n int)
 // Requires: AVX, AVX512F
 TEXT ·ScaledEndsF64(SB), NOSPLIT, $0-16
@@ -1571,6 +1910,8 @@ rows:
 	VMOVUPS      1536(AX), Z1
 	VDIVPD       Z1, Z0, Z0
 	VMOVUPS      Z0, 2048(AX)
+	VMOVUPS      (AX), Z0
+	VMOVUPS      Z0, 1024(AX)
 	ADDQ         $+64, AX
 	SUBQ         $+8, CX
 	CMPQ         CX, $+0
@@ -1619,6 +1960,290 @@ elements_end:
 next:
 	ADDQ BX, CX
 	ADDQ $+8, AX
+	SUBQ $+1, DX
+	CMPQ DX, $+0
+	JGT  row
+	VZEROUPPER
+	RET
+
+// func ScaledShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·ScaledShortF64(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         labels+40(FP), DI
+	MOVQ         AX, R8
+	XORQ         R9, R9
+	MOVQ         R9, 4224(AX)
+	SHLQ         $0x03, SI
+	MOVQ         BX, 4232(AX)
+	MOVQ         t+48(FP), R9
+	VBROADCASTSD (R9), Z0
+	VBROADCASTSD 8(R9), Z1
+
+group:
+	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z2
+	MOVQ         CX, R9
+	VBROADCASTSD c64_1<>+0(SB), Z3
+	VPXORD       Z4, Z4, Z4
+	MOVQ         AX, R10
+	MOVQ         BX, R11
+	MOVQ         CX, R12
+	CMPQ         R11, $+2
+	JLT          columns_one
+
+columns_many:
+	MOVQ            R12, R13
+	VBROADCASTF32X4 (R13), Z5
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z6
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z5, Z5
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z6, Z6
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z5, Z5
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z6, Z6
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z5, Z5
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z6, Z6
+	ADDQ            SI, R13
+	VUNPCKLPD       Z6, Z5, Z7
+	VUNPCKHPD       Z6, Z5, Z5
+	VMOVUPS         Z7, 5056(R10)
+	VMAXPD          Z7, Z2, Z2
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
+	VPADDQ          Z3, Z4, Z4
+	VMOVUPS         Z5, 5120(R10)
+	VMAXPD          Z5, Z2, Z2
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
+	VPADDQ          Z3, Z4, Z4
+	ADDQ            $+16, R12
+	ADDQ            $+128, R10
+	SUBQ            $+2, R11
+	CMPQ            R11, $+2
+	JGE             columns_many
+	TESTQ           R11, R11
+	JEQ             columns_done
+	SUBQ            $+2, R11
+	MOVQ            R11, R13
+	SHLQ            $0x03, R13
+	ADDQ            R13, R12
+	SHLQ            $0x03, R13
+	ADDQ            R13, R10
+	MOVQ            R11, 4096(AX)
+	VBROADCASTSD    4096(AX), Z5
+	VPADDQ          Z5, Z4, Z4
+	MOVQ            $+2, R11
+	JMP             columns_many
+
+columns_one:
+	MOVQ       R12, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5080(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5088(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5096(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5104(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5112(R10)
+	ADDQ       SI, R13
+	ADDQ       $+8, R12
+	VMOVUPS    5056(R10), Z5
+	VMAXPD     Z5, Z2, Z2
+	PREFETCHT0 8192(R9)
+	ADDQ       $+64, R9
+	VPADDQ     Z3, Z4, Z4
+	ADDQ       $+64, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
+
+columns_done:
+	VMOVUPS Z2, (R8)
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+
+column:
+	VMOVUPS          5056(R9), Z5
+	VSUBPD           Z2, Z5, Z5
+	VCMPPD.BCST      $0x11, c64_0<>+0(SB), Z5, K1
+	VCMPPD           $0x11, Z1, Z5, K2
+	VMAXPD           Z5, Z1, Z5
+	VBROADCASTSD     c64_43380000000003ff<>+0(SB), Z6
+	VFMADD231PD      Z0, Z5, Z6
+	VBROADCASTSD     c64_43380000000003ff<>+0(SB), Z7
+	VSUBPD           Z6, Z7, Z7
+	VFMADD231PD      Z0, Z5, Z7
+	VBROADCASTSD     c64_3e3e605f98b8e096<>+0(SB), Z5
+	VFMADD231PD.BCST c64_3dfc0638429c697c<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3e7b54167a53a801<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3eb62bfd49ecb777<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3eeffcbee3b06d6b<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3f24309130961162<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3f55d87fe7bbbe1b<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3f83b2ab6fba1e1c<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3fac6b08d7048f31<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3fcebfbdff82c598<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3fe62e42fefa39f3<>+0(SB), Z7, Z5
+	VFMADD213PD.BCST c64_3ff0000000000000<>+0(SB), Z7, Z5
+	VPSLLQ           $0x34, Z6, Z6
+	VMULPD           Z6, Z5, Z5
+	VMINPD.BCST      c64_3feffffffffffffe<>+0(SB), Z5, K1, Z5
+	KNOTB            K2, K1
+	VMOVUPD.Z        Z5, K1, Z5
+	VADDPD           Z5, Z3, Z3
+	VPADDQ.BCST      c64_1<>+0(SB), Z4, Z4
+	ADDQ             $+64, R9
+	SUBQ             $+1, R10
+	CMPQ             R10, $+0
+	JGT              column
+	VMOVUPS          Z3, 1536(R8)
+	MOVQ             SI, R9
+	SHLQ             $0x03, R9
+	ADDQ             R9, CX
+	ADDQ             $+32, DI
+	ADDQ             $+64, R8
+	SUBQ             $+8, DX
+	CMPQ             DX, $+0
+	JGT              group
+	VZEROUPPER
+	RET
+
+DATA c64_1<>+0(SB)/8, $0x0000000000000001
+GLOBL c64_1<>(SB), RODATA|NOPTR, $8
+
+// func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·ScaledRowsF64(SB), NOSPLIT, $0-64
+	MOVQ         w+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	MOVQ         dst+40(FP), DI
+	MOVQ         AX, R8
+	SHLQ         $0x03, SI
+	MOVQ         dstStride+48(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         R9, 4248(AX)
+	MOVQ         t+56(FP), R9
+	VBROADCASTSD (R9), Z0
+	VBROADCASTSD 8(R9), Z1
+
+row:
+	VBROADCASTSD 1024(R8), Z2
+	VBROADCASTSD 2048(R8), Z3
+	MOVQ         DI, R9
+	MOVQ         CX, R10
+	MOVQ         BX, R11
+	CMPQ         R11, $+8
+	JLT          elements_end
+
+elements:
+	VMOVUPS          (R10), Z4
+	VSUBPD           Z2, Z4, Z4
+	VCMPPD.BCST      $0x11, c64_0<>+0(SB), Z4, K1
+	VCMPPD           $0x11, Z1, Z4, K2
+	VMAXPD           Z4, Z1, Z4
+	VBROADCASTSD     c64_43380000000003ff<>+0(SB), Z5
+	VFMADD231PD      Z0, Z4, Z5
+	VBROADCASTSD     c64_43380000000003ff<>+0(SB), Z6
+	VSUBPD           Z5, Z6, Z6
+	VFMADD231PD      Z0, Z4, Z6
+	VBROADCASTSD     c64_3e3e605f98b8e096<>+0(SB), Z4
+	VFMADD231PD.BCST c64_3dfc0638429c697c<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3e7b54167a53a801<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3eb62bfd49ecb777<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3eeffcbee3b06d6b<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3f24309130961162<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3f55d87fe7bbbe1b<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3f83b2ab6fba1e1c<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3fac6b08d7048f31<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3fcebfbdff82c598<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3fe62e42fefa39f3<>+0(SB), Z6, Z4
+	VFMADD213PD.BCST c64_3ff0000000000000<>+0(SB), Z6, Z4
+	VPSLLQ           $0x34, Z5, Z5
+	VMULPD           Z5, Z4, Z4
+	VMINPD.BCST      c64_3feffffffffffffe<>+0(SB), Z4, K1, Z4
+	KNOTB            K2, K1
+	VMOVUPD.Z        Z4, K1, Z4
+	VMULPD           Z3, Z4, Z4
+	VMOVUPS          Z4, (R9)
+	ADDQ             $+64, R9
+	ADDQ             $+64, R10
+	SUBQ             $+8, R11
+	CMPQ             R11, $+8
+	JGE              elements
+
+elements_end:
+	TESTQ            R11, R11
+	JEQ              elements_done
+	MOVQ             $-1, R12
+	BZHIQ            R11, R12, R12
+	KMOVB            R12, K1
+	VMOVUPD.Z        (R10), K1, Z4
+	VSUBPD           Z2, Z4, Z2
+	VCMPPD.BCST      $0x11, c64_0<>+0(SB), Z2, K1
+	VCMPPD           $0x11, Z1, Z2, K2
+	VMAXPD           Z2, Z1, Z2
+	VBROADCASTSD     c64_43380000000003ff<>+0(SB), Z4
+	VFMADD231PD      Z0, Z2, Z4
+	VBROADCASTSD     c64_43380000000003ff<>+0(SB), Z5
+	VSUBPD           Z4, Z5, Z5
+	VFMADD231PD      Z0, Z2, Z5
+	VBROADCASTSD     c64_3e3e605f98b8e096<>+0(SB), Z2
+	VFMADD231PD.BCST c64_3dfc0638429c697c<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3e7b54167a53a801<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3eb62bfd49ecb777<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3eeffcbee3b06d6b<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3f24309130961162<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3f55d87fe7bbbe1b<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3f83b2ab6fba1e1c<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3fac6b08d7048f31<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3fcebfbdff82c598<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3fe62e42fefa39f3<>+0(SB), Z5, Z2
+	VFMADD213PD.BCST c64_3ff0000000000000<>+0(SB), Z5, Z2
+	VPSLLQ           $0x34, Z4, Z4
+	VMULPD           Z4, Z2, Z2
+	VMINPD.BCST      c64_3feffffffffffffe<>+0(SB), Z2, K1, Z2
+	KNOTB            K2, K1
+	VMOVUPD.Z        Z2, K1, Z2
+	VMULPD           Z3, Z2, Z2
+	MOVQ             $-1, R10
+	BZHIQ            R11, R10, R10
+	KMOVB            R10, K1
+	VMOVUPD          Z2, K1, (R9)
+
+elements_done:
+	MOVQ 4248(AX), R9
+	ADDQ SI, CX
+	ADDQ R9, DI
+	ADDQ $+8, R8
 	SUBQ $+1, DX
 	CMPQ DX, $+0
 	JGT  row

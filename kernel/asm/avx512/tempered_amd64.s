@@ -1683,7 +1683,7 @@ has_class:
 	RET
 
 // func TemperedShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·TemperedShortF32(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -1705,48 +1705,49 @@ TEXT ·TemperedShortF32(SB), NOSPLIT, $0-56
 group:
 	VBROADCASTSS c32_ff800000<>+0(SB), Z4
 	VBROADCASTSS c32_7fffffff<>+0(SB), Z5
+	MOVQ         CX, R9
 	VBROADCASTSS c32_1<>+0(SB), Z6
 	VPXORD       Z7, Z7, Z7
-	MOVQ         AX, R9
-	MOVQ         BX, R10
-	MOVQ         CX, R11
-	CMPQ         R10, $+4
+	MOVQ         AX, R10
+	MOVQ         BX, R11
+	MOVQ         CX, R12
+	CMPQ         R11, $+4
 	JLT          columns_one
 
 columns_many:
-	MOVQ            R11, R12
-	VBROADCASTF32X4 (R12), Z8
-	ADDQ            SI, R12
-	VBROADCASTF32X4 (R12), Z9
-	ADDQ            SI, R12
-	VBROADCASTF32X4 (R12), Z10
-	ADDQ            SI, R12
-	VBROADCASTF32X4 (R12), Z11
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x01, (R12), Z8, Z8
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x01, (R12), Z9, Z9
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x01, (R12), Z10, Z10
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x01, (R12), Z11, Z11
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x02, (R12), Z8, Z8
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x02, (R12), Z9, Z9
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x02, (R12), Z10, Z10
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x02, (R12), Z11, Z11
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x03, (R12), Z8, Z8
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x03, (R12), Z9, Z9
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x03, (R12), Z10, Z10
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x03, (R12), Z11, Z11
-	ADDQ            SI, R12
+	MOVQ            R12, R13
+	VBROADCASTF32X4 (R13), Z8
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z9
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z10
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z11
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z9, Z9
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z10, Z10
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z11, Z11
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z9, Z9
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z10, Z10
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z11, Z11
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z9, Z9
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z10, Z10
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z11, Z11
+	ADDQ            SI, R13
 	VUNPCKLPS       Z9, Z8, Z12
 	VUNPCKHPS       Z9, Z8, Z8
 	VUNPCKLPS       Z11, Z10, Z9
@@ -1755,110 +1756,120 @@ columns_many:
 	VUNPCKHPD       Z9, Z12, Z9
 	VUNPCKLPD       Z10, Z8, Z12
 	VUNPCKHPD       Z10, Z8, Z8
-	VMOVUPS         Z11, 5056(R9)
+	VMOVUPS         Z11, 5056(R10)
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
 	VMAXPS          Z11, Z4, Z4
 	VMOVUPS         (DI), Z10
 	VPCMPEQD        Z10, Z7, K1
 	VMOVUPS         Z11, K1, Z5
 	VPADDD          Z6, Z7, Z7
-	VMOVUPS         Z9, 5120(R9)
+	VMOVUPS         Z9, 5120(R10)
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
 	VMAXPS          Z9, Z4, Z4
 	VMOVUPS         (DI), Z10
 	VPCMPEQD        Z10, Z7, K1
 	VMOVUPS         Z9, K1, Z5
 	VPADDD          Z6, Z7, Z7
-	VMOVUPS         Z12, 5184(R9)
+	VMOVUPS         Z12, 5184(R10)
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
 	VMAXPS          Z12, Z4, Z4
 	VMOVUPS         (DI), Z9
 	VPCMPEQD        Z9, Z7, K1
 	VMOVUPS         Z12, K1, Z5
 	VPADDD          Z6, Z7, Z7
-	VMOVUPS         Z8, 5248(R9)
+	VMOVUPS         Z8, 5248(R10)
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
 	VMAXPS          Z8, Z4, Z4
 	VMOVUPS         (DI), Z9
 	VPCMPEQD        Z9, Z7, K1
 	VMOVUPS         Z8, K1, Z5
 	VPADDD          Z6, Z7, Z7
-	ADDQ            $+16, R11
-	ADDQ            $+256, R9
-	SUBQ            $+4, R10
-	CMPQ            R10, $+4
+	ADDQ            $+16, R12
+	ADDQ            $+256, R10
+	SUBQ            $+4, R11
+	CMPQ            R11, $+4
 	JGE             columns_many
-	TESTQ           R10, R10
+	TESTQ           R11, R11
 	JEQ             columns_done
-	SUBQ            $+4, R10
-	MOVQ            R10, R12
-	SHLQ            $0x02, R12
-	ADDQ            R12, R11
-	SHLQ            $0x04, R12
-	ADDQ            R12, R9
-	MOVQ            R10, 4096(AX)
+	SUBQ            $+4, R11
+	MOVQ            R11, R13
+	SHLQ            $0x02, R13
+	ADDQ            R13, R12
+	SHLQ            $0x04, R13
+	ADDQ            R13, R10
+	MOVQ            R11, 4096(AX)
 	VBROADCASTSS    4096(AX), Z8
 	VPADDD          Z8, Z7, Z7
-	MOVQ            $+4, R10
+	MOVQ            $+4, R11
 	JMP             columns_many
 
 columns_one:
-	MOVQ     R11, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5056(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5060(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5064(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5068(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5072(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5076(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5080(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5084(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5088(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5092(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5096(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5100(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5104(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5108(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5112(R9)
-	ADDQ     SI, R12
-	MOVLQSX  (R12), R13
-	MOVL     R13, 5116(R9)
-	ADDQ     SI, R12
-	ADDQ     $+4, R11
-	VMOVUPS  5056(R9), Z8
-	VMAXPS   Z8, Z4, Z4
-	VMOVUPS  (DI), Z9
-	VPCMPEQD Z9, Z7, K1
-	VMOVUPS  Z8, K1, Z5
-	VPADDD   Z6, Z7, Z7
-	ADDQ     $+64, R9
-	SUBQ     $+1, R10
-	CMPQ     R10, $+0
-	JGT      columns_one
+	MOVQ       R12, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5060(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5068(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5076(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5080(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5084(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5088(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5092(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5096(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5100(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5104(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5108(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5112(R10)
+	ADDQ       SI, R13
+	MOVLQSX    (R13), R15
+	MOVL       R15, 5116(R10)
+	ADDQ       SI, R13
+	ADDQ       $+4, R12
+	VMOVUPS    5056(R10), Z8
+	PREFETCHT0 8192(R9)
+	ADDQ       $+64, R9
+	VMAXPS     Z8, Z4, Z4
+	VMOVUPS    (DI), Z9
+	VPCMPEQD   Z9, Z7, K1
+	VMOVUPS    Z8, K1, Z5
+	VPADDD     Z6, Z7, Z7
+	ADDQ       $+64, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
 
 columns_done:
 	VCVTPS2PD     Y5, Z6
@@ -1966,7 +1977,7 @@ DATA c32_1<>+0(SB)/4, $0x00000001
 GLOBL c32_1<>(SB), RODATA|NOPTR, $4
 
 // func TemperedShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·TemperedShortF64(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -1988,102 +1999,109 @@ TEXT ·TemperedShortF64(SB), NOSPLIT, $0-56
 group:
 	VBROADCASTSD c64_fff0000000000000<>+0(SB), Z4
 	VBROADCASTSD c64_7fffffffffffffff<>+0(SB), Z5
+	MOVQ         CX, R9
 	VBROADCASTSD c64_1<>+0(SB), Z6
 	VPXORD       Z7, Z7, Z7
-	MOVQ         AX, R9
-	MOVQ         BX, R10
-	MOVQ         CX, R11
-	CMPQ         R10, $+2
+	MOVQ         AX, R10
+	MOVQ         BX, R11
+	MOVQ         CX, R12
+	CMPQ         R11, $+2
 	JLT          columns_one
 
 columns_many:
-	MOVQ            R11, R12
-	VBROADCASTF32X4 (R12), Z8
-	ADDQ            SI, R12
-	VBROADCASTF32X4 (R12), Z9
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x01, (R12), Z8, Z8
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x01, (R12), Z9, Z9
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x02, (R12), Z8, Z8
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x02, (R12), Z9, Z9
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x03, (R12), Z8, Z8
-	ADDQ            SI, R12
-	VINSERTF32X4    $0x03, (R12), Z9, Z9
-	ADDQ            SI, R12
+	MOVQ            R12, R13
+	VBROADCASTF32X4 (R13), Z8
+	ADDQ            SI, R13
+	VBROADCASTF32X4 (R13), Z9
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x01, (R13), Z9, Z9
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x02, (R13), Z9, Z9
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z8, Z8
+	ADDQ            SI, R13
+	VINSERTF32X4    $0x03, (R13), Z9, Z9
+	ADDQ            SI, R13
 	VUNPCKLPD       Z9, Z8, Z10
 	VUNPCKHPD       Z9, Z8, Z8
-	VMOVUPS         Z10, 5056(R9)
+	VMOVUPS         Z10, 5056(R10)
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
 	VMAXPD          Z10, Z4, Z4
 	VMOVUPS         512(R8), Z9
 	VPCMPEQQ        Z9, Z7, K1
 	VMOVUPD         Z10, K1, Z5
 	VPADDQ          Z6, Z7, Z7
-	VMOVUPS         Z8, 5120(R9)
+	VMOVUPS         Z8, 5120(R10)
+	PREFETCHT0      8192(R9)
+	ADDQ            $+64, R9
 	VMAXPD          Z8, Z4, Z4
 	VMOVUPS         512(R8), Z9
 	VPCMPEQQ        Z9, Z7, K1
 	VMOVUPD         Z8, K1, Z5
 	VPADDQ          Z6, Z7, Z7
-	ADDQ            $+16, R11
-	ADDQ            $+128, R9
-	SUBQ            $+2, R10
-	CMPQ            R10, $+2
+	ADDQ            $+16, R12
+	ADDQ            $+128, R10
+	SUBQ            $+2, R11
+	CMPQ            R11, $+2
 	JGE             columns_many
-	TESTQ           R10, R10
+	TESTQ           R11, R11
 	JEQ             columns_done
-	SUBQ            $+2, R10
-	MOVQ            R10, R12
-	SHLQ            $0x03, R12
-	ADDQ            R12, R11
-	SHLQ            $0x03, R12
-	ADDQ            R12, R9
-	MOVQ            R10, 4096(AX)
+	SUBQ            $+2, R11
+	MOVQ            R11, R13
+	SHLQ            $0x03, R13
+	ADDQ            R13, R12
+	SHLQ            $0x03, R13
+	ADDQ            R13, R10
+	MOVQ            R11, 4096(AX)
 	VBROADCASTSD    4096(AX), Z8
 	VPADDQ          Z8, Z7, Z7
-	MOVQ            $+2, R10
+	MOVQ            $+2, R11
 	JMP             columns_many
 
 columns_one:
-	MOVQ     R11, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5056(R9)
-	ADDQ     SI, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5064(R9)
-	ADDQ     SI, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5072(R9)
-	ADDQ     SI, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5080(R9)
-	ADDQ     SI, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5088(R9)
-	ADDQ     SI, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5096(R9)
-	ADDQ     SI, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5104(R9)
-	ADDQ     SI, R12
-	MOVQ     (R12), R13
-	MOVQ     R13, 5112(R9)
-	ADDQ     SI, R12
-	ADDQ     $+8, R11
-	VMOVUPS  5056(R9), Z8
-	VMAXPD   Z8, Z4, Z4
-	VMOVUPS  512(R8), Z9
-	VPCMPEQQ Z9, Z7, K1
-	VMOVUPD  Z8, K1, Z5
-	VPADDQ   Z6, Z7, Z7
-	ADDQ     $+64, R9
-	SUBQ     $+1, R10
-	CMPQ     R10, $+0
-	JGT      columns_one
+	MOVQ       R12, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5056(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5064(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5072(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5080(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5088(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5096(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5104(R10)
+	ADDQ       SI, R13
+	MOVQ       (R13), R15
+	MOVQ       R15, 5112(R10)
+	ADDQ       SI, R13
+	ADDQ       $+8, R12
+	VMOVUPS    5056(R10), Z8
+	PREFETCHT0 8192(R9)
+	ADDQ       $+64, R9
+	VMAXPD     Z8, Z4, Z4
+	VMOVUPS    512(R8), Z9
+	VPCMPEQQ   Z9, Z7, K1
+	VMOVUPD    Z8, K1, Z5
+	VPADDQ     Z6, Z7, Z7
+	ADDQ       $+64, R10
+	SUBQ       $+1, R11
+	CMPQ       R11, $+0
+	JGT        columns_one
 
 columns_done:
 	VMOVUPS Z5, 3072(R8)

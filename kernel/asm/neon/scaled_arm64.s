@@ -75,7 +75,11 @@ DATA consts<>+528(SB)/8, $0x3ff0000000000000
 DATA consts<>+536(SB)/8, $0x3ff0000000000000
 DATA consts<>+544(SB)/8, $0x3feffffffffffffe
 DATA consts<>+552(SB)/8, $0x3feffffffffffffe
-GLOBL consts<>(SB), RODATA|NOPTR, $560
+DATA consts<>+560(SB)/8, $0x0000000100000001
+DATA consts<>+568(SB)/8, $0x0000000100000001
+DATA consts<>+576(SB)/8, $0x0000000000000001
+DATA consts<>+584(SB)/8, $0x0000000000000001
+GLOBL consts<>(SB), RODATA|NOPTR, $592
 
 // func ScaledTermsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
 TEXT ·ScaledTermsF32(SB), NOSPLIT, $0-64
@@ -3348,6 +3352,11 @@ rows:
 	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
 	WORD $0x0f20a420 // sxtl v0.2d, v1.2s
 	FMOVQ F0, 2048(R1)
+	FMOVQ (R1), F0
+	WORD $0x0e616801 // fcvtn v1.2s, v0.2d
+	WORD $0x4e616801 // fcvtn2 v1.4s, v0.2d
+	WORD $0x0f20a420 // sxtl v0.2d, v1.2s
+	FMOVQ F0, 1024(R1)
 	ADD $16, R1
 	SUB $2, R2
 	CMP $0, R2
@@ -3498,6 +3507,558 @@ next:
 	BGT row
 	RET
 
+// func ScaledShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float32)
+TEXT ·ScaledShortF32(SB), NOSPLIT, $0-56
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD R1, R6
+	MOVD $0, R7
+	MOVD R7, 4224(R1)
+	LSL $2, R5
+	MOVD R4, 4232(R1)
+	MOVD t+48(FP), R7
+	FMOVS (R7), F0
+	VDUP V0.S[0], V0.S4
+	FMOVS 4(R7), F1
+	VDUP V1.S[0], V1.S4
+
+group:
+	FMOVQ (R0), F2
+	MOVD R2, R7
+	MOVD R1, R8
+	MOVD R4, R9
+	MOVD R2, R10
+	CMP $4, R9
+	BLT columns_one
+
+columns_many:
+	MOVD R10, R11
+	FMOVQ (R11), F3
+	ADD R5, R11
+	FMOVQ (R11), F4
+	ADD R5, R11
+	FMOVQ (R11), F5
+	ADD R5, R11
+	FMOVQ (R11), F6
+	VZIP1 V4.S4, V3.S4, V7.S4
+	VZIP2 V4.S4, V3.S4, V3.S4
+	VZIP1 V6.S4, V5.S4, V4.S4
+	VZIP2 V6.S4, V5.S4, V5.S4
+	VZIP1 V4.D2, V7.D2, V6.D2
+	VZIP2 V4.D2, V7.D2, V4.D2
+	VZIP1 V5.D2, V3.D2, V7.D2
+	VZIP2 V5.D2, V3.D2, V3.D2
+	FMOVQ F6, 5056(R8)
+	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	FMOVQ F4, 5072(R8)
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	FMOVQ F7, 5088(R8)
+	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	FMOVQ F3, 5104(R8)
+	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	ADD $16, R10
+	ADD $64, R8
+	SUB $4, R9
+	CMP $4, R9
+	BGE columns_many
+	CBZ R9, columns_done
+	SUB $4, R9
+	MOVD R9, R11
+	LSL $2, R11
+	ADD R11, R10
+	LSL $2, R11
+	ADD R11, R8
+	MOVD R9, 4096(R1)
+	MOVD $4, R9
+	JMP columns_many
+
+columns_one:
+	MOVD R10, R11
+	MOVW (R11), R12
+	MOVW R12, 5056(R8)
+	ADD R5, R11
+	MOVW (R11), R12
+	MOVW R12, 5060(R8)
+	ADD R5, R11
+	MOVW (R11), R12
+	MOVW R12, 5064(R8)
+	ADD R5, R11
+	MOVW (R11), R11
+	MOVW R11, 5068(R8)
+	ADD $4, R10
+	FMOVQ 5056(R8), F3
+	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	ADD $16, R8
+	SUB $1, R9
+	CMP $0, R9
+	BGT columns_one
+
+columns_done:
+	WORD $0x0e617843 // fcvtl v3.2d, v2.2s
+	WORD $0x4e617844 // fcvtl2 v4.2d, v2.4s
+	FMOVQ F3, (R6)
+	FMOVQ F4, 16(R6)
+	VMOVI $0, V3.B16
+	MOVD R1, R7
+	MOVD R4, R8
+
+column:
+	FMOVQ 5056(R7), F4
+	WORD $0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	VMOVI $0, V5.B16
+	WORD $0x6ea4e4a5 // fcmgt v5.4s, v5.4s, v4.4s
+	WORD $0x6ea4e426 // fcmgt v6.4s, v1.4s, v4.4s
+	WORD $0x4e24f424 // fmax v4.4s, v1.4s, v4.4s
+	FMOVQ 96(R0), F7
+	VFMLA V0.S4, V4.S4, V7.S4
+	FMOVQ 96(R0), F8
+	WORD $0x4ea7d508 // fsub v8.4s, v8.4s, v7.4s
+	VFMLA V0.S4, V4.S4, V8.S4
+	FMOVQ 112(R0), F4
+	FMOVQ 128(R0), F9
+	VFMLA V9.S4, V8.S4, V4.S4
+	FMOVQ 144(R0), F9
+	VFMLA V8.S4, V4.S4, V9.S4
+	FMOVQ 160(R0), F4
+	VFMLA V8.S4, V9.S4, V4.S4
+	FMOVQ 176(R0), F9
+	VFMLA V8.S4, V4.S4, V9.S4
+	FMOVQ 192(R0), F4
+	VFMLA V8.S4, V9.S4, V4.S4
+	FMOVQ 208(R0), F9
+	VFMLA V8.S4, V4.S4, V9.S4
+	VSHL $23, V7.S4, V4.S4
+	WORD $0x6e24dd24 // fmul v4.4s, v9.4s, v4.4s
+	FMOVQ 224(R0), F7
+	WORD $0x4ea7f487 // fmin v7.4s, v4.4s, v7.4s
+	VBSL V4.B16, V7.B16, V5.B16
+	WORD $0x4e661ca4 // bic v4.16b, v5.16b, v6.16b
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	ADD $16, R7
+	SUB $1, R8
+	CMP $0, R8
+	BGT column
+	WORD $0x0e617862 // fcvtl v2.2d, v3.2s
+	WORD $0x4e617863 // fcvtl2 v3.2d, v3.4s
+	FMOVQ F2, 1536(R6)
+	FMOVQ F3, 1552(R6)
+	MOVD R5, R7
+	LSL $2, R7
+	ADD R7, R2
+	ADD $32, R6
+	SUB $4, R3
+	CMP $0, R3
+	BGT group
+	RET
+
+// func ScaledRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
+TEXT ·ScaledRowsF32(SB), NOSPLIT, $0-64
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD dst+40(FP), R6
+	MOVD R1, R7
+	LSL $2, R5
+	MOVD dstStride+48(FP), R8
+	LSL $2, R8
+	MOVD R8, 4248(R1)
+	MOVD t+56(FP), R8
+	FMOVS (R8), F0
+	VDUP V0.S[0], V0.S4
+	FMOVS 4(R8), F1
+	VDUP V1.S[0], V1.S4
+
+row:
+	FMOVS 1024(R7), F2
+	VDUP V2.S[0], V2.S4
+	FMOVS 2048(R7), F3
+	VDUP V3.S[0], V3.S4
+	MOVD R6, R8
+	MOVD R2, R9
+	MOVD R4, R10
+	CMP $16, R10
+	BLT elements_end
+
+elements:
+	FMOVQ (R9), F4
+	FMOVQ 16(R9), F5
+	FMOVQ 32(R9), F6
+	FMOVQ 48(R9), F7
+	WORD $0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	VMOVI $0, V8.B16
+	WORD $0x6ea4e508 // fcmgt v8.4s, v8.4s, v4.4s
+	WORD $0x6ea4e429 // fcmgt v9.4s, v1.4s, v4.4s
+	WORD $0x4e24f424 // fmax v4.4s, v1.4s, v4.4s
+	FMOVQ 96(R0), F10
+	VFMLA V0.S4, V4.S4, V10.S4
+	FMOVQ 96(R0), F11
+	WORD $0x4eaad56b // fsub v11.4s, v11.4s, v10.4s
+	VFMLA V0.S4, V4.S4, V11.S4
+	FMOVQ 112(R0), F4
+	FMOVQ 128(R0), F12
+	VFMLA V12.S4, V11.S4, V4.S4
+	FMOVQ 144(R0), F12
+	VFMLA V11.S4, V4.S4, V12.S4
+	FMOVQ 160(R0), F4
+	VFMLA V11.S4, V12.S4, V4.S4
+	FMOVQ 176(R0), F12
+	VFMLA V11.S4, V4.S4, V12.S4
+	FMOVQ 192(R0), F4
+	VFMLA V11.S4, V12.S4, V4.S4
+	FMOVQ 208(R0), F12
+	VFMLA V11.S4, V4.S4, V12.S4
+	VSHL $23, V10.S4, V4.S4
+	WORD $0x6e24dd84 // fmul v4.4s, v12.4s, v4.4s
+	FMOVQ 224(R0), F10
+	WORD $0x4eaaf48a // fmin v10.4s, v4.4s, v10.4s
+	VBSL V4.B16, V10.B16, V8.B16
+	WORD $0x4e691d04 // bic v4.16b, v8.16b, v9.16b
+	WORD $0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD $0x4ea2d4a5 // fsub v5.4s, v5.4s, v2.4s
+	VMOVI $0, V8.B16
+	WORD $0x6ea5e508 // fcmgt v8.4s, v8.4s, v5.4s
+	WORD $0x6ea5e429 // fcmgt v9.4s, v1.4s, v5.4s
+	WORD $0x4e25f425 // fmax v5.4s, v1.4s, v5.4s
+	FMOVQ 96(R0), F10
+	VFMLA V0.S4, V5.S4, V10.S4
+	FMOVQ 96(R0), F11
+	WORD $0x4eaad56b // fsub v11.4s, v11.4s, v10.4s
+	VFMLA V0.S4, V5.S4, V11.S4
+	FMOVQ 112(R0), F5
+	FMOVQ 128(R0), F12
+	VFMLA V12.S4, V11.S4, V5.S4
+	FMOVQ 144(R0), F12
+	VFMLA V11.S4, V5.S4, V12.S4
+	FMOVQ 160(R0), F5
+	VFMLA V11.S4, V12.S4, V5.S4
+	FMOVQ 176(R0), F12
+	VFMLA V11.S4, V5.S4, V12.S4
+	FMOVQ 192(R0), F5
+	VFMLA V11.S4, V12.S4, V5.S4
+	FMOVQ 208(R0), F12
+	VFMLA V11.S4, V5.S4, V12.S4
+	VSHL $23, V10.S4, V5.S4
+	WORD $0x6e25dd85 // fmul v5.4s, v12.4s, v5.4s
+	FMOVQ 224(R0), F10
+	WORD $0x4eaaf4aa // fmin v10.4s, v5.4s, v10.4s
+	VBSL V5.B16, V10.B16, V8.B16
+	WORD $0x4e691d05 // bic v5.16b, v8.16b, v9.16b
+	WORD $0x6e23dca5 // fmul v5.4s, v5.4s, v3.4s
+	WORD $0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	VMOVI $0, V8.B16
+	WORD $0x6ea6e508 // fcmgt v8.4s, v8.4s, v6.4s
+	WORD $0x6ea6e429 // fcmgt v9.4s, v1.4s, v6.4s
+	WORD $0x4e26f426 // fmax v6.4s, v1.4s, v6.4s
+	FMOVQ 96(R0), F10
+	VFMLA V0.S4, V6.S4, V10.S4
+	FMOVQ 96(R0), F11
+	WORD $0x4eaad56b // fsub v11.4s, v11.4s, v10.4s
+	VFMLA V0.S4, V6.S4, V11.S4
+	FMOVQ 112(R0), F6
+	FMOVQ 128(R0), F12
+	VFMLA V12.S4, V11.S4, V6.S4
+	FMOVQ 144(R0), F12
+	VFMLA V11.S4, V6.S4, V12.S4
+	FMOVQ 160(R0), F6
+	VFMLA V11.S4, V12.S4, V6.S4
+	FMOVQ 176(R0), F12
+	VFMLA V11.S4, V6.S4, V12.S4
+	FMOVQ 192(R0), F6
+	VFMLA V11.S4, V12.S4, V6.S4
+	FMOVQ 208(R0), F12
+	VFMLA V11.S4, V6.S4, V12.S4
+	VSHL $23, V10.S4, V6.S4
+	WORD $0x6e26dd86 // fmul v6.4s, v12.4s, v6.4s
+	FMOVQ 224(R0), F10
+	WORD $0x4eaaf4ca // fmin v10.4s, v6.4s, v10.4s
+	VBSL V6.B16, V10.B16, V8.B16
+	WORD $0x4e691d06 // bic v6.16b, v8.16b, v9.16b
+	WORD $0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD $0x4ea2d4e7 // fsub v7.4s, v7.4s, v2.4s
+	VMOVI $0, V8.B16
+	WORD $0x6ea7e508 // fcmgt v8.4s, v8.4s, v7.4s
+	WORD $0x6ea7e429 // fcmgt v9.4s, v1.4s, v7.4s
+	WORD $0x4e27f427 // fmax v7.4s, v1.4s, v7.4s
+	FMOVQ 96(R0), F10
+	VFMLA V0.S4, V7.S4, V10.S4
+	FMOVQ 96(R0), F11
+	WORD $0x4eaad56b // fsub v11.4s, v11.4s, v10.4s
+	VFMLA V0.S4, V7.S4, V11.S4
+	FMOVQ 112(R0), F7
+	FMOVQ 128(R0), F12
+	VFMLA V12.S4, V11.S4, V7.S4
+	FMOVQ 144(R0), F12
+	VFMLA V11.S4, V7.S4, V12.S4
+	FMOVQ 160(R0), F7
+	VFMLA V11.S4, V12.S4, V7.S4
+	FMOVQ 176(R0), F12
+	VFMLA V11.S4, V7.S4, V12.S4
+	FMOVQ 192(R0), F7
+	VFMLA V11.S4, V12.S4, V7.S4
+	FMOVQ 208(R0), F12
+	VFMLA V11.S4, V7.S4, V12.S4
+	VSHL $23, V10.S4, V7.S4
+	WORD $0x6e27dd87 // fmul v7.4s, v12.4s, v7.4s
+	FMOVQ 224(R0), F10
+	WORD $0x4eaaf4ea // fmin v10.4s, v7.4s, v10.4s
+	VBSL V7.B16, V10.B16, V8.B16
+	WORD $0x4e691d07 // bic v7.16b, v8.16b, v9.16b
+	WORD $0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	FMOVQ F4, (R8)
+	FMOVQ F5, 16(R8)
+	FMOVQ F6, 32(R8)
+	FMOVQ F7, 48(R8)
+	ADD $64, R8
+	ADD $64, R9
+	SUB $16, R10
+	CMP $16, R10
+	BGE elements
+
+elements_end:
+	CBZ R10, elements_done
+	MOVD R10, R11
+	AND $-4, R11
+	MOVD R10, R12
+	LSL $2, R12
+	ADD R9, R12
+	LSL $2, R11
+	ADD R9, R11
+	VMOVI $0, V4.B16
+	TBZ $0, R10, l1
+	FMOVS -4(R12), F4
+
+l1:
+	TBZ $1, R10, l2
+	FMOVD (R11), F5
+	VZIP1 V4.D2, V5.D2, V4.D2
+
+l2:
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	CMP $4, R10
+	BLT l4
+	FMOVQ (R9), F8
+	CMP $8, R10
+	BLT l5
+	FMOVQ 16(R9), F5
+	CMP $12, R10
+	BLT l6
+	FMOVQ 32(R9), F6
+	CMP $16, R10
+	BLT l7
+	FMOVQ 48(R9), F7
+	JMP l3
+
+l4:
+	VMOV V4.B16, V8.B16
+	JMP l3
+
+l5:
+	VMOV V4.B16, V5.B16
+	JMP l3
+
+l6:
+	VMOV V4.B16, V6.B16
+	JMP l3
+
+l7:
+	VMOV V4.B16, V7.B16
+
+l3:
+	WORD $0x4ea2d504 // fsub v4.4s, v8.4s, v2.4s
+	VMOVI $0, V8.B16
+	WORD $0x6ea4e508 // fcmgt v8.4s, v8.4s, v4.4s
+	WORD $0x6ea4e429 // fcmgt v9.4s, v1.4s, v4.4s
+	WORD $0x4e24f424 // fmax v4.4s, v1.4s, v4.4s
+	FMOVQ 96(R0), F10
+	VFMLA V0.S4, V4.S4, V10.S4
+	FMOVQ 96(R0), F11
+	WORD $0x4eaad56b // fsub v11.4s, v11.4s, v10.4s
+	VFMLA V0.S4, V4.S4, V11.S4
+	FMOVQ 112(R0), F4
+	FMOVQ 128(R0), F12
+	VFMLA V12.S4, V11.S4, V4.S4
+	FMOVQ 144(R0), F12
+	VFMLA V11.S4, V4.S4, V12.S4
+	FMOVQ 160(R0), F4
+	VFMLA V11.S4, V12.S4, V4.S4
+	FMOVQ 176(R0), F12
+	VFMLA V11.S4, V4.S4, V12.S4
+	FMOVQ 192(R0), F4
+	VFMLA V11.S4, V12.S4, V4.S4
+	FMOVQ 208(R0), F12
+	VFMLA V11.S4, V4.S4, V12.S4
+	VSHL $23, V10.S4, V4.S4
+	WORD $0x6e24dd84 // fmul v4.4s, v12.4s, v4.4s
+	FMOVQ 224(R0), F10
+	WORD $0x4eaaf48a // fmin v10.4s, v4.4s, v10.4s
+	VBSL V4.B16, V10.B16, V8.B16
+	WORD $0x4e691d04 // bic v4.16b, v8.16b, v9.16b
+	WORD $0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD $0x4ea2d4a5 // fsub v5.4s, v5.4s, v2.4s
+	VMOVI $0, V8.B16
+	WORD $0x6ea5e508 // fcmgt v8.4s, v8.4s, v5.4s
+	WORD $0x6ea5e429 // fcmgt v9.4s, v1.4s, v5.4s
+	WORD $0x4e25f425 // fmax v5.4s, v1.4s, v5.4s
+	FMOVQ 96(R0), F10
+	VFMLA V0.S4, V5.S4, V10.S4
+	FMOVQ 96(R0), F11
+	WORD $0x4eaad56b // fsub v11.4s, v11.4s, v10.4s
+	VFMLA V0.S4, V5.S4, V11.S4
+	FMOVQ 112(R0), F5
+	FMOVQ 128(R0), F12
+	VFMLA V12.S4, V11.S4, V5.S4
+	FMOVQ 144(R0), F12
+	VFMLA V11.S4, V5.S4, V12.S4
+	FMOVQ 160(R0), F5
+	VFMLA V11.S4, V12.S4, V5.S4
+	FMOVQ 176(R0), F12
+	VFMLA V11.S4, V5.S4, V12.S4
+	FMOVQ 192(R0), F5
+	VFMLA V11.S4, V12.S4, V5.S4
+	FMOVQ 208(R0), F12
+	VFMLA V11.S4, V5.S4, V12.S4
+	VSHL $23, V10.S4, V5.S4
+	WORD $0x6e25dd85 // fmul v5.4s, v12.4s, v5.4s
+	FMOVQ 224(R0), F10
+	WORD $0x4eaaf4aa // fmin v10.4s, v5.4s, v10.4s
+	VBSL V5.B16, V10.B16, V8.B16
+	WORD $0x4e691d05 // bic v5.16b, v8.16b, v9.16b
+	WORD $0x6e23dca5 // fmul v5.4s, v5.4s, v3.4s
+	WORD $0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	VMOVI $0, V8.B16
+	WORD $0x6ea6e508 // fcmgt v8.4s, v8.4s, v6.4s
+	WORD $0x6ea6e429 // fcmgt v9.4s, v1.4s, v6.4s
+	WORD $0x4e26f426 // fmax v6.4s, v1.4s, v6.4s
+	FMOVQ 96(R0), F10
+	VFMLA V0.S4, V6.S4, V10.S4
+	FMOVQ 96(R0), F11
+	WORD $0x4eaad56b // fsub v11.4s, v11.4s, v10.4s
+	VFMLA V0.S4, V6.S4, V11.S4
+	FMOVQ 112(R0), F6
+	FMOVQ 128(R0), F12
+	VFMLA V12.S4, V11.S4, V6.S4
+	FMOVQ 144(R0), F12
+	VFMLA V11.S4, V6.S4, V12.S4
+	FMOVQ 160(R0), F6
+	VFMLA V11.S4, V12.S4, V6.S4
+	FMOVQ 176(R0), F12
+	VFMLA V11.S4, V6.S4, V12.S4
+	FMOVQ 192(R0), F6
+	VFMLA V11.S4, V12.S4, V6.S4
+	FMOVQ 208(R0), F12
+	VFMLA V11.S4, V6.S4, V12.S4
+	VSHL $23, V10.S4, V6.S4
+	WORD $0x6e26dd86 // fmul v6.4s, v12.4s, v6.4s
+	FMOVQ 224(R0), F10
+	WORD $0x4eaaf4ca // fmin v10.4s, v6.4s, v10.4s
+	VBSL V6.B16, V10.B16, V8.B16
+	WORD $0x4e691d06 // bic v6.16b, v8.16b, v9.16b
+	WORD $0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD $0x4ea2d4e2 // fsub v2.4s, v7.4s, v2.4s
+	VMOVI $0, V7.B16
+	WORD $0x6ea2e4e7 // fcmgt v7.4s, v7.4s, v2.4s
+	WORD $0x6ea2e428 // fcmgt v8.4s, v1.4s, v2.4s
+	WORD $0x4e22f422 // fmax v2.4s, v1.4s, v2.4s
+	FMOVQ 96(R0), F9
+	VFMLA V0.S4, V2.S4, V9.S4
+	FMOVQ 96(R0), F10
+	WORD $0x4ea9d54a // fsub v10.4s, v10.4s, v9.4s
+	VFMLA V0.S4, V2.S4, V10.S4
+	FMOVQ 112(R0), F2
+	FMOVQ 128(R0), F11
+	VFMLA V11.S4, V10.S4, V2.S4
+	FMOVQ 144(R0), F11
+	VFMLA V10.S4, V2.S4, V11.S4
+	FMOVQ 160(R0), F2
+	VFMLA V10.S4, V11.S4, V2.S4
+	FMOVQ 176(R0), F11
+	VFMLA V10.S4, V2.S4, V11.S4
+	FMOVQ 192(R0), F2
+	VFMLA V10.S4, V11.S4, V2.S4
+	FMOVQ 208(R0), F11
+	VFMLA V10.S4, V2.S4, V11.S4
+	VSHL $23, V9.S4, V2.S4
+	WORD $0x6e22dd62 // fmul v2.4s, v11.4s, v2.4s
+	FMOVQ 224(R0), F9
+	WORD $0x4ea9f449 // fmin v9.4s, v2.4s, v9.4s
+	VBSL V2.B16, V9.B16, V7.B16
+	WORD $0x4e681ce2 // bic v2.16b, v7.16b, v8.16b
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	MOVD R10, R9
+	AND $-4, R9
+	MOVD R10, R11
+	LSL $2, R11
+	ADD R8, R11
+	LSL $2, R9
+	ADD R8, R9
+	CMP $4, R10
+	BLT l8
+	FMOVQ F4, (R8)
+	CMP $8, R10
+	BLT l9
+	FMOVQ F5, 16(R8)
+	CMP $12, R10
+	BLT l10
+	FMOVQ F6, 32(R8)
+	CMP $16, R10
+	BLT l11
+	FMOVQ F2, 48(R8)
+	JMP l12
+
+l8:
+	VMOV V4.B16, V2.B16
+	JMP l13
+
+l9:
+	VMOV V5.B16, V2.B16
+	JMP l13
+
+l10:
+	VMOV V6.B16, V2.B16
+	JMP l13
+
+l11:
+
+l13:
+	TBZ $1, R10, l14
+	FMOVD F2, (R9)
+	VEXT $8, V2.B16, V2.B16, V2.B16
+
+l14:
+	TBZ $0, R10, l12
+	FMOVS F2, -4(R11)
+
+l12:
+
+elements_done:
+	MOVD 4248(R1), R8
+	ADD R5, R2
+	ADD R8, R6
+	ADD $8, R7
+	SUB $1, R3
+	CMP $0, R3
+	BGT row
+	RET
+
 // func ScaledEndsF64(w *float64, n int)
 TEXT ·ScaledEndsF64(SB), NOSPLIT, $0-16
 	MOVD $consts<>(SB), R0
@@ -3509,6 +4070,8 @@ rows:
 	FMOVQ 1536(R1), F1
 	WORD $0x6e61fc00 // fdiv v0.2d, v0.2d, v1.2d
 	FMOVQ F0, 2048(R1)
+	FMOVQ (R1), F0
+	FMOVQ F0, 1024(R1)
 	ADD $16, R1
 	SUB $2, R2
 	CMP $0, R2
@@ -3638,5 +4201,599 @@ next:
 	ADD $8, R0
 	SUB $1, R2
 	CMP $0, R2
+	BGT row
+	RET
+
+// func ScaledShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
+TEXT ·ScaledShortF64(SB), NOSPLIT, $0-56
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD R1, R6
+	MOVD $0, R7
+	MOVD R7, 4224(R1)
+	LSL $3, R5
+	MOVD R4, 4232(R1)
+	MOVD t+48(FP), R7
+	FMOVD (R7), F0
+	VDUP V0.D[0], V0.D2
+	FMOVD 8(R7), F1
+	VDUP V1.D[0], V1.D2
+
+group:
+	FMOVQ 240(R0), F2
+	MOVD R2, R7
+	MOVD R1, R8
+	MOVD R4, R9
+	MOVD R2, R10
+	CMP $2, R9
+	BLT columns_one
+
+columns_many:
+	MOVD R10, R11
+	FMOVQ (R11), F3
+	ADD R5, R11
+	FMOVQ (R11), F4
+	VZIP1 V4.D2, V3.D2, V5.D2
+	VZIP2 V4.D2, V3.D2, V3.D2
+	FMOVQ F5, 5056(R8)
+	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	FMOVQ F3, 5072(R8)
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	ADD $16, R10
+	ADD $32, R8
+	SUB $2, R9
+	CMP $2, R9
+	BGE columns_many
+	CBZ R9, columns_done
+	SUB $2, R9
+	MOVD R9, R11
+	LSL $3, R11
+	ADD R11, R10
+	LSL $1, R11
+	ADD R11, R8
+	MOVD R9, 4096(R1)
+	MOVD $2, R9
+	JMP columns_many
+
+columns_one:
+	MOVD R10, R11
+	MOVD (R11), R12
+	MOVD R12, 5056(R8)
+	ADD R5, R11
+	MOVD (R11), R11
+	MOVD R11, 5064(R8)
+	ADD $8, R10
+	FMOVQ 5056(R8), F3
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	PRFM 8192(R7), PLDL1KEEP
+	ADD $16, R7
+	ADD $16, R8
+	SUB $1, R9
+	CMP $0, R9
+	BGT columns_one
+
+columns_done:
+	FMOVQ F2, (R6)
+	VMOVI $0, V3.B16
+	MOVD R1, R7
+	MOVD R4, R8
+
+column:
+	FMOVQ 5056(R7), F4
+	WORD $0x4ee2d484 // fsub v4.2d, v4.2d, v2.2d
+	VMOVI $0, V5.B16
+	WORD $0x6ee4e4a5 // fcmgt v5.2d, v5.2d, v4.2d
+	WORD $0x6ee4e426 // fcmgt v6.2d, v1.2d, v4.2d
+	WORD $0x4e64f424 // fmax v4.2d, v1.2d, v4.2d
+	FMOVQ 336(R0), F7
+	VFMLA V0.D2, V4.D2, V7.D2
+	FMOVQ 336(R0), F8
+	WORD $0x4ee7d508 // fsub v8.2d, v8.2d, v7.2d
+	VFMLA V0.D2, V4.D2, V8.D2
+	FMOVQ 352(R0), F4
+	FMOVQ 368(R0), F9
+	VFMLA V9.D2, V8.D2, V4.D2
+	FMOVQ 384(R0), F9
+	VFMLA V8.D2, V4.D2, V9.D2
+	FMOVQ 400(R0), F4
+	VFMLA V8.D2, V9.D2, V4.D2
+	FMOVQ 416(R0), F9
+	VFMLA V8.D2, V4.D2, V9.D2
+	FMOVQ 432(R0), F4
+	VFMLA V8.D2, V9.D2, V4.D2
+	FMOVQ 448(R0), F9
+	VFMLA V8.D2, V4.D2, V9.D2
+	FMOVQ 464(R0), F4
+	VFMLA V8.D2, V9.D2, V4.D2
+	FMOVQ 480(R0), F9
+	VFMLA V8.D2, V4.D2, V9.D2
+	FMOVQ 496(R0), F4
+	VFMLA V8.D2, V9.D2, V4.D2
+	FMOVQ 512(R0), F9
+	VFMLA V8.D2, V4.D2, V9.D2
+	FMOVQ 528(R0), F4
+	VFMLA V8.D2, V9.D2, V4.D2
+	VSHL $52, V7.D2, V7.D2
+	WORD $0x6e67dc84 // fmul v4.2d, v4.2d, v7.2d
+	FMOVQ 544(R0), F7
+	WORD $0x4ee7f487 // fmin v7.2d, v4.2d, v7.2d
+	VBSL V4.B16, V7.B16, V5.B16
+	WORD $0x4e661ca4 // bic v4.16b, v5.16b, v6.16b
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	ADD $16, R7
+	SUB $1, R8
+	CMP $0, R8
+	BGT column
+	FMOVQ F3, 1536(R6)
+	MOVD R5, R7
+	LSL $1, R7
+	ADD R7, R2
+	ADD $16, R6
+	SUB $2, R3
+	CMP $0, R3
+	BGT group
+	RET
+
+// func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)
+TEXT ·ScaledRowsF64(SB), NOSPLIT, $0-64
+	MOVD $consts<>(SB), R0
+	MOVD w+0(FP), R1
+	MOVD x+8(FP), R2
+	MOVD rows+16(FP), R3
+	MOVD k+24(FP), R4
+	MOVD stride+32(FP), R5
+	MOVD dst+40(FP), R6
+	MOVD R1, R7
+	LSL $3, R5
+	MOVD dstStride+48(FP), R8
+	LSL $3, R8
+	MOVD R8, 4248(R1)
+	MOVD t+56(FP), R8
+	FMOVD (R8), F0
+	VDUP V0.D[0], V0.D2
+	FMOVD 8(R8), F1
+	VDUP V1.D[0], V1.D2
+
+row:
+	FMOVD 1024(R7), F2
+	VDUP V2.D[0], V2.D2
+	FMOVD 2048(R7), F3
+	VDUP V3.D[0], V3.D2
+	MOVD R6, R8
+	MOVD R2, R9
+	MOVD R4, R10
+	CMP $8, R10
+	BLT elements_end
+
+elements:
+	FMOVQ (R9), F4
+	FMOVQ 16(R9), F5
+	FMOVQ 32(R9), F6
+	FMOVQ 48(R9), F7
+	WORD $0x4ee2d484 // fsub v4.2d, v4.2d, v2.2d
+	VMOVI $0, V8.B16
+	WORD $0x6ee4e508 // fcmgt v8.2d, v8.2d, v4.2d
+	WORD $0x6ee4e429 // fcmgt v9.2d, v1.2d, v4.2d
+	WORD $0x4e64f424 // fmax v4.2d, v1.2d, v4.2d
+	FMOVQ 336(R0), F10
+	VFMLA V0.D2, V4.D2, V10.D2
+	FMOVQ 336(R0), F11
+	WORD $0x4eead56b // fsub v11.2d, v11.2d, v10.2d
+	VFMLA V0.D2, V4.D2, V11.D2
+	FMOVQ 352(R0), F4
+	FMOVQ 368(R0), F12
+	VFMLA V12.D2, V11.D2, V4.D2
+	FMOVQ 384(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 400(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 416(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 432(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 448(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 464(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 480(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 496(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 512(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 528(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adc84 // fmul v4.2d, v4.2d, v10.2d
+	FMOVQ 544(R0), F10
+	WORD $0x4eeaf48a // fmin v10.2d, v4.2d, v10.2d
+	VBSL V4.B16, V10.B16, V8.B16
+	WORD $0x4e691d04 // bic v4.16b, v8.16b, v9.16b
+	WORD $0x6e63dc84 // fmul v4.2d, v4.2d, v3.2d
+	WORD $0x4ee2d4a5 // fsub v5.2d, v5.2d, v2.2d
+	VMOVI $0, V8.B16
+	WORD $0x6ee5e508 // fcmgt v8.2d, v8.2d, v5.2d
+	WORD $0x6ee5e429 // fcmgt v9.2d, v1.2d, v5.2d
+	WORD $0x4e65f425 // fmax v5.2d, v1.2d, v5.2d
+	FMOVQ 336(R0), F10
+	VFMLA V0.D2, V5.D2, V10.D2
+	FMOVQ 336(R0), F11
+	WORD $0x4eead56b // fsub v11.2d, v11.2d, v10.2d
+	VFMLA V0.D2, V5.D2, V11.D2
+	FMOVQ 352(R0), F5
+	FMOVQ 368(R0), F12
+	VFMLA V12.D2, V11.D2, V5.D2
+	FMOVQ 384(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 400(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 416(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 432(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 448(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 464(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 480(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 496(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 512(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 528(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adca5 // fmul v5.2d, v5.2d, v10.2d
+	FMOVQ 544(R0), F10
+	WORD $0x4eeaf4aa // fmin v10.2d, v5.2d, v10.2d
+	VBSL V5.B16, V10.B16, V8.B16
+	WORD $0x4e691d05 // bic v5.16b, v8.16b, v9.16b
+	WORD $0x6e63dca5 // fmul v5.2d, v5.2d, v3.2d
+	WORD $0x4ee2d4c6 // fsub v6.2d, v6.2d, v2.2d
+	VMOVI $0, V8.B16
+	WORD $0x6ee6e508 // fcmgt v8.2d, v8.2d, v6.2d
+	WORD $0x6ee6e429 // fcmgt v9.2d, v1.2d, v6.2d
+	WORD $0x4e66f426 // fmax v6.2d, v1.2d, v6.2d
+	FMOVQ 336(R0), F10
+	VFMLA V0.D2, V6.D2, V10.D2
+	FMOVQ 336(R0), F11
+	WORD $0x4eead56b // fsub v11.2d, v11.2d, v10.2d
+	VFMLA V0.D2, V6.D2, V11.D2
+	FMOVQ 352(R0), F6
+	FMOVQ 368(R0), F12
+	VFMLA V12.D2, V11.D2, V6.D2
+	FMOVQ 384(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 400(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 416(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 432(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 448(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 464(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 480(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 496(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 512(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 528(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adcc6 // fmul v6.2d, v6.2d, v10.2d
+	FMOVQ 544(R0), F10
+	WORD $0x4eeaf4ca // fmin v10.2d, v6.2d, v10.2d
+	VBSL V6.B16, V10.B16, V8.B16
+	WORD $0x4e691d06 // bic v6.16b, v8.16b, v9.16b
+	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
+	WORD $0x4ee2d4e7 // fsub v7.2d, v7.2d, v2.2d
+	VMOVI $0, V8.B16
+	WORD $0x6ee7e508 // fcmgt v8.2d, v8.2d, v7.2d
+	WORD $0x6ee7e429 // fcmgt v9.2d, v1.2d, v7.2d
+	WORD $0x4e67f427 // fmax v7.2d, v1.2d, v7.2d
+	FMOVQ 336(R0), F10
+	VFMLA V0.D2, V7.D2, V10.D2
+	FMOVQ 336(R0), F11
+	WORD $0x4eead56b // fsub v11.2d, v11.2d, v10.2d
+	VFMLA V0.D2, V7.D2, V11.D2
+	FMOVQ 352(R0), F7
+	FMOVQ 368(R0), F12
+	VFMLA V12.D2, V11.D2, V7.D2
+	FMOVQ 384(R0), F12
+	VFMLA V11.D2, V7.D2, V12.D2
+	FMOVQ 400(R0), F7
+	VFMLA V11.D2, V12.D2, V7.D2
+	FMOVQ 416(R0), F12
+	VFMLA V11.D2, V7.D2, V12.D2
+	FMOVQ 432(R0), F7
+	VFMLA V11.D2, V12.D2, V7.D2
+	FMOVQ 448(R0), F12
+	VFMLA V11.D2, V7.D2, V12.D2
+	FMOVQ 464(R0), F7
+	VFMLA V11.D2, V12.D2, V7.D2
+	FMOVQ 480(R0), F12
+	VFMLA V11.D2, V7.D2, V12.D2
+	FMOVQ 496(R0), F7
+	VFMLA V11.D2, V12.D2, V7.D2
+	FMOVQ 512(R0), F12
+	VFMLA V11.D2, V7.D2, V12.D2
+	FMOVQ 528(R0), F7
+	VFMLA V11.D2, V12.D2, V7.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adce7 // fmul v7.2d, v7.2d, v10.2d
+	FMOVQ 544(R0), F10
+	WORD $0x4eeaf4ea // fmin v10.2d, v7.2d, v10.2d
+	VBSL V7.B16, V10.B16, V8.B16
+	WORD $0x4e691d07 // bic v7.16b, v8.16b, v9.16b
+	WORD $0x6e63dce7 // fmul v7.2d, v7.2d, v3.2d
+	FMOVQ F4, (R8)
+	FMOVQ F5, 16(R8)
+	FMOVQ F6, 32(R8)
+	FMOVQ F7, 48(R8)
+	ADD $64, R8
+	ADD $64, R9
+	SUB $8, R10
+	CMP $8, R10
+	BGE elements
+
+elements_end:
+	CBZ R10, elements_done
+	MOVD R10, R11
+	LSL $3, R11
+	ADD R9, R11
+	VMOVI $0, V4.B16
+	TBZ $0, R10, l1
+	FMOVD -8(R11), F4
+
+l1:
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	CMP $2, R10
+	BLT l4
+	FMOVQ (R9), F8
+	CMP $4, R10
+	BLT l5
+	FMOVQ 16(R9), F5
+	CMP $6, R10
+	BLT l6
+	FMOVQ 32(R9), F6
+	CMP $8, R10
+	BLT l7
+	FMOVQ 48(R9), F7
+	JMP l3
+
+l4:
+	VMOV V4.B16, V8.B16
+	JMP l3
+
+l5:
+	VMOV V4.B16, V5.B16
+	JMP l3
+
+l6:
+	VMOV V4.B16, V6.B16
+	JMP l3
+
+l7:
+	VMOV V4.B16, V7.B16
+
+l3:
+	WORD $0x4ee2d504 // fsub v4.2d, v8.2d, v2.2d
+	VMOVI $0, V8.B16
+	WORD $0x6ee4e508 // fcmgt v8.2d, v8.2d, v4.2d
+	WORD $0x6ee4e429 // fcmgt v9.2d, v1.2d, v4.2d
+	WORD $0x4e64f424 // fmax v4.2d, v1.2d, v4.2d
+	FMOVQ 336(R0), F10
+	VFMLA V0.D2, V4.D2, V10.D2
+	FMOVQ 336(R0), F11
+	WORD $0x4eead56b // fsub v11.2d, v11.2d, v10.2d
+	VFMLA V0.D2, V4.D2, V11.D2
+	FMOVQ 352(R0), F4
+	FMOVQ 368(R0), F12
+	VFMLA V12.D2, V11.D2, V4.D2
+	FMOVQ 384(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 400(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 416(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 432(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 448(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 464(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 480(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 496(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	FMOVQ 512(R0), F12
+	VFMLA V11.D2, V4.D2, V12.D2
+	FMOVQ 528(R0), F4
+	VFMLA V11.D2, V12.D2, V4.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adc84 // fmul v4.2d, v4.2d, v10.2d
+	FMOVQ 544(R0), F10
+	WORD $0x4eeaf48a // fmin v10.2d, v4.2d, v10.2d
+	VBSL V4.B16, V10.B16, V8.B16
+	WORD $0x4e691d04 // bic v4.16b, v8.16b, v9.16b
+	WORD $0x6e63dc84 // fmul v4.2d, v4.2d, v3.2d
+	WORD $0x4ee2d4a5 // fsub v5.2d, v5.2d, v2.2d
+	VMOVI $0, V8.B16
+	WORD $0x6ee5e508 // fcmgt v8.2d, v8.2d, v5.2d
+	WORD $0x6ee5e429 // fcmgt v9.2d, v1.2d, v5.2d
+	WORD $0x4e65f425 // fmax v5.2d, v1.2d, v5.2d
+	FMOVQ 336(R0), F10
+	VFMLA V0.D2, V5.D2, V10.D2
+	FMOVQ 336(R0), F11
+	WORD $0x4eead56b // fsub v11.2d, v11.2d, v10.2d
+	VFMLA V0.D2, V5.D2, V11.D2
+	FMOVQ 352(R0), F5
+	FMOVQ 368(R0), F12
+	VFMLA V12.D2, V11.D2, V5.D2
+	FMOVQ 384(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 400(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 416(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 432(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 448(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 464(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 480(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 496(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	FMOVQ 512(R0), F12
+	VFMLA V11.D2, V5.D2, V12.D2
+	FMOVQ 528(R0), F5
+	VFMLA V11.D2, V12.D2, V5.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adca5 // fmul v5.2d, v5.2d, v10.2d
+	FMOVQ 544(R0), F10
+	WORD $0x4eeaf4aa // fmin v10.2d, v5.2d, v10.2d
+	VBSL V5.B16, V10.B16, V8.B16
+	WORD $0x4e691d05 // bic v5.16b, v8.16b, v9.16b
+	WORD $0x6e63dca5 // fmul v5.2d, v5.2d, v3.2d
+	WORD $0x4ee2d4c6 // fsub v6.2d, v6.2d, v2.2d
+	VMOVI $0, V8.B16
+	WORD $0x6ee6e508 // fcmgt v8.2d, v8.2d, v6.2d
+	WORD $0x6ee6e429 // fcmgt v9.2d, v1.2d, v6.2d
+	WORD $0x4e66f426 // fmax v6.2d, v1.2d, v6.2d
+	FMOVQ 336(R0), F10
+	VFMLA V0.D2, V6.D2, V10.D2
+	FMOVQ 336(R0), F11
+	WORD $0x4eead56b // fsub v11.2d, v11.2d, v10.2d
+	VFMLA V0.D2, V6.D2, V11.D2
+	FMOVQ 352(R0), F6
+	FMOVQ 368(R0), F12
+	VFMLA V12.D2, V11.D2, V6.D2
+	FMOVQ 384(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 400(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 416(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 432(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 448(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 464(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 480(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 496(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	FMOVQ 512(R0), F12
+	VFMLA V11.D2, V6.D2, V12.D2
+	FMOVQ 528(R0), F6
+	VFMLA V11.D2, V12.D2, V6.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adcc6 // fmul v6.2d, v6.2d, v10.2d
+	FMOVQ 544(R0), F10
+	WORD $0x4eeaf4ca // fmin v10.2d, v6.2d, v10.2d
+	VBSL V6.B16, V10.B16, V8.B16
+	WORD $0x4e691d06 // bic v6.16b, v8.16b, v9.16b
+	WORD $0x6e63dcc6 // fmul v6.2d, v6.2d, v3.2d
+	WORD $0x4ee2d4e2 // fsub v2.2d, v7.2d, v2.2d
+	VMOVI $0, V7.B16
+	WORD $0x6ee2e4e7 // fcmgt v7.2d, v7.2d, v2.2d
+	WORD $0x6ee2e428 // fcmgt v8.2d, v1.2d, v2.2d
+	WORD $0x4e62f422 // fmax v2.2d, v1.2d, v2.2d
+	FMOVQ 336(R0), F9
+	VFMLA V0.D2, V2.D2, V9.D2
+	FMOVQ 336(R0), F10
+	WORD $0x4ee9d54a // fsub v10.2d, v10.2d, v9.2d
+	VFMLA V0.D2, V2.D2, V10.D2
+	FMOVQ 352(R0), F2
+	FMOVQ 368(R0), F11
+	VFMLA V11.D2, V10.D2, V2.D2
+	FMOVQ 384(R0), F11
+	VFMLA V10.D2, V2.D2, V11.D2
+	FMOVQ 400(R0), F2
+	VFMLA V10.D2, V11.D2, V2.D2
+	FMOVQ 416(R0), F11
+	VFMLA V10.D2, V2.D2, V11.D2
+	FMOVQ 432(R0), F2
+	VFMLA V10.D2, V11.D2, V2.D2
+	FMOVQ 448(R0), F11
+	VFMLA V10.D2, V2.D2, V11.D2
+	FMOVQ 464(R0), F2
+	VFMLA V10.D2, V11.D2, V2.D2
+	FMOVQ 480(R0), F11
+	VFMLA V10.D2, V2.D2, V11.D2
+	FMOVQ 496(R0), F2
+	VFMLA V10.D2, V11.D2, V2.D2
+	FMOVQ 512(R0), F11
+	VFMLA V10.D2, V2.D2, V11.D2
+	FMOVQ 528(R0), F2
+	VFMLA V10.D2, V11.D2, V2.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dc42 // fmul v2.2d, v2.2d, v9.2d
+	FMOVQ 544(R0), F9
+	WORD $0x4ee9f449 // fmin v9.2d, v2.2d, v9.2d
+	VBSL V2.B16, V9.B16, V7.B16
+	WORD $0x4e681ce2 // bic v2.16b, v7.16b, v8.16b
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	MOVD R10, R9
+	LSL $3, R9
+	ADD R8, R9
+	CMP $2, R10
+	BLT l8
+	FMOVQ F4, (R8)
+	CMP $4, R10
+	BLT l9
+	FMOVQ F5, 16(R8)
+	CMP $6, R10
+	BLT l10
+	FMOVQ F6, 32(R8)
+	CMP $8, R10
+	BLT l11
+	FMOVQ F2, 48(R8)
+	JMP l12
+
+l8:
+	VMOV V4.B16, V2.B16
+	JMP l13
+
+l9:
+	VMOV V5.B16, V2.B16
+	JMP l13
+
+l10:
+	VMOV V6.B16, V2.B16
+	JMP l13
+
+l11:
+
+l13:
+	TBZ $0, R10, l12
+	FMOVD F2, -8(R9)
+
+l12:
+
+elements_done:
+	MOVD 4248(R1), R8
+	ADD R5, R2
+	ADD R8, R6
+	ADD $8, R7
+	SUB $1, R3
+	CMP $0, R3
 	BGT row
 	RET
