@@ -12,8 +12,8 @@ import (
 // gradientRows is the number of rows of a tile.
 const gradientRows = 256
 
-// BenchmarkGradient: the gradient of matrix scaling over a tile of rows, do=matrix, that of vector scaling, do=vector, and their parts. A
-// GFMA is a billion multiply-adds.
+// BenchmarkGradient: the gradient of matrix scaling over a tile of rows, do=matrix, that of vector scaling, do=vector, and their
+// parts. A GFMA is a billion multiply-adds.
 func BenchmarkGradient(b *testing.B) {
 	const rows = gradientRows
 	for _, k := range []int{3, 10, 100, 1000} {

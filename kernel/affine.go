@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/kernel/asm"
 )
 
-// This file maps rows of float64 and adds up what a gradient by the map's parameters needs. All matrices are packed: a row starts
-// where the one before it ends.
+// This file maps rows of float64 and adds up what a gradient by the map's parameters needs. All matrices are packed: a row
+// starts where the one before it ends.
 
 // AffineF64 writes x w + b: dst[i*out+c] = b[c] + sum over j of x[i*in+j] * w[j*out+c], for rows of in numbers that become out each,
 // as one chain of fused multiply-adds from b[c] on, j rising. So a row's bits do not depend on the other rows. w has a row for each
@@ -108,8 +108,8 @@ func AddProductsF64(ga, gb, d, x []float64, rows, k int) {
 	}
 }
 
-// A product takes some rows and some steps at a time, whose elements of x stand in the second cache, 256 KiB, while the columns of y pass,
-// some of which stand packed in the first.
+// A product takes some rows and some steps at a time, whose elements of x, 256 KiB, stand in the second cache while the columns
+// of y pass, some of which stand packed in the first.
 const (
 	productRows  = 256
 	productSteps = 128
@@ -124,8 +124,8 @@ func productColumns() int {
 	return 8
 }
 
-// product writes c + x y to to, of rows x cols elements, as chains of n > 0 steps: element (i, s) of x is x[i*row+s*step], the rows of y
-// are packed, and so are those of to. The rows of c are cStride apart.
+// product writes c + x y to to, of rows x cols elements, as chains of n > 0 steps: element (i, s) of x is x[i*row+s*step], the
+// rows of y are packed, and so are those of to. The rows of c are cStride apart.
 func product(to, c *float64, cStride int, x *float64, row, step int, y *float64, rows, n, cols int) {
 	var room [productMost*productSteps + 7]float64
 	packed, width := aligned(&room[0]), productColumns()
@@ -140,7 +140,8 @@ func product(to, c *float64, cStride int, x *float64, row, step int, y *float64,
 					w &^= 7
 				}
 				asm.PackColumnsF64(packed, at(y, s*cols+j), steps, cols, w)
-				asm.AddProductsF64(at(to, i*cols+j), cols, at(c, i*cStride+j), cStride, at(x, i*row+s*step), row, step, packed, steps, some, w)
+				asm.AddProductsF64(at(to, i*cols+j), cols, at(c, i*cStride+j), cStride,
+					at(x, i*row+s*step), row, step, packed, steps, some, w)
 				j += w
 			}
 		}

@@ -51,7 +51,8 @@
 //
 // A call cannot be interrupted while it runs assembly, and the garbage collector waits for it: callers give it at most
 // 1 MiB of input, or one row if that is longer. Its working memory is on the stack: some 20 KB where it takes rows by
-// assembly, 43 KB in BinSums, 25 KB in AffineF64 and AddOuterF64, 20 KB in SoftmaxResidualsF64, 13 KB in ClassSums, 3 KB in GridSums.
+// assembly, 43 KB in BinSums, 25 KB in AffineF64 and AddOuterF64, 20 KB in SoftmaxResidualsF64, 13 KB in ClassSums, 3 KB in
+// GridSums.
 //
 // # Inputs
 //
@@ -70,8 +71,8 @@
 // and -1 in ArgMax and Rank. FlagOutside is not given beside FlagNotFinite. -Inf is a legal logit: a class of probability
 // 0, whose NLL is +Inf if it is the true one; only as the one score of a binary logit does it stand for the event's
 // probability 0, with columns. Softmax, LogSoftmax and LogSumExp give NaN for a row with a fault, ArgMax gives -1 for one
-// with NaN alone. -0 is 0: no column is -0. Where a NaN is an element's result (softmax, exp, log, maps and sums of gradients) its bits are not
-// promised; in the columns they are.
+// with NaN alone. -0 is 0: no column is -0. Where a NaN is an element's result (softmax, exp, log, what is mapped or summed for a
+// gradient) its bits are not promised; in the columns they are.
 //
 // # Order of operations
 //

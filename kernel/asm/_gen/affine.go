@@ -44,12 +44,12 @@ func (a affineKernel) store(p R, v []V) {
 	}
 }
 
-// packColumns emits the copy of some columns of a matrix: its rows are far from each other, and in a matrix of 1,024 columns their
-// places in a cache are the same.
+// packColumns emits the copy of some columns of a matrix: its rows are far from each other, and in a matrix of 1,024 columns
+// their places in a cache are the same.
 func (a affineKernel) packColumns() {
-	a.Func("PackColumnsF64", `PackColumnsF64 copies the first cols columns of n rows, n > 0, which are stride elements apart, to rows that follow
-		each other: cols is a multiple of 8, or less than 8, and then zeros make up a row of 8.`, []Arg{{"to", "*float64"},
-		{"from", "*float64"}, {"n", "int"}, {"stride", "int"}, {"cols", "int"}}, nil)
+	a.Func("PackColumnsF64", `PackColumnsF64 copies the first cols columns of n rows, n > 0, which are stride elements apart, to rows
+		that follow each other: cols is a multiple of 8, or less than 8, and then zeros make up a row of 8.`,
+		[]Arg{{"to", "*float64"}, {"from", "*float64"}, {"n", "int"}, {"stride", "int"}, {"cols", "int"}}, nil)
 	to, from, n, stride, cols := a.Arg("to"), a.Arg("from"), a.Arg("n"), a.Arg("stride"), a.Arg("cols")
 	a.ShlR(stride, 3)
 	a.If(cols, LT, 8, "few")
@@ -77,11 +77,11 @@ func (a affineKernel) packColumns() {
 
 // addProducts emits the product of matrices, a block of the result in registers at a time.
 func (a affineKernel) addProducts() {
-	a.Func("AddProductsF64", `AddProductsF64 writes c + x y to rows of cols columns, which are toStride elements apart: the chains of fused
-		multiply-adds, from the elements of c on, whose rows are cStride elements apart, of n steps, n > 0. Element (i, s) of x is
-		x[i*row+s*step]. The rows of y are packed by PackColumnsF64: cols is 8 or what the level has as the width of a block, or a
-		multiple of 8 below it, or less than 8.`, []Arg{{"to", "*float64"}, {"toStride", "int"}, {"c", "*float64"}, {"cStride", "int"},
-		{"x", "*float64"}, {"row", "int"}, {"step", "int"}, {"y", "*float64"}, {"n", "int"}, {"rows", "int"}, {"cols", "int"}}, nil)
+	a.Func("AddProductsF64", `AddProductsF64 writes c + x y to rows of cols columns, which are toStride elements apart: chains of n > 0
+		fused multiply-adds from the elements of c on, whose rows are cStride elements apart. Element (i, s) of x is x[i*row+s*step].
+		The rows of y are packed by PackColumnsF64. cols is a multiple of 8, at most 24 at avx512 and 8 elsewhere, or less than 8.`,
+		[]Arg{{"to", "*float64"}, {"toStride", "int"}, {"c", "*float64"}, {"cStride", "int"}, {"x", "*float64"}, {"row", "int"},
+			{"step", "int"}, {"y", "*float64"}, {"n", "int"}, {"rows", "int"}, {"cols", "int"}}, nil)
 	to, c, x, rows := a.Arg("to"), a.Arg("c"), a.Arg("x"), a.Arg("rows")
 	row := a.Arg("row")
 	a.ShlR(row, 3)
@@ -213,8 +213,9 @@ func (a affineKernel) columns(k R, pointers []R, body func(name string, load fun
 }
 
 func (a affineKernel) scaleShift() {
-	a.Func("ScaleShiftF64", `ScaleShiftF64 writes x * a + b, rounded once, to dst, which may be x itself: rows, at least one, of k elements, and a and b
-		of a row.`, []Arg{{"dst", "*float64"}, {"x", "*float64"}, {"a", "*float64"}, {"b", "*float64"}, {"rows", "int"}, {"k", "int"}}, nil)
+	a.Func("ScaleShiftF64", `ScaleShiftF64 writes x * a + b, rounded once, to dst, which may be x itself: rows, at least one, of k
+		elements. a and b have k.`, []Arg{{"dst", "*float64"}, {"x", "*float64"}, {"a", "*float64"}, {"b", "*float64"}, {"rows", "int"},
+		{"k", "int"}}, nil)
 	dst, x, p, q, k := a.Arg("dst"), a.Arg("x"), a.Arg("a"), a.Arg("b"), a.Arg("k")
 	stride := a.Arg("k")
 	a.ShlR(stride, 3)
@@ -237,7 +238,8 @@ func (a affineKernel) scaleShift() {
 
 // addRows emits sums over rows, and if they are scaled those of products beside them.
 func (a affineKernel) addRows(name string, scaled bool) {
-	doc, args := name+" adds rows, at least one, of k elements at d to those at to", []Arg{{"to", "*float64"}, {"d", "*float64"}, {"rows", "int"}, {"k", "int"}}
+	doc := name + " adds rows, at least one, of k elements at d to those at to"
+	args := []Arg{{"to", "*float64"}, {"d", "*float64"}, {"rows", "int"}, {"k", "int"}}
 	if scaled {
 		doc += ", and their products with those at x, fused, to products"
 		args = append(args, Arg{"products", "*float64"}, Arg{"x", "*float64"})

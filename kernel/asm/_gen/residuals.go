@@ -48,9 +48,9 @@ func (r residualKernel) base() Machine {
 }
 
 func (r residualKernel) terms() {
-	r.Func("ResidualTermsF64", `ResidualTermsF64 writes the terms of rows of k logits at x, at most 64 and at least one, to rows that are stride elements
-		apart, and stores the largest logit of each and the sum of its terms in the room w, where the label's logit stands: in the row there
-		is -Inf for it. If stride is not k, zeros make up a multiple of 8 terms; else they may be written to x.`,
+	r.Func("ResidualTermsF64", `ResidualTermsF64 writes the terms of rows of k logits at x, at most 64 and at least one, to rows that
+		are stride elements apart, and stores the largest logit of each and the sum of its terms in the room w, where the label's logit
+		stands: in the row there is -Inf for it. If stride is not k, zeros make up a multiple of 8 terms; else they may be written to x.`,
 		[]Arg{{"w", "*float64"}, {"to", "*float64"}, {"stride", "int"}, {"x", "*float64"}, {"rows", "int"}, {"k", "int"}}, nil)
 	w, to, x, rows := r.Arg("w"), r.Arg("to"), r.Arg("x"), r.Arg("rows")
 	low := r.Const(F64, math.Float64bits(math.Inf(-1)))
@@ -147,8 +147,8 @@ func (r residualKernel) some(name string, g int, n R, body func(units int), poin
 
 // ends emits the end of rows, a row a lane.
 func (r residualKernel) ends() {
-	r.Func("ResidualEndsF64", `ResidualEndsF64 makes the scales, the labels' residuals and the NLL of n rows, a multiple of 8 that is at most 64, of
-		what stands in the room w. Of a row with a fault all three are NaN.`, []Arg{{"w", "*float64"}, {"n", "int"}}, nil)
+	r.Func("ResidualEndsF64", `ResidualEndsF64 makes the scales, the labels' residuals and the NLL of n rows, a multiple of 8 that is at
+		most 64, of what stands in the room w. Of a row with a fault all three are NaN.`, []Arg{{"w", "*float64"}, {"n", "int"}}, nil)
 	w, n := r.Arg("w"), r.Arg("n")
 	v := vector64{r.Machine}
 	r.Label("rows")
@@ -167,8 +167,8 @@ func (r residualKernel) ends() {
 }
 
 func (r residualKernel) scaleTerms() {
-	r.Func("ResidualRowsF64", `ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, which are stride elements apart, by the
-		scales in the room w, and stores those of the labels.`,
+	r.Func("ResidualRowsF64", `ResidualRowsF64 makes residuals of the terms of rows of k, at most 64 and at least one, which are stride
+		elements apart, by the scales in the room w, and stores those of the labels.`,
 		[]Arg{{"w", "*float64"}, {"to", "*float64"}, {"terms", "*float64"}, {"stride", "int"}, {"rows", "int"}, {"k", "int"},
 			{"labels", "*int32"}}, nil)
 	w, to, terms, rows, labels := r.Arg("w"), r.Arg("to"), r.Arg("terms"), r.Arg("rows"), r.Arg("labels")
