@@ -1,6 +1,7 @@
 package recal_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
@@ -450,5 +452,422 @@ func TestTemperatureHard(t *testing.T) {
 		if !(nll[0] <= nll[1] && nll[0] <= nll[2]*(1+1e-15)) {
 			t.Errorf("%s: the NLL is %v at T and %v beside it", name, nll[0], nll[1:])
 		}
+	}
+}
+
+// TestTemperatureRandom: hundreds of small sets of all sorts take 12 reads at most, and the slope at T is 0.
+func TestTemperatureRandom(t *testing.T) {
+	most, total := 0, 0
+	r := rand.New(rand.NewPCG(3, 3))
+	sets := 400
+	if testing.Short() {
+		sets = 100
+	}
+	fits := 0
+	for range sets {
+		classes := []int{1, 2, 3, 10, 100}[r.IntN(5)]
+		p := temperatureRandom(r.Uint64(), 2+r.IntN(60), classes, math.Exp(10*r.NormFloat64()))
+		spread, wrong := 3*r.Float64(), r.Float64()
+		for i := range p.Rows {
+			f := math.Exp(spread * r.NormFloat64())
+			for j := range classes {
+				p.F64[i*classes+j] *= f
+			}
+			if r.Float64() < wrong*wrong*wrong {
+				p.Labels[i] = int32(r.IntN(max(2, classes)))
+			}
+		}
+		m, err := recal.Temperature{}.Fit(recal.InMemory(p), nil)
+		if errors.Is(err, recal.ErrUnreachable) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		fits++
+		n, T := m.Fit().Reads, m.(*recal.TemperatureMap).T()
+		most, total = max(most, n), total+n
+		nll, _, err := recal.Profile(recal.InMemory(p), nil, []float64{T, T * 0.99, T * 1.01})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(nll[0] <= nll[1] && nll[0] <= nll[2]) || n > 12 {
+			t.Errorf("%d reads; the NLL is %v at T and %v beside it", n, nll[0], nll[1:])
+		}
+	}
+	if fits < sets/4 {
+		t.Errorf("%d fits of %d sets", fits, sets)
+	}
+	t.Logf("%d reads at most, %.1f in the mean, of %d fits", most, float64(total)/float64(fits), fits)
+}
+
+// TestUnreachable: where no temperature is the best, the error says why, for the ETS too.
+func TestTemperatureUnreachable(t *testing.T) {
+	inf := math.Inf(1)
+	set := func(kind metrics.Kind, classes int, z []float64, labels ...int32) *metrics.Predictions {
+		p := &metrics.Predictions{Kind: kind, Labels: labels}
+		p.Rows, p.Classes, p.F64 = len(labels), classes, z
+		return p
+	}
+	const (
+		right, none, equal, empty = "every row's label has the largest logit", "do not tell the labels", "all equal", "no row counts"
+	)
+	for _, c := range []struct {
+		p    *metrics.Predictions
+		want string // "" if there is a best one
+	}{
+		{set(metrics.Logits, 3, []float64{1, 2, 3, 5, 0, 1}, 2, 0), right},
+		{set(metrics.Logits, 3, []float64{1, 3, 3, 5, 0, 1}, 1, 0), right},
+		{set(metrics.Logits, 2, []float64{0, 1, 1, 1}, 1, 0), right},
+		{set(metrics.Logits, 1, []float64{-1, 2, 0}, 0, 1, 1), right},
+		{set(metrics.Probs, 1, []float64{0, 1, 0.6}, 0, 1, 1), right},
+		{set(metrics.Probs, 2, []float64{0, 1, 0.4, 0.6}, 1, 1), right},
+		{set(metrics.Logits, 2, []float64{-inf, 1, -inf, 0}, 1, 1), equal}, // a single class each
+		{set(metrics.Logits, 3, []float64{1, 2, 3}, 0), none},
+		{set(metrics.Logits, 3, []float64{1, 2, 3, 1, 2, 3, 1, 2, 3}, 0, 1, 2), none},
+		{set(metrics.Logits, 3, []float64{.1, .2, .7, .1, .2, .7, .1, .2, .7}, 0, 1, 2), none},
+		{set(metrics.Logits, 3, []float64{1e6, .2, .7, 1e6, .2, .7, 1e6, .2, .7}, 0, 1, 2), none},
+		{set(metrics.Logits, 3, []float64{1, 2, 3}, 1), none},
+		{set(metrics.Logits, 1, []float64{3.1, -3}, 0, 0), none},
+		{set(metrics.Logits, 1, []float64{3, 3.0000000000000004}, 1, 0), none},
+		{set(metrics.Logits, 1, []float64{3.0000000000000004, 3}, 1, 0), ""},
+		{set(metrics.Logits, 2, []float64{0, .1, 0, .1}, 0, 1), none},
+		{set(metrics.Logits, 2, []float64{0, .1, 0, .2}, 1, 0), none},
+		{set(metrics.Logits, 3, []float64{0, .1, -inf, 0, -inf, .1}, 0, 2), none},
+		{set(metrics.Logits, 3, []float64{0, .1, -inf, -.03, 0, .06}, 0, 2), none},
+		{set(metrics.Probs, 4, []float64{.25, .25, .25, .25}, 3), equal},
+		{set(metrics.Logits, 2, []float64{5, 5, 1e9, 1e9}, 0, 1), equal},
+		{set(metrics.Logits, 1, []float64{0, 0}, 0, 1), equal},
+		{set(metrics.Probs, 3, []float64{0, .5, .5, 1, 0, 0}, 0, 2), empty},
+		{set(metrics.Probs, 1, []float64{0, 1}, 1, 0), empty},
+		{set(metrics.LogProbs, 2, []float64{-inf, 0}, 0), empty},
+	} {
+		for _, method := range []recal.Method{recal.Temperature{}, recal.ETS{}} {
+			_, err := method.Fit(recal.InMemory(c.p), nil)
+			if c.want == "" {
+				if err != nil && !strings.Contains(err.Error(), "150") {
+					t.Errorf("%v of %v, %v: %v", method, c.p.F64, c.p.Labels, err)
+				}
+				continue
+			}
+			if !errors.Is(err, recal.ErrUnreachable) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v of %v, %v: %v, want %q", method, c.p.F64, c.p.Labels, err, c.want)
+			}
+		}
+	}
+	for _, p := range []*metrics.Predictions{
+		set(metrics.Dirichlet, 2, []float64{1, 2}, 0),
+		set(metrics.Probs, 2, []float64{1, 2}, 0),
+		set(metrics.Logits, 2, []float64{math.NaN(), 2}, 0),
+		set(metrics.Logits, 2, []float64{}),
+	} {
+		if _, err := (recal.Temperature{}).Fit(recal.InMemory(p), nil); err == nil || errors.Is(err, recal.ErrUnreachable) {
+			t.Errorf("%v %v: %v", p.Kind, p.F64, err)
+		}
+	}
+}
+
+// TestTemperatureLeftOut: rows whose label has no probability are named, and the fit is that of the others.
+func TestTemperatureLeftOut(t *testing.T) {
+	p := temperatureRandom(21, 200, 3, 2)
+	q := temperatureRandom(21, 200, 3, 2)
+	q.Kind, p.Kind = metrics.Logits, metrics.Logits
+	for _, i := range []int{5, 17, 150} {
+		p.F64[i*3+int(p.Labels[i])] = math.Inf(-1)
+	}
+	q.Weights = make([]float64, q.Rows)
+	for i := range q.Weights {
+		if q.Weights[i] = 1; i == 5 || i == 17 || i == 150 {
+			q.Weights[i] = 0
+		}
+	}
+	for _, method := range []recal.Method{recal.Temperature{}, recal.ETS{}} {
+		a, err := method.Fit(recal.InMemory(p), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := method.Fit(recal.InMemory(q), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := a.Fit(); f.LeftOut != 3 || f.FirstLeftOut != 5 || f.Rows != 200 || f.Classes != 3 || f.Kind != "logits" || f.Weighted {
+			t.Errorf("%+v", f)
+		}
+		if f := b.Fit(); f.LeftOut != 0 || f.FirstLeftOut != -1 || f.Rows != 197 || !f.Weighted {
+			t.Errorf("%+v", f)
+		}
+		if x, y := temperatureParameters(t, a), temperatureParameters(t, b); x != y {
+			t.Errorf("%s, want %s", x, y)
+		}
+	}
+	nll, fit, err := recal.Profile(recal.InMemory(p), nil, []float64{1, 2, 1e300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, _, err := recal.Profile(recal.InMemory(q), nil, []float64{1, 2, 1e300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(nll, same) || fit.LeftOut != 3 || fit.Reads != 2 || math.Abs(nll[2]-math.Log(3)) > 1e-15 {
+		t.Errorf("%v, want %v; %+v", nll, same, fit)
+	}
+}
+
+// TestTemperatureKinds: logits and what they are the logarithms of have the same T, and so have all types that hold the same numbers.
+func TestTemperatureKinds(t *testing.T) {
+	for _, classes := range []int{1, 2, 5, 70} {
+		p := temperatureRandom(33, 500, classes, 1.5)
+		for i, v := range p.F64 {
+			p.F64[i] = math.Round(v*8) / 8 // a few bits each
+		}
+		want := temperatureOf(t, p).T()
+		probs := &metrics.Predictions{Kind: metrics.Probs, Labels: p.Labels}
+		logProbs := &metrics.Predictions{Kind: metrics.LogProbs, Labels: p.Labels}
+		probs.Rows, probs.Classes, logProbs.Rows, logProbs.Classes = p.Rows, classes, p.Rows, classes
+		dst := metrics.Scores{F64: make([]float64, len(p.F64)), Rows: p.Rows, Classes: classes}
+		recal.NewTemperature(1, classes).Apply(&dst, &p.Scores, p.Kind)
+		probs.F64 = dst.F64
+		for _, v := range dst.F64 {
+			logProbs.F64 = append(logProbs.F64, math.Log(v))
+		}
+		temperatureNear(t, "T of probabilities", temperatureOf(t, probs).T(), want, 1e-12)
+		temperatureNear(t, "T of logarithms", temperatureOf(t, logProbs).T(), want, 1e-12)
+		wide := *p
+		wide.F64, wide.Stride = nil, classes+3
+		for i := range p.Rows {
+			wide.F64 = append(append(wide.F64, p.F64[i*classes:][:classes]...), math.NaN(), 7, 8)
+		}
+		if got := temperatureOf(t, &wide).T(); got != want {
+			t.Errorf("stride: T is %v, want %v", got, want)
+		}
+		for _, narrow := range temperatureTypes(p) {
+			if got := temperatureOf(t, narrow).T(); got != want {
+				t.Errorf("%v: T is %v, want %v", narrow.DType(), got, want)
+			}
+		}
+	}
+}
+
+// temperatureTypes returns the same scores, of a few bits each, in the narrower types.
+func temperatureTypes(p *metrics.Predictions) []*metrics.Predictions {
+	var l [3]metrics.Predictions
+	for i := range l {
+		l[i] = *p
+		l[i].F64 = nil
+	}
+	for _, v := range p.F64 {
+		bits := math.Float32bits(float32(v))
+		l[0].F32 = append(l[0].F32, float32(v))
+		l[1].BF16 = append(l[1].BF16, uint16(bits>>16))
+		half := uint16(bits >> 16 & 0x8000)
+		if v != 0 {
+			half |= uint16(int(bits>>23&0xff)-127+15)<<10 | uint16(bits>>13&0x3ff)
+		}
+		l[2].F16 = append(l[2].F16, half)
+	}
+	return []*metrics.Predictions{&l[0], &l[1], &l[2]}
+}
+
+// temperatureTop returns the first largest.
+func temperatureTop[T float32 | float64](p []T) int {
+	top := 0
+	for j, v := range p {
+		if v > p[top] {
+			top = j
+		}
+	}
+	return top
+}
+
+// TestTemperatureKeepsArgMax: at any temperature, of any kind and type, in place too.
+func TestTemperatureKeepsArgMax(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, classes := range []int{1, 2, 3, 17, 100} {
+		const rows = 200
+		z := metrics.Scores{F64: make([]float64, rows*classes), Rows: rows, Classes: classes}
+		for i := range rows {
+			row := z.F64[i*classes:][:classes]
+			for j := range row {
+				row[j] = r.NormFloat64()
+			}
+			if a, b := r.IntN(classes), r.IntN(classes); i%2 == 0 {
+				row[a] = 3
+				row[b] = math.Nextafter(3, float64(6*r.IntN(2)))
+			}
+			if classes == 1 && i%2 == 0 {
+				row[0] = []float64{0, -1e-300, 1e-300, -1e-17, math.Copysign(0, -1), 1e-9}[r.IntN(6)]
+			}
+		}
+		probs := metrics.Scores{F64: make([]float64, rows*classes), Rows: rows, Classes: classes}
+		recal.NewTemperature(1, classes).Apply(&probs, &z, metrics.Logits)
+		if classes == 1 {
+			for i := range rows {
+				probs.F64[i] = []float64{0.5, math.Nextafter(0.5, 0), math.Nextafter(0.5, 1), r.Float64(), 0, 1}[r.IntN(6)]
+			}
+		}
+		maps := []recal.Map{temperatureETS(t, classes)}
+		for _, T := range []float64{1e-300, 1e-5, 0.3, 1, 3, 1e5, 1e15, 1e30, 1e300} {
+			maps = append(maps, recal.NewTemperature(T, classes))
+		}
+		for kind, src := range map[metrics.Kind]*metrics.Scores{metrics.Logits: &z, metrics.Probs: &probs} {
+			narrow := metrics.Scores{F32: make([]float32, rows*classes), Rows: rows, Classes: classes}
+			for i, v := range src.F64 {
+				narrow.F32[i] = float32(v)
+			}
+			for _, m := range maps {
+				_, first := m.(*recal.ETSMap)
+				for _, src := range []*metrics.Scores{src, &narrow} {
+					wide := metrics.Scores{F64: make([]float64, rows*classes), Rows: rows, Classes: classes}
+					m.Apply(&wide, src, kind)
+					small := metrics.Scores{F32: make([]float32, rows*(classes+1)), Rows: rows, Classes: classes, Stride: classes + 1}
+					m.Apply(&small, src, kind)
+					in := metrics.Scores{F64: slices.Clone(src.F64), F32: slices.Clone(src.F32), Rows: rows, Classes: classes}
+					m.Apply(&in, &in, kind)
+					for i := range rows {
+						want, one, two := 0, 0, 0
+						a, b := wide.F64[i*classes:][:classes], small.F32[i*(classes+1):][:classes]
+						switch {
+						case classes == 1:
+							v, half := 0.0, map[metrics.Kind]float64{metrics.Probs: 0.5}[kind]
+							if src.F64 != nil {
+								v = src.F64[i]
+							} else {
+								v = float64(src.F32[i])
+							}
+							want, one, two = temperatureSide(v, half), temperatureSide(a[0], 0.5), temperatureSide(float64(b[0]), 0.5)
+						case src.F64 != nil:
+							want, one, two = temperatureTop(src.F64[i*classes:][:classes]), temperatureTop(a), temperatureTop(b)
+						default:
+							want, one, two = temperatureTop(src.F32[i*classes:][:classes]), temperatureTop(a), temperatureTop(b)
+						}
+						if one != want || two != want {
+							t.Fatalf("%d classes, %v, ets %v, row %d: arg max %d and %d, want %d", classes, kind, first, i, one, two, want)
+						}
+						for j := range classes {
+							if in.F64 != nil && in.F64[i*classes+j] != a[j] || in.F32 != nil && in.F32[i*classes+j] != b[j] {
+								t.Fatalf("%d classes, %v, row %d: in place it is another", classes, kind, i)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func temperatureSide(v, half float64) int {
+	if v >= half {
+		return 1
+	}
+	return 0
+}
+
+// temperatureETS is a map fitted to something.
+func temperatureETS(t *testing.T, classes int) recal.Map {
+	t.Helper()
+	m, err := recal.ETS{}.Fit(recal.InMemory(temperatureRandom(77, 300, classes, 3)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestTemperatureFaults: a row with a fault is NaN in all its places, and its neighbours are not.
+func TestTemperatureFaults(t *testing.T) {
+	inf := math.Inf(1)
+	for _, m := range []recal.Map{recal.NewTemperature(2, 3), temperatureETS(t, 3)} {
+		for _, c := range []struct {
+			kind metrics.Kind
+			row  []float64
+		}{{metrics.Logits, []float64{1, math.NaN(), 2}}, {metrics.Logits, []float64{1, inf, 2}}, {metrics.Logits, []float64{-inf, -inf, -inf}},
+			{metrics.Probs, []float64{0.5, math.NaN(), 0.5}}, {metrics.LogProbs, []float64{math.NaN(), 0, 0}}} {
+			src := metrics.Scores{F64: append(append([]float64{0.2, 0.3, 0.5}, c.row...), 0.2, 0.3, 0.5), Rows: 3, Classes: 3}
+			dst := metrics.Scores{F32: make([]float32, 9), Rows: 3, Classes: 3}
+			m.Apply(&dst, &src, c.kind)
+			for i, v := range dst.F32 {
+				if (v != v) != (i/3 == 1) {
+					t.Errorf("%v %v: %v", c.kind, c.row, dst.F32)
+					break
+				}
+			}
+		}
+	}
+	for _, m := range []recal.Map{recal.NewTemperature(2, 1), temperatureETS(t, 1)} {
+		src := metrics.Scores{F64: []float64{1, math.NaN(), inf, -inf}, Rows: 4, Classes: 1}
+		dst := metrics.Scores{F64: make([]float64, 4), Rows: 4, Classes: 1}
+		m.Apply(&dst, &src, metrics.Logits)
+		if v := dst.F64; v[0] != v[0] || v[1] == v[1] || v[2] == v[2] || v[3] != v[3] {
+			t.Error(v)
+		}
+	}
+}
+
+// TestTemperatureFile: what is read does to the bit what was written does, and what is no map is refused.
+func TestTemperatureFile(t *testing.T) {
+	p := temperatureRandom(4, 200, 3, 1.3)
+	for _, m := range []recal.Map{temperatureOf(t, p), recal.NewTemperature(1e-305, 3), temperatureETS(t, 3)} {
+		b, err := recal.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := recal.Unmarshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := recal.Marshal(u); err != nil || !bytes.Equal(again, b) || u.Fit() != m.Fit() || u.Method() != m.Method() {
+			t.Errorf("%s\n%s\n%v", b, again, err)
+		}
+		x := metrics.Scores{F64: make([]float64, len(p.F64)), Rows: p.Rows, Classes: 3}
+		y := metrics.Scores{F64: make([]float64, len(p.F64)), Rows: p.Rows, Classes: 3}
+		m.Apply(&x, &p.Scores, p.Kind)
+		u.Apply(&y, &p.Scores, p.Kind)
+		if !slices.Equal(x.F64, y.F64) {
+			t.Errorf("%s: applied, it is another", m.Method())
+		}
+		if a, ok := m.(*recal.TemperatureMap); ok {
+			b := u.(*recal.TemperatureMap)
+			if v, w := a.Interval(0.9), b.Interval(0.9); v != w && v.Low == v.Low || a.T() != b.T() {
+				t.Errorf("%v %v, want %v %v", b.T(), w, a.T(), v)
+			}
+		}
+		for _, c := range []struct {
+			kind    metrics.Kind
+			classes int
+			want    string
+		}{{metrics.Logits, 4, "of 3 scores, and these have 4"}, {metrics.Dirichlet, 3, "these are dirichlet"}, {metrics.Normals, 3, "normal"}} {
+			if _, _, err := m.Out(c.kind, c.classes); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v %d: %v", c.kind, c.classes, err)
+			}
+		}
+		if k, n, err := m.Out(metrics.LogProbs, 3); k != metrics.Probs || n != 3 || err != nil {
+			t.Error(k, n, err)
+		}
+	}
+}
+
+func TestTemperaturePanics(t *testing.T) {
+	z := metrics.Scores{F64: []float64{1, 2}, Rows: 1, Classes: 2}
+	for name, f := range map[string]func(){
+		"T = 0":         func() { recal.NewTemperature(0, 2) },
+		"T = Inf":       func() { recal.NewTemperature(math.Inf(1), 2) },
+		"T = NaN":       func() { recal.NewTemperature(math.NaN(), 2) },
+		"T = -1":        func() { recal.NewTemperature(-1, 2) },
+		"no classes":    func() { recal.NewTemperature(1, 0) },
+		"profile of -1": func() { recal.Profile(nil, nil, []float64{1, -1}) },
+		"other classes": func() { recal.NewTemperature(1, 3).Apply(&z, &z, metrics.Logits) },
+		"other rows":    func() { recal.NewTemperature(1, 2).Apply(&metrics.Scores{F64: z.F64, Classes: 2}, &z, metrics.Logits) },
+		"half precision": func() {
+			recal.NewTemperature(1, 2).Apply(&metrics.Scores{F16: []uint16{0, 0}, Rows: 1, Classes: 2}, &z, metrics.Logits)
+		},
+		"level": func() { recal.NewTemperature(1, 2).Interval(1) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
 	}
 }

@@ -44,7 +44,7 @@ func (l *likelihood) newton() (float64, moments, error) {
 	case zero.gap == 0:
 		return 0, zero, unreachable("every row's label has the largest logit, so that the NLL falls as long as the temperature does; " +
 			"fit to rows that the model has not seen, or to more of them")
-	case zero.curvature == 0 || zero.squares == 0:
+	case zero.curvature == 0 || zero.squares == 0 && zero.slope != 0:
 		return 0, zero, errTooFar
 	}
 	g0 := zero.slope
@@ -112,11 +112,12 @@ func (l *likelihood) root(g0 float64, zero *moments) (float64, moments, error) {
 			high = right.beta
 		}
 		beta = best.beta * kernel.Exp64(step)
-		if best.rising < flat && left != nil {
-			step, _ = left.step(nil)
-			beta = left.beta * kernel.Exp64(step)
-		} else if best.rising < flat {
+		if best.rising < flat && math.Abs(step) > 1 {
 			beta = 0
+			if left != nil {
+				step, _ = left.step(nil)
+				beta = left.beta * kernel.Exp64(step)
+			}
 		}
 		if !(beta > low && beta < high) || poor >= mostPoor {
 			if beta = inBracket(low, high, -g0/zero.curvature); beta == low || beta == high {
@@ -139,7 +140,7 @@ func inBracket(low, high, guess float64) float64 {
 }
 
 // L is taken for a line of beta rather than of ln beta where its slope is above steep, or, if it is far to the root, above steepFar:
-// there a step that is too short does less harm than one that is too long. A slope below flat does not tell where the root is.
+// there a step that is too short does less harm than one that is too long. One far away is not told by a slope below flat.
 const (
 	steep    = 2.5
 	steepFar = 1.75
