@@ -122,8 +122,8 @@ func (m *ETSMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 
 func (m *ETSMap) parameters() any { return etsFile{m.t, m.w[:]} }
 
-// mixture are the sums over the rows, divided by that of their weights, of the NLL of a mixture and of its derivatives by the
-// mixture's weights.
+// mixture are the means over the rows of the NLL of a mixture and of its derivatives by the mixture's weights. To the first ones 1 is
+// added, which changes nothing where the weights' sum stays: at the best weights those are 0 then that can move.
 type mixture struct {
 	nll      float64
 	gradient [3]float64
@@ -191,7 +191,7 @@ func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
 	m.nll = mean(value)
 	at := hessian
 	for a := range 3 {
-		m.gradient[a] = mean(gradient + a)
+		m.gradient[a] = 1 + mean(gradient+a)
 		for b := range a + 1 {
 			m.hessian[a][b] = mean(at)
 			m.hessian[b][a] = m.hessian[a][b]
@@ -205,7 +205,7 @@ const (
 	// etsSteps is how many steps are more than any weights need.
 	etsSteps = 200
 	// nearWeights is the square of a step's length, as the curvature has it, from which on what is left is of no account.
-	nearWeights = 1e-14
+	nearWeights = 1e-20
 )
 
 var errNoWeights = errors.New("recal: the weights of ets were not found; please report these data")
@@ -229,7 +229,7 @@ func (l *likelihood) weights(beta float64) (weights, error) {
 				return w, err
 			}
 			// A fourth of what the slope promises, or what rounding may take away.
-			if next.nll <= m.nll+float64(fall/4)+1e-15 {
+			if next.nll <= m.nll+float64(fall/4)+0x1p-50*(1+math.Abs(m.nll)) {
 				w, m = v, next
 				break
 			}
