@@ -229,12 +229,12 @@ func (l *likelihood) weights(beta float64) (weights, error) {
 				return w, err
 			}
 			// A fourth of what the slope promises, or what rounding may take away.
-			if next.nll <= m.nll+float64(fall/4)+0x1p-50*(1+math.Abs(m.nll)) {
+			if next.nll <= m.nll+float64(fall/4)+float64(0x1p-50*(1+math.Abs(m.nll))) {
 				w, m = v, next
 				break
 			}
 			for i := range v {
-				v[i] = w[i] + (v[i]-w[i])/4
+				v[i] = w[i] + float64((v[i]-w[i])/4)
 			}
 			fall /= 4
 			if fall > -nearWeights {
@@ -268,7 +268,7 @@ func (m *mixture) best(w weights) weights {
 			}
 		}
 		first, second := m.change(w, v)
-		if f := first + second/2; f < least {
+		if f := first + float64(second/2); f < least {
 			best, least = v, f
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/recal"
 )
 
-// overconfident is a model of three classes that is sure of itself, and right in 7 of 10.
-func overconfident() *metrics.Predictions {
+// temperatureExample is a model of three classes that is sure of itself, and right in 7 of 10.
+func temperatureExample() *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Logits}
 	for i := range 10 {
 		row := []float32{0, 0, 0}
@@ -26,7 +26,7 @@ func overconfident() *metrics.Predictions {
 }
 
 func ExampleTemperature() {
-	held := overconfident()
+	held := temperatureExample()
 	fitted, err := recal.Temperature{}.Fit(recal.InMemory(held), nil)
 	if err != nil {
 		fmt.Println(err)
@@ -53,7 +53,7 @@ func ExampleTemperature() {
 
 // Rows that a model has all right tell no temperature.
 func ExampleErrUnreachable() {
-	p := overconfident()
+	p := temperatureExample()
 	p.Rows, p.F32, p.Labels = 7, p.F32[:21], p.Labels[:7]
 	_, err := recal.Temperature{}.Fit(recal.InMemory(p), nil)
 	fmt.Println(errors.Is(err, recal.ErrUnreachable))
@@ -62,7 +62,7 @@ func ExampleErrUnreachable() {
 
 func ExampleProfile() {
 	temperatures := []float64{1, 2, 4, 8}
-	nll, _, err := recal.Profile(recal.InMemory(overconfident()), nil, temperatures)
+	nll, _, err := recal.Profile(recal.InMemory(temperatureExample()), nil, temperatures)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,7 +86,7 @@ func ExampleNewTemperature() {
 }
 
 func ExampleETS() {
-	fitted, err := recal.ETS{}.Fit(recal.InMemory(overconfident()), nil)
+	fitted, err := recal.ETS{}.Fit(recal.InMemory(temperatureExample()), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

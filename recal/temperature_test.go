@@ -3,6 +3,7 @@ package recal_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -181,7 +182,7 @@ func temperatureParameters(t *testing.T, m recal.Map) string {
 // TestTemperatureSameBits: threads, chunks and the order of rows do not matter, for the ETS either.
 func TestTemperatureSameBits(t *testing.T) {
 	for _, classes := range []int{1, 3, 40} {
-		p := temperatureRandom(3, 1500, classes, 2.5)
+		p := temperatureRandom(3, 600, classes, 2.5)
 		p.Weights = make([]float64, p.Rows)
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range p.Weights {
@@ -196,7 +197,7 @@ func TestTemperatureSameBits(t *testing.T) {
 			for _, method := range []recal.Method{recal.Temperature{}, recal.ETS{}} {
 				want := ""
 				for _, threads := range []int{1, 2, 7} {
-					for _, n := range []int{1, 37, 1000, 5000} {
+					for _, n := range []int{3, 37, 1000} {
 						m, err := method.Fit(temperatureChunks(q, n), &recal.Options{Threads: threads})
 						if err != nil {
 							t.Fatal(err)
@@ -417,7 +418,7 @@ func TestTemperatureHard(t *testing.T) {
 		"tied":                         {join(rows(1, tied, 3, 4, 5)), 9 / math.Log(998)},
 		"two classes":                  {join(rows(3, []float64{0, 1}, 1), rows(1, []float64{0, 1}, 0)), 1 / math.Log(3)},
 		"hardly better than chance":    {join(rows(50001, []float64{1}, 1), rows(50000, []float64{1}, 0)), 1 / math.Log(50001.0/50000)},
-		"one miss in a million":        {join(rows(999999, []float64{1}, 1), rows(1, []float64{1}, 0)), 1 / math.Log(999999)},
+		"one miss in 100,000":          {join(rows(99999, []float64{1}, 1), rows(1, []float64{1}, 0)), 1 / math.Log(99999)},
 		"sizes from 1e-9 to 1e9":       {heavy, 0},
 		"one far miss":                 {few, 0},
 		"two rows":                     {join(rows(1, []float64{5, 0, 0}, 0), rows(1, []float64{0, 1, 0}, 0)), 0},
@@ -869,5 +870,64 @@ func TestTemperaturePanics(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+}
+
+// TestTemperatureInterval: of rows that are all alike, h right and m wrong, with logits 1 apart, beta is ln(h/m) and the standard error of
+// its logarithm 1/(beta sqrt(hm/n)).
+func TestTemperatureInterval(t *testing.T) {
+	p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{1, 1, 1, 0}}
+	p.Rows, p.Classes, p.F64 = 4, 1, []float64{1, 1, 1, 1}
+	m := temperatureOf(t, p)
+	T, se := 1/math.Log(3), 1/(math.Log(3)*math.Sqrt(0.75))
+	v := m.Interval(0.95)
+	temperatureNear(t, "low end", v.Low, T*math.Exp(-1.959963984540*se), 1e-11)
+	temperatureNear(t, "high end", v.High, T*math.Exp(1.959963984540*se), 1e-11)
+	if v := recal.NewTemperature(2, 3).Interval(0.95); v.Low == v.Low || v.High == v.High {
+		t.Errorf("an interval %v of what was not fitted", v)
+	}
+}
+
+// TestTemperatureCoverage: of 500 sets with T = 2 some 90 % have it in their interval of that level.
+func TestTemperatureCoverage(t *testing.T) {
+	const sets = 500
+	in := 0
+	for seed := range uint64(sets) {
+		if v := temperatureOf(t, temperatureRandom(1000+seed, 150, 3, 2)).Interval(0.9); v.Low < 2 && 2 < v.High {
+			in++
+		}
+	}
+	if f := float64(in) / sets; f < 0.85 || f > 0.94 {
+		t.Errorf("%v of the intervals have it", f)
+	}
+}
+
+// TestTemperatureBadFile: parameters that are none are refused.
+func TestTemperatureBadFile(t *testing.T) {
+	const fit = `{"rows":0,"classes":3,"kind":"logits","weighted":false,"left_out":0,"first_left_out":-1,"reads":0}`
+	for _, c := range []struct{ method, fit, parameters, want string }{
+		{"temperature", fit, `{"temperature":2,"log_se":null}`, ""},
+		{"temperature", fit, `{"temperature":2,"log_se":0.5}`, ""},
+		{"temperature", fit, `{"temperature":0,"log_se":null}`, "no number above 0"},
+		{"temperature", fit, `{"temperature":-1,"log_se":null}`, "no number above 0"},
+		{"temperature", fit, `{"temperature":1e-320,"log_se":null}`, "no number above 0"},
+		{"temperature", fit, `{"log_se":null}`, "no number above 0"},
+		{"temperature", fit, `{"temperature":2,"log_se":-1}`, "below 0"},
+		{"temperature", fit, `{"temperature":2,"log_se":1,"bias":1}`, "bias"},
+		{"temperature", `{"rows":3}`, `{"temperature":2,"log_se":null}`, "classes"},
+		{"ets", fit, `{"temperature":2,"weights":[0.5,0.25,0.25]}`, ""},
+		{"ets", fit, `{"temperature":2,"weights":[0.5,0.25]}`, "three"},
+		{"ets", fit, `{"temperature":2,"weights":[0.5,0.25,0.3]}`, "sum 1"},
+		{"ets", fit, `{"temperature":2,"weights":[1.5,-0.25,-0.25]}`, "sum 1"},
+		{"ets", fit, `{"temperature":0,"weights":[0.5,0.25,0.25]}`, "no number above 0"},
+		{"ets", `{"rows":3}`, `{"temperature":2,"weights":[0.5,0.25,0.25]}`, "classes"},
+		{"ets", fit, `{"temperature":2,"weights":"no"}`, "weights"},
+	} {
+		sum := sha256.Sum256([]byte("candor-map/1\n" + c.method + "\n" + c.fit + "\n" + c.parameters + "\n"))
+		file := fmt.Sprintf(`{"schema":"candor-map/1","method":%q,"fit":%s,"parameters":%s,"sha256":"%x"}`, c.method, c.fit, c.parameters, sum)
+		_, err := recal.Unmarshal([]byte(file))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.parameters, err, c.want)
+		}
 	}
 }

@@ -108,7 +108,7 @@ func binaryTempered(m, beta float64) (nll, slope, curvature float64) {
 	a := math.Abs(m)
 	s := float64(beta * a)
 	e := kernel.Exp64(-s)
-	nll, slope = kernel.Log1p64(e), 0-a*(e/(1+e))
+	nll, slope = kernel.Log1p64(e), 0-float64(a*(e/(1+e)))
 	if m < 0 {
 		nll, slope = s+nll, a/(1+e)
 	}
