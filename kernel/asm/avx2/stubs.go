@@ -913,16 +913,16 @@ func CountUpToF64(counts *uint64, x *float64, n int, edges *float64)
 //go:noescape
 func PackColumnsF64(to *float64, from *float64, n int, stride int, cols int)
 
-// AddProductsF64 writes c + x y to rows of cols columns, which are toStride elements apart: the chains of fused
-// multiply-adds, from the elements of c on, whose rows are cStride elements apart, of n steps, n > 0. Element (i, s) of
-// x is x[i*row+s*step]. The rows of y are packed by PackColumnsF64: cols is 8 or what the level has as the width of a
-// block, or a multiple of 8 below it, or less than 8.
+// AddProductsF64 writes c + x y to rows of cols columns, which are toStride elements apart: chains of n > 0 fused
+// multiply-adds from the elements of c on, whose rows are cStride elements apart. Element (i, s) of x is
+// x[i*row+s*step]. The rows of y are packed by PackColumnsF64. cols is a multiple of 8, at most 24 at avx512 and 8
+// elsewhere, or less than 8.
 //
 //go:noescape
 func AddProductsF64(to *float64, toStride int, c *float64, cStride int, x *float64, row int, step int, y *float64, n int, rows int, cols int)
 
-// ScaleShiftF64 writes x * a + b, rounded once, to dst, which may be x itself: rows, at least one, of k elements, and a
-// and b of a row.
+// ScaleShiftF64 writes x * a + b, rounded once, to dst, which may be x itself: rows, at least one, of k elements. a and
+// b have k.
 //
 //go:noescape
 func ScaleShiftF64(dst *float64, x *float64, a *float64, b *float64, rows int, k int)
@@ -1037,8 +1037,8 @@ func ScaledTermsF16(w *float64, x *uint16, rows int, k int, stride int, dst *flo
 //go:noescape
 func ScaledTermsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
 
-// ScaledEndsF32 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
-// 8 that is at most 64.
+// ScaledEndsF32 makes what the terms of rows are multiplied by, and what is taken from their logits, of the sums and
+// the largest logits in the work area w: n rows, a multiple of 8 that is at most 64.
 //
 //go:noescape
 func ScaledEndsF32(w *float64, n int)
@@ -1048,8 +1048,19 @@ func ScaledEndsF32(w *float64, n int)
 //go:noescape
 func MultiplyRowsF32(w *float64, x *float32, rows int, k int, stride int)
 
-// ScaledEndsF64 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
-// 8 that is at most 64.
+// ScaledShortF32 stores the sums of the terms of at most 64 rows of 1 to 32 logits, and the largest, in the work area
+// w. The number of rows is a multiple of the lanes of a register. The factor and the lowest distance stand at t.
+//
+//go:noescape
+func ScaledShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float32)
+
+// ScaledRowsF32 writes the probabilities of at most 64 rows by their operands in the work area w. dst may be x itself.
+//
+//go:noescape
+func ScaledRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32)
+
+// ScaledEndsF64 makes what the terms of rows are multiplied by, and what is taken from their logits, of the sums and
+// the largest logits in the work area w: n rows, a multiple of 8 that is at most 64.
 //
 //go:noescape
 func ScaledEndsF64(w *float64, n int)
@@ -1058,3 +1069,14 @@ func ScaledEndsF64(w *float64, n int)
 //
 //go:noescape
 func MultiplyRowsF64(w *float64, x *float64, rows int, k int, stride int)
+
+// ScaledShortF64 stores the sums of the terms of at most 64 rows of 1 to 32 logits, and the largest, in the work area
+// w. The number of rows is a multiple of the lanes of a register. The factor and the lowest distance stand at t.
+//
+//go:noescape
+func ScaledShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64)
+
+// ScaledRowsF64 writes the probabilities of at most 64 rows by their operands in the work area w. dst may be x itself.
+//
+//go:noescape
+func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)

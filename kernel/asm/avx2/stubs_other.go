@@ -769,16 +769,16 @@ func CountUpToF64(counts *uint64, x *float64, n int, edges *float64) { panic(abs
 // each other: cols is a multiple of 8, or less than 8, and then zeros make up a row of 8.
 func PackColumnsF64(to *float64, from *float64, n int, stride int, cols int) { panic(absent) }
 
-// AddProductsF64 writes c + x y to rows of cols columns, which are toStride elements apart: the chains of fused
-// multiply-adds, from the elements of c on, whose rows are cStride elements apart, of n steps, n > 0. Element (i, s) of
-// x is x[i*row+s*step]. The rows of y are packed by PackColumnsF64: cols is 8 or what the level has as the width of a
-// block, or a multiple of 8 below it, or less than 8.
+// AddProductsF64 writes c + x y to rows of cols columns, which are toStride elements apart: chains of n > 0 fused
+// multiply-adds from the elements of c on, whose rows are cStride elements apart. Element (i, s) of x is
+// x[i*row+s*step]. The rows of y are packed by PackColumnsF64. cols is a multiple of 8, at most 24 at avx512 and 8
+// elsewhere, or less than 8.
 func AddProductsF64(to *float64, toStride int, c *float64, cStride int, x *float64, row int, step int, y *float64, n int, rows int, cols int) {
 	panic(absent)
 }
 
-// ScaleShiftF64 writes x * a + b, rounded once, to dst, which may be x itself: rows, at least one, of k elements, and a
-// and b of a row.
+// ScaleShiftF64 writes x * a + b, rounded once, to dst, which may be x itself: rows, at least one, of k elements. a and
+// b have k.
 func ScaleShiftF64(dst *float64, x *float64, a *float64, b *float64, rows int, k int) { panic(absent) }
 
 // AddRowsF64 adds rows, at least one, of k elements at d to those at to.
@@ -887,16 +887,38 @@ func ScaledTermsBF16(w *float64, x *uint16, rows int, k int, stride int, dst *fl
 	panic(absent)
 }
 
-// ScaledEndsF32 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
-// 8 that is at most 64.
+// ScaledEndsF32 makes what the terms of rows are multiplied by, and what is taken from their logits, of the sums and
+// the largest logits in the work area w: n rows, a multiple of 8 that is at most 64.
 func ScaledEndsF32(w *float64, n int) { panic(absent) }
 
 // MultiplyRowsF32 multiplies at most 64 rows by their scale in the work area w.
 func MultiplyRowsF32(w *float64, x *float32, rows int, k int, stride int) { panic(absent) }
 
-// ScaledEndsF64 makes what the terms of rows are multiplied by of their sums in the work area w: n rows, a multiple of
-// 8 that is at most 64.
+// ScaledShortF32 stores the sums of the terms of at most 64 rows of 1 to 32 logits, and the largest, in the work area
+// w. The number of rows is a multiple of the lanes of a register. The factor and the lowest distance stand at t.
+func ScaledShortF32(w *float64, x *float32, rows int, k int, stride int, labels *int32, t *float32) {
+	panic(absent)
+}
+
+// ScaledRowsF32 writes the probabilities of at most 64 rows by their operands in the work area w. dst may be x itself.
+func ScaledRowsF32(w *float64, x *float32, rows int, k int, stride int, dst *float32, dstStride int, t *float32) {
+	panic(absent)
+}
+
+// ScaledEndsF64 makes what the terms of rows are multiplied by, and what is taken from their logits, of the sums and
+// the largest logits in the work area w: n rows, a multiple of 8 that is at most 64.
 func ScaledEndsF64(w *float64, n int) { panic(absent) }
 
 // MultiplyRowsF64 multiplies at most 64 rows by their scale in the work area w.
 func MultiplyRowsF64(w *float64, x *float64, rows int, k int, stride int) { panic(absent) }
+
+// ScaledShortF64 stores the sums of the terms of at most 64 rows of 1 to 32 logits, and the largest, in the work area
+// w. The number of rows is a multiple of the lanes of a register. The factor and the lowest distance stand at t.
+func ScaledShortF64(w *float64, x *float64, rows int, k int, stride int, labels *int32, t *float64) {
+	panic(absent)
+}
+
+// ScaledRowsF64 writes the probabilities of at most 64 rows by their operands in the work area w. dst may be x itself.
+func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64) {
+	panic(absent)
+}
