@@ -2,10 +2,10 @@ package recal
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 
-	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 )
 
@@ -23,8 +23,12 @@ type Histogram struct {
 	Bins        int  // 0 means 15
 	EqualMass   bool // bins have as many rows each, equal scores together, in place of equal widths
 	Empty       Empty
-	RightClosed bool // bins have their upper edge, and not the lower one, as in markus93/NN_calibration
-	TopLabel    bool
+	RightClosed bool // bins have their upper edge and not the lower one; 0 is in the first bin
+	// AsCoded bins are those of the code of markus93/NN_calibration: for each b of numpy.arange(1/Bins, 1+1/Bins, 1/Bins) the scores p
+	// with b-1/Bins < p <= b, so that 0, and here and there a score on an edge, is in no bin or in two; bins without rows give 0.
+	// Neither EqualMass nor Empty nor RightClosed goes with it.
+	AsCoded  bool
+	TopLabel bool
 }
 
 // Empty says what a probability in a bin without rows becomes.
@@ -33,7 +37,7 @@ type Empty uint8
 const (
 	Centre   Empty = iota // the bin's centre
 	Identity              // itself
-	Zero                  // 0, as markus93/NN_calibration has it
+	Zero                  // 0
 )
 
 var emptyNames = []string{Centre: "centre", Identity: "identity", Zero: "zero"}
@@ -49,7 +53,10 @@ func (e Empty) String() string {
 // MaxBins is the largest number of bins of Histogram.
 const MaxBins = 1 << 16
 
-const errHistogram = "recal: a histogram has 1 to 65536 bins, and Empty is Centre, Identity or Zero"
+const (
+	errHistogram = "recal: a histogram has 1 to 65536 bins, and Empty is Centre, Identity or Zero"
+	errAsCoded   = "recal: the options as_coded and equal_mass, empty or right_closed do not go together"
+)
 
 func (m Histogram) bins() int {
 	if m.Bins == 0 {
@@ -59,14 +66,14 @@ func (m Histogram) bins() int {
 }
 
 // String returns "histogram" and the options that are not the default: bins=N, equal_mass, empty=identity or zero, right_closed,
-// top_label.
+// as_coded, top_label.
 func (m Histogram) String() string {
 	empty := ""
 	if m.Empty != Centre {
 		empty = "empty=" + m.Empty.String()
 	}
 	return spelled("histogram", value("bins", float64(m.bins()), 15), word("equal_mass", m.EqualMass), empty,
-		word("right_closed", m.RightClosed), word("top_label", m.TopLabel))
+		word("right_closed", m.RightClosed), word("as_coded", m.AsCoded), word("top_label", m.TopLabel))
 }
 
 func (m Histogram) with(option, value string) (Method, error) {
@@ -80,16 +87,26 @@ func (m Histogram) with(option, value string) (Method, error) {
 		m.Empty, err = readChoice[Empty](option, value, emptyNames)
 	case "right_closed":
 		m.RightClosed, err = readWord(option, value)
+	case "as_coded":
+		m.AsCoded, err = readWord(option, value)
 	case "top_label":
 		m.TopLabel, err = readWord(option, value)
 	default:
-		err = noOption(option, "bins", "equal_mass", "empty", "right_closed", "top_label")
+		err = noOption(option, "bins", "equal_mass", "empty", "right_closed", "as_coded", "top_label")
+	}
+	if err == nil && m.contradicts() {
+		err = errors.New("as_coded goes with neither equal_mass nor empty nor right_closed")
 	}
 	return m, err
 }
 
+// contradicts tells whether AsCoded stands beside what it decides.
+func (m Histogram) contradicts() bool {
+	return m.AsCoded && (m.EqualMass || m.Empty != Centre || m.RightClosed)
+}
+
 func (m Histogram) side() kernel.Side {
-	if m.RightClosed {
+	if m.RightClosed || m.AsCoded {
 		return kernel.RightClosed
 	}
 	return kernel.LeftClosed
@@ -99,6 +116,9 @@ func (m Histogram) side() kernel.Side {
 func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 	if m.Bins < 0 || m.Bins > MaxBins || m.Empty > Zero {
 		panic(errHistogram)
+	}
+	if m.contradicts() {
+		panic(errAsCoded)
 	}
 	s, err := lookBinary(d, o, false)
 	if err != nil {
@@ -119,55 +139,98 @@ func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 // binCounts are the rows of a bin: their weight, and that of those with the event.
 type binCounts struct{ n, y weight }
 
+func (c *binCounts) add(hit uint8, w float64) {
+	if c.n.add(w); hit == 1 {
+		c.y.add(w)
+	}
+}
+
+// theta is the frequency, rounded once.
+func (c *binCounts) theta() float64 { return c.y.over(&c.n) }
+
+// edges returns those of bins of equal width, or of AsCoded 0 and the upper ones.
+func (m Histogram) edges() []float64 {
+	if !m.AsCoded {
+		return kernel.Edges(m.bins())
+	}
+	// As numpy has it: its step is the difference of its first two numbers.
+	width := 1 / float64(m.bins())
+	step := (width + width) - width
+	edges := []float64{0}
+	for i := range int(math.Ceil((1 + width - width) / width)) {
+		edges = append(edges, width+float64(float64(i)*step))
+	}
+	return edges
+}
+
 // widths fits bins of equal width.
 func (m Histogram) widths(d Data, o *Options, s *survey) ([]curve, error) {
 	r := reading{top: m.TopLabel}
-	edges := kernel.Edges(m.bins())
-	all := make([][]binCounts, 0, 1)
+	edges := m.edges()
+	size := len(edges) - 1
+	curves := make([]curve, r.curves(s.fit.Classes))
+	var all [][]binCounts
 	err := s.stream(d, o, r, func() func(int, []float64, []uint8, []float64) {
-		counts := make([]binCounts, r.curves(s.fit.Classes)*m.bins())
+		counts := make([]binCounts, len(curves)*size)
 		all = append(all, counts)
-		bin := make([]int32, kernel.MaxSum)
+		var room [kernel.MaxSum]int32
 		return func(class int, x []float64, hit []uint8, w []float64) {
-			bin := bin[:len(x)]
+			counts := counts[class*size:][:size]
+			if m.AsCoded {
+				addAsCoded(counts, edges, 1/float64(m.bins()), x, hit, w)
+				return
+			}
+			bin := room[:len(x)]
 			kernel.BinEqual(bin, x, edges, m.side())
-			counts := counts[class*m.bins():][:m.bins()]
 			for i, b := range bin {
 				v := 1.0
 				if w != nil {
 					v = w[i]
 				}
-				if counts[b].n.add(v); hit[i] == 1 {
-					counts[b].y.add(v)
-				}
+				counts[b].add(hit[i], v)
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	curves := make([]curve, r.curves(s.fit.Classes))
 	for class := range curves {
-		c := &bins{side: m.side(), Cuts: edges[1 : len(edges)-1], Values: make([]float64, m.bins())}
+		c := &bins{side: m.side(), Cuts: edges[1:size], Values: make([]float64, size)}
 		for b := range c.Values {
-			at := class*m.bins() + b
-			for _, more := range all[1:] {
-				all[0][at].n.merge(&more[at].n)
-				all[0][at].y.merge(&more[at].y)
+			sum := &all[0][class*size+b]
+			for _, counts := range all[1:] {
+				sum.n.merge(&counts[class*size+b].n)
+				sum.y.merge(&counts[class*size+b].y)
 			}
-			n, y := &all[0][at].n, &all[0][at].y
 			switch {
-			case n.n > 0:
-				c.Values[b] = y.over(n)
+			case sum.n.n > 0:
+				c.Values[b] = sum.theta()
+			case m.AsCoded || m.Empty == Zero:
 			case m.Empty == Centre:
 				c.Values[b] = (edges[b] + edges[b+1]) / 2
-			case m.Empty == Identity:
+			default:
 				c.Identity = append(c.Identity, b)
 			}
 		}
 		curves[class] = c
 	}
 	return curves, nil
+}
+
+// addAsCoded adds rows to the bins of AsCoded that have them.
+func addAsCoded(counts []binCounts, edges []float64, width float64, x []float64, hit []uint8, w []float64) {
+	for i, p := range x {
+		at := min(int(p*float64(len(counts))), len(counts)-1)
+		for b := max(0, at-1); b < min(at+2, len(counts)); b++ {
+			if upper := edges[b+1]; p > upper-width && p <= upper {
+				v := 1.0
+				if w != nil {
+					v = w[i]
+				}
+				counts[b].add(hit[i], v)
+			}
+		}
+	}
 }
 
 // massOf fits bins of equal mass.
@@ -180,7 +243,7 @@ func (m Histogram) massOf(c *column) curve {
 		if len(starts) > 0 && p == starts[0] {
 			starts = starts[1:]
 			if in.n.n > 0 {
-				f.Values = append(f.Values, in.y.over(&in.n))
+				f.Values = append(f.Values, in.theta())
 				f.Cuts = append(f.Cuts, between(last, p, m.side()))
 				in = binCounts{}
 			}
@@ -189,7 +252,7 @@ func (m Histogram) massOf(c *column) curve {
 		in.y.add(y)
 		last = p
 	})
-	f.Values = append(f.Values, in.y.over(&in.n))
+	f.Values = append(f.Values, in.theta())
 	return f
 }
 
@@ -225,7 +288,7 @@ func (c *bins) ready() error {
 	// No score is beyond the outer edges.
 	c.edges = append(append(append(c.edges[:0], math.Inf(-1)), c.Cuts...), math.Inf(1))
 	for i, e := range c.Cuts {
-		if !(e >= 0 && e <= 1) || i > 0 && e <= c.Cuts[i-1] {
+		if !(e >= 0 && e < 2) || i > 0 && e <= c.Cuts[i-1] {
 			return errCurveFile
 		}
 	}
@@ -295,10 +358,4 @@ func above(a, b, c, d float64) bool {
 
 func (m Histogram) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return &bins{side: m.side()} })
-}
-
-// over returns w/v, rounded once.
-func (w *weight) over(v *weight) float64 {
-	a, b := w.exact(), v.exact()
-	return exact.Ratio(&a, &b)
 }

@@ -38,3 +38,9 @@ func (w *weight) value() float64 {
 	s := w.exact()
 	return s.Float64()
 }
+
+// over returns w/v, rounded once.
+func (w *weight) over(v *weight) float64 {
+	a, b := w.exact(), v.exact()
+	return exact.Ratio(&a, &b)
+}
