@@ -40,7 +40,7 @@ func (f *finder) cell(p float64) int {
 		q = math.Float64bits(1 - p)
 	}
 	// The cell of distances from 2^-33 to 2^-32 is 0; 1/2 is the last one, and belongs above.
-	c := int(q>>f.shift) - (1023-findBits-1)<<(52-f.shift)
+	c := int(int64(q)>>f.shift) - (1023-findBits-1)<<(52-f.shift)
 	c = min(max(c, 0), f.cells-1)
 	if lower {
 		return c
