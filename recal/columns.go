@@ -38,11 +38,13 @@ type tile struct {
 	spare   []float64 // room for a column
 	labels  []int32   // of each row: a class, or whether the event happened
 	w       []float64 // nil without weights
-	weights []float64 // room for them
+	room    []int32   // for labels
+	same    []int32   // for one class many times
+	weights []float64
 }
 
 // tileScores is about how many scores there are in a tile.
-const tileScores = 1 << 14
+const tileScores = 1 << 16
 
 func newTile(r reading, classes, rows int) *tile {
 	n := max(1, min(rows, max(16, min(kernel.MaxSum, tileScores/classes))))
@@ -111,30 +113,15 @@ func (t *tile) topOnly(k metrics.Kind) {
 
 // load takes of a chunk's rows from lo to hi those that count, with labels and weights.
 func (t *tile) load(c *metrics.Chunk, lo, hi int) {
-	if cap(t.labels) < t.rows {
-		t.labels, t.weights = make([]int32, t.rows), make([]float64, t.rows)
+	if t.room == nil {
+		t.room, t.same, t.weights = make([]int32, t.rows), make([]int32, t.rows), make([]float64, t.rows)
 	}
 	widen(t.x, &c.Scores, lo, hi)
-	t.n, t.labels, t.w = 0, t.labels[:t.rows], nil
-	if c.Weights != nil {
-		t.w = t.weights
-	}
-	for i := range hi - lo {
-		row, y := t.x[i*t.classes:][:t.classes], c.Labels[lo+i]
-		if t.w != nil && c.Weights[lo+i] == 0 || t.likely && impossible(row, y, c.Kind) {
-			continue
-		}
-		if i > t.n {
-			copy(t.x[t.n*t.classes:][:t.classes], row)
-		}
-		t.labels[t.n] = y
-		if t.w != nil {
-			t.w[t.n] = c.Weights[lo+i]
-		}
-		t.n++
-	}
-	if t.w != nil {
-		t.w = t.w[:t.n]
+	t.labels, t.w = t.room, nil
+	if c.Weights == nil && !t.likely {
+		t.n = copy(t.labels, c.Labels[lo:hi])
+	} else {
+		t.pick(c, lo, hi)
 	}
 	t.labels = t.labels[:t.n]
 	t.convert(c.Kind)
@@ -144,6 +131,27 @@ func (t *tile) load(c *metrics.Chunk, lo, hi int) {
 			right = 1
 		}
 		t.labels[i] = right
+	}
+}
+
+// pick moves the rows that count to the front.
+func (t *tile) pick(c *metrics.Chunk, lo, hi int) {
+	t.n = 0
+	for i := range hi - lo {
+		row, y := t.x[i*t.classes:][:t.classes], c.Labels[lo+i]
+		if c.Weights != nil && c.Weights[lo+i] == 0 || t.likely && impossible(row, y, c.Kind) {
+			continue
+		}
+		if i > t.n {
+			copy(t.x[t.n*t.classes:][:t.classes], row)
+		}
+		if t.labels[t.n] = y; c.Weights != nil {
+			t.weights[t.n] = c.Weights[lo+i]
+		}
+		t.n++
+	}
+	if c.Weights != nil {
+		t.w = t.weights[:t.n]
 	}
 }
 
@@ -179,12 +187,11 @@ func (t *tile) hits(dst []uint8, class int) {
 		}
 		return
 	}
-	for i, y := range t.labels {
-		dst[i] = 0
-		if int(y) == class {
-			dst[i] = 1
-		}
+	same := t.same[:t.n]
+	for i := range same {
+		same[i] = int32(class)
 	}
+	kernel.Hits(dst, t.labels, same)
 }
 
 // tiles calls f for each tile of a chunk.
