@@ -50,7 +50,8 @@ var rooms = []room{
 	// What turns results into pages, and what reads files, know the metrics and not each other.
 	{name: "report/...", allow: []string{"report/...", "metrics/...", pretty, plot}},
 	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", deflate, parquet}},
-	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/regress", "kernel", "internal/exact", "internal/pav", gonum}},
+	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact", "internal/pav",
+		gonum}},
 
 	// A family of metrics does not know the other families; eval is where they meet.
 	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", gonum}},
