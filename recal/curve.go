@@ -256,29 +256,37 @@ func toLogits(x []float64, rows, classes int, k metrics.Kind) {
 		}
 		return
 	}
+	rest := make([]float64, classes)
 	for i := range rows {
 		row := x[i*classes:][:classes]
 		top := argMax(row)
 		last := topLogit(row, top, k)
-		switch {
-		case last != last:
+		if last != last {
 			fill(row, nan)
 			continue
-		case k == metrics.Probs:
+		}
+		if k == metrics.Probs {
 			for j, p := range row {
-				row[j] = kernel.Log64(p) - kernel.Log64(1-p)
+				rest[j] = 1 - p
 			}
-		default:
+			kernel.LogF64(row, row)
+		} else {
 			// With e_j = exp(x_j - x_top) the logit is x_j - x_top - ln(sum of the others' e).
 			m, sum := row[top], 0.0
-			for _, v := range row {
-				sum += kernel.Exp64(v - m)
-			}
 			for j, v := range row {
-				if j != top {
-					row[j] = v - m - kernel.Log64(sum-kernel.Exp64(v-m))
-				}
+				row[j] = v - m
 			}
+			kernel.ExpF64(rest, row)
+			for _, e := range rest {
+				sum += e
+			}
+			for j, e := range rest {
+				rest[j] = sum - e
+			}
+		}
+		kernel.LogF64(rest, rest)
+		for j, l := range rest {
+			row[j] -= l
 		}
 		row[top] = last
 	}

@@ -48,7 +48,7 @@ var methods = []Descriptor{
 	{"vector", "a factor and a bias for each class", "softmax(w*z + b)", "", ofMany, keepsNone, "tens for each class", "Guo et al. 2017", Vector{}},
 	{"matrix", "all logits mixed for each class", "softmax(W z + b)", "off_diagonal=WEIGHT, bias=WEIGHT", ofMany, keepsNone, "tens for each of K^2 numbers, or weights",
 		"Guo et al. 2017; Kull et al. 2019", Matrix{}},
-	{"histogram", "the frequency in the score's bin", "mean y in the bin of p", "bins=N, equal_mass, empty=centre|identity|zero, top_label", ofScores, keepsNone,
+	{"histogram", "the frequency in the score's bin", "mean y in the bin of p", "bins=N, equal_mass, empty=centre|identity|zero, right_closed, as_coded, top_label", ofScores, keepsNone,
 		"hundreds for each bin", "Zadrozny and Elkan 2001; Guo et al. 2017", Histogram{}},
 	{"isotonic", "the rising step function next to the outcomes", "argmin over rising f of sum (f(p) - y)^2", "interpolate, top_label", ofScores, keepsMost,
 		"a thousand or more", "Zadrozny and Elkan 2002", Isotonic{}},
