@@ -260,7 +260,14 @@ func eachOf[K kernel.Key](keys []K, score func(K) float64, f func(p, n, y float6
 
 func (c *column) eachWeighted(f func(p, n, y float64)) {
 	for i := 0; i < len(c.order); {
-		k := math.Float64bits(c.coded[c.order[i]]) >> 1
+		first := math.Float64bits(c.coded[c.order[i]])
+		k := first >> 1
+		if i+1 == len(c.order) || math.Float64bits(c.coded[c.order[i+1]])>>1 != k { // alone
+			w := c.w[c.order[i]]
+			f(math.Float64frombits(k), w, w*float64(first&1))
+			i++
+			continue
+		}
 		var n, y weight
 		for ; i < len(c.order); i++ {
 			at := c.order[i]

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -234,5 +235,55 @@ func TestStreamBinary(t *testing.T) {
 				t.Errorf("%s: %d rows, want %d; %v", in.kind, n, in.count, err)
 			}
 		}
+	}
+}
+
+// TestCurveFiles: what is no curve is not read, whoever wrote it.
+func TestCurveFiles(t *testing.T) {
+	fit := Fit{Rows: 1, Classes: 1, Kind: "probs", FirstLeftOut: -1}
+	for _, c := range []struct {
+		m    Method
+		text string
+		ok   bool
+	}{
+		{Isotonic{}, `{"curves":[{"x":[0.2,0.5],"y":[0,1]}]}`, true},
+		{Isotonic{}, `{"curves":[{"x":[0.5,0.2],"y":[0,1]}]}`, false},
+		{Isotonic{}, `{"curves":[{"x":[0.2,0.5],"y":[1,0]}]}`, false},
+		{Isotonic{}, `{"curves":[{"x":[0.2,0.5],"y":[0,1.5]}]}`, false},
+		{Isotonic{}, `{"curves":[{"x":[-0.2,0.5],"y":[0,1]}]}`, false},
+		{Isotonic{}, `{"curves":[{"x":[0.2],"y":[0,1]}]}`, false},
+		{Isotonic{}, `{"curves":[{"x":[],"y":[]}]}`, false},
+		{Isotonic{}, `{"curves":[null]}`, false},
+		{Isotonic{}, `{"curves":[]}`, false},
+		{Isotonic{}, `{}`, false},
+		{Isotonic{}, `null`, false},
+		{Isotonic{}, `{"curves":[{"x":[0.2,0.5],"y":[0,1],"z":1}]}`, false},
+		{Isotonic{}, `{"curves":[{"x":[0.2,0.5],"y":[0,1]},{"x":[0.2,0.5],"y":[0,1]}]}`, false},
+		{Histogram{}, `{"curves":[{"cuts":[0.5],"values":[0,1]}]}`, true},
+		{Histogram{}, `{"curves":[{"cuts":[0.5],"values":[0,1],"identity":[1]}]}`, true},
+		{Histogram{}, `{"curves":[{"cuts":[0.5],"values":[0,1],"identity":[2]}]}`, false},
+		{Histogram{}, `{"curves":[{"cuts":[0.5],"values":[0,1],"identity":[-1]}]}`, false},
+		{Histogram{}, `{"curves":[{"cuts":[0.5],"values":[0,-1]}]}`, false},
+		{Histogram{}, `{"curves":[{"cuts":[0.5,0.5],"values":[0,1,1]}]}`, false},
+		{Histogram{}, `{"curves":[{"cuts":[5],"values":[0,1]}]}`, false},
+		{Histogram{}, `{"curves":[{"cuts":[],"values":[]}]}`, false},
+		{Histogram{}, `{"curves":[{"values":[0.5]}]}`, true},
+	} {
+		m, err := c.m.decode(fit, []byte(c.text))
+		if (err == nil) != c.ok {
+			t.Errorf("%s, %s: %v", c.m, c.text, err)
+		}
+		if err == nil {
+			if v := m.(*CurveMap).Curve(0)(0.7); !(v >= 0 && v <= 1) {
+				t.Errorf("%s: %v", c.text, v)
+			}
+		}
+	}
+}
+
+// TestBinBytes: what Histogram says of its memory is so.
+func TestBinBytes(t *testing.T) {
+	if n := unsafe.Sizeof(binCounts{}); n != binBytes {
+		t.Errorf("%d bytes", n)
 	}
 }

@@ -3,6 +3,7 @@ package recal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -17,8 +18,11 @@ import (
 // where weights pass that part of their sum; equal scores are never divided, so that there may be fewer bins, and none is empty.
 // What a score that was not seen belongs to is decided by the midpoint between the bin's first score and the one before it.
 //
-// Labels that are all alike make constant curves, 0 or 1. Of a curve in a file cuts are the edges between bins, values those of the
-// bins, and identity the numbers of the bins that leave scores as they are.
+// Labels that are all alike make constant curves, 0 or 1 in all bins with rows. Of several classes bins make many probabilities of a row
+// equal or 0, so that the arg max is often another one; TopLabel changes less.
+//
+// Of a curve in a file cuts are the edges between bins, values those of the bins, and identity the numbers of the bins that leave
+// scores as they are.
 type Histogram struct {
 	Bins        int  // 0 means 15
 	EqualMass   bool // bins have as many rows each, equal scores together, in place of equal widths
@@ -112,7 +116,8 @@ func (m Histogram) side() kernel.Side {
 	return kernel.LeftClosed
 }
 
-// Fit returns a *CurveMap. Bins of equal width take two reads and no memory for rows; equal mass has to sort them: see Options.Memory.
+// Fit returns a *CurveMap. Bins of equal width take two reads and for each thread 96 bytes a bin and class, which Options.Memory has to
+// be enough for; those of equal mass have to sort the rows.
 func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 	if m.Bins < 0 || m.Bins > MaxBins || m.Empty > Zero {
 		panic(errHistogram)
@@ -138,6 +143,8 @@ func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 
 // binCounts are the rows of a bin: their weight, and that of those with the event.
 type binCounts struct{ n, y weight }
+
+const binBytes = 96 // of one
 
 func (c *binCounts) add(hit uint8, w float64) {
 	if c.n.add(w); hit == 1 {
@@ -169,6 +176,10 @@ func (m Histogram) widths(d Data, o *Options, s *survey) ([]curve, error) {
 	edges := m.edges()
 	size := len(edges) - 1
 	curves := make([]curve, r.curves(s.fit.Classes))
+	if need := int64(len(curves)) * int64(size) * binBytes; need > o.memory() {
+		return nil, fmt.Errorf("recal: %d bins of %d classes take %d bytes, and Options.Memory is %d: raise it, or take fewer bins",
+			size, len(curves), need, o.memory())
+	}
 	var all [][]binCounts
 	err := s.stream(d, o, r, func() func(int, []float64, []uint8, []float64) {
 		counts := make([]binCounts, len(curves)*size)
@@ -258,7 +269,7 @@ func (m Histogram) massOf(c *column) curve {
 
 // between returns the number halfway from one score to a larger one, so that they are on different sides of it.
 func between(low, high float64, side kernel.Side) float64 {
-	mid := low + (high-low)/2
+	mid := low + float64((high-low)/2)
 	switch {
 	case side == kernel.LeftClosed && mid <= low:
 		return high
