@@ -30,12 +30,12 @@ func ExampleHistogram() {
 		fmt.Println(e, m.(*recal.CurveMap).Curve(0)(0.3))
 	}
 	_, err = recal.Parse("histogram(bins=100000)")
-	fmt.Println(recal.MaxBins, err)
+	fmt.Println(err)
 	// Output:
 	// histogram(bins=4,empty=identity) [0.25 0.3 0.75]
 	// centre 0.375
 	// zero 0
-	// 65536 method histogram: bins is "100000"; it is a whole number from 1 to 65536
+	// method histogram: bins is "100000"; it is a whole number from 1 to 65536
 }
 
 // Scores of equal frequency are pooled until frequencies rise: steps, or straight lines between their ends.

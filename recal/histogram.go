@@ -24,7 +24,7 @@ import (
 // Of a curve in a file cuts are the edges between bins, values those of the bins, and identity the numbers of the bins that leave
 // scores as they are.
 type Histogram struct {
-	Bins        int  // 0 means 15
+	Bins        int  // up to 65536; 0 means 15
 	EqualMass   bool // bins have as many rows each, equal scores together, in place of equal widths
 	Empty       Empty
 	RightClosed bool // bins have their upper edge and not the lower one; 0 is in the first bin
@@ -54,8 +54,7 @@ func (e Empty) String() string {
 	return "Empty(" + strconv.Itoa(int(e)) + ")"
 }
 
-// MaxBins is the largest number of bins of Histogram.
-const MaxBins = 1 << 16
+const mostBins = 1 << 16
 
 const (
 	errHistogram = "recal: a histogram has 1 to 65536 bins, and Empty is Centre, Identity or Zero"
@@ -84,7 +83,7 @@ func (m Histogram) with(option, value string) (Method, error) {
 	var err error
 	switch option {
 	case "bins":
-		m.Bins, err = readWhole(option, value, 1, MaxBins)
+		m.Bins, err = readWhole(option, value, 1, mostBins)
 	case "equal_mass":
 		m.EqualMass, err = readWord(option, value)
 	case "empty":
@@ -119,7 +118,7 @@ func (m Histogram) side() kernel.Side {
 // Fit returns a *CurveMap. Bins of equal width take two reads and for each thread 96 bytes a bin and class, which Options.Memory has to
 // be enough for; those of equal mass have to sort the rows.
 func (m Histogram) Fit(d Data, o *Options) (Map, error) {
-	if m.Bins < 0 || m.Bins > MaxBins || m.Empty > Zero {
+	if m.Bins < 0 || m.Bins > mostBins || m.Empty > Zero {
 		panic(errHistogram)
 	}
 	if m.contradicts() {
@@ -293,7 +292,7 @@ type bins struct {
 func (c *bins) logits() bool { return false }
 
 func (c *bins) ready() error {
-	if len(c.Values) < 1 || len(c.Values) > MaxBins || len(c.Cuts) != len(c.Values)-1 {
+	if len(c.Values) < 1 || len(c.Values) > mostBins || len(c.Cuts) != len(c.Values)-1 {
 		return errCurveFile
 	}
 	// No score is beyond the outer edges.

@@ -275,7 +275,7 @@ func TestHistogramOptions(t *testing.T) {
 	if s := (recal.Histogram{Bins: 15}).String(); s != "histogram" {
 		t.Error(s)
 	}
-	for _, m := range []recal.Histogram{{Bins: -1}, {Bins: recal.MaxBins + 1}, {Empty: 3}, {AsCoded: true, EqualMass: true}} {
+	for _, m := range []recal.Histogram{{Bins: -1}, {Bins: 1<<16 + 1}, {Empty: 3}, {AsCoded: true, EqualMass: true}} {
 		func() {
 			defer func() {
 				if r, _ := recover().(string); !strings.HasPrefix(r, "recal: ") {
