@@ -10,7 +10,8 @@ type finder struct {
 	x     []float64
 	upTo  []int32 // of each cell, how many of the numbers are in cells before it; and one more for all
 	shift uint
-	cells int // below 1/2; as many are above
+	base  int // of the bits, shifted: those of distances from 2^-33 to 2^-32 are cell 0
+	cells int // below 1/2, which is above them; as many are above
 }
 
 // Distances below 2^-findBits are all in one cell.
@@ -22,7 +23,7 @@ func newFinder(x []float64) finder {
 	for fine < 10 && 1<<fine < 2*len(x) {
 		fine++
 	}
-	f.shift, f.cells = 52-fine, findBits<<fine
+	f.shift, f.base, f.cells = 52-fine, (1023-findBits-1)<<fine, findBits<<fine
 	f.upTo = make([]int32, 2*f.cells+1)
 	for _, v := range x {
 		f.upTo[f.cell(v)+1]++
@@ -35,17 +36,13 @@ func newFinder(x []float64) finder {
 
 // cell returns that of a score, which rises with it. NaN has one as well.
 func (f *finder) cell(p float64) int {
-	q, lower := math.Float64bits(p), p < 0.5
-	if !lower {
-		q = math.Float64bits(1 - p)
-	}
-	// The cell of distances from 2^-33 to 2^-32 is 0; 1/2 is the last one, and belongs above.
-	c := int(int64(q)>>f.shift) - (1023-findBits-1)<<(52-f.shift)
+	// Scores come in any order, so that no branch would be foreseen: both halves are computed, and lower has all bits or none.
+	lower := int64(math.Float64bits(p-0.5)) >> 63
+	own, other := int64(math.Float64bits(p)), int64(math.Float64bits(1-p))
+	c := int((other^(other^own)&lower)>>(f.shift&63)) - f.base
 	c = min(max(c, 0), f.cells-1)
-	if lower {
-		return c
-	}
-	return 2*f.cells - 1 - c
+	d := 2*f.cells - 1 - c
+	return d ^ (d^c)&int(lower)
 }
 
 // notAbove returns how many of the numbers are not above p, of NaN any number.

@@ -246,7 +246,7 @@ func addAsCoded(counts []binCounts, edges []float64, width float64, x []float64,
 // massOf fits bins of equal mass.
 func (m Histogram) massOf(c *column) curve {
 	starts := c.quantiles(m.bins())
-	f := &bins{side: m.side()}
+	f := &bins{side: m.side(), Cuts: []float64{}}
 	var in binCounts
 	last := 0.0
 	c.each(func(p, n, y float64) {
