@@ -1,7 +1,6 @@
 package recal
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -85,20 +84,17 @@ func (e *logisticEnds) add(z float64) {
 
 // logisticSurvey is what the first walk finds out of the rows of a fit: of those without the event and with it.
 type logisticSurvey struct {
-	rows    [2]int64 // with finite logits
-	weighed bool
-	weight  [2]exact.Sum
-	first   [2]exact.Sum // of weight * z
-	second  exact.Sum    // of weight * z * z
-	wild    bool         // there are logits whose squares are no numbers
-	ends    [2]logisticEnds
-	scores  [3]float64 // different ones
-	differ  int        // how many of them
-	agree   int64      // rows of score 0 without the event or 1 with it
-	leave   int64      // the others of score 0 or 1
+	rows   [2]int64 // with finite logits
+	weight [2]exact.Sum
+	first  [2]exact.Sum // of weight * z
+	second exact.Sum    // of weight * z * z
+	wild   bool         // there are logits whose squares are no numbers
+	ends   [2]logisticEnds
+	scores [3]float64 // different ones
+	differ int        // how many of them
+	agree  int64      // rows of score 0 without the event or 1 with it
+	leave  int64      // the others of score 0 or 1
 }
-
-const logisticWeight = 0x1p-64 // weights are added times this, so that no sum is too large
 
 func (s *logisticSurvey) note(z float64) {
 	for _, v := range s.scores[:s.differ] {
@@ -123,7 +119,6 @@ func (s *logisticSurvey) add(r *logisticRows, w *logisticScratch) {
 		}
 	}
 	z, event, weights := w.finite(r)
-	s.weighed = s.weighed || weights != nil
 	for i, x := range z {
 		y := event[i]
 		s.rows[y]++
@@ -145,9 +140,9 @@ func (s *logisticSurvey) add(r *logisticRows, w *logisticScratch) {
 			if int(e) != y {
 				continue
 			}
-			v := logisticWeight
+			v := 1.0
 			if weights != nil {
-				v = float64(weights[i] * logisticWeight)
+				v = weights[i]
 			}
 			w.r[n] = v
 			if z != nil {
@@ -175,7 +170,6 @@ func (s *logisticSurvey) merge(o *logisticSurvey) {
 		}
 	}
 	s.second.Merge(&o.second)
-	s.weighed = s.weighed || o.weighed
 	s.wild = s.wild || o.wild
 	for _, z := range o.scores[:o.differ] {
 		s.note(z)
@@ -294,7 +288,6 @@ func (t *logisticTotals) add(r *logisticRows, f *logisticFit, w *logisticScratch
 	}
 	if weights != nil {
 		for i, v := range weights {
-			v = float64(v * f.weight)
 			res[i] = float64(res[i] * v)
 			inf[i] = float64(inf[i] * v)
 		}
@@ -352,7 +345,6 @@ type logisticFit struct {
 	logisticModel
 	of     string // what errors say of it
 	survey logisticSurvey
-	weight float64       // what weights are multiplied by: a power of two
 	target [2][2]float64 // by event, 1 - t and t
 	lo, hi float64       // the least and the largest logit
 	frame  logisticFrame
@@ -497,12 +489,9 @@ func firstCertain(s *survey, d Data, o *Options) (int64, error) {
 func (f *logisticFit) reason() string {
 	s := &f.survey
 	none, all := s.ends[0], s.ends[1]
-	rows := s.rows[0] + s.rows[1]
 	switch {
-	case rows == 0 && s.agree+s.leave == 0:
-		return "there are no rows"
-	case rows == 0:
-		return "all scores are 0 or 1, and have no logit"
+	case s.rows[0]+s.rows[1] == 0:
+		return "no row that counts has another score than 0 and 1, and these have no logit"
 	case f.beta && s.differ < 3 && s.differ > 1:
 		return "there are two different scores, and three parameters; three scores would tell them apart, and platt needs two"
 	case s.differ < 2:
@@ -547,15 +536,10 @@ func (f *logisticFit) begin() {
 		n[y] = s.weight[y].Float64()
 	}
 	total := n[0] + n[1]
-	if f.weight = 1; s.weighed {
-		_, e := math.Frexp(total)
-		f.weight = math.Ldexp(logisticWeight, -e)
-	}
 	f.target = [2][2]float64{{1, 0}, {0, 1}}
 	if f.smoothed {
-		hits, rest := n[1]/logisticWeight, n[0]/logisticWeight
-		f.target[1] = [2]float64{1 / (hits + 2), (hits + 1) / (hits + 2)}
-		f.target[0] = [2]float64{(rest + 1) / (rest + 2), 1 / (rest + 2)}
+		f.target[1] = [2]float64{1 / (n[1] + 2), (n[1] + 1) / (n[1] + 2)}
+		f.target[0] = [2]float64{(n[0] + 1) / (n[0] + 2), 1 / (n[0] + 2)}
 	}
 	f.lo, f.hi = math.Inf(1), math.Inf(-1)
 	for _, e := range s.ends {
@@ -696,7 +680,8 @@ func (f *logisticFit) step(limit float64) (d logisticLine) {
 	return d
 }
 
-var errLogistic = errors.New("the scores are too close together for a curve")
+var errLogistic = unreachable("the likelihood rises as far as numbers go: the scores that count are too close together, or all but " +
+	"separate the labels")
 
 // solve finds the fit by Newton's method from f.line.
 //
@@ -808,8 +793,8 @@ func (f *logisticFit) named(err error) error {
 // errors returns the standard errors of the first a and of c, where there is one a.
 func (f *logisticFit) errors() (a, c float64) {
 	s := &f.sums
-	scale, w := f.frame.scale[0], s.w/f.weight
-	a = float64(math.Sqrt(1/(s.cov[0]/f.weight)) * scale)
+	scale := f.frame.scale[0]
+	a = float64(math.Sqrt(1/s.cov[0]) * scale)
 	m := float64((s.mean[0] + f.frame.center[0]) / scale * a)
-	return a, math.Sqrt(1/w + float64(m*m))
+	return a, math.Sqrt(1/s.w + float64(m*m))
 }
