@@ -568,7 +568,7 @@ func (f *logisticFit) begin() {
 		f.line.c = kernel.Log64(f.target[y][1]) - kernel.Log64(f.target[y][0])
 		return
 	}
-	f.line.c = kernel.Log64(n[1]) - kernel.Log64(n[0])
+	f.line.c = kernel.Log64(n[1] / n[0])
 	if s.wild {
 		return
 	}
@@ -591,7 +591,7 @@ func (f *logisticFit) begin() {
 	}
 	// Far from all rows it would not be a beginning.
 	if !(f.change(&f.line) <= logisticFarthest) {
-		f.line = logisticLine{c: kernel.Log64(n[1]) - kernel.Log64(n[0])}
+		f.line = logisticLine{c: kernel.Log64(n[1] / n[0])}
 	}
 }
 
@@ -686,8 +686,8 @@ var errLogistic = unreachable("the likelihood rises as far as numbers go: the sc
 // solve finds the fit by Newton's method from f.line.
 //
 // A step that changes no logit by more than 1 makes the likelihood larger for certain, because the logistic function is
-// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: shortened while it does not, doubled
-// while it does so much that Newton's parabola is far off. Only the derivative along the step is looked at, which keeps its digits
+// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: shortened while it does not, made
+// longer and longer while it does so much that Newton's parabola is far off. Only the derivative along the step is looked at, which keeps its digits
 // where differences of likelihoods have none.
 func (f *logisticFit) solve(at func(logisticLine) (logisticSums, bool)) {
 	var ok bool
@@ -757,11 +757,11 @@ func (f *logisticFit) search(d *logisticLine, far float64, at func(logisticLine)
 		return !f.beta || from.a[0]+float64(t*d.a[0]) >= 0 && from.a[1]+float64(t*d.a[1]) >= 0
 	}
 	if t == 1 && v < 0.25*first {
-		for ok && v < 0 && inside(2*t) && f.searched < logisticSearches {
+		for more := 2.0; ok && v < 0 && inside(more*t) && f.searched < logisticSearches; more *= 2 {
 			var next logisticSums
-			next, ok = at(from.plus(d, 2*t, f.beta))
+			next, ok = at(from.plus(d, more*t, f.beta))
 			if v = slope(&next); ok && v <= 0 {
-				t, s = 2*t, next
+				t, s = more*t, next
 				line = from.plus(d, t, f.beta)
 			}
 		}
