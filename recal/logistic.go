@@ -340,6 +340,13 @@ func (t *logisticTotals) sums() (s logisticSums) {
 	return s
 }
 
+// errors returns how many standard errors a step is long.
+func (s *logisticSums) errors(d *logisticLine) float64 {
+	m := d.c + float64(s.mean[0]*d.a[0]) + float64(s.mean[1]*d.a[1])
+	v := float64(s.w*float64(m*m)) + float64(s.cov[0]*float64(d.a[0]*d.a[0])) + float64(s.cov[1]*float64(d.a[1]*d.a[1]))
+	return math.Sqrt(math.Max(0, v+float64(2*s.cov[2]*float64(d.a[0]*d.a[1]))))
+}
+
 // logisticFit finds the least of the negative log-likelihood over the rows of one fit.
 type logisticFit struct {
 	logisticModel
@@ -361,10 +368,11 @@ type logisticFit struct {
 }
 
 const (
-	logisticSearches = 400  // walks before a fit is given up
-	logisticPrecise  = 1e-8 // a step so small, by the largest change of the logit, is the last one: the next would be its square
-	logisticNear     = 1e-4 // a step so small is followed by far smaller ones
-	logisticFarthest = 2000 // more than any two logits of float64 probabilities are apart
+	logisticSearches = 400   // walks before a fit is given up
+	logisticPrecise  = 1e-8  // a step so small, by the largest change of the logit, is the last one: the next would be its square
+	logisticNothing  = 1e-12 // standard errors
+	logisticNear     = 1e-4  // a step so small is followed by far smaller ones
+	logisticFarthest = 2000  // more than any two logits of float64 probabilities are apart
 )
 
 // fit fits a curve to each class, or to the top label, side by side. The survey's Fit says what there was.
@@ -639,12 +647,15 @@ func (f *logisticFit) recenter() bool {
 }
 
 // step returns Newton's step: to the least of the parabola there, with no a below 0 if it is Beta's. A parabola that is flat says
-// whither but not how far: it is as far as the limit.
-func (f *logisticFit) step(limit float64) (d logisticLine) {
+// whither but not how far: no x changes the logits of the rows that count by more than a limit, in quadratic mean.
+func (f *logisticFit) step() (d logisticLine) {
 	s := &f.sums
-	c := s.cov
+	const limit = 64
+	c, w := s.cov, math.Max(s.w, math.Abs(s.g0)/limit)
 	for j := range f.features() {
-		c[j] = math.Max(c[j], math.Abs(s.g[j])/limit)
+		if v := float64(s.g[j]/limit) * float64(s.g[j]/limit) / w; c[j] < v {
+			c[j] = v
+		}
 		if c[j] > 0 {
 			d.a[j] = -s.g[j] / c[j]
 		}
@@ -673,7 +684,7 @@ func (f *logisticFit) step(limit float64) (d logisticLine) {
 			}
 		}
 	}
-	if w := math.Max(s.w, math.Abs(s.g0)/limit); w > 0 {
+	if w > 0 {
 		d.c = -s.g0 / w
 	}
 	d.c -= float64(s.mean[0]*d.a[0]) + float64(s.mean[1]*d.a[1])
@@ -701,8 +712,7 @@ func (f *logisticFit) solve(at func(logisticLine) (logisticSums, bool)) {
 			}
 		}
 		now := f.change(&f.line)
-		limit := math.Max(logisticFarthest, now)
-		d := f.step(limit)
+		d := f.step()
 		far := f.change(&d)
 		switch {
 		case !(far <= math.MaxFloat64):
@@ -711,13 +721,11 @@ func (f *logisticFit) solve(at func(logisticLine) (logisticSums, bool)) {
 		case far <= logisticPrecise*math.Max(1, now):
 			f.line = f.line.plus(&d, 1, f.beta)
 			return
-		case far > last/2 && last < logisticNear:
+		case far > last/2 && (last < logisticNear || f.sums.errors(&d) < logisticNothing):
 			return // nothing but rounding is left
-		case far > limit:
-			d = logisticLine{}.plus(&d, limit/far, false)
 		}
 		last = far
-		if !f.search(&d, math.Min(far, limit), at) {
+		if !f.search(&d, far, at) {
 			return
 		}
 	}
@@ -747,8 +755,8 @@ func (f *logisticFit) search(d *logisticLine, far float64, at func(logisticLine)
 	line := from.plus(d, t, f.beta)
 	s, ok := at(line)
 	v := slope(&s)
-	for ok && v > 0 && t*far > 1 && f.searched < logisticSearches {
-		t = float64(t * math.Min(0.5, math.Max(0.1, first/(first-v))))
+	for ok && v > -first/64 && t*far > 1 && f.searched < logisticSearches {
+		t = float64(t * math.Min(0.9, math.Max(0.1, first/(first-v))))
 		line = from.plus(d, t, f.beta)
 		s, ok = at(line)
 		v = slope(&s)
@@ -756,8 +764,8 @@ func (f *logisticFit) search(d *logisticLine, far float64, at func(logisticLine)
 	inside := func(t float64) bool {
 		return !f.beta || from.a[0]+float64(t*d.a[0]) >= 0 && from.a[1]+float64(t*d.a[1]) >= 0
 	}
-	if t == 1 && v < 0.25*first {
-		for more := 2.0; ok && v < 0 && inside(more*t) && f.searched < logisticSearches; more *= 2 {
+	if t == 1 {
+		for more := 2.0; ok && v < 0.25*first && inside(more*t) && f.searched < logisticSearches; more *= 2 {
 			var next logisticSums
 			next, ok = at(from.plus(d, more*t, f.beta))
 			if v = slope(&next); ok && v <= 0 {
