@@ -555,7 +555,7 @@ func (f *logisticFit) begin() {
 			f.lo, f.hi = math.Min(f.lo, e.lo), math.Max(f.hi, e.hi)
 		}
 	}
-	center := f.lo/2 + f.hi/2
+	center := float64(f.lo/2) + float64(f.hi/2)
 	if !s.wild {
 		var z exact.Sum
 		z.Merge(&s.first[0])
@@ -564,7 +564,7 @@ func (f *logisticFit) begin() {
 	}
 	x, lo, hi := f.at(center), f.at(f.lo), f.at(f.hi)
 	for j := range f.features() {
-		_, e := math.Frexp(math.Max(x[j]/2-lo[j]/2, hi[j]/2-x[j]/2))
+		_, e := math.Frexp(math.Max(float64(x[j]/2)-float64(lo[j]/2), float64(hi[j]/2)-float64(x[j]/2)))
 		f.frame.scale[j] = math.Ldexp(1, min(max(-e-1, -1022), 1000))
 		f.frame.center[j] = float64(x[j] * f.frame.scale[j])
 	}
@@ -593,7 +593,7 @@ func (f *logisticFit) begin() {
 	if !(math.Abs(a) > 0 && math.Abs(a) <= math.MaxFloat64) || f.beta && a < 0 {
 		return
 	}
-	f.line.c -= float64(a * (mean[0]/2 + mean[1]/2 - center))
+	f.line.c -= float64(a * (float64(mean[0]/2) + float64(mean[1]/2) - center))
 	for j := range f.features() {
 		f.line.a[j] = a / f.frame.scale[j]
 	}
@@ -677,7 +677,7 @@ func (f *logisticFit) step() (d logisticLine) {
 					t[k] = math.Max(-a[k], -(s.g[k]+float64(c[2]*t[j]))/c[k])
 				}
 				v := float64(s.g[0]*t[0]) + float64(s.g[1]*t[1]) + float64(c[2]*float64(t[0]*t[1])) +
-					float64(c[0]*float64(t[0]*t[0]))/2 + float64(c[1]*float64(t[1]*t[1]))/2
+					float64(float64(c[0]*float64(t[0]*t[0]))/2) + float64(float64(c[1]*float64(t[1]*t[1]))/2)
 				if v < best {
 					best, d.a = v, t
 				}
