@@ -33,7 +33,7 @@ func (m Beta) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It takes about 9 reads, which all classes share, and no memory for rows.
+// Fit returns a *CurveMap. It takes 6 to 15 reads of most data, which all classes share, and no memory for rows.
 func (m Beta) Fit(d Data, o *Options) (Map, error) {
 	fits, s, err := logisticModel{beta: true}.fit(d, o, m.TopLabel)
 	if err != nil {

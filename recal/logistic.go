@@ -368,7 +368,7 @@ type logisticFit struct {
 }
 
 const (
-	logisticSearches = 400   // walks before a fit is given up
+	logisticSearches = 200   // walks before a fit is given up
 	logisticPrecise  = 1e-8  // a step so small, by the largest change of the logit, is the last one: the next would be its square
 	logisticNothing  = 1e-12 // standard errors
 	logisticNear     = 1e-4  // a step so small is followed by far smaller ones
@@ -535,8 +535,9 @@ func (f *logisticFit) ask(yield func(struct{}) bool) {
 	f.sums, _ = at(f.line)
 }
 
-// begin finds where x are centered, the targets, and the line to begin with: that of two normal distributions of one variance, which
-// are logits without the event and with it, if they say something.
+// begin finds where x are centered, the targets, and the line to begin with: through the point where two normal distributions of one
+// variance, of the logits without the event and with it, have it, and as steep as Newton's first step from no slope. That is mostly less
+// steep than the curve, from where Newton's steps are seldom too long.
 func (f *logisticFit) begin() {
 	s := &f.survey
 	var n, mean [2]float64
@@ -586,6 +587,7 @@ func (f *logisticFit) begin() {
 		squares -= float64(float64(mean[y]*mean[y]) * n[y])
 	}
 	gap := mean[1] - mean[0]
+	squares += float64(float64(gap*gap) * float64(n[0]*n[1]) / total)
 	a := gap / (squares / total)
 	if most := 16 / math.Abs(gap); !(math.Abs(a) <= most) {
 		a = math.Copysign(most, gap)

@@ -394,7 +394,7 @@ func TestLogisticUnreachable(t *testing.T) {
 		{"one score beside 0 and 1", []float64{2, 2, -inf, inf}, []int32{0, 1, 0, 1}, same, same, same},
 		{"0 and 1", []float64{-inf, inf}, []int32{0, 1}, "no logit", "no logit", "no logit"},
 		{"0 and 1 in reverse", []float64{-inf, inf}, []int32{1, 0}, "no logit", "no logit", "no logit"},
-		{"falls beside 0", []float64{-inf, 3, 2, 1.5, 1, 2.5}, []int32{0, 0, 1, 0, 1, 1}, "not in the labels' order", "not in the labels' order", ""},
+		{"falls beside 0", []float64{-inf, 3, 2, 1.5, 1, 2.5}, []int32{0, 0, 1, 0, 1, 1}, "are in reverse order", "are in reverse order", ""},
 		{"falls beside a wrong 0", []float64{-inf, 3, 2, 1.5, 1, 2.5}, []int32{1, 0, 1, 0, 1, 1}, "", "", ""},
 		{"far apart", []float64{-1e5, 1e-5, 2e-5, 1e5, 1, 2}, []int32{0, 1, 0, 1, 1, 0}, "", "", ""},
 	}

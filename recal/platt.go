@@ -18,7 +18,7 @@ import (
 // the event and not above any with it, or the other way around.
 //
 // The scores 0 and 1 have no finite logit. Where they agree with the label they say nothing of the curve, for with a > 0 it makes 0 and
-// 1 of them; should the fit of the others not rise there is none. Rows where they do not agree are Fit.LeftOut. N+ and N- are of rows
+// 1 of them; should the curve of the others fall there is none. Rows where they do not agree are Fit.LeftOut. N+ and N- are of rows
 // with finite logits.
 //
 // Of a curve in a file a and b are the coefficients, a_se and b_se their standard errors: see PlattCurve.
@@ -45,7 +45,7 @@ func (m Platt) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It takes about 8 reads, which all classes share, and no memory for rows.
+// Fit returns a *CurveMap. It takes 6 to 15 reads of most data, which all classes share, and no memory for rows.
 func (m Platt) Fit(d Data, o *Options) (Map, error) {
 	fits, s, err := logisticModel{smoothed: m.Smoothed}.fit(d, o, m.TopLabel)
 	if err != nil {
@@ -54,8 +54,8 @@ func (m Platt) Fit(d Data, o *Options) (Map, error) {
 	curves := make([]curve, len(fits))
 	for k := range fits {
 		f := &fits[k]
-		if f.survey.agree > 0 && f.a[0] <= 0 {
-			return nil, f.named(unreachable("scores of 0 and 1 agree with their labels, and those between are not in the labels' order"))
+		if f.survey.agree > 0 && f.a[0] < 0 {
+			return nil, f.named(unreachable("scores of 0 and 1 agree with their labels, and those between are in reverse order"))
 		}
 		se, at := f.errors()
 		curves[k] = &PlattCurve{A: f.a[0], B: f.c, ASE: se, BSE: at}
