@@ -33,7 +33,7 @@ import (
 //	                   level and 1.
 //	metrics.Samples    They are taken for quantiles, in order, at the levels 1/(m+1), ..., m/(m+1).
 //
-// Its Fit reads the data once, and takes memory that does not grow with the rows: of those in one of many cells, 2^-14 of 1 + u or of
+// Its Fit reads the data once, and takes memory that does not grow with the rows: of those in one of many gridCells, 2^-14 of 1 + u or of
 // 1 + |z| wide or narrower, it keeps the number, the weight, the least and the most. R^-1 is exact where no three rows are in its cell,
 // and for any number of rows less than 2^-14 off in u, of normal forecasts 2^-15.
 //
@@ -114,7 +114,7 @@ func (m Quantile) Fit(d Data, o *Options) (Map, error) {
 type transforms struct {
 	levels []float64
 	rows   int64
-	cells  gridCells
+	gridCells  gridCells
 	buf    []float64
 }
 
@@ -139,9 +139,9 @@ func (t *transforms) AddBlock(b *metrics.Block) {
 			x = levelOf(t.row(b, i), levels, b.Observed[i])
 		}
 		if b.Weights != nil {
-			t.cells.addWeighted(x, b.Weights[i])
+			t.gridCells.addWeighted(x, b.Weights[i])
 		} else {
-			t.cells.add(x)
+			t.gridCells.add(x)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (t *transforms) row(b *metrics.Block, i int) []float64 {
 func (t *transforms) Merge(a metrics.Accumulator) error {
 	o := a.(*transforms)
 	t.rows += o.rows
-	t.cells.merge(&o.cells)
+	t.gridCells.merge(&o.gridCells)
 	return nil
 }
 
@@ -214,7 +214,7 @@ func partBetween(a, b, fraction float64) float64 {
 // inverse returns R^-1 at rising levels: deviates, or else levels of the forecasts.
 func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 	at := make([]float64, 0, len(levels))
-	total := t.cells.total()
+	total := t.gridCells.total()
 	var x, mass, half float64 // of the knot before: rows below it, with half of its own, which half is
 	put := func(to, upTo float64) {
 		for len(at) < len(levels) {
@@ -230,7 +230,7 @@ func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 		}
 		x, mass = to, upTo
 	}
-	t.cells.visit(func(c *cell, below, upTo float64) {
+	t.gridCells.visit(func(c *cell, below, upTo float64) {
 		half = (upTo - below) / float64(2*c.rows)
 		put(c.least, below+half)
 		if c.rows > 1 {

@@ -348,7 +348,7 @@ var shapes = []struct {
 	{eval.Shape{Classes: 3, Kind: metrics.Dirichlet}, "default,total_uncertainty,data_uncertainty,spherical"},
 	{eval.Shape{Classes: 8, Kind: metrics.Samples}, "all,coverage(level=0.8),width(level=0.8),interval_score(level=0.5),pinball(level=0.25),miscalibration_area(form=plain)," +
 		"miscalibration_area(bins=8,form=interval),quantile_mse(bins=4),pit_p(bins=4),rank_p(bins=3)"},
-	{eval.Shape{Classes: 3, Kind: metrics.Normals}, "all,ence(bins=4),uce(bins=4)"},
+	{eval.Shape{Classes: 3, Kind: metrics.Normals}, "all,ence(bins=4),uce(bins=4),sigma_scale(as_coded)"},
 	{eval.Shape{Classes: 1, Kind: metrics.Samples}, "all"},
 	{eval.Shape{Classes: 8, Kind: metrics.LogLiks}, "all,nwaic1(as_coded),nwaic2(as_coded),iscv(as_coded)"},
 	{eval.Shape{Classes: 1, Kind: metrics.LogLiks}, "all,nwaic1(as_coded)"},

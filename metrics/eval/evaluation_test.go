@@ -71,7 +71,7 @@ func TestParseMetrics(t *testing.T) {
 	}
 	for s, want := range map[Shape]string{
 		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse miscalibration_area crps_pwm crps_rolled mae bias ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 coverage_90 width_50 width_90 interval_score pinball quantile_mse pit_p rank_p",
-		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area mae bias ae_median sharpness wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse ence uce pit_p",
+		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area mae bias ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse ence uce pit_p",
 		{Classes: 3, Kind: metrics.Quantiles}: "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score pinball quantile_mse pit_p",
 		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo high_variance_rows pareto_k_max",
 		{Classes: 3, Members: 2}:              "accuracy nll brier ece ece_floor calibration_auc aurc mutual_information disagreement",
@@ -169,9 +169,9 @@ var (
 		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p temperature
 		nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled`)
 	// top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
-	// with weights that can be trusted; errors with their sign; coverage_50 and width_50 at any level; the parts of wis
+	// with weights that can be trusted; errors with their sign; coverage_50 and width_50 at any level; the parts of wis; the root of zms
 	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
-		"bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction"}
+		"bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "sigma_scale"}
 )
 
 func TestTable(t *testing.T) {

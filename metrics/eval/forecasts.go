@@ -42,6 +42,7 @@ var (
 	rankOwn   = choices{{name: "bins", whole: true, least: 2, most: 1000, unsaid: 1000}}
 	centreOwn = choices{levelOwn}
 	lossOwn   = choices{{name: "level", least: 0, most: 1 - 1e-6, unsaid: 0}}
+	sigmaOwn  = choices{{name: "as_coded"}}
 )
 
 // errorsOf are the keepers and the answer of a statistic of regress.Errors.
@@ -63,8 +64,11 @@ func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []keeper, func(*Evalu
 // normalOf does so for one of regress.Normal. What is asked for is kept by itself: sums that nobody asks for cost time.
 func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
 	stats := []regress.NormalStat{stat}
-	if stat == regress.SharpnessRoot {
+	switch stat {
+	case regress.SharpnessRoot:
 		stats[0] = regress.Sharpness
+	case regress.SigmaScale:
+		stats[0] = regress.ZMS
 	}
 	key := "normal " + stats[0].String()
 	return func(*Spec, Metric) []keeper {
@@ -73,6 +77,24 @@ func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []kee
 			a := keeping[*regress.Normal](e, rows, key)
 			return Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: method, Reason: a.Reason(stat)}
 		}
+}
+
+const sigmaFormula = "sqrt(mean ((y - m)/sd)^2)"
+
+// sigmaScale is normalOf that of sigma_scale's options.
+func sigmaScale(m Metric) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+	const method = "roots of the interval mean +- z*s/sqrt(n) below the root; rows taken as independent"
+	if sigmaOwn.of(m, "as_coded") != 0 {
+		return normalOf(regress.SigmaScaleAsCoded, method)
+	}
+	return normalOf(regress.SigmaScale, method)
+}
+
+func sigmaText(_ *Evaluation, m Metric) string {
+	if sigmaOwn.of(m, "as_coded") != 0 {
+		return "sqrt(mean |y - m|/sd^2)"
+	}
+	return sigmaFormula
 }
 
 // calibrationKeeper returns the accumulator of a calibration curve, whose levels are j/bins but for quantiles.
@@ -290,6 +312,11 @@ func inForecasts() []Descriptor {
 		keeps, value := normalOf(c.stat, c.method)
 		add(d, keeps, value)
 	}
+	add(Descriptor{Name: "sigma_scale", applies: ofNormals, Applies: needsNormals, own: sigmaOwn, text: sigmaText,
+		Short: "factor that the stated spread needs: 1", Meaning: "sigma scaling: the factor of all standard deviations that makes nll least",
+		Formula: sigmaFormula, Range: from0, Better: Neither, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020; as_coded: LaplaceRedux.jl"},
+		func(s *Spec, m Metric) []keeper { keeps, _ := sigmaScale(m); return keeps(s, m) },
+		func(e *Evaluation, m Metric) Value { _, value := sigmaScale(m); return value(e, m) })
 	wisOf := func(value func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval)) func(*Evaluation, Metric) Value {
 		return ofQuantileScores(func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval, string) {
 			v, i := value(q, confidence)

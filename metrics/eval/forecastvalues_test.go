@@ -74,7 +74,7 @@ func everyForecast(t testing.TB) (l []forecasts) {
 		f32, wide := narrow(n)
 		two := errorRows(n)
 		two32, twoWide := narrow(two)
-		more := ",ence(bins=4),uce(bins=3)"
+		more := ",ence(bins=4),uce(bins=3),sigma_scale(as_coded)"
 		for i, p := range []*metrics.Predictions{n, f32, wide, two, two32, twoWide} {
 			name := []string{"normals", "normals f32", "normals of f32", "errors", "errors f32", "errors of f32"}[i]
 			l = append(l, forecasts{fmt.Sprintf("%s, weights %v", name, weighted), "all" + options + more, Spec{Classes: p.Classes, Kind: metrics.Normals}, p})
@@ -186,6 +186,8 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 	v["sharpness"] = mean(func(r plainForecast) float64 { return sq(r.sd) })
 	v["sharpness_root"] = math.Sqrt(v["sharpness"])
 	v["zms"] = mean(func(r plainForecast) float64 { return sq((r.y - r.mean) / r.sd) })
+	v["sigma_scale"] = math.Sqrt(v["zms"])
+	v["sigma_scale(as_coded)"] = math.Sqrt(mean(func(r plainForecast) float64 { return math.Abs(r.y-r.mean) / sq(r.sd) }))
 	v["rce"] = (v["sharpness_root"] - v["rmse"]) / v["sharpness_root"]
 	loss := func(r plainForecast, p float64) float64 {
 		x := r.quantile(p)
