@@ -33,7 +33,7 @@ import (
 //	                   level and 1.
 //	metrics.Samples    They are taken for quantiles, in order, at the levels 1/(m+1), ..., m/(m+1).
 //
-// Its Fit reads the data once, and takes memory that does not grow with the rows: of those in one of many gridCells, 2^-14 of 1 + u or of
+// Its Fit reads the data once, and takes memory that does not grow with the rows: of those in one of many cells, 2^-14 of 1 + u or of
 // 1 + |z| wide or narrower, it keeps the number, the weight, the least and the most. R^-1 is exact where no three rows are in its cell,
 // and for any number of rows less than 2^-14 off in u, of normal forecasts 2^-15.
 //
@@ -101,20 +101,22 @@ func (m Quantile) Fit(d Data, o *Options) (Map, error) {
 	case metrics.Normals, metrics.Samples:
 	case metrics.Quantiles:
 		if s.fit.Classes != len(t.levels) {
-			return nil, fmt.Errorf("recal: quantile: a row has %d quantiles, and there are %d levels; say those of the quantiles", s.fit.Classes, len(t.levels))
+			return nil, fmt.Errorf("recal: quantile: a row has %d quantiles, and there are %d levels; say those of the quantiles",
+				s.fit.Classes, len(t.levels))
 		}
 	default:
 		return nil, fmt.Errorf("recal: quantile is for forecasts of a number (kinds %v, %v and %v), and these are %v",
 			metrics.Normals, metrics.Quantiles, metrics.Samples, s.kind)
 	}
-	return &QuantileMap{m: m, fit: s.fit, kind: s.kind, levels: t.levels, at: t.inverse(t.levels, s.kind == metrics.Normals)}, nil
+	at := t.inverse(t.levels, s.kind == metrics.Normals)
+	return &QuantileMap{m: m, fit: s.fit, kind: s.kind, levels: t.levels, at: at}, nil
 }
 
 // transforms counts rows by their probability integral transform, of normal forecasts by their deviate. It is no state.
 type transforms struct {
 	levels []float64
 	rows   int64
-	gridCells  gridCells
+	cells  gridCells
 	buf    []float64
 }
 
@@ -134,14 +136,14 @@ func (t *transforms) AddBlock(b *metrics.Block) {
 	for i := range b.Rows {
 		var x float64
 		if b.Kind == metrics.Normals {
-			x = min(max(b.Normal.Z[i], -math.MaxFloat64), math.MaxFloat64)
+			x = bounded(b.Normal.Z[i], -math.MaxFloat64, math.MaxFloat64)
 		} else {
 			x = levelOf(t.row(b, i), levels, b.Observed[i])
 		}
 		if b.Weights != nil {
-			t.gridCells.addWeighted(x, b.Weights[i])
+			t.cells.addWeighted(x, b.Weights[i])
 		} else {
-			t.gridCells.add(x)
+			t.cells.add(x)
 		}
 	}
 }
@@ -170,7 +172,7 @@ func (t *transforms) row(b *metrics.Block, i int) []float64 {
 func (t *transforms) Merge(a metrics.Accumulator) error {
 	o := a.(*transforms)
 	t.rows += o.rows
-	t.gridCells.merge(&o.gridCells)
+	t.cells.merge(&o.cells)
 	return nil
 }
 
@@ -208,13 +210,13 @@ func levelOf(q, levels []float64, y float64) float64 {
 
 // between returns what lies between a <= b by a fraction of the way.
 func partBetween(a, b, fraction float64) float64 {
-	return min(max(float64(a*(1-fraction))+float64(b*fraction), a), b)
+	return bounded(float64(a*(1-fraction))+float64(b*fraction), a, b)
 }
 
 // inverse returns R^-1 at rising levels: deviates, or else levels of the forecasts.
 func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 	at := make([]float64, 0, len(levels))
-	total := t.gridCells.total()
+	total := t.cells.total()
 	var x, mass, half float64 // of the knot before: rows below it, with half of its own, which half is
 	put := func(to, upTo float64) {
 		for len(at) < len(levels) {
@@ -230,7 +232,7 @@ func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 		}
 		x, mass = to, upTo
 	}
-	t.gridCells.visit(func(c *cell, below, upTo float64) {
+	t.cells.visit(func(c *cell, below, upTo float64) {
 		half = (upTo - below) / float64(2*c.rows)
 		put(c.least, below+half)
 		if c.rows > 1 {
@@ -246,7 +248,7 @@ func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 		}
 	}
 	for i := 1; i < len(at); i++ {
-		at[i] = max(at[i], at[i-1]) // below it by rounding alone
+		at[i] = max(at[i], at[i-1]) // which it is below by rounding alone
 	}
 	return at
 }
@@ -419,7 +421,8 @@ func (f *QuantileMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error
 		ok, want = ok && classes == len(f.levels), fmt.Sprintf("%s, %d a row", want, len(f.levels))
 	}
 	if !ok {
-		return 0, 0, fmt.Errorf("recal: this quantile map takes forecasts of the kind it was fitted to (%s), and these are %v of %d", want, k, classes)
+		return 0, 0, fmt.Errorf("recal: this quantile map takes forecasts of the kind that it was fitted to (%s), and these are %v of %d",
+			want, k, classes)
 	}
 	return metrics.Quantiles, len(f.levels), nil
 }
@@ -467,10 +470,11 @@ func (f *QuantileMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 				slices.Sort(x)
 			}
 			for j, s := range spots {
-				v := partBetween(x[s.lo], x[min(s.lo+1, len(x)-1)], s.fraction)
-				if q[j] = min(max(v, -most), most); j > 0 {
-					q[j] = max(q[j], q[j-1]) // below it by rounding alone
+				v := bounded(partBetween(x[s.lo], x[s.hi], s.fraction), -most, most)
+				if j > 0 && v < q[j-1] {
+					v = q[j-1] // which it is below by rounding alone
 				}
+				q[j] = v
 			}
 		}
 		store(dst, to, lo, hi)
@@ -484,14 +488,14 @@ func (f *QuantileMap) normal(q, x []float64, most float64) {
 		mean = x[0]
 	}
 	for j, z := range f.at {
-		q[j] = min(max(mean+float64(x[1]*z), -most), most)
+		q[j] = bounded(mean+float64(x[1]*z), -most, most)
 	}
 }
 
-// spot is where a quantile lies among those of a forecast.
+// spot is where a quantile lies among those of a forecast: a fraction of the way from one to the next.
 type spot struct {
-	lo       int
-	fraction float64 // of the way to the next
+	lo, hi   int
+	fraction float64
 }
 
 // spots returns where the results lie among so many numbers.
@@ -509,10 +513,10 @@ func (f *QuantileMap) spots(n int) []spot {
 		switch above {
 		case 0:
 		case n:
-			l[j].lo = n - 1
+			l[j] = spot{n - 1, n - 1, 0}
 		default:
 			a, b := levels[above-1], levels[above]
-			l[j] = spot{above - 1, (u - a) / (b - a)}
+			l[j] = spot{above - 1, above, (u - a) / (b - a)}
 		}
 	}
 	return l
@@ -549,8 +553,10 @@ func (m Quantile) decode(f Fit, parameters json.RawMessage) (Map, error) {
 		return nil, errors.New("its rows are no forecasts of a number")
 	case !slices.Equal(p.Levels, m.levels()):
 		return nil, errors.New("levels are not those of the method")
-	case len(p.At) != len(p.Levels) || !slices.IsSorted(p.At) || q.kind != metrics.Normals && (p.At[0] < 0 || p.At[len(p.At)-1] > 1):
-		return nil, errors.New("at has to have a number for each of the levels, not falling, and unless it is one of normal forecasts from 0 to 1")
+	case len(p.At) != len(p.Levels) || !slices.IsSorted(p.At):
+		return nil, errors.New("at has to have a number for each of the levels, not falling")
+	case q.kind != metrics.Normals && (p.At[0] < 0 || p.At[len(p.At)-1] > 1):
+		return nil, errors.New("at lies from 0 to 1 but for normal forecasts")
 	}
 	return q, nil
 }

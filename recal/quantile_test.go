@@ -98,7 +98,7 @@ func quantileBelow(p *metrics.Predictions) []float64 {
 	return share
 }
 
-// hazen returns the quantile of sorted numbers that Quantile is to have.
+// quantileHazen returns the quantile of sorted numbers that Quantile is to have.
 func quantileHazen(x []float64, p float64) float64 {
 	n := float64(len(x))
 	h := p*n - 0.5
@@ -126,7 +126,7 @@ func TestQuantileNormals(t *testing.T) {
 			z[i] = (r[2] - r[0]) / r[1]
 		}
 		slices.Sort(z)
-		q := quantileApplied(t, f, &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: []float64{0, 1, 7}, Rows: 1, Classes: 3}})
+		q := quantileApplied(t, f, regress.NormalPredictions([]float64{7}, []float64{0}, []float64{1}))
 		if q.Kind != metrics.Quantiles || q.Classes != 19 || q.Observed[0] != 7 {
 			t.Fatal(q)
 		}
@@ -306,7 +306,11 @@ func TestQuantileFile(t *testing.T) {
 	for _, c := range []struct {
 		m recal.Quantile
 		p *metrics.Predictions
-	}{{recal.Quantile{}, p}, {recal.Quantile{Levels: []float64{0.25, 0.5, 0.75}}, quantiles}, {recal.Quantile{Levels: []float64{0.1, 1 / 3.}}, samples}} {
+	}{
+		{recal.Quantile{}, p},
+		{recal.Quantile{Levels: []float64{0.25, 0.5, 0.75}}, quantiles},
+		{recal.Quantile{Levels: []float64{0.1, 1 / 3.}}, samples},
+	} {
 		f := quantileFit(t, c.m, c.p)
 		b, err := recal.Marshal(f)
 		if err != nil {
@@ -316,7 +320,8 @@ func TestQuantileFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g.Method() != c.m.String() || g.Fit() != f.Fit() || !slices.Equal(quantileApplied(t, f, c.p).F64, quantileApplied(t, g, c.p).F64) {
+		same := slices.Equal(quantileApplied(t, f, c.p).F64, quantileApplied(t, g, c.p).F64)
+		if g.Method() != c.m.String() || g.Fit() != f.Fit() || !same {
 			t.Errorf("%s came back as %s", f.Method(), g.Method())
 		}
 		m, err := recal.Parse(f.Method())
@@ -324,7 +329,8 @@ func TestQuantileFile(t *testing.T) {
 			t.Error(m, err)
 		}
 	}
-	for _, s := range []string{"quantile(levels)", "quantile(levels=0.5 0.1)", "quantile(levels=0 1)", "quantile(levels=a)", "quantile(bins=3)"} {
+	for _, s := range []string{"quantile(levels)", "quantile(levels=0.5 0.1)", "quantile(levels=0 1)", "quantile(levels=a)",
+		"quantile(bins=3)"} {
 		if _, err := recal.Parse(s); err == nil {
 			t.Error(s)
 		}
@@ -361,7 +367,7 @@ func TestQuantileOdd(t *testing.T) {
 		t.Errorf("%v, want %v", narrow.F32, want)
 	}
 	for _, bad := range [][]float64{{0, 0, 1}, {0, -1, 1}, {math.NaN(), 1, 1}, {0, math.Inf(1), 0}} {
-		for _, v := range quantileApplied(t, f, &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: bad, Rows: 1, Classes: 3}}).F64 {
+		for _, v := range quantileApplied(t, f, normal(bad[2:], bad[:1], bad[1:2])).F64 {
 			if v == v {
 				t.Error(bad, v)
 			}
@@ -378,14 +384,21 @@ func TestQuantileOdd(t *testing.T) {
 	// One row of a great weight is nearly all.
 	p = normal([]float64{1, 2, 3}, make([]float64, 3), []float64{1, 1, 1})
 	p.Weights = []float64{0x1p-32, 0x1p32, 0x1p-32}
-	if z := quantileApplied(t, quantileFit(t, recal.Quantile{Levels: []float64{0.5}}, p), normal([]float64{0}, []float64{0}, []float64{1})).F64[0]; z != 2 {
+	f = quantileFit(t, recal.Quantile{Levels: []float64{0.5}}, p)
+	if z := quantileApplied(t, f, normal([]float64{0}, []float64{0}, []float64{1})).F64[0]; z != 2 {
 		t.Error(z)
 	}
 
-	crossing := &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{1}, Scores: metrics.Scores{F64: []float64{2, 1}, Rows: 1, Classes: 2}}
-	rising := &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{1}, Scores: metrics.Scores{F64: []float64{1, 2}, Rows: 1, Classes: 2}}
+	two := func(a, b float64) *metrics.Predictions {
+		s := metrics.Scores{F64: []float64{a, b}, Rows: 1, Classes: 2}
+		return &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{1}, Scores: s}
+	}
+	crossing, rising := two(2, 1), two(1, 2)
 	probs := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}, Labels: []int32{1}}
-	for want, p := range map[string]*metrics.Predictions{"below the one before it": crossing, "a row has 2 quantiles, and there are 19": rising, "and these are probs": probs, "no rows": normal(nil, nil, nil)} {
+	for want, p := range map[string]*metrics.Predictions{
+		"below the one before it": crossing, "a row has 2 quantiles, and there are 19": rising,
+		"and these are probs": probs, "no rows": normal(nil, nil, nil),
+	} {
 		m := recal.Quantile{}
 		if p == crossing {
 			m.Levels = []float64{0.2, 0.8}

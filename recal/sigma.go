@@ -62,7 +62,8 @@ func (m Sigma) Fit(d Data, o *Options) (Map, error) {
 	case f.scale == 0:
 		return nil, unreachable("the errors are 0, or as good as that next to their standard deviations: the smaller these, the better")
 	case math.IsInf(f.scale, 1):
-		return nil, errors.New("recal: sigma: the error of a row is so many times its standard deviation that float64 does not hold it; leave the row out")
+		return nil, errors.New("recal: sigma: the error of a row is so many times its standard deviation that float64 does not hold it; " +
+			"leave the row out")
 	}
 	// The interval's upper end is scale*sqrt(1 + z*r), its lower one scale*sqrt(1 - z*r).
 	const level = 0.95
@@ -137,9 +138,9 @@ func (f *SigmaMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	return k, classes, nil
 }
 
-// Apply multiplies standard deviations; the other numbers stay, rounded to dst's type. Where the product is above the largest number of dst's type it is that
-// one, and below the least above 0 that: a forecast stays one. Of a row that is none, because a number is NaN or infinite or the
-// standard deviation not above 0, all results are NaN.
+// Apply multiplies standard deviations; the other numbers stay, rounded to dst's type. Where the product is above the largest number
+// of that type it is this one, and below the least above 0 that: a forecast stays one. Of a row that is none, because a number is NaN
+// or infinite or the standard deviation not above 0, all results are NaN.
 func (f *SigmaMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	if _, _, err := f.Out(k, src.Classes); err != nil {
 		panic(err.Error())
@@ -190,18 +191,28 @@ func rescale[D, S float32 | float64](to []D, from []S, rows int, dst, src *metri
 	k, ds, ss := src.Classes, strideOf(dst), strideOf(src)
 	for i := range rows {
 		x, y := from[i*ss:][:k], to[i*ds:][:k]
-		// 0 unless all are finite: x - x of one that is not is NaN.
-		odd := (x[0] - x[0]) + (x[1] - x[1]) + (x[k-1] - x[k-1])
-		if odd != 0 || x[1] <= 0 {
+		a, s, b := x[0], x[1], x[k-1]
+		// A number less itself is 0 if it is finite, and NaN otherwise.
+		if (a-a)+(s-s)+(b-b) != 0 || s <= 0 {
 			for j := range y {
 				y[j] = D(nan)
 			}
 			continue
 		}
-		sd := min(max(float64(float64(x[1])*scale), least), most)
-		y[0], y[k-1] = D(x[0]), D(x[k-1])
-		y[1] = D(sd)
+		y[0], y[k-1] = D(a), D(b)
+		y[1] = D(bounded(float64(float64(s)*scale), least, most))
 	}
+}
+
+// bounded returns the number from low to high that is nearest to v, which is not NaN. It is quicker than min and max, which look for NaN.
+func bounded(v, low, high float64) float64 {
+	switch {
+	case v < low:
+		return low
+	case v > high:
+		return high
+	}
+	return v
 }
 
 func (f *SigmaMap) parameters() any {

@@ -286,7 +286,8 @@ func TestSigmaOdd(t *testing.T) {
 	p := regress.NormalPredictions([]float64{1, 9, 2}, []float64{0, 0, 0}, []float64{1, -1, 1})
 	p.Weights = []float64{2, 0, 1}
 	f := sigmaFit(t, recal.Sigma{}, p)
-	if !sigmaNear(f.Scale(), math.Sqrt2, 1e-15) || f.Fit().Rows != 2 || !f.Fit().Weighted || f.Fit().Kind != "normal" || f.Fit().Classes != 3 {
+	want := recal.Fit{Rows: 2, Classes: 3, Kind: "normal", Weighted: true, FirstLeftOut: -1, Reads: 1}
+	if !sigmaNear(f.Scale(), math.Sqrt2, 1e-15) || f.Fit() != want {
 		t.Error(f.Scale(), f.Fit())
 	}
 	// A forecast stays one; what is none becomes NaN.
@@ -298,14 +299,17 @@ func TestSigmaOdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := metrics.Scores{F64: []float64{1, 1e-320, 2, 3, 1e305, 4, 5, 0, 6, math.NaN(), 1, 7, 8, math.Inf(1), 9}, Rows: 5, Classes: 3}
+	rows := metrics.Scores{Rows: 5, Classes: 3}
+	rows.F64 = []float64{1, 1e-320, 2, 3, 1e305, 4, 5, 0, 6, math.NaN(), 1, 7, 8, math.Inf(1), 9}
 	for _, m := range []recal.Map{tiny, huge} {
-		wide, narrow := metrics.Scores{F64: make([]float64, 15), Rows: 5, Classes: 3}, metrics.Scores{F32: make([]float32, 15), Rows: 5, Classes: 3}
+		wide := metrics.Scores{F64: make([]float64, 15), Rows: 5, Classes: 3}
+		narrow := metrics.Scores{F32: make([]float32, 15), Rows: 5, Classes: 3}
 		m.Apply(&wide, &rows, metrics.Normals)
 		m.Apply(&narrow, &rows, metrics.Normals)
 		for i := range 15 {
 			v, w := wide.F64[i], float64(narrow.F32[i])
-			if bad := i >= 6; bad != (v != v) || bad != (w != w) || i%3 == 1 && !bad && (v <= 0 || w <= 0 || math.IsInf(v, 0) || math.IsInf(w, 0)) {
+			bad := i >= 6
+			if bad != (v != v) || bad != (w != w) || i%3 == 1 && !bad && (v <= 0 || w <= 0 || math.IsInf(v, 0) || math.IsInf(w, 0)) {
 				t.Errorf("%d: %v %v", i, v, w)
 			}
 		}
