@@ -203,9 +203,11 @@ func levelOf(q, levels []float64, y float64) float64 {
 	case to == len(q):
 		return (1 + levels[to-1]) / 2
 	}
-	// Halves, for differences may be beyond float64.
-	lo := q[to-1] / 2
-	return partBetween(levels[to-1], levels[to], (y/2-lo)/(q[to]/2-lo))
+	lo, hi := q[to-1], q[to]
+	if hi-lo > math.MaxFloat64 {
+		lo, hi, y = math.Ldexp(lo, -1), math.Ldexp(hi, -1), math.Ldexp(y, -1)
+	}
+	return partBetween(levels[to-1], levels[to], (y-lo)/(hi-lo))
 }
 
 // between returns what lies between a <= b by a fraction of the way.

@@ -85,6 +85,41 @@ func quantileApplied(t *testing.T, m recal.Map, p *metrics.Predictions) *metrics
 	return &c.Predictions
 }
 
+// TestQuantileNarrow: quantiles of float32 are those of float64, and of a row that is none they are NaN.
+func TestQuantileNarrow(t *testing.T) {
+	levels := []float64{0.1, 0.5, 0.9}
+	wide := quantileOf(sigmaForecasts(300, 3, 1), levels)
+	narrow := *wide
+	narrow.F64 = nil
+	for i, v := range wide.F64 {
+		narrow.F32 = append(narrow.F32, float32(v))
+		wide.F64[i] = float64(float32(v))
+	}
+	for i, kind := range []metrics.Kind{metrics.Quantiles, metrics.Samples} {
+		wide.Kind, narrow.Kind = kind, kind
+		m := recal.Quantile{Levels: levels}
+		f, g := quantileFit(t, m, wide), quantileFit(t, m, &narrow)
+		if !slices.Equal(f.Predicted(), g.Predicted()) {
+			t.Errorf("%v: %v of float32, %v of float64", kind, g.Predicted(), f.Predicted())
+		}
+		want, got := quantileApplied(t, f, wide), quantileApplied(t, f, &narrow)
+		for j, v := range want.F64 {
+			if float32(v) != got.F32[j] {
+				t.Fatalf("%v: %v became %v", kind, v, got.F32[j])
+			}
+		}
+		// In place, as rows lie apart, and with a row that is none.
+		odd := metrics.Scores{Rows: 3, Classes: 3, Stride: 4}
+		odd.F64 = append(append(append(odd.F64, wide.F64[:3]...), -7, 1, math.NaN(), 2, -7), wide.F64[6:9]...)
+		f.Apply(&odd, &odd, kind)
+		for j := range 3 {
+			if odd.F64[j] != want.F64[j] || odd.F64[4+j] == odd.F64[4+j] || odd.F64[8+j] != want.F64[6+j] || odd.F64[3] != -7 {
+				t.Fatalf("%d: in place %v", i, odd.F64)
+			}
+		}
+	}
+}
+
 // quantileBelow returns, for each level, the share of rows that were observed at their quantile or below.
 func quantileBelow(p *metrics.Predictions) []float64 {
 	share := make([]float64, p.Classes)

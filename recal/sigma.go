@@ -113,8 +113,9 @@ var _ Map = (*SigmaMap)(nil)
 // Scale returns the factor, above 0: above 1 where the standard deviations were too small.
 func (f *SigmaMap) Scale() float64 { return f.scale }
 
-// Interval is the factor's: the roots of the ends of mean +- z*s/sqrt(n) of the mean whose root it is, rows taken as independent. There
-// is none of one row.
+// Interval is the factor's: the roots of the ends of mean +- z*s/sqrt(n) of the mean whose root it is, rows taken as independent. Of few
+// rows it is too short: that of level 0.95 holds the truth, if errors are normal, 0.88 of the time for 20 rows, 0.93 for 100 and 0.95
+// for 1000. There is none of one row.
 func (f *SigmaMap) Interval(level float64) metrics.Interval {
 	h := float64(metrics.Z(level) * f.relative)
 	if h != h {

@@ -1,9 +1,12 @@
 package recal_test
 
 import (
+	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -332,5 +335,72 @@ func TestSigmaOdd(t *testing.T) {
 			}()
 			apply()
 		}()
+	}
+}
+
+// sigmaAltered returns the file of a map with other parameters, as Marshal would have written it.
+func sigmaAltered(t *testing.T, file []byte, method, parameters string) []byte {
+	t.Helper()
+	f := map[string]any{}
+	if err := json.Unmarshal(file, &f); err != nil {
+		t.Fatal(err)
+	}
+	var raw struct{ Fit json.RawMessage }
+	if err := json.Unmarshal(file, &raw); err != nil {
+		t.Fatal(err)
+	}
+	var sum, fit bytes.Buffer
+	if err := json.Compact(&fit, raw.Fit); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&sum, "candor-map/1\n%s\n%s\n%s\n", method, fit.Bytes(), parameters)
+	f["method"], f["fit"], f["parameters"] = method, raw.Fit, json.RawMessage(parameters)
+	f["sha256"] = fmt.Sprintf("%x", sha256.Sum256(sum.Bytes()))
+	b, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestForecastFiles: parameters that are none are refused.
+func TestForecastFiles(t *testing.T) {
+	p := sigmaForecasts(10, 1, 1)
+	for _, c := range []struct {
+		m              recal.Method
+		ok             bool
+		method, params string
+	}{
+		{recal.Sigma{}, true, "sigma", `{"scale":2,"relative_error":0.1}`},
+		{recal.Sigma{}, true, "sigma", `{"scale":2,"relative_error":null}`},
+		{recal.Sigma{}, false, "sigma", `{"scale":0,"relative_error":0.1}`},
+		{recal.Sigma{}, false, "sigma", `{"scale":-1,"relative_error":0.1}`},
+		{recal.Sigma{}, false, "sigma", `{"scale":1,"relative_error":-1}`},
+		{recal.Sigma{}, false, "sigma", `{"scale":1,"other":1}`},
+		{recal.Sigma{}, false, "sigma", `{}`},
+		{recal.Quantile{}, true, "quantile(levels=0.1 0.9)", `{"levels":[0.1,0.9],"at":[-3,3]}`},
+		{recal.Quantile{}, false, "quantile(levels=0.1 0.9)", `{"levels":[0.1,0.8],"at":[-3,3]}`},
+		{recal.Quantile{}, false, "quantile(levels=0.1 0.9)", `{"levels":[0.1,0.9],"at":[3,-3]}`},
+		{recal.Quantile{}, false, "quantile(levels=0.1 0.9)", `{"levels":[0.1,0.9],"at":[3]}`},
+		{recal.Quantile{}, false, "quantile(levels=0.1 0.9)", `{"levels":[0.1,0.9]}`},
+		{recal.Quantile{}, false, "quantile(levels=0.1 0.9)", `[]`},
+	} {
+		file := sigmaFile(t, c.m, recal.InMemory(p), 1)
+		m, err := recal.Unmarshal(sigmaAltered(t, []byte(file), c.method, c.params))
+		if (err == nil) != c.ok || err != nil && strings.Contains(err.Error(), "sha256") {
+			t.Errorf("%s %s: %v, %v", c.method, c.params, m, err)
+		}
+	}
+	// Levels of other forecasts than normal ones are from 0 to 1, and those of classes are none.
+	q := quantileOf(p, []float64{0.1, 0.9})
+	file := []byte(sigmaFile(t, recal.Quantile{Levels: []float64{0.1, 0.9}}, recal.InMemory(q), 1))
+	for params, ok := range map[string]bool{`{"levels":[0.1,0.9],"at":[0,1]}`: true, `{"levels":[0.1,0.9],"at":[-3,3]}`: false} {
+		if _, err := recal.Unmarshal(sigmaAltered(t, file, "quantile(levels=0.1 0.9)", params)); (err == nil) != ok {
+			t.Errorf("%s: %v", params, err)
+		}
+	}
+	file = bytes.Replace(file, []byte(`"kind": "quantiles"`), []byte(`"kind": "probs"`), 1)
+	if _, err := recal.Unmarshal(sigmaAltered(t, file, "quantile(levels=0.1 0.9)", `{"levels":[0.1,0.9],"at":[0,1]}`)); err == nil {
+		t.Error("of probabilities")
 	}
 }

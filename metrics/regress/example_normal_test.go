@@ -17,22 +17,24 @@ func ExampleOfNormals() {
 		log.Fatal(err)
 	}
 	fmt.Printf("rmse %.3f, spread %.3f\n", e.Value(regress.RMSE), n.Value(regress.SharpnessRoot))
-	for _, s := range []regress.NormalStat{regress.NLL, regress.CRPS, regress.Sharpness, regress.ZMS, regress.RCE} {
+	stats := []regress.NormalStat{regress.NLL, regress.CRPS, regress.Sharpness, regress.ZMS, regress.RCE, regress.SigmaScale}
+	for _, s := range stats {
 		i := n.Interval(s, metrics.DefaultLevel)
-		fmt.Printf("%-9v %.3f in [%.3f, %.3f]\n", s, n.Value(s), i.Low, i.High)
+		fmt.Printf("%-11v %.3f in [%.3f, %.3f]\n", s, n.Value(s), i.Low, i.High)
 	}
 	// Output:
 	// rmse 2.449, spread 1.949
-	// nll       2.019 in [1.275, 2.763]
-	// crps      1.318 in [0.476, 2.161]
-	// sharpness 3.800 in [0.933, 6.667]
-	// zms       1.206 in [0.452, 1.959]
-	// rce       -0.257 in [-0.491, -0.086]
+	// nll         2.019 in [1.275, 2.763]
+	// crps        1.318 in [0.476, 2.161]
+	// sharpness   3.800 in [0.933, 6.667]
+	// zms         1.206 in [0.452, 1.959]
+	// rce         -0.257 in [-0.491, -0.086]
+	// sigma_scale 1.098 in [0.672, 1.400]
 }
 
 // Only what is asked for is kept, which is quicker.
 func ExampleNormalOptions() {
-	n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL, regress.CRPS}})
+	n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL, regress.CRPS, regress.SigmaScaleAsCoded}})
 	if n.Reason(regress.NLL) != "" {
 		fmt.Println(regress.NLL, n.Value(regress.NLL), "as", n.Reason(regress.NLL))
 	}
@@ -43,9 +45,11 @@ func ExampleNormalOptions() {
 		log.Fatal(err)
 	}
 	fmt.Printf("nll %.3f, crps %.3f\n", n.Value(regress.NLL), n.Value(regress.CRPS))
+	fmt.Printf("%v %.3f\n", regress.SigmaScaleAsCoded, n.Value(regress.SigmaScaleAsCoded))
 	// Output:
 	// nll NaN as there are no rows
 	// nll 2.019, crps 1.318
+	// sigma_scale_as_coded 0.734
 }
 
 func ExampleNormalNLL() {
