@@ -311,8 +311,8 @@ func TestMapSame(t *testing.T) {
 	}
 }
 
-// TestMapWeights: of weights that are all 2 a map is that of none, and rows of weight 0 are absent. Where weights are refused the
-// error says so.
+// TestMapWeights: of weights that are all 2 a map is that of none, but where the method adds rows of weight 1 to those that there are,
+// and rows of weight 0 are absent. Where weights are refused the error says so.
 func TestMapWeights(t *testing.T) {
 	for _, f := range mapsOf(t, 300) {
 		n := f.p.Rows
@@ -339,7 +339,9 @@ func TestMapWeights(t *testing.T) {
 				}
 			}
 		}
-		near("weights of 2", mapApply(t, m, f.p), mapApply(t, f.m, f.p))
+		if !strings.Contains(f.m.Method(), "smoothed") {
+			near("weights of 2", mapApply(t, m, f.p), mapApply(t, f.m, f.p))
+		}
 		if p.Labels == nil {
 			continue
 		}
@@ -461,10 +463,12 @@ func TestMapApply(t *testing.T) {
 	}
 }
 
-// TestMapKinds: probabilities and their logits are the same forecast.
+// TestMapKinds: probabilities and their logits are the same forecast, but for a method that looks at each logit alone: a number that is
+// added to all of them is then not nothing.
 func TestMapKinds(t *testing.T) {
 	for _, f := range mapsOf(t, 300) {
-		if f.p.Labels == nil || f.p.Classes == 1 {
+		name, _, _ := strings.Cut(f.m.Method(), "(")
+		if f.p.Labels == nil || f.p.Classes == 1 || name == "vector" || name == "matrix" {
 			continue
 		}
 		probs := *f.p
@@ -481,7 +485,8 @@ func TestMapKinds(t *testing.T) {
 				continue
 			}
 			if k, _, err := m.Out(p.Kind, 3); err != nil || k != metrics.Probs {
-				continue // of logits that are no softmax's there is another answer
+				t.Errorf("%s of %s gives %v, %v", f.from, p.Kind, k, err)
+				continue
 			}
 			// Steps move by a rounding of a score that is on their edge: a row in a hundred may differ.
 			off := 0
