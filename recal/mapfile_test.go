@@ -83,7 +83,7 @@ func mapsOf(t *testing.T, n int) []mapFitted {
 	var l []mapFitted
 	for _, o := range methods {
 		if mapIsStub(o.zero) {
-			t.Logf("%s is missing", o.name)
+			t.Logf("%s is missing", o.Name)
 			continue
 		}
 		for _, m := range parseVariants(o.zero) {

@@ -66,7 +66,7 @@ func parseVariants(m Method) []Method {
 func TestParseString(t *testing.T) {
 	for _, o := range methods {
 		if mapIsStub(o.zero) {
-			t.Logf("%s is missing", o.name)
+			t.Logf("%s is missing", o.Name)
 			continue
 		}
 		seen := map[string]bool{}
@@ -75,10 +75,10 @@ func TestParseString(t *testing.T) {
 				continue
 			}
 			s := m.String()
-			if name, _, _ := strings.Cut(s, "("); name != o.name {
+			if name, _, _ := strings.Cut(s, "("); name != o.Name {
 				t.Errorf("%#v is %q", m, s)
 			}
-			if s != o.name {
+			if s != o.Name {
 				seen[s] = true
 			}
 			for _, text := range []string{s, " " + s + " ", strings.NewReplacer("(", " ( ", ")", " ) ", ",", " , ", "=", " = ").Replace(s)} {
@@ -91,7 +91,7 @@ func TestParseString(t *testing.T) {
 			}
 		}
 		if n := reflect.TypeOf(o.zero).NumField(); n > 0 && len(seen) < n {
-			t.Errorf("%s: %d options say only %v", o.name, n, seen)
+			t.Errorf("%s: %d options say only %v", o.Name, n, seen)
 		}
 	}
 }
