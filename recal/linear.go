@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/parallel"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/optimize"
 )
 
 // linear is the fit of softmax(W z + b), where W is a whole matrix or a diagonal one.
@@ -34,36 +33,35 @@ type linear struct {
 	weight float64         // the same
 	bound  float64         // above the absolute value of every logit
 
-	passes  int     // gradients that were computed
-	worst   float64 // largest NLL of a row at the last one
-	passErr error
+	passes int     // gradients that were computed
+	worst  float64 // largest NLL of a row at the last one
 }
 
-// tileRows is how many row numbers a tile spans.
-const tileRows = 256
+// linearRows is how many row numbers a tile spans.
+const linearRows = 256
 
-// tileCounter counts the rows of each tile. It is no state.
-type tileCounter struct {
+// linearCounter counts the rows of each tile. It is no state.
+type linearCounter struct {
 	n     map[int64]int32
 	dtype metrics.DType
 }
 
-func (t *tileCounter) Needs() metrics.Need        { return 0 }
-func (t *tileCounter) Empty() metrics.Accumulator { return &tileCounter{n: map[int64]int32{}} }
-func (t *tileCounter) Len() int64                 { return 0 }
+func (t *linearCounter) Needs() metrics.Need        { return 0 }
+func (t *linearCounter) Empty() metrics.Accumulator { return &linearCounter{n: map[int64]int32{}} }
+func (t *linearCounter) Len() int64                 { return 0 }
 
-func (t *tileCounter) AddBlock(b *metrics.Block) {
+func (t *linearCounter) AddBlock(b *metrics.Block) {
 	t.dtype = b.DType
 	for i := 0; i < b.Rows; {
-		g, lo := b.Number(i)/tileRows, i
-		for i++; i < b.Rows && b.Number(i)/tileRows == g; i++ {
+		g, lo := b.Number(i)/linearRows, i
+		for i++; i < b.Rows && b.Number(i)/linearRows == g; i++ {
 		}
 		t.n[g] += int32(i - lo)
 	}
 }
 
-func (t *tileCounter) Merge(a metrics.Accumulator) error {
-	o := a.(*tileCounter)
+func (t *linearCounter) Merge(a metrics.Accumulator) error {
+	o := a.(*linearCounter)
 	for g, n := range o.n {
 		t.n[g] += n
 	}
@@ -73,11 +71,12 @@ func (t *tileCounter) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-func (t *tileCounter) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-func (t *tileCounter) UnmarshalBinary([]byte) error          { return nil }
+func (t *linearCounter) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+func (t *linearCounter) UnmarshalBinary([]byte) error          { return nil }
 
 // linearTile is what some consecutive row numbers have of rows.
 type linearTile struct {
+	mu      sync.Mutex // while rows come in
 	rows    int
 	z       []float64
 	labels  []int32
@@ -90,22 +89,30 @@ func (t *linearTile) reset() {
 	t.rows, t.z, t.labels, t.weights, t.numbers, t.zeros = 0, t.z[:0], t.labels[:0], t.weights[:0], t.numbers[:0], t.zeros[:0]
 }
 
-// add appends rows of a chunk.
+// add appends rows of a chunk, without those of weight 0.
 func (t *linearTile) add(c *metrics.Chunk, lo, hi int) {
-	for i := lo; i < hi; i++ {
-		w := 1.0
-		if c.Weights != nil {
-			if w = c.Weights[i]; w == 0 {
-				continue
-			}
+	for lo < hi {
+		if c.Weights != nil && c.Weights[lo] == 0 {
+			lo++
+			continue
 		}
-		t.weights = append(t.weights, w)
-		t.labels = append(t.labels, c.Labels[i])
-		t.numbers = append(t.numbers, number(c, i))
-		at := len(t.z)
-		t.z = append(t.z, make([]float64, c.Classes)...)
-		logits(t.z[at:], &c.Scores, c.Kind, i, i+1)
-		t.rows++
+		end := lo + 1
+		for end < hi && (c.Weights == nil || c.Weights[end] != 0) {
+			end++
+		}
+		at, n := len(t.z), end-lo
+		t.z = slices.Grow(t.z, n*c.Classes)[:at+n*c.Classes]
+		logits(t.z[at:], &c.Scores, c.Kind, lo, end)
+		t.labels = append(t.labels, c.Labels[lo:end]...)
+		for i := lo; i < end; i++ {
+			w := 1.0
+			if c.Weights != nil {
+				w = c.Weights[i]
+			}
+			t.weights = append(t.weights, w)
+			t.numbers = append(t.numbers, number(c, i))
+		}
+		t.rows, lo = t.rows+n, end
 	}
 }
 
@@ -183,8 +190,8 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 		}
 		return func(c *metrics.Chunk) {
 			for hi := 0; hi < c.Rows; {
-				g, lo := number(c, hi)/tileRows, hi
-				for hi++; hi < c.Rows && number(c, hi)/tileRows == g; hi++ {
+				g, lo := number(c, hi)/linearRows, hi
+				for hi++; hi < c.Rows && number(c, hi)/linearRows == g; hi++ {
 				}
 				want := int(l.groups[g])
 				if want == 0 {
@@ -201,22 +208,23 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 				mu.Lock()
 				t := open[g]
 				if t == nil {
-					t = &linearTile{}
 					if n := len(free); n > 0 {
 						t, free = free[n-1], free[:n-1]
+					} else {
+						t = &linearTile{}
 					}
 					t.reset()
 					open[g] = t
 				}
+				mu.Unlock()
+				t.mu.Lock()
 				t.add(c, lo, hi)
 				whole := t.rows == want
-				if whole {
-					delete(open, g)
-				}
-				mu.Unlock()
+				t.mu.Unlock()
 				if whole {
 					finish(t)
 					mu.Lock()
+					delete(open, g)
 					free = append(free, t)
 					mu.Unlock()
 				}
@@ -261,7 +269,7 @@ func (l *lattice) means(dst []float64, weight float64) {
 
 // prepare checks the data and finds out what a fit has to know of them.
 func (l *linear) prepare() error {
-	counter := &tileCounter{n: map[int64]int32{}}
+	counter := &linearCounter{n: map[int64]int32{}}
 	var err error
 	if l.s, err = look(l.d, l.o, counter); err != nil {
 		return err
@@ -320,6 +328,9 @@ func (l *linear) prepare() error {
 
 // labels says where labels alone let no map be the best.
 func (l *linear) labels(seen []bool) error {
+	if l.bias > 0 {
+		return nil
+	}
 	last, n := 0, 0
 	for j, c := range l.s.counts {
 		if c > 0 {
@@ -327,10 +338,7 @@ func (l *linear) labels(seen []bool) error {
 		}
 	}
 	if n == 1 {
-		return unreachable("all labels are class %d, so its bias would grow without end; fit to rows of all classes", last)
-	}
-	if l.bias > 0 {
-		return nil
+		return unreachable("all labels are class %d, so its bias would grow without end; fit to rows of all classes%s", last, l.advice("Bias"))
 	}
 	for j, c := range l.s.counts {
 		if c == 0 && seen[j] {
@@ -344,7 +352,7 @@ func (l *linear) advice(option string) string {
 	if !l.full {
 		return ""
 	}
-	return ", or with a weight for " + option
+	return ", or give a weight to " + option
 }
 
 // size returns the number of parameters: W by rows, or its diagonal, and b behind it.
@@ -381,8 +389,13 @@ func (l *linear) gradient(grad, theta []float64) (float64, error) {
 			} else {
 				kernel.AddProductsF64(g[:split], g[split:], y, t.z, t.rows, k)
 			}
-			sums.add(g)
 			high := floats.Max(loss)
+			if !(high <= math.MaxFloat64) || floats.HasNaN(g) || !(floats.Norm(g, math.Inf(1)) <= math.MaxFloat64) {
+				high = math.Inf(1)
+				clear(loss)
+			} else {
+				sums.add(g)
+			}
 			for i, w := range t.weights {
 				loss[i] *= w
 			}
@@ -453,286 +466,4 @@ func transposed(w []float64, k int) []float64 {
 		}
 	}
 	return t
-}
-
-// Coordinates in which the NLL is about as curved in all directions at the start of a fit: a row of W is taken as
-// W0 + D^-1 V L^-T, where L L^T is the covariance of logits, each row with its uncertainty, and D^2 are the classes' variances; b
-// moves against the mean of the logits.
-type coordinates struct {
-	k      int
-	full   bool
-	start  []float64
-	mean   []float64
-	scale  []float64 // 1/D
-	factor []float64 // L, or its diagonal for each class
-	o      *Options
-}
-
-// least is the least variance, as a part of the mean one, that a coordinate is taken to have.
-const least = 1e-6
-
-// survey computes coordinates at theta.
-func (l *linear) coordinates(theta []float64) (*coordinates, error) {
-	k := l.k
-	split := len(theta) - k
-	c := &coordinates{k: k, full: l.full, start: theta, o: l.o}
-	c.mean, c.scale = make([]float64, k), make([]float64, k)
-	bound := l.weight * max(l.bound, 1)
-	second := newLattice(split, bound*max(l.bound, 1))
-	first, zeroth := newLattice(k, bound), newLattice(k, l.weight)
-	err := l.tiles(func() func(*linearTile) {
-		var y, loss []float64
-		a, b, v := make([]float64, split), make([]float64, k), make([]float64, k)
-		return func(t *linearTile) {
-			y, loss = grown(y, len(t.z)), grown(loss, t.rows)
-			l.scores(y, t, theta[:split], theta[split:]) // at the start W is its transpose
-			kernel.SoftmaxResidualsF64(loss, y, t.rows, k, t.labels, t.weights)
-			clear(a)
-			clear(b)
-			clear(v)
-			// y becomes the variances of each row's classes.
-			for i := range t.rows {
-				row := y[i*k : (i+1)*k]
-				row[t.labels[i]] += t.weights[i]
-				for j, p := range row {
-					p = max(0, p/t.weights[i])
-					row[j] = t.weights[i] * float64(p*(1-p))
-				}
-			}
-			kernel.AddRowsF64(v, y, t.rows, k)
-			if l.full {
-				for i := range t.rows {
-					row, x := y[i*k:(i+1)*k], t.z[i*k:(i+1)*k]
-					u := floats.Sum(row)
-					for j, v := range x {
-						row[j] = u * v
-					}
-				}
-				kernel.AddOuterF64(a, y, t.z, t.rows, k, k)
-				kernel.AddRowsF64(b, y, t.rows, k)
-			} else {
-				for j := range t.z {
-					row := j % k
-					b[row] += float64(y[j] * t.z[j])
-					a[row] += float64(float64(y[j]*t.z[j]) * t.z[j])
-				}
-			}
-			second.add(a)
-			first.add(b)
-			zeroth.add(v)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	variances := make([]float64, k)
-	zeroth.means(variances, l.weight)
-	first.means(c.mean, l.weight)
-	c.factor = make([]float64, split)
-	second.means(c.factor, l.weight)
-	all := floats.Sum(variances)
-	if !(all > 0) {
-		all = 1
-	}
-	for j, v := range variances {
-		c.scale[j] = 1 / math.Sqrt(max(v, 1e-3*all/float64(k)))
-	}
-	if l.full {
-		c.cholesky(all, float64(l.off)*2*float64(k)/float64(k*(k-1))/all)
-	} else {
-		for j, v := range variances {
-			v = max(v, 1e-3*all/float64(k))
-			c.mean[j] /= v
-			c.factor[j] = math.Sqrt(max(c.factor[j]/v-float64(c.mean[j]*c.mean[j]), 1e-3))
-		}
-	}
-	return c, nil
-}
-
-// cholesky replaces the mean products of logits by L.
-func (c *coordinates) cholesky(all, ridge float64) {
-	k := c.k
-	floats.Scale(1/all, c.mean)
-	trace := 0.0
-	for i := range k {
-		for j := range k {
-			c.factor[i*k+j] = c.factor[i*k+j]/all - float64(c.mean[i]*c.mean[j])
-		}
-		trace += c.factor[i*k+i]
-	}
-	ridge += max(least*trace/float64(k), 1e-12)
-	for i := range k {
-		ri := c.factor[i*k : i*k+i]
-		for j := range i {
-			rj := c.factor[j*k : j*k+j]
-			ri[j] = (ri[j] - floats.Dot(ri[:j], rj)) / c.factor[j*k+j]
-		}
-		d := c.factor[i*k+i] + ridge - floats.Dot(ri, ri)
-		c.factor[i*k+i] = math.Sqrt(max(d, ridge))
-	}
-}
-
-// parameters writes what the coordinates x are.
-func (c *coordinates) parameters(theta, x []float64) {
-	k := c.k
-	split := len(x) - k
-	copy(theta, c.start)
-	if !c.full {
-		for j := range k {
-			d := c.scale[j] * x[j] / c.factor[j]
-			theta[j] += d
-			theta[k+j] += float64(c.scale[j]*x[k+j]) - float64(d*c.mean[j])
-		}
-		return
-	}
-	parallel.Each(c.o.threads(), k, func() func(int) {
-		v := make([]float64, k)
-		return func(j int) {
-			for i := range v {
-				v[i] = c.scale[j] * x[j*k+i]
-			}
-			for i := k - 1; i >= 0; i-- {
-				v[i] /= c.factor[i*k+i]
-				floats.AddScaled(v[:i], -v[i], c.factor[i*k:i*k+i])
-			}
-			floats.Add(theta[j*k:(j+1)*k], v)
-			theta[split+j] += float64(c.scale[j]*x[split+j]) - floats.Dot(v, c.mean)
-		}
-	})
-}
-
-// gradient replaces the gradient of the parameters by that of the coordinates.
-func (c *coordinates) gradient(g []float64) {
-	k := c.k
-	split := len(g) - k
-	if !c.full {
-		for j := range k {
-			g[j] = (g[j] - float64(g[k+j]*c.mean[j])) * c.scale[j] / c.factor[j]
-			g[k+j] *= c.scale[j]
-		}
-		return
-	}
-	parallel.Each(c.o.threads(), k, func() func(int) {
-		return func(j int) {
-			v := g[j*k : (j+1)*k]
-			floats.AddScaled(v, -g[split+j], c.mean)
-			for i := range v {
-				v[i] = (v[i] - floats.Dot(c.factor[i*k:i*k+i], v[:i])) / c.factor[i*k+i]
-			}
-			floats.Scale(c.scale[j], v)
-			g[split+j] *= c.scale[j]
-		}
-	})
-}
-
-// What a fit comes to.
-type fitted struct {
-	w, b     []float64
-	passes   int
-	gradient float64 // largest element in absolute value
-}
-
-const (
-	aim       = 1e-9 // largest element of the gradient at which a fit ends
-	enough    = 1e-6 // at which it may, if no step makes the NLL less
-	mostSteps = 2000
-)
-
-func (l *linear) fit() (*fitted, error) {
-	if err := l.prepare(); err != nil {
-		return nil, err
-	}
-	theta := make([]float64, l.size())
-	t := l.scale()
-	for j := range l.k {
-		if l.full {
-			theta[j*l.k+j] = t
-		} else {
-			theta[j] = t
-		}
-	}
-	c, err := l.coordinates(theta)
-	if err != nil {
-		return nil, err
-	}
-	l.s.fit.Reads++
-	return l.descend(c)
-}
-
-// scale returns the factor to start with.
-func (l *linear) scale() float64 { return 1 }
-
-func (l *linear) descend(c *coordinates) (*fitted, error) {
-	n := l.size()
-	at, grad, theta, raw := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	var value float64
-	var stop error
-	first := true
-	eval := func(x []float64) {
-		if !first && floats.Equal(x, at) || stop != nil {
-			return
-		}
-		first = false
-		copy(at, x)
-		c.parameters(theta, x)
-		value, stop = l.gradient(raw, theta)
-		copy(grad, raw)
-		c.gradient(grad)
-		if stop == nil && l.worst < math.Ln2 && l.off == 0 && l.bias == 0 {
-			stop = l.separable()
-		}
-	}
-	p := optimize.Problem{
-		Func: func(x []float64) float64 { eval(x); return value },
-		Grad: func(g, x []float64) { eval(x); copy(g, grad) },
-		Status: func() (optimize.Status, error) {
-			if stop != nil {
-				return optimize.Failure, stop
-			}
-			return optimize.NotTerminated, nil
-		},
-	}
-	r, err := optimize.Minimize(p, make([]float64, n), &optimize.Settings{
-		GradientThreshold: aim, Converger: optimize.NeverTerminate{}, FuncEvaluations: mostSteps,
-	}, &optimize.LBFGS{Linesearcher: &optimize.MoreThuente{}, GradStopThreshold: math.NaN()})
-	if stop != nil {
-		return nil, stop
-	}
-	eval(r.X)
-	if stop != nil {
-		return nil, stop
-	}
-	g := floats.Norm(raw, math.Inf(1))
-	if g > enough {
-		return nil, fmt.Errorf("recal: %s did not come to an end in %d reads (%v, %v): the gradient's largest element is %.2g%s", l.name, l.passes,
-			r.Status, err, g, l.advice("OffDiagonal"))
-	}
-	l.s.fit.Reads += l.passes
-	split := n - l.k
-	f := &fitted{w: theta[:split], b: theta[split:], passes: l.passes, gradient: g}
-	l.center(f)
-	return f, nil
-}
-
-func (l *linear) separable() error {
-	return unreachable("%s can tell the classes of all %d rows from their scores, so its factors would grow without end; fit to more rows%s",
-		l.name, l.s.fit.Rows-l.s.fit.LeftOut, l.advice("OffDiagonal"))
-}
-
-// center takes from b, and from W's columns where nothing else determines that, what changes no probability.
-func (l *linear) center(f *fitted) {
-	k := l.k
-	floats.AddConst(-floats.Sum(f.b)/float64(k), f.b)
-	if !l.full || l.off > 0 {
-		return
-	}
-	for j := range k {
-		s := 0.0
-		for i := range k {
-			s += f.w[i*k+j]
-		}
-		for i := range k {
-			f.w[i*k+j] -= s / float64(k)
-		}
-	}
 }

@@ -56,23 +56,6 @@ func (c *linearCase) data() *metrics.Predictions {
 func linearProbs(m Map, p *metrics.Predictions) []float64 {
 	d := metrics.Scores{F64: make([]float64, p.Rows*p.Classes), Rows: p.Rows, Classes: p.Classes}
 	m.Apply(&d, &p.Scores, p.Kind)
-	for i := range p.Rows {
-		row := d.F64[i*p.Classes : (i+1)*p.Classes]
-		if p.Kind == metrics.Probs {
-			continue
-		}
-		top, s := math.Inf(-1), 0.0
-		for _, v := range row {
-			top = max(top, v)
-		}
-		for j := range row {
-			row[j] = math.Exp(row[j] - top)
-			s += row[j]
-		}
-		for j := range row {
-			row[j] /= s
-		}
-	}
 	return d.F64
 }
 

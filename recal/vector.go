@@ -101,35 +101,34 @@ func (m *linearMap) Biases() []float64 { return slices.Clone(m.b) }
 // Passes returns how many times the fit computed the gradient, and the largest element that it had in the end.
 func (m *linearMap) Passes() (n int, gradient float64) { return m.passes, m.gradient }
 
-// Out says that kind and number of classes stay. A map of logits takes logits; one of probabilities or their logarithms takes both.
+// Out takes as many classes as the map was fitted to, and gives Probs of as many. A map of logits takes Logits; one of probabilities or
+// their logarithms, Probs and LogProbs.
 func (m *linearMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
+	if err := hasLogits(m.method, k); err != nil {
+		return 0, 0, err
+	}
 	if classes != m.fit.Classes {
-		return 0, 0, fmt.Errorf("the map is of %d classes, and these rows have %d", m.fit.Classes, classes)
+		return 0, 0, fmt.Errorf("the map %s is of rows of %d scores, and these have %d", m.method, m.fit.Classes, classes)
 	}
-	switch k {
-	case metrics.Probs, metrics.LogProbs:
-		if m.kind != metrics.Logits {
-			return k, classes, nil
-		}
-	case metrics.Logits:
-		if m.kind == metrics.Logits {
-			return k, classes, nil
-		}
+	if (k == metrics.Logits) != (m.kind == metrics.Logits) {
+		return 0, 0, fmt.Errorf("the map %s was fitted to %s, and these are %s", m.method, m.fit.Kind, k)
 	}
-	return 0, 0, fmt.Errorf("the map is of %s, and these rows are %s", m.fit.Kind, k)
+	return metrics.Probs, classes, nil
 }
 
 // applyBytes is about the size of the rows that Apply has in its hands at a time.
 const applyBytes = 1 << 19
 
-// Apply writes softmax(W z + b) for probabilities, its logarithm for theirs, and W z + b for logits. A class without probability, or of
-// the logit -Inf, stays so.
+// Apply writes softmax(W z + b). A class without probability has none afterwards.
 func (m *linearMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	if _, _, err := m.Out(k, src.Classes); err != nil {
 		panic("recal: " + err.Error())
 	}
 	c := src.Classes
-	step := max(1, min(tileRows, applyBytes/(8*c)))
+	if dst.Rows != src.Rows || dst.Classes != c || dst.F64 == nil && dst.F32 == nil {
+		panic(errApply)
+	}
+	step := max(1, min(linearRows, applyBytes/(8*c)))
 	z, y := make([]float64, step*c), make([]float64, step*c)
 	var zeros []int32
 	for lo := 0; lo < src.Rows; lo += step {
@@ -159,12 +158,7 @@ func (m *linearMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 		for _, i := range zeros {
 			y[i] = math.Inf(-1)
 		}
-		switch k {
-		case metrics.Probs:
-			kernel.SoftmaxF64(y, c, y, n, c, c)
-		case metrics.LogProbs:
-			kernel.LogSoftmaxF64(y, c, y, n, c, c)
-		}
+		kernel.SoftmaxF64(y, c, y, n, c, c)
 		store(dst, y, lo, hi)
 	}
 }

@@ -1,0 +1,443 @@
+package recal
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/candor-go/candor/kernel"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/optimize"
+)
+
+// coordinates are such in which the NLL is about as curved in all directions at the start of a fit: a row of W is taken as
+// W0 + D^-1 V L^-T, where L L^T is the covariance of logits, each row with its uncertainty, and D^2 are the classes' variances; b
+// moves against the mean of the logits.
+type coordinates struct {
+	k      int
+	full   bool
+	start  []float64
+	mean   []float64
+	scale  []float64 // 1/D
+	factor []float64 // L, or its diagonal for each class
+	o      *Options
+}
+
+const (
+	linearSome  = 1e-4 // a row's least uncertainty
+	linearLeast = 1e-6 // least variance of a logit, as a part of what it could be
+)
+
+// coordinates computes them at the parameters theta, where W is symmetric.
+func (l *linear) coordinates(theta []float64) (*coordinates, error) {
+	k := l.k
+	split := len(theta) - k
+	c := &coordinates{k: k, full: l.full, start: theta, o: l.o}
+	c.mean, c.scale = make([]float64, k), make([]float64, k)
+	bound := l.weight * max(l.bound, 1)
+	second := newLattice(split, bound*max(l.bound, 1))
+	first, zeroth := newLattice(k, bound), newLattice(k, l.weight)
+	err := l.tiles(func() func(*linearTile) {
+		var y, loss []float64
+		a, b, v := make([]float64, split), make([]float64, k), make([]float64, k)
+		return func(t *linearTile) {
+			y, loss = grown(y, len(t.z)), grown(loss, t.rows)
+			l.scores(y, t, theta[:split], theta[split:])
+			kernel.SoftmaxResidualsF64(loss, y, t.rows, k, t.labels, t.weights)
+			clear(a)
+			clear(b)
+			clear(v)
+			// y becomes the variances of each row's classes.
+			for i := range t.rows {
+				row := y[i*k : (i+1)*k]
+				row[t.labels[i]] += t.weights[i]
+				for j, p := range row {
+					p = max(0, p/t.weights[i])
+					row[j] = t.weights[i] * (float64(p*(1-p)) + linearSome/float64(k))
+				}
+			}
+			kernel.AddRowsF64(v, y, t.rows, k)
+			if l.full {
+				for i := range t.rows {
+					row, x := y[i*k:(i+1)*k], t.z[i*k:(i+1)*k]
+					u := floats.Sum(row)
+					for j, v := range x {
+						row[j] = u * v
+					}
+				}
+				kernel.AddOuterF64(a, y, t.z, t.rows, k, k)
+				kernel.AddRowsF64(b, y, t.rows, k)
+			} else {
+				for j := range t.z {
+					row := j % k
+					b[row] += float64(y[j] * t.z[j])
+					a[row] += float64(float64(y[j]*t.z[j]) * t.z[j])
+				}
+			}
+			second.add(a)
+			first.add(b)
+			zeroth.add(v)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	variances := make([]float64, k)
+	zeroth.means(variances, l.weight)
+	first.means(c.mean, l.weight)
+	c.factor = make([]float64, split)
+	second.means(c.factor, l.weight)
+	all := floats.Sum(variances)
+	for j, v := range variances {
+		v = max(v, 1e-3*all/float64(k))
+		variances[j], c.scale[j] = v, 1/math.Sqrt(v)
+	}
+	if l.full {
+		c.cholesky(all, 2*l.off/float64(k-1)/all)
+	} else {
+		for j, v := range variances {
+			c.mean[j] /= v
+			square := c.factor[j] / v
+			c.factor[j] = math.Sqrt(max(square-float64(c.mean[j]*c.mean[j]), linearLeast*square, math.SmallestNonzeroFloat64))
+		}
+	}
+	return c, nil
+}
+
+// cholesky replaces the mean products of logits by L.
+func (c *coordinates) cholesky(all, ridge float64) {
+	k := c.k
+	floats.Scale(1/all, c.mean)
+	trace := 0.0
+	for i := range k {
+		for j := range k {
+			c.factor[i*k+j] = c.factor[i*k+j]/all - float64(c.mean[i]*c.mean[j])
+		}
+		trace += c.factor[i*k+i]
+	}
+	ridge += max(linearLeast*trace/float64(k), 0x1p-1000)
+	for i := range k {
+		ri := c.factor[i*k : i*k+i]
+		for j := range i {
+			rj := c.factor[j*k : j*k+j]
+			ri[j] = (ri[j] - floats.Dot(ri[:j], rj)) / c.factor[j*k+j]
+		}
+		d := c.factor[i*k+i] + ridge - floats.Dot(ri, ri)
+		c.factor[i*k+i] = math.Sqrt(max(d, ridge))
+	}
+}
+
+// rows does something for every row of W.
+func (c *coordinates) rows(newWorker func() func(j int)) {
+	threads := c.o.threads()
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	var wg sync.WaitGroup
+	for i := range min(threads, c.k) {
+		wg.Go(func() {
+			do := newWorker()
+			for j := i; j < c.k; j += threads {
+				do(j)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// parameters writes what the coordinates x are.
+func (c *coordinates) parameters(theta, x []float64) {
+	k := c.k
+	split := len(x) - k
+	copy(theta, c.start)
+	if !c.full {
+		for j := range k {
+			d := c.scale[j] * x[j] / c.factor[j]
+			theta[j] += d
+			theta[k+j] += float64(c.scale[j]*x[k+j]) - float64(d*c.mean[j])
+		}
+		return
+	}
+	c.rows(func() func(int) {
+		v := make([]float64, k)
+		return func(j int) {
+			for i := range v {
+				v[i] = c.scale[j] * x[j*k+i]
+			}
+			for i := k - 1; i >= 0; i-- {
+				v[i] /= c.factor[i*k+i]
+				floats.AddScaled(v[:i], -v[i], c.factor[i*k:i*k+i])
+			}
+			floats.Add(theta[j*k:(j+1)*k], v)
+			theta[split+j] += float64(c.scale[j]*x[split+j]) - floats.Dot(v, c.mean)
+		}
+	})
+}
+
+// gradient replaces the gradient of the parameters by that of the coordinates.
+func (c *coordinates) gradient(g []float64) {
+	k := c.k
+	split := len(g) - k
+	if !c.full {
+		for j := range k {
+			g[j] = (g[j] - float64(g[k+j]*c.mean[j])) * c.scale[j] / c.factor[j]
+			g[k+j] *= c.scale[j]
+		}
+		return
+	}
+	c.rows(func() func(int) {
+		return func(j int) {
+			v := g[j*k : (j+1)*k]
+			floats.AddScaled(v, -g[split+j], c.mean)
+			for i := range v {
+				v[i] = (v[i] - floats.Dot(c.factor[i*k:i*k+i], v[:i])) / c.factor[i*k+i]
+			}
+			floats.Scale(c.scale[j], v)
+			g[split+j] *= c.scale[j]
+		}
+	})
+}
+
+// solution is what a fit comes to.
+type solution struct {
+	w, b     []float64
+	passes   int
+	gradient float64 // its largest element in absolute value
+}
+
+const (
+	linearAim    = 1e-9 // largest element of the gradient, by coordinates, at which a fit ends
+	linearEnough = 1e-6 // and at which it may, if rounding lets no step help
+	linearPasses = 1000
+	linearLeg    = 1e-6 // largest element at which the last leg begins, see runaway
+	linearFlat   = 1e-6 // curvature of a coordinate, of 1 at the start, that is no minimum's
+)
+
+// fit returns the best parameters.
+func (l *linear) fit() (*solution, error) {
+	if err := l.prepare(); err != nil {
+		return nil, err
+	}
+	factor := 1.0
+	switch m, err := (Temperature{}).Fit(l.d, l.o); {
+	case err == nil:
+		factor = m.(*TemperatureMap).Beta()
+		l.s.fit.Reads += m.Fit().Reads
+	case !errors.Is(err, ErrUnreachable):
+		return nil, err
+	}
+	theta := make([]float64, l.size())
+	for j := range l.k {
+		if l.full {
+			j += j * l.k
+		}
+		theta[j] = factor
+	}
+	c, err := l.coordinates(theta)
+	if err != nil {
+		return nil, err
+	}
+	s := &descent{l: l, c: c}
+	f, err := s.run()
+	if err != nil {
+		return nil, err
+	}
+	l.s.fit.Reads += l.passes + 1
+	l.center(f)
+	return f, nil
+}
+
+// center takes from b, and from W's columns where nothing else determines that, what changes no probability.
+func (l *linear) center(f *solution) {
+	k := l.k
+	floats.AddConst(-floats.Sum(f.b)/float64(k), f.b)
+	if !l.full || l.off > 0 {
+		return
+	}
+	for j := range k {
+		s := 0.0
+		for i := range k {
+			s += f.w[i*k+j]
+		}
+		for i := range k {
+			f.w[i*k+j] -= s / float64(k)
+		}
+	}
+}
+
+// descent is the way down, from coordinates 0.
+type descent struct {
+	l *linear
+	c *coordinates
+
+	at, grad, theta, raw []float64 // the last point and its gradient, in coordinates and in parameters
+	value                float64
+	last                 []float64 // where the last leg began
+	err                  error
+	fault                any // what a pass panicked with
+}
+
+// eval computes value and gradient at x.
+func (s *descent) eval(x []float64) {
+	if s.err != nil || s.at != nil && floats.Equal(x, s.at) {
+		return
+	}
+	defer func() {
+		// The goroutine is not the caller's.
+		if s.fault = recover(); s.fault != nil {
+			s.err = errPanicked
+		}
+	}()
+	if s.at == nil {
+		n := len(x)
+		s.at, s.grad, s.theta, s.raw = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	}
+	copy(s.at, x)
+	s.c.parameters(s.theta, x)
+	if s.value, s.err = s.l.gradient(s.raw, s.theta); s.err != nil {
+		return
+	}
+	copy(s.grad, s.raw)
+	s.c.gradient(s.grad)
+	switch l := s.l; {
+	case l.worst < math.Ln2 && l.off == 0 && l.bias == 0:
+		// Every label has more than half of the probability: so it is with all factors and biases twice as large, and more of it.
+		s.err = unreachable("%s can tell the labels of all %d rows from their scores, so its factors would grow without end; "+
+			"fit to more rows%s", l.name, l.s.fit.Rows-l.s.fit.LeftOut, l.advice("OffDiagonal"))
+	case math.IsInf(l.worst, 1):
+		s.err = s.lost("the scores are beyond the numbers")
+	}
+}
+
+var errPanicked = errors.New("recal: a pass panicked")
+
+func (s *descent) lost(why string) error {
+	return fmt.Errorf("recal: %s has found no minimum in %d passes, %s: the gradient's largest element is %.2g; fit to more rows%s",
+		s.l.name, s.l.passes, why, floats.Norm(s.grad, math.Inf(1)), s.l.advice("OffDiagonal"))
+}
+
+// run descends until the gradient is 0, but for rounding.
+func (s *descent) run() (*solution, error) {
+	l := s.l
+	n := l.size()
+	problem := optimize.Problem{
+		Func: func(x []float64) float64 { s.eval(x); return s.value },
+		Grad: func(g, x []float64) {
+			s.eval(x)
+			copy(g, s.grad)
+		},
+		Status: func() (optimize.Status, error) {
+			if s.err != nil {
+				return optimize.Failure, s.err
+			}
+			if s.last == nil && floats.Norm(s.grad, math.Inf(1)) < linearLeg {
+				s.last = slices.Clone(s.at)
+			}
+			return optimize.NotTerminated, nil
+		},
+	}
+	x := make([]float64, n)
+	for before := math.Inf(1); ; {
+		r, err := optimize.Minimize(problem, x, &optimize.Settings{
+			GradientThreshold: linearAim, Converger: optimize.NeverTerminate{}, FuncEvaluations: max(1, linearPasses-l.passes),
+		}, &optimize.LBFGS{Linesearcher: &lineSearch{}, Store: pairs(n), GradStopThreshold: math.NaN()})
+		if s.fault != nil {
+			panic(s.fault)
+		}
+		if s.err != nil {
+			return nil, s.err
+		}
+		if r == nil {
+			return nil, err
+		}
+		// Where no step helps any more, a start without memory of others may.
+		s.eval(r.X)
+		now := floats.Norm(s.grad, math.Inf(1))
+		x = r.X
+		if s.err != nil || now <= linearAim || now >= before/2 || l.passes >= linearPasses {
+			break
+		}
+		before = now
+	}
+	if s.fault != nil {
+		panic(s.fault)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	if floats.Norm(s.grad, math.Inf(1)) > linearEnough {
+		return nil, s.lost("which are the most")
+	}
+	f := &solution{w: slices.Clone(s.theta[:n-l.k]), b: slices.Clone(s.theta[n-l.k:]), gradient: floats.Norm(s.raw, math.Inf(1))}
+	if err := s.runaway(); err != nil {
+		return nil, err
+	}
+	f.passes = l.passes
+	return f, nil
+}
+
+// runaway tells a slope that is flat because it has no end from a minimum. On the last leg, on which the gradient fell a thousandfold,
+// the way to a minimum is short, and ten such legs more lead up again. To the other end of the numbers it is as far as any, and the ten
+// lead nowhere.
+func (s *descent) runaway() error {
+	if s.last == nil {
+		return nil
+	}
+	n := len(s.at)
+	far, way, value := make([]float64, n), make([]float64, n), s.value
+	floats.SubTo(way, s.at, s.last)
+	floats.AddScaledTo(far, s.at, 10, way)
+	square := floats.Dot(way, way)
+	if square < 1e-8 {
+		return nil
+	}
+	s.eval(far)
+	if s.fault != nil {
+		panic(s.fault)
+	}
+	if s.err != nil {
+		return s.err
+	}
+	if s.value-value >= 50*linearFlat*square {
+		return nil
+	}
+	k := s.l.k
+	class, most := 0, -1.0
+	for j := range k {
+		v := math.Abs(way[n-k+j])
+		if s.l.full {
+			v = max(v, floats.Norm(way[j*k:(j+1)*k], math.Inf(1)))
+		} else {
+			v = max(v, math.Abs(way[j]))
+		}
+		if v > most {
+			class, most = j, v
+		}
+	}
+	return unreachable("%s can tell some labels from the scores so well that factors or biases would grow without end, most of all those of "+
+		"class %d; fit to more rows%s", s.l.name, class, s.l.advice("OffDiagonal and Bias"))
+}
+
+// pairs returns how many steps L-BFGS keeps in mind of so many parameters: 40, or fewer where that is more than 256 MiB.
+func pairs(n int) int { return max(5, min(40, 1<<24/n)) }
+
+// lineSearch is that of Moré and Thuente, but takes values for equal that only rounding tells apart: then slopes decide.
+type lineSearch struct {
+	optimize.MoreThuente
+	first float64
+}
+
+func (s *lineSearch) Init(f, g, step float64) optimize.Operation {
+	s.first = f
+	return s.MoreThuente.Init(f, g, step)
+}
+
+func (s *lineSearch) Iterate(f, g float64) (optimize.Operation, float64, error) {
+	if math.Abs(f-s.first) <= 0x1p-50*math.Abs(s.first) {
+		f = s.first
+	}
+	return s.MoreThuente.Iterate(f, g)
+}
