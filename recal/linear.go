@@ -426,14 +426,17 @@ func (l *linear) scores(y []float64, t *linearTile, w, b []float64) {
 	}
 }
 
-// penalty returns the penalties and adds their gradient.
+// penalty returns the penalties of the parameters that center would leave, and adds their gradient. So what changes no probability
+// changes no penalty, which is the least that those of the same probabilities have, and W and b may be anywhere on the way.
 func (l *linear) penalty(grad, w, b []float64) float64 {
 	k := l.k
 	var off, bias float64
 	if l.off > 0 {
-		n := float64(k * (k - 1))
+		n := float64(k) * float64(k-1)
+		means := columnMeans(w, k, true)
 		for i, v := range w {
 			if i/k != i%k {
+				v -= means[i%k]
 				off += float64(v * v)
 				grad[i] += float64(2 * l.off / n * v)
 			}
@@ -441,13 +444,31 @@ func (l *linear) penalty(grad, w, b []float64) float64 {
 		off *= l.off / n
 	}
 	if l.bias > 0 {
+		mean := floats.Sum(b) / float64(k)
 		for j, v := range b {
+			v -= mean
 			bias += float64(v * v)
 			grad[len(w)+j] += float64(2 * l.bias / float64(k) * v)
 		}
 		bias *= l.bias / float64(k)
 	}
 	return off + bias
+}
+
+// columnMeans returns the mean of each column of W, of its elements off the diagonal or of all.
+func columnMeans(w []float64, k int, off bool) []float64 {
+	m := make([]float64, k)
+	for i, v := range w {
+		if !off || i/k != i%k {
+			m[i%k] += v
+		}
+	}
+	n := float64(k)
+	if off {
+		n--
+	}
+	floats.Scale(1/n, m)
+	return m
 }
 
 func grown(s []float64, n int) []float64 {

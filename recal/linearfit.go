@@ -23,6 +23,8 @@ type coordinates struct {
 	mean   []float64
 	scale  []float64 // 1/D
 	factor []float64 // L, or its diagonal for each class
+	bend   float64   // of W whole, 1 and what the penalty of b adds to the curvature, as the mean class has it
+	free   []float64 // of W whole and a penalty, rows q = L^-1 e_j, times a number that makes the diagonal free of it, see cholesky
 	o      *Options
 }
 
@@ -31,24 +33,28 @@ const (
 	linearLeast = 1e-6 // least variance of a logit, as a part of what it could be
 )
 
-// coordinates computes them at the parameters theta, where W is symmetric.
+// coordinates computes them at the parameters theta.
 func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	k := l.k
 	split := len(theta) - k
 	c := &coordinates{k: k, full: l.full, start: theta, o: l.o}
 	c.mean, c.scale = make([]float64, k), make([]float64, k)
+	w, b := theta[:split], theta[split:]
+	if l.full {
+		w = transposed(w, k)
+	}
 	bound := l.weight * max(l.bound, 1)
 	second := newLattice(split, bound*max(l.bound, 1))
 	first, zeroth := newLattice(k, bound), newLattice(k, l.weight)
 	err := l.tiles(func() func(*linearTile) {
 		var y, loss []float64
-		a, b, v := make([]float64, split), make([]float64, k), make([]float64, k)
+		a, m, v := make([]float64, split), make([]float64, k), make([]float64, k)
 		return func(t *linearTile) {
 			y, loss = grown(y, len(t.z)), grown(loss, t.rows)
-			l.scores(y, t, theta[:split], theta[split:])
+			l.scores(y, t, w, b)
 			kernel.SoftmaxResidualsF64(loss, y, t.rows, k, t.labels, t.weights)
 			clear(a)
-			clear(b)
+			clear(m)
 			clear(v)
 			// y becomes the variances of each row's classes.
 			for i := range t.rows {
@@ -69,16 +75,16 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 					}
 				}
 				kernel.AddOuterF64(a, y, t.z, t.rows, k, k)
-				kernel.AddRowsF64(b, y, t.rows, k)
+				kernel.AddRowsF64(m, y, t.rows, k)
 			} else {
 				for j := range t.z {
 					row := j % k
-					b[row] += float64(y[j] * t.z[j])
+					m[row] += float64(y[j] * t.z[j])
 					a[row] += float64(float64(y[j]*t.z[j]) * t.z[j])
 				}
 			}
 			second.add(a)
-			first.add(b)
+			first.add(m)
 			zeroth.add(v)
 		}
 	})
@@ -96,7 +102,7 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 		variances[j], c.scale[j] = v, 1/math.Sqrt(v)
 	}
 	if l.full {
-		c.cholesky(all, 2*l.off/float64(k-1)/all)
+		c.cholesky(all, 2*l.off/float64(k-1)/all, 2*l.bias/all)
 	} else {
 		for j, v := range variances {
 			c.mean[j] /= v
@@ -107,18 +113,21 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	return c, nil
 }
 
-// cholesky replaces the mean products of logits by L.
-func (c *coordinates) cholesky(all, ridge float64) {
+// cholesky replaces the sums of products of logits by L: that of their means, and penalties. That of W is one of the diagonal too at
+// first; for a row's e_j to be without, L^-T becomes L^-T (I + free free^T), where free is a multiple of L^-1 e_j.
+func (c *coordinates) cholesky(all, off, bias float64) {
 	k := c.k
+	c.bend = 1 + bias
 	floats.Scale(1/all, c.mean)
 	trace := 0.0
 	for i := range k {
-		for j := range k {
-			c.factor[i*k+j] = c.factor[i*k+j]/all - float64(c.mean[i]*c.mean[j])
+		row := c.factor[i*k : (i+1)*k]
+		for j := range row {
+			row[j] = row[j]/all - float64(c.mean[i]*c.mean[j])/c.bend
 		}
-		trace += c.factor[i*k+i]
+		trace += row[i]
 	}
-	ridge += max(linearLeast*trace/float64(k), 0x1p-1000)
+	ridge := off + max(linearLeast*trace/float64(k), 0x1p-1000)
 	for i := range k {
 		ri := c.factor[i*k : i*k+i]
 		for j := range i {
@@ -127,6 +136,34 @@ func (c *coordinates) cholesky(all, ridge float64) {
 		}
 		d := c.factor[i*k+i] + ridge - floats.Dot(ri, ri)
 		c.factor[i*k+i] = math.Sqrt(max(d, ridge))
+	}
+	if off == 0 {
+		return
+	}
+	c.free = make([]float64, k*k)
+	c.rows(func() func(int) {
+		return func(j int) {
+			q := c.free[j*k : (j+1)*k]
+			q[j] = 1
+			c.solve(q)
+			square := floats.Dot(q, q)
+			floats.Scale(math.Sqrt((1/math.Sqrt(max(1-float64(off*square), linearLeast))-1)/square), q)
+		}
+	})
+}
+
+// solve replaces v by L^-1 v.
+func (c *coordinates) solve(v []float64) {
+	for i := range v {
+		v[i] = (v[i] - floats.Dot(c.factor[i*c.k:i*c.k+i], v[:i])) / c.factor[i*c.k+i]
+	}
+}
+
+// release lets v's part that a row's diagonal is of be without its penalty.
+func (c *coordinates) release(v []float64, j int) {
+	if c.free != nil {
+		q := c.free[j*c.k : (j+1)*c.k]
+		floats.AddScaled(v, floats.Dot(q, v), q)
 	}
 }
 
@@ -167,12 +204,13 @@ func (c *coordinates) parameters(theta, x []float64) {
 			for i := range v {
 				v[i] = c.scale[j] * x[j*k+i]
 			}
+			c.release(v, j)
 			for i := k - 1; i >= 0; i-- {
 				v[i] /= c.factor[i*k+i]
 				floats.AddScaled(v[:i], -v[i], c.factor[i*k:i*k+i])
 			}
 			floats.Add(theta[j*k:(j+1)*k], v)
-			theta[split+j] += float64(c.scale[j]*x[split+j]) - floats.Dot(v, c.mean)
+			theta[split+j] += c.scale[j]*x[split+j]/math.Sqrt(c.bend) - floats.Dot(v, c.mean)/c.bend
 		}
 	})
 }
@@ -191,12 +229,11 @@ func (c *coordinates) gradient(g []float64) {
 	c.rows(func() func(int) {
 		return func(j int) {
 			v := g[j*k : (j+1)*k]
-			floats.AddScaled(v, -g[split+j], c.mean)
-			for i := range v {
-				v[i] = (v[i] - floats.Dot(c.factor[i*k:i*k+i], v[:i])) / c.factor[i*k+i]
-			}
+			floats.AddScaled(v, -g[split+j]/c.bend, c.mean)
+			c.solve(v)
+			c.release(v, j)
 			floats.Scale(c.scale[j], v)
-			g[split+j] *= c.scale[j]
+			g[split+j] *= c.scale[j] / math.Sqrt(c.bend)
 		}
 	})
 }
@@ -212,6 +249,7 @@ const (
 	linearAim    = 1e-9 // largest element of the gradient, by coordinates, at which a fit ends
 	linearEnough = 1e-6 // and at which it may, if rounding lets no step help
 	linearPasses = 1000
+	linearRound  = 80   // passes without new coordinates
 	linearLeg    = 1e-6 // largest element at which the last leg begins, see runaway
 	linearFlat   = 1e-6 // curvature of a coordinate, of 1 at the start, that is no minimum's
 )
@@ -250,21 +288,16 @@ func (l *linear) fit() (*solution, error) {
 	return f, nil
 }
 
-// center takes from b, and from W's columns where nothing else determines that, what changes no probability.
+// center takes from b and from W's columns what changes no probability: their means, of columns with a penalty that of what is off the
+// diagonal.
 func (l *linear) center(f *solution) {
-	k := l.k
-	floats.AddConst(-floats.Sum(f.b)/float64(k), f.b)
-	if !l.full || l.off > 0 {
+	floats.AddConst(-floats.Sum(f.b)/float64(l.k), f.b)
+	if !l.full {
 		return
 	}
-	for j := range k {
-		s := 0.0
-		for i := range k {
-			s += f.w[i*k+j]
-		}
-		for i := range k {
-			f.w[i*k+j] -= s / float64(k)
-		}
+	means := columnMeans(f.w, l.k, l.off > 0)
+	for i := range l.k {
+		floats.Sub(f.w[i*l.k:(i+1)*l.k], means)
 	}
 }
 
@@ -339,11 +372,14 @@ func (s *descent) run() (*solution, error) {
 			return optimize.NotTerminated, nil
 		},
 	}
-	x := make([]float64, n)
 	for before := math.Inf(1); ; {
-		r, err := optimize.Minimize(problem, x, &optimize.Settings{
-			GradientThreshold: linearAim, Converger: optimize.NeverTerminate{}, FuncEvaluations: max(1, linearPasses-l.passes),
+		r, err := optimize.Minimize(problem, make([]float64, n), &optimize.Settings{
+			GradientThreshold: linearAim, Converger: optimize.NeverTerminate{},
+			FuncEvaluations: max(1, min(linearRound, linearPasses-l.passes)),
 		}, &optimize.LBFGS{Linesearcher: &lineSearch{}, Store: pairs(n), GradStopThreshold: math.NaN()})
+		if s.err == nil && r != nil {
+			s.eval(r.X)
+		}
 		if s.fault != nil {
 			panic(s.fault)
 		}
@@ -353,20 +389,17 @@ func (s *descent) run() (*solution, error) {
 		if r == nil {
 			return nil, err
 		}
-		// Where no step helps any more, a start without memory of others may.
-		s.eval(r.X)
 		now := floats.Norm(s.grad, math.Inf(1))
-		x = r.X
-		if s.err != nil || now <= linearAim || now >= before/2 || l.passes >= linearPasses {
+		if now <= linearAim || err != nil && now >= before/2 || l.passes >= linearPasses {
 			break
 		}
+		// Where no step helps any more, or many did not, coordinates of this place may.
 		before = now
-	}
-	if s.fault != nil {
-		panic(s.fault)
-	}
-	if s.err != nil {
-		return nil, s.err
+		if s.c, err = l.coordinates(slices.Clone(s.theta)); err != nil {
+			return nil, err
+		}
+		l.passes++
+		s.at, s.last = nil, nil
 	}
 	if floats.Norm(s.grad, math.Inf(1)) > linearEnough {
 		return nil, s.lost("which are the most")
