@@ -51,7 +51,7 @@ func linearDrawn(rows, k int, seed uint64) *metrics.Predictions {
 			z[j] = r.NormFloat64()
 		}
 		z[y] += 3 + r.NormFloat64()
-		z[y^1] += 2
+		z[(y^1)%k] += 2
 		s := 0.0
 		for j := range z {
 			e[j] = math.Exp(z[j])

@@ -242,14 +242,14 @@ func (c *coordinates) gradient(g []float64) {
 type solution struct {
 	w, b     []float64
 	passes   int
-	gradient float64 // its largest element in absolute value
+	gradient float64 // its largest element in absolute value, by coordinates
 }
 
 const (
 	linearAim    = 1e-9 // largest element of the gradient, by coordinates, at which a fit ends
 	linearEnough = 1e-6 // and at which it may, if rounding lets no step help
 	linearPasses = 1000
-	linearRound  = 80   // passes without new coordinates
+	linearRound  = 1000  // passes without new coordinates
 	linearLeg    = 1e-6 // largest element at which the last leg begins, see runaway
 	linearFlat   = 1e-6 // curvature of a coordinate, of 1 at the start, that is no minimum's
 )
@@ -404,7 +404,7 @@ func (s *descent) run() (*solution, error) {
 	if floats.Norm(s.grad, math.Inf(1)) > linearEnough {
 		return nil, s.lost("which are the most")
 	}
-	f := &solution{w: slices.Clone(s.theta[:n-l.k]), b: slices.Clone(s.theta[n-l.k:]), gradient: floats.Norm(s.raw, math.Inf(1))}
+	f := &solution{w: slices.Clone(s.theta[:n-l.k]), b: slices.Clone(s.theta[n-l.k:]), gradient: floats.Norm(s.grad, math.Inf(1))}
 	if err := s.runaway(); err != nil {
 		return nil, err
 	}
@@ -450,8 +450,12 @@ func (s *descent) runaway() error {
 			class, most = j, v
 		}
 	}
+	advice := s.l.advice("OffDiagonal and Bias")
+	if s.l.off > 0 && s.l.bias > 0 {
+		advice = ", for no weight holds the diagonal"
+	}
 	return unreachable("%s can tell some labels from the scores so well that factors or biases would grow without end, most of all those of "+
-		"class %d; fit to more rows%s", s.l.name, class, s.l.advice("OffDiagonal and Bias"))
+		"class %d; fit to more rows%s", s.l.name, class, advice)
 }
 
 // pairs returns how many steps L-BFGS keeps in mind of so many parameters: 40, or fewer where that is more than 256 MiB.
