@@ -20,10 +20,10 @@ type coordinates struct {
 	k      int
 	full   bool
 	start  []float64
-	mean   []float64
+	mean   []float64 // of the logits that each class's row of W multiplies, weighted with the class's variances
 	scale  []float64 // 1/D
 	factor []float64 // L, or its diagonal for each class
-	bend   float64   // of W whole, 1 and what the penalty of b adds to the curvature, as the mean class has it
+	bend   []float64 // of each class, 1 and what the penalty of b adds to its curvature
 	free   []float64 // of W whole and a penalty, rows q = L^-1 e_j, times a number that makes the diagonal free of it, see cholesky
 	o      *Options
 }
@@ -38,17 +38,17 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	k := l.k
 	split := len(theta) - k
 	c := &coordinates{k: k, full: l.full, start: theta, o: l.o}
-	c.mean, c.scale = make([]float64, k), make([]float64, k)
+	c.mean, c.scale = make([]float64, split), make([]float64, k)
 	w, b := theta[:split], theta[split:]
 	if l.full {
 		w = transposed(w, k)
 	}
 	bound := l.weight * max(l.bound, 1)
 	second := newLattice(split, bound*max(l.bound, 1))
-	first, zeroth := newLattice(k, bound), newLattice(k, l.weight)
+	first, zeroth := newLattice(split, bound), newLattice(k, l.weight)
 	err := l.tiles(func() func(*linearTile) {
 		var y, loss []float64
-		a, m, v := make([]float64, split), make([]float64, k), make([]float64, k)
+		a, m, v := make([]float64, split), make([]float64, split), make([]float64, k)
 		return func(t *linearTile) {
 			y, loss = grown(y, len(t.z)), grown(loss, t.rows)
 			l.scores(y, t, w, b)
@@ -67,6 +67,7 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 			}
 			kernel.AddRowsF64(v, y, t.rows, k)
 			if l.full {
+				kernel.AddOuterF64(m, y, t.z, t.rows, k, k)
 				for i := range t.rows {
 					row, x := y[i*k:(i+1)*k], t.z[i*k:(i+1)*k]
 					u := floats.Sum(row)
@@ -75,7 +76,6 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 					}
 				}
 				kernel.AddOuterF64(a, y, t.z, t.rows, k, k)
-				kernel.AddRowsF64(m, y, t.rows, k)
 			} else {
 				for j := range t.z {
 					row := j % k
@@ -102,31 +102,41 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 		variances[j], c.scale[j] = v, 1/math.Sqrt(v)
 	}
 	if l.full {
-		c.cholesky(all, 2*l.off/float64(k-1)/all, 2*l.bias/all)
-	} else {
-		for j, v := range variances {
-			c.mean[j] /= v
-			square := c.factor[j] / v
-			c.factor[j] = math.Sqrt(max(square-float64(c.mean[j]*c.mean[j]), linearLeast*square, math.SmallestNonzeroFloat64))
-		}
+		c.cholesky(variances, all, l.off, l.bias)
+		return c, nil
+	}
+	for j, v := range variances {
+		c.mean[j] /= v
+		square := c.factor[j] / v
+		c.factor[j] = math.Sqrt(max(square-float64(c.mean[j]*c.mean[j]), linearLeast*square, math.SmallestNonzeroFloat64))
 	}
 	return c, nil
 }
 
-// cholesky replaces the sums of products of logits by L: that of their means, and penalties. That of W is one of the diagonal too at
-// first; for a row's e_j to be without, L^-T becomes L^-T (I + free free^T), where free is a multiple of L^-1 e_j.
-func (c *coordinates) cholesky(all, off, bias float64) {
+// cholesky replaces the sums of products of logits by L: that of their covariance within classes, and penalties. That of W is one of
+// the diagonal too at first; for a row's e_j to be without, L^-T becomes L^-T (I + free free^T), where free is a multiple of L^-1 e_j.
+func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	k := c.k
-	c.bend = 1 + bias
-	floats.Scale(1/all, c.mean)
+	c.bend = make([]float64, k)
+	floats.Scale(1/all, c.factor)
+	for j, v := range variances {
+		c.bend[j] = 1 + 2*bias/float64(k)/v
+		floats.Scale(1/v, c.mean[j*k:(j+1)*k])
+	}
+	c.rows(func() func(int) {
+		return func(i int) {
+			row := c.factor[i*k : (i+1)*k]
+			for j, v := range variances {
+				m := c.mean[j*k : (j+1)*k]
+				floats.AddScaled(row, -v/all/c.bend[j]*m[i], m)
+			}
+		}
+	})
 	trace := 0.0
 	for i := range k {
-		row := c.factor[i*k : (i+1)*k]
-		for j := range row {
-			row[j] = row[j]/all - float64(c.mean[i]*c.mean[j])/c.bend
-		}
-		trace += row[i]
+		trace += c.factor[i*k+i]
 	}
+	off *= 2 / float64(k-1) / all
 	ridge := off + max(linearLeast*trace/float64(k), 0x1p-1000)
 	for i := range k {
 		ri := c.factor[i*k : i*k+i]
@@ -210,7 +220,7 @@ func (c *coordinates) parameters(theta, x []float64) {
 				floats.AddScaled(v[:i], -v[i], c.factor[i*k:i*k+i])
 			}
 			floats.Add(theta[j*k:(j+1)*k], v)
-			theta[split+j] += c.scale[j]*x[split+j]/math.Sqrt(c.bend) - floats.Dot(v, c.mean)/c.bend
+			theta[split+j] += c.scale[j]*x[split+j]/math.Sqrt(c.bend[j]) - floats.Dot(v, c.mean[j*k:(j+1)*k])/c.bend[j]
 		}
 	})
 }
@@ -229,11 +239,11 @@ func (c *coordinates) gradient(g []float64) {
 	c.rows(func() func(int) {
 		return func(j int) {
 			v := g[j*k : (j+1)*k]
-			floats.AddScaled(v, -g[split+j]/c.bend, c.mean)
+			floats.AddScaled(v, -g[split+j]/c.bend[j], c.mean[j*k:(j+1)*k])
 			c.solve(v)
 			c.release(v, j)
 			floats.Scale(c.scale[j], v)
-			g[split+j] *= c.scale[j] / math.Sqrt(c.bend)
+			g[split+j] *= c.scale[j] / math.Sqrt(c.bend[j])
 		}
 	})
 }
@@ -249,9 +259,10 @@ const (
 	linearAim    = 1e-9 // largest element of the gradient, by coordinates, at which a fit ends
 	linearEnough = 1e-6 // and at which it may, if rounding lets no step help
 	linearPasses = 1000
-	linearRound  = 1000  // passes without new coordinates
-	linearLeg    = 1e-6 // largest element at which the last leg begins, see runaway
-	linearFlat   = 1e-6 // curvature of a coordinate, of 1 at the start, that is no minimum's
+	linearRound  = 200  // passes without new coordinates
+	linearLeg    = 1e-5 // largest element at which the last leg begins, see runaway
+	linearFlat   = 1e-6 // curvature along the last leg, of 1 at the start, that is no minimum's
+	linearShort  = 1e-8 // of the start's curvature, the square of a last leg that is short
 )
 
 // fit returns the best parameters.
@@ -279,7 +290,7 @@ func (l *linear) fit() (*solution, error) {
 		return nil, err
 	}
 	s := &descent{l: l, c: c}
-	f, err := s.run()
+	f, err := s.run(theta)
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +319,7 @@ type descent struct {
 
 	at, grad, theta, raw []float64 // the last point and its gradient, in coordinates and in parameters
 	value                float64
-	last                 []float64 // where the last leg began
+	last                 []float64 // parameters where the last leg began
 	err                  error
 	fault                any // what a pass panicked with
 }
@@ -353,7 +364,7 @@ func (s *descent) lost(why string) error {
 }
 
 // run descends until the gradient is 0, but for rounding.
-func (s *descent) run() (*solution, error) {
+func (s *descent) run(start []float64) (*solution, error) {
 	l := s.l
 	n := l.size()
 	problem := optimize.Problem{
@@ -367,7 +378,7 @@ func (s *descent) run() (*solution, error) {
 				return optimize.Failure, s.err
 			}
 			if s.last == nil && floats.Norm(s.grad, math.Inf(1)) < linearLeg {
-				s.last = slices.Clone(s.at)
+				s.last = slices.Clone(s.theta)
 			}
 			return optimize.NotTerminated, nil
 		},
@@ -399,49 +410,52 @@ func (s *descent) run() (*solution, error) {
 			return nil, err
 		}
 		l.passes++
-		s.at, s.last = nil, nil
+		s.at = nil
 	}
 	if floats.Norm(s.grad, math.Inf(1)) > linearEnough {
 		return nil, s.lost("which are the most")
 	}
 	f := &solution{w: slices.Clone(s.theta[:n-l.k]), b: slices.Clone(s.theta[n-l.k:]), gradient: floats.Norm(s.grad, math.Inf(1))}
-	if err := s.runaway(); err != nil {
+	if err := s.runaway(start); err != nil {
 		return nil, err
 	}
 	f.passes = l.passes
 	return f, nil
 }
 
-// runaway tells a slope that is flat because it has no end from a minimum. On the last leg, on which the gradient fell a thousandfold,
-// the way to a minimum is short, and ten such legs more lead up again. To the other end of the numbers it is as far as any, and the ten
-// lead nowhere.
-func (s *descent) runaway() error {
-	if s.last == nil {
+// runaway tells a slope that is flat because it has no end from a minimum. On the last leg, on which the gradient fell to 0, the way to a
+// minimum is short, and ten such legs more lead up again. To the other end of the numbers it is as far as any, and the ten lead nowhere:
+// the curvature along the way has vanished, if it is compared with that at the start.
+func (s *descent) runaway(start []float64) error {
+	l, n := s.l, len(start)
+	way, far, g := make([]float64, n), make([]float64, n), make([]float64, n)
+	floats.SubTo(way, s.theta, s.last)
+	size := floats.Norm(way, math.Inf(1))
+	if size == 0 {
 		return nil
 	}
-	n := len(s.at)
-	far, way, value := make([]float64, n), make([]float64, n), s.value
-	floats.SubTo(way, s.at, s.last)
-	floats.AddScaledTo(far, s.at, 10, way)
-	square := floats.Dot(way, way)
-	if square < 1e-8 {
-		return nil
+	value := func(from []float64, legs float64) (f, slope float64) {
+		if s.err == nil {
+			floats.AddScaledTo(far, from, legs, way)
+			f, s.err = l.gradient(g, far)
+		}
+		return f, floats.Dot(g, way)
 	}
-	s.eval(far)
-	if s.fault != nil {
-		panic(s.fault)
-	}
+	step := 0.01 / size / max(l.bound, 1)
+	_, a := value(start, 0)
+	_, b := value(start, step)
+	c, _ := value(s.theta, 10)
 	if s.err != nil {
 		return s.err
 	}
-	if s.value-value >= 50*linearFlat*square {
+	if first := (b - a) / step; c-s.value >= 50*linearFlat*first || first < linearShort {
 		return nil
 	}
-	k := s.l.k
+	k := l.k
 	class, most := 0, -1.0
 	for j := range k {
 		v := math.Abs(way[n-k+j])
-		if s.l.full {
+		if l.full {
 			v = max(v, floats.Norm(way[j*k:(j+1)*k], math.Inf(1)))
 		} else {
 			v = max(v, math.Abs(way[j]))
@@ -450,12 +464,12 @@ func (s *descent) runaway() error {
 			class, most = j, v
 		}
 	}
-	advice := s.l.advice("OffDiagonal and Bias")
-	if s.l.off > 0 && s.l.bias > 0 {
+	advice := l.advice("OffDiagonal and Bias")
+	if l.off > 0 && l.bias > 0 {
 		advice = ", for no weight holds the diagonal"
 	}
 	return unreachable("%s can tell some labels from the scores so well that factors or biases would grow without end, most of all those of "+
-		"class %d; fit to more rows%s", s.l.name, class, advice)
+		"class %d; fit to more rows%s", l.name, class, advice)
 }
 
 // pairs returns how many steps L-BFGS keeps in mind of so many parameters: 40, or fewer where that is more than 256 MiB.
