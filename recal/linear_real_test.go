@@ -2,6 +2,7 @@ package recal
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -70,4 +71,61 @@ func linearDrawn(rows, k int, seed uint64) *metrics.Predictions {
 		}
 	}
 	return p
+}
+
+// linearNLL returns the mean NLL of what a map makes of rows, or of the rows as they are.
+func linearNLL(m Map, p *metrics.Predictions) float64 {
+	var nll float64
+	var probs []float64
+	if m != nil {
+		probs = linearProbs(m, p)
+	}
+	for i, y := range p.Labels {
+		at := i*p.Classes + int(y)
+		if m != nil {
+			nll -= math.Log(probs[at])
+		} else {
+			nll -= math.Log(float64(p.F32[at]))
+		}
+	}
+	return nll / float64(p.Rows)
+}
+
+// TestLinearReal fits to a half and looks at the other.
+func TestLinearReal(t *testing.T) {
+	for _, c := range []struct {
+		set     string
+		classes int
+		m       Method
+		none    bool // no map is the best
+	}{
+		{"netcal_c10_wrn16_4", 10, Vector{}, false},
+		{"netcal_c10_wrn16_4", 10, Matrix{}, false},
+		{"netcal_c100_densenet_bc100", 100, Vector{}, false},
+		{"netcal_c100_densenet_bc100", 100, Matrix{}, true},
+	} {
+		if testing.Short() && c.classes > 10 {
+			continue
+		}
+		p := linearReal(t, c.set, c.classes)
+		rows := rand.New(rand.NewPCG(1, 2)).Perm(p.Rows)
+		fit, rest := linearSlice(p, rows[:p.Rows/2]), linearSlice(p, rows[p.Rows/2:])
+		m, err := c.m.Fit(InMemory(fit), nil)
+		if c.none {
+			if !errors.Is(err, ErrUnreachable) {
+				t.Errorf("%s, %v: %v", c.set, c.m, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s, %v: %v", c.set, c.m, err)
+			continue
+		}
+		before, after := linearNLL(nil, rest), linearNLL(m, rest)
+		n, g := m.(interface{ Passes() (int, float64) }).Passes()
+		t.Logf("%s, %v: NLL %.4f, then %.4f (%.4f of what it was fitted to); %d passes, gradient %.2g", c.set, c.m, before, after, linearNLL(m, fit), n, g)
+		if !(after < before) {
+			t.Errorf("%s, %v: NLL %v, then %v", c.set, c.m, before, after)
+		}
+	}
 }

@@ -258,8 +258,8 @@ type solution struct {
 const (
 	linearAim    = 1e-9 // largest element of the gradient, by coordinates, at which a fit ends
 	linearEnough = 1e-6 // and at which it may, if rounding lets no step help
-	linearPasses = 1000
-	linearRound  = 200  // passes without new coordinates
+	linearPasses = 2000
+	linearRound  = 500  // passes without new coordinates
 	linearLeg    = 1e-5 // largest element at which the last leg begins, see runaway
 	linearFlat   = 1e-6 // curvature along the last leg, of 1 at the start, that is no minimum's
 	linearShort  = 1e-8 // of the start's curvature, the square of a last leg that is short
@@ -472,8 +472,8 @@ func (s *descent) runaway(start []float64) error {
 		"class %d; fit to more rows%s", l.name, class, advice)
 }
 
-// pairs returns how many steps L-BFGS keeps in mind of so many parameters: 40, or fewer where that is more than 256 MiB.
-func pairs(n int) int { return max(5, min(40, 1<<24/n)) }
+// pairs returns how many steps L-BFGS keeps in mind of so many parameters: 200, or fewer where that is more than 256 MiB.
+func pairs(n int) int { return max(5, min(200, 1<<24/n)) }
 
 // lineSearch is that of Moré and Thuente, but takes values for equal that only rounding tells apart: then slopes decide.
 type lineSearch struct {

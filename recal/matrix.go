@@ -6,7 +6,26 @@ import (
 	"math"
 )
 
-// Matrix is matrix scaling: softmax(W z + b), of the least mean NLL and penalties.
+// Matrix is matrix scaling: softmax(W z + b), with a matrix of K*K factors and a bias for each class, those of the least mean NLL and
+// penalties,
+//
+//	OffDiagonal * mean of W_ij^2 over i != j  +  Bias * mean of b_i^2
+//
+// which are 0 by default (with both it is the ODIR of Kull et al.). The arg max may change.
+//
+// Logits, rows that are left out, L-BFGS and errors are as Vector has them, with this: in the scores of other classes one without
+// probability has the logarithm of the smallest probability above 0 that the type of the fit's scores holds (-103.28 for float32,
+// -744.44 for float64), of logits it lies as far below the row's largest; and a penalty of b is an end for biases. Labels that scores
+// can tell leave no best map without penalties, which is common with fewer than K*(K+1) rows: the error says so. What changes no
+// probability, a row added to all of W's, or a number to all biases, is chosen such that the penalties are least, and where there is
+// none such that the means are 0.
+//
+// A pass takes 4*K*K operations a row. A fit holds about 3*8*K*K bytes and 8*K*K more for each thread, and up to 256 MiB of steps.
+//
+// A file has the parameters matrix, by rows, biases, floor (what a class without probability counts in other scores), passes and gradient.
+//
+// Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks (2017). Kull, Perello-Nieto, Kaengsepp, Silva Filho, Song,
+// Flach: Beyond temperature scaling (2019).
 type Matrix struct {
 	OffDiagonal float64 // weight of the mean square of W's elements off the diagonal; 0 is none
 	Bias        float64 // weight of the mean square of b
@@ -16,7 +35,7 @@ func (m Matrix) String() string {
 	return spelled("matrix", value("off_diagonal", m.OffDiagonal, 0), value("bias", m.Bias, 0))
 }
 
-// Fit finds the matrix and the biases by L-BFGS.
+// Fit returns a *MatrixMap.
 func (m Matrix) Fit(d Data, o *Options) (Map, error) {
 	for _, v := range []float64{m.OffDiagonal, m.Bias} {
 		if !(v >= 0 && v <= math.MaxFloat64) {

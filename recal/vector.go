@@ -11,14 +11,27 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class, of the least mean NLL. Of probabilities z are
-// the logarithms. Logits are taken as they are: to add a number to all of a row changes what the map makes of it, unless all factors
-// are alike. The arg max may change.
+// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class, those of the least mean NLL. The arg max may
+// change.
+//
+// The logits z of probabilities are their logarithms. Those that are given as logits are taken as they are: a number that is added to
+// all of a row changes what the map makes of it, unless all factors are alike. A class without probability, or of the logit -Inf, has
+// none afterwards; rows whose label is one are left out (see Fit).
+//
+// The fit is by L-BFGS, from the best temperature, until no element of the gradient is above 1e-9, by logits in units of their standard
+// deviations, or rounding lets no step help and none is above 1e-6. If 2000 passes are not enough the error says so. There is no best
+// map, and the error wraps ErrUnreachable, where all labels are one class, where a class that has probability is no row's label, and
+// where scores tell some labels from the others so well that factors or biases would grow without end. One score a row is an error:
+// a factor and a bias of it are Platt.
+//
+// A file has the parameters factors, biases, passes and gradient (see VectorMap.Passes).
+//
+// Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks (2017).
 type Vector struct{}
 
 func (m Vector) String() string { return "vector" }
 
-// Fit finds the factors and biases by L-BFGS.
+// Fit returns a *VectorMap.
 func (m Vector) Fit(d Data, o *Options) (Map, error) {
 	l := &linear{d: d, o: o, name: m.String()}
 	f, err := l.fit()
@@ -69,7 +82,7 @@ type linearMap struct {
 	gradient float64
 }
 
-// check says what is wrong with what was read, of which n is the number of factors a class has to have been given.
+// check says what is wrong with what was read, whose W is of so many classes.
 func (m *linearMap) check(classes int) error {
 	k := m.fit.Classes
 	if k < 2 || classes != k || len(m.b) != k {
@@ -98,7 +111,8 @@ func (m *linearMap) Fit() Fit { return m.fit }
 // Biases returns the bias of each class. Their sum is 0, for that changes nothing.
 func (m *linearMap) Biases() []float64 { return slices.Clone(m.b) }
 
-// Passes returns how many times the fit computed the gradient, and the largest element that it had in the end.
+// Passes returns how many times the fit read the data for a gradient, and the largest element that it had in the end, by logits in
+// units of their standard deviations.
 func (m *linearMap) Passes() (n int, gradient float64) { return m.passes, m.gradient }
 
 // Out takes as many classes as the map was fitted to, and gives Probs of as many. A map of logits takes Logits; one of probabilities or
