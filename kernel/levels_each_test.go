@@ -39,6 +39,10 @@ func TestLevelsElementwise(t *testing.T) {
 			check.Specials64(), edges64},
 		&mapper[float64, float64]{"LogF64", LogF64, true, math.Float64frombits, (*rand.Rand).ExpFloat64,
 			check.Specials64(), edges64},
+		&mapper[float32, float64]{"LogsF32", LogsF32, true, bits32, func(r *rand.Rand) float32 { return r.Float32() },
+			check.Specials32(), edges32},
+		&mapper[uint16, float64]{"LogsF16", LogsF16, true, bits16, any16, check.SpecialHalf(), nil},
+		&mapper[uint16, float64]{"LogsBF16", LogsBF16, true, bits16, any16, check.SpecialBF16(), nil},
 		&mapper[uint16, float32]{"WidenF16", WidenF16, false, bits16, any16, check.SpecialHalf(), nil},
 		&mapper[uint16, float32]{"WidenBF16", WidenBF16, false, bits16, any16, check.SpecialBF16(), nil},
 	} {

@@ -59,6 +59,7 @@ var families = []struct {
 	{"residuals", residuals},
 	{"tempered", tempered},
 	{"scaled", scaledSoftmax},
+	{"logs", logs},
 }
 
 // levels are the folders with what makes a machine for one file, and the architecture.
