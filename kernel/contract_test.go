@@ -69,6 +69,15 @@ func TestPanics(t *testing.T) {
 	}
 	matrix["PairKLF32"] = func(s shape) { PairKLF32(make([]float64, 20), f32, f32, f32, s.rows, s.k, s.stride) }
 	matrix["PairKLF64"] = func(s shape) { PairKLF64(make([]float64, 20), f64, f64, f64, s.rows, s.k, s.stride) }
+	to := newTempered(20)
+	matrix["TemperedF32"] = func(s shape) { TemperedF32(to, f32, s.rows, s.k, s.stride, y, 1) }
+	matrix["TemperedF64"] = func(s shape) { TemperedF64(to, f64, s.rows, s.k, s.stride, y, 1) }
+	matrix["TemperedF16"] = func(s shape) { TemperedF16(to, u16, s.rows, s.k, s.stride, y, 1) }
+	matrix["TemperedBF16"] = func(s shape) { TemperedBF16(to, u16, s.rows, s.k, s.stride, y, 1) }
+	matrix["ScaledSoftmaxF32"] = func(s shape) { ScaledSoftmaxF32(make([]float32, 20), s.stride, f32, s.rows, s.k, s.stride, 1) }
+	matrix["ScaledSoftmaxF64"] = func(s shape) { ScaledSoftmaxF64(make([]float64, 20), s.stride, f64, s.rows, s.k, s.stride, 1) }
+	matrix["ScaledSoftmaxF16"] = func(s shape) { ScaledSoftmaxF16(make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride, 1) }
+	matrix["ScaledSoftmaxBF16"] = func(s shape) { ScaledSoftmaxBF16(make([]float32, 20), s.stride, u16, s.rows, s.k, s.stride, 1) }
 	c1, c2, c3 := make([]float64, 20), make([]float64, 20), make([]float64, 20)
 	matrix["PairSumsF32"] = func(s shape) { PairSumsF32(c1, c2, c3, f32, f32, s.rows, s.k, s.stride) }
 	matrix["PairSumsF64"] = func(s shape) { PairSumsF64(c1, c2, c3, f64, f64, s.rows, s.k, s.stride) }
@@ -251,6 +260,29 @@ func TestPanics(t *testing.T) {
 			t.Error("CountUpTo writes before it panics")
 		}
 
+		for _, beta := range []float64{0, math.Copysign(0, -1), -1, nan, math.Inf(1), math.Inf(-1)} {
+			panics("TemperedF32", errBeta, func() { TemperedF32(to, f32, 4, 4, 4, y, beta) })
+			panics("TemperedF64", errBeta, func() { TemperedF64(to, f64, 4, 4, 4, y, beta) })
+			panics("ScaledSoftmaxF32", errBeta, func() { ScaledSoftmaxF32(make([]float32, 20), 4, f32, 4, 4, 4, beta) })
+			panics("ScaledSoftmaxF64", errBeta, func() { ScaledSoftmaxF64(make([]float64, 20), 4, f64, 4, 4, 4, beta) })
+		}
+		for _, beta := range []float64{5e-324, math.MaxFloat64} {
+			panics("TemperedF32", none, func() { TemperedF32(to, f32, 4, 4, 4, y, beta) })
+			panics("ScaledSoftmaxF32", none, func() { ScaledSoftmaxF32(make([]float32, 20), 4, f32, 4, 4, 4, beta) })
+		}
+		panics("TemperedF32", errLabels, func() { TemperedF32(to, f32, 4, 4, 4, y[:3], 1) })
+		panics("ScaledSoftmaxF32, short dst", errShape, func() { ScaledSoftmaxF32(make([]float32, 15), 4, f32, 4, 4, 4, 1) })
+		for i := range 4 {
+			c := newTempered(4)
+			s := []*[]float64{&c.NLL, &c.Slope, &c.Curvature, &c.Label}[i]
+			*s = (*s)[:3]
+			panics(fmt.Sprint("TemperedF32, column ", i), errColumns, func() { TemperedF32(c, f32, 4, 4, 4, y, 1) })
+		}
+		panics("LogsF32", errLength, func() { LogsF32(f64, f32[1:]) })
+		panics("LogsF16", errLength, func() { LogsF16(f64, u16[1:]) })
+		panics("LogsBF16", errLength, func() { LogsBF16(f64[1:], u16) })
+		panics("LogsF64", errLength, func() { LogsF64(f64[1:], f64) })
+
 		columns := newNormal(5)
 		for _, s := range []shape{{2, 4, 4}, {2, 1, 4}, {0, 0, 4}} {
 			panics("NormalF32", errNormal, func() { NormalF32(columns, f32, s.rows, s.k, s.stride) })
@@ -333,7 +365,7 @@ func TestNoAllocations(t *testing.T) {
 	norms, low := newStats(n), NewLowest(0.25, LeftClosed, -1)
 	norms.Rest, norms.Entropy = nil, nil
 	classSums, list := ClassSums{make([]int64, n), make([]int64, n), make([]int64, n)}, make([]uint32, n+ListSlack)
-	cells := make([]GridCell, GridSize())
+	cells, to := make([]GridCell, GridSize()), newTempered(4)
 	isatest.Each(t, func(t *testing.T) {
 		for _, k := range []int{2, 30, 1500} {
 			rows := 4
@@ -367,6 +399,20 @@ func TestNoAllocations(t *testing.T) {
 					PairKLF64(g64, f64, f64, f64, rows, k, k)
 					PairSumsF32(c.Top, c.Tail, c.Label, f32, f32, rows, k, k)
 					PairSumsF64(c.Top, c.Tail, c.Label, f64, f64, rows, k, k)
+				},
+				"Tempered": func() {
+					TemperedF32(to, f32, rows, k, k, y, 2)
+					TemperedF64(to, f64, rows, k, k, y, 2)
+					TemperedF16(to, u16, rows, k, k, y, 2)
+					TemperedBF16(to, u16, rows, k, k, y, 2)
+					ScaledSoftmaxF32(g32, k, f32, rows, k, k, 2)
+					ScaledSoftmaxF64(g64, k, f64, rows, k, k, 2)
+					ScaledSoftmaxF16(g32, k, u16, rows, k, k, 2)
+					ScaledSoftmaxBF16(g32, k, u16, rows, k, k, 2)
+					LogsF32(g64, f32)
+					LogsF16(g64, u16)
+					LogsBF16(g64, u16)
+					LogsF64(g64, f64)
 				},
 				"LogSumExp": func() {
 					LogSumExpF32(g64, f32, rows, k, k)
@@ -457,6 +503,7 @@ var golden = map[string]uint64{
 	"softmax/f16":  0x00c1260f5029d508,
 	"softmax/f32":  0xf3ac61f468d8c5e1,
 	"softmax/f64":  0xa6e372f37c946689,
+	"tempered":     0xb9072281cd434398,
 }
 
 func TestGoldenBits(t *testing.T) {
@@ -560,6 +607,7 @@ func TestGoldenBits(t *testing.T) {
 		}
 		got["hitblocks"] = hh.Sum64()
 		got["samples"] = hashSpreads()
+		got["tempered"] = hashTempered()
 		for name, g := range got {
 			if golden[name] != g {
 				t.Errorf("\t%q: %#016x,", name, g)

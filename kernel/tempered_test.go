@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"hash/fnv"
 	"math"
 	"testing"
 
@@ -148,4 +149,41 @@ func TestTemperedFar(t *testing.T) {
 			}
 		}
 	})
+}
+
+// hashTempered is of the columns of rows and the probabilities that scaled ones have.
+func hashTempered() uint64 {
+	h := fnv.New64a()
+	for _, k := range []int{1, 2, 3, 7, 10, 16, 31, 32, 33, 64, 100, 1000, 1024, 1025, 2500} {
+		const rows = 6
+		x := goldenRows(check.Rand(uint64(4000+k)), rows, k)
+		y := make([]int32, rows)
+		for i := range y {
+			y[i] = int32(i * 7 % k)
+		}
+		c, p, q := newTempered(rows), make([]float32, rows*k), make([]float64, rows*k)
+		for _, beta := range []float64{1, 0.6, 25, 1e-5, 1e-250} {
+			for half := range 2 {
+				if half == 0 {
+					TemperedF32(c, x, rows, k, k, y, beta)
+				} else {
+					TemperedF64(c, widen64(x), rows, k, k, y, beta)
+				}
+				for i := range rows {
+					for _, v := range []float64{c.NLL[i], c.Slope[i], c.Curvature[i], c.Label[i]} {
+						hash64(h, math.Float64bits(v))
+					}
+				}
+			}
+			ScaledSoftmaxF32(p, k, x, rows, k, k, beta)
+			ScaledSoftmaxF64(q, k, widen64(x), rows, k, k, beta)
+			for j := range p {
+				if p[j] == p[j] {
+					hash64(h, uint64(math.Float32bits(p[j])))
+					hash64(h, math.Float64bits(q[j]))
+				}
+			}
+		}
+	}
+	return h.Sum64()
 }
