@@ -19,9 +19,8 @@ func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 	case s.Classes == 1 && k == metrics.Probs:
 		logitAll(dst[:hi-lo])
 	case k == metrics.Probs:
-		for i, p := range dst[:(hi-lo)*s.Classes] {
-			dst[i] = kernel.Log64(p)
-		}
+		dst = dst[:(hi-lo)*s.Classes]
+		kernel.LogF64(dst, dst)
 	}
 }
 

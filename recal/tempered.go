@@ -50,7 +50,23 @@ func (t *temperedRows) fill() {
 	if n := t.n * c.Classes; len(t.tile) < n {
 		t.tile = make([]float64, n)
 	}
-	logits(t.tile, &c.Scores, c.Kind, t.at, t.at+t.n)
+	k, stride := c.Classes, max(c.Classes, c.Stride)
+	if k == 1 || c.Kind != metrics.Probs || stride > k {
+		logits(t.tile, &c.Scores, c.Kind, t.at, t.at+t.n)
+		return
+	}
+	// The same numbers, by one kernel.
+	dst, from, to := t.tile[:t.n*k], t.at*k, (t.at+t.n)*k
+	switch {
+	case c.F32 != nil:
+		kernel.LogsF32(dst, c.F32[from:to])
+	case c.F64 != nil:
+		kernel.LogsF64(dst, c.F64[from:to])
+	case c.F16 != nil:
+		kernel.LogsF16(dst, c.F16[from:to])
+	default:
+		kernel.LogsBF16(dst, c.BF16[from:to])
+	}
 }
 
 // columns fills the columns of the rows at beta > 0.
