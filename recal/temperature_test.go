@@ -931,3 +931,75 @@ func TestTemperatureBadFile(t *testing.T) {
 		}
 	}
 }
+
+// TestTemperatureNarrowKeepsArgMax: of half precision, and of logarithms, as TestTemperatureKeepsArgMax.
+func TestTemperatureNarrowKeepsArgMax(t *testing.T) {
+	for _, classes := range []int{2, 9, 40} {
+		p := temperatureRandom(14, 100, classes, 0.5)
+		for i, v := range p.F64 {
+			p.F64[i] = math.Round(v*8) / 8
+		}
+		for _, T := range []float64{1e-9, 0.7, 1e9} {
+			m := recal.NewTemperature(T, classes)
+			for _, q := range temperatureTypes(p) {
+				small := metrics.Scores{F32: make([]float32, len(p.F64)), Rows: p.Rows, Classes: classes}
+				wide := metrics.Scores{F64: make([]float64, len(p.F64)), Rows: p.Rows, Classes: classes}
+				m.Apply(&small, &q.Scores, metrics.LogProbs)
+				m.Apply(&wide, &q.Scores, metrics.Logits)
+				for i := range p.Rows {
+					want := temperatureTop(p.F64[i*classes:][:classes])
+					if a, b := temperatureTop(small.F32[i*classes:][:classes]), temperatureTop(wide.F64[i*classes:][:classes]); a != want || b != want {
+						t.Fatalf("%v, %d classes, T = %v, row %d: arg max %d and %d, want %d", q.DType(), classes, T, i, a, b, want)
+					}
+				}
+			}
+		}
+	}
+	// Of a binary task's logarithms, at the two sides of ln(1/2).
+	l := metrics.Scores{F64: []float64{math.Log(0.5), math.Nextafter(math.Log(0.5), -1), -0.69, -0.7}, Rows: 4, Classes: 1}
+	dst := metrics.Scores{F32: make([]float32, 4), Rows: 4, Classes: 1}
+	recal.NewTemperature(1e20, 1).Apply(&dst, &l, metrics.LogProbs)
+	if v := dst.F32; v[2] < 0.5 || v[3] >= 0.5 || (v[0] >= 0.5) != (math.Exp(l.F64[0]) >= 0.5) || v[1] >= 0.5 {
+		t.Error(v)
+	}
+}
+
+// temperatureBroken are data of which some read fails.
+type temperatureBroken struct {
+	recal.Data
+	reads, good int
+}
+
+var errTemperatureBroken = errors.New("the disk is gone")
+
+func (b *temperatureBroken) Open() (recal.Source, error) {
+	if b.reads++; b.reads > b.good {
+		return nil, errTemperatureBroken
+	}
+	return b.Data.Open()
+}
+
+// TestTemperatureReadFails: whichever read fails, its error is returned.
+func TestTemperatureReadFails(t *testing.T) {
+	p := temperatureRandom(15, 50, 3, 2)
+	even := temperatureRandom(15, 6, 3, 2)
+	copy(even.F64, []float64{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2})
+	copy(even.Labels, []int32{0, 1, 2, 0, 1, 2})
+	for _, q := range []*metrics.Predictions{p, even} {
+		fit, err := recal.ETS{}.Fit(recal.InMemory(q), nil)
+		reads := 3 // of even labels: the error comes then
+		if err == nil {
+			reads = fit.Fit().Reads
+		}
+		for good := range reads {
+			if _, err := (recal.ETS{}).Fit(&temperatureBroken{Data: recal.InMemory(q), good: good}, nil); !errors.Is(err, errTemperatureBroken) {
+				t.Errorf("%d reads of %d: %v", good, reads, err)
+			}
+		}
+	}
+	for good := range 2 {
+		if _, _, err := recal.Profile(&temperatureBroken{Data: recal.InMemory(p), good: good}, nil, []float64{1}); !errors.Is(err, errTemperatureBroken) {
+			t.Errorf("a profile, %d reads: %v", good, err)
+		}
+	}
+}
