@@ -14,8 +14,9 @@ import (
 // mean NLL. The arg max and the order of a row's classes stay.
 //
 // The logits of probabilities are their logarithms, of a binary task's ln(p/(1-p)). The likelihood is convex in 1/T, and T is found
-// to about 12 digits by a bracketed Newton's method, whose every read of the data gives slope and curvature, summed exactly: with the
-// first, which checks the rows, some 6 reads, and 12 at most. Rows whose label has no probability are left out (see Fit).
+// to about 12 digits by a bracketed Newton's method, whose every read of the data gives slope and curvature, summed exactly. It takes
+// some 6 reads with the first, which checks the rows; 12 are enough but for a few rows whose logits differ in size by orders of
+// magnitude. Rows whose label has no probability are left out (see Fit).
 //
 // There is no best T, and the error wraps ErrUnreachable, where no row counts; where the logits of each row are all equal, so that T
 // changes nothing; where every label has its row's largest logit, so that the NLL falls as long as T does; and where the logits

@@ -27,12 +27,13 @@ func (l *likelihood) temperature() (*TemperatureMap, error) {
 const uniform = 0x1p-996
 
 // newton finds the beta at which the slope g is 0. g rises with beta, from g0 < 0 at 0 to the sum of the gaps between the largest
-// logit of a row and its label's. Near 0 g - g0 is in proportion to beta, and far away gap - g mostly to 1/beta^2 or falls exponentially: so
+// logit of a row and its label's. Near 0 g - g0 is in proportion to beta; far away gap - g is mostly so to 1/beta^2, or falls
+// exponentially. So
 //
 //	L(ln beta) = ln((g - g0) / -g0) - ln((gap - g) / gap)
 //
-// is nearly a line, or one of beta where it is steep, and Newton's steps on it are good from anywhere. From two points on the next is where the cubic through the values
-// and slopes of both, with ln beta as the function of L, has L = 0.
+// is nearly a line, or one of beta where it is steep, and Newton's steps on it are good from anywhere. From two points on the next is
+// where the cubic through the values and slopes of both, with ln beta as the function of L, has L = 0. A bracket of the root is kept.
 func (l *likelihood) newton() (float64, moments, error) {
 	zero, err := l.at(uniform)
 	if err != nil {
