@@ -14,7 +14,7 @@ import (
 // and where the scores separate the labels: one score is not below any without the event and not above any with it.
 //
 // The scores 0 and 1 stay what they are, also where a or b is 0: that is where curves go whose coefficients fall to 0. Where they agree
-// with the label they say nothing of the curve; rows where they do not are Fit.LeftOut.
+// with the label they say nothing of the curve; rows where they do not are Fit.LeftOut, see Platt.
 //
 // Of a curve in a file a, b and c are the coefficients.
 type Beta struct {

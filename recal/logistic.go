@@ -25,7 +25,7 @@ type logisticRows struct {
 // logisticTile is how many rows are worked on at a time.
 const logisticTile = 512
 
-// logisticModel is what the fits of a walk have in common.
+// logisticModel is what fits side by side have in common.
 type logisticModel struct {
 	beta     bool
 	smoothed bool
@@ -82,7 +82,7 @@ func (e *logisticEnds) add(z float64) {
 	e.lo, e.hi = math.Min(e.lo, z), math.Max(e.hi, z)
 }
 
-// logisticSurvey is what the first walk finds out of the rows of a fit: of those without the event and with it.
+// logisticSurvey is what the first read finds out of the rows of a fit: of those without the event and with it.
 type logisticSurvey struct {
 	rows   [2]int64 // with finite logits
 	weight [2]exact.Sum
@@ -368,7 +368,7 @@ type logisticFit struct {
 }
 
 const (
-	logisticSearches = 200   // walks before a fit is given up
+	logisticSearches = 200   // reads before a fit is given up
 	logisticPrecise  = 1e-8  // a step so small, by the largest change of the logit, is the last one: the next would be its square
 	logisticNothing  = 1e-12 // standard errors
 	logisticNear     = 1e-4  // a step so small is followed by far smaller ones

@@ -18,7 +18,8 @@ import (
 // the event and not above any with it, or the other way around.
 //
 // The scores 0 and 1 have no finite logit. Where they agree with the label they say nothing of the curve, for with a > 0 it makes 0 and
-// 1 of them; should the curve of the others fall there is none. Rows where they do not agree are Fit.LeftOut. N+ and N- are of rows
+// 1 of them; should the curve of the others fall there is none. Rows where they do not agree are Fit.LeftOut: of several classes those
+// whose true class has no probability, from all curves, and of the top label those where it is certain and wrong. N+ and N- are of rows
 // with finite logits.
 //
 // Of a curve in a file a and b are the coefficients, a_se and b_se their standard errors: see PlattCurve.
