@@ -2483,4 +2483,46 @@ func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *flo
 	}
 }
 
+// LogsF32 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+func LogsF32(dst *float64, x *float32, n int) {
+	switch {
+	case isa.NEON:
+		neon.LogsF32(dst, x, n)
+	case isa.AVX512:
+		avx512.LogsF32(dst, x, n)
+	case isa.AVX2:
+		avx2.LogsF32(dst, x, n)
+	default:
+		panic(absent)
+	}
+}
+
+// LogsF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+func LogsF16(dst *float64, x *uint16, n int) {
+	switch {
+	case isa.NEON:
+		neon.LogsF16(dst, x, n)
+	case isa.AVX512:
+		avx512.LogsF16(dst, x, n)
+	case isa.AVX2:
+		avx2.LogsF16(dst, x, n)
+	default:
+		panic(absent)
+	}
+}
+
+// LogsBF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+func LogsBF16(dst *float64, x *uint16, n int) {
+	switch {
+	case isa.NEON:
+		neon.LogsBF16(dst, x, n)
+	case isa.AVX512:
+		avx512.LogsBF16(dst, x, n)
+	case isa.AVX2:
+		avx2.LogsBF16(dst, x, n)
+	default:
+		panic(absent)
+	}
+}
+
 const absent = "asm: no assembly at this level"

@@ -1080,3 +1080,18 @@ func ScaledShortF64(w *float64, x *float64, rows int, k int, stride int, labels 
 //
 //go:noescape
 func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64)
+
+// LogsF32 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+//
+//go:noescape
+func LogsF32(dst *float64, x *float32, n int)
+
+// LogsF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+//
+//go:noescape
+func LogsF16(dst *float64, x *uint16, n int)
+
+// LogsBF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+//
+//go:noescape
+func LogsBF16(dst *float64, x *uint16, n int)

@@ -922,3 +922,12 @@ func ScaledShortF64(w *float64, x *float64, rows int, k int, stride int, labels 
 func ScaledRowsF64(w *float64, x *float64, rows int, k int, stride int, dst *float64, dstStride int, t *float64) {
 	panic(absent)
 }
+
+// LogsF32 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+func LogsF32(dst *float64, x *float32, n int) { panic(absent) }
+
+// LogsF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+func LogsF16(dst *float64, x *uint16, n int) { panic(absent) }
+
+// LogsBF16 writes the natural logarithms of n elements, a multiple of 16 that is not 0, to dst.
+func LogsBF16(dst *float64, x *uint16, n int) { panic(absent) }
