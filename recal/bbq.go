@@ -115,7 +115,7 @@ func (m BBQ) inOrder(d Data, o *Options, s *survey) ([]curve, error) {
 				t.load(c, lo, min(lo+t.rows, c.Rows))
 				for class := range rows {
 					t.column(t.spare, class)
-					t.hits(hit, class)
+					t.hits(hit[:t.n], class)
 					for i, p := range t.spare[:t.n] {
 						rows[class] = append(rows[class], row{p, number(c, lo+i), hit[i]})
 					}

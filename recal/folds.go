@@ -1,7 +1,6 @@
 package recal
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/candor-go/candor/metrics"
@@ -115,72 +114,4 @@ func take[T any](s []T, rows []int32, width, stride int) []T {
 		d = append(d, s[int(r)*stride:int(r)*stride+width]...)
 	}
 	return d
-}
-
-// Applied yields what a map makes of a source's rows, with their labels, weights and numbers: float64 of float64 scores, else float32.
-// The map has to take the rows (see Map.Out); decisions and confidence scores are left behind, for they belong to what was said before.
-func Applied(m Map, src metrics.Source) metrics.Source { return &applied{m, src} }
-
-type applied struct {
-	m   Map
-	src metrics.Source
-}
-
-func (a *applied) Next() (*metrics.Chunk, error) {
-	c, err := a.src.Next()
-	if err != nil {
-		return nil, err
-	}
-	k, width, err := a.m.Out(c.Kind, c.Classes)
-	if err != nil {
-		return nil, err
-	}
-	d := &metrics.Chunk{Predictions: metrics.Predictions{Kind: k}, First: c.First, Numbers: slices.Clone(c.Numbers)}
-	d.Rows, d.Classes = c.Rows, width
-	if c.F64 != nil {
-		d.F64 = make([]float64, c.Rows*width)
-	} else {
-		d.F32 = make([]float32, c.Rows*width)
-	}
-	d.Labels, d.Observed, d.Weights, d.Groups = slices.Clone(c.Labels), slices.Clone(c.Observed), slices.Clone(c.Weights), slices.Clone(c.Groups)
-	if c.Kind == metrics.Normals && k != c.Kind {
-		d.Observed = observedOf(c)
-	}
-	a.m.Apply(&d.Scores, &c.Scores, c.Kind)
-	if c.Recycle != nil {
-		c.Recycle()
-	}
-	return d, nil
-}
-
-// CrossFit fits the method to all folds but one, for each fold, and gives the rows of that fold, recalibrated, to the accumulators. So
-// each row is recalibrated by a map that has not seen it, and what the accumulators say can be compared with what they say of the rows
-// as they are. It returns the maps, in the order of the folds. On an error the accumulators may have rows of some folds.
-func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator) ([]Map, error) {
-	var maps []Map
-	for i := range f.Count() {
-		rest, fold := f.Split(d, i)
-		fitted, err := m.Fit(rest, o)
-		if err != nil {
-			return nil, foldError(i, f.Count(), err)
-		}
-		src, err := fold.Open()
-		if err != nil {
-			return nil, foldError(i, f.Count(), err)
-		}
-		pass := metrics.NewPass(&metrics.Options{Threads: o.threads()}, accs...)
-		if err := pass.AddSource(Applied(fitted, src)); err != nil {
-			src.Close()
-			return nil, foldError(i, f.Count(), err)
-		}
-		if err := src.Close(); err != nil {
-			return nil, foldError(i, f.Count(), err)
-		}
-		maps = append(maps, fitted)
-	}
-	return maps, nil
-}
-
-func foldError(i, k int, err error) error {
-	return fmt.Errorf("recal: fold %d of %d: %w", i+1, k, err)
 }

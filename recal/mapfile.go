@@ -42,7 +42,7 @@ func (f *fitFile) check() error {
 	}
 	none := f.LeftOut == 0 && f.FirstLeftOut == -1
 	some := f.LeftOut > 0 && f.LeftOut <= f.Rows && f.FirstLeftOut >= 0
-	if f.Rows < 1 || f.Classes < 1 || f.Reads < 1 || !kind || !none && !some {
+	if f.Rows < 0 || f.Classes < 1 || (f.Rows > 0) != (f.Reads > 0) || !kind || !none && !some {
 		return errors.New("no fit is so")
 	}
 	return nil
