@@ -6,6 +6,8 @@
 // what a walk through sorted ones needs (HitBlocksF32), the distances in rows of samples (SampleSpreadF32), the errors of normal
 // forecasts (NormalF32), affine maps of logits and the gradient by their parameters (AffineF64, ScaleShiftF64, SoftmaxResidualsF64,
 // AddOuterF64, AddRowsF64, AddProductsF64), Exp64, Log64, Phi64 and PhiInv64.
+// forecasts (NormalF32), what a fit of a temperature asks of rows (TemperedF32), softmax of scaled logits (ScaledSoftmaxF32),
+// Exp64, Log64, Phi64 and PhiInv64.
 // No metric knows its name here. What follows holds for every function; a function's own comment says what it adds.
 //
 // # Shapes and panics
@@ -41,6 +43,8 @@
 // alignment and have any length; nothing outside them is read or written. Inputs are not written, and outputs do not
 // overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64, ScaleShiftF64 and, with equal strides, in Softmax
 // and LogSoftmax of float32 and float64; what sorts, splits or selects works in place. A scratch may hold anything, overlaps
+// overlap inputs, except that dst may be x itself in ExpF32, LogF32, ExpF64, LogF64 and, with equal strides, in Softmax,
+// LogSoftmax and ScaledSoftmax of float32 and float64; what sorts, splits or selects works in place. A scratch may hold anything, overlaps
 // nothing else, and means nothing afterwards; a call at a time may use it.
 //
 // # Levels
@@ -125,6 +129,9 @@
 //	softmax, for a logit    5e-7 + 8e-8*d of it, + 2**-149              1e-15 + 2e-16*d of it, + 2**-1074
 //	  d below the largest
 //	residuals and their NLL                                     1e-15 + 2e-16*d of it for k to 1,024
+//	scaled softmax, for     7e-7 + 2e-7*d of it, + 2**-149              2e-15 + 4e-16*d of it, + 2**-1074
+//	  beta*logit d below
+//	a term of Tempered      7e-15 + 2e-16*|beta*d| of it                the same
 //	Exp64, Log64; Log1p64   1 ulp; 1.5 ulp
 //	Phi64, PhiInv64         1e-15 of it
 //	NLL of normal rows      3e-7 * max(1, |ln SD|, Z^2/2)               6e-16 * max(1, |ln SD|, Z^2/2)
@@ -168,6 +175,20 @@
 // in the second cache: 256 of 100 logits, say. A block of the result stands in registers, 8 rows by 24 columns with AVX-512 and 6 by 8
 // with AVX2, so that a multiply-add needs less than half a load. Some columns of the other matrix are packed for it: they are read again
 // for each 8 rows. Where logits are scaled one by one, ScaleShiftF64 and AddProductsF64 stand for the two products.
+// # Temperature
+//
+// TemperedF32 takes each row's largest element first, while the row comes into the cache, and then one exponential of an element, all in
+// float64. A row of at most 32 is one chain in index order; in a longer one element j belongs to lane j mod 8, folded once at the end: l
+// and l+4, l and l+2, l and l+1. A term is 2**(n/16) by a table of sixteen, times a polynomial of degree 5 in d*c - n, with
+// c = 16*log2(e)*beta rounded once; the largest element's is 1, and what is below 2**-1000 is no term. The slope has no digits to lose
+// where the label is the largest, as d is 0 then. beta is a number of the user's, so what is tiny or huge stays a number.
+//
+// ScaledSoftmaxF32 stores 2**(d*c), c = log2(e)*beta rounded to float32, adds it up as the other long rows are (float64 in eight lanes),
+// and multiplies by 1 over the sum. A term below the largest is at most 1 less two units in its last place, which times any number
+// lies below that: so the same elements are the largest before and after, whatever is rounded. A beta beyond 2**100 or
+// below 2**-100 takes Exp64 for each float32.
+//
+// LogsF32 has the bits of Log64: where logits are the logarithms of probabilities.
 //
 // # Ensembles
 //

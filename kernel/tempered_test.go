@@ -187,3 +187,44 @@ func hashTempered() uint64 {
 	}
 	return h.Sum64()
 }
+
+// TestTemperedOptimum: the inverse temperature of the least NLL, at which the slopes sum to 0, is that of 50 digits.
+func TestTemperedOptimum(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		for _, of := range []struct {
+			rows, k int
+			want    float64
+		}{{60, 10, 0.2752903858134278805307378}, {60, 37, 0.4000816855075632368455619}, {20, 1100, 0.4191235157728862782005086}} {
+			x, y := make([]float32, of.rows*of.k), make([]int32, of.rows)
+			for i := range of.rows {
+				row := x[i*of.k : (i+1)*of.k]
+				for j := range row {
+					row[j] = float32((i*i*7919+j*104729+i*j*31)%1009)/64 - 8
+				}
+				if y[i] = argMaxRow32(&rows32{f32: x}, i*of.k, of.k); i%3 == 0 {
+					y[i] = int32(i * 5 % of.k)
+				}
+			}
+			c := newTempered(of.rows)
+			for name, run := range map[string]func(beta float64){
+				"f32": func(beta float64) { TemperedF32(c, x, of.rows, of.k, of.k, y, beta) },
+				"f64": func(beta float64) { TemperedF64(c, widen64(x), of.rows, of.k, of.k, y, beta) },
+				"f16": func(beta float64) { TemperedF16(c, toHalf(x), of.rows, of.k, of.k, y, beta) },
+			} {
+				beta := 0.4
+				for range 12 {
+					run(beta)
+					slope, curvature := 0.0, 0.0
+					for i := range c.Slope {
+						slope += c.Slope[i]
+						curvature += c.Curvature[i]
+					}
+					beta -= slope / curvature
+				}
+				if e := math.Abs(beta/of.want - 1); e > 2e-14 {
+					t.Errorf("%d x %d %s: %.17g, want %.17g, off by %.1e of it", of.rows, of.k, name, beta, of.want, e)
+				}
+			}
+		}
+	})
+}
