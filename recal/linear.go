@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -116,6 +117,14 @@ func (t *linearTile) add(c *metrics.Chunk, lo, hi int) {
 	}
 }
 
+// fill is add for one goroutine at a time, and tells whether all rows are there.
+func (t *linearTile) fill(c *metrics.Chunk, lo, hi, want int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(c, lo, hi)
+	return t.rows == want
+}
+
 // sort puts the rows in the order of their numbers; they nearly always are.
 func (t *linearTile) sort(k int) {
 	row := make([]float64, 0)
@@ -178,10 +187,12 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 	var mu sync.Mutex
 	open := map[int64]*linearTile{}
 	var free []*linearTile
-	return each(l.d, l.o, func() func(*metrics.Chunk) {
+	var rows atomic.Int64
+	err := each(l.d, l.o, func() func(*metrics.Chunk) {
 		visit := newVisit()
 		mine := &linearTile{}
 		finish := func(t *linearTile) {
+			rows.Add(int64(t.rows))
 			t.sort(l.k)
 			t.clean(l.k, l.s.kind, l.floor)
 			if t.rows > 0 {
@@ -217,11 +228,7 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 					open[g] = t
 				}
 				mu.Unlock()
-				t.mu.Lock()
-				t.add(c, lo, hi)
-				whole := t.rows == want
-				t.mu.Unlock()
-				if whole {
+				if t.fill(c, lo, hi, want) {
 					finish(t)
 					mu.Lock()
 					delete(open, g)
@@ -231,6 +238,10 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 			}
 		}
 	})
+	if err == nil && rows.Load() != l.s.fit.Rows {
+		err = errors.New("recal: the data have other rows than when they were read first")
+	}
+	return err
 }
 
 // lattice adds tiles' sums in any order, as whole multiples of a quantum.
@@ -289,6 +300,7 @@ func (l *linear) prepare() error {
 	}
 	var mu sync.Mutex
 	seen := make([]bool, l.k) // classes with some probability
+	counts := make([]int64, l.k)
 	err = l.tiles(func() func(*linearTile) {
 		return func(t *linearTile) {
 			bound := 0.0
@@ -313,26 +325,29 @@ func (l *linear) prepare() error {
 			for j, b := range some {
 				seen[j] = seen[j] || b
 			}
+			for _, y := range t.labels {
+				counts[y]++
+			}
 		}
 	})
 	if err != nil {
 		return err
 	}
-	l.s.fit.Reads++
+	s.fit.Reads++
 	l.weight = l.total.Float64()
 	if b := l.weight * l.bound * l.bound; !(b > 0 && b <= math.MaxFloat64/4) && l.bound > 0 {
 		return fmt.Errorf("recal: logits as far from 0 as %v cannot be scaled", l.bound)
 	}
-	return l.labels(seen)
+	return l.labels(seen, counts)
 }
 
 // labels says where labels alone let no map be the best.
-func (l *linear) labels(seen []bool) error {
+func (l *linear) labels(seen []bool, counts []int64) error {
 	if l.bias > 0 {
 		return nil
 	}
 	last, n := 0, 0
-	for j, c := range l.s.counts {
+	for j, c := range counts {
 		if c > 0 {
 			last, n = j, n+1
 		}
@@ -340,7 +355,7 @@ func (l *linear) labels(seen []bool) error {
 	if n == 1 {
 		return unreachable("all labels are class %d, so its bias would grow without end; fit to rows of all classes%s", last, l.advice("Bias"))
 	}
-	for j, c := range l.s.counts {
+	for j, c := range counts {
 		if c == 0 && seen[j] {
 			return unreachable("no label is class %d, so its bias would fall without end; fit to rows of all classes%s", j, l.advice("Bias"))
 		}
@@ -444,7 +459,7 @@ func (l *linear) penalty(grad, w, b []float64) float64 {
 		off *= l.off / n
 	}
 	if l.bias > 0 {
-		mean := floats.Sum(b) / float64(k)
+		mean := linearSum(b) / float64(k)
 		for j, v := range b {
 			v -= mean
 			bias += float64(v * v)
@@ -469,6 +484,15 @@ func columnMeans(w []float64, k int, off bool) []float64 {
 	}
 	floats.Scale(1/n, m)
 	return m
+}
+
+// linearSum adds in the order of the elements; that of floats.Sum depends on where they are in memory.
+func linearSum(v []float64) float64 {
+	s := 0.0
+	for _, x := range v {
+		s += x
+	}
+	return s
 }
 
 func grown(s []float64, n int) []float64 {

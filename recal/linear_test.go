@@ -415,6 +415,21 @@ func TestLinearErrors(t *testing.T) {
 	if _, err := (Matrix{}).Fit(InMemory(none), nil); err == nil || !strings.Contains(err.Error(), "all rows") {
 		t.Error(err)
 	}
+	far := linearDrawn(50, 3, 1)
+	far.F64, far.F32 = make([]float64, 150), nil
+	far.F64[7] = 1e200
+	if _, err := (Matrix{}).Fit(InMemory(far), nil); err == nil || !strings.Contains(err.Error(), "cannot be scaled") {
+		t.Error(err)
+	}
+	// Other rows at every reading.
+	n := 50
+	changing := OpenFunc(func() (Source, error) {
+		n--
+		return InMemory(linearSlice(p, make([]int, n))).Open()
+	})
+	if _, err := (Vector{}).Fit(changing, nil); err == nil || !strings.Contains(err.Error(), "other rows") {
+		t.Error(err)
+	}
 	for s, want := range map[string]Method{
 		"vector": Vector{}, "matrix": Matrix{}, "matrix(bias=2)": Matrix{Bias: 2}, "matrix(off_diagonal=0.5,bias=1)": Matrix{OffDiagonal: 0.5, Bias: 1},
 	} {

@@ -70,7 +70,7 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 				kernel.AddOuterF64(m, y, t.z, t.rows, k, k)
 				for i := range t.rows {
 					row, x := y[i*k:(i+1)*k], t.z[i*k:(i+1)*k]
-					u := floats.Sum(row)
+					u := linearSum(row)
 					for j, v := range x {
 						row[j] = u * v
 					}
@@ -96,7 +96,7 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	first.means(c.mean, l.weight)
 	c.factor = make([]float64, split)
 	second.means(c.factor, l.weight)
-	all := floats.Sum(variances)
+	all := linearSum(variances)
 	for j, v := range variances {
 		v = max(v, 1e-3*all/float64(k))
 		variances[j], c.scale[j] = v, 1/math.Sqrt(v)
@@ -302,7 +302,7 @@ func (l *linear) fit() (*solution, error) {
 // center takes from b and from W's columns what changes no probability: their means, of columns with a penalty that of what is off the
 // diagonal.
 func (l *linear) center(f *solution) {
-	floats.AddConst(-floats.Sum(f.b)/float64(l.k), f.b)
+	floats.AddConst(-linearSum(f.b)/float64(l.k), f.b)
 	if !l.full {
 		return
 	}
@@ -447,6 +447,9 @@ func (s *descent) runaway(start []float64) error {
 	c, _ := value(s.theta, 10)
 	if s.err != nil {
 		return s.err
+	}
+	if math.IsInf(l.worst, 1) {
+		return nil // beyond the numbers, and so up
 	}
 	if first := (b - a) / step; c-s.value >= 50*linearFlat*first || first < linearShort {
 		return nil
