@@ -136,7 +136,7 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	for i := range k {
 		trace += c.factor[i*k+i]
 	}
-	off *= 2 / float64(k-1) / all
+	off = float64(off * (2 / float64(k-1) / all))
 	ridge := off + max(linearLeast*trace/float64(k), 0x1p-1000)
 	for i := range k {
 		ri := c.factor[i*k : i*k+i]

@@ -20,7 +20,8 @@ import (
 // probability, a row added to all of W's, or a number to all biases, is chosen such that the penalties are least, and where there is
 // none such that the means are 0.
 //
-// A pass takes 4*K*K operations a row. A fit holds about 3*8*K*K bytes and 8*K*K more for each thread, and up to 256 MiB of steps.
+// A pass takes 4*K*K operations a row. A fit holds about 20 matrices of the size of W, two more for each thread, and up to 256 MiB of
+// steps.
 //
 // A file has the parameters matrix, by rows, biases, floor (what a class without probability counts in other scores), passes and gradient.
 //
