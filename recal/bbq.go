@@ -114,7 +114,7 @@ func (m BBQ) inOrder(d Data, o *Options, s *survey) ([]curve, error) {
 			for lo := 0; lo < c.Rows; lo += t.rows {
 				t.load(c, lo, min(lo+t.rows, c.Rows))
 				for class := range rows {
-					t.column(t.spare, class)
+					t.column(t.spare[:t.n], class)
 					t.hits(hit[:t.n], class)
 					for i, p := range t.spare[:t.n] {
 						rows[class] = append(rows[class], row{p, number(c, lo+i), hit[i]})
