@@ -14,7 +14,7 @@ import (
 // and the order of a row's classes stay.
 //
 // T is that of Temperature, and the weights, with that T, are those of the least mean NLL. That is convex in them; they are found by
-// Newton's method over the triangle of the weights, borders and all, and each of its steps reads the data once: 4 to 12 reads after
+// Newton's method over the triangle of the weights, borders and all, and each of its steps reads the data once: mostly 4 to 12 after
 // those of the temperature. A binary task has K = 2 and sigmoids. Where no temperature is the best there is no ETS either, and the
 // error is that of Temperature. Rows whose label has no probability are left out (see Fit), as they are for the temperature, though a
 // w3 above 0 gives them some.
