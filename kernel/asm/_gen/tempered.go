@@ -164,6 +164,7 @@ func temperedRows(m Machine, s Source) {
 		m.Label("near_many")
 		for i := range g {
 			m.Prefetch(p, aheadOfTempered+64*i)
+			m.PrefetchBeyond(p, 64*i, r.stride)
 		}
 		steps(g, side, true)
 		m.AddR(p, g*k.stepBytes(s))
@@ -173,6 +174,7 @@ func temperedRows(m Machine, s Source) {
 	}
 	k.loop("near_one", s, p, left, func() {
 		m.Prefetch(p, aheadOfTempered)
+		m.PrefetchBeyond(p, 0, r.stride)
 		steps(1, min(side, regs), true)
 	})
 	m.Label("last")
@@ -193,7 +195,8 @@ func temperedRows(m Machine, s Source) {
 	m.Return()
 }
 
-// aheadOfTempered is how far rows are prefetched, in bytes.
+// aheadOfTempered is how far rows are prefetched, in bytes. The next row is fetched into the second cache besides, where rows are longer
+// than that: its largest element is looked for all at once.
 const aheadOfTempered = 6144
 
 // temperedAbreast is how many registers of float64 go through the arithmetic of terms side by side.

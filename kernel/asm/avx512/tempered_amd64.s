@@ -171,7 +171,9 @@ near:
 
 near_many:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	PREFETCHT0       6208(AX)
+	PREFETCHT1       64(AX)(SI*1)
 	VCVTPS2PD        (AX), Z8
 	VCVTPS2PD        32(AX), Z11
 	VCVTPS2PD        64(AX), Z12
@@ -267,6 +269,7 @@ near_rest:
 
 near_one:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	VCVTPS2PD        (AX), Z8
 	VCVTPS2PD        32(AX), Z11
 	VSUBPD           Z4, Z8, Z8
@@ -601,9 +604,13 @@ near:
 
 near_many:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	PREFETCHT0       6208(AX)
+	PREFETCHT1       64(AX)(SI*1)
 	PREFETCHT0       6272(AX)
+	PREFETCHT1       128(AX)(SI*1)
 	PREFETCHT0       6336(AX)
+	PREFETCHT1       192(AX)(SI*1)
 	VMOVUPS          (AX), Z8
 	VMOVUPS          64(AX), Z11
 	VMOVUPS          128(AX), Z12
@@ -699,6 +706,7 @@ near_rest:
 
 near_one:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	VMOVUPS          (AX), Z8
 	VSUBPD           Z4, Z8, Z8
 	VBROADCASTSD     c64_4338000000000000<>+0(SB), Z11
@@ -979,7 +987,9 @@ near:
 
 near_many:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	PREFETCHT0       6208(AX)
+	PREFETCHT1       64(AX)(SI*1)
 	VCVTPH2PS        (AX), Z8
 	VCVTPS2PD        Y8, Z8
 	VCVTPH2PS        (AX), Z11
@@ -1081,6 +1091,7 @@ near_rest:
 
 near_one:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	VCVTPH2PS        (AX), Z8
 	VCVTPS2PD        Y8, Z8
 	VCVTPH2PS        (AX), Z11
@@ -1415,7 +1426,9 @@ near:
 
 near_many:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	PREFETCHT0       6208(AX)
+	PREFETCHT1       64(AX)(SI*1)
 	VPMOVZXWD        (AX), Z8
 	VPSLLD           $0x10, Z8, Z8
 	VCVTPS2PD        Y8, Z8
@@ -1521,6 +1534,7 @@ near_rest:
 
 near_one:
 	PREFETCHT0       6144(AX)
+	PREFETCHT1       (AX)(SI*1)
 	VPMOVZXWD        (AX), Z8
 	VPSLLD           $0x10, Z8, Z8
 	VCVTPS2PD        Y8, Z8

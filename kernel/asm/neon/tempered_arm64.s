@@ -630,6 +630,9 @@ near:
 
 near_one:
 	PRFM 6144(R8), PLDL1KEEP
+	MOVD R8, R11
+	ADD R5, R11
+	PRFM (R11), PLDL2KEEP
 	FMOVD (R8), F3
 	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
 	WORD $0x4ee2d463 // fsub v3.2d, v3.2d, v2.2d
@@ -1718,6 +1721,9 @@ near:
 
 near_one:
 	PRFM 6144(R8), PLDL1KEEP
+	MOVD R8, R11
+	ADD R5, R11
+	PRFM (R11), PLDL2KEEP
 	FMOVQ (R8), F3
 	WORD $0x4ee2d463 // fsub v3.2d, v3.2d, v2.2d
 	FMOVQ 224(R0), F16
@@ -2682,6 +2688,9 @@ near:
 
 near_one:
 	PRFM 6144(R8), PLDL1KEEP
+	MOVD R8, R11
+	ADD R5, R11
+	PRFM (R11), PLDL2KEEP
 	FMOVD (R8), F3
 	WORD $0x0e217863 // fcvtl v3.4s, v3.4h
 	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
@@ -3983,6 +3992,9 @@ near:
 
 near_one:
 	PRFM 6144(R8), PLDL1KEEP
+	MOVD R8, R11
+	ADD R5, R11
+	PRFM (R11), PLDL2KEEP
 	FMOVD (R8), F3
 	WORD $0x2e613863 // shll v3.4s, v3.4h, #16
 	WORD $0x0e617863 // fcvtl v3.2d, v3.2s
