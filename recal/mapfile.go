@@ -34,7 +34,7 @@ type fitFile struct {
 	Reads        int    `json:"reads"`
 }
 
-// check returns an error unless a fit can have been so.
+// check returns an error unless a fit can have been so. A map that was not fitted has seen no rows, in no reads.
 func (f *fitFile) check() error {
 	kind := false
 	for k := metrics.Kind(0); k.Valid(); k++ {
@@ -42,8 +42,8 @@ func (f *fitFile) check() error {
 	}
 	none := f.LeftOut == 0 && f.FirstLeftOut == -1
 	some := f.LeftOut > 0 && f.LeftOut <= f.Rows && f.FirstLeftOut >= 0
-	if f.Rows < 0 || f.Classes < 1 || (f.Rows > 0) != (f.Reads > 0) || !kind || !none && !some {
-		return errors.New("no fit is so")
+	if f.Rows < 0 || f.Reads < 0 || (f.Rows == 0) != (f.Reads == 0) || f.Classes < 1 || !kind || !none && !some {
+		return errors.New("its rows, classes, kind, rows left out and reads are no fit's")
 	}
 	return nil
 }
