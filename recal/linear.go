@@ -292,7 +292,8 @@ func (l *linear) prepare() error {
 		return fmt.Errorf("recal: %s is for the scores of classes, and these are %s", l.name, s.fit.Kind)
 	}
 	if s.fit.Classes == 1 {
-		return fmt.Errorf("recal: %s is for two classes or more, and these rows have one score: a factor and a bias of one logit are platt", l.name)
+		return fmt.Errorf("recal: %s is for two classes or more, and these rows have one score: a factor and a bias of one logit are platt",
+			l.name)
 	}
 	l.k, l.groups, l.floor = s.fit.Classes, counter.n, lowest(counter.dtype)
 	if s.fit.LeftOut == s.fit.Rows {
@@ -301,12 +302,10 @@ func (l *linear) prepare() error {
 	var mu sync.Mutex
 	seen := make([]bool, l.k) // classes with some probability
 	counts := make([]int64, l.k)
+	low := l.floor
 	err = l.tiles(func() func(*linearTile) {
 		return func(t *linearTile) {
-			bound := 0.0
-			for _, v := range t.z {
-				bound = max(bound, math.Abs(v))
-			}
+			least, most := floats.Min(t.z), floats.Max(t.z)
 			some := make([]bool, l.k)
 			zeros := t.zeros
 			for i := range t.rows {
@@ -320,7 +319,8 @@ func (l *linear) prepare() error {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			l.bound = max(l.bound, bound)
+			l.bound = max(l.bound, -least, most)
+			low = min(low, least)
 			l.total.AddExactAll(t.weights)
 			for j, b := range some {
 				seen[j] = seen[j] || b
@@ -334,6 +334,9 @@ func (l *linear) prepare() error {
 		return err
 	}
 	s.fit.Reads++
+	if s.kind == metrics.LogProbs {
+		l.floor = low // logarithms go further down than those of what the type holds
+	}
 	l.weight = l.total.Float64()
 	if b := l.weight * l.bound * l.bound; !(b > 0 && b <= math.MaxFloat64/4) && l.bound > 0 {
 		return fmt.Errorf("recal: logits as far from 0 as %v cannot be scaled", l.bound)
@@ -353,11 +356,13 @@ func (l *linear) labels(seen []bool, counts []int64) error {
 		}
 	}
 	if n == 1 {
-		return unreachable("all labels are class %d, so its bias would grow without end; fit to rows of all classes%s", last, l.advice("Bias"))
+		return unreachable("all labels are class %d, so its bias would grow without end; fit to rows of all classes%s", last,
+			l.advice("Bias"))
 	}
 	for j, c := range counts {
 		if c == 0 && seen[j] {
-			return unreachable("no label is class %d, so its bias would fall without end; fit to rows of all classes%s", j, l.advice("Bias"))
+			return unreachable("no label is class %d, so its bias would fall without end; fit to rows of all classes%s", j,
+				l.advice("Bias"))
 		}
 	}
 	return nil

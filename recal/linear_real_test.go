@@ -123,7 +123,8 @@ func TestLinearReal(t *testing.T) {
 		}
 		before, after := linearNLL(nil, rest), linearNLL(m, rest)
 		n, g := m.(interface{ Passes() (int, float64) }).Passes()
-		t.Logf("%s, %v: NLL %.4f, then %.4f (%.4f of what it was fitted to); %d passes, gradient %.2g", c.set, c.m, before, after, linearNLL(m, fit), n, g)
+		t.Logf("%s, %v: NLL %.4f, then %.4f (%.4f of what it was fitted to); %d passes, gradient %.2g",
+			c.set, c.m, before, after, linearNLL(m, fit), n, g)
 		if !(after < before) {
 			t.Errorf("%s, %v: NLL %v, then %v", c.set, c.m, before, after)
 		}

@@ -351,9 +351,13 @@ func TestLinearReachable(t *testing.T) {
 	for i := range unsure.F32 {
 		unsure.F32[i] *= 1e4
 	}
-	wide := linearDrawn(60, 300, 4)
-	for i := range wide.Labels {
-		wide.Labels[i] = int32(i * 5)
+	logs := linearSpoiled(800, 6)
+	logs.Kind = metrics.LogProbs
+	for i, v := range logs.F32 {
+		logs.F32[i] = max(float32(kernel.Log64(float64(v))), float32(math.Inf(-1)))
+		if v > 0 && v < 1e-4 && int32(i%6) != logs.Labels[i/6] {
+			logs.F32[i] = -300
+		}
 	}
 	for _, c := range []struct {
 		name string
@@ -365,6 +369,7 @@ func TestLinearReachable(t *testing.T) {
 		{"constant scores", still, Matrix{}},
 		{"zeros", linearSpoiled(800, 6), Matrix{}},
 		{"zeros", linearSpoiled(800, 6), Vector{}},
+		{"logarithms", logs, Matrix{}},
 		{"far logits", unsure, Vector{}},
 		{"far logits", unsure, Matrix{}},
 		{"two classes", linearDrawn(200, 2, 3), Vector{}},
@@ -431,7 +436,8 @@ func TestLinearErrors(t *testing.T) {
 		t.Error(err)
 	}
 	for s, want := range map[string]Method{
-		"vector": Vector{}, "matrix": Matrix{}, "matrix(bias=2)": Matrix{Bias: 2}, "matrix(off_diagonal=0.5,bias=1)": Matrix{OffDiagonal: 0.5, Bias: 1},
+		"vector": Vector{}, "matrix": Matrix{}, "matrix(bias=2)": Matrix{Bias: 2},
+		"matrix(off_diagonal=0.5,bias=1)": Matrix{OffDiagonal: 0.5, Bias: 1},
 	} {
 		m, err := Parse(s)
 		if err != nil || m != want || m.String() != s {

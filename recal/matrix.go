@@ -15,15 +15,17 @@ import (
 //
 // Logits, rows that are left out, L-BFGS and errors are as Vector has them, with this: in the scores of other classes one without
 // probability has the logarithm of the smallest probability above 0 that the type of the fit's scores holds (-103.28 for float32,
-// -744.44 for float64), of logits it lies as far below the row's largest; and a penalty of b is an end for biases. Labels that scores
-// can tell leave no best map without penalties, which is common with fewer than K*(K+1) rows: the error says so. What changes no
+// -744.44 for float64); of LogProbs it is the least that there was, where that is less, and of logits it lies as far below the row's
+// largest. A penalty of b is an end for biases. Labels that scores can tell leave no best map without penalties, which is common with
+// fewer than K*(K+1) rows: the error says so. The diagonal has no penalty, so there may be none with them either. What changes no
 // probability, a row added to all of W's, or a number to all biases, is chosen such that the penalties are least, and where there is
 // none such that the means are 0.
 //
 // A pass takes 4*K*K operations a row. A fit holds about 20 matrices of the size of W, two more for each thread, and up to 256 MiB of
 // steps.
 //
-// A file has the parameters matrix, by rows, biases, floor (what a class without probability counts in other scores), passes and gradient.
+// A file has the parameters matrix, by rows, biases, floor (what a class without probability counts in other scores), passes and
+// gradient.
 //
 // Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks (2017). Kull, Perello-Nieto, Kaengsepp, Silva Filho, Song,
 // Flach: Beyond temperature scaling (2019).

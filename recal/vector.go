@@ -38,7 +38,8 @@ func (m Vector) Fit(d Data, o *Options) (Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &VectorMap{linearMap{fit: l.s.fit, kind: l.s.kind, method: m.String(), w: f.w, b: f.b, passes: f.passes, gradient: f.gradient}}, nil
+	return &VectorMap{linearMap{fit: l.s.fit, kind: l.s.kind, method: m.String(), w: f.w, b: f.b,
+		passes: f.passes, gradient: f.gradient}}, nil
 }
 
 func (m Vector) with(option, value string) (Method, error) { return m, noOption(option) }
