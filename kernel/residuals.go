@@ -88,7 +88,9 @@ func residuals(row []float64, y int, weight float64) float64 {
 
 // residualRoom is where the assembly keeps what it knows of rows; kernel/asm/_gen/residuals.go has its layout.
 type residualRoom struct {
-	max, label, sum, weight, nll [workRows]float64
+	max, label  [workRows]float64
+	_           [workRows]float64 // the sum of the terms
+	weight, nll [workRows]float64
 }
 
 // termsRoom is how many terms of short rows stand beside these until their sum is known: what is stored in part, as the end of a row
