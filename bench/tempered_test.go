@@ -8,7 +8,8 @@ import (
 )
 
 // runTempered runs a kernel of a temperature fit.
-func runTempered[T any](b *testing.B, dtype string, k, size int, at func(int) T, f func(*kernel.Tempered, []T, int, int, int, []int32, float64)) {
+func runTempered[T any](b *testing.B, dtype string, k, size int, at func(int) T,
+	f func(*kernel.Tempered, []T, int, int, int, []int32, float64)) {
 	run(b, dtype, k, size, at, func(c *kernel.Stats, x []T, rows, k, stride int, y []int32) uint8 {
 		f(&kernel.Tempered{NLL: c.NLL, Slope: c.Top, Curvature: c.Tail, Label: c.Label}, x, rows, k, stride, y, 0.7)
 		return 0

@@ -103,7 +103,8 @@ func TestLogs(t *testing.T) {
 			LogsBF16(c, u)
 			LogsF64(d, widen64(x))
 			for i, v := range x {
-				for j, w := range [][2]float64{{a[i], float64(v)}, {b[i], float64(widenF16(u[i]))}, {c[i], float64(math.Float32frombits(uint32(u[i]) << 16))}, {d[i], float64(v)}} {
+				for j, w := range [][2]float64{{a[i], float64(v)}, {b[i], float64(widenF16(u[i]))},
+					{c[i], float64(math.Float32frombits(uint32(u[i]) << 16))}, {d[i], float64(v)}} {
 					if want := Log64(w[1]); w[0] != want && (w[0] == w[0] || want == want) {
 						t.Fatalf("%d of %d, %v: %v, want %v", i, j, w[1], w[0], want)
 					}

@@ -28,7 +28,7 @@ type temperedSums struct {
 	sums   [3][]V // of terms, terms times d, terms times d^2
 }
 
-// temperedOf returns them; keep is how a parameter is kept.
+// temperedOf returns them with the parameters at t.
 func (k kernel) temperedOf(w R) *temperedSums {
 	t := k.Arg("t")
 	return &temperedSums{vector64: vector64{k.Machine}, look: k.Sixteenths(), c: k.keepAt(w, 0, k.Broadcast(F64, t, temperedC)),
