@@ -26,7 +26,7 @@ func FuzzLevelsTempered(f *testing.F) {
 				kernel.TemperedF32, kernel.ScaledSoftmaxF32, kernel.ArgMaxF32, kernel.ArgMaxF32, kernel.LogsF32, class32)
 		case 1:
 			temperedLevels(t, elements(data, how, repeat, off, 8, math.Float64frombits, func(v float64) float64 { return v }), k16, pad, more, seed,
-				kernel.TemperedF64, kernel.ScaledSoftmaxF64, kernel.ArgMaxF64, kernel.ArgMaxF64, kernel.LogsF64, class64)
+				kernel.TemperedF64, kernel.ScaledSoftmaxF64, kernel.ArgMaxF64, kernel.ArgMaxF64, kernel.LogF64, class64)
 		case 2:
 			temperedLevels(t, elements(data, how, repeat, off, 2, half, toHalf), k16, pad, more, seed,
 				kernel.TemperedF16, kernel.ScaledSoftmaxF16, kernel.ArgMaxF16, kernel.ArgMaxF32, kernel.LogsF16, class32)

@@ -3,6 +3,7 @@ package kernel
 import "github.com/candor-go/candor/kernel/asm"
 
 // LogsF32 writes Log64(x[i]) to dst[i]: natural logarithms as float64, -Inf of 0, NaN of a negative number. The slices have equal lengths.
+// LogF64 is its like for float64.
 func LogsF32(dst []float64, x []float32) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{f32: x})
@@ -19,9 +20,6 @@ func LogsBF16(dst []float64, x []uint16) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{bf16: x})
 }
-
-// LogsF64 is LogF64.
-func LogsF64(dst, x []float64) { LogF64(dst, x) }
 
 // logsStep is how many elements the assembly takes at a time.
 const logsStep = 16

@@ -101,7 +101,7 @@ func TestLogs(t *testing.T) {
 			LogsF32(a, x)
 			LogsF16(b, u)
 			LogsBF16(c, u)
-			LogsF64(d, widen64(x))
+			LogF64(d, widen64(x))
 			for i, v := range x {
 				for j, w := range [][2]float64{{a[i], float64(v)}, {b[i], float64(widenF16(u[i]))},
 					{c[i], float64(math.Float32frombits(uint32(u[i]) << 16))}, {d[i], float64(v)}} {

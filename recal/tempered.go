@@ -61,7 +61,7 @@ func (t *temperedRows) fill() {
 	case c.F32 != nil:
 		kernel.LogsF32(dst, c.F32[from:to])
 	case c.F64 != nil:
-		kernel.LogsF64(dst, c.F64[from:to])
+		kernel.LogF64(dst, c.F64[from:to])
 	case c.F16 != nil:
 		kernel.LogsF16(dst, c.F16[from:to])
 	default:

@@ -493,6 +493,7 @@ func TestReadmeSample(t *testing.T) {
 	for _, command := range []string{
 		"candor eval testdata/sample/diabetes_gaussian.npz --task regression",
 		"candor eval testdata/golden/covid_eu_quantiles23.csv.gz --task quantiles --quantile-prefix q --group model --metrics wis,coverage_50,coverage_90",
+		"candor recal fit temperature testdata/sample/digits_logits.npy --labels testdata/sample/digits_labels.npy --input logits",
 	} {
 		_, out, _ := candor(t, strings.Fields(command)[1:]...)
 		table, _, ok := strings.Cut(out, "\nNext:")
