@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(p.works); got != "eval_f32_k10 eval_f32_k100 eval_f32_k1000 eval_f64_k1000 classwise_f32_k1000 classwise_logits_f32_k1000 members_f32_k1000" {
+	if got := names(p.works); got != "eval_f32_k10 eval_f32_k100 eval_f32_k1000 eval_f64_k1000 classwise_f32_k1000 classwise_logits_f32_k1000 members_f32_k1000 temperature_f32_k1000" {
 		t.Errorf("-workload: %s", got)
 	}
 	if !p.json || p.rounds != 3 || !slices.Equal(p.levels, []isa.Level{isa.LevelGeneric}) || !slices.Equal(p.threads, []int{1}) {

@@ -20,6 +20,7 @@ type workload struct {
 	what    func() []metrics.Accumulator
 	ranking *ranking // nil: an evaluation
 	members bool     // the mutual information of an ensemble instead
+	temper  bool     // a read of a fit of a temperature instead
 
 	// What it should reach at the highest level with one thread, 0 where nothing is asked.
 	goal   float64
@@ -57,6 +58,9 @@ const (
 	// multiply-adds and as much other arithmetic on the same ports.
 	opsMembers = opsF32 + opsScale + 1 + 24./informationMembers
 
+	// A term of a temperature is float64, of 18 operations; the row's extremes are two of float32.
+	opsTempered = 2*18 + 2
+
 	// A row of a normal forecast takes a sixteenth of a division, 20 multiply-adds, a dozen other operations, 25 to widen five columns
 	// and twice 21 to be counted; an eighth of 34 to be summed, NLL and CRPS.
 	opsNormal = 110./16 + 34./8
@@ -86,6 +90,7 @@ var workloads = []workload{
 	{name: "classwise_f32_k1000", store: "softmax", classes: softmaxClasses, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, kind: metrics.Probs, what: classwise, lineOps: opsNorm + opsClasses},
 	{name: "classwise_logits_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.40, unit: unitRatio, kind: metrics.Logits, what: classwise, lineOps: opsF32 + opsScale + opsClasses},
 	{name: "members_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.50, unit: unitRatio, goal4K: 0.40, members: true, lineOps: opsMembers},
+	{name: "temperature_f32_k1000", store: "f32", classes: 1000, dtype: metrics.Float32, goal: 0.60, unit: unitRatio, temper: true, lineOps: opsTempered},
 	{name: "normal_f32", store: "normal", classes: 3, dtype: metrics.Float32, goal: 0.50, unit: unitRatio, goal4K: 0.40, kind: metrics.Normals, what: normalForecasts, rowOps: opsNormal},
 	{name: "sort_f32_1e6", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 25, below: 12, unit: unitSort, ranking: &ranking{1e6, sortScores}},
 	{name: "sort_f32_1e7", store: "uniform", classes: 1, dtype: metrics.Float32, goal: 20, below: 12, unit: unitSort, ranking: &ranking{1e7, sortScores}},
@@ -103,6 +108,10 @@ func (w *workload) prepare(m *memory, first, rows, threads int) func() {
 	if w.members {
 		x, y := view[float32](m.rows(w, first, rows)), m.labels[w.classes][first:first+rows]
 		return func() { sink.Add(math.Float64bits(mutualInformation(x, y, w.classes))) }
+	}
+	if w.temper {
+		x, y := view[float32](m.rows(w, first, rows)), m.labels[w.classes][first:first+rows]
+		return func() { temperatureRead(x, y, w.classes, threads) }
 	}
 	preds := w.predictions(m, first, rows)
 	return func() {
