@@ -182,10 +182,10 @@ func checkImports(fset *token.FileSet, file *ast.File, dir string, test bool) (f
 // fused products there. kernel has its own, with the same bits everywhere: Exp64, Log64, Log1p64.
 var inexact = []string{"Exp", "Exp2", "Expm1", "Log", "Log1p", "Log2", "Log10", "Pow", "Erf"}
 
-// checkMath returns the mentions of inexact functions in a parsed file of kernel or metrics. A mention is enough: a
+// checkMath returns the mentions of inexact functions in a parsed file of kernel, metrics or recal. A mention is enough: a
 // function that is passed on is called as well.
 func checkMath(fset *token.FileSet, file *ast.File, dir string, test bool) (found []finding) {
-	if test || !matchAny([]string{"kernel/...", "metrics/..."}, dir) {
+	if test || !matchAny([]string{"kernel/...", "metrics/...", "recal/..."}, dir) {
 		return nil
 	}
 	name := ""

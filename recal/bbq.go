@@ -164,7 +164,7 @@ func (r *bbqRows) add(p float64, n, n1 int64) {
 // cut returns the end of a bin whose last score is i-1.
 func (r *bbqRows) cut(i int) float64 {
 	a, b := r.p[i-1], r.p[i]
-	if c := a + (b-a)/2; c > a || a == b {
+	if c := a + float64((b-a)/2); c > a || a == b {
 		return c
 	}
 	return b // of neighbouring numbers
@@ -256,7 +256,7 @@ func (r *bbqRows) model(ends []int) bbqModel {
 		}
 		n, n1 := float64(r.n[to]-r.n[from]), float64(r.n1[to]-r.n1[from])
 		s := (r.s[to] - r.s[from]) + (r.t[to] - r.t[from])
-		middle := (low + high) / 2
+		middle := float64((low + high) / 2) // a product to the compiler
 		m.p = append(m.p, (n1+(s+middle)/(n1+1))/(n+1))
 		t := 2 * min(max(middle, 0.005), 0.995)
 		sum += lnGamma(n1+t) - lnGamma(t) + lnGamma(n-n1+(2-t)) - lnGamma(2-t) - lnGamma(n+2)

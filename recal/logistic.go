@@ -286,11 +286,9 @@ func (t *logisticTotals) add(r *logisticRows, f *logisticFit, w *logisticScratch
 		y := event[i]
 		res[i] = float64(f.target[y][0]*mu) - float64(f.target[y][1]*rest)
 	}
-	if weights != nil {
-		for i, v := range weights {
-			res[i] = float64(res[i] * v)
-			inf[i] = float64(inf[i] * v)
-		}
+	for i, v := range weights {
+		res[i] = float64(res[i] * v)
+		inf[i] = float64(inf[i] * v)
 	}
 	t.g0.AddExactAll(res)
 	t.h0.AddExactAll(inf)
