@@ -205,8 +205,8 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 				for hi++; hi < c.Rows && number(c, hi)/linearRows == g; hi++ {
 				}
 				want := int(l.groups[g])
-				if want == 0 {
-					continue
+				if want == 0 || c.Weights != nil && floats.Max(c.Weights[lo:hi]) == 0 {
+					continue // who brings no row must not find the tile whole, and finish it once more
 				}
 				if hi-lo >= want {
 					mine.reset()
