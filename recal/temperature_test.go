@@ -1003,3 +1003,18 @@ func TestTemperatureReadFails(t *testing.T) {
 		}
 	}
 }
+
+// TestTemperatureApart: a row whose logits lie further apart than numbers go has some probability for its label, and is not left out
+// without a word.
+func TestTemperatureApart(t *testing.T) {
+	p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{1, 1, 0, 0, 0}}
+	p.F64 = []float64{1e308, -1e308, 1, 2, 2, 1, 1, 0, 0, 0.5}
+	p.Rows, p.Classes = 5, 2
+	if m, err := (recal.Temperature{}).Fit(recal.InMemory(p), nil); err == nil || !strings.Contains(err.Error(), "1e150") {
+		t.Errorf("%v, %v", m, err)
+	}
+	nll, fit, err := recal.Profile(recal.InMemory(p), nil, []float64{1, 2})
+	if err != nil || fit.LeftOut != 0 || !math.IsInf(nll[0], 1) || !math.IsInf(nll[1], 1) {
+		t.Errorf("%v, %+v, %v", nll, fit, err)
+	}
+}

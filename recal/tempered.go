@@ -102,10 +102,20 @@ func (t *temperedRows) weight(i int) float64 {
 	if t.chunk.Weights != nil {
 		w = t.chunk.Weights[t.at+i]
 	}
-	if w > 0 && math.IsInf(t.Label[i], -1) {
+	if w > 0 && math.IsInf(t.Label[i], -1) && !t.apart(i) {
 		return 0
 	}
 	return w
+}
+
+// apart tells whether the label's logit of row i is -Inf below the largest only because that far there are no numbers.
+func (t *temperedRows) apart(i int) bool {
+	c := t.chunk
+	if c.F64 == nil || c.Classes == 1 || c.Kind == metrics.Probs {
+		return false
+	}
+	i += t.at
+	return !math.IsInf(c.F64[i*max(c.Classes, c.Stride)+int(c.Labels[i])], -1)
 }
 
 // margin returns how far the logit of a binary task is on the label's side.
