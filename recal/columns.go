@@ -321,7 +321,7 @@ const fewRows = 1 << 18
 func (g *gatherer) plan(o *Options) error {
 	rows := int64(g.rows)
 	if g.rows > math.MaxInt32 {
-		return fmt.Errorf("recal: %d rows are more than can be sorted, 2^31-1; fit to a part of them", rows)
+		return fmt.Errorf("%d rows are more than can be sorted, 2^31-1; fit to a part of them", rows)
 	}
 	g.narrow = g.kind == metrics.Probs && g.dtype != metrics.Float64 && !g.fit.Weighted && !(g.top && g.fit.Classes == 1)
 	size, scratch, shared := int64(8), 8*int64(kernel.SortScratch(g.rows)), int64(0)
@@ -343,7 +343,7 @@ func (g *gatherer) plan(o *Options) error {
 		g.workers--
 	}
 	if room() < 1 {
-		return fmt.Errorf("recal: to sort the scores of %d rows takes %d bytes, and Options.Memory is %d: raise it, or fit to fewer rows",
+		return fmt.Errorf("to sort the scores of %d rows takes %d bytes, and Options.Memory is %d: raise it, or fit to fewer rows",
 			rows, shared+scratch+size*rows, o.memory())
 	}
 	g.group = int(min(room(), int64(len(g.curves))))
@@ -417,7 +417,7 @@ func (g *gatherer) readGroup(d Data, o *Options, from, to int) error {
 		}
 	})
 	if err == nil && taken.Load() != int64(g.rows) {
-		return fmt.Errorf("recal: the data had %d rows when they were read first, and then %d", g.rows, taken.Load())
+		return fmt.Errorf("the data had %d rows when they were read first, and then %d", g.rows, taken.Load())
 	}
 	return err
 }

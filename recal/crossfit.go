@@ -61,7 +61,7 @@ func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator
 		rest, _ := f.Split(d, i)
 		fitted, err := m.Fit(rest, o)
 		if err != nil {
-			return nil, fmt.Errorf("recal: fold %d of %d: %w", i+1, f.Count(), err)
+			return nil, fmt.Errorf("fold %d of %d: %w", i+1, f.Count(), err)
 		}
 		maps = append(maps, fitted)
 	}

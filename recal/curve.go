@@ -64,10 +64,7 @@ func (m *CurveMap) Curve(i int) func(p float64) float64 {
 	}
 }
 
-const (
-	errCurve = "recal: there is no curve of this number"
-	errDst   = "recal: the destination has other rows or classes, or neither F64 nor F32"
-)
+const errCurve = "recal: there is no curve of this number"
 
 // Out says that rows of as many classes as the map was fitted to become probabilities.
 func (m *CurveMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
@@ -75,7 +72,7 @@ func (m *CurveMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 		return 0, 0, err
 	}
 	if classes != m.fit.Classes {
-		return 0, 0, fmt.Errorf("recal: the map is of rows of %d scores, and these have %d", m.fit.Classes, classes)
+		return 0, 0, fmt.Errorf("the map is of rows of %d scores, and these have %d", m.fit.Classes, classes)
 	}
 	return metrics.Probs, classes, nil
 }
@@ -86,18 +83,13 @@ func probabilistic(k metrics.Kind) error {
 	case metrics.Probs, metrics.Logits, metrics.LogProbs:
 		return nil
 	}
-	return fmt.Errorf("recal: probabilities, logits and logarithms of probabilities can be recalibrated, not scores of the kind %s", k)
+	return fmt.Errorf("probabilities, logits and logarithms of probabilities can be recalibrated, not scores of the kind %s", k)
 }
 
 // Apply writes to dst what the curves make of the rows of src, whose kind is k, as Map says. All is computed in float64, a tile of rows
 // at a time, by one goroutine: about 0.5 MiB of memory, or 16 rows.
 func (m *CurveMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
-	if _, _, err := m.Out(k, src.Classes); err != nil {
-		panic(err.Error())
-	}
-	if dst.Rows != src.Rows || dst.Classes != src.Classes || dst.F64 == nil && dst.F32 == nil && dst.Rows > 0 {
-		panic(errDst)
-	}
+	checkApply(m.Out, dst, src, k)
 	t := newTile(reading{top: m.top, logits: m.curves[0].logits()}, src.Classes, src.Rows)
 	for lo := 0; lo < src.Rows; lo += t.rows {
 		hi := min(lo+t.rows, src.Rows)

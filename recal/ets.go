@@ -102,9 +102,7 @@ func (m *ETSMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 
 // Apply writes the mixtures. The arg max stays where rounding would move it, as TemperatureMap.Apply has it.
 func (m *ETSMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
-	if _, _, err := m.Out(k, src.Classes); err != nil {
-		panic("recal: " + err.Error())
-	}
+	checkApply(m.Out, dst, src, k)
 	c, beta := src.Classes, 1/m.t
 	equal := m.w[2] / float64(max(2, c))
 	var plain []float64
@@ -208,7 +206,7 @@ const (
 	nearWeights = 1e-20
 )
 
-var errNoWeights = errors.New("recal: the weights of ets were not found; please report these data")
+var errNoWeights = errors.New("the weights of ets were not found; please report these data")
 
 // weights finds the best mixture.
 func (l *likelihood) weights(beta float64) (weights, error) {

@@ -286,7 +286,7 @@ func TestCrossFitErrors(t *testing.T) {
 	}
 	// The first fold whose rest has row 20.
 	_, err := CrossFit(foldsMemory{fail: 20}, d, f, nil)
-	if want := fmt.Sprintf("recal: fold %d of 3: row 20 is not liked", first+1); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("fold %d of 3: row 20 is not liked", first+1); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	broken := errors.New("broken")

@@ -176,7 +176,7 @@ func (m Histogram) widths(d Data, o *Options, s *survey) ([]curve, error) {
 	size := len(edges) - 1
 	curves := make([]curve, r.curves(s.fit.Classes))
 	if need := int64(len(curves)) * int64(size) * binBytes; need > o.memory() {
-		return nil, fmt.Errorf("recal: %d bins of %d classes take %d bytes, and Options.Memory is %d: raise it, or take fewer bins",
+		return nil, fmt.Errorf("%d bins of %d classes take %d bytes, and Options.Memory is %d: raise it, or take fewer bins",
 			size, len(curves), need, o.memory())
 	}
 	var all [][]binCounts

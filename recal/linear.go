@@ -239,7 +239,7 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 		}
 	})
 	if err == nil && rows.Load() != l.s.fit.Rows {
-		err = errors.New("recal: the data have other rows than when they were read first")
+		err = errors.New("the data have other rows than when they were read first")
 	}
 	return err
 }
@@ -289,15 +289,14 @@ func (l *linear) prepare() error {
 	switch s.kind {
 	case metrics.Probs, metrics.Logits, metrics.LogProbs:
 	default:
-		return fmt.Errorf("recal: %s is for the scores of classes, and these are %s", l.name, s.fit.Kind)
+		return fmt.Errorf("%s is for the scores of classes, and these are %s", l.name, s.fit.Kind)
 	}
 	if s.fit.Classes == 1 {
-		return fmt.Errorf("recal: %s is for two classes or more, and these rows have one score: a factor and a bias of one logit are platt",
-			l.name)
+		return fmt.Errorf("%s is for two classes or more, and these rows have one score: a factor and a bias of one logit are platt", l.name)
 	}
 	l.k, l.groups, l.floor = s.fit.Classes, counter.n, lowest(counter.dtype)
 	if s.fit.LeftOut == s.fit.Rows {
-		return errors.New("recal: the model gave the true class no probability in all rows: there is nothing to fit to")
+		return noneCounts(&s.fit)
 	}
 	var mu sync.Mutex
 	seen := make([]bool, l.k) // classes with some probability
@@ -339,7 +338,7 @@ func (l *linear) prepare() error {
 	}
 	l.weight = l.total.Float64()
 	if b := l.weight * l.bound * l.bound; !(b > 0 && b <= math.MaxFloat64/4) && l.bound > 0 {
-		return fmt.Errorf("recal: logits as far from 0 as %v cannot be scaled", l.bound)
+		return fmt.Errorf("logits as far from 0 as %v cannot be scaled", l.bound)
 	}
 	return l.labels(seen, counts)
 }

@@ -356,10 +356,10 @@ func (s *descent) eval(x []float64) {
 	}
 }
 
-var errPanicked = errors.New("recal: a pass panicked")
+var errPanicked = errors.New("a pass panicked")
 
 func (s *descent) lost(why string) error {
-	return fmt.Errorf("recal: %s has found no minimum in %d passes, %s: the gradient's largest element is %.2g; fit to more rows%s",
+	return fmt.Errorf("%s has found no minimum in %d passes, %s: the gradient's largest element is %.2g; fit to more rows%s",
 		s.l.name, s.l.passes, why, floats.Norm(s.grad, math.Inf(1)), s.l.advice("OffDiagonal"))
 }
 

@@ -42,7 +42,7 @@ func (m Matrix) String() string {
 func (m Matrix) Fit(d Data, o *Options) (Map, error) {
 	for _, v := range []float64{m.OffDiagonal, m.Bias} {
 		if !(v >= 0 && v <= math.MaxFloat64) {
-			return nil, fmt.Errorf("recal: a weight of %v: it is 0 or above", v)
+			return nil, fmt.Errorf("a weight of %v: it is 0 or above", v)
 		}
 	}
 	l := &linear{d: d, o: o, name: "matrix", full: true, off: m.OffDiagonal, bias: m.Bias}

@@ -30,7 +30,7 @@ type Options struct {
 var ErrUnreachable = errors.New("no map is the best")
 
 // ErrNoRows is the error of a fit to no rows.
-var ErrNoRows = errors.New("recal: there are no rows to fit to")
+var ErrNoRows = errors.New("there are no rows to fit to")
 
 // Map is a fitted recalibration. It does not change, and any number of goroutines may use it at the same time.
 type Map interface {
@@ -61,6 +61,19 @@ type Fit struct {
 	Reads                 int // of the data
 }
 
+const errApply = "recal: dst has F64 or F32, as many rows as src, and as many classes as the map makes"
+
+// checkApply panics unless a map, whose Out is given, takes the rows of src, and dst has room for what it makes.
+func checkApply(out func(metrics.Kind, int) (metrics.Kind, int, error), dst, src *metrics.Scores, k metrics.Kind) {
+	_, width, err := out(k, src.Classes)
+	if err != nil {
+		panic("recal: " + err.Error())
+	}
+	if dst.Rows != src.Rows || dst.Classes != width || src.Rows > 0 && (dst.F64 == nil) == (dst.F32 == nil) {
+		panic(errApply)
+	}
+}
+
 // threads returns how many goroutines there will be.
 func (o *Options) threads() int {
 	if o == nil {
@@ -75,6 +88,11 @@ func (o *Options) memory() int64 {
 		return 256 << 20
 	}
 	return o.Memory
+}
+
+// noneCounts returns the error of a fit to rows that are all left out.
+func noneCounts(f *Fit) error {
+	return unreachable("no row counts: the model gave the labels of all %d rows the probability 0", f.Rows)
 }
 
 // unreachable returns an error that says why no map is the best, and what to do.

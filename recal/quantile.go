@@ -101,11 +101,11 @@ func (m Quantile) Fit(d Data, o *Options) (Map, error) {
 	case metrics.Normals, metrics.Samples:
 	case metrics.Quantiles:
 		if s.fit.Classes != len(t.levels) {
-			return nil, fmt.Errorf("recal: quantile: a row has %d quantiles, and there are %d levels; say those of the quantiles",
+			return nil, fmt.Errorf("quantile: a row has %d quantiles, and there are %d levels; say those of the quantiles",
 				s.fit.Classes, len(t.levels))
 		}
 	default:
-		return nil, fmt.Errorf("recal: quantile is for forecasts of a number (kinds %v, %v and %v), and these are %v",
+		return nil, fmt.Errorf("quantile is for forecasts of a number (kinds %v, %v and %v), and these are %v",
 			metrics.Normals, metrics.Quantiles, metrics.Samples, s.kind)
 	}
 	at := t.inverse(t.levels, s.kind == metrics.Normals)
@@ -423,7 +423,7 @@ func (f *QuantileMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error
 		ok, want = ok && classes == len(f.levels), fmt.Sprintf("%s, %d a row", want, len(f.levels))
 	}
 	if !ok {
-		return 0, 0, fmt.Errorf("recal: this quantile map takes forecasts of the kind that it was fitted to (%s), and these are %v of %d",
+		return 0, 0, fmt.Errorf("this quantile map takes forecasts of the kind that it was fitted to (%s), and these are %v of %d",
 			want, k, classes)
 	}
 	return metrics.Quantiles, len(f.levels), nil
@@ -437,11 +437,8 @@ func (f *QuantileMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error
 //
 // Of a row with NaN or an infinite number, or a standard deviation that is not above 0, all results are NaN.
 func (f *QuantileMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
-	_, width, err := f.Out(k, src.Classes)
-	if err != nil {
-		panic(err.Error())
-	}
-	checkForecasts(dst, src, width)
+	checkApply(f.Out, dst, src, k)
+	width := dst.Classes
 	most := math.MaxFloat64
 	if dst.F64 == nil {
 		most = math.MaxFloat32

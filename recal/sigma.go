@@ -55,14 +55,14 @@ func (m Sigma) Fit(d Data, o *Options) (Map, error) {
 		return nil, err
 	}
 	if s.kind != metrics.Normals {
-		return nil, fmt.Errorf("recal: sigma is for means and standard deviations (kind %v), and these are %v", metrics.Normals, s.kind)
+		return nil, fmt.Errorf("sigma is for means and standard deviations (kind %v), and these are %v", metrics.Normals, s.kind)
 	}
 	f := &SigmaMap{m: m, fit: s.fit, scale: n.Value(stat)}
 	switch {
 	case f.scale == 0:
 		return nil, unreachable("the errors are 0, or as good as that next to their standard deviations: the smaller these, the better")
 	case math.IsInf(f.scale, 1):
-		return nil, errors.New("recal: sigma: the error of a row is so many times its standard deviation that float64 does not hold it; " +
+		return nil, errors.New("sigma: the error of a row is so many times its standard deviation that float64 does not hold it; " +
 			"leave the row out")
 	}
 	// The interval's upper end is scale*sqrt(1 + z*r), its lower one scale*sqrt(1 - z*r).
@@ -133,7 +133,7 @@ func (f *SigmaMap) Fit() Fit { return f.fit }
 // Out returns the same as it is given: metrics.Normals of two or three numbers a row.
 func (f *SigmaMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	if k != metrics.Normals || classes != 2 && classes != 3 {
-		return 0, 0, fmt.Errorf("recal: sigma takes means and standard deviations (kind %v, 2 or 3 numbers a row), and these are %v of %d",
+		return 0, 0, fmt.Errorf("sigma takes means and standard deviations (kind %v, 2 or 3 numbers a row), and these are %v of %d",
 			metrics.Normals, k, classes)
 	}
 	return k, classes, nil
@@ -143,23 +143,11 @@ func (f *SigmaMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 // of that type it is this one, and below the least above 0 that: a forecast stays one. Of a row that is none, because a number is NaN
 // or infinite or the standard deviation not above 0, all results are NaN.
 func (f *SigmaMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
-	if _, _, err := f.Out(k, src.Classes); err != nil {
-		panic(err.Error())
-	}
-	checkForecasts(dst, src, src.Classes)
+	checkApply(f.Out, dst, src, k)
 	if dst.F64 != nil {
 		rescaled(dst.F64, dst, src, f.scale, 0x1p-1074, math.MaxFloat64)
 	} else {
 		rescaled(dst.F32, dst, src, f.scale, 0x1p-149, math.MaxFloat32)
-	}
-}
-
-const errForecasts = "recal: what is written to has F64 or F32, and the rows and numbers a row that the map makes"
-
-// checkForecasts panics unless dst has the shape of src's results.
-func checkForecasts(dst, src *metrics.Scores, classes int) {
-	if (dst.F64 == nil) == (dst.F32 == nil) && src.Rows > 0 || dst.Rows != src.Rows || dst.Classes != classes {
-		panic(errForecasts)
 	}
 }
 

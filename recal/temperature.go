@@ -153,9 +153,7 @@ func hasLogits(name string, k metrics.Kind) error {
 // Apply writes softmax(z/T), of a binary task sigmoid(z/T). Where rounding ties the largest with another probability that was smaller
 // or behind it, the largest gets one unit in the last place; a binary task's is at least 1/2 where it was.
 func (m *TemperatureMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
-	if _, _, err := m.Out(k, src.Classes); err != nil {
-		panic("recal: " + err.Error())
-	}
+	checkApply(m.Out, dst, src, k)
 	beta := m.Beta()
 	if k != metrics.Probs && src.Classes > 1 && scaled(dst, src, beta) {
 		return
@@ -185,7 +183,6 @@ func tempered(p, z []float64, rows, classes int, beta float64) {
 // scaled writes softmax(beta z) where a kernel takes the logits as they are stored, and tells whether it did. The kernels keep the arg
 // max themselves.
 func scaled(dst, src *metrics.Scores, beta float64) bool {
-	checkApply(dst, src)
 	n, c, from, to := src.Rows, src.Classes, max(src.Stride, src.Classes), max(dst.Stride, dst.Classes)
 	switch {
 	case dst.F64 != nil && src.F64 != nil:
@@ -202,17 +199,8 @@ func scaled(dst, src *metrics.Scores, beta float64) bool {
 	return true
 }
 
-const errApply = "recal: dst and src differ in rows or classes, or dst is neither float64 nor float32"
-
-func checkApply(dst, src *metrics.Scores) {
-	if dst.Rows != src.Rows || dst.Classes != src.Classes || dst.F64 == nil && dst.F32 == nil {
-		panic(errApply)
-	}
-}
-
 // softmaxApply writes what a function makes of tiles of logits, and sees to it that the arg maxes stay.
 func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float64, rows int)) {
-	checkApply(dst, src)
 	c := src.Classes
 	most := min(src.Rows, rowsATile(c))
 	given, z, p := make([]float64, most*c), make([]float64, most*c), make([]float64, most*c)

@@ -160,7 +160,7 @@ func newLikelihood(d Data, o *Options) (*likelihood, error) {
 	}
 	l := &likelihood{d: d, o: o, fit: s.fit, reads: 1}
 	if l.fit.LeftOut == l.fit.Rows {
-		return nil, unreachable("no row counts: the model gave the labels of all %d rows the probability 0", l.fit.Rows)
+		return nil, noneCounts(&l.fit)
 	}
 	return l, nil
 }
@@ -218,7 +218,7 @@ type moments struct {
 	gap, missed      float64 // of how far the label's is, and of weights where it is
 }
 
-var errTooFar = errors.New("recal: the logits differ by less than 1e-150 or by more than 1e150: multiply them by a power of ten")
+var errTooFar = errors.New("the logits differ by less than 1e-150 or by more than 1e150: multiply them by a power of ten")
 
 // at returns the moments at beta.
 func (l *likelihood) at(beta float64) (moments, error) {

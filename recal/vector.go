@@ -20,7 +20,7 @@ import (
 //
 // The fit is by L-BFGS, from the best temperature, until no element of the gradient is above 1e-9, by logits in units of their standard
 // deviations, or rounding lets no step help and none is above 1e-6. If 2000 passes are not enough the error says so. There is no best
-// map, and the error wraps ErrUnreachable, where all labels are one class, where a class that has probability is no row's label, and
+// map, and the error wraps ErrUnreachable, where no row counts, where all labels are one class, where a class that has probability is no row's label, and
 // where scores tell some labels from the others so well that factors or biases would grow without end. One score a row is an error:
 // a factor and a bias of it are Platt.
 //
@@ -136,13 +136,8 @@ const applyBytes = 1 << 19
 
 // Apply writes softmax(W z + b). A class without probability has none afterwards.
 func (m *linearMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
-	if _, _, err := m.Out(k, src.Classes); err != nil {
-		panic("recal: " + err.Error())
-	}
+	checkApply(m.Out, dst, src, k)
 	c := src.Classes
-	if dst.Rows != src.Rows || dst.Classes != c || dst.F64 == nil && dst.F32 == nil {
-		panic(errApply)
-	}
 	step := max(1, min(linearRows, applyBytes/(8*c)))
 	z, y := make([]float64, step*c), make([]float64, step*c)
 	var zeros []int32

@@ -240,7 +240,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	maps, err := recal.CrossFit(m, d, folds, o)
 	switch {
 	case errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoRows):
-		r.Reason = strings.TrimPrefix(err.Error(), "recal: ")
+		r.Reason = err.Error()
 	case err != nil:
 		return nil, bad(err)
 	default:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -88,8 +87,8 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 	folds := recal.Folds{Seed: f.seed}
 	maps, err := recal.CrossFit(recal.Temperature{}, d, folds, o)
 	switch {
-	case errors.Is(err, recal.ErrUnreachable):
-		s.Reason = strings.TrimPrefix(err.Error(), "recal: ")
+	case errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoRows):
+		s.Reason = err.Error()
 	case err != nil:
 		return bad(err)
 	default:
