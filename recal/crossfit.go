@@ -72,11 +72,11 @@ func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator
 	if err != nil {
 		return nil, err
 	}
+	defer src.Close()
 	if err := metrics.NewPass(&metrics.Options{Threads: o.threads()}, accs...).AddSource(src); err != nil {
-		src.Close()
 		return nil, err
 	}
-	return maps, src.Close()
+	return maps, nil
 }
 
 // CrossApplied is data whose rows are each recalibrated by the map of their fold, one of those that CrossFit returned for the same data
