@@ -462,6 +462,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkScaled(paths); err != nil {
+		return err
+	}
 	if f.task == "multilabel" {
 		return f.runLabels(c, j, paths)
 	}

@@ -70,17 +70,18 @@ there are NLL and ECE of all rows against T besides.
 
 Files, labels and flags are those of candor eval. Everything is read several times, so nothing may be standard input.`,
 		Example: `  candor recal fit temperature logits.npy --labels labels.npy --input logits -o map.json
-  candor recal fit isotonic scores.npy --labels labels.npy -o map.json --plot before-after.png
-  candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o map.json
+  candor recal fit isotonic scores.npy --labels outcomes.npy -o isotonic.json --plot before-after.png
+  candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o matrix.json
   candor recal fit 'histogram(top_label)' probs.npy --labels labels.npy --json
-  candor recal fit sigma forecast.csv --mean mu --std sigma --observed y -o map.json`,
+  candor recal fit sigma forecast.csv --mean mu --std sigma --observed y -o sigma.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("METHOD is missing: one of %s", strings.Join(recal.Names(), ", "))
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0], args[1:]) },
+		ValidArgsFunction: completeMethod,
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0], args[1:]) },
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
@@ -103,6 +104,33 @@ Files, labels and flags are those of candor eval. Everything is read several tim
 	return c
 }
 
+// nearMethod returns a hint at the method whose name is likest, where there is none of that name.
+func nearMethod(s string) string {
+	name, _, _ := strings.Cut(s, "(")
+	if slices.Contains(recal.Names(), strings.TrimSpace(name)) {
+		return ""
+	}
+	like := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, n := range recal.Names() {
+		like.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
+	}
+	if l := like.SuggestionsFor(strings.TrimSpace(name)); len(l) > 0 {
+		return " (did you mean " + l[0] + "?)"
+	}
+	return ""
+}
+
+// completeMethod completes METHOD; what follows are files.
+func completeMethod(_ *cobra.Command, args []string, _ string) (l []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	for _, m := range recal.Descriptors() {
+		l = append(l, m.Name+"\t"+m.Short)
+	}
+	return l, cobra.ShellCompDirectiveNoFileComp
+}
+
 // methodList has a line for each method.
 func methodList() string {
 	var b strings.Builder
@@ -118,7 +146,7 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	}
 	m, err := recal.Parse(method)
 	if err != nil {
-		return usage("%v", err)
+		return usage("%v%s", err, nearMethod(method))
 	}
 	if len(paths) == 0 && !f.columns.files() {
 		return usage("no predictions are named")
@@ -217,7 +245,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		if last != nil {
 			err = f.locate(err, last, paths)
 		}
-		return badData(err)
+		return cannotFit(err)
 	}
 	before, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, _ predictions.Info) error {
 		return f.plot.ready(e)
@@ -240,7 +268,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	maps, err := recal.CrossFit(m, d, folds, o)
 	switch {
 	case errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoRows):
-		r.Reason = err.Error()
+		r.Reason = plain(err)
 	case err != nil:
 		return nil, bad(err)
 	default:
@@ -418,8 +446,8 @@ standard deviations (N, 2), or quantiles (N, levels). No labels are needed. Seve
 
 Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
-  candor recal apply map.json shard-*.npy -o probs.npy
-  candor recal apply map.json forecast.csv --mean mu --std sigma --observed y -o scaled.npy`,
+  candor recal apply map.json shard-*.npy --input logits -o probs.npy
+  candor recal apply sigma.json forecast.csv --mean mu --std sigma --observed y -o scaled.npy`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage("candor recal apply takes a map's file and predictions")
@@ -644,7 +672,7 @@ func (m *mapper) chunk(c *metrics.Chunk) {
 // says tells in a few words what a map does.
 func says(m recal.Map, level float64) string {
 	fit := m.Fit()
-	s := fmt.Sprintf("%s of %s: ", m.Method(), report.Count(fit.Rows)+" rows")
+	s := fmt.Sprintf("%s of %s: ", m.Method(), count(fit.Rows, "row"))
 	between := func(i metrics.Interval) string {
 		if i.Low != i.Low {
 			return ""
@@ -683,9 +711,17 @@ func says(m recal.Map, level float64) string {
 	case *recal.MatrixMap:
 		s += fmt.Sprintf("%d factors and %d biases", fit.Classes*fit.Classes, fit.Classes)
 	}
-	s += fmt.Sprintf("; %d reads.", fit.Reads)
+	s += "; " + count(int64(fit.Reads), "read") + "."
 	if fit.LeftOut > 0 {
-		s += fmt.Sprintf(" %s left out: their true class got probability 0, which no map changes; the first is row %d.", rowsWere(fit.LeftOut), fit.FirstLeftOut)
+		s += " " + leftOut(fit, "map") + "."
 	}
 	return s
+}
+
+// count returns a number of things.
+func count(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return report.Count(n) + " " + what
 }

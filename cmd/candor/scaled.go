@@ -12,6 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/recal"
+	"github.com/candor-go/candor/report"
 )
 
 // again is files that are read several times, each time with its own progress.
@@ -67,28 +68,27 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 		last = r
 		return r, err
 	})
-	bad := func(err error) error { return badData(f.locate(err, last, paths)) }
+	bad := func(err error) error { return cannotFit(f.locate(err, last, paths)) }
 	s := &eval.Scaled{Temperature: eval.Value{Value: math.NaN(), Interval: metrics.NoInterval()}}
 	o := &recal.Options{Threads: j.pass.Threads}
 	m, err := recal.Temperature{}.Fit(d, o)
 	switch {
 	case errors.Is(err, recal.ErrUnreachable):
-		s.Temperature.Reason = err.Error()
+		s.Temperature.Reason = plain(err)
 	case err != nil:
 		return bad(err)
 	default:
 		t := m.(*recal.TemperatureMap)
 		s.Temperature.Value, s.Temperature.Interval, s.Temperature.Method = t.T(), t.Interval(e.Spec.Level), temperatureMethod
-		if n := t.Fit().LeftOut; n > 0 {
-			s.Temperature.Note = fmt.Sprintf("%s left out of the fit: their true class got probability 0, which no temperature changes; the first is row %d",
-				rowsWere(n), t.Fit().FirstLeftOut)
+		if t.Fit().LeftOut > 0 {
+			s.Temperature.Note = leftOut(t.Fit(), "temperature")
 		}
 	}
 	folds := recal.Folds{Seed: f.seed}
 	maps, err := recal.CrossFit(recal.Temperature{}, d, folds, o)
 	switch {
 	case errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoRows):
-		s.Reason = err.Error()
+		s.Reason = plain(err)
 	case err != nil:
 		return bad(err)
 	default:
@@ -110,9 +110,17 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 
 const temperatureMethod = "sandwich standard error of ln T; rows taken as independent"
 
-func rowsWere(n int64) string {
-	if n == 1 {
-		return "1 row was"
+// leftOut says how many rows a fit left out, and why; what changes nothing for them is a map or a temperature.
+func leftOut(f recal.Fit, what string) string {
+	if f.LeftOut == 1 {
+		return fmt.Sprintf("1 row was left out of the fit: its true class got probability 0, which no %s changes; it is row %d", what, f.FirstLeftOut)
 	}
-	return fmt.Sprintf("%d rows were", n)
+	return fmt.Sprintf("%s rows were left out of the fit: their true classes got probability 0, which no %s changes; the first is row %d",
+		report.Count(f.LeftOut), what, f.FirstLeftOut)
 }
+
+// plain returns what an error says without the name of the package, which may stand within it too.
+func plain(err error) string { return strings.ReplaceAll(err.Error(), "recal: ", "") }
+
+// cannotFit is the error of a fit, which bad data end.
+func cannotFit(err error) error { return badData(errors.New(plain(err))) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -11,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/recal"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -303,7 +307,7 @@ func TestHelp(t *testing.T) {
 	if code != 0 {
 		t.Errorf("candor: exit code %d", code)
 	}
-	for _, name := range []string{"eval", "merge", "compare", "inspect", "metrics", "version"} {
+	for _, name := range []string{"eval", "merge", "compare", "inspect", "metrics", "version", "score", "recal"} {
 		if !strings.Contains(root, "\n  "+name+" ") {
 			t.Errorf("the help does not list %s", name)
 		}
@@ -320,6 +324,17 @@ func TestHelp(t *testing.T) {
 			t.Errorf("help %s: exit code %d", name, help)
 		}
 	}
+}
+
+// commandsOf returns the commands below one, those of a command in the order in which they are used: candor recal fit makes what
+// candor recal apply takes.
+func commandsOf(c *cobra.Command) (l []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		below := commandsOf(sub)
+		slices.SortStableFunc(below, func(a, b *cobra.Command) int { return cmp.Compare(b.Name(), a.Name()) })
+		l = append(append(l, below...), sub)
+	}
+	return l
 }
 
 // TestExamples runs the examples of every help text, with files of the names that they have.
@@ -356,13 +371,20 @@ func TestExamples(t *testing.T) {
 	d.put("quantiles.csv", quantiles.csv())
 	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))
 	d.put("sites.npy", s.labelFile(t))
+	b := newSet(1, 300, 1)
+	d.put("scores.npy", b.scores(t))
+	d.put("outcomes.npy", b.labelFile(t))
+	for _, n := range []string{"val_logits.npy", "test_logits.npy", "shard-1.npy"} {
+		d.put(n, s.scores(t))
+	}
+	d.put("val_labels.npy", s.labelFile(t))
 	d.put("part-1.npy", s.part(0, 100).scores(t))
 	d.put("part-2.npy", s.part(100, 300).scores(t))
 	for _, n := range []string{"monday", "tuesday", "shard-1"} {
 		evaluate(t, "shard-1.npz", "--input", "logits", "--state", n+".state")
 	}
 	n := 0
-	for _, c := range append(rootCommand().Commands(), rootCommand()) {
+	for _, c := range append(commandsOf(rootCommand()), rootCommand()) {
 		for _, line := range strings.Split(c.Example, "\n") {
 			line = strings.ReplaceAll(line, "shard-*", "shard-1")
 			if i := strings.Index(line, "   "); i > 2 {
@@ -415,6 +437,14 @@ func TestCompletion(t *testing.T) {
 		if l := complete("eval", flag, ""); !slices.Contains(l, want) {
 			t.Errorf("%s completes to %v", flag, l)
 		}
+	}
+	for _, m := range recal.Descriptors() {
+		if l := complete("recal", "fit", ""); !slices.Contains(l, m.Name) {
+			t.Errorf("recal fit does not complete to %s: %v", m.Name, l)
+		}
+	}
+	if l := complete("recal", "fit", "isotonic", ""); len(l) != 0 {
+		t.Errorf("what is behind the method completes to %v", l)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if code, out, errs := candor(t, "completion", shell); code != 0 || len(out) < 500 {
