@@ -140,7 +140,12 @@ func (c Comparison) Table(w io.Writer, f Format, width int) error {
 	if width <= 0 {
 		width = DefaultWidth
 	}
+	const legible = 6 // of a name, whose column may have nothing but a dash
 	key, beside, below := len("Metric"), 0, 0
+	for _, s := range c {
+		below = max(below, min(len(s.Name), legible))
+	}
+	beside = below
 	for i := range c[0].Metrics {
 		key = max(key, len(c[0].Metrics[i].Key))
 		for _, s := range c {
