@@ -40,6 +40,7 @@ type evalFlags struct {
 	renormalize     bool
 	bfloat16        bool
 	scaled          bool // evaluate after temperature scaling too
+	strict          bool // the command has neither --on-invalid nor --renormalize
 	columns         columnFlags
 	threads         int
 	maxMemory       string
@@ -701,6 +702,9 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 			// All of a row is in the table, and lines are told from 1.
 			file, _ = r.Locate(d.Faults[i].Row)
 			said, inTable = f.inTable(t, said, d.Faults[i]), true
+		}
+		if f.strict {
+			said = strings.NewReplacer("; --on-invalid drop leaves such rows out", "", "; unnormalised? pass --renormalize", "; unnormalised? divide each row by its sum").Replace(said)
 		}
 		lines = append(lines, file+": "+whose+said)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -144,6 +145,7 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
+	f.strict = true
 	m, err := recal.Parse(method)
 	if err != nil {
 		return usage("%v%s", err, nearMethod(method))
@@ -174,6 +176,7 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	if err != nil {
 		return err
 	}
+	j.also = f.plot.also
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
 	warnISA(c)
 	r, err := f.fit(c, j, m, paths)
@@ -311,7 +314,7 @@ func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map,
 		// What means something else of such predictions is checked again.
 		p, err := eval.ParseMetrics(l.String(), spec.Shape())
 		if err != nil {
-			return nil, err
+			return nil, usage("--metrics: of what %s makes of the rows, which are %s: %v", m.Method(), kind, err)
 		}
 		spec.Metrics = append(spec.Metrics, p...)
 	}
@@ -398,6 +401,11 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 			err = r.TemperaturesTable(&b, report.Markdown)
 		}
 		fmt.Fprintf(&b, "\n%s\n", how)
+		for _, d := range docs {
+			for _, w := range notes(d.Document) {
+				fmt.Fprintf(&b, "\n> %s: %s\n", d.Name, w)
+			}
+		}
 	default:
 		s := screenOf(c.OutOrStdout())
 		fmt.Fprintf(&b, "%s\n\n", report.Wrap(r.Says, s.width))
@@ -411,8 +419,10 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 				break
 			}
 		}
-		for _, w := range notes(r.Before) {
-			fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: before: "+strings.TrimSuffix(w, ".")+".", s.width))
+		for _, d := range docs {
+			for _, w := range notes(d.Document) {
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
+			}
 		}
 		next := "Next: -o MAP.json writes the map; candor recal apply MAP.json OTHERS.npy -o OUT.npy applies it"
 		if f.out != "" {
@@ -442,7 +452,8 @@ func recalApplyCommand() *cobra.Command {
 		Short: "Write recalibrated predictions",
 		Long: `Write what a map of 'candor recal fit' makes of predictions: probabilities as .npy, whatever --input is, float64 of float64
 scores and else float32; of forecasts of a number their means, standard deviations and what was observed (N, 3), errors and
-standard deviations (N, 2), or quantiles (N, levels). No labels are needed. Several files are shards, in natural order.
+standard deviations (N, 2), or quantiles (N, levels). Classes need no labels; forecasts of a number are read with what was
+observed, as candor eval reads them. Several files are shards, in natural order.
 
 Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
@@ -468,7 +479,8 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 	}
 	take("input")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
-	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "bfloat16", "threads", "max-memory")
+	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "labels", "bfloat16", "threads", "max-memory")
+	fl.Lookup("labels").Usage = "`FILE` of what was observed, beside arrays of forecasts of a number"
 	return c
 }
 
@@ -482,15 +494,14 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 		return usage("-o %s: its name does not end in .npy, which is what is written", f.out)
 	}
 	if f.out != "-" {
-		if err := checkFile("-o", f.out, append(slices.Clone(paths), file)...); err != nil {
+		if err := checkFile("-o", f.out, append(slices.Concat(paths, f.labels), file)...); err != nil {
 			return err
 		}
 	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return badData(err)
+	if file == "-" {
+		return usage("the map is read from a file; - is for predictions and for what is written")
 	}
-	m, err := recal.Unmarshal(b)
+	m, err := readMap(file)
 	if err != nil {
 		return badData(fmt.Errorf("%s: %w", file, err))
 	}
@@ -505,7 +516,10 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	if in := c.Flags().Lookup("input"); in.Changed && f.task != "" {
 		return usage("--input is for classes, and the map is for forecasts of a number")
 	}
-	f.metrics, f.level, f.bins, f.onInvalid = "default", metrics.DefaultLevel, 1, "error"
+	if len(f.labels) > 0 && f.task == "" {
+		return usage("--labels: classes need none; the flag is for what was observed, and the map is not for forecasts of a number")
+	}
+	f.metrics, f.level, f.bins, f.onInvalid, f.strict = "default", metrics.DefaultLevel, 1, "error", true
 	j, err := f.job(like)
 	if err != nil {
 		return err
@@ -514,6 +528,32 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
 	warnISA(c)
 	return f.apply(c, j, m, paths)
+}
+
+// readMap reads the file of a map. What does not begin as one is not read to its end, for it may be the predictions.
+func readMap(name string) (recal.Map, error) {
+	r, err := os.Open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("no such file; check the name and the folder")
+	case err != nil:
+		return nil, unwrapPath(err)
+	}
+	defer r.Close()
+	b := make([]byte, 64)
+	n, err := io.ReadFull(r, b)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, unwrapPath(err)
+	}
+	b = b[:n]
+	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
+		return nil, errors.New("this is no file of a map, which candor recal fit -o writes: the map stands before the predictions")
+	}
+	rest, err := io.ReadAll(r)
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
+	return recal.Unmarshal(append(b, rest...))
 }
 
 // apply streams the predictions through the map.
@@ -531,7 +571,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 	}
 	kind, width, err := m.Out(j.read.Kind, info.Classes)
 	if err != nil {
-		return badData(fmt.Errorf("%s: %w", strings.Join(paths, ", "), err))
+		return badData(fmt.Errorf("%s: %s", strings.Join(paths, ", "), plain(err)))
 	}
 	if kind == metrics.Quantiles && j.read.Kind == metrics.Quantiles {
 		if q := m.(*recal.QuantileMap); !slices.Equal(q.Levels(), j.spec.Levels) {

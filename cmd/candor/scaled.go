@@ -119,8 +119,17 @@ func leftOut(f recal.Fit, what string) string {
 		report.Count(f.LeftOut), what, f.FirstLeftOut)
 }
 
-// plain returns what an error says without the name of the package, which may stand within it too.
-func plain(err error) string { return strings.ReplaceAll(err.Error(), "recal: ", "") }
+// plain returns what an error says in the words of a command line: without the name of the package, which may stand within it too.
+func plain(err error) string {
+	return strings.NewReplacer("recal: ", "", "Options.Memory is", "half of --max-memory is",
+		"a weight to OffDiagonal", "a weight to off_diagonal", "a weight to Bias", "a weight to bias").Replace(err.Error())
+}
 
-// cannotFit is the error of a fit, which bad data end.
-func cannotFit(err error) error { return badData(errors.New(plain(err))) }
+// cannotFit is the error of a fit, which bad data end if nothing else is said.
+func cannotFit(err error) error {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return badData(errors.New(plain(err)))
+}
