@@ -68,6 +68,9 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if f.task == "multilabel" {
 		return usage("--task multilabel: candor compare takes one label; evaluate each set by candor eval")
 	}
+	if err := f.checkScaled(paths); err != nil {
+		return err
+	}
 	if f.horizon < 1 {
 		return usage("--horizon is %d; it is a positive number of steps", f.horizon)
 	}
