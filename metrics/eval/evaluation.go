@@ -46,7 +46,7 @@ type Evaluation struct {
 	Out    metrics.Audit // of the out-of-distribution rows
 	Given  metrics.Kind  // of the members' scores; the rows themselves are their mean probabilities
 	Loss   *score.Loss
-	Scaled *Scaled // nil unless the rows were scaled too
+	Scaled *Scaled // nil unless the rows were scaled too; more rows make it nil again
 	// Threads is how many goroutines an answer may take that draws sets of rows; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
 
@@ -705,7 +705,7 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 	}
 	e.Audit, e.Out, e.Given = audit, away, given
 	e.inform()
-	e.memo, e.top, e.rank = nil, nil, nil
+	e.memo, e.top, e.rank, e.Scaled = nil, nil, nil, nil
 	return nil
 }
 
