@@ -95,6 +95,7 @@ Files, labels and flags are those of candor eval. Everything is read several tim
 		}
 	}
 	take("labels", "input", "task", "weights")
+	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, or quantiles; that of sigma is regression"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
 	fl.IntVar(&f.folds, "folds", 5, "`NUMBER` of folds of the cross-fitting")
@@ -137,6 +138,9 @@ func methodList() string {
 	var b strings.Builder
 	for _, m := range recal.Descriptors() {
 		fmt.Fprintf(&b, "  %-12s %s\n", m.Name, m.Short)
+		if m.Options != "" {
+			fmt.Fprintf(&b, "  %-12s   (%s)\n", "", m.Options)
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -478,6 +482,7 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 		}
 	}
 	take("input")
+	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
 	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "labels", "bfloat16", "threads", "max-memory")
 	fl.Lookup("labels").Usage = "`FILE` of what was observed, beside arrays of forecasts of a number"
