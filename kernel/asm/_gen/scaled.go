@@ -90,7 +90,7 @@ func scaledTerms(m Machine, s Source) {
 	in := k.tailMasks(r.w, r.n)
 
 	m.Label("row")
-	most, least := k.extremes(s, r.x, r.n, r.w, in)
+	most, least := k.extremes("extremes", s, r.x, r.n, r.w, in).in(k)
 	p.most = k.keepAt(r.w, 2, most)
 	m.StoreR(r.w, workHeld, 8, m.GP(1))
 	m.Any(k.Cmp(k.t, GE, k.Sub(k.t, least, p.most), p.low), "near_row")
