@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -45,9 +46,9 @@ func (r *Recalibration) Comparison() Comparison {
 // newline at its end. "before" and "after" are documents as an evaluation's; "after" is null where "reason" says why, and there is
 // "temperatures" where there are any.
 func (r *Recalibration) JSON() ([]byte, error) {
-	o := object{{"schema", RecalibrationSchema}, {"method", r.Method}, {"says", r.Says}, {"map", r.Map}, {"folds", r.Folds}, {"before", r.Before.object()}}
+	o := object{{"schema", RecalibrationSchema}, {"method", r.Method}, {"says", r.Says}, {"map", r.Map}, {"folds", r.Folds}, {"before", r.Before}}
 	if r.After != nil {
-		o = append(o, field{"after", r.After.object()})
+		o = append(o, field{"after", r.After})
 	} else {
 		o = append(o, field{"after", nil}, field{"reason", r.Reason})
 	}
@@ -82,7 +83,7 @@ func (r *Recalibration) TemperaturesTable(w io.Writer, f Format) error {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"T", "nll", "ece", ""})
 	for _, v := range r.Temperatures {
-		t.AppendRow(table.Row{fmt.Sprintf("%#.4g", v.T), fmt.Sprintf("%.4f", v.NLL), fmt.Sprintf("%.4f", v.ECE), v.Note})
+		t.AppendRow(table.Row{strings.TrimSuffix(fmt.Sprintf("%#.4g", v.T), "."), fmt.Sprintf("%.4f", v.NLL), fmt.Sprintf("%.4f", v.ECE), v.Note})
 	}
 	if f == Markdown {
 		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
