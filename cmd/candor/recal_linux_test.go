@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// TestRecalMemory applies a map to predictions that take more memory than the process may have.
+func TestRecalMemory(t *testing.T) {
+	rows, k := 250_000, 100
+	if testing.Short() {
+		rows /= 2
+	}
+	d := newDir(t)
+	bin := d.at("candor")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	s := newSet(1, 400, k)
+	m, x, out := d.at("m.json"), d.at("x.npy"), d.at("o.npy")
+	printed(t, "recal", "fit", "temperature", d.put("few.npy", s.scores(t)), "--labels", d.put("labels.npy", s.labelFile(t)), "-o", m)
+	sparse(t, x, "<f4", fmt.Sprintf("(%d, %d)", rows, k), int64(rows)*int64(k)*4)
+	const most = 64
+	c := exec.Command(bin, "recal", "apply", m, x, "-o", out, "--input", "logits", "--max-memory", fmt.Sprint(most, "MiB"))
+	c.Stderr = new(bytes.Buffer)
+	kib := peak(t, c)
+	t.Logf("%d MiB resident for %d MiB of scores", kib>>10, rows*k*4>>20)
+	if kib > most<<10 {
+		t.Errorf("%d MiB resident at most, more than %d", kib>>10, most)
+	}
+	if fi, err := os.Stat(out); err != nil || fi.Size() < int64(rows)*int64(k)*4 {
+		t.Error(err, fi)
+	}
+}
+
+// TestRecalToPipe: what is no regular file is written to, and that it cannot be is said.
+func TestRecalToPipe(t *testing.T) {
+	d := newDir(t)
+	s := newSet(5, 20_000, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	m, mapPipe, pipe := d.at("m.json"), d.at("pipe.json"), d.at("pipe.npy")
+	read := func(name string) chan []byte {
+		got := make(chan []byte, 1)
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			defer close(got)
+			f, err := os.Open(name)
+			if err != nil {
+				return
+			}
+			defer f.Close()
+			b, _ := io.ReadAll(f)
+			got <- b
+		}()
+		return got
+	}
+	fit := []string{"recal", "fit", "temperature", x, "--labels", y, "-o"}
+	file := read(mapPipe)
+	printed(t, append(fit, mapPipe)...)
+	printed(t, append(fit, m)...)
+	if b := <-file; !bytes.Equal(b, d.read(m)) {
+		t.Errorf("%d bytes of a map came through the pipe", len(b))
+	}
+	array := read(pipe)
+	printed(t, "recal", "apply", m, x, "-o", pipe)
+	printed(t, "recal", "apply", m, x, "-o", d.at("o.npy"))
+	if b := <-array; !bytes.Equal(b, d.read(d.at("o.npy"))) {
+		t.Errorf("%d bytes came through the pipe", len(b))
+	}
+	full := d.at("full.npy")
+	if err := os.Symlink("/dev/full", full); err != nil {
+		t.Fatal(err)
+	}
+	refusedAs(t, d, exitUsage, []string{"recal", "apply", m, x, "-o", full}, "cannot write ", "no space left")
+	refusedAs(t, d, exitUsage, append(fit, full), "cannot write ", "no space left")
+	// A link stays, and what it names is replaced.
+	d.put("old.npy", []byte("old"))
+	if err := os.Symlink("old.npy", d.at("link.npy")); err != nil {
+		t.Fatal(err)
+	}
+	printed(t, "recal", "apply", m, x, "-o", d.at("link.npy"))
+	if !bytes.Equal(d.read(d.at("old.npy")), d.read(d.at("o.npy"))) {
+		t.Error("what a link names is not replaced")
+	}
+}
