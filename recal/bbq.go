@@ -403,7 +403,7 @@ func (m BBQ) steps(r *bbqRows) *bbqSteps {
 			ends[e] = true
 		}
 	}
-	s := &bbqSteps{}
+	s := &bbqSteps{Cuts: []float64{}} // which a file has, though there may be none
 	for e := range ends {
 		s.Cuts = append(s.Cuts, r.cut(e))
 	}

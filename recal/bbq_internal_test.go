@@ -399,6 +399,13 @@ func TestBBQFiles(t *testing.T) {
 			t.Errorf("%s is read", bad)
 		}
 	}
+	m, err := BBQ{}.Fit(InMemory(bbqPredictions([]float64{0.3, 0.3}, []float64{0, 1})), nil) // one step
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Marshal(m); err != nil || !strings.Contains(string(b), `"cuts": []`) {
+		t.Errorf("one step: %v, %s", err, b)
+	}
 }
 
 // TestBBQMillion says how long the histograms of a million different scores take.
