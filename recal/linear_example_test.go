@@ -59,9 +59,9 @@ func ExampleMatrix() {
 	few := metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0, 1, 2}}
 	few.Rows, few.Classes, few.F64 = 3, 3, []float64{2, 0, 0, 0, 2, 0, 0, 0, 2}
 	_, err = recal.Matrix{}.Fit(recal.InMemory(&few), nil)
-	fmt.Println(errors.Is(err, recal.ErrUnreachable))
+	fmt.Println(errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoMinimum))
 	// Output:
 	// matrix(off_diagonal=0.1,bias=0.1)
 	// matrix [[0.20 -0.04 -0.02] [-0.01 0.21 0.02] [0.01 0.04 0.41]], biases [0.06 0.09 -0.15]
-	// true
+	// true false
 }

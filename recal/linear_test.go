@@ -426,6 +426,11 @@ func TestLinearErrors(t *testing.T) {
 	if _, err := (Matrix{}).Fit(InMemory(far), nil); err == nil || !strings.Contains(err.Error(), "cannot be scaled") {
 		t.Error(err)
 	}
+	// Hardly any passes.
+	l := &linear{d: InMemory(p), name: "vector", passes: linearPasses - 1}
+	if _, err := l.fit(); !errors.Is(err, ErrNoMinimum) {
+		t.Error(err)
+	}
 	// Other rows at every reading.
 	n := 50
 	changing := OpenFunc(func() (Source, error) {

@@ -359,8 +359,8 @@ func (s *descent) eval(x []float64) {
 var errPanicked = errors.New("a pass panicked")
 
 func (s *descent) lost(why string) error {
-	return fmt.Errorf("%s has found no minimum in %d passes, %s: the gradient's largest element is %.2g; fit to more rows%s",
-		s.l.name, s.l.passes, why, floats.Norm(s.grad, math.Inf(1)), s.l.advice("OffDiagonal"))
+	return fmt.Errorf("%s: %w in %d passes, %s: the gradient's largest element is %.2g; fit to more rows%s",
+		s.l.name, ErrNoMinimum, s.l.passes, why, floats.Norm(s.grad, math.Inf(1)), s.l.advice("OffDiagonal"))
 }
 
 // run descends until the gradient is 0, but for rounding.

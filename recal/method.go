@@ -29,6 +29,9 @@ type Options struct {
 // ErrUnreachable is wrapped by the error of a fit whose likelihood has no maximum.
 var ErrUnreachable = errors.New("no map is the best")
 
+// ErrNoMinimum is wrapped by the error of a fit whose search came to its end before it had found the best map.
+var ErrNoMinimum = errors.New("no minimum was found")
+
 // ErrNoRows is the error of a fit to no rows.
 var ErrNoRows = errors.New("there are no rows to fit to")
 

@@ -19,8 +19,9 @@ import (
 // none afterwards; rows whose label is one are left out (see Fit).
 //
 // The fit is by L-BFGS, from the best temperature, until no element of the gradient is above 1e-9, by logits in units of their standard
-// deviations, or rounding lets no step help and none is above 1e-6. If 2000 passes are not enough the error says so. There is no best
-// map, and the error wraps ErrUnreachable, where no row counts, where all labels are one class, where a class that has probability is no row's label, and
+// deviations, or rounding lets no step help and none is above 1e-6. If 2000 passes are not enough the error wraps ErrNoMinimum. There
+// is no best map, and the error wraps ErrUnreachable, where no row counts, where all labels are one class, where a class that has
+// probability is no row's label, and
 // where scores tell some labels from the others so well that factors or biases would grow without end. One score a row is an error:
 // a factor and a bias of it are Platt.
 //
