@@ -273,9 +273,8 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	sets := []*eval.Evaluation{before}
 	folds := recal.Folds{K: f.folds, Seed: f.seed}
 	maps, err := recal.CrossFit(m, d, folds, o)
-	switch {
-	case errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoRows):
-		r.Reason = plain(err)
+	switch r.Reason = noMap(err); {
+	case r.Reason != "":
 	case err != nil:
 		return nil, bad(err)
 	default:

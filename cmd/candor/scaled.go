@@ -87,9 +87,8 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 	}
 	folds := recal.Folds{Seed: f.seed}
 	maps, err := recal.CrossFit(recal.Temperature{}, d, folds, o)
-	switch {
-	case errors.Is(err, recal.ErrUnreachable), errors.Is(err, recal.ErrNoRows):
-		s.Reason = plain(err)
+	switch s.Reason = noMap(err); {
+	case s.Reason != "":
 	case err != nil:
 		return bad(err)
 	default:
@@ -107,6 +106,16 @@ func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Eval
 	}
 	e.Scaled = s
 	return nil
+}
+
+// noMap returns why a fit to some of the rows has no map, although there is nothing wrong with them: "" of any other error.
+func noMap(err error) string {
+	for _, e := range []error{recal.ErrUnreachable, recal.ErrNoMinimum, recal.ErrNoRows} {
+		if errors.Is(err, e) {
+			return plain(err)
+		}
+	}
+	return ""
 }
 
 const temperatureMethod = "sandwich standard error of ln T; rows taken as independent"
