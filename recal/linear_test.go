@@ -347,6 +347,8 @@ func TestLinearReachable(t *testing.T) {
 	}
 	still := linearDrawn(90, 3, 1)
 	clear(still.F32)
+	alike := linearDrawn(50, 3, 1) // of 0.2, 0.2 and 0.6, whose logarithms' squares have no exact sum
+	alike.Kind, alike.F32, alike.F64 = metrics.Probs, nil, slices.Repeat([]float64{0.2, 0.2, 0.6}, 50)
 	unsure := linearDrawn(500, 5, 1)
 	for i := range unsure.F32 {
 		unsure.F32[i] *= 1e4
@@ -367,6 +369,7 @@ func TestLinearReachable(t *testing.T) {
 		{"separable, with penalties", p, Matrix{OffDiagonal: 1, Bias: 1}},
 		{"constant scores", still, Vector{}},
 		{"constant scores", still, Matrix{}},
+		{"constant probabilities", alike, Matrix{}},
 		{"zeros", linearSpoiled(800, 6), Matrix{}},
 		{"zeros", linearSpoiled(800, 6), Vector{}},
 		{"logarithms", logs, Matrix{}},

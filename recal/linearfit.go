@@ -119,6 +119,10 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	k := c.k
 	c.bend = make([]float64, k)
 	floats.Scale(1/all, c.factor)
+	square, trace := 0.0, 0.0
+	for i := range k {
+		square += c.factor[i*k+i]
+	}
 	for j, v := range variances {
 		c.bend[j] = 1 + 2*bias/float64(k)/v
 		floats.Scale(1/v, c.mean[j*k:(j+1)*k])
@@ -132,12 +136,12 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 			}
 		}
 	})
-	trace := 0.0
 	for i := range k {
 		trace += c.factor[i*k+i]
 	}
 	off = float64(off * (2 / float64(k-1) / all))
-	ridge := off + max(linearLeast*trace/float64(k), 0x1p-1000)
+	// Of logits that are all alike rounding is left of the squares.
+	ridge := off + max(linearLeast*trace/float64(k), 0x1p-40*square/float64(k), 0x1p-1000)
 	for i := range k {
 		ri := c.factor[i*k : i*k+i]
 		for j := range i {
