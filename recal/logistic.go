@@ -781,11 +781,14 @@ func (f *logisticFit) search(d *logisticLine, far float64, at func(logisticLine)
 // finish makes the curve of the x as they are.
 func (f *logisticFit) finish() {
 	f.c = f.line.c
+	size := math.Abs(f.c)
 	for j := range f.features() {
+		size += math.Abs(float64(f.line.a[j] * f.frame.center[j]))
 		f.a[j] = float64(f.line.a[j] * f.frame.scale[j])
 		f.c = math.FMA(-f.line.a[j], f.frame.center[j], f.c)
 	}
-	if v := math.Abs(f.a[0]) + math.Abs(f.a[1]) + math.Abs(f.c); !(v <= math.MaxFloat64) {
+	// What is left of such terms, which cancel, has to have some digits.
+	if v := math.Abs(f.a[0]) + math.Abs(f.a[1]) + math.Abs(f.c); !(v <= math.MaxFloat64 && size < 0x1p43) {
 		f.err = errLogistic
 	}
 }

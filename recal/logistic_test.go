@@ -424,6 +424,29 @@ func TestLogisticUnreachable(t *testing.T) {
 	}
 }
 
+// TestLogisticClose: where terms of the curve cancel so that no digit is left there is no map.
+func TestLogisticClose(t *testing.T) {
+	far := []float64{-0x1p70, -0x1.0000000001p70, -0x1.0000000002p70, -0x1.0000000003p70, -0x1.0000000004p70}
+	for _, c := range []struct {
+		m  recal.Method
+		z  []float64
+		ok bool
+	}{
+		{recal.Platt{}, []float64{1e-20, 2e-20, 3e-20, 4e-20, 5e-20}, true},
+		{recal.Beta{}, []float64{1e-7, 2e-7, 3e-7, 4e-7, 5e-7}, true},
+		{recal.Beta{}, []float64{1e-20, 2e-20, 3e-20, 4e-20, 5e-20}, false},
+		{recal.Platt{}, far, true},
+		{recal.Platt{}, []float64{0x1p70, 0x1.0000000000001p70, 0x1.0000000000002p70, 0x1.0000000000003p70, 0x1.0000000000004p70}, false},
+	} {
+		p := logisticRows(c.z, []int32{0, 1, 0, 1, 1}, nil)
+		p.Kind = metrics.Logits
+		switch _, err := c.m.Fit(recal.InMemory(p), nil); {
+		case c.ok && err != nil, !c.ok && (!errors.Is(err, recal.ErrUnreachable) || !strings.Contains(err.Error(), "too close together")):
+			t.Errorf("%s of %v: %v", c.m, c.z, err)
+		}
+	}
+}
+
 // logisticValid fails unless a map's curves are of probabilities, and those of Beta do not fall.
 func logisticValid(t *testing.T, what string, m *recal.CurveMap) {
 	t.Helper()
