@@ -24,7 +24,7 @@ type coordinates struct {
 	scale  []float64 // 1/D
 	factor []float64 // L, or its diagonal for each class
 	bend   []float64 // of each class, 1 and what the penalty of b adds to its curvature
-	free   []float64 // of W whole and a penalty, rows q = L^-1 e_j, times a number that makes the diagonal free of it, see cholesky
+	ratio  []float64 // of W whole, L's diagonal scale by the element's own
 	o      *Options
 }
 
@@ -46,9 +46,11 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	bound := l.weight * max(l.bound, 1)
 	second := newLattice(split, bound*max(l.bound, 1))
 	first, zeroth := newLattice(split, bound), newLattice(k, l.weight)
+	own := newLattice(split, bound*max(l.bound, 1))
 	err := l.tiles(func() func(*linearTile) {
 		var y, loss []float64
 		a, m, v := make([]float64, split), make([]float64, split), make([]float64, k)
+		var squares, d []float64
 		return func(t *linearTile) {
 			y, loss = grown(y, len(t.z)), grown(loss, t.rows)
 			l.scores(y, t, w, b)
@@ -68,6 +70,13 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 			kernel.AddRowsF64(v, y, t.rows, k)
 			if l.full {
 				kernel.AddOuterF64(m, y, t.z, t.rows, k, k)
+				squares, d = grown(squares, len(t.z)), grown(d, split)
+				for i, v := range t.z {
+					squares[i] = v * v
+				}
+				clear(d)
+				kernel.AddOuterF64(d, y, squares, t.rows, k, k)
+				own.add(d)
 				for i := range t.rows {
 					row, x := y[i*k:(i+1)*k], t.z[i*k:(i+1)*k]
 					u := linearSum(row)
@@ -102,6 +111,8 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 		variances[j], c.scale[j] = v, 1/math.Sqrt(v)
 	}
 	if l.full {
+		c.ratio = make([]float64, split)
+		own.means(c.ratio, l.weight)
 		c.cholesky(variances, all, l.off, l.bias)
 		return c, nil
 	}
@@ -139,9 +150,24 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	for i := range k {
 		trace += c.factor[i*k+i]
 	}
-	off = float64(off * (2 / float64(k-1) / all))
-	// Of logits that are all alike rounding is left of the squares.
-	ridge := off + max(linearLeast*trace/float64(k), 0x1p-40*square/float64(k), 0x1p-1000)
+	bend := float64(off * (2 / float64(k) / float64(k-1)))
+	ridge := bend*float64(k)/all + max(linearLeast*trace/float64(k), 0x1p-40*square/float64(k), 0x1p-1000) // of logits that are all alike rounding is left of the squares
+	roots := make([]float64, k)
+	for i := range k {
+		roots[i] = math.Sqrt(c.factor[i*k+i] + ridge)
+	}
+	c.rows(func() func(int) {
+		return func(j int) {
+			row, m := c.ratio[j*k:(j+1)*k], c.mean[j*k:(j+1)*k]
+			for i, square := range row {
+				v := max(square-float64(variances[j]/c.bend[j]*m[i]*m[i]), 1e-3*all/float64(k)*c.factor[i*k+i], linearLeast*square, math.SmallestNonzeroFloat64)
+				if i != j {
+					v += bend
+				}
+				row[i] = roots[i] / math.Sqrt(v)
+			}
+		}
+	})
 	for i := range k {
 		ri := c.factor[i*k : i*k+i]
 		for j := range i {
@@ -151,33 +177,12 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 		d := c.factor[i*k+i] + ridge - floats.Dot(ri, ri)
 		c.factor[i*k+i] = math.Sqrt(max(d, ridge))
 	}
-	if off == 0 {
-		return
-	}
-	c.free = make([]float64, k*k)
-	c.rows(func() func(int) {
-		return func(j int) {
-			q := c.free[j*k : (j+1)*k]
-			q[j] = 1
-			c.solve(q)
-			square := floats.Dot(q, q)
-			floats.Scale(math.Sqrt((1/math.Sqrt(max(1-float64(off*square), linearLeast))-1)/square), q)
-		}
-	})
 }
 
 // solve replaces v by L^-1 v.
 func (c *coordinates) solve(v []float64) {
 	for i := range v {
 		v[i] = (v[i] - floats.Dot(c.factor[i*c.k:i*c.k+i], v[:i])) / c.factor[i*c.k+i]
-	}
-}
-
-// release lets v's part that a row's diagonal is of be without its penalty.
-func (c *coordinates) release(v []float64, j int) {
-	if c.free != nil {
-		q := c.free[j*c.k : (j+1)*c.k]
-		floats.AddScaled(v, floats.Dot(q, v), q)
 	}
 }
 
@@ -215,14 +220,12 @@ func (c *coordinates) parameters(theta, x []float64) {
 	c.rows(func() func(int) {
 		v := make([]float64, k)
 		return func(j int) {
-			for i := range v {
-				v[i] = c.scale[j] * x[j*k+i]
-			}
-			c.release(v, j)
+			copy(v, x[j*k:(j+1)*k])
 			for i := k - 1; i >= 0; i-- {
 				v[i] /= c.factor[i*k+i]
 				floats.AddScaled(v[:i], -v[i], c.factor[i*k:i*k+i])
 			}
+			floats.Mul(v, c.ratio[j*k:(j+1)*k])
 			floats.Add(theta[j*k:(j+1)*k], v)
 			theta[split+j] += c.scale[j]*x[split+j]/math.Sqrt(c.bend[j]) - floats.Dot(v, c.mean[j*k:(j+1)*k])/c.bend[j]
 		}
@@ -244,9 +247,8 @@ func (c *coordinates) gradient(g []float64) {
 		return func(j int) {
 			v := g[j*k : (j+1)*k]
 			floats.AddScaled(v, -g[split+j]/c.bend[j], c.mean[j*k:(j+1)*k])
+			floats.Mul(v, c.ratio[j*k:(j+1)*k])
 			c.solve(v)
-			c.release(v, j)
-			floats.Scale(c.scale[j], v)
 			g[split+j] *= c.scale[j] / math.Sqrt(c.bend[j])
 		}
 	})
