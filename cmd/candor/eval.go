@@ -611,12 +611,14 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 	return 0, usage("--input is %q; it is probs, logits, logprobs or dirichlet", f.input)
 }
 
+// fixedMemory is what the program itself takes, accumulators, and columns.
+const fixedMemory = 48 << 20
+
 // plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
 // decisions or confidence scores.
 func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
-	const fixed = 48 << 20 // the program itself, accumulators, columns
-	if memory < fixed+(8<<20) {
-		return 0, 0, 0, usage("--max-memory is less than %d MiB, which candor needs at least", (fixed+(8<<20))>>20)
+	if memory < fixedMemory+(8<<20) {
+		return 0, 0, 0, usage("--max-memory is less than %d MiB, which candor needs at least", (fixedMemory+(8<<20))>>20)
 	}
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -629,7 +631,7 @@ func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err erro
 		times = 5
 	}
 	const cells = 16 << 20 // of distinct scores, which a thread keeps until they are merged
-	for threads > 1 && int64(threads+2)*times*int64(bytes)+int64(threads)*cells > memory-fixed {
+	for threads > 1 && int64(threads+2)*times*int64(bytes)+int64(threads)*cells > memory-fixedMemory {
 		threads--
 	}
 	return threads, threads + 2, bytes, nil

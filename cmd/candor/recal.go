@@ -261,7 +261,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		return nil, err
 	}
 	m = f.method(m, before.Spec.Levels)
-	o := &recal.Options{Threads: j.pass.Threads, Memory: j.memory / 2}
+	o := &recal.Options{Threads: j.pass.Threads, Memory: (j.memory - fixedMemory) / 2}
 	whole, err := m.Fit(d, o)
 	if err != nil {
 		return nil, bad(err)

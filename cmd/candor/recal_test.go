@@ -661,7 +661,7 @@ func TestRecalFitRefuses(t *testing.T) {
 		{exitData, []string{"matrix", b, "--labels", by}, []string{"matrix is for two classes or more"}},
 		{exitData, []string{"bbq", x, "--labels", y, "--weights", w}, []string{"bbq weighs its histograms by counts of rows"}},
 		{exitData, []string{"sigma", f, "--mean", "mu", "--std", "sigma", "--observed", "none"}, []string{`no column "none"`}},
-		{exitData, []string{"histogram(bins=65536)", x8, "--labels", y8, "--max-memory", "56MiB"}, []string{"half of --max-memory is", "take fewer bins"}},
+		{exitData, []string{"histogram(bins=65536)", x8, "--labels", y8, "--max-memory", "56MiB"}, []string{"what --max-memory leaves is 4194304: raise it", "take fewer bins"}},
 	} {
 		args := append([]string{"recal", "fit"}, c.args...)
 		if !slices.Contains(args, "-o") && len(c.args) > 1 {

@@ -131,7 +131,7 @@ func leftOut(f recal.Fit, what string) string {
 
 // plain returns what an error says in the words of a command line: without the name of the package, which may stand within it too.
 func plain(err error) string {
-	return strings.NewReplacer("recal: ", "", "Options.Memory is", "half of --max-memory is",
+	return strings.NewReplacer("recal: ", "", "Options.Memory is", "what --max-memory leaves is",
 		"a weight to OffDiagonal", "a weight to off_diagonal", "a weight to Bias", "a weight to bias").Replace(err.Error())
 }
 
