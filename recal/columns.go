@@ -463,7 +463,7 @@ func lookBinary(d Data, o *Options, likely bool) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := probabilistic(s.kind); err != nil {
+	if err := hasLogits("a curve", s.kind); err != nil {
 		return nil, err
 	}
 	if !likely {

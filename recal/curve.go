@@ -68,22 +68,7 @@ const errCurve = "recal: there is no curve of this number"
 
 // Out says that rows of as many classes as the map was fitted to become probabilities.
 func (m *CurveMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
-	if err := probabilistic(k); err != nil {
-		return 0, 0, err
-	}
-	if classes != m.fit.Classes {
-		return 0, 0, fmt.Errorf("the map is of rows of %d scores, and these have %d", m.fit.Classes, classes)
-	}
-	return metrics.Probs, classes, nil
-}
-
-// probabilistic returns an error unless scores of the kind are those of classes, one by one.
-func probabilistic(k metrics.Kind) error {
-	switch k {
-	case metrics.Probs, metrics.Logits, metrics.LogProbs:
-		return nil
-	}
-	return fmt.Errorf("probabilities, logits and logarithms of probabilities can be recalibrated, not scores of the kind %s", k)
+	return softmaxOut(m.method, m.fit.Classes, k, classes)
 }
 
 // Apply writes to dst what the curves make of the rows of src, whose kind is k, as Map says. All is computed in float64, a tile of rows

@@ -61,10 +61,7 @@ func (m *memory) Next() (*metrics.Chunk, error) {
 
 // fits tells whether all slices are as long as the rows need.
 func fits(p *metrics.Predictions) bool {
-	stride := p.Stride
-	if stride == 0 {
-		stride = p.Classes
-	}
+	stride := strideOf(&p.Scores)
 	if p.Rows < 0 || p.Classes < 1 || stride < p.Classes {
 		return false
 	}
@@ -83,10 +80,7 @@ func fits(p *metrics.Predictions) bool {
 func slice(c *metrics.Chunk, lo, hi int) metrics.Chunk {
 	v := *c
 	v.Rows, v.Recycle = hi-lo, nil
-	stride := c.Stride
-	if stride == 0 {
-		stride = c.Classes
-	}
+	stride := strideOf(&c.Scores)
 	from, to := lo*stride, hi*stride
 	if hi == c.Rows && hi > lo {
 		to = (hi-1)*stride + c.Classes // what is behind the last row need not be there

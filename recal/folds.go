@@ -93,10 +93,7 @@ func gathered(c *metrics.Chunk, rows []int32) *metrics.Chunk {
 			k.Numbers[i] = c.Numbers[r]
 		}
 	}
-	stride := c.Stride
-	if stride == 0 {
-		stride = c.Classes
-	}
+	stride := strideOf(&c.Scores)
 	k.F64, k.F32 = take(c.F64, rows, c.Classes, stride), take(c.F32, rows, c.Classes, stride)
 	k.F16, k.BF16 = take(c.F16, rows, c.Classes, stride), take(c.BF16, rows, c.Classes, stride)
 	k.Labels, k.Observed, k.Weights = take(c.Labels, rows, 1, 1), take(c.Observed, rows, 1, 1), take(c.Weights, rows, 1, 1)

@@ -286,10 +286,8 @@ func (l *linear) prepare() error {
 		return err
 	}
 	s := l.s
-	switch s.kind {
-	case metrics.Probs, metrics.Logits, metrics.LogProbs:
-	default:
-		return fmt.Errorf("%s is for the scores of classes, and these are %s", l.name, s.fit.Kind)
+	if err := hasLogits(l.name, s.kind); err != nil {
+		return err
 	}
 	if s.fit.Classes == 1 {
 		return fmt.Errorf("%s is for two classes or more, and these rows have one score: a factor and a bias of one logit are platt", l.name)

@@ -80,13 +80,17 @@ func sigmoid(z float64) float64 {
 	return 1 / (1 + kernel.Exp64(-z))
 }
 
+// strideOf returns how far rows are apart.
+func strideOf(s *metrics.Scores) int {
+	if s.Stride == 0 {
+		return s.Classes
+	}
+	return s.Stride
+}
+
 // widen writes the scores of rows from lo to hi to dst, side by side.
 func widen(dst []float64, s *metrics.Scores, lo, hi int) {
-	stride := s.Stride
-	if stride == 0 {
-		stride = s.Classes
-	}
-	n, width := hi-lo, s.Classes
+	n, width, stride := hi-lo, s.Classes, strideOf(s)
 	if stride == width { // all of them are like one row
 		n, width = min(n, 1), n*width
 	}
@@ -124,11 +128,7 @@ func widenHalf(row []float64, s *metrics.Scores, at int) {
 
 // store rounds rows of results to where dst has rows from lo to hi.
 func store(dst *metrics.Scores, src []float64, lo, hi int) {
-	stride := dst.Stride
-	if stride == 0 {
-		stride = dst.Classes
-	}
-	n, width := hi-lo, dst.Classes
+	n, width, stride := hi-lo, dst.Classes, strideOf(dst)
 	if stride == width { // all of them are like one row
 		n, width = min(n, 1), n*width
 	}

@@ -168,13 +168,6 @@ func rescaled[D float32 | float64](data []D, dst, src *metrics.Scores, scale, le
 	}
 }
 
-func strideOf(s *metrics.Scores) int {
-	if s.Stride == 0 {
-		return s.Classes
-	}
-	return s.Stride
-}
-
 // rescale does so to rows whose strides dst and src have.
 func rescale[D, S float32 | float64](to []D, from []S, rows int, dst, src *metrics.Scores, scale, least, most float64) {
 	k, ds, ss := src.Classes, strideOf(dst), strideOf(src)

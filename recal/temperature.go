@@ -130,7 +130,7 @@ func (m *TemperatureMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, er
 	return softmaxOut("temperature", m.fit.Classes, k, classes)
 }
 
-// softmaxOut is Out of a map from logits to as many probabilities.
+// softmaxOut is Out of a map from the scores of classes to as many probabilities.
 func softmaxOut(name string, fitted int, k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	if err := hasLogits(name, k); err != nil {
 		return 0, 0, err

@@ -120,16 +120,14 @@ func (m *linearMap) Passes() (n int, gradient float64) { return m.passes, m.grad
 // Out takes as many classes as the map was fitted to, and gives Probs of as many. A map of logits takes Logits; one of probabilities or
 // their logarithms, Probs and LogProbs.
 func (m *linearMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
-	if err := hasLogits(m.method, k); err != nil {
+	kind, width, err := softmaxOut(m.method, m.fit.Classes, k, classes)
+	if err != nil {
 		return 0, 0, err
-	}
-	if classes != m.fit.Classes {
-		return 0, 0, fmt.Errorf("the map %s is of rows of %d scores, and these have %d", m.method, m.fit.Classes, classes)
 	}
 	if (k == metrics.Logits) != (m.kind == metrics.Logits) {
 		return 0, 0, fmt.Errorf("the map %s was fitted to %s, and these are %s", m.method, m.fit.Kind, k)
 	}
-	return metrics.Probs, classes, nil
+	return kind, width, nil
 }
 
 // applyBytes is about the size of the rows that Apply has in its hands at a time.
