@@ -246,11 +246,15 @@ func (s *logisticShard) Next() (*metrics.Chunk, error) {
 }
 
 func TestLogisticSameBits(t *testing.T) {
+	counts := []int{1, 3}
+	if testing.Short() {
+		counts = counts[1:]
+	}
 	for _, p := range []*metrics.Predictions{logisticDraw(1, 3000, 1, metrics.Probs, false), logisticDraw(2, 3000, 1, metrics.Logits, true),
 		logisticDraw(3, 2000, 4, metrics.Probs, true), logisticDraw(4, 2000, 3, metrics.Logits, false)} {
 		for _, m := range logisticMethods {
 			want := logisticMap(t, m, p)
-			for _, threads := range []int{1, 3} {
+			for _, threads := range counts {
 				for _, size := range []int{7, 1000} {
 					f, err := m.Fit(logisticShards(p, size), &recal.Options{Threads: threads})
 					if err != nil {

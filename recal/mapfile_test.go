@@ -165,7 +165,10 @@ func mapSpaced(t *testing.T, b []byte) []byte {
 
 // TestMapDamage: a file of which any byte is another one, or that ends anywhere, is an error or the same map.
 func TestMapDamage(t *testing.T) {
-	done := map[string]bool{}
+	done, step := map[string]bool{}, 1
+	if testing.Short() {
+		step = 5
+	}
 	for _, f := range mapsOf(t, 40) {
 		name, _, _ := strings.Cut(f.m.Method(), "(")
 		b, err := Marshal(f.m)
@@ -187,7 +190,7 @@ func TestMapDamage(t *testing.T) {
 			}
 			same++
 		}
-		for at := range b {
+		for at := 0; at < len(b); at += step {
 			for bit := range 8 {
 				bad := slices.Clone(b)
 				bad[at] ^= 1 << bit
@@ -199,7 +202,7 @@ func TestMapDamage(t *testing.T) {
 		if same == 0 {
 			t.Errorf("%s: not even another space is read", name)
 		}
-		for n := range len(b) - 2 { // all but the last brace and line end
+		for n := 0; n < len(b)-2; n += step { // all but the last brace and line end
 			if _, err := Unmarshal(b[:n]); err == nil {
 				t.Errorf("%s: the first %d bytes are a map", name, n)
 			}
