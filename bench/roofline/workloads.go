@@ -58,8 +58,8 @@ const (
 	// multiply-adds and as much other arithmetic on the same ports.
 	opsMembers = opsF32 + opsScale + 1 + 24./informationMembers
 
-	// A term of a temperature is float64, of 18 operations; the row's extremes are two of float32.
-	opsTempered = 2*18 + 2
+	// A term of a temperature is float64, of 19 operations, of which widening is two; the row's extremes are two of float32.
+	opsTempered = 2*19 + 2
 
 	// A row of a normal forecast takes a sixteenth of a division, 20 multiply-adds, a dozen other operations, 25 to widen five columns
 	// and twice 21 to be counted; an eighth of 34 to be summed, NLL and CRPS.
