@@ -146,7 +146,9 @@ func (m *CurveMap) applyTop(t *tile, src *metrics.Scores, k metrics.Kind, lo, hi
 		default:
 			scale := (1 - f[i]) / rest
 			for j, v := range row {
-				row[j] = v * scale
+				if row[j] = v * scale; scale > math.MaxFloat64 { // of a rest that is next to 0
+					row[j] = v / rest * (1 - f[i])
+				}
 			}
 		}
 		if row[top] == row[top] {

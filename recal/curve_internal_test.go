@@ -287,3 +287,19 @@ func TestBinBytes(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 }
+
+// TestTopLabelTiny: what is left of 1 is shared by others that are the least numbers there are.
+func TestTopLabelTiny(t *testing.T) {
+	p := &metrics.Predictions{Kind: metrics.Probs, Labels: []int32{0, 1, 0}}
+	p.Rows, p.Classes, p.F64 = 3, 3, []float64{1, 1e-310, 0, 1, 5e-324, 5e-324, 0.9, 0.1, 0}
+	m, err := Histogram{TopLabel: true}.Fit(InMemory(p), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Apply(&p.Scores, &p.Scores, p.Kind)
+	for i, want := range []float64{0.5, 0.5, 0, 0.5, 0.25, 0.25, 1, 0, 0} {
+		if p.F64[i] != want {
+			t.Errorf("row %d has %v", i/3, p.F64[i/3*3:i/3*3+3])
+		}
+	}
+}
