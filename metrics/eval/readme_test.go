@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
+	"github.com/candor-go/candor/recal"
 )
 
 // Example_readme is the code of the README.
@@ -35,6 +36,13 @@ func Example_readme() {
 	fmt.Println(ace.Value)
 
 	fmt.Println(err)
+	heldOut := &metrics.Predictions{Scores: metrics.FromMatrix(probs), Labels: []int32{0, 1, 0, 1}}
+	dst := metrics.Scores{F64: make([]float64, 12), Rows: 4, Classes: 3}
+
+	m, err := recal.Temperature{}.Fit(recal.InMemory(heldOut), nil) // softmax(z/T), T of the least NLL
+	m.Apply(&dst, &p.Scores, p.Kind)
+
+	fmt.Printf("%.4f %.4f %v\n", dst.F64[:3], m.(*recal.TemperatureMap).T(), err)
 	first, second := probs, mat.NewDense(4, 3, []float64{0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.1, 0.2, 0.7, 0.9, 0.05, 0.05})
 
 	members := &metrics.Members{Each: []metrics.Scores{metrics.FromMatrix(first), metrics.FromMatrix(second)}, Labels: labels}
@@ -55,6 +63,7 @@ func Example_readme() {
 	// <nil>
 	// 0.21666666666666667
 	// <nil>
+	// [0.4730 0.2972 0.2298] 2.6960 <nil>
 	// 0.01845335955164984 0.7236311495864634
 	// <nil>
 	// 1.3183337995397229 -0.25656172487508644 0.07500000000000001
