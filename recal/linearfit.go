@@ -15,7 +15,8 @@ import (
 
 // coordinates are such in which the NLL is about as curved in all directions at the start of a fit: a row of W is taken as
 // W0 + D^-1 V L^-T, where L L^T is the covariance of logits, each row with its uncertainty, and D^2 are the classes' variances; b
-// moves against the mean of the logits.
+// moves against the mean of the logits. Of a whole W, L L^T is scaled for each class such that its diagonal is the curvature of each
+// element, see cholesky.
 type coordinates struct {
 	k      int
 	full   bool
@@ -24,7 +25,7 @@ type coordinates struct {
 	scale  []float64 // 1/D
 	factor []float64 // L, or its diagonal for each class
 	bend   []float64 // of each class, 1 and what the penalty of b adds to its curvature
-	ratio  []float64 // of W whole, L's diagonal scale by the element's own
+	ratio  []float64 // of W whole, what each element of V L^-T is multiplied by instead of 1/D
 	o      *Options
 }
 
@@ -124,8 +125,9 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	return c, nil
 }
 
-// cholesky replaces the sums of products of logits by L: that of their covariance within classes, and penalties. That of W is one of
-// the diagonal too at first; for a row's e_j to be without, L^-T becomes L^-T (I + free free^T), where free is a multiple of L^-1 e_j.
+// cholesky replaces the sums of products of logits by L, that of their covariance within classes and a mean class's penalty, and
+// ratio, which has the mean squares of logits weighted with each class's variances, by the roots of L L^T's diagonal over those of each
+// element's curvature and penalty, of which the diagonal of W has none.
 func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	k := c.k
 	c.bend = make([]float64, k)
@@ -160,7 +162,8 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 		return func(j int) {
 			row, m := c.ratio[j*k:(j+1)*k], c.mean[j*k:(j+1)*k]
 			for i, square := range row {
-				v := max(square-float64(variances[j]/c.bend[j]*m[i]*m[i]), 1e-3*all/float64(k)*c.factor[i*k+i], linearLeast*square, math.SmallestNonzeroFloat64)
+				v := square - float64(variances[j]/c.bend[j]*m[i]*m[i])
+				v = max(v, 1e-3*all/float64(k)*c.factor[i*k+i], linearLeast*square, math.SmallestNonzeroFloat64)
 				if i != j {
 					v += bend
 				}
