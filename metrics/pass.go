@@ -228,22 +228,25 @@ func (p *Pass) AddSource(src Source) error {
 	for i := range workers {
 		workers[i] = newWorker(p, &failed)
 	}
-	var readErr error
 	if small && threads == 1 {
 		for {
 			c, err := src.Next()
-			if err != nil {
-				readErr = err
+			if err == io.EOF {
 				break
+			}
+			if err != nil {
+				return err
 			}
 			workers[0].add(c)
 		}
 	} else {
-		readErr = feed(src, workers)
-	}
-	// Only io.EOF itself is the end: an error that wraps it says that something ended too early.
-	if readErr != io.EOF {
-		return readErr
+		visits := make([]func(*Chunk), len(workers))
+		for i, w := range workers {
+			visits[i] = w.add
+		}
+		if err := Feed(src, visits...); err != nil {
+			return err
+		}
 	}
 	return p.merge(workers)
 }
@@ -276,12 +279,14 @@ func (p *Predictions) shape() Audit {
 		Decided: p.Decisions != nil, Scored: p.ConfidenceScores != nil}
 }
 
-// feed hands the source's chunks to the workers until it ends, and returns the error that it ended with.
-func feed(src Source, workers []*worker) error {
+// Feed hands a source's chunks to the functions, each of which runs on a goroutine of its own and gets the next chunk when it is done
+// with one, and recycles them. What a chunk holds is gone when the function returns. It returns the error that the source ended with,
+// nil after its last chunk; a panic of a function is carried over to the caller.
+func Feed(src Source, visits ...func(*Chunk)) error {
 	chunks := make(chan *Chunk)
 	var wg sync.WaitGroup
 	var fault atomic.Value
-	for _, w := range workers {
+	for _, visit := range visits {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -297,7 +302,7 @@ func feed(src Source, workers []*worker) error {
 						defer c.Recycle()
 					}
 					if fault.Load() == nil {
-						w.add(c)
+						visit(c)
 					}
 				}()
 			}
@@ -321,7 +326,11 @@ func feed(src Source, workers []*worker) error {
 	if f := fault.Load(); f != nil {
 		panic(f.(panicked).value)
 	}
-	return err
+	// Only io.EOF itself is the end: an error that wraps it says that something ended too early.
+	if err != io.EOF {
+		return err
+	}
+	return nil
 }
 
 type panicked struct{ value any }

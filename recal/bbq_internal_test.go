@@ -411,7 +411,7 @@ func TestBBQFiles(t *testing.T) {
 // TestBBQMillion says how long the histograms of a million different scores take.
 func TestBBQMillion(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a million rows")
+		t.Skip("-short: it fits to a million rows")
 	}
 	p, y := bbqDraws(1, 1e6, 1<<50)
 	d := InMemory(bbqPredictions(p, y))

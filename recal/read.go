@@ -1,10 +1,7 @@
 package recal
 
 import (
-	"io"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -25,53 +22,5 @@ func each(d Data, o *Options, newVisit func() (visit func(*metrics.Chunk))) erro
 	for i := range visits {
 		visits[i] = newVisit() // before there are goroutines, which a panic would leave behind
 	}
-	chunks := make(chan *metrics.Chunk)
-	var wg sync.WaitGroup
-	var fault atomic.Value
-	for _, visit := range visits {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for c := range chunks {
-				func() {
-					// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
-					defer func() {
-						if r := recover(); r != nil {
-							fault.CompareAndSwap(nil, panicked{r})
-						}
-					}()
-					if c.Recycle != nil {
-						defer c.Recycle()
-					}
-					if fault.Load() == nil {
-						visit(c)
-					}
-				}()
-			}
-		}()
-	}
-	err = func() error {
-		// Deferred, so that a source that panics leaves no goroutines behind.
-		defer wg.Wait()
-		defer close(chunks)
-		for {
-			c, err := src.Next()
-			if err != nil {
-				return err
-			}
-			chunks <- c
-			if fault.Load() != nil {
-				return io.EOF
-			}
-		}
-	}()
-	if f := fault.Load(); f != nil {
-		panic(f.(panicked).value)
-	}
-	if err != io.EOF {
-		return err
-	}
-	return nil
+	return metrics.Feed(src, visits...)
 }
-
-type panicked struct{ value any }

@@ -10,8 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -614,52 +612,13 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 
 // fill writes what the map makes of each chunk, which is checked while it is in a cache.
 func (w *mapped) fill(r metrics.Source) error {
-	chunks := make(chan *metrics.Chunk)
 	workers := make([]*mapper, max(1, w.threads))
-	var wg sync.WaitGroup
-	var fault atomic.Value
+	visits := make([]func(*metrics.Chunk), len(workers))
 	for i := range workers {
-		m := &mapper{mapped: w, check: metrics.NewWalker(nil, 0, func(*metrics.Block) {})}
-		workers[i] = m
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for c := range chunks {
-				func() {
-					// A panic on a goroutine of ours would be beyond main's reach: it is carried over.
-					defer func() {
-						if r := recover(); r != nil {
-							fault.CompareAndSwap(nil, panicked{r})
-						}
-					}()
-					if c.Recycle != nil {
-						defer c.Recycle()
-					}
-					if fault.Load() == nil {
-						m.chunk(c)
-					}
-				}()
-			}
-		}()
+		workers[i] = &mapper{mapped: w, check: metrics.NewWalker(nil, 0, func(*metrics.Block) {})}
+		visits[i] = workers[i].chunk
 	}
-	err := func() error {
-		defer wg.Wait()
-		defer close(chunks)
-		for {
-			c, err := r.Next()
-			if err != nil {
-				return err
-			}
-			chunks <- c
-			if w.failure() != nil || fault.Load() != nil {
-				return io.EOF
-			}
-		}
-	}()
-	if p, ok := fault.Load().(panicked); ok {
-		panic(p.value)
-	}
-	if err != io.EOF {
+	if err := metrics.Feed(stopping{r, w.arrayFile}, visits...); err != nil {
 		return err
 	}
 	var bad *metrics.DataError
@@ -678,8 +637,6 @@ func (w *mapped) fill(r metrics.Source) error {
 	}
 	return nil
 }
-
-type panicked struct{ value any }
 
 // mapped is the file of what a map makes of predictions.
 type mapped struct {

@@ -194,7 +194,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	pass := metrics.NewPass(&j.pass, newRowWriter(t))
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes)()
-		return pass.AddSource(stopping{r, t})
+		return pass.AddSource(stopping{r, t.arrayFile})
 	}()
 	if failed := t.failure(); failed != nil {
 		return cannotWrite(f.out, failed)
@@ -387,7 +387,7 @@ func (t *rowTable) writeCSV(w io.Writer, r io.Reader) error {
 // stopping ends a source once nothing more can be written.
 type stopping struct {
 	metrics.Source
-	t *rowTable
+	t *arrayFile
 }
 
 func (s stopping) Next() (*metrics.Chunk, error) {
