@@ -1,0 +1,5 @@
+package metrics_test
+
+import "github.com/candor-go/candor/internal/check"
+
+func init() { check.FixSeed() }
