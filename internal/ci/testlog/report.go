@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// event is a line of go test -json.
+type event struct {
+	Action, Package, Test, Output, ImportPath string
+	Elapsed                                   float64
+}
+
+// report gathers what a log says.
+type report struct {
+	out      io.Writer
+	may      func(pkg, test string) bool // tests that may skip
+	packages map[string]*outcome
+	failures int
+	builds   map[string][]string // what the compiler printed, by package
+}
+
+// outcome is what came of a package's tests.
+type outcome struct {
+	passed, skipped int
+	output          map[string][]string // by test, "" for the package's own, until the test has passed
+}
+
+func newReport(out io.Writer, may func(pkg, test string) bool) *report {
+	return &report{out: out, may: may, packages: map[string]*outcome{}, builds: map[string][]string{}}
+}
+
+// read takes a log. A line that is not JSON, such as one of a program that go test starts, is passed on.
+func (r *report) read(in io.Reader) error {
+	b := bufio.NewReader(in)
+	for {
+		line, err := b.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil {
+				fmt.Fprintf(r.out, "%s", line)
+			} else {
+				r.add(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *report) add(e event) {
+	if e.Action == "build-output" {
+		r.builds[e.ImportPath] = append(r.builds[e.ImportPath], e.Output)
+		return
+	}
+	if e.Action == "build-fail" {
+		r.fail(e.ImportPath, "does not build", r.builds[e.ImportPath])
+		return
+	}
+	o := r.packages[e.Package]
+	if o == nil {
+		o = &outcome{output: map[string][]string{}}
+		r.packages[e.Package] = o
+	}
+	switch {
+	case e.Action == "output":
+		o.output[e.Test] = append(o.output[e.Test], e.Output)
+	case e.Test == "":
+		r.ended(e, o)
+	case e.Action == "pass":
+		o.passed++
+		delete(o.output, e.Test)
+	case e.Action == "skip":
+		o.skipped++
+		if !r.may(e.Package, e.Test) {
+			r.fail(e.Package+" "+e.Test, "skipped, and the list of skips does not have it", o.output[e.Test])
+		}
+		delete(o.output, e.Test)
+	case e.Action == "fail":
+		r.fail(e.Package+" "+e.Test, "failed", o.output[e.Test])
+		delete(o.output, e.Test)
+	}
+}
+
+// ended takes the event that closes a package.
+func (r *report) ended(e event, o *outcome) {
+	switch e.Action {
+	case "pass":
+		fmt.Fprintf(r.out, "ok  %6.1f s  %s: %d passed", e.Elapsed, e.Package, o.passed)
+		if o.skipped > 0 {
+			fmt.Fprintf(r.out, ", %d skipped", o.skipped)
+		}
+		fmt.Fprintln(r.out)
+	case "fail":
+		// A program that ends in the middle of a test leaves that test's output, and the reason stands in it.
+		var left []string
+		for _, test := range slices.Sorted(maps.Keys(o.output)) {
+			left = append(left, o.output[test]...)
+		}
+		r.fail(e.Package, fmt.Sprintf("failed after %.1f s", e.Elapsed), left)
+	}
+}
+
+func (r *report) fail(what, why string, output []string) {
+	r.failures++
+	fmt.Fprintf(r.out, "FAIL %s %s\n", what, why)
+	for _, line := range output {
+		if line != "" && !strings.HasPrefix(line, "=== ") {
+			fmt.Fprintf(r.out, "    %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+}
+
+// end returns an error unless each of the packages ran some test and nothing failed.
+func (r *report) end(packages []string) error {
+	for _, p := range packages {
+		if o := r.packages[p]; o == nil || o.passed == 0 {
+			r.fail(p, "ran no test", nil)
+		}
+	}
+	tests := 0
+	for _, o := range r.packages {
+		tests += o.passed
+	}
+	if r.failures > 0 {
+		return fmt.Errorf("%d failures", r.failures)
+	}
+	if tests == 0 {
+		return errors.New("no test ran")
+	}
+	return nil
+}
