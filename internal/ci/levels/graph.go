@@ -12,6 +12,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +57,6 @@ func loadKernels(root string) (*graph, error) {
 	exports := map[string]string{}
 	var dir string
 	var names []string
-	tests := map[string]bool{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
 			ImportPath, Dir, Export string
@@ -70,36 +70,41 @@ func loadKernels(root string) (*graph, error) {
 		exports[p.ImportPath] = p.Export
 		if p.ImportPath == kernelPath {
 			dir, names = p.Dir, slices.Concat(p.GoFiles, p.TestGoFiles)
-			for _, n := range p.TestGoFiles {
-				tests[n] = true
-			}
 		}
 	}
-	fset := token.NewFileSet()
-	var files []*ast.File
-	var sources [][]byte
+	sources := map[string][]byte{}
 	for _, n := range names {
 		src, err := os.ReadFile(filepath.Join(dir, n))
 		if err != nil {
 			return nil, err
 		}
-		f, err := parser.ParseFile(fset, n, src, parser.SkipObjectResolution)
+		sources[n] = src
+	}
+	return newGraph(sources, func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+}
+
+// newGraph type-checks the package of kernels from the contents of its files, by name. lookup opens the export data of
+// what they import.
+func newGraph(sources map[string][]byte, lookup importer.Lookup) (*graph, error) {
+	fset := token.NewFileSet()
+	names := slices.Sorted(maps.Keys(sources))
+	var files []*ast.File
+	for _, n := range names {
+		f, err := parser.ParseFile(fset, n, sources[n], parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
-		files, sources = append(files, f), append(sources, src)
+		files = append(files, f)
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(exports[path])
-	})}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
 	pkg, err := conf.Check(kernelPath, fset, files, info)
 	if err != nil {
 		return nil, err
 	}
 	g := &graph{pkg: pkg, decls: map[types.Object]*decl{}, methods: map[string][]types.Object{}}
 	for i, f := range files {
-		r := &reader{graph: g, info: info, file: fset.File(f.Pos()), src: sources[i], test: tests[names[i]]}
+		r := &reader{graph: g, info: info, file: fset.File(f.Pos()), src: sources[names[i]], test: strings.HasSuffix(names[i], "_test.go")}
 		r.read(f)
 	}
 	return g, nil

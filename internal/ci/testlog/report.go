@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,7 @@ type report struct {
 	packages map[string]*outcome
 	failures int
 	builds   map[string][]string // what the compiler printed, by package
+	levels   []string            // what the kernels' tests said they compared
 }
 
 // outcome is what came of a package's tests.
@@ -73,6 +75,9 @@ func (r *report) add(e event) {
 	}
 	switch {
 	case e.Action == "output":
+		if m := compared.FindStringSubmatch(e.Output); m != nil {
+			r.levels = append(r.levels, strings.ReplaceAll(m[1], " ", ","))
+		}
 		o.output[e.Test] = append(o.output[e.Test], e.Output)
 	case e.Test == "":
 		r.ended(e, o)
@@ -120,8 +125,17 @@ func (r *report) fail(what, why string, output []string) {
 	}
 }
 
-// end returns an error unless each of the packages ran some test and nothing failed.
-func (r *report) end(packages []string) error {
+// compared is in the output of the kernels' tests.
+var compared = regexp.MustCompile(`levels compared: \[([a-z0-9 ]*)\]`)
+
+// end returns an error unless each of the packages ran some test, nothing failed, and the kernels, if they are one of the
+// packages, were compared at just the levels.
+func (r *report) end(levels string, packages []string) error {
+	if levels != "" && slices.ContainsFunc(packages, func(p string) bool { return strings.HasSuffix(p, "/kernel") }) {
+		if len(r.levels) == 0 || slices.ContainsFunc(r.levels, func(l string) bool { return l != levels }) {
+			r.fail("levels", fmt.Sprintf("compared %v, want %s", r.levels, levels), nil)
+		}
+	}
 	for _, p := range packages {
 		if o := r.packages[p]; o == nil || o.passed == 0 {
 			r.fail(p, "ran no test", nil)

@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 				packages = strings.Split(c.packages, ",")
 			}
 			copied := filepath.Join(t.TempDir(), "log")
-			err := run(strings.NewReader(c.log), &out, copied, skips, strings.Split(c.where, ","), packages)
+			err := run(strings.NewReader(c.log), &out, copied, skips, strings.Split(c.where, ","), "", packages)
 			if got := fmt.Sprint(err); got != c.err && !(err == nil && c.err == "") {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
@@ -71,5 +71,30 @@ func TestSkipsNeedAReason(t *testing.T) {
 	}
 	if _, err := readSkips(name, nil); err == nil {
 		t.Error("a line without a reason is taken")
+	}
+}
+
+func TestLevels(t *testing.T) {
+	const kernel = "example.com/m/kernel"
+	said := func(levels string) string {
+		return `{"Action":"output","Package":"` + kernel + `","Test":"TestLevelsRan","Output":"levels compared: [` + levels + `] (detected avx2)\n"}` + "\n"
+	}
+	for _, c := range []struct {
+		log, levels string
+		good        bool
+	}{
+		{said("generic avx2"), "generic,avx2", true},
+		{said("generic avx2"), "", true},
+		{said("generic"), "generic,avx2", false},
+		{said("generic avx2 avx512"), "generic,avx2", false},
+		{said("generic avx2") + said("generic"), "generic,avx2", false},
+		{"", "generic,avx2", false},
+	} {
+		log := c.log + ended("pass", kernel, "TestLevelsRan") + closed("pass", kernel)
+		var out strings.Builder
+		err := run(strings.NewReader(log), &out, "", "", nil, c.levels, []string{kernel})
+		if (err == nil) != c.good {
+			t.Errorf("%q where %q has to run: %v\n%s", c.log, c.levels, err, out.String())
+		}
 	}
 }
