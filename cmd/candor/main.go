@@ -21,9 +21,6 @@ const (
 	exitFault = 70 // a fault of ours
 )
 
-// version is set by the linker for a release; otherwise the module's version stands.
-var version = ""
-
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // failure is an error with the exit code that it ends in.

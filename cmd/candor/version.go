@@ -63,10 +63,8 @@ func versionLine() string {
 	return fmt.Sprintf("candor %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// versionText is the version that Go took from the module, or from git where it was built in a checkout.
 func versionText() string {
-	if version != "" {
-		return version
-	}
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
 		return b.Main.Version
 	}
