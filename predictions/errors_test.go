@@ -231,7 +231,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.npy: 9 decisions for the 10 rows", npy(1, "<i4", false, []int{9}, ones)},
 		{`decisions are float32: decisions are class numbers, which are whole; save decisions.astype("int32")`, npy(1, "<f4", false, []int{10}, ones)},
 		{"decisions have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save decisions.argmax(axis=1)", npy(1, "<i4", false, []int{10, 5}, ones)},
-		{"d.npy: row 3: decision 1099511627776 does not fit in int32; decisions are class numbers", npy(1, "<i8", false, []int{10}, func(i int) float64 { return float64(i / 3 << 40) })},
+		{"d.npy: row 3: decision 1099511627776 does not fit in int32; decisions are class numbers", npy(1, "<i8", false, []int{10}, func(i int) float64 { return float64(int64(i) / 3 << 40) })},
 	} {
 		_, _, err := readAll([]string{scores}, &Options{Labels: []string{labels}, Decisions: []string{save(t, "d.npy", c.data)}})
 		wantError(t, err, c.want)
