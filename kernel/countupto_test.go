@@ -67,8 +67,8 @@ func TestLevelsCountUpTo(t *testing.T) {
 	const most, levels = 2100, 23
 	vs, es, cs := newRoom[float64](t, most), newRoom[float64](t, levels), newRoom[int64](t, levels)
 	r := check.Rand(137)
-	for _, n := range append(levelLengths(), most) {
-		for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(8)}} {
+	for i, n := range lengths(16, MaxSum, most) {
+		for _, at := range places(i, 8) {
 			v, e := vs.lay("v", at, n, true), es.lay("edges", at, 1+r.IntN(levels), true)
 			dst := cs.lay("counts", at, len(e.s), false).column(len(e.s))
 			special := append(check.Specials64(), 0.25, 1e300, -1e300, 0x1p-1000)

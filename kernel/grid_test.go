@@ -20,7 +20,7 @@ func gridScores() (p, tail []float64) {
 	around := func(v float64) {
 		lo, hi := v, v
 		add(v)
-		for range 3 {
+		for range sized(1, 3, 3) {
 			lo, hi = math.Nextafter(lo, -1), math.Nextafter(hi, 2)
 			add(lo)
 			add(hi)

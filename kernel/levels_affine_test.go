@@ -15,6 +15,14 @@ type affineRooms struct {
 	x    [3]*levelRoom[float64]
 	out  [2]*levelRoom[float64]
 	odds int // one in so many elements is special, none if 0
+	// How many are is dealt to the matrices of a round in turn.
+	round, turn int
+}
+
+// next says how many elements of the next matrices are special: none, some, or many.
+func (a *affineRooms) next() {
+	a.odds = [...]int{0, 50, 3}[(a.round+dealt(a.turn, 3, 0))%3]
+	a.turn++
 }
 
 // affineMost is how many elements a matrix has at the most.
@@ -59,6 +67,7 @@ func (a *affineRooms) output(i int, p place, n int) *sheet[float64] {
 // products runs the two products of matrices.
 func (a *affineRooms) products(t *testing.T, p, q place, rows, in, out int) {
 	t.Helper()
+	a.next()
 	x, w, b, dst := a.input(0, p, rows*in), a.input(1, q, in*out), a.input(2, p, out), a.output(0, q, rows*out)
 	affine := func() uint64 { AffineF64(dst.s, x.s, w.s, b.s, rows, in, out); return 0 }
 	if err := sameAtLevels(affine, x, w, b, dst); err != nil {
@@ -73,6 +82,7 @@ func (a *affineRooms) products(t *testing.T, p, q place, rows, in, out int) {
 // columns runs what takes each column by itself.
 func (a *affineRooms) columns(t *testing.T, p, q place, rows, k int) {
 	t.Helper()
+	a.next()
 	what := func(err error) string { return fmt.Sprintf("%d rows of %d at %v and %v: %v", rows, k, p, q, err) }
 	x, scale, shift, dst := a.input(0, p, rows*k), a.input(1, q, k), a.input(2, p, k), a.output(0, q, rows*k)
 	for name, from := range map[string][]float64{"ScaleShiftF64,": x.s, "ScaleShiftF64 in place,": dst.s} {
@@ -95,38 +105,38 @@ func (a *affineRooms) columns(t *testing.T, p, q place, rows, k int) {
 func TestLevelsAffine(t *testing.T) {
 	logCompared(t)
 	a := newAffineRooms(t, 211)
-	places := func() [3]place { return [3]place{{side: guardedTail}, {side: guardedFront}, a.anywhere()} }
-	for _, odds := range []int{0, 50, 3} {
-		if a.odds = odds; odds == 0 && testing.Short() {
-			continue
-		}
+	for a.round = range sized(1, 1, 3) {
+		a.turn = 0
 		for out := 1; out <= 51; out++ {
-			for i, p := range places() {
+			for i, p := range places(out, 16) {
 				a.products(t, p, p, 1+(out+5*i)%18, 1+a.r.IntN(40), out)
 				a.products(t, p, a.anywhere(), 1+a.r.IntN(30), 1+(out+i)%7, out)
 			}
 		}
 		for rows := 1; rows <= 40; rows++ {
-			for _, p := range places() {
+			for _, p := range places(rows, 16) {
 				a.products(t, a.anywhere(), p, rows, 1+a.r.IntN(20), 1+a.r.IntN(60))
 				a.products(t, p, a.anywhere(), 1+a.r.IntN(20), rows, 1+a.r.IntN(30))
 			}
 		}
-		for _, s := range [][3]int{{productRows, 3, 5}, {productRows + 1, 2, 25}, {2*productRows + 7, 9, 9}, {400, 5, 3}, {400, 30, 26},
+		for i, s := range [][3]int{{productRows, 3, 5}, {productRows + 1, 2, 25}, {2*productRows + 7, 9, 9}, {400, 5, 3}, {400, 30, 26},
 			{3, productSteps - 1, 24}, {5, productSteps, 25}, {9, productSteps + 1, 49}, {4, 383, 8}, {3, 384, 7}, {2, 385, 33},
 			{11, 260, 50}, {20, 10, 300}, {1, 1000, 12}, {7, 100, 100}, {0, 3, 4}} {
-			for _, p := range places() {
+			for d := range deal(i, sized(1, 2, all), 3) {
+				p := places(i, 16)[d[0]]
 				a.products(t, p, p, s[0], s[1], s[2])
 			}
 		}
 		for k := 1; k <= 83; k++ {
-			for _, p := range places() {
+			for _, p := range places(k, 16) {
 				a.columns(t, p, p, 1+a.r.IntN(12), k)
 			}
 			a.columns(t, a.anywhere(), a.anywhere(), a.r.IntN(100), k)
 		}
 		for off := range 16 {
-			for _, k := range []int{1, 7, 8, 9, 31, 32, 33, 100} {
+			ks := []int{1, 7, 8, 9, 31, 32, 33, 100}
+			for d := range deal(off, sized(1, 4, all), len(ks)) {
+				k := ks[d[0]]
 				a.columns(t, place{off: off}, a.anywhere(), 1+off, k)
 				a.products(t, place{off: off}, a.anywhere(), 1+a.r.IntN(20), k, 1+a.r.IntN(60))
 				a.products(t, a.anywhere(), place{off: off}, 1+a.r.IntN(20), 1+a.r.IntN(60), k)
@@ -175,26 +185,25 @@ func TestLevelsResiduals(t *testing.T) {
 			t.Fatalf("%d rows of %d at %v and %v, kind %d, weights %v: %v", rows, k, p, q, kind, weights != nil, err)
 		}
 	}
-	for kind := range 3 {
-		if kind == 0 && testing.Short() {
-			continue
-		}
-		for k := 1; k <= 83; k++ {
-			for _, p := range []place{{side: guardedTail}, {side: guardedFront}, a.anywhere()} {
-				run(p, p, 1+a.r.IntN(20), k, kind)
-				run(a.anywhere(), a.anywhere(), a.r.IntN(200), k, kind)
+	for k := 1; k <= 83; k++ {
+		for i, p := range places(k, 16) {
+			for d := range deal(3*k+i, sized(1, 2, all), 3) {
+				run(p, p, 1+a.r.IntN(20), k, d[0])
+				run(a.anywhere(), a.anywhere(), a.r.IntN(sized(40, 200, 200)), k, d[0])
 			}
 		}
-		for _, k := range []int{100, 127, 128, 129, 255, 400, 512, 513, 1000, 1024, 2500, 5000} {
-			for _, p := range []place{{side: guardedTail}, {side: guardedFront}, a.anywhere()} {
-				run(p, p, min(150, affineMost/k), k, kind)
-			}
+	}
+	for i, k := range []int{100, 127, 128, 129, 255, 400, 512, 513, 1000, 1024, 2500, 5000} {
+		for d := range deal(i, sized(2, 3, all), 3, 3) {
+			p := places(i, 16)[d[0]]
+			run(p, p, min(sized(20, 150, 150), affineMost/k), k, d[1])
 		}
-		for off := range 16 {
-			for _, k := range []int{1, 2, 7, 8, 9, 31, 33, 64} {
-				run(place{off: off}, a.anywhere(), 1+a.r.IntN(70), k, kind)
-				run(a.anywhere(), place{off: off}, 1+a.r.IntN(70), k, kind)
-			}
+	}
+	ks := []int{1, 2, 7, 8, 9, 31, 33, 64}
+	for off := range 16 {
+		for d := range deal(off, sized(2, 6, all), len(ks), 3) {
+			run(place{off: off}, a.anywhere(), 1+a.r.IntN(70), ks[d[0]], d[1])
+			run(a.anywhere(), place{off: off}, 1+a.r.IntN(70), ks[d[0]], d[1])
 		}
 	}
 }

@@ -107,32 +107,37 @@ func levelsClassSums[T float32 | float64](t *testing.T, name string,
 			t.Fatalf("%s, %s: rows=%d k=%d stride=%d odds=%d at %v: %v", name, what, rows, k, stride, odds, at, err)
 		}
 	}
-	places := func() []place { return []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(17)}} }
 	any := func() string { return names[r.IntN(len(names))] }
 	t.Run(name+"/classes", func(t *testing.T) {
 		for k := 1; k <= 140; k++ {
-			for _, at := range places() {
-				rows := r.IntN(64)
-				try(rows, k, 0, r.IntN(3)*r.IntN(70), any(), at)
-				try(r.IntN(20), k, 1+r.IntN(5), 0, any(), at)
+			for i, at := range places(k, 17) {
+				for d := range deal(3*k+i, sized(1, 2, all), 2) {
+					if d[0] == 0 {
+						try(r.IntN(64), k, 0, r.IntN(3)*r.IntN(70), any(), at)
+					} else {
+						try(r.IntN(20), k, 1+r.IntN(5), 0, any(), at)
+					}
+				}
 			}
 		}
-		for _, k := range []int{150, 200, 255, 256, 257, 400, 509, 512, 513, 1000, 1024, 4095, 4096, 4111, 4112, 4113, 4150} {
-			for _, at := range places() {
+		for i, k := range []int{150, 200, 255, 256, 257, 400, 509, 512, 513, 1000, 1024, 4095, 4096, 4111, 4112, 4113, 4150} {
+			for d := range deal(i, sized(1, 2, all), 3) {
+				at := places(i, 17)[d[0]]
 				try(1+r.IntN(most/(k+1)-1), k, r.IntN(2), 0, any(), at)
 			}
 		}
 	})
 	t.Run(name+"/rows", func(t *testing.T) {
 		for rows := range 70 {
-			for _, k := range []int{2, 10, 16, 17, 100} {
-				try(rows, k, 0, 0, any(), place{off: rows % 17})
+			ks := []int{2, 10, 16, 17, 100}
+			for d := range deal(rows, sized(2, all, all), len(ks)) {
+				try(rows, ks[d[0]], 0, 0, any(), place{off: rows % 17})
 			}
 		}
 	})
 	t.Run(name+"/ranges", func(t *testing.T) {
 		for _, what := range names {
-			for range 12 {
+			for range sized(4, 12, 12) {
 				try(1+r.IntN(20), 1+r.IntN(100), r.IntN(2), 0, what, place{side: guardedTail})
 			}
 		}
@@ -181,10 +186,10 @@ func TestLevelsLogitSoftmax(t *testing.T) {
 	norms, args := newRoom[float64](t, 70), newRoom[int32](t, 70)
 	r := check.Rand(73)
 	specials := check.Specials32()
-	for _, k := range append(upTo(33, 100), 128, 500, 511, 512, 1000, 1008, 1023, 1024) {
-		for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(17)}} {
+	for i, k := range append(upTo(33, 100), 128, 500, 511, 512, 1000, 1008, 1023, 1024) {
+		for _, at := range places(i, 17) {
 			stride := k + r.IntN(2)*r.IntN(40)
-			rows := 1 + r.IntN(min(70, (most-k)/stride))
+			rows := 1 + r.IntN(min(sized(20, 70, 70), (most-k)/stride))
 			n := (rows-1)*stride + k
 			x, y := xs.lay("x", at, n, true), ys.lay("y", at, rows, true)
 			dst := ds.lay("dst", at, n, false).matrix(rows, k, stride)

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -37,23 +36,21 @@ func levelsColumnKeys[K Key, F float32 | float64](t *testing.T, run func([]K, []
 		}
 		return F(r.Float64())
 	}
-	places := func(r *rand.Rand) []place {
-		return []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(32)}}
-	}
+	widths, pads := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 64, 66}, []int{0, 1, 3, 8}
 	for rows := range 70 {
-		for _, cols := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 64, 66} {
-			for _, pad := range []int{0, 1, 3, 8} {
-				for i, at := range places(r) {
-					odds = []int{0, 2, 50}[(rows+i)%3]
-					columnKeyCase(t, run, value, xs, ds, at, places(r)[i], rows, cols, cols+pad)
-				}
+		for d := range deal(rows, sized(4, 12, all), len(widths), len(pads)) {
+			to := places(rows+7*d[0], 32)
+			for i, at := range places(rows, 32) {
+				odds = []int{0, 2, 50}[(rows+i)%3]
+				columnKeyCase(t, run, value, xs, ds, at, to[i], rows, widths[d[0]], widths[d[0]]+pads[d[1]])
 			}
 		}
 	}
-	for _, s := range [][3]int{{16, 255, 300}, {17, 256, 256}, {33, 257, 259}, {16, 515, 515}, {1100, 5, 7}, {513, 12, 12}, {1537, 16, 16}} {
-		for i, at := range places(r) {
+	for j, s := range [][3]int{{16, 255, 300}, {17, 256, 256}, {33, 257, 259}, {16, 515, 515}, {1100, 5, 7}, {513, 12, 12}, {1537, 16, 16}} {
+		to := places(j+7, 32)
+		for i, at := range places(j, 32) {
 			odds = 100 * i
-			columnKeyCase(t, run, value, xs, ds, at, places(r)[i], s[0], s[1], s[2])
+			columnKeyCase(t, run, value, xs, ds, at, to[i], s[0], s[1], s[2])
 		}
 	}
 	// A single score outside, wherever it is, is counted once.

@@ -68,6 +68,7 @@ func (m *mapper[S, D]) test(t *testing.T) {
 			}
 		}
 		anywhere := func() place { return place{off: r.IntN(32)} }
+		bits := 8 * int(unsafe.Sizeof(*new(S)))
 		values := func(n int) []S {
 			x := make([]S, n)
 			for i := range x {
@@ -75,26 +76,31 @@ func (m *mapper[S, D]) test(t *testing.T) {
 			}
 			return x
 		}
-		for _, n := range append(append(upTo(0, 131), upTo(1000, 1040)...), most) {
-			for _, p := range []place{{side: guardedTail}, {side: guardedFront}, anywhere()} {
-				run(p, p, n%2 == 0, values(n))
-				run(p, p, n%2 == 1, values(n))
+		for i, n := range lengths(max(16, 512/bits), most) {
+			for j, p := range places(i, 32) {
+				for d := range deal(3*i+j, sized(1, 2, all), 2) {
+					run(p, p, d[0] == 0, values(n))
+				}
 			}
-			run(anywhere(), anywhere(), false, values(n))
+			run(place{off: dealt(i, 32, 1)}, place{off: dealt(i, 32, 2)}, false, values(n))
 		}
-		for off := range 32 {
-			for _, n := range []int{1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 67} {
-				run(place{off: off}, anywhere(), false, values(n))
-				run(anywhere(), place{off: off}, false, values(n))
+		if full() {
+			for off := range 32 {
+				for _, n := range []int{1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 67} {
+					run(place{off: off}, anywhere(), false, values(n))
+					run(anywhere(), place{off: off}, false, values(n))
+				}
 			}
 		}
-		for _, n := range thin(upTo(1, 67), 5) {
+		turn := 0
+		for _, n := range thin(upTo(1, 67), 5, 2) {
 			for at := range n {
-				for _, v := range m.specials {
+				for d := range deal(turn, sized(1, 2, all), len(m.specials)) {
 					x := values(n)
-					x[at] = v
+					x[at] = m.specials[d[0]]
 					run(anywhere(), anywhere(), r.IntN(2) == 0, x)
 				}
+				turn++
 			}
 		}
 		sweep := make([]S, 0, most)
@@ -105,24 +111,21 @@ func (m *mapper[S, D]) test(t *testing.T) {
 			}
 		}
 		for _, v := range slices.Concat(m.specials, m.edges) {
-			for d := range uint64(2000) {
-				put(m.bits(bitsOf(v) + d - 1000))
+			near := sized[uint64](50, 300, 1000)
+			for d := range 2 * near {
+				put(m.bits(bitsOf(v) + d - near))
 			}
 		}
-		n := 1_000_000
-		if testing.Short() {
-			n = 100_000
+		n := sized[uint64](10_000, 100_000, 1_000_000)
+		if bits == 16 {
+			n = 1 << 16
 		}
-		step := uint64(math.MaxUint64/uint64(n)) | 1 // through all exponents and signs of 64 bits
-		switch bitsOf(m.bits(math.MaxUint64)) {
-		case math.MaxUint32:
-			step = math.MaxUint32/uint64(n) | 1
-		case math.MaxUint16:
-			n, step = 1<<16, 1
-		}
-		for i := range uint64(n) {
+		step := uint64(1)<<(bits-1)/n*2 | 1 // through all exponents and signs
+		for i := range n {
 			put(m.bits(i * step))
-			put(m.usual(r))
+			if step > 1 {
+				put(m.usual(r))
+			}
 		}
 		run(anywhere(), anywhere(), false, sweep)
 	})
@@ -166,28 +169,29 @@ func TestLevelsBins(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			r := check.Rand(19)
-			run := func(at place, n int, edges []float64) {
-				for _, side := range []Side{LeftClosed, RightClosed} {
-					p, e, dst := ps.lay("p", at, n, true), es.lay("edges", at, len(edges), true), ds.lay("dst", place{at.side, (at.off + 5) % 16}, n, false).column(n)
-					copy(p.s, binScores(r, edges, n))
-					copy(e.s, edges)
-					if err := sameAtLevels(func() uint64 { f.run(dst.s, p.s, e.s, side); return 0 }, p, e, dst); err != nil {
-						t.Fatalf("n=%d edges=%d side=%d at %v: %v; edges %v, scores %v", n, len(edges), side, at, err, edges[:min(len(edges), 20)], p.s[:min(n, 67)])
+			run := func(at place, n int, edges []float64, side Side) {
+				p, e, dst := ps.lay("p", at, n, true), es.lay("edges", at, len(edges), true), ds.lay("dst", place{at.side, (at.off + 5) % 16}, n, false).column(n)
+				copy(p.s, binScores(r, edges, n))
+				copy(e.s, edges)
+				if err := sameAtLevels(func() uint64 { f.run(dst.s, p.s, e.s, side); return 0 }, p, e, dst); err != nil {
+					t.Fatalf("n=%d edges=%d side=%d at %v: %v; edges %v, scores %v", n, len(edges), side, at, err, edges[:min(len(edges), 20)], p.s[:min(n, 67)])
+				}
+			}
+			sides := []Side{LeftClosed, RightClosed}
+			for i, n := range lengths(16, most) {
+				for j, at := range places(i, 8) {
+					for d := range deal(3*i+j, sized(1, 2, all), 2, len(sides)) {
+						run(at, n, f.edges(r, [...]int{16, 2 + r.IntN(70)}[d[0]]), sides[d[1]])
 					}
 				}
 			}
-			for _, n := range append(append(upTo(0, 131), upTo(1000, 1040)...), most) {
-				for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: n % 8}} {
-					run(at, n, f.edges(r, 16))
-					run(at, n, f.edges(r, 2+r.IntN(70)))
+			for i, bins := range append(upTo(1, 140), 255, 256, 257, 1000, 1023, 1024, mostEdges-1) {
+				for d := range deal(i, sized(1, 2, all), 8, len(sides)) {
+					run(place{off: d[0]}, 67+d[0], f.edges(r, bins+1), sides[d[1]])
 				}
-			}
-			for _, bins := range append(upTo(1, 140), 255, 256, 257, 1000, 1023, 1024, mostEdges-1) {
-				for off := range 8 {
-					run(place{off: off}, 67+off, f.edges(r, bins+1))
+				for d := range deal(i, sized(1, 1, all), 2, len(sides)) {
+					run([]place{{side: guardedTail}, {side: guardedFront}}[d[0]], 300, f.edges(r, bins+1), sides[d[1]])
 				}
-				run(place{side: guardedTail}, 300, f.edges(r, bins+1))
-				run(place{side: guardedFront}, 300, f.edges(r, bins+1))
 			}
 		})
 	}
@@ -238,43 +242,44 @@ func TestLevelsBinSums(t *testing.T) {
 			t.Fatalf("n=%d bins=%d at %v: %v; sums %v; bins %v, scores %v", n, nb, at, err, table(dst.s)[:min(nb, 5)], bin.s[:min(n, 67)], p.s[:min(n, 67)])
 		}
 	}
-	for _, n := range append(append(upTo(0, 131), upTo(1000, 1040)...), MaxSum) {
-		for mode := range 5 {
-			for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(32)}} {
-				run(at, n, 1+r.IntN(20), mode)
-				run(at, n, 15, mode)
+	for i, n := range lengths(16, MaxSum) {
+		for j, at := range places(i, 32) {
+			for d := range deal(3*i+j, sized(1, 3, all), 5, 2) {
+				run(at, n, [...]int{1 + r.IntN(20), 15}[d[1]], d[0])
 			}
 		}
 		run(place{}, n, 300, 0)
 	}
-	for off := range 32 {
-		run(place{off: off}, 67, 10, 0)
+	if full() {
+		for off := range 32 {
+			run(place{off: off}, 67, 10, 0)
+		}
 	}
 
 	// An index beyond the sums is a panic at every level, wherever it stands, and nothing beyond them is touched.
-	for _, n := range []int{1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 67} {
+	beyond := []int32{15, 16, 1 << 20, math.MaxInt32}
+	for i, n := range []int{1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 67} {
 		for at := range n {
-			for _, b := range []int32{15, 16, 1 << 20, math.MaxInt32} {
-				for _, p := range []place{{side: guardedTail}, {side: unguarded}} {
-					bin, ps, ys := bins.lay("bin", p, n, true), ps.lay("p", p, n, true), ys.lay("y", p, n, true)
-					clear(bin.s)
-					clear(ps.s)
-					clear(ys.s)
-					bin.s[at] = b
-					dst := sums.lay("sums", p, 15*fields, false).matrix(15, fields, fields)
-					dst.src = make([]int64, 15*fields)
-					if err := sameAtLevels(func() (panicked uint64) {
-						defer func() {
-							if recover() != nil {
-								panicked = 1
-							}
-							clear(dst.s) // what the sums are then is not promised
-						}()
-						BinSums(table(dst.s), bin.s, ps.s, ys.s)
-						return 0
-					}, bin, ps, ys, dst); err != nil {
-						t.Fatalf("n=%d bin %d at %d: %v", n, b, at, err)
-					}
+			for d := range deal(i+at, sized(1, 2, all), len(beyond), 2) {
+				b, p := beyond[d[0]], []place{{side: guardedTail}, {side: unguarded}}[d[1]]
+				bin, ps, ys := bins.lay("bin", p, n, true), ps.lay("p", p, n, true), ys.lay("y", p, n, true)
+				clear(bin.s)
+				clear(ps.s)
+				clear(ys.s)
+				bin.s[at] = b
+				dst := sums.lay("sums", p, 15*fields, false).matrix(15, fields, fields)
+				dst.src = make([]int64, 15*fields)
+				if err := sameAtLevels(func() (panicked uint64) {
+					defer func() {
+						if recover() != nil {
+							panicked = 1
+						}
+						clear(dst.s) // what the sums are then is not promised
+					}()
+					BinSums(table(dst.s), bin.s, ps.s, ys.s)
+					return 0
+				}, bin, ps, ys, dst); err != nil {
+					t.Fatalf("n=%d bin %d at %d: %v", n, b, at, err)
 				}
 			}
 		}
@@ -317,29 +322,35 @@ func TestLevelsFixedSums(t *testing.T) {
 					}
 				}
 			}
-			for _, n := range append(append(upTo(0, 131), upTo(1000, 1040)...), MaxSum) {
-				for _, odds := range []int{0, 2, 5, n + 1} {
-					for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(8)}} {
-						run(at, n, mixed(odds))
+			for i, n := range lengths(16, MaxSum) {
+				for j, at := range places(i, 8) {
+					for d := range deal(3*i+j, sized(1, 2, all), 4) {
+						run(at, n, mixed([...]int{0, 2, 5, n + 1}[d[0]]))
 					}
 				}
 			}
-			for off := range 8 {
-				for n := range 35 {
-					run(place{off: off}, n, mixed(4))
+			if full() {
+				for off := range 8 {
+					for n := range 35 {
+						run(place{off: off}, n, mixed(4))
+					}
 				}
 			}
-			for _, a := range awkward {
-				for n := 1; n <= 19; n++ {
-					for at := range n {
+			turn := 0
+			for n := 1; n <= 19; n++ {
+				for at := range n {
+					for d := range deal(turn, sized(2, 8, all), len(awkward)) {
 						run(place{off: at % 8}, n, func(i int) float64 {
 							if i == at {
-								return a
+								return awkward[d[0]]
 							}
 							return most / 3
 						})
 					}
+					turn++
 				}
+			}
+			for _, a := range awkward {
 				run(place{side: guardedTail}, MaxSum, func(int) float64 { return a })
 			}
 		})

@@ -67,9 +67,8 @@ func TestLevelsGrid(t *testing.T) {
 	logCompared(t)
 	run, r := gridCase(t), check.Rand(53)
 	laws := gridLaws(r)
-	lengths := append(thin(upTo(0, 131), 3), 4*columnStep+3, gridChunk-1, gridChunk, gridChunk+1, gridChunk+columnStep-1, 4*gridChunk)
-	for j, n := range lengths {
-		for i, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(32)}} {
+	for i, n := range lengths(16, 4*columnStep+3, gridChunk-1, gridChunk, gridChunk+1, gridChunk+columnStep-1, 4*gridChunk) {
+		for j, at := range places(i, 32) {
 			run(at, n, laws[(i+j)%len(laws)])
 		}
 	}
@@ -77,13 +76,15 @@ func TestLevelsGrid(t *testing.T) {
 		run(place{off: off}, 67, laws[off%len(laws)])
 	}
 	for _, law := range laws {
-		for range 3 {
+		for range sized(1, 3, 3) {
 			run(place{off: r.IntN(32)}, 4*gridChunk, law)
 		}
 	}
 	// One odd score among others, wherever it is.
+	odd := []float64{nan64, math.Inf(1), math.Inf(-1), -5e-324, math.Copysign(0, -1), -0.25, 0.5, 1.5}
 	for at := range columnStep + 3 {
-		for _, v := range []float64{nan64, math.Inf(1), math.Inf(-1), -5e-324, math.Copysign(0, -1), -0.25, 0.5, 1.5} {
+		for d := range deal(at, sized(2, all, all), len(odd)) {
+			v := odd[d[0]]
 			run(place{off: at % 32}, columnStep+3, func(i int) (float64, float64) {
 				if i == at {
 					return v, 1 - v

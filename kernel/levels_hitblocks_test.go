@@ -33,16 +33,18 @@ func hitBlocksCase(t *testing.T) func(in, out place, keys []uint32) {
 func TestLevelsHitBlocks(t *testing.T) {
 	logCompared(t)
 	run, r := hitBlocksCase(t), check.Rand(59)
-	for _, n := range append(thin(upTo(0, 4*64+3), 3), 1023, 1024, 1025, 1<<14-1, 1<<14) {
-		for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(32)}} {
-			for range 4 {
+	for i, n := range append(upTo(0, 4*64+3), 1023, 1024, 1025, 1<<14-1, 1<<14) {
+		for _, at := range places(i, 32) {
+			for range sized(1, 2, 4) {
 				run(at, at, sortedKeys(r, n))
 			}
 			run(at, place{off: r.IntN(32)}, sortedKeys(r, n))
 		}
 	}
 	for off := range 32 {
-		for _, n := range []int{1, 63, 64, 65, 128, 129, 200} {
+		ns := []int{1, 63, 64, 65, 128, 129, 200}
+		for d := range deal(off, sized(1, 2, all), len(ns)) {
+			n := ns[d[0]]
 			run(place{off: off}, place{off: r.IntN(32)}, sortedKeys(r, n))
 			run(place{off: r.IntN(32)}, place{off: off}, sortedKeys(r, n))
 		}
@@ -55,12 +57,11 @@ func TestLevelsHitBlocksValues(t *testing.T) {
 	run, r := hitBlocksCase(t), check.Rand(67)
 	const n = 2*64 + 1
 	for at := range n {
-		for _, p := range []float32{0, 0x1p-149, 0x1p-127, 0x1p-126, 0x1p-52, 0x1p-26, 0.5, 1 - 0x1p-24, 1} {
-			for hit := range uint32(4) {
-				keys := slices.Repeat([]uint32{hitKey(0.25, hit>>1)}, n)
-				keys[at] = hitKey(p, hit&1) // which need not be sorted
-				run(place{off: at % 32}, place{}, keys)
-			}
+		scores := []float32{0, 0x1p-149, 0x1p-127, 0x1p-126, 0x1p-52, 0x1p-26, 0.5, 1 - 0x1p-24, 1}
+		for d := range deal(at, sized(4, 12, all), len(scores), 2, 2) {
+			keys := slices.Repeat([]uint32{hitKey(0.25, uint32(d[2]))}, n)
+			keys[at] = hitKey(scores[d[0]], uint32(d[1])) // which need not be sorted
+			run(place{off: at % 32}, place{}, keys)
 		}
 	}
 	var keys []uint32
@@ -78,10 +79,7 @@ func TestLevelsHitBlocksValues(t *testing.T) {
 			}
 		}
 	}
-	steps := uint32(1 << 20)
-	if testing.Short() {
-		steps = 1 << 16
-	}
+	steps := sized[uint32](1<<15, 1<<18, 1<<20)
 	for k := uint32(0); k <= largest; k += math.MaxUint32 / 2 / steps {
 		put(k)
 	}

@@ -56,16 +56,18 @@ func testMembers[T check.Element](t *testing.T, f memberKernel[T]) {
 			}
 		}
 		anywhere := func() place { return place{off: r.IntN(32)} }
-		for _, n := range append(thin(upTo(0, 4*16*4+3), 3), 1000, 1024, most) {
-			for _, p := range []place{{side: guardedTail}, {side: guardedFront}, anywhere()} {
-				for _, odds := range []int{0, 3, 20} {
-					run(p, p, 1+r.IntN(mostMembers), n, n+r.IntN(2)*r.IntN(20), odds)
+		for i, n := range append(upTo(0, 67), append(thin(upTo(68, 4*16*4+3), 5, 2), 1000, 1024, most)...) {
+			for j, p := range places(i, 32) {
+				for d := range deal(3*i+j, sized(1, 2, all), 3, mostMembers) {
+					run(p, p, 1+d[1], n, n+r.IntN(2)*r.IntN(20), [...]int{0, 3, 20}[d[0]])
 				}
 			}
 			run(anywhere(), anywhere(), 1+r.IntN(mostMembers), n, n, 0)
 		}
 		for off := range 32 {
-			for _, n := range []int{1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 67} {
+			ns := []int{1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 67}
+			for d := range deal(off, sized(1, 4, all), len(ns)) {
+				n := ns[d[0]]
 				run(place{off: off}, anywhere(), 1+r.IntN(mostMembers), n, n+off%3, 5)
 				run(anywhere(), place{off: off}, 1+r.IntN(mostMembers), n, n+off%5, 5)
 			}
@@ -119,9 +121,9 @@ func TestLevelsMeanScaled(t *testing.T) {
 			t.Fatalf("%d members of %d x %d, stride %d at %v: %v", members, rows, k, stride, p, err)
 		}
 	}
-	for _, k := range append(thin(upTo(1, 4*16*4+3), 3), 1000, 1024, most) {
-		for _, p := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(32)}} {
-			for range 2 {
+	for i, k := range append(upTo(1, 67), append(thin(upTo(68, 4*16*4+3), 5, 2), 1000, 1024, most)...) {
+		for _, p := range places(i, 32) {
+			for range sized(1, 1, 2) {
 				run(p, 1+r.IntN(mostMembers), 1+r.IntN(mostRows), k, r.IntN(2)*r.IntN(20))
 			}
 		}

@@ -7,9 +7,6 @@ import (
 	"github.com/candor-go/candor/internal/check"
 )
 
-// levelLengths are those that sums over rows are tried with.
-func levelLengths() []int { return append(append(upTo(0, 131), upTo(1000, 1040)...), MaxSum) }
-
 func TestLevelsMoments(t *testing.T) {
 	logCompared(t)
 	vs, out := newRoom[float64](t, MaxSum), newRoom[int64](t, 5)
@@ -24,9 +21,10 @@ func TestLevelsMoments(t *testing.T) {
 			r := check.Rand(31)
 			most := w.first.Max
 			awkward := append(check.Specials64(), most, -most, math.Nextafter(most, 0), math.Nextafter(most, math.Inf(1)), -math.Nextafter(most, math.Inf(1)))
-			for _, n := range levelLengths() {
-				for _, odds := range []int{2, 5, n + 1} {
-					for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(8)}} {
+			for i, n := range lengths(16, MaxSum) {
+				for j, at := range places(i, 8) {
+					for d := range deal(3*i+j, sized(1, 2, all), 3) {
+						odds := [...]int{2, 5, n + 1}[d[0]]
 						v, dst := vs.lay("v", at, n, true), out.lay("Moments", place{}, 5, false).column(5)
 						for i := range v.s {
 							v.s[i] = math.Ldexp((r.Float64()*2-1)*most, -r.IntN(100)*r.IntN(2))
@@ -53,9 +51,10 @@ func TestLevelsCellSum(t *testing.T) {
 	ps, ys, out := newRoom[float64](t, MaxSum), newRoom[uint8](t, MaxSum), newRoom[int64](t, 5)
 	r := check.Rand(37)
 	awkward := append(check.Specials64(), -5e-324, math.Nextafter(1, 2), 0x1p-52, 0x1.8p-51, 0x1p-26)
-	for _, n := range levelLengths() {
-		for _, odds := range []int{2, 5, n + 1} {
-			for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(32)}} {
+	for i, n := range lengths(16, MaxSum) {
+		for j, at := range places(i, 32) {
+			for d := range deal(3*i+j, sized(1, 2, all), 3) {
+				odds := [...]int{2, 5, n + 1}[d[0]]
 				p, y, dst := ps.lay("p", at, n, true), ys.lay("y", at, n, true), out.lay("CellSum", place{}, 5, false).column(5)
 				for i := range n {
 					p.s[i], y.s[i] = r.Float64(), uint8(r.IntN(2))
@@ -81,8 +80,9 @@ func TestLevelsHitsAndCounts(t *testing.T) {
 	as, bs, hits, counts := newRoom[int32](t, most), newRoom[int32](t, most), newRoom[uint8](t, most), newRoom[int64](t, 100)
 	r := check.Rand(41)
 	odd := []int32{-1, math.MinInt32, math.MaxInt32, 1 << 30, 64, -64, 256}
-	for _, n := range append(levelLengths(), most) {
-		for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(16)}, {off: r.IntN(16)}} {
+	classes := []int{0, 1, 2, 4, 5, 6, 7, 8, 10, 100}
+	for i, n := range lengths(16, MaxSum, most) {
+		for j, at := range places(i, 16) {
 			a, b := as.lay("a", at, n, true), bs.lay("b", at, n, true)
 			k := 1 + r.IntN(12)
 			for i := range n {
@@ -98,7 +98,8 @@ func TestLevelsHitsAndCounts(t *testing.T) {
 			if err := sameAtLevels(func() uint64 { Hits(dst.s, a.s, b.s); return 0 }, a, b, dst); err != nil {
 				t.Fatalf("Hits: n=%d at %v: %v", n, at, err)
 			}
-			for _, k := range []int{0, 1, 2, 4, 5, 6, 7, 8, 10, 100} {
+			for d := range deal(3*i+j, sized(3, 5, all), len(classes)) {
+				k := classes[d[0]]
 				sums := counts.lay("counts", place{at.side, at.off % 8}, k, false).column(k)
 				sums.src = []int64{3, 1 << 40, 5}[:min(k, 3)]
 				if err := sameAtLevels(func() uint64 {
@@ -125,9 +126,10 @@ func TestLevelsSquaredErrors(t *testing.T) {
 	}
 	r := check.Rand(43)
 	awkward := []float64{0, 1, 5e-324, 0x1p-53, 1 - 0x1p-53, 1.5, -0.25, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), nan64}
-	for _, n := range append(upTo(0, 131), upTo(1000, most)...) {
-		for _, k := range []int{1, 2, 10} {
-			for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(8)}} {
+	for i, n := range lengths(16) {
+		for j, at := range places(i, 8) {
+			for d := range deal(3*i+j, sized(1, 2, all), 3) {
+				k := [...]int{1, 2, 10}[d[0]]
 				var in [4]*sheet[float64]
 				for i := range in {
 					in[i] = cols[i].lay("a column", place{at.side, (at.off + 3*i) % 8}, n, true)

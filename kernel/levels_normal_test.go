@@ -37,18 +37,25 @@ func testNormal[T check.Element](t *testing.T, name string, run func(*NormalColu
 				t.Fatalf("%d rows of %d, stride %d, one in %d awkward, at %v, columns at %v: %v", n, k, stride, odds, in, out, err)
 			}
 		}
-		for _, n := range append(thin(upTo(0, 131), 2), 191, 192, 193, 255, 256, most) {
-			for _, p := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(16)}} {
-				for _, odds := range []int{0, 2, n + 1} {
-					k := 2 + r.IntN(2)
-					try(p, p, n, k, k, odds)
-					try(p, place{off: r.IntN(8)}, n, 3, 3, odds)
-					try(p, p, n, k, k+r.IntN(pad), odds)
+		for i, n := range append(upTo(0, 131), 191, 192, 193, 255, 256, most) {
+			for j, p := range places(i, 16) {
+				for d := range deal(3*i+j, sized(1, 3, all), 3, 3) {
+					k, odds := 2+r.IntN(2), [...]int{0, 2, n + 1}[d[0]]
+					switch d[1] {
+					case 0:
+						try(p, p, n, k, k, odds)
+					case 1:
+						try(p, place{off: r.IntN(8)}, n, 3, 3, odds)
+					case 2:
+						try(p, p, n, k, k+r.IntN(pad), odds)
+					}
 				}
 			}
 		}
 		for off := range 16 {
-			for _, n := range []int{1, 63, 64, 65, 130} {
+			ns := []int{1, 63, 64, 65, 130}
+			for d := range deal(off, sized(1, 2, all), len(ns)) {
+				n := ns[d[0]]
 				try(place{off: off}, place{off: r.IntN(8)}, n, 3, 3, 40)
 				try(place{off: r.IntN(16)}, place{off: off % 8}, n, 2+off%2, 3, 40)
 			}

@@ -43,27 +43,19 @@ func newKeyRoom[K keyElement](t testing.TB, n int) *keyRoom[K] {
 	return &keyRoom[K]{check.Rand(44), newRoom[K](t, n), newRoom[K](t, n), newRoom[K](t, SortScratch(n)), newRoom[K](t, mostParts), newRoom[int64](t, mostParts)}
 }
 
-// places are where a test has keys and the scratch.
-func (m *keyRoom[K]) places() []place {
-	return []place{{side: guardedTail}, {side: guardedFront}, {off: m.r.IntN(16)}}
-}
-
 // orderLengths are all the short ones.
-func orderLengths() []int { return thin(upTo(0, 1100), 13) }
+func orderLengths() []int { return append(upTo(0, 67), thin(upTo(68, 1100), 37, 7)...) }
 
 func TestLevelsSort(t *testing.T) {
 	logCompared(t)
-	most := spread + 20_000
-	if testing.Short() {
-		most = 1100
-	}
+	most := sized(1100, spread+20_000, spread+20_000)
 	t.Run("u32", func(t *testing.T) { newKeyRoom[uint32](t, most).sort(t, most) })
 	t.Run("u64", func(t *testing.T) { newKeyRoom[uint64](t, most).sort(t, most) })
 }
 
 func (m *keyRoom[K]) sort(t *testing.T, most int) {
-	for _, n := range append(orderLengths(), orderSizes(most)...) {
-		for _, p := range m.places() {
+	for i, n := range append(orderLengths(), orderSizes(most)...) {
+		for _, p := range places(i, 16) {
 			in := make([]K, n)
 			levelKeys(m.r, in)
 			x, scratch := m.x.lay("x", p, n, false).column(n), m.scratch.lay("scratch", p, SortScratch(n), false).column(SortScratch(n))
@@ -92,8 +84,8 @@ func TestLevelsSelect(t *testing.T) {
 }
 
 func (m *keyRoom[K]) choose(t *testing.T) {
-	for _, n := range append(orderLengths()[1:], orderSizes(5000)...) {
-		for _, p := range m.places() {
+	for i, n := range append(orderLengths()[1:], orderSizes(sized(1100, 5000, 5000))...) {
+		for _, p := range places(i, 16) {
 			in := make([]K, n)
 			levelKeys(m.r, in)
 			sorted := slices.Sorted(slices.Values(in))
@@ -123,8 +115,8 @@ func TestLevelsSplit(t *testing.T) {
 }
 
 func (m *keyRoom[K]) split(t *testing.T) {
-	for _, n := range append(orderLengths(), 8191, 8192, 8193) {
-		for i, p := range m.places() {
+	for i, n := range append(orderLengths(), 8191, 8192, 8193) {
+		for j, p := range places(i, 16) {
 			count := m.r.IntN(mostParts)
 			in := make([]K, n)
 			levelKeys(m.r, in)
@@ -133,7 +125,7 @@ func (m *keyRoom[K]) split(t *testing.T) {
 			copy(lasts.s, lastsOf(m.r, in, count))
 			all := []laid{dst, scratch, lasts, out}
 			var from []K
-			if inPlace := (n+i)%2 == 0; inPlace {
+			if inPlace := (n+j)%2 == 0; inPlace {
 				dst.src, from = in, dst.s
 			} else {
 				x := m.x.lay("x", place{p.side, (p.off + 3) % 16}, n, true)
@@ -187,21 +179,20 @@ func (m *keyRoom[K]) sift(t *testing.T) {
 		}
 	}
 	anywhere := func() place { return place{off: m.r.IntN(16)} }
-	for _, n := range append(thin(upTo(0, 200), 5), upTo(mostSifted-1, mostSifted+leastSifted+1)...) {
-		if testing.Short() && n > 200 && n%8 > 0 {
-			continue
-		}
-		for _, p := range m.places() {
-			for range 4 {
-				try(n, p, p, true)
-				try(n, p, p, false)
+	short := append(upTo(0, 67), thin(upTo(68, 200), 5, 2)...)
+	for i, n := range append(short, thin(upTo(mostSifted-1, mostSifted+leastSifted+1), 8, 4)...) {
+		for j, p := range places(i, 16) {
+			for range sized(1, 1, 4) {
+				for d := range deal(3*i+j, sized(1, 2, all), 2) {
+					try(n, p, p, d[0] == 0)
+				}
 			}
 		}
-		for off := range 16 {
-			if n <= 200 {
-				try(n, place{off: off}, anywhere(), false)
-				try(n, anywhere(), place{off: off}, false)
-				try(n, place{}, place{off: off}, true)
+		if n <= 200 {
+			for d := range deal(i, sized(1, 3, all), 16) {
+				try(n, place{off: d[0]}, anywhere(), false)
+				try(n, anywhere(), place{off: d[0]}, false)
+				try(n, place{}, place{off: d[0]}, true)
 			}
 		}
 	}
@@ -214,8 +205,8 @@ func TestLevelsSortLeaf(t *testing.T) {
 }
 
 func (m *keyRoom[K]) leaf(t *testing.T) {
-	for n := range 257 {
-		for _, p := range append(m.places(), m.places()...) {
+	for i, n := range append(upTo(0, 67), thin(upTo(68, 256), 4, 1)...) {
+		for _, p := range slices.Repeat(places(i, 16), sized(1, 1, 2)) {
 			in := make([]K, n)
 			levelKeys(m.r, in)
 			x := m.x.lay("x", p, n, false).column(n)
@@ -237,10 +228,7 @@ func (m *keyRoom[K]) leaf(t *testing.T) {
 // Floats are sorted, and their numbers ordered, within what is theirs.
 func TestLevelsSortFloats(t *testing.T) {
 	logCompared(t)
-	most := spread + 1000
-	if testing.Short() {
-		most = 1100
-	}
+	most := sized(1100, spread+1000, spread+1000)
 	t.Run("f32", func(t *testing.T) {
 		sortFloatLevels(t, most, score32, SortF32, OrderF32)
 	})
@@ -252,8 +240,8 @@ func TestLevelsSortFloats(t *testing.T) {
 func sortFloatLevels[T check.Element, K keyElement](t *testing.T, most int, draw func(r *rand.Rand) T, sort func([]T, []K), order func([]int32, []T, []uint64)) {
 	r := check.Rand(45)
 	xs, ss, is, os := newRoom[T](t, most), newRoom[K](t, SortScratch(most)), newRoom[int32](t, most), newRoom[uint64](t, OrderScratch(most))
-	for _, n := range append(thin(upTo(0, 300), 7), most-1001, most) {
-		for _, p := range []place{{side: guardedTail}, {side: guardedFront}, {off: n % 16}} {
+	for i, n := range append(upTo(0, 67), append(thin(upTo(68, 300), 19, 5), most-1001, most)...) {
+		for _, p := range places(i, 16) {
 			in := many(r, n, draw)
 			x, scratch := xs.lay("x", p, n, false).column(n), ss.lay("scratch", p, SortScratch(n), false).column(SortScratch(n))
 			x.src = in
@@ -300,13 +288,13 @@ func TestLevelsHits(t *testing.T) {
 func hitLevels[T float32 | float64, K keyElement](t *testing.T, any func(r *rand.Rand) T, keys func([]K, []T, []uint8) int) {
 	r := check.Rand(46)
 	ps, hs, ks, out := newRoom[T](t, MaxSum), newRoom[uint8](t, MaxSum), newRoom[K](t, MaxSum), newRoom[int64](t, 6)
-	for _, n := range levelLengths() {
-		for i, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(16)}} {
+	for i, n := range lengths(16, MaxSum) {
+		for j, at := range places(i, 16) {
 			p, hit, dst := ps.lay("p", at, n, true), hs.lay("hit", at, n, true), ks.lay("dst", at, n, false).column(n)
 			scores, hits := hitScores(r, n, any)
 			copy(p.s, scores)
 			copy(hit.s, hits)
-			if (n+i)%3 > 0 { // none outside, which is summed in another way
+			if (n+j)%3 > 0 { // none outside, which is summed in another way
 				for i, v := range p.s {
 					if !(v >= 0 && v <= 1) {
 						p.s[i] = T(r.IntN(5)) / 4

@@ -105,35 +105,46 @@ func testPairs[T check.Element](t *testing.T, f pairKernel[T]) {
 				return f.from(r.NormFloat64() * scale)
 			}
 		}
-		for _, k := range append(thin(upTo(1, 4*16+3), 3), longKs...) {
-			for _, at := range []func() place{side(guardedTail), side(guardedFront), anywhere} {
+		for i, k := range append(upTo(1, 4*16+3), longKs...) {
+			for j, at := range []func() place{side(guardedTail), side(guardedFront), anywhere} {
 				rows := r.IntN(min(mostRows, most/(k+20)) + 1)
-				run(at, rows, k, k+r.IntN(2)*r.IntN(20), mixed(0))
-				run(at, rows, k, k, mixed(k*4))
-				run(at, 1, k, k, mixed(3))
+				for d := range deal(3*i+j, sized(1, 2, all), 3) {
+					switch d[0] {
+					case 0:
+						run(at, rows, k, k+r.IntN(2)*r.IntN(20), mixed(0))
+					case 1:
+						run(at, rows, k, k, mixed(k*4))
+					case 2:
+						run(at, 1, k, k, mixed(3))
+					}
+				}
 			}
 		}
 		for off := range 32 {
-			for _, k := range []int{1, 3, 8, 15, 16, 17, 33, 67} {
+			ks := []int{1, 3, 8, 15, 16, 17, 33, 67}
+			for d := range deal(off, sized(1, 3, all), len(ks)) {
+				k := ks[d[0]]
 				run(func() place { return place{off: off} }, 1+r.IntN(5), k, k+off%3, mixed(off*2))
 				run(anywhere, 1+r.IntN(5), k, k+off%5, mixed(off*2))
 			}
 		}
-		for _, k := range thin(upTo(1, 35), 4) { // each place
+		turn := 0
+		for _, k := range thin(upTo(1, 35), 3, 1) { // each place
 			for at := range k {
-				for _, v := range f.specials {
+				for d := range deal(turn, sized(1, 3, all), len(f.specials)) {
 					m, usual := r.IntN(f.matrices), mixed(0)
 					run(anywhere, 1, k, k, func(matrix, i int) T {
 						if i == at && matrix == m {
-							return v
+							return f.specials[d[0]]
 						}
 						return usual(matrix, i)
 					})
 				}
+				turn++
 			}
 		}
 		pool := make([]T, 64) // any bits
-		for range 200 {
+		for range sized(40, 100, 200) {
 			for i := range pool {
 				v := math.Ldexp(1+r.Float64(), r.IntN(300)-150)
 				pool[i] = f.from(v * float64(1-2*r.IntN(2)))

@@ -144,6 +144,19 @@ type rowCase[T check.Element] struct {
 	fill                       func(i int, row []T)
 	what                       func(i int) string // what fill made of row i
 	label                      func(i int) int32
+	elements                   []T // what fill made of all rows, without gaps
+	labels                     []int32
+}
+
+// make draws the elements and the labels.
+func (c *rowCase[T]) make() {
+	c.elements, c.labels = make([]T, c.rows*c.k), make([]int32, c.rows)
+	for i := range c.rows {
+		c.fill(i, c.elements[i*c.k:][:c.k])
+	}
+	for i := range c.labels {
+		c.labels[i] = c.label(i)
+	}
 }
 
 func (c *rowCase[T]) String() string {
@@ -164,11 +177,18 @@ type levelStage[T, D check.Element] struct {
 	bytes    *levelRoom[uint8]
 }
 
-// each runs a test of every kernel that takes rows, or of every one that takes scores.
-func (f *rowForm[T, D]) each(t *testing.T, scores bool, test func(t *testing.T, s *levelStage[T, D], run func(*rowCase[T]))) {
-	const elements = 1 << 18
-	s := &levelStage[T, D]{rowForm: f, patterns: f.patternList(), x: newRoom[T](t, elements), dst: newRoom[D](t, elements),
-		labels: newRoom[int32](t, maxLevelRows+8), bytes: newRoom[uint8](t, maxLevelRows+8)}
+// each runs the cases that a test makes by every kernel that takes rows, or by every one that takes scores.
+func (f *rowForm[T, D]) each(t *testing.T, scores bool, test func(s *levelStage[T, D], run func(*rowCase[T]))) {
+	s := &levelStage[T, D]{rowForm: f, r: check.Rand(7), patterns: f.patternList()}
+	var cases []*rowCase[T]
+	size := 0
+	test(s, func(c *rowCase[T]) {
+		c.make()
+		cases = append(cases, c)
+		size = max(size, (c.rows-1)*max(c.stride, c.dstStride)+c.k+c.extra)
+	})
+	s.x, s.dst = newRoom[T](t, size), newRoom[D](t, size)
+	s.labels, s.bytes = newRoom[int32](t, maxLevelRows+8), newRoom[uint8](t, maxLevelRows+8)
 	for i := range s.floats {
 		s.floats[i] = newRoom[float64](t, maxLevelRows+8)
 	}
@@ -181,12 +201,11 @@ func (f *rowForm[T, D]) each(t *testing.T, scores bool, test func(t *testing.T, 
 			continue
 		}
 		t.Run(k.name, func(t *testing.T) {
-			s.r = check.Rand(7) // so that a kernel's cases do not depend on which others run
-			test(t, s, func(c *rowCase[T]) {
+			for _, c := range cases {
 				if err := s.run(k, c); err != nil {
 					t.Fatalf("%v: %v", c, err)
 				}
-			})
+			}
 		})
 	}
 }
@@ -195,12 +214,10 @@ func (s *levelStage[T, D]) run(k *rowKernel[T, D], c *rowCase[T]) error {
 	size := func(stride int) int { return max(0, (c.rows-1)*stride+c.k) }
 	x := s.x.lay("x", c.in, size(c.stride)+c.extra, true)
 	for i := range c.rows {
-		c.fill(i, x.s[i*c.stride:i*c.stride+c.k])
+		copy(x.s[i*c.stride:], c.elements[i*c.k:][:c.k])
 	}
 	labels := s.labels.lay("labels", c.in, c.rows+c.extra, true)
-	for i := range c.rows {
-		labels.s[i] = c.label(i)
-	}
+	copy(labels.s, c.labels)
 	column := 0
 	next := func() place { // each column at its own offset
 		column++
@@ -242,13 +259,14 @@ func (s *levelStage[T, D]) run(k *rowKernel[T, D], c *rowCase[T]) error {
 	case k.matrix != nil:
 		stride := c.dstStride
 		in, _ := any(x.s).([]D)
-		if c.inPlace = c.inPlace && in != nil; c.inPlace {
+		inPlace := c.inPlace && in != nil
+		if inPlace {
 			stride = c.stride
 		}
 		dst := s.dst.lay("dst", c.out, size(stride)+c.extra, false).matrix(c.rows, c.k, stride)
 		dst.class = true
 		from := x.s
-		if c.inPlace {
+		if inPlace {
 			dst.src, from = in, any(dst.s).([]T)
 		}
 		err = sameAtLevels(func() uint64 { k.matrix(dst.s, stride, from, c.rows, c.k, c.stride); return 0 }, x, dst)
@@ -318,13 +336,10 @@ func upTo(from, to int) (n []int) {
 	return n
 }
 
-// thin returns every step-th number where tests are to be short.
-func thin(n []int, step int) []int {
-	if !testing.Short() {
-		return n
-	}
+// thin returns every so-manieth number of those that a test goes through where nothing is left out.
+func thin(n []int, short, usual int) []int {
 	var out []int
-	for i := 0; i < len(n); i += step {
+	for i := 0; i < len(n); i += sized(short, usual, 1) {
 		out = append(out, n[i])
 	}
 	return out
@@ -334,55 +349,39 @@ func thin(n []int, step int) []int {
 var longKs = []int{127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 1039, 1040, 2047, 2048, 2049, 3000, 4100}
 
 func (f *rowForm[T, D]) shapes(t *testing.T) {
-	f.each(t, false, func(t *testing.T, s *levelStage[T, D], run func(*rowCase[T])) {
-		rounds := 2
-		if testing.Short() {
-			rounds = 1
-		}
-		for range rounds {
-			for _, k := range upTo(1, shortMax+1) { // rows that stand in lanes beside each other
-				for _, rows := range append(thin(upTo(0, 40), 3), 64, 65, 100, 257) {
-					run(s.anyCase(rows, k))
-				}
-			}
-			for _, k := range []int{1, 2, 3, 4, 8, 10, 16, 31, 32} {
-				run(s.anyCase(maxLevelRows, k))
-			}
-			for _, k := range upTo(shortMax+2, 80) {
-				for _, rows := range []int{1, 2, 3, 4, 5, 8, 9, 17} {
-					run(s.anyCase(rows, k))
-				}
-			}
-			for _, k := range longKs {
-				for _, rows := range []int{1, 2, 3, 5} {
-					run(s.anyCase(rows, k))
+	f.each(t, false, func(s *levelStage[T, D], run func(*rowCase[T])) {
+		shapes := func(hands int, ks []int, rows ...int) {
+			for i, k := range ks {
+				for c := range deal(i, hands, len(rows)) {
+					run(s.anyCase(rows[c[0]], k))
 				}
 			}
 		}
-		if !testing.Short() {
-			for _, k := range []int{10007, 50257} {
-				for _, rows := range []int{1, 2, 4} {
-					run(s.anyCase(rows, k))
-				}
-			}
-			run(s.anyCase(1, 1<<18-100))
+		for range sized(1, 1, 2) {
+			shapes(sized(4, 12, all), upTo(1, shortMax+1), append(upTo(0, 40), 64, 65, 100, 257)...) // rows that stand in lanes beside each other
+			shapes(all, thin([]int{1, 2, 3, 4, 8, 10, 16, 31, 32}, 4, 2), maxLevelRows)
+			shapes(sized(2, 4, all), upTo(shortMax+2, 80), 1, 2, 3, 4, 5, 8, 9, 17)
+			shapes(sized(1, 2, all), longKs, 1, 2, 3, 5)
+		}
+		if full() {
+			shapes(all, []int{10007, 50257}, 1, 2, 4)
+			shapes(all, []int{1<<18 - 100}, 1)
 		}
 	})
 }
 
 func (f *rowForm[T, D]) offset(t *testing.T) {
-	f.each(t, false, func(t *testing.T, s *levelStage[T, D], run func(*rowCase[T])) {
-		for _, k := range append(thin(upTo(1, 40), 3), 47, 48, 49, 63, 64, 65, 67, 128, 129, 1023, 1025, 1040) {
-			for off := range s.offsets {
-				for _, pad := range []int{0, 1, 3} {
-					c := s.anyCase(1+s.r.IntN(4), k)
-					c.stride, c.in.off = k+pad, off
-					run(c)
-				}
+	f.each(t, false, func(s *levelStage[T, D], run func(*rowCase[T])) {
+		pads := []int{0, 1, 3}
+		for i, k := range append(upTo(1, 40), 47, 48, 49, 63, 64, 65, 67, 128, 129, 1023, 1025, 1040) {
+			for d := range deal(i, sized(2, 6, all), s.offsets, len(pads)) {
+				c := s.anyCase(1+s.r.IntN(4), k)
+				c.in.off, c.stride = d[0], k+pads[d[1]]
+				run(c)
 			}
-			for off := range 16 { // of what is written
+			for d := range deal(i, sized(1, 3, all), 16) { // of what is written
 				c := s.anyCase(3, k)
-				c.out.off = off
+				c.out.off = d[0]
 				run(c)
 			}
 		}
@@ -390,43 +389,39 @@ func (f *rowForm[T, D]) offset(t *testing.T) {
 }
 
 func (f *rowForm[T, D]) guards(t *testing.T) {
-	f.each(t, false, func(t *testing.T, s *levelStage[T, D], run func(*rowCase[T])) {
-		guarded := func(rows, k int) {
-			for _, p := range []place{{side: guardedTail}, {side: guardedFront}} {
-				for _, dense := range []bool{true, false} {
-					c := s.anyCase(rows, k)
-					c.in, c.out, c.extra = p, p, 0
-					if dense {
-						c.stride, c.dstStride = k, k
+	f.each(t, false, func(s *levelStage[T, D], run func(*rowCase[T])) {
+		guarded := func(hands int, ks []int, rows ...int) {
+			for i, k := range ks {
+				for d := range deal(i, hands, len(rows), 2) {
+					for _, p := range []place{{side: guardedTail}, {side: guardedFront}} {
+						c := s.anyCase(rows[d[0]], k)
+						c.in, c.out, c.extra = p, p, 0
+						if d[1] == 0 { // no gaps
+							c.stride, c.dstStride = k, k
+						}
+						run(c)
 					}
-					run(c)
 				}
 			}
 		}
-		for _, k := range upTo(1, 80) {
-			for _, rows := range thin([]int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 31, 33}, 3) {
-				guarded(rows, k)
-			}
-		}
-		for _, k := range longKs {
-			guarded(1, k)
-			guarded(2, k)
-		}
+		guarded(sized(2, 6, all), upTo(1, 80), 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 31, 33)
+		guarded(sized(1, 2, all), longKs, 1, 2)
 	})
 }
 
 func (f *rowForm[T, D]) values(t *testing.T) {
-	f.each(t, false, func(t *testing.T, s *levelStage[T, D], run func(*rowCase[T])) {
-		for _, p := range s.patterns {
-			for _, k := range append(thin(upTo(1, 67), 5), 127, 1023, 1024, 1025, 1040, 2049, 3000) {
-				rows := 19 // a vector and three, for the short ones
-				if k > 67 {
-					rows = 2
+	f.each(t, false, func(s *levelStage[T, D], run func(*rowCase[T])) {
+		for i, p := range s.patterns {
+			values := func(hands, rows int, ks ...int) {
+				for d := range deal(i, hands, len(ks)) {
+					c := s.anyCase(rows, ks[d[0]])
+					c.all(p, s.r)
+					run(c)
 				}
-				c := s.anyCase(rows, k)
-				c.all(p, s.r)
-				run(c)
 			}
+			values(sized(3, 8, all), 19, upTo(1, shortMax)...) // a vector and three
+			values(sized(1, 3, all), 19, upTo(shortMax+1, 67)...)
+			values(sized(1, 2, all), 2, 127, 1023, 1024, 1025, 1040, 2049, 3000)
 		}
 	})
 }
@@ -453,37 +448,47 @@ func (f *rowForm[T, D]) positions(t *testing.T) {
 		{"the maximum once more", func(m float64) float64 { return m }},
 		{"1", func(float64) float64 { return 1 }},
 	}
-	f.each(t, false, func(t *testing.T, s *levelStage[T, D], run func(*rowCase[T])) {
-		for _, k := range append(thin(append(upTo(1, 36), 47, 48, 49, 63, 64, 65, 66, 67), 4), 129, 1024, 1025, 1040, 1063, 2049, 3000) {
-			at := upTo(0, k-1)
-			if k > 67 {
-				at = append(at[:18], 31, 32, 63, 64)
-				for b := blockLen; b < k; b += blockLen {
-					at = append(at, b-1, b, b+1, b+15, b+16)
-				}
-				at = slices.DeleteFunc(append(at, upTo(k-20, k-1)...), func(j int) bool { return j < 0 || j >= k })
+	f.each(t, false, func(s *levelStage[T, D], run func(*rowCase[T])) {
+		try := func(at []int, k, hand int, put func(i int) int) {
+			c := s.anyCase(len(at), k)
+			scale, off := 1.0, 0.0
+			if hand%2 == s.r.IntN(2) {
+				scale = 0.1 // probabilities, nearly
+				off = 0.4
 			}
-			for i, put := range puts {
-				c := s.anyCase(len(at), k)
-				scale, off := 1.0, 0.0
-				if i%2 == s.r.IntN(2) {
-					scale = 0.1 // probabilities, nearly
-					off = 0.4
+			c.fill = func(i int, row []T) {
+				m := -inf
+				for j := range row {
+					v := float64(float32(s.r.Float64()*scale + off))
+					m = max(m, v)
+					row[j] = s.from(v)
 				}
-				c.fill = func(i int, row []T) {
-					m := -inf
-					for j := range row {
-						v := float64(float32(s.r.Float64()*scale + off))
-						m = max(m, v)
-						row[j] = s.from(v)
+				row[at[i]] = s.from(puts[put(i)].v(m))
+			}
+			c.what = func(i int) string { return fmt.Sprintf("%s at %d", puts[put(i)].name, at[i]) }
+			if hand%3 != 0 {
+				c.label = func(i int) int32 { return int32(at[i]) }
+			}
+			run(c)
+		}
+		for i, k := range append(upTo(1, 36), 47, 48, 49, 63, 64, 65, 66, 67) {
+			for d := range deal(i, sized(2, 4, all), len(puts)) {
+				try(upTo(0, k-1), k, d[0], func(int) int { return d[0] })
+			}
+		}
+		for i, k := range []int{129, 1024, 1025, 1040, 1063, 2049, 3000} {
+			at := append(upTo(0, 17), 31, 32, 63, 64)
+			for b := blockLen; b < k; b += blockLen {
+				at = append(at, b-1, b, b+1, b+15, b+16)
+			}
+			at = slices.DeleteFunc(append(at, upTo(k-20, k-1)...), func(j int) bool { return j < 0 || j >= k })
+			for d := range deal(i, sized(1, 2, all), len(puts)) {
+				try(at, k, d[0], func(row int) int {
+					if full() {
+						return d[0]
 					}
-					row[at[i]] = s.from(put.v(m))
-				}
-				c.what = func(i int) string { return fmt.Sprintf("%s at %d", put.name, at[i]) }
-				if i%3 != 0 {
-					c.label = func(i int) int32 { return int32(at[i]) }
-				}
-				run(c)
+					return (d[0] + row) % len(puts) // rows so long are taken one by one
+				})
 			}
 		}
 	})
@@ -491,7 +496,7 @@ func (f *rowForm[T, D]) positions(t *testing.T) {
 
 // scores are the kernels that take one score a row.
 func (f *rowForm[T, D]) scores(t *testing.T) {
-	f.each(t, true, func(t *testing.T, s *levelStage[T, D], run func(*rowCase[T])) {
+	f.each(t, true, func(s *levelStage[T, D], run func(*rowCase[T])) {
 		scores := func(n int) *rowCase[T] {
 			c := s.anyCase(n, 1)
 			c.k, c.stride = 1, 1
@@ -501,9 +506,8 @@ func (f *rowForm[T, D]) scores(t *testing.T) {
 			}
 			return c
 		}
-		lengths := append(upTo(0, 131), upTo(1000, 1040)...)
-		for _, n := range lengths {
-			for _, p := range []place{{side: guardedTail}, {side: guardedFront}, {off: s.r.IntN(s.offsets)}} {
+		for i, n := range lengths(s.offsets) {
+			for _, p := range places(i, s.offsets) {
 				c := scores(n)
 				c.in, c.out = p, p
 				if p.side != unguarded {
@@ -512,15 +516,18 @@ func (f *rowForm[T, D]) scores(t *testing.T) {
 				run(c)
 			}
 		}
-		for off := range s.offsets {
-			for _, n := range []int{1, 15, 16, 17, 33, 67} {
-				c := scores(n)
-				c.in.off = off
-				run(c)
+		if full() {
+			for off := range s.offsets {
+				for _, n := range []int{1, 15, 16, 17, 33, 67} {
+					c := scores(n)
+					c.in.off = off
+					run(c)
+				}
 			}
 		}
-		for _, v := range s.specials {
-			for n := 1; n <= 35; n++ {
+		for i, v := range s.specials {
+			for d := range deal(i, sized(5, 10, all), 35) {
+				n := 1 + d[0]
 				at := s.r.IntN(n)
 				c := scores(n)
 				c.fill = func(i int, row []T) {
@@ -533,7 +540,7 @@ func (f *rowForm[T, D]) scores(t *testing.T) {
 			}
 		}
 		for _, p := range s.patterns {
-			c := scores(maxLevelRows)
+			c := scores(sized(131, 131, maxLevelRows))
 			c.all(p, s.r)
 			run(c)
 		}
@@ -557,14 +564,11 @@ func (s *levelStage[T, D]) sweep(f func(x []T)) {
 		}
 	}
 	if s.offsets == 32 {
-		for u := range uint64(1 << 16) {
+		for u := uint64(0); u < 1<<16; u += sized[uint64](7, 1, 1) {
 			put(s.bits(u))
 		}
 	} else {
-		n := 200_000
-		if testing.Short() {
-			n = 20_000
-		}
+		n := sized(5_000, 50_000, 200_000)
 		for _, v := range s.specials {
 			for d := range uint64(200) {
 				put(s.bits(bitsOf(v) + d - 100))

@@ -92,21 +92,23 @@ func testLevelsSampleSpread[T float32 | float64](t *testing.T, mostRows int) {
 		}
 		return c
 	}
-	for _, m := range thin(upTo(1, 70), 7) {
-		for _, rows := range thin(upTo(0, mostRows), 7) {
-			run(draw(rows, m), nil)
+	for i, m := range upTo(1, 70) {
+		for d := range deal(i, sized(2, 12, all), mostRows+1) {
+			run(draw(d[0], m), nil)
 		}
 	}
-	for _, m := range thin([]int{100, 128, 129, 200, 255, 256, 257, 500, 512, 513, 520, 1000, 1023, 1024, 1025, 1500}, 5) {
-		for _, rows := range []int{1, 2, 7, 8, 9, 16, 17, 37} {
-			run(draw(rows, m), nil)
+	for i, m := range []int{100, 128, 129, 200, 255, 256, 257, 500, 512, 513, 520, 1000, 1023, 1024, 1025, 1500} {
+		rows := []int{1, 2, 7, 8, 9, 16, 17, 37}
+		for d := range deal(i, sized(1, 4, all), len(rows)) {
+			run(draw(rows[d[0]], m), nil)
 		}
 	}
-	for _, m := range []int{1, 3, 4, 5, 15, 16, 33, 100} {
-		for _, rows := range []int{1, 3, 4, 7, 8, 15, 16, 17, 33} {
+	for i, m := range []int{1, 3, 4, 5, 15, 16, 33, 100} {
+		rows := []int{1, 3, 4, 7, 8, 15, 16, 17, 33}
+		for d := range deal(i, sized(3, 6, all), len(rows)) {
 			for side := range side(3) {
-				run(spreadCase{rows, m, m, place{side: side}, place{side: side}, "normal"}, nil)
-				run(spreadCase{rows, m, m + 3, place{side: side}, place{side: side}, "far"}, nil)
+				run(spreadCase{rows[d[0]], m, m, place{side: side}, place{side: side}, "normal"}, nil)
+				run(spreadCase{rows[d[0]], m, m + 3, place{side: side}, place{side: side}, "far"}, nil)
 			}
 		}
 	}
@@ -114,9 +116,11 @@ func testLevelsSampleSpread[T float32 | float64](t *testing.T, mostRows int) {
 		run(spreadCase{18, 37, 37, place{off: off}, place{off: (off * 7) % 32}, "normal"}, nil)
 	}
 	// One number that is not finite, anywhere, and as y.
-	for _, m := range thin([]int{4, 7, 16, 23, 100}, 2) {
+	odd := []float64{math.NaN(), math.Copysign(math.NaN(), -1), math.Inf(1), math.Inf(-1)}
+	for i, m := range thin([]int{4, 7, 16, 23, 100}, 2, 1) {
 		for at := range m + 1 {
-			for _, v := range []float64{math.NaN(), math.Copysign(math.NaN(), -1), math.Inf(1), math.Inf(-1)} {
+			for d := range deal(i+at, sized(1, 2, all), len(odd)) {
+				v := odd[d[0]]
 				run(spreadCase{17, m, m, place{off: at % 32}, place{}, "normal"}, func(x []T, y []float64) {
 					for i := at % 3; i < 17; i += 3 {
 						if at == m {

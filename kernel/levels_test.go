@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"runtime"
@@ -19,7 +20,107 @@ import (
 // The tests named TestLevels hold every level's code to the definition: each call runs once at the generic level and once
 // at each other that can run here, on the same memory, and must leave the same bits, nothing written beside its output
 // and its input as it was. Each test walks through one dimension (shapes, offsets, guard pages, values, positions)
-// wholly and draws the others, so a failure's text has all that its call depends on.
+// wholly; the others it is dealt or draws, so a failure's text has all that its call depends on.
+
+// sized returns how much a test takes: with -short, by default, and where nothing is left out.
+func sized[T any](short, usual, full T) T {
+	switch {
+	case testing.Short():
+		return short
+	case check.Full():
+		return full
+	}
+	return usual
+}
+
+// full tells whether a test leaves nothing out.
+func full() bool { return sized(false, false, true) }
+
+// all are as many hands as there are combinations.
+const all = 0
+
+// deal yields what case i of a test takes from dimensions that have so many choices each. That is every combination, or
+// as many as there are hands: then the cases are the rows of a Latin square, in which each choice of each dimension turns
+// up equally often, and beside every other of the other dimensions.
+func deal(i, hands int, choices ...int) iter.Seq[[]int] {
+	product := 1
+	for _, n := range choices {
+		product *= n
+	}
+	every := hands == all || hands >= product
+	if every {
+		hands = product
+	}
+	return func(yield func([]int) bool) {
+		for h := range hands {
+			take, rest := make([]int, len(choices)), h
+			for d, n := range choices {
+				if every {
+					take[d], rest = rest%n, rest/n
+				} else {
+					take[d] = dealt(i*hands+h, n, d)
+				}
+			}
+			if !yield(take) {
+				return
+			}
+		}
+	}
+}
+
+// dealt returns what a dimension of n choices deals in turn i: all n in n turns, and in the next n again, but moved on.
+// How far is another irrational part of n for each dimension, so that two of them, or one and the length of a vector, do
+// not keep step.
+func dealt(i, n, dimension int) int {
+	return (i + int(float64(i/n)*math.Sqrt([...]float64{2, 3, 5, 7}[dimension])*float64(n))) % n
+}
+
+// TestLevelsDeal: all combinations once, or each choice in turn and every pair in the end.
+func TestLevelsDeal(t *testing.T) {
+	seen := map[[2]int]int{}
+	for c := range deal(7, all, 3, 5) {
+		seen[[2]int(c)]++
+	}
+	if len(seen) != 15 || seen[[2]int{2, 4}] != 1 {
+		t.Errorf("all of 3 by 5: %v", seen)
+	}
+	for _, n := range [][2]int{{16, 16}, {8, 16}, {3, 16}, {32, 30}, {12, 12}} {
+		pairs, turns := map[[2]int]bool{}, [2][]int{}
+		for i := range 20 * n[0] * n[1] / 2 {
+			for c := range deal(i, 2, n[0], n[1]) {
+				pairs[[2]int(c)] = true
+				for d := range turns {
+					turns[d] = append(turns[d], c[d])
+				}
+			}
+		}
+		for d, turns := range turns {
+			for part := range slices.Chunk(turns, n[d]) {
+				if slices.Sort(part); len(part) == n[d] && !slices.Equal(part, upTo(0, n[d]-1)) {
+					t.Errorf("%v: %d turns of dimension %d are %v", n, n[d], d, part)
+				}
+			}
+		}
+		if len(pairs) != n[0]*n[1] {
+			t.Errorf("%v: only %d pairs", n, len(pairs))
+		}
+	}
+}
+
+// places are where the slices of case i lie: at either guard page, and at one offset or two of so many.
+func places(i, offsets int) []place {
+	list := []place{{side: guardedTail}, {side: guardedFront}}
+	for c := range deal(i, sized(1, 2, 2), offsets) {
+		list = append(list, place{off: c[0]})
+	}
+	return list
+}
+
+// lengths are those of four vectors of so many elements and three, those about the ends of blocks, and more.
+func lengths(lanes int, more ...int) []int {
+	ends := []int{255, 256, 257, 1000, 1015, 1023, 1024, 1025, 1040}
+	return slices.Concat(upTo(0, sized(4*lanes+3, 131, 131)), sized(ends, ends, upTo(1000, 1040)), more)
+}
 
 // A side is what a slice stands against.
 type side uint8
@@ -137,16 +238,15 @@ func (s *sheet[T]) before() {
 
 func (s *sheet[T]) after(first bool) error {
 	if first && !s.input {
-		copy(s.want, s.all)
 		// What may not be written is known, all else is the definition's.
-		var blank T
-		fillBytes(unsafe.Slice(&blank, 1), bytesUnwritten)
-		for i := range s.want {
-			if _, _, ok := s.inside(i); !ok {
-				s.want[i] = blank
-				if j := i - s.lo; 0 <= j && j < len(s.src) {
-					s.want[i] = s.src[j]
-				}
+		fillBytes(s.want, bytesUnwritten)
+		want := s.want[s.lo:][:len(s.s)]
+		copy(want, s.src)
+		if s.width == s.stride {
+			copy(want[:s.rows*s.width], s.s)
+		} else {
+			for at := 0; at < s.rows*s.stride; at += s.stride {
+				copy(want[at:at+s.width], s.s[at:])
 			}
 		}
 	}
@@ -193,11 +293,17 @@ func fillBytes[T check.Element](s []T, b byte) {
 	}
 }
 
-func bitsOf[T check.Element](v T) (u uint64) {
-	for i, b := range bytesOf(unsafe.Slice(&v, 1)) {
-		u |= uint64(b) << (8 * i)
+func bitsOf[T check.Element](v T) uint64 {
+	p := unsafe.Pointer(&v)
+	switch unsafe.Sizeof(v) {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
 	}
-	return u
+	return *(*uint64)(p)
 }
 
 // compared counts the calls at each level.

@@ -95,7 +95,7 @@ func TestSampleSpreadExact(t *testing.T) {
 func testSampleSpreadExact[T float32 | float64](t *testing.T) {
 	r := check.Rand(71)
 	for name := range sampleValues {
-		for _, m := range thin(append(upTo(1, 40), 64, 100), 9) {
+		for _, m := range thin(append(upTo(1, 40), 64, 100), 9, 1) {
 			const rows = 3
 			x, y := make([]T, rows*m), make([]float64, rows)
 			for j := range x {
@@ -183,7 +183,7 @@ func TestSampleSpread(t *testing.T) {
 func TestSampleSpreadOrder(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(73)
-		for _, m := range thin(append(upTo(1, 70), 100, 500, 1024, 1025, 3000), 5) {
+		for _, m := range thin(append(upTo(1, 70), 100, 500, 1024, 1025, 3000), 5, 1) {
 			const rows = 19
 			x, y := check.Logits32(r, rows*m, 3), make([]float64, rows)
 			wide := widen64(x)

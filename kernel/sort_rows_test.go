@@ -58,7 +58,7 @@ func TestSortRowsDefinition(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(5)
 		for name, value := range sortValues {
-			for _, k := range thin(slices.Concat(upTo(1, 70), []int{96, 100, 128, 500, 1024, 1025, 1500}), 9) {
+			for _, k := range thin(slices.Concat(upTo(1, 70), []int{96, 100, 128, 500, 1024, 1025, 1500}), 9, 1) {
 				x, scratch := make([]float32, rows*k), make([]float32, SortRowsScratch(k))
 				for j := range x {
 					x[j] = value(r)
@@ -123,7 +123,7 @@ func TestSortRowsNetwork(t *testing.T) {
 			}
 			x = x[:0]
 		}
-		for _, k := range thin(upTo(4, 16), 4) {
+		for _, k := range thin(upTo(4, 16), 4, 1) {
 			for bits := range 1 << k {
 				for j := range k {
 					x = append(x, float32(bits>>j&1))
@@ -140,7 +140,7 @@ func TestSortRowsNetwork(t *testing.T) {
 				x = append(x, v)
 			}
 		}
-		for _, k := range thin(slices.Concat(upTo(17, 200), []int{256, 257, 300, 384, 511, 512, 513, 520, 768, 1000, 1023, 1024}), 25) {
+		for _, k := range thin(slices.Concat(upTo(17, 200), []int{256, 257, 300, 384, 511, 512, 513, 520, 768, 1000, 1023, 1024}), 25, 1) {
 			run := 16
 			for 2*run < k {
 				run *= 2

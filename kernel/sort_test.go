@@ -366,7 +366,7 @@ func TestSplit(t *testing.T) {
 func testSplit[K Key](t *testing.T) {
 	r := check.Rand(38)
 	orders := check.Orders(size[K]())
-	sizes := append(thin(upTo(0, 300), 7), 1000, 4096, 8192)
+	sizes := append(thin(upTo(0, 300), 7, 1), 1000, 4096, 8192)
 	if !testing.Short() {
 		sizes = append(sizes, 1<<16, 1<<16+15, 1<<16+16, 1<<17+3) // of calls of the assembly
 	}
@@ -433,7 +433,7 @@ func selected[K Key](x, sorted []K, ranks []int) error {
 func testSelect[K Key](t *testing.T) {
 	r := check.Rand(39)
 	orders := check.Orders(size[K]())
-	for i, n := range append(append(thin(upTo(1, 300), 7), orderSizes(min(longest(), 70_000))...), longest()/2) {
+	for i, n := range append(append(thin(upTo(1, 300), 7, 1), orderSizes(min(longest(), 70_000))...), longest()/2) {
 		for j, count := range []int{0, 1, 2, 14, 99, n} {
 			if n > 5000 && count == n {
 				count = 1000

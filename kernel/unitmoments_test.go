@@ -95,9 +95,10 @@ func TestLevelsUnitMoments(t *testing.T) {
 	vs, out := newRoom[float64](t, MaxSum), newRoom[int64](t, 4)
 	units := newRoom[float64](t, 4)
 	r := check.Rand(131)
-	for _, n := range levelLengths() {
-		for kind := range 6 {
-			for _, at := range []place{{side: guardedTail}, {side: guardedFront}, {off: r.IntN(8)}} {
+	for i, n := range lengths(16, MaxSum) {
+		for j, at := range places(i, 8) {
+			for d := range deal(3*i+j, sized(1, 3, all), 6) {
+				kind := d[0]
 				v, dst, u := vs.lay("v", at, n, true), out.lay("sums", place{}, 4, false).column(4), units.lay("units", place{}, 4, false).column(4)
 				unitValues(r, v.s, kind)
 				if err := sameAtLevels(func() uint64 {
