@@ -23,7 +23,7 @@ func normals64(seed uint64, n int) []float64 {
 // TestAffineSums: the matrices are what math/big makes of their formulas, within what so many roundings may take.
 func TestAffineSums(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
-		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 4}, {9, 130, 11}, {140, 7, 26}, {30, 40, 50}} {
+		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 4}, {9, 130, 11}, {sized(40, 140, 140), 7, 26}, {30, sized(10, 40, 40), sized(20, 50, 50)}} {
 			rows, in, out := s[0], s[1], s[2]
 			x, w, b, d := normals64(1, rows*in), normals64(2, in*out), normals64(3, out), normals64(4, rows*out)
 			dst, g, gb := make([]float64, rows*out), normals64(5, out*in), normals64(6, out)
@@ -101,7 +101,7 @@ func TestResiduals(t *testing.T) {
 		worst, worstNLL := 0.0, 0.0
 		at := func(v float64) *big.Float { return new(big.Float).SetPrec(320).SetFloat64(v) }
 		for _, k := range []int{1, 2, 3, 8, 10, 33, 100, 1000} {
-			for n := range min(30, 3000/k) {
+			for n := range min(sized(10, 30, 30), 3000/k) {
 				u := make([]float64, k)
 				scale := []float64{0.001, 1, 10, 60, 300}[n%5]
 				for j := range u {

@@ -584,7 +584,7 @@ func TestGoldenBits(t *testing.T) {
 			}
 		}
 		got["functions"] = hc.Sum64()
-		p, tail := gridScores()
+		p, tail := gridScores(3, 1<<16)
 		cells, hg := make([]GridCell, GridSize()), fnv.New64a()
 		GridSums(cells, p, tail, make([]uint8, len(p)))
 		for _, c := range cells {

@@ -11,7 +11,7 @@ import (
 
 // gridScores returns scores of [0,1] with their tails: those around every place of the grid and every edge of the bins that it
 // has, from either end, and random ones.
-func gridScores() (p, tail []float64) {
+func gridScores(near, drawn int) (p, tail []float64) {
 	add := func(v float64) {
 		if v >= 0 && v <= 1 {
 			p, tail = append(p, v), append(tail, 1-v)
@@ -20,7 +20,7 @@ func gridScores() (p, tail []float64) {
 	around := func(v float64) {
 		lo, hi := v, v
 		add(v)
-		for range sized(1, 3, 3) {
+		for range near {
 			lo, hi = math.Nextafter(lo, -1), math.Nextafter(hi, 2)
 			add(lo)
 			add(hi)
@@ -39,13 +39,18 @@ func gridScores() (p, tail []float64) {
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 1 << 16 {
+	for range drawn {
 		add(r.Float64())
 		add(Exp64(-80 * r.Float64()))
 		add(1 - Exp64(-40*r.Float64()))
 		add(float64(r.IntN(1001)) / 1000)
 	}
 	return p, tail
+}
+
+// someGridScores are as many as a test takes.
+func someGridScores() (p, tail []float64) {
+	return gridScores(sized(1, 3, 3), sized(1<<12, 1<<14, 1<<16))
 }
 
 // find returns the cell of q.
@@ -79,7 +84,7 @@ func TestGridPlaces(t *testing.T) {
 // Each cell is found as its places say, and has the sums of its scores.
 func TestGridSums(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
-		p, tail := gridScores()
+		p, tail := someGridScores()
 		y := make([]uint8, len(p))
 		for i := range y {
 			y[i] = uint8(i % 3 & 1)
@@ -126,7 +131,7 @@ func TestGridSums(t *testing.T) {
 
 // Every bin of the numbers of bins that the grid has is a union of cells, seen from either end.
 func TestGridBins(t *testing.T) {
-	p, tail := gridScores()
+	p, tail := someGridScores()
 	cell := make([]int, len(p)) // -1 where the tail is not that of p
 	for i, v := range p {
 		q, half := v, 0

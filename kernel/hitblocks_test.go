@@ -84,7 +84,7 @@ func exactBlocks(keys []uint32) []HitBlock {
 func TestHitBlocks(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(61)
-		lengths := append(thin(upTo(0, 4*64+3), 7, 1), 1000, 4096)
+		lengths := append(thin(upTo(0, 4*64+3), 13, 3), 1000, 4096)
 		for _, n := range lengths {
 			for range 8 {
 				keys := sortedKeys(r, n)

@@ -99,7 +99,7 @@ func TestLevelsGrid(t *testing.T) {
 func TestLevelsGridPlaces(t *testing.T) {
 	logCompared(t)
 	run := gridCase(t)
-	p, tail := gridScores()
+	p, tail := someGridScores()
 	const most = 4 * gridChunk
 	for i := 0; i < len(p); i += most {
 		run(place{}, min(most, len(p)-i), func(j int) (float64, float64) { return p[i+j], tail[i+j] })

@@ -75,8 +75,8 @@ func dealt(i, n, dimension int) int {
 	return (i + int(float64(i/n)*math.Sqrt([...]float64{2, 3, 5, 7}[dimension])*float64(n))) % n
 }
 
-// TestLevelsDeal: all combinations once, or each choice in turn and every pair in the end.
-func TestLevelsDeal(t *testing.T) {
+// TestDeal: all combinations once, or each choice in turn and every pair in the end.
+func TestDeal(t *testing.T) {
 	seen := map[[2]int]int{}
 	for c := range deal(7, all, 3, 5) {
 		seen[[2]int(c)]++

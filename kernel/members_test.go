@@ -84,9 +84,9 @@ func TestLogMeanExp(t *testing.T) {
 		const n = 8
 		worst := 0.0
 		for _, members := range []int{1, 2, 3, 5, 17, 100} {
-			rounds := 20
-			if members == 100 || testing.Short() {
-				rounds = 3
+			rounds := sized(3, 20, 20)
+			if members == 100 {
+				rounds = sized(1, 3, 3)
 			}
 			for round := range rounds {
 				x, dst := make([]float64, members*n), make([]float64, n)

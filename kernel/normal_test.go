@@ -45,6 +45,7 @@ func bigNormal(e, sd float64, root *big.Float) (nll, crps float64) {
 // TestNormal: the columns are the formulas', to the accuracies that the contract has.
 func TestNormal(t *testing.T) {
 	root := bigRoot2Pi()
+	exact := map[[2]float64][2]float64{} // the same at each level
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(109)
 		const n = 120
@@ -74,14 +75,21 @@ func TestNormal(t *testing.T) {
 				t.Fatalf("float32: %v, %v, %v of %v and %v", c32.Error[i], c32.SD[i], c32.Z[i], e32, sd32)
 			}
 			off := func(at int, c *NormalColumns, e, sd, nllError, crpsError float64) {
-				nll, crps := bigNormal(e, sd, root)
-				z := e / sd
+				want, ok := exact[[2]float64{e, sd}]
+				if !ok {
+					want[0], want[1] = bigNormal(e, sd, root)
+					exact[[2]float64{e, sd}] = want
+				}
+				nll, crps, z := want[0], want[1], e/sd
 				size := math.Max(1, math.Max(math.Abs(math.Log(sd)), z*z/2))
 				d, q := math.Abs(c.NLL[i]-nll)/size, math.Abs(c.CRPS[i]-crps)/crps
 				worst[at], worst[at+1] = max(worst[at], d), max(worst[at+1], q)
 				if d > nllError || q > crpsError {
 					t.Errorf("error %v, sd %v: NLL %v is off by %.2g, CRPS %v by %.2g", e, sd, c.NLL[i], d, c.CRPS[i], q)
 				}
+			}
+			if i%sized(3, 1, 1) > 0 { // every kind of z nevertheless
+				continue
 			}
 			off(0, c64, e, sd, 6e-16, 2e-15)
 			off(2, c32, float64(e32), float64(sd32), 3e-7, 7e-7)

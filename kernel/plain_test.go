@@ -296,10 +296,7 @@ func rows32For(n int, f func(x []float32)) {
 }
 
 func TestLanesEqualPlain(t *testing.T) {
-	n := 60_000
-	if testing.Short() {
-		n = 2000
-	}
+	n := sized(2000, 15_000, 60_000)
 	var src rows32
 	rows32For(n, func(x []float32) {
 		k := len(x)
@@ -328,10 +325,7 @@ func TestLanesEqualPlain(t *testing.T) {
 func same64(a, b float64) bool { return a == b || a != a && b != b }
 
 func TestSoftmaxEqualsPlain(t *testing.T) {
-	n := 20_000
-	if testing.Short() {
-		n = 1000
-	}
+	n := sized(1000, 5000, 20_000)
 	isatest.Each(t, func(t *testing.T) {
 		rows32For(n, func(x []float32) {
 			k := len(x)
@@ -349,10 +343,7 @@ func TestSoftmaxEqualsPlain(t *testing.T) {
 
 // TestTerms32 holds terms and logarithms by themselves to the scalar ones, over strides through their arguments.
 func TestTerms32(t *testing.T) {
-	step := uint32(997)
-	if testing.Short() {
-		step = 39989
-	}
+	step := sized[uint32](39989, 3989, 997)
 	var w terms32
 	var x [chunk]float32
 	fill := 0

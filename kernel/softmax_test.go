@@ -56,10 +56,8 @@ var scalers = []scaler{
 }
 
 func TestSoftmax(t *testing.T) {
-	lengths := []int{1, 2, 3, 10, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 2050}
-	if !testing.Short() {
-		lengths = append(lengths, 32000, 128256)
-	}
+	lengths := append([]int{1, 2, 3, 10, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 2050},
+		sized(nil, []int{32000}, []int{32000, 128256})...)
 	isatest.Each(t, func(t *testing.T) {
 		for _, f := range scalers {
 			for _, k := range lengths {

@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -59,11 +61,11 @@ func orderSizes(most int) (n []int) {
 
 // longest is the most keys of the tests that go through orders.
 func longest() int {
-	if testing.Short() {
-		return 10_000
-	}
-	return 600_001
+	return sized(10_000, 600_001, 600_001)
 }
+
+// takesLong tells whether the order numbered i is tried with the length numbered j, which is a long one: a few are.
+func takesLong(i, j int) bool { return (i+j)%sized(5, 17, 5) == 0 }
 
 func TestSort(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
@@ -78,7 +80,7 @@ func testSort[K Key](t *testing.T) {
 	x, scratch := make([]K, longest()), make([]K, SortScratch(longest()))
 	for i, o := range check.Orders(size[K]()) {
 		for j, n := range sizes {
-			if n > 5000 && (i+j)%5 > 0 { // each order with a fifth of the long ones
+			if n > 5000 && !takesLong(i, j) {
 				continue
 			}
 			want := ordered[K](r, o, n)
@@ -110,7 +112,7 @@ func testSortFrom[K Key](t *testing.T) {
 	x, scratch := make([]K, longest()), make([]K, SortScratch(longest()))
 	for i, o := range check.Orders(size[K]()) {
 		for j, n := range append([]int{0, 1, 2, 100}, orderSizes(longest())...) {
-			if n > 5000 && (i+j)%5 > 0 {
+			if n > 5000 && !takesLong(i, j) {
 				continue
 			}
 			want := ordered[K](r, o, n)
@@ -241,10 +243,7 @@ func testNetworks[K Key](t *testing.T) {
 			}
 		}
 	}
-	step := 1
-	if testing.Short() {
-		step = 61
-	}
+	step := sized(61, 1, 1)
 	for _, n := range []int{1, 2, 5, 6, 7, 8, 13, 15, 16} {
 		for set := 0; set < 1<<n; set += step {
 			for i := range n {
@@ -271,10 +270,7 @@ func testNetworks[K Key](t *testing.T) {
 			}
 		}
 	}
-	for n := 1; n <= len(x); n++ {
-		if testing.Short() && n%7 != 0 && n != len(x) {
-			continue
-		}
+	for _, n := range append(thin(upTo(1, len(x)), 7, 1), len(x)) {
 		for ones := range n + 1 {
 			for range 3 {
 				clear(x)
@@ -342,18 +338,16 @@ func lastsOf[K Key](r *rand.Rand, x []K, n int) []K {
 
 // plainSplit is what Split says.
 func plainSplit[K Key](x, lasts []K) (parts []K, ends []int) {
-	for i := range len(lasts) + 1 {
-		for _, v := range x {
-			above := i > 0 && v > lasts[i-1] || i == 0
-			if above && (i == len(lasts) || v <= lasts[i]) {
-				parts = append(parts, v)
-			}
-		}
-		if i < len(lasts) {
-			ends = append(ends, len(parts))
-		}
+	of := make([][]K, len(lasts)+1)
+	for _, v := range x {
+		i, _ := slices.BinarySearch(lasts, v) // the first that is not below v
+		of[i] = append(of[i], v)
 	}
-	return parts, ends
+	for _, part := range of {
+		parts = append(parts, part...)
+		ends = append(ends, len(parts))
+	}
+	return parts, ends[:len(lasts)]
 }
 
 func TestSplit(t *testing.T) {
@@ -366,10 +360,9 @@ func TestSplit(t *testing.T) {
 func testSplit[K Key](t *testing.T) {
 	r := check.Rand(38)
 	orders := check.Orders(size[K]())
-	sizes := append(thin(upTo(0, 300), 7, 1), 1000, 4096, 8192)
-	if !testing.Short() {
-		sizes = append(sizes, 1<<16, 1<<16+15, 1<<16+16, 1<<17+3) // of calls of the assembly
-	}
+	sizes := append(thin(upTo(0, 300), 7, 3), 1000, 4096, 8192)
+	calls := []int{1 << 16, 1<<16 + 15, 1<<16 + 16, 1<<17 + 3} // of the assembly
+	sizes = append(sizes, sized(nil, calls, calls)...)
 	for i, n := range sizes {
 		for _, count := range []int{0, 1, 2, 3, 1 + r.IntN(63), 63} {
 			o := orders[(i+count)%len(orders)]
@@ -433,7 +426,7 @@ func selected[K Key](x, sorted []K, ranks []int) error {
 func testSelect[K Key](t *testing.T) {
 	r := check.Rand(39)
 	orders := check.Orders(size[K]())
-	for i, n := range append(append(thin(upTo(1, 300), 7, 1), orderSizes(min(longest(), 70_000))...), longest()/2) {
+	for i, n := range append(append(thin(upTo(1, 300), 7, 2), orderSizes(min(longest(), 70_000))...), longest()/2) {
 		for j, count := range []int{0, 1, 2, 14, 99, n} {
 			if n > 5000 && count == n {
 				count = 1000
@@ -491,7 +484,7 @@ func testSplitters[K Key](t *testing.T) {
 	r := check.Rand(40)
 	var room [mostParts - 1]K
 	for _, o := range check.Orders(size[K]()) {
-		for _, n := range []int{0, 1, 2, 3, 20, 1000, 50_000} {
+		for _, n := range []int{0, 1, 2, 3, 20, 1000, sized(5000, 50_000, 50_000)} {
 			for _, count := range []int{0, 1, 2, 4, 31, 63} {
 				x := ordered[K](r, o, n)
 				in := slices.Clone(x)
@@ -548,22 +541,23 @@ func TestOrder(t *testing.T) {
 						y[i] = score32(r)
 					}
 				}
-				got, want := make([]int32, n), make([]int32, n)
+				got := make([]int32, n)
 				scratch := make([]uint64, OrderScratch(n))
-				plain := func(compare func(i, j int32) int) {
-					for i := range want {
-						want[i] = int32(i)
+				// There is one order in which each number is there once, and equal values in the order of theirs.
+				hold := func(what string, compare func(i, j int32) int) {
+					t.Helper()
+					seen := make([]bool, n)
+					for i, at := range got {
+						if at < 0 || int(at) >= n || seen[at] || i > 0 && cmp.Or(compare(got[i-1], at), int(got[i-1]-at)) >= 0 {
+							t.Fatalf("%d %s, %s: number %d of %v", n, what, name, i, got[:min(n, 40)])
+						}
+						seen[at] = true
 					}
-					slices.SortStableFunc(want, compare)
 				}
 				OrderF64(got, x, scratch)
-				if plain(func(i, j int32) int { return compare64(x[i], x[j]) }); !slices.Equal(got, want) {
-					t.Fatalf("%d float64, %s: %v, want %v", n, name, got[:min(n, 40)], want[:min(n, 40)])
-				}
+				hold("float64", func(i, j int32) int { return compare64(x[i], x[j]) })
 				OrderF32(got, y, scratch)
-				if plain(func(i, j int32) int { return compare32(y[i], y[j]) }); !slices.Equal(got, want) {
-					t.Fatalf("%d float32, %s: %v, want %v", n, name, got[:min(n, 40)], want[:min(n, 40)])
-				}
+				hold("float32", func(i, j int32) int { return compare32(y[i], y[j]) })
 			}
 		}
 	})
@@ -607,13 +601,9 @@ var killers = []struct {
 
 func killer[K Key](n int, middles, low bool) []K {
 	x := make([]K, n)
-	places := make([]int, n) // of the keys that are left, in their order
-	for i := range places {
-		places[i] = i
-	}
+	left := leftOf(n)
 	lo, hi := K(0), ^K(0)
-	sampled := make([]bool, n)
-	for bad := 0; len(places) > 1000 && lo < hi; bad++ {
+	for bad := 0; left.n > 1000 && lo < hi; bad++ {
 		if middles && bad > 0 && bad%2 == 0 {
 			if middle := lo + (hi-lo)/2; low {
 				hi = middle
@@ -623,32 +613,66 @@ func killer[K Key](n int, middles, low bool) []K {
 			continue
 		}
 		counts := []int{16}
-		if len(places) >= 4096 {
+		if left.n >= 4096 {
 			counts[0] = 64
 		}
-		if bad == 0 && len(places) > spread {
-			counts = append(counts, 16*min(mostParts, (len(places)+partKeys-1)/partKeys))
+		if bad == 0 && left.n > spread {
+			counts = append(counts, 16*min(mostParts, (left.n+partKeys-1)/partKeys))
 		}
-		clear(sampled)
+		var sampled []int
 		for _, c := range counts {
-			step := uint64(len(places)) << 16 / uint64(c)
+			step := uint64(left.n) << 16 / uint64(c)
 			for i := range c {
-				sampled[(step/2+uint64(i)*step)>>16] = true
+				sampled = append(sampled, left.at(int((step/2+uint64(i)*step)>>16)))
 			}
 		}
-		left := places[:0]
-		for i, p := range places {
-			if x[p] = lo; !sampled[i] {
-				left = append(left, p)
-			}
+		slices.Sort(sampled)
+		for _, p := range slices.Compact(sampled) {
+			x[p] = lo
+			left.take(p)
 		}
-		places = left
 		lo++
 	}
-	for _, p := range places {
-		x[p] = lo
+	for i := range left.n {
+		x[left.at(i)] = lo
 	}
 	return x
+}
+
+// leftPlaces are those of the keys that are left, in their order: a binary indexed tree.
+type leftPlaces struct {
+	n    int
+	tree []int // of 1 to a power of two
+}
+
+func leftOf(n int) *leftPlaces {
+	p := &leftPlaces{n, make([]int, 1<<bits.Len(uint(n))+1)}
+	for i := 1; i <= n; i++ {
+		p.add(i, 1)
+	}
+	return p
+}
+
+func (p *leftPlaces) add(i, d int) {
+	for ; i < len(p.tree); i += i & -i {
+		p.tree[i] += d
+	}
+}
+
+func (p *leftPlaces) take(i int) {
+	p.n--
+	p.add(i+1, -1)
+}
+
+// at returns the place of the i-th key that is left.
+func (p *leftPlaces) at(i int) (at int) {
+	for step := (len(p.tree) - 1) / 2; step > 0; step /= 2 {
+		if p.tree[at+step] <= i {
+			at += step
+			i -= p.tree[at]
+		}
+	}
+	return at
 }
 
 // Bad splits end: whatever the pivots are and whichever side the keys are on, the keys can only be the same after twice as
@@ -809,10 +833,7 @@ func TestPanicsOrder(t *testing.T) {
 }
 
 func TestNoAllocationsOrder(t *testing.T) {
-	n := spread + 10_000
-	if testing.Short() {
-		n = 5000
-	}
+	n := sized(5000, spread+10_000, spread+10_000)
 	r := check.Rand(47)
 	x, y, scratch, wide := many(r, n, (*rand.Rand).Uint32), many(r, n, (*rand.Rand).Uint64), make([]uint32, SortScratch(n)), make([]uint64, OrderScratch(n))
 	f, g, index, hit := many(r, n, score32), many(r, n, score64), make([]int32, n), make([]uint8, n)

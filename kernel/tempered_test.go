@@ -43,12 +43,15 @@ func temperedPlain(row []float64, y int, beta float64) [4]float64 {
 func TestTempered(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(131)
-		for _, k := range []int{1, 2, 3, 10, 31, 32, 33, 100, 1000, 1025, 5000, 262144} {
-			rows := 12
-			if k > 5000 {
-				rows = 1
+		for _, k := range append([]int{1, 2, 3, 10, 31, 32, 33, 100, 1000, 1025, 5000}, sized(nil, []int{262144}, []int{262144})...) {
+			rows, betas := 12, []float64{1, 0.01, 0.7, 3, 40, 1e-9}
+			if k >= 1000 {
+				rows = sized(2, 12, 12)
 			}
-			for _, beta := range []float64{1, 0.01, 0.7, 3, 40, 1e-9} {
+			if k > 5000 {
+				rows, betas = 1, betas[:sized(2, 2, len(betas))]
+			}
+			for _, beta := range betas {
 				x, y := check.Logits32(r, rows*k, 4), make([]int32, rows)
 				for i := range y {
 					y[i] = int32(r.IntN(k))
@@ -84,7 +87,9 @@ func TestTemperedFaults(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		for _, k := range []int{1, 2, 7, 10, 32, 33, 64, 100, 1030} {
 			for at := range min(k, 70) {
-				for _, beta := range []float64{1e-300, 1e-3, 1, 1e300} {
+				betas := []float64{1e-300, 1e-3, 1, 1e300}
+				for d := range deal(at, sized(1, 2, all), len(betas)) {
+					beta := betas[d[0]]
 					const rows = 11
 					x, y := make([]float32, rows*k), make([]int32, rows)
 					for i := range x {
