@@ -359,7 +359,7 @@ func (f *rowForm[T, D]) shapes(t *testing.T) {
 		}
 		for range sized(1, 1, 2) {
 			shapes(sized(4, 12, all), upTo(1, shortMax+1), append(upTo(0, 40), 64, 65, 100, 257)...) // rows that stand in lanes beside each other
-			shapes(all, thin([]int{1, 2, 3, 4, 8, 10, 16, 31, 32}, 4, 2), maxLevelRows)
+			shapes(all, thin([]int{1, 2, 3, 4, 8, 10, 16, 31, 32}, 5, 2), maxLevelRows)
 			shapes(sized(2, 4, all), upTo(shortMax+2, 80), 1, 2, 3, 4, 5, 8, 9, 17)
 			shapes(sized(1, 2, all), longKs, 1, 2, 3, 5)
 		}
@@ -421,7 +421,7 @@ func (f *rowForm[T, D]) values(t *testing.T) {
 			}
 			values(sized(3, 8, all), 19, upTo(1, shortMax)...) // a vector and three
 			values(sized(1, 3, all), 19, upTo(shortMax+1, 67)...)
-			values(sized(1, 2, all), 2, 127, 1023, 1024, 1025, 1040, 2049, 3000)
+			values(sized(1, 2, all), 2, 127, 1023, 1024, 1025, 1040, 2049, sized(1039, 3000, 3000))
 		}
 	})
 }
@@ -471,12 +471,13 @@ func (f *rowForm[T, D]) positions(t *testing.T) {
 			}
 			run(c)
 		}
+		long := []int{129, 1024, 1025, 1040, 1063, 2049, 3000}
 		for i, k := range append(upTo(1, 36), 47, 48, 49, 63, 64, 65, 66, 67) {
 			for d := range deal(i, sized(2, 4, all), len(puts)) {
 				try(upTo(0, k-1), k, d[0], func(int) int { return d[0] })
 			}
 		}
-		for i, k := range []int{129, 1024, 1025, 1040, 1063, 2049, 3000} {
+		for i, k := range sized([]int{129, 1024, 1025, 1040, 2049}, long, long) {
 			at := append(upTo(0, 17), 31, 32, 63, 64)
 			for b := blockLen; b < k; b += blockLen {
 				at = append(at, b-1, b, b+1, b+15, b+16)
