@@ -22,15 +22,19 @@ func (s *stopwatch) line(line []byte) {
 	text := strings.TrimLeft(string(line), "\x16")
 	if name, ok := strings.CutPrefix(text, "=== RUN "); ok {
 		s.next(strings.TrimSpace(name))
-	} else if strings.HasPrefix(text, "--- ") { // of a test that is no subtest
-		s.next("")
+	} else if result, ok := strings.CutPrefix(text, "--- "); ok {
+		// Under -test.v=test2json each test has such a line when it ends; under -test.v only those that are no subtests, and
+		// the lines of theirs follow, indented.
+		if words := strings.Fields(result); len(words) > 1 {
+			s.next(above(words[1]))
+		}
 	}
 }
 
 // next says which test runs from now on, or "".
 func (s *stopwatch) next(name string) {
 	t := s.clock()
-	for of := s.now; of != ""; of = of[:max(0, strings.LastIndexByte(of, '/'))] {
+	for of := s.now; of != ""; of = above(of) {
 		s.took[of] += t - s.since
 	}
 	s.now, s.since = name, t
@@ -42,6 +46,9 @@ func (s *stopwatch) next(name string) {
 		s.names = append(s.names, name)
 	}
 }
+
+// above returns the name of the test that a subtest is part of, or "".
+func above(name string) string { return name[:max(0, strings.LastIndexByte(name, '/'))] }
 
 // report writes a line for each test: its seconds, its name.
 func (s *stopwatch) report(w io.Writer) error {
