@@ -91,9 +91,9 @@ func runIn(ctx context.Context, dir string, o *options) (int, error) {
 		s, err := m.attempt(ctx, o, j)
 		var f *failure
 		if errors.As(err, &f) {
-			fmt.Fprintf(os.Stderr, "%s\nbochs: %v\n", f.details, f)
+			fmt.Fprintln(os.Stderr, f.details)
 			if first && !s.failed {
-				fmt.Fprintln(os.Stderr, "bochs: once more")
+				fmt.Fprintf(os.Stderr, "bochs: %v; once more\n", f)
 				continue
 			}
 		}
