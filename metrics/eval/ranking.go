@@ -71,6 +71,8 @@ func gridOK(l choices) func(m Metric) error {
 			return errors.New("thresholds is less than 3, of which two are the ends; 0 is for no grid")
 		case t == 0 && l.of(m, "summation") != 0:
 			return errors.New("summation is for a grid of thresholds; give that too")
+		case t == 0 && l.index("bins") >= 0 && l.of(m, "bins") != 0:
+			return errors.New("bins are of a grid of thresholds; give that too")
 		case t > 0 && l.index("average") >= 0 && l.of(m, "average") != 0:
 			return errors.New("a grid of thresholds is of two classes; it goes without average")
 		case t > 0 && l.index("area") >= 0 && l.of(m, "area") != 0:
