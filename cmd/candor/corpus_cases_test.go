@@ -1,0 +1,627 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// corpusGroups are the cases, by what they are about.
+var corpusGroups = []struct {
+	name string
+	run  func(c *corpus)
+}{
+	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows},
+	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
+	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"score", corpusScore}, {"recal", corpusRecal},
+}
+
+var (
+	dtypes     = []string{"float64", "float32", "float16", "bfloat16"}
+	logKinds   = []string{"probs", "logits", "logprobs"}
+	classKinds = append(slices.Clone(logKinds), "dirichlet")
+)
+
+// exact returns rows of a kind of scores.
+func exact(kind string, seed uint64, rows, classes int) *set {
+	switch kind {
+	case "probs":
+		return exactProbs(seed, rows, classes)
+	case "logits":
+		return exactLogits(seed, rows, classes, 0)
+	case "logprobs":
+		return exactLogProbs(seed, rows, classes)
+	}
+	return exactDirichlet(seed, rows, classes)
+}
+
+// put writes scores and labels, and returns the flags that name them.
+func (c *corpus) put(name string, s *set, kind, dtype string) []string {
+	args := []string{c.d.put(name+"-x.npy", stored(c.t, dtype, s.shape(), s.probs)), "--labels", c.d.put(name+"-y.npy", s.labelFile(c.t)), "--input", kind}
+	if dtype == "bfloat16" {
+		args = append(args, "--bfloat16")
+	}
+	return args
+}
+
+// with returns flags and more.
+func with(args []string, more ...string) []string { return append(slices.Clone(args), more...) }
+
+// allOf are all metrics of such predictions, those that draw random numbers with few draws.
+func allOf(of eval.Shape) string {
+	l, err := eval.ParseMetrics("all", of)
+	if err != nil {
+		panic(err)
+	}
+	var names []string
+	for _, m := range l {
+		names = append(names, drawn(m.Name, eval.Describe(m.Name).Options))
+	}
+	return strings.Join(names, ",")
+}
+
+// drawn returns a metric with an option, if it is not empty, and with few draws if it has any.
+func drawn(name, options string, option ...string) string {
+	for _, few := range []string{"replicates=20", "draws=100"} {
+		if strings.Contains(options, strings.TrimRight(few, "=0123456789")+"=") && !slices.Contains(option, few) {
+			option = append(option, few)
+		}
+	}
+	if len(option) == 0 {
+		return name
+	}
+	return name + "(" + strings.Join(option, ",") + ")"
+}
+
+// corpusBinary: one score a row.
+func corpusBinary(c *corpus) {
+	for _, kind := range logKinds {
+		for _, dtype := range dtypes {
+			args := c.put(kind+dtype, exact(kind, 1, 301, 1), kind, dtype)
+			c.eval(kind+"/"+dtype, with(args, "--task", "binary", "--metrics", allOf(eval.Shape{Classes: 1}))...)
+		}
+	}
+}
+
+// corpusClasses: rows that are short, by every metric.
+func corpusClasses(c *corpus) {
+	for _, k := range []int{2, 3, 10} {
+		for _, kind := range classKinds {
+			for _, dtype := range dtypes {
+				if k != 10 && dtype != "float32" {
+					continue // as K = 10
+				}
+				shape := eval.Shape{Classes: k}
+				if kind == "dirichlet" {
+					shape.Kind = metrics.Dirichlet
+				}
+				name := fmt.Sprintf("%d/%s/%s", k, kind, dtype)
+				args := c.put(strings.ReplaceAll(name, "/", "-"), exact(kind, uint64(k), 250, k), kind, dtype)
+				c.eval(name, with(args, "--task", "classification", "--metrics", allOf(shape)+",topk_accuracy(k=2)")...)
+			}
+		}
+	}
+}
+
+// corpusWide: rows of more classes than a kernel takes side by side, and of more than are in a block, of every type and kind; and
+// many short ones, in several blocks.
+func corpusWide(c *corpus) {
+	for at, of := range []struct{ classes, rows int }{{1, 6000}, {3, 5000}, {10, 2500}, {100, 50}, {1000, 21}, {1500, 11}} {
+		for i, kind := range classKinds {
+			for j, dtype := range dtypes {
+				// Each size has every kind and type; 1,000 classes have each pair.
+				if every := map[bool]int{true: 4, false: 2}[of.classes < 100]; of.classes != 1000 && (at+i+j)%every > 0 || of.classes == 1 && kind == "dirichlet" {
+					continue
+				}
+				name := fmt.Sprintf("%d/%s/%s", of.classes, kind, dtype)
+				args := c.put(strings.ReplaceAll(name, "/", "-"), exact(kind, 7, of.rows, of.classes), kind, dtype)
+				list := "accuracy,confidence,nll,brier,entropy,ece,sce,aurc,balanced_accuracy,spherical,rps,auroc(average=macro)"
+				if of.rows < 100 {
+					list += ",ace,top5_accuracy,calibration_auc"
+				}
+				c.eval(name, with(args, "--metrics", list)...)
+			}
+		}
+	}
+}
+
+// corpusFlags: what flags change, of one score a row and of classes.
+func corpusFlags(c *corpus) {
+	for i, k := range []int{1, 3} {
+		of := fmt.Sprint(k) + "/"
+		all := allOf(eval.Shape{Classes: k})
+		s := exactProbs(11, 203, k)
+		args := c.put(fmt.Sprint(k), s, "probs", dtypes[i])
+		w := []string{"--weights", c.d.put("w.npy", s.weightFile(c.t))}
+		decided := []string{"--decisions", c.d.put("d.npy", s.decisionFile(c.t))}
+		by := []string{"--confidence-scores", c.d.put("by.npy", s.byFile(c.t))}
+		for _, f := range []struct {
+			name string
+			args []string
+		}{
+			{"weights", w}, {"decisions", decided}, {"confidence-scores", by}, {"both", slices.Concat(decided, by, w)},
+			{"numbers", []string{"--threads", "3", "--confidence", "0.8", "--bins", "31", "--seed", "5"}},
+		} {
+			c.eval(of+f.name, slices.Concat(args, f.args, []string{"--metrics", all})...)
+		}
+		for _, like := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
+			c.eval(of+like, with(args, "--like", like, "--metrics", "default,mce,rmsce,brier,ece_sweep")...)
+		}
+		for _, dtype := range dtypes {
+			c.eval(of+"huge/"+dtype, with(c.put("huge", exactLogits(12, 203, k, map[bool]float64{false: 1e30, true: 6e4}[dtype == "float16"]), "logits", dtype), "--metrics", all)...)
+			bad := exactProbs(14, 203, k).with(5, 0, math.NaN()).with(17, k-1, 2).with(31, 0, -0.25).with(64, 0, math.Inf(1)).label(-1, 90).label(100, 91, 202)
+			bad.weights[100], bad.weights[101] = math.NaN(), -1
+			for i := range bad.rows { // and rows whose true class was given nothing
+				if row := bad.probs[i*k : (i+1)*k]; i%40 == 2 && k > 1 {
+					clear(row)
+					row[(int(bad.labels[i])+1)%k] = 1
+				}
+			}
+			c.eval(of+"drop/"+dtype, with(c.put("drop", bad, "probs", dtype), "--on-invalid", "drop", "--weights", c.d.put("w.npy", bad.weightFile(c.t)),
+				"--metrics", "default,nll_infinite_rows,entropy,spherical,rps,auprc")...)
+		}
+		for _, kind := range logKinds {
+			c.eval(of+"scaled/"+kind, with(c.put("scaled", exact(kind, 13, 203, k), kind, dtypes[i]), "--temperature-scaled", "--seed", "3", "--metrics", "nll")...)
+		}
+	}
+	quarters := exactProbs(11, 203, 3).each(func(p float64) float64 { return p / 4 })
+	for _, dtype := range dtypes {
+		c.eval("renormalize/"+dtype, with(c.put("quarters", quarters, "probs", dtype), "--renormalize", "--metrics", "default,nll,entropy,spherical,rps,sce,ace")...)
+	}
+	// A temperature for rows in many blocks.
+	c.eval("scaled", with(c.put("many", exactLogits(15, 3000, 10, 0), "logits", "float32"), "--temperature-scaled", "--metrics", "nll")...)
+}
+
+// optionValues are numbers for the options that take one.
+var optionValues = map[string]string{"bins": "7", "k": "2", "threshold": "0.03", "replicates": "20", "draws": "100", "folds": "3", "truncation": "0.1", "thresholds": "9",
+	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8"}
+
+// optionsOf are the metrics of such predictions, but those that are before the first, with each of their options.
+func optionsOf(first string, of eval.Spec) string {
+	var names []string
+	began := first == ""
+	for _, d := range eval.Descriptors() {
+		if began = began || d.Name == first; !began {
+			continue
+		}
+		for _, o := range strings.Split(d.Options, ", ") {
+			name, words, number := strings.Cut(o, "=")
+			values := strings.Split(words, "|")
+			if len(values) == 1 && number {
+				values[0] = optionValues[name]
+			}
+			for _, v := range values {
+				option := strings.TrimSuffix(name+"="+v, "=")
+				// Some options are of other predictions, and some go with another one.
+				for _, more := range []string{"", "thresholds=9", "by=class"} {
+					m := drawn(d.Name, d.Options, append([]string{option}, strings.Fields(more)...)...)
+					l, err := eval.ParseMetrics(m, of.Shape())
+					if err == nil {
+						of.Metrics = l
+						_, err = eval.New(of)
+					}
+					if name != "" && err == nil {
+						names = append(names, m)
+						break
+					}
+				}
+			}
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// corpusOptions: every option of every metric; other groups have those of what is no row of classes of one model.
+func corpusOptions(c *corpus) {
+	for _, k := range []int{1, 3} {
+		s := exactProbs(16, 151, k)
+		c.eval(fmt.Sprint(k), with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--metrics", optionsOf("accuracy", eval.Spec{Classes: k}))...)
+	}
+	// Where rows are that are quite sure, these have no value.
+	var l []string
+	for _, name := range []string{"mean", "q10", "q50", "q90"} {
+		l = append(l, "ece_bayes_"+name+"(one=overflow,draws=100)")
+	}
+	c.eval("unsure", with(c.put("unsure", exactDirichlet(17, 151, 3), "dirichlet", "float32"), "--metrics", strings.Join(l, ","))...)
+}
+
+// corpusGroupsOfRows: --group, of numbers and of text.
+func corpusGroupsOfRows(c *corpus) {
+	for _, k := range []int{1, 3} {
+		s := exactProbs(17, 300, k)
+		site, number := make([]string, s.rows), make([]int32, s.rows)
+		for i := range s.rows {
+			site[i], number[i] = []string{"north", "süd", "", "ost 1"}[i*7%11%4], int32(i%3-1)
+		}
+		groups := c.d.put("site.npy", textArray(site)) + "," + c.d.put("no.npy", npy(c.t, []int64{int64(s.rows)}, number))
+		args := c.put(fmt.Sprint(k), s, "probs", "float32")
+		c.stated(fmt.Sprint(k), with(args, "--group", groups, "--metrics", "default,ece(bins=5)", "--weights", c.d.put("w.npy", s.weightFile(c.t)))...)
+	}
+}
+
+// corpusOOD: rows that are foreign to the model.
+func corpusOOD(c *corpus) {
+	for _, kind := range logKinds {
+		for _, dtype := range dtypes {
+			s, o := exact(kind, 18, 150, 4), exact(kind, 19, 90, 4)
+			args := with(c.put(kind+dtype, s, kind, dtype), "--ood", c.d.put(kind+dtype+"-o.npy", stored(c.t, dtype, o.shape(), o.probs)))
+			list := "ood_auroc,ood_fpr95,ood_auprc_in,ood_auprc_out,ood_auroc(score=entropy)"
+			if dtype == "float32" {
+				list = optionsOf("ood_auroc", eval.Spec{Classes: 4, Out: true}) + ",ood_auroc"
+			}
+			c.stated(kind+"/"+dtype, with(args, "--metrics", list)...)
+		}
+	}
+}
+
+// members returns the arguments of an ensemble: a file a member, or one array with the members on an axis.
+func (c *corpus) members(s []*set, kind, dtype string, axis int) []string {
+	m, n, k := len(s), s[0].rows, s[0].classes
+	args := []string{"--task", "ensemble", "--input", kind, "--labels", c.d.put(kind+dtype+"-y.npy", s[0].labelFile(c.t))}
+	if dtype == "bfloat16" {
+		args = append(args, "--bfloat16")
+	}
+	var first, second []float64
+	for _, o := range s {
+		first = append(first, o.probs...)
+	}
+	for i := range n {
+		for _, o := range s {
+			second = append(second, o.probs[i*k:(i+1)*k]...)
+		}
+	}
+	x := kind + dtype + fmt.Sprint(axis, k)
+	switch axis {
+	case 0:
+		return append(args, c.d.put(x, stored(c.t, dtype, []int64{int64(m), int64(n), int64(k)}, first)))
+	case 1:
+		return append(args, "--member-axis", "1", c.d.put(x, stored(c.t, dtype, []int64{int64(n), int64(m), int64(k)}, second)))
+	}
+	for i, o := range s {
+		args = append(args, c.d.put(fmt.Sprint(x, "-", i, ".npy"), stored(c.t, dtype, o.shape(), o.probs)))
+	}
+	return args
+}
+
+// corpusEnsemble: several models of the same rows.
+func corpusEnsemble(c *corpus) {
+	for at, of := range []struct{ classes, members, rows int }{{1, 3, 90}, {2, 2, 60}, {5, 4, 90}, {10, 9, 40}, {40, 5, 30}, {1100, 3, 9}} {
+		for i, kind := range logKinds {
+			for j, dtype := range dtypes {
+				var s []*set
+				for m := range of.members {
+					s = append(s, exact(kind, uint64(20+m), of.rows, of.classes))
+				}
+				if of.classes != 5 && (at+i+j)%4 > 0 {
+					continue // of 5 classes there is every kind and type
+				}
+				axis := (at + i + j) % 3
+				if of.classes == 1 {
+					axis = 2
+				}
+				args := c.members(s, kind, dtype, axis)
+				if of.classes < 10 {
+					args = append(args, "--weights", c.d.put("w.npy", s[0].weightFile(c.t)))
+				}
+				spec := eval.Spec{Classes: of.classes, Members: of.members}
+				_, list, _ := strings.Cut(allOf(spec.Shape()), ",mutual_information")
+				list = "default" + list
+				if of.classes == 5 && dtype == "float32" {
+					list += "," + optionsOf("mutual_information", spec)
+				}
+				c.eval(fmt.Sprintf("%d/%s/%s", of.classes, kind, dtype), with(args, "--metrics", list)...)
+			}
+		}
+	}
+}
+
+// corpusMultilabel: several labels a row.
+func corpusMultilabel(c *corpus) {
+	s := exactTagged(30, 180, 4)
+	y := c.d.put("y.npy", npy(c.t, s.shape(), s.truth))
+	w := c.d.put("w.npy", npy(c.t, []int64{int64(s.rows)}, s.weights))
+	for _, dtype := range dtypes {
+		args := []string{c.d.put(dtype+".npy", stored(c.t, dtype, s.shape(), s.probs)), "--task", "multilabel", "--labels", y}
+		if dtype == "bfloat16" {
+			args = append(args, "--bfloat16")
+		}
+		list := "default"
+		if dtype == "float32" {
+			list = allOf(eval.Shape{Classes: 1})
+		}
+		c.eval(dtype, with(args, "--metrics", list)...)
+		c.stated(dtype+"/weights", with(args, "--weights", w)...)
+	}
+	logits := exactLogits(31, 180*4, 1, 0)
+	c.eval("logits", c.d.put("z.npy", stored(c.t, "float32", s.shape(), logits.probs)), "--task", "multilabel", "--labels", y, "--input", "logits")
+}
+
+// corpusForecasts: means and standard deviations, and quantiles, from tables and arrays.
+func corpusForecasts(c *corpus) {
+	f := exactNormals(40, 260)
+	f.names = append(f.names, "w")
+	for i := range f.rows {
+		f.rows[i] = append(f.rows[i], float64(1+i%64)/32)
+	}
+	table := c.d.put("normals.csv", f.csv())
+	spec := eval.Spec{Classes: 3, Kind: metrics.Normals}
+	list := allOf(spec.Shape()) + "," + optionsOf("", spec)
+	named := []string{"--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--metrics", list}
+	c.eval("regression/table", with(named, table)...)
+	c.eval("regression/weights", with(named, table, "--weights", "w", "--group", "site,kind")...)
+	errors := exactNormals(41, 260)
+	for _, r := range errors.rows {
+		r[0] = r[2] - r[0]
+	}
+	c.eval("regression/errors", c.d.put("errors.csv", errors.csv()), "--task", "regression", "--error", "mu", "--std", "sigma")
+	for _, dtype := range dtypes[:3] {
+		for _, n := range []int{7, 700} {
+			g := exactNormals(uint64(42+n), n)
+			if dtype == "float16" {
+				g = g.part(0, n) // whose numbers it rounds
+			}
+			c.eval(fmt.Sprintf("regression/%s/%d", dtype, n), c.d.put(dtype+".npy", stored(c.t, dtype, []int64{int64(n), 3}, slices.Concat(g.rows...))), "--task", "regression", "--metrics", allOf(spec.Shape()))
+		}
+	}
+
+	q := exactQuantiles(43, 260)
+	k := len(q.names) - 1
+	spec = eval.Spec{Classes: k, Kind: metrics.Quantiles, Levels: []float64{0.05, 0.25, 0.4, 0.5, 0.6, 0.75, 0.95}}
+	list = allOf(spec.Shape()) + "," + optionsOf("", spec)
+	c.eval("quantiles/table", c.d.put("q.csv", q.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y", "--group", "site", "--metrics", list)
+	var x, y []float64
+	for _, r := range q.rows {
+		x, y = append(x, r[:k]...), append(y, r[k])
+	}
+	levels := strings.ReplaceAll(strings.Join(q.names[:k], ","), "q", "")
+	for _, dtype := range dtypes[:3] {
+		c.eval("quantiles/"+dtype, c.d.put(dtype+".npy", stored(c.t, dtype, []int64{int64(len(y)), int64(k)}, x)), "--task", "quantiles", "--levels", levels,
+			"--labels", c.d.put("y.npy", npy(c.t, []int64{int64(len(y))}, y)), "--metrics", allOf(spec.Shape()))
+	}
+}
+
+// corpusSamples: draws of a forecast.
+func corpusSamples(c *corpus) {
+	for _, of := range []struct{ draws, rows int }{{1, 40}, {2, 40}, {9, 150}, {33, 60}, {100, 30}, {1100, 9}} {
+		x, y := exactSamples(uint64(of.draws), of.rows, of.draws)
+		labels := c.d.put("y.npy", npy(c.t, []int64{int64(of.rows)}, y))
+		spec := eval.Spec{Classes: of.draws, Kind: metrics.Samples}
+		for _, dtype := range dtypes[:3] {
+			list := allOf(spec.Shape())
+			if dtype == "float64" {
+				list += "," + optionsOf("", spec)
+			}
+			c.eval(fmt.Sprintf("%d/%s", of.draws, dtype), c.d.put(dtype+".npy", stored(c.t, dtype, []int64{int64(of.rows), int64(of.draws)}, x)), "--task", "samples", "--labels", labels,
+				"--seed", "2", "--metrics", list)
+		}
+	}
+}
+
+// corpusLogLiks: log-likelihoods under draws of a model's parameters.
+func corpusLogLiks(c *corpus) {
+	for _, of := range []struct{ draws, rows int }{{1, 12}, {25, 40}, {400, 20}, {2100, 5}} {
+		spec := eval.Spec{Classes: of.draws, Kind: metrics.LogLiks}
+		for _, dtype := range dtypes[:3] {
+			x := stored(c.t, dtype, []int64{int64(of.rows), int64(of.draws)}, exactLogLiks(uint64(of.draws), of.rows, of.draws))
+			c.eval(fmt.Sprintf("%d/%s", of.draws, dtype), c.d.put(dtype+".npy", x), "--task", "loglik", "--metrics", allOf(spec.Shape())+","+optionsOf("", spec))
+		}
+	}
+}
+
+// corpusGrid: more distinct scores than a state keeps one by one, 262,144, and with weights 32,768.
+func corpusGrid(c *corpus) {
+	const list = "default,ece(bins=7),mce,smooth_ece,ks,spiegelhalter_z,auroc,auprc,ece_sweep"
+	for _, of := range []struct {
+		rows     int
+		weighted bool
+	}{{270_000, false}, {40_000, true}} {
+		d, s := newDice(50), &set{classes: 1, rows: of.rows}
+		var w []float64
+		for i := range of.rows {
+			// One score of each row, and every tenth as often near the ends.
+			u := i
+			if i%10 == 3 {
+				u = i / 64
+			}
+			s.probs = append(s.probs, float64(u*8+d.n(8))/float64(8*of.rows))
+			s.labels = append(s.labels, int32(min(1, d.n(of.rows)/(of.rows-u))))
+			w = append(w, float64(1+d.n(64))/32)
+		}
+		args := with(c.put(fmt.Sprint(of.rows), s, "probs", "float64"), "--metrics", list)
+		if of.weighted {
+			args = append(args, "--weights", c.d.put("w.npy", npy(c.t, []int64{int64(of.rows)}, w)))
+		}
+		c.stated(fmt.Sprint(of.rows), args...)
+	}
+}
+
+// corpusMerge: states of shards make the state and the document of the whole.
+func corpusMerge(c *corpus) {
+	merge := func(name string, cuts []int, args func(name string, from, to int) []string, flags ...string) {
+		doc, state := c.stated(name+"/whole", with(args(name, 0, cuts[len(cuts)-1]), flags...)...)
+		c.run(name+"/merged", func() []corpusLine {
+			states, from := []string{}, 0
+			for i, to := range cuts {
+				at := c.d.at(fmt.Sprint(name, i, ".state"))
+				part := with(args(fmt.Sprint(name, i), from, to), "--first-row", fmt.Sprint(from), "--state", at)
+				c.candor(append([]string{"eval", "--json"}, with(part, flags...)...)...)
+				states, from = append([]string{at}, states...), to
+			}
+			sum := c.d.at(name + "-sum.state")
+			if got := c.candor(append([]string{"merge", "--json", "--output", sum}, states...)...); got != doc {
+				c.t.Errorf("merged, the document is\n%s\nand of all rows\n%s", got, doc)
+			}
+			b := c.d.read(sum)
+			if !bytes.Equal(b, c.d.read(state)) {
+				c.t.Error("the merged state is not that of all rows")
+			}
+			return []corpusLine{{"state", []string{digest(b)}}}
+		})
+	}
+	cuts := []int{40, 41, 300}
+	for i, k := range []int{1, 3, 40} {
+		kind := logKinds[i]
+		s := exact(kind, 60, 300, k)
+		merge(fmt.Sprint(k, "-", kind), cuts, func(name string, from, to int) []string { return c.put(name, s.part(from, to), kind, "float32") },
+			"--metrics", "default,sce,ace,rps,spherical,brier_resolution")
+	}
+	tags := exactTagged(61, 300, 3)
+	merge("multilabel", cuts, func(name string, from, to int) []string {
+		p := tags.part(from, to)
+		return []string{c.d.put(name+"-x.npy", npy(c.t, p.shape(), f32(p.probs))), "--task", "multilabel", "--labels", c.d.put(name+"-y.npy", npy(c.t, p.shape(), p.truth))}
+	})
+	f := exactNormals(62, 300)
+	merge("regression", cuts, func(name string, from, to int) []string {
+		return []string{c.d.put(name+".csv", f.part(from, to).csv()), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--group", "kind"}
+	})
+	x, y := exactSamples(63, 300, 9)
+	merge("samples", cuts, func(name string, from, to int) []string {
+		return []string{c.d.put(name+"-x.npy", npy(c.t, []int64{int64(to - from), 9}, f32(x[from*9:to*9]))), "--task", "samples", "--labels", c.d.put(name+"-y.npy", npy(c.t, []int64{int64(to - from)}, y[from:to])),
+			"--metrics", "all"}
+	})
+}
+
+// compare is a case of candor compare.
+func (c *corpus) compared(name string, args ...string) {
+	c.run(name, func() []corpusLine { return c.document(c.candor(append([]string{"compare", "--json"}, args...)...)) })
+}
+
+// corpusCompare: sets of the same rows, and the test of forecasts.
+func corpusCompare(c *corpus) {
+	for _, k := range []int{1, 3} {
+		s, o := exactProbs(70, 200, k), exactProbs(71, 200, k)
+		a := c.put(fmt.Sprint("a", k), s, "probs", "float32")
+		b := c.put(fmt.Sprint("b", k), o, "probs", "float32")[0]
+		w := c.d.put("w.npy", s.weightFile(c.t))
+		c.compared(fmt.Sprint(k), with(a, b, "--task", map[int]string{1: "binary", 3: "classification"}[k], "--metrics", "default,ece_bayes_mean(draws=100)", "--temperature-scaled", "--seed", "1",
+			"--confidence", "0.9", "--bins", "10")...)
+		c.compared(fmt.Sprint(k, "/weights"), with(a, b, "--weights", w, "--on-invalid", "drop", "--like", "um")...)
+	}
+	var team []*set
+	for m := range 4 {
+		team = append(team, exactProbs(uint64(72+m), 60, 3))
+	}
+	a := c.members(team[:2], "probs", "bfloat16", 1)
+	b := c.members(team[1:], "probs", "bfloat16", 1)
+	c.compared("ensemble", with(a, b[len(b)-1], "--renormalize")...)
+	f, g := exactNormals(75, 200), exactNormals(76, 200)
+	for i := range g.rows {
+		g.rows[i][2], g.groups[i] = f.rows[i][2], f.groups[i]
+	}
+	for _, h := range []string{"1", "4"} {
+		c.compared("regression/"+h, c.d.put("f.csv", f.csv()), c.d.put("g.csv", g.csv()), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", h, "--metrics", "nll,crps,rmse")
+	}
+	c.compared("regression/errors", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--error", "mu", "--std", "sigma")
+	q := exactQuantiles(77, 200)
+	c.compared("quantiles", c.d.put("q.csv", q.csv()), c.d.put("r.csv", q.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y")
+	x, y := exactSamples(78, 50, 3)
+	for i := range y {
+		slices.Sort(x[3*i : 3*i+3])
+	}
+	three := npy(c.t, []int64{50, 3}, x)
+	c.compared("quantiles/arrays", c.d.put("x.npy", three), c.d.put("z.npy", three), "--task", "quantiles", "--levels", "0.1,0.5,0.9", "--labels", c.d.put("y.npy", npy(c.t, []int64{50}, y)))
+}
+
+// scored is a case of candor score.
+func (c *corpus) scored(name string, args ...string) {
+	c.run(name, func() []corpusLine {
+		to := c.d.at("score.npy")
+		c.candor(append([]string{"score", "--output", to, "--metrics", "all"}, args...)...)
+		return c.array(c.d.read(to), true)
+	})
+}
+
+// corpusScore: the values of rows.
+func corpusScore(c *corpus) {
+	for _, k := range []int{1, 3, 100} {
+		for i, kind := range classKinds {
+			for j, dtype := range dtypes {
+				if k == 1 && kind == "dirichlet" || k != 3 && (i+j)%2 > 0 {
+					continue
+				}
+				name := fmt.Sprintf("%d/%s/%s", k, kind, dtype)
+				c.scored(name, c.put(strings.ReplaceAll(name, "/", "-"), exact(kind, 80, 90, k), kind, dtype)...)
+			}
+		}
+	}
+	s := exactProbs(81, 90, 3).with(7, 0, math.NaN())
+	c.scored("drop", with(c.put("drop", s, "probs", "float32"), "--task", "classification", "--on-invalid", "drop", "--weights", c.d.put("w.npy", s.weightFile(c.t)),
+		"--decisions", c.d.put("d.npy", s.decisionFile(c.t)))...)
+	c.scored("renormalize", with(c.put("r", exactProbs(82, 90, 3).each(func(p float64) float64 { return p / 4 }), "probs", "float32"), "--renormalize")...)
+	f, q := exactNormals(83, 90), exactQuantiles(84, 90)
+	c.scored("regression", c.d.put("f.csv", f.csv()), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y")
+	c.scored("errors", c.d.put("f.csv", f.csv()), "--task", "regression", "--error", "mu", "--std", "sigma")
+	c.scored("quantiles", c.d.put("q.csv", q.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y")
+	x, y := exactSamples(85, 90, 9)
+	for _, dtype := range dtypes[:3] {
+		labels := c.d.put("y.npy", npy(c.t, []int64{90}, y))
+		c.scored("regression/"+dtype, c.d.put("f.npy", stored(c.t, dtype, []int64{90, 3}, slices.Concat(f.rows...))), "--task", "regression")
+		c.scored("samples/"+dtype, c.d.put("x.npy", stored(c.t, dtype, []int64{90, 9}, x)), "--task", "samples", "--labels", labels)
+		var v []float64
+		for _, r := range q.rows {
+			v = append(v, r[:3]...)
+		}
+		c.scored("quantiles/"+dtype, c.d.put("q.npy", stored(c.t, dtype, []int64{90, 3}, v)), "--task", "quantiles", "--labels", labels, "--levels", "0.1,0.5,0.9")
+	}
+}
+
+// recalibrated is a case of candor recal fit, and one of candor recal apply of the map.
+func (c *corpus) recalibrated(name, method string, labels []string, flags ...string) {
+	to := c.d.at("map.json")
+	c.run(name+"/fit", func() []corpusLine {
+		return c.document(c.candor(slices.Concat([]string{"recal", "fit", method, "--json", "--output", to}, flags, labels)...))
+	})
+	c.run(name+"/apply", func() []corpusLine {
+		out := c.d.at("applied.npy")
+		c.candor(slices.Concat([]string{"recal", "apply", to, "--output", out}, flags)...)
+		c.seen["recal apply "+strings.Split(method, "(")[0]] = true
+		return c.array(c.d.read(out), false)
+	})
+}
+
+// corpusRecal: every method, what it fits and what it makes of the rows.
+func corpusRecal(c *corpus) {
+	ofScores := []string{"temperature", "ets", "platt", "beta", "isotonic", "histogram", "bbq", "platt(smoothed)", "isotonic(interpolate)", "histogram(bins=7,equal_mass)",
+		"histogram(empty=identity,right_closed)", "histogram(empty=zero)", "histogram(as_coded)", "bbq(prune)", "bbq(as_coded)"}
+	ofClasses := []string{"temperature", "ets", "vector", "matrix", "matrix(off_diagonal=1,bias=1)", "platt", "platt(top_label)", "beta", "beta(top_label)", "isotonic", "isotonic(top_label)",
+		"histogram", "histogram(top_label)", "bbq", "bbq(top_label)"}
+	for _, of := range []struct {
+		kind, dtype   string
+		rows, classes int
+		methods       []string
+	}{
+		{"probs", "float64", 300, 1, ofScores}, {"logits", "float32", 300, 1, ofScores[:8]}, {"logits", "float32", 300, 3, ofClasses}, {"logits", "float64", 300, 3, ofClasses[3:5]},
+		{"logprobs", "float16", 300, 3, ofClasses[:3]}, {"logits", "bfloat16", 300, 3, ofClasses[:3]}, {"probs", "float32", 300, 10, ofClasses[:3]}, {"logits", "float32", 100, 40, ofClasses[:2]},
+	} {
+		s := exact(of.kind, 90, of.rows, of.classes)
+		name := fmt.Sprintf("%d-%s-%s", of.classes, of.kind, of.dtype)
+		args := c.put(name, s, of.kind, of.dtype)
+		for _, m := range of.methods {
+			c.recalibrated(name+"/"+m, m, args[1:3], append(args[:1:1], args[3:]...)...)
+		}
+	}
+	s := exactLogits(91, 400, 3, 0)
+	args := c.put("weights", s, "logits", "float32")
+	for _, m := range []string{"temperature", "vector", "isotonic"} {
+		c.recalibrated("weights/"+m, m, with(args[1:3], "--weights", c.d.put("w.npy", s.weightFile(c.t)), "--task", "classification", "--folds", "3", "--seed", "9", "--metrics", "nll,ece", "--bins", "10",
+			"--confidence", "0.9"), append(args[:1:1], args[3:]...)...)
+	}
+	f, q := exactNormals(92, 300), exactQuantiles(93, 300)
+	for _, m := range []string{"sigma", "sigma(as_coded)", "quantile", "quantile(levels=0.1 0.5 0.9)"} {
+		c.recalibrated("regression/"+strings.ReplaceAll(m, " ", "_"), m, nil, c.d.put("f.csv", f.csv()), "--mean", "mu", "--std", "sigma", "--observed", "y")
+	}
+	c.recalibrated("errors", "sigma", nil, c.d.at("f.csv"), "--error", "mu", "--std", "sigma")
+	c.recalibrated("quantiles", "quantile", nil, c.d.put("q.csv", q.csv()), "--quantile-prefix", "q", "--observed", "y")
+	var x, y []float64
+	for _, r := range q.rows {
+		x, y = append(x, r[:3]...), append(y, r[7])
+	}
+	for _, dtype := range dtypes[:3] {
+		c.recalibrated("quantiles/"+dtype, "quantile", nil, c.d.put("q.npy", stored(c.t, dtype, []int64{300, 3}, x)), "--levels", "0.1,0.5,0.9", "--labels", c.d.put("o.npy", npy(c.t, []int64{300}, y)))
+	}
+}
