@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/predictions"
 )
 
@@ -426,8 +427,12 @@ func TestDrop(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDir(t)
 			beside, letter, file := c.beside()
+			names := quick(c.set.classes)
+			if testing.Short() {
+				names = "default"
+			}
 			run := func(s *set, threads string) string {
-				args := []string{"eval", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--json", "--on-invalid", "drop", "--metrics", quick(c.set.classes), "--threads", threads}
+				args := []string{"eval", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--json", "--on-invalid", "drop", "--metrics", names, "--threads", threads}
 				if beside != "" {
 					args = append(args, beside, d.put(letter+".npy", file(s, t)))
 				}
@@ -448,8 +453,10 @@ func TestDrop(t *testing.T) {
 			if !slices.Contains(doc.Warnings, fmt.Sprintf("%s bad rows were left out", comma(int(doc.Input.Dropped)))) {
 				t.Errorf("the warnings are %q", doc.Warnings)
 			}
-			if one := run(c.set, "1"); one != out {
-				t.Error("the document depends on the threads")
+			if check.Full() { // else the good rows alone are read with another number of threads, which their document does not show
+				if one := run(c.set, "1"); one != out {
+					t.Error("the document depends on the threads")
+				}
 			}
 			// The same rows, found by the simplest means.
 			good := c.set.only(func(i int) bool {

@@ -12,15 +12,12 @@ import (
 
 // TestRecalMemory applies a map to predictions that take more memory than the process may have.
 func TestRecalMemory(t *testing.T) {
-	rows, k := 250_000, 100
 	if testing.Short() {
-		rows /= 2
+		t.Skip("-short: it writes 100 MB")
 	}
+	const rows, k = 250_000, 100
 	d := newDir(t)
-	bin := d.at("candor")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := build(t)
 	s := newSet(1, 400, k)
 	m, x, out := d.at("m.json"), d.at("x.npy"), d.at("o.npy")
 	printed(t, "recal", "fit", "temperature", d.put("few.npy", s.scores(t)), "--labels", d.put("labels.npy", s.labelFile(t)), "-o", m)
