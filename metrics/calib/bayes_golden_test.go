@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -36,7 +37,8 @@ func TestGoldenBayesian(t *testing.T) {
 	if len(g.Cases) != 6 {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
-	const theirs, draws = 20000, 40000
+	const theirs = 20000
+	draws := float64(check.Size(8000, 40000, 40000))
 	for _, c := range g.Cases {
 		name := fmt.Sprintf("%s, %d bins", c.Input, c.Bins)
 		check := func(what string, got, want, tol float64) {
@@ -54,7 +56,7 @@ func TestGoldenBayesian(t *testing.T) {
 				check("mean score", bar.Confidence, c.Score[i], 1e-12)
 			}
 		}
-		b := calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: draws, Seed: 5})
+		b := calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: int(draws), Seed: 5})
 		for i, bin := range b.Posterior() {
 			check("location", bin.Location, c.Location[i], 1e-12)
 			check("scale", bin.Scale, c.Scale[i], 1e-12)
@@ -128,7 +130,7 @@ func TestBayesianOfLogits(t *testing.T) {
 			return b, calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: asCoded, Draws: 500})
 		}
 		for _, c := range [][3]int{{10, 2, 5}, {10, 5, 50}, {10, 50, 500}} {
-			in, runs := 0, 40
+			in, runs := 0, check.Size(15, 40, 40)
 			for seed := range uint64(runs) {
 				b, post := of(logits(seed, c[2], c[1], true), c[0])
 				if e := b.ECE(); post.Quantile(0.01) <= e && e <= post.Quantile(0.99) {

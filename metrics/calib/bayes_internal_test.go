@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -229,10 +230,7 @@ func TestBayesianEdges(t *testing.T) {
 //	ECE / Floor        0    0.4 to 0.8   1.1 to 1.7   2.5 to 3.5   5 to 8       11 to 28
 //	held, of 0.9       0    0 to 0.26    0.32 to 0.87 0.66 to 0.91 0.80 to 0.91 0.80 to 0.90
 func TestBayesianCovers(t *testing.T) {
-	runs, draws := 150, 200
-	if testing.Short() {
-		runs = 40
-	}
+	runs, draws := check.Size(20, 40, 150), 200
 	for li, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/metrics"
@@ -125,6 +126,9 @@ func TestGoldenScoresBig(t *testing.T) {
 		case c.Metric != "gce" || c.Scheme != "adaptive" || !c.Classwise || c.MaxProb:
 			continue
 		}
+		if n++; testing.Short() && n%5 != 0 {
+			continue
+		}
 		key := c.Input + c.Mode
 		if sets[key] == nil {
 			sets[key] = loadNPY(t, "../../testdata/golden/"+c.Input, c.Mode == "f64")
@@ -144,7 +148,6 @@ func TestGoldenScoresBig(t *testing.T) {
 		if !near(got, c.Result, 1e-12) {
 			t.Errorf("%+v: %v", c, got)
 		}
-		n++
 	}
 	if t.Logf("%d cases", n); n < 20 {
 		t.Error("cases are missing")
@@ -161,11 +164,13 @@ func TestGoldenClassesRMS(t *testing.T) {
 		if scheme, maxProb, classwise := c[1].(string), c[2].(bool), c[3].(bool); scheme != "even" || maxProb || !classwise || c[5] != "l2" {
 			continue
 		}
+		if n++; testing.Short() && n%7 != 0 {
+			continue
+		}
 		b := classBins(t, inputs[c[0].(string)].load(t), umClasses(int(c[6].(float64)), c[4].(float64)))
 		if got := b.RMS(); !near(orZero(got), c[8].(float64), 1e-12) {
 			t.Errorf("%v: %v", c, got)
 		}
-		n++
 	}
 	if t.Logf("%d cases", n); n < 500 {
 		t.Errorf("only %d cases", n)
@@ -317,6 +322,9 @@ func TestClassScoresDefinition(t *testing.T) {
 		for i, k := range []int{1, 2, 3, 16, 70} {
 			for _, dtype := range []metrics.DType{metrics.Float32, metrics.Float64} {
 				for j, o := range scoreCases {
+					if testing.Short() && (i+j)%2 == int(dtype)%2 {
+						continue
+					}
 					weights := (i+j)%3 == 0
 					for _, p := range []*metrics.Predictions{nastyData(250-k, k, dtype, weights), classData(100+k, k, dtype, weights), classData(1, k, dtype, weights)} {
 						bins := 1 + (7*i+3*j)%40
@@ -337,7 +345,7 @@ func TestEqualWeights(t *testing.T) {
 			q := *p
 			q.Weights = slices.Repeat([]float64{w}, p.Rows)
 			a, b := classScores(t, p, o, 1), classScores(t, &q, o, 1)
-			for bins := 1; bins < 60; bins += 7 {
+			for bins := 1; bins < 60; bins += check.Size(28, 14, 7) {
 				if x, y := a.ACE(bins), b.ACE(bins); !near(x, y, 1e-14) {
 					t.Errorf("%v, %d bins of weight %v: ace %v, want %v", o, bins, w, y, x)
 				}
@@ -420,9 +428,9 @@ func TestClassScoresMerge(t *testing.T) {
 			data = append(data, classData(rows, k, dtype, (i+j)%2 == 0), nastyData(rows, k, dtype, (i+j)%2 == 1))
 		}
 	}
-	for _, p := range data {
+	for n, p := range data {
 		for i, o := range scoreCases {
-			if p.Classes > 1000 && i != 2 {
+			if p.Classes > 1000 && i != 2 || !check.Full() && p.Classes <= 1000 && (n+i)%check.Size(4, 2, 1) != 0 {
 				continue
 			}
 			whole := classScores(t, p, o, 1)
@@ -582,7 +590,7 @@ func TestClassScoresThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, weights := range []bool{false, true} {
 		for _, o := range scoreCases[:3] {
-			s := classScores(t, nastyData(400, 300, metrics.Float32, weights), o, 2)
+			s := classScores(t, nastyData(400, check.Size(40, 300, 300), metrics.Float32, weights), o, 2)
 			var ace, rms float64
 			for i := range 5 {
 				runtime.GOMAXPROCS(1 + i)
@@ -706,8 +714,8 @@ func TestClassScoresDamaged(t *testing.T) {
 			if err := b.UnmarshalBinary(exact.Seal("cCSC", 1, append(slices.Clone(payload), 0))); !errors.Is(err, exact.ErrDamaged) {
 				t.Error("a byte more:", err)
 			}
-			refused := 0
-			for range 20000 {
+			refused, tries := 0, check.Size(600, 4000, 20000)
+			for range tries {
 				bad := slices.Clone(payload)
 				for range 1 + r.IntN(3) {
 					bad[r.IntN(len(bad))] = []byte{0, 1, 0x7F, 0x80, 0xFF, byte(r.Uint32())}[r.IntN(6)]
@@ -724,8 +732,8 @@ func TestClassScoresDamaged(t *testing.T) {
 					t.Fatalf("a state was read that is not its own: %v", bad)
 				}
 			}
-			if refused < 1000 {
-				t.Errorf("only %d of 20000 were refused", refused)
+			if refused < tries/20 {
+				t.Errorf("only %d of %d were refused", refused, tries)
 			}
 		}
 	}
@@ -733,6 +741,9 @@ func TestClassScoresDamaged(t *testing.T) {
 
 // TestClassScoresMemory: entries take what is declared.
 func TestClassScoresMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it keeps millions of scores")
+	}
 	live := func() int {
 		var m runtime.MemStats
 		runtime.GC()

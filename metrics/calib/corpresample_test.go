@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
@@ -44,7 +45,7 @@ func TestCORPIntervalsCoverage(t *testing.T) {
 	t.Run("squared", func(t *testing.T) { testCORPCoverage(t, calib.Squared, func(p float64) float64 { return p * p }) })
 	t.Run("spherical", func(t *testing.T) {
 		if testing.Short() {
-			t.Skip("the other score is counted")
+			t.Skip("-short: the other score is counted")
 		}
 		testCORPCoverage(t, calib.Spherical, func(p float64) float64 { return math.Hypot(p, 1-p) })
 	})
@@ -53,7 +54,7 @@ func TestCORPIntervalsCoverage(t *testing.T) {
 // testCORPCoverage counts for the proper score of a convex function: where the frequency is c a forecast p has, on average,
 // the chord of that function at c less its tangent in p at c.
 func testCORPCoverage(t *testing.T, proper calib.ProperScore, convex func(float64) float64) {
-	const runs = 60 // of 20 as many as three miss by chance
+	runs := check.Size(30, 60, 60) // of 20 as many as three miss by chance
 	slope := func(p float64) float64 { return (convex(p+1e-6) - convex(p-1e-6)) / 2e-6 }
 	for li, law := range truths {
 		t.Run(law.name, func(t *testing.T) {
@@ -98,10 +99,7 @@ func testCORPCoverage(t *testing.T, proper calib.ProperScore, convex func(float6
 
 // At each score the band holds the curves of calibrated scores about as often as its level says.
 func TestCORPBandCoverage(t *testing.T) {
-	runs := 60
-	if testing.Short() {
-		runs = 20
-	}
+	runs := check.Size(8, 20, 60)
 	for li, law := range truths[:3] {
 		t.Run(law.name, func(t *testing.T) {
 			t.Parallel()

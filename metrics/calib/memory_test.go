@@ -11,6 +11,9 @@ import (
 
 // TestClassBinsMemory: the state of 262,144 classes takes the memory that is declared, and so do its bytes.
 func TestClassBinsMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes 262,144 classes")
+	}
 	const k, rows, bins = 262144, 24, 15
 	r := rand.New(rand.NewPCG(1, 1))
 	p := &metrics.Predictions{}

@@ -57,6 +57,9 @@ func TestEvenOfCells(t *testing.T) {
 	widest := 0.0
 	for law := range laws {
 		for _, n := range []int{5000, 400000} {
+			if n > 5000 && testing.Short() {
+				continue
+			}
 			c, all := both(t, lawful(law, n), 1, 2, 3, 5, 7, 10, 11, 13, 15, 17, 20, 23, 25, 30, 37, 50, 64, 100, 101, 300)
 			for _, b := range all {
 				bins := b.Options().Bins
@@ -93,6 +96,9 @@ func TestEvenOfCells(t *testing.T) {
 func TestEqualMassOfCells(t *testing.T) {
 	for law := range laws {
 		for _, n := range []int{1, 2, 10, 5000, 400000} {
+			if n > 5000 && testing.Short() {
+				continue
+			}
 			p := lawful(law, n)
 			hit := make([]uint8, n)
 			for i, y := range p.Labels {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -58,6 +59,9 @@ func TestSemiparametricGolden(t *testing.T) {
 	rel := func(got, want float64) float64 { return math.Abs(got-want) / math.Max(math.Abs(want), 1e-300) }
 	worst, differ := 0.0, 0
 	for i, c := range g.Cases {
+		if testing.Short() && i%4 != 1 {
+			continue
+		}
 		o := c.options()
 		plain, err := calib.SemiparametricOfRows(c.Probs, c.Labels, c.FoldOf, o)
 		if err != nil {
@@ -105,7 +109,7 @@ func TestSemiparametricGolden(t *testing.T) {
 		}
 	}
 	t.Logf("worst %v", worst)
-	if differ != 3 {
+	if differ != 3 && !testing.Short() {
 		t.Errorf("%d cases differ", differ)
 	}
 }
@@ -141,7 +145,10 @@ func rowsCells(t testing.TB, p, y []float64) *cells.Cells {
 func TestSemiparametricKernel(t *testing.T) {
 	const n = 3000
 	for law := range laws {
-		for _, h := range []float64{0.3, 40, 3e3, 1e6, 1e10, 1e16} {
+		for i, h := range []float64{0.3, 40, 3e3, 1e6, 1e10, 1e16} {
+			if testing.Short() && i%2 == 1 {
+				continue
+			}
 			p, y, folds := bent(law, n, 1)
 			o := &calib.SemiparametricOptions{Hyperparameters: []float64{h / math.Pow(n, 0.08)}}
 			s, err := calib.SemiparametricOfRows(p, y, folds, o)
@@ -237,7 +244,7 @@ func TestSemiparametricOf(t *testing.T) {
 // TestSemiparametricOfGrid: cells of a grid, and scores of very many rows, give nearly what the rows do.
 func TestSemiparametricOfGrid(t *testing.T) {
 	if testing.Short() {
-		t.Skip("many rows")
+		t.Skip("-short: it takes 400,000 rows")
 	}
 	p, y, _ := bent("float32", 400000, 3)
 	o := &calib.SemiparametricOptions{Hyperparameters: []float64{300}}
@@ -266,10 +273,7 @@ func TestSemiparametricOfGrid(t *testing.T) {
 // TestSemiparametricCoverage: the estimate is that of the error that there is, and its interval holds it as often as it says. Where
 // there is none the estimate is around 0.
 func TestSemiparametricCoverage(t *testing.T) {
-	repeats := 40
-	if testing.Short() {
-		repeats = 20
-	}
+	repeats := check.Size(10, 20, 40)
 	for _, smoother := range []calib.Smoother{calib.KernelSmoother, calib.SplineSmoother} {
 		for _, n := range []int{600, 2000} {
 			held, sum, squares, ses := 0, 0.0, 0.0, 0.0
