@@ -21,9 +21,12 @@ type event struct {
 // report gathers what a log says.
 type report struct {
 	out      io.Writer
-	may      func(pkg, test string) bool // tests that may skip
+	skips    []skip // tests that may skip
+	where    []string
+	whole    bool // all tests have run, so that each of the skips has to be there
 	packages map[string]*outcome
 	failures int
+	found    []bool              // which of the skips is in the log
 	builds   map[string][]string // what the compiler printed, by package
 	levels   []string            // what the kernels' tests said they compared
 }
@@ -34,8 +37,8 @@ type outcome struct {
 	output          map[string][]string // by test, "" for the package's own, until the test has passed
 }
 
-func newReport(out io.Writer, may func(pkg, test string) bool) *report {
-	return &report{out: out, may: may, packages: map[string]*outcome{}, builds: map[string][]string{}}
+func newReport(out io.Writer, skips []skip, where []string) *report {
+	return &report{out: out, skips: skips, where: where, found: make([]bool, len(skips)), packages: map[string]*outcome{}, builds: map[string][]string{}}
 }
 
 // read takes a log. A line that is not JSON, such as one of a program that go test starts, is passed on.
@@ -73,6 +76,11 @@ func (r *report) add(e event) {
 		o = &outcome{output: map[string][]string{}}
 		r.packages[e.Package] = o
 	}
+	if e.Action == "run" {
+		for i, s := range r.skips {
+			r.found[i] = r.found[i] || s.is(e.Package, e.Test)
+		}
+	}
 	switch {
 	case e.Action == "output":
 		if m := compared.FindStringSubmatch(e.Output); m != nil {
@@ -86,7 +94,7 @@ func (r *report) add(e event) {
 		delete(o.output, e.Test)
 	case e.Action == "skip":
 		o.skipped++
-		if !r.may(e.Package, e.Test) {
+		if !may(r.skips, r.where, e.Package, e.Test) {
 			r.fail(e.Package+" "+e.Test, "skipped, and the list of skips does not have it", o.output[e.Test])
 		}
 		delete(o.output, e.Test)
@@ -139,6 +147,11 @@ func (r *report) end(levels string, packages []string) error {
 	for _, p := range packages {
 		if o := r.packages[p]; o == nil || o.passed == 0 {
 			r.fail(p, "ran no test", nil)
+		}
+	}
+	for i, s := range r.skips {
+		if r.whole && !r.found[i] {
+			r.fail(s.pkg+" "+s.test, "is in the list of skips, and there is no such test", nil)
 		}
 	}
 	tests := 0

@@ -7,32 +7,41 @@ import (
 	"strings"
 )
 
-// readSkips reads the list of tests that may skip: a line has where it may, the package's folder, the test and the reason.
-// An asterisk at the end of a test's name stands for its subtests. It returns which tests may skip where the words hold.
-func readSkips(name string, where []string) (may func(pkg, test string) bool, err error) {
-	var lines [][]string
-	if name != "" {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		for n, line := range strings.Split(string(b), "\n") {
-			f := strings.Fields(line)
-			if len(f) == 0 || strings.HasPrefix(line, "#") {
-				continue
-			}
-			if len(f) < 4 {
-				return nil, fmt.Errorf("%s:%d: a line has where, package, test and reason", name, n+1)
-			}
-			if f[0] == "anywhere" || slices.Contains(where, f[0]) {
-				lines = append(lines, f)
-			}
-		}
+// A skip is a line of the list of tests that may skip.
+type skip struct{ where, pkg, test string }
+
+// readSkips reads the list: a line has where a test may skip, its package's folder, its name and the reason. An asterisk
+// at the end of a name stands for what follows.
+func readSkips(name string) (skips []skip, err error) {
+	if name == "" {
+		return nil, nil
 	}
-	return func(pkg, test string) bool {
-		return slices.ContainsFunc(lines, func(f []string) bool {
-			prefix, any := strings.CutSuffix(f[2], "*")
-			return strings.HasSuffix(pkg, "/"+f[1]) && (test == f[2] || any && strings.HasPrefix(test, prefix))
-		})
-	}, nil
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	for n, line := range strings.Split(string(b), "\n") {
+		f := strings.Fields(line)
+		if len(f) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if len(f) < 4 {
+			return nil, fmt.Errorf("%s:%d: a line has where, package, test and reason", name, n+1)
+		}
+		skips = append(skips, skip{f[0], f[1], f[2]})
+	}
+	return skips, nil
+}
+
+// is reports whether the line names a test.
+func (s skip) is(pkg, test string) bool {
+	prefix, any := strings.CutSuffix(s.test, "*")
+	return strings.HasSuffix(pkg, "/"+s.pkg) && (test == s.test || any && strings.HasPrefix(test, prefix))
+}
+
+// may reports whether a test may skip where the words hold.
+func may(skips []skip, where []string, pkg, test string) bool {
+	return slices.ContainsFunc(skips, func(s skip) bool {
+		return (s.where == "anywhere" || slices.Contains(where, s.where)) && s.is(pkg, test)
+	})
 }

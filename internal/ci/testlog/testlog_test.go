@@ -38,6 +38,7 @@ func TestRun(t *testing.T) {
 		{"skip of another package", ended("pass", b, "TestA") + ended("skip", b, "TestB") + closed("pass", b), "short", b, "1 failures", ""},
 		{"skip of a part", ended("pass", b, "TestC") + ended("skip", b, "TestC/x") + closed("pass", b), "", b, "", "1 skipped"},
 		{"skip of the whole", ended("pass", b, "TestA") + ended("skip", b, "TestC") + closed("pass", b), "", b, "1 failures", ""},
+		{"skip of no test", ended("pass", a, "TestA") + ended("skip", a, "TestB") + closed("pass", a), "short", a, "1 failures", "b TestC/* is in the list of skips, and there is no such test"},
 		{"only skips", ended("skip", b, "TestC/x") + closed("pass", b), "", b, "1 failures", "ran no test"},
 		{"crash", `{"Action":"output","Package":"` + a + `","Test":"TestA","Output":"panic: no\n"}` + "\n" + closed("fail", a), "", a, "2 failures", "panic: no"},
 		{"build", `{"Action":"build-output","ImportPath":"` + a + `","Output":"a.go:1: no\n"}` + "\n" + `{"Action":"build-fail","ImportPath":"` + a + `"}` + "\n", "", "", "1 failures", "a.go:1: no"},
@@ -50,7 +51,7 @@ func TestRun(t *testing.T) {
 				packages = strings.Split(c.packages, ",")
 			}
 			copied := filepath.Join(t.TempDir(), "log")
-			err := run(strings.NewReader(c.log), &out, copied, skips, strings.Split(c.where, ","), "", packages)
+			err := run(strings.NewReader(c.log), &out, options{log: copied, skips: skips, where: c.where, whole: c.name == "skip of no test"}, packages)
 			if got := fmt.Sprint(err); got != c.err && !(err == nil && c.err == "") {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
@@ -69,7 +70,7 @@ func TestSkipsNeedAReason(t *testing.T) {
 	if err := os.WriteFile(name, []byte("short a TestB\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readSkips(name, nil); err == nil {
+	if _, err := readSkips(name); err == nil {
 		t.Error("a line without a reason is taken")
 	}
 }
@@ -92,7 +93,7 @@ func TestLevels(t *testing.T) {
 	} {
 		log := c.log + ended("pass", kernel, "TestLevelsRan") + closed("pass", kernel)
 		var out strings.Builder
-		err := run(strings.NewReader(log), &out, "", "", nil, c.levels, []string{kernel})
+		err := run(strings.NewReader(log), &out, options{levels: c.levels}, []string{kernel})
 		if (err == nil) != c.good {
 			t.Errorf("%q where %q has to run: %v\n%s", c.log, c.levels, err, out.String())
 		}
