@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -131,8 +131,11 @@ func TestTableForms(t *testing.T) {
 		{"others.csv", "id,sd,note,mean,x,observed,y\n7,0.5,,1,\"a \"\"b\"\", c\nd\",2,\n8,1,p,-3e-2,q,4.25,\"\"\n,.25,p,5,\"\n\",1e3,\"z\"\n"},
 		{"a.csv.gz", zipped.String()}, {"a.tsv.gz", tabs}, {"two.csv.gz", twice.String()}, {"a.csv.zst", packed.String()}, {"plain name.csv", packed.String()},
 	} {
-		for _, size := range []int{0, 1, 2, 3, 5, 8, 13, 20, 21, 22, 100} {
+		for i, size := range []int{0, 1, 2, 3, 5, 8, 13, 20, 21, 22, 100} {
 			for _, n := range []int{0, 1, 3} {
+				if !check.Full() && n != []int{0, 1, 3}[i%3] {
+					continue
+				}
 				o := normal()
 				o.BufferBytes, o.Buffers = size, n
 				path := save(t, c.name, []byte(c.text))
@@ -618,7 +621,6 @@ func randomTable(r *rand.Rand) (text []byte, columns map[string]int) {
 
 // Close wakes a Next that waits, and leaves no goroutine behind.
 func TestTableClose(t *testing.T) {
-	before := runtime.NumGoroutine()
 	text := []byte("mean,sd,observed\n" + strings.Repeat("1,2,3\n", 10_000))
 	path := save(t, "c.csv", text)
 	open := func() *ForecastReader {
@@ -658,13 +660,7 @@ func TestTableClose(t *testing.T) {
 	if got, err := drainForecast(open(), 0); err != nil || got.rows != 10_000 {
 		t.Error(got.rows, err)
 	}
-	for range 200 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	check.Gone(t)
 }
 
 // A real table: 23 quantiles of 887 forecasts, in columns behind six of text and one of a horizon.

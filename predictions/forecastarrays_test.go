@@ -42,6 +42,9 @@ func TestNormalMatrix(t *testing.T) {
 	none := func(int) float64 { return 77 }
 	const n = forecastCount
 	for _, size := range []int{0, 100, 1000} {
+		if testing.Short() && size == 1000 {
+			continue
+		}
 		for _, fortran := range []bool{false, true} {
 			for descr, dtype := range map[string]metrics.DType{"<f2": metrics.Float16, "<f4": metrics.Float32, ">f4": metrics.Float32, "<f8": metrics.Float64} {
 				base := ForecastOptions{Kind: metrics.Normals, BufferBytes: size}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -73,7 +73,6 @@ func (s *readOne) Next() (*metrics.Chunk, error) {
 // TestEachFaults: errors and panics of a source, of a visitor and of what makes visitors reach the caller, the source is closed and
 // recycled, and no goroutine is left.
 func TestEachFaults(t *testing.T) {
-	before := runtime.NumGoroutine()
 	broken := errors.New("broken")
 	recycled := 0
 	var src *readOne
@@ -114,11 +113,5 @@ func TestEachFaults(t *testing.T) {
 	if recycled != 4 {
 		t.Errorf("%d chunks are recycled, want 4: all but the one that nobody got", recycled)
 	}
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Errorf("%d goroutines, and before %d", runtime.NumGoroutine(), before)
+	check.Gone(t)
 }
