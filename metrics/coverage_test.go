@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
@@ -25,10 +26,7 @@ func TestCoverage(t *testing.T) {
 		{"slightly off", func(u float64) float64 { return 0.05 + 0.9*u }, func(p float64) float64 { return p - 0.02 }},
 		{"crossing", func(u float64) float64 { return 0.1 + 0.8*u }, func(p float64) float64 { return p + 0.08*math.Sin(2*math.Pi*p) }},
 	}
-	runs := 300
-	if testing.Short() {
-		runs = 40
-	}
+	runs := check.Size(15, 100, 300)
 	for li, law := range laws {
 		for _, n := range []int{200, 1000, 20000} {
 			t.Run(fmt.Sprintf("%s, %d", law.name, n), func(t *testing.T) {

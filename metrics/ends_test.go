@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -33,9 +34,9 @@ func claims(n, classes int, c float64, t metrics.DType) *metrics.Predictions {
 // TestMany holds the ECE of 4e7 rows, where a sum in float32 has long stopped growing.
 func TestMany(t *testing.T) {
 	const chunk = 200_000
-	read, doublings := 200, 0
-	if testing.Short() {
-		read, doublings = 25, 3
+	read, doublings := 25, 3
+	if check.Full() {
+		read, doublings = 200, 0
 	}
 	for _, c := range []struct {
 		name    string

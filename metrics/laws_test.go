@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -220,8 +221,10 @@ func tree(t *rapid.T, r *rand.Rand, shards [][]metrics.Accumulator, audits []met
 	return shards[0], audits[0]
 }
 
-// TestLaws holds that a state and its answers depend on the multiset of rows alone.
+// TestLaws holds that a state and its answers depend on the multiset of rows alone. Equal states have equal answers, so of most these are
+// not asked, and a source is read by one number of threads: unless nothing is left out.
 func TestLaws(t *testing.T) {
+	everything := check.Full()
 	rapid.Check(t, func(t *rapid.T) {
 		s := settings{
 			dtype:    rapid.SampledFrom(dtypes).Draw(t, "dtype"),
@@ -266,6 +269,9 @@ func TestLaws(t *testing.T) {
 			if !bytes.Equal(auditState(a), audit) {
 				t.Fatalf("%s: another audit: %+v, want %+v", what, a, pass.Audit())
 			}
+			if r.IntN(3) > 0 && !everything {
+				return
+			}
 			if err := sameBits(answers(accs...), said); err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -293,6 +299,9 @@ func TestLaws(t *testing.T) {
 		check("many Adds", pass2.Audit(), accs)
 
 		for opt.Threads = 1; opt.Threads <= 4; opt.Threads++ {
+			if !everything && opt.Threads != 1+s.n%4 {
+				continue
+			}
 			accs = kinds(s.k)
 			pass2 = metrics.NewPass(&opt, accs...)
 			src := &sizes{p: shuffled, n: parts(r, s.n)}
@@ -326,10 +335,11 @@ func TestLaws(t *testing.T) {
 
 // TestThreads has predictions in memory that are several chunks, with bad rows or without.
 func TestThreads(t *testing.T) {
+	n := check.Size(60_000, 150_000, 400_000)
 	for _, k := range []int{1, 7} {
 		for _, bad := range []bool{false, true} {
 			r := rand.New(rand.NewPCG(uint64(k), 17))
-			p := generate(r, settings{dtype: metrics.Float64, kind: metrics.Logits, k: k, n: 400_000 / k, bad: bad, decided: bad, scored: bad})
+			p := generate(r, settings{dtype: metrics.Float64, kind: metrics.Logits, k: k, n: n / k, bad: bad, decided: bad, scored: bad})
 			var want []byte
 			for threads := range 5 { // 0: one for each CPU
 				accs := all(k)
