@@ -30,21 +30,25 @@ var corpusFile = filepath.Join("testdata", "corpus.txt")
 
 // corpusHead is how it begins.
 const corpusHead = `# What candor answers to the data and command lines of corpus_cases_test.go, on every CPU and in every build: TestCorpus.
-# A line is a case, a key, and what the document or the written file has there. States, and values of rows that come from kernels
-# alone, are equal to the byte on every CPU; here is their SHA-256. Other numbers agree to 1e-10, relative to themselves. They have
-# 12 digits here, less than a float64 and more than is compared, so that this file is the same whichever CPU has written it.
-# Of a list of more than 5 there are four places, evenly apart, and their number; of an array of more than 8 rows eight. An answer
-# without low and high has no interval, and one without exact=false is exact. go generate ./cmd/candor writes this file.
+# A line is a case, a key, and what the document or the written file has there, to the last bit; of states the SHA-256. Where ~ stands
+# before the key numbers agree to 1e-10, relative to themselves, and have 12 digits here, so that this file is the same whichever CPU
+# has written it. Of a list of more than 5 there are four places, evenly apart, and their number; of an array of more than 8 rows eight.
+# An answer without low and high has no interval, and one without exact=false is exact. go generate ./cmd/candor writes this file.
 `
 
-// corpusTolerance is by how much a number may differ between CPUs, relative to itself. Nothing needs it but what an iteration ends
-// with: answers are of sums that are exact, by functions that are defined bit for bit, and by math.Exp and its like, whose last bits
-// differ where there is no fused multiply-add. A number that vanishes, of which only rounding is left, is the same 0 everywhere.
+// corpusLoose are the answers that may differ in last bits, by their cases and keys. All others are of exact sums and of functions
+// that are defined bit for bit. p-values, the quantile of simultaneous intervals and of the floor, and the test of Diebold and Mariano
+// come from erfc, exp and gamma functions of package math and of gonum, whose last bits depend on whether the CPU or the compiler
+// fuses multiply-adds; the fits of vector and matrix scaling from gonum's dot products, which each architecture adds up in its own
+// order, and so do the rows after them.
+var corpusLoose = regexp.MustCompile(`^recal/.*/(vector|matrix)\b|^compare/.* tests\[|[ .]((ece|ks|kuiper|spiegelhalter|pit|rank)_p|mce|ece_floor_q95|ece\w*\(norm=max\))(\(|$)`)
+
+// corpusTolerance is by how much their numbers may differ, relative to themselves, as the project promises. The largest difference seen
+// between amd64 with and without assembly, at GOAMD64=v3, 386, arm64 and CPUs without FMA is 1.4e-12, in matrix scaling of 10 classes.
 const corpusTolerance = 1e-10
 
-// corpusVanish are the fields that measure how far from 0 a sum of many terms is that vanishes where a fit ends: by what they may
-// differ in all. Their terms are of order 1 and rounded in the order of the CPU's dot product, which is gonum's; the largest
-// difference seen between amd64, noasm, 386 and arm64 is 2e-16.
+// corpusVanish are fields that measure how far from 0 a sum of many terms is that vanishes where a fit ends: by what they may differ in
+// all. Their terms are of order 1; the largest difference seen is 2e-16.
 var corpusVanish = map[string]float64{"gradient": 1e-14}
 
 // corpus runs command lines and holds what they say to the file.
@@ -59,8 +63,7 @@ type corpus struct {
 	seen   map[string]bool         // what the cases have reached: see corpusReach
 	part   bool                    // -run has left some out
 
-	farthest float64 // largest relative difference from what is expected
-	where    string  // of what
+	farthest float64 // largest relative difference of such numbers
 }
 
 // corpusLine is what a case says at a key: fields, NAME=VALUE or VALUE.
@@ -104,7 +107,7 @@ func TestCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("the largest relative difference is %.2g %s", c.farthest, c.where)
+	t.Logf("the largest relative difference of numbers that may differ is %.2g", c.farthest)
 }
 
 // expect reads what is expected.
@@ -131,6 +134,10 @@ func (c *corpus) run(name string, say func() []corpusLine) {
 		}
 		c.seen["case "+c.name] = true
 		got := say()
+		for i := range got {
+			got[i].loosen(c.name)
+		}
+		got = slices.DeleteFunc(got, func(l corpusLine) bool { return len(l.fields) == 0 })
 		for _, l := range got {
 			fmt.Fprintln(&c.file, c.name, l.key, strings.Join(l.fields, " "))
 		}
@@ -139,6 +146,27 @@ func (c *corpus) run(name string, say func() []corpusLine) {
 		}
 	})
 	c.part = c.part || !c.seen["case "+c.group+"/"+name]
+}
+
+// loosen marks a line whose numbers may differ, and rounds them. Hashes of such numbers say nothing.
+func (l *corpusLine) loosen(name string) {
+	if !corpusLoose.MatchString(name + " " + l.key) {
+		return
+	}
+	l.key = "~" + l.key
+	l.fields = slices.DeleteFunc(l.fields, func(f string) bool { return strings.HasPrefix(f, "sha256") })
+	for i, f := range l.fields {
+		name, number := split(f)
+		if v, err := strconv.ParseFloat(number, 64); err == nil && strings.ContainsAny(number, ".e") {
+			l.fields[i] = name + strconv.FormatFloat(v, 'g', 12, 64)
+		}
+	}
+}
+
+// split returns what is before a field's value, and that.
+func split(field string) (name, value string) {
+	i := strings.IndexByte(field, '=') + 1
+	return field[:i], field[i:]
 }
 
 // compare tells where lines are not what is expected.
@@ -155,10 +183,8 @@ func (c *corpus) compare(got, want []corpusLine) {
 			c.t.Fatalf("line %d is %v, expected %v", i+1, got[i], want[i:min(i+1, len(want))])
 		}
 		for j, f := range got[i].fields {
-			if w := want[i].fields[j]; f != w {
-				if why := c.differ(got[i].key, f, w); why != "" {
-					wrong = append(wrong, why)
-				}
+			if w := want[i].fields[j]; f != w && !(got[i].key[0] == '~' && c.near(f, w)) {
+				wrong = append(wrong, fmt.Sprintf("%s: got %s, expected %s", got[i].key, f, w))
 			}
 		}
 	}
@@ -170,27 +196,21 @@ func (c *corpus) compare(got, want []corpusLine) {
 	}
 }
 
-// differ says by how much fields differ that are not the same digits, "" where they may.
-func (c *corpus) differ(key, got, want string) string {
-	name, g, named := strings.Cut(got, "=")
-	if !named {
-		name, g = "", got
-	}
+// near tells whether fields that are not the same digits are numbers as near as they have to be.
+func (c *corpus) near(got, want string) bool {
+	name, g := split(got)
+	other, w := split(want)
 	x, err := strconv.ParseFloat(g, 64)
-	y, not := strconv.ParseFloat(strings.TrimPrefix(want, name+"="), 64)
-	if err != nil || not != nil {
-		return fmt.Sprintf("%s: got %s, expected %s", key, got, want)
+	y, not := strconv.ParseFloat(w, 64)
+	if name != other || err != nil || not != nil {
+		return false
 	}
-	off, most := math.Abs(x-y)/math.Abs(y), corpusTolerance
-	if all := corpusVanish[name]; all > 0 {
-		off, most = math.Abs(x-y), all
-	} else if off > c.farthest {
-		c.farthest, c.where = off, c.name+" "+key
+	if most := corpusVanish[strings.TrimSuffix(name, "=")]; most > 0 {
+		return math.Abs(x-y) <= most
 	}
-	if off <= most {
-		return ""
-	}
-	return fmt.Sprintf("%s: got %s, expected %s, off by %.2g", key, got, want, off)
+	off := math.Abs(x-y) / math.Abs(y)
+	c.farthest = max(c.farthest, off)
+	return off <= corpusTolerance
 }
 
 // candor runs a command line that has to succeed, and returns what it prints.
@@ -239,9 +259,8 @@ type node struct {
 	kids []node
 }
 
-// unsaid are the fields of documents that are text, those that say what was asked for, and what most answers have. What a fit ends
-// with may differ in last bits, and so the hashes of a map, and of the state of rows that it has made.
-var unsaid = strings.Fields("schema verdict text bins_text method reason better level spec warnings says name exact=true low=null high=null map.sha256 after.state")
+// unsaid are the fields of documents that are text, those that say what was asked for, and what most answers have.
+var unsaid = strings.Fields("schema verdict text bins_text method reason better level spec warnings says name exact=true low=null high=null")
 
 // document returns what a JSON document has, without text.
 func (c *corpus) document(doc string) (l []corpusLine) {
@@ -275,9 +294,6 @@ func (c *corpus) document(doc string) (l []corpusLine) {
 			}
 		case json.Number:
 			n.leaf = v.String()
-			if f, err := v.Float64(); err == nil && strings.ContainsAny(n.leaf, ".e") {
-				n.leaf = twelve(f)
-			}
 		case string:
 			if n.leaf = v; v == "" || strings.ContainsAny(v, " =\"\n") {
 				n.leaf = strings.ReplaceAll(strconv.Quote(v), " ", `\x20`)
@@ -292,9 +308,6 @@ func (c *corpus) document(doc string) (l []corpusLine) {
 	return flat("", &top)
 }
 
-// twelve writes a number with 12 digits.
-func twelve(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
-
 // flat returns the lines of a part of a document: one of what it has itself, and those of its parts.
 func flat(key string, n *node) (l []corpusLine) {
 	own := corpusLine{key: key}
@@ -305,7 +318,7 @@ func flat(key string, n *node) (l []corpusLine) {
 	}
 	for i := range n.kids {
 		k := &n.kids[i]
-		if n.list && i%step != 0 || slices.Contains(unsaid, k.name) || slices.Contains(unsaid, n.name+"."+k.name) || slices.Contains(unsaid, k.name+"="+k.leaf) {
+		if n.list && i%step != 0 || slices.Contains(unsaid, k.name) || slices.Contains(unsaid, k.name+"="+k.leaf) {
 			continue
 		}
 		switch {
@@ -415,9 +428,8 @@ func corpusReach() (l []string) {
 	return l
 }
 
-// array returns what an .npy of numbers has that the command has written: how many are NaN, of some rows all, and the hash, if the
-// numbers come from kernels alone.
-func (c *corpus) array(b []byte, kernels bool) (l []corpusLine) {
+// array returns what an .npy of numbers has that the command has written: its hash, how many are NaN, and some rows.
+func array(b []byte) (l []corpusLine) {
 	head := 10 + int(binary.LittleEndian.Uint16(b[8:]))
 	columns := 1
 	if m := regexp.MustCompile(`'shape': \(\d+, (\d+)\)`).FindSubmatch(b[:head]); m != nil {
@@ -438,14 +450,11 @@ func (c *corpus) array(b []byte, kernels bool) (l []corpusLine) {
 		v = append(v, x)
 	}
 	rows := len(v) / columns
-	l = append(l, corpusLine{"rows", []string{fmt.Sprint("of=", rows), fmt.Sprint("nan=", nan)}})
-	if kernels {
-		l[0].fields = append(l[0].fields, digest(b))
-	}
+	l = append(l, corpusLine{"rows", []string{fmt.Sprint("of=", rows), fmt.Sprint("nan=", nan), digest(b)}})
 	for i := 0; i < rows; i += (rows + 7) / 8 {
 		r := corpusLine{key: fmt.Sprintf("rows[%d]", i)}
 		for j := 0; j < columns; j += (columns + 9) / 10 {
-			r.fields = append(r.fields, twelve(v[i*columns+j]))
+			r.fields = append(r.fields, strconv.FormatFloat(v[i*columns+j], 'g', -1, 64))
 		}
 		l = append(l, r)
 	}
