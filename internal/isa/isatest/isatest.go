@@ -32,12 +32,22 @@ func each(t *testing.T, level isa.Level, f func(t *testing.T)) {
 }
 
 // EachB runs f as a sub-benchmark "isa=LEVEL" once for every one of isa.Levels, from generic up, with dispatch set to
-// that level, and puts dispatch back as it was afterwards. The name is one that benchstat can split: -col /isa.
+// that level, and puts dispatch back as it was afterwards. The name is one that benchstat can split: -col /isa. With
+// -short it runs f at the highest level alone.
 func EachB(b *testing.B, f func(b *testing.B)) {
 	b.Helper()
-	for _, level := range isa.Levels() {
+	for _, level := range benchmarked() {
 		eachB(b, level, f)
 	}
+}
+
+// benchmarked returns the levels that EachB runs: all of them, with -short the highest alone.
+func benchmarked() []isa.Level {
+	levels := isa.Levels()
+	if testing.Short() {
+		return levels[len(levels)-1:]
+	}
+	return levels
 }
 
 func eachB(b *testing.B, level isa.Level, f func(b *testing.B)) {
