@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
@@ -165,10 +166,7 @@ func mapSpaced(t *testing.T, b []byte) []byte {
 
 // TestMapDamage: a file of which any byte is another one, or that ends anywhere, is an error or the same map.
 func TestMapDamage(t *testing.T) {
-	done, step := map[string]bool{}, 1
-	if testing.Short() {
-		step = 5
-	}
+	done, step := map[string]bool{}, check.Size(17, 3, 1)
 	for _, f := range mapsOf(t, 40) {
 		name, _, _ := strings.Cut(f.m.Method(), "(")
 		b, err := Marshal(f.m)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/report"
@@ -65,7 +66,7 @@ func ofLabels(t testing.TB, list string, c *metrics.LabelChunk) (*eval.Multilabe
 // TestLabelDocuments: the document of a label is the one of an evaluation of it alone, with the label's number in front; few labels or
 // many.
 func TestLabelDocuments(t *testing.T) {
-	for _, labels := range []int{1, 4, 300} {
+	for _, labels := range []int{1, 4, check.Size(20, 100, 300)} {
 		for _, weights := range [][]float64{nil, {1, 2, 0.5, 1, 1, 3, 1, 1, 1, 1}} {
 			c := tagged(10, labels, weights)
 			m, list := ofLabels(t, "default,auroc,nll_infinite_rows", c)

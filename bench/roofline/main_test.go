@@ -412,6 +412,9 @@ func TestRanking(t *testing.T) {
 
 // Every workload runs, and every line of the table has as many words in its fixed part.
 func TestText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it measures every workload")
+	}
 	p := tiny(t, "")
 	p.threads = []int{1}
 	var out bytes.Buffer

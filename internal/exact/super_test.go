@@ -69,14 +69,17 @@ func TestSuperAgainstBig(t *testing.T) {
 }
 
 func TestSuperHardFloats(t *testing.T) {
-	for _, v := range hardFloats {
+	for n, v := range hardFloats {
 		var x Super
 		x.Add(v)
 		checkSuper(t, &x, oracle(v))
 		if got := x.Float64(); got != v {
 			t.Fatalf("%x came back as %x", v, got)
 		}
-		for _, u := range hardFloats {
+		for i, u := range hardFloats {
+			if testing.Short() && i%5 != n%5 {
+				continue
+			}
 			y := x
 			y.Add(u)
 			checkSuper(t, &y, new(big.Int).Add(oracle(v), oracle(u)))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
@@ -141,6 +142,9 @@ func TestSums(t *testing.T) {
 // Any division of the rows, also where some parts have collapsed and others not, gives the same bytes.
 func TestMerge(t *testing.T) {
 	for _, tc := range []struct{ n, values int }{{300000, 0}, {700000, 0}, {200000, 5000}} {
+		if tc.n == 700000 && testing.Short() {
+			continue
+		}
 		p := binary(3, tc.n, tc.values)
 		for _, weighted := range []bool{false, true} {
 			if weighted {
@@ -153,6 +157,9 @@ func TestMerge(t *testing.T) {
 			want := state(t, of(t, p, nil))
 			r := rand.New(rand.NewPCG(4, 4))
 			for _, parts := range []int{2, 3, 9} {
+				if !check.Full() && (parts == 3 || parts == 9 && tc.n == 700000) {
+					continue
+				}
 				cuts := []int{0, p.Rows}
 				for range parts - 1 {
 					cuts = append(cuts, r.IntN(p.Rows))

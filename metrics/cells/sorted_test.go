@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/internal/pav"
 	"github.com/candor-go/candor/metrics"
@@ -106,8 +107,11 @@ func same(a, b cells.Rising) error {
 // Sorted rows answer as exact cells do, to the bit, whatever they are and for any number of threads.
 func TestSortedIsCells(t *testing.T) {
 	sets := map[string]*metrics.Predictions{}
-	for _, n := range []int{1, 2, 63, 64, 65, 129, 1000, 16384, 40000} {
-		for _, values := range []int{0, 2, 7, 300, 20000} {
+	for i, n := range []int{1, 2, 63, 64, 65, 129, 1000, 16384, 40000} {
+		for j, values := range []int{0, 2, 7, 300, 20000} {
+			if n > 1000 && (testing.Short() || !check.Full() && (i+j)%2 != 0) {
+				continue
+			}
 			name := fmt.Sprintf("binary %d of %d", n, values)
 			sets[name] = binary(uint64(n), n, values)
 			sets[name+" float32"] = narrow(sets[name])
@@ -199,7 +203,7 @@ var walks = map[string]func(r *rand.Rand, i int, x float64) bool{
 // The fit is the plain pool's, and sums and pairs are those of the rows, for many outcomes and cells of all sizes.
 func TestWalks(t *testing.T) {
 	sizes := []int{3, 64, 200, 1000, 20000}
-	if !testing.Short() {
+	if check.Full() {
 		sizes = append(sizes, 200000)
 	}
 	for name, hit := range walks {
@@ -223,7 +227,7 @@ func TestWalks(t *testing.T) {
 					if !slices.Equal(fit(s), plainFit(s)) {
 						t.Fatalf("%s, %d rows, %v tied: another fit", name, n, tied)
 					}
-					if n > 20000 && tied > 0 && tied < 0.99 {
+					if n > check.Size(200, 1000, 20000) && tied > 0 && tied < 0.99 {
 						continue
 					}
 					if err := bySums(s); err != nil {
@@ -372,6 +376,9 @@ func TestGapsOfGrid(t *testing.T) {
 func TestSortedMany(t *testing.T) {
 	const n = 1<<18 + 12345
 	for i, values := range []int{0, 2, 30, 1000} {
+		if !check.Full() && values != 0 && (testing.Short() || values != 30) {
+			continue
+		}
 		p := narrow(binary(uint64(70+i), n, values))
 		q := *p
 		q.F32, q.F64 = nil, make([]float64, n)

@@ -19,13 +19,16 @@ import (
 func TestTerms(t *testing.T) {
 	rows, classes := 150, []int{32, 33, 100, 1000, 1025}
 	if testing.Short() {
-		rows, classes = 70, []int{33, 1000}
+		rows, classes = 40, []int{33, 1000}
 	}
 	isatest.Each(t, func(t *testing.T) {
 		r := check.Rand(5)
 		for _, k := range classes {
-			for _, low := range []int{0, 1, 40} { // one row in so many has a class that is far below
-				for _, s := range []settings{{}, {weighted: true}, {bad: true}, {interleaved: true}} {
+			for i, low := range []int{0, 1, 40} { // one row in so many has a class that is far below
+				for j, s := range []settings{{}, {weighted: true}, {bad: true}, {interleaved: true}} {
+					if !check.Full() && (k+i+j)%2 != 0 {
+						continue // by turns
+					}
 					const members = 3
 					e := &metrics.Members{Kind: metrics.Logits, Labels: make([]int32, rows)}
 					for range members {

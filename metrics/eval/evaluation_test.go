@@ -350,6 +350,9 @@ func specs(t testing.TB) []Spec {
 func TestRoundTrip(t *testing.T) {
 	for i, s := range specs(t) {
 		for _, weighted := range []bool{false, true} {
+			if testing.Short() && weighted != (i%2 == 0) {
+				continue
+			}
 			for _, p := range []*metrics.Predictions{nil, predictions(uint64(i), 60, s.Classes, weighted)} {
 				e := fill(t, s, p)
 				b := state(t, e)
@@ -655,6 +658,9 @@ func TestMergeMismatch(t *testing.T) {
 func TestMergeEqualsAll(t *testing.T) {
 	for i, s := range specs(t) {
 		for _, weighted := range []bool{false, true} {
+			if testing.Short() && weighted != (i%2 == 0) {
+				continue
+			}
 			p := predictions(uint64(100+i), 97, s.Classes, weighted)
 			whole := state(t, fill(t, s, p))
 			cut := func(from, to int) *metrics.Predictions {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/ensemble"
 )
@@ -459,12 +460,12 @@ func TestUnlikeDamage(t *testing.T) {
 			}
 			return err
 		}
-		for n := 0; n < len(good); n += 1 + len(good)/50 {
+		for n := 0; n < len(good); n += 1 + len(good)/check.Size(8, 25, 50) {
 			if try(good[:n]) == nil || try(reseal(good[:n])) == nil {
 				t.Errorf("%s: the first %d bytes were read", c.name, n)
 			}
 		}
-		for range 60 {
+		for range check.Size(8, 30, 60) {
 			bad := slices.Clone(good)
 			i := r.IntN(len(bad))
 			bad[i] ^= 1 << r.IntN(8)

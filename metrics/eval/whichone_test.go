@@ -480,11 +480,12 @@ func hold(t *testing.T, tables map[string]table) {
 
 // TestWhichOne recomputes the page's figures of laws and of simulated sets.
 func TestWhichOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it simulates thousands of sets")
+	}
 	tables := map[string]table{"calibrated": {}, "overconfident": {}, "blind": blindTable(t)}
 	simulate(tables, 100)
-	if !testing.Short() {
-		simulate(tables, 1000)
-	}
+	simulate(tables, 1000)
 	if os.Getenv("CANDOR_UPDATE") != "" {
 		for _, rows := range []int{10000, 100000, 1000000} {
 			simulate(tables, rows)

@@ -398,7 +398,7 @@ func TestUnlikeStates(t *testing.T) {
 // Of many distinct scores areas are within small bounds of those of the rows.
 func TestBoundsOfTables(t *testing.T) {
 	if testing.Short() {
-		t.Skip("350,000 rows")
+		t.Skip("-short: it takes 350,000 rows")
 	}
 	p := softmax(54, 350000)
 	in := rank.NewScores(rank.MaxSoftmax)

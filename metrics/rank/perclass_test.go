@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
@@ -110,9 +111,12 @@ func TestPerClassColumns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	areas := []func(r *rank.Ranking) (float64, float64){(*rank.Ranking).AUROC, (*rank.Ranking).AURC,
 		areaOf(rank.AveragePrecision), areaOf(rank.Trapezoid), areaOf(rank.DavisGoadrich)}
-	for i, k := range []int{3, 50} {
+	for i, k := range []int{3, check.Size(20, 50, 50)} {
 		for _, values := range []int{0, 1, 2, 30} {
 			for _, weighted := range []bool{false, true} {
+				if testing.Short() && weighted != (values%2 == 0) {
+					continue
+				}
 				p := manyClasses(uint64(10*values+i), 700, k, values, weighted)
 				s := classScores(t, p, &metrics.Options{Unchecked: true})
 				var want []*rank.OneVsRest

@@ -503,6 +503,9 @@ func TestCalibrationDamage(t *testing.T) {
 			accepted := 0
 			for i := range payload {
 				for bit := range 8 {
+					if testing.Short() && (i+bit)%4 != 0 {
+						continue
+					}
 					bad := slices.Clone(payload)
 					bad[i] ^= 1 << bit
 					sealed := exact.Seal("rCAL", 1, bad)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -64,10 +65,7 @@ func TestDieboldMarianoPublished(t *testing.T) {
 // TestDieboldMarianoSize holds that a test at 5 % rejects about as often where forecasts are equally good, and that the
 // interval covers the mean as often as it says.
 func TestDieboldMarianoSize(t *testing.T) {
-	runs := 4000
-	if testing.Short() {
-		runs = 800
-	}
+	runs := check.Size(400, 2000, 4000)
 	r := rand.New(rand.NewPCG(5, 1))
 	for _, c := range []struct {
 		rows, horizon int

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
 )
@@ -37,17 +38,17 @@ func distributionCalibrated[D interface {
 	Rand() float64
 }](t *testing.T, name string, one func() D) {
 	t.Helper()
-	const n = 3000
+	n := check.Size(1000, 3000, 3000)
 	observed, dists := distributionSeen(n, one)
 	c, err := regress.Frequency(observed, dists, nil, nil)
 	if err != nil {
 		t.Fatal(name, err)
 	}
-	if len(c.Levels) != 21 || c.N != n || c.Frequencies[0] != 0 || c.Frequencies[20] != 1 {
+	if len(c.Levels) != 21 || c.N != float64(n) || c.Frequencies[0] != 0 || c.Frequencies[20] != 1 {
 		t.Errorf("%s: %v", name, c)
 	}
 	for j, l := range c.Levels {
-		if d := c.Frequencies[j] - l; !(math.Abs(d) <= 5*math.Sqrt(l*(1-l)/n)) {
+		if d := c.Frequencies[j] - l; !(math.Abs(d) <= 5*math.Sqrt(l*(1-l)/float64(n))) {
 			t.Errorf("%s: frequency %v at %v", name, c.Frequencies[j], l)
 		}
 	}

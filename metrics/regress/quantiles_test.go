@@ -526,7 +526,10 @@ func TestQuantilesFields(t *testing.T) {
 		}
 		refused := 0
 		for i := range payload {
-			for _, v := range []byte{0, 1, 7, 0x80, 0xff} {
+			for j, v := range []byte{0, 1, 7, 0x80, 0xff} {
+				if testing.Short() && (i+j)%2 == 0 {
+					continue
+				}
 				bad := slices.Clone(payload)
 				if bad[i] == v {
 					continue

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
@@ -211,7 +212,7 @@ func spreadSets(r *rand.Rand, n int) map[string][2][]float64 {
 // TestSpreadMerge holds that a state depends on the rows alone: not on their order, threads, shards or the tree of merges.
 func TestSpreadMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
-	const n = 20_000
+	n := check.Size(5_000, 20_000, 20_000)
 	for name, set := range spreadSets(r, n) {
 		for _, weighted := range []bool{false, true} {
 			var w []float64
@@ -238,7 +239,7 @@ func TestSpreadMerge(t *testing.T) {
 			}
 			parts := []*regress.Spread{regress.NewSpread()}
 			for from := 0; from < n; {
-				to := min(n, from+1+r.IntN(6000))
+				to := min(n, from+1+r.IntN(3*n/10))
 				s := spreadOf(t, spreadRows(pick(set[0], from, to), pick(set[1], from, to), pick(w, from, to)), nil)
 				back := regress.NewSpread()
 				if err := back.UnmarshalBinary(spreadState(t, s)); err != nil {
@@ -261,7 +262,7 @@ func TestSpreadMerge(t *testing.T) {
 			if err := one.Merge(one); err != nil {
 				t.Fatal(err)
 			}
-			if one.Len() != 2*n || one.UCE(8) != u || one.ENCE(8) != before {
+			if one.Len() != int64(2*n) || one.UCE(8) != u || one.ENCE(8) != before {
 				t.Errorf("%s, weighted %v: twice the rows have %v and %v, want %v and %v", name, weighted,
 					one.ENCE(8), one.UCE(8), before, u)
 			}
@@ -316,6 +317,9 @@ func TestSpreadWeights(t *testing.T) {
 	for name, set := range spreadSets(r, 1000) {
 		a := spreadOf(t, spreadRows(set[0], set[1], nil), nil)
 		for _, w := range []float64{2, 0x1p-32, 0.1, 3} {
+			if testing.Short() && w != 0.1 {
+				continue
+			}
 			b := spreadOf(t, spreadRows(set[0], set[1], slices.Repeat([]float64{w}, 1000)), nil)
 			for _, n := range []int{1, 7, 15, 1000, 1800} {
 				x, y := a.Bins(n), b.Bins(n)
@@ -535,7 +539,7 @@ func TestSpreadDamage(t *testing.T) {
 				}
 			}
 			// Behind a checksum that is right nothing panics, and what is accepted is written back as it was.
-			for range 500 {
+			for range check.Size(60, 250, 500) {
 				bad := slices.Clone(payload)
 				for range 1 + r.IntN(2) {
 					bad[r.IntN(len(bad))] ^= 1 << r.IntN(8)

@@ -3,11 +3,14 @@ package draw
 import (
 	"math"
 	"testing"
+
+	"github.com/candor-go/candor/internal/check"
 )
 
 // The moments of each law are those that a million numbers show.
 func TestMoments(t *testing.T) {
-	const n = 1 << 20
+	const full = 1 << 20
+	n := float64(check.Size(full/16, full/4, full))
 	for _, c := range []struct {
 		name           string
 		draw           func(s *Source) float64
@@ -27,7 +30,7 @@ func TestMoments(t *testing.T) {
 	} {
 		s, sum, sq := New(1, 2), 0.0, 0.0
 		fourth := 0.0
-		for range n {
+		for range int(n) {
 			d := c.draw(s) - c.mean
 			sum += d
 			sq += d * d

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 )
 
@@ -60,10 +61,7 @@ func (f *fit) check(t *testing.T, n int) {
 
 // draws returns how many numbers a fit takes.
 func draws() int {
-	if testing.Short() {
-		return 1 << 15
-	}
-	return 1 << 19
+	return check.Size(1<<14, 1<<17, 1<<19)
 }
 
 // cut returns the fit of a law on [lo, hi] by its density, which may be off by a factor: into cells of equal width in the
