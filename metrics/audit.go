@@ -80,7 +80,7 @@ func (a *Audit) Warnings() []string {
 	var w []string
 	if a.SumsOff > 0 {
 		s := fmt.Sprintf("%s rows have sums that are off 1 by more than rounding: from %.7g to %.7g", group(a.SumsOff), a.SumMin, a.SumMax)
-		if a.Renormalized || a.Kind == LogProbs {
+		if a.Renormalized || a.Kind.logs() {
 			s += "; each was divided by its sum"
 		} else {
 			s += "; they are taken as they are (--renormalize divides each row by its sum)"

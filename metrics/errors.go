@@ -165,7 +165,7 @@ func (e *DataError) describe(f Fault) string {
 	case BadSum:
 		what = fmt.Sprintf("probabilities sum to %s, not 1", v)
 		remedy = "logits? pass --input logits; unnormalised? pass --renormalize; independent labels are not one distribution"
-		if e.Kind == LogProbs {
+		if e.Kind == LogProbs || e.Kind == Logits { // of which two made the logit of an event
 			what = fmt.Sprintf("the exponentials sum to %s, not 1", v)
 			remedy = "logits? pass --input logits"
 		}

@@ -10,9 +10,11 @@ import (
 // are all of the rows.
 func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, whole bool) {
 	s := &w.stats
-	reject := flags != 0 || c.doubtful(at, n)
+	reject := flags != 0 || c.Pair != nil || c.doubtful(at, n)
 	off := false
-	sums := c.Kind != Logits && c.Classes > 1 // of what has to have a certain one
+	w.pair = c.Pair.Slice(at, at+n)
+	// Of what has to have a certain one.
+	sums := c.Kind != Logits && c.Classes > 1 || c.Pair != nil && c.Pair.Kind != Logits
 	if sums {
 		bad := false
 		off, bad = w.sums(c, n)
@@ -79,6 +81,9 @@ func (c *Chunk) badDecision(d int32) bool { return d < 0 || int(d) >= max(2, c.C
 
 // rowSum returns the sum of row i's probabilities.
 func (w *worker) rowSum(c *Chunk, i int) float64 {
+	if w.pair != nil {
+		return w.pair.sum(i)
+	}
 	if c.Kind == LogProbs {
 		return kernel.Exp64(w.stats.Norm[i])
 	}
@@ -86,8 +91,8 @@ func (w *worker) rowSum(c *Chunk, i int) float64 {
 }
 
 // near is how far a sum may be off 1 by rounding alone. The coarse types' is beyond what is an error for any.
-func near(c *Chunk) float64 {
-	return math.Min(4*c.DType().Epsilon()*float64(c.Classes), sumTolerance)
+func near(d DType, classes int) float64 {
+	return math.Min(4*d.Epsilon()*float64(max(2, classes)), sumTolerance)
 }
 
 // sums tells whether some row's sum is off 1 by more than rounding, and whether some row's is a fault.
@@ -98,7 +103,15 @@ func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
 		}
 		return false, bad
 	}
-	d := near(c)
+	d := near(c.DType(), c.Classes)
+	if w.pair != nil {
+		for i := range n {
+			t := w.pair.sum(i)
+			off = off || math.Abs(t-1) > d
+			bad = bad || w.badSum(c, t)
+		}
+		return off, bad
+	}
 	// Mostly none is. An exponential is off 1 by less than twice what its small argument is off 0.
 	if c.Kind == LogProbs && within(w.stats.Norm[:n], 0, d/2) || c.Kind != LogProbs && within(w.stats.Norm[:n], 1, d) {
 		return false, false
@@ -126,7 +139,7 @@ func within(v []float64, centre, d float64) bool {
 
 // note keeps the sum of a row that is not a fault, if it is off 1.
 func (w *worker) note(c *Chunk, i int) {
-	if t := w.rowSum(c, i); math.Abs(t-1) > near(c) {
+	if t := w.rowSum(c, i); math.Abs(t-1) > near(c.DType(), c.Classes) {
 		w.audit.merges(1, t, t)
 	}
 }
@@ -144,7 +157,7 @@ func (w *worker) badSum(c *Chunk, t float64) bool {
 
 // scales tells whether rows are divided by their sums, so that entries above 1 are no fault.
 func (w *worker) scales(c *Chunk) bool {
-	return c.Kind == Dirichlet || w.opt.Renormalize && c.Kind == Probs && c.Classes > 1
+	return c.Kind == Dirichlet || w.opt.Renormalize && c.Kind == Probs && (c.Classes > 1 || c.Pair != nil)
 }
 
 // mostUnchecked is the size up to which unchecked scores are admitted: squares times weights stay finite.
@@ -186,6 +199,9 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 			}
 		}
 	}
+	if c.Pair != nil {
+		return w.faultOfPair(c, i)
+	}
 	if flags == 0 && !(sums && w.badSum(c, w.rowSum(c, i))) {
 		return reasons, 0, 0
 	}
@@ -216,6 +232,28 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 		if t := w.rowSum(c, i); w.badSum(c, t) {
 			return BadSum, -1, t
 		}
+	}
+	return reasons, 0, 0
+}
+
+// faultOfPair is fault for the two scores of row i of the block.
+func (w *worker) faultOfPair(c *Chunk, i int) (r Reason, column int, value float64) {
+	logs, row := w.pair.Kind.logs(), w.pair.Raw[2*i:2*i+2]
+	for j, v := range row {
+		if v != v || v > math.MaxFloat64 || v < -math.MaxFloat64 && !logs {
+			return NotFinite, j, v
+		}
+	}
+	if logs && math.IsInf(row[0], -1) && math.IsInf(row[1], -1) {
+		return NotFinite, -1, row[0]
+	}
+	for j, v := range row {
+		if w.pair.Kind == Probs && w.outside(c, v, w.pair.sum(i)) {
+			return OutsideUnit, j, v
+		}
+	}
+	if t := w.pair.sum(i); w.pair.Kind != Logits && w.badSum(c, t) {
+		return BadSum, -1, t
 	}
 	return reasons, 0, 0
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"io"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -60,6 +61,7 @@ const (
 	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
 	errNormals   = "metrics: a normal forecast is two or three numbers a row"
 	errNoClasses = "metrics: decisions and confidence scores are of classes, which these scores are not"
+	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
 	errNumbers   = "metrics: numbers of rows and rows differ in number"
 	errChunks    = "metrics: the chunks of a source differ in shape or kind"
 )
@@ -98,7 +100,7 @@ func (m *inMemory) Next() (*Chunk, error) {
 	case BFloat16:
 		c.BF16 = p.BF16[lo:hi]
 	}
-	c.Rows = n
+	c.Rows, c.Pair = n, p.Pair.Slice(m.at, m.at+n)
 	if p.Labels != nil {
 		c.Labels = p.Labels[m.at : m.at+n]
 	}
@@ -150,6 +152,9 @@ func (p *Predictions) check() {
 	st := p.stride()
 	if p.Rows < 0 || p.Classes < 1 || st < p.Classes || p.Rows > 0 && (n < p.Classes || (n-p.Classes)/st < p.Rows-1) {
 		panic(errShape)
+	}
+	if p.Pair != nil && (p.Classes != 1 || len(p.Pair.Raw) != 2*p.Rows) {
+		panic(errPair)
 	}
 	switch p.Kind {
 	case Normals:
@@ -406,6 +411,7 @@ type worker struct {
 	seen   int64
 
 	stats   kernel.Stats
+	pair    *Pair // of the block's rows
 	block   Block
 	hit     []uint8
 	labels  []int32
@@ -523,7 +529,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	if w.failed.Load() && !w.opt.Drop {
 		return
 	}
-	if w.scales(c) {
+	if w.scales(c) && c.Classes > 1 {
 		w.renormalize(&w.stats, c, at, n, st, c.Labels)
 		if b.Decisions != nil {
 			w.renormalize(&w.decided.stats, c, at, n, st, c.Decisions)
@@ -617,6 +623,51 @@ func (w *worker) rowStats(s *kernel.Stats, c *Chunk, at, n, st int, labels []int
 
 // binaryColumns does the same for one score a row.
 func (w *worker) binaryColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) uint8 {
+	if c.Pair != nil && w.opt.Renormalize && c.Kind == Probs {
+		at, off := lo/st, near(c.DType(), 2)
+		for i := range n {
+			w.scores[i] = c.Pair.Raw[2*(at+i)+c.Pair.Event]
+			// Rows that need no look have no pair elsewhere: one rule for all.
+			if t := c.Pair.sum(at + i); math.Abs(t-1) > off {
+				w.scores[i] /= t
+			}
+		}
+		return kernel.BinaryProbStatsF64(s, w.scores[:n], labels)
+	}
+	flags := w.scoreColumns(s, c, lo, n, st, labels)
+	if flags&kernel.FlagNotFinite != 0 && c.Pair != nil && c.Kind == Logits {
+		flags = certain(s, c, lo, n, st, labels)
+	}
+	return flags
+}
+
+// certain writes the columns of pairs whose other class is impossible, the logit +Inf, which the kernel leaves out: the event is certain,
+// as with -Inf its opposite is. It returns the flags of all rows.
+func certain(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) (all uint8) {
+	for i := range n {
+		if y := labels[i]; s.Flags[i] == kernel.FlagNotFinite && math.IsInf(c.score(lo+i*st), 1) {
+			s.Top[i], s.Tail[i], s.ArgMax[i], s.Norm[i], s.Flags[i] = 1, 0, 1, math.Inf(1), 0
+			s.Label[i], s.NLL[i] = float64(y), 0
+			if y == 0 {
+				s.NLL[i] = math.Inf(1)
+			}
+			if s.Rest != nil {
+				s.Rest[i], s.Entropy[i] = 0, 0
+			}
+			if s.Positive != nil {
+				s.Positive[i] = 1
+			}
+			if s.Rank != nil {
+				s.Rank[i] = 1 - y
+			}
+		}
+		all |= s.Flags[i]
+	}
+	return all
+}
+
+// scoreColumns runs the kernel of one score a row.
+func (w *worker) scoreColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) uint8 {
 	if c.Kind == Logits && st != 1 && c.DType() != Float64 {
 		// Scores that lie apart are gathered, for the kernel that they would have if they did not.
 		if len(w.narrow) < n {

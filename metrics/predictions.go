@@ -120,7 +120,8 @@ func (k Kind) classes() bool { return k < Samples }
 // Scores is a row-major view of a model's outputs: row i is Data[i*Stride : i*Stride+Classes].
 // Exactly one of the data slices is set; it is read and never kept or changed.
 //
-// Classes == 1 means a binary task: the one score of a row belongs to the event y = 1.
+// Classes == 1 means a binary task: the one score of a row belongs to the event y = 1. Classes == 2 means two classes, which are judged
+// by the more probable one of each row; OfEvent makes a binary task of them.
 type Scores struct {
 	F64  []float64
 	F32  []float32
@@ -130,6 +131,9 @@ type Scores struct {
 	Rows    int
 	Classes int
 	Stride  int // 0 means Classes
+
+	// Pair, if set, is what OfEvent made the scores of, for a check.
+	Pair *Pair
 }
 
 // DType returns the storage type of the slice that is set, Float64 if none is.

@@ -12,8 +12,9 @@ import (
 // MembersReader streams the rows of an ensemble, all members side by side. It is a metrics.MemberSource.
 type MembersReader struct {
 	pool
-	info   Info
+	info   Info // Classes is of the files
 	kind   metrics.Kind
+	event  Event
 	beside beside
 	twins  []twin // labels and weights that other files have too
 
@@ -93,7 +94,7 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 			return nil, e
 		}
 	}
-	r := &MembersReader{kind: o.Kind, pool: pool{done: make(chan struct{})}}
+	r := &MembersReader{kind: o.Kind, event: o.Event, pool: pool{done: make(chan struct{})}}
 	r.info.Files = len(b.scores)
 	if len(b.scores) == 1 {
 		e = r.takeArray(b)
@@ -298,7 +299,7 @@ func (r *MembersReader) allocate(o *Options) {
 }
 
 // Info returns what is read. It is known before any data are.
-func (r *MembersReader) Info() Info { return r.info }
+func (r *MembersReader) Info() Info { return r.info.of(r.event, r.kind) }
 
 // BytesRead returns how many bytes of scores were read so far, out of Info().Bytes. It may be called at any time.
 func (r *MembersReader) BytesRead() int64 { return r.read.Load() }
@@ -392,6 +393,14 @@ func (r *MembersReader) fill(b *buffer) (*metrics.MemberChunk, *Error) {
 	c.Kind, c.Labels, c.Weights = r.kind, head(b.labels, n), head(b.weights, n)
 	r.view(b, n)
 	c.Each = b.each
+	if class, ok := r.event.of(r.info.Classes, r.kind); ok {
+		for m := range c.Each {
+			c.Each[m].OfEvent(r.kind, class)
+		}
+		if c.Kind = r.event.kindOf(r.kind); class == 0 {
+			metrics.TurnLabels(c.Labels)
+		}
+	}
 	r.row += int64(n)
 	// The ends of the files are checked before their last rows are handed out.
 	if r.row == r.info.Rows {

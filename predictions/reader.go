@@ -73,14 +73,41 @@ type Options struct {
 	MemberAxis    int
 	BinaryMembers bool
 
+	// Event makes a binary task of two columns, (N, 2) of Probs, Logits or LogProbs, and of members' likewise: rows are then those of
+	// metrics.OfEvent, as if the file had one column. The zero value leaves them two classes.
+	Event Event
+
 	Buffers     int // chunks that may be out at a time; 0 means 4
 	BufferBytes int // scores of one chunk, at least one row; 0 means 2 MiB
+}
+
+// Event says which class of two is the event that a binary task is about.
+type Event uint8
+
+// The events of two columns.
+const (
+	NoEvent Event = iota // the columns are classes
+	Class0
+	Class1
+)
+
+// of tells whether scores of so many columns become those of an event, and which class that is.
+func (e Event) of(columns int, k metrics.Kind) (class int, ok bool) {
+	return int(e) - 1, e != NoEvent && columns == 2 && k <= metrics.LogProbs
+}
+
+// kindOf returns the kind that scores have afterwards.
+func (e Event) kindOf(k metrics.Kind) metrics.Kind {
+	if k == metrics.LogProbs {
+		return metrics.Logits
+	}
+	return k
 }
 
 // Info says what a Reader reads.
 type Info struct {
 	Rows     int64
-	Classes  int // 1 of a binary task, for the shapes (N,) and (N, 1); the draws of a row of samples and log-likelihoods, quantiles, columns of normal forecasts
+	Classes  int // 1 of a binary task, for the shapes (N,) and (N, 1), and (N, 2) with Options.Event; the draws of a row of samples and log-likelihoods, quantiles, columns of normal forecasts
 	DType    metrics.DType
 	Bytes    int64  // of scores, after decompression
 	Shape    string // of all files together: "(30000, 10)", or "(30000,)" of vectors
@@ -89,6 +116,7 @@ type Info struct {
 	Weighted bool   // rows have weights
 	Decided  bool   // and decisions
 	Scored   bool   // and confidence scores
+	Pairs    bool   // rows have two scores, of which Options.Event makes one
 }
 
 // shard is one scores file.
@@ -100,8 +128,9 @@ type shard struct {
 // Reader streams the rows of one or more files. It is a metrics.Source.
 type Reader struct {
 	pool
-	info      Info
+	info      Info // Classes is of the files
 	kind      metrics.Kind
+	event     Event
 	shards    []shard
 	beside    beside
 	pick      *pick // what rows are made into, nil if they stay as they are
@@ -228,7 +257,7 @@ func (b *opening) open() (*Reader, *Error) {
 			return nil, e
 		}
 	}
-	r := &Reader{kind: b.options.Kind, pool: pool{done: make(chan struct{})}}
+	r := &Reader{kind: b.options.Kind, event: b.options.Event, pool: pool{done: make(chan struct{})}}
 	if r.info.DType, e = b.check(); e != nil {
 		return nil, e
 	}
@@ -643,7 +672,15 @@ func (r *Reader) allocate(o *Options, most int64) {
 }
 
 // Info returns what is read. It is known before any data are.
-func (r *Reader) Info() Info { return r.info }
+func (r *Reader) Info() Info { return r.info.of(r.event, r.kind) }
+
+// of returns what is read where two columns become an event.
+func (i Info) of(e Event, k metrics.Kind) Info {
+	if _, ok := e.of(i.Classes, k); ok {
+		i.Classes, i.Pairs = 1, true
+	}
+	return i
+}
 
 // BytesRead returns how many bytes of scores were read so far, out of Info().Bytes. It may be called at any time.
 func (r *Reader) BytesRead() int64 { return r.read.Load() }
@@ -749,7 +786,16 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 		}
 		return c, nil
 	}
-	return b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free), nil
+	c := b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free)
+	if class, ok := r.event.of(c.Classes, c.Kind); ok {
+		if r.beside.unlabelled {
+			c.Scores.OfEvent(c.Kind, class)
+			c.Kind = r.event.kindOf(c.Kind)
+		} else {
+			c.OfEvent(class)
+		}
+	}
+	return c, nil
 }
 
 // Close closes the files. Chunks that are out stay valid. It waits for a Next that is reading, and wakes one that waits for

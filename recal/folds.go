@@ -86,7 +86,7 @@ func (p *picked) Next() (*metrics.Chunk, error) {
 // gathered returns a copy of some rows of a chunk.
 func gathered(c *metrics.Chunk, rows []int32) *metrics.Chunk {
 	k := &metrics.Chunk{Predictions: metrics.Predictions{Kind: c.Kind}, First: c.First}
-	k.Rows, k.Classes = len(rows), c.Classes
+	k.Rows, k.Classes, k.Pair = len(rows), c.Classes, c.Pair.Rows(rows)
 	k.Numbers = slices.Clone(rows)
 	if c.Numbers != nil {
 		for i, r := range rows {

@@ -560,7 +560,7 @@ func TestTwoClasses(t *testing.T) {
 		t.Error("the texts do not say which ece it is")
 	}
 	for path, want := range map[string]string{d.at("b.npy"): "here the same as ece_positive", d.at("k.npy"): "here the same as ece_top_label"} {
-		if _, out, _ := candor(t, "eval", path, "--labels", y); !strings.Contains(out, want) {
+		if _, out, _ := candor(t, "eval", path, "--labels", y, "--task", map[string]string{d.at("b.npy"): "binary", d.at("k.npy"): "classification"}[path]); !strings.Contains(out, want) {
 			t.Errorf("the table of %s does not say %q", path, want)
 		}
 	}
@@ -583,7 +583,7 @@ func TestHalves(t *testing.T) {
 		t.Errorf("%s: nll %v, float32 %v", a.Input.DType, a.value(t, "nll"), b.value(t, "nll"))
 	}
 	h := predictions.Half{0x3C00, 0, 0x3800, 0x3800} // 1 0, 0.5 0.5
-	e := evaluate(t, d.put("h.npy", npy(t, []int64{2, 2}, h)), "--labels", d.put("y2.npy", npy(t, []int64{2}, []int64{0, 1})), "--metrics", "default,confidence")
+	e := evaluate(t, d.put("h.npy", npy(t, []int64{2, 2}, h)), "--labels", d.put("y2.npy", npy(t, []int64{2}, []int64{0, 1})), "--metrics", "default,confidence", "--task", "classification")
 	if e.Input.DType != "float16" || e.value(t, "confidence") != 0.75 || e.value(t, "accuracy") != 0.5 {
 		t.Errorf("float16: %+v", e.Input)
 	}

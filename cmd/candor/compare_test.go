@@ -127,7 +127,7 @@ func TestCompare(t *testing.T) {
 		for up, want := range map[string][2]string{"accuracy": {">accuracy<", ">accuracy<"}, "frequency": {">share of y = 1<", ">relative frequency of a right top label<"}, "gap": {">share of y = 1 - probability<", ">accuracy - confidence<"}} {
 			svg := drawnBy(t, d, append([]string{"compare", a, b, "--plot-y", up}, flags...)...)
 			w := want[0]
-			if classes == 6 || classes == 2 && up == "gap" {
+			if classes == 6 {
 				w = want[1]
 			}
 			for _, w := range []string{w, ">plain (ECE ", ">sharp (ECE ", ">500 rows each.<"} {
@@ -166,7 +166,7 @@ func TestCompareRefuses(t *testing.T) {
 	d := newDir(t)
 	s := newSet(1, 50, 3)
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
-	two, four, vector := d.put("two.npy", newSet(1, 50, 2).scores(t)), d.put("four.npy", newSet(1, 50, 4).scores(t)), d.put("vector.npy", newSet(1, 50, 1).scores(t))
+	four, vector := d.put("four.npy", newSet(1, 50, 4).scores(t)), d.put("vector.npy", newSet(1, 50, 1).scores(t))
 	short := d.put("short.npy", newSet(1, 49, 3).scores(t))
 	hole := d.put("hole.npy", s.with(7, 1, math.NaN()).scores(t))
 	z := npz(t, "probs.npy", newSet(1, 40, 3).scores(t), "labels.npy", newSet(1, 40, 3).labelFile(t))
@@ -177,7 +177,7 @@ func TestCompareRefuses(t *testing.T) {
 	}{
 		{[]string{x, four, "--labels", y}, []string{"x.npy is (50, 3) and ", "four.npy is (50, 4); they differ in classes"}},
 		{[]string{x, x, four, "--labels", y}, []string{"four.npy is (50, 4)"}},
-		{[]string{two, vector, "--labels", d.put("by.npy", newSet(1, 50, 1).labelFile(t))}, []string{"two.npy is (50, 2) and ", "vector.npy is (50,); they differ in classes"}},
+		{[]string{x, vector, "--labels", y}, []string{"x.npy is (50, 3) and ", "vector.npy is (50,); they differ in classes"}},
 		{[]string{x, short, "--labels", y}, []string{"50 labels for the 49 rows of ", "short.npy"}},
 		{[]string{full, d.put("other.npz", z)}, []string{"full.npz is (50, 3) and ", "other.npz is (40, 3); they differ in rows: are they of the same data?"}},
 		{[]string{x, hole, "--labels", y}, []string{"hole.npy: row 7, column 1: score is NaN"}},

@@ -96,7 +96,7 @@ func edges() []law {
 	one := func(classes int) *set { return newSet(33, 1, classes) }
 	w, dec, by := []string{"--weights"}, []string{"--decisions"}, []string{"--confidence-scores"}
 	return []law{
-		{"one row", one(4), nil}, {"one row of two classes", one(2), nil}, {"one row binary", one(1), nil}, {"one row with a weight", one(3), w}, {"one row binary with a weight", one(1), w},
+		{"one row", one(4), nil}, {"one row of two classes", one(2), []string{"--task", "classification"}}, {"one row binary", one(1), nil}, {"one row with a weight", one(3), w}, {"one row binary with a weight", one(1), w},
 		{"two rows", s.part(0, 2), nil}, {"two rows binary", b.part(0, 2), nil}, {"three rows binary", b.part(0, 3), nil},
 		{"right and sure", sure(s, true), nil}, {"right and sure binary", sure(b, true), nil}, {"wrong and sure", sure(s, false), nil}, {"wrong and sure binary", sure(b, false), nil},
 		{"right", apart(true), nil}, {"wrong", apart(false), nil}, {"right with weights", apart(true), w},

@@ -29,6 +29,7 @@ type evalFlags struct {
 	decisions       []string
 	scores          []string // by which rows are binned
 	input, task     string
+	event           int      // the class of two columns whose probability is judged
 	ood             []string // files of out-of-distribution rows
 	memberAxis      int
 	firstRow        int64
@@ -41,6 +42,7 @@ type evalFlags struct {
 	bfloat16        bool
 	scaled          bool // evaluate after temperature scaling too
 	strict          bool // the command has neither --on-invalid nor --renormalize
+	columnsStay     bool // two columns are two classes
 	columns         columnFlags
 	threads         int
 	maxMemory       string
@@ -138,7 +140,8 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of what was observed: one for all rows, or one a shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
-	fl.StringVar(&f.task, "task", "", "`TASK`: classification or binary, which the shape tells where it is not said; multilabel, ensemble, regression, quantiles, samples, loglik")
+	fl.StringVar(&f.task, "task", "", "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said; multilabel, ensemble, regression, quantiles, samples, loglik")
+	fl.IntVar(&f.event, "event", 1, "`CLASS`, 0 or 1, that is the event of a binary task whose scores have a column for each")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
 	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
@@ -225,6 +228,9 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	}
 	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Groups: f.columns.groups, Kind: kind, BFloat16: f.bfloat16}
+	if j.read.Event, err = f.eventOf(c); err != nil {
+		return nil, err
+	}
 	switch f.task {
 	case "samples":
 		j.read.Labels, j.read.Observed = nil, f.labels
@@ -277,13 +283,8 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	info := r.Info()
 	spec := j.spec
 	spec.Classes, spec.Members = info.Classes, info.Members
-	switch {
-	case spec.Kind == metrics.Dirichlet && info.Classes == 1:
-		return nil, usage("--input dirichlet takes the parameters of all classes, (N, K) with K at least 2; these are %s", info.Shape)
-	case f.task == "binary" && info.Classes != 1:
-		return nil, usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
-	case f.task == "classification" && info.Classes == 1:
-		return nil, usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
+	if err := f.checkShape(c, info); err != nil {
+		return nil, err
 	}
 	list := f.metrics
 	if j.also != nil {
@@ -330,6 +331,40 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		}
 	}
 	return e, nil
+}
+
+// eventOf returns what two columns are read as: the scores of class 1, or of --event's, unless they are to be classes.
+func (f *evalFlags) eventOf(c *cobra.Command) (predictions.Event, error) {
+	said := c.Flags().Changed("event")
+	_, ofNumbers := numbers[f.task]
+	switch {
+	case said && (ofNumbers || f.task == "classification" || f.task == "multilabel" || f.input == metrics.Dirichlet.String()):
+		return 0, usage("--event is for binary tasks whose scores have two columns")
+	case f.event != 0 && f.event != 1:
+		return 0, usage("--event is %d; it is 0 or 1, the class whose probability is judged", f.event)
+	case ofNumbers || f.columnsStay || f.task == "classification" || f.task == "multilabel":
+		return predictions.NoEvent, nil
+	case f.event == 0:
+		return predictions.Class0, nil
+	}
+	return predictions.Class1, nil
+}
+
+// checkShape tells whether scores are of a shape that the task can have.
+func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info) error {
+	switch {
+	case f.input == metrics.Dirichlet.String() && info.Classes == 1:
+		return usage("--input dirichlet takes the parameters of all classes, (N, K) with K at least 2; these are %s", info.Shape)
+	case f.task == "binary" && info.Classes == 2:
+		return usage("--task binary takes one score a row here, (N,) or (N, 1); these are %s: save column 1", info.Shape)
+	case f.task == "binary" && info.Classes != 1:
+		return usage("--task binary takes one score a row, (N,) or (N, 1), or two, (N, 2); these are %s", info.Shape)
+	case f.task == "classification" && info.Classes == 1:
+		return usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
+	case c.Flags().Changed("event") && !info.Pairs:
+		return usage("--event is for scores of two columns, (N, 2), of which it names one; these are %s", info.Shape)
+	}
+	return nil
 }
 
 // reader is what the readers of files have in common.
@@ -414,7 +449,7 @@ func (n *numbered) within(err error) error {
 
 // addOut reads the out-of-distribution rows.
 func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *metrics.Options) error {
-	r, err := predictions.Open(f.ood, &predictions.Options{Kind: j.read.Kind, BFloat16: f.bfloat16, NoLabels: true,
+	r, err := predictions.Open(f.ood, &predictions.Options{Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes})
 	if err != nil {
 		return badData(err)

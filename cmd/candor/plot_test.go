@@ -34,9 +34,9 @@ func TestPlot(t *testing.T) {
 		{[]string{x, "--labels", y, "--plot-y", "frequency"}, []string{score, ">relative frequency of a right top label<"}},
 		{[]string{x, "--labels", y, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
 		{[]string{x, "--labels", y, "--bins", "7", "--confidence", "0.9"}, []string{">Top label; 7 equal-width bins", ">90 % Wilson interval<", ">where 90 % of calibrated"}},
-		{[]string{tx, "--labels", ty}, []string{score, ">accuracy<"}},
-		{[]string{tx, "--labels", ty, "--plot-y", "frequency"}, []string{positive, ">share of y = 1<"}},
-		{[]string{tx, "--labels", ty, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
+		{[]string{tx, "--task", "classification", "--labels", ty}, []string{score, ">accuracy<"}},
+		{[]string{tx, "--task", "classification", "--labels", ty, "--plot-y", "frequency"}, []string{positive, ">share of y = 1<"}},
+		{[]string{tx, "--task", "classification", "--labels", ty, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
 		{[]string{bx, "--labels", by}, []string{positive, ">share of y = 1<", ">base rate 0.", ">mean probability 0."}},
 		{[]string{bx, "--labels", by, "--plot-y", "frequency", "--metrics", "nll"}, []string{positive}},
 		{[]string{bx, "--labels", by, "--plot-y", "accuracy"}, []string{score, ">accuracy<"}},
@@ -91,7 +91,7 @@ func TestPlot(t *testing.T) {
 			t.Errorf("the picture without bins does not say %q", w)
 		}
 	}
-	candor(t, "eval", tx, "--labels", ty, "--metrics", "ece", "--state", d.at("ece.state"))
+	candor(t, "eval", tx, "--task", "classification", "--labels", ty, "--metrics", "ece", "--state", d.at("ece.state"))
 	if code, _, errs := candor(t, "merge", d.at("ece.state"), "--plot", d.at("none.png"), "--plot-kind", "corp"); code != exitUsage || !strings.Contains(errs, "corp_mcb") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
@@ -217,7 +217,7 @@ func TestCurvePictures(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	two := newSet(63, 80, 2)
-	evaluate(t, d.put("x2.npy", two.scores(t)), "--labels", d.put("y2.npy", two.labelFile(t)), "--state", state, "--metrics", "accuracy")
+	evaluate(t, d.put("x2.npy", two.scores(t)), "--labels", d.put("y2.npy", two.labelFile(t)), "--state", state, "--metrics", "accuracy", "--task", "classification")
 	if code, _, errs := candor(t, "merge", state, "--plot", d.at("p.svg"), "--plot-kind", "roc"); code != exitUsage || !strings.Contains(errs, "--metrics default,auroc") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -147,7 +147,7 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
-	f.strict = true
+	f.strict, f.columnsStay = true, true
 	m, err := recal.Parse(method)
 	if err != nil {
 		return usage("%v%s", err, nearMethod(method))
@@ -521,7 +521,7 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	if len(f.labels) > 0 && f.task == "" {
 		return usage("--labels: classes need none; the flag is for what was observed, and the map is not for forecasts of a number")
 	}
-	f.metrics, f.level, f.bins, f.onInvalid, f.strict = "default", metrics.DefaultLevel, 1, "error", true
+	f.metrics, f.level, f.bins, f.onInvalid, f.strict, f.columnsStay, f.event = "default", metrics.DefaultLevel, 1, "error", true, true, 1
 	j, err := f.job(like)
 	if err != nil {
 		return err

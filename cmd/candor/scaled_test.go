@@ -27,7 +27,8 @@ func TestTemperatureScaled(t *testing.T) {
 		s := newSet(21, 500, classes)
 		x, y := d.put("x.npy", npy(t, s.shape(), s.probs)), d.put("y.npy", s.labelFile(t))
 		for _, weighted := range []bool{false, true} {
-			args := []string{x, "--labels", y, "--seed", "3", "--metrics", "accuracy", "--confidence", "0.9"}
+			task := map[int]string{1: "binary", 2: "classification", 4: "classification"}[classes]
+			args := []string{x, "--labels", y, "--task", task, "--seed", "3", "--metrics", "accuracy", "--confidence", "0.9"}
 			p := &metrics.Predictions{Scores: metrics.Scores{F64: s.probs, Rows: s.rows, Classes: classes}, Labels: s.labels}
 			if weighted {
 				args = append(args, "--weights", d.put("w.npy", s.weightFile(t)))

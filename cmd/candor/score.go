@@ -172,11 +172,8 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	switch {
-	case f.task == "binary" && info.Classes != 1:
-		return usage("--task binary takes one score a row, (N,) or (N, 1); these are %s", info.Shape)
-	case f.task == "classification" && info.Classes == 1:
-		return usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
+	if err := f.checkShape(c, info); err != nil {
+		return err
 	}
 	l, err := rowMetrics(f.metrics, j.read.Kind, info.Classes, j.spec.Levels)
 	if err != nil {

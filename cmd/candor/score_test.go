@@ -124,6 +124,7 @@ func wantRows(t *testing.T, p *metrics.Predictions, o *metrics.Options) table {
 func TestScore(t *testing.T) {
 	d, turn := newDir(t), 0
 	for _, classes := range []int{1, 2, 10, 700} {
+		task := map[bool]string{true: "binary", false: "classification"}[classes == 1]
 		rows := 40_000
 		if testing.Short() {
 			rows = 10_000
@@ -149,7 +150,7 @@ func TestScore(t *testing.T) {
 						list = "default"
 					}
 					args := append([]string{"score"}, in...)
-					args = append(args, "--labels", y, "--metrics", list, "-o", d.at(out), "--threads", fmt.Sprint(len(in)*2))
+					args = append(args, "--labels", y, "--task", task, "--metrics", list, "-o", d.at(out), "--threads", fmt.Sprint(len(in)*2))
 					code, stdout, stderr := candor(t, args...)
 					if code != 0 || stdout != "" || strings.Contains(stderr, "NaN") {
 						t.Fatalf("candor %v: exit code %d: %s%s", args, code, stdout, stderr)

@@ -355,6 +355,9 @@ func (d *diverse) scores(b *Block, i int) {
 			dst[0], dst = 0, dst[1:]
 		}
 		raw(dst, &b.Scores[m], at)
+		if b.Classes == 1 && math.IsInf(dst[0], 1) {
+			d.z[m*width], dst[0] = math.Inf(-1), 0 // the same, of finite differences
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ func stride(s *metrics.Scores) int {
 // part returns rows [at, at+n) of s.
 func part(s *metrics.Scores, at, n int) metrics.Scores {
 	p := *s
-	p.Rows = n
+	p.Rows, p.Pair = n, s.Pair.Slice(at, at+n)
 	lo := at * stride(s)
 	hi := lo + max(0, n-1)*stride(s) + s.Classes
 	switch s.DType() {

@@ -327,6 +327,7 @@ func (w *grouper) pick(c *metrics.Chunk, rows []int32) {
 	p.Weights = pickRows(p.Weights, c.Weights, rows, 1, 1)
 	p.Decisions = pickRows(p.Decisions, c.Decisions, rows, 1, 1)
 	p.ConfidenceScores = pickRows(p.ConfidenceScores, c.ConfidenceScores, rows, 1, 1)
+	p.Pair = c.Pair.Rows(rows)
 	p.Numbers = rows
 	if c.Numbers != nil {
 		w.numbers = pickRows(w.numbers, c.Numbers, rows, 1, 1)
