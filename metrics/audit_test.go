@@ -112,7 +112,7 @@ func TestRefusal(t *testing.T) {
 	audit := feed(t, p, &metrics.Options{Unchecked: true}, l, b).Audit()
 
 	sl, l2 := state(t, l), score.NewLoss(nil)
-	mustRefuse(t, sl, "cLOS", 1, l2.UnmarshalBinary, func() bool { return string(state(t, l2)) == string(sl) })
+	mustRefuse(t, sl, "cLOS", 2, l2.UnmarshalBinary, func() bool { return string(state(t, l2)) == string(sl) })
 	sb, b2 := state(t, b), calib.NewBins(nil)
 	mustRefuse(t, sb, "cBIN", 1, b2.UnmarshalBinary, func() bool { return string(state(t, b2)) == string(sb) })
 	var a2 metrics.Audit

@@ -263,7 +263,18 @@ func TestMeanIntervals(t *testing.T) {
 			check("nll", l.NLLInterval(0.95), func(r *plainRow) float64 { return r.nll })
 			check("entropy", l.EntropyInterval(0.95), func(r *plainRow) float64 { return r.entropy })
 			check("confidence", l.ConfidenceInterval(0.95), func(r *plainRow) float64 { return r.conf })
-			check("overconfidence", l.OverconfidenceInterval(0.95), func(r *plainRow) float64 { return r.conf - r.hit })
+			// That of overconfidence is at least as wide as right confidences would have it.
+			m, se := stderr(rows, func(r *plainRow) float64 { return r.conf - r.hit })
+			u, sum, squares := 0.0, 0.0, 0.0
+			for i := range rows {
+				u += rows[i].w * rows[i].conf * (1 - rows[i].conf)
+				sum += rows[i].w
+				squares += rows[i].w * rows[i].w
+			}
+			se = max(se, math.Sqrt(u/sum*squares/sum/sum))
+			if got := l.OverconfidenceInterval(0.95); !near(got.Low, m-z*se, 1e-11) || !near(got.High, m+z*se, 1e-11) {
+				t.Errorf("overconfidence, weighted %v: %v, want %v +- %v", weighted, got, m, z*se)
+			}
 			check("brier", l.BrierInterval(score.BrierSum, 0.95), func(r *plainRow) float64 { return r.brier })
 			check("brier - 1", l.BrierInterval(score.BrierMinusOne, 0.95), func(r *plainRow) float64 { return r.brier - 1 })
 			check("brier / K", l.BrierInterval(score.BrierPerClass, 0.95), func(r *plainRow) float64 { return r.brier / float64(len(r.p)) })

@@ -33,9 +33,7 @@ type Document struct {
 	level    float64
 	shape    eval.Shape
 	weighted bool
-	over     eval.Value // overconfidence, for the verdict
-	accuracy eval.Value
-	says     eval.Value
+	judged   *eval.Judgement // for the verdict; nil of what has no classes
 }
 
 // Member is what one member of an ensemble is worth by itself.
@@ -142,7 +140,7 @@ func New(e *eval.Evaluation) *Document {
 		}
 		return e.Value(m[0])
 	}
-	d.over, d.accuracy, d.says = get("overconfidence"), get("accuracy"), get("confidence")
+	d.judged = e.Judge()
 	if e.Loss.InfiniteRows() > 0 {
 		d.Warnings = append(d.Warnings, "nll is infinite: "+get("nll").Reason)
 	}
@@ -349,6 +347,9 @@ func (m *Metric) object() object {
 	if m.Count > 0 {
 		o = append(o, field{"count", m.Count})
 	}
+	if m.Chance != nil {
+		o = append(o, field{"floor", number(m.Chance.Floor)}, field{"p", number(m.Chance.P)})
+	}
 	o = append(o, field{"exact", m.Bound == 0})
 	if m.Bound != 0 {
 		o = append(o, field{"grid_bound", number(m.Bound)})
@@ -384,8 +385,10 @@ func (d *Document) JSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Verdict says in one line what the predictions are worth, from the interval of confidence minus accuracy: never from
-// an ECE, which is positive for any finite set of perfect predictions.
+// Verdict says in one line what the predictions are worth. Of classes it holds what is said on average against what happens: of a binary
+// task the mean probability and the rate of its event, else the mean confidence and the accuracy. It finds fault where both a test of
+// calibration and the interval of the difference do, and names bins that are beyond chance to the other side. It is never from an ECE,
+// which is positive for any finite set of perfect predictions.
 func (d *Document) Verdict() string {
 	rows := countOf(d.Input.Rows, "row")
 	shape := fmt.Sprintf("%s x %s classes", rows, Count(int64(d.Input.Classes)))
@@ -410,21 +413,50 @@ func (d *Document) Verdict() string {
 	if !d.shape.HasClasses() {
 		return shape + "." + d.headline()
 	}
-	s := fmt.Sprintf("%s. Right %s %% %s, says %s %%: ", shape, percent(d.accuracy.Value), ends(d.accuracy.Interval), percent(d.says.Value))
-	i := d.over.Interval
-	points := fmt.Sprintf("%.1f points", 100*math.Abs(d.over.Value))
-	if math.Abs(d.over.Value) < 0.001 {
-		points = fmt.Sprintf("%.2g points", 100*math.Abs(d.over.Value))
+	j := d.judged
+	s, high, low := fmt.Sprintf("%s: %s correct %s at %s mean confidence: ", shape, percent(j.Happens.Value), ends(j.Happens.Interval), percent(j.Says.Value)), "overconfident", "underconfident"
+	if j.Event == calib.Positive {
+		s, high, low = fmt.Sprintf("%s: mean prediction %s, event rate %s %s: ", shape, percent(j.Says.Value), percent(j.Happens.Value), ends(j.Happens.Interval)), "too high", "too low"
+	}
+	side := func(gap float64) string {
+		if gap < 0 {
+			return low
+		}
+		return high
+	}
+	// Of the runs of bins beyond chance the one that weighs most is named, if it is not what the mean says already.
+	var worst *eval.Run
+	for i := range j.Off {
+		r := &j.Off[i]
+		if (r.Gap > 0) != (j.Side > 0) || j.Side == 0 {
+			if worst == nil || math.Abs(r.Gap)*float64(r.Rows) > math.Abs(worst.Gap)*float64(worst.Rows) {
+				worst = r
+			}
+		}
+	}
+	where := ""
+	if worst != nil {
+		where = fmt.Sprintf("between %.2f and %.2f it is %s by %s (%s)", worst.Lower, worst.Upper, side(worst.Gap), points(worst.Gap), countOf(worst.Rows, "row"))
 	}
 	switch {
-	case math.IsNaN(i.Low):
+	case math.IsNaN(j.Gap.Interval.Low):
 		return s + "too few rows to judge."
-	case i.Low > 0:
-		return s + "overconfident by " + points + "."
-	case i.High < 0:
-		return s + "underconfident by " + points + "."
+	case j.Side == 0 && worst != nil:
+		return s + "right on average, off in places: " + where + "."
+	case j.Side == 0:
+		return s + "no overall miscalibration seen at this N."
+	case worst != nil:
+		where = " But " + where + "."
 	}
-	return s + "no overall miscalibration seen at this N."
+	return s + fmt.Sprintf("%s by %s.", side(j.Gap.Value), points(j.Gap.Value)) + where
+}
+
+// points writes the size of a difference of shares.
+func points(v float64) string {
+	if v = 100 * math.Abs(v); v < 0.1 {
+		return fmt.Sprintf("%.2g points", v)
+	}
+	return fmt.Sprintf("%.1f points", v)
 }
 
 // headlines are the metrics of which the verdict on what has no classes speaks, and how: the first that the document has.
@@ -472,7 +504,7 @@ func (d *Document) holds() string {
 	if d.shape.Kind != metrics.Quantiles || c == nil || !c.hasInterval() {
 		return ""
 	}
-	s := fmt.Sprintf(" The 90 %% intervals hold %s %% %s: ", percent(c.Value.Value), ends(c.Interval))
+	s := fmt.Sprintf(" The 90%% intervals hold %s %s: ", percent(c.Value.Value), ends(c.Interval))
 	switch {
 	case c.Interval.High < 0.9:
 		return s + "too narrow."
@@ -482,8 +514,11 @@ func (d *Document) holds() string {
 	return s + "no miscalibration of them seen at this N."
 }
 
-// percent writes a share to one decimal, or to as many as keep it apart from 0 and from 100: 99.98 is not 100.
-func percent(v float64) string {
+// percent writes a share as 97.7%.
+func percent(v float64) string { return share(v) + "%" }
+
+// share writes a share in hundredths to one decimal, or to as many as keep it apart from 0 and from 100: 99.98 is not 100.
+func share(v float64) string {
 	for digits := 1; digits < 12; digits++ {
 		s := strconv.FormatFloat(100*v, 'f', digits, 64)
 		if f, _ := strconv.ParseFloat(s, 64); f != 0 && f != 100 || v == 0 || v == 1 {
@@ -497,7 +532,7 @@ func ends(i metrics.Interval) string {
 	if math.IsNaN(i.Low) {
 		return "[?]"
 	}
-	return "[" + percent(i.Low) + ", " + percent(i.High) + "]"
+	return "[" + share(i.Low) + ", " + share(i.High) + "]"
 }
 
 // Count writes n with commas between thousands.

@@ -77,9 +77,9 @@ func TestForecastVerdict(t *testing.T) {
 		{"without the spread", "nll", normalsOf(600, 1, 2), "600 rows."},
 		{"crps alone", "crps", normalsOf(600, 1, 2), "600 rows. Off by "},
 		{"no quantiles", "default", quantilesOf(0, 0), "0 rows x 3 quantiles: nothing to judge."},
-		{"narrow", "default", quantilesOf(400, 200), "400 rows x 3 quantiles. The 90 % intervals hold 50.0 % [45.1, 54.9]: too narrow."},
-		{"wide", "default", quantilesOf(400, 0), "400 rows x 3 quantiles. The 90 % intervals hold 100.0 % [99.0, 100.0]: too wide."},
-		{"as said", "default", quantilesOf(400, 40), "400 rows x 3 quantiles. The 90 % intervals hold 90.0 % [86.7, 92.6]: no miscalibration of them seen at this N."},
+		{"narrow", "default", quantilesOf(400, 200), "400 rows x 3 quantiles. The 90% intervals hold 50.0% [45.1, 54.9]: too narrow."},
+		{"wide", "default", quantilesOf(400, 0), "400 rows x 3 quantiles. The 90% intervals hold 100.0% [99.0, 100.0]: too wide."},
+		{"as said", "default", quantilesOf(400, 40), "400 rows x 3 quantiles. The 90% intervals hold 90.0% [86.7, 92.6]: no miscalibration of them seen at this N."},
 		{"without coverage", "ae_median", quantilesOf(400, 40), "400 rows x 3 quantiles."},
 	} {
 		got := forecastDocument(t, c.p, c.list).Verdict()

@@ -33,10 +33,12 @@ type Multilabel struct {
 
 // label is what tables say of a label.
 type label struct {
-	number    int
-	rate      float64
-	low, high float64 // ends of the interval of overconfidence
-	values    []float64
+	number int
+	rate   float64
+	bias   float64 // mean probability less rate
+	p      float64 // of the test that it is 0; NaN where there are too few rows
+	side   int     // as in eval.Judgement
+	values []float64
 }
 
 // fewLabels is up to how many labels have their documents kept, of some 15 KB each.
@@ -58,7 +60,10 @@ func NewMultilabel(e *eval.Multilabel) *Multilabel {
 	var first *Document
 	e.Each(func(j int, one *eval.Evaluation) {
 		d := New(one)
-		l := label{number: j, rate: one.Loss.BaseRate(), low: d.over.Interval.Low, high: d.over.Interval.High}
+		l := label{number: j, rate: one.Loss.BaseRate(), bias: d.judged.Gap.Value, p: d.judged.P, side: d.judged.Side}
+		if math.IsNaN(d.judged.Gap.Interval.Low) {
+			l.p = math.NaN()
+		}
 		for i := range d.Metrics {
 			of[i][j] = d.Metrics[i].Value
 			l.values = append(l.values, d.Metrics[i].Value.Value)
@@ -105,26 +110,32 @@ func (m *Multilabel) Document(label int) *Document {
 // CheckLabels is Check of the averages over labels.
 func (g Gate) CheckLabels(m *Multilabel) string { return g.Check(m.macro) }
 
-// Verdict says in one line of how many labels the interval of overconfidence leaves out 0, and on which side.
+// Verdict says in one line how far the labels' mean probabilities are from their rates, on average, and how many are too high or too low
+// beyond chance, by Holm's correction for so many labels.
 func (m *Multilabel) Verdict() string {
 	s := fmt.Sprintf("%s x %s", countOf(m.Input.Rows, "row"), countOf(int64(m.Labels), "label"))
 	if m.Input.Rows == 0 {
 		return s + ": nothing to judge."
 	}
-	over, under, few := int64(0), int64(0), int64(0)
-	for _, l := range m.each {
-		switch {
-		case math.IsNaN(l.low):
+	var high, low, few int64
+	mean, tests := 0.0, make([]float64, m.Labels)
+	for i, l := range m.each {
+		mean += math.Abs(l.bias) / float64(m.Labels)
+		tests[i] = l.p
+		if math.IsNaN(l.p) {
 			few++
-		case l.low > 0:
-			over++
-		case l.high < 0:
-			under++
 		}
 	}
-	rest := int64(m.Labels) - over - under - few
-	s += fmt.Sprintf(". By the %s of each: %s overconfident, %s underconfident, %s without overall miscalibration seen at this N",
-		m.macro.levelText(), Count(over), Count(under), Count(rest))
+	for i, off := range eval.Holm(tests) {
+		switch side := m.each[i].side; {
+		case off && side > 0:
+			high++
+		case off && side < 0:
+			low++
+		}
+	}
+	s += fmt.Sprintf(": off by %s on average; %s too high, %s too low, %s undecided", points(mean), countOf(high, "label"), Count(low),
+		Count(int64(m.Labels)-high-low-few))
 	if few > 0 {
 		s += fmt.Sprintf(", %s with too few rows to judge", Count(few))
 	}

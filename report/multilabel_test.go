@@ -167,10 +167,10 @@ func TestLabelTables(t *testing.T) {
 	if err != nil || len(lines2) != 1+len(list)*26 || lines2[1][0] != "macro" || lines2[1+len(list)][0] != "0" || lines2[0][0] != "label" {
 		t.Error(len(lines2), err)
 	}
-	if v := d.Verdict(); !strings.HasPrefix(v, "60 rows x 25 labels. By the 95 % interval of each: ") {
+	if v := d.Verdict(); !strings.HasPrefix(v, "60 rows x 25 labels: off by 16.4 points on average; 14 labels too high, 0 too low, 11 undecided.") {
 		t.Error(v)
 	}
-	if n := d.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], "auroc: 1 of 25 labels have none: ") {
+	if n := d.Notes(); len(n) != 4 || !strings.HasPrefix(n[3], "auroc: 1 of 25 labels have none: ") {
 		t.Error(n)
 	}
 	// Without any of the main metrics the first ones are shown, in order.
@@ -232,7 +232,7 @@ func ExampleMultilabel() {
 	fmt.Printf("%s %.4f, of label 1 %.4f\n", d.Metrics[0].Key, d.Metrics[0].Value.Value, d.Document(1).Metrics[0].Value.Value)
 	fmt.Println(len(d.Notes()), d.Labels, d.Input.Rows, d.State == m.SHA256())
 	// Output:
-	// 2 rows x 2 labels. By the 95 % interval of each: 0 overconfident, 1 underconfident, 1 without overall miscalibration seen at this N.
+	// 2 rows x 2 labels: off by 10.0 points on average; 0 labels too high, 0 too low, 2 undecided.
 	// brier > 0.05: it is 0.055
 	// brier 0.0550, of label 1 0.0250
 	// 0 2 2 true

@@ -64,13 +64,18 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"no rows", doc(t, 3, "all", nil), "0 rows x 3 classes: nothing to judge."},
 		{"no rows, binary", doc(t, 1, "all", nil), "0 rows, binary: nothing to judge."},
-		{"one row", doc(t, 1, "all", []float64{0.75}, 1), "1 row, binary. Right 100.0 % [20.7, 100.0], says 75.0 %: too few rows to judge."},
-		{"two rows", doc(t, 1, "all", []float64{0.75, 0.25}, 1, 1), "2 rows, binary. Right 50.0 % [9.5, 90.5], says 75.0 %: no overall miscalibration seen at this N."},
-		{"over", doc(t, 1, "all", rep(1000, 0.9, 0.9), rep(1000, int32(1), 0)...), "2,000 rows, binary. Right 50.0 % [47.8, 52.2], says 90.0 %: overconfident by 40.0 points."},
-		{"under", doc(t, 2, "all", rep(1000, 0.4, 0.6), rep(1000, int32(1))...), "1,000 rows x 2 classes. Right 100.0 % [99.6, 100.0], says 60.0 %: underconfident by 40.0 points."},
-		{"the interval holds 0", doc(t, 2, "all", rep(10, 0.5, 0.5), rep(5, int32(0), 1)...), "10 rows x 2 classes. Right 50.0 % [23.7, 76.3], says 50.0 %: no overall miscalibration seen at this N."},
-		{"sure and right", doc(t, 2, "all", rep(50, 0.0, 1.0), rep(50, int32(1))...), "50 rows x 2 classes. Right 100.0 % [92.9, 100.0], says 100.0 %: no overall miscalibration seen at this N."},
-		{"a little", doc(t, 2, "all", rep(50, 0.0001, 0.9999), rep(50, int32(1))...), "50 rows x 2 classes. Right 100.0 % [92.9, 100.0], says 99.99 %: underconfident by 0.01 points."},
+		{"one row", doc(t, 1, "all", []float64{0.75}, 1), "1 row, binary: mean prediction 75.0%, event rate 100.0% [20.7, 100.0]: too few rows to judge."},
+		{"two rows", doc(t, 1, "all", []float64{0.75, 0.25}, 1, 1), "2 rows, binary: mean prediction 50.0%, event rate 100.0% [34.2, 100.0]: no overall miscalibration seen at this N."},
+		{"over", doc(t, 1, "all", rep(1000, 0.9, 0.9), rep(1000, int32(1), 0)...), "2,000 rows, binary: mean prediction 90.0%, event rate 50.0% [47.8, 52.2]: too high by 40.0 points."},
+		{"under", doc(t, 2, "all", rep(1000, 0.4, 0.6), rep(1000, int32(1))...), "1,000 rows x 2 classes: 100.0% correct [99.6, 100.0] at 60.0% mean confidence: underconfident by 40.0 points."},
+		{"the interval holds 0", doc(t, 2, "all", rep(10, 0.5, 0.5), rep(5, int32(0), 1)...), "10 rows x 2 classes: 50.0% correct [23.7, 76.3] at 50.0% mean confidence: no overall miscalibration seen at this N."},
+		{"sure and right", doc(t, 2, "all", rep(50, 0.0, 1.0), rep(50, int32(1))...), "50 rows x 2 classes: 100.0% correct [92.9, 100.0] at 100.0% mean confidence: no overall miscalibration seen at this N."},
+		{"a little", doc(t, 2, "all", rep(50, 0.0001, 0.9999), rep(50, int32(1))...), "50 rows x 2 classes: 100.0% correct [92.9, 100.0] at 99.99% mean confidence: no overall miscalibration seen at this N."},
+		{"a label that comes", doc(t, 1, "all", rep(500, 0.25, 0.25), rep(500, int32(1), 0)...), "1,000 rows, binary: mean prediction 25.0%, event rate 50.0% [46.9, 53.1]: too low by 25.0 points."},
+		{"off in places", doc(t, 1, "ece(bins=3)", slices.Concat(rep(300, 0.1), rep(300, 0.9)), slices.Concat(rep(30, int32(0), 0, 0, 0, 1, 1, 0, 0, 1, 0), rep(30, int32(1), 1, 1, 0, 1, 1, 0, 1, 0, 1))...),
+			"600 rows, binary: mean prediction 50.0%, event rate 50.0% [46.0, 54.0]: right on average, off in places: between 0.87 and 0.93 it is too high by 20.0 points (300 rows)."},
+		{"but", doc(t, 3, "accuracy", slices.Concat(rep(600, 0.5, 0.3, 0.2), rep(100, 0.96, 0.02, 0.02)), slices.Concat(rep(60, int32(0), 0, 0, 0, 0, 0, 0, 0, 0, 1), rep(10, int32(0), 0, 0, 0, 0, 0, 0, 0, 1, 1))...),
+			"700 rows x 3 classes: 88.6% correct [86.0, 90.7] at 56.6% mean confidence: underconfident by 32.0 points. But between 0.93 and 1.00 it is overconfident by 16.0 points (100 rows)."},
 	} {
 		if got := c.d.Verdict(); got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
@@ -78,25 +83,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestVerdictBoundary: an interval that ends at 0 holds it.
-func TestVerdictBoundary(t *testing.T) {
-	d := doc(t, 1, "all", rep(10, 0.9, 0.9), rep(10, int32(1), 0)...)
-	for _, c := range []struct {
-		low, high float64
-		want      string
-	}{
-		{0, 0.1, "no overall miscalibration"}, {-0.1, 0, "no overall miscalibration"}, {0, 0, "no overall miscalibration"}, {-0.1, 0.1, "no overall miscalibration"},
-		{1e-300, 0.1, "overconfident by"}, {-0.1, -1e-300, "underconfident by"}, {math.NaN(), math.NaN(), "too few rows"},
-	} {
-		d.over.Interval = metrics.Interval{Low: c.low, High: c.high}
-		if got := d.Verdict(); !strings.Contains(got, ": "+c.want) {
-			t.Errorf("[%v, %v]: %s", c.low, c.high, got)
-		}
-	}
-}
-
 func TestGate(t *testing.T) {
-	d := doc(t, 1, "default,ece(bins=4,closed=right)", []float64{0.75, 0.25, 0.5, 0.125}, 1, 1, 0, 0)
+	d := doc(t, 1, "default,accuracy,ece_floor,ece(bins=4,closed=right)", []float64{0.75, 0.25, 0.5, 0.125}, 1, 1, 0, 0)
 	ece := d.Find("ece").Value.Value
 	for _, c := range []struct {
 		gate string
@@ -120,7 +108,7 @@ func TestGate(t *testing.T) {
 			t.Errorf("%q: %q, want %q", c.gate, got, c.want)
 		}
 	}
-	none := doc(t, 1, "default", nil)
+	none := doc(t, 1, "default,accuracy", nil)
 	for _, g := range []string{"ece>0", "ece<0", "nll.low>0", "accuracy<0.5"} {
 		p, err := ParseGate(g)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/eval"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -42,6 +43,9 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 			mean := m.Mean
 			if n := d.namesake(m); n != "" {
 				mean += " (here " + n + ")"
+			}
+			if c := m.Chance; c != nil {
+				mean += "; " + chance(c)
 			}
 			t.AppendRow(table.Row{m.Key, d.valueText(m), interval(m), mean})
 		}
@@ -79,7 +83,7 @@ func (d *Document) csvRows(before []string) (rows [][]string) {
 func (d *Document) plain(w io.Writer, width int) error {
 	const (
 		meaning      = 46 // columns of the longest in one line
-		leastMeaning = 20 // in fewer there is none: the words would stand one below the other
+		leastMeaning = 18 // in fewer there is none: the words would stand one below the other
 		mostKey      = 26 // columns of a key where meanings do not fit beside longer ones
 		padding      = 2  // of each column
 	)
@@ -142,11 +146,28 @@ func (d *Document) namesake(m *Metric) string {
 
 // meaning is a metric's, for a column of the table.
 func (d *Document) meaning(m *Metric) string {
+	if c := m.Chance; c != nil {
+		return d.gap(m) + " (" + chance(c) + ")"
+	}
+	return d.gap(m)
+}
+
+// chance says what calibration would show.
+func chance(c *eval.Chance) string {
+	if c.P < 1e-300 {
+		return fmt.Sprintf("floor %s, p < 1e-300", short(c.Floor))
+	}
+	return fmt.Sprintf("floor %s, p %.2g", short(c.Floor), c.P)
+}
+
+func (d *Document) gap(m *Metric) string {
 	switch n := d.namesake(m); {
-	case n != "" && m.Key == m.Name:
+	case n != "" && m.Key == m.Name && d.Find(n) != nil:
 		return "here the same as " + n
-	case n != "":
+	case n != "" && m.Key != m.Name:
 		return "here " + n + " with these options"
+	case m.Event == calib.Positive:
+		return strings.Replace(m.Short, "confidence and accuracy", "probability and frequency", 1)
 	}
 	return m.Short
 }

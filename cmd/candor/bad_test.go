@@ -538,7 +538,7 @@ func TestTwoClasses(t *testing.T) {
 		k.probs = append(k.probs, 1-b.probs[i], b.probs[i])
 	}
 	y := d.put("y.npy", b.labelFile(t))
-	const more = "default,base_rate,entropy"
+	const more = "default,accuracy,ece_positive,ece_top_label,base_rate,entropy"
 	db := evaluate(t, d.put("b.npy", npy(t, b.shape(), b.probs)), "--labels", y, "--metrics", more, "--task", "binary")
 	dc := evaluate(t, d.put("c.npy", npy(t, []int64{int64(b.rows), 1}, b.probs)), "--labels", y, "--metrics", more)
 	dk := evaluate(t, d.put("k.npy", npy(t, k.shape(), k.probs)), "--labels", y, "--metrics", more, "--task", "classification")
@@ -560,7 +560,7 @@ func TestTwoClasses(t *testing.T) {
 		t.Error("the texts do not say which ece it is")
 	}
 	for path, want := range map[string]string{d.at("b.npy"): "here the same as ece_positive", d.at("k.npy"): "here the same as ece_top_label"} {
-		if _, out, _ := candor(t, "eval", path, "--labels", y, "--task", map[string]string{d.at("b.npy"): "binary", d.at("k.npy"): "classification"}[path]); !strings.Contains(out, want) {
+		if _, out, _ := candor(t, "eval", path, "--labels", y, "--metrics", more, "--task", map[string]string{d.at("b.npy"): "binary", d.at("k.npy"): "classification"}[path]); !strings.Contains(out, want) {
 			t.Errorf("the table of %s does not say %q", path, want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // systems know the top label only.
 func TestLikeJudgesBinaryTasksAsTheSystemDoes(t *testing.T) {
 	dir := filepath.Join("..", "..", "testdata", "sample")
-	args := []string{filepath.Join(dir, "breast_cancer_probs.npy"), "--labels", filepath.Join(dir, "breast_cancer_labels.npy")}
+	args := []string{filepath.Join(dir, "breast_cancer_probs.npy"), "--labels", filepath.Join(dir, "breast_cancer_labels.npy"), "--metrics", "default,ece_positive,ece_top_label"}
 	for system, same := range map[string]string{"": "ece_positive", "torchmetrics": "ece_positive", "um": "ece_top_label",
 		"tfp": "ece_top_label", "guo": "ece_top_label", "blog": "ece_top_label"} {
 		a := args

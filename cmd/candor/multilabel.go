@@ -97,7 +97,11 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	spec.Memory = max(1, j.memory-used) // 0 would be no limit
 
 	shape := spec.Shape()
-	list, unasked, err := labelMetrics(f.metrics, shape)
+	wanted := f.metrics
+	if f.plot.file != "" {
+		wanted += ",ece_positive" // whose bins the picture has
+	}
+	list, unasked, err := labelMetrics(wanted, shape)
 	if err != nil {
 		return nil, usage("--metrics: %v", err)
 	}
@@ -132,16 +136,16 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	return m, nil
 }
 
-// labelMetrics reads a list of metrics, of which default has auroc besides; unasked are those that the word default alone stands for.
+// labelMetrics reads a list of metrics; unasked are those that the word default alone stands for.
 func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[string]bool, err error) {
-	const word, more = "default", ",auroc"
+	const word = "default"
 	unasked = map[string]bool{}
 	var named []string // parts of names with options too, which stand beside each other as they did
 	for _, p := range strings.Split(list, ",") {
 		switch p = strings.TrimSpace(p); p {
 		case "":
 		case word:
-			unsaid, err := eval.ParseMetrics(word+more, of)
+			unsaid, err := eval.ParseMetrics(word, of)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -151,9 +155,6 @@ func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[stri
 		default:
 			named = append(named, p)
 		}
-	}
-	if len(unasked) > 0 {
-		list += more
 	}
 	if l, err = eval.ParseMetrics(list, of); err != nil || len(named) == 0 {
 		return l, unasked, err

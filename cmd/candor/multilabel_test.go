@@ -212,7 +212,7 @@ func TestLabelFormats(t *testing.T) {
 	}
 	args := append([]string{"eval"}, s.args(t, d, "s")...)
 	for f, want := range map[string][]string{
-		"table":    {"60 rows x 23 labels. By the 95 % interval of each:", "The 20 of 23 labels with the largest ece", "Note: auroc: 1 of 23 labels have none:", "Next: --json"},
+		"table":    {"60 rows x 23 labels: off by ", "The 20 of 23 labels with the largest ece", "Note: auroc: 1 of 23 labels have none:", "Next: --json"},
 		"markdown": {"| ece | ", "| Label | Positives |", "> auroc: 1 of 23 labels"},
 		"csv":      {"label,metric,value,low", "macro,auroc,", "22,ece,", "\n4,auroc,,,"},
 	} {
@@ -343,7 +343,7 @@ func TestLabelsRefuse(t *testing.T) {
 	}
 	// By default what does not fit is left out, and that is said; what is asked for is kept.
 	code, out, errs := candor(t, append([]string{"eval"}, wide.args(t, d, "wide")...)...)
-	if code != 0 || !strings.Contains(errs, "without calibration_auc, aurc, auroc, which keep the distinct scores of 1,500 labels; with --max-memory ") || strings.Contains(out, "auroc") {
+	if code != 0 || !strings.Contains(errs, "without calibration_slope, calibration_intercept, auroc, which keep the distinct scores of 1,500 labels; with --max-memory ") || strings.Contains(out, "auroc") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if code, _, errs := candor(t, append([]string{"eval", "--fail-if", "auroc<0.5"}, wide.args(t, d, "wide")...)...); code != exitUsage || !strings.Contains(errs, "metrics auroc keep") {

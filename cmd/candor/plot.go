@@ -95,7 +95,16 @@ func (p *plot) also(of eval.Shape) string {
 	}
 	k, ok := p.kindOf(of)
 	switch {
-	case !ok || k.name == "reliability":
+	case !ok:
+		return ""
+	case k.name == "reliability":
+		// Bins of the other event than ece's, which a task of one or two classes may have.
+		switch {
+		case of.Classes <= 2 && p.asked && p.y == picture.Frequency:
+			return "ece_positive"
+		case of.Classes == 1 && p.asked && p.y == picture.Accuracy:
+			return "ece_top_label"
+		}
 		return ""
 	case k.name == "corp":
 		return "corp_mcb,corp_dsc,corp_unc"

@@ -30,7 +30,7 @@ func TestPlot(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{x, "--labels", y}, []string{score, ">accuracy<", ">400 rows x 4 classes. Right ", ">accuracy 0.", ">mean confidence 0.", ">Top label; 15 equal-width bins"}},
+		{[]string{x, "--labels", y}, []string{score, ">accuracy<", ">400 rows x 4 classes: ", ">accuracy 0.", ">mean confidence 0.", ">Top label; 15 equal-width bins"}},
 		{[]string{x, "--labels", y, "--plot-y", "frequency"}, []string{score, ">relative frequency of a right top label<"}},
 		{[]string{x, "--labels", y, "--plot-y", "gap"}, []string{score, ">accuracy - confidence<"}},
 		{[]string{x, "--labels", y, "--bins", "7", "--confidence", "0.9"}, []string{">Top label; 7 equal-width bins", ">90 % Wilson interval<", ">where 90 % of calibrated"}},

@@ -274,7 +274,7 @@ func TestDirichletInput(t *testing.T) {
 	}
 	doc := evaluate(t, x, "--labels", y, "--input", "dirichlet", "--metrics", "default,total_uncertainty,data_uncertainty")
 	plain := evaluate(t, d.put("p.npy", npy(t, s.shape(), mean)), "--labels", y, "--metrics", "default,entropy")
-	for _, key := range []string{"accuracy", "nll", "brier", "ece", "aurc"} {
+	for _, key := range []string{"accuracy", "nll", "brier", "ece", "augrc"} {
 		if got, want := doc.value(t, key), plain.value(t, key); math.Abs(got-want) > 1e-13 {
 			t.Errorf("%s is %v, of the means %v", key, got, want)
 		}

@@ -787,7 +787,7 @@ func (s *Spec) flags() (f uint8) {
 
 const (
 	stateMagic   = "cSTA"
-	stateVersion = 5
+	stateVersion = 6
 )
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.

@@ -38,13 +38,13 @@ func TestParseMetrics(t *testing.T) {
 		{"topk_accuracy(k=03),topk_accuracy(k=3)", 10, "topk_accuracy(k=3)"},
 		{"brier(form=sum),brier", 10, "brier(form=sum) brier"},
 		{"ece_positive,ece_top_label", 2, "ece_positive ece_top_label"},
-		{"default", 10, "accuracy nll brier ece ece_floor calibration_auc aurc"},
-		{"default", 1, "accuracy nll brier ece ece_positive ece_top_label ece_floor calibration_auc aurc"},
-		{"mce,default,all", 2, "mce accuracy nll brier ece ece_positive ece_top_label ece_floor calibration_auc aurc confidence overconfidence " +
-			"base_rate nll_infinite_rows perplexity entropy ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ace sce tace ece_equal_mass ece_sweep " +
+		{"default", 10, "accuracy nll brier ece calibration_auc brier_skill augrc"},
+		{"default", 1, "base_rate mean_p bias nll brier ece calibration_slope calibration_intercept brier_skill auroc"},
+		{"mce,default,all", 2, "mce accuracy nll brier ece calibration_auc brier_skill augrc confidence overconfidence " +
+			"base_rate mean_p bias oe_ratio nll_infinite_rows perplexity entropy ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ace sce tace ece_equal_mass ece_sweep " +
 			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p calibration_slope calibration_intercept " +
-			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 balanced_accuracy spherical rps brier_skill nll_skill " +
-			"brier_uncertainty brier_resolution brier_reliability brier_within_bin sharpness_class0 sharpness_class1 auroc auprc eaurc augrc oracle_accuracy oracle_auc " +
+			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 aurc balanced_accuracy spherical rps nll_skill " +
+			"brier_uncertainty brier_resolution brier_reliability brier_within_bin sharpness_class0 sharpness_class1 auroc auprc eaurc oracle_accuracy oracle_auc " +
 			"abstain_precision abstain_recall retention_accuracy retention_nll"},
 		{"oracle_accuracy(fraction=.050),oracle_accuracy( fraction = 5e-2 ),abstain_recall(fraction=0.1,most=03)", 10,
 			"oracle_accuracy(fraction=0.05) abstain_recall(fraction=0.1,most=3)"},
@@ -70,13 +70,13 @@ func TestParseMetrics(t *testing.T) {
 		}
 	}
 	for s, want := range map[Shape]string{
-		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse miscalibration_area crps_pwm crps_rolled mae bias ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 coverage_90 width_50 width_90 interval_score pinball quantile_mse pit_p rank_p",
-		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area mae bias ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse ence uce pit_p",
+		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 coverage_90 width_50 width_90 interval_score pinball quantile_mse pit_p rank_p",
+		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area bias mae ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse ence uce pit_p",
 		{Classes: 3, Kind: metrics.Quantiles}: "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score pinball quantile_mse pit_p",
 		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo high_variance_rows pareto_k_max",
-		{Classes: 3, Members: 2}:              "accuracy nll brier ece ece_floor calibration_auc aurc mutual_information disagreement",
-		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece ece_floor calibration_auc aurc knowledge_uncertainty",
-		{Classes: 3, Out: true}:               "accuracy nll brier ece ece_floor calibration_auc aurc ood_auroc ood_fpr95",
+		{Classes: 3, Members: 2}:              "accuracy nll brier ece calibration_auc brier_skill augrc mutual_information disagreement",
+		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece calibration_auc brier_skill augrc knowledge_uncertainty",
+		{Classes: 3, Out: true}:               "accuracy nll brier ece calibration_auc brier_skill augrc ood_auroc ood_fpr95",
 	} {
 		words := "default"
 		if !s.HasClasses() {
@@ -169,9 +169,9 @@ var (
 		crps_fair crps_pwm crps_rolled rmse mae ae_median sharpness sharpness_root sharpness_class0 sharpness_class1 miscalibration_area quantile_mse
 		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p temperature
 		nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled`)
-	// top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
+	// base_rate against what is said, three ways; top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
 	// with weights that can be trusted; errors with their sign; coverage_50 and width_50 at any level; the parts of wis; the root of zms
-	additions = []string{"topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
+	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
 		"bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "sigma_scale"}
 )
 

@@ -286,7 +286,6 @@ func inForecasts() []Descriptor {
 	}{
 		{regress.RMSE, Descriptor{Short: "root of the mean squared error", Meaning: "root mean squared error of the forecast's mean", Formula: "sqrt(mean (y - m)^2)", Range: units, Better: Lower}},
 		{regress.MAE, Descriptor{Short: "mean distance from the forecast's mean", Meaning: "mean absolute error of the forecast's mean", Formula: "mean |y - m|", Range: units, Better: Lower}},
-		{regress.Bias, Descriptor{Short: "observed minus forecast, on average", Meaning: "mean error: above 0 where forecasts are too low", Formula: "mean (y - m)", Range: "in the units of what was observed", Better: Zero}},
 		{regress.AEMedian, Descriptor{Short: "mean distance from the forecast's median", Meaning: "mean absolute error of the forecast's median", Formula: "mean |y - median|", Range: units, Better: Lower}},
 	} {
 		d := c.Descriptor
@@ -479,7 +478,13 @@ func alsoForecasts() []Descriptor {
 	const units = "[0, Inf), in the units of what was observed"
 	nllKeeps, nll := normalOf(regress.NLL, normal)
 	crpsKeeps, crps := normalOf(regress.CRPS, normal)
+	biasKeeps, bias := errorsOf(regress.Bias)
 	return []Descriptor{
+		{
+			Name: "bias", applies: ofMeans, Applies: needsMeans, check: noOptions, keeps: biasKeeps, value: bias,
+			Short: "mean forecast - observed: above 0 is too high", Meaning: "mean forecast minus what was observed: above 0 forecasts are too high",
+			Formula: "mean (m - y)", Range: "in the units of what was observed", Better: Zero, Source: "standard",
+		},
 		{
 			Name: "nll", Default: true, applies: ofNormals, Applies: needsNormals, check: noOptions, keeps: nllKeeps, value: nll,
 			Short: "surprise at y, in nats", Meaning: "negative log density of what was observed, in nats: it depends on the unit",

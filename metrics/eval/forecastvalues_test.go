@@ -180,7 +180,7 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 	sq := func(x float64) float64 { return x * x }
 	v := map[string]float64{}
 	v["mae"] = mean(func(r plainForecast) float64 { return math.Abs(r.y - r.mean) })
-	v["bias"] = mean(func(r plainForecast) float64 { return r.y - r.mean })
+	v["bias"] = mean(func(r plainForecast) float64 { return r.mean - r.y })
 	v["rmse"] = math.Sqrt(mean(func(r plainForecast) float64 { return sq(r.y - r.mean) }))
 	v["ae_median"] = mean(func(r plainForecast) float64 { return math.Abs(r.y - r.quantile(0.5)) })
 	v["sharpness"] = mean(func(r plainForecast) float64 { return sq(r.sd) })

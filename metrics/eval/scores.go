@@ -43,16 +43,28 @@ func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, ke
 	}, func(*Spec, Metric) []keeper { return []keeper{k} }
 }
 
-// skill answers 1 - S/S_ref, of which an infinite S makes -Inf.
-func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, reference float64)) func(*Evaluation, Metric) Value {
+// skillForm returns the form of the Brier score that skill is of.
+func (e *Evaluation) skillForm() score.BrierForm {
+	if e.Spec.Brier == score.BrierMinusOne {
+		return score.BrierSum // the other's zero is no perfect forecast's
+	}
+	return e.Spec.Brier
+}
+
+// skill answers 1 - S/S_ref, of which an infinite S makes -Inf, from S, S_ref and the interval of S.
+func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, reference float64), interval func(e *Evaluation) metrics.Interval) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
-		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+		v := Value{Interval: metrics.NoInterval()}
 		s, ref := of(e, m, keeping[*score.BaseRates](e, rows, baseRates.key))
 		switch v.Value = score.Skill(s, ref); {
 		case math.IsNaN(v.Value):
 			v.Reason = "all rows are of one class, of which the base rates are sure"
 		case math.IsInf(v.Value, -1):
 			v.Count, v.Reason = e.Loss.InfiniteRows(), e.infiniteText()
+		default:
+			i := interval(e)
+			v.Interval = metrics.Interval{Low: score.Skill(i.High, ref), High: math.Min(1, score.Skill(i.Low, ref))}
+			v.Method = "1 - the ends of the score's interval over the base rates' score, taken as it is; rows taken as independent"
 		}
 		return v
 	}
@@ -153,11 +165,11 @@ func inScores() []Descriptor {
 			Meaning: "Brier skill: the share of the Brier score of the set's own base rates that the forecasts save; below 0 they are worse",
 			Formula: "1 - brier/brier of the base rates", Range: "(-Inf, 1]", Better: Higher, Source: "Murphy 1973",
 			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) {
-				f := e.Spec.Brier
-				if f == score.BrierMinusOne {
-					f = score.BrierSum // its zero is no perfect forecast's
-				}
+				f := e.skillForm()
 				return e.Loss.Brier(f), r.Brier(f)
+			}, func(e *Evaluation) metrics.Interval {
+				_, v0 := e.implied()
+				return e.Loss.BrierIntervalAtLeast(e.skillForm(), e.Spec.Level, v0)
 			}),
 		},
 		{
@@ -165,7 +177,10 @@ func inScores() []Descriptor {
 			Short:   "share of the base rates' NLL saved",
 			Meaning: "skill in NLL: the share of the NLL of the set's own base rates that the forecasts save; below 0 they are worse",
 			Formula: "1 - nll/entropy of the base rates", Range: "[-Inf, 1]", Better: Higher, Source: "Gneiting and Raftery 2007",
-			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) { return e.Loss.NLL(), r.NLL() }),
+			value: skill(func(e *Evaluation, _ Metric, r *score.BaseRates) (float64, float64) { return e.Loss.NLL(), r.NLL() }, func(e *Evaluation) metrics.Interval {
+				v0, _ := e.implied()
+				return e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0)
+			}),
 		},
 	}
 	for _, t := range []struct {

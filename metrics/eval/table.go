@@ -67,6 +67,14 @@ type Value struct {
 	// Bound is how far it may be from what the rows would give, where the state has a grid for their scores: 0 if it is exact, NaN
 	// if it is not and nothing is known. 0 where there is no value.
 	Bound float64
+	// Chance is what calibration would show, of an ECE over bins that the outcomes have no say in; nil elsewhere.
+	Chance *Chance
+}
+
+// Chance is what an ECE would be by chance alone.
+type Chance struct {
+	Floor float64 // its mean under calibration, as ece_floor
+	P     float64 // the probability of one as large, as ece_p
 }
 
 func always(s Shape) bool { return s.HasClasses() }
@@ -158,14 +166,25 @@ func init() {
 		d = slices.Insert(d, slices.IndexFunc(d, func(d Descriptor) bool { return d.Name == name }), more...)
 	}
 	before("calibration_auc", inOrder())
+	before("nll", inEvents())
 	table = slices.Concat(d, inScores(), classSharpness(), inRanks(), inMembers(), inNumbers(), inForecasts(), inScaled())
+	for i := range table {
+		if d := &table[i]; slices.Contains(ofClasses, d.Name) || slices.Contains(ofEvents, d.Name) {
+			d.Default, d.defaults = true, func(s Shape) bool {
+				if s.Classes == 1 {
+					return slices.Contains(ofEvents, d.Name)
+				}
+				return slices.Contains(ofClasses, d.Name)
+			}
+		}
+	}
 	also(table, alsoForecasts()...)
 } // the answers look their metric up in the table
 
 func descriptors() []Descriptor {
 	return []Descriptor{
 		{
-			Name: "accuracy", Default: true, applies: always, check: noOptions,
+			Name: "accuracy", applies: always, check: noOptions,
 			Short:   "share of rows whose top class is the true one",
 			Meaning: "share of rows whose most probable class is the true one",
 			Formula: "mean [argmax_k p_k = y]", Range: "[0, 1]", Better: Higher, Source: "standard",
@@ -207,7 +226,7 @@ func descriptors() []Descriptor {
 			Meaning: "confidence minus accuracy: above 0 the model claims more than it keeps",
 			Formula: "mean (max_k p_k - [argmax_k p_k = y])", Range: "[-1, 1]", Better: Zero, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
-				return Value{Value: e.Loss.Overconfidence(), Interval: e.Loss.OverconfidenceInterval(e.Spec.Level), Method: normal}
+				return Value{Value: e.Loss.Overconfidence(), Interval: e.Loss.OverconfidenceInterval(e.Spec.Level), Method: meanMethod}
 			},
 		},
 		{
@@ -220,12 +239,13 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "nll", Default: true, applies: always, check: noOptions,
+			Name: "nll", applies: always, check: noOptions,
 			Short:   "mean surprise at the true class, in nats",
 			Meaning: "negative log-likelihood: surprise at the true class, in nats",
 			Formula: "mean -ln p_y, unclipped", Range: "[0, +Inf]", Better: Lower, Source: "Good 1952",
 			value: func(e *Evaluation, m Metric) Value {
-				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLInterval(e.Spec.Level), Method: normal}
+				v0, _ := e.implied()
+				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0), Method: meanMethod}
 				if n := e.Loss.InfiniteRows(); n > 0 {
 					v.Count = n
 					v.Reason = e.infiniteText()
@@ -248,7 +268,8 @@ func descriptors() []Descriptor {
 			Meaning: "exp(nll): as undecided as among this many equal classes",
 			Formula: "exp(mean -ln p_y)", Range: "[1, +Inf]", Better: Lower, Source: "Jelinek et al. 1977",
 			value: func(e *Evaluation, m Metric) Value {
-				v := Value{Value: e.Loss.Perplexity(), Interval: e.Loss.PerplexityInterval(e.Spec.Level), Method: "exp of nll's interval"}
+				v0, _ := e.implied()
+				v := Value{Value: e.Loss.Perplexity(), Interval: e.Loss.PerplexityIntervalAtLeast(e.Spec.Level, v0), Method: "exp of nll's interval"}
 				if e.Loss.InfiniteRows() > 0 {
 					v.Reason = "nll is infinite"
 				}
@@ -256,14 +277,15 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "brier", Default: true, applies: always, Options: "form=default|sum|minus_one|binary|per_class",
+			Name: "brier", applies: always, Options: "form=default|sum|minus_one|binary|per_class",
 			check:   func(m Metric) error { _, err := m.form(0); return err },
 			Short:   "squared distance of probabilities from truth",
 			Meaning: "squared distance of the probabilities from the truth",
 			Formula: "mean sum_k (p_k - [y = k])^2; binary: mean (p - y)^2", Range: "[0, 2]; binary [0, 1]", Better: Lower, Source: "Brier 1950",
 			value: func(e *Evaluation, m Metric) Value {
 				f, _ := m.form(e.Spec.Brier)
-				v := Value{Value: e.Loss.Brier(f), Interval: e.Loss.BrierInterval(f, e.Spec.Level), Method: normal}
+				_, v0 := e.implied()
+				v := Value{Value: e.Loss.Brier(f), Interval: e.Loss.BrierIntervalAtLeast(f, e.Spec.Level, v0), Method: meanMethod}
 				if f == score.BrierBinary && math.IsNaN(v.Value) {
 					v.Reason = "the binary form is for two classes"
 				}
@@ -281,26 +303,26 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "ece", Default: true, applies: always, check: binOptionsOK, Options: binOptions, event: byShape,
+			Name: "ece", applies: always, check: binOptionsOK, Options: binOptions, event: byShape,
 			Short:   "mean gap of confidence and accuracy, by bins",
 			Meaning: "expected calibration error: mean gap between confidence and accuracy, by bins",
 			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower,
 			Source: "Naeini et al. 2015; Guo et al. 2017", value: ece,
 		},
 		{
-			Name: "ece_positive", Default: true, applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: positive,
+			Name: "ece_positive", applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: positive,
 			Short:   "ece of the probability of class 1",
 			Meaning: "ece of the probability of class 1",
 			Formula: "(1/N) sum_bins |sum (p_1 - [y = 1])|", Range: "[0, 1]", Better: Lower, Source: "Naeini et al. 2015", value: ece,
 		},
 		{
-			Name: "ece_top_label", Default: true, applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: topLabel,
+			Name: "ece_top_label", applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: topLabel,
 			Short:   "ece of the top class's probability",
 			Meaning: "ece of the probability of the most probable class",
 			Formula: "(1/N) sum_bins |sum (max_k p_k - hit)|", Range: "[0, 1]", Better: Lower, Source: "Guo et al. 2017", value: ece,
 		},
 		{
-			Name: "ece_floor", Default: true, applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
+			Name: "ece_floor", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
 			Short:   "mean ece of perfect calibration at this N",
 			Meaning: "the ece that perfect calibration would show on average at this N",
 			Formula: "sqrt(2/pi) sum_bins sqrt(sum p(1-p)) / N", Range: "[0, 1]", Better: Neither, Source: "candor",
@@ -396,7 +418,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "calibration_auc", Default: true, applies: always, check: noOptions, event: decision, uncut: true,
+			Name: "calibration_auc", applies: always, check: noOptions, event: decision, uncut: true,
 			Short:   "how well confidence tells right from wrong",
 			Meaning: "how well confidence tells right from wrong: area under the ROC for being right",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal confidence, + right and - wrong", Range: "[0, 1]", Better: Higher,
@@ -417,7 +439,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "aurc", Default: true, applies: always, Options: aurcOwn.String(), own: aurcOwn, check: aurcOwn.check, event: decision, uncut: true, random: true,
+			Name: "aurc", applies: always, Options: aurcOwn.String(), own: aurcOwn, check: aurcOwn.check, event: decision, uncut: true, random: true,
 			Short:   "mean error rate of the most confident rows",
 			Meaning: "area under the risk-coverage curve: mean error rate, most confident rows first",
 			Formula: "(1/N) sum_k (errors among the k most confident rows)/k, ties in random order", Range: "[0, 1]", Better: Lower,
@@ -475,6 +497,9 @@ func ece(e *Evaluation, m Metric) Value {
 	switch e.binning(m).norm {
 	case l1:
 		v.Value, v.Interval, v.Method, v.Reason = p.ECE(), p.Interval(e.Spec.Level), eceMethod, p.IntervalReason()
+		if p.FloorReason() == "" {
+			v.Chance = &Chance{p.Floor(), p.P()}
+		}
 	case l2:
 		v.Value, v.Bound = p.RMSCE(), unknown(bound)
 	case largest:
@@ -587,6 +612,12 @@ func (d *Descriptor) In(of Shape) *Descriptor {
 	}
 	return d
 }
+
+// The default sets of classes; what is special to ensembles and the like comes besides.
+var (
+	ofClasses = []string{"accuracy", "nll", "brier", "brier_skill", "ece", "calibration_auc", "augrc"}
+	ofEvents  = []string{"base_rate", "mean_p", "bias", "calibration_slope", "calibration_intercept", "nll", "brier", "brier_skill", "ece", "auroc"}
+)
 
 // inDefault tells whether the metric is in the default set of such predictions.
 func (d *Descriptor) inDefault(of Shape) bool {

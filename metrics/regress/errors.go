@@ -18,7 +18,7 @@ const (
 	RMSE ErrorStat = iota
 	// MAE is the mean of |e|.
 	MAE
-	// Bias is the mean of e, of observed - predicted: above 0 the forecasts are too low.
+	// Bias is the mean of predicted - observed: above 0 the forecasts are too high.
 	Bias
 	// AEMedian is the mean of |observed - median|, the score that the median is best in. Of normal forecasts it is MAE, of
 	// quantiles it takes that of the level 0.5, of samples their quantile of type 7, which is the middle one or the mean of the
@@ -187,7 +187,11 @@ func (e *Errors) Value(s ErrorStat) float64 {
 	case s == RMSE:
 		return tally.Root(e.mean.Mean(&e.count, e.weighted))
 	}
-	return tally.Float(e.count.Mean(exact.Rat(e.first(s)), e.weighted))
+	v := tally.Float(e.count.Mean(exact.Rat(e.first(s)), e.weighted))
+	if s == Bias {
+		return 0 - v
+	}
+	return v
 }
 
 // ofMedian tells whether a statistic is of medians that are no means.

@@ -64,8 +64,8 @@ func TestErrorsRealSamples(t *testing.T) {
 	if v := e.Value(regress.RMSE); !errorsNear(v, meta.Computed.RMSE, 1e-12) {
 		t.Errorf("%v, want %v", v, meta.Computed.RMSE)
 	}
-	if v := e.Value(regress.Bias); !errorsNear(v, -meta.Computed.Bias, 1e-12) {
-		t.Errorf("%v, want %v", v, -meta.Computed.Bias)
+	if v := e.Value(regress.Bias); !errorsNear(v, meta.Computed.Bias, 1e-12) {
+		t.Errorf("%v, want %v", v, meta.Computed.Bias)
 	}
 }
 

@@ -137,7 +137,7 @@ func TestErrors(t *testing.T) {
 		for s, f := range map[regress.ErrorStat]func(i int) float64{
 			regress.RMSE:     func(i int) float64 { return mean[i] * mean[i] },
 			regress.MAE:      func(i int) float64 { return math.Abs(mean[i]) },
-			regress.Bias:     func(i int) float64 { return mean[i] },
+			regress.Bias:     func(i int) float64 { return -mean[i] },
 			regress.AEMedian: func(i int) float64 { return median[i] },
 		} {
 			m, se := moments(f)
@@ -284,7 +284,7 @@ func TestErrorsUnits(t *testing.T) {
 	if v := e.Value(regress.MAE); v != 5e299 {
 		t.Error("mae:", v)
 	}
-	if v := e.Value(regress.Bias); v != 5e-301 {
+	if v := e.Value(regress.Bias); v != -5e-301 {
 		t.Error("bias:", v)
 	}
 	se := math.Sqrt(4.0/3) / 2 * 0.5e300 // of 1, 1, 0 and 0 in units of 1e300

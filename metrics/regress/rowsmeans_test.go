@@ -60,7 +60,7 @@ func TestRowsMeans(t *testing.T) {
 		}
 		if p.Kind != metrics.Quantiles {
 			rmse := e.Value(regress.RMSE)
-			hold(p, "error", e.Value(regress.Bias))
+			hold(p, "error", -e.Value(regress.Bias))
 			hold(p, "abs_error", e.Value(regress.MAE))
 			hold(p, "squared_error", rmse*rmse)
 		}

@@ -45,7 +45,7 @@ func (l *Loss) over(s *exact.Sum) float64 {
 }
 
 // BaseRate returns the share of rows of class 1.
-func (l *Loss) BaseRate() float64 { return l.over(&l.base) }
+func (l *Loss) BaseRate() float64 { return l.event.Frequency(l.weighted) }
 
 // BaseRateInterval is Wilson's.
 func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
@@ -67,10 +67,98 @@ func (l *Loss) Overconfidence() float64 {
 	return m
 }
 
-// OverconfidenceInterval is that of a mean: of the rows' confidence minus hit.
+// OverconfidenceInterval is that of a mean, of the rows' confidence minus hit, whose variance is at least what it would be if the
+// confidences were right, the mean of c(1-c): few errors, or none, say little of how often there are some.
 func (l *Loss) OverconfidenceInterval(level float64) metrics.Interval {
 	m, se := l.top.MeanGap(l.weighted)
-	return metrics.Normal(m, se, level)
+	return metrics.Normal(m, l.atLeast(se, l.impliedBy(&l.top)), level)
+}
+
+// impliedBy returns the mean of p(1-p), the variance of a row's p - y if the scores are right.
+func (l *Loss) impliedBy(c *tally.Cell) float64 {
+	s := c.Spread()
+	return l.over(&s)
+}
+
+// atLeast returns a standard error of a mean that is not below that of rows with the variance v.
+func (l *Loss) atLeast(se, v float64) float64 {
+	if v > 0 && se-se == 0 {
+		return math.Max(se, math.Sqrt(v/l.effective()))
+	}
+	return se
+}
+
+// MeanP returns the mean probability of class 1, of one or two classes; NaN of more.
+func (l *Loss) MeanP() float64 {
+	if l.classes > 2 {
+		return math.NaN()
+	}
+	return l.event.Score(l.weighted)
+}
+
+// MeanPInterval is mean +- z*s/sqrt(n).
+func (l *Loss) MeanPInterval(level float64) metrics.Interval {
+	m := tally.Mean{S1: l.event.P, S2: l.event.PP}
+	return metrics.Normal(l.MeanP(), m.StdErr(&l.event.Weight, l.weighted), level)
+}
+
+// Bias returns MeanP minus BaseRate: 0 is best, above 0 class 1 is announced more often than it comes. NaN of more than two classes.
+func (l *Loss) Bias() float64 {
+	if l.classes > 2 {
+		return math.NaN()
+	}
+	m, _ := l.event.MeanGap(l.weighted)
+	return m
+}
+
+// BiasInterval is that of a mean, of the rows' p - y, whose variance is at least what it would be if the probabilities were right, the
+// mean of p(1-p); with weights sum w^2 p(1-p) / (sum w)^2 is that of the mean.
+func (l *Loss) BiasInterval(level float64) metrics.Interval {
+	if l.classes > 2 {
+		return metrics.NoInterval()
+	}
+	m, se := l.event.MeanGap(l.weighted)
+	if l.weighted {
+		if w := l.event.W.Float64(); se-se == 0 {
+			se = math.Max(se, math.Sqrt(math.Max(0, l.spread.Float64()))/w)
+		}
+		return metrics.Normal(m, se, level)
+	}
+	return metrics.Normal(m, l.atLeast(se, l.impliedBy(&l.event)), level)
+}
+
+// OERatio returns the rows of class 1 observed over those expected, BaseRate over MeanP: 1 is best, below it class 1 is announced more
+// often than it comes. NaN if none is expected.
+func (l *Loss) OERatio() float64 {
+	if l.event.P.IsZero() {
+		return math.NaN()
+	}
+	return exact.Ratio(&l.event.Y, &l.event.P)
+}
+
+// OERatioInterval is 1 - BiasInterval / MeanP, from 0 on: MeanP is taken as it is, and the outcomes as random.
+func (l *Loss) OERatioInterval(level float64) metrics.Interval {
+	b, p := l.BiasInterval(level), l.MeanP()
+	return metrics.Interval{Low: math.Max(0, 1-b.High/p), High: 1 - b.Low/p}
+}
+
+// BiasZ returns how far outcomes are above what was said, in standard deviations if that is right: sum w (y-p) / sqrt(sum w^2 p(1-p)).
+// It is +-Inf if all probabilities are 0 or 1 and some are wrong, and 0 if none is; NaN without rows.
+func (l *Loss) BiasZ() float64 {
+	g, v := l.event.Gap(), l.event.Spread()
+	if l.weighted {
+		v = l.spread.Clone()
+	}
+	gap, s := -g.Float64(), v.Float64()
+	switch {
+	case l.event.N == 0:
+		return math.NaN()
+	case s > 0:
+		return gap / math.Sqrt(s)
+	case gap == 0:
+		return 0
+	}
+	return math.Copysign(math.Inf(1), gap)
 }
 
 // NLL returns the mean negative log-likelihood in nats, -ln p_y without clipping: +Inf if a label got probability 0,
@@ -83,11 +171,15 @@ func (l *Loss) NLL() float64 {
 }
 
 // NLLInterval is mean +- z*s/sqrt(n); there is none of an infinite mean.
-func (l *Loss) NLLInterval(level float64) metrics.Interval {
+func (l *Loss) NLLInterval(level float64) metrics.Interval { return l.NLLIntervalAtLeast(level, 0) }
+
+// NLLIntervalAtLeast is NLLInterval where s^2, the variance of a row's NLL, is taken to be at least v0: what the model's own
+// probabilities say it is. A few rows without an error would otherwise have a narrow interval that misses the mean.
+func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	if l.infinite.N > 0 {
 		return metrics.NoInterval()
 	}
-	return metrics.Normal(l.NLL(), l.nll.StdErr(&l.top.Weight, l.weighted), level)
+	return metrics.Normal(l.NLL(), l.atLeast(l.nll.StdErr(&l.top.Weight, l.weighted), v0), level)
 }
 
 // FiniteNLL returns the mean over the rows whose label got a probability above 0.
@@ -105,7 +197,12 @@ func (l *Loss) Perplexity() float64 { return kernel.Exp64(l.NLL()) }
 
 // PerplexityInterval has the exponentials of NLLInterval's ends.
 func (l *Loss) PerplexityInterval(level float64) metrics.Interval {
-	i := l.NLLInterval(level)
+	return l.PerplexityIntervalAtLeast(level, 0)
+}
+
+// PerplexityIntervalAtLeast has those of NLLIntervalAtLeast's.
+func (l *Loss) PerplexityIntervalAtLeast(level, v0 float64) metrics.Interval {
+	i := l.NLLIntervalAtLeast(level, v0)
 	return metrics.Interval{Low: kernel.Exp64(i.Low), High: kernel.Exp64(i.High)}
 }
 
@@ -135,8 +232,14 @@ func (l *Loss) Brier(f BrierForm) float64 {
 
 // BrierInterval is mean +- z*s/sqrt(n) of the same form.
 func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
+	return l.BrierIntervalAtLeast(f, level, 0)
+}
+
+// BrierIntervalAtLeast is BrierInterval where the variance of a row's score, in the form BrierDefault, is taken to be at least v0, as by
+// NLLIntervalAtLeast.
+func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Interval {
 	scale, _ := f.of(l.classes)
-	return metrics.Normal(l.Brier(f), float64(scale*l.brier.StdErr(&l.top.Weight, l.weighted)), level)
+	return metrics.Normal(l.Brier(f), float64(scale*l.atLeast(l.brier.StdErr(&l.top.Weight, l.weighted), v0)), level)
 }
 
 // of returns what the score that is kept of rows of so many classes, BrierDefault, is multiplied by and what is added.

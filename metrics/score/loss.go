@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -33,7 +34,8 @@ type Loss struct {
 	decided  bool // top is of the caller's decisions
 
 	top      tally.Cell // score: the largest probability, or the decision's; outcome: it is the label's
-	base     exact.Sum  // weight of the rows of class 1
+	event    tally.Cell // outcome: the label is class 1; score: its probability, of one or two classes, and 0 of more
+	spread   exact.Sum  // with weights: sum w^2 p(1-p) over those
 	ranks    []exact.Sum
 	nll      tally.Mean
 	infinite tally.Weight // rows whose label got probability 0
@@ -42,6 +44,8 @@ type Loss struct {
 
 	v      []float64
 	counts []int64 // of a block's ranks
+	hit    []uint8 // rows of class 1
+	ones   []int32
 }
 
 var _ metrics.Accumulator = (*Loss)(nil)
@@ -84,6 +88,7 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 		l.v = make([]float64, n)
 	}
 	l.top.AddAll(b.Score[:n], b.Right[:n], b.Weights)
+	l.addEvent(b)
 	l.addNLL(s.NLL[:n], b.Weights)
 	squared(l.v[:n], b)
 	l.brier.Add(l.v[:n], &kernel.WindowBrier, &kernel.WindowBrier2, b.Weights)
@@ -96,9 +101,34 @@ func (l *Loss) AddBlock(b *metrics.Block) {
 		if r := rank(b, i); r < len(l.ranks) {
 			l.ranks[r].AddFloat(w)
 		}
-		if b.Labels[i] == 1 {
-			l.base.AddFloat(w)
+	}
+}
+
+// addEvent adds a block's labels of class 1, and of one or two classes their probabilities.
+func (l *Loss) addEvent(b *metrics.Block) {
+	n, labels, weights := b.Rows, b.Labels[:b.Rows], b.Weights
+	if b.Classes > 2 {
+		l.event.Weight.Add(n, weights)
+		if weights == nil {
+			var counts [2]int64
+			kernel.Counts(counts[:], labels)
+			l.event.Y.AddShifted(counts[1], 88)
 		}
+		for i, w := range weights {
+			if labels[i] == 1 {
+				l.event.Y.AddFloat(w)
+			}
+		}
+		return
+	}
+	p := b.Stats.Positive[:n]
+	if len(l.hit) < n {
+		l.hit, l.ones = make([]uint8, n), slices.Repeat([]int32{1}, n)
+	}
+	kernel.Hits(l.hit[:n], labels, l.ones[:n])
+	l.event.AddAll(p, l.hit[:n], weights)
+	for i, w := range weights {
+		l.spread.AddFloat(w * w * float64(p[i]*(1-p[i])))
 	}
 }
 
@@ -120,7 +150,7 @@ func (l *Loss) addNLL(v, weights []float64) {
 	}
 }
 
-// count adds the ranks and labels of rows without weights.
+// count adds the ranks of rows without weights.
 func (l *Loss) count(b *metrics.Block) {
 	clear(l.counts)
 	if len(l.counts) == 1 {
@@ -133,9 +163,6 @@ func (l *Loss) count(b *metrics.Block) {
 			l.ranks[r].AddShifted(c, 88)
 		}
 	}
-	var labels [2]int64
-	kernel.Counts(labels[:], b.Labels[:b.Rows])
-	l.base.AddShifted(labels[1], 88)
 }
 
 // rank returns the rank of row i's label; where ranks are not kept 0 for a hit and 1 for all else.
@@ -170,7 +197,8 @@ func (l *Loss) Merge(a metrics.Accumulator) error {
 	}
 	l.classes, l.weighted, l.decided = o.classes, o.weighted, o.decided
 	l.top.Merge(&o.top)
-	l.base.Merge(&o.base)
+	l.event.Merge(&o.event)
+	l.spread.Merge(&o.spread)
 	for i := range l.ranks {
 		l.ranks[i].Merge(&o.ranks[i])
 	}
@@ -183,7 +211,7 @@ func (l *Loss) Merge(a metrics.Accumulator) error {
 
 const (
 	lossMagic   = "cLOS"
-	lossVersion = 1
+	lossVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -200,7 +228,8 @@ func (l *Loss) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	e.U8(f)
 	l.top.Encode(&e)
-	e.Sum(&l.base)
+	l.event.Encode(&e)
+	e.Sum(&l.spread)
 	for i := range l.ranks {
 		e.Sum(&l.ranks[i])
 	}
@@ -227,7 +256,8 @@ func (l *Loss) UnmarshalBinary(data []byte) error {
 	n := NewLoss(&Options{TopK: int(k)})
 	n.classes, n.weighted, n.decided = int(classes), f&1 != 0, f&2 != 0
 	n.top.Decode(d)
-	n.base = d.Sum()
+	n.event.Decode(d)
+	n.spread = d.Sum()
 	for i := range n.ranks {
 		n.ranks[i] = d.Sum()
 	}
@@ -238,7 +268,7 @@ func (l *Loss) UnmarshalBinary(data []byte) error {
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("score.Loss: %w", err)
 	}
-	if min(n.top.N, n.infinite.N, n.nll.Over, n.brier.Over, n.entropy.Over) < 0 {
+	if min(n.top.N, n.event.N, n.infinite.N, n.nll.Over, n.brier.Over, n.entropy.Over) < 0 {
 		return fmt.Errorf("score.Loss: %w: a count is below 0", exact.ErrDamaged)
 	}
 	*l = *n

@@ -1,0 +1,279 @@
+package calib
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/cells"
+)
+
+// Surprise holds the outcomes of rows against the law that their scores state: each is 1 with the probability of its score, whatever the
+// others are.
+type Surprise struct {
+	Rows    int64
+	Weight  float64 // of the rows; their number without weights
+	Says    float64 // mean score
+	Happens float64 // share of rows with the event
+
+	// Z is sum w (y - p) / sqrt(sum w^2 p(1-p)): how far the outcomes are above what was said, in standard deviations. It is +-Inf if
+	// all scores are 0 or 1 and some are wrong, and 0 if none is.
+	Z float64
+	// P is the probability of outcomes at least so far from what was said, on either side: twice the smaller tail, at most 1. Where fewer
+	// than 20 outcomes of the less likely kind are expected it is exact, from the law of a sum of unequal Bernoulli trials; beyond, that
+	// law's expansion about the normal one by its third and fourth cumulants. With weights it is the normal tail of Z, or, where few are
+	// expected, that of Poisson's law for as many rows of equal weight, which is not smaller.
+	P float64
+}
+
+// Gap returns how much more is said than happens.
+func (s *Surprise) Gap() float64 { return s.Says - s.Happens }
+
+// fewSurprises is below how many expected surprises their law is computed exactly, and mostSurprises up to how many of them: with less
+// than 20 expected, more have a probability of 1e-24.
+const (
+	fewSurprises  = 20
+	mostSurprises = 100
+)
+
+// SurprisesOf returns the Surprise of all rows that r has seen, and those of so many left-closed bins of equal width, the last one
+// closed; a cell of the grid is in the bin of its mean score. Scores outside [0,1] are in none.
+func SurprisesOf(r cells.Ordered, bins int) (all Surprise, in []Surprise) {
+	edges := kernel.Edges(bins)
+	sums := make([]trials, bins)
+	weighted := r.Weighted()
+	each := func(f func(t *trials, x *cells.Cell)) {
+		at := 0
+		r.Each(func(x *cells.Cell) {
+			for at < bins-1 && edges[at+1] <= x.P {
+				at++
+			}
+			f(&sums[at], x)
+		})
+	}
+	each(func(t *trials, x *cells.Cell) { t.moments(x, weighted) })
+	var total trials
+	for i := range sums {
+		total.merge(&sums[i])
+	}
+	if !weighted {
+		// The law of all rows is that of the bins' together.
+		each(func(t *trials, x *cells.Cell) {
+			if t.expected < fewSurprises {
+				t.count(x)
+			}
+		})
+		if total.expected < fewSurprises {
+			for i := range sums {
+				if l := sums[i].law; l != nil {
+					total.convolve(l)
+				}
+			}
+		}
+	}
+	in = make([]Surprise, bins)
+	for i := range sums {
+		in[i] = sums[i].answer(weighted)
+	}
+	return total.answer(weighted), in
+}
+
+// trials is what is kept of rows: of each the less likely outcome is its surprise, which counts upward if it is the event.
+type trials struct {
+	rows           int64
+	weight, square float64 // sums of weights and of their squares
+	p, y           float64
+	gap            float64 // sum w (y - p), by the smaller of p and 1 - p
+	variance       float64 // sum w^2 p(1-p)
+	third, fourth  float64 // cumulants of rows without weights
+	expected       float64 // surprises, by weight
+	seen           float64 // surprises with the event, less those without
+	law            *trialLaw
+}
+
+// trialLaw has the probabilities of up to mostSurprises surprises: with the event, and without.
+type trialLaw struct{ up, down [mostSurprises + 1]float64 }
+
+func (t *trials) moments(x *cells.Cell, weighted bool) {
+	q, surprises, sign := x.P, x.Events, 1.0
+	if x.Q < x.P {
+		q, surprises, sign = x.Q, x.Weight-x.Events, -1
+	}
+	n, square := x.Weight, x.Weight
+	if weighted {
+		c := x.Tally()
+		square = c.W2.Float64()
+	}
+	v := float64(q * (1 - q))
+	t.rows += x.N
+	t.weight += n
+	t.square += square
+	t.p += float64(n * x.P)
+	t.y += x.Events
+	t.gap += float64(sign * (surprises - float64(n*q)))
+	t.variance += float64(square * v)
+	t.third += float64(sign * float64(n*float64(v*(1-2*q))))
+	t.fourth += float64(n * float64(v*(1-float64(6*v))))
+	t.expected += float64(n * q)
+	t.seen += float64(sign * surprises)
+}
+
+func (t *trials) merge(o *trials) {
+	t.rows += o.rows
+	t.weight += o.weight
+	t.square += o.square
+	t.p += o.p
+	t.y += o.y
+	t.gap += o.gap
+	t.variance += o.variance
+	t.third += o.third
+	t.fourth += o.fourth
+	t.expected += o.expected
+	t.seen += o.seen
+}
+
+// count adds a cell's rows to the law.
+func (t *trials) count(x *cells.Cell) {
+	if t.law == nil {
+		t.law = new(trialLaw)
+		t.law.up[0], t.law.down[0] = 1, 1
+	}
+	if x.Q < x.P {
+		addTrials(&t.law.down, x.N, x.Q)
+	} else {
+		addTrials(&t.law.up, x.N, x.P)
+	}
+}
+
+// addTrials adds n trials of probability q to the law of a sum.
+func addTrials(a *[mostSurprises + 1]float64, n int64, q float64) {
+	if q == 0 {
+		return
+	}
+	if n <= 4 {
+		for range n {
+			for k := len(a) - 1; k > 0; k-- {
+				a[k] = float64(a[k]*(1-q)) + float64(a[k-1]*q)
+			}
+			a[0] *= 1 - q
+		}
+		return
+	}
+	// The binomial law, as far as it is anything.
+	var b [mostSurprises + 1]float64
+	b[0] = kernel.Exp64(float64(float64(n) * kernel.Log1p64(-q)))
+	last := 0
+	for k := 1; k < len(b) && int64(k) <= n; k++ {
+		b[k] = b[k-1] * float64(n-int64(k)+1) / float64(k) * q / (1 - q)
+		if b[k] < 1e-40 && float64(k) > float64(n)*q {
+			break
+		}
+		last = k
+	}
+	convolved(a, &b, last)
+}
+
+// convolved makes a the law of the sum of two, the second of at most last.
+func convolved(a, b *[mostSurprises + 1]float64, last int) {
+	for k := len(a) - 1; k >= 0; k-- {
+		s := 0.0
+		for j := 0; j <= min(k, last); j++ {
+			s += float64(b[j] * a[k-j])
+		}
+		a[k] = s
+	}
+}
+
+func (t *trials) convolve(o *trialLaw) {
+	if t.law == nil {
+		l := *o
+		t.law = &l
+		return
+	}
+	convolved(&t.law.up, &o.up, mostSurprises)
+	convolved(&t.law.down, &o.down, mostSurprises)
+}
+
+func (t *trials) answer(weighted bool) Surprise {
+	s := Surprise{Rows: t.rows, Weight: t.weight, Says: t.p / t.weight, Happens: t.y / t.weight, P: 1}
+	switch {
+	case t.variance > 0:
+		s.Z = t.gap / math.Sqrt(t.variance)
+	case t.gap != 0:
+		s.Z = math.Inf(1)
+		if t.gap < 0 {
+			s.Z = math.Inf(-1)
+		}
+	}
+	if t.rows == 0 {
+		s.Z, s.P = math.NaN(), math.NaN()
+		return s
+	}
+	var above, below float64 // P(as many or more), P(as few or fewer)
+	switch {
+	case t.variance == 0:
+		if s.P = 0; t.gap == 0 {
+			s.P = 1
+		}
+		return s
+	case weighted:
+		if scale := t.square / t.weight; t.expected/scale < fewSurprises {
+			s.P = math.Min(1, 2*poissonTail(t.expected/scale, math.Abs(t.gap)/scale))
+			return s
+		}
+		above, below = kernel.Phi64(-s.Z), kernel.Phi64(s.Z)
+	case t.law != nil:
+		above, below = t.law.tails(int(t.seen))
+	default:
+		above, below = t.expansion(t.gap-0.5), t.expansion(t.gap+0.5)
+		below = 1 - below
+	}
+	s.P = math.Min(1, 2*math.Min(above, below))
+	return s
+}
+
+// tails returns the probabilities of a difference of d or more, and of d or less.
+func (l *trialLaw) tails(d int) (above, below float64) {
+	for i, a := range l.up {
+		for j, b := range l.down {
+			if i-j >= d {
+				above += float64(a * b)
+			}
+			if i-j <= d {
+				below += float64(a * b)
+			}
+		}
+	}
+	return above, below
+}
+
+// expansion returns the probability that the outcomes are further above what was said than by gap: Edgeworth's, to the second order.
+func (t *trials) expansion(gap float64) float64 {
+	sd := math.Sqrt(t.variance)
+	x := gap / sd
+	skew, excess := t.third/(t.variance*sd), t.fourth/(t.variance*t.variance)
+	if math.Abs(x) > 8 {
+		return kernel.Phi64(-x) // where an expansion says nothing
+	}
+	x2 := float64(x * x)
+	p := float64(skew/6*(x2-1)) + float64(excess/24*float64(x*(x2-3))) + float64(float64(skew*skew)/72*float64(x*(float64(x2*(x2-10))+15)))
+	density := kernel.Exp64(-x2/2) * 0.39894228040143267794
+	return math.Max(0, math.Min(1, kernel.Phi64(-x)+float64(density*p)))
+}
+
+// poissonTail returns the probability that a number of Poisson's law is as far from its mean as d, on the side where that is likelier.
+func poissonTail(mean, d float64) float64 {
+	if d <= 0 {
+		return 1
+	}
+	high, low := math.Ceil(mean+d-1e-9), math.Floor(mean-d+1e-9)
+	term, sum, below, above := kernel.Exp64(-mean), 0.0, 0.0, 1.0
+	for k := 0.0; k < high && k < 400; k++ {
+		sum += term
+		above = 1 - sum
+		if k <= low {
+			below = sum
+		}
+		term *= mean / (k + 1)
+	}
+	return math.Max(math.Max(0, above), below)
+}

@@ -1,0 +1,155 @@
+package eval
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+)
+
+// judge returns the judgement of the rows of one evaluation.
+func judge(t testing.TB, p *metrics.Predictions, list string) *Judgement {
+	t.Helper()
+	m, err := ParseMetrics(list, Shape{Classes: p.Classes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fill(t, Spec{Classes: p.Classes, Metrics: m}, p).Judge()
+}
+
+// sureRows draws rows of a calibrated model whose mean confidence is about c, as classes or as the event of a binary task.
+func sureRows(r *rand.Rand, n int, c float64, binary bool) *metrics.Predictions {
+	p := &metrics.Predictions{}
+	p.Rows, p.Classes = n, 3
+	if binary {
+		p.Classes = 1
+	}
+	for range n {
+		// Doubts of very different size, as a network's.
+		q := min(0.5, (1-c)*math.Exp(1.2*r.NormFloat64()-0.72))
+		y := int32(0)
+		if r.Float64() < q {
+			y = 1
+		}
+		if binary {
+			s := q
+			if r.IntN(3) == 0 {
+				s, y = 1-q, 1-y
+			}
+			p.F64 = append(p.F64, s)
+		} else {
+			p.F64 = append(p.F64, 1-q, q*0.75, q-q*0.75)
+		}
+		p.Labels = append(p.Labels, y)
+	}
+	return p
+}
+
+// TestJudgeFalsely: of calibrated models at most 6 % are found fault with, by their mean or by some bin, however few errors they make.
+func TestJudgeFalsely(t *testing.T) {
+	runs := check.Size(200, 600, 6000)
+	for _, binary := range []bool{false, true} {
+		for _, c := range []float64{0.90, 0.97, 0.99, 0.999} {
+			for _, n := range []int{50, 300, 3000} {
+				k := runs
+				if n == 3000 {
+					k = max(100, runs/4)
+				}
+				r := rand.New(rand.NewPCG(uint64(n), math.Float64bits(c)))
+				adverse := 0
+				for range k {
+					if j := judge(t, sureRows(r, n, c, binary), "nll"); j.Side != 0 || len(j.Off) > 0 {
+						adverse++
+					}
+				}
+				// Four standard deviations of a share of 6 %.
+				if most := 0.06 + 4*math.Sqrt(0.06*0.94/float64(k)); float64(adverse)/float64(k) > most {
+					t.Errorf("binary %v, confidence %v, %d rows: %d of %d sets are found fault with", binary, c, n, adverse, k)
+				}
+			}
+		}
+	}
+}
+
+// TestJudge: what has to be seen is seen, and on the right side.
+func TestJudge(t *testing.T) {
+	rep := func(n int, p float64, hits int) (s []float64, y []int32) {
+		for i := range n {
+			s = append(s, p)
+			y = append(y, int32(min(1, max(0, hits-i))))
+		}
+		return s, y
+	}
+	join := func(parts ...[2]any) *metrics.Predictions {
+		p := &metrics.Predictions{}
+		p.Classes = 1
+		for _, x := range parts {
+			p.F64 = append(p.F64, x[0].([]float64)...)
+			p.Labels = append(p.Labels, x[1].([]int32)...)
+		}
+		p.Rows = len(p.F64)
+		return p
+	}
+	part := func(n int, p float64, hits int) [2]any { s, y := rep(n, p, hits); return [2]any{s, y} }
+	for _, c := range []struct {
+		name string
+		p    *metrics.Predictions
+		side int
+		off  []int // signs of the runs
+	}{
+		// Said .2 and .8, happened .3 and .9: the top label's confidence is right on average.
+		{"low everywhere", join(part(5000, 0.2, 1500), part(5000, 0.8, 4500)), -1, []int{-1, -1}},
+		{"opposite", join(part(1000, 0.2, 300), part(1000, 0.8, 700)), 0, []int{-1, 1}},
+		{"hidden", join(part(2000, 0.3, 900), part(106, 0.95, 82)), -1, []int{-1, 1}},
+		{"all right", join(part(50, 0.007, 0)), 0, nil},
+		{"sure and wrong", join(part(50, 0.0, 0), part(50, 1.0, 40)), 1, []int{1}},
+		{"few rows", join(part(29, 0.9, 0)), 1, nil},
+	} {
+		j := judge(t, c.p, "nll")
+		var off []int
+		for _, r := range j.Off {
+			off = append(off, map[bool]int{true: 1, false: -1}[r.Gap > 0])
+		}
+		if j.Side != c.side || !slices.Equal(off, c.off) || j.Event != calib.Positive {
+			t.Errorf("%s: %+v, want side %d and runs %v", c.name, j, c.side, c.off)
+		}
+	}
+}
+
+// TestImpliedIntervals: intervals of means cover, in sets with few errors too.
+func TestImpliedIntervals(t *testing.T) {
+	runs := check.Size(200, 500, 4000)
+	for _, binary := range []bool{false, true} {
+		for _, c := range []float64{0.9, 0.98} {
+			for _, n := range []int{100, 1000} {
+				r := rand.New(rand.NewPCG(uint64(n), 77))
+				truth := fill(t, Spec{Classes: map[bool]int{true: 1, false: 3}[binary], Metrics: list(t, "nll,brier", map[bool]int{true: 1, false: 3}[binary])},
+					sureRows(r, 200_000, c, binary))
+				names := []string{"nll", "brier", "overconfidence", "accuracy"}
+				if binary {
+					names = append(names, "bias")
+				}
+				missed := map[string]int{}
+				for range runs {
+					e := fill(t, Spec{Classes: truth.Spec.Classes, Metrics: list(t, "nll,brier", truth.Spec.Classes)}, sureRows(r, n, c, binary))
+					for _, name := range names {
+						m := list(t, name, truth.Spec.Classes)[0]
+						if i, v := e.Value(m).Interval, truth.Value(m).Value; !(i.Low <= v && v <= i.High) {
+							missed[name]++
+						}
+					}
+				}
+				for name, k := range missed {
+					// .93 is asked for; four standard deviations of the runs, and what the truth of 200,000 rows is off.
+					if most := 0.07 + 4*math.Sqrt(0.07*0.93/float64(runs)); float64(k)/float64(runs) > most {
+						t.Errorf("binary %v, confidence %v, %d rows: %s is missed in %d of %d sets", binary, c, n, name, k, runs)
+					}
+				}
+			}
+		}
+	}
+}
