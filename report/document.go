@@ -347,7 +347,7 @@ func (m *Metric) object() object {
 	if m.Count > 0 {
 		o = append(o, field{"count", m.Count})
 	}
-	if m.Chance != nil {
+	if m.Chance.Known {
 		o = append(o, field{"floor", number(m.Chance.Floor)}, field{"p", number(m.Chance.P)})
 	}
 	o = append(o, field{"exact", m.Bound == 0})

@@ -44,7 +44,7 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 			if n := d.namesake(m); n != "" {
 				mean += " (here " + n + ")"
 			}
-			if c := m.Chance; c != nil {
+			if c := m.Chance; c.Known {
 				mean += "; " + chance(c)
 			}
 			t.AppendRow(table.Row{m.Key, d.valueText(m), interval(m), mean})
@@ -146,14 +146,14 @@ func (d *Document) namesake(m *Metric) string {
 
 // meaning is a metric's, for a column of the table.
 func (d *Document) meaning(m *Metric) string {
-	if c := m.Chance; c != nil {
+	if c := m.Chance; c.Known {
 		return d.gap(m) + " (" + chance(c) + ")"
 	}
 	return d.gap(m)
 }
 
 // chance says what calibration would show.
-func chance(c *eval.Chance) string {
+func chance(c eval.Chance) string {
 	if c.P < 1e-300 {
 		return fmt.Sprintf("floor %s, p < 1e-300", short(c.Floor))
 	}

@@ -169,6 +169,11 @@ func corpusFlags(c *corpus) {
 			c.eval(of+"scaled/"+kind, with(c.put("scaled", exact(kind, 13, 203, k), kind, dtypes[i]), "--temperature-scaled", "--seed", "3", "--metrics", "nll")...)
 		}
 	}
+	two := exactProbs(15, 203, 2)
+	for i, event := range []string{"0", "1"} {
+		args := with(c.put("two", two, "probs", dtypes[i]), "--event", event)
+		c.eval("event/"+event, with(args, "--metrics", allOf(eval.Shape{Classes: 1}))...)
+	}
 	quarters := exactProbs(11, 203, 3).each(func(p float64) float64 { return p / 4 })
 	for _, dtype := range dtypes {
 		c.eval("renormalize/"+dtype, with(c.put("quarters", quarters, "probs", dtype), "--renormalize", "--metrics", "default,nll,entropy,spherical,rps,sce,ace")...)
@@ -504,6 +509,8 @@ func corpusCompare(c *corpus) {
 			"--confidence", "0.9", "--bins", "10")...)
 		c.compared(fmt.Sprint(k, "/weights"), with(a, b, "--weights", w, "--on-invalid", "drop", "--like", "um")...)
 	}
+	two := c.put("two", exactProbs(70, 200, 2), "probs", "float32")
+	c.compared("event", with(two, c.put("twos", exactProbs(71, 200, 2), "probs", "float32")[0], "--event", "0")...)
 	var team []*set
 	for m := range 4 {
 		team = append(team, exactProbs(uint64(72+m), 60, 3))

@@ -67,12 +67,12 @@ type Value struct {
 	// Bound is how far it may be from what the rows would give, where the state has a grid for their scores: 0 if it is exact, NaN
 	// if it is not and nothing is known. 0 where there is no value.
 	Bound float64
-	// Chance is what calibration would show, of an ECE over bins that the outcomes have no say in; nil elsewhere.
-	Chance *Chance
+	Chance Chance // of an ECE; zero of anything else
 }
 
 // Chance is what an ECE would be by chance alone.
 type Chance struct {
+	Known bool    // not with weights, nor for entries of all classes
 	Floor float64 // its mean under calibration, as ece_floor
 	P     float64 // the probability of one as large, as ece_p
 }
@@ -498,7 +498,7 @@ func ece(e *Evaluation, m Metric) Value {
 	case l1:
 		v.Value, v.Interval, v.Method, v.Reason = p.ECE(), p.Interval(e.Spec.Level), eceMethod, p.IntervalReason()
 		if p.FloorReason() == "" {
-			v.Chance = &Chance{p.Floor(), p.P()}
+			v.Chance = Chance{true, p.Floor(), p.P()}
 		}
 	case l2:
 		v.Value, v.Bound = p.RMSCE(), unknown(bound)
