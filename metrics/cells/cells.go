@@ -130,6 +130,9 @@ func (c *Cells) Event() metrics.Event {
 	return c.opt.Event.Of(c.classes)
 }
 
+// Classes returns the number of classes of the rows, 1 of a binary task; 0 as long as there are none.
+func (c *Cells) Classes() int { return c.classes }
+
 const (
 	errEvent    = "cells: the event is none of a row"
 	errPositive = "cells: there is no positive class among more than two"

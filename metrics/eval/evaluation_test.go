@@ -834,7 +834,7 @@ func FuzzEvaluationUnmarshal(f *testing.F) {
 func reseal(b []byte) []byte {
 	const head, tail = 14, 8
 	c := slices.Clone(b)
-	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", "cERR", "cNRM", "cPIT", "cRKH", "cSPR", "rCAL", "rINT", "rQUA", stateMagic} {
+	for _, magic := range []string{"cAUD", "cLOS", "cBIN", "cCEL", "cCLS", "cCSC", "cRAT", "cMEA", "cDEC", "cRET", "cOOD", "cUNC", "cDVY", "cKNO", "cINF", "cCRP", "cERR", "cNRM", "cPIT", "cRKH", "cSPR", "rCAL", "rINT", "rQUA", stateMagic, MultilabelMagic} {
 		for at := 0; at+head+tail <= len(c); {
 			i := bytes.Index(c[at:], []byte(magic))
 			if i < 0 || at+i+head+tail > len(c) {
@@ -842,7 +842,7 @@ func reseal(b []byte) []byte {
 			}
 			at += i
 			n := binary.LittleEndian.Uint64(c[at+6:])
-			if magic == stateMagic && at == 0 {
+			if at == 0 {
 				n = uint64(len(c) - head - tail)
 				binary.LittleEndian.PutUint64(c[6:], n)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
@@ -108,28 +109,29 @@ type stored interface {
 	encoding.BinaryUnmarshaler
 }
 
-// held is an accumulator of an evaluation, and how many rows it is to have seen.
+// held is an accumulator of an evaluation, how many rows it is to have seen, and of how many classes these were; 0 of no rows.
 type held struct {
 	stored
-	rows int64
+	rows    int64
+	classes int
 }
 
 // states returns all accumulators, in the order in which a state has them.
 func (e *Evaluation) states() (l []held) {
 	for _, a := range e.accumulators() {
-		l = append(l, held{a, e.Audit.Rows})
+		l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
 	}
 	for i, k := range e.plan.more {
 		switch k.fed {
 		case out:
-			l = append(l, held{e.more[i].(stored), e.Out.Rows})
+			l = append(l, held{e.more[i].(stored), e.Out.Rows, e.Out.Classes})
 		case joint:
-			l = append(l, held{e.more[i].(stored), e.Audit.Rows})
+			l = append(l, held{e.more[i].(stored), e.Audit.Rows, e.Audit.Classes})
 		}
 	}
 	for _, m := range e.each {
 		for _, a := range m.accumulators() {
-			l = append(l, held{a, e.Audit.Rows})
+			l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
 		}
 	}
 	return l
@@ -156,6 +158,10 @@ func (h held) read(data []byte) error {
 	s := empty(h.stored)
 	if err := s.UnmarshalBinary(data); err != nil {
 		return err
+	}
+	// Merged into nothing they would make it one of their own classes.
+	if c, ok := s.(*cells.Cells); ok && c.Classes() != h.classes && (c.Classes() > 0 || c.Len() > 0) {
+		return fmt.Errorf("%w: cells of %d classes among rows of %d", exact.ErrDamaged, c.Classes(), h.classes)
 	}
 	if err := merge(h.stored, s); err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
