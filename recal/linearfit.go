@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/kernel"
 	"gonum.org/v1/gonum/floats"
@@ -189,22 +190,31 @@ func (c *coordinates) solve(v []float64) {
 	}
 }
 
-// rows does something for every row of W.
+// rows does something for every row of W. A panic is carried over to the caller, which could not recover that of a goroutine.
 func (c *coordinates) rows(newWorker func() func(j int)) {
 	threads := c.o.threads()
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	var wg sync.WaitGroup
+	var fault atomic.Pointer[any]
 	for i := range min(threads, c.k) {
 		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					fault.CompareAndSwap(nil, &r)
+				}
+			}()
 			do := newWorker()
-			for j := i; j < c.k; j += threads {
+			for j := i; j < c.k && fault.Load() == nil; j += threads {
 				do(j)
 			}
 		})
 	}
 	wg.Wait()
+	if f := fault.Load(); f != nil {
+		panic(*f)
+	}
 }
 
 // parameters writes what the coordinates x are.
