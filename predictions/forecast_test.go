@@ -765,3 +765,23 @@ func TestTableMemory(t *testing.T) {
 		t.Errorf("%d rows took %d bytes", rows, got)
 	}
 }
+
+// TestLongHeader: the time to read a header is in proportion to its length.
+func TestLongHeader(t *testing.T) {
+	read := func(size int) time.Duration {
+		table := []byte("mean,sd,observed," + strings.Repeat("x", size) + "\n1,2,3,4\n")
+		best := time.Duration(math.MaxInt64)
+		for range 2 {
+			start := time.Now()
+			from := &text{r: bytes.NewReader(table), line: 1}
+			if line, e := from.header(); e != nil || len(line) != len(table)-len("1,2,3,4\n") {
+				t.Fatal(len(line), e)
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	if small, large := read(1<<20), read(31<<20); large > 31*6*small {
+		t.Errorf("1 MiB takes %v, 31 MiB %v", small, large)
+	}
+}

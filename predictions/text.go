@@ -200,6 +200,7 @@ func longLine(line int64) *Error {
 
 // header reads the first line.
 func (t *text) header() ([]byte, *Error) {
+	var l firstLine
 	for b := []byte(nil); ; {
 		first := len(b) == 0
 		b, t.later = t.read(b, headerBytes)
@@ -209,7 +210,7 @@ func (t *text) header() ([]byte, *Error) {
 		if t.ended && (len(b) == 0 || b[len(b)-1] != '\n') {
 			b = append(b, '\n')
 		}
-		end := firstLine(b)
+		end := l.end(b)
 		switch {
 		case end > 0:
 			t.pending = bytes.Clone(b[end:])
@@ -279,18 +280,22 @@ func (q *quoting) lastLine(b []byte, separator byte) int {
 	return q.end
 }
 
-// firstLine returns the end of the first line of b, 0 if there is none. What separates cells is not known, and a quote opens one
-// behind all that may.
-func firstLine(b []byte) int {
-	quoted := false
-	for i, c := range b {
-		switch {
-		case c == '"' && quoted:
-			quoted = false
+// firstLine looks for the end of a text's first line. What separates cells is not known, and a quote opens one behind all that may.
+type firstLine struct {
+	at     int // looked at so far
+	quoted bool
+}
+
+// end returns the end of the first line of b, of which the first part was looked at before; 0 if there is none.
+func (l *firstLine) end(b []byte) int {
+	for ; l.at < len(b); l.at++ {
+		switch c := b[l.at]; {
+		case c == '"' && l.quoted:
+			l.quoted = false
 		case c == '"':
-			quoted = i == 0 || opens(b[i-1]) || b[i-1] == '"'
-		case c == '\n' && !quoted:
-			return i + 1
+			l.quoted = l.at == 0 || opens(b[l.at-1]) || b[l.at-1] == '"'
+		case c == '\n' && !l.quoted:
+			return l.at + 1
 		}
 	}
 	return 0
