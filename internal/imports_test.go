@@ -49,7 +49,7 @@ var rooms = []room{
 
 	// What turns results into pages, and what reads files, know the metrics and not each other.
 	{name: "report/...", allow: []string{"report/...", "metrics/...", pretty, plot}},
-	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", deflate, parquet}},
+	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/temporary", deflate, parquet}},
 	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact", "internal/pav",
 		gonum}},
 
@@ -70,6 +70,7 @@ var rooms = []room{
 
 	{name: "internal/exact"},
 	{name: "internal/pav"},
+	{name: "internal/temporary"},
 	{name: "internal/isa/isatest", allow: []string{"internal/isa"}},
 	{name: "internal/isa", allow: []string{cpuid}},
 	{name: "internal/check"},

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+
+	"github.com/candor-go/candor/internal/temporary"
 )
 
 // source reads the data of one array: from front to back by read, or, if rows are put together from several places, anywhere
@@ -125,16 +127,16 @@ func (s *source) spool(length int64) *Error {
 	if s.a.planes {
 		what, remedy = "with a member after the other", "set TMPDIR to a folder with room, or save the array by itself as an .npy file"
 	}
-	f, err := os.CreateTemp("", "candor-*.npy")
+	f, err := temporary.Create(os.TempDir(), 0o600)
 	if err != nil {
 		return fault(remedy, "no temporary file for an array %s: %v", what, err).because(err)
 	}
 	// Without a name the file goes with the process. Where open files cannot be removed, it is once it is closed.
-	gone := os.Remove(f.Name()) == nil
+	hidden := temporary.Hide(f)
 	s.closers = append(s.closers, func() error {
 		err := f.Close()
-		if !gone {
-			os.Remove(f.Name())
+		if !hidden {
+			temporary.Remove(f)
 		}
 		return err
 	})

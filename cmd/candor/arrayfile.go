@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/temporary"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/predictions"
 )
@@ -28,7 +29,7 @@ func newArrayFile(path string, shape []int64, t metrics.DType) (*arrayFile, erro
 	if replaced(path) {
 		a.file, err = besideFile(target(path))
 	} else {
-		a.file, err = os.CreateTemp("", "candor-*")
+		a.file, err = temporary.Create(os.TempDir(), 0o600)
 	}
 	if err != nil {
 		return nil, err
@@ -69,10 +70,7 @@ func (a *arrayFile) failure() error {
 }
 
 // remove takes the file away, if it is still there.
-func (a *arrayFile) remove() {
-	a.file.Close()
-	os.Remove(a.file.Name())
-}
+func (a *arrayFile) remove() { temporary.Remove(a.file) }
 
 // finish makes of the file what is wanted: what write writes, or, if that is nil, the array as it is.
 func (a *arrayFile) finish(c *cobra.Command, path string, write func(io.Writer) error) error {
@@ -109,14 +107,11 @@ func (a *arrayFile) finish(c *cobra.Command, path string, write func(io.Writer) 
 	if err != nil {
 		return err
 	}
-	if err = buffered(f); err == nil {
-		err = replace(f, target(path))
+	defer temporary.Remove(f)
+	if err := buffered(f); err != nil {
+		return err
 	}
-	if err != nil {
-		f.Close()
-		os.Remove(f.Name())
-	}
-	return err
+	return replace(f, target(path))
 }
 
 // replace closes a file and gives it its name.
@@ -124,5 +119,5 @@ func replace(f *os.File, path string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return temporary.Rename(f, path)
 }

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/internal/temporary"
 )
 
 // The exit codes.
@@ -21,7 +23,12 @@ const (
 	exitFault = 70 // a fault of ours
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	catchSignals()
+	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	temporary.RemoveAll() // what a fault of ours has left
+	os.Exit(code)
+}
 
 // failure is an error with the exit code that it ends in.
 type failure struct {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/candor-go/candor/internal/temporary"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/report"
 )
@@ -215,21 +213,12 @@ func checkFile(flag, path string, reads ...string) error {
 	if err != nil {
 		return cannotWrite(path, err)
 	}
-	f.Close()
-	os.Remove(f.Name())
+	temporary.Remove(f)
 	return nil
 }
 
 // besideFile creates an empty file in the folder of path, with the permissions that a new file gets.
-func besideFile(path string) (*os.File, error) {
-	for {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".candor-%016x", rand.Uint64()))
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
-}
+func besideFile(path string) (*os.File, error) { return temporary.Create(filepath.Dir(path), 0o666) }
 
 func cannotWrite(path string, err error) error {
 	return usage("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err))
@@ -258,18 +247,11 @@ func writeFile(path string, data []byte) error {
 	if err != nil {
 		return cannotWrite(path, err)
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	defer temporary.Remove(f)
+	if _, err = f.Write(data); err == nil {
+		err = replace(f, path)
 	}
 	if err != nil {
-		os.Remove(f.Name())
 		return cannotWrite(path, err)
 	}
 	return nil
