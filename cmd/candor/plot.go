@@ -161,6 +161,11 @@ func (p *plot) checkFile(other, written string, reads ...string) error {
 	if p.file != "" && written != "" && filepath.Clean(p.file) == filepath.Clean(written) {
 		return usage("--plot and %s both name %s; name another one", other, written)
 	}
+	if p.file != "" {
+		if err := picture.Check(p.format); err != nil {
+			return usage("--plot %s: %s", p.file, strings.TrimPrefix(err.Error(), "picture: "))
+		}
+	}
 	return checkFile("--plot", p.file, reads...)
 }
 

@@ -222,3 +222,19 @@ func TestCurvePictures(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
+
+// TestPlotWithoutTemporaryFolder: the font of a PDF needs one, and no other picture does.
+func TestPlotWithoutTemporaryFolder(t *testing.T) {
+	d := newDir(t)
+	x, y := d.put("x.npy", newSet(1, 50, 3).scores(t)), d.put("y.npy", newSet(1, 50, 3).labelFile(t))
+	for _, v := range []string{"TMPDIR", "TMP", "TEMP", "USERPROFILE"} {
+		t.Setenv(v, d.at("none"))
+	}
+	code, out, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("p.pdf"))
+	if code != exitUsage || out != "" || !strings.Contains(errs, "p.pdf: the font of a PDF goes through a temporary file: ") || !strings.Contains(errs, "set TMPDIR to a folder that may be written, or draw an .svg") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("p.svg")); code != exitDone {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}

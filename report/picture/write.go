@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,9 +45,28 @@ func FormatOf(file string) (format string, ok bool) {
 // dpi is the resolution of PNG files.
 const dpi = 180
 
+// Check tells why Write could not draw in a format: there is no such format, or no folder for temporary files, which the font of a PDF
+// goes through.
+func Check(format string) error {
+	if !slices.Contains(Formats(), format) {
+		return fmt.Errorf("picture: there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
+	}
+	if format != "pdf" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "candor-")
+	if err != nil {
+		return fmt.Errorf("picture: the font of a PDF goes through a temporary file: %w; set TMPDIR to a folder that may be written, or draw an .svg", err)
+	}
+	return os.Remove(dir)
+}
+
 // Write draws d in a format: "png" with 180 dots an inch, "svg" or "pdf". The same d gives the same bytes. Errors are
-// those of w, and an unknown format. The font of a PDF has the letters of Latin-1; what else a text has is a question mark.
+// those of w, and of Check. The font of a PDF has the letters of Latin-1; what else a text has is a question mark.
 func Write(w io.Writer, format string, d Drawing) error {
+	if err := Check(format); err != nil {
+		return err
+	}
 	width, height := d.size()
 	var c vg.CanvasSizer
 	var to io.WriterTo
@@ -59,8 +80,6 @@ func Write(w io.Writer, format string, d Drawing) error {
 	case "pdf":
 		pdf := &latinPDF{vgpdf.New(width, height)}
 		c, to = pdf, pdf
-	default:
-		return fmt.Errorf("picture: there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
 	d.draw(newPage(draw.New(c)))
 	var b bytes.Buffer
