@@ -114,7 +114,7 @@ func TestRefusal(t *testing.T) {
 	sl, l2 := state(t, l), score.NewLoss(nil)
 	mustRefuse(t, sl, "cLOS", 2, l2.UnmarshalBinary, func() bool { return string(state(t, l2)) == string(sl) })
 	sb, b2 := state(t, b), calib.NewBins(nil)
-	mustRefuse(t, sb, "cBIN", 1, b2.UnmarshalBinary, func() bool { return string(state(t, b2)) == string(sb) })
+	mustRefuse(t, sb, "cBIN", 2, b2.UnmarshalBinary, func() bool { return string(state(t, b2)) == string(sb) })
 	var a2 metrics.Audit
 	mustRefuse(t, auditState(audit), "cAUD", 1, a2.UnmarshalBinary, func() bool { return a2 == audit })
 }

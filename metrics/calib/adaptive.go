@@ -35,7 +35,7 @@ func (o *GeneralOptions) fill(b *Bins, s scores, t metrics.DType) {
 	kept, lost := o.above(s)
 	b.weighted = s.w != nil
 	b.lost.Merge(&lost)
-	b.add(kept.p, kept.p, kept.y, kept.w, t)
+	b.add(o.Event, kept.p, kept.p, kept.y, kept.w, t)
 }
 
 // count returns the number of bins of equal mass of n scores out of so many rows.

@@ -23,16 +23,18 @@ type Bins struct {
 
 	opt     Options
 	edges   []float64
-	given   bool // edges of any width
-	classes int  // of the predictions seen; 0 before the first
-	decided bool // scores are of the caller's decisions
-	scored  bool // bins are those of the caller's scores
+	wide    []float64 // those of EdgeTorch in float64; nil until there were scores that they are for
+	given   bool      // edges of any width
+	classes int       // of the predictions seen; 0 before the first
+	decided bool      // scores are of the caller's decisions
+	scored  bool      // bins are those of the caller's scores
 
 	idx  []int32
 	ones []int32
 	hit  []uint8
 	w    []float64
 	p    []float64
+	near []float64
 	sums []kernel.BinSum
 }
 
@@ -104,7 +106,7 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 		if b.decided = k.Decisions != nil; b.opt.HalfIsZero && k.Classes == 1 && !b.decided {
 			hit = b.halfIsZero(k)
 		}
-		b.add(by(p), p, hit, k.Weights, k.DType)
+		b.add(TopLabel, by(p), p, hit, k.Weights, k.DType)
 	case Positive:
 		if k.Classes > 2 {
 			panic(errPositive)
@@ -115,7 +117,7 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 		}
 		kernel.Hits(hit, k.Labels[:n], b.ones[:n])
 		p := k.Stats.Positive[:n]
-		b.add(by(p), p, hit, k.Weights, k.DType)
+		b.add(Positive, by(p), p, hit, k.Weights, k.DType)
 	case AllClasses:
 		width := k.Probs.Width
 		hit := b.hits(n * width)
@@ -134,7 +136,7 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 			}
 		}
 		p := b.entries(&k.Probs, n)
-		b.add(p, p, hit, w, k.DType)
+		b.add(AllClasses, p, p, hit, w, k.DType)
 	}
 }
 
@@ -179,16 +181,25 @@ func (b *Bins) halfIsZero(k *metrics.Block) []uint8 {
 	return hit
 }
 
-// add adds scores p with their outcomes and weights to the bins of by, which is p or as long.
-func (b *Bins) add(by, p []float64, y []uint8, w []float64, t metrics.DType) {
+// add adds scores p of an event with their outcomes and weights to the bins of by, which is p or as long. t is the type of the rows.
+func (b *Bins) add(event Event, by, p []float64, y []uint8, w []float64, t metrics.DType) {
+	edges, round := b.edges, false
+	if b.opt.Index == EdgeTorch && t == metrics.Float64 {
+		if round = event != Positive; !round {
+			edges = b.widen()
+		}
+	}
 	for len(p) > 0 {
 		n := min(len(p), kernel.MaxSum)
 		if len(b.idx) < n {
 			b.idx = make([]int32, n)
 		}
-		idx := b.idx[:n]
-		b.assign(idx, by[:n], t)
-		b.place(idx, by[:n], w)
+		idx, at := b.idx[:n], by[:n]
+		if round {
+			at = b.rounded(at)
+		}
+		b.assign(idx, at, edges, t)
+		b.place(idx, at, w)
 		if w != nil {
 			for i, c := range idx {
 				if c >= 0 {
@@ -203,17 +214,38 @@ func (b *Bins) add(by, p []float64, y []uint8, w []float64, t metrics.DType) {
 	}
 }
 
+// widen returns the edges of EdgeTorch in float64, which the bins have from now on.
+func (b *Bins) widen() []float64 {
+	if b.wide == nil {
+		b.wide = b.opt.wideEdges()
+		n := copy(b.lower, b.wide[:len(b.wide)-1])
+		copy(b.upper, b.wide[1:n+1])
+	}
+	return b.wide
+}
+
+// rounded returns scores in float32.
+func (b *Bins) rounded(p []float64) []float64 {
+	if b.near == nil {
+		b.near = make([]float64, kernel.MaxSum)
+	}
+	for i, v := range p {
+		b.near[i] = float64(float32(v))
+	}
+	return b.near[:len(p)]
+}
+
 // assign finds the bins.
-func (b *Bins) assign(idx []int32, p []float64, t metrics.DType) {
+func (b *Bins) assign(idx []int32, p, edges []float64, t metrics.DType) {
 	if b.given {
-		kernel.BinEdges(idx, p, b.edges, b.opt.Side)
+		kernel.BinEdges(idx, p, edges, b.opt.Side)
 		return
 	}
 	switch b.opt.Index {
 	case EdgeMul:
-		kernel.BinEqual(idx, p, b.edges, b.opt.Side)
-	case EdgeDiv, EdgeMul32:
-		kernel.BinEdges(idx, p, b.edges, b.opt.Side)
+		kernel.BinEqual(idx, p, edges, b.opt.Side)
+	case EdgeDiv, EdgeMul32, EdgeTorch:
+		kernel.BinEdges(idx, p, edges, b.opt.Side)
 	case FloorMul:
 		n := b.opt.bins()
 		for i, v := range p {
@@ -308,6 +340,9 @@ func (b *Bins) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: calib.Bins with and without confidence scores", metrics.ErrMismatch)
 	}
 	b.classes, b.weighted, b.decided, b.scored = o.classes, o.weighted, o.decided, o.scored
+	if o.wide != nil {
+		b.widen()
+	}
 	for i := range b.cells {
 		b.cells[i].Merge(&o.cells[i])
 	}
@@ -317,7 +352,7 @@ func (b *Bins) Merge(a metrics.Accumulator) error {
 
 const (
 	binsMagic   = "cBIN"
-	binsVersion = 1
+	binsVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -329,7 +364,7 @@ func (b *Bins) AppendBinary(dst []byte) ([]byte, error) {
 		e.U8(v)
 	}
 	var f uint8
-	for i, v := range []bool{o.BlogEdges, o.HalfIsZero, b.weighted, b.decided, b.scored} {
+	for i, v := range []bool{o.BlogEdges, o.HalfIsZero, b.weighted, b.decided, b.scored, b.wide != nil} {
 		if v {
 			f |= 1 << i
 		}
@@ -363,11 +398,14 @@ func (b *Bins) UnmarshalBinary(data []byte) error {
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("calib.Bins: %w", err)
 	}
-	if err := o.Validate(); err != nil || o.Bins == 0 || f > 31 || n != o.bins()+2 {
+	if err := o.Validate(); err != nil || o.Bins == 0 || f > 63 || n != o.bins()+2 || f&32 != 0 && o.Index != EdgeTorch {
 		return fmt.Errorf("calib.Bins: %w: its options are not valid", exact.ErrDamaged)
 	}
 	nb := NewBins(&o)
 	nb.classes, nb.weighted, nb.decided, nb.scored, nb.lost = classes, f&4 != 0, f&8 != 0, f&16 != 0, lost
+	if f&32 != 0 {
+		nb.widen()
+	}
 	for i := range nb.cells {
 		nb.cells[i].Decode(d)
 	}

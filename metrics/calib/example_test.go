@@ -185,7 +185,7 @@ func ExampleLike() {
 	// Output:
 	// um           0.195  bins=10,event=positive,one=overflow,zero=dropped,half_is_zero
 	// tfp          0.085  bins=10,event=positive,index=floor,half_is_zero
-	// torchmetrics 0.195  bins=10,event=positive,one=overflow,index=edges32
+	// torchmetrics 0.155  bins=10,event=positive,one=overflow,index=torch
 	// guo          0.195  bins=10,event=positive,closed=right,one=last_only,zero=nobin,index=edges32
 	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,blog_edges,half_is_zero
 }

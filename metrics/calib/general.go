@@ -164,8 +164,8 @@ func (o GeneralOptions) Validate() error {
 		return errors.New("calib: the binning has no such rule of edges")
 	case o.Side != kernel.LeftClosed && (sweeps || o.EdgeRule != OrderStatistic):
 		return errors.New("calib: these bins cannot be closed on the right")
-	case o.Binning == SweepEven && o.Index == EdgeMul32:
-		return errors.New("calib: a sweep has no float32 edges")
+	case o.Binning == SweepEven && o.Index >= EdgeMul32:
+		return errors.New("calib: a sweep has no edges of torch.linspace")
 	case o.Event == Positive && o.ClassConditional:
 		return errors.New("calib: a class-conditional error is of all classes or of the top label, not of the positive class")
 	case !o.ClassConditional && (o.MeanOfRoots || o.PresentClasses || o.ByFrequency):

@@ -3,6 +3,7 @@ package calib
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,9 @@ const (
 	EdgeDiv                // compared to the edges i/B
 	FloorMul               // floor(B*p), in the type of the scores, as TensorFlow does
 	EdgeMul32              // compared to the float32 edges of torch.linspace
+	// EdgeTorch is torchmetrics' way: scores of the positive class are compared to the edges of torch.linspace in their own type,
+	// float64 or else float32; those of other events are rounded to float32 and compared to the float32 edges.
+	EdgeTorch
 )
 
 // Options say which calibration error is meant. The zero value is candor's default: 15 equal-width bins of the top
@@ -77,7 +81,8 @@ const maxBins = 1 << 20
 //
 //	um            google/uncertainty_metrics, numpy: 30 bins, p = 0 dropped, p = 1 in an overflow bin
 //	tfp           tfp.stats and Keras metrics: floor(B*p), 15 bins
-//	torchmetrics  float32 edges, p = 1 in an overflow bin, 15 bins
+//	torchmetrics  edges of torch.linspace: of a binary task in the scores' type, of others in float32, to which the scores are
+//	              rounded; p = 1 in an overflow bin, 15 bins
 //	guo           temperature_scaling by an author of Guo et al. 2017: (a,b], float32 edges, p = 0 in no bin, 15 bins
 //	blog          "Metrics for uncertainty estimation": (a,b], 15 edges, so 14 bins, p = 0 in a bin of its own
 func Like(system string) (Options, error) {
@@ -87,7 +92,7 @@ func Like(system string) (Options, error) {
 	case "tfp":
 		return Options{Bins: 15, Event: TopLabel, Index: FloorMul, HalfIsZero: true}, nil
 	case "torchmetrics":
-		return Options{Bins: 15, Index: EdgeMul32, One: OverflowBin}, nil
+		return Options{Bins: 15, Index: EdgeTorch, One: OverflowBin}, nil
 	case "guo":
 		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeMul32, Zero: NoBin, One: LastBinOnly}, nil
 	case "blog":
@@ -110,7 +115,7 @@ func (o Options) Validate() error {
 	switch {
 	case o.Bins < 1 || o.Bins > maxBins || o.BlogEdges && o.Bins < 2:
 		return fmt.Errorf("calib: %d bins; there have to be 1 to %d (2 where they are edges)", o.Bins, maxBins)
-	case o.Event > AllClasses || o.Side > kernel.RightClosed || o.One > LastBinOnly || o.Zero > OwnBin || o.Index > EdgeMul32:
+	case o.Event > AllClasses || o.Side > kernel.RightClosed || o.One > LastBinOnly || o.Zero > OwnBin || o.Index > EdgeTorch:
 		return errors.New("calib: an option has no such value")
 	case o.Index == FloorMul && o.Side == kernel.RightClosed:
 		return errors.New("calib: floor(B*p) makes left-closed bins; it cannot be asked to close them on the right")
@@ -132,7 +137,7 @@ var (
 	sideNames  = []string{"left", "right"}
 	oneNames   = []string{"last", "overflow", "last_only"}
 	zeroNames  = []string{"first", "dropped", "nobin", "own"}
-	indexNames = []string{"edges", "divided", "floor", "edges32"}
+	indexNames = []string{"edges", "divided", "floor", "edges32", "torch"}
 )
 
 // String returns the options that differ from the default as "bins=30,zero=dropped,one=overflow", in a fixed order;
@@ -224,14 +229,25 @@ func (o Options) Text() string {
 	}
 	t = append(t, []string{"the last bin closed", "p >= 1 in an overflow bin", "the last bin closed, p > 1 in no bin"}[o.One])
 	t = append(t, []string{"p = 0 counted", "p = 0 dropped", "p = 0 in no bin", "p = 0 in its own bin"}[o.Zero])
-	t = append(t, []string{"edges i*(1/B)", "edges i/B", "bin floor(B*p)", "float32 edges"}[o.Index])
+	t = append(t, []string{"edges i*(1/B)", "edges i/B", "bin floor(B*p)", "float32 edges of torch.linspace",
+		torchText[o.Event]}[o.Index])
 	if o.HalfIsZero {
 		t = append(t, "p = 1/2 predicts class 0")
 	}
 	return strings.Join(t, "; ")
 }
 
-// edges returns the edges between bins.
+// torchText says by event which edges EdgeTorch has.
+var torchText = []string{
+	ByShape:    "edges of torch.linspace, of the positive class in the type of the scores, of the top label in float32",
+	TopLabel:   torchNarrow,
+	Positive:   "edges of torch.linspace in the type of the scores",
+	AllClasses: torchNarrow,
+}
+
+const torchNarrow = "scores rounded to float32; float32 edges of torch.linspace"
+
+// edges returns the edges between bins; of EdgeTorch those in float32.
 func (o Options) edges() []float64 {
 	n := o.bins()
 	e := kernel.Edges(n)
@@ -240,16 +256,31 @@ func (o Options) edges() []float64 {
 		for i := range e {
 			e[i] = float64(i) / float64(n)
 		}
-	case EdgeMul32:
-		// torch.linspace counts up from the start in its lower half and down from the end in its upper.
-		step := 1 / float32(n)
+	case EdgeMul32, EdgeTorch:
+		// Nothing is rounded before float32: a product has at most 45 digits, and so has its difference from 1.
+		step := float64(1 / float32(n))
 		for i := range e {
-			if i < (n+1)/2 {
-				e[i] = float64(step * float32(i))
-			} else {
-				e[i] = float64(1 - float32(step*float32(n-i)))
-			}
+			e[i] = float64(float32(linspace(step, i, n)))
 		}
+	}
+	return e
+}
+
+// linspace returns an edge of torch.linspace(0, 1, n+1), which counts up from 0 by steps in its lower half and down from 1 in its
+// upper. Product and difference are rounded once, for compilers fuse them.
+func linspace(step float64, i, n int) float64 {
+	if i < (n+1)/2 {
+		return step * float64(i)
+	}
+	return math.FMA(-step, float64(n-i), 1)
+}
+
+// wideEdges returns the edges of EdgeTorch in float64.
+func (o Options) wideEdges() []float64 {
+	n := o.bins()
+	e := make([]float64, n+1)
+	for i := range e {
+		e[i] = linspace(1/float64(n), i, n)
 	}
 	return e
 }

@@ -23,7 +23,7 @@ func every() (l []calib.Options) {
 				for side := kernel.LeftClosed; side <= kernel.RightClosed; side++ {
 					for one := calib.LastBin; one <= calib.LastBinOnly; one++ {
 						for zero := calib.FirstBin; zero <= calib.OwnBin; zero++ {
-							for index := calib.EdgeMul; index <= calib.EdgeMul32; index++ {
+							for index := calib.EdgeMul; index <= calib.EdgeTorch; index++ {
 								o := calib.Options{Bins: bins, Event: event, Side: side, One: one, Zero: zero, Index: index,
 									BlogEdges: f&1 != 0, HalfIsZero: f&2 != 0}
 								if o.Validate() == nil {
@@ -113,7 +113,7 @@ func TestStringAndSetDrawn(t *testing.T) {
 			Side:       kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")),
 			One:        calib.OneRule(rapid.IntRange(0, 2).Draw(t, "one")),
 			Zero:       calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero")),
-			Index:      calib.Index(rapid.IntRange(0, 3).Draw(t, "index")),
+			Index:      calib.Index(rapid.IntRange(0, 4).Draw(t, "index")),
 			BlogEdges:  rapid.Bool().Draw(t, "edges"),
 			HalfIsZero: rapid.Bool().Draw(t, "half"),
 		}
@@ -137,8 +137,8 @@ func TestText(t *testing.T) {
 			"positive class; 10 equal-width bins; left-closed; the last bin closed; p = 0 in no bin; edges i/B"},
 		{like(t, "um", 30), "top label; 30 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 dropped; edges i*(1/B); p = 1/2 predicts class 0"},
 		{like(t, "tfp", 15), "top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; bin floor(B*p); p = 1/2 predicts class 0"},
-		{like(t, "torchmetrics", 15), "top label, or of a binary task the positive class; 15 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 counted; float32 edges"},
-		{like(t, "guo", 15), "top label; 15 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in no bin; float32 edges"},
+		{like(t, "torchmetrics", 15), "top label, or of a binary task the positive class; 15 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 counted; edges of torch.linspace, of the positive class in the type of the scores, of the top label in float32"},
+		{like(t, "guo", 15), "top label; 15 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in no bin; float32 edges of torch.linspace"},
 		{like(t, "blog", 15), "top label; 14 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in its own bin; edges i*(1/B); p = 1/2 predicts class 0"},
 		{calib.Options{Event: calib.AllClasses}, "every class of every row; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B)"},
 	} {
@@ -153,7 +153,7 @@ func TestSetErrors(t *testing.T) {
 		{"bins", "0", "positive whole number"}, {"bins", "-3", "positive whole number"}, {"bins", "", "positive whole number"},
 		{"bins", "1e2", "positive whole number"}, {"event", "bottom", "one of shape, top, positive, all"}, {"closed", "", "one of left, right"},
 		{"one", "first", "one of last, overflow, last_only"}, {"zero", "0", "one of first, dropped, nobin, own"},
-		{"index", "torch", "one of edges, divided, floor, edges32"}, {"blog_edges", "maybe", "switch"},
+		{"index", "linspace", "one of edges, divided, floor, edges32, torch"}, {"blog_edges", "maybe", "switch"},
 		{"half_is_zero", "1", "switch"}, {"width", "3", "there is no option \"width\""}, {"", "", "there is no option"},
 	} {
 		o := calib.Options{Bins: 7, Event: calib.Positive, Side: kernel.RightClosed, One: calib.OverflowBin, Zero: calib.DropZero,
@@ -177,7 +177,7 @@ func TestSetErrors(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, o := range []calib.Options{
-		{Bins: -1}, {Bins: 1<<20 + 1}, {Bins: 1, BlogEdges: true}, {Event: 4}, {Side: 2}, {One: 3}, {Zero: 4}, {Index: 4},
+		{Bins: -1}, {Bins: 1<<20 + 1}, {Bins: 1, BlogEdges: true}, {Event: 4}, {Side: 2}, {One: 3}, {Zero: 4}, {Index: 5},
 		{Index: calib.FloorMul, Side: kernel.RightClosed},
 	} {
 		err := o.Validate()
@@ -216,7 +216,7 @@ func TestEdgesRise(t *testing.T) {
 		if testing.Short() && n > 1<<16 && n != 1<<17 {
 			continue
 		}
-		for index := calib.EdgeMul; index <= calib.EdgeMul32; index++ {
+		for index := calib.EdgeMul; index <= calib.EdgeTorch; index++ {
 			b := calib.NewBins(&calib.Options{Bins: n, Index: index, Event: calib.Positive})
 			if err := metrics.NewPass(nil, b).Add(p); err != nil {
 				t.Fatal(err)
@@ -375,7 +375,7 @@ func FuzzBinsUnmarshal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		var b calib.Bins
 		_ = b.UnmarshalBinary(payload)
-		s := exact.Seal("cBIN", 1, payload)
+		s := exact.Seal("cBIN", 2, payload)
 		if b.UnmarshalBinary(s) != nil {
 			return
 		}

@@ -25,6 +25,7 @@ func ExampleOptions() {
 		{One: calib.LastBinOnly},
 		{Index: calib.EdgeDiv},
 		{Index: calib.EdgeMul32},
+		{Index: calib.EdgeTorch},
 		{Index: calib.FloorMul},
 		{Event: calib.AllClasses},
 	} {
@@ -53,6 +54,7 @@ func ExampleOptions() {
 	// bins=10,one=last_only               [1 0 1 0 0 1 0 0 0 2] 0.5200
 	// bins=10,index=divided               [1 0 0 1 0 0 1 0 0 2] 0.5200
 	// bins=10,index=edges32               [1 0 1 0 0 1 0 0 0 2] 0.5200
+	// bins=10,index=torch                 [1 0 1 0 0 0 1 0 0 2] 0.5200
 	// bins=10,index=floor                 [1 0 0 1 0 0 1 0 0 2] 0.5200
 	// bins=10,event=all                   [3 0 1 0 1 1 1 0 0 3] 0.5200
 	// true true true 7

@@ -67,7 +67,7 @@ func TestNegativeCounts(t *testing.T) {
 		bad := append([]byte{}, payload...)
 		bad[at] |= 0x80
 		var c calib.Bins
-		if err := c.UnmarshalBinary(exact.Seal("cBIN", 1, bad)); !errors.Is(err, exact.ErrDamaged) {
+		if err := c.UnmarshalBinary(exact.Seal("cBIN", 2, bad)); !errors.Is(err, exact.ErrDamaged) {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}

@@ -461,7 +461,7 @@ func decision(calib.Options, int) calib.Event { return calib.TopLabel }
 const (
 	fixedOptions = "bins=N, closed=left|right, " + ruleOptions
 	oneNorm      = "bins=N, adaptive, closed=left|right, " + ruleOptions
-	ruleOptions  = "one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32, blog_edges, half_is_zero"
+	ruleOptions  = "one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32|torch, blog_edges, half_is_zero"
 
 	deLong     = "DeLong's, of the ranks; rows taken as independent"
 	mceMethod  = "simultaneous over the bins; rows taken as independent"
