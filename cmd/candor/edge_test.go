@@ -189,7 +189,7 @@ func TestDefined(t *testing.T) {
 			"eaurc(replicates=20)": 0, "augrc(replicates=20)": 0, "oracle_accuracy": 1, "abstain_precision": nan, "abstain_precision(fraction=0.3,most=2)": 0, "abstain_recall": nan, "retention_accuracy": 1, "retention_nll": 0,
 			"spherical": 0, "rps": 0, "brier_skill": 1, "nll_skill": 1, "brier_reliability": 0, "brier_within_bin": 0, "brier_reliability(as_coded=tfp)": 0}},
 		{"right and sure binary", map[string]float64{"auroc": 1, "auprc": 1, "oracle_auc": 1, "auroc(thresholds=20)": 1, "brier_reliability": 0, "brier_skill": 1, "nll_skill": 1}},
-		{"wrong and sure binary", map[string]float64{"auroc": 0, "augrc(replicates=20)": 41.0 / 80, "abstain_recall(fraction=0.7)": 0.7, "nll_skill": math.Inf(-1), "retention_nll": math.Inf(1), "spherical": 1, "rps": 1}},
+		{"wrong and sure binary", map[string]float64{"auroc": 0, "augrc(replicates=20)": 0.5, "abstain_recall(fraction=0.7)": 0.7, "nll_skill": math.Inf(-1), "retention_nll": math.Inf(1), "spherical": 1, "rps": 1}},
 		{"wrong", map[string]float64{"auroc": 0, "eaurc(replicates=20)": 0, "oracle_accuracy(fraction=0.3)": 0.3, "abstain_precision(fraction=0.3,most=2)": 1, "retention_accuracy": 1.0 / 41}},
 		{"all 0", map[string]float64{"auroc": 0.5, "brier_resolution": 0, "brier_within_bin": 0, "oracle_auc(within=0.1)": 1}},
 		{"halves", map[string]float64{"auroc": 0.5, "brier_resolution": 0, "brier_within_bin": 0, "spherical": 1 - math.Sqrt2/2}},

@@ -253,7 +253,7 @@ func inRanks() []Descriptor {
 			Name: "augrc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, random: true,
 			Short:   "mean share of silent failures over coverage",
 			Meaning: "area under the generalized risk-coverage curve: mean share of rows that are answered and wrong",
-			Formula: "sum_cells (m E + e (m+1)/2)/N^2, e errors among m rows, E before", Range: "[0, 1/2]", Better: Lower,
+			Formula: "sum_cells (m E + e m/2)/N^2, e errors among m rows, E before: (1-AUROC) a (1-a) + (1-a)^2/2, a the accuracy", Range: "[0, 1/2]", Better: Lower,
 			Source: "Traub et al. 2024",
 			value:  risk((*rank.Ranking).AUGRC, func(i *rank.Intervals) metrics.Interval { return i.AUGRC }, 0),
 		},

@@ -104,7 +104,7 @@ func ExampleRanking_Intervals() {
 	// Output:
 	// 0.3333: 0.1 to 1.0
 	// 0.1250: 0.0 to 1.0
-	// 0.2500: 0.1 to 0.6
+	// 0.1875: 0.0 to 0.5
 }
 
 func ExampleRanking_OracleAccuracy() {

@@ -103,7 +103,7 @@ func (h *hand) areas(u *urn) (aurc, eaurc, augrc float64) {
 		}
 		if e > 0 || errors > 0 {
 			a.add(e + float64((errors-float64(e*before/m))*harmonic(before, m, false)))
-			g.add(float64(m*errors) + float64(e*(m+1)/2))
+			g.add(float64(m*errors) + float64(e*m/2))
 		}
 		before += m
 		errors += e
@@ -168,7 +168,7 @@ func (r *Ranking) Intervals(level float64, o *Resampling) Intervals {
 	return Intervals{
 		AURC:  interval(v[0], aurc, loose, 1),
 		EAURC: interval(v[1], eaurc, loose, 1),
-		AUGRC: interval(v[2], augrc, bound, 0.5+0.5/r.total()),
+		AUGRC: interval(v[2], augrc, bound, 0.5),
 	}
 }
 

@@ -49,7 +49,7 @@ func TestTiesAreMeansOverOrders(t *testing.T) {
 		fraction := float64(r.IntN(n+1)) / float64(n)
 		handed := int(math.Floor(float64(n) * fraction))
 		count := 0.0
-		var aurc, augrc, oracle, wrong, retained, helped, trapezoid float64
+		var aurc, augrc, points, oracle, wrong, retained, helped, trapezoid float64
 		orders(p, func(order []int) {
 			count++
 			errors, kept := 0.0, 0.0
@@ -58,7 +58,8 @@ func TestTiesAreMeansOverOrders(t *testing.T) {
 				errors += float64(1 - p.Labels[i])
 				last = errors / float64(k+1)
 				aurc += last
-				augrc += errors / float64(n)
+				points += errors / float64(n)
+				augrc += (errors - float64(1-p.Labels[i])/2) / float64(n)
 				kept += 1 - last
 			}
 			lost := 0.0
@@ -70,7 +71,7 @@ func TestTiesAreMeansOverOrders(t *testing.T) {
 			retained += (kept + 1) / float64(n+1)
 			trapezoid += (kept + 1 - (1+1-last)/2) / float64(n)
 		})
-		helped = 1 - augrc/count/float64(n+1)
+		helped = 1 - points/count/float64(n+1)
 		x := rank.Of(of(t, p))
 		errors := 0.0
 		for _, y := range p.Labels {

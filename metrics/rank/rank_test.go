@@ -266,3 +266,41 @@ func TestBoundOfFirstCell(t *testing.T) {
 		}
 	}
 }
+
+// TestAUGRC holds the identity with AUROC and the accuracy, the published range, and that of a single row.
+func TestAUGRC(t *testing.T) {
+	for _, c := range []struct {
+		labels []int32
+		want   float64
+	}{{[]int32{0}, 0.5}, {[]int32{1}, 0}, {[]int32{0, 0, 0}, 0.5}, {[]int32{0, 1}, 0.125}, {[]int32{1, 0}, 0.375}, {[]int32{0, 1, 1, 1}, 1.0 / 32}} {
+		p := binary(make([]float64, len(c.labels)), c.labels)
+		for i := range p.F64 {
+			p.F64[i] = float64(i+1) / 16
+		}
+		if got, _ := rank.Of(of(t, p)).AUGRC(); got != c.want {
+			t.Errorf("%v: %v, want %v", c.labels, got, c.want)
+		}
+	}
+	for seed, values := range []int{0, 3, 40, 1000} {
+		for _, weighted := range []bool{false, true} {
+			p := drawn(uint64(seed)+90, 700, values)
+			right, rows := 0.0, 0.0
+			for i, y := range p.Labels {
+				w := 1.0
+				if weighted {
+					w = float64(i%5) + 0.25
+					p.Weights = append(p.Weights, w)
+				}
+				right += w * float64(y)
+				rows += w
+			}
+			x := rank.Of(of(t, p))
+			got, _ := x.AUGRC()
+			area, _ := x.AUROC()
+			a := right / rows
+			if want := (1-area)*a*(1-a) + (1-a)*(1-a)/2; !near(got, want, 1e-15) {
+				t.Errorf("%d values, weighted %v: %v, want %v", values, weighted, got, want)
+			}
+		}
+	}
+}

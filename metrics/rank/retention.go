@@ -308,17 +308,19 @@ func (o *AreaOptions) oracle() bool { return o != nil && o.Oracle }
 //
 //	1 - n/(n+1) AURC
 //
-// and by an oracle's help 1 - n/(n+1) AUGRC, with trapezoids 1 - AURC + e/2n, e the share without the event, and with
-// weights the integral in either case. NaN without rows. bound is as for AURC.
+// and by an oracle's help 1 - n/(n+1) (AUGRC + e/2n), e the share without the event. With trapezoids it is 1 - AURC + e/2n, or
+// 1 - AUGRC, and with weights the integral in either case. NaN without rows. bound is as for AURC.
 //
 // Source: uncertainty-baselines' retention curves; Filos et al. 2019.
 func (r *Ranking) RetentionAccuracy(o *AreaOptions) (area, bound float64) {
 	a, bound := r.AURC()
-	if o.oracle() {
-		a, bound = r.AUGRC()
-	}
 	n := r.total()
 	w := r.rows.Weighted()
+	if o.oracle() {
+		if a, bound = r.AUGRC(); !w && n > 0 {
+			a = r.silent(r.pairs.Rest + 1)
+		}
+	}
 	return 1 - o.area(a, r.pairs.Rest/n, n, w), o.area(bound, 0, n, w)
 }
 

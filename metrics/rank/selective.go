@@ -36,14 +36,14 @@ func least(errors, rest float64, weighted bool) float64 {
 	return (errors - float64(rest*harmonic(rest, errors, false))) / n
 }
 
-// AUGRC returns the area under the generalized risk-coverage curve, in [0, 1/2 + 1/2n], 0 is best: the mean, over the
-// numbers of rows that are answered from the highest score down, of the share of all rows that are answered and without the
-// event. With E of n rows without the event it is
+// AUGRC returns the area under the generalized risk-coverage curve, in [0, 1/2], 0 is best: the mean, over the coverages of
+// rows that are answered from the highest score down, of the share of all rows that are answered and without the event. With
+// the share a of rows with the event it is
 //
-//	(E (n-E) (1 - AUROC) + E (E+1)/2) / n^2
+//	a (1-a) (1 - AUROC) + (1-a)^2/2
 //
-// that is sum_cells (m E_before + e (m+1)/2)/n^2, and with weights the integral, without the 1 of E+1. Unlike AURC it gives
-// all errors the same say. NaN without rows. bound is how far that of the rows may be from it: 0 where cells are exact.
+// that is sum_cells (m E_before + e m/2)/n^2, e of m rows without the event: trapezoids. Unlike AURC it gives all errors the
+// same say. NaN without rows. bound is how far that of the rows may be from it: 0 where cells are exact.
 //
 // Source: Traub et al. 2024.
 func (r *Ranking) AUGRC() (a, bound float64) {
@@ -52,14 +52,13 @@ func (r *Ranking) AUGRC() (a, bound float64) {
 	if !(n > 0) {
 		return math.NaN(), math.NaN()
 	}
-	return augrc(p.Rest, p.Events, p.Above, p.Tied, r.rows.Weighted()), r.bound(p.Tied / 2 / n / n)
+	return r.silent(p.Rest), r.bound(p.Tied / 2 / n / n)
 }
 
-func augrc(errors, rest, above, tied float64, weighted bool) float64 {
-	last := errors + 1
-	if weighted {
-		last = errors
-	}
-	n := errors + rest
-	return math.Max(0, float64(errors*rest)-above-float64(tied/2)+float64(float64(errors*last)/2)) / n / n
+// silent returns the area under the generalized risk-coverage curve of E rows without the event: by trapezoids if last is E. If
+// it is E+1, it is the mean of the curve's points but for the first, which is 0.
+func (r *Ranking) silent(last float64) float64 {
+	p := &r.pairs
+	n := p.Rest + p.Events
+	return math.Max(0, float64(p.Rest*p.Events)-p.Above-float64(p.Tied/2)+float64(float64(p.Rest*last)/2)) / n / n
 }
