@@ -99,7 +99,9 @@ evaluated unasked. 'candor metrics' lists them, 'candor score' writes those of e
 
 Nothing is guessed and no row is left out in silence: scores are probabilities unless --input says
 otherwise, and rows that cannot be are an error, unless --on-invalid drop leaves them out and counts
-them.`,
+them.
+
+` + likeHelp + `.`,
 		Example: `  candor eval
   candor eval probs.npy --labels labels.npy
   candor eval logits.npy --labels labels.npy --input logits --json
@@ -136,6 +138,32 @@ them.`,
 	return c
 }
 
+// likeHelp says what --like changes.
+const likeHelp = `--like SYSTEM makes metrics those of another system. Metrics over bins are ece, ece_positive,
+ece_top_label, ece_floor, ece_floor_q95, ece_p, detectable_gap, mce, rmsce, rmsce_debiased and
+ece_bayes_*. What is not listed stays as it is, and options of a metric go before those of a system.
+
+  um            uncertainty_metrics (numpy)
+    over bins     30 bins, [a,b); p = 0 is dropped; p = 1 has a bin of its own
+    rmsce         30 bins of equal mass: rmsce(adaptive)
+    sce           30 bins; p = 0 is dropped; p = 1 has a bin of its own: sce(one=overflow,threshold=0)
+    ace, tace     30 bins; p = 0 is dropped: ace(threshold=0)
+    brier         minus 1: brier(form=minus_one), and so the terms that add up to it
+  tfp           tfp.stats and Keras
+    over bins     15 bins; the bin of p is floor(15 p), in the type of the scores
+    brier         minus 1: brier(form=minus_one), and so the terms that add up to it
+  torchmetrics
+    over bins     15 bins, [a,b), with torch.linspace's edges: of a binary task in the type of the
+                  scores, otherwise in float32; p = 1 has a bin of its own
+  guo           temperature_scaling, by an author of Guo et al. 2017
+    over bins     15 bins, (a,b], with torch.linspace's edges in float32; p = 0 is in no bin
+  blog          "Metrics for uncertainty estimation"
+    over bins     15 edges, so 14 bins, (a,b]; p = 0 has a bin of its own
+
+All systems but torchmetrics bin the top label's score in a binary task too, unless a metric's name
+says another; so ece_equal_mass and ece_sweep do. ece_equal_mass, sce, ace and tace have the system's
+number of bins. --bins N replaces it everywhere`
+
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of what was observed: one for all rows, or one a shard, in the same order")
@@ -144,7 +172,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.IntVar(&f.event, "event", 1, "`CLASS`, 0 or 1, that is the event of a binary task whose scores have a column for each")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
-	fl.StringVar(&f.like, "like", "", "bins as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog")
+	fl.StringVar(&f.like, "like", "", "metrics as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog; 'candor eval --help' lists what changes")
 	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, eaurc, augrc, ece_bayes_*, spce")
@@ -579,6 +607,7 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 		if f.like == "um" || f.like == "tfp" {
 			s.Brier = score.BrierMinusOne
 		}
+		s.UM = f.like == "um"
 	}
 	if f.bins < 1 {
 		return s, usage("--bins is %d; it is a positive number", f.bins)

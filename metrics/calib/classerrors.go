@@ -47,14 +47,18 @@ func (b *ClassBins) seen(class, bin int) (classCell, bool) {
 	return *b.high.at(class, bin), true
 }
 
-// Class returns the bins of a class, in rising order: over the rows, its probability and whether it is the label. It
-// panics unless class is below Classes.
+// Class returns the bins of a class, in rising order: over the rows, its probability and whether it is the label. A last bin of
+// no width, between given edges, is there only if it has rows. It panics unless class is below Classes.
 func (b *ClassBins) Class(class int) *Partition {
 	if class < 0 || class >= b.width {
 		panic(errClass)
 	}
 	n := b.bins()
-	return &Partition{cells: b.tallies(class), lower: b.edges[:n], upper: b.edges[1:], weighted: b.weighted}
+	p := &Partition{cells: b.tallies(class), lower: b.edges[:n], upper: b.edges[1:], weighted: b.weighted}
+	if n > 1 && b.edges[n-1] == b.edges[n] {
+		p.apart = 1
+	}
+	return p
 }
 
 const errClass = "calib: there is no such class"

@@ -31,6 +31,7 @@ type Spec struct {
 	Base    calib.Options // what a metric over bins means where its own options say nothing; its Event is ByShape, or TopLabel
 	// for an ece that is of the top label in a binary task too
 	Brier   score.BrierForm // what brier means without an option
+	UM      bool            // rmsce, sce, ace and tace without options are those of uncertainty_metrics
 	Level   float64         // of intervals; 0 means 0.95
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // and confidence scores
@@ -272,6 +273,9 @@ func (s *Spec) binning(m Metric) (binning, error) {
 	if d.uncut {
 		return binning{Options: calib.Options{Event: event}}, nil
 	}
+	if s.UM && m.Name == "rmsce" && !slices.ContainsFunc(m.args, func(a arg) bool { return a.name != "bins" }) {
+		m.args = append(slices.Clone(m.args), arg{name: "adaptive"})
+	}
 	b, err := d.own.without(m).binned(s.Base, s.Classes, event, d.norm)
 	if m.Name == "ece_equal_mass" {
 		b.adaptive, b.Options = true, calib.Options{Bins: b.Bins, Event: b.Event}
@@ -281,11 +285,7 @@ func (s *Spec) binning(m Metric) (binning, error) {
 
 // byClass returns those of a metric over bins of each class.
 func (s *Spec) byClass(m Metric) (byClass, error) {
-	return m.classwise(s.Base.Bins, *s.describe(m).classes)
-}
-
-func (c *byClass) evenOptions() calib.ClassOptions {
-	return calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}
+	return m.classwise(s.Base.Bins, *s.describe(m).classes, s.UM)
 }
 
 // fromCells tells whether bins are those of cells, which know nothing of the caller's scores.
@@ -506,6 +506,11 @@ func (e *Evaluation) Meaning(m Metric) (short, line string) {
 			d = Describe([]string{l2: "rmsce", largest: "mce"}[n])
 		}
 	}
+	if m.Name == "brier" {
+		if f, _ := m.form(e.Spec.Brier); f == score.BrierMinusOne {
+			return "squared distance from truth, minus 1", d.Meaning + ", minus 1"
+		}
+	}
 	if s := ofScore(m); s != calib.Squared {
 		name := map[calib.ProperScore]string{calib.Logarithmic: "log score", calib.Spherical: "spherical loss"}[s]
 		r := strings.NewReplacer("squared error", name, "mean (p - y)^2", "the "+name)
@@ -583,7 +588,7 @@ func (e *Evaluation) Keeps() bool {
 
 // Classes returns the bins of each class that the metric sce without options has, nil if there is none.
 func (e *Evaluation) Classes() *calib.ClassBins {
-	o := calib.ClassOptions{Bins: e.Spec.Base.Bins}
+	o := e.byClass(Metric{Name: "sce"}).evenOptions()
 	if i := slices.IndexFunc(e.plan.classes, func(q calib.ClassOptions) bool { return q.String() == o.String() }); i >= 0 {
 		return e.byCl[i]
 	}
@@ -754,6 +759,8 @@ func (s *Spec) equal(o *Spec) error {
 		return fmt.Errorf("%w: quantiles at the levels %v and at %v", metrics.ErrMismatch, s.Levels, o.Levels)
 	case s.Base != o.Base:
 		return fmt.Errorf("%w: bins of (%s) and of (%s)", metrics.ErrMismatch, s.Base.Text(), o.Base.Text())
+	case s.UM != o.UM:
+		return fmt.Errorf("%w: one has the choices of uncertainty_metrics, the other has not", metrics.ErrMismatch)
 	case s.Brier != o.Brier:
 		return fmt.Errorf("%w: brier in the form %s and in the form %s", metrics.ErrMismatch, brierForms[s.Brier], brierForms[o.Brier])
 	case s.Level != o.Level:
@@ -781,6 +788,9 @@ func (s *Spec) flags() (f uint8) {
 	}
 	if s.Out {
 		f |= 4
+	}
+	if s.UM {
+		f |= 8
 	}
 	return f
 }
@@ -856,7 +866,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	s.Level = d.F64()
 	s.Brier = score.BrierForm(d.U8())
 	f := d.U8()
-	s.Decided, s.Scored, s.Out = f&1 != 0, f&2 != 0, f&4 != 0
+	s.Decided, s.Scored, s.Out, s.UM = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0
 	s.Seed = d.U64()
 	s.Memory = d.I64()
 	s.Base.Bins = int(d.U32())
@@ -869,7 +879,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
-	if f > 7 {
+	if f > 15 {
 		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
 	}
 	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {

@@ -340,7 +340,7 @@ func specs(t testing.TB) []Spec {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l = append(l, Spec{Classes: k, Metrics: list(t, "all", k), Base: o, Brier: score.BrierMinusOne, Level: 0.9})
+			l = append(l, Spec{Classes: k, Metrics: list(t, "all", k), Base: o, Brier: score.BrierMinusOne, UM: like == "um", Level: 0.9})
 		}
 		l = append(l, Spec{Classes: k, Metrics: list(t, "topk_accuracy(k=7),ece(bins=4),brier(form=per_class),mce(zero=own,one=overflow,half_is_zero)", k), Base: calib.Options{Bins: 6}})
 	}
@@ -527,7 +527,7 @@ func TestUnmarshalRefusesLies(t *testing.T) {
 		"other cells":         func(f *fields) { f.parts[1] = part(cells.New(&cells.Options{Event: calib.Positive})) },
 		"swapped parts":       func(f *fields) { f.parts[0], f.parts[1] = f.parts[1], f.parts[0] },
 		"a part less":         func(f *fields) { f.parts = f.parts[:2] },
-		"a flag":              func(f *fields) { f.flags = 8 },
+		"a flag":              func(f *fields) { f.flags = 16 },
 		"rows from elsewhere": func(f *fields) { f.audits[1] = f.audits[0] },
 		"a kind":              func(f *fields) { f.kind = 99 },
 		"logits":              func(f *fields) { f.kind = uint8(metrics.Logits) },

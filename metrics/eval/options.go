@@ -125,16 +125,25 @@ type byClass struct {
 	bins      int
 	threshold *float64
 	side      kernel.Side
+	overflow  bool // 1 has a bin of its own
 	norm      norm
 	adaptive  bool
 }
 
-const classOptions = "bins=N, threshold=P, norm=l1|l2"
+const (
+	classOptions     = "bins=N, threshold=P, norm=l1|l2"
+	evenClassOptions = classOptions + ", closed=left|right, one=last|overflow"
+)
 
-// classwise returns the options of a metric over bins of each class, whose defaults are those of def.
-func (m Metric) classwise(bins int, def byClass) (byClass, error) {
+// classwise returns the options of a metric over bins of each class, whose defaults are those of def and, if um, of
+// uncertainty_metrics: there p = 0 is dropped, and 1 has a bin of its own.
+func (m Metric) classwise(bins int, def byClass, um bool) (byClass, error) {
 	c := def
 	c.bins = bins
+	if um && c.threshold == nil {
+		c.threshold = new(0.0)
+	}
+	one := ""
 	for _, a := range m.args {
 		switch {
 		case a.name == "bins":
@@ -161,15 +170,32 @@ func (m Metric) classwise(bins int, def byClass) (byClass, error) {
 				return c, fmt.Errorf("closed is %q; it is one of left, right", a.value)
 			}
 			c.side = kernel.Side(i)
+		case a.name == "one" && !def.adaptive:
+			if one = a.value; one != "last" && one != "overflow" {
+				return c, fmt.Errorf("one is %q; it is one of last, overflow", one)
+			}
 		default:
-			what := classOptions
-			if !def.adaptive {
-				what += ", closed=left|right"
+			what := evenClassOptions
+			if def.adaptive {
+				what = classOptions
 			}
 			return c, fmt.Errorf("there is no option %q; there are %s", a.name, what)
 		}
 	}
-	return c, said(calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}.Validate())
+	if one == "overflow" && c.side != kernel.LeftClosed {
+		return c, errors.New("one=overflow is for bins that are closed on the left")
+	}
+	c.overflow = one == "overflow" || one == "" && um && !c.adaptive && c.side == kernel.LeftClosed
+	return c, said(c.evenOptions().Validate())
+}
+
+// evenOptions returns those of bins of equal width.
+func (c *byClass) evenOptions() calib.ClassOptions {
+	o := calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}
+	if c.overflow {
+		o.Bins, o.Edges = 0, append(kernel.Edges(c.bins), 1) // a last bin of no width
+	}
+	return o
 }
 
 func (c *byClass) fields() []Field {
@@ -177,7 +203,11 @@ func (c *byClass) fields() []Field {
 	if c.adaptive {
 		f[1].Value = "adaptive"
 	} else {
-		f = append(f, Field{"closed", []string{"left", "right"}[c.side]})
+		one := "last"
+		if c.overflow {
+			one = "overflow"
+		}
+		f = append(f, Field{"closed", []string{"left", "right"}[c.side]}, Field{"one", one})
 	}
 	if c.threshold != nil {
 		f[3].Value = *c.threshold
@@ -222,6 +252,9 @@ func (c *byClass) text(classes int) string {
 		s += "equal-width bins; right-closed"
 	default:
 		s += "equal-width bins; left-closed"
+	}
+	if c.overflow {
+		s += "; p >= 1 in an overflow bin"
 	}
 	if c.threshold != nil {
 		s += "; only p > " + strconv.FormatFloat(*c.threshold, 'g', -1, 64)

@@ -146,7 +146,7 @@ var (
 
 func classesOK(def *byClass) func(m Metric) error {
 	return func(m Metric) error {
-		_, err := m.classwise(calib.DefaultBins, *def)
+		_, err := m.classwise(calib.DefaultBins, *def, false)
 		return err
 	}
 }
@@ -289,6 +289,9 @@ func descriptors() []Descriptor {
 				if f == score.BrierBinary && math.IsNaN(v.Value) {
 					v.Reason = "the binary form is for two classes"
 				}
+				if f == score.BrierMinusOne && len(m.args) == 0 {
+					v.Note = minusOne
+				}
 				return v
 			},
 			text: brierText,
@@ -383,7 +386,7 @@ func descriptors() []Descriptor {
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
 		},
 		{
-			Name: "sce", applies: always, check: classesOK(static), Options: classOptions + ", closed=left|right", classes: static,
+			Name: "sce", applies: always, check: classesOK(static), Options: evenClassOptions, classes: static,
 			Short:   "static error: equal-width bins, every class",
 			Meaning: "static calibration error: mean gap over equal-width bins, of all classes",
 			Formula: "(1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|", Range: "[0, 1]", Better: Lower, Source: "Nixon et al. 2019", value: classwise,
@@ -468,6 +471,7 @@ const (
 	noSound    = "no sound interval is known"
 	noWeighted = "no sound interval is known for weighted rows"
 	noneAbove  = "no probability is above the threshold"
+	minusOne   = "the sum of squares minus 1, from -1 to 1, as uncertainty_metrics and tfp have it"
 )
 
 // unknown is the bound of an answer that is not ECE, where that has one.
