@@ -74,7 +74,10 @@ func TestCompare(t *testing.T) {
 			if w, _ := json.Marshal(want); string(got) != string(w) {
 				t.Errorf("set %d is\n%s, not\n%s", i, got, w)
 			}
-			docs[i] = evaluate(t, append([]string{path}, flags...)...)
+			docs[i] = new(document)
+			if err := json.Unmarshal([]byte(one), docs[i]); err != nil {
+				t.Fatal(err)
+			}
 		}
 
 		_, table, _ := candor(t, append([]string{"compare", a, b}, flags...)...)
@@ -241,8 +244,9 @@ func TestCompareOdds(t *testing.T) {
 	mean := func(path string) float64 {
 		return evaluate(t, path, "--labels", y, "--metrics", "ece_bayes_mean").value(t, "ece_bayes_mean")
 	}
-	if p, below := c.Odds[0].Probability, mean(a) < mean(b); !(p >= 0 && p <= 1) || (p > 0.9) != below || (p < 0.1) == below {
-		t.Errorf("the probability is %v: %v and %v", p, mean(a), mean(b))
+	ma, mb := mean(a), mean(b)
+	if p, below := c.Odds[0].Probability, ma < mb; !(p >= 0 && p <= 1) || (p > 0.9) != below || (p < 0.1) == below {
+		t.Errorf("the probability is %v: %v and %v", p, ma, mb)
 	}
 	for _, format := range []string{"table", "markdown"} {
 		_, out, _ := candor(t, append(args, "--format", format)...)
@@ -263,16 +267,20 @@ func TestSeed(t *testing.T) {
 		if code != 0 {
 			t.Fatal(errs)
 		}
-		return out, evaluate(t, args...)
+		doc := new(document)
+		if err := json.Unmarshal([]byte(out), doc); err != nil {
+			t.Fatal(err)
+		}
+		return out, doc
 	}
-	const random = "corp_mcb,ece_bayes_mean,spce"
+	const random = "corp_mcb(replicates=20),ece_bayes_mean(draws=100),spce"
 	one, doc := run(random, "1", "1")
 	if again, _ := run(random, "1", "2"); again != one {
 		t.Error("another number of threads gives another document")
 	}
 	_, other := run(random, "2", "2")
-	if doc.Metrics["corp_mcb"].Low == other.Metrics["corp_mcb"].Low || doc.value(t, "corp_mcb") != other.value(t, "corp_mcb") ||
-		doc.value(t, "ece_bayes_mean") == other.value(t, "ece_bayes_mean") || doc.value(t, "spce") == other.value(t, "spce") {
+	if doc.Metrics["corp_mcb(replicates=20)"].Low == other.Metrics["corp_mcb(replicates=20)"].Low || doc.value(t, "corp_mcb(replicates=20)") != other.value(t, "corp_mcb(replicates=20)") ||
+		doc.value(t, "ece_bayes_mean(draws=100)") == other.value(t, "ece_bayes_mean(draws=100)") || doc.value(t, "spce") == other.value(t, "spce") {
 		t.Errorf("seed 1 gives %v, seed 2 %v", doc.Metrics, other.Metrics)
 	}
 	if code, _, errs := candor(t, "merge", d.at("1.state"), d.at("2.state")); code == 0 || !strings.Contains(errs, "seeds 1 and 2") {

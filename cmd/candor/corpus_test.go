@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -72,7 +73,11 @@ type corpusLine struct {
 	fields []string
 }
 
+// TestCorpus also runs with -short where -run names it, as the legs of CI do for other builds and CPUs.
 func TestCorpus(t *testing.T) {
+	if testing.Short() && !strings.Contains(flag.Lookup("test.run").Value.String(), "TestCorpus") {
+		t.Skip("-short: it runs hundreds of command lines, of which the other tests have examples; -run TestCorpus runs it all the same")
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // hundreds of commands, each with its buffers
 	c := &corpus{want: map[string][]corpusLine{}, seen: map[string]bool{}, update: os.Getenv("CANDOR_UPDATE") != ""}
 	if !c.update {

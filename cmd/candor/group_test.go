@@ -78,6 +78,20 @@ func TestGroups(t *testing.T) {
 		task := map[int]string{1: "binary", 3: "classification"}[k]
 		const metrics = "default,nll,ece(bins=5),brier,mce"
 		_, want, _ := candor(t, "eval", "--json", x, "--labels", y, "--metrics", metrics)
+		alone := map[string]string{} // the document of a group's rows
+		for _, a := range sites {
+			for b := range 3 {
+				o := s.only(func(i int) bool { return site[i] == a && number[i] == int32(b-1) })
+				_, doc, _ := candor(t, "eval", "--json", d.put("alone.npy", o.scores(t)), "--labels", d.put("aloney.npy", o.labelFile(t)), "--metrics", metrics)
+				var m map[string]json.RawMessage
+				if err := json.Unmarshal([]byte(doc), &m); err != nil {
+					t.Fatal(err)
+				}
+				delete(m, "schema")
+				text, _ := json.Marshal(m)
+				alone[fmt.Sprint(map[string]string{"site": a, "no": fmt.Sprint(b - 1)})] = string(text)
+			}
+		}
 		for _, args := range [][]string{
 			{x, "--labels", y, "--group", text + "," + d.put("no.npy", numbers), "--task", task},
 			{x, "--labels", y, "--group", text, "--group", d.put("other.npz", npz(t, "no.npy", numbers, "probs.npy", s.scores(t))) + ":no"},
@@ -101,19 +115,9 @@ func TestGroups(t *testing.T) {
 			if len(groups) != 3*len(sites) {
 				t.Errorf("%v: %d groups", args, len(groups))
 			}
-			for _, a := range sites {
-				for b := range 3 {
-					o := s.only(func(i int) bool { return site[i] == a && number[i] == int32(b-1) })
-					_, alone, _ := candor(t, "eval", "--json", d.put("alone.npy", o.scores(t)), "--labels", d.put("aloney.npy", o.labelFile(t)), "--metrics", metrics)
-					var m map[string]json.RawMessage
-					if err := json.Unmarshal([]byte(alone), &m); err != nil {
-						t.Fatal(err)
-					}
-					delete(m, "schema")
-					text, _ := json.Marshal(m)
-					if got := groups[fmt.Sprint(map[string]string{"site": a, "no": fmt.Sprint(b - 1)})]; got != string(text) {
-						t.Errorf("%v: group %q %d is\n%s\nwant\n%s", args, a, b-1, got, text)
-					}
+			for group, want := range alone {
+				if got := groups[group]; got != want {
+					t.Errorf("%v: group %s is\n%s\nwant\n%s", args, group, got, want)
 				}
 			}
 			if code, again, errs := candor(t, "merge", "--json", state); code != 0 || again != doc {

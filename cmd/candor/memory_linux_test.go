@@ -72,14 +72,14 @@ func peak(t *testing.T, c *exec.Cmd) int64 {
 	return most
 }
 
-// TestMemory evaluates 500 MB of scores in a process of its own, which has to stay within 64 MiB: 4 GB if nothing is left out.
+// TestMemory evaluates 200 MB of scores in a process of its own, which has to stay within 64 MiB: 4 GB if nothing is left out.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it evaluates 500 MB")
+		t.Skip("-short: it evaluates 200 MB")
 	}
-	rows, k := 125_000, 1000
+	rows, k := 50_000, 1000
 	if check.Full() {
-		rows *= 8
+		rows *= 20
 	}
 	const most = 64
 	dir := t.TempDir()

@@ -38,7 +38,7 @@ func TestRecalMemory(t *testing.T) {
 // TestRecalToPipe: what is no regular file is written to, and that it cannot be is said.
 func TestRecalToPipe(t *testing.T) {
 	d := newDir(t)
-	s := newSet(5, 20_000, 3)
+	s := newSet(5, 8000, 3) // more than a pipe holds
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
 	m, mapPipe, pipe := d.at("m.json"), d.at("pipe.json"), d.at("pipe.npy")
 	read := func(name string) chan []byte {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 )
@@ -324,7 +325,7 @@ func TestOutOfDistribution(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"risk-coverage", "rejection", "confidence", "roc"} {
-		if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("alone.png"), "--plot-kind", kind); code != 0 {
+		if code, _, errs := candor(t, "eval", x, "--labels", y, "--plot", d.at("alone.svg"), "--plot-kind", kind); code != 0 {
 			t.Errorf("%s without other rows: exit code %d: %s", kind, code, errs)
 		}
 	}
@@ -416,7 +417,10 @@ func TestTaskDocuments(t *testing.T) {
 					t.Errorf("%s is %v", key, v)
 				}
 			}
-			for _, f := range []string{"table", "markdown", "csv"} {
+			for i, f := range []string{"table", "markdown", "csv"} {
+				if !check.Full() && i != (len(input)+rows+c.Members)%3 {
+					continue
+				}
 				code, text, errs := candor(t, append([]string{"eval", "--format", f}, args...)...)
 				if code != 0 || strings.Contains(text, "NaN") {
 					t.Errorf("%+v as %s: exit code %d: %s%s", c.Shape, f, code, errs, text)
