@@ -5,17 +5,53 @@ import (
 	"math/big"
 )
 
+// parts returns the integer n and the exponent of which s is n / 2^exp.
+func parts(s *Sum) (n *big.Int, exp int) {
+	if s.x == nil {
+		return s.i.BigInt(), -quantum
+	}
+	t := s.total()
+	return t.BigInt(), -tiny
+}
+
 // Rat returns the exact value of s.
 func Rat(s *Sum) *big.Rat {
-	var n *big.Int
-	exp := uint(-quantum)
-	if s.x == nil {
-		n = s.i.BigInt()
-	} else {
-		t := s.total()
-		n, exp = t.BigInt(), -tiny
+	n, exp := parts(s)
+	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), uint(exp)))
+}
+
+// quotient returns the float64 nearest to num / den * 2^exp, ties to even, for den other than 0. It does not find common
+// divisors, which is where big.Rat spends its time. It overwrites its arguments.
+func quotient(num, den *big.Int, exp int) float64 {
+	if num.Sign() == 0 {
+		return 0
 	}
-	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), exp))
+	const enough = 64 // bits of a quotient: those of a float64, and more to round by
+	if up := enough + den.BitLen() - num.BitLen(); up >= 0 {
+		num.Lsh(num, uint(up))
+		exp -= up
+	} else {
+		den.Lsh(den, uint(-up))
+		exp -= up
+	}
+	q, rest := num.QuoRem(num, den, new(big.Int))
+	negative := q.Sign() < 0
+	q.Abs(q)
+	if rest.Sign() != 0 {
+		q.SetBit(q, 0, 1) // no tie, where it looks like one
+	}
+	if q.BitLen()+exp < -1021 { // a subnormal number has fewer bits
+		n := new(big.Rat).SetFrac(q, new(big.Int).Lsh(big.NewInt(1), uint(-exp)))
+		if negative {
+			n.Neg(n)
+		}
+		return float(n)
+	}
+	v, _ := q.Float64()
+	if negative {
+		v = -v
+	}
+	return math.Ldexp(v, exp)
 }
 
 // float returns the float64 nearest to r, ties to even; ±Inf where that is the rounding.
@@ -33,8 +69,9 @@ func Ratio(num, den *Sum) float64 {
 		}
 		return math.Inf(num.Sign())
 	}
-	n := Rat(num)
-	return float(n.Quo(n, Rat(den)))
+	n, up := parts(num)
+	d, down := parts(den)
+	return quotient(n, d, down-up)
 }
 
 // Mean returns the float64 nearest to s / n, rounded once; NaN for n < 1.
@@ -42,8 +79,8 @@ func Mean(s *Sum, n int64) float64 {
 	if n < 1 {
 		return math.NaN()
 	}
-	r := Rat(s)
-	return float(r.Quo(r, new(big.Rat).SetInt64(n)))
+	i, exp := parts(s)
+	return quotient(i, big.NewInt(n), -exp)
 }
 
 // Variance returns the unbiased variance of n terms with the sum s1 and the sum of squares s2, rounded once:
