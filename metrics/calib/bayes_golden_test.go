@@ -38,7 +38,7 @@ func TestGoldenBayesian(t *testing.T) {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
 	const theirs = 20000
-	draws := float64(check.Size(8000, 40000, 40000))
+	draws := float64(check.Size(8000, 20000, 40000))
 	for _, c := range g.Cases {
 		name := fmt.Sprintf("%s, %d bins", c.Input, c.Bins)
 		check := func(what string, got, want, tol float64) {
@@ -130,7 +130,7 @@ func TestBayesianOfLogits(t *testing.T) {
 			return b, calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: asCoded, Draws: 500})
 		}
 		for _, c := range [][3]int{{10, 2, 5}, {10, 5, 50}, {10, 50, 500}} {
-			in, runs := 0, check.Size(15, 40, 40)
+			in, runs := 0, check.Size(9, 20, 40)
 			for seed := range uint64(runs) {
 				b, post := of(logits(seed, c[2], c[1], true), c[0])
 				if e := b.ECE(); post.Quantile(0.01) <= e && e <= post.Quantile(0.99) {
@@ -143,7 +143,7 @@ func TestBayesianOfLogits(t *testing.T) {
 			}
 		}
 		for _, c := range [][3]int{{10, 2, 5000}, {10, 50, 50000}} {
-			if testing.Short() {
+			if !check.Full() {
 				c[2] = min(c[2], 10000)
 			}
 			_, calibrated := of(logits(1, c[2], c[1], true), c[0])

@@ -99,7 +99,7 @@ func testCORPCoverage(t *testing.T, proper calib.ProperScore, convex func(float6
 
 // At each score the band holds the curves of calibrated scores about as often as its level says.
 func TestCORPBandCoverage(t *testing.T) {
-	runs := check.Size(8, 20, 60)
+	runs := check.Size(8, 12, 60)
 	for li, law := range truths[:3] {
 		t.Run(law.name, func(t *testing.T) {
 			t.Parallel()

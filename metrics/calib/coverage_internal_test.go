@@ -103,7 +103,7 @@ func (l *law) gaps() (gap, share [lawBins]float64) {
 // that have rows.
 func TestIntervalsCover(t *testing.T) {
 	const level = 0.95
-	runs := check.Size(60, 240, 1500)
+	runs := check.Size(60, 150, 1500)
 	for li, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +158,7 @@ func TestIntervalsCover(t *testing.T) {
 // TestCalibratedLaw holds that calibrated predictions show an ECE of Floor on average, above FloorQ95 in one of twenty,
 // and with an even P.
 func TestCalibratedLaw(t *testing.T) {
-	runs := check.Size(100, 300, 1500)
+	runs := check.Size(60, 150, 1500)
 	for li, l := range []law{laws[0], laws[5], {"few scores", few, few, fewShares}} {
 		for _, n := range []int64{5000, 100000} {
 			t.Run(fmt.Sprintf("%s, %d", l.name, n), func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestCalibratedLaw(t *testing.T) {
 
 // TestDetectableGap holds that a constant gap of its size is found with power 0.8 by the test that it names.
 func TestDetectableGap(t *testing.T) {
-	runs := check.Size(200, 400, 2500)
+	runs := check.Size(100, 200, 2500)
 	scores := smooth("", func(u float64) float64 { return 0.2 + 0.6*u }, func(p float64) float64 { return p })
 	for _, n := range []int64{1000, 20000} {
 		r := rand.NewPCG(7, uint64(n))
@@ -232,7 +232,7 @@ func TestDetectableGap(t *testing.T) {
 // TestGapsAgainstScores holds the interval of MCE in a bin so wide that scores and outcomes vary together: there the
 // interval of the frequency alone would be too narrow, for here they go against each other.
 func TestGapsAgainstScores(t *testing.T) {
-	runs := check.Size(100, 200, 1500)
+	runs := check.Size(60, 100, 1500)
 	l := smooth("", func(u float64) float64 { return u }, func(p float64) float64 { return 1 - p })
 	for _, n := range []int64{100, 2000} {
 		r := rand.NewPCG(8, uint64(n))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -67,7 +68,7 @@ func bisected(x, y, w []float64, unit bool) (a, b float64) {
 
 func TestCoxBisected(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for i := range 40 {
+	for i := range check.Size(15, 40, 40) {
 		n := 5 + r.IntN(60)
 		p, y, w := make([]float64, n), make([]int32, n), make([]float64, n)
 		x, yf := make([]float64, n), make([]float64, n)

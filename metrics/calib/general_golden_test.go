@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 )
@@ -59,23 +60,18 @@ func umOptions(t *testing.T, system, scheme string, maxProb, classwise bool, thr
 
 func TestGoldenGeneral(t *testing.T) {
 	inputs := smallInputs(t)
-	var g struct{ Cases [][]any }
-	readGolden(t, "gce_small.json.gz", &g)
 	loaded := map[string]*metrics.Predictions{}
 	for name, in := range inputs {
 		loaded[name] = in.load(t)
 	}
-	for i, c := range g.Cases {
-		if testing.Short() && i%7 != 0 {
+	for i, c := range smallCases(t) {
+		if i%check.Size(23, 5, 1) != 0 { // no choice has so many options: each meets all others
 			continue
 		}
 		o := umOptions(t, "um", c[1].(string), c[2].(bool), c[3].(bool), c[4].(float64), c[5].(string), c[6], c[7])
 		if _, got := gce(t, loaded[c[0].(string)], o); !near(got, c[8].(float64), 1e-12) {
 			t.Errorf("%v: %v", c, got)
 		}
-	}
-	if len(g.Cases) != 11808 {
-		t.Errorf("%d cases", len(g.Cases))
 	}
 }
 
@@ -260,7 +256,7 @@ func TestGoldenGeneralBig(t *testing.T) {
 	readGolden(t, "gce_big.json", &g)
 	sets := map[string]*metrics.Predictions{}
 	for i, c := range g.Cases {
-		if testing.Short() && i%8 != 0 {
+		if i%check.Size(11, 3, 1) != 0 {
 			continue
 		}
 		key := c.Input + c.Mode
@@ -313,7 +309,7 @@ func TestGoldenSweep(t *testing.T) {
 	readGolden(t, "gce_rm.json.gz", &g)
 	met, sweeps, other, raised := 0, 0, 0, 0
 	for i, c := range g.Cases {
-		if testing.Short() && i%7 != 0 {
+		if i%check.Size(11, 5, 1) != 0 {
 			continue
 		}
 		o := umOptions(t, "rm", c[1].(string), c[2].(bool), c[3].(bool), c[4].(float64), c[5].(string), c[6], nil)
@@ -344,7 +340,7 @@ func TestGoldenSweep(t *testing.T) {
 		}
 	}
 	t.Logf("%d results met, %d of another order, %d raised; %d sweeps", met, other, raised, sweeps)
-	if len(g.Cases) != 1968 || !testing.Short() && (other != 8 || met+other+raised != 1968) {
+	if len(g.Cases) != 1968 || check.Full() && (other != 8 || met+other+raised != 1968) {
 		t.Error("cases are missing")
 	}
 	if len(g.Sweep) != 19 {

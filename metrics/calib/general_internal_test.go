@@ -83,7 +83,7 @@ func TestSelectedIsSorted(t *testing.T) {
 // TestSweeps holds the sweep to its definition: every number of bins is made, and all their frequencies compared.
 func TestSweeps(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	trials := check.Size(30, 100, 200)
+	trials := check.Size(20, 50, 200)
 	for trial := range trials {
 		n := 1 + r.IntN(60)
 		s := scores{}

@@ -41,11 +41,16 @@ func readGolden(t *testing.T, name string, v any) {
 type input struct {
 	Probs  json.RawMessage
 	Labels []int32
+	rows   *metrics.Predictions // once they have been made
 }
 
 // load returns the rows of an input; one-dimensional ones are widened to [1-p, p], as the reference does.
 func (in input) load(t *testing.T) *metrics.Predictions {
 	t.Helper()
+	if in.rows != nil {
+		p := *in.rows
+		return &p
+	}
 	var two [][]float64
 	if json.Unmarshal(in.Probs, &two) != nil {
 		two = nil
@@ -70,13 +75,36 @@ func (in input) load(t *testing.T) *metrics.Predictions {
 	return p
 }
 
-func smallInputs(t *testing.T) map[string]input {
-	var g struct{ Inputs map[string]input }
-	readGolden(t, "gce_small.json.gz", &g)
-	if len(g.Inputs) < 20 {
-		t.Fatalf("only %d inputs", len(g.Inputs))
+// small is gce_small, once it has been read.
+var small struct {
+	Inputs map[string]input
+	Cases  [][]any
+}
+
+func readSmall(t *testing.T) {
+	t.Helper()
+	if small.Inputs != nil {
+		return
 	}
-	return g.Inputs
+	readGolden(t, "gce_small.json.gz", &small)
+	if len(small.Inputs) < 20 || len(small.Cases) != 11808 {
+		t.Fatalf("only %d inputs and %d cases", len(small.Inputs), len(small.Cases))
+	}
+	for name, in := range small.Inputs {
+		in.rows = in.load(t)
+		small.Inputs[name] = in
+	}
+}
+
+func smallInputs(t *testing.T) map[string]input {
+	readSmall(t)
+	return small.Inputs
+}
+
+// smallCases returns input, scheme, whether of the top class, whether by class, threshold, norm, bins, points a bin, and result of each case.
+func smallCases(t *testing.T) [][]any {
+	readSmall(t)
+	return small.Cases
 }
 
 // bins feeds reference cases, some of which hold probabilities above 1 or rows that do not sum to 1.
@@ -112,10 +140,8 @@ func near(got, want, tol float64) bool {
 
 func TestGoldenSmall(t *testing.T) {
 	inputs := smallInputs(t)
-	var g struct{ Cases [][]any }
-	readGolden(t, "gce_small.json.gz", &g)
 	n := map[bool]int{}
-	for _, c := range g.Cases {
+	for _, c := range smallCases(t) {
 		scheme, maxProb, classwise := c[1].(string), c[2].(bool), c[3].(bool)
 		threshold, norm := c[4].(float64), c[5].(string)
 		if scheme != "even" || classwise || threshold != 0 {

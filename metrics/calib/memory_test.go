@@ -14,7 +14,7 @@ func TestClassBinsMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes 262,144 classes")
 	}
-	const k, rows, bins = 262144, 24, 15
+	const k, rows, bins = 262144, 8, 15
 	r := rand.New(rand.NewPCG(1, 1))
 	p := &metrics.Predictions{}
 	p.Rows, p.Classes, p.F32, p.Labels = rows, k, make([]float32, rows*k), make([]int32, rows)

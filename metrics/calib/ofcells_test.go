@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -57,7 +58,7 @@ func TestEvenOfCells(t *testing.T) {
 	widest := 0.0
 	for law := range laws {
 		for _, n := range []int{5000, 400000} {
-			if n > 5000 && testing.Short() {
+			if n > 5000 && (testing.Short() || law != "rare" && law != "confident" && !check.Full()) {
 				continue
 			}
 			c, all := both(t, lawful(law, n), 1, 2, 3, 5, 7, 10, 11, 13, 15, 17, 20, 23, 25, 30, 37, 50, 64, 100, 101, 300)
@@ -96,7 +97,7 @@ func TestEvenOfCells(t *testing.T) {
 func TestEqualMassOfCells(t *testing.T) {
 	for law := range laws {
 		for _, n := range []int{1, 2, 10, 5000, 400000} {
-			if n > 5000 && testing.Short() {
+			if n > 5000 && (testing.Short() || law != "rare" && law != "confident" && !check.Full()) {
 				continue
 			}
 			p := lawful(law, n)

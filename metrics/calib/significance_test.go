@@ -46,7 +46,7 @@ func answers(b *calib.Partition) []float64 {
 // TestOrderOfAnswers holds what is never above what.
 func TestOrderOfAnswers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range check.Size(40, 150, 150) {
+	for range check.Size(30, 75, 150) {
 		rows := []int{2, 3, 10, 50, 400}[r.IntN(5)]
 		p := drawnPartition(r, rows, []float64{0, 0.1, -0.3}[r.IntN(3)])
 		o := &calib.Options{Bins: []int{1, 2, 15, 100}[r.IntN(4)]}
