@@ -332,7 +332,7 @@ func TestTableErrors(t *testing.T) {
 	}
 	const h = "mean,sd,observed\n"
 	quantiles := ForecastOptions{Kind: metrics.Quantiles, Prefix: "q"}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, text string
 		options    ForecastOptions
 		want       string
@@ -410,9 +410,13 @@ func TestTableErrors(t *testing.T) {
 		{"cut gzip", "\x1f\x8b\x08\x00", *normal(), "t.csv: truncated or damaged: it cannot be decompressed"},
 		{"cut zstd", "\x28\xb5\x2f\xfd\x04\x00\x41", *normal(), "t.csv: truncated or damaged: it cannot be decompressed"},
 	} {
-		for _, size := range []int{0, 1, 7, 30} {
+		path := save(t, "t.csv", []byte(c.text))
+		for j, size := range []int{0, 1, 7, 30} {
+			if testing.Short() && j > 0 && j != 1+i%3 {
+				continue
+			}
 			c.options.BufferBytes = size
-			_, _, err := readForecast([]string{save(t, "t.csv", []byte(c.text))}, &c.options)
+			_, _, err := readForecast([]string{path}, &c.options)
 			if c.want == "" {
 				if err != nil {
 					t.Errorf("%s: %v", c.name, err)

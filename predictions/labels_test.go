@@ -51,7 +51,7 @@ func readLabels(paths []string, o *Options, k int, value func(i int) float64) (r
 }
 
 func TestLabelMatrices(t *testing.T) {
-	const n = 1500
+	const n = 700
 	for _, descr := range []string{"|b1", "|i1", "|u1", "<i2", ">u2", "<i4", ">i4", "<u4", "<i8", ">u8"} {
 		for i, k := range []int{1, 3, 40} {
 			if testing.Short() && i != int(descr[2])%3 {

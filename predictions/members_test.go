@@ -132,7 +132,7 @@ func TestMembersOfOneArray(t *testing.T) {
 					}
 					t.Run(fmt.Sprintf("%s/axis=%d/fortran=%v/%s", descr, axis, fortran, box), func(t *testing.T) {
 						for i, s := range memberSizes {
-							if !check.Full() && i%2 != (axis+len(box))%2 {
+							if (i+axis+len(box)+len(descr))%check.Size(4, 2, 1) != 0 {
 								continue // sizes by turns
 							}
 							for _, two := range []bool{false, true} {
@@ -194,7 +194,7 @@ func TestMembersOfFiles(t *testing.T) {
 	for descr, dtype := range memberTypes {
 		for _, s := range memberSizes {
 			m, n, k := s[0], s[1], s[2]
-			if m == 1 {
+			if m == 1 || (m+int(dtype))%check.Size(2, 1, 1) != 0 {
 				continue
 			}
 			dir := t.TempDir()
@@ -455,7 +455,7 @@ func TestMembersMemoryIsBounded(t *testing.T) {
 		fortran           bool
 	}{{8, 100, 0, 1, false}, {8, 100, 1, 1, false}, {8, 100, 0, 1, true}, {8, 100, 1, 1, true}, {1000, 1, 0, 1, false}, {8, 100, 0, 8, false}, {8, 100, 0, 8, true}} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			const total = 128 << 20
+			const total = 96 << 20
 			n := total / 4 / c.k / c.m
 			labels := sparse(t, "l.npy", "<i8", false, n)
 			var paths []string
