@@ -207,7 +207,7 @@ func TestInMemoryShapes(t *testing.T) {
 		func(p *metrics.Predictions) { p.F64 = nil },
 		func(p *metrics.Predictions) { p.F32 = make([]float32, len(p.F64)) },
 	} {
-		p := dataRows(200000, 3, 3, metrics.Float64)
+		p := dataRows(70000, 3, 3, metrics.Float64)
 		f(p)
 		func() {
 			defer func() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
@@ -277,7 +278,7 @@ func TestQuantileLevels(t *testing.T) {
 
 // TestQuantileInvariance: neither threads, chunks nor the order of rows change a bit, nor the unit of numbers.
 func TestQuantileInvariance(t *testing.T) {
-	normals := sigmaForecasts(30000, 1.7, 1)
+	normals := sigmaForecasts(check.Size(9000, 30000, 30000), 1.7, 1)
 	quantiles := quantileOf(normals, []float64{0.1, 0.5, 0.9})
 	samples := &metrics.Predictions{Kind: metrics.Samples, Scores: quantiles.Scores, Observed: quantiles.Observed}
 	for _, p := range []*metrics.Predictions{normals, quantiles, samples} {

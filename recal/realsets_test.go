@@ -304,7 +304,7 @@ func TestRealSetsRows(t *testing.T) {
 // the metrics of the same rows say that there was something to mend, and those of rows that the maps have not seen that there was not.
 // The figures there are means over 200 sets, which CANDOR_UPDATE=1 go test -v -run TestSameRows ./recal prints.
 func TestSameRows(t *testing.T) {
-	sets := 5
+	sets := check.Size(2, 5, 5)
 	if os.Getenv("CANDOR_UPDATE") != "" {
 		sets = 200
 	}

@@ -42,7 +42,10 @@ func classCase(t *testing.T, r *rand.Rand, score func() float64, rows, classes, 
 		w32[c], w64[c] = plainBins(k32, bins, above), plainBins(k64, bins, above)
 	}
 	d32, d64 := make([]Bins, classes), make([]Bins, classes)
-	for _, threads := range threadCounts {
+	for i, threads := range threadCounts {
+		if !check.Full() && i%2 != (rows+bins)%2 {
+			continue
+		}
 		ClassEqualMassF32(d32, x32, rows, classes, stride, labels, bins, above, threads)
 		ClassEqualMassF64(d64, x64, rows, classes, stride, labels, bins, above, threads)
 		for c := range classes {
@@ -80,7 +83,7 @@ func TestClassEqualMassIsEqualMass(t *testing.T) {
 // Many rows make tiles of a few columns each.
 func TestClassEqualMassOfManyRows(t *testing.T) {
 	r := check.Rand(6)
-	classCase(t, r, r.Float64, 40_003, check.Size(5, 37, 37), 1, 30, 0)
+	classCase(t, r, r.Float64, 40_003, check.Size(5, 17, 37), 1, 30, 0)
 	if !testing.Short() {
 		classCase(t, r, r.Float64, fewForPlan+3, 3, 0, 15, 0.01)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/internal/isa/isatest"
 	"github.com/candor-go/candor/kernel"
@@ -206,7 +207,7 @@ func TestGoldenSmall(t *testing.T) {
 			if r.bins == 0 {
 				continue
 			}
-			if n++; testing.Short() && n%7 != 0 {
+			if n++; n%check.Size(11, 5, 1) != 0 {
 				continue
 			}
 			if got := m.value(r); !near(got, c[8].(float64)) {
@@ -319,7 +320,7 @@ func TestGoldenBig(t *testing.T) {
 			case c.Metric != "gce" || c.Scheme != "adaptive":
 				continue
 			}
-			if n++; testing.Short() && i%7 != 0 {
+			if n++; i%11 >= check.Size(1, 4, 11) {
 				continue
 			}
 			key := c.Input + c.Mode
