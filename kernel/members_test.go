@@ -84,7 +84,7 @@ func TestLogMeanExp(t *testing.T) {
 		const n = 8
 		worst := 0.0
 		for _, members := range []int{1, 2, 3, 5, 17, 100} {
-			rounds := sized(3, 20, 20)
+			rounds := sized(3, 8, 20)
 			if members == 100 {
 				rounds = sized(1, 3, 3)
 			}

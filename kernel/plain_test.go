@@ -296,7 +296,7 @@ func rows32For(n int, f func(x []float32)) {
 }
 
 func TestLanesEqualPlain(t *testing.T) {
-	n := sized(2000, 15_000, 60_000)
+	n := sized(1500, 8000, 60_000)
 	var src rows32
 	rows32For(n, func(x []float32) {
 		k := len(x)

@@ -140,7 +140,7 @@ func TestSortRowsNetwork(t *testing.T) {
 				x = append(x, v)
 			}
 		}
-		for _, k := range thin(slices.Concat(upTo(17, 200), []int{256, 257, 300, 384, 511, 512, 513, 520, 768, 1000, 1023, 1024}), 25, 5) {
+		for _, k := range thin(slices.Concat(upTo(17, 200), []int{256, 257, 300, 384, 511, 512, 513, 520, 768, 1000, 1023, 1024}), 25, 9) {
 			run := 16
 			for 2*run < k {
 				run *= 2

@@ -142,7 +142,7 @@ func TestSums(t *testing.T) {
 // Any division of the rows, also where some parts have collapsed and others not, gives the same bytes.
 func TestMerge(t *testing.T) {
 	for _, tc := range []struct{ n, values int }{{300000, 0}, {700000, 0}, {200000, 5000}} {
-		if tc.n == 700000 && testing.Short() {
+		if tc.n == 700000 && !check.Full() {
 			continue
 		}
 		p := binary(3, tc.n, tc.values)
@@ -244,6 +244,9 @@ func TestTopLabel(t *testing.T) {
 // What is merged into nothing shares memory: neither sees what the other gets later.
 func TestShared(t *testing.T) {
 	for _, n := range []int{100, 5000, 278528, 300000} {
+		if testing.Short() && n == 278528 {
+			continue
+		}
 		a := of(t, binary(11, min(n, 278528), n/2), nil)
 		before := state(t, a)
 		b := cells.New(nil)

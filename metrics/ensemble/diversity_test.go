@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/ensemble"
@@ -252,7 +253,7 @@ func TestIntervals(t *testing.T) {
 func TestWide(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
-		for _, s := range []settings{{members: 30, rows: 20, k: 3000}, {members: 2, rows: 9, k: 40000},
+		for _, s := range []settings{{members: 30, rows: check.Size(5, 20, 20), k: 3000}, {members: 2, rows: check.Size(3, 9, 9), k: 40000},
 			{members: 100, rows: 700, k: 2}, {members: 200, rows: 3, k: 1}} {
 			s.kind, s.dtype, s.interleaved = kind, metrics.Float32, true
 			e, _ := generate(r, s)

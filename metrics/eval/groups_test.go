@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -100,7 +101,7 @@ func TestGroups(t *testing.T) {
 		var first []byte
 		for _, size := range []int{1, 64, 333, 5000} {
 			for _, threads := range []int{1, 3} {
-				if testing.Short() && threads != 1+size%2*2 {
+				if !check.Full() && threads != 1+size%2*2 {
 					continue
 				}
 				g, err := NewGroups(c.spec, []string{"site", "what"})

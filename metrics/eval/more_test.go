@@ -203,7 +203,8 @@ func TestUnlikeRoundTrip(t *testing.T) {
 			}
 		}
 		// Parts in any order, some by way of a state, and one without rows.
-		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
+		orders := [][]int{{2, 1, 0}, {0, 1, 2}, {1, 2, 0}}
+		for _, order := range orders[:check.Size(1, 2, 3)] {
 			cuts := []int{0, 8, 30, 40}
 			sum, err := New(c.spec)
 			if err != nil {

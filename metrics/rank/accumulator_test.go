@@ -217,7 +217,7 @@ func TestRetentionOfDecisions(t *testing.T) {
 
 // A state depends on the set of rows alone, whatever the order, the parts and the merges, below and above MaxExact.
 func TestStatesOfParts(t *testing.T) {
-	sizes := []int{2000, 400000}
+	sizes := []int{2000, 300000}
 	if testing.Short() {
 		sizes = sizes[:1]
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/rank"
@@ -68,7 +69,7 @@ func TestAURCAgainstOrders(t *testing.T) {
 		p := drawn(2, 300, values)
 		rounds := 1
 		if values > 0 {
-			rounds = 4000
+			rounds = check.Size(1500, 4000, 4000)
 		}
 		want, idx := 0.0, make([]int, p.Rows)
 		for range rounds {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -132,10 +133,7 @@ func TestCurveFloor(t *testing.T) {
 // TestCurveCalibrated: the areas of calibrated forecasts are the floor on average, and with LaplaceRedux's numbers below its 0.1.
 func TestCurveCalibrated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
-	runs := 1500
-	if testing.Short() {
-		runs = 300
-	}
+	runs := check.Size(200, 500, 1500)
 	for _, n := range []int{50, 400} {
 		for _, bins := range []int{3, 20, 100} {
 			o := &regress.CalibrationOptions{Bins: bins}

@@ -38,7 +38,7 @@ func distributionCalibrated[D interface {
 	Rand() float64
 }](t *testing.T, name string, one func() D) {
 	t.Helper()
-	n := check.Size(1000, 3000, 3000)
+	n := check.Size(700, 1500, 3000)
 	observed, dists := distributionSeen(n, one)
 	c, err := regress.Frequency(observed, dists, nil, nil)
 	if err != nil {

@@ -272,7 +272,7 @@ func TestPITOracle(t *testing.T) {
 // TestPITDraws holds each draw to the ends that the samples or quantiles have around what was observed.
 func TestPITDraws(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	for range check.Size(60, 150, 300) {
+	for range check.Size(40, 100, 300) {
 		var p *metrics.Predictions
 		o := &regress.PITOptions{Bins: 1000, Seed: r.Uint64()}
 		if r.IntN(2) == 0 {
@@ -348,7 +348,7 @@ func pitFlat(t *testing.T, name string, p []float64) {
 
 // TestPITCalibrated holds that p-values of calibrated forecasts are uniform, and what shape other forecasts give.
 func TestPITCalibrated(t *testing.T) {
-	sets := check.Size(60, 200, 400)
+	sets := check.Size(60, 150, 400)
 	count := distuv.Binomial{N: 1000, P: 0.05} // of the rows of one of 20 bins
 	for name, draw := range map[string]func(r *rand.Rand) *metrics.Predictions{
 		"normals":           func(r *rand.Rand) *metrics.Predictions { return pitNormals(r, 1000, 3, 0, 1) },

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
 )
@@ -113,10 +114,7 @@ func TestRanksBins(t *testing.T) {
 
 // TestRanksCalibrated holds that p-values of calibrated samples are uniform, those of the parts too, and what other samples give.
 func TestRanksCalibrated(t *testing.T) {
-	sets := 400
-	if testing.Short() {
-		sets = 100
-	}
+	sets := check.Size(100, 250, 400)
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, c := range []struct {
 		name   string
