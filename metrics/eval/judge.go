@@ -176,7 +176,7 @@ func Holm(p []float64) []bool {
 //
 // h the entropy of the other classes among themselves, from the mean entropy: its mean over rows by their 1 - c.
 func (e *Evaluation) implied() (nll, brier float64) {
-	if e.Audit.Decided || e.Audit.Rows == 0 {
+	if e.Audit.Decided && e.Spec.Classes > 1 || e.Audit.Rows == 0 {
 		return 0, 0
 	}
 	v := remember(e, impliedKey{}, func() (v [2]float64) {
@@ -241,7 +241,10 @@ func twoEntropy(p float64) float64 {
 }
 
 // meanMethod says how the interval of a mean is made whose variance has a floor.
-const meanMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; rows taken as independent"
+const (
+	meanMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; rows taken as independent"
+	lossMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; the upper end as if it were in proportion to the mean; rows taken as independent"
+)
 
 // inEvents are the metrics of the event of a binary task.
 func inEvents() []Descriptor {

@@ -103,9 +103,9 @@ func areaOf(l choices, curve rank.Curve, exact func(r *rank.Ranking, m Metric) (
 		if interval == nil {
 			return v
 		}
-		v.Interval, v.Method = interval(r, e.Spec.Level), deLong
+		v.Interval, v.Method = interval(r, e.Spec.Level), aurocMethod(r.Newcombe())
 		if math.IsNaN(v.Interval.Low) {
-			if v.Reason = "no interval for fewer than two rows of either class"; e.Audit.Weighted {
+			if v.Reason = "no interval without rows of both classes"; e.Audit.Weighted {
 				v.Reason = noWeighted
 			}
 		}
@@ -331,7 +331,7 @@ func inRanks() []Descriptor {
 			value: ood(func(o *rank.OOD, _ Metric, v *Value, level float64) {
 				v.Value, v.Bound = o.AUROC()
 				if v.Interval = o.AUROCInterval(level); !math.IsNaN(v.Interval.Low) {
-					v.Method, v.Reason = deLong, ""
+					v.Method, v.Reason = aurocMethod(o.Newcombe()), ""
 				}
 			}),
 		},

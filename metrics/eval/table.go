@@ -245,7 +245,7 @@ func descriptors() []Descriptor {
 			Formula: "mean -ln p_y, unclipped", Range: "[0, +Inf]", Better: Lower, Source: "Good 1952",
 			value: func(e *Evaluation, m Metric) Value {
 				v0, _ := e.implied()
-				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0), Method: meanMethod}
+				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0), Method: lossMethod}
 				if n := e.Loss.InfiniteRows(); n > 0 {
 					v.Count = n
 					v.Reason = e.infiniteText()
@@ -285,7 +285,7 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value {
 				f, _ := m.form(e.Spec.Brier)
 				_, v0 := e.implied()
-				v := Value{Value: e.Loss.Brier(f), Interval: e.Loss.BrierIntervalAtLeast(f, e.Spec.Level, v0), Method: meanMethod}
+				v := Value{Value: e.Loss.Brier(f), Interval: e.Loss.BrierIntervalAtLeast(f, e.Spec.Level, v0), Method: lossMethod}
 				if f == score.BrierBinary && math.IsNaN(v.Value) {
 					v.Reason = "the binary form is for two classes"
 				}
@@ -428,7 +428,7 @@ func descriptors() []Descriptor {
 			Source: "Kivlichan et al. 2021; DeLong et al. 1988",
 			value: func(e *Evaluation, m Metric) Value {
 				r := e.ranking()
-				v := Value{Interval: r.AUROCInterval(e.Spec.Level), Method: deLong}
+				v := Value{Interval: r.AUROCInterval(e.Spec.Level), Method: aurocMethod(r.Newcombe())}
 				v.Value, v.Bound = r.AUROC()
 				switch {
 				case math.IsNaN(v.Value) && e.Audit.Rows > 0:
@@ -467,12 +467,21 @@ const (
 	ruleOptions  = "one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32|torch, blog_edges, half_is_zero"
 
 	deLong     = "DeLong's, of the ranks; rows taken as independent"
+	newcombe   = "Newcombe's score interval with Hanley and McNeil's variance, as there are fewer than 100 rows of one outcome; rows taken as independent"
 	mceMethod  = "simultaneous over the bins; rows taken as independent"
 	noSound    = "no sound interval is known"
 	noWeighted = "no sound interval is known for weighted rows"
 	noneAbove  = "no probability is above the threshold"
 	minusOne   = "the sum of squares minus 1, from -1 to 1, as uncertainty_metrics and tfp have it"
 )
+
+// aurocMethod says how an interval of the area under an ROC is made.
+func aurocMethod(few bool) string {
+	if few {
+		return newcombe
+	}
+	return deLong
+}
 
 // unknown is the bound of an answer that is not ECE, where that has one.
 func unknown(bound float64) float64 {

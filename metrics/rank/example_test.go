@@ -102,7 +102,7 @@ func ExampleRanking_Intervals() {
 	fmt.Printf("%.4f: %.1f to %.1f\n", eaurc, i.EAURC.Low, i.EAURC.High)
 	fmt.Printf("%.4f: %.1f to %.1f\n", augrc, i.AUGRC.Low, i.AUGRC.High)
 	// Output:
-	// 0.3333: 0.1 to 1.0
+	// 0.3333: 0.0 to 1.0
 	// 0.1250: 0.0 to 1.0
 	// 0.1875: 0.0 to 0.5
 }
@@ -200,8 +200,8 @@ func ExampleOOD() {
 			d, auroc, i.Low, i.High, apOut, apIn, fpr, len(o.ROC(0)), a.Exact(), a.Weighted())
 	}
 	// Output:
-	// max_softmax: AUROC 0.750 [0.33, 1.00], AP out 0.756, in 0.854, FPR95 0.50, 8 points, exact true, weighted false
-	// entropy: AUROC 0.750 [0.33, 1.00], AP out 0.756, in 0.854, FPR95 0.50, 8 points, exact true, weighted false
+	// max_softmax: AUROC 0.750 [0.32, 0.95], AP out 0.756, in 0.854, FPR95 0.50, 8 points, exact true, weighted false
+	// entropy: AUROC 0.750 [0.32, 0.95], AP out 0.756, in 0.854, FPR95 0.50, 8 points, exact true, weighted false
 	// energy: energy takes logits of two classes or more: give those, or take max_softmax or entropy
 	// max_logit: max_logit takes logits of two classes or more: give those, or take max_softmax or entropy
 	// dempster_shafer: dempster_shafer takes logits of two classes or more: give those, or take max_softmax or entropy

@@ -410,6 +410,9 @@ func (o *OOD) AUROC() (auc, bound float64) { return o.out.AUROC() }
 // AUROCInterval returns DeLong's interval of AUROC; see Ranking.AUROCInterval.
 func (o *OOD) AUROCInterval(level float64) metrics.Interval { return o.out.AUROCInterval(level) }
 
+// Newcombe tells whether AUROCInterval is Newcombe's; see Ranking.Newcombe.
+func (o *OOD) Newcombe() bool { return o.out.Newcombe() }
+
 // AUPRCOut returns the area under the precision-recall curve with rows out of distribution as the event; see Ranking.AUPRC.
 // It depends on how many of the rows are of either kind.
 func (o *OOD) AUPRCOut(a PRArea) (area, bound float64) { return o.out.AUPRC(a) }

@@ -584,7 +584,7 @@ func TestIntervals(t *testing.T) {
 	}
 	perfect := rank.Of(of(t, binary([]float64{.1, .2, .3}, []int32{0, 1, 1}))).Intervals(0.95, nil)
 	right := rank.Of(of(t, binary([]float64{.1, .2, .3}, []int32{1, 1, 1})))
-	if !math.IsNaN(perfect.EAURC.Low) || math.IsNaN(perfect.AURC.Low) || right.IntervalReason() == "" {
+	if perfect.EAURC.Low != 0 || !(perfect.EAURC.High > 0) || math.IsNaN(perfect.AURC.Low) || right.IntervalReason() == "" {
 		t.Errorf("%v, %q", perfect, right.IntervalReason())
 	}
 }

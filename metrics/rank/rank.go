@@ -61,16 +61,27 @@ func (r *Ranking) AUROC() (auc, bound float64) {
 	return (p.Above + float64(p.Tied/2)) / pairs, r.bound(p.Tied / 2 / pairs)
 }
 
-// AUROCInterval returns DeLong's interval of AUROC, within [0,1]. There is none with weights, or with fewer than two rows of either
-// outcome.
+// fewEvents is below how many rows of either outcome the interval of AUROC is Newcombe's.
+const fewEvents = 100
+
+// AUROCInterval returns a confidence interval of AUROC, within [0,1], for independent rows: DeLong's, or where one of the outcomes has
+// fewer than 100 rows Newcombe's, which holds the area with one row too. That has the areas t that
 //
-// Source: DeLong, DeLong and Clarke-Pearson 1988.
+//	(auc - t)^2 <= z^2 t (1-t) (1 + n (1-t)/(2-t) + n t/(1+t)) / (n+ n-),   n = (n+ + n-)/2 - 1,
+//
+// of the n+ rows with the event and the n- without: the score interval with Hanley and McNeil's variance. There is none with weights, or
+// without rows of either outcome.
+//
+// Source: DeLong, DeLong and Clarke-Pearson 1988; Newcombe 2006, part 2, method 5.
 func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
 	all := &r.pairs
-	if r.rows.Weighted() || all.Events < 2 || all.Rest < 2 {
+	if r.rows.Weighted() || all.Events < 1 || all.Rest < 1 {
 		return metrics.NoInterval()
 	}
 	auc, _ := r.AUROC()
+	if r.Newcombe() {
+		return newcombe(auc, all.Events, all.Rest, metrics.Z(level))
+	}
 	s10, s01, below, above := 0.0, 0.0, 0.0, all.Events
 	r.rows.Each(func(x *cells.Cell) {
 		rest := x.Weight - x.Events
@@ -84,6 +95,35 @@ func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
 	v := s10/(all.Events-1)/all.Events + s01/(all.Rest-1)/all.Rest
 	i := metrics.Normal(auc, math.Sqrt(v), level)
 	return metrics.Interval{Low: math.Max(0, i.Low), High: math.Min(1, i.High)}
+}
+
+// Newcombe tells whether AUROCInterval is Newcombe's.
+func (r *Ranking) Newcombe() bool { return math.Min(r.pairs.Events, r.pairs.Rest) < fewEvents }
+
+// newcombe returns the interval of an area that m rows of one outcome and n of the other have.
+func newcombe(auc, m, n, z float64) metrics.Interval {
+	half := (m+n)/2 - 1
+	// inside tells whether an area is in the interval, which is one piece around auc.
+	inside := func(t float64) bool {
+		v := float64(t*(1-t)) * (1 + float64(half*(1-t)/(2-t)) + float64(half*t/(1+t)))
+		d := auc - t
+		return float64(float64(d*d)*float64(m*n)) <= float64(float64(z*z)*v)
+	}
+	end := func(out float64) float64 {
+		if inside(out) {
+			return out
+		}
+		in := auc
+		for range 60 {
+			if mid := (in + out) / 2; inside(mid) {
+				in = mid
+			} else {
+				out = mid
+			}
+		}
+		return in
+	}
+	return metrics.Interval{Low: end(0), High: end(1)}
 }
 
 // AURC returns the area under the risk-coverage curve, in [0,1], 0 is best: the mean, over the numbers of rows that are kept from

@@ -216,7 +216,7 @@ func ExampleOf() {
 	i := rank.Of(c).AUROCInterval(metrics.DefaultLevel)
 	aurc, _ := rank.Of(c).AURC()
 	fmt.Printf("%.2f [%.2f, %.2f], %.4f\n", auc, i.Low, i.High, aurc)
-	// Output: 0.75 [0.06, 1.00], 0.3333
+	// Output: 0.75 [0.23, 0.97], 0.3333
 }
 
 // Sorted rows are ranked as exact cells are, to the bit, and many distinct scores within the bounds of the grid.

@@ -179,7 +179,21 @@ func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	if l.infinite.N > 0 {
 		return metrics.NoInterval()
 	}
-	return metrics.Normal(l.NLL(), l.atLeast(l.nll.StdErr(&l.top.Weight, l.weighted), v0), level)
+	return l.ofLosses(l.NLL(), l.nll.StdErr(&l.top.Weight, l.weighted), level, v0)
+}
+
+// ofLosses returns the interval of a mean of losses, which are not below 0, with a standard error that is not below that of rows with
+// the variance v0. With a v0 above 0 the upper end is that of a variance in proportion to the mean, where few rows have nearly all of
+// it: the m with (m - mean)^2 = z^2 se^2 m/mean.
+func (l *Loss) ofLosses(mean, se, level, v0 float64) metrics.Interval {
+	se = l.atLeast(se, v0)
+	i := metrics.Normal(mean, se, level)
+	if v0 > 0 && mean > 0 && i.High == i.High {
+		z := metrics.Z(level)
+		k := float64(float64(z*z)*float64(se*se)) / mean
+		i.High = math.Max(i.High, mean+k/2+math.Sqrt(float64(k*mean)+float64(k*k)/4))
+	}
+	return i
 }
 
 // FiniteNLL returns the mean over the rows whose label got a probability above 0.
@@ -238,8 +252,9 @@ func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
 // BrierIntervalAtLeast is BrierInterval where the variance of a row's score, in the form BrierDefault, is taken to be at least v0, as by
 // NLLIntervalAtLeast.
 func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Interval {
-	scale, _ := f.of(l.classes)
-	return metrics.Normal(l.Brier(f), float64(scale*l.atLeast(l.brier.StdErr(&l.top.Weight, l.weighted), v0)), level)
+	scale, shift := f.of(l.classes)
+	i := l.ofLosses(l.brier.Value(&l.top.Weight, l.weighted), l.brier.StdErr(&l.top.Weight, l.weighted), level, v0)
+	return metrics.Interval{Low: float64(scale*i.Low) + shift, High: float64(scale*i.High) + shift}
 }
 
 // of returns what the score that is kept of rows of so many classes, BrierDefault, is multiplied by and what is added.
