@@ -48,8 +48,8 @@ var rooms = []room{
 	{name: "fuzz/...", allow: []string{"..."}},
 
 	// What turns results into pages, and what reads files, know the metrics and not each other.
-	{name: "report/...", allow: []string{"report/...", "metrics/...", pretty, plot}},
-	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/temporary", deflate, parquet}},
+	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/visible", pretty, plot}},
+	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/temporary", "internal/visible", deflate, parquet}},
 	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact", "internal/pav",
 		gonum}},
 
@@ -71,6 +71,7 @@ var rooms = []room{
 	{name: "internal/exact"},
 	{name: "internal/pav"},
 	{name: "internal/temporary"},
+	{name: "internal/visible"},
 	{name: "internal/isa/isatest", allow: []string{"internal/isa"}},
 	{name: "internal/isa", allow: []string{cpuid}},
 	{name: "internal/check"},

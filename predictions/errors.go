@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/candor-go/candor/internal/visible"
 )
 
 // Error says what is wrong with a file, where, and what to do about it.
@@ -18,7 +20,8 @@ type Error struct {
 	err error
 }
 
-// Error returns "file: row 3, column 4: reason; remedy", or "file: line 5: reason; remedy", without the parts that are not known.
+// Error returns "file: row 3, column 4: reason; remedy", or "file: line 5: reason; remedy", without the parts that are not known. It is
+// one line, with escapes for what is not printable in names.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -44,7 +47,7 @@ func (e *Error) Error() string {
 		b.WriteString("; ")
 		b.WriteString(e.Remedy)
 	}
-	return b.String()
+	return visible.Text(b.String())
 }
 
 // Unwrap returns the error of the operating system or of the archive underneath, or nil.

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
@@ -125,10 +126,20 @@ const (
 	star    = 2 // before a value
 )
 
+// shown returns the comparison with names as tables have them.
+func (c Comparison) shown() Comparison {
+	c = slices.Clone(c)
+	for i := range c {
+		c[i].Name = visible.Text(c[i].Name)
+	}
+	return c
+}
+
 // Table writes a row a metric and a column a set in the given format. Plain marks the best value of a row with a star,
 // has intervals beside the values where width (0 means DefaultWidth) has room for all sets, and below them otherwise; of
 // sets that do not fit beside each other it makes several tables. No line ends in a space.
 func (c Comparison) Table(w io.Writer, f Format, width int) error {
+	c = c.shown()
 	switch {
 	case len(c) == 0:
 		return nil

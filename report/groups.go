@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 )
 
@@ -46,7 +46,7 @@ const (
 // valueName is how a table names a group's value: quoted where it would not be seen as it is, such as an end of line or what a terminal
 // would obey.
 func valueName(v string, f Format) string {
-	if v == "" || strings.TrimSpace(v) != v || strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if v == "" || strings.TrimSpace(v) != v || visible.Text(v) != v {
 		v = strconv.Quote(v)
 	}
 	if f == Plain && text.StringWidthWithoutEscSequences(v) > mostValue {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -63,10 +64,10 @@ func (d *Document) csv(w io.Writer) error {
 	}
 	// Those of all rows have empty values.
 	columns := d.Groups[0].Columns
-	rows := [][]string{slices.Concat(columns, []string{"rows"}, head)}
+	rows := [][]string{slices.Concat(visible.Texts(columns), []string{"rows"}, head)}
 	rows = append(rows, d.csvRows(append(make([]string, len(columns)), strconv.FormatInt(d.Input.Rows, 10)))...)
 	for _, g := range d.Groups {
-		rows = append(rows, g.csvRows(append(slices.Clone(g.Values), strconv.FormatInt(g.Input.Rows, 10)))...)
+		rows = append(rows, g.csvRows(append(visible.Texts(g.Values), strconv.FormatInt(g.Input.Rows, 10)))...)
 	}
 	return c.WriteAll(rows)
 }

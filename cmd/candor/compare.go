@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
@@ -123,7 +124,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	if note != "" {
-		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+note)
+		warn(c, "%s", note)
 	}
 	return f.show(c, names, sets, tests)
 }
@@ -214,7 +215,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		err = docs.Table(&b, report.CSV, 0)
 	case "markdown":
 		for _, d := range docs {
-			fmt.Fprintf(&b, "- %s: %s\n", d.Name, d.Verdict())
+			fmt.Fprintf(&b, "- %s: %s\n", visible.Text(d.Name), d.Verdict())
 		}
 		fmt.Fprintln(&b)
 		err = docs.Table(&b, report.Markdown, 0)
@@ -223,13 +224,13 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		}
 		for _, d := range docs {
 			for _, w := range notes(d.Document) {
-				fmt.Fprintf(&b, "\n> %s: %s\n", d.Name, w)
+				fmt.Fprintf(&b, "\n> %s: %s\n", visible.Text(d.Name), w)
 			}
 		}
 	default:
 		s := screenOf(c.OutOrStdout())
 		for _, d := range docs {
-			line := d.Name + ": " + d.Verdict()
+			line := visible.Text(d.Name) + ": " + d.Verdict()
 			if s.terminal {
 				line = report.Wrap(line, s.width)
 			}
@@ -241,7 +242,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		}
 		for _, d := range docs {
 			for _, w := range notes(d.Document) {
-				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+d.Name+": "+strings.TrimSuffix(w, ".")+".", s.width))
+				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+visible.Text(d.Name)+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}
 		for _, l := range append(oddsLines(docs), dmLines(tests)...) {
@@ -272,7 +273,7 @@ func oddsLines(docs report.Comparison) (lines []string) {
 			p = fmt.Sprintf("%.3f", o.Probability)
 		}
 		lines = append(lines, fmt.Sprintf("The ECE of %s is below that of %s with probability %s, by the posterior of %s; the sets are taken as independent.",
-			o.Set, o.Below, p, o.Metric))
+			visible.Text(o.Set), visible.Text(o.Below), p, o.Metric))
 	}
 	return lines
 }

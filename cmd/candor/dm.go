@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
@@ -208,6 +209,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 // dmLines says what the tests found.
 func dmLines(tests []report.DieboldMariano) (lines []string) {
 	for _, t := range tests {
+		t.A, t.B = visible.Text(t.A), visible.Text(t.B)
 		if t.Reason != "" {
 			lines = append(lines, fmt.Sprintf("Diebold-Mariano of %s, %s against %s: none, for %s.", t.Loss, t.A, t.B, strings.TrimSuffix(t.Reason, ".")))
 			continue

@@ -513,7 +513,7 @@ func withGated(l []eval.Metric, gates []report.Gate, of eval.Shape) []eval.Metri
 // warnISA says that the level which the environment asks for is none.
 func warnISA(c *cobra.Command) {
 	if e := isa.Info().EnvError; e != "" {
-		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+e)
+		warn(c, "%s", e)
 	}
 }
 
@@ -560,7 +560,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		named := map[string]bool{}
 		for _, p := range paths {
 			if named[p] {
-				fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s is named twice, so its rows count twice\n", p)
+				warn(c, "%s is named twice, so its rows count twice", p)
 			}
 			named[p] = true
 		}
@@ -780,7 +780,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	if len(paths) > 1 && !many && !inTable {
 		lines = append(lines, fmt.Sprintf("(rows are numbered from 0 within their file, and counted over all %d files of scores)", len(paths)))
 	}
-	return errors.New(strings.Join(lines, "\n        "))
+	return errors.New(strings.Join(lines, nextLine))
 }
 
 // beside returns the file of labels, weights or the like that belongs to a row of a file of scores, and the row's number in it:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
@@ -114,9 +115,9 @@ func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 		}
 		if groups != nil {
 			s.Groups, s.Each = groups.Columns, len(groups.Each())
-			classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(s.Groups, ", "))
+			classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(visible.Texts(s.Groups), ", "))
 		}
-		fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", path, report.Count(s.Rows), classes, s.DType, s.Kind)
+		fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", visible.Text(path), report.Count(s.Rows), classes, s.DType, s.Kind)
 		hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
 		fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
 		return inspected{File: path, Format: "state", State: s}, nil
@@ -129,7 +130,7 @@ func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 	if strings.HasSuffix(path, ".npz") || len(arrays) > 1 {
 		in.Format = "npz"
 	}
-	fmt.Fprintf(w, "%s: %s\n", path, in.Format)
+	fmt.Fprintf(w, "%s: %s\n", visible.Text(path), in.Format)
 	for _, a := range arrays {
 		i := arrayInfo{Name: a.Name, DType: a.DType, Descr: a.Descr, Shape: a.Shape, Order: "C", Endian: "little", Bytes: a.Bytes, Deflated: a.Deflated}
 		if a.Fortran {
@@ -146,7 +147,7 @@ func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 		if a.Deflated {
 			extra += ", deflated"
 		}
-		fmt.Fprintf(w, "  %-16s %-10s %-20s %s order, %s bytes%s\n", a.Name, a.DType, shape(a.Shape), i.Order, report.Count(a.Bytes), extra)
+		fmt.Fprintf(w, "  %-16s %-10s %-20s %s order, %s bytes%s\n", visible.Text(a.Name), a.DType, shape(a.Shape), i.Order, report.Count(a.Bytes), extra)
 	}
 	return in, nil
 }

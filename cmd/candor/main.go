@@ -67,7 +67,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		f = &failure{exitUsage, err} // cobra's own: an unknown flag or command
 	}
 	if f != errGate {
-		fmt.Fprintln(stderr, "candor: "+f.Error())
+		fmt.Fprintln(stderr, message("candor: "+f.Error()))
 		if f.code == exitUsage {
 			fmt.Fprintln(stderr, "'candor help' and 'candor COMMAND --help' tell more")
 		}

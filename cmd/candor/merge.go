@@ -67,7 +67,7 @@ options, and in the columns that rows are grouped by. "-" is standard input.`,
 				}
 				id := e.SHA256()
 				if twin, ok := seen[id]; ok {
-					fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s and %s are equal: are the same rows counted twice?\n", twin, path)
+					warn(c, "%s and %s are equal: are the same rows counted twice?", twin, path)
 				}
 				seen[id] = path
 				if sum == nil {

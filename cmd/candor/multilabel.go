@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
@@ -121,7 +122,7 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 			return true
 		})
 		if len(left) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "candor: warning: without %s, which keep the distinct scores of %s labels; with --max-memory %dMiB they are there\n",
+			warn(c, "without %s, which keep the distinct scores of %s labels; with --max-memory %dMiB they are there",
 				strings.Join(left, ", "), report.Count(labels), (used+need)>>20+1)
 		}
 	}
@@ -223,7 +224,7 @@ func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) 
 	for _, g := range o.gates {
 		if why := g.CheckLabels(d); why != "" {
 			failed = true
-			fmt.Fprintln(c.ErrOrStderr(), "candor: gate failed: "+why)
+			fmt.Fprintln(c.ErrOrStderr(), message("candor: gate failed: "+why))
 		}
 	}
 	if failed {
@@ -281,7 +282,7 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 		}
 		id := m.SHA256()
 		if twin, ok := seen[id]; ok {
-			fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s and %s are equal: are the same rows counted twice?\n", twin, path)
+			warn(c, "%s and %s are equal: are the same rows counted twice?", twin, path)
 		}
 		seen[id] = path
 		if sum == nil {
@@ -324,7 +325,7 @@ func inspectLabels(w io.Writer, stdin io.Reader, path string) (any, error) {
 	if s.Dropped > 0 {
 		labels += ", " + report.Count(s.Dropped) + " bad rows left out"
 	}
-	fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", path, report.Count(s.Rows), labels, s.DType, s.Kind)
+	fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", visible.Text(path), report.Count(s.Rows), labels, s.DType, s.Kind)
 	hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
 	fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
 	return inspected{File: path, Format: "state", State: s}, nil

@@ -152,7 +152,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups
 	for _, g := range o.gates {
 		if why := g.Check(d); why != "" {
 			failed = true
-			fmt.Fprintln(c.ErrOrStderr(), "candor: gate failed: "+why)
+			fmt.Fprintln(c.ErrOrStderr(), message("candor: gate failed: "+why))
 		}
 	}
 	if failed {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
@@ -427,7 +428,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 		}
 		next := "Next: -o MAP.json writes the map; candor recal apply MAP.json OTHERS.npy -o OUT.npy applies it"
 		if f.out != "" {
-			next = "Next: candor recal apply " + f.out + " OTHERS.npy -o OUT.npy"
+			next = "Next: candor recal apply " + visible.Text(f.out) + " OTHERS.npy -o OUT.npy"
 		}
 		fmt.Fprintf(&b, "\n%s\n", report.Wrap(next, s.width))
 	}

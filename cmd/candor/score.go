@@ -208,10 +208,10 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 		return cannotWrite(f.out, err)
 	}
 	for _, w := range audit.Warnings() {
-		fmt.Fprintln(c.ErrOrStderr(), "candor: warning: "+w)
+		warn(c, "%s", w)
 	}
 	if n := audit.Dropped + audit.Absent; n > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "candor: warning: %s of %s rows are NaN\n", report.Count(n), report.Count(info.Rows))
+		warn(c, "%s of %s rows are NaN", report.Count(n), report.Count(info.Rows))
 	}
 	return nil
 }

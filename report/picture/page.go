@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/calib"
 )
 
@@ -56,7 +57,20 @@ const (
 )
 
 // handler measures and draws text. The fonts are parsed when the first picture is drawn.
-var handler = sync.OnceValue(func() text.Handler { return text.Plain{Fonts: font.NewCache(liberation.Collection())} })
+var handler = sync.OnceValue(func() text.Handler { return lines{text.Plain{Fonts: font.NewCache(liberation.Collection())}} })
+
+// lines is text of one line, with escapes for what is not printable, such as control characters in names, which an SVG may not have.
+type lines struct{ text.Plain }
+
+func (l lines) Lines(s string) []string { return []string{visible.Text(s)} }
+
+func (l lines) Box(s string, f font.Font) (width, height, depth vg.Length) {
+	return l.Plain.Box(visible.Text(s), f)
+}
+
+func (l lines) Draw(c vg.Canvas, s string, st text.Style, pt vg.Point) {
+	l.Plain.Draw(c, visible.Text(s), st, pt)
+}
 
 // page is a canvas that is filled from the top.
 type page struct {
