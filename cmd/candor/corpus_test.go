@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/recal"
@@ -73,9 +74,9 @@ type corpusLine struct {
 	fields []string
 }
 
-// TestCorpus also runs with -short where -run names it, as the legs of CI do for other builds and CPUs.
+// TestCorpus runs with -short too where -run names it, as CI does for other builds and CPUs, and where nothing is left out.
 func TestCorpus(t *testing.T) {
-	if testing.Short() && !strings.Contains(flag.Lookup("test.run").Value.String(), "TestCorpus") {
+	if testing.Short() && !check.Full() && !strings.Contains(flag.Lookup("test.run").Value.String(), "TestCorpus") {
 		t.Skip("-short: it runs hundreds of command lines, of which the other tests have examples; -run TestCorpus runs it all the same")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // hundreds of commands, each with its buffers

@@ -125,12 +125,9 @@ func TestScore(t *testing.T) {
 	d, turn := newDir(t), 0
 	for _, classes := range []int{1, 2, 10, 700} {
 		task := map[bool]string{true: "binary", false: "classification"}[classes == 1]
-		rows := 40_000
-		if testing.Short() {
-			rows = 10_000
-		}
+		rows := check.Size(10_000, 20_000, 40_000)
 		if classes > 2 {
-			rows = 3000
+			rows = check.Size(700, 1500, 3000)
 		}
 		s := newSet(11, rows, classes)
 		x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))

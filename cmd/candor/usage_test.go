@@ -417,14 +417,15 @@ func TestCompletion(t *testing.T) {
 		}
 		return l[:len(l)-1] // the last one is a directive
 	}
+	names, first, second := complete("metrics", ""), complete("eval", "--metrics", ""), complete("eval", "--metrics", "ece(bins=3,closed=right),m")
 	for _, d := range eval.Descriptors() {
-		if l := complete("metrics", ""); !slices.Contains(l, d.Name) {
+		if !slices.Contains(names, d.Name) {
 			t.Errorf("metrics does not complete to %s", d.Name)
 		}
-		if l := complete("eval", "--metrics", ""); !slices.Contains(l, d.Name) {
+		if !slices.Contains(first, d.Name) {
 			t.Errorf("--metrics does not complete to %s", d.Name)
 		}
-		if l := complete("eval", "--metrics", "ece(bins=3,closed=right),m"); !slices.Contains(l, "ece(bins=3,closed=right),"+d.Name) {
+		if !slices.Contains(second, "ece(bins=3,closed=right),"+d.Name) {
 			t.Errorf("a second name of --metrics does not complete to %s", d.Name)
 		}
 	}
@@ -436,9 +437,10 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s completes to %v", flag, l)
 		}
 	}
+	methods := complete("recal", "fit", "")
 	for _, m := range recal.Descriptors() {
-		if l := complete("recal", "fit", ""); !slices.Contains(l, m.Name) {
-			t.Errorf("recal fit does not complete to %s: %v", m.Name, l)
+		if !slices.Contains(methods, m.Name) {
+			t.Errorf("recal fit does not complete to %s: %v", m.Name, methods)
 		}
 	}
 	if l := complete("recal", "fit", "isotonic", ""); len(l) != 0 {

@@ -5,12 +5,14 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/candor-go/candor/internal/check"
 )
 
 // The fit at each cell is the max-min formula's: max over starts at or before it of the min over ends at or after it of the mean.
 func TestAgainstMaxMin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for range 300 {
+	for range check.Size(80, 300, 300) {
 		n, y := make([]int64, 1+r.IntN(30)), make([]int64, 30)
 		var p Pool
 		for i := range n {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -565,7 +566,7 @@ func TestTooManyClasses(t *testing.T) {
 // TestBrierOfBins: the terms of bins are those of the definition and add up to the score.
 func TestBrierOfBins(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for range 200 {
+	for range check.Size(60, 200, 200) {
 		n := 1 + r.IntN(200)
 		p := &metrics.Predictions{Labels: make([]int32, n)}
 		p.Rows, p.Classes = n, 1

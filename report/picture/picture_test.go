@@ -205,7 +205,7 @@ func TestFormats(t *testing.T) {
 			if !bytes.HasPrefix(b, []byte(magic)) {
 				t.Errorf("%T: %s begins with %q", d, format, b[:8])
 			}
-			for range check.Size(1, 1, 3) {
+			for range check.Size(0, 1, 3) {
 				if !bytes.Equal(b, write(t, format, d)) {
 					t.Errorf("%T: two files in %s differ", d, format)
 				}
