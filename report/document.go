@@ -347,6 +347,9 @@ func (m *Metric) object() object {
 	if m.Count > 0 {
 		o = append(o, field{"count", m.Count})
 	}
+	if m.Expected != 0 {
+		o = append(o, field{"expected", number(m.Expected)})
+	}
 	if m.Chance.Known {
 		o = append(o, field{"floor", number(m.Chance.Floor)}, field{"p", number(m.Chance.P)})
 	}
@@ -464,8 +467,9 @@ var headlines = [][2]string{{"crps", "Off by %s%s on average, spread counted (CR
 	{"nwaic1", "The log-likelihood of a new row is about %s%s (WAIC)"}, {"psis_loo", "The log-likelihood of a new row is about %s%s (PSIS)"}}
 
 func (d *Document) headline() string {
-	if s := d.spread() + d.holds(); s != "" {
-		return s
+	calibrated := d.spread() + d.holds()
+	if calibrated != "" && d.shape.Kind != metrics.Samples {
+		return calibrated
 	}
 	for _, h := range headlines {
 		if m := d.Find(h[0]); m != nil && !math.IsNaN(m.Value.Value) {
@@ -473,10 +477,10 @@ func (d *Document) headline() string {
 			if m.hasInterval() {
 				ends = " " + interval(m)
 			}
-			return " " + fmt.Sprintf(h[1], short(m.Value.Value), ends) + "."
+			return " " + fmt.Sprintf(h[1], short(m.Value.Value), ends) + "." + calibrated
 		}
 	}
-	return ""
+	return calibrated
 }
 
 // spread says whether the stated spread of normal forecasts is the one that they have, "" where the metrics for it are missing.
@@ -487,28 +491,63 @@ func (d *Document) spread() string {
 	}
 	s := fmt.Sprintf(" Off by %s (RMSE), says %s: ", short(off.Value.Value), short(says.Value.Value))
 	// The errors are 1 - rce times as large as stated.
-	switch i := rce.Interval; {
-	case math.IsNaN(i.Low):
+	i := rce.Interval
+	if math.IsNaN(i.Low) {
 		return s + "too few rows to judge."
-	case i.High < 0:
-		return s + fmt.Sprintf("errors are %.3g %% larger than stated: overconfident.", -100*rce.Value.Value)
-	case i.Low > 0:
-		return s + fmt.Sprintf("errors are %.3g %% smaller than stated: underconfident.", 100*rce.Value.Value)
 	}
-	return s + "no overall miscalibration of the spread seen at this N."
+	words := [3]string{"underconfident", "", "overconfident"}
+	side := 0
+	switch {
+	case i.High < 0:
+		s, side = s+fmt.Sprintf("errors are %.3g%% larger than stated: ", -100*rce.Value.Value), 1
+	case i.Low > 0:
+		s, side = s+fmt.Sprintf("errors are %.3g%% smaller than stated: ", 100*rce.Value.Value), -1
+	}
+	// A few large errors own RMSE; the mean of (e/sd)^2 and the intervals ask every row.
+	against, other := "", 0
+	if z := d.Find("zms"); z != nil && z.hasInterval() {
+		switch {
+		case z.Interval.Low > 1:
+			against, other = fmt.Sprintf("the mean of (error/sd)^2 is %s, above 1", short(z.Value.Value)), 1
+		case z.Interval.High < 1:
+			against, other = fmt.Sprintf("the mean of (error/sd)^2 is %s, below 1", short(z.Value.Value)), -1
+		}
+	}
+	if c := d.Find("coverage_90"); c != nil && c.hasInterval() {
+		// Of the two this is the one that no single row can move.
+		switch {
+		case c.Interval.High < 0.9:
+			against, other = fmt.Sprintf("the 90%% intervals hold %s %s", percent(c.Value.Value), ends(c.Interval)), 1
+		case c.Interval.Low > 0.9:
+			against, other = fmt.Sprintf("the 90%% intervals hold %s %s", percent(c.Value.Value), ends(c.Interval)), -1
+		}
+	}
+	switch {
+	case side == 0 && other == 0:
+		return s + "no overall miscalibration of the spread seen at this N."
+	case side == 0:
+		return s + "right on average, but " + against + fmt.Sprintf(": %s for most rows.", words[1+other])
+	case other == -side:
+		return s + fmt.Sprintf("%s, but %s: %s for most rows.", words[1+side], against, words[1+other])
+	}
+	return s + words[1+side] + "."
 }
 
-// holds says whether the 90 % interval of quantiles holds as much as it says.
+// holds says whether the 90% interval of quantiles holds as much as it says, and that of samples as much as samples of the right law would.
 func (d *Document) holds() string {
 	c := d.Find("coverage_90")
-	if d.shape.Kind != metrics.Quantiles || c == nil || !c.hasInterval() {
+	if d.shape.Kind != metrics.Quantiles && d.shape.Kind != metrics.Samples || c == nil || !c.hasInterval() {
 		return ""
 	}
+	expected := c.Expected
 	s := fmt.Sprintf(" The 90%% intervals hold %s %s: ", percent(c.Value.Value), ends(c.Interval))
+	if d.shape.Kind == metrics.Samples {
+		s = fmt.Sprintf(" The 90%% intervals hold %s %s, calibrated samples would hold %s: ", percent(c.Value.Value), ends(c.Interval), percent(expected))
+	}
 	switch {
-	case c.Interval.High < 0.9:
+	case c.Interval.High < expected:
 		return s + "too narrow."
-	case c.Interval.Low > 0.9:
+	case c.Interval.Low > expected:
 		return s + "too wide."
 	}
 	return s + "no miscalibration of them seen at this N."

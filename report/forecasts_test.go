@@ -24,6 +24,29 @@ func normalsOf(n int, off, says float64) *metrics.Predictions {
 	return p
 }
 
+// tailed are n rows of which one in a hundred is far off, and the others nearer than stated.
+func tailed(n int) *metrics.Predictions {
+	p := normalsOf(n, 0.3, 1)
+	for i := range n {
+		if i%100 == 7 {
+			p.F64[3*i+2] = float64(i) + 30*float64(1-2*(i/100%2))
+		}
+	}
+	return p
+}
+
+// samplesOf are n rows of so many samples around 0, and what was observed far from most of them.
+func samplesOf(n, draws int) *metrics.Predictions {
+	p := &metrics.Predictions{Kind: metrics.Samples, Scores: metrics.Scores{Rows: n, Classes: draws}}
+	for i := range n {
+		for j := range draws {
+			p.F64 = append(p.F64, float64(j)-float64(draws-1)/2)
+		}
+		p.Observed = append(p.Observed, float64(i%5-2)*float64(draws)/3)
+	}
+	return p
+}
+
 // quantilesOf are n rows of the quantiles -1, 0 and 1, of which so many do not hold what was observed.
 func quantilesOf(n, missed int) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Quantiles, Scores: metrics.Scores{Rows: n, Classes: 3}}
@@ -71,15 +94,17 @@ func TestForecastVerdict(t *testing.T) {
 	}{
 		{"none", "default", normalsOf(0, 1, 1), "0 rows: nothing to judge."},
 		{"one", "default", normalsOf(1, 1, 2), "1 row. Off by 1.00000 (RMSE), says 2.00000: too few rows to judge."},
-		{"over", "default", normalsOf(600, 2, 1), "600 rows. Off by 2.00000 (RMSE), says 1.01003: errors are 98 % larger than stated: overconfident."},
-		{"under", "default", normalsOf(600, 1, 2), "600 rows. Off by 1.00000 (RMSE), says 2.02007: errors are 50.5 % smaller than stated: underconfident."},
+		{"over", "default", normalsOf(600, 2, 1), "600 rows. Off by 2.00000 (RMSE), says 1.01003: errors are 98% larger than stated: overconfident."},
+		{"under", "default", normalsOf(600, 1, 2), "600 rows. Off by 1.00000 (RMSE), says 2.02007: errors are 50.5% smaller than stated: underconfident."},
 		{"right", "default", normalsOf(3, 1, 0.99), "3 rows. Off by 1.00000 (RMSE), says 0.99993: no overall miscalibration of the spread seen at this N."},
+		{"heavy tails", "default", tailed(600), "600 rows. Off by 3.01481 (RMSE), says 1.01003: errors are 198% larger than stated: overconfident, but the 90% intervals hold 99.0% [97.8, 99.5]: underconfident for most rows."},
 		{"without the spread", "nll", normalsOf(600, 1, 2), "600 rows."},
 		{"crps alone", "crps", normalsOf(600, 1, 2), "600 rows. Off by "},
 		{"no quantiles", "default", quantilesOf(0, 0), "0 rows x 3 quantiles: nothing to judge."},
 		{"narrow", "default", quantilesOf(400, 200), "400 rows x 3 quantiles. The 90% intervals hold 50.0% [45.1, 54.9]: too narrow."},
 		{"wide", "default", quantilesOf(400, 0), "400 rows x 3 quantiles. The 90% intervals hold 100.0% [99.0, 100.0]: too wide."},
 		{"as said", "default", quantilesOf(400, 40), "400 rows x 3 quantiles. The 90% intervals hold 90.0% [86.7, 92.6]: no miscalibration of them seen at this N."},
+		{"samples", "coverage_90", samplesOf(500, 3), "500 rows x 3 samples. The 90% intervals hold 20.0% [16.7, 23.7], calibrated samples would hold 45.0%: too narrow."},
 		{"without coverage", "ae_median", quantilesOf(400, 40), "400 rows x 3 quantiles."},
 	} {
 		got := forecastDocument(t, c.p, c.list).Verdict()
@@ -88,7 +113,7 @@ func TestForecastVerdict(t *testing.T) {
 		}
 	}
 	// Ends at 0 and at 0.9 are in the interval.
-	d, q := forecastDocument(t, normalsOf(600, 2, 1), "default"), forecastDocument(t, quantilesOf(400, 40), "default")
+	d, q := forecastDocument(t, normalsOf(600, 2, 1), "rmse,sharpness_root,rce"), forecastDocument(t, quantilesOf(400, 40), "default")
 	for _, c := range []struct {
 		low, high    float64
 		spread, hold string

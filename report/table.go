@@ -48,6 +48,9 @@ func (d *Document) Table(w io.Writer, f Format, width int) error {
 			if c := m.Chance; c.Known {
 				mean += "; " + chance(c)
 			}
+			if m.Expected != 0 {
+				mean += "; " + short(m.Expected) + " if calibrated"
+			}
 			t.AppendRow(table.Row{m.Key, d.valueText(m), interval(m), mean})
 		}
 		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
@@ -149,6 +152,9 @@ func (d *Document) namesake(m *Metric) string {
 func (d *Document) meaning(m *Metric) string {
 	if c := m.Chance; c.Known {
 		return d.gap(m) + " (" + chance(c) + ")"
+	}
+	if m.Expected != 0 {
+		return m.Short + " (" + short(m.Expected) + " if calibrated)"
 	}
 	return d.gap(m)
 }

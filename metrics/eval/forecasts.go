@@ -152,6 +152,13 @@ func central(level func(Metric) float64, value func(a *regress.Intervals, level,
 			a := keeping[*regress.Intervals](e, rows, e.Spec.intervalsKeeper(l).key)
 			v := value(a, l, e.Spec.Level)
 			v.Reason = a.Reason(l)
+			if d := e.Spec.describe(m); strings.HasPrefix(d.Name, "coverage") {
+				// The interval between two of M samples holds less than the distribution's.
+				if v.Expected = l; e.Spec.Kind == metrics.Samples {
+					n := float64(e.Spec.Classes)
+					v.Expected = l * (n - 1) / (n + 1)
+				}
+			}
 			return v
 		}
 }
@@ -432,7 +439,7 @@ func inForecasts() []Descriptor {
 	}
 	for name, kinds := range map[string][]metrics.Kind{
 		"rmse": {metrics.Normals, metrics.Samples}, "ae_median": {metrics.Quantiles}, "wis": {metrics.Quantiles},
-		"coverage_50": {metrics.Quantiles}, "coverage_90": {metrics.Normals, metrics.Quantiles}, "width_90": {metrics.Quantiles},
+		"coverage_50": {metrics.Quantiles}, "coverage_90": {metrics.Normals, metrics.Quantiles, metrics.Samples}, "width_90": {metrics.Quantiles},
 	} {
 		d := &l[slices.IndexFunc(l, func(d Descriptor) bool { return d.Name == name })]
 		d.Default, d.defaults = true, func(s Shape) bool { return slices.Contains(kinds, s.Kind) }

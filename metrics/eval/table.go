@@ -66,8 +66,10 @@ type Value struct {
 	Note     string // what else is to be known of it; documents have it among their warnings
 	// Bound is how far it may be from what the rows would give, where the state has a grid for their scores: 0 if it is exact, NaN
 	// if it is not and nothing is known. 0 where there is no value.
-	Bound float64
+	Bound  float64
 	Chance Chance // of an ECE; zero of anything else
+	// Expected is what a calibrated forecast would have, 0 where that is not known or the value's best.
+	Expected float64
 }
 
 // Chance is what an ECE would be by chance alone.

@@ -3,6 +3,7 @@ package regress
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -59,6 +60,7 @@ type Errors struct {
 	sum    exact.Sum        // e
 	size   exact.Sum        // |e|
 	median tally.UnitMean   // |observed - median|; of Normals empty
+	stated tally.Squares    // sd^4, as squares of sd^2; of Normals alone
 
 	rows errorRows
 }
@@ -101,6 +103,8 @@ func (e *Errors) AddBlock(b *metrics.Block) {
 	switch b.Kind {
 	case metrics.Normals:
 		e.addMeans(b.Normal.Error[:b.Rows], b.Weights)
+		sd := b.Normal.SD[:b.Rows]
+		e.stated.AddProducts(sd, sd, b.Weights)
 	case metrics.Samples:
 		mean, median := e.rows.samples(b)
 		finite, weights, out := tally.Finite(mean, b.Weights)
@@ -149,6 +153,7 @@ func (e *Errors) Merge(a metrics.Accumulator) error {
 	e.sum.Merge(&o.sum)
 	e.size.Merge(&o.size)
 	e.median.Merge(&o.median)
+	e.stated.Merge(&o.stated)
 	return nil
 }
 
@@ -205,7 +210,9 @@ func (e *Errors) first(s ErrorStat) *exact.Sum {
 	return &e.size
 }
 
-// Interval is mean +- z*s/sqrt(n), for RMSE the roots of that of the mean of e^2, whose lower end is 0 at least. There is none
+// Interval is mean +- z*s/sqrt(n), for RMSE the roots of that of the mean of e^2, whose lower end is 0 at least. Of normal forecasts the
+// variance of the mean of e^2 is taken to be at least what they say it is, 2 sum sd^4 / N^2: rare large errors own it, and a set that has
+// none of them does not show it. There is none
 // for fewer than two rows, or where Value is NaN or +Inf.
 func (e *Errors) Interval(s ErrorStat, level float64) metrics.Interval {
 	v := e.Value(s)
@@ -215,16 +222,35 @@ func (e *Errors) Interval(s ErrorStat, level float64) metrics.Interval {
 	case e.ofMedian(s):
 		return metrics.Normal(v, e.median.StdErr(&e.count, e.weighted), level)
 	case s == RMSE:
-		low, high := tally.RootEnds(e.mean.Mean(&e.count, e.weighted), e.mean.Variance(&e.count, e.weighted), metrics.Z(level))
+		v := e.mean.Variance(&e.count, e.weighted)
+		if e.kind == metrics.Normals {
+			v = atLeast(v, e.count.OfMean(twice(e.count.Mean(e.stated.Rat(), e.weighted)), e.weighted))
+		}
+		low, high := tally.RootEnds(e.mean.Mean(&e.count, e.weighted), v, metrics.Z(level))
 		return metrics.Interval{Low: low, High: high}
 	}
 	se := tally.Root(e.count.MeanVariance(exact.Rat(e.first(s)), e.mean.Squares.Rat(), e.weighted))
 	return metrics.Normal(v, se, level)
 }
 
+// atLeast returns the larger of a variance and its floor; nil if the variance is.
+func atLeast(v, floor *big.Rat) *big.Rat {
+	if v != nil && floor != nil && v.Cmp(floor) < 0 {
+		return floor
+	}
+	return v
+}
+
+func twice(r *big.Rat) *big.Rat {
+	if r == nil {
+		return nil
+	}
+	return r.Add(r, r)
+}
+
 const (
 	errorMagic   = "cERR"
-	errorVersion = 1
+	errorVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -245,6 +271,7 @@ func (e *Errors) AppendBinary(dst []byte) ([]byte, error) {
 	c.Sum(&e.sum)
 	c.Sum(&e.size)
 	e.median.Encode(&c)
+	e.stated.Encode(&c)
 	return append(dst, exact.Seal(errorMagic, errorVersion, c.B)...), nil
 }
 
@@ -267,6 +294,7 @@ func (e *Errors) UnmarshalBinary(data []byte) error {
 	ok := n.mean.Decode(d, n.count.N)
 	n.sum, n.size = d.Sum(), d.Sum()
 	ok = n.median.Decode(d, n.count.N) && ok
+	ok = n.stated.Decode(d) && ok
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("regress.Errors: %w", err)
 	}

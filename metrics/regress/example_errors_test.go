@@ -27,7 +27,7 @@ func ExampleErrors() {
 		fmt.Printf("%-5v %.3f, 95 %% interval from %.3f to %.3f\n", s, e.Value(s), i.Low, i.High)
 	}
 	// Output:
-	// rmse  2.739, 95 % interval from 1.036 to 3.732
+	// rmse  2.739, 95 % interval from 0.318 to 3.860
 	// mae   2.500, 95 % interval from 1.235 to 3.765
 	// bias  0.000, 95 % interval from -3.099 to 3.099
 }

@@ -28,7 +28,7 @@ func ExampleOfNormals() {
 	// crps        1.318 in [0.476, 2.161]
 	// sharpness   3.800 in [0.933, 6.667]
 	// zms         1.206 in [0.452, 1.959]
-	// rce         -0.257 in [-0.491, -0.086]
+	// rce         -0.257 in [-1.490, 0.160]
 	// sigma_scale 1.098 in [0.672, 1.400]
 }
 

@@ -297,6 +297,7 @@ func (n *Normal) Value(s NormalStat) float64 {
 //
 //	h/2 * s(sd^2/RMV^2 - e^2/RMSE^2)/sqrt(n)
 //
+// which is at least what the forecasts' own law says of the second term, from 2 sum sd^4 / (N MSE)^2,
 // and its ends are turned back; where the lower one of h is not above 0, that of RCE is -Inf, and there is none where RMSE is 0. Squared
 // errors have long tails, which lie on one side of RMSE and so of RCE; h has them in the denominator and is about symmetric. Of the
 // forms that take sums alone it is next to the bootstrap intervals (BCa) that Pernot publishes.
@@ -342,7 +343,11 @@ func (n *Normal) rceInterval(level float64) metrics.Interval {
 	squares := over(&n.sd.Fourth, mv, mv)
 	squares.Add(squares, over(&n.e.Fourth, mse, mse))
 	squares.Sub(squares, cross.Add(cross, cross))
-	half := float64(metrics.Z(level) / 2 * tally.Root(n.count.MeanVariance(new(big.Rat), squares, n.weighted)))
+	v := n.count.MeanVariance(new(big.Rat), squares, n.weighted)
+	// What the forecasts say of the second term alone: 2 sum sd^4 / (N MSE)^2.
+	stated := n.count.Mean(over(&n.sd.Fourth, mse, mse), n.weighted)
+	v = atLeast(v, n.count.OfMean(twice(stated), n.weighted))
+	half := float64(metrics.Z(level) / 2 * tally.Root(v))
 	h := tally.Root(mv.Quo(mv, mse))
 	if half != half || !(h > 0) {
 		return metrics.NoInterval()

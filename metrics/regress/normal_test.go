@@ -125,6 +125,8 @@ func TestNormal(t *testing.T) {
 	check(regress.Sharpness, mv, mv-z*se, mv+z*se)
 	check(regress.SharpnessRoot, math.Sqrt(mv), math.Sqrt(mv-z*se), math.Sqrt(mv+z*se))
 	_, se = row(func(e, sd float64) float64 { return sd*sd/mv - e*e/mse })
+	stated, _ := row(func(_, sd float64) float64 { return 2 * sd * sd * sd * sd / mse / mse })
+	se = max(se, math.Sqrt(stated/float64(p.Rows)))
 	h := math.Sqrt(mv / mse)
 	check(regress.RCE, 1-1/h, 1-1/(h-z*h*se/2), 1-1/(h+z*h*se/2))
 }

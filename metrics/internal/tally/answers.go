@@ -44,6 +44,21 @@ func (w *Weight) MeanVariance(s1, s2 *big.Rat, weighted bool) *big.Rat {
 	return above.Mul(above.Quo(above, below), squares.Quo(squares, total))
 }
 
+// OfMean returns the variance of the mean of independent rows whose variances have a mean v: v times the sum of the squares of the
+// weights over the square of their sum. nil for nil, and without rows.
+func (w *Weight) OfMean(v *big.Rat, weighted bool) *big.Rat {
+	t, q := w.Total(weighted), Count(w.N)
+	if weighted {
+		q = w.W2.Clone()
+	}
+	if v == nil || t.Sign() <= 0 {
+		return nil
+	}
+	total := exact.Rat(&t)
+	r := new(big.Rat).Mul(v, exact.Rat(&q))
+	return r.Quo(r, total.Mul(total, total))
+}
+
 // Float returns the float64 nearest to r, +-Inf beyond them; NaN for nil.
 func Float(r *big.Rat) float64 {
 	if r == nil {
