@@ -60,7 +60,7 @@ type array struct {
 	name  string // member or base name, without ".npy"
 	entry int    // index in the zip directory, -1 for an .npy
 
-	fileSize int64 // of the file at path, to notice a change; -1 for a pipe
+	stamp    stamp // of the file at path, to notice a change; none of a pipe
 	avail    int64 // bytes of data that there are; -1 for a pipe
 	deflated bool
 
@@ -151,7 +151,7 @@ type container struct {
 	npz     bool
 	members []member // of an .npy: the one array
 	file    *os.File
-	size    int64
+	stamp   stamp
 	zip     *zip.Reader
 }
 
@@ -192,7 +192,7 @@ func openContainer(path string) (*container, *Error) {
 	if !fi.Mode().IsRegular() {
 		return streamContainer(path, f, f)
 	}
-	c.file, c.size = f, fi.Size()
+	c.file, c.stamp = f, stampOf(fi)
 	var start [4]byte
 	n, err := f.ReadAt(start[:], 0)
 	if err != nil && err != io.EOF {
@@ -210,20 +210,20 @@ func openContainer(path string) (*container, *Error) {
 		f.Close()
 		return nil, fault("", "there is no such file, and %s is no .npz that could hold an array %q", c.path, pick).in(path).because(fs.ErrNotExist)
 	}
-	a := &array{file: path, path: path, name: baseName(path), entry: -1, fileSize: c.size}
+	a := &array{file: path, path: path, name: baseName(path), entry: -1, stamp: c.stamp}
 	var e *Error
-	if a.header, e = readHeader(io.NewSectionReader(f, 0, c.size), c.size); e != nil {
+	if a.header, e = readHeader(io.NewSectionReader(f, 0, c.stamp.size), c.stamp.size); e != nil {
 		f.Close()
 		return nil, e.in(path)
 	}
-	a.avail = c.size - a.header.size
+	a.avail = c.stamp.size - a.header.size
 	c.members = []member{{a.name, -1, a}}
 	return c, nil
 }
 
 // streamContainer reads the header of an .npy from a pipe.
 func streamContainer(path string, r io.Reader, closer io.Closer) (*container, *Error) {
-	a := &array{file: path, path: path, name: baseName(path), entry: -1, fileSize: -1, avail: -1, stream: r, closer: closer}
+	a := &array{file: path, path: path, name: baseName(path), entry: -1, avail: -1, stream: r, closer: closer}
 	if path == "-" {
 		a.file, a.name = "standard input", "-"
 	}
@@ -254,7 +254,7 @@ func cannotOpen(err error) *Error {
 func (c *container) openZip(pick string) *Error {
 	c.npz = true
 	var e *Error
-	if c.zip, e = readZip(c.file, c.size); e != nil {
+	if c.zip, e = readZip(c.file, c.stamp.size); e != nil {
 		return e
 	}
 	for i, f := range c.zip.File {
@@ -268,7 +268,7 @@ func (c *container) openZip(pick string) *Error {
 	}
 	switch {
 	case len(c.members) == 0 && pick != "":
-		all := &container{path: c.path, shown: c.path, file: c.file, size: c.size}
+		all := &container{path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
 		if e := all.openZip(""); e != nil {
 			return e
 		}
@@ -307,7 +307,7 @@ func (c *container) load(i int) (*array, *Error) {
 		return m.array, nil
 	}
 	f := c.zip.File[m.entry]
-	a := &array{file: c.path + ":" + m.name, path: c.path, name: m.name, entry: m.entry, fileSize: c.size, deflated: f.Method != zip.Store}
+	a := &array{file: c.path + ":" + m.name, path: c.path, name: m.name, entry: m.entry, stamp: c.stamp, deflated: f.Method != zip.Store}
 	if e := a.checkEntry(f); e != nil {
 		return nil, e.in(a.file)
 	}
@@ -446,7 +446,7 @@ func (c *container) whole() (*container, *Error) {
 	if c.shown == c.path {
 		return c, nil
 	}
-	all := &container{path: c.path, shown: c.path, file: c.file, size: c.size}
+	all := &container{path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
 	if e := all.openZip(""); e != nil {
 		return nil, e.in(c.shown)
 	}

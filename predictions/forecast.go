@@ -49,6 +49,7 @@ type forecasts interface {
 	BytesRead() int64
 	Locate(row int64) (file string, rowInFile int64)
 	line(row int64) int64
+	said() []string
 	Close() error
 }
 
@@ -211,6 +212,10 @@ func (r *ForecastReader) Group(i int32) []string { return r.groups.values(i) }
 // Line returns the number of the line on which a row of a table begins in the file that Locate names, from 1. It returns -1 for
 // rows that have not been read, or are in no table, and for those behind the first million that have line ends in quotes.
 func (r *ForecastReader) Line(row int64) int64 { return r.from.line(row) }
+
+// Notes says what a user should know of the files beside the rows: which tables end without a line end, so that their last cells may
+// be cut. They are known after the last row.
+func (r *ForecastReader) Notes() []string { return r.from.said() }
 
 // nan is what missing numbers are read as.
 var nan = math.NaN()

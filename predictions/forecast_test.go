@@ -497,6 +497,77 @@ func TestTableChanges(t *testing.T) {
 	}
 }
 
+// TestChangesWhileRead: nothing that somebody writes to a file while it is read comes to an end without an error.
+func TestChangesWhileRead(t *testing.T) {
+	line := "1.25,2.5,3.125\n"
+	whole := "mean,sd,observed\n" + strings.Repeat(line, 100_000)
+	array := npy(1, "<f8", false, []int{100_000, 3}, func(int) float64 { return 1 })
+	for what, change := range map[string]func(path string, size int) error{
+		"shorter":            func(path string, size int) error { return os.Truncate(path, int64(size)-15) },
+		"shorter, in a cell": func(path string, size int) error { return os.Truncate(path, int64(size)-17) },
+		"empty":              func(path string, size int) error { return os.Truncate(path, 0) },
+		"longer": func(path string, size int) error {
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteString(line)
+			return errors.Join(err, f.Close())
+		},
+		"written again": func(path string, size int) error {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteAt([]byte("9"), int64(size)-6)
+			return errors.Join(err, f.Close(), os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)))
+		},
+	} {
+		for name, b := range map[string][]byte{"t.csv": []byte(whole), "x.npy": array} {
+			path := save(t, name, b)
+			r, err := OpenForecast([]string{path}, &ForecastOptions{Kind: metrics.Normals, Buffers: 2, BufferBytes: 4096})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := change(path, len(b)); err != nil {
+				t.Fatal(err)
+			}
+			for err == nil {
+				c.Recycle()
+				c, err = r.Next()
+			}
+			if err == io.EOF {
+				t.Errorf("%s, %s: no error", name, what)
+			} else if name == "t.csv" || !strings.Contains(what, "short") && what != "empty" {
+				wantError(t, err, name+": the file changed while it was read; wait until whoever writes it is done")
+			}
+			r.Close()
+		}
+	}
+}
+
+// TestNoLineEnd: a last line without an end may be cut in its last cell, which is noted, unless a quote closes that.
+func TestNoLineEnd(t *testing.T) {
+	const head = "mean,sd,observed\n1,2,3\n"
+	for end, note := range map[string]string{
+		"4,5,6\n": "", "4,5,6\r\n": "", "4,5,\"6\"": "", "4,5,6\n\n": "",
+		"4,5,6": "t.csv: its last line, 3, has no line end: if the file was cut off there, its last cell may be cut too",
+	} {
+		got, r, err := readForecast([]string{save(t, "t.csv", []byte(head+end))}, normal())
+		if err != nil || got.rows != 2 {
+			t.Fatal(err)
+		}
+		notes := strings.Join(r.Notes(), "\n")
+		if note == "" && notes != "" || !strings.HasSuffix(notes, note) {
+			t.Errorf("%q: %q", end, notes)
+		}
+	}
+}
+
 // A file that is cut off within its compressed data is no shorter table.
 func TestTableCut(t *testing.T) {
 	text := []byte("mean,sd,observed\n" + strings.Repeat("1,2,3\n4.5,6.75,7e-1\n", 20_000))

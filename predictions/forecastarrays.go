@@ -74,6 +74,8 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 
 func (arrays) line(int64) int64 { return -1 }
 
+func (arrays) said() []string { return nil }
+
 // pick makes rows of some of an array's columns, of what is observed beside them, or both.
 type pick struct {
 	columns  []int // observedSlot is what is observed

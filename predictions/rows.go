@@ -22,6 +22,7 @@ type block struct {
 	line     int64  // number of its first line
 	newlines int
 	last     bool   // of its file
+	open     bool   // its last line has no line end
 	failed   *Error // what is behind its text could not be read
 	ready    chan struct{}
 

@@ -20,6 +20,7 @@ type source struct {
 	check   bool        // r has more to say after the last byte: a checksum, or trailing bytes
 	done    int64       // bytes that read returned
 	closers []func() error
+	file    *os.File // that the data are read from, nil of a pipe
 
 	// Of stored members of an .npz that are read through at: what the checksum of the whole member must come to. See verify.
 	sum     bool
@@ -71,8 +72,9 @@ func (s *source) open() *Error {
 		return cannotOpen(err)
 	}
 	s.closers = append(s.closers, f.Close)
-	if fi, err := f.Stat(); err != nil || fi.Size() != a.fileSize {
-		return fault("wait until whoever writes it is done", "the file changed while it was read").because(err)
+	s.file = f
+	if e := a.stamp.compare(f); e != nil {
+		return e
 	}
 	if a.entry < 0 {
 		data := io.NewSectionReader(f, a.header.size, length)
@@ -84,12 +86,12 @@ func (s *source) open() *Error {
 		return nil
 	}
 
-	z, e := readZip(f, a.fileSize)
+	z, e := readZip(f, a.stamp.size)
 	if e != nil {
 		return e
 	}
 	if a.entry >= len(z.File) {
-		return fault("wait until whoever writes it is done", "the file changed while it was read")
+		return changed()
 	}
 	zf := z.File[a.entry]
 	if a.scattered() && zf.Method == zip.Store {
@@ -222,8 +224,13 @@ func (s *source) readAt(p []byte, off int64) *Error {
 	return s.explain(err, off+int64(n))
 }
 
-// finish checks what stands behind the last byte of data: the zip's checksum, or nothing.
+// finish checks what stands behind the last byte of data: the zip's checksum, or nothing. Nobody may have written to the file meanwhile.
 func (s *source) finish() *Error {
+	if s.file != nil {
+		if e := s.a.stamp.compare(s.file); e != nil {
+			return e.in(s.a.file)
+		}
+	}
 	if !s.check {
 		return nil
 	}

@@ -53,6 +53,7 @@ type table struct {
 	first []int64    // number of each file's first row, of those that were come to
 	total int64      // rows so far
 	jumps []jump
+	notes []string
 }
 
 // jump says that rows behind a row are so many lines further down in its file, beyond one for each row.
@@ -63,6 +64,7 @@ type tableFile struct {
 	path   string
 	file   string // for messages
 	size   int64  // as stored; -1 of a pipe
+	stamp  stamp  // unless it is a pipe
 	text   *text  // if it is open
 	header []string
 	lines  int64 // of the header
@@ -159,13 +161,13 @@ func (t *table) probe(path string, in io.Reader, keep bool) (*tableFile, *Error)
 	counted := &t.read
 	regular := false
 	if in == nil {
-		size, reg, e := statText(t.options.FS, path)
+		fi, reg, e := statText(t.options.FS, path)
 		if e != nil {
 			return nil, e.in(path)
 		}
 		regular = reg
 		if reg {
-			f.size = size
+			f.size = fi.Size()
 		}
 		if regular && !keep {
 			counted = nil
@@ -187,6 +189,14 @@ func (t *table) probe(path string, in io.Reader, keep bool) (*tableFile, *Error)
 		return nil, e.in(f.file)
 	}
 	f.lines = f.text.line - 1
+	if regular {
+		fi, err := f.text.file.Stat()
+		if err != nil {
+			f.text.close()
+			return nil, cannotRead(err).in(f.file)
+		}
+		f.stamp = stampOf(fi)
+	}
 	if regular && !keep {
 		f.text.close()
 		f.text = nil
@@ -565,9 +575,9 @@ func (t *table) reopen(i int) {
 	switch {
 	case e != nil:
 		f.text = &text{later: e}
-	case again.size != f.size || !slices.Equal(again.header, f.header):
+	case again.stamp != f.stamp || !slices.Equal(again.header, f.header):
 		again.text.close()
-		f.text = &text{later: fault("wait until whoever writes it is done", "the file changed while it was read")}
+		f.text = &text{later: changed()}
 	default:
 		f.text = again.text
 	}
@@ -579,6 +589,10 @@ func (t *table) fill(f *tableFile, b *block) *Error {
 	var e *Error
 	b.text, b.last, e = f.text.lines(b.text[:0], t.size, t.layout.separator)
 	b.newlines = int(f.text.line - b.line)
+	b.open = b.last && f.text.open
+	if b.last && e == nil && f.size >= 0 {
+		e = f.stamp.compare(f.text.file)
+	}
 	return e
 }
 
@@ -617,6 +631,12 @@ func (t *table) Next() (*metrics.Chunk, error) {
 		}
 		<-b.ready
 		if e := t.take(b); e != nil {
+			// Whoever writes to a file may have it cut anywhere just now.
+			if f := t.files[b.file]; f.size >= 0 {
+				if fi, _, err := statText(t.options.FS, f.path); err == nil && stampOf(fi) != f.stamp {
+					e = changed()
+				}
+			}
 			t.err = e.in(t.files[b.file].file)
 			t.end()
 			return nil, t.err
@@ -652,6 +672,11 @@ func (t *table) take(b *block) *Error {
 		}
 	}
 	t.total = t.rows + int64(b.rows)
+	if b.open && b.rows > 0 {
+		f := t.files[b.file]
+		t.notes = append(t.notes, fmt.Sprintf("%s: its last line, %d, has no line end: if the file was cut off there, its last cell may be cut too",
+			f.file, t.lineOf(t.total-1)))
+	}
 	if t.layout.grouped > 0 {
 		if e := t.renumber(b); e != nil {
 			return e
@@ -689,6 +714,12 @@ func (t *table) renumber(b *block) *Error {
 
 func emptyLine(line int64) *Error {
 	return fault("take it out: empty lines may stand at the end only", "an empty line between rows").on(line)
+}
+
+func (t *table) said() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.notes)
 }
 
 func (t *table) BytesRead() int64 { return t.read.Load() }

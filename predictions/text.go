@@ -20,6 +20,8 @@ type text struct {
 	pending []byte // read and not taken
 	line    int64  // number of the next line
 	ended   bool   // r has no more
+	open    bool   // and its last line has no end, nor a quote that closes its last cell
+	file    fs.File
 	later   *Error // why nothing follows what is pending
 }
 
@@ -45,9 +47,8 @@ func standardInput() (io.Reader, bool, *Error) {
 	return io.MultiReader(bytes.NewReader(b[:n]), os.Stdin), string(b[:n]) == npyMagic, nil
 }
 
-// statText returns a file's size and whether it can be opened again.
-func statText(from fs.FS, path string) (size int64, regular bool, e *Error) {
-	var fi fs.FileInfo
+// statText describes a file, and tells whether it can be opened again.
+func statText(from fs.FS, path string) (fi fs.FileInfo, regular bool, e *Error) {
 	var err error
 	if from != nil {
 		fi, err = fs.Stat(from, path)
@@ -56,11 +57,11 @@ func statText(from fs.FS, path string) (size int64, regular bool, e *Error) {
 	}
 	switch {
 	case err != nil:
-		return 0, false, cannotOpen(err)
+		return nil, false, cannotOpen(err)
 	case fi.IsDir():
-		return 0, false, fault("name its files, as in "+filepath.Join(path, "*.csv"), "is a directory")
+		return nil, false, fault("name its files, as in "+filepath.Join(path, "*.csv"), "is a directory")
 	}
-	return fi.Size(), fi.Mode().IsRegular(), nil
+	return fi, fi.Mode().IsRegular(), nil
 }
 
 // openText opens a file of text, in where that is not nil, and decompresses it. n, if it is not nil, counts the bytes that are read.
@@ -77,7 +78,7 @@ func openText(from fs.FS, path string, in io.Reader, n *atomic.Int64) (*text, *E
 		if err != nil {
 			return nil, cannotOpen(err)
 		}
-		t.r = f
+		t.r, t.file = f, f
 		t.closers = append(t.closers, func() { f.Close() })
 	}
 	if n != nil {
@@ -169,8 +170,8 @@ func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool,
 	for n := size; ; n = len(b) {
 		b, e = t.read(b, min(n, maxLine-len(b)))
 		last = e != nil || t.ended && len(t.pending) == 0
-		if last && e == nil && len(b) > 0 && b[len(b)-1] != '\n' {
-			b = append(b, '\n')
+		if last && e == nil && len(b) > 0 {
+			b = t.endLine(b)
 		}
 		end := q.lastLine(b, separator)
 		if last && e == nil && q.open >= 0 {
@@ -193,6 +194,16 @@ func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool,
 	}
 }
 
+// endLine puts a line end behind the last line, if it has none.
+func (t *text) endLine(b []byte) []byte {
+	n := len(b)
+	if n > 0 && b[n-1] == '\n' {
+		return b
+	}
+	t.open = n > 0 && b[n-1] != '"'
+	return append(b, '\n')
+}
+
 // longLine refuses a line of more than maxLine bytes.
 func longLine(line int64) *Error {
 	return fault("is a quote not closed, or is it no table?", "a line is longer than 32 MiB").on(line)
@@ -207,8 +218,8 @@ func (t *text) header() ([]byte, *Error) {
 		if first {
 			b = bytes.TrimPrefix(b, []byte("\ufeff"))
 		}
-		if t.ended && (len(b) == 0 || b[len(b)-1] != '\n') {
-			b = append(b, '\n')
+		if t.ended {
+			b = t.endLine(b)
 		}
 		end := l.end(b)
 		switch {

@@ -344,6 +344,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if err != nil {
 		return nil, badData(f.locate(err, r, paths))
 	}
+	warnOf(c, r)
 	if len(f.ood) > 0 {
 		if err := f.addOut(c, j, e, &pass); err != nil {
 			return nil, err

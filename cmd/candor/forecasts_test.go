@@ -838,3 +838,20 @@ func TestForecastDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestNoLineEnd: the command says that the last cell of a table may be cut.
+func TestNoLineEnd(t *testing.T) {
+	d := newDir(t)
+	cut := d.put("cut.csv", []byte("mean,sd,observed\n0,1,0.5\n1,1,0.2"))
+	whole := d.put("whole.csv", []byte("mean,sd,observed\n0,1,0.5\n1,1,0.2\n"))
+	for _, args := range [][]string{{"eval"}, {"score", "--metrics", "crps", "-o", d.at("o.npy")}} {
+		args = append(args, "--task", "regression")
+		code, _, errs := candor(t, append(args, cut)...)
+		if code != exitDone || !strings.Contains(errs, "candor: warning: "+cut+": its last line, 3, has no line end: if the file was cut off there, its last cell may be cut too\n") {
+			t.Errorf("candor %v: exit code %d: %q", args, code, errs)
+		}
+		if code, _, errs := candor(t, append(args, whole)...); code != exitDone || errs != "" {
+			t.Errorf("candor %v: exit code %d: %q", args, code, errs)
+		}
+	}
+}

@@ -595,9 +595,10 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 	}
 	defer a.remove()
 	w := &mapped{a, m, width, j.pass.Threads}
+	source := &stopping{r, a, info.Rows}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes)()
-		return w.fill(r)
+		return w.fill(source)
 	}()
 	if failed := w.failure(); failed != nil {
 		return cannotWrite(f.out, failed)
@@ -605,6 +606,10 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 	if err != nil {
 		return badData(f.locate(err, r, paths))
 	}
+	if source.rows != 0 {
+		return badData(errChanged(paths))
+	}
+	warnOf(c, r)
 	if err := w.finish(c, f.out, nil); err != nil {
 		return cannotWrite(f.out, err)
 	}
@@ -619,7 +624,7 @@ func (w *mapped) fill(r metrics.Source) error {
 		workers[i] = &mapper{mapped: w, check: metrics.NewWalker(nil, 0, func(*metrics.Block) {})}
 		visits[i] = workers[i].chunk
 	}
-	if err := metrics.Feed(stopping{r, w.arrayFile}, visits...); err != nil {
+	if err := metrics.Feed(r, visits...); err != nil {
 		return err
 	}
 	var bad *metrics.DataError

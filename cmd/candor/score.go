@@ -188,10 +188,10 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if j.pass.Drop || info.Weighted {
 		t.blank()
 	}
-	pass := metrics.NewPass(&j.pass, newRowWriter(t))
+	pass, source := metrics.NewPass(&j.pass, newRowWriter(t)), &stopping{r, t.arrayFile, info.Rows}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes)()
-		return pass.AddSource(stopping{r, t.arrayFile})
+		return pass.AddSource(source)
 	}()
 	if failed := t.failure(); failed != nil {
 		return cannotWrite(f.out, failed)
@@ -199,6 +199,10 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return badData(f.locate(err, r, paths))
 	}
+	if source.rows != 0 {
+		return badData(errChanged(paths))
+	}
+	warnOf(c, r)
 	audit := pass.Audit()
 	if audit.Rows == 0 {
 		return badData(fmt.Errorf("%s: no row is left to score: %s; look at what --on-invalid error says, and at the weights",
@@ -381,17 +385,27 @@ func (t *rowTable) writeCSV(w io.Writer, r io.Reader) error {
 	return nil
 }
 
-// stopping ends a source once nothing more can be written.
+// stopping ends a source once nothing more can be written, and counts the rows that are still to come.
 type stopping struct {
 	metrics.Source
-	t *arrayFile
+	t    *arrayFile
+	rows int64
 }
 
-func (s stopping) Next() (*metrics.Chunk, error) {
+func (s *stopping) Next() (*metrics.Chunk, error) {
 	if err := s.t.failure(); err != nil {
 		return nil, err
 	}
-	return s.Source.Next()
+	c, err := s.Source.Next()
+	if err == nil {
+		s.rows -= int64(c.Rows)
+	}
+	return c, err
+}
+
+// errChanged is the error of tables that have other rows than when these were counted.
+func errChanged(paths []string) error {
+	return fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", strings.Join(paths, ", "))
 }
 
 // rowWriter is an accumulator that keeps nothing: it writes each row's values to the file.

@@ -325,7 +325,7 @@ func TestScoreStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.remove()
-	err = metrics.NewPass(nil, newRowWriter(file)).AddSource(stopping{r, file.arrayFile})
+	err = metrics.NewPass(nil, newRowWriter(file)).AddSource(&stopping{Source: r, t: file.arrayFile})
 	if err == nil || err != file.failure() || r.BytesRead() > r.Info().Bytes/2 {
 		t.Errorf("%v after %d of %d bytes", err, r.BytesRead(), r.Info().Bytes)
 	}
