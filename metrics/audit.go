@@ -24,8 +24,8 @@ type Audit struct {
 	Renormalized bool
 	Unchecked    bool
 
-	// SumsOff counts the rows of probabilities whose sum is off 1 by more than 4 units of the type's last place times
-	// the number of classes; SumMin and SumMax are the least and the largest sum among those.
+	// SumsOff counts the rows of probabilities whose sum is off 1 by more than 1e-6 in float64, or in a narrower type by more than 4
+	// units of its last place times the number of classes; SumMin and SumMax are the least and the largest sum among those.
 	SumsOff        int64
 	SumMin, SumMax float64
 }
@@ -79,7 +79,13 @@ func (a *Audit) merges(n int64, lo, hi float64) {
 func (a *Audit) Warnings() []string {
 	var w []string
 	if a.SumsOff > 0 {
-		s := fmt.Sprintf("%s rows have sums that are off 1 by more than rounding: from %.7g to %.7g", group(a.SumsOff), a.SumMin, a.SumMax)
+		s := fmt.Sprintf("%s rows have probabilities whose sums are not 1: off by %+.2g to %+.2g", group(a.SumsOff), a.SumMin-1, a.SumMax-1)
+		if a.SumMin == a.SumMax {
+			s = fmt.Sprintf("%s rows have probabilities whose sums are not 1: off by %+.2g", group(a.SumsOff), a.SumMin-1)
+		}
+		if a.SumsOff == 1 {
+			s = fmt.Sprintf("1 row has probabilities whose sum is not 1: off by %+.2g", a.SumMin-1)
+		}
 		if a.Renormalized || a.Kind.logs() {
 			s += "; each was divided by its sum"
 		} else {
@@ -88,10 +94,10 @@ func (a *Audit) Warnings() []string {
 		w = append(w, s)
 	}
 	if a.Dropped > 0 {
-		w = append(w, fmt.Sprintf("%s bad rows were left out", group(a.Dropped)))
+		w = append(w, counted(a.Dropped, "bad row was", "bad rows were")+" left out")
 	}
 	if a.Absent > 0 {
-		w = append(w, fmt.Sprintf("%s rows of weight 0 are absent", group(a.Absent)))
+		w = append(w, counted(a.Absent, "row of weight 0 is", "rows of weight 0 are")+" absent")
 	}
 	if a.Decided {
 		w = append(w, "accuracy, confidence and the top label are of the caller's decisions, not of the most probable classes")
@@ -100,6 +106,14 @@ func (a *Audit) Warnings() []string {
 		w = append(w, "rows are binned by the caller's scores, not by the probabilities whose means the bins have")
 	}
 	return w
+}
+
+// counted writes how many of something there are.
+func counted(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return group(n) + " " + more
 }
 
 const (

@@ -302,7 +302,8 @@ func TestSums(t *testing.T) {
 	}{
 		{metrics.Float64, 4, 0, false, false},
 		{metrics.Float64, 4, 0x1p-50, false, false},
-		{metrics.Float64, 4, 0x1p-47, true, false},
+		{metrics.Float64, 4, 0x1p-20, false, false},
+		{metrics.Float64, 4, 0x1p-19, true, false},
 		{metrics.Float64, 4, 0x1p-6, true, false},
 		{metrics.Float64, 4, -0x1p-6, true, false},
 		{metrics.Float64, 4, 0x1p-5, true, true},
@@ -647,15 +648,15 @@ func TestWarnings(t *testing.T) {
 	p.Labels[5] = 11
 	a := feed(t, p, &metrics.Options{Drop: true}, score.NewLoss(nil)).Audit()
 	want := []string{
-		"2 rows have sums that are off 1 by more than rounding: from 0.9921875 to 1.007812; they are taken as they are (--renormalize divides each row by its sum)",
-		"1 bad rows were left out",
-		"1 rows of weight 0 are absent",
+		"2 rows have probabilities whose sums are not 1: off by -0.0078 to +0.0078; they are taken as they are (--renormalize divides each row by its sum)",
+		"1 bad row was left out",
+		"1 row of weight 0 is absent",
 	}
 	if diff := cmp.Diff(want, a.Warnings()); diff != "" {
 		t.Error(diff)
 	}
 	a = metrics.Audit{Classes: 3, Kind: metrics.LogProbs, SumsOff: 1234567, SumMin: 0.99, SumMax: 1.01}
-	if w := a.Warnings(); len(w) != 1 || w[0] != "1,234,567 rows have sums that are off 1 by more than rounding: from 0.99 to 1.01; each was divided by its sum" {
+	if w := a.Warnings(); len(w) != 1 || w[0] != "1,234,567 rows have probabilities whose sums are not 1: off by -0.01 to +0.01; each was divided by its sum" {
 		t.Error(w)
 	}
 	a = metrics.Audit{Rows: 3, Classes: 2, Decided: true, Scored: true}

@@ -99,6 +99,8 @@ func (e *DataError) describe(f Fault) string {
 		switch {
 		case f.Value == float64(k):
 			remedy = "labels that start at 1? subtract 1"
+		case f.Value == -1 && k == 2:
+			remedy = "labels -1 and +1? save (labels > 0); rows to be ignored? leave them out, or give them weight 0"
 		case f.Value < 0:
 			remedy = "rows to be ignored? leave them out, or give them weight 0"
 		default:
@@ -161,6 +163,9 @@ func (e *DataError) describe(f Fault) string {
 		}
 		if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
 			remedy = "rounding where they were made? clip them to [0, 1] there"
+			if e.Classes > 1 {
+				remedy += ", or pass --renormalize, which divides each row by its sum"
+			}
 		}
 	case BadSum:
 		what = fmt.Sprintf("probabilities sum to %s, not 1", v)

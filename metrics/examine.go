@@ -92,6 +92,9 @@ func (w *worker) rowSum(c *Chunk, i int) float64 {
 
 // near is how far a sum may be off 1 by rounding alone. The coarse types' is beyond what is an error for any.
 func near(d DType, classes int) float64 {
+	if d == Float64 {
+		return 1e-6 // float64 often holds what was float32, or decimals of six digits
+	}
 	return math.Min(4*d.Epsilon()*float64(max(2, classes)), sumTolerance)
 }
 

@@ -715,6 +715,14 @@ func (w *worker) scoreColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels [
 	return kernel.BinaryProbStatsBF16(s, c.BF16[lo:lo+n], labels)
 }
 
+// Row writes row i to dst, widened: of Classes elements.
+func (s *Scores) Row(dst []float64, i int) {
+	at := i * s.stride()
+	for j := range s.Classes {
+		dst[j] = s.score(at + j)
+	}
+}
+
 // score returns the element i of the slice that is set, widened.
 func (s *Scores) score(i int) float64 {
 	var one [1]float32

@@ -73,8 +73,12 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 				if width > 1 {
 					column, remedy = int((c.at+int64(bad))%width), "each is 0 or 1"
 				}
+				why := "does not fit in int32"
+				if a.dtype.kind == 'f' {
+					why = "is no class number"
+				}
 				return &Error{File: a.file, Row: row, Column: column,
-					Reason: fmt.Sprintf("%s %s does not fit in int32", c.what, integerText(a, c.buf, bad)), Remedy: remedy}
+					Reason: fmt.Sprintf("%s %s %s", c.what, integerText(a, c.buf, bad), why), Remedy: remedy}
 			}
 		}
 		done += m
@@ -109,6 +113,21 @@ func (c *column) labels(dst []int32) *Error {
 		return nil
 	}, func(a *array, at, n int, buf []uint64) int {
 		d := dst[at:][:n]
+		if a.dtype.kind == 'f' { // whole numbers, as pandas and torch leave them
+			switch a.dtype.size {
+			case 2:
+				for i, h := range view[uint16](buf, n) {
+					v := half(h)
+					if d[i] = int32(v); float64(d[i]) != v {
+						return i
+					}
+				}
+				return n
+			case 4:
+				return narrow(d, view[float32](buf, n), func(v float32) bool { return whole(float64(v)) })
+			}
+			return narrow(d, view[float64](buf, n), whole)
+		}
 		if a.dtype.kind == 'i' {
 			switch a.dtype.size {
 			case 1:
@@ -183,8 +202,11 @@ func convert[D int32 | float64, S fixed](dst []D, src []S) {
 	}
 }
 
+// whole tells whether a number is one of int32.
+func whole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<31 }
+
 // narrow converts what fits and returns the index of the first value that does not, len(src) if all do.
-func narrow[S int64 | uint64 | uint32](dst []int32, src []S, fits func(S) bool) int {
+func narrow[S int64 | uint64 | uint32 | float32 | float64](dst []int32, src []S, fits func(S) bool) int {
 	for i, v := range src {
 		if !fits(v) {
 			return i
@@ -197,6 +219,12 @@ func narrow[S int64 | uint64 | uint32](dst []int32, src []S, fits func(S) bool) 
 // integerText returns the i-th integer in buf.
 func integerText(a *array, buf []uint64, i int) string {
 	switch {
+	case a.dtype.kind == 'f' && a.dtype.size == 2:
+		return strconv.FormatFloat(half(view[uint16](buf, i+1)[i]), 'g', 7, 64)
+	case a.dtype.kind == 'f' && a.dtype.size == 4:
+		return strconv.FormatFloat(float64(view[float32](buf, i+1)[i]), 'g', -1, 32)
+	case a.dtype.kind == 'f':
+		return strconv.FormatFloat(view[float64](buf, i+1)[i], 'g', -1, 64)
 	case a.dtype.kind == 'i':
 		return strconv.FormatInt(view[int64](buf, i+1)[i], 10)
 	case a.dtype.size == 4:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,7 @@ func TestBadScores(t *testing.T) {
 		{"shape is a list", shaped("[10, 10]"), []string{"a shape that is no tuple"}},
 		{"shape is a number", shaped("(10)"), []string{"a shape that is no tuple"}},
 		{"shape negative", shaped("(-10, 10)"), []string{"a negative dimension"}},
-		{"shape of text", shaped("('a',)"), []string{"a dimension that is no whole number"}},
+		{"shape of text", shaped("('a',)"), []string{"a dimension that is no class number"}},
 		{"shape of fractions", shaped("(1.5,)"), []string{"no comma between dimensions"}},
 		{"shape beyond int64", shaped("(99999999999999999999,)"), []string{"a dimension of 2^63 or more"}},
 		{"shape product overflows", shaped("(4611686018427387904, 16)"), []string{"damaged header: its shape (4611686018427387904, 16) of float32 is larger than any file"}},
@@ -171,8 +172,10 @@ func TestBadLabels(t *testing.T) {
 		row  int64
 		want string
 	}{
-		{"float32", vector("<f4", 10, ones), -1, `labels are float32: labels are class numbers, which are whole; save labels.astype("int32")`},
-		{"float64", vector("<f8", 10, ones), -1, `labels are float64`},
+		{"float32 of a fraction", vector("<f4", 10, at(6, 0.5)), 6, "l.npy: row 6: label 0.5 is no class number; labels are class numbers"},
+		{"float64 of a fraction", vector(">f8", 10, at(0, 1e-9)), 0, "label 1e-09 is no class number"},
+		{"float64 too large", vector("<f8", 10, at(9, 1<<31)), 9, "label 2.147483648e+09 is no class number"},
+		{"NaN", vector("<f8", 10, at(3, math.NaN())), 3, "label NaN is no class number"},
 		{"text", typed("'<U5'"), -1, "labels are text (str160); number the classes with numpy.unique"},
 		{"objects", typed("'|O'"), -1, "labels are Python objects"},
 		{"complex", typed("'<c16'"), -1, "labels are complex numbers"},
@@ -229,7 +232,7 @@ func TestBadDecisions(t *testing.T) {
 		data []byte
 	}{
 		{"d.npy: 9 decisions for the 10 rows", npy(1, "<i4", false, []int{9}, ones)},
-		{`decisions are float32: decisions are class numbers, which are whole; save decisions.astype("int32")`, npy(1, "<f4", false, []int{10}, ones)},
+		{"d.npy: row 0: decision 0.25 is no class number; decisions are class numbers", npy(1, "<f4", false, []int{10}, func(int) float64 { return 0.25 })},
 		{"decisions have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save decisions.argmax(axis=1)", npy(1, "<i4", false, []int{10, 5}, ones)},
 		{"d.npy: row 3: decision 1099511627776 does not fit in int32; decisions are class numbers", npy(1, "<i8", false, []int{10}, func(i int) float64 { return float64(int64(i) / 3 << 40) })},
 	} {
@@ -386,5 +389,27 @@ func TestFileChanges(t *testing.T) {
 			}
 			r.Close()
 		}
+	}
+}
+
+// TestWholeLabels: labels of any type of numbers are read as long as they are whole.
+func TestWholeLabels(t *testing.T) {
+	scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
+	for _, descr := range []string{"<f2", "<f4", ">f8", "<f8", "|u1", ">i8"} {
+		l := save(t, "l.npy", npy(1, descr, false, []int{10}, label(5)))
+		r, err := Open([]string{scores}, &Options{Labels: []string{l}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, y := range c.Labels {
+			if float64(y) != label(5)(i) {
+				t.Errorf("%s: label %d is %d", descr, i, y)
+			}
+		}
+		r.Close()
 	}
 }

@@ -46,9 +46,7 @@ func (b *opening) openLabels() (*Reader, *Error) {
 func (b *opening) checkMatrix(a *array, ro role) *Error {
 	d, first := a.dtype, b.scores[0]
 	switch {
-	case d.kind == 'f':
-		return fault(`save labels.astype("int8")`, "labels are %s: integers or booleans are read, each 0 or 1", d)
-	case !d.integer():
+	case !d.integer() && !(d.kind == 'f' && d.size <= 8):
 		return badType(a, ro.what, `"int8"`)
 	case len(a.shape) < 1 || len(a.shape) > 2 || a.columns() != first.columns():
 		return fault("save a 0 or 1 for each label, (N, K) as the scores are", "labels have shape %s, and the scores of %s %s",

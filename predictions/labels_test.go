@@ -121,7 +121,7 @@ func TestLabelMatrixErrors(t *testing.T) {
 		{Options{Labels: []string{y("|i1", tag, 6, 3)}}, []string{"labels have shape (6, 3)", "x.npy (6, 4)", "a 0 or 1 for each label"}},
 		{Options{Labels: []string{y("|i1", tag, 6)}}, []string{"labels have shape (6,)"}},
 		{Options{Labels: []string{y("|i1", tag, 5, 4)}}, []string{"5 labels for the 6 rows"}},
-		{Options{Labels: []string{y("<f4", tag, 6, 4)}}, []string{"labels are float32", `save labels.astype("int8")`}},
+		{Options{Labels: []string{y("<f4", tag, 6, 3)}}, []string{"labels have shape (6, 3)"}},
 		{Options{}, []string{"no labels"}},
 		{Options{Labels: []string{y("|i1", tag, 6, 4)}, Kind: metrics.Dirichlet}, []string{"cannot be dirichlet"}},
 		{Options{Labels: []string{y("|i1", tag, 6, 4)}, Decisions: []string{x}}, []string{"--decisions"}},

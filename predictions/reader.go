@@ -639,8 +639,7 @@ func checkColumn(a *array, ro role) *Error {
 		if d.kind != 'f' || d.size > 8 {
 			return badType(a, ro.what, `"float64"`)
 		}
-	case d.kind == 'f':
-		return fault(`save `+ro.what+`.astype("int32") if they are class numbers`, "%s are %s: %s are class numbers, which are whole", ro.what, d, ro.what)
+	case d.kind == 'f' && d.size <= 8: // of which each has to be whole
 	default:
 		return badType(a, ro.what, `"int32"`)
 	}
@@ -787,6 +786,9 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 		return c, nil
 	}
 	c := b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free)
+	if first == 0 && probable(c) {
+		return nil, &Error{File: s.file, Row: -1, Column: -1, Reason: "these are probabilities, not logits: each row lies in [0, 1] and sums to 1", Remedy: "drop --input logits"}
+	}
 	if class, ok := r.event.of(c.Classes, c.Kind); ok {
 		if r.beside.unlabelled {
 			c.Scores.OfEvent(c.Kind, class)

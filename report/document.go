@@ -141,6 +141,9 @@ func New(e *eval.Evaluation) *Document {
 		return e.Value(m[0])
 	}
 	d.judged = e.Judge()
+	if e.ProbableLogits() {
+		d.Warnings = append(d.Warnings, "every logit lies in [0, 1]: if these are probabilities, drop --input logits")
+	}
 	if e.Loss.InfiniteRows() > 0 {
 		d.Warnings = append(d.Warnings, "nll is infinite: "+get("nll").Reason)
 	}
@@ -539,7 +542,10 @@ func (d *Document) holds() string {
 	if d.shape.Kind != metrics.Quantiles && d.shape.Kind != metrics.Samples || c == nil || !c.hasInterval() {
 		return ""
 	}
-	expected := c.Expected
+	expected := 0.9
+	if c.Expected != 0 {
+		expected = c.Expected
+	}
 	s := fmt.Sprintf(" The 90%% intervals hold %s %s: ", percent(c.Value.Value), ends(c.Interval))
 	if d.shape.Kind == metrics.Samples {
 		s = fmt.Sprintf(" The 90%% intervals hold %s %s, calibrated samples would hold %s: ", percent(c.Value.Value), ends(c.Interval), percent(expected))

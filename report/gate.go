@@ -76,16 +76,27 @@ func (g Gate) Metric(of eval.Shape) (eval.Metric, error) {
 	return m, err
 }
 
+// Missing says that the document has not the gate's metric, and what to do; "" if it has.
+func (g Gate) Missing(d *Document) string {
+	if d.Find(g.key) != nil {
+		return ""
+	}
+	hint := "add it to --metrics of candor eval"
+	if _, err := g.Metric(d.shape); err != nil {
+		hint = err.Error()
+	}
+	return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, hint)
+}
+
+// MissingLabels is Missing of the averages over labels.
+func (g Gate) MissingLabels(m *Multilabel) string { return g.Missing(m.macro) }
+
 // Check returns why the gate fails, "" if it does not. A metric that is missing or not defined fails it: a gate that
 // cannot be checked must not pass.
 func (g Gate) Check(d *Document) string {
 	m := d.Find(g.key)
 	if m == nil {
-		hint := "add it to --metrics of candor eval"
-		if _, err := g.Metric(d.shape); err != nil {
-			hint = err.Error()
-		}
-		return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, hint)
+		return g.Missing(d)
 	}
 	v := m.Value.Value
 	switch g.part {

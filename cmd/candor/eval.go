@@ -323,7 +323,9 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if spec.Metrics, err = eval.ParseMetrics(list, spec.Shape()); err != nil {
 		return nil, usage("--metrics: %v", err)
 	}
-	spec.Metrics = withGated(spec.Metrics, f.gated, spec.Shape())
+	if spec.Metrics, err = withGated(spec.Metrics, f.gated, spec.Shape()); err != nil {
+		return nil, err
+	}
 	e, err := eval.New(spec)
 	if err != nil {
 		return nil, usage("%v", err)
@@ -500,15 +502,18 @@ func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *m
 	return nil
 }
 
-// withGated adds the metrics that gates look at. Of what is no metric, or none of these predictions, the gate speaks.
-func withGated(l []eval.Metric, gates []report.Gate, of eval.Shape) []eval.Metric {
+// withGated adds the metrics that gates look at. What is no metric, or none of these predictions, is an error.
+func withGated(l []eval.Metric, gates []report.Gate, of eval.Shape) ([]eval.Metric, error) {
 	for _, g := range gates {
 		m, err := g.Metric(of)
-		if err == nil && !slices.ContainsFunc(l, func(o eval.Metric) bool { return o.String() == m.String() }) {
+		if err != nil {
+			return nil, usage("--fail-if: %v", err)
+		}
+		if !slices.ContainsFunc(l, func(o eval.Metric) bool { return o.String() == m.String() }) {
 			l = append(l, m)
 		}
 	}
-	return l
+	return l, nil
 }
 
 // warnISA says that the level which the environment asks for is none.

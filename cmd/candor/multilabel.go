@@ -106,9 +106,15 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	if err != nil {
 		return nil, usage("--metrics: %v", err)
 	}
-	spec.Metrics = withGated(list, f.gates, shape)
-	for _, m := range withGated(nil, f.gates, shape) {
+	gated, err := withGated(nil, f.gates, shape)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range gated {
 		delete(unasked, m.String())
+	}
+	if spec.Metrics, err = withGated(list, f.gates, shape); err != nil {
+		return nil, err
 	}
 	need := spec.LabelBytes() * labels
 	if need > spec.Memory {
@@ -202,6 +208,11 @@ func (p *plot) writeLabels(m *eval.Multilabel, d *report.Multilabel) error {
 // writeLabels shows an evaluation of several labels on standard output, and then lets the gates speak on standard error.
 func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) error {
 	d := report.NewMultilabel(m)
+	for _, g := range o.gates {
+		if why := g.MissingLabels(d); why != "" {
+			return usage("--fail-if: %s", why)
+		}
+	}
 	if err := o.plot.writeLabels(m, d); err != nil {
 		return err
 	}

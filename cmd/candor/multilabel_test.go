@@ -239,11 +239,13 @@ func TestLabelFormats(t *testing.T) {
 		"ece.low>0.5":     "ece.low is not defined: labels share rows",
 		"mce>0":           "gate failed: mce>0",
 		"retention_nll>0": "gate failed: retention_nll>0",
-		"sharpness>0":     "the document has no metric",
 	} {
 		if code, _, errs := candor(t, append(slices.Clone(args), "--fail-if", gate)...); code != exitGate || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d: %s", gate, code, errs)
 		}
+	}
+	if code, _, errs := candor(t, append(slices.Clone(args), "--fail-if", "sharpness>0")...); code != exitUsage || !strings.Contains(errs, "--fail-if: metric sharpness: it is for") {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if code, _, errs := candor(t, append(slices.Clone(args), "--fail-if", "auroc<0.1", "--metrics", "nll")...); code != 0 {
 		t.Error(errs)

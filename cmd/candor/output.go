@@ -80,6 +80,11 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups
 	} else {
 		d = report.New(e)
 	}
+	for _, g := range o.gates {
+		if why := g.Missing(d); why != "" {
+			return usage("--fail-if: %s", why)
+		}
+	}
 	if err := o.plot.write(e, d); err != nil {
 		return err
 	}

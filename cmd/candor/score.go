@@ -48,7 +48,7 @@ Rows that were left out, by --on-invalid drop or for their weight of 0, are NaN,
 are. Nothing is written unless all is well.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
-  candor score shard-*.npz --metrics all --on-invalid drop -o rows.npz
+  candor score shard-*.npz --input logits --metrics all --on-invalid drop -o rows.npz
   candor score draws.npy --labels obs.npy --task samples --metrics crps,crps_fair -o crps.npy
   candor score forecast.csv --task regression --mean mu --std sigma --observed y --metrics crps,pit -o rows.csv`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,6 +104,11 @@ func TestUsageErrors(t *testing.T) {
 		{with("--confidence", "95"), []string{"--confidence is 95", "as 0.95"}},
 		{with("--confidence", "NaN"), []string{"--confidence is NaN"}},
 		{with("--input", "nonsense"), []string{`--input is "nonsense"; it is probs, logits, logprobs or dirichlet`}},
+		{with("--fail-if", "base_rate>0.99"), []string{"--fail-if: metric base_rate: it is for binary tasks and two classes"}},
+		{with("--fail-if", "all>0.99"), []string{`--fail-if: there is no metric "all"`}},
+		{with("--fail-if", "eec>0.99"), []string{`there is no metric "eec" (did you mean ece?)`}},
+		{with("--metrics", "auc"), []string{`there is no metric "auc": candor calls it auroc`}},
+		{with("--metrics", "f1"), []string{"candor judges probabilities"}},
 		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is one of classification, binary, multilabel, ensemble, regression, quantiles, samples, loglik`}},
 		{with("--task", "binary"), []string{"--task binary takes one score a row", "(40, 4)"}},
 		{[]string{"eval", bx, "--labels", by, "--task", "classification"}, []string{"--task classification takes a score for each class", "(40,)"}},
@@ -206,9 +212,6 @@ func TestGates(t *testing.T) {
 		{[]string{"--fail-if", "overconfidence<1"}, []string{"overconfidence<1: it is "}},
 		{[]string{"--metrics", "accuracy", "--fail-if", "ece(bins=7,adaptive)<0.5", "--fail-if", "ece( adaptive, bins=07 )>1", "--fail-if", "ece(adaptive,bins=7).low>1"},
 			[]string{"ece(bins=7,adaptive)<0.5: it is 0.", "ece(adaptive,bins=7).low is not defined: the edges were chosen by the scores"}},
-		{[]string{"--fail-if", "base_rate>0.99"}, []string{`the document has no metric "base_rate": metric base_rate: it is for binary tasks and two classes`}},
-		{[]string{"--fail-if", "all>0.99"}, []string{`the document has no metric "all": there is no metric "all"`}},
-		{[]string{"--fail-if", "eec>0.99"}, []string{`the document has no metric "eec": there is no metric "eec" (did you mean ece?)`}},
 		{[]string{"--fail-if", "ece_floor.low>0.99"}, []string{"ece_floor.low is not defined: a mean under calibration"}},
 		{[]string{"--metrics", "ece(closed=right,bins=30)", "--fail-if", "ece(bins=30,closed=right)>0.99"}, nil},
 		{[]string{"--metrics", "ece(bins=30,closed=right)", "--fail-if", "ece( closed=right, bins=030 ).low>0.001"}, []string{"it is 0."}},
@@ -253,7 +256,7 @@ func TestGates(t *testing.T) {
 		t.Errorf("merge: exit code %d: %s", code, errs)
 	}
 	// A state has the metrics that it was made with, and a gate adds none to it.
-	if code, _, errs := candor(t, "merge", st, "--fail-if", "mce>1"); code != exitGate || !strings.Contains(errs, `mce>1: the document has no metric "mce": add it to --metrics of candor eval`) {
+	if code, _, errs := candor(t, "merge", st, "--fail-if", "mce>1"); code != exitUsage || !strings.Contains(errs, `mce>1: the document has no metric "mce": add it to --metrics of candor eval`) {
 		t.Errorf("merge: exit code %d: %s", code, errs)
 	}
 	gated := evaluate(t, x, "--labels", y, "--fail-if", "ece>2", "--fail-if", "mce>1", "--fail-if", "mce.low>1", "--state", st)
@@ -341,11 +344,12 @@ func TestExamples(t *testing.T) {
 	t.Chdir(d.path)
 	s := newSet(1, 300, 4)
 	d.put("probs.npy", s.scores(t))
-	d.put("logits.npy", s.scores(t))
+	logits := s.each(math.Log)
+	d.put("logits.npy", logits.scores(t))
 	d.put("labels.npy", s.labelFile(t))
 	d.put("a.npy", s.scores(t))
 	d.put("b.npy", s.fortran(t))
-	z := npz(t, "logits.npy", s.scores(t), "labels.npy", s.labelFile(t))
+	z := npz(t, "logits.npy", logits.scores(t), "labels.npy", s.labelFile(t))
 	d.put("shard-1.npz", z)
 	d.put("preds.npz", z)
 	d.put("logits.npz", z)
@@ -373,7 +377,7 @@ func TestExamples(t *testing.T) {
 	d.put("scores.npy", b.scores(t))
 	d.put("outcomes.npy", b.labelFile(t))
 	for _, n := range []string{"val_logits.npy", "test_logits.npy", "shard-1.npy"} {
-		d.put(n, s.scores(t))
+		d.put(n, logits.scores(t))
 	}
 	d.put("val_labels.npy", s.labelFile(t))
 	d.put("part-1.npy", s.part(0, 100).scores(t))

@@ -70,7 +70,7 @@ func TestParseMetrics(t *testing.T) {
 		}
 	}
 	for s, want := range map[Shape]string{
-		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 coverage_90 width_50 width_90 interval_score pinball quantile_mse pit_p rank_p",
+		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse coverage_90 miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse pit_p rank_p",
 		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area bias mae ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse ence uce pit_p",
 		{Classes: 3, Kind: metrics.Quantiles}: "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score pinball quantile_mse pit_p",
 		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo high_variance_rows pareto_k_max",

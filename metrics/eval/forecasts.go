@@ -152,12 +152,10 @@ func central(level func(Metric) float64, value func(a *regress.Intervals, level,
 			a := keeping[*regress.Intervals](e, rows, e.Spec.intervalsKeeper(l).key)
 			v := value(a, l, e.Spec.Level)
 			v.Reason = a.Reason(l)
-			if d := e.Spec.describe(m); strings.HasPrefix(d.Name, "coverage") {
+			if e.Spec.Kind == metrics.Samples && strings.HasPrefix(m.Name, "coverage") {
 				// The interval between two of M samples holds less than the distribution's.
-				if v.Expected = l; e.Spec.Kind == metrics.Samples {
-					n := float64(e.Spec.Classes)
-					v.Expected = l * (n - 1) / (n + 1)
-				}
+				n := float64(e.Spec.Classes)
+				v.Expected = l * (n - 1) / (n + 1)
 			}
 			return v
 		}

@@ -110,6 +110,22 @@ func (e *Evaluation) judgedCells() *cells.Cells {
 	return nil
 }
 
+// ProbableLogits tells whether every logit of a binary task lies in [0,1], which many rows of logits hardly do and probabilities always:
+// of the probabilities that are made of them each is then from 1/2 to 0.731. It is false where the rows' scores are not kept.
+func (e *Evaluation) ProbableLogits() bool {
+	const few = 20 // of which all may be so by chance
+	if e.Spec.Classes != 1 || e.Audit.Kind != metrics.Logits || e.Audit.Rows < few {
+		return false
+	}
+	c := e.judgedCells()
+	if c == nil {
+		return false
+	}
+	low, high := 1.0, 0.0
+	c.Each(func(x *cells.Cell) { low, high = math.Min(low, x.Low), math.Max(high, x.High) })
+	return low >= 0.5 && high <= 0.7310586
+}
+
 // runs returns the bins that differ beyond chance, by Holm, those beside each other and of one side together.
 func runs(in []calib.Surprise) (l []Run) {
 	var order []int

@@ -153,3 +153,21 @@ func TestImpliedIntervals(t *testing.T) {
 		}
 	}
 }
+
+// TestProbableLogits: logits of a binary task that all lie in [0,1] are told, and those that do not are not.
+func TestProbableLogits(t *testing.T) {
+	for _, c := range []struct {
+		kind      metrics.Kind
+		low, high float64
+		want      bool
+	}{{metrics.Logits, 0, 1, true}, {metrics.Logits, 0.2, 0.9, true}, {metrics.Logits, -0.1, 1, false}, {metrics.Logits, 0, 1.1, false}, {metrics.Probs, 0.5, 0.7, false}} {
+		p := &metrics.Predictions{Kind: c.kind}
+		for i := range 50 {
+			p.F64, p.Labels = append(p.F64, c.low+(c.high-c.low)*float64(i)/49), append(p.Labels, int32(i%2))
+		}
+		p.Rows, p.Classes = 50, 1
+		if got := fill(t, Spec{Classes: 1, Metrics: list(t, "nll", 1)}, p).ProbableLogits(); got != c.want {
+			t.Errorf("%v from %v to %v: %v", c.kind, c.low, c.high, got)
+		}
+	}
+}

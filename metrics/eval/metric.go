@@ -110,6 +110,9 @@ func ParseMetric(s string) (Metric, error) {
 	m := Metric{Name: strings.TrimSpace(name)}
 	d := Describe(m.Name)
 	if d == nil {
+		if said, ok := elsewhere[strings.ToLower(m.Name)]; ok {
+			return m, fmt.Errorf("there is no metric %q: %s", m.Name, said)
+		}
 		return m, fmt.Errorf("there is no metric %q%s; 'candor metrics' lists them", m.Name, similar(m.Name))
 	}
 	if open {
@@ -152,6 +155,40 @@ func (d *Descriptor) canonical(name, value string) arg {
 	}
 	return arg{name, value}
 }
+
+// elsewhere says what candor calls metrics that have other names elsewhere, or that it has none.
+var elsewhere = func() map[string]string {
+	l := map[string]string{}
+	called := func(name string, others ...string) {
+		for _, o := range others {
+			l[o] = "candor calls it " + name
+		}
+	}
+	called("auroc", "auc", "roc_auc", "roc_auc_score", "rocauc", "c_statistic")
+	called("auprc", "pr_auc", "average_precision", "average_precision_score", "ap")
+	called("nll", "log_loss", "logloss", "cross_entropy", "ce", "neg_log_likelihood")
+	called("brier", "brier_score", "brier_score_loss")
+	called("rmsce", "rms_calibration_error")
+	called("ace", "adaptive_ece")
+	called("sce", "classwise_ece", "cwece", "static_calibration_error")
+	called("ece", "expected_calibration_error", "calibration_error")
+	called("mce", "maximum_calibration_error", "max_calibration_error")
+	called("smooth_ece", "smece")
+	called("accuracy", "acc", "accuracy_score")
+	called("calibration_slope", "cox_slope", "slope")
+	called("calibration_intercept", "cox_intercept", "intercept")
+	called("base_rate", "prevalence", "event_rate")
+	called("oe_ratio", "o_e", "oe")
+	called("coverage(level=L)", "picp")
+	called("mae", "mean_absolute_error")
+	called("rmse", "root_mean_squared_error")
+	l["mse"] = "of probabilities candor calls it brier; of forecasts of a number rmse is its root"
+	l["mean_squared_error"] = l["mse"]
+	for _, n := range []string{"f1", "f1_score", "precision", "recall", "mcc", "kappa"} {
+		l[n] = "it judges decisions at one threshold, and candor judges probabilities"
+	}
+	return l
+}()
 
 // similar returns a hint at the name of the table that is likest to n, "" if none is like it.
 func similar(n string) string {

@@ -68,7 +68,7 @@ type Value struct {
 	// if it is not and nothing is known. 0 where there is no value.
 	Bound  float64
 	Chance Chance // of an ECE; zero of anything else
-	// Expected is what a calibrated forecast would have, 0 where that is not known or the value's best.
+	// Expected is what a calibrated forecast would have where that is not what the metric's name says, as of samples' coverage; else 0.
 	Expected float64
 }
 
