@@ -214,7 +214,11 @@ func (f *evalFlags) flags(c *cobra.Command) {
 // limits are the flags of what may be used up.
 func (f *evalFlags) limits(c *cobra.Command) {
 	c.Flags().IntVar(&f.threads, "threads", 0, "`NUMBER` of threads; 0 is one a core")
-	c.Flags().StringVar(&f.maxMemory, "max-memory", "256MiB", "`SIZE` of memory to stay within, as 256MiB or 1GB")
+	memoryFlag(c, &f.maxMemory)
+}
+
+func memoryFlag(c *cobra.Command, size *string) {
+	c.Flags().StringVar(size, "max-memory", "256MiB", "`SIZE` of memory to stay within, as 256MiB or 1GB")
 }
 
 // job is what the flags ask for, as far as it is known before a file is opened.
@@ -684,11 +688,16 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 // fixedMemory is what the program itself takes, accumulators, and columns.
 const fixedMemory = 48 << 20
 
+// leastMemory is the least --max-memory.
+const leastMemory = fixedMemory + 8<<20
+
+const littleMemory = "--max-memory is less than 56 MiB, which candor needs at least"
+
 // plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
 // decisions or confidence scores.
 func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
-	if memory < fixedMemory+(8<<20) {
-		return 0, 0, 0, usage("--max-memory is less than %d MiB, which candor needs at least", (fixedMemory+(8<<20))>>20)
+	if memory < leastMemory {
+		return 0, 0, 0, usage(littleMemory)
 	}
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)

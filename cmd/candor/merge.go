@@ -7,22 +7,26 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
 )
 
 func mergeCommand() *cobra.Command {
 	var o output
-	var to string
+	var to, maxMemory string
 	c := &cobra.Command{
 		Use:   "merge STATE...",
 		Short: "Merge the states of shards",
 		Long: `Merge states that candor eval --state has written: the document is, to the byte, the one of a single evaluation of
 all the rows, in whatever order they are named. The states have to agree in classes, type of scores, metrics and
-options, and in the columns that rows are grouped by. "-" is standard input.`,
+options, and in the columns that rows are grouped by. "-" is standard input. A state may be written with -o to a new
+file, not to one of those that are merged.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
   candor merge monday.state tuesday.state --plot week.pdf`,
@@ -36,26 +40,31 @@ options, and in the columns that rows are grouped by. "-" is standard input.`,
 			if err := o.check(c); err != nil {
 				return err
 			}
-			if err := checkFile("-o", to); err != nil {
+			if err := checkFile("-o", to, args...); err != nil {
 				return err
 			}
 			if err := o.plot.checkFile("-o", to, args...); err != nil {
 				return err
 			}
-			b, err := readStateFile(c.InOrStdin(), args[0])
+			r, err := openStates(maxMemory, c.InOrStdin(), args)
 			if err != nil {
-				return badData(err)
+				return err
+			}
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(r.memory - r.memory/8))
+			b, err := r.read(args[0])
+			if err != nil {
+				return err
 			}
 			if strings.HasPrefix(string(b), eval.MultilabelMagic) {
-				return mergeLabels(c, &o, to, args, b)
+				return mergeLabels(c, &o, to, args, b, r)
 			}
 			var sum *eval.Evaluation
 			var groups *eval.Groups
 			seen := map[string]string{}
 			for i, path := range args {
 				if i > 0 {
-					if b, err = readStateFile(c.InOrStdin(), path); err != nil {
-						return badData(err)
+					if b, err = r.read(path); err != nil {
+						return err
 					}
 				}
 				e, g, err := decodeGroups(b, path)
@@ -102,11 +111,78 @@ options, and in the columns that rows are grouped by. "-" is standard input.`,
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
 	o.flags(c)
+	memoryFlag(c, &maxMemory)
 	return c
 }
 
 // maxState bounds what is read as a state.
 const maxState = 1 << 30
+
+// The memory of a merge.
+const (
+	mergeFixed = 24 << 20 // the program itself
+	stateTimes = 6        // of a state's bytes: these, what is made of them, and that written again, which is compared with them
+)
+
+// stateFiles are the files of a merge, which stay within --max-memory beside what is merged of them.
+type stateFiles struct {
+	stdin  io.Reader
+	memory int64
+	ahead  int64 // bytes of those that were not read, as far as they are known
+}
+
+func openStates(maxMemory string, stdin io.Reader, paths []string) (*stateFiles, error) {
+	memory, err := parseSize(maxMemory)
+	if err != nil {
+		return nil, err
+	}
+	if memory < leastMemory {
+		return nil, usage(littleMemory)
+	}
+	r := &stateFiles{stdin: stdin, memory: memory}
+	for _, p := range paths {
+		r.ahead += sizeOf(p)
+	}
+	return r, nil
+}
+
+// sizeOf returns the bytes of a regular file, 0 of anything else.
+func sizeOf(path string) int64 {
+	if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() {
+		return fi.Size()
+	}
+	return 0
+}
+
+// read reads the next state.
+func (r *stateFiles) read(path string) ([]byte, error) {
+	known := sizeOf(path)
+	if err := r.room(path, known); err != nil {
+		return nil, err
+	}
+	b, err := readStateFile(r.stdin, path, min(maxState, r.memory/stateTimes))
+	if err != nil {
+		return nil, badData(err)
+	}
+	r.ahead -= known
+	return b, r.room(path, int64(len(b)))
+}
+
+// room tells whether there is memory for a state of so many bytes.
+func (r *stateFiles) room(path string, size int64) error {
+	if size > maxState {
+		return nil // which is another error
+	}
+	var m runtime.MemStats
+	for range 2 {
+		if runtime.ReadMemStats(&m); mergeFixed+int64(m.HeapAlloc)+stateTimes*size <= r.memory {
+			return nil
+		}
+		runtime.GC() // perhaps it is garbage
+	}
+	need := mergeFixed + int64(m.HeapAlloc) + stateTimes*max(size, r.ahead)
+	return usage("%s: there is no room for this state of %s bytes beside what is merged: pass --max-memory %dMiB, which has room for all", path, report.Count(size), need>>20+1)
+}
 
 // stateOf returns the state of an evaluation, or of its groups where there are any.
 func stateOf(e *eval.Evaluation, groups *eval.Groups) ([]byte, error) {
@@ -118,7 +194,7 @@ func stateOf(e *eval.Evaluation, groups *eval.Groups) ([]byte, error) {
 
 // readState reads a state file, "-" from standard input: the evaluation of all rows, and its groups if there are any.
 func readState(stdin io.Reader, path string) (*eval.Evaluation, *eval.Groups, error) {
-	b, err := readStateFile(stdin, path)
+	b, err := readStateFile(stdin, path, maxState)
 	if err != nil {
 		return nil, nil, badData(err)
 	}
@@ -160,31 +236,44 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 	return nil
 }
 
-func readStateFile(stdin io.Reader, path string) ([]byte, error) {
-	if path == "-" {
-		b, err := io.ReadAll(io.LimitReader(stdin, maxState+1))
-		if err == nil && len(b) > maxState {
-			err = fmt.Errorf("more than %d bytes are too many for a state", maxState)
+// readStateFile reads a state of up to most bytes. Of what does not begin as one it reads the beginning.
+func readStateFile(stdin io.Reader, path string, most int64) ([]byte, error) {
+	name, r, size := "standard input", stdin, int64(0)
+	if path != "-" {
+		name = path
+		fi, err := os.Stat(path)
+		var f *os.File
+		switch {
+		case err != nil:
+		case fi.IsDir():
+			return nil, fmt.Errorf("%s: is a directory; name the state files in it", path)
+		default:
+			f, err = os.Open(path)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("standard input: %w", err)
+			return nil, fmt.Errorf("%s: %w; check the name and the permissions", path, unwrapPath(err))
 		}
-		return b, nil
+		defer f.Close()
+		r, size = f, sizeOf(path)
 	}
-	fi, err := os.Stat(path)
-	switch {
-	case err != nil:
-	case fi.IsDir():
-		return nil, fmt.Errorf("%s: is a directory; name the state files in it", path)
-	case fi.Size() > maxState:
-		return nil, fmt.Errorf("%s: %d bytes are too many for a state; candor merge takes what candor eval --state has written", path, fi.Size())
-	default:
-		var b []byte
-		if b, err = os.ReadFile(path); err == nil {
-			return b, nil
-		}
+	head := make([]byte, 64)
+	n, err := io.ReadFull(r, head)
+	if head = head[:n]; err == io.EOF || err == io.ErrUnexpectedEOF || err == nil && !isMagic(head) {
+		return head, nil
 	}
-	return nil, fmt.Errorf("%s: %w; check the name and the permissions", path, unwrapPath(err))
+	var b bytes.Buffer
+	b.Grow(int(min(size, most)) + bytes.MinRead) // so that it need not grow
+	b.Write(head)
+	if err == nil {
+		_, err = b.ReadFrom(io.LimitReader(r, most+1-int64(n)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; check the name and the permissions", name, unwrapPath(err))
+	}
+	if int64(b.Len()) > most {
+		return nil, fmt.Errorf("%s: more than %d bytes are too many for a state; candor merge takes what candor eval --state has written", name, most)
+	}
+	return b.Bytes(), nil
 }
 
 // How states begin, of an evaluation and of one by groups.

@@ -273,7 +273,7 @@ func (o *output) labelTables(b *bytes.Buffer, d *report.Multilabel, s screen, ne
 }
 
 // mergeLabels merges states of several labels; first is the one of args[0].
-func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []byte) error {
+func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []byte, r *stateFiles) error {
 	if err := o.plot.checkLabels(c); err != nil {
 		return err
 	}
@@ -283,8 +283,8 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 		b := first
 		if i > 0 {
 			var err error
-			if b, err = readStateFile(c.InOrStdin(), path); err != nil {
-				return badData(err)
+			if b, err = r.read(path); err != nil {
+				return err
 			}
 		}
 		m := new(eval.Multilabel)
@@ -319,7 +319,7 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 
 // inspectLabels tells what a state of several labels was made of.
 func inspectLabels(w io.Writer, stdin io.Reader, path string) (any, error) {
-	b, err := readStateFile(stdin, path)
+	b, err := readStateFile(stdin, path, maxState)
 	if err != nil {
 		return nil, badData(err)
 	}
