@@ -3,8 +3,8 @@ package kernel
 import "math"
 
 // The binary kernels take one score a row, of the event y = 1, and fill the columns that a row of the two classes 0 and 1
-// would have, with three differences: ArgMax is 1 iff p >= 1/2, Rest is the other class's square (Tail squared),
-// and Norm of a probability is 1. Positive, if not nil, is p. labels are 0 or 1.
+// would have, with two differences: Rest is the other class's square (Tail squared), and Norm of a probability is 1. So ArgMax
+// is 1 iff p > 1/2, or iff a logit is above 0. Positive, if not nil, is p. labels are 0 or 1.
 //
 // Of logits, Top, Tail, NLL and Norm have the bits that the row (0, x) has; Entropy and Label are nearer to the truth by a
 // rounding (Label is Top or Tail itself).
@@ -132,7 +132,7 @@ func (c *Stats) binaryLogit(i int, v float64, y int32, wide bool) uint8 {
 		z, e = float64(z32), float64(pow2Term32(z32, magic32))
 	}
 	pred, most := int32(0), 0.0
-	if v >= 0 {
+	if v > 0 {
 		pred, most = 1, v
 	}
 	if e < tiny {
@@ -174,7 +174,7 @@ func (c *Stats) binaryProb(i int, p float64, y int32) uint8 {
 	c.Flags[i] = f
 	pred := int32(0)
 	top, tail := q, p
-	if p >= 0.5 {
+	if p > 0.5 {
 		pred, top, tail = 1, p, q
 	}
 	c.Top[i], c.Tail[i], c.Rest[i], c.Norm[i], c.ArgMax[i] = top, tail, tail*tail, 1, pred

@@ -53,8 +53,8 @@ func TestBinaryLogits(t *testing.T) {
 						t.Fatalf("wide=%v y=%d %v: %v %v %v, want %v %v %v", wide, y, v, got.Entropy[i], got.Label[i], got.Rest[i],
 							want.Entropy[i], want.Label[i], want.Rest[i])
 					}
-					pred := int32(b2i(v >= 0))
-					if got.ArgMax[i] != pred || got.Rank[i] != int32(b2i(y != pred)) || v != 0 && got.ArgMax[i] != want.ArgMax[i] {
+					pred := int32(b2i(v > 0))
+					if got.ArgMax[i] != pred || got.Rank[i] != int32(b2i(y != pred)) || got.ArgMax[i] != want.ArgMax[i] {
 						t.Fatalf("%v: arg max %d rank %d", v, got.ArgMax[i], got.Rank[i])
 					}
 					p := 1 / (1 + math.Exp(-float64(v)))
@@ -117,7 +117,7 @@ func TestBinaryProbs(t *testing.T) {
 			}
 			for i, v := range p {
 				q := 1 - v
-				pred := int32(b2i(v >= 0.5))
+				pred := int32(b2i(v > 0.5))
 				top, tail := q, v
 				if pred == 1 {
 					top, tail = v, q

@@ -15,7 +15,7 @@ type Stats struct {
 	Rest    []float64 // sum of the squares of all probabilities but the first largest; binary: the other class's square
 	Entropy []float64 // -sum p ln p in nats, 0 ln 0 = 0. Both may be nil in ProbStats, which is faster without them
 	Norm    []float64 // log-sum-exp of logits; sum of probabilities
-	ArgMax  []int32   // first index of the largest; binary: 1 iff p >= 1/2
+	ArgMax  []int32   // first index of the largest; binary: 1 iff p > 1/2
 	Flags   []uint8   // what is wrong with the row: 0, or a union of the Flag constants
 
 	Rank     []int32   // #{s_j > s_y} + #{j < y: s_j == s_y}; 0 for the arg max

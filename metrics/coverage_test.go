@@ -44,7 +44,7 @@ func TestCoverage(t *testing.T) {
 					gap[min(bins-1, int(p[i]*bins))] += (c[i] - p[i]) / grid
 					nll -= (c[i]*math.Log(p[i]) + (1-c[i])*math.Log(1-p[i])) / grid
 					brier += (c[i]*(1-p[i])*(1-p[i]) + (1-c[i])*p[i]*p[i]) / grid
-					if p[i] >= 0.5 {
+					if p[i] > 0.5 {
 						over += (p[i] - c[i]) / grid
 					} else {
 						over += (c[i] - p[i]) / grid

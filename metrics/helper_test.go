@@ -236,7 +236,7 @@ func optionSets(classes int) []calib.Options {
 	l := []calib.Options{
 		{},
 		{Bins: 10, Side: kernel.RightClosed, One: calib.LastBinOnly},
-		{Bins: 7, Event: calib.AllClasses, HalfIsZero: true},
+		{Bins: 7, Event: calib.AllClasses, BlogEdges: true},
 		{Bins: 20, Event: calib.AllClasses, Zero: calib.DropZero, One: calib.OverflowBin},
 		{Bins: 12, Index: calib.EdgeDiv, Zero: calib.OwnBin, One: calib.OverflowBin, BlogEdges: true},
 	}

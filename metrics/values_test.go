@@ -48,7 +48,7 @@ func plain(p *metrics.Predictions) []plainRow {
 		}
 		top := 0
 		for j := range x {
-			if x[j] > x[top] || binary && j == 1 && x[1] == x[0] {
+			if x[j] > x[top] {
 				top = j
 			}
 		}
@@ -64,9 +64,6 @@ func plain(p *metrics.Predictions) []plainRow {
 				d = q - 1
 			}
 			r.brier += d * d
-		}
-		if binary && x[0] == x[1] {
-			r.rank = 1 - r.y
 		}
 		r.conf = x[top]
 		if top == r.y {

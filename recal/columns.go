@@ -84,9 +84,9 @@ func (t *tile) topOnly(k metrics.Kind) {
 		}
 		for i, v := range t.x[:t.n] {
 			switch {
-			case t.logits && v < 0:
-				t.top[i], t.x[i] = 0, -v
-			case !t.logits && v < 0.5:
+			case t.logits && v <= 0:
+				t.top[i], t.x[i] = 0, 0-v
+			case !t.logits && v <= 0.5:
 				t.top[i], t.x[i] = 0, 1-v
 			default:
 				t.top[i] = 1

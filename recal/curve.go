@@ -27,7 +27,7 @@ type curve interface {
 //	            (1 - f(p_t)) / (1 - p_t); where they are all 0 each becomes (1 - f(p_t)) / (K - 1)
 //
 // 1 - p_t is taken as the sum of the others. The arg max can become another class, by K curves as by one. Of a binary task the top
-// label is 1 from p = 1/2 on.
+// label is 1 above p = 1/2.
 //
 // Rows may be probabilities, logits and logarithms of probabilities, whichever it was fitted to, and become probabilities. It is
 // immutable. Its parameters in a file are {"curves": [...]}, see the methods for a curve's.

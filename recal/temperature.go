@@ -151,7 +151,8 @@ func hasLogits(name string, k metrics.Kind) error {
 }
 
 // Apply writes softmax(z/T), of a binary task sigmoid(z/T). Where rounding ties the largest with another probability that was smaller
-// or behind it, the largest gets one unit in the last place; a binary task's is at least 1/2 where it was.
+// or behind it, the largest gets one unit in the last place; a binary task's is above 1/2 where it was, and
+// nowhere else.
 func (m *TemperatureMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(m.Out, dst, src, k)
 	beta := m.Beta()
@@ -250,19 +251,19 @@ func keepTop(p, given []float64, narrow bool) {
 	}
 }
 
-// keepSide keeps p at least 1/2 if that is where it was, and below if not.
+// keepSide keeps p above 1/2 if that is where it was, and at most 1/2 if not: so the decision stays.
 func keepSide(p *float64, given float64, k metrics.Kind, narrow bool) {
-	below := given < 0
+	above := given > 0
 	switch k {
 	case metrics.Probs:
-		below = given < 0.5
+		above = given > 0.5
 	case metrics.LogProbs:
-		below = kernel.Exp64(given) < 0.5
+		above = kernel.Exp64(given) > 0.5
 	}
-	if below && *p >= 0.5 {
-		*p = next(0.5, 0, narrow)
+	if above && *p <= 0.5 {
+		*p = next(0.5, 1, narrow)
 	}
-	if !below && *p < 0.5 {
+	if !above && *p > 0.5 {
 		*p = 0.5
 	}
 }

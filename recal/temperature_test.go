@@ -764,7 +764,7 @@ func TestTemperatureKeepsArgMax(t *testing.T) {
 }
 
 func temperatureSide(v, half float64) int {
-	if v >= half {
+	if v > half {
 		return 1
 	}
 	return 0
@@ -968,7 +968,7 @@ func TestTemperatureNarrowKeepsArgMax(t *testing.T) {
 	l := metrics.Scores{F64: []float64{math.Log(0.5), math.Nextafter(math.Log(0.5), -1), -0.69, -0.7}, Rows: 4, Classes: 1}
 	dst := metrics.Scores{F32: make([]float32, 4), Rows: 4, Classes: 1}
 	recal.NewTemperature(1e20, 1).Apply(&dst, &l, metrics.LogProbs)
-	if v := dst.F32; v[2] < 0.5 || v[3] >= 0.5 || (v[0] >= 0.5) != (math.Exp(l.F64[0]) >= 0.5) || v[1] >= 0.5 {
+	if v := dst.F32; v[2] <= 0.5 || v[3] > 0.5 || (v[0] > 0.5) != (math.Exp(l.F64[0]) > 0.5) || v[1] > 0.5 {
 		t.Error(v)
 	}
 }

@@ -183,7 +183,7 @@ func TestTableWidths(t *testing.T) {
 	probs := rep(15, 0.3, 0.6)
 	for name, d := range map[string]*Document{
 		"default":   doc(t, 1, "default", probs, labels...),
-		"long keys": doc(t, 1, "all,ece(bins=30,closed=right,zero=nobin,one=last_only,index=edges32,half_is_zero),topk_accuracy(k=3)", probs, labels...),
+		"long keys": doc(t, 1, "all,ece(bins=30,closed=right,zero=nobin,one=last_only,index=edges32,blog_edges),topk_accuracy(k=3)", probs, labels...),
 		"no rows":   doc(t, 3, "all", nil),
 	} {
 		for _, width := range []int{0, 60, 67, 72, 80, 90, 100, 120, 200} {

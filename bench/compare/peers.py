@@ -109,7 +109,7 @@ def np_binary(p, y, bins=np_digitize):
     yes, no = np.log(p), np.log(q)
     miss = np.where(event, q, p)
     nll = -np.where(event, yes, no)
-    return np_sums(bins(p), (p >= 0.5) == event, nll, miss * miss, -(p * yes + q * no), p, event)
+    return np_sums(bins(p), (p > 0.5) == event, nll, miss * miss, -(p * yes + q * no), p, event)
 
 
 def np_binary_careful(p, y):
@@ -167,7 +167,7 @@ def torch_binary(p, y, bins=torch_digitize):
         yes, no = p.log(), q.log()
         miss = torch.where(event, q, p)
         nll = -torch.where(event, yes, no)
-        return torch_sums(bins(p), (p >= 0.5) == event, nll, miss * miss, -(p * yes + q * no), p, event)
+        return torch_sums(bins(p), (p > 0.5) == event, nll, miss * miss, -(p * yes + q * no), p, event)
 
 
 def torch_binary_careful(p, y):

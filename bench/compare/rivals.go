@@ -120,7 +120,7 @@ func plainBinary(p *metrics.Predictions) answers {
 			t.nll -= no
 			t.brier += q * q
 		}
-		if event == (q >= 0.5) {
+		if event == (q > 0.5) {
 			t.hits++
 		}
 		t.bin(q, event)
@@ -178,7 +178,7 @@ func gonumBinary(p *metrics.Predictions) answers {
 			if event {
 				nll[i], miss[i] = -logYes[i], 1-q
 			}
-			if event == (q >= 0.5) {
+			if event == (q > 0.5) {
 				t.hits++
 			}
 			t.bin(q, event)

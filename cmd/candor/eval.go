@@ -43,6 +43,7 @@ type evalFlags struct {
 	scaled          bool // evaluate after temperature scaling too
 	strict          bool // the command has neither --on-invalid nor --renormalize
 	columnsStay     bool // two columns are two classes
+	unobserved      bool // forecasts are not judged, and what was observed may be missing
 	columns         columnFlags
 	threads         int
 	maxMemory       string
@@ -85,7 +86,8 @@ and so on. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) 
 (N, M), and --labels are the numbers that were observed. --group COLUMN evaluates besides the groups
 of rows that have the same value there.
 
-What was decided need not be the most probable class: with --decisions accuracy, confidence and the
+A row's decision is its most probable class, the first of equals: of (N,) class 1 where p > 1/2.
+What was decided need not be that: with --decisions accuracy, confidence and the
 top label's bins are those of the decisions and of their probabilities. --confidence-scores are
 scores of the caller's own by which rows are binned; what is compared in a bin stays the
 probability.

@@ -325,7 +325,7 @@ func TestMergeGrid(t *testing.T) {
 		}
 	}
 	// The bounds hold: the values of the rows themselves, by their definitions, are as near as they say.
-	right := func(i int) bool { return (s.probs[i] >= 0.5) == (s.labels[i] == 1) }
+	right := func(i int) bool { return (s.probs[i] > 0.5) == (s.labels[i] == 1) }
 	by := make([]int, rows)
 	for i := range by {
 		by[i] = i

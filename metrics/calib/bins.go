@@ -15,7 +15,7 @@ import (
 // diagram and their intervals. It is a metrics.Accumulator; its state takes about 250 bytes a bin.
 //
 // Where the predictions have the caller's decisions, the top label is the decision and its score the decision's
-// probability; HalfIsZero then has no say. Where they have confidence scores, these find the bins, by all the rules of the
+// probability. Where they have confidence scores, these find the bins, by all the rules of the
 // options, and the probabilities are summed in them. The positive class knows no decisions, and AllClasses takes every
 // entry as it is: it knows neither.
 type Bins struct {
@@ -103,9 +103,7 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 	switch b.opt.Event.Of(k.Classes) {
 	case TopLabel:
 		hit, p := k.Right[:n], k.Score[:n]
-		if b.decided = k.Decisions != nil; b.opt.HalfIsZero && k.Classes == 1 && !b.decided {
-			hit = b.halfIsZero(k)
-		}
+		b.decided = k.Decisions != nil
 		b.add(TopLabel, by(p), p, hit, k.Weights, k.DType)
 	case Positive:
 		if k.Classes > 2 {
@@ -167,18 +165,6 @@ func (b *Bins) hits(n int) []uint8 {
 		b.hit = make([]uint8, n)
 	}
 	return b.hit[:n]
-}
-
-// halfIsZero returns the hits of a binary block where a score of 1/2 predicts class 0.
-func (b *Bins) halfIsZero(k *metrics.Block) []uint8 {
-	hit := b.hits(k.Rows)
-	copy(hit, k.Hit[:k.Rows])
-	for i, p := range k.Stats.Positive[:k.Rows] {
-		if p == 0.5 {
-			hit[i] = uint8(1 - k.Labels[i])
-		}
-	}
-	return hit
 }
 
 // add adds scores p of an event with their outcomes and weights to the bins of by, which is p or as long. t is the type of the rows.
@@ -364,7 +350,7 @@ func (b *Bins) AppendBinary(dst []byte) ([]byte, error) {
 		e.U8(v)
 	}
 	var f uint8
-	for i, v := range []bool{o.BlogEdges, o.HalfIsZero, b.weighted, b.decided, b.scored, b.wide != nil} {
+	for i, v := range []bool{o.BlogEdges, b.weighted, b.decided, b.scored, b.wide != nil} {
 		if v {
 			f |= 1 << i
 		}
@@ -390,7 +376,7 @@ func (b *Bins) UnmarshalBinary(data []byte) error {
 	o.Event, o.Side, o.One = Event(d.U8()), kernel.Side(d.U8()), OneRule(d.U8())
 	o.Zero, o.Index = ZeroRule(d.U8()), Index(d.U8())
 	f := d.U8()
-	o.BlogEdges, o.HalfIsZero = f&1 != 0, f&2 != 0
+	o.BlogEdges = f&1 != 0
 	classes := int(d.U32())
 	var lost tally.Weight
 	lost.Decode(d)
@@ -398,12 +384,12 @@ func (b *Bins) UnmarshalBinary(data []byte) error {
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("calib.Bins: %w", err)
 	}
-	if err := o.Validate(); err != nil || o.Bins == 0 || f > 63 || n != o.bins()+2 || f&32 != 0 && o.Index != EdgeTorch {
+	if err := o.Validate(); err != nil || o.Bins == 0 || f > 31 || n != o.bins()+2 || f&16 != 0 && o.Index != EdgeTorch {
 		return fmt.Errorf("calib.Bins: %w: its options are not valid", exact.ErrDamaged)
 	}
 	nb := NewBins(&o)
-	nb.classes, nb.weighted, nb.decided, nb.scored, nb.lost = classes, f&4 != 0, f&8 != 0, f&16 != 0, lost
-	if f&32 != 0 {
+	nb.classes, nb.weighted, nb.decided, nb.scored, nb.lost = classes, f&2 != 0, f&4 != 0, f&8 != 0, lost
+	if f&16 != 0 {
 		nb.widen()
 	}
 	for i := range nb.cells {

@@ -57,7 +57,7 @@ func TestDecisionEvents(t *testing.T) {
 		event           calib.Event
 		decided, scored bool
 	}{{calib.ByShape, false, true}, {calib.TopLabel, true, true}, {calib.Positive, false, true}, {calib.AllClasses, false, false}} {
-		o := &calib.Options{Event: c.event, HalfIsZero: true}
+		o := &calib.Options{Event: c.event}
 		plain, err := calib.Of(eight(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -122,10 +122,10 @@ func TestDecisionEvents(t *testing.T) {
 	}
 }
 
-// TestHalfIsZeroOfDecisions: a decision at a score of 1/2 is what the caller says.
-func TestHalfIsZeroOfDecisions(t *testing.T) {
+// TestDecisionsAtHalf: a decision at a score of 1/2 is what the caller says.
+func TestDecisionsAtHalf(t *testing.T) {
 	p := &metrics.Predictions{Scores: metrics.Scores{F32: []float32{0.5, 0.5}, Rows: 2, Classes: 1}, Labels: []int32{1, 0}, Decisions: []int32{1, 1}}
-	b, err := calib.Of(p, &calib.Options{Bins: 1, Event: calib.TopLabel, HalfIsZero: true})
+	b, err := calib.Of(p, &calib.Options{Bins: 1, Event: calib.TopLabel})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestHalfIsZeroOfDecisions(t *testing.T) {
 		t.Error(f)
 	}
 	p.Labels[1] = 1
-	if b, err = calib.Of(p, &calib.Options{Bins: 1, Event: calib.TopLabel, HalfIsZero: true}); err != nil || b.Bins(0.95)[0].Frequency != 1 {
+	if b, err = calib.Of(p, &calib.Options{Bins: 1, Event: calib.TopLabel}); err != nil || b.Bins(0.95)[0].Frequency != 1 {
 		t.Error(err, b)
 	}
 }

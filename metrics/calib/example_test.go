@@ -183,11 +183,11 @@ func ExampleLike() {
 		fmt.Printf("%-12s %.3f  %s\n", system, ece, o)
 	}
 	// Output:
-	// um           0.195  bins=10,event=positive,one=overflow,zero=dropped,half_is_zero
-	// tfp          0.085  bins=10,event=positive,index=floor,half_is_zero
+	// um           0.195  bins=10,event=positive,one=overflow,zero=dropped
+	// tfp          0.085  bins=10,event=positive,index=floor
 	// torchmetrics 0.155  bins=10,event=positive,one=overflow,index=torch
 	// guo          0.195  bins=10,event=positive,closed=right,one=last_only,zero=nobin,index=edges32
-	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,blog_edges,half_is_zero
+	// blog         0.155  bins=10,event=positive,closed=right,one=last_only,zero=own,blog_edges
 }
 
 // Each class has bins of its own; the static calibration error is the mean over the classes.

@@ -44,7 +44,7 @@ func (g *General) columns(p *metrics.Predictions, o *GeneralOptions) error {
 		return errors.New("calib: the caller's confidence scores are for bins of equal width; leave them out, or give them as the scores")
 	}
 	// Wrong shapes are the Pass's to find.
-	c := &column{event: o.Event, half: o.HalfIsZero, rows: make([]columnRow, max(0, p.Rows))}
+	c := &column{event: o.Event, rows: make([]columnRow, max(0, p.Rows))}
 	if p.Weights != nil {
 		c.w = make([]float64, len(c.rows))
 	}
@@ -117,7 +117,6 @@ type columnRow struct {
 // no state.
 type column struct {
 	event Event
-	half  bool
 	rows  []columnRow
 	w     []float64
 }
@@ -133,8 +132,6 @@ func (c *column) AddBlock(k *metrics.Block) {
 			r.score, r.hit = k.Stats.Positive[i], uint8(k.Labels[i])
 		case k.Decisions != nil:
 			r.class = k.Decisions[i]
-		case c.half && k.Classes == 1 && r.score == 0.5:
-			r.class, r.hit = 0, uint8(1-k.Labels[i])
 		}
 		at := k.Number(i)
 		c.rows[at] = r

@@ -76,12 +76,11 @@ type GeneralOptions struct {
 	Norm             Norm
 	Above            *float64 // only scores p > *Above count, so 0 drops p = 0; nil counts all
 
-	Side       kernel.Side // where a score on an edge goes; of Even, and of Adaptive and CubeRoot with OrderStatistic
-	One        OneRule     // of Even
-	Zero       ZeroRule    // of Even; DropZero of all
-	Index      Index       // of Even and SweepEven
-	BlogEdges  bool        // Bins is the number of edges
-	HalfIsZero bool        // see Options
+	Side      kernel.Side // where a score on an edge goes; of Even, and of Adaptive and CubeRoot with OrderStatistic
+	One       OneRule     // of Even
+	Zero      ZeroRule    // of Even; DropZero of all
+	Index     Index       // of Even and SweepEven
+	BlogEdges bool        // Bins is the number of edges
 
 	// EqualWeight lets every bin with scores weigh the same, as Nixon et al. write the adaptive error, not by its scores.
 	EqualWeight bool
@@ -140,7 +139,7 @@ func (o GeneralOptions) normal() GeneralOptions {
 // even returns the rules of equal-width bins.
 func (o *GeneralOptions) even() Options {
 	return Options{Bins: max(o.Bins, 1), Event: o.Event, Side: o.Side, One: o.One, Zero: o.Zero, Index: o.Index,
-		BlogEdges: o.BlogEdges, HalfIsZero: o.HalfIsZero}
+		BlogEdges: o.BlogEdges}
 }
 
 // Validate tells what is wrong with the options, nil if nothing is.

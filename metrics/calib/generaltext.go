@@ -121,7 +121,7 @@ func (o *GeneralOptions) Set(name, value string) error {
 			o.Bins = e.Bins
 		}
 		o.Event, o.Side, o.One, o.Zero = e.Event, e.Side, e.One, e.Zero
-		o.Index, o.BlogEdges, o.HalfIsZero = e.Index, e.BlogEdges, e.HalfIsZero
+		o.Index, o.BlogEdges = e.Index, e.BlogEdges
 	}
 	return nil
 }

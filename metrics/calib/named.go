@@ -94,7 +94,7 @@ func EqualCount(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 // nearest to quantiles, 15 if o does not say otherwise. Weights are an error. o may be nil.
 func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 	opt := with(o)
-	opt.Binning, opt.EdgeRule, opt.Event, opt.HalfIsZero = Adaptive, QuantileNearest, TopLabel, true
+	opt.Binning, opt.EdgeRule, opt.Event = Adaptive, QuantileNearest, TopLabel
 	return GCE(p, &opt)
 }
 
@@ -107,7 +107,7 @@ func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 // Reproduced are their bins, thresholds and means. What they do to bad input is not: where nothing is above a threshold they say
 // 0, GCE NaN; um's labels that wrap around, its scores of NaN that vanish and those below 0 are errors of the data here.
 func GeneralLike(system, metric string) (GeneralOptions, error) {
-	even := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, Above: new(0.0), HalfIsZero: true}
+	even := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, Above: new(0.0)}
 	adaptive := even
 	even.One, adaptive.Binning = OverflowBin, Adaptive
 	if system == "rm" {
@@ -136,8 +136,7 @@ func GeneralLike(system, metric string) (GeneralOptions, error) {
 		o.Binning, o.Bins = SweepMass, 0
 		return o, nil
 	case "blog ace":
-		return GeneralOptions{Binning: Adaptive, Bins: 15, BlogEdges: true, EdgeRule: QuantileLinear, Event: TopLabel,
-			HalfIsZero: true}, nil
+		return GeneralOptions{Binning: Adaptive, Bins: 15, BlogEdges: true, EdgeRule: QuantileLinear, Event: TopLabel}, nil
 	case "blog sce":
 		return GeneralOptions{Bins: 15, BlogEdges: true, ClassConditional: true, Side: kernel.RightClosed, Zero: OwnBin,
 			One: LastBinOnly}, nil

@@ -72,7 +72,7 @@ type cut struct {
 }
 
 func newCut(at []float64) *cut {
-	b := NewBins(&Options{Bins: len(at) + 1, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeDiv, HalfIsZero: true})
+	b := NewBins(&Options{Bins: len(at) + 1, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeDiv})
 	b.edges = slices.Concat([]float64{math.Inf(-1)}, at, []float64{math.Inf(1)})
 	return &cut{*b, at}
 }

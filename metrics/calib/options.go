@@ -66,8 +66,6 @@ type Options struct {
 	// BlogEdges makes Bins the number of edges, so that there is one bin fewer, as in the blog post "Metrics for
 	// uncertainty estimation".
 	BlogEdges bool
-	// HalfIsZero lets a binary score of exactly 1/2 predict class 0, as an arg max over [1-p, p] does, and not 1.
-	HalfIsZero bool
 }
 
 // DefaultBins is the number of bins where none is given.
@@ -88,15 +86,15 @@ const maxBins = 1 << 20
 func Like(system string) (Options, error) {
 	switch system {
 	case "um":
-		return Options{Bins: 30, Event: TopLabel, Zero: DropZero, One: OverflowBin, HalfIsZero: true}, nil
+		return Options{Bins: 30, Event: TopLabel, Zero: DropZero, One: OverflowBin}, nil
 	case "tfp":
-		return Options{Bins: 15, Event: TopLabel, Index: FloorMul, HalfIsZero: true}, nil
+		return Options{Bins: 15, Event: TopLabel, Index: FloorMul}, nil
 	case "torchmetrics":
 		return Options{Bins: 15, Index: EdgeTorch, One: OverflowBin}, nil
 	case "guo":
 		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeMul32, Zero: NoBin, One: LastBinOnly}, nil
 	case "blog":
-		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, BlogEdges: true, Zero: OwnBin, One: LastBinOnly, HalfIsZero: true}, nil
+		return Options{Bins: 15, Event: TopLabel, Side: kernel.RightClosed, BlogEdges: true, Zero: OwnBin, One: LastBinOnly}, nil
 	}
 	return Options{}, fmt.Errorf("calib: %q is none of um, tfp, torchmetrics, guo, blog", system)
 }
@@ -161,14 +159,11 @@ func (o Options) String() string {
 	if o.BlogEdges {
 		s = append(s, "blog_edges")
 	}
-	if o.HalfIsZero {
-		s = append(s, "half_is_zero")
-	}
 	return strings.Join(s, ",")
 }
 
-// Set changes one option by its name in String: bins, event, closed, one, zero, index, blog_edges, half_is_zero. A
-// switch is set by an empty value. After an error the options are as they were.
+// Set changes one option by its name in String: bins, event, closed, one, zero, index, blog_edges. A switch is set by an empty
+// value. After an error the options are as they were.
 func (o *Options) Set(name, value string) error {
 	pick := func(names []string, set func(i int)) error {
 		for i, n := range names {
@@ -209,10 +204,8 @@ func (o *Options) Set(name, value string) error {
 		return pick(indexNames, func(i int) { o.Index = Index(i) })
 	case "blog_edges":
 		return flag(&o.BlogEdges)
-	case "half_is_zero":
-		return flag(&o.HalfIsZero)
 	default:
-		return fmt.Errorf("there is no option %q; there are bins, event, closed, one, zero, index, blog_edges, half_is_zero", name)
+		return fmt.Errorf("there is no option %q; there are bins, event, closed, one, zero, index, blog_edges", name)
 	}
 	return nil
 }
@@ -231,9 +224,6 @@ func (o Options) Text() string {
 	t = append(t, []string{"p = 0 counted", "p = 0 dropped", "p = 0 in no bin", "p = 0 in its own bin"}[o.Zero])
 	t = append(t, []string{"edges i*(1/B)", "edges i/B", "bin floor(B*p)", "float32 edges of torch.linspace",
 		torchText[o.Event]}[o.Index])
-	if o.HalfIsZero {
-		t = append(t, "p = 1/2 predicts class 0")
-	}
 	return strings.Join(t, "; ")
 }
 
@@ -295,6 +285,6 @@ func (o Options) Fields() [][2]string {
 	}
 	return [][2]string{
 		{"event", eventNames[o.Event]}, {"closed", sideNames[o.Side]}, {"one", oneNames[o.One]}, {"zero", zeroNames[o.Zero]},
-		{"index", indexNames[o.Index]}, {"blog_edges", b(o.BlogEdges)}, {"half_is_zero", b(o.HalfIsZero)},
+		{"index", indexNames[o.Index]}, {"blog_edges", b(o.BlogEdges)},
 	}
 }

@@ -18,14 +18,14 @@ var systems = []string{"um", "tfp", "torchmetrics", "guo", "blog"}
 // every returns the valid options of all values, with a few numbers of bins.
 func every() (l []calib.Options) {
 	for _, bins := range []int{0, 1, 2, 15, 30, 1 << 20} {
-		for f := range 4 {
+		for _, edges := range []bool{false, true} {
 			for event := calib.TopLabel; event <= calib.AllClasses; event++ {
 				for side := kernel.LeftClosed; side <= kernel.RightClosed; side++ {
 					for one := calib.LastBin; one <= calib.LastBinOnly; one++ {
 						for zero := calib.FirstBin; zero <= calib.OwnBin; zero++ {
 							for index := calib.EdgeMul; index <= calib.EdgeTorch; index++ {
 								o := calib.Options{Bins: bins, Event: event, Side: side, One: one, Zero: zero, Index: index,
-									BlogEdges: f&1 != 0, HalfIsZero: f&2 != 0}
+									BlogEdges: edges}
 								if o.Validate() == nil {
 									l = append(l, o)
 								}
@@ -55,7 +55,7 @@ func parse(t interface{ Fatal(...any) }, s string) (o calib.Options) {
 
 func TestStringAndSet(t *testing.T) {
 	l := every()
-	if len(l) < 4000 {
+	if len(l) < 2000 {
 		t.Fatalf("only %d options", len(l))
 	}
 	strs, texts := map[string]calib.Options{}, map[string]calib.Options{}
@@ -108,14 +108,13 @@ func TestStringAndSet(t *testing.T) {
 func TestStringAndSetDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := calib.Options{
-			Bins:       rapid.IntRange(1, 1<<20).Draw(t, "bins"),
-			Event:      calib.Event(rapid.IntRange(0, 2).Draw(t, "event")),
-			Side:       kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")),
-			One:        calib.OneRule(rapid.IntRange(0, 2).Draw(t, "one")),
-			Zero:       calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero")),
-			Index:      calib.Index(rapid.IntRange(0, 4).Draw(t, "index")),
-			BlogEdges:  rapid.Bool().Draw(t, "edges"),
-			HalfIsZero: rapid.Bool().Draw(t, "half"),
+			Bins:      rapid.IntRange(1, 1<<20).Draw(t, "bins"),
+			Event:     calib.Event(rapid.IntRange(0, 2).Draw(t, "event")),
+			Side:      kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")),
+			One:       calib.OneRule(rapid.IntRange(0, 2).Draw(t, "one")),
+			Zero:      calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero")),
+			Index:     calib.Index(rapid.IntRange(0, 4).Draw(t, "index")),
+			BlogEdges: rapid.Bool().Draw(t, "edges"),
 		}
 		p := parse(t, o.String())
 		if p.Bins == 0 {
@@ -135,11 +134,11 @@ func TestText(t *testing.T) {
 		{calib.Options{}, "top label, or of a binary task the positive class; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B)"},
 		{calib.Options{Bins: 10, Event: calib.Positive, Index: calib.EdgeDiv, Zero: calib.NoBin},
 			"positive class; 10 equal-width bins; left-closed; the last bin closed; p = 0 in no bin; edges i/B"},
-		{like(t, "um", 30), "top label; 30 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 dropped; edges i*(1/B); p = 1/2 predicts class 0"},
-		{like(t, "tfp", 15), "top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; bin floor(B*p); p = 1/2 predicts class 0"},
+		{like(t, "um", 30), "top label; 30 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 dropped; edges i*(1/B)"},
+		{like(t, "tfp", 15), "top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; bin floor(B*p)"},
 		{like(t, "torchmetrics", 15), "top label, or of a binary task the positive class; 15 equal-width bins; left-closed; p >= 1 in an overflow bin; p = 0 counted; edges of torch.linspace, of the positive class in the type of the scores, of the top label in float32"},
 		{like(t, "guo", 15), "top label; 15 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in no bin; float32 edges of torch.linspace"},
-		{like(t, "blog", 15), "top label; 14 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in its own bin; edges i*(1/B); p = 1/2 predicts class 0"},
+		{like(t, "blog", 15), "top label; 14 equal-width bins; right-closed; the last bin closed, p > 1 in no bin; p = 0 in its own bin; edges i*(1/B)"},
 		{calib.Options{Event: calib.AllClasses}, "every class of every row; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B)"},
 	} {
 		if got := c.o.Text(); got != c.want {
@@ -154,10 +153,10 @@ func TestSetErrors(t *testing.T) {
 		{"bins", "1e2", "positive whole number"}, {"event", "bottom", "one of shape, top, positive, all"}, {"closed", "", "one of left, right"},
 		{"one", "first", "one of last, overflow, last_only"}, {"zero", "0", "one of first, dropped, nobin, own"},
 		{"index", "linspace", "one of edges, divided, floor, edges32, torch"}, {"blog_edges", "maybe", "switch"},
-		{"half_is_zero", "1", "switch"}, {"width", "3", "there is no option \"width\""}, {"", "", "there is no option"},
+		{"half_is_zero", "", "there is no option"}, {"width", "3", "there is no option \"width\""}, {"", "", "there is no option"},
 	} {
 		o := calib.Options{Bins: 7, Event: calib.Positive, Side: kernel.RightClosed, One: calib.OverflowBin, Zero: calib.DropZero,
-			Index: calib.EdgeDiv, BlogEdges: true, HalfIsZero: true}
+			Index: calib.EdgeDiv, BlogEdges: true}
 		before := o
 		err := o.Set(c[0], c[1])
 		if err == nil || !strings.Contains(err.Error(), c[2]) {
@@ -169,8 +168,8 @@ func TestSetErrors(t *testing.T) {
 	}
 	var o calib.Options
 	for _, v := range []string{"", "false", "true"} {
-		if err := o.Set("half_is_zero", v); err != nil || o.HalfIsZero != (v != "false") {
-			t.Error(v, err, o.HalfIsZero)
+		if err := o.Set("blog_edges", v); err != nil || o.BlogEdges != (v != "false") {
+			t.Error(v, err, o.BlogEdges)
 		}
 	}
 }
@@ -296,26 +295,22 @@ func TestZeroAndOne(t *testing.T) {
 	}
 }
 
+// TestHalf: a score of 1/2 predicts class 0, as the arg max of [1/2, 1/2] does.
 func TestHalf(t *testing.T) {
-	p := &metrics.Predictions{Labels: []int32{0, 1}}
-	p.F32, p.Rows, p.Classes = []float32{0.5, 0.5}, 2, 1
-	p.Labels[1] = 0
-	for half, want := range map[bool]float64{false: 0.5, true: 0.5} {
-		b := calib.NewBins(&calib.Options{Event: calib.TopLabel, HalfIsZero: half})
-		if err := metrics.NewPass(nil, b).Add(p); err != nil {
+	for _, label := range []int32{0, 1} {
+		p := &metrics.Predictions{Labels: []int32{label, label}}
+		p.F32, p.Rows, p.Classes = []float32{0.5, 0.5}, 2, 1
+		want := float64(1 - label)
+		b, err := calib.Of(p, &calib.Options{Event: calib.TopLabel})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if b.ECE() != want {
-			t.Error(half, b.ECE())
+		if l := b.Bins(0.95); b.ECE() != 0.5 || l[7].Count != 2 || l[7].Frequency != want {
+			t.Errorf("label %d: ece %v, %+v", label, b.ECE(), l[7])
 		}
-		hits := 0.0
-		if half {
-			hits = 1
-		}
-		for _, bar := range b.Bins(0.95) {
-			if bar.Count > 0 && bar.Frequency != hits {
-				t.Errorf("half is zero: %v: %+v", half, bar)
-			}
+		g, err := calib.TopLabelConditional(p, nil)
+		if err != nil || g.Partitions[0].Len() != 2 || g.Value != 0.5 {
+			t.Errorf("label %d: %v %v", label, g, err)
 		}
 	}
 }

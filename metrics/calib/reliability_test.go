@@ -172,7 +172,7 @@ func TestWindow(t *testing.T) {
 						default:
 							d := 0
 							for j, v := range row {
-								if v > row[d] || k == 1 && v == row[d] {
+								if v > row[d] {
 									d = j
 								}
 							}

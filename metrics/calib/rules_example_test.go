@@ -57,7 +57,7 @@ func ExampleOptions() {
 	// bins=10,index=torch                 [1 0 1 0 0 0 1 0 0 2] 0.5200
 	// bins=10,index=floor                 [1 0 0 1 0 0 1 0 0 2] 0.5200
 	// bins=10,event=all                   [3 0 1 0 1 1 1 0 0 3] 0.5200
-	// true true true 7
+	// true true true 6
 }
 
 // One state answers for any bins: of equal width, of equal mass, and as many as rise.

@@ -22,8 +22,8 @@ func UQBenchmark(p *metrics.Predictions, bins int, o *metrics.Options) (float64,
 	if bins < 1 || bins > maxBins/4 {
 		panic(errParityBins)
 	}
-	left := NewBins(&Options{Bins: bins, Event: TopLabel, HalfIsZero: true})
-	right := NewBins(&Options{Bins: bins, Event: TopLabel, HalfIsZero: true, Side: kernel.RightClosed, One: LastBinOnly})
+	left := NewBins(&Options{Bins: bins, Event: TopLabel})
+	right := NewBins(&Options{Bins: bins, Event: TopLabel, Side: kernel.RightClosed, One: LastBinOnly})
 	pass := metrics.NewPass(o, left, right)
 	if err := pass.Add(p); err != nil {
 		return math.NaN(), err

@@ -212,6 +212,9 @@ func TestTopLabel(t *testing.T) {
 		weighted  bool
 	}{{40000, 300, false}, {400000, 0, false}, {40000, 301, true}, {60000, 0, true}} {
 		p := binary(5, tc.n, tc.values)
+		for i := 0; i < tc.n; i += 97 {
+			p.F64[i] = 0.5 // which predicts class 0
+		}
 		if tc.weighted {
 			p.Weights = make([]float64, tc.n)
 			for i := range p.Weights {

@@ -234,7 +234,7 @@ func (c *Cells) eachWeighted(f func(*Cell)) {
 }
 
 // TopLabel returns the cells of the event that the more probable class is the true one, made of those of the positive class of a
-// binary task: a score of exactly 1/2 predicts class 1, and the caller's decisions are not known. It panics if the cells are of
+// binary task: a score of exactly 1/2 predicts class 0, and the caller's decisions are not known. It panics if the cells are of
 // something else.
 func (c *Cells) TopLabel() *Cells {
 	if c.classes > 1 || c.classes == 1 && c.Event() != metrics.Positive {
@@ -249,9 +249,11 @@ func (c *Cells) TopLabel() *Cells {
 	}
 	if c.grid != nil {
 		t.grid = newGrid()
+		_, rising := kernel.GridPlaces()
+		middle := int(rising[len(rising)-1]) // of 1/2 alone
 		for i := range c.grid.sums {
 			k := i | 2
-			if i&2 == 0 {
+			if i&2 == 0 || i>>2 == middle {
 				k ^= 1 // class 0 is the more probable one, and the event its outcome
 			}
 			s, f := &t.grid.sums[k], &c.grid.sums[i]
@@ -263,7 +265,7 @@ func (c *Cells) TopLabel() *Cells {
 	}
 	var turned []exactCell // falling
 	c.eachExact(func(e exactCell) {
-		if e.key < half {
+		if e.key <= half {
 			turned = append(turned, exactCell{2*half - e.key, e.n, e.n - e.y})
 		} else {
 			t.exact = append(t.exact, e)
@@ -279,10 +281,11 @@ func (c *Cells) turnWeighted(t *Cells) {
 	_, rising := kernel.GridPlaces()
 	for k, h := range c.heavy {
 		switch {
-		case !c.thick && k < half:
+		case !c.thick && k <= half:
 			k = 2*half - k
 		case c.thick && k < uint64(len(rising)):
 			k = 2*uint64(len(rising)) - 1 - k
+		case c.thick && k == uint64(len(rising)): // of 1/2 alone
 		default:
 			t.numbered(k).Merge(h)
 			continue

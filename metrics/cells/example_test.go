@@ -46,7 +46,7 @@ func ExampleCells_TopLabel() {
 	}
 	c.TopLabel().Each(func(x *cells.Cell) { fmt.Printf("%.2f: %v of %d right\n", x.P, x.Events, x.N) })
 	// Output:
-	// 0.50: 1 of 1 right
+	// 0.50: 0 of 1 right
 	// 0.75: 1 of 2 right
 }
 

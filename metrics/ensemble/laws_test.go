@@ -136,7 +136,7 @@ func plain(m ensemble.Measure, p [][]float64, y int32, z [][]float64) float64 {
 	}
 	top := func(p []float64) int {
 		if len(z[0]) == 1 {
-			if p[1] >= 0.5 {
+			if p[1] > 0.5 {
 				return 1
 			}
 			return 0

@@ -31,8 +31,8 @@ func TestParseMetrics(t *testing.T) {
 		{"ece,ece,ece()", 10, "ece"},
 		{"ece(closed=right,bins=30),ece( bins = 30 , closed = right )", 10, "ece(bins=30,closed=right)"},
 		{"ece(bins=030),ece(bins=+30),ece(bins=30)", 10, "ece(bins=30)"},
-		{"ece(half_is_zero=true),ece(half_is_zero)", 1, "ece(half_is_zero)"},
-		{"ece(half_is_zero=false)", 1, "ece(half_is_zero=false)"},
+		{"ece(blog_edges=true),ece(blog_edges)", 1, "ece(blog_edges)"},
+		{"ece(blog_edges=false)", 1, "ece(blog_edges=false)"},
 		{"ece(bins=15),ece", 10, "ece(bins=15) ece"},
 		{"mce (bins=3) ,rmsce", 10, "mce(bins=3) rmsce"},
 		{"topk_accuracy(k=03),topk_accuracy(k=3)", 10, "topk_accuracy(k=3)"},
@@ -342,7 +342,7 @@ func specs(t testing.TB) []Spec {
 			}
 			l = append(l, Spec{Classes: k, Metrics: list(t, "all", k), Base: o, Brier: score.BrierMinusOne, UM: like == "um", Level: 0.9})
 		}
-		l = append(l, Spec{Classes: k, Metrics: list(t, "topk_accuracy(k=7),ece(bins=4),brier(form=per_class),mce(zero=own,one=overflow,half_is_zero)", k), Base: calib.Options{Bins: 6}})
+		l = append(l, Spec{Classes: k, Metrics: list(t, "topk_accuracy(k=7),ece(bins=4),brier(form=per_class),mce(zero=own,one=overflow,blog_edges)", k), Base: calib.Options{Bins: 6}})
 	}
 	return l
 }
@@ -905,7 +905,7 @@ func TestPosteriorOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %q", metric, err, want)
 		}
 	}
-	list(t, "ece_bayes_mean(bins=9,closed=left,one=overflow,zero=first,index=floor,blog_edges=false,half_is_zero,as_coded,draws=109)", 1)
+	list(t, "ece_bayes_mean(bins=9,closed=left,one=overflow,zero=first,index=floor,blog_edges=false,as_coded,draws=109)", 1)
 }
 
 // Draws of a posterior are bounded: by memory, and with bins by time.

@@ -562,7 +562,7 @@ func TestMoreReasons(t *testing.T) {
 		{right, "retention_accuracy", 1, "no interval is computed"},
 		{scored, "auroc", nan, caller}, {scored, "augrc(replicates=20)", nan, caller}, {scored, "retention_nll", nan, caller},
 		{scored, "retention_accuracy", nan, caller}, {scored, "brier_resolution", nan, caller}, {scored, "abstain_recall", nan, caller},
-		{scored, "brier_resolution(by=class)", 0, "no interval is computed"}, {scored, "spherical", nan, ""},
+		{scored, "brier_resolution(by=class)", 1.0 / 12, "no interval is computed"}, {scored, "spherical", nan, ""},
 		{scored, "brier_skill", 1 - (1+0.0625+0.0625+0.25)/4/0.25, ""},
 	} {
 		m := list(t, c.metric, 1)

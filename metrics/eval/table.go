@@ -189,7 +189,7 @@ func descriptors() []Descriptor {
 			Name: "accuracy", applies: always, check: noOptions,
 			Short:   "share of rows whose top class is the true one",
 			Meaning: "share of rows whose most probable class is the true one",
-			Formula: "mean [argmax_k p_k = y]", Range: "[0, 1]", Better: Higher, Source: "standard",
+			Formula: "mean [argmax_k p_k = y], the first of equals: p_1 = 1/2 is class 0", Range: "[0, 1]", Better: Higher, Source: "standard",
 			value: func(e *Evaluation, m Metric) Value {
 				return Value{Value: e.Loss.Accuracy(), Interval: e.Loss.AccuracyInterval(e.Spec.Level), Method: wilson}
 			},
@@ -466,7 +466,7 @@ func decision(calib.Options, int) calib.Event { return calib.TopLabel }
 const (
 	fixedOptions = "bins=N, closed=left|right, " + ruleOptions
 	oneNorm      = "bins=N, adaptive, closed=left|right, " + ruleOptions
-	ruleOptions  = "one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32|torch, blog_edges, half_is_zero"
+	ruleOptions  = "one=last|overflow|last_only, zero=first|dropped|nobin|own, index=edges|divided|floor|edges32|torch, blog_edges"
 
 	deLong     = "DeLong's, of the ranks; rows taken as independent"
 	newcombe   = "Newcombe's score interval with Hanley and McNeil's variance, as there are fewer than 100 rows of one outcome; rows taken as independent"

@@ -37,7 +37,7 @@ rows:
 	VPXOR     Y9, Y9, Y9
 	VCMPPD    $0x1d, Y9, Y8, Y9
 	VPAND     Y1, Y9, Y1
-	VCMPPD    $0x1d, c64_3fe0000000000000<>+0(SB), Y4, Y9
+	VCMPPD    $0x1e, c64_3fe0000000000000<>+0(SB), Y4, Y9
 	VMOVUPS   c64_1<>+0(SB), Y10
 	VPAND     Y10, Y9, Y9
 	TESTQ     R12, R12
@@ -135,7 +135,7 @@ one_class:
 	VPXOR        Y8, Y8, Y8
 	VCMPPD       $0x1d, Y8, Y7, Y8
 	VPAND        Y1, Y8, Y1
-	VCMPPD       $0x1d, c64_3fe0000000000000<>+0(SB), Y3, Y8
+	VCMPPD       $0x1e, c64_3fe0000000000000<>+0(SB), Y3, Y8
 	VMOVUPS      c64_1<>+0(SB), Y10
 	VPAND        Y10, Y8, Y8
 	TESTQ        R12, R12
@@ -460,7 +460,7 @@ rows:
 	VMULPD      Y10, Y8, Y8
 	VMULPD      Y10, Y9, Y9
 	VPXOR       Y13, Y13, Y13
-	VCMPPD      $0x1d, Y13, Y6, Y13
+	VCMPPD      $0x1e, Y13, Y6, Y13
 	VMOVUPS     c64_1<>+0(SB), Y14
 	VPAND       Y14, Y13, Y14
 	VPCMPEQQ    Y7, Y14, Y7
@@ -532,7 +532,7 @@ one_class:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VPXOR        Y10, Y10, Y10
-	VCMPPD       $0x1d, Y10, Y3, Y10
+	VCMPPD       $0x1e, Y10, Y3, Y10
 	VMOVUPS      c64_1<>+0(SB), Y11
 	VPAND        Y11, Y10, Y11
 	VPCMPEQQ     Y6, Y11, Y6
@@ -790,7 +790,7 @@ rows:
 	VPXOR     Y8, Y8, Y8
 	VCMPPD    $0x1d, Y8, Y7, Y8
 	VPAND     Y1, Y8, Y1
-	VCMPPD    $0x1d, c64_3fe0000000000000<>+0(SB), Y3, Y8
+	VCMPPD    $0x1e, c64_3fe0000000000000<>+0(SB), Y3, Y8
 	VMOVUPS   c64_1<>+0(SB), Y9
 	VPAND     Y9, Y8, Y8
 	TESTQ     R12, R12
@@ -892,7 +892,7 @@ one_class:
 	VPXOR        Y9, Y9, Y9
 	VCMPPD       $0x1d, Y9, Y7, Y9
 	VPAND        Y1, Y9, Y1
-	VCMPPD       $0x1d, c64_3fe0000000000000<>+0(SB), Y3, Y9
+	VCMPPD       $0x1e, c64_3fe0000000000000<>+0(SB), Y3, Y9
 	VMOVUPS      c64_1<>+0(SB), Y10
 	VPAND        Y10, Y9, Y9
 	TESTQ        R12, R12
@@ -1106,7 +1106,7 @@ rows:
 	VMULPD      Y7, Y5, Y5
 	VMULPD      Y7, Y6, Y6
 	VPXOR       Y10, Y10, Y10
-	VCMPPD      $0x1d, Y10, Y3, Y10
+	VCMPPD      $0x1e, Y10, Y3, Y10
 	VMOVUPS     c64_1<>+0(SB), Y11
 	VPAND       Y11, Y10, Y11
 	VPCMPEQQ    Y4, Y11, Y4
@@ -1194,7 +1194,7 @@ one_class:
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
 	VPXOR        Y10, Y10, Y10
-	VCMPPD       $0x1d, Y10, Y3, Y10
+	VCMPPD       $0x1e, Y10, Y3, Y10
 	VMOVUPS      c64_1<>+0(SB), Y12
 	VPAND        Y12, Y10, Y12
 	VPCMPEQQ     Y4, Y12, Y4
@@ -1409,7 +1409,7 @@ rows:
 	VPXOR     Y9, Y9, Y9
 	VCMPPD    $0x1d, Y9, Y8, Y9
 	VPAND     Y1, Y9, Y1
-	VCMPPD    $0x1d, c64_3fe0000000000000<>+0(SB), Y4, Y9
+	VCMPPD    $0x1e, c64_3fe0000000000000<>+0(SB), Y4, Y9
 	VMOVUPS   c64_1<>+0(SB), Y10
 	VPAND     Y10, Y9, Y9
 	TESTQ     R12, R12
@@ -1507,7 +1507,7 @@ one_class:
 	VPXOR        Y8, Y8, Y8
 	VCMPPD       $0x1d, Y8, Y7, Y8
 	VPAND        Y1, Y8, Y1
-	VCMPPD       $0x1d, c64_3fe0000000000000<>+0(SB), Y3, Y8
+	VCMPPD       $0x1e, c64_3fe0000000000000<>+0(SB), Y3, Y8
 	VMOVUPS      c64_1<>+0(SB), Y10
 	VPAND        Y10, Y8, Y8
 	TESTQ        R12, R12
@@ -1696,7 +1696,7 @@ rows:
 	VMULPD      Y10, Y8, Y8
 	VMULPD      Y10, Y9, Y9
 	VPXOR       Y13, Y13, Y13
-	VCMPPD      $0x1d, Y13, Y6, Y13
+	VCMPPD      $0x1e, Y13, Y6, Y13
 	VMOVUPS     c64_1<>+0(SB), Y14
 	VPAND       Y14, Y13, Y14
 	VPCMPEQQ    Y7, Y14, Y7
@@ -1768,7 +1768,7 @@ one_class:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VPXOR        Y10, Y10, Y10
-	VCMPPD       $0x1d, Y10, Y3, Y10
+	VCMPPD       $0x1e, Y10, Y3, Y10
 	VMOVUPS      c64_1<>+0(SB), Y11
 	VPAND        Y11, Y10, Y11
 	VPCMPEQQ     Y6, Y11, Y6
@@ -1900,7 +1900,7 @@ rows:
 	VPXOR     Y9, Y9, Y9
 	VCMPPD    $0x1d, Y9, Y8, Y9
 	VPAND     Y1, Y9, Y1
-	VCMPPD    $0x1d, c64_3fe0000000000000<>+0(SB), Y4, Y9
+	VCMPPD    $0x1e, c64_3fe0000000000000<>+0(SB), Y4, Y9
 	VMOVUPS   c64_1<>+0(SB), Y10
 	VPAND     Y10, Y9, Y9
 	TESTQ     R12, R12
@@ -1998,7 +1998,7 @@ one_class:
 	VPXOR        Y8, Y8, Y8
 	VCMPPD       $0x1d, Y8, Y7, Y8
 	VPAND        Y1, Y8, Y1
-	VCMPPD       $0x1d, c64_3fe0000000000000<>+0(SB), Y3, Y8
+	VCMPPD       $0x1e, c64_3fe0000000000000<>+0(SB), Y3, Y8
 	VMOVUPS      c64_1<>+0(SB), Y10
 	VPAND        Y10, Y8, Y8
 	TESTQ        R12, R12
@@ -2188,7 +2188,7 @@ rows:
 	VMULPD      Y10, Y8, Y8
 	VMULPD      Y10, Y9, Y9
 	VPXOR       Y13, Y13, Y13
-	VCMPPD      $0x1d, Y13, Y6, Y13
+	VCMPPD      $0x1e, Y13, Y6, Y13
 	VMOVUPS     c64_1<>+0(SB), Y14
 	VPAND       Y14, Y13, Y14
 	VPCMPEQQ    Y7, Y14, Y7
@@ -2260,7 +2260,7 @@ one_class:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VPXOR        Y10, Y10, Y10
-	VCMPPD       $0x1d, Y10, Y3, Y10
+	VCMPPD       $0x1e, Y10, Y3, Y10
 	VMOVUPS      c64_1<>+0(SB), Y11
 	VPAND        Y11, Y10, Y11
 	VPCMPEQQ     Y6, Y11, Y6

@@ -49,8 +49,8 @@ rows:
 	KANDW         K1, K3, K1
 	KMOVW         K1, K1
 	VBROADCASTSD  c64_3fe0000000000000<>+0(SB), Z18
-	VCMPPD        $0x1d, Z18, Z3, K2
-	VCMPPD        $0x1d, Z18, Z2, K3
+	VCMPPD        $0x1e, Z18, Z3, K2
+	VCMPPD        $0x1e, Z18, Z2, K3
 	VBROADCASTSD  c64_1<>+0(SB), Z18
 	VMOVUPD.Z     Z18, K2, Z19
 	VMOVUPD.Z     Z18, K3, Z18
@@ -438,8 +438,8 @@ rows:
 	VMULPD           Z28, Z22, Z22
 	VMULPD           Z23, Z17, Z17
 	VPXORD           Z29, Z29, Z29
-	VCMPPD           $0x1d, Z29, Z18, K2
-	VCMPPD           $0x1d, Z29, Z6, K3
+	VCMPPD           $0x1e, Z29, Z18, K2
+	VCMPPD           $0x1e, Z29, Z6, K3
 	VBROADCASTSD     c64_1<>+0(SB), Z29
 	VMOVUPD.Z        Z29, K2, Z30
 	VMOVUPD.Z        Z29, K3, Z29
@@ -677,8 +677,8 @@ rows:
 	KANDW         K1, K3, K1
 	KMOVW         K1, K1
 	VBROADCASTSD  c64_3fe0000000000000<>+0(SB), Z20
-	VCMPPD        $0x1d, Z20, Z2, K2
-	VCMPPD        $0x1d, Z20, Z3, K3
+	VCMPPD        $0x1e, Z20, Z2, K2
+	VCMPPD        $0x1e, Z20, Z3, K3
 	VBROADCASTSD  c64_1<>+0(SB), Z20
 	VMOVUPD.Z     Z20, K2, Z21
 	VMOVUPD.Z     Z20, K3, Z20
@@ -1051,8 +1051,8 @@ rows:
 	VMULPD        Z28, Z21, Z21
 	VMULPD        Z23, Z22, Z22
 	VPXORD        Z29, Z29, Z29
-	VCMPPD        $0x1d, Z29, Z6, K2
-	VCMPPD        $0x1d, Z29, Z7, K3
+	VCMPPD        $0x1e, Z29, Z6, K2
+	VCMPPD        $0x1e, Z29, Z7, K3
 	VBROADCASTSD  c64_1<>+0(SB), Z29
 	VMOVUPD.Z     Z29, K2, Z30
 	VMOVUPD.Z     Z29, K3, Z29
@@ -1292,8 +1292,8 @@ rows:
 	KANDW         K1, K3, K1
 	KMOVW         K1, K1
 	VBROADCASTSD  c64_3fe0000000000000<>+0(SB), Z18
-	VCMPPD        $0x1d, Z18, Z3, K2
-	VCMPPD        $0x1d, Z18, Z2, K3
+	VCMPPD        $0x1e, Z18, Z3, K2
+	VCMPPD        $0x1e, Z18, Z2, K3
 	VBROADCASTSD  c64_1<>+0(SB), Z18
 	VMOVUPD.Z     Z18, K2, Z19
 	VMOVUPD.Z     Z18, K3, Z18
@@ -1615,8 +1615,8 @@ rows:
 	VMULPD           Z28, Z22, Z22
 	VMULPD           Z23, Z17, Z17
 	VPXORD           Z29, Z29, Z29
-	VCMPPD           $0x1d, Z29, Z18, K2
-	VCMPPD           $0x1d, Z29, Z6, K3
+	VCMPPD           $0x1e, Z29, Z18, K2
+	VCMPPD           $0x1e, Z29, Z6, K3
 	VBROADCASTSD     c64_1<>+0(SB), Z29
 	VMOVUPD.Z        Z29, K2, Z30
 	VMOVUPD.Z        Z29, K3, Z29
@@ -1815,8 +1815,8 @@ rows:
 	KANDW         K1, K3, K1
 	KMOVW         K1, K1
 	VBROADCASTSD  c64_3fe0000000000000<>+0(SB), Z18
-	VCMPPD        $0x1d, Z18, Z10, K2
-	VCMPPD        $0x1d, Z18, Z2, K3
+	VCMPPD        $0x1e, Z18, Z10, K2
+	VCMPPD        $0x1e, Z18, Z2, K3
 	VBROADCASTSD  c64_1<>+0(SB), Z18
 	VMOVUPD.Z     Z18, K2, Z19
 	VMOVUPD.Z     Z18, K3, Z18
@@ -2139,8 +2139,8 @@ rows:
 	VMULPD           Z28, Z22, Z22
 	VMULPD           Z23, Z17, Z17
 	VPXORD           Z29, Z29, Z29
-	VCMPPD           $0x1d, Z29, Z18, K2
-	VCMPPD           $0x1d, Z29, Z6, K3
+	VCMPPD           $0x1e, Z29, Z18, K2
+	VCMPPD           $0x1e, Z29, Z6, K3
 	VBROADCASTSD     c64_1<>+0(SB), Z29
 	VMOVUPD.Z        Z29, K2, Z30
 	VMOVUPD.Z        Z29, K3, Z29

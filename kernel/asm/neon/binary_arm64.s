@@ -154,8 +154,8 @@ rows:
 	VAND V13.B16, V1.B16, V1.B16
 	VAND V12.B16, V1.B16, V1.B16
 	FMOVQ 16(R0), F12
-	WORD $0x6e6ce48d // fcmge v13.2d, v4.2d, v12.2d
-	WORD $0x6e6ce46c // fcmge v12.2d, v3.2d, v12.2d
+	WORD $0x6eece48d // fcmgt v13.2d, v4.2d, v12.2d
+	WORD $0x6eece46c // fcmgt v12.2d, v3.2d, v12.2d
 	FMOVQ 32(R0), F14
 	VAND V13.B16, V14.B16, V13.B16
 	VAND V12.B16, V14.B16, V12.B16
@@ -493,8 +493,8 @@ rows:
 	WORD $0x6e77de31 // fmul v17.2d, v17.2d, v23.2d
 	WORD $0x6e72dd8c // fmul v12.2d, v12.2d, v18.2d
 	VMOVI $0, V24.B16
-	WORD $0x6e78e5b9 // fcmge v25.2d, v13.2d, v24.2d
-	WORD $0x6e78e558 // fcmge v24.2d, v10.2d, v24.2d
+	WORD $0x6ef8e5b9 // fcmgt v25.2d, v13.2d, v24.2d
+	WORD $0x6ef8e558 // fcmgt v24.2d, v10.2d, v24.2d
 	FMOVQ 32(R0), F26
 	VAND V25.B16, V26.B16, V27.B16
 	VAND V24.B16, V26.B16, V26.B16
@@ -697,8 +697,8 @@ rows:
 	VAND V13.B16, V1.B16, V1.B16
 	VAND V12.B16, V1.B16, V1.B16
 	FMOVQ 16(R0), F12
-	WORD $0x6e6ce46d // fcmge v13.2d, v3.2d, v12.2d
-	WORD $0x6e6ce48c // fcmge v12.2d, v4.2d, v12.2d
+	WORD $0x6eece46d // fcmgt v13.2d, v3.2d, v12.2d
+	WORD $0x6eece48c // fcmgt v12.2d, v4.2d, v12.2d
 	FMOVQ 32(R0), F14
 	VAND V13.B16, V14.B16, V13.B16
 	VAND V12.B16, V14.B16, V12.B16
@@ -1086,8 +1086,8 @@ rows:
 	WORD $0x6e77de10 // fmul v16.2d, v16.2d, v23.2d
 	WORD $0x6e72de31 // fmul v17.2d, v17.2d, v18.2d
 	VMOVI $0, V24.B16
-	WORD $0x6e78e559 // fcmge v25.2d, v10.2d, v24.2d
-	WORD $0x6e78e578 // fcmge v24.2d, v11.2d, v24.2d
+	WORD $0x6ef8e559 // fcmgt v25.2d, v10.2d, v24.2d
+	WORD $0x6ef8e578 // fcmgt v24.2d, v11.2d, v24.2d
 	FMOVQ 32(R0), F26
 	VAND V25.B16, V26.B16, V27.B16
 	VAND V24.B16, V26.B16, V26.B16
@@ -1292,8 +1292,8 @@ rows:
 	VAND V13.B16, V1.B16, V1.B16
 	VAND V12.B16, V1.B16, V1.B16
 	FMOVQ 16(R0), F12
-	WORD $0x6e6ce48d // fcmge v13.2d, v4.2d, v12.2d
-	WORD $0x6e6ce46c // fcmge v12.2d, v3.2d, v12.2d
+	WORD $0x6eece48d // fcmgt v13.2d, v4.2d, v12.2d
+	WORD $0x6eece46c // fcmgt v12.2d, v3.2d, v12.2d
 	FMOVQ 32(R0), F14
 	VAND V13.B16, V14.B16, V13.B16
 	VAND V12.B16, V14.B16, V12.B16
@@ -1632,8 +1632,8 @@ rows:
 	WORD $0x6e77de31 // fmul v17.2d, v17.2d, v23.2d
 	WORD $0x6e72dd8c // fmul v12.2d, v12.2d, v18.2d
 	VMOVI $0, V24.B16
-	WORD $0x6e78e5b9 // fcmge v25.2d, v13.2d, v24.2d
-	WORD $0x6e78e558 // fcmge v24.2d, v10.2d, v24.2d
+	WORD $0x6ef8e5b9 // fcmgt v25.2d, v13.2d, v24.2d
+	WORD $0x6ef8e558 // fcmgt v24.2d, v10.2d, v24.2d
 	FMOVQ 32(R0), F26
 	VAND V25.B16, V26.B16, V27.B16
 	VAND V24.B16, V26.B16, V26.B16
@@ -1838,8 +1838,8 @@ rows:
 	VAND V13.B16, V1.B16, V1.B16
 	VAND V12.B16, V1.B16, V1.B16
 	FMOVQ 16(R0), F12
-	WORD $0x6e6ce48d // fcmge v13.2d, v4.2d, v12.2d
-	WORD $0x6e6ce46c // fcmge v12.2d, v3.2d, v12.2d
+	WORD $0x6eece48d // fcmgt v13.2d, v4.2d, v12.2d
+	WORD $0x6eece46c // fcmgt v12.2d, v3.2d, v12.2d
 	FMOVQ 32(R0), F14
 	VAND V13.B16, V14.B16, V13.B16
 	VAND V12.B16, V14.B16, V12.B16
@@ -2178,8 +2178,8 @@ rows:
 	WORD $0x6e77de31 // fmul v17.2d, v17.2d, v23.2d
 	WORD $0x6e72dd8c // fmul v12.2d, v12.2d, v18.2d
 	VMOVI $0, V24.B16
-	WORD $0x6e78e5b9 // fcmge v25.2d, v13.2d, v24.2d
-	WORD $0x6e78e558 // fcmge v24.2d, v10.2d, v24.2d
+	WORD $0x6ef8e5b9 // fcmgt v25.2d, v13.2d, v24.2d
+	WORD $0x6ef8e558 // fcmgt v24.2d, v10.2d, v24.2d
 	FMOVQ 32(R0), F26
 	VAND V25.B16, V26.B16, V27.B16
 	VAND V24.B16, V26.B16, V26.B16
