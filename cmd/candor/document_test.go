@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -27,11 +26,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("CANDOR_TEST_COMMAND") != "" {
 		main()
 	}
-	// Thousands of commands run in this process, whose live heap is small: a third of the time went into collecting its garbage.
-	debug.SetGCPercent(400)
-	code := m.Run()
-	removeBuilt()
-	os.Exit(code)
+	defer func() { removeBuilt() }()
+	check.Main(m)
 }
 
 // process runs a command line in a process of its own, with more environment and a file as standard input.
