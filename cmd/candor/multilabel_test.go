@@ -234,27 +234,28 @@ func TestLabelFormats(t *testing.T) {
 	if svg := string(d.read(d.at("p.svg"))); !strings.Contains(svg, "label 22") || !strings.Contains(svg, "Reliability of each label") {
 		t.Error("the picture does not name the labels")
 	}
+	few := append([]string{"eval"}, newTagged(8, 60, 4).args(t, d, "few")...)
 	for gate, want := range map[string]string{
 		"brier>0.01":      "candor: gate failed: brier>0.01: it is",
 		"ece.low>0.5":     "ece.low is not defined: labels share rows",
 		"mce>0":           "gate failed: mce>0",
 		"retention_nll>0": "gate failed: retention_nll>0",
 	} {
-		if code, _, errs := candor(t, append(slices.Clone(args), "--fail-if", gate)...); code != exitGate || !strings.Contains(errs, want) {
+		if code, _, errs := candor(t, append(slices.Clone(few), "--fail-if", gate)...); code != exitGate || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d: %s", gate, code, errs)
 		}
 	}
-	if code, _, errs := candor(t, append(slices.Clone(args), "--fail-if", "sharpness>0")...); code != exitUsage || !strings.Contains(errs, "--fail-if: metric sharpness: it is for") {
+	if code, _, errs := candor(t, append(slices.Clone(few), "--fail-if", "sharpness>0")...); code != exitUsage || !strings.Contains(errs, "--fail-if: metric sharpness: it is for") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := candor(t, append(slices.Clone(args), "--fail-if", "auroc<0.1", "--metrics", "nll")...); code != 0 {
+	if code, _, errs := candor(t, append(slices.Clone(few), "--fail-if", "auroc<0.1", "--metrics", "nll")...); code != 0 {
 		t.Error(errs)
 	}
 	for i, like := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
 		if testing.Short() && i%3 != 0 {
 			continue
 		}
-		if code, _, errs := candor(t, append(slices.Clone(args), "--like", like, "--plot", d.at("l.svg"))...); code != 0 {
+		if code, _, errs := candor(t, append(slices.Clone(few), "--like", like, "--plot", d.at("l.svg"))...); code != 0 {
 			t.Errorf("%s: %s", like, errs)
 		}
 	}

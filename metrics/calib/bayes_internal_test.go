@@ -148,11 +148,12 @@ func mustPanic(t *testing.T, f func()) {
 // With the same seed, whose draws go together, the comparison is that of other seeds: all pairs are independent but the n
 // of n^2 with the same number.
 func TestBayesianLess(t *testing.T) {
+	draws := check.Size(1500, 4000, 4000)
 	for _, c := range []struct{ a, b int }{{0, 0}, {0, 1}, {1, 5}} {
 		r := rand.NewPCG(1, 2)
 		a, b := laws[c.a].draw(300, r), laws[c.b].draw(300, r)
 		of := func(p *Partition, seed uint64) *Bayesian {
-			return BayesianOf(p, &BayesianOptions{Seed: seed, Draws: 4000})
+			return BayesianOf(p, &BayesianOptions{Seed: seed, Draws: draws})
 		}
 		same, other := of(a, 1).Less(of(b, 1)), of(a, 1).Less(of(b, 2))
 		paired := 0.0
@@ -162,9 +163,10 @@ func TestBayesianLess(t *testing.T) {
 				paired++
 			}
 		}
-		paired /= 4000
+		paired /= float64(draws)
+		most := 4 * math.Sqrt(0.25*2/float64(draws))
 		t.Logf("%s below %s: %.3f, with another seed %.3f, by pairs %.3f", laws[c.a].name, laws[c.b].name, same, other, paired)
-		if math.Abs(same-other) > 4*math.Sqrt(0.25*2/4000) || math.Abs(paired-other) > 4*math.Sqrt(0.25*2/4000) {
+		if math.Abs(same-other) > most || math.Abs(paired-other) > most {
 			t.Errorf("%v: %v with the same seed, %v with another, %v by pairs", c, same, other, paired)
 		}
 	}

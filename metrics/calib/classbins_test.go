@@ -299,6 +299,9 @@ func classState(t *testing.T, b *calib.ClassBins) []byte {
 func TestClassBinsMerge(t *testing.T) {
 	for name, o := range classCases {
 		for _, weights := range []bool{false, true} {
+			if testing.Short() && weights != (len(name)%2 == 0) {
+				continue
+			}
 			p := classData(5000, 12, metrics.Float32, weights)
 			part := func(from, to int) *metrics.Predictions {
 				q := *p

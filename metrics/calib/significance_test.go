@@ -372,6 +372,9 @@ func TestParityBins(t *testing.T) {
 			}()
 		}
 	}
+	if testing.Short() {
+		return
+	}
 	if _, _, err := calib.NNCalibration(events(), 1<<18, nil); err != nil {
 		t.Error(err)
 	}
