@@ -81,7 +81,7 @@ func TestBadScores(t *testing.T) {
 		{"shape is a list", shaped("[10, 10]"), []string{"a shape that is no tuple"}},
 		{"shape is a number", shaped("(10)"), []string{"a shape that is no tuple"}},
 		{"shape negative", shaped("(-10, 10)"), []string{"a negative dimension"}},
-		{"shape of text", shaped("('a',)"), []string{"a dimension that is no class number"}},
+		{"shape of text", shaped("('a',)"), []string{"a dimension that is no whole number"}},
 		{"shape of fractions", shaped("(1.5,)"), []string{"no comma between dimensions"}},
 		{"shape beyond int64", shaped("(99999999999999999999,)"), []string{"a dimension of 2^63 or more"}},
 		{"shape product overflows", shaped("(4611686018427387904, 16)"), []string{"damaged header: its shape (4611686018427387904, 16) of float32 is larger than any file"}},

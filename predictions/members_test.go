@@ -315,7 +315,7 @@ func TestMembersErrors(t *testing.T) {
 		{"labels of the first axis", good, Options{Labels: l, MemberAxis: 1}, []string{"9 labels for the 4 rows of ", "pass --member-axis 0"}},
 		{"labels of other data", good, Options{Labels: one("l.npy", npy(1, "<i4", false, []int{8}, label(3)))}, []string{"8 labels for the 9 rows", "each row needs one"}},
 		{"labels twice", good, Options{Labels: []string{l[0], l[0]}}, []string{"2 files of labels for one ensemble; give one file"}},
-		{"float labels", good, Options{Labels: one("l.npy", npy(1, "<f4", false, []int{9}, ones))}, []string{"labels are float32"}},
+		{"float labels", good, Options{Labels: one("l.npy", npy(1, "<f4", false, []int{9}, func(int) float64 { return 0.5 }))}, []string{"row 0: label 0.5 is no class number"}},
 		{"weights of other data", good, Options{Labels: l, Weights: l4}, []string{"4 weights for the 9 rows"}},
 		{"decisions", good, Options{Labels: l, Decisions: l}, []string{"an ensemble has no decisions"}},
 		{"samples", good, Options{Kind: metrics.Samples}, []string{"the scores of an ensemble's members cannot be samples"}},

@@ -34,6 +34,7 @@ type Cells struct {
 	classes  int // of the predictions seen; 0 before the first
 	weighted bool
 	decided  bool  // scores are of the caller's decisions
+	digits   uint8 // binary digits of 1 - p that a probability near 1 has in its type, see fold; 0 if scores are no plain probabilities
 	outside  int64 // scores outside [0,1]
 
 	log     []uint64 // of scores that have not been counted: key<<1 | outcome
@@ -172,6 +173,7 @@ func distance(key uint64) (q float64, upper bool) {
 func (c *Cells) AddBlock(b *metrics.Block) {
 	c.classes, c.weighted = b.Classes, b.Weights != nil
 	c.decided = b.Decisions != nil && c.opt.Event.Of(b.Classes) != metrics.Positive
+	c.digits = digitsOf(b)
 	p, tail, hit := c.cols.of(b, c.opt.Event)
 	if b.Weights != nil {
 		c.addWeighted(p, tail, hit, b.Weights)
@@ -253,8 +255,42 @@ func (c *columns) of(b *metrics.Block, e metrics.Event) (p, tail []float64, hit 
 		for i, v := range p {
 			tail[i] = 1 - v
 		}
+	case b.Classes == 1 && digitsOf(b) > 0:
+		c.room(n)
+		copy(c.tail, tail)
+		tail = c.tail[:n]
+		for i, class := range b.Stats.ArgMax[:n] {
+			if class == 0 {
+				tail[i] = fold(tail[i], digitsOf(b))
+			}
+		}
 	}
 	return p, tail, hit
+}
+
+// digitsOf returns the digits of a block of plain probabilities of a binary task.
+func digitsOf(b *metrics.Block) uint8 {
+	if b.Classes != 1 || b.Kind != metrics.Probs {
+		return 0
+	}
+	switch b.DType {
+	case metrics.Float64:
+		return 53
+	case metrics.Float32:
+		return 24
+	}
+	return 0 // 1 - p of the others is rounded nowhere
+}
+
+// fold returns what the probability q < 1/2 leaves to the more probable class, as that class's own probability in the type would have
+// it: to so many binary digits, for 0.3 says of class 0 what 0.7 says of class 1, and 1 - 0.7 is not 0.3 in float64. Below 2^10 units of
+// the last digit it stays as it is: a probability of 1e-20 is not one of 0, and those next to 0 keep their order.
+func fold(q float64, digits uint8) float64 {
+	units := math.Ldexp(q, int(digits))
+	if digits == 0 || units < 1<<10 {
+		return q
+	}
+	return math.Ldexp(math.RoundToEven(units), -int(digits))
 }
 
 // positive returns the columns of the event that the class is 1.
@@ -582,8 +618,10 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: cells.Cells with and without weights", metrics.ErrMismatch)
 	case c.classes != 0 && c.decided != o.decided:
 		return fmt.Errorf("%w: cells.Cells of decisions and of arg maxes", metrics.ErrMismatch)
+	case c.classes != 0 && c.digits != o.digits:
+		return fmt.Errorf("%w: cells.Cells of scores of unlike types", metrics.ErrMismatch)
 	}
-	c.classes, c.weighted, c.decided = o.classes, o.weighted, o.decided
+	c.classes, c.weighted, c.decided, c.digits = o.classes, o.weighted, o.decided, o.digits
 	c.outside += o.outside
 	if c.weighted {
 		c.mergeWeighted(o)

@@ -242,7 +242,7 @@ func (c *Cells) TopLabel() *Cells {
 	}
 	c.settle()
 	t := New(&Options{Event: metrics.TopLabel})
-	t.classes, t.weighted, t.outside = c.classes, c.weighted, c.outside
+	t.classes, t.weighted, t.outside, t.digits = c.classes, c.weighted, c.outside, c.digits
 	if c.weighted {
 		c.turnWeighted(t)
 		return t
@@ -266,7 +266,12 @@ func (c *Cells) TopLabel() *Cells {
 	var turned []exactCell // falling
 	c.eachExact(func(e exactCell) {
 		if e.key <= half {
-			turned = append(turned, exactCell{2*half - e.key, e.n, e.n - e.y})
+			k := 2*half - math.Float64bits(fold(math.Float64frombits(e.key), c.digits))
+			if n := len(turned) - 1; n >= 0 && turned[n].key == k {
+				turned[n].n, turned[n].y = turned[n].n+e.n, turned[n].y+e.n-e.y
+			} else {
+				turned = append(turned, exactCell{k, e.n, e.n - e.y})
+			}
 		} else {
 			t.exact = append(t.exact, e)
 		}
@@ -282,7 +287,7 @@ func (c *Cells) turnWeighted(t *Cells) {
 	for k, h := range c.heavy {
 		switch {
 		case !c.thick && k <= half:
-			k = 2*half - k
+			k = 2*half - math.Float64bits(fold(math.Float64frombits(k), c.digits))
 		case c.thick && k < uint64(len(rising)):
 			k = 2*uint64(len(rising)) - 1 - k
 		case c.thick && k == uint64(len(rising)): // of 1/2 alone

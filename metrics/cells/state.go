@@ -13,7 +13,7 @@ import (
 
 const (
 	cellsMagic   = "cCEL"
-	cellsVersion = 1
+	cellsVersion = 2
 )
 
 // The kinds of cells in a state.
@@ -49,6 +49,7 @@ func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	e.U8(kind)
 	e.U32(uint32(c.classes))
+	e.U8(c.digits)
 	e.I64(c.outside)
 	switch c.kind() {
 	case exactCells:
@@ -146,6 +147,7 @@ func decode(data []byte) (*Cells, error) {
 	own := kind&decided != 0
 	kind &^= decided
 	classes := int(d.U32())
+	digits := d.U8()
 	outside := d.I64()
 	count := d.Count(3)
 	if err := d.Err(); err != nil {
@@ -153,11 +155,12 @@ func decode(data []byte) (*Cells, error) {
 	}
 	positive := event.Of(classes) == metrics.Positive
 	if event > metrics.Positive || kind > gridWeighted || classes < 0 || outside < 0 || outside > mostRows ||
-		classes == 0 && (count > 0 || outside > 0 || own || kind != exactCells) || positive && (classes > 2 || own) {
+		classes == 0 && (count > 0 || outside > 0 || own || kind != exactCells) || positive && (classes > 2 || own) ||
+		digits > 0 && classes != 1 || digits != 0 && digits != 24 && digits != 53 {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
 	c := New(&Options{Event: event})
-	c.classes, c.outside, c.decided, c.weighted, c.thick = classes, outside, own, kind >= exactWeighted, kind == gridWeighted
+	c.classes, c.outside, c.decided, c.weighted, c.thick, c.digits = classes, outside, own, kind >= exactWeighted, kind == gridWeighted, digits
 	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errCell)
 	rows := outside
 	holds := func(n uint64) bool { // so many more rows

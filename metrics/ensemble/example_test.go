@@ -252,7 +252,7 @@ func ExampleFolded() {
 	// Output:
 	// member 2: row 1, column 1: probability is -0.3, outside [0, 1]: logits? pass --input logits
 	// 2 1 0
-	// 3 [1 bad rows were left out]
+	// 3 [1 bad row was left out]
 }
 
 // A divergence is infinite where one member rules out what another holds possible. The rows where it is are counted, and the others
