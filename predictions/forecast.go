@@ -23,6 +23,10 @@ type ForecastOptions struct {
 	Mean, SD, Observed string
 	// Error, if set, is in place of Mean and Observed: the observed number minus the mean.
 	Error string
+	// Unobserved is for forecasts that are not judged: what was observed may be missing. Where it is not named and not there, rows of
+	// Normals are (mean, standard deviation), and so are those of a matrix (N, 2). Of Quantiles and Samples it is not looked for
+	// where it is not named, and chunks have no Observed.
+	Unobserved bool
 	// Prefix is what the names of a table's columns of Quantiles begin with, before their level, between 0 and 1: q0.025 where
 	// it is q. Those of Samples have any number behind it. It may be empty.
 	Prefix string

@@ -140,7 +140,10 @@ func (b *opening) normalColumns(k int) ([]int, *Error) {
 	}
 	beside := len(o.Observations) > 0
 	names, defaults, what := []string{o.Mean, o.SD, o.Observed}, []int{0, 1, 2}, []string{"mean", "standard deviation", "observed number"}
-	if o.Error != "" || k == 2 && !beside {
+	switch {
+	case o.Error == "" && o.unobserved(k):
+		names, defaults, what = names[:2], defaults[:2], what[:2]
+	case o.Error != "" || k == 2 && !beside:
 		names, defaults, what = []string{o.Error, o.SD}, []int{0, 1}, []string{"error", "standard deviation"}
 		if o.Mean != "" || o.Observed != "" {
 			return nil, fault("name a file of observed numbers, as --labels obs.npy, or save a matrix (N, 3)",
@@ -180,6 +183,11 @@ func (b *opening) normalColumns(k int) ([]int, *Error) {
 	return columns, nil
 }
 
+// unobserved tells whether the rows of a matrix of k columns have no observed number.
+func (o *ForecastOptions) unobserved(k int) bool {
+	return o.Unobserved && o.Observed == "" && len(o.Observations) == 0 && (k != 3 || o.Mean == "2" || o.SD == "2")
+}
+
 // checkNormalsShape says why an array cannot be normal forecasts.
 func (b *opening) checkNormalsShape(a *array) *Error {
 	const remedy = "normal forecasts are a matrix (N, 3) of mean, standard deviation and observed number, or (N, 2) of error and standard deviation"
@@ -189,7 +197,7 @@ func (b *opening) checkNormalsShape(a *array) *Error {
 	}
 	k := a.columns()
 	o := b.forecast
-	named := o != nil && (o.SD != "" && (o.Error != "" || o.Mean != "" && (o.Observed != "" || len(o.Observations) > 0)))
+	named := o != nil && (o.SD != "" && (o.Error != "" || o.Mean != "" && (o.Unobserved || o.Observed != "" || len(o.Observations) > 0)))
 	beside := o != nil && len(o.Observations) > 0
 	switch {
 	case k > maxRowBytes/int64(a.dtype.size):
@@ -307,7 +315,7 @@ func (b *opening) vectors() (*vectorReader, *Error) {
 		return nil, e
 	}
 	r.parts = append(r.parts, &column{arrays: sds, what: "standard deviation"})
-	if o.Error == "" {
+	if o.Error == "" && (!o.Unobserved || len(v.observedFiles) > 0 || len(v.observed) > 0) {
 		y, e := b.column(observationsRole, v.observedFiles, v.observed)
 		if e != nil {
 			return nil, e
@@ -345,7 +353,7 @@ func (b *opening) vectorFiles(v *normalVectors) (e *Error) {
 		return fault(remedy, "no file of %s", v.center.what)
 	case o.SD == "":
 		return fault(remedy, "no file of %s", sdsRole.what)
-	case o.Error == "" && len(v.observedFiles) == 0:
+	case o.Error == "" && len(v.observedFiles) == 0 && !o.Unobserved:
 		return fault("name their file as Observed", "no file of observed numbers")
 	}
 	b.order, b.paths, v.sdFile = []int{0}, []string{center}, []string{o.SD}
@@ -395,7 +403,7 @@ func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
 			return false, c.without(v.center, center)
 		case sd == nil:
 			return false, c.without(sdsRole, o.SD)
-		case observed == nil && o.Error == "" && len(v.observedFiles) == 0:
+		case observed == nil && o.Error == "" && len(v.observedFiles) == 0 && (!o.Unobserved || o.Observed != "" || i > 0 && len(v.observed) > 0):
 			return false, fault("name the array, as --observed obs, or a file, as --labels obs.npy", "no array of observed numbers; it has %s", c.list()).in(path)
 		}
 		v.centers, v.sds, v.weights = append(v.centers, mean), append(v.sds, sd), append(v.weights, weights)

@@ -336,6 +336,7 @@ func (b *opening) prepare() *Error {
 		return fault("", "labels are named, and said not to be there")
 	}
 	switch {
+	case observed && len(o.Observed) == 0 && b.forecast != nil && b.forecast.Unobserved:
 	case observed, o.Kind == metrics.Normals && len(o.Observed) > 0:
 		b.truth, b.truths = observationsRole, o.Observed
 	case !drawn && !o.NoLabels:

@@ -339,6 +339,7 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 		return nil
 	}
 	switch {
+	case o.Kind != metrics.Normals && o.Unobserved && o.Observed == "":
 	case o.Kind != metrics.Normals:
 		l.observed = true
 		e = want(o.Observed, "observed", "observed number", observedSlot)
@@ -352,9 +353,14 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 		if e = want(o.Mean, "mean", "mean", 0); e != nil {
 			break
 		}
-		if e = want(o.SD, "sd", "standard deviation", 1); e == nil {
-			e = want(o.Observed, "observed", "observed number", 2)
+		if e = want(o.SD, "sd", "standard deviation", 1); e != nil {
+			break
 		}
+		if o.Unobserved && o.Observed == "" && !slices.Contains(l.names, "observed") {
+			l.classes = 2
+			break
+		}
+		e = want(o.Observed, "observed", "observed number", 2)
 	}
 	if e == nil && o.Weight != "" {
 		l.weighted = true

@@ -107,7 +107,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 		return nil, err
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.std, Observed: l.observed, Error: l.error,
-		Prefix: l.prefix, Levels: levels, Groups: l.groups, Observations: f.labels, Weights: f.weights,
+		Prefix: l.prefix, Levels: levels, Unobserved: f.unobserved, Groups: l.groups, Observations: f.labels, Weights: f.weights,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
 	if f.weightColumn(paths) {
 		o.Weight, o.Weights = f.weights[0], nil

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/predictions"
@@ -453,13 +454,17 @@ func recalApplyCommand() *cobra.Command {
 		Use:   "apply MAP PREDICTIONS...",
 		Short: "Write recalibrated predictions",
 		Long: `Write what a map of 'candor recal fit' makes of predictions: probabilities as .npy, whatever --input is, float64 of float64
-scores and else float32; of forecasts of a number their means, standard deviations and what was observed (N, 3), errors and
-standard deviations (N, 2), or quantiles (N, levels). Classes need no labels; forecasts of a number are read with what was
-observed, as candor eval reads them. Several files are shards, in natural order.
+scores and else float32; of forecasts of a number their means and standard deviations (N, 2), or quantiles (N, levels). Nothing
+has to be known of the outcome: no labels, and nothing observed. Several files are shards, in natural order.
+
+Where --observed or --labels names what was observed, or it is there, as the column observed of a table or the third of an array,
+it is written beside means and standard deviations (N, 3), so that candor eval reads the file. Two columns of an array are means
+and standard deviations, unless --error names one of them: errors stay errors.
 
 Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
   candor recal apply map.json shard-*.npy --input logits -o probs.npy
+  candor recal apply sigma.json tomorrow.csv --mean mu --std sigma -o scaled.npy
   candor recal apply sigma.json forecast.csv --mean mu --std sigma --observed y -o scaled.npy`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -527,7 +532,7 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	if err != nil {
 		return err
 	}
-	j.read.NoLabels = true
+	j.read.NoLabels, f.unobserved = true, true
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
 	warnISA(c)
 	return f.apply(c, j, m, paths)
@@ -572,7 +577,12 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 			return err
 		}
 	}
-	kind, width, err := m.Out(j.read.Kind, info.Classes)
+	w := &mapped{m: m, threads: j.pass.Threads, means: j.read.Kind == metrics.Normals && f.columns.error == ""}
+	classes := info.Classes
+	if w.means {
+		classes = 3
+	}
+	kind, width, err := m.Out(j.read.Kind, classes)
 	if err != nil {
 		return badData(fmt.Errorf("%s: %s", strings.Join(paths, ", "), plain(err)))
 	}
@@ -581,9 +591,13 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 			return badData(fmt.Errorf("%s: the quantiles are at the levels %v, and the map is for those at %v", strings.Join(paths, ", "), j.spec.Levels, q.Levels()))
 		}
 	}
+	w.wide, w.width = width, width
+	if w.normals = w.means && kind == metrics.Normals; w.normals {
+		w.width = info.Classes
+	}
 	shape := []int64{info.Rows}
 	if info.Classes > 1 || width > 1 {
-		shape = append(shape, int64(width))
+		shape = append(shape, int64(w.width))
 	}
 	t := metrics.Float32
 	if info.DType == metrics.Float64 {
@@ -594,7 +608,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 		return cannotWrite(f.out, err)
 	}
 	defer a.remove()
-	w := &mapped{a, m, width, j.pass.Threads}
+	w.arrayFile = a
 	source := &stopping{r, a, info.Rows}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes)()
@@ -647,33 +661,105 @@ func (w *mapped) fill(r metrics.Source) error {
 // mapped is the file of what a map makes of predictions.
 type mapped struct {
 	*arrayFile
-	m              recal.Map
-	width, threads int
+	m           recal.Map
+	wide, width int // of a row that the map makes, and of what is written of it
+	threads     int
+	means       bool // rows are a mean and a standard deviation, and perhaps what was observed
+	normals     bool // and so are the results
 }
 
 // mapper is what one goroutine has.
 type mapper struct {
 	*mapped
-	check *metrics.Walker
-	into  metrics.Scores
+	check    *metrics.Walker
+	into     metrics.Scores
+	three    metrics.Scores // means and standard deviations with 0 in place of what was observed
+	observed []float64      // what was, where it is known
+	nothing  []float64      // in its place
 }
 
-func (m *mapper) chunk(c *metrics.Chunk) {
+func (m *mapper) chunk(given *metrics.Chunk) {
+	c := m.unobserved(given)
 	m.check.Add(c)
 	if m.check.Err() != nil || m.failure() != nil {
 		return
 	}
-	n, at := c.Rows*m.width, c.First*int64(m.width)
-	m.into.Rows, m.into.Classes = c.Rows, m.width
+	n, at := c.Rows*m.wide, c.First*int64(m.width)
+	m.into.Rows, m.into.Classes = c.Rows, m.wide
 	if c.F64 != nil {
 		m.into.F64 = slices.Grow(m.into.F64[:0], n)[:n]
 		m.m.Apply(&m.into, &c.Scores, c.Kind)
-		m.put(predictions.NPYData(m.into.F64), int64(len(m.head))+8*at)
+		m.put(predictions.NPYData(observedAgain(m, m.into.F64)), int64(len(m.head))+8*at)
 		return
 	}
 	m.into.F32 = slices.Grow(m.into.F32[:0], n)[:n]
 	m.m.Apply(&m.into, &c.Scores, c.Kind)
-	m.put(predictions.NPYData(m.into.F32), int64(len(m.head))+4*at)
+	m.put(predictions.NPYData(observedAgain(m, m.into.F32)), int64(len(m.head))+4*at)
+}
+
+// unobserved returns the chunk with 0 in place of what was observed, which may be missing: maps do not depend on it.
+func (m *mapper) unobserved(c *metrics.Chunk) *metrics.Chunk {
+	d := *c
+	switch {
+	case c.Kind == metrics.Quantiles:
+		if len(m.nothing) < c.Rows {
+			m.nothing = make([]float64, c.Rows)
+		}
+		d.Observed = m.nothing[:c.Rows]
+	case m.means:
+		d.Scores = metrics.Scores{Rows: c.Rows, Classes: 3}
+		if c.F64 != nil {
+			m.three.F64 = threes(m, &c.Scores, m.three.F64, c.F64)
+			d.F64 = m.three.F64
+			break
+		}
+		x := c.F32
+		if n := len(c.F16) + len(c.BF16); x == nil {
+			x = make([]float32, n)
+			kernel.WidenF16(x[:len(c.F16)], c.F16)
+			kernel.WidenBF16(x[:len(c.BF16)], c.BF16)
+		}
+		m.three.F32 = threes(m, &c.Scores, m.three.F32, x)
+		d.F32 = m.three.F32
+	default:
+		return c
+	}
+	return &d
+}
+
+// threes returns rows x of two or three numbers as three, the last of which is 0, in a buffer if it is large enough, and takes note of
+// what was observed.
+func threes[T float32 | float64](m *mapper, s *metrics.Scores, to, x []T) []T {
+	stride := max(s.Stride, s.Classes)
+	to = slices.Grow(to[:0], 3*s.Rows)[:3*s.Rows]
+	m.observed = m.observed[:0]
+	for i := range s.Rows {
+		row := x[i*stride:][:s.Classes]
+		copy(to[3*i:], row[:2])
+		to[3*i+2] = 0
+		if len(row) == 3 {
+			m.observed = append(m.observed, float64(row[2]))
+		}
+	}
+	return to
+}
+
+// observedAgain returns what is written of the map's rows: normal forecasts with what was observed, where it is known, or without.
+func observedAgain[T float32 | float64](m *mapper, x []T) []T {
+	switch {
+	case !m.normals:
+		return x
+	case len(m.observed) > 0:
+		for i, y := range m.observed {
+			x[3*i+2] = T(y)
+		}
+		return x
+	}
+	rows := len(x) / 3
+	for i := range rows {
+		copy(x[2*i:2*i+2], x[3*i:])
+	}
+	return x[:2*rows]
 }
 
 // says tells in a few words what a map does.

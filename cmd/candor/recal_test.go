@@ -837,3 +837,85 @@ func TestRecalPipes(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }
+
+// TestRecalApplyUnobserved: what is applied to forecasts needs nothing that was observed, and the numbers do not depend on it.
+func TestRecalApplyUnobserved(t *testing.T) {
+	d := newDir(t)
+	normal, quantiles := normalRows(7, 300), quantileRows(8, 300)
+	names := []string{"--mean", "mu", "--std", "sigma"}
+	without := func(f *frame) []byte { // a table without the column y
+		y := f.column("y")
+		o := newFrame(slices.Delete(slices.Clone(f.names), y, y+1)...)
+		for _, row := range f.rows {
+			o.row(slices.Delete(slices.Clone(row), y, y+1)...)
+		}
+		return o.csv()
+	}
+	for _, method := range []string{"sigma", "quantile(levels=0.1 0.5 0.9)"} {
+		table := d.put("f.csv", normal.csv())
+		fitted(t, append([]string{method, "-o", d.at("m.json"), table, "--observed", "y"}, names...)...)
+		printed(t, append([]string{"recal", "apply", d.at("m.json"), table, "--observed", "y", "-o", d.at("o.npy")}, names...)...)
+		want, shape, _ := written(t, d.at("o.npy"))
+		if shape != "(300, 3)" {
+			t.Fatal(shape)
+		}
+		if method == "sigma" { // what was observed is not written where nobody says it
+			var two []float64
+			for i := 0; i < len(want); i += 3 {
+				two = append(two, want[i], want[i+1])
+			}
+			want, shape = two, "(300, 2)"
+		}
+		text, two := d.put("t.csv", without(normal)), d.put("two.npy", normal.matrix(t, 0, 1))
+		narrow := d.put("n.npy", normal.matrix(t, 1, 0))
+		vectors := d.put("v.npz", npz(t, "mean.npy", normal.matrix(t, 0), "sd.npy", normal.matrix(t, 1)))
+		for _, args := range [][]string{append([]string{text}, names...), {two}, {narrow, "--mean", "1", "--std", "0"}, {vectors},
+			append([]string{table}, names...)} {
+			printed(t, append([]string{"recal", "apply", d.at("m.json"), "-o", d.at("p.npy")}, args...)...)
+			if got, is, _ := written(t, d.at("p.npy")); !sameBits(got, want) || is != shape {
+				t.Errorf("%s, %v: %s, or other numbers", method, args, is)
+			}
+		}
+		// The default name is looked for, and what it has is kept.
+		named := strings.Replace(strings.Replace(strings.Replace(string(normal.csv()), "mu", "mean", 1), "sigma", "sd", 1), "y", "observed", 1)
+		printed(t, "recal", "apply", d.at("m.json"), d.put("named.csv", []byte(named)), "-o", d.at("p.npy"))
+		if _, is, _ := written(t, d.at("p.npy")); is != "(300, 3)" {
+			t.Errorf("%s: %s", method, is)
+		}
+		// Errors stay errors.
+		if method != "sigma" {
+			printed(t, "recal", "apply", d.at("m.json"), two, "--error", "0", "--std", "1", "-o", d.at("p.npy"))
+			if got, _, _ := written(t, d.at("p.npy")); sameBits(got, want) {
+				t.Error("quantiles of errors are those of what they are off")
+			}
+		}
+	}
+	q, qa := d.put("q.csv", quantiles.csv()), d.put("q.npy", quantiles.matrix(t, 0, 2, 4))
+	fitted(t, "quantile", "-o", d.at("m.json"), q, "--quantile-prefix", "q", "--observed", "y")
+	printed(t, "recal", "apply", d.at("m.json"), q, "--quantile-prefix", "q", "--observed", "y", "-o", d.at("o.npy"))
+	want, shape, _ := written(t, d.at("o.npy"))
+	printed(t, "recal", "apply", d.at("m.json"), d.put("t.csv", without(quantiles)), "--quantile-prefix", "q", "-o", d.at("p.npy"))
+	if got, is, _ := written(t, d.at("p.npy")); !sameBits(got, want) || is != shape {
+		t.Errorf("quantiles of a table: %s, or other numbers", is)
+	}
+	obs := d.put("obs.npy", quantiles.matrix(t, quantiles.column("y")))
+	fitted(t, "quantile", "-o", d.at("m.json"), qa, "--labels", obs, "--levels", "0.05,0.5,0.95")
+	printed(t, "recal", "apply", d.at("m.json"), qa, "--labels", obs, "--levels", "0.05,0.5,0.95", "-o", d.at("o.npy"))
+	want, _, _ = written(t, d.at("o.npy"))
+	printed(t, "recal", "apply", d.at("m.json"), qa, "--levels", "0.05,0.5,0.95", "-o", d.at("p.npy"))
+	if got, _, _ := written(t, d.at("p.npy")); !sameBits(got, want) {
+		t.Error("quantiles of an array: other numbers")
+	}
+	// What was observed is written as it is, also where it is not known of some rows.
+	fitted(t, "sigma", "-o", d.at("m.json"), d.put("f.csv", normal.csv()), "--mean", "mu", "--std", "sigma", "--observed", "y")
+	text := "mean,sd,observed\n1,2,1.5\n3,4,NA\n"
+	printed(t, "recal", "apply", d.at("m.json"), d.put("some.csv", []byte(text)), "-o", d.at("p.npy"))
+	if got, is, _ := written(t, d.at("p.npy")); is != "(2, 3)" || got[0] != 1 || got[2] != 1.5 || got[3] != 3 || !(got[4] > 0) || got[5] == got[5] {
+		t.Errorf("%s: %v", is, got)
+	}
+	refusedAs(t, d, exitData, []string{"recal", "apply", d.at("m.json"), d.put("bad.csv", []byte("mean,sd\n1,2\n3,-4\n")), "-o", d.at("none.npy")}, "line 3")
+	// A column that is named has to be there.
+	fitted(t, "quantile", "-o", d.at("m.json"), q, "--quantile-prefix", "q", "--observed", "y")
+	refused(t, d, []string{"recal", "apply", d.at("m.json"), d.at("t.csv"), "--quantile-prefix", "q", "--observed", "z", "-o", d.at("none.npy")},
+		`no column "z"`)
+}
