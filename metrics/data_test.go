@@ -362,7 +362,10 @@ func TestRenormalize(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for _, d := range []metrics.DType{metrics.Float64, metrics.Float32, metrics.BFloat16, metrics.Float16} {
 		for _, k := range []int{2, 3, 10, 40} {
-			for _, scale := range []float64{1, 3, 1e-3, 1000, 1e-30, 1e30, 1e-200, 1e200} {
+			for i, scale := range []float64{1, 3, 1e-3, 1000, 1e-30, 1e30, 1e-200, 1e200} {
+				if (i+k+int(d))%check.Size(2, 1, 1) != 0 {
+					continue
+				}
 				if s := math.Abs(math.Log10(scale)); d == metrics.Float16 && s > 3 || d != metrics.Float64 && s > 30 {
 					continue
 				}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
@@ -19,6 +20,9 @@ func TestDecisions(t *testing.T) {
 			for _, d := range dtypes {
 				for _, pad := range []int{0, 3} {
 					for _, renormalize := range []bool{false, true} {
+						if (k+int(d)+pad)%check.Size(2, 1, 1) != 0 {
+							continue
+						}
 						p := generate(r, settings{dtype: d, kind: kind, k: k, n: 700, weighted: pad > 0, bad: true, decided: true, scored: true})
 						if renormalize {
 							if kind != metrics.Probs || k == 1 || d == metrics.Float16 {

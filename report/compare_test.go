@@ -29,7 +29,7 @@ func TestBest(t *testing.T) {
 			t.Errorf("%s of equal sets: %v", name, got)
 		}
 	}
-	three := append(sides(t), sides(t)...)[:3]
+	three := append(sides(t), c...)[:3]
 	if got := three.Best(0); !slices.Equal(got, []bool{true, false, true}) {
 		t.Errorf("of two equal best ones: %v", got)
 	}

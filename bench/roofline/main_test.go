@@ -218,6 +218,9 @@ func TestAllocate(t *testing.T) {
 // The data is what its workloads are said to be: ordinary logits that differ, probabilities between 0 and 1, labels that
 // all occur.
 func TestData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it makes the data of every workload; TestJSON makes those of one")
+	}
 	m := newMemory(1<<20, hugePages)
 	defer m.close()
 	for i := range workloads {

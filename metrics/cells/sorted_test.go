@@ -377,6 +377,9 @@ func TestGapsOfGrid(t *testing.T) {
 // Rows so many that they are sorted by parts, of which blocks are made one by one, are what they are as float64. With few scores
 // parts are long, and most of them end within a block.
 func TestSortedMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it sorts hundreds of thousands of scores at every level; TestSortedIsCells sorts fewer")
+	}
 	const n = 1<<18 + 12345
 	for i, values := range []int{0, 2, 30, 1000} {
 		if !check.Full() && values != 0 && (testing.Short() || values != 30) {

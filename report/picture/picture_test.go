@@ -599,7 +599,7 @@ func TestParallel(t *testing.T) {
 	for _, format := range Formats() {
 		want := write(t, format, d)
 		var wg sync.WaitGroup
-		for range 4 {
+		for range check.Size(2, 4, 4) {
 			wg.Go(func() {
 				var b bytes.Buffer
 				if err := Write(&b, format, d); err != nil || !bytes.Equal(b.Bytes(), want) {
