@@ -55,11 +55,11 @@ func rangeBelow(x float64) float64 {
 	}
 }
 
-// images returns the sum of +-f(k) erfc(k x / sqrt 2) over k = 1, 1+step, ...
+// images returns the sum of +-f(k) erfc(k x / sqrt 2), which is 2 Phi(-k x), over k = 1, 1+step, ...
 func images(x, step float64, f func(k float64) float64) float64 {
 	sum, sign, first := 0.0, 1.0, 0.0
 	for k := 1.0; ; k += step {
-		t := float64(f(k) * math.Erfc(float64(k*x)*rootHalf))
+		t := float64(f(k) * (2 * kernel.Phi64(-float64(k*x))))
 		if k == 1 {
 			first = t
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
 )
 
@@ -93,7 +94,7 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 const reasonSame = "all scores are 0, 1/2 or 1: whatever happens, the Brier score is what they announce"
 
 // normalTail returns P(|normal| >= z).
-func normalTail(z float64) float64 { return math.Erfc(math.Abs(z) * rootHalf) }
+func normalTail(z float64) float64 { return 2 * kernel.Phi64(-math.Abs(z)) }
 
 // brierVariance returns (1-2q)^2 q(1-q), that of (y-p)^2 if y is 1 with probability p, q or 1 - q.
 func brierVariance(q float64) float64 {

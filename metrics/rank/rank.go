@@ -102,7 +102,7 @@ func (r *Ranking) Newcombe() bool { return math.Min(r.pairs.Events, r.pairs.Rest
 
 // newcombe returns the interval of an area that m rows of one outcome and n of the other have.
 func newcombe(auc, m, n, z float64) metrics.Interval {
-	half := (m+n)/2 - 1
+	half := float64((m+n)/2) - 1
 	// inside tells whether an area is in the interval, which is one piece around auc.
 	inside := func(t float64) bool {
 		v := float64(t*(1-t)) * (1 + float64(half*(1-t)/(2-t)) + float64(half*t/(1+t)))
@@ -115,7 +115,7 @@ func newcombe(auc, m, n, z float64) metrics.Interval {
 		}
 		in := auc
 		for range 60 {
-			if mid := (in + out) / 2; inside(mid) {
+			if mid := float64((in + out) / 2); inside(mid) {
 				in = mid
 			} else {
 				out = mid

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -135,7 +136,7 @@ func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
 	quantile := normal
 	if opt.Asymptotic {
 		r.Statistic = mean / se
-		r.P = math.Erfc(math.Abs(r.Statistic) / math.Sqrt2)
+		r.P = 2 * kernel.Phi64(-math.Abs(r.Statistic))
 	} else {
 		se /= math.Sqrt((size + 1 - 2*steps + float64(steps*(steps-1))/size) / size)
 		r.Statistic = mean / se

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/draw"
 )
@@ -242,7 +243,7 @@ func (r *Ranks) Shape() RankShape {
 			return math.NaN(), math.NaN()
 		}
 		z = s * math.Sqrt(r.h.rows()/size)
-		return z, math.Erfc(math.Abs(z) / math.Sqrt2)
+		return z, 2 * kernel.Phi64(-math.Abs(z))
 	}
 	var s RankShape
 	s.Slope, s.SlopeP = along(line)

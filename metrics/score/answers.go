@@ -191,7 +191,7 @@ func (l *Loss) ofLosses(mean, se, level, v0 float64) metrics.Interval {
 	if v0 > 0 && mean > 0 && i.High == i.High {
 		z := metrics.Z(level)
 		k := float64(float64(z*z)*float64(se*se)) / mean
-		i.High = math.Max(i.High, mean+k/2+math.Sqrt(float64(k*mean)+float64(k*k)/4))
+		i.High = math.Max(i.High, mean+float64(k/2)+math.Sqrt(float64(k*mean)+float64(float64(k*k)/4)))
 	}
 	return i
 }
