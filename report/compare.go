@@ -14,7 +14,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/candor-go/candor/internal/visible"
-	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
 )
@@ -30,33 +29,6 @@ type Named struct {
 
 // Comparison is documents side by side: of evaluations of the same rows, by the same metrics.
 type Comparison []Named
-
-// Odds is the probability that one set's ECE is below another's, by their posteriors.
-type Odds struct {
-	Metric      string // whose posterior is meant
-	Set, Below  string
-	Probability float64
-}
-
-// Odds compares each set with those after it by each posterior that metrics are of; see calib.Bayesian.Less.
-func (c Comparison) Odds() (odds []Odds) {
-	var seen []*calib.Bayesian
-	for i := range c {
-		for k := range c[i].Metrics {
-			m := &c[i].Metrics[k]
-			if m.posterior == nil || slices.Contains(seen, m.posterior) {
-				continue
-			}
-			seen = append(seen, m.posterior)
-			for _, o := range c[i+1:] {
-				if p := m.posterior.Less(o.Metrics[k].posterior); !math.IsNaN(p) {
-					odds = append(odds, Odds{m.Key, c[i].Name, o.Name, p})
-				}
-			}
-		}
-	}
-	return odds
-}
 
 // JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a newline at its end: each set is its document
 // with its name in front. Tests go to "tests".
@@ -74,13 +46,6 @@ func (c Comparison) JSON(tests ...DieboldMariano) ([]byte, error) {
 		sets[i] = fmt.Appendf(nil, `{"name":%s,%s`, name, doc[1:])
 	}
 	o := object{{"schema", ComparisonSchema}, {"sets", sets}}
-	if odds := c.Odds(); odds != nil {
-		l := make([]object, len(odds))
-		for i, p := range odds {
-			l[i] = object{{"metric", p.Metric}, {"set", p.Set}, {"below", p.Below}, {"probability", number(p.Probability)}}
-		}
-		o = append(o, field{"odds", l})
-	}
 	if tests != nil {
 		l := make([]object, len(tests))
 		for i := range tests {
@@ -271,6 +236,15 @@ type DieboldMariano struct {
 	regress.DMResult
 }
 
+// Warning says that there are few rows for the horizon, fewer than 25 for each of its steps; "" if there are more, or no test.
+func (t *DieboldMariano) Warning() string {
+	if t.Reason != "" || t.Rows >= 25*t.Horizon {
+		return ""
+	}
+	return fmt.Sprintf("%s are fewer than 25 times the horizon, %d: the Diebold-Mariano test may find differences where there are none",
+		countOf(int64(t.Rows), "row"), t.Horizon)
+}
+
 func (t *DieboldMariano) object() object {
 	o := object{{"a", t.A}, {"b", t.B}, {"loss", t.Loss}, {"rows", t.Rows}, {"horizon", t.Horizon}, {"difference", number(t.Mean)},
 		{"low", number(t.Interval.Low)}, {"high", number(t.Interval.High)}, {"level", number(t.Level)}, {"dm", number(t.Statistic)}, {"dm_p", number(t.P)}}
@@ -279,6 +253,9 @@ func (t *DieboldMariano) object() object {
 	}
 	if t.Reason != "" {
 		o = append(o, field{"reason", t.Reason})
+	}
+	if w := t.Warning(); w != "" {
+		o = append(o, field{"warning", w})
 	}
 	return o
 }

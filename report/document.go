@@ -91,7 +91,6 @@ type Metric struct {
 	Mean   string       // and in a line
 	Whole  bool         // its values are numbers of rows
 
-	posterior *calib.Bayesian // that it is of, if it is of one
 }
 
 // New makes the document of an evaluation.
@@ -155,7 +154,7 @@ func answers(e *eval.Evaluation) (l []Metric) {
 	for _, m := range e.Answered() {
 		desc := eval.Describe(m.Name).In(e.Spec.Shape())
 		r := Metric{Key: m.String(), Name: m.Name, Whole: desc.Whole, Value: e.Value(m), Level: e.Spec.Level, Better: desc.Better,
-			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m), posterior: e.Posterior(m)}
+			Text: e.Text(m), Spec: e.Fields(m), Event: e.Event(m)}
 		r.Short, r.Mean = e.Meaning(m)
 		l = append(l, r)
 	}

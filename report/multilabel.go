@@ -82,7 +82,7 @@ func NewMultilabel(e *eval.Multilabel) *Multilabel {
 	}
 	for i, v := range of {
 		r := first.Metrics[i]
-		r.Value, r.posterior = eval.MacroOf(v), nil
+		r.Value = eval.MacroOf(v)
 		r.Text, r.Whole = "mean over the labels: "+r.Text, false
 		m.Metrics = append(m.Metrics, r)
 		infinite := int64(0)

@@ -53,7 +53,7 @@ time, and forecasts are made --horizon steps ahead.`,
 	c.Flags().SortFlags = false
 	f.evalFlags.flags(c)
 	f.output.forms(c)
-	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead, for the test of Diebold and Mariano: losses so near in time depend on each other")
+	c.Flags().IntVar(&f.horizon, "horizon", 1, "`STEPS` that forecasts look ahead, for the test of Diebold and Mariano: losses so near in time depend on each other; fewer than 25 rows a step are too few")
 	f.evalFlags.limits(c)
 	return c
 }
@@ -219,7 +219,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		}
 		fmt.Fprintln(&b)
 		err = docs.Table(&b, report.Markdown, 0)
-		for _, l := range append(oddsLines(docs), dmLines(tests)...) {
+		for _, l := range dmLines(tests) {
 			fmt.Fprintf(&b, "\n%s\n", l)
 		}
 		for _, d := range docs {
@@ -245,7 +245,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 				fmt.Fprintf(&b, "\n%s\n", report.Wrap("Note: "+visible.Text(d.Name)+": "+strings.TrimSuffix(w, ".")+".", s.width))
 			}
 		}
-		for _, l := range append(oddsLines(docs), dmLines(tests)...) {
+		for _, l := range dmLines(tests) {
 			fmt.Fprintf(&b, "\n%s\n", report.Wrap(l, s.width))
 		}
 		stars := "* the best value. In brackets " + percent(f.level) + " intervals of each set, which do not test a difference."
@@ -258,24 +258,6 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		return usage("cannot write the result: %v", err)
 	}
 	return nil
-}
-
-// oddsLines says how likely one set's ECE is below another's.
-func oddsLines(docs report.Comparison) (lines []string) {
-	for _, o := range docs.Odds() {
-		p := fmt.Sprintf("%.2g", o.Probability)
-		switch {
-		case o.Probability > 0.999:
-			p = "more than 0.999"
-		case o.Probability < 0.001:
-			p = "less than 0.001"
-		case o.Probability > 0.99:
-			p = fmt.Sprintf("%.3f", o.Probability)
-		}
-		lines = append(lines, fmt.Sprintf("The ECE of %s is below that of %s with probability %s, by the posterior of %s; the sets are taken as independent.",
-			visible.Text(o.Set), visible.Text(o.Below), p, o.Metric))
-	}
-	return lines
 }
 
 // percent writes a level with the digits that it has.

@@ -219,39 +219,15 @@ func TestSetNames(t *testing.T) {
 	}
 }
 
-// TestCompareOdds: where the posterior of ECE is asked for, a comparison says how likely one's is below the other's.
-func TestCompareOdds(t *testing.T) {
+// TestCompareSaysNoOdds: which of two models has the lower ECE is not said, for their floors differ.
+func TestCompareSaysNoOdds(t *testing.T) {
 	d := newDir(t)
 	a, b, y := pair(t, d, 1)
-	args := []string{"compare", a, b, "--labels", y, "--metrics", "ece_bayes_mean,ece_bayes_q90,ece_bayes_mean(bins=4)", "--seed", "5"}
-	code, out, errs := candor(t, append(args, "--json")...)
-	if code != 0 {
-		t.Fatal(errs)
-	}
-	var c struct {
-		Odds []struct {
-			Metric, Set, Below string
-			Probability        float64
-		}
-	}
-	if err := json.Unmarshal([]byte(out), &c); err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Odds) != 2 || c.Odds[0].Metric != "ece_bayes_mean" || c.Odds[1].Metric != "ece_bayes_mean(bins=4)" || c.Odds[0].Set != "plain" || c.Odds[0].Below != "sharp" {
-		t.Fatalf("%+v", c.Odds)
-	}
-	// The means of the posteriors are far apart.
-	mean := func(path string) float64 {
-		return evaluate(t, path, "--labels", y, "--metrics", "ece_bayes_mean").value(t, "ece_bayes_mean")
-	}
-	ma, mb := mean(a), mean(b)
-	if p, below := c.Odds[0].Probability, ma < mb; !(p >= 0 && p <= 1) || (p > 0.9) != below || (p < 0.1) == below {
-		t.Errorf("the probability is %v: %v and %v", p, ma, mb)
-	}
-	for _, format := range []string{"table", "markdown"} {
-		_, out, _ := candor(t, append(args, "--format", format)...)
-		if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "The ECE of plain is below that of sharp with probability ") {
-			t.Errorf("%s: %s", format, out)
+	args := []string{"compare", a, b, "--labels", y, "--metrics", "ece_bayes_mean,ece_bayes_q90", "--seed", "5"}
+	for _, format := range []string{"table", "markdown", "json"} {
+		code, out, errs := candor(t, append(args, "--format", format)...)
+		if code != 0 || strings.Contains(out, "odds") || strings.Contains(out, "probability 0") {
+			t.Errorf("%s: exit code %d: %s%s", format, code, errs, out)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -208,6 +209,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 
 // dmLines says what the tests found.
 func dmLines(tests []report.DieboldMariano) (lines []string) {
+	var few []string
 	for _, t := range tests {
 		t.A, t.B = visible.Text(t.A), visible.Text(t.B)
 		if t.Reason != "" {
@@ -223,6 +225,12 @@ func dmLines(tests []report.DieboldMariano) (lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("Diebold-Mariano of %s: %s minus %s is %s [%s, %s] on average, statistic %.4g, p %s: %s.", t.Loss, t.A, t.B,
 			value(t.Mean), value(t.Interval.Low), value(t.Interval.High), t.Statistic, pText(t.P), verdict))
+		if w := t.Warning(); w != "" && !slices.Contains(few, w) {
+			few = append(few, w)
+		}
+	}
+	for _, w := range few {
+		lines = append(lines, "Note: "+w+".")
 	}
 	return lines
 }

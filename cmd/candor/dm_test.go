@@ -86,3 +86,60 @@ func TestDieboldMarianoOfOtherObservations(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
+
+// TestDieboldMarianoWarns: of fewer than 25 rows for each step of the horizon, in a line for people and in the document.
+func TestDieboldMarianoWarns(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		rows    int
+		horizon string
+		warns   bool
+	}{{24, "1", true}, {25, "1", false}, {74, "3", true}, {75, "3", false}} {
+		text := [2]string{"observed,mean,sd\n", "observed,mean,sd\n"}
+		for i := range c.rows {
+			text[0] += fmt.Sprintf("%d,0,1\n", i%7)
+			text[1] += fmt.Sprintf("%d,%d,1\n", i%7, i%3)
+		}
+		a, b := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")
+		for i, file := range []string{a, b} {
+			if err := os.WriteFile(file, []byte(text[i]), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		args := []string{"compare", "--task", "regression", "--metrics", "rmse,crps", "--horizon", c.horizon, a, b}
+		says := fmt.Sprintf("Note: %d rows are fewer than 25 times the horizon, %s: ", c.rows, c.horizon)
+		for _, format := range []string{"table", "markdown"} {
+			out := strings.Join(strings.Fields(printed(t, append(args, "--format", format)...)), " ")
+			if n := strings.Count(out, says); n != map[bool]int{true: 1}[c.warns] {
+				t.Errorf("%d rows, horizon %s, %s: the warning stands %d times", c.rows, c.horizon, format, n)
+			}
+		}
+		if out := printed(t, append(args, "--json")...); strings.Count(out, `"warning": "`) != map[bool]int{true: 2}[c.warns] {
+			t.Errorf("%d rows, horizon %s: %s", c.rows, c.horizon, out)
+		}
+	}
+}
+
+// TestSureAndWrong: scores of 0 and 1 of which some are wrong are not calibrated, and the tests say so; if none is wrong there is
+// nothing against it.
+func TestSureAndWrong(t *testing.T) {
+	d := newDir(t)
+	x := d.put("x.npy", npy(t, []int64{4}, []float64{0, 0, 1, 1}))
+	right, wrong := d.put("right.npy", npy(t, []int64{4}, []int64{0, 0, 1, 1})), d.put("wrong.npy", npy(t, []int64{4}, []int64{0, 1, 1, 1}))
+	const names = "ks_p,kuiper_p,spiegelhalter_p,spiegelhalter_z"
+	for labels, p := range map[string]float64{right: 1, wrong: 0} {
+		doc := evaluate(t, x, "--labels", labels, "--metrics", names)
+		for _, m := range strings.Split(names, ",")[:3] {
+			if v := doc.value(t, m); v != p {
+				t.Errorf("%s: %s is %v", filepath.Base(labels), m, v)
+			}
+		}
+	}
+	out := printed(t, "eval", x, "--labels", wrong, "--metrics", names, "--json")
+	if !strings.Contains(out, `"value": "+Inf"`) {
+		t.Error(out)
+	}
+	if out = printed(t, "eval", x, "--labels", right, "--metrics", names, "--json"); !strings.Contains(out, "and none is wrong") || strings.Contains(out, "Inf") {
+		t.Error(out)
+	}
+}

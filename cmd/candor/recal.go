@@ -464,7 +464,7 @@ and standard deviations, unless --error names one of them: errors stay errors.
 Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
   candor recal apply map.json shard-*.npy --input logits -o probs.npy
-  candor recal apply sigma.json tomorrow.csv --mean mu --std sigma -o scaled.npy
+  candor recal apply sigma.json forecast.csv --mean mu --std sigma -o scaled.npy
   candor recal apply sigma.json forecast.csv --mean mu --std sigma --observed y -o scaled.npy`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {

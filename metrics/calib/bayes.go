@@ -215,26 +215,3 @@ func (b *Bayesian) Quantile(q float64) float64 {
 	}
 	return quantile(b.sorted, q)
 }
-
-// Less returns the probability that b's ECE is below o's, given their rows: the share of all pairs of a draw of one and a
-// draw of the other in which it is, equal ones counted half. So b.Less(o) + o.Less(b) is 1, and the seeds may be the
-// same. The two are taken as independent; for models that were evaluated on the same rows, and err alike, the truth is
-// further from 1/2. It is a probability, not the p-value of a rank test, which more draws would make as small as one
-// likes. NaN where either has no posterior.
-func (b *Bayesian) Less(o *Bayesian) float64 {
-	if b.sorted == nil || o.sorted == nil {
-		return math.NaN()
-	}
-	// Twice the number of pairs: below and not above are the draws of b less than one of o, and not more.
-	below, notAbove, pairs := 0, 0, int64(0)
-	for _, v := range o.sorted {
-		for below < len(b.sorted) && b.sorted[below] < v {
-			below++
-		}
-		for notAbove < len(b.sorted) && b.sorted[notAbove] <= v {
-			notAbove++
-		}
-		pairs += int64(below) + int64(notAbove)
-	}
-	return float64(pairs) / 2 / float64(len(b.sorted)) / float64(len(o.sorted))
-}

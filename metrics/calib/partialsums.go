@@ -64,7 +64,8 @@ func (s *PartialSums) bound(ends float64) float64 {
 // 0.5 % of cases where one event is expected, in 0.2 % where ten are.
 //
 // Where cells are not exact it is the p-value of the KS that they have. That of the rows is not above it, and at most KSPBound below.
-// It is NaN where Reason has a reason.
+// Where all scores are 0 or 1 (to 2^-52) nothing is left to chance: it is 0 if some are wrong, and 1 if none is. It is NaN where
+// Reason has a reason.
 func (s *PartialSums) KSP() float64 { return s.tail(supTail, math.Max(s.gaps.High, -s.gaps.Low)) }
 
 // KuiperP returns the p-value of Kuiper: the probability that max B - min B is at least Kuiper * N / sqrt(sum p(1-p)). Of it the same
@@ -85,6 +86,13 @@ func (s *PartialSums) tail(law func(float64) float64, most float64) float64 {
 	if s.Reason() != "" {
 		return math.NaN()
 	}
+	if !(s.gaps.Variance > 0) {
+		// A wrong score of 0 or 1 is a row's step up or down, and the first of them has none of the other direction before it.
+		if most > 0.5 {
+			return 0
+		}
+		return 1
+	}
 	return law(most / math.Sqrt(s.gaps.Variance))
 }
 
@@ -95,8 +103,7 @@ func (s *PartialSums) tailBound(law func(float64) float64, most, ends float64) f
 	return s.tail(law, most) - s.tail(law, most+float64(s.bound(ends)*s.gaps.Total))
 }
 
-// Reason says why KSP and KuiperP are NaN: no rows, weights, scores outside [0,1], or none but 0 and 1 (to 2^-52), which leave
-// nothing to chance. It is "" where they are not.
+// Reason says why KSP and KuiperP are NaN: no rows, weights, or scores outside [0,1]. It is "" where they are not.
 func (s *PartialSums) Reason() string {
 	switch {
 	case s.outside:
@@ -105,13 +112,8 @@ func (s *PartialSums) Reason() string {
 		return reasonNothing
 	case s.weighted:
 		return reasonWeighted
-	case !(s.gaps.Variance > 0):
-		return reasonCertain
 	}
 	return ""
 }
 
-const (
-	reasonOutside = "scores outside [0,1] are no probabilities"
-	reasonCertain = "all scores are 0 or 1: nothing is left to chance"
-)
+const reasonOutside = "scores outside [0,1] are no probabilities"

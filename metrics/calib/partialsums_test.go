@@ -456,9 +456,31 @@ func TestCurveReasons(t *testing.T) {
 	}
 	nan("weights", fa.IntervalReason(), "weights")
 	tests("no rows", cells.New(nil), "no rows", "no rows")
-	tests("certain", seen(t, binary([]float64{0, 1, 1}, []int32{0, 1, 0})), "0 or 1", "0, 1/2 or 1")
-	half := calib.SpiegelhalterOf(seen(t, binary([]float64{0, 0.5, 1}, []int32{0, 1, 1})))
-	nan("halves", half.Reason, "1/2", half.Z, half.P)
+	for _, c := range []struct {
+		p     []float64
+		y     []int32
+		wrong bool
+	}{
+		{[]float64{0, 1, 1}, []int32{0, 1, 0}, true}, {[]float64{0, 0, 1}, []int32{1, 0, 1}, true}, {[]float64{0, 0, 1, 1}, []int32{1, 0, 1, 0}, true},
+		{[]float64{0, 1, 1}, []int32{0, 1, 1}, false}, {[]float64{0, 0}, []int32{0, 0}, false}, {[]float64{1e-20, 1}, []int32{0, 1}, false},
+		{[]float64{0, 0.5, 1}, []int32{0, 1, 1}, false}, {[]float64{0, 0.5, 1}, []int32{0, 1, 0}, true},
+	} {
+		k := seen(t, binary(c.p, c.y))
+		s, z := calib.PartialSumsOf(k), calib.SpiegelhalterOf(k)
+		want := 1.0
+		if c.wrong {
+			want = 0
+		}
+		if !slices.Contains(c.p, 0.5) && (s.KSP() != want || s.KuiperP() != want || s.KSPBound() != 0 || s.KuiperPBound() != 0 || s.Reason() != "") {
+			t.Errorf("%v %v: ks %v, kuiper %v, %q", c.p, c.y, s.KSP(), s.KuiperP(), s.Reason())
+		}
+		if slices.Contains(c.p, 1e-20) {
+			continue // whose Z is a number
+		}
+		if z.P != want || z.PBound != 0 || c.wrong != math.IsInf(z.Z, 1) || c.wrong == math.IsNaN(z.Z) || c.wrong == strings.Contains(z.Reason, "none is wrong") {
+			t.Errorf("%v %v: %+v", c.p, c.y, z)
+		}
+	}
 	if k, b := calib.PartialSumsOf(cells.New(nil)).KS(); k == k || b != 0 {
 		t.Errorf("no rows: %v %v", k, b)
 	}

@@ -19,15 +19,15 @@ import (
 //
 // Source: Spiegelhalter 1986.
 type Spiegelhalter struct {
-	Z float64 // NaN where there is a reason
-	P float64 // the two-sided p-value of Z by the normal law, which is its limit for many rows; KSP's warning of rare events holds
+	Z float64 // NaN where there is a reason; +Inf where all scores are 0, 1/2 or 1, and some of 0 or 1 is wrong
+	P float64 // 0 where Z is infinite, and 1 where all scores are 0, 1/2 or 1 and none is wrong; else the two-sided p-value of Z by the normal law, which is its limit for many rows; KSP's warning of rare events holds
 
 	// Bound and PBound are how far Z and P may be from those of the rows: 0 where cells are exact. Elsewhere the sum under the root is
 	// known but for what the scores' third moments in each cell of the grid add to it. Bound is NaN where that may be all of the sum.
 	Bound, PBound float64
 
-	// Reason says why there is no Z: no rows, weights, scores outside [0,1], or none but 0, 1/2 and 1, of which the score is the same
-	// whatever happens, or certain. It is "" where there is one.
+	// Reason says why there is no Z: no rows, weights, scores outside [0,1], or none but 0, 1/2 and 1 of which none is wrong: then the
+	// Brier score is what they announce, and cannot be another. It is "" where there is one.
 	Reason string
 }
 
@@ -71,7 +71,13 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 	})
 	d, e := under.Float64(), off.Float64()
 	if !(d > 0) {
-		return none(reasonSame)
+		// A wrong row of a score of 0 or 1 adds 1 above, others nothing.
+		if above.Float64() > 0.5 {
+			return Spiegelhalter{Z: math.Inf(1)}
+		}
+		s := none(reasonSame)
+		s.P, s.PBound = 1, 0
+		return s
 	}
 	s := Spiegelhalter{Z: above.Float64() / math.Sqrt(d)}
 	s.P = normalTail(s.Z)
@@ -91,7 +97,7 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 	return s
 }
 
-const reasonSame = "all scores are 0, 1/2 or 1: whatever happens, the Brier score is what they announce"
+const reasonSame = "all scores are 0, 1/2 or 1, and none is wrong: the Brier score is what they announce, and nothing is left to chance"
 
 // normalTail returns P(|normal| >= z).
 func normalTail(z float64) float64 { return 2 * kernel.Phi64(-math.Abs(z)) }

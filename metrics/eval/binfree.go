@@ -107,14 +107,6 @@ func (e *Evaluation) Fit() *Fit {
 	return nil
 }
 
-// Posterior returns the posterior of ECE that a metric is of, nil if it is of none.
-func (e *Evaluation) Posterior(m Metric) *calib.Bayesian {
-	if !strings.HasPrefix(m.Name, "ece_bayes_") {
-		return nil
-	}
-	return e.bayesian(m)
-}
-
 func (e *Evaluation) bayesian(m Metric) *calib.Bayesian {
 	k := bayesOf{*e.binning(m), calib.BayesianOptions{AsCoded: bayesOwn.of(m, "as_coded") != 0, Draws: int(bayesOwn.of(m, "draws")), Seed: e.Spec.Seed}}
 	return remember(e, k, func() *calib.Bayesian { return calib.BayesianOf(e.parted(&k.binning).Partition, &k.BayesianOptions) })
