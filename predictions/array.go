@@ -29,14 +29,28 @@ type Array struct {
 
 // Inspect returns what the file at path holds, in the file's order. It reads headers, no data.
 //
-// path is an .npy, an .npz, one array of it ("preds.npz:logits"), or "-" for an .npy on standard input.
+// path is an .npy, an .npz, one array of it ("preds.npz:logits"), or "-" for an .npy on standard input; pipes are read too.
 // Arrays that cannot be evaluated (objects, strings, records) are listed too; a file whose length contradicts its
 // headers is an *Error.
 func Inspect(path string) ([]Array, error) {
-	c, e := openContainer(path)
+	c, e := openContainer(path, nil)
 	if e != nil {
 		return nil, e
 	}
+	return c.describe()
+}
+
+// InspectReader is Inspect of an .npy that r reads; name is what messages call it.
+func InspectReader(r io.Reader, name string) ([]Array, error) {
+	c, e := streamContainer(name, r, nil, nil)
+	if e != nil {
+		return nil, e
+	}
+	return c.describe()
+}
+
+// describe closes a container, but for standard input.
+func (c *container) describe() ([]Array, error) {
 	defer c.close()
 	var out []Array
 	for i := range c.members {
@@ -146,6 +160,7 @@ func (a *array) truncated(have int64) *Error {
 
 // container is an open file: one .npy, or a zip of several.
 type container struct {
+	names   names
 	path    string // what was opened: the caller's path without ":member"
 	shown   string // what the caller wrote
 	npz     bool
@@ -163,11 +178,11 @@ type member struct {
 }
 
 // openContainer opens path and, if it is an .npy, reads its header. The caller closes it; a pipe stays open in its array.
-func openContainer(path string) (*container, *Error) {
+func openContainer(path string, n names) (*container, *Error) {
 	if path == "-" {
-		return streamContainer(path, os.Stdin, nil)
+		return streamContainer(path, os.Stdin, nil, n)
 	}
-	c := &container{path: path, shown: path}
+	c := &container{names: n, path: path, shown: path}
 	pick := ""
 	fi, err := os.Stat(path)
 	// A file whose name has a colon goes before an array of an .npz.
@@ -180,41 +195,41 @@ func openContainer(path string) (*container, *Error) {
 		}
 	}
 	if err != nil {
-		return nil, cannotOpen(err).in(path)
+		return nil, cannotOpen(err).in(n.of(path))
 	}
 	if fi.IsDir() {
-		return nil, fault("name its files, as in "+filepath.Join(path, "*.npy"), "is a directory").in(path)
+		return nil, fault("name its files, as in "+filepath.Join(path, "*.npy"), "is a directory").in(n.of(path))
 	}
 	f, err := os.Open(c.path)
 	if err != nil {
-		return nil, cannotOpen(err).in(path)
+		return nil, cannotOpen(err).in(n.of(path))
 	}
 	if !fi.Mode().IsRegular() {
-		return streamContainer(path, f, f)
+		return streamContainer(path, f, f, n)
 	}
 	c.file, c.stamp = f, stampOf(fi)
 	var start [4]byte
-	n, err := f.ReadAt(start[:], 0)
+	m, err := f.ReadAt(start[:], 0)
 	if err != nil && err != io.EOF {
 		f.Close()
-		return nil, cannotRead(err).in(path)
+		return nil, cannotRead(err).in(n.of(path))
 	}
-	if s := string(start[:n]); s == "PK\x03\x04" || s == "PK\x05\x06" {
+	if s := string(start[:m]); s == "PK\x03\x04" || s == "PK\x05\x06" {
 		if e := c.openZip(pick); e != nil {
 			f.Close()
-			return nil, e.in(path)
+			return nil, e.in(n.of(path))
 		}
 		return c, nil
 	}
 	if pick != "" {
 		f.Close()
-		return nil, fault("", "there is no such file, and %s is no .npz that could hold an array %q", c.path, pick).in(path).because(fs.ErrNotExist)
+		return nil, fault("", "there is no such file, and %s is no .npz that could hold an array %q", n.of(c.path), pick).in(n.of(path)).because(fs.ErrNotExist)
 	}
-	a := &array{file: path, path: path, name: baseName(path), entry: -1, stamp: c.stamp}
+	a := &array{file: n.of(path), path: path, name: baseName(n.of(path)), entry: -1, stamp: c.stamp}
 	var e *Error
 	if a.header, e = readHeader(io.NewSectionReader(f, 0, c.stamp.size), c.stamp.size); e != nil {
 		f.Close()
-		return nil, e.in(path)
+		return nil, e.in(a.file)
 	}
 	a.avail = c.stamp.size - a.header.size
 	c.members = []member{{a.name, -1, a}}
@@ -222,10 +237,10 @@ func openContainer(path string) (*container, *Error) {
 }
 
 // streamContainer reads the header of an .npy from a pipe.
-func streamContainer(path string, r io.Reader, closer io.Closer) (*container, *Error) {
-	a := &array{file: path, path: path, name: baseName(path), entry: -1, avail: -1, stream: r, closer: closer}
-	if path == "-" {
-		a.file, a.name = "standard input", "-"
+func streamContainer(path string, r io.Reader, closer io.Closer, n names) (*container, *Error) {
+	a := &array{file: n.of(path), path: path, name: baseName(n.of(path)), entry: -1, avail: -1, stream: r, closer: closer}
+	if _, named := n[path]; path == "-" && !named {
+		a.name = path
 	}
 	var e *Error
 	if a.header, e = readHeader(r, -1); e != nil {
@@ -234,7 +249,7 @@ func streamContainer(path string, r io.Reader, closer io.Closer) (*container, *E
 		}
 		return nil, e.in(a.file)
 	}
-	return &container{path: path, shown: path, members: []member{{a.name, -1, a}}}, nil
+	return &container{names: n, path: path, shown: path, members: []member{{a.name, -1, a}}}, nil
 }
 
 func baseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".npy") }
@@ -268,11 +283,11 @@ func (c *container) openZip(pick string) *Error {
 	}
 	switch {
 	case len(c.members) == 0 && pick != "":
-		all := &container{path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
+		all := &container{names: c.names, path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
 		if e := all.openZip(""); e != nil {
 			return e
 		}
-		return fault("", "%s has no array %q; it has %s", c.path, pick, all.list())
+		return fault("", "%s has no array %q; it has %s", c.names.of(c.path), pick, all.list())
 	case len(c.members) == 0:
 		return fault(`write one with numpy.savez("preds.npz", probs=probs, labels=labels)`, "a zip file without arrays (.npy members)")
 	case len(c.members) > 1 && pick != "":
@@ -307,7 +322,7 @@ func (c *container) load(i int) (*array, *Error) {
 		return m.array, nil
 	}
 	f := c.zip.File[m.entry]
-	a := &array{file: c.path + ":" + m.name, path: c.path, name: m.name, entry: m.entry, stamp: c.stamp, deflated: f.Method != zip.Store}
+	a := &array{file: c.names.of(c.path + ":" + m.name), path: c.path, name: m.name, entry: m.entry, stamp: c.stamp, deflated: f.Method != zip.Store}
 	if e := a.checkEntry(f); e != nil {
 		return nil, e.in(a.file)
 	}
@@ -418,7 +433,7 @@ func (c *container) find(ro role) (*array, *Error) {
 		}
 		if at >= 0 {
 			return nil, fault("name one, as in "+c.path+":"+c.members[at].name,
-				"several of its arrays may be the %s: %s", ro.what, c.list()).in(c.shown)
+				"several of its arrays may be the %s: %s", ro.what, c.list()).in(c.names.of(c.shown))
 		}
 		at = i
 	}
@@ -436,7 +451,7 @@ func (c *container) take(ro role) (*array, *Error) {
 	a, e := c.find(ro)
 	if a == nil && e == nil {
 		return nil, fault("name one, as in "+c.path+":"+c.members[0].name, "none of its arrays is named like %s (%s); it has %s",
-			ro.what, strings.Join(ro.names, ", "), c.list()).in(c.shown)
+			ro.what, strings.Join(ro.names, ", "), c.list()).in(c.names.of(c.shown))
 	}
 	return a, e
 }
@@ -446,9 +461,9 @@ func (c *container) whole() (*container, *Error) {
 	if c.shown == c.path {
 		return c, nil
 	}
-	all := &container{path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
+	all := &container{names: c.names, path: c.path, shown: c.path, file: c.file, stamp: c.stamp}
 	if e := all.openZip(""); e != nil {
-		return nil, e.in(c.shown)
+		return nil, e.in(c.names.of(c.shown))
 	}
 	return all, nil
 }

@@ -40,6 +40,9 @@ type ForecastOptions struct {
 	// Observations and Weights are files of observed numbers and of weights beside .npy files, as those of Options.
 	Observations, Weights []string
 
+	// Names are what messages and Locate call files, as those of Options.
+	Names map[string]string
+
 	// FS, if set, is where all names are opened, .npy files as streams; "-" stays standard input.
 	FS fs.FS
 
@@ -69,8 +72,8 @@ var _ metrics.Source = (*ForecastReader)(nil)
 
 // OpenForecast returns a ForecastReader of the rows of all paths, which are shards in natural order (see NaturalSort).
 //
-// A path is a table if its name ends in .csv, .tsv or .txt, with .gz or .zst behind it or not, or if it is "-" and standard
-// input does not begin as an .npy does; a table that is compressed by gzip or zstd is decompressed, whatever its name. Others are
+// A path is a table if its name ends in .csv, .tsv or .txt, with .gz or .zst behind it or not, or if it is "-" or a pipe that
+// does not begin as an .npy does; a table that is compressed by gzip or zstd is decompressed, whatever its name. Others are
 // those of Open.
 //
 // # Tables
@@ -126,12 +129,12 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 	case texts > 0:
 		i := slices.IndexFunc(sorted, IsTable)
 		j := slices.IndexFunc(sorted, func(p string) bool { return !IsTable(p) })
-		return nil, fault("shards are all tables or all .npy files", "a table, but %s is none by its name", sorted[j]).in(sorted[i])
+		return nil, fault("shards are all tables or all .npy files", "a table, but %s is none by its name", names(o.Names).of(sorted[j])).in(names(o.Names).of(sorted[i]))
 	}
-	if len(paths) == 1 && paths[0] == "-" {
-		s, npy, e := standardInput()
+	if len(paths) == 1 && (paths[0] == "-" || o.FS == nil && streamed(paths[0]) != nil) {
+		s, npy, e := sniff(paths[0])
 		if e != nil {
-			return nil, e
+			return nil, e.in(names(o.Names).of(paths[0]))
 		}
 		if !npy {
 			return openTable(sorted, s, o)

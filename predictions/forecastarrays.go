@@ -22,9 +22,10 @@ type rowReader interface {
 	Close() error
 }
 
-// openArrays opens forecasts of .npy files. in is standard input, of which the beginning was looked at, if it is not nil.
-func openArrays(paths []string, in io.Reader, o *ForecastOptions) (*ForecastReader, *Error) {
-	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, FS: o.FS,
+// openArrays opens forecasts of .npy files. in is the one path's, which can be read once and of which the beginning was looked at, if it
+// is not nil.
+func openArrays(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastReader, *Error) {
+	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, Names: o.Names, FS: o.FS,
 		Buffers: o.Buffers, BufferBytes: o.BufferBytes})
 	b.in, b.forecast = in, o
 	r, e := b.openForecast()
@@ -422,7 +423,7 @@ func (c *container) without(ro role, name string) *Error {
 	if name == "" {
 		name = ro.names[0]
 	}
-	return fault("name one of them", "no array %q of %s; it has %s", name, ro.what, c.list()).in(c.shown)
+	return fault("name one of them", "no array %q of %s; it has %s", name, ro.what, c.list()).in(c.names.of(c.shown))
 }
 
 // describe tells what is read of the opened arrays, and makes room for it.

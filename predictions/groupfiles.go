@@ -93,7 +93,7 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 	}
 	if have := slices.IndexFunc(own, func(a *array) bool { return a != nil }); have >= 0 {
 		if miss := slices.Index(own, nil); miss >= 0 {
-			return nil, fault("put it into every file", "no array %q, but %s has one", path, own[have].path).in(b.scores[miss].path)
+			return nil, fault("put it into every file", "no array %q, but %s has one", path, b.call(own[have].path)).in(b.call(b.scores[miss].path))
 		}
 		for j, a := range own {
 			if e := checkGroups(a); e != nil {
@@ -108,7 +108,7 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 	as, e := b.take(groupsRole, []string{path})
 	if e != nil {
 		if len(own) > 0 && errors.Is(e.err, fs.ErrNotExist) && strings.HasSuffix(strings.ToLower(b.scores[0].path), ".npz") {
-			e.Reason += ", and no array of that name in " + b.scores[0].path
+			e.Reason += ", and no array of that name in " + b.call(b.scores[0].path)
 		}
 		return nil, e
 	}

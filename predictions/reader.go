@@ -65,6 +65,9 @@ type Options struct {
 	// BFloat16 reads 2-byte integers (and 2-byte void values, which is what numpy makes of ml_dtypes.bfloat16) as bfloat16.
 	BFloat16 bool
 
+	// Names are what messages and Locate call files, by the paths that these are given by, such as a pipe that a shell has numbered.
+	Names map[string]string
+
 	// FS, if set, is where all names are opened, as .npy streams; "-" stays standard input.
 	FS fs.FS
 
@@ -206,9 +209,10 @@ type opening struct {
 	order   []int    // the scores' files, as they were given, in natural order
 	paths   []string // in that order
 	scores  []*array
-	opened  []*array  // all, to be closed if Open fails
-	stdin   bool      // standard input is taken
-	in      io.Reader // standard input, if its beginning was looked at
+	opened  []*array      // all, to be closed if Open fails
+	stdin   bool          // standard input is taken
+	streams streams       // and so are these
+	in      io.ReadCloser // the scores' one path, if it can be read once and its beginning was looked at
 
 	forecast *ForecastOptions // of OpenForecast, else nil
 
@@ -224,24 +228,27 @@ type opening struct {
 	listing      string     // of the first .npz without labels
 }
 
-// container opens a path, which may be standard input once.
+// call returns what messages call a path.
+func (b *opening) call(path string) string { return names(b.options.Names).of(path) }
+
+// container opens a path. Standard input and pipes may be opened once, under whatever names.
 func (b *opening) container(path string) (*container, *Error) {
-	if path == "-" {
-		if b.stdin {
-			return nil, fault("give files for the others", "standard input can be read for one array only").in("standard input")
-		}
-		b.stdin = true
-		if b.in != nil {
-			return streamContainer(path, b.in, nil)
-		}
-	} else if b.options.FS != nil {
+	if path != "-" && b.options.FS != nil {
 		f, err := b.options.FS.Open(path)
 		if err != nil {
-			return nil, cannotOpen(err).in(path)
+			return nil, cannotOpen(err).in(b.call(path))
 		}
-		return streamContainer(path, f, f)
+		return streamContainer(path, f, f, b.options.Names)
 	}
-	return openContainer(path)
+	if path == "-" && b.stdin || b.streams.twice(path) {
+		return nil, fault("give files for the others", "%s can be read for one array only", b.call(path)).in(b.call(path))
+	}
+	b.stdin = b.stdin || path == "-"
+	if in := b.in; in != nil { // which the first path is
+		b.in = nil
+		return streamContainer(path, in, in, b.options.Names)
+	}
+	return openContainer(path, b.options.Names)
 }
 
 func (b *opening) open() (*Reader, *Error) {
@@ -365,7 +372,7 @@ func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own 
 			remedy = "pass --labels obs.npy, the numbers that the " + b.scoring.what + " forecast, or an .npz with an array named obs"
 		}
 		if b.listing != "" {
-			file, has = first.path, "; it has "+b.listing
+			file, has = b.call(first.path), "; it has "+b.listing
 		}
 		return fault("", "no %s: %s%s", b.truth.what, remedy, has).in(file)
 	}
@@ -576,7 +583,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 			return nil, nil
 		}
 		if miss := slices.Index(own, nil); miss >= 0 {
-			return nil, fault("put them into every file, or give them apart with "+ro.flag, "no %s, but %s has some", ro.what, own[have].path).in(b.scores[miss].path)
+			return nil, fault("put them into every file, or give them apart with "+ro.flag, "no %s, but %s has some", ro.what, b.call(own[have].path)).in(b.call(b.scores[miss].path))
 		}
 	}
 	for _, a := range out {

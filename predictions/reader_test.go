@@ -537,7 +537,7 @@ func TestFailingReaders(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/fortran=%v", c.name, order), func(t *testing.T) {
 				got, err := func() (rowsOf, error) {
-					box, e := streamContainer("pipe", c.r, nil)
+					box, e := streamContainer("pipe", c.r, nil, nil)
 					if e != nil {
 						return rowsOf{}, e
 					}

@@ -94,8 +94,8 @@ const (
 	weightSlot   = 1<<30 + 1
 )
 
-// openTable opens tables in the order of paths. in is standard input if that is the one path.
-func openTable(paths []string, in io.Reader, o *ForecastOptions) (*ForecastReader, *Error) {
+// openTable opens tables in the order of paths. in is the one path's, if that can be read once and was opened.
+func openTable(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastReader, *Error) {
 	if len(o.Observations) > 0 {
 		return nil, fault("name the column that has them", "files of observations are for .npy files, and a table has them in a column")
 	}
@@ -118,9 +118,13 @@ func openTable(paths []string, in io.Reader, o *ForecastOptions) (*ForecastReade
 	return r, nil
 }
 
-func (t *table) open(r *ForecastReader, paths []string, in io.Reader) *Error {
+func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error {
 	bytes := int64(0)
+	var seen streams
 	for i, p := range paths {
+		if t.options.FS == nil && seen.twice(p) {
+			return fault("name each once", "it is named twice, and can be read once").in(names(t.options.Names).of(p))
+		}
 		f, e := t.probe(p, in, i == 0)
 		if e != nil {
 			return e
@@ -153,17 +157,14 @@ func (t *table) open(r *ForecastReader, paths []string, in io.Reader) *Error {
 }
 
 // probe opens a file and reads its header. Files that can be opened again are closed, but the first.
-func (t *table) probe(path string, in io.Reader, keep bool) (*tableFile, *Error) {
-	f := &tableFile{path: path, file: path, size: -1}
-	if path == "-" {
-		f.file = "standard input"
-	}
+func (t *table) probe(path string, in io.ReadCloser, keep bool) (*tableFile, *Error) {
+	f := &tableFile{path: path, file: names(t.options.Names).of(path), size: -1}
 	counted := &t.read
 	regular := false
 	if in == nil {
 		fi, reg, e := statText(t.options.FS, path)
 		if e != nil {
-			return nil, e.in(path)
+			return nil, e.in(f.file)
 		}
 		regular = reg
 		if reg {

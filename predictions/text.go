@@ -37,14 +37,29 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// standardInput returns standard input and whether it begins as an .npy does.
-func standardInput() (io.Reader, bool, *Error) {
-	var b [len(npyMagic)]byte
-	n, err := io.ReadFull(os.Stdin, b[:])
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, false, cannotRead(err).in("standard input")
+// unread is a file of which the beginning was looked at.
+type unread struct {
+	io.Reader
+	io.Closer
+}
+
+// sniff opens a path that can be read once, and tells whether it begins as an .npy does.
+func sniff(path string) (io.ReadCloser, bool, *Error) {
+	f, closer := os.Stdin, io.NopCloser(nil)
+	if path != "-" {
+		var err error
+		if f, err = os.Open(path); err != nil {
+			return nil, false, cannotOpen(err)
+		}
+		closer = f
 	}
-	return io.MultiReader(bytes.NewReader(b[:n]), os.Stdin), string(b[:n]) == npyMagic, nil
+	var b [len(npyMagic)]byte
+	n, err := io.ReadFull(f, b[:])
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		closer.Close()
+		return nil, false, cannotRead(err)
+	}
+	return unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer}, string(b[:n]) == npyMagic, nil
 }
 
 // statText describes a file, and tells whether it can be opened again.
@@ -65,9 +80,11 @@ func statText(from fs.FS, path string) (fi fs.FileInfo, regular bool, e *Error) 
 }
 
 // openText opens a file of text, in where that is not nil, and decompresses it. n, if it is not nil, counts the bytes that are read.
-func openText(from fs.FS, path string, in io.Reader, n *atomic.Int64) (*text, *Error) {
+func openText(from fs.FS, path string, in io.ReadCloser, n *atomic.Int64) (*text, *Error) {
 	t := &text{r: in, line: 1}
-	if in == nil {
+	if in != nil {
+		t.closers = append(t.closers, func() { in.Close() })
+	} else {
 		var f fs.File
 		var err error
 		if from != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -62,6 +63,9 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
+	if err := f.files.check(slices.Concat(paths, f.labels, f.weights, f.ood)...); err != nil {
+		return err
+	}
 	j, err := f.job(c)
 	if err != nil {
 		return err
@@ -88,12 +92,15 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 		switch {
 		case len(l.files) > 1:
 			return usage("%s names %d files; all sets have the same", l.flag, len(l.files))
-		case slices.Contains(l.files, "-"):
-			return usage("%s -: it is read once for each set, and standard input only once; name a file", l.flag)
+		case f.files.once(l.files...) != "":
+			return usage("%s %s: it is read once for each set, and %s only once; name a file", l.flag, l.files[0], f.files.once(l.files...))
 		}
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p != "-" })); n > 1 {
-		return usage("standard input is named %d times; it is read once", n)
+	if name, n := f.files.twice(paths); n > 1 {
+		return usage("%s is named %d times; it is read once", name, n)
+	}
+	if once := f.files.once(f.ood...); once != "" {
+		return usage("--ood: it is read once for each set, and %s only once; name a file", once)
 	}
 	if err := f.plot.checkFile("", "", append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
 		return err
@@ -107,7 +114,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 				first = info
 				return f.plot.ready(e)
 			}
-			return alike(paths[0], path, first, info)
+			return alike(f.files.call(paths[0]), f.files.call(path), first, info)
 		})
 		if err != nil {
 			return err
@@ -115,10 +122,10 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows {
 			return badData(fmt.Errorf("%s has %s rows that can be used and %s has %s: "+
 				"sets are compared on the same rows; leave those that one cannot use out of all of them",
-				paths[0], report.Count(a.Rows), path, report.Count(b.Rows)))
+				f.files.call(paths[0]), report.Count(a.Rows), f.files.call(path), report.Count(b.Rows)))
 		}
 	}
-	names := setNames(paths)
+	names := f.files.setNames(paths)
 	tests, note, err := f.dieboldMariano(c, j, paths, names, sets)
 	if err != nil {
 		return err
@@ -143,7 +150,7 @@ func alike(a, b string, first, other predictions.Info) error {
 
 // setNames makes names of paths: the file's, without extension, and as many of its folders as keep names apart. A file
 // that is named again gets a number.
-func setNames(paths []string) []string {
+func (s *sources) setNames(paths []string) []string {
 	var files []string
 	for _, p := range paths {
 		if !slices.Contains(files, p) {
@@ -162,7 +169,7 @@ func setNames(paths []string) []string {
 				}
 			}
 			if folders == 0 || same > 1 {
-				short[i] = setName(p, folders)
+				short[i] = s.setName(p, folders)
 			}
 		}
 	}
@@ -178,9 +185,9 @@ func setNames(paths []string) []string {
 }
 
 // setName returns the name of a file with some of its folders.
-func setName(p string, folders int) string {
-	if p == "-" {
-		return "standard input"
+func (s *sources) setName(p string, folders int) string {
+	if name, ok := s.names[p]; ok || p == "-" {
+		return cmp.Or(name, "standard input")
 	}
 	file, array, npz := strings.Cut(filepath.ToSlash(filepath.Clean(p)), ".npz:")
 	if npz {

@@ -213,7 +213,7 @@ func TestSetNames(t *testing.T) {
 		if len(want) == 1 {
 			want = strings.Fields(c.want)
 		}
-		if got := setNames(strings.Fields(c.paths)); !slices.Equal(got, want) {
+		if got := new(sources).setNames(strings.Fields(c.paths)); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", c.paths, got)
 		}
 	}

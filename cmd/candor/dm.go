@@ -91,7 +91,7 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 		return nil, badData(f.locate(err, r, []string{path}))
 	}
 	if l.grown.Load() {
-		return nil, badData(fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", path))
+		return nil, badData(fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", f.files.call(path)))
 	}
 	return l, nil
 }
@@ -170,10 +170,8 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 		return nil, fmt.Sprintf("there is no Diebold-Mariano test: the losses of %s rows take %d MiB; raise --max-memory to %d MiB, or name fewer metrics",
 			report.Count(rows), need>>20+1, need>>19+1), nil
 	}
-	for _, p := range paths {
-		if p == "-" {
-			return nil, "there is no Diebold-Mariano test: rows are read once more for it, and standard input is read once", nil
-		}
+	if once := f.files.once(paths...); once != "" {
+		return nil, fmt.Sprintf("there is no Diebold-Mariano test: rows are read once more for it, and %s is read once", once), nil
 	}
 	first, err := f.rowLosses(c, j, sets[0], paths[0], losses)
 	if err != nil {
@@ -187,7 +185,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 		for r, v := range first.seen {
 			if w := other.seen; w != nil && v == v && w[r] == w[r] && v != w[r] {
 				return nil, "", badData(fmt.Errorf("in row %d %v was observed by %s, and %v by %s: sets are compared on the same rows, in the same order",
-					r, v, paths[0], w[r], paths[i]))
+					r, v, f.files.call(paths[0]), w[r], f.files.call(paths[i])))
 			}
 		}
 		for k, m := range losses {

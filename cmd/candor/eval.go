@@ -45,6 +45,7 @@ type evalFlags struct {
 	columnsStay     bool // two columns are two classes
 	unobserved      bool // forecasts are not judged, and what was observed may be missing
 	columns         columnFlags
+	files           sources
 	threads         int
 	maxMemory       string
 	gated           []report.Gate // whose metrics are evaluated too
@@ -64,8 +65,9 @@ func evalCommand() *cobra.Command {
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
 for P(y = 1), as float16, float32, float64 or bfloat16; or tables and arrays of forecasts of a
-number. Several files are shards, taken in natural order. "-" is standard input. Without a file a
-small real sample is evaluated.
+number. Several files are shards, taken in natural order. "-" is standard input. A pipe, such as the
+/dev/fd/63 of a shell, is read once, as standard input is; --name says what messages call it. Without
+a file a small real sample is evaluated.
 
 Labels are whole numbers from 0 to K-1, one a row, from --labels or from an array "labels" of the
 .npz. An array of an .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
@@ -185,6 +187,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
 	fl.BoolVar(&f.scaled, "temperature-scaled", false, "evaluate after temperature scaling too, cross-fitted: temperature, and NLL, Brier score and ECE with it")
 	f.columns.flags(c)
+	f.files.flags(c)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
 	names := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		// What is completed is the last name of a list; the shell replaces all of it.
@@ -261,7 +264,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		return nil, err
 	}
 	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
-		Groups: f.columns.groups, Kind: kind, BFloat16: f.bfloat16}
+		Groups: f.columns.groups, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16}
 	if j.read.Event, err = f.eventOf(c); err != nil {
 		return nil, err
 	}
@@ -360,7 +363,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	}
 	if e.Audit.Rows == 0 {
 		return nil, badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
-			strings.Join(paths, ", "), strings.Join(e.Audit.Warnings(), "; ")))
+			f.files.calls(paths), strings.Join(e.Audit.Warnings(), "; ")))
 	}
 	if f.scaled {
 		if err := f.scale(c, j, paths, e); err != nil {
@@ -486,7 +489,7 @@ func (n *numbered) within(err error) error {
 
 // addOut reads the out-of-distribution rows.
 func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *metrics.Options) error {
-	r, err := predictions.Open(f.ood, &predictions.Options{Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true,
+	r, err := predictions.Open(f.ood, &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes})
 	if err != nil {
 		return badData(err)
@@ -503,7 +506,7 @@ func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *m
 		return badData(f.locate(err, r, f.ood))
 	}
 	if e.Out.Rows == 0 {
-		return badData(fmt.Errorf("--ood %s: no row is left; look at what --on-invalid error says", strings.Join(f.ood, ",")))
+		return badData(fmt.Errorf("--ood %s: no row is left; look at what --on-invalid error says", f.files.calls(f.ood)))
 	}
 	return nil
 }
@@ -534,6 +537,13 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	f.gated = f.gates
+	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups)
+	if len(paths) == 0 {
+		others = append(others, f.columns.named()...)
+	}
+	if err := f.files.check(append(slices.Clone(paths), others...)...); err != nil {
+		return err
+	}
 	j, err := f.job(c)
 	if err != nil {
 		return err
@@ -545,14 +555,10 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return f.runLabels(c, j, paths)
 	}
 	j.also = f.plot.also
-	others := slices.Concat(f.labels, f.weights, f.decisions, f.scores, f.ood, f.columns.groups)
-	if len(paths) == 0 {
-		others = append(others, f.columns.named()...)
-	}
 	files := fs.FS(nil)
 	if len(paths) == 0 && !f.columns.files() {
 		if len(others) > 0 || f.input != "probs" || f.task != "" {
-			return usage("no predictions are named, only things that belong to them; without any of these flags the sample is evaluated")
+			return unnamed(c, "no predictions are named, only things that belong to them; without any of these flags the sample is evaluated")
 		}
 		files = sampleFiles
 		paths, j.read.Labels, j.read.Kind, j.read.FS = []string{"digits_logits.npy"}, []string{"digits_labels.npy"}, metrics.Logits, files
@@ -572,7 +578,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		named := map[string]bool{}
 		for _, p := range paths {
 			if named[p] {
-				warn(c, "%s is named twice, so its rows count twice", p)
+				warn(c, "%s is named twice, so its rows count twice", f.files.call(p))
 			}
 			named[p] = true
 		}
@@ -770,13 +776,13 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		}
 		switch b.Reason {
 		case metrics.BadLabel, metrics.BadObserved:
-			file, row = beside(f.labels, paths, file, row, b.Row)
+			file, row = f.files.beside(f.labels, paths, file, row, b.Row)
 		case metrics.BadWeight:
-			file, row = beside(f.weights, paths, file, row, b.Row)
+			file, row = f.files.beside(f.weights, paths, file, row, b.Row)
 		case metrics.BadDecision:
-			file, row = beside(f.decisions, paths, file, row, b.Row)
+			file, row = f.files.beside(f.decisions, paths, file, row, b.Row)
 		case metrics.BadConfidence:
-			file, row = beside(f.scores, paths, file, row, b.Row)
+			file, row = f.files.beside(f.scores, paths, file, row, b.Row)
 		}
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
@@ -802,21 +808,15 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 
 // beside returns the file of labels, weights or the like that belongs to a row of a file of scores, and the row's number in it:
 // one file for all rows, one for each file of scores, or none, where they are in the same .npz.
-func beside(files, paths []string, scores string, row, all int64) (string, int64) {
-	name := func(path string) string {
-		if path == "-" {
-			return "standard input"
-		}
-		return path
-	}
+func (s *sources) beside(files, paths []string, scores string, row, all int64) (string, int64) {
 	switch {
 	case len(files) == 1:
-		return name(files[0]), all
+		return s.call(files[0]), all
 	case len(files) == len(paths):
 		for i, p := range paths {
 			// The name of an array may follow that of an .npz.
-			if n := name(p); n == scores || strings.HasPrefix(scores, n+":") {
-				return name(files[i]), row
+			if n := s.call(p); n == scores || strings.HasPrefix(scores, n+":") {
+				return s.call(files[i]), row
 			}
 		}
 	}

@@ -107,7 +107,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 		return nil, err
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.std, Observed: l.observed, Error: l.error,
-		Prefix: l.prefix, Levels: levels, Unobserved: f.unobserved, Groups: l.groups, Observations: f.labels, Weights: f.weights,
+		Prefix: l.prefix, Levels: levels, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
 	if f.weightColumn(paths) {
 		o.Weight, o.Weights = f.weights[0], nil
@@ -131,7 +131,7 @@ func (f *evalFlags) weightColumn(paths []string) bool {
 	if len(f.weights) != 1 || len(paths) == 0 {
 		return false
 	}
-	if paths[0] == "-" {
+	if len(paths) == 1 && readOnce(paths[0]) && !predictions.IsTable(paths[0]) {
 		return !strings.HasSuffix(f.weights[0], ".npy") && !strings.Contains(f.weights[0], ".npz")
 	}
 	return slices.ContainsFunc(paths, predictions.IsTable)

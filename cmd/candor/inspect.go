@@ -2,10 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 
 func inspectCommand() *cobra.Command {
 	asJSON := false
+	var files sources
 	c := &cobra.Command{
 		Use:   "inspect FILE...",
 		Short: "Tell what a file holds, without reading it whole",
@@ -25,17 +27,23 @@ func inspectCommand() *cobra.Command {
 state of candor eval --state was made of. "-" is standard input.`,
 		Example: `  candor inspect preds.npz
   candor inspect all.state --json`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("no file is named")
+				return unnamed(c, "no file is named")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := files.check(args...); err != nil {
+				return err
+			}
+			if name, n := files.twice(args); n > 1 {
+				return usage("%s is named %d times; it is read once", name, n)
+			}
 			var out bytes.Buffer
 			var docs []any
 			for _, path := range args {
-				v, err := inspect(&out, c.InOrStdin(), path)
+				v, err := inspect(&out, &files, c.InOrStdin(), path)
 				if err != nil {
 					return err
 				}
@@ -54,6 +62,7 @@ state of candor eval --state was made of. "-" is standard input.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, an object for each file")
+	files.flags(c)
 	return c
 }
 
@@ -89,43 +98,72 @@ type stateInfo struct {
 	Each    int      `json:"number_of_groups,omitempty"`
 }
 
-func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
-	if begins(path, eval.MultilabelMagic) {
-		return inspectLabels(w, stdin, path)
+func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, error) {
+	// What is read once is not opened again.
+	head, rest, size, err := files.open(stdin, path)
+	if err == nil {
+		defer rest.Close()
 	}
-	if begins(path, stateMagic) || begins(path, groupsMagic) {
-		e, groups, err := readState(stdin, path)
+	name := cmp.Or(files.names[path], path)
+	if err == nil && isMagic(head) {
+		b, err := files.readRest(head, rest, path, size, maxState)
 		if err != nil {
-			return nil, err
+			return nil, badData(err)
 		}
-		in := report.InputOf(e)
-		s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Binary: in.Binary, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
-		for _, m := range e.Spec.Metrics {
-			s.Metrics = append(s.Metrics, m.String())
-		}
-		classes := report.Count(int64(s.Classes)) + " classes"
-		if s.Binary {
-			classes = "binary"
-		}
-		if in.Classes == 0 {
-			classes = "forecasts of numbers"
-		}
-		if s.Dropped > 0 {
-			classes += ", " + report.Count(s.Dropped) + " bad rows left out"
-		}
-		if groups != nil {
-			s.Groups, s.Each = groups.Columns, len(groups.Each())
-			classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(visible.Texts(s.Groups), ", "))
-		}
-		fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", visible.Text(path), report.Count(s.Rows), classes, s.DType, s.Kind)
-		hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
-		fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
-		return inspected{File: path, Format: "state", State: s}, nil
+		return inspectState(w, b, name)
 	}
-	arrays, err := predictions.Inspect(path)
+	var arrays []predictions.Array
+	if err == nil && readOnce(path) {
+		arrays, err = predictions.InspectReader(io.MultiReader(bytes.NewReader(head), rest), name)
+	} else {
+		arrays, err = predictions.Inspect(path)
+		var e *predictions.Error
+		if errors.As(err, &e) {
+			e.File = name + strings.TrimPrefix(e.File, path)
+		}
+	}
 	if err != nil {
 		return nil, badData(err)
 	}
+	return describe(w, arrays, name), nil
+}
+
+// inspectState describes a state.
+func inspectState(w io.Writer, b []byte, path string) (any, error) {
+	if bytes.HasPrefix(b, []byte(eval.MultilabelMagic)) {
+		return inspectLabels(w, b, path)
+	}
+	e, groups, err := decodeGroups(b, path)
+	if err != nil {
+		return nil, err
+	}
+	in := report.InputOf(e)
+	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Binary: in.Binary, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
+	for _, m := range e.Spec.Metrics {
+		s.Metrics = append(s.Metrics, m.String())
+	}
+	classes := report.Count(int64(s.Classes)) + " classes"
+	if s.Binary {
+		classes = "binary"
+	}
+	if in.Classes == 0 {
+		classes = "forecasts of numbers"
+	}
+	if s.Dropped > 0 {
+		classes += ", " + report.Count(s.Dropped) + " bad rows left out"
+	}
+	if groups != nil {
+		s.Groups, s.Each = groups.Columns, len(groups.Each())
+		classes += fmt.Sprintf(", %d groups by %s", s.Each, strings.Join(visible.Texts(s.Groups), ", "))
+	}
+	fmt.Fprintf(w, "%s: state of an evaluation\n  %s rows, %s, %s %s\n", visible.Text(path), report.Count(s.Rows), classes, s.DType, s.Kind)
+	hang(w, "  metrics ", strings.Join(s.Metrics, ", "), screenOf(w).width)
+	fmt.Fprintf(w, "  sha256  %s\n", s.SHA256)
+	return inspected{File: path, Format: "state", State: s}, nil
+}
+
+// describe describes the arrays of a file.
+func describe(w io.Writer, arrays []predictions.Array, path string) any {
 	in := inspected{File: path, Format: "npy"}
 	if strings.HasSuffix(path, ".npz") || len(arrays) > 1 {
 		in.Format = "npz"
@@ -149,7 +187,7 @@ func inspect(w io.Writer, stdin io.Reader, path string) (any, error) {
 		}
 		fmt.Fprintf(w, "  %-16s %-10s %-20s %s order, %s bytes%s\n", visible.Text(a.Name), a.DType, shape(a.Shape), i.Order, report.Count(a.Bytes), extra)
 	}
-	return in, nil
+	return in
 }
 
 func shape(s []int64) string {
@@ -161,16 +199,4 @@ func shape(s []int64) string {
 		return "(" + p[0] + ",)"
 	}
 	return "(" + strings.Join(p, ", ") + ")"
-}
-
-// begins tells whether a file begins with a magic of four letters.
-func begins(path, magic string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var b [4]byte
-	n, _ := io.ReadFull(f, b[:])
-	return string(b[:n]) == magic
 }

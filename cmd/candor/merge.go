@@ -20,6 +20,7 @@ import (
 func mergeCommand() *cobra.Command {
 	var o output
 	var to, maxMemory string
+	var files sources
 	c := &cobra.Command{
 		Use:   "merge STATE...",
 		Short: "Merge the states of shards",
@@ -40,13 +41,19 @@ file, not to one of those that are merged.`,
 			if err := o.check(c); err != nil {
 				return err
 			}
+			if err := files.check(args...); err != nil {
+				return err
+			}
+			if name, n := files.twice(args); n > 1 {
+				return usage("%s is named %d times; it is read once", name, n)
+			}
 			if err := checkFile("-o", to, args...); err != nil {
 				return err
 			}
 			if err := o.plot.checkFile("-o", to, args...); err != nil {
 				return err
 			}
-			r, err := openStates(maxMemory, c.InOrStdin(), args)
+			r, err := openStates(&files, maxMemory, c.InOrStdin(), args)
 			if err != nil {
 				return err
 			}
@@ -67,18 +74,19 @@ file, not to one of those that are merged.`,
 						return err
 					}
 				}
-				e, g, err := decodeGroups(b, path)
+				name := files.call(path)
+				e, g, err := decodeGroups(b, name)
 				if err != nil {
 					return err
 				}
 				if i > 0 && (g == nil) != (groups == nil) {
-					return badData(fmt.Errorf("%s against %s: one has groups of rows, the other has none; evaluate both with the same --group, or without", args[0], path))
+					return badData(fmt.Errorf("%s against %s: one has groups of rows, the other has none; evaluate both with the same --group, or without", files.call(args[0]), name))
 				}
 				id := e.SHA256()
 				if twin, ok := seen[id]; ok {
-					warn(c, "%s and %s are equal: are the same rows counted twice?", twin, path)
+					warn(c, "%s and %s are equal: are the same rows counted twice?", twin, name)
 				}
-				seen[id] = path
+				seen[id] = name
 				if sum == nil {
 					if err := o.plot.ready(e); err != nil {
 						return err
@@ -93,7 +101,7 @@ file, not to one of those that are merged.`,
 					err = sum.Merge(e)
 				}
 				if err != nil {
-					return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", args[0], path, err))
+					return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", files.call(args[0]), name, err))
 				}
 			}
 			if to != "" {
@@ -110,6 +118,7 @@ file, not to one of those that are merged.`,
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVarP(&to, "output", "o", "", "write the merged state to `FILE`")
+	files.flags(c)
 	o.flags(c)
 	memoryFlag(c, &maxMemory)
 	return c
@@ -126,12 +135,13 @@ const (
 
 // stateFiles are the files of a merge, which stay within --max-memory beside what is merged of them.
 type stateFiles struct {
+	*sources
 	stdin  io.Reader
 	memory int64
 	ahead  int64 // bytes of those that were not read, as far as they are known
 }
 
-func openStates(maxMemory string, stdin io.Reader, paths []string) (*stateFiles, error) {
+func openStates(files *sources, maxMemory string, stdin io.Reader, paths []string) (*stateFiles, error) {
 	memory, err := parseSize(maxMemory)
 	if err != nil {
 		return nil, err
@@ -139,7 +149,7 @@ func openStates(maxMemory string, stdin io.Reader, paths []string) (*stateFiles,
 	if memory < leastMemory {
 		return nil, usage(littleMemory)
 	}
-	r := &stateFiles{stdin: stdin, memory: memory}
+	r := &stateFiles{sources: files, stdin: stdin, memory: memory}
 	for _, p := range paths {
 		r.ahead += sizeOf(p)
 	}
@@ -160,7 +170,7 @@ func (r *stateFiles) read(path string) ([]byte, error) {
 	if err := r.room(path, known); err != nil {
 		return nil, err
 	}
-	b, err := readStateFile(r.stdin, path, min(maxState, r.memory/stateTimes))
+	b, err := r.readFile(r.stdin, path, min(maxState, r.memory/stateTimes))
 	if err != nil {
 		return nil, badData(err)
 	}
@@ -181,7 +191,7 @@ func (r *stateFiles) room(path string, size int64) error {
 		runtime.GC() // perhaps it is garbage
 	}
 	need := mergeFixed + int64(m.HeapAlloc) + stateTimes*max(size, r.ahead)
-	return usage("%s: there is no room for this state of %s bytes beside what is merged: pass --max-memory %dMiB, which has room for all", path, report.Count(size), need>>20+1)
+	return usage("%s: there is no room for this state of %s bytes beside what is merged: pass --max-memory %dMiB, which has room for all", r.call(path), report.Count(size), need>>20+1)
 }
 
 // stateOf returns the state of an evaluation, or of its groups where there are any.
@@ -190,15 +200,6 @@ func stateOf(e *eval.Evaluation, groups *eval.Groups) ([]byte, error) {
 		return groups.AppendBinary(nil)
 	}
 	return e.AppendBinary(nil)
-}
-
-// readState reads a state file, "-" from standard input: the evaluation of all rows, and its groups if there are any.
-func readState(stdin io.Reader, path string) (*eval.Evaluation, *eval.Groups, error) {
-	b, err := readStateFile(stdin, path, maxState)
-	if err != nil {
-		return nil, nil, badData(err)
-	}
-	return decodeGroups(b, path)
 }
 
 // decodeGroups reads the state of an evaluation, or of one by groups.
@@ -236,44 +237,62 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 	return nil
 }
 
-// readStateFile reads a state of up to most bytes. Of what does not begin as one it reads the beginning.
-func readStateFile(stdin io.Reader, path string, most int64) ([]byte, error) {
-	name, r, size := "standard input", stdin, int64(0)
+// readFile reads a state of up to most bytes. Of what does not begin as one it reads the beginning.
+func (s *sources) readFile(stdin io.Reader, path string, most int64) ([]byte, error) {
+	head, rest, size, err := s.open(stdin, path)
+	if err != nil {
+		return nil, err
+	}
+	defer rest.Close()
+	if !isMagic(head) {
+		return head, nil
+	}
+	return s.readRest(head, rest, path, size, most)
+}
+
+// open opens a file that may be a state, and reads its beginning. size is the file's, 0 of a pipe.
+func (s *sources) open(stdin io.Reader, path string) (head []byte, rest io.ReadCloser, size int64, err error) {
+	rest = io.NopCloser(stdin)
 	if path != "-" {
-		name = path
-		fi, err := os.Stat(path)
+		var fi os.FileInfo
 		var f *os.File
-		switch {
+		switch fi, err = os.Stat(path); {
 		case err != nil:
 		case fi.IsDir():
-			return nil, fmt.Errorf("%s: is a directory; name the state files in it", path)
+			return nil, nil, 0, fmt.Errorf("%s: is a directory; name the state files in it", s.call(path))
 		default:
 			f, err = os.Open(path)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; check the name and the permissions", path, unwrapPath(err))
+			return nil, nil, 0, s.cannotRead(path, err)
 		}
-		defer f.Close()
-		r, size = f, sizeOf(path)
+		rest, size = f, sizeOf(path)
 	}
-	head := make([]byte, 64)
-	n, err := io.ReadFull(r, head)
-	if head = head[:n]; err == io.EOF || err == io.ErrUnexpectedEOF || err == nil && !isMagic(head) {
-		return head, nil
+	head = make([]byte, 64)
+	n, err := io.ReadFull(rest, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		rest.Close()
+		return nil, nil, 0, s.cannotRead(path, err)
 	}
+	return head[:n], rest, size, nil
+}
+
+// readRest reads what is behind the beginning of a state.
+func (s *sources) readRest(head []byte, rest io.Reader, path string, size, most int64) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(min(size, most)) + bytes.MinRead) // so that it need not grow
 	b.Write(head)
-	if err == nil {
-		_, err = b.ReadFrom(io.LimitReader(r, most+1-int64(n)))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; check the name and the permissions", name, unwrapPath(err))
+	if _, err := b.ReadFrom(io.LimitReader(rest, most+1-int64(len(head)))); err != nil {
+		return nil, s.cannotRead(path, err)
 	}
 	if int64(b.Len()) > most {
-		return nil, fmt.Errorf("%s: more than %d bytes are too many for a state; candor merge takes what candor eval --state has written", name, most)
+		return nil, fmt.Errorf("%s: more than %d bytes are too many for a state; candor merge takes what candor eval --state has written", s.call(path), most)
 	}
 	return b.Bytes(), nil
+}
+
+func (s *sources) cannotRead(path string, err error) error {
+	return fmt.Errorf("%s: %w; check the name and the permissions", s.call(path), unwrapPath(err))
 }
 
 // How states begin, of an evaluation and of one by groups.

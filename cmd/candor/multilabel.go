@@ -33,7 +33,7 @@ const (
 func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	switch {
 	case len(paths) == 0:
-		return usage("no predictions are named")
+		return unnamed(c, "no predictions are named")
 	case f.input == "dirichlet":
 		return usage("--input dirichlet is of one distribution over classes, not of --task multilabel")
 	}
@@ -71,7 +71,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	}
 	if m.Audit.Rows == 0 {
 		return badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
-			strings.Join(paths, ", "), strings.Join(m.Audit.Warnings(), "; ")))
+			f.files.calls(paths), strings.Join(m.Audit.Warnings(), "; ")))
 	}
 	if f.state != "" {
 		b, err := m.AppendBinary(nil)
@@ -288,21 +288,22 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 			}
 		}
 		m := new(eval.Multilabel)
-		if err := decodeState(m, eval.MultilabelMagic, b, path); err != nil {
+		name := r.call(path)
+		if err := decodeState(m, eval.MultilabelMagic, b, name); err != nil {
 			return err
 		}
 		id := m.SHA256()
 		if twin, ok := seen[id]; ok {
-			warn(c, "%s and %s are equal: are the same rows counted twice?", twin, path)
+			warn(c, "%s and %s are equal: are the same rows counted twice?", twin, name)
 		}
-		seen[id] = path
+		seen[id] = name
 		if sum == nil {
 			if err := o.plot.readyLabels(m); err != nil {
 				return err
 			}
 			sum = m
 		} else if err := sum.Merge(m); err != nil {
-			return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", args[0], path, err))
+			return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", r.call(args[0]), name, err))
 		}
 	}
 	if to != "" {
@@ -318,11 +319,7 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 }
 
 // inspectLabels tells what a state of several labels was made of.
-func inspectLabels(w io.Writer, stdin io.Reader, path string) (any, error) {
-	b, err := readStateFile(stdin, path, maxState)
-	if err != nil {
-		return nil, badData(err)
-	}
+func inspectLabels(w io.Writer, b []byte, path string) (any, error) {
 	m := new(eval.Multilabel)
 	if err := decodeState(m, eval.MultilabelMagic, b, path); err != nil {
 		return nil, err

@@ -69,7 +69,8 @@ How much it helps is told by cross-fitting: rows are divided into --folds by a h
 is recalibrated by a map that was fitted to the other folds. The map that is written is fitted to all rows. Of temperature
 there are NLL and ECE of all rows against T besides.
 
-Files, labels and flags are those of candor eval. Everything is read several times, so nothing may be standard input.`,
+Files, labels and flags are those of candor eval. Everything is read several times, so nothing may be standard
+input or a pipe.`,
 		Example: `  candor recal fit temperature logits.npy --labels labels.npy --input logits -o map.json
   candor recal fit isotonic scores.npy --labels outcomes.npy -o isotonic.json --plot before-after.png
   candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o matrix.json
@@ -100,7 +101,7 @@ Files, labels and flags are those of candor eval. Everything is read several tim
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
 	fl.IntVar(&f.folds, "folds", 5, "`NUMBER` of folds of the cross-fitting")
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` by which rows are divided into folds")
-	take("metrics", "bins", "confidence", "mean", "std", "observed", "error", "quantile-prefix", "levels", "bfloat16")
+	take("metrics", "bins", "confidence", "mean", "std", "observed", "error", "quantile-prefix", "levels", "bfloat16", "name")
 	f.output.forms(c)
 	f.evalFlags.limits(c)
 	return c
@@ -164,11 +165,14 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 		return err
 	}
 	reads := slices.Concat(paths, f.labels, f.weights)
-	if slices.Contains(reads, "-") {
-		return usage("everything is read several times, and standard input only once; name a file")
-	}
 	if len(paths) == 0 {
 		reads = append(reads, f.columns.named()...)
+	}
+	if err := f.files.check(reads...); err != nil {
+		return err
+	}
+	if once := f.files.once(reads...); once != "" {
+		return usage("everything is read several times, and %s only once; name a file", once)
 	}
 	if err := checkFile("-o", f.out, reads...); err != nil {
 		return err
@@ -487,7 +491,7 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 	take("input")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
-	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "labels", "bfloat16", "threads", "max-memory")
+	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "labels", "bfloat16", "name", "threads", "max-memory")
 	fl.Lookup("labels").Usage = "`FILE` of what was observed, beside arrays of forecasts of a number"
 	return c
 }
@@ -509,9 +513,12 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	if file == "-" {
 		return usage("the map is read from a file; - is for predictions and for what is written")
 	}
+	if err := f.files.check(append(slices.Concat(paths, f.labels), file)...); err != nil {
+		return err
+	}
 	m, err := readMap(file)
 	if err != nil {
-		return badData(fmt.Errorf("%s: %w", file, err))
+		return badData(fmt.Errorf("%s: %w", f.files.call(file), err))
 	}
 	switch m.Fit().Kind {
 	case metrics.Normals.String():
@@ -584,11 +591,11 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 	}
 	kind, width, err := m.Out(j.read.Kind, classes)
 	if err != nil {
-		return badData(fmt.Errorf("%s: %s", strings.Join(paths, ", "), plain(err)))
+		return badData(fmt.Errorf("%s: %s", f.files.calls(paths), plain(err)))
 	}
 	if kind == metrics.Quantiles && j.read.Kind == metrics.Quantiles {
 		if q := m.(*recal.QuantileMap); !slices.Equal(q.Levels(), j.spec.Levels) {
-			return badData(fmt.Errorf("%s: the quantiles are at the levels %v, and the map is for those at %v", strings.Join(paths, ", "), j.spec.Levels, q.Levels()))
+			return badData(fmt.Errorf("%s: the quantiles are at the levels %v, and the map is for those at %v", f.files.calls(paths), j.spec.Levels, q.Levels()))
 		}
 	}
 	w.wide, w.width = width, width
@@ -621,7 +628,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 		return badData(f.locate(err, r, paths))
 	}
 	if source.rows != 0 {
-		return badData(errChanged(paths))
+		return badData(f.errChanged(paths))
 	}
 	warnOf(c, r)
 	if err := w.finish(c, f.out, nil); err != nil {

@@ -55,8 +55,8 @@ func (f *evalFlags) checkScaled(paths []string) error {
 			return usage("--temperature-scaled does not go with %s", l.flag)
 		}
 	}
-	if slices.Contains(slices.Concat(paths, f.labels, f.weights), "-") {
-		return usage("--temperature-scaled reads everything several times, and standard input only once; name a file")
+	if once := f.files.once(slices.Concat(paths, f.labels, f.weights)...); once != "" {
+		return usage("--temperature-scaled reads everything several times, and %s only once; name a file", once)
 	}
 	return nil
 }

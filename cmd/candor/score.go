@@ -67,7 +67,7 @@ are. Nothing is written unless all is well.`,
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz or .csv")
-	take("weights", "mean", "std", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "threads", "max-memory")
+	take("weights", "mean", "std", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "name", "threads", "max-memory")
 	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
 		"metrics": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append([]string{"default", "all"}, rowNames(metrics.Probs)...), cobra.ShellCompDirectiveNoFileComp
@@ -138,7 +138,7 @@ func ofAnother(name string, k metrics.Kind) bool {
 
 func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if len(paths) == 0 && !f.columns.files() {
-		return usage("no predictions are named")
+		return unnamed(c, "no predictions are named")
 	}
 	form, err := f.form(c)
 	if err != nil {
@@ -147,6 +147,9 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	reads := slices.Concat(paths, f.labels, f.weights, f.decisions)
 	if len(paths) == 0 {
 		reads = append(reads, f.columns.named()...)
+	}
+	if err := f.files.check(reads...); err != nil {
+		return err
 	}
 	if f.out != "-" {
 		if err := checkFile("-o", f.out, reads...); err != nil {
@@ -200,13 +203,13 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 		return badData(f.locate(err, r, paths))
 	}
 	if source.rows != 0 {
-		return badData(errChanged(paths))
+		return badData(f.errChanged(paths))
 	}
 	warnOf(c, r)
 	audit := pass.Audit()
 	if audit.Rows == 0 {
 		return badData(fmt.Errorf("%s: no row is left to score: %s; look at what --on-invalid error says, and at the weights",
-			strings.Join(paths, ", "), strings.Join(audit.Warnings(), "; ")))
+			f.files.calls(paths), strings.Join(audit.Warnings(), "; ")))
 	}
 	if err := t.finish(c, f.out, form); err != nil {
 		return cannotWrite(f.out, err)
@@ -245,8 +248,8 @@ func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
 
 // count reads tables once for the number of their rows, which has to be known before one is written.
 func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
-	if slices.Contains(paths, "-") {
-		return 0, usage("a table on standard input cannot be read twice, as the number of its rows is needed first: name a file")
+	if once := f.files.once(paths...); once != "" {
+		return 0, usage("a table on %s cannot be read twice, as the number of its rows is needed first: name a file", once)
 	}
 	r, err := j.source(f, paths)
 	if err != nil {
@@ -404,8 +407,8 @@ func (s *stopping) Next() (*metrics.Chunk, error) {
 }
 
 // errChanged is the error of tables that have other rows than when these were counted.
-func errChanged(paths []string) error {
-	return fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", strings.Join(paths, ", "))
+func (f *evalFlags) errChanged(paths []string) error {
+	return fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", f.files.calls(paths))
 }
 
 // rowWriter is an accumulator that keeps nothing: it writes each row's values to the file.

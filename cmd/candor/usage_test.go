@@ -603,7 +603,7 @@ func TestStandardInput(t *testing.T) {
 	}
 	// A damaged pipe says so.
 	var out, errs bytes.Buffer
-	if code := run([]string{"merge", "-"}, strings.NewReader("cSTA and no more"), &out, &errs); code != exitData || out.Len() > 0 || !strings.Contains(errs.String(), "-: not a state that can be read") {
+	if code := run([]string{"merge", "-"}, strings.NewReader("cSTA and no more"), &out, &errs); code != exitData || out.Len() > 0 || !strings.Contains(errs.String(), "standard input: not a state that can be read") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

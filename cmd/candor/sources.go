@@ -1,0 +1,137 @@
+package main
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// sources are the files that a command line names, with what messages call them.
+type sources struct {
+	given []string          // of --name
+	names map[string]string // by path
+}
+
+func (s *sources) flags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&s.given, "name", nil, "`SOURCE=TEXT`: messages and documents call the file SOURCE, such as /dev/fd/63, TEXT; may be given several times")
+}
+
+// check reads --name. known are the files that are read.
+func (s *sources) check(known ...string) error {
+	s.names = nil
+	for _, g := range s.given {
+		if !strings.Contains(g, "=") {
+			return usage("--name is %q; it is SOURCE=TEXT, as /dev/fd/63=monday.npy", g)
+		}
+		// Either may have an equals sign in it.
+		source, text := "", ""
+		for _, k := range known {
+			for ; k != ""; k = k[:max(0, strings.LastIndexByte(k, ':'))] { // an .npz too, of which an array is read
+				if t, ok := strings.CutPrefix(g, k+"="); ok && len(k) >= len(source) {
+					source, text = k, t
+				}
+			}
+		}
+		switch _, twice := s.names[source]; {
+		case source == "":
+			return usage("--name %s: no file that is read is named so: there are %s", g, strings.Join(known, ", "))
+		case text == "":
+			return usage("--name %s: there is no text behind the equals sign", g)
+		case twice:
+			return usage("--name names %s twice", source)
+		}
+		if s.names == nil {
+			s.names = map[string]string{}
+		}
+		s.names[source] = text
+	}
+	return nil
+}
+
+// call returns what messages call a file.
+func (s *sources) call(path string) string {
+	if path == "-" {
+		return cmp.Or(s.names[path], "standard input")
+	}
+	return cmp.Or(s.names[path], path)
+}
+
+// calls names several files.
+func (s *sources) calls(paths []string) string {
+	l := make([]string, len(paths))
+	for i, p := range paths {
+		l[i] = s.call(p)
+	}
+	return strings.Join(l, ", ")
+}
+
+// once returns what messages call the first of the files that can be read once; "" if there is none.
+func (s *sources) once(paths ...string) string {
+	if i := slices.IndexFunc(paths, readOnce); i >= 0 {
+		return s.call(paths[i])
+	}
+	return ""
+}
+
+// twice returns the first file that can be read once and is named again, perhaps otherwise, and how often it is named; "" if none is.
+func (s *sources) twice(paths []string) (name string, times int) {
+	for i, p := range paths {
+		for _, q := range paths[i:] {
+			if readOnce(p) && readOnce(q) && sameFile(p, q) {
+				times++
+			}
+		}
+		if times > 1 {
+			return s.call(p), times
+		}
+		times = 0
+	}
+	return "", 0
+}
+
+// readOnce tells whether a file can be read once: standard input, or what is neither a file on a disk nor a folder, such as a pipe.
+func readOnce(path string) bool {
+	if path == "-" {
+		return true
+	}
+	fi, err := os.Stat(path)
+	return err == nil && !fi.IsDir() && !fi.Mode().IsRegular()
+}
+
+// sameFile tells whether two paths are of one file.
+func sameFile(p, q string) bool {
+	if p == q {
+		return true
+	}
+	stat := func(path string) (os.FileInfo, error) {
+		if path == "-" {
+			return os.Stdin.Stat()
+		}
+		return os.Stat(path)
+	}
+	a, errA := stat(p)
+	b, errB := stat(q)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// unnamed is what is said where no predictions are named. Something may be waiting on standard input.
+func unnamed(c *cobra.Command, said string) error {
+	if waits(c.InOrStdin()) {
+		said += "; to read standard input, name it: -"
+	}
+	return usage("%s", said)
+}
+
+// waits tells whether standard input is a pipe or a file, and so not a terminal nor nothing.
+func waits(stdin io.Reader) bool {
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return false
+	}
+	fi, err := f.Stat()
+	return err == nil && fi.Mode()&os.ModeCharDevice == 0
+}
