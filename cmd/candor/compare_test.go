@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/candor-go/candor/internal/check"
 )
 
 // compareDigits compares the sample with itself.
@@ -44,7 +46,7 @@ func pair(t *testing.T, d *dir, classes int) (a, b, labels string) {
 
 // TestCompare: a comparison has the documents of the evaluations, and marks the better values.
 func TestCompare(t *testing.T) {
-	for _, classes := range []int{1, 2, 6} {
+	for _, classes := range []int{2, 1, 6}[:check.Size(1, 3, 3)] {
 		d := newDir(t)
 		a, b, y := pair(t, d, classes)
 		flags := []string{"--labels", y, "--metrics", quick(classes), "--bins", "10", "--confidence", "0.9"}

@@ -245,7 +245,7 @@ func TestGroupsAreTheirRowsAlone(t *testing.T) {
 		d, f := newDir(t), c.rows(2, 400)
 		args := append([]string{"eval", d.put("f.csv", f.csv()), "--json", "--metrics", c.metrics}, c.flags...)
 		whole := groupsOf(t, printed(t, args...))
-		for _, by := range [][]int{{0}, {1}, {0, 1}, {1, 0}} {
+		for _, by := range [][]int{{0, 1}, {0}, {1}, {1, 0}}[:check.Size(2, 4, 4)] {
 			var columns []string
 			for _, b := range by {
 				columns = append(columns, f.by[b])

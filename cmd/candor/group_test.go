@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/candor-go/candor/internal/check"
 )
 
 // textArray returns an .npy of text, in characters of four bytes.
@@ -61,7 +63,7 @@ func splitGroups(t *testing.T, doc string) (whole string, groups map[string]stri
 func TestGroups(t *testing.T) {
 	d := newDir(t)
 	sites := []string{"north", "süd", "", "ost 1"}
-	for _, k := range []int{1, 3} {
+	for _, k := range []int{3, 1}[:check.Size(1, 2, 2)] {
 		s := newSet(uint64(k), 400, k)
 		site, number := make([]string, s.rows), make([]int32, s.rows)
 		for i := range s.rows {

@@ -151,7 +151,7 @@ func TestMergeLaw(t *testing.T) {
 		case check.Full():
 			counts, tries = []int{1, 2, 3, 4, 5, 6, 7}, 3
 		case testing.Short():
-			if n%7 != 4 {
+			if n%11 != 4 {
 				continue
 			}
 			counts = []int{3}

@@ -181,6 +181,9 @@ func TestCurvePictures(t *testing.T) {
 	says := [][2]string{{"risk-coverage", ">Risk of the most confident rows<"}, {"rejection", ">Accuracy when the least confident rows are rejected<"},
 		{"confidence", ">Accuracy of the rows above a confidence<"}, {"roc", "told from"}, {"ood-roc", ">Out-of-distribution rows found by their doubt<"}}
 	for n, l := range edges() {
+		if testing.Short() && n%2 > 0 {
+			continue
+		}
 		d := newDir(t)
 		scored, weights := slices.Contains(l.flags, "--confidence-scores"), slices.Contains(l.flags, "--weights")
 		paths, flags := shards(t, d, l, []int{0, l.set.rows}, 1)

@@ -123,7 +123,7 @@ func wantRows(t *testing.T, p *metrics.Predictions, o *metrics.Options) table {
 // TestScore: each list of metrics goes to each form of file, from one file and from shards by turns: from both if nothing is left out.
 func TestScore(t *testing.T) {
 	d, turn := newDir(t), 0
-	for _, classes := range []int{1, 2, 10, 700} {
+	for _, classes := range []int{2, 700, 1, 10}[:check.Size(2, 4, 4)] {
 		task := map[bool]string{true: "binary", false: "classification"}[classes == 1]
 		rows := check.Size(10_000, 20_000, 40_000)
 		if classes > 2 {

@@ -340,6 +340,9 @@ func commandsOf(c *cobra.Command) (l []*cobra.Command) {
 
 // TestExamples runs the examples of every help text, with files of the names that they have.
 func TestExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it runs every example of the help; the flags in them have tests of their own")
+	}
 	d := newDir(t)
 	t.Chdir(d.path)
 	s := newSet(1, 300, 4)

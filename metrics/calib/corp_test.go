@@ -195,7 +195,7 @@ func TestCORPOrder(t *testing.T) {
 // The fit is the best rising one for every score: no other rising function of the scores has a lower mean.
 func TestCORPBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 50 {
+	for range check.Size(15, 50, 50) {
 		n := 2 + r.IntN(200)
 		p := &metrics.Predictions{Labels: make([]int32, n)}
 		p.Rows, p.Classes = n, 1

@@ -245,7 +245,7 @@ func TestSweepOfFewScores(t *testing.T) {
 		}
 		return p
 	}
-	for seed := range uint64(300) {
+	for seed := range uint64(check.Size(100, 300, 300)) {
 		p := few(seed, 1+int(seed)*2, seed%3 == 0)
 		c, _ := both(t, p)
 		got, _ := calib.SweepOf(c)
