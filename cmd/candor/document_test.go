@@ -290,7 +290,7 @@ func checkMetrics(t *testing.T, l map[string]map[string]any, one, decided bool) 
 			}
 		case string:
 			// Infinity is on the bad side, and has a reason that is its own.
-			if v != map[any]string{"higher": "-Inf", "lower": "+Inf", "none": "+Inf"}[m["better"]] || m["reason"] == nil || m["reason"] == "no interval is computed" || m["low"] != nil {
+			if v != map[any]string{"higher": "-Inf", "lower": "+Inf", "none": "+Inf", "zero": "+Inf"}[m["better"]] || m["reason"] == nil || m["reason"] == "no interval is computed" || m["low"] != nil {
 				t.Errorf("%s is %v", key, m)
 			}
 		case float64:
