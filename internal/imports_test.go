@@ -75,7 +75,7 @@ var rooms = []room{
 	{name: "internal/isa/isatest", allow: []string{"internal/isa"}},
 	{name: "internal/isa", allow: []string{cpuid}},
 	{name: "internal/check"},
-	{name: "internal/coverage", allow: []string{"metrics", "metrics/eval"}},
+	{name: "internal/coverage", allow: []string{"metrics", "metrics/eval", "metrics/parallel"}},
 	{name: "internal/ci/..."}, // programs that check the module: they read it and do not use it
 	{name: "internal"},
 	{name: "."},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/parallel"
 )
 
 func main() {
@@ -177,26 +178,20 @@ func Print(w io.Writer, runs, truth, threads int) error {
 	return nil
 }
 
-// each calls f for every run, on as many goroutines, and returns the first error.
+// each calls f for every run, on so many goroutines, and returns an error of one of them.
 func each(runs, threads int, f func(run int) error) error {
-	var wg sync.WaitGroup
-	errs := make([]error, threads)
-	for t := range threads {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for run := t; run < runs && errs[t] == nil; run += threads {
-				errs[t] = f(run)
+	var mu sync.Mutex
+	var failed error
+	parallel.Each(threads, runs, func() func(int) {
+		return func(run int) {
+			if err := f(run); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = err
 			}
-		}()
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
 		}
-	}
-	return nil
+	})
+	return failed
 }
 
 // cover returns the share of sets whose interval holds what the metric is of very many rows.
