@@ -11,6 +11,9 @@ import (
 
 // TestMergeMemory: a merge stays within --max-memory, or says how much it takes before it has taken more.
 func TestMergeMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it merges states of 100 MB")
+	}
 	bin, d := build(t), newDir(t)
 	s := newSet(1, 20_000, 20)
 	printed(t, "eval", d.put("x.npy", s.scores(t)), "--labels", d.put("y.npy", s.labelFile(t)), "--metrics", "ace", "--state", d.at("a.state"))
