@@ -84,6 +84,21 @@ func (e *DataError) describe(f Fault) string {
 	if f.Column >= 0 {
 		where += fmt.Sprintf(", column %d", f.Column)
 	}
+	what, remedy := e.explain(f)
+	like := ""
+	if f.Count > 1 {
+		like = fmt.Sprintf(" (%s of %s rows like it)", group(f.Count), group(e.Rows))
+	}
+	return where + ": " + what + like + ": " + remedy
+}
+
+// Remedy returns what to do about one of the Faults.
+func (e *DataError) Remedy(f Fault) string {
+	_, remedy := e.explain(f)
+	return remedy
+}
+
+func (e *DataError) explain(f Fault) (what, remedy string) {
 	v := strconv.FormatFloat(f.Value, 'g', 7, 64)
 	switch {
 	case f.Reason == BadLabel, f.Reason == BadDecision:
@@ -92,7 +107,6 @@ func (e *DataError) describe(f Fault) string {
 		v = strconv.FormatFloat(f.Value, 'g', -1, 64) // seven digits would hide what is wrong
 	}
 	k := max(2, e.Classes)
-	what, remedy := "", ""
 	switch f.Reason {
 	case BadLabel:
 		what = fmt.Sprintf("label is %s, not one of the %d classes 0 to %d", v, k, k-1)
@@ -175,11 +189,7 @@ func (e *DataError) describe(f Fault) string {
 			remedy = "logits? pass --input logits"
 		}
 	}
-	like := ""
-	if f.Count > 1 {
-		like = fmt.Sprintf(" (%s of %s rows like it)", group(f.Count), group(e.Rows))
-	}
-	return where + ": " + what + like + ": " + remedy
+	return what, remedy
 }
 
 // normalColumn names a column of Normals; -1 is what no column has.

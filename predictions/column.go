@@ -73,12 +73,12 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 				if width > 1 {
 					column, remedy = int((c.at+int64(bad))%width), "each is 0 or 1"
 				}
-				why := "does not fit in int32"
+				why, value := "does not fit in int32", integerText(a, c.buf, bad)
 				if a.dtype.kind == 'f' {
 					why = "is no class number"
 				}
-				return &Error{File: a.file, Row: row, Column: column,
-					Reason: fmt.Sprintf("%s %s %s", c.what, integerText(a, c.buf, bad), why), Remedy: remedy}
+				return &Error{File: a.file, Row: row, Column: column, Value: value,
+					Reason: fmt.Sprintf("%s %s %s", c.what, value, why), Remedy: remedy}
 			}
 		}
 		done += m

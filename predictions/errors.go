@@ -14,6 +14,8 @@ type Error struct {
 	Row    int64  // row within File, from 0; -1 if the fault is not in one row
 	Column int    // class, from 0; -1 if the fault is not in one column
 	Line   int64  // of a table, from 1; 0 if the fault is not in one line
+	Name   string // of the column of a table; empty if the fault is not in one column
+	Value  string // what stands there, if it is one value that is wrong
 	Reason string // what is wrong
 	Remedy string // what to do; may be empty
 

@@ -243,7 +243,8 @@ func (l *layout) explain(b *block, start int) *Error {
 }
 
 // badCell explains a cell that is no number.
-func badCell(name string, c []byte) *Error {
+func badCell(name string, c []byte) (e *Error) {
+	defer func() { e.Name, e.Value = name, string(bytes.Trim(c, " \t")) }()
 	remedy := "write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell"
 	s := string(bytes.Trim(c, " \t"))
 	if _, err := strconv.ParseFloat(s, 64); err != nil && isRange(err) {

@@ -31,8 +31,8 @@ type Named struct {
 type Comparison []Named
 
 // JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a newline at its end: each set is its document
-// with its name in front. Tests go to "tests".
-func (c Comparison) JSON(tests ...DieboldMariano) ([]byte, error) {
+// with its name in front. Tests go to "tests", and what is to be known of the comparison as a whole to "warnings", where there are any.
+func (c Comparison) JSON(warnings []string, tests ...DieboldMariano) ([]byte, error) {
 	sets := make([]json.RawMessage, len(c))
 	for i, s := range c {
 		name, err := marshal(s.Name)
@@ -52,6 +52,9 @@ func (c Comparison) JSON(tests ...DieboldMariano) ([]byte, error) {
 			l[i] = tests[i].object()
 		}
 		o = append(o, field{"tests", l})
+	}
+	if len(warnings) > 0 {
+		o = append(o, field{"warnings", warnings})
 	}
 	b, err := marshal(o)
 	if err != nil {

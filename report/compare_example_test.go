@@ -28,7 +28,7 @@ func ExampleComparison() {
 		log.Fatal(err)
 	}
 	fmt.Println(c.Best(1)) // nobody's nll is the lower one
-	j, err := c.JSON()
+	j, err := c.JSON(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

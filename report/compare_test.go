@@ -75,7 +75,7 @@ func TestComparisonTable(t *testing.T) {
 func TestComparisonJSON(t *testing.T) {
 	c := sides(t)
 	c[0].Name = `quo"te <&>`
-	b, err := c.JSON()
+	b, err := c.JSON(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestComparisonJSON(t *testing.T) {
 	if !bytes.Contains(v.Sets[1], []byte(`"+Inf"`)) {
 		t.Error("an infinite value is not there")
 	}
-	if b, err := (Comparison{}).JSON(); err != nil || !bytes.Contains(b, []byte(`"sets": []`)) {
+	if b, err := (Comparison{}).JSON(nil); err != nil || !bytes.Contains(b, []byte(`"sets": []`)) {
 		t.Errorf("%v: %s", err, b)
 	}
 }

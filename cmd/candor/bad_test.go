@@ -100,7 +100,7 @@ func TestBadFiles(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			refused(t, d, []string{"eval", x, "--labels", y, "--state", d.at("s.state"), "--json"}, c.want...)
+			refused(t, d, []string{"eval", x, "--labels", y, "--state", d.at("s.state")}, c.want...)
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
 				t.Errorf("%d MiB were allocated for a small file", n>>20)
@@ -354,7 +354,7 @@ func TestBadStates(t *testing.T) {
 	} {
 		p := d.put("bad.state", c.data)
 		for _, args := range [][]string{{"merge", p, b}, {"merge", b, p}, {"merge", p}} {
-			refused(t, d, append(args, "-o", out, "--json"), append(c.want, "bad.state: not a state that can be read")...)
+			refused(t, d, append(args, "-o", out), append(c.want, "bad.state: not a state that can be read")...)
 		}
 	}
 	refused(t, d, []string{"merge", a, d.at("none.state")}, "none.state: no such file", "check the name")

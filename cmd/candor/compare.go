@@ -215,7 +215,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 	switch f.format {
 	case "json":
 		var j []byte
-		if j, err = docs.JSON(tests...); err == nil {
+		if j, err = docs.JSON(notedBy(c), tests...); err == nil {
 			b.Write(j)
 		}
 	case "csv":
@@ -262,7 +262,7 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 		return err
 	}
 	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
-		return usage("cannot write the result: %v", err)
+		return badOutput("cannot write the result: %v", err)
 	}
 	return nil
 }

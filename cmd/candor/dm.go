@@ -91,7 +91,7 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 		return nil, badData(f.locate(err, r, []string{path}))
 	}
 	if l.grown.Load() {
-		return nil, badData(fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", f.files.call(path)))
+		return nil, f.errChanged([]string{path})
 	}
 	return l, nil
 }

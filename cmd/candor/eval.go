@@ -362,8 +362,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		}
 	}
 	if e.Audit.Rows == 0 {
-		return nil, badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
-			f.files.calls(paths), strings.Join(e.Audit.Warnings(), "; ")))
+		return nil, fault(f.files.calls(paths), nothingLeft, "no row is left to evaluate: %s", strings.Join(e.Audit.Warnings(), "; "))
 	}
 	if f.scaled {
 		if err := f.scale(c, j, paths, e); err != nil {
@@ -406,6 +405,8 @@ func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info) error {
 	}
 	return nil
 }
+
+const nothingLeft = "look at what --on-invalid error says, and at the weights"
 
 // reader is what the readers of files have in common.
 type reader interface {
@@ -506,7 +507,7 @@ func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *m
 		return badData(f.locate(err, r, f.ood))
 	}
 	if e.Out.Rows == 0 {
-		return badData(fmt.Errorf("--ood %s: no row is left; look at what --on-invalid error says", f.files.calls(f.ood)))
+		return fault(f.files.calls(f.ood), nothingLeft, "no row of --ood is left: %s", strings.Join(e.Out.Warnings(), "; "))
 	}
 	return nil
 }
@@ -583,11 +584,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 			named[p] = true
 		}
 		if files != nil {
-			said := "No file given: this is candor's sample, out-of-fold logits of a small neural network on 1,797 handwritten digits."
-			if s := screenOf(c.ErrOrStderr()); s.terminal {
-				said = report.Wrap(said, s.width)
-			}
-			fmt.Fprintln(c.ErrOrStderr(), said)
+			tell(c, "", "No file given: this is candor's sample, out-of-fold logits of a small neural network on 1,797 handwritten digits.")
 		}
 		return nil
 	})
@@ -752,6 +749,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		return err
 	}
 	var lines []string
+	var first place
 	inTable := false
 	var m *ensemble.MemberError
 	team, many := r.(*predictions.MembersReader)
@@ -787,15 +785,22 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		b.Row = row
 		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
 		said := one.Error()
+		at := place{Value: numberOf(b.Value), Remedy: f.strictly(one.Remedy(b))}
+		if row >= 0 {
+			at.Row = &row
+		}
+		if b.Column >= 0 {
+			at.Column = b.Column
+		}
 		if t, ok := r.(*predictions.ForecastReader); ok && t.Line(d.Faults[i].Row) >= 0 {
 			// All of a row is in the table, and lines are told from 1.
 			file, _ = r.Locate(d.Faults[i].Row)
-			said, inTable = f.inTable(t, said, d.Faults[i]), true
+			said, inTable = f.inTable(t, said, d.Faults[i], &at), true
 		}
-		if f.strict {
-			said = strings.NewReplacer("; --on-invalid drop leaves such rows out", "", "; unnormalised? pass --renormalize", "; unnormalised? divide each row by its sum").Replace(said)
+		if at.File = file; i == 0 {
+			first = at
 		}
-		lines = append(lines, file+": "+whose+said)
+		lines = append(lines, file+": "+whose+f.strictly(said))
 	}
 	if m != nil && m.Others > 0 {
 		lines = append(lines, fmt.Sprintf("(other members with bad rows: %d)", m.Others))
@@ -803,7 +808,15 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 	if len(paths) > 1 && !many && !inTable {
 		lines = append(lines, fmt.Sprintf("(rows are numbered from 0 within their file, and counted over all %d files of scores)", len(paths)))
 	}
-	return errors.New(strings.Join(lines, nextLine))
+	return &placed{strings.Join(lines, nextLine), first, err}
+}
+
+// strictly returns what to do about bad rows where they cannot be left out or divided.
+func (f *evalFlags) strictly(said string) string {
+	if !f.strict {
+		return said
+	}
+	return strings.NewReplacer("; --on-invalid drop leaves such rows out", "", "; unnormalised? pass --renormalize", "; unnormalised? divide each row by its sum").Replace(said)
 }
 
 // beside returns the file of labels, weights or the like that belongs to a row of a file of scores, and the row's number in it:

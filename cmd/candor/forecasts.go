@@ -137,14 +137,20 @@ func (f *evalFlags) weightColumn(paths []string) bool {
 	return slices.ContainsFunc(paths, predictions.IsTable)
 }
 
-// inTable returns what is said of a bad row with its place in a table, where it is in one: the line, and the column's name or level.
-func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metrics.Fault) string {
+// inTable returns what is said of a bad row with its place in a table, where it is in one: the line, and the column's name or level. It
+// puts them into at, too.
+func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
 	line := r.Line(b.Row)
 	if line < 0 {
 		return said
 	}
 	_, what, _ := strings.Cut(said, ": ") // behind "row N, column C"
 	where := fmt.Sprintf("line %d", line)
+	at.Row, at.Line = nil, line
+	column := func(name string) {
+		where += fmt.Sprintf(", column %q", name)
+		at.Column = name
+	}
 	levels, l := r.Levels(), &f.columns
 	names := []string{cmp.Or(l.mean, "mean"), cmp.Or(l.std, "sd"), cmp.Or(l.observed, "observed")}
 	if l.error != "" {
@@ -152,14 +158,14 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	}
 	switch c := int(b.Column); {
 	case b.Reason == metrics.BadObserved:
-		where += fmt.Sprintf(", column %q", cmp.Or(l.observed, "observed"))
+		column(cmp.Or(l.observed, "observed"))
 	case b.Reason == metrics.BadWeight:
-		where += fmt.Sprintf(", column %q", f.weights[0])
+		column(f.weights[0])
 	case c < 0:
 	case levels != nil:
 		where += fmt.Sprintf(", level %v", levels[c])
 	case f.task == "regression":
-		where += fmt.Sprintf(", column %q", names[c])
+		column(names[c])
 	default:
 		where += fmt.Sprintf(", sample %d", c)
 	}

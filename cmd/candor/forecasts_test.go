@@ -514,6 +514,9 @@ func TestBadForecasts(t *testing.T) {
 		args := append([]string{"eval", with(f, c.line), "--state", state, "--json"}, c.flags...)
 		for _, more := range [][]string{nil, {"--threads", "3", "--group", "kind"}} {
 			code, out, errs := candor(t, append(args, more...)...)
+			if code == exitData {
+				errs, _ = jsonError(t, errs)["message"].(string)
+			}
 			if code != exitData || out != "" || !strings.Contains(errs, c.want) {
 				t.Errorf("%q %v: exit code %d: %s%s, want %s", c.line, more, code, out, errs, c.want)
 			}
@@ -522,7 +525,7 @@ func TestBadForecasts(t *testing.T) {
 			}
 			code, out, errs = candor(t, append(append(args[:2:2], append(args[4:], "--on-invalid", "drop")...), more...)...)
 			if !c.drops {
-				if code != exitData || !strings.Contains(errs, c.want) {
+				if errs, _ = jsonError(t, errs)["message"].(string); code != exitData || !strings.Contains(errs, c.want) {
 					t.Errorf("%q, dropping: exit code %d: %s", c.line, code, errs)
 				}
 				continue

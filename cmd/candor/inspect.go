@@ -108,7 +108,7 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 	if err == nil && isMagic(head) {
 		b, err := files.readRest(head, rest, path, size, maxState)
 		if err != nil {
-			return nil, badData(err)
+			return nil, err
 		}
 		return inspectState(w, b, name)
 	}

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,24 +35,48 @@ func main() {
 // failure is an error with the exit code that it ends in.
 type failure struct {
 	code int
+	kind string // that a JSON error has
 	err  error
 }
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-func usage(format string, a ...any) error { return &failure{exitUsage, fmt.Errorf(format, a...)} }
-func badData(err error) error             { return &failure{exitData, err} }
+func usage(format string, a ...any) error {
+	return &failure{exitUsage, "usage", fmt.Errorf(format, a...)}
+}
 
-// errGate ends the command after its gates have spoken.
-var errGate = &failure{exitGate, errors.New("")}
+func badOutput(format string, a ...any) error {
+	return &failure{exitUsage, "output", fmt.Errorf(format, a...)}
+}
+
+func badData(err error) error { return &failure{exitData, "data", err} }
+
+// gates are the conditions of --fail-if that hold.
+type gates []string
+
+func (g gates) Error() string { return "gate failed: " + strings.Join(g, "; gate failed: ") }
+
+// failed ends the command if there are any.
+func (g gates) failed() error {
+	if len(g) == 0 {
+		return nil
+	}
+	return &failure{exitGate, "gate", g}
+}
 
 // run executes a command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	asJSON := wantsJSON(args)
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(stderr, "candor: a fault of candor itself: %v\n\n%s\nPlease report this with the command line and the lines above: https://github.com/candor-go/candor/issues\n", r, debug.Stack())
 			code = exitFault
+			err := fmt.Errorf("a fault of candor itself: %v\n\n%s\nPlease report this with the command line and the lines above: https://github.com/candor-go/candor/issues", r, debug.Stack())
+			if asJSON {
+				writeError(stderr, &failure{exitFault, "fault", err})
+				return
+			}
+			fmt.Fprintf(stderr, "candor: %v\n", err)
 		}
 	}()
 	root := rootCommand()
@@ -58,19 +84,31 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.Execute()
+	n := &noted{json: asJSON}
+	if asJSON {
+		root.SetErr(io.Discard) // where there is nothing but an error
+	}
+	err := root.ExecuteContext(context.WithValue(context.Background(), noteKey{}, n))
 	if err == nil {
 		return exitDone
 	}
 	var f *failure
 	if !errors.As(err, &f) {
-		f = &failure{exitUsage, err} // cobra's own: an unknown flag or command
+		f = &failure{exitUsage, "usage", err} // cobra's own: an unknown flag or command
 	}
-	if f != errGate {
-		fmt.Fprintln(stderr, message("candor: "+f.Error()))
-		if f.code == exitUsage {
-			fmt.Fprintln(stderr, "'candor help' and 'candor COMMAND --help' tell more")
+	if asJSON {
+		writeError(stderr, f)
+		return f.code
+	}
+	if g, ok := f.err.(gates); ok {
+		for _, why := range g {
+			fmt.Fprintln(stderr, message("candor: gate failed: "+why))
 		}
+		return f.code
+	}
+	fmt.Fprintln(stderr, message("candor: "+f.Error()))
+	if f.code == exitUsage {
+		fmt.Fprintln(stderr, "'candor help' and 'candor COMMAND --help' tell more")
 	}
 	return f.code
 }
@@ -83,7 +121,8 @@ func rootCommand() *cobra.Command {
 calibration errors, proper scores, reliability, each with its interval.
 
 Results go to standard output, all else to standard error. Exit codes: 0 done, 1 a gate failed (--fail-if), 2 the
-command line is wrong or an output cannot be written, 3 the predictions or states cannot be used, 70 a fault of candor.`,
+command line is wrong or an output cannot be written, 3 the predictions or states cannot be used, 70 a fault of candor.
+With --json an error is one JSON object on standard error, where nothing else is; docs/json.md describes it.`,
 		Example: `  candor eval                                            a small real sample
   candor eval probs.npy --labels labels.npy
   candor eval logits.npz --input logits --json`,

@@ -172,7 +172,7 @@ func (r *stateFiles) read(path string) ([]byte, error) {
 	}
 	b, err := r.readFile(r.stdin, path, min(maxState, r.memory/stateTimes))
 	if err != nil {
-		return nil, badData(err)
+		return nil, err
 	}
 	r.ahead -= known
 	return b, r.room(path, int64(len(b)))
@@ -232,7 +232,7 @@ func decodeState(e encoding.BinaryUnmarshaler, magic string, b []byte, path stri
 		case !isMagic(b):
 			remedy = "candor merge takes the states that candor eval --state has written; predictions go to candor eval"
 		}
-		return badData(fmt.Errorf("%s: not a state that can be read: %w; %s", path, err, remedy))
+		return fault(path, remedy, "not a state that can be read: %v", err)
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func (s *sources) open(stdin io.Reader, path string) (head []byte, rest io.ReadC
 		switch fi, err = os.Stat(path); {
 		case err != nil:
 		case fi.IsDir():
-			return nil, nil, 0, fmt.Errorf("%s: is a directory; name the state files in it", s.call(path))
+			return nil, nil, 0, fault(s.call(path), "name the state files in it", "is a directory")
 		default:
 			f, err = os.Open(path)
 		}
@@ -286,13 +286,13 @@ func (s *sources) readRest(head []byte, rest io.Reader, path string, size, most 
 		return nil, s.cannotRead(path, err)
 	}
 	if int64(b.Len()) > most {
-		return nil, fmt.Errorf("%s: more than %d bytes are too many for a state; candor merge takes what candor eval --state has written", s.call(path), most)
+		return nil, fault(s.call(path), "candor merge takes what candor eval --state has written", "more than %d bytes are too many for a state", most)
 	}
 	return b.Bytes(), nil
 }
 
 func (s *sources) cannotRead(path string, err error) error {
-	return fmt.Errorf("%s: %w; check the name and the permissions", s.call(path), unwrapPath(err))
+	return fault(s.call(path), "check the name and the permissions", "%v", unwrapPath(err))
 }
 
 // How states begin, of an evaluation and of one by groups.

@@ -406,7 +406,7 @@ func TestMergeIntoItself(t *testing.T) {
 	if code, got, errs := candor(t, "merge", a, b, "-o", d.at("sum.state"), "--json"); code != 0 || got != want || errs != "" {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	code, _, errs := candor(t, "merge", b, b, "--json")
+	code, _, errs := candor(t, "merge", b, b)
 	if code != 0 || !strings.Contains(errs, "are the same rows counted twice?") {
 		t.Errorf("exit code %d: %q", code, errs)
 	}

@@ -70,8 +70,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 		return badData(f.locate(err, r, paths))
 	}
 	if m.Audit.Rows == 0 {
-		return badData(fmt.Errorf("%s: no row is left to evaluate: %s; look at what --on-invalid error says, and at the weights",
-			f.files.calls(paths), strings.Join(m.Audit.Warnings(), "; ")))
+		return fault(f.files.calls(paths), nothingLeft, "no row is left to evaluate: %s", strings.Join(m.Audit.Warnings(), "; "))
 	}
 	if f.state != "" {
 		b, err := m.AppendBinary(nil)
@@ -219,6 +218,7 @@ func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) 
 	var err error
 	switch out := c.OutOrStdout(); o.format {
 	case "json":
+		d.Warnings = append(d.Warnings, notedBy(c)...)
 		err = d.WriteJSON(out)
 	case "csv":
 		err = d.Table(out, report.CSV, 0)
@@ -229,19 +229,15 @@ func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) 
 		}
 	}
 	if err != nil {
-		return usage("cannot write the result: %v", err)
+		return badOutput("cannot write the result: %v", err)
 	}
-	failed := false
+	var failed gates
 	for _, g := range o.gates {
 		if why := g.CheckLabels(d); why != "" {
-			failed = true
-			fmt.Fprintln(c.ErrOrStderr(), message("candor: gate failed: "+why))
+			failed = append(failed, why)
 		}
 	}
-	if failed {
-		return errGate
-	}
-	return nil
+	return failed.failed()
 }
 
 // labelTables writes the tables for a page or a terminal.

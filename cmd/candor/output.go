@@ -92,6 +92,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups
 	var err error
 	switch o.format {
 	case "json":
+		d.Warnings = append(d.Warnings, notedBy(c)...)
 		var j []byte
 		if j, err = d.JSON(); err == nil {
 			b.Write(j)
@@ -151,19 +152,15 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups
 		return err
 	}
 	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
-		return usage("cannot write the result: %v", err)
+		return badOutput("cannot write the result: %v", err)
 	}
-	failed := false
+	var failed gates
 	for _, g := range o.gates {
 		if why := g.Check(d); why != "" {
-			failed = true
-			fmt.Fprintln(c.ErrOrStderr(), message("candor: gate failed: "+why))
+			failed = append(failed, why)
 		}
 	}
-	if failed {
-		return errGate
-	}
-	return nil
+	return failed.failed()
 }
 
 // notes are what a reader of a table should know beside it.
@@ -226,7 +223,7 @@ func checkFile(flag, path string, reads ...string) error {
 func besideFile(path string) (*os.File, error) { return temporary.Create(filepath.Dir(path), 0o666) }
 
 func cannotWrite(path string, err error) error {
-	return usage("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err))
+	return badOutput("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err))
 }
 
 // writeFile writes a file whole or not at all: to another name beside it, which is then renamed. What is no regular

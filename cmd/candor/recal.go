@@ -395,6 +395,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 	}
 	switch f.format {
 	case "json":
+		r.Before.Warnings = append(r.Before.Warnings, notedBy(c)...)
 		var j []byte
 		if j, err = r.JSON(); err == nil {
 			b.Write(j)
@@ -441,7 +442,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 		return err
 	}
 	if _, err := c.OutOrStdout().Write(b.Bytes()); err != nil {
-		return usage("cannot write the result: %v", err)
+		return badOutput("cannot write the result: %v", err)
 	}
 	return nil
 }
@@ -518,7 +519,7 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	}
 	m, err := readMap(file)
 	if err != nil {
-		return badData(fmt.Errorf("%s: %w", f.files.call(file), err))
+		return fault(f.files.call(file), "", "%v", err)
 	}
 	switch m.Fit().Kind {
 	case metrics.Normals.String():
@@ -628,7 +629,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 		return badData(f.locate(err, r, paths))
 	}
 	if source.rows != 0 {
-		return badData(f.errChanged(paths))
+		return f.errChanged(paths)
 	}
 	warnOf(c, r)
 	if err := w.finish(c, f.out, nil); err != nil {

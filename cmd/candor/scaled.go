@@ -141,5 +141,5 @@ func cannotFit(err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	return badData(errors.New(plain(err)))
+	return badData(&placed{plain(err), placeOf(err), err})
 }

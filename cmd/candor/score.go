@@ -203,13 +203,12 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 		return badData(f.locate(err, r, paths))
 	}
 	if source.rows != 0 {
-		return badData(f.errChanged(paths))
+		return f.errChanged(paths)
 	}
 	warnOf(c, r)
 	audit := pass.Audit()
 	if audit.Rows == 0 {
-		return badData(fmt.Errorf("%s: no row is left to score: %s; look at what --on-invalid error says, and at the weights",
-			f.files.calls(paths), strings.Join(audit.Warnings(), "; ")))
+		return fault(f.files.calls(paths), nothingLeft, "no row is left to score: %s", strings.Join(audit.Warnings(), "; "))
 	}
 	if err := t.finish(c, f.out, form); err != nil {
 		return cannotWrite(f.out, err)
@@ -406,9 +405,11 @@ func (s *stopping) Next() (*metrics.Chunk, error) {
 	return c, err
 }
 
+const changedWhile, changedRemedy = "the file changed while it was read", "wait until whoever writes it is done"
+
 // errChanged is the error of tables that have other rows than when these were counted.
 func (f *evalFlags) errChanged(paths []string) error {
-	return fmt.Errorf("%s: the file changed while it was read; wait until whoever writes it is done", f.files.calls(paths))
+	return fault(f.files.calls(paths), changedRemedy, changedWhile)
 }
 
 // rowWriter is an accumulator that keeps nothing: it writes each row's values to the file.

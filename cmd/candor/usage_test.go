@@ -114,7 +114,6 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"eval", bx, "--labels", by, "--task", "classification"}, []string{"--task classification takes a score for each class", "(40,)"}},
 		{with("--like", "nonsense"), []string{`"nonsense" is none of um, tfp, torchmetrics, guo, blog`}},
 		{with("--on-invalid", "skip"), []string{`--on-invalid is "skip"; it is error or drop`}},
-		{with("--json", "--format", "csv"), []string{"--json and --format csv are both given"}},
 		{with("--renormalize", "--input", "logits"), []string{"--renormalize is for --input probs"}},
 		{with("--format", "xml"), []string{`--format is "xml"; it is table, markdown, csv or json`}},
 		{with("--threads", "-1"), []string{"--threads is -1"}},
@@ -277,13 +276,21 @@ func TestFault(t *testing.T) {
 	was := sampleFiles
 	sampleFiles = faulty{}
 	defer func() { sampleFiles = was }()
-	code, out, errs := candor(t, "eval", "--json")
-	if code != exitFault || out != "" {
-		t.Errorf("exit code %d, output %q", code, out)
-	}
-	for _, w := range []string{"a fault for the test", "goroutine", "github.com/candor-go/candor/issues"} {
-		if !strings.Contains(errs, w) {
-			t.Errorf("%s does not say %q", errs, w)
+	for _, args := range [][]string{{"eval"}, {"eval", "--json"}} {
+		code, out, errs := candor(t, args...)
+		if code != exitFault || out != "" {
+			t.Errorf("exit code %d, output %q", code, out)
+		}
+		if len(args) > 1 {
+			e := jsonError(t, errs)
+			if errs = e["message"].(string); e["kind"] != "fault" {
+				t.Errorf("it is a %v", e["kind"])
+			}
+		}
+		for _, w := range []string{"a fault for the test", "goroutine", "github.com/candor-go/candor/issues"} {
+			if !strings.Contains(errs, w) {
+				t.Errorf("%s does not say %q", errs, w)
+			}
 		}
 	}
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/candor-go/candor/predictions"
+)
+
+// wantsJSON tells whether a command line asks for JSON, in which its errors are then too. It need not be one that can be read.
+func wantsJSON(args []string) (yes bool) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	for i, a := range args {
+		flag, value, given := strings.Cut(a, "=")
+		switch flag {
+		case "--json":
+			if !given {
+				value = "true"
+			}
+			yes, _ = strconv.ParseBool(value)
+		case "--format":
+			if !given && i+1 < len(args) {
+				value = args[i+1]
+			}
+			yes = yes || value == "json"
+		}
+	}
+	return yes
+}
+
+// place says where in the predictions something is wrong. Fields that say nothing are left out.
+type place struct {
+	File   string `json:"file,omitempty"`
+	Row    *int64 `json:"row,omitempty"`    // from 0
+	Line   int64  `json:"line,omitempty"`   // of a table, from 1
+	Column any    `json:"column,omitempty"` // a number from 0, or a name
+	Value  any    `json:"value,omitempty"`  // a number, or the text that stands there
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// placed is an error about places of the predictions, the first of which programs are told.
+type placed struct {
+	text  string // of several lines, apart by nextLine
+	first place
+	err   error
+}
+
+func (p *placed) Error() string { return p.text }
+func (p *placed) Unwrap() error { return p.err }
+
+// placeOf returns what is known of where an error is.
+func placeOf(err error) place {
+	var p *placed
+	if errors.As(err, &p) {
+		return p.first
+	}
+	var e *predictions.Error
+	if !errors.As(err, &e) {
+		return place{}
+	}
+	at := place{File: e.File, Line: e.Line, Remedy: e.Remedy}
+	if e.Row >= 0 {
+		at.Row = &e.Row
+	}
+	switch {
+	case e.Name != "":
+		at.Column = e.Name
+	case e.Column >= 0:
+		at.Column = e.Column
+	}
+	if e.Value != "" || e.Name != "" {
+		at.Value = e.Value
+	}
+	return at
+}
+
+// numberOf is a number of JSON, or the name of what JSON has no number for.
+func numberOf(v float64) any {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Sprintf("%v", v)
+	}
+	return v
+}
+
+// writeError writes an error as a line of JSON.
+func writeError(w io.Writer, f *failure) {
+	type object struct {
+		Kind string `json:"kind"`
+		place
+		Message string `json:"message"`
+	}
+	o := object{f.kind, placeOf(f), strings.ReplaceAll(f.Error(), nextLine, "\n")}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]object{"error": o}); err != nil {
+		panic(err)
+	}
+	// Programs read it, but it may be a terminal that has it.
+	var out strings.Builder
+	for _, r := range b.String() {
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	io.WriteString(w, out.String())
+}
+
+// fault is an error about a file, with what to do about it.
+func fault(file, remedy, format string, a ...any) error {
+	return badData(&predictions.Error{File: file, Row: -1, Column: -1, Reason: fmt.Sprintf(format, a...), Remedy: remedy})
+}
