@@ -208,7 +208,7 @@ func Counts(dst []int64, v []int32) {
 //	k = 1, hit    Tail^2: the event's (p - y)^2 alone
 //	k = 1, no     Top^2
 //
-// Every product is rounded. The form of a hit has no cancellation: 1 - 2p + sum p^2 has lost 43 % of the score at a tail
+// Every product is rounded. The form of a hit has no cancellation: 1 - 2p + sum p^2 has lost 43% of the score at a tail
 // of 1e-4 in float32.
 func SquaredErrors(dst []float64, c *Stats, hit []uint8, k int) {
 	n := len(dst)

@@ -15,6 +15,8 @@ const (
 	Rows                    // every probability of the rows: Block.Probs
 	Spread                  // of all of a row: Stats.Rest and Stats.Entropy; of Samples Block.Abs and Block.Spread
 	Peak                    // the score of the arg max as it was given: Block.Peak
+	Logit                   // the same of one logit or log-probability a row, and of nothing else
+	Ties                    // the place of the label's score as it was given among those of its row: Block.Places
 )
 
 // Accumulator is what a Pass feeds: a sufficient statistic, kept in integers.
@@ -49,7 +51,8 @@ type Block struct {
 	Hit     []uint8   // 1 where the arg max is the label
 	Weights []float64 // nil, or one weight > 0 a row
 	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed; of what has no classes the rows as they are
-	Peak    []float64 // the score of the arg max as it was given (a logit, if they are), if a Peak accumulator is fed
+	Peak    []float64 // the score of the arg max as it was given (a logit, if they are), if a Peak accumulator is fed, or a Logit one that takes it
+	Places  []Place   // of the label's score as it was given, if a Ties accumulator is fed
 
 	Kind     Kind      // of the scores
 	Observed []float64 // of Samples and Quantiles, in place of Labels
@@ -69,6 +72,9 @@ type Block struct {
 	numbers []int32 // of the rows, from first on, where they do not follow each other
 	index   []int32 // of each row among those of the block before any were dropped; nil if none was
 }
+
+// Place is how many classes of a row have a higher score than its label, and how many of a lower and of a higher number have the same.
+type Place struct{ Above, Before, After int32 }
 
 // Tile holds rows of probabilities, row i from element i*Stride on. One of the slices is set: F32 where the scores are float32,
 // or narrower and widened, and were not divided by their rows' sums; F64 otherwise.

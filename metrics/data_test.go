@@ -87,6 +87,8 @@ func TestFaults(t *testing.T) {
 			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: -0x1p-14}, []string{"-6.103516e-05", "clip them"}},
 		{"percentages", metrics.Probs, 1, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 97) },
 			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: 97}, []string{"percentages? divide by 100"}},
+		{"percentages of classes", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 2, 97) },
+			metrics.Fault{Reason: metrics.OutsideUnit, Column: 2, Value: 97}, []string{"logits? pass --input logits; percentages? divide by 100"}},
 		{"sum", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 0.5) },
 			metrics.Fault{Reason: metrics.BadSum, Column: -1, Value: 1.25}, []string{"probabilities sum to 1.25, not 1", "--renormalize"}},
 		{"sum by 0.03", metrics.Probs, 2, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 0.53125) },
@@ -668,5 +670,20 @@ func TestWarnings(t *testing.T) {
 	}
 	if w := (&metrics.Audit{Rows: 3, Classes: 2}).Warnings(); w != nil {
 		t.Error(w)
+	}
+}
+
+// TestRemedyOfRounding: dividing a row by its sum mends what is above 1, and not what is below 0.
+func TestRemedyOfRounding(t *testing.T) {
+	for _, c := range []struct {
+		classes int
+		value   float64
+		divides bool
+	}{{3, 1.00001, true}, {3, -1e-5, false}, {1, 1.00001, false}, {1, -1e-5, false}} {
+		e := &metrics.DataError{Rows: 1, Kind: metrics.Probs, Classes: c.classes}
+		said := e.Remedy(metrics.Fault{Reason: metrics.OutsideUnit, Value: c.value})
+		if !strings.Contains(said, "clip them to [0, 1] there") || strings.Contains(said, "--renormalize") != c.divides {
+			t.Errorf("%v of %d classes: %q", c.value, c.classes, said)
+		}
 	}
 }

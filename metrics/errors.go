@@ -172,12 +172,12 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 	case OutsideUnit:
 		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
 		remedy = "logits? pass --input logits"
-		if f.Value > 1 && f.Value <= 100 && e.Classes == 1 {
+		if f.Value > 1 && f.Value <= 100 {
 			remedy = "logits? pass --input logits; percentages? divide by 100"
 		}
 		if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
 			remedy = "rounding where they were made? clip them to [0, 1] there"
-			if e.Classes > 1 {
+			if e.Classes > 1 && f.Value > 0 {
 				remedy += ", or pass --renormalize, which divides each row by its sum"
 			}
 		}

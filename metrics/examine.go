@@ -538,3 +538,36 @@ func (w *worker) peaks(b *Block, c *Chunk, at, st int) {
 		b.Peak[i] = c.score(row*st + j)
 	}
 }
+
+// placed sets the places of the labels' scores as they were given.
+func (w *worker) placed(b *Block, c *Chunk, at, st int) {
+	w.places = room(w.places, b.Rows)
+	b.Places = w.places[:b.Rows]
+	for i := range b.Places {
+		row := at + i
+		if b.index != nil {
+			row = at + int(b.index[i])
+		}
+		p, y := Place{}, int(b.Labels[i])
+		switch {
+		case c.Classes > 1:
+			own := c.score(row*st + y)
+			for j := range c.Classes {
+				switch v := c.score(row*st + j); {
+				case v > own:
+					p.Above++
+				case v != own || j == y:
+				case j < y:
+					p.Before++
+				default:
+					p.After++
+				}
+			}
+		case b.Stats.Positive[i] == 0.5 && (c.Kind != Logits || c.score(row*st) == 0):
+			p.Before, p.After = int32(y), int32(1-y)
+		default:
+			p.Above = 1 - int32(w.hit[i])
+		}
+		b.Places[i] = p
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/rank"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -276,7 +277,10 @@ func classwise(int) []metrics.Accumulator {
 	return []metrics.Accumulator{calib.NewClassBins(nil), calib.NewClassBins(&calib.ClassOptions{Bins: 4, Above: new(0.1)}),
 		calib.NewClassScores(nil), calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)}),
 		calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)}), calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000}),
-		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced()}
+		calib.NewLabelScores(0), calib.NewLabelScores(20000), rank.NewEntries(), rank.NewRetention(&rank.RetentionOptions{ByScore: true}),
+		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced(),
+		score.NewClipped(score.NLLOptions{Clip: 1e-3}), score.NewClipped(score.NLLOptions{Clip: 1e-3, Rescale: score.RescaleLast}),
+		score.NewTopHits(2, score.LastOfTies), score.NewTopHits(1, score.AllOfTies)}
 }
 
 func state(t testing.TB, accs ...metrics.Accumulator) []byte {
@@ -322,8 +326,24 @@ func answers(accs ...metrics.Accumulator) []float64 {
 					v = append(v, b.Lower, b.Upper, float64(b.Count), b.Weight, b.Confidence, b.Frequency)
 				}
 			}
+		case *calib.LabelScores:
+			o := rank.PairedAUROC(a)
+			v = append(v, o.Macro(), o.Weighted(), float64(a.Bytes()), float64(a.Outside()))
+		case *rank.Entries:
+			area, bound := a.Ranking().AUROC()
+			v = append(v, area, bound, float64(a.Outside()))
+		case *rank.Retention:
+			area, bound := a.Area(nil)
+			auroc, _ := a.Ranking().AUROC()
+			v = append(v, area, bound, auroc, float64(a.Outside()))
+		case *score.TopHits:
+			v = append(v, a.Value())
+			ends(a.Interval(0.95))
 		case *score.Mean:
 			v = append(v, a.Value())
+			ends(a.Interval(0.95))
+		case *score.Clipped:
+			v = append(v, a.Value(), float64(a.InfiniteRows()))
 			ends(a.Interval(0.95))
 		case *score.Balanced:
 			v = append(v, a.Value())

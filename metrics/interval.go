@@ -3,7 +3,7 @@ package metrics
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
+	"github.com/candor-go/candor/kernel"
 )
 
 // DefaultLevel is the confidence level of intervals where none is asked for.
@@ -16,13 +16,12 @@ type Interval struct{ Low, High float64 }
 func NoInterval() Interval { return Interval{math.NaN(), math.NaN()} }
 
 // Z returns the normal deviate of a two-sided interval of the given level, 1.959963984540 for 0.95. It is rounded to 12
-// decimals, so that it has the same bits on every CPU although the quantile function has not. It panics unless
-// 0 < level < 1.
+// decimals. It panics unless 0 < level < 1.
 func Z(level float64) float64 {
 	if !(level > 0 && level < 1) {
 		panic("metrics: a confidence level lies between 0 and 1")
 	}
-	return math.Round(mathext.NormalQuantile(0.5+float64(level/2))*1e12) / 1e12
+	return math.Round(kernel.PhiInv64(0.5+float64(level/2))*1e12) / 1e12
 }
 
 // Wilson returns the score interval of a frequency f seen in n trials (Wilson 1927); n may be an effective number.

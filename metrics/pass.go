@@ -363,11 +363,15 @@ func (p *Pass) merge(workers []*worker) error {
 			if err := a.Merge(w.accs[i]); err != nil {
 				return err
 			}
+			w.accs[i] = nil // which may be large
 		}
 	}
 	// An accumulator refuses a merge if it has seen unlike predictions elsewhere. All but the first are tried on a copy
-	// before anything changes; the first one's own merge comes before the others.
+	// before anything changes; the first one's own merge comes before the others. One without rows refuses nothing.
 	for i := 1; i < len(p.accs); i++ {
+		if p.accs[i].Len() == 0 {
+			continue
+		}
 		t := p.accs[i].Empty()
 		if err := t.Merge(p.accs[i]); err != nil {
 			return err
@@ -380,6 +384,7 @@ func (p *Pass) merge(workers []*worker) error {
 		if err := a.Merge(first[i]); err != nil {
 			return err
 		}
+		first[i] = nil
 	}
 	p.audit = audit
 	return nil
@@ -427,6 +432,7 @@ type worker struct {
 	terms   bool // tiles may be of terms, whose rows' scales are in scale
 	scale   []float32
 	peak    []float64
+	places  []Place
 	truths  []float64 // observations, compacted
 
 	normal kernel.NormalColumns
@@ -549,8 +555,11 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 	kernel.Hits(w.hit[:b.Rows], w.stats.ArgMax[:b.Rows], b.Labels[:b.Rows])
 	b.Score, b.Right = w.stats.Top, w.hit
-	if w.need&Peak != 0 {
+	if w.need&Peak != 0 || w.need&Logit != 0 && c.Classes == 1 && c.Kind.logs() {
 		w.peaks(b, c, at, st)
+	}
+	if w.need&Ties != 0 {
+		w.placed(b, c, at, st)
 	}
 	if b.Decisions != nil {
 		w.decided.judge(b)

@@ -71,7 +71,7 @@ const (
 	// LogLiks are log-likelihoods of the row's observation, one for each of Classes draws of a model's parameters. There are
 	// neither labels nor columns.
 	LogLiks
-	// Normals are normal forecasts of a number, with what was observed in the row itself: Classes is 3, and a row the mean, the standard
+	// Normals are normal regression forecasts, with what was observed in the row itself: Classes is 3, and a row the mean, the standard
 	// deviation (above 0) and the observed number, or 2, and a row the observed number minus the mean, and the standard deviation.
 	// There are no labels.
 	Normals
@@ -163,9 +163,8 @@ type Predictions struct {
 	// threshold, costs, a rule beside the model. The top label of a row is then its decision, and the row's score the
 	// probability that the decision was given. 0 <= decision < Classes (0 or 1 if Classes is 1).
 	Decisions []int32
-	// ConfidenceScores are the scores by which rows are binned, one a row and finite, where these are not the
-	// probabilities: what is compared with frequencies stays the probability. Below 0 is in the first bin, above 1 in
-	// the last.
+	// ConfidenceScores are the scores by which rows are binned and ranked by confidence, one a row and finite, where these are not
+	// the probabilities: what is compared with frequencies stays the probability. Below 0 is in the first bin, above 1 in the last.
 	ConfidenceScores []float64
 }
 

@@ -227,7 +227,7 @@ func openContainer(path string, n names) (*container, *Error) {
 	}
 	a := &array{file: n.of(path), path: path, name: baseName(n.of(path)), entry: -1, stamp: c.stamp}
 	var e *Error
-	if a.header, e = readHeader(io.NewSectionReader(f, 0, c.stamp.size), c.stamp.size); e != nil {
+	if a.header, e = readHeader(io.NewSectionReader(f, 0, c.stamp.size), c.stamp.size, path); e != nil {
 		f.Close()
 		return nil, e.in(a.file)
 	}
@@ -243,7 +243,7 @@ func streamContainer(path string, r io.Reader, closer io.Closer, n names) (*cont
 		a.name = path
 	}
 	var e *Error
-	if a.header, e = readHeader(r, -1); e != nil {
+	if a.header, e = readHeader(r, -1, path); e != nil {
 		if closer != nil {
 			closer.Close()
 		}
@@ -272,11 +272,10 @@ func (c *container) openZip(pick string) *Error {
 	if c.zip, e = readZip(c.file, c.stamp.size); e != nil {
 		return e
 	}
+	if k := looksZipped(c.zip); k.what != "" {
+		return fault(k.remedy, notArray+"%s", k.what)
+	}
 	for i, f := range c.zip.File {
-		if f.Name == "data.pkl" || strings.HasSuffix(f.Name, "/data.pkl") {
-			return fault(`load it in Python and export it: numpy.save("probs.npy", torch.load(path).float().numpy())`,
-				"not an .npz file: it looks like a PyTorch file (torch.save)")
-		}
 		if name, ok := strings.CutSuffix(f.Name, ".npy"); ok && (pick == "" || pick == name || pick == f.Name) {
 			c.members = append(c.members, member{name: name, entry: i})
 		}
@@ -333,7 +332,7 @@ func (c *container) load(i int) (*array, *Error) {
 	defer r.Close()
 	length := int64(min(f.UncompressedSize64, 1<<62))
 	var e *Error
-	if a.header, e = readHeader(r, length); e != nil {
+	if a.header, e = readHeader(r, length, ""); e != nil {
 		if e.err != nil {
 			e = damaged(e.err)
 		}

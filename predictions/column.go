@@ -76,6 +76,9 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 				why, value := "does not fit in int32", integerText(a, c.buf, bad)
 				if a.dtype.kind == 'f' {
 					why = "is no class number"
+					if v, _ := strconv.ParseFloat(value, 64); v > 0 && v < 1 && width == 1 && c.what == "label" {
+						remedy = "probabilities? they come first, and labels behind --labels; " + remedy
+					}
 				}
 				return &Error{File: a.file, Row: row, Column: column, Value: value,
 					Reason: fmt.Sprintf("%s %s %s", c.what, value, why), Remedy: remedy}

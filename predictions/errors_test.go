@@ -124,7 +124,7 @@ func TestBadScores(t *testing.T) {
 		{"CSV", []byte("p0,p1\n0.25,0.75\n"), []string{"it looks like text (CSV?)", "numpy.loadtxt"}},
 		{"JSON", []byte(`{"probs": [0.25, 0.75]}`), []string{"it looks like JSON text"}},
 		{"neither", []byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09"), []string{"it begins with 00 01 02 03 04 05 06 07;"}},
-		{"torch zip", torch, []string{"it looks like a PyTorch file", "torch.load(path)"}},
+		{"torch zip", torch, []string{"it looks like a PyTorch file", "torch.load(path, "}},
 		{"zip of something", npz(false, entry{"a.txt", []byte("hello")}), []string{"a zip file without arrays"}},
 		{"npz truncated", boxed[:len(boxed)-100], []string{"truncated or damaged .npz: the zip directory"}},
 	} {
@@ -172,7 +172,7 @@ func TestBadLabels(t *testing.T) {
 		row  int64
 		want string
 	}{
-		{"float32 of a fraction", vector("<f4", 10, at(6, 0.5)), 6, "l.npy: row 6: label 0.5 is no class number; labels are class numbers"},
+		{"float32 of a fraction", vector("<f4", 10, at(6, 0.5)), 6, "l.npy: row 6: label 0.5 is no class number; probabilities? they come first, and labels behind --labels; labels are class numbers"},
 		{"float64 of a fraction", vector(">f8", 10, at(0, 1e-9)), 0, "label 1e-09 is no class number"},
 		{"float64 too large", vector("<f8", 10, at(9, 1<<31)), 9, "label 2.147483648e+09 is no class number"},
 		{"NaN", vector("<f8", 10, at(3, math.NaN())), 3, "label NaN is no class number"},
@@ -183,7 +183,9 @@ func TestBadLabels(t *testing.T) {
 		{"fewer", vector("<i4", 9, ones), -1, "l.npy: 9 labels for the 10 rows of "},
 		{"more", vector("<i4", 11, ones), -1, "l.npy: 11 labels for the 10 rows of "},
 		{"one for each column", vector("<i4", 5, ones), -1, "are the scores transposed?"},
-		{"one-hot", npy(1, "<i4", false, []int{10, 5}, ones), -1, "labels have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1)"},
+		{"one-hot", npy(1, "<i4", false, []int{10, 5}, ones), -1, "labels have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1); if several may be true in a row, pass --task multilabel"},
+		{"one-hot floats", npy(1, "<f8", false, []int{10, 5}, ones), -1, "if they are one-hot, save labels.argmax(axis=1); if several"},
+		{"several labels", npy(1, "<i8", false, []int{10, 14}, ones), -1, "labels have shape (10, 14): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1); if several may be true in a row, --task multilabel takes a score for each, and the scores have shape (10, 5)"},
 		{"row vector", npy(1, "<i4", false, []int{1, 10}, ones), -1, "save labels.reshape(-1)"},
 		{"single value", npy(1, "<i4", false, nil, ones), -1, "labels have shape ()"},
 		{"truncated", vector("<i8", 10, ones)[:128+43], -1, "truncated: header says 10 int64 = 80 bytes of data, file has 43 (row 5 is"},
@@ -268,7 +270,14 @@ func TestBadSets(t *testing.T) {
 		is    error
 	}{
 		{"nothing", nil, nil, []string{"no predictions; name an .npy"}, nil},
-		{"no labels", []string{a}, nil, []string{"no labels: pass --labels FILE, or an .npz with an array named labels"}, nil},
+		{"no labels", []string{a}, nil, []string{"no labels; pass --labels FILE, or an .npz with an array named labels"}, nil},
+		{"two files and no labels", []string{a, a}, nil, []string{"a.npy: no labels; pass --labels FILE, or an .npz with an array named labels; files beside each other are shards of one set: " +
+			"labels are named by --labels FILE, models are compared by candor compare, means and standard deviations go with --task regression"}, nil},
+		{"labels among the scores", []string{a, l}, nil, []string{"l.npy: scores are int32: these look like labels or decisions, not scores; labels are named by --labels " + l}, nil},
+		{"decisions as scores", []string{l}, &Options{Labels: []string{l}}, []string{"these look like labels or decisions, not scores; save the model's probabilities"}, nil},
+		{"one-hot labels among the scores", []string{a, save(t, "onehot.npy", npy(1, "<f8", false, []int{10, 5}, ones))}, nil, []string{"onehot.npy: float64, but ", "labels are named by --labels FILE"}, nil},
+		{"labels of floats among the scores", []string{a, save(t, "float.npy", npy(1, "<f4", false, []int{10}, ones))}, nil, []string{"float.npy: 1 class (shape (10,)), but ", "labels are named by --labels FILE"}, nil},
+		{"several models", []string{a, a}, &Options{Labels: []string{l}}, []string{l + ": 10 labels for the 20 rows of 2 files of scores; each row needs one; files beside each other are shards of one set: candor compare takes those of several models, --task ensemble"}, nil},
 		{"classes differ", []string{a, b}, &Options{Labels: []string{l}}, []string{b + ": 6 classes (shape (10, 6)), but " + a + " has 5"}, nil},
 		{"types differ", []string{a, c}, &Options{Labels: []string{l}}, []string{c + ": float64, but " + a + " is float32"}, nil},
 		{"labels for fewer shards", []string{a, a, a}, &Options{Labels: []string{l, l}}, []string{"2 files of labels for 3 of scores"}, nil},
@@ -385,7 +394,7 @@ func TestFileChanges(t *testing.T) {
 			}
 			// A matrix in columns may be in its tile already, whole; then it was read before it was cut.
 			if !order || err != io.EOF {
-				wantError(t, err, name, "truncated")
+				wantError(t, err, name, "the file changed while it was read; wait until whoever writes it is done")
 			}
 			r.Close()
 		}
@@ -411,5 +420,61 @@ func TestWholeLabels(t *testing.T) {
 			}
 		}
 		r.Close()
+	}
+}
+
+// TestForeignFiles: what other programs write is named, with the line of code that exports it.
+func TestForeignFiles(t *testing.T) {
+	labels := save(t, "l.npy", npy(1, "<i4", false, []int{10}, ones))
+	zipped := func(names ...string) []byte {
+		var l []entry
+		for _, n := range names {
+			l = append(l, entry{n, []byte("x")})
+		}
+		return npz(true, l...)
+	}
+	for _, c := range []struct{ name, data, what, remedy string }{
+		{"y.rds", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "an R file (saveRDS)", `RcppCNPy::npySave("probs.npy", readRDS(path))`},
+		{"y.rds", "X\n\x00\x00\x00\x03\x00\x04\x02\x00", "an R file (saveRDS)", "readRDS(path)"},
+		{"y.bin", "X\n\x00\x00\x00\x02\x00\x04\x02\x00", "an R file (saveRDS)", "readRDS(path)"},
+		{"y.RData", "BZh91AY&SY\x00", "an R file (save)", `load(path); RcppCNPy::npySave("probs.npy", probs)`},
+		{"y.rda", "RDX3\nX\n\x00\x00\x00\x03", "an R file (save)", "load(path)"},
+		{"m.pt", string(zipped("archive/data.pkl", "archive/version")), "a PyTorch file (torch.save)", "torch.load(path, "},
+		{"m.pth", "\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M", "a PyTorch file (torch.save)", "torch.load(path, "},
+		{"m.pth", "\x80\x02}q\x00.\x00\x00\x00", "a PyTorch file (torch.save)", "torch.load(path, "},
+		{"m.pkl", "\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00", "a Python pickle", "pandas.read_pickle(path)"},
+		{"m.joblib", "\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00", "a joblib file", "joblib.load(path)"},
+		{"m.joblib", "x\x9c\xed\xc1\x01\x01\x00\x00\x00", "a joblib file", "joblib.load(path)"},
+		{"m.mat", "MATLAB 5.0 MAT-file, Platform: GLNXA64", "a MATLAB file", "scipy.io.loadmat(path)"},
+		{"m.mat", "MATLAB 7.3 MAT-file, Platform: GLNXA64", "a MATLAB 7.3 file", `h5py.File(path)["probs"][:].T`},
+		{"m.mat", "\x00\x00\x00\x00\x03\x00\x00\x00\x03\x00\x00\x00", "a MATLAB file", "scipy.io.loadmat(path)"},
+		{"m.feather", "ARROW1\x00\x00\xff\xff\xff\xff", "an Arrow file", "pandas.read_feather(path)"},
+		{"m.feather", "FEA1\x00\x00\x00\x00", "a Feather file", "pandas.read_feather(path)"},
+		{"m.arrow", "\xff\xff\xff\xff\x78\x00\x00\x00", "an Arrow stream", "pyarrow.ipc.open_stream(path)"},
+		{"m.orc", "ORC\x0a\x00\x00\x00\x00", "an ORC file", "pandas.read_orc(path)"},
+		{"m.xlsx", string(zipped("[Content_Types].xml", "xl/workbook.xml")), "an Excel file", "pandas.read_excel(path)"},
+		{"m.keras", string(zipped("config.json", "model.weights.h5")), "a model, and not what it predicts", "run it, and save what it gives"},
+		{"m.onnx", "\x08\x07\x12\x07pytorch", "a model, and not what it predicts", "run it, and save what it gives"},
+		{"m.sas7bdat", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc2\xea", "a SAS file", "pandas.read_sas(path)"},
+		{"m.dta", "<stata_dta><header><release>118", "a Stata file", "pandas.read_stata(path)"},
+		{"m.sav", "$FL2@(#) SPSS DATA FILE", "an SPSS file", "pandas.read_spss(path)"},
+		{"m.db", "SQLite format 3\x00\x10\x00", "an SQLite file", "pandas.read_sql(query, "},
+		{"m.json", "[[0.25, 0.75]]", "JSON text", "json.load(open(path))"},
+		{"m.csv", "p0,p1\n0.25,0.75\n", "text (CSV?)", `numpy.loadtxt(path, delimiter=",", skiprows=1)`},
+		{"m.csv", "p0;p1\n0.25;0.75\n", "text (CSV?)", `numpy.loadtxt(path, delimiter=";", skiprows=1)`},
+		{"m.csv", "p0;p1\r\n0,25;0,75\r\n", "text (CSV?)", `pandas.read_csv(path, sep=";", decimal=",")`},
+		{"m.tsv", "p0\tp1\n0.25\t0.75\n", "text (CSV?)", `numpy.loadtxt(path, delimiter="\t", skiprows=1)`},
+	} {
+		path := save(t, c.name, []byte(c.data))
+		_, err := Open([]string{path}, &Options{Labels: []string{labels}})
+		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, c.remedy) {
+			t.Errorf("%s: remedy %q, not %q", c.name, e.Remedy, c.remedy)
+		}
+		// As labels they are exported as such.
+		scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
+		_, err = Open([]string{scores}, &Options{Labels: []string{path}})
+		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, strings.ReplaceAll(c.remedy, "probs", "labels")) {
+			t.Errorf("%s: remedy %q, not %q", c.name, e.Remedy, c.remedy)
+		}
 	}
 }

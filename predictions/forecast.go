@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -21,6 +22,9 @@ type ForecastOptions struct {
 	// names of its arrays, and without paths they are vector files. Empty names are mean, sd and observed, and of a matrix its
 	// columns in this order.
 	Mean, SD, Observed string
+	// SDFactor, if set, is what SD is multiplied by where that is a scale parameter: the standard deviation of the distribution of scale 1.
+	// Numbers that are not above 0, which no spread is, stay as they are.
+	SDFactor float64
 	// Error, if set, is in place of Mean and Observed: the observed number minus the mean.
 	Error string
 	// Unobserved is for forecasts that are not judged: what was observed may be missing. Where it is not named and not there, rows of
@@ -66,6 +70,11 @@ type ForecastReader struct {
 	info   Info
 	levels []float64
 	groups *groups
+
+	judged bool       // rows are normal forecasts with their errors
+	mu     sync.Mutex // of note
+	note   string     // what the first rows look like
+	factor float64    // of spreads; 0 leaves them
 }
 
 var _ metrics.Source = (*ForecastReader)(nil)
@@ -107,6 +116,8 @@ func OpenForecast(paths []string, o *ForecastOptions) (*ForecastReader, error) {
 	if e != nil {
 		return nil, e
 	}
+	r.judged = o.Kind == metrics.Normals && (!o.Unobserved || r.info.Classes == 3)
+	r.factor = o.SDFactor
 	return r, nil
 }
 
@@ -179,7 +190,10 @@ func (o *ForecastOptions) check() *Error {
 	default:
 		return fault("read other kinds by Open", "forecasts of numbers are normal, quantiles or samples, not %s", o.Kind)
 	}
-	if o.Kind != metrics.Normals && (o.Mean != "" || o.SD != "" || o.Error != "") {
+	if !(o.SDFactor >= 0 && o.SDFactor <= math.MaxFloat64) {
+		return fault("give the standard deviation of the distribution of scale 1", "the factor of scale parameters is %v", o.SDFactor)
+	}
+	if o.Kind != metrics.Normals && (o.Mean != "" || o.SD != "" || o.Error != "" || o.SDFactor != 0) {
 		return fault("leave Mean, SD and Error out", "%s have neither means nor standard deviations nor errors", o.Kind)
 	}
 	return nil
@@ -189,7 +203,35 @@ func (o *ForecastOptions) check() *Error {
 // is about the first line that is wrong.
 //
 // It waits until one of ForecastOptions.Buffers chunks is recycled if all are out.
-func (r *ForecastReader) Next() (*metrics.Chunk, error) { return r.from.Next() }
+func (r *ForecastReader) Next() (*metrics.Chunk, error) {
+	c, err := r.from.Next()
+	if err == nil && r.factor != 0 {
+		if c.F32 != nil {
+			multiply(c.F32, c, r.factor)
+		} else {
+			multiply(c.F64, c, r.factor)
+		}
+	}
+	if err == nil && c.First == 0 && r.judged {
+		if note := likelyVariances(c); note != "" {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			file, _ := r.Locate(0)
+			r.note = file + ": " + note
+		}
+	}
+	return c, err
+}
+
+// multiply multiplies the spread of each row, which is its second number.
+func multiply[T float32 | float64](x []T, c *metrics.Chunk, factor float64) {
+	stride := max(c.Stride, c.Classes)
+	for i := range c.Rows {
+		if at := i*stride + 1; x[at] > 0 {
+			x[at] = T(float64(x[at]) * factor)
+		}
+	}
+}
 
 // BytesRead returns how many bytes were read so far, out of Info().Bytes. It may be called at any time.
 func (r *ForecastReader) BytesRead() int64 { return r.from.BytesRead() }
@@ -221,8 +263,15 @@ func (r *ForecastReader) Group(i int32) []string { return r.groups.values(i) }
 func (r *ForecastReader) Line(row int64) int64 { return r.from.line(row) }
 
 // Notes says what a user should know of the files beside the rows: which tables end without a line end, so that their last cells may
-// be cut. They are known after the last row.
-func (r *ForecastReader) Notes() []string { return r.from.said() }
+// be cut, and that standard deviations look like variances. They are known after the last row.
+func (r *ForecastReader) Notes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.note == "" {
+		return r.from.said()
+	}
+	return append([]string{r.note}, r.from.said()...)
+}
 
 // nan is what missing numbers are read as.
 var nan = math.NaN()

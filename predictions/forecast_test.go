@@ -349,7 +349,10 @@ func TestTableErrors(t *testing.T) {
 		{"missing column", "means,sigma,obs\n1,2,3\n", *normal(), `t.csv: no column "mean" for the mean (did you mean "means"?): its columns are "means", "sigma", "obs"`},
 		{"nothing like it", "a,b\n1,2\n", *normal(), `t.csv: no column "mean" for the mean: its columns are "a", "b"`},
 		{"wide", strings.Repeat(",", 1<<20) + "\n", *normal(), "t.csv: more than 1,048,576 columns; is it transposed? rows are forecasts"},
-		{"other separator", "mean;sd;observed\n1;2;3\n", *normal(), `t.csv: no column "mean" for the mean: the only column is "mean;sd;observed", with commas between columns`},
+		{"other separator", "mean;sd;observed\n1;2;3\n", *normal(), `t.csv: no column "mean" for the mean: the only column is "mean;sd;observed", with semicolons between columns and not commas; write it with commas and decimal points, as pandas.read_csv(path, sep=";", decimal=",").to_csv("table.csv", index=False) does, or name it .txt`},
+		{"tabs", "mean\tsd\tobserved\n1\t2\t3\n", *normal(), `the only column is "mean\tsd\tobserved", with tabs between columns and not commas; write it with commas and decimal points, as pandas.read_csv(path, sep="\t", `},
+		{"a variance", "mean,Variance,observed\n1,2,3\n", *normal(), `t.csv: no column "sd" for the standard deviation: its columns are "mean", "Variance", "observed"; write the square roots of the variances as a column, and name it by --std`},
+		{"no such column", "mu,sd,observed\n1,2,3\n", *normal(), `t.csv: no column "mean" for the mean: its columns are "mu", "sd", "observed"; name the column that has it by --mean`},
 		{"many columns", "a" + strings.Repeat(",b", 30) + "\n", *normal(), `"b", "b", 11 more`},
 		{"doubled", "mean,sd,sd,observed\n", *normal(), `t.csv: two columns are named "sd"; rename one of them`},
 		{"doubled sample", "observed,m1,m1\n", ForecastOptions{Kind: metrics.Samples, Prefix: "m"}, `two columns are named "m1"`},
@@ -461,7 +464,7 @@ func TestTableErrors(t *testing.T) {
 
 // What separates cells is said where there seems to be one column.
 func TestTableSeparators(t *testing.T) {
-	for name, want := range map[string]string{"t.tsv": "with tabs between columns", "t.csv": "with commas between columns", "t.txt": `its columns are "a", "b"`} {
+	for name, want := range map[string]string{"t.tsv": "with semicolons between columns and not tabs", "t.csv": "with semicolons between columns and not commas", "t.txt": `its columns are "a", "b"`} {
 		_, _, err := readForecast([]string{save(t, name, []byte("a;b\n1;2\n"))}, normal())
 		wantError(t, err, name+`: no column "mean" for the mean: `, want)
 	}

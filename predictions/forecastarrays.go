@@ -178,7 +178,7 @@ func (b *opening) normalColumns(k int) ([]int, *Error) {
 		}
 		plain = plain && columns[i] == defaults[i]
 	}
-	if plain {
+	if plain && o.SDFactor == 0 { // half precision does not hold products
 		return nil, nil
 	}
 	return columns, nil

@@ -310,7 +310,7 @@ func TestForecastArrayErrors(t *testing.T) {
 		{"prefix", one(matrix(9, 3, "<f4")), options{Kind: quantiles, Prefix: "q"}, "a prefix of names of columns is for tables"},
 		{"column observed", one(matrix(9, 3, "<f4")), options{Kind: quantiles, Levels: []float64{.1, .2, .3}, Observed: "y"}, `a column of observed numbers, "y", is for tables`},
 		{"other levels", one(matrix(9, 3, "<f4")), options{Kind: quantiles, Levels: []float64{.1, .2}, Observations: one(nine)}, "x.npy: 2 levels for 3 columns, shape (9, 3); name a level for each column"},
-		{"no observations", one(matrix(9, 3, "<f4")), options{Kind: quantiles, Levels: []float64{.1, .2, .3}}, "no observations: pass --labels obs.npy, the numbers that the quantiles forecast"},
+		{"no observations", one(matrix(9, 3, "<f4")), options{Kind: quantiles, Levels: []float64{.1, .2, .3}}, "no observations; pass --labels obs.npy, the numbers that the quantiles forecast"},
 		{"nothing", nil, options{Kind: normals}, "no forecasts; name a table"},
 		{"no sd", nil, options{Kind: normals, Mean: nine, Observed: nine}, "no file of standard deviations; name a file for each of"},
 		{"no mean", nil, options{Kind: normals, SD: nine}, "no file of means"},

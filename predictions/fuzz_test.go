@@ -39,7 +39,7 @@ func FuzzHeader(f *testing.F) {
 		for _, size := range []int64{int64(len(b)), -1} {
 			var h header
 			var e *Error
-			if n := allocated(func() { h, e = readHeader(bytes.NewReader(b), size) }); n > 1<<20+8*uint64(min(len(b), maxHeader)) {
+			if n := allocated(func() { h, e = readHeader(bytes.NewReader(b), size, "") }); n > 1<<20+8*uint64(min(len(b), maxHeader)) {
 				t.Errorf("%d bytes allocated for a header in a file of %d", n, len(b))
 			}
 			if e != nil {

@@ -32,8 +32,8 @@ type header struct {
 // readHeader reads a .npy header and leaves r at the first byte of data.
 //
 // size is the bytes that r has in all, -1 if that is not known. At most 64 KiB are allocated, whatever the header says.
-// What is no .npy file gives an Error that says what it looks like.
-func readHeader(r io.Reader, size int64) (header, *Error) {
+// What is no .npy file gives an Error that says what it looks like, to which its path may tell more.
+func readHeader(r io.Reader, size int64, path string) (header, *Error) {
 	var h header
 	var fixed [12]byte
 	n, err := io.ReadFull(r, fixed[:8])
@@ -41,7 +41,7 @@ func readHeader(r io.Reader, size int64) (header, *Error) {
 		return h, cannotRead(err)
 	}
 	if n < 8 || string(fixed[:6]) != npyMagic {
-		return h, notNPY(r, fixed[:n])
+		return h, notNPY(r, fixed[:n], path)
 	}
 	h.major, h.minor = fixed[6], fixed[7]
 	if h.major < 1 || h.major > 3 || h.minor != 0 {

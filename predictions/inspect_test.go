@@ -79,8 +79,8 @@ func TestWriteNPY(t *testing.T) {
 		}
 		want := npy(1, c.descr, false, shape, c.value)
 		// Headers may differ in spaces, so data and parsed headers are compared.
-		hw, e1 := readHeader(bytes.NewReader(want), int64(len(want)))
-		hg, e2 := readHeader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		hw, e1 := readHeader(bytes.NewReader(want), int64(len(want)), "")
+		hg, e2 := readHeader(bytes.NewReader(b.Bytes()), int64(b.Len()), "")
 		if e1 != nil || e2 != nil {
 			t.Fatal(e1, e2)
 		}

@@ -117,8 +117,8 @@ func TestKindErrors(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		{x, Options{Kind: metrics.Samples}, []string{"x.npy: no observations: pass --labels obs.npy"}},
-		{box, Options{Kind: metrics.Samples}, []string{"box.npz: no observations: pass --labels obs.npy", "it has samples float32 (9, 3), truth float32 (9,)"}},
+		{x, Options{Kind: metrics.Samples}, []string{"x.npy: no observations; pass --labels obs.npy"}},
+		{box, Options{Kind: metrics.Samples}, []string{"box.npz: no observations: it has samples float32 (9, 3), truth float32 (9,); pass --labels obs.npy, "}},
 		{x, Options{Kind: metrics.Samples, Labels: name(nine)}, []string{"samples are compared with observed numbers, not with labels"}},
 		{x, Options{Kind: metrics.Samples, Observed: name(nine), NoLabels: true}, []string{"cannot be judged"}},
 		{x, Options{Kind: metrics.Samples, Observed: name(nine), Decisions: name(nine)}, []string{"samples have no classes to decide for"}},

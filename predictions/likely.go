@@ -1,7 +1,10 @@
 package predictions
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -30,4 +33,48 @@ func probable(c *metrics.Chunk) bool {
 		}
 	}
 	return true
+}
+
+// likelyVariances says that what normal forecasts give as standard deviations look like variances, "" if they do not: by the first rows
+// the errors are as the roots of these numbers say and not as they say themselves. The smaller half and the larger have to agree, and to
+// differ so much that no wrong scale does so too.
+func likelyVariances(c *metrics.Chunk) string {
+	const few, apart, near = 100, 3, 1.5
+	type row struct{ sd, square float64 }
+	var rows []row
+	values := make([]float64, c.Classes)
+	for i := range min(c.Rows, likelyRows) {
+		c.Scores.Row(values, i)
+		e := values[0]
+		if c.Classes == 3 {
+			e -= values[2]
+		}
+		if s := values[1]; s > 0 && s < math.MaxFloat32 && math.Abs(e) < math.MaxFloat32 {
+			rows = append(rows, row{s, float64(e * e)})
+		}
+	}
+	if len(rows) < few {
+		return ""
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.sd, b.sd) })
+	var sd, byRoot [2]float64 // of the halves
+	stated := 0.0
+	for i, r := range rows {
+		half := 2 * i / len(rows)
+		all := float64(len(rows))
+		n := float64(all / 2)
+		sd[half] += float64(r.sd / n)
+		byRoot[half] += float64(r.square / r.sd / n)
+		stated += float64(r.square / float64(r.sd*r.sd) / all)
+	}
+	for _, z := range byRoot {
+		if !(z > 1/near && z < near) {
+			return ""
+		}
+	}
+	if sd[1] < apart*sd[0] || stated > 0.5 && stated < 2 {
+		return ""
+	}
+	return fmt.Sprintf("are the standard deviations variances? In the first %d rows the mean of (error/sd)^2 is %.3g, and with their square roots %.3g: if they are, write the roots",
+		len(rows), stated, (byRoot[0]+byRoot[1])/2)
 }

@@ -1,6 +1,10 @@
 package predictions
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
@@ -33,5 +37,52 @@ func TestProbable(t *testing.T) {
 			continue
 		}
 		wantError(t, err, "p.npy: these are probabilities, not logits", "drop --input logits")
+	}
+}
+
+// TestVariancesAsStandardDeviations: variances are told, of tables and of arrays, and spreads that are wrong by any factor are not.
+func TestVariancesAsStandardDeviations(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const n = 400
+	for _, c := range []struct {
+		name   string
+		stated func(sd float64) float64
+		errors float64 // times sd
+		spread float64 // of the logarithms of sd
+		want   bool
+	}{
+		{"variances", func(sd float64) float64 { return sd * sd }, 1, 1, true},
+		{"small variances", func(sd float64) float64 { return sd * sd / 1e4 }, 0.01, 1, true},
+		{"right", func(sd float64) float64 { return sd }, 1, 1, false},
+		{"too small", func(sd float64) float64 { return sd / 10 }, 1, 1, false},
+		{"too large", func(sd float64) float64 { return 4 * sd }, 1, 1, false},
+		{"of one size", func(sd float64) float64 { return sd * sd / 1e4 }, 0.01, 0.01, false},
+	} {
+		var rows []float64
+		text := "mean,sd,observed\n"
+		for range n {
+			sd := math.Exp(c.spread * r.NormFloat64())
+			row := []float64{r.NormFloat64(), c.stated(sd), 0}
+			row[2] = row[0] + c.errors*sd*r.NormFloat64()
+			rows = append(rows, row...)
+			text += fmt.Sprintf("%v,%v,%v\n", row[0], row[1], row[2])
+		}
+		for _, path := range []string{save(t, "t.csv", []byte(text)), save(t, "t.npy", npy(1, "<f8", false, []int{n, 3}, func(i int) float64 { return rows[i] }))} {
+			f, err := OpenForecast([]string{path}, &ForecastOptions{Kind: metrics.Normals})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for err == nil {
+				var chunk *metrics.Chunk
+				if chunk, err = f.Next(); err == nil {
+					chunk.Recycle()
+				}
+			}
+			notes := strings.Join(f.Notes(), "\n")
+			if strings.Contains(notes, path+": are the standard deviations variances?") != c.want {
+				t.Errorf("%s, %s: %q", c.name, path, notes)
+			}
+			f.Close()
+		}
 	}
 }

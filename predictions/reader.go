@@ -352,6 +352,9 @@ func (b *opening) prepare() *Error {
 	return nil
 }
 
+// ofClasses tells whether scores of a kind are of classes.
+func ofClasses(k metrics.Kind) bool { return k <= metrics.Dirichlet }
+
 // observes tells whether rows of a kind have an observed number beside them.
 func observes(k metrics.Kind) bool { return k == metrics.Samples || k == metrics.Quantiles }
 
@@ -372,9 +375,9 @@ func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own 
 			remedy = "pass --labels obs.npy, the numbers that the " + b.scoring.what + " forecast, or an .npz with an array named obs"
 		}
 		if b.listing != "" {
-			file, has = b.call(first.path), "; it has "+b.listing
+			file, has = b.call(first.path), ": it has "+b.listing
 		}
-		return fault("", "no %s: %s%s", b.truth.what, remedy, has).in(file)
+		return fault(remedy+b.besideEachOther(), "no %s%s", b.truth.what, has).in(file)
 	}
 	c := &column{arrays: a, what: strings.TrimSuffix(b.truth.what, "s")}
 	if b.truth.what == observationsRole.what {
@@ -453,13 +456,13 @@ func (b *opening) check() (metrics.DType, *Error) {
 			d = this
 			continue
 		}
-		remedy := "shards must agree in " + b.columnsName() + " and type"
+		remedy := "shards must agree in " + b.columnsName() + " and type" + b.besideEachOther()
 		if b.members {
 			remedy = membersAgree
 		}
 		if first := b.scores[0]; a.columns() != first.columns() {
-			return 0, fault(remedy, "%d %s (shape %s), but %s has %d (shape %s)",
-				a.columns(), b.columnsName(), shapeText(a.shape), first.file, first.columns(), shapeText(first.shape)).in(a.file)
+			return 0, fault(remedy, "%s (shape %s), but %s has %d (shape %s)",
+				b.columnsOf(a), shapeText(a.shape), first.file, first.columns(), shapeText(first.shape)).in(a.file)
 		} else if this != d {
 			return 0, fault(remedy, "%s, but %s is %s", this, first.file, d).in(a.file)
 		}
@@ -485,8 +488,11 @@ func (b *opening) scoresType(a *array) (metrics.DType, *Error) {
 	case d.integer() && what != "scores":
 		return 0, fault(`save `+b.scoring.variable()+`.astype("float64")`, "%s are %s: floating-point numbers are read", what, d)
 	case d.integer():
-		return 0, fault(`labels are named by --labels; for scores save the model's probabilities or logits, as in probs.astype("float32")`,
-			"scores are %s: these look like labels or decisions, not scores", d)
+		remedy := `save the model's probabilities or logits, as in probs.astype("float32")`
+		if b.truth.what != "" && len(b.truths) == 0 {
+			remedy = "labels are named by --labels " + b.call(a.path) + "; for scores " + remedy
+		}
+		return 0, fault(remedy, "scores are %s: these look like labels or decisions, not scores", d)
 	}
 	return 0, badType(a, what, `"float32"`)
 }
@@ -529,6 +535,28 @@ func (b *opening) columnsName() string {
 		return "columns"
 	}
 	return "draws"
+}
+
+// columnsOf counts the columns of an array of scores.
+func (b *opening) columnsOf(a *array) string {
+	name := b.columnsName()
+	if a.columns() == 1 {
+		name = map[string]string{"classes": "class", "quantiles": "quantile", "columns": "column", "draws": "draw"}[name]
+	}
+	return fmt.Sprintf("%d %s", a.columns(), name)
+}
+
+// besideEachOther goes on in a remedy with what several files are that are named beside each other, where these may have been meant
+// otherwise.
+func (b *opening) besideEachOther() string {
+	switch {
+	case b.members || b.forecast != nil || b.scoring.what != "scores" || len(b.paths) < 2:
+		return ""
+	case b.truth.what == "" || len(b.truths) > 0:
+		return "; files beside each other are shards of one set: candor compare takes those of several models, --task ensemble those of one ensemble's members"
+	}
+	return "; files beside each other are shards of one set: labels are named by --labels FILE, models are compared by candor compare, " +
+		"means and standard deviations go with --task regression --mean FILE --std FILE"
 }
 
 func (b *opening) checkScoresShape(a *array) *Error {
@@ -588,8 +616,12 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 	}
 	for _, a := range out {
 		check := checkColumn
-		if b.labels && ro.what == labelsRole.what {
+		switch {
+		case ro.what != labelsRole.what:
+		case b.labels:
 			check = b.checkMatrix
+		case !b.members && ofClasses(b.options.Kind):
+			check = b.checkLabels
 		}
 		if e := check(a, ro); e != nil {
 			return nil, e.in(a.file)
@@ -618,6 +650,8 @@ func (b *opening) take(ro role, paths []string) (out []*array, e *Error) {
 	for _, p := range paths {
 		c, e := b.container(p)
 		if e != nil {
+			// Code that exports an array calls it what it is wanted for.
+			e.Remedy = strings.ReplaceAll(e.Remedy, "probs", ro.variable())
 			return nil, e
 		}
 		a, e := c.take(ro)
@@ -632,6 +666,9 @@ func (b *opening) take(ro role, paths []string) (out []*array, e *Error) {
 
 func (b *opening) otherLength(ro role, a *array, have, want int64, of string) *Error {
 	remedy := "each row needs one: are they of the same data, and all of it?"
+	if each := b.scores[0].rows(); len(b.scores) > 1 && have == each && want == each*int64(len(b.scores)) {
+		remedy = "each row needs one" + b.besideEachOther()
+	}
 	if len(b.scores) == 1 && b.scores[0].columns() == have && want > 1 {
 		remedy = fmt.Sprintf("are the %s transposed? rows are examples, columns %s: save %s.T", b.scoring.what, b.columnsName(), b.scoring.variable())
 	}
@@ -659,6 +696,21 @@ func checkColumn(a *array, ro role) *Error {
 		return fault("save "+ro.variable()+".reshape(-1)", "%s have shape %s: a vector (N,) is read", ro.what, shapeText(a.shape))
 	}
 	return a.checkLength()
+}
+
+// checkLabels says so of labels of one class a row, of which several may have been meant.
+func (b *opening) checkLabels(a *array, ro role) *Error {
+	e := checkColumn(a, ro)
+	if e == nil || len(a.shape) != 2 || a.shape[0] == 1 || !strings.Contains(e.Remedy, "argmax") {
+		return e
+	}
+	first := b.scores[0]
+	if a.columns() == first.columns() && b.options.Kind != metrics.Dirichlet {
+		e.Remedy += "; if several may be true in a row, pass --task multilabel"
+	} else {
+		e.Remedy += fmt.Sprintf("; if several may be true in a row, --task multilabel takes a score for each, and the scores have shape %s", shapeText(first.shape))
+	}
+	return e
 }
 
 // allocate sizes chunks and makes their buffers. most is the rows of the longest shard.

@@ -25,6 +25,7 @@ type block struct {
 	open     bool   // its last line has no line end
 	failed   *Error // what is behind its text could not be read
 	ready    chan struct{}
+	fell     any // what its parse panicked with
 
 	rows              int
 	values            []float64

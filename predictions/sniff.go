@@ -1,39 +1,99 @@
 package predictions
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"unicode/utf8"
 )
 
+// Export to an .npy in Python, of what may be any array, and of the columns of a table.
 const exportNPY = `save the array with numpy.save("probs.npy", probs.astype("float32"))`
 
-// signature is how a kind of file begins, what it is called and what to do with it.
-type signature struct {
-	prefix, what, remedy string
+func exportColumns(read string) string {
+	return `export the columns with numpy.save("probs.npy", ` + read + `[columns].to_numpy("float32"))`
 }
+
+// kind is what a file is called, and what to do with it.
+type kind struct{ what, remedy string }
+
+// signature is how a kind of file begins.
+type signature struct {
+	prefix string
+	kind
+}
+
+var (
+	torchFile   = kind{"a PyTorch file (torch.save)", `load it in Python and export it: numpy.save("probs.npy", torch.load(path, map_location="cpu").detach().float().numpy())`}
+	pickleFile  = kind{"a Python pickle", `a pickle can run any code, so none is read: load it in Python and export it: numpy.save("probs.npy", numpy.asarray(pandas.read_pickle(path), "float32"))`}
+	joblibFile  = kind{"a joblib file", `it can run any code, so it is not read: load it in Python and export it: numpy.save("probs.npy", numpy.asarray(joblib.load(path), "float32"))`}
+	matlabFile  = kind{"a MATLAB file", `export the array with numpy.save("probs.npy", scipy.io.loadmat(path)["probs"])`}
+	hdfFile     = kind{"an HDF5 file", `export the array with numpy.save("probs.npy", h5py.File(path)["probs"][:])`}
+	rdsFile     = kind{"an R file (saveRDS)", `export it in R with RcppCNPy::npySave("probs.npy", readRDS(path)), a table of forecasts with write.csv(readRDS(path), "table.csv", row.names = FALSE)`}
+	rdataFile   = kind{"an R file (save)", `export the object in R with load(path); RcppCNPy::npySave("probs.npy", probs), a table of forecasts with write.csv(table, "table.csv", row.names = FALSE)`}
+	featherFile = kind{"a Feather file", exportColumns("pandas.read_feather(path)")}
+	excelFile   = kind{"an Excel file", exportColumns("pandas.read_excel(path)")}
+	sasFile     = kind{"a SAS file", exportColumns("pandas.read_sas(path)")}
+	stataFile   = kind{"a Stata file", exportColumns("pandas.read_stata(path)")}
+	spssFile    = kind{"an SPSS file", exportColumns("pandas.read_spss(path)")}
+	arrowStream = kind{"an Arrow stream", exportColumns("pyarrow.ipc.open_stream(path).read_pandas()")}
+	modelFile   = kind{"a model, and not what it predicts", `run it, and save what it gives: numpy.save("probs.npy", probs)`}
+)
 
 var signatures = []signature{
-	{"\x89HDF\r\n\x1a\n", "an HDF5 file", `export the array with numpy.save("probs.npy", h5py.File(path)["probs"][:])`},
-	{"PAR1", "a Parquet file", `export the columns with numpy.save("probs.npy", pandas.read_parquet(path)[columns].to_numpy("float32"))`},
-	{"ARROW1", "an Arrow file", `export the columns with numpy.save("probs.npy", pyarrow.feather.read_table(path).to_pandas().to_numpy("float32"))`},
-	{"\x1f\x8b", "a gzip file", "decompress it on the way: gunzip -c FILE | candor eval -"},
-	{"\x28\xb5\x2f\xfd", "a zstd file", "decompress it on the way: zstd -dc FILE | candor eval -"},
-	{"\xfd7zXZ\x00", "an xz file", "decompress it on the way: xz -dc FILE | candor eval -"},
-	{"BZh", "a bzip2 file", "decompress it on the way: bzip2 -dc FILE | candor eval -"},
-	{"PK\x03\x04", "a zip file (.npz)", "an .npz needs random access: write it to a file and name that"},
-	{"PK\x05\x06", "an empty zip file", exportNPY},
-	{"MATLAB 5.0 MAT-file", "a MATLAB file", `export the array with numpy.save("probs.npy", scipy.io.loadmat(path)["probs"])`},
-	{"cSTA", "a state of candor eval --state", "candor merge FILE shows what is in it"},
-	{"\x93NUMPY", "the beginning of an .npy file, cut off in its first bytes", again},
+	{"\x89HDF\r\n\x1a\n", hdfFile},
+	{"PAR1", kind{"a Parquet file", exportColumns("pandas.read_parquet(path)")}},
+	{"ARROW1", kind{"an Arrow file", exportColumns("pandas.read_feather(path)")}},
+	{"FEA1", featherFile},
+	{"ORC", kind{"an ORC file", exportColumns("pandas.read_orc(path)")}},
+	{"MATLAB 7.3 MAT-file", kind{"a MATLAB 7.3 file", `export the array with numpy.save("probs.npy", h5py.File(path)["probs"][:].T)`}},
+	{"MATLAB 5.0 MAT-file", matlabFile},
+	{"RDX2\n", rdataFile},
+	{"RDX3\n", rdataFile},
+	{"RDA2\n", rdataFile},
+	{"RDA3\n", rdataFile},
+	{"X\n\x00\x00\x00\x02", rdsFile},
+	{"X\n\x00\x00\x00\x03", rdsFile},
+	{"A\n2\n", rdsFile},
+	{"A\n3\n", rdsFile},
+	{"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", torchFile}, // what torch.save wrote before 1.6
+	{"<stata_dta>", stataFile},
+	{"$FL2", spssFile},
+	{"$FL3", spssFile},
+	{"SQLite format 3\x00", kind{"an SQLite file", exportColumns("pandas.read_sql(query, sqlite3.connect(path))")}},
+	{"PK\x03\x04", kind{"a zip file (.npz)", "an .npz needs random access: write it to a file and name that"}},
+	{"PK\x05\x06", kind{"an empty zip file", exportNPY}},
+	{"cSTA", kind{"a state of candor eval --state", "candor merge FILE shows what is in it"}},
+	{npyMagic, kind{"the beginning of an .npy file, cut off in its first bytes", again}},
 }
 
-// plainText is what text is called that is no JSON.
-const plainText = "text (CSV?)"
+// packed are files that say no more than how they are compressed.
+var packed = []signature{
+	{"\x1f\x8b", kind{"a gzip file", "decompress it on the way: gunzip -c FILE | candor eval -"}},
+	{"\x28\xb5\x2f\xfd", kind{"a zstd file", "decompress it on the way: zstd -dc FILE | candor eval -"}},
+	{"\xfd7zXZ\x00", kind{"an xz file", "decompress it on the way: xz -dc FILE | candor eval -"}},
+	{"BZh", kind{"a bzip2 file", "decompress it on the way: bzip2 -dc FILE | candor eval -"}},
+}
+
+// byExtension is what the names of files tell whose beginning tells nothing, or only how it is compressed.
+var byExtension = map[string]kind{
+	".rds": rdsFile, ".rda": rdataFile, ".rdata": rdataFile, ".joblib": joblibFile, ".pkl": pickleFile, ".pickle": pickleFile, ".pt": torchFile,
+	".pth": torchFile, ".mat": matlabFile, ".sas7bdat": sasFile, ".xpt": sasFile, ".dta": stataFile, ".xls": excelFile, ".arrow": arrowStream, ".arrows": arrowStream,
+	".onnx": modelFile, ".pb": modelFile,
+}
+
+// The words of an Error about what is no array.
+const (
+	notArray  = "not an .npy or .npz file: it looks like "
+	plainText = "text (CSV?)" // what is no JSON
+)
 
 // notNPY returns the Error of what does not begin like .npy. have is what was read so far; a little more is read to look at.
-func notNPY(r io.Reader, have []byte) *Error {
+func notNPY(r io.Reader, have []byte, path string) *Error {
 	var buf [512]byte
 	n := copy(buf[:], have)
 	m, _ := io.ReadFull(r, buf[n:]) // whatever there is will do
@@ -41,41 +101,74 @@ func notNPY(r io.Reader, have []byte) *Error {
 	if len(b) == 0 {
 		return fault("was the program that wrote it interrupted? "+again, "empty file")
 	}
-	what, remedy := looksLike(b)
-	if what == "" {
+	k := looksLike(b, strings.ToLower(filepath.Ext(path)))
+	if k.what == "" {
 		return fault(exportNPY, "not an .npy or .npz file: it begins with % x", b[:min(len(b), 8)])
 	}
-	return fault(remedy, "not an .npy or .npz file: it looks like %s", what)
+	return fault(k.remedy, notArray+"%s", k.what)
 }
 
-// looksLike names the kind of file that begins with b, and what to do with it; both are empty if it is not known.
-func looksLike(b []byte) (what, remedy string) {
+// looksLike tells the kind of file that begins with b, whose name has an extension. It is empty if it is not known.
+func looksLike(b []byte, extension string) kind {
 	for _, s := range signatures {
 		if bytes.HasPrefix(b, []byte(s.prefix)) {
-			return s.what, s.remedy
+			return s.kind
 		}
 	}
 	// A file cut off within the magic of .npy.
 	if len(b) < len(npyMagic) && bytes.HasPrefix([]byte(npyMagic), b) {
-		return "the beginning of an .npy file, cut off in its first bytes", again
+		return kind{"the beginning of an .npy file, cut off in its first bytes", again}
 	}
-	if len(b) >= 2 && b[0] == 0x80 && 2 <= b[1] && b[1] <= 5 {
-		return "a Python pickle (or an old torch.save)", "a pickle can run any code, so none is read: load it in Python and " + exportNPY
+	if n := binary.LittleEndian.Uint64(append(bytes.Clone(b), make([]byte, 8)...)); len(b) >= 9 && b[8] == '{' && n >= 2 && n < 100<<20 {
+		return kind{"a safetensors file", `export the tensor with numpy.save("probs.npy", safetensors.numpy.load_file(path)["probs"])`}
 	}
-	if len(b) >= 9 && b[8] == '{' {
-		if n := binary.LittleEndian.Uint64(b); n >= 2 && n < 100<<20 {
-			return "a safetensors file", `export the tensor with numpy.save("probs.npy", safetensors.numpy.load_file(path)["probs"])`
+	text := printable(b)
+	if k, ok := byExtension[extension]; ok && !text {
+		return k
+	}
+	for _, s := range packed {
+		if bytes.HasPrefix(b, []byte(s.prefix)) {
+			return s.kind
 		}
 	}
-	if !printable(b) {
-		return "", ""
+	if len(b) >= 2 && b[0] == 0x80 && 2 <= b[1] && b[1] <= 5 {
+		return pickleFile
 	}
-	switch c := bytes.TrimSpace(b); {
-	case len(c) > 0 && (c[0] == '{' || c[0] == '['):
-		return "JSON text", "export the numbers with " + exportNPY
-	default:
-		return plainText, `tables are read with --task regression or quantiles; for others export the numbers with numpy.save("probs.npy", numpy.loadtxt(path, delimiter=",", skiprows=1))`
+	if !text {
+		return kind{}
 	}
+	if c := bytes.TrimSpace(b); len(c) > 0 && (c[0] == '{' || c[0] == '[') {
+		return kind{"JSON text", `export the numbers with numpy.save("probs.npy", numpy.array(json.load(open(path))))`}
+	}
+	return kind{plainText, `tables are read with --task regression or quantiles; for others export the numbers with numpy.save("probs.npy", ` + loadText(b) + `)`}
+}
+
+// decimalComma is a number with one, in a cell of a table whose cells are apart by semicolons or tabs.
+var decimalComma = regexp.MustCompile(`(^|[;\t\n])\s*-?\d+,\d+\s*([;\t\r\n]|$)`)
+
+// loadText returns the Python that reads the numbers of a table that begins with b.
+func loadText(b []byte) string {
+	header, _, _ := bytes.Cut(b, []byte{'\n'})
+	separator := map[byte]string{',': ",", ';': ";", '\t': `\t`}[separatorOf("", header)]
+	if decimalComma.Match(b) && separator != "," {
+		return `pandas.read_csv(path, sep="` + separator + `", decimal=",").to_numpy()`
+	}
+	return `numpy.loadtxt(path, delimiter="` + separator + `", skiprows=1)`
+}
+
+// looksZipped tells the kind of a zip file that is no .npz. It is empty if it is not known.
+func looksZipped(z *zip.Reader) kind {
+	for _, f := range z.File {
+		switch {
+		case f.Name == "data.pkl" || strings.HasSuffix(f.Name, "/data.pkl"):
+			return torchFile
+		case strings.HasPrefix(f.Name, "xl/"):
+			return excelFile
+		case f.Name == "model.weights.h5":
+			return modelFile
+		}
+	}
+	return kind{}
 }
 
 // printable is whether b reads as text, apart from a rune that its end may cut in two.

@@ -178,6 +178,9 @@ func (n *noting) Read(p []byte) (int, error) {
 func (s *source) explain(err error, n int64) *Error {
 	a := s.a
 	short := err == io.EOF || err == io.ErrUnexpectedEOF
+	if e := s.unchanged(); e != nil {
+		return e.in(a.file) // which is why
+	}
 	switch {
 	case a.entry >= 0:
 		return damaged(err).in(a.file)
@@ -197,6 +200,14 @@ func (s *source) read(p []byte) *Error {
 	return nil
 }
 
+// unchanged returns an Error if somebody has written to the file since its header was read.
+func (s *source) unchanged() *Error {
+	if s.file == nil {
+		return nil
+	}
+	return s.a.stamp.compare(s.file)
+}
+
 // verify compares the zip's checksum with those of consecutive parts of the data, of length bytes each. They were summed beside
 // each other, each from its start to its end, and the sum of one after the other follows from theirs, so the data need no second
 // read.
@@ -207,6 +218,9 @@ func (s *source) verify(parts []uint32, length int64) *Error {
 		sum = mulCRC(shift, sum) ^ p
 	}
 	if sum != s.want {
+		if e := s.unchanged(); e != nil {
+			return e.in(s.a.file)
+		}
 		return damaged(zip.ErrChecksum).in(s.a.file)
 	}
 	return nil
@@ -226,10 +240,8 @@ func (s *source) readAt(p []byte, off int64) *Error {
 
 // finish checks what stands behind the last byte of data: the zip's checksum, or nothing. Nobody may have written to the file meanwhile.
 func (s *source) finish() *Error {
-	if s.file != nil {
-		if e := s.a.stamp.compare(s.file); e != nil {
-			return e.in(s.a.file)
-		}
+	if e := s.unchanged(); e != nil {
+		return e.in(s.a.file)
 	}
 	if !s.check {
 		return nil

@@ -45,6 +45,7 @@ type table struct {
 
 	next sync.Mutex // held by Next
 	err  error      // what ended the stream
+	fell any        // what scan panicked with, once order is closed
 	rows int64
 	seen int   // files of which a block was returned
 	gap  int64 // line of the first empty line of the file that is being read, 0 if there was none
@@ -462,7 +463,8 @@ func (l *layout) levelOf(name, prefix string) (float64, bool) {
 func (l *layout) column(name, what string) (int, *Error) {
 	i := slices.Index(l.names, name)
 	if i < 0 {
-		return 0, fault("", "no column %q for the %s%s: %s", cut(name), what, l.similar(name), l.list())
+		remedy, has := l.meant(what)
+		return 0, fault(remedy, "no column %q for the %s%s: %s", cut(name), what, l.similar(name), has)
 	}
 	if slices.Contains(l.names[i+1:], name) {
 		return 0, l.twice(name)
@@ -472,6 +474,35 @@ func (l *layout) column(name, what string) (int, *Error) {
 
 func (l *layout) twice(name string) *Error {
 	return fault("rename one of them", "two columns are named %q", cut(name))
+}
+
+// columnFlag are the command's flags that name columns.
+var columnFlag = map[string]string{"mean": "--mean", "standard deviation": "--std", "observed number": "--observed", "error": "--error",
+	"weight": "--weights", "group": "--group"}
+
+// meant returns what to do where there is no column for something, and the columns that there are.
+func (l *layout) meant(what string) (remedy, has string) {
+	if len(l.names) == 1 {
+		for _, c := range []byte{';', '\t', ','} {
+			if c != l.separator && strings.IndexByte(l.names[0], c) >= 0 {
+				return `write it with commas and decimal points, as pandas.read_csv(path, sep="` + strings.Trim(strconv.Quote(string(c)), `"`) +
+						`", decimal=",").to_csv("table.csv", index=False) does, or name it .txt, of which the header says what separates cells`,
+					"the only column is " + strconv.Quote(cut(l.names[0])) + ", with " + separatorName(c) + "s between columns and not " + separatorName(l.separator) + "s"
+			}
+		}
+	}
+	for _, n := range l.names {
+		if what == "standard deviation" && variance(n) {
+			return "write the square roots of the variances as a column, and name it by --std", l.list()
+		}
+	}
+	return "name the column that has it by " + columnFlag[what], l.list()
+}
+
+// variance tells whether a column is named like variances.
+func variance(name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains([]string{"var", "sigma2", "sigma^2", "sigma_sq", "sigma_squared", "sd2", "std2", "s2"}, name) || strings.Contains(name, "variance")
 }
 
 // list names the columns.
@@ -536,15 +567,29 @@ func (t *table) start() {
 	for range min(cap(t.free), runtime.GOMAXPROCS(0)) {
 		go func() {
 			for b := range t.work {
-				t.layout.parse(b)
-				b.ready <- struct{}{}
+				t.parse(b)
 			}
 		}()
 	}
 }
 
+// parse reads a block's rows. A panic on a goroutine of ours could not be recovered by the caller: Next carries it over.
+func (t *table) parse(b *block) {
+	defer func() {
+		b.fell = recover()
+		b.ready <- struct{}{}
+	}()
+	t.layout.parse(b)
+}
+
 // scan cuts the files into blocks of whole lines.
 func (t *table) scan() {
+	defer func() {
+		if r := recover(); r != nil { // carried over as that of parse
+			t.fell = r
+			close(t.order)
+		}
+	}()
 	defer close(t.work)
 	defer t.closeFiles()
 	for i, f := range t.files {
@@ -629,6 +674,14 @@ func (t *table) Next() (*metrics.Chunk, error) {
 			t.err = os.ErrClosed
 			return nil, t.err
 		}
+		if ok {
+			<-b.ready
+		}
+		if fell := t.fallen(b, ok); fell != nil {
+			t.err = os.ErrClosed
+			t.end()
+			panic(fell)
+		}
 		if !ok {
 			t.err = io.EOF
 			if t.rows == 0 {
@@ -636,7 +689,6 @@ func (t *table) Next() (*metrics.Chunk, error) {
 			}
 			return nil, t.err
 		}
-		<-b.ready
 		if e := t.take(b); e != nil {
 			// Whoever writes to a file may have it cut anywhere just now.
 			if f := t.files[b.file]; f.size >= 0 {
@@ -656,6 +708,14 @@ func (t *table) Next() (*metrics.Chunk, error) {
 		t.rows += int64(b.rows)
 		return c, nil
 	}
+}
+
+// fallen returns what a goroutine panicked with: that of the next block, or, where there is none, the one that cuts them.
+func (t *table) fallen(b *block, ok bool) any {
+	if ok {
+		return b.fell
+	}
+	return t.fell
 }
 
 // take puts a block behind those before it.

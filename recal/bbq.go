@@ -72,7 +72,7 @@ func (m BBQ) Fit(d Data, o *Options) (Map, error) {
 		return nil, err
 	}
 	if s.fit.Weighted {
-		return nil, errors.New("bbq weighs its histograms by counts of rows, and these have weights: " +
+		return nil, errors.New("bbq weighs its histograms by counts of rows, and these have weights; " +
 			"take histogram or isotonic, or leave the weights away")
 	}
 	var curves []curve

@@ -70,7 +70,7 @@ func (m *CurveMap) Beta(i int) BetaCurve {
 
 func (c *BetaCurve) logits() bool { return true }
 
-func (c *BetaCurve) apply(x []float64) {
+func (c *BetaCurve) line(x []float64) {
 	var u, v, e, t [256]float64
 	for len(x) > 0 {
 		n := min(len(x), len(u))
@@ -80,9 +80,13 @@ func (c *BetaCurve) apply(x []float64) {
 				x[i] = float64(c.A*u[i]) + float64(c.B*v[i]) + c.C
 			}
 		}
-		sigmoids(x[:n])
 		x = x[n:]
 	}
+}
+
+func (c *BetaCurve) apply(x []float64) {
+	c.line(x)
+	sigmoids(x)
 }
 
 func (c *BetaCurve) ready() error {

@@ -3,7 +3,6 @@ package recal
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/candor-go/candor/kernel"
@@ -47,7 +46,7 @@ type tile struct {
 const tileScores = 1 << 16
 
 func newTile(r reading, classes, rows int) *tile {
-	n := max(1, min(rows, max(16, min(kernel.MaxSum, tileScores/classes))))
+	n := max(1, min(rows, kernel.MaxSum, tileScores/classes))
 	t := &tile{reading: r, classes: classes, width: r.curves(classes), rows: n}
 	t.x, t.spare = make([]float64, n*classes), make([]float64, n)
 	if r.top {
@@ -323,17 +322,9 @@ func (g *gatherer) plan(o *Options) error {
 	if g.rows > math.MaxInt32 {
 		return fmt.Errorf("%d rows are more than can be sorted, 2^31-1; fit to a part of them", rows)
 	}
-	g.narrow = g.kind == metrics.Probs && g.dtype != metrics.Float64 && !g.fit.Weighted && !(g.top && g.fit.Classes == 1)
-	size, scratch, shared := int64(8), 8*int64(kernel.SortScratch(g.rows)), int64(0)
-	switch {
-	case g.fit.Weighted:
-		scratch, shared = 4*rows+8*int64(kernel.OrderScratch(g.rows)), 8*rows
-	case g.narrow:
-		size, scratch = 4, scratch/2
-	}
-	if g.threads = o.threads(); g.threads <= 0 {
-		g.threads = runtime.GOMAXPROCS(0)
-	}
+	g.narrow = g.reading.narrow(g.kind, g.dtype, g.fit.Classes, g.fit.Weighted)
+	size, scratch, shared := sortBytes(rows, g.narrow, g.fit.Weighted)
+	g.threads = o.workers()
 	g.workers = 1
 	if g.rows < fewRows {
 		g.workers = min(g.threads, len(g.curves))
@@ -343,7 +334,7 @@ func (g *gatherer) plan(o *Options) error {
 		g.workers--
 	}
 	if room() < 1 {
-		return fmt.Errorf("to sort the scores of %d rows takes %d bytes, and Options.Memory is %d: raise it, or fit to fewer rows",
+		return fmt.Errorf("to sort the scores of %d rows takes %d bytes, and Options.Memory is %d; raise it, or fit to fewer rows",
 			rows, shared+scratch+size*rows, o.memory())
 	}
 	g.group = int(min(room(), int64(len(g.curves))))
@@ -356,6 +347,23 @@ func (g *gatherer) plan(o *Options) error {
 		g.keys64 = make([]uint64, n)
 	}
 	return nil
+}
+
+// narrow tells whether keys of 32 bits hold the scores.
+func (r reading) narrow(k metrics.Kind, t metrics.DType, classes int, weighted bool) bool {
+	return k == metrics.Probs && t != metrics.Float64 && !weighted && !(r.top && classes == 1)
+}
+
+// sortBytes returns what a sort of columns takes: of each for a row, for one that is sorted, and for all together.
+func sortBytes(rows int64, narrow, weighted bool) (size, scratch, shared int64) {
+	size, scratch = 8, 8*int64(kernel.SortScratch(int(rows)))
+	switch {
+	case weighted:
+		scratch, shared = 4*rows+8*int64(kernel.OrderScratch(int(rows))), 8*rows
+	case narrow:
+		size, scratch = 4, scratch/2
+	}
+	return size, scratch, shared
 }
 
 // fitGroup reads the columns from one to another and fits their curves.

@@ -7,8 +7,9 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Applied yields what a map makes of a source's rows, with their labels, weights and numbers: float64 of float64 scores, else float32.
-// The map has to take the rows (see Map.Out); decisions and confidence scores are left behind, for they belong to what was said before.
+// Applied yields what a map makes of a source's rows, with their labels, weights and numbers, in full precision: float64, and as logits
+// where the map makes its probabilities of these, so that nothing rounds to 0 or 1. The map has to take the rows (see Map.Out); decisions
+// and confidence scores are left behind, for they belong to what was said before.
 func Applied(m Map, src metrics.Source) metrics.Source { return &applied{m, src} }
 
 type applied struct {
@@ -21,35 +22,64 @@ func (a *applied) Next() (*metrics.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := outOf(c, a.m)
+	o, err := newOutcome(c, a.m)
 	if err != nil {
 		return nil, err
 	}
-	a.m.Apply(&d.Scores, &c.Scores, c.Kind)
+	o.apply(a.m, &c.Scores, c.Kind)
+	d := o.chunk(c)
 	if c.Recycle != nil {
 		c.Recycle()
 	}
 	return d, nil
 }
 
-// outOf returns a chunk with room for what a map makes of another one, and with all that stays.
-func outOf(c *metrics.Chunk, m Map) (*metrics.Chunk, error) {
-	k, width, err := m.Out(c.Kind, c.Classes)
+// outcome is what a map makes of rows, in full precision. The logit of a binary task is there as the two of its classes, because one
+// number cannot say in a way that a Pass takes that the event is certain.
+type outcome struct {
+	metrics.Scores
+	kind  metrics.Kind
+	exact bool
+	event bool // two columns are an event's
+}
+
+// newOutcome returns room for what a map makes of a chunk.
+func newOutcome(c *metrics.Chunk, m Map) (*outcome, error) {
+	kind, width, err := m.Out(c.Kind, c.Classes)
 	if err != nil {
 		return nil, err
 	}
-	d := &metrics.Chunk{Predictions: metrics.Predictions{Kind: k}, First: c.First, Numbers: slices.Clone(c.Numbers)}
-	d.Rows, d.Classes = c.Rows, width
-	if c.F64 != nil {
-		d.F64 = make([]float64, c.Rows*width)
-	} else {
-		d.F32 = make([]float32, c.Rows*width)
+	o := &outcome{kind: kind}
+	if l, ok := m.(logitMap); ok && l.exact() {
+		o.kind, o.exact, o.event = metrics.Logits, true, width == 1
+	}
+	if o.event {
+		width = 2
+	}
+	o.Rows, o.Classes = c.Rows, width
+	o.F64 = make([]float64, c.Rows*width)
+	return o, nil
+}
+
+func (o *outcome) apply(m Map, src *metrics.Scores, k metrics.Kind) {
+	if o.exact {
+		ApplyAs(m, o.kind, &o.Scores, src, k)
+		return
+	}
+	m.Apply(&o.Scores, src, k)
+}
+
+// chunk returns the rows with all that a chunk has beside its scores and that stays.
+func (o *outcome) chunk(c *metrics.Chunk) *metrics.Chunk {
+	d := &metrics.Chunk{Predictions: metrics.Predictions{Scores: o.Scores, Kind: o.kind}, First: c.First, Numbers: slices.Clone(c.Numbers)}
+	if o.event {
+		d.Scores.OfEvent(o.kind, 1)
 	}
 	d.Labels, d.Observed, d.Weights, d.Groups = slices.Clone(c.Labels), slices.Clone(c.Observed), slices.Clone(c.Weights), slices.Clone(c.Groups)
-	if c.Kind == metrics.Normals && k != c.Kind {
+	if c.Kind == metrics.Normals && o.kind != c.Kind {
 		d.Observed = observedOf(c)
 	}
-	return d, nil
+	return d
 }
 
 // CrossFit fits the method to all folds but one, for each fold, and returns the maps in the order of the folds. Then it gives each row,
@@ -109,7 +139,7 @@ func (a *crossApplied) Next() (*metrics.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := outOf(c, a.maps[0])
+	all, err := newOutcome(c, a.maps[0])
 	if err != nil {
 		return nil, err
 	}
@@ -118,26 +148,22 @@ func (a *crossApplied) Next() (*metrics.Chunk, error) {
 		f := a.folds.Of(number(c, i))
 		rows[f] = append(rows[f], int32(i))
 	}
-	width := d.Classes
+	width := all.Classes
 	for f, m := range a.maps {
 		if len(rows[f]) == 0 {
 			continue
 		}
 		g := gathered(c, rows[f])
-		o, err := outOf(g, m)
+		o, err := newOutcome(g, m)
 		if err != nil {
 			return nil, err
 		}
-		m.Apply(&o.Scores, &g.Scores, c.Kind)
+		o.apply(m, &g.Scores, c.Kind)
 		for i, r := range rows[f] {
-			at := int(r) * width
-			if d.F64 != nil {
-				copy(d.F64[at:at+width], o.F64[i*width:])
-			} else {
-				copy(d.F32[at:at+width], o.F32[i*width:])
-			}
+			copy(all.F64[int(r)*width:][:width], o.F64[i*width:])
 		}
 	}
+	d := all.chunk(c)
 	if c.Recycle != nil {
 		c.Recycle()
 	}

@@ -213,9 +213,7 @@ func toProbs(x []float64, rows, classes int, k metrics.Kind) {
 		kernel.SoftmaxF64(x[:rows*classes], classes, x[:rows*classes], rows, classes, classes)
 	case k == metrics.Logits:
 		for i, z := range x[:rows] {
-			if x[i] = sigmoid(z); z > maxLogit {
-				x[i] = nan
-			}
+			x[i] = sigmoid(z)
 		}
 	default:
 		for i, l := range x[:rows] {
@@ -278,9 +276,6 @@ func eventLogit(v float64, k metrics.Kind) float64 {
 	case k == metrics.Probs:
 		return logit(v)
 	case k == metrics.Logits:
-		if v > maxLogit {
-			return nan
-		}
 		return v
 	}
 	return logProbLogit(v)

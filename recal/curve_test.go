@@ -263,8 +263,15 @@ func TestCurvesAreDistributions(t *testing.T) {
 					continue
 				}
 				bad.F64[k] = math.Inf(1)
-				if got = curveApply(f, bad); kind == metrics.Logits && got[k] == got[k] {
+				got = curveApply(f, bad)
+				if kind == metrics.Logits && k > 1 && got[k] == got[k] {
 					t.Fatalf("%s, %d classes of %s: %v of a logit +Inf", m, k, kind, got)
+				}
+				if kind == metrics.Logits && k == 1 { // a certain event
+					bad.F64[1] = 1e300
+					if want := curveApply(f, bad); got[1] != want[1] {
+						t.Fatalf("%s of logits: %v of +Inf, %v of 1e300", m, got[1], want[1])
+					}
 				}
 			}
 		}

@@ -88,7 +88,7 @@ func slice(c *metrics.Chunk, lo, hi int) metrics.Chunk {
 	v.F64, v.F32, v.F16, v.BF16 = part(c.F64, from, to), part(c.F32, from, to), part(c.F16, from, to), part(c.BF16, from, to)
 	v.Labels, v.Observed, v.Weights = part(c.Labels, lo, hi), part(c.Observed, lo, hi), part(c.Weights, lo, hi)
 	v.Decisions, v.ConfidenceScores = part(c.Decisions, lo, hi), part(c.ConfidenceScores, lo, hi)
-	v.Groups = part(c.Groups, lo, hi)
+	v.Groups, v.Pair = part(c.Groups, lo, hi), c.Pair.Slice(lo, hi)
 	if c.Numbers != nil {
 		v.Numbers = c.Numbers[lo:hi]
 	} else {

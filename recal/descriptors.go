@@ -16,7 +16,7 @@ type Descriptor struct {
 	zero Method
 }
 
-// Descriptors returns those of all methods: for classes, for binary tasks, for forecasts of a number.
+// Descriptors returns those of all methods: for classes, for binary tasks, for regression forecasts.
 func Descriptors() []Descriptor { return slices.Clone(methods) }
 
 // Names returns the names of all methods.

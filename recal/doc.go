@@ -22,7 +22,7 @@
 //	Platt        sigmoid(a z + b)
 //	Beta         sigmoid(a ln p - b ln(1-p) + c)                   a, b >= 0
 //
-// Of forecasts of a number:
+// Of regression forecasts:
 //
 //	Sigma        standard deviations times one number              normal forecasts
 //	Quantile     levels as often as they come true                 normal forecasts, quantiles, samples

@@ -83,7 +83,7 @@ func ExampleParse() {
 	// ets: w1 softmax(z/T) + w2 softmax(z) + w3/K
 }
 
-// Rows of a source are recalibrated while they are read.
+// Rows of a source are recalibrated while they are read, with all their digits: a temperature's are logits.
 func ExampleApplied() {
 	p := &metrics.Predictions{Kind: metrics.Logits}
 	p.F64, p.Rows, p.Classes = []float64{0, 2, 4, 0}, 2, 2
@@ -105,5 +105,5 @@ func ExampleApplied() {
 		}
 		fmt.Printf("%d rows of %s: %.3f\n", c.Rows, c.Kind, c.F64)
 	}
-	// Output: 2 rows of probs: [0.269 0.731 0.881 0.119]
+	// Output: 2 rows of logits: [0.000 1.000 2.000 0.000]
 }

@@ -14,13 +14,18 @@ type finder struct {
 	cells int // below 1/2, which is above them; as many are above
 }
 
-// Distances below 2^-findBits are all in one cell.
-const findBits = 32
+const (
+	findBits = 32 // distances below 2^-findBits are all in one cell
+	findFew  = 16 // so few numbers are found by halves
+)
 
 func newFinder(x []float64) finder {
 	f := finder{x: x}
-	fine := uint(3) // bits of the mantissa: of even scores half of the numbers are between two powers of 2
-	for fine < 10 && 1<<fine < 2*len(x) {
+	if len(x) < findFew {
+		return f
+	}
+	fine := uint(0)                                    // bits of the mantissa: of even scores half of the numbers are between two powers of 2
+	for fine < 10 && findBits<<(fine+2) <= 32*len(x) { // a curve of each of many classes is to stay small
 		fine++
 	}
 	f.shift, f.base, f.cells = 52-fine, (1023-findBits-1)<<fine, findBits<<fine
@@ -47,8 +52,11 @@ func (f *finder) cell(p float64) int {
 
 // notAbove returns how many of the numbers are not above p, of NaN any number.
 func (f *finder) notAbove(p float64) int {
-	c := f.cell(p)
-	lo, hi := int(f.upTo[c]), int(f.upTo[c+1])
+	lo, hi := 0, len(f.x)
+	if f.upTo != nil {
+		c := f.cell(p)
+		lo, hi = int(f.upTo[c]), int(f.upTo[c+1])
+	}
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
 		if f.x[mid] <= p {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/candor-go/candor/kernel"
@@ -115,8 +116,8 @@ func (m Histogram) side() kernel.Side {
 	return kernel.LeftClosed
 }
 
-// Fit returns a *CurveMap. Bins of equal width take two reads and for each thread 96 bytes a bin and class, which Options.Memory has to
-// be enough for; those of equal mass have to sort the rows.
+// Fit returns a *CurveMap. Bins of equal width take two reads and 96 bytes a bin and class for each thread, of which there are so few that
+// Options.Memory is enough; those of equal mass have to sort the rows.
 func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 	if m.Bins < 0 || m.Bins > mostBins || m.Empty > Zero {
 		panic(errHistogram)
@@ -169,16 +170,26 @@ func (m Histogram) edges() []float64 {
 	return edges
 }
 
+// countBytes returns what the counts of so many threads take.
+func (m Histogram) countBytes(curves, threads int) int64 {
+	return int64(threads) * int64(curves) * int64(len(m.edges())-1) * binBytes
+}
+
 // widths fits bins of equal width.
 func (m Histogram) widths(d Data, o *Options, s *survey) ([]curve, error) {
 	r := reading{top: m.TopLabel}
 	edges := m.edges()
 	size := len(edges) - 1
 	curves := make([]curve, r.curves(s.fit.Classes))
-	if need := int64(len(curves)) * int64(size) * binBytes; need > o.memory() {
-		return nil, fmt.Errorf("%d bins of %d classes take %d bytes, and Options.Memory is %d: raise it, or take fewer bins",
+	threads := o.workers()
+	for threads > 1 && m.countBytes(len(curves), threads) > o.memory() {
+		threads--
+	}
+	if need := m.countBytes(len(curves), 1); need > o.memory() {
+		return nil, fmt.Errorf("%d bins of %d classes take %d bytes, and Options.Memory is %d; raise it, or take fewer bins",
 			size, len(curves), need, o.memory())
 	}
+	o = &Options{Threads: threads, Memory: o.memory()}
 	var all [][]binCounts
 	err := s.stream(d, o, r, func() func(int, []float64, []uint8, []float64) {
 		counts := make([]binCounts, len(curves)*size)
@@ -302,11 +313,13 @@ func (c *bins) ready() error {
 			return errCurveFile
 		}
 	}
-	c.values = append(c.values[:0], c.Values...)
-	for _, v := range c.values {
+	for _, v := range c.Values {
 		if !(v >= 0 && v <= 1) {
 			return errCurveFile
 		}
+	}
+	if c.values = c.Values; c.Identity != nil {
+		c.values = slices.Clone(c.Values)
 	}
 	for _, b := range c.Identity {
 		if b < 0 || b >= len(c.values) {

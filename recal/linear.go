@@ -11,7 +11,6 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
-	"gonum.org/v1/gonum/floats"
 )
 
 // linear is the fit of softmax(W z + b), where W is a whole matrix or a diagonal one.
@@ -167,7 +166,7 @@ func lift(row []float64, zeros []int32, at int, kind metrics.Kind, floor float64
 	}
 	if len(zeros) > n {
 		if kind == metrics.Logits {
-			floor += floats.Max(row)
+			floor += slices.Max(row)
 		}
 		for _, j := range zeros[n:] {
 			row[int(j)-at] = floor
@@ -205,7 +204,7 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 				for hi++; hi < c.Rows && number(c, hi)/linearRows == g; hi++ {
 				}
 				want := int(l.groups[g])
-				if want == 0 || c.Weights != nil && floats.Max(c.Weights[lo:hi]) == 0 {
+				if want == 0 || c.Weights != nil && slices.Max(c.Weights[lo:hi]) == 0 {
 					continue // who brings no row must not find the tile whole, and finish it once more
 				}
 				if hi-lo >= want {
@@ -302,7 +301,7 @@ func (l *linear) prepare() error {
 	low := l.floor
 	err = l.tiles(func() func(*linearTile) {
 		return func(t *linearTile) {
-			least, most := floats.Min(t.z), floats.Max(t.z)
+			least, most := slices.Min(t.z), slices.Max(t.z)
 			some := make([]bool, l.k)
 			zeros := t.zeros
 			for i := range t.rows {
@@ -406,8 +405,8 @@ func (l *linear) gradient(grad, theta []float64) (float64, error) {
 			} else {
 				kernel.AddProductsF64(g[:split], g[split:], y, t.z, t.rows, k)
 			}
-			high := floats.Max(loss)
-			if !(high <= math.MaxFloat64) || floats.HasNaN(g) || !(floats.Norm(g, math.Inf(1)) <= math.MaxFloat64) {
+			high := slices.Max(loss)
+			if !(high <= math.MaxFloat64) || !(largest(g) <= math.MaxFloat64) {
 				high = math.Inf(1)
 				clear(loss)
 			} else {
@@ -484,11 +483,11 @@ func columnMeans(w []float64, k int, off bool) []float64 {
 	if off {
 		n--
 	}
-	floats.Scale(1/n, m)
+	scale(1/n, m)
 	return m
 }
 
-// linearSum adds in the order of the elements; that of floats.Sum depends on where they are in memory.
+// linearSum adds in the order of the elements.
 func linearSum(v []float64) float64 {
 	s := 0.0
 	for _, x := range v {

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/candor-go/candor/kernel"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/optimize"
 )
 
 // coordinates are such in which the NLL is about as curved in all directions at the start of a fit: a row of W is taken as
@@ -132,21 +130,21 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	k := c.k
 	c.bend = make([]float64, k)
-	floats.Scale(1/all, c.factor)
+	scale(1/all, c.factor)
 	square, trace := 0.0, 0.0
 	for i := range k {
 		square += c.factor[i*k+i]
 	}
 	for j, v := range variances {
 		c.bend[j] = 1 + 2*bias/float64(k)/v
-		floats.Scale(1/v, c.mean[j*k:(j+1)*k])
+		scale(1/v, c.mean[j*k:(j+1)*k])
 	}
 	c.rows(func() func(int) {
 		return func(i int) {
 			row := c.factor[i*k : (i+1)*k]
 			for j, v := range variances {
 				m := c.mean[j*k : (j+1)*k]
-				floats.AddScaled(row, -v/all/c.bend[j]*m[i], m)
+				addScaled(row, -v/all/c.bend[j]*m[i], m)
 			}
 		}
 	})
@@ -176,9 +174,9 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 		ri := c.factor[i*k : i*k+i]
 		for j := range i {
 			rj := c.factor[j*k : j*k+j]
-			ri[j] = (ri[j] - floats.Dot(ri[:j], rj)) / c.factor[j*k+j]
+			ri[j] = (ri[j] - dot(ri[:j], rj)) / c.factor[j*k+j]
 		}
-		d := c.factor[i*k+i] + ridge - floats.Dot(ri, ri)
+		d := c.factor[i*k+i] + ridge - dot(ri, ri)
 		c.factor[i*k+i] = math.Sqrt(max(d, ridge))
 	}
 }
@@ -186,7 +184,7 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 // solve replaces v by L^-1 v.
 func (c *coordinates) solve(v []float64) {
 	for i := range v {
-		v[i] = (v[i] - floats.Dot(c.factor[i*c.k:i*c.k+i], v[:i])) / c.factor[i*c.k+i]
+		v[i] = (v[i] - dot(c.factor[i*c.k:i*c.k+i], v[:i])) / c.factor[i*c.k+i]
 	}
 }
 
@@ -236,11 +234,13 @@ func (c *coordinates) parameters(theta, x []float64) {
 			copy(v, x[j*k:(j+1)*k])
 			for i := k - 1; i >= 0; i-- {
 				v[i] /= c.factor[i*k+i]
-				floats.AddScaled(v[:i], -v[i], c.factor[i*k:i*k+i])
+				addScaled(v[:i], -v[i], c.factor[i*k:i*k+i])
 			}
-			floats.Mul(v, c.ratio[j*k:(j+1)*k])
-			floats.Add(theta[j*k:(j+1)*k], v)
-			theta[split+j] += c.scale[j]*x[split+j]/math.Sqrt(c.bend[j]) - floats.Dot(v, c.mean[j*k:(j+1)*k])/c.bend[j]
+			for i, r := range c.ratio[j*k : (j+1)*k] {
+				v[i] = float64(v[i] * r)
+				theta[j*k+i] += v[i]
+			}
+			theta[split+j] += c.scale[j]*x[split+j]/math.Sqrt(c.bend[j]) - dot(v, c.mean[j*k:(j+1)*k])/c.bend[j]
 		}
 	})
 }
@@ -259,8 +259,10 @@ func (c *coordinates) gradient(g []float64) {
 	c.rows(func() func(int) {
 		return func(j int) {
 			v := g[j*k : (j+1)*k]
-			floats.AddScaled(v, -g[split+j]/c.bend[j], c.mean[j*k:(j+1)*k])
-			floats.Mul(v, c.ratio[j*k:(j+1)*k])
+			addScaled(v, -g[split+j]/c.bend[j], c.mean[j*k:(j+1)*k])
+			for i, r := range c.ratio[j*k : (j+1)*k] {
+				v[i] *= r
+			}
 			c.solve(v)
 			g[split+j] *= c.scale[j] / math.Sqrt(c.bend[j])
 		}
@@ -321,13 +323,18 @@ func (l *linear) fit() (*solution, error) {
 // center takes from b and from W's columns what changes no probability: their means, of columns with a penalty that of what is off the
 // diagonal.
 func (l *linear) center(f *solution) {
-	floats.AddConst(-linearSum(f.b)/float64(l.k), f.b)
+	mean := linearSum(f.b) / float64(l.k)
+	for j := range f.b {
+		f.b[j] -= mean
+	}
 	if !l.full {
 		return
 	}
 	means := columnMeans(f.w, l.k, l.off > 0)
 	for i := range l.k {
-		floats.Sub(f.w[i*l.k:(i+1)*l.k], means)
+		for j, m := range means {
+			f.w[i*l.k+j] -= m
+		}
 	}
 }
 
@@ -340,20 +347,13 @@ type descent struct {
 	value                float64
 	last                 []float64 // parameters where the last leg began
 	err                  error
-	fault                any // what a pass panicked with
 }
 
 // eval computes value and gradient at x.
 func (s *descent) eval(x []float64) {
-	if s.err != nil || s.at != nil && floats.Equal(x, s.at) {
+	if s.err != nil || s.at != nil && slices.Equal(x, s.at) {
 		return
 	}
-	defer func() {
-		// The goroutine is not the caller's.
-		if s.fault = recover(); s.fault != nil {
-			s.err = errPanicked
-		}
-	}()
 	if s.at == nil {
 		n := len(x)
 		s.at, s.grad, s.theta, s.raw = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
@@ -365,6 +365,9 @@ func (s *descent) eval(x []float64) {
 	}
 	copy(s.grad, s.raw)
 	s.c.gradient(s.grad)
+	if s.last == nil && largest(s.grad) < linearLeg {
+		s.last = slices.Clone(s.theta)
+	}
 	switch l := s.l; {
 	case l.worst < math.Ln2 && l.off == 0 && l.bias == 0:
 		// Every label has more than half of the probability: so it is with all factors and biases twice as large, and more of it.
@@ -375,66 +378,45 @@ func (s *descent) eval(x []float64) {
 	}
 }
 
-var errPanicked = errors.New("a pass panicked")
-
 func (s *descent) lost(why string) error {
 	return fmt.Errorf("%s: %w in %d passes, %s: the gradient's largest element is %.2g; fit to more rows%s",
-		s.l.name, ErrNoMinimum, s.l.passes, why, floats.Norm(s.grad, math.Inf(1)), s.l.advice("OffDiagonal"))
+		s.l.name, ErrNoMinimum, s.l.passes, why, largest(s.grad), s.l.advice("OffDiagonal"))
 }
 
 // run descends until the gradient is 0, but for rounding.
 func (s *descent) run(start []float64) (*solution, error) {
 	l := s.l
 	n := l.size()
-	problem := optimize.Problem{
-		Func: func(x []float64) float64 { s.eval(x); return s.value },
-		Grad: func(g, x []float64) {
-			s.eval(x)
-			copy(g, s.grad)
-		},
-		Status: func() (optimize.Status, error) {
-			if s.err != nil {
-				return optimize.Failure, s.err
-			}
-			if s.last == nil && floats.Norm(s.grad, math.Inf(1)) < linearLeg {
-				s.last = slices.Clone(s.theta)
-			}
-			return optimize.NotTerminated, nil
-		},
-	}
+	x := make([]float64, n)
 	for before := math.Inf(1); ; {
-		r, err := optimize.Minimize(problem, make([]float64, n), &optimize.Settings{
-			GradientThreshold: linearAim, Converger: optimize.NeverTerminate{},
-			FuncEvaluations: max(1, min(linearRound, linearPasses-l.passes)),
-		}, &optimize.LBFGS{Linesearcher: &lineSearch{}, Store: pairs(n), GradStopThreshold: math.NaN()})
-		if s.err == nil && r != nil {
-			s.eval(r.X)
+		most := min(l.passes+linearRound, linearPasses)
+		m := &lbfgs{store: pairs(n)}
+		m.eval = func(x []float64) bool {
+			s.eval(x)
+			m.value, m.grad = s.value, s.grad
+			return s.err == nil && l.passes < most && largest(s.grad) > linearAim
 		}
-		if s.fault != nil {
-			panic(s.fault)
-		}
+		clear(x)
+		stuck := m.eval(x) && m.run(x)
 		if s.err != nil {
 			return nil, s.err
 		}
-		if r == nil {
-			return nil, err
-		}
-		now := floats.Norm(s.grad, math.Inf(1))
-		if now <= linearAim || err != nil && now >= before/2 || l.passes >= linearPasses {
+		now := largest(s.grad)
+		if now <= linearAim || stuck && now >= before/2 || l.passes >= linearPasses {
 			break
 		}
 		// Where no step helps any more, or many did not, coordinates of this place may.
 		before = now
-		if s.c, err = l.coordinates(slices.Clone(s.theta)); err != nil {
-			return nil, err
+		if s.c, s.err = l.coordinates(slices.Clone(s.theta)); s.err != nil {
+			return nil, s.err
 		}
 		l.passes++
 		s.at = nil
 	}
-	if floats.Norm(s.grad, math.Inf(1)) > linearEnough {
+	if largest(s.grad) > linearEnough {
 		return nil, s.lost("which are the most")
 	}
-	f := &solution{w: slices.Clone(s.theta[:n-l.k]), b: slices.Clone(s.theta[n-l.k:]), gradient: floats.Norm(s.grad, math.Inf(1))}
+	f := &solution{w: slices.Clone(s.theta[:n-l.k]), b: slices.Clone(s.theta[n-l.k:]), gradient: largest(s.grad)}
 	if err := s.runaway(start); err != nil {
 		return nil, err
 	}
@@ -448,17 +430,19 @@ func (s *descent) run(start []float64) (*solution, error) {
 func (s *descent) runaway(start []float64) error {
 	l, n := s.l, len(start)
 	way, far, g := make([]float64, n), make([]float64, n), make([]float64, n)
-	floats.SubTo(way, s.theta, s.last)
-	size := floats.Norm(way, math.Inf(1))
+	for i, v := range s.theta {
+		way[i] = v - s.last[i]
+	}
+	size := largest(way)
 	if size == 0 {
 		return nil
 	}
 	value := func(from []float64, legs float64) (f, slope float64) {
 		if s.err == nil {
-			floats.AddScaledTo(far, from, legs, way)
+			move(far, from, legs, way)
 			f, s.err = l.gradient(g, far)
 		}
-		return f, floats.Dot(g, way)
+		return f, dot(g, way)
 	}
 	step := 0.01 / size / max(l.bound, 1)
 	_, a := value(start, 0)
@@ -478,7 +462,7 @@ func (s *descent) runaway(start []float64) error {
 	for j := range k {
 		v := math.Abs(way[n-k+j])
 		if l.full {
-			v = max(v, floats.Norm(way[j*k:(j+1)*k], math.Inf(1)))
+			v = max(v, largest(way[j*k:(j+1)*k]))
 		} else {
 			v = max(v, math.Abs(way[j]))
 		}
@@ -496,21 +480,3 @@ func (s *descent) runaway(start []float64) error {
 
 // pairs returns how many steps L-BFGS keeps in mind of so many parameters: 200, or fewer where that is more than 256 MiB.
 func pairs(n int) int { return max(5, min(200, 1<<24/n)) }
-
-// lineSearch is that of Moré and Thuente, but takes values for equal that only rounding tells apart: then slopes decide.
-type lineSearch struct {
-	optimize.MoreThuente
-	first float64
-}
-
-func (s *lineSearch) Init(f, g, step float64) optimize.Operation {
-	s.first = f
-	return s.MoreThuente.Init(f, g, step)
-}
-
-func (s *lineSearch) Iterate(f, g float64) (optimize.Operation, float64, error) {
-	if math.Abs(f-s.first) <= 0x1p-50*math.Abs(s.first) {
-		f = s.first
-	}
-	return s.MoreThuente.Iterate(f, g)
-}

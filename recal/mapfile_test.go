@@ -28,7 +28,7 @@ func mapGoesTogether(m Method) (ok bool) {
 	return true
 }
 
-// mapData returns rows of every kind that some method takes: of an event, of three classes, and forecasts of a number.
+// mapData returns rows of every kind that some method takes: of an event, of three classes, and regression forecasts.
 func mapData(n int) []*metrics.Predictions {
 	rng := rand.New(rand.NewPCG(4, 4))
 	event := &metrics.Predictions{Scores: metrics.Scores{Rows: n, Classes: 1}}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/candor-go/candor/metrics"
 )
@@ -46,7 +47,8 @@ type Map interface {
 	Out(k metrics.Kind, classes int) (metrics.Kind, int, error)
 	// Apply writes to dst what the map makes of the rows of src, whose kind is k. dst has its F64 or F32 set, as many rows, and as
 	// many classes as Out says; it may be src, or share its slice if type and stride are the same. Nothing is checked of the rows: of
-	// one with NaN, and of logits with +Inf or all -Inf, all results are NaN. It panics where Out is an error.
+	// one with NaN, and of logits of classes with +Inf or all -Inf, all results are NaN. A binary task's logit +Inf is a certain event, as
+	// -Inf is an impossible one. It panics where Out is an error.
 	Apply(dst, src *metrics.Scores, k metrics.Kind)
 
 	parameters() any // what a file has of the map
@@ -83,6 +85,14 @@ func (o *Options) threads() int {
 		return 0
 	}
 	return o.Threads
+}
+
+// workers returns it where 0 has become a number.
+func (o *Options) workers() int {
+	if n := o.threads(); n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // memory returns how many bytes may be held of the rows.

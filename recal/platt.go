@@ -99,7 +99,7 @@ func (c *PlattCurve) Intervals(level float64) (a, b metrics.Interval) {
 
 func (c *PlattCurve) logits() bool { return true }
 
-func (c *PlattCurve) apply(x []float64) {
+func (c *PlattCurve) line(x []float64) {
 	if c.A == 0 {
 		for i, z := range x {
 			if z == z {
@@ -111,6 +111,10 @@ func (c *PlattCurve) apply(x []float64) {
 			x[i] = float64(c.A*z) + c.B
 		}
 	}
+}
+
+func (c *PlattCurve) apply(x []float64) {
+	c.line(x)
 	sigmoids(x)
 }
 

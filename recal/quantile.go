@@ -105,7 +105,7 @@ func (m Quantile) Fit(d Data, o *Options) (Map, error) {
 				s.fit.Classes, len(t.levels))
 		}
 	default:
-		return nil, fmt.Errorf("quantile is for forecasts of a number (kinds %v, %v and %v), and these are %v",
+		return nil, fmt.Errorf("quantile is for regression forecasts (kinds %v, %v and %v), and these are %v",
 			metrics.Normals, metrics.Quantiles, metrics.Samples, s.kind)
 	}
 	at := t.inverse(t.levels, s.kind == metrics.Normals)
@@ -549,7 +549,7 @@ func (m Quantile) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	}
 	switch {
 	case !known:
-		return nil, errors.New("its rows are no forecasts of a number")
+		return nil, errors.New("its rows are no regression forecasts")
 	case !slices.Equal(p.Levels, m.levels()):
 		return nil, errors.New("levels are not those of the method")
 	case len(p.At) != len(p.Levels) || !slices.IsSorted(p.At):

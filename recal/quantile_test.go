@@ -105,8 +105,15 @@ func TestQuantileNarrow(t *testing.T) {
 		}
 		want, got := quantileApplied(t, f, wide), quantileApplied(t, f, &narrow)
 		for j, v := range want.F64 {
-			if float32(v) != got.F32[j] {
-				t.Fatalf("%v: %v became %v", kind, v, got.F32[j])
+			if v != got.F64[j] {
+				t.Fatalf("%v: %v became %v", kind, v, got.F64[j])
+			}
+		}
+		small := metrics.Scores{F32: make([]float32, len(want.F64)), Rows: narrow.Rows, Classes: 3}
+		f.Apply(&small, &narrow.Scores, kind)
+		for j, v := range want.F64 {
+			if float32(v) != small.F32[j] {
+				t.Fatalf("%v: %v became %v", kind, v, small.F32[j])
 			}
 		}
 		// In place, as rows lie apart, and with a row that is none.

@@ -1,8 +1,6 @@
 package recal
 
 import (
-	"runtime"
-
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -14,11 +12,7 @@ func each(d Data, o *Options, newVisit func() (visit func(*metrics.Chunk))) erro
 		return err
 	}
 	defer src.Close()
-	threads := o.threads()
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	visits := make([]func(*metrics.Chunk), threads)
+	visits := make([]func(*metrics.Chunk), o.workers())
 	for i := range visits {
 		visits[i] = newVisit() // before there are goroutines, which a panic would leave behind
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // realMethods are the rows of the table for probabilities of classes, realTop what it has besides of more than two classes, and
-// realNumbers are those for forecasts of a number.
+// realNumbers are those for regression forecasts.
 var (
 	realMethods = []string{"temperature", "ets", "vector", "matrix", "histogram", "histogram(equal_mass)", "isotonic", "isotonic(interpolate)",
 		"bbq", "bbq(prune)", "platt", "platt(smoothed)", "beta"}
@@ -68,7 +68,7 @@ func TestRealSetsTable(t *testing.T) {
 		realRows(t, name, d, methods, shape, nil, []string{"nll", realZero, realOthers, "brier", "ece(bins=15)"})
 	}
 
-	realHead("set", "method", "CRPS", "WIS", "coverage of 90 %")
+	realHead("set", "method", "CRPS", "WIS", "coverage of 90%")
 	for _, s := range []struct {
 		name, path string
 		o          predictions.ForecastOptions

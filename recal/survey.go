@@ -1,7 +1,6 @@
 package recal
 
 import (
-	"fmt"
 	"math"
 	"sync"
 
@@ -15,7 +14,6 @@ type survey struct {
 	dtype  metrics.DType
 	counts []int64 // of rows, by label; nil of what has no labels
 	right  int64   // rows whose first largest score is their label's
-	sure   *int64  // the first row whose logit is +Inf, nil if none is
 }
 
 // look reads the data once, checks all rows, and says what they are.
@@ -33,9 +31,6 @@ func look(d Data, o *Options, accs ...metrics.Accumulator) (*survey, error) {
 	a := pass.Audit()
 	if a.Rows == 0 {
 		return nil, ErrNoRows
-	}
-	if s.sure != nil {
-		return nil, fmt.Errorf("recal: row %d says that class 0 is impossible (a logit of -Inf), which no map changes: leave such rows out, or give a finite logit", *s.sure)
 	}
 	s.kind, s.dtype = a.Kind, a.DType
 	s.fit.Kind, s.fit.Classes, s.fit.Weighted, s.fit.Reads = a.Kind.String(), a.Classes, a.Weighted, 1
@@ -89,18 +84,9 @@ func (s *surveyor) AddBlock(b *metrics.Block) {
 	for i, y := range b.Labels[:b.Rows] {
 		s.counts[y]++
 		s.right += int64(b.Hit[i])
-		if b.Classes == 1 && b.Kind == metrics.Logits && math.IsInf(b.Stats.Norm[i], 1) {
-			s.surely(b.Number(i))
-		}
 		if b.Stats.Label[i] == 0 && b.Stats.NLL[i] > math.MaxFloat64 {
 			s.leave(1, b.Number(i))
 		}
-	}
-}
-
-func (s *survey) surely(row int64) {
-	if s.sure == nil || row < *s.sure {
-		s.sure = &row
 	}
 }
 
@@ -115,9 +101,6 @@ func (s *survey) leave(n, first int64) {
 func (s *surveyor) Merge(a metrics.Accumulator) error {
 	o := a.(*surveyor)
 	s.leave(o.fit.LeftOut, o.fit.FirstLeftOut)
-	if o.sure != nil {
-		s.surely(*o.sure)
-	}
 	s.fit.Rows += o.fit.Rows
 	s.right += o.right
 	if s.counts == nil && o.counts != nil {

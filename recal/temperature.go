@@ -217,9 +217,6 @@ func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float6
 		}
 		for i := range n {
 			if c == 1 {
-				if k == metrics.Logits && given[i] > math.MaxFloat64 {
-					p[i] = nan
-				}
 				keepSide(&p[i], given[i], k, dst.F64 == nil)
 				continue
 			}
@@ -247,23 +244,16 @@ func keepTop(p, given []float64, narrow bool) {
 		}
 	}
 	if most >= p[top] {
-		p[top] = next(most, 2, narrow)
+		p[top] = next(most, math.Inf(1), narrow)
 	}
 }
 
 // keepSide keeps p above 1/2 if that is where it was, and at most 1/2 if not: so the decision stays.
 func keepSide(p *float64, given float64, k metrics.Kind, narrow bool) {
-	above := given > 0
-	switch k {
-	case metrics.Probs:
-		above = given > 0.5
-	case metrics.LogProbs:
-		above = kernel.Exp64(given) > 0.5
-	}
-	if above && *p <= 0.5 {
+	switch above := overHalf(given, k); {
+	case above && *p <= 0.5:
 		*p = next(0.5, 1, narrow)
-	}
-	if !above && *p > 0.5 {
+	case !above && *p > 0.5:
 		*p = 0.5
 	}
 }

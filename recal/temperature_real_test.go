@@ -3,13 +3,14 @@ package recal_test
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/recal"
 )
 
@@ -71,7 +72,7 @@ func TestTemperatureRealSets(t *testing.T) {
 	}
 }
 
-// temperatureScores returns the mean NLL, of rows where it is finite, and the ECE of what a map makes of data.
+// temperatureScores returns the mean NLL and the ECE of what a map makes of data.
 func temperatureScores(t *testing.T, m recal.Map, d recal.Data) (nll, ece float64) {
 	t.Helper()
 	src, err := d.Open()
@@ -79,25 +80,22 @@ func temperatureScores(t *testing.T, m recal.Map, d recal.Data) (nll, ece float6
 		t.Fatal(err)
 	}
 	defer src.Close()
-	all := &metrics.Predictions{Kind: metrics.Probs}
-	rows := 0.0
+	all := &metrics.Predictions{}
 	for applied := recal.Applied(m, src); ; {
 		c, err := applied.Next()
-		if err != nil {
+		if err == io.EOF {
 			break
+		} else if err != nil {
+			t.Fatal(err)
 		}
-		all.F32, all.Labels = append(all.F32, c.F32...), append(all.Labels, c.Labels...)
-		all.Rows, all.Classes = all.Rows+c.Rows, c.Classes
+		all.F64, all.Labels = append(all.F64, c.F64...), append(all.Labels, c.Labels...)
+		all.Kind, all.Rows, all.Classes = c.Kind, all.Rows+c.Rows, c.Classes
 	}
-	for i, y := range all.Labels {
-		if p := float64(all.F32[i*all.Classes+int(y)]); p > 0 {
-			nll -= math.Log(p)
-			rows++
-		}
-	}
-	ece, err = calib.ECE(all, nil)
-	if err != nil {
+	if nll, err = score.NLL(nil, all, nil); err != nil {
 		t.Fatal(err)
 	}
-	return nll / rows, ece
+	if ece, err = calib.ECE(all, nil); err != nil {
+		t.Fatal(err)
+	}
+	return nll, ece
 }

@@ -804,7 +804,7 @@ func TestTemperatureFaults(t *testing.T) {
 		src := metrics.Scores{F64: []float64{1, math.NaN(), inf, -inf}, Rows: 4, Classes: 1}
 		dst := metrics.Scores{F64: make([]float64, 4), Rows: 4, Classes: 1}
 		m.Apply(&dst, &src, metrics.Logits)
-		if v := dst.F64; v[0] != v[0] || v[1] == v[1] || v[2] == v[2] || v[3] != v[3] {
+		if v := dst.F64; v[0] != v[0] || v[1] == v[1] || v[2] <= v[0] || v[3] != v[3] {
 			t.Error(v)
 		}
 	}
@@ -895,7 +895,7 @@ func TestTemperatureInterval(t *testing.T) {
 	}
 }
 
-// TestTemperatureCoverage: of 500 sets with T = 2 some 90 % have it in their interval of that level.
+// TestTemperatureCoverage: of 500 sets with T = 2 some 90% have it in their interval of that level.
 func TestTemperatureCoverage(t *testing.T) {
 	sets := check.Size(150, 500, 500)
 	in := 0

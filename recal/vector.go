@@ -137,11 +137,25 @@ const applyBytes = 1 << 19
 func (m *linearMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(m.Out, dst, src, k)
 	c := src.Classes
+	m.scores(src, k, 0, src.Rows, func(y []float64, lo, hi int) {
+		kernel.SoftmaxF64(y, c, y, hi-lo, c, c)
+		store(dst, y, lo, hi)
+	})
+}
+
+// logitsOf writes W z + b.
+func (m *linearMap) logitsOf(dst []float64, src *metrics.Scores, k metrics.Kind, from, to int) {
+	m.scores(src, k, from, to, func(y []float64, lo, hi int) { copy(dst[(lo-from)*src.Classes:], y) })
+}
+
+// scores hands W z + b of some rows at a time to f, -Inf of a class without probability.
+func (m *linearMap) scores(src *metrics.Scores, k metrics.Kind, from, to int, f func(y []float64, lo, hi int)) {
+	c := src.Classes
 	step := max(1, min(linearRows, applyBytes/(8*c)))
 	z, y := make([]float64, step*c), make([]float64, step*c)
 	var zeros []int32
-	for lo := 0; lo < src.Rows; lo += step {
-		hi := min(lo+step, src.Rows)
+	for lo := from; lo < to; lo += step {
+		hi := min(lo+step, to)
 		n := hi - lo
 		logits(z, src, k, lo, hi)
 		zeros = zeros[:0]
@@ -167,7 +181,6 @@ func (m *linearMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 		for _, i := range zeros {
 			y[i] = math.Inf(-1)
 		}
-		kernel.SoftmaxF64(y, c, y, n, c, c)
-		store(dst, y, lo, hi)
+		f(y[:n*c], lo, hi)
 	}
 }

@@ -65,8 +65,8 @@ func pool(bins []calib.Bin) calib.Bin {
 		if b.Count > 0 {
 			p.Count += b.Count
 			p.Weight += b.Weight
-			conf += b.Weight * b.Confidence
-			freq += b.Weight * b.Frequency
+			conf += float64(b.Weight * b.Confidence)
+			freq += float64(b.Weight * b.Frequency)
 		}
 	}
 	p.Confidence, p.Frequency = conf/p.Weight, freq/p.Weight

@@ -12,6 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/metrics/regress"
 )
 
 // Schema names the layout of a document.
@@ -48,12 +49,14 @@ type Curve struct {
 
 // Input says what was evaluated.
 type Input struct {
+	Task          string // as --task says it: of scores of two columns, which are one of (N,), "binary"
 	Rows, Dropped int64
-	Classes       int       // 2 for a binary task; 0 if there are none
-	Draws         int       // a row, of samples and log-likelihoods
-	Levels        []float64 // of a row's quantiles
-	Members       int       // of an ensemble
-	Out           int64     // out-of-distribution rows
+	Classes       int         // 2 for a binary task; 0 if there are none
+	Draws         int         // a row, of samples and log-likelihoods
+	Levels        []float64   // of a row's quantiles
+	Law           regress.Law // of means and standard deviations
+	Members       int         // of an ensemble
+	Out           int64       // out-of-distribution rows
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
@@ -64,7 +67,7 @@ type Input struct {
 // InputOf says what an evaluation has seen.
 func InputOf(e *eval.Evaluation) Input {
 	a := &e.Audit
-	i := Input{Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
+	i := Input{Law: e.Spec.Law, Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
 		Kind: a.Kind.String(), Weighted: a.Weighted, Decided: a.Decided, Scored: a.Scored}
 	if e.Spec.Members > 0 {
 		i.Kind = e.Given.String()
@@ -73,6 +76,16 @@ func InputOf(e *eval.Evaluation) Input {
 		i.Classes, i.Binary = max(2, e.Spec.Classes), e.Spec.Classes == 1
 	} else if i.Levels = e.Spec.Levels; e.Spec.Kind != metrics.Normals && i.Levels == nil {
 		i.Draws = e.Spec.Classes
+	}
+	switch {
+	case i.Members > 0:
+		i.Task = "ensemble"
+	case i.Binary:
+		i.Task = "binary"
+	case i.Classes > 0:
+		i.Task = "classification"
+	default:
+		i.Task = map[metrics.Kind]string{metrics.Normals: "regression", metrics.Quantiles: "quantiles", metrics.Samples: "samples", metrics.LogLiks: "loglik"}[e.Spec.Kind]
 	}
 	return i
 }
@@ -93,11 +106,20 @@ type Metric struct {
 
 }
 
+// dropLogits is what a warning about logits that may be probabilities ends in.
+const dropLogits = "drop --input logits"
+
+// DoubtsLogits tells whether a warning is about logits that may be probabilities.
+func DoubtsLogits(warning string) bool { return strings.HasSuffix(warning, dropLogits) }
+
 // New makes the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
 	d := &Document{
 		Input: InputOf(e), State: e.SHA256(), Warnings: a.Warnings(), level: e.Spec.Level, shape: e.Spec.Shape(), weighted: a.Weighted,
+	}
+	if names := e.KeepsRows(); names != "" {
+		d.Warnings = append(d.Warnings, "there is no state: "+names+" keep every row")
 	}
 	for _, w := range e.Out.Warnings() {
 		d.Warnings = append(d.Warnings, "out-of-distribution: "+w)
@@ -140,8 +162,12 @@ func New(e *eval.Evaluation) *Document {
 		return e.Value(m[0])
 	}
 	d.judged = e.Judge()
-	if e.ProbableLogits() {
-		d.Warnings = append(d.Warnings, "every logit lies in [0, 1]: if these are probabilities, drop --input logits")
+	switch most, ok := e.ProbableLogits(); {
+	case ok && d.Input.Binary:
+		d.Warnings = append(d.Warnings, "every logit lies in [0, 1]: if these are probabilities, such as what a sigmoid gives, "+dropLogits)
+	case ok:
+		d.Warnings = append(d.Warnings, fmt.Sprintf("no class is given more than %s, the most that logits in [0, 1] give one of %d: if these are what a "+
+			"sigmoid gives, pass the logits before it; if they are probabilities, "+dropLogits, percent(most), d.Input.Classes))
 	}
 	if e.Loss.InfiniteRows() > 0 {
 		d.Warnings = append(d.Warnings, "nll is infinite: "+get("nll").Reason)
@@ -262,7 +288,7 @@ func (d *Document) MarshalJSON() ([]byte, error) {
 // object is the document without the name of its layout.
 func (d *Document) object() object {
 	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
-		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}}
+		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}, {"task", d.Input.Task}}
 	switch {
 	case d.Input.Draws > 0:
 		in[1] = field{"draws", d.Input.Draws}
@@ -270,6 +296,9 @@ func (d *Document) object() object {
 		in[1] = field{"levels", d.Input.Levels}
 	case d.Input.Classes == 0:
 		in = slices.Delete(in, 1, 2)
+	}
+	if d.shape.Kind == metrics.Normals {
+		in = append(in, field{"distribution", d.Input.Law.String()})
 	}
 	if d.Input.Members > 0 {
 		in = append(in, field{"members", d.Input.Members})
@@ -318,7 +347,11 @@ func (d *Document) object() object {
 		}
 		o = append(o, field{"groups", l})
 	}
-	return append(o, field{"state", object{{"sha256", d.State}}}, field{"warnings", warnings})
+	state := field{"state", object{{"sha256", d.State}}}
+	if d.State == "" {
+		state.value = nil
+	}
+	return append(o, state, field{"warnings", warnings})
 }
 
 // objects returns metrics by their keys.
@@ -406,8 +439,10 @@ func (d *Document) Verdict() string {
 		shape = rows + " x " + countOf(int64(d.Input.Draws), "draw")
 	case d.shape.Kind == metrics.Quantiles:
 		shape = rows + " x " + countOf(int64(len(d.Input.Levels)), "quantile")
-	case d.shape.Kind == metrics.Normals:
+	case d.shape.Kind == metrics.Normals && d.Input.Law == regress.NormalLaw:
 		shape = rows
+	case d.shape.Kind == metrics.Normals:
+		shape = rows + ", " + d.Input.Law.Name() + " distributions"
 	}
 	if d.Input.Members > 0 {
 		shape += ", " + countOf(int64(d.Input.Members), "member")
@@ -493,36 +528,31 @@ func (d *Document) spread() string {
 	}
 	s := fmt.Sprintf(" Off by %s (RMSE), says %s: ", short(off.Value.Value), short(says.Value.Value))
 	// The errors are 1 - rce times as large as stated.
-	i := rce.Interval
-	if math.IsNaN(i.Low) {
+	if !rce.hasInterval() {
 		return s + "too few rows to judge."
 	}
+	// A few large errors own RMSE; the mean of (e/sd)^2 and the intervals ask every row. The three are judged together.
+	z, c := d.Find("zms"), d.Find("coverage_90")
+	clear := eval.Holm([]float64{d.chance(rce, 0), d.chance(z, 1), d.chance(c, 0.9)})
 	words := [3]string{"underconfident", "", "overconfident"}
 	side := 0
 	switch {
-	case i.High < 0:
+	case clear[0] && rce.Value.Value < 0:
 		s, side = s+fmt.Sprintf("errors are %.3g%% larger than stated: ", -100*rce.Value.Value), 1
-	case i.Low > 0:
+	case clear[0]:
 		s, side = s+fmt.Sprintf("errors are %.3g%% smaller than stated: ", 100*rce.Value.Value), -1
 	}
-	// A few large errors own RMSE; the mean of (e/sd)^2 and the intervals ask every row.
 	against, other := "", 0
-	if z := d.Find("zms"); z != nil && z.hasInterval() {
-		switch {
-		case z.Interval.Low > 1:
-			against, other = fmt.Sprintf("the mean of (error/sd)^2 is %s, above 1", short(z.Value.Value)), 1
-		case z.Interval.High < 1:
-			against, other = fmt.Sprintf("the mean of (error/sd)^2 is %s, below 1", short(z.Value.Value)), -1
+	switch {
+	case clear[2]: // no single row can move it
+		against, other = fmt.Sprintf("the 90%% intervals hold %s %s", percent(c.Value.Value), ends(c.Interval)), 1
+		if c.Value.Value > 0.9 {
+			other = -1
 		}
-	}
-	if c := d.Find("coverage_90"); c != nil && c.hasInterval() {
-		// Of the two this is the one that no single row can move.
-		switch {
-		case c.Interval.High < 0.9:
-			against, other = fmt.Sprintf("the 90%% intervals hold %s %s", percent(c.Value.Value), ends(c.Interval)), 1
-		case c.Interval.Low > 0.9:
-			against, other = fmt.Sprintf("the 90%% intervals hold %s %s", percent(c.Value.Value), ends(c.Interval)), -1
-		}
+	case clear[1] && z.Value.Value > 1:
+		against, other = fmt.Sprintf("the mean of (error/sd)^2 is %s, above 1", short(z.Value.Value)), 1
+	case clear[1]:
+		against, other = fmt.Sprintf("the mean of (error/sd)^2 is %s, below 1", short(z.Value.Value)), -1
 	}
 	switch {
 	case side == 0 && other == 0:
@@ -533,6 +563,14 @@ func (d *Document) spread() string {
 		return s + fmt.Sprintf("%s, but %s: %s for most rows.", words[1+side], against, words[1+other])
 	}
 	return s + words[1+side] + "."
+}
+
+// chance is eval.ChanceOf of an answer, NaN where it is missing.
+func (d *Document) chance(m *Metric, want float64) float64 {
+	if m == nil {
+		return math.NaN()
+	}
+	return eval.ChanceOf(&m.Value, d.level, want)
 }
 
 // holds says whether the 90% interval of quantiles holds as much as it says, and that of samples as much as samples of the right law would.

@@ -65,7 +65,7 @@ func ExampleDocument() {
 	fmt.Println(report.Wrap("lines of few words", 8))
 	// Output:
 	// 4 rows, binary: mean prediction 50.0%, event rate 25.0% [4.6, 69.9]: no overall miscalibration seen at this N.
-	// | Metric | Value | 95 % interval | What it says |
+	// | Metric | Value | 95% interval | What it says |
 	// | --- | --- | --- | --- |
 	// | accuracy | 0.75000 | [0.30064, 0.95441] | share of rows whose most probable class is the true one |
 	// | ece(bins=2) | 0.25000 | [0, 0.73445] | expected calibration error: mean gap between confidence and accuracy, by bins (here ece_positive); floor 0.19947, p 0.29 |

@@ -112,23 +112,33 @@ func TestForecastVerdict(t *testing.T) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
 		}
 	}
-	// Ends at 0 and at 0.9 are in the interval.
+	// The end at 0.9 is in the interval.
 	d, q := forecastDocument(t, normalsOf(600, 2, 1), "rmse,sharpness_root,rce"), forecastDocument(t, quantilesOf(400, 40), "default")
 	for _, c := range []struct {
-		low, high    float64
-		spread, hold string
+		low, high float64
+		hold      string
 	}{
-		{math.NaN(), math.NaN(), "too few rows to judge", ""}, {0, 0.9, "no overall miscalibration", "no miscalibration of them"}, {-1, 0, "no overall miscalibration", "too narrow"},
-		{-1, -1e-300, "overconfident", "too narrow"}, {1e-300, 0.9, "underconfident", "no miscalibration of them"}, {0.9, 1, "underconfident", "no miscalibration of them"},
-		{math.Nextafter(0.9, 1), 1, "underconfident", "too wide"}, {0.5, math.Nextafter(0.9, 0), "underconfident", "too narrow"},
+		{math.NaN(), math.NaN(), ""}, {0, 0.9, "no miscalibration of them"}, {-1, 0, "too narrow"}, {0.9, 1, "no miscalibration of them"},
+		{math.Nextafter(0.9, 1), 1, "too wide"}, {0.5, math.Nextafter(0.9, 0), "too narrow"},
 	} {
-		d.Find("rce").Interval = metrics.Interval{Low: c.low, High: c.high}
 		q.Find("coverage_90").Interval = metrics.Interval{Low: c.low, High: c.high}
-		if got := d.Verdict(); !strings.Contains(got, c.spread) {
-			t.Errorf("[%v, %v]: %s, want %q", c.low, c.high, got, c.spread)
-		}
 		if got := q.Verdict(); !strings.Contains(got, c.hold) || c.hold == "" && strings.Contains(got, "hold") {
 			t.Errorf("[%v, %v]: %s, want %q", c.low, c.high, got, c.hold)
+		}
+	}
+	// At 4% the mean is beyond chance a little farther out than where its interval excludes 0.
+	for _, c := range []struct {
+		value, low, high float64
+		want             string
+	}{
+		{-1, math.NaN(), math.NaN(), "too few rows to judge"}, {-1, -2, 1e-9, "no overall miscalibration"}, {-1, -2, -1e-9, "no overall miscalibration"},
+		{-1, -1.94, -0.06, "overconfident"}, {0.5, 0.04, 0.96, "underconfident"}, {0.5, 0.01, 0.99, "no overall miscalibration"},
+		{0.5, 0.5, 0.5, "underconfident"}, {0, 0, 0, "no overall miscalibration"},
+	} {
+		m := d.Find("rce")
+		m.Value.Value, m.Interval = c.value, metrics.Interval{Low: c.low, High: c.high}
+		if got := d.Verdict(); !strings.Contains(got, c.want) {
+			t.Errorf("%v [%v, %v]: %s, want %q", c.value, c.low, c.high, got, c.want)
 		}
 	}
 }
@@ -168,8 +178,8 @@ func TestForecastDocumentShape(t *testing.T) {
 		p     *metrics.Predictions
 		input string
 	}{
-		{normalsOf(60, 1, 1), `{"rows":60,"dtype":"float64","kind":"normal","dropped":0,"binary":false,"weighted":false}`},
-		{quantilesOf(60, 7), `{"rows":60,"levels":[0.05,0.5,0.95],"dtype":"float64","kind":"quantiles","dropped":0,"binary":false,"weighted":false}`},
+		{normalsOf(60, 1, 1), `{"rows":60,"dtype":"float64","kind":"normal","dropped":0,"binary":false,"weighted":false,"task":"regression","distribution":"normal"}`},
+		{quantilesOf(60, 7), `{"rows":60,"levels":[0.05,0.5,0.95],"dtype":"float64","kind":"quantiles","dropped":0,"binary":false,"weighted":false,"task":"quantiles"}`},
 	} {
 		columns := []string{"model", "a \"quoted\" column"}
 		d := grouped(t, c.p, "all", 4, columns, func(i int) []string { return []string{fmt.Sprintf("m%d", i/2), []string{"x,y", "<ü>"}[i%2]} })

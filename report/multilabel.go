@@ -48,7 +48,7 @@ const fewLabels = 256
 func NewMultilabel(e *eval.Multilabel) *Multilabel {
 	a := &e.Audit
 	m := &Multilabel{e: e, Labels: e.Labels, Warnings: a.Warnings(), each: make([]label, e.Labels),
-		Input: Input{Rows: a.Rows, Dropped: a.Dropped, DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted}}
+		Input: Input{Task: "multilabel", Rows: a.Rows, Dropped: a.Dropped, DType: a.DType.String(), Kind: a.Kind.String(), Weighted: a.Weighted}}
 	if e.Labels <= fewLabels {
 		m.documents = make([]*Document, e.Labels)
 	}
@@ -317,7 +317,7 @@ func (m *Multilabel) WriteJSON(w io.Writer) error {
 		warnings = []string{}
 	}
 	in := object{{"rows", m.Input.Rows}, {"labels", m.Labels}, {"dtype", m.Input.DType}, {"kind", m.Input.Kind},
-		{"dropped", m.Input.Dropped}, {"weighted", m.Input.Weighted}}
+		{"dropped", m.Input.Dropped}, {"weighted", m.Input.Weighted}, {"task", m.Input.Task}}
 	head := object{{"schema", Schema}, {"input", in}, {"verdict", m.Verdict()}, {"metrics", m.averages()}}
 	tail := object{{"state", object{{"sha256", m.State}}}, {"warnings", warnings}}
 	b := bufio.NewWriter(w)

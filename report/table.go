@@ -134,7 +134,7 @@ func (d *Document) plain(w io.Writer, width int) error {
 }
 
 func (d *Document) levelText() string {
-	return strconv.FormatFloat(math.Round(1e8*d.level)/1e6, 'f', -1, 64) + " % interval"
+	return strconv.FormatFloat(math.Round(1e8*d.level)/1e6, 'f', -1, 64) + "% interval"
 }
 
 // namesake says which metric ece is where its event depends on the predictions, "" for other metrics.

@@ -77,7 +77,7 @@ func TestBadFiles(t *testing.T) {
 		{"missing", nil, labels, []string{"x.npy: no such file", "check the name"}},
 		{"no labels", good, nil, []string{"y.npy: no such file", "check the name"}},
 		{"three axes", npy(t, []int64{10, 10, 4}, f32(s.probs)), labels, []string{"x.npy: scores have 3 axes, shape (10, 10, 4)", "a vector (N,) or a matrix (N, K)"}},
-		{"whole numbers", npy(t, []int64{100, 4}, ints), labels, []string{"x.npy: scores are int64", "--labels", "save the model's probabilities"}},
+		{"whole numbers", npy(t, []int64{100, 4}, ints), labels, []string{"x.npy: scores are int64", "save the model's probabilities"}},
 		{"no rows", npy(t, []int64{0, 4}, []float32{}), labels, []string{"x.npy: no rows", "given any data?"}},
 		{"no classes", npy(t, []int64{100, 0}, []float32{}), labels, []string{"x.npy: no classes", "a matrix (N, K)"}},
 		{"complex", raw(header("'<c8'", "(100, 4)"), make([]byte, 3200)), labels, []string{"x.npy: scores are complex numbers", "a.real"}},

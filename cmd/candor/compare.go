@@ -31,13 +31,14 @@ func compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B [C...]",
 		Short: "Compare sets of predictions of the same rows",
-		Long: `Evaluate several sets of predictions against the same labels, and print them side by side: a row a metric, a column a
-set. Each argument is one file as candor eval takes it, with the same rows and classes; the flags hold for all of them.
+		Long: `Evaluate several sets of predictions against the same labels, and print them side by side: one row per metric, one
+column per set. Each argument is one file as candor eval takes it, with the same rows and classes; the flags apply to
+all of them.
 
-A star marks the best value of a metric for which lower or higher is better. Intervals are each set's own: they say
-nothing of the difference of two sets, whose rows are the same. Of forecasts of a number (--task regression, quantiles,
-samples) the test of Diebold and Mariano says that of the first set and each other one: rows are then in the order of
-time, and forecasts are made --horizon steps ahead.`,
+A star marks the best value of a metric for which lower or higher is better. Each interval is about one set alone: it
+says nothing about the difference of two sets, as their rows are the same. For regression forecasts (--task regression,
+quantiles, samples) the Diebold-Mariano test compares the first set with each other one. Rows must then be in time order,
+and forecasts are --horizon steps ahead.`,
 		Example: `  candor compare a.npy b.npy --labels labels.npy
   candor compare a.npy b.npy --labels labels.npy --metrics nll,brier,ece --format markdown
   candor compare before.npz after.npz --input logits --json
@@ -80,7 +81,7 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 		return usage("--horizon is %d; it is a positive number of steps", f.horizon)
 	}
 	if len(f.columns.groups) > 0 {
-		return usage("--group is for candor eval; sets are compared on all rows")
+		return usage("--group is for candor eval: sets are compared on all rows; leave it out")
 	}
 	if len(f.decisions)+len(f.scores) > 0 {
 		return usage("--decisions and --confidence-scores belong to one set; evaluate each by candor eval")
@@ -91,16 +92,16 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	}{{"--labels", f.labels}, {"--weights", f.weights}} {
 		switch {
 		case len(l.files) > 1:
-			return usage("%s names %d files; all sets have the same", l.flag, len(l.files))
+			return usage("%s names %d files, and all sets have the same; name one", l.flag, len(l.files))
 		case f.files.once(l.files...) != "":
-			return usage("%s %s: it is read once for each set, and %s only once; name a file", l.flag, l.files[0], f.files.once(l.files...))
+			return about(usage("%s %s: it is read once for each set, and %s only once; name a file", l.flag, l.files[0], f.files.once(l.files...)), f.files.once(l.files...))
 		}
 	}
 	if name, n := f.files.twice(paths); n > 1 {
-		return usage("%s is named %d times; it is read once", name, n)
+		return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
 	}
 	if once := f.files.once(f.ood...); once != "" {
-		return usage("--ood: it is read once for each set, and %s only once; name a file", once)
+		return about(usage("--ood: it is read once for each set, and %s only once; name a file", once), once)
 	}
 	if err := f.plot.checkFile("", "", append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
 		return err
@@ -119,10 +120,13 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 		if err != nil {
 			return err
 		}
+		if err := j.together(sets[:i+1]...); err != nil {
+			return err
+		}
 		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows {
-			return badData(fmt.Errorf("%s has %s rows that can be used and %s has %s: "+
-				"sets are compared on the same rows; leave those that one cannot use out of all of them",
-				f.files.call(paths[0]), report.Count(a.Rows), f.files.call(path), report.Count(b.Rows)))
+			return badAt(place{File: f.files.call(path), Remedy: "leave those that one cannot use out of all of them"},
+				"%s has %s rows that can be used and %s has %s: sets are compared on the same rows",
+				f.files.call(paths[0]), report.Count(a.Rows), f.files.call(path), report.Count(b.Rows))
 		}
 	}
 	names := f.files.setNames(paths)
@@ -141,11 +145,11 @@ func alike(a, b string, first, other predictions.Info) error {
 	if first.Classes == other.Classes && first.Rows == other.Rows {
 		return nil
 	}
-	what := "rows: are they of the same data?"
+	what, remedy := "rows", "name sets of the same data"
 	if first.Classes != other.Classes {
-		what = "classes: sets of the same shape are compared"
+		what, remedy = "classes", "name sets of the same shape"
 	}
-	return badData(fmt.Errorf("%s is %s and %s is %s; they differ in %s", a, first.Shape, b, other.Shape, what))
+	return badAt(place{File: b, Remedy: remedy}, "%s is %s and %s is %s, so they differ in %s", a, first.Shape, b, other.Shape, what)
 }
 
 // setNames makes names of paths: the file's, without extension, and as many of its folders as keep names apart. A file
@@ -269,5 +273,5 @@ func (f *compareRun) show(c *cobra.Command, names []string, sets []*eval.Evaluat
 
 // percent writes a level with the digits that it has.
 func percent(level float64) string {
-	return strconv.FormatFloat(math.Round(1e8*level)/1e6, 'f', -1, 64) + " %"
+	return strconv.FormatFloat(math.Round(1e8*level)/1e6, 'f', -1, 64) + "%"
 }

@@ -105,7 +105,7 @@ func TestCompare(t *testing.T) {
 		if len(better) > 0 {
 			t.Errorf("the table does not have %v:\n%s", better, table)
 		}
-		if !strings.Contains(table, "90 % intervals of each set") {
+		if !strings.Contains(table, "90% intervals of each set") {
 			t.Errorf("the level of intervals is not said:\n%s", table)
 		}
 
@@ -180,11 +180,11 @@ func TestCompareRefuses(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{x, four, "--labels", y}, []string{"x.npy is (50, 3) and ", "four.npy is (50, 4); they differ in classes"}},
+		{[]string{x, four, "--labels", y}, []string{"x.npy is (50, 3) and ", "four.npy is (50, 4), so they differ in classes"}},
 		{[]string{x, x, four, "--labels", y}, []string{"four.npy is (50, 4)"}},
-		{[]string{x, vector, "--labels", y}, []string{"x.npy is (50, 3) and ", "vector.npy is (50,); they differ in classes"}},
+		{[]string{x, vector, "--labels", y}, []string{"x.npy is (50, 3) and ", "vector.npy is (50,), so they differ in classes"}},
 		{[]string{x, short, "--labels", y}, []string{"50 labels for the 49 rows of ", "short.npy"}},
-		{[]string{full, d.put("other.npz", z)}, []string{"full.npz is (50, 3) and ", "other.npz is (40, 3); they differ in rows: are they of the same data?"}},
+		{[]string{full, d.put("other.npz", z)}, []string{"full.npz is (50, 3) and ", "other.npz is (40, 3), so they differ in rows; name sets of the same data"}},
 		{[]string{x, hole, "--labels", y}, []string{"hole.npy: row 7, column 1: score is NaN"}},
 		{[]string{x, hole, "--labels", y, "--on-invalid", "drop"}, []string{"x.npy has 50 rows that can be used and ", "hole.npy has 49", "out of all of them"}},
 		{[]string{x, d.at("none.npy"), "--labels", y}, []string{"none.npy: no such file"}},

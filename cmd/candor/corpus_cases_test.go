@@ -184,10 +184,11 @@ func corpusFlags(c *corpus) {
 
 // optionValues are numbers for the options that take one.
 var optionValues = map[string]string{"bins": "7", "k": "2", "threshold": "0.03", "replicates": "20", "draws": "100", "folds": "3", "truncation": "0.1", "thresholds": "9",
-	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8"}
+	"fraction": "0.2", "most": "5", "within": "0.4", "found": "0.8", "p": "2", "level": "0.8", "clip": "0.01", "r_eff": "0.4", "groups": "4", "span": "0.7", "delta": "0.01", "max_fpr": "0.3"}
 
 // optionsOf are the metrics of such predictions, but those that are before the first, with each of their options.
-func optionsOf(first string, of eval.Spec) string {
+// What is exact keeps every row, and so there is no state beside it: exact says which are wanted.
+func optionsOf(first string, of eval.Spec, exact bool) string {
 	var names []string
 	began := first == ""
 	for _, d := range eval.Descriptors() {
@@ -203,14 +204,14 @@ func optionsOf(first string, of eval.Spec) string {
 			for _, v := range values {
 				option := strings.TrimSuffix(name+"="+v, "=")
 				// Some options are of other predictions, and some go with another one.
-				for _, more := range []string{"", "thresholds=9", "by=class"} {
+				for _, more := range []string{"", "thresholds=9", "by=class", "clip=0.01", "smoother=loess"} {
 					m := drawn(d.Name, d.Options, append([]string{option}, strings.Fields(more)...)...)
 					l, err := eval.ParseMetrics(m, of.Shape())
 					if err == nil {
 						of.Metrics = l
 						_, err = eval.New(of)
 					}
-					if name != "" && err == nil {
+					if name != "" && err == nil && (option == "exact") == exact {
 						names = append(names, m)
 						break
 					}
@@ -225,7 +226,8 @@ func optionsOf(first string, of eval.Spec) string {
 func corpusOptions(c *corpus) {
 	for _, k := range []int{1, 3} {
 		s := exactProbs(16, 151, k)
-		c.eval(fmt.Sprint(k), with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--metrics", optionsOf("accuracy", eval.Spec{Classes: k}))...)
+		c.eval(fmt.Sprint(k), with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--metrics", optionsOf("accuracy", eval.Spec{Classes: k}, false))...)
+		c.eval(fmt.Sprintf("%d/exact", k), with(c.put(fmt.Sprint(k), s, "probs", "float32"), "--metrics", optionsOf("", eval.Spec{Classes: k}, true))...)
 	}
 	// Where rows are that are quite sure, these have no value.
 	var l []string
@@ -257,7 +259,7 @@ func corpusOOD(c *corpus) {
 			args := with(c.put(kind+dtype, s, kind, dtype), "--ood", c.d.put(kind+dtype+"-o.npy", stored(c.t, dtype, o.shape(), o.probs)))
 			list := "ood_auroc,ood_fpr95,ood_auprc_in,ood_auprc_out,ood_auroc(score=entropy)"
 			if dtype == "float32" {
-				list = optionsOf("ood_auroc", eval.Spec{Classes: 4, Out: true}) + ",ood_auroc"
+				list = optionsOf("ood_auroc", eval.Spec{Classes: 4, Out: true}, false) + ",ood_auroc"
 			}
 			c.stated(kind+"/"+dtype, with(args, "--metrics", list)...)
 		}
@@ -317,7 +319,7 @@ func corpusEnsemble(c *corpus) {
 				_, list, _ := strings.Cut(allOf(spec.Shape()), ",mutual_information")
 				list = "default" + list
 				if of.classes == 5 && dtype == "float32" {
-					list += "," + optionsOf("mutual_information", spec)
+					list += "," + optionsOf("mutual_information", spec, false)
 				}
 				c.eval(fmt.Sprintf("%d/%s/%s", of.classes, kind, dtype), with(args, "--metrics", list)...)
 			}
@@ -355,10 +357,15 @@ func corpusForecasts(c *corpus) {
 	}
 	table := c.d.put("normals.csv", f.csv())
 	spec := eval.Spec{Classes: 3, Kind: metrics.Normals}
-	list := allOf(spec.Shape()) + "," + optionsOf("", spec)
+	list := allOf(spec.Shape()) + "," + optionsOf("", spec, false)
 	named := []string{"--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--metrics", list}
 	c.eval("regression/table", with(named, table)...)
 	c.eval("regression/weights", with(named, table, "--weights", "w", "--group", "site,kind")...)
+	for i, law := range []string{"laplace", "logistic", "t(df=2.5)", "t(df=30)"} {
+		args := slices.Clone(named)
+		args[slices.Index(args, "--std")] = []string{"--std", "--scale"}[i%2]
+		c.eval("regression/"+law, with(args, table, "--distribution", law)...)
+	}
 	errors := exactNormals(41, 260)
 	for _, r := range errors.rows {
 		r[0] = r[2] - r[0]
@@ -377,7 +384,7 @@ func corpusForecasts(c *corpus) {
 	q := exactQuantiles(43, 260)
 	k := len(q.names) - 1
 	spec = eval.Spec{Classes: k, Kind: metrics.Quantiles, Levels: []float64{0.05, 0.25, 0.4, 0.5, 0.6, 0.75, 0.95}}
-	list = allOf(spec.Shape()) + "," + optionsOf("", spec)
+	list = allOf(spec.Shape()) + "," + optionsOf("", spec, false)
 	c.eval("quantiles/table", c.d.put("q.csv", q.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y", "--group", "site", "--metrics", list)
 	var x, y []float64
 	for _, r := range q.rows {
@@ -399,7 +406,7 @@ func corpusSamples(c *corpus) {
 		for _, dtype := range dtypes[:3] {
 			list := allOf(spec.Shape())
 			if dtype == "float64" {
-				list += "," + optionsOf("", spec)
+				list += "," + optionsOf("", spec, false)
 			}
 			c.eval(fmt.Sprintf("%d/%s", of.draws, dtype), c.d.put(dtype+".npy", stored(c.t, dtype, []int64{int64(of.rows), int64(of.draws)}, x)), "--task", "samples", "--labels", labels,
 				"--seed", "2", "--metrics", list)
@@ -413,7 +420,7 @@ func corpusLogLiks(c *corpus) {
 		spec := eval.Spec{Classes: of.draws, Kind: metrics.LogLiks}
 		for _, dtype := range dtypes[:3] {
 			x := stored(c.t, dtype, []int64{int64(of.rows), int64(of.draws)}, exactLogLiks(uint64(of.draws), of.rows, of.draws))
-			c.eval(fmt.Sprintf("%d/%s", of.draws, dtype), c.d.put(dtype+".npy", x), "--task", "loglik", "--metrics", allOf(spec.Shape())+","+optionsOf("", spec))
+			c.eval(fmt.Sprintf("%d/%s", of.draws, dtype), c.d.put(dtype+".npy", x), "--task", "loglik", "--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
 		}
 	}
 }
@@ -525,6 +532,7 @@ func corpusCompare(c *corpus) {
 	for _, h := range []string{"1", "4"} {
 		c.compared("regression/"+h, c.d.put("f.csv", f.csv()), c.d.put("g.csv", g.csv()), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y", "--horizon", h, "--metrics", "nll,crps,rmse")
 	}
+	c.compared("regression/laplace", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--mean", "mu", "--scale", "sigma", "--observed", "y", "--distribution", "laplace", "--metrics", "nll,crps,rmse")
 	c.compared("regression/errors", c.d.at("f.csv"), c.d.at("g.csv"), "--task", "regression", "--error", "mu", "--std", "sigma")
 	q := exactQuantiles(77, 200)
 	c.compared("quantiles", c.d.put("q.csv", q.csv()), c.d.put("r.csv", q.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y")
@@ -564,6 +572,7 @@ func corpusScore(c *corpus) {
 	c.scored("renormalize", with(c.put("r", exactProbs(82, 90, 3).each(func(p float64) float64 { return p / 4 }), "probs", "float32"), "--renormalize")...)
 	f, q := exactNormals(83, 90), exactQuantiles(84, 90)
 	c.scored("regression", c.d.put("f.csv", f.csv()), "--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y")
+	c.scored("logistic", c.d.put("f.csv", f.csv()), "--task", "regression", "--mean", "mu", "--scale", "sigma", "--observed", "y", "--distribution", "logistic")
 	c.scored("errors", c.d.put("f.csv", f.csv()), "--task", "regression", "--error", "mu", "--std", "sigma")
 	c.scored("quantiles", c.d.put("q.csv", q.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y")
 	x, y := exactSamples(85, 90, 9)
@@ -613,6 +622,15 @@ func corpusRecal(c *corpus) {
 		for _, m := range of.methods {
 			c.recalibrated(name+"/"+m, m, args[1:3], append(args[:1:1], args[3:]...)...)
 		}
+	}
+	two := c.put("two", exactLogits(94, 300, 2, 0), "logits", "float32")
+	c.recalibrated("two/platt", "platt", two[1:3], with(append(two[:1:1], two[3:]...), "--event", "0")...)
+	for _, as := range []string{"probs", "logits", "logprobs"} {
+		c.run("two/"+as, func() []corpusLine {
+			out := c.d.at("applied.npy")
+			c.candor("recal", "apply", c.d.at("map.json"), two[0], "--input", "logits", "--event", "0", "--as", as, "--output", out)
+			return array(c.d.read(out))
+		})
 	}
 	s := exactLogits(91, 400, 3, 0)
 	args := c.put("weights", s, "logits", "float32")

@@ -32,26 +32,10 @@ var corpusFile = filepath.Join("testdata", "corpus.txt")
 
 // corpusHead is how it begins.
 const corpusHead = `# What candor answers to the data and command lines of corpus_cases_test.go, on every CPU and in every build: TestCorpus.
-# A line is a case, a key, and what the document or the written file has there, to the last bit; of states the SHA-256. Where ~ stands
-# before the key numbers agree to 1e-10, relative to themselves, and have 12 digits here, so that this file is the same whichever CPU
-# has written it. Of a list of more than 5 there are four places, evenly apart, and their number; of an array of more than 8 rows eight.
-# An answer without low and high has no interval, and one without exact=false is exact. go generate ./cmd/candor writes this file.
+# A line is a case, a key, and what the document or the written file has there, to the last bit; of states the SHA-256. Of a
+# list of more than 5 there are four places, evenly apart, and their number; of an array of more than 8 rows eight. An answer without
+# low and high has no interval, and one without exact=false is exact. go generate ./cmd/candor writes this file.
 `
-
-// corpusLoose are the answers that may differ in last bits, by their cases and keys. All others are of exact sums and of functions
-// that are defined bit for bit. pit_p, rank_p, the quantile of simultaneous intervals, and the test of Diebold and Mariano come from gamma
-// and beta functions of gonum, ece_p, the floor's quantile and the p of every ece from sines of package math, whose last bits depend on whether the CPU or the compiler
-// fuses multiply-adds; the fits of vector and matrix scaling from gonum's dot products, which each architecture adds up in its own
-// order, and so do the rows after them.
-var corpusLoose = regexp.MustCompile(`^recal/.*/(vector|matrix)\b|^compare/.* tests\[|[ .]((ece|pit|rank)_p|ece_floor_q95|mce|ece\w*\(norm=max\))(\(|$)`)
-
-// corpusTolerance is by how much their numbers may differ, relative to themselves, as the project promises. The largest difference seen
-// between amd64 with and without assembly, at GOAMD64=v3, 386, arm64 and CPUs without FMA is 1.4e-12, in matrix scaling of 10 classes.
-const corpusTolerance = 1e-10
-
-// corpusVanish are fields that measure how far from 0 a sum of many terms is that vanishes where a fit ends: by what they may differ in
-// all. Their terms are of order 1; the largest difference seen is 2e-16.
-var corpusVanish = map[string]float64{"gradient": 1e-14}
 
 // corpus runs command lines and holds what they say to the file.
 type corpus struct {
@@ -64,8 +48,6 @@ type corpus struct {
 	want   map[string][]corpusLine // by case
 	seen   map[string]bool         // what the cases have reached: see corpusReach
 	part   bool                    // -run has left some out
-
-	farthest float64 // largest relative difference of such numbers
 }
 
 // corpusLine is what a case says at a key: fields, NAME=VALUE or VALUE.
@@ -113,7 +95,6 @@ func TestCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("the largest relative difference of numbers that may differ is %.2g", c.farthest)
 }
 
 // expect reads what is expected.
@@ -140,10 +121,6 @@ func (c *corpus) run(name string, say func() []corpusLine) {
 		}
 		c.seen["case "+c.name] = true
 		got := say()
-		for i := range got {
-			got[i].loosen(c.name)
-		}
-		got = slices.DeleteFunc(got, func(l corpusLine) bool { return len(l.fields) == 0 })
 		for _, l := range got {
 			fmt.Fprintln(&c.file, c.name, l.key, strings.Join(l.fields, " "))
 		}
@@ -152,35 +129,6 @@ func (c *corpus) run(name string, say func() []corpusLine) {
 		}
 	})
 	c.part = c.part || !c.seen["case "+c.group+"/"+name]
-}
-
-// loosen marks a line whose numbers may differ, and rounds them. Hashes of such numbers say nothing.
-func (l *corpusLine) loosen(name string) {
-	loose := corpusLoose.MatchString(name + " " + l.key)
-	for i, f := range l.fields {
-		if p, ok := strings.CutPrefix(f, "p="); ok && !loose {
-			if v, err := strconv.ParseFloat(p, 64); err == nil {
-				l.fields[i] = "p=" + strconv.FormatFloat(v, 'g', 12, 64)
-			}
-		}
-	}
-	if !loose {
-		return
-	}
-	l.key = "~" + l.key
-	l.fields = slices.DeleteFunc(l.fields, func(f string) bool { return strings.HasPrefix(f, "sha256") })
-	for i, f := range l.fields {
-		name, number := split(f)
-		if v, err := strconv.ParseFloat(number, 64); err == nil && strings.ContainsAny(number, ".e") {
-			l.fields[i] = name + strconv.FormatFloat(v, 'g', 12, 64)
-		}
-	}
-}
-
-// split returns what is before a field's value, and that.
-func split(field string) (name, value string) {
-	i := strings.IndexByte(field, '=') + 1
-	return field[:i], field[i:]
 }
 
 // compare tells where lines are not what is expected.
@@ -197,7 +145,7 @@ func (c *corpus) compare(got, want []corpusLine) {
 			c.t.Fatalf("line %d is %v, expected %v", i+1, got[i], want[i:min(i+1, len(want))])
 		}
 		for j, f := range got[i].fields {
-			if w := want[i].fields[j]; f != w && !((got[i].key[0] == '~' || strings.HasPrefix(w, "p=")) && c.near(f, w)) {
+			if w := want[i].fields[j]; f != w {
 				wrong = append(wrong, fmt.Sprintf("%s: got %s, expected %s", got[i].key, f, w))
 			}
 		}
@@ -208,23 +156,6 @@ func (c *corpus) compare(got, want []corpusLine) {
 	if len(wrong) > 0 {
 		c.t.Error(strings.Join(wrong, "\n"))
 	}
-}
-
-// near tells whether fields that are not the same digits are numbers as near as they have to be.
-func (c *corpus) near(got, want string) bool {
-	name, g := split(got)
-	other, w := split(want)
-	x, err := strconv.ParseFloat(g, 64)
-	y, not := strconv.ParseFloat(w, 64)
-	if name != other || err != nil || not != nil {
-		return false
-	}
-	if most := corpusVanish[strings.TrimSuffix(name, "=")]; most > 0 {
-		return math.Abs(x-y) <= most
-	}
-	off := math.Abs(x-y) / math.Abs(y)
-	c.farthest = max(c.farthest, off)
-	return off <= corpusTolerance
 }
 
 // candor runs a command line that has to succeed, and returns what it prints.

@@ -41,7 +41,7 @@ func curvePicture(kind string, e *eval.Evaluation, d *report.Document) picture.D
 		area, _ := o.AUROC()
 		fpr, _ := o.FPRAt(0.95)
 		c.Title = "Out-of-distribution rows found by their doubt"
-		c.Subtitle = fmt.Sprintf("%s rows and %s out-of-distribution ones, by 1 - the top probability.\nAUROC %s; false positive rate where 95 %% are found %s",
+		c.Subtitle = fmt.Sprintf("%s rows and %s out-of-distribution ones, by 1 - the top probability.\nAUROC %s; false positive rate where 95%% are found %s",
 			report.Count(e.Audit.Rows), report.Count(e.Out.Rows), value(area), value(fpr))
 		c.X, c.Y = "share of the own rows refused", "share of the out-of-distribution rows found"
 		roc(c, o.ROC(mostPoints))
@@ -73,7 +73,11 @@ func riskCoverage(c *picture.Curves, e *eval.Evaluation) {
 	c.X, c.Y, c.Fit = "coverage: share of rows that are kept, most confident first", "share of errors among them", true
 	x, y := coordinates(r.RiskCoverage(mostPoints))
 	wrong := 1 - e.Loss.Accuracy()
-	c.Curves = []picture.Curve{{Name: "by confidence", X: x, Y: y}}
+	order := "by confidence"
+	if e.Spec.Scored {
+		order = "by the caller's scores"
+	}
+	c.Curves = []picture.Curve{{Name: order, X: x, Y: y}}
 	var bx, by []float64
 	for i := range 201 {
 		at := float64(i) / 200

@@ -55,19 +55,27 @@ func TestDecisionDocument(t *testing.T) {
 	}
 	for key, m := range plain.Metrics {
 		name, _, _ := strings.Cut(key, "(")
-		ofOrder := strings.HasPrefix(eval.Describe(name).Options, "event=")
+		ofOrder, ranked := strings.HasPrefix(eval.Describe(name).Options, "event="), false
 		switch name {
-		case "calibration_auc", "aurc", "eaurc", "augrc", "ece_sweep", "ece_equal_mass", "oracle_accuracy", "abstain_precision", "abstain_recall",
-			"retention_accuracy", "retention_nll":
+		case "ece_sweep", "ece_equal_mass":
 			ofOrder = true
+		case "calibration_auc", "aurc", "eaurc", "augrc", "oracle_accuracy", "abstain_precision", "abstain_recall", "retention_accuracy", "retention_nll":
+			ofOrder, ranked = true, true
 		}
 		ofDecision := ofOrder || key == "accuracy" || key == "balanced_accuracy" || key == "confidence" || key == "overconfidence"
 		ofBins := strings.Contains(m.Text, "top label;")
-		if got := decided.Metrics[key]; (got.Value == m.Value) == (ofDecision || ofBins) || (got.Text != m.Text) != (ofDecision || ofBins) {
+		// A p-value may be 0 of both.
+		if got := decided.Metrics[key]; (got.Value == m.Value && !(strings.HasSuffix(name, "_p") && m.Value == 0.0)) == (ofDecision || ofBins) || (got.Text != m.Text) != (ofDecision || ofBins) {
 			t.Errorf("with decisions %s is %v, without %v: %s", key, got.Value, m.Value, got.Text)
 		}
+		if ranked {
+			if got := scored.Metrics[key]; got.Value == nil || got.Value == m.Value || got.Text != m.Text+"; in the order of the caller's confidence scores" {
+				t.Errorf("with confidence scores %s is %+v, without %v", key, got, m.Value)
+			}
+			continue
+		}
 		if ofOrder {
-			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "the scores themselves make it, not bins, and the caller's confidence scores") {
+			if got := scored.Metrics[key]; got.Value != nil || got.Low != nil || got.Text != m.Text || !strings.Contains(got.Reason, "it judges the probabilities themselves, and the caller's confidence scores are none") {
 				t.Errorf("with confidence scores %s is %+v", key, got)
 			}
 			continue

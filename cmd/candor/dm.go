@@ -39,6 +39,9 @@ func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 	seen := map[string]bool{}
 	of := func(name string) (metrics.RowMetric, error) {
 		loss, err := regress.RowsOf(name, e.Spec.Kind, e.Spec.Levels)
+		if err == nil && e.Spec.Kind == metrics.Normals {
+			loss, err = regress.RowsOfLaw(name, e.Spec.Law)
+		}
 		if errors.Is(err, metrics.ErrNoRows) {
 			loss, err = score.RowsOf(name, e.Spec.Kind, e.Spec.Classes)
 		}
@@ -84,7 +87,7 @@ func (f *compareRun) rowLosses(c *cobra.Command, j *job, e *eval.Evaluation, pat
 	l.begin()
 	pass := metrics.NewPass(&j.pass, l)
 	err = func() error {
-		defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+		defer progress(c.ErrOrStderr(), r, r.Info().Bytes, "reading")()
 		return pass.AddSource(r)
 	}()
 	if err != nil {
@@ -167,7 +170,7 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 		}
 	}
 	if need := 8 * rows * int64(2*len(losses)+4); need > j.memory/2 {
-		return nil, fmt.Sprintf("there is no Diebold-Mariano test: the losses of %s rows take %d MiB; raise --max-memory to %d MiB, or name fewer metrics",
+		return nil, fmt.Sprintf("there is no Diebold-Mariano test: the losses of %s rows take %d MiB; pass --max-memory %dMiB, or name fewer metrics",
 			report.Count(rows), need>>20+1, need>>19+1), nil
 	}
 	if once := f.files.once(paths...); once != "" {
@@ -184,8 +187,9 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 		}
 		for r, v := range first.seen {
 			if w := other.seen; w != nil && v == v && w[r] == w[r] && v != w[r] {
-				return nil, "", badData(fmt.Errorf("in row %d %v was observed by %s, and %v by %s: sets are compared on the same rows, in the same order",
-					r, v, f.files.call(paths[0]), w[r], f.files.call(paths[i])))
+				row, b := int64(r), f.files.call(paths[i])
+				return nil, "", badAt(place{File: b, Row: &row, Value: w[r], Remedy: "name sets of the same rows, in the same order"},
+					"in row %d %v was observed by %s, and %v by %s", r, v, f.files.call(paths[0]), w[r], b)
 			}
 		}
 		for k, m := range losses {

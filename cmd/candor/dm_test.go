@@ -37,7 +37,7 @@ func TestDieboldMarianoSays(t *testing.T) {
 	dir := t.TempDir()
 	a, b, w := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv"), "weight"
 	text := [2]string{"observed,mean,sd,weight\n", "observed,mean,sd,weight\n"}
-	for i := range 8 { // errors of 1 and of 1.1 to 1.8 in turn with 0.9: better at 60 %, not at 99.9 %
+	for i := range 8 { // errors of 1 and of 1.1 to 1.8 in turn with 0.9: better at 60%, not at 99.9%
 		text[0] += "1,0,1,2\n"
 		text[1] += fmt.Sprintf("1,%g,1,2\n", 1-[]float64{0.9, 1.2 + float64(i)/10}[i%2])
 	}

@@ -336,7 +336,11 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 		}
 		switch s["by"] {
 		case nil:
-			if len(s) < strings.Count(d.Options, ",")+1 {
+			options := strings.Count(d.Options, ",") + 1
+			if strings.Contains(d.Options, "exact") {
+				options-- // it stands in the key
+			}
+			if len(s) < options {
 				t.Errorf("%s: spec is %v", key, s)
 			}
 		case "class":
@@ -364,6 +368,8 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 	formula := d.Formula
 	if own := map[string]string{"mce": "max", "rmsce": "l2", "rmsce_debiased": "l2"}[name]; s["norm"] != own && !(own == "" && s["norm"] == "l1") {
 		formula = map[any]string{"l2": "sqrt(", "max": "max_bins |mean p - mean y|"}[s["norm"]]
+	} else if s["variance"] == "kumar" {
+		formula = "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - ybar_b (1 - ybar_b)/(n_b - 1)))), ybar_b = mean y, n_b >= 2"
 	} else if s["as_coded"] == true {
 		formula = "sum_bins q_1b/sum q_1 |"
 	} else if _, classes := s["threshold"]; classes {
@@ -383,7 +389,10 @@ func checkSpec(t *testing.T, key string, m map[string]any, one, decided bool) {
 			t.Errorf("%s: closed is %v: %s", key, s["closed"], text)
 		}
 	case "adaptive":
-		want = append(want, fmt.Sprintf("; %v bins of equal mass; equal scores never divided", bins))
+		want = append(want, fmt.Sprintf("; %[1]v bins of equal mass: bin j begins with all rows of the score of rank round(j*N/%[1]v), from 0, halves to even; ", bins))
+		if s["ties"] != "together, in the higher bin" {
+			t.Errorf("%s: ties are %v", key, s["ties"])
+		}
 	default:
 		t.Errorf("%s: binning is %v", key, s["binning"])
 	}

@@ -42,7 +42,6 @@ type evalFlags struct {
 	bfloat16        bool
 	scaled          bool // evaluate after temperature scaling too
 	strict          bool // the command has neither --on-invalid nor --renormalize
-	columnsStay     bool // two columns are two classes
 	unobserved      bool // forecasts are not judged, and what was observed may be missing
 	columns         columnFlags
 	files           sources
@@ -64,46 +63,51 @@ func evalCommand() *cobra.Command {
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
-for P(y = 1), as float16, float32, float64 or bfloat16; or tables and arrays of forecasts of a
-number. Several files are shards, taken in natural order. "-" is standard input. A pipe, such as the
-/dev/fd/63 of a shell, is read once, as standard input is; --name says what messages call it. Without
-a file a small real sample is evaluated.
+for P(y = 1), as float16, float32, float64 or bfloat16; or tables and arrays of regression
+forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
+says; --task classification keeps two classes. Several files are shards, taken in natural order.
+"-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input;
+--name says what messages call it. Without a file a small real sample is evaluated.
 
-Labels are whole numbers from 0 to K-1, one a row, from --labels or from an array "labels" of the
+Labels are whole numbers from 0 to K-1, one per row, from --labels or from an array "labels" in the
 .npz. An array of an .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
 
-With --task ensemble the files are the members, each (N, K) or (N,), or one array of them all,
-(M, N, K); metrics are of the mean of their probabilities, and of what they disagree about. With
---task multilabel the columns are independent labels, each with a probability of its own, and
---labels a 0 or 1 for each, (N, K): a document a label, and their averages. With --task loglik a row
-is the log-likelihoods under M draws of a model's parameters, (N, M), without labels: WAIC and
-leaving rows out. --input dirichlet takes the parameters of a Dirichlet distribution a row. --ood
-are the same model's scores of rows from elsewhere, which its doubt should tell from the others.
+With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members,
+(M, N, K). Metrics are computed on the mean of their probabilities, and on how much they disagree.
+With --task multilabel the columns are independent labels, each with its own probability, and
+--labels has a 0 or 1 for each, (N, K); there is a document for each label, and their averages.
+With --task loglik a row has the log-likelihoods under M draws of a model's parameters, (N, M),
+without labels, for WAIC and leave-one-out estimates. --input dirichlet takes the parameters of a
+Dirichlet distribution per row. --ood names the same model's scores of out-of-distribution rows,
+which its doubt should tell from the others.
 
-Forecasts of a number are evaluated by what was observed: --task regression takes a mean and a
-standard deviation a row, quantiles the quantiles, samples M samples. Their files are tables, .csv,
-.tsv, .txt, also .gz and .zst, whose first line has the names of the columns: mean, sd and observed,
-or what --mean, --std and --observed say; for quantiles --quantile-prefix q, if they are named q0.05
-and so on. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with --levels, or
-(N, M), and --labels are the numbers that were observed. --group COLUMN evaluates besides the groups
-of rows that have the same value there.
+Regression forecasts are compared with observed values. --task regression takes a mean and a
+standard deviation per row, quantiles takes quantiles, and samples takes M samples. Their files are
+tables (.csv, .tsv, .txt, also .gz and .zst) whose first line names the columns: mean, sd and
+observed, or what --mean, --std and --observed say; for quantiles named q0.05 and so on,
+--quantile-prefix q. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with
+--levels, or (N, M), and --labels are the observed numbers.
+--distribution says that a mean and a standard deviation are those of a Laplace, logistic or
+Student's t distribution instead of a normal one; nll, crps, coverage and everything else that takes
+quantiles follow it. --scale COLUMN is its scale parameter, instead of the standard deviation.
 
-A row's decision is its most probable class, the first of equals: of (N,) class 1 where p > 1/2.
-What was decided need not be that: with --decisions accuracy, confidence and the
-top label's bins are those of the decisions and of their probabilities. --confidence-scores are
-scores of the caller's own by which rows are binned; what is compared in a bin stays the
-probability.
+A row's decision is its most probable class, the first one if several are equal; for (N,) it is
+class 1 if p > 1/2. If other decisions were made, pass them by --decisions: accuracy, confidence and
+the top label's bins then use the decisions and their probabilities. --confidence-scores are your
+own scores, higher for surer rows: rows are binned by them, and rejection and ranking metrics
+(calibration_auc, aurc, retention_accuracy and the like) take rows in their order; within a bin the
+probabilities are still what is compared.
 
---group tells every metric by groups of rows too, of equal values in a column: of a table, an array of
-each .npz or a file of whole numbers or text, one a row. Each group keeps a state of its own beside
---max-memory, up to 1,000 of them; --fail-if and --plot are of all rows.
+--group also gives every metric for each group of rows that have the same value in a column of a
+table, in an array of each .npz, or in a file of whole numbers or text, one per row. Each of up to
+1,000 groups keeps its own state, on top of --max-memory. --fail-if and --plot use all rows.
 
-The default metrics are few; --metrics all gives the rest, and a metric that --fail-if names is
-evaluated unasked. 'candor metrics' lists them, 'candor score' writes those of each row.
+The default set of metrics is small. --metrics all gives the rest, and a metric that --fail-if names
+is always evaluated. 'candor metrics' lists them; 'candor score' writes the values of each row.
 
-Nothing is guessed and no row is left out in silence: scores are probabilities unless --input says
-otherwise, and rows that cannot be are an error, unless --on-invalid drop leaves them out and counts
-them.
+Nothing is guessed and no row is silently left out. Scores are probabilities unless --input says
+otherwise. Rows that cannot be probabilities are an error, unless --on-invalid drop leaves them out
+and counts them.
 
 ` + likeHelp + `.`,
 		Example: `  candor eval
@@ -123,6 +127,7 @@ them.
   candor eval model-1.npy model-2.npy --labels labels.npy --task ensemble --metrics average_kl
   candor eval forecast.csv --task regression --mean mu --std sigma --observed y --group site
   candor eval forecast.npz --task regression --plot pit.png --plot-kind pit
+  candor eval forecast.csv --task regression --mean mu --scale sigma --observed y --distribution laplace
   candor eval quantiles.csv --task quantiles --quantile-prefix q --observed y --metrics default,crps
   candor eval quantiles.npy --labels obs.npy --task quantiles --levels 0.05,0.5,0.95
   candor eval draws.npy --labels obs.npy --task samples --fail-if 'crps_fair>2'
@@ -143,9 +148,10 @@ them.
 }
 
 // likeHelp says what --like changes.
-const likeHelp = `--like SYSTEM makes metrics those of another system. Metrics over bins are ece, ece_positive,
-ece_top_label, ece_floor, ece_floor_q95, ece_p, detectable_gap, mce, rmsce, rmsce_debiased and
-ece_bayes_*. What is not listed stays as it is, and options of a metric go before those of a system.
+const likeHelp = `--like SYSTEM computes metrics as another system does. Metrics over bins are ece, ece_positive,
+ece_top_label, ece_floor, ece_floor_q95, ece_p, detectable_gap, mce, rmsce, rmsce_debiased,
+ece_unweighted and ece_bayes_*. What is not listed stays the same, and a metric's own options
+take precedence.
 
   um            uncertainty_metrics (numpy)
     over bins     30 bins, [a,b); p = 0 is dropped; p = 1 has a bin of its own
@@ -164,28 +170,28 @@ ece_bayes_*. What is not listed stays as it is, and options of a metric go befor
   blog          "Metrics for uncertainty estimation"
     over bins     15 edges, so 14 bins, (a,b]; p = 0 has a bin of its own
 
-All systems but torchmetrics bin the top label's score in a binary task too, unless a metric's name
-says another; so ece_equal_mass and ece_sweep do. ece_equal_mass, sce, ace and tace have the system's
-number of bins. --bins N replaces it everywhere`
+All systems except torchmetrics bin the top label's score in a binary task too, also in
+ece_equal_mass and ece_sweep, unless a metric's name says otherwise. ece_equal_mass, sce, ace and
+tace have the system's number of bins. --bins N replaces it everywhere`
 
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of what was observed: one for all rows, or one a shard, in the same order")
+	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed numbers: one for all rows, or one per shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
-	fl.StringVar(&f.task, "task", "", "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said; multilabel, ensemble, regression, quantiles, samples, loglik")
+	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik")
 	fl.IntVar(&f.event, "event", 1, "`CLASS`, 0 or 1, that is the event of a binary task whose scores have a column for each")
-	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0, if it is not said, of (M, N, K), 1 of (N, M, K)")
+	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 for (M, N, K), 1 for (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
-	fl.StringVar(&f.like, "like", "", "metrics as another `SYSTEM` has them: um, tfp, torchmetrics, guo, blog; 'candor eval --help' lists what changes")
-	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; with --like the system's, if it is not said")
+	fl.StringVar(&f.like, "like", "", "compute metrics as another `SYSTEM` does: um, tfp, torchmetrics, guo, blog; 'candor eval --help' lists what changes")
+	fl.IntVar(&f.bins, "bins", calib.DefaultBins, "`NUMBER` of equal-width bins; the default with --like is the system's")
 	fl.Float64Var(&f.level, "confidence", metrics.DefaultLevel, "`LEVEL` of intervals")
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` that random numbers start from: those of corp_*, eaurc, augrc, ece_bayes_*, spce")
 	fl.StringSliceVar(&f.weights, "weights", nil, "`FILE` of row weights, or the column of a table that has them")
-	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the classes that were decided for, where they are not the most probable ones")
-	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned, where these are not their probabilities")
+	fl.StringSliceVar(&f.decisions, "decisions", nil, "`FILE` of the classes that were chosen, if these are not the most probable ones")
+	fl.StringSliceVar(&f.scores, "confidence-scores", nil, "`FILE` of the scores by which rows are binned and ranked, if these are not their probabilities")
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
-	fl.BoolVar(&f.scaled, "temperature-scaled", false, "evaluate after temperature scaling too, cross-fitted: temperature, and NLL, Brier score and ECE with it")
+	fl.BoolVar(&f.scaled, "temperature-scaled", false, "also evaluate after temperature scaling, cross-fitted: temperature, NLL, Brier score and ECE")
 	f.columns.flags(c)
 	f.files.flags(c)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
@@ -218,12 +224,12 @@ func (f *evalFlags) flags(c *cobra.Command) {
 
 // limits are the flags of what may be used up.
 func (f *evalFlags) limits(c *cobra.Command) {
-	c.Flags().IntVar(&f.threads, "threads", 0, "`NUMBER` of threads; 0 is one a core")
+	c.Flags().IntVar(&f.threads, "threads", 0, "`NUMBER` of threads; 0 is one per core")
 	memoryFlag(c, &f.maxMemory)
 }
 
 func memoryFlag(c *cobra.Command, size *string) {
-	c.Flags().StringVar(size, "max-memory", "256MiB", "`SIZE` of memory to stay within, as 256MiB or 1GB")
+	c.Flags().StringVar(size, "max-memory", "256MiB", "`SIZE` of memory to stay within, such as 256MiB or 1GB")
 }
 
 // job is what the flags ask for, as far as it is known before a file is opened.
@@ -234,6 +240,29 @@ type job struct {
 	memory int64
 	also   func(of eval.Shape) string // metrics that are wanted besides those that --metrics lists
 	groups *eval.Groups               // what --group made of the last files
+	passes *passes                    // of files that are read several times
+}
+
+// entryMemory is what the entries of all classes may take of the memory: two fifths of what there is beside the program. Another two are
+// for a state, which is about as long, and for two threads that sort a class each.
+func entryMemory(memory int64) int64 { return (memory - fixedMemory) / 5 * 2 }
+
+// forEntries says what to pass for entries to have so much memory.
+func forEntries(size int64) string {
+	const most = 1 << 58
+	return fmt.Sprintf("pass --max-memory %dMiB", (fixedMemory+5*(min(size, most)/2+1))>>20+1)
+}
+
+// together refuses sets whose entries do not fit side by side.
+func (j *job) together(sets ...*eval.Evaluation) error {
+	all := int64(0)
+	for _, e := range sets {
+		all += e.EntryBytes()
+	}
+	if all > j.spec.Memory {
+		return usage("the scores of all classes of %d sets take %s bytes: %s, or leave metrics out that are adaptive or have average=", len(sets), report.Count(all), forEntries(all))
+	}
+	return nil
 }
 
 // job reads the flags; c is their command.
@@ -255,7 +284,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		return nil, usage("--ood: those rows have no weights, and scores of both are put in one order; leave --weights out")
 	}
 	if f.renormalize && kind != metrics.Probs {
-		return nil, usage("--renormalize is for --input probs: rows of %s are normalised as they are", kind)
+		return nil, usage("--renormalize is for --input probs, and %s need no such thing; leave it out", kind)
 	}
 	if f.firstRow < 0 || f.firstRow > maxFirstRow {
 		return nil, usage("--first-row is %d; it is a number from 0 to %d", f.firstRow, int64(maxFirstRow))
@@ -273,7 +302,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		j.read.Labels, j.read.Observed = nil, f.labels
 	case "loglik":
 		if len(f.labels) > 0 {
-			return nil, usage("--labels: a table of log-likelihoods has none, for each is that of the row's own observation")
+			return nil, usage("--labels: a table of log-likelihoods has none, for each is that of the row's own observation; leave it out")
 		}
 	case "ensemble":
 		if f.memberAxis != 0 && f.memberAxis != 1 {
@@ -282,9 +311,12 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 		j.read.MemberAxis = f.memberAxis
 	}
 	if f.task != "ensemble" && c.Flags().Changed("member-axis") {
-		return nil, usage("--member-axis is for --task ensemble")
+		return nil, usage("--member-axis is for --task ensemble; leave it out, or pass that too")
 	}
 	if err := f.columns.check(f); err != nil {
+		return nil, err
+	}
+	if j.spec.Law, err = f.columns.law(); err != nil {
 		return nil, err
 	}
 	if _, ofNumbers := numbers[f.task]; ofNumbers || f.task == "ensemble" || f.task == "multilabel" {
@@ -295,12 +327,12 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 			{"--renormalize", f.renormalize && f.task != "ensemble"}, {"--bins", ofNumbers && c.Flags().Changed("bins")},
 			{"--like", ofNumbers && f.like != ""}} {
 			if l.set {
-				return nil, usage("%s does not go with --task %s", l.flag, f.task)
+				return nil, usage("%s does not go with --task %s; leave it out", l.flag, f.task)
 			}
 		}
 	}
 	j.spec.Decided, j.spec.Scored = len(f.decisions) > 0, len(f.scores) > 0
-	j.spec.Memory = j.memory / 8 // of which two threads and a state being written have copies
+	j.spec.Memory = entryMemory(j.memory)
 	j.pass.Threads, j.read.Buffers, j.read.BufferBytes, err = plan(j.pass.Threads, j.memory, j.spec.Decided || j.spec.Scored)
 	return &j, err
 }
@@ -339,7 +371,13 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if err != nil {
 		return nil, usage("%v", err)
 	}
-	e.Threads = f.threads
+	e.Threads, e.Remedy = f.threads, forEntries
+	if err := e.CheckRows(info.Rows); err != nil {
+		return nil, usage("%v", err)
+	}
+	if names := e.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
+		return nil, usage("--group: metrics %s keep every row, which is not done by groups; leave exact or --group out", names)
+	}
 	if err := ready(e, info); err != nil {
 		return nil, err
 	}
@@ -349,9 +387,13 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		pass.Threads = min(pass.Threads, 2)
 	}
 	err = func() error {
-		defer progress(c.ErrOrStderr(), r, info.Bytes)()
+		defer progress(c.ErrOrStderr(), r, info.Bytes, j.passes.next())()
 		return add(e, &pass)
 	}()
+	var room *eval.RoomError
+	if errors.As(err, &room) {
+		return nil, usage("%v", room)
+	}
 	if err != nil {
 		return nil, badData(f.locate(err, r, paths))
 	}
@@ -378,10 +420,10 @@ func (f *evalFlags) eventOf(c *cobra.Command) (predictions.Event, error) {
 	_, ofNumbers := numbers[f.task]
 	switch {
 	case said && (ofNumbers || f.task == "classification" || f.task == "multilabel" || f.input == metrics.Dirichlet.String()):
-		return 0, usage("--event is for binary tasks whose scores have two columns")
+		return 0, usage("--event is for binary tasks whose scores have two columns; leave it out")
 	case f.event != 0 && f.event != 1:
 		return 0, usage("--event is %d; it is 0 or 1, the class whose probability is judged", f.event)
-	case ofNumbers || f.columnsStay || f.task == "classification" || f.task == "multilabel":
+	case ofNumbers || f.task == "classification" || f.task == "multilabel":
 		return predictions.NoEvent, nil
 	case f.event == 0:
 		return predictions.Class0, nil
@@ -393,15 +435,13 @@ func (f *evalFlags) eventOf(c *cobra.Command) (predictions.Event, error) {
 func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info) error {
 	switch {
 	case f.input == metrics.Dirichlet.String() && info.Classes == 1:
-		return usage("--input dirichlet takes the parameters of all classes, (N, K) with K at least 2; these are %s", info.Shape)
-	case f.task == "binary" && info.Classes == 2:
-		return usage("--task binary takes one score a row here, (N,) or (N, 1); these are %s: save column 1", info.Shape)
+		return usage("--input dirichlet takes the parameters of all classes, and these are %s; save those of both classes, (N, 2)", info.Shape)
 	case f.task == "binary" && info.Classes != 1:
-		return usage("--task binary takes one score a row, (N,) or (N, 1), or two, (N, 2); these are %s", info.Shape)
+		return usage("--task binary takes one score a row, (N,) or (N, 1), or two, (N, 2), and these are %s; leave it out, or pass --task multilabel for independent labels", info.Shape)
 	case f.task == "classification" && info.Classes == 1:
-		return usage("--task classification takes a score for each class, (N, K); these are %s", info.Shape)
+		return usage("--task classification takes a score for each class, (N, K), and these are %s; leave it out", info.Shape)
 	case c.Flags().Changed("event") && !info.Pairs:
-		return usage("--event is for scores of two columns, (N, 2), of which it names one; these are %s", info.Shape)
+		return usage("--event is for scores of two columns, (N, 2), of which it names one, and these are %s; leave it out", info.Shape)
 	}
 	return nil
 }
@@ -459,6 +499,7 @@ func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metric
 			return src.within(err)
 		}
 		j.groups, *e = g, *g.Whole()
+		e.Remedy = forEntries
 		return nil
 	}
 }
@@ -497,10 +538,11 @@ func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *m
 	}
 	defer r.Close()
 	if i := r.Info(); i.Classes != e.Spec.Classes {
-		return badData(fmt.Errorf("--ood: these scores are %s, and those of the predictions have %d classes; both are of one model", i.Shape, max(2, e.Spec.Classes)))
+		return badAt(place{File: f.files.calls(f.ood), Remedy: "both are of one model: name its scores of other rows"},
+			"--ood: these scores are %s, and those of the predictions have %d classes", i.Shape, max(2, e.Spec.Classes))
 	}
 	err = func() error {
-		defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+		defer progress(c.ErrOrStderr(), r, r.Info().Bytes, "reading")()
 		return e.AddOut(r, pass)
 	}()
 	if err != nil {
@@ -571,7 +613,13 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
-	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, _ predictions.Info) error {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8)) // of what answers and states take too
+	twoColumns := false
+	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
+		twoColumns = i.Pairs
+		if names := e.KeepsRows(); names != "" && f.state != "" {
+			return usage("--state: metrics %s keep every row and are in no state; leave exact or --state out", names)
+		}
 		if err := f.plot.ready(e); err != nil {
 			return err
 		}
@@ -592,11 +640,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.state != "" {
-		b, err := stateOf(e, j.groups)
-		if err != nil {
-			return err
-		}
-		if err := writeFile(f.state, b); err != nil {
+		if err := writeTo(f.state, stateOf(e, j.groups)); err != nil {
 			return err
 		}
 	}
@@ -606,6 +650,9 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	}
 	if files != nil {
 		next = "Next: candor eval YOUR.npy --labels LABELS.npy (--input logits if they are; candor eval --help)"
+	}
+	if twoColumns && !c.Flags().Changed("event") {
+		next = "Two columns are a binary task: P(y = 1) is column 1. --event 0 takes column 0, --task classification keeps two classes. " + next
 	}
 	return f.output.write(c, e, j.groups, next)
 }
@@ -617,7 +664,7 @@ var sampleFiles fs.FS = sample.Files
 func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 	if f.like != "" {
 		if s.Base, err = calib.Like(f.like); err != nil {
-			return s, usage("--like: %q is none of um, tfp, torchmetrics, guo, blog", f.like)
+			return s, usage("--like is %q; it is um, tfp, torchmetrics, guo or blog", f.like)
 		}
 		if f.like == "um" || f.like == "tfp" {
 			s.Brier = score.BrierMinusOne
@@ -631,7 +678,7 @@ func (f *evalFlags) spec(bins bool) (s eval.Spec, err error) {
 		s.Base.Bins = f.bins
 	}
 	if err := s.Base.Validate(); err != nil {
-		return s, usage("--bins: %s", strings.TrimPrefix(err.Error(), "calib: "))
+		return s, usage("--bins: %v", errors.New(strings.TrimPrefix(err.Error(), "calib: ")))
 	}
 	if !(f.level > 0 && f.level < 1) {
 		return s, usage("--confidence is %v; it lies between 0 and 1, as 0.95", f.level)
@@ -674,7 +721,7 @@ var numbers = map[string]metrics.Kind{"regression": metrics.Normals, "quantiles"
 func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 	if k, ok := numbers[f.task]; ok {
 		if said {
-			return 0, usage("--input does not go with --task %s, which says what the scores are", f.task)
+			return 0, usage("--input does not go with --task %s, which says what the scores are; leave it out", f.task)
 		}
 		return k, nil
 	}
@@ -683,7 +730,7 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 			continue
 		}
 		if k == metrics.Dirichlet && f.task == "ensemble" {
-			return 0, usage("--input dirichlet is of one model, not of --task ensemble")
+			return 0, usage("--input dirichlet is of one model, not of --task ensemble; leave one of them out")
 		}
 		return k, nil
 	}
@@ -696,7 +743,7 @@ const fixedMemory = 48 << 20
 // leastMemory is the least --max-memory.
 const leastMemory = fixedMemory + 8<<20
 
-const littleMemory = "--max-memory is less than 56 MiB, which candor needs at least"
+const littleMemory = "--max-memory is less than 56 MiB, which candor needs at least; pass --max-memory 56MiB"
 
 // plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
 // decisions or confidence scores.

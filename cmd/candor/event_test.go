@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -110,10 +111,10 @@ func TestTwoColumns(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{one, "--labels", y, "--event", "0"}, "--event is for scores of two columns, (N, 2), of which it names one; these are (400,)"},
+		{[]string{one, "--labels", y, "--event", "0"}, "--event is for scores of two columns, (N, 2), of which it names one, and these are (400,)"},
 		{[]string{two, "--labels", y, "--event", "2"}, "--event is 2; it is 0 or 1"},
 		{[]string{two, "--labels", y, "--event", "0", "--task", "classification"}, "--event is for binary tasks"},
-		{[]string{d.put("three.npy", npy(t, []int64{1, 3}, []float64{0.2, 0.3, 0.5})), "--labels", d.put("y3.npy", npy(t, []int64{1}, []int32{1})), "--task", "binary"}, "(N,) or (N, 1), or two, (N, 2); these are (1, 3)"},
+		{[]string{d.put("three.npy", npy(t, []int64{1, 3}, []float64{0.2, 0.3, 0.5})), "--labels", d.put("y3.npy", npy(t, []int64{1}, []int32{1})), "--task", "binary"}, "(N,) or (N, 1), or two, (N, 2), and these are (1, 3)"},
 	} {
 		code, _, errs := candor(t, append([]string{"eval"}, c.args...)...)
 		if code != exitUsage && code != exitData || !strings.Contains(errs, c.want) {
@@ -138,4 +139,49 @@ func differing(a, b string) string {
 		}
 	}
 	return "one goes on"
+}
+
+// TestTaskIsTold: which task was read is told: in documents, of states, and of two columns on a terminal too.
+func TestTaskIsTold(t *testing.T) {
+	d := newDir(t)
+	s, three := newSet(1, 60, 2), newSet(2, 60, 3)
+	two, y := d.put("two.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	one := d.put("one.npy", newSet(3, 60, 1).scores(t))
+	x3, y3 := d.put("x3.npy", three.scores(t)), d.put("y3.npy", three.labelFile(t))
+	const columns = "Two columns are a binary task: P(y = 1) is column 1."
+	for _, c := range []struct {
+		args  []string
+		task  string
+		told  bool
+		state string
+	}{
+		{[]string{two, "--labels", y}, "binary", true, "60 rows, binary"},
+		{[]string{two, "--labels", y, "--event", "0"}, "binary", false, "60 rows, binary"},
+		{[]string{two, "--labels", y, "--task", "classification"}, "classification", false, "60 rows, 2 classes"},
+		{[]string{one, "--labels", y}, "binary", false, "60 rows, binary"},
+		{[]string{x3, "--labels", y3}, "classification", false, "60 rows, 3 classes"},
+		{[]string{x3, "--task", "loglik"}, "loglik", false, "60 rows, forecasts of numbers"},
+	} {
+		_, out, errs := candor(t, append([]string{"eval", "--state", d.at("s.state")}, c.args...)...)
+		if strings.Contains(strings.Join(strings.Fields(out), " "), columns) != c.told {
+			t.Errorf("%v: %s%s", c.args, out, errs)
+		}
+		var doc struct{ Input struct{ Task string } }
+		if _, out, errs = candor(t, append([]string{"eval", "--json"}, c.args...)...); json.Unmarshal([]byte(out), &doc) != nil || doc.Input.Task != c.task {
+			t.Errorf("%v: task %q, not %q: %s", c.args, doc.Input.Task, c.task, errs)
+		}
+		if _, out, errs = candor(t, "inspect", d.at("s.state")); !strings.Contains(out, c.state) {
+			t.Errorf("%v: %s%s does not say %q", c.args, out, errs, c.state)
+		}
+		var states []struct{ State struct{ Task string } }
+		if _, out, errs = candor(t, "inspect", "--json", d.at("s.state")); json.Unmarshal([]byte(out), &states) != nil || states[0].State.Task != c.task {
+			t.Errorf("%v: %s%s", c.args, out, errs)
+		}
+	}
+	const arrays = "as scores two columns are a binary task: P(y = 1) is column 1"
+	for path, want := range map[string]bool{two: true, one: false, x3: false, y: false} {
+		if _, out, errs := candor(t, "inspect", path); strings.Contains(out, arrays) != want {
+			t.Errorf("%s: %s%s", path, out, errs)
+		}
+	}
 }

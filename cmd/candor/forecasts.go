@@ -20,6 +20,7 @@ import (
 // columnFlags say which columns of a table, or which arrays, are what.
 type columnFlags struct {
 	mean, std, observed, error string
+	scale, distribution        string
 	prefix, levels             string
 	groups                     []string
 }
@@ -28,11 +29,13 @@ func (l *columnFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&l.mean, "mean", "", "`COLUMN` of means for --task regression: a name, of an .npy matrix a number from 0, or a file")
 	fl.StringVar(&l.std, "std", "", "`COLUMN` of standard deviations")
-	fl.StringVar(&l.observed, "observed", "", "`COLUMN` of what was observed; for arrays --labels FILE says it too")
-	fl.StringVar(&l.error, "error", "", "`COLUMN` of observed minus mean, in place of --mean and --observed")
-	fl.StringVar(&l.prefix, "quantile-prefix", "", "`PREFIX` of the columns for --task quantiles, whose names go on with the level: q of q0.025")
+	fl.StringVar(&l.scale, "scale", "", "`COLUMN` of scale parameters, instead of --std")
+	fl.StringVar(&l.distribution, "distribution", "normal", "`NAME` of the distribution for --task regression: normal, laplace, logistic or 't(df=5)'")
+	fl.StringVar(&l.observed, "observed", "", "`COLUMN` of the observed numbers; for arrays --labels FILE works too")
+	fl.StringVar(&l.error, "error", "", "`COLUMN` of observed minus mean, instead of --mean and --observed")
+	fl.StringVar(&l.prefix, "quantile-prefix", "", "`PREFIX` of the columns for --task quantiles, followed by the level in their names: q for q0.025")
 	fl.StringVar(&l.levels, "levels", "", "`LIST` of the levels of an array's quantiles: 0.05,0.5,0.95")
-	fl.StringSliceVar(&l.groups, "group", nil, "`COLUMN` of a table, array of each .npz, or file of numbers or text; or several: all metrics by groups of equal values too")
+	fl.StringSliceVar(&l.groups, "group", nil, "`COLUMN` of a table, array of each .npz, or file of numbers or text, or several: also give all metrics for each group of equal values")
 }
 
 // check tells what does not go together.
@@ -45,35 +48,53 @@ func (l *columnFlags) check(f *evalFlags) error {
 		tasks string
 	}{
 		{"--mean", l.mean != "", regression, "regression"}, {"--std", l.std != "", regression, "regression"},
-		{"--error", l.error != "", regression, "regression"},
+		{"--error", l.error != "", regression, "regression"}, {"--scale", l.scale != "", regression, "regression"},
+		{"--distribution", l.distribution != "normal", regression, "regression"},
 		{"--observed", l.observed != "", regression || quantiles || f.task == "samples", "regression, quantiles and samples"},
 		{"--quantile-prefix", l.prefix != "", quantiles, "quantiles"}, {"--levels", l.levels != "", quantiles, "quantiles"},
 		{"--group", len(l.groups) > 0, !slices.Contains([]string{"multilabel", "ensemble", "loglik"}, f.task),
 			"classification, binary, regression, quantiles and samples"},
 	} {
 		if o.given && !o.of {
-			return usage("%s is for --task %s", o.flag, o.tasks)
+			return usage("%s is for --task %s; leave it out, or pass that", o.flag, o.tasks)
 		}
 	}
 	switch {
 	case len(l.groups) > 0 && len(f.ood) > 0:
 		return usage("--group and --ood are both given, and out-of-distribution rows are in no group; give one")
 	case l.error != "" && (l.mean != "" || l.observed != ""):
-		return usage("--error is observed minus mean: with it there is no --mean and no --observed")
-	case l.error != "" && l.std == "":
-		return usage("--error COLUMN goes with --std COLUMN")
+		return usage("--error is observed minus mean, in place of --mean and --observed; leave it out, or leave these out")
+	case l.std != "" && l.scale != "":
+		return usage("--std and --scale are both given; --std names standard deviations, --scale scale parameters; give one")
+	case l.error != "" && l.spread() == "":
+		return usage("--error is given, and neither --std nor --scale is; give --std COLUMN or --scale COLUMN too")
 	case l.prefix != "" && l.levels != "":
-		return usage("--quantile-prefix finds the levels in the columns' names; --levels is for an array, which has no names")
+		return usage("--quantile-prefix finds the levels in the columns' names, and --levels is for an array, which has none; give one")
 	case l.observed != "" && len(f.labels) > 0:
 		return usage("--observed and --labels are both given; give one")
+	}
+	if _, err := l.law(); err != nil {
+		return err
 	}
 	_, err := l.readLevels()
 	return err
 }
 
+// spread returns the column of standard deviations or of scale parameters.
+func (l *columnFlags) spread() string { return cmp.Or(l.std, l.scale) }
+
+// law reads --distribution.
+func (l *columnFlags) law() (regress.Law, error) {
+	law, err := regress.ParseLaw(l.distribution)
+	if err != nil {
+		return law, usage("--distribution: %v", err)
+	}
+	return law, nil
+}
+
 // named returns the columns of numbers, which are files where no predictions are named.
 func (l *columnFlags) named() (names []string) {
-	for _, n := range []string{l.mean, l.std, l.observed, l.error} {
+	for _, n := range []string{l.mean, l.spread(), l.observed, l.error} {
 		if n != "" {
 			names = append(names, n)
 		}
@@ -82,7 +103,7 @@ func (l *columnFlags) named() (names []string) {
 }
 
 // files tells whether the columns may be files by themselves.
-func (l *columnFlags) files() bool { return l.std != "" && (l.mean != "" || l.error != "") }
+func (l *columnFlags) files() bool { return l.spread() != "" && (l.mean != "" || l.error != "") }
 
 // readLevels reads --levels.
 func (l *columnFlags) readLevels() (levels []float64, err error) {
@@ -92,7 +113,7 @@ func (l *columnFlags) readLevels() (levels []float64, err error) {
 	for _, s := range strings.Split(l.levels, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v > 0 && v < 1) || len(levels) > 0 && v <= levels[len(levels)-1] {
-			return nil, usage("--levels: %q; levels are numbers between 0 and 1 in rising order, as 0.05,0.5,0.95", s)
+			return nil, usage("--levels: %q; give numbers between 0 and 1 in rising order, as 0.05,0.5,0.95", s)
 		}
 		levels = append(levels, v)
 	}
@@ -106,9 +127,12 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 	if err != nil {
 		return nil, err
 	}
-	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.std, Observed: l.observed, Error: l.error,
+	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
 		Prefix: l.prefix, Levels: levels, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
+	if l.scale != "" {
+		o.SDFactor = j.spec.Law.ScaleSD()
+	}
 	if f.weightColumn(paths) {
 		o.Weight, o.Weights = f.weights[0], nil
 	}
@@ -152,9 +176,9 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 		at.Column = name
 	}
 	levels, l := r.Levels(), &f.columns
-	names := []string{cmp.Or(l.mean, "mean"), cmp.Or(l.std, "sd"), cmp.Or(l.observed, "observed")}
+	names := []string{cmp.Or(l.mean, "mean"), cmp.Or(l.spread(), "sd"), cmp.Or(l.observed, "observed")}
 	if l.error != "" {
-		names = []string{l.error, cmp.Or(l.std, "sd")}
+		names = []string{l.error, cmp.Or(l.spread(), "sd")}
 	}
 	switch c := int(b.Column); {
 	case b.Reason == metrics.BadObserved:
@@ -186,7 +210,7 @@ func (j *job) openForecast(f *evalFlags, paths []string) (reader, func(*eval.Eva
 	return r, j.feed(f, r), nil
 }
 
-// readyNumbers tells, before rows are read, why a picture of forecasts of a number could not be drawn.
+// readyNumbers tells, before rows are read, why a picture of regression forecasts could not be drawn.
 func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 	there := false
 	switch k.name {
@@ -196,22 +220,22 @@ func (p *plot) readyNumbers(k plotKind, e *eval.Evaluation) error {
 		there = e.PIT() != nil
 	case "rank":
 		if e.Spec.Kind != metrics.Samples {
-			return usage("--plot-kind rank is of the ranks among samples (--task samples); of others there is pit")
+			return usage("--plot-kind rank is of the ranks among samples (--task samples); for others draw pit")
 		}
 		there = e.Ranks() != nil
 	case "spread":
 		if e.Spec.Kind != metrics.Normals {
-			return usage("--plot-kind spread is of standard deviations (--task regression)")
+			return usage("--plot-kind spread is of standard deviations (--task regression); draw another kind")
 		}
 		there = e.Spread() != nil
 	}
 	if !there {
-		return usage("--plot-kind %s draws what is not among the metrics: evaluate with --metrics default,%s", k.name, k.of)
+		return usage("--plot-kind %s draws what is not among the metrics; evaluate with --metrics default,%s", k.name, k.of)
 	}
 	return nil
 }
 
-// forecastPicture is one of the pictures of forecasts of a number.
+// forecastPicture is one of the pictures of regression forecasts.
 func forecastPicture(k plotKind, e *eval.Evaluation, d *report.Document) picture.Drawing {
 	level, rows := e.Spec.Level, e.Audit.Rows
 	switch k.name {

@@ -20,7 +20,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// frame is forecasts of a number in memory, from which tests make tables and arrays.
+// frame is regression forecasts in memory, from which tests make tables and arrays.
 type frame struct {
 	names  []string // of the columns of numbers
 	rows   [][]float64
@@ -579,8 +579,8 @@ func TestBadForecasts(t *testing.T) {
 		{[]string{good, "--task", "quantiles", "--observed", "y", "--quantile-prefix", "z"}, exitData, `"z0.5"`},
 		{[]string{y, "--task", "quantiles", "--labels", y}, exitData, "the levels of its quantiles are not known"},
 		{[]string{y, "--task", "quantiles", "--levels", "0.1,0.5,0.9", "--labels", d.put("o.npy", q.matrix(t, 5))}, exitData, "qx.npy"},
-		{[]string{good, "--task", "regression", "--error", "y", "--std", "sigma", "--mean", "mu"}, exitUsage, "--error is observed minus mean: with it there is no --mean and no --observed"},
-		{[]string{good, "--task", "regression", "--error", "y"}, exitUsage, "--error COLUMN goes with --std COLUMN"},
+		{[]string{good, "--task", "regression", "--error", "y", "--std", "sigma", "--mean", "mu"}, exitUsage, "--error is observed minus mean, in place of --mean and --observed; leave it out, or leave these out"},
+		{[]string{good, "--task", "regression", "--error", "y"}, exitUsage, "--error is given, and neither --std nor --scale is; give --std COLUMN or --scale COLUMN too"},
 		{[]string{good, "--task", "regression", "--observed", "y", "--labels", x}, exitUsage, "--observed and --labels are both given"},
 		{[]string{good, "--mean", "mu"}, exitUsage, "--mean is for --task regression"},
 		{[]string{good, "--task", "samples", "--std", "mu"}, exitUsage, "--std is for --task regression"},
@@ -588,7 +588,7 @@ func TestBadForecasts(t *testing.T) {
 		{[]string{good, "--task", "regression", "--quantile-prefix", "q"}, exitUsage, "--quantile-prefix is for --task quantiles"},
 		{[]string{good, "--group", "site", "--task", "loglik"}, exitUsage, "--group is for --task classification, binary, regression, quantiles and samples"},
 		{[]string{good, "--task", "ensemble", "--observed", "y"}, exitUsage, "--observed is for --task regression, quantiles and samples"},
-		{[]string{y, "--task", "quantiles", "--levels", "0.5,0.1"}, exitUsage, `--levels: "0.1"; levels are numbers between 0 and 1 in rising order`},
+		{[]string{y, "--task", "quantiles", "--levels", "0.5,0.1"}, exitUsage, `--levels: "0.1"; give numbers between 0 and 1 in rising order`},
 		{[]string{y, "--task", "quantiles", "--levels", "0,0.1"}, exitUsage, `--levels: "0"`},
 		{[]string{y, "--task", "quantiles", "--levels", "0.1,x"}, exitUsage, `--levels: "x"`},
 		{[]string{y, "--task", "quantiles", "--levels", "0.1", "--quantile-prefix", "q"}, exitUsage, "--quantile-prefix finds the levels in the columns' names"},
@@ -601,7 +601,7 @@ func TestBadForecasts(t *testing.T) {
 		{append([]string{good, "--like", "um"}, normal...), exitUsage, "--like does not go with --task regression"},
 		{append([]string{good, "--metrics", "rank_p"}, normal...), exitUsage, "it is for samples of a forecast number"},
 		{append([]string{good, "--plot", d.at("p.png"), "--plot-kind", "rank"}, normal...), exitUsage, "--plot-kind rank is of the ranks among samples"},
-		{append([]string{good, "--plot", d.at("p.png"), "--plot-kind", "roc"}, normal...), exitUsage, "--plot-kind roc is of classes"},
+		{append([]string{good, "--plot", d.at("p.png"), "--plot-kind", "roc"}, normal...), exitUsage, "--plot-kind roc is for classes"},
 		{append([]string{d.put("q.csv", q.csv()), "--plot", d.at("p.png"), "--plot-kind", "spread"}, quantiles...), exitUsage, "--plot-kind spread is of standard deviations"},
 		{append([]string{d.at("q.csv"), "--fail-if", "wis>1"}, quantiles...), exitGate, "gate failed: wis>1: it is "},
 		{append([]string{d.at("q.csv"), "--fail-if", "wis>1000"}, quantiles...), 0, ""},

@@ -38,7 +38,7 @@ state of candor eval --state was made of. "-" is standard input.`,
 				return err
 			}
 			if name, n := files.twice(args); n > 1 {
-				return usage("%s is named %d times; it is read once", name, n)
+				return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
 			}
 			var out bytes.Buffer
 			var docs []any
@@ -90,6 +90,7 @@ type stateInfo struct {
 	Classes int      `json:"classes"`
 	Labels  int      `json:"labels,omitempty"` // of several independent ones
 	Binary  bool     `json:"binary"`
+	Task    string   `json:"task"`
 	DType   string   `json:"dtype"`
 	Kind    string   `json:"kind"`
 	Metrics []string `json:"metrics"`
@@ -138,7 +139,7 @@ func inspectState(w io.Writer, b []byte, path string) (any, error) {
 		return nil, err
 	}
 	in := report.InputOf(e)
-	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Binary: in.Binary, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
+	s := &stateInfo{Rows: in.Rows, Dropped: in.Dropped, Classes: in.Classes, Binary: in.Binary, Task: in.Task, DType: in.DType, Kind: in.Kind, SHA256: e.SHA256()}
 	for _, m := range e.Spec.Metrics {
 		s.Metrics = append(s.Metrics, m.String())
 	}
@@ -169,6 +170,7 @@ func describe(w io.Writer, arrays []predictions.Array, path string) any {
 		in.Format = "npz"
 	}
 	fmt.Fprintf(w, "%s: %s\n", visible.Text(path), in.Format)
+	twoColumns := false
 	for _, a := range arrays {
 		i := arrayInfo{Name: a.Name, DType: a.DType, Descr: a.Descr, Shape: a.Shape, Order: "C", Endian: "little", Bytes: a.Bytes, Deflated: a.Deflated}
 		if a.Fortran {
@@ -186,6 +188,10 @@ func describe(w io.Writer, arrays []predictions.Array, path string) any {
 			extra += ", deflated"
 		}
 		fmt.Fprintf(w, "  %-16s %-10s %-20s %s order, %s bytes%s\n", visible.Text(a.Name), a.DType, shape(a.Shape), i.Order, report.Count(a.Bytes), extra)
+		twoColumns = twoColumns || len(a.Shape) == 2 && a.Shape[1] == 2 && strings.HasPrefix(a.DType, "float")
+	}
+	if twoColumns {
+		fmt.Fprintln(w, "  as scores two columns are a binary task: P(y = 1) is column 1 (--event 0: column 0; --task classification: two classes)")
 	}
 	return in
 }

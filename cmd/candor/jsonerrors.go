@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,7 +100,11 @@ func writeError(w io.Writer, f *failure) {
 		place
 		Message string `json:"message"`
 	}
-	o := object{f.kind, placeOf(f), strings.ReplaceAll(f.Error(), nextLine, "\n")}
+	at := f.at
+	if reflect.ValueOf(at).IsZero() {
+		at = placeOf(f.err)
+	}
+	o := object{f.kind, at, strings.ReplaceAll(f.Error(), nextLine, "\n")}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

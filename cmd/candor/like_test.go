@@ -34,13 +34,13 @@ func TestLikeHelp(t *testing.T) {
 		regexp.MustCompile(`(?s)Metrics over bins are (.*?)\. What`).FindStringSubmatch(likeHelp)[1]))
 	// Of these the last paragraph says that the number of bins is the system's, and of two the event.
 	numbers := []string{"ece_equal_mass", "ece_sweep", "sce", "ace", "tace"}
-	last := regexp.MustCompile(`^(positive class|top label)|\b(15|30|14) (bins|equal-width bins|edges)`)
+	last := regexp.MustCompile(`^(positive class|top label)|\b(15|30|14) (bins|equal-width bins|edges)|\bN/(15|30|14)\b`)
 	of := func(set string, more ...string) *document {
 		return evaluate(t, append([]string{filepath.Join(dir, set+"_probs.npy"), "--labels", filepath.Join(dir, set+"_labels.npy"),
 			"--metrics", "all,aurc,spherical"}, more...)...)
 	}
 	plain := of("breast_cancer")
-	for system, section := range map[string]string{"um": "tfp", "tfp": "torchmetrics", "torchmetrics": "guo", "guo": "blog", "blog": "All systems but"} {
+	for system, section := range map[string]string{"um": "tfp", "tfp": "torchmetrics", "torchmetrics": "guo", "guo": "blog", "blog": "All systems except"} {
 		_, rest, _ := strings.Cut(likeHelp, "\n  "+system)
 		text, _, ok := strings.Cut(rest, section)
 		if !ok {

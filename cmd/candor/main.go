@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,21 +37,66 @@ func main() {
 type failure struct {
 	code int
 	kind string // that a JSON error has
+	at   place  // that it has, if err knows none
 	err  error
 }
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
+// usage is an error of the command line. What stands behind the last "; " says what to do about it, to programs too.
 func usage(format string, a ...any) error {
-	return &failure{exitUsage, "usage", fmt.Errorf(format, a...)}
+	return &failure{exitUsage, "usage", place{Remedy: remedyIn(format, a)}, fmt.Errorf(format, a...)}
 }
 
+// badOutput is an error of what is written, with what to do likewise.
 func badOutput(format string, a ...any) error {
-	return &failure{exitUsage, "output", fmt.Errorf(format, a...)}
+	return &failure{exitUsage, "output", place{Remedy: remedyIn(format, a)}, fmt.Errorf(format, a...)}
 }
 
-func badData(err error) error { return &failure{exitData, "data", err} }
+func badData(err error) error { return &failure{exitData, "data", place{}, err} }
+
+// badAt is bad data at a place. The remedy is put behind the text.
+func badAt(at place, format string, a ...any) error {
+	err := fmt.Errorf(format+"; %s", append(a, at.Remedy)...)
+	return badData(&placed{err.Error(), at, errors.Unwrap(err)})
+}
+
+// about adds the file that an error is about, for programs.
+func about(err error, file string) error {
+	var f *failure
+	if errors.As(err, &f) {
+		f.at.File = file
+	}
+	return err
+}
+
+// remedyIn returns what stands behind the last "; " of a format, which no text of a user's can hold, or of the error that the format
+// ends in.
+func remedyIn(format string, a []any) string {
+	const mark = "; "
+	if i := strings.LastIndex(format, mark); i >= 0 {
+		rest := format[i+len(mark):]
+		verbs := strings.Count(strings.ReplaceAll(rest, "%%", ""), "%")
+		return fmt.Sprintf(rest, a[len(a)-verbs:]...)
+	}
+	if len(a) > 0 && strings.HasSuffix(format, "%v") {
+		if err, ok := a[len(a)-1].(error); ok {
+			if _, remedy, ok := cutLast(err.Error(), mark); ok {
+				return remedy
+			}
+		}
+	}
+	return ""
+}
+
+// cutLast cuts a text at the last mark in it.
+func cutLast(s, mark string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, mark); i >= 0 {
+		return s[:i], s[i+len(mark):], true
+	}
+	return s, "", false
+}
 
 // gates are the conditions of --fail-if that hold.
 type gates []string
@@ -62,7 +108,7 @@ func (g gates) failed() error {
 	if len(g) == 0 {
 		return nil
 	}
-	return &failure{exitGate, "gate", g}
+	return &failure{exitGate, "gate", place{}, g}
 }
 
 // run executes a command line and returns the exit code.
@@ -73,7 +119,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			code = exitFault
 			err := fmt.Errorf("a fault of candor itself: %v\n\n%s\nPlease report this with the command line and the lines above: https://github.com/candor-go/candor/issues", r, debug.Stack())
 			if asJSON {
-				writeError(stderr, &failure{exitFault, "fault", err})
+				writeError(stderr, &failure{exitFault, "fault", place{}, err})
 				return
 			}
 			fmt.Fprintf(stderr, "candor: %v\n", err)
@@ -94,7 +140,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}
 	var f *failure
 	if !errors.As(err, &f) {
-		f = &failure{exitUsage, "usage", err} // cobra's own: an unknown flag or command
+		f = &failure{exitUsage, "usage", place{}, err} // cobra's own: an unknown flag or command
 	}
 	if asJSON {
 		writeError(stderr, f)
@@ -117,12 +163,12 @@ func rootCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "candor",
 		Short: "Tell how honest a model's probabilities are",
-		Long: `candor reads files of predictions once, whatever their size, and tells how honest their probabilities are:
-calibration errors, proper scores, reliability, each with its interval.
+		Long: `candor reads prediction files of any size in one pass and tells how honest their probabilities are: calibration
+errors, proper scores and reliability, each with its interval.
 
-Results go to standard output, all else to standard error. Exit codes: 0 done, 1 a gate failed (--fail-if), 2 the
+Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a gate failed (--fail-if), 2 the
 command line is wrong or an output cannot be written, 3 the predictions or states cannot be used, 70 a fault of candor.
-With --json an error is one JSON object on standard error, where nothing else is; docs/json.md describes it.`,
+With --json an error is one JSON object on standard error, and nothing else is there; docs/json.md describes it.`,
 		Example: `  candor eval                                            a small real sample
   candor eval probs.npy --labels labels.npy
   candor eval logits.npz --input logits --json`,
@@ -141,10 +187,17 @@ With --json an error is one JSON object on standard error, where nothing else is
 		if l := c.SuggestionsFor(args[0]); len(l) > 0 {
 			hint = " (did you mean " + l[0] + "?)"
 		}
-		return usage("there is no command %q%s", args[0], hint)
+		return usage("there is no command %q%s; 'candor help' lists them", args[0], hint)
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	c.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		if slices.Contains(args, "") && !strings.HasPrefix(c.Name(), cobra.ShellCompRequestCmd) {
+			return usage("an argument is empty; name a file there, or leave it out")
+		}
+		return nil
+	}
+	c.SetFlagErrorFunc(flagFault)
 	c.AddCommand(evalCommand(), mergeCommand(), compareCommand(), scoreCommand(), recalCommand(), inspectCommand(), metricsCommand(), versionCommand())
+	fillFlags(c)
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,8 +106,9 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d MiB resident at most, more than %d", kib>>10, most)
 	}
 	// As many entries as ace keeps at most, and their state.
-	sparse(t, x, "<f8", "(4190, 1000)", 4190*1000*8)
-	sparse(t, y, "<i8", "(4190,)", 4190*8)
+	const kept = 10_900
+	sparse(t, x, "<f8", fmt.Sprintf("(%d, 1000)", kept), kept*1000*8)
+	sparse(t, y, "<i8", fmt.Sprintf("(%d,)", kept), kept*8)
 	c = exec.Command(bin, "eval", x, "--labels", y, "--input", "logits", "--metrics", "default,ace", "--json", "--state", filepath.Join(dir, "s.state"))
 	out.Reset()
 	c.Stdout = &out
@@ -118,8 +120,59 @@ func TestMemory(t *testing.T) {
 	if g := d.value(t, "ace"); !(math.Abs(g-2*0.999/1000) < 1e-9) { // all right for class 0, none for the others
 		t.Errorf("the ace of 1,000 equal classes is %v: %s", g, d.Metrics["ace"].Reason)
 	}
-	t.Logf("%d MiB resident for %d MiB of entries", kib>>10, 4190*1000*8>>20)
+	t.Logf("%d MiB resident for %d MiB of entries", kib>>10, kept*1000*8>>20)
 	if kib > 256<<10 {
 		t.Errorf("%d MiB resident at most, more than 256", kib>>10)
+	}
+}
+
+// TestAverageMemory: a million rows of ten classes, whose scores are all different, have an area within the memory that goes without
+// saying, and what it says of memory to pass is enough.
+func TestAverageMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it evaluates 80 MB")
+	}
+	const rows, classes = 1_000_000, 10
+	d, r := newDir(t), rand.New(rand.NewPCG(20, 10))
+	scores, labels := make([]float64, rows*classes), make([]int32, rows)
+	for i := range rows {
+		var row [classes]float64
+		sum := 0.0
+		for j := range row {
+			row[j] = 0.01 + r.Float64()
+			sum += row[j]
+		}
+		for j, v := range row {
+			scores[i*classes+j] = v / sum
+		}
+		labels[i] = r.Int32N(classes)
+	}
+	x := d.put("x.npy", npy(t, []int64{rows, classes}, scores))
+	y := d.put("y.npy", npy(t, []int64{rows}, labels))
+	bin, key := build(t), "auroc(average=macro)"
+	run := func(memory string) (*document, int64) {
+		t.Helper()
+		c := exec.Command(bin, "eval", x, "--labels", y, "--metrics", key, "--json", "--max-memory", memory)
+		var out bytes.Buffer
+		c.Stdout = &out
+		kib := peak(t, c)
+		var d document
+		if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+			t.Fatal(err)
+		}
+		return &d, kib
+	}
+	doc, kib := run("256MiB")
+	v := doc.value(t, key)
+	if t.Logf("%v, %d MiB resident", v, kib>>10); !(math.Abs(v-0.5) < 0.002) || kib > 256<<10 {
+		t.Errorf("%v (%s), %d MiB resident", v, doc.Metrics[key].Reason, kib>>10)
+	}
+	little, _ := run("64MiB")
+	_, after, ok := strings.Cut(little.Metrics[key].Reason, "pass --max-memory ")
+	if !ok || little.Metrics[key].Value != nil {
+		t.Fatalf("%+v", little.Metrics[key])
+	}
+	if enough, _ := run(after); enough.value(t, key) != v {
+		t.Errorf("with %s: %+v", after, enough.Metrics[key])
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -24,16 +23,16 @@ func mergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge STATE...",
 		Short: "Merge the states of shards",
-		Long: `Merge states that candor eval --state has written: the document is, to the byte, the one of a single evaluation of
-all the rows, in whatever order they are named. The states have to agree in classes, type of scores, metrics and
-options, and in the columns that rows are grouped by. "-" is standard input. A state may be written with -o to a new
-file, not to one of those that are merged.`,
+		Long: `Merge states that candor eval --state has written. The document equals, to the byte, that of a single evaluation of
+all rows, in whatever order the states are named. The states have to agree in classes, type of scores, metrics and
+options, and in the columns that rows are grouped by. "-" is standard input. -o writes the merged
+state to a new file, which cannot be one of those that are merged.`,
 		Example: `  candor merge shard-*.state
   candor merge monday.state tuesday.state -o week.state --json
   candor merge monday.state tuesday.state --plot week.pdf`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("no state is named; candor eval --state FILE writes one")
+				return usage("no state is named; name what candor eval --state FILE has written")
 			}
 			return nil
 		},
@@ -45,7 +44,7 @@ file, not to one of those that are merged.`,
 				return err
 			}
 			if name, n := files.twice(args); n > 1 {
-				return usage("%s is named %d times; it is read once", name, n)
+				return about(usage("%s is named %d times, and can be read once; name it once", name, n), name)
 			}
 			if err := checkFile("-o", to, args...); err != nil {
 				return err
@@ -80,7 +79,7 @@ file, not to one of those that are merged.`,
 					return err
 				}
 				if i > 0 && (g == nil) != (groups == nil) {
-					return badData(fmt.Errorf("%s against %s: one has groups of rows, the other has none; evaluate both with the same --group, or without", files.call(args[0]), name))
+					return badAt(place{File: name, Remedy: "evaluate both with the same --group, or without"}, "%s against %s: one has groups of rows, the other has none", files.call(args[0]), name)
 				}
 				id := e.SHA256()
 				if twin, ok := seen[id]; ok {
@@ -101,15 +100,11 @@ file, not to one of those that are merged.`,
 					err = sum.Merge(e)
 				}
 				if err != nil {
-					return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", files.call(args[0]), name, err))
+					return unlike(files.call(args[0]), name, err)
 				}
 			}
 			if to != "" {
-				b, err := stateOf(sum, groups)
-				if err != nil {
-					return err
-				}
-				if err := writeFile(to, b); err != nil {
+				if err := writeTo(to, stateOf(sum, groups)); err != nil {
 					return err
 				}
 			}
@@ -190,16 +185,18 @@ func (r *stateFiles) room(path string, size int64) error {
 		}
 		runtime.GC() // perhaps it is garbage
 	}
-	need := mergeFixed + int64(m.HeapAlloc) + stateTimes*max(size, r.ahead)
-	return usage("%s: there is no room for this state of %s bytes beside what is merged: pass --max-memory %dMiB, which has room for all", r.call(path), report.Count(size), need>>20+1)
+	// What is merged is there twice while it grows, and while it is answered from.
+	need := mergeFixed + 2*int64(m.HeapAlloc) + stateTimes*max(size, r.ahead)
+	return about(usage("%s: there is no room for this state of %s bytes beside what is merged; pass --max-memory %dMiB, which has room for all",
+		r.call(path), report.Count(size), need>>20+1), r.call(path))
 }
 
 // stateOf returns the state of an evaluation, or of its groups where there are any.
-func stateOf(e *eval.Evaluation, groups *eval.Groups) ([]byte, error) {
+func stateOf(e *eval.Evaluation, groups *eval.Groups) io.WriterTo {
 	if groups != nil {
-		return groups.AppendBinary(nil)
+		return groups
 	}
-	return e.AppendBinary(nil)
+	return e
 }
 
 // decodeGroups reads the state of an evaluation, or of one by groups.
@@ -218,6 +215,11 @@ func decodeGroups(b []byte, path string) (*eval.Evaluation, *eval.Groups, error)
 		return nil, nil, err
 	}
 	return e, g, e.UnmarshalBinary(whole)
+}
+
+// unlike says why two states are not merged.
+func unlike(first, other string, err error) error {
+	return badAt(place{File: other, Remedy: "evaluate the shards with the same options, and merge like with like"}, "%s against %s: %w", first, other, err)
 }
 
 // decodeState reads a state that begins with magic.

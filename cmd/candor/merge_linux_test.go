@@ -26,7 +26,7 @@ func TestMergeMemory(t *testing.T) {
 	c := merge("56MiB")
 	err := c.Run()
 	errs := c.Stderr.(*bytes.Buffer).String()
-	need := regexp.MustCompile(`there is no room for this state of [0-9,]+ bytes beside what is merged: pass --max-memory ([0-9]+)MiB, which has room for all`).FindStringSubmatch(errs)
+	need := regexp.MustCompile(`there is no room for this state of [0-9,]+ bytes beside what is merged; pass --max-memory ([0-9]+)MiB, which has room for all`).FindStringSubmatch(errs)
 	if c.ProcessState.ExitCode() != exitUsage || need == nil {
 		t.Fatalf("%v: %s", err, errs)
 	}

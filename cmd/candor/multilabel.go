@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -35,7 +36,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	case len(paths) == 0:
 		return unnamed(c, "no predictions are named")
 	case f.input == "dirichlet":
-		return usage("--input dirichlet is of one distribution over classes, not of --task multilabel")
+		return usage("--input dirichlet is of one distribution over classes, not of --task multilabel; leave one of them out")
 	}
 	if err := f.plot.checkLabels(c); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	}
 	warnISA(c)
 	err = func() error {
-		defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+		defer progress(c.ErrOrStderr(), r, r.Info().Bytes, "reading")()
 		return m.AddSource(r, &j.pass)
 	}()
 	if err != nil {
@@ -73,11 +74,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 		return fault(f.files.calls(paths), nothingLeft, "no row is left to evaluate: %s", strings.Join(m.Audit.Warnings(), "; "))
 	}
 	if f.state != "" {
-		b, err := m.AppendBinary(nil)
-		if err != nil {
-			return err
-		}
-		if err := writeFile(f.state, b); err != nil {
+		if err := writeTo(f.state, m); err != nil {
 			return err
 		}
 	}
@@ -92,7 +89,7 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	chunk := min(max(int64(j.read.BufferBytes), 1024*labels*size), 8*int64(j.read.BufferBytes))
 	used := labelsFixed + labelBuffers*chunk*(size+4)/size + labels*(labelState+labelRow*min(labelRows, allRows/labels))
 	if used > j.memory {
-		return nil, usage("%s labels take about %d MiB: pass --max-memory %[2]dMiB", report.Count(labels), used>>20+1)
+		return nil, usage("%s labels take about %d MiB; pass --max-memory %dMiB", report.Count(labels), used>>20+1, used>>20+1)
 	}
 	spec.Memory = max(1, j.memory-used) // 0 would be no limit
 
@@ -134,7 +131,7 @@ func (f *evalRun) labelsOf(c *cobra.Command, j *job, info predictions.Info) (*ev
 	m, err := eval.NewMultilabel(spec, info.Classes)
 	if err != nil {
 		if need = spec.LabelBytes() * labels; need > spec.Memory {
-			return nil, usage("%v: pass --max-memory %dMiB, or name other metrics", err, (used+need)>>20+1)
+			return nil, usage("%v; pass --max-memory %dMiB, or name other metrics", err, (used+need)>>20+1)
 		}
 		return nil, usage("%v", err)
 	}
@@ -175,7 +172,7 @@ func labelMetrics(list string, of eval.Shape) (l []eval.Metric, unasked map[stri
 // checkLabels tells why the picture that is asked for is not one of several labels.
 func (p *plot) checkLabels(c *cobra.Command) error {
 	if p.file != "" && c.Flags().Changed("plot-kind") && p.kind != "classes" {
-		return usage("--plot-kind %s is of one label: --task multilabel draws a reliability diagram of each, --plot-kind classes", p.kind)
+		return usage("--plot-kind %s is of one label; --task multilabel draws a reliability diagram of each, --plot-kind classes", p.kind)
 	}
 	return nil
 }
@@ -186,7 +183,7 @@ func (p *plot) readyLabels(m *eval.Multilabel) error {
 		return nil
 	}
 	if _, ok := m.Label(0).DiagramOf(calib.Positive); !ok {
-		return usage("--plot draws the bins of ece_positive, which is not among the metrics: evaluate with --metrics default,ece_positive")
+		return usage("--plot draws the bins of ece_positive, which is not among the metrics; evaluate with --metrics default,ece_positive")
 	}
 	return nil
 }
@@ -209,7 +206,7 @@ func (o *output) writeLabels(c *cobra.Command, m *eval.Multilabel, next string) 
 	d := report.NewMultilabel(m)
 	for _, g := range o.gates {
 		if why := g.MissingLabels(d); why != "" {
-			return usage("--fail-if: %s", why)
+			return usage("--fail-if: %v", errors.New(why))
 		}
 	}
 	if err := o.plot.writeLabels(m, d); err != nil {
@@ -299,15 +296,11 @@ func mergeLabels(c *cobra.Command, o *output, to string, args []string, first []
 			}
 			sum = m
 		} else if err := sum.Merge(m); err != nil {
-			return badData(fmt.Errorf("%s against %s: %w; evaluate the shards with the same options, and merge like with like", r.call(args[0]), name, err))
+			return unlike(r.call(args[0]), name, err)
 		}
 	}
 	if to != "" {
-		b, err := sum.AppendBinary(nil)
-		if err != nil {
-			return err
-		}
-		if err := writeFile(to, b); err != nil {
+		if err := writeTo(to, sum); err != nil {
 			return err
 		}
 	}
@@ -321,7 +314,7 @@ func inspectLabels(w io.Writer, b []byte, path string) (any, error) {
 		return nil, err
 	}
 	a := &m.Audit
-	s := &stateInfo{Rows: a.Rows, Dropped: a.Dropped, Classes: 2, Labels: m.Labels, Binary: true, DType: a.DType.String(), Kind: a.Kind.String(), SHA256: m.SHA256()}
+	s := &stateInfo{Rows: a.Rows, Dropped: a.Dropped, Classes: 2, Labels: m.Labels, Binary: true, Task: "multilabel", DType: a.DType.String(), Kind: a.Kind.String(), SHA256: m.SHA256()}
 	for _, of := range m.Spec.Metrics {
 		s.Metrics = append(s.Metrics, of.String())
 	}

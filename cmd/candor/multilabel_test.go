@@ -356,3 +356,36 @@ func TestLabelsRefuse(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
+
+// TestLabelVerdictsFromBins: a label whose scores no metric keeps has the verdict of a binary task too, with the bins that it hides.
+func TestLabelVerdictsFromBins(t *testing.T) {
+	d := newDir(t)
+	const rows, labels = 2106, 2
+	s := &tagged{rows: rows, labels: labels}
+	for i := range rows {
+		p, y := 0.3, int32(0)
+		if i >= 2000 {
+			p = 0.95
+		}
+		if i < 900 || i >= 2000 && i < 2082 {
+			y = 1
+		}
+		rare := int32(0)
+		if i < 8 {
+			rare = 1
+		}
+		s.probs, s.truth = append(s.probs, p, 0.0005), append(s.truth, y, rare)
+	}
+	for _, list := range []string{"default", "nll,ece", "nll,ece(bins=7)"} {
+		_, out, errs := candor(t, append([]string{"eval", "--json", "--metrics", list}, s.args(t, d, "s")...)...)
+		var doc struct{ Labels []struct{ Verdict string } }
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			t.Fatal(err, errs)
+		}
+		for j, want := range []string{"But between 0.93 and 1.00 it is too high by 17.6 points (106 rows).", "too low by 0.3 points."} {
+			if got := doc.Labels[j].Verdict; !strings.Contains(got, want) {
+				t.Errorf("--metrics %s, label %d: %q, not %q", list, j, got, want)
+			}
+		}
+	}
+}

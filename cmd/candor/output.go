@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -82,7 +83,7 @@ func (o *output) write(c *cobra.Command, e *eval.Evaluation, groups *eval.Groups
 	}
 	for _, g := range o.gates {
 		if why := g.Missing(d); why != "" {
-			return usage("--fail-if: %s", why)
+			return usage("--fail-if: %v", errors.New(why))
 		}
 	}
 	if err := o.plot.write(e, d); err != nil {
@@ -197,15 +198,15 @@ func checkFile(flag, path string, reads ...string) error {
 		return nil
 	}
 	if path == "-" {
-		return usage("%s -: it is written to a file, for standard output has the result", flag)
+		return usage("%s -: standard output has the result; name a file", flag)
 	}
 	fi, err := os.Stat(path)
 	if err == nil && fi.IsDir() {
-		return usage("%s %s: is a directory; name a file in it", flag, path)
+		return about(usage("%s %s: is a directory; name a file in it", flag, path), path)
 	}
 	for _, r := range reads {
 		if ri, rerr := os.Stat(r); err == nil && rerr == nil && os.SameFile(fi, ri) {
-			return usage("%s %s: that file is read; name another one", flag, path)
+			return about(usage("%s %s: that file is read; name another one", flag, path), path)
 		}
 	}
 	if err == nil && !fi.Mode().IsRegular() {
@@ -223,19 +224,22 @@ func checkFile(flag, path string, reads ...string) error {
 func besideFile(path string) (*os.File, error) { return temporary.Create(filepath.Dir(path), 0o666) }
 
 func cannotWrite(path string, err error) error {
-	return badOutput("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err))
+	return about(badOutput("cannot write %s: %v; name a file in a folder that exists, with room, and that may be written", path, unwrapPath(err)), path)
 }
 
 // writeFile writes a file whole or not at all: to another name beside it, which is then renamed. What is no regular
 // file, such as a pipe, is written to.
-func writeFile(path string, data []byte) error {
+func writeFile(path string, data []byte) error { return writeTo(path, bytes.NewReader(data)) }
+
+// writeTo does so with what has a way of its own to write itself, piece by piece.
+func writeTo(path string, from io.WriterTo) error {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to // the link stays
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err == nil {
-			_, err = f.Write(data)
+			_, err = from.WriteTo(f)
 			if cerr := f.Close(); err == nil {
 				err = cerr
 			}
@@ -250,7 +254,7 @@ func writeFile(path string, data []byte) error {
 		return cannotWrite(path, err)
 	}
 	defer temporary.Remove(f)
-	if _, err = f.Write(data); err == nil {
+	if _, err = from.WriteTo(f); err == nil {
 		err = replace(f, path)
 	}
 	if err != nil {

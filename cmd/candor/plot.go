@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -31,7 +32,7 @@ type plot struct {
 }
 
 func (p *plot) flags(c *cobra.Command) {
-	c.Flags().StringVar(&p.file, "plot", "", "draw the reliability diagram, of forecasts of a number the calibration curve, to `FILE`.png, .svg or .pdf")
+	c.Flags().StringVar(&p.file, "plot", "", "draw the reliability diagram, or for regression forecasts the calibration curve, to `FILE`.png, .svg or .pdf")
 	c.Flags().StringVar(&p.up, "plot-y", "", "`WHAT` --plot has upwards: accuracy, frequency, or gap, which is frequency - confidence")
 	if err := c.RegisterFlagCompletionFunc("plot-y", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"accuracy", "frequency", "gap"}, cobra.ShellCompDirectiveNoFileComp
@@ -54,7 +55,7 @@ func (p *plot) otherFlags(c *cobra.Command) {
 	}
 }
 
-// plotKind is a picture: what --plot-kind calls it, the metric that it is of, and whether it is of forecasts of a number.
+// plotKind is a picture: what --plot-kind calls it, the metric that it is of, and whether it is of regression forecasts.
 type plotKind struct {
 	name, of string
 	numbers  bool
@@ -125,7 +126,7 @@ func (p *plot) check(c *cobra.Command) error {
 	ok := true
 	if c.Flags().Changed("plot") {
 		if p.format, ok = picture.FormatOf(p.file); !ok {
-			return usage("--plot %q: the name of a picture ends in .png, .svg or .pdf", p.file)
+			return usage("--plot is %q; the name of a picture ends in .png, .svg or .pdf", p.file)
 		}
 	}
 	if p.asked = c.Flags().Changed("plot-y"); p.asked {
@@ -150,7 +151,7 @@ func (p *plot) check(c *cobra.Command) error {
 		return usage("--plot-kind is %q; it is %s", p.kind, c.Flags().Lookup("plot-kind").Usage[len("`KIND` of picture that --plot draws: "):])
 	}
 	if p.asked && p.kind != "reliability" && p.kind != "classes" {
-		return usage("--plot-y is for the bins of reliability and classes; --plot-kind %s has none", p.kind)
+		return usage("--plot-y is for the bins of reliability and classes: --plot-kind %s has none; leave it out", p.kind)
 	}
 	return nil
 }
@@ -163,7 +164,7 @@ func (p *plot) checkFile(other, written string, reads ...string) error {
 	}
 	if p.file != "" {
 		if err := picture.Check(p.format); err != nil {
-			return usage("--plot %s: %s", p.file, strings.TrimPrefix(err.Error(), "picture: "))
+			return usage("--plot %s: %v", p.file, errors.New(strings.TrimPrefix(err.Error(), "picture: ")))
 		}
 	}
 	return checkFile("--plot", p.file, reads...)
@@ -190,7 +191,7 @@ func (p *plot) bins(e *eval.Evaluation) (eval.Diagram, picture.Y, error) {
 		return other, y, nil
 	}
 	name := map[calib.Event]string{calib.TopLabel: "ece_top_label", calib.Positive: "ece_positive"}[want]
-	return d, 0, usage("--plot-y %s draws the bins of %s, which is not among the metrics: "+
+	return d, 0, usage("--plot-y %s draws the bins of %s, which is not among the metrics; "+
 		"evaluate with --metrics default,%s", p.up, name, name)
 }
 
@@ -201,14 +202,14 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	}
 	of := e.Spec.Shape()
 	if of.Kind == metrics.LogLiks {
-		return usage("--plot draws forecasts, of which --task loglik has none")
+		return usage("--plot draws forecasts, of which --task loglik has none; leave it out")
 	}
 	k, ok := p.kindOf(of)
 	switch {
 	case !ok && k.numbers:
-		return usage("--plot-kind %s is of forecasts of a number: --task regression, quantiles or samples", k.name)
+		return usage("--plot-kind %s is for regression forecasts; pass --task regression, quantiles or samples, or draw another kind", k.name)
 	case !ok:
-		return usage("--plot-kind %s is of classes; of forecasts of a number there are calibration, coverage, pit, rank and spread", k.name)
+		return usage("--plot-kind %s is for classes; for regression forecasts there are calibration, coverage, pit, rank and spread", k.name)
 	case k.numbers:
 		return p.readyNumbers(k, e)
 	}
@@ -216,8 +217,8 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		_, _, err := p.bins(e)
 		return err
 	}
-	if e.Spec.Scored && p.kind != "classes" {
-		return usage("--plot-kind %s draws rows by their scores in their order, and the caller's confidence scores are kept by bins alone", p.kind)
+	if e.Spec.Scored && !slices.Contains([]string{"classes", "risk-coverage", "roc"}, p.kind) {
+		return usage("--plot-kind %s draws rows by their probabilities, and --confidence-scores are none: leave them out, or draw risk-coverage or roc", p.kind)
 	}
 	there := false
 	switch p.kind {
@@ -225,11 +226,11 @@ func (p *plot) ready(e *eval.Evaluation) error {
 		there = e.Classes() != nil
 	case "corp":
 		there = slices.ContainsFunc(e.Spec.Metrics, func(m eval.Metric) bool {
-			return strings.HasPrefix(m.Name, "corp_") && !strings.Contains(m.String(), "score=log") && !strings.Contains(m.String(), "score=spherical")
+			return strings.HasPrefix(m.Name, "corp_") && !strings.Contains(m.String(), "exact") && !strings.Contains(m.String(), "score=log") && !strings.Contains(m.String(), "score=spherical")
 		})
 	case "ood-roc":
 		if !e.Spec.Out {
-			return usage("--plot-kind ood-roc draws out-of-distribution rows, of which there are none: give --ood FILE")
+			return usage("--plot-kind ood-roc draws out-of-distribution rows, of which there are none; give --ood FILE")
 		}
 		there = e.Foreign() != nil
 	case "roc":
@@ -241,7 +242,7 @@ func (p *plot) ready(e *eval.Evaluation) error {
 	if there {
 		return nil
 	}
-	return usage("--plot-kind %s draws what is not among the metrics: evaluate with --metrics default,%s", p.kind, p.also(of))
+	return usage("--plot-kind %s draws what is not among the metrics; evaluate with --metrics default,%s", p.kind, p.also(of))
 }
 
 // rocEvent is that of the picture roc: class 1 of two, or being right.
@@ -364,7 +365,7 @@ func meanScore(bins []calib.Bin) float64 {
 	sum, weight := 0.0, 0.0
 	for _, b := range bins {
 		if b.Count > 0 {
-			sum += b.Weight * b.Confidence
+			sum += float64(b.Weight * b.Confidence)
 			weight += b.Weight
 		}
 	}

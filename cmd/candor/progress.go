@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"time"
 
@@ -8,9 +9,21 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// progress shows how much of the scores has been read, on a terminal and if it takes longer than a moment. The function
-// that it returns takes the line away.
-func progress(w io.Writer, r reader, total int64) (stop func()) {
+// passes counts the reads of files that are read several times.
+type passes struct{ done, about int }
+
+// next returns what the next read is called: "read 3 of about 9". Of files that are read once, of which nil counts nothing, it is "reading".
+func (p *passes) next() string {
+	if p == nil {
+		return "reading"
+	}
+	p.done++
+	return fmt.Sprintf("read %d of about %d", p.done, max(p.done, p.about))
+}
+
+// progress shows how much of the scores has been read, behind what the read is called, on a terminal and if it takes longer than a moment.
+// The function that it returns takes the line away.
+func progress(w io.Writer, r reader, total int64, what string) (stop func()) {
 	if !screenOf(w).terminal || dumb() || total <= 0 {
 		return func() {}
 	}
@@ -24,7 +37,7 @@ func progress(w io.Writer, r reader, total int64) (stop func()) {
 		}
 		p := mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
 		bar := p.AddBar(total, mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name("reading "), decor.CountersKibiByte("% .1f of % .1f")),
+			mpb.PrependDecorators(decor.Name(what+": "), decor.CountersKibiByte("% .1f of % .1f")),
 			mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageSpeed(decor.SizeB1024(0), "% .1f"),
 				decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO)))
 		tick := time.NewTicker(100 * time.Millisecond)

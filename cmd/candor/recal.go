@@ -69,8 +69,9 @@ How much it helps is told by cross-fitting: rows are divided into --folds by a h
 is recalibrated by a map that was fitted to the other folds. The map that is written is fitted to all rows. Of temperature
 there are NLL and ECE of all rows against T besides.
 
-Files, labels and flags are those of candor eval. Everything is read several times, so nothing may be standard
-input or a pipe.`,
+Files, labels and flags are those of candor eval. Two columns, (N, 2), are a binary task: the map is that of (N,), of column
+1 or of the class that --event names, and it applies to both. With --task classification they are two classes, which vector
+and matrix need. Everything is read several times, so nothing may be standard input or a pipe.`,
 		Example: `  candor recal fit temperature logits.npy --labels labels.npy --input logits -o map.json
   candor recal fit isotonic scores.npy --labels outcomes.npy -o isotonic.json --plot before-after.png
   candor recal fit 'matrix(off_diagonal=1,bias=1)' probs.npy --labels labels.npy -o matrix.json
@@ -95,9 +96,9 @@ input or a pipe.`,
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("labels", "input", "task", "weights")
+	take("labels", "input", "task", "event", "weights")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
-	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, or quantiles; that of sigma is regression"
+	fl.Lookup("task").Usage = "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said; regression, or quantiles; that of sigma is regression"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
 	fl.IntVar(&f.folds, "folds", 5, "`NUMBER` of folds of the cross-fitting")
 	fl.Uint64Var(&f.seed, "seed", 0, "`NUMBER` by which rows are divided into folds")
@@ -150,13 +151,13 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 	if err := f.output.check(c); err != nil {
 		return err
 	}
-	f.strict, f.columnsStay = true, true
+	f.strict = true
 	m, err := recal.Parse(method)
 	if err != nil {
 		return usage("%v%s", err, nearMethod(method))
 	}
 	if len(paths) == 0 && !f.columns.files() {
-		return usage("no predictions are named")
+		return usage("no predictions are named; name their files")
 	}
 	if f.folds < 2 || f.folds > 1000 {
 		return usage("--folds is %d; it is a number from 2 to 1000", f.folds)
@@ -247,29 +248,35 @@ func isQuantile(m recal.Method) bool {
 // fit fits the map, and evaluates the rows before and after.
 func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string) (*report.Recalibration, error) {
 	var last reader
-	d := reread(c, func() (rowReader, error) {
+	j.passes = new(passes)
+	d := reread(c, j.passes, func() (rowReader, error) {
 		r, err := j.source(&f.evalFlags, paths)
 		last = r
 		return r, err
 	})
-	bad := func(err error) error {
-		if last != nil {
-			err = f.locate(err, last, paths)
+	bad := func(err error) error { return f.cannotFit(err, last, paths) }
+	var o *recal.Options
+	before, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
+		if err := f.checkMany(m, i, paths); err != nil {
+			return err
 		}
-		return cannotFit(err)
-	}
-	before, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, _ predictions.Info) error {
+		var err error
+		if o, err = f.checkMemory(j, m, i); err != nil {
+			return err
+		}
+		need := recal.NeedOf(m, fitSize(j, i), o)
+		j.passes.about = 1 + need.Reads + f.readsBehind(m, need.Reads)
 		return f.plot.ready(e)
 	})
 	if err != nil {
 		return nil, err
 	}
 	m = f.method(m, before.Spec.Levels)
-	o := &recal.Options{Threads: j.pass.Threads, Memory: (j.memory - fixedMemory) / 2}
 	whole, err := m.Fit(d, o)
 	if err != nil {
 		return nil, bad(err)
 	}
+	j.passes.about = j.passes.done + f.readsBehind(m, whole.Fit().Reads)
 	r := &report.Recalibration{Method: m.String(), Says: says(whole, f.level), Folds: f.folds, Before: report.New(before)}
 	if r.Map, err = recal.Marshal(whole); err != nil {
 		return nil, err
@@ -286,7 +293,12 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		if err != nil {
 			return nil, bad(err)
 		}
+		if err := j.together(before, after); err != nil {
+			return nil, err
+		}
 		r.After, sets = report.New(after), append(sets, after)
+		// The map's own are logits whatever they look like.
+		r.After.Warnings = slices.DeleteFunc(r.After.Warnings, report.DoubtsLogits)
 	}
 	if t, ok := whole.(*recal.TemperatureMap); ok {
 		if r.Temperatures, err = f.temperatures(j, before, t, d); err != nil {
@@ -295,6 +307,85 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	}
 	names := []string{"before", "after"}[:len(sets)]
 	return r, f.plot.overlay(names, sets)
+}
+
+// checkMany tells whether a method of several classes has these.
+func (f *recalFit) checkMany(m recal.Method, i predictions.Info, paths []string) error {
+	switch m.(type) {
+	case recal.Vector, recal.Matrix:
+	default:
+		return nil
+	}
+	switch {
+	case i.Pairs:
+		return fault(f.files.calls(paths), "pass --task classification to fit it to the two columns as classes, or take platt",
+			"%s is for two classes or more, and the two columns are read as a binary task", m)
+	case i.Classes == 1:
+		return fault(f.files.calls(paths), "a factor and a bias of one logit are platt", "%s is for two classes or more, and these rows have one score", m)
+	}
+	return nil
+}
+
+// checkMemory returns how the fit goes about its work within --max-memory, or says how much it needs.
+func (f *recalFit) checkMemory(j *job, m recal.Method, i predictions.Info) (*recal.Options, error) {
+	o := &recal.Options{Threads: j.pass.Threads, Memory: (j.memory - fixedMemory) / 2}
+	if i.Rows < 0 {
+		return o, nil // tables of forecasts, whose maps are small
+	}
+	s := fitSize(j, i)
+	need, held := recal.Need{}, int64(0)
+	for ; ; o.Threads-- {
+		need = recal.NeedOf(m, s, o)
+		held = f.held(need, i, j.read.Buffers, j.read.BufferBytes)
+		if held+need.Fit <= j.memory {
+			o.Memory = max(need.Fit, min(o.Memory, j.memory-held))
+			return o, nil
+		}
+		if o.Threads == 1 {
+			break
+		}
+	}
+	// With more memory there are more buffers.
+	all := held + need.Fit
+	for {
+		_, buffers, bytes, err := plan(f.threads, all, false)
+		if err != nil {
+			return nil, err
+		}
+		more := f.held(need, i, buffers, bytes) + need.Fit
+		if more <= all {
+			break
+		}
+		all = more
+	}
+	what := count(i.Rows, "row")
+	if i.Classes > 1 {
+		what += fmt.Sprintf(" x %s classes", report.Count(int64(i.Classes)))
+	}
+	return nil, usage("%s of %s takes about %d MiB, %d of them for the maps of all rows and of %d folds; pass --max-memory %dMiB", m, what, all>>20+1,
+		(int64(f.folds+1)*need.Map)>>20, f.folds, all>>20+1)
+}
+
+func fitSize(j *job, i predictions.Info) recal.Size {
+	return recal.Size{Rows: max(i.Rows, 0), Classes: i.Classes, Kind: j.read.Kind, DType: i.DType, Weighted: i.Weighted}
+}
+
+// readsBehind returns about how many reads there are behind a fit to all rows that takes so many: those of the folds, of the rows after, and
+// of the temperatures.
+func (f *recalFit) readsBehind(m recal.Method, each int) int {
+	n := f.folds*each + 1
+	if _, ok := m.(recal.Temperature); ok {
+		n += len(nearTemperatures) + 2
+	}
+	return n
+}
+
+// held is about how much memory is taken beside a fit.
+func (f *recalFit) held(need recal.Need, i predictions.Info, buffers, bytes int) int64 {
+	const program = 40 << 20
+	// Each buffer is read into, and what maps make of its rows is as large four times over: by folds and together, in float64.
+	chunk := min(max(int64(bytes), int64(i.Classes)*int64(i.DType.Size())), i.Bytes)
+	return program + 5*int64(buffers)*chunk + int64(f.folds+1)*need.Map + need.File
 }
 
 // method returns the method for what the files turned out to be.
@@ -337,10 +428,13 @@ func (f *recalFit) evaluateApplied(j *job, before *eval.Evaluation, m recal.Map,
 	return e, e.AddSource(src, &j.pass)
 }
 
+// nearTemperatures are by how much the temperature is multiplied at which all rows are evaluated besides.
+var nearTemperatures = []float64{0.5, 0.7071, 0.8409, 1.1892, 1.4142, 2}
+
 // temperatures evaluates all rows at several temperatures.
 func (f *recalFit) temperatures(j *job, before *eval.Evaluation, m *recal.TemperatureMap, d recal.Data) ([]report.AtTemperature, error) {
 	ts := []float64{1, m.T()}
-	for _, by := range []float64{0.5, 0.7071, 0.8409, 1.1892, 1.4142, 2} {
+	for _, by := range nearTemperatures {
 		ts = append(ts, by*m.T())
 	}
 	slices.Sort(ts)
@@ -450,7 +544,7 @@ func (f *recalFit) show(c *cobra.Command, r *report.Recalibration) error {
 // recalApply are the flags of candor recal apply.
 type recalApply struct {
 	evalFlags
-	out string
+	out, as string
 }
 
 func recalApplyCommand() *cobra.Command {
@@ -458,9 +552,14 @@ func recalApplyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply MAP PREDICTIONS...",
 		Short: "Write recalibrated predictions",
-		Long: `Write what a map of 'candor recal fit' makes of predictions: probabilities as .npy, whatever --input is, float64 of float64
-scores and else float32; of forecasts of a number their means and standard deviations (N, 2), or quantiles (N, levels). Nothing
-has to be known of the outcome: no labels, and nothing observed. Several files are shards, in natural order.
+		Long: `Write what a map of 'candor recal fit' makes of predictions as .npy: probabilities, whatever --input is, or what --as says;
+float64 of float64 scores and float32 otherwise, in the shape of the input. For regression it writes means and standard
+deviations (N, 2), or quantiles (N, levels). No labels or observed values are needed. Several files are shards, in natural
+order.
+
+A map of a binary task takes one column or two: of two it takes column 1, or that of the class that --event names, which has to
+be the one that it was fitted to. Where one column, (N,), would say 1 and the map does not, two are written, (N, 2), with a
+note: column 0 has what is left of 1. --as logits keeps all digits in one column.
 
 Where --observed or --labels names what was observed, or it is there, as the column observed of a table or the third of an array,
 it is written beside means and standard deviations (N, 3), so that candor eval reads the file. Two columns of an array are means
@@ -469,6 +568,7 @@ and standard deviations, unless --error names one of them: errors stay errors.
 Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy
   candor recal apply map.json shard-*.npy --input logits -o probs.npy
+  candor recal apply map.json logits.npy --input logits --as logits -o scaled.npy
   candor recal apply sigma.json forecast.csv --mean mu --std sigma -o scaled.npy
   candor recal apply sigma.json forecast.csv --mean mu --std sigma --observed y -o scaled.npy`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -489,11 +589,12 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("input")
+	take("input", "event")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
+	fl.StringVar(&f.as, "as", "probs", "`KIND` to write: probs, logits or logprobs")
 	take("mean", "std", "observed", "error", "quantile-prefix", "levels", "labels", "bfloat16", "name", "threads", "max-memory")
-	fl.Lookup("labels").Usage = "`FILE` of what was observed, beside arrays of forecasts of a number"
+	fl.Lookup("labels").Usage = "`FILE` of observed values, for arrays of regression forecasts"
 	return c
 }
 
@@ -529,13 +630,25 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	}
 	like := &cobra.Command{}
 	(&evalFlags{}).flags(like) // no flag of those counts as given
-	if in := c.Flags().Lookup("input"); in.Changed && f.task != "" {
-		return usage("--input is for classes, and the map is for forecasts of a number")
+	for _, flag := range []string{"input", "event", "as"} {
+		if c.Flags().Changed(flag) && f.task != "" {
+			return usage("--%s is for classes, and the map is for regression forecasts; leave it out", flag)
+		}
 	}
-	if len(f.labels) > 0 && f.task == "" {
-		return usage("--labels: classes need none; the flag is for what was observed, and the map is not for forecasts of a number")
+	if f.task == "" && m.Fit().Classes == 2 { // fitted to two classes
+		f.task = "classification"
+		if c.Flags().Changed("event") {
+			return usage("--event is for binary tasks, and the map was fitted to two classes; leave it out")
+		}
 	}
-	f.metrics, f.level, f.bins, f.onInvalid, f.strict, f.columnsStay, f.event = "default", metrics.DefaultLevel, 1, "error", true, true, 1
+	as, err := f.written()
+	if err != nil {
+		return err
+	}
+	if _, ofNumbers := numbers[f.task]; len(f.labels) > 0 && !ofNumbers {
+		return usage("--labels names observed values for regression forecasts, and a map of classes needs none; leave it out")
+	}
+	f.metrics, f.level, f.bins, f.onInvalid, f.strict = "default", metrics.DefaultLevel, 1, "error", true
 	j, err := f.job(like)
 	if err != nil {
 		return err
@@ -543,7 +656,17 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 	j.read.NoLabels, f.unobserved = true, true
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
 	warnISA(c)
-	return f.apply(c, j, m, paths)
+	return f.apply(c, j, m, as, paths)
+}
+
+// written returns the kind of scores that are written.
+func (f *recalApply) written() (metrics.Kind, error) {
+	for _, k := range []metrics.Kind{metrics.Probs, metrics.Logits, metrics.LogProbs} {
+		if k.String() == f.as {
+			return k, nil
+		}
+	}
+	return 0, usage("--as is %q; it is probs, logits or logprobs", f.as)
 }
 
 // readMap reads the file of a map. What does not begin as one is not read to its end, for it may be the predictions.
@@ -573,38 +696,49 @@ func readMap(name string) (recal.Map, error) {
 }
 
 // apply streams the predictions through the map.
-func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string) error {
+func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kind, paths []string) error {
 	r, err := j.source(&f.evalFlags, paths)
 	if err != nil {
 		return badData(err)
 	}
 	defer r.Close()
 	info := r.Info()
+	if c.Flags().Changed("event") && !info.Pairs {
+		return usage("--event is for scores of two columns, (N, 2), of which it names one, and these are %s; leave it out", info.Shape)
+	}
 	if info.Rows < 0 {
 		if info.Rows, err = f.count(c, j, paths); err != nil {
 			return err
 		}
 	}
-	w := &mapped{m: m, threads: j.pass.Threads, means: j.read.Kind == metrics.Normals && f.columns.error == ""}
+	w := &mapped{m: m, as: as, threads: j.pass.Threads, means: j.read.Kind == metrics.Normals && f.columns.error == ""}
 	classes := info.Classes
 	if w.means {
 		classes = 3
 	}
 	kind, width, err := m.Out(j.read.Kind, classes)
 	if err != nil {
-		return badData(fmt.Errorf("%s: %s", f.files.calls(paths), plain(err)))
+		remedy := ""
+		if m.Fit().Classes == 2 && info.Classes == 1 {
+			remedy = "fit one to a binary task: without --task classification"
+		}
+		return fault(f.files.calls(paths), remedy, "%s", plain(err))
 	}
 	if kind == metrics.Quantiles && j.read.Kind == metrics.Quantiles {
 		if q := m.(*recal.QuantileMap); !slices.Equal(q.Levels(), j.spec.Levels) {
-			return badData(fmt.Errorf("%s: the quantiles are at the levels %v, and the map is for those at %v", f.files.calls(paths), j.spec.Levels, q.Levels()))
+			return fault(f.files.calls(paths), "", "the quantiles are at the levels %v, and the map is for those at %v", j.spec.Levels, q.Levels())
 		}
 	}
 	w.wide, w.width = width, width
 	if w.normals = w.means && kind == metrics.Normals; w.normals {
 		w.width = info.Classes
 	}
+	w.classes = kind == metrics.Probs
+	if w.binary = w.classes && width == 1; w.binary && info.Pairs {
+		w.wide, w.width, w.event = 2, 2, f.event
+	}
 	shape := []int64{info.Rows}
-	if info.Classes > 1 || width > 1 {
+	if w.width > 1 || strings.HasSuffix(info.Shape, ", 1)") {
 		shape = append(shape, int64(w.width))
 	}
 	t := metrics.Float32
@@ -615,11 +749,11 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 	if err != nil {
 		return cannotWrite(f.out, err)
 	}
-	defer a.remove()
-	w.arrayFile = a
+	defer func() { w.remove() }()
+	w.arrayFile, w.rows, w.dtype = a, info.Rows, t
 	source := &stopping{r, a, info.Rows}
 	err = func() error {
-		defer progress(c.ErrOrStderr(), r, info.Bytes)()
+		defer progress(c.ErrOrStderr(), r, info.Bytes, "reading")()
 		return w.fill(source)
 	}()
 	if failed := w.failure(); failed != nil {
@@ -632,6 +766,11 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, paths []string
 		return f.errChanged(paths)
 	}
 	warnOf(c, r)
+	if w.binary {
+		if err := w.settle(c, f.out); err != nil {
+			return cannotWrite(f.out, err)
+		}
+	}
 	if err := w.finish(c, f.out, nil); err != nil {
 		return cannotWrite(f.out, err)
 	}
@@ -670,10 +809,17 @@ func (w *mapped) fill(r metrics.Source) error {
 type mapped struct {
 	*arrayFile
 	m           recal.Map
+	as          metrics.Kind // of classes: what is written
+	rows        int64
+	dtype       metrics.DType
 	wide, width int // of a row that the map makes, and of what is written of it
 	threads     int
 	means       bool // rows are a mean and a standard deviation, and perhaps what was observed
 	normals     bool // and so are the results
+	classes     bool // rows are of classes
+	binary      bool // of a binary task
+	event       int  // the column of two that is the event's
+	certain     certain
 }
 
 // mapper is what one goroutine has.
@@ -692,17 +838,29 @@ func (m *mapper) chunk(given *metrics.Chunk) {
 	if m.check.Err() != nil || m.failure() != nil {
 		return
 	}
+	if m.binary {
+		m.events(c)
+		return
+	}
 	n, at := c.Rows*m.wide, c.First*int64(m.width)
 	m.into.Rows, m.into.Classes = c.Rows, m.wide
+	apply := m.m.Apply
+	if m.classes {
+		apply = m.applyAs
+	}
 	if c.F64 != nil {
 		m.into.F64 = slices.Grow(m.into.F64[:0], n)[:n]
-		m.m.Apply(&m.into, &c.Scores, c.Kind)
+		apply(&m.into, &c.Scores, c.Kind)
 		m.put(predictions.NPYData(observedAgain(m, m.into.F64)), int64(len(m.head))+8*at)
 		return
 	}
 	m.into.F32 = slices.Grow(m.into.F32[:0], n)[:n]
-	m.m.Apply(&m.into, &c.Scores, c.Kind)
+	apply(&m.into, &c.Scores, c.Kind)
 	m.put(predictions.NPYData(observedAgain(m, m.into.F32)), int64(len(m.head))+4*at)
+}
+
+func (m *mapped) applyAs(dst, src *metrics.Scores, k metrics.Kind) {
+	recal.ApplyAs(m.m, m.as, dst, src, k)
 }
 
 // unobserved returns the chunk with 0 in place of what was observed, which may be missing: maps do not depend on it.
@@ -773,7 +931,16 @@ func observedAgain[T float32 | float64](m *mapper, x []T) []T {
 // says tells in a few words what a map does.
 func says(m recal.Map, level float64) string {
 	fit := m.Fit()
-	s := fmt.Sprintf("%s of %s: ", m.Method(), count(fit.Rows, "row"))
+	s := fmt.Sprintf("%s of %s", m.Method(), count(fit.Rows, "row"))
+	switch fit.Kind {
+	case metrics.Probs.String(), metrics.Logits.String(), metrics.LogProbs.String():
+		if fit.Classes == 1 {
+			s += ", binary"
+		} else {
+			s += fmt.Sprintf(" x %s classes", report.Count(int64(fit.Classes)))
+		}
+	}
+	s += ": "
 	between := func(i metrics.Interval) string {
 		if i.Low != i.Low {
 			return ""

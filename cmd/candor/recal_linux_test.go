@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -32,6 +33,49 @@ func TestRecalMemory(t *testing.T) {
 	}
 	if fi, err := os.Stat(out); err != nil || fi.Size() < int64(rows)*int64(k)*4 {
 		t.Error(err, fi)
+	}
+}
+
+// TestRecalFitMemory: a fit stays within --max-memory, or says at once how much it takes, which then is enough.
+func TestRecalFitMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it fits to thousands of classes")
+	}
+	d := newDir(t)
+	bin := build(t)
+	const rows, k = 30, 30_000
+	s := newSet(1, rows, k)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	for _, m := range []string{"isotonic", "histogram(bins=10)"} {
+		fit := func(memory int) (kib int64, errs string) {
+			c := exec.Command(bin, "recal", "fit", m, x, "--labels", y, "--folds", "2", "--max-memory", fmt.Sprint(memory, "MiB"), "--threads", "2")
+			b := new(bytes.Buffer)
+			c.Stderr = b
+			if memory > 64 {
+				return peak(t, c), ""
+			}
+			if err := c.Run(); err == nil {
+				t.Errorf("%s: it fits into %d MiB", m, memory)
+			}
+			return 0, b.String()
+		}
+		const before = "; pass --max-memory "
+		_, errs := fit(64)
+		at := strings.Index(errs, before)
+		if at < 0 || !strings.Contains(errs, m+" of 30 rows x 30,000 classes takes about ") {
+			t.Errorf("%s: %q does not say what is needed", m, errs)
+			continue
+		}
+		var need int
+		if _, err := fmt.Sscanf(errs[at+len(before):], "%dMiB", &need); err != nil || need > 300 {
+			t.Errorf("%s: %d MiB, %v", m, need, err)
+			continue
+		}
+		kib, _ := fit(need)
+		t.Logf("%s: %d MiB resident of %d", m, kib>>10, need)
+		if kib > int64(need)<<10 {
+			t.Errorf("%s: %d MiB resident at most, more than %d", m, kib>>10, need)
+		}
 	}
 }
 

@@ -150,7 +150,7 @@ func TestRecal(t *testing.T) {
 			if !bytes.Equal(b, d.read(file)) {
 				t.Errorf("%s of %d classes: the file is\n%s, not\n%s", m.Name, classes, d.read(file), b)
 			}
-			if !sameJSON(t, b, doc.Map) || doc.Method != m.Name || doc.Folds != 3 || !strings.HasPrefix(doc.Says, m.Name+" of 400 rows: ") {
+			if !sameJSON(t, b, doc.Map) || doc.Method != m.Name || doc.Folds != 3 || !strings.HasPrefix(doc.Says, m.Name+" of 400 rows"+map[int]string{1: ", binary: ", 4: " x 4 classes: "}[classes]) {
 				t.Errorf("%s: the document has %s, %q, %q, %d folds", m.Name, doc.Map, doc.Method, doc.Says, doc.Folds)
 			}
 			if (doc.Temperatures != nil) != (m.Name == "temperature") || doc.After == nil || doc.Reason != "" {
@@ -322,7 +322,7 @@ func TestRecalLayouts(t *testing.T) {
 		t.Error("(N, 1) is another set than (N,)")
 	}
 	printed(t, "recal", "apply", d.at("p.json"), d.at("p1.npy"), "-o", d.at("o.npy"))
-	if _, shape, _ := written(t, d.at("o.npy")); shape != "(200,)" {
+	if _, shape, _ := written(t, d.at("o.npy")); shape != "(200, 1)" {
 		t.Errorf("shape %s", shape)
 	}
 	four := newSet(9, 200, 4)
@@ -459,7 +459,7 @@ func TestRecalShows(t *testing.T) {
 	files := d.list()
 	text := printed(t, args...)
 	tidy(t, text)
-	for _, w := range []string{"temperature of 400 rows: T = ", " reads.", "\n Metric ", "before ", "after", "\n nll ", "\n ece ",
+	for _, w := range []string{"temperature of 400 rows x 3 classes: T = ", "reads.", "\n Metric ", "before ", "after", "\n nll ", "\n ece ",
 		"after: by cross-fitting in 5 folds, each row by a map fitted to the others.", "\nAll rows against T:\n", "the fit\n", "as given\n", "Next: -o MAP.json writes the map"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("%s\ndoes not say %q", text, w)
@@ -469,7 +469,7 @@ func TestRecalShows(t *testing.T) {
 		t.Errorf("without -o the folder has %v", got)
 	}
 	md := printed(t, append(args, "--format", "markdown")...)
-	for _, w := range []string{"temperature of 400 rows: ", "\n| Metric | before | after |\n", "\n| T | nll | ece | |", "after: by cross-fitting in 5 folds"} {
+	for _, w := range []string{"temperature of 400 rows x 3 classes: ", "\n| Metric | before | after |\n", "\n| T | nll | ece | |", "after: by cross-fitting in 5 folds"} {
 		if !strings.Contains(strings.ReplaceAll(md, "|  |", "| |"), w) {
 			t.Errorf("%s\ndoes not say %q", md, w)
 		}
@@ -639,7 +639,7 @@ func TestRecalFitRefuses(t *testing.T) {
 		{exitUsage, []string{"isotonic", x, "--labels", y, "-o", x}, []string{"-o x.npy: that file is read; name another one"}},
 		{exitUsage, []string{"isotonic", x, "--labels", y, "-o", y}, []string{"-o y.npy: that file is read"}},
 		{exitUsage, []string{"isotonic", x, "--labels", y, "--plot", "a/p.svg", "-o", m}, []string{"cannot write a/p.svg"}},
-		{exitUsage, []string{"isotonic", x, "--labels", y, "-o", "-"}, []string{"-o -: it is written to a file"}},
+		{exitUsage, []string{"isotonic", x, "--labels", y, "-o", "-"}, []string{"-o -: standard output has the result; name a file"}},
 		{exitUsage, []string{"isotonic", x, "--labels", y, "-o", d.path}, []string{"is a directory"}},
 		{exitUsage, []string{"isotonic", x, "--labels", y, "-o", d.at("none/m.json")}, []string{"cannot write none/m.json: no such file or directory"}},
 		{exitUsage, []string{"isotonic", x, "--labels", y, "--plot", d.at("p.txt"), "-o", m}, []string{"ends in .png, .svg or .pdf"}},
@@ -647,7 +647,7 @@ func TestRecalFitRefuses(t *testing.T) {
 		{exitUsage, []string{"isotonic", x, "--labels", y, "--metrics", "eec"}, []string{"(did you mean ece?)"}},
 		{exitUsage, []string{"isotonic", x, "--labels", y, "--on-invalid", "drop"}, []string{"unknown flag: --on-invalid"}},
 		{exitUsage, []string{"isotonic", x, "--labels", y, "--threads", "-1"}, []string{"--threads is -1"}},
-		{exitData, []string{"temperature", x}, []string{"x.npy: no labels: pass --labels FILE"}},
+		{exitData, []string{"temperature", x}, []string{"x.npy: no labels; pass --labels FILE"}},
 		{exitData, []string{"temperature", d.at("none.npy"), "--labels", y}, []string{"none.npy: no such file"}},
 		{exitData, []string{"temperature", nan, "--labels", y}, []string{"nan.npy: row 41, column 1: score is NaN: look for a division by 0 or an overflow where the scores were made\n"}},
 		{exitData, []string{"temperature", x, "--labels", y, "--input", "dirichlet"}, []string{"dirichlet"}},
@@ -661,7 +661,8 @@ func TestRecalFitRefuses(t *testing.T) {
 		{exitData, []string{"matrix", b, "--labels", by}, []string{"matrix is for two classes or more"}},
 		{exitData, []string{"bbq", x, "--labels", y, "--weights", w}, []string{"bbq weighs its histograms by counts of rows"}},
 		{exitData, []string{"sigma", f, "--mean", "mu", "--std", "sigma", "--observed", "none"}, []string{`no column "none"`}},
-		{exitData, []string{"histogram(bins=65536)", x8, "--labels", y8, "--max-memory", "56MiB"}, []string{"what --max-memory leaves is 4194304: raise it", "take fewer bins"}},
+		{exitUsage, []string{"histogram(bins=65536)", x8, "--labels", y8, "--max-memory", "56MiB"}, []string{"histogram(bins=65536) of 60 rows x 8 classes takes about ",
+			"for the maps of all rows and of 5 folds; pass --max-memory "}},
 	} {
 		args := append([]string{"recal", "fit"}, c.args...)
 		if !slices.Contains(args, "-o") && len(c.args) > 1 {
@@ -684,7 +685,7 @@ func TestRecalOfOneRow(t *testing.T) {
 	one := s.part(0, 1)
 	x, y := d.put("x.npy", one.scores(t)), d.put("y.npy", one.labelFile(t))
 	doc := fitted(t, "isotonic", x, "--labels", y, "-o", d.at("m.json"))
-	if doc.After != nil || !strings.HasSuffix(doc.Reason, " of 5: there are no rows to fit to") || !strings.HasPrefix(doc.Says, "isotonic of 1 row: ") {
+	if doc.After != nil || !strings.HasSuffix(doc.Reason, " of 5: there are no rows to fit to") || !strings.HasPrefix(doc.Says, "isotonic of 1 row x 3 classes: ") {
 		t.Errorf("%+v", doc)
 	}
 	if _, err := readMap(d.at("m.json")); err != nil {
@@ -754,8 +755,8 @@ func TestRecalApplyRefuses(t *testing.T) {
 		{exitUsage, []string{m, x, "-o", d.at("none/o.npy")}, []string{"cannot write none/o.npy"}},
 		{exitUsage, []string{m, x, "-o", d.path + "/"}, []string{"does not end in .npy"}},
 		{exitUsage, []string{"-", x, "-o", o}, []string{"the map is read from a file"}},
-		{exitUsage, []string{sm, f, "--input", "probs", "-o", o}, []string{"--input is for classes, and the map is for forecasts of a number"}},
-		{exitUsage, []string{m, x, "--labels", y, "-o", o}, []string{"--labels: classes need none"}},
+		{exitUsage, []string{sm, f, "--input", "probs", "-o", o}, []string{"--input is for classes, and the map is for regression forecasts"}},
+		{exitUsage, []string{m, x, "--labels", y, "-o", o}, []string{"a map of classes needs none"}},
 		{exitUsage, []string{m, x, "--mean", "mu", "-o", o}, []string{"--mean is for --task regression"}},
 		{exitData, []string{d.at("none.json"), x, "-o", o}, []string{"none.json: no such file; check the name and the folder"}},
 		{exitData, []string{d.path, x, "-o", o}, []string{"is a directory"}},

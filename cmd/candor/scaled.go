@@ -19,22 +19,34 @@ import (
 // again is files that are read several times, each time with its own progress.
 type again struct {
 	rowReader
-	stop func()
+	start func() (stop func())
+	stop  func()
+}
+
+// Next begins to show progress: not all that is opened is read.
+func (a *again) Next() (*metrics.Chunk, error) {
+	if a.stop == nil {
+		a.stop = a.start()
+	}
+	return a.rowReader.Next()
 }
 
 func (a *again) Close() error {
-	a.stop()
+	if a.stop != nil {
+		a.stop()
+		a.stop = func() {}
+	}
 	return a.rowReader.Close()
 }
 
 // reread returns data that open reads, again and again.
-func reread(c *cobra.Command, open func() (rowReader, error)) recal.Data {
+func reread(c *cobra.Command, p *passes, open func() (rowReader, error)) recal.Data {
 	return recal.OpenFunc(func() (recal.Source, error) {
 		r, err := open()
 		if err != nil {
 			return nil, err
 		}
-		return &again{r, progress(c.ErrOrStderr(), r, r.Info().Bytes)}, nil
+		return &again{rowReader: r, start: func() func() { return progress(c.ErrOrStderr(), r, r.Info().Bytes, p.next()) }}, nil
 	})
 }
 
@@ -44,7 +56,7 @@ func (f *evalFlags) checkScaled(paths []string) error {
 		return nil
 	}
 	if _, ofNumbers := numbers[f.task]; ofNumbers || f.task == "ensemble" || f.task == "multilabel" {
-		return usage("--temperature-scaled does not go with --task %s: it is for the classes of one model", f.task)
+		return usage("--temperature-scaled does not go with --task %s: it is for the classes of one model; leave it out", f.task)
 	}
 	for _, l := range []struct {
 		flag string
@@ -52,7 +64,7 @@ func (f *evalFlags) checkScaled(paths []string) error {
 	}{{"--input dirichlet", f.input == metrics.Dirichlet.String()}, {"--on-invalid drop", f.onInvalid == "drop"}, {"--renormalize", f.renormalize},
 		{"--decisions", len(f.decisions) > 0}, {"--confidence-scores", len(f.scores) > 0}, {"--group", len(f.columns.groups) > 0}} {
 		if l.set {
-			return usage("--temperature-scaled does not go with %s", l.flag)
+			return usage("--temperature-scaled does not go with %s; leave one of them out", l.flag)
 		}
 	}
 	if once := f.files.once(slices.Concat(paths, f.labels, f.weights)...); once != "" {
@@ -64,12 +76,13 @@ func (f *evalFlags) checkScaled(paths []string) error {
 // scale evaluates the rows after temperature scaling.
 func (f *evalFlags) scale(c *cobra.Command, j *job, paths []string, e *eval.Evaluation) error {
 	var last reader
-	d := reread(c, func() (rowReader, error) {
+	need := recal.NeedOf(recal.Temperature{}, recal.Size{}, nil)
+	d := reread(c, &passes{about: need.Reads*(1+recal.Folds{}.Count()) + 1}, func() (rowReader, error) {
 		r, err := predictions.Open(paths, &j.read)
 		last = r
 		return r, err
 	})
-	bad := func(err error) error { return cannotFit(f.locate(err, last, paths)) }
+	bad := func(err error) error { return f.cannotFit(err, last, paths) }
 	s := &eval.Scaled{Temperature: eval.Value{Value: math.NaN(), Interval: metrics.NoInterval()}}
 	o := &recal.Options{Threads: j.pass.Threads}
 	m, err := recal.Temperature{}.Fit(d, o)
@@ -135,11 +148,19 @@ func plain(err error) string {
 		"a weight to OffDiagonal", "a weight to off_diagonal", "a weight to Bias", "a weight to bias").Replace(err.Error())
 }
 
-// cannotFit is the error of a fit, which bad data end if nothing else is said.
-func cannotFit(err error) error {
-	var f *failure
-	if errors.As(err, &f) {
-		return f
+// cannotFit is the error of a fit, which bad data end if nothing else is said: some row of the reader's, or all of them.
+func (f *evalFlags) cannotFit(err error, r reader, paths []string) error {
+	if r != nil {
+		err = f.locate(err, r, paths)
 	}
-	return badData(&placed{plain(err), placeOf(err), err})
+	var known *failure
+	if errors.As(err, &known) {
+		return known
+	}
+	text, at := plain(err), placeOf(err)
+	if at == (place{}) {
+		at.File = f.files.calls(paths)
+		_, at.Remedy, _ = cutLast(text, "; ")
+	}
+	return badData(&placed{text, at, err})
 }

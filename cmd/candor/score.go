@@ -36,16 +36,15 @@ func scoreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "score PREDICTIONS...",
 		Short: "Write the metrics of each row",
-		Long: `Write one value of each metric for every row of the predictions, in their order: the losses that candor eval gives the
-mean of. Files, labels and flags are those of candor eval; with --task samples each row of the predictions is draws of
-a forecast, (N, M), and --labels names the numbers that were observed; tables and --task regression and quantiles are
-read as candor eval does.
+		Long: `Write one value of each metric for every row of the predictions, in order: the losses whose means candor eval gives.
+Files, labels and flags are those of candor eval. With --task samples each row has the draws of a forecast, (N, M), and
+--labels names the observed numbers. Tables, --task regression and --task quantiles are read as by candor eval.
 
-The name of -o FILE says what is written: .npy, a float64 array (N,) of one metric or (N, number) of several; .npz, an
-array (N,) for each metric; .csv, with a header line. "-" writes .npy to standard output.
+The extension of -o FILE says what is written: .npy, a float64 array (N,) for one metric or (N, number) for several;
+.npz, an array (N,) for each metric; .csv, with a header line. "-" writes .npy to standard output.
 
-Rows that were left out, by --on-invalid drop or for their weight of 0, are NaN, and standard error says how many there
-are. Nothing is written unless all is well.`,
+Rows that were left out, by --on-invalid drop or because their weight is 0, are NaN, and standard error says how many
+there are. If there is an error, nothing is written.`,
 		Example: `  candor score probs.npy --labels labels.npy --metrics nll -o nll.npy
   candor score logits.npy --labels labels.npy --input logits --metrics 'accuracy,brier(form=sum)' -o rows.csv
   candor score shard-*.npz --input logits --metrics all --on-invalid drop -o rows.npz
@@ -67,7 +66,7 @@ are. Nothing is written unless all is well.`,
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz or .csv")
-	take("weights", "mean", "std", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "name", "threads", "max-memory")
+	take("weights", "mean", "std", "scale", "distribution", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "name", "threads", "max-memory")
 	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
 		"metrics": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append([]string{"default", "all"}, rowNames(metrics.Probs)...), cobra.ShellCompDirectiveNoFileComp
@@ -84,9 +83,12 @@ are. Nothing is written unless all is well.`,
 }
 
 // rowMetrics reads --metrics.
-func rowMetrics(list string, k metrics.Kind, classes int, levels []float64) ([]metrics.RowMetric, error) {
+func rowMetrics(list string, k metrics.Kind, classes int, levels []float64, law regress.Law) ([]metrics.RowMetric, error) {
 	var l []metrics.RowMetric
 	add := func(m metrics.RowMetric) {
+		if law != regress.NormalLaw {
+			m, _ = regress.RowsOfLaw(m.Name, law) // it is one of RowsOf's
+		}
 		if !slices.ContainsFunc(l, func(o metrics.RowMetric) bool { return o.Name == m.Name }) {
 			l = append(l, m)
 		}
@@ -118,7 +120,7 @@ func rowMetrics(list string, k metrics.Kind, classes int, levels []float64) ([]m
 		}
 	}
 	if len(l) == 0 {
-		return nil, usage("--metrics: no metric is named in %q", list)
+		return nil, usage("--metrics: no metric is named in %q; 'candor score --help' lists them", list)
 	}
 	return l, nil
 }
@@ -178,7 +180,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if err := f.checkShape(c, info); err != nil {
 		return err
 	}
-	l, err := rowMetrics(f.metrics, j.read.Kind, info.Classes, j.spec.Levels)
+	l, err := rowMetrics(f.metrics, j.read.Kind, info.Classes, j.spec.Levels, j.spec.Law)
 	if err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	}
 	pass, source := metrics.NewPass(&j.pass, newRowWriter(t)), &stopping{r, t.arrayFile, info.Rows}
 	err = func() error {
-		defer progress(c.ErrOrStderr(), r, info.Bytes)()
+		defer progress(c.ErrOrStderr(), r, info.Bytes, "reading")()
 		return pass.AddSource(source)
 	}()
 	if failed := t.failure(); failed != nil {
@@ -248,14 +250,14 @@ func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
 // count reads tables once for the number of their rows, which has to be known before one is written.
 func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64, err error) {
 	if once := f.files.once(paths...); once != "" {
-		return 0, usage("a table on %s cannot be read twice, as the number of its rows is needed first: name a file", once)
+		return 0, usage("a table on %s cannot be read twice, as the number of its rows is needed first; name a file", once)
 	}
 	r, err := j.source(f, paths)
 	if err != nil {
 		return 0, badData(err)
 	}
 	defer r.Close()
-	defer progress(c.ErrOrStderr(), r, r.Info().Bytes)()
+	defer progress(c.ErrOrStderr(), r, r.Info().Bytes, "reading")()
 	for {
 		chunk, err := r.Next()
 		if err == io.EOF {
@@ -275,7 +277,7 @@ func (f *evalFlags) count(c *cobra.Command, j *job, paths []string) (rows int64,
 func (f *scoreRun) form(c *cobra.Command) (string, error) {
 	switch ext := strings.ToLower(filepath.Ext(f.out)); {
 	case f.out == "":
-		return "", usage("-o FILE is missing: the values are written to a file, such as rows.npy")
+		return "", usage("-o is missing; name the file that the values are written to, such as rows.npy")
 	case f.out == "-":
 		if screenOf(c.OutOrStdout()).terminal {
 			return "", usage("-o -: standard output is a terminal, which shows no .npy; name a file, or give it to a program")
@@ -284,7 +286,7 @@ func (f *scoreRun) form(c *cobra.Command) (string, error) {
 	case ext == ".npy" || ext == ".npz" || ext == ".csv":
 		return ext[1:], nil
 	}
-	return "", usage("-o %s: its name ends in none of .npy, .npz and .csv, which say what is written", f.out)
+	return "", usage("-o %s: its name does not say what is written; end it in .npy, .npz or .csv", f.out)
 }
 
 // rowTable is the file under way: the values of all rows, row by row, or metric by metric.

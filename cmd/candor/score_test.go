@@ -275,8 +275,8 @@ func TestScoreErrors(t *testing.T) {
 		want string
 	}{
 		{exitUsage, []string{"score"}, "no predictions are named"},
-		{exitUsage, []string{"score", x, "--labels", y}, "-o FILE is missing"},
-		{exitUsage, []string{"score", x, "--labels", y, "-o", d.at("r.txt")}, "its name ends in none of .npy, .npz and .csv"},
+		{exitUsage, []string{"score", x, "--labels", y}, "-o is missing; name the file"},
+		{exitUsage, []string{"score", x, "--labels", y, "-o", d.at("r.txt")}, "its name does not say what is written; end it in .npy, .npz or .csv"},
 		{exitUsage, []string{"score", x, "--labels", y, "-o", y}, "that file is read"},
 		{exitUsage, []string{"score", x, "--labels", y, "-o", d.at("none/r.npy")}, "cannot write "},
 		{exitUsage, with("--metrics", "ece"), "--metrics: metric ece: it has no value for each row of probs; there are accuracy, top5_accuracy"},
@@ -296,8 +296,8 @@ func TestScoreErrors(t *testing.T) {
 		{exitUsage, with("--task", "samples", "--metrics", "nll"), "metric nll: it has no value for each row of samples; there are crps,"},
 		{exitUsage, with("--threads", "-1"), "--threads is -1"},
 		{exitUsage, with("--bins", "3"), "unknown flag: --bins"},
-		{exitData, []string{"score", x, "-o", d.at("r.npy")}, "no labels: pass --labels FILE"},
-		{exitData, []string{"score", x, "--task", "samples", "-o", d.at("r.npy")}, "no observations: pass --labels obs.npy"},
+		{exitData, []string{"score", x, "-o", d.at("r.npy")}, "no labels; pass --labels FILE"},
+		{exitData, []string{"score", x, "--task", "samples", "-o", d.at("r.npy")}, "no observations; pass --labels obs.npy"},
 		{exitData, []string{"score", d.at("nowhere.npy"), "--labels", y, "-o", d.at("r.npy")}, "no such file"},
 		{exitData, with("--input", "logprobs"), "row 0: the exponentials sum to"},
 	} {

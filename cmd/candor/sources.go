@@ -38,11 +38,11 @@ func (s *sources) check(known ...string) error {
 		}
 		switch _, twice := s.names[source]; {
 		case source == "":
-			return usage("--name %s: no file that is read is named so: there are %s", g, strings.Join(known, ", "))
+			return usage("--name %s: no file that is read is named so; there are %s", g, strings.Join(known, ", "))
 		case text == "":
-			return usage("--name %s: there is no text behind the equals sign", g)
+			return usage("--name %s: there is no text behind the equals sign; it is SOURCE=TEXT", g)
 		case twice:
-			return usage("--name names %s twice", source)
+			return usage("--name names %s twice; name it once", source)
 		}
 		if s.names == nil {
 			s.names = map[string]string{}
@@ -121,9 +121,9 @@ func sameFile(p, q string) bool {
 // unnamed is what is said where no predictions are named. Something may be waiting on standard input.
 func unnamed(c *cobra.Command, said string) error {
 	if waits(c.InOrStdin()) {
-		said += "; to read standard input, name it: -"
+		return usage("%s; to read standard input, name it: -", said)
 	}
-	return usage("%s", said)
+	return usage("%s; name a file, or - for standard input", said)
 }
 
 // waits tells whether standard input is a pipe or a file, and so not a terminal nor nothing.

@@ -83,9 +83,9 @@ func TestPipes(t *testing.T) {
 			{[]string{"eval", "-", "--labels", y, "--temperature-scaled"}, "and standard input" + once},
 			{[]string{"recal", "fit", "temperature", px, "--labels", y}, "everything is read several times, and " + px + once},
 			{[]string{"compare", x, x, "--labels", py}, "--labels " + py + ": it is read once for each set, and " + py + once},
-			{[]string{"compare", px, px, "--labels", y}, px + " is named 2 times; it is read once"},
-			{[]string{"merge", px, x, px}, px + " is named 2 times; it is read once"},
-			{[]string{"inspect", px, px}, px + " is named 2 times; it is read once"},
+			{[]string{"compare", px, px, "--labels", y}, px + " is named 2 times, and can be read once; name it once"},
+			{[]string{"merge", px, x, px}, px + " is named 2 times, and can be read once; name it once"},
+			{[]string{"inspect", px, px}, px + " is named 2 times, and can be read once; name it once"},
 			{[]string{"score", pt, "--task", "regression", "--metrics", "crps", "-o", d.at("o.npy")}, "a table on " + pt + " cannot be read twice"},
 		} {
 			code, out, errs := in(c.args...)
@@ -217,7 +217,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("--name %v: exit code %d: %s, want %s", c.name, code, errs, c.want)
 		}
 	}
-	if code, _, errs := candor(t, "eval", z, "--name", z+"=zed"); code != exitData || !strings.HasPrefix(errs, "candor: zed: no labels: ") {
+	if code, _, errs := candor(t, "eval", z, "--name", z+"=zed"); code != exitData || !strings.HasPrefix(errs, "candor: zed: no labels: it has ") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	path, name := pipe(scores)
@@ -227,7 +227,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("%v: %+v", err, v)
 	}
 	for name, want := range map[string]string{
-		"none.npy=a": "--name none.npy=a: no file that is read is named so: there are " + x + ", " + y,
+		"none.npy=a": "--name none.npy=a: no file that is read is named so; there are " + x + ", " + y,
 		"a":          `--name is "a"; it is SOURCE=TEXT`,
 		x + "=":      "there is no text behind the equals sign",
 	} {

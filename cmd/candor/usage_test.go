@@ -42,7 +42,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--metrics", "ece,acuracy"), []string{`no metric "acuracy" (did you mean accuracy?)`}},
 		{with("--metrics", "perplex"), []string{"(did you mean perplexity?)"}},
 		{with("--metrics", "qqqqqq"), []string{`no metric "qqqqqq"; 'candor metrics'`}},
-		{with("--metrics", ""), []string{"no metric is named"}},
+		{with("--metrics", ","), []string{"no metric is named"}},
 		{with("--metrics", "ece("), []string{"a parenthesis is open"}},
 		{with("--metrics", "ece)"), []string{"the parentheses do not match"}},
 		{with("--metrics", "ece(bins=x)"), []string{`metric ece: bins is "x"; it is a positive whole number`}},
@@ -107,12 +107,12 @@ func TestUsageErrors(t *testing.T) {
 		{with("--fail-if", "base_rate>0.99"), []string{"--fail-if: metric base_rate: it is for binary tasks and two classes"}},
 		{with("--fail-if", "all>0.99"), []string{`--fail-if: there is no metric "all"`}},
 		{with("--fail-if", "eec>0.99"), []string{`there is no metric "eec" (did you mean ece?)`}},
-		{with("--metrics", "auc"), []string{`there is no metric "auc": candor calls it auroc`}},
+		{with("--metrics", "auc"), []string{`there is no metric "auc"; candor calls it auroc`}},
 		{with("--metrics", "f1"), []string{"candor judges probabilities"}},
 		{with("--task", "nonsense"), []string{`--task is "nonsense"; it is one of classification, binary, multilabel, ensemble, regression, quantiles, samples, loglik`}},
 		{with("--task", "binary"), []string{"--task binary takes one score a row", "(40, 4)"}},
 		{[]string{"eval", bx, "--labels", by, "--task", "classification"}, []string{"--task classification takes a score for each class", "(40,)"}},
-		{with("--like", "nonsense"), []string{`"nonsense" is none of um, tfp, torchmetrics, guo, blog`}},
+		{with("--like", "nonsense"), []string{`--like is "nonsense"; it is um, tfp, torchmetrics, guo or blog`}},
 		{with("--on-invalid", "skip"), []string{`--on-invalid is "skip"; it is error or drop`}},
 		{with("--renormalize", "--input", "logits"), []string{"--renormalize is for --input probs"}},
 		{with("--format", "xml"), []string{`--format is "xml"; it is table, markdown, csv or json`}},
@@ -138,9 +138,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"eval", x, "--labels", y, "--state", "-"}, []string{"standard output has the result"}},
 		{[]string{"eval", x, "--labels", y, "--state", x}, []string{"that file is read"}},
 		{[]string{"eval", x, "--labels", y, "--state", y}, []string{"that file is read"}},
-		{with("--plot", d.at("p.jpg")), []string{`p.jpg": the name of a picture ends in .png, .svg or .pdf`}},
-		{with("--plot", "-"), []string{`--plot "-": the name of a picture ends in`}},
-		{with("--plot", ""), []string{`--plot "": the name of a picture`}},
+		{with("--plot", d.at("p.jpg")), []string{`p.jpg"; the name of a picture ends in .png, .svg or .pdf`}},
+		{with("--plot", "-"), []string{`--plot is "-"; the name of a picture ends in`}},
 		{with("--plot", d.at("none/p.png")), []string{"cannot write ", "none/p.png: no such file or directory"}},
 		{with("--plot-y", "gap"), []string{"--plot-y says what --plot FILE draws"}},
 		{with("--plot", d.at("p.png"), "--plot-y", "up"), []string{`--plot-y is "up"; it is accuracy, frequency or gap`}},
@@ -148,7 +147,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"compare", tx, tx, "--labels", ty, "--task", "classification", "--metrics", "ece", "--plot", d.at("p.png"), "--plot-y", "frequency"}, []string{"ece_positive, which is not among the metrics"}},
 		{[]string{"compare"}, []string{"candor compare takes two sets of predictions or more", "candor eval takes one"}},
 		{[]string{"compare", x, "--labels", y}, []string{"takes two sets"}},
-		{[]string{"compare", x, x, "--labels", y + "," + y}, []string{"--labels names 2 files; all sets have the same"}},
+		{[]string{"compare", x, x, "--labels", y + "," + y}, []string{"--labels names 2 files, and all sets have the same; name one"}},
 		{[]string{"compare", x, x, "--labels", "-"}, []string{"--labels -: it is read once for each set"}},
 		{[]string{"compare", "-", "-", "--labels", y}, []string{"standard input is named 2 times"}},
 		{[]string{"compare", x, x, "--labels", y, "--plot", "p.gif"}, []string{"ends in .png, .svg or .pdf"}},
@@ -172,6 +171,13 @@ func TestUsageErrors(t *testing.T) {
 		for _, w := range append(c.want, "candor: ", "--help' tell more") {
 			if !strings.Contains(errs, w) {
 				t.Errorf("candor %v:\n%s does not say %q", c.args, errs, w)
+			}
+		}
+		// Programs get what to do by itself.
+		_, _, errs = candor(t, append(slices.Clone(c.args), "--json")...)
+		if got := jsonError(t, errs); got["remedy"] != nil || strings.Contains(got["message"].(string), "; ") {
+			if remedy, _ := got["remedy"].(string); remedy == "" || !strings.HasSuffix(got["message"].(string), "; "+remedy) {
+				t.Errorf("candor %v --json: %s", c.args, errs)
 			}
 		}
 		if strings.Contains(errs, "No file given") {

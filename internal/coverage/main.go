@@ -112,7 +112,7 @@ func (o *once) Next() (*metrics.Chunk, error) {
 }
 
 func evaluate(p *metrics.Predictions, list []eval.Metric) (*eval.Evaluation, error) {
-	e, err := eval.New(eval.Spec{Classes: p.Classes, Metrics: list})
+	e, err := eval.New(eval.Spec{Kind: p.Kind, Classes: p.Classes, Metrics: list})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func Print(w io.Writer, runs, truth, threads int) error {
 			fmt.Fprintln(w, row)
 		}
 	}
-	return nil
+	return printForecasts(w, runs, threads)
 }
 
 // each calls f for every run, on so many goroutines, and returns an error of one of them.

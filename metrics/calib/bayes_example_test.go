@@ -32,12 +32,12 @@ func ExampleBayesianOf() {
 			log.Fatal(err)
 		}
 		post := calib.BayesianOf(&b.Partition, &calib.BayesianOptions{Seed: 1})
-		fmt.Printf("ece %.3f; posterior mean %.2f, 10 %% below %.2f, 90 %% below %.2f\n",
+		fmt.Printf("ece %.3f; posterior mean %.2f, 10%% below %.2f, 90%% below %.2f\n",
 			b.ECE(), post.Mean(), post.Quantile(0.1), post.Quantile(0.9))
 	}
 	// Output:
-	// ece 0.116; posterior mean 0.13, 10 % below 0.10, 90 % below 0.15
-	// ece 0.149; posterior mean 0.16, 10 % below 0.13, 90 % below 0.18
+	// ece 0.116; posterior mean 0.13, 10% below 0.10, 90% below 0.15
+	// ece 0.149; posterior mean 0.16, 10% below 0.13, 90% below 0.18
 }
 
 // The parameters of the posterior, here that of uncertainty_metrics: what may be drawn elsewhere, too.

@@ -447,7 +447,8 @@ const (
 
 // AppendBinary appends the state.
 func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, classMagic, classVersion)}
 	o := b.opt
 	e.U32(uint32(o.Bins))
 	e.U8(uint8(o.Side))
@@ -469,6 +470,7 @@ func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
 	count := uint64(0)
 	b.each(func(int, int, *classCell) { count++ })
 	e.U64(count)
+	e.B = slices.Grow(e.B, 72*int(count)+16)
 	b.each(func(class, bin int, c *classCell) {
 		e.U32(uint32(class))
 		e.U32(uint32(bin))
@@ -484,7 +486,7 @@ func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
 		e.I64(i)
 		b.full[i].Encode(&e)
 	}
-	return append(dst, exact.Seal(classMagic, classVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // each calls f for the cells without weights that are in use: the lowest bins and then the others.

@@ -24,6 +24,7 @@ type keeper interface {
 	// eachSorted calls use with the sorted entries of each class in the same way.
 	eachSorted(use func(class int, o cells.Ordered))
 	encode(dst []byte) []byte
+	mostBytes() int
 	decode(b []byte, s *ClassScores) error
 }
 
@@ -494,6 +495,7 @@ func (k *keptKeys[K]) encode(dst []byte) []byte {
 	lists, c := k.byClass(), k.columns()
 	c.outside = true
 	n := c.together()
+	dst = slices.Grow(dst, k.mostOf(lists))
 	var order ordering[K]
 	for first := 0; first < k.width; first += n {
 		for _, col := range c.of(first, min(n, k.width-first), lists) {
@@ -513,6 +515,33 @@ func (k *keptKeys[K]) encode(dst []byte) []byte {
 		}
 	}
 	return dst
+}
+
+func (k *keptKeys[K]) mostBytes() int { return k.mostOf(k.byClass()) }
+
+// mostOf returns what encode appends at most, but for weights: a large state that grew would be in memory twice. A difference of d
+// takes (log2(d) + 7)/7 bytes at most, of which the mean is largest where all differences of a class are alike.
+func (k *keptKeys[K]) mostOf(lists *keysByClass[K]) (n int) {
+	for class := range k.width {
+		least, last, entries := k.last, k.least, 0
+		look := func(keys []K) {
+			entries += len(keys)
+			for _, key := range keys {
+				if k.inside(key) {
+					least, last = min(least, key), max(last, key)
+				}
+			}
+		}
+		look(lists.keys[lists.starts[class]:lists.starts[class+1]])
+		for i := range k.blocks {
+			b := &k.blocks[i]
+			look(b.keys[class*b.rows:][:b.rows])
+		}
+		if n += 3 * binary.MaxVarintLen64; entries > 0 && least <= last { // its number, the first key and one outside
+			n += (entries*(bits.Len64(uint64(last-least)/uint64(entries))+7) + 6) / 7
+		}
+	}
+	return n + 1<<10 // what is written after it
 }
 
 // lengthOf returns the bytes of sorted keys as differences, so that a large state is not moved again and again as it grows.

@@ -127,13 +127,13 @@ func (s *ClassScores) Err() error {
 		threshold = "a higher threshold"
 	}
 	return fmt.Errorf("calib.ClassScores: %d entries take %d bytes and the limit is %d: give it a larger limit or %s, "+
-		"or take SCE, whose memory does not grow with the rows", s.keys, s.need(), s.opt.MaxBytes, threshold)
+		"or take SCE, whose memory does not grow with the rows", s.keys, s.Bytes(), s.opt.MaxBytes, threshold)
 }
 
-func (s *ClassScores) over() bool { return s.opt.MaxBytes > 0 && s.need() > s.opt.MaxBytes }
+func (s *ClassScores) over() bool { return s.opt.MaxBytes > 0 && s.Bytes() > s.opt.MaxBytes }
 
-// need returns the bytes of all entries, as MaxBytes counts them; at most 2**63-1.
-func (s *ClassScores) need() int64 {
+// Bytes returns what all entries take, as MaxBytes counts them, or would take if the limit were not passed; at most 2**63-1.
+func (s *ClassScores) Bytes() int64 {
 	hi, lo := bits.Mul64(uint64(s.keys), uint64(s.entryBytes()))
 	if hi > 0 || lo > math.MaxInt64 {
 		return math.MaxInt64

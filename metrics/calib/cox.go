@@ -18,7 +18,7 @@ type CoxOptions struct {
 //
 // by maximum likelihood. Calibrated scores have slope 1 and intercept 0. A slope below 1 is of scores that are too extreme
 // (overconfident), one above 1 of scores that are too cautious, one below 0 of scores that are turned round. The intercept is the log
-// odds of the event where the score says 1/2; with the slope held at 1 it is above 0 if the scores are too low on the whole.
+// odds of the event where the score says 1/2; with the slope held at 1 it is above 0 if the scores are too low on average.
 //
 // Rows whose score is exactly 0 or 1 have an infinite logit. They are left out of the fit, and LeftOut counts them.
 //

@@ -11,6 +11,7 @@
 // reliability diagram. Window draws reliability without bins.
 //
 // Without bins at all, cells.Rising, scores and outcomes in order, answers: SmoothOf (smooth ECE), PartialSumsOf (KS, Kuiper),
-// SpiegelhalterOf, CoxOf (slope and intercept), CORPOf (the rising fit and its decomposition of a score), SemiparametricOf. BayesianOf
-// draws from the posterior of ECE over a Partition.
+// SpiegelhalterOf, CoxOf (slope and intercept), CORPOf (the rising fit and its decomposition of a score), ICIOf (how far scores are from
+// that fit or from a loess), SemiparametricOf. HosmerLemeshowOf tests groups by risk. BayesianOf draws from the posterior of ECE over a
+// Partition.
 package calib

@@ -50,13 +50,28 @@ func (b *Partition) MCE() (mce float64, count int64) {
 // of the standard error with n_b effective rows. NaN, for DebiasedReason, for AllClasses and where no bin has two rows.
 //
 // Source: Kumar, Liang and Ma 2019.
-func (b *Partition) Debiased() float64 {
+func (b *Partition) Debiased() float64 { return b.debiased((*tally.Cell).MeanGap) }
+
+// DebiasedKumar returns Debiased with the variance that Kumar's library uncertainty-calibration has: v_b is that of the
+// outcomes y, ybar (1 - ybar) n_b/(n_b - 1), as if all scores of a bin were the same. Where outcomes follow the scores within
+// bins that is too much, and so the estimate too low.
+//
+// Source: Kumar, Liang and Ma 2019.
+func (b *Partition) DebiasedKumar() float64 {
+	return b.debiased(func(c *tally.Cell, weighted bool) (mean, se float64) {
+		mean, _ = c.MeanGap(weighted)
+		return mean, c.FrequencyError(weighted)
+	})
+}
+
+// debiased takes off the squares of the standard errors that are given with the mean gaps.
+func (b *Partition) debiased(gap func(c *tally.Cell, weighted bool) (mean, se float64)) float64 {
 	if b.DebiasedReason() != "" {
 		return math.NaN()
 	}
 	s := 0.0
 	b.each(func(_ int, c *tally.Cell) {
-		g, se := c.MeanGap(b.weighted)
+		g, se := gap(c, b.weighted)
 		if se-se != 0 {
 			return
 		}
@@ -101,7 +116,9 @@ func (b *Partition) ConfidenceWeighted() float64 {
 }
 
 // EqualWeight returns the mean of |confidence - frequency| over the bins that are not empty, each of which counts once,
-// however few rows it has: the average calibration error. It is at most MCE. NaN if nothing was seen.
+// however few rows it has: the average calibration error, which netcal calls ACE. It is at most MCE. NaN if nothing was seen.
+//
+// Source: Neumann, Zisserman and Vedaldi 2018.
 func (b *Partition) EqualWeight() float64 {
 	s, n := 0.0, 0.0
 	b.each(func(_ int, c *tally.Cell) {

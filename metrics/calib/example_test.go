@@ -80,7 +80,7 @@ func ExampleBins_Interval() {
 	// Output: ece 0.155 [0.000, 0.410], by chance 0.217
 }
 
-// Whether an ECE is more than chance: a calibrated model shows the floor on average, and more than its 95 % quantile in
+// Whether an ECE is more than chance: a calibrated model shows the floor on average, and more than its 95% quantile in
 // one case of twenty.
 func ExamplePartition_P() {
 	b, err := calib.Of(events(), nil)

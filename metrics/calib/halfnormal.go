@@ -110,8 +110,11 @@ func (h *halfNormals) upper(x float64) float64 {
 
 // integral returns the integral on a hyperbola through c.
 func (h *halfNormals) integral(x, c float64) float64 {
-	const step = 1.0 / 16
-	lean, rise := math.Sincos(math.Pi / 8)
+	const (
+		step = 1.0 / 16
+		lean = 0.38268343236508977173 // sin(pi/8)
+		rise = 0.92387953251128675613 // cos(pi/8)
+	)
 	sum, peak, small := 0.0, 0.0, 0
 	for k := 0; small < 3; k++ {
 		e := kernel.Exp64(step * float64(k))
@@ -119,7 +122,7 @@ func (h *halfNormals) integral(x, c float64) float64 {
 		s := complex(c+float64(lean*(cosh-1)), float64(rise*sinh))
 		f := mul(h.integrand(s, x), complex(lean*sinh, rise*cosh))
 		if k == 0 {
-			f /= 2
+			f = scale(f, 0.5)
 		}
 		sum += imag(f)
 		if size := math.Abs(real(f)) + math.Abs(imag(f)); size > 1e-17*peak {
@@ -155,7 +158,7 @@ func (h *halfNormals) saddle(x, lo, hi float64) float64 {
 
 // integrand returns M(s) exp(-s x) / s.
 func (h *halfNormals) integrand(s complex128, x float64) complex128 {
-	half := mul(s, s) / 2
+	half := scale(mul(s, s), 0.5)
 	log := half - scale(s, x)
 	product, twos := complex(1, 0), 0
 	for i := range h.octaves {
@@ -198,7 +201,7 @@ func (h *halfNormals) integrand(s complex128, x float64) complex128 {
 		}
 	}
 	log += complex(float64(float64(twos)*math.Ln2), 0)
-	return mul(product, exp(log)) / s
+	return mul(mul(product, exp(log)), inverse(s))
 }
 
 // quantile returns the x that S exceeds with probability p <= 1/2.
@@ -212,25 +215,6 @@ func (h *halfNormals) quantile(p float64) float64 {
 	// Above 1/2 the law is concentrated: see upper.
 	lo, hi := math.Max(0, h.mean-1.2), h.mean+math.Sqrt(-2*kernel.Log64(p))
 	return h.unit * root(func(x float64) float64 { return p - h.upper(x*h.unit) }, lo, hi, 1e-13)
-}
-
-// mul returns a*b without fused products.
-func mul(a, b complex128) complex128 {
-	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
-}
-
-// scale returns z*x, not to be fused either.
-func scale(z complex128, x float64) complex128 {
-	return complex(float64(real(z)*x), float64(imag(z)*x))
-}
-
-func exp(z complex128) complex128 {
-	r := kernel.Exp64(real(z))
-	if r == 0 {
-		return 0
-	}
-	sin, cos := math.Sincos(imag(z))
-	return scale(complex(cos, sin), r)
 }
 
 // logSeries returns the coefficients of z, z^2, ... in log(erfc(-z/sqrt 2)), which converges for |z| < 3.4.
@@ -265,10 +249,12 @@ var weideman = sync.OnceValue(func() *weidemanSeries {
 	w.l = math.Sqrt(weidemanTerms * rootHalf)
 	for k := 1 - m; k < m; k++ {
 		angle := float64(k) * math.Pi / m
-		t := w.l * math.Tan(angle/2)
+		sin, cos := sincos(angle / 2)
+		t := w.l * (sin / cos)
 		f := kernel.Exp64(-float64(t*t)) * (float64(w.l*w.l) + float64(t*t)) / (2 * m)
 		for n := range w.a {
-			w.a[n] += float64(f * math.Cos(float64(n+1)*angle))
+			_, cos := sincos(float64(n+1) * angle)
+			w.a[n] += float64(f * cos)
 		}
 	}
 	return &w
@@ -278,7 +264,7 @@ var weideman = sync.OnceValue(func() *weidemanSeries {
 func erfcx(z complex128) complex128 {
 	w := weideman()
 	l := complex(w.l, 0)
-	inv := 1 / (l + z)
+	inv := inverse(l + z)
 	r := mul(l-z, inv)
 	p := complex(w.a[weidemanTerms-1], 0)
 	for n := weidemanTerms - 2; n >= 0; n-- {

@@ -3,10 +3,9 @@ package calib
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -85,8 +84,7 @@ func clopperPearson(k, n, miss float64) metrics.Interval {
 	return metrics.Interval{Low: lowerLimit(k, n, miss/2), High: 1 - lowerLimit(n-k, n, miss/2)}
 }
 
-// lowerLimit returns the frequency at which k of n or more are seen with probability tail. (gonum's inverse of the
-// incomplete beta function is far off for small tails.)
+// lowerLimit returns the frequency at which k of n or more are seen with probability tail.
 func lowerLimit(k, n, tail float64) float64 {
 	if k == 0 {
 		return 0
@@ -94,7 +92,7 @@ func lowerLimit(k, n, tail float64) float64 {
 	// That probability is at most exp(-n (f-h)^2 / (2 f)) by Chernoff's bound, and at most (e n h / k)^k.
 	f, log := k/n, kernel.Log64(tail)
 	lo, hi := math.Max(f-math.Sqrt(-2*f*log/n), f*kernel.Exp64(log/k-1)), f
-	above := func(h float64) float64 { return kernel.Log64(mathext.RegIncBeta(k, n-k+1, h)) - log }
+	above := func(h float64) float64 { return kernel.Log64(tails.Binomial(k, n, h)) - log }
 	return root(above, lo, hi, 1e-15)
 }
 

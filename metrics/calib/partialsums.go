@@ -58,10 +58,10 @@ func (s *PartialSums) bound(ends float64) float64 {
 // about 1e-13, and in the tail, down to 1e-300, to 1e-12 of itself.
 //
 // The law is a limit for many rows. B is seen everywhere, but S only at the ends of groups. So where rows are few or ties many,
-// calibrated predictions reach p-values of 5 % in fewer cases than that: with uniform scores in 3.3 % of 10 rows and 4.6 % of 200
+// calibrated predictions reach p-values of 5% in fewer cases than that: with uniform scores in 3.3% of 10 rows and 4.6% of 200
 // (Kuiper's in 1.9 and 4.1), with one score for all rows in half as many. Small p-values come too often where the event, or its
 // opposite, is rare and expected less than some ten times (sum p(1-p) < 10), as one event more is a jump that B has not: 0.001 in
-// 0.5 % of cases where one event is expected, in 0.2 % where ten are.
+// 0.5% of cases where one event is expected, in 0.2% where ten are.
 //
 // Where cells are not exact it is the p-value of the KS that they have. That of the rows is not above it, and at most KSPBound below.
 // Where all scores are 0 or 1 (to 2^-52) nothing is left to chance: it is 0 if some are wrong, and 1 if none is. It is NaN where

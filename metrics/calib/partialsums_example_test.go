@@ -63,3 +63,26 @@ func ExampleCoxOf() {
 	// 1 row has a score of 0 or 1
 	// in the large: 0.31 [-1.32, 1.93] ""
 }
+
+// Whether ten groups of rows, by their scores, have as many events as the scores announce: here two groups, of six rows and of four, for equal scores stay together.
+func ExampleHosmerLemeshowOf() {
+	h := calib.HosmerLemeshowOf(cellsOfEvents(), &calib.HosmerLemeshowOptions{Groups: 2})
+	fmt.Printf("%.3f, p = %.2f of %d degrees of freedom (bound %v); rough in %d of %d groups\n", h.Statistic, h.P, h.Degrees, h.Bound, h.Few, h.Groups)
+	// Output: 0.573, p = 0.75 of 2 degrees of freedom (bound 0); rough in 2 of 2 groups
+}
+
+// How far scores are from the frequencies of a rising fit, and from those of a loess.
+func ExampleICIOf() {
+	for _, o := range []*calib.ICIOptions{nil, {Curve: calib.LoessCurve, Span: 0.8}} {
+		i := calib.ICIOf(cellsOfEvents(), o)
+		if i.Reason() != "" {
+			log.Fatal(i.Reason())
+		}
+		mean, bound := i.Mean()
+		e90, _ := i.Quantile(90)
+		fmt.Printf("ICI %.4f, E90 %.4f, of exact cells (%v)\n", mean, e90, bound)
+	}
+	// Output:
+	// ICI 0.1250, E90 0.2150, of exact cells (0)
+	// ICI 0.0394, E90 0.0571, of exact cells (0)
+}

@@ -62,7 +62,7 @@ func bridgeRange(x float64) float64 {
 
 // If scores are calibrated p-values are uniform, and Wald's intervals hold 1 and 0 as often as they say.
 func TestCalibratedPValues(t *testing.T) {
-	// Of 1,000 sets 0.0515 is exceeded by chance in 1 % of cases; that S is seen at the rows only adds up to 0.02.
+	// Of 1,000 sets 0.0515 is exceeded by chance in 1% of cases; that S is seen at the rows only adds up to 0.02.
 	sets := check.Size(100, 200, 1000)
 	limit := 1.63/math.Sqrt(float64(sets)) + 0.0185
 	const rows, each = 2000, 3 // Cox's fit is of one set in so many

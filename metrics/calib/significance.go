@@ -24,7 +24,7 @@ func (b *Partition) Floor() float64 {
 
 const rootTwoOverPi = 0.79788456080286535588
 
-// FloorQ95 returns the ECE below which 95 % of perfectly calibrated predictions with these scores stay, by the law of
+// FloorQ95 returns the ECE below which 95% of perfectly calibrated predictions with these scores stay, by the law of
 // P. It is never below Floor. NaN where Floor is.
 func (b *Partition) FloorQ95() float64 {
 	v, n := b.spreads()
@@ -47,7 +47,7 @@ func (b *Partition) P() float64 {
 	return newHalfNormals(v).upper(b.ECE() * n)
 }
 
-// DetectableGap returns the constant one-signed gap between scores and frequencies that a two-sided 5 % test of the mean
+// DetectableGap returns the constant one-signed gap between scores and frequencies that a two-sided 5% test of the mean
 // of p - y would find with power 0.8 in rows like these, 2.80 * sqrt(sum p(1-p)) / N. There is no smallest ECE that rows
 // can show: miscalibration finer than a bin is invisible. NaN where Floor is.
 func (b *Partition) DetectableGap() float64 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // Surprise holds the outcomes of rows against the law that their scores state: each is 1 with the probability of its score, whatever the
@@ -38,28 +39,68 @@ const (
 // SurprisesOf returns the Surprise of all rows that r has seen, and those of so many left-closed bins of equal width, the last one
 // closed; a cell of the grid is in the bin of its mean score. Scores outside [0,1] are in none.
 func SurprisesOf(r cells.Ordered, bins int) (all Surprise, in []Surprise) {
+	weighted := r.Weighted()
+	return surprises(bins, weighted, func(f func(o *alike)) {
+		r.Each(func(x *cells.Cell) {
+			o := alike{x.N, x.Weight, x.Weight, x.Events, x.P, x.Q}
+			if weighted {
+				t := x.Tally()
+				o.square = t.W2.Float64()
+			}
+			f(&o)
+		})
+	})
+}
+
+// SurprisesOfBins does so where bins are all that is known, none of them set apart: each row counts as its bin's mean score, whose
+// variance is not smaller, so that P is seldom too small. The bins of the answer are made of the partition's by their means.
+func SurprisesOfBins(b *Partition, bins int) (all Surprise, in []Surprise) {
+	return surprises(bins, b.weighted, func(f func(o *alike)) {
+		b.each(func(i int, c *tally.Cell) {
+			w := c.Total(b.weighted)
+			rest := w.Clone()
+			rest.Sub(&c.P)
+			weight := w.Float64()
+			o := alike{c.N, weight, weight, c.Y.Float64(), c.P.Float64() / weight, rest.Float64() / weight}
+			if b.weighted {
+				o.square = c.W2.Float64()
+			}
+			f(&o)
+		})
+	})
+}
+
+// alike are rows of one score p, or of scores that are taken as such.
+type alike struct {
+	n              int64
+	weight, square float64 // sums of weights and of their squares
+	events         float64
+	p, q           float64 // q is 1 - p
+}
+
+// surprises answers from what each calls its argument with, in rising order of the scores.
+func surprises(bins int, weighted bool, rows func(f func(o *alike))) (all Surprise, in []Surprise) {
 	edges := kernel.Edges(bins)
 	sums := make([]trials, bins)
-	weighted := r.Weighted()
-	each := func(f func(t *trials, x *cells.Cell)) {
+	each := func(f func(t *trials, o *alike)) {
 		at := 0
-		r.Each(func(x *cells.Cell) {
-			for at < bins-1 && edges[at+1] <= x.P {
+		rows(func(o *alike) {
+			for at < bins-1 && edges[at+1] <= o.p {
 				at++
 			}
-			f(&sums[at], x)
+			f(&sums[at], o)
 		})
 	}
-	each(func(t *trials, x *cells.Cell) { t.moments(x, weighted) })
+	each((*trials).moments)
 	var total trials
 	for i := range sums {
 		total.merge(&sums[i])
 	}
 	if !weighted {
 		// The law of all rows is that of the bins' together.
-		each(func(t *trials, x *cells.Cell) {
+		each(func(t *trials, o *alike) {
 			if t.expected < fewSurprises {
-				t.count(x)
+				t.count(o)
 			}
 		})
 		if total.expected < fewSurprises {
@@ -93,24 +134,20 @@ type trials struct {
 // trialLaw has the probabilities of up to mostSurprises surprises: with the event, and without.
 type trialLaw struct{ up, down [mostSurprises + 1]float64 }
 
-func (t *trials) moments(x *cells.Cell, weighted bool) {
-	q, surprises, sign := x.P, x.Events, 1.0
-	if x.Q < x.P {
-		q, surprises, sign = x.Q, x.Weight-x.Events, -1
+func (t *trials) moments(o *alike) {
+	q, surprises, sign := o.p, o.events, 1.0
+	if o.q < o.p {
+		q, surprises, sign = o.q, o.weight-o.events, -1
 	}
-	n, square := x.Weight, x.Weight
-	if weighted {
-		c := x.Tally()
-		square = c.W2.Float64()
-	}
+	n := o.weight
 	v := float64(q * (1 - q))
-	t.rows += x.N
+	t.rows += o.n
 	t.weight += n
-	t.square += square
-	t.p += float64(n * x.P)
-	t.y += x.Events
+	t.square += o.square
+	t.p += float64(n * o.p)
+	t.y += o.events
 	t.gap += float64(sign * (surprises - float64(n*q)))
-	t.variance += float64(square * v)
+	t.variance += float64(o.square * v)
 	t.third += float64(sign * float64(n*float64(v*(1-2*q))))
 	t.fourth += float64(n * float64(v*(1-float64(6*v))))
 	t.expected += float64(n * q)
@@ -131,16 +168,16 @@ func (t *trials) merge(o *trials) {
 	t.seen += o.seen
 }
 
-// count adds a cell's rows to the law.
-func (t *trials) count(x *cells.Cell) {
+// count adds rows to the law.
+func (t *trials) count(o *alike) {
 	if t.law == nil {
 		t.law = new(trialLaw)
 		t.law.up[0], t.law.down[0] = 1, 1
 	}
-	if x.Q < x.P {
-		addTrials(&t.law.down, x.N, x.Q)
+	if o.q < o.p {
+		addTrials(&t.law.down, o.n, o.q)
 	} else {
-		addTrials(&t.law.up, x.N, x.P)
+		addTrials(&t.law.up, o.n, o.p)
 	}
 }
 

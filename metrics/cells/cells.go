@@ -35,13 +35,15 @@ type Cells struct {
 	weighted bool
 	decided  bool  // scores are of the caller's decisions
 	digits   uint8 // binary digits of 1 - p that a probability near 1 has in its type, see fold; 0 if scores are no plain probabilities
+	origin   origin
 	outside  int64 // scores outside [0,1]
 
-	log     []uint64 // of scores that have not been counted: key<<1 | outcome
+	log     []uint64 // of rows that have not been counted: key<<1 | outcome
 	sorted  bool     // it is
 	shared  bool     // another accumulator has it too: it may be sorted, not appended to or written anew
 	scratch []uint64
 	exact   []exactCell // by rising key
+	byScore []exactCell // the same by score, where keys are of raw ones and somebody asked
 	grid    *grid       // nil as long as cells are exact
 
 	heavy map[uint64]*tally.Cell // with weights: by key, or by place in the grid, in rising order of scores
@@ -87,8 +89,8 @@ func New(o *Options) *Cells {
 // Options returns what the accumulator was made with.
 func (c *Cells) Options() Options { return c.opt }
 
-// Needs says that columns are enough.
-func (c *Cells) Needs() metrics.Need { return 0 }
+// Needs says that columns are enough, and of a binary task's logits these.
+func (c *Cells) Needs() metrics.Need { return metrics.Logit }
 
 // Empty returns an accumulator of the same options without rows.
 func (c *Cells) Empty() metrics.Accumulator { return New(&c.opt) }
@@ -173,10 +175,10 @@ func distance(key uint64) (q float64, upper bool) {
 func (c *Cells) AddBlock(b *metrics.Block) {
 	c.classes, c.weighted = b.Classes, b.Weights != nil
 	c.decided = b.Decisions != nil && c.opt.Event.Of(b.Classes) != metrics.Positive
-	c.digits = digitsOf(b)
+	c.digits, c.origin, c.byScore = digitsOf(b), originOf(b, c.opt.Event), nil
 	p, tail, hit := c.cols.of(b, c.opt.Event)
 	if b.Weights != nil {
-		c.addWeighted(p, tail, hit, b.Weights)
+		c.addWeighted(p, tail, hit, b)
 		return
 	}
 	if c.grid != nil {
@@ -189,6 +191,9 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 		if k > 2*half {
 			c.outside++
 			continue
+		}
+		if c.origin != ofScores {
+			k = rawEventKey(b.Peak[i], c.Event())
 		}
 		if len(c.log) == cap(c.log) && !c.makeRoom() {
 			c.outside += int64(c.grid.add(p[i:], tail[i:], hit[i:]))
@@ -377,7 +382,7 @@ func cellsOf(log []uint64) []exactCell {
 // merge adds exact cells, in rising order; they may become the receiver's.
 func (c *Cells) merge(o []exactCell) {
 	if c.grid != nil {
-		c.grid.addCells(o)
+		c.toGrid(o)
 		return
 	}
 	if len(o) == 0 {
@@ -394,7 +399,7 @@ func (c *Cells) merge(o []exactCell) {
 	}
 	if union > MaxExact {
 		c.collapse()
-		c.grid.addCells(o)
+		c.toGrid(o)
 		return
 	}
 	if len(c.exact) == 0 {
@@ -424,9 +429,36 @@ func (c *Cells) merge(o []exactCell) {
 // collapse makes a grid of the exact cells and of the log.
 func (c *Cells) collapse() {
 	c.grid = newGrid()
-	c.grid.addCells(c.exact)
-	c.grid.addLog(c.log)
-	c.exact, c.log, c.scratch = nil, nil, nil
+	c.toGrid(c.exact)
+	c.logToGrid(c.log)
+	c.exact, c.log, c.scratch, c.byScore = nil, nil, nil, nil
+}
+
+// toGrid adds exact cells in rising order to the grid.
+func (c *Cells) toGrid(cells []exactCell) {
+	if c.origin != ofScores {
+		cells = c.scored(cells)
+	}
+	c.grid.addCells(cells)
+}
+
+// logToGrid adds a log to the grid.
+func (c *Cells) logToGrid(log []uint64) {
+	if c.origin == ofScores {
+		c.grid.addLog(log)
+		return
+	}
+	d := c.decoder()
+	var y [decodeRows]uint8
+	for len(log) > 0 {
+		n := min(len(log), decodeRows)
+		for i, v := range log[:n] {
+			y[i] = uint8(v & 1)
+		}
+		p, tail := d.columns(n, func(i int) uint64 { return log[i] >> 1 })
+		c.grid.add(p, tail, y[:n])
+		log = log[n:]
+	}
 }
 
 func newGrid() *grid { return &grid{sums: make([]gridSum, kernel.GridSize())} }
@@ -538,17 +570,24 @@ func (c *Cells) eachExact(f func(exactCell)) {
 func (c *Cells) cells() int { return distinct(c.log) + len(c.exact) }
 
 // addWeighted adds rows with weights.
-func (c *Cells) addWeighted(p, tail []float64, hit []uint8, weights []float64) {
+func (c *Cells) addWeighted(p, tail []float64, hit []uint8, b *metrics.Block) {
 	if c.heavy == nil {
 		c.heavy = map[uint64]*tally.Cell{}
 	}
-	for i, w := range weights {
+	for i, w := range b.Weights {
 		k := key(p[i], tail[i])
 		if k > 2*half {
 			c.outside++
 			continue
 		}
-		c.at(k).AddWeighted(score(k), hit[i]&1, w)
+		v := score(k)
+		switch {
+		case c.thick:
+			k = place(k)
+		case c.origin != ofScores:
+			k = rawEventKey(b.Peak[i], c.Event())
+		}
+		c.numbered(k).AddWeighted(v, hit[i]&1, w)
 		if !c.thick && len(c.heavy) > MaxExactWeighted {
 			c.thicken()
 		}
@@ -562,14 +601,6 @@ func score(key uint64) float64 {
 		return 1 - q
 	}
 	return q
-}
-
-// at returns the cell of a key, with weights.
-func (c *Cells) at(k uint64) *tally.Cell {
-	if c.thick {
-		k = place(k)
-	}
-	return c.numbered(k)
 }
 
 // numbered returns the cell of a number: a key, or a place in the grid.
@@ -595,10 +626,10 @@ func place(k uint64) uint64 {
 
 // thicken puts exact cells with weights into those of the grid.
 func (c *Cells) thicken() {
-	fine := c.heavy
+	_, fine := c.weightedScores()
 	c.heavy, c.thick = map[uint64]*tally.Cell{}, true
 	for k, h := range fine {
-		c.at(k).Merge(h)
+		c.numbered(place(k)).Merge(h)
 	}
 }
 
@@ -618,10 +649,11 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: cells.Cells with and without weights", metrics.ErrMismatch)
 	case c.classes != 0 && c.decided != o.decided:
 		return fmt.Errorf("%w: cells.Cells of decisions and of arg maxes", metrics.ErrMismatch)
-	case c.classes != 0 && c.digits != o.digits:
+	case c.classes != 0 && (c.digits != o.digits || c.origin != o.origin):
 		return fmt.Errorf("%w: cells.Cells of scores of unlike types", metrics.ErrMismatch)
 	}
 	c.classes, c.weighted, c.decided, c.digits = o.classes, o.weighted, o.decided, o.digits
+	c.origin, c.byScore = o.origin, nil
 	c.outside += o.outside
 	if c.weighted {
 		c.mergeWeighted(o)
@@ -654,7 +686,7 @@ func (c *Cells) Merge(a metrics.Accumulator) error {
 	}
 	for len(log) > 0 {
 		if c.grid != nil {
-			c.grid.addLog(log)
+			c.logToGrid(log)
 			break
 		}
 		n := min(len(log), cap(c.log)-len(c.log))
@@ -673,7 +705,11 @@ func (c *Cells) mergeWeighted(o *Cells) {
 	if o.thick && !c.thick {
 		c.thicken()
 	}
-	for k, h := range o.heavy {
+	other := o.heavy
+	if c.thick && !o.thick {
+		_, other = o.weightedScores()
+	}
+	for k, h := range other {
 		if c.thick && !o.thick {
 			k = place(k)
 		}

@@ -113,9 +113,12 @@ func (c *Cells) Count() int {
 	c.settle()
 	switch {
 	case c.weighted:
-		return len(c.heavy)
+		keys, _ := c.weightedScores()
+		return len(keys)
 	case c.grid == nil:
-		return c.cells()
+		n := 0
+		c.eachScore(func(exactCell) { n++ })
+		return n
 	}
 	n := 0
 	for i := 0; i < len(c.grid.sums); i += 2 {
@@ -136,7 +139,7 @@ func (c *Cells) Each(f func(*Cell)) {
 		c.grid.each(f)
 	default:
 		one := Cell{exact: true}
-		c.eachExact(func(e exactCell) {
+		c.eachScore(func(e exactCell) {
 			one.q, one.upper = distance(e.key)
 			one.count(e.n, e.y)
 			f(&one)
@@ -205,19 +208,26 @@ func (s *gridSum) on(u, uu uint64) gridSum {
 	return t
 }
 
+// heavyCell returns an exact cell with weights.
+func heavyCell(h *tally.Cell, key uint64) Cell {
+	w := h.Total(true)
+	one := Cell{N: h.N, Weight: w.Float64(), Events: h.Y.Float64(), heavy: h}
+	one.q, one.upper = distance(key)
+	one.turn()
+	one.Low, one.High = one.P, one.P
+	return one
+}
+
 func (c *Cells) eachWeighted(f func(*Cell)) {
 	_, rising := kernel.GridPlaces()
-	for _, k := range c.keys() {
-		h := c.heavy[k]
-		w := h.Total(true)
-		one := Cell{N: h.N, Weight: w.Float64(), Events: h.Y.Float64(), heavy: h}
+	keys, cells := c.weightedScores()
+	for _, k := range keys {
+		one := heavyCell(cells[k], k)
 		if !c.thick {
-			one.q, one.upper = distance(k)
-			one.turn()
-			one.Low, one.High = one.P, one.P
 			f(&one)
 			continue
 		}
+		h := cells[k]
 		at := int(k)
 		upper := at >= len(rising)
 		if upper {
@@ -248,6 +258,7 @@ func (c *Cells) TopLabel() *Cells {
 		return t
 	}
 	if c.grid != nil {
+		c.turning(t)
 		t.grid = newGrid()
 		_, rising := kernel.GridPlaces()
 		middle := int(rising[len(rising)-1]) // of 1/2 alone
@@ -263,10 +274,15 @@ func (c *Cells) TopLabel() *Cells {
 		}
 		return t
 	}
+	turn, middle := c.turning(t)
+	each := c.eachScore
+	if t.origin != ofScores {
+		each = c.eachExact
+	}
 	var turned []exactCell // falling
-	c.eachExact(func(e exactCell) {
-		if e.key <= half {
-			k := 2*half - math.Float64bits(fold(math.Float64frombits(e.key), c.digits))
+	each(func(e exactCell) {
+		if e.key <= middle {
+			k := turn(e.key)
 			if n := len(turned) - 1; n >= 0 && turned[n].key == k {
 				turned[n].n, turned[n].y = turned[n].n+e.n, turned[n].y+e.n-e.y
 			} else {
@@ -281,13 +297,30 @@ func (c *Cells) TopLabel() *Cells {
 	return t
 }
 
+// turning returns how the key of the top label's cells is made of one of the positive class, up to the one in the middle, which predicts
+// class 0; and sets what keys of t are made of.
+func (c *Cells) turning(t *Cells) (turn func(uint64) uint64, middle uint64) {
+	if t.origin = ofScores; c.origin.logits() {
+		t.origin = c.origin
+		return mirrored, zeroKey
+	}
+	return func(key uint64) uint64 {
+		return 2*half - math.Float64bits(fold(math.Float64frombits(key), c.digits))
+	}, half
+}
+
 func (c *Cells) turnWeighted(t *Cells) {
 	t.heavy, t.thick = map[uint64]*tally.Cell{}, c.thick
+	turn, middle := c.turning(t)
+	cells := c.heavy
+	if t.origin == ofScores {
+		_, cells = c.weightedScores()
+	}
 	_, rising := kernel.GridPlaces()
-	for k, h := range c.heavy {
+	for k, h := range cells {
 		switch {
-		case !c.thick && k <= half:
-			k = 2*half - math.Float64bits(fold(math.Float64frombits(k), c.digits))
+		case !c.thick && k <= middle:
+			k = turn(k)
 		case c.thick && k < uint64(len(rising)):
 			k = 2*uint64(len(rising)) - 1 - k
 		case c.thick && k == uint64(len(rising)): // of 1/2 alone

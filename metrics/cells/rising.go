@@ -19,6 +19,14 @@ type Ordered interface {
 	Pairs() Pairs       // of rows with the event and rows without
 }
 
+// Ranked returns what o says of ranks: of *Cells and *Sorted their Ranked, and else o itself.
+func Ranked(o Ordered) Ordered {
+	if r, ok := o.(interface{ Ranked() Ordered }); ok {
+		return r.Ranked()
+	}
+	return o
+}
+
 // Rising is scores and outcomes in rising order of the scores: *Cells has them for any number of rows, on a grid where the distinct
 // scores are many, and *Sorted for rows that are in memory, each score for itself. Where cells are exact the two answer with the
 // same bits. Sums are exact and rounded once, unless something else is said.
@@ -179,14 +187,21 @@ func (d *duels) pairs() Pairs {
 	return Pairs{Above: d.above.float(), Tied: d.tied.float(), Events: float64(d.events), Rest: float64(d.rest)}
 }
 
-// Pairs compares the rows with the event with those without.
-func (c *Cells) Pairs() (r Pairs) {
-	if c.weighted {
-		c.Each(func(x *Cell) { r.add(x.Weight-x.Events, x.Events) })
+// Pairs compares the rows with the event with those without, in the order of Ranked.
+func (c *Cells) Pairs() Pairs {
+	if r := c.Ranked(); r != Ordered(c) {
+		return r.Pairs()
+	}
+	return pairsOf(c, c.weighted)
+}
+
+func pairsOf(o interface{ Each(func(*Cell)) }, weighted bool) (r Pairs) {
+	if weighted {
+		o.Each(func(x *Cell) { r.add(x.Weight-x.Events, x.Events) })
 		return r
 	}
 	var d duels
-	c.Each(func(x *Cell) { d.add(x.rest.n, x.hits.n) })
+	o.Each(func(x *Cell) { d.add(x.rest.n, x.hits.n) })
 	return d.pairs()
 }
 

@@ -28,6 +28,7 @@ type SortOptions struct {
 //
 //	bytes a row                                  held   while it is made
 //	binary float32 probabilities of Positive      4.5                8.6
+//	one logit or log-probability a row           16.5               24.1
 //	all others, and those of which a row is bad   8.5               16.1
 //
 // besides some 2 MiB and, by more than one thread, what parallel.Sort takes for each. What Into keeps is held too. Pairs, Gaps, Squares
@@ -38,6 +39,8 @@ type SortOptions struct {
 type Sorted struct {
 	narrow   []uint32 // what kernel.HitKeysF32 makes, of float32 probabilities of the positive class; or
 	long     []uint64 // key<<1 | outcome
+	raw      []uint64 // the same of what scores were made of, see origin; empty if they are it
+	origin   origin
 	blocks   []kernel.HitBlock
 	variance wide // sum p(1-p), in units of 2^-51
 	event    metrics.Event
@@ -82,7 +85,7 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 		return s, nil
 	}
 	if err := s.sortAny(p, &opt); err != nil {
-		s.long, s.blocks, s.audit = s.long[:0], s.blocks[:0], metrics.Audit{}
+		s.long, s.raw, s.blocks, s.audit = s.long[:0], s.raw[:0], s.blocks[:0], metrics.Audit{}
 		return nil, err
 	}
 	return s, nil
@@ -103,7 +106,7 @@ var ones = slices.Repeat([]int32{1}, kernel.MaxSum)
 func (s *Sorted) sortPlain(p *metrics.Predictions, o *metrics.Options) bool {
 	const step = kernel.MaxSum
 	n := p.Rows
-	s.narrow, s.long, s.blocks = room(s.narrow, n), s.long[:0], room(s.blocks, (n+63)/64)
+	s.narrow, s.long, s.raw, s.blocks = room(s.narrow, n), s.long[:0], s.raw[:0], room(s.blocks, (n+63)/64)
 	s.scratch = room(s.scratch, kernel.SortScratch(n))
 	var bad atomic.Bool
 	read := func(keys []uint32, first int) {
@@ -187,18 +190,36 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 	for i := range s.long {
 		s.long[i] = math.MaxUint64 // of a row that is left out
 	}
-	pass := metrics.NewPass(&o.Data, &gather{event: o.Event, keys: s.long})
+	g := &gather{event: o.Event, keys: s.long}
+	if s.raw, s.origin = s.raw[:0], s.originOf(p); s.origin != ofScores {
+		s.raw = room(s.raw, n)
+		for i := range s.raw {
+			s.raw[i] = math.MaxUint64
+		}
+		g.raw = s.raw
+	}
+	pass := metrics.NewPass(&o.Data, g)
 	if err := pass.Add(p); err != nil {
 		return err
 	}
 	s.audit = pass.Audit()
 	s.longScratch = room(s.longScratch, kernel.SortScratch(n))
+	s.sortLong()
+	return nil
+}
+
+// sortLong sorts the keys, of which those of rows that are left out are the largest, and makes their blocks.
+func (s *Sorted) sortLong() {
 	parallel.Sort(s.long, s.longScratch, s.threads)
+	n, _ := slices.BinarySearch(s.long, math.MaxUint64)
+	s.long = s.long[:n]
+	if s.origin != ofScores {
+		parallel.Sort(s.raw, s.longScratch, s.threads)
+		s.raw = s.raw[:n]
+	}
 	if !s.keeps {
 		s.longScratch = nil
 	}
-	n, _ = slices.BinarySearch(s.long, math.MaxUint64)
-	s.long = s.long[:n]
 	s.blocks = room(s.blocks, (n+63)/64)
 	var merge sync.Mutex
 	parallel.Each(s.threads, (n+chunkRows-1)/chunkRows, func() func(int) {
@@ -217,7 +238,6 @@ func (s *Sorted) sortAny(p *metrics.Predictions, o *SortOptions) error {
 			merge.Unlock()
 		}
 	})
-	return nil
 }
 
 // chunkRows is how many rows are made blocks together.
@@ -246,17 +266,23 @@ func hitBlock(keys []uint64, n int) (h kernel.HitBlock) {
 type gather struct {
 	event metrics.Event
 	keys  []uint64
+	raw   []uint64 // nil unless they are wanted
 	cols  columns
 }
 
-func (g *gather) Needs() metrics.Need        { return 0 }
-func (g *gather) Empty() metrics.Accumulator { return &gather{event: g.event, keys: g.keys} }
+func (g *gather) Needs() metrics.Need { return metrics.Logit }
+func (g *gather) Empty() metrics.Accumulator {
+	return &gather{event: g.event, keys: g.keys, raw: g.raw}
+}
 
 func (g *gather) AddBlock(b *metrics.Block) {
 	p, tail, hit := g.cols.of(b, g.event)
 	for i, v := range p {
 		if k := key(v, tail[i]); k <= 2*half {
 			g.keys[b.Number(i)] = k<<1 | uint64(hit[i]&1)
+			if g.raw != nil {
+				g.raw[b.Number(i)] = rawEventKey(b.Peak[i], g.event.Of(b.Classes))<<1 | uint64(hit[i]&1)
+			}
 		}
 	}
 }
@@ -344,6 +370,51 @@ func (s *Sorted) Each(f func(*Cell)) {
 		}
 		events += bits.OnesCount64(hits)
 	}
+}
+
+// originOf returns what the ranks of predictions follow.
+func (s *Sorted) originOf(p *metrics.Predictions) origin {
+	b := metrics.Block{Classes: p.Classes, Kind: p.Kind, DType: p.DType(), Peak: []float64{}, Decisions: p.Decisions}
+	return originOf(&b, s.event)
+}
+
+// Ranked is as that of Cells.
+func (s *Sorted) Ranked() Ordered {
+	if len(s.raw) == 0 {
+		return s
+	}
+	return &rankedRows{s}
+}
+
+// rankedRows is rows by what their scores were made of.
+type rankedRows struct{ *Sorted }
+
+func (r *rankedRows) Count() int { return distinct(r.raw) }
+
+func (r *rankedRows) Each(f func(*Cell)) {
+	one := Cell{exact: true}
+	d := newDecoder(r.origin, r.event)
+	var cells []exactCell
+	flush := func() {
+		d.scores(len(cells), func(i int) uint64 { return cells[i].key }, func(i int, key uint64) {
+			one.q, one.upper = distance(key)
+			one.count(cells[i].n, cells[i].y)
+			f(&one)
+		})
+		cells = cells[:0]
+	}
+	runs(r.raw, func(e exactCell) {
+		if cells = append(cells, e); len(cells) == decodeRows {
+			flush()
+		}
+	})
+	flush()
+}
+
+func (r *rankedRows) Pairs() Pairs {
+	var d duels
+	runs(r.raw, func(e exactCell) { d.add(uint64(e.n-e.y), uint64(e.y)) })
+	return d.pairs()
 }
 
 // throughLowest returns the bits up to the lowest one that is set.

@@ -13,7 +13,7 @@ import (
 
 const (
 	cellsMagic   = "cCEL"
-	cellsVersion = 2
+	cellsVersion = 3
 )
 
 // The kinds of cells in a state.
@@ -41,7 +41,8 @@ func (c *Cells) kind() uint8 {
 // AppendBinary appends the state.
 func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 	c.settle()
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, cellsMagic, cellsVersion)}
 	e.U8(uint8(c.opt.Event))
 	kind := c.kind()
 	if c.decided {
@@ -50,6 +51,7 @@ func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 	e.U8(kind)
 	e.U32(uint32(c.classes))
 	e.U8(c.digits)
+	e.U8(uint8(c.origin))
 	e.I64(c.outside)
 	switch c.kind() {
 	case exactCells:
@@ -83,7 +85,7 @@ func (c *Cells) AppendBinary(dst []byte) ([]byte, error) {
 			c.heavy[k].Encode(&e)
 		}
 	}
-	return append(dst, exact.Seal(cellsMagic, cellsVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
@@ -138,6 +140,20 @@ func weighs(h *tally.Cell) bool {
 
 var errCell = errors.New("a cell is none")
 
+// possible tells whether raw keys are of scores in [0,1]: log-probabilities may be above 0.
+func (c *Cells) possible() bool {
+	if c.origin != ofLogProbs || c.grid != nil || c.thick {
+		return true
+	}
+	raw := c.keys()
+	for _, e := range c.exact {
+		raw = append(raw, e.key)
+	}
+	ok := true
+	c.decoder().scores(len(raw), func(i int) uint64 { return raw[i] }, func(_ int, key uint64) { ok = ok && key <= 2*half })
+	return ok
+}
+
 func decode(data []byte) (*Cells, error) {
 	d, err := exact.OpenFields(cellsMagic, cellsVersion, data)
 	if err != nil {
@@ -148,6 +164,7 @@ func decode(data []byte) (*Cells, error) {
 	kind &^= decided
 	classes := int(d.U32())
 	digits := d.U8()
+	from := origin(d.U8())
 	outside := d.I64()
 	count := d.Count(3)
 	if err := d.Err(); err != nil {
@@ -156,11 +173,20 @@ func decode(data []byte) (*Cells, error) {
 	positive := event.Of(classes) == metrics.Positive
 	if event > metrics.Positive || kind > gridWeighted || classes < 0 || outside < 0 || outside > mostRows ||
 		classes == 0 && (count > 0 || outside > 0 || own || kind != exactCells) || positive && (classes > 2 || own) ||
-		digits > 0 && classes != 1 || digits != 0 && digits != 24 && digits != 53 {
+		digits > 0 && classes != 1 || digits != 0 && digits != 24 && digits != 53 ||
+		from >= origins || from != ofScores && (classes != 1 || digits > 0 || own) || from == ofLogProbs && !positive {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
 	c := New(&Options{Event: event})
 	c.classes, c.outside, c.decided, c.weighted, c.thick, c.digits = classes, outside, own, kind >= exactWeighted, kind == gridWeighted, digits
+	c.origin = from
+	least, last := uint64(0), uint64(2*half)
+	switch {
+	case from != ofScores && positive:
+		least, last = zeroKey-farRaw, lastRaw
+	case from != ofScores:
+		least, last = zeroKey, lastRaw
+	}
 	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errCell)
 	rows := outside
 	holds := func(n uint64) bool { // so many more rows
@@ -176,54 +202,60 @@ func decode(data []byte) (*Cells, error) {
 			return nil, bad
 		}
 		c.exact = make([]exactCell, count)
-		last := uint64(0)
+		before := uint64(0)
 		for i := range c.exact {
 			step, n, y := d.Uvarint(), d.Uvarint(), d.Uvarint()
-			key := last + step
-			if i > 0 && step == 0 || key < last || key > 2*half || !holds(n) || y > n {
+			key := before + step
+			if i > 0 && step == 0 || key < before || key < least || key > last || !holds(n) || y > n {
 				return nil, bad
 			}
 			c.exact[i] = exactCell{key, int64(n), int64(y)}
-			last = key
+			before = key
 		}
 	case gridCells:
 		c.grid = newGrid()
-		last := -1
+		before := -1
 		for range count {
 			i := d.Uvarint()
 			s := gridSum{n: d.Uvarint(), q: tally.Wide{Lo: d.Uvarint(), Hi: d.Uvarint()}, qq: tally.Wide{Lo: d.Uvarint(), Hi: d.Uvarint()}}
-			if i >= uint64(len(c.grid.sums)) || int(i) <= last || !holds(s.n) || !s.fits(int(i)>>2) {
+			if i >= uint64(len(c.grid.sums)) || int(i) <= before || !holds(s.n) || !s.fits(int(i)>>2) {
 				return nil, bad
 			}
 			c.grid.sums[i] = s
-			last = int(i)
+			before = int(i)
 		}
 		if d.Err() == nil && rows-outside <= MaxExact {
 			return nil, bad
 		}
 	default:
 		_, rising := kernel.GridPlaces()
-		most, limit := uint64(2*half), MaxExactWeighted
+		limit := MaxExactWeighted
 		if c.thick {
-			most, limit = 2*uint64(len(rising))-1, 2*len(rising)
+			least, last, limit = 0, 2*uint64(len(rising))-1, 2*len(rising)
 		}
 		if count > limit {
 			return nil, bad
 		}
 		c.heavy = make(map[uint64]*tally.Cell, count)
-		last := uint64(0)
+		before := uint64(0)
 		for i := range count {
 			k := d.U64()
 			h := new(tally.Cell)
 			h.Decode(d)
-			if d.Err() == nil && (k > most || i > 0 && k <= last || !holds(uint64(h.N)) || !weighs(h)) {
+			if d.Err() == nil && (k < least || k > last || i > 0 && k <= before || !holds(uint64(h.N)) || !weighs(h)) {
 				return nil, bad
 			}
-			c.heavy[k], last = h, k
+			c.heavy[k], before = h, k
 		}
 		if d.Err() == nil && c.thick && rows-outside <= MaxExactWeighted {
 			return nil, bad
 		}
 	}
-	return c, d.Done()
+	if err := d.Done(); err != nil {
+		return nil, err
+	}
+	if !c.possible() {
+		return nil, bad
+	}
+	return c, nil
 }

@@ -26,6 +26,9 @@ func positions(x uint64) (n int) {
 //
 // Of equal scores the rows without the event stand first. So all pairs in that order are those above and the tied ones.
 func (s *Sorted) Pairs() Pairs {
+	if len(s.raw) > 0 {
+		return s.Ranked().Pairs()
+	}
 	var d duels
 	var ordered wide
 	var open struct{ rest, events uint64 } // of a cell that goes on in the next block

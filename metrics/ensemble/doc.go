@@ -23,7 +23,7 @@
 //	cosine_similarity    p_m . p_m' / (|p_m| |p_m'|), mean over pairs
 //	lp_distance          (sum_k |p_m - p_m'|^p)^(1/p), mean over pairs
 //	logit_kl             the KL divergence of softmax(scores as given), mean over pairs
-//	bregman_kl_variance  mean_m KL(q || p_m), q = softmax(mean_m ln p_m) = -ln sum_k prod_m p_m^(1/M)
+//	bregman_kl_variance  mean_m KL(q || p_m), q = softmax(mean_m ln p_m) = -ln sum_k prod_m p_m^(1/M), rows divided by their sums
 //	variance_bound       mean_m ((p_m(y) - mean_m p_m(y)) / max_m p_m(y))^2 / 2 (Masegosa 2020)
 //
 // They are those of uncertainty_metrics and robustness_metrics; where these differ from each other or from the textbook,

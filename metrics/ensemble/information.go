@@ -12,7 +12,8 @@ import (
 )
 
 // Criterion is an estimate of how well a Bayesian model predicts rows that it has not seen, made from the log-likelihoods of the
-// rows that it has seen under M draws of its parameters. All are mean log predictive densities of a row, in nats: higher is better.
+// rows that it has seen under M draws of its parameters. Those up to PSISLOO are mean log predictive densities of a row, in nats: higher
+// is better. The others are what these are below LPPD, whose totals are called effective numbers of parameters.
 //
 // Of a row's log-likelihoods l_1 ... l_M, with V their variance:
 type Criterion uint8
@@ -29,13 +30,18 @@ const (
 	// PSISLOO is leave-one-out by the same weights with their largest smoothed by a generalised Pareto distribution (Vehtari,
 	// Simpson, Gelman, Yao and Gabry 2024). It takes InformationOptions.PSIS.
 	PSISLOO
+	// PWAIC is V, that is LPPD - WAIC1.
+	PWAIC
+	// PLOO is LPPD - PSISLOO. It takes InformationOptions.PSIS.
+	PLOO
 	criteria
 )
 
-// String returns the criterion's name as it stands in documents: "lppd", "nwaic1", "nwaic2", "iscv", "psis_loo".
+// String returns the criterion's name as it stands in documents: "lppd", "nwaic1", "nwaic2", "iscv", "psis_loo", "p_waic",
+// "p_loo".
 func (c Criterion) String() string {
 	if c < criteria {
-		return [...]string{"lppd", "nwaic1", "nwaic2", "iscv", "psis_loo"}[c]
+		return [...]string{"lppd", "nwaic1", "nwaic2", "iscv", "psis_loo", "p_waic", "p_loo"}[c]
 	}
 	return fmt.Sprintf("Criterion(%d)", uint8(c))
 }
@@ -46,8 +52,11 @@ type InformationOptions struct {
 	// sqrt(v/M), v the variance over rows with 1/n, which divides by draws what is a mean of rows. A single draw then has every
 	// criterion.
 	AsCoded bool
-	// PSIS adds PSISLOO and its diagnostics. A row of 1,000 draws takes about four times as long with it.
+	// PSIS adds PSISLOO, PLOO and the diagnostics. A row of 1,000 draws takes about four times as long with it.
 	PSIS bool
+	// REff is the relative efficiency of the draws, the effective number of them over M, as loo and ArviZ have it: of PSIS the tail
+	// has ceil(min(M/5, 3 sqrt(M/REff))) weights. 0 means 1, which independent draws have; chains mostly have less.
+	REff float64
 }
 
 // Information accumulates the criteria of rows of log-likelihoods (metrics.LogLiks). It is a metrics.Accumulator; its state takes
@@ -76,18 +85,30 @@ var _ metrics.Accumulator = (*Information)(nil)
 const (
 	errLogLiks     = "ensemble: Information takes log-likelihoods (metrics.LogLiks)"
 	errCriterion   = "ensemble: no such criterion"
-	errWithoutPSIS = "ensemble: PSISLOO takes InformationOptions.PSIS"
+	errWithoutPSIS = "ensemble: PSISLOO and PLOO take InformationOptions.PSIS"
+	errREff        = "ensemble: the relative efficiency of draws is finite and above 0"
 	errRowsOut     = "ensemble: dst and rows differ in number"
 )
 
-// NewInformation returns an empty accumulator; o may be nil.
+// NewInformation returns an empty accumulator; o may be nil. It panics for a relative efficiency that is none.
 func NewInformation(o *InformationOptions) *Information {
 	a := &Information{paretoMax: math.NaN()}
 	if o != nil {
 		a.opt = *o
 	}
+	if a.opt.REff == 0 {
+		a.opt.REff = 1
+	}
+	if !soundREff(a.opt.REff) {
+		panic(errREff)
+	}
 	return a
 }
+
+func soundREff(r float64) bool { return r > 0 && r <= math.MaxFloat64 }
+
+// psis tells whether the criterion is of smoothed weights.
+func (c Criterion) psis() bool { return c == PSISLOO || c == PLOO }
 
 // Needs says that the rows themselves are wanted.
 func (a *Information) Needs() metrics.Need { return metrics.Rows }
@@ -120,7 +141,7 @@ func (a *Information) AddBlock(b *metrics.Block) {
 			w = b.Weights[i]
 		}
 		for c := range a.means {
-			if Criterion(c) != PSISLOO || a.opt.PSIS {
+			if !Criterion(c).psis() || a.opt.PSIS {
 				if !addExact(&a.means[c], r.value[c], w) {
 					a.lowest[c]++
 				}
@@ -171,22 +192,40 @@ func (a *Information) has(c Criterion) bool {
 	if c >= criteria {
 		panic(errCriterion)
 	}
-	if c == PSISLOO && !a.opt.PSIS {
+	if c.psis() && !a.opt.PSIS {
 		panic(errWithoutPSIS)
 	}
 	return a.rows.N > 0 && (a.draws > 1 || c == LPPD || a.opt.AsCoded)
 }
 
 // Value returns the mean over the rows: NaN without rows, and for all but LPPD where there is one draw, unless AsCoded. It is -Inf
-// where a row's is, which takes log-likelihoods of 1e154 in size. It panics for PSISLOO without InformationOptions.PSIS.
+// where a row's is, PWAIC and PLOO +Inf, which takes log-likelihoods of 1e154 in size. It panics for PSISLOO and PLOO without
+// InformationOptions.PSIS.
 func (a *Information) Value(c Criterion) float64 {
 	switch {
 	case !a.has(c):
 		return math.NaN()
+	case a.lowest[c] > 0 && c > PSISLOO:
+		return math.Inf(1)
 	case a.lowest[c] > 0:
 		return math.Inf(-1)
 	}
 	return a.means[c].Value(&a.rows, a.weighted)
+}
+
+// Total returns the sum over the rows, each times its weight: of PWAIC and PLOO the effective number of parameters. It is what Value
+// is where that is not finite.
+func (a *Information) Total(c Criterion) float64 {
+	if v := a.Value(c); v-v != 0 {
+		return v
+	}
+	return a.means[c].S1.Float64()
+}
+
+// TotalInterval returns Total +- z W StdErr, W the number of rows or the sum of their weights.
+func (a *Information) TotalInterval(c Criterion, level float64) metrics.Interval {
+	w := a.rows.Total(a.weighted)
+	return metrics.Normal(a.Total(c), float64(w.Float64()*a.StdErr(c)), level)
 }
 
 // StdErr returns the standard error of Value: s/sqrt(n), s the standard deviation over rows with 1/(n-1) and n effective where
@@ -241,6 +280,8 @@ func (a *Information) Merge(m metrics.Accumulator) error {
 		return fmt.Errorf("%w: ensemble.Information as coded and not", metrics.ErrMismatch)
 	case a.opt.PSIS != o.opt.PSIS:
 		return fmt.Errorf("%w: ensemble.Information with and without PSIS", metrics.ErrMismatch)
+	case a.opt.REff != o.opt.REff:
+		return fmt.Errorf("%w: ensemble.Information of draws of the relative efficiency %v and %v", metrics.ErrMismatch, a.opt.REff, o.opt.REff)
 	case o.draws == 0:
 		return nil
 	case a.draws != 0 && a.draws != o.draws:
@@ -263,7 +304,7 @@ func (a *Information) Merge(m metrics.Accumulator) error {
 
 const (
 	informationMagic   = "cINF"
-	informationVersion = 1
+	informationVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -276,6 +317,7 @@ func (a *Information) AppendBinary(dst []byte) ([]byte, error) {
 		}
 	}
 	e.U8(f)
+	e.F64(a.opt.REff)
 	e.U32(uint32(a.draws))
 	a.rows.Encode(&e)
 	for c := range a.means {
@@ -297,6 +339,7 @@ func (a *Information) UnmarshalBinary(data []byte) error {
 	}
 	f := d.U8()
 	n := NewInformation(&InformationOptions{AsCoded: f&1 != 0, PSIS: f&2 != 0})
+	n.opt.REff = d.F64()
 	n.weighted = f&4 != 0
 	n.draws = int(d.U32())
 	n.rows.Decode(d)
@@ -310,7 +353,7 @@ func (a *Information) UnmarshalBinary(data []byte) error {
 	if err := d.Done(); err != nil {
 		return fmt.Errorf("ensemble.Information: %w", err)
 	}
-	if f > 7 || n.draws < 0 || n.draws > math.MaxInt32 || (n.draws == 0) != (n.rows.N == 0) ||
+	if f > 7 || !soundREff(n.opt.REff) || n.draws < 0 || n.draws > math.MaxInt32 || (n.draws == 0) != (n.rows.N == 0) ||
 		min(least, n.highVariance, n.highPareto, n.unsmoothed) < 0 {
 		return fmt.Errorf("ensemble.Information: %w: a field is out of range", exact.ErrDamaged)
 	}
@@ -343,10 +386,11 @@ func (r *informationRow) take(b *metrics.Block, i int, o *InformationOptions) {
 	}
 	r.criteria(o.AsCoded)
 	if o.PSIS {
-		r.value[PSISLOO], r.pareto = r.tail.leaveOneOut(r.x)
+		r.value[PSISLOO], r.pareto = r.tail.leaveOneOut(r.x, o.REff)
 		if r.value[PSISLOO] != r.value[PSISLOO] {
 			r.value[PSISLOO] = r.value[ISCV]
 		}
+		r.value[PLOO] = r.value[LPPD] - r.value[PSISLOO]
 	}
 }
 
@@ -384,6 +428,7 @@ func (r *informationRow) criteria(asCoded bool) {
 		v /= n - 1
 	}
 	r.variance = v
+	r.value[PWAIC] = v
 	r.value[LPPD] = lppd
 	r.value[WAIC1] = lppd - v
 	r.value[WAIC2] = mean + (mean - lppd)
@@ -403,15 +448,16 @@ func (r *informationRow) others(held int) float64 {
 
 // InformationRows returns the criterion's mean over log-likelihoods in memory, which is Information.Value to the bit, and, if dst is
 // not nil, writes each row's value to dst[i]: NaN for a row that was left out, and for every row where there is no Value. dst is as
-// long as there are rows, or the function panics. o and opt may be nil; PSISLOO needs no option here. The error is a
+// long as there are rows, or the function panics. o and opt may be nil; PSISLOO and PLOO need no option here. The error is a
 // *metrics.DataError, and dst is then of no use.
 func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *InformationOptions, opt *metrics.Options) (float64, error) {
 	var own InformationOptions
 	if o != nil {
 		own = *o
 	}
-	own.PSIS = c == PSISLOO
+	own.PSIS = c.psis()
 	a := NewInformation(&own)
+	own = a.opt
 	a.has(c)
 	accs := []metrics.Accumulator{a}
 	if dst != nil {
@@ -434,7 +480,7 @@ func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *Info
 	return a.Value(c), nil
 }
 
-// ParetoKs writes the shape k of each row's importance weights to dst[i], NaN for a row without (see Information.UnsmoothedRows) or
+// ParetoKs writes the shape k of each row's importance weights, of a relative efficiency of 1, to dst[i], NaN for a row without (see Information.UnsmoothedRows) or
 // one that was left out. dst is as long as there are rows, or the function panics. opt may be nil; the error is a
 // *metrics.DataError, and dst is then of no use.
 func ParetoKs(dst []float64, p *metrics.Predictions, opt *metrics.Options) error {
@@ -445,7 +491,7 @@ func ParetoKs(dst []float64, p *metrics.Predictions, opt *metrics.Options) error
 				panic(errLogLiks)
 			}
 			for i := range v {
-				r.take(b, i, &InformationOptions{PSIS: true})
+				r.take(b, i, &InformationOptions{PSIS: true, REff: 1})
 				v[i] = r.pareto
 			}
 		}

@@ -375,7 +375,7 @@ func TestOneRow(t *testing.T) {
 // TestInformationMerge: any split, order and storage give the state of all rows at once, and the state reads back.
 func TestInformationMerge(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
-		for _, opt := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}} {
+		for _, opt := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}, {PSIS: true, REff: 0.3}} {
 			p := exponentials(300, 40, 0.9)
 			p.F32, p.F64 = make([]float32, len(p.F64)), nil
 			r := rand.New(rand.NewPCG(5, 6))
@@ -460,6 +460,7 @@ func TestInformationMismatch(t *testing.T) {
 		{ensemble.NewKnowledge(), "ensemble.Information and *ensemble.Knowledge"},
 		{information(t, p, &ensemble.InformationOptions{AsCoded: true}), "as coded"},
 		{information(t, p, &ensemble.InformationOptions{PSIS: true}), "PSIS"},
+		{information(t, p, &ensemble.InformationOptions{REff: 0.5}), "relative efficiency 1 and 0.5"},
 		{information(t, q, nil), "30 draws and of 31"},
 		{information(t, &w, nil), "weights"},
 	} {
@@ -538,7 +539,10 @@ func TestInformationFaults(t *testing.T) {
 		{"ensemble: dst and rows differ in number", func() { _, _ = ensemble.InformationRows(make([]float64, 3), p, 0, nil, nil) }},
 		{"ensemble: no such criterion", func() { ensemble.NewInformation(nil).Value(9) }},
 		{"ensemble: no such criterion", func() { _, _ = ensemble.InformationRows(nil, p, 9, nil, nil) }},
-		{"ensemble: PSISLOO takes InformationOptions.PSIS", func() { ensemble.NewInformation(nil).StdErr(ensemble.PSISLOO) }},
+		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { ensemble.NewInformation(nil).StdErr(ensemble.PSISLOO) }},
+		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { ensemble.NewInformation(nil).Total(ensemble.PLOO) }},
+		{"ensemble: the relative efficiency of draws is finite and above 0", func() { ensemble.NewInformation(&ensemble.InformationOptions{REff: -1}) }},
+		{"ensemble: the relative efficiency of draws is finite and above 0", func() { ensemble.NewInformation(&ensemble.InformationOptions{REff: math.Inf(1)}) }},
 		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = metrics.NewPass(nil, ensemble.NewInformation(nil)).Add(probs) }},
 		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = ensemble.ParetoKs(make([]float64, 1), probs, nil) }},
 	} {
@@ -551,10 +555,10 @@ func TestInformationFaults(t *testing.T) {
 		t.Error("no rows have a value")
 	}
 	names := ""
-	for c := ensemble.LPPD; c <= ensemble.PSISLOO+1; c++ {
+	for c := ensemble.LPPD; c <= ensemble.PLOO+1; c++ {
 		names += c.String() + " "
 	}
-	if names != "lppd nwaic1 nwaic2 iscv psis_loo Criterion(5) " {
+	if names != "lppd nwaic1 nwaic2 iscv psis_loo p_waic p_loo Criterion(7) " {
 		t.Error(names)
 	}
 }
@@ -562,7 +566,7 @@ func TestInformationFaults(t *testing.T) {
 // FuzzInformationUnmarshal holds that whatever is read is written again as the same bytes, and that every answer of it can be asked.
 func FuzzInformationUnmarshal(f *testing.F) {
 	p := exponentials(7, 30, 0.5)
-	for _, o := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}} {
+	for _, o := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}, {PSIS: true, REff: 0.3}} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
 			p.Weights = w
 			a := ensemble.NewInformation(&o)
@@ -613,5 +617,57 @@ func BenchmarkInformation(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*p.Rows), "ns/row")
 		})
+	}
+}
+
+// TestInformationIsArviz compares criteria, effective numbers of parameters and shapes with ArviZ's, by relative efficiency.
+func TestInformationIsArviz(t *testing.T) {
+	var g struct {
+		Cases []struct {
+			Rows  [][]float64
+			WAIC  float64
+			PWAIC float64 `json:"p_waic"`
+			LOO   []struct {
+				REff, ELPD, SE, P float64
+				ELPDs, K          []float64
+			}
+		}
+	}
+	informationData(t, "oracle/arviz.json", &g)
+	compared := 0
+	compare := func(what string, got, want, tol float64) {
+		t.Helper()
+		if compared++; !(math.Abs(got-want) <= tol*max(1, math.Abs(want))) {
+			t.Errorf("%s: %.17g, ArviZ has %.17g", what, got, want)
+		}
+	}
+	for _, c := range g.Cases {
+		p := logLiks(c.Rows)
+		n := float64(p.Rows)
+		a := information(t, p, &ensemble.InformationOptions{AsCoded: true}) // variances of 1/M
+		compare("waic", a.Total(ensemble.WAIC1), c.WAIC, 1e-13)
+		compare("p_waic", a.Total(ensemble.PWAIC), c.PWAIC, 1e-13)
+		for _, l := range c.LOO {
+			o := ensemble.InformationOptions{PSIS: true, REff: l.REff}
+			a := information(t, p, &o)
+			compare("elpd_loo", a.Total(ensemble.PSISLOO), l.ELPD, 1e-10)
+			compare("p_loo", a.Total(ensemble.PLOO), l.P, 1e-9)
+			// Its standard error is of the sum, with the variance of 1/n.
+			compare("se", a.StdErr(ensemble.PSISLOO)*math.Sqrt(n*(n-1)), l.SE, 1e-10)
+			i := a.TotalInterval(ensemble.PSISLOO, 0.95)
+			compare("interval", (i.High-i.Low)/2, metrics.Z(0.95)*l.SE*math.Sqrt(n/(n-1)), 1e-10)
+			rows, most := make([]float64, p.Rows), math.Inf(-1)
+			if _, err := ensemble.InformationRows(rows, p, ensemble.PSISLOO, &o, nil); err != nil {
+				t.Fatal(err)
+			}
+			for j, v := range rows {
+				compare("a row's elpd", v, l.ELPDs[j], 1e-10)
+				most = max(most, l.K[j])
+			}
+			compare("k", a.ParetoKMax(), most, 1e-9)
+		}
+	}
+	if compared != 3*2+12*5+4*(8+4+5) {
+		t.Errorf("%d numbers are compared", compared)
 	}
 }

@@ -26,7 +26,7 @@ func TestPinnedInformation(t *testing.T) {
 	if k := a.ParetoKMax(); !(k > 0.5 && k < 8) {
 		t.Errorf("k %v is not of interest", k)
 	}
-	for want, m := range map[string]metrics.Accumulator{"6de0c441dd1abaa2": a, "a175e1a9c29ad383": b} {
+	for want, m := range map[string]metrics.Accumulator{"3e01a8ffb1ca0465": a, "a175e1a9c29ad383": b} {
 		state, err := m.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)

@@ -20,12 +20,12 @@ const leastTail = 5
 // leaveOneOut returns ln(sum w_j exp x_j / sum w_j), w the weights 1/exp x_j with the largest smoothed, and the shape k of those.
 // Where too few are to be smoothed both are NaN, and where the fit leaves float64 NaN and +Inf. Vehtari et al. 2024:
 //
-// The tail are the M' = ceil(min(M/5, 3 sqrt M)) largest weights, but those that equal the next one, the cut u. A generalised Pareto
+// The tail are the M' = ceil(min(M/5, 3 sqrt(M/r))) largest weights, r the relative efficiency of the draws, but those that equal the next one, the cut u. A generalised Pareto
 // distribution is fitted to their excesses over u; the j-th smallest weight of the tail, of n, becomes u plus the distribution's
 // quantile of (j-1/2)/n, but no more than the largest raw weight.
 //
 // Weights are taken by size, so the result does not depend on the order of the draws.
-func (t *paretoTail) leaveOneOut(x []float64) (elpd, k float64) {
+func (t *paretoTail) leaveOneOut(x []float64, r float64) (elpd, k float64) {
 	m := len(x)
 	if len(t.r) != m {
 		t.r, t.scratch = make([]float64, m), make([]uint64, kernel.SortScratch(m))
@@ -38,7 +38,7 @@ func (t *paretoTail) leaveOneOut(x []float64) (elpd, k float64) {
 		t.r[j] = lo - v
 	}
 	kernel.SortF64(t.r, t.scratch)
-	at := m - int(math.Ceil(min(float64(m)/5, 3*math.Sqrt(float64(m)))))
+	at := m - int(math.Ceil(min(float64(m)/5, 3*math.Sqrt(float64(m)/r))))
 	if at < 1 {
 		return math.NaN(), math.NaN()
 	}

@@ -14,9 +14,13 @@ import (
 var (
 	byEvent  = choices{ofEvent}
 	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log", "spherical"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
-	coxOwn   = choices{ofEvent, {name: "unit_slope"}}
-	bayesOwn = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
-	semiOwn  = choices{
+	groupOwn = choices{ofEvent, {name: "groups", whole: true, least: 1, most: 1000, unsaid: calib.DefaultGroups}, {name: "even"}}
+	iciOwn   = choices{ofEvent, {name: "smoother", words: []string{"rising", "loess"}},
+		{name: "span", least: 0.001, most: 1, unsaid: calib.DefaultSpan}, {name: "delta", most: 1, unsaid: calib.DefaultDelta}}
+	hosmerOwn = append(groupOwn[:len(groupOwn):len(groupOwn)], choice{name: "fitted"})
+	coxOwn    = choices{ofEvent, {name: "unit_slope"}}
+	bayesOwn  = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
+	semiOwn   = choices{
 		ofEvent,
 		{name: "smoothing", words: []string{"kernel", "spline"}},
 		{name: "weights", words: []string{"constant", "relative", "chi"}},
@@ -46,6 +50,14 @@ type (
 		calib.Event
 		calib.CoxOptions
 	}
+	hosmerOf struct {
+		calib.Event
+		calib.HosmerLemeshowOptions
+	}
+	iciOf struct {
+		calib.Event
+		calib.ICIOptions
+	}
 	corpOf struct {
 		calib.Event
 		calib.CORPOptions
@@ -63,27 +75,41 @@ type (
 
 func (e *Evaluation) sums(m Metric) *calib.PartialSums {
 	event := e.event(m)
-	return remember(e, sumsOf(event), func() *calib.PartialSums { return calib.PartialSumsOf(e.cells(event)) })
+	return remember(e, sumsOf(event), func() *calib.PartialSums { return calib.PartialSumsOf(e.rising(event)) })
 }
 
 func (e *Evaluation) spiegelhalter(m Metric) calib.Spiegelhalter {
 	event := e.event(m)
-	return remember(e, spiegelOf(event), func() calib.Spiegelhalter { return calib.SpiegelhalterOf(e.cells(event)) })
+	return remember(e, spiegelOf(event), func() calib.Spiegelhalter { return calib.SpiegelhalterOf(e.rising(event)) })
 }
 
 func (e *Evaluation) smooth(m Metric) *calib.Smooth {
 	event := e.event(m)
-	return remember(e, smoothOf(event), func() *calib.Smooth { return calib.SmoothOf(e.cells(event)) })
+	return remember(e, smoothOf(event), func() *calib.Smooth { return calib.SmoothOf(e.rising(event)) })
 }
 
 func (e *Evaluation) cox(m Metric) *calib.Cox {
 	k := coxOf{e.event(m), calib.CoxOptions{UnitSlope: coxOwn.of(m, "unit_slope") != 0}}
-	return remember(e, k, func() *calib.Cox { return calib.CoxOf(e.cells(k.Event), &k.CoxOptions) })
+	return remember(e, k, func() *calib.Cox { return calib.CoxOf(e.rising(k.Event), &k.CoxOptions) })
+}
+
+func (e *Evaluation) ici(m Metric) *calib.ICI {
+	k := iciOf{Event: e.event(m)}
+	if k.Curve = calib.Curve(iciOwn.of(m, "smoother")); k.Curve == calib.LoessCurve {
+		k.Span, k.Delta = iciOwn.of(m, "span"), iciOwn.of(m, "delta")
+	}
+	return remember(e, k, func() *calib.ICI { return calib.ICIOf(e.rising(k.Event), &k.ICIOptions) })
+}
+
+// hosmer answers the test, of which the statistic has no say in the degrees of freedom.
+func (e *Evaluation) hosmer(m Metric) calib.HosmerLemeshow {
+	k := hosmerOf{e.event(m), calib.HosmerLemeshowOptions{Groups: int(groupOwn.of(m, "groups")), Even: groupOwn.of(m, "even") != 0, Fitted: hosmerOwn.of(m, "fitted") != 0}}
+	return remember(e, k, func() calib.HosmerLemeshow { return calib.HosmerLemeshowOf(e.cells(k.Event), &k.HosmerLemeshowOptions) })
 }
 
 func (e *Evaluation) corp(m Metric) *calib.CORP {
 	k := corpOf{e.event(m), calib.CORPOptions{Score: calib.ProperScore(corpOwn.of(m, "score"))}}
-	return remember(e, k, func() *calib.CORP { return calib.CORPOf(e.cells(k.Event), &k.CORPOptions) })
+	return remember(e, k, func() *calib.CORP { return calib.CORPOf(e.rising(k.Event), &k.CORPOptions) })
 }
 
 // Fit is the fit of rising frequencies that metrics corp_* of the squared score are answered from.
@@ -98,7 +124,7 @@ type Fit struct {
 // Fit returns the fit; nil if the spec has no such metric, or there is no answer to it.
 func (e *Evaluation) Fit() *Fit {
 	for _, m := range e.Spec.Metrics {
-		if strings.HasPrefix(m.Name, "corp_") && corpOwn.of(m, "score") == 0 && !math.IsNaN(e.Value(m).Value) {
+		if strings.HasPrefix(m.Name, "corp_") && !m.exact() && corpOwn.of(m, "score") == 0 && !math.IsNaN(e.Value(m).Value) {
 			bins, _ := calib.EvenOf(e.cells(e.event(m)), 50)
 			return &Fit{e.corp(m), e.event(m), e.eventText(m) + "; isotonic regression, equal scores pooled", bins.Bins(e.Spec.Level),
 				calib.Resampling{Seed: e.Spec.Seed, Threads: e.Threads}}
@@ -163,6 +189,38 @@ func inOrder() []Descriptor {
 			Formula: "P(|normal| >= |Z|)", Range: "[0, 1]", Better: Neither, Source: "Spiegelhalter 1986",
 		},
 		{
+			Name: "hosmer_lemeshow", event: plainEvent, own: groupOwn, value: hosmerLemeshow,
+			Short:   "squared gaps of risk groups, over variances",
+			Meaning: "Hosmer and Lemeshow's statistic: squared gaps of groups by risk, in units of their variances",
+			Formula: "sum_g (O_g - E_g)^2 / (n_g p_g (1 - p_g)), O_g = sum y, E_g = sum p = n_g p_g", Range: "[0, +Inf]", Better: Lower,
+			Source: "Hosmer and Lemeshow 1980",
+		},
+		{
+			Name: "hosmer_lemeshow_p", event: plainEvent, own: hosmerOwn, value: hosmerLemeshowP,
+			Short:   "chance of such a statistic under calibration",
+			Meaning: "p-value of hosmer_lemeshow: with enough rows every model's falls to 0",
+			Formula: "P(chi-squared of G degrees of freedom >= hosmer_lemeshow), G groups that count; fitted: of G - 2", Range: "[0, 1]", Better: Neither,
+			Source: "Hosmer and Lemeshow 1980",
+		},
+		{
+			Name: "ici", event: plainEvent, own: iciOwn, check: iciOK, value: ici((*calib.ICI).Mean),
+			Short:   "mean distance of scores from a fitted curve",
+			Meaning: "integrated calibration index: mean distance of scores from a smooth fit of frequencies",
+			Formula: "mean |p - c(p)|", Range: "[0, 1]; loess [0, +Inf]", Better: Lower, Source: "Austin and Steyerberg 2019",
+		},
+		{
+			Name: "e50", event: plainEvent, own: iciOwn, check: iciOK, value: ici(percentile(50)),
+			Short:   "median distance of scores from a fitted curve",
+			Meaning: "median distance of scores from a smooth fit of frequencies, over the rows",
+			Formula: "50% quantile of |p - c(p)|", Range: "[0, 1]; loess [0, +Inf]", Better: Lower, Source: "Austin and Steyerberg 2019",
+		},
+		{
+			Name: "e90", event: plainEvent, own: iciOwn, check: iciOK, value: ici(percentile(90)),
+			Short:   "distance from a curve of 90% of rows at most",
+			Meaning: "90% quantile of the distance of scores from a smooth fit of frequencies, over the rows",
+			Formula: "90% quantile of |p - c(p)|", Range: "[0, 1]; loess [0, +Inf]", Better: Lower, Source: "Austin and Steyerberg 2019",
+		},
+		{
 			Name: "calibration_slope", event: plainEvent, own: byEvent, value: slope,
 			Short:   "below 1 scores are too extreme, above too tame",
 			Meaning: "slope of the outcome on the logit of the score: below 1 scores are too extreme",
@@ -224,9 +282,9 @@ func inOrder() []Descriptor {
 		value                func(*calib.Bayesian) float64
 	}{
 		{"mean", "posterior mean of ece", "posterior mean of ece: near calibration too high, about sqrt(2) ece_floor", (*calib.Bayesian).Mean},
-		{"q10", "ece is above it with probability 0.9", "10 % quantile of the posterior of ece", quantile(0.1)},
+		{"q10", "ece is above it with probability 0.9", "10% quantile of the posterior of ece", quantile(0.1)},
 		{"q50", "posterior median of ece", "median of the posterior of ece", quantile(0.5)},
-		{"q90", "ece is below it with probability 0.9", "90 % quantile of the posterior of ece", quantile(0.9)},
+		{"q90", "ece is below it with probability 0.9", "90% quantile of the posterior of ece", quantile(0.9)},
 	} {
 		d = append(d, Descriptor{
 			Name: "ece_bayes_" + q.name, applies: always, event: byShape, own: bayesOwn, random: true, check: bayesOK,
@@ -328,6 +386,53 @@ func spiegelhalterP(e *Evaluation, m Metric) Value {
 	return none(s.P, s.PBound, pValue, s.Reason)
 }
 
+func hosmerLemeshow(e *Evaluation, m Metric) Value {
+	h := e.hosmer(m)
+	return none(h.Statistic, h.Bound, "a test's statistic, whose p-value is hosmer_lemeshow_p", h.Reason)
+}
+
+func hosmerLemeshowP(e *Evaluation, m Metric) Value {
+	h := e.hosmer(m)
+	switch {
+	case h.Reason != "" || h.Degrees > 0:
+	case h.Groups == 0:
+		h.Reason = "no group has a variance: all scores are 0 or 1, and right"
+	default:
+		h.Reason = fmt.Sprintf("no degrees of freedom are left: %d of groups, less 2 of the fit", h.Groups)
+	}
+	v := none(h.P, h.Bound, pValue, h.Reason)
+	if h.Few > 0 && !math.IsNaN(h.P) {
+		v.Note = fmt.Sprintf("fewer than 5 events, or than 5 rows without, are expected in %d of %d groups: the chi-squared law is rough there", h.Few, h.Groups)
+	}
+	return v
+}
+
+// ici answers the index, or a quantile beside it.
+func ici(answer func(*calib.ICI) (value, bound float64)) func(e *Evaluation, m Metric) Value {
+	return func(e *Evaluation, m Metric) Value {
+		c := e.ici(m)
+		v, bound := answer(c)
+		return none(v, bound, noSound, c.Reason())
+	}
+}
+
+func percentile(percent int) func(*calib.ICI) (value, bound float64) {
+	return func(c *calib.ICI) (value, bound float64) { return c.Quantile(percent) }
+}
+
+// iciOK checks the options of ici, of which a rising fit has no use for two.
+func iciOK(m Metric) error {
+	if err := iciOwn.check(m); err != nil {
+		return err
+	}
+	for _, a := range m.args {
+		if (a.name == "span" || a.name == "delta") && iciOwn.of(m, "smoother") == 0 {
+			return fmt.Errorf("%s is of a loess; give smoother=loess too", a.name)
+		}
+	}
+	return nil
+}
+
 const wald = "Wald's, of the information matrix; rows taken as independent"
 
 // coefficient is a Value of a fit, with what it left out.
@@ -395,7 +500,7 @@ func semiparametric(e *Evaluation, m Metric) Value {
 	}
 	a := remember(e, semiOf(m.String()), func() answer {
 		o := e.semiOptions(m)
-		s, err := calib.SemiparametricOf(e.cells(e.event(m)), &o)
+		s, err := calib.SemiparametricOf(e.rising(e.event(m)), &o)
 		return answer{s, err}
 	})
 	if a.err != nil {
@@ -421,6 +526,10 @@ func orderText(e *Evaluation, m Metric) string {
 	switch {
 	case m.Name == "spce":
 		formula = e.semiOptions(m).Text()
+	case d.own.index("smoother") >= 0:
+		formula += iciText(m)
+	case strings.HasPrefix(m.Name, "hosmer_lemeshow"):
+		formula = hosmerText(m)
 	case m.Name == "calibration_intercept" && coxOwn.of(m, "unit_slope") != 0:
 		formula = "a of the logistic regression logit P(y=1) = a + logit p"
 	case ofScore(m) == calib.Logarithmic:
@@ -439,6 +548,31 @@ func orderText(e *Evaluation, m Metric) string {
 		}[m.Name]
 	}
 	return e.eventText(m) + "; " + formula
+}
+
+// hosmerText is the definition of a metric of Hosmer and Lemeshow's test.
+func hosmerText(m Metric) string {
+	formula, _, _ := strings.Cut(Describe(m.Name).Formula, "; ")
+	if hosmerOwn.of(m, "fitted") != 0 {
+		formula = strings.Replace(formula, "of G degrees", "of G - 2 degrees", 1)
+	}
+	n := plainly(groupOwn.of(m, "groups"))
+	if groupOwn.of(m, "even") != 0 {
+		return formula + "; " + n + " groups of equal width, left-closed, the last closed"
+	}
+	return formula + "; " + n + " groups of equal mass: group j ends with all rows of the score of rank floor((N-1)*j/" + n + "), from 0"
+}
+
+// iciText is the definition of the curve that ici is about, and of quantiles of the distances from it.
+func iciText(m Metric) string {
+	t := ", c the isotonic regression of y on p, equal scores pooled"
+	if iciOwn.of(m, "smoother") != 0 {
+		t = fmt.Sprintf(", c the lowess of y on p, span %s, delta %s, no robustness iterations", plainly(iciOwn.of(m, "span")), plainly(iciOwn.of(m, "delta")))
+	}
+	if m.Name != "ici" {
+		t += "; interpolated between rows"
+	}
+	return t
 }
 
 // ofScore returns the score of whose decomposition a metric is; Squared for others.

@@ -168,12 +168,19 @@ func (l choices) formula(f string, m Metric) string {
 
 // formulaWith are formulas of metrics with an option that makes them others.
 var formulaWith = map[string]string{
+	"rmsce_debiased(variance=kumar)":     "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - ybar_b (1 - ybar_b)/(n_b - 1)))), ybar_b = mean y, n_b >= 2",
 	"auprc(area=trapezoid)":              "area under (recall, precision) by trapezoids, at the ends of cells g of equal probability",
 	"auprc(area=davis_goadrich)":         "area under (recall, precision) with TP and FP interpolated in cells g of equal probability",
 	"ood_auprc_in(area=trapezoid)":       "area under (recall, precision) by trapezoids, lowest scores first, in-distribution rows positive",
 	"ood_auprc_in(area=davis_goadrich)":  "area under (recall, precision) with TP and FP interpolated, lowest scores first, in-distribution rows positive",
 	"ood_auprc_out(area=trapezoid)":      "area under (recall, precision) by trapezoids, highest scores first, out-of-distribution rows positive",
 	"ood_auprc_out(area=davis_goadrich)": "area under (recall, precision) with TP and FP interpolated, highest scores first, out-of-distribution rows positive",
+	"auroc(average=macro)":               "(1/C) sum_k A_k over the C classes present, A_k = sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal p_k, + rows of class k",
+	"auroc(average=weighted)":            "sum_k W_k A_k / sum_k W_k, W_k the weight of class k, A_k = sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal p_k, + rows of class k",
+	"auroc(average=micro)":               "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal entries p_ik of all rows and classes, + those with k = y_i",
+	"auroc(average=ovo)":                 "(1/(C(C-1))) sum_{a != b} A(a|b) over the C classes present, A(a|b) the area among rows of classes a and b in the order of p_a, + rows of a, equal ones counting half",
+	"auroc(average=ovo_weighted)":        "sum_{a != b} (n_a + n_b) A(a|b) / sum_{a != b} (n_a + n_b), A(a|b) the area among rows of classes a and b in the order of p_a, + rows of a, equal ones counting half",
+	"auroc(max_fpr)":                     "(1 + (A - m^2/2)/(m - m^2/2))/2, A the area under (FPR, TPR) up to FPR m = max_fpr, straight through cells of equal probability",
 	"auroc(thresholds)":                  "area under (FPR, TPR) at even thresholds, scores above them positive",
 	"auprc(thresholds)":                  "area under (recall, precision) at even thresholds, scores above them positive",
 	"oracle_auc(thresholds)":             "area at even thresholds, each without the errors of the rows next to it, f of them by the fraction, as robustness_metrics sums it",
@@ -183,6 +190,7 @@ var formulaWith = map[string]string{
 	"retention_nll(oracle)":              "(1/(N+1)) sum_k sum of NLL of the k most confident / N",
 	"average_kl(all_pairs)":              "mean over rows and all M^2 pairs, of a member with itself too, of sum_k p_m ln(p_m/p_m'), 0 ln 0 = 0",
 	"average_kl(generalized)":            "mean over rows and pairs m < m' of sum_k (p_m ln(p_m/p_m') - p_m + p_m'), 0 ln 0 = 0",
+	"rms_calibration(form=quantile)":     "sqrt(mean_j (P(y <= q_j) - p_j)^2), p_j = j/B, j = 0..B",
 	"disagreement(normalised)":           "disagreement / (mean error rate of the members + 1e-7)",
 	"double_fault(conditional)":          "mean over pairs m < m' of P(m' wrong | m wrong)",
 }

@@ -1,12 +1,10 @@
 package eval
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -26,6 +24,7 @@ type Spec struct {
 	Kind    metrics.Kind  // of the scores; which of Probs, Logits and LogProbs has no say
 	Members int           // of an ensemble, see AddMembers; 0 if there is one model
 	Out     bool          // there are out-of-distribution rows, see AddOut
+	Law     regress.Law   // of forecasts of means and standard deviations; zero, the normal one, of another kind
 	Levels  []float64     // of the quantiles of a row, rising between 0 and 1, one for each of Classes; nil for another kind
 	Metrics []Metric      // see ParseMetrics
 	Base    calib.Options // what a metric over bins means where its own options say nothing; its Event is ByShape, or TopLabel
@@ -36,6 +35,7 @@ type Spec struct {
 	Decided bool            // the predictions have the caller's decisions
 	Scored  bool            // and confidence scores
 	Seed    uint64          // of random numbers; 0 where no metric draws any
+	labels  int             // of several that share Memory; 0 if there is one
 	binned  bool            // bins keep sums of their own, where cells would have them: a member's do, for members may be many
 	Memory  int64           // bytes for the entries of the adaptive class-wise metrics, which share it; 0 for no limit, and where there is none
 }
@@ -50,14 +50,19 @@ type Evaluation struct {
 	Scaled *Scaled // nil unless the rows were scaled too; more rows make it nil again
 	// Threads is how many goroutines an answer may take that draws sets of rows; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
+	// Remedy says what the caller is to do for Spec.Memory to be so many bytes, as "pass --max-memory 1024MiB"; nil if that is not known.
+	Remedy func(memory int64) string
 
-	plan plan
-	more []any         // by plan.more
-	each []*Evaluation // of the members by themselves
-	cell []*cells.Cells
-	bins []*calib.Bins
-	byCl []*calib.ClassBins
-	kept []*calib.ClassScores
+	plan   plan
+	more   []any         // by plan.more
+	each   []*Evaluation // of the members by themselves
+	cell   []*cells.Cells
+	bins   []*calib.Bins
+	byCl   []*calib.ClassBins
+	kept   []*calib.ClassScores
+	pairs  *calib.LabelScores // nil unless the plan has pairs
+	rows   []*cells.Kept
+	sorted map[calib.Event]*cells.Sorted // of exactRows
 
 	// What was answered since the last rows.
 	memo map[any]any  // by what was asked
@@ -69,11 +74,24 @@ type Evaluation struct {
 type plan struct {
 	top     int // the largest k of accuracies
 	diagram binning
+	judged  calib.Options // the bins that Judge is from where no cells are kept for it
 	cells   []calib.Event
 	bins    []calib.Options
 	classes []calib.ClassOptions
 	scores  []calib.ClassScoresOptions
+	rows    []calib.Event // of which every row is kept
+	pairs   bool          // a metric compares classes with each other
+	most    int64         // bytes that each of the keepers of entries may take
 	more    []keeper
+}
+
+// keep returns how many accumulators keep entries of all classes.
+func (p *plan) keep() int64 {
+	n := int64(len(p.scores) + len(p.rows))
+	if p.pairs {
+		n++
+	}
+	return n
 }
 
 // part is a partition and how far its ECE may be from the rows'.
@@ -102,6 +120,8 @@ func New(s Spec) (*Evaluation, error) {
 		return nil, fmt.Errorf("eval: %d levels for %d quantiles a row", len(s.Levels), s.Classes)
 	case s.Kind != metrics.Quantiles && s.Levels != nil:
 		return nil, fmt.Errorf("eval: levels are for quantiles, and the rows are %v", s.Kind)
+	case s.Kind != metrics.Normals && s.Law != regress.NormalLaw:
+		return nil, fmt.Errorf("eval: distributions are of means and standard deviations, and the rows are %v", s.Kind)
 	case !regress.ValidLevels(s.Levels):
 		return nil, fmt.Errorf("eval: levels of quantiles rise between 0 and 1, more than %v apart", 2*oneLevel)
 	case s.Kind == metrics.Normals && s.Classes != 2 && s.Classes != 3:
@@ -120,7 +140,7 @@ func New(s Spec) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.scores) == 0 {
+	if p.keep() == 0 {
 		s.Memory = 0 // nothing takes it, and a state says nothing of it
 	}
 	if !slices.ContainsFunc(s.Metrics, Metric.draws) {
@@ -153,6 +173,16 @@ func New(s Spec) (*Evaluation, error) {
 	for i := range p.scores {
 		e.kept = append(e.kept, calib.NewClassScores(&p.scores[i]))
 	}
+	if p.pairs {
+		e.pairs = calib.NewLabelScores(p.most)
+	}
+	for _, event := range p.rows {
+		most := p.most / cells.KeptBytes(s.Classes)
+		if p.most > 0 {
+			most = max(1, most)
+		}
+		e.rows = append(e.rows, cells.NewKept(event, most))
+	}
 	return e, nil
 }
 
@@ -164,6 +194,9 @@ func (s *Spec) plan() (p plan, err error) {
 		p.top = 5
 	}
 	list := s.Metrics
+	if s.Shape().HasClasses() && !s.binned {
+		p.cells = add(p.cells, s.from(calib.ByShape.Of(s.Classes))) // what Judge is from, whatever is asked for
+	}
 	if s.Shape().HasClasses() {
 		list = append([]Metric{{Name: "ece"}}, list...) // its bins are the diagram's
 	}
@@ -179,24 +212,35 @@ func (s *Spec) plan() (p plan, err error) {
 		case "top5_accuracy":
 			p.top = max(p.top, 5)
 		case "topk_accuracy":
-			k, err := m.k()
-			if err != nil {
-				return p, err
-			}
-			if k > 1 {
+			if k := m.k(); k > 1 && ofPlaces(s, m) == nil {
 				p.top = max(p.top, 5, k)
 			}
 		}
-		if s.ofPositive(m) {
+		keepsRows := d.own.index(exactly.name) >= 0 && m.exact()
+		if s.ofPositive(m) && keepsRows {
+			p.rows = add(p.rows, calib.Positive)
+		} else if s.ofPositive(m) {
 			p.cells = add(p.cells, s.from(calib.Positive))
-		} else if d.ofTwo && d.own.index("average") >= 0 && d.own.of(m, "average") != 0 && p.scoresOf(&byClass{}) < 0 {
-			p.scores = append(p.scores, calib.ClassScoresOptions{})
-		}
-		if d.keeps != nil {
-			for _, k := range d.keeps(s, m) {
-				if !slices.ContainsFunc(p.more, func(o keeper) bool { return o.key == k.key && o.fed == k.fed }) {
-					p.more = append(p.more, k)
+		} else if d.ofTwo && d.own.index(average.name) >= 0 {
+			switch int(d.own.of(m, average.name)) {
+			case macro, weighted:
+				if p.scoresOf(&byClass{}) < 0 {
+					p.scores = append(p.scores, calib.ClassScoresOptions{})
 				}
+			case oneVsOne, oneVsOneWeighted:
+				p.pairs = true
+			}
+		}
+		var keepers []keeper
+		if d.keeps != nil {
+			keepers = d.keeps(s, m)
+		}
+		if d.ranked && s.Scored {
+			keepers = append(keepers, retentionOf(rank.ZeroOne, true))
+		}
+		for _, k := range keepers {
+			if !slices.ContainsFunc(p.more, func(o keeper) bool { return o.key == k.key && o.fed == k.fed }) {
+				p.more = append(p.more, k)
 			}
 		}
 		if d.event != nil {
@@ -210,7 +254,11 @@ func (s *Spec) plan() (p plan, err error) {
 			if d.own.index("draws") >= 0 && d.own.of(m, "draws")*float64(b.Bins) > mostDraws {
 				return p, fmt.Errorf("metric %v: %d draws of %d bins are more than %d numbers; take fewer", m, int(d.own.of(m, "draws")), b.Bins, mostDraws)
 			}
-			if event := s.from(b.Event); d.uncut || s.fromCells(&b) {
+			if event := s.from(b.Event); d.ranked && s.Scored {
+				// It has an order of its own.
+			} else if keepsRows {
+				p.rows = add(p.rows, b.Event)
+			} else if d.uncut || s.fromCells(&b) {
 				p.cells = add(p.cells, event)
 			} else {
 				p.bins = add(p.bins, b.Options)
@@ -230,9 +278,17 @@ func (s *Spec) plan() (p plan, err error) {
 			}
 		}
 	}
-	if s.Memory > 0 {
+	if s.Shape().HasClasses() && s.binned {
+		p.judged = calib.Options{Bins: judgedBins, Event: calib.ByShape.Of(s.Classes)}
+		if d := p.diagram.Options; d.Bins%judgedBins == 0 && d == (calib.Options{Bins: d.Bins, Event: p.judged.Event}) {
+			p.judged = d // which are parts of them
+		}
+		p.bins = add(p.bins, p.judged)
+	}
+	if n := p.keep(); s.Memory > 0 && n > 0 {
+		p.most = max(1, s.Memory/n)
 		for i := range p.scores {
-			p.scores[i].MaxBytes = max(1, s.Memory/int64(len(p.scores)))
+			p.scores[i].MaxBytes = p.most
 		}
 	}
 	return p, nil
@@ -313,10 +369,14 @@ func (e *Evaluation) cells(event calib.Event) *cells.Cells {
 	return e.top
 }
 
-// ranking returns the order of the rows by confidence.
+// ranking returns the order of the rows by confidence, or by the caller's scores.
 func (e *Evaluation) ranking() *rank.Ranking {
 	if e.rank == nil {
-		e.rank = rank.Of(e.cells(calib.TopLabel))
+		if e.Spec.Scored {
+			e.rank = keeping[*rank.Retention](e, rows, retentionOf(rank.ZeroOne, true).key).Ranking()
+		} else {
+			e.rank = rank.Of(e.rising(calib.TopLabel))
+		}
 	}
 	return e.rank
 }
@@ -383,8 +443,8 @@ func remember[T any](e *Evaluation, asked any, answer func() T) T {
 	return v
 }
 
-// Fields returns the options of a metric over bins or over scores in their order, with their values, and the seed of the random
-// numbers if it draws any; nil for another.
+// Fields returns the options of a metric over bins or over scores in their order, with their values, the rules that systems differ
+// in and that it has no option for, and the seed of the random numbers if it draws any; nil for another.
 func (e *Evaluation) Fields(m Metric) (f []Field) {
 	switch d := e.Spec.describe(m); {
 	case d.classes != nil:
@@ -392,15 +452,19 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 	case d.event != nil && !d.uncut:
 		f = append(e.binning(m).fields(), d.own.fields(m)...)
 	case d.own != nil:
-		f = d.own.fields(m)
+		f = plainFields(d.own.fields(m))
 		for i := range f {
 			switch f[i].Name {
 			case curveOwn.name:
-				if s := &e.Spec; s.Levels != nil && (m.Name == "miscalibration_area" || m.Name == "quantile_mse") {
+				if s := &e.Spec; s.Levels != nil && slices.Contains(ofCurves, m.Name) {
 					f[i].Value = nil // the levels are those of the quantiles
 				}
 			case ofEvent.name:
 				f[i].Value = ofEvent.words[e.event(m)]
+			case "span", "delta": // which are of a loess
+				if d.own.of(m, "smoother") == 0 {
+					f[i].Value = nil
+				}
 			case groupedBy.name: // which has bins, or else none
 				if f[i].Value = groupedBy.words[1]; byPredicted(e.Spec.Classes, m) {
 					f[i].Value, f[i+1].Value = groupedBy.words[2], nil
@@ -408,6 +472,7 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 			}
 		}
 	}
+	f = append(f, e.Spec.describe(m).rules...)
 	if m.draws() {
 		f = append(f, Field{"seed", e.Spec.Seed})
 	}
@@ -425,9 +490,16 @@ func (e *Evaluation) Event(m Metric) calib.Event {
 // Value answers a metric of the spec. A value that is not defined is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
 	d := e.Spec.describe(m)
-	if e.Spec.Scored && (e.Spec.ofPositive(m) || d.retained || d.event != nil && (d.uncut || e.binning(m).adaptive)) {
-		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
-			Reason: "the scores themselves make it, not bins, and the caller's confidence scores are kept by bins alone"}
+	if why := e.unscored(m); why != "" {
+		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: why}
+	}
+	if d.own.index(exactly.name) >= 0 && m.exact() {
+		if why := e.noRowsKept(); why != "" {
+			return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: why}
+		}
+		if len(e.plan.rows) > 0 {
+			e, m = e.exactRows(), choices{exactly}.without(m)
+		}
 	}
 	if n := e.outside(m); n > 0 {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
@@ -455,23 +527,49 @@ func (e *Evaluation) Value(m Metric) Value {
 	return v
 }
 
+// unscored says why a metric has no value where rows have the caller's confidence scores, "" where it has one.
+func (e *Evaluation) unscored(m Metric) string {
+	d := e.Spec.describe(m)
+	switch {
+	case !e.Spec.Scored:
+	case d.ranked:
+		if d.own.index("bins") >= 0 && d.own.of(m, "bins") != 0 {
+			return "its bins are of confidences from 0 to 1, and the order is that of the caller's confidence scores: leave bins= out"
+		}
+	case e.Spec.ofPositive(m) && d.own.index(gridOwn.name) < 0, d.event != nil && (d.uncut || e.binning(m).adaptive):
+		return "it judges the probabilities themselves, and the caller's confidence scores are none: evaluate without --confidence-scores"
+	}
+	return ""
+}
+
 // outside returns how many scores, of unchecked predictions, a metric over cells or kept entries would have to leave out.
 func (e *Evaluation) outside(m Metric) int64 {
 	d := e.Spec.describe(m)
 	if d.classes != nil && e.byClass(m).adaptive {
 		return e.classScores(m).Out()
 	}
+	if d.ofTwo && e.Spec.Classes > 2 && d.own.index(average.name) >= 0 {
+		switch int(d.own.of(m, average.name)) {
+		case micro:
+			return keeping[*rank.Entries](e, rows, allEntries.key).Outside()
+		case oneVsOne, oneVsOneWeighted:
+			return e.pairs.Outside()
+		}
+	}
 	if d.retained {
 		return keeping[*rank.Retention](e, rows, d.keeps(&e.Spec, m)[0].key).Outside()
 	}
 	if e.Spec.ofPositive(m) {
-		return e.cells(calib.Positive).Outside()
+		return e.rising(calib.Positive).Outside()
 	}
 	if d.event == nil {
 		return 0
 	}
+	if d.ranked && e.Spec.Scored {
+		return 0
+	}
 	if b := e.binning(m); d.uncut || e.Spec.fromCells(b) {
-		return e.cells(b.Event).Outside()
+		return e.rising(b.Event).Outside()
 	}
 	return 0
 }
@@ -481,6 +579,9 @@ const noRows = "no rows" // as calib says it
 // Text returns a metric's whole definition: its formula, with the options that it has here.
 func (e *Evaluation) Text(m Metric) string {
 	d := e.Spec.describe(m)
+	if d.own.index(exactly.name) >= 0 && m.exact() {
+		return e.Text(choices{exactly}.without(m)) + "; every row kept"
+	}
 	switch {
 	case d.classes != nil:
 		c := e.byClass(m)
@@ -492,8 +593,14 @@ func (e *Evaluation) Text(m Metric) string {
 		return e.text(b) + "; " + b.formula(d.Formula, d.norm)
 	}
 	t := d.own.formula(d.Formula, m)
+	if ofLaw(m) {
+		t += e.Spec.lawOf()
+	}
 	if e.Audit.Decided && e.ofDecisions(m) {
 		t += "; of the caller's decisions in place of the arg max"
+	}
+	if e.Audit.Scored && (d.ranked || d.retained) {
+		t += "; in the order of the caller's confidence scores"
 	}
 	return t
 }
@@ -577,13 +684,29 @@ const MemberMetrics = "accuracy,nll,brier,ece"
 // Keeps tells whether each thread may keep as much as all rows take together, until it is merged: entries of all rows, as far as
 // Spec.Memory lets it, sums of each distinct score, or of each pair of classes.
 func (e *Evaluation) Keeps() bool {
-	return len(e.kept) > 0 || slices.ContainsFunc(e.more, func(a any) bool {
+	return e.plan.keep() > 0 || slices.ContainsFunc(e.more, func(a any) bool {
 		switch a.(type) {
 		case *rank.Retention, *rank.Scores, *score.Decomposition:
 			return true
 		}
 		return false
 	})
+}
+
+// EntryBytes returns what is kept of the entries of all classes, which Spec.Memory limits.
+func (e *Evaluation) EntryBytes() (n int64) {
+	for _, s := range e.kept {
+		if s.Err() == nil {
+			n += s.Bytes()
+		}
+	}
+	for _, k := range e.rows {
+		n += k.Len() * cells.KeptBytes(e.Spec.Classes)
+	}
+	if e.pairs != nil && !e.pairs.Over() {
+		n += e.pairs.Bytes()
+	}
+	return n
 }
 
 // Classes returns the bins of each class that the metric sce without options has, nil if there is none.
@@ -624,6 +747,12 @@ func (e *Evaluation) accumulators() (a []metrics.Accumulator) {
 	for _, k := range e.kept {
 		a = append(a, k)
 	}
+	if e.pairs != nil {
+		a = append(a, e.pairs)
+	}
+	for _, k := range e.rows {
+		a = append(a, k)
+	}
 	return a
 }
 
@@ -643,7 +772,21 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 		return err
 	}
 	n.Audit = p.Audit()
-	return e.Merge(n)
+	return e.take(n)
+}
+
+// take merges an evaluation that is seen no more. One that has seen no rows becomes that, so that it is there once.
+func (e *Evaluation) take(n *Evaluation) error {
+	if err := e.CheckRows(e.Audit.Rows + n.Audit.Rows); err != nil && !n.Audit.Weighted {
+		return err
+	}
+	if e.Audit != (metrics.Audit{}) || e.Out != (metrics.Audit{}) {
+		return e.Merge(n)
+	}
+	n.Threads, n.Remedy = e.Threads, e.Remedy
+	*e = *n
+	e.inform()
+	return nil
 }
 
 // ofSpec is a source that ends at rows that are not those of the spec: of another number of classes, which some metrics cannot take,
@@ -755,6 +898,8 @@ func (s *Spec) equal(o *Spec) error {
 		return fmt.Errorf("%w: ensembles of %d and of %d members", metrics.ErrMismatch, s.Members, o.Members)
 	case s.Out != o.Out:
 		return fmt.Errorf("%w: one has out-of-distribution rows, the other has none", metrics.ErrMismatch)
+	case s.Law != o.Law:
+		return fmt.Errorf("%w: %v and %v distributions", metrics.ErrMismatch, s.Law, o.Law)
 	case !slices.Equal(s.Levels, o.Levels):
 		return fmt.Errorf("%w: quantiles at the levels %v and at %v", metrics.ErrMismatch, s.Levels, o.Levels)
 	case s.Base != o.Base:
@@ -797,13 +942,45 @@ func (s *Spec) flags() (f uint8) {
 
 const (
 	stateMagic   = "cSTA"
-	stateVersion = 6
+	stateVersion = 7
 )
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
 func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
-	enc := exact.Enc{B: exact.BeginSeal(dst, stateMagic, stateVersion)}
+	if err := e.noState(); err != nil {
+		return dst, err
+	}
+	return e.framed().append(dst)
+}
+
+// WriteTo writes what AppendBinary appends, of which only a part is in memory at a time.
+func (e *Evaluation) WriteTo(w io.Writer) (int64, error) {
+	if err := e.noState(); err != nil {
+		return 0, err
+	}
+	return e.framed().writeTo(w)
+}
+
+// noState says why there is no state.
+func (e *Evaluation) noState() error {
+	if names := e.KeepsRows(); names != "" {
+		return fmt.Errorf("metrics %s keep every row and are in no state: leave exact out", names)
+	}
+	return nil
+}
+
+// framed returns the state in pieces: what it is of, and each accumulator.
+func (e *Evaluation) framed() *framed {
+	f := &framed{magic: stateMagic, version: stateVersion, pieces: []piece{e.appendHead}}
+	for _, acc := range e.states() {
+		f.pieces = append(f.pieces, sized(acc.AppendBinary))
+	}
+	return f
+}
+
+// appendHead appends the spec and the audits.
+func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
+	enc := exact.Enc{B: dst}
 	s := &e.Spec
 	enc.U32(uint32(s.Classes))
 	enc.U8(uint8(s.Kind))
@@ -812,6 +989,9 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 		for _, l := range s.Levels {
 			enc.F64(l)
 		}
+	}
+	if s.Kind == metrics.Normals {
+		enc.Str(s.Law.String())
 	}
 	enc.F64(s.Level)
 	enc.U8(uint8(s.Brier))
@@ -832,16 +1012,7 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 		enc.Bytes(a)
 	}
 	enc.U8(uint8(e.Given))
-	for _, acc := range e.states() {
-		var err error
-		enc.U64(0) // its length
-		at := len(enc.B)
-		if enc.B, err = acc.AppendBinary(enc.B); err != nil {
-			return dst, err
-		}
-		binary.LittleEndian.PutUint64(enc.B[at-8:], uint64(len(enc.B)-at))
-	}
-	return exact.EndSeal(enc.B, from), nil
+	return enc.B, nil
 }
 
 // UnmarshalBinary replaces e by what AppendBinary wrote. It refuses damaged states and those of other versions, and
@@ -862,6 +1033,10 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		for range s.Classes {
 			s.Levels = append(s.Levels, d.F64())
 		}
+	}
+	law := ""
+	if s.Kind == metrics.Normals {
+		law = d.Str()
 	}
 	s.Level = d.F64()
 	s.Brier = score.BrierForm(d.U8())
@@ -885,6 +1060,11 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {
 		return fmt.Errorf("%w: there is no such kind of scores", exact.ErrDamaged)
 	}
+	if law != "" {
+		if s.Law, err = regress.ParseLaw(law); err != nil {
+			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+		}
+	}
 	if int(s.Brier) >= len(brierForms) {
 		return fmt.Errorf("%w: there is no such Brier form", exact.ErrDamaged)
 	}
@@ -904,6 +1084,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	p, err := s.plan()
 	if err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	if s.keepsRows() != "" {
+		return fmt.Errorf("%w: metrics that keep every row are in no state", exact.ErrDamaged)
 	}
 	// Before any of it is made: each bin takes bytes, of the members too, which have those of the base.
 	most, bins := int64(len(data)/leastCell), int64(0)
@@ -950,11 +1133,9 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	// A state has one spelling. Another one that means the same would have another checksum.
-	again, err := n.AppendBinary(nil)
-	if err != nil {
+	if same, err := n.framed().is(data); err != nil {
 		return err
-	}
-	if !bytes.Equal(again, data) {
+	} else if !same {
 		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
 	}
 	*e = *n
@@ -964,12 +1145,14 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 // leastCell is less than the bytes of a bin in a state: a count and six sums.
 const leastCell = 128
 
-// SHA256 returns the checksum of the state, in hexadecimal: equal for equal specs and rows.
+// SHA256 returns the checksum of the state, in hexadecimal: equal for equal specs and rows. It is "" where there is none, see KeepsRows.
 func (e *Evaluation) SHA256() string {
-	b, err := e.AppendBinary(nil)
+	if e.KeepsRows() != "" {
+		return ""
+	}
+	h, err := e.framed().sha256()
 	if err != nil {
 		panic(err)
 	}
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:])
+	return hex.EncodeToString(h.Sum(nil))
 }

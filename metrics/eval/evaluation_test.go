@@ -41,8 +41,8 @@ func TestParseMetrics(t *testing.T) {
 		{"default", 10, "accuracy nll brier ece calibration_auc brier_skill augrc"},
 		{"default", 1, "base_rate mean_p bias nll brier ece calibration_slope calibration_intercept brier_skill auroc"},
 		{"mce,default,all", 2, "mce accuracy nll brier ece calibration_auc brier_skill augrc confidence overconfidence " +
-			"base_rate mean_p bias oe_ratio nll_infinite_rows perplexity entropy ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ace sce tace ece_equal_mass ece_sweep " +
-			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p calibration_slope calibration_intercept " +
+			"base_rate mean_p bias oe_ratio nll_infinite_rows perplexity entropy ece_positive ece_top_label ece_floor ece_floor_q95 ece_p detectable_gap rmsce rmsce_debiased ece_unweighted ace sce tace ece_equal_mass ece_sweep " +
+			"smooth_ece ks ks_p kuiper kuiper_p spiegelhalter_z spiegelhalter_p hosmer_lemeshow hosmer_lemeshow_p ici e50 e90 calibration_slope calibration_intercept " +
 			"corp_mcb corp_mcb_floor corp_dsc corp_unc ece_bayes_mean ece_bayes_q10 ece_bayes_q50 ece_bayes_q90 aurc balanced_accuracy spherical rps nll_skill " +
 			"brier_uncertainty brier_resolution brier_reliability brier_within_bin sharpness_class0 sharpness_class1 auroc auprc eaurc oracle_accuracy oracle_auc " +
 			"abstain_precision abstain_recall retention_accuracy retention_nll"},
@@ -73,7 +73,7 @@ func TestParseMetrics(t *testing.T) {
 		{Classes: 3, Kind: metrics.Samples}:   "crps crps_fair rmse coverage_90 miscalibration_area bias crps_pwm crps_rolled mae ae_median wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse pit_p rank_p",
 		{Classes: 3, Kind: metrics.Normals}:   "nll crps rmse sharpness_root zms rce coverage_90 miscalibration_area bias mae ae_median sharpness sigma_scale wis wis_dispersion wis_underprediction wis_overprediction coverage_50 width_50 width_90 interval_score pinball quantile_mse ence uce pit_p",
 		{Classes: 3, Kind: metrics.Quantiles}: "ae_median wis coverage_50 coverage_90 width_90 miscalibration_area crps wis_dispersion wis_underprediction wis_overprediction width_50 interval_score pinball quantile_mse pit_p",
-		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo high_variance_rows pareto_k_max",
+		{Classes: 3, Kind: metrics.LogLiks}:   "nwaic1 nwaic2 iscv lppd psis_loo p_waic p_loo high_variance_rows pareto_k_max",
 		{Classes: 3, Members: 2}:              "accuracy nll brier ece calibration_auc brier_skill augrc mutual_information disagreement",
 		{Classes: 3, Kind: metrics.Dirichlet}: "accuracy nll brier ece calibration_auc brier_skill augrc knowledge_uncertainty",
 		{Classes: 3, Out: true}:               "accuracy nll brier ece calibration_auc brier_skill augrc ood_auroc ood_fpr95",
@@ -97,13 +97,20 @@ func TestParseMetrics(t *testing.T) {
 		{"auroc(thresholds=2)", 2, "thresholds is less than 3, of which two are the ends; 0 is for no grid"},
 		{"auprc(area=trapezoid,thresholds=200)", 2, "a grid of thresholds has a summation in place of area"},
 		{"auprc(average=macro,thresholds=200)", 3, "a grid of thresholds is of two classes; it goes without average"},
-		{"auroc(area=trapezoid)", 2, `there is no option "area"; there are average=none|macro|weighted, thresholds=0`},
+		{"auroc(area=trapezoid)", 2, `there is no option "area"; there are average=none|macro|weighted|micro|ovo|ovo_weighted, max_fpr=0, thresholds=0`},
 		{"brier_resolution(by=bins,as_coded=um)", 2, "as_coded is by the predicted class, not by bins"},
 		{"brier_reliability(bins=0)", 2, `bins is "0"; it is a whole number from 1 to 1000000`},
 		{"oracle_auc", 3, "metric oracle_auc: it is for binary tasks and two classes"},
 		{"oracle_accuracy(fraction=1.5)", 3, `fraction is "1.5"; it is a number from 0 to 1`},
 		{"eaurc(replicates=3)", 3, `replicates is "3"; it is a whole number from 20 to 100000`},
 		{"brier_resolution", 1025, "it is for up to 1,024 classes"},
+		{"ici(span=0.3)", 2, "span is of a loess; give smoother=loess too"},
+		{"e50(smoother=loess,span=0)", 2, `span is "0"; it is a number from 0.001 to 1`},
+		{"e90(smoother=spline)", 2, `smoother is "spline"; it is one of rising, loess`},
+		{"hosmer_lemeshow(fitted)", 2, `there is no option "fitted"; there are event=shape|top|positive, groups=10, even`},
+		{"hosmer_lemeshow_p(groups=0)", 2, `groups is "0"; it is a whole number from 1 to 1000`},
+		{"ece_unweighted(norm=l2)", 2, "its name says the norm; ece takes one"},
+		{"rmsce_debiased(variance=y)", 2, `variance is "y"; it is one of gap, kumar`},
 		{"retention_nll(oracle=7)", 3, `oracle is "7"; it is a switch`},
 		{"spherical(p=2)", 3, "metric spherical: it takes no options"},
 		{"ood_auroc", 3, "it is for predictions with out-of-distribution rows (--ood)"},
@@ -135,9 +142,12 @@ func TestParseMetrics(t *testing.T) {
 		{"ece(blog_edges,bins=1)", 10, "1 bins"},
 		{"ece(event=all)", 10, "the event is in the name"},
 		{"ece(index=floor,closed=right)", 10, "floor(B*p)"},
-		{"nll(base=2)", 10, "metric nll: it takes no options"},
+		{"accuracy(base=2)", 10, "metric accuracy: it takes no options"},
+		{"nll(base=2)", 10, `there is no option "base"; there are clip=0, rescale=none|before|after`},
+		{"nll(clip=0.5)", 10, `clip is "0.5"; it is a number from 0 to 0.1`},
+		{"nll(rescale=after)", 10, "rescale says when clipped rows are divided by their sums; it needs clip, as clip=1e-7"},
 		{"brier(scale=2)", 10, `there is no option "scale"; there is form=default|`},
-		{"topk_accuracy(n=2)", 10, `there is no option "n"; there is k`},
+		{"topk_accuracy(n=2)", 10, `there is no option "n"; there are k=5, ties=first|last|all`},
 		{"topk_accuracy(k=1001)", 10, `k is "1001"`},
 	} {
 		if l, err := ParseMetrics(c.list, Shape{Classes: c.classes}); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -170,9 +180,11 @@ var (
 		zms rce ence uce coverage_50 coverage_90 width_50 width_90 interval_score wis pinball pit_p rank_p temperature
 		nll_temperature_scaled brier_temperature_scaled ece_temperature_scaled`)
 	// base_rate against what is said, three ways; top5_accuracy for any k; accuracy where classes are rare; what of corp_mcb is chance; what nwaic1 is a correction of; iscv
-	// with weights that can be trusted; errors with their sign; coverage_50 and width_50 at any level; the parts of wis; the root of zms
+	// with weights that can be trusted; bins that each count once; errors with their sign; coverage_50 and width_50 at any level; the parts
+	// of wis; the root of zms; all levels' coverages in one number
 	additions = []string{"mean_p", "oe_ratio", "topk_accuracy", "balanced_accuracy", "corp_mcb_floor", "lppd", "psis_loo", "high_variance_rows", "pareto_k_max",
-		"bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "sigma_scale"}
+		"ece_unweighted", "bias", "coverage", "width", "wis_dispersion", "wis_underprediction", "wis_overprediction", "sigma_scale",
+		"rms_calibration", "hosmer_lemeshow", "hosmer_lemeshow_p", "ici", "e50", "e90", "p_waic", "p_loo"}
 )
 
 func TestTable(t *testing.T) {
@@ -235,11 +247,8 @@ func TestTable(t *testing.T) {
 				case "P":
 					v = "0.5"
 				}
-				// A summation takes a grid beside it.
-				also := ""
-				if name == "summation" {
-					also = ",thresholds=200"
-				}
+				// A summation takes a grid beside it, rescaling a clip, and a span a loess.
+				also := map[string]string{"summation": ",thresholds=200", "rescale": ",clip=1e-7", "span": ",smoother=loess", "delta": ",smoother=loess"}[name]
 				if m, err := ParseMetric(fmt.Sprintf("%s(%s=%s%s)", d.Name, name, v, also)); err != nil {
 					t.Errorf("%v: %v", m, err)
 				}
@@ -753,14 +762,29 @@ func TestTexts(t *testing.T) {
 		{2, 0, "brier(form=binary)", "mean (p_1 - y)^2"},
 		{9, 0, "topk_accuracy(k=3)", "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < 3]"},
 		{9, 0, "ece(norm=l2)", "top label; 15 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); sqrt(sum_bins (n_b/N) (mean p - mean y)^2)"},
-		{1, 0, "ece(adaptive,norm=max,bins=7)", "positive class; 7 bins of equal mass; equal scores never divided; max_bins |mean p - mean y|"},
-		{2, 0, "ece_positive(adaptive)", "positive class; 15 bins of equal mass; equal scores never divided; (1/N) sum_bins |sum (p_1 - [y = 1])|"},
-		{1, 0, "ece_sweep", "positive class; bins of equal mass; equal scores never divided; (1/N) sum_bins |sum (p - y)| over the largest number of bins whose frequencies rise"},
-		{3, 0, "ace", "every class against the rest; 15 bins of equal mass; equal scores never divided; (1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|"},
+		{1, 0, "ece(adaptive,norm=max,bins=7)", "positive class; 7 bins of equal mass: bin j begins with all rows of the score of rank round(j*N/7), from 0, halves to even; max_bins |mean p - mean y|"},
+		{2, 0, "ece_positive(adaptive)", "positive class; 15 bins of equal mass: bin j begins with all rows of the score of rank round(j*N/15), from 0, halves to even; (1/N) sum_bins |sum (p_1 - [y = 1])|"},
+		{1, 0, "ece_sweep", "positive class; bins of equal mass: bin j begins with all rows of the score of rank round(j*N/B), from 0, halves to even; (1/N) sum_bins |sum (p - y)| over the largest number of bins whose frequencies rise"},
+		{3, 0, "ace", "every class against the rest; 15 bins of equal mass: bin j begins with all rows of the score of rank round(j*N/15), from 0, halves to even; (1/K) sum_k (1/N) sum_bins |sum (p_k - [y = k])|"},
 		{3, 0, "sce(norm=l2,closed=right)", "every class against the rest; 15 equal-width bins; right-closed; sqrt((1/K) sum_k sum_bins (n_b/N) (mean p_k - mean [y = k])^2)"},
 		{3, 0, "sce(threshold=.5)", "every class against the rest; 15 equal-width bins; left-closed; only p > 0.5; (1/K) sum_k (1/N_k) sum_bins |sum (p_k - [y = k])|, over the N_k entries above the threshold"},
-		{1, 0, "tace(bins=3,norm=l2)", "class 1 against the rest; 3 bins of equal mass; equal scores never divided; only p > 0.01; sqrt((1/K) sum_k sum_bins (n_b/N_k) (mean p_k - mean [y = k])^2), over the N_k entries above the threshold"},
+		{1, 0, "tace(bins=3,norm=l2)", "class 1 against the rest; 3 bins of equal mass: bin j begins with all rows of the score of rank round(j*N/3), from 0, halves to even; only p > 0.01; sqrt((1/K) sum_k sum_bins (n_b/N_k) (mean p_k - mean [y = k])^2), over the N_k entries above the threshold"},
+		{3, 0, "nll", "mean -ln p_y, unclipped"},
+		{3, 0, "nll(clip=0)", "mean -ln p_y, unclipped"},
+		{1, 0, "nll(clip=1E-15)", "mean -ln p_y, p clipped to [1e-15, 1 - 1e-15]"},
+		{3, 0, "nll(clip=1e-7,rescale=before)", "mean -ln p_y, p clipped to [1e-07, 1 - 1e-07], rows divided by their sums before"},
+		{3, 0, "nll(rescale=after,clip=0.01)", "mean -ln p_y, p clipped to [0.01, 1 - 0.01], rows divided by their sums afterwards"},
+		{1, 0, "rmsce_debiased(bins=4,variance=kumar)", "positive class; 4 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); " +
+			"sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - ybar_b (1 - ybar_b)/(n_b - 1)))), ybar_b = mean y, n_b >= 2"},
+		{1, 0, "rmsce_debiased(adaptive,variance=gap)", "positive class; 15 bins of equal mass: bin j begins with all rows of the score of rank round(j*N/15), from 0, halves to even; " +
+			"sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - v_b/n_b))), v_b the sample variance of y - p, n_b >= 2"},
+		{3, 0, "ece_unweighted(bins=10)", "top label; 10 equal-width bins; left-closed; the last bin closed; p = 0 counted; edges i*(1/B); (1/B') sum_bins |mean p - mean y|, B' bins that have rows"},
 		{1, 0, "ks", "positive class; max_j |S_j|, S_j = (1/N) sum_{p_i <= p_j} (y_i - p_i)"},
+		{1, 0, "hosmer_lemeshow", "positive class; sum_g (O_g - E_g)^2 / (n_g p_g (1 - p_g)), O_g = sum y, E_g = sum p = n_g p_g; 10 groups of equal mass: " +
+			"group j ends with all rows of the score of rank floor((N-1)*j/10), from 0"},
+		{3, 0, "hosmer_lemeshow_p(groups=5,even,fitted)", "top label; P(chi-squared of G - 2 degrees of freedom >= hosmer_lemeshow), G groups that count; 5 groups of equal width, left-closed, the last closed"},
+		{1, 0, "ici", "positive class; mean |p - c(p)|, c the isotonic regression of y on p, equal scores pooled"},
+		{3, 0, "e90(smoother=loess,span=0.7)", "top label; 90% quantile of |p - c(p)|, c the lowess of y on p, span 0.7, delta 0.001, no robustness iterations; interpolated between rows"},
 		{2, 0, "kuiper(event=top)", "top label; max_j S_j - min_j S_j, S_0 = 0 among them"},
 		{3, 0, "calibration_intercept(unit_slope)", "top label; a of the logistic regression logit P(y=1) = a + logit p"},
 		{2, 0, "corp_mcb(score=log)", "positive class; S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression"},

@@ -52,7 +52,7 @@ func ExampleEvaluation() {
 	// ece(bins=4): 0.3167, better is lower
 	// ece(adaptive,bins=2,norm=l2): 0.1179, better is lower
 	// sce: 0.3167, better is lower
-	// bins=2 binning=adaptive norm=l2 event=positive true true positive class 2 false
+	// bins=2 binning=adaptive norm=l2 event=positive ties=together, in the higher bin true true positive class 2 false
 }
 
 func ExampleParseMetric() {

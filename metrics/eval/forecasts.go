@@ -15,8 +15,8 @@ import (
 const (
 	needsNormals   = "it is for means and standard deviations (--task regression)"
 	needsQuantiles = "it is for quantiles (--task quantiles)"
-	needsForecasts = "it is for forecasts of a number (--task regression, quantiles or samples)"
-	needsMeans     = "it is for forecasts of a number that have a mean (--task regression or samples)"
+	needsForecasts = "it is for regression forecasts (--task regression, quantiles or samples)"
+	needsMeans     = "it is for regression forecasts that have a mean (--task regression or samples)"
 	chiSquared     = "a p-value has no interval"
 	areaReason     = "no interval is computed of an area between curves"
 	curveReason    = "no interval is computed of a whole curve"
@@ -27,22 +27,24 @@ func ofQuantiles(s Shape) bool { return s.Kind == metrics.Quantiles }
 func ofForecasts(s Shape) bool { return Forecasts(s.Kind) }
 func ofMeans(s Shape) bool     { return ofNormals(s) || ofSamples(s) }
 
-// Forecasts tells whether predictions of a kind are forecasts of a number.
+// Forecasts tells whether predictions of a kind are regression forecasts.
 func Forecasts(k metrics.Kind) bool {
 	return k == metrics.Normals || k == metrics.Quantiles || k == metrics.Samples
 }
 
-// Options of metrics of forecasts of a number.
+// Options of metrics of regression forecasts.
 var (
 	levelOwn  = choice{name: "level", least: 1e-6, most: 1 - 1e-6, unsaid: 0.9}
 	curveOwn  = choice{name: "bins", whole: true, least: 1, most: 10000, unsaid: regress.DefaultCalibrationBins}
 	areaOwn   = choices{{name: "form", words: []string{"crossing", "plain", "interval"}}, curveOwn}
+	rmsOwn    = choices{{name: "form", words: []string{"interval", "quantile"}}, {name: curveOwn.name, whole: true, least: 1, most: 10000, unsaid: 99}}
 	spreadOwn = choices{{name: "bins", whole: true, least: 1, most: 10000, unsaid: 15}}
 	pitOwn    = choices{{name: "bins", whole: true, least: 2, most: 1000, unsaid: 20}}
 	rankOwn   = choices{{name: "bins", whole: true, least: 2, most: 1000, unsaid: 1000}}
 	centreOwn = choices{levelOwn}
 	lossOwn   = choices{{name: "level", least: 0, most: 1 - 1e-6, unsaid: 0}}
 	sigmaOwn  = choices{{name: "as_coded"}}
+	wisOwn    = choices{{name: "count_median_twice"}}
 )
 
 // errorsOf are the keepers and the answer of a statistic of regress.Errors.
@@ -71,8 +73,9 @@ func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []kee
 		stats[0] = regress.ZMS
 	}
 	key := "normal " + stats[0].String()
-	return func(*Spec, Metric) []keeper {
-			return []keeper{{key, rows, func() any { return regress.NewNormal(&regress.NormalOptions{Stats: stats}) }}}
+	return func(s *Spec, _ Metric) []keeper {
+			law := s.Law
+			return []keeper{{key, rows, func() any { return regress.NewNormal(&regress.NormalOptions{Stats: stats, Law: law}) }}}
 		}, func(e *Evaluation, _ Metric) Value {
 			a := keeping[*regress.Normal](e, rows, key)
 			return Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: method, Reason: a.Reason(stat)}
@@ -99,35 +102,41 @@ func sigmaText(_ *Evaluation, m Metric) string {
 
 // calibrationKeeper returns the accumulator of a calibration curve, whose levels are j/bins but for quantiles.
 func (s *Spec) calibrationKeeper(bins int, central bool) keeper {
-	levels := s.Levels
+	levels, law := s.Levels, s.Law
 	if levels != nil {
 		bins = 0
 	}
 	return keeper{fmt.Sprintf("calibration %d %v", bins, central), rows, func() any {
-		return regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels, CurveOnly: !central})
+		return regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels, CurveOnly: !central, Law: law})
 	}}
 }
 
 func (l choices) ofCurve(s *Spec, m Metric) []keeper {
-	return []keeper{s.calibrationKeeper(int(l.of(m, "bins")), l.index("form") >= 0 && l.of(m, "form") == ofIntervals)}
+	return []keeper{s.calibrationKeeper(int(l.of(m, "bins")), l.central(m))}
 }
+
+// central tells whether a metric of a calibration curve is of central intervals.
+func (l choices) central(m Metric) bool {
+	i := l.index("form")
+	return i >= 0 && l[i].words[int(l.of(m, "form"))] == "interval"
+}
+
+// ofCurves are the metrics of a calibration curve, whose levels are those of the quantiles where there are such.
+var ofCurves = []string{"miscalibration_area", "quantile_mse", "rms_calibration"}
 
 func (l choices) curve(e *Evaluation, m Metric) *regress.Calibration {
 	return keeping[*regress.Calibration](e, rows, l.ofCurve(&e.Spec, m)[0].key)
 }
 
-// ofIntervals is the number of the word of areaOwn that is of central intervals.
-const ofIntervals = 2
-
 // area answers miscalibration_area.
 func area(e *Evaluation, m Metric) Value {
 	c := areaOwn.curve(e, m)
 	curve, form := c.Curve(), regress.AreaCrossing
-	switch areaOwn.of(m, "form") {
-	case 1:
-		form = regress.AreaPlain
-	case ofIntervals:
+	switch {
+	case areaOwn.central(m):
 		curve = c.Central()
+	case areaOwn.of(m, "form") == 1:
+		form = regress.AreaPlain
 	}
 	v := Value{Value: curve.Area(form), Interval: metrics.NoInterval(), Reason: areaReason}
 	if f := curve.Floor(form); !math.IsNaN(v.Value) && !math.IsNaN(f) {
@@ -138,9 +147,9 @@ func area(e *Evaluation, m Metric) Value {
 
 // intervalsKeeper returns the accumulator of a central interval.
 func (s *Spec) intervalsKeeper(level float64) keeper {
-	quantiles := s.Levels
+	quantiles, law := s.Levels, s.Law
 	return keeper{fmt.Sprintf("intervals %v", level), rows, func() any {
-		return regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{level}, Quantiles: quantiles})
+		return regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{level}, Quantiles: quantiles, Law: law})
 	}}
 }
 
@@ -175,7 +184,7 @@ func intervalScore(a *regress.Intervals, l, confidence float64) Value {
 
 // quantilesKeeper returns the accumulator of scores of quantiles: those that are given, or at the usual 23 levels.
 func (s *Spec) quantilesKeeper(level float64) keeper {
-	levels, key := s.Levels, "quantiles"
+	levels, key, law := s.Levels, "quantiles", s.Law
 	if level > 0 {
 		if s.Levels == nil {
 			levels = []float64{level}
@@ -185,8 +194,33 @@ func (s *Spec) quantilesKeeper(level float64) keeper {
 		}
 	}
 	return keeper{key, rows, func() any {
-		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: level > 0})
+		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: level > 0, Law: law})
 	}}
+}
+
+// wisKeeper is that of weighted interval scores.
+func (s *Spec) wisKeeper(m Metric) keeper {
+	levels, law := s.Levels, s.Law
+	if wisOwn.of(m, "count_median_twice") == 0 {
+		return s.quantilesKeeper(0)
+	}
+	return keeper{"quantiles, the median twice", rows, func() any {
+		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true, Law: law})
+	}}
+}
+
+func ofWIS(s *Spec, m Metric) []keeper { return []keeper{s.wisKeeper(m)} }
+
+// wisText is the formula of a weighted interval score, or of a part of it, of the levels that there are.
+func wisText(e *Evaluation, m Metric) string {
+	f := e.Spec.describe(m).Formula
+	switch {
+	case len(e.Spec.Levels) > 0 && len(e.Spec.Levels)%2 == 0: // pairs alone
+		f = strings.NewReplacer("|y - median|/2 + ", "", "max(0, y - median)/2 + ", "", "max(0, median - y)/2 + ", "", "(Q + 1/2)", "Q").Replace(f)
+	case wisOwn.of(m, "count_median_twice") != 0:
+		f = strings.NewReplacer("|y - median|/2", "|y - median|", "median)/2", "median)", "- y)/2", "- y)", "Q + 1/2", "Q + 1").Replace(f)
+	}
+	return f + e.Spec.levelsText()
 }
 
 func ofScores23(s *Spec, _ Metric) []keeper { return []keeper{s.quantilesKeeper(0)} }
@@ -231,9 +265,9 @@ func pinball(e *Evaluation, m Metric) Value {
 
 // pitKeeper returns the accumulator of a PIT histogram.
 func (s *Spec) pitKeeper(bins int) keeper {
-	levels, seed := s.Levels, s.Seed
+	levels, seed, law := s.Levels, s.Seed, s.Law
 	return keeper{fmt.Sprintf("pit %d", bins), rows, func() any {
-		return regress.NewPIT(&regress.PITOptions{Bins: bins, Seed: seed, Levels: levels})
+		return regress.NewPIT(&regress.PITOptions{Bins: bins, Seed: seed, Levels: levels, Law: law})
 	}}
 }
 
@@ -266,13 +300,13 @@ func spread(value func(s *regress.Spread, bins int) float64) func(*Evaluation, M
 func curveText(e *Evaluation, m Metric) string {
 	d := e.Spec.describe(m)
 	if e.Spec.Levels == nil {
-		return d.own.formula(d.Formula, m)
+		return d.own.formula(d.Formula, m) + e.Spec.lawOf()
 	}
 	m.args = slices.DeleteFunc(slices.Clone(m.args), func(a arg) bool { return a.name == curveOwn.name })
-	return strings.TrimSuffix(d.own.formula(d.Formula, m), "; bins="+plainly(curveOwn.unsaid)) + e.Spec.levelsText()
+	return strings.TrimSuffix(d.own.formula(d.Formula, m), "; bins="+plainly(d.own.of(m, curveOwn.name))) + e.Spec.levelsText()
 }
 
-// inForecasts are the metrics of forecasts of a number.
+// inForecasts are the metrics of regression forecasts.
 func inForecasts() []Descriptor {
 	const units, from0 = "[0, Inf), in the units of what was observed", "[0, Inf)"
 	var l []Descriptor
@@ -322,12 +356,14 @@ func inForecasts() []Descriptor {
 		func(s *Spec, m Metric) []keeper { keeps, _ := sigmaScale(m); return keeps(s, m) },
 		func(e *Evaluation, m Metric) Value { _, value := sigmaScale(m); return value(e, m) })
 	wisOf := func(value func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval)) func(*Evaluation, Metric) Value {
-		return ofQuantileScores(func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval, string) {
-			v, i := value(q, confidence)
-			return v, i, q.WISReason()
-		})
+		return func(e *Evaluation, m Metric) Value {
+			q := keeping[*regress.Quantiles](e, rows, e.Spec.wisKeeper(m).key)
+			v := Value{Method: normal, Reason: q.WISReason()}
+			v.Value, v.Interval = value(q, e.Spec.Level)
+			return v
+		}
 	}
-	const hubs = "Bracher, Ray, Gneiting and Reich 2021"
+	const hubs = "Bracher, Ray, Gneiting and Reich 2021; count_median_twice: scoringutils"
 	for _, c := range []struct {
 		Descriptor
 		value func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval)
@@ -348,10 +384,8 @@ func inForecasts() []Descriptor {
 		}},
 	} {
 		d := c.Descriptor
-		d.Range, d.Better, d.Source, d.applies, d.Applies = units, Lower, hubs, ofForecasts, needsForecasts
-		add(d, ofScores23, wisOf(c.value))
-		last := &l[len(l)-1]
-		last.text = func(e *Evaluation, _ Metric) string { return last.Formula + e.Spec.levelsText() }
+		d.Range, d.Better, d.Source, d.applies, d.Applies, d.own, d.text = units, Lower, hubs, ofForecasts, needsForecasts, wisOwn, wisText
+		add(d, ofWIS, wisOf(c.value))
 	}
 	ofLevel := func(m Metric) float64 { return centreOwn.of(m, "level") }
 	for _, c := range []struct {
@@ -367,7 +401,7 @@ func inForecasts() []Descriptor {
 			Formula: "mean (u - l + (2/a) max(0, l - y, y - u)), a = 1 - L", Range: units, Better: Lower, Source: "Winkler 1972; Gneiting and Raftery 2007"}, intervalScore, nil},
 	} {
 		for _, at := range c.at {
-			d, said := c.Descriptor, fmt.Sprintf("%d %%", at)
+			d, said := c.Descriptor, fmt.Sprintf("%d%%", at)
 			d.Name, d.Short, d.Meaning = fmt.Sprintf("%s_%d", d.Name, at), fmt.Sprintf(d.Short, said), fmt.Sprintf(d.Meaning, said)
 			d.Formula += fmt.Sprintf("; L = %v", float64(at)/100)
 			d.applies, d.Applies = ofForecasts, needsForecasts
@@ -377,7 +411,7 @@ func inForecasts() []Descriptor {
 		d := c.Descriptor
 		d.Short, d.Meaning = fmt.Sprintf(d.Short, "central"), fmt.Sprintf(d.Meaning, "level's")
 		if c.at == nil {
-			d.Meaning = fmt.Sprintf(c.Meaning, "90 %")
+			d.Meaning = fmt.Sprintf(c.Meaning, "90%")
 		}
 		d.own, d.Named, d.applies, d.Applies = centreOwn, c.at != nil, ofForecasts, needsForecasts
 		keeps, value := central(ofLevel, c.value)
@@ -398,13 +432,31 @@ func inForecasts() []Descriptor {
 		func(e *Evaluation, m Metric) Value {
 			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: curveReason}
 		})
-	add(Descriptor{Name: "ence", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
+	add(Descriptor{Name: "rms_calibration", Named: true, applies: ofForecasts, Applies: needsForecasts, own: rmsOwn,
+		Short: "rms distance of coverages from their levels", Meaning: "root mean squared distance of the coverage of each central interval from its level, 0 and 1 among the levels; form=quantile: of the calibration curve",
+		Formula: "sqrt(mean_j (P(|F(y) - 1/2| <= p_j/2) - p_j)^2), p_j = j/B, j = 0..B", Range: "[0, 1]", Better: Lower, Source: "uncertainty-toolbox"}, rmsOwn.ofCurve,
+		func(e *Evaluation, m Metric) Value {
+			c := rmsOwn.curve(e, m)
+			curve := c.Curve()
+			if rmsOwn.central(m) {
+				curve = c.Central()
+			}
+			v := Value{Value: curve.RootMeanSquare(), Interval: metrics.NoInterval(), Reason: curveReason}
+			switch f := curve.RootMeanSquareFloor(); {
+			case len(curve.Levels) == 0:
+				v.Reason = "no two quantiles are of levels that sum to 1"
+			case !math.IsNaN(v.Value) && !math.IsNaN(f):
+				v.Reason += fmt.Sprintf("; a calibrated forecast would show about %.3g by chance", f)
+			}
+			return v
+		})
+	add(Descriptor{Name: "ence", applies: ofNormals, Applies: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
 		Short: "stated spread against errors, by its size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
-		Formula: "mean over bins |RMV - RMSE|/RMV, equal-count bins by sd, ties in one bin", Range: from0, Better: Lower, Source: "Levi, Gispan, Giladi and Fetaya 2022"},
+		Formula: "mean over bins |RMV - RMSE|/RMV, equal-count bins by sd, equal sds in one bin, the higher", Range: from0, Better: Lower, Source: "Levi, Gispan, Giladi and Fetaya 2022"},
 		ofSpread, spread((*regress.Spread).ENCE))
-	add(Descriptor{Name: "uce", applies: ofNormals, Applies: needsNormals, own: spreadOwn,
+	add(Descriptor{Name: "uce", applies: ofNormals, Applies: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
 		Short: "stated variance against squared error", Meaning: "uncertainty calibration error: stated variance against squared error, over bins by stated spread",
-		Formula: "sum_b n_b/N |MV - MSE|, equal-count bins by sd, ties in one bin", Range: "[0, Inf), in squares of the units", Better: Lower, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020"},
+		Formula: "sum_b n_b/N |MV - MSE|, equal-count bins by sd, equal sds in one bin, the higher", Range: "[0, Inf), in squares of the units", Better: Lower, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020"},
 		ofSpread, spread((*regress.Spread).UCE))
 	add(Descriptor{Name: "pit_p", random: true, applies: ofForecasts, Applies: needsForecasts, own: pitOwn,
 		Short: "p-value of calibration (PIT)", Meaning: "p-value of a flat histogram of the probability integral transform: near 0 at large N for any real forecast",
@@ -431,7 +483,7 @@ func inForecasts() []Descriptor {
 			return v
 		})
 	for i := range l {
-		if n := l[i].Name; n == "miscalibration_area" || n == "quantile_mse" {
+		if slices.Contains(ofCurves, l[i].Name) {
 			l[i].text = curveText
 		}
 	}
@@ -445,12 +497,45 @@ func inForecasts() []Descriptor {
 	return l
 }
 
+// lawFormulas are those of the laws that are not normal, b and s being their scales; see regress.Law.
+var lawFormulas = map[string]string{
+	"nll laplace":   "mean (|y - m|/b + ln(2 b)), b = sd/sqrt(2)",
+	"nll logistic":  "mean (|z| + 2 ln(1 + exp(-|z|)) + ln s), z = (y - m)/s, s = sd sqrt(3)/pi",
+	"nll t":         "mean ((df+1)/2 ln(1 + z^2/df) + ln(s sqrt(df) B(1/2, df/2))), z = (y - m)/s, s = sd sqrt((df-2)/df)",
+	"crps laplace":  "mean b (|z| + exp(-|z|) - 3/4), z = (y - m)/b, b = sd/sqrt(2)",
+	"crps logistic": "mean s (|z| + 2 ln(1 + exp(-|z|)) - 1), z = (y - m)/s, s = sd sqrt(3)/pi",
+	"crps t":        "mean s (z (2 F(z) - 1) + 2 f(z) (df + z^2)/(df - 1) - 2 sqrt(df)/(df - 1) B(1/2, df - 1/2)/B(1/2, df/2)^2), z = (y - m)/s, s = sd sqrt((df-2)/df)",
+}
+
+// lawText is the formula of nll or crps of the stated distribution.
+func lawText(e *Evaluation, m Metric) string {
+	name, _, _ := strings.Cut(e.Spec.Law.String(), "(")
+	if f, ok := lawFormulas[m.Name+" "+name]; ok {
+		return f + e.Spec.lawOf()
+	}
+	return e.Spec.describe(m).Formula
+}
+
+// ofLaw tells whether a metric whose formula is that of any law takes quantiles or the distribution function of it.
+func ofLaw(m Metric) bool {
+	name, _, _ := strings.Cut(m.Name, "_")
+	return slices.Contains([]string{"coverage", "width", "interval", "pit", "pinball"}, name)
+}
+
+// lawOf names the law where it is not the normal one.
+func (s *Spec) lawOf() string {
+	if s.Law == regress.NormalLaw {
+		return ""
+	}
+	return "; " + s.Law.String() + " distributions"
+}
+
 // levelsText names the levels of quantiles that are not given.
 func (s *Spec) levelsText() string {
 	if s.Levels != nil {
 		return fmt.Sprintf("; of %d quantiles", len(s.Levels))
 	}
-	return "; at the 23 levels 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99"
+	return "; at the 23 levels 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99" + s.lawOf()
 }
 
 // classSharpness are the metrics of how much probability the rows of each of two classes got for it.
@@ -478,7 +563,7 @@ func classSharpness() []Descriptor {
 
 type sharpnessOf struct{}
 
-// alsoForecasts are what names of other metrics mean of forecasts of a number.
+// alsoForecasts are what names of other metrics mean of regression forecasts.
 func alsoForecasts() []Descriptor {
 	const units = "[0, Inf), in the units of what was observed"
 	nllKeeps, nll := normalOf(regress.NLL, normal)
@@ -491,13 +576,13 @@ func alsoForecasts() []Descriptor {
 			Formula: "mean (m - y)", Range: "in the units of what was observed", Better: Zero, Source: "standard",
 		},
 		{
-			Name: "nll", Default: true, applies: ofNormals, Applies: needsNormals, check: noOptions, keeps: nllKeeps, value: nll,
+			Name: "nll", Default: true, applies: ofNormals, Applies: needsNormals, check: unclippedOnly, text: lawText, keeps: nllKeeps, value: nll,
 			Short: "surprise at y, in nats", Meaning: "negative log density of what was observed, in nats: it depends on the unit",
 			Formula: "mean (ln sd + ((y - m)/sd)^2/2 + ln(2 pi)/2)", Range: "(-Inf, +Inf]", Better: Lower, Source: "Good 1952",
 		},
 		{
-			Name: "crps", Default: true, applies: ofNormals, Applies: needsNormals, check: noOptions, keeps: crpsKeeps, value: crps,
-			Short: "distance of the forecast from y", Meaning: "continuous ranked probability score of the normal distribution",
+			Name: "crps", Default: true, applies: ofNormals, Applies: needsNormals, check: noOptions, text: lawText, keeps: crpsKeeps, value: crps,
+			Short: "distance of the forecast from y", Meaning: "continuous ranked probability score of the stated distribution",
 			Formula: "mean sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)), z = (y - m)/sd", Range: units, Better: Lower,
 			Source: "Matheson and Winkler 1976; Gneiting, Raftery, Westveld and Goldman 2005",
 		},
@@ -512,7 +597,7 @@ func alsoForecasts() []Descriptor {
 	}
 }
 
-// Calibration returns the calibration of forecasts of a number at the usual levels: its curve, or with central intervals. It is nil if
+// Calibration returns the calibration of regression forecasts at the usual levels: its curve, or with central intervals. It is nil if
 // no metric of the spec needs it.
 func (e *Evaluation) Calibration(central bool) *regress.Calibration {
 	return found[*regress.Calibration](e, e.Spec.calibrationKeeper(regress.DefaultCalibrationBins, central).key)

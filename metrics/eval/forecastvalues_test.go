@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/regress"
 )
 
 // levelled is the spec of quantiles at these levels.
@@ -63,8 +67,9 @@ type forecasts struct {
 // everyForecast is forecasts of each kind and type, with weights and without, of 40 rows.
 func everyForecast(t testing.TB) (l []forecasts) {
 	t.Helper()
-	const options = ",miscalibration_area(form=plain),miscalibration_area(form=interval),miscalibration_area(bins=4),quantile_mse(bins=7),coverage(level=0.8),width(level=0.3)," +
-		"interval_score(level=0.5),pinball(level=0.25),pit_p(bins=4)"
+	const options = ",miscalibration_area(form=plain),miscalibration_area(form=interval),miscalibration_area(bins=4),quantile_mse(bins=7),rms_calibration,rms_calibration(form=quantile,bins=8),coverage(level=0.8),width(level=0.3)," +
+		"interval_score(level=0.5),pinball(level=0.25),pit_p(bins=4),wis(count_median_twice),wis_dispersion(count_median_twice)," +
+		"wis_underprediction(count_median_twice),wis_overprediction(count_median_twice)"
 	for _, weighted := range []bool{false, true} {
 		n := normals(7, 40, false)
 		q, x := quantilesOf(8, 40, 5, weighted), numbers(9, 40, 7, metrics.Samples)
@@ -82,6 +87,7 @@ func everyForecast(t testing.TB) (l []forecasts) {
 		l = append(l, forecasts{fmt.Sprintf("quantiles, weights %v", weighted), "all" + options, levelled(five...), q},
 			forecasts{fmt.Sprintf("samples, weights %v", weighted), "all,rank_p(bins=4)" + options, Spec{Classes: 7, Kind: metrics.Samples}, x},
 			forecasts{fmt.Sprintf("one quantile, weights %v", weighted), "all", levelled(0.5), quantilesOf(10, 40, 1, weighted)},
+			forecasts{fmt.Sprintf("pairs, weights %v", weighted), "all" + options, levelled(0.1, 0.25, 0.75, 0.9), quantilesOf(12, 40, 4, weighted)},
 			forecasts{fmt.Sprintf("lopsided, weights %v", weighted), "all" + options, levelled(0.1, 0.4, 0.95), quantilesOf(11, 40, 3, weighted)})
 	}
 	return l
@@ -214,18 +220,26 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 		return hi - lo, 2 / a * max(0, lo-r.y), 2 / a * max(0, r.y-hi)
 	}
 	pairs := len(levels) / 2
-	for i, name := range []string{"wis_dispersion", "wis_overprediction", "wis_underprediction"} {
-		v[name] = mean(func(r plainForecast) float64 {
-			m := r.quantile(0.5)
-			sum := [3]float64{m - m, max(0, m-r.y) / 2, max(0, r.y-m) / 2}[i]
-			for j := range pairs {
-				w, over, under := score(r, levels[len(levels)-1-j]-levels[j])
-				sum += (1 - (levels[len(levels)-1-j] - levels[j])) / 2 * [3]float64{w, over, under}[i]
-			}
-			return sum / (float64(pairs) + 0.5)
-		})
+	for option, median := range map[string]float64{"": 0.5, "(count_median_twice)": 1} {
+		if len(levels)%2 == 0 {
+			median = 0
+		}
+		for i, name := range []string{"wis_dispersion", "wis_overprediction", "wis_underprediction"} {
+			v[name+option] = mean(func(r plainForecast) float64 {
+				sum := 0.0
+				if median > 0 {
+					m := r.quantile(0.5)
+					sum = [3]float64{0, max(0, m-r.y) * median, max(0, r.y-m) * median}[i]
+				}
+				for j := range pairs {
+					w, over, under := score(r, levels[len(levels)-1-j]-levels[j])
+					sum += (1 - (levels[len(levels)-1-j] - levels[j])) / 2 * [3]float64{w, over, under}[i]
+				}
+				return sum / (float64(pairs) + median)
+			})
+		}
+		v["wis"+option] = v["wis_dispersion"+option] + v["wis_overprediction"+option] + v["wis_underprediction"+option]
 	}
-	v["wis"] = v["wis_dispersion"] + v["wis_overprediction"] + v["wis_underprediction"]
 	for name, level := range map[string]float64{"_50": 0.5, "_90": 0.9, "(level=0.8)": 0.8, "(level=0.3)": 0.3} {
 		v["width"+name] = mean(func(r plainForecast) float64 { w, _, _ := score(r, level); return w })
 		v["coverage"+name] = mean(func(r plainForecast) float64 {
@@ -285,7 +299,27 @@ func plainValues(s Spec, l []plainForecast) map[string]float64 {
 		}
 		v[name] = sum / n
 	}
+	rms := func(p, f []float64) float64 {
+		sum := 0.0
+		for j := range p {
+			sum += sq(p[j] - f[j])
+		}
+		return math.Sqrt(sum / float64(len(p)))
+	}
+	v["rms_calibration(bins=8,form=quantile)"] = rms(curve(8))
 	if s.Kind == metrics.Normals { // coverages of all central intervals
+		l := make([]float64, 100)
+		k := make([]float64, 100)
+		for j := range l {
+			l[j] = float64(j) / 99
+			k[j] = mean(func(r plainForecast) float64 {
+				if math.Abs(r.y-r.mean) <= r.sd*math.Sqrt2*math.Erfinv(l[j]) {
+					return 1
+				}
+				return 0
+			})
+		}
+		v["rms_calibration"] = rms(l, k)
 		p, f := curve(20)
 		for j := range p {
 			if j > 0 && j < 20 {
@@ -395,6 +429,9 @@ func TestForecastReasons(t *testing.T) {
 		{levelled(0.1, 0.4, 0.95), lopsided, "pinball(level=0.5)", "there is no quantile of level 0.5", false},
 		{levelled(0.1, 0.4, 0.95), lopsided, "pinball(level=0.95)", "", true},
 		{levelled(0.1, 0.4, 0.95), lopsided, "crps", "", true},
+		{levelled(0.1, 0.4, 0.95), lopsided, "rms_calibration", "no two quantiles are of levels that sum to 1", false},
+		{levelled(0.1, 0.4, 0.95), lopsided, "rms_calibration(form=quantile)", "", true},
+		{Spec{Classes: 3, Kind: metrics.Normals}, normals(1, 40, false), "rms_calibration", "; a calibrated forecast would show about 0.0642 by chance", true},
 		{levelled(0.1, 0.25, 0.9), lopsided, "wis", "", false},
 		{levelled(five...), few, "pit_p", "fewer than 5 rows a bin", false},
 		{Spec{Classes: 3, Kind: metrics.Normals}, one, "pit_p", "fewer than 5 rows a bin", false},
@@ -428,8 +465,18 @@ func TestForecastTexts(t *testing.T) {
 	}{
 		{Spec{Classes: 3, Kind: metrics.Normals}, "wis", "mean (|y - median|/2 + sum_a (a/2) IS_a)/(Q + 1/2), Q intervals; at the 23 levels 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99"},
 		{levelled(five...), "wis", "mean (|y - median|/2 + sum_a (a/2) IS_a)/(Q + 1/2), Q intervals; of 5 quantiles"},
+		{levelled(five...), "wis(count_median_twice)", "mean (|y - median| + sum_a (a/2) IS_a)/(Q + 1), Q intervals; of 5 quantiles"},
+		{levelled(0.25, 0.75), "wis(count_median_twice)", "mean (sum_a (a/2) IS_a)/Q, Q intervals; of 2 quantiles"},
+		{levelled(0.25, 0.75), "wis", "mean (sum_a (a/2) IS_a)/Q, Q intervals; of 2 quantiles"},
+		{levelled(0.25, 0.75), "wis_underprediction", "mean (sum_a max(0, y - u_a))/Q; of 2 quantiles"},
+		{levelled(five...), "wis_overprediction(count_median_twice)", "mean (max(0, median - y) + sum_a max(0, l_a - y))/(Q + 1); of 5 quantiles"},
+		{levelled(five...), "wis_dispersion(count_median_twice)", "mean sum_a (a/2) (u_a - l_a)/(Q + 1); of 5 quantiles"},
 		{Spec{Classes: 3, Kind: metrics.Normals}, "nll", "mean (ln sd + ((y - m)/sd)^2/2 + ln(2 pi)/2)"},
 		{Spec{Classes: 3, Kind: metrics.Normals}, "crps", "mean sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)), z = (y - m)/sd"},
+		{Spec{Classes: 3, Kind: metrics.Normals, Law: regress.LaplaceLaw}, "nll", "mean (|y - m|/b + ln(2 b)), b = sd/sqrt(2); laplace distributions"},
+		{Spec{Classes: 3, Kind: metrics.Normals, Law: regress.StudentLaw(5)}, "coverage_50", "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]; L = 0.5; t(df=5) distributions"},
+		{Spec{Classes: 3, Kind: metrics.Normals, Law: regress.LogisticLaw}, "quantile_mse(bins=4)", "mean_j (P(y <= q_j) - p_j)^2; bins=4; logistic distributions"},
+		{Spec{Classes: 3, Kind: metrics.Normals, Law: regress.LogisticLaw}, "zms", "mean ((y - m)/sd)^2"},
 		{levelled(five...), "crps", "mean 2 integral pinball(p) dp, over the levels"},
 		{levelled(five...), "coverage_50", "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]; L = 0.5"},
 		{levelled(five...), "coverage(level=0.8)", "mean [q_{(1-L)/2} <= y <= q_{(1+L)/2}]; level=0.8"},
@@ -515,5 +562,34 @@ func TestLyingLevels(t *testing.T) {
 		if err := new(Evaluation).UnmarshalBinary(sealed(t, e, change)); err == nil {
 			t.Errorf("%s was read", name)
 		}
+	}
+}
+
+// TestLawOfSpec: a state has the law, and refuses one that there is not; of other kinds there is none.
+func TestLawOfSpec(t *testing.T) {
+	p := normals(4, 30, false)
+	for _, l := range []regress.Law{{}, regress.LaplaceLaw, regress.StudentLaw(2.5)} {
+		s := Spec{Classes: p.Classes, Kind: metrics.Normals, Law: l}
+		s.Metrics = listOf(t, "all,rms_calibration,wis(count_median_twice)", s.Shape())
+		e := fill(t, s, p)
+		var again Evaluation
+		if err := again.UnmarshalBinary(state(t, e)); err != nil || again.Spec.Law != l || !bytes.Equal(state(t, &again), state(t, e)) {
+			t.Errorf("%v is read as %v: %v", l, again.Spec.Law, err)
+		}
+		s.Law = regress.LogisticLaw
+		if err := fill(t, s, p).Merge(e); err == nil || !strings.Contains(err.Error(), "logistic and "+l.String()+" distributions") {
+			t.Errorf("%v: %v", l, err)
+		}
+		version, payload, _, err := exact.Open(stateMagic, state(t, e))
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := bytes.Replace(payload, []byte(l.String()), []byte(strings.Repeat("x", len(l.String()))), 1)
+		if err := again.UnmarshalBinary(exact.Seal(stateMagic, version, damaged)); !errors.Is(err, exact.ErrDamaged) {
+			t.Errorf("%v: a state of no law: %v", l, err)
+		}
+	}
+	if _, err := New(Spec{Classes: 3, Kind: metrics.Samples, Law: regress.LaplaceLaw}); err == nil || !strings.Contains(err.Error(), "distributions are of means and standard deviations") {
+		t.Error(err)
 	}
 }

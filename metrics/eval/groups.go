@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -45,6 +44,9 @@ func NewGroups(s Spec, columns []string) (*Groups, error) {
 	}
 	if s.Members > 0 || s.Out {
 		return nil, errors.New("eval: there are no groups of an ensemble, or of rows beside out-of-distribution ones")
+	}
+	if names := s.keepsRows(); names != "" {
+		return nil, fmt.Errorf("metrics %s keep every row, which is not done by groups: leave exact out", names)
 	}
 	whole, err := New(s)
 	if err != nil {
@@ -423,9 +425,28 @@ const (
 )
 
 // AppendBinary appends the state: equal specs, columns and rows give equal bytes, however the rows were divided.
-func (g *Groups) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
-	enc := exact.Enc{B: exact.BeginSeal(dst, groupsMagic, groupsVersion)}
+func (g *Groups) AppendBinary(dst []byte) ([]byte, error) { return g.framed().append(dst) }
+
+// WriteTo writes what AppendBinary appends, of which only a part is in memory at a time.
+func (g *Groups) WriteTo(w io.Writer) (int64, error) { return g.framed().writeTo(w) }
+
+// framed returns the state in pieces: what all groups share, and each of them.
+func (g *Groups) framed() *framed {
+	f := &framed{magic: groupsMagic, version: groupsVersion, pieces: []piece{g.appendHead}}
+	for _, e := range g.each {
+		f.pieces = append(f.pieces, func(dst []byte) ([]byte, error) {
+			enc := exact.Enc{B: dst}
+			for _, v := range e.Values {
+				enc.Str(v)
+			}
+			return enc.B, nil
+		}, sized(e.Evaluation.AppendBinary))
+	}
+	return f
+}
+
+func (g *Groups) appendHead(dst []byte) ([]byte, error) {
+	enc := exact.Enc{B: dst}
 	enc.U64(uint64(len(g.Columns)))
 	for _, c := range g.Columns {
 		enc.Str(c)
@@ -441,16 +462,7 @@ func (g *Groups) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	enc.Bytes(state)
 	enc.U64(uint64(len(g.each)))
-	for _, e := range g.each {
-		for _, v := range e.Values {
-			enc.Str(v)
-		}
-		if state, err = e.Evaluation.AppendBinary(state[:0]); err != nil {
-			return dst, err
-		}
-		enc.Bytes(state)
-	}
-	return exact.EndSeal(enc.B, from), nil
+	return enc.B, nil
 }
 
 // UnmarshalBinary replaces g by what AppendBinary wrote. It refuses damaged states and those of other versions.
@@ -502,11 +514,9 @@ func (g *Groups) UnmarshalBinary(data []byte) error {
 	if n.whole, err = n.merged(n.each); err != nil {
 		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
 	}
-	again, err := n.AppendBinary(nil)
-	if err != nil {
+	if same, err := n.framed().is(data); err != nil {
 		return err
-	}
-	if !bytes.Equal(again, data) {
+	} else if !same {
 		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
 	}
 	*g = *n

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// A calibrated model is to be found fault with in at most 6 % of sets: by its mean in 4 %, and by some bin in 2 %.
+// A calibrated model is to be found fault with in at most 6% of sets: by its mean in 4%, and by some bin in 2%.
 const (
 	meanLevel = 0.04
 	binsLevel = 0.02
@@ -32,11 +32,12 @@ type Judgement struct {
 	Gap     Value // Says - Happens
 	// Z and P test whether the scores are right on average, see calib.Surprise.
 	Z, P float64
-	// Side is 1 where more is said than happens, -1 where less, and 0 where neither is sure: P is below 4 %, and 0 outside the interval
+	// Side is 1 where more is said than happens, -1 where less, and 0 where neither is sure: P is below 4%, and 0 outside the interval
 	// of Gap.
 	Side int
 	// Off are the runs of the 15 equal-width bins in which scores and outcomes differ beyond chance, rising: of those with 30 rows or
-	// more, by Holm's correction, at 2 % for all together. None is known where the rows' scores are not kept.
+	// more, by Holm's correction, at 2% for all together. Where the rows' scores are not kept each counts as its bin's mean, which finds
+	// fault a little less.
 	Off []Run
 }
 
@@ -73,9 +74,19 @@ func (e *Evaluation) Judge() *Judgement {
 		})
 		j.Z, j.P = s.all.Z, s.all.P
 		j.Off = runs(s.in)
+	} else if i := slices.Index(e.plan.bins, e.plan.judged); i >= 0 {
+		s := remember(e, surprisesKey{}, func() surprises {
+			all, in := calib.SurprisesOfBins(&e.bins[i].Partition, judgedBins)
+			return surprises{all, in}
+		})
+		j.Z, j.P = s.all.Z, s.all.P
+		j.Off = runs(s.in)
 	} else if j.Event == calib.Positive {
 		j.Z = l.BiasZ()
-		j.P = math.Min(1, 2*kernel.Phi64(-math.Abs(j.Z)))
+		j.P = 2 * kernel.Phi64(-math.Abs(j.Z))
+	} else {
+		j.Z = l.OverconfidenceZ()
+		j.P = 2 * kernel.Phi64(-math.Abs(j.Z))
 	}
 	if i := j.Gap.Interval; j.P < meanLevel {
 		switch {
@@ -110,38 +121,33 @@ func (e *Evaluation) judgedCells() *cells.Cells {
 	return nil
 }
 
-// ProbableLogits tells whether every logit of a binary task lies in [0,1], which many rows of logits hardly do and probabilities always:
-// of the probabilities that are made of them each is then from 1/2 to 0.731. It is false where the rows' scores are not kept.
-func (e *Evaluation) ProbableLogits() bool {
+// ProbableLogits tells whether all logits may lie in [0,1], which those of many rows hardly do and probabilities always, and the most
+// that any class is then given: 0.731 in a binary task, where no probability is below 1/2 besides, and e/(e + K-1) of K classes. It is
+// false where the rows' scores are not kept.
+func (e *Evaluation) ProbableLogits() (most float64, ok bool) {
 	const few = 20 // of which all may be so by chance
-	if e.Spec.Classes != 1 || e.Audit.Kind != metrics.Logits || e.Audit.Rows < few {
-		return false
+	if e.Audit.Kind != metrics.Logits || e.Audit.Rows < few || e.Spec.Members > 0 {
+		return 0, false
 	}
 	c := e.judgedCells()
 	if c == nil {
-		return false
+		return 0, false
 	}
 	low, high := 1.0, 0.0
 	c.Each(func(x *cells.Cell) { low, high = math.Min(low, x.Low), math.Max(high, x.High) })
-	return low >= 0.5 && high <= 0.7310586
+	most = math.E / (math.E + float64(max(2, e.Spec.Classes)-1))
+	return most, high <= most*(1+1e-6) && (e.Spec.Classes > 1 || low >= 0.5)
 }
 
 // runs returns the bins that differ beyond chance, by Holm, those beside each other and of one side together.
 func runs(in []calib.Surprise) (l []Run) {
-	var order []int
+	p := make([]float64, len(in))
 	for i := range in {
-		if in[i].Rows >= leastRows {
-			order = append(order, i)
+		if p[i] = in[i].P; in[i].Rows < leastRows {
+			p[i] = math.NaN()
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(in[a].P, in[b].P) })
-	off := make([]bool, len(in))
-	for k, i := range order {
-		if !(in[i].P < binsLevel/float64(len(order)-k)) {
-			break
-		}
-		off[i] = true
-	}
+	off := holm(p, binsLevel)
 	edges := kernel.Edges(len(in))
 	weight, last := 0.0, -2
 	for i, o := range off {
@@ -161,8 +167,29 @@ func runs(in []calib.Surprise) (l []Run) {
 	return l
 }
 
-// Holm returns which of several tests are beyond chance at 4 % for all together, NaN never.
-func Holm(p []float64) []bool {
+// ChanceOf returns how likely a value so far from what it should be is by chance, as its interval of such a level has it: two-sided, and NaN
+// without an interval.
+func ChanceOf(v *Value, level, want float64) float64 {
+	end := v.Interval.Low // the one towards what it should be
+	if v.Value < want {
+		end = v.Interval.High
+	}
+	switch {
+	case math.IsNaN(v.Interval.Low):
+		return math.NaN()
+	case v.Value == want:
+		return 1
+	case v.Value == end:
+		return 0
+	}
+	return 2 * kernel.Phi64(-metrics.Z(level)*math.Abs((v.Value-want)/(v.Value-end)))
+}
+
+// Holm returns which of several tests of a mean are significant at 4% for all together. A p-value of NaN is no test.
+func Holm(p []float64) []bool { return holm(p, meanLevel) }
+
+// holm does so at any level.
+func holm(p []float64, level float64) []bool {
 	order := make([]int, 0, len(p))
 	for i := range p {
 		if p[i] == p[i] {
@@ -172,7 +199,7 @@ func Holm(p []float64) []bool {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
 	off := make([]bool, len(p))
 	for k, i := range order {
-		if !(p[i] < meanLevel/float64(len(order)-k)) {
+		if !(p[i] < level/float64(len(order)-k)) {
 			break
 		}
 		off[i] = true

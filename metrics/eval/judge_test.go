@@ -49,7 +49,7 @@ func sureRows(r *rand.Rand, n int, c float64, binary bool) *metrics.Predictions 
 	return p
 }
 
-// TestJudgeFalsely: of calibrated models at most 6 % are found fault with, by their mean or by some bin, however few errors they make.
+// TestJudgeFalsely: of calibrated models at most 6% are found fault with, by their mean or by some bin, however few errors they make.
 func TestJudgeFalsely(t *testing.T) {
 	runs := check.Size(50, 600, 6000)
 	for _, binary := range []bool{false, true} {
@@ -66,7 +66,7 @@ func TestJudgeFalsely(t *testing.T) {
 						adverse++
 					}
 				}
-				// Four standard deviations of a share of 6 %.
+				// Four standard deviations of a share of 6%.
 				if most := 0.06 + 4*math.Sqrt(0.06*0.94/float64(k)); float64(adverse)/float64(k) > most {
 					t.Errorf("binary %v, confidence %v, %d rows: %d of %d sets are found fault with", binary, c, n, adverse, k)
 				}
@@ -166,8 +166,62 @@ func TestProbableLogits(t *testing.T) {
 			p.F64, p.Labels = append(p.F64, c.low+(c.high-c.low)*float64(i)/49), append(p.Labels, int32(i%2))
 		}
 		p.Rows, p.Classes = 50, 1
-		if got := fill(t, Spec{Classes: 1, Metrics: list(t, "nll", 1)}, p).ProbableLogits(); got != c.want {
+		if _, got := fill(t, Spec{Classes: 1, Metrics: list(t, "nll", 1)}, p).ProbableLogits(); got != c.want {
 			t.Errorf("%v from %v to %v: %v", c.kind, c.low, c.high, got)
+		}
+	}
+}
+
+// TestSigmoidsAsLogits: what a sigmoid gives of each class, passed as logits, is told by how little any class is given; logits are not.
+func TestSigmoidsAsLogits(t *testing.T) {
+	for _, k := range []int{2, 3, 10} {
+		for _, sigmoid := range []bool{false, true} {
+			r := rand.New(rand.NewPCG(7, uint64(k)))
+			p := &metrics.Predictions{Kind: metrics.Logits, Labels: make([]int32, 50)}
+			p.Rows, p.Classes = 50, k
+			for range 50 * k {
+				z := 2 * r.NormFloat64()
+				if sigmoid {
+					z = 1 / (1 + math.Exp(-z))
+				}
+				p.F64 = append(p.F64, z)
+			}
+			most, got := fill(t, Spec{Classes: k, Metrics: list(t, "nll", k)}, p).ProbableLogits()
+			if want := math.E / (math.E + float64(k-1)); got != sigmoid || math.Abs(most-want) > 1e-15 {
+				t.Errorf("%d classes, sigmoid %v: %v, at most %v", k, sigmoid, got, most)
+			}
+		}
+	}
+}
+
+// TestJudgeAnyMetrics: the judgement does not depend on which metrics are asked for, or whose bins they have.
+func TestJudgeAnyMetrics(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, binary := range []bool{false, true} {
+		p := sureRows(r, 2000, 0.9, binary)
+		for i := range p.Labels {
+			if r.IntN(5) == 0 {
+				p.Labels[i] = 1
+			}
+		}
+		want := judge(t, p, "nll")
+		if want.Side == 0 {
+			t.Fatalf("%+v", want)
+		}
+		for _, like := range []string{"um", "tfp", "torchmetrics", "guo", "blog"} {
+			base, err := calib.Like(like)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fill(t, Spec{Classes: p.Classes, Base: base, Metrics: list(t, "ece", p.Classes)}, p).Judge()
+			if got.Side != want.Side || got.P != want.P || !slices.Equal(got.Off, want.Off) {
+				t.Errorf("%s, binary %v: %+v, want %+v", like, binary, got, want)
+			}
+		}
+		// Nor on whether the rows' scores are kept.
+		e := fill(t, Spec{Classes: p.Classes, Metrics: list(t, "ece", p.Classes), binned: true}, p)
+		if j := e.Judge(); j.Side != want.Side || len(j.Off) != len(want.Off) {
+			t.Errorf("binary %v, without scores: %+v", binary, j)
 		}
 	}
 }

@@ -62,8 +62,12 @@ func ParseMetrics(list string, of Shape) ([]Metric, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d := Describe(m.Name).In(of); !d.applies(of) {
+		d := Describe(m.Name).In(of)
+		if !d.applies(of) {
 			return nil, fmt.Errorf("metric %s: %s", m.Name, d.appliesTo())
+		}
+		if err := d.check(m); err != nil { // where the name means something else it may have other options
+			return nil, fmt.Errorf("metric %s: %w", m.Name, err)
 		}
 		add(m)
 	}
@@ -111,7 +115,7 @@ func ParseMetric(s string) (Metric, error) {
 	d := Describe(m.Name)
 	if d == nil {
 		if said, ok := elsewhere[strings.ToLower(m.Name)]; ok {
-			return m, fmt.Errorf("there is no metric %q: %s", m.Name, said)
+			return m, fmt.Errorf("there is no metric %q%s", m.Name, said)
 		}
 		return m, fmt.Errorf("there is no metric %q%s; 'candor metrics' lists them", m.Name, similar(m.Name))
 	}
@@ -156,12 +160,12 @@ func (d *Descriptor) canonical(name, value string) arg {
 	return arg{name, value}
 }
 
-// elsewhere says what candor calls metrics that have other names elsewhere, or that it has none.
+// elsewhere says, behind a name, what candor calls metrics that have other names elsewhere, or why it has none.
 var elsewhere = func() map[string]string {
 	l := map[string]string{}
 	called := func(name string, others ...string) {
 		for _, o := range others {
-			l[o] = "candor calls it " + name
+			l[o] = "; candor calls it " + name
 		}
 	}
 	called("auroc", "auc", "roc_auc", "roc_auc_score", "rocauc", "c_statistic")
@@ -170,6 +174,7 @@ var elsewhere = func() map[string]string {
 	called("brier", "brier_score", "brier_score_loss")
 	called("rmsce", "rms_calibration_error")
 	called("ace", "adaptive_ece")
+	called("ece_unweighted", "average_calibration_error")
 	called("sce", "classwise_ece", "cwece", "static_calibration_error")
 	called("ece", "expected_calibration_error", "calibration_error")
 	called("mce", "maximum_calibration_error", "max_calibration_error")
@@ -178,14 +183,16 @@ var elsewhere = func() map[string]string {
 	called("calibration_slope", "cox_slope", "slope")
 	called("calibration_intercept", "cox_intercept", "intercept")
 	called("base_rate", "prevalence", "event_rate")
+	called("hosmer_lemeshow", "hl", "hosmer", "hoslem")
+	called("ici", "integrated_calibration_index", "eavg")
 	called("oe_ratio", "o_e", "oe")
 	called("coverage(level=L)", "picp")
 	called("mae", "mean_absolute_error")
 	called("rmse", "root_mean_squared_error")
-	l["mse"] = "of probabilities candor calls it brier; of forecasts of a number rmse is its root"
+	l["mse"] = "; use brier for probabilities, rmse, its square root, for regression"
 	l["mean_squared_error"] = l["mse"]
 	for _, n := range []string{"f1", "f1_score", "precision", "recall", "mcc", "kappa"} {
-		l[n] = "it judges decisions at one threshold, and candor judges probabilities"
+		l[n] = ": it judges decisions at one threshold, and candor judges probabilities"
 	}
 	return l
 }()
@@ -258,17 +265,4 @@ func (m Metric) form(base score.BrierForm) (score.BrierForm, error) {
 		}
 	}
 	return 0, fmt.Errorf("form is %q; it is one of %s", v, strings.Join(brierForms, ", "))
-}
-
-// k returns the k of a top-k accuracy.
-func (m Metric) k() (int, error) {
-	v, given, err := m.only("k", "k")
-	if err != nil || !given {
-		return 5, err
-	}
-	k, err := strconv.Atoi(v)
-	if err != nil || k < 1 || k > 1000 {
-		return 0, fmt.Errorf("k is %q; it is a whole number from 1 to 1000", v)
-	}
-	return k, nil
 }

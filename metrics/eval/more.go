@@ -44,7 +44,7 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 	n.Audit.Renormalized, n.Audit.Unchecked = a.Renormalized, a.Unchecked
 	n.Audit.DType = a.DType
 	n.inform()
-	return e.Merge(n)
+	return e.take(n)
 }
 
 // ofMembers is a source that ends at rows that are not those of the spec, and says of what kind the scores are.

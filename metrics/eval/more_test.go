@@ -535,7 +535,7 @@ func TestMoreReasons(t *testing.T) {
 	sure := binary(false, mixed.Labels, 0.125, 0.25, 0.75, 0.5)
 	decided := binary(false, mixed.Labels, sure.F64...)
 	decided.Decisions = []int32{0, 1, 1, 1}
-	const caller = "the caller's confidence scores are kept by bins alone"
+	const caller = "the caller's confidence scores are none: evaluate without --confidence-scores"
 	for _, c := range []struct {
 		p      *metrics.Predictions
 		metric string
@@ -560,8 +560,9 @@ func TestMoreReasons(t *testing.T) {
 		{right, "oracle_accuracy(fraction=1)", 1, "no interval is computed"},
 		{right, "eaurc(replicates=20)", 0, ""},
 		{right, "retention_accuracy", 1, "no interval is computed"},
-		{scored, "auroc", nan, caller}, {scored, "augrc(replicates=20)", nan, caller}, {scored, "retention_nll", nan, caller},
-		{scored, "retention_accuracy", nan, caller}, {scored, "brier_resolution", nan, caller}, {scored, "abstain_recall", nan, caller},
+		{scored, "auroc", 0.5, "no interval is computed"}, {scored, "ks", nan, caller}, {scored, "sharpness_class0", nan, caller}, {scored, "corp_mcb(event=top)", nan, caller}, {scored, "retention_nll", inf, "1 row gave its true class probability 0"},
+		{scored, "ece_equal_mass", nan, caller}, {scored, "brier_resolution", nan, caller}, {scored, "abstain_recall(fraction=0.5)", 1, "no interval is computed"},
+		{scored, "abstain_recall(bins=5)", nan, "leave bins= out"}, {scored, "retention_accuracy", nan, ""},
 		{scored, "brier_resolution(by=class)", 1.0 / 12, "no interval is computed"}, {scored, "spherical", nan, ""},
 		{scored, "brier_skill", 1 - (1+0.0625+0.0625+0.25)/4/0.25, ""},
 	} {

@@ -1,12 +1,11 @@
 package eval
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -46,6 +45,9 @@ func NewMultilabel(s Spec, labels int) (*Multilabel, error) {
 	case s.Members > 0, s.Out, s.Decided, s.Scored:
 		return nil, errors.New("eval: several labels have no members, decisions, confidence scores or out-of-distribution rows")
 	}
+	if names := s.keepsRows(); names != "" {
+		return nil, fmt.Errorf("metrics %s keep every row, which is not done for several labels: leave exact out", names)
+	}
 	if s.Classes = 1; simple(s.Kind) != metrics.Probs {
 		return nil, fmt.Errorf("eval: the scores of several labels cannot be %v", s.Kind)
 	}
@@ -69,7 +71,7 @@ func NewMultilabel(s Spec, labels int) (*Multilabel, error) {
 
 // newMultilabel returns one whose spec is known to be that of a label.
 func newMultilabel(s Spec, labels int) (*Multilabel, error) {
-	s.binned = !slices.ContainsFunc(s.Metrics, s.KeepsScores)
+	s.binned, s.labels = !slices.ContainsFunc(s.Metrics, s.KeepsScores), labels
 	e, err := New(s)
 	if err != nil {
 		return nil, err
@@ -245,56 +247,50 @@ const MultilabelMagic = "cMLT"
 
 const multilabelVersion = 1
 
-// head appends what all labels share.
-func (m *Multilabel) head(enc *exact.Enc) error {
+// appendHead appends what all labels share.
+func (m *Multilabel) appendHead(dst []byte) ([]byte, error) {
 	s := m.Spec
 	s.binned = false // which the metrics say
 	e, err := New(s)
 	if err != nil {
-		return err
+		return dst, err
 	}
 	spec, err := e.AppendBinary(nil)
 	if err != nil {
-		return err
+		return dst, err
 	}
 	audit, err := m.Audit.AppendBinary(nil)
 	if err != nil {
-		return err
+		return dst, err
 	}
+	enc := exact.Enc{B: dst}
 	enc.U32(uint32(m.Labels))
 	enc.Bytes(spec)
 	enc.Bytes(audit)
-	return nil
+	return enc.B, nil
 }
 
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
-func (m *Multilabel) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
-	enc := exact.Enc{B: exact.BeginSeal(dst, MultilabelMagic, multilabelVersion)}
-	if err := m.head(&enc); err != nil {
-		return dst, err
-	}
+func (m *Multilabel) AppendBinary(dst []byte) ([]byte, error) { return m.framed().append(dst) }
+
+// WriteTo writes what AppendBinary appends, of which only a part is in memory at a time.
+func (m *Multilabel) WriteTo(w io.Writer) (int64, error) { return m.framed().writeTo(w) }
+
+// framed returns the state in pieces: what all labels share, and each of them.
+func (m *Multilabel) framed() *framed {
+	f := &framed{magic: MultilabelMagic, version: multilabelVersion, pieces: []piece{m.appendHead}}
 	for j := range m.each {
-		var err error
-		enc.U64(0) // its length
-		at := len(enc.B)
-		for _, acc := range m.Label(j).states() {
-			enc.U64(0)
-			from := len(enc.B)
-			if enc.B, err = acc.AppendBinary(enc.B); err != nil {
-				return dst, err
+		f.pieces = append(f.pieces, sized(func(dst []byte) ([]byte, error) {
+			var err error
+			for _, acc := range m.Label(j).states() {
+				if dst, err = sized(acc.AppendBinary)(dst); err != nil {
+					break
+				}
 			}
-			binary.LittleEndian.PutUint64(enc.B[from-8:], uint64(len(enc.B)-from))
-		}
-		n := len(enc.B) - at
-		binary.LittleEndian.PutUint64(enc.B[at-8:], uint64(n))
-		if j == 0 {
-			// The labels' states are much alike in size, and what grows by steps is there twice.
-			rest := (n + 8) * (m.Labels - 1)
-			enc.B = slices.Grow(enc.B, rest+rest/16+8)
-		}
+			return dst, err
+		}))
 	}
-	return exact.EndSeal(enc.B, from), nil
+	return f
 }
 
 // UnmarshalBinary replaces m by what AppendBinary wrote. It refuses damaged states and those of other versions, and takes no more memory
@@ -358,11 +354,9 @@ func (m *Multilabel) UnmarshalBinary(data []byte) error {
 	if err := d.Done(); err != nil {
 		return err
 	}
-	again, err := n.AppendBinary(nil)
-	if err != nil {
+	if same, err := n.framed().is(data); err != nil {
 		return err
-	}
-	if !bytes.Equal(again, data) {
+	} else if !same {
 		return damaged("its fields are not spelled as they are written")
 	}
 	*m = *n
@@ -382,12 +376,12 @@ func (m *Multilabel) SHA256() string {
 
 // SHA256Of is SHA256 where the checksums of all labels' evaluations are known, in their order; without rows there are none.
 func (m *Multilabel) SHA256Of(labels []string) string {
-	var enc exact.Enc
-	if err := m.head(&enc); err != nil {
+	head, err := m.appendHead(nil)
+	if err != nil {
 		panic(err)
 	}
 	h := sha256.New()
-	h.Write(enc.B)
+	h.Write(head)
 	for _, s := range labels {
 		h.Write([]byte(s))
 	}

@@ -41,36 +41,53 @@ func ofCRPS(rolled bool) func(*Spec, Metric) []keeper {
 }
 
 // informed are the options of information criteria.
-var informed = choices{{name: "as_coded"}}
+var (
+	informed  = choices{{name: "as_coded"}}
+	efficient = choices{{name: "r_eff", least: 1e-3, most: 10, unsaid: 1}}
+)
 
 // informationKeeper returns their accumulator.
-func informationKeeper(asCoded, psis bool) keeper {
-	return keeper{fmt.Sprintf("information %v %v", asCoded, psis), rows, func() any {
-		return ensemble.NewInformation(&ensemble.InformationOptions{AsCoded: asCoded, PSIS: psis})
-	}}
+func informationKeeper(o ensemble.InformationOptions) keeper {
+	return keeper{fmt.Sprintf("information %v", o), rows, func() any { return ensemble.NewInformation(&o) }}
+}
+
+// smoothed tells whether a criterion is of smoothed importance weights.
+func smoothed(c ensemble.Criterion) bool { return c == ensemble.PSISLOO || c == ensemble.PLOO }
+
+// ofSmoothed returns the accumulator of smoothed importance weights.
+func ofSmoothed(_ *Spec, m Metric) []keeper {
+	return []keeper{informationKeeper(ensemble.InformationOptions{PSIS: true, REff: efficient.of(m, "r_eff")})}
 }
 
 // criterion returns the accumulator and the answer of a criterion.
 func criterion(c ensemble.Criterion) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
 	of := func(m Metric) keeper {
-		psis := c == ensemble.PSISLOO
-		return informationKeeper(!psis && informed.of(m, "as_coded") != 0, psis)
+		if smoothed(c) {
+			return ofSmoothed(nil, m)[0]
+		}
+		return informationKeeper(ensemble.InformationOptions{AsCoded: informed.of(m, "as_coded") != 0})
 	}
 	return func(_ *Spec, m Metric) []keeper { return []keeper{of(m)} },
 		func(e *Evaluation, m Metric) Value {
 			i := keeping[*ensemble.Information](e, rows, of(m).key)
 			v := Value{Value: i.Value(c), Interval: i.Interval(c, e.Spec.Level), Method: normal}
-			if c != ensemble.PSISLOO && c != ensemble.LPPD && informed.of(m, "as_coded") != 0 {
+			if c > ensemble.PSISLOO {
+				v = Value{Value: i.Total(c), Interval: i.TotalInterval(c, e.Spec.Level), Method: "sum +- z*s*sqrt(n); rows taken as independent"}
+			}
+			if !smoothed(c) && c != ensemble.LPPD && informed.of(m, "as_coded") != 0 {
 				v.Method = "mean +- z*s/sqrt(M), M the number of draws, as uncertainty_metrics has it; rows taken as independent"
+				if c == ensemble.PWAIC {
+					v.Method = "n times " + v.Method
+				}
 			}
 			switch {
 			case math.IsNaN(v.Value) && e.Spec.Classes == 1:
 				v.Reason = oneDraw
-			case math.IsInf(v.Value, -1):
+			case math.IsInf(v.Value, 0):
 				v.Reason = "log-likelihoods of a row are so far apart that it is beyond float64"
 			}
 			switch n := i.HighVarianceRows(); {
-			case c == ensemble.PSISLOO:
+			case smoothed(c):
 				if k := i.ParetoKMax(); k > 0.7 {
 					v.Note = fmt.Sprintf("%s a Pareto shape above 0.7 (at most %.3g), where importance weights are not to be trusted", rowsHave(i.HighParetoRows()), k)
 				}
@@ -133,43 +150,52 @@ func inNumbers() []Descriptor {
 			Meaning: "log density of a row left out, by importance sampling", Source: "Gelfand, Dey and Chang 1992; as_coded: uncertainty_metrics"}},
 		{ensemble.PSISLOO, Descriptor{Short: "the same by smoothed importance sampling", Formula: "mean ln(sum_m w_m exp l_m / sum_m w_m), w the smoothed 1/exp l_m",
 			Meaning: "log density of a row left out, by Pareto-smoothed importance sampling", Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024"}},
+		{ensemble.PWAIC, Descriptor{Short: "effective number of parameters, by WAIC", Formula: "sum V, V the variance of l_m", Range: "[0, Inf)",
+			Meaning: "effective number of parameters by Watanabe's information criterion: N times lppd - nwaic1", Source: "Watanabe 2010; as_coded: the variance of uncertainty_metrics and ArviZ"}},
+		{ensemble.PLOO, Descriptor{Short: "effective number of parameters, by PSIS", Formula: "N (lppd - psis_loo)", Range: "(-Inf, Inf)",
+			Meaning: "effective number of parameters by leave-one-out: N times lppd - psis_loo", Source: "Vehtari, Gelman and Gabry 2017"}},
 	} {
 		d := c.Descriptor
 		d.Name = c.Criterion.String()
-		d.applies, d.Applies, d.check, d.Range, d.Better = ofLogLiks, needsLogLiks, noOptions, "(-Inf, Inf), in nats a row", Higher
-		if c.Criterion != ensemble.PSISLOO && c.Criterion != ensemble.LPPD {
+		d.applies, d.Applies, d.check = ofLogLiks, needsLogLiks, noOptions
+		if d.Range == "" {
+			d.Range, d.Better = "(-Inf, Inf), in nats a row", Higher
+		} else {
+			d.Better = Neither
+		}
+		switch {
+		case smoothed(c.Criterion):
+			d.own, d.check, d.Options = efficient, efficient.check, efficient.String()
+		case c.Criterion != ensemble.LPPD:
 			d.own, d.check, d.Options = informed, informed.check, informed.String()
 		}
 		d.keeps, d.value = criterion(c.Criterion)
 		l = append(l, d)
 	}
-	diagnosis := func(psis bool) (func(*Spec, Metric) []keeper, func(e *Evaluation) *ensemble.Information) {
-		k := informationKeeper(false, psis)
-		return func(*Spec, Metric) []keeper { return []keeper{k} },
-			func(e *Evaluation) *ensemble.Information { return keeping[*ensemble.Information](e, rows, k.key) }
-	}
-	keepsPlain, plain := diagnosis(false)
-	keepsPSIS, psis := diagnosis(true)
+	plain := informationKeeper(ensemble.InformationOptions{})
 	return append(l, Descriptor{
 		Name: "high_variance_rows", Whole: true, applies: ofLogLiks, Applies: needsLogLiks, check: noOptions,
 		Short:   "rows where WAIC is not to be trusted",
 		Meaning: "rows whose log-likelihoods have a variance above 0.4, where WAIC is not to be trusted",
-		Formula: "#{V > 0.4}", Range: "[0, N]", Better: Lower, Source: "Vehtari, Gelman and Gabry 2017", keeps: keepsPlain,
+		Formula: "#{V > 0.4}", Range: "[0, N]", Better: Lower, Source: "Vehtari, Gelman and Gabry 2017",
+		keeps: func(*Spec, Metric) []keeper { return []keeper{plain} },
 		value: func(e *Evaluation, _ Metric) Value {
-			v := Value{Value: float64(plain(e).HighVarianceRows()), Interval: metrics.NoInterval(), Reason: "a count"}
+			i := keeping[*ensemble.Information](e, rows, plain.key)
+			v := Value{Value: float64(i.HighVarianceRows()), Interval: metrics.NoInterval(), Reason: "a count"}
 			if e.Spec.Classes == 1 {
 				v.Value, v.Reason = math.NaN(), oneDraw
 			}
 			return v
 		},
 	}, Descriptor{
-		Name: "pareto_k_max", applies: ofLogLiks, Applies: needsLogLiks, check: noOptions,
+		Name: "pareto_k_max", applies: ofLogLiks, Applies: needsLogLiks, own: efficient, check: efficient.check, Options: efficient.String(),
 		Short:   "worst tail of importance weights",
 		Meaning: "largest Pareto shape of a row's importance weights: from 0.7 on psis_loo and iscv are not to be trusted",
 		Formula: "max k, k the shape of the largest 1/exp l_m", Range: "(-Inf, Inf]", Better: Lower,
-		Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024", keeps: keepsPSIS,
-		value: func(e *Evaluation, _ Metric) Value {
-			v := Value{Value: psis(e).ParetoKMax(), Interval: metrics.NoInterval(), Reason: "the largest of all rows has no interval"}
+		Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024", keeps: ofSmoothed,
+		value: func(e *Evaluation, m Metric) Value {
+			i := keeping[*ensemble.Information](e, rows, ofSmoothed(nil, m)[0].key)
+			v := Value{Value: i.ParetoKMax(), Interval: metrics.NoInterval(), Reason: "the largest of all rows has no interval"}
 			switch {
 			case math.IsNaN(v.Value):
 				v.Reason = "no row has five weights in its tail: there are 20 draws or fewer, or they agree"

@@ -89,12 +89,18 @@ func (b *binning) Text() string {
 	if !b.adaptive {
 		return b.Options.Text()
 	}
-	number := ""
-	if b.Bins > 0 {
-		number = strconv.Itoa(b.Bins) + " "
-	}
 	event, _, _ := strings.Cut(b.Options.Text(), ";")
-	return fmt.Sprintf("%s; %sbins of equal mass; equal scores never divided", event, number)
+	return event + "; " + equalMass(b.Bins)
+}
+
+// equalMass says what bins of equal mass are, and what they do with ties; 0 bins are as many as the metric makes.
+func equalMass(bins int) string {
+	number, b := "", "B"
+	if bins > 0 {
+		b = strconv.Itoa(bins)
+		number = b + " "
+	}
+	return fmt.Sprintf("%sbins of equal mass: bin j begins with all rows of the score of rank round(j*N/%s), from 0, halves to even", number, b)
 }
 
 func (b *binning) fields() []Field {
@@ -111,8 +117,14 @@ func (b *binning) fields() []Field {
 			f = append(f, Field{kv[0], v})
 		}
 	}
+	if b.adaptive {
+		f = append(f, tiesTogether)
+	}
 	return f
 }
+
+// tiesTogether is the rule of all bins that are cut by counts of rows.
+var tiesTogether = Field{"ties", "together, in the higher bin"}
 
 // Field is an option of a metric with its value: an int, a uint64, a float64, a bool or a string; nil for none.
 type Field struct {
@@ -212,6 +224,9 @@ func (c *byClass) fields() []Field {
 	if c.threshold != nil {
 		f[3].Value = *c.threshold
 	}
+	if c.adaptive {
+		f = append(f, tiesTogether)
+	}
 	return f
 }
 
@@ -244,14 +259,13 @@ func (c *byClass) text(classes int) string {
 	if classes == 1 {
 		s = "class 1 against the rest; "
 	}
-	s += strconv.Itoa(c.bins) + " "
-	switch {
+	switch n := strconv.Itoa(c.bins); {
 	case c.adaptive:
-		s += "bins of equal mass; equal scores never divided"
+		s += equalMass(c.bins)
 	case c.side == kernel.RightClosed:
-		s += "equal-width bins; right-closed"
+		s += n + " equal-width bins; right-closed"
 	default:
-		s += "equal-width bins; left-closed"
+		s += n + " equal-width bins; left-closed"
 	}
 	if c.overflow {
 		s += "; p >= 1 in an overflow bin"

@@ -15,10 +15,12 @@ import (
 var (
 	gridOwn   = choice{name: "thresholds", whole: true, least: 0, most: 1000000, unsaid: 0}
 	summation = choice{name: "summation", words: []string{"interpolation", "minoring", "majoring"}}
-	average   = choice{name: "average", words: []string{"none", "macro", "weighted"}}
+	averages  = []string{"none", "macro", "weighted", "micro", "ovo", "ovo_weighted"}
+	average   = choice{name: "average", words: averages}
+	maxFPR    = choice{name: "max_fpr", least: 0, most: 1, unsaid: 0}
 	repeats   = choice{name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}
-	aurocOwn  = choices{average, gridOwn, summation}
-	auprcOwn  = choices{{name: "area", words: []string{"average_precision", "trapezoid", "davis_goadrich"}}, average, gridOwn, summation}
+	aurocOwn  = choices{average, maxFPR, gridOwn, summation}
+	auprcOwn  = choices{{name: "area", words: []string{"average_precision", "trapezoid", "davis_goadrich"}}, {name: "average", words: averages[:micro+1]}, gridOwn, summation}
 	riskOwn   = choices{repeats}
 	aurcOwn   = choices{{name: "replicates", whole: true, least: 0, most: 100000, unsaid: 0}}
 	budgetOwn = choices{{name: "fraction", least: 0, most: 1, unsaid: 0.01}, {name: "most", whole: true, least: 0, most: 1e15, unsaid: 0},
@@ -31,12 +33,23 @@ var (
 	oodFPROwn = choices{oodOwn[0], {name: "found", least: 1e-9, most: 1, unsaid: 0.95}}
 )
 
+// Averages over classes, by their places among averages.
+const (
+	noAverage = iota
+	macro
+	weighted
+	micro
+	oneVsOne
+	oneVsOneWeighted
+)
+
 const (
 	bootstrap   = "seeded multinomial bootstrap of the cells of equal scores"
 	oneOutcome  = "all rows are of class 1, or none is"
 	noEvents    = "no row is of class 1"
 	oneClass    = "all rows are of one class"
-	needsTwo    = "it is of two classes; of more it takes average=macro or average=weighted"
+	needsTwo    = "it is of two classes; of more it takes average=, such as average=macro"
+	noPairs     = "rows with weights have no area of one class against one other, here as in scikit-learn"
 	withDoubt   = "least confident first, ties in random order"
 	outMeaning  = "out-of-distribution rows found by their score"
 	needsOut    = "it is for predictions with out-of-distribution rows (--ood)"
@@ -48,7 +61,7 @@ func withOut(s Shape) bool { return s.HasClasses() && s.Out }
 // positives returns the order of rows by the probability of class 1.
 func (e *Evaluation) positives() *rank.Ranking {
 	type positives struct{}
-	return remember(e, positives{}, func() *rank.Ranking { return rank.Of(e.cells(calib.Positive)) })
+	return remember(e, positives{}, func() *rank.Ranking { return rank.Of(e.rising(calib.Positive)) })
 }
 
 // grid returns the options of Keras's area, nil where none is asked for.
@@ -75,6 +88,8 @@ func gridOK(l choices) func(m Metric) error {
 			return errors.New("bins are of a grid of thresholds; give that too")
 		case t > 0 && l.index("average") >= 0 && l.of(m, "average") != 0:
 			return errors.New("a grid of thresholds is of two classes; it goes without average")
+		case l.index("max_fpr") >= 0 && l.of(m, "max_fpr") != 0 && (t > 0 || l.of(m, "average") != 0):
+			return errors.New("max_fpr is of two classes and of all their thresholds; it goes without average and thresholds")
 		case t > 0 && l.index("area") >= 0 && l.of(m, "area") != 0:
 			return errors.New("a grid of thresholds has a summation in place of area")
 		}
@@ -84,7 +99,7 @@ func gridOK(l choices) func(m Metric) error {
 
 // areaOf answers an area over the ranks of class 1.
 func areaOf(l choices, curve rank.Curve, exact func(r *rank.Ranking, m Metric) (area, bound float64), reason string,
-	interval func(r *rank.Ranking, level float64) metrics.Interval) func(e *Evaluation, m Metric) Value {
+	interval func(r *rank.Ranking, m Metric, level float64) metrics.Interval) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: needsTwo}
 		if e.Spec.Classes > 2 {
@@ -103,8 +118,9 @@ func areaOf(l choices, curve rank.Curve, exact func(r *rank.Ranking, m Metric) (
 		if interval == nil {
 			return v
 		}
-		v.Interval, v.Method = interval(r, e.Spec.Level), aurocMethod(r.Newcombe())
-		if math.IsNaN(v.Interval.Low) {
+		if v.Interval = interval(r, m, e.Spec.Level); !math.IsNaN(v.Interval.Low) {
+			v.Method = aurocMethod(r.Newcombe())
+		} else if most := aurocOwn.of(m, "max_fpr"); most == 0 || most == 1 {
 			if v.Reason = "no interval without rows of both classes"; e.Audit.Weighted {
 				v.Reason = noWeighted
 			}
@@ -113,7 +129,20 @@ func areaOf(l choices, curve rank.Curve, exact func(r *rank.Ranking, m Metric) (
 	}
 }
 
-func auroc(r *rank.Ranking, _ Metric) (area, bound float64) { return r.AUROC() }
+func auroc(r *rank.Ranking, m Metric) (area, bound float64) {
+	if most := aurocOwn.of(m, "max_fpr"); most != 0 {
+		return r.PartialAUROC(most)
+	}
+	return r.AUROC()
+}
+
+// aurocInterval returns the interval of the whole area.
+func aurocInterval(r *rank.Ranking, m Metric, level float64) metrics.Interval {
+	if most := aurocOwn.of(m, "max_fpr"); most != 0 && most != 1 {
+		return metrics.NoInterval()
+	}
+	return r.AUROCInterval(level)
+}
 
 func auprc(r *rank.Ranking, m Metric) (area, bound float64) {
 	return r.AUPRC(rank.PRArea(auprcOwn.of(m, "area")))
@@ -160,9 +189,14 @@ func bare(f func(e *Evaluation, m Metric) (value, bound float64), reason string)
 
 // ofRetention returns the accumulator of a loss.
 func ofRetention(l rank.Loss) func(s *Spec, m Metric) []keeper {
-	return func(*Spec, Metric) []keeper {
-		return []keeper{{fmt.Sprintf("retention %d", l), rows, func() any { return rank.NewRetention(&rank.RetentionOptions{Loss: l}) }}}
+	return func(s *Spec, _ Metric) []keeper {
+		return []keeper{retentionOf(l, s.Scored)}
 	}
+}
+
+// retentionOf returns the accumulator of a loss by confidence, or by the caller's scores where there are any.
+func retentionOf(l rank.Loss, byScore bool) keeper {
+	return keeper{fmt.Sprintf("retention %d", l), rows, func() any { return rank.NewRetention(&rank.RetentionOptions{Loss: l, ByScore: byScore}) }}
 }
 
 // retention answers the area under a retention curve.
@@ -228,10 +262,10 @@ func inRanks() []Descriptor {
 		{
 			Name: "auroc", applies: always, Options: aurocOwn.String(), own: aurocOwn, check: gridOK(aurocOwn), ofTwo: true,
 			Short:   "how well probability tells the classes apart",
-			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; of more than two classes average= has the mean over those present, each against the rest",
+			Meaning: "how well the probability of class 1 tells it from the other: area under the ROC; of more than two classes average= has the mean over those present, each against the rest (macro, weighted) or each against each other (ovo), or takes all entries together (micro)",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal probability", Range: "[0, 1]", Better: Higher,
-			Source: "Hanley and McNeil 1982; DeLong et al. 1988; thresholds: tf.keras.metrics.AUC",
-			value:  perClass(aurocOwn, auroc, areaOf(aurocOwn, rank.CurveROC, auroc, oneOutcome, (*rank.Ranking).AUROCInterval)),
+			Source: "Hanley and McNeil 1982; DeLong et al. 1988; ovo: Hand and Till 2001; max_fpr: McClish 1989; thresholds: tf.keras.metrics.AUC",
+			value:  perClass(aurocOwn, auroc, areaOf(aurocOwn, rank.CurveROC, auroc, oneOutcome, aurocInterval)), keeps: ofEntries(aurocOwn),
 		},
 		{
 			Name: "auprc", applies: always, Options: auprcOwn.String(), own: auprcOwn, check: gridOK(auprcOwn), ofTwo: true,
@@ -239,10 +273,10 @@ func inRanks() []Descriptor {
 			Meaning: "area under the precision-recall curve of class 1: chance has its frequency; average= as of auroc",
 			Formula: "average precision: sum_g (dTP_g/TP) TP_g/(TP_g + FP_g), at the ends of cells g of equal probability", Range: "[0, 1]", Better: Higher,
 			Source: "Davis and Goadrich 2006; scikit-learn's average_precision_score; thresholds: tf.keras.metrics.AUC",
-			value:  perClass(auprcOwn, auprc, areaOf(auprcOwn, rank.CurvePR, auprc, noEvents, nil)),
+			value:  perClass(auprcOwn, auprc, areaOf(auprcOwn, rank.CurvePR, auprc, noEvents, nil)), keeps: ofEntries(auprcOwn),
 		},
 		{
-			Name: "eaurc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, random: true,
+			Name: "eaurc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, ranked: true, random: true,
 			Short:   "aurc above that of the best order",
 			Meaning: "area under the risk-coverage curve above that of an order with all errors last",
 			Formula: "aurc - [E - (N-E) (H(N) - H(N-E))]/N, E errors, H the harmonic numbers", Range: "[0, 1]", Better: Lower,
@@ -250,7 +284,7 @@ func inRanks() []Descriptor {
 			value:  risk((*rank.Ranking).EAURC, func(i *rank.Intervals) metrics.Interval { return i.EAURC }, 0),
 		},
 		{
-			Name: "augrc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, random: true,
+			Name: "augrc", applies: always, Options: riskOwn.String(), own: riskOwn, check: riskOwn.check, event: decision, uncut: true, ranked: true, random: true,
 			Short:   "mean share of silent failures over coverage",
 			Meaning: "area under the generalized risk-coverage curve: mean share of rows that are answered and wrong",
 			Formula: "sum_cells (m E + e m/2)/N^2, e errors among m rows, E before: (1-AUROC) a (1-a) + (1-a)^2/2, a the accuracy", Range: "[0, 1/2]", Better: Lower,
@@ -258,7 +292,7 @@ func inRanks() []Descriptor {
 			value:  risk((*rank.Ranking).AUGRC, func(i *rank.Intervals) metrics.Interval { return i.AUGRC }, 0),
 		},
 		{
-			Name: "oracle_accuracy", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
+			Name: "oracle_accuracy", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true, ranked: true,
 			Short:   "accuracy with the least sure rows mended",
 			Meaning: "accuracy if an oracle answers the given fraction of rows, the least confident",
 			Formula: "(floor(f N) + right rows among the others)/N, f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
@@ -283,7 +317,7 @@ func inRanks() []Descriptor {
 			}, oneOutcome),
 		},
 		{
-			Name: "abstain_precision", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
+			Name: "abstain_precision", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true, ranked: true,
 			Short:   "share of errors among the least sure rows",
 			Meaning: "share of errors among the given fraction of rows that are withheld, the least confident",
 			Formula: "errors among the floor(f N) rows / floor(f N), f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
@@ -294,7 +328,7 @@ func inRanks() []Descriptor {
 				"no row is withheld: the fraction is less than a row"),
 		},
 		{
-			Name: "abstain_recall", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true,
+			Name: "abstain_recall", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true, ranked: true,
 			Short:   "share of errors that the least sure rows have",
 			Meaning: "share of all errors that are among the given fraction of rows withheld, the least confident",
 			Formula: "errors among the floor(f N) rows / errors, f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
@@ -305,7 +339,7 @@ func inRanks() []Descriptor {
 				"no row is wrong"),
 		},
 		{
-			Name: "retention_accuracy", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, event: decision, uncut: true,
+			Name: "retention_accuracy", applies: always, Options: retainOwn.String(), own: retainOwn, check: retainOwn.check, event: decision, uncut: true, ranked: true,
 			Short:   "mean accuracy as doubtful rows are dropped",
 			Meaning: "mean accuracy over all numbers of rows retained, the most confident; the others are left out, or with oracle right",
 			Formula: "(1/(N+1)) (1 + sum_k right among the k most confident / k)", Range: "[0, 1]", Better: Higher,
@@ -357,8 +391,8 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "ood_fpr95", Default: true, applies: withOut, Applies: needsOut, Options: oodFPROwn.String(), own: oodFPROwn, check: oodFPROwn.check, keeps: ofScores,
-			Short:   "own rows refused where 95 % foreign are found",
-			Meaning: "share of in-distribution rows that are taken for foreign where 95 % of the out-of-distribution rows are found",
+			Short:   "own rows refused where 95% foreign are found",
+			Meaning: "share of in-distribution rows that are taken for foreign where 95% of the out-of-distribution rows are found",
 			Formula: "FPR at the first threshold with TPR >= found, 0.95 where unsaid; out-of-distribution rows positive", Range: "[0, 1]", Better: Lower,
 			Source: "Hendrycks and Gimpel 2017; Liang et al. 2018",
 			value:  ood(func(o *rank.OOD, m Metric, v *Value, _ float64) { v.Value, v.Bound = o.FPRAt(oodFPROwn.of(m, "found")) }),
@@ -368,23 +402,63 @@ func inRanks() []Descriptor {
 
 type areasOf string // a metric without average
 
-// perClass answers an area as two does of two classes, and of more by the mean over the classes, each against the others.
+var allEntries = keeper{"entries", rows, func() any { return rank.NewEntries() }}
+
+// ofEntries returns the accumulator of an area of all entries together.
+func ofEntries(l choices) func(s *Spec, m Metric) []keeper {
+	return func(s *Spec, m Metric) []keeper {
+		if s.Classes > 2 && l.of(m, "average") == micro {
+			return []keeper{allEntries}
+		}
+		return nil
+	}
+}
+
+// entries returns the order of all entries.
+func (e *Evaluation) entries() *rank.Ranking {
+	type entries struct{}
+	return remember(e, entries{}, func() *rank.Ranking { return keeping[*rank.Entries](e, rows, allEntries.key).Ranking() })
+}
+
+// perClass answers an area as two does of two classes, and of more by the mean over the classes, each against the others or against each
+// other, or of all entries.
 func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float64), two func(e *Evaluation, m Metric) Value,
 ) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
-		mean := l.of(m, "average")
-		if e.Spec.Classes <= 2 || mean == 0 {
+		mean := int(l.of(m, "average"))
+		if e.Spec.Classes <= 2 || mean == noAverage {
 			return two(e, m)
 		}
-		s := e.kept[e.plan.scoresOf(&byClass{})]
-		if err := s.Err(); err != nil {
-			return beyondMemory(err)
-		}
 		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
+		switch mean {
+		case micro:
+			v.Value, v.Bound = area(e.entries(), m)
+			return v
+		case oneVsOne, oneVsOneWeighted:
+			s := e.pairs
+			if s.Over() {
+				return e.beyondMemory(s.Bytes(), s.MaxBytes(), "")
+			}
+			type pairs struct{}
+			all := remember(e, pairs{}, func() *rank.OneVsOne { return rank.PairedAUROC(s) })
+			if v.Value = all.Macro(); mean == oneVsOneWeighted {
+				v.Value = all.Weighted()
+			}
+			if math.IsNaN(v.Value) && s.Weighted() {
+				v.Reason = noPairs
+			} else if math.IsNaN(v.Value) && s.Len() > 0 {
+				v.Reason = oneClass
+			}
+			return v
+		}
+		s := e.kept[e.plan.scoresOf(&byClass{})]
+		if s.Err() != nil {
+			return e.beyondMemory(s.Bytes(), s.Options().MaxBytes, "")
+		}
 		all := remember(e, areasOf(choices{average}.without(m).String()), func() *rank.OneVsRest {
 			return rank.PerClass(s, func(r *rank.Ranking) (float64, float64) { return area(r, m) })
 		})
-		if v.Value, v.Bound = all.Macro(); average.words[int(mean)] == "weighted" {
+		if v.Value, v.Bound = all.Macro(); mean == weighted {
 			v.Value, v.Bound = all.Weighted()
 		}
 		if math.IsNaN(v.Value) && s.Len() > 0 {
@@ -394,8 +468,15 @@ func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float
 	}
 }
 
-// Ranking returns the order of the rows by an event's probability; ok tells whether some metric is over its cells.
+// Ranking returns the order of the rows by an event's probability, that of the top label by the caller's confidence scores where there are
+// any; ok tells whether some metric is over its cells.
 func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
+	if e.Spec.Scored && event == calib.TopLabel {
+		if !slices.ContainsFunc(e.plan.more, func(k keeper) bool { return k.key == retentionOf(rank.ZeroOne, true).key }) {
+			return nil, false
+		}
+		return e.ranking(), true
+	}
 	if !slices.Contains(e.plan.cells, e.Spec.from(event)) {
 		return nil, false
 	}

@@ -53,7 +53,7 @@ func Example_readme() {
 	observed, mean, sd := []float64{23, 17, 21, 24, 19}, []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
 
 	normal, curve := regress.NewNormal(nil), regress.NewCalibration(nil)
-	err = metrics.NewPass(nil, normal, curve).Add(regress.NormalPredictions(observed, mean, sd)) // forecasts of a number
+	err = metrics.NewPass(nil, normal, curve).Add(regress.NormalPredictions(observed, mean, sd)) // regression forecasts
 	fmt.Println(normal.Value(regress.CRPS), normal.Value(regress.RCE), curve.Curve().Area(regress.AreaCrossing))
 
 	fmt.Println(err)

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -24,6 +25,51 @@ var (
 	baseRates  = keeper{"base rates", rows, func() any { return score.NewBaseRates() }}
 	decomposed = keeper{"decomposition", rows, func() any { return score.NewDecomposition() }}
 )
+
+// nllOwn are the options of nll: the least probability, and when rows are divided by their sums.
+var nllOwn = choices{
+	{name: "clip", least: 0, most: 0.1},
+	{name: "rescale", words: []string{"none", "before", "after"}},
+}
+
+func nllOK(m Metric) error {
+	if err := nllOwn.check(m); err != nil {
+		return err
+	}
+	if nllOwn.of(m, "rescale") != 0 && nllOwn.of(m, "clip") == 0 {
+		return errors.New("rescale says when clipped rows are divided by their sums; it needs clip, as clip=1e-7")
+	}
+	return nil
+}
+
+// unclippedOnly checks nll of what has densities.
+func unclippedOnly(m Metric) error {
+	if len(m.args) > 0 {
+		return errors.New("clip and rescale are for probabilities of classes")
+	}
+	return nil
+}
+
+// ofClipped returns the accumulator of a clipped nll, none of another.
+func ofClipped(_ *Spec, m Metric) []keeper {
+	clip := nllOwn.of(m, "clip")
+	if clip == 0 {
+		return nil
+	}
+	o := score.NLLOptions{Clip: clip, Rescale: score.Rescale(nllOwn.of(m, "rescale"))}
+	return []keeper{{fmt.Sprintf("nll %v", o), rows, func() any { return score.NewClipped(o) }}}
+}
+
+const unclipped = "mean -ln p_y, unclipped"
+
+func nllText(_ *Evaluation, m Metric) string {
+	clip := nllOwn.of(m, "clip")
+	if clip == 0 {
+		return unclipped
+	}
+	when := []string{"", ", rows divided by their sums before", ", rows divided by their sums afterwards"}[int(nllOwn.of(m, "rescale"))]
+	return fmt.Sprintf("mean -ln p_y, p clipped to [%v, 1 - %[1]v]%s", clip, when)
+}
 
 const deltaMethod = "mean +- z*s by the delta method, over the classes' binomial variances; rows taken as independent"
 

@@ -46,12 +46,14 @@ type Descriptor struct {
 	event    func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
 	ofTwo    bool                                              // it is over cells of class 1; of more than two classes it may be over each
 	uncut    bool                                              // it is over cells, not bins
+	ranked   bool                                              // it is of the rows in the order of the decisions' confidence, or of the caller's scores
 	retained bool                                              // it is over its keeper's cells, which are by the decisions' confidence
 	own      choices                                           // options of its own, beside those of bins if it is over bins
 	random   bool                                              // it draws random numbers
 	norm     norm                                              // of a metric over bins
 	keeps    func(s *Spec, m Metric) []keeper                  // accumulators of its own; nil if it has none
 	classes  *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
+	rules    []Field                                           // what else documents name beside its options, since systems differ in it
 	value    func(e *Evaluation, m Metric) Value
 	text     func(e *Evaluation, m Metric) string // nil if the formula says all
 }
@@ -121,6 +123,20 @@ func noNorm(m Metric) error {
 	return binOptionsOK(m)
 }
 
+// debiasedOwn says what is taken off the squares of gaps.
+var debiasedOwn = choices{{name: "variance", words: []string{"gap", "kumar"}}}
+
+func debiasedOK(m Metric) error {
+	for _, a := range m.args {
+		if i := debiasedOwn.index(a.name); i >= 0 {
+			if _, err := debiasedOwn[i].read(a.value); err != nil {
+				return err
+			}
+		}
+	}
+	return noNorm(debiasedOwn.without(m))
+}
+
 func evenOnly(m Metric) error {
 	for _, a := range m.args {
 		if a.name == "adaptive" {
@@ -180,6 +196,9 @@ func init() {
 			}
 		}
 	}
+	for i := range table {
+		table[i].withExact()
+	}
 	also(table, alsoForecasts()...)
 } // the answers look their metric up in the table
 
@@ -202,15 +221,21 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value { return topK(e, 5) },
 		},
 		{
-			Name: "topk_accuracy", Named: true, applies: always, Options: "k=5",
-			check:   func(m Metric) error { _, err := m.k(); return err },
+			Name: "topk_accuracy", Named: true, applies: always, Options: topOwn.String(), own: topOwn, check: topOwn.check, keeps: ofPlaces,
 			Short:   "share with the true class among the top k",
 			Meaning: "share of rows whose true class is among the k most probable",
-			Formula: "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < k]", Range: "[0, 1]", Better: Higher, Source: "standard",
-			value: func(e *Evaluation, m Metric) Value { k, _ := m.k(); return topK(e, k) },
+			Formula: "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < k]", Range: "[0, 1]", Better: Higher,
+			Source: "standard; ties=last: scikit-learn; ties=all: Keras, TensorFlow's in_top_k",
+			value: func(e *Evaluation, m Metric) Value {
+				if p := ofPlaces(&e.Spec, m); p != nil {
+					t := keeping[*score.TopHits](e, rows, p[0].key)
+					return Value{Value: t.Value(), Interval: t.Interval(e.Spec.Level), Method: wilson}
+				}
+				return topK(e, m.k())
+			},
 			text: func(e *Evaluation, m Metric) string {
-				k, _ := m.k()
-				return fmt.Sprintf("mean [#{s_j > s_y} + #{j < y: s_j = s_y} < %d]", k)
+				ties := []string{" + #{j < y: s_j = s_y}", " + #{j > y: s_j = s_y}", ""}[int(topOwn.of(m, "ties"))]
+				return fmt.Sprintf("mean [#{s_j > s_y}%s < %d]", ties, m.k())
 			},
 		},
 		{
@@ -241,12 +266,16 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "nll", applies: always, check: noOptions,
+			Name: "nll", applies: always, own: nllOwn, check: nllOK, Options: nllOwn.String(), keeps: ofClipped, text: nllText,
 			Short:   "mean surprise at the true class, in nats",
 			Meaning: "negative log-likelihood: surprise at the true class, in nats",
-			Formula: "mean -ln p_y, unclipped", Range: "[0, +Inf]", Better: Lower, Source: "Good 1952",
+			Formula: unclipped + "; with clip, of p in [clip, 1 - clip]", Range: "[0, +Inf]", Better: Lower, Source: "Good 1952; clip: scikit-learn; rescale: Keras",
 			value: func(e *Evaluation, m Metric) Value {
 				v0, _ := e.implied()
+				if k := ofClipped(&e.Spec, m); k != nil {
+					c := keeping[*score.Clipped](e, rows, k[0].key)
+					return Value{Value: c.Value(), Interval: c.IntervalAtLeast(e.Spec.Level, v0), Method: lossMethod}
+				}
 				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0), Method: lossMethod}
 				if n := e.Loss.InfiniteRows(); n > 0 {
 					v.Count = n
@@ -335,9 +364,9 @@ func descriptors() []Descriptor {
 		},
 		{
 			Name: "ece_floor_q95", applies: always, check: evenOnly, Options: fixedOptions, event: byShape,
-			Short:   "95 % of perfect calibrations show less ece",
-			Meaning: "the ece below which perfect calibration stays in 95 % of sets of this N",
-			Formula: "95 % quantile of sum_bins |Z_b|, Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
+			Short:   "95% of perfect calibrations show less ece",
+			Meaning: "the ece below which perfect calibration stays in 95% of sets of this N",
+			Formula: "95% quantile of sum_bins |Z_b|, Z_b normal of variance sum p(1-p) / N^2", Range: "[0, 1]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).FloorQ95, "a quantile under calibration, not an estimate"),
 		},
 		{
@@ -350,7 +379,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "detectable_gap", applies: always, check: noOptions, event: byShape,
 			Short:   "overconfidence that so many rows can show",
-			Meaning: "gap of confidence and accuracy that so many rows can show (5 %, power 0.8)",
+			Meaning: "gap of confidence and accuracy that so many rows can show (5%, power 0.8)",
 			Formula: "2.80 sqrt(sum p(1-p)) / N", Range: "[0, 1.4]", Better: Neither, Source: "candor",
 			value: calibrated((*calib.Partition).DetectableGap, "a property of the set, not an estimate"),
 		},
@@ -367,7 +396,7 @@ func descriptors() []Descriptor {
 			Formula: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", Range: "[0, 1]", Better: Lower, Source: "Hendrycks et al. 2019", value: ece,
 		},
 		{
-			Name: "rmsce_debiased", applies: always, check: noNorm, Options: oneNorm, event: byShape, norm: l2,
+			Name: "rmsce_debiased", applies: always, own: debiasedOwn, check: debiasedOK, Options: oneNorm + ", " + debiasedOwn.String(), event: byShape, norm: l2,
 			Short:   "rmsce without what chance adds to it",
 			Meaning: "root-mean-square calibration error without what chance alone adds to the gaps",
 			Formula: "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - v_b/n_b))), v_b the sample variance of y - p, n_b >= 2", Range: "[0, 1]", Better: Lower,
@@ -375,10 +404,27 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value {
 				p, bound := e.partition(m)
 				v := Value{Value: p.Debiased(), Interval: metrics.NoInterval(), Reason: noSound, Bound: unknown(bound)}
+				if debiasedOwn.of(m, "variance") != 0 {
+					v.Value = p.DebiasedKumar()
+				}
 				if why := p.DebiasedReason(); why != "" {
 					v.Reason = why
 				}
 				return v
+			},
+			text: func(e *Evaluation, m Metric) string {
+				return e.text(e.binning(m)) + "; " + debiasedOwn.formula(Describe(m.Name).Formula, m)
+			},
+		},
+		{
+			Name: "ece_unweighted", applies: always, check: noNorm, Options: oneNorm, event: byShape,
+			Short:   "mean gap of the bins, each counting once",
+			Meaning: "mean gap of the bins that have rows, each counting once: netcal's ACE, not ace",
+			Formula: "(1/B') sum_bins |mean p - mean y|, B' bins that have rows", Range: "[0, 1]", Better: Lower,
+			Source: "Neumann et al. 2018",
+			value: func(e *Evaluation, m Metric) Value {
+				p, bound := e.partition(m)
+				return Value{Value: p.EqualWeight(), Interval: metrics.NoInterval(), Reason: noSound, Bound: unknown(bound)}
 			},
 		},
 		{
@@ -403,7 +449,7 @@ func descriptors() []Descriptor {
 		{
 			Name: "ece_equal_mass", applies: always, check: massOptionsOK, Options: "bins=N, norm=l1|l2|max", event: byShape,
 			Short:   "ece over bins of equal mass",
-			Meaning: "ece over bins of equal mass, which never divide equal scores: ece(adaptive)",
+			Meaning: "ece over bins of equal mass: ece(adaptive); equal scores at an edge go to the bin above",
 			Formula: "(1/N) sum_bins |sum (p - y)|", Range: "[0, 1]", Better: Lower, Source: "Nguyen and O'Connor 2015", value: ece,
 		},
 		{
@@ -423,7 +469,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "calibration_auc", applies: always, check: noOptions, event: decision, uncut: true,
+			Name: "calibration_auc", applies: always, check: noOptions, event: decision, uncut: true, ranked: true,
 			Short:   "how well confidence tells right from wrong",
 			Meaning: "how well confidence tells right from wrong: area under the ROC for being right",
 			Formula: "sum_g w+_g (W-_<g + w-_g/2) / (W+ W-) over cells g of equal confidence, + right and - wrong", Range: "[0, 1]", Better: Higher,
@@ -444,7 +490,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "aurc", applies: always, Options: aurcOwn.String(), own: aurcOwn, check: aurcOwn.check, event: decision, uncut: true, random: true,
+			Name: "aurc", applies: always, Options: aurcOwn.String(), own: aurcOwn, check: aurcOwn.check, event: decision, uncut: true, ranked: true, random: true,
 			Short:   "mean error rate of the most confident rows",
 			Meaning: "area under the risk-coverage curve: mean error rate, most confident rows first",
 			Formula: "(1/N) sum_k (errors among the k most confident rows)/k, ties in random order", Range: "[0, 1]", Better: Lower,
@@ -539,8 +585,8 @@ func classwise(e *Evaluation, m Metric) Value {
 		return v
 	}
 	s := e.classScores(m)
-	if err := s.Err(); err != nil {
-		return beyondMemory(err)
+	if s.Err() != nil {
+		return e.beyondMemory(s.Bytes(), s.Options().MaxBytes, ", or give a threshold or take sce, whose memory does not grow with the rows")
 	}
 	if v.Value = s.ACE(c.bins); c.norm == l2 {
 		v.Value = s.RMS(c.bins)
@@ -551,10 +597,19 @@ func classwise(e *Evaluation, m Metric) Value {
 	return v
 }
 
-// beyondMemory answers with why the entries of all classes are not kept.
-func beyondMemory(err error) Value {
-	return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: strings.TrimPrefix(err.Error(), "calib.ClassScores: ") +
-		"; such metrics share an eighth of --max-memory"}
+// beyondMemory answers with why the entries of all classes are not kept, which take so many bytes and have so much room, and what to do
+// about it: give more memory, or what besides says.
+func (e *Evaluation) beyondMemory(need, room int64, besides string) Value {
+	n, remedy, l := e.plan.keep(), "raise --max-memory", int64(e.Spec.labels)
+	switch {
+	case need > math.MaxInt64/n:
+	case e.Remedy != nil:
+		remedy = e.Remedy(need * n)
+	case l > 0: // which share what --max-memory leaves
+		remedy += fmt.Sprintf(" by %d MiB", (need*n-e.Spec.Memory)>>20*l+l)
+	}
+	return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
+		Reason: fmt.Sprintf("its entries take %d bytes and there is room for %d: %s%s", need, room, remedy, besides)}
 }
 
 // brierText says which of the scores of that name is meant.
@@ -574,6 +629,21 @@ func brierText(e *Evaluation, m Metric) string {
 		}
 	}
 	return sum
+}
+
+// topOwn are the options of top-k accuracy, whose words for ties are those of score.TieRule in their order.
+var topOwn = choices{{name: "k", whole: true, least: 1, most: 1000, unsaid: 5}, {name: "ties", words: []string{"first", "last", "all"}}}
+
+// k returns the k of a top-k accuracy.
+func (m Metric) k() int { return int(topOwn.of(m, "k")) }
+
+// ofPlaces returns the accumulator of a top-k accuracy that has another rule for ties than the loss; nil of another.
+func ofPlaces(_ *Spec, m Metric) []keeper {
+	rule, k := score.TieRule(topOwn.of(m, "ties")), m.k()
+	if rule == score.FirstOfTies {
+		return nil
+	}
+	return []keeper{{fmt.Sprintf("top %d by rule %d", k, rule), rows, func() any { return score.NewTopHits(k, rule) }}}
 }
 
 func topK(e *Evaluation, k int) Value {
@@ -658,7 +728,7 @@ const needsClasses = "it is for probabilities of classes (--task classification 
 func (d *Descriptor) appliesTo() string {
 	t := cmp.Or(d.Applies, needsClasses)
 	for i := range d.Also {
-		t += "; " + d.Also[i].Applies
+		t += ", " + strings.TrimPrefix(d.Also[i].Applies, "it is ")
 	}
 	return t
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/candor-go/candor/predictions"
 )
 
-// numberRows are the figures of forecasts of a number.
+// numberRows are the figures of regression forecasts.
 var numberRows = []struct{ row, metric, format string }{
 	{"rmse", "rmse", "%.3f"},
 	{"bias", "bias", "%.3f"},
@@ -174,11 +174,11 @@ func simulateNumbers(t *testing.T, out table, n int) {
 		out.set(m, grouped(n), cell("%.5f", sums[m]/sets))
 	}
 	for _, s := range shares {
-		out.set(s.row, grouped(n), cell("%.1f %%", 100*counts[s.row]/sets))
+		out.set(s.row, grouped(n), cell("%.1f%%", 100*counts[s.row]/sets))
 	}
 }
 
-// TestWhichNumber recomputes the page's figures of forecasts of a number.
+// TestWhichNumber recomputes the page's figures of regression forecasts.
 func TestWhichNumber(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it simulates thousands of sets")

@@ -139,7 +139,7 @@ func simulate(tables map[string]table, rows int) {
 			for i, f := range s.figures {
 				text := fmt.Sprintf("%.5f", sum[i]/float64(s.sets))
 				if f.share {
-					text = fmt.Sprintf("%.1f %%", 100*sum[i]/float64(s.sets))
+					text = fmt.Sprintf("%.1f%%", 100*sum[i]/float64(s.sets))
 				}
 				tables[l.table].set(f.row, grouped(rows), text)
 			}

@@ -313,18 +313,23 @@ func TestImpossibleStates(t *testing.T) {
 		kind, coarse byte
 		classes      uint32
 		cells        []cell
+		logits       byte
 	}{
-		"a few coarse keys": {1, 3, 2, []cell{{5, 1, 0}}}, "all bits left out": {1, 64, 2, []cell{{0, 1, 0}}},
-		"a key twice": {1, 0, 2, []cell{{5, 1, 0}, {0, 1, 0}}}, "no rows": {1, 0, 2, []cell{{5, 0, 0}}},
-		"no classes": {1, 0, 0, []cell{{5, 1, 0}}}, "too many rows": {1, 0, 2, []cell{{5, 1 << 62, 0}, {5, 1, 0}}},
-		"a key that wraps": {1, 0, 2, []cell{{5, 1, 0}, {math.MaxUint64, 1, 0}}}, "no such kind": {9, 0, 2, nil},
-		"more infinite rows than rows": {1, 0, 2, []cell{{5, 1, 2}}},
-		"a confidence above 1":         {1, 0, 2, []cell{{0x7fd0000000000000, 1, 0}}},
+		"a few coarse keys": {1, 3, 2, []cell{{5, 1, 0}}, 0}, "all bits left out": {1, 64, 2, []cell{{0, 1, 0}}, 0},
+		"a key twice": {1, 0, 2, []cell{{5, 1, 0}, {0, 1, 0}}, 0}, "no rows": {1, 0, 2, []cell{{5, 0, 0}}, 0},
+		"no classes": {1, 0, 0, []cell{{5, 1, 0}}, 0}, "too many rows": {1, 0, 2, []cell{{5, 1 << 62, 0}, {5, 1, 0}}, 0},
+		"a key that wraps": {1, 0, 2, []cell{{5, 1, 0}, {math.MaxUint64, 1, 0}}, 0}, "no such kind": {9, 0, 2, nil, 0},
+		"more infinite rows than rows": {1, 0, 2, []cell{{5, 1, 2}}, 0},
+		"a confidence above 1":         {1, 0, 2, []cell{{0x7fd0000000000000, 1, 0}}, 0},
+		"logits of no type":            {1, 0, 1, []cell{{1 << 62, 1, 0}}, 3},
+		"logits of two classes":        {1, 0, 2, []cell{{1 << 62, 1, 0}}, 1},
+		"a magnitude that is none":     {1, 0, 1, []cell{{math.MaxUint64, 1, 0}}, 1},
 	} {
 		for _, magic := range []string{"cRET", "cOOD"} {
 			var e exact.Enc
 			e.U8(c.kind)
 			e.U8(0)
+			e.U8(c.logits)
 			e.U8(c.coarse)
 			e.U32(c.classes)
 			e.I64(0)
@@ -342,7 +347,7 @@ func TestImpossibleStates(t *testing.T) {
 				a = rank.NewScores(rank.Entropy)
 			}
 			own := map[string]string{"more infinite rows than rows": "cRET", "a confidence above 1": "cRET"}[name]
-			err := a.UnmarshalBinary(exact.Seal(magic, 1, e.B))
+			err := a.UnmarshalBinary(exact.Seal(magic, 2, e.B))
 			if own == "" || own == magic {
 				if !errors.Is(err, exact.ErrDamaged) || a.Len() != 0 {
 					t.Errorf("%s, %s: %v", magic, name, err)
@@ -357,12 +362,13 @@ func TestImpossibleStates(t *testing.T) {
 			e.U8(uint8(d))
 			e.U8(0)
 			e.U8(0)
+			e.U8(0)
 			e.U32(3)
 			e.I64(0)
 			e.U64(1)
 			e.Uvarint(most + more)
 			e.Uvarint(1)
-			if err := rank.NewScores(d).UnmarshalBinary(exact.Seal("cOOD", 1, e.B)); (err == nil) != good {
+			if err := rank.NewScores(d).UnmarshalBinary(exact.Seal("cOOD", 2, e.B)); (err == nil) != good {
 				t.Errorf("%v, key %x: %v", d, most+more, err)
 			}
 		}

@@ -31,7 +31,11 @@ func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
 	for i := range out.table.keys {
 		low, high := out.table.span(i)
 		// The middle of a place, as a cell of a grid has its mean.
-		p, _ := unitScore(2*half - min(low+(high-low)/2, 2*half))
+		middle := low + (high-low)/2
+		p, _ := unitScore(2*half - min(middle, 2*half))
+		if out.logits != noLogits {
+			p, _, _ = out.logits.sure(-realScore(middle))
+		}
 		w := out.table.sums[i].weight(out.weighted)
 		all = append(all, crowd{confidence: p, out: w})
 		nOut += w

@@ -57,6 +57,7 @@ type Scores struct {
 	detector Detector
 	classes  int // of the predictions seen; 0 before the first
 	weighted bool
+	logits   logits
 	none     int64 // rows that have no such score
 	table    table[tallied, *tallied]
 }
@@ -96,8 +97,10 @@ func (s *Scores) Detector() Detector { return s.detector }
 // Needs says what the detector takes.
 func (s *Scores) Needs() metrics.Need {
 	switch s.detector {
+	case MaxSoftmax:
+		return metrics.Logit
 	case Entropy:
-		return metrics.Spread
+		return metrics.Spread | metrics.Logit
 	case MaxLogit:
 		return metrics.Peak
 	}
@@ -141,6 +144,9 @@ func (s *Scores) AddBlock(b *metrics.Block) {
 		s.none += int64(b.Rows)
 		return
 	}
+	if s.logits = noLogits; !s.detector.logits() {
+		s.logits = logitsOf(b)
+	}
 	for i := range b.Rows {
 		key, ok := s.key(b, i)
 		if !ok {
@@ -158,6 +164,10 @@ func (s *Scores) AddBlock(b *metrics.Block) {
 // key returns the key of a row's score; false if it has none.
 func (s *Scores) key(b *metrics.Block, i int) (uint64, bool) {
 	v := 0.0
+	if s.logits != noLogits {
+		v = 0 - math.Abs(b.Peak[i])
+		return realKey(v), b.Stats.Tail[i] == b.Stats.Tail[i]
+	}
 	switch s.detector {
 	case MaxSoftmax:
 		// As for cells, so that both ends keep their digits; turned, since it rises as the probability falls.
@@ -175,6 +185,13 @@ func (s *Scores) key(b *metrics.Block, i int) (uint64, bool) {
 
 // score returns the score of a key.
 func (s *Scores) score(key uint64) float64 {
+	if s.logits != noLogits {
+		_, tail, entropy := s.logits.sure(-realScore(key))
+		if s.detector == Entropy {
+			return entropy
+		}
+		return tail
+	}
 	switch s.detector {
 	case MaxSoftmax:
 		_, tail := unitScore(2*half - min(key, 2*half))
@@ -200,8 +217,10 @@ func (s *Scores) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: rank.Scores of %d classes and of %d", metrics.ErrMismatch, s.classes, o.classes)
 	case s.classes != 0 && s.weighted != o.weighted:
 		return fmt.Errorf("%w: rank.Scores with and without weights", metrics.ErrMismatch)
+	case s.classes != 0 && s.logits != o.logits:
+		return fmt.Errorf("%w: rank.Scores of logits of another type, or of probabilities", metrics.ErrMismatch)
 	}
-	s.classes, s.weighted = o.classes, o.weighted
+	s.classes, s.weighted, s.logits = o.classes, o.weighted, o.logits
 	s.none += o.none
 	s.table.merge(&o.table)
 	return nil
@@ -209,19 +228,21 @@ func (s *Scores) Merge(a metrics.Accumulator) error {
 
 const (
 	scoresMagic   = "cOOD"
-	scoresVersion = 1
+	scoresVersion = 2
 )
 
 // AppendBinary appends the state.
 func (s *Scores) AppendBinary(dst []byte) ([]byte, error) {
 	s.table.settle()
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, scoresMagic, scoresVersion)}
 	e.U8(uint8(s.detector))
 	flags := uint8(0)
 	if s.weighted {
 		flags = flagWeighted
 	}
 	e.U8(flags)
+	e.U8(uint8(s.logits))
 	e.U8(uint8(s.table.coarse))
 	e.U32(uint32(s.classes))
 	e.I64(s.none)
@@ -235,7 +256,7 @@ func (s *Scores) AppendBinary(dst []byte) ([]byte, error) {
 		}
 		last = k
 	}
-	return append(dst, exact.Seal(scoresMagic, scoresVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces s, detector and all, by what AppendBinary wrote.
@@ -254,6 +275,7 @@ func decodeScores(data []byte) (*Scores, error) {
 		return nil, err
 	}
 	detector, flags := Detector(d.U8()), d.U8()
+	of := logits(d.U8())
 	coarse := d.U8()
 	classes, none := int(d.U32()), d.I64()
 	count := d.Count(2)
@@ -261,10 +283,11 @@ func decodeScores(data []byte) (*Scores, error) {
 		return nil, err
 	}
 	if detector >= detectors || flags > flagWeighted || none < 0 || none > mostRows || count > MaxExact ||
-		classes == 0 && (count > 0 || none > 0 || flags != 0) {
+		classes == 0 && (count > 0 || none > 0 || flags != 0) || of > logits64 || of != noLogits && (classes != 1 || detector.logits()) {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
 	s := NewScores(detector)
+	s.logits = of
 	s.classes, s.none, s.weighted = classes, none, flags == flagWeighted
 	rows, last := none, uint64(0)
 	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errTable)
@@ -291,7 +314,10 @@ func decodeScores(data []byte) (*Scores, error) {
 	}
 	if count > 0 {
 		least, most := realKey(math.Inf(-1)), realKey(math.Inf(1))
-		if detector == MaxSoftmax {
+		switch {
+		case of != noLogits:
+			most = realKey(0)
+		case detector == MaxSoftmax:
 			least, most = 0, 2*half
 		}
 		_, first := s.table.span(0)
@@ -309,7 +335,7 @@ type OOD struct{ out, in *Ranking }
 var errNoScores = errors.New("rank: scores are missing")
 
 // NewOOD compares the scores of rows in distribution with those of rows out of it, which are to get no more of them. It is
-// an error if they are of different detectors or numbers of classes, one of them with weights and the other without, or if
+// an error if they are of different detectors or numbers of classes, one of them of one logit a row and the other of probabilities, one of them with weights and the other without, or if
 // rows of either have no such score; see Scores.Reason. Where the scores of a set are no longer kept one by one, both are
 // compared by the coarser of their keys. It takes some 100 bytes for each score of both.
 func NewOOD(in, out *Scores) (*OOD, error) {
@@ -324,6 +350,8 @@ func NewOOD(in, out *Scores) (*OOD, error) {
 		return nil, fmt.Errorf("%w: scores of %d classes and of %d", metrics.ErrMismatch, in.classes, out.classes)
 	case in.classes != 0 && out.classes != 0 && in.weighted != out.weighted:
 		return nil, fmt.Errorf("%w: scores with and without weights", metrics.ErrMismatch)
+	case in.classes != 0 && out.classes != 0 && (in.logits == noLogits) != (out.logits == noLogits):
+		return nil, fmt.Errorf("%w: scores of logits and of probabilities", metrics.ErrMismatch)
 	}
 	m := mix(in, out)
 	back := &mixture{exact: m.exact, weighted: m.weighted, rows: make([]mixed, len(m.rows))}
@@ -337,6 +365,7 @@ func NewOOD(in, out *Scores) (*OOD, error) {
 type mixture struct {
 	rows            []mixed
 	exact, weighted bool
+	outside         int64
 }
 
 type mixed struct{ score, in, out float64 }
@@ -379,7 +408,7 @@ func (c *tallied) weight(weighted bool) float64 {
 
 func (m *mixture) Exact() bool    { return m.exact }
 func (m *mixture) Weighted() bool { return m.weighted }
-func (m *mixture) Outside() int64 { return 0 }
+func (m *mixture) Outside() int64 { return m.outside }
 func (m *mixture) Count() int     { return len(m.rows) }
 
 func (m *mixture) Each(f func(*cells.Cell)) {
@@ -422,7 +451,7 @@ func (o *OOD) AUPRCIn(a PRArea) (area, bound float64) { return o.in.AUPRC(a) }
 
 // FPRAt returns the share of the rows in distribution that are taken for others at the first threshold, from the highest
 // score down, at which so much of the rows out of distribution is found; see Ranking.FPRAt. 0.95 makes it ood_fpr95. It is
-// not the rate at which 95 % of the rows in distribution are kept, which others give that name.
+// not the rate at which 95% of the rows in distribution are kept, which others give that name.
 func (o *OOD) FPRAt(found float64) (fpr, bound float64) { return o.out.FPRAt(found) }
 
 // ROC returns the receiver operating characteristic, with thresholds of the detector's score; see Ranking.ROC.

@@ -229,7 +229,7 @@ type OracleOptions struct {
 // rows are on one side, are left as they are. NaN if there are no rows with the event, or none without.
 //
 // bound is 0 where cells are exact, and NaN, not known, where they are not. It takes some 60 bytes a cell; a nil o hands
-// over 1 % of the rows.
+// over 1% of the rows.
 //
 // With Thresholds it is what google-research/robustness_metrics returns, in float64; of precision-recall curves, which need
 // not rise in recall then, it may be above 1.

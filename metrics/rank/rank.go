@@ -27,8 +27,11 @@ type ordered interface {
 type cell struct{ rest, events float64 }
 
 // Of returns the order of the rows that c has, which is to get no more of them. It compares them in pairs; AUROCInterval and AURC
-// walk through the cells when they are asked for.
-func Of(c cells.Ordered) *Ranking { return &Ranking{c, c.Pairs()} }
+// walk through the cells when they are asked for. Of logits it is the order of these, see cells.Ranked.
+func Of(c cells.Ordered) *Ranking {
+	c = cells.Ranked(c)
+	return &Ranking{c, c.Pairs()}
+}
 
 // bound returns a bound, 0 where cells are exact, and NaN where scores outside [0,1] are in none.
 func (r *Ranking) bound(b float64) float64 {
@@ -59,6 +62,48 @@ func (r *Ranking) AUROC() (auc, bound float64) {
 	}
 	pairs := float64(p.Events * p.Rest)
 	return (p.Above + float64(p.Tied/2)) / pairs, r.bound(p.Tied / 2 / pairs)
+}
+
+// PartialAUROC returns the area under the ROC up to a false positive rate of maxFPR, above 0 and at most 1, in McClish's scale, in which
+// chance has 1/2 and the best order 1: of the area A under the curve from 0 to m = maxFPR,
+//
+//	(1 + (A - m^2/2) / (m - m^2/2)) / 2
+//
+// With m = 1 it is AUROC. The curve goes straight through a cell of equal scores, so that they count half as in AUROC, and where the cell
+// goes beyond m it ends on that line. NaN if there are no rows with the event, or none without. It panics for another maxFPR. bound is
+// how far the area of the rows may be from it: 0 where cells are exact.
+//
+// Source: McClish 1989; scikit-learn's roc_auc_score with max_fpr.
+func (r *Ranking) PartialAUROC(maxFPR float64) (area, bound float64) {
+	if !(maxFPR > 0 && maxFPR <= 1) {
+		panic("rank: a false positive rate is above 0 and at most 1")
+	}
+	p := &r.pairs
+	switch {
+	case maxFPR == 1:
+		return r.AUROC()
+	case p.Events == 0 || p.Rest == 0:
+		return math.NaN(), math.NaN()
+	}
+	most := float64(maxFPR * p.Rest)
+	var all, torn sum
+	r.steps(func(s *step) {
+		if s.fp >= most {
+			return
+		}
+		// Of the cell the first f is inside, and its curve rises along it by f of the events.
+		f := 1.0
+		if s.fp+s.rest > most {
+			f = (most - s.fp) / s.rest
+		}
+		width := float64(f * s.rest)
+		all.add(float64(width * (s.tp + float64(f*s.events/2))))
+		torn.add(float64(width * s.events * math.Max(f/2, 1-float64(f/2))))
+	})
+	pairs := float64(p.Events * p.Rest)
+	least := float64(float64(maxFPR*maxFPR) / 2)
+	scale := 2 * (maxFPR - least)
+	return 0.5 + (all.value()/pairs-least)/scale, r.bound(torn.value() / pairs / scale)
 }
 
 // fewEvents is below how many rows of either outcome the interval of AUROC is Newcombe's.

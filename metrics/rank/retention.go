@@ -3,6 +3,7 @@ package rank
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -20,7 +21,12 @@ const (
 )
 
 // RetentionOptions say which loss is kept.
-type RetentionOptions struct{ Loss Loss }
+type RetentionOptions struct {
+	Loss Loss
+	// ByScore puts rows in the order of the caller's confidence scores (metrics.Predictions.ConfidenceScores), which may be any finite
+	// numbers, in place of the confidence of the decision. Rows without such a score are left out.
+	ByScore bool
+}
 
 // Retention accumulates a loss by the confidence of the decision: the sum over the rows of each distinct confidence while
 // those are at most MaxExact, and beyond that over those whose keys are alike without their last bits. It is a
@@ -33,6 +39,7 @@ type Retention struct {
 	classes  int // of the predictions seen; 0 before the first
 	weighted bool
 	decided  bool
+	logits   logits
 	outside  int64 // rows whose confidence is outside [0,1]
 	table    table[losses, *losses]
 	v        []float64
@@ -87,9 +94,9 @@ func (t *Retention) Options() RetentionOptions { return t.opt }
 // Needs says what the loss takes.
 func (t *Retention) Needs() metrics.Need {
 	if t.opt.Loss == Brier {
-		return metrics.Spread
+		return metrics.Spread | metrics.Logit
 	}
-	return 0
+	return metrics.Logit
 }
 
 // Empty returns an accumulator of the same options without rows.
@@ -104,8 +111,8 @@ func (t *Retention) Len() int64 {
 	return n
 }
 
-// Outside returns the number of rows whose confidence is outside [0,1], which only unchecked predictions have: they are left
-// out.
+// Outside returns the number of rows whose confidence is outside [0,1], which only unchecked predictions have, or with ByScore of rows
+// without a score: they are left out.
 func (t *Retention) Outside() int64 { return t.outside }
 
 // Exact tells whether the rows of each distinct confidence have sums of their own.
@@ -138,13 +145,11 @@ func (t *Retention) AddBlock(b *metrics.Block) {
 			v[i] = float64(1 - b.Right[i]&1)
 		}
 	}
+	if t.logits = noLogits; b.Decisions == nil && !t.opt.ByScore {
+		t.logits = logitsOf(b)
+	}
 	for i, loss := range v {
-		p := b.Score[i]
-		tail := 1 - p
-		if b.Decisions == nil {
-			tail = b.Stats.Tail[i]
-		}
-		key, ok := unitKey(p, tail)
+		key, ok := t.key(b, i)
 		if !ok {
 			t.outside++
 			continue
@@ -157,6 +162,40 @@ func (t *Retention) AddBlock(b *metrics.Block) {
 	}
 }
 
+// key returns the key of a row's confidence; false if it has none.
+func (t *Retention) key(b *metrics.Block, i int) (uint64, bool) {
+	if t.opt.ByScore {
+		if b.By == nil {
+			return 0, false
+		}
+		return realKey(b.By[i]), b.By[i]-b.By[i] == 0
+	}
+	p := b.Score[i]
+	tail := 1 - p
+	if b.Decisions == nil {
+		tail = b.Stats.Tail[i]
+	}
+	key, ok := unitKey(p, tail)
+	if t.logits != noLogits {
+		key = realKey(math.Abs(b.Peak[i]))
+	}
+	return key, ok
+}
+
+// Ranking returns the order of the rows by their confidence, with those whose loss is 0 as the event. It panics if the loss is not
+// ZeroOne. It takes 24 bytes for each confidence.
+func (t *Retention) Ranking() *Ranking {
+	if t.opt.Loss != ZeroOne {
+		panic("rank: an order of right rows is of the loss ZeroOne")
+	}
+	m := &mixture{exact: t.Exact(), weighted: t.weighted, outside: t.outside}
+	t.falling(func(score, weight, wrong float64, _, _ int64) {
+		m.rows = append(m.rows, mixed{score, wrong, weight - wrong})
+	})
+	slices.Reverse(m.rows)
+	return m.ranking()
+}
+
 // Merge adds what another *Retention has seen.
 func (t *Retention) Merge(a metrics.Accumulator) error {
 	o, ok := a.(*Retention)
@@ -164,7 +203,7 @@ func (t *Retention) Merge(a metrics.Accumulator) error {
 	case !ok:
 		return fmt.Errorf("%w: rank.Retention and %T", metrics.ErrMismatch, a)
 	case t.opt != o.opt:
-		return fmt.Errorf("%w: rank.Retention of different losses", metrics.ErrMismatch)
+		return fmt.Errorf("%w: rank.Retention of different losses or orders", metrics.ErrMismatch)
 	case o.classes == 0:
 		return nil
 	case t.classes != 0 && t.classes != o.classes:
@@ -173,8 +212,10 @@ func (t *Retention) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: rank.Retention with and without weights", metrics.ErrMismatch)
 	case t.classes != 0 && t.decided != o.decided:
 		return fmt.Errorf("%w: rank.Retention of decisions and of arg maxes", metrics.ErrMismatch)
+	case t.classes != 0 && t.logits != o.logits:
+		return fmt.Errorf("%w: rank.Retention of logits of another type, or of probabilities", metrics.ErrMismatch)
 	}
-	t.classes, t.weighted, t.decided = o.classes, o.weighted, o.decided
+	t.classes, t.weighted, t.decided, t.logits = o.classes, o.weighted, o.decided, o.logits
 	t.outside += o.outside
 	t.table.merge(&o.table)
 	return nil
@@ -182,19 +223,21 @@ func (t *Retention) Merge(a metrics.Accumulator) error {
 
 const (
 	retentionMagic   = "cRET"
-	retentionVersion = 1
+	retentionVersion = 2
 )
 
 // Flags of states.
 const (
 	flagWeighted = 1 << iota
 	flagDecided
+	flagByScore
 )
 
 // AppendBinary appends the state.
 func (t *Retention) AppendBinary(dst []byte) ([]byte, error) {
 	t.table.settle()
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, retentionMagic, retentionVersion)}
 	e.U8(uint8(t.opt.Loss))
 	flags := uint8(0)
 	if t.weighted {
@@ -203,7 +246,11 @@ func (t *Retention) AppendBinary(dst []byte) ([]byte, error) {
 	if t.decided {
 		flags |= flagDecided
 	}
+	if t.opt.ByScore {
+		flags |= flagByScore
+	}
 	e.U8(flags)
+	e.U8(uint8(t.logits))
 	e.U8(uint8(t.table.coarse))
 	e.U32(uint32(t.classes))
 	e.I64(t.outside)
@@ -220,7 +267,7 @@ func (t *Retention) AppendBinary(dst []byte) ([]byte, error) {
 		e.Sum(&c.loss)
 		last = k
 	}
-	return append(dst, exact.Seal(retentionMagic, retentionVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces t, options and all, by what AppendBinary wrote.
@@ -242,17 +289,20 @@ func decodeRetention(data []byte) (*Retention, error) {
 		return nil, err
 	}
 	loss, flags := Loss(d.U8()), d.U8()
+	of := logits(d.U8())
 	coarse := d.U8()
 	classes, outside := int(d.U32()), d.I64()
 	count := d.Count(4)
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	if loss > Brier || flags > flagWeighted|flagDecided || outside < 0 || outside > mostRows || count > MaxExact ||
-		classes == 0 && (count > 0 || outside > 0 || flags != 0) {
+	if loss > Brier || flags > flagWeighted|flagDecided|flagByScore || outside < 0 || outside > mostRows || count > MaxExact ||
+		classes == 0 && (count > 0 || outside > 0 || flags&^flagByScore != 0) || of > logits64 ||
+		of != noLogits && (classes != 1 || flags&(flagDecided|flagByScore) != 0) {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
-	t := NewRetention(&RetentionOptions{Loss: loss})
+	t := NewRetention(&RetentionOptions{Loss: loss, ByScore: flags&flagByScore != 0})
+	t.logits = of
 	t.classes, t.outside, t.weighted, t.decided = classes, outside, flags&flagWeighted != 0, flags&flagDecided != 0
 	rows, last := outside, uint64(0)
 	bad := fmt.Errorf("%w: %w", exact.ErrDamaged, errTable)
@@ -275,8 +325,21 @@ func decodeRetention(data []byte) (*Retention, error) {
 		last += step
 		t.table.put(last, c)
 	}
-	if t.table.check() != nil || count > 0 && last<<coarse > 2*half {
+	if t.table.check() != nil {
 		return nil, bad
+	}
+	if count > 0 {
+		least, most := uint64(0), uint64(2*half)
+		switch {
+		case t.opt.ByScore:
+			least, most = realKey(-math.MaxFloat64), realKey(math.MaxFloat64)
+		case of != noLogits:
+			least, most = realKey(0), realKey(math.Inf(1))
+		}
+		_, first := t.table.span(0)
+		if last, _ := t.table.span(count - 1); first < least || last > most {
+			return nil, bad
+		}
 	}
 	return t, d.Done()
 }
@@ -334,7 +397,15 @@ func (t *Retention) falling(f func(score, weight, loss float64, infinite int64, 
 			w = c.weight.Float64()
 		}
 		low, _ := t.table.span(i)
-		p, _ := unitScore(low)
+		p := 0.0
+		switch {
+		case t.opt.ByScore:
+			p = realScore(low)
+		case t.logits != noLogits:
+			p, _, _ = t.logits.sure(realScore(low))
+		default:
+			p, _ = unitScore(low)
+		}
 		f(p, w, c.loss.Float64(), c.infinite, c.n)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -27,11 +26,13 @@ type CalibrationOptions struct {
 	Levels []float64
 	// CurveOnly leaves out what Central needs: normal forecasts take half the time.
 	CurveOnly bool
+	// Law is that of Normals; the zero value is the normal one.
+	Law Law
 }
 
 // Calibration accumulates how often what was observed, y, was at or below the forecast's quantile of each level, and how often
 // within the central interval of each: average calibration. It is a metrics.Accumulator of the kinds
-//   - metrics.Normals: y <= the quantile at j/B, decided as (y - mean)/sd <= the standard normal distribution's. At level 0 none
+//   - metrics.Normals: y <= the quantile at j/B, decided as (y - mean)/sd <= that of CalibrationOptions.Law. At level 0 none
 //     is, and at level 1 all are;
 //   - metrics.Quantiles: y <= the quantile, at the levels of the options;
 //   - metrics.Samples: with r of a row's m samples below y, the row counts as p*(m+1) - r at level p, but as no less than 0 and no
@@ -65,7 +66,7 @@ var _ metrics.Accumulator = (*Calibration)(nil)
 func NewCalibration(o *CalibrationOptions) *Calibration {
 	c := &Calibration{}
 	if o != nil {
-		c.opt = CalibrationOptions{o.Bins, slices.Clone(o.Levels), o.CurveOnly}
+		c.opt = CalibrationOptions{o.Bins, slices.Clone(o.Levels), o.CurveOnly, o.Law}
 	}
 	if c.opt.Bins == 0 {
 		c.opt.Bins = DefaultCalibrationBins
@@ -134,7 +135,7 @@ func (c *Calibration) AddBlock(b *metrics.Block) {
 // addNormals adds rows of Normals.
 func (c *Calibration) addNormals(b *metrics.Block) {
 	if c.edges == nil {
-		c.edges, c.central = calibrationEdges(c.opt.Bins)
+		c.edges, c.central = calibrationEdges(c.opt.Bins, c.opt.Law)
 	}
 	z := b.Normal.Z[:b.Rows]
 	if c.opt.CurveOnly {
@@ -164,16 +165,16 @@ func (c *Calibration) addNormals(b *metrics.Block) {
 	c.within.countUpTo(sizes, c.central, &c.counts)
 }
 
-// calibrationEdges returns the standard normal distribution's quantiles at the levels j/bins between 0 and 1, which are
+// calibrationEdges returns a law's quantiles at the levels j/bins between 0 and 1, which are
 // symmetrical to the bit, and half the widths of its central intervals of the levels j/bins below 1.
-func calibrationEdges(bins int) (edges, central []float64) {
+func calibrationEdges(bins int, law Law) (edges, central []float64) {
 	edges, central = make([]float64, bins-1), make([]float64, bins)
 	for j := range bins / 2 {
-		z := kernel.PhiInv64(float64(j+1) / float64(bins))
+		z := law.Quantile(float64(j+1) / float64(bins))
 		edges[bins-2-j], edges[j] = -z, z
 	}
 	for j := range central {
-		central[j] = -kernel.PhiInv64(float64(bins-j) / float64(2*bins))
+		central[j] = -law.Quantile(float64(bins-j) / float64(2*bins))
 	}
 	return edges, central
 }
@@ -244,6 +245,8 @@ func (c *Calibration) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: regress.Calibration with central intervals and of the curve only", metrics.ErrMismatch)
 	case !slices.Equal(c.opt.Levels, o.opt.Levels):
 		return fmt.Errorf("%w: regress.Calibration of the levels %v and of %v", metrics.ErrMismatch, c.opt.Levels, o.opt.Levels)
+	case c.opt.Law != o.opt.Law:
+		return alikeLaws(c.opt.Law, o.opt.Law, "regress.Calibration")
 	case o.width == 0:
 		return nil
 	case c.width == 0:
@@ -295,8 +298,8 @@ func (c *Calibration) levels() []float64 {
 
 // Central returns the frequencies with which y was within the central interval of each level p, from the quantile at
 // (1-p)/2 to that at (1+p)/2, ends included: coverages. Levels are those of Levels(Bins), of Quantiles the differences of two
-// levels that sum to 1; there are none if no two do. Its area is uncertainty-toolbox's miscalibration_area as that is by default. It
-// panics for normal forecasts if CalibrationOptions.CurveOnly is set.
+// levels that sum to 1; there are none if no two do. Its area is uncertainty-toolbox's miscalibration_area as that is by default,
+// its RootMeanSquare that library's root mean squared calibration error. It panics for normal forecasts if CalibrationOptions.CurveOnly is set.
 func (c *Calibration) Central() Curve {
 	if c.opt.CurveOnly && c.kind == metrics.Normals {
 		panic("regress: a Calibration with CurveOnly has no central intervals of normal forecasts")
@@ -365,7 +368,7 @@ func calibrationPairs(levels []float64) (pairs []calibrationPair) {
 
 const (
 	calibrationMagic   = "rCAL"
-	calibrationVersion = 1
+	calibrationVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -384,6 +387,7 @@ func (c *Calibration) AppendBinary(dst []byte) ([]byte, error) {
 	for _, p := range c.opt.Levels {
 		e.F64(p)
 	}
+	c.opt.Law.encode(&e)
 	e.U8(uint8(c.kind))
 	e.U64(uint64(c.width))
 	c.count.Encode(&e)
@@ -408,6 +412,8 @@ func (c *Calibration) UnmarshalBinary(data []byte) error {
 			n.opt.Levels[i] = d.F64()
 		}
 	}
+	known := false
+	n.opt.Law, known = decodeLaw(d)
 	n.kind = metrics.Kind(d.U8())
 	width := d.U64()
 	n.count.Decode(d)
@@ -417,7 +423,7 @@ func (c *Calibration) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("regress.Calibration: %w", err)
 	}
 	n.width = int(min(width, math.MaxInt32))
-	if f > 3 || uint64(n.width) != width || !n.sound() {
+	if f > 3 || !known || uint64(n.width) != width || !n.sound() {
 		return fmt.Errorf("regress.Calibration: %w: a field is out of range", exact.ErrDamaged)
 	}
 	*c = *n

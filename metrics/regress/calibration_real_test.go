@@ -75,7 +75,7 @@ func TestCalibrationRealNormals(t *testing.T) {
 		}
 		for p, cover := range map[int]float64{50: want.Cov50, 80: want.Cov80, 90: want.Cov90, 95: want.Cov95} {
 			if m.Frequencies[p] != cover {
-				t.Errorf("%s: %v within %d %%, want %v", name, m.Frequencies[p], p, cover)
+				t.Errorf("%s: %v within %d%%, want %v", name, m.Frequencies[p], p, cover)
 			}
 		}
 	}

@@ -509,7 +509,7 @@ func TestCalibrationDamage(t *testing.T) {
 					}
 					bad := slices.Clone(payload)
 					bad[i] ^= 1 << bit
-					sealed := exact.Seal("rCAL", 1, bad)
+					sealed := exact.Seal("rCAL", 2, bad)
 					if err := c.UnmarshalBinary(sealed); err == nil {
 						accepted++
 						c.Curve()
@@ -530,11 +530,11 @@ func TestCalibrationDamage(t *testing.T) {
 				bad := slices.Clone(payload)
 				last := bad[len(bad)-8:]
 				binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)+1)
-				if err := c.UnmarshalBinary(exact.Seal("rCAL", 1, bad)); !errors.Is(err, exact.ErrDamaged) {
+				if err := c.UnmarshalBinary(exact.Seal("rCAL", 2, bad)); !errors.Is(err, exact.ErrDamaged) {
 					t.Errorf("%s: a row too many: %v", name, err)
 				}
 			}
-			if c.UnmarshalBinary(exact.Seal("rCAL", 2, payload)) == nil {
+			if c.UnmarshalBinary(exact.Seal("rCAL", 3, payload)) == nil {
 				t.Error("a newer version was accepted")
 			}
 		}
@@ -550,6 +550,8 @@ func TestCalibrationRefuses(t *testing.T) {
 		width       uint64
 		rows        int64
 		w, w2       float64
+		family      uint8
+		df          float64
 		upTo        []int64
 		within      []int64
 	}
@@ -564,6 +566,8 @@ func TestCalibrationRefuses(t *testing.T) {
 		for _, p := range f.levels {
 			e.F64(p)
 		}
+		e.U8(f.family)
+		e.F64(f.df)
 		e.U8(f.kind)
 		e.U64(f.width)
 		e.I64(f.rows)
@@ -584,7 +588,7 @@ func TestCalibrationRefuses(t *testing.T) {
 				e.Sum(&s)
 			}
 		}
-		return exact.Seal("rCAL", 1, e.B)
+		return exact.Seal("rCAL", 2, e.B)
 	}
 	normals := func(f *fields) {
 		f.kind, f.bins, f.width, f.upTo, f.within = uint8(metrics.Normals), 2, 3, []int64{1, 2}, []int64{1, 2, 0}
@@ -626,6 +630,10 @@ func TestCalibrationRefuses(t *testing.T) {
 		"squares below 0":           func(f *fields) { weighted(f); f.w2 = -1 },
 		"normals of 4":              func(f *fields) { normals(f); f.width = 4 },
 		"normals, other bins":       func(f *fields) { normals(f); f.bins = 3 },
+		"no such law":               func(f *fields) { f.family = 4 },
+		"a law without parameter":   func(f *fields) { f.family = 3 },
+		"df of 2":                   func(f *fields) { f.family, f.df = 3, 2 },
+		"df of a law that has none": func(f *fields) { f.family, f.df = 1, 5 },
 		"empty with a kind":         func(f *fields) { empty(f); f.kind = 5 },
 		"empty with rows":           func(f *fields) { empty(f); f.rows = 1 },
 		"empty with groups":         func(f *fields) { empty(f); f.upTo = []int64{0} },
@@ -655,7 +663,7 @@ func FuzzCalibrationUnmarshal(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		state := exact.Seal("rCAL", 1, payload)
+		state := exact.Seal("rCAL", 2, payload)
 		var c regress.Calibration
 		if c.UnmarshalBinary(state) != nil {
 			return

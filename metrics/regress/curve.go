@@ -20,7 +20,7 @@ const (
 	areaForms
 )
 
-// Curve is the calibration curve of forecasts of a number: how often what was observed was at or below the quantile of each
+// Curve is the calibration curve of regression forecasts: how often what was observed was at or below the quantile of each
 // level, or within the central interval of each level. A calibrated forecast has frequencies equal to the levels but for chance.
 type Curve struct {
 	Levels      []float64 // rising, in [0,1]
@@ -159,6 +159,26 @@ func (c Curve) MeanSquaredError() float64 {
 		}
 	}
 	return sum / float64(n)
+}
+
+// RootMeanSquare returns the root of the mean of (p_j - f_j)^2 over all levels p_j, 0 and 1 among them where the curve has these:
+// uncertainty-toolbox's root mean squared calibration error, of central intervals by default. Lower is better; NaN without rows.
+func (c Curve) RootMeanSquare() float64 {
+	return math.Sqrt(c.SquaredError(nil) / float64(len(c.Levels)))
+}
+
+// RootMeanSquareFloor returns the root of the mean of p_j*(1-p_j)/N: that of RootMeanSquare's square is what a calibrated forecast
+// shows on average. Forecasts of few samples a row, whose frequencies are interpolated, show somewhat less. NaN without rows.
+func (c Curve) RootMeanSquareFloor() float64 {
+	c.check()
+	if len(c.Levels) == 0 || !(c.N > 0) {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, p := range c.Levels {
+		sum += float64(p * (1 - p))
+	}
+	return math.Sqrt(sum / (float64(len(c.Levels)) * c.N))
 }
 
 func (c Curve) check() {

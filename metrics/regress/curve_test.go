@@ -191,7 +191,7 @@ func TestCurveInterval(t *testing.T) {
 			}
 		}
 		if share := float64(covered) / float64(of); !(math.Abs(share-0.9) < 0.02) {
-			t.Errorf("weights %v: %v of the 90 %% intervals cover", weighted, share)
+			t.Errorf("weights %v: %v of the 90%% intervals cover", weighted, share)
 		}
 	}
 }

@@ -3,11 +3,10 @@ package regress
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
 // DMOptions are options of DieboldMariano. The zero value is what is usual for forecasts of the next value.
@@ -140,11 +139,8 @@ func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
 	} else {
 		se /= math.Sqrt((size + 1 - 2*steps + float64(steps*(steps-1))/size) / size)
 		r.Statistic = mean / se
-		// Student's t in terms of the beta distribution.
-		nu := size - 1
-		r.P = mathext.RegIncBeta(nu/2, 0.5, nu/(nu+float64(r.Statistic*r.Statistic)))
-		x := mathext.InvRegIncBeta(nu/2, 0.5, 1-opt.Level)
-		quantile = math.Sqrt(nu * (1 - x) / x)
+		r.P = tails.Student(r.Statistic, size-1)
+		quantile = tails.StudentQuantile(1-opt.Level, size-1)
 	}
 	half := float64(quantile * se)
 	r.Interval = metrics.Interval{Low: math.Ldexp(mean-half, exp), High: math.Ldexp(mean+half, exp)}

@@ -62,7 +62,7 @@ func TestDieboldMarianoPublished(t *testing.T) {
 	}
 }
 
-// TestDieboldMarianoSize holds that a test at 5 % rejects about as often where forecasts are equally good, and that the
+// TestDieboldMarianoSize holds that a test at 5% rejects about as often where forecasts are equally good, and that the
 // interval covers the mean as often as it says.
 func TestDieboldMarianoSize(t *testing.T) {
 	runs := check.Size(400, 2000, 4000)

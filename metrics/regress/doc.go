@@ -1,4 +1,4 @@
-// Package regress has the metrics of forecasts of a number: normal ones (metrics.Normals), quantiles (metrics.Quantiles) and samples
+// Package regress has the metrics of regression forecasts: normal ones (metrics.Normals), quantiles (metrics.Quantiles) and samples
 // (metrics.Samples). Which type answers what:
 //
 //	Errors       how far they are off: RMSE, MAE, bias, the error of the median                     all; of quantiles the last

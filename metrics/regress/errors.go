@@ -44,7 +44,7 @@ type ErrorOptions struct {
 	Levels []float64
 }
 
-// Errors accumulates how far forecasts of a number are off: predictions of the kinds metrics.Normals, metrics.Samples, of which the
+// Errors accumulates how far regression forecasts are off: predictions of the kinds metrics.Normals, metrics.Samples, of which the
 // mean is that of a row's samples, and metrics.Quantiles, which have no mean. It is a metrics.Accumulator, and panics if it is
 // fed another kind, or quantiles in another number than there are levels.
 //

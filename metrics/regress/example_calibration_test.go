@@ -32,19 +32,21 @@ func ExampleCalibration() {
 		fmt.Printf("at or below the quantile at %.2f: %.3f [%.2f, %.2f]\n", k.Levels[j], k.Frequencies[j], i.Low, i.High)
 	}
 	m := c.Central()
-	fmt.Printf("within the central %.0f %%: %.1f %%\n", 100*m.Levels[2], 100*m.Frequencies[2])
+	fmt.Printf("within the central %.0f%%: %.1f%%\n", 100*m.Levels[2], 100*m.Frequencies[2])
 	area, floor := k.Area(regress.AreaCrossing), k.Floor(regress.AreaCrossing)
 	fmt.Printf("area %.4f, a calibrated forecast of %d rows has %.4f\n", area, c.Len(), floor)
 	fmt.Printf("as TaijaPlotting has it %.4f, as uncertainty-toolbox %.4f\n", k.Area(regress.AreaPlain), m.Area(regress.AreaCrossing))
 	fmt.Printf("squared error %.4f, mean %.4f\n", k.SquaredError(nil), k.MeanSquaredError())
+	fmt.Printf("root mean square %.4f, by chance %.4f\n", k.RootMeanSquare(), k.RootMeanSquareFloor())
 	// Output:
 	// at or below the quantile at 0.25: 0.375 [0.14, 0.69]
 	// at or below the quantile at 0.50: 0.500 [0.22, 0.78]
 	// at or below the quantile at 0.75: 0.625 [0.31, 0.86]
-	// within the central 50 %: 25.0 %
+	// within the central 50%: 25.0%
 	// area 0.0625, a calibrated forecast of 8 rows has 0.0915
 	// as TaijaPlotting has it 0.0625, as uncertainty-toolbox 0.1875
 	// squared error 0.0312, mean 0.0104
+	// root mean square 0.0791, by chance 0.1250
 }
 
 // Quantiles have the levels that they were made for.
@@ -63,10 +65,10 @@ func ExampleCalibration_quantiles() {
 	}
 	k, m := c.Curve(), c.Central()
 	fmt.Println(k.Levels, k.Frequencies)
-	fmt.Printf("within the central %.0f %%: %.0f %%\n", 100*m.Levels[1], 100*m.Frequencies[1])
+	fmt.Printf("within the central %.0f%%: %.0f%%\n", 100*m.Levels[1], 100*m.Frequencies[1])
 	// Output:
 	// [0.1 0.5 0.9] [0 0.25 0.75]
-	// within the central 80 %: 75 %
+	// within the central 80%: 75%
 }
 
 // Forecasts of any form, and not all of the same.

@@ -24,12 +24,12 @@ func ExampleErrors() {
 	}
 	for _, s := range []regress.ErrorStat{regress.RMSE, regress.MAE, regress.Bias} {
 		i := e.Interval(s, metrics.DefaultLevel)
-		fmt.Printf("%-5v %.3f, 95 %% interval from %.3f to %.3f\n", s, e.Value(s), i.Low, i.High)
+		fmt.Printf("%-5v %.3f, 95%% interval from %.3f to %.3f\n", s, e.Value(s), i.Low, i.High)
 	}
 	// Output:
-	// rmse  2.739, 95 % interval from 0.318 to 3.860
-	// mae   2.500, 95 % interval from 1.235 to 3.765
-	// bias  0.000, 95 % interval from -3.099 to 3.099
+	// rmse  2.739, 95% interval from 0.318 to 3.860
+	// mae   2.500, 95% interval from 1.235 to 3.765
+	// bias  0.000, 95% interval from -3.099 to 3.099
 }
 
 // Quantiles have a median, if 0.5 is one of their levels, but no mean.

@@ -91,7 +91,7 @@ func ExampleQuantiles_WISReason() {
 	// there are no rows
 	// 0.167 0.333 ""
 	// there are no rows
-	// 0.250 NaN "the weighted interval score takes the median, and no quantile is of level 0.5"
+	// 0.250 0.500 ""
 	// there are no rows
 	// 0.125 NaN "the weighted interval score takes pairs of quantiles, and there is one of level 0.75 but none of 0.25"
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
-	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -18,6 +17,8 @@ type IntervalOptions struct {
 	Levels []float64
 	// Quantiles are the levels of the quantiles that rows of metrics.Quantiles have, rising in the same way. Other kinds have none.
 	Quantiles []float64
+	// Law is that of Normals; the zero value is the normal one.
+	Law Law
 }
 
 // Intervals accumulates how good forecasts' central intervals are: the one of level L, 0.9 say, goes from the quantile of level
@@ -26,7 +27,7 @@ type IntervalOptions struct {
 //
 //	metrics.Quantiles  the two quantiles have to be among the given ones, to 1e-9; a level whose are not has no values, and Reason
 //	                   says so. It panics unless a row has as many as IntervalOptions.Quantiles
-//	metrics.Normals    mean -+ z*sd, z the standard normal distribution's quantile of level (1+L)/2; y is within if |y - mean|/sd <= z
+//	metrics.Normals    mean -+ z*sd, z the quantile of level (1+L)/2 of IntervalOptions.Law; y is within if |y - mean|/sd <= z
 //	metrics.Samples    the samples' own quantiles, as Quantiles has them. Of m samples drawn from the distribution that y has, they
 //	                   hold y in L*(m-1)/(m+1) of the rows, not in L
 //
@@ -38,7 +39,7 @@ type Intervals struct {
 
 	rows           quantileRows // of the lower end and the upper of each level
 	given          []bool       // whether rows of Quantiles have both
-	z              []float64    // half the widths of a standard normal distribution's intervals
+	z              []float64    // half the widths of the intervals of the law
 	widths, scores []float64    // of a batch
 }
 
@@ -54,7 +55,7 @@ var _ metrics.Accumulator = (*Intervals)(nil)
 func NewIntervals(o *IntervalOptions) *Intervals {
 	s := &Intervals{}
 	if o != nil {
-		s.opt = IntervalOptions{slices.Clone(o.Levels), slices.Clone(o.Quantiles)}
+		s.opt = IntervalOptions{slices.Clone(o.Levels), slices.Clone(o.Quantiles), o.Law}
 	}
 	if len(s.opt.Levels) == 0 {
 		s.opt.Levels = []float64{0.5, 0.9}
@@ -122,7 +123,7 @@ func (s *Intervals) addEnds(k int, x []float64, stride int, y, w []float64) {
 // addNormals adds the rows of a block of Normals.
 func (s *Intervals) addNormals(b *metrics.Block) {
 	for k := len(s.z); k < len(s.levels); k++ {
-		s.z = append(s.z, kernel.PhiInv64((1+s.opt.Levels[k])/2))
+		s.z = append(s.z, s.opt.Law.Quantile((1+s.opt.Levels[k])/2))
 	}
 	for from := 0; from < b.Rows; from += quantileBatch {
 		to := min(from+quantileBatch, b.Rows)
@@ -167,6 +168,9 @@ func (s *Intervals) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: regress.Intervals of the levels %v and %v", metrics.ErrMismatch, s.opt.Levels, o.opt.Levels)
 	case !slices.Equal(s.opt.Quantiles, o.opt.Quantiles):
 		return fmt.Errorf("%w: regress.Intervals of quantiles at %v and at %v", metrics.ErrMismatch, s.opt.Quantiles, o.opt.Quantiles)
+	}
+	if err := alikeLaws(s.opt.Law, o.opt.Law, "regress.Intervals"); err != nil {
+		return err
 	}
 	if err := s.shape.merge(&o.shape, "regress.Intervals"); err != nil {
 		return err
@@ -321,7 +325,7 @@ func (s *Intervals) Table(confidence float64) []CentralInterval {
 
 const (
 	intervalsMagic   = "rINT"
-	intervalsVersion = 1
+	intervalsVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -329,6 +333,7 @@ func (s *Intervals) AppendBinary(dst []byte) ([]byte, error) {
 	var e exact.Enc
 	encodeLevels(&e, s.opt.Levels)
 	encodeLevels(&e, s.opt.Quantiles)
+	s.opt.Law.encode(&e)
 	s.shape.encode(&e)
 	for k := range s.levels {
 		t := &s.levels[k]
@@ -347,14 +352,15 @@ func (s *Intervals) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("regress.Intervals: %w", err)
 	}
 	levels, quantiles := decodeLevels(d), decodeLevels(d)
+	law, known := decodeLaw(d)
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("regress.Intervals: %w", err)
 	}
 	if len(levels) == 0 || !ValidLevels(levels) || !ValidLevels(quantiles) {
 		return fmt.Errorf("regress.Intervals: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
 	}
-	n := NewIntervals(&IntervalOptions{Levels: levels, Quantiles: quantiles})
-	ok := n.shape.decode(d, len(quantiles))
+	n := NewIntervals(&IntervalOptions{Levels: levels, Quantiles: quantiles, Law: law})
+	ok := known && n.shape.decode(d, len(quantiles))
 	for k := range n.levels {
 		t := &n.levels[k]
 		t.below.Decode(d)

@@ -54,6 +54,8 @@ type NormalOptions struct {
 	// Stats are the statistics that are kept; nil means all but SigmaScaleAsCoded. Sharpness and SharpnessRoot are one thing, and RCE has
 	// them too; so are ZMS and SigmaScale.
 	Stats []NormalStat
+	// Law is what NLL and CRPS are of; the zero value is the normal one. The other statistics take means and standard deviations alone.
+	Law Law
 }
 
 // Normal accumulates how good normal forecasts are, predictions of the kind metrics.Normals, and whether the spread that they state is
@@ -62,6 +64,7 @@ type NormalOptions struct {
 // Sums are exact whatever the unit of what was observed: the answers are right for standard deviations and errors of 1e-300 and
 // 1e300 in one set, although the squares of neither are numbers of float64.
 type Normal struct {
+	law      Law
 	keep     uint8 // the sums that are kept, a bit a statistic: Sharpness for its root and for RCE too, ZMS for its root
 	weighted bool
 
@@ -72,6 +75,8 @@ type Normal struct {
 	sd, e, z tally.MeanSquare // z is e/sd
 	cross    tally.Squares    // sd*e
 	coded    tally.UnitMean   // |e|/sd^2
+
+	v []float64 // memory to use
 }
 
 var _ metrics.Accumulator = (*Normal)(nil)
@@ -79,7 +84,11 @@ var _ metrics.Accumulator = (*Normal)(nil)
 // NewNormal returns an empty accumulator; o may be nil.
 func NewNormal(o *NormalOptions) *Normal {
 	n := &Normal{}
-	if o == nil || o.Stats == nil {
+	if o == nil {
+		o = &NormalOptions{}
+	}
+	n.law = o.Law
+	if o.Stats == nil {
 		o = &NormalOptions{Stats: []NormalStat{NLL, CRPS, ZMS, RCE}}
 	}
 	for _, s := range o.Stats {
@@ -114,7 +123,7 @@ func (n *Normal) keeps(s NormalStat) bool { return n.keep>>s&1 != 0 }
 func (n *Normal) Needs() metrics.Need { return 0 }
 
 // Empty returns an accumulator of the same options without rows.
-func (n *Normal) Empty() metrics.Accumulator { return &Normal{keep: n.keep} }
+func (n *Normal) Empty() metrics.Accumulator { return &Normal{law: n.law, keep: n.keep} }
 
 // Len returns the number of rows seen.
 func (n *Normal) Len() int64 { return n.count.N }
@@ -128,9 +137,17 @@ func (n *Normal) AddBlock(b *metrics.Block) {
 	n.count.Add(b.Rows, b.Weights)
 	c := b.Normal
 	if n.keeps(NLL) {
-		n.addNLL(c.NLL[:b.Rows], b.Weights)
+		v := c.NLL[:b.Rows]
+		if n.law != NormalLaw {
+			v = n.column(b, Law.NLL)
+		}
+		n.addNLL(v, b.Weights)
 	}
-	if n.keeps(CRPS) {
+	switch {
+	case !n.keeps(CRPS):
+	case n.law != NormalLaw:
+		n.crps.Add(n.column(b, Law.CRPS), b.Weights)
+	default:
 		n.crps.Add(c.CRPS[:b.Rows], b.Weights)
 		if n.crps.Infinite > 0 {
 			n.crps.Infinite = 0
@@ -151,6 +168,17 @@ func (n *Normal) AddBlock(b *metrics.Block) {
 	if n.keeps(SigmaScaleAsCoded) {
 		n.addCoded(c.Z[:b.Rows], sd, b.Weights)
 	}
+}
+
+// column returns what f makes of the rows of a block.
+func (n *Normal) column(b *metrics.Block, f func(l Law, e, sd float64) float64) []float64 {
+	if len(n.v) < b.Rows {
+		n.v = make([]float64, b.Rows)
+	}
+	for i := range b.Rows {
+		n.v[i] = f(n.law, b.Normal.Error[i], b.Normal.SD[i])
+	}
+	return n.v[:b.Rows]
 }
 
 // addCoded adds |e|/sd^2.
@@ -206,6 +234,8 @@ func (n *Normal) Merge(a metrics.Accumulator) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: regress.Normal and %T", metrics.ErrMismatch, a)
+	case n.law != o.law:
+		return alikeLaws(n.law, o.law, "regress.Normal")
 	case n.keep != o.keep:
 		return fmt.Errorf("%w: regress.Normal of unlike statistics", metrics.ErrMismatch)
 	case o.count.N == 0:
@@ -361,7 +391,7 @@ func (n *Normal) rceInterval(level float64) metrics.Interval {
 
 const (
 	normalMagic   = "cNRM"
-	normalVersion = 1
+	normalVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -372,6 +402,7 @@ func (n *Normal) AppendBinary(dst []byte) ([]byte, error) {
 		f = 1
 	}
 	c.U8(f)
+	n.law.encode(&c)
 	c.U8(n.keep)
 	n.count.Encode(&c)
 	n.nll.Encode(&c)
@@ -395,6 +426,8 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 	}
 	var o Normal
 	f := d.U8()
+	lawful := false
+	o.law, lawful = decodeLaw(d)
 	o.weighted, o.keep = f == 1, d.U8()
 	o.count.Decode(d)
 	rows := o.count.N
@@ -416,7 +449,7 @@ func (n *Normal) UnmarshalBinary(data []byte) error {
 	}
 	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE | 1<<SigmaScaleAsCoded
 	switch {
-	case !ok, f > 1, rows < 0, o.infinite < 0, o.nll.Over < o.infinite, rows < o.nll.Over,
+	case !ok, !lawful, f > 1, rows < 0, o.infinite < 0, o.nll.Over < o.infinite, rows < o.nll.Over,
 		o.keep&^known != 0, o.keeps(RCE) && !o.keeps(Sharpness):
 		return fmt.Errorf("regress.Normal: %w: a field is out of range", exact.ErrDamaged)
 	}

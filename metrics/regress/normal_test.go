@@ -447,7 +447,7 @@ func FuzzNormalUnmarshal(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		sealed := exact.Seal("cNRM", 1, payload)
+		sealed := exact.Seal("cNRM", 2, payload)
 		var n regress.Normal
 		if n.UnmarshalBinary(sealed) != nil {
 			return

@@ -20,7 +20,7 @@ func NormalNLL(y, mean, sd float64) float64 {
 		return math.NaN()
 	}
 	z := e / sd
-	return kernel.Log64(sd) + float64(z*z)/2 + 0.91893853320467274178
+	return kernel.Log64(sd) + float64(float64(z*z)/2) + 0.91893853320467274178
 }
 
 // OfNormals returns what Errors and Normal, with all of its statistics, say of normal forecasts in memory: what was observed, the

@@ -9,6 +9,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
 // PITOptions are options of a PIT.
@@ -16,6 +17,7 @@ type PITOptions struct {
 	Bins   int       // equal ones, 1 to 1000; 0 means 20
 	Seed   uint64    // of the random numbers
 	Levels []float64 // of the columns of metrics.Quantiles: above 0, below 1, rising; not used for other kinds
+	Law    Law       // of metrics.Normals; the zero value is the normal one
 }
 
 const (
@@ -29,7 +31,7 @@ const (
 // upper end that they are too low, at the lower end too high. Bin j of B holds (j/B, (j+1)/B]; 0 is in the first.
 //
 // It is a metrics.Accumulator of the kinds
-//   - metrics.Normals: u = Phi(z), z = (y - mean)/sd;
+//   - metrics.Normals: u = F(z), z = (y - mean)/sd, F that of PITOptions.Law;
 //   - metrics.Samples: m samples cut the line into m+1 parts, in each of which a calibrated forecast's y is as likely as in
 //     any other: with a of them below y and c above, u is drawn uniformly from (a/(m+1), (m+1-c)/(m+1));
 //   - metrics.Quantiles: u is drawn uniformly between the level of the highest quantile below y, or 0, and that of the
@@ -43,7 +45,7 @@ const (
 type PIT struct {
 	opt  PITOptions
 	kind uint8     // of what it was fed: pitNothing, pitValues, or pitKinds and the metrics.Kind
-	ends []float64 // standard normal quantiles of the inner ends of bins
+	ends []float64 // the law's quantiles at the inner ends of bins
 	h    pitHistogram
 }
 
@@ -132,7 +134,7 @@ func (p *PIT) addNormal(z, weights []float64) {
 	if p.ends == nil {
 		p.ends = make([]float64, p.opt.Bins-1)
 		for i := range p.ends {
-			p.ends[i] = kernel.PhiInv64(float64(i+1) / float64(p.opt.Bins))
+			p.ends[i] = p.opt.Law.Quantile(float64(i+1) / float64(p.opt.Bins))
 		}
 	}
 	// The kernel compares with each end, of which a search among many leaves out more than it costs.
@@ -223,6 +225,8 @@ func (p *PIT) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: regress.PIT of seed %d and of %d", metrics.ErrMismatch, p.opt.Seed, o.opt.Seed)
 	case !slices.Equal(p.opt.Levels, o.opt.Levels):
 		return fmt.Errorf("%w: regress.PIT of different levels", metrics.ErrMismatch)
+	case p.opt.Law != o.opt.Law:
+		return alikeLaws(p.opt.Law, o.opt.Law, "regress.PIT")
 	case o.Len() == 0:
 		return nil
 	case p.Len() > 0 && p.kind != o.kind:
@@ -283,7 +287,7 @@ func (p *PIT) P() float64 {
 		return math.NaN()
 	}
 	e := 1 / float64(p.opt.Bins)
-	return pitSurvival(p.h.chiSquare(func(int) float64 { return e }), p.opt.Bins-1)
+	return tails.ChiSquare(p.h.chiSquare(func(int) float64 { return e }), p.opt.Bins-1)
 }
 
 // Reason says why P is NaN: no rows, one bin, or fewer than 5 rows a bin. It is "" where there is a P.
@@ -315,7 +319,7 @@ func (p *PIT) Variance() float64 {
 
 const (
 	pitMagic   = "cPIT"
-	pitVersion = 1
+	pitVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -327,6 +331,7 @@ func (p *PIT) AppendBinary(dst []byte) ([]byte, error) {
 	for _, l := range p.opt.Levels {
 		e.F64(l)
 	}
+	p.opt.Law.encode(&e)
 	weighted := uint8(0)
 	if p.h.weighted {
 		weighted = 1
@@ -350,9 +355,11 @@ func (p *PIT) UnmarshalBinary(data []byte) error {
 	for i := range n.opt.Levels {
 		n.opt.Levels[i] = d.F64()
 	}
+	law, lawful := decodeLaw(d)
+	n.opt.Law = law
 	n.kind = d.U8()
 	weighted := d.U8()
-	sane := d.Err() == nil && n.opt.valid() && weighted <= 1
+	sane := d.Err() == nil && lawful && n.opt.valid() && weighted <= 1
 	if sane {
 		sane = n.h.decode(d, n.opt.Bins, weighted == 1)
 	}

@@ -3,8 +3,6 @@ package regress
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
@@ -135,9 +133,6 @@ func (h *pitHistogram) chiSquare(expected func(bin int) float64) float64 {
 	}
 	return h.rows() * sum
 }
-
-// pitSurvival returns P(chi-square of k degrees of freedom >= x).
-func pitSurvival(x float64, k int) float64 { return distuv.ChiSquared{K: float64(k)}.Survival(x) }
 
 // pitCounts returns how many of a row's numbers are below y, and how many above. No branch depends on the data.
 func pitCounts(t *metrics.Tile, i int, y float64) (below, above int) {

@@ -16,6 +16,10 @@ type QuantileOptions struct {
 	Levels []float64
 	// ByLevel keeps the pinball loss of each level too, for PinballAt. Adding rows then takes a few times as long.
 	ByLevel bool
+	// CountMedianTwice gives the median the share of a pair of quantiles in WIS and its parts, in place of half of that.
+	CountMedianTwice bool
+	// Law is that of Normals; the zero value is the normal one.
+	Law Law
 }
 
 // Quantiles accumulates the scores of forecasts as their quantiles have them: the pinball loss, the weighted interval score with its
@@ -23,7 +27,7 @@ type QuantileOptions struct {
 // metrics.Accumulator for three kinds of predictions, and panics if it is fed another kind:
 //
 //	metrics.Quantiles  the quantiles are given; it panics unless a row has as many as there are levels
-//	metrics.Normals    mean + sd*z, z the standard normal distribution's quantile
+//	metrics.Normals    mean + sd*z, z the quantile of QuantileOptions.Law
 //	metrics.Samples    the samples' own quantiles: that of level p of m sorted samples lies at (m-1)*p, counted from 0, in a straight
 //	                   line between two of them (type 7 of Hyndman and Fan 1996, the default of R and NumPy)
 //
@@ -43,11 +47,12 @@ type Quantiles struct {
 
 // The scores that a row of quantiles has.
 const (
-	scorePinball = iota // over all levels; half the weighted interval score
+	scorePinball = iota // over all levels; half the weighted interval score, unless the median counts twice
 	scoreCRPS
 	scoreDispersion // and these two are parts of the weighted interval score
 	scoreUnder
 	scoreOver
+	scoreTwice // the weighted interval score where the median counts twice; kept only there
 	quantileScores
 )
 
@@ -63,8 +68,8 @@ func NewQuantiles(o *QuantileOptions) *Quantiles {
 		s.opt.Levels = hubLevels()
 	}
 	checkLevels(s.opt.Levels)
-	s.rule = newWISRule(s.opt.Levels)
-	s.rows.levels = s.opt.Levels
+	s.rule = newWISRule(s.opt.Levels, s.opt.CountMedianTwice)
+	s.rows.levels, s.rows.law = s.opt.Levels, s.opt.Law
 	if s.opt.ByLevel {
 		s.byLevel = make([]quantileMean, len(s.opt.Levels))
 	}
@@ -97,7 +102,7 @@ func (s *Quantiles) AddBlock(b *metrics.Block) {
 	s.shape.add(b, len(s.opt.Levels))
 	scores := scoreDispersion
 	if s.rule.reason == "" {
-		scores = quantileScores
+		scores = s.kept()
 	}
 	for i := range scores {
 		if s.columns[i] == nil {
@@ -120,6 +125,14 @@ func (s *Quantiles) AddBlock(b *metrics.Block) {
 			s.addLevels(x, stride, y, w)
 		}
 	})
+}
+
+// kept returns how many scores are kept.
+func (s *Quantiles) kept() int {
+	if s.opt.CountMedianTwice {
+		return quantileScores
+	}
+	return scoreTwice
 }
 
 // pinball sets the columns of the pinball loss and of the CRPS.
@@ -159,8 +172,13 @@ func (s *Quantiles) Merge(a metrics.Accumulator) error {
 		return fmt.Errorf("%w: regress.Quantiles and %T", metrics.ErrMismatch, a)
 	case !slices.Equal(s.opt.Levels, o.opt.Levels):
 		return fmt.Errorf("%w: regress.Quantiles at the levels %v and %v", metrics.ErrMismatch, s.opt.Levels, o.opt.Levels)
+	case s.opt.CountMedianTwice != o.opt.CountMedianTwice:
+		return fmt.Errorf("%w: regress.Quantiles where the median counts once and twice", metrics.ErrMismatch)
 	case s.opt.ByLevel != o.opt.ByLevel:
 		return fmt.Errorf("%w: regress.Quantiles with and without each level's loss", metrics.ErrMismatch)
+	}
+	if err := alikeLaws(s.opt.Law, o.opt.Law, "regress.Quantiles"); err != nil {
+		return err
 	}
 	if err := s.shape.merge(&o.shape, "regress.Quantiles"); err != nil {
 		return err
@@ -235,7 +253,7 @@ func (s *Quantiles) CRPSInterval(confidence float64) metrics.Interval {
 
 const (
 	quantilesMagic   = "rQUA"
-	quantilesVersion = 1
+	quantilesVersion = 2
 )
 
 // AppendBinary appends the state.
@@ -245,10 +263,14 @@ func (s *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	if s.opt.ByLevel {
 		f = 1
 	}
+	if s.opt.CountMedianTwice {
+		f |= 2
+	}
 	e.U8(f)
 	encodeLevels(&e, s.opt.Levels)
+	s.opt.Law.encode(&e)
 	s.shape.encode(&e)
-	for i := range s.means {
+	for i := range s.kept() {
 		s.means[i].Encode(&e)
 	}
 	for j := range s.byLevel {
@@ -265,15 +287,16 @@ func (s *Quantiles) UnmarshalBinary(data []byte) error {
 	}
 	f := d.U8()
 	levels := decodeLevels(d)
-	if d.Err() == nil && (f > 1 || len(levels) == 0 || !ValidLevels(levels)) {
+	law, known := decodeLaw(d)
+	if d.Err() == nil && (f > 3 || len(levels) == 0 || !ValidLevels(levels)) {
 		return fmt.Errorf("regress.Quantiles: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
 	}
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("regress.Quantiles: %w", err)
 	}
-	n := NewQuantiles(&QuantileOptions{Levels: levels, ByLevel: f == 1})
-	ok := n.shape.decode(d, len(levels))
-	for i := range n.means {
+	n := NewQuantiles(&QuantileOptions{Levels: levels, ByLevel: f&1 != 0, CountMedianTwice: f&2 != 0, Law: law})
+	ok := known && n.shape.decode(d, len(levels))
+	for i := range n.kept() {
 		ok = n.means[i].Decode(d, n.Len()) && ok
 	}
 	for j := range n.byLevel {

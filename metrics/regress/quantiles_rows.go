@@ -160,7 +160,8 @@ type quantileRows struct {
 	levels  []float64
 	columns []int // where rows of Quantiles have them; nil: they are the levels
 
-	z        []float64 // of the standard normal distribution
+	law      Law       // of Normals
+	z        []float64 // its quantiles
 	samples  int       // of which at are the places
 	at       []samplePlace
 	x        []float64
@@ -235,11 +236,11 @@ func (q *quantileRows) rows(b *metrics.Block, from, to int) (x []float64, stride
 	return x, k
 }
 
-// ofNormals sets the quantiles, less the mean, of normal forecasts of the given standard deviations.
+// ofNormals sets the quantiles, less the mean, of forecasts of the given standard deviations.
 func (q *quantileRows) ofNormals(x, sd []float64) {
 	if q.z == nil {
 		for _, p := range q.levels {
-			q.z = append(q.z, kernel.PhiInv64(p))
+			q.z = append(q.z, q.law.Quantile(p))
 		}
 	}
 	for i, s := range sd {

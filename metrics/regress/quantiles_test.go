@@ -79,6 +79,7 @@ func quantileAccumulators(levels []float64) []metrics.Accumulator {
 	return []metrics.Accumulator{
 		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}),
 		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true}),
+		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true}),
 		regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.3, 0.5, 0.9}, Quantiles: levels}),
 	}
 }
@@ -192,11 +193,13 @@ func TestQuantilesDefinition(t *testing.T) {
 					}
 				}
 				s := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true})
+				twice := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true})
 				quantilePass(t, p, nil, s)
+				quantilePass(t, p, nil, twice)
 				x, y := quantileTable(p, levels)
 				k := len(levels)
 				byLevel := make([][]float64, k)
-				var pinball, crps, wis, dispersion, under, over []float64
+				var pinball, crps, wis, dispersion, under, over, twiceWIS, twiceDispersion, twiceUnder, twiceOver []float64
 				for i, row := range x {
 					sum, integral := 0.0, 0.0
 					for j, q := range row {
@@ -216,8 +219,11 @@ func TestQuantilesDefinition(t *testing.T) {
 						byLevel[j] = append(byLevel[j], loss)
 					}
 					pinball, crps = append(pinball, sum/float64(k)), append(crps, integral)
-					m := row[k/2]
-					score, d, u, o := math.Abs(y[i]-m)/2, 0.0, max(0, y[i]-m)/2, max(0, m-y[i])/2
+					m, n, counts := row[k/2], float64(k)/2, 0.0 // the median, pairs and a half for it, how many halves there are
+					if k%2 == 1 {
+						counts = 1
+					}
+					score, d, u, o := counts*math.Abs(y[i]-m)/2, 0.0, counts*max(0, y[i]-m)/2, counts*max(0, m-y[i])/2
 					for j := range k / 2 {
 						a, l, h := 2*levels[j], row[j], row[k-1-j]
 						is := h - l
@@ -231,7 +237,10 @@ func TestQuantilesDefinition(t *testing.T) {
 						score += a / 2 * is
 						d += a / 2 * (h - l)
 					}
-					n := float64(k/2) + 0.5
+					twiceWIS = append(twiceWIS, (score+counts*math.Abs(y[i]-m)/2)/(n+counts/2))
+					twiceDispersion = append(twiceDispersion, d/(n+counts/2))
+					twiceUnder = append(twiceUnder, (u+counts*max(0, y[i]-m)/2)/(n+counts/2))
+					twiceOver = append(twiceOver, (o+counts*max(0, m-y[i])/2)/(n+counts/2))
 					wis, dispersion, under, over = append(wis, score/n), append(dispersion, d/n), append(under, u/n), append(over, o/n)
 				}
 				quantileSame(t, "pinball", s.Pinball(), s.PinballInterval(0.95), pinball, p.Weights)
@@ -240,7 +249,7 @@ func TestQuantilesDefinition(t *testing.T) {
 					quantileSame(t, "pinball of a level", s.PinballAt(l+1e-10), s.PinballAtInterval(l, 0.95), byLevel[j], p.Weights)
 				}
 				reason := s.WISReason()
-				if k%2 == 0 && !strings.Contains(reason, "median") && levels[0] == 1-levels[k-1] || s.Reason() != "" {
+				if s.Reason() != "" || reason != twice.WISReason() || s.Pinball() != twice.Pinball() || s.CRPS() != twice.CRPS() {
 					t.Error(levels, reason)
 				}
 				if reason != "" {
@@ -254,6 +263,10 @@ func TestQuantilesDefinition(t *testing.T) {
 				quantileSame(t, "dispersion", s.Dispersion(), s.DispersionInterval(0.95), dispersion, p.Weights)
 				quantileSame(t, "under", s.Underprediction(), s.UnderpredictionInterval(0.95), under, p.Weights)
 				quantileSame(t, "over", s.Overprediction(), s.OverpredictionInterval(0.95), over, p.Weights)
+				quantileSame(t, "wis, median twice", twice.WIS(), twice.WISInterval(0.95), twiceWIS, p.Weights)
+				quantileSame(t, "dispersion, median twice", twice.Dispersion(), twice.DispersionInterval(0.95), twiceDispersion, p.Weights)
+				quantileSame(t, "under, median twice", twice.Underprediction(), twice.UnderpredictionInterval(0.95), twiceUnder, p.Weights)
+				quantileSame(t, "over, median twice", twice.Overprediction(), twice.OverpredictionInterval(0.95), twiceOver, p.Weights)
 				if !quantileNear(s.Dispersion()+s.Underprediction()+s.Overprediction(), s.WIS(), 1e-14) || s.WIS() != 2*s.Pinball() || s.WIS() < 0 {
 					t.Error(levels, "the parts are not the whole")
 				}
@@ -272,7 +285,7 @@ func TestQuantilesReasons(t *testing.T) {
 		{[]float64{0.5}, ""},
 		{[]float64{0.1 + 5e-10, 0.5, 0.9}, ""},
 		{[]float64{0.1 + 5e-9, 0.5, 0.9}, "pairs of quantiles, and there is one of level 0.1 but none of 0.9"},
-		{[]float64{0.25, 0.75}, "takes the median"},
+		{[]float64{0.25, 0.75}, ""},
 		{[]float64{0.25, 0.5}, "one of level 0.25 but none of 0.75"},
 		{[]float64{0.5, 0.75}, "one of level 0.75 but none of 0.25"},
 		{[]float64{0.9}, "one of level 0.9 but none of 0.1"},
@@ -517,7 +530,7 @@ func TestQuantilesDamage(t *testing.T) {
 
 // TestQuantilesFields: sealed states whose fields no rows can have are refused.
 func TestQuantilesFields(t *testing.T) {
-	for at, magic := range []string{"rQUA", "rQUA", "rINT"} {
+	for at, magic := range []string{"rQUA", "rQUA", "rQUA", "rINT"} {
 		s := quantileAccumulators([]float64{0.25, 0.5, 0.75})[at]
 		quantilePass(t, quantileRows(rand.New(rand.NewPCG(5, 6)), metrics.Samples, 9, make([]float64, 4)), nil, s)
 		version, payload, _, err := exact.Open(magic, quantileState(t, s))
@@ -583,16 +596,17 @@ func TestQuantilesMismatch(t *testing.T) {
 		return regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantiles})
 	}
 	for want, c := range map[string][2]metrics.Accumulator{
-		"regress.Quantiles and *regress.Intervals":             {q(), i(nil)},
-		"regress.Intervals and *regress.Quantiles":             {i(nil), q()},
-		"regress.Quantiles at the levels [0.5] and [0.1 0.9]":  {q(0.5), q(0.1, 0.9)},
-		"regress.Quantiles with and without each level's loss": {q(0.5), regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, ByLevel: true})},
-		"regress.Quantiles of normal and of samples":           {of(q(), metrics.Normals, 3, false), of(q(), metrics.Samples, 3, false)},
-		"regress.Quantiles of 3 samples a row and of 4":        {of(q(), metrics.Samples, 3, false), of(q(), metrics.Samples, 4, false)},
-		"regress.Quantiles with and without weights":           {of(q(), metrics.Normals, 3, true), of(q(), metrics.Normals, 3, false)},
-		"regress.Intervals of the levels [0.5 0.9] and [0.8]":  {i(nil), i([]float64{0.8})},
-		"regress.Intervals of quantiles at [0.5] and at []":    {i(nil, 0.5), i(nil)},
-		"regress.Intervals of samples and of normal":           {of(i(nil), metrics.Samples, 3, false), of(i(nil), metrics.Normals, 3, false)},
+		"regress.Quantiles and *regress.Intervals":                 {q(), i(nil)},
+		"regress.Intervals and *regress.Quantiles":                 {i(nil), q()},
+		"regress.Quantiles at the levels [0.5] and [0.1 0.9]":      {q(0.5), q(0.1, 0.9)},
+		"regress.Quantiles where the median counts once and twice": {q(0.5), regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, CountMedianTwice: true})},
+		"regress.Quantiles with and without each level's loss":     {q(0.5), regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, ByLevel: true})},
+		"regress.Quantiles of normal and of samples":               {of(q(), metrics.Normals, 3, false), of(q(), metrics.Samples, 3, false)},
+		"regress.Quantiles of 3 samples a row and of 4":            {of(q(), metrics.Samples, 3, false), of(q(), metrics.Samples, 4, false)},
+		"regress.Quantiles with and without weights":               {of(q(), metrics.Normals, 3, true), of(q(), metrics.Normals, 3, false)},
+		"regress.Intervals of the levels [0.5 0.9] and [0.8]":      {i(nil), i([]float64{0.8})},
+		"regress.Intervals of quantiles at [0.5] and at []":        {i(nil, 0.5), i(nil)},
+		"regress.Intervals of samples and of normal":               {of(i(nil), metrics.Samples, 3, false), of(i(nil), metrics.Normals, 3, false)},
 	} {
 		before := quantileState(t, c[0])
 		if err := c[0].Merge(c[1]); !errors.Is(err, metrics.ErrMismatch) || !strings.HasSuffix(err.Error(), want) {
@@ -812,6 +826,52 @@ func TestQuantilesSamples(t *testing.T) {
 		{q.Underprediction(), 0.7942648421074762}, {q.Overprediction(), 0.34172695908670425}, {q.CRPS(), 1.6431827432092843}} {
 		if !quantileNear(want[0], want[1], 1e-12) {
 			t.Errorf("score %d is %v, want %v", i, want[0], want[1])
+		}
+	}
+}
+
+// TestWISIsScoringutils has the forecasts of scoringutils' own tests (tests/testthat/test-metrics-quantile.R @ 060eaee6) and the scores
+// that these expect: of intervals alone, of the median, and of both with count_median_twice and without; of a pair and the median
+// without it they have none.
+func TestWISIsScoringutils(t *testing.T) {
+	levels := []float64{0.1, 0.25, 0.5, 0.75, 0.9}
+	y, rows := []float64{1, -15, 22}, [][]float64{{-1, 0, 1, 2, 3}, {-2, 1, 2, 2, 4}, {-2, 0, 3, 3, 4}}
+	for _, c := range []struct {
+		use         []int // of the levels
+		once, twice [3]float64
+	}{
+		{[]int{2}, [3]float64{0, 17, 19}, [3]float64{0, 17, 19}},
+		{[]int{1, 3}, [3]float64{0.5, 16.25, 19.75}, [3]float64{0.5, 16.25, 19.75}},
+		{[]int{0, 4}, [3]float64{0.4, 13.6, 18.6}, [3]float64{0.4, 13.6, 18.6}},
+		{[]int{1, 2, 3}, [3]float64{0.5 / 1.5, 24.75 / 1.5, 29.25 / 1.5}, [3]float64{0.25, 16.625, 19.375}},
+		{[]int{0, 1, 2, 3, 4}, [3]float64{0.9 / 2.5, 38.35 / 2.5, 47.85 / 2.5}, [3]float64{0.9 / 3, 46.85 / 3, 57.35 / 3}},
+	} {
+		var of []float64
+		for _, j := range c.use {
+			of = append(of, levels[j])
+		}
+		wis, err := regress.RowsOf("wis", metrics.Quantiles, of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range y {
+			p := &metrics.Predictions{Kind: metrics.Quantiles, Observed: y[i : i+1], Scores: metrics.Scores{Rows: 1, Classes: len(of)}}
+			for _, j := range c.use {
+				p.F64 = append(p.F64, rows[i][j])
+			}
+			for _, twice := range []bool{false, true} {
+				s := regress.NewQuantiles(&regress.QuantileOptions{Levels: of, CountMedianTwice: twice})
+				quantilePass(t, p, nil, s)
+				want := c.once[i]
+				if twice {
+					want = c.twice[i]
+				} else if got := rowValues(t, "wis", p, of)[0]; !quantileNear(got, want, 1e-15) {
+					t.Errorf("%s of levels %v, row %d: %v, want %v", wis.Name, of, i, got, want)
+				}
+				if got := s.WIS(); !quantileNear(got, want, 1e-15) || !quantileNear(s.Dispersion()+s.Underprediction()+s.Overprediction(), want, 1e-15) {
+					t.Errorf("levels %v, row %d, median twice %v: %v, want %v", of, i, twice, got, want)
+				}
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
 // RankOptions are options of Ranks.
@@ -179,7 +180,7 @@ func (r *Ranks) P() float64 {
 	if r.Reason() != "" {
 		return math.NaN()
 	}
-	return pitSurvival(r.h.chiSquare(r.share), len(r.h.n)-1)
+	return tails.ChiSquare(r.h.chiSquare(r.share), len(r.h.n)-1)
 }
 
 // Reason says why P is NaN: no rows, one bin, or fewer than 5 rows a bin. It is "" where there is a P.

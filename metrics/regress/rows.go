@@ -189,9 +189,6 @@ func rowsMedian(_ float64, levels []float64) (func() rowsFunc, error) {
 }
 
 func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
-	if _, err := rowsFind(levels, 0.5); err != nil {
-		return nil, err
-	}
 	k := len(levels)
 	for j, p := range levels {
 		at, err := rowsFind(levels, 1-p)
@@ -203,13 +200,15 @@ func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
 		}
 	}
 	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
-		m := k / 2
-		sum := math.Abs(y-rowsValue(t, i, m)) / 2
+		m, sum := k/2, 0.0
+		if k%2 == 1 {
+			sum = math.Abs(y-rowsValue(t, i, m)) / 2
+		}
 		for j, p := range levels[:m] {
 			low, high := rowsValue(t, i, j), rowsValue(t, i, k-1-j)
 			sum += float64(p*(high-low)) + max(0, low-y) + max(0, y-high)
 		}
-		return sum / (float64(m) + 0.5)
+		return sum / (float64(k) / 2)
 	})
 }
 
@@ -310,7 +309,8 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 //	           pit             Phi(z): 0 where the observed number is far below the mean, 1 where it is far above
 //	           interval_score  of the central interval (l, u) of an option level, 0.9 if there is none:
 //	                           u - l + (2/(1-level)) (max(0, l-y) + max(0, y-u))
-//	Quantiles  wis             (|y - median|/2 + sum over the pairs (a/2) interval_score(level=1-a)) / (pairs + 1/2)
+//	Quantiles  wis             (|y - median|/2 + sum over the pairs (a/2) interval_score(level=1-a)) / (pairs + 1/2);
+//	                           without a median the sum over the pairs / pairs
 //	           pinball         (1[y < x] - q)(x - y), of the level q of an option level, the mean over all if there is none
 //	           interval_score  as above
 //	           ae_median       |y - median|
@@ -367,6 +367,41 @@ func RowsOf(name string, k metrics.Kind, levels []float64) (metrics.RowMetric, e
 		return fail(err)
 	}
 	return metrics.RowMetric{Name: name, Need: m.need, New: fresh}, nil
+}
+
+// RowsOfLaw is RowsOf of means and standard deviations (metrics.Normals) that are those of a law: nll, crps, pit and interval_score are the
+// law's.
+func RowsOfLaw(name string, l Law) (metrics.RowMetric, error) {
+	m, err := RowsOf(name, metrics.Normals, nil)
+	if err != nil || l == NormalLaw {
+		return m, err
+	}
+	var of func(e, sd, z float64) float64
+	switch base, option, _ := strings.Cut(m.Name, "("); base {
+	case "nll":
+		of = func(e, sd, _ float64) float64 { return l.NLL(e, sd) }
+	case "crps":
+		of = func(e, sd, _ float64) float64 { return l.CRPS(e, sd) }
+	case "pit":
+		of = func(_, _, z float64) float64 { return l.CDF(z) }
+	case "interval_score":
+		level := rowsDefaultLevel
+		if _, v, ok := strings.Cut(strings.TrimSuffix(option, ")"), "="); ok {
+			level, _ = strconv.ParseFloat(v, 64) // RowsOf wrote it
+		}
+		q := l.Quantile((1 + level) / 2)
+		of = func(e, sd, _ float64) float64 { half := float64(q * sd); return rowsScore(-half, half, e, level) }
+	default:
+		return m, nil
+	}
+	m.New = func() rowsFunc {
+		return func(dst []float64, b *metrics.Block) {
+			for i := range dst {
+				dst[i] = of(b.Normal.Error[i], b.Normal.SD[i], b.Normal.Z[i])
+			}
+		}
+	}
+	return m, nil
 }
 
 // rowsCheck returns an error unless the levels are those of quantiles.

@@ -154,7 +154,7 @@ func TestRowsNames(t *testing.T) {
 		{"interval_score(level=0.5", metrics.Normals, nil, "it is NAME or NAME(level=VALUE)"},
 		{"wis", metrics.Quantiles, nil, "it takes the levels of the quantiles, and there are none"},
 		{"wis", metrics.Quantiles, []float64{0.5, 0.4}, "there is 0.4 after 0.5"},
-		{"wis", metrics.Quantiles, []float64{0.1, 0.9}, "it takes the quantile of level 0.5, and there is none"},
+		{"ae_median", metrics.Quantiles, []float64{0.1, 0.9}, "it takes the quantile of level 0.5, and there is none"},
 		{"wis", metrics.Quantiles, []float64{0.1, 0.5, 0.8}, "it takes the quantile of level 0.9, and there is none"},
 		{"interval_score(level=0.8)", metrics.Quantiles, levels, "it takes the quantile of level 0.1, and there is none"},
 		{"pinball(level=0.2)", metrics.Quantiles, levels, "it takes the quantile of level 0.2, and there is none"},

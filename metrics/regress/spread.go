@@ -401,7 +401,8 @@ const (
 // AppendBinary appends the state.
 func (s *Spread) AppendBinary(dst []byte) ([]byte, error) {
 	s.settle()
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, spreadMagic, spreadVersion)}
 	flags := uint8(0)
 	if s.seen {
 		flags |= spreadSeen
@@ -411,7 +412,7 @@ func (s *Spread) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	e.U8(flags)
 	s.table.encode(&e)
-	return append(dst, exact.Seal(spreadMagic, spreadVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces s by what AppendBinary wrote.

@@ -11,20 +11,18 @@ import (
 type wisRule struct {
 	levels  []float64
 	weights []float64 // of each level in the estimate of the CRPS
+	twice   bool      // QuantileOptions.CountMedianTwice
 	reason  string    // why there is no weighted interval score
 }
 
 // newWISRule pairs levels that rise.
-func newWISRule(levels []float64) wisRule {
-	r := wisRule{levels: levels, weights: levelWeights(levels)}
+func newWISRule(levels []float64, twice bool) wisRule {
+	r := wisRule{levels: levels, weights: levelWeights(levels), twice: twice}
 	for _, p := range levels {
 		if q := 1 - p; findLevel(levels, q) < 0 {
 			r.reason = fmt.Sprintf("the weighted interval score takes pairs of quantiles, and there is one of level %.6g but none of %.6g", p, q)
 			return r
 		}
-	}
-	if len(levels)%2 == 0 {
-		r.reason = "the weighted interval score takes the median, and no quantile is of level 0.5"
 	}
 	return r
 }
@@ -47,15 +45,23 @@ func levelWeights(levels []float64) []float64 {
 // p*(u - l) + (l - y)+ + (y - u)+, p the lower one's level.
 func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride int, y []float64) {
 	k := len(r.levels)
-	half := k / 2
+	half, median := k/2, k%2 == 1
 	lower, weights := r.levels[:half], r.weights[:half]
-	share, middle := float64(half)+0.5, r.weights[half]
+	share, middle := float64(float64(k)/2), 0.0 // a pair each, and a half for the median
+	if median {
+		middle = r.weights[half]
+	}
+	twice := columns[scoreTwice]
 	pinball, crps := columns[scorePinball][:len(y)], columns[scoreCRPS][:len(y)]
 	wides, unders, overs := columns[scoreDispersion][:len(y)], columns[scoreUnder][:len(y)], columns[scoreOver][:len(y)]
 	for i, at := range y {
 		row := x[i*stride:][:k]
-		m := row[half]
-		wide, under, over := 0.0, float64(max(0, at-m)/2), float64(max(0, m-at)/2)
+		wide, under, over := 0.0, 0.0, 0.0
+		if median {
+			m := row[half]
+			under, over = float64(max(0, at-m)/2), float64(max(0, m-at)/2)
+		}
+		low, high := over, under // the median's half
 		sum := float64(middle * (under + over))
 		for j, p := range lower {
 			l, u := row[j], row[k-1-j]
@@ -66,9 +72,16 @@ func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride
 			sum += float64(weights[j] * (w + (below + above)))
 		}
 		crps[i] = 2 * sum
-		wide, under, over = wide/share, under/share, over/share
-		pinball[i] = (wide + (under + over)) / 2
+		pinball[i] = (wide/share + (under/share + over/share)) / 2
+		of := share
+		if r.twice && median {
+			of, under, over = share+0.5, under+high, over+low
+		}
+		wide, under, over = wide/of, under/of, over/of
 		wides[i], unders[i], overs[i] = wide, under, over
+		if r.twice {
+			twice[i] = wide + (under + over)
+		}
 	}
 }
 
@@ -78,17 +91,28 @@ func (r *wisRule) scores(columns *[quantileScores][]float64, x []float64, stride
 //	(|y - m|/2 + sum over the pairs (a/2)*IS_a) / (K + 1/2)
 //
 // where IS_a = (u - l) + (2/a)*(l - y) if y < l, + (2/a)*(y - u) if y > u, is the interval score of Intervals. It is twice the mean
-// pinball loss, and with many levels close to the CRPS. It is Dispersion + Underprediction + Overprediction.
+// pinball loss, and with many levels close to the CRPS. It is Dispersion + Underprediction + Overprediction. Without a median it is
 //
-// NaN without rows, and as scoringutils has it if the levels are not symmetric about 1/2 (to 1e-9); here also if the median is not
-// one of them, where scoringutils takes the mean over the pairs alone, which is twice Pinball. WISReason says so. Of the median
-// alone it is |y - m|.
+//	sum over the pairs (a/2)*IS_a / K
 //
-// Source: Bracher, Ray, Gneiting and Reich 2021.
-func (s *Quantiles) WIS() float64 { return 2 * s.part(scorePinball) }
+// and with QuantileOptions.CountMedianTwice (|y - m| + sum over the pairs (a/2)*IS_a) / (K + 1), the median being a pair of its own, as
+// scoringutils has it with count_median_twice; without a median that is no different. Of the median alone it is |y - m|.
+//
+// NaN without rows, and if the levels are not symmetric about 1/2 (to 1e-9): WISReason says so.
+//
+// Source: Bracher, Ray, Gneiting and Reich 2021; Bosse et al. 2022 (scoringutils).
+func (s *Quantiles) WIS() float64 {
+	if s.opt.CountMedianTwice {
+		return s.part(scoreTwice)
+	}
+	return 2 * s.part(scorePinball)
+}
 
 // WISInterval is WIS's.
 func (s *Quantiles) WISInterval(confidence float64) metrics.Interval {
+	if s.opt.CountMedianTwice {
+		return s.partInterval(scoreTwice, confidence)
+	}
 	i := s.partInterval(scorePinball, confidence)
 	return metrics.Interval{Low: 2 * i.Low, High: 2 * i.High}
 }
@@ -101,7 +125,8 @@ func (s *Quantiles) WISReason() string {
 	return s.Reason()
 }
 
-// Dispersion returns the part of WIS that the widths of the intervals are: the mean of sum (a/2)*(u - l) / (K + 1/2).
+// Dispersion returns the part of WIS that the widths of the intervals are: the mean of sum (a/2)*(u - l) / (K + 1/2), the
+// divisor being WIS's.
 func (s *Quantiles) Dispersion() float64 { return s.part(scoreDispersion) }
 
 // DispersionInterval is Dispersion's.

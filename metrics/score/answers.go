@@ -81,9 +81,11 @@ func (l *Loss) impliedBy(c *tally.Cell) float64 {
 }
 
 // atLeast returns a standard error of a mean that is not below that of rows with the variance v.
-func (l *Loss) atLeast(se, v float64) float64 {
+func (l *Loss) atLeast(se, v float64) float64 { return atLeast(se, v, l.effective()) }
+
+func atLeast(se, v, n float64) float64 {
 	if v > 0 && se-se == 0 {
-		return math.Max(se, math.Sqrt(v/l.effective()))
+		return math.Max(se, math.Sqrt(v/n))
 	}
 	return se
 }
@@ -161,6 +163,19 @@ func (l *Loss) BiasZ() float64 {
 	return math.Copysign(math.Inf(1), gap)
 }
 
+// OverconfidenceZ returns how far hits are above the confidences, in standard deviations if these are right: minus Overconfidence over
+// the root of its variance then. It is +-Inf if all confidences are 0 or 1 and some are wrong, and 0 if none is; NaN without rows.
+func (l *Loss) OverconfidenceZ() float64 {
+	gap, v := l.Overconfidence(), l.impliedBy(&l.top)
+	switch {
+	case v > 0:
+		return (0 - gap) / math.Sqrt(v/l.effective())
+	case gap == 0 || gap != gap:
+		return gap
+	}
+	return math.Copysign(math.Inf(1), 0-gap)
+}
+
 // NLL returns the mean negative log-likelihood in nats, -ln p_y without clipping: +Inf if a label got probability 0,
 // see InfiniteRows. Lower is better.
 func (l *Loss) NLL() float64 {
@@ -179,14 +194,14 @@ func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	if l.infinite.N > 0 {
 		return metrics.NoInterval()
 	}
-	return l.ofLosses(l.NLL(), l.nll.StdErr(&l.top.Weight, l.weighted), level, v0)
+	return ofLosses(l.NLL(), l.nll.StdErr(&l.top.Weight, l.weighted), l.effective(), level, v0)
 }
 
-// ofLosses returns the interval of a mean of losses, which are not below 0, with a standard error that is not below that of rows with
+// ofLosses returns the interval of a mean of losses, which are not below 0, with a standard error that is not below that of n rows with
 // the variance v0. With a v0 above 0 the upper end is that of a variance in proportion to the mean, where few rows have nearly all of
 // it: the m with (m - mean)^2 = z^2 se^2 m/mean.
-func (l *Loss) ofLosses(mean, se, level, v0 float64) metrics.Interval {
-	se = l.atLeast(se, v0)
+func ofLosses(mean, se, n, level, v0 float64) metrics.Interval {
+	se = atLeast(se, v0, n)
 	i := metrics.Normal(mean, se, level)
 	if v0 > 0 && mean > 0 && i.High == i.High {
 		z := metrics.Z(level)
@@ -253,7 +268,7 @@ func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
 // NLLIntervalAtLeast.
 func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Interval {
 	scale, shift := f.of(l.classes)
-	i := l.ofLosses(l.brier.Value(&l.top.Weight, l.weighted), l.brier.StdErr(&l.top.Weight, l.weighted), level, v0)
+	i := ofLosses(l.brier.Value(&l.top.Weight, l.weighted), l.brier.StdErr(&l.top.Weight, l.weighted), l.effective(), level, v0)
 	return metrics.Interval{Low: float64(scale*i.Low) + shift, High: float64(scale*i.High) + shift}
 }
 

@@ -136,7 +136,8 @@ func (a *Balanced) AppendBinary(dst []byte) ([]byte, error) {
 	if n := len(a.of); n > mostRates {
 		return nil, fmt.Errorf("score.Balanced: there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
 	}
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, balancedMagic, balancedVersion)}
 	encodeShape(&e, a.classes, a.weighted)
 	decided := uint8(0)
 	if a.decided {
@@ -151,7 +152,7 @@ func (a *Balanced) AppendBinary(dst []byte) ([]byte, error) {
 			e.Sum(&c.right)
 		}
 	}
-	return append(dst, exact.Seal(balancedMagic, balancedVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces a by what AppendBinary wrote.

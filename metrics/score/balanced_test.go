@@ -141,7 +141,7 @@ func TestBalancedCovers(t *testing.T) {
 		}
 	}
 	if got := float64(n) / float64(sets); math.Abs(got-0.9) > 0.05 {
-		t.Errorf("%v of the 90 %% intervals hold the law's value", got)
+		t.Errorf("%v of the 90%% intervals hold the law's value", got)
 	}
 }
 

@@ -226,7 +226,8 @@ func (r *BaseRates) AppendBinary(dst []byte) ([]byte, error) {
 	if n := max(len(r.counts), len(r.weights)); n > mostRates {
 		return nil, fmt.Errorf("score.BaseRates: there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
 	}
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, ratesMagic, ratesVersion)}
 	encodeShape(&e, r.classes, r.weighted)
 	r.weight.Encode(&e)
 	e.U64(uint64(r.Present()))
@@ -238,7 +239,7 @@ func (r *BaseRates) AppendBinary(dst []byte) ([]byte, error) {
 			e.I64(r.counts[class])
 		}
 	})
-	return append(dst, exact.Seal(ratesMagic, ratesVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces r by what AppendBinary wrote.

@@ -1,8 +1,10 @@
 package score
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
@@ -30,14 +32,8 @@ type NLLOptions struct {
 // is NaN and a sum 0. It panics unless 0 <= Clip < 1/2, and for a Rescale that is none. With RescaleFirst and RescaleLast a
 // row whose sum is not above 0, which only Options.Unchecked admits, gives its label 0.
 func NLLOf(dst []float64, p *metrics.Predictions, n NLLOptions, o *metrics.Options) (float64, error) {
-	switch {
-	case !(n.Clip >= 0 && n.Clip < 0.5):
-		panic("score: probabilities are clipped to at least 0 and less than 1/2")
-	case n.Rescale > RescaleLast:
-		panic("score: there is no such rescaling")
-	}
-	a := &clipped{opt: n}
-	return run(a, a.value, dst, p, o, &rows{need: a.Needs(), row: n.rows})
+	a := NewClipped(n)
+	return run(a, a.Value, dst, p, o, &rows{need: a.Needs(), row: n.rows})
 }
 
 func (n NLLOptions) clip(v float64) float64 { return min(max(v, n.Clip), 1-n.Clip) }
@@ -91,25 +87,50 @@ func minusLog(v float64) float64 {
 	return 0 - kernel.Log64(v)
 }
 
-// clipped is the accumulator of NLLOf. It has no state.
-type clipped struct {
+// Clipped accumulates what NLLOf returns. It is a metrics.Accumulator; its state takes about 150 bytes.
+type Clipped struct {
 	opt      NLLOptions
+	classes  int // 0 before the first row
 	infinite int64
 	column
 }
 
-func (c *clipped) Needs() metrics.Need {
+var _ metrics.Accumulator = (*Clipped)(nil)
+
+// NewClipped returns an empty accumulator. It panics as NLLOf does.
+func NewClipped(n NLLOptions) *Clipped {
+	switch {
+	case !n.valid():
+		panic("score: probabilities are clipped to at least 0 and less than 1/2")
+	case n.Rescale > RescaleLast:
+		panic("score: there is no such rescaling")
+	}
+	n.Clip = math.Abs(n.Clip) // of 0 there is one
+	return &Clipped{opt: n}
+}
+
+func (n NLLOptions) valid() bool { return n.Clip >= 0 && n.Clip < 0.5 }
+
+// Options returns how it differs from NLL.
+func (c *Clipped) Options() NLLOptions { return c.opt }
+
+// Needs says that all probabilities are wanted where rows are rescaled.
+func (c *Clipped) Needs() metrics.Need {
 	if c.opt.Rescale == RescaleNone {
 		return metrics.Spread
 	}
 	return metrics.Spread | metrics.Rows
 }
-func (c *clipped) Empty() metrics.Accumulator            { return &clipped{opt: c.opt} }
-func (c *clipped) Len() int64                            { return c.weight.N }
-func (c *clipped) AppendBinary(b []byte) ([]byte, error) { return nil, errNoState }
-func (c *clipped) UnmarshalBinary([]byte) error          { return errNoState }
 
-func (c *clipped) AddBlock(b *metrics.Block) {
+// Empty returns an accumulator of the same options without rows.
+func (c *Clipped) Empty() metrics.Accumulator { return NewClipped(c.opt) }
+
+// Len returns the number of rows seen.
+func (c *Clipped) Len() int64 { return c.weight.N }
+
+// AddBlock adds a block's rows.
+func (c *Clipped) AddBlock(b *metrics.Block) {
+	c.classes = b.Classes
 	for _, v := range c.add(b, c.opt.rows) {
 		if v > math.MaxFloat64 {
 			c.infinite++
@@ -117,16 +138,11 @@ func (c *clipped) AddBlock(b *metrics.Block) {
 	}
 }
 
-// Merge adds what another one of the same pass has seen.
-func (c *clipped) Merge(a metrics.Accumulator) error {
-	if o := a.(*clipped); o.weight.N > 0 {
-		c.merge(&o.column)
-		c.infinite += o.infinite
-	}
-	return nil
-}
+// InfiniteRows returns how many rows have no finite score, as a label of probability 0 that nothing clips.
+func (c *Clipped) InfiniteRows() int64 { return c.infinite }
 
-func (c *clipped) value() float64 {
+// Value returns the mean, or the sum; lower is better. Without rows a mean is NaN.
+func (c *Clipped) Value() float64 {
 	switch {
 	case c.infinite > 0:
 		return math.Inf(1)
@@ -134,4 +150,82 @@ func (c *clipped) value() float64 {
 		return c.mean.S1.Float64()
 	}
 	return c.mean.Value(&c.weight, c.weighted)
+}
+
+// Interval is mean +- z*s/sqrt(n); there is none of a sum, of an infinite mean, and of fewer than two rows.
+func (c *Clipped) Interval(level float64) metrics.Interval { return c.IntervalAtLeast(level, 0) }
+
+// IntervalAtLeast is Interval where the variance of a row's score is taken to be at least v0, as by Loss.NLLIntervalAtLeast. That of
+// NLL does for a score without rescaling: what is clipped varies less.
+func (c *Clipped) IntervalAtLeast(level, v0 float64) metrics.Interval {
+	if c.opt.Sum || c.infinite > 0 {
+		return metrics.NoInterval()
+	}
+	return ofLosses(c.Value(), c.mean.StdErr(&c.weight, c.weighted), c.weight.Effective(c.weighted), level, v0)
+}
+
+// Merge adds what another *Clipped has seen.
+func (c *Clipped) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Clipped)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: score.Clipped and %T", metrics.ErrMismatch, a)
+	case c.opt != o.opt:
+		return fmt.Errorf("%w: score.Clipped of %+v and of %+v", metrics.ErrMismatch, c.opt, o.opt)
+	case o.classes == 0:
+		return nil
+	}
+	if err := alike("score.Clipped", c.classes, o.classes, c.weighted, o.weighted); err != nil {
+		return err
+	}
+	c.classes = o.classes
+	c.merge(&o.column)
+	c.infinite += o.infinite
+	return nil
+}
+
+const (
+	clippedMagic   = "cCLP"
+	clippedVersion = 1
+)
+
+// AppendBinary appends the state.
+func (c *Clipped) AppendBinary(dst []byte) ([]byte, error) {
+	var e exact.Enc
+	e.F64(c.opt.Clip)
+	e.U8(uint8(c.opt.Rescale))
+	sum := uint8(0)
+	if c.opt.Sum {
+		sum = 1
+	}
+	e.U8(sum)
+	encodeShape(&e, c.classes, c.weighted)
+	c.weight.Encode(&e)
+	c.mean.Encode(&e)
+	e.I64(c.infinite)
+	return append(dst, exact.Seal(clippedMagic, clippedVersion, e.B)...), nil
+}
+
+// UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
+func (c *Clipped) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(clippedMagic, clippedVersion, data)
+	if err != nil {
+		return fmt.Errorf("score.Clipped: %w", err)
+	}
+	n := Clipped{opt: NLLOptions{Clip: d.F64(), Rescale: Rescale(d.U8())}}
+	sum, ok := d.U8(), false
+	n.opt.Sum = sum == 1
+	n.classes, n.weighted, ok = decodeShape(d)
+	n.weight.Decode(d)
+	n.mean.Decode(d)
+	n.infinite = d.I64()
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("score.Clipped: %w", err)
+	}
+	if !ok || sum > 1 || !n.opt.valid() || math.Signbit(n.opt.Clip) || n.opt.Rescale > RescaleLast || n.mean.Over < 0 ||
+		n.infinite < 0 || n.infinite > n.mean.Over || n.infinite > n.weight.N || (n.weight.N == 0) != (n.classes == 0) {
+		return fmt.Errorf("score.Clipped: %w: a field is out of range", exact.ErrDamaged)
+	}
+	*c = n
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/internal/student"
 )
 
 // The functions of this file return the continuous ranked probability score of one forecast, a distribution F of a number,
@@ -61,7 +62,7 @@ func StudentTCRPS(y, df, location, scale float64) float64 {
 	case t > 1e150: // what follows is less than the last place of d, and t^2 might overflow
 		return d
 	}
-	return d + float64(scale*studentDeficit(t, df))
+	return d + float64(scale*student.Deficit(t, df))
 }
 
 // NormalMixtureCRPS returns that of a mixture of normal distributions (Grimit, Gneiting, Berrocal and Johnson 2006): with
@@ -162,108 +163,4 @@ var excess = [...]float64{
 	-2.1379614857143629375e-11, 5.9995911841863089393e-13, 1.0102314536485007935e-12, 3.9527498503557682394e-14,
 	-4.6195556499442184336e-14, -6.0723301092627279417e-15, 1.7904223922220660347e-15, 5.1502060340470066136e-16,
 	-3.7312883806769408696e-17, -3.3365585074356019995e-17,
-}
-
-// studentDeficit returns the score of t >= 0 less t, for a standard Student's t with n > 1/2 degrees of freedom.
-func studentDeficit(t, n float64) float64 {
-	// The derivative of the score is 2*F - 1, so with c = f(0), Q = 1 - F and L = ln(1 + t^2/n)
-	//
-	//	score(0) = 2*c*n/(n-1) * (1 - R(n/2)/R(n-1/2)),  R(x) = gamma(x+1/2)/gamma(x)
-	//	score(t) = score(0) + t - 2*t*Q(t) - 2*c*n/(n-1) * (1 - exp(-(n-1)/2*L))
-	//
-	// in which both differences from 1 are of the size of n-1 near n = 1 and are taken there by expm1.
-	if n == 1 {
-		n = 1 + 0x1p-52 // the limit, to rounding
-	}
-	half, less := n/2, (n-1)/2
-	r := gammaRatio(half)
-	c := float64(r / math.Sqrt(n) * invRootPi)
-	q := t / math.Sqrt(n)
-	q *= q
-	l := kernel.Log1p64(q)
-	var start float64
-	if n > 0.75 && n < 1.5 {
-		start = -expm1(-logGammaRatios(half, less))
-	} else {
-		start = 1 - r/gammaRatio(n-0.5)
-	}
-	grown := -expm1(-float64(less * l))
-	return float64(c*n/less*(start-grown)) - float64(t*studentTails(t, n, q, l, r, c))
-}
-
-// studentTails returns P(|T| > t), given q = t^2/n, l = ln(1+q), r = R(n/2) and c = f(0). Both series have terms above 0
-// alone.
-func studentTails(t, n, q, l, r, c float64) float64 {
-	if q >= 1 {
-		// I_x(n/2, 1/2), x = 1/(1+q) <= 1/2.
-		x, a := 1/(1+q), n/2
-		sum, term := 1.0, 1.0
-		for k := 0.0; term > 0x1p-56*sum; k++ {
-			term *= float64((a + 0.5 + k) / (a + 1 + k) * x)
-			sum += term
-		}
-		return float64(kernel.Exp64(-float64(a*l))*math.Sqrt(q*x)*r*invRootPi) / a * sum
-	}
-	e := float64((n/2 + 0.5) * l)
-	if e > 45 {
-		return 0 // less than e^-45 of 1
-	}
-	v, a := q/(1+q), n/2+0.5
-	sum, term := 1.0, 1.0
-	for k := 0.0; term > 0x1p-56*sum; k++ {
-		term *= float64((a + k) / (1.5 + k) * v)
-		sum += term
-	}
-	return 1 - float64(2*t*c*kernel.Exp64(-e)*sum)
-}
-
-// gammaRatio returns R(x) = gamma(x+1/2)/gamma(x) for x > 0.
-func gammaRatio(x float64) float64 {
-	p := 1.0
-	for ; x < 16; x++ {
-		p *= x / (x + 0.5)
-	}
-	return float64(p * math.Sqrt(x) * kernel.Exp64(gammaTail(1/x)))
-}
-
-// gammaTails are the coefficients of 1/x, 1/x^3, 1/x^5 ... in ln(R(x)/sqrt(x)). The next is below 2^-58 from x = 16 on.
-var gammaTails = [...]float64{-1. / 8, 1. / 192, -1. / 640, 17. / 14336, -31. / 18432, 691. / 180224}
-
-func gammaTail(u float64) float64 {
-	s := 0.0
-	for i := len(gammaTails) - 1; i >= 0; i-- {
-		s = float64(s*u*u) + gammaTails[i]
-	}
-	return float64(s * u)
-}
-
-// logGammaRatios returns ln(R(x+d)/R(x)), for x > 0 and x + d > 0, to a relative error that does not grow as d goes to 0.
-func logGammaRatios(x, d float64) float64 {
-	p := 0.0 // the product of the steps' quotients, less 1
-	for ; x < 16; x++ {
-		e := float64(d/2) / float64(x*(x+d+0.5))
-		p += e + float64(p*e)
-	}
-	// 1/x and 1/(x+d) differ by w; powers of them by w times a sum of products.
-	u, v := 1/x, 1/(x+d)
-	w := -float64(d*u) * v
-	s, sum, power := 0.0, 1.0, v // of the k-th power, k odd: the sum of u^i*v^j over i+j = k-1, and v^k
-	for _, c := range gammaTails {
-		s += float64(c * sum)
-		sum = float64(u*u*sum) + float64(power*(u+v))
-		power *= float64(v * v)
-	}
-	return kernel.Log1p64(p) + float64(0.5*kernel.Log1p64(d*u)) + float64(w*s)
-}
-
-// expm1 returns e^x - 1 (Kahan).
-func expm1(x float64) float64 {
-	e := kernel.Exp64(x)
-	if e == 1 {
-		return x
-	}
-	if e-1 == -1 || e > math.MaxFloat64 {
-		return e - 1
-	}
-	return (e - 1) * x / kernel.Log64(e)
 }

@@ -260,7 +260,8 @@ const (
 
 // AppendBinary appends the state.
 func (d *Decomposition) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
+	from := len(dst)
+	e := exact.Enc{B: exact.BeginSeal(dst, decompositionMagic, decompositionVersion)}
 	encodeShape(&e, d.classes, d.weighted)
 	d.weight.Encode(&e)
 	d.brier.Encode(&e)
@@ -285,7 +286,7 @@ func (d *Decomposition) AppendBinary(dst []byte) ([]byte, error) {
 		e.U32(uint32(cell))
 		e.Sum(d.outside[cell])
 	}
-	return append(dst, exact.Seal(decompositionMagic, decompositionVersion, e.B)...), nil
+	return exact.EndSeal(e.B, from), nil
 }
 
 // UnmarshalBinary replaces d by what AppendBinary wrote.

@@ -113,6 +113,22 @@ func ExampleNLLOf() {
 	// 18.4206807
 }
 
+// scikit-learn's log loss of float64 scores, by an accumulator that merges.
+func ExampleNewClipped() {
+	var clipped *score.Clipped = score.NewClipped(score.NLLOptions{Clip: 0x1p-52})
+	if err := metrics.NewPass(nil, clipped).Add(forecast()); err != nil {
+		log.Fatal(err)
+	}
+	i := clipped.Interval(metrics.DefaultLevel)
+	fmt.Printf("clip %.3g: %.4f [%.4f, %.4f] of %d rows, %d infinite\n", clipped.Options().Clip, clipped.Value(), i.Low, i.High, clipped.Len(), clipped.InfiniteRows())
+	// A variance of 100 at least, as the model's probabilities may imply.
+	i = clipped.IntervalAtLeast(metrics.DefaultLevel, 100)
+	fmt.Printf("[%.4f, %.4f]\n", i.Low, i.High)
+	// Output:
+	// clip 2.22e-16: 9.5866 [-7.7048, 26.8779] of 4 rows, 0 infinite
+	// [-7.7048, 48.4653]
+}
+
 // The ranked probability score knows that the worst grade is further from the best than from the middle one.
 func ExampleNewMean() {
 	spherical, ranked := score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)

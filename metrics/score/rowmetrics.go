@@ -45,7 +45,7 @@ var rowTable = []rowMetric{
 			dst[i] = b.Score[i] - float64(b.Right[i])
 		}
 	})},
-	{name: "nll", usual: true, of: plain(nlls)},
+	{name: "nll", usual: true, option: "clip", of: nllRows},
 	{name: "brier", need: metrics.Spread, usual: true, option: "form", of: brierRows},
 	{name: "spherical", need: metrics.Spread, of: plain(spherical)},
 	{name: "rps", need: metrics.Rows, of: plain(RankedRule.rows)},
@@ -65,6 +65,20 @@ func topKRows(value string, classes int) (func() rowFunc, error) {
 		return nil, fmt.Errorf("k is %q; it is a whole number from 1 to %d", value, maxTopK)
 	}
 	return plain(topHits(k))("", classes)
+}
+
+const mostClip = 0.1 // NLLOf takes more, but nobody does
+
+// nllRows needs no more than nll: rows are not rescaled.
+func nllRows(value string, classes int) (func() rowFunc, error) {
+	if value == "" {
+		return plain(nlls)(value, classes)
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(v >= 0 && v <= mostClip) {
+		return nil, fmt.Errorf("clip is %q; it is a number from 0 to %v", value, mostClip)
+	}
+	return plain(NLLOptions{Clip: v}.rows)(value, classes)
 }
 
 var brierNames = []string{"default", "sum", "minus_one", "binary", "per_class"}

@@ -49,11 +49,12 @@ func rowsOf(t *testing.T, m metrics.RowMetric, p *metrics.Predictions) []float64
 func TestRowMetricsAreTermsOfTheMeans(t *testing.T) {
 	for _, p := range []*metrics.Predictions{drawn(metrics.Logits, 20_000, 7), drawn(metrics.Logits, 3000, 2), drawn(metrics.Probs, 3000, 1)} {
 		l, spherical, ranked := score.NewLoss(nil), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
-		if err := metrics.NewPass(nil, l, spherical, ranked).Add(p); err != nil {
+		clipped := score.NewClipped(score.NLLOptions{Clip: 0.01})
+		if err := metrics.NewPass(nil, l, spherical, ranked, clipped).Add(p); err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]float64{"accuracy": l.Accuracy(), "topk_accuracy": l.TopK(5), "topk_accuracy(k=2)": l.TopK(2), "topk_accuracy( k = 02 )": l.TopK(2),
-			"confidence": l.Confidence(), "overconfidence": l.Overconfidence(), "nll": l.NLL(), " entropy ": l.Entropy(), "brier": l.Brier(score.BrierDefault),
+			"confidence": l.Confidence(), "overconfidence": l.Overconfidence(), "nll": l.NLL(), "nll(clip=0.01)": clipped.Value(), "nll(clip=0)": l.NLL(), " entropy ": l.Entropy(), "brier": l.Brier(score.BrierDefault),
 			"brier(form=default)": l.Brier(score.BrierDefault), "brier(form=sum)": l.Brier(score.BrierSum), "brier(form=minus_one)": l.Brier(score.BrierMinusOne),
 			"brier(form=per_class)": l.Brier(score.BrierPerClass), "brier()": l.Brier(score.BrierDefault),
 			"spherical": spherical.Value(), "rps": ranked.Value()}
@@ -104,7 +105,9 @@ func TestRowMetricsByName(t *testing.T) {
 		{"nll", metrics.Samples, 3, "metric nll: it has no value"},
 		{"nll", metrics.LogLiks, 3, "metric nll: it has no value"},
 		{"", metrics.Probs, 3, "metric : it has no value"},
-		{"nll(k=1)", metrics.Probs, 3, "metric nll: it takes no options"},
+		{"entropy(k=1)", metrics.Probs, 3, "metric entropy: it takes no options"},
+		{"nll(rescale=after)", metrics.Probs, 3, `metric nll: there is no option "rescale"; there is clip`},
+		{"nll(clip=0.5)", metrics.Probs, 3, `clip is "0.5"; it is a number from 0 to 0.1`},
 		{"brier(k=1)", metrics.Probs, 3, `metric brier: there is no option "k"; there is form`},
 		{"brier(form)", metrics.Probs, 3, "metric brier: option form has no value"},
 		{"brier(form=odd)", metrics.Probs, 3, `form is "odd"; it is one of default, sum`},

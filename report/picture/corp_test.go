@@ -34,7 +34,7 @@ func TestCORP(t *testing.T) {
 	svg := write(t, "svg", d)
 	for _, w := range []string{">of eight days<", ">8 rows; event: y = 1<",
 		">MCB 0.046 - DSC 0.083 + UNC 0.250 = 0.213, the mean of (p - y)^2<",
-		">recalibrated: the rising curve that fits best<", ">where 90 % of calibrated curves lie, score by score<",
+		">recalibrated: the rising curve that fits best<", ">where 90% of calibrated curves lie, score by score<",
 		">probability of y = 1<", ">share of y = 1<"} {
 		if !bytes.Contains(svg, []byte(w)) {
 			t.Errorf("the picture does not say %s", w)
@@ -108,7 +108,7 @@ func TestCORPEdges(t *testing.T) {
 		"one row":     {one, []string{">1 row; event: y = 1<", ">MCB 0.490 - DSC 0.000 + UNC 0.000 = 0.490, the"}},
 		"one score":   {single, []string{">3 rows; event: y = 1<", "score by score"}},
 		"one step":    {flat, []string{"DSC 0.000 "}},
-		"ends":        {level, []string{">where 50 % of calibrated curves lie"}},
+		"ends":        {level, []string{">where 50% of calibrated curves lie"}},
 		"logarithmic": {log, []string{">3 rows; event: a right top label<", "MCB +Inf", "of what happened"}},
 		"spherical":   {corpOf(t, calib.Spherical, []float64{0, 0.5, 1}, []int32{0, 1, 1}), []string{"of the spherical loss<"}},
 		"no bins":     {none, []string{">event: a right top label<"}},

@@ -1,6 +1,6 @@
 // Package picture draws reliability diagrams as PNG, SVG or PDF: of one set of predictions with gap bars, intervals and
 // the band of calibration above the histogram of confidences, of several sets in one, and of every class in a panel of its own.
-// Of forecasts of a number it draws calibration curves, histograms of probability integral transforms and of ranks, the
+// Of regression forecasts it draws calibration curves, histograms of probability integral transforms and of ranks, the
 // coverage of intervals, and errors against what spread says of them.
 //
 // On one kind of CPU equal data give equal bytes: no time, name of a machine or order of a map is in a file. Colours are of

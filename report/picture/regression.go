@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// The curves of forecasts of a number.
+// The curves of regression forecasts.
 var (
 	forecastLine = draw.LineStyle{Color: blue, Width: 1.7}
 	forecastDot  = draw.GlyphStyle{Color: blue, Radius: 2.4, Shape: draw.CircleGlyph{}}

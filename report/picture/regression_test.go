@@ -60,7 +60,7 @@ func TestCalibrationCurve(t *testing.T) {
 		Frequencies: []float64{0, 0.15, 0.6, 0.9, 1}, Low: []float64{0, 0.1, 0.5, 0.8, 0.9},
 		High: []float64{0.1, 0.2, 0.7, 0.95, 1}, Area: 0.0877, Rows: 4321}
 	svg := write(t, "svg", d)
-	says(t, svg, "of a model", "4,321 rows", "miscalibration area 0.088", "95 % Wilson interval", "forecasts", "calibrated",
+	says(t, svg, "of a model", "4,321 rows", "miscalibration area 0.088", "95% Wilson interval", "forecasts", "calibrated",
 		"level of the quantile", "share of rows at or below the quantile")
 	all := parse(t, svg)
 	f := panels(all)
@@ -96,14 +96,14 @@ func TestCalibrationCurve(t *testing.T) {
 	}
 	d.Band, d.X, d.Y, d.Area, d.Level = true, "level", "share", math.NaN(), 0.9
 	svg = write(t, "svg", d)
-	says(t, svg, "where 90 % of calibrated curves lie, level by level", "distance from calibration", "level", "share")
+	says(t, svg, "where 90% of calibrated curves lie, level by level", "distance from calibration", "level", "share")
 	d.Band = false
 	for i := range 40 {
 		l := 1 + float64(i)/1000
 		d.Levels, d.Frequencies = append(d.Levels, l), append(d.Frequencies, l)
 		d.Low, d.High = append(d.Low, math.NaN()), append(d.High, math.NaN())
 	}
-	says(t, write(t, "svg", d), "90 % Wilson intervals")
+	says(t, write(t, "svg", d), "90% Wilson intervals")
 }
 
 func TestHistogram(t *testing.T) {
@@ -111,7 +111,7 @@ func TestHistogram(t *testing.T) {
 		Bars: []Bar{{0, 0.25, 1.5, 0.8, 1.2}, {0.25, 0.5, 0.5, 0.8, 1.2}, {0.5, 1, 1, 0.9, 1.1}}}
 	svg := write(t, "svg", d)
 	const test = "1,000 rows; chi-square test that the histogram is flat: p "
-	says(t, svg, test+"= 0.25", "u", "density", "where 90 % of calibrated bars would lie")
+	says(t, svg, test+"= 0.25", "u", "density", "where 90% of calibrated bars would lie")
 	all := parse(t, svg)
 	f := panels(all)
 	if len(f) != 1 {
@@ -184,7 +184,7 @@ func TestCoverage(t *testing.T) {
 	d := &Coverage{Title: "t", Levels: []float64{0.5, 0.9, 1}, Held: []float64{0.6, 0.8, 1},
 		Low: []float64{0.5, 0.7, 0.9}, High: []float64{0.7, 0.9, 1}, Widths: []float64{1e6, 3e6, math.Inf(1)}, Rows: 1}
 	svg := write(t, "svg", d)
-	says(t, svg, "1 row", "intervals", "stated but missing", "more than stated", "95 % Wilson interval", "mean width", "2e6",
+	says(t, svg, "1 row", "intervals", "stated but missing", "more than stated", "95% Wilson interval", "mean width", "2e6",
 		"level that the interval states", "share of rows inside the interval")
 	all := parse(t, svg)
 	f := panels(all)
@@ -224,7 +224,7 @@ func TestSpread(t *testing.T) {
 		Counts: []int64{30, 29, 100, 1, 1, 1}, Low: []float64{0.15, 0.9, nan, 0, 0, 0},
 		High: []float64{0.25, 1.1, nan, 0, 0, 0}, ENCE: 0.5, Rows: 159}
 	svg := write(t, "svg", d)
-	says(t, svg, "159 rows; 3 bins; ENCE 0.500", "bins of like spread", "95 % interval", "hollow: fewer than 30 rows", "0.1",
+	says(t, svg, "159 rows; 3 bins; ENCE 0.500", "bins of like spread", "95% interval", "hollow: fewer than 30 rows", "0.1",
 		"0.2", "0.5", "10", "errors larger than stated", "errors smaller than stated", "stated: root mean variance of the bin",
 		"actual: root mean squared error of the bin")
 	all := parse(t, svg)

@@ -351,7 +351,7 @@ func percent(v float64) string {
 	if v == 0 {
 		v = metrics.DefaultLevel
 	}
-	return strconv.FormatFloat(math.Round(1e8*v)/1e6, 'f', -1, 64) + " %"
+	return strconv.FormatFloat(math.Round(1e8*v)/1e6, 'f', -1, 64) + "%"
 }
 
 // thousands writes a number with commas.

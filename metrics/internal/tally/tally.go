@@ -342,6 +342,9 @@ func (c *Cell) Spread() exact.Sum {
 	return s
 }
 
+// FrequencyError returns the standard error of Frequency.
+func (c *Cell) FrequencyError(weighted bool) float64 { return stdErr(&c.Y, &c.Y, &c.Weight, weighted) }
+
 // MeanGap returns the mean of p - y and its standard error.
 func (c *Cell) MeanGap(weighted bool) (mean, se float64) {
 	g, q := c.Gap(), c.Squares()

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/internal/visible"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/report"
+)
+
+// certain counts the rows of a binary task of which one column says that the event is certain, where the map does not, or as a logit
+// that nobody reads.
+type certain struct {
+	mu    sync.Mutex
+	rows  int64
+	first int64
+}
+
+func (c *certain) add(row int64) {
+	if c.rows == 0 || row < c.first {
+		c.first = row
+	}
+	c.rows++
+}
+
+// events writes what the map makes of a chunk of a binary task. Whether one column will do is known when all rows are: until then what
+// class 0 has of two stands behind it.
+func (m *mapper) events(c *metrics.Chunk) {
+	one := metrics.Scores{Rows: c.Rows, Classes: 1}
+	two := metrics.Scores{Rows: c.Rows, Classes: 2}
+	if m.dtype == metrics.Float64 {
+		one.F64, two.F64 = make([]float64, c.Rows), make([]float64, 2*c.Rows)
+	} else {
+		one.F32, two.F32 = make([]float32, c.Rows), make([]float32, 2*c.Rows)
+	}
+	m.applyAs(&one, &c.Scores, c.Kind)
+	m.applyAs(&two, &c.Scores, c.Kind)
+	if m.dtype == metrics.Float64 {
+		putEvents(m, c.First, one.F64, two.F64)
+	} else {
+		putEvents(m, c.First, one.F32, two.F32)
+	}
+}
+
+func putEvents[T float32 | float64](m *mapper, first int64, one, two []T) {
+	var rows []int64
+	for i, v := range one {
+		if zero := float64(two[2*i]); m.saysCertain(float64(v), zero) {
+			rows = append(rows, first+int64(i))
+		}
+	}
+	if rows != nil {
+		m.certain.mu.Lock()
+		for _, r := range rows {
+			m.certain.add(r)
+		}
+		m.certain.mu.Unlock()
+	}
+	size := int64(m.dtype.Size())
+	if m.width == 2 {
+		if m.event == 0 {
+			for i := 0; i < len(two); i += 2 {
+				two[i], two[i+1] = two[i+1], two[i]
+			}
+		}
+		m.put(predictions.NPYData(two), int64(len(m.head))+2*size*first)
+		return
+	}
+	m.put(predictions.NPYData(one), int64(len(m.head))+size*first)
+	zeros := one
+	for i := range zeros {
+		zeros[i] = two[2*i]
+	}
+	m.put(predictions.NPYData(zeros), int64(len(m.head))+size*(m.rows+first))
+}
+
+// saysCertain tells whether one column says of a row what two do not: the event is certain, and class 0 has something left.
+func (m *mapped) saysCertain(one, zero float64) bool {
+	switch m.as {
+	case metrics.Logits:
+		return math.IsInf(one, 1)
+	case metrics.LogProbs:
+		return one == 0 && !math.IsInf(zero, -1)
+	}
+	return one == 1 && zero > 0
+}
+
+// settle makes one column or two of what events has written.
+func (m *mapped) settle(c *cobra.Command, path string) error {
+	if m.certain.rows > 0 && (m.width == 1 || m.as == metrics.Probs) {
+		m.tell(c, path)
+	}
+	switch {
+	case m.width == 2:
+		return nil
+	case m.certain.rows == 0:
+		return m.file.Truncate(int64(len(m.head)) + int64(m.dtype.Size())*m.rows)
+	}
+	return m.widen(path)
+}
+
+// tell notes which rows one column cannot tell.
+func (m *mapped) tell(c *cobra.Command, path string) {
+	rows := fmt.Sprintf("%s rows, the first is row %d", report.Count(m.certain.rows), m.certain.first)
+	if m.certain.rows == 1 {
+		rows = fmt.Sprintf("row %d", m.certain.first)
+	}
+	what := fmt.Sprintf("%s rounds the probability to 1, and the map does not, in %s", m.dtype, rows)
+	if m.as == metrics.Logits {
+		what = "the map is certain of the event, whose logit is infinite, in " + rows
+	}
+	if m.width == 1 {
+		what += ": two columns are written, (N, 2)"
+	}
+	if m.as == metrics.Probs {
+		what += fmt.Sprintf("; column %d has what is left of 1, which candor eval takes with --task classification alone; --as logits keeps it", 1-m.eventColumn())
+	}
+	if path != "-" {
+		what = visible.Text(path) + ": " + what
+	}
+	warn(c, "%s", what)
+}
+
+// eventColumn is that of two columns.
+func (m *mapped) eventColumn() int {
+	if m.width == 2 {
+		return m.event
+	}
+	return 1
+}
+
+// widen makes an array of two columns of the event's scores and of what class 0 has of two, which stands behind them.
+func (m *mapped) widen(path string) error {
+	a, err := newArrayFile(path, []int64{m.rows, 2}, m.dtype)
+	if err != nil {
+		return err
+	}
+	old := m.arrayFile
+	defer old.remove()
+	m.arrayFile = a
+	const step = 1 << 16
+	size := m.dtype.Size()
+	one, zero, two := make([]byte, size*step), make([]byte, size*step), make([]byte, 2*size*step)
+	for at := int64(0); at < m.rows; at += step {
+		n := size * int(min(step, m.rows-at))
+		for i, part := range [][]byte{one[:n], zero[:n]} {
+			if _, err := old.file.ReadAt(part, int64(len(old.head))+int64(size)*(int64(i)*m.rows+at)); err != nil {
+				return err
+			}
+		}
+		for i := 0; i < n; i += size {
+			event := one[i:][:size]
+			if m.as == metrics.Logits && infinite(event) {
+				event = make([]byte, size) // 0 beside -Inf
+			}
+			copy(two[2*i:], zero[i:][:size])
+			copy(two[2*i+size:], event)
+		}
+		a.put(two[:2*n], int64(len(a.head))+2*int64(size)*at)
+	}
+	return a.failure()
+}
+
+// infinite tells whether the bytes of a number in an .npy are those of +Inf.
+func infinite(b []byte) bool {
+	if len(b) == 4 {
+		return math.IsInf(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 1)
+	}
+	return math.IsInf(math.Float64frombits(binary.LittleEndian.Uint64(b)), 1)
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestExact: metrics that keep every row are in the document, which has no state; where there is no room, or a state is asked for, it is
+// an error of usage that says what to pass, before the rows are read where their number is known.
+func TestExact(t *testing.T) {
+	d := newDir(t)
+	s := newSet(50, 2_000, 1)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	doc := evaluate(t, x, "--labels", y, "--metrics", "auroc(exact),auroc,ks(exact),ks,calibration_auc(exact),calibration_auc")
+	for _, name := range []string{"auroc", "ks", "calibration_auc"} {
+		a, b := doc.Metrics[name+"(exact)"], doc.Metrics[name]
+		if a.Value == nil || a.Value != b.Value || a.Low != b.Low || !strings.HasSuffix(a.Text, "; every row kept") {
+			t.Errorf("%s is %+v, and %+v of every row", name, b, a)
+		}
+	}
+	if doc.State.SHA256 != "" || !strings.Contains(strings.Join(doc.Warnings, " "), "there is no state: auroc(exact), ks(exact), calibration_auc(exact) keep every row") {
+		t.Errorf("%+v, %q", doc.State, doc.Warnings)
+	}
+	large := newSet(51, 500_000, 1)
+	lx, ly := d.put("lx.npy", large.scores(t)), d.put("ly.npy", large.labelFile(t))
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"eval", x, "--labels", y, "--metrics", "aurc(exact)", "--state", d.at("s.state")}, "--state: metrics aurc(exact) keep every row and are in no state; leave exact or --state out"},
+		{[]string{"eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "ks(exact): 500000 rows take 8500000 bytes and there is room for 5033164: pass --max-memory 69MiB, or leave exact out"},
+		{[]string{"compare", lx, x, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "pass --max-memory 69MiB"},
+		{[]string{"eval", x, "--labels", y, "--metrics", "auroc(exact,average=macro)"}, "exact is of class 1 of two"},
+	} {
+		if code, out, errs := candor(t, c.args...); code != exitUsage || out != "" || !strings.Contains(errs, c.says) {
+			t.Errorf("%v: exit code %d: %s%s", c.args, code, out, errs)
+		}
+	}
+	if code, _, errs := candor(t, "eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "69MiB"); code != 0 {
+		t.Errorf("with what it says to pass: exit code %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// filled is the value of a flag, which may not be empty: a script whose variable is not set would otherwise evaluate something else.
+type filled struct{ pflag.Value }
+
+var (
+	errEmpty   = errors.New("empty")
+	errItem    = errors.New("an item of the list is empty")
+	errLineEnd = errors.New("a line end in the list, of which what follows would not be read")
+)
+
+func (v filled) Set(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errEmpty
+	}
+	list, isList := v.Value.(pflag.SliceValue)
+	if isList && v.Type() == "stringSlice" {
+		if lines, err := csv.NewReader(strings.NewReader(s)).ReadAll(); err == nil && len(lines) > 1 {
+			return errLineEnd
+		}
+	}
+	if err := v.Value.Set(s); err != nil {
+		return err
+	}
+	if isList && slices.ContainsFunc(list.GetSlice(), func(item string) bool { return strings.TrimSpace(item) == "" }) {
+		return errItem
+	}
+	return nil
+}
+
+// fillFlags makes it an error, for a command and all below it, to give a flag an empty value.
+func fillFlags(c *cobra.Command) {
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, ok := f.Value.(pflag.SliceValue); ok {
+			f.DefValue = "" // which help takes for nothing whatever the type is
+		}
+		f.Value = filled{f.Value}
+	})
+	for _, sub := range c.Commands() {
+		fillFlags(sub)
+	}
+}
+
+// flagFault says what is wrong with the value of a flag, in the words of the help.
+func flagFault(_ *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return usage("%v", err)
+	}
+	f := bad.GetFlag()
+	flag, value := "--"+f.Name, bad.GetValue()
+	what, _ := pflag.UnquoteUsage(f)
+	switch {
+	case errors.Is(err, errEmpty) && what == "":
+		return usage("%s is empty; give it true or false, or nothing at all", flag)
+	case errors.Is(err, errEmpty):
+		return usage("%s is empty; give it a value (%s), or leave the flag out", flag, what)
+	case errors.Is(err, errItem):
+		return usage("%s is %q: an item is empty; leave out the comma that is too many", flag, value)
+	case errors.Is(err, errLineEnd):
+		return usage("%s is %q: there is a line end in it; put commas between items, or give the flag once for each", flag, value)
+	}
+	kind := map[string]string{"bool": "true or false", "int": "a whole number", "int64": "a whole number",
+		"uint64": "a whole number that is not below 0", "float64": "a number"}[f.Value.Type()]
+	if kind == "" {
+		return usage("%s is %q: %v; give %s", flag, value, errors.Unwrap(bad), what)
+	}
+	return usage("%s is %q; it is %s", flag, value, kind)
+}

@@ -1,0 +1,73 @@
+package calib
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+)
+
+// Complex arithmetic that has the same bits on every CPU: compilers fuse what the language's own products and quotients add.
+
+// mul returns a*b.
+func mul(a, b complex128) complex128 {
+	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
+}
+
+// scale returns z*x.
+func scale(z complex128, x float64) complex128 {
+	return complex(float64(real(z)*x), float64(imag(z)*x))
+}
+
+// inverse returns 1/z for |z| between 1e-150 and 1e150.
+func inverse(z complex128) complex128 {
+	d := float64(real(z)*real(z)) + float64(imag(z)*imag(z))
+	return complex(real(z)/d, -imag(z)/d)
+}
+
+// exp returns e^z.
+func exp(z complex128) complex128 {
+	r := kernel.Exp64(real(z))
+	if r == 0 {
+		return 0
+	}
+	sin, cos := sincos(imag(z))
+	return scale(complex(cos, sin), r)
+}
+
+// sincos returns sine and cosine of |x| < 2^30, each to within 1.2e-16: their Taylor series at the distance from the next multiple of pi/2.
+func sincos(x float64) (sin, cos float64) {
+	const (
+		shift = 0x1.8p52 // adding it rounds to an integer, which then stands in the low bits
+		hi    = 0x1.921fb54442d18p+0
+		lo    = math.Pi/2 - hi
+	)
+	t := math.FMA(x, 2/math.Pi, shift)
+	n := t - shift
+	r := math.FMA(n, -lo, math.FMA(n, -hi, x))
+	u := r * r
+	s := math.FMA(u, 1.0/355687428096000, -1.0/1307674368000)
+	s = math.FMA(u, s, 1.0/6227020800)
+	s = math.FMA(u, s, -1.0/39916800)
+	s = math.FMA(u, s, 1.0/362880)
+	s = math.FMA(u, s, -1.0/5040)
+	s = math.FMA(u, s, 1.0/120)
+	s = math.FMA(u, s, -1.0/6)
+	sin = math.FMA(u*r, s, r)
+	c := math.FMA(u, 1.0/20922789888000, -1.0/87178291200)
+	c = math.FMA(u, c, 1.0/479001600)
+	c = math.FMA(u, c, -1.0/3628800)
+	c = math.FMA(u, c, 1.0/40320)
+	c = math.FMA(u, c, -1.0/720)
+	c = math.FMA(u, c, 1.0/24)
+	c = math.FMA(u, c, -0.5)
+	cos = math.FMA(u, c, 1)
+	switch math.Float64bits(t) & 3 {
+	case 1:
+		return cos, -sin
+	case 2:
+		return -sin, -cos
+	case 3:
+		return -cos, sin
+	}
+	return sin, cos
+}

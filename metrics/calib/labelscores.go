@@ -1,0 +1,316 @@
+package calib
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// LabelScores accumulates the probabilities themselves, by the row's label and by class: what a comparison of the rows of two classes
+// by the probability of one of them takes, as in areas of one class against one other. It is a metrics.Accumulator; entries take the
+// memory that those of ClassScores do. Rows with weights are counted, and not kept.
+type LabelScores struct {
+	limit    int64 // of bytes; 0 for none
+	classes  int   // of the predictions seen; 0 before the first
+	weighted bool
+	rows     int64
+	of       map[int]*ClassScores // by label
+
+	// Room for the rows of a label among those of a block.
+	order  []int32
+	labels []int32
+	f32    []float32
+	f64    []float64
+}
+
+var _ metrics.Accumulator = (*LabelScores)(nil)
+
+// NewLabelScores returns an empty accumulator, whose entries may take so many bytes, as ClassScores counts them; 0 is no limit. It panics
+// if the limit is negative.
+func NewLabelScores(maxBytes int64) *LabelScores {
+	if err := (ClassScoresOptions{MaxBytes: maxBytes}).Validate(); err != nil {
+		panic(err.Error())
+	}
+	return &LabelScores{limit: maxBytes}
+}
+
+// MaxBytes returns the limit that the accumulator was made with.
+func (s *LabelScores) MaxBytes() int64 { return s.limit }
+
+// Needs says that whole rows are needed.
+func (s *LabelScores) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator of the same limit without rows.
+func (s *LabelScores) Empty() metrics.Accumulator { return NewLabelScores(s.limit) }
+
+// Len returns the number of rows seen.
+func (s *LabelScores) Len() int64 { return s.rows }
+
+// Weighted tells whether the rows have weights, so that none is kept.
+func (s *LabelScores) Weighted() bool { return s.weighted }
+
+// Bytes returns what all entries take, or would take if the limit were not passed.
+func (s *LabelScores) Bytes() (n int64) {
+	for _, c := range s.of {
+		n += c.Bytes()
+	}
+	return n
+}
+
+// Over tells whether the entries would take more than the limit, and are not kept. That depends on the rows alone.
+func (s *LabelScores) Over() bool { return s.limit > 0 && s.Bytes() > s.limit }
+
+// Outside returns how many entries are outside [0,1], which only a Pass that does not check admits: comparisons leave them out.
+func (s *LabelScores) Outside() (n int64) {
+	for _, c := range s.of {
+		n += c.out
+	}
+	return n
+}
+
+func (s *LabelScores) label(y int) *ClassScores {
+	if s.of[y] == nil {
+		if s.of == nil {
+			s.of = map[int]*ClassScores{}
+		}
+		s.of[y] = NewClassScores(nil)
+	}
+	return s.of[y]
+}
+
+// present returns the labels that have rows, rising.
+func (s *LabelScores) present() []int { return slices.Sorted(maps.Keys(s.of)) }
+
+// AddBlock adds a block's rows.
+func (s *LabelScores) AddBlock(b *metrics.Block) {
+	s.classes, s.weighted = b.Classes, b.Weights != nil
+	s.rows += int64(b.Rows)
+	if s.weighted {
+		return
+	}
+	s.order = s.order[:0]
+	for i := range b.Rows {
+		s.order = append(s.order, int32(i))
+	}
+	slices.SortStableFunc(s.order, func(i, j int32) int { return int(b.Labels[i]) - int(b.Labels[j]) })
+	for from, to := 0, 0; from < b.Rows; from = to {
+		y := b.Labels[s.order[from]]
+		for to = from; to < b.Rows && b.Labels[s.order[to]] == y; to++ {
+		}
+		part := metrics.Block{Rows: to - from, Classes: b.Classes, Probs: metrics.Tile{Width: b.Probs.Width, Stride: b.Probs.Width}}
+		s.labels = s.labels[:0]
+		for range part.Rows {
+			s.labels = append(s.labels, y)
+		}
+		part.Labels = s.labels
+		if b.Probs.F32 != nil {
+			s.f32 = gatherRows(s.f32[:0], b.Probs.F32, s.order[from:to], &b.Probs)
+			part.Probs.F32 = s.f32
+		} else {
+			s.f64 = gatherRows(s.f64[:0], b.Probs.F64, s.order[from:to], &b.Probs)
+			part.Probs.F64 = s.f64
+		}
+		s.label(int(y)).AddBlock(&part)
+	}
+	s.drop()
+}
+
+func gatherRows[F float32 | float64](dst, x []F, rows []int32, t *metrics.Tile) []F {
+	for _, i := range rows {
+		dst = append(dst, x[int(i)*t.Stride:][:t.Width]...)
+	}
+	return dst
+}
+
+// drop forgets the entries if they are too many: from then on they are only counted.
+func (s *LabelScores) drop() {
+	if !s.Over() {
+		return
+	}
+	for _, c := range s.of {
+		c.kept.drop()
+	}
+}
+
+// Merge adds what another *LabelScores has seen. The entries are not copied: the two share them.
+func (s *LabelScores) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*LabelScores)
+	mismatch := func(what string, v ...any) error {
+		return fmt.Errorf("%w: calib.LabelScores %s", metrics.ErrMismatch, fmt.Sprintf(what, v...))
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: calib.LabelScores and %T", metrics.ErrMismatch, a)
+	case s.limit != o.limit:
+		return mismatch("within %d bytes and within %d", s.limit, o.limit)
+	case o.classes == 0:
+		return nil
+	case s.classes != 0 && s.classes != o.classes:
+		return mismatch("of %d classes and of %d", s.classes, o.classes)
+	case s.classes != 0 && s.weighted != o.weighted:
+		return mismatch("with and without weights")
+	}
+	if wide, other := s.wide(), o.wide(); wide != nil && other != nil && *wide != *other {
+		return mismatch("of scores that are kept as float32 and as float64")
+	}
+	s.classes, s.weighted = o.classes, o.weighted
+	s.rows += o.rows
+	for _, y := range o.present() {
+		if err := s.label(y).Merge(o.of[y]); err != nil {
+			return err
+		}
+	}
+	s.drop()
+	return nil
+}
+
+// wide tells how scores are kept; nil if there are none.
+func (s *LabelScores) wide() *bool {
+	for _, c := range s.of {
+		return &c.wide
+	}
+	return nil
+}
+
+// EachPair calls use for each two classes that have rows, in both orders, with the rows of the two labels in rising order of the
+// probability of class, those of class being the event: on any number of goroutines and in any order, and what use is given is there
+// until it returns. It is not called for rows with weights, or where Over.
+func (s *LabelScores) EachPair(use func(class, other int, o cells.Ordered)) {
+	if wide := s.wide(); wide == nil || s.Over() {
+		return
+	} else if *wide {
+		eachPair[uint64](s, use)
+	} else {
+		eachPair[uint32](s, use)
+	}
+}
+
+func eachPair[K uint32 | uint64](s *LabelScores, use func(class, other int, o cells.Ordered)) {
+	present := s.present()
+	parallel.Each(0, len(present), func() func(int) {
+		var order ordering[K]
+		var both []K
+		return func(task int) {
+			class := present[task]
+			// column returns the class's entries among the rows of a label, in rising order.
+			column := func(label int) []K {
+				k := s.of[label].kept.(*keptKeys[K])
+				c := k.columns().of(class, 1, k.only(class))[0]
+				order.sort(&c)
+				return c.keys
+			}
+			keys := column(class)
+			for _, other := range present {
+				if other == class {
+					continue
+				}
+				rest := column(other)
+				both = both[:0]
+				for i, j := 0, 0; i < len(keys) || j < len(rest); {
+					if j == len(rest) || i < len(keys) && keys[i] < rest[j] {
+						both, i = append(both, keys[i]), i+1
+					} else {
+						both, j = append(both, rest[j]), j+1
+					}
+				}
+				use(class, other, cells.OfKeys(both, nil, s.Outside()))
+			}
+		}
+	})
+}
+
+const (
+	labelsMagic   = "cLSC"
+	labelsVersion = 1
+)
+
+// AppendBinary appends the state: that of a ClassScores for each label that has rows.
+func (s *LabelScores) AppendBinary(dst []byte) ([]byte, error) {
+	from := len(dst)
+	if !s.Over() {
+		n := 0
+		for _, c := range s.of {
+			n += c.kept.mostBytes() + 1<<7
+		}
+		dst = slices.Grow(dst, n+1<<10)
+	}
+	e := exact.Enc{B: exact.BeginSeal(dst, labelsMagic, labelsVersion)}
+	e.I64(s.limit)
+	e.U32(uint32(s.classes))
+	weighted := uint8(0)
+	if s.weighted {
+		weighted = 1
+	}
+	e.U8(weighted)
+	e.I64(s.rows)
+	e.U32(uint32(len(s.of)))
+	for _, y := range s.present() {
+		e.U32(uint32(y))
+		one := *s.of[y]
+		if s.Over() {
+			one.opt.MaxBytes = 1 // which has no entries
+		}
+		b, err := one.AppendBinary(nil)
+		if err != nil {
+			return dst, err
+		}
+		e.Bytes(b)
+	}
+	return exact.EndSeal(e.B, from), nil
+}
+
+var errLabels = errors.New("its labels are not those of its rows")
+
+// UnmarshalBinary replaces s, limit and all, by what AppendBinary wrote.
+func (s *LabelScores) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(labelsMagic, labelsVersion, data)
+	if err != nil {
+		return fmt.Errorf("calib.LabelScores: %w", err)
+	}
+	n := &LabelScores{limit: d.I64()}
+	n.classes = int(d.U32())
+	weighted := d.U8()
+	n.weighted = weighted == 1
+	n.rows = d.I64()
+	damaged := func(err error) error { return fmt.Errorf("calib.LabelScores: %w: %w", exact.ErrDamaged, err) }
+	labels, rows, before := d.U32(), int64(0), -1
+	empty := n.classes == 0 && n.rows == 0 && labels == 0 && weighted == 0
+	if n.limit < 0 || weighted > 1 || !empty && (n.classes < 1 || n.classes > maxLabels || n.rows < 1 || n.weighted && labels > 0) {
+		return damaged(errLabels)
+	}
+	bound := int64(0) // what the parts say of their limits
+	for range labels {
+		y, b := int(d.U32()), d.Bytes()
+		if err := d.Err(); err != nil {
+			return fmt.Errorf("calib.LabelScores: %w", err)
+		}
+		c := new(ClassScores)
+		if err := c.UnmarshalBinary(b); err != nil {
+			return damaged(err)
+		}
+		if y <= before || y >= max(2, n.classes) || c.classes != n.classes || c.weighted || c.opt.Above != nil ||
+			before >= 0 && (c.wide != *n.wide() || c.opt.MaxBytes != bound) || c.opt.MaxBytes > 1 || c.rows > n.rows-rows {
+			return damaged(errLabels)
+		}
+		bound, c.opt.MaxBytes = c.opt.MaxBytes, 0
+		n.label(y)
+		n.of[y], before, rows = c, y, rows+c.rows
+	}
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("calib.LabelScores: %w", err)
+	}
+	if !n.weighted && rows != n.rows || n.Over() != (bound == 1) {
+		return damaged(errLabels)
+	}
+	*s = *n
+	return nil
+}
+
+// maxLabels bounds the classes that a state may name.
+const maxLabels = 1<<31 - 1

@@ -1,0 +1,144 @@
+package cells
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+)
+
+// Kept accumulates the scores and outcomes of all rows, for Sorted: what Sort is of rows that are in memory. It is a
+// metrics.Accumulator without a state. Rows with weights are counted, and not kept.
+type Kept struct {
+	event    metrics.Event
+	most     int64 // rows; 0 for no limit
+	classes  int   // of the predictions seen; 0 before the first
+	weighted bool
+	audit    metrics.Audit // the rows alone
+	origin   origin
+	parts    []keptPart
+	cols     columns
+}
+
+// keptPart is the keys of some rows, and unless these are scores' own those of what the scores were made of.
+type keptPart struct{ long, raw []uint64 }
+
+var _ metrics.Accumulator = (*Kept)(nil)
+
+// KeptBytes returns what a row takes at most: its key, its part of a block, and of a binary task, whose scores may be logits, the key of
+// these. To sort takes as much again.
+func KeptBytes(classes int) int64 {
+	if classes == 1 {
+		return 17
+	}
+	return 9
+}
+
+// NewKept returns an empty accumulator of an event. Beyond so many rows, 0 for any number, they are counted and not kept. It panics if the
+// event is AllClasses.
+func NewKept(e metrics.Event, most int64) *Kept {
+	if e > metrics.Positive {
+		panic(errEvent)
+	}
+	return &Kept{event: e, most: most}
+}
+
+// Needs says that columns are enough, and a logit where there is one a row.
+func (k *Kept) Needs() metrics.Need { return metrics.Logit }
+
+// Empty returns an accumulator of the same event and limit without rows.
+func (k *Kept) Empty() metrics.Accumulator { return NewKept(k.event, k.most) }
+
+// Len returns the number of rows seen.
+func (k *Kept) Len() int64 { return k.audit.Rows }
+
+func (k *Kept) over() bool { return k.most > 0 && k.audit.Rows > k.most }
+
+// AddBlock adds a block's rows.
+func (k *Kept) AddBlock(b *metrics.Block) {
+	k.classes, k.weighted = b.Classes, b.Weights != nil
+	if k.audit.Rows += int64(b.Rows); k.weighted || k.over() {
+		k.parts = nil
+		return
+	}
+	const room = 1 << 15
+	k.origin = originOf(b, k.event)
+	p, tail, hit := k.cols.of(b, k.event)
+	for i, v := range p {
+		key := key(v, tail[i])
+		if key > 2*half {
+			continue
+		}
+		if last := len(k.parts) - 1; last < 0 || len(k.parts[last].long) == cap(k.parts[last].long) {
+			k.parts = append(k.parts, keptPart{long: make([]uint64, 0, room)})
+			if k.origin != ofScores {
+				k.parts[last+1].raw = make([]uint64, 0, room)
+			}
+		}
+		part := &k.parts[len(k.parts)-1]
+		part.long = append(part.long, key<<1|uint64(hit[i]&1))
+		if k.origin != ofScores {
+			part.raw = append(part.raw, rawEventKey(b.Peak[i], k.event.Of(b.Classes))<<1|uint64(hit[i]&1))
+		}
+	}
+}
+
+// Merge adds what another *Kept has seen. What is in a part is never changed, so both have it.
+func (k *Kept) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Kept)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: cells.Kept and %T", metrics.ErrMismatch, a)
+	case k.event != o.event || k.most != o.most:
+		return fmt.Errorf("%w: cells.Kept of different events or limits", metrics.ErrMismatch)
+	case o.classes == 0:
+		return nil
+	case k.classes != 0 && k.classes != o.classes:
+		return fmt.Errorf("%w: cells.Kept of %d classes and of %d", metrics.ErrMismatch, k.classes, o.classes)
+	case k.classes != 0 && k.weighted != o.weighted:
+		return fmt.Errorf("%w: cells.Kept with and without weights", metrics.ErrMismatch)
+	}
+	if k.classes != 0 && k.origin != o.origin {
+		return fmt.Errorf("%w: cells.Kept of scores of unlike types", metrics.ErrMismatch)
+	}
+	k.classes, k.weighted, k.origin = o.classes, o.weighted, o.origin
+	if k.audit.Rows += o.audit.Rows; k.over() {
+		k.parts = nil
+		return nil
+	}
+	for _, p := range o.parts {
+		k.parts = append(k.parts, keptPart{slices.Clip(p.long), slices.Clip(p.raw)})
+	}
+	return nil
+}
+
+// Sorted returns the rows in rising order, each distinct score a cell of its own; nil of rows with weights or beyond the limit.
+func (k *Kept) Sorted(threads int) *Sorted {
+	if k.weighted || k.over() {
+		return nil
+	}
+	s := &Sorted{event: k.event.Of(k.classes), audit: k.audit, threads: threads, origin: k.origin}
+	n := 0
+	for _, p := range k.parts {
+		n += len(p.long)
+	}
+	s.long = make([]uint64, 0, n)
+	if k.origin != ofScores {
+		s.raw = make([]uint64, 0, n)
+	}
+	for _, p := range k.parts {
+		s.long, s.raw = append(s.long, p.long...), append(s.raw, p.raw...)
+	}
+	s.longScratch = make([]uint64, kernel.SortScratch(n))
+	s.sortLong()
+	return s
+}
+
+// AppendBinary fails: rows are in no state.
+func (k *Kept) AppendBinary(dst []byte) ([]byte, error) { return dst, errKept }
+
+// UnmarshalBinary fails.
+func (k *Kept) UnmarshalBinary([]byte) error { return errKept }
+
+var errKept = fmt.Errorf("cells: rows that are kept one by one are in no state")

@@ -1,0 +1,116 @@
+package eval
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/candor-go/candor/internal/exact"
+)
+
+// piece appends a part of a state to dst, the same one every time.
+type piece func(dst []byte) ([]byte, error)
+
+// framed is a state in pieces: what exact.BeginSeal and EndSeal make of them together. One at a time is in memory when it is written,
+// besides some that are kept because they are small.
+type framed struct {
+	magic   string
+	version uint16
+	pieces  []piece
+}
+
+// keptPieces is how many bytes of pieces are kept. The others are made twice, as their lengths stand before them all.
+const keptPieces = 8 << 20
+
+// sized puts the length of a piece before it.
+func sized(p piece) piece {
+	return func(dst []byte) ([]byte, error) {
+		from := len(dst)
+		dst, err := p(append(dst, make([]byte, 8)...)) // its length
+		if err == nil {
+			binary.LittleEndian.PutUint64(dst[from:], uint64(len(dst)-from-8))
+		}
+		return dst, err
+	}
+}
+
+// append appends the state to dst.
+func (f *framed) append(dst []byte) ([]byte, error) {
+	from, b := len(dst), exact.BeginSeal(dst, f.magic, f.version)
+	for _, p := range f.pieces {
+		var err error
+		if b, err = p(b); err != nil {
+			return dst, err
+		}
+	}
+	return exact.EndSeal(b, from), nil
+}
+
+// writeTo writes the same to w, and returns how many bytes that is.
+func (f *framed) writeTo(w io.Writer) (n int64, err error) {
+	kept, all, room := make([][]byte, len(f.pieces)), uint64(0), keptPieces
+	for i, p := range f.pieces {
+		b, err := p(nil)
+		if err != nil {
+			return 0, err
+		}
+		if all += uint64(len(b)); len(b) <= room {
+			kept[i] = b
+			room -= len(b)
+		}
+	}
+	sum := sha256.New()
+	write := func(b []byte) {
+		if err == nil {
+			sum.Write(b)
+			var m int
+			m, err = w.Write(b)
+			n += int64(m)
+		}
+	}
+	head := exact.BeginSeal(nil, f.magic, f.version)
+	binary.LittleEndian.PutUint64(head[len(head)-8:], all)
+	write(head)
+	for i, p := range f.pieces {
+		if kept[i] == nil && err == nil {
+			kept[i], err = p(nil)
+		}
+		write(kept[i])
+		kept[i] = nil
+	}
+	write(sum.Sum(nil)[:8])
+	return n, err
+}
+
+// sha256 returns the checksum of the state.
+func (f *framed) sha256() (hash.Hash, error) {
+	h := sha256.New()
+	_, err := f.writeTo(h)
+	return h, err
+}
+
+// is tells whether the state is data.
+func (f *framed) is(data []byte) (bool, error) {
+	c := comparer(data)
+	_, err := f.writeTo(&c)
+	if err == errUnlike {
+		return false, nil
+	}
+	return err == nil && len(c) == 0, err
+}
+
+// comparer takes what is written to it off its beginning, and refuses what does not stand there.
+type comparer []byte
+
+var errUnlike = errors.New("other bytes")
+
+func (c *comparer) Write(b []byte) (int, error) {
+	if !bytes.HasPrefix(*c, b) {
+		return 0, errUnlike
+	}
+	*c = (*c)[len(b):]
+	return len(b), nil
+}

@@ -1,0 +1,133 @@
+package rank
+
+import (
+	"fmt"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+)
+
+// Entries accumulates every entry of every row as a score of its own, whose event is that its class is the row's label: what areas of
+// all classes together are answered from, scikit-learn's average="micro". A row of K classes counts K times, with its weight. It keeps
+// them as cells.Cells does, exactly up to MaxExact distinct scores and by the grid beyond. It is a metrics.Accumulator.
+type Entries struct {
+	cells   *cells.Cells
+	classes int // of the predictions; 0 before the first
+	rows    int64
+
+	p, tail []float64
+	hit     []int32
+	right   []uint8
+}
+
+var _ metrics.Accumulator = (*Entries)(nil)
+
+// NewEntries returns an empty accumulator.
+func NewEntries() *Entries { return &Entries{cells: newEntries()} }
+
+func newEntries() *cells.Cells { return cells.New(&cells.Options{Event: metrics.Positive}) }
+
+// Ranking returns the order of the entries.
+func (e *Entries) Ranking() *Ranking { return Of(e.cells) }
+
+// Outside returns the number of entries outside [0,1], which only unchecked predictions have: they are in no order.
+func (e *Entries) Outside() int64 { return e.cells.Outside() }
+
+// Needs says that whole rows are needed.
+func (e *Entries) Needs() metrics.Need { return metrics.Rows }
+
+// Empty returns an accumulator without rows.
+func (e *Entries) Empty() metrics.Accumulator { return NewEntries() }
+
+// Len returns the number of rows seen.
+func (e *Entries) Len() int64 { return e.rows }
+
+// AddBlock adds a block's rows.
+func (e *Entries) AddBlock(b *metrics.Block) {
+	e.classes = b.Classes
+	e.rows += int64(b.Rows)
+	if len(e.p) < b.Rows {
+		e.p, e.tail, e.hit, e.right = make([]float64, b.Rows), make([]float64, b.Rows), make([]int32, b.Rows), make([]uint8, b.Rows)
+	}
+	t := &b.Probs
+	column := metrics.Block{Rows: b.Rows, Classes: 1, DType: b.DType, Labels: e.hit, Weights: b.Weights,
+		Score: e.p, Right: e.right, Stats: &kernel.Stats{Positive: e.p, Tail: e.tail}}
+	for j := range t.Width {
+		for i := range b.Rows {
+			v := 0.0
+			if at := i*t.Stride + j; t.F32 != nil {
+				v = float64(t.F32[at])
+			} else {
+				v = t.F64[at]
+			}
+			e.p[i], e.tail[i], e.hit[i] = v, 1-v, 0
+			if int(b.Labels[i]) == j {
+				e.hit[i] = 1
+			}
+		}
+		e.cells.AddBlock(&column)
+	}
+}
+
+// Merge adds what another *Entries has seen.
+func (e *Entries) Merge(a metrics.Accumulator) error {
+	o, ok := a.(*Entries)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: rank.Entries and %T", metrics.ErrMismatch, a)
+	case e.classes != 0 && o.classes != 0 && e.classes != o.classes:
+		return fmt.Errorf("%w: rank.Entries of %d classes and of %d", metrics.ErrMismatch, e.classes, o.classes)
+	}
+	if err := e.cells.Merge(o.cells); err != nil {
+		return fmt.Errorf("rank.Entries: %w", err)
+	}
+	if o.classes != 0 {
+		e.classes = o.classes
+	}
+	e.rows += o.rows
+	return nil
+}
+
+const (
+	entriesMagic   = "cREN"
+	entriesVersion = 1
+)
+
+// AppendBinary appends the state.
+func (e *Entries) AppendBinary(dst []byte) ([]byte, error) {
+	from := len(dst)
+	enc := exact.Enc{B: exact.BeginSeal(dst, entriesMagic, entriesVersion)}
+	enc.U32(uint32(e.classes))
+	enc.I64(e.rows)
+	b, err := e.cells.AppendBinary(nil)
+	if err != nil {
+		return dst, err
+	}
+	enc.Bytes(b)
+	return exact.EndSeal(enc.B, from), nil
+}
+
+// UnmarshalBinary replaces e by what AppendBinary wrote.
+func (e *Entries) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(entriesMagic, entriesVersion, data)
+	if err != nil {
+		return fmt.Errorf("rank.Entries: %w", err)
+	}
+	n := Entries{classes: int(d.U32()), rows: d.I64(), cells: newEntries()}
+	b := d.Bytes()
+	if err := d.Done(); err != nil {
+		return fmt.Errorf("rank.Entries: %w", err)
+	}
+	if err := n.cells.UnmarshalBinary(b); err != nil {
+		return fmt.Errorf("rank.Entries: %w: %w", exact.ErrDamaged, err)
+	}
+	width := int64(max(2, n.classes))
+	if n.cells.Event() != metrics.Positive || n.rows < 0 || (n.classes == 0) != (n.rows == 0) || (n.classes == 0) != (n.cells.Classes() == 0) ||
+		n.cells.Classes() > 1 || n.cells.Len()%width != 0 || n.cells.Len()/width != n.rows {
+		return fmt.Errorf("rank.Entries: %w: its entries are not those of its rows", exact.ErrDamaged)
+	}
+	*e = n
+	return nil
+}

@@ -1,0 +1,224 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/student"
+	"github.com/candor-go/candor/metrics/internal/tails"
+)
+
+// Law is the form of the distributions that forecasts of means and standard deviations state. The zero value is the normal one. Its
+// methods are of the law with the mean 0 and the standard deviation 1, or of an error e and a standard deviation sd; they have the same
+// bits on every CPU. Laws are compared by ==.
+type Law struct {
+	family family
+	df     float64 // of Student's t; 0 of others
+}
+
+type family uint8
+
+const (
+	normalFamily family = iota
+	laplaceFamily
+	logisticFamily
+	studentFamily
+	families
+)
+
+var familyNames = [families]string{"normal", "laplace", "logistic", "t"}
+
+// The laws that have no parameter.
+var (
+	NormalLaw   = Law{}
+	LaplaceLaw  = Law{family: laplaceFamily}
+	LogisticLaw = Law{family: logisticFamily}
+)
+
+// StudentLaw returns Student's t with df degrees of freedom, stretched to the standard deviation 1. It panics unless 2 < df <= 1000: with
+// 2 and fewer there is no standard deviation, and with more it is the normal one to three digits.
+func StudentLaw(df float64) Law {
+	if !soundDF(df) {
+		panic("regress: Student's t has a standard deviation above 2 degrees of freedom, and there are 1,000 at most")
+	}
+	return Law{studentFamily, df}
+}
+
+func soundDF(df float64) bool { return df > 2 && df <= 1000 }
+
+// ParseLaw reads "normal", "laplace", "logistic" or "t(df=5)".
+func ParseLaw(s string) (Law, error) {
+	name, inner, open := strings.Cut(strings.TrimSpace(s), "(")
+	name = strings.TrimSpace(name)
+	for f, n := range familyNames {
+		if n != name {
+			continue
+		}
+		if family(f) != studentFamily {
+			if open {
+				return Law{}, fmt.Errorf("the distribution %s has no options", name)
+			}
+			return Law{family: family(f)}, nil
+		}
+		value, ok := strings.CutSuffix(strings.TrimSpace(inner), ")")
+		value, given := strings.CutPrefix(strings.TrimSpace(value), "df=")
+		if !open || !ok || !given {
+			return Law{}, fmt.Errorf("the distribution t takes its degrees of freedom, as t(df=5)")
+		}
+		df, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		switch {
+		case err != nil || df != df:
+			return Law{}, fmt.Errorf("df is %q; it is a number above 2", value)
+		case df <= 2:
+			return Law{}, fmt.Errorf("df is %v, and with 2 degrees of freedom or fewer Student's t has no standard deviation; df is above 2", df)
+		case !soundDF(df):
+			return Law{}, fmt.Errorf("df is %v; it is at most 1000, beyond which t is nearly normal", df)
+		}
+		return StudentLaw(df), nil
+	}
+	return Law{}, fmt.Errorf("there is no distribution %q; there are normal, laplace, logistic and t(df=N)", s)
+}
+
+// encode writes the law, and decodeLaw reads it and tells whether there is such a one.
+func (l Law) encode(e *exact.Enc) {
+	e.U8(uint8(l.family))
+	e.F64(l.df)
+}
+
+func decodeLaw(d *exact.Dec) (l Law, ok bool) {
+	l = Law{family(d.U8()), d.F64()}
+	if l.family == studentFamily {
+		return l, soundDF(l.df)
+	}
+	return l, l.family < families && l.df == 0 && !math.Signbit(l.df)
+}
+
+// alikeLaws is an error that says of name's states in what laws they differ, if they do.
+func alikeLaws(a, b Law, name string) error {
+	if a != b {
+		return fmt.Errorf("%w: %s of %v and of %v distributions", metrics.ErrMismatch, name, a, b)
+	}
+	return nil
+}
+
+// String returns what ParseLaw reads.
+func (l Law) String() string {
+	if l.family == studentFamily {
+		return "t(df=" + strconv.FormatFloat(l.df, 'g', -1, 64) + ")"
+	}
+	return familyNames[l.family]
+}
+
+// Name returns what people call it: "Laplace", "Student's t (df = 5)".
+func (l Law) Name() string {
+	if l.family == studentFamily {
+		return "Student's t (df = " + strconv.FormatFloat(l.df, 'g', -1, 64) + ")"
+	}
+	return [...]string{"normal", "Laplace", "logistic"}[l.family]
+}
+
+// ScaleSD returns the standard deviation of the law with the scale parameter 1: sqrt(2) for Laplace, pi/sqrt(3) for the logistic
+// distribution, sqrt(df/(df-2)) for Student's t, 1 for the normal one.
+func (l Law) ScaleSD() float64 {
+	switch l.family {
+	case laplaceFamily:
+		return math.Sqrt2
+	case logisticFamily:
+		return 1.81379936423421785059
+	case studentFamily:
+		return math.Sqrt(l.df / (l.df - 2))
+	}
+	return 1
+}
+
+// Quantile returns the quantile of p of the law with the standard deviation 1: -Inf at 0, +Inf at 1, symmetric about 1/2, NaN outside
+// [0,1].
+func (l Law) Quantile(p float64) float64 {
+	switch {
+	case l.family == normalFamily:
+		return kernel.PhiInv64(p)
+	case !(p >= 0 && p <= 1):
+		return math.NaN()
+	case p > 0.5:
+		return -l.Quantile(1 - p)
+	case p == 0:
+		return math.Inf(-1)
+	case l.family == laplaceFamily:
+		return kernel.Log64(2*p) / math.Sqrt2
+	case l.family == logisticFamily:
+		return (kernel.Log64(p) - kernel.Log1p64(-p)) / l.ScaleSD()
+	}
+	return -tails.StudentQuantile(2*p, l.df) / l.ScaleSD()
+}
+
+// CDF returns the probability of what is at or below z in the law with the standard deviation 1. Near 0 it keeps its digits.
+func (l Law) CDF(z float64) float64 {
+	if l.family == normalFamily {
+		return kernel.Phi64(z)
+	}
+	if z != z {
+		return z
+	}
+	tail := l.tail(math.Abs(z))
+	if z > 0 {
+		return 1 - tail
+	}
+	return tail
+}
+
+// tail returns the probability above z >= 0.
+func (l Law) tail(z float64) float64 {
+	t := float64(z * l.ScaleSD()) // in units of the scale
+	switch l.family {
+	case laplaceFamily:
+		return kernel.Exp64(-t) / 2
+	case logisticFamily:
+		e := kernel.Exp64(-t)
+		return e / (1 + e)
+	}
+	return tails.Student(t, l.df) / 2
+}
+
+// NLL returns the negative logarithm of the density of an error e where the standard deviation is sd, in nats; for sd > 0 and finite e.
+func (l Law) NLL(e, sd float64) float64 {
+	s := sd / l.ScaleSD()
+	t := math.Abs(e) / s
+	switch l.family {
+	case laplaceFamily:
+		return kernel.Log64(2*s) + t
+	case logisticFamily:
+		return kernel.Log64(s) + t + float64(2*kernel.Log1p64(kernel.Exp64(-t)))
+	case studentFamily:
+		return kernel.Log64(s) - kernel.Log64(student.Density(l.df)) + float64((l.df+1)/2*student.LogKernel(t, l.df))
+	}
+	return NormalNLL(e, 0, sd)
+}
+
+// CRPS returns the continuous ranked probability score of an error e where the standard deviation is sd, in the closed forms of package
+// score; for sd > 0 and finite e.
+func (l Law) CRPS(e, sd float64) float64 {
+	s, d := sd/l.ScaleSD(), math.Abs(e)
+	t := d / s
+	switch l.family {
+	case laplaceFamily:
+		return d - float64(s*(0.75-kernel.Exp64(-t)))
+	case logisticFamily:
+		return d - float64(s*(1-float64(2*kernel.Log1p64(kernel.Exp64(-t)))))
+	case studentFamily:
+		if t > 1e150 { // what follows is less than the last place of d, and t^2 might overflow
+			return d
+		}
+		return d + float64(s*student.Deficit(t, l.df))
+	}
+	const invRootPi, invRootTwoPi = 0.56418958354775628695, 0.39894228040143267794
+	excess := 0.0 // E max(0, Z - t), nothing beyond where its terms cancel
+	if t < 38 {
+		excess = max(0, float64(invRootTwoPi*kernel.Exp64(-float64(t*t/2)))-float64(t*kernel.Phi64(-t)))
+	}
+	return d - float64(s*(invRootPi-float64(2*excess)))
+}
