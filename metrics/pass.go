@@ -64,6 +64,7 @@ const (
 	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
 	errNumbers   = "metrics: numbers of rows and rows differ in number"
 	errChunks    = "metrics: the chunks of a source differ in shape or kind"
+	errFilled    = "metrics: accumulators that are to be filled have seen rows"
 )
 
 // Add feeds all the rows of predictions in memory. If some cannot be used (and Options.Drop is off) the error is a
@@ -215,7 +216,20 @@ func (c *Chunk) place(b *Block, at int) {
 
 // AddSource feeds all the rows that src yields. One goroutine reads ahead while others run the kernels. The error is
 // the source's, or as for Add; in either case no accumulator has changed.
-func (p *Pass) AddSource(src Source) error {
+func (p *Pass) AddSource(src Source) error { return p.read(src, false) }
+
+// Fill is AddSource for accumulators that have seen no rows, and takes no copy of what they keep: after an error they are of no use.
+// It panics if one has seen rows.
+func (p *Pass) Fill(src Source) error {
+	for _, a := range p.accs {
+		if a.Len() > 0 {
+			panic(errFilled)
+		}
+	}
+	return p.read(src, true)
+}
+
+func (p *Pass) read(src Source, fill bool) error {
 	threads := p.opt.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -232,6 +246,9 @@ func (p *Pass) AddSource(src Source) error {
 	workers := make([]*worker, threads)
 	for i := range workers {
 		workers[i] = newWorker(p, &failed)
+	}
+	if fill {
+		copy(workers[0].accs, p.accs)
 	}
 	if small && threads == 1 {
 		for {
@@ -253,7 +270,7 @@ func (p *Pass) AddSource(src Source) error {
 			return err
 		}
 	}
-	return p.merge(workers)
+	return p.merge(workers, fill)
 }
 
 // checked passes on a source's chunks. Their shapes are compared here, where they come in order, so that what is found
@@ -340,8 +357,8 @@ func Feed(src Source, visits ...func(*Chunk)) error {
 
 type panicked struct{ value any }
 
-// merge takes over what the workers have, all or nothing.
-func (p *Pass) merge(workers []*worker) error {
+// merge takes over what the workers have, all or nothing unless the first one's accumulators are the caller's.
+func (p *Pass) merge(workers []*worker, filled bool) error {
 	var bad faults
 	audit := p.audit
 	for _, w := range workers {
@@ -365,6 +382,10 @@ func (p *Pass) merge(workers []*worker) error {
 			}
 			w.accs[i] = nil // which may be large
 		}
+	}
+	if filled {
+		p.audit = audit
+		return nil
 	}
 	// An accumulator refuses a merge if it has seen unlike predictions elsewhere. All but the first are tried on a copy
 	// before anything changes; the first one's own merge comes before the others. One without rows refuses nothing.

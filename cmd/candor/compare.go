@@ -106,9 +106,11 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 	if err := f.plot.checkFile("", "", append(append(slices.Clone(paths), f.labels...), f.weights...)...); err != nil {
 		return err
 	}
+	defer stayWithin(j.memory)() // what sets answer together, too
 	var first predictions.Info
 	sets := make([]*eval.Evaluation, len(paths))
 	for i, path := range paths {
+		j.more = len(paths) - 1 - i
 		sets[i], err = f.evaluate(c, j, paths[i:i+1], func(e *eval.Evaluation, info predictions.Info) error {
 			if i == 0 {
 				warnISA(c)
@@ -118,9 +120,6 @@ func (f *compareRun) run(c *cobra.Command, paths []string) error {
 			return alike(f.files.call(paths[0]), f.files.call(path), first, info)
 		})
 		if err != nil {
-			return err
-		}
-		if err := j.together(sets[:i+1]...); err != nil {
 			return err
 		}
 		if a, b := &sets[0].Audit, &sets[i].Audit; a.Rows != b.Rows {

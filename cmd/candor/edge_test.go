@@ -260,18 +260,6 @@ func TestEntries(t *testing.T) {
 	if states[0] != states[1] {
 		t.Error("a state of the default metrics depends on --max-memory")
 	}
-	// Two sets are beside each other.
-	s = newSet(42, 10_000, 64)
-	a1, a2, l := d.put("a1.npy", s.scores(t)), d.put("a2.npy", s.scores(t)), d.put("l.npy", s.labelFile(t))
-	for _, c := range []struct {
-		memory string
-		code   int
-		says   string
-	}{{"57MiB", exitUsage, "of 2 sets take 5,120,000 bytes: pass --max-memory 61MiB"}, {"61MiB", 0, ""}} {
-		if code, _, errs := candor(t, "compare", a1, a2, "--labels", l, "--metrics", "ace", "--max-memory", c.memory); code != c.code || !strings.Contains(errs, c.says) {
-			t.Errorf("compare within %s: exit code %d: %s", c.memory, code, errs)
-		}
-	}
 	// A gate on it is not passed.
 	if code, _, errs := candor(t, "eval", x, "--labels", y, "--max-memory", "57MiB", "--fail-if", "ace>1"); code != exitGate || !strings.Contains(errs, "ace.value is not defined: its entries take") {
 		t.Errorf("exit code %d: %s", code, errs)

@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -228,10 +225,6 @@ func (f *evalFlags) limits(c *cobra.Command) {
 	memoryFlag(c, &f.maxMemory)
 }
 
-func memoryFlag(c *cobra.Command, size *string) {
-	c.Flags().StringVar(size, "max-memory", "256MiB", "`SIZE` of memory to stay within, such as 256MiB or 1GB")
-}
-
 // job is what the flags ask for, as far as it is known before a file is opened.
 type job struct {
 	spec   eval.Spec // but for classes and metrics
@@ -240,29 +233,11 @@ type job struct {
 	memory int64
 	also   func(of eval.Shape) string // metrics that are wanted besides those that --metrics lists
 	groups *eval.Groups               // what --group made of the last files
-	passes *passes                    // of files that are read several times
-}
-
-// entryMemory is what the entries of all classes may take of the memory: two fifths of what there is beside the program. Another two are
-// for a state, which is about as long, and for two threads that sort a class each.
-func entryMemory(memory int64) int64 { return (memory - fixedMemory) / 5 * 2 }
-
-// forEntries says what to pass for entries to have so much memory.
-func forEntries(size int64) string {
-	const most = 1 << 58
-	return fmt.Sprintf("pass --max-memory %dMiB", (fixedMemory+5*(min(size, most)/2+1))>>20+1)
-}
-
-// together refuses sets whose entries do not fit side by side.
-func (j *job) together(sets ...*eval.Evaluation) error {
-	all := int64(0)
-	for _, e := range sets {
-		all += e.EntryBytes()
-	}
-	if all > j.spec.Memory {
-		return usage("the scores of all classes of %d sets take %s bytes: %s, or leave metrics out that are adaptive or have average=", len(sets), report.Count(all), forEntries(all))
-	}
-	return nil
+	extent eval.Extent                // of the last files
+	more   int                        // sets like the next that are kept beside it
+	// Bytes of the buffers of the last files, and of the sets that were evaluated before.
+	buffers, held int64
+	passes        *passes // of files that are read several times
 }
 
 // job reads the flags; c is their command.
@@ -343,7 +318,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if err := f.checkScaled(paths); err != nil {
 		return nil, err
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	defer stayWithin(j.memory)()
 	r, add, err := j.open(f, paths)
 	if err != nil {
 		return nil, badData(err)
@@ -371,10 +346,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	if err != nil {
 		return nil, usage("%v", err)
 	}
-	e.Threads, e.Remedy = f.threads, forEntries
-	if err := e.CheckRows(info.Rows); err != nil {
-		return nil, usage("%v", err)
-	}
+	e.Threads = f.threads
 	if names := e.KeepsRows(); names != "" && len(f.columns.groups) > 0 {
 		return nil, usage("--group: metrics %s keep every row, which is not done by groups; leave exact or --group out", names)
 	}
@@ -382,9 +354,8 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 		return nil, err
 	}
 	pass := j.pass
-	if e.Keeps() {
-		// Each thread may keep as much as all rows together.
-		pass.Threads = min(pass.Threads, 2)
+	if pass.Threads, err = f.within(j, e, info); err != nil {
+		return nil, err
 	}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes, j.passes.next())()
@@ -411,6 +382,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 			return nil, err
 		}
 	}
+	j.held += e.Size(j.extent)
 	return e, nil
 }
 
@@ -495,11 +467,13 @@ func (j *job) feed(f *evalFlags, r groupedReader) func(*eval.Evaluation, *metric
 			return err
 		}
 		g.Threads = e.Threads
+		g.Room = j.groupRoom()
 		if err := g.AddSource(src, r.Group, o); err != nil {
 			return src.within(err)
 		}
+		remedy := e.Remedy
 		j.groups, *e = g, *g.Whole()
-		e.Remedy = forEntries
+		e.Remedy = remedy
 		return nil
 	}
 }
@@ -529,10 +503,14 @@ func (n *numbered) within(err error) error {
 	return err
 }
 
+func (f *evalFlags) outOptions(j *job) *predictions.Options {
+	return &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true,
+		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
+}
+
 // addOut reads the out-of-distribution rows.
 func (f *evalFlags) addOut(c *cobra.Command, j *job, e *eval.Evaluation, pass *metrics.Options) error {
-	r, err := predictions.Open(f.ood, &predictions.Options{Names: f.files.names, Kind: j.read.Kind, Event: j.read.Event, BFloat16: f.bfloat16, NoLabels: true,
-		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes})
+	r, err := predictions.Open(f.ood, f.outOptions(j))
 	if err != nil {
 		return badData(err)
 	}
@@ -613,7 +591,7 @@ func (f *evalRun) run(c *cobra.Command, paths []string) error {
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8)) // of what answers and states take too
+	defer stayWithin(j.memory)() // of what answers and states take too
 	twoColumns := false
 	e, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
 		twoColumns = i.Pairs
@@ -735,58 +713,6 @@ func (f *evalFlags) kind(said bool) (metrics.Kind, error) {
 		return k, nil
 	}
 	return 0, usage("--input is %q; it is probs, logits, logprobs or dirichlet", f.input)
-}
-
-// fixedMemory is what the program itself takes, accumulators, and columns.
-const fixedMemory = 48 << 20
-
-// leastMemory is the least --max-memory.
-const leastMemory = fixedMemory + 8<<20
-
-const littleMemory = "--max-memory is less than 56 MiB, which candor needs at least; pass --max-memory 56MiB"
-
-// plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
-// decisions or confidence scores.
-func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
-	if memory < leastMemory {
-		return 0, 0, 0, usage(littleMemory)
-	}
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	bytes = 2 << 20
-	// Labels and weights come beside the scores, and narrow rows make columns as large again: three times the buffer. What
-	// else there may be beside them takes as much as labels and weights.
-	times := int64(3)
-	if more {
-		times = 5
-	}
-	const cells = 16 << 20 // of distinct scores, which a thread keeps until they are merged
-	for threads > 1 && int64(threads+2)*times*int64(bytes)+int64(threads)*cells > memory-fixedMemory {
-		threads--
-	}
-	return threads, threads + 2, bytes, nil
-}
-
-// parseSize reads a number of bytes: 256MiB, 1GB, 500000000.
-func parseSize(s string) (int64, error) {
-	t := strings.TrimSpace(s)
-	unit := int64(1)
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-		{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1}} {
-		if n := len(t) - len(u.name); n > 0 && strings.EqualFold(t[n:], u.name) {
-			t, unit = strings.TrimSpace(t[:n]), u.size
-			break
-		}
-	}
-	v, err := strconv.ParseFloat(t, 64)
-	if err != nil || !(v > 0) || v*float64(unit) > 1<<60 {
-		return 0, usage("--max-memory is %q; it is a size such as 256MiB or 1GB", s)
-	}
-	return int64(v * float64(unit)), nil
 }
 
 // locate says in which file, and in which row of that, the bad rows are.

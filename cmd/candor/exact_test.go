@@ -28,15 +28,15 @@ func TestExact(t *testing.T) {
 		says string
 	}{
 		{[]string{"eval", x, "--labels", y, "--metrics", "aurc(exact)", "--state", d.at("s.state")}, "--state: metrics aurc(exact) keep every row and are in no state; leave exact or --state out"},
-		{[]string{"eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "ks(exact): 500000 rows take 8500000 bytes and there is room for 5033164: pass --max-memory 69MiB, or leave exact out"},
-		{[]string{"compare", lx, x, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "pass --max-memory 69MiB"},
+		{[]string{"eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "ks(exact): 500000 rows take 8500000 bytes and there is room for 5033164: pass --max-memory 86MiB, or leave exact out"},
+		{[]string{"compare", lx, x, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "60MiB"}, "pass --max-memory 110MiB"},
 		{[]string{"eval", x, "--labels", y, "--metrics", "auroc(exact,average=macro)"}, "exact is of class 1 of two"},
 	} {
 		if code, out, errs := candor(t, c.args...); code != exitUsage || out != "" || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit code %d: %s%s", c.args, code, out, errs)
 		}
 	}
-	if code, _, errs := candor(t, "eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "69MiB"); code != 0 {
+	if code, _, errs := candor(t, "eval", lx, "--labels", ly, "--metrics", "ks(exact)", "--max-memory", "86MiB"); code != 0 {
 		t.Errorf("with what it says to pass: exit code %d: %s", code, errs)
 	}
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,5 +176,72 @@ func TestAverageMemory(t *testing.T) {
 	}
 	if enough, _ := run(after); enough.value(t, key) != v {
 		t.Errorf("with %s: %+v", after, enough.Metrics[key])
+	}
+}
+
+// TestMaxMemory: what does not fit is refused at once, and within the memory that is then named it has its answer.
+func TestMaxMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it measures several processes")
+	}
+	d, r := newDir(t), rand.New(rand.NewPCG(20, 3))
+	const rows = 60_000
+	p, y, g := make([]float64, rows), make([]int32, rows), make([]int32, rows)
+	for i := range rows {
+		p[i], g[i] = r.Float64(), int32(i%150)
+		if r.Float64() < p[i] {
+			y[i] = 1
+		}
+	}
+	one := []string{d.put("p.npy", npy(t, []int64{rows}, p)), "--labels", d.put("y.npy", npy(t, []int64{rows}, y))}
+	groups := d.put("g.npy", npy(t, []int64{rows}, g))
+	const few, classes = 12, 300_000
+	z := make([]float32, few*classes)
+	for i := range z {
+		z[i] = float32(3 * r.NormFloat64())
+	}
+	wide := []string{d.put("z.npy", npy(t, []int64{few, classes}, z)), "--labels", d.put("k.npy", npy(t, []int64{few}, y[:few])), "--input", "logits"}
+	bin, little := build(t), "these metrics take about"
+	for _, c := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"classes", append([]string{"eval", "--metrics", "sce,balanced_accuracy,brier_skill"}, wide...), little},
+		{"bins", append([]string{"eval", "--metrics", "ece(bins=200000)"}, one...), little},
+		{"groups", append([]string{"eval", "--metrics", "default,sce,retention_nll,ece_sweep", "--group", groups}, one...), "groups or more, and these metrics of each take more memory than there is"},
+		{"sets", append([]string{"compare", one[0], // twice
+			"--metrics", "auroc(average=macro),ace,retention_nll,retention_accuracy"}, one...), little},
+		{"outside", append([]string{"eval", "--metrics", "ood_auroc(score=entropy),ood_auroc,retention_nll,retention_accuracy", "--ood", one[0]}, one...), little},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			run := func(memory string) *exec.Cmd {
+				out.Reset()
+				errs.Reset()
+				x := exec.Command(bin, append(c.args, "--json", "--threads", "1", "--max-memory", memory)...)
+				x.Stdout, x.Stderr = &out, &errs
+				return x
+			}
+			var failed *exec.ExitError
+			if err := run("56MiB").Run(); !errors.As(err, &failed) || failed.ExitCode() != exitUsage || out.Len() > 0 {
+				t.Fatalf("with 56MiB: %v, %s", err, errs.String())
+			}
+			said := errs.String()
+			_, after, ok := strings.Cut(said, "pass --max-memory ")
+			n, _, _ := strings.Cut(after, "MiB")
+			if !ok || !strings.Contains(said, c.says) {
+				t.Fatalf("it says %s", said)
+			}
+			most, err := strconv.Atoi(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kib := peak(t, run(n+"MiB"))
+			t.Logf("%d MiB resident within %d", kib>>10, most)
+			if kib > int64(most)<<10 || !json.Valid(out.Bytes()) {
+				t.Errorf("%d MiB resident within %d: %.200s", kib>>10, most, out.Bytes())
+			}
+		})
 	}
 }

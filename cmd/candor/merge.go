@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,7 +55,7 @@ state to a new file, which cannot be one of those that are merged.`,
 			if err != nil {
 				return err
 			}
-			defer debug.SetMemoryLimit(debug.SetMemoryLimit(r.memory - r.memory/8))
+			defer stayWithin(r.memory)()
 			b, err := r.read(args[0])
 			if err != nil {
 				return err
@@ -219,6 +218,11 @@ func decodeGroups(b []byte, path string) (*eval.Evaluation, *eval.Groups, error)
 
 // unlike says why two states are not merged.
 func unlike(first, other string, err error) error {
+	var m *eval.MemoryError
+	if errors.As(err, &m) {
+		return badAt(place{File: other, Remedy: "evaluate the shards with the same --max-memory"},
+			"%s against %s: one was made with --max-memory %s and one with %s, which bounds the scores that adaptive metrics and average= keep", first, other, memoryOf(m.A), memoryOf(m.B))
+	}
 	return badAt(place{File: other, Remedy: "evaluate the shards with the same options, and merge like with like"}, "%s against %s: %w", first, other, err)
 }
 

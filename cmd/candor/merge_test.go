@@ -479,3 +479,27 @@ func TestWriteFileFails(t *testing.T) {
 		t.Errorf("the folder has %v", l)
 	}
 }
+
+// TestMergeUnlikeMemory: states that were made with unlike memory merge where nothing depends on it, and elsewhere the error names both.
+func TestMergeUnlikeMemory(t *testing.T) {
+	d := newDir(t)
+	s := newSet(71, 300, 3)
+	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
+	for _, c := range []struct {
+		metrics string
+		code    int
+		says    string
+	}{
+		{"default,sce", 0, ""},
+		{"default,ace", exitData, "one was made with --max-memory 57MiB and one with 500MB, which bounds the scores that adaptive metrics and average= keep; evaluate the shards with the same --max-memory"},
+	} {
+		var states []string
+		for _, memory := range []string{"57MiB", "500MB"} {
+			states = append(states, d.at(memory))
+			evaluate(t, x, "--labels", y, "--metrics", c.metrics, "--max-memory", memory, "--state", d.at(memory))
+		}
+		if code, _, errs := candor(t, "merge", states[0], states[1]); code != c.code || !strings.Contains(errs, c.says) {
+			t.Errorf("%s: exit code %d: %s", c.metrics, code, errs)
+		}
+	}
+}

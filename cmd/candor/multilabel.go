@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -48,7 +47,7 @@ func (f *evalRun) runLabels(c *cobra.Command, j *job, paths []string) error {
 	if err := f.plot.checkFile("--state", f.state, reads...); err != nil {
 		return err
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	defer stayWithin(j.memory)()
 	j.read.Buffers = labelBuffers
 	r, err := predictions.OpenLabels(paths, &j.read)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -186,7 +185,7 @@ func (f *recalFit) run(c *cobra.Command, method string, paths []string) error {
 		return err
 	}
 	j.also = f.plot.also
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	defer stayWithin(j.memory)()
 	warnISA(c)
 	r, err := f.fit(c, j, m, paths)
 	if err != nil {
@@ -256,6 +255,7 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 	})
 	bad := func(err error) error { return f.cannotFit(err, last, paths) }
 	var o *recal.Options
+	j.more = 1 // after
 	before, err := f.evaluate(c, j, paths, func(e *eval.Evaluation, i predictions.Info) error {
 		if err := f.checkMany(m, i, paths); err != nil {
 			return err
@@ -292,9 +292,6 @@ func (f *recalFit) fit(c *cobra.Command, j *job, m recal.Method, paths []string)
 		after, err := f.evaluateApplied(j, before, maps[0], recal.CrossApplied(maps, d, folds))
 		if err != nil {
 			return nil, bad(err)
-		}
-		if err := j.together(before, after); err != nil {
-			return nil, err
 		}
 		r.After, sets = report.New(after), append(sets, after)
 		// The map's own are logits whatever they look like.
@@ -654,7 +651,7 @@ func (f *recalApply) run(c *cobra.Command, file string, paths []string) error {
 		return err
 	}
 	j.read.NoLabels, f.unobserved = true, true
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	defer stayWithin(j.memory)()
 	warnISA(c)
 	return f.apply(c, j, m, as, paths)
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,7 +164,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(j.memory - j.memory/8))
+	defer stayWithin(j.memory)()
 	r, err := j.source(&f.evalFlags, paths)
 	if err != nil {
 		return badData(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -64,6 +65,12 @@ func newBins(opt Options, edges []float64) *Bins {
 
 // Options returns what the accumulator was made with, defaults filled in.
 func (b *Bins) Options() Options { return b.opt }
+
+// Size returns about how many bytes it takes.
+func (b *Bins) Size(metrics.Extent) int64 {
+	const sums = int64(unsafe.Sizeof(tally.Cell{}) + unsafe.Sizeof(kernel.BinSum{}) + 3*8)
+	return int64(len(b.cells)) * sums
+}
 
 // Needs says that only the event of all classes needs whole rows.
 func (b *Bins) Needs() metrics.Need {

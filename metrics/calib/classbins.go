@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -211,6 +212,31 @@ func (b *ClassBins) Empty() metrics.Accumulator { return NewClassBins(&b.opt) }
 // Len returns the number of rows seen.
 func (b *ClassBins) Len() int64 { return b.rows }
 
+// Size returns about how many bytes it takes: of many classes, whose probabilities mostly lie in the lowest bin, a row has few beyond.
+func (b *ClassBins) Size(x metrics.Extent) int64 {
+	const mapped = 40 // bytes of an entry of a map, beside its value
+	lists := 16*listPart + 4*x.Distinct(listLen)*int64(min(listLen, max(2, x.Classes)))
+	lists = min(lists, 4*(listLen+kernel.ListSlack)+16*listPart)
+	width, beyond := int64(max(2, x.Classes)), int64(b.bins()-1)
+	above := width
+	if first := b.edges[1]; first > 0 {
+		above = int64(min(float64(width), math.Ceil(1/first)))
+	}
+	cells := width * beyond
+	if x.Rows >= 0 && above > 0 && x.Rows < cells/above {
+		cells = x.Rows * above
+	}
+	switch {
+	case x.Weighted:
+		return lists + (width+cells)*(int64(unsafe.Sizeof(tally.Cell{}))+mapped)
+	case width*beyond <= denseCells:
+		cells = width * beyond
+	default:
+		cells *= 2 // room to grow, and a map
+	}
+	return lists + width*24 + (width+cells)*int64(unsafe.Sizeof(classCell{}))
+}
+
 // bins returns the number of bins.
 func (b *ClassBins) bins() int { return len(b.edges) - 1 }
 
@@ -238,8 +264,10 @@ func (b *ClassBins) AddBlock(k *metrics.Block) {
 	if b.classes == 0 {
 		b.start(k.Classes, k.Weights != nil)
 	}
-	if b.list == nil {
-		b.list = make([]uint32, listLen+kernel.ListSlack)
+	if n := min(listLen, k.Rows*b.width) + kernel.ListSlack; len(b.list) < n {
+		b.list = make([]uint32, n)
+	}
+	if b.p == nil {
 		b.p, b.class, b.idx = make([]float64, listPart), make([]int32, listPart), make([]int32, listPart)
 	}
 	t := k.Probs

@@ -141,6 +141,38 @@ func (s *ClassScores) Bytes() int64 {
 	return int64(lo)
 }
 
+// Size returns about how many bytes it takes: no more than its limit, if it has one.
+func (s *ClassScores) Size(x metrics.Extent) int64 {
+	each := entrySize(x)
+	if s.opt.Above != nil {
+		each += 4
+	}
+	if x.Weighted {
+		each += 8
+	}
+	return limited(x, each, s.opt.MaxBytes) + min(s.opt.MaxBytes, scoresScratch)
+}
+
+// scoresScratch is what sorts the entries of a block.
+const scoresScratch = 1 << 18
+
+// entrySize returns how many bytes the probability of an entry takes.
+func entrySize(x metrics.Extent) int64 {
+	if x.DType == metrics.Float64 {
+		return 8
+	}
+	return 4
+}
+
+// limited returns what all entries of rows take, at most as much as the limit says unless that is 0.
+func limited(x metrics.Extent, each, limit int64) int64 {
+	if limit == 0 {
+		limit = math.MaxInt64 / 64
+	}
+	each *= int64(max(2, x.Classes))
+	return min(limit, each*x.Distinct(limit/each+1))
+}
+
 // entryBytes returns what an entry takes at most.
 func (s *ClassScores) entryBytes() int {
 	n := 4

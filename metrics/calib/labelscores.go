@@ -66,6 +66,9 @@ func (s *LabelScores) Bytes() (n int64) {
 // Over tells whether the entries would take more than the limit, and are not kept. That depends on the rows alone.
 func (s *LabelScores) Over() bool { return s.limit > 0 && s.Bytes() > s.limit }
 
+// Size returns about how many bytes it takes: no more than its limit, if it has one.
+func (s *LabelScores) Size(x metrics.Extent) int64 { return limited(x, entrySize(x), s.limit) }
+
 // Outside returns how many entries are outside [0,1], which only a Pass that does not check admits: comparisons leave them out.
 func (s *LabelScores) Outside() (n int64) {
 	for _, c := range s.of {

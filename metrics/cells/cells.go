@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -113,6 +114,19 @@ func (c *Cells) Len() int64 {
 	return n
 }
 
+// Size returns about how many bytes it takes.
+func (c *Cells) Size(x metrics.Extent) int64 {
+	if x.Weighted {
+		// A cell of the map, of which a part is empty.
+		return x.Distinct(2*MaxExactWeighted) * (int64(unsafe.Sizeof(tally.Cell{})) + 64)
+	}
+	log := int64(shortLog)
+	for log < x.Distinct(logLen) {
+		log = min(8*log, logLen)
+	}
+	return 8*log + 24*x.Distinct(MaxExact)
+}
+
 // Outside returns the number of scores outside [0,1], which only unchecked predictions have: they are in no cell.
 func (c *Cells) Outside() int64 { return c.outside }
 
@@ -146,7 +160,7 @@ const (
 const logLen = MaxExact + MaxExact/16
 
 // shortLog is how many scores the first log holds.
-const shortLog = 4096
+const shortLog = 512
 
 // half is the bits of 1/2.
 const half = 0x3fe0000000000000
@@ -206,11 +220,7 @@ func (c *Cells) AddBlock(b *metrics.Block) {
 // makeRoom makes room in the log; false if the scores are a grid's now.
 func (c *Cells) makeRoom() bool {
 	if n := cap(c.log); n < logLen {
-		room := shortLog
-		if n > 0 {
-			room = logLen
-		}
-		log := make([]uint64, len(c.log), room)
+		log := make([]uint64, len(c.log), min(max(shortLog, 8*n), logLen))
 		copy(log, c.log)
 		c.log, c.shared = log, false
 		return true

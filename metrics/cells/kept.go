@@ -2,6 +2,7 @@ package cells
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/candor-go/candor/kernel"
@@ -54,6 +55,15 @@ func (k *Kept) Empty() metrics.Accumulator { return NewKept(k.event, k.most) }
 func (k *Kept) Len() int64 { return k.audit.Rows }
 
 func (k *Kept) over() bool { return k.most > 0 && k.audit.Rows > k.most }
+
+// Size returns about how many bytes it takes, and as many to sort them.
+func (k *Kept) Size(x metrics.Extent) int64 {
+	most := k.most
+	if most == 0 {
+		most = math.MaxInt64 / 64
+	}
+	return 2 * KeptBytes(x.Classes) * x.Distinct(most)
+}
 
 // AddBlock adds a block's rows.
 func (k *Kept) AddBlock(b *metrics.Block) {

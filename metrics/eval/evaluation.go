@@ -681,34 +681,6 @@ func (e *Evaluation) Members() []*Evaluation { return e.each }
 // MemberMetrics are what each member of an ensemble is evaluated by.
 const MemberMetrics = "accuracy,nll,brier,ece"
 
-// Keeps tells whether each thread may keep as much as all rows take together, until it is merged: entries of all rows, as far as
-// Spec.Memory lets it, sums of each distinct score, or of each pair of classes.
-func (e *Evaluation) Keeps() bool {
-	return e.plan.keep() > 0 || slices.ContainsFunc(e.more, func(a any) bool {
-		switch a.(type) {
-		case *rank.Retention, *rank.Scores, *score.Decomposition:
-			return true
-		}
-		return false
-	})
-}
-
-// EntryBytes returns what is kept of the entries of all classes, which Spec.Memory limits.
-func (e *Evaluation) EntryBytes() (n int64) {
-	for _, s := range e.kept {
-		if s.Err() == nil {
-			n += s.Bytes()
-		}
-	}
-	for _, k := range e.rows {
-		n += k.Len() * cells.KeptBytes(e.Spec.Classes)
-	}
-	if e.pairs != nil && !e.pairs.Over() {
-		n += e.pairs.Bytes()
-	}
-	return n
-}
-
 // Classes returns the bins of each class that the metric sce without options has, nil if there is none.
 func (e *Evaluation) Classes() *calib.ClassBins {
 	o := e.byClass(Metric{Name: "sce"}).evenOptions()
@@ -768,7 +740,7 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 		return err
 	}
 	p := metrics.NewPass(o, n.accumulators()...)
-	if err := p.AddSource(&ofSpec{src, &e.Spec}); err != nil {
+	if err := p.Fill(&ofSpec{src, &e.Spec}); err != nil {
 		return err
 	}
 	n.Audit = p.Audit()
@@ -917,12 +889,22 @@ func (s *Spec) equal(o *Spec) error {
 	case s.Seed != o.Seed:
 		return fmt.Errorf("%w: seeds %d and %d", metrics.ErrMismatch, s.Seed, o.Seed)
 	case s.Memory != o.Memory:
-		return fmt.Errorf("%w: %d and %d bytes for the entries of adaptive metrics", metrics.ErrMismatch, s.Memory, o.Memory)
+		return &MemoryError{s.Memory, o.Memory}
 	case names(s.Metrics) != names(o.Metrics):
 		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
 	}
 	return nil
 }
+
+// MemoryError says that two evaluations, which keep entries of all classes, may keep unlike numbers of these: what one has left out the
+// other may have. It is a metrics.ErrMismatch.
+type MemoryError struct{ A, B int64 } // Spec.Memory
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%v: %d and %d bytes for the entries of adaptive metrics", metrics.ErrMismatch, e.A, e.B)
+}
+
+func (e *MemoryError) Unwrap() error { return metrics.ErrMismatch }
 
 func (s *Spec) flags() (f uint8) {
 	if s.Decided {

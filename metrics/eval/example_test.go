@@ -46,13 +46,13 @@ func ExampleEvaluation() {
 		fmt.Print(f.Name, "=", f.Value, " ")
 	}
 	d, ok := e.DiagramOf(calib.TopLabel)
-	fmt.Println(ok, d.Event == calib.TopLabel, e.Diagram().Text[:14], e.Classes().Classes(), e.Keeps())
+	fmt.Println(ok, d.Event == calib.TopLabel, e.Diagram().Text[:14], e.Classes().Classes())
 	// Output:
 	// accuracy: 0.6667, better is higher
 	// ece(bins=4): 0.3167, better is lower
 	// ece(adaptive,bins=2,norm=l2): 0.1179, better is lower
 	// sce: 0.3167, better is lower
-	// bins=2 binning=adaptive norm=l2 event=positive ties=together, in the higher bin true true positive class 2 false
+	// bins=2 binning=adaptive norm=l2 event=positive ties=together, in the higher bin true true positive class 2
 }
 
 func ExampleParseMetric() {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
@@ -32,6 +33,8 @@ type Groups struct {
 	Columns []string // by which rows are grouped
 	// Threads is what that of an Evaluation is.
 	Threads int
+	// Room is what AddSource may take; beyond it fails with a *RoomError.
+	Room Room
 
 	each  []Group // by their values
 	whole *Evaluation
@@ -108,12 +111,16 @@ func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
+	room := &groupRoom{Room: g.Room, threads: threads, whole: g.whole}
 	workers := make([]*grouper, threads)
 	for i := range workers {
 		workers[i] = newGrouper(g, &opt)
+		workers[i].room = room
 	}
 	err := deal(&ofSpec{src, &g.Spec}, workers)
-	if err != nil {
+	if err == errNoRoom {
+		return room.err(g.Columns)
+	} else if err != nil {
 		return err
 	}
 	var bad *metrics.DataError
@@ -171,6 +178,9 @@ func (g *Groups) add(values []string, e *Evaluation) error {
 	g.each = slices.Insert(g.each, i, Group{slices.Clone(values), e})
 	return nil
 }
+
+// errNoRoom says that a grouper may take no more.
+var errNoRoom = errors.New("eval: no room for groups")
 
 // Merge adds the rows of other groups by the same columns and with the same spec; an error names the first difference, and then
 // nothing has changed.
@@ -232,6 +242,9 @@ type grouper struct {
 	now    []metrics.Accumulator
 	seen   int64
 	err    error
+	room   *groupRoom
+	sizes  []groupSize
+	more   int64 // bytes that a chunk's rows take
 
 	at, count []int32 // of each group among the rows in order of groups
 	order     []int32
@@ -264,8 +277,14 @@ func (w *grouper) add(c *metrics.Chunk) {
 	w.seen += int64(c.Rows)
 	most := slices.Max(c.Groups)
 	for len(w.each) <= int(most) {
-		w.each, w.accs = append(w.each, nil), append(w.accs, nil)
+		w.each, w.accs, w.sizes = append(w.each, nil), append(w.accs, nil), append(w.sizes, groupSize{})
 	}
+	w.more = 0
+	defer func() {
+		if w.err == nil && !w.room.take(int64(c.Rows), w.more, int(most)+1) {
+			w.err = errNoRoom
+		}
+	}()
 	if slices.Min(c.Groups) == most {
 		w.group(most, c)
 		return
@@ -305,6 +324,7 @@ func (w *grouper) group(g int32, c *metrics.Chunk) {
 		w.each[g], w.accs[g] = e, e.accumulators()
 	}
 	w.now = w.accs[g]
+	w.more += w.sizes[g].add(int64(c.Rows), w.each[g], w.room.Extent)
 	w.walker.Add(c)
 	a := w.walker.Take()
 	if err := w.each[g].Audit.Merge(&a); err != nil {
@@ -367,6 +387,7 @@ func deal(src metrics.Source, workers []*grouper) error {
 	chunks := make(chan *metrics.Chunk)
 	faults := make(chan any, len(workers))
 	var wg sync.WaitGroup
+	var over atomic.Bool // a worker takes no more rows
 	for _, w := range workers {
 		wg.Add(1)
 		go func() {
@@ -386,6 +407,9 @@ func deal(src metrics.Source, workers []*grouper) error {
 					}
 					if !failed {
 						w.add(c)
+						if w.err != nil {
+							over.Store(true)
+						}
 					}
 				}()
 			}
@@ -395,13 +419,14 @@ func deal(src metrics.Source, workers []*grouper) error {
 		// Deferred, so that a source that panics leaves no goroutines behind.
 		defer wg.Wait()
 		defer close(chunks)
-		for {
+		for !over.Load() {
 			c, err := src.Next()
 			if err != nil {
 				return err
 			}
 			chunks <- c
 		}
+		return io.EOF
 	}()
 	select {
 	case r := <-faults:

@@ -34,7 +34,7 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 	f := ensemble.Fold(&ofMembers{src, &e.Spec, n}, &opt, accs...)
 	// The members have been checked: what they were admitted with their mean may have too.
 	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop, Unchecked: true}, n.accumulators()...)
-	if err := p.AddSource(&ofSpec{f, &e.Spec}); err != nil {
+	if err := p.Fill(&ofSpec{f, &e.Spec}); err != nil {
 		return err
 	}
 	n.Audit = p.Audit()
@@ -87,7 +87,7 @@ func (e *Evaluation) AddOut(src metrics.Source, o *metrics.Options) error {
 		}
 	}
 	p := metrics.NewPass(o, accs...)
-	if err := p.AddSource(&ofSpec{src, &e.Spec}); err != nil {
+	if err := p.Fill(&ofSpec{src, &e.Spec}); err != nil {
 		return err
 	}
 	n.Out = p.Audit()

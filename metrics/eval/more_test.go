@@ -738,25 +738,6 @@ func TestUnlikeTexts(t *testing.T) {
 	}
 }
 
-// TestKeeps holds which metrics make each thread keep as much as all rows together.
-func TestKeeps(t *testing.T) {
-	for list, want := range map[string]bool{"default": false, "aurc,eaurc,rps,brier_skill": false, "ace": true, "retention_nll": true,
-		"auroc(average=macro)": true, "brier_resolution": true, "ood_auroc": true} {
-		s := Spec{Classes: 3, Out: strings.HasPrefix(list, "ood")}
-		var err error
-		if s.Metrics, err = ParseMetrics(list, s.Shape()); err != nil {
-			t.Fatal(err)
-		}
-		e, err := New(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Keeps() != want {
-			t.Errorf("%s: %v", list, e.Keeps())
-		}
-	}
-}
-
 // TestUncheckedMembers holds that the mean of members that are not checked is not either, and that of others says that they were.
 func TestUncheckedMembers(t *testing.T) {
 	s := Spec{Classes: 3, Members: 2}

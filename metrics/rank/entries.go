@@ -44,6 +44,14 @@ func (e *Entries) Empty() metrics.Accumulator { return NewEntries() }
 // Len returns the number of rows seen.
 func (e *Entries) Len() int64 { return e.rows }
 
+// Size returns about how many bytes it takes.
+func (e *Entries) Size(x metrics.Extent) int64 {
+	if x.Rows >= 0 {
+		x.Rows *= int64(max(2, x.Classes))
+	}
+	return e.cells.Size(x)
+}
+
 // AddBlock adds a block's rows.
 func (e *Entries) AddBlock(b *metrics.Block) {
 	e.classes = b.Classes

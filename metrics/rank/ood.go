@@ -119,6 +119,9 @@ func (s *Scores) Len() int64 {
 	return n
 }
 
+// Size returns about how many bytes it takes.
+func (s *Scores) Size(x metrics.Extent) int64 { return s.table.size(x) }
+
 // Exact tells whether each distinct score is kept for itself.
 func (s *Scores) Exact() bool { return s.table.exact() }
 

@@ -111,6 +111,9 @@ func (t *Retention) Len() int64 {
 	return n
 }
 
+// Size returns about how many bytes it takes.
+func (t *Retention) Size(x metrics.Extent) int64 { return t.table.size(x) }
+
 // Outside returns the number of rows whose confidence is outside [0,1], which only unchecked predictions have, or with ByScore of rows
 // without a score: they are left out.
 func (t *Retention) Outside() int64 { return t.outside }

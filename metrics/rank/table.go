@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 )
 
@@ -42,7 +44,7 @@ type table[C any, P interface {
 // Rows are sorted together, as many as the last bits of a word can number.
 const (
 	logBits  = 15
-	shortLog = 1 << 12
+	shortLog = 1 << 9
 	place    = 1<<logBits - 1
 )
 
@@ -59,6 +61,16 @@ func (t *table[C, P]) push(e entry) {
 		}
 	}
 	t.log = append(t.log, e)
+}
+
+// size returns about how many bytes the rows take: their sums, with room to grow, and the log with what sorts it.
+func (t *table[C, P]) size(x metrics.Extent) int64 {
+	const logged = 2*int64(unsafe.Sizeof(entry{})) + 24
+	n, log := x.Distinct(MaxExact+1<<logBits), int64(shortLog)
+	for log < min(n, 1<<logBits) {
+		log *= 8
+	}
+	return n*(8+int64(unsafe.Sizeof(*new(C))))*5/4 + logged*log
 }
 
 // settle adds the rows of the log to the sums, and leaves out as many bits as it takes until there are no more than MaxExact

@@ -91,6 +91,15 @@ func (s *Quantiles) Needs() metrics.Need { return metrics.Rows }
 // Empty returns an accumulator of the same options without rows.
 func (s *Quantiles) Empty() metrics.Accumulator { return NewQuantiles(&s.opt) }
 
+// Size returns about how many bytes it takes.
+func (s *Quantiles) Size(x metrics.Extent) int64 {
+	n := 8 * quantileBatch * int64(len(s.opt.Levels)+quantileScores+2)
+	if x.Kind == metrics.Samples {
+		n += 16 * int64(x.Classes) * int64(sampleBatch(x.Classes)+2) // sorted, with room to grow
+	}
+	return n
+}
+
 // Len returns the number of rows seen.
 func (s *Quantiles) Len() int64 { return s.shape.count.N }
 

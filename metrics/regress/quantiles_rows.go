@@ -187,7 +187,7 @@ func (q *quantileRows) batches(b *metrics.Block, f func(x []float64, stride int,
 	n, y := quantileBatch, b.Observed
 	switch b.Kind {
 	case metrics.Samples:
-		n = max(16, min(n, (1<<16)/b.Classes))
+		n = sampleBatch(b.Classes)
 	case metrics.Normals:
 		y = b.Normal.Error
 	}
@@ -197,6 +197,9 @@ func (q *quantileRows) batches(b *metrics.Block, f func(x []float64, stride int,
 		f(x, stride, y[from:to], batchWeights(b, from, to))
 	}
 }
+
+// sampleBatch is how many rows of so many samples are worked on at a time.
+func sampleBatch(samples int) int { return max(16, min(quantileBatch, (1<<16)/samples)) }
 
 // batchWeights returns the weights of rows [from, to) of a block, nil if it has none.
 func batchWeights(b *metrics.Block, from, to int) []float64 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
@@ -44,6 +45,20 @@ func NewSpread() *Spread { return &Spread{} }
 
 // Needs says that the columns of every block are enough.
 func (s *Spread) Needs() metrics.Need { return 0 }
+
+// Size returns about how many bytes it takes.
+func (s *Spread) Size(x metrics.Extent) int64 {
+	log, cell := int64(spreadShortLog), int64(8+unsafe.Sizeof(spreadCell{}))
+	for log < x.Distinct(1<<spreadLogBits) {
+		log = min(4*log, 1<<spreadLogBits)
+	}
+	row := int64(unsafe.Sizeof(spreadRow{})) + 24
+	if x.Weighted {
+		cell += int64(unsafe.Sizeof(spreadHeavy{}))
+		row += 8
+	}
+	return log*row + (x.Distinct(MaxExactSpreads)*5/4+x.Distinct(spreadOthers))*cell
+}
 
 // Empty returns an accumulator without rows.
 func (s *Spread) Empty() metrics.Accumulator { return NewSpread() }

@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
@@ -38,6 +39,11 @@ func (a *Balanced) Needs() metrics.Need { return 0 }
 
 // Empty returns an accumulator without rows.
 func (a *Balanced) Empty() metrics.Accumulator { return NewBalanced() }
+
+// Size returns about how many bytes it takes.
+func (a *Balanced) Size(x metrics.Extent) int64 {
+	return int64(x.Classes) * int64(unsafe.Sizeof(recall{}))
+}
 
 // Len returns the number of rows seen.
 func (a *Balanced) Len() int64 { return a.rows }

@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -43,6 +44,14 @@ func (r *BaseRates) Needs() metrics.Need { return 0 }
 
 // Empty returns an accumulator without rows.
 func (r *BaseRates) Empty() metrics.Accumulator { return NewBaseRates() }
+
+// Size returns about how many bytes it takes.
+func (r *BaseRates) Size(x metrics.Extent) int64 {
+	if x.Weighted {
+		return int64(x.Classes) * int64(unsafe.Sizeof(exact.Sum{}))
+	}
+	return int64(x.Classes) * 8
+}
 
 // Len returns the number of rows seen.
 func (r *BaseRates) Len() int64 { return r.weight.N }

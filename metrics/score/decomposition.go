@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
@@ -78,6 +79,18 @@ func (d *Decomposition) Needs() metrics.Need { return metrics.Rows | metrics.Spr
 
 // Empty returns an accumulator without rows.
 func (d *Decomposition) Empty() metrics.Accumulator { return NewDecomposition() }
+
+// Size returns about how many bytes it takes: nothing where there are too many classes.
+func (d *Decomposition) Size(x metrics.Extent) int64 {
+	if x.Classes > MaxDecomposed {
+		return 0
+	}
+	width, each := int64(max(2, x.Classes)), int64(24)
+	if x.Weighted {
+		each = int64(unsafe.Sizeof(heavyCell{}))
+	}
+	return x.Distinct(width)*(width*each+int64(unsafe.Sizeof(group{}))) + 8*width
+}
 
 // Len returns the number of rows seen.
 func (d *Decomposition) Len() int64 { return d.weight.N }

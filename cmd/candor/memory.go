@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/predictions"
+)
+
+func memoryFlag(c *cobra.Command, size *string) {
+	c.Flags().StringVar(size, "max-memory", "256MiB", "`SIZE` of memory to stay within, such as 256MiB or 1GB")
+}
+
+// fixedMemory is what the program itself takes, accumulators, and columns.
+const fixedMemory = 48 << 20
+
+// leastMemory is the least --max-memory.
+const leastMemory = fixedMemory + 8<<20
+
+const littleMemory = "--max-memory is less than 56 MiB, which candor needs at least; pass --max-memory 56MiB"
+
+// programMemory is what the program takes by itself: its pages, and the runtime's.
+const programMemory = 22 << 20
+
+// stayWithin makes garbage be collected before more than the memory is in use, until its result is called.
+func stayWithin(memory int64) func() {
+	const pages = 14 << 20 // of the program, which the limit does not count
+	was := debug.SetMemoryLimit(min(memory-memory/8, memory-pages))
+	return func() { debug.SetMemoryLimit(was) }
+}
+
+// plan divides the memory among threads: each takes a buffer, and two more are filled or wait. more says that there are
+// decisions or confidence scores.
+func plan(threads int, memory int64, more bool) (n, buffers, bytes int, err error) {
+	if memory < leastMemory {
+		return 0, 0, 0, usage(littleMemory)
+	}
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	bytes = 2 << 20
+	// Labels and weights come beside the scores, and narrow rows make columns as large again: three times the buffer. What
+	// else there may be beside them takes as much as labels and weights.
+	times := int64(3)
+	if more {
+		times = 5
+	}
+	const cells = 16 << 20 // of distinct scores, which a thread keeps until they are merged
+	for threads > 1 && int64(threads+2)*times*int64(bytes)+int64(threads)*cells > memory-fixedMemory {
+		threads--
+	}
+	return threads, threads + 2, bytes, nil
+}
+
+// parseSize reads a number of bytes: 256MiB, 1GB, 500000000.
+func parseSize(s string) (int64, error) {
+	t := strings.TrimSpace(s)
+	unit := int64(1)
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+		{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1}} {
+		if n := len(t) - len(u.name); n > 0 && strings.EqualFold(t[n:], u.name) {
+			t, unit = strings.TrimSpace(t[:n]), u.size
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(t, 64)
+	if err != nil || !(v > 0) || v*float64(unit) > 1<<60 {
+		return 0, usage("--max-memory is %q; it is a size such as 256MiB or 1GB", s)
+	}
+	return int64(v * float64(unit)), nil
+}
+
+// entryMemory is what the entries of all classes may take of the memory: two fifths of what there is beside the program. Another two are
+// for a state, which is about as long, and for two threads that sort a class each.
+func entryMemory(memory int64) int64 { return (memory - fixedMemory) / 5 * 2 }
+
+// memoryOf writes the --max-memory with which entries may take so much.
+func memoryOf(entries int64) string {
+	n := fixedMemory + (entries*5+1)/2
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"GB", 1e9}, {"MB", 1e6}} {
+		// entryMemory rounds down.
+		if whole := (n + 8) / u.size; whole > 0 && (n+8)%u.size <= 16 {
+			return fmt.Sprint(whole, u.name)
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+// memoryForEntries is the memory of which entries have so much.
+func memoryForEntries(size int64) int64 {
+	const most = 1 << 58
+	return fixedMemory + 5*(min(size, most)/2+1)
+}
+
+// bufferBytes returns what buffers take, of scores and of what stands beside them; where rows are longer than a buffer, each has one row
+// and each thread a tile of one in float64.
+func (j *job) bufferBytes(threads int, i predictions.Info) int64 {
+	row := int64(i.Classes) * int64(i.DType.Size()) * int64(max(1, i.Members))
+	beside := int64(8 + 4) // labels, as they are and as they are read
+	for _, there := range []bool{i.Weighted, i.Decided, i.Scored, i.Pairs, len(j.read.Groups) > 0} {
+		if there {
+			beside += 16
+		}
+	}
+	rows := max(1, int64(j.read.BufferBytes)/row)
+	if i.Rows >= 0 {
+		rows = min(rows, max(1, i.Rows))
+	}
+	n := int64(j.read.Buffers) * rows * (row + beside)
+	if rows == 1 {
+		n += int64(threads) * 8 * int64(i.Classes)
+	}
+	return n
+}
+
+// within returns with how many threads the rows are read and answered from within the memory, beside the sets that were evaluated
+// before and are to come, or says how much that takes.
+func (f *evalFlags) within(j *job, e *eval.Evaluation, i predictions.Info) (threads int, err error) {
+	j.extent = eval.Extent{Rows: i.Rows, Out: f.outRows(j), DType: i.DType, Weighted: i.Weighted}
+	if f.renormalize || e.Spec.Members > 0 {
+		j.extent.DType = metrics.Float64
+	}
+	need := func(e *eval.Evaluation, threads int) int64 {
+		return programMemory + j.bufferBytes(threads, i) + j.held + int64(j.more)*e.Size(j.extent) + e.Need(j.extent, threads)
+	}
+	// Of no less than so much memory the least that is enough: entries may take more of it where there is more.
+	enough := func(memory int64) int64 {
+		for {
+			spec := e.Spec
+			if spec.Memory > 0 {
+				spec.Memory = entryMemory(memory)
+			}
+			o, err := eval.New(spec)
+			if err != nil {
+				panic(err) // e has the same spec
+			}
+			n := need(o, 1)
+			if n <= memory {
+				return memory
+			}
+			memory = n
+		}
+	}
+	pass := func(memory int64) string { return fmt.Sprintf("pass --max-memory %dMiB", memory>>20+1) }
+	e.Remedy = func(entries int64) string { return pass(enough(memoryForEntries(entries))) }
+	if err := e.CheckRows(i.Rows); err != nil {
+		return 0, usage("%v", err)
+	}
+	for threads = j.pass.Threads; threads > 1 && need(e, threads) > j.memory; {
+		threads--
+	}
+	j.buffers = j.bufferBytes(threads, i)
+	if n := need(e, threads); n > j.memory {
+		n = enough(n)
+		return 0, usage("these metrics take about %d MiB; %s, or name fewer of them", n>>20+1, pass(n))
+	}
+	return threads, nil
+}
+
+// outRows returns how many rows the files of --ood have; below 0 where nobody knows without reading them.
+func (f *evalFlags) outRows(j *job) int64 {
+	if len(f.ood) == 0 {
+		return 0
+	}
+	if f.files.once(f.ood...) != "" {
+		return -1
+	}
+	r, err := predictions.Open(f.ood, f.outOptions(j))
+	if err != nil {
+		return -1 // which is said when they are read
+	}
+	defer r.Close()
+	return r.Info().Rows
+}
+
+// groupRoom is what the memory has for groups.
+func (j *job) groupRoom() eval.Room {
+	fixed := programMemory + j.buffers
+	return eval.Room{Bytes: max(1, j.memory-fixed), Extent: j.extent, Remedy: func(bytes int64) string {
+		return fmt.Sprintf("pass --max-memory %dMiB, or name fewer metrics", (fixed+bytes)>>20+1)
+	}}
+}
