@@ -450,6 +450,7 @@ func TestMembersMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it reads a gigabyte")
 	}
+	collected(t)
 	for _, c := range []struct {
 		m, k, axis, files int
 		fortran           bool

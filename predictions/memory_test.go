@@ -37,6 +37,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it reads a gigabyte")
 	}
+	collected(t)
 	most := check.Size(0, 128, 256) << 20
 	for _, c := range []struct {
 		k, total int
