@@ -11,7 +11,7 @@ import (
 // TestPrint: the tables have a share for each metric of each law, and no calibrated model is found fault with too often.
 func TestPrint(t *testing.T) {
 	var b strings.Builder
-	if err := Print(&b, check.Size(10, 40, 400), check.Size(5_000, 20_000, 100_000), 2); err != nil {
+	if err := Print(&b, check.Size(10, 20, 400), check.Size(5_000, 10_000, 100_000), 2); err != nil {
 		t.Fatal(err)
 	}
 	rows := 0
