@@ -227,7 +227,7 @@ func TestDefined(t *testing.T) {
 // what they are with more of it.
 func TestEntries(t *testing.T) {
 	d := newDir(t)
-	s := newSet(41, 30_000, 64)
+	s := newSet(41, 20_000, 64)
 	x, y := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t))
 	run := func(memory string) *document {
 		t.Helper()
@@ -238,7 +238,7 @@ func TestEntries(t *testing.T) {
 	if a.Value != nil || a.Low != nil {
 		t.Errorf("ace is %+v", a)
 	}
-	for _, w := range []string{"its entries take 7680000 bytes and there is room for 1887436: pass --max-memory 85MiB, or give a threshold or take sce"} {
+	for _, w := range []string{"its entries take 5120000 bytes and there is room for 1887436: pass --max-memory 73MiB, or give a threshold or take sce"} {
 		if !strings.Contains(a.Reason, w) {
 			t.Errorf("the reason %q does not say %q", a.Reason, w)
 		}
