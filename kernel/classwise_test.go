@@ -1,11 +1,13 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/internal/isa/isatest"
 )
 
@@ -173,28 +175,29 @@ func holdLogitSoftmax[T, D check.Element](t *testing.T, name string, from func(f
 	stats func(*Stats, []T, int, int, int, []int32) uint8, soft func([]D, int, []T, int, int, int),
 	both func(*Stats, []D, int, []T, int, int, int, []int32) uint8) {
 	specials := check.Specials32()
-	isatest.Each(t, func(t *testing.T) {
-		r := check.Rand(67)
-		for i, k := range []int{1, 2, 3, 10, 31, 32, 33, 64, 100, 1000, 1024, 1025, 2500} {
-			heights := []int{0, 1, 3, 4, 7, 64, 65, 130}
-			for d := range deal(i, sized(4, all, all), len(heights)) {
-				rows := heights[d[0]]
-				if rows*k > sized(14_000, 70_000, 70_000) {
-					continue
+	r := check.Rand(67)
+	for i, k := range []int{1, 2, 3, 10, 31, 32, 33, 64, 100, 1000, 1024, 1025, 2500} {
+		heights := []int{0, 1, 3, 4, 7, 64, 65, 130}
+		for d := range deal(i, sized(4, all, all), len(heights)) {
+			rows := heights[d[0]]
+			if rows*k > sized(14_000, 70_000, 70_000) {
+				continue
+			}
+			stride, dstStride := k+r.IntN(2), k+r.IntN(3)
+			x, y := make([]T, rows*stride), make([]int32, rows)
+			for i, v := range check.Logits32(r, len(x), 3) {
+				if r.IntN(200) == 0 {
+					v = specials[r.IntN(len(specials))]
 				}
-				stride, dstStride := k+r.IntN(2), k+r.IntN(3)
-				x, y := make([]T, rows*stride), make([]int32, rows)
-				for i, v := range check.Logits32(r, len(x), 3) {
-					if r.IntN(200) == 0 {
-						v = specials[r.IntN(len(specials))]
-					}
-					x[i] = from(v)
+				x[i] = from(v)
+			}
+			for i := range y {
+				if y[i] = int32(r.IntN(k)); r.IntN(20) == 0 {
+					y[i] = int32(k)
 				}
-				for i := range y {
-					if y[i] = int32(r.IntN(k)); r.IntN(20) == 0 {
-						y[i] = int32(k)
-					}
-				}
+			}
+			eachLevel(func(level isa.Level) {
+				name := fmt.Sprintf("%s, isa=%v", name, level)
 				a, b := newStats(rows), newStats(rows)
 				want, got := make([]D, rows*dstStride), make([]D, rows*dstStride)
 				flags := stats(a, x, rows, k, stride, y)
@@ -210,43 +213,43 @@ func holdLogitSoftmax[T, D check.Element](t *testing.T, name string, from func(f
 						t.Fatalf("%s, rows=%d k=%d: probability %d is %v, want %v", name, rows, k, i, v, want[i])
 					}
 				}
-			}
+			})
 		}
-	})
+	}
 }
 
 // TestProbStatsNorms: without Rest and Entropy the other columns are the same.
 func TestProbStatsNorms(t *testing.T) {
 	specials := check.Specials32()
-	isatest.Each(t, func(t *testing.T) {
-		r := check.Rand(71)
-		for _, f := range forms {
-			for _, k := range []int{1, 2, 10, 32, 33, 50, 64, 100, 1000, 1024, 1025, 2048, 2500} {
-				rows, stride := 1+r.IntN(70), k+r.IntN(2)
-				if k >= 1000 {
-					rows = min(rows, sized(9, 70, 70))
+	r := check.Rand(71)
+	for _, f := range forms {
+		for _, k := range []int{1, 2, 10, 32, 33, 50, 64, 100, 1000, 1024, 1025, 2048, 2500} {
+			rows, stride := 1+r.IntN(70), k+r.IntN(2)
+			if k >= 1000 {
+				rows = min(rows, sized(9, 70, 70))
+			}
+			x, y := make([]float32, rows*stride), make([]int32, rows)
+			for i := range rows {
+				copy(x[i*stride:], check.SimplexRow(r, k))
+				if r.IntN(3) == 0 {
+					x[i*stride+r.IntN(k)] = specials[r.IntN(len(specials))]
 				}
-				x, y := make([]float32, rows*stride), make([]int32, rows)
-				for i := range rows {
-					copy(x[i*stride:], check.SimplexRow(r, k))
-					if r.IntN(3) == 0 {
-						x[i*stride+r.IntN(k)] = specials[r.IntN(len(specials))]
-					}
-					if y[i] = int32(r.IntN(k)); r.IntN(20) == 0 {
-						y[i] = -1
-					}
+				if y[i] = int32(r.IntN(k)); r.IntN(20) == 0 {
+					y[i] = -1
 				}
-				f.roundInput(x)
+			}
+			f.roundInput(x)
+			eachLevel(func(level isa.Level) {
 				a, b := newStats(rows), newStats(rows)
 				b.Rest, b.Entropy = nil, nil
 				if p, q := f.probs(a, x, rows, k, stride, y), f.probs(b, x, rows, k, stride, y); p != q {
-					t.Fatalf("%s, k=%d: flags %d, want %d", f.name, k, q, p)
+					t.Fatalf("%s, k=%d, isa=%v: flags %d, want %d", f.name, k, level, q, p)
 				}
 				b.Rest, b.Entropy = a.Rest, a.Entropy
 				for i := range rows {
-					sameRow(t, f.name, b, i, a, i)
+					sameRow(t, fmt.Sprintf("%s, isa=%v", f.name, level), b, i, a, i)
 				}
-			}
+			})
 		}
-	})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/internal/isa/isatest"
 )
 
@@ -267,63 +268,71 @@ func allLengths() []int {
 }
 
 func TestLogitColumns(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		for _, f := range forms {
-			for _, k := range allLengths() {
-				r := check.Rand(uint64(k))
-				scales := []float64{0.1, 1, 4, 20}
-				if k > 10000 {
-					scales = sized(nil, []float64{6}, []float64{1, 6})
-				}
-				rows := len(scales)
-				x := make([]float32, 0, rows*k)
-				y := make([]int32, rows)
-				for i, s := range scales {
-					x = append(x, check.Logits32(r, k, s)...)
-					y[i] = int32(r.IntN(k))
-				}
-				f.roundInput(x)
+	for _, f := range forms {
+		for _, k := range allLengths() {
+			r := check.Rand(uint64(k))
+			scales := []float64{0.1, 1, 4, 20}
+			if k > 10000 {
+				scales = sized(nil, []float64{6}, []float64{1, 6})
+			}
+			rows := len(scales)
+			x := make([]float32, 0, rows*k)
+			y := make([]int32, rows)
+			for i, s := range scales {
+				x = append(x, check.Logits32(r, k, s)...)
+				y[i] = int32(r.IntN(k))
+			}
+			f.roundInput(x)
+			want := make([]*Stats, rows)
+			for i := range want {
+				want[i] = logitOracle(x[i*k:(i+1)*k], y[i])
+			}
+			eachLevel(func(level isa.Level) {
 				c := newStats(rows)
 				if got := f.logits(c, x, rows, k, k, y); got != 0 {
-					t.Fatalf("%s k=%d: flags %d", f.name, k, got)
+					t.Fatalf("%s k=%d isa=%v: flags %d", f.name, k, level, got)
 				}
-				for i := range rows {
-					f.hold(t, fmt.Sprintf("k=%d row %d", k, i), c, i, logitOracle(x[i*k:(i+1)*k], y[i]), true)
+				for i, w := range want {
+					f.hold(t, fmt.Sprintf("k=%d row %d isa=%v", k, i, level), c, i, w, true)
 					if p := c.Top[i] + c.Tail[i]; math.Abs(p-1) > 0x1p-51 {
-						t.Fatalf("%s k=%d: top and tail make %v", f.name, k, p)
+						t.Fatalf("%s k=%d isa=%v: top and tail make %v", f.name, k, level, p)
 					}
 				}
-			}
+			})
 		}
-	})
+	}
 }
 
 func TestProbColumns(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		for _, f := range forms {
-			for _, k := range allLengths() {
-				r := check.Rand(uint64(k))
-				rows := 4
-				if k > 10000 {
-					rows = sized(0, 1, 2)
-				}
-				x := make([]float32, 0, rows*k)
-				y := make([]int32, rows)
-				for i := range rows {
-					x = append(x, check.SimplexRow(r, k)...)
-					y[i] = int32(r.IntN(k))
-				}
-				f.roundInput(x)
+	for _, f := range forms {
+		for _, k := range allLengths() {
+			r := check.Rand(uint64(k))
+			rows := 4
+			if k > 10000 {
+				rows = sized(0, 1, 2)
+			}
+			x := make([]float32, 0, rows*k)
+			y := make([]int32, rows)
+			for i := range rows {
+				x = append(x, check.SimplexRow(r, k)...)
+				y[i] = int32(r.IntN(k))
+			}
+			f.roundInput(x)
+			want := make([]*Stats, rows)
+			for i := range want {
+				want[i] = probOracle(x[i*k:(i+1)*k], y[i])
+			}
+			eachLevel(func(level isa.Level) {
 				c := newStats(rows)
 				if got := f.probs(c, x, rows, k, k, y); got != 0 {
-					t.Fatalf("%s k=%d: flags %d", f.name, k, got)
+					t.Fatalf("%s k=%d isa=%v: flags %d", f.name, k, level, got)
 				}
-				for i := range rows {
-					f.hold(t, fmt.Sprintf("k=%d row %d", k, i), c, i, probOracle(x[i*k:(i+1)*k], y[i]), false)
+				for i, w := range want {
+					f.hold(t, fmt.Sprintf("k=%d row %d isa=%v", k, i, level), c, i, w, false)
 				}
-			}
+			})
 		}
-	})
+	}
 }
 
 // TestAwkwardLogits has rows whose largest element moves, ties, hides among -Inf or leaves the range of exponents.

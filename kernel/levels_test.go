@@ -343,6 +343,16 @@ func sameAt(levels []isa.Level, call func() uint64, sheets ...laid) error {
 	return nil
 }
 
+// eachLevel runs f at every level, for tests whose inputs and expected results are made once for all of them.
+func eachLevel(f func(level isa.Level)) {
+	for _, level := range isa.Levels() {
+		func() {
+			defer isa.Set(level)()
+			f(level)
+		}()
+	}
+}
+
 // callAt runs a call at a level. A fault at a guard page, which would end the program, is an error like any other.
 func callAt(level isa.Level, call func() uint64) (got uint64, err error) {
 	defer isa.Set(level)()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/internal/isa/isatest"
 )
 
@@ -68,10 +69,8 @@ func longest() int {
 func takesLong(i, j int) bool { return (i+j)%sized(5, 17, 5) == 0 }
 
 func TestSort(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		t.Run("u32", testSort[uint32])
-		t.Run("u64", testSort[uint64])
-	})
+	t.Run("u32", testSort[uint32])
+	t.Run("u64", testSort[uint64])
 }
 
 func testSort[K Key](t *testing.T) {
@@ -83,17 +82,22 @@ func testSort[K Key](t *testing.T) {
 			if n > 5000 && !takesLong(i, j) {
 				continue
 			}
-			want := ordered[K](r, o, n)
-			x := x[:copy(x, want)]
-			Sort(x, scratch[:SortScratch(n)])
-			if !slices.IsSorted(x) || tallyOf(x) != tallyOf(want) {
-				t.Errorf("%d keys, %s: wrong", n, o.Name)
-			}
+			keys := ordered[K](r, o, n)
+			all := tallyOf(keys)
+			var want []K
 			if n < 5000 {
-				if slices.Sort(want); !slices.Equal(x, want) {
-					t.Errorf("%d keys, %s: not what slices.Sort gives", n, o.Name)
-				}
+				want = slices.Sorted(slices.Values(keys))
 			}
+			eachLevel(func(level isa.Level) {
+				x := x[:copy(x, keys)]
+				Sort(x, scratch[:SortScratch(n)])
+				if !slices.IsSorted(x) || tallyOf(x) != all {
+					t.Errorf("%d keys, %s, isa=%v: wrong", n, o.Name, level)
+				}
+				if n < 5000 && !slices.Equal(x, want) {
+					t.Errorf("%d keys, %s, isa=%v: not what slices.Sort gives", n, o.Name, level)
+				}
+			})
 		}
 	}
 }
@@ -101,10 +105,8 @@ func testSort[K Key](t *testing.T) {
 // SortFrom gives what Sort does of the keys that are made, of what lies in its own memory too; all are made, none after the first
 // one is done, and each is done once, when it is in its place.
 func TestSortFrom(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		t.Run("u32", testSortFrom[uint32])
-		t.Run("u64", testSortFrom[uint64])
-	})
+	t.Run("u32", testSortFrom[uint32])
+	t.Run("u64", testSortFrom[uint64])
 }
 
 func testSortFrom[K Key](t *testing.T) {
@@ -117,6 +119,7 @@ func testSortFrom[K Key](t *testing.T) {
 			}
 			want := ordered[K](r, o, n)
 			in, made, done := slices.Clone(want), make([]bool, n), make([]bool, n)
+			of := tallyOf(in)
 			x := x[:n]
 			read := func(dst []K, first int) {
 				for i := range dst {
@@ -124,7 +127,6 @@ func testSortFrom[K Key](t *testing.T) {
 				}
 			}
 			if i%2 == 1 { // the keys are made of what is there
-				copy(x, in)
 				read = func(dst []K, first int) {
 					for i := range dst {
 						dst[i], made[first+i] = ^x[first+i], true
@@ -135,27 +137,34 @@ func testSortFrom[K Key](t *testing.T) {
 				want[i] = ^k
 			}
 			Sort(want, scratch)
-			all := false
-			SortFrom(x, scratch[:SortScratch(n)], read, func(first, end int) {
-				all = all || !slices.Contains(made, false)
-				if first >= end || !all || !slices.Equal(x[first:end], want[first:end]) {
-					t.Fatalf("%d keys, %s: those from %d to %d are not done", n, o.Name, first, end)
+			eachLevel(func(level isa.Level) {
+				clear(made)
+				clear(done)
+				if clear(x); i%2 == 1 {
+					copy(x, in)
 				}
-				for i := first; i < end; i++ {
-					if done[i] {
-						t.Fatalf("%d keys, %s: number %d is done twice", n, o.Name, i)
+				all := false
+				SortFrom(x, scratch[:SortScratch(n)], read, func(first, end int) {
+					all = all || !slices.Contains(made, false)
+					if first >= end || !all || !slices.Equal(x[first:end], want[first:end]) {
+						t.Fatalf("%d keys, %s, isa=%v: those from %d to %d are not done", n, o.Name, level, first, end)
 					}
-					done[i] = true
+					for i := first; i < end; i++ {
+						if done[i] {
+							t.Fatalf("%d keys, %s, isa=%v: number %d is done twice", n, o.Name, level, i)
+						}
+						done[i] = true
+					}
+				})
+				if !slices.Equal(x, want) || slices.Contains(done, false) {
+					t.Errorf("%d keys, %s, isa=%v: not sorted, or not all done", n, o.Name, level)
+				}
+				copy(x, in)
+				SortFrom(x, scratch[:SortScratch(n)], func(dst []K, first int) { copy(dst, x[first:]) }, nil)
+				if !slices.IsSorted(x) || tallyOf(x) != of {
+					t.Errorf("%d keys, %s, isa=%v: wrong without done", n, o.Name, level)
 				}
 			})
-			if !slices.Equal(x, want) || slices.Contains(done, false) {
-				t.Errorf("%d keys, %s: not sorted, or not all done", n, o.Name)
-			}
-			copy(x, in)
-			SortFrom(x, scratch[:SortScratch(n)], func(dst []K, first int) { copy(dst, x[first:]) }, nil)
-			if !slices.IsSorted(x) || tallyOf(x) != tallyOf(in) {
-				t.Errorf("%d keys, %s: wrong without done", n, o.Name)
-			}
 		}
 	}
 }
@@ -192,31 +201,34 @@ func TestSortScratch(t *testing.T) {
 }
 
 func TestSortFloats(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		r := check.Rand(35)
-		for _, n := range append(upTo(0, 140), orderSizes(min(longest(), 70_000))...) {
-			x, y := many(r, n, score32), many(r, n, score64)
-			wantX, wantY := slices.Clone(x), slices.Clone(y)
-			slices.SortFunc(wantX, compare32)
-			slices.SortFunc(wantY, compare64)
+	r := check.Rand(35)
+	for _, n := range append(upTo(0, 140), orderSizes(min(longest(), 70_000))...) {
+		inX, inY := many(r, n, score32), many(r, n, score64)
+		wantX, wantY := slices.Clone(inX), slices.Clone(inY)
+		slices.SortFunc(wantX, compare32)
+		slices.SortFunc(wantY, compare64)
+		for i := range n {
+			if wantX[i] == 0 { // of either sign
+				wantX[i] = 0
+			}
+			if wantY[i] == 0 {
+				wantY[i] = 0
+			}
+		}
+		eachLevel(func(level isa.Level) {
+			x, y := slices.Clone(inX), slices.Clone(inY)
 			SortF32(x, make([]uint32, SortScratch(n)))
 			SortF64(y, make([]uint64, SortScratch(n)))
 			for i := range n {
-				if wantX[i] == 0 { // of either sign
-					wantX[i] = 0
-				}
-				if wantY[i] == 0 {
-					wantY[i] = 0
-				}
 				if math.Float32bits(x[i]) != math.Float32bits(wantX[i]) {
-					t.Fatalf("n=%d: number %d is %v (%#x), want %v", n, i, x[i], math.Float32bits(x[i]), wantX[i])
+					t.Fatalf("n=%d, isa=%v: number %d is %v (%#x), want %v", n, level, i, x[i], math.Float32bits(x[i]), wantX[i])
 				}
 				if math.Float64bits(y[i]) != math.Float64bits(wantY[i]) {
-					t.Fatalf("n=%d: number %d is %v (%#x), want %v", n, i, y[i], math.Float64bits(y[i]), wantY[i])
+					t.Fatalf("n=%d, isa=%v: number %d is %v (%#x), want %v", n, level, i, y[i], math.Float64bits(y[i]), wantY[i])
 				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // By the 0-1 principle a fixed sequence of comparisons that sorts all zeros and ones sorts everything. Of 16 keys all such
@@ -390,10 +402,8 @@ func testSplit[K Key](t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		t.Run("u32", testSelect[uint32])
-		t.Run("u64", testSelect[uint64])
-	})
+	t.Run("u32", testSelect[uint32])
+	t.Run("u64", testSelect[uint64])
 }
 
 // selected tells what is wrong with x, which had the keys of sorted and in which ranks were selected.
@@ -447,10 +457,13 @@ func testSelect[K Key](t *testing.T) {
 				}
 			}
 			slices.Sort(ranks)
-			Select(x, ranks, make([]K, n))
-			if err := selected(x, sorted, ranks); err != nil {
-				t.Fatalf("%d keys, %s, %d ranks: %v", n, o.Name, count, err)
-			}
+			eachLevel(func(level isa.Level) {
+				x := slices.Clone(x)
+				Select(x, ranks, make([]K, n))
+				if err := selected(x, sorted, ranks); err != nil {
+					t.Fatalf("%d keys, %s, %d ranks, isa=%v: %v", n, o.Name, count, level, err)
+				}
+			})
 		}
 	}
 }

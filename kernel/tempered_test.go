@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/isa"
 	"github.com/candor-go/candor/internal/isa/isatest"
 )
 
@@ -41,44 +42,48 @@ func temperedPlain(row []float64, y int, beta float64) [4]float64 {
 
 // TestTempered holds the columns to the formulas, from one class to the most that there are.
 func TestTempered(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		r := check.Rand(131)
-		for _, k := range append([]int{1, 2, 3, 10, 31, 32, 33, 100, 1000, 1025, 5000}, sized(nil, []int{262144}, []int{262144})...) {
-			rows, betas := 12, []float64{1, 0.01, 0.7, 3, 40, 1e-9}
-			if k >= 1000 {
-				rows = sized(2, 12, 12)
+	r := check.Rand(131)
+	for _, k := range append([]int{1, 2, 3, 10, 31, 32, 33, 100, 1000, 1025, 5000}, sized(nil, []int{262144}, []int{262144})...) {
+		rows, betas := 12, []float64{1, 0.01, 0.7, 3, 40, 1e-9}
+		if k >= 1000 {
+			rows = sized(2, 12, 12)
+		}
+		if k > 5000 {
+			rows, betas = 1, betas[:sized(2, 2, len(betas))]
+		}
+		for _, beta := range betas {
+			x, y := check.Logits32(r, rows*k, 4), make([]int32, rows)
+			for i := range y {
+				y[i] = int32(r.IntN(k))
 			}
-			if k > 5000 {
-				rows, betas = 1, betas[:sized(2, 2, len(betas))]
+			wide := widen64(x)
+			wants := make([][4]float64, rows)
+			for i := range wants {
+				wants[i] = temperedPlain(wide[i*k:(i+1)*k], int(y[i]), beta)
 			}
-			for _, beta := range betas {
-				x, y := check.Logits32(r, rows*k, 4), make([]int32, rows)
-				for i := range y {
-					y[i] = int32(r.IntN(k))
-				}
+			eachLevel(func(level isa.Level) {
 				a, b := newTempered(rows), newTempered(rows)
 				TemperedF32(a, x, rows, k, k, y, beta)
-				TemperedF64(b, widen64(x), rows, k, k, y, beta)
-				for i := range rows {
-					want := temperedPlain(widen64(x[i*k:(i+1)*k]), int(y[i]), beta)
+				TemperedF64(b, wide, rows, k, k, y, beta)
+				for i, want := range wants {
 					for j, w := range want {
 						got := [4][]float64{a.NLL, a.Slope, a.Curvature, a.Label}[j][i]
 						also := [4][]float64{b.NLL, b.Slope, b.Curvature, b.Label}[j][i]
 						if got != also {
-							t.Fatalf("k=%d beta=%g row %d column %d: %v, of float64 %v", k, beta, i, j, got, also)
+							t.Fatalf("isa=%v k=%d beta=%g row %d column %d: %v, of float64 %v", level, k, beta, i, j, got, also)
 						}
 						scale := math.Max(1, math.Abs(want[3])*math.Max(1, beta))
 						if j == 2 {
 							scale = w * (1 + float64(k)/100)
 						}
 						if math.Abs(got-w) > 5e-14*scale {
-							t.Fatalf("k=%d beta=%g row %d column %d: %v, want %v", k, beta, i, j, got, w)
+							t.Fatalf("isa=%v k=%d beta=%g row %d column %d: %v, want %v", level, k, beta, i, j, got, w)
 						}
 					}
 				}
-			}
+			})
 		}
-	})
+	}
 }
 
 // TestTemperedFaults: what is no row has the canonical NaN, and an infinite NLL is one.
