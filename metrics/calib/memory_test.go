@@ -50,8 +50,9 @@ func TestClassBinsMemory(t *testing.T) {
 		t.Errorf("the state has %d bytes", len(s))
 	}
 	var c calib.ClassBins
-	if err := c.UnmarshalBinary(s); err != nil || c.SCE() != b.SCE() || !(c.SCE() > 0) {
-		t.Error(err, c.SCE(), b.SCE())
+	err = c.UnmarshalBinary(s)
+	if got, want := c.SCE(), b.SCE(); err != nil || got != want || !(got > 0) {
+		t.Error(err, got, want)
 	}
 	for j := range 5 {
 		if n := b.Class(j).Bins(0.95)[0].Count; n < rows-2 {
