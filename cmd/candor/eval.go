@@ -192,31 +192,6 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	f.columns.flags(c)
 	f.files.flags(c)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
-	names := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		// What is completed is the last name of a list; the shell replaces all of it.
-		before := typed[:strings.LastIndexByte(typed, ',')+1]
-		if strings.Count(before, "(") > strings.Count(before, ")") {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		l := []string{before + "default", before + "all"}
-		for _, d := range eval.Descriptors() {
-			l = append(l, before+d.Name+"\t"+d.Meaning)
-		}
-		return l, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}
-	fixed := func(words ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return words, cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
-		"metrics": names, "input": fixed("probs", "logits", "logprobs", "dirichlet"), "task": fixed(tasks...),
-		"like": fixed("um", "tfp", "torchmetrics", "guo", "blog"), "on-invalid": fixed("error", "drop"),
-	} {
-		if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic(err)
-		}
-	}
 }
 
 // limits are the flags of what may be used up.

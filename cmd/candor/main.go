@@ -191,7 +191,11 @@ With --json an error is one JSON object on standard error, and nothing else is t
 	}
 	c.SuggestionsMinimumDistance = 2
 	c.PersistentPreRunE = func(c *cobra.Command, args []string) error {
-		if slices.Contains(args, "") && !strings.HasPrefix(c.Name(), cobra.ShellCompRequestCmd) {
+		if completing(c) {
+			completeFlags(c.Root())
+			return nil
+		}
+		if slices.Contains(args, "") {
 			return usage("an argument is empty; name a file there, or leave it out")
 		}
 		return nil

@@ -39,11 +39,6 @@ func (o *output) forms(c *cobra.Command) {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json")
 	c.Flags().StringVar(&o.format, "format", "table", "`FORMAT`: table, markdown, csv or json")
 	o.plot.flags(c)
-	if err := c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"table", "markdown", "csv", "json"}, cobra.ShellCompDirectiveNoFileComp
-	}); err != nil {
-		panic(err)
-	}
 }
 
 // check reads the flags; c is their command.

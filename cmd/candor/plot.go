@@ -34,11 +34,6 @@ type plot struct {
 func (p *plot) flags(c *cobra.Command) {
 	c.Flags().StringVar(&p.file, "plot", "", "draw the reliability diagram, or for regression forecasts the calibration curve, to `FILE`.png, .svg or .pdf")
 	c.Flags().StringVar(&p.up, "plot-y", "", "`WHAT` --plot has upwards: accuracy, frequency, or gap, which is frequency - confidence")
-	if err := c.RegisterFlagCompletionFunc("plot-y", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"accuracy", "frequency", "gap"}, cobra.ShellCompDirectiveNoFileComp
-	}); err != nil {
-		panic(err)
-	}
 }
 
 // otherFlags adds those of the pictures that other metrics than ece have.
@@ -48,11 +43,6 @@ func (p *plot) otherFlags(c *cobra.Command) {
 		names[i] = k.name
 	}
 	c.Flags().StringVar(&p.kind, "plot-kind", plotKinds[0].name, "`KIND` of picture that --plot draws: "+strings.Join(names, ", "))
-	if err := c.RegisterFlagCompletionFunc("plot-kind", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}); err != nil {
-		panic(err)
-	}
 }
 
 // plotKind is a picture: what --plot-kind calls it, the metric that it is of, and whether it is of regression forecasts.

@@ -66,18 +66,6 @@ there are. If there is an error, nothing is written.`,
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz or .csv")
 	take("weights", "mean", "std", "scale", "distribution", "observed", "error", "quantile-prefix", "levels", "decisions", "on-invalid", "renormalize", "bfloat16", "name", "threads", "max-memory")
-	for name, complete := range map[string]func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective){
-		"metrics": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return append([]string{"default", "all"}, rowNames(metrics.Probs)...), cobra.ShellCompDirectiveNoFileComp
-		},
-		"output": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"npy", "npz", "csv"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-	} {
-		if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic(err)
-		}
-	}
 	return c
 }
 

@@ -457,6 +457,9 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s completes to %v", flag, l)
 		}
 	}
+	if l := complete("score", "--metrics", ""); !slices.Contains(l, "nll") || slices.Contains(l, "ece") {
+		t.Errorf("score --metrics completes to %v", l)
+	}
 	methods := complete("recal", "fit", "")
 	for _, m := range recal.Descriptors() {
 		if !slices.Contains(methods, m.Name) {

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+)
+
+// completing tells whether a command line is the shell's question what it may complete.
+func completing(c *cobra.Command) bool { return strings.HasPrefix(c.Name(), cobra.ShellCompRequestCmd) }
+
+// completeFlags says what the flags of all commands below c take. It is for a shell that asks, and done for no other command line: cobra
+// keeps it, with all commands, as long as the process runs.
+func completeFlags(c *cobra.Command) {
+	fixed := func(words ...string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	}
+	kinds := make([]string, len(plotKinds))
+	for i, k := range plotKinds {
+		kinds[i] = k.name
+	}
+	flags := map[string]cobra.CompletionFunc{
+		"metrics": completeMetrics, "input": fixed("probs", "logits", "logprobs", "dirichlet"), "task": fixed(tasks...),
+		"like": fixed("um", "tfp", "torchmetrics", "guo", "blog"), "on-invalid": fixed("error", "drop"),
+		"format": fixed("table", "markdown", "csv", "json"), "plot-y": fixed("accuracy", "frequency", "gap"), "plot-kind": fixed(kinds...),
+	}
+	if c.Name() == "score" {
+		flags["metrics"] = fixed(append([]string{"default", "all"}, rowNames(metrics.Probs)...)...)
+		flags["output"] = cobra.FixedCompletions([]string{"npy", "npz", "csv"}, cobra.ShellCompDirectiveFilterFileExt)
+	}
+	for name, complete := range flags {
+		if c.Flags().Lookup(name) == nil {
+			continue
+		}
+		if err := c.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(err)
+		}
+	}
+	for _, sub := range c.Commands() {
+		completeFlags(sub)
+	}
+}
+
+// completeMetrics completes the last name of a list; the shell replaces all of it.
+func completeMetrics(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	if strings.Count(before, "(") > strings.Count(before, ")") {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	l := []string{before + "default", before + "all"}
+	for _, d := range eval.Descriptors() {
+		l = append(l, before+d.Name+"\t"+d.Meaning)
+	}
+	return l, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
