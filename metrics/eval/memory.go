@@ -138,6 +138,9 @@ func (r *groupRoom) take(rows, bytes int64, most int) bool {
 	if r.rows > r.counted {
 		x := r.Extent
 		r.counted = r.rows + r.rows/4
+		if x.Rows >= 0 {
+			r.counted = min(r.counted, max(r.rows, x.Rows))
+		}
 		x.Rows = r.counted
 		// Groups are merged into all rows by halves.
 		r.all = max(2*r.whole.Size(x), r.whole.Need(x, 1))
@@ -154,7 +157,7 @@ func (r *groupRoom) err(columns []string) error {
 	need, n := 2*r.need(), int64(r.groups)
 	if x := r.Extent; x.Rows >= 0 {
 		whole := max(2*r.whole.Size(x), r.whole.Need(x, 1))
-		x.Rows = (x.Rows + n - 1) / n
+		x.Rows = max(256, x.Rows/n*5/4+1) // as a groupSize counts them
 		need = int64(r.threads)*n*r.whole.account(x, int64(r.threads)).all + n*int64(len(r.whole.Spec.Metrics))*valueBytes + whole
 	}
 	remedy := "give it more"
