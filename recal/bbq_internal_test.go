@@ -148,11 +148,11 @@ func bbqPredictions(p, y []float64) *metrics.Predictions {
 }
 
 // bbqDraws returns scores, of so many values, and outcomes of probability p*p.
-func bbqDraws(seed uint64, n, distinct int) (p, y []float64) {
+func bbqDraws(seed uint64, n int, distinct int64) (p, y []float64) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	p, y = make([]float64, n), make([]float64, n)
 	for i := range p {
-		p[i] = float64(rng.IntN(distinct)) / float64(distinct-1)
+		p[i] = float64(rng.Int64N(distinct)) / float64(distinct-1)
 		if rng.Float64() < p[i]*p[i] {
 			y[i] = 1
 		}
@@ -241,9 +241,9 @@ func bbqSlow(p, y []float64, prune bool, x float64) float64 {
 
 func TestBBQByDefinition(t *testing.T) {
 	for i, n := range []int{1, 2, 4, 5, 6, 11, 64, 125, 500, 1000, 2000} {
-		for _, distinct := range []int{3, 12, 100000} {
+		for _, distinct := range []int64{3, 12, 100000} {
 			for j, prune := range []bool{false, true} {
-				if testing.Short() && (i+j+distinct)%2 > 0 {
+				if testing.Short() && (i+j+int(distinct))%2 > 0 {
 					continue
 				}
 				p, y := bbqDraws(uint64(i), n, distinct)
