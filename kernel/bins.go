@@ -203,7 +203,7 @@ func simdBinSums(sums []BinSum, bin []int32, p []float64, y []uint8) (out int, o
 	return binSumsIn(area[:], sums, bin, p, y)
 }
 
-// binSumsIn does so in an area of zeros.
+// binSumsIn is BinSums with its working memory, which has to be zero.
 func binSumsIn(area []uint64, sums []BinSum, bin []int32, p []float64, y []uint8) (out int, ok bool) {
 	n := 4 * len(sums)
 	if n == 0 {

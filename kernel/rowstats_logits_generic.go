@@ -82,7 +82,7 @@ func shift64(y, t float64) float64 {
 	return math.Float64frombits(math.Float64bits(y) + math.Float64bits(t)<<52)
 }
 
-// exp2Steps are the other coefficients of exp2Poly32 with the ranges of what is had by adding them.
+// exp2Steps are the other coefficients of exp2Poly32. Each stands with the range of the sum that it is added to.
 var exp2Steps = [6]step{
 	{0x1.5f7278p-10 + gridM10, gridM10},
 	{0x1.3b270ep-7 + gridM7, gridM7},

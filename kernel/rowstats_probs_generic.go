@@ -157,7 +157,7 @@ func logEnd32(f, q float32, k float64) float64 {
 	return float64(float32(float32(k)*0.693359375) + (f + y))
 }
 
-// logSteps are the other coefficients of log32Normal's polynomial with the ranges of what is had by adding them.
+// logSteps are the other coefficients of log32Normal's polynomial. Each stands with the range of the sum that it is added to.
 var logSteps = [7]step{
 	{0x1.055b6cp-3 + gridM3, gridM3},
 	{-0x1.0d8540p-3 - gridM3, -gridM3},

@@ -15,8 +15,8 @@ func Select[K Key](x []K, ranks []int, scratch []K) {
 
 const errRanks = "kernel: ranks are not rising indices of the keys"
 
-// selectRange does so for keys that are all in [lo, hi], of which so many stand before the first. The last so many splits were
-// bad, as in sortRange.
+// selectRange puts keys at the ranks in place, as Select does, where all keys are in [lo, hi] and the first of them has rank before.
+// bad is how many of the last splits were bad, as in sortRange.
 func selectRange[K Key](x hand[K], before int, ranks []int, lo, hi K, bad int) {
 	for len(ranks) > 0 && lo < hi {
 		n := len(x.home)

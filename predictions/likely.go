@@ -37,7 +37,7 @@ func probable(c *metrics.Chunk) bool {
 
 // likelyVariances says that what normal forecasts give as standard deviations look like variances, "" if they do not: by the first rows
 // the errors are as the roots of these numbers say and not as they say themselves. The smaller half and the larger have to agree, and to
-// differ so much that no wrong scale does so too.
+// differ by so much that a wrong scale cannot explain it.
 func likelyVariances(c *metrics.Chunk) string {
 	const few, apart, near = 100, 3, 1.5
 	type row struct{ sd, square float64 }

@@ -32,7 +32,7 @@ var _ metrics.MemberSource = (*MembersReader)(nil)
 type part struct {
 	*array
 	members int64 // in a row of the array
-	swapped bool  // its columns are classes of members, not members of classes
+	swapped bool  // the array is (rows, members, classes), not (members, rows, classes)
 	src     *source
 	tile    *tiles
 	sums    []uint32 // of each member's data, to be verified

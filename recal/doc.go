@@ -1,39 +1,39 @@
-// Package recal mends probabilities: it fits, to labelled predictions that were held out, a map from what a model says to what
-// should have been said, and applies it to others.
+// Package recal recalibrates predictions. It fits a map from what a model says to what it should have said, on labelled predictions
+// that were held out, and applies the map to others.
 //
-// A Method is a value with options, its Fit reads Data as often as it needs and returns a Map, and a Map never changes:
+// A Method is a value with options. Its Fit reads Data as often as it needs and returns a Map. A Map never changes.
 //
 //	m, err := recal.Temperature{}.Fit(recal.InMemory(held), nil)
 //	...
 //	m.Apply(&dst, &test.Scores, test.Kind)
 //
-// Of classes, which can be probabilities, their logarithms, or logits:
+// For several classes, given as probabilities, their logarithms or logits:
 //
-//	Temperature  softmax(z/T)                                      a number; the arg max and the order of classes stay
-//	ETS          w1 softmax(z/T) + w2 softmax(z) + w3/K            four; the same
+//	Temperature  softmax(z/T)                                      1 parameter; no decision changes
+//	ETS          w1 softmax(z/T) + w2 softmax(z) + w3/K            4; no decision changes
 //	Vector       softmax(w*z + b)                                  2K
 //	Matrix       softmax(W z + b), with penalties                  K^2 + K
 //
-// Of one event, or of several classes by one curve for each or by one for the top class, see CurveMap:
+// For one event; for several classes one against the rest; or for the top class alone (see CurveMap):
 //
-//	Histogram    the frequency in the bin of p                     equal widths or equal masses
-//	Isotonic     the rising step function next to the outcomes     or lines between its steps
-//	BBQ          a mean of histograms                              rows without weights
+//	Histogram    the frequency in the bin of p                     bins of equal width or equal mass
+//	Isotonic     the rising step function closest to the outcomes  optionally interpolated
+//	BBQ          an average of histograms                          no weights
 //	Platt        sigmoid(a z + b)
 //	Beta         sigmoid(a ln p - b ln(1-p) + c)                   a, b >= 0
 //
-// Of regression forecasts:
+// For regression forecasts:
 //
-//	Sigma        standard deviations times one number              normal forecasts
-//	Quantile     levels as often as they come true                 normal forecasts, quantiles, samples
+//	Sigma        standard deviations times a factor                normal forecasts
+//	Quantile     levels replaced by observed frequencies           normal forecasts, quantiles, samples
 //
-// Parse reads a method and its options from a text, and Descriptors says of each what it takes, what it keeps and how many rows it
-// wants. Marshal writes a map's file, and Unmarshal reads it to the bit.
+// Parse reads a method with its options from text. Descriptors lists what each method takes, what it preserves and how many rows it
+// needs. Marshal writes a map's file, and Unmarshal restores it to the bit.
 //
-// What a fit returns does not depend on the number of threads, nor on how the rows are divided into chunks and files. Rows are
-// checked as a metrics.Pass does; those of weight 0 are absent, and those whose true class has probability 0, which no likelihood can
-// count, are left out and told of in Fit. Where a likelihood has no maximum, because labels are separable or all alike, a fit is an
-// error that wraps ErrUnreachable and says so; no map is a runaway's.
+// A fit does not depend on the number of threads, or on how rows are divided into chunks and files. Rows are checked as a
+// metrics.Pass checks them. Rows of weight 0 are absent. Rows whose true class has probability 0 are left out, since no likelihood
+// counts them, and Fit reports their number. Where the likelihood has no maximum, because the classes are perfectly separable or all
+// labels are equal, the fit is an error that wraps ErrUnreachable.
 //
-// To say how much a method helps, fit on some rows and look at others: CrossFit does so for all rows.
+// To see how much a method helps, fit on some rows and evaluate on others. CrossFit does this for all rows.
 package recal

@@ -12,10 +12,10 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// coordinates are such in which the NLL is about as curved in all directions at the start of a fit: a row of W is taken as
-// W0 + D^-1 V L^-T, where L L^T is the covariance of logits, each row with its uncertainty, and D^2 are the classes' variances; b
-// moves against the mean of the logits. Of a whole W, L L^T is scaled for each class such that its diagonal is the curvature of each
-// element, see cholesky.
+// coordinates are the parameters of a fit, chosen so that the NLL curves about equally in all directions at its start. A row of W is
+// W0 + D^-1 V L^-T. L L^T is the covariance of the logits, where each row of the data counts by its uncertainty. D^2 are the variances
+// of the classes. b is taken relative to the mean of the logits. If W is a full matrix, L L^T is scaled for each class so that its
+// diagonal is the curvature of each element; see cholesky.
 type coordinates struct {
 	k      int
 	full   bool
@@ -424,9 +424,9 @@ func (s *descent) run(start []float64) (*solution, error) {
 	return f, nil
 }
 
-// runaway tells a slope that is flat because it has no end from a minimum. On the last leg, on which the gradient fell to 0, the way to a
-// minimum is short, and ten such legs more lead up again. To the other end of the numbers it is as far as any, and the ten lead nowhere:
-// the curvature along the way has vanished, if it is compared with that at the start.
+// runaway returns an error if the fit ran along a slope that flattens without end, rather than into a minimum. Near a minimum the last
+// leg, on which the gradient fell to 0, is short, and ten more such legs lead uphill. On an endless slope the ten lead nowhere: the
+// curvature along the way has vanished, compared with that at the start.
 func (s *descent) runaway(start []float64) error {
 	l, n := s.l, len(start)
 	way, far, g := make([]float64, n), make([]float64, n), make([]float64, n)

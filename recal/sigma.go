@@ -151,7 +151,7 @@ func (f *SigmaMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	}
 }
 
-// rescaled does so to data, which is dst's.
+// rescaled applies the factor to src and writes to data, which is dst's.
 func rescaled[D float32 | float64](data []D, dst, src *metrics.Scores, scale, least, most float64) {
 	switch {
 	case src.F64 != nil:
@@ -168,7 +168,7 @@ func rescaled[D float32 | float64](data []D, dst, src *metrics.Scores, scale, le
 	}
 }
 
-// rescale does so to rows whose strides dst and src have.
+// rescale applies the factor to rows. The strides are those of dst and src.
 func rescale[D, S float32 | float64](to []D, from []S, rows int, dst, src *metrics.Scores, scale, least, most float64) {
 	k, ds, ss := src.Classes, strideOf(dst), strideOf(src)
 	for i := range rows {

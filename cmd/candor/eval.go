@@ -138,7 +138,7 @@ and counts them.
 	f.evalFlags.flags(c)
 	c.Flags().StringSliceVar(&f.ood, "ood", nil, "`FILE` of the same model's scores of out-of-distribution rows, which have no labels")
 	f.output.flags(c)
-	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of the first row in the whole set, for shards evaluated apart: pit_p and rank_p draw by it")
+	c.Flags().Int64Var(&f.firstRow, "first-row", 0, "`NUMBER` of this shard's first row within the whole set; pit_p and rank_p draw random numbers by row number")
 	c.Flags().StringVar(&f.state, "state", "", "write the evaluation's state to `FILE`, for candor merge")
 	f.evalFlags.limits(c)
 	return c

@@ -226,7 +226,7 @@ func cannotWrite(path string, err error) error {
 // file, such as a pipe, is written to.
 func writeFile(path string, data []byte) error { return writeTo(path, bytes.NewReader(data)) }
 
-// writeTo does so with what has a way of its own to write itself, piece by piece.
+// writeTo is writeFile for data that writes itself piece by piece.
 func writeTo(path string, from io.WriterTo) error {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to // the link stays

@@ -1,8 +1,8 @@
-// Package spline fits cubic smoothing splines: few knots, put where the residuals are, and among the splines over these the one with
-// the smallest jumps of its third derivative whose residual sum of squares is s.
+// Package spline fits cubic smoothing splines. It places few knots, where residuals are large. Among the splines over these knots whose
+// residual sum of squares is s, it finds the one whose third derivative has the smallest jumps.
 //
-// Source: Dierckx 1975 and 1993, Curve and Surface Fitting with Splines, chapters 4 and 5. Knots are added as FITPACK adds them, on
-// behalf of scipy's UnivariateSpline(x, y, w, s=s): so the curve is its curve, but for rounding, where the x differ.
+// Source: Dierckx 1975 and 1993, Curve and Surface Fitting with Splines, chapters 4 and 5. Knots are added as FITPACK adds them for
+// scipy's UnivariateSpline(x, y, w, s=s). Where all x differ the curve is the same, up to rounding.
 package spline
 
 import (
@@ -24,7 +24,7 @@ const (
 // MinPoints is the number of points that a fit needs.
 const MinPoints = order
 
-// ErrClose is what there is instead of a fit whose numbers would leave the range of float64.
+// ErrClose is the error of a fit whose numbers would leave the range of float64.
 var ErrClose = errors.New("spline: points are too close together for a fit in float64")
 
 // Points are what a curve is fitted to: a point is all observations of one x.
@@ -32,10 +32,10 @@ type Points struct {
 	X      []float64 // rising strictly
 	W      []float64 // roots of the sums of squared weights, above 0
 	Y      []float64 // means by squared weight
-	Within []float64 // sums of squared weighted deviations from the means, which no curve can lessen; nil if they are 0
+	Within []float64 // sums of squared weighted deviations from the means, which no curve can reduce; nil if they are 0
 }
 
-// Curve is a cubic spline. Beyond the ends of the points its outermost cubics go on.
+// Curve is a cubic spline. Beyond the outermost points it continues with its outermost cubics.
 type Curve struct {
 	knots, coefs []float64
 }

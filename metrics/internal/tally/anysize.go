@@ -8,11 +8,11 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// A window that is made for the largest of some numbers holds all the bits of those down to so many powers of two below it, and one for
-// their squares those of half as many. Sums in them are exact, so it does not matter that other numbers have other windows.
+// A window made for the largest of some numbers holds all bits of numbers down to windowSpan powers of two below it. A window for their
+// squares spans half as many. Sums in a window are exact, so numbers may be summed in different windows.
 const windowSpan = 46
 
-// leastWindow is the fewest numbers for which windows pay.
+// leastWindow is the smallest count of numbers for which windows are faster.
 const leastWindow = 64
 
 // windowOf returns the window of numbers below 2^(e+1).
@@ -21,7 +21,7 @@ func windowOf(e int) kernel.Window {
 	return kernel.Window{Magic: 1.5 * power(e+2), Fine: 1.5 * power(e+2-48), Max: power(e + 1)}
 }
 
-// addWindow adds what a kernel summed in a window: so many of its Magic's last places and so many of its Fine's.
+// addWindow adds the sums of a kernel in a window: hi units of Magic's last place and lo units of Fine's.
 func addWindow(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 	for _, part := range [...]struct {
 		n     int64
@@ -33,11 +33,11 @@ func addWindow(s *exact.Sum, hi, lo int64, w *kernel.Window) {
 	}
 }
 
-// extent tells how large numbers are: the largest, without its sign, and the least but 0, as their bits.
+// extent is the range of numbers' magnitudes: the largest and the smallest above 0, as bits.
 type extent struct{ least, most uint64 }
 
 func extentOf(x []float64) extent {
-	// As whole numbers, which need not come by way of the registers of floating point.
+	// As integers, which saves a way through the floating-point registers.
 	u := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 	const sign = 1 << 63
 	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0), uint64(0)
@@ -54,7 +54,7 @@ func extentOf(x []float64) extent {
 	return extent{min(a, b) + 1, max(c, d)}
 }
 
-// middling tells whether all of them are 0 or of the middle class.
+// middling reports whether all numbers are 0 or of the middle class.
 func (e extent) middling() bool {
 	return (e.least == 0 || e.least >= (1023-squareStep/2)<<52) && e.most < (1023+squareStep/2)<<52
 }
