@@ -55,7 +55,7 @@ func ExampleMatrix() {
 	fmt.Println(v.Method())
 	fmt.Printf("matrix %.2f, biases %.2f\n", v.Matrix(), v.Biases())
 
-	// More parameters than rows can tell: no map is the best.
+	// More parameters than rows can tell: the likelihood has no maximum.
 	few := metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0, 1, 2}}
 	few.Rows, few.Classes, few.F64 = 3, 3, []float64{2, 0, 0, 0, 2, 0, 0, 0, 2}
 	_, err = recal.Matrix{}.Fit(recal.InMemory(&few), nil)

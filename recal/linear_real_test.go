@@ -97,7 +97,7 @@ func TestLinearReal(t *testing.T) {
 		set     string
 		classes int
 		m       Method
-		none    bool // no map is the best
+		none    bool // the likelihood has no maximum
 	}{
 		{"netcal_c10_wrn16_4", 10, Vector{}, false},
 		{"netcal_c10_wrn16_4", 10, Matrix{}, false},

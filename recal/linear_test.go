@@ -325,7 +325,7 @@ func TestLinearUnreachable(t *testing.T) {
 		{"one row", linearSlice(alike, []int{0}), Matrix{OffDiagonal: 1}, "all labels are class 2"},
 		{"no label", unseen, Vector{}, "no label is class 3"},
 		{"no label", unseen, Matrix{}, "no label is class 3"},
-		{"separable", logits([]int32{0, 1, 2}, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1), Vector{}, "vector can tell the labels of all 3 rows"},
+		{"separable", logits([]int32{0, 1, 2}, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1), Vector{}, "classes are perfectly separable: vector predicts the labels of all 3 rows"},
 		{"separable by W", linearSlice(linearDrawn(40, 8, 1), rand.New(rand.NewPCG(1, 2)).Perm(40)), Matrix{Bias: 0}, "fit to more rows"},
 		{"one class apart", apart, Vector{}, "most of all those of class 3"},
 		{"one class apart", apart, Matrix{}, "most of all those of class 3"},
@@ -420,7 +420,7 @@ func TestLinearErrors(t *testing.T) {
 	}
 	none := &metrics.Predictions{Kind: metrics.Probs, Labels: []int32{0, 1}}
 	none.Rows, none.Classes, none.F64 = 2, 2, []float64{0, 1, 1, 0}
-	if _, err := (Matrix{}).Fit(InMemory(none), nil); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no row counts") {
+	if _, err := (Matrix{}).Fit(InMemory(none), nil); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "true class probability 0 in all 2 rows") {
 		t.Error(err)
 	}
 	far := linearDrawn(50, 3, 1)

@@ -371,7 +371,7 @@ func (s *descent) eval(x []float64) {
 	switch l := s.l; {
 	case l.worst < math.Ln2 && l.off == 0 && l.bias == 0:
 		// Every label has more than half of the probability: so it is with all factors and biases twice as large, and more of it.
-		s.err = unreachable("%s can tell the labels of all %d rows from their scores, so its factors would grow without end; "+
+		s.err = unreachable("classes are perfectly separable: %s predicts the labels of all %d rows, so its factors would grow without end; "+
 			"fit to more rows%s", l.name, l.s.fit.Rows-l.s.fit.LeftOut, l.advice("OffDiagonal"))
 	case math.IsInf(l.worst, 1):
 		s.err = s.lost("the scores are beyond the numbers")
@@ -474,7 +474,7 @@ func (s *descent) runaway(start []float64) error {
 	if l.off > 0 && l.bias > 0 {
 		advice = ", for no weight holds the diagonal"
 	}
-	return unreachable("%s can tell some labels from the scores so well that factors or biases would grow without end, most of all those of "+
+	return unreachable("some classes are perfectly separable: factors or biases of %s would grow without end, most of all those of "+
 		"class %d; fit to more rows%s", l.name, class, advice)
 }
 

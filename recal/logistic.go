@@ -509,9 +509,9 @@ func (f *logisticFit) reason() string {
 	case s.rows[1] == 0:
 		return "no row has the event, and the smaller the intercept the better"
 	case all.lo >= none.hi:
-		return "the scores separate the labels, and the steeper the curve the better"
+		return "the scores separate the labels perfectly, so a steeper curve is always better"
 	case !f.beta && all.hi <= none.lo:
-		return "the scores separate the labels in reverse, and the steeper the falling curve the better"
+		return "the scores separate the labels perfectly in reverse, so a steeper falling curve is always better"
 	}
 	return ""
 }
@@ -691,8 +691,7 @@ func (f *logisticFit) step() (d logisticLine) {
 	return d
 }
 
-var errLogistic = unreachable("the likelihood rises as far as numbers go: the scores that count are too close together, or all but " +
-	"separate the labels")
+var errLogistic = unreachable("the scores that count are too close together, or nearly separate the labels")
 
 // solve finds the fit by Newton's method from f.line.
 //

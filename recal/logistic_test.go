@@ -380,7 +380,7 @@ func TestPlattIsCox(t *testing.T) {
 
 func TestLogisticUnreachable(t *testing.T) {
 	inf := math.Inf(1)
-	const same, apart, reverse = "all scores are the same", "separate the labels, and", "separate the labels in reverse"
+	const same, apart, reverse = "all scores are the same", "separate the labels perfectly, so", "separate the labels perfectly in reverse"
 	tests := []struct {
 		name                   string
 		z                      []float64

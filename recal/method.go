@@ -14,7 +14,7 @@ type Method interface {
 	// String returns the method with the options that are not the default, as Parse reads it: "histogram(bins=10,equal_mass)".
 	String() string
 	// Fit reads the data and returns the map that suits them. Bad rows are an error, as a metrics.Pass has it; rows of weight 0 are
-	// absent. o may be nil. An error that wraps ErrUnreachable says that no map is the best.
+	// absent. o may be nil. An error that wraps ErrUnreachable says that the likelihood has no maximum.
 	Fit(d Data, o *Options) (Map, error)
 
 	with(option, value string) (Method, error)             // with one more option, as Parse reads it
@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // ErrUnreachable is wrapped by the error of a fit whose likelihood has no maximum.
-var ErrUnreachable = errors.New("no map is the best")
+var ErrUnreachable = errors.New("the likelihood has no maximum")
 
 // ErrNoMinimum is wrapped by the error of a fit whose search came to its end before it had found the best map.
 var ErrNoMinimum = errors.New("no minimum was found")
@@ -105,10 +105,10 @@ func (o *Options) memory() int64 {
 
 // noneCounts returns the error of a fit to rows that are all left out.
 func noneCounts(f *Fit) error {
-	return unreachable("no row counts: the model gave the labels of all %d rows the probability 0", f.Rows)
+	return unreachable("the model gave the true class probability 0 in all %d rows", f.Rows)
 }
 
-// unreachable returns an error that says why no map is the best, and what to do.
+// unreachable returns an error that says why the likelihood has no maximum, and what to do.
 func unreachable(format string, a ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnreachable, fmt.Sprintf(format, a...))
 }

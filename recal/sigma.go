@@ -60,7 +60,7 @@ func (m Sigma) Fit(d Data, o *Options) (Map, error) {
 	f := &SigmaMap{m: m, fit: s.fit, scale: n.Value(stat)}
 	switch {
 	case f.scale == 0:
-		return nil, unreachable("the errors are 0, or as good as that next to their standard deviations: the smaller these, the better")
+		return nil, unreachable("the errors are 0, or negligible next to their standard deviations, so the likelihood grows as these shrink")
 	case math.IsInf(f.scale, 1):
 		return nil, errors.New("sigma: the error of a row is so many times its standard deviation that float64 does not hold it; " +
 			"leave the row out")

@@ -518,7 +518,7 @@ func TestTemperatureUnreachable(t *testing.T) {
 		return p
 	}
 	const (
-		right, none, equal, empty = "every row's label has the largest logit", "do not tell the labels", "all equal", "no row counts"
+		right, none, equal, empty = "every row's label has the largest logit", "say nothing about the labels", "all logits are equal", "the model gave the true class probability 0"
 	)
 	for _, c := range []struct {
 		p    *metrics.Predictions

@@ -41,9 +41,9 @@ func (l *likelihood) newton() (float64, moments, error) {
 	}
 	switch {
 	case zero.gap == 0 && zero.squares == 0 && zero.curvature == 0:
-		return 0, zero, unreachable("the logits of each row are all equal, so that a temperature changes nothing")
+		return 0, zero, unreachable("in each row all logits are equal, so a temperature changes nothing")
 	case zero.gap == 0:
-		return 0, zero, unreachable("every row's label has the largest logit, so that the NLL falls as long as the temperature does; " +
+		return 0, zero, unreachable("every row's label has the largest logit, so the NLL falls as the temperature falls to 0; " +
 			"fit to rows that the model has not seen, or to more of them")
 	case zero.curvature == 0 || zero.squares == 0 && zero.slope != 0:
 		return 0, zero, errTooFar
@@ -56,8 +56,8 @@ func (l *likelihood) newton() (float64, moments, error) {
 		}
 	}
 	if g0 >= 0 {
-		return 0, zero, unreachable("the logits do not tell the labels, so that the NLL falls as long as the temperature grows; " +
-			"see whether labels and classes are in the same order")
+		return 0, zero, unreachable("the logits say nothing about the labels, so the NLL falls as the temperature grows; " +
+			"check that labels and classes are in the same order")
 	}
 	return l.root(g0, &zero)
 }

@@ -651,13 +651,13 @@ func TestRecalFitRefuses(t *testing.T) {
 		{exitData, []string{"temperature", d.at("none.npy"), "--labels", y}, []string{"none.npy: no such file"}},
 		{exitData, []string{"temperature", nan, "--labels", y}, []string{"nan.npy: row 41, column 1: score is NaN: look for a division by 0 or an overflow where the scores were made\n"}},
 		{exitData, []string{"temperature", x, "--labels", y, "--input", "dirichlet"}, []string{"dirichlet"}},
-		{exitData, []string{"temperature", ax, "--labels", ay}, []string{"no map is the best: every row's label has the largest logit", "fit to rows that the model has not seen"}},
-		{exitData, []string{"temperature", lx, "--labels", ly}, []string{"no map is the best: every row's label has the largest logit"}},
-		{exitData, []string{"vector", ax, "--labels", ay}, []string{"no map is the best"}},
-		{exitData, []string{"vector", x, "--labels", sy}, []string{"no map is the best: all labels are class 0"}},
-		{exitData, []string{"matrix", x, "--labels", sy}, []string{"no map is the best: all labels are class 0", "or give a weight to bias"}},
-		{exitData, []string{"platt", b, "--labels", sy}, []string{"no map is the best"}},
-		{exitData, []string{"beta", b, "--labels", sy}, []string{"no map is the best"}},
+		{exitData, []string{"temperature", ax, "--labels", ay}, []string{"the likelihood has no maximum: every row's label has the largest logit", "fit to rows that the model has not seen"}},
+		{exitData, []string{"temperature", lx, "--labels", ly}, []string{"the likelihood has no maximum: every row's label has the largest logit"}},
+		{exitData, []string{"vector", ax, "--labels", ay}, []string{"the likelihood has no maximum"}},
+		{exitData, []string{"vector", x, "--labels", sy}, []string{"the likelihood has no maximum: all labels are class 0"}},
+		{exitData, []string{"matrix", x, "--labels", sy}, []string{"the likelihood has no maximum: all labels are class 0", "or give a weight to bias"}},
+		{exitData, []string{"platt", b, "--labels", sy}, []string{"the likelihood has no maximum"}},
+		{exitData, []string{"beta", b, "--labels", sy}, []string{"the likelihood has no maximum"}},
 		{exitData, []string{"matrix", b, "--labels", by}, []string{"matrix is for two classes or more"}},
 		{exitData, []string{"bbq", x, "--labels", y, "--weights", w}, []string{"bbq weighs its histograms by counts of rows"}},
 		{exitData, []string{"sigma", f, "--mean", "mu", "--std", "sigma", "--observed", "none"}, []string{`no column "none"`}},
@@ -710,7 +710,7 @@ func TestRecalOfOneRow(t *testing.T) {
 	x, y = d.put("x.npy", wrong.scores(t)), d.put("y.npy", wrong.labelFile(t))
 	doc = fitted(t, "temperature", x, "--labels", y, "-o", d.at("m.json"))
 	fold := recal.Folds{}.Of(4) + 1
-	if want := fmt.Sprintf("fold %d of 5: no map is the best: every row's label has the largest logit", fold); doc.After != nil || !strings.HasPrefix(doc.Reason, want) {
+	if want := fmt.Sprintf("fold %d of 5: the likelihood has no maximum: every row's label has the largest logit", fold); doc.After != nil || !strings.HasPrefix(doc.Reason, want) {
 		t.Errorf("%q is not %q", doc.Reason, want)
 	}
 	if len(doc.Temperatures) == 0 {

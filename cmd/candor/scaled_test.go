@@ -191,7 +191,7 @@ func TestTemperatureScaledUndefined(t *testing.T) {
 		}
 		none.probs[i*3+int(y+1)%3] = 1
 	}
-	const falls, counts = "no map is the best: every row's label has the largest logit", "no map is the best: no row counts: the model gave the labels of all "
+	const falls, counts = "the likelihood has no maximum: every row's label has the largest logit", "the likelihood has no maximum: the model gave the true class probability 0 in all "
 	for _, c := range []struct {
 		name         string
 		of           *set
@@ -203,7 +203,7 @@ func TestTemperatureScaledUndefined(t *testing.T) {
 		{"p_y = 0 in all rows", none, counts, counts},
 	} {
 		if c.name == "one row" {
-			c.whole = "no map is the best: "
+			c.whole = "the likelihood has no maximum: "
 		}
 		doc := evaluate(t, d.put("x.npy", c.of.scores(t)), "--labels", d.put("y.npy", c.of.labelFile(t)), "--temperature-scaled")
 		temperature := doc.Metrics["temperature"]
