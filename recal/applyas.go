@@ -21,13 +21,13 @@ type logitMap interface {
 
 const errApplyAs = "recal: a map of classes makes Probs, Logits or LogProbs, of one score a row or of a binary task's two classes"
 
-// ApplyAs writes what a map of classes makes of the rows of src, whose kind is k, as probabilities, as logits or as logarithms of
-// probabilities. Probabilities are those of Apply. Logits are not made of these: they have their digits where a probability rounds to 0
-// or 1. Of several classes they are sure up to a number that is added to all of a row.
+// ApplyAs applies a map of classes to the rows of src, whose kind is k, and writes probabilities, logits or logarithms of probabilities.
+// Probabilities are those of Apply. Logits are not computed from these and keep their digits where a probability rounds to 0 or 1. Logits
+// of several classes are determined up to a number added to all of a row.
 //
-// dst is as Map.Apply wants it, or has two classes where the map makes a binary task's one score: class 0 and the event. What is left of
-// a probability that rounds to 1 is then the other class's. The logits of two classes are 0 and the event's, or -Inf and 0 if it is
-// certain. It panics where Apply does, for other kinds, and for regression forecasts.
+// dst is as for Map.Apply. For a binary task it may have two columns instead of one: class 0 and the event. What a probability that rounds to
+// 1 leaves is then in the other column. The two logits are 0 and the event's, or -Inf and 0 if the event is certain. ApplyAs panics where
+// Apply does, for other kinds, and for regression forecasts.
 func ApplyAs(m Map, as metrics.Kind, dst, src *metrics.Scores, k metrics.Kind) {
 	l, ok := m.(logitMap)
 	kind, width, err := m.Out(k, src.Classes)

@@ -12,29 +12,28 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// BBQ is Bayesian binning into quantiles: the mean of many histograms of as many rows a bin, weighted by how likely each makes the
-// outcomes.
+// BBQ is Bayesian binning into quantiles: an average of histograms of equal mass, each weighted by how likely it makes the outcomes.
 //
-// Of N rows there is a histogram for each number b of bins from max(1, floor(cbrt(N)/10)) to min(ceil(N/5), ceil(10 cbrt(N))). Its bins
-// have floor(N/b) rows each, the last one what is left; rows of the same score stay together, in the lower bin, so that there may be
-// fewer. Bins end half-way between neighbouring scores. Of a bin from l to u with n rows, n1 of them events, the probability becomes
+// For N rows there is a histogram for each number of bins b from max(1, floor(cbrt(N)/10)) to min(ceil(N/5), ceil(10 cbrt(N))). Bins have
+// floor(N/b) rows each, and the last has the remainder. Rows with equal scores stay together, in the lower bin, so there may be fewer bins.
+// Bins end half-way between neighbouring scores. In a bin from l to u with n rows, n1 of them events, the probability becomes
 //
 //	(n1 + p0)/(n + 1), where p0 = (sum of the events' scores + m)/(n1 + 1) and m = (l + u)/2
 //
-// and a histogram's score is that of Naeini's code, BDeu2, with t = m kept in [0.005, 0.995]:
+// The score of a histogram is that of Naeini's code, BDeu2, with t = m clamped to [0.005, 0.995]:
 //
 //	-2 sum over bins of ln G(n1+2t) - ln G(2t) + ln G(n0+2(1-t)) - ln G(2(1-t)) - ln G(n+2)
 //
-// Its weight is exp((least score - score)/2). What is fitted is thereby a step function, whose steps are all that is kept. Scores
-// that are all equal make one bin.
+// and its weight is exp((least score - score)/2). The average is a step function, and only its steps are kept. If all scores are equal there
+// is one bin.
 //
-// The score is that of whole rows, drawn one by one: n rows of weight 1/n say less than n rows do, and nothing in the weights tells how
-// much. Rows with weights are an error. See CurveMap for what becomes of several classes.
+// Rows with weights are an error. The score counts whole rows, drawn one by one: n rows of weight 1/n say less than n rows, and the weights
+// do not tell how much less. CurveMap says how several classes are treated.
 //
-// Of a curve in a file cuts are where its steps begin but for the first, values what it is there, and on, of one as coded alone, what
-// it is on each cut.
+// For each curve a file has cuts, where the steps but the first begin; values, the value of each step; and on, with AsCoded alone, the value
+// at each cut.
 //
-// Source: Naeini, Cooper, Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015, and
+// Source: Naeini, Cooper, Hauskrecht, Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015, and
 // github.com/pakdaman/calibration (build.m).
 type BBQ struct {
 	// Prune leaves out the histograms behind the elbow of the weights: in falling order, those after the first that is more than the
@@ -65,7 +64,7 @@ func (m BBQ) with(option, value string) (_ Method, err error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It has to sort the scores, see Options.Memory, and takes 40 bytes a distinct score besides.
+// Fit returns a *CurveMap. It has to sort the scores (see Options.Memory) and needs 40 bytes for each distinct score besides.
 func (m BBQ) Fit(d Data, o *Options) (Map, error) {
 	s, err := lookBinary(d, o, false)
 	if err != nil {

@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Beta is beta calibration: sigmoid(a ln p - b ln(1-p) + c) with the a, b >= 0 and c of the least negative log-likelihood
-// -sum w (y ln f + (1-y) ln(1-f)) (Kull, Silva Filho and Flach 2017, "Beta calibration"). The curve never falls; a coefficient that would
-// be negative is 0, and both are where the scores are in reverse order: the curve is then the labels' mean. See CurveMap for what becomes
-// of several classes.
+// Beta is beta calibration: sigmoid(a ln p - b ln(1-p) + c), with a, b >= 0 and c of the least negative log-likelihood
+// -sum w (y ln f + (1-y) ln(1-f)) (Kull, Silva Filho and Flach 2017, Beta calibration). The curve never falls. A coefficient that would be
+// negative is 0. If the scores are in reverse order both are 0, and the curve is the mean of the labels. CurveMap says how several classes
+// are treated.
 //
-// There is no fit, and the error wraps ErrUnreachable, where all labels are alike, where there are fewer than three different scores,
-// and where the scores separate the labels: one score is not below any without the event and not above any with it.
+// The error wraps ErrUnreachable if there is no fit: all labels are equal; there are fewer than three distinct scores; or the scores separate
+// the labels, so that no score without the event is above one with it.
 //
-// The scores 0 and 1 stay what they are, also where a or b is 0: that is where curves go whose coefficients fall to 0. Where they agree
-// with the label they say nothing of the curve; rows where they do not are Fit.LeftOut, see Platt.
+// The scores 0 and 1 stay as they are, even if a or b is 0: that is the limit of curves whose coefficients fall to 0. Where they agree with the
+// label they say nothing about the curve. Rows where they disagree are counted in Fit.LeftOut; see Platt.
 //
-// Of a curve in a file a, b and c are the coefficients.
+// For each curve a file has the coefficients a, b and c.
 type Beta struct {
 	TopLabel bool
 }
@@ -33,7 +33,7 @@ func (m Beta) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It takes 6 to 15 reads of most data, which all classes share, and no memory for rows.
+// Fit returns a *CurveMap. Most data take 6 to 15 reads, shared by all classes. No rows are kept in memory.
 func (m Beta) Fit(d Data, o *Options) (Map, error) {
 	fits, s, err := logisticModel{beta: true}.fit(d, o, m.TopLabel)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Applied yields what a map makes of a source's rows, with their labels, weights and numbers, in full precision: float64, and as logits
-// where the map makes its probabilities of these, so that nothing rounds to 0 or 1. The map has to take the rows (see Map.Out); decisions
-// and confidence scores are left behind, for they belong to what was said before.
+// Applied yields a source's rows after a map, with their labels, weights and numbers, in full precision: as float64, and as logits where the
+// map computes logits, so that nothing rounds to 0 or 1. The map has to take the rows (see Map.Out). Decisions and confidence scores are
+// dropped, since they belong to the scores before.
 func Applied(m Map, src metrics.Source) metrics.Source { return &applied{m, src} }
 
 type applied struct {
@@ -82,9 +82,8 @@ func (o *outcome) chunk(c *metrics.Chunk) *metrics.Chunk {
 	return d
 }
 
-// CrossFit fits the method to all folds but one, for each fold, and returns the maps in the order of the folds. Then it gives each row,
-// recalibrated by the map that has not seen it, to the accumulators, if there are any: what they say can be compared with what they say
-// of the rows as they are.
+// CrossFit fits the method once for each fold, to all rows outside it, and returns the maps in the order of the folds. If there are
+// accumulators it then feeds them each row after the map that was fitted without it. Compare their answers with those of the rows as given.
 func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator) ([]Map, error) {
 	var maps []Map
 	for i := range f.Count() {
@@ -109,8 +108,8 @@ func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator
 	return maps, nil
 }
 
-// CrossApplied is data whose rows are each recalibrated by the map of their fold, one of those that CrossFit returned for the same data
-// and folds. Rows keep their order and numbers, and have what Applied gives them.
+// CrossApplied is data whose rows are recalibrated by the maps that CrossFit returned for the same data and folds, each by the map of its
+// fold. Rows keep their order and numbers and are as Applied yields them.
 func CrossApplied(maps []Map, d Data, f Folds) Data {
 	if len(maps) != f.Count() {
 		panic(errMaps)

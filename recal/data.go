@@ -6,8 +6,8 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Data are labelled predictions that can be read from the first row on as often as a fit needs. Every Open yields the same rows with
-// the same numbers.
+// Data are labelled predictions that a fit can read from the first row as often as it needs. Every Open yields the same rows with the same
+// numbers.
 type Data interface {
 	Open() (Source, error)
 }

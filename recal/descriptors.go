@@ -2,7 +2,7 @@ package recal
 
 import "slices"
 
-// Descriptor says what there is to know of a method before it is taken.
+// Descriptor describes a method.
 type Descriptor struct {
 	Name    string
 	Short   string // what it does, in a few words
@@ -16,7 +16,7 @@ type Descriptor struct {
 	zero Method
 }
 
-// Descriptors returns those of all methods: for classes, for binary tasks, for regression forecasts.
+// Descriptors returns the descriptors of all methods: for classes, for binary tasks, for regression forecasts.
 func Descriptors() []Descriptor { return slices.Clone(methods) }
 
 // Names returns the names of all methods.

@@ -10,18 +10,17 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// ETS is ensemble temperature scaling: w1 softmax(z/T) + w2 softmax(z) + w3/K, with weights of at least 0 whose sum is 1. The arg max
-// and the order of a row's classes stay.
+// ETS is ensemble temperature scaling: w1 softmax(z/T) + w2 softmax(z) + w3/K, with weights of at least 0 that sum to 1. The arg max and the
+// order of a row's classes do not change.
 //
-// T is that of Temperature, and the weights, with that T, are those of the least mean NLL. That is convex in them; they are found by
-// Newton's method over the triangle of the weights, borders and all, and each of its steps reads the data once: mostly 4 to 12 after
-// those of the temperature. A binary task has K = 2 and sigmoids. Where no temperature is the best there is no ETS either, and the
-// error is that of Temperature. Rows whose label has no probability are left out (see Fit), as they are for the temperature, though a
-// w3 above 0 gives them some.
+// T is that of Temperature. With that T, the weights have the least mean NLL, which is convex in them. Newton's method finds them on the
+// triangle of weights, including its border. Each step reads the data once, and 4 to 12 steps follow those of the temperature. A binary
+// task has K = 2 and sigmoids. If there is no best temperature, the fit is the error of Temperature. Rows whose label has probability 0 are
+// left out (see Fit), as for the temperature, although w3 > 0 gives them some.
 //
-// A file has the parameters temperature, and weights, the three in the order of the formula.
+// A file has the parameters temperature and weights, the three weights in the order of the formula.
 //
-// Zhang, Kailkhura, Han: Mix-n-Match: ensemble and compositional methods for uncertainty calibration in deep learning (2020).
+// Source: Zhang, Kailkhura, Han, Mix-n-Match: ensemble and compositional methods for uncertainty calibration in deep learning (2020).
 type ETS struct {
 }
 
@@ -73,7 +72,7 @@ func (m ETS) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return &ETSMap{fit: f, t: p.Temperature, w: w}, nil
 }
 
-// ETSMap is a mixture of what a temperature makes of rows, of the rows as they are, and of equal probabilities.
+// ETSMap is a mixture of the rows after a temperature, the rows as they are, and equal probabilities.
 type ETSMap struct {
 	fit Fit
 	t   float64

@@ -6,8 +6,8 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Folds divide rows by a hash of a seed and of their numbers in the whole set: so a row is in the same fold however the set is divided
-// into files, chunks and threads.
+// Folds divide rows by a hash of a seed and of the row's number in the whole set. A row is in the same fold however the set is divided into
+// files, chunks and threads.
 type Folds struct {
 	K    int // how many there are, 2 or more; 0 means 5
 	Seed uint64

@@ -11,19 +11,20 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Histogram is histogram binning: the probability of a bin becomes the frequency there, of weighted rows sum w y / sum w. That is
-// the theta of least sum_m sum_i 1[a_m <= p_i < a_(m+1)] (theta_m - y_i)^2 (Guo et al. 2017, "On Calibration of Modern Neural
-// Networks"). See CurveMap for what becomes of several classes.
+// Histogram is histogram binning. Each probability becomes the observed frequency of its bin: sum w y / sum w over the bin's rows. These
+// frequencies theta minimise sum_m sum_i 1[a_m <= p_i < a_(m+1)] (theta_m - y_i)^2. CurveMap says how several classes are treated.
 //
-// Bins of equal width have the edges i*(1/Bins). Those of equal mass begin at the scores of the ranks round(i*N/Bins) of N rows, or
-// where weights pass that part of their sum; equal scores are never divided, so that there may be fewer bins, and none is empty.
-// What a score that was not seen belongs to is decided by the midpoint between the bin's first score and the one before it.
+// Bins of equal width have the edges i*(1/Bins). Bins of equal mass begin at the scores of rank round(i*N/Bins) of N rows, or where the
+// cumulative weight passes that share of the total. Equal scores are never split, so there may be fewer bins, and none is empty. An unseen
+// score is assigned by the midpoint between a bin's first score and the score before it.
 //
-// Labels that are all alike make constant curves, 0 or 1 in all bins with rows. Of several classes bins make many probabilities of a row
-// equal or 0, so that the arg max is often another one; TopLabel changes less.
+// If all labels are equal the curves are constant, 0 or 1 in all bins with rows. With several classes, bins make many probabilities of a row
+// equal or 0, so the arg max often changes. TopLabel changes less.
 //
-// Of a curve in a file cuts are the edges between bins, values those of the bins, and identity the numbers of the bins that leave
-// scores as they are.
+// For each curve a file has cuts, the edges between bins; values, one for each bin; and identity, the numbers of the bins that leave scores
+// as they are.
+//
+// Source: Guo, Pleiss, Sun, Weinberger, On calibration of modern neural networks (2017).
 type Histogram struct {
 	Bins        int  // up to 65536; 0 means 15
 	EqualMass   bool // bins have as many rows each, equal scores together, in place of equal widths

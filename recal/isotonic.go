@@ -8,19 +8,18 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Isotonic is isotonic regression: the function of the score that nowhere falls and has the least sum of w (f(p) - y)^2. Equal scores
-// are averaged first; what is left are blocks of neighbouring scores, each with the frequency of its rows (PAV: pooling of adjacent
-// violators, Ayer et al. 1955; Zadrozny and Elkan 2002). See CurveMap for what becomes of several classes.
+// Isotonic is isotonic regression: the non-decreasing function of the score with the least sum of w (f(p) - y)^2. Equal scores are averaged
+// first. The result is a sequence of blocks of neighbouring scores, each with the frequency of its rows (pool adjacent violators: Ayer et
+// al. 1955; Zadrozny and Elkan 2002). CurveMap says how several classes are treated.
 //
-// A score becomes the frequency of the last block whose lowest score is not above it, and below all of them that of the first: steps, as
-// in Guo et al. 2017. With Interpolate it is on the straight line between the next scores at ends of blocks, and beyond the first and the
-// last score as these, which is what scikit-learn's IsotonicRegression(out_of_bounds="clip") predicts.
+// By default the curve is a step function, as in Guo et al. 2017: a score becomes the frequency of the last block whose lowest score is not
+// above it; a score below all blocks becomes that of the first. With Interpolate the curve is linear between the ends of the blocks and
+// constant beyond the first and the last score, as scikit-learn's IsotonicRegression(out_of_bounds="clip") predicts.
 //
-// Labels that are all alike make constant curves, 0 or 1, and a block without the event is 0 anyway: rows that are not seen can have it
-// as their true class's probability, and an infinite NLL. Scores of 0 and 1 are like all others.
+// If all labels are equal the curves are constant, 0 or 1. A block without the event is 0. New rows may then have probability 0 for their true
+// class, and an infinite NLL. Scores of 0 and 1 are treated like all others.
 //
-// Of a curve in a file x are the lowest scores of the blocks, or of Interpolate their lowest and highest scores, and y is what they
-// become.
+// For each curve a file has x, the lowest scores of the blocks (with Interpolate the lowest and the highest), and y, what these become.
 type Isotonic struct {
 	Interpolate bool // between the ends of the steps linearly
 	TopLabel    bool
@@ -44,8 +43,8 @@ func (m Isotonic) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It has to sort the rows, see Options.Memory; binary float32 probabilities in memory, without weights, are
-// read once.
+// Fit returns a *CurveMap. It has to sort the rows; see Options.Memory. Binary float32 probabilities in memory, without weights, are read
+// once.
 func (m Isotonic) Fit(d Data, o *Options) (Map, error) {
 	if s, c, err := m.sorted(d, o); s != nil || err != nil {
 		if err != nil {

@@ -366,7 +366,7 @@ func (l *linear) labels(seen []bool, counts []int64) error {
 
 func (l *linear) advice(option string) string {
 	if !l.full {
-		return ""
+		return ", or use temperature"
 	}
 	return ", or give a weight to " + option
 }

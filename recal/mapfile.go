@@ -62,15 +62,15 @@ func (f *mapFile) sum() (string, error) {
 	return hex.EncodeToString(s[:]), nil
 }
 
-// Marshal returns the file of a map: a JSON object
+// Marshal returns the file of a map, a JSON object:
 //
 //	schema      "candor-map/1"
 //	method      as Parse reads it
 //	fit         rows, classes, kind, weighted, left_out, first_left_out, reads: the Fit
-//	parameters  of the method, see there
-//	sha256      of the four others: each, and a line end behind it; fit and parameters as JSON without spaces
+//	parameters  of the method; each method's documentation lists them
+//	sha256      of the other four, each followed by a line end; fit and parameters as JSON without spaces
 //
-// Numbers have all their digits: what Unmarshal returns does to the bit what m does.
+// Numbers have all their digits. What Unmarshal returns gives the same bits as m.
 func Marshal(m Map) ([]byte, error) {
 	f := mapFile{Schema: schema, Method: m.Method()}
 	var err error
@@ -87,7 +87,7 @@ func Marshal(m Map) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// Unmarshal returns the map of a file. What was damaged, is of a later version, or is no map is an error.
+// Unmarshal returns the map of a file. A damaged file, one of a later version, or one that is no map is an error.
 func Unmarshal(b []byte) (Map, error) {
 	// The version comes first, for a later one may have other members.
 	var version struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Method is a way to recalibrate: a value whose fields are its options, and whose zero value is the documented default.
+// Method is a way to recalibrate. It is a value whose fields are its options; the zero value is the documented default.
 type Method interface {
 	// String returns the method with the options that are not the default, as Parse reads it: "histogram(bins=10,equal_mass)".
 	String() string
@@ -21,7 +21,7 @@ type Method interface {
 	decode(f Fit, parameters json.RawMessage) (Map, error) // of a file
 }
 
-// Options say how a fit goes about its work. They change no bit of what it returns.
+// Options say how a fit does its work. They change no bit of its result.
 type Options struct {
 	Threads int   // goroutines; 0 means GOMAXPROCS
 	Memory  int64 // bytes that a method may hold of the rows at a time, where it has to sort them; 0 means 256 MiB
@@ -30,13 +30,13 @@ type Options struct {
 // ErrUnreachable is wrapped by the error of a fit whose likelihood has no maximum.
 var ErrUnreachable = errors.New("the likelihood has no maximum")
 
-// ErrNoMinimum is wrapped by the error of a fit whose search came to its end before it had found the best map.
+// ErrNoMinimum is wrapped by the error of a fit whose search ended before it found the best map.
 var ErrNoMinimum = errors.New("no minimum was found")
 
 // ErrNoRows is the error of a fit to no rows.
 var ErrNoRows = errors.New("there are no rows to fit to")
 
-// Map is a fitted recalibration. It does not change, and any number of goroutines may use it at the same time.
+// Map is a fitted recalibration. It never changes, and any number of goroutines may use it at the same time.
 type Map interface {
 	// Method returns what the map was fitted by, as Method.String has it.
 	Method() string
@@ -54,7 +54,7 @@ type Map interface {
 	parameters() any // what a file has of the map
 }
 
-// Fit tells of the rows that a map was fitted to.
+// Fit describes the rows that a map was fitted to.
 type Fit struct {
 	Rows     int64  // that there were, without absent ones
 	Classes  int    // 1 of a binary task; of forecasts the numbers of a row
@@ -79,7 +79,7 @@ func checkApply(out func(metrics.Kind, int) (metrics.Kind, int, error), dst, src
 	}
 }
 
-// threads returns how many goroutines there will be.
+// threads returns the number of goroutines; 0 means GOMAXPROCS.
 func (o *Options) threads() int {
 	if o == nil {
 		return 0
@@ -87,7 +87,7 @@ func (o *Options) threads() int {
 	return o.Threads
 }
 
-// workers returns it where 0 has become a number.
+// workers returns the number of goroutines, at least 1.
 func (o *Options) workers() int {
 	if n := o.threads(); n > 0 {
 		return n
@@ -95,7 +95,7 @@ func (o *Options) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// memory returns how many bytes may be held of the rows.
+// memory returns how many bytes of rows may be held.
 func (o *Options) memory() int64 {
 	if o == nil || o.Memory <= 0 {
 		return 256 << 20

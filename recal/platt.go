@@ -8,21 +8,21 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Platt is sigmoid(a z + b) of the logit z = ln(p/(1-p)), with the a and b of the least negative log-likelihood
-// -sum w (t ln f + (1-t) ln(1-f)). The targets t are the labels, 0 and 1; smoothed ones are (N+ + 1)/(N+ + 2) of the N+ rows with the
-// event and 1/(N- + 2) of the N- others (Platt 1999, "Probabilistic outputs for support vector machines"), numbers of rows being sums of
-// weights. Platt's A and B, and scikit-learn's, are -a and -b. See CurveMap for what becomes of several classes.
+// Platt is sigmoid(a z + b) of the logit z = ln(p/(1-p)), with a and b of the least negative log-likelihood
+// -sum w (t ln f + (1-t) ln(1-f)). The targets t are the labels, 0 and 1. Smoothed targets are (N+ + 1)/(N+ + 2) for the N+ rows with the
+// event and 1/(N- + 2) for the N- others (Platt 1999, Probabilistic outputs for support vector machines); with weights N+ and N- are sums of
+// weights. A and B of Platt and of scikit-learn are -a and -b. CurveMap says how several classes are treated.
 //
-// a < 0 turns scores around that are in reverse order. There is no fit, and the error wraps ErrUnreachable, where all scores are the
-// same, and without smoothing where all labels are, or where the scores separate the labels: one score is not below any without
-// the event and not above any with it, or the other way around.
+// a < 0 reverses scores that are in reverse order. The error wraps ErrUnreachable if there is no fit: all scores are equal; or, without
+// smoothing, all labels are equal or the scores separate the labels, so that no score without the event is above one with it, or the other
+// way around.
 //
-// The scores 0 and 1 have no finite logit. Where they agree with the label they say nothing of the curve, for with a > 0 it makes 0 and
-// 1 of them; should the curve of the others fall there is none. Rows where they do not agree are Fit.LeftOut: of several classes those
-// whose true class has no probability, from all curves, and of the top label those where it is certain and wrong. N+ and N- are of rows
-// with finite logits.
+// The scores 0 and 1 have no finite logit. Where they agree with the label they say nothing about the curve, since with a > 0 it maps them to
+// 0 and 1. If the curve of the other rows falls, there is no fit. Rows where they disagree are counted in Fit.LeftOut: for several classes
+// the rows whose true class has probability 0, left out of all curves; for the top label the rows where it is certain and wrong. N+ and N-
+// count rows with finite logits.
 //
-// Of a curve in a file a and b are the coefficients, a_se and b_se their standard errors: see PlattCurve.
+// For each curve a file has the coefficients a and b and their standard errors a_se and b_se; see PlattCurve.
 type Platt struct {
 	Smoothed bool // targets (N+ + 1)/(N+ + 2) and 1/(N- + 2) in place of 1 and 0
 	TopLabel bool
@@ -46,7 +46,7 @@ func (m Platt) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It takes 6 to 15 reads of most data, which all classes share, and no memory for rows.
+// Fit returns a *CurveMap. Most data take 6 to 15 reads, shared by all classes. No rows are kept in memory.
 func (m Platt) Fit(d Data, o *Options) (Map, error) {
 	fits, s, err := logisticModel{smoothed: m.Smoothed}.fit(d, o, m.TopLabel)
 	if err != nil {
@@ -68,8 +68,8 @@ func (m Platt) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return new(PlattCurve) })
 }
 
-// PlattCurve is a curve of Platt: sigmoid(A z + B) of the logit z. Standard errors are those of the likelihood's curvature; weights
-// count as so many rows.
+// PlattCurve is a curve of Platt: sigmoid(A z + B) of the logit z. Standard errors come from the curvature of the likelihood. A weight counts
+// as that many rows.
 type PlattCurve struct {
 	A   float64 `json:"a"`
 	B   float64 `json:"b"`

@@ -15,27 +15,26 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Quantile is isotonic quantile recalibration: what a forecast F calls its quantile of level u is called that of level R(u), where
-// R(u) is how often, in the rows fitted to, what was observed was below it,
+// Quantile is isotonic quantile recalibration. What a forecast F calls its quantile of level u becomes that of level R(u), where
 //
-//	R(u) = share of the rows with F(observed) <= u
+//	R(u) = share of the fitted rows with F(observed) <= u
 //
-// which rises, so that its isotonic regression is itself. The recalibrated quantile of level p is F's own of level R^-1(p). Row i of n
-// by rising F(observed) has the level (i - 1/2)/n, which does not prefer one side, of weighted rows the weight below it and half its
-// own; between rows R is a straight line, below the first one to R(0) = 0 and above the last to R(1) = 1.
+// R rises, so it is its own isotonic regression. The recalibrated quantile of level p is F's quantile of level R^-1(p). Of n rows in order of
+// F(observed), row i has the level (i - 1/2)/n; with weights it is the weight below it plus half its own. Between rows R is linear. Below the
+// first it goes to R(0) = 0, and above the last to R(1) = 1.
 //
-// It takes three kinds of forecasts, and makes metrics.Quantiles of them:
+// It takes three kinds of forecasts and makes metrics.Quantiles of them:
 //
-//	metrics.Normals    In place of u the line is one of the deviate z = (observed - mean)/sd, u = Phi(z), so that R^-1(p) is the
-//	                   p-quantile of z (Hazen's, type 5 of Hyndman and Fan 1996) however far off forecasts are.
-//	metrics.Quantiles  F is a straight line between the quantiles. Where observed is one or several of them, u is the middle of their
-//	                   levels. Below the lowest, where F is not known, u is half its level, above the highest the middle of its
-//	                   level and 1.
-//	metrics.Samples    They are taken for quantiles, in order, at the levels 1/(m+1), ..., m/(m+1).
+//	metrics.Normals    R is a function of the deviate z = (observed - mean)/sd, with u = Phi(z), so R^-1(p) is the p-quantile of z
+//	                   (Hazen's, type 5 of Hyndman and Fan 1996), however far off forecasts are.
+//	metrics.Quantiles  F is linear between the quantiles. Where the observed value equals one or more of them, u is the middle of their
+//	                   levels. Below the lowest quantile, where F is unknown, u is half its level; above the highest it is the middle
+//	                   of its level and 1.
+//	metrics.Samples    The sorted samples are quantiles of the levels 1/(m+1), ..., m/(m+1).
 //
-// Its Fit reads the data once, and takes memory that does not grow with the rows: of those in one of many cells, 2^-14 of 1 + u or of
-// 1 + |z| wide or narrower, it keeps the number, the weight, the least and the most. R^-1 is exact where no three rows are in its cell,
-// and for any number of rows less than 2^-14 off in u, of normal forecasts 2^-15.
+// Fit reads the data once, in memory that does not grow with the rows. It keeps count, weight, minimum and maximum for each of many cells,
+// 2^-14 of 1 + u or of 1 + |z| wide or narrower. R^-1 is exact where its cell has fewer than three rows. Otherwise it is off by less than
+// 2^-14 in u, or 2^-15 for normal forecasts, for any number of rows.
 //
 // Source: Kuleshov, Fenner and Ermon 2018.
 type Quantile struct {

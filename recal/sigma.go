@@ -10,15 +10,15 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Sigma multiplies the standard deviations of normal forecasts by one number: with z = (observed - mean)/sd of each row
+// Sigma multiplies the standard deviations of normal forecasts by one factor. With z = (observed - mean)/sd for each row it is
 //
 //	sqrt(mean z^2)
 //
-// weighted if the rows are, which is where their likelihood is greatest. The mean of z^2 of the rows that it was fitted to is then 1,
-// whatever their unit. Its Fit reads metrics.Normals once, sums are exact, and its Map is a *SigmaMap.
+// weighted if the rows are. It has the greatest likelihood. After it, the mean of z^2 over the fitted rows is 1. Fit reads metrics.Normals
+// once, and sums are exact. The Map is a *SigmaMap.
 //
-// It is an error if a row's z is beyond float64, and one that wraps ErrUnreachable if all z are 0: the smaller the factor, the greater
-// the likelihood. One row is enough otherwise.
+// A row whose z is beyond float64 is an error. If all z are 0 the error wraps ErrUnreachable: the likelihood grows as the factor shrinks.
+// Otherwise one row is enough.
 //
 // Sources: Laves, Ihler, Fast, Kahrs and Ortmaier 2020; LaplaceRedux.jl (sigma_scaling, rescale_stddev).
 type Sigma struct {
@@ -110,12 +110,12 @@ type sigmaFile struct {
 
 var _ Map = (*SigmaMap)(nil)
 
-// Scale returns the factor, above 0: above 1 where the standard deviations were too small.
+// Scale returns the factor, above 0. It is above 1 if the standard deviations were too small.
 func (f *SigmaMap) Scale() float64 { return f.scale }
 
-// Interval is the factor's: the roots of the ends of mean +- z*s/sqrt(n) of the mean whose root it is, rows taken as independent. Of few
-// rows it is too short: that of level 0.95 holds the truth, if errors are normal, 0.88 of the time for 20 rows, 0.93 for 100 and 0.95
-// for 1000. There is none of one row.
+// Interval returns a confidence interval of the factor: the square roots of the ends of mean +- z*s/sqrt(n), where the mean is that of z^2 and
+// rows are independent. It is too short for few rows. With normal errors a 95% interval covers the truth 88% of the time for 20 rows, 93%
+// for 100 and 95% for 1,000. One row has none.
 func (f *SigmaMap) Interval(level float64) metrics.Interval {
 	h := float64(metrics.Z(level) * f.relative)
 	if h != h {
@@ -139,9 +139,9 @@ func (f *SigmaMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	return k, classes, nil
 }
 
-// Apply multiplies standard deviations; the other numbers stay, rounded to dst's type. Where the product is above the largest number
-// of that type it is this one, and below the least above 0 that: a forecast stays one. Of a row that is none, because a number is NaN
-// or infinite or the standard deviation not above 0, all results are NaN.
+// Apply multiplies standard deviations. Other numbers are copied, rounded to dst's type. A product above the largest number of that type
+// becomes that number, and one below the smallest number above 0 becomes that, so a forecast stays a forecast. A row that is none, because a
+// number is NaN or infinite or the standard deviation is not above 0, becomes NaN.
 func (f *SigmaMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(f.Out, dst, src, k)
 	if dst.F64 != nil {

@@ -10,21 +10,20 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Temperature divides logits by one number T > 0 for all rows: softmax(z/T), of a binary task sigmoid(z/T). T is the one of the least
-// mean NLL. The arg max and the order of a row's classes stay.
+// Temperature divides all logits by one number T > 0: softmax(z/T), or sigmoid(z/T) for a binary task. T has the least mean NLL. The arg
+// max and the order of a row's classes do not change.
 //
-// The logits of probabilities are their logarithms, of a binary task's ln(p/(1-p)). The likelihood is convex in 1/T, and T is found
-// to about 12 digits by a bracketed Newton's method, whose every read of the data gives slope and curvature, summed exactly. It takes
-// some 6 reads with the first, which checks the rows; 12 are enough but for a few rows whose logits differ in size by orders of
-// magnitude. Rows whose label has no probability are left out (see Fit).
+// The logits of probabilities are their logarithms; for a binary task they are ln(p/(1-p)). The likelihood is convex in 1/T. A bracketed
+// Newton's method finds T to about 12 digits. Each read of the data gives slope and curvature, summed exactly. It takes about 6 reads,
+// including the first, which checks the rows. 12 are enough unless the logits of different rows differ in size by orders of magnitude.
+// Rows whose label has probability 0 are left out (see Fit).
 //
-// There is no best T, and the error wraps ErrUnreachable, where no row counts; where the logits of each row are all equal, so that T
-// changes nothing; where every label has its row's largest logit, so that the NLL falls as long as T does; and where the logits
-// do not tell the labels, so that it falls as long as T grows.
+// The error wraps ErrUnreachable if there is no best T: no row counts; all logits of each row are equal, so T changes nothing; every label
+// has the largest logit of its row, so the NLL falls as T falls to 0; or the logits say nothing about the labels, so it falls as T grows.
 //
-// A file has the parameters temperature, and log_se, the standard error of ln T, null where none is known.
+// A file has the parameters temperature and log_se, the standard error of ln T, null where none is known.
 //
-// Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks (2017).
+// Source: Guo, Pleiss, Sun, Weinberger, On calibration of modern neural networks (2017).
 type Temperature struct {
 }
 
@@ -98,7 +97,7 @@ func NewTemperature(t float64, classes int) *TemperatureMap {
 	return &TemperatureMap{fit: Fit{Classes: classes, Kind: metrics.Logits.String(), FirstLeftOut: -1}, t: t, logSE: nan}
 }
 
-// T returns the temperature: above 1 it takes confidence away.
+// T returns the temperature. Above 1 it lowers confidence.
 func (m *TemperatureMap) T() float64 { return m.t }
 
 // Beta returns 1/T, by which logits are multiplied.

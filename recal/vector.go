@@ -11,23 +11,22 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class, those of the least mean NLL. The arg max may
-// change.
+// Vector is vector scaling: softmax(w*z + b), with a factor and a bias for each class, of the least mean NLL. The arg max may change.
 //
-// The logits z of probabilities are their logarithms. Those that are given as logits are taken as they are: a number that is added to
-// all of a row changes what the map makes of it, unless all factors are alike. A class without probability, or of the logit -Inf, has
-// none afterwards; rows whose label is one are left out (see Fit).
+// The logits z of probabilities are their logarithms. Logits are used as they are given: adding a number to all logits of a row changes the
+// result, unless all factors are equal. A class of probability 0, or of logit -Inf, keeps probability 0. Rows whose label is such a class
+// are left out (see Fit).
 //
-// The fit is by L-BFGS, from the best temperature, until no element of the gradient is above 1e-9, by logits in units of their standard
-// deviations, or rounding lets no step help and none is above 1e-6. If 2000 passes are not enough the error wraps ErrNoMinimum. There
-// is no best map, and the error wraps ErrUnreachable, where no row counts, where all labels are one class, where a class that has
-// probability is no row's label, and
-// where scores tell some labels from the others so well that factors or biases would grow without end. One score a row is an error:
-// a factor and a bias of it are Platt.
+// The fit uses L-BFGS and starts from the best temperature. It ends when no element of the gradient is above 1e-9, with logits in units of
+// their standard deviations, or when rounding lets no step improve and none is above 1e-6. After 2000 passes the error wraps ErrNoMinimum.
+//
+// The error wraps ErrUnreachable if there is no best map: no row counts; all labels are one class; a class that has probability is no row's
+// label; or scores separate some labels from the others so well that factors or biases grow without end. One score a row is an error: a
+// factor and a bias of one score are Platt.
 //
 // A file has the parameters factors, biases, passes and gradient (see VectorMap.Passes).
 //
-// Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks (2017).
+// Source: Guo, Pleiss, Sun, Weinberger, On calibration of modern neural networks (2017).
 type Vector struct{}
 
 func (m Vector) String() string { return "vector" }
