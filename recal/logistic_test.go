@@ -16,7 +16,7 @@ import (
 
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/recal"
 )
@@ -360,7 +360,7 @@ func TestPlattIsCox(t *testing.T) {
 		if err := metrics.NewPass(nil, c).Add(p); err != nil {
 			t.Fatal(err)
 		}
-		cox := calib.CoxOf(c, nil)
+		cox := binfree.CoxOf(c, nil)
 		m := logisticMap(t, recal.Platt{}, p)
 		f := m.Platt(0)
 		slope, _ := cox.Slope()

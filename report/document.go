@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
@@ -42,7 +43,7 @@ type Member struct{ Metrics []Metric }
 
 // Curve is a fitted curve of frequencies.
 type Curve struct {
-	Steps []calib.Step
+	Steps []binfree.Step
 	Event calib.Event // whose frequencies they are
 	Text  string      // the whole definition
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/eval"
 )
@@ -315,7 +315,7 @@ func TestMergeGrid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, fit, smooth, cox := calib.PartialSumsOf(sorted), calib.CORPOf(sorted, nil), calib.SmoothOf(sorted), calib.CoxOf(sorted, nil)
+	sums, fit, smooth, cox := binfree.PartialSumsOf(sorted), binfree.CORPOf(sorted, nil), binfree.SmoothOf(sorted), binfree.CoxOf(sorted, nil)
 	for key, answer := range map[string]func() (float64, float64){"ks": sums.KS, "kuiper": sums.Kuiper, "smooth_ece": smooth.ECE,
 		"corp_mcb(replicates=20)": fit.MCB, "corp_dsc(replicates=20)": fit.DSC, "corp_unc(replicates=20)": fit.UNC, "calibration_slope": cox.Slope, "calibration_intercept": cox.Intercept} {
 		v, bound := answer()

@@ -238,7 +238,7 @@ func (c *cutter) ranks(bins int) []int {
 		for ; at < n-1; at++ {
 			next := sum.Clone()
 			next.AddFloat(c.w[at])
-			if passes(&next, &total, r, n, mean) {
+			if tally.Passes(&next, &total, r, n, mean) {
 				break
 			}
 			sum = next
@@ -246,17 +246,6 @@ func (c *cutter) ranks(bins int) []int {
 		ranks[j] = at
 	}
 	return ranks
-}
-
-// passes tells whether sum > total*r/n.
-func passes(sum, total *exact.Sum, r, n int, mean float64) bool {
-	s, t := sum.Float64(), float64(mean*float64(r))
-	if math.Abs(s-t) > 1e-9*t {
-		return s > t
-	}
-	a, b := tally.Count(int64(n)), tally.Count(int64(r))
-	left, right := exact.Rat(sum), exact.Rat(total)
-	return left.Mul(left, exact.Rat(&a)).Cmp(right.Mul(right, exact.Rat(&b))) > 0
 }
 
 // rankEnds returns where the bins but the last end that have the rank r in bin min(floor(r/n*B), B-1).

@@ -6,6 +6,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/internal/reason"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -91,7 +92,7 @@ func BayesianOf(p *Partition, o *BayesianOptions) *Bayesian {
 func (b *Partition) bayesianReason() string {
 	switch {
 	case b.Len() == 0:
-		return reasonNothing
+		return reason.NoRows
 	case b.together:
 		return reasonTogether
 	case b.weighted:
@@ -213,5 +214,5 @@ func (b *Bayesian) Quantile(q float64) float64 {
 	if b.sorted == nil {
 		return math.NaN()
 	}
-	return quantile(b.sorted, q)
+	return draw.Quantile(b.sorted, q)
 }

@@ -5,6 +5,7 @@ import (
 	"log"
 	"math/rand/v2"
 
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 )
@@ -42,7 +43,7 @@ func ExampleBayesianOf() {
 
 // The parameters of the posterior, here that of uncertainty_metrics: what may be drawn elsewhere, too.
 func ExampleBayesian_Posterior() {
-	b, err := calib.Of(events(), &calib.Options{Bins: 4})
+	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func ExampleBayesian_Posterior() {
 
 // Where there is no posterior it says why.
 func ExampleBayesian_Reason() {
-	p := events()
+	p := testrows.Ten()
 	p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2}
 	b, err := calib.Of(p, nil)
 	if err != nil {

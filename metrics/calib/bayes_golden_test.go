@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
@@ -33,7 +34,7 @@ func TestGoldenBayesian(t *testing.T) {
 			Quantiles [5]float64 `json:"mc_quantiles_1_10_50_90_99"`
 		}
 	}
-	readGolden(t, "bayesian_ece.json", &g)
+	check.Golden(t, "../../testdata/golden", "bayesian_ece.json", &g)
 	if len(g.Cases) != 6 {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
@@ -183,7 +184,7 @@ func TestBayesianSeed(t *testing.T) {
 
 // The bins of equal width that a state of cells has make the same posterior as those of the rows.
 func TestBayesianOfCells(t *testing.T) {
-	c, all := both(t, lawful("cents", 2000), 10)
+	c, all := both(t, testrows.Lawful("cents", 2000), 10)
 	p, bound := calib.EvenOf(c, 10)
 	if bound != 0 {
 		t.Fatal(bound)
@@ -200,7 +201,7 @@ func TestBayesianOfCells(t *testing.T) {
 
 // Bins between given edges, which need not be of one width, have a posterior.
 func TestBayesianOfEdges(t *testing.T) {
-	g, err := calib.GCE(lawful("uniform", 2000), &calib.GeneralOptions{Edges: []float64{0.1, 0.5, 0.6, 1}})
+	g, err := calib.GCE(testrows.Lawful("uniform", 2000), &calib.GeneralOptions{Edges: []float64{0.1, 0.5, 0.6, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestBayesianNarrow(t *testing.T) {
 	for _, edges := range [][]float64{{0, 0.5, 0.5, 1}, {0, 1e-200, 1}, {0, 5e-324, 1}} {
 		for _, asCoded := range []bool{false, true} {
 			c := calib.NewClassBins(&calib.ClassOptions{Edges: edges})
-			rows := binary([]float64{0, 1e-300, 0.2, 0.5, 0.7, 1}, []int32{0, 0, 1, 0, 1, 1})
+			rows := testrows.Binary([]float64{0, 1e-300, 0.2, 0.5, 0.7, 1}, []int32{0, 0, 1, 0, 1, 1})
 			if err := metrics.NewPass(nil, c).Add(rows); err != nil {
 				t.Fatal(err)
 			}

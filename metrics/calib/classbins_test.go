@@ -56,7 +56,7 @@ func TestGoldenClasses(t *testing.T) {
 			Fifteen float64 `json:"sce_15"`
 		}
 	}
-	readGolden(t, "gce_aliases.json", &a)
+	check.Golden(t, "../../testdata/golden", "gce_aliases.json", &a)
 	if len(a.Aliases) != 21 {
 		t.Errorf("%d aliases", len(a.Aliases))
 	}
@@ -84,7 +84,7 @@ func TestGoldenClassesBig(t *testing.T) {
 			Result              float64
 		}
 	}
-	readGolden(t, "gce_big.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_big.json", &g)
 	n := 0
 	for _, c := range g.Cases {
 		if c.Metric != "gce" || c.Scheme != "even" || !c.Classwise || c.MaxProb || c.Norm != "l1" {

@@ -76,7 +76,7 @@ func TestGoldenScores(t *testing.T) {
 	}
 
 	var a struct{ Aliases []map[string]any }
-	readGolden(t, "gce_adaptive.json.gz", &a)
+	check.Golden(t, "../../testdata/golden", "gce_adaptive.json.gz", &a)
 	n = 0
 	for _, c := range a.Aliases {
 		p := loaded[c["input"].(string)]
@@ -112,7 +112,7 @@ func TestGoldenScoresBig(t *testing.T) {
 			Result              float64
 		}
 	}
-	readGolden(t, "gce_big.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_big.json", &g)
 	sets, states := map[string]*metrics.Predictions{}, map[string]*calib.ClassScores{}
 	n := 0
 	for _, c := range g.Cases {

@@ -4,19 +4,12 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/score"
 )
-
-// events are scores of one event, and whether it happened.
-func events() *metrics.Predictions {
-	return &metrics.Predictions{
-		Scores: metrics.Scores{F64: []float64{0.1, 0.1, 0.3, 0.35, 0.6, 0.6, 0.65, 0.9, 0.95, 1}, Rows: 10, Classes: 1},
-		Labels: []int32{0, 0, 1, 0, 1, 0, 1, 1, 1, 1},
-	}
-}
 
 func ExampleECE() {
 	p := &metrics.Predictions{
@@ -43,7 +36,7 @@ func ExampleECE() {
 // The bars of a reliability diagram, with Wilson's interval of each frequency.
 func ExampleBins_Bins() {
 	b := calib.NewBins(&calib.Options{Bins: 4, Event: calib.Positive})
-	if err := metrics.NewPass(nil, b).Add(events()); err != nil {
+	if err := metrics.NewPass(nil, b).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}
 	for _, bar := range b.Bins(0.95) {
@@ -59,7 +52,7 @@ func ExampleBins_Bins() {
 
 // The sums of the bins take the Brier score apart.
 func ExamplePartition_Cells() {
-	b, err := calib.Of(events(), &calib.Options{Event: calib.Positive, Bins: 4})
+	b, err := calib.Of(testrows.Ten(), &calib.Options{Event: calib.Positive, Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -72,7 +65,7 @@ func ExamplePartition_Cells() {
 // An ECE comes with an interval, and with what a calibrated model would show by chance.
 func ExampleBins_Interval() {
 	b := calib.NewBins(&calib.Options{Event: calib.Positive})
-	if err := metrics.NewPass(nil, b).Add(events()); err != nil {
+	if err := metrics.NewPass(nil, b).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}
 	i := b.Interval(metrics.DefaultLevel)
@@ -83,7 +76,7 @@ func ExampleBins_Interval() {
 // Whether an ECE is more than chance: a calibrated model shows the floor on average, and more than its 95% quantile in
 // one case of twenty.
 func ExamplePartition_P() {
-	b, err := calib.Of(events(), nil)
+	b, err := calib.Of(testrows.Ten(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -96,7 +89,7 @@ func ExamplePartition_P() {
 
 // The largest gap says little where its bin has few rows, as its interval shows.
 func ExamplePartition_MCEInterval() {
-	b, err := calib.Of(events(), &calib.Options{Bins: 2})
+	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -108,7 +101,7 @@ func ExamplePartition_MCEInterval() {
 
 // What has no answer says why.
 func ExamplePartition_IntervalReason() {
-	p := events()
+	p := testrows.Ten()
 	p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2}
 	b, err := calib.Of(p, nil)
 	if err != nil {
@@ -125,7 +118,7 @@ func ExamplePartition_IntervalReason() {
 
 // The same bins answer for other errors than ECE. Debiased, nothing is left of gaps that ten rows show by chance.
 func ExamplePartition_Debiased() {
-	b, err := calib.Of(events(), &calib.Options{Bins: 4})
+	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -176,7 +169,7 @@ func ExampleLike() {
 			log.Fatal(err)
 		}
 		o.Bins, o.Event = 10, calib.Positive
-		ece, err := calib.ECE(events(), &o)
+		ece, err := calib.ECE(testrows.Ten(), &o)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -220,7 +213,7 @@ func ExampleClassBins() {
 
 // A reliability curve without bins: windows of four scores. Points of a calibrated model lie on the diagonal.
 func ExampleWindow() {
-	points, err := calib.Window(events(), &calib.WindowOptions{Event: calib.Positive, Width: 4}, nil)
+	points, err := calib.Window(testrows.Ten(), &calib.WindowOptions{Event: calib.Positive, Width: 4}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -263,7 +256,7 @@ func ExampleWindowOptions() {
 
 // A diagram of gaps has an interval of each.
 func ExampleBin() {
-	b, err := calib.Of(events(), &calib.Options{Bins: 2})
+	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

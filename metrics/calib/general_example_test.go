@@ -5,6 +5,7 @@ import (
 	"log"
 	"math"
 
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 )
@@ -60,7 +61,7 @@ func ExampleNorm() {
 	for _, binning := range []calib.Binning{calib.Even, calib.Adaptive, calib.CubeRoot, calib.SweepMass, calib.SweepEven} {
 		fmt.Printf("%-19q", calib.GeneralOptions{Binning: binning}.String())
 		for _, norm := range []calib.Norm{calib.L1, calib.L2, calib.Max} {
-			g, err := calib.GCE(events(), &calib.GeneralOptions{Binning: binning, Norm: norm})
+			g, err := calib.GCE(testrows.Ten(), &calib.GeneralOptions{Binning: binning, Norm: norm})
 			if err != nil {
 				log.Fatal(err)
 			}
@@ -81,7 +82,7 @@ func ExampleEdgeRule() {
 	for _, rule := range []calib.EdgeRule{calib.OrderStatistic, calib.OrderStatisticClosed, calib.Rank, calib.RankOutcome,
 		calib.QuantileLinear, calib.QuantileNearest, calib.Strides} {
 		o := calib.GeneralOptions{Binning: calib.Adaptive, Bins: 3, EdgeRule: rule}
-		g, err := calib.EqualMassECE(events(), &o)
+		g, err := calib.EqualMassECE(testrows.Ten(), &o)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func ExampleTACE() {
 }
 
 func ExampleEqualMassECE() {
-	g, err := calib.EqualMassECE(events(), &calib.GeneralOptions{Bins: 3})
+	g, err := calib.EqualMassECE(testrows.Ten(), &calib.GeneralOptions{Bins: 3})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func ExampleEqualMassECE() {
 // A sweep chooses the number of bins, by which equal scores are not divided.
 func ExampleSweepECE() {
 	for _, binning := range []calib.Binning{calib.SweepMass, calib.SweepEven} {
-		g, err := calib.SweepECE(events(), &calib.GeneralOptions{Binning: binning})
+		g, err := calib.SweepECE(testrows.Ten(), &calib.GeneralOptions{Binning: binning})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -165,7 +166,7 @@ func ExampleTopLabelConditional() {
 }
 
 func ExampleEqualCount() {
-	g, err := calib.EqualCount(events(), &calib.GeneralOptions{Bins: 4})
+	g, err := calib.EqualCount(testrows.Ten(), &calib.GeneralOptions{Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func ExampleGeneralOptions_Set() {
 	if err := o.Validate(); err != nil {
 		log.Fatal(err)
 	}
-	g, err := calib.GCE(events(), &o)
+	g, err := calib.GCE(testrows.Ten(), &o)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestGoldenGeneralBins(t *testing.T) {
 			Result        float64
 		}
 	}
-	readGolden(t, "gce_detail.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_detail.json.gz", &g)
 	if len(g.Bins) != 252 {
 		t.Fatalf("%d cases", len(g.Bins))
 	}
@@ -133,7 +133,7 @@ func TestGoldenAdaptiveEdges(t *testing.T) {
 			Counts []int64   `json:"counts_um"`
 		} `json:"adaptive_bins"`
 	}
-	readGolden(t, "gce_adaptive.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_adaptive.json.gz", &g)
 	if len(g.Cases) != 21 {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
@@ -174,7 +174,7 @@ func TestGoldenNamed(t *testing.T) {
 	merged := map[string]map[string]any{}
 	for _, file := range []string{"gce_adaptive.json.gz", "gce_aliases.json", "gce_detail.json.gz"} {
 		var g struct{ Aliases []map[string]any }
-		readGolden(t, file, &g)
+		check.Golden(t, "../../testdata/golden", file, &g)
 		for _, a := range g.Aliases {
 			in := a["input"].(string)
 			if merged[in] == nil {
@@ -223,7 +223,7 @@ func TestGoldenAll(t *testing.T) {
 			Values []float64
 		} `json:"all_metrics"`
 	}
-	readGolden(t, "gce_detail.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_detail.json.gz", &g)
 	if len(g.All) != 21 {
 		t.Fatalf("%d cases", len(g.All))
 	}
@@ -253,7 +253,7 @@ func TestGoldenGeneralBig(t *testing.T) {
 			Result              float64
 		}
 	}
-	readGolden(t, "gce_big.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_big.json", &g)
 	sets := map[string]*metrics.Predictions{}
 	for i, c := range g.Cases {
 		if i%check.Size(11, 3, 1) != 0 {
@@ -306,7 +306,7 @@ func TestGoldenSweep(t *testing.T) {
 			Even   []int     `json:"ew_bins_after_digitize_on_edges"`
 		}
 	}
-	readGolden(t, "gce_rm.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_rm.json.gz", &g)
 	met, sweeps, other, raised := 0, 0, 0, 0
 	for i, c := range g.Cases {
 		if i%check.Size(11, 5, 1) != 0 {
@@ -400,7 +400,7 @@ func TestGoldenGeneralOld(t *testing.T) {
 			ECE, SCE, ACE, TACE float64
 		}
 	}
-	readGolden(t, "gce_old_rightclosed.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_old_rightclosed.json", &g)
 	if len(g.Rows) != 84 {
 		t.Fatalf("%d rows", len(g.Rows))
 	}
@@ -440,7 +440,7 @@ func TestGoldenBlog(t *testing.T) {
 			} `json:"left_closed_edges_clip"`
 		}
 	}
-	readGolden(t, "ece_side_by_side.json", &g)
+	check.Golden(t, "../../testdata/golden", "ece_side_by_side.json", &g)
 	if len(g.Rows) != 105 {
 		t.Fatalf("%d rows", len(g.Rows))
 	}
@@ -481,7 +481,7 @@ func TestGoldenQuantiles(t *testing.T) {
 			Bucket  []int
 		}
 	}
-	readGolden(t, "tfp_quantile_ece.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "tfp_quantile_ece.json.gz", &g)
 	if len(g.Cases) != 9 {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
@@ -545,7 +545,7 @@ func TestGoldenEqualCount(t *testing.T) {
 			NMCE  float64 `json:"naeini_mce"`
 		}
 	}
-	readGolden(t, "naeini.json", &g)
+	check.Golden(t, "../../testdata/golden", "naeini.json", &g)
 	if len(g.Cases) != 2 {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
@@ -570,7 +570,7 @@ func TestGoldenErrors(t *testing.T) {
 			Error  string
 		}
 	}
-	readGolden(t, "gce_errors.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_errors.json", &g)
 	three := func(labels []int32, p ...float64) *metrics.Predictions {
 		return &metrics.Predictions{Scores: metrics.Scores{F64: p, Rows: len(p) / 3, Classes: 3}, Labels: labels}
 	}

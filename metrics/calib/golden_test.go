@@ -1,42 +1,20 @@
 package calib_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/predictions"
 )
-
-// readGolden decodes a file of reference results; see testdata/golden/README.md.
-func readGolden(t *testing.T, name string, v any) {
-	t.Helper()
-	f, err := os.Open(filepath.Join("../../testdata/golden", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var r io.Reader = f
-	if strings.HasSuffix(name, ".gz") {
-		if r, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := json.NewDecoder(r).Decode(v); err != nil {
-		t.Fatal(err)
-	}
-}
 
 type input struct {
 	Probs  json.RawMessage
@@ -86,7 +64,7 @@ func readSmall(t *testing.T) {
 	if small.Inputs != nil {
 		return
 	}
-	readGolden(t, "gce_small.json.gz", &small)
+	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &small)
 	if len(small.Inputs) < 20 || len(small.Cases) != 11808 {
 		t.Fatalf("only %d inputs and %d cases", len(small.Inputs), len(small.Cases))
 	}
@@ -197,7 +175,7 @@ func TestGoldenSideBySide(t *testing.T) {
 			Brier      float64   `json:"brier_sum_squares_plus1"`
 		}
 	}
-	readGolden(t, "ece_side_by_side.json", &g)
+	check.Golden(t, "../../testdata/golden", "ece_side_by_side.json", &g)
 	if len(g.Rows) < 100 {
 		t.Fatalf("only %d rows", len(g.Rows))
 	}
@@ -314,7 +292,7 @@ func TestGoldenOld(t *testing.T) {
 			ECE     float64
 		}
 	}
-	readGolden(t, "gce_old_rightclosed.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_old_rightclosed.json", &g)
 	if len(g.Rows) < 80 {
 		t.Fatalf("only %d rows", len(g.Rows))
 	}
@@ -339,7 +317,7 @@ func TestGoldenBig(t *testing.T) {
 			Result              float64
 		}
 	}
-	readGolden(t, "gce_big.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_big.json", &g)
 	sets := map[string]*metrics.Predictions{}
 	n := 0
 	for _, c := range g.Cases {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/reason"
 	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -61,9 +62,9 @@ func HosmerLemeshowOf(c *cells.Cells, o *HosmerLemeshowOptions) HosmerLemeshow {
 	}
 	switch {
 	case c.Outside() > 0:
-		return none(reasonOutside)
+		return none(reason.Outside)
 	case c.Count() == 0:
-		return none(reasonNothing)
+		return none(reason.NoRows)
 	case c.Weighted():
 		return none(reasonWeights)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
@@ -32,7 +33,7 @@ func TestDeciles(t *testing.T) {
 				p[i] = float64(1+r.IntN(distinct)) / float64(distinct+2)
 				y[i] = int32(r.IntN(2))
 			}
-			c := positiveCells(t, binary(p, y))
+			c := positiveCells(t, testrows.Binary(p, y))
 			sorted := slices.Clone(p)
 			slices.Sort(sorted)
 			for _, g := range []int{1, 2, 3, 10, 50} {
@@ -73,7 +74,7 @@ func TestDeciles(t *testing.T) {
 
 func TestHosmerLemeshowEnds(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	weighted := binary([]float64{0.2, 0.7}, []int32{0, 1})
+	weighted := testrows.Binary([]float64{0.2, 0.7}, []int32{0, 1})
 	weighted.Weights = []float64{1, 1}
 	for _, c := range []struct {
 		name    string
@@ -83,15 +84,15 @@ func TestHosmerLemeshowEnds(t *testing.T) {
 		groups  int
 		reason  string
 	}{
-		{"nothing", binary(nil, nil), calib.HosmerLemeshowOptions{}, nan, nan, 0, "no rows"},
+		{"nothing", testrows.Binary(nil, nil), calib.HosmerLemeshowOptions{}, nan, nan, 0, "no rows"},
 		{"weights", weighted, calib.HosmerLemeshowOptions{}, nan, nan, 0, "with weights"},
-		{"sure and right", binary([]float64{0, 0, 1, 1}, []int32{0, 0, 1, 1}), calib.HosmerLemeshowOptions{}, 0, nan, 0, ""},
-		{"sure and wrong", binary([]float64{0, 0, 1, 1}, []int32{0, 1, 1, 1}), calib.HosmerLemeshowOptions{Groups: 2}, inf, 0, 1, ""},
-		{"one row", binary([]float64{0.5}, []int32{1}), calib.HosmerLemeshowOptions{}, 1, 0.31731050786291415, 1, ""},
-		{"one row fitted", binary([]float64{0.5}, []int32{1}), calib.HosmerLemeshowOptions{Fitted: true}, 1, nan, 1, ""},
-		{"a sure group does not count", binary([]float64{0, 0.5, 0.5, 0.5, 0.5}, []int32{0, 1, 1, 1, 0}), calib.HosmerLemeshowOptions{Groups: 2, Even: true}, 1, 0.31731050786291415, 1, ""},
-		{"near 0", binary([]float64{1e-300, 1e-300}, []int32{0, 0}), calib.HosmerLemeshowOptions{}, 0, nan, 0, ""},
-		{"near 1", binary([]float64{1 - 0x1p-53, 1 - 0x1p-53}, []int32{1, 1}), calib.HosmerLemeshowOptions{}, 0, nan, 0, ""},
+		{"sure and right", testrows.Binary([]float64{0, 0, 1, 1}, []int32{0, 0, 1, 1}), calib.HosmerLemeshowOptions{}, 0, nan, 0, ""},
+		{"sure and wrong", testrows.Binary([]float64{0, 0, 1, 1}, []int32{0, 1, 1, 1}), calib.HosmerLemeshowOptions{Groups: 2}, inf, 0, 1, ""},
+		{"one row", testrows.Binary([]float64{0.5}, []int32{1}), calib.HosmerLemeshowOptions{}, 1, 0.31731050786291415, 1, ""},
+		{"one row fitted", testrows.Binary([]float64{0.5}, []int32{1}), calib.HosmerLemeshowOptions{Fitted: true}, 1, nan, 1, ""},
+		{"a sure group does not count", testrows.Binary([]float64{0, 0.5, 0.5, 0.5, 0.5}, []int32{0, 1, 1, 1, 0}), calib.HosmerLemeshowOptions{Groups: 2, Even: true}, 1, 0.31731050786291415, 1, ""},
+		{"near 0", testrows.Binary([]float64{1e-300, 1e-300}, []int32{0, 0}), calib.HosmerLemeshowOptions{}, 0, nan, 0, ""},
+		{"near 1", testrows.Binary([]float64{1 - 0x1p-53, 1 - 0x1p-53}, []int32{1, 1}), calib.HosmerLemeshowOptions{}, 0, nan, 0, ""},
 	} {
 		h := calib.HosmerLemeshowOf(positiveCells(t, c.p), &c.o)
 		same := func(a, b, tolerance float64) bool { return a == b || a != a && b != b || math.Abs(a-b) <= tolerance }
@@ -115,7 +116,7 @@ func TestHosmerLemeshowKeepsItsLevel(t *testing.T) {
 				y[i] = 1
 			}
 		}
-		c := positiveCells(t, binary(p, y))
+		c := positiveCells(t, testrows.Binary(p, y))
 		if calib.HosmerLemeshowOf(c, nil).P < 0.05 {
 			out++
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/reason"
 	"github.com/candor-go/candor/metrics/internal/tails"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
@@ -129,9 +130,6 @@ func root(f func(float64) float64, lo, hi, precision float64) float64 {
 
 // The reasons for which an answer has no interval or is none.
 const (
-	reasonNothing  = "no rows"
-	reasonOne      = "a single row has no spread"
-	reasonWeighted = "with weights the variance under calibration is sum w^2 p(1-p), which is not kept"
 	reasonTogether = "the entries of a row hang together, so the scores are not independent"
 	reasonChosen   = "the edges were chosen by the scores; the interval is known for fixed edges only"
 )
@@ -143,7 +141,7 @@ func (b *Partition) IntervalReason() string {
 	case r != "":
 		return r
 	case b.Len() < 2:
-		return reasonOne
+		return reason.OneRow
 	case b.chosen:
 		return reasonChosen
 	}

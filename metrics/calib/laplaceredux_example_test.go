@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 )
@@ -19,7 +20,7 @@ func ExampleSharpnessOf() {
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}
-	var s calib.ClassSharpness = calib.SharpnessOf(c)
+	var s binfree.ClassSharpness = binfree.SharpnessOf(c)
 	if s.Reason0 == "" && s.Reason1 == "" {
 		fmt.Printf("y = 0: %.2f in %.2f\n", s.Class0, s.Interval0(0.95))
 		fmt.Printf("y = 1: %.2f in %.2f\n", s.Class1, s.Interval1(0.95))

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 )
@@ -28,7 +30,7 @@ type laplaceCase struct {
 
 func laplaceCases(t *testing.T) []laplaceCase {
 	var g struct{ Binary []laplaceCase }
-	readGolden(t, "regression_laplace.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "regression_laplace.json.gz", &g)
 	if len(g.Binary) != 6 {
 		t.Fatalf("%d cases", len(g.Binary))
 	}
@@ -39,13 +41,13 @@ func (c *laplaceCase) predictions() *metrics.Predictions {
 	return &metrics.Predictions{Scores: metrics.Scores{F64: c.P, Rows: len(c.P), Classes: 1}, Labels: c.Y}
 }
 
-func sharpnessOf(t *testing.T, p *metrics.Predictions) calib.ClassSharpness {
+func sharpnessOf(t *testing.T, p *metrics.Predictions) binfree.ClassSharpness {
 	t.Helper()
 	c := cells.New(&cells.Options{Event: metrics.Positive})
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}
-	return calib.SharpnessOf(c)
+	return binfree.SharpnessOf(c)
 }
 
 // TestLaplaceReduxGolden compares with LaplaceRedux; see testdata/golden/README.md.
@@ -127,13 +129,13 @@ func TestClassSharpness(t *testing.T) {
 }
 
 func TestClassSharpnessReasons(t *testing.T) {
-	of := func(p []float64, y []int32, o *metrics.Options) calib.ClassSharpness {
+	of := func(p []float64, y []int32, o *metrics.Options) binfree.ClassSharpness {
 		c := cells.New(&cells.Options{Event: metrics.Positive})
 		x := &metrics.Predictions{Scores: metrics.Scores{F64: p, Rows: len(p), Classes: 1}, Labels: y}
 		if err := metrics.NewPass(o, c).Add(x); err != nil {
 			t.Fatal(err)
 		}
-		return calib.SharpnessOf(c)
+		return binfree.SharpnessOf(c)
 	}
 	if s := of([]float64{}, nil, nil); s.Reason0 != "no rows" || s.Reason1 != "no rows" || s.Class0 == s.Class0 || s.Class1 == s.Class1 {
 		t.Error(s)
@@ -166,7 +168,7 @@ func TestClassSharpnessReasons(t *testing.T) {
 	if err := metrics.NewPass(nil, c).Add((&laplaceCase{P: []float64{0.5}, Y: []int32{1}}).predictions()); err != nil {
 		t.Fatal(err)
 	}
-	calib.SharpnessOf(c)
+	binfree.SharpnessOf(c)
 }
 
 func TestBinaryFrequencyFaults(t *testing.T) {

@@ -33,7 +33,7 @@ func EvenOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 			for to < bins-1 && edges[to+1] <= x.P {
 				to++
 			}
-			torn += apart(x)
+			torn += x.Apart()
 		}
 		sums[to].Add(x)
 	})
@@ -47,17 +47,6 @@ func tallies(sums []cells.Sum) []tally.Cell {
 		t[i] = sums[i].Tally()
 	}
 	return t
-}
-
-// apart returns the sum of |p - y| of a cell's rows, rounded up.
-func apart(x *cells.Cell) float64 {
-	t := x.Tally()
-	// Of outcome 0 it is p, and of outcome 1 it is 1 - p.
-	s := t.P
-	s.Sub(&t.PY)
-	s.Sub(&t.PY)
-	s.Merge(&t.Y)
-	return float64(s.Float64() * (1 + 1e-12))
 }
 
 func (b *Partition) bound(c *cells.Cells, torn float64) float64 {
@@ -106,7 +95,7 @@ func EqualMassOf(c *cells.Cells, bins int) (p *Partition, bound float64) {
 			p.lower[bin] = x.Low
 		}
 		if starts > 0 && x.Low != x.High {
-			torn += apart(x)
+			torn += x.Apart()
 		}
 		last = x.High
 		sums[bin].Add(x)
@@ -140,7 +129,7 @@ func ranksOfWeights(ranks []int, n int, total *exact.Sum) func(*cells.Cell) int 
 	return func(x *cells.Cell) (starts int) {
 		t := x.Tally()
 		seen.Merge(&t.W)
-		for ; j < len(ranks) && passes(&seen, total, ranks[j], n, mean); j++ {
+		for ; j < len(ranks) && tally.Passes(&seen, total, ranks[j], n, mean); j++ {
 			starts++
 		}
 		return starts
@@ -315,7 +304,7 @@ func (s *cellSweep) withRank(rank int) int {
 	}
 	n := int(s.rows[s.cells])
 	total := &s.sums[s.cells]
-	return sort.Search(s.cells-1, func(i int) bool { return passes(&s.sums[i+1], total, rank, n, total.Float64()/float64(n)) })
+	return sort.Search(s.cells-1, func(i int) bool { return tally.Passes(&s.sums[i+1], total, rank, n, total.Float64()/float64(n)) })
 }
 
 // productBelow tells whether a*b < c*d, of numbers that are not below 0.

@@ -8,35 +8,13 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/parallel"
 )
-
-// laws are the ways that scores of binary predictions are made, with a name.
-var laws = map[string]func(r *rand.Rand) float64{
-	"uniform":   func(r *rand.Rand) float64 { return r.Float64() },
-	"confident": func(r *rand.Rand) float64 { u := r.Float64(); return 1 - u*u*u*u*u/2 },
-	"rare":      func(r *rand.Rand) float64 { return kernel.Exp64(-30 * r.Float64()) },
-	"cents":     func(r *rand.Rand) float64 { return float64(r.IntN(101)) / 100 },
-	"float32":   func(r *rand.Rand) float64 { return float64(r.Float32()) },
-}
-
-// lawful returns n binary predictions whose outcomes are a little rarer than their scores say.
-func lawful(law string, n int) *metrics.Predictions {
-	r := rand.New(rand.NewPCG(uint64(n), uint64(len(law))))
-	p := &metrics.Predictions{Labels: make([]int32, n)}
-	p.Rows, p.Classes, p.F64 = n, 1, make([]float64, n)
-	for i := range p.F64 {
-		p.F64[i] = laws[law](r)
-		if r.Float64()*1.1 < p.F64[i] {
-			p.Labels[i] = 1
-		}
-	}
-	return p
-}
 
 func both(t *testing.T, p *metrics.Predictions, bins ...int) (*cells.Cells, []*calib.Bins) {
 	t.Helper()
@@ -56,12 +34,12 @@ func both(t *testing.T, p *metrics.Predictions, bins ...int) (*cells.Cells, []*c
 // that is not farther off than the bound says.
 func TestEvenOfCells(t *testing.T) {
 	widest := 0.0
-	for law := range laws {
+	for law := range testrows.Laws {
 		for _, n := range []int{5000, 400000} {
 			if n > 5000 && (testing.Short() || law != "rare" && law != "confident" && !check.Full()) {
 				continue
 			}
-			c, all := both(t, lawful(law, n), 1, 2, 3, 5, 7, 10, 11, 13, 15, 17, 20, 23, 25, 30, 37, 50, 64, 100, 101, 300)
+			c, all := both(t, testrows.Lawful(law, n), 1, 2, 3, 5, 7, 10, 11, 13, 15, 17, 20, 23, 25, 30, 37, 50, 64, 100, 101, 300)
 			for _, b := range all {
 				bins := b.Options().Bins
 				got, bound := calib.EvenOf(c, bins)
@@ -95,12 +73,12 @@ func TestEvenOfCells(t *testing.T) {
 }
 
 func TestEqualMassOfCells(t *testing.T) {
-	for law := range laws {
+	for law := range testrows.Laws {
 		for _, n := range []int{1, 2, 10, 5000, 400000} {
 			if n > 5000 && (testing.Short() || law != "rare" && law != "confident" && !check.Full()) {
 				continue
 			}
-			p := lawful(law, n)
+			p := testrows.Lawful(law, n)
 			hit := make([]uint8, n)
 			for i, y := range p.Labels {
 				hit[i] = uint8(y)
@@ -131,8 +109,8 @@ func TestEqualMassOfCells(t *testing.T) {
 
 // Weights that are all equal make the same bins as none; whole ones those of rows that come so often.
 func TestEqualMassOfWeights(t *testing.T) {
-	p := lawful("cents", 3000)
-	q := lawful("uniform", 1500)
+	p := testrows.Lawful("cents", 3000)
+	q := testrows.Lawful("uniform", 1500)
 	for _, p := range []*metrics.Predictions{p, q} {
 		c, _ := both(t, p)
 		for _, w := range []float64{1, 0.1, 1.0 / 3, 7} {
@@ -191,9 +169,9 @@ func ExampleEqualMassOf() {
 
 // A sweep over exact cells is the one over the rows.
 func TestSweepOfCells(t *testing.T) {
-	for law := range laws {
+	for law := range testrows.Laws {
 		for i, n := range []int{1, 2, 3, 10, 100, 1000, 30000, 100, 1000, 10000} {
-			p := lawful(law, n)
+			p := testrows.Lawful(law, n)
 			if i > 6 {
 				p.Weights = make([]float64, n)
 				for j := range p.Weights {
@@ -212,7 +190,7 @@ func TestSweepOfCells(t *testing.T) {
 		}
 	}
 	if !testing.Short() {
-		c, _ := both(t, lawful("uniform", 300000))
+		c, _ := both(t, testrows.Lawful("uniform", 300000))
 		if _, bound := calib.SweepOf(c); bound == bound {
 			t.Error("a bound of a sweep over a grid")
 		}

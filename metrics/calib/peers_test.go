@@ -9,6 +9,7 @@ import (
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 )
@@ -163,12 +164,12 @@ func TestHosmerLemeshowIsPeers(t *testing.T) {
 func TestICIIsCalzones(t *testing.T) {
 	for _, s := range readPeers(t) {
 		c := positiveCells(t, s.predictions())
-		got, bound := calib.ICIOf(c, &calib.ICIOptions{Curve: calib.LoessCurve, Delta: -1}).Mean()
+		got, bound := binfree.ICIOf(c, &binfree.ICIOptions{Curve: binfree.LoessCurve, Delta: -1}).Mean()
 		if !(math.Abs(got-s.Calzone) < 1e-10) || bound != 0 {
 			t.Errorf("%s: %v, calzone %v", s.Name, got, s.Calzone)
 		}
 		for _, w := range s.Lowess {
-			i := calib.ICIOf(c, &calib.ICIOptions{Curve: calib.LoessCurve, Span: w.Span, Delta: w.Delta})
+			i := binfree.ICIOf(c, &binfree.ICIOptions{Curve: binfree.LoessCurve, Span: w.Span, Delta: w.Delta})
 			mean, _ := i.Mean()
 			e50, _ := i.Quantile(50)
 			e90, _ := i.Quantile(90)

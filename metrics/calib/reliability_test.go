@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 )
@@ -24,7 +25,7 @@ func TestGoldenReliability(t *testing.T) {
 			Stride    int // every so many points are kept
 		}
 	}
-	readGolden(t, "reliability.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "reliability.json.gz", &g)
 	if len(g.Reliability) != 20 {
 		t.Fatalf("%d curves", len(g.Reliability))
 	}
@@ -264,7 +265,7 @@ func TestWindowOfNothing(t *testing.T) {
 			t.Error(got, err)
 		}
 	}
-	bad := events()
+	bad := testrows.Ten()
 	bad.Labels[3] = 9
 	if got, err := calib.Window(bad, nil, nil); got != nil || err == nil {
 		t.Error(got, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
@@ -63,7 +64,7 @@ func ExampleOptions() {
 // One state answers for any bins: of equal width, of equal mass, and as many as rise.
 func ExampleSweepOf() {
 	c := cells.New(nil)
-	if err := metrics.NewPass(nil, c).Add(events()); err != nil {
+	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}
 	for _, bins := range []int{2, 5} {

@@ -3,6 +3,7 @@ package calib
 import (
 	"math"
 
+	"github.com/candor-go/candor/metrics/internal/reason"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -70,11 +71,11 @@ const detectable = 2.80
 func (b *Partition) FloorReason() string {
 	switch {
 	case b.Len() == 0:
-		return reasonNothing
+		return reason.NoRows
 	case b.together:
 		return reasonTogether
 	case b.weighted:
-		return reasonWeighted
+		return reason.Weighted
 	}
 	return ""
 }

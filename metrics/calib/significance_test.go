@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 )
@@ -145,20 +146,20 @@ func TestAnswersMerge(t *testing.T) {
 
 // TestReasons holds where there is no answer, and that the reason says so.
 func TestReasons(t *testing.T) {
-	weighted := events()
+	weighted := testrows.Ten()
 	weighted.Weights = slices.Repeat([]float64{2}, weighted.Rows)
-	one := events()
+	one := testrows.Ten()
 	one.F64, one.Labels, one.Rows = one.F64[:1], one.Labels[:1], 1
 	for _, c := range []struct {
 		name                      string
 		b                         *calib.Bins
 		floor, interval, debiased string // what the reasons hold
 	}{
-		{"whole", of(t, events(), nil), "", "", ""},
+		{"whole", of(t, testrows.Ten(), nil), "", "", ""},
 		{"weights", of(t, weighted, nil), "weights", "weights", ""},
-		{"all classes", of(t, events(), &calib.Options{Event: calib.AllClasses}), "hang", "hang", "hang together"},
+		{"all classes", of(t, testrows.Ten(), &calib.Options{Event: calib.AllClasses}), "hang", "hang", "hang together"},
 		{"one row", of(t, one, nil), "", "single row", "two rows"},
-		{"many bins", of(t, events(), &calib.Options{Bins: 1000}), "", "", ""},
+		{"many bins", of(t, testrows.Ten(), &calib.Options{Bins: 1000}), "", "", ""},
 		{"nothing", calib.NewBins(nil), "no rows", "no rows", "two rows"},
 	} {
 		b := c.b
@@ -185,7 +186,7 @@ func TestReasons(t *testing.T) {
 		t.Error("nothing:", b.EqualWeight(), b.ConfidenceWeighted())
 	}
 	// Weights of 2 say no more than those of 1.
-	b, w := of(t, events(), nil), of(t, weighted, nil)
+	b, w := of(t, testrows.Ten(), nil), of(t, weighted, nil)
 	for _, c := range [][2]float64{{b.Debiased(), w.Debiased()}, {b.EqualWeight(), w.EqualWeight()},
 		{b.ConfidenceWeighted(), w.ConfidenceWeighted()}} {
 		if math.Abs(c[0]-c[1]) > 1e-15 {
@@ -196,8 +197,8 @@ func TestReasons(t *testing.T) {
 
 // TestByHand computes the answers of four bins from their definitions.
 func TestByHand(t *testing.T) {
-	b := of(t, events(), &calib.Options{Bins: 4, Event: calib.Positive})
-	p, y := events().F64, events().Labels
+	b := of(t, testrows.Ten(), &calib.Options{Bins: 4, Event: calib.Positive})
+	p, y := testrows.Ten().F64, testrows.Ten().Labels
 	ends := []int{0, 2, 4, 7, 10}
 	var floor, spread, debiased, weighted, equal float64
 	for k := range 4 {
@@ -223,7 +224,7 @@ func TestByHand(t *testing.T) {
 		}
 	}
 	// One bin: the gap of all rows, as normal.
-	b = of(t, events(), &calib.Options{Bins: 1, Event: calib.Positive})
+	b = of(t, testrows.Ten(), &calib.Options{Bins: 1, Event: calib.Positive})
 	s := math.Sqrt(spread) / 10
 	if got, want := b.P(), math.Erfc(b.ECE()/s/math.Sqrt2); math.Abs(got-want) > 1e-14 {
 		t.Error("P of one bin:", got, want)
@@ -359,8 +360,8 @@ func TestUQBenchmark(t *testing.T) {
 func TestParityBins(t *testing.T) {
 	for _, bins := range []int{0, -1, 1<<18 + 1} {
 		for i, f := range []func(){
-			func() { _, _, _ = calib.NNCalibration(events(), bins, nil) },
-			func() { _, _ = calib.UQBenchmark(events(), bins, nil) },
+			func() { _, _, _ = calib.NNCalibration(testrows.Ten(), bins, nil) },
+			func() { _, _ = calib.UQBenchmark(testrows.Ten(), bins, nil) },
 		} {
 			func() {
 				defer func() {
@@ -375,7 +376,7 @@ func TestParityBins(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	if _, _, err := calib.NNCalibration(events(), 1<<18, nil); err != nil {
+	if _, _, err := calib.NNCalibration(testrows.Ten(), 1<<18, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 )
@@ -13,13 +14,13 @@ import (
 // TestOneShot holds that the functions over predictions in memory are the accumulator's answers.
 func TestOneShot(t *testing.T) {
 	o := &calib.Options{Bins: 4, Event: calib.Positive}
-	b, err := calib.Of(events(), o)
+	b, err := calib.Of(testrows.Ten(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ece, err1 := calib.ECE(events(), o)
-	rmsce, err2 := calib.RMSCE(events(), o)
-	mce, n, err3 := calib.MCE(events(), o)
+	ece, err1 := calib.ECE(testrows.Ten(), o)
+	rmsce, err2 := calib.RMSCE(testrows.Ten(), o)
+	mce, n, err3 := calib.MCE(testrows.Ten(), o)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestOneShot(t *testing.T) {
 		}
 	}
 
-	p := events()
+	p := testrows.Ten()
 	p.Labels[2] = 2
 	var d *metrics.DataError
 	if x, err := calib.ECE(p, nil); !errors.As(err, &d) || x == x {
@@ -50,7 +51,7 @@ func TestOneShot(t *testing.T) {
 
 // TestNegativeCounts refuses states that are whole but that no rows made.
 func TestNegativeCounts(t *testing.T) {
-	b, err := calib.Of(events(), &calib.Options{Bins: 1})
+	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestNegativeCounts(t *testing.T) {
 
 // TestNoInterval holds where no interval and no floor is known.
 func TestNoInterval(t *testing.T) {
-	p := events()
+	p := testrows.Ten()
 	p.Weights = make([]float64, p.Rows)
 	for i := range p.Weights {
 		p.Weights[i] = 2
@@ -87,7 +88,7 @@ func TestNoInterval(t *testing.T) {
 	if i, f := b.Interval(0.95), b.Floor(); i.Low == i.Low || i.High == i.High || f == f {
 		t.Error("weighted:", i, f)
 	}
-	one := events()
+	one := testrows.Ten()
 	one.F64, one.Labels, one.Rows = one.F64[:1], one.Labels[:1], 1
 	if b, err = calib.Of(one, nil); err != nil {
 		t.Fatal(err)

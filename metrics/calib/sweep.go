@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
 // A sweeper tries numbers of bins over sorted scores. Outcomes are all 0 before lo and all 1 from hi on, so that only bins
@@ -119,7 +120,7 @@ func (s *sweeper) withRank(r int) int {
 		for _, w := range s.w[first&^(markEvery-1) : first] {
 			sum.AddFloat(w)
 		}
-		return passes(&sum, &s.total, r, n, mean)
+		return tally.Passes(&sum, &s.total, r, n, mean)
 	})-1)
 }
 

@@ -332,3 +332,14 @@ func (c *Cells) turnWeighted(t *Cells) {
 		t.numbered(k).Merge(&turned)
 	}
 }
+
+// Apart returns the sum of |p - y| of the rows, rounded up.
+func (x *Cell) Apart() float64 {
+	t := x.Tally()
+	// Of outcome 0 it is p, and of outcome 1 it is 1 - p.
+	s := t.P
+	s.Sub(&t.PY)
+	s.Sub(&t.PY)
+	s.Merge(&t.Y)
+	return float64(s.Float64() * (1 + 1e-12))
+}

@@ -2,7 +2,6 @@ package ensemble_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -12,28 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
 const golden = "../../testdata/golden"
-
-// readGolden decodes a file of reference results; see testdata/golden/README.md.
-func readGolden(t *testing.T, name string, v any) {
-	t.Helper()
-	f, err := os.Open(filepath.Join(golden, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(r).Decode(v); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // members returns an ensemble of float64 scores, members x rows x classes.
 func members(v [][][]float64, kind metrics.Kind, labels []int32) *metrics.Members {
@@ -170,7 +153,7 @@ func TestUncertaintyGolden(t *testing.T) {
 			Data   []float64
 		}
 	}
-	readGolden(t, "ensemble.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ensemble.json.gz", &g)
 	c := &compare{t: t}
 	check := func(e *metrics.Members, m ensemble.Measure, want []float64) {
 		t.Helper()
@@ -259,7 +242,7 @@ func TestDiversityGolden(t *testing.T) {
 			Value  float64
 		} `json:"variance_bound_um_test"`
 	}
-	readGolden(t, "diversity.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "diversity.json.gz", &g)
 	c := &compare{t: t}
 	for _, in := range g.Cases {
 		e := members(in.Probs, metrics.Probs, in.Labels)

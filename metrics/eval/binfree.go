@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 )
 
@@ -16,7 +17,7 @@ var (
 	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log", "spherical"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
 	groupOwn = choices{ofEvent, {name: "groups", whole: true, least: 1, most: 1000, unsaid: calib.DefaultGroups}, {name: "even"}}
 	iciOwn   = choices{ofEvent, {name: "smoother", words: []string{"rising", "loess"}},
-		{name: "span", least: 0.001, most: 1, unsaid: calib.DefaultSpan}, {name: "delta", most: 1, unsaid: calib.DefaultDelta}}
+		{name: "span", least: 0.001, most: 1, unsaid: binfree.DefaultSpan}, {name: "delta", most: 1, unsaid: binfree.DefaultDelta}}
 	hosmerOwn = append(groupOwn[:len(groupOwn):len(groupOwn)], choice{name: "fitted"})
 	coxOwn    = choices{ofEvent, {name: "unit_slope"}}
 	bayesOwn  = choices{{name: "as_coded"}, {name: "draws", whole: true, least: 100, most: 1000000, unsaid: calib.DefaultDraws}}
@@ -48,7 +49,7 @@ type (
 	smoothOf  calib.Event
 	coxOf     struct {
 		calib.Event
-		calib.CoxOptions
+		binfree.CoxOptions
 	}
 	hosmerOf struct {
 		calib.Event
@@ -56,11 +57,11 @@ type (
 	}
 	iciOf struct {
 		calib.Event
-		calib.ICIOptions
+		binfree.ICIOptions
 	}
 	corpOf struct {
 		calib.Event
-		calib.CORPOptions
+		binfree.CORPOptions
 	}
 	corpInterval struct {
 		corpOf
@@ -73,32 +74,32 @@ type (
 	semiOf string // the metric
 )
 
-func (e *Evaluation) sums(m Metric) *calib.PartialSums {
+func (e *Evaluation) sums(m Metric) *binfree.PartialSums {
 	event := e.event(m)
-	return remember(e, sumsOf(event), func() *calib.PartialSums { return calib.PartialSumsOf(e.rising(event)) })
+	return remember(e, sumsOf(event), func() *binfree.PartialSums { return binfree.PartialSumsOf(e.rising(event)) })
 }
 
-func (e *Evaluation) spiegelhalter(m Metric) calib.Spiegelhalter {
+func (e *Evaluation) spiegelhalter(m Metric) binfree.Spiegelhalter {
 	event := e.event(m)
-	return remember(e, spiegelOf(event), func() calib.Spiegelhalter { return calib.SpiegelhalterOf(e.rising(event)) })
+	return remember(e, spiegelOf(event), func() binfree.Spiegelhalter { return binfree.SpiegelhalterOf(e.rising(event)) })
 }
 
-func (e *Evaluation) smooth(m Metric) *calib.Smooth {
+func (e *Evaluation) smooth(m Metric) *binfree.Smooth {
 	event := e.event(m)
-	return remember(e, smoothOf(event), func() *calib.Smooth { return calib.SmoothOf(e.rising(event)) })
+	return remember(e, smoothOf(event), func() *binfree.Smooth { return binfree.SmoothOf(e.rising(event)) })
 }
 
-func (e *Evaluation) cox(m Metric) *calib.Cox {
-	k := coxOf{e.event(m), calib.CoxOptions{UnitSlope: coxOwn.of(m, "unit_slope") != 0}}
-	return remember(e, k, func() *calib.Cox { return calib.CoxOf(e.rising(k.Event), &k.CoxOptions) })
+func (e *Evaluation) cox(m Metric) *binfree.Cox {
+	k := coxOf{e.event(m), binfree.CoxOptions{UnitSlope: coxOwn.of(m, "unit_slope") != 0}}
+	return remember(e, k, func() *binfree.Cox { return binfree.CoxOf(e.rising(k.Event), &k.CoxOptions) })
 }
 
-func (e *Evaluation) ici(m Metric) *calib.ICI {
+func (e *Evaluation) ici(m Metric) *binfree.ICI {
 	k := iciOf{Event: e.event(m)}
-	if k.Curve = calib.Curve(iciOwn.of(m, "smoother")); k.Curve == calib.LoessCurve {
+	if k.Curve = binfree.Curve(iciOwn.of(m, "smoother")); k.Curve == binfree.LoessCurve {
 		k.Span, k.Delta = iciOwn.of(m, "span"), iciOwn.of(m, "delta")
 	}
-	return remember(e, k, func() *calib.ICI { return calib.ICIOf(e.rising(k.Event), &k.ICIOptions) })
+	return remember(e, k, func() *binfree.ICI { return binfree.ICIOf(e.rising(k.Event), &k.ICIOptions) })
 }
 
 // hosmer answers the test, of which the statistic has no say in the degrees of freedom.
@@ -107,18 +108,18 @@ func (e *Evaluation) hosmer(m Metric) calib.HosmerLemeshow {
 	return remember(e, k, func() calib.HosmerLemeshow { return calib.HosmerLemeshowOf(e.cells(k.Event), &k.HosmerLemeshowOptions) })
 }
 
-func (e *Evaluation) corp(m Metric) *calib.CORP {
-	k := corpOf{e.event(m), calib.CORPOptions{Score: calib.ProperScore(corpOwn.of(m, "score"))}}
-	return remember(e, k, func() *calib.CORP { return calib.CORPOf(e.rising(k.Event), &k.CORPOptions) })
+func (e *Evaluation) corp(m Metric) *binfree.CORP {
+	k := corpOf{e.event(m), binfree.CORPOptions{Score: binfree.ProperScore(corpOwn.of(m, "score"))}}
+	return remember(e, k, func() *binfree.CORP { return binfree.CORPOf(e.rising(k.Event), &k.CORPOptions) })
 }
 
 // Fit is the fit of rising frequencies that metrics corp_* of the squared score are answered from.
 type Fit struct {
-	*calib.CORP
+	*binfree.CORP
 	Event      calib.Event // whose probability the scores are
 	Text       string      // the whole definition
 	Histogram  []calib.Bin // fifty bins of the scores
-	Resampling calib.Resampling
+	Resampling binfree.Resampling
 }
 
 // Fit returns the fit; nil if the spec has no such metric, or there is no answer to it.
@@ -127,7 +128,7 @@ func (e *Evaluation) Fit() *Fit {
 		if strings.HasPrefix(m.Name, "corp_") && !m.exact() && corpOwn.of(m, "score") == 0 && !math.IsNaN(e.Value(m).Value) {
 			bins, _ := calib.EvenOf(e.cells(e.event(m)), 50)
 			return &Fit{e.corp(m), e.event(m), e.eventText(m) + "; isotonic regression, equal scores pooled", bins.Bins(e.Spec.Level),
-				calib.Resampling{Seed: e.Spec.Seed, Threads: e.Threads}}
+				binfree.Resampling{Seed: e.Spec.Seed, Threads: e.Threads}}
 		}
 	}
 	return nil
@@ -203,7 +204,7 @@ func inOrder() []Descriptor {
 			Source: "Hosmer and Lemeshow 1980",
 		},
 		{
-			Name: "ici", event: plainEvent, own: iciOwn, check: iciOK, value: ici((*calib.ICI).Mean),
+			Name: "ici", event: plainEvent, own: iciOwn, check: iciOK, value: ici((*binfree.ICI).Mean),
 			Short:   "mean distance of scores from a fitted curve",
 			Meaning: "integrated calibration index: mean distance of scores from a smooth fit of frequencies",
 			Formula: "mean |p - c(p)|", Range: "[0, 1]; loess [0, +Inf]", Better: Lower, Source: "Austin and Steyerberg 2019",
@@ -235,7 +236,7 @@ func inOrder() []Descriptor {
 			Source: "Cox 1958; Miller et al. 1991",
 		},
 		{
-			Name: "corp_mcb", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).MCB, func(i *calib.CORPIntervals) metrics.Interval { return i.MCB }),
+			Name: "corp_mcb", event: plainEvent, own: corpOwn, random: true, value: corp((*binfree.CORP).MCB, func(i *binfree.CORPIntervals) metrics.Interval { return i.MCB }),
 			Short:   "squared error a rising recalibration takes off",
 			Meaning: "miscalibration: what the best rising recalibration would take off mean (p - y)^2",
 			Formula: "S - S_C, S = mean (p - y)^2, S_C of the scores recalibrated by isotonic regression", Range: "[0, 1]; log [0, +Inf]", Better: Lower,
@@ -249,14 +250,14 @@ func inOrder() []Descriptor {
 			Source: "candor",
 		},
 		{
-			Name: "corp_dsc", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).DSC, func(i *calib.CORPIntervals) metrics.Interval { return i.DSC }),
+			Name: "corp_dsc", event: plainEvent, own: corpOwn, random: true, value: corp((*binfree.CORP).DSC, func(i *binfree.CORPIntervals) metrics.Interval { return i.DSC }),
 			Short:   "squared error the order of scores takes off",
 			Meaning: "discrimination: what recalibrated scores take off mean (p - y)^2 of the base rate",
 			Formula: "S_R - S_C, S_R of the base rate", Range: "[0, 1/4]; log [0, ln 2]", Better: Higher,
 			Source: "Dimitriadis, Gneiting and Jordan 2021",
 		},
 		{
-			Name: "corp_unc", event: plainEvent, own: corpOwn, random: true, value: corp((*calib.CORP).UNC, func(i *calib.CORPIntervals) metrics.Interval { return i.UNC }),
+			Name: "corp_unc", event: plainEvent, own: corpOwn, random: true, value: corp((*binfree.CORP).UNC, func(i *binfree.CORPIntervals) metrics.Interval { return i.UNC }),
 			Short:   "squared error of the base rate",
 			Meaning: "uncertainty: mean (p - y)^2 of the base rate; mean (p - y)^2 = mcb - dsc + unc",
 			Formula: "S_R = mean (ybar - y)^2", Range: "[0, 1/4]; log [0, ln 2]", Better: Neither,
@@ -408,7 +409,7 @@ func hosmerLemeshowP(e *Evaluation, m Metric) Value {
 }
 
 // ici answers the index, or a quantile beside it.
-func ici(answer func(*calib.ICI) (value, bound float64)) func(e *Evaluation, m Metric) Value {
+func ici(answer func(*binfree.ICI) (value, bound float64)) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		c := e.ici(m)
 		v, bound := answer(c)
@@ -416,8 +417,8 @@ func ici(answer func(*calib.ICI) (value, bound float64)) func(e *Evaluation, m M
 	}
 }
 
-func percentile(percent int) func(*calib.ICI) (value, bound float64) {
-	return func(c *calib.ICI) (value, bound float64) { return c.Quantile(percent) }
+func percentile(percent int) func(*binfree.ICI) (value, bound float64) {
+	return func(c *binfree.ICI) (value, bound float64) { return c.Quantile(percent) }
 }
 
 // iciOK checks the options of ici, of which a rising fit has no use for two.
@@ -436,7 +437,7 @@ func iciOK(m Metric) error {
 const wald = "Wald's, of the information matrix; rows taken as independent"
 
 // coefficient is a Value of a fit, with what it left out.
-func coefficient(c *calib.Cox, v, bound float64, i metrics.Interval) Value {
+func coefficient(c *binfree.Cox, v, bound float64, i metrics.Interval) Value {
 	r := Value{Value: v, Bound: bound, Interval: i, Method: wald, Reason: c.IntervalReason()}
 	if n := c.LeftOut(); n > 0 && !math.IsNaN(v) {
 		r.Note = fmt.Sprintf("%s of a score of exactly 0 or 1 left out of the fit: the logit is infinite", rowsText(n))
@@ -464,7 +465,7 @@ func intercept(e *Evaluation, m Metric) Value {
 }
 
 // corp answers a term of the decomposition.
-func corp(term func(*calib.CORP) (value, bound float64), of func(*calib.CORPIntervals) metrics.Interval) func(e *Evaluation, m Metric) Value {
+func corp(term func(*binfree.CORP) (value, bound float64), of func(*binfree.CORPIntervals) metrics.Interval) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		c := e.corp(m)
 		v, bound := term(c)
@@ -482,10 +483,10 @@ func corpFloor(e *Evaluation, m Metric) Value {
 
 func boundOf(_, bound float64) float64 { return bound }
 
-func (e *Evaluation) corpIntervals(m Metric) *calib.CORPIntervals {
-	k := corpInterval{corpOf{e.event(m), calib.CORPOptions{Score: calib.ProperScore(corpOwn.of(m, "score"))}}, int(corpOwn.of(m, "replicates"))}
-	return remember(e, k, func() *calib.CORPIntervals {
-		i := e.corp(m).Intervals(e.Spec.Level, &calib.Resampling{Seed: e.Spec.Seed, Replicates: k.replicates, Threads: e.Threads})
+func (e *Evaluation) corpIntervals(m Metric) *binfree.CORPIntervals {
+	k := corpInterval{corpOf{e.event(m), binfree.CORPOptions{Score: binfree.ProperScore(corpOwn.of(m, "score"))}}, int(corpOwn.of(m, "replicates"))}
+	return remember(e, k, func() *binfree.CORPIntervals {
+		i := e.corp(m).Intervals(e.Spec.Level, &binfree.Resampling{Seed: e.Spec.Seed, Replicates: k.replicates, Threads: e.Threads})
 		return &i
 	})
 }
@@ -495,12 +496,12 @@ const corpMethod = "multinomial bootstrap of the cells with the bias taken off; 
 // semiparametric answers spce.
 func semiparametric(e *Evaluation, m Metric) Value {
 	type answer struct {
-		*calib.Semiparametric
+		*binfree.Semiparametric
 		err error
 	}
 	a := remember(e, semiOf(m.String()), func() answer {
 		o := e.semiOptions(m)
-		s, err := calib.SemiparametricOf(e.rising(e.event(m)), &o)
+		s, err := binfree.SemiparametricOf(e.rising(e.event(m)), &o)
 		return answer{s, err}
 	})
 	if a.err != nil {
@@ -510,11 +511,11 @@ func semiparametric(e *Evaluation, m Metric) Value {
 		Method: "normal interval of the squared error; rows taken as independent"}
 }
 
-func (e *Evaluation) semiOptions(m Metric) calib.SemiparametricOptions {
+func (e *Evaluation) semiOptions(m Metric) binfree.SemiparametricOptions {
 	on := func(name string) bool { return semiOwn.of(m, name) != 0 }
-	return calib.SemiparametricOptions{
-		Folds: int(semiOwn.of(m, "folds")), Truncation: semiOwn.of(m, "truncation"), Weights: calib.ErrorWeights(semiOwn.of(m, "weights")),
-		Smoother: calib.Smoother(semiOwn.of(m, "smoothing")), Orthogonal: on("orthogonal"), Normalize: on("normalize"), AsCoded: on("as_coded"),
+	return binfree.SemiparametricOptions{
+		Folds: int(semiOwn.of(m, "folds")), Truncation: semiOwn.of(m, "truncation"), Weights: binfree.ErrorWeights(semiOwn.of(m, "weights")),
+		Smoother: binfree.Smoother(semiOwn.of(m, "smoothing")), Orthogonal: on("orthogonal"), Normalize: on("normalize"), AsCoded: on("as_coded"),
 		Seed: e.Spec.Seed, Threads: e.Threads,
 	}
 }
@@ -532,14 +533,14 @@ func orderText(e *Evaluation, m Metric) string {
 		formula = hosmerText(m)
 	case m.Name == "calibration_intercept" && coxOwn.of(m, "unit_slope") != 0:
 		formula = "a of the logistic regression logit P(y=1) = a + logit p"
-	case ofScore(m) == calib.Logarithmic:
+	case ofScore(m) == binfree.Logarithmic:
 		formula = map[string]string{
 			"corp_mcb":       "S - S_C, S = mean -ln of what was given to what happened, S_C of the scores recalibrated by isotonic regression",
 			"corp_mcb_floor": "mean S - S_C where outcomes are drawn by the scores, S = mean -ln of what was given to what happened",
 			"corp_dsc":       "S_R - S_C, S_R the entropy of the base rate, S_C = mean -ln of what recalibrated scores give to what happened",
 			"corp_unc":       "S_R, the entropy of the base rate",
 		}[m.Name]
-	case ofScore(m) == calib.Spherical:
+	case ofScore(m) == binfree.Spherical:
 		formula = map[string]string{
 			"corp_mcb":       "S - S_C, S = mean 1 - p_y/|p|, S_C of the scores recalibrated by isotonic regression",
 			"corp_mcb_floor": "mean S - S_C where outcomes are drawn by the scores, S = mean 1 - p_y/|p|",
@@ -576,11 +577,11 @@ func iciText(m Metric) string {
 }
 
 // ofScore returns the score of whose decomposition a metric is; Squared for others.
-func ofScore(m Metric) calib.ProperScore {
+func ofScore(m Metric) binfree.ProperScore {
 	if !strings.HasPrefix(m.Name, "corp_") {
-		return calib.Squared
+		return binfree.Squared
 	}
-	return calib.ProperScore(corpOwn.of(m, "score"))
+	return binfree.ProperScore(corpOwn.of(m, "score"))
 }
 
 // semiOK checks the options of spce. The fault that they may ask for is of the order of rows, which is not known any more.

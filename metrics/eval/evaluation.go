@@ -11,6 +11,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/rank"
@@ -618,8 +619,8 @@ func (e *Evaluation) Meaning(m Metric) (short, line string) {
 			return "squared distance from truth, minus 1", d.Meaning + ", minus 1"
 		}
 	}
-	if s := ofScore(m); s != calib.Squared {
-		name := map[calib.ProperScore]string{calib.Logarithmic: "log score", calib.Spherical: "spherical loss"}[s]
+	if s := ofScore(m); s != binfree.Squared {
+		name := map[binfree.ProperScore]string{binfree.Logarithmic: "log score", binfree.Spherical: "spherical loss"}[s]
 		r := strings.NewReplacer("squared error", name, "mean (p - y)^2", "the "+name)
 		return r.Replace(d.Short), r.Replace(d.Meaning)
 	}

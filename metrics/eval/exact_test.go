@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/rank"
 )
@@ -91,8 +91,8 @@ func TestExactMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	area, _ := rank.Of(sorted).AUROC()
-	ks, _ := calib.PartialSumsOf(sorted).KS()
-	mcb, _ := calib.CORPOf(sorted, nil).MCB()
+	ks, _ := binfree.PartialSumsOf(sorted).KS()
+	mcb, _ := binfree.CORPOf(sorted, nil).MCB()
 	l := list(t, "auroc(exact),ks(exact),corp_mcb(exact,replicates=20),auroc,ks", 1)
 	e := fill(t, Spec{Classes: 1, Metrics: l}, p)
 	for i, want := range []float64{area, ks, mcb} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/regress"
 )
@@ -549,7 +550,7 @@ func classSharpness() []Descriptor {
 			Meaning: fmt.Sprintf("mean probability of class %d in the rows whose class it is", class),
 			Formula: formula, Range: "[0, 1]", Better: Higher, Source: "LaplaceRedux.jl",
 			value: func(e *Evaluation, _ Metric) Value {
-				s := remember(e, sharpnessOf{}, func() calib.ClassSharpness { return calib.SharpnessOf(e.cells(calib.Positive)) })
+				s := remember(e, sharpnessOf{}, func() binfree.ClassSharpness { return binfree.SharpnessOf(e.cells(calib.Positive)) })
 				v := Value{Value: s.Class0, Reason: s.Reason0, Interval: s.Interval0(e.Spec.Level), Method: normal}
 				if class == 1 {
 					v.Value, v.Reason, v.Interval = s.Class1, s.Reason1, s.Interval1(e.Spec.Level)

@@ -1,14 +1,10 @@
 package parallel_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
@@ -19,25 +15,6 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 	"github.com/candor-go/candor/predictions"
 )
-
-// readGolden decodes a file of reference results; see testdata/golden/README.md.
-func readGolden(t *testing.T, name string, v any) {
-	t.Helper()
-	f, err := os.Open(filepath.Join("../../testdata/golden", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var r io.Reader = f
-	if strings.HasSuffix(name, ".gz") {
-		if r, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := json.NewDecoder(r).Decode(v); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A matrix has its scores in float64 or, if it is that of float32, in both.
 type matrix struct {
@@ -60,7 +37,7 @@ func smallInputs(t *testing.T) map[string]*matrix {
 			Labels []int32
 		}
 	}
-	readGolden(t, "gce_small.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &g)
 	out := map[string]*matrix{}
 	for name, in := range g.Inputs {
 		var two [][]float64
@@ -190,7 +167,7 @@ func near(got, want float64) bool {
 func TestGoldenSmall(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct{ Cases [][]any }
-	readGolden(t, "gce_small.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &g)
 	isatest.Each(t, func(t *testing.T) {
 		n := 0
 		for _, c := range g.Cases {
@@ -225,7 +202,7 @@ func TestGoldenSmall(t *testing.T) {
 func TestGoldenAliases(t *testing.T) {
 	inputs := smallInputs(t)
 	var g struct{ Aliases []map[string]any }
-	readGolden(t, "gce_adaptive.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_adaptive.json.gz", &g)
 	ace := func(threshold float64, bins int) rule {
 		return rule{classwise: true, threshold: threshold, norm: "l1", bins: bins}
 	}
@@ -265,7 +242,7 @@ func TestGoldenEdges(t *testing.T) {
 			Counts []int64   `json:"counts_um"`
 		} `json:"adaptive_bins"`
 	}
-	readGolden(t, "gce_adaptive.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_adaptive.json.gz", &g)
 	if len(g.Cases) < 20 {
 		t.Fatalf("only %d cases", len(g.Cases))
 	}
@@ -304,7 +281,7 @@ func TestGoldenBig(t *testing.T) {
 			Result              float64
 		}
 	}
-	readGolden(t, "gce_big.json", &g)
+	check.Golden(t, "../../testdata/golden", "gce_big.json", &g)
 	sets := map[string]*matrix{}
 	isatest.Each(t, func(t *testing.T) {
 		n := 0

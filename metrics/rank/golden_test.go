@@ -1,37 +1,18 @@
 package rank_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/rank"
 )
-
-// readGolden decodes a file of reference results; see testdata/golden/README.md.
-func readGolden(t *testing.T, name string, v any) {
-	t.Helper()
-	f, err := os.Open(filepath.Join("../../testdata/golden", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(r).Decode(v); err != nil {
-		t.Fatal(err)
-	}
-}
 
 type input struct {
 	Probs  json.RawMessage
@@ -69,7 +50,7 @@ func classes(rows [][]float64, labels []int32) *metrics.Predictions {
 
 func inputs(t *testing.T) map[string]input {
 	var g struct{ Inputs map[string]input }
-	readGolden(t, "gce_small.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &g)
 	// Two of the references' own tests, which have but these numbers.
 	g.Inputs["keras_test_binary8"] = input{json.RawMessage(`[0.51,0.45,0.39,0.66,0.68,0.29,0.81,0.85]`), []int32{0, 0, 0, 1, 0, 1, 1, 1}}
 	g.Inputs["um_test_6x3"] = input{json.RawMessage(`[[0.31,0.32,0.27],[0.37,0.33,0.3],[0.3,0.31,0.39],[0.61,0.38,0.01],[0.1,0.65,0.25],[0.91,0.05,0.04]]`),
@@ -130,7 +111,7 @@ type ranking struct {
 // um's accuracy with an oracle: with histograms, the fault at a fraction of 1 among them.
 func TestGoldenOracleAccuracy(t *testing.T) {
 	var g ranking
-	readGolden(t, "ranking_rejection.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
 	in := inputs(t)
 	faults := 0
 	for _, x := range g.OCA.Cases {
@@ -153,7 +134,7 @@ func TestGoldenOracleAccuracy(t *testing.T) {
 // Keras's areas, and those of scikit-learn.
 func TestGoldenAUC(t *testing.T) {
 	var g ranking
-	readGolden(t, "ranking_rejection.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
 	n := 0
 	for _, x := range g.AUC {
 		var scores []float64
@@ -225,7 +206,7 @@ func TestGoldenAUC(t *testing.T) {
 
 func TestGoldenCalibrationAUCAndAbstention(t *testing.T) {
 	var g ranking
-	readGolden(t, "ranking_rejection.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
 	n := 0
 	for k, x := range g.Calibration {
 		hit := make([]int32, len(x.True))
@@ -285,7 +266,7 @@ func TestGoldenCalibrationAUCAndAbstention(t *testing.T) {
 
 func TestGoldenOracleAUC(t *testing.T) {
 	var g ranking
-	readGolden(t, "ranking_rejection.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
 	labels := make([]int32, len(g.OracleAUC.Labels))
 	for i, y := range g.OracleAUC.Labels {
 		labels[i] = int32(y)
@@ -312,7 +293,7 @@ func TestGoldenOracleAUC(t *testing.T) {
 // places.
 func TestGoldenRetention(t *testing.T) {
 	var g ranking
-	readGolden(t, "ranking_rejection.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
 	for k, x := range g.Retention {
 		n := len(x.Losses)
 		score, right := make([]float64, n), make([]uint8, n)
@@ -387,7 +368,7 @@ func TestGoldenMixedCurves(t *testing.T) {
 		Confidence []curve                `json:"confidence_vs_accuracy"`
 		Rejection  []curve
 	}
-	readGolden(t, "ood_curves.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ood_curves.json.gz", &g)
 	all := inputs(t)
 	sets := func(name string) (*cells.Cells, *rank.Scores) {
 		in, out := cells.New(&cells.Options{Event: metrics.TopLabel}), rank.NewScores(rank.MaxSoftmax)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics/rank"
 )
 
@@ -19,7 +20,7 @@ func TestGoldenRetainedAreas(t *testing.T) {
 			PR          []float64 `json:"auc_curve_prc"`
 		}
 	}
-	readGolden(t, "ranking_rejection.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "ranking_rejection.json.gz", &g)
 	compared := 0
 	for _, x := range g.Retention {
 		if x.ROC == nil {

@@ -1,33 +1,14 @@
 package score_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/score"
 )
-
-// readGolden decodes a file of reference results; see testdata/golden/README.md.
-func readGolden(t *testing.T, name string, v any) {
-	t.Helper()
-	f, err := os.Open(filepath.Join("../../testdata/golden", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(r).Decode(v); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // number is a float64 that may be spelled "Inf".
 type number float64
@@ -101,14 +82,14 @@ func agree(got float64, want number) bool {
 
 func TestGoldenBrier(t *testing.T) {
 	var g golden
-	readGolden(t, "brier.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "brier.json.gz", &g)
 	var small struct {
 		Inputs map[string]struct {
 			Probs  vectors
 			Labels []int32
 		}
 	}
-	readGolden(t, "gce_small.json.gz", &small)
+	check.Golden(t, "../../testdata/golden", "gce_small.json.gz", &small)
 	if len(g.Brier) != 21 {
 		t.Fatalf("%d cases", len(g.Brier))
 	}
@@ -168,7 +149,7 @@ func TestGoldenBrier(t *testing.T) {
 
 func TestGoldenBrierLogits(t *testing.T) {
 	var g golden
-	readGolden(t, "brier.json.gz", &g)
+	check.Golden(t, "../../testdata/golden", "brier.json.gz", &g)
 	p := g.Logits.Logits.predictions(g.Logits.Labels)
 	p.Kind = metrics.Logits
 	d := score.NewDecomposition()

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 )
 
@@ -23,11 +24,11 @@ import (
 // Source: Dimitriadis, Gneiting and Jordan 2021.
 type CORP struct {
 	Title, Subtitle string
-	Fit             *calib.CORP
-	Band            []calib.BandPoint // see calib.CORP.Band; nil draws none
-	Level           float64           // that the band has, for the key; 0 means 0.9
-	Bins            []calib.Bin       // of the histogram: see calib.EvenOf; 50 or so of them look well
-	Event           calib.Event       // which names the axes have: Positive or TopLabel, which ByShape is
+	Fit             *binfree.CORP
+	Band            []binfree.BandPoint // see binfree.CORP.Band; nil draws none
+	Level           float64             // that the band has, for the key; 0 means 0.9
+	Bins            []calib.Bin         // of the histogram: see calib.EvenOf; 50 or so of them look well
+	Event           calib.Event         // which names the axes have: Positive or TopLabel, which ByShape is
 }
 
 const bandLevel = 0.9
@@ -37,7 +38,7 @@ func (d *CORP) size() (vg.Length, vg.Length) {
 }
 
 // steps returns the curve.
-func (d *CORP) steps() []calib.Step {
+func (d *CORP) steps() []binfree.Step {
 	if d.Fit == nil {
 		return nil
 	}
@@ -67,9 +68,9 @@ func (d *CORP) subtitle() string {
 	}
 	score := "(p - y)^2"
 	switch d.Fit.Options().Score {
-	case calib.Logarithmic:
+	case binfree.Logarithmic:
 		score = "-ln of the probability of what happened"
-	case calib.Spherical:
+	case binfree.Spherical:
 		score = "the spherical loss"
 	}
 	mean, _ := d.Fit.Score()
@@ -104,7 +105,7 @@ func (d *CORP) draw(p *page) {
 }
 
 // consistency draws the band: at a single score a narrow bar.
-func (p *panel) consistency(band []calib.BandPoint) {
+func (p *panel) consistency(band []binfree.BandPoint) {
 	var low, high []vg.Point
 	for _, b := range band {
 		low, high = append(low, p.at(b.Score, b.Low)), append(high, p.at(b.Score, b.High))
@@ -126,7 +127,7 @@ var (
 )
 
 // steps draws the curve: flat pieces thick, with dots for narrow ones, and what joins them thin.
-func (p *panel) steps(steps []calib.Step) {
+func (p *panel) steps(steps []binfree.Step) {
 	var joined []vg.Point
 	for _, s := range steps {
 		joined = append(joined, p.at(s.Low, s.Frequency), p.at(s.High, s.Frequency))

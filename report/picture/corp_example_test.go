@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/report/picture"
@@ -16,7 +17,7 @@ func ExampleCORP() {
 	if err := metrics.NewPass(nil, c).Add(predictions()); err != nil {
 		log.Fatal(err)
 	}
-	fit := calib.CORPOf(c, nil)
+	fit := binfree.CORPOf(c, nil)
 	histogram, _ := calib.EvenOf(c, 50)
 	d := &picture.CORP{
 		Title: "Three rows", Subtitle: "CORP reliability diagram", Fit: fit, Event: c.Event(),

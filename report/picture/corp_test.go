@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 )
 
 // corpOf returns the diagram of binary predictions.
-func corpOf(t testing.TB, score calib.ProperScore, p []float64, y []int32) *CORP {
+func corpOf(t testing.TB, score binfree.ProperScore, p []float64, y []int32) *CORP {
 	t.Helper()
 	q := &metrics.Predictions{Labels: y}
 	q.Rows, q.Classes, q.F64 = len(p), 1, p
@@ -20,16 +21,16 @@ func corpOf(t testing.TB, score calib.ProperScore, p []float64, y []int32) *CORP
 	if err := metrics.NewPass(nil, c).Add(q); err != nil {
 		t.Fatal(err)
 	}
-	fit := calib.CORPOf(c, &calib.CORPOptions{Score: score})
+	fit := binfree.CORPOf(c, &binfree.CORPOptions{Score: score})
 	bins, _ := calib.EvenOf(c, 50)
-	band := fit.Band(0.9, &calib.Resampling{Replicates: 20})
+	band := fit.Band(0.9, &binfree.Resampling{Replicates: 20})
 	return &CORP{Title: "t", Fit: fit, Band: band, Bins: bins.Bins(0.95), Event: calib.Positive}
 }
 
 // TestCORP: steps, what joins them, and the band are where the fit says, and the text has what it says.
 func TestCORP(t *testing.T) {
 	p, outcomes := []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}, []int32{0, 0, 1, 0, 1, 0, 1, 1}
-	d := corpOf(t, calib.Squared, p, outcomes)
+	d := corpOf(t, binfree.Squared, p, outcomes)
 	d.Subtitle = "of eight days"
 	svg := write(t, "svg", d)
 	for _, w := range []string{">of eight days<", ">8 rows; event: y = 1<",
@@ -90,29 +91,29 @@ func TestCORPEdges(t *testing.T) {
 		y = append(y, int32(i*7%10/(10-i/30000)))
 		y[i] = min(y[i], 1)
 	}
-	log := corpOf(t, calib.Logarithmic, []float64{0, 0.5, 1}, []int32{1, 0, 1})
+	log := corpOf(t, binfree.Logarithmic, []float64{0, 0.5, 1}, []int32{1, 0, 1})
 	log.Event = calib.TopLabel
-	none := corpOf(t, calib.Squared, []float64{0.5, 0.25}, []int32{1, 0})
+	none := corpOf(t, binfree.Squared, []float64{0.5, 0.25}, []int32{1, 0})
 	none.Band, none.Bins, none.Event = nil, nil, calib.TopLabel
-	level := corpOf(t, calib.Squared, []float64{0, 1}, []int32{0, 1})
+	level := corpOf(t, binfree.Squared, []float64{0, 1}, []int32{0, 1})
 	level.Level = 0.5
-	one := corpOf(t, calib.Squared, []float64{0.3}, []int32{1})
-	single := corpOf(t, calib.Squared, []float64{0.3, 0.3, 0.3}, []int32{1, 0, 0})
-	flat := corpOf(t, calib.Squared, []float64{0.2, 0.4, 0.6, 0.8}, []int32{1, 0, 1, 0})
+	one := corpOf(t, binfree.Squared, []float64{0.3}, []int32{1})
+	single := corpOf(t, binfree.Squared, []float64{0.3, 0.3, 0.3}, []int32{1, 0, 0})
+	flat := corpOf(t, binfree.Squared, []float64{0.2, 0.4, 0.6, 0.8}, []int32{1, 0, 1, 0})
 	for name, c := range map[string]struct {
 		d     *CORP
 		words []string
 	}{
 		"zero":        {&CORP{}, []string{">no rows<"}},
-		"empty":       {corpOf(t, calib.Squared, nil, nil), []string{">no rows<"}},
+		"empty":       {corpOf(t, binfree.Squared, nil, nil), []string{">no rows<"}},
 		"one row":     {one, []string{">1 row; event: y = 1<", ">MCB 0.490 - DSC 0.000 + UNC 0.000 = 0.490, the"}},
 		"one score":   {single, []string{">3 rows; event: y = 1<", "score by score"}},
 		"one step":    {flat, []string{"DSC 0.000 "}},
 		"ends":        {level, []string{">where 50% of calibrated curves lie"}},
 		"logarithmic": {log, []string{">3 rows; event: a right top label<", "MCB +Inf", "of what happened"}},
-		"spherical":   {corpOf(t, calib.Spherical, []float64{0, 0.5, 1}, []int32{0, 1, 1}), []string{"of the spherical loss<"}},
+		"spherical":   {corpOf(t, binfree.Spherical, []float64{0, 0.5, 1}, []int32{0, 1, 1}), []string{"of the spherical loss<"}},
 		"no bins":     {none, []string{">event: a right top label<"}},
-		"grid":        {corpOf(t, calib.Squared, p, y), []string{"on a grid of scores: MCB and DSC may be up to"}},
+		"grid":        {corpOf(t, binfree.Squared, p, y), []string{"on a grid of scores: MCB and DSC may be up to"}},
 		"long":        {&CORP{Title: strings.Repeat("long ", 100), Subtitle: strings.Repeat("a\n", 20), Fit: level.Fit}, nil},
 	} {
 		svg := write(t, "svg", c.d)

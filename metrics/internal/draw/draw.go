@@ -285,3 +285,13 @@ var small = func() (t [10]float64) {
 	}
 	return t
 }()
+
+// Quantile returns the quantile of level q of numbers in rising order, linear between neighbours.
+func Quantile(sorted []float64, q float64) float64 {
+	at := float64(q * float64(len(sorted)-1))
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
+}

@@ -1,0 +1,398 @@
+package binfree
+
+import (
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/internal/pav"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/internal/reason"
+	"github.com/candor-go/candor/metrics/parallel"
+)
+
+// Resampling says how random sets of rows are drawn. A nil one is the default.
+type Resampling struct {
+	Seed       uint64 // the same seed gives the same answers, on every CPU
+	Replicates int    // sets to draw; 0 means 200
+	Threads    int    // 0 means GOMAXPROCS; answers do not depend on it
+}
+
+const defaultReplicates = 200
+
+// The first of the streams of random numbers that each kind of replicates has.
+const (
+	bootstrapStream = iota << 32
+	floorStream
+	bandStream
+)
+
+// each draws the replicates, each from a stream of its own number above first; newWorker is called once a thread.
+func (o *Resampling) each(first uint64, newWorker func() func(i int, s *draw.Source)) {
+	parallel.Each(o.threads(), o.replicates(), func() func(int) {
+		do := newWorker()
+		return func(i int) { do(i, draw.New(o.seed(), first+uint64(i))) }
+	})
+}
+
+func (o *Resampling) seed() uint64 {
+	if o == nil {
+		return 0
+	}
+	return o.Seed
+}
+
+func (o *Resampling) threads() int {
+	if o == nil {
+		return 0
+	}
+	return o.Threads
+}
+
+func (o *Resampling) replicates() int {
+	if o == nil || o.Replicates <= 0 {
+		return defaultReplicates
+	}
+	return o.Replicates
+}
+
+// urn is rows to draw from, with replacement.
+type urn struct {
+	kinds []kind
+	rows  int64
+	heavy []int // kinds of more than lightRows rows
+	light int   // all other rows
+}
+
+// kind is equal rows. Those of a cell with the event come first, so that the fit pools them with the others.
+type kind struct {
+	n    int64
+	loss float64
+	hit  float64 // 1 if they have the event
+}
+
+// lightRows is up to how many rows of a kind it is faster to draw them one by one than to draw how many there are.
+const lightRows = 16
+
+func newUrn(c *CORP) *urn {
+	u := &urn{}
+	c.rows.Each(func(x *cells.Cell) {
+		sides, n := sidesOf(x, c.rows)
+		for _, s := range sides[:n] {
+			k := kind{n: int64(s.weight), loss: c.proper.loss(s.v, s.rest)}
+			if s.hit {
+				k.hit = 1
+			}
+			if u.rows += k.n; k.n > lightRows {
+				u.heavy = append(u.heavy, len(u.kinds))
+			} else {
+				u.light += int(k.n)
+			}
+			u.kinds = append(u.kinds, k)
+		}
+	})
+	return u
+}
+
+// hand is what was drawn from an urn.
+type hand struct {
+	heavy []int64 // of each such kind
+	// light is of each such row, kind by kind. No row is drawn 256 times: the chance is below 1/256!.
+	light []uint8
+}
+
+func newHand(u *urn) *hand { return &hand{make([]int64, len(u.heavy)), make([]uint8, u.light)} }
+
+// draw draws as many rows as there are.
+func (h *hand) draw(u *urn, s *draw.Source) {
+	left, of := u.rows, u.rows
+	for j, i := range u.heavy {
+		n := u.kinds[i].n
+		h.heavy[j] = s.Binomial(left, float64(n)/float64(of))
+		left -= h.heavy[j]
+		of -= n
+	}
+	clear(h.light)
+	for n := uint64(u.light); left > 0; left-- {
+		h.light[s.Below(n)]++
+	}
+}
+
+// each calls f for the kinds that were drawn, and how often.
+func (h *hand) each(u *urn, f func(k *kind, times float64)) {
+	heavy, light := h.heavy, h.light
+	for i := range u.kinds {
+		k := &u.kinds[i]
+		times := int64(0)
+		if k.n > lightRows {
+			times, heavy = heavy[0], heavy[1:]
+		} else {
+			for _, m := range light[:k.n] {
+				times += int64(m)
+			}
+			light = light[k.n:]
+		}
+		if times > 0 {
+			f(k, float64(times))
+		}
+	}
+}
+
+// replicates are the terms of random sets of rows.
+type replicates struct{ mcb, dsc, unc []float64 }
+
+// bootstrap returns the terms of as many rows as there are, drawn from them with replacement.
+func (c *CORP) bootstrap(o *Resampling) replicates {
+	u := newUrn(c)
+	whole := 0.0
+	for i := range u.kinds {
+		whole += float64(float64(u.kinds[i].n) * u.kinds[i].loss)
+	}
+	spread := c.score - whole/c.total // what the scores within cells of a grid add; 0 otherwise
+	n := o.replicates()
+	r := replicates{make([]float64, n), make([]float64, n), make([]float64, n)}
+	o.each(bootstrapStream, func() func(int, *draw.Source) {
+		h := newHand(u)
+		var fit pav.Pool
+		return func(i int, s *draw.Source) {
+			h.draw(u, s)
+			fit.Reset()
+			score, events := 0.0, 0.0
+			h.each(u, func(k *kind, times float64) {
+				y := float64(times * k.hit)
+				events += y
+				score += float64(times * k.loss)
+				fit.Add(pav.Block{N: times, Y: y})
+			})
+			left := c.proper.left(&fit) / c.total
+			base := c.proper.entropy(c.total, events) / c.total
+			r.mcb[i], r.dsc[i], r.unc[i] = score/c.total+spread-left, base-left, base
+		}
+	})
+	return r
+}
+
+// coin is the rows of a cell, whose outcomes are thrown anew.
+type coin struct {
+	n         int64
+	p         float64 // probability of the event
+	hit, rest float64 // scores of a row with it and of one without; 0 of what cannot happen
+}
+
+// coins returns those of the cells, with the cells' scores as probabilities.
+func (c *CORP) coins() []coin {
+	k := make([]coin, 0, c.rows.Count())
+	c.rows.Each(func(x *cells.Cell) {
+		one := coin{n: x.N, p: x.P}
+		if x.P > 0 {
+			one.hit = c.proper.loss(x.P, x.Q)
+		}
+		if x.Q > 0 {
+			one.rest = c.proper.loss(x.Q, x.P)
+		}
+		k = append(k, one)
+	})
+	return k
+}
+
+// throw fits new outcomes, and returns the sum of their scores.
+func throw(coins []coin, fit *pav.Pool, s *draw.Source) (score float64) {
+	fit.Reset()
+	for i := range coins {
+		k := &coins[i]
+		n, y := float64(k.n), float64(s.Binomial(k.n, k.p))
+		score += float64(y*k.hit) + float64((n-y)*k.rest)
+		fit.Add(pav.Block{Low: float64(i), High: float64(i), N: n, Y: y})
+	}
+	return score
+}
+
+// floor returns the mean MCB of outcomes that follow the scores.
+func (c *CORP) floor(o *Resampling) float64 {
+	coins := c.coins()
+	mcb := make([]float64, o.replicates())
+	o.each(floorStream, func() func(int, *draw.Source) {
+		var fit pav.Pool
+		return func(i int, s *draw.Source) {
+			score := throw(coins, &fit, s)
+			mcb[i] = (score - c.proper.left(&fit)) / c.total
+		}
+	})
+	mean, _ := moments(mcb)
+	return mean
+}
+
+// moments returns the mean and the standard deviation.
+func moments(x []float64) (mean, sd float64) {
+	n := float64(len(x))
+	for _, v := range x {
+		mean += v
+	}
+	mean /= n
+	for _, v := range x {
+		sd += float64((v - mean) * (v - mean))
+	}
+	return mean, math.Sqrt(sd / (n - 1))
+}
+
+// CORPIntervals are confidence intervals of a decomposition; see CORP.Intervals.
+type CORPIntervals struct {
+	MCB, DSC, UNC metrics.Interval
+	// Floor is the MCB that calibrated predictions with these scores show on average: how much of MCB is chance.
+	Floor float64
+}
+
+// Intervals returns confidence intervals for independent rows, by a multinomial bootstrap of the cells: as many rows as
+// there are, drawn from them with replacement, have terms whose standard deviation is s and whose mean is the value plus a
+// bias b. For UNC the interval is value - b +- z s. MCB and DSC are both biased upward by what the fit takes from chance, of
+// which b holds too little, since a bootstrap sees the fitted steps as the truth; the other extreme is the Floor f, the mean
+// MCB where outcomes are drawn anew by the scores themselves. Their intervals are from value - max(b, f) - z s to value -
+// min(b, f) + z s, and on a grid the upper end is their bound higher. All are cut to what the terms can be, and reach to the
+// value itself, from which a bias may have led away.
+//
+// In simulations of nine laws with 200 to 20,000 rows intervals of level 0.95 held the law's MCB in 0.94 to 1.00 of 100 to
+// 300 cases, its DSC in 0.92 to 1.00 and its UNC in 0.91 to 1.00. The plain quantiles of the same replicates held the MCB of
+// calibrated scores never, for they add the bias once more, and those that reflect them at the value in as few as 0.04 of
+// the cases of 20,000 rows.
+//
+// MCB has none for the logarithmic score if that is infinite, and nothing has one with fewer than two replicates or where
+// IntervalReason says why. It panics unless 0 < level < 1.
+func (c *CORP) Intervals(level float64, o *Resampling) CORPIntervals {
+	none := metrics.NoInterval()
+	z := metrics.Z(level)
+	if c.IntervalReason() != "" {
+		return CORPIntervals{none, none, none, math.NaN()}
+	}
+	r, floor := c.bootstrap(o), c.floor(o)
+	most, mostMCB := c.proper.entropy(1, 0.5), math.Inf(1)
+	if c.proper != Logarithmic {
+		mostMCB = 1
+	}
+	interval := func(values []float64, value, bound, top float64, fitted bool) metrics.Interval {
+		mean, sd := moments(values)
+		low := mean - value
+		high := low
+		if fitted {
+			low, high = math.Max(low, floor), math.Min(high, floor)
+		}
+		i := metrics.Interval{Low: value - low - float64(z*sd), High: value - high + float64(z*sd)}
+		if i.High != i.High {
+			return none
+		}
+		if bound > 0 {
+			i.High += bound
+		}
+		// Chance may have added more to the value than the interval is wide: it reaches up to it all the same.
+		return metrics.Interval{Low: math.Min(math.Max(0, i.Low), value), High: math.Min(math.Max(value, i.High), math.Max(value, top))}
+	}
+	all := CORPIntervals{MCB: none, Floor: floor}
+	if c.infinite == 0 {
+		all.MCB = interval(r.mcb, c.score-c.left, c.loose+c.finer, mostMCB, true)
+	}
+	all.DSC = interval(r.dsc, c.base-c.left, c.finer, most, true)
+	all.UNC = interval(r.unc, c.base, 0, most, false)
+	return all
+}
+
+// IntervalReason says why there are no intervals and no band: no rows or one, or weights. It is "" where there are.
+func (c *CORP) IntervalReason() string {
+	switch {
+	case !(c.total > 0):
+		return reason.NoRows
+	case c.rows.Weighted():
+		return reasonOneByOne
+	case c.total < 2:
+		return reason.OneRow
+	}
+	return ""
+}
+
+const reasonOneByOne = "rows are drawn anew, and with weights it is not known which a cell has"
+
+// BandPoint is a band at one score.
+type BandPoint struct{ Score, Low, High float64 }
+
+// bandPoints is at how many scores a band is drawn, at most.
+const bandPoints = 256
+
+// Band returns the consistency band: between which frequencies the fitted curve would lie, at each score by itself with
+// probability level, if the scores were calibrated. Outcomes are drawn anew, in each cell as many with the event as a
+// binomial number with the cell's score as its probability, and fitted; the band is between quantiles of these fits. The
+// scores stay what they are. It has a point at each score that was seen, or of more than 256 scores at no more than so many,
+// spread by mass and by value and with both ends. A curve outside of it says that scores are not calibrated there; of many
+// points a share of 1 - level is outside by chance. nil where IntervalReason says why. It panics unless 0 < level < 1.
+//
+// It is not a confidence band of the curve: bootstraps of such a fit are not consistent, and bands of level 0.9 around the
+// fitted curve, drawn in the same way, held the truth at 0.6 of the points where scores crowd at 1.
+//
+// Source: Dimitriadis, Gneiting and Jordan 2021, who draw the scores anew too.
+func (c *CORP) Band(level float64, o *Resampling) []BandPoint {
+	if !(level > 0 && level < 1) {
+		panic("calib: the level of a band lies between 0 and 1")
+	}
+	if c.IntervalReason() != "" {
+		return nil
+	}
+	coins := c.coins()
+	at := spaced(coins, bandPoints)
+	points := make([]BandPoint, len(at))
+	for i, cell := range at {
+		points[i].Score = coins[cell].p
+	}
+	n := o.replicates()
+	fits := make([]float64, n*len(at)) // of each point, one replicate after another
+	o.each(bandStream, func() func(int, *draw.Source) {
+		var fit pav.Pool
+		return func(i int, s *draw.Source) {
+			throw(coins, &fit, s)
+			blocks := fit.Blocks()
+			for j, cell := range at {
+				for blocks[0].High < float64(cell) {
+					blocks = blocks[1:]
+				}
+				fits[j*n+i] = blocks[0].Y / blocks[0].N
+			}
+		}
+	})
+	for j := range points {
+		f := fits[j*n : (j+1)*n]
+		slices.Sort(f)
+		points[j].Low, points[j].High = draw.Quantile(f, (1-level)/2), draw.Quantile(f, (1+level)/2)
+	}
+	return points
+}
+
+// spaced returns the cells of at most so many rows and scores: half of them rows equally far apart in rank, the others
+// scores in value, the first and the last among both; all cells if they are no more than that.
+func spaced(coins []coin, most int) []int {
+	at := make([]int, 0, most)
+	if len(coins) <= most {
+		for i := range coins {
+			at = append(at, i)
+		}
+		return at
+	}
+	total := int64(0)
+	for i := range coins {
+		total += coins[i].n
+	}
+	last := len(coins) - 1
+	least, parts := coins[0].p, float64(most/2-1)
+	rank, value := float64(total-1)/parts, (coins[last].p-least)/parts
+	seen, ranks, values := int64(0), 0.0, 0.0 // the numbers of those that are behind
+	for i := range coins {
+		seen += coins[i].n
+		taken := i == 0 || i == last
+		for ; ranks <= parts && float64(rank*ranks) < float64(seen); ranks++ {
+			taken = true
+		}
+		for ; values <= parts && least+float64(value*values) <= coins[i].p; values++ {
+			taken = true
+		}
+		if taken {
+			at = append(at, i)
+		}
+	}
+	return at
+}

@@ -1,0 +1,447 @@
+package binfree
+
+import (
+	"math"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/internal/reason"
+)
+
+// coxFit finds the least of the negative log-likelihood sum n ln(1 + exp(a + b x)) - y (a + b x) over points, each a logit x less the
+// center's with the weights of the rows there without the event and with it.
+type coxFit struct {
+	of      cells.Rising
+	unit    bool // b is 1
+	keep    int  // points to keep at most
+	leftOut int64
+
+	rest, hits compensated // total weights
+	mean       float64     // of logits, by weight * p(1-p)
+	ends       [2]ends     // the least and the largest score of either outcome
+
+	center   odds
+	points   []coxPoint // nil if there are too many to keep
+	lo, hi   float64    // the least and the largest x
+	a, b     float64    // the best so far
+	sums     coxSums    // there
+	searched int        // walks over all points
+}
+
+// odds is a probability and what it is less than 1, either with all its digits if it is small.
+type odds struct{ p, q float64 }
+
+type coxPoint struct{ x, rest, hits float64 }
+
+// ends is a least and a largest score; the zero value is of none.
+type ends struct{ low, high odds }
+
+func (e *ends) add(o odds) {
+	if e.low == (odds{}) {
+		e.low, e.high = o, o
+	}
+	if o.below(e.low) {
+		e.low = o
+	}
+	if e.high.below(o) {
+		e.high = o
+	}
+}
+
+// below tells whether a probability is below another one.
+func (o odds) below(r odds) bool { return o.p < r.p || o.p == r.p && o.q > r.q }
+
+// from returns o's logit less c's.
+func (o odds) from(c odds) float64 {
+	// p/q over pc/qc is 1 + (p - pc) / (q pc).
+	d := o.p - c.p
+	if o.p > 0.5 && c.p > 0.5 {
+		d = c.q - o.q
+	}
+	if t := d / float64(o.q*c.p); math.Abs(t) < 0.5 {
+		return kernel.Log1p64(t)
+	}
+	return kernel.Log64(o.p) - kernel.Log64(o.q) - (kernel.Log64(c.p) - kernel.Log64(c.q))
+}
+
+func (o odds) logit() float64 { return o.from(odds{0.5, 0.5}) }
+
+// compensated is a sum with what rounding took from it (Neumaier).
+type compensated struct{ sum, lost float64 }
+
+func (c *compensated) add(v float64) {
+	s := c.sum + v
+	if math.Abs(c.sum) >= math.Abs(v) {
+		c.lost += c.sum - s + v
+	} else {
+		c.lost += v - s + c.sum
+	}
+	c.sum = s
+}
+
+func (c *compensated) value() float64 { return c.sum + c.lost }
+
+// each calls f for the points in the order of cells.
+func (f *coxFit) each(visit func(o odds, rest, hits float64)) {
+	exact, weighted := f.of.Exact(), f.of.Weighted()
+	f.leftOut = 0
+	f.of.Each(func(x *cells.Cell) {
+		switch {
+		case x.P == 0 || x.Q == 0 || x.Low != x.High && x.Low == 0:
+			f.leftOut += x.N
+		case weighted:
+			t := x.Tally()
+			t.W.Sub(&t.Y)
+			visit(odds{x.P, x.Q}, t.W.Float64(), x.Events)
+		case exact:
+			visit(odds{x.P, x.Q}, x.Weight-x.Events, x.Events)
+		default:
+			c := newGridCell(x)
+			if c.low == 0 {
+				f.leftOut += x.N
+				return
+			}
+			rest, hits := c.outcomes()
+			if rest.n > 0 {
+				visit(c.odds(rest.mean), rest.n, 0)
+			}
+			if hits.n > 0 {
+				visit(c.odds(hits.mean), 0, hits.n)
+			}
+		}
+	})
+}
+
+func (c *gridCell) odds(q float64) odds {
+	if c.upper {
+		return odds{1 - q, q}
+	}
+	return odds{q, 1 - q}
+}
+
+// survey finds what there is to fit, and the center: the score next to the mean.
+func (f *coxFit) survey() {
+	var w, wx compensated
+	f.each(func(o odds, rest, hits float64) {
+		f.rest.add(rest)
+		f.hits.add(hits)
+		if rest > 0 {
+			f.ends[0].add(o)
+		}
+		if hits > 0 {
+			f.ends[1].add(o)
+		}
+		v := float64((rest + hits) * math.Max(float64(o.p*o.q), 0x1p-900))
+		w.add(v)
+		wx.add(float64(v * o.logit()))
+	})
+	f.mean = wx.value() / w.value()
+}
+
+// reason says why there is no fit: "" if there is one.
+func (f *coxFit) reason() string {
+	none, all := f.ends[0], f.ends[1]
+	switch {
+	case f.rest.value()+f.hits.value() == 0 && f.leftOut > 0:
+		return reasonNoLogits
+	case f.rest.value()+f.hits.value() == 0:
+		return reason.NoRows
+	case f.rest.value() == 0 || f.hits.value() == 0:
+		return reasonSame01
+	case f.unit:
+		return ""
+	case none == all && none.low == none.high:
+		return reasonOneScore
+	case (!all.low.below(none.high) || !none.low.below(all.high)) && !f.of.Exact():
+		return reasonSeparatedGrid
+	case !all.low.below(none.high) || !none.low.below(all.high):
+		return reasonSeparated
+	}
+	return ""
+}
+
+// keptPoints is how many points are kept, of 24 bytes; if there are more they are found anew each time.
+const keptPoints = 1 << 20
+
+// recenter makes the score whose x is next to at the center, and keeps the line where it is.
+func (f *coxFit) recenter(at float64) {
+	old, next, shift := f.center, odds{}, math.Inf(1)
+	f.each(func(o odds, _, _ float64) {
+		if x := o.from(old); math.Abs(x-at) < math.Abs(shift-at) {
+			next, shift = o, x
+		}
+	})
+	f.center = next
+	f.a += float64(f.b * shift)
+	f.points = nil
+	if 2*f.of.Count() <= f.keep {
+		points := make([]coxPoint, 0, f.of.Count())
+		f.walk(func(x, rest, hits float64) { points = append(points, coxPoint{x, rest, hits}) })
+		f.points = points
+	}
+	f.lo, f.hi = math.Inf(1), math.Inf(-1)
+	f.walk(func(x, _, _ float64) { f.lo, f.hi = math.Min(f.lo, x), math.Max(f.hi, x) })
+}
+
+func (f *coxFit) walk(visit func(x, rest, hits float64)) {
+	if f.points == nil {
+		f.each(func(o odds, rest, hits float64) { visit(o.from(f.center), rest, hits) })
+		return
+	}
+	for i := range f.points {
+		p := &f.points[i]
+		visit(p.x, p.rest, p.hits)
+	}
+}
+
+// coxSums is the gradient and the information at a line: by weight * mu(1-mu), how much there is, the mean of x and the sum of squares
+// about it.
+type coxSums struct {
+	g0, g1            float64 // by a, and by b
+	w, mean, variance float64
+	square            float64 // sum of squares about the center
+}
+
+// about returns the derivative by b if a + b m is held.
+func (s *coxSums) about(m float64) float64 { return s.g1 - float64(m*s.g0) }
+
+// logistic returns the smaller one of 1/(1+exp(-eta)) and 1/(1+exp(eta)), and their product.
+func logistic(eta float64) (small, product float64) {
+	e := kernel.Exp64(-math.Abs(eta))
+	big := 1 / (1 + e)
+	small = float64(e * big)
+	return small, float64(small * big)
+}
+
+func (f *coxFit) at(a, b float64) coxSums {
+	f.searched++
+	var g0, g1, h0, h1, h2 compensated
+	f.walk(func(x, rest, hits float64) {
+		eta := a + float64(b*x)
+		small, w := logistic(eta)
+		// (rest + hits) mu - hits, by what is small of mu and 1 - mu, as the whole numbers may cancel.
+		n := rest + hits
+		whole, part := -hits, float64(n*small)
+		if eta > 0 {
+			whole, part = rest, -part
+		}
+		g0.add(whole)
+		g0.add(part)
+		p := float64(whole * x)
+		g1.add(p)
+		g1.add(math.FMA(whole, x, -p))
+		g1.add(float64(part * x))
+		w = float64(n * w)
+		h0.add(w)
+		h1.add(float64(w * x))
+		h2.add(float64(w * float64(x*x)))
+	})
+	s := coxSums{g0: g0.value(), g1: g1.value(), w: h0.value(), square: h2.value()}
+	s.mean = h1.value() / s.w
+	s.variance = s.square - float64(h1.value()*s.mean)
+	return s
+}
+
+// errors returns how many standard errors a step is long.
+func (s *coxSums) errors(da, db float64) float64 {
+	m := da + float64(s.mean*db)
+	return math.Sqrt(float64(s.w*float64(m*m)) + float64(s.variance*float64(db*db)))
+}
+
+const (
+	coxSearches = 400   // walks before the fit is given up
+	coxPrecise  = 1e-9  // a step so small, by the largest change of a + b x, is the last one: the next would be its square
+	coxNothing  = 1e-12 // standard errors
+	coxNear     = 1e-4  // a step so small is followed by far smaller ones
+	coxFarthest = 2000  // more than any two logits are apart
+)
+
+// solve finds the fit by Newton's method; false if it does not.
+//
+// A step that changes no a + b x by more than 1 makes the likelihood larger for certain, because the logistic function is
+// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: shortened while it does not, doubled
+// while it does so much that Newton's parabola is far off. Only the derivative along the step is looked at, which keeps its digits
+// where differences of likelihoods have none.
+func (f *coxFit) solve() bool {
+	f.center = odds{0.5, 0.5}
+	f.recenter(f.mean)
+	origin := f.center.logit()
+	if f.a, f.b = origin, 1; f.unit {
+		f.sums = f.at(f.a, f.b)
+	} else {
+		// From the line without slope towards that of calibrated scores.
+		f.a, f.b = kernel.Log64(f.hits.value())-kernel.Log64(f.rest.value()), 0
+		f.sums = f.at(f.a, f.b)
+		if da := origin - f.a; float64(f.sums.g0*da)+f.sums.g1 < 0 {
+			f.search(da, 1)
+		}
+	}
+	for last := math.Inf(1); f.searched < coxSearches; {
+		s := &f.sums
+		if !f.unit && s.variance < 1e-4*s.square {
+			// The rows that count are close together, and far from the center: their x have few digits.
+			was := f.center
+			if f.recenter(s.mean); f.center != was {
+				f.sums = f.at(f.a, f.b)
+			}
+		}
+		now := f.change(f.a, f.b)
+		limit := math.Max(coxFarthest, now)
+		db := 0.0
+		if !f.unit {
+			g := s.about(s.mean)
+			if db = -g / s.variance; !(s.variance > 0 && math.Abs(db)*(f.hi-f.lo) <= limit) {
+				// Where the information is of rows of one score alone, it says whither but not how far.
+				db = math.Copysign(limit/(f.hi-f.lo), -g)
+			}
+		}
+		da := -s.g0/s.w - float64(s.mean*db)
+		d := f.change(da, db)
+		switch {
+		case !(d <= math.MaxFloat64):
+			return false
+		case d <= coxPrecise*math.Max(1, now):
+			f.a, f.b = f.a+da, f.b+db
+			f.sums = f.at(f.a, f.b)
+			return true
+		case d > last/2 && (last < coxNear || s.errors(da, db) < coxNothing):
+			return true // nothing but rounding is left
+		case d > limit:
+			da, db = float64(da*(limit/d)), float64(db*(limit/d))
+		}
+		last = d
+		f.search(da, db)
+	}
+	return false
+}
+
+// change returns the largest change of a + b x.
+func (f *coxFit) change(da, db float64) float64 {
+	return math.Max(math.Abs(da+float64(db*f.lo)), math.Abs(da+float64(db*f.hi)))
+}
+
+// search goes in a direction in which the likelihood rises.
+func (f *coxFit) search(da, db float64) {
+	m := f.sums.mean
+	slope := func(s *coxSums) float64 { return float64(s.g0*(da+float64(m*db))) + float64(s.about(m)*db) }
+	along := func(t float64) (s coxSums, v float64) {
+		s = f.at(f.a+float64(t*da), f.b+float64(t*db))
+		return s, slope(&s)
+	}
+	d, first := f.change(da, db), slope(&f.sums)
+	t := 1.0
+	s, v := along(t)
+	for v > 0 && t*d > 1 && f.searched < coxSearches {
+		t = float64(t * math.Min(0.5, math.Max(0.1, first/(first-v))))
+		s, v = along(t)
+	}
+	if t == 1 && v < 0.25*first {
+		for v < 0 && f.searched < coxSearches {
+			var next coxSums
+			if next, v = along(2 * t); v <= 0 {
+				t, s = 2*t, next
+			}
+		}
+	}
+	f.a, f.b, f.sums = f.a+float64(t*da), f.b+float64(t*db), s
+}
+
+// estimates returns intercept and slope of the fit that solve found.
+func (f *coxFit) estimates() (intercept, slope estimate) {
+	origin := f.center.logit()
+	s := &f.sums
+	slope = estimate{value: f.b}
+	intercept = estimate{value: f.a - float64(f.b*origin), se: math.Sqrt(1 / s.w)}
+	if !f.unit {
+		slope.se = math.Sqrt(1 / s.variance)
+		m := (s.mean + origin) * slope.se
+		intercept.se = math.Sqrt(1/s.w + float64(m*m))
+	}
+	if !f.of.Exact() {
+		r := f.radius(slope.se)
+		if slope.bound, intercept.bound = float64(r*slope.se), float64(r*intercept.se); f.unit {
+			slope.bound = 0
+		}
+	}
+	return intercept, slope
+}
+
+// radius returns a number R such that the fit of the rows lies in the ellipse of R standard errors about that of the points which
+// stand for them in cells of the grid; NaN if none is found.
+//
+// Let the line be moved by (da, db) from the fit of the points to the border of the ellipse. With d the largest change of a + b x there,
+// the derivative of the points' negative log-likelihood in that direction is at least R^2 (1-exp(-d))/d, by self-concordance. That of
+// the rows differs from it by sum F(x_i) - F(x), F(x) = (mu(x) - y)(da + db x), over the rows of each point x. By Taylor that is no
+// more than |F'(x)| |sum (x_i - x)| + max |F”| sum (x_i - x)^2 / 2 with F' = b w (da + db x) + (mu - y) db and
+// |F”| <= b^2 w |da + db x| + 2 |b w db|, where w = mu(1-mu) is at most exp(d + |b x_i - b x|) times what it is at the fit. If it is
+// less than the former, then the likelihood of the rows falls all around the ellipse, and being concave it has its maximum inside.
+// Cauchy and Schwarz make of the sums exp(d) R T, and (1-exp(-d)) exp(-d) / d > T / R remains, which has a solution if d T / R < 1/4.
+func (f *coxFit) radius(slopeError float64) float64 {
+	if f.of.Weighted() || f.leftOut > 0 {
+		return math.NaN()
+	}
+	s := &f.sums
+	reach := func(x float64) float64 { // standard error of a + b x
+		m := (x - s.mean) * slopeError
+		return math.Sqrt(1/s.w + float64(m*m))
+	}
+	far := math.Max(reach(f.lo), reach(f.hi))
+	for _, more := range [...]float64{0.05, 0.5} {
+		slack := 0.0
+		if !f.unit {
+			slack = float64(more*math.Abs(f.b)) + more/10
+		}
+		t := f.shift(math.Abs(f.b)+slack, slopeError) * (1 + 1e-9)
+		if rest := 0.25 - float64(far*t); rest > 0 {
+			d := -kernel.Log1p64(-float64(far*t) / (0.5 + math.Sqrt(rest)))
+			if r := d / far * (1 + 1e-9); float64(r*slopeError) <= slack {
+				return r
+			}
+		}
+	}
+	return math.NaN()
+}
+
+// shift returns radius's T for lines whose |b| is at most steepest.
+func (f *coxFit) shift(steepest, slopeError float64) float64 {
+	var wd, wv, wvd, wvs, rd compensated
+	f.of.Each(func(x *cells.Cell) {
+		c := newGridCell(x)
+		rest, hits := c.outcomes()
+		for y, o := range [...]outcome{rest, hits} {
+			if o.n == 0 {
+				continue
+			}
+			first, second, most := c.logitMoments(o.mean)
+			eta := f.a + float64(f.b*c.odds(o.mean).from(f.center))
+			gap, w := logistic(eta)
+			if (y == 0) == (eta > 0) {
+				gap = 1 - gap
+			}
+			w = float64(o.n * w)
+			second = float64(second * kernel.Exp64(float64(steepest*most)))
+			wd.add(float64(w * float64(first*first)))
+			rd.add(float64(float64(o.n*gap) * first))
+			wv.add(float64(w * float64(second*second)))
+			wvd.add(float64(w * float64(second*most)))
+			wvs.add(float64(w * second))
+		}
+	})
+	b, se := steepest, slopeError
+	t := float64(b*math.Sqrt(wd.value())) + float64(se*rd.value())
+	t += float64(float64(b*b) / 2 * (math.Sqrt(wv.value()) + float64(se*wvd.value())))
+	return t + float64(float64(b*se)*wvs.value())
+}
+
+// logitMoments bounds, of rows of a cell with the mean m of q, how far the mean of their logits is from m's, the mean square of their
+// logits' differences from it, and the largest of these.
+func (c *gridCell) logitMoments(m float64) (first, second, most float64) {
+	doubt, wide := c.doubt(), c.high-c.low
+	d1 := 1 / float64(c.low*(1-c.low)) // the largest derivative of the logit, at low
+	d2 := float64(d1*d1) * (1 - 2*c.low)
+	variance := c.spread(m) + float64(doubt*wide)
+	most = float64(d1 * math.Max(c.high-m, m-c.low))
+	first = math.Min(most, float64(d2/2*variance)+float64(d1*doubt))
+	second = math.Min(float64(most*most), float64(float64(d1*d1)*(variance+float64(doubt*doubt))))
+	return first, second, most
+}

@@ -1,0 +1,14 @@
+// Package binfree measures calibration without bins, from scores and outcomes in order.
+//
+// Each function takes cells.Rising: either cells.Cells, the state that merges, or rows that are in memory and sorted (cells.Sort).
+//
+//   - SmoothOf: smooth ECE, a kernel-smoothed calibration error whose bandwidth the data choose (Błasiok and Nakkiran 2023).
+//   - PartialSumsOf: the statistics of Kolmogorov-Smirnov and of Kuiper over cumulative differences, with p-values.
+//   - SpiegelhalterOf: Spiegelhalter's test of the Brier score.
+//   - CoxOf: calibration slope and intercept, by logistic regression of the outcome on the logit.
+//   - CORPOf: the rising fit (isotonic regression) and the decomposition of a proper score into miscalibration, discrimination and
+//     uncertainty, with bootstrap intervals and consistency bands.
+//   - ICIOf: the integrated calibration index, how far scores are from the rising fit or from a loess; with its quantiles E50 and E90.
+//   - SemiparametricOf: the semiparametric calibration error of uncertainty_metrics.
+//   - SharpnessOf: how sharp the scores of each outcome are.
+package binfree

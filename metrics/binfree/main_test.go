@@ -1,0 +1,9 @@
+package binfree_test
+
+import (
+	"testing"
+
+	"github.com/candor-go/candor/internal/check"
+)
+
+func TestMain(m *testing.M) { check.Main(m) }

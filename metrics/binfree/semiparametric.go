@@ -1,0 +1,322 @@
+package binfree
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/candor-go/candor/kernel"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/cells"
+)
+
+// Semiparametric is an estimate of the mean squared calibration error E w(p) (p - P(y=1|p))^2 without bins. The rows are in folds; the
+// frequency c at the score of each is fitted to the other folds, and the estimate is the mean of w (p-y)(p-c), or, orthogonal, of the
+// influence w (p-c)(p+c-2y). What the smoother gets wrong at random then has no part in it: it is unbiased as the fit converges, and
+// below 0 about as often as above where the error is 0.
+type Semiparametric struct {
+	Squared float64 // the estimate; it may be below 0
+	SE      float64 // its standard error
+	Rows    int64
+	// Chosen is the hyperparameter that predicts the other folds best, and Used the one that made c, which smooths a little less:
+	// times Rows^0.08 for the kernel's, times 0.985 for the spline's. Both are NaN where there was no choice: all scores are equal.
+	Chosen, Used float64
+	// Bound is how far Squared may be from what the rows would give: 0, or NaN, for not known, where the cells are those of a grid
+	// and their rows are taken to have their mean score.
+	Bound float64
+
+	rows *folded
+	c    []float64
+}
+
+// FoldRows is the rows of one score in one fold.
+type FoldRows struct {
+	Score     float64
+	Fold      int
+	Rows      int64
+	Events    float64 // sum of their labels
+	Frequency float64 // that other folds give to the score: it may lie outside [0,1]
+}
+
+// Each calls f for the rows of each score in each fold, in rising order.
+func (s *Semiparametric) Each(f func(FoldRows)) {
+	for i := range s.rows.parts {
+		p := &s.rows.parts[i]
+		f(FoldRows{Score: s.rows.x[p.at], Fold: int(p.fold), Rows: int64(p.n), Events: p.y, Frequency: s.c[i]})
+	}
+}
+
+// RMS returns the root-mean-square calibration error sqrt(max(Squared, 0)); 0 is best. NaN if Squared is.
+func (s *Semiparametric) RMS() float64 { return math.Sqrt(math.Max(s.Squared, 0)) }
+
+// Interval returns the confidence interval of RMS, the roots of Squared -+ z*SE, or 0 where those are below 0: that of a normal
+// estimate, rows taken as independent. In 400 repetitions each of 600 to 5,000 rows with an error of 0.128, that of level 0.95 held it
+// in 93 to 95%. Where there is no error the estimate converges faster than its standard error says. None if Squared is NaN.
+func (s *Semiparametric) Interval(level float64) metrics.Interval {
+	i := metrics.Normal(s.Squared, s.SE, level)
+	return metrics.Interval{Low: math.Sqrt(math.Max(i.Low, 0)), High: math.Sqrt(math.Max(i.High, 0))}
+}
+
+var (
+	errSemiparametricWeights = errors.New("calib: the semiparametric error is not defined for rows with weights; " +
+		"repeat rows, or leave the weights out")
+	errOrder = errors.New("calib: as coded, a spline's weights go by the order of the rows, which cells have forgotten: " +
+		"give the rows, or constant weights")
+	errBeyond = errors.New("calib: beyond the scores of other folds a spline leaves the range of float64: scores are too close " +
+		"together; take a kernel")
+)
+
+// SemiparametricOf returns the semiparametric calibration error of the rows that r has seen, for its event: of more than two classes
+// that the top label is the true one. o may be nil. The folds have equally many rows of either outcome, to within one, drawn by the
+// seed; but of a score with more than 64 rows of an outcome each goes to any fold. They depend on the set of rows alone.
+//
+// There is an error if rows have weights or scores outside [0,1], if they are fewer than folds, and, for a spline, if there are not
+// four different scores outside each fold, or these are so close together that its numbers leave the range of float64.
+//
+// Time is of the order of cells x Attempts: one thread takes some 20 us a cell for the kernel and 40 for the spline. Memory is some 100
+// bytes a cell, and for the spline 250 more for each thread.
+//
+// Source: Yadlowsky's semiparametric_calibration_error in google/uncertainty_metrics; Chernozhukov et al. 2018 for the fit to other
+// folds.
+func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric, error) {
+	opt, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Weighted():
+		return nil, errSemiparametricWeights
+	case r.Outside() > 0:
+		return nil, fmt.Errorf("calib: %d scores lie outside [0,1]; logits? pass their kind", r.Outside())
+	case opt.AsCoded && opt.Smoother == SplineSmoother && opt.Weights != ConstantWeights:
+		return nil, errOrder
+	}
+	d := deal(r, opt.Folds, opt.Seed)
+	if d.n < int64(opt.Folds) {
+		return nil, fmt.Errorf("calib: rows cannot be dealt to %d folds where there are %d; take fewer folds", opt.Folds, d.n)
+	}
+	s, err := d.estimate(&opt)
+	if err == nil && !r.Exact() {
+		s.Bound = math.NaN()
+	}
+	return s, err
+}
+
+// SemiparametricOfRows returns the semiparametric calibration error of rows whose folds are given: each has a score, a label, both in
+// [0,1], and a fold from 0 to below 100. The label may be any number between: what is estimated is then its mean given the score.
+// The options' folds and seed are not used; o may be nil.
+//
+// There is an error for numbers outside their range and where all rows are in one fold, and those of SemiparametricOf. It panics if the
+// lengths differ.
+func SemiparametricOfRows(scores, labels []float64, folds []int, o *SemiparametricOptions) (*Semiparametric, error) {
+	if len(labels) != len(scores) || len(folds) != len(scores) {
+		panic("calib: scores, labels and folds have different lengths")
+	}
+	opt, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range scores {
+		switch y, f := labels[i], folds[i]; {
+		case !(p >= 0 && p <= 1):
+			return nil, fmt.Errorf("calib: row %d: score is %v, outside [0,1]; logits? make them probabilities", i, p)
+		case !(y >= 0 && y <= 1):
+			return nil, fmt.Errorf("calib: row %d: label is %v, outside [0,1]", i, y)
+		case f < 0 || f >= maxFolds:
+			return nil, fmt.Errorf("calib: row %d: fold is %d, not one of 0 to %d", i, f, maxFolds-1)
+		}
+	}
+	d := fold(scores, labels, folds, opt.AsCoded)
+	if !slices.ContainsFunc(folds, func(f int) bool { return f != folds[0] }) {
+		return nil, fmt.Errorf("calib: %d rows are in one fold, or none; at least two folds need rows", len(scores))
+	}
+	return d.estimate(&opt)
+}
+
+// folded is the rows, by score and fold.
+type folded struct {
+	n     int64
+	x     []float64 // different scores, rising
+	start []int32   // the first part of each, and the end
+	parts []part    // by score, then fold
+	folds int       // the highest and one
+
+	row   []int32 // of each part, where the parts are single rows: its place among all
+	omega []float64
+	mean  float64 // of omega over rows
+}
+
+// part is rows of one score in one fold.
+type part struct {
+	at    int32 // the score
+	fold  int32
+	n     float64
+	y, yy float64 // sums of labels and of their squares
+}
+
+// add adds rows whose score is not below the last one's.
+func (d *folded) add(p float64, q part) {
+	if k := len(d.x); k == 0 || d.x[k-1] != p {
+		d.x = append(d.x, p)
+		d.start = append(d.start, int32(len(d.parts)))
+	}
+	q.at = int32(len(d.x) - 1)
+	d.parts = append(d.parts, q)
+	d.n += int64(q.n)
+	d.folds = max(d.folds, int(q.fold)+1)
+}
+
+// fold groups rows, or, apart, only orders them.
+func fold(scores, labels []float64, folds []int, apart bool) *folded {
+	order := make([]int32, len(scores))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		switch p, q := scores[a], scores[b]; {
+		case p < q:
+			return -1
+		case p > q:
+			return 1
+		case apart:
+			return int(a) - int(b)
+		}
+		if folds[a] != folds[b] {
+			return folds[a] - folds[b]
+		}
+		return cmp.Compare(labels[a], labels[b])
+	})
+	d := &folded{}
+	for _, i := range order {
+		y := labels[i]
+		q := part{fold: int32(folds[i]), n: 1, y: y, yy: float64(y * y)}
+		if k := len(d.parts); k > 0 && !apart && d.x[len(d.x)-1] == scores[i] && d.parts[k-1].fold == q.fold {
+			d.parts[k-1].n++
+			d.parts[k-1].y += y
+			d.parts[k-1].yy += q.yy
+			d.n++
+			continue
+		}
+		d.add(scores[i]+0, q)
+	}
+	if apart {
+		d.row = order
+	}
+	return d
+}
+
+// estimate chooses the smoothness, fits and averages.
+func (d *folded) estimate(o *SemiparametricOptions) (*Semiparametric, error) {
+	d.start = append(d.start, int32(len(d.parts)))
+	d.omega = make([]float64, len(d.x))
+	for i, p := range d.x {
+		d.omega[i] = o.weight(p)
+	}
+	for i := range d.parts {
+		d.mean += float64(d.parts[i].n * d.omega[d.parts[i].at])
+	}
+	d.mean /= float64(d.n)
+	s := &Semiparametric{Rows: d.n, rows: d, c: make([]float64, len(d.parts))}
+	tries := o.tries(d)
+	var best int
+	var err error
+	if o.Smoother == KernelSmoother {
+		k := newKernelSmoother(d, o)
+		errs := make([]float64, len(tries))
+		for i, sigma := range tries {
+			k.fit(sigma, s.c)
+			errs[i] = d.loss(s.c)
+		}
+		if best = least(errs); best >= 0 {
+			s.Chosen = tries[best]
+			s.Used = float64(s.Chosen * kernel.Exp64(0.08*kernel.Log64(float64(d.n))))
+			k.fit(s.Used, s.c)
+		}
+	} else {
+		var errs []float64
+		if errs, err = d.splines(o, tries, nil); err != nil {
+			return nil, err
+		}
+		if best = least(errs); best >= 0 {
+			s.Chosen = tries[best]
+			s.Used = float64(s.Chosen * 0.985)
+			_, err = d.splines(o, []float64{s.Used}, s.c)
+		}
+	}
+	if err == nil && best < 0 {
+		err = errors.New("calib: no hyperparameter gives each row a frequency; as coded, a kernel that is too narrow gives 0/0")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(d.x) == 1 && o.Smoother == KernelSmoother {
+		s.Chosen, s.Used = math.NaN(), math.NaN()
+	}
+	if s.average(o); !(math.Abs(s.Squared) <= math.MaxFloat64 && s.SE <= math.MaxFloat64) {
+		return nil, errBeyond
+	}
+	return s, nil
+}
+
+// least returns the first of the least numbers, -1 if all are NaN.
+func least(v []float64) int {
+	best := -1
+	for i, x := range v {
+		if x == x && (best < 0 || x < v[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// loss is sum w (c-y)^2.
+func (d *folded) loss(c []float64) float64 {
+	s := 0.0
+	for i := range d.parts {
+		s += d.lossOf(i, c[i])
+	}
+	return s
+}
+
+func (d *folded) lossOf(i int, c float64) float64 {
+	p := &d.parts[i]
+	return float64(d.omega[p.at] * (float64(float64(p.n*c)*c) - float64(2*c*p.y) + p.yy))
+}
+
+// average sets the estimate and its standard error: the limit of that of means of resampled rows, for a quotient of means by the delta
+// method.
+func (s *Semiparametric) average(o *SemiparametricOptions) {
+	d, n := s.rows, float64(s.Rows)
+	stat, influence := 0.0, 0.0
+	for i := range d.parts {
+		p := &d.parts[i]
+		x, w := d.x[p.at], d.omega[p.at]
+		gap := float64(w * (x - s.c[i]))
+		stat += float64(gap * (float64(p.n*x) - p.y))
+		influence += float64(gap * (float64(p.n*(x+s.c[i])) - 2*p.y))
+	}
+	over := 1.0
+	if o.Normalize {
+		over = d.mean
+	}
+	mean := influence / n / over
+	if s.Squared = stat / n / over; o.Orthogonal {
+		s.Squared = mean
+	}
+	spread := 0.0
+	for i := range d.parts {
+		p := &d.parts[i]
+		x, w := d.x[p.at], d.omega[p.at]
+		gap, both := float64(w*(x-s.c[i])), x+s.c[i]
+		shift := mean
+		if o.Normalize {
+			shift = float64(mean * w)
+		}
+		// A row's influence is gap*both - 2*gap*y; the sum of squares of a - b*y over rows with sums of y and y^2.
+		a, b := float64(gap*both)-shift, 2*gap
+		spread += float64(float64(a*a)*p.n) - float64(float64(2*a*b)*p.y) + float64(float64(b*b)*p.yy)
+	}
+	s.SE = math.Sqrt(math.Max(spread, 0)) / n / over
+}
