@@ -1,6 +1,10 @@
 package metrics
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/candor-go/candor/kernel"
+)
 
 // DType is the storage type of a matrix of scores.
 type DType uint8
@@ -187,4 +191,114 @@ type Chunk struct {
 // Chunks may be in use at the same time as Next runs, and are recycled in any order.
 type Source interface {
 	Next() (*Chunk, error)
+}
+
+// Shape faults of Predictions are bugs of the caller and panic with one of these texts.
+const (
+	errOneSlice  = "metrics: exactly one slice of scores has to be set"
+	errShape     = "metrics: rows, classes and stride do not fit the scores"
+	errLabels    = "metrics: labels and rows differ in number"
+	errObserved  = "metrics: observations and rows differ in number"
+	errWeights   = "metrics: weights and rows differ in number"
+	errDecided   = "metrics: decisions and rows differ in number"
+	errScored    = "metrics: confidence scores and rows differ in number"
+	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
+	errNormals   = "metrics: a normal forecast is two or three numbers a row"
+	errNoClasses = "metrics: decisions and confidence scores are of classes, which these scores are not"
+	errPair      = "metrics: a pair of scores is of a binary task, one for each row"
+	errNumbers   = "metrics: numbers of rows and rows differ in number"
+	errChunks    = "metrics: the chunks of a source differ in shape or kind"
+	errFilled    = "metrics: accumulators that are to be filled have seen rows"
+)
+
+// Row writes row i to dst, widened: of Classes elements.
+func (s *Scores) Row(dst []float64, i int) {
+	at := i * s.stride()
+	for j := range s.Classes {
+		dst[j] = s.score(at + j)
+	}
+}
+
+// score returns the element i of the slice that is set, widened.
+func (s *Scores) score(i int) float64 {
+	var one [1]float32
+	switch s.DType() {
+	case Float64:
+		return s.F64[i]
+	case Float32:
+		return float64(s.F32[i])
+	case Float16:
+		kernel.WidenF16(one[:], s.F16[i:i+1])
+	default:
+		kernel.WidenBF16(one[:], s.BF16[i:i+1])
+	}
+	return float64(one[0])
+}
+
+func (s *Scores) stride() int {
+	if s.Stride == 0 {
+		return s.Classes
+	}
+	return s.Stride
+}
+
+// check panics unless the shapes fit each other.
+func (p *Predictions) check() {
+	set, n := 0, 0
+	for _, l := range []struct {
+		set bool
+		n   int
+	}{{p.F64 != nil, len(p.F64)}, {p.F32 != nil, len(p.F32)}, {p.F16 != nil, len(p.F16)}, {p.BF16 != nil, len(p.BF16)}} {
+		if l.set {
+			set, n = set+1, l.n
+		}
+	}
+	if set != 1 && !(set == 0 && p.Rows == 0) {
+		panic(errOneSlice)
+	}
+	st := p.stride()
+	if p.Rows < 0 || p.Classes < 1 || st < p.Classes || p.Rows > 0 && (n < p.Classes || (n-p.Classes)/st < p.Rows-1) {
+		panic(errShape)
+	}
+	if p.Pair != nil && (p.Classes != 1 || len(p.Pair.Raw) != 2*p.Rows) {
+		panic(errPair)
+	}
+	switch p.Kind {
+	case Normals:
+		if p.Classes != 2 && p.Classes != 3 {
+			panic(errNormals)
+		}
+	case Samples, Quantiles:
+		if len(p.Observed) != p.Rows {
+			panic(errObserved)
+		}
+	case LogLiks:
+	case Dirichlet:
+		if p.Classes < 2 {
+			panic(errDirichlet)
+		}
+		fallthrough
+	default:
+		if len(p.Labels) != p.Rows {
+			panic(errLabels)
+		}
+	}
+	if !p.Kind.classes() && (p.Decisions != nil || p.ConfidenceScores != nil) {
+		panic(errNoClasses)
+	}
+	if p.Weights != nil && len(p.Weights) != p.Rows {
+		panic(errWeights)
+	}
+	if p.Decisions != nil && len(p.Decisions) != p.Rows {
+		panic(errDecided)
+	}
+	if p.ConfidenceScores != nil && len(p.ConfidenceScores) != p.Rows {
+		panic(errScored)
+	}
+}
+
+// shape returns the audit of predictions of which no row has been seen.
+func (p *Predictions) shape() Audit {
+	return Audit{Classes: p.Classes, DType: p.DType(), Kind: p.Kind, Weighted: p.Weights != nil,
+		Decided: p.Decisions != nil, Scored: p.ConfidenceScores != nil}
 }

@@ -1,0 +1,164 @@
+package metrics
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// inMemory hands out predictions that are in memory already as views of about 1 MiB, or of some long rows.
+type inMemory struct {
+	preds *Predictions
+	at    int
+}
+
+func (m *inMemory) Next() (*Chunk, error) {
+	p := m.preds
+	if m.at == 0 {
+		p.check()
+	}
+	if m.at >= p.Rows {
+		return nil, io.EOF
+	}
+	n := min(p.Rows-m.at, wholeBatches(max(longRows, (1<<20)/(p.stride()*p.DType().Size()))))
+	c := &Chunk{Predictions: *p, First: int64(m.at)}
+	lo := m.at * p.stride()
+	hi := lo + (n-1)*p.stride() + p.Classes
+	switch p.DType() {
+	case Float64:
+		c.F64 = p.F64[lo:hi]
+	case Float32:
+		c.F32 = p.F32[lo:hi]
+	case Float16:
+		c.F16 = p.F16[lo:hi]
+	case BFloat16:
+		c.BF16 = p.BF16[lo:hi]
+	}
+	c.Rows, c.Pair = n, p.Pair.Slice(m.at, m.at+n)
+	if p.Labels != nil {
+		c.Labels = p.Labels[m.at : m.at+n]
+	}
+	if p.Observed != nil {
+		c.Observed = p.Observed[m.at : m.at+n]
+	}
+	if p.Weights != nil {
+		c.Weights = p.Weights[m.at : m.at+n]
+	}
+	if p.Decisions != nil {
+		c.Decisions = p.Decisions[m.at : m.at+n]
+	}
+	if p.ConfidenceScores != nil {
+		c.ConfidenceScores = p.ConfidenceScores[m.at : m.at+n]
+	}
+	m.at += n
+	return c, nil
+}
+
+// wholeBatches returns a number of rows that is not above n and that kernels, which take 64 together, like better.
+func wholeBatches(n int) int {
+	if n > 64 {
+		n &^= 63
+	}
+	return n
+}
+
+// checkChunk panics unless the shapes of a chunk fit each other.
+func (c *Chunk) checkChunk() {
+	c.check()
+	if c.Numbers != nil && len(c.Numbers) != c.Rows {
+		panic(errNumbers)
+	}
+}
+
+// number returns that of row i in the whole set.
+func (c *Chunk) number(i int) int64 {
+	if c.Numbers != nil {
+		return c.First + int64(c.Numbers[i])
+	}
+	return c.First + int64(i)
+}
+
+// place tells a block, which begins at row at, the numbers of its rows.
+func (c *Chunk) place(b *Block, at int) {
+	if b.first = c.First + int64(at); c.Numbers != nil {
+		b.first, b.numbers = c.First, c.Numbers[at:]
+	}
+}
+
+// checked passes on a source's chunks. Their shapes are compared here, where they come in order, so that what is found
+// does not depend on the threads.
+type checked struct {
+	src  Source
+	seen Audit
+}
+
+func (s *checked) Next() (*Chunk, error) {
+	c, err := s.src.Next()
+	if err != nil {
+		return nil, err
+	}
+	c.checkChunk()
+	if c.Rows > 0 {
+		a := c.shape()
+		if s.seen.Merge(&a) != nil {
+			panic(errChunks)
+		}
+	}
+	return c, nil
+}
+
+// Feed hands a source's chunks to the functions, each of which runs on a goroutine of its own and gets the next chunk when it is done
+// with one, and recycles them. What a chunk holds is gone when the function returns. It returns the error that the source ended with,
+// nil after its last chunk; a panic of a function is carried over to the caller.
+func Feed(src Source, visits ...func(*Chunk)) error {
+	chunks := make(chan *Chunk)
+	var wg sync.WaitGroup
+	var fault atomic.Value
+	for _, visit := range visits {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for c := range chunks {
+				func() {
+					// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
+					defer func() {
+						if r := recover(); r != nil {
+							fault.CompareAndSwap(nil, panicked{r})
+						}
+					}()
+					if c.Recycle != nil {
+						defer c.Recycle()
+					}
+					if fault.Load() == nil {
+						visit(c)
+					}
+				}()
+			}
+		}()
+	}
+	err := func() error {
+		// Deferred, so that a source that panics leaves no goroutines behind.
+		defer wg.Wait()
+		defer close(chunks)
+		for {
+			c, err := src.Next()
+			if err != nil {
+				return err
+			}
+			chunks <- c
+			if fault.Load() != nil {
+				return nil
+			}
+		}
+	}()
+	if f := fault.Load(); f != nil {
+		panic(f.(panicked).value)
+	}
+	// Only io.EOF itself is the end: an error that wraps it says that something ended too early.
+	if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+type panicked struct{ value any }
