@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -499,29 +500,82 @@ func TestGoldenText(t *testing.T) {
 	}
 }
 
-// TestReadmeSample: what the README shows of the sample is what the command says.
-func TestReadmeSample(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+// TestPages runs every command whose output README.md or a page of docs shows, and compares. With -update it writes the pages anew.
+func TestPages(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, out, _ := candor(t, "eval")
-	table, _, ok := strings.Cut(out, "Reliability by")
-	if !ok || !strings.Contains(string(readme), "$ candor eval\n"+table) {
-		t.Errorf("the README does not show\n%s", table)
-	}
-	t.Chdir(filepath.Join("..", ".."))
-	for _, command := range []string{
-		"candor eval testdata/sample/diabetes_gaussian.npz --task regression",
-		"candor eval testdata/golden/covid_eu_quantiles23.csv.gz --task quantiles --quantile-prefix q --group model --metrics wis,coverage_50,coverage_90",
-		"candor recal fit temperature testdata/sample/digits_logits.npy --labels testdata/sample/digits_labels.npy --input logits",
-	} {
-		_, out, _ := candor(t, strings.Fields(command)[1:]...)
-		table, _, ok := strings.Cut(out, "\nNext:")
-		if !ok || !strings.Contains(string(readme), "$ "+command+"\n"+table+"```\n") {
-			t.Errorf("the README does not show\n$ %s\n%s", command, table)
+	blocks := 0
+	for _, page := range append(pages, "README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := regexp.MustCompile("(?ms)^```\n\\$ (candor [^\n]*)\n(.*?)^```$").ReplaceAllStringFunc(string(text), func(block string) string {
+			if strings.Contains(block, "echo $?") { // docs/json.md shows an error, which its own test checks
+				return block
+			}
+			command, shown, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(block, "```\n$ "), "```"), "\n")
+			blocks++
+			// A last line in parentheses tells what is left out.
+			shown, rest, cut := strings.Cut(shown, "\n(")
+			out := shownBy(t, command)
+			if !cut {
+				out, _, _ = strings.Cut(out, "\nNext:")
+				out, _, _ = strings.Cut(out, "\nReliability by")
+			} else if n := strings.Count(shown, "\n"); strings.Count(out, "\n") > n {
+				out = strings.Join(strings.Split(out, "\n")[:n+1], "\n")
+			}
+			if out != shown && !*update {
+				t.Errorf("%s does not show\n$ %s\n%s", page, command, out)
+			}
+			if cut {
+				out += "\n(" + rest
+			}
+			return "```\n$ " + command + "\n" + out + "```"
+		})
+		if *update && fresh != string(text) {
+			if err := os.WriteFile(page, []byte(fresh), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	if blocks < 10 {
+		t.Errorf("only %d commands with their output", blocks)
+	}
+}
+
+// shownBy returns what a command prints, or the first lines of the file that it writes if "&& head -N FILE" follows it.
+func shownBy(t *testing.T, command string) string {
+	t.Helper()
+	line, head, ok := strings.Cut(command, " && head -")
+	n, file, _ := strings.Cut(head, " ")
+	written := filepath.Join(t.TempDir(), file)
+	if ok {
+		line = strings.Replace(line, "-o "+file, "-o "+written, 1)
+	}
+	args := strings.Fields(line)[1:]
+	for i := range args {
+		args[i] = strings.Trim(args[i], "'")
+	}
+	code, out, errs := candor(t, args...)
+	if code != 0 {
+		t.Errorf("%s: exit code %d: %s", command, code, errs)
+	}
+	if !ok {
+		return out
+	}
+	b, err := os.ReadFile(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := strconv.Atoi(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.SplitAfter(string(b), "\n")[:lines], "")
 }
 
 func TestDiagrams(t *testing.T) {

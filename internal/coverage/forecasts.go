@@ -37,7 +37,7 @@ func printForecasts(w io.Writer, runs, threads int) error {
 		return err
 	}
 	fmt.Fprintf(w, "\nCalibrated normal forecasts whose stated standard deviations are lognormal, with the standard deviation of their logarithms: share of %d\n"+
-		"sets whose 95%% interval holds the law's value, and whose verdict finds fault.\n\n", runs)
+		"sets whose 95%% interval holds the true value, and whose verdict finds fault.\n\n", runs)
 	head, line := "| metric |", "| --- |"
 	var rows []string
 	for _, name := range forecastNames {

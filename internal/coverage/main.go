@@ -125,7 +125,7 @@ var names = []string{"accuracy", "nll", "brier", "brier_skill", "overconfidence"
 
 // Print writes the tables as Markdown.
 func Print(w io.Writer, runs, truth, threads int) error {
-	fmt.Fprintf(w, "Share of %d sets whose 95%% interval holds the law's value; - where a law has none.\n\n", runs)
+	fmt.Fprintf(w, "Share of %d sets whose 95%% interval holds the true value; - where there is none.\n\n", runs)
 	head, line := "| metric |", "| --- |"
 	type column struct {
 		law   *law

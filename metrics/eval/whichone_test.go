@@ -108,7 +108,7 @@ var series = []struct {
 		{"kuiper_p < 0.05", "kuiper_p", rejects, true},
 		{"spiegelhalter_p < 0.05", "spiegelhalter_p", rejects, true},
 		{"ece_p < 0.05", "ece_p", rejects, true},
-		{"ece's interval holds the law's", "ece", holdsTheECE, true},
+		{"ece's interval holds the limit", "ece", holdsTheECE, true},
 	}},
 	{100, 1e6, []figure{
 		{"smooth_ece", "smooth_ece", plain, false},
@@ -119,7 +119,7 @@ var series = []struct {
 	}},
 	{20, 1e5, []figure{
 		{"spce", "spce", plain, false},
-		{"spce's interval holds the law's", "spce", holdsTheRMS, true},
+		{"spce's interval holds the limit", "spce", holdsTheRMS, true},
 	}},
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/candor-go/candor/recal"
 )
 
-// Example_readme is the code of the README.
-func Example_readme() {
+// Example_library is the code of docs/library.md.
+func Example_library() {
 	probs := mat.NewDense(4, 3, []float64{0.7, 0.2, 0.1, 0.1, 0.8, 0.1, 0.3, 0.3, 0.4, 0.9, 0.05, 0.05})
 	labels := []int32{0, 1, 0, 0}
 
@@ -32,21 +32,21 @@ func Example_readme() {
 
 	fmt.Println(err)
 
-	ace, err := calib.ACE(p, nil) // a point of the whole family: calib.GCE takes every choice by name
+	ace, err := calib.ACE(p, nil) // adaptive calibration error; calib.GCE takes every choice by name
 	fmt.Println(ace.Value)
 
 	fmt.Println(err)
 	heldOut := &metrics.Predictions{Scores: metrics.FromMatrix(probs), Labels: []int32{0, 1, 0, 1}}
 	dst := metrics.Scores{F64: make([]float64, 12), Rows: 4, Classes: 3}
 
-	m, err := recal.Temperature{}.Fit(recal.InMemory(heldOut), nil) // softmax(z/T), T of the least NLL
+	m, err := recal.Temperature{}.Fit(recal.InMemory(heldOut), nil) // softmax(z/T), with the T of the least NLL
 	m.Apply(&dst, &p.Scores, p.Kind)
 
 	fmt.Printf("%.4f %.4f %v\n", dst.F64[:3], m.(*recal.TemperatureMap).T(), err)
 	first, second := probs, mat.NewDense(4, 3, []float64{0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.1, 0.2, 0.7, 0.9, 0.05, 0.05})
 
 	members := &metrics.Members{Each: []metrics.Scores{metrics.FromMatrix(first), metrics.FromMatrix(second)}, Labels: labels}
-	u, err := ensemble.Of(ensemble.InMemory(members), nil) // what the members disagree about, and what each is undecided about
+	u, err := ensemble.Of(ensemble.InMemory(members), nil) // disagreement of the members, and mean uncertainty of each
 	fmt.Println(u.Value(ensemble.MutualInformation), u.Value(ensemble.DataUncertainty))
 
 	fmt.Println(err)
@@ -70,19 +70,19 @@ func Example_readme() {
 	// <nil>
 }
 
-// TestReadme holds that the README shows that code, and every line of it.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// TestLibraryPage checks that every line of code on docs/library.md is compiled here.
+func TestLibraryPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/library.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, err := os.ReadFile("readme_test.go")
+	here, err := os.ReadFile("library_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, ok := strings.Cut(string(readme), "```go\n")
+	_, code, ok := strings.Cut(string(page), "```go\n")
 	if !ok {
-		t.Fatal("the README has no Go code")
+		t.Fatal("the page has no Go code")
 	}
 	code, _, _ = strings.Cut(code, "```")
 	for _, line := range strings.Split(strings.TrimSpace(code), "\n") {
