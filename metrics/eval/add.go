@@ -1,12 +1,9 @@
 package eval
 
 import (
-	"encoding"
 	"fmt"
 
-	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
-	"github.com/candor-go/candor/metrics/cells"
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
@@ -102,69 +99,65 @@ func (e *Evaluation) inform() {
 	}
 }
 
-// stored is what all accumulators are.
-type stored interface {
-	Len() int64
-	encoding.BinaryAppender
-	encoding.BinaryUnmarshaler
-}
-
-// held is an accumulator of an evaluation, how many rows it is to have seen, and of how many classes these were; 0 of no rows.
-type held struct {
-	stored
-	rows    int64
-	classes int
-}
-
-// states returns all accumulators, in the order in which a state has them.
-func (e *Evaluation) states() (l []held) {
-	for _, a := range e.accumulators() {
-		l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
+// AddSource reads all rows of src; those of an ensemble go to AddMembers. If it fails nothing has changed.
+func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
+	if e.Spec.Members > 0 {
+		return fmt.Errorf("%w: rows of one model for an evaluation of %d members", metrics.ErrMismatch, e.Spec.Members)
 	}
-	for i, k := range e.plan.more {
-		switch k.fed {
-		case out:
-			l = append(l, held{e.more[i].(stored), e.Out.Rows, e.Out.Classes})
-		case joint:
-			l = append(l, held{e.more[i].(stored), e.Audit.Rows, e.Audit.Classes})
-		}
-	}
-	for _, m := range e.each {
-		for _, a := range m.accumulators() {
-			l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
-		}
-	}
-	return l
-}
-
-// empty returns a state of the same options without rows.
-func empty(s stored) stored {
-	if a, ok := s.(ensemble.Accumulator); ok {
-		return a.Empty()
-	}
-	return s.(metrics.Accumulator).Empty()
-}
-
-// merge adds to a what b has seen.
-func merge(a, b stored) error {
-	if a, ok := a.(ensemble.Accumulator); ok {
-		return a.Merge(b.(ensemble.Accumulator))
-	}
-	return a.(metrics.Accumulator).Merge(b.(metrics.Accumulator))
-}
-
-// read adds to an accumulator what a state has of it.
-func (h held) read(data []byte) error {
-	s := empty(h.stored)
-	if err := s.UnmarshalBinary(data); err != nil {
+	// By way of an evaluation without rows: what was added before may be of another type or kind, which is known only
+	// when src has been read.
+	n, err := New(e.Spec)
+	if err != nil {
 		return err
 	}
-	// Merged into nothing they would make it one of their own classes.
-	if c, ok := s.(*cells.Cells); ok && c.Classes() != h.classes && (c.Classes() > 0 || c.Len() > 0) {
-		return fmt.Errorf("%w: cells of %d classes among rows of %d", exact.ErrDamaged, c.Classes(), h.classes)
+	p := metrics.NewPass(o, n.accumulators()...)
+	if err := p.Fill(&ofSpec{src, &e.Spec}); err != nil {
+		return err
 	}
-	if err := merge(h.stored, s); err != nil {
-		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	n.Audit = p.Audit()
+	return e.take(n)
+}
+
+// take merges an evaluation that is seen no more. One that has seen no rows becomes that, so that it is there once.
+func (e *Evaluation) take(n *Evaluation) error {
+	if err := e.CheckRows(e.Audit.Rows + n.Audit.Rows); err != nil && !n.Audit.Weighted {
+		return err
 	}
+	if e.Audit != (metrics.Audit{}) || e.Out != (metrics.Audit{}) {
+		return e.Merge(n)
+	}
+	n.Threads, n.Remedy = e.Threads, e.Remedy
+	*e = *n
+	e.inform()
 	return nil
+}
+
+// ofSpec is a source that ends at rows that are not those of the spec: of another number of classes, which some metrics cannot take,
+// or with decisions or confidence scores of which the spec says nothing, so that some metrics would not see them.
+type ofSpec struct {
+	metrics.Source
+	spec *Spec
+}
+
+func (s *ofSpec) Next() (*metrics.Chunk, error) {
+	c, err := s.Source.Next()
+	if err != nil || c.Rows == 0 {
+		return c, err
+	}
+	switch {
+	case simple(c.Kind) != s.spec.Kind:
+		err = fmt.Errorf("%w: rows of %v for an evaluation of %v", metrics.ErrMismatch, c.Kind, s.spec.Kind)
+	case c.Classes != s.spec.Classes:
+		err = fmt.Errorf("%w: rows of %d %s for an evaluation of %d", metrics.ErrMismatch, c.Classes, s.spec.columns(), s.spec.Classes)
+	case c.Decisions != nil && !s.spec.Decided:
+		err = fmt.Errorf("%w: rows with decisions for an evaluation without", metrics.ErrMismatch)
+	case c.ConfidenceScores != nil && !s.spec.Scored:
+		err = fmt.Errorf("%w: rows with confidence scores for an evaluation without", metrics.ErrMismatch)
+	default:
+		return c, nil
+	}
+	if c.Recycle != nil {
+		c.Recycle()
+	}
+	return nil, err
 }

@@ -1,0 +1,111 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/metrics"
+)
+
+// Merge adds the rows of another evaluation with the same spec; an error names the first difference, and then nothing
+// has changed.
+func (e *Evaluation) Merge(o *Evaluation) error {
+	if err := e.Spec.equal(&o.Spec); err != nil {
+		return err
+	}
+	audit := e.Audit
+	if err := audit.Merge(&o.Audit); err != nil {
+		return err
+	}
+	away := e.Out
+	if err := away.Merge(&o.Out); err != nil {
+		return fmt.Errorf("out-of-distribution rows: %w", err)
+	}
+	if err := alike(&audit, &away); err != nil {
+		return err
+	}
+	given := e.Given
+	switch {
+	case o.Audit.Classes == 0: // it has seen no rows
+	case e.Audit.Classes == 0:
+		given = o.Given
+	case e.Given != o.Given:
+		return fmt.Errorf("%w: members' scores are %v and %v", metrics.ErrMismatch, e.Given, o.Given)
+	}
+	// The audits and specs agree, and so do accumulators that were made and fed by an evaluation: none of these fails.
+	others := o.states()
+	for i, s := range e.states() {
+		if err := merge(s.stored, others[i].stored); err != nil {
+			return err
+		}
+	}
+	e.Audit, e.Out, e.Given = audit, away, given
+	e.inform()
+	e.memo, e.top, e.rank, e.Scaled = nil, nil, nil, nil
+	return nil
+}
+
+// alike returns an error if rows and out-of-distribution rows, which scores put in one order, are not both with weights or without.
+func alike(rows, out *metrics.Audit) error {
+	switch {
+	case rows.Classes == 0 || out.Classes == 0 || rows.Weighted == out.Weighted:
+		return nil
+	case rows.Weighted:
+		return fmt.Errorf("%w: the rows have weights, the out-of-distribution rows have none", metrics.ErrMismatch)
+	}
+	return fmt.Errorf("%w: the out-of-distribution rows have weights, the others have none", metrics.ErrMismatch)
+}
+
+func (s *Spec) equal(o *Spec) error {
+	names := func(l []Metric) string {
+		n := make([]string, len(l))
+		for i, m := range l {
+			n[i] = m.String()
+		}
+		return strings.Join(n, ",")
+	}
+	switch {
+	case s.Kind != o.Kind:
+		return fmt.Errorf("%w: scores are %v and %v", metrics.ErrMismatch, s.Kind, o.Kind)
+	case s.Classes != o.Classes:
+		return fmt.Errorf("%w: %d %s and %d %[3]s", metrics.ErrMismatch, s.Classes, s.columns(), o.Classes)
+	case s.Members != o.Members:
+		return fmt.Errorf("%w: ensembles of %d and of %d members", metrics.ErrMismatch, s.Members, o.Members)
+	case s.Out != o.Out:
+		return fmt.Errorf("%w: one has out-of-distribution rows, the other has none", metrics.ErrMismatch)
+	case s.Law != o.Law:
+		return fmt.Errorf("%w: %v and %v distributions", metrics.ErrMismatch, s.Law, o.Law)
+	case !slices.Equal(s.Levels, o.Levels):
+		return fmt.Errorf("%w: quantiles at the levels %v and at %v", metrics.ErrMismatch, s.Levels, o.Levels)
+	case s.Base != o.Base:
+		return fmt.Errorf("%w: bins of (%s) and of (%s)", metrics.ErrMismatch, s.Base.Text(), o.Base.Text())
+	case s.UM != o.UM:
+		return fmt.Errorf("%w: one has the choices of uncertainty_metrics, the other has not", metrics.ErrMismatch)
+	case s.Brier != o.Brier:
+		return fmt.Errorf("%w: brier in the form %s and in the form %s", metrics.ErrMismatch, brierForms[s.Brier], brierForms[o.Brier])
+	case s.Level != o.Level:
+		return fmt.Errorf("%w: confidence levels %v and %v", metrics.ErrMismatch, s.Level, o.Level)
+	case s.Decided != o.Decided:
+		return fmt.Errorf("%w: one has decisions, the other has none", metrics.ErrMismatch)
+	case s.Scored != o.Scored:
+		return fmt.Errorf("%w: one has confidence scores, the other has none", metrics.ErrMismatch)
+	case s.Seed != o.Seed:
+		return fmt.Errorf("%w: seeds %d and %d", metrics.ErrMismatch, s.Seed, o.Seed)
+	case s.Memory != o.Memory:
+		return &MemoryError{s.Memory, o.Memory}
+	case names(s.Metrics) != names(o.Metrics):
+		return fmt.Errorf("%w: metrics %s and %s", metrics.ErrMismatch, names(s.Metrics), names(o.Metrics))
+	}
+	return nil
+}
+
+// MemoryError says that two evaluations, which keep entries of all classes, may keep unlike numbers of these: what one has left out the
+// other may have. It is a metrics.ErrMismatch.
+type MemoryError struct{ A, B int64 } // Spec.Memory
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%v: %d and %d bytes for the entries of adaptive metrics", metrics.ErrMismatch, e.A, e.B)
+}
+
+func (e *MemoryError) Unwrap() error { return metrics.ErrMismatch }

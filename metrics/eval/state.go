@@ -1,0 +1,317 @@
+package eval
+
+import (
+	"encoding"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/calib"
+	"github.com/candor-go/candor/metrics/cells"
+	"github.com/candor-go/candor/metrics/ensemble"
+	"github.com/candor-go/candor/metrics/regress"
+	"github.com/candor-go/candor/metrics/score"
+)
+
+func (s *Spec) flags() (f uint8) {
+	if s.Decided {
+		f |= 1
+	}
+	if s.Scored {
+		f |= 2
+	}
+	if s.Out {
+		f |= 4
+	}
+	if s.UM {
+		f |= 8
+	}
+	return f
+}
+
+const (
+	stateMagic   = "cSTA"
+	stateVersion = 7
+)
+
+// AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
+func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
+	if err := e.noState(); err != nil {
+		return dst, err
+	}
+	return e.framed().append(dst)
+}
+
+// WriteTo writes what AppendBinary appends, of which only a part is in memory at a time.
+func (e *Evaluation) WriteTo(w io.Writer) (int64, error) {
+	if err := e.noState(); err != nil {
+		return 0, err
+	}
+	return e.framed().writeTo(w)
+}
+
+// noState says why there is no state.
+func (e *Evaluation) noState() error {
+	if names := e.KeepsRows(); names != "" {
+		return fmt.Errorf("metrics %s keep every row and are in no state: leave exact out", names)
+	}
+	return nil
+}
+
+// framed returns the state in pieces: what it is of, and each accumulator.
+func (e *Evaluation) framed() *framed {
+	f := &framed{magic: stateMagic, version: stateVersion, pieces: []piece{e.appendHead}}
+	for _, acc := range e.states() {
+		f.pieces = append(f.pieces, sized(acc.AppendBinary))
+	}
+	return f
+}
+
+// appendHead appends the spec and the audits.
+func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
+	enc := exact.Enc{B: dst}
+	s := &e.Spec
+	enc.U32(uint32(s.Classes))
+	enc.U8(uint8(s.Kind))
+	enc.U32(uint32(s.Members))
+	if s.Kind == metrics.Quantiles {
+		for _, l := range s.Levels {
+			enc.F64(l)
+		}
+	}
+	if s.Kind == metrics.Normals {
+		enc.Str(s.Law.String())
+	}
+	enc.F64(s.Level)
+	enc.U8(uint8(s.Brier))
+	enc.U8(s.flags())
+	enc.U64(s.Seed)
+	enc.I64(s.Memory)
+	enc.U32(uint32(s.Base.Bins))
+	enc.Str(s.Base.String())
+	enc.U64(uint64(len(s.Metrics)))
+	for _, m := range s.Metrics {
+		enc.Str(m.String())
+	}
+	for _, audit := range []*metrics.Audit{&e.Audit, &e.Out} {
+		a, err := audit.AppendBinary(nil)
+		if err != nil {
+			return dst, err
+		}
+		enc.Bytes(a)
+	}
+	enc.U8(uint8(e.Given))
+	return enc.B, nil
+}
+
+// UnmarshalBinary replaces e by what AppendBinary wrote. It refuses damaged states and those of other versions, and
+// takes no more memory than a few times the length of data.
+func (e *Evaluation) UnmarshalBinary(data []byte) error {
+	d, err := exact.OpenFields(stateMagic, stateVersion, data)
+	if err != nil {
+		return err
+	}
+	var s Spec
+	s.Classes = int(d.U32())
+	s.Kind = metrics.Kind(d.U8())
+	s.Members = int(d.U32())
+	if s.Kind == metrics.Quantiles {
+		if s.Classes > len(data)/8 {
+			return fmt.Errorf("%w: %d levels in %d bytes", exact.ErrDamaged, s.Classes, len(data))
+		}
+		for range s.Classes {
+			s.Levels = append(s.Levels, d.F64())
+		}
+	}
+	law := ""
+	if s.Kind == metrics.Normals {
+		law = d.Str()
+	}
+	s.Level = d.F64()
+	s.Brier = score.BrierForm(d.U8())
+	f := d.U8()
+	s.Decided, s.Scored, s.Out, s.UM = f&1 != 0, f&2 != 0, f&4 != 0, f&8 != 0
+	s.Seed = d.U64()
+	s.Memory = d.I64()
+	s.Base.Bins = int(d.U32())
+	base := d.Str()
+	names := make([]string, d.Count(8))
+	for i := range names {
+		names[i] = d.Str()
+	}
+	audit, away, given := d.Bytes(), d.Bytes(), d.U8()
+	if err := d.Err(); err != nil {
+		return err
+	}
+	if f > 15 {
+		return fmt.Errorf("%w: there is no such flag", exact.ErrDamaged)
+	}
+	if !s.Kind.Valid() || s.Kind != simple(s.Kind) {
+		return fmt.Errorf("%w: there is no such kind of scores", exact.ErrDamaged)
+	}
+	if law != "" {
+		if s.Law, err = regress.ParseLaw(law); err != nil {
+			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+		}
+	}
+	if int(s.Brier) >= len(brierForms) {
+		return fmt.Errorf("%w: there is no such Brier form", exact.ErrDamaged)
+	}
+	if base != "" {
+		for _, a := range strings.Split(base, ",") {
+			n, v, _ := strings.Cut(a, "=")
+			if err := s.Base.Set(n, v); err != nil {
+				return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+			}
+		}
+	}
+	if len(names) > 0 {
+		if s.Metrics, err = ParseMetrics(strings.Join(names, ","), s.Shape()); err != nil {
+			return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+		}
+	}
+	p, err := s.plan()
+	if err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	if s.keepsRows() != "" {
+		return fmt.Errorf("%w: metrics that keep every row are in no state", exact.ErrDamaged)
+	}
+	// Before any of it is made: each bin takes bytes, of the members too, which have those of the base.
+	most, bins := int64(len(data)/leastCell), int64(0)
+	for _, o := range p.bins {
+		bins += int64(o.Bins)
+	}
+	if members := int64(s.Members); members > most || bins+members*(1+int64(s.Base.Bins)) > most {
+		return fmt.Errorf("%w: %d members and %d bins in %d bytes", exact.ErrDamaged, members, bins, len(data))
+	}
+	n, err := New(s)
+	if err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	if err := n.Audit.UnmarshalBinary(audit); err != nil {
+		return err
+	}
+	if err := n.Out.UnmarshalBinary(away); err != nil {
+		return err
+	}
+	if n.Given = metrics.Kind(given); n.Given > metrics.LogProbs || n.Given != 0 && (s.Members == 0 || n.Audit.Classes == 0) || n.Out.Classes != 0 && !s.Out {
+		return fmt.Errorf("%w: members or out-of-distribution rows of which the evaluation has none", exact.ErrDamaged)
+	}
+	if n.Audit.Classes != 0 && (n.Audit.Classes != s.Classes || simple(n.Audit.Kind) != s.Kind) {
+		return fmt.Errorf("%w: %d classes, and rows of %d", exact.ErrDamaged, s.Classes, n.Audit.Classes)
+	}
+	if err := alike(&n.Audit, &n.Out); err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
+		return fmt.Errorf("%w: rows with decisions or scores of which the evaluation has none", exact.ErrDamaged)
+	}
+	// What was read is merged into what the spec asks for, which refuses accumulators of other options.
+	for _, a := range n.states() {
+		if err := a.read(d.Bytes()); err != nil {
+			return err
+		}
+		// Some rules of bins leave rows out.
+		if _, some := a.stored.(*calib.Bins); a.Len() > a.rows || a.Len() < a.rows && !some {
+			return fmt.Errorf("%w: it has %d rows and %d", exact.ErrDamaged, a.Len(), a.rows)
+		}
+	}
+	n.inform()
+	if err := d.Done(); err != nil {
+		return err
+	}
+	// A state has one spelling. Another one that means the same would have another checksum.
+	if same, err := n.framed().is(data); err != nil {
+		return err
+	} else if !same {
+		return fmt.Errorf("%w: its fields are not spelled as they are written", exact.ErrDamaged)
+	}
+	*e = *n
+	return nil
+}
+
+// leastCell is less than the bytes of a bin in a state: a count and six sums.
+const leastCell = 128
+
+// SHA256 returns the checksum of the state, in hexadecimal: equal for equal specs and rows. It is "" where there is none, see KeepsRows.
+func (e *Evaluation) SHA256() string {
+	if e.KeepsRows() != "" {
+		return ""
+	}
+	h, err := e.framed().sha256()
+	if err != nil {
+		panic(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// stored is what all accumulators are.
+type stored interface {
+	Len() int64
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// held is an accumulator of an evaluation, how many rows it is to have seen, and of how many classes these were; 0 of no rows.
+type held struct {
+	stored
+	rows    int64
+	classes int
+}
+
+// states returns all accumulators, in the order in which a state has them.
+func (e *Evaluation) states() (l []held) {
+	for _, a := range e.accumulators() {
+		l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
+	}
+	for i, k := range e.plan.more {
+		switch k.fed {
+		case out:
+			l = append(l, held{e.more[i].(stored), e.Out.Rows, e.Out.Classes})
+		case joint:
+			l = append(l, held{e.more[i].(stored), e.Audit.Rows, e.Audit.Classes})
+		}
+	}
+	for _, m := range e.each {
+		for _, a := range m.accumulators() {
+			l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
+		}
+	}
+	return l
+}
+
+// empty returns a state of the same options without rows.
+func empty(s stored) stored {
+	if a, ok := s.(ensemble.Accumulator); ok {
+		return a.Empty()
+	}
+	return s.(metrics.Accumulator).Empty()
+}
+
+// merge adds to a what b has seen.
+func merge(a, b stored) error {
+	if a, ok := a.(ensemble.Accumulator); ok {
+		return a.Merge(b.(ensemble.Accumulator))
+	}
+	return a.(metrics.Accumulator).Merge(b.(metrics.Accumulator))
+}
+
+// read adds to an accumulator what a state has of it.
+func (h held) read(data []byte) error {
+	s := empty(h.stored)
+	if err := s.UnmarshalBinary(data); err != nil {
+		return err
+	}
+	// Merged into nothing they would make it one of their own classes.
+	if c, ok := s.(*cells.Cells); ok && c.Classes() != h.classes && (c.Classes() > 0 || c.Len() > 0) {
+		return fmt.Errorf("%w: cells of %d classes among rows of %d", exact.ErrDamaged, c.Classes(), h.classes)
+	}
+	if err := merge(h.stored, s); err != nil {
+		return fmt.Errorf("%w: %v", exact.ErrDamaged, err)
+	}
+	return nil
+}
