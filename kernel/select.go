@@ -10,14 +10,14 @@ func Select[K Key](x []K, ranks []int, scratch []K) {
 			panic(errRanks)
 		}
 	}
-	selectRange(hand[K]{home: x, spare: scratch}, 0, ranks, 0, ^K(0), 0)
+	selectRange(keyRange[K]{home: x, spare: scratch}, 0, ranks, 0, ^K(0), 0)
 }
 
 const errRanks = "kernel: ranks are not rising indices of the keys"
 
 // selectRange puts keys at the ranks in place, as Select does, where all keys are in [lo, hi] and the first of them has rank before.
 // bad is how many of the last splits were bad, as in sortRange.
-func selectRange[K Key](x hand[K], before int, ranks []int, lo, hi K, bad int) {
+func selectRange[K Key](x keyRange[K], before int, ranks []int, lo, hi K, bad int) {
 	for len(ranks) > 0 && lo < hi {
 		n := len(x.home)
 		if n <= leaf[K]() {

@@ -55,17 +55,17 @@ func simdSift[K Key](dst, x *K, n int, last K, high *K, ahead int) int {
 func word32[K Key](p *K) *uint32 { return (*uint32)(unsafe.Pointer(p)) }
 func word64[K Key](p *K) *uint64 { return (*uint64)(unsafe.Pointer(p)) }
 
-// A hand of keys is split by sifting one part of it after another. They end up in home; before, they are there or, if away,
-// in spare, which is as long or longer. A sift leaves the low keys at home and the high ones in spare wherever they come from,
-// so nothing is copied on the way: a part that is away in the end comes home once. The high part goes first: then all of spare
-// is the low one's, and still in the cache.
-type hand[K Key] struct {
+// A keyRange is keys that are split by sifting one part after another. They end up in home. Before that they are in home or, if away,
+// in spare, which is at least as long. A sift leaves the low keys in home and the high keys in spare, wherever they come from, so nothing
+// is copied on the way. A part that is away at the end is copied home once. The high part goes first: then all of spare is free for the
+// low part, and still in the cache.
+type keyRange[K Key] struct {
 	home, spare []K
 	away        bool
 }
 
 // keys returns where the keys are.
-func (h *hand[K]) keys() []K {
+func (h *keyRange[K]) keys() []K {
 	if h.away {
 		return h.spare[:len(h.home)]
 	}
@@ -73,17 +73,17 @@ func (h *hand[K]) keys() []K {
 }
 
 // sift divides the keys, and returns those at most last and the others.
-func (h *hand[K]) sift(last K) (low, high hand[K]) {
+func (h *keyRange[K]) sift(last K) (low, high keyRange[K]) {
 	return h.parts(sift(h.home, h.keys(), last, h.spare))
 }
 
 // parts divides the places, when so many keys are low.
-func (h *hand[K]) parts(lows int) (low, high hand[K]) {
-	return hand[K]{home: h.home[:lows], spare: h.spare}, hand[K]{h.home[lows:], h.spare, true}
+func (h *keyRange[K]) parts(lows int) (low, high keyRange[K]) {
+	return keyRange[K]{home: h.home[:lows], spare: h.spare}, keyRange[K]{h.home[lows:], h.spare, true}
 }
 
 // come brings the keys home.
-func (h *hand[K]) come() {
+func (h *keyRange[K]) come() {
 	if h.away {
 		copy(h.home, h.spare)
 		h.away = false
@@ -108,7 +108,7 @@ func Split[K Key](dst, x []K, lasts []K, ends []int, scratch []K) {
 		copy(dst, x)
 		return
 	}
-	h := hand[K]{home: dst, spare: scratch}
+	h := keyRange[K]{home: dst, spare: scratch}
 	m := len(lasts) / 2
 	n := sift(dst, x, lasts[m], scratch)
 	low, high := h.parts(n)
@@ -118,7 +118,7 @@ func Split[K Key](dst, x []K, lasts []K, ends []int, scratch []K) {
 }
 
 // split goes on with keys that have so many before them.
-func split[K Key](h hand[K], lasts []K, ends []int, before int) {
+func split[K Key](h keyRange[K], lasts []K, ends []int, before int) {
 	if len(lasts) == 0 {
 		h.come()
 		return

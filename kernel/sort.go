@@ -16,7 +16,7 @@ func Sort[K Key](x, scratch []K) {
 		sortBits(x, scratch)
 		return
 	}
-	sortRange(hand[K]{home: x, spare: scratch}, 0, ^K(0), 0)
+	sortRange(keyRange[K]{home: x, spare: scratch}, 0, ^K(0), 0)
 }
 
 // SortFrom writes to dst, in rising order, the keys that read makes: read(x, first) fills x with key number first and those
@@ -33,7 +33,7 @@ func SortFrom[K Key](dst, scratch []K, read func(dst []K, first int), done func(
 	}
 	read(dst, 0)
 	if simd() {
-		sortRange(hand[K]{home: dst, spare: scratch}, 0, ^K(0), 0)
+		sortRange(keyRange[K]{home: dst, spare: scratch}, 0, ^K(0), 0)
 	} else {
 		sortBits(dst, scratch)
 	}
@@ -108,7 +108,7 @@ func sortBits[K Key](x, scratch []K) {
 }
 
 // sortRange sorts keys that are all in [lo, hi], which the last so many splits have hardly made fewer.
-func sortRange[K Key](x hand[K], lo, hi K, bad int) {
+func sortRange[K Key](x keyRange[K], lo, hi K, bad int) {
 	for lo < hi {
 		n := len(x.home)
 		if n <= spread {
@@ -130,7 +130,7 @@ func sortRange[K Key](x hand[K], lo, hi K, bad int) {
 }
 
 // sortFew is sortRange of keys that are not spread out. It calls nothing that could keep them, so samples stay on the stack.
-func sortFew[K Key](x hand[K], lo, hi K, bad int) {
+func sortFew[K Key](x keyRange[K], lo, hi K, bad int) {
 	for lo < hi {
 		n := len(x.home)
 		if n <= leaf[K]() {
@@ -289,7 +289,7 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, read func(dst []K, first int), d
 				k++
 			}
 			last := min(known[k/2], to-1)
-			h := hand[K]{home: part, spare: s.own}
+			h := keyRange[K]{home: part, spare: s.own}
 			low, high := h.parts(s.siftPart(part, i, last))
 			sortFew(high, last+1, to, 0)
 			sortFew(low, from, last, 0)
@@ -307,7 +307,7 @@ func spreadOut[K Key](x, scratch []K, lo, hi K, read func(dst []K, first int), d
 			if m > n/2 {
 				bad = 1
 			}
-			sortRange(hand[K]{home: part, spare: scratch}, from, to, bad)
+			sortRange(keyRange[K]{home: part, spare: scratch}, from, to, bad)
 			if done != nil {
 				done(at, at+m)
 			}
@@ -411,7 +411,7 @@ func pickSample[K Key](s, x, scratch []K, read func(dst []K, first int)) {
 func sortSample[K Key](s []K) {
 	var scratch [perPart * mostParts]K
 	if simd() {
-		sortFew(hand[K]{home: s, spare: scratch[:]}, 0, ^K(0), 0)
+		sortFew(keyRange[K]{home: s, spare: scratch[:]}, 0, ^K(0), 0)
 	} else {
 		sortBits(s, scratch[:])
 	}

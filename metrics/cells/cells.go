@@ -47,8 +47,8 @@ type Cells struct {
 	byScore []exactCell // the same by score, where keys are of raw ones and somebody asked
 	grid    *grid       // nil as long as cells are exact
 
-	heavy map[uint64]*tally.Cell // with weights: by key, or by place in the grid, in rising order of scores
-	thick bool                   // which of the two
+	heavy        map[uint64]*tally.Cell // with weights: by key, or by place in the grid, in rising order of scores
+	weightedGrid bool                   // heavy is by place in the grid
 
 	cols columns
 }
@@ -133,7 +133,7 @@ func (c *Cells) Outside() int64 { return c.outside }
 // Exact tells whether each distinct score has its own cell.
 func (c *Cells) Exact() bool {
 	c.settle()
-	return c.grid == nil && !c.thick
+	return c.grid == nil && !c.weightedGrid
 }
 
 // Weighted tells whether the rows have weights.
@@ -592,14 +592,14 @@ func (c *Cells) addWeighted(p, tail []float64, hit []uint8, b *metrics.Block) {
 		}
 		v := score(k)
 		switch {
-		case c.thick:
+		case c.weightedGrid:
 			k = place(k)
 		case c.origin != ofScores:
 			k = rawEventKey(b.Peak[i], c.Event())
 		}
 		c.numbered(k).AddWeighted(v, hit[i]&1, w)
-		if !c.thick && len(c.heavy) > MaxExactWeighted {
-			c.thicken()
+		if !c.weightedGrid && len(c.heavy) > MaxExactWeighted {
+			c.toWeightedGrid()
 		}
 	}
 }
@@ -634,10 +634,10 @@ func place(k uint64) uint64 {
 	return at
 }
 
-// thicken puts exact cells with weights into those of the grid.
-func (c *Cells) thicken() {
+// toWeightedGrid puts exact cells with weights into those of the grid.
+func (c *Cells) toWeightedGrid() {
 	_, fine := c.weightedScores()
-	c.heavy, c.thick = map[uint64]*tally.Cell{}, true
+	c.heavy, c.weightedGrid = map[uint64]*tally.Cell{}, true
 	for k, h := range fine {
 		c.numbered(place(k)).Merge(h)
 	}
@@ -712,21 +712,21 @@ func (c *Cells) mergeWeighted(o *Cells) {
 	if c.heavy == nil {
 		c.heavy = map[uint64]*tally.Cell{}
 	}
-	if o.thick && !c.thick {
-		c.thicken()
+	if o.weightedGrid && !c.weightedGrid {
+		c.toWeightedGrid()
 	}
 	other := o.heavy
-	if c.thick && !o.thick {
+	if c.weightedGrid && !o.weightedGrid {
 		_, other = o.weightedScores()
 	}
 	for k, h := range other {
-		if c.thick && !o.thick {
+		if c.weightedGrid && !o.weightedGrid {
 			k = place(k)
 		}
 		c.numbered(k).Merge(h)
 	}
-	if !c.thick && len(c.heavy) > MaxExactWeighted {
-		c.thicken()
+	if !c.weightedGrid && len(c.heavy) > MaxExactWeighted {
+		c.toWeightedGrid()
 	}
 }
 

@@ -223,7 +223,7 @@ func (c *Cells) eachWeighted(f func(*Cell)) {
 	keys, cells := c.weightedScores()
 	for _, k := range keys {
 		one := heavyCell(cells[k], k)
-		if !c.thick {
+		if !c.weightedGrid {
 			f(&one)
 			continue
 		}
@@ -310,7 +310,7 @@ func (c *Cells) turning(t *Cells) (turn func(uint64) uint64, middle uint64) {
 }
 
 func (c *Cells) turnWeighted(t *Cells) {
-	t.heavy, t.thick = map[uint64]*tally.Cell{}, c.thick
+	t.heavy, t.weightedGrid = map[uint64]*tally.Cell{}, c.weightedGrid
 	turn, middle := c.turning(t)
 	cells := c.heavy
 	if t.origin == ofScores {
@@ -319,11 +319,11 @@ func (c *Cells) turnWeighted(t *Cells) {
 	_, rising := kernel.GridPlaces()
 	for k, h := range cells {
 		switch {
-		case !c.thick && k <= middle:
+		case !c.weightedGrid && k <= middle:
 			k = turn(k)
-		case c.thick && k < uint64(len(rising)):
+		case c.weightedGrid && k < uint64(len(rising)):
 			k = 2*uint64(len(rising)) - 1 - k
-		case c.thick && k == uint64(len(rising)): // of 1/2 alone
+		case c.weightedGrid && k == uint64(len(rising)): // of 1/2 alone
 		default:
 			t.numbered(k).Merge(h)
 			continue

@@ -204,7 +204,7 @@ func (c *Cells) eachScore(f func(exactCell)) {
 // weightedScores returns the cells with weights by score, or by place in the grid, and their numbers, rising.
 func (c *Cells) weightedScores() (keys []uint64, cells map[uint64]*tally.Cell) {
 	keys, cells = c.keys(), c.heavy
-	if c.origin == ofScores || c.thick {
+	if c.origin == ofScores || c.weightedGrid {
 		return keys, cells
 	}
 	raw := keys

@@ -148,7 +148,7 @@ func (c *Cells) gapsWeighted() Gaps {
 		w := h.Total(true)
 		total.Merge(&w)
 	})
-	if g.Total = total.Float64(); c.thick {
+	if g.Total = total.Float64(); c.weightedGrid {
 		g.Inside = math.Max(0, math.Max(over-g.High, g.Low-under))
 	}
 	return g

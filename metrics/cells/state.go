@@ -28,7 +28,7 @@ const (
 
 func (c *Cells) kind() uint8 {
 	switch {
-	case c.thick:
+	case c.weightedGrid:
 		return gridWeighted
 	case c.weighted:
 		return exactWeighted
@@ -142,7 +142,7 @@ var errCell = errors.New("a cell is none")
 
 // possible tells whether raw keys are of scores in [0,1]: log-probabilities may be above 0.
 func (c *Cells) possible() bool {
-	if c.origin != ofLogProbs || c.grid != nil || c.thick {
+	if c.origin != ofLogProbs || c.grid != nil || c.weightedGrid {
 		return true
 	}
 	raw := c.keys()
@@ -178,7 +178,7 @@ func decode(data []byte) (*Cells, error) {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
 	c := New(&Options{Event: event})
-	c.classes, c.outside, c.decided, c.weighted, c.thick, c.digits = classes, outside, own, kind >= exactWeighted, kind == gridWeighted, digits
+	c.classes, c.outside, c.decided, c.weighted, c.weightedGrid, c.digits = classes, outside, own, kind >= exactWeighted, kind == gridWeighted, digits
 	c.origin = from
 	least, last := uint64(0), uint64(2*half)
 	switch {
@@ -230,7 +230,7 @@ func decode(data []byte) (*Cells, error) {
 	default:
 		_, rising := kernel.GridPlaces()
 		limit := MaxExactWeighted
-		if c.thick {
+		if c.weightedGrid {
 			least, last, limit = 0, 2*uint64(len(rising))-1, 2*len(rising)
 		}
 		if count > limit {
@@ -247,7 +247,7 @@ func decode(data []byte) (*Cells, error) {
 			}
 			c.heavy[k], before = h, k
 		}
-		if d.Err() == nil && c.thick && rows-outside <= MaxExactWeighted {
+		if d.Err() == nil && c.weightedGrid && rows-outside <= MaxExactWeighted {
 			return nil, bad
 		}
 	}

@@ -34,7 +34,7 @@ func (e *Evaluation) cells(event calib.Event) *cells.Cells {
 func (e *Evaluation) ranking() *rank.Ranking {
 	if e.rank == nil {
 		if e.Spec.Scored {
-			e.rank = keeping[*rank.Retention](e, rows, retentionOf(rank.ZeroOne, true).key).Ranking()
+			e.rank = statisticOf[*rank.Retention](e, rows, retentionOf(rank.ZeroOne, true).key).Ranking()
 		} else {
 			e.rank = rank.Of(e.rising(calib.TopLabel))
 		}
@@ -168,13 +168,13 @@ func (e *Evaluation) outside(m Metric) int64 {
 	if d.ofTwo && e.Spec.Classes > 2 && d.own.index(average.name) >= 0 {
 		switch int(d.own.of(m, average.name)) {
 		case micro:
-			return keeping[*rank.Entries](e, rows, allEntries.key).Outside()
+			return statisticOf[*rank.Entries](e, rows, allEntries.key).Outside()
 		case oneVsOne, oneVsOneWeighted:
 			return e.pairs.Outside()
 		}
 	}
 	if d.retained {
-		return keeping[*rank.Retention](e, rows, d.keeps(&e.Spec, m)[0].key).Outside()
+		return statisticOf[*rank.Retention](e, rows, d.keeps(&e.Spec, m)[0].key).Outside()
 	}
 	if e.Spec.ofPositive(m) {
 		return e.rising(calib.Positive).Outside()
@@ -230,8 +230,8 @@ func (e *Evaluation) Classes() *calib.ClassBins {
 	return nil
 }
 
-// keeping returns the accumulator of a keeper of its type, which the plan has.
-func keeping[T any](e *Evaluation, from fed, key string) T {
-	i := slices.IndexFunc(e.plan.more, func(k keeper) bool { return k.key == key && k.fed == from })
+// statisticOf returns the accumulator of a statistic that the plan has, as its type.
+func statisticOf[T any](e *Evaluation, from fed, key string) T {
+	i := slices.IndexFunc(e.plan.more, func(k statistic) bool { return k.key == key && k.fed == from })
 	return e.more[i].(T)
 }

@@ -19,15 +19,15 @@ const (
 func ofSamples(s Shape) bool { return s.Kind == metrics.Samples }
 func ofLogLiks(s Shape) bool { return s.Kind == metrics.LogLiks }
 
-// crpsKeeper returns the accumulator of the continuous ranked probability score: rolled keeps that form besides.
-func crpsKeeper(rolled bool) keeper {
-	return keeper{fmt.Sprintf("crps %v", rolled), rows, func() any { return score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled}) }}
+// crpsStatistic returns the accumulator of the continuous ranked probability score: rolled keeps that form besides.
+func crpsStatistic(rolled bool) statistic {
+	return statistic{fmt.Sprintf("crps %v", rolled), rows, func() any { return score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled}) }}
 }
 
 // crps answers a form of it.
 func crps(f score.CRPSForm) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, _ Metric) Value {
-		s := keeping[*score.SampleCRPS](e, rows, crpsKeeper(f == score.CRPSRolled).key)
+		s := statisticOf[*score.SampleCRPS](e, rows, crpsStatistic(f == score.CRPSRolled).key)
 		v := Value{Value: s.Value(f), Interval: s.Interval(f, e.Spec.Level), Method: normal}
 		if math.IsNaN(v.Value) && e.Spec.Classes == 1 {
 			v.Reason = oneSample
@@ -36,8 +36,8 @@ func crps(f score.CRPSForm) func(*Evaluation, Metric) Value {
 	}
 }
 
-func ofCRPS(rolled bool) func(*Spec, Metric) []keeper {
-	return func(*Spec, Metric) []keeper { return []keeper{crpsKeeper(rolled)} }
+func ofCRPS(rolled bool) func(*Spec, Metric) []statistic {
+	return func(*Spec, Metric) []statistic { return []statistic{crpsStatistic(rolled)} }
 }
 
 // informed are the options of information criteria.
@@ -46,30 +46,30 @@ var (
 	efficient = choices{{name: "r_eff", least: 1e-3, most: 10, unsaid: 1}}
 )
 
-// informationKeeper returns their accumulator.
-func informationKeeper(o ensemble.InformationOptions) keeper {
-	return keeper{fmt.Sprintf("information %v", o), rows, func() any { return ensemble.NewInformation(&o) }}
+// informationStatistic returns their accumulator.
+func informationStatistic(o ensemble.InformationOptions) statistic {
+	return statistic{fmt.Sprintf("information %v", o), rows, func() any { return ensemble.NewInformation(&o) }}
 }
 
 // smoothed tells whether a criterion is of smoothed importance weights.
 func smoothed(c ensemble.Criterion) bool { return c == ensemble.PSISLOO || c == ensemble.PLOO }
 
 // ofSmoothed returns the accumulator of smoothed importance weights.
-func ofSmoothed(_ *Spec, m Metric) []keeper {
-	return []keeper{informationKeeper(ensemble.InformationOptions{PSIS: true, REff: efficient.of(m, "r_eff")})}
+func ofSmoothed(_ *Spec, m Metric) []statistic {
+	return []statistic{informationStatistic(ensemble.InformationOptions{PSIS: true, REff: efficient.of(m, "r_eff")})}
 }
 
 // criterion returns the accumulator and the answer of a criterion.
-func criterion(c ensemble.Criterion) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
-	of := func(m Metric) keeper {
+func criterion(c ensemble.Criterion) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
+	of := func(m Metric) statistic {
 		if smoothed(c) {
 			return ofSmoothed(nil, m)[0]
 		}
-		return informationKeeper(ensemble.InformationOptions{AsCoded: informed.of(m, "as_coded") != 0})
+		return informationStatistic(ensemble.InformationOptions{AsCoded: informed.of(m, "as_coded") != 0})
 	}
-	return func(_ *Spec, m Metric) []keeper { return []keeper{of(m)} },
+	return func(_ *Spec, m Metric) []statistic { return []statistic{of(m)} },
 		func(e *Evaluation, m Metric) Value {
-			i := keeping[*ensemble.Information](e, rows, of(m).key)
+			i := statisticOf[*ensemble.Information](e, rows, of(m).key)
 			v := Value{Value: i.Value(c), Interval: i.Interval(c, e.Spec.Level), Method: normal}
 			if c > ensemble.PSISLOO {
 				v = Value{Value: i.Total(c), Interval: i.TotalInterval(c, e.Spec.Level), Method: "sum +- z*s*sqrt(n); rows taken as independent"}
@@ -172,15 +172,15 @@ func inNumbers() []Descriptor {
 		d.keeps, d.value = criterion(c.Criterion)
 		l = append(l, d)
 	}
-	plain := informationKeeper(ensemble.InformationOptions{})
+	plain := informationStatistic(ensemble.InformationOptions{})
 	return append(l, Descriptor{
 		Name: "high_variance_rows", Whole: true, applies: ofLogLiks, Applies: needsLogLiks, check: noOptions,
 		Short:   "rows where WAIC is not to be trusted",
 		Meaning: "rows whose log-likelihoods have a variance above 0.4, where WAIC is not to be trusted",
 		Formula: "#{V > 0.4}", Range: "[0, N]", Better: Lower, Source: "Vehtari, Gelman and Gabry 2017",
-		keeps: func(*Spec, Metric) []keeper { return []keeper{plain} },
+		keeps: func(*Spec, Metric) []statistic { return []statistic{plain} },
 		value: func(e *Evaluation, _ Metric) Value {
-			i := keeping[*ensemble.Information](e, rows, plain.key)
+			i := statisticOf[*ensemble.Information](e, rows, plain.key)
 			v := Value{Value: float64(i.HighVarianceRows()), Interval: metrics.NoInterval(), Reason: "a count"}
 			if e.Spec.Classes == 1 {
 				v.Value, v.Reason = math.NaN(), oneDraw
@@ -194,7 +194,7 @@ func inNumbers() []Descriptor {
 		Formula: "max k, k the shape of the largest 1/exp l_m", Range: "(-Inf, Inf]", Better: Lower,
 		Source: "Vehtari, Simpson, Gelman, Yao and Gabry 2024", keeps: ofSmoothed,
 		value: func(e *Evaluation, m Metric) Value {
-			i := keeping[*ensemble.Information](e, rows, ofSmoothed(nil, m)[0].key)
+			i := statisticOf[*ensemble.Information](e, rows, ofSmoothed(nil, m)[0].key)
 			v := Value{Value: i.ParetoKMax(), Interval: metrics.NoInterval(), Reason: "the largest of all rows has no interval"}
 			switch {
 			case math.IsNaN(v.Value):

@@ -48,14 +48,14 @@ var (
 	wisOwn    = choices{{name: "count_median_twice"}}
 )
 
-// errorsOf are the keepers and the answer of a statistic of regress.Errors.
-func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+// errorsOf are the statistics and the answer of a statistic of regress.Errors.
+func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	const key = "errors"
-	return func(s *Spec, _ Metric) []keeper {
+	return func(s *Spec, _ Metric) []statistic {
 			levels := s.Levels
-			return []keeper{{key, rows, func() any { return regress.NewErrors(&regress.ErrorOptions{Levels: levels}) }}}
+			return []statistic{{key, rows, func() any { return regress.NewErrors(&regress.ErrorOptions{Levels: levels}) }}}
 		}, func(e *Evaluation, _ Metric) Value {
-			a := keeping[*regress.Errors](e, rows, key)
+			a := statisticOf[*regress.Errors](e, rows, key)
 			v := Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: normal, Reason: a.Reason(stat)}
 			if stat == regress.RMSE {
 				v.Method = "roots of the interval mean +- z*s/sqrt(n) of the squares; rows taken as independent"
@@ -65,7 +65,7 @@ func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []keeper, func(*Evalu
 }
 
 // normalOf does so for one of regress.Normal. What is asked for is kept by itself: sums that nobody asks for cost time.
-func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	stats := []regress.NormalStat{stat}
 	switch stat {
 	case regress.SharpnessRoot:
@@ -74,11 +74,11 @@ func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []kee
 		stats[0] = regress.ZMS
 	}
 	key := "normal " + stats[0].String()
-	return func(s *Spec, _ Metric) []keeper {
+	return func(s *Spec, _ Metric) []statistic {
 			law := s.Law
-			return []keeper{{key, rows, func() any { return regress.NewNormal(&regress.NormalOptions{Stats: stats, Law: law}) }}}
+			return []statistic{{key, rows, func() any { return regress.NewNormal(&regress.NormalOptions{Stats: stats, Law: law}) }}}
 		}, func(e *Evaluation, _ Metric) Value {
-			a := keeping[*regress.Normal](e, rows, key)
+			a := statisticOf[*regress.Normal](e, rows, key)
 			return Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: method, Reason: a.Reason(stat)}
 		}
 }
@@ -86,7 +86,7 @@ func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []kee
 const sigmaFormula = "sqrt(mean ((y - m)/sd)^2)"
 
 // sigmaScale is normalOf that of sigma_scale's options.
-func sigmaScale(m Metric) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
+func sigmaScale(m Metric) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	const method = "roots of the interval mean +- z*s/sqrt(n) below the root; rows taken as independent"
 	if sigmaOwn.of(m, "as_coded") != 0 {
 		return normalOf(regress.SigmaScaleAsCoded, method)
@@ -101,19 +101,19 @@ func sigmaText(_ *Evaluation, m Metric) string {
 	return sigmaFormula
 }
 
-// calibrationKeeper returns the accumulator of a calibration curve, whose levels are j/bins but for quantiles.
-func (s *Spec) calibrationKeeper(bins int, central bool) keeper {
+// calibrationStatistic returns the accumulator of a calibration curve, whose levels are j/bins but for quantiles.
+func (s *Spec) calibrationStatistic(bins int, central bool) statistic {
 	levels, law := s.Levels, s.Law
 	if levels != nil {
 		bins = 0
 	}
-	return keeper{fmt.Sprintf("calibration %d %v", bins, central), rows, func() any {
+	return statistic{fmt.Sprintf("calibration %d %v", bins, central), rows, func() any {
 		return regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels, CurveOnly: !central, Law: law})
 	}}
 }
 
-func (l choices) ofCurve(s *Spec, m Metric) []keeper {
-	return []keeper{s.calibrationKeeper(int(l.of(m, "bins")), l.central(m))}
+func (l choices) ofCurve(s *Spec, m Metric) []statistic {
+	return []statistic{s.calibrationStatistic(int(l.of(m, "bins")), l.central(m))}
 }
 
 // central tells whether a metric of a calibration curve is of central intervals.
@@ -126,7 +126,7 @@ func (l choices) central(m Metric) bool {
 var ofCurves = []string{"miscalibration_area", "quantile_mse", "rms_calibration"}
 
 func (l choices) curve(e *Evaluation, m Metric) *regress.Calibration {
-	return keeping[*regress.Calibration](e, rows, l.ofCurve(&e.Spec, m)[0].key)
+	return statisticOf[*regress.Calibration](e, rows, l.ofCurve(&e.Spec, m)[0].key)
 }
 
 // area answers miscalibration_area.
@@ -146,20 +146,20 @@ func area(e *Evaluation, m Metric) Value {
 	return v
 }
 
-// intervalsKeeper returns the accumulator of a central interval.
-func (s *Spec) intervalsKeeper(level float64) keeper {
+// intervalsStatistic returns the accumulator of a central interval.
+func (s *Spec) intervalsStatistic(level float64) statistic {
 	quantiles, law := s.Levels, s.Law
-	return keeper{fmt.Sprintf("intervals %v", level), rows, func() any {
+	return statistic{fmt.Sprintf("intervals %v", level), rows, func() any {
 		return regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{level}, Quantiles: quantiles, Law: law})
 	}}
 }
 
 // central answers a metric of the central interval of the level that level tells.
-func central(level func(Metric) float64, value func(a *regress.Intervals, level, confidence float64) Value) (func(*Spec, Metric) []keeper, func(*Evaluation, Metric) Value) {
-	return func(s *Spec, m Metric) []keeper { return []keeper{s.intervalsKeeper(level(m))} },
+func central(level func(Metric) float64, value func(a *regress.Intervals, level, confidence float64) Value) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
+	return func(s *Spec, m Metric) []statistic { return []statistic{s.intervalsStatistic(level(m))} },
 		func(e *Evaluation, m Metric) Value {
 			l := level(m)
-			a := keeping[*regress.Intervals](e, rows, e.Spec.intervalsKeeper(l).key)
+			a := statisticOf[*regress.Intervals](e, rows, e.Spec.intervalsStatistic(l).key)
 			v := value(a, l, e.Spec.Level)
 			v.Reason = a.Reason(l)
 			if e.Spec.Kind == metrics.Samples && strings.HasPrefix(m.Name, "coverage") {
@@ -183,8 +183,8 @@ func intervalScore(a *regress.Intervals, l, confidence float64) Value {
 	return Value{Value: a.Score(l), Interval: a.ScoreInterval(l, confidence), Method: normal}
 }
 
-// quantilesKeeper returns the accumulator of scores of quantiles: those that are given, or at the usual 23 levels.
-func (s *Spec) quantilesKeeper(level float64) keeper {
+// quantilesStatistic returns the accumulator of scores of quantiles: those that are given, or at the usual 23 levels.
+func (s *Spec) quantilesStatistic(level float64) statistic {
 	levels, key, law := s.Levels, "quantiles", s.Law
 	if level > 0 {
 		if s.Levels == nil {
@@ -194,23 +194,23 @@ func (s *Spec) quantilesKeeper(level float64) keeper {
 			key = "each quantile"
 		}
 	}
-	return keeper{key, rows, func() any {
+	return statistic{key, rows, func() any {
 		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: level > 0, Law: law})
 	}}
 }
 
-// wisKeeper is that of weighted interval scores.
-func (s *Spec) wisKeeper(m Metric) keeper {
+// wisStatistic is that of weighted interval scores.
+func (s *Spec) wisStatistic(m Metric) statistic {
 	levels, law := s.Levels, s.Law
 	if wisOwn.of(m, "count_median_twice") == 0 {
-		return s.quantilesKeeper(0)
+		return s.quantilesStatistic(0)
 	}
-	return keeper{"quantiles, the median twice", rows, func() any {
+	return statistic{"quantiles, the median twice", rows, func() any {
 		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true, Law: law})
 	}}
 }
 
-func ofWIS(s *Spec, m Metric) []keeper { return []keeper{s.wisKeeper(m)} }
+func ofWIS(s *Spec, m Metric) []statistic { return []statistic{s.wisStatistic(m)} }
 
 // wisText is the formula of a weighted interval score, or of a part of it, of the levels that there are.
 func wisText(e *Evaluation, m Metric) string {
@@ -224,13 +224,13 @@ func wisText(e *Evaluation, m Metric) string {
 	return f + e.Spec.levelsText()
 }
 
-func ofScores23(s *Spec, _ Metric) []keeper { return []keeper{s.quantilesKeeper(0)} }
+func ofScores23(s *Spec, _ Metric) []statistic { return []statistic{s.quantilesStatistic(0)} }
 
 // ofQuantileScores answers a score of quantiles.
 func ofQuantileScores(value func(q *regress.Quantiles, confidence float64) (v float64, i metrics.Interval, reason string)) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, _ Metric) Value {
 		v := Value{Method: normal}
-		v.Value, v.Interval, v.Reason = value(keeping[*regress.Quantiles](e, rows, e.Spec.quantilesKeeper(0).key), e.Spec.Level)
+		v.Value, v.Interval, v.Reason = value(statisticOf[*regress.Quantiles](e, rows, e.Spec.quantilesStatistic(0).key), e.Spec.Level)
 		return v
 	}
 }
@@ -252,7 +252,7 @@ const oneLevel = 1e-9
 // pinball answers the loss of all levels, or of one.
 func pinball(e *Evaluation, m Metric) Value {
 	l := lossOwn.of(m, "level")
-	q := keeping[*regress.Quantiles](e, rows, e.Spec.quantilesKeeper(l).key)
+	q := statisticOf[*regress.Quantiles](e, rows, e.Spec.quantilesStatistic(l).key)
 	v := Value{Value: q.Pinball(), Interval: q.PinballInterval(e.Spec.Level), Method: normal, Reason: q.Reason()}
 	switch {
 	case l == 0:
@@ -264,31 +264,31 @@ func pinball(e *Evaluation, m Metric) Value {
 	return v
 }
 
-// pitKeeper returns the accumulator of a PIT histogram.
-func (s *Spec) pitKeeper(bins int) keeper {
+// pitStatistic returns the accumulator of a PIT histogram.
+func (s *Spec) pitStatistic(bins int) statistic {
 	levels, seed, law := s.Levels, s.Seed, s.Law
-	return keeper{fmt.Sprintf("pit %d", bins), rows, func() any {
+	return statistic{fmt.Sprintf("pit %d", bins), rows, func() any {
 		return regress.NewPIT(&regress.PITOptions{Bins: bins, Seed: seed, Levels: levels, Law: law})
 	}}
 }
 
-func (s *Spec) ranksKeeper(bins int) keeper {
+func (s *Spec) ranksStatistic(bins int) statistic {
 	seed := s.Seed
-	return keeper{fmt.Sprintf("ranks %d", bins), rows, func() any {
+	return statistic{fmt.Sprintf("ranks %d", bins), rows, func() any {
 		return regress.NewRanks(&regress.RankOptions{Bins: bins, Seed: seed})
 	}}
 }
 
 const spreadKey = "spread"
 
-func ofSpread(*Spec, Metric) []keeper {
-	return []keeper{{spreadKey, rows, func() any { return regress.NewSpread() }}}
+func ofSpread(*Spec, Metric) []statistic {
+	return []statistic{{spreadKey, rows, func() any { return regress.NewSpread() }}}
 }
 
 // spread answers a metric of bins by standard deviation.
 func spread(value func(s *regress.Spread, bins int) float64) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
-		s := keeping[*regress.Spread](e, rows, spreadKey)
+		s := statisticOf[*regress.Spread](e, rows, spreadKey)
 		v := Value{Value: value(s, int(spreadOwn.of(m, "bins"))), Interval: metrics.NoInterval(), Reason: "errors by bins that the rows themselves make have no interval"}
 		if !s.Exact() {
 			v.Note = fmt.Sprintf("there are more than %d standard deviations: bins end where cells do, which are up to %.2g of them wide", regress.MaxExactSpreads, s.GridStep())
@@ -311,7 +311,7 @@ func curveText(e *Evaluation, m Metric) string {
 func inForecasts() []Descriptor {
 	const units, from0 = "[0, Inf), in the units of what was observed", "[0, Inf)"
 	var l []Descriptor
-	add := func(d Descriptor, keeps func(*Spec, Metric) []keeper, value func(*Evaluation, Metric) Value) {
+	add := func(d Descriptor, keeps func(*Spec, Metric) []statistic, value func(*Evaluation, Metric) Value) {
 		if d.keeps, d.value = keeps, value; d.check == nil {
 			d.check = noOptions
 		}
@@ -354,11 +354,11 @@ func inForecasts() []Descriptor {
 	add(Descriptor{Name: "sigma_scale", applies: ofNormals, Applies: needsNormals, own: sigmaOwn, text: sigmaText,
 		Short: "factor that the stated spread needs: 1", Meaning: "sigma scaling: the factor of all standard deviations that makes nll least",
 		Formula: sigmaFormula, Range: from0, Better: Neither, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020; as_coded: LaplaceRedux.jl"},
-		func(s *Spec, m Metric) []keeper { keeps, _ := sigmaScale(m); return keeps(s, m) },
+		func(s *Spec, m Metric) []statistic { keeps, _ := sigmaScale(m); return keeps(s, m) },
 		func(e *Evaluation, m Metric) Value { _, value := sigmaScale(m); return value(e, m) })
 	wisOf := func(value func(q *regress.Quantiles, confidence float64) (float64, metrics.Interval)) func(*Evaluation, Metric) Value {
 		return func(e *Evaluation, m Metric) Value {
-			q := keeping[*regress.Quantiles](e, rows, e.Spec.wisKeeper(m).key)
+			q := statisticOf[*regress.Quantiles](e, rows, e.Spec.wisStatistic(m).key)
 			v := Value{Method: normal, Reason: q.WISReason()}
 			v.Value, v.Interval = value(q, e.Spec.Level)
 			return v
@@ -421,7 +421,7 @@ func inForecasts() []Descriptor {
 	add(Descriptor{Name: "pinball", applies: ofForecasts, Applies: needsForecasts, own: lossOwn,
 		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; with level=0.9 of that quantile",
 		Formula: "mean (1[y < q_p] - p)(q_p - y)", Range: units, Better: Lower, Source: "Koenker and Bassett 1978"},
-		func(s *Spec, m Metric) []keeper { return []keeper{s.quantilesKeeper(lossOwn.of(m, "level"))} }, pinball)
+		func(s *Spec, m Metric) []statistic { return []statistic{s.quantilesStatistic(lossOwn.of(m, "level"))} }, pinball)
 	l[len(l)-1].check = checkLoss
 	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, Applies: needsForecasts, own: areaOwn,
 		Short: "area between calibration curve and diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
@@ -462,9 +462,9 @@ func inForecasts() []Descriptor {
 	add(Descriptor{Name: "pit_p", random: true, applies: ofForecasts, Applies: needsForecasts, own: pitOwn,
 		Short: "p-value of calibration (PIT)", Meaning: "p-value of a flat histogram of the probability integral transform: near 0 at large N for any real forecast",
 		Formula: "chi-squared test of F(y) over equal bins", Range: "[0, 1]", Better: Neither, Source: "Dawid 1984; randomised: Czado, Gneiting and Held 2009"},
-		func(s *Spec, m Metric) []keeper { return []keeper{s.pitKeeper(int(pitOwn.of(m, "bins")))} },
+		func(s *Spec, m Metric) []statistic { return []statistic{s.pitStatistic(int(pitOwn.of(m, "bins")))} },
 		func(e *Evaluation, m Metric) Value {
-			p := keeping[*regress.PIT](e, rows, e.Spec.pitKeeper(int(pitOwn.of(m, "bins"))).key)
+			p := statisticOf[*regress.PIT](e, rows, e.Spec.pitStatistic(int(pitOwn.of(m, "bins"))).key)
 			v := Value{Value: p.P(), Interval: metrics.NoInterval(), Reason: chiSquared}
 			if math.IsNaN(v.Value) {
 				v.Reason = p.Reason()
@@ -474,9 +474,9 @@ func inForecasts() []Descriptor {
 	add(Descriptor{Name: "rank_p", random: true, applies: ofSamples, Applies: needsSamples, own: rankOwn,
 		Short: "p-value of calibration (ranks)", Meaning: "p-value of a flat histogram of the rank of y among the samples, ties at random",
 		Formula: "chi-squared test of the ranks 0..M", Range: "[0, 1]", Better: Neither, Source: "Hamill 2001"},
-		func(s *Spec, m Metric) []keeper { return []keeper{s.ranksKeeper(int(rankOwn.of(m, "bins")))} },
+		func(s *Spec, m Metric) []statistic { return []statistic{s.ranksStatistic(int(rankOwn.of(m, "bins")))} },
 		func(e *Evaluation, m Metric) Value {
-			r := keeping[*regress.Ranks](e, rows, e.Spec.ranksKeeper(int(rankOwn.of(m, "bins"))).key)
+			r := statisticOf[*regress.Ranks](e, rows, e.Spec.ranksStatistic(int(rankOwn.of(m, "bins"))).key)
 			v := Value{Value: r.P(), Interval: metrics.NoInterval(), Reason: chiSquared}
 			if math.IsNaN(v.Value) {
 				v.Reason = r.Reason()
@@ -601,15 +601,15 @@ func alsoForecasts() []Descriptor {
 // Calibration returns the calibration of regression forecasts at the usual levels: its curve, or with central intervals. It is nil if
 // no metric of the spec needs it.
 func (e *Evaluation) Calibration(central bool) *regress.Calibration {
-	return found[*regress.Calibration](e, e.Spec.calibrationKeeper(regress.DefaultCalibrationBins, central).key)
+	return found[*regress.Calibration](e, e.Spec.calibrationStatistic(regress.DefaultCalibrationBins, central).key)
 }
 
 // PIT returns the histogram of metric pit_p without options, nil if the spec has no such metric.
-func (e *Evaluation) PIT() *regress.PIT { return found[*regress.PIT](e, e.Spec.pitKeeper(20).key) }
+func (e *Evaluation) PIT() *regress.PIT { return found[*regress.PIT](e, e.Spec.pitStatistic(20).key) }
 
 // Ranks returns the histogram of metric rank_p without options, nil if the spec has no such metric.
 func (e *Evaluation) Ranks() *regress.Ranks {
-	return found[*regress.Ranks](e, e.Spec.ranksKeeper(1000).key)
+	return found[*regress.Ranks](e, e.Spec.ranksStatistic(1000).key)
 }
 
 // Spread returns what ence is answered from, nil if the spec has neither it nor uce.

@@ -26,16 +26,16 @@ var (
 	unlikeOwn  = choices{{name: "normalised"}}
 	klOwn      = choices{{name: "all_pairs"}, {name: "generalized"}, {name: "clip"}}
 	distOwn    = choices{{name: "p", least: 1, most: 100, unsaid: 1}}
-	uncertain  = keeper{"uncertainty", joint, func() any { return ensemble.NewUncertainty() }}
-	parameters = keeper{"knowledge", rows, func() any { return ensemble.NewKnowledge() }}
+	uncertain  = statistic{"uncertainty", joint, func() any { return ensemble.NewUncertainty() }}
+	parameters = statistic{"knowledge", rows, func() any { return ensemble.NewKnowledge() }}
 )
 
 // ofUncertainty returns the accumulator of an ensemble's uncertainty, or of that of Dirichlet distributions.
-func ofUncertainty(s *Spec, _ Metric) []keeper {
+func ofUncertainty(s *Spec, _ Metric) []statistic {
 	if s.Members > 0 {
-		return []keeper{uncertain}
+		return []statistic{uncertain}
 	}
-	return []keeper{parameters}
+	return []statistic{parameters}
 }
 
 // uncertainty answers a metric of uncertainty or of likelihood.
@@ -43,7 +43,7 @@ func uncertainty(m ensemble.Measure) func(e *Evaluation, _ Metric) Value {
 	return func(e *Evaluation, _ Metric) Value {
 		v := Value{Method: normal}
 		if e.Spec.Members == 0 {
-			k := keeping[*ensemble.Knowledge](e, rows, parameters.key)
+			k := statisticOf[*ensemble.Knowledge](e, rows, parameters.key)
 			switch m {
 			case ensemble.TotalUncertainty:
 				v.Value, v.Interval = k.Total(), k.TotalInterval(e.Spec.Level)
@@ -54,7 +54,7 @@ func uncertainty(m ensemble.Measure) func(e *Evaluation, _ Metric) Value {
 			}
 			return v
 		}
-		u := keeping[*ensemble.Uncertainty](e, joint, uncertain.key)
+		u := statisticOf[*ensemble.Uncertainty](e, joint, uncertain.key)
 		v.Value, v.Interval = u.Value(m), u.Interval(m, e.Spec.Level)
 		if n := u.InfiniteRows(m); n > 0 {
 			where := " in all members"
@@ -81,18 +81,18 @@ func (l choices) diverse(m Metric) (o ensemble.DiversityOptions) {
 }
 
 // ofDiversity returns the accumulator of a measure of diversity: each has its own, for some cost more than others.
-func ofDiversity(of ensemble.Measure) func(s *Spec, m Metric) []keeper {
-	return func(_ *Spec, m Metric) []keeper {
+func ofDiversity(of ensemble.Measure) func(s *Spec, m Metric) []statistic {
+	return func(_ *Spec, m Metric) []statistic {
 		o := Describe(m.Name).own.diverse(m)
 		o.Measures = of
-		return []keeper{{"diversity " + m.String(), joint, func() any { return ensemble.NewDiversity(&o) }}}
+		return []statistic{{"diversity " + m.String(), joint, func() any { return ensemble.NewDiversity(&o) }}}
 	}
 }
 
 // diversity answers a measure of diversity.
 func diversity(of ensemble.Measure) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
-		d := keeping[*ensemble.Diversity](e, joint, "diversity "+m.String())
+		d := statisticOf[*ensemble.Diversity](e, joint, "diversity "+m.String())
 		v := Value{Value: d.Value(of), Interval: d.Interval(of, e.Spec.Level), Method: normal}
 		if l := Describe(m.Name).own; l.index("normalised") >= 0 && l.of(m, "normalised") != 0 {
 			v.Value, v.Interval = d.DisagreementOver(d.Error()), metrics.NoInterval()

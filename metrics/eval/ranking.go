@@ -188,21 +188,21 @@ func bare(f func(e *Evaluation, m Metric) (value, bound float64), reason string)
 }
 
 // ofRetention returns the accumulator of a loss.
-func ofRetention(l rank.Loss) func(s *Spec, m Metric) []keeper {
-	return func(s *Spec, _ Metric) []keeper {
-		return []keeper{retentionOf(l, s.Scored)}
+func ofRetention(l rank.Loss) func(s *Spec, m Metric) []statistic {
+	return func(s *Spec, _ Metric) []statistic {
+		return []statistic{retentionOf(l, s.Scored)}
 	}
 }
 
 // retentionOf returns the accumulator of a loss by confidence, or by the caller's scores where there are any.
-func retentionOf(l rank.Loss, byScore bool) keeper {
-	return keeper{fmt.Sprintf("retention %d", l), rows, func() any { return rank.NewRetention(&rank.RetentionOptions{Loss: l, ByScore: byScore}) }}
+func retentionOf(l rank.Loss, byScore bool) statistic {
+	return statistic{fmt.Sprintf("retention %d", l), rows, func() any { return rank.NewRetention(&rank.RetentionOptions{Loss: l, ByScore: byScore}) }}
 }
 
 // retention answers the area under a retention curve.
 func retention(l rank.Loss) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
-		r := keeping[*rank.Retention](e, rows, fmt.Sprintf("retention %d", l))
+		r := statisticOf[*rank.Retention](e, rows, fmt.Sprintf("retention %d", l))
 		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
 		v.Value, v.Bound = r.Area(&rank.AreaOptions{Oracle: retainOwn.of(m, "oracle") != 0, Trapezoid: retainOwn.of(m, "trapezoid") != 0})
 		if math.IsInf(v.Value, 1) {
@@ -213,12 +213,12 @@ func retention(l rank.Loss) func(e *Evaluation, m Metric) Value {
 }
 
 // ofScores returns the accumulators of both sets' scores.
-func ofScores(_ *Spec, m Metric) []keeper {
+func ofScores(_ *Spec, m Metric) []statistic {
 	l := Describe(m.Name).own
 	d := rank.Detector(l.of(m, "score"))
 	key := fmt.Sprintf("scores %d", d)
 	f := func() any { return rank.NewScores(d) }
-	return []keeper{{key, rows, f}, {key, out, f}}
+	return []statistic{{key, rows, f}, {key, out, f}}
 }
 
 type oodOf rank.Detector
@@ -229,7 +229,7 @@ func ood(f func(o *rank.OOD, m Metric, v *Value, level float64)) func(e *Evaluat
 		d := rank.Detector(Describe(m.Name).own.of(m, "score"))
 		v := Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: needsTwoOut}
 		key := fmt.Sprintf("scores %d", d)
-		a, b := keeping[*rank.Scores](e, rows, key), keeping[*rank.Scores](e, out, key)
+		a, b := statisticOf[*rank.Scores](e, rows, key), statisticOf[*rank.Scores](e, out, key)
 		if e.Out.Rows == 0 || e.Audit.Rows == 0 {
 			return v
 		}
@@ -402,13 +402,13 @@ func inRanks() []Descriptor {
 
 type areasOf string // a metric without average
 
-var allEntries = keeper{"entries", rows, func() any { return rank.NewEntries() }}
+var allEntries = statistic{"entries", rows, func() any { return rank.NewEntries() }}
 
 // ofEntries returns the accumulator of an area of all entries together.
-func ofEntries(l choices) func(s *Spec, m Metric) []keeper {
-	return func(s *Spec, m Metric) []keeper {
+func ofEntries(l choices) func(s *Spec, m Metric) []statistic {
+	return func(s *Spec, m Metric) []statistic {
 		if s.Classes > 2 && l.of(m, "average") == micro {
-			return []keeper{allEntries}
+			return []statistic{allEntries}
 		}
 		return nil
 	}
@@ -417,7 +417,7 @@ func ofEntries(l choices) func(s *Spec, m Metric) []keeper {
 // entries returns the order of all entries.
 func (e *Evaluation) entries() *rank.Ranking {
 	type entries struct{}
-	return remember(e, entries{}, func() *rank.Ranking { return keeping[*rank.Entries](e, rows, allEntries.key).Ranking() })
+	return remember(e, entries{}, func() *rank.Ranking { return statisticOf[*rank.Entries](e, rows, allEntries.key).Ranking() })
 }
 
 // perClass answers an area as two does of two classes, and of more by the mean over the classes, each against the others or against each
@@ -472,7 +472,7 @@ func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float
 // any; ok tells whether some metric is over its cells.
 func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
 	if e.Spec.Scored && event == calib.TopLabel {
-		if !slices.ContainsFunc(e.plan.more, func(k keeper) bool { return k.key == retentionOf(rank.ZeroOne, true).key }) {
+		if !slices.ContainsFunc(e.plan.more, func(k statistic) bool { return k.key == retentionOf(rank.ZeroOne, true).key }) {
 			return nil, false
 		}
 		return e.ranking(), true
@@ -489,10 +489,10 @@ func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
 // scores returns those of the out-of-distribution rows by the top probability, nil if no metric is over them.
 func (e *Evaluation) scores() *rank.Scores {
 	key := fmt.Sprintf("scores %d", rank.MaxSoftmax)
-	if !slices.ContainsFunc(e.plan.more, func(k keeper) bool { return k.key == key && k.fed == out }) {
+	if !slices.ContainsFunc(e.plan.more, func(k statistic) bool { return k.key == key && k.fed == out }) {
 		return nil
 	}
-	return keeping[*rank.Scores](e, out, key)
+	return statisticOf[*rank.Scores](e, out, key)
 }
 
 // away returns those scores, or others of no rows.
@@ -509,7 +509,7 @@ func (e *Evaluation) Foreign() *rank.OOD {
 	if s == nil {
 		return nil
 	}
-	o, err := rank.NewOOD(keeping[*rank.Scores](e, rows, fmt.Sprintf("scores %d", rank.MaxSoftmax)), s)
+	o, err := rank.NewOOD(statisticOf[*rank.Scores](e, rows, fmt.Sprintf("scores %d", rank.MaxSoftmax)), s)
 	if err != nil {
 		return nil
 	}

@@ -21,9 +21,9 @@ var brierOwn = choices{
 }
 
 var (
-	balanced   = keeper{"balanced accuracy", rows, func() any { return score.NewBalanced() }}
-	baseRates  = keeper{"base rates", rows, func() any { return score.NewBaseRates() }}
-	decomposed = keeper{"decomposition", rows, func() any { return score.NewDecomposition() }}
+	balanced   = statistic{"balanced accuracy", rows, func() any { return score.NewBalanced() }}
+	baseRates  = statistic{"base rates", rows, func() any { return score.NewBaseRates() }}
+	decomposed = statistic{"decomposition", rows, func() any { return score.NewDecomposition() }}
 )
 
 // nllOwn are the options of nll: the least probability, and when rows are divided by their sums.
@@ -51,13 +51,13 @@ func unclippedOnly(m Metric) error {
 }
 
 // ofClipped returns the accumulator of a clipped nll, none of another.
-func ofClipped(_ *Spec, m Metric) []keeper {
+func ofClipped(_ *Spec, m Metric) []statistic {
 	clip := nllOwn.of(m, "clip")
 	if clip == 0 {
 		return nil
 	}
 	o := score.NLLOptions{Clip: clip, Rescale: score.Rescale(nllOwn.of(m, "rescale"))}
-	return []keeper{{fmt.Sprintf("nll %v", o), rows, func() any { return score.NewClipped(o) }}}
+	return []statistic{{fmt.Sprintf("nll %v", o), rows, func() any { return score.NewClipped(o) }}}
 }
 
 const unclipped = "mean -ln p_y, unclipped"
@@ -73,20 +73,20 @@ func nllText(_ *Evaluation, m Metric) string {
 
 const deltaMethod = "mean +- z*s by the delta method, over the classes' binomial variances; rows taken as independent"
 
-func ofBaseRates(*Spec, Metric) []keeper { return []keeper{baseRates} }
+func ofBaseRates(*Spec, Metric) []statistic { return []statistic{baseRates} }
 
 // ofRule returns the accumulator of a score's mean.
-func ofRule(r score.Rule, key string) keeper {
-	return keeper{key, rows, func() any { return score.NewMean(r) }}
+func ofRule(r score.Rule, key string) statistic {
+	return statistic{key, rows, func() any { return score.NewMean(r) }}
 }
 
 // byRule are the answer of the mean of a score and its accumulator.
-func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, keeps func(*Spec, Metric) []keeper) {
+func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, keeps func(*Spec, Metric) []statistic) {
 	k := ofRule(r, key)
 	return func(e *Evaluation, _ Metric) Value {
-		m := keeping[*score.Mean](e, rows, key)
+		m := statisticOf[*score.Mean](e, rows, key)
 		return Value{Value: m.Value(), Interval: m.Interval(e.Spec.Level), Method: normal}
-	}, func(*Spec, Metric) []keeper { return []keeper{k} }
+	}, func(*Spec, Metric) []statistic { return []statistic{k} }
 }
 
 // skillForm returns the form of the Brier score that skill is of.
@@ -101,7 +101,7 @@ func (e *Evaluation) skillForm() score.BrierForm {
 func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, reference float64), interval func(e *Evaluation) metrics.Interval) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		v := Value{Interval: metrics.NoInterval()}
-		s, ref := of(e, m, keeping[*score.BaseRates](e, rows, baseRates.key))
+		s, ref := of(e, m, statisticOf[*score.BaseRates](e, rows, baseRates.key))
 		switch v.Value = score.Skill(s, ref); {
 		case math.IsNaN(v.Value):
 			v.Reason = "all rows are of one class, of which the base rates are sure"
@@ -146,7 +146,7 @@ func (e *Evaluation) terms(m Metric) (t score.BrierTerms, bound float64, why str
 	}
 	a := remember(e, asked, func() (a answer) {
 		if asked.bins == 0 {
-			d := keeping[*score.Decomposition](e, rows, decomposed.key)
+			d := statisticOf[*score.Decomposition](e, rows, decomposed.key)
 			if err := d.Err(); err != nil {
 				a.why = strings.TrimPrefix(err.Error(), "score: ")
 			}
@@ -183,9 +183,9 @@ func inScores() []Descriptor {
 			Meaning: "balanced accuracy: mean over the classes that have rows of the share of their rows that is right",
 			Formula: "(1/C) sum_c r_c, r_c = mean [argmax_k p_k = y] of the rows of class c", Range: "[0, 1]", Better: Higher,
 			Source: "Brodersen et al. 2010; scikit-learn",
-			keeps:  func(*Spec, Metric) []keeper { return []keeper{balanced} },
+			keeps:  func(*Spec, Metric) []statistic { return []statistic{balanced} },
 			value: func(e *Evaluation, _ Metric) Value {
-				a := keeping[*score.Balanced](e, rows, balanced.key)
+				a := statisticOf[*score.Balanced](e, rows, balanced.key)
 				v := Value{Value: a.Value(), Interval: a.Interval(e.Spec.Level), Method: deltaMethod}
 				if math.IsNaN(v.Interval.Low) {
 					v.Reason = "no interval: the rows of each class are all right or all wrong"
@@ -255,9 +255,9 @@ func inScores() []Descriptor {
 				}
 				return nil
 			},
-			keeps: func(s *Spec, m Metric) []keeper {
+			keeps: func(s *Spec, m Metric) []statistic {
 				if byPredicted(s.Classes, m) {
-					return []keeper{decomposed}
+					return []statistic{decomposed}
 				}
 				return nil
 			},

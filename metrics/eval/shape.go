@@ -27,8 +27,8 @@ func simple(k metrics.Kind) metrics.Kind {
 // HasClasses tells whether the scores are those of classes, of which rows have one as a label.
 func (s Shape) HasClasses() bool { return s.Kind < metrics.Samples }
 
-// keeper is an accumulator that a metric is answered from, beside those over bins and cells.
-type keeper struct {
+// statistic is an accumulator that a metric is answered from, beside those over bins and cells.
+type statistic struct {
 	key  string // of equal ones there is one
 	fed  fed
 	make func() any // a metrics.Accumulator, or for joint an ensemble.Accumulator

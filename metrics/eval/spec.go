@@ -45,8 +45,8 @@ type plan struct {
 	scores  []calib.ClassScoresOptions
 	rows    []calib.Event // of which every row is kept
 	pairs   bool          // a metric compares classes with each other
-	most    int64         // bytes that each of the keepers of entries may take
-	more    []keeper
+	most    int64         // bytes that each of the statistics of entries may take
+	more    []statistic
 }
 
 // keep returns how many accumulators keep entries of all classes.
@@ -103,15 +103,15 @@ func (s *Spec) plan() (p plan, err error) {
 				p.pairs = true
 			}
 		}
-		var keepers []keeper
+		var statistics []statistic
 		if d.keeps != nil {
-			keepers = d.keeps(s, m)
+			statistics = d.keeps(s, m)
 		}
 		if d.ranked && s.Scored {
-			keepers = append(keepers, retentionOf(rank.ZeroOne, true))
+			statistics = append(statistics, retentionOf(rank.ZeroOne, true))
 		}
-		for _, k := range keepers {
-			if !slices.ContainsFunc(p.more, func(o keeper) bool { return o.key == k.key && o.fed == k.fed }) {
+		for _, k := range statistics {
+			if !slices.ContainsFunc(p.more, func(o statistic) bool { return o.key == k.key && o.fed == k.fed }) {
 				p.more = append(p.more, k)
 			}
 		}

@@ -47,11 +47,11 @@ type Descriptor struct {
 	ofTwo    bool                                              // it is over cells of class 1; of more than two classes it may be over each
 	uncut    bool                                              // it is over cells, not bins
 	ranked   bool                                              // it is of the rows in the order of the decisions' confidence, or of the caller's scores
-	retained bool                                              // it is over its keeper's cells, which are by the decisions' confidence
+	retained bool                                              // it is over its statistic's cells, which are by the decisions' confidence
 	own      choices                                           // options of its own, beside those of bins if it is over bins
 	random   bool                                              // it draws random numbers
 	norm     norm                                              // of a metric over bins
-	keeps    func(s *Spec, m Metric) []keeper                  // accumulators of its own; nil if it has none
+	keeps    func(s *Spec, m Metric) []statistic               // accumulators of its own; nil if it has none
 	classes  *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
 	rules    []Field                                           // what else documents name beside its options, since systems differ in it
 	value    func(e *Evaluation, m Metric) Value
@@ -228,7 +228,7 @@ func descriptors() []Descriptor {
 			Source: "standard; ties=last: scikit-learn; ties=all: Keras, TensorFlow's in_top_k",
 			value: func(e *Evaluation, m Metric) Value {
 				if p := ofPlaces(&e.Spec, m); p != nil {
-					t := keeping[*score.TopHits](e, rows, p[0].key)
+					t := statisticOf[*score.TopHits](e, rows, p[0].key)
 					return Value{Value: t.Value(), Interval: t.Interval(e.Spec.Level), Method: wilson}
 				}
 				return topK(e, m.k())
@@ -273,7 +273,7 @@ func descriptors() []Descriptor {
 			value: func(e *Evaluation, m Metric) Value {
 				v0, _ := e.implied()
 				if k := ofClipped(&e.Spec, m); k != nil {
-					c := keeping[*score.Clipped](e, rows, k[0].key)
+					c := statisticOf[*score.Clipped](e, rows, k[0].key)
 					return Value{Value: c.Value(), Interval: c.IntervalAtLeast(e.Spec.Level, v0), Method: lossMethod}
 				}
 				v := Value{Value: e.Loss.NLL(), Interval: e.Loss.NLLIntervalAtLeast(e.Spec.Level, v0), Method: lossMethod}
@@ -638,12 +638,12 @@ var topOwn = choices{{name: "k", whole: true, least: 1, most: 1000, unsaid: 5}, 
 func (m Metric) k() int { return int(topOwn.of(m, "k")) }
 
 // ofPlaces returns the accumulator of a top-k accuracy that has another rule for ties than the loss; nil of another.
-func ofPlaces(_ *Spec, m Metric) []keeper {
+func ofPlaces(_ *Spec, m Metric) []statistic {
 	rule, k := score.TieRule(topOwn.of(m, "ties")), m.k()
 	if rule == score.FirstOfTies {
 		return nil
 	}
-	return []keeper{{fmt.Sprintf("top %d by rule %d", k, rule), rows, func() any { return score.NewTopHits(k, rule) }}}
+	return []statistic{{fmt.Sprintf("top %d by rule %d", k, rule), rows, func() any { return score.NewTopHits(k, rule) }}}
 }
 
 func topK(e *Evaluation, k int) Value {
