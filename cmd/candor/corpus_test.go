@@ -210,6 +210,7 @@ var unsaid = strings.Fields("schema verdict text bins_text method reason better 
 // document returns what a JSON document has, without text.
 func (c *corpus) document(doc string) (l []corpusLine) {
 	c.t.Helper()
+	checkSchema(c.t, doc)
 	d := json.NewDecoder(strings.NewReader(doc))
 	d.UseNumber()
 	var parse func() node
