@@ -24,11 +24,11 @@ import (
 func recalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recal",
-		Short: "Mend probabilities",
+		Short: "Recalibrate probabilities and forecasts",
 		Long: `Fit a map from what a model says to what it should have said, on rows that were held out, and apply it to others.
 
-'candor recal fit' makes a map's file and tells how much it helps on rows that it has not seen; 'candor recal apply'
-writes what it makes of other predictions.`,
+'candor recal fit' writes the map to a file and reports how much it helps on rows that it was not fitted to.
+'candor recal apply' applies the map to other predictions.`,
 		Example: `  candor recal fit temperature val_logits.npy --labels val_labels.npy --input logits -o map.json
   candor recal apply map.json test_logits.npy --input logits -o test_probs.npy`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -60,13 +60,13 @@ func recalFitCommand() *cobra.Command {
 
 METHOD is one of
 ` + methodList() + `
-with options in parentheses: 'histogram(bins=10,equal_mass)'. Methods for binary tasks take rows of K classes too: one
-class against the rest, then divided by the sum; with top_label only the top class's probability is mapped.
-docs/recalibration.md says which one to take.
+with options in parentheses: 'histogram(bins=10,equal_mass)'. Methods for binary tasks also take rows of K classes: each
+class against the rest, then divided by the sum. With top_label only the probability of the top class is mapped.
+docs/recalibration.md says which method to use.
 
-How much it helps is told by cross-fitting: rows are divided into --folds by a hash of --seed and their numbers, and each
-is recalibrated by a map that was fitted to the other folds. The map that is written is fitted to all rows. Of temperature
-there are NLL and ECE of all rows against T besides.
+Cross-fitting shows how much it helps: rows are divided into --folds by a hash of --seed and their numbers, and each row is
+recalibrated by a map that was fitted to the other folds. The map in the file is fitted to all rows. For temperature the
+report also has NLL and ECE of all rows against T.
 
 Files, labels and flags are those of candor eval. Two columns, (N, 2), are a binary task: the map is that of (N,), of column
 1 or of the class that --event names, and it applies to both. With --task classification they are two classes, which vector
@@ -549,18 +549,18 @@ func recalApplyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply MAP PREDICTIONS...",
 		Short: "Write recalibrated predictions",
-		Long: `Write what a map of 'candor recal fit' makes of predictions as .npy: probabilities, whatever --input is, or what --as says;
-float64 of float64 scores and float32 otherwise, in the shape of the input. For regression it writes means and standard
-deviations (N, 2), or quantiles (N, levels). No labels or observed values are needed. Several files are shards, in natural
-order.
+		Long: `Apply a map of 'candor recal fit' to predictions and write the result as .npy. The result is probabilities whatever --input is, or
+what --as says: float64 for float64 scores and float32 otherwise, in the shape of the input. For regression it is means and
+standard deviations (N, 2), or quantiles (N, levels). No labels or observed values are needed. Several files are shards, in
+natural order.
 
-A map of a binary task takes one column or two: of two it takes column 1, or that of the class that --event names, which has to
-be the one that it was fitted to. Where one column, (N,), would say 1 and the map does not, two are written, (N, 2), with a
-note: column 0 has what is left of 1. --as logits keeps all digits in one column.
+A map of a binary task takes one column or two. Of two it takes column 1, or the class that --event names, which has to be the
+one that it was fitted to. Where one column, (N,), would round to 1 and the map does not say 1, two columns are written,
+(N, 2), with a note: column 0 has the rest. --as logits keeps all digits in one column.
 
-Where --observed or --labels names what was observed, or it is there, as the column observed of a table or the third of an array,
-it is written beside means and standard deviations (N, 3), so that candor eval reads the file. Two columns of an array are means
-and standard deviations, unless --error names one of them: errors stay errors.
+If there are observed values (--observed, --labels, a column observed of a table, or the third column of an array), they are
+written beside means and standard deviations, (N, 3), and candor eval reads that file. Two columns of an array are means and
+standard deviations, unless --error names one of them; errors stay errors.
 
 Rows that cannot be used are an error, and nothing is written unless all is well. "-" is standard input or output.`,
 		Example: `  candor recal apply map.json logits.npy --input logits -o probs.npy

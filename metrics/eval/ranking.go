@@ -293,7 +293,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "oracle_accuracy", applies: always, Options: budgetOwn.String(), own: budgetOwn, check: budgetOwn.check, event: decision, uncut: true, ranked: true,
-			Short:   "accuracy with the least sure rows mended",
+			Short:   "accuracy with the least sure rows corrected",
 			Meaning: "accuracy if an oracle answers the given fraction of rows, the least confident",
 			Formula: "(floor(f N) + right rows among the others)/N, f the fraction, " + withDoubt, Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021 (oracle-collaborative accuracy); bins: uncertainty_metrics",
@@ -303,7 +303,7 @@ func inRanks() []Descriptor {
 		},
 		{
 			Name: "oracle_auc", applies: two, Applies: onlyTwo, Options: oracleOwn.String(), own: oracleOwn, check: gridOK(oracleOwn), ofTwo: true,
-			Short:   "AUROC with the least sure rows mended",
+			Short:   "AUROC with the least sure rows corrected",
 			Meaning: "area under the ROC if an oracle answers the given fraction of rows, at each threshold those nearest to it",
 			Formula: "area under (FPR, TPR), at each threshold without the errors of the floor(f N) rows next to it, f the fraction", Range: "[0, 1]", Better: Higher,
 			Source: "Kivlichan et al. 2021 (oracle-collaborative AUC); thresholds: robustness_metrics",
