@@ -67,8 +67,8 @@ var rooms = []room{
 	// Stubs and assembly: no policy, so nothing of the module; what chooses among them knows the level. Then the kernels:
 	// other tools vendor them with cpuid alone. They report nothing and draw nothing, so they need neither fmt nor random
 	// numbers.
-	{name: "kernel/asm", allow: []string{"internal/isa", "kernel/asm/*"}, forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
-	{name: "kernel/asm/*", forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
+	{name: "kernel/asm", allow: []string{"internal/isa", "kernel/asm/internal/*"}, forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
+	{name: "kernel/asm/internal/*", forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
 	{name: "kernel", allow: []string{"internal/isa", "kernel/asm/..."}, forbid: []string{"fmt", "math/rand", "math/rand/v2"}},
 
 	{name: "internal/exact"},
@@ -103,7 +103,7 @@ var only = []struct {
 	{"internal/check", nil, true},
 	{"internal/testrows", nil, true},
 	{"internal/isa/isatest", nil, true},
-	{"kernel/asm/*", []string{"kernel/asm"}, true}, // a wrong level is an illegal instruction
+	{"kernel/asm/internal/*", []string{"kernel/asm"}, true}, // a wrong level is an illegal instruction
 	{"kernel/asm", []string{"kernel"}, true},
 	{"cmd/...", []string{"cmd/..."}, false},
 	{rapid, nil, true},
@@ -354,18 +354,18 @@ func TestRule(t *testing.T) {
 		{"kernel", module + "/internal/exact", true, true},
 		{"kernel", module + "/kernel", true, true},
 		{"kernel", module + "/kernel/asm", false, true},
-		{"kernel", module + "/kernel/asm/avx2", false, false},
+		{"kernel", module + "/kernel/asm/internal/avx2", false, false},
 		{"kernel", module + "/metrics", false, false},
 		{"kernel", "gonum.org/v1/gonum/stat", false, false},
 		{"kernel", "gonum.org/v1/gonum/stat", true, false},
 		{"kernel", "pgregory.net/rapid", false, false},
 		{"kernel", "pgregory.net/rapid", true, true},
-		{"kernel/asm/avx2", "unsafe", false, true},
-		{"kernel/asm/avx2", module + "/internal/isa", false, false},
-		{"kernel/asm/avx2", module + "/kernel/asm/avx512", false, false},
-		{"kernel/asm/avx2", "fmt", false, false},
+		{"kernel/asm/internal/avx2", "unsafe", false, true},
+		{"kernel/asm/internal/avx2", module + "/internal/isa", false, false},
+		{"kernel/asm/internal/avx2", module + "/kernel/asm/internal/avx512", false, false},
+		{"kernel/asm/internal/avx2", "fmt", false, false},
 		{"kernel/asm", module + "/internal/isa", false, true},
-		{"kernel/asm", module + "/kernel/asm/neon", false, true},
+		{"kernel/asm", module + "/kernel/asm/internal/neon", false, true},
 		{"kernel/asm", module + "/kernel", false, false},
 		{"kernel/asm", "math/rand/v2", false, false},
 		{"kernel/asm", "golang.org/x/arch/arm64/arm64asm", true, true},

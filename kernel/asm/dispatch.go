@@ -4,9 +4,9 @@ package asm
 
 import (
 	"github.com/candor-go/candor/internal/isa"
-	"github.com/candor-go/candor/kernel/asm/avx2"
-	"github.com/candor-go/candor/kernel/asm/avx512"
-	"github.com/candor-go/candor/kernel/asm/neon"
+	"github.com/candor-go/candor/kernel/asm/internal/avx2"
+	"github.com/candor-go/candor/kernel/asm/internal/avx512"
+	"github.com/candor-go/candor/kernel/asm/internal/neon"
 )
 
 // LogitRowsF32 stores the sums of at most 64 rows of 33 to 1,024 logits in the columns of the work area w. odd is not 0

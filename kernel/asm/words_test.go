@@ -156,7 +156,7 @@ func checkWords(text string) (n int, faults []string) {
 
 // TestWords checks every word of neon, and those of testdata/words.s, which has every instruction that becomes one.
 func TestWords(t *testing.T) {
-	files, err := filepath.Glob("neon/*.s")
+	files, err := filepath.Glob("internal/neon/*.s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestWords(t *testing.T) {
 			total += n
 		}
 	}
-	if _, err := os.Stat("neon"); err == nil && total == 0 {
+	if _, err := os.Stat("internal/neon"); err != nil || total == 0 {
 		t.Error("neon has no words: are they written otherwise?")
 	}
 	t.Logf("%d words in %d files", total, len(files))

@@ -32,7 +32,7 @@ func (d digest) sum() string { return hex.EncodeToString(d.Sum(nil))[:12] }
 // of constants are still 0, and of the constants' own bytes in the order in which it refers to them. So a new name, a
 // comment or another place in the file leaves the hash as it is.
 func assemble(root string, l level) (map[string]string, error) {
-	files, err := filepath.Glob(filepath.Join(root, "kernel", "asm", l.name, "*_"+l.arch+".s"))
+	files, err := filepath.Glob(filepath.Join(root, "kernel", "asm", "internal", l.name, "*_"+l.arch+".s"))
 	if err != nil {
 		return nil, err
 	}

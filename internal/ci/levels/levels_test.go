@@ -54,7 +54,7 @@ func TestAssemble(t *testing.T) {
 	}
 	hash := func(change ...string) string {
 		root := t.TempDir()
-		dir := filepath.Join(root, "kernel", "asm", "avx512")
+		dir := filepath.Join(root, "kernel", "asm", "internal", "avx512")
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-// Command _gen writes the assembly kernels of all levels and their stubs: kernel/asm/avx2, avx512 and neon. Every kernel
+// Command _gen writes the assembly kernels of all levels and their stubs: avx2, avx512 and neon in kernel/asm/internal. Every kernel
 // is written once, against Machine; the levels are machines. Run it by go generate in the kernel package.
 package main
 
@@ -82,7 +82,7 @@ func main() {
 	var all []Function // the lowest level has them all
 	has := map[string]map[string]bool{}
 	for _, l := range levels {
-		dir := filepath.Join("..", l.name)
+		dir := filepath.Join("..", "internal", l.name)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			log.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func dispatch(funcs []Function, has map[string]map[string]bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\npackage asm\n\nimport (\n\t%q\n", generated, module+"/internal/isa")
 	for _, l := range levels {
-		fmt.Fprintf(&b, "\t%q\n", module+"/kernel/asm/"+l.name)
+		fmt.Fprintf(&b, "\t%q\n", module+"/kernel/asm/internal/"+l.name)
 	}
 	b.WriteString(")\n")
 	for _, f := range funcs {

@@ -29,7 +29,7 @@ var wordLine = regexp.MustCompile(`^\tWORD \$0x([0-9a-f]{8}) // (.+)$`)
 
 // allWords returns the words of the kernels for arm64 and those of the samples.
 func allWords(t *testing.T) []word {
-	files, err := filepath.Glob("../neon/*.s")
+	files, err := filepath.Glob("../internal/neon/*.s")
 	if err != nil {
 		t.Fatal(err)
 	}
