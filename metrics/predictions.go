@@ -297,7 +297,7 @@ func (p *Predictions) check() {
 	}
 }
 
-// shape returns the audit of predictions of which no row has been seen.
+// shape returns the audit of predictions before any row is read.
 func (p *Predictions) shape() Audit {
 	return Audit{Classes: p.Classes, DType: p.DType(), Kind: p.Kind, Weighted: p.Weights != nil,
 		Decided: p.Decisions != nil, Scored: p.ConfidenceScores != nil}

@@ -215,7 +215,7 @@ func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint
 	return kernel.LogitSoftmaxBF16(s, w.narrowTile(b, n, k), k, c.BF16[lo:hi], n, k, st, labels)
 }
 
-// rowStats does the same for any columns, without the tile.
+// rowStats fills columns of any kernel, and makes no tile.
 func (w *worker) rowStats(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) uint8 {
 	k := c.Classes
 	lo := at * st
@@ -247,7 +247,7 @@ func (w *worker) rowStats(s *kernel.Stats, c *Chunk, at, n, st int, labels []int
 	return kernel.ProbStatsBF16(s, c.BF16[lo:hi], n, k, st, labels)
 }
 
-// binaryColumns does the same for one score a row.
+// binaryColumns fills the columns of a block with one score a row.
 func (w *worker) binaryColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) uint8 {
 	if c.Pair != nil && w.opt.Renormalize && c.Kind == Probs {
 		at, off := lo/st, near(c.DType(), 2)
@@ -376,7 +376,7 @@ func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []
 	}
 }
 
-// divide does the same for a row whose squares may have left the range of its type.
+// divide renormalizes a row whose squares may be outside the range of its type.
 func (w *worker) divide(s *kernel.Stats, c *Chunk, row, i, st int, labels []int32) {
 	one := kernel.Stats{Top: s.Top[i : i+1], Tail: s.Tail[i : i+1], Label: s.Label[i : i+1], NLL: s.NLL[i : i+1],
 		Norm: s.Norm[i : i+1], Positive: s.Positive[i : i+1], ArgMax: s.ArgMax[i : i+1], Flags: s.Flags[i : i+1]}
@@ -462,7 +462,7 @@ func (w *worker) compact(b *Block, keep []int32) {
 	}
 }
 
-// compactRows does the same to the tile.
+// compactRows keeps some rows of the tile.
 func (w *worker) compactRows(b *Block, keep []int32) {
 	switch t := b.Probs; {
 	case t.F32 != nil:

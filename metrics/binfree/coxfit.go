@@ -256,12 +256,11 @@ const (
 	coxFarthest = 2000  // more than any two logits are apart
 )
 
-// solve finds the fit by Newton's method; false if it does not.
+// solve finds the fit by Newton's method, and returns false if it does not.
 //
-// A step that changes no a + b x by more than 1 makes the likelihood larger for certain, because the logistic function is
-// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: shortened while it does not, doubled
-// while it does so much that Newton's parabola is far off. Only the derivative along the step is looked at, which keeps its digits
-// where differences of likelihoods have none.
+// A step that changes no a + b x by more than 1 always increases the likelihood, because the logistic function is self-concordant (Bach
+// 2010). A longer step is shortened while the likelihood falls at its end, and doubled while it rises there so steeply that Newton's
+// parabola is far off. Only the derivative along the step is used. It keeps its digits where differences of likelihoods have none.
 func (f *coxFit) solve() bool {
 	f.center = odds{0.5, 0.5}
 	f.recenter(f.mean)

@@ -1,4 +1,4 @@
-// Package calib measures calibration by bins of the score: how far what was claimed is from what happened. Package binfree does so
+// Package calib measures calibration over bins of the score: how far what was claimed is from what happened. Package binfree measures it
 // without bins.
 //
 // Options spell out every choice for bins of equal width. Their zero value is candor's default, and Like gives the choices of other

@@ -52,8 +52,8 @@ func SurprisesOf(r cells.Ordered, bins int) (all Surprise, in []Surprise) {
 	})
 }
 
-// SurprisesOfBins does so where bins are all that is known, none of them set apart: each row counts as its bin's mean score, whose
-// variance is not smaller, so that P is seldom too small. The bins of the answer are made of the partition's by their means.
+// SurprisesOfBins is SurprisesOf for bins alone, none of them set apart. Each row counts as the mean score of its bin. The variance of that is
+// not smaller, so P is seldom too small. The bins of the answer are unions of the partition's, by their means.
 func SurprisesOfBins(b *Partition, bins int) (all Surprise, in []Surprise) {
 	return surprises(bins, b.weighted, func(f func(o *alike)) {
 		b.each(func(i int, c *tally.Cell) {

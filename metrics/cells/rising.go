@@ -175,7 +175,7 @@ func (d *duels) add(rest, events uint64) {
 	d.events += events
 }
 
-// add does so by their weights.
+// add adds a cell with these weights of rows without the event, and with it.
 func (p *Pairs) add(rest, events float64) {
 	p.Above += float64(events * p.Rest)
 	p.Tied += float64(events * rest)

@@ -48,7 +48,7 @@ var (
 	wisOwn    = choices{{name: "count_median_twice"}}
 )
 
-// errorsOf are the statistics and the answer of a statistic of regress.Errors.
+// errorsOf returns the accumulators and the answer of a statistic of regress.Errors.
 func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	const key = "errors"
 	return func(s *Spec, _ Metric) []statistic {
@@ -64,7 +64,7 @@ func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []statistic, func(*Ev
 		}
 }
 
-// normalOf does so for one of regress.Normal. What is asked for is kept by itself: sums that nobody asks for cost time.
+// normalOf returns those of a statistic of regress.Normal. Only what is asked for is summed, since other sums cost time.
 func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	stats := []regress.NormalStat{stat}
 	switch stat {

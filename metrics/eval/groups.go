@@ -233,7 +233,7 @@ func (g *Groups) merged(each []Group) (*Evaluation, error) {
 	return e, e.Merge(o)
 }
 
-// grouper is what one goroutine of AddSource owns: one Walker, whose blocks go to the accumulators of the group in hand.
+// grouper is what one goroutine of AddSource owns: one Walker, whose blocks go to the accumulators of the current group.
 type grouper struct {
 	spec   Spec
 	walker *metrics.Walker

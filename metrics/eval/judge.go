@@ -185,10 +185,10 @@ func ChanceOf(v *Value, level, want float64) float64 {
 	return 2 * kernel.Phi64(-metrics.Z(level)*math.Abs((v.Value-want)/(v.Value-end)))
 }
 
-// Holm returns which of several tests of a mean are significant at 4% for all together. A p-value of NaN is no test.
+// Holm returns which of several tests of a mean are significant at 4% together, by Holm's method. A p-value of NaN is no test.
 func Holm(p []float64) []bool { return holm(p, meanLevel) }
 
-// holm does so at any level.
+// holm is Holm at any level.
 func holm(p []float64, level float64) []bool {
 	order := make([]int, 0, len(p))
 	for i := range p {

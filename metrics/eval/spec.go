@@ -219,8 +219,8 @@ func (s *Spec) byClass(m Metric) (byClass, error) {
 // fromCells tells whether bins are those of cells, which know nothing of the caller's scores.
 func (s *Spec) fromCells(b *binning) bool { return b.adaptive || b.plain() && !s.Scored && !s.binned }
 
-// from returns the event of the cells from which those of an event are had: in a binary task the positive class's do for both, but
-// not for decisions of the caller.
+// from returns the event whose cells also serve for an event. In a binary task those of the positive class serve for the top label too,
+// unless decisions are the caller's.
 func (s *Spec) from(e calib.Event) calib.Event {
 	if s.Classes == 1 && !s.Decided {
 		return calib.Positive

@@ -261,7 +261,7 @@ func (t *spreadTable) merge(o *spreadTable) {
 	}
 }
 
-// insert makes empty cells for the keys of o, without so many bits, that are not in t, and that are so many.
+// insert makes empty cells for the keys of o that are not in t, after a right shift of o's keys by shift bits. added is their number.
 func (t *spreadTable) insert(o *spreadTable, shift uint, added int) {
 	old := len(t.keys)
 	t.keys, t.cells = spreadGrow(t.keys, old+added), spreadGrow(t.cells, old+added)

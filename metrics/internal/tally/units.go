@@ -45,7 +45,7 @@ func (m *Mean) addAnyUnits(v, weights []float64) {
 	m.addUnits(v, weights, first[:], second[:])
 }
 
-// addUnits does so by as many values at a time as there is room.
+// addUnits adds as many values at a time as the two scratch slices hold.
 func (m *Mean) addUnits(v, weights, first, second []float64) {
 	for len(v) > 0 {
 		n := min(len(v), len(first))
