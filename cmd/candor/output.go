@@ -36,7 +36,7 @@ func (o *output) flags(c *cobra.Command) {
 
 // forms are the flags without gates.
 func (o *output) forms(c *cobra.Command) {
-	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json")
+	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document, the same as --format json; docs/json.md and docs/candor-1.schema.json describe it")
 	c.Flags().StringVar(&o.format, "format", "table", "`FORMAT`: table, markdown, csv or json")
 	o.plot.flags(c)
 }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,89 +14,357 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/candor-go/candor/internal/check"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/eval"
+	"github.com/candor-go/candor/report"
 )
 
 // jsonSchema is docs/candor-1.schema.json.
-var jsonSchema = sync.OnceValues(func() (*check.Schema, error) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "candor-1.schema.json"))
+var jsonSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "candor-1.schema.json"))
 	if err != nil {
 		return nil, err
 	}
-	return check.NewSchema(b)
+	s := new(jsonschema.Schema)
+	return s, json.Unmarshal(text, s)
 })
 
-// checkSchema holds what candor prints with --json to the schema: the corpus and the tests below have documents of every task.
-func checkSchema(t *testing.T, doc string) {
+// jsonValidators are validators of the schema's definitions, by name.
+var jsonValidators sync.Map
+
+// validJSON validates a value by one of the schema's definitions. Its errors say more than those of the whole schema.
+func validJSON(t *testing.T, def string, v any) error {
 	t.Helper()
+	if r, ok := jsonValidators.Load(def); ok {
+		return r.(*jsonschema.Resolved).Validate(v)
+	}
 	s, err := jsonSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var head struct {
-		Schema string
-		Error  json.RawMessage
-	}
-	name := ""
-	if strings.HasPrefix(strings.TrimSpace(doc), "{") {
-		if err := json.Unmarshal([]byte(doc), &head); err != nil {
-			t.Fatal(err)
-		}
-		if name = map[string]string{"candor/1": "document", "candor-compare/1": "comparison", "candor-recal/1": "recalibration"}[head.Schema]; head.Error != nil {
-			name = "error"
-		} else if name == "" {
-			return // a file of another kind, such as a map
-		}
-	}
-	if err := s.Validate([]byte(doc), name); err != nil {
-		t.Errorf("docs/candor-1.schema.json: %v", err)
-	}
-}
-
-// TestSchema: what the other commands print is as the schema says, and docs/json.md describes every key that the schema has, and no other.
-func TestSchema(t *testing.T) {
-	d := newDir(t)
-	s := newSet(91, 60, 3)
-	x, y, state := d.put("x.npy", s.scores(t)), d.put("y.npy", s.labelFile(t)), d.at("x.state")
-	evaluate(t, x, "--labels", y, "--state", state)
-	for _, args := range [][]string{{"metrics"}, {"metrics", "ece"}, {"inspect", x, y, state}} {
-		code, out, errs := candor(t, append(args, "--json")...)
-		if code != 0 {
-			t.Fatalf("%v: exit code %d: %s", args, code, errs)
-		}
-		checkSchema(t, out)
-	}
-	for _, args := range [][]string{{"eval", x, "--json"}, {"eval", d.at("none.npy"), "--json"}, {"eval", x, "--labels", x, "--json"}} {
-		code, _, errs := candor(t, args...)
-		if code == 0 {
-			t.Fatalf("%v is no error", args)
-		}
-		checkSchema(t, errs)
-	}
-	schema, err := jsonSchema()
+	r, err := (&jsonschema.Schema{Ref: "#/$defs/" + def, Defs: s.Defs}).Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	jsonValidators.Store(def, r)
+	return r.Validate(v)
+}
+
+// checkSchema validates a document of candor eval, merge, compare or recal fit.
+func checkSchema(t *testing.T, doc string) {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(doc), &v); err != nil {
+		t.Fatal(err)
+	}
+	schema, _ := v["schema"].(string)
+	def := map[string]string{report.Schema: "document", report.ComparisonSchema: "comparison", report.RecalibrationSchema: "recalibration"}[schema]
+	if _, ok := v["labels"]; ok {
+		def = "multilabel"
+	}
+	if err := validJSON(t, def, v); err != nil {
+		t.Errorf("not a %s of docs/candor-1.schema.json: %v", def, err)
+	}
+}
+
+// jsonDocument is what a command printed with --json, and the schema's name for it.
+type jsonDocument struct{ name, def, text string }
+
+// jsonDocuments runs every command that prints JSON, with every task, and with infinite and undefined values.
+func jsonDocuments(t *testing.T) (l []jsonDocument) {
+	t.Helper()
+	d := newDir(t)
+	add := func(def string, args ...string) {
+		t.Helper()
+		args = append(args, "--json")
+		code, out, errs := candor(t, args...)
+		name := "candor " + strings.ReplaceAll(strings.Join(args, " "), d.path, "")
+		if len(name) > 150 {
+			name = name[:150] + "..."
+		}
+		if def == "failure" {
+			out, errs = errs, out
+		}
+		if (code == exitDone) != (def != "failure") || errs != "" {
+			t.Fatalf("%s: exit code %d: %s%s", name, code, out, errs)
+		}
+		l = append(l, jsonDocument{name, def, out})
+	}
+	files := func(name string, s *set) []string {
+		return []string{d.put(name+"-x.npy", s.scores(t)), "--labels", d.put(name+"-y.npy", s.labelFile(t))}
+	}
+	column := func(name string, v []float64) string { return d.put(name+".npy", npy(t, []int64{int64(len(v))}, v)) }
+
+	// Classes: every metric with every option; then what flags add to the document.
+	binary, classes := newSet(1, 120, 1), newSet(2, 120, 3)
+	b, k := files("binary", binary), files("classes", classes)
+	for n, args := range map[int][]string{1: b, 3: k} {
+		add("document", with(append([]string{"eval"}, args...), "--metrics", allOf(eval.Shape{Classes: n})+","+optionsOf("", eval.Spec{Classes: n}, false))...)
+		add("document", with(append([]string{"eval"}, args...), "--metrics", optionsOf("", eval.Spec{Classes: n}, true))...)
+	}
+	w := d.put("w.npy", classes.weightFile(t))
+	kinds := make([]string, classes.rows)
+	for i := range kinds {
+		kinds[i] = []string{"a", "b", "c"}[i%3]
+	}
+	group := d.put("site.npy", textArray(kinds))
+	by := column("by", slices.Repeat([]float64{-3, 0.2, 8}, classes.rows/3))
+	add("document", with(append([]string{"eval"}, k...), "--weights", w, "--decisions", d.put("d.npy", classes.decisionFile(t)), "--confidence-scores", by,
+		"--metrics", "default,corp_mcb(replicates=20)")...)
+	add("document", with(append([]string{"eval"}, b...), "--group", group, "--metrics", "default,corp_mcb(replicates=20)")...)
+	add("document", with(append([]string{"eval"}, b...), "--temperature-scaled")...)
+	add("document", with(append([]string{"eval"}, k...), "--ood", k[0], "--metrics", "default,"+optionsOf("ood_auroc", eval.Spec{Classes: 3, Out: true}, false))...)
+	add("document", "eval", k[0], k[1], k[2], "--input", "dirichlet", "--metrics", allOf(eval.Shape{Classes: 3, Kind: metrics.Dirichlet}))
+	// Infinite and undefined values, and rows left out.
+	bad := newSet(3, 40, 1)
+	bad.probs[3], bad.labels[3], bad.probs[5] = 0, 1, math.NaN()
+	add("document", with(append([]string{"eval"}, files("bad", bad)...), "--on-invalid", "drop", "--metrics", allOf(eval.Shape{Classes: 1}))...)
+	for n, s := range map[int]*set{1: binary, 3: classes} {
+		add("document", with(append([]string{"eval"}, files("one", s.part(0, 1))...), "--metrics", allOf(eval.Shape{Classes: n}))...)
+	}
+	// More distinct scores than a state keeps one by one, with weights.
+	many := newSet(11, 40_000, 1)
+	grid := []string{column("many", many.probs), "--labels", d.put("many-y.npy", many.labelFile(t)), "--weights", d.put("many-w.npy", many.weightFile(t))}
+	add("document", with(append([]string{"eval"}, grid...), "--metrics", "ece,ece(bins=7),auroc")...)
+	twice := &tagged{rows: many.rows, labels: 2}
+	for i, p := range many.probs {
+		twice.probs, twice.truth = append(twice.probs, p, 1-p), append(twice.truth, many.labels[i], many.labels[i])
+	}
+	add("multilabel", with(append([]string{"eval"}, twice.args(t, d, "twice")...), "--weights", grid[4], "--metrics", "auroc")...)
+	team := newTeam(4, 60, 3, 3)
+	ensemble := eval.Spec{Classes: 3, Members: 3}
+	add("document", with(append([]string{"eval"}, team.files(t, d)[0]...), "--metrics", allOf(ensemble.Shape())+","+optionsOf("mutual_information", ensemble, false))...)
+	add("multilabel", with(append([]string{"eval"}, newTagged(5, 60, 3).args(t, d, "tags")...), "--state", d.at("tags.state"), "--metrics", allOf(eval.Shape{Classes: 1}))...)
+	few := newTagged(6, 3, 2)
+	few.probs[0], few.truth[0] = 0, 1
+	add("multilabel", append([]string{"eval"}, few.args(t, d, "few")...)...)
+
+	// Regression forecasts and draws.
+	normals, quantiles := normalRows(7, 120), quantileRows(8, 120)
+	table := d.put("normals.csv", normals.csv())
+	regression := []string{"--task", "regression", "--mean", "mu", "--std", "sigma", "--observed", "y"}
+	spec := eval.Spec{Classes: 3, Kind: metrics.Normals}
+	add("document", with(append([]string{"eval", table}, regression...), "--group", "site,kind", "--state", d.at("groups.state"),
+		"--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))...)
+	add("document", with(append([]string{"eval", table}, regression...), "--distribution", "laplace")...)
+	add("document", with(append([]string{"eval", d.put("one.csv", normals.part(0, 1).csv())}, regression...), "--metrics", allOf(spec.Shape()))...)
+	spec = eval.Spec{Classes: 5, Kind: metrics.Quantiles, Levels: []float64{0.05, 0.25, 0.5, 0.75, 0.95}}
+	add("document", "eval", d.put("quantiles.csv", quantiles.csv()), "--task", "quantiles", "--quantile-prefix", "q", "--observed", "y",
+		"--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
+	x, y := draws(9, 60, 9)
+	samples := d.put("samples.npy", npy(t, []int64{60, 9}, x))
+	spec = eval.Spec{Classes: 9, Kind: metrics.Samples}
+	add("document", "eval", samples, "--task", "samples", "--labels", column("observed", y), "--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
+	for i := range x {
+		x[i] = -math.Abs(x[i])
+	}
+	spec = eval.Spec{Classes: 9, Kind: metrics.LogLiks}
+	add("document", "eval", d.put("loglik.npy", npy(t, []int64{60, 9}, x)), "--task", "loglik", "--metrics", allOf(spec.Shape())+","+optionsOf("", spec, false))
+
+	// The other commands.
+	for name, part := range map[string]*set{"a": classes.part(0, 60), "b": classes.part(60, 120)} {
+		add("document", with(append([]string{"eval"}, files(name, part)...), "--state", d.at(name+".state"))...)
+	}
+	add("document", "merge", d.at("a.state"), d.at("b.state"))
+	add("comparison", "compare", k[0], files("other", newSet(10, 120, 3))[0], "--labels", k[2])
+	// Losses that alternate make a test with Bartlett's weights; differences that are all equal make none.
+	f, g := newFrame("mu", "sigma", "y", "w"), newFrame("mu", "sigma", "y", "w")
+	for i := range 60 {
+		f.row(float64(i%2), 1, 0, 2)
+		g.row(float64((i+1)%2), 1, 0, 2)
+	}
+	left, right := d.put("left.csv", f.csv()), d.put("right.csv", g.csv())
+	add("comparison", with(append([]string{"compare", left, right}, regression...), "--horizon", "4", "--weights", "w", "--metrics", "crps,rmse")...)
+	for _, r := range g.rows {
+		r[0] = 2
+	}
+	for _, r := range f.rows {
+		r[0] = 1
+	}
+	add("comparison", with(append([]string{"compare", d.put("near.csv", f.csv()), d.put("far.csv", g.csv())}, regression...), "--metrics", "crps")...)
+	for _, m := range []string{"temperature", "ets", "vector", "matrix", "platt", "beta", "isotonic", "histogram", "bbq"} {
+		add("recalibration", with(append([]string{"recal", "fit", m}, k...), "--output", d.at(m+".json"))...)
+	}
+	add("recalibration", with(append([]string{"recal", "fit", "isotonic"}, files("one", classes.part(0, 1))...), "--output", d.at("one.json"))...)
+	add("recalibration", with(append([]string{"recal", "fit", "histogram(empty=identity)"}, b...), "--output", d.at("h.json"))...)
+	add("recalibration", with(append([]string{"recal", "fit", "bbq"}, b...), "--output", d.at("b.json"))...)
+	for _, m := range []string{"sigma", "quantile"} {
+		add("recalibration", with([]string{"recal", "fit", m, table, "--output", d.at(m + ".json")}, regression[2:]...)...)
+	}
+	add("inspection", "inspect", d.at("a.state"), d.at("tags.state"), d.at("groups.state"), samples,
+		d.put("both.npz", npz(t, "a.npy", d.read(samples), "b.npy", d.read(k[0]))))
+	add("descriptors", "metrics")
+
+	// Errors.
+	add("failure", "eval", "--nonsense")
+	add("failure", "eval", k[0], "--labels", k[2], "--metrics", "eec")
+	add("failure", "eval", k[0], "--labels", k[2], "--state", d.at("none/s"))
+	add("failure", "eval", k[0], "--labels", d.put("far.npy", classes.label(9, 4).labelFile(t)))
+	add("failure", append([]string{"eval", d.put("bad.csv", []byte("mu,sigma,y\n0,x,1\n"))}, regression...)...)
+	add("failure", "eval", d.put("large.npy", classes.with(7, 1, 4).scores(t)), "--labels", k[2])
+	// A gate fails beside a document. No command line makes a fault.
+	code, out, errs := candor(t, "eval", k[0], "--labels", k[2], "--json", "--fail-if", "ece>=0")
+	if code != exitGate {
+		t.Fatal(errs)
+	}
+	var fault bytes.Buffer
+	writeError(&fault, &failure{code: exitFault, kind: "fault", err: errors.New("a fault")})
+	return append(l, jsonDocument{"a gate", "document", out}, jsonDocument{"a gate", "failure", errs}, jsonDocument{"a fault", "failure", fault.String()})
+}
+
+// A schemaCheck holds documents to the schema, and the schema to the documents.
+type schemaCheck struct {
+	*testing.T
+	root          *jsonschema.Schema
+	def           string                     // of the document
+	doc           any                        // that is walked
+	objects, keys map[*jsonschema.Schema]int // how often objects and their keys were met
+}
+
+// walk follows a value through the schema. Each object that it meets for the first time gets a key that the schema does not know, and each
+// key a value of a wrong type: the schema has to refuse both.
+func (c *schemaCheck) walk(at string, s *jsonschema.Schema, v any) {
+	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
+		c.walk(at, c.root.Defs[name], v)
+	}
+	for _, one := range s.AnyOf {
+		c.walk(at, one, v)
+	}
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			if s.Items != nil {
+				c.walk(at+"[]", s.Items, v[i])
+			}
+		}
+	case map[string]any:
+		if s.Properties == nil { // any keys
+			for _, x := range v {
+				if s.AdditionalProperties != nil {
+					c.walk(at+".*", s.AdditionalProperties, x)
+				}
+			}
+			return
+		}
+		if c.objects[s]++; c.objects[s] == 1 {
+			c.refuses(at, v, "nonsense", 1)
+		}
+		for k, p := range s.Properties {
+			x, there := v[k]
+			if !there {
+				continue
+			}
+			if c.keys[p]++; c.keys[p] == 1 {
+				c.refuses(at, v, k, []any{[]any{}})
+			}
+			c.walk(at+"."+k, p, x)
+		}
+	}
+}
+
+// refuses checks that the schema refuses the document if a key of an object has another value.
+func (c *schemaCheck) refuses(at string, o map[string]any, key string, value any) {
+	was, there := o[key]
+	o[key] = value
+	if validJSON(c.T, c.def, c.doc) == nil {
+		c.Errorf("with %v at %s.%s a document is still valid", value, at, key)
+	}
+	if delete(o, key); there {
+		o[key] = was
+	}
+}
+
+// TestJSONSchema validates documents of all commands and tasks against docs/candor-1.schema.json. The schema refuses an unknown key and a
+// value of a wrong type. Each of its keys occurs in some document, and is required if it occurs in all of them. docs/json.md describes the
+// same keys, in a table below the name of their object.
+func TestJSONSchema(t *testing.T) {
+	root, err := jsonSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &schemaCheck{T: t, root: root, objects: map[*jsonschema.Schema]int{}, keys: map[*jsonschema.Schema]int{}}
+	whole, err := root.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range jsonDocuments(t) {
+		c.def = doc.def
+		if err := json.Unmarshal([]byte(doc.text), &c.doc); err != nil {
+			t.Fatalf("%s: %v", doc.name, err)
+		}
+		if err := validJSON(t, doc.def, c.doc); err != nil {
+			t.Errorf("%s: %v", doc.name, err)
+			continue
+		}
+		if err := whole.Validate(c.doc); err != nil {
+			t.Errorf("%s: %v", doc.name, err)
+		}
+		c.walk(doc.def, root.Defs[doc.def], c.doc)
+	}
+	// A missing value or interval needs a reason, and a value that is not exact needs a bound.
+	const rest = `,"better":"lower","text":"t"}`
+	for metric, want := range map[string]bool{
+		`{"value":1,"low":0,"high":"+Inf","level":0.9,"method":"m","exact":true` + rest:               true,
+		`{"value":1,"low":0,"high":2,"exact":true` + rest:                                             false,
+		`{"value":1,"low":0,"high":null,"level":0.9,"method":"m","exact":true` + rest:                 false,
+		`{"value":1,"low":0,"high":2,"level":0.9,"method":"m","exact":false` + rest:                   false,
+		`{"value":1,"low":0,"high":2,"level":0.9,"method":"m","exact":false,"grid_bound":null` + rest: true,
+		`{"value":null,"low":null,"high":null,"reason":"r","exact":true` + rest:                       true,
+		`{"value":null,"low":null,"high":null,"exact":true` + rest:                                    false,
+		`{"value":null,"low":0,"high":2,"level":0.9,"method":"m","reason":"r","exact":true` + rest:    false,
+		`{"value":"NaN","low":null,"high":null,"reason":"r","exact":true` + rest:                      false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(metric), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := validJSON(t, "metric", v); (err == nil) != want {
+			t.Errorf("%s: %v", metric, err)
+		}
+	}
+	tables := keyTables(t)
+	for name, def := range root.Defs {
+		for k, p := range def.Properties {
+			if c.keys[p] == 0 {
+				t.Errorf("no document has the key %s of %s", k, name)
+			}
+			if all := c.keys[p] == c.objects[def]; all != slices.Contains(def.Required, k) {
+				t.Errorf("the key %s of %s is in %d of %d; required: %v", k, name, c.keys[p], c.objects[def], !all)
+			}
+		}
+		if keys := slices.Sorted(maps.Keys(def.Properties)); !slices.Equal(keys, tables[name]) {
+			t.Errorf("of %s docs/json.md describes\n%v\nand the schema has\n%v", name, tables[name], keys)
+		}
+		delete(tables, name)
+	}
+	if len(tables) > 0 {
+		t.Errorf("the schema does not have %v", tables)
+	}
+}
+
+// keyTables returns the keys that the tables of docs/json.md describe, by the headings above them.
+func keyTables(t *testing.T) map[string][]string {
+	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "json.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []string
-	for _, m := range regexp.MustCompile("(?m)^\\| ((?:`[a-z_0-9]+`(?:, )?)+) \\|").FindAllStringSubmatch(string(page), -1) {
-		for _, k := range strings.Split(m[1], ", ") {
-			rows = append(rows, strings.Trim(k, "`"))
+	tables := map[string][]string{}
+	row := regexp.MustCompile("^\\| `([a-z0-9_]+)` \\|")
+	name, table := "", false
+	for _, line := range strings.Split(string(page), "\n") {
+		if heading, ok := strings.CutPrefix(line, "### "); ok {
+			name = strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+		}
+		table = strings.HasPrefix(line, "| Key |") || table && strings.HasPrefix(line, "|")
+		if m := row.FindStringSubmatch(line); table && m != nil {
+			tables[name] = append(tables[name], m[1])
 		}
 	}
-	keys := schema.Properties()
-	for _, k := range keys {
-		if !slices.Contains(rows, k) {
-			t.Errorf("docs/json.md has no row for %s", k)
-		}
+	for _, keys := range tables {
+		slices.Sort(keys)
 	}
-	kinds := []string{"gate", "usage", "output", "data", "fault"}
-	for _, k := range rows {
-		if !slices.Contains(keys, k) && !slices.Contains(kinds, k) {
-			t.Errorf("docs/json.md has a row for %s, which is not in the schema", k)
-		}
-	}
+	return tables
 }
