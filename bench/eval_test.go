@@ -75,7 +75,7 @@ type keep struct {
 	list []*metrics.Block
 }
 
-func (a *keep) Needs() metrics.Need        { return metrics.Rank | metrics.Spread }
+func (a *keep) Needs() metrics.Need        { return metrics.NeedRank | metrics.NeedSpread }
 func (a *keep) Empty() metrics.Accumulator { return &keep{} }
 func (a *keep) Merge(o metrics.Accumulator) error {
 	a.list = append(a.list, o.(*keep).list...)

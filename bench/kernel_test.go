@@ -303,14 +303,14 @@ func elements[D, S any](b *testing.B, dtype string, size int, at func(int) S, f 
 }
 
 func BenchmarkExp(b *testing.B) {
-	elements(b, "f32", 4, logit, kernel.ExpF32)
-	elements(b, "f64", 8, f64(logit), kernel.ExpF64)
+	elements(b, "f32", 4, logit, kernel.ExpSliceF32)
+	elements(b, "f64", 8, f64(logit), kernel.ExpSliceF64)
 }
 
 func BenchmarkLog(b *testing.B) {
 	p := prob(1)
-	elements(b, "f32", 4, p, kernel.LogF32)
-	elements(b, "f64", 8, f64(p), kernel.LogF64)
+	elements(b, "f32", 4, p, kernel.LogSliceF32)
+	elements(b, "f64", 8, f64(p), kernel.LogSliceF64)
 }
 
 func BenchmarkWiden(b *testing.B) {

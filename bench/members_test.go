@@ -25,7 +25,7 @@ func BenchmarkMembers(b *testing.B) {
 		x := check.Logits32(check.Rand(3), ensembleMembers*n, 3)
 		kernel.SoftmaxF32(x, k, x, ensembleMembers*rows, k, k)
 		lx := make([]float32, len(x))
-		kernel.LogF32(lx, x)
+		kernel.LogSliceF32(lx, x)
 		dst := make([]float32, n)
 		f := func() []float64 { return make([]float64, rows) }
 		dot, abs, squares, kl := f(), f(), f(), f()
@@ -38,7 +38,7 @@ func BenchmarkMembers(b *testing.B) {
 			f    func()
 		}{
 			{"Mean", func() { kernel.MeanF32(dst, x, ensembleMembers, n, n) }},
-			{"LogMeanExp", func() { kernel.LogMeanExp(kl, column, ensembleMembers, rows, rows) }},
+			{"LogMeanExpF64", func() { kernel.LogMeanExpF64(kl, column, ensembleMembers, rows, rows) }},
 			{"PairKL", func() { kernel.PairKLF32(kl, x, lx, lx[n:], rows, k, k) }},
 			{"PairSums", func() { kernel.PairSumsF32(dot, abs, squares, x, x[n:], rows, k, k) }},
 		} {

@@ -52,7 +52,7 @@ func BenchmarkCountUpTo(b *testing.B) {
 		other[i] = v * 1.1
 	}
 	for j := range edges {
-		edges[j] = kernel.PhiInv64(float64(j) / 20)
+		edges[j] = kernel.NormQuantile64(float64(j) / 20)
 	}
 	runColumns(b, "of=float32/", 8, func() { kernel.CountUpTo(counts, c.Z, edges) })
 	runColumns(b, "of=float64/", 8, func() { kernel.CountUpTo(counts, other, edges) })

@@ -43,10 +43,10 @@ func BenchmarkScaledSoftmax(b *testing.B) {
 // BenchmarkLogs: logarithms of probabilities as float64.
 func BenchmarkLogs(b *testing.B) {
 	p := prob(1000)
-	b.Run("dtype=f32", func(b *testing.B) { runLogs(b, p, 4, kernel.LogsF32) })
-	b.Run("dtype=f64", func(b *testing.B) { runLogs(b, f64(p), 8, kernel.LogF64) })
-	b.Run("dtype=bf16", func(b *testing.B) { runLogs(b, bf16(p), 2, kernel.LogsBF16) })
-	b.Run("dtype=f16", func(b *testing.B) { runLogs(b, half(p), 2, kernel.LogsF16) })
+	b.Run("dtype=f32", func(b *testing.B) { runLogs(b, p, 4, kernel.WidenLogF32) })
+	b.Run("dtype=f64", func(b *testing.B) { runLogs(b, f64(p), 8, kernel.LogSliceF64) })
+	b.Run("dtype=bf16", func(b *testing.B) { runLogs(b, bf16(p), 2, kernel.WidenLogBF16) })
+	b.Run("dtype=f16", func(b *testing.B) { runLogs(b, half(p), 2, kernel.WidenLogF16) })
 }
 
 func runLogs[T any](b *testing.B, at func(int) T, size int, f func(dst []float64, x []T)) {

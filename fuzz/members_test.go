@@ -18,7 +18,7 @@ func FuzzLevelsMembers(f *testing.F) {
 			kernel.MeanScaledF32(dst, x, x[:members], members, 1, n, stride)
 		}, k16, pad, class32)
 		levelsOfMembers(t, "MeanF64", f64, kernel.MeanF64, k16, pad, class64)
-		levelsOfMembers(t, "LogMeanExp", f64, kernel.LogMeanExp, k16, pad, class64)
+		levelsOfMembers(t, "LogMeanExpF64", f64, kernel.LogMeanExpF64, k16, pad, class64)
 		levelsOfPairs(t, "F32", f32, kernel.PairKLF32, kernel.PairSumsF32, k16, pad)
 		levelsOfPairs(t, "F64", f64, kernel.PairKLF64, kernel.PairSumsF64, k16, pad)
 	})

@@ -23,16 +23,16 @@ func FuzzLevelsTempered(f *testing.F) {
 		switch form % 4 {
 		case 0:
 			temperedLevels(t, elements(data, how, repeat, off, 4, single, func(v float64) float32 { return float32(v) }), k16, pad, more, seed,
-				kernel.TemperedF32, kernel.ScaledSoftmaxF32, kernel.ArgMaxF32, kernel.ArgMaxF32, kernel.LogsF32, class32)
+				kernel.TemperedF32, kernel.ScaledSoftmaxF32, kernel.ArgMaxF32, kernel.ArgMaxF32, kernel.WidenLogF32, class32)
 		case 1:
 			temperedLevels(t, elements(data, how, repeat, off, 8, math.Float64frombits, func(v float64) float64 { return v }), k16, pad, more, seed,
-				kernel.TemperedF64, kernel.ScaledSoftmaxF64, kernel.ArgMaxF64, kernel.ArgMaxF64, kernel.LogF64, class64)
+				kernel.TemperedF64, kernel.ScaledSoftmaxF64, kernel.ArgMaxF64, kernel.ArgMaxF64, kernel.LogSliceF64, class64)
 		case 2:
 			temperedLevels(t, elements(data, how, repeat, off, 2, half, toHalf), k16, pad, more, seed,
-				kernel.TemperedF16, kernel.ScaledSoftmaxF16, kernel.ArgMaxF16, kernel.ArgMaxF32, kernel.LogsF16, class32)
+				kernel.TemperedF16, kernel.ScaledSoftmaxF16, kernel.ArgMaxF16, kernel.ArgMaxF32, kernel.WidenLogF16, class32)
 		default:
 			temperedLevels(t, elements(data, how, repeat, off, 2, half, toBrain), k16, pad, more, seed,
-				kernel.TemperedBF16, kernel.ScaledSoftmaxBF16, kernel.ArgMaxBF16, kernel.ArgMaxF32, kernel.LogsBF16, class32)
+				kernel.TemperedBF16, kernel.ScaledSoftmaxBF16, kernel.ArgMaxBF16, kernel.ArgMaxF32, kernel.WidenLogBF16, class32)
 		}
 	})
 }

@@ -190,7 +190,7 @@ func checkImports(fset *token.FileSet, file *ast.File, dir string, test bool) (f
 }
 
 // inexact names the functions of package math whose last bits differ between architectures, by an assembly form here and
-// fused products there. kernel has its own, with the same bits everywhere: Exp64, Log64, Log1p64, Phi64, PhiInv64; Student's,
+// fused products there. kernel has its own, with the same bits everywhere: Exp64, Log64, Log1p64, NormCDF64, NormQuantile64; Student's,
 // chi-square and binomial tails are in metrics/internal/tails. Those that are not listed are exact, or rounded once.
 var inexact = strings.Fields(`Acos Acosh Asin Asinh Atan Atan2 Atanh Cbrt Cos Cosh Erf Erfc Erfcinv Erfinv Exp Exp2 Expm1 Gamma Hypot
 	J0 J1 Jn Lgamma Log Log10 Log1p Log2 Pow Sin Sincos Sinh Tan Tanh Y0 Y1 Yn`)
@@ -242,7 +242,7 @@ func checkMath(fset *token.FileSet, file *ast.File, dir string, test bool) (foun
 		}
 		if x, ok := s.X.(*ast.Ident); ok && x.Name == name && slices.Contains(inexact, s.Sel.Name) && !allowed(s.Sel.Name) {
 			found = append(found, finding{fset.Position(s.Pos()).String(),
-				"math." + s.Sel.Name + " differs between architectures; kernel has Exp64, Log64, Log1p64, Phi64"})
+				"math." + s.Sel.Name + " differs between architectures; kernel has Exp64, Log64, Log1p64, NormCDF64"})
 		}
 		return true
 	})

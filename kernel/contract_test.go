@@ -90,8 +90,8 @@ func TestPanics(t *testing.T) {
 			}
 			MeanScaledF32(make([]float32, dst), f32, f32, members, rows, n, stride)
 		},
-		"MeanF64":    func(dst, members, n, stride int) { MeanF64(make([]float64, dst), f64, members, n, stride) },
-		"LogMeanExp": func(dst, members, n, stride int) { LogMeanExp(make([]float64, dst), f64, members, n, stride) },
+		"MeanF64":       func(dst, members, n, stride int) { MeanF64(make([]float64, dst), f64, members, n, stride) },
+		"LogMeanExpF64": func(dst, members, n, stride int) { LogMeanExpF64(make([]float64, dst), f64, members, n, stride) },
 	}
 	panics := func(name, want string, f func()) {
 		t.Helper()
@@ -278,9 +278,9 @@ func TestPanics(t *testing.T) {
 			*s = (*s)[:3]
 			panics(fmt.Sprint("TemperedF32, column ", i), errColumns, func() { TemperedF32(c, f32, 4, 4, 4, y, 1) })
 		}
-		panics("LogsF32", errLength, func() { LogsF32(f64, f32[1:]) })
-		panics("LogsF16", errLength, func() { LogsF16(f64, u16[1:]) })
-		panics("LogsBF16", errLength, func() { LogsBF16(f64[1:], u16) })
+		panics("WidenLogF32", errLength, func() { WidenLogF32(f64, f32[1:]) })
+		panics("WidenLogF16", errLength, func() { WidenLogF16(f64, u16[1:]) })
+		panics("WidenLogBF16", errLength, func() { WidenLogBF16(f64[1:], u16) })
 
 		columns := newNormal(5)
 		for _, s := range []shape{{2, 4, 4}, {2, 1, 4}, {0, 0, 4}} {
@@ -304,10 +304,10 @@ func TestPanics(t *testing.T) {
 			panics(fmt.Sprint("NormalF64, column ", i), errColumns, func() { NormalF64(c, f64, 5, 3, 3) })
 		}
 
-		panics("ExpF32", errLength, func() { ExpF32(f32, f32[1:]) })
-		panics("LogF32", errLength, func() { LogF32(f32[1:], f32) })
-		panics("ExpF64", errLength, func() { ExpF64(f64, f64[1:]) })
-		panics("LogF64", errLength, func() { LogF64(f64[1:], f64) })
+		panics("ExpSliceF32", errLength, func() { ExpSliceF32(f32, f32[1:]) })
+		panics("LogSliceF32", errLength, func() { LogSliceF32(f32[1:], f32) })
+		panics("ExpSliceF64", errLength, func() { ExpSliceF64(f64, f64[1:]) })
+		panics("LogSliceF64", errLength, func() { LogSliceF64(f64[1:], f64) })
 		panics("WidenF16", errLength, func() { WidenF16(f32, u16[1:]) })
 		panics("WidenBF16", errLength, func() { WidenBF16(f32[1:], u16) })
 
@@ -393,7 +393,7 @@ func TestNoAllocations(t *testing.T) {
 					MeanF32(g32, f32, rows, k, k)
 					MeanF64(g64, f64, rows, k, k)
 					MeanScaledF32(g32, f32, f32, rows, 1, k, k)
-					LogMeanExp(g64, f64, rows, k, k)
+					LogMeanExpF64(g64, f64, rows, k, k)
 					PairKLF32(g64, f32, f32, f32, rows, k, k)
 					PairKLF64(g64, f64, f64, f64, rows, k, k)
 					PairSumsF32(c.Top, c.Tail, c.Label, f32, f32, rows, k, k)
@@ -408,9 +408,9 @@ func TestNoAllocations(t *testing.T) {
 					ScaledSoftmaxF64(g64, k, f64, rows, k, k, 2)
 					ScaledSoftmaxF16(g32, k, u16, rows, k, k, 2)
 					ScaledSoftmaxBF16(g32, k, u16, rows, k, k, 2)
-					LogsF32(g64, f32)
-					LogsF16(g64, u16)
-					LogsBF16(g64, u16)
+					WidenLogF32(g64, f32)
+					WidenLogF16(g64, u16)
+					WidenLogBF16(g64, u16)
 				},
 				"LogSumExp": func() {
 					LogSumExpF32(g64, f32, rows, k, k)
@@ -438,10 +438,10 @@ func TestNoAllocations(t *testing.T) {
 					BinaryProbStatsBF16(c, u16[:k], y)
 				},
 				"elementwise": func() {
-					ExpF32(g32[:k], f32[:k])
-					LogF32(g32[:k], f32[:k])
-					ExpF64(g64[:k], f64[:k])
-					LogF64(g64[:k], f64[:k])
+					ExpSliceF32(g32[:k], f32[:k])
+					LogSliceF32(g32[:k], f32[:k])
+					ExpSliceF64(g64[:k], f64[:k])
+					LogSliceF64(g64[:k], f64[:k])
 					WidenF16(g32[:k], u16[:k])
 					WidenBF16(g32[:k], u16[:k])
 					g64[0] = Exp64(1) + Log64(2) + Log1p64(0.5)

@@ -18,7 +18,7 @@ func TestCountUpTo(t *testing.T) {
 			for _, levels := range []int{0, 1, 2, 9, 21, 23, 100} {
 				edges := make([]float64, levels)
 				for j := range edges {
-					if edges[j] = PhiInv64(float64(j) / float64(max(1, levels-1))); r.IntN(20) == 0 {
+					if edges[j] = NormQuantile64(float64(j) / float64(max(1, levels-1))); r.IntN(20) == 0 {
 						edges[j] = edges[max(0, j-1)]
 					}
 				}

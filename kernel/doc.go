@@ -6,12 +6,12 @@
 //   - Columns: Hits and SquaredErrors make new ones; Moments, CellSum, Counts, BinSums, FixedSums, GridSums, UnitMoments and
 //     CountUpTo sum them. BinEqual and BinEdges assign bins.
 //   - Whole matrices by class and bin: ClassSumsF32, ClassEntriesF32.
-//   - Members of an ensemble: MeanF32, LogMeanExp, LogitTermsF32, MeanScaledF32, PairKLF32, PairSumsF32.
+//   - Members of an ensemble: MeanF32, LogMeanExpF64, LogitTermsF32, MeanScaledF32, PairKLF32, PairSumsF32.
 //   - Order: KeysF32, HitKeysF32, ColumnKeysF32; Sort, SortFrom, Split, Splitters, Select, OrderF32, SortRowsF32; HitBlocksF32
 //     sums over sorted keys.
-//   - Fits: TemperedF32, ScaledSoftmaxF32, LogsF32, AffineF64, ScaleShiftF64, SoftmaxResidualsF64, AddOuterF64, AddRowsF64,
+//   - Fits: TemperedF32, ScaledSoftmaxF32, WidenLogF32, AffineF64, ScaleShiftF64, SoftmaxResidualsF64, AddOuterF64, AddRowsF64,
 //     AddProductsF64.
-//   - Functions with the same bits everywhere: Exp64, Log64, Log1p64, Phi64, PhiInv64; ExpF32, LogF32, ExpF64, LogF64 of slices.
+//   - Functions with the same bits everywhere: Exp64, Log64, Log1p64, NormCDF64, NormQuantile64; ExpSliceF32, LogSliceF32, ExpSliceF64, LogSliceF64 of slices.
 //
 // A name ends in the type of the scores: F64, F32, F16 (IEEE binary16) or BF16 (bfloat16), the last two as uint16. Half precision
 // is widened to float32, which is exact, and results have the bits that the widened matrix gives. Labels are int32.
@@ -23,8 +23,8 @@
 // as it is. A wrong shape is a bug of the caller. It panics with a constant text that begins with "kernel: ", before anything is
 // written. Values never panic.
 //
-// Slices may start at any alignment. Outputs must not overlap inputs, with these exceptions: dst may be x itself in ExpF32,
-// LogF32, ExpF64, LogF64, ScaleShiftF64 and, with equal strides, in Softmax, LogSoftmax and ScaledSoftmax of float32 and float64;
+// Slices may start at any alignment. Outputs must not overlap inputs, with these exceptions: dst may be x itself in ExpSliceF32,
+// LogSliceF32, ExpSliceF64, LogSliceF64, ScaleShiftF64 and, with equal strides, in Softmax, LogSoftmax and ScaledSoftmax of float32 and float64;
 // what sorts, splits or selects works in place. A scratch slice may hold anything, overlaps nothing else, and means nothing
 // afterwards.
 //

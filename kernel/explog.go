@@ -208,9 +208,9 @@ func log32Normal(x, k float32) float32 {
 // the definition 25 ns, it always is.
 const elements64 = 2
 
-// ExpF32 writes e**x[i] to dst[i], to 1 ulp; results below the normal range are rounded once more.
+// ExpSliceF32 writes e**x[i] to dst[i], to 1 ulp; results below the normal range are rounded once more.
 // The slices have equal lengths and may be the same. exp(NaN) is NaN, exp(-Inf) is 0.
-func ExpF32(dst, x []float32) {
+func ExpSliceF32(dst, x []float32) {
 	checkEqual(len(dst), len(x))
 	if simd() && len(x) > 0 {
 		asm.ExpF32(&dst[0], &x[0], len(x))
@@ -221,9 +221,9 @@ func ExpF32(dst, x []float32) {
 	}
 }
 
-// LogF32 writes ln(x[i]) to dst[i], to 1 ulp. The slices have equal lengths and may be the same.
+// LogSliceF32 writes ln(x[i]) to dst[i], to 1 ulp. The slices have equal lengths and may be the same.
 // The logarithm of 0 is -Inf, that of a negative number NaN.
-func LogF32(dst, x []float32) {
+func LogSliceF32(dst, x []float32) {
 	checkEqual(len(dst), len(x))
 	if simd() && len(x) > 0 {
 		asm.LogF32(&dst[0], &x[0], len(x))
@@ -234,8 +234,8 @@ func LogF32(dst, x []float32) {
 	}
 }
 
-// ExpF64 writes Exp64(x[i]) to dst[i]. The slices have equal lengths and may be the same.
-func ExpF64(dst, x []float64) {
+// ExpSliceF64 writes Exp64(x[i]) to dst[i]. The slices have equal lengths and may be the same.
+func ExpSliceF64(dst, x []float64) {
 	checkEqual(len(dst), len(x))
 	if simd() && len(x) >= elements64 {
 		asm.ExpF64(&dst[0], &x[0], len(x))
@@ -246,8 +246,8 @@ func ExpF64(dst, x []float64) {
 	}
 }
 
-// LogF64 writes Log64(x[i]) to dst[i]. The slices have equal lengths and may be the same.
-func LogF64(dst, x []float64) {
+// LogSliceF64 writes Log64(x[i]) to dst[i]. The slices have equal lengths and may be the same.
+func LogSliceF64(dst, x []float64) {
 	checkEqual(len(dst), len(x))
 	if simd() && len(x) >= elements64 {
 		asm.LogF64(&dst[0], &x[0], len(x))

@@ -158,7 +158,7 @@ func TestScalarAgainstLibm(t *testing.T) {
 	}
 }
 
-// TestVectorExpLog holds ExpF32 and LogF32 to 1 ulp of the float64 functions over a stride through all float32.
+// TestVectorExpLog holds ExpSliceF32 and LogSliceF32 to 1 ulp of the float64 functions over a stride through all float32.
 func TestVectorExpLog(t *testing.T) {
 	worst := func(name string, f func(dst, x []float32), ref func(float64) float64) {
 		const batch = 4096
@@ -196,20 +196,20 @@ func TestVectorExpLog(t *testing.T) {
 		}
 		t.Logf("%s: largest error %.3f ulp", name, most)
 	}
-	worst("exp", ExpF32, math.Exp)
-	worst("log", LogF32, math.Log)
+	worst("exp", ExpSliceF32, math.Exp)
+	worst("log", LogSliceF32, math.Log)
 }
 
 func TestVectorF64(t *testing.T) {
 	x := []float64{0, 1, -1, 700, -740, math.Inf(-1)}
 	y := make([]float64, len(x))
-	ExpF64(y, x)
+	ExpSliceF64(y, x)
 	for i := range x {
 		if y[i] != Exp64(x[i]) {
-			t.Errorf("ExpF64 differs from Exp64 at %v", x[i])
+			t.Errorf("ExpSliceF64 differs from Exp64 at %v", x[i])
 		}
 	}
-	LogF64(y, y)
+	LogSliceF64(y, y)
 	for i, w := range []float64{0, 1, -1, 700, -740} {
 		if math.Abs(y[i]-w) > 1e-12*math.Max(1, math.Abs(w)) && w > -700 {
 			t.Errorf("log(exp(%v)) = %v", w, y[i])

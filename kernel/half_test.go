@@ -86,7 +86,7 @@ func TestElementwise(t *testing.T) {
 					name string
 					run  func(dst, x []float32)
 					one  func(float32) float32
-				}{{"ExpF32", ExpF32, exp32}, {"LogF32", LogF32, log32}} {
+				}{{"ExpSliceF32", ExpSliceF32, exp32}, {"LogSliceF32", LogSliceF32, log32}} {
 					f.run(b, a)
 					place := append([]float32(nil), a...)
 					f.run(place, place)
@@ -102,7 +102,7 @@ func TestElementwise(t *testing.T) {
 					name string
 					run  func(dst, x []float64)
 					one  func(float64) float64
-				}{{"ExpF64", ExpF64, Exp64}, {"LogF64", LogF64, Log64}} {
+				}{{"ExpSliceF64", ExpSliceF64, Exp64}, {"LogSliceF64", LogSliceF64, Log64}} {
 					f.run(d, c)
 					place := append([]float64(nil), c...)
 					f.run(place, place)

@@ -31,18 +31,18 @@ func TestLevelsElementwise(t *testing.T) {
 	edges32 := []float32{-104, 89, 0x1p-126, math.Sqrt2, math.Sqrt2 / 2, math.Ln2 / 2, -87.33655}
 	edges64 := []float64{-746, 710, 0x1p-1022, math.Sqrt2, math.Sqrt2 / 2, math.Ln2 / 2, -708.3964185322641}
 	for _, m := range []mapTest{
-		&mapper[float32, float32]{"ExpF32", ExpF32, true, bits32, func(r *rand.Rand) float32 { return float32(r.Float64()*220 - 115) },
+		&mapper[float32, float32]{"ExpSliceF32", ExpSliceF32, true, bits32, func(r *rand.Rand) float32 { return float32(r.Float64()*220 - 115) },
 			check.Specials32(), edges32},
-		&mapper[float32, float32]{"LogF32", LogF32, true, bits32, func(r *rand.Rand) float32 { return float32(r.ExpFloat64()) },
+		&mapper[float32, float32]{"LogSliceF32", LogSliceF32, true, bits32, func(r *rand.Rand) float32 { return float32(r.ExpFloat64()) },
 			check.Specials32(), edges32},
-		&mapper[float64, float64]{"ExpF64", ExpF64, true, math.Float64frombits, func(r *rand.Rand) float64 { return r.Float64()*1500 - 760 },
+		&mapper[float64, float64]{"ExpSliceF64", ExpSliceF64, true, math.Float64frombits, func(r *rand.Rand) float64 { return r.Float64()*1500 - 760 },
 			check.Specials64(), edges64},
-		&mapper[float64, float64]{"LogF64", LogF64, true, math.Float64frombits, (*rand.Rand).ExpFloat64,
+		&mapper[float64, float64]{"LogSliceF64", LogSliceF64, true, math.Float64frombits, (*rand.Rand).ExpFloat64,
 			check.Specials64(), edges64},
-		&mapper[float32, float64]{"LogsF32", LogsF32, true, bits32, func(r *rand.Rand) float32 { return r.Float32() },
+		&mapper[float32, float64]{"WidenLogF32", WidenLogF32, true, bits32, func(r *rand.Rand) float32 { return r.Float32() },
 			check.Specials32(), edges32},
-		&mapper[uint16, float64]{"LogsF16", LogsF16, true, bits16, any16, check.SpecialHalf(), nil},
-		&mapper[uint16, float64]{"LogsBF16", LogsBF16, true, bits16, any16, check.SpecialBF16(), nil},
+		&mapper[uint16, float64]{"WidenLogF16", WidenLogF16, true, bits16, any16, check.SpecialHalf(), nil},
+		&mapper[uint16, float64]{"WidenLogBF16", WidenLogBF16, true, bits16, any16, check.SpecialBF16(), nil},
 		&mapper[uint16, float32]{"WidenF16", WidenF16, false, bits16, any16, check.SpecialHalf(), nil},
 		&mapper[uint16, float32]{"WidenBF16", WidenBF16, false, bits16, any16, check.SpecialBF16(), nil},
 	} {

@@ -24,7 +24,7 @@ func TestLevelsMembers(t *testing.T) {
 		append(check.Specials32(), math.MaxFloat32, 0x1p-149, 3*0x1p-149)})
 	testMembers(t, memberKernel[float64]{"MeanF64", MeanF64, func(r *rand.Rand) float64 { return r.Float64() },
 		append(check.Specials64(), math.MaxFloat64, 0x1p-1074, 3*0x1p-1074)})
-	testMembers(t, memberKernel[float64]{"LogMeanExp", LogMeanExp, func(r *rand.Rand) float64 {
+	testMembers(t, memberKernel[float64]{"LogMeanExpF64", LogMeanExpF64, func(r *rand.Rand) float64 {
 		return -r.ExpFloat64() * math.Ldexp(1, r.IntN(20)-12)
 	}, append(check.Specials64(), 700, 720, 1e300, -1e300, -740, -745.2, -0x1p-60)})
 }

@@ -2,21 +2,21 @@ package kernel
 
 import "github.com/candor-go/candor/kernel/asm"
 
-// LogsF32 writes Log64(x[i]) to dst[i]: natural logarithms as float64, -Inf of 0, NaN of a negative number. The slices have equal lengths.
-// LogF64 is its like for float64.
-func LogsF32(dst []float64, x []float32) {
+// WidenLogF32 writes Log64(x[i]) to dst[i]: natural logarithms as float64, -Inf of 0, NaN of a negative number. The slices have equal lengths.
+// LogSliceF64 is its like for float64.
+func WidenLogF32(dst []float64, x []float32) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{f32: x})
 }
 
-// LogsF16 is LogsF32 of the widened IEEE binary16 numbers.
-func LogsF16(dst []float64, x []uint16) {
+// WidenLogF16 is WidenLogF32 of the widened IEEE binary16 numbers.
+func WidenLogF16(dst []float64, x []uint16) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{f16: x})
 }
 
-// LogsBF16 is LogsF32 of the widened bfloat16 numbers.
-func LogsBF16(dst []float64, x []uint16) {
+// WidenLogBF16 is WidenLogF32 of the widened bfloat16 numbers.
+func WidenLogBF16(dst []float64, x []uint16) {
 	checkEqual(len(dst), len(x))
 	logs(dst, &rows32{bf16: x})
 }

@@ -79,7 +79,7 @@ func MeanF64(dst, x []float64, members, n, stride int) {
 	}
 }
 
-// LogMeanExp writes ln of the mean over the members of e**x to the first n elements of dst: with the members' logarithms of
+// LogMeanExpF64 writes ln of the mean over the members of e**x to the first n elements of dst: with the members' logarithms of
 // probabilities, that of the mean probability. With the largest element as top it is, where the mean of e**(x-top) is above 1/2,
 //
 //	top + ln(1 + (sum over the members of e**(x-top) - 1) / members)
@@ -87,7 +87,7 @@ func MeanF64(dst, x []float64, members, n, stride int) {
 // so that what is near 0 keeps its digits, and elsewhere top + ln((sum of e**(x-top)) / members). Neither overflows. |error| is at
 // most 1.2e-16 * (8 + members) * max(|result|, |top|). -Inf is a legal element; if all are, so is the result. It is +Inf if
 // one is, NaN if one is NaN.
-func LogMeanExp(dst, x []float64, members, n, stride int) {
+func LogMeanExpF64(dst, x []float64, members, n, stride int) {
 	checkMembers(len(dst), len(x), members, n, stride)
 	done := 0
 	if simd() && n >= 8 {

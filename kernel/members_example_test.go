@@ -54,13 +54,13 @@ func ExampleMeanF64() {
 }
 
 // The NLL of the mean probability, from those of two members on three rows.
-func ExampleLogMeanExp() {
+func ExampleLogMeanExpF64() {
 	minusNLL := []float64{
 		math.Log(0.75), -800, math.Inf(-1),
 		math.Log(0.25), -800, math.Log(0.5),
 	}
 	out := make([]float64, 3)
-	kernel.LogMeanExp(out, minusNLL, 2, 3, 3)
+	kernel.LogMeanExpF64(out, minusNLL, 2, 3, 3)
 	fmt.Printf("%.4f\n", out)
 	// Output: [-0.6931 -800.0000 -1.3863]
 }
@@ -69,8 +69,8 @@ func ExampleLogMeanExp() {
 func ExamplePairKLF32() {
 	p, q := []float32{0.5, 0.5, 1, 0}, []float32{0.25, 0.75, 0.5, 0.5}
 	lp, lq := make([]float32, 4), make([]float32, 4)
-	kernel.LogF32(lp, p)
-	kernel.LogF32(lq, q)
+	kernel.LogSliceF32(lp, p)
+	kernel.LogSliceF32(lq, q)
 	kl := make([]float64, 2)
 	kernel.PairKLF32(kl, p, lp, lq, 2, 2, 2)
 	fmt.Printf("%.4f\n", kl)
@@ -84,8 +84,8 @@ func ExamplePairKLF32() {
 func ExamplePairKLF64() {
 	p, q := []float64{0.5, 0.5}, []float64{0.25, 0.75}
 	lp, lq := make([]float64, 2), make([]float64, 2)
-	kernel.LogF64(lp, p)
-	kernel.LogF64(lq, q)
+	kernel.LogSliceF64(lp, p)
+	kernel.LogSliceF64(lq, q)
 	kl := make([]float64, 1)
 	kernel.PairKLF64(kl, p, lp, lq, 1, 2, 2)
 	fmt.Printf("%.4f\n", kl)

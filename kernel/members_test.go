@@ -96,7 +96,7 @@ func TestLogMeanExp(t *testing.T) {
 						x[i] -= 30 // one member says nearly all
 					}
 				}
-				LogMeanExp(dst, x, members, n, n)
+				LogMeanExpF64(dst, x, members, n, n)
 				for i, got := range dst {
 					top, sum := math.Inf(-1), new(big.Float).SetPrec(320)
 					for m := range members {
@@ -132,7 +132,7 @@ func TestLogMeanExpSpecial(t *testing.T) {
 			for i := range n {
 				x[i], x[n+i], x[2*n+i] = c.a, c.b, c.c
 			}
-			LogMeanExp(dst, x, 3, n, n)
+			LogMeanExpF64(dst, x, 3, n, n)
 			for i, got := range dst {
 				if !(math.Abs(got-c.want) <= 4e-16*math.Abs(c.want) || got == c.want || got != got && c.want != c.want) || got == 0 && math.Signbit(got) {
 					t.Errorf("%v at %d: %v", c, i, got)

@@ -9,7 +9,7 @@ import (
 // This file compares the rows of two matrices of one shape, such as the probabilities of two members of an ensemble. Rows of any
 // length are taken in blocks of 1,024 and lanes, short ones too: see the order of operations of long rows.
 
-// PairKLF32 writes sum p*ln(p/q) of each row to kl: lp and lq are the logarithms of p and q as LogF32 has them, taken once for all
+// PairKLF32 writes sum p*ln(p/q) of each row to kl: lp and lq are the logarithms of p and q as LogSliceF32 has them, taken once for all
 // pairs that a matrix is part of. 0 ln 0 is 0, and where q is 0 and p is not the sum is +Inf. A row with a p that is NaN
 // or below 0 gives NaN, and so does a q that is where p is not 0.
 //

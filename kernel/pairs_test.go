@@ -37,11 +37,11 @@ func TestPairs(t *testing.T) {
 				SoftmaxF32(p, k, x, 1, k, k)
 				SoftmaxF32(q, k, q, 1, k, k)
 				lp, lq := make([]float32, k), make([]float32, k)
-				LogF32(lp, p)
-				LogF32(lq, q)
+				LogSliceF32(lp, p)
+				LogSliceF32(lq, q)
 				p64, q64, lp64, lq64 := widen64(p), widen64(q), make([]float64, k), make([]float64, k)
-				LogF64(lp64, p64)
-				LogF64(lq64, q64)
+				LogSliceF64(lp64, p64)
+				LogSliceF64(lq64, q64)
 				var kl, size, dot, abs, squares neumaier
 				for i, a := range p64 {
 					b := q64[i]
@@ -95,8 +95,8 @@ func TestPairsSpecial(t *testing.T) {
 					var kl, dot, abs, squares [2]float64
 					p, q, lp, lq := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
 					p[at], q[at] = c.p, c.q
-					LogF64(lp, p)
-					LogF64(lq, q)
+					LogSliceF64(lp, p)
+					LogSliceF64(lq, q)
 					PairKLF64(kl[:], p, lp, lq, 1, k, k)
 					PairSumsF64(dot[:], abs[:], squares[:], p, q, 1, k, k)
 					narrow := func(x []float64) (y []float32) {
@@ -106,8 +106,8 @@ func TestPairsSpecial(t *testing.T) {
 						return y
 					}
 					p32, q32, lp32, lq32 := narrow(p), narrow(q), make([]float32, k), make([]float32, k)
-					LogF32(lp32, p32)
-					LogF32(lq32, q32)
+					LogSliceF32(lp32, p32)
+					LogSliceF32(lq32, q32)
 					PairKLF32(kl[1:], p32, lp32, lq32, 1, k, k)
 					PairSumsF32(dot[1:], abs[1:], squares[1:], p32, q32, 1, k, k)
 					for i := range kl {

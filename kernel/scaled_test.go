@@ -101,10 +101,10 @@ func TestLogs(t *testing.T) {
 			}
 			u := toBF16(x)
 			a, b, c, d := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-			LogsF32(a, x)
-			LogsF16(b, u)
-			LogsBF16(c, u)
-			LogF64(d, widen64(x))
+			WidenLogF32(a, x)
+			WidenLogF16(b, u)
+			WidenLogBF16(c, u)
+			LogSliceF64(d, widen64(x))
 			for i, v := range x {
 				for j, w := range [][2]float64{{a[i], float64(v)}, {b[i], float64(widenF16(u[i]))},
 					{c[i], float64(math.Float32frombits(uint32(u[i]) << 16))}, {d[i], float64(v)}} {

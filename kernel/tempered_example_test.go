@@ -27,7 +27,7 @@ func ExampleTemperedF32() {
 
 	// Probabilities have logits too.
 	z := make([]float64, 3)
-	kernel.LogsF32(z, p[:3])
+	kernel.WidenLogF32(z, p[:3])
 	fmt.Printf("%.3f\n", z)
 	// Output:
 	// NLL [0.143 2.170 0.025], slope [-0.298 1.646 -0.104], curvature [0.634 0.709 0.439], label [0 -2 0]

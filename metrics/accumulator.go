@@ -11,12 +11,12 @@ import (
 type Need uint8
 
 const (
-	Rank   Need = 1 << iota // the label's rank: Stats.Rank
-	Rows                    // every probability of the rows: Block.Probs
-	Spread                  // of all of a row: Stats.Rest and Stats.Entropy; of Samples Block.Abs and Block.Spread
-	Peak                    // the score of the arg max as it was given: Block.Peak
-	Logit                   // the same of one logit or log-probability a row, and of nothing else
-	Ties                    // the place of the label's score as it was given among those of its row: Block.Places
+	NeedRank   Need = 1 << iota // the label's rank: Stats.Rank
+	NeedRows                    // every probability of the rows: Block.Probs
+	NeedSpread                  // of all of a row: Stats.Rest and Stats.Entropy; of Samples Block.Abs and Block.Spread
+	NeedPeak                    // the score of the arg max as it was given: Block.Peak
+	NeedLogit                   // the same of one logit or log-probability a row, and of nothing else
+	NeedTies                    // the place of the label's score as it was given among those of its row: Block.Places
 )
 
 // Accumulator is what a Pass feeds: a sufficient statistic, kept in integers.
@@ -50,13 +50,13 @@ type Block struct {
 	Labels  []int32
 	Hit     []uint8   // 1 where the arg max is the label
 	Weights []float64 // nil, or one weight > 0 a row
-	Probs   Tile      // the probabilities of the rows, if a Rows accumulator is fed; of what has no classes the rows as they are
-	Peak    []float64 // the score of the arg max as it was given (a logit, if they are), if a Peak accumulator is fed, or a Logit one that takes it
-	Places  []Place   // of the label's score as it was given, if a Ties accumulator is fed
+	Probs   Tile      // the probabilities of the rows, if a NeedRows accumulator is fed; of what has no classes the rows as they are
+	Peak    []float64 // the score of the arg max as it was given (a logit, if they are), if a NeedPeak accumulator is fed, or a NeedLogit one that takes it
+	Places  []Place   // of the label's score as it was given, if a NeedTies accumulator is fed
 
 	Kind     Kind      // of the scores
 	Observed []float64 // of Samples and Quantiles, in place of Labels
-	Abs      []float64 // of Samples, if a Spread accumulator is fed, the sums that kernel.SampleSpreadF64 has of their distances:
+	Abs      []float64 // of Samples, if a NeedSpread accumulator is fed, the sums that kernel.SampleSpreadF64 has of their distances:
 	Spread   []float64 // from the observed number, and from each other
 
 	// Normal are the columns of Normals, of which the first Rows elements count.

@@ -157,7 +157,7 @@ type blocks struct {
 	each func(b *metrics.Block)
 }
 
-func (a *blocks) Needs() metrics.Need             { return metrics.Spread }
+func (a *blocks) Needs() metrics.Need             { return metrics.NeedSpread }
 func (a *blocks) Empty() metrics.Accumulator      { return a }
 func (a *blocks) Merge(metrics.Accumulator) error { return nil }
 func (a *blocks) AddBlock(b *metrics.Block)       { a.each(b) }

@@ -273,7 +273,7 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 		b.Observed = c.Observed[at : at+n]
 	}
 	w.view(b, c, at, n, st)
-	sums := c.Kind == Samples && w.need&Spread != 0
+	sums := c.Kind == Samples && w.need&NeedSpread != 0
 	good := true
 	switch {
 	case c.Kind == Normals:

@@ -21,7 +21,7 @@ func Z(level float64) float64 {
 	if !(level > 0 && level < 1) {
 		panic("metrics: a confidence level lies between 0 and 1")
 	}
-	return math.Round(kernel.PhiInv64(0.5+float64(level/2))*1e12) / 1e12
+	return math.Round(kernel.NormQuantile64(0.5+float64(level/2))*1e12) / 1e12
 }
 
 // Wilson returns the score interval of a frequency f seen in n trials (Wilson 1927); n may be an effective number.

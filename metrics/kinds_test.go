@@ -24,7 +24,7 @@ type seen struct {
 func walk(t *testing.T, o *metrics.Options, p *metrics.Predictions) (*seen, *metrics.Walker) {
 	t.Helper()
 	var s seen
-	w := metrics.NewWalker(o, metrics.Rows|metrics.Spread|metrics.Peak, func(b *metrics.Block) {
+	w := metrics.NewWalker(o, metrics.NeedRows|metrics.NeedSpread|metrics.NeedPeak, func(b *metrics.Block) {
 		for i := range b.Rows {
 			s.number = append(s.number, b.Number(i))
 			if b.Observed != nil {

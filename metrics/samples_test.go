@@ -66,10 +66,10 @@ func TestSampleSums(t *testing.T) {
 				}
 			}
 		}
-		for _, need := range []metrics.Need{metrics.Spread, metrics.Rows, metrics.Spread | metrics.Rows} {
+		for _, need := range []metrics.Need{metrics.NeedSpread, metrics.NeedRows, metrics.NeedSpread | metrics.NeedRows} {
 			row, abs, spread := 0, []float64{0}, []float64{0}
 			w := metrics.NewWalker(&metrics.Options{Drop: true}, need, func(b *metrics.Block) {
-				if sums := need&metrics.Spread != 0; sums != (len(b.Abs) == b.Rows) || sums != (len(b.Spread) == b.Rows) {
+				if sums := need&metrics.NeedSpread != 0; sums != (len(b.Abs) == b.Rows) || sums != (len(b.Spread) == b.Rows) {
 					t.Fatalf("need %v: %d sums", need, len(b.Abs))
 				}
 				for i := range b.Rows {

@@ -133,7 +133,7 @@ func TestTiles(t *testing.T) {
 					for _, c := range []struct {
 						o    metrics.Options
 						need metrics.Need
-					}{{metrics.Options{Threads: 1}, 0}, {metrics.Options{Threads: 2}, metrics.Spread | metrics.Rank}, {metrics.Options{Drop: true}, 0}, {metrics.Options{Renormalize: true}, 0}} {
+					}{{metrics.Options{Threads: 1}, 0}, {metrics.Options{Threads: 2}, metrics.NeedSpread | metrics.NeedRank}, {metrics.Options{Drop: true}, 0}, {metrics.Options{Renormalize: true}, 0}} {
 						if c.o.Renormalize && kind != metrics.Probs {
 							continue
 						}
@@ -148,7 +148,7 @@ func TestTiles(t *testing.T) {
 								p.Labels[i], bad[int64(i)] = -1, true
 							}
 						}
-						a := &tiles{need: metrics.Rows | c.need, rows: map[int64][]float64{}}
+						a := &tiles{need: metrics.NeedRows | c.need, rows: map[int64][]float64{}}
 						if err := metrics.NewPass(&c.o, a).Add(p); err != nil {
 							t.Fatal(err)
 						}
@@ -170,7 +170,7 @@ func TestTiles(t *testing.T) {
 // TestTileOfEvent: a binary task has two columns.
 func TestTileOfEvent(t *testing.T) {
 	p := &metrics.Predictions{Scores: metrics.Scores{F32: []float32{0.25, 1, 0.75}, Rows: 3, Classes: 1}, Labels: []int32{0, 1, 1}}
-	a := &tiles{need: metrics.Rows, rows: map[int64][]float64{}}
+	a := &tiles{need: metrics.NeedRows, rows: map[int64][]float64{}}
 	if err := metrics.NewPass(nil, a).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestTilesIn(t *testing.T) {
 		p := generate(r, settings{dtype: d, kind: metrics.Logits, k: 7, n: 20})
 		f32, f64 := make([]float32, 150), make([]float64, 150)
 		walk := func(f32 []float32, f64 []float64) (tile []float64, inside bool) {
-			w := metrics.NewWalker(nil, metrics.Rows, func(b *metrics.Block) {
+			w := metrics.NewWalker(nil, metrics.NeedRows, func(b *metrics.Block) {
 				for i := range b.Rows * b.Probs.Width {
 					if b.Probs.F32 != nil {
 						tile = append(tile, float64(b.Probs.F32[i]))
@@ -224,7 +224,7 @@ func TestWalkerTerms(t *testing.T) {
 			p.Rows, p.Classes, p.F32 = rows, k, check.Logits32(check.Rand(3), rows*k, 3)
 			p.F32[2*k+1], p.Labels[40] = float32(math.NaN()), -1
 			walk := func(terms bool) (tile []float64) {
-				w := metrics.NewWalker(&metrics.Options{Drop: true}, metrics.Rows, func(b *metrics.Block) {
+				w := metrics.NewWalker(&metrics.Options{Drop: true}, metrics.NeedRows, func(b *metrics.Block) {
 					if (b.Probs.Scale != nil) != (terms && kernel.HasTerms(k)) {
 						t.Errorf("%d classes: the scales are %v", k, b.Probs.Scale)
 					}

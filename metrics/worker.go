@@ -81,7 +81,7 @@ func (w *worker) grow(n int) {
 	f := func() []float64 { return make([]float64, n) }
 	w.stats = kernel.Stats{Top: f(), Tail: f(), Label: f(), NLL: f(), Rest: f(), Entropy: f(), Norm: f(), Positive: f(),
 		ArgMax: make([]int32, n), Flags: make([]uint8, n)}
-	if w.need&Rank != 0 {
+	if w.need&NeedRank != 0 {
 		w.stats.Rank = make([]int32, n)
 	}
 	w.hit = make([]uint8, n)
@@ -102,7 +102,7 @@ func (w *worker) add(c *Chunk) {
 	}
 	st := c.stride()
 	n := max(1, blockBytes/(st*c.DType().Size()))
-	if w.need&Rows != 0 {
+	if w.need&NeedRows != 0 {
 		if fit := tileBytes / (w.entry(c) * max(2, c.Classes)); fit < 2 && !c.Kind.logs() {
 			n = longRows
 		} else {
@@ -158,7 +158,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 			w.renormalize(&w.decided.stats, c, at, n, st, c.Decisions)
 		}
 	}
-	if w.need&Rows != 0 && (!c.Kind.logs() || c.Classes == 1) {
+	if w.need&NeedRows != 0 && (!c.Kind.logs() || c.Classes == 1) {
 		w.probabilities(b, c, at, n, st)
 	}
 	if b.Probs.Stride == st {
@@ -172,10 +172,10 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 	kernel.Hits(w.hit[:b.Rows], w.stats.ArgMax[:b.Rows], b.Labels[:b.Rows])
 	b.Score, b.Right = w.stats.Top, w.hit
-	if w.need&Peak != 0 || w.need&Logit != 0 && c.Classes == 1 && c.Kind.logs() {
+	if w.need&NeedPeak != 0 || w.need&NeedLogit != 0 && c.Classes == 1 && c.Kind.logs() {
 		w.peaks(b, c, at, st)
 	}
-	if w.need&Ties != 0 {
+	if w.need&NeedTies != 0 {
 		w.placed(b, c, at, st)
 	}
 	if b.Decisions != nil {
@@ -190,8 +190,8 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 // columns runs the kernel of the chunk's type and kind over the rows [at, at+n). Of logits it makes the block's tile too.
 func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint8 {
 	s, k := &w.stats, c.Classes
-	if k == 1 || !c.Kind.logs() || w.need&Rows == 0 {
-		if k > 1 && !c.Kind.logs() && w.need&Spread == 0 {
+	if k == 1 || !c.Kind.logs() || w.need&NeedRows == 0 {
+		if k > 1 && !c.Kind.logs() && w.need&NeedSpread == 0 {
 			s.Rest, s.Entropy = nil, nil
 		}
 		return w.rowStats(s, c, at, n, st, labels)
@@ -310,7 +310,7 @@ func (w *worker) scoreColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels [
 			w.scores[i] = c.score(lo + i*st)
 		}
 		if c.Kind == LogProbs {
-			kernel.ExpF64(w.scores[:n], w.scores[:n])
+			kernel.ExpSliceF64(w.scores[:n], w.scores[:n])
 		}
 		if c.Kind == Logits {
 			return kernel.BinaryLogitStatsF64(s, w.scores[:n], labels)

@@ -289,7 +289,7 @@ func (m *CurveMap) eachLogits(dst []float64, t *tile) {
 			}
 		} else {
 			c.apply(column)
-			kernel.LogF64(column, column)
+			kernel.LogSliceF64(column, column)
 		}
 		for i, v := range column {
 			dst[i*t.width+j] = v

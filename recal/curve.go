@@ -247,14 +247,14 @@ func toLogits(x []float64, rows, classes int, k metrics.Kind) {
 			for j, p := range row {
 				rest[j] = 1 - p
 			}
-			kernel.LogF64(row, row)
+			kernel.LogSliceF64(row, row)
 		} else {
 			// With e_j = exp(x_j - x_top) the logit is x_j - x_top - ln(sum of the others' e).
 			m, sum := row[top], 0.0
 			for j, v := range row {
 				row[j] = v - m
 			}
-			kernel.ExpF64(rest, row)
+			kernel.ExpSliceF64(rest, row)
 			for _, e := range rest {
 				sum += e
 			}
@@ -262,7 +262,7 @@ func toLogits(x []float64, rows, classes int, k metrics.Kind) {
 				rest[j] = sum - e
 			}
 		}
-		kernel.LogF64(rest, rest)
+		kernel.LogSliceF64(rest, rest)
 		for j, l := range rest {
 			row[j] -= l
 		}

@@ -70,7 +70,7 @@ func TestForecastsReal(t *testing.T) {
 			e, sd := forecastNumber(t, r[0]), forecastNumber(t, r[1])
 			p.F64, own.Observed = append(p.F64, e, sd), append(own.Observed, e)
 			for _, l := range levels {
-				own.F64 = append(own.F64, float64(sd*kernel.PhiInv64(l)))
+				own.F64 = append(own.F64, float64(sd*kernel.NormQuantile64(l)))
 			}
 		}
 		halves := recal.Folds{K: 2}

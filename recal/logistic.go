@@ -57,11 +57,11 @@ func betaFeatures(u, v, e, t, z []float64) {
 	for i, x := range z {
 		e[i] = -math.Abs(x)
 	}
-	kernel.ExpF64(e, e)
+	kernel.ExpSliceF64(e, e)
 	for i, x := range e {
 		t[i] = 1 + x
 	}
-	kernel.LogF64(v, t)
+	kernel.LogSliceF64(v, t)
 	for i, x := range z {
 		// ln(1 + e), and what 1 + e lost when it was rounded.
 		s := v[i] + (e[i]-(t[i]-1))/t[i]
@@ -272,7 +272,7 @@ func (t *logisticTotals) add(r *logisticRows, f *logisticFit, w *logisticScratch
 	for i, v := range eta {
 		e[i] = -math.Abs(v)
 	}
-	kernel.ExpF64(e, e)
+	kernel.ExpSliceF64(e, e)
 	res, inf := w.r[:n], w.h[:n]
 	for i, v := range e {
 		mu := 1 / (1 + v)

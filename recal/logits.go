@@ -20,7 +20,7 @@ func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 		logitAll(dst[:hi-lo])
 	case k == metrics.Probs:
 		dst = dst[:(hi-lo)*s.Classes]
-		kernel.LogF64(dst, dst)
+		kernel.LogSliceF64(dst, dst)
 	}
 }
 
@@ -40,7 +40,7 @@ func logitAll(x []float64) {
 		for i, p := range x[:n] {
 			r[i] = p / (1 - p)
 		}
-		kernel.LogF64(z, r)
+		kernel.LogSliceF64(z, r)
 		for i, p := range x[:n] {
 			x[i] = unrounded(z[i], p, 1-p, r[i])
 		}

@@ -474,7 +474,7 @@ func TestMapKinds(t *testing.T) {
 		kernel.SoftmaxF64(probs.F64, 3, f.p.F64, f.p.Rows, 3, 3)
 		logs := probs
 		logs.Kind, logs.F64 = metrics.LogProbs, make([]float64, len(f.p.F64))
-		kernel.LogF64(logs.F64, probs.F64)
+		kernel.LogSliceF64(logs.F64, probs.F64)
 		want := mapApply(t, f.m, f.p)
 		for _, p := range []*metrics.Predictions{&probs, &logs} {
 			m, err := f.from.Fit(InMemory(p), nil)

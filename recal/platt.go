@@ -135,7 +135,7 @@ func sigmoids(x []float64) {
 		for i, v := range x[:n] {
 			e[i] = -v
 		}
-		kernel.ExpF64(e, e)
+		kernel.ExpSliceF64(e, e)
 		for i, v := range x[:n] {
 			if x[i] = 1 / (1 + e[i]); v < -700 {
 				x[i] = sigmoid(v) // exp(-v) may be too large, and sigmoid(v) is not 0

@@ -119,7 +119,7 @@ type transforms struct {
 	buf    []float64
 }
 
-func (t *transforms) Needs() metrics.Need        { return metrics.Rows }
+func (t *transforms) Needs() metrics.Need        { return metrics.NeedRows }
 func (t *transforms) Empty() metrics.Accumulator { return &transforms{levels: t.levels} }
 func (t *transforms) Len() int64                 { return t.rows }
 
@@ -260,7 +260,7 @@ func tail(x, fraction float64, deviates bool) float64 {
 	if !deviates {
 		return float64(x * fraction)
 	}
-	z := kernel.PhiInv64(float64(kernel.Phi64(x) * fraction))
+	z := kernel.NormQuantile64(float64(kernel.NormCDF64(x) * fraction))
 	if z < -math.MaxFloat64 {
 		return x // Phi is 0 there
 	}
@@ -397,7 +397,7 @@ func (f *QuantileMap) Predicted() []float64 {
 	p := slices.Clone(f.at)
 	if f.kind == metrics.Normals {
 		for i, z := range p {
-			p[i] = kernel.Phi64(z)
+			p[i] = kernel.NormCDF64(z)
 		}
 	}
 	return p

@@ -147,9 +147,9 @@ func quantileHazen(x []float64, p float64) float64 {
 	h := p*n - 0.5
 	switch {
 	case h < 0:
-		return kernel.PhiInv64(kernel.Phi64(x[0]) * p * n * 2)
+		return kernel.NormQuantile64(kernel.NormCDF64(x[0]) * p * n * 2)
 	case h > n-1:
-		return -kernel.PhiInv64(kernel.Phi64(-x[len(x)-1]) * (1 - p) * n * 2)
+		return -kernel.NormQuantile64(kernel.NormCDF64(-x[len(x)-1]) * (1 - p) * n * 2)
 	}
 	i := min(int(h), len(x)-2)
 	return x[i] + (h-float64(i))*(x[i+1]-x[i])
@@ -175,8 +175,8 @@ func TestQuantileNormals(t *testing.T) {
 		}
 		for j, level := range f.Levels() {
 			want := quantileHazen(z, level)
-			got, d := q.F64[j], kernel.Phi64(q.F64[j])-kernel.Phi64(want)
-			if math.Abs(d) > c.tolerance || c.n < 1000 && !sigmaNear(got, want, 1e-9) || f.Predicted()[j] != kernel.Phi64(got) {
+			got, d := q.F64[j], kernel.NormCDF64(q.F64[j])-kernel.NormCDF64(want)
+			if math.Abs(d) > c.tolerance || c.n < 1000 && !sigmaNear(got, want, 1e-9) || f.Predicted()[j] != kernel.NormCDF64(got) {
 				t.Errorf("%d rows, level %v: %v, want %v", c.n, level, got, want)
 			}
 		}
@@ -199,7 +199,7 @@ func TestQuantileHeldOut(t *testing.T) {
 		mean, sd := 100*r.NormFloat64(), 0.1+r.Float64()
 		normals.F64 = append(normals.F64, mean, sd, mean+sd*skewed())
 		for _, l := range levels {
-			quantiles.F64 = append(quantiles.F64, mean+sd*kernel.PhiInv64(l))
+			quantiles.F64 = append(quantiles.F64, mean+sd*kernel.NormQuantile64(l))
 		}
 		quantiles.Observed = append(quantiles.Observed, mean+sd*(0.6*r.NormFloat64()+0.3))
 		for range 40 {
@@ -334,7 +334,7 @@ func quantileOf(p *metrics.Predictions, levels []float64) *metrics.Predictions {
 	for i := range p.Rows {
 		r := p.F64[3*i:]
 		for _, l := range levels {
-			q.F64 = append(q.F64, r[0]+float64(r[1]*kernel.PhiInv64(l)))
+			q.F64 = append(q.F64, r[0]+float64(r[1]*kernel.NormQuantile64(l)))
 		}
 		q.Observed = append(q.Observed, r[2])
 	}

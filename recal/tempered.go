@@ -59,13 +59,13 @@ func (t *temperedRows) fill() {
 	dst, from, to := t.tile[:t.n*k], t.at*k, (t.at+t.n)*k
 	switch {
 	case c.F32 != nil:
-		kernel.LogsF32(dst, c.F32[from:to])
+		kernel.WidenLogF32(dst, c.F32[from:to])
 	case c.F64 != nil:
-		kernel.LogF64(dst, c.F64[from:to])
+		kernel.LogSliceF64(dst, c.F64[from:to])
 	case c.F16 != nil:
-		kernel.LogsF16(dst, c.F16[from:to])
+		kernel.WidenLogF16(dst, c.F16[from:to])
 	default:
-		kernel.LogsBF16(dst, c.BF16[from:to])
+		kernel.WidenLogBF16(dst, c.BF16[from:to])
 	}
 }
 

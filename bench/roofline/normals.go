@@ -22,7 +22,7 @@ type normalScores struct {
 func normalForecasts() []metrics.Accumulator {
 	s := &normalScores{}
 	for j := range s.edges {
-		s.edges[j] = kernel.PhiInv64(float64(j) / (normalLevels - 1))
+		s.edges[j] = kernel.NormQuantile64(float64(j) / (normalLevels - 1))
 	}
 	return []metrics.Accumulator{s}
 }

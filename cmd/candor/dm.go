@@ -110,7 +110,7 @@ func (l *rowLosses) begin() {
 }
 
 func (l *rowLosses) Needs() (n metrics.Need) {
-	n = metrics.Rows
+	n = metrics.NeedRows
 	for _, m := range l.losses {
 		n |= m.Need
 	}

@@ -59,7 +59,7 @@ func rangeBelow(x float64) float64 {
 func images(x, step float64, f func(k float64) float64) float64 {
 	sum, sign, first := 0.0, 1.0, 0.0
 	for k := 1.0; ; k += step {
-		t := float64(f(k) * (2 * kernel.Phi64(-float64(k*x))))
+		t := float64(f(k) * (2 * kernel.NormCDF64(-float64(k*x))))
 		if k == 1 {
 			first = t
 		}

@@ -277,7 +277,7 @@ func (w *kernelWorker) sum(x float64, fold int32) (above, below, off float64) {
 		}
 	}
 	w.value = resize(w.value, len(w.arg))
-	kernel.ExpF64(w.value, w.arg)
+	kernel.ExpSliceF64(w.value, w.arg)
 	v := w.value
 	for _, s := range w.near {
 		if !s.full {

@@ -101,7 +101,7 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 const reasonSame = "all scores are 0, 1/2 or 1, and none is wrong: the Brier score is what they announce, and nothing is left to chance"
 
 // normalTail returns P(|normal| >= z).
-func normalTail(z float64) float64 { return 2 * kernel.Phi64(-math.Abs(z)) }
+func normalTail(z float64) float64 { return 2 * kernel.NormCDF64(-math.Abs(z)) }
 
 // brierVariance returns (1-2q)^2 q(1-q), that of (y-p)^2 if y is 1 with probability p, q or 1 - q.
 func brierVariance(q float64) float64 {

@@ -75,7 +75,7 @@ func (b *Bins) Size(metrics.Extent) int64 {
 // Needs says that only the event of all classes needs whole rows.
 func (b *Bins) Needs() metrics.Need {
 	if b.opt.Event == AllClasses {
-		return metrics.Rows
+		return metrics.NeedRows
 	}
 	return 0
 }

@@ -204,7 +204,7 @@ func NewClassBins(o *ClassOptions) *ClassBins {
 func (b *ClassBins) Options() ClassOptions { return b.opt.normal() }
 
 // Needs says that whole rows are needed.
-func (b *ClassBins) Needs() metrics.Need { return metrics.Rows }
+func (b *ClassBins) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (b *ClassBins) Empty() metrics.Accumulator { return NewClassBins(&b.opt) }

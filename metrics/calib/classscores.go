@@ -94,7 +94,7 @@ func NewClassScores(o *ClassScoresOptions) *ClassScores {
 func (s *ClassScores) Options() ClassScoresOptions { return s.opt.normal() }
 
 // Needs says that whole rows are needed.
-func (s *ClassScores) Needs() metrics.Need { return metrics.Rows }
+func (s *ClassScores) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (s *ClassScores) Empty() metrics.Accumulator { return NewClassScores(&s.opt) }

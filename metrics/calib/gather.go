@@ -159,7 +159,7 @@ type matrix struct {
 	kept                []bool // of rows that are gathered
 }
 
-func (m *matrix) Needs() metrics.Need                     { return metrics.Rows }
+func (m *matrix) Needs() metrics.Need                     { return metrics.NeedRows }
 func (m *matrix) Empty() metrics.Accumulator              { return m }
 func (m *matrix) Merge(metrics.Accumulator) error         { return nil }
 func (m *matrix) Len() int64                              { return int64(m.rows) }

@@ -92,7 +92,7 @@ func (h *halfNormals) upper(x float64) float64 {
 	case h.count == 0:
 		return 0
 	case h.count == 1:
-		return 2 * kernel.Phi64(-(x / h.unit))
+		return 2 * kernel.NormCDF64(-(x / h.unit))
 	}
 	x /= h.unit
 	// S is a function of the Z_b with Lipschitz constant 1 and so lies more than t below its mean, or above it, with a
@@ -144,7 +144,7 @@ func (h *halfNormals) saddle(x, lo, hi float64) float64 {
 			o := &h.octaves[i]
 			if len(o.each) > 0 {
 				z := o.sum / float64(len(o.each)) * c * rootHalf
-				slope += float64(o.sum * rootTwoOverPi * kernel.Exp64(-float64(z*z)) / (2 * kernel.Phi64(float64(z*math.Sqrt2))))
+				slope += float64(o.sum * rootTwoOverPi * kernel.Exp64(-float64(z*z)) / (2 * kernel.NormCDF64(float64(z*math.Sqrt2))))
 			}
 		}
 		if slope < x {

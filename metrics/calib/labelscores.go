@@ -44,7 +44,7 @@ func NewLabelScores(maxBytes int64) *LabelScores {
 func (s *LabelScores) MaxBytes() int64 { return s.limit }
 
 // Needs says that whole rows are needed.
-func (s *LabelScores) Needs() metrics.Need { return metrics.Rows }
+func (s *LabelScores) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same limit without rows.
 func (s *LabelScores) Empty() metrics.Accumulator { return NewLabelScores(s.limit) }

@@ -100,7 +100,7 @@ type collector struct {
 
 func (c *collector) Needs() metrics.Need {
 	if c.win.Class != nil || c.win.Event == AllClasses {
-		return metrics.Rows
+		return metrics.NeedRows
 	}
 	return 0
 }

@@ -257,7 +257,7 @@ func (t *trials) answer(weighted bool) Surprise {
 			s.P = math.Min(1, 2*poissonTail(t.expected/scale, math.Abs(t.gap)/scale))
 			return s
 		}
-		above, below = kernel.Phi64(-s.Z), kernel.Phi64(s.Z)
+		above, below = kernel.NormCDF64(-s.Z), kernel.NormCDF64(s.Z)
 	case t.law != nil:
 		above, below = t.law.tails(int(t.seen))
 	default:
@@ -289,12 +289,12 @@ func (t *trials) expansion(gap float64) float64 {
 	x := gap / sd
 	skew, excess := t.third/(t.variance*sd), t.fourth/(t.variance*t.variance)
 	if math.Abs(x) > 8 {
-		return kernel.Phi64(-x) // where an expansion says nothing
+		return kernel.NormCDF64(-x) // where an expansion says nothing
 	}
 	x2 := float64(x * x)
 	p := float64(skew/6*(x2-1)) + float64(excess/24*float64(x*(x2-3))) + float64(float64(skew*skew)/72*float64(x*(float64(x2*(x2-10))+15)))
 	density := kernel.Exp64(-x2/2) * 0.39894228040143267794
-	return math.Max(0, math.Min(1, kernel.Phi64(-x)+float64(density*p)))
+	return math.Max(0, math.Min(1, kernel.NormCDF64(-x)+float64(density*p)))
 }
 
 // poissonTail returns the probability that a number of Poisson's law is as far from its mean as d, on the side where that is likelier.

@@ -91,7 +91,7 @@ func New(o *Options) *Cells {
 func (c *Cells) Options() Options { return c.opt }
 
 // Needs says that columns are enough, and of a binary task's logits these.
-func (c *Cells) Needs() metrics.Need { return metrics.Logit }
+func (c *Cells) Needs() metrics.Need { return metrics.NeedLogit }
 
 // Empty returns an accumulator of the same options without rows.
 func (c *Cells) Empty() metrics.Accumulator { return New(&c.opt) }

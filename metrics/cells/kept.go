@@ -46,7 +46,7 @@ func NewKept(e metrics.Event, most int64) *Kept {
 }
 
 // Needs says that columns are enough, and a logit where there is one a row.
-func (k *Kept) Needs() metrics.Need { return metrics.Logit }
+func (k *Kept) Needs() metrics.Need { return metrics.NeedLogit }
 
 // Empty returns an accumulator of the same event and limit without rows.
 func (k *Kept) Empty() metrics.Accumulator { return NewKept(k.event, k.most) }

@@ -128,7 +128,7 @@ func (d *decoder) columns(n int, key func(i int) uint64) (p, tail []float64) {
 	case ofLogits64:
 		kernel.BinaryLogitStatsF64(s, d.f64[:n], d.label[:n])
 	default:
-		kernel.ExpF64(d.f64[:n], d.f64[:n])
+		kernel.ExpSliceF64(d.f64[:n], d.f64[:n])
 		kernel.BinaryProbStatsF64(s, d.f64[:n], d.label[:n])
 	}
 	if p = s.Top[:n]; d.event == metrics.Positive {

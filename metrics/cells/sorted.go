@@ -270,7 +270,7 @@ type gather struct {
 	cols  columns
 }
 
-func (g *gather) Needs() metrics.Need { return metrics.Logit }
+func (g *gather) Needs() metrics.Need { return metrics.NeedLogit }
 func (g *gather) Empty() metrics.Accumulator {
 	return &gather{event: g.event, keys: g.keys, raw: g.raw}
 }

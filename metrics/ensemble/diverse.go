@@ -47,10 +47,10 @@ func (d *diverse) of(b *Block) {
 	if d.wants(AverageKL | CosineSimilarity | LpDistance | BregmanKLVariance) {
 		if b.Mean.F32 != nil {
 			d.f32.take(b, func(t *metrics.Tile) []float32 { return t.F32 })
-			probabilities(d, &d.f32, kernel.LogF32, kernel.PairSumsF32, kernel.PairKLF32)
+			probabilities(d, &d.f32, kernel.LogSliceF32, kernel.PairSumsF32, kernel.PairKLF32)
 		} else {
 			d.f64.take(b, func(t *metrics.Tile) []float64 { return t.F64 })
-			probabilities(d, &d.f64, kernel.LogF64, kernel.PairSumsF64, kernel.PairKLF64)
+			probabilities(d, &d.f64, kernel.LogSliceF64, kernel.PairSumsF64, kernel.PairKLF64)
 		}
 	}
 	if d.wants(LogitKL) {
@@ -340,7 +340,7 @@ func bregman[T float32 | float64](dst []float64, v *vectors[T]) {
 		for j := range g {
 			g[j] -= most
 		}
-		kernel.ExpF64(g, g)
+		kernel.ExpSliceF64(g, g)
 		dst[i] = max(0, scale[i]/n-(most+kernel.Log64(total(g))))
 	}
 }

@@ -111,7 +111,7 @@ func soundREff(r float64) bool { return r > 0 && r <= math.MaxFloat64 }
 func (c Criterion) psis() bool { return c == PSISLOO || c == PLOO }
 
 // Needs says that the rows themselves are wanted.
-func (a *Information) Needs() metrics.Need { return metrics.Rows }
+func (a *Information) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (a *Information) Empty() metrics.Accumulator { return NewInformation(&a.opt) }
@@ -438,7 +438,7 @@ func (r *informationRow) criteria(asCoded bool) {
 // others returns the sum of the exponentials of r.e but for the element at held.
 func (r *informationRow) others(held int) float64 {
 	r.e[held] = math.Inf(-1)
-	kernel.ExpF64(r.e, r.e)
+	kernel.ExpSliceF64(r.e, r.e)
 	s := 0.0
 	for _, e := range r.e {
 		s += e
@@ -461,7 +461,7 @@ func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *Info
 	a.has(c)
 	accs := []metrics.Accumulator{a}
 	if dst != nil {
-		accs = append(accs, newRowWriter(dst, p.Rows, metrics.Rows, func() func([]float64, *metrics.Block) {
+		accs = append(accs, newRowWriter(dst, p.Rows, metrics.NeedRows, func() func([]float64, *metrics.Block) {
 			var r informationRow
 			return func(v []float64, b *metrics.Block) {
 				for i := range v {
@@ -484,7 +484,7 @@ func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *Info
 // one that was left out. dst is as long as there are rows, or the function panics. opt may be nil; the error is a
 // *metrics.DataError, and dst is then of no use.
 func ParetoKs(dst []float64, p *metrics.Predictions, opt *metrics.Options) error {
-	w := newRowWriter(dst, p.Rows, metrics.Rows, func() func([]float64, *metrics.Block) {
+	w := newRowWriter(dst, p.Rows, metrics.NeedRows, func() func([]float64, *metrics.Block) {
 		var r informationRow
 		return func(v []float64, b *metrics.Block) {
 			if b.Kind != metrics.LogLiks {

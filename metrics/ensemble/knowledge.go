@@ -46,7 +46,7 @@ const errDirichlet = "ensemble: Knowledge takes the parameters of Dirichlet dist
 func NewKnowledge() *Knowledge { return &Knowledge{} }
 
 // Needs says that the means of the distributions are wanted.
-func (a *Knowledge) Needs() metrics.Need { return metrics.Rows }
+func (a *Knowledge) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator without rows.
 func (a *Knowledge) Empty() metrics.Accumulator { return NewKnowledge() }
@@ -199,7 +199,7 @@ func eachDirichlet(dst []float64, p *metrics.Predictions, o *metrics.Options, me
 	a := NewKnowledge()
 	accs := []metrics.Accumulator{a}
 	if dst != nil {
-		accs = append(accs, newRowWriter(dst, p.Rows, metrics.Rows, func() func([]float64, *metrics.Block) {
+		accs = append(accs, newRowWriter(dst, p.Rows, metrics.NeedRows, func() func([]float64, *metrics.Block) {
 			var k knowledgeRow
 			return func(v []float64, b *metrics.Block) {
 				for i := range v {
@@ -231,7 +231,7 @@ func (k *knowledgeRow) of(p []float64, sum float64) (total, data, know float64) 
 	if len(k.log) != len(p) {
 		k.log = make([]float64, len(p))
 	}
-	kernel.LogF64(k.log, p)
+	kernel.LogSliceF64(k.log, p)
 	var s longSum
 	for j, v := range p {
 		if v > 0 {

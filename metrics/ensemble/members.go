@@ -215,7 +215,7 @@ func (f *Folded) meansAlone() bool {
 	}
 	for _, l := range f.each {
 		for _, a := range l {
-			if a.Needs()&metrics.Rows != 0 {
+			if a.Needs()&metrics.NeedRows != 0 {
 				return false
 			}
 		}

@@ -71,7 +71,7 @@ func (t *paretoTail) leaveOneOut(x []float64, r float64) (elpd, k float64) {
 	for j := range raw {
 		raw[j] -= highS
 	}
-	kernel.ExpF64(raw, raw)
+	kernel.ExpSliceF64(raw, raw)
 	weights, products := 0.0, float64(float64(at)*kernel.Exp64(-highT))
 	for _, w := range raw {
 		weights += w

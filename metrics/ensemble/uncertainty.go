@@ -107,7 +107,7 @@ func (u *uncertain) ensembleNLL(nll, gibbs []float64, members []*metrics.Block) 
 		for i, v := range o.Stats.NLL[:n] {
 			logs[i] = nll[i] - v
 		}
-		kernel.ExpF64(logs, logs)
+		kernel.ExpSliceF64(logs, logs)
 		for i, v := range logs {
 			sums[i] += v
 		}
@@ -115,14 +115,14 @@ func (u *uncertain) ensembleNLL(nll, gibbs []float64, members []*metrics.Block) 
 	for i, v := range sums {
 		sums[i] = v / float64(len(members))
 	}
-	kernel.LogF64(sums, sums)
+	kernel.LogSliceF64(sums, sums)
 	for i, v := range nll {
 		switch {
 		case v < small:
 			for m, o := range members {
 				u.logs[m] = -o.Stats.NLL[i]
 			}
-			kernel.LogMeanExp(sums[i:i+1], u.logs, len(members), 1, 1)
+			kernel.LogMeanExpF64(sums[i:i+1], u.logs, len(members), 1, 1)
 			nll[i] = min(gibbs[i], 0-sums[i])
 		case v <= math.MaxFloat64:
 			nll[i] = min(gibbs[i], v-sums[i])

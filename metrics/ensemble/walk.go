@@ -74,7 +74,7 @@ func (w *worker) newWalks() []walk {
 	l := make([]walk, len(w.f.each))
 	terms := w.f.meansAlone()
 	for m := range l {
-		need := metrics.Rows | metrics.Spread
+		need := metrics.NeedRows | metrics.NeedSpread
 		for _, a := range w.f.each[m] {
 			need |= a.Needs()
 		}

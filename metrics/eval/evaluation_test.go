@@ -575,11 +575,11 @@ func TestRanksWhereAsked(t *testing.T) {
 		{10, "accuracy,nll,ece", 1}, {10, "topk_accuracy(k=1)", 1}, {5, "nll", 5}, {1, "default", 5}, {3, "topk_accuracy(k=9)", 9},
 	} {
 		e := fill(t, Spec{Classes: c.classes, Metrics: list(t, c.list, c.classes)}, predictions(3, 300, c.classes, false))
-		want := metrics.Rank
+		want := metrics.NeedRank
 		if c.top == 1 {
 			want = 0
 		}
-		if got := e.Loss.Needs() &^ metrics.Spread; got != want {
+		if got := e.Loss.Needs() &^ metrics.NeedSpread; got != want {
 			t.Errorf("%d classes, %s: needs %d, want %d", c.classes, c.list, got, want)
 		}
 		full := fill(t, Spec{Classes: c.classes, Metrics: list(t, "all,topk_accuracy(k=20)", c.classes)}, predictions(3, 300, c.classes, false))

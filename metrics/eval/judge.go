@@ -83,10 +83,10 @@ func (e *Evaluation) Judge() *Judgement {
 		j.Off = runs(s.in)
 	} else if j.Event == calib.Positive {
 		j.Z = l.BiasZ()
-		j.P = 2 * kernel.Phi64(-math.Abs(j.Z))
+		j.P = 2 * kernel.NormCDF64(-math.Abs(j.Z))
 	} else {
 		j.Z = l.OverconfidenceZ()
-		j.P = 2 * kernel.Phi64(-math.Abs(j.Z))
+		j.P = 2 * kernel.NormCDF64(-math.Abs(j.Z))
 	}
 	if i := j.Gap.Interval; j.P < meanLevel {
 		switch {
@@ -182,7 +182,7 @@ func ChanceOf(v *Value, level, want float64) float64 {
 	case v.Value == end:
 		return 0
 	}
-	return 2 * kernel.Phi64(-metrics.Z(level)*math.Abs((v.Value-want)/(v.Value-end)))
+	return 2 * kernel.NormCDF64(-metrics.Z(level)*math.Abs((v.Value-want)/(v.Value-end)))
 }
 
 // Holm returns which of several tests of a mean are significant at 4% together, by Holm's method. A p-value of NaN is no test.

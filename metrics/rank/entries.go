@@ -36,7 +36,7 @@ func (e *Entries) Ranking() *Ranking { return Of(e.cells) }
 func (e *Entries) Outside() int64 { return e.cells.Outside() }
 
 // Needs says that whole rows are needed.
-func (e *Entries) Needs() metrics.Need { return metrics.Rows }
+func (e *Entries) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator without rows.
 func (e *Entries) Empty() metrics.Accumulator { return NewEntries() }

@@ -98,11 +98,11 @@ func (s *Scores) Detector() Detector { return s.detector }
 func (s *Scores) Needs() metrics.Need {
 	switch s.detector {
 	case MaxSoftmax:
-		return metrics.Logit
+		return metrics.NeedLogit
 	case Entropy:
-		return metrics.Spread | metrics.Logit
+		return metrics.NeedSpread | metrics.NeedLogit
 	case MaxLogit:
-		return metrics.Peak
+		return metrics.NeedPeak
 	}
 	return 0
 }

@@ -94,9 +94,9 @@ func (t *Retention) Options() RetentionOptions { return t.opt }
 // Needs says what the loss takes.
 func (t *Retention) Needs() metrics.Need {
 	if t.opt.Loss == Brier {
-		return metrics.Spread | metrics.Logit
+		return metrics.NeedSpread | metrics.NeedLogit
 	}
-	return metrics.Logit
+	return metrics.NeedLogit
 }
 
 // Empty returns an accumulator of the same options without rows.

@@ -81,7 +81,7 @@ func NewCalibration(o *CalibrationOptions) *Calibration {
 }
 
 // Needs says that the rows themselves are wanted.
-func (c *Calibration) Needs() metrics.Need { return metrics.Rows }
+func (c *Calibration) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (c *Calibration) Empty() metrics.Accumulator { return NewCalibration(&c.opt) }

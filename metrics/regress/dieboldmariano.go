@@ -135,7 +135,7 @@ func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
 	quantile := normal
 	if opt.Asymptotic {
 		r.Statistic = mean / se
-		r.P = 2 * kernel.Phi64(-math.Abs(r.Statistic))
+		r.P = 2 * kernel.NormCDF64(-math.Abs(r.Statistic))
 	} else {
 		se /= math.Sqrt((size + 1 - 2*steps + float64(steps*(steps-1))/size) / size)
 		r.Statistic = mean / se

@@ -90,7 +90,7 @@ func errorLevels(levels []float64) bool {
 }
 
 // Needs says that the rows themselves are wanted.
-func (e *Errors) Needs() metrics.Need { return metrics.Rows }
+func (e *Errors) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (e *Errors) Empty() metrics.Accumulator { return &Errors{levels: e.levels} }

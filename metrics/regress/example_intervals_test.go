@@ -98,6 +98,6 @@ func ExampleIntervals_Merge() {
 	if err := all.Merge(&part); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(all.Len(), all.Coverage(0.5), all.Needs() == metrics.Rows, all.Empty().Len())
+	fmt.Println(all.Len(), all.Coverage(0.5), all.Needs() == metrics.NeedRows, all.Empty().Len())
 	// Output: 4 0.75 true 0
 }

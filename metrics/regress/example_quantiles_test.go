@@ -119,7 +119,7 @@ func ExampleQuantiles_Merge() {
 			log.Fatal(err)
 		}
 	}
-	fmt.Printf("%d rows, wis %.3f; %v %d\n", all.Len(), all.WIS(), all.Needs() == metrics.Rows, all.Empty().Len())
+	fmt.Printf("%d rows, wis %.3f; %v %d\n", all.Len(), all.WIS(), all.Needs() == metrics.NeedRows, all.Empty().Len())
 	// Output:
 	// 4 rows, wis 0.558; true 0
 }

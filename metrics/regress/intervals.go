@@ -75,7 +75,7 @@ func NewIntervals(o *IntervalOptions) *Intervals {
 }
 
 // Needs says that the rows are wanted.
-func (s *Intervals) Needs() metrics.Need { return metrics.Rows }
+func (s *Intervals) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (s *Intervals) Empty() metrics.Accumulator { return NewIntervals(&s.opt) }

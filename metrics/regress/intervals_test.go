@@ -127,7 +127,7 @@ func TestIntervalsReason(t *testing.T) {
 
 // TestIntervalsEnds: an interval has its ends.
 func TestIntervalsEnds(t *testing.T) {
-	z := kernel.PhiInv64(0.75)
+	z := kernel.NormQuantile64(0.75)
 	up := func(v float64) float64 { return math.Nextafter(v, 9) }
 	for _, c := range []struct {
 		p            *metrics.Predictions

@@ -141,7 +141,7 @@ func (l Law) ScaleSD() float64 {
 func (l Law) Quantile(p float64) float64 {
 	switch {
 	case l.family == normalFamily:
-		return kernel.PhiInv64(p)
+		return kernel.NormQuantile64(p)
 	case !(p >= 0 && p <= 1):
 		return math.NaN()
 	case p > 0.5:
@@ -159,7 +159,7 @@ func (l Law) Quantile(p float64) float64 {
 // CDF returns the probability of what is at or below z in the law with the standard deviation 1. Near 0 it keeps its digits.
 func (l Law) CDF(z float64) float64 {
 	if l.family == normalFamily {
-		return kernel.Phi64(z)
+		return kernel.NormCDF64(z)
 	}
 	if z != z {
 		return z
@@ -218,7 +218,7 @@ func (l Law) CRPS(e, sd float64) float64 {
 	const invRootPi, invRootTwoPi = 0.56418958354775628695, 0.39894228040143267794
 	excess := 0.0 // E max(0, Z - t), nothing beyond where its terms cancel
 	if t < 38 {
-		excess = max(0, float64(invRootTwoPi*kernel.Exp64(-float64(t*t/2)))-float64(t*kernel.Phi64(-t)))
+		excess = max(0, float64(invRootTwoPi*kernel.Exp64(-float64(t*t/2)))-float64(t*kernel.NormCDF64(-t)))
 	}
 	return d - float64(s*(invRootPi-float64(2*excess)))
 }

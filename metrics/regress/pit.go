@@ -87,7 +87,7 @@ func (o *PITOptions) valid() bool {
 }
 
 // Needs says that the rows are wanted.
-func (p *PIT) Needs() metrics.Need { return metrics.Rows }
+func (p *PIT) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (p *PIT) Empty() metrics.Accumulator { return NewPIT(&p.opt) }

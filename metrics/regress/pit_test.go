@@ -69,7 +69,7 @@ func pitQuantiles(r *rand.Rand, n int, coarse bool) *metrics.Predictions {
 	for i := range n {
 		mean, sd := 3*r.NormFloat64(), 0.5+r.ExpFloat64()
 		for j, l := range pitLevels {
-			p.F64[i*m+j] = mean + sd*kernel.PhiInv64(l)
+			p.F64[i*m+j] = mean + sd*kernel.NormQuantile64(l)
 		}
 		p.Observed[i] = mean + sd*r.NormFloat64()
 		if coarse {
@@ -233,7 +233,7 @@ func TestPITOracle(t *testing.T) {
 	u := make([]float64, len(g.Mean))
 	for i, m := range g.Mean {
 		p.F64 = append(p.F64, m, g.SD[i], g.Observed[i])
-		u[i] = kernel.Phi64((g.Observed[i] - m) / g.SD[i])
+		u[i] = kernel.NormCDF64((g.Observed[i] - m) / g.SD[i])
 	}
 	for _, h := range g.Histograms {
 		o := &regress.PITOptions{Bins: len(h.Counts)}
@@ -432,7 +432,7 @@ func TestPITWeights(t *testing.T) {
 	var u []float64
 	for i := range p.Weights {
 		if p.Weights[i] = float64(i % 2); i%2 == 1 {
-			u = append(u, kernel.Phi64(p.F64[2*i]/p.F64[2*i+1]))
+			u = append(u, kernel.NormCDF64(p.F64[2*i]/p.F64[2*i+1]))
 		}
 	}
 	pitPass(t, p, nil, some)
@@ -444,7 +444,7 @@ func TestPITWeights(t *testing.T) {
 	}
 	all := make([]float64, p.Rows)
 	for i := range all {
-		all[i] = kernel.Phi64(p.F64[2*i] / p.F64[2*i+1])
+		all[i] = kernel.NormCDF64(p.F64[2*i] / p.F64[2*i+1])
 	}
 	again := regress.NewPIT(nil)
 	if err := again.AddValues(all, p.Weights); err != nil || again.P() != some.P() || again.Len() != 250 {

@@ -86,7 +86,7 @@ func hubLevels() []float64 {
 }
 
 // Needs says that the rows are wanted.
-func (s *Quantiles) Needs() metrics.Need { return metrics.Rows }
+func (s *Quantiles) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (s *Quantiles) Empty() metrics.Accumulator { return NewQuantiles(&s.opt) }

@@ -45,7 +45,7 @@ func quantileRows(r *rand.Rand, kind metrics.Kind, n int, levels []float64) *met
 			row = []float64{mean, sd, y}
 		case metrics.Quantiles:
 			for _, l := range levels {
-				row = append(row, mean+sd*kernel.PhiInv64(l))
+				row = append(row, mean+sd*kernel.NormQuantile64(l))
 			}
 		default:
 			for range levels {
@@ -126,7 +126,7 @@ func quantileTable(p *metrics.Predictions, levels []float64) (x [][]float64, y [
 		switch p.Kind {
 		case metrics.Normals:
 			for j, l := range levels {
-				q[j] = row[0] + row[1]*kernel.PhiInv64(l)
+				q[j] = row[0] + row[1]*kernel.NormQuantile64(l)
 			}
 			y = append(y, row[2])
 		case metrics.Quantiles:

@@ -60,7 +60,7 @@ func NewRanks(o *RankOptions) *Ranks {
 }
 
 // Needs says that the samples themselves are wanted.
-func (r *Ranks) Needs() metrics.Need { return metrics.Rows }
+func (r *Ranks) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
 func (r *Ranks) Empty() metrics.Accumulator { return NewRanks(&r.opt) }
@@ -244,7 +244,7 @@ func (r *Ranks) Shape() RankShape {
 			return math.NaN(), math.NaN()
 		}
 		z = s * math.Sqrt(r.h.rows()/size)
-		return z, 2 * kernel.Phi64(-math.Abs(z))
+		return z, 2 * kernel.NormCDF64(-math.Abs(z))
 	}
 	var s RankShape
 	s.Slope, s.SlopeP = along(line)

@@ -60,21 +60,21 @@ var rowsTable = []rowsMetric{
 	{kind: metrics.Normals, name: "z", usual: true, of: rowsColumn(func(c *kernel.NormalColumns) []float64 { return c.Z })},
 	{kind: metrics.Normals, name: "pit", usual: true, of: rowsPlain(func(dst []float64, b *metrics.Block) {
 		for i := range dst {
-			dst[i] = kernel.Phi64(b.Normal.Z[i])
+			dst[i] = kernel.NormCDF64(b.Normal.Z[i])
 		}
 	})},
 	{kind: metrics.Normals, name: "interval_score", level: true, of: rowsNormalInterval},
 
-	{kind: metrics.Quantiles, name: "wis", need: metrics.Rows, usual: true, of: rowsWIS},
-	{kind: metrics.Quantiles, name: "pinball", need: metrics.Rows, level: true, of: rowsPinball},
-	{kind: metrics.Quantiles, name: "interval_score", need: metrics.Rows, level: true, of: rowsInterval},
-	{kind: metrics.Quantiles, name: "ae_median", need: metrics.Rows, usual: true, of: rowsMedian},
+	{kind: metrics.Quantiles, name: "wis", need: metrics.NeedRows, usual: true, of: rowsWIS},
+	{kind: metrics.Quantiles, name: "pinball", need: metrics.NeedRows, level: true, of: rowsPinball},
+	{kind: metrics.Quantiles, name: "interval_score", need: metrics.NeedRows, level: true, of: rowsInterval},
+	{kind: metrics.Quantiles, name: "ae_median", need: metrics.NeedRows, usual: true, of: rowsMedian},
 
-	{kind: metrics.Samples, name: "error", need: metrics.Rows, usual: true, of: rowsSampleMean(rowsSame)},
-	{kind: metrics.Samples, name: "abs_error", need: metrics.Rows, of: rowsSampleMean(math.Abs)},
-	{kind: metrics.Samples, name: "squared_error", need: metrics.Rows, of: rowsSampleMean(rowsSquare)},
-	{kind: metrics.Samples, name: "ae_median", need: metrics.Rows, usual: true, of: rowsSampleMedian},
-	{kind: metrics.Samples, name: "pit", need: metrics.Rows, usual: true, of: rowsPlain(rowsSamplePIT)},
+	{kind: metrics.Samples, name: "error", need: metrics.NeedRows, usual: true, of: rowsSampleMean(rowsSame)},
+	{kind: metrics.Samples, name: "abs_error", need: metrics.NeedRows, of: rowsSampleMean(math.Abs)},
+	{kind: metrics.Samples, name: "squared_error", need: metrics.NeedRows, of: rowsSampleMean(rowsSquare)},
+	{kind: metrics.Samples, name: "ae_median", need: metrics.NeedRows, usual: true, of: rowsSampleMedian},
+	{kind: metrics.Samples, name: "pit", need: metrics.NeedRows, usual: true, of: rowsPlain(rowsSamplePIT)},
 }
 
 // rowsDefaultLevel is that of an interval where none is asked for.
@@ -125,7 +125,7 @@ func rowsNormalInterval(level float64, _ []float64) (func() rowsFunc, error) {
 	if level == 0 {
 		level = rowsDefaultLevel
 	}
-	z := kernel.PhiInv64((1 + level) / 2)
+	z := kernel.NormQuantile64((1 + level) / 2)
 	return func() rowsFunc {
 		return func(dst []float64, b *metrics.Block) {
 			for i, sd := range b.Normal.SD[:b.Rows] {

@@ -117,9 +117,9 @@ func (c *Clipped) Options() NLLOptions { return c.opt }
 // Needs says that all probabilities are wanted where rows are rescaled.
 func (c *Clipped) Needs() metrics.Need {
 	if c.opt.Rescale == RescaleNone {
-		return metrics.Spread
+		return metrics.NeedSpread
 	}
-	return metrics.Spread | metrics.Rows
+	return metrics.NeedSpread | metrics.NeedRows
 }
 
 // Empty returns an accumulator of the same options without rows.

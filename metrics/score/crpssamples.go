@@ -68,9 +68,9 @@ func NewSampleCRPS(o *CRPSOptions) *SampleCRPS {
 // Needs says that the samples' distances are wanted, and the samples themselves for the rolled form.
 func (s *SampleCRPS) Needs() metrics.Need {
 	if s.opt.Rolled {
-		return metrics.Spread | metrics.Rows
+		return metrics.NeedSpread | metrics.NeedRows
 	}
-	return metrics.Spread
+	return metrics.NeedSpread
 }
 
 // Empty returns an accumulator of the same options without rows.

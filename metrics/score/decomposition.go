@@ -75,7 +75,7 @@ var _ metrics.Accumulator = (*Decomposition)(nil)
 func NewDecomposition() *Decomposition { return &Decomposition{} }
 
 // Needs says that all probabilities are wanted, and squares.
-func (d *Decomposition) Needs() metrics.Need { return metrics.Rows | metrics.Spread }
+func (d *Decomposition) Needs() metrics.Need { return metrics.NeedRows | metrics.NeedSpread }
 
 // Empty returns an accumulator without rows.
 func (d *Decomposition) Empty() metrics.Accumulator { return NewDecomposition() }

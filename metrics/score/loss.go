@@ -69,9 +69,9 @@ func NewLoss(o *Options) *Loss {
 // Needs says that entropies and squares are wanted, and ranks where more of them than the first are told apart: that is a hit.
 func (l *Loss) Needs() metrics.Need {
 	if l.opt.TopK == 1 {
-		return metrics.Spread
+		return metrics.NeedSpread
 	}
-	return metrics.Spread | metrics.Rank
+	return metrics.NeedSpread | metrics.NeedRank
 }
 
 // Empty returns an accumulator of the same options without rows.

@@ -32,13 +32,13 @@ func plain(f rowFunc) func(string, int) (func() rowFunc, error) {
 // rowTable has the metrics in the order in which they are listed.
 var rowTable = []rowMetric{
 	{name: "accuracy", usual: true, of: plain(hits)},
-	{name: "top5_accuracy", need: metrics.Rank, of: func(_ string, classes int) (func() rowFunc, error) {
+	{name: "top5_accuracy", need: metrics.NeedRank, of: func(_ string, classes int) (func() rowFunc, error) {
 		if classes <= 5 {
 			return nil, fmt.Errorf("it is for more than five classes")
 		}
 		return plain(topHits(5))("", classes)
 	}},
-	{name: "topk_accuracy", need: metrics.Rank, named: true, option: "k", of: topKRows},
+	{name: "topk_accuracy", need: metrics.NeedRank, named: true, option: "k", of: topKRows},
 	{name: "confidence", usual: true, of: plain(confidences)},
 	{name: "overconfidence", of: plain(func(dst []float64, b *metrics.Block) {
 		for i := range dst {
@@ -46,14 +46,14 @@ var rowTable = []rowMetric{
 		}
 	})},
 	{name: "nll", usual: true, option: "clip", of: nllRows},
-	{name: "brier", need: metrics.Spread, usual: true, option: "form", of: brierRows},
-	{name: "spherical", need: metrics.Spread, of: plain(spherical)},
-	{name: "rps", need: metrics.Rows, of: plain(RankedRule.rows)},
-	{name: "entropy", need: metrics.Spread, usual: true, of: plain(entropies)},
-	{name: "crps", need: metrics.Spread, usual: true, samples: true, of: crpsRows(CRPSV)},
-	{name: "crps_fair", need: metrics.Spread, samples: true, of: crpsRows(CRPSFair)},
-	{name: "crps_pwm", need: metrics.Spread, named: true, samples: true, of: crpsRows(CRPSPWM)},
-	{name: "crps_rolled", need: metrics.Spread | metrics.Rows, samples: true, of: crpsRows(CRPSRolled)},
+	{name: "brier", need: metrics.NeedSpread, usual: true, option: "form", of: brierRows},
+	{name: "spherical", need: metrics.NeedSpread, of: plain(spherical)},
+	{name: "rps", need: metrics.NeedRows, of: plain(RankedRule.rows)},
+	{name: "entropy", need: metrics.NeedSpread, usual: true, of: plain(entropies)},
+	{name: "crps", need: metrics.NeedSpread, usual: true, samples: true, of: crpsRows(CRPSV)},
+	{name: "crps_fair", need: metrics.NeedSpread, samples: true, of: crpsRows(CRPSFair)},
+	{name: "crps_pwm", need: metrics.NeedSpread, named: true, samples: true, of: crpsRows(CRPSPWM)},
+	{name: "crps_rolled", need: metrics.NeedSpread | metrics.NeedRows, samples: true, of: crpsRows(CRPSRolled)},
 }
 
 func topKRows(value string, classes int) (func() rowFunc, error) {

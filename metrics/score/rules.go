@@ -31,9 +31,9 @@ const (
 // needs says what the rule takes from a block.
 func (r Rule) needs() metrics.Need {
 	if r == RankedRule {
-		return metrics.Rows | metrics.Spread
+		return metrics.NeedRows | metrics.NeedSpread
 	}
-	return metrics.Spread
+	return metrics.NeedSpread
 }
 
 // rows writes the score of each row of a block.

@@ -185,7 +185,7 @@ func TestTopOneNeedsNoRanks(t *testing.T) {
 			if !bytes.Equal(a, b) || alone.TopK(1) != ranks.TopK(1) || alone.TopK(1) != alone.Accuracy() {
 				t.Errorf("%d classes: %v alone, %v beside, %v of ranks", k, alone.TopK(1), beside.TopK(1), ranks.TopK(1))
 			}
-			if alone.Needs() != metrics.Spread || ranks.Needs() != metrics.Spread|metrics.Rank || !errors.Is(alone.Merge(ranks), metrics.ErrMismatch) {
+			if alone.Needs() != metrics.NeedSpread || ranks.Needs() != metrics.NeedSpread|metrics.NeedRank || !errors.Is(alone.Merge(ranks), metrics.ErrMismatch) {
 				t.Error("top-1 and top-5 do not differ")
 			}
 		}

@@ -42,7 +42,7 @@ func NewTopHits(k int, rule TieRule) *TopHits {
 }
 
 // Needs says that places are wanted.
-func (t *TopHits) Needs() metrics.Need { return metrics.Ties }
+func (t *TopHits) Needs() metrics.Need { return metrics.NeedTies }
 
 // Empty returns an accumulator of the same k and rule without rows.
 func (t *TopHits) Empty() metrics.Accumulator { return NewTopHits(t.k, t.rule) }

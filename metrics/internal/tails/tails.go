@@ -35,7 +35,7 @@ func ChiSquare(x float64, k int) float64 {
 	// Q(a, y) = y^(a-1) e^-y / Gamma(a) + Q(a-1, y), from the largest down to Q(1, y) or Q(1/2, y).
 	sum := 0.0
 	if k%2 == 1 {
-		sum = 2 * kernel.Phi64(-math.Sqrt(x))
+		sum = 2 * kernel.NormCDF64(-math.Sqrt(x))
 	}
 	for j := a; j >= 1 && term > tiny*sum; j-- {
 		term = float64(term * (j / y))
@@ -53,7 +53,7 @@ func Student(t, nu float64) float64 {
 // StudentQuantile returns the t > 0 for which Student(t, nu) = p, 0 < p < 1.
 func StudentQuantile(p, nu float64) float64 {
 	// From the normal quantile on, which is below, Newton's steps only go up, as the tail is convex.
-	t := -kernel.PhiInv64(p / 2)
+	t := -kernel.NormQuantile64(p / 2)
 	for {
 		tail, slope := student(t, nu)
 		next := t - (tail-p)/slope

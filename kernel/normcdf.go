@@ -10,12 +10,12 @@ const (
 	invSqrtPi  = 0.56418958354775628695
 )
 
-// Phi64 returns the standard normal distribution function, the probability that a standard normal number is at most z.
+// NormCDF64 returns the standard normal distribution function, the probability that a standard normal number is at most z.
 // Its relative error is below 1e-15 where it is a normal number, which is down to z = -37.5; below, down to -38.5, it is rounded
-// once more, to the subnormal grid. That above z is Phi64(-z), to the same relative error.
+// once more, to the subnormal grid. That above z is NormCDF64(-z), to the same relative error.
 //
-// Special cases: Phi64(0) = 1/2, Phi64(+Inf) = 1, Phi64(-Inf) = 0, Phi64(NaN) = NaN.
-func Phi64(z float64) float64 {
+// Special cases: NormCDF64(0) = 1/2, NormCDF64(+Inf) = 1, NormCDF64(-Inf) = 0, NormCDF64(NaN) = NaN.
+func NormCDF64(z float64) float64 {
 	a := math.Abs(z)
 	switch {
 	case z != z:
@@ -81,13 +81,13 @@ func tailRatio(a float64) float64 {
 	return q * r
 }
 
-// PhiInv64 returns the quantile of the standard normal distribution: the z for which Phi(z) = p, to a relative error below 1e-15.
+// NormQuantile64 returns the quantile of the standard normal distribution: the z for which Phi(z) = p, to a relative error below 1e-15.
 //
 // Near 1/2 it is Newton's iteration on Phi(z) - 1/2, in the tails on the logarithm of the smaller of p and 1-p, from Hastings'
 // approximation (Abramowitz and Stegun 26.2.23).
 //
-// Special cases: PhiInv64(1/2) = 0, PhiInv64(0) = -Inf, PhiInv64(1) = +Inf, PhiInv64(p) = NaN for p below 0, above 1 and NaN.
-func PhiInv64(p float64) float64 {
+// Special cases: NormQuantile64(1/2) = 0, NormQuantile64(0) = -Inf, NormQuantile64(1) = +Inf, NormQuantile64(p) = NaN for p below 0, above 1 and NaN.
+func NormQuantile64(p float64) float64 {
 	switch {
 	case !(p >= 0 && p <= 1):
 		return nan64

@@ -68,27 +68,27 @@ func TestPhi64(t *testing.T) {
 	}
 	worst := 0.0
 	for _, z := range z {
-		e := relative(Phi64(z), bigPhi(z, root))
+		e := relative(NormCDF64(z), bigPhi(z, root))
 		if worst = max(worst, e); e > 1e-15 {
-			t.Errorf("Phi64(%v) = %v is off by %.2g of it", z, Phi64(z), e)
+			t.Errorf("NormCDF64(%v) = %v is off by %.2g of it", z, NormCDF64(z), e)
 		}
 	}
 	t.Logf("at most %.2g off", worst)
 	inf := math.Inf(1)
 	for _, c := range [][2]float64{{0, 0.5}, {math.Copysign(0, -1), 0.5}, {inf, 1}, {-inf, 0}, {1e300, 1}, {-1e300, 0}, {-39, 0}, {9, 1}} {
-		if got := Phi64(c[0]); got != c[1] {
-			t.Errorf("Phi64(%v) = %v, want %v", c[0], got, c[1])
+		if got := NormCDF64(c[0]); got != c[1] {
+			t.Errorf("NormCDF64(%v) = %v, want %v", c[0], got, c[1])
 		}
 	}
-	if v := Phi64(math.NaN()); v == v {
-		t.Errorf("Phi64(NaN) = %v", v)
+	if v := NormCDF64(math.NaN()); v == v {
+		t.Errorf("NormCDF64(NaN) = %v", v)
 	}
 	// Not a number of pieces: no step down where they meet.
 	for _, at := range []float64{-1, 1, 0} {
 		for z, end := at-1e-13, at+1e-13; z < end; {
 			next := z + 1e-15
-			if Phi64(next) < Phi64(z)-3e-16 {
-				t.Fatalf("Phi64 falls from %v to %v", z, next)
+			if NormCDF64(next) < NormCDF64(z)-3e-16 {
+				t.Fatalf("NormCDF64 falls from %v to %v", z, next)
 			}
 			z = next
 		}
@@ -103,7 +103,7 @@ func TestPhiInv64(t *testing.T) {
 	}
 	worst := 0.0
 	for _, p := range p {
-		z := PhiInv64(p)
+		z := NormQuantile64(p)
 		if p == 0.5 {
 			continue
 		}
@@ -114,26 +114,26 @@ func TestPhiInv64(t *testing.T) {
 		d.Quo(d.Mul(d.Quo(d, density), root), phiFloat(z))
 		e, _ := d.Float64()
 		if e = math.Abs(e); e > 1e-15 {
-			t.Errorf("PhiInv64(%v) = %v is off by %.2g of it", p, z, e)
+			t.Errorf("NormQuantile64(%v) = %v is off by %.2g of it", p, z, e)
 		}
 		worst = max(worst, e)
 	}
 	t.Logf("at most %.2g off", worst)
 	inf := math.Inf(1)
 	for _, c := range [][2]float64{{0.5, 0}, {0, -inf}, {1, inf}, {math.Copysign(0, -1), -inf}} {
-		if got := PhiInv64(c[0]); got != c[1] {
-			t.Errorf("PhiInv64(%v) = %v, want %v", c[0], got, c[1])
+		if got := NormQuantile64(c[0]); got != c[1] {
+			t.Errorf("NormQuantile64(%v) = %v, want %v", c[0], got, c[1])
 		}
 	}
 	for _, p := range []float64{math.NaN(), -0x1p-1074, math.Nextafter(1, 2), inf, -inf} {
-		if z := PhiInv64(p); z == z {
-			t.Errorf("PhiInv64(%v) = %v, want NaN", p, z)
+		if z := NormQuantile64(p); z == z {
+			t.Errorf("NormQuantile64(%v) = %v, want NaN", p, z)
 		}
 	}
-	if z := PhiInv64(0x1p-1074); math.Abs(z+38.467405617144346) > 1e-13 {
-		t.Errorf("PhiInv64 of the smallest number is %v", z)
+	if z := NormQuantile64(0x1p-1074); math.Abs(z+38.467405617144346) > 1e-13 {
+		t.Errorf("NormQuantile64 of the smallest number is %v", z)
 	}
-	if z := PhiInv64(0.25); z != -PhiInv64(0.75) {
-		t.Errorf("the quartiles are %v and %v", z, PhiInv64(0.75))
+	if z := NormQuantile64(0.25); z != -NormQuantile64(0.75) {
+		t.Errorf("the quartiles are %v and %v", z, NormQuantile64(0.75))
 	}
 }
