@@ -1,10 +1,9 @@
 package score
 
 import (
-	"fmt"
-
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -23,12 +22,11 @@ const (
 //
 // Source: scikit-learn's top_k_accuracy_score of more than two classes; tf.math.in_top_k.
 type TopHits struct {
-	k        int
-	rule     TieRule
-	classes  int // 0 before the first row
-	weighted bool
-	all      tally.Weight
-	hits     exact.Sum // weight of those that are
+	k    int
+	rule TieRule
+	seen state.Rows
+	all  tally.Weight
+	hits exact.Sum // weight of those that are
 }
 
 var _ metrics.Accumulator = (*TopHits)(nil)
@@ -52,7 +50,7 @@ func (t *TopHits) Len() int64 { return t.all.N }
 
 // AddBlock adds a block's rows.
 func (t *TopHits) AddBlock(b *metrics.Block) {
-	t.classes, t.weighted = b.Classes, b.Weights != nil
+	t.seen.Begin(b)
 	t.all.Add(b.Rows, b.Weights)
 	n := int64(0)
 	for i, p := range b.Places {
@@ -65,7 +63,7 @@ func (t *TopHits) AddBlock(b *metrics.Block) {
 		}
 		switch {
 		case before >= t.k:
-		case t.weighted:
+		case t.seen.Weighted:
 			t.hits.AddFloat(b.Weights[i])
 		default:
 			n++
@@ -76,76 +74,59 @@ func (t *TopHits) AddBlock(b *metrics.Block) {
 
 // Value returns the share, in [0,1], 1 is best; NaN without rows.
 func (t *TopHits) Value() float64 {
-	all := t.all.Total(t.weighted)
+	all := t.all.Total(t.seen.Weighted)
 	return exact.Ratio(&t.hits, &all)
 }
 
 // Interval is Wilson's.
 func (t *TopHits) Interval(level float64) metrics.Interval {
-	return metrics.Wilson(t.Value(), t.all.Effective(t.weighted), level)
+	return metrics.Wilson(t.Value(), t.all.Effective(t.seen.Weighted), level)
 }
 
 // Merge adds what another *TopHits has seen.
 func (t *TopHits) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*TopHits)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.TopHits and %T", metrics.ErrMismatch, a)
-	case t.k != o.k || t.rule != o.rule:
-		return fmt.Errorf("%w: score.TopHits of top-%d and of top-%d, or by other rules for ties", metrics.ErrMismatch, t.k, o.k)
-	case o.classes == 0:
-		return nil
-	}
-	if err := alike("score.TopHits", t.classes, o.classes, t.weighted, o.weighted); err != nil {
+	o, err := state.Same[*TopHits](topHitsFormat, a)
+	if err != nil {
 		return err
 	}
-	t.classes, t.weighted = o.classes, o.weighted
+	if t.k != o.k || t.rule != o.rule {
+		return state.Mismatch(topHitsFormat, "of top-%d and of top-%d, or by other rules for ties", t.k, o.k)
+	}
+	if err := t.seen.Merge(o.seen, topHitsFormat, "classes"); err != nil {
+		return err
+	}
 	t.all.Merge(&o.all)
 	t.hits.Merge(&o.hits)
 	return nil
 }
 
-const (
-	topHitsMagic   = "cTOP"
-	topHitsVersion = 1
-)
+var topHitsFormat = exact.Format{Name: "score.TopHits", Magic: "cTOP", Version: 1}
+
+func (t *TopHits) fields(f *exact.Fields) {
+	f.Int(&t.k)
+	exact.Byte(f, &t.rule)
+	f.Must(t.k >= 1 && t.k <= maxTopK && t.rule <= AllOfTies, exact.OutOfRange)
+	t.seen.Fields(f)
+	t.all.Fields(f)
+	f.Sum(&t.hits)
+	if !f.Reading() {
+		return
+	}
+	missed := t.all.Total(t.seen.Weighted)
+	missed.Sub(&t.hits)
+	f.Must((t.seen.Classes == 0) == (t.all.N == 0) && (t.all.W.Sign() > 0) == t.seen.Weighted && t.all.W2.Sign() == t.all.W.Sign() &&
+		t.all.W.Sign() >= 0 && bounded(&t.all.W2) && t.hits.Sign() >= 0 && missed.Sign() >= 0 && bounded(&missed) &&
+		(t.seen.Weighted || whole(&t.hits)), "its hits are not those of rows")
+}
 
 // AppendBinary appends the state.
 func (t *TopHits) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	e.U32(uint32(t.k))
-	e.U8(uint8(t.rule))
-	encodeShape(&e, t.classes, t.weighted)
-	t.all.Encode(&e)
-	e.Sum(&t.hits)
-	return append(dst, exact.Seal(topHitsMagic, topHitsVersion, e.B)...), nil
+	return topHitsFormat.Append(dst, t.fields)
 }
 
 // UnmarshalBinary replaces t, k and rule and all, by what AppendBinary wrote.
 func (t *TopHits) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(topHitsMagic, topHitsVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.TopHits: %w", err)
-	}
-	var n TopHits
-	k, rule := d.U32(), d.U8()
-	n.k, n.rule = int(k), TieRule(rule)
-	ok := k >= 1 && k <= maxTopK && n.rule <= AllOfTies
-	shaped := false
-	n.classes, n.weighted, shaped = decodeShape(d)
-	n.all.Decode(d)
-	n.hits = d.Sum()
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("score.TopHits: %w", err)
-	}
-	missed := n.all.Total(n.weighted)
-	missed.Sub(&n.hits)
-	if !ok || !shaped || n.all.N < 0 || (n.classes == 0) != (n.all.N == 0) || (n.all.W.Sign() > 0) != n.weighted || n.all.W2.Sign() != n.all.W.Sign() ||
-		n.all.W.Sign() < 0 || !bounded(&n.all.W2) || n.hits.Sign() < 0 || missed.Sign() < 0 || !bounded(&missed) || !n.weighted && !whole(&n.hits) {
-		return fmt.Errorf("score.TopHits: %w: its hits are not those of rows", exact.ErrDamaged)
-	}
-	*t = n
-	return nil
+	return exact.Replace(topHitsFormat, data, t, (*TopHits).fields)
 }
 
 // whole tells whether a sum is a number of rows.

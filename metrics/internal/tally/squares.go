@@ -110,6 +110,26 @@ func (s *Squares) Rat() *big.Rat {
 	return r
 }
 
+// Fields lists the fields of the state: which classes have a sum, and these.
+func (s *Squares) Fields(f *exact.Fields) {
+	has := uint16(0)
+	for i := range s.sums {
+		if !s.sums[i].IsZero() {
+			has |= 1 << i
+		}
+	}
+	f.U16(&has)
+	f.Must(has>>len(s.sums) == 0, exact.OutOfRange)
+	for i := range s.sums {
+		if has>>i&1 != 0 {
+			f.Sum(&s.sums[i])
+			f.Must(s.sums[i].Sign() > 0, exact.OutOfRange)
+		} else {
+			s.sums[i] = exact.Sum{}
+		}
+	}
+}
+
 // Encode writes the state: which classes have a sum, and these.
 func (s *Squares) Encode(e *exact.Enc) {
 	has := uint16(0)
@@ -233,6 +253,14 @@ func (m *UnitMean) Merge(o *UnitMean) {
 	m.Infinite += o.Infinite
 }
 
+// Fields lists the fields of the state of at most n numbers.
+func (m *UnitMean) Fields(f *exact.Fields, n int64) {
+	f.Sum(&m.Sum)
+	m.Squares.Fields(f)
+	f.N(&m.Infinite)
+	f.Must(m.Infinite <= n, exact.OutOfRange)
+}
+
 // Encode writes the state.
 func (m *UnitMean) Encode(e *exact.Enc) {
 	e.Sum(&m.Sum)
@@ -303,6 +331,14 @@ func (m *MeanSquare) Merge(o *MeanSquare) {
 	m.Squares.Merge(&o.Squares)
 	m.Fourth.Merge(&o.Fourth)
 	m.Infinite += o.Infinite
+}
+
+// Fields lists the fields of the state of at most n numbers.
+func (m *MeanSquare) Fields(f *exact.Fields, n int64) {
+	m.Squares.Fields(f)
+	m.Fourth.Fields(f)
+	f.N(&m.Infinite)
+	f.Must(m.Infinite <= n, exact.OutOfRange)
 }
 
 // Encode writes the state.

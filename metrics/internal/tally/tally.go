@@ -51,6 +51,13 @@ func (w *Weight) Effective(weighted bool) float64 {
 	return s * s / w.W2.Float64()
 }
 
+// Fields lists the fields of the state.
+func (w *Weight) Fields(f *exact.Fields) {
+	f.N(&w.N)
+	f.Sum(&w.W)
+	f.Sum(&w.W2)
+}
+
 // Encode writes the state.
 func (w *Weight) Encode(e *exact.Enc) {
 	e.I64(w.N)
@@ -161,6 +168,13 @@ func (m *Mean) Merge(o *Mean) {
 	m.S1.Merge(&o.S1)
 	m.S2.Merge(&o.S2)
 	m.Over += o.Over
+}
+
+// Fields lists the fields of the state.
+func (m *Mean) Fields(f *exact.Fields) {
+	f.Sum(&m.S1)
+	f.Sum(&m.S2)
+	f.N(&m.Over)
 }
 
 // Encode writes the state.
@@ -292,6 +306,15 @@ func (c *Cell) Turned(weighted bool) (t Cell) {
 	t.PY.Sub(&c.Y)
 	t.PY.Merge(&c.PY)
 	return t
+}
+
+// Fields lists the fields of the state.
+func (c *Cell) Fields(f *exact.Fields) {
+	c.Weight.Fields(f)
+	f.Sum(&c.Y)
+	f.Sum(&c.P)
+	f.Sum(&c.PP)
+	f.Sum(&c.PY)
 }
 
 // Encode writes the state.
