@@ -92,6 +92,26 @@ type Tile struct {
 	Ahead int
 }
 
+// At returns number j of row i, without its Scale.
+func (t *Tile) At(i, j int) float64 {
+	at := i*t.Stride + j
+	if t.F64 != nil {
+		return t.F64[at]
+	}
+	return float64(t.F32[at])
+}
+
+// Row writes row i, without its Scale, to dst, which has room for Width numbers, and returns these.
+func (t *Tile) Row(dst []float64, i int) []float64 {
+	dst = dst[:t.Width]
+	if at := i * t.Stride; t.F64 != nil {
+		copy(dst, t.F64[at:])
+	} else {
+		widen(dst, t.F32[at:])
+	}
+	return dst
+}
+
 // Number returns the number, in the whole set, of the block's row i.
 func (b *Block) Number(i int) int64 {
 	if b.index != nil {

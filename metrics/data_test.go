@@ -470,12 +470,6 @@ func TestShapes(t *testing.T) {
 		{"no classes", "metrics: rows, classes and stride do not fit the scores", func(p *metrics.Predictions) { p.Classes = 0 }},
 		{"short stride", "metrics: rows, classes and stride do not fit the scores", func(p *metrics.Predictions) { p.Stride = 3 }},
 		{"long stride", "metrics: rows, classes and stride do not fit the scores", func(p *metrics.Predictions) { p.Stride = 5 }},
-		{"labels", "metrics: labels and rows differ in number", func(p *metrics.Predictions) { p.Labels = p.Labels[:2] }},
-		{"more labels", "metrics: labels and rows differ in number", func(p *metrics.Predictions) { p.Labels = make([]int32, 4) }},
-		{"weights", "metrics: weights and rows differ in number", func(p *metrics.Predictions) { p.Weights = []float64{1, 1} }},
-		{"decisions", "metrics: decisions and rows differ in number", func(p *metrics.Predictions) { p.Decisions = []int32{0, 1} }},
-		{"confidence scores", "metrics: confidence scores and rows differ in number", func(p *metrics.Predictions) { p.ConfidenceScores = []float64{} }},
-		{"empty weights", "metrics: weights and rows differ in number", func(p *metrics.Predictions) { p.Weights = []float64{} }},
 	} {
 		for _, source := range []bool{false, true} {
 			p := good()
@@ -494,6 +488,35 @@ func TestShapes(t *testing.T) {
 				t.Errorf("%s: %v, want %v", c.name, got, c.want)
 			}
 			sameState(t, c.name, state(t, accs...), before)
+		}
+	}
+	for _, c := range []struct {
+		want  metrics.LengthError
+		spoil func(p *metrics.Predictions)
+	}{
+		{metrics.LengthError{Column: "labels", Len: 2, Rows: 3}, func(p *metrics.Predictions) { p.Labels = p.Labels[:2] }},
+		{metrics.LengthError{Column: "labels", Len: 4, Rows: 3}, func(p *metrics.Predictions) { p.Labels = make([]int32, 4) }},
+		{metrics.LengthError{Column: "weights", Len: 2, Rows: 3}, func(p *metrics.Predictions) { p.Weights = []float64{1, 1} }},
+		{metrics.LengthError{Column: "decisions", Len: 2, Rows: 3}, func(p *metrics.Predictions) { p.Decisions = []int32{0, 1} }},
+		{metrics.LengthError{Column: "confidence scores", Rows: 3}, func(p *metrics.Predictions) { p.ConfidenceScores = []float64{} }},
+		{metrics.LengthError{Column: "weights", Rows: 3}, func(p *metrics.Predictions) { p.Weights = []float64{} }},
+		{metrics.LengthError{Column: "observations", Rows: 3}, func(p *metrics.Predictions) { p.Kind, p.Labels = metrics.Samples, nil }},
+	} {
+		for _, source := range []bool{false, true} {
+			p := good()
+			c.spoil(p)
+			accs := all(4)
+			before := state(t, accs...)
+			pass := metrics.NewPass(&metrics.Options{Threads: 2}, accs...)
+			err := pass.Add(p)
+			if source {
+				err = pass.AddSource(&again{p: p, n: 2})
+			}
+			var got *metrics.LengthError
+			if !errors.As(err, &got) || *got != c.want {
+				t.Errorf("%v, want %v", err, &c.want)
+			}
+			sameState(t, c.want.Column, state(t, accs...), before)
 		}
 	}
 	// Chunks that are unlike: whatever the threads, and although each alone would do.

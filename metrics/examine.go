@@ -35,7 +35,7 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 			continue
 		}
 		if r, col, v := w.fault(c, at+i, i, st, s.Flags[i], sums); r != reasons {
-			w.bad.add(r, c.number(at+i), col, v)
+			w.bad.add(r, c.Number(at+i), col, v)
 			w.audit.Dropped++
 			w.failed.Store(true)
 			continue
@@ -51,10 +51,10 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 // doubtful tells whether, in rows [at, at+n), a decision, a confidence score or the parameter of a distribution is a fault.
 func (c *Chunk) doubtful(at, n int) bool {
 	if c.Kind == Dirichlet {
-		st := c.stride()
+		st := c.RowStride()
 		for i := at; i < at+n; i++ {
 			for j := range c.Classes {
-				if !(c.score(i*st+j) > 0) {
+				if !(c.element(i*st+j) > 0) {
 					return true
 				}
 			}
@@ -197,7 +197,7 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 	}
 	if c.Kind == Dirichlet {
 		for j := range c.Classes {
-			if v := c.score(row*st + j); v <= 0 {
+			if v := c.element(row*st + j); v <= 0 {
 				return NotPositive, j, v
 			}
 		}
@@ -210,7 +210,7 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 	}
 	if flags&kernel.FlagNotFinite != 0 {
 		for j := range c.Classes {
-			v := c.score(row*st + j)
+			v := c.element(row*st + j)
 			if v != v || v > math.MaxFloat64 || v < -math.MaxFloat64 && !c.Kind.logs() {
 				return NotFinite, j, v
 			}
@@ -222,7 +222,7 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 	}
 	if flags&kernel.FlagOutside != 0 {
 		for j := range c.Classes {
-			v := c.score(row*st + j)
+			v := c.element(row*st + j)
 			if c.Kind == LogProbs {
 				v = kernel.Exp64(v)
 			}
@@ -416,7 +416,7 @@ func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 			continue
 		}
 		if r, col, v := c.faultOfNumbers(at+i, st); r != reasons {
-			w.bad.add(r, c.number(at+i), col, v)
+			w.bad.add(r, c.Number(at+i), col, v)
 			w.audit.Dropped++
 			w.failed.Store(true)
 			continue
@@ -476,7 +476,7 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 	at := row * st
 	if !(c.F32 != nil && finite32(c.F32[at:at+c.Classes]) || c.F64 != nil && finite64(c.F64[at:at+c.Classes])) {
 		for j := range c.Classes {
-			if v := c.score(at + j); v-v != 0 {
+			if v := c.element(at + j); v-v != 0 {
 				return NotFinite, j, v
 			}
 		}
@@ -484,16 +484,16 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 	switch c.Kind {
 	case Normals:
 		if c.Classes == 3 {
-			if e := c.score(at+2) - c.score(at); e-e != 0 {
+			if e := c.element(at+2) - c.element(at); e-e != 0 {
 				return NotFinite, -1, e
 			}
 		}
-		if sd := c.score(at + 1); sd <= 0 {
+		if sd := c.element(at + 1); sd <= 0 {
 			return NotPositive, 1, sd
 		}
 	case Quantiles:
 		for j := 1; j < c.Classes; j++ {
-			if v := c.score(at + j); v < c.score(at+j-1) {
+			if v := c.element(at + j); v < c.element(at+j-1) {
 				return Crossing, j, v
 			}
 		}
@@ -507,7 +507,7 @@ func (w *worker) sumParameters(c *Chunk, at, n, st int) {
 	for i := range n {
 		sum, lost := 0.0, 0.0
 		for j := range c.Classes {
-			v := c.score((at+i)*st + j)
+			v := c.element((at+i)*st + j)
 			t := sum + v
 			z := t - sum
 			lost += (sum - (t - z)) + (v - z)
@@ -535,7 +535,7 @@ func (w *worker) peaks(b *Block, c *Chunk, at, st int) {
 		if c.Classes > 1 {
 			j = int(b.Stats.ArgMax[i])
 		}
-		b.Peak[i] = c.score(row*st + j)
+		b.Peak[i] = c.element(row*st + j)
 	}
 }
 
@@ -551,9 +551,9 @@ func (w *worker) placed(b *Block, c *Chunk, at, st int) {
 		p, y := Place{}, int(b.Labels[i])
 		switch {
 		case c.Classes > 1:
-			own := c.score(row*st + y)
+			own := c.element(row*st + y)
 			for j := range c.Classes {
-				switch v := c.score(row*st + j); {
+				switch v := c.element(row*st + j); {
 				case v > own:
 					p.Above++
 				case v != own || j == y:
@@ -563,7 +563,7 @@ func (w *worker) placed(b *Block, c *Chunk, at, st int) {
 					p.After++
 				}
 			}
-		case b.Stats.Positive[i] == 0.5 && (c.Kind != Logits || c.score(row*st) == 0):
+		case b.Stats.Positive[i] == 0.5 && (c.Kind != Logits || c.element(row*st) == 0):
 			p.Before, p.After = int32(y), int32(1-y)
 		default:
 			p.Above = 1 - int32(w.hit[i])

@@ -6,7 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// inMemory hands out predictions that are in memory already as views of about 1 MiB, or of some long rows.
+// InMemory returns the source of predictions that are in memory: views of about 1 MiB, or of a few long rows. Nothing is copied.
+// They may lack labels, for whoever needs none.
+func InMemory(p *Predictions) Source { return &inMemory{preds: p} }
+
 type inMemory struct {
 	preds *Predictions
 	at    int
@@ -15,41 +18,15 @@ type inMemory struct {
 func (m *inMemory) Next() (*Chunk, error) {
 	p := m.preds
 	if m.at == 0 {
-		p.check()
+		if err := p.check(false); err != nil {
+			return nil, err
+		}
 	}
 	if m.at >= p.Rows {
 		return nil, io.EOF
 	}
-	n := min(p.Rows-m.at, wholeBatches(max(longRows, (1<<20)/(p.stride()*p.DType().Size()))))
-	c := &Chunk{Predictions: *p, First: int64(m.at)}
-	lo := m.at * p.stride()
-	hi := lo + (n-1)*p.stride() + p.Classes
-	switch p.DType() {
-	case Float64:
-		c.F64 = p.F64[lo:hi]
-	case Float32:
-		c.F32 = p.F32[lo:hi]
-	case Float16:
-		c.F16 = p.F16[lo:hi]
-	case BFloat16:
-		c.BF16 = p.BF16[lo:hi]
-	}
-	c.Rows, c.Pair = n, p.Pair.Slice(m.at, m.at+n)
-	if p.Labels != nil {
-		c.Labels = p.Labels[m.at : m.at+n]
-	}
-	if p.Observed != nil {
-		c.Observed = p.Observed[m.at : m.at+n]
-	}
-	if p.Weights != nil {
-		c.Weights = p.Weights[m.at : m.at+n]
-	}
-	if p.Decisions != nil {
-		c.Decisions = p.Decisions[m.at : m.at+n]
-	}
-	if p.ConfidenceScores != nil {
-		c.ConfidenceScores = p.ConfidenceScores[m.at : m.at+n]
-	}
+	n := min(p.Rows-m.at, wholeBatches(max(longRows, (1<<20)/(p.RowStride()*p.DType().Size()))))
+	c := &Chunk{Predictions: p.Slice(m.at, m.at+n), First: int64(m.at)}
 	m.at += n
 	return c, nil
 }
@@ -62,20 +39,29 @@ func wholeBatches(n int) int {
 	return n
 }
 
-// checkChunk panics unless the shapes of a chunk fit each other.
-func (c *Chunk) checkChunk() {
-	c.check()
+// checkChunk is check of a chunk. Numbers that are not those of its rows panic too.
+func (c *Chunk) checkChunk() error {
 	if c.Numbers != nil && len(c.Numbers) != c.Rows {
 		panic(errNumbers)
 	}
+	return c.check(true)
 }
 
-// number returns that of row i in the whole set.
-func (c *Chunk) number(i int) int64 {
+// Number returns the number of row i in the whole set.
+func (c *Chunk) Number(i int) int64 {
 	if c.Numbers != nil {
 		return c.First + int64(c.Numbers[i])
 	}
 	return c.First + int64(i)
+}
+
+// Slice returns a view of the rows [from, to), which does not recycle the chunk.
+func (c *Chunk) Slice(from, to int) Chunk {
+	v := Chunk{Predictions: c.Predictions.Slice(from, to), First: c.First, Numbers: part(c.Numbers, from, to), Groups: part(c.Groups, from, to)}
+	if c.Numbers == nil {
+		v.First += int64(from)
+	}
+	return v
 }
 
 // place tells a block, which begins at row at, the numbers of its rows.
@@ -97,7 +83,9 @@ func (s *checked) Next() (*Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.checkChunk()
+	if err := c.checkChunk(); err != nil {
+		return nil, err
+	}
 	if c.Rows > 0 {
 		a := c.shape()
 		if s.seen.Merge(&a) != nil {

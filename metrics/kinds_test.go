@@ -73,7 +73,7 @@ func TestSamplesAreHandedOnAsTheyAre(t *testing.T) {
 		t.Errorf("error\n%v, want\n%v", err, want)
 	}
 	p.Observed = p.Observed[1:]
-	mustPanic(t, "metrics: observations and rows differ in number", func() { walk(t, nil, p) })
+	mustPanic(t, "metrics: 5 observations for 6 rows: there has to be one for each row", func() { walk(t, nil, p) })
 }
 
 func TestLogLikelihoodsHaveNoLabels(t *testing.T) {

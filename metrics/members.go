@@ -50,7 +50,9 @@ func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
 // Add checks the rows of a chunk and hands them on. After a bad row that is an error, rows are checked and no more. Wrong shapes
 // panic, and so do chunks that differ in shape or kind.
 func (w *Walker) Add(c *Chunk) {
-	c.checkChunk()
+	if err := c.checkChunk(); err != nil {
+		panic("metrics: " + err.Error())
+	}
 	if c.Rows > 0 && w.w.audit.Classes != 0 {
 		a, b := c.shape(), w.w.audit
 		b.Renormalized, b.Unchecked = false, false

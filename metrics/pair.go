@@ -48,11 +48,11 @@ func TurnLabels(labels []int32) {
 
 // OfEvent is that of Predictions for the scores alone.
 func (s *Scores) OfEvent(k Kind, event int) {
-	st := s.stride()
+	st := s.RowStride()
 	raw := func() []float64 {
 		r := make([]float64, 2*s.Rows)
 		for i := range s.Rows {
-			r[2*i], r[2*i+1] = s.score(i*st), s.score(i*st+1)
+			r[2*i], r[2*i+1] = s.element(i*st), s.element(i*st+1)
 		}
 		return r
 	}
@@ -64,7 +64,7 @@ func (s *Scores) OfEvent(k Kind, event int) {
 		doubt = doubtfulPairs(s.F32, s.Rows, st, k, off)
 	default:
 		for i := range s.Rows {
-			doubt = doubt || doubtfulPair(s.score(i*st), s.score(i*st+1), k, off)
+			doubt = doubt || doubtfulPair(s.element(i*st), s.element(i*st+1), k, off)
 		}
 	}
 	if doubt {

@@ -45,9 +45,10 @@ func NewPass(opt *Options, accs ...Accumulator) *Pass {
 func (p *Pass) Audit() Audit { return p.audit }
 
 // Add feeds all the rows of predictions in memory. If some cannot be used (and Options.Drop is off) the error is a
-// *DataError that covers all of them, and no accumulator has changed. Wrong shapes panic.
+// *DataError that covers all of them, and labels or other columns that are not as many as the rows are a *LengthError; in
+// either case no accumulator has changed. Scores that do not have the shape that they say panic.
 func (p *Pass) Add(preds *Predictions) error {
-	return p.AddSource(&inMemory{preds: preds})
+	return p.AddSource(InMemory(preds))
 }
 
 // AddSource feeds all the rows that src yields. One goroutine reads ahead while others run the kernels. The error is
@@ -72,8 +73,10 @@ func (p *Pass) read(src Source, fill bool) error {
 	}
 	m, small := src.(*inMemory)
 	if small {
-		m.preds.check()
-		if m.preds.Rows*m.preds.stride()*m.preds.DType().Size() <= 1<<18 {
+		if err := m.preds.check(true); err != nil {
+			return err
+		}
+		if m.preds.Rows*m.preds.RowStride()*m.preds.DType().Size() <= 1<<18 {
 			threads = 1
 		}
 	}

@@ -1,60 +1,6 @@
 package metrics
 
-import (
-	"strconv"
-
-	"github.com/candor-go/candor/kernel"
-)
-
-// DType is the storage type of a matrix of scores.
-type DType uint8
-
-// The storage types. Half precision is kept as its bits in a uint16.
-const (
-	Float64 DType = iota
-	Float32
-	Float16
-	BFloat16
-)
-
-// String returns the type's name as it stands in documents: "float64", "float32", "float16", "bfloat16".
-func (d DType) String() string {
-	switch d {
-	case Float64:
-		return "float64"
-	case Float32:
-		return "float32"
-	case Float16:
-		return "float16"
-	case BFloat16:
-		return "bfloat16"
-	}
-	return "DType(" + strconv.Itoa(int(d)) + ")"
-}
-
-// Size returns the bytes of one value.
-func (d DType) Size() int {
-	switch d {
-	case Float64:
-		return 8
-	case Float32:
-		return 4
-	}
-	return 2
-}
-
-// Epsilon returns the distance from 1 to the next larger value of the type.
-func (d DType) Epsilon() float64 {
-	switch d {
-	case Float64:
-		return 0x1p-52
-	case Float32:
-		return 0x1p-23
-	case Float16:
-		return 0x1p-10
-	}
-	return 0x1p-7
-}
+import "strconv"
 
 // Kind says what the scores are. It is said by the caller and never guessed.
 type Kind uint8
@@ -121,38 +67,6 @@ func (k Kind) Valid() bool { return k < kinds }
 // classes tells whether scores are those of classes, of which a row's label is one.
 func (k Kind) classes() bool { return k < Samples }
 
-// Scores is a row-major view of a model's outputs: row i is Data[i*Stride : i*Stride+Classes].
-// Exactly one of the data slices is set; it is read and never kept or changed.
-//
-// Classes == 1 means a binary task: the one score of a row belongs to the event y = 1. Classes == 2 means two classes, which are judged
-// by the more probable one of each row; OfEvent makes a binary task of them.
-type Scores struct {
-	F64  []float64
-	F32  []float32
-	F16  []uint16 // IEEE 754 binary16 bits
-	BF16 []uint16 // the upper halves of float32 bits
-
-	Rows    int
-	Classes int
-	Stride  int // 0 means Classes
-
-	// Pair, if set, is what OfEvent made the scores of, for a check.
-	Pair *Pair
-}
-
-// DType returns the storage type of the slice that is set, Float64 if none is.
-func (s *Scores) DType() DType {
-	switch {
-	case s.F32 != nil:
-		return Float32
-	case s.F16 != nil:
-		return Float16
-	case s.BF16 != nil:
-		return BFloat16
-	}
-	return Float64
-}
-
 // Predictions pairs rows of scores with the true classes. It is a view: nothing in it is kept or changed.
 type Predictions struct {
 	Scores
@@ -193,15 +107,20 @@ type Source interface {
 	Next() (*Chunk, error)
 }
 
+// LengthError is the error of predictions whose labels, weights or other columns are not as many as their rows.
+type LengthError struct {
+	Column    string // "labels", "weights", "observations", "decisions" or "confidence scores"
+	Len, Rows int
+}
+
+func (e *LengthError) Error() string {
+	return strconv.Itoa(e.Len) + " " + e.Column + " for " + strconv.Itoa(e.Rows) + " rows: there has to be one for each row"
+}
+
 // Shape faults of Predictions are bugs of the caller and panic with one of these texts.
 const (
 	errOneSlice  = "metrics: exactly one slice of scores has to be set"
 	errShape     = "metrics: rows, classes and stride do not fit the scores"
-	errLabels    = "metrics: labels and rows differ in number"
-	errObserved  = "metrics: observations and rows differ in number"
-	errWeights   = "metrics: weights and rows differ in number"
-	errDecided   = "metrics: decisions and rows differ in number"
-	errScored    = "metrics: confidence scores and rows differ in number"
 	errDirichlet = "metrics: a Dirichlet distribution has parameters of two classes or more"
 	errNormals   = "metrics: a normal forecast is two or three numbers a row"
 	errNoClasses = "metrics: decisions and confidence scores are of classes, which these scores are not"
@@ -211,39 +130,22 @@ const (
 	errFilled    = "metrics: accumulators that are to be filled have seen rows"
 )
 
-// Row writes row i to dst, widened: of Classes elements.
-func (s *Scores) Row(dst []float64, i int) {
-	at := i * s.stride()
-	for j := range s.Classes {
-		dst[j] = s.score(at + j)
-	}
+// Slice returns a view of the rows [from, to).
+func (p *Predictions) Slice(from, to int) Predictions {
+	return Predictions{Scores: p.Scores.Slice(from, to), Kind: p.Kind, Labels: part(p.Labels, from, to), Observed: part(p.Observed, from, to),
+		Weights: part(p.Weights, from, to), Decisions: part(p.Decisions, from, to), ConfidenceScores: part(p.ConfidenceScores, from, to)}
 }
 
-// score returns the element i of the slice that is set, widened.
-func (s *Scores) score(i int) float64 {
-	var one [1]float32
-	switch s.DType() {
-	case Float64:
-		return s.F64[i]
-	case Float32:
-		return float64(s.F32[i])
-	case Float16:
-		kernel.WidenF16(one[:], s.F16[i:i+1])
-	default:
-		kernel.WidenBF16(one[:], s.BF16[i:i+1])
+func part[T any](v []T, from, to int) []T {
+	if v == nil {
+		return nil
 	}
-	return float64(one[0])
+	return v[from:to:to]
 }
 
-func (s *Scores) stride() int {
-	if s.Stride == 0 {
-		return s.Classes
-	}
-	return s.Stride
-}
-
-// check panics unless the shapes fit each other.
-func (p *Predictions) check() {
+// check panics unless the scores have the shape that they say, and returns a *LengthError unless the other columns have their rows.
+// Complete predictions have the column that their kind needs beside the scores.
+func (p *Predictions) check(complete bool) error {
 	set, n := 0, 0
 	for _, l := range []struct {
 		set bool
@@ -256,45 +158,38 @@ func (p *Predictions) check() {
 	if set != 1 && !(set == 0 && p.Rows == 0) {
 		panic(errOneSlice)
 	}
-	st := p.stride()
+	st := p.RowStride()
 	if p.Rows < 0 || p.Classes < 1 || st < p.Classes || p.Rows > 0 && (n < p.Classes || (n-p.Classes)/st < p.Rows-1) {
 		panic(errShape)
 	}
 	if p.Pair != nil && (p.Classes != 1 || len(p.Pair.Raw) != 2*p.Rows) {
 		panic(errPair)
 	}
-	switch p.Kind {
-	case Normals:
-		if p.Classes != 2 && p.Classes != 3 {
-			panic(errNormals)
-		}
-	case Samples, Quantiles:
-		if len(p.Observed) != p.Rows {
-			panic(errObserved)
-		}
-	case LogLiks:
-	case Dirichlet:
-		if p.Classes < 2 {
-			panic(errDirichlet)
-		}
-		fallthrough
-	default:
-		if len(p.Labels) != p.Rows {
-			panic(errLabels)
-		}
+	if p.Kind == Normals && p.Classes != 2 && p.Classes != 3 {
+		panic(errNormals)
+	}
+	if p.Kind == Dirichlet && p.Classes < 2 {
+		panic(errDirichlet)
 	}
 	if !p.Kind.classes() && (p.Decisions != nil || p.ConfidenceScores != nil) {
 		panic(errNoClasses)
 	}
-	if p.Weights != nil && len(p.Weights) != p.Rows {
-		panic(errWeights)
+	for _, c := range []struct {
+		name string
+		must bool
+		n    int
+	}{
+		{"labels", p.Labels != nil || complete && p.Kind.classes(), len(p.Labels)},
+		{"observations", p.Observed != nil || complete && p.Kind.observes(), len(p.Observed)},
+		{"weights", p.Weights != nil, len(p.Weights)},
+		{"decisions", p.Decisions != nil, len(p.Decisions)},
+		{"confidence scores", p.ConfidenceScores != nil, len(p.ConfidenceScores)},
+	} {
+		if c.must && c.n != p.Rows {
+			return &LengthError{c.name, c.n, p.Rows}
+		}
 	}
-	if p.Decisions != nil && len(p.Decisions) != p.Rows {
-		panic(errDecided)
-	}
-	if p.ConfidenceScores != nil && len(p.ConfidenceScores) != p.Rows {
-		panic(errScored)
-	}
+	return nil
 }
 
 // shape returns the audit of predictions before any row is read.

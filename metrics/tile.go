@@ -23,7 +23,7 @@ func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 		for i := range n {
 			row := t[i*k : (i+1)*k]
 			for j := range row {
-				row[j] = c.score(lo + i*st + j)
+				row[j] = c.element(lo + i*st + j)
 			}
 			if t := w.stats.Norm[i]; t > 0 {
 				for j := range row {

@@ -100,7 +100,7 @@ func (w *worker) add(c *Chunk) {
 		w.audit = c.shape()
 		w.audit.Renormalized, w.audit.Unchecked = w.opt.Renormalize, w.opt.Unchecked
 	}
-	st := c.stride()
+	st := c.RowStride()
 	n := max(1, blockBytes/(st*c.DType().Size()))
 	if w.need&NeedRows != 0 {
 		if fit := tileBytes / (w.entry(c) * max(2, c.Classes)); fit < 2 && !c.Kind.logs() {
@@ -271,7 +271,7 @@ func (w *worker) binaryColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels 
 // as with -Inf its opposite is. It returns the flags of all rows.
 func certain(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) (all uint8) {
 	for i := range n {
-		if y := labels[i]; s.Flags[i] == kernel.FlagNotFinite && math.IsInf(c.score(lo+i*st), 1) {
+		if y := labels[i]; s.Flags[i] == kernel.FlagNotFinite && math.IsInf(c.element(lo+i*st), 1) {
 			s.Top[i], s.Tail[i], s.ArgMax[i], s.Norm[i], s.Flags[i] = 1, 0, 1, math.Inf(1), 0
 			s.Label[i], s.NLL[i] = float64(y), 0
 			if y == 0 {
@@ -300,14 +300,14 @@ func (w *worker) scoreColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels [
 			w.narrow = make([]float32, n)
 		}
 		for i := range n {
-			w.narrow[i] = float32(c.score(lo + i*st))
+			w.narrow[i] = float32(c.element(lo + i*st))
 		}
 		return kernel.BinaryLogitStatsF32(s, w.narrow[:n], labels)
 	}
 	if c.Kind == LogProbs || st != 1 {
 		// Log-probabilities of one event have no kernel of their own; probabilities of any type have that of float64.
 		for i := range n {
-			w.scores[i] = c.score(lo + i*st)
+			w.scores[i] = c.element(lo + i*st)
 		}
 		if c.Kind == LogProbs {
 			kernel.ExpSliceF64(w.scores[:n], w.scores[:n])
@@ -401,7 +401,7 @@ func (w *worker) divideAll(s *kernel.Stats, c *Chunk, at, n, st int, labels []in
 		for i := from; i < to; i++ {
 			x := w.row[(i-from)*k : (i-from+1)*k]
 			for j := range x {
-				x[j] = c.score((at+i)*st+j) / s.Norm[i]
+				x[j] = c.element((at+i)*st+j) / s.Norm[i]
 			}
 		}
 		part := kernel.Stats{Top: s.Top[from:to], Tail: s.Tail[from:to], Label: s.Label[from:to], NLL: s.NLL[from:to],

@@ -21,7 +21,7 @@ func probable(c *metrics.Chunk) bool {
 	row := make([]float64, c.Classes)
 	for i := range min(c.Rows, likelyRows) {
 		sum := 0.0
-		c.Scores.Row(row, i)
+		c.Widen(row, i, i+1)
 		for _, v := range row {
 			if !(v >= 0 && v <= 1) {
 				return false
@@ -44,7 +44,7 @@ func likelyVariances(c *metrics.Chunk) string {
 	var rows []row
 	values := make([]float64, c.Classes)
 	for i := range min(c.Rows, likelyRows) {
-		c.Scores.Row(values, i)
+		c.Widen(values, i, i+1)
 		e := values[0]
 		if c.Classes == 3 {
 			e -= values[2]

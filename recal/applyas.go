@@ -58,7 +58,7 @@ func ApplyAs(m Map, as metrics.Kind, dst, src *metrics.Scores, k metrics.Kind) {
 		z := z[:n*c]
 		l.logitsOf(z, src, k, lo, hi)
 		if l.keeps() {
-			widen(given, src, lo, hi)
+			src.Widen(given, lo, hi)
 		}
 		switch {
 		case as == metrics.Probs:
@@ -113,7 +113,7 @@ func eventsOf(m Map, dst, src *metrics.Scores, k metrics.Kind) []float64 {
 	p.F32 = make([]float32, src.Rows)
 	m.Apply(p, src, k)
 	w := make([]float64, src.Rows)
-	widen(w, p, 0, src.Rows)
+	p.Widen(w, 0, src.Rows)
 	return w
 }
 

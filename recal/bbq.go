@@ -116,7 +116,7 @@ func (m BBQ) inOrder(d Data, o *Options, s *survey) ([]curve, error) {
 					t.column(t.spare[:t.n], class)
 					t.hits(hit[:t.n], class)
 					for i, p := range t.spare[:t.n] {
-						rows[class] = append(rows[class], row{p, number(c, lo+i), hit[i]})
+						rows[class] = append(rows[class], row{p, c.Number(lo + i), hit[i]})
 					}
 				}
 			}

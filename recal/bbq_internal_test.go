@@ -344,7 +344,7 @@ func (c *bbqChunks) Next() (*metrics.Chunk, error) {
 	if c.at >= c.p.Rows {
 		return nil, io.EOF
 	}
-	v := slice(&metrics.Chunk{Predictions: *c.p}, c.at, min(c.at+c.rows, c.p.Rows))
+	v := (&metrics.Chunk{Predictions: *c.p}).Slice(c.at, min(c.at+c.rows, c.p.Rows))
 	c.at += c.rows
 	return &v, nil
 }

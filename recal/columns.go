@@ -58,7 +58,7 @@ func newTile(r reading, classes, rows int) *tile {
 // read makes the scores of rows from lo to hi.
 func (t *tile) read(s *metrics.Scores, k metrics.Kind, lo, hi int) {
 	t.n = hi - lo
-	widen(t.x, s, lo, hi)
+	s.Widen(t.x, lo, hi)
 	t.convert(k)
 }
 
@@ -115,7 +115,7 @@ func (t *tile) load(c *metrics.Chunk, lo, hi int) {
 	if t.room == nil {
 		t.room, t.same, t.weights = make([]int32, t.rows), make([]int32, t.rows), make([]float64, t.rows)
 	}
-	widen(t.x, &c.Scores, lo, hi)
+	c.Scores.Widen(t.x, lo, hi)
 	t.labels, t.w = t.room, nil
 	if c.Weights == nil && !t.likely {
 		t.n = copy(t.labels, c.Labels[lo:hi])

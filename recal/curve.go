@@ -122,7 +122,7 @@ func (m *CurveMap) applyTop(t *tile, src *metrics.Scores, k metrics.Kind, lo, hi
 	f := t.spare[:t.n]
 	copy(f, t.x)
 	m.curves[0].apply(f)
-	widen(t.x, src, lo, hi)
+	src.Widen(t.x, lo, hi)
 	toProbs(t.x, t.n, t.classes, k)
 	for i, top := range t.top[:t.n] {
 		row := t.x[i*t.classes:][:t.classes]

@@ -72,7 +72,7 @@ func dataRead(t *testing.T, src metrics.Source) []dataRow {
 			t.Fatal(err)
 		}
 		for i := range c.Rows {
-			r := dataRow{number: number(c, i)}
+			r := dataRow{number: c.Number(i)}
 			if c.Labels != nil {
 				r.label = c.Labels[i]
 			}
@@ -91,7 +91,7 @@ func dataRead(t *testing.T, src metrics.Source) []dataRow {
 			if c.Observed != nil {
 				r.observe = c.Observed[i]
 			}
-			widen(r.scores[:c.Classes], &c.Scores, i, i+1)
+			c.Scores.Widen(r.scores[:c.Classes], i, i+1)
 			l = append(l, r)
 		}
 		if c.Recycle != nil {
@@ -129,7 +129,7 @@ func (d *dataParts) Next() (*metrics.Chunk, error) {
 		return nil, io.EOF
 	}
 	n := min(d.rows[d.n%len(d.rows)], d.p.Rows-d.at)
-	v := slice(&metrics.Chunk{Predictions: *d.p, First: d.first}, d.at, d.at+n)
+	v := (&metrics.Chunk{Predictions: *d.p, First: d.first}).Slice(d.at, d.at+n)
 	v.F64, v.F32, v.F16, v.BF16 = slices.Clone(v.F64), slices.Clone(v.F32), slices.Clone(v.F16), slices.Clone(v.BF16)
 	v.Labels, v.Weights = slices.Clone(v.Labels), slices.Clone(v.Weights)
 	for i := range n {
@@ -180,7 +180,7 @@ func TestInMemory(t *testing.T) {
 				}
 				for i, r := range l {
 					var want [8]float64
-					widen(want[:p.Classes], &p.Scores, i, i+1)
+					p.Scores.Widen(want[:p.Classes], i, i+1)
 					if r != (dataRow{number: int64(i), label: p.Labels[i], decision: p.Decisions[i], weight: p.Weights[i],
 						by: p.ConfidenceScores[i], scores: want}) {
 						t.Fatalf("%v %v: row %d is %v", shape, dtype, i, r)
@@ -191,31 +191,38 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// TestInMemoryShapes: what does not fit is a panic that says so, as of a Pass.
+// TestInMemoryShapes: scores that do not have their shape panic, as in a Pass, and columns of another length are an error.
 func TestInMemoryShapes(t *testing.T) {
-	for _, f := range []func(p *metrics.Predictions){
-		func(p *metrics.Predictions) { p.Labels = p.Labels[1:] },
-		func(p *metrics.Predictions) { p.Labels = append(p.Labels, 0) },
-		func(p *metrics.Predictions) { p.Weights = p.Weights[:5] },
-		func(p *metrics.Predictions) { p.Decisions = p.Decisions[:5] },
-		func(p *metrics.Predictions) { p.ConfidenceScores = p.ConfidenceScores[:5] },
-		func(p *metrics.Predictions) { p.Observed = make([]float64, 3) },
-		func(p *metrics.Predictions) { p.Rows++ },
-		func(p *metrics.Predictions) { p.Rows = -1 },
-		func(p *metrics.Predictions) { p.Stride = 2 },
-		func(p *metrics.Predictions) { p.Classes = 0 },
-		func(p *metrics.Predictions) { p.F64 = nil },
-		func(p *metrics.Predictions) { p.F32 = make([]float32, len(p.F64)) },
+	for _, c := range []struct {
+		column string
+		spoil  func(p *metrics.Predictions)
+	}{
+		{"labels", func(p *metrics.Predictions) { p.Labels = p.Labels[1:] }},
+		{"labels", func(p *metrics.Predictions) { p.Labels = append(p.Labels, 0) }},
+		{"weights", func(p *metrics.Predictions) { p.Weights = p.Weights[:5] }},
+		{"decisions", func(p *metrics.Predictions) { p.Decisions = p.Decisions[:5] }},
+		{"confidence scores", func(p *metrics.Predictions) { p.ConfidenceScores = p.ConfidenceScores[:5] }},
+		{"observations", func(p *metrics.Predictions) { p.Observed = make([]float64, 3) }},
+		{"", func(p *metrics.Predictions) { p.Rows++ }},
+		{"", func(p *metrics.Predictions) { p.Rows = -1 }},
+		{"", func(p *metrics.Predictions) { p.Stride = 2 }},
+		{"", func(p *metrics.Predictions) { p.Classes = 0 }},
+		{"", func(p *metrics.Predictions) { p.F64 = nil }},
+		{"", func(p *metrics.Predictions) { p.F32 = make([]float32, len(p.F64)) }},
 	} {
 		p := dataRows(70000, 3, 3, metrics.Float64)
-		f(p)
+		c.spoil(p)
 		func() {
 			defer func() {
-				if s, ok := recover().(string); !ok && p.Observed == nil || ok && !strings.HasPrefix(s, "metrics: ") {
-					t.Errorf("%v: it does not panic as a Pass does: %q", p.Scores.Rows, s)
+				if s, ok := recover().(string); ok != (c.column == "") || ok && !strings.HasPrefix(s, "metrics: ") {
+					t.Errorf("%q: the panic is %q", c.column, s)
 				}
 			}()
-			look(InMemory(p), nil)
+			_, err := look(InMemory(p), nil)
+			var length *metrics.LengthError
+			if !errors.As(err, &length) || length.Column != c.column {
+				t.Errorf("%v, want an error about %s", err, c.column)
+			}
 		}()
 	}
 }

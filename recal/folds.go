@@ -69,7 +69,7 @@ func (p *picked) Next() (*metrics.Chunk, error) {
 	}
 	rows := make([]int32, 0, c.Rows)
 	for i := range c.Rows {
-		if p.keep(number(c, i)) {
+		if p.keep(c.Number(i)) {
 			rows = append(rows, int32(i))
 		}
 	}
@@ -93,7 +93,7 @@ func gathered(c *metrics.Chunk, rows []int32) *metrics.Chunk {
 			k.Numbers[i] = c.Numbers[r]
 		}
 	}
-	stride := strideOf(&c.Scores)
+	stride := c.Scores.RowStride()
 	k.F64, k.F32 = take(c.F64, rows, c.Classes, stride), take(c.F32, rows, c.Classes, stride)
 	k.F16, k.BF16 = take(c.F16, rows, c.Classes, stride), take(c.BF16, rows, c.Classes, stride)
 	k.Labels, k.Observed, k.Weights = take(c.Labels, rows, 1, 1), take(c.Observed, rows, 1, 1), take(c.Weights, rows, 1, 1)

@@ -169,7 +169,7 @@ func (m foldsMemory) Fit(d Data, o *Options) (Map, error) {
 			return seen, nil
 		}
 		for i := range c.Rows {
-			if number(c, i) == m.fail {
+			if c.Number(i) == m.fail {
 				return nil, fmt.Errorf("row %d is not liked", m.fail)
 			}
 			seen.seen[c.F64[i]] = true
@@ -198,7 +198,7 @@ func (m *foldsMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 
 func (m *foldsMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	x := make([]float64, src.Rows)
-	widen(x, src, 0, src.Rows)
+	src.Widen(x, 0, src.Rows)
 	for i, v := range x {
 		x[i] = 0
 		if m.seen[v] {
@@ -334,7 +334,7 @@ func TestApplied(t *testing.T) {
 		p := dataRows(300, 1, 3, dtype)
 		m := &foldsMap{seen: map[float64]bool{}}
 		var x [1]float64
-		widen(x[:], &p.Scores, 9, 10)
+		p.Scores.Widen(x[:], 9, 10)
 		m.seen[x[0]] = true
 		n := 0
 		src := &dataParts{p: p, rows: []int{11, 2}, first: 5, numbered: true, recycled: &n}

@@ -110,7 +110,7 @@ func (t *linearTile) add(c *metrics.Chunk, lo, hi int) {
 				w = c.Weights[i]
 			}
 			t.weights = append(t.weights, w)
-			t.numbers = append(t.numbers, number(c, i))
+			t.numbers = append(t.numbers, c.Number(i))
 		}
 		t.rows, lo = t.rows+n, end
 	}
@@ -200,8 +200,8 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 		}
 		return func(c *metrics.Chunk) {
 			for hi := 0; hi < c.Rows; {
-				g, lo := number(c, hi)/linearRows, hi
-				for hi++; hi < c.Rows && number(c, hi)/linearRows == g; hi++ {
+				g, lo := c.Number(hi)/linearRows, hi
+				for hi++; hi < c.Rows && c.Number(hi)/linearRows == g; hi++ {
 				}
 				want := int(l.groups[g])
 				if want == 0 || c.Weights != nil && slices.Max(c.Weights[lo:hi]) == 0 {

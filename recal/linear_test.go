@@ -202,7 +202,7 @@ func (s *linearParts) Next() (*metrics.Chunk, error) {
 		return nil, io.EOF
 	}
 	whole := metrics.Chunk{Predictions: *s.p}
-	c := slice(&whole, s.at, min(s.p.Rows, s.at+s.size))
+	c := whole.Slice(s.at, min(s.p.Rows, s.at+s.size))
 	s.at += c.Rows
 	return &c, nil
 }

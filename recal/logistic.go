@@ -479,7 +479,7 @@ func firstCertain(s *survey, d Data, o *Options) (int64, error) {
 		return func(c *metrics.Chunk) {
 			for i := range c.Rows {
 				if t.load(c, i, i+1); t.n == 1 && t.x[0] > math.MaxFloat64 && t.labels[0] == 0 {
-					own = min(own, number(c, i))
+					own = min(own, c.Number(i))
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // logits writes the logits of a chunk's rows from lo to hi to dst, side by side and as float64: logits and logarithms of probabilities
 // as they are, of probabilities their logarithms, -Inf for 0. Of a binary task's one score a row it is ln(p/(1-p)).
 func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
-	widen(dst, s, lo, hi)
+	s.Widen(dst, lo, hi)
 	switch {
 	case s.Classes == 1 && k == metrics.LogProbs:
 		for i, l := range dst[:hi-lo] {
@@ -80,55 +80,9 @@ func sigmoid(z float64) float64 {
 	return 1 / (1 + kernel.Exp64(-z))
 }
 
-// strideOf returns how far rows are apart.
-func strideOf(s *metrics.Scores) int {
-	if s.Stride == 0 {
-		return s.Classes
-	}
-	return s.Stride
-}
-
-// widen writes the scores of rows from lo to hi to dst, side by side.
-func widen(dst []float64, s *metrics.Scores, lo, hi int) {
-	n, width, stride := hi-lo, s.Classes, strideOf(s)
-	if stride == width { // all of them are like one row
-		n, width = min(n, 1), n*width
-	}
-	for i := range n {
-		row := dst[i*width:][:width]
-		at := lo*stride + i*stride
-		switch {
-		case s.F64 != nil:
-			copy(row, s.F64[at:])
-		case s.F32 != nil:
-			for j, v := range s.F32[at:][:width] {
-				row[j] = float64(v)
-			}
-		default:
-			widenHalf(row, s, at)
-		}
-	}
-}
-
-func widenHalf(row []float64, s *metrics.Scores, at int) {
-	var buf [256]float32
-	for len(row) > 0 {
-		n := min(len(row), len(buf))
-		if s.F16 != nil {
-			kernel.WidenF16(buf[:n], s.F16[at:at+n])
-		} else {
-			kernel.WidenBF16(buf[:n], s.BF16[at:at+n])
-		}
-		for j, v := range buf[:n] {
-			row[j] = float64(v)
-		}
-		row, at = row[n:], at+n
-	}
-}
-
 // store rounds rows of results to where dst has rows from lo to hi.
 func store(dst *metrics.Scores, src []float64, lo, hi int) {
-	n, width, stride := hi-lo, dst.Classes, strideOf(dst)
+	n, width, stride := hi-lo, dst.Classes, dst.RowStride()
 	if stride == width { // all of them are like one row
 		n, width = min(n, 1), n*width
 	}

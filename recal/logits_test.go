@@ -170,7 +170,7 @@ func TestWidenAndStore(t *testing.T) {
 		for _, shape := range [][3]int{{1, 1, 1}, {5, 1, 3}, {3, 300, 301}, {2, 1000, 1000}} {
 			p := dataRows(shape[0], shape[1], shape[2], dtype)
 			x := make([]float64, p.Rows*p.Classes)
-			widen(x, &p.Scores, 0, p.Rows)
+			p.Scores.Widen(x, 0, p.Rows)
 			for i := range p.Rows {
 				for j := range p.Classes {
 					at, want := i*p.Stride+j, 0.0

@@ -150,18 +150,10 @@ func (t *transforms) AddBlock(b *metrics.Block) {
 // row returns a block's row i, in rising order.
 func (t *transforms) row(b *metrics.Block, i int) []float64 {
 	p := &b.Probs
-	at := i * p.Stride
 	if p.F64 != nil && b.Kind == metrics.Quantiles {
-		return p.F64[at : at+p.Width]
+		return p.F64[i*p.Stride:][:p.Width]
 	}
-	t.buf = t.buf[:0]
-	if p.F64 != nil {
-		t.buf = append(t.buf, p.F64[at:at+p.Width]...)
-	} else {
-		for _, v := range p.F32[at : at+p.Width] {
-			t.buf = append(t.buf, float64(v))
-		}
-	}
+	t.buf = p.Row(slices.Grow(t.buf[:0], p.Width), i)
 	if b.Kind == metrics.Samples {
 		slices.Sort(t.buf)
 	}
@@ -447,7 +439,7 @@ func (f *QuantileMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	from, to := make([]float64, step*src.Classes), make([]float64, step*width)
 	for lo := 0; lo < src.Rows; lo += step {
 		hi := min(lo+step, src.Rows)
-		widen(from, src, lo, hi)
+		src.Widen(from, lo, hi)
 		for i := range hi - lo {
 			x, q := from[i*src.Classes:][:src.Classes], to[i*width:][:width]
 			odd := 0.0
@@ -523,7 +515,7 @@ func (f *QuantileMap) spots(n int) []spot {
 // observedOf returns what was observed of a chunk of normal forecasts, where that stands beside the quantiles that a map makes of them.
 func observedOf(c *metrics.Chunk) []float64 {
 	x, y := make([]float64, c.Rows*c.Classes), make([]float64, c.Rows)
-	widen(x, &c.Scores, 0, c.Rows)
+	c.Scores.Widen(x, 0, c.Rows)
 	for i := range y {
 		if y[i] = x[i*c.Classes]; c.Classes == 3 {
 			y[i] = x[i*3+2]

@@ -162,15 +162,15 @@ func rescaled[D float32 | float64](data []D, dst, src *metrics.Scores, scale, le
 		var buf [3 * 128]float64
 		for lo := 0; lo < src.Rows; lo += 128 {
 			hi := min(lo+128, src.Rows)
-			widen(buf[:], src, lo, hi)
-			rescale(data[lo*strideOf(dst):], buf[:], hi-lo, dst, &metrics.Scores{Classes: src.Classes}, scale, least, most)
+			src.Widen(buf[:], lo, hi)
+			rescale(data[lo*dst.RowStride():], buf[:], hi-lo, dst, &metrics.Scores{Classes: src.Classes}, scale, least, most)
 		}
 	}
 }
 
 // rescale applies the factor to rows. The strides are those of dst and src.
 func rescale[D, S float32 | float64](to []D, from []S, rows int, dst, src *metrics.Scores, scale, least, most float64) {
-	k, ds, ss := src.Classes, strideOf(dst), strideOf(src)
+	k, ds, ss := src.Classes, dst.RowStride(), src.RowStride()
 	for i := range rows {
 		x, y := from[i*ss:][:k], to[i*ds:][:k]
 		a, s, b := x[0], x[1], x[k-1]

@@ -55,9 +55,9 @@ func (s *survey) lookAgain(d Data, o *Options) error {
 		return func(c *metrics.Chunk) {
 			var own survey
 			for i, y := range c.Labels {
-				widen(row, &c.Scores, i, i+1)
+				c.Scores.Widen(row, i, i+1)
 				if (c.Weights == nil || c.Weights[i] > 0) && impossible(row, y, c.Kind) {
-					own.leave(1, number(c, i))
+					own.leave(1, c.Number(i))
 				}
 			}
 			mu.Lock()

@@ -206,7 +206,7 @@ func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float6
 	given, z, p := make([]float64, most*c), make([]float64, most*c), make([]float64, most*c)
 	for at := 0; at < src.Rows; at += most {
 		n := min(most, src.Rows-at)
-		widen(given, src, at, at+n)
+		src.Widen(given, at, at+n)
 		logits(z, src, k, at, at+n)
 		f(p, z, n)
 		if dst.F64 == nil {

@@ -136,10 +136,8 @@ func (l *rowLosses) AddBlock(b *metrics.Block) {
 		case l.seen == nil:
 		case b.Observed != nil:
 			l.seen[b.Number(i)] = b.Observed[i]
-		case t.F32 != nil:
-			l.seen[b.Number(i)] = float64(t.F32[i*t.Stride+2])
 		default:
-			l.seen[b.Number(i)] = t.F64[i*t.Stride+2]
+			l.seen[b.Number(i)] = t.At(i, 2)
 		}
 	}
 	for k, f := range l.of {

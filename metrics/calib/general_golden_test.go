@@ -592,7 +592,7 @@ func TestGoldenErrors(t *testing.T) {
 		nan     = "NaN" // nothing was measured, and Kept says so
 		data    = "data"
 		invalid = "options"
-		panics  = "panic"
+		length  = "length"
 		typed   = "typed" // the type of Predictions rules it out
 	)
 	of := func(p *metrics.Predictions, o calib.GeneralOptions) func() (float64, error) {
@@ -618,8 +618,8 @@ func TestGoldenErrors(t *testing.T) {
 			o.Bins, o.PointsPerBin = 0, 3
 		}))},
 		"ece num_bins=0":                         {invalid, of(good, change(func(o *calib.GeneralOptions) { o.Bins = -1 }))},
-		"labels longer than probs":               {panics, of(three([]int32{0, 1}, 0.7, 0.2, 0.1), ece)},
-		"labels shorter than probs":              {panics, of(three(nil, 0.7, 0.2, 0.1), ece)},
+		"labels longer than probs":               {length, of(three([]int32{0, 1}, 0.7, 0.2, 0.1), ece)},
+		"labels shorter than probs":              {length, of(three(nil, 0.7, 0.2, 0.1), ece)},
 		"all below threshold":                    {nan, of(good, change(func(o *calib.GeneralOptions) { o.Above = new(0.9) }))},
 		"update_state twice does not accumulate": {typed, nil},
 	}
@@ -632,15 +632,13 @@ func TestGoldenErrors(t *testing.T) {
 		if w.what == typed {
 			continue
 		}
-		got := func() (what string) {
-			defer func() {
-				if recover() != nil {
-					what = panics
-				}
-			}()
+		got := func() string {
 			v, err := w.f()
 			var d *metrics.DataError
+			var l *metrics.LengthError
 			switch {
+			case errors.As(err, &l):
+				return length
 			case errors.As(err, &d):
 				return data
 			case err != nil:

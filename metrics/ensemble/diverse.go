@@ -354,7 +354,7 @@ func (d *diverse) scores(b *Block, i int) {
 		if b.Classes == 1 {
 			dst[0], dst = 0, dst[1:]
 		}
-		raw(dst, &b.Scores[m], at)
+		b.Scores[m].Widen(dst, at, at+1)
 		if b.Classes == 1 && math.IsInf(dst[0], 1) {
 			d.z[m*width], dst[0] = math.Inf(-1), 0 // the same, of finite differences
 		}

@@ -377,13 +377,7 @@ func (r *informationRow) take(b *metrics.Block, i int, o *InformationOptions) {
 	if len(r.x) != m {
 		r.x, r.e = make([]float64, m), make([]float64, m)
 	}
-	if at := i * b.Probs.Stride; b.Probs.F64 != nil {
-		copy(r.x, b.Probs.F64[at:])
-	} else {
-		for j, v := range b.Probs.F32[at : at+m] {
-			r.x[j] = float64(v)
-		}
-	}
+	b.Probs.Row(r.x, i)
 	r.criteria(o.AsCoded)
 	if o.PSIS {
 		r.value[PSISLOO], r.pareto = r.tail.leaveOneOut(r.x, o.REff)

@@ -30,7 +30,7 @@ func (s *inMemory) Next() (*metrics.MemberChunk, error) {
 	c := &metrics.MemberChunk{Members: *s.m, First: int64(s.at)}
 	c.Each = make([]metrics.Scores, len(s.m.Each))
 	for i := range c.Each {
-		c.Each[i] = part(&s.m.Each[i], s.at, n)
+		c.Each[i] = s.m.Each[i].Slice(s.at, s.at+n)
 	}
 	c.Labels = s.m.Labels[s.at : s.at+n]
 	if s.m.Weights != nil {
@@ -60,7 +60,7 @@ func shapeOf(m *metrics.Members) shape {
 	for i := range m.Each {
 		s := &m.Each[i]
 		n := len(s.F64) + len(s.F32) + len(s.F16) + len(s.BF16)
-		if s.Rows < 0 || s.Classes < 1 || stride(s) < s.Classes || s.Rows > 0 && (n < s.Classes || (n-s.Classes)/stride(s) < s.Rows-1) {
+		if s.Rows < 0 || s.Classes < 1 || s.RowStride() < s.Classes || s.Rows > 0 && (n < s.Classes || (n-s.Classes)/s.RowStride() < s.Rows-1) {
 			panic(errShape)
 		}
 		if s.Rows != one.Rows || s.Classes != one.Classes || s.DType() != one.DType() && s.Rows > 0 {
@@ -97,7 +97,7 @@ func blockRows(m *metrics.Members) int {
 		entry = 4
 	}
 	for i := range m.Each {
-		apart = max(apart, stride(&m.Each[i]))
+		apart = max(apart, m.Each[i].RowStride())
 	}
 	width := max(2, one.Classes)
 	n := min(workBytes/(len(m.Each)*(width*entry+colBytes)), tileBytes/(width*8), blockBytes/(apart*one.DType().Size()), kernel.MaxSum)
@@ -105,59 +105,6 @@ func blockRows(m *metrics.Members) int {
 		n &^= 63
 	}
 	return max(1, n)
-}
-
-func stride(s *metrics.Scores) int {
-	if s.Stride == 0 {
-		return s.Classes
-	}
-	return s.Stride
-}
-
-// part returns rows [at, at+n) of s.
-func part(s *metrics.Scores, at, n int) metrics.Scores {
-	p := *s
-	p.Rows, p.Pair = n, s.Pair.Slice(at, at+n)
-	lo := at * stride(s)
-	hi := lo + max(0, n-1)*stride(s) + s.Classes
-	switch s.DType() {
-	case metrics.Float64:
-		p.F64 = s.F64[lo:hi]
-	case metrics.Float32:
-		p.F32 = s.F32[lo:hi]
-	case metrics.Float16:
-		p.F16 = s.F16[lo:hi]
-	case metrics.BFloat16:
-		p.BF16 = s.BF16[lo:hi]
-	}
-	return p
-}
-
-// raw writes row i of s to dst, widened.
-func raw(dst []float64, s *metrics.Scores, i int) {
-	lo := i * stride(s)
-	hi := lo + s.Classes
-	var buf [256]float32
-	switch s.DType() {
-	case metrics.Float64:
-		copy(dst, s.F64[lo:hi])
-	case metrics.Float32:
-		for j, v := range s.F32[lo:hi] {
-			dst[j] = float64(v)
-		}
-	default:
-		for j := 0; j < s.Classes; j += len(buf) {
-			n := min(len(buf), s.Classes-j)
-			if s.F16 != nil {
-				kernel.WidenF16(buf[:n], s.F16[lo+j:lo+j+n])
-			} else {
-				kernel.WidenBF16(buf[:n], s.BF16[lo+j:lo+j+n])
-			}
-			for k, v := range buf[:n] {
-				dst[j+k] = float64(v)
-			}
-		}
-	}
 }
 
 // means is the memory of a chunk of means.

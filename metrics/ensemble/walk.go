@@ -144,7 +144,7 @@ func (w *worker) walk(m int) {
 	o := &w.now[m]
 	o.block = nil
 	c := &o.chunk
-	c.Scores, c.Kind, c.First = part(&w.c.Each[m], w.at, w.n), w.c.Kind, w.c.First+int64(w.at)
+	c.Scores, c.Kind, c.First = w.c.Each[m].Slice(w.at, w.at+w.n), w.c.Kind, w.c.First+int64(w.at)
 	c.Labels = w.c.Labels[w.at : w.at+w.n]
 	if w.c.Weights != nil {
 		c.Weights = w.c.Weights[w.at : w.at+w.n]

@@ -336,10 +336,7 @@ func (w *grouper) group(g int32, c *metrics.Chunk) {
 func (w *grouper) pick(c *metrics.Chunk, rows []int32) {
 	p := &w.part
 	p.Kind, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.First, len(rows), c.Classes, 0
-	stride := c.Stride
-	if stride == 0 {
-		stride = c.Classes
-	}
+	stride := c.RowStride()
 	p.F64 = pickRows(p.F64, c.F64, rows, c.Classes, stride)
 	p.F32 = pickRows(p.F32, c.F32, rows, c.Classes, stride)
 	p.F16 = pickRows(p.F16, c.F16, rows, c.Classes, stride)

@@ -287,9 +287,7 @@ func gather[T float64 | float32 | uint16 | int32](dst, src []T, k, stride int, k
 }
 
 func strides(c *metrics.LabelChunk) (scores, labels int) {
-	if scores = c.Stride; scores == 0 {
-		scores = c.Classes
-	}
+	scores = c.RowStride()
 	if labels = c.LabelStride; labels == 0 {
 		labels = c.Classes
 	}
@@ -440,7 +438,7 @@ func goodHalves(x []uint16, k metrics.Kind, one, low uint16) bool {
 
 // fault says what is wrong with a row, if anything is.
 func (f *feed) fault(p *faulty, c *metrics.LabelChunk, row int) {
-	st, lst := strides(c)
+	_, lst := strides(c)
 	if c.Weights != nil && c.Weights[row] == 0 {
 		p.absent++
 		p.out = append(p.out, int32(row)) // whatever else it holds
@@ -469,7 +467,7 @@ func (f *feed) fault(p *faulty, c *metrics.LabelChunk, row int) {
 	outside := -1
 	var first float64
 	for j := range c.Classes {
-		v := widened(c, row*st+j)
+		v := c.At(row, j)
 		switch {
 		case v != v, v > math.MaxFloat64, v < -math.MaxFloat64 && c.Kind == metrics.Probs:
 			bad(metrics.NotFinite, j, v)
@@ -490,19 +488,3 @@ func (f *feed) fault(p *faulty, c *metrics.LabelChunk, row int) {
 
 // mostUnchecked is the size up to which a Pass admits unchecked scores.
 const mostUnchecked = 1e140
-
-// widened returns an element of the scores.
-func widened(c *metrics.LabelChunk, i int) float64 {
-	var to [1]float32
-	switch {
-	case c.F64 != nil:
-		return c.F64[i]
-	case c.F32 != nil:
-		return float64(c.F32[i])
-	case c.F16 != nil:
-		kernel.WidenF16(to[:], c.F16[i:i+1])
-	default:
-		kernel.WidenBF16(to[:], c.BF16[i:i+1])
-	}
-	return float64(to[0])
-}

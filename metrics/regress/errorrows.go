@@ -29,12 +29,7 @@ func (r *errorRows) column(b *metrics.Block, j int) []float64 {
 	r.median = room(r.median, b.Rows)
 	t := &b.Probs
 	for i := range r.median {
-		at := i*t.Stride + j
-		if t.F64 != nil {
-			r.median[i] = math.Abs(b.Observed[i] - t.F64[at])
-		} else {
-			r.median[i] = math.Abs(b.Observed[i] - float64(t.F32[at]))
-		}
+		r.median[i] = math.Abs(b.Observed[i] - t.At(i, j))
 	}
 	return r.median
 }

@@ -85,14 +85,6 @@ const rowsTolerance = 1e-9
 
 const errRowsLevels = "regress: rows of quantiles have as many numbers as there are levels"
 
-// rowsValue returns number j of row i of a tile.
-func rowsValue(t *metrics.Tile, i, j int) float64 {
-	if t.F64 != nil {
-		return t.F64[i*t.Stride+j]
-	}
-	return float64(t.F32[i*t.Stride+j])
-}
-
 // rowsFind returns where a level is among those of quantiles.
 func rowsFind(levels []float64, level float64) (int, error) {
 	at := slices.IndexFunc(levels, func(p float64) bool { return math.Abs(p-level) <= rowsTolerance })
@@ -149,7 +141,7 @@ func rowsInterval(level float64, levels []float64) (func() rowsFunc, error) {
 		return nil, err
 	}
 	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
-		return rowsScore(rowsValue(t, i, low), rowsValue(t, i, high), y, level)
+		return rowsScore(t.At(i, low), t.At(i, high), y, level)
 	})
 }
 
@@ -168,13 +160,13 @@ func rowsPinball(level float64, levels []float64) (func() rowsFunc, error) {
 			return nil, err
 		}
 		return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
-			return rowsLoss(rowsValue(t, i, at), y, levels[at])
+			return rowsLoss(t.At(i, at), y, levels[at])
 		})
 	}
 	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
 		sum := 0.0
 		for j, p := range levels {
-			sum += rowsLoss(rowsValue(t, i, j), y, p)
+			sum += rowsLoss(t.At(i, j), y, p)
 		}
 		return sum / float64(len(levels))
 	})
@@ -185,7 +177,7 @@ func rowsMedian(_ float64, levels []float64) (func() rowsFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 { return math.Abs(y - rowsValue(t, i, at)) })
+	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 { return math.Abs(y - t.At(i, at)) })
 }
 
 func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
@@ -202,10 +194,10 @@ func rowsWIS(_ float64, levels []float64) (func() rowsFunc, error) {
 	return rowsOfQuantiles(levels, func(t *metrics.Tile, i int, y float64) float64 {
 		m, sum := k/2, 0.0
 		if k%2 == 1 {
-			sum = math.Abs(y-rowsValue(t, i, m)) / 2
+			sum = math.Abs(y-t.At(i, m)) / 2
 		}
 		for j, p := range levels[:m] {
-			low, high := rowsValue(t, i, j), rowsValue(t, i, k-1-j)
+			low, high := t.At(i, j), t.At(i, k-1-j)
 			sum += float64(p*(high-low)) + max(0, low-y) + max(0, y-high)
 		}
 		return sum / (float64(k) / 2)
@@ -219,7 +211,7 @@ func rowsSampleMean(f func(e float64) float64) func(float64, []float64) (func() 
 			var x []float64
 			return func(dst []float64, b *metrics.Block) {
 				for i := range dst {
-					x = rowsCopy(x, &b.Probs, i)
+					x = b.Probs.Row(slices.Grow(x[:0], b.Probs.Width), i)
 					var s exact.Sum
 					s.AddExactAll(x)
 					dst[i] = f(b.Observed[i] - exact.Mean(&s, int64(len(x))))
@@ -234,7 +226,7 @@ func rowsSampleMedian(float64, []float64) (func() rowsFunc, error) {
 		var x []float64
 		return func(dst []float64, b *metrics.Block) {
 			for i := range dst {
-				x = rowsCopy(x, &b.Probs, i)
+				x = b.Probs.Row(slices.Grow(x[:0], b.Probs.Width), i)
 				slices.Sort(x)
 				low, high := x[(len(x)-1)/2], x[len(x)/2]
 				dst[i] = math.Abs(b.Observed[i] - (float64(low/2) + float64(high/2)))
@@ -243,21 +235,12 @@ func rowsSampleMedian(float64, []float64) (func() rowsFunc, error) {
 	}, nil
 }
 
-// rowsCopy returns a row's samples in dst.
-func rowsCopy(dst []float64, t *metrics.Tile, i int) []float64 {
-	dst = dst[:0]
-	for j := range t.Width {
-		dst = append(dst, rowsValue(t, i, j))
-	}
-	return dst
-}
-
 func rowsSamplePIT(dst []float64, b *metrics.Block) {
 	m := b.Classes
 	for i, y := range b.Observed[:b.Rows] {
 		below, upTo := 0, 0
 		for j := range m {
-			x := rowsValue(&b.Probs, i, j)
+			x := b.Probs.At(i, j)
 			if x < y {
 				below++
 			}
