@@ -51,20 +51,21 @@ var rooms = []room{
 	{name: "fuzz/...", allow: []string{"..."}},
 
 	// What turns results into pages, and what reads files, know the metrics and not each other.
-	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/visible", pretty, plot}},
-	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/temporary", "internal/visible", deflate, parquet}},
-	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact", "internal/pav"},
+	{name: "report/...", allow: []string{"report/...", "metrics/...", "internal/setting", "internal/visible", pretty, plot}},
+	{name: "predictions/...", allow: []string{"predictions/...", "metrics", "kernel", "internal/exact", "internal/setting", "internal/temporary", "internal/visible", deflate, parquet}},
+	{name: "recal/...", allow: []string{"recal/...", "metrics", "metrics/cells", "metrics/parallel", "metrics/regress", "kernel", "internal/exact", "internal/pav",
+		"internal/setting"},
 		tests: []string{gonum}},
 
 	// A family of metrics does not know the other families; eval is where they meet. Gonum's sums and functions differ in last bits
 	// between architectures, so only tests compare with them.
-	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact"}, tests: []string{gonum}},
+	{name: "metrics/eval", allow: []string{"metrics/...", "kernel", "internal/exact", "internal/setting"}, tests: []string{gonum}},
 	{name: "metrics/internal/state", allow: []string{"metrics", "internal/exact"}},
 	{name: "metrics/internal/*", allow: []string{"kernel", "internal/exact"}, tests: []string{gonum}},
 	{name: "metrics/parallel", allow: []string{"kernel", "internal/exact", "metrics/internal/tally"}},
 	{name: "metrics/cells", allow: []string{"metrics", "metrics/parallel", "metrics/internal/*", "kernel", "internal/exact", "internal/pav"}},
 	{name: "metrics/*", allow: []string{"metrics", "metrics/parallel", "metrics/cells", "metrics/internal/*", "kernel", "internal/exact", "internal/pav"}, tests: []string{gonum}},
-	{name: "metrics", allow: []string{"kernel", "internal/exact", matrix}, tests: []string{gonum}},
+	{name: "metrics", allow: []string{"kernel", "internal/exact", "internal/setting", matrix}, tests: []string{gonum}},
 
 	// Stubs and assembly: no policy, so nothing of the module; what chooses among them knows the level. Then the kernels:
 	// other tools vendor them with cpuid alone. They report nothing and draw nothing, so they need neither fmt nor random
@@ -75,6 +76,7 @@ var rooms = []room{
 
 	{name: "internal/exact"},
 	{name: "internal/pav"},
+	{name: "internal/setting"},
 	{name: "internal/temporary"},
 	{name: "internal/visible"},
 	{name: "internal/isa/isatest", allow: []string{"internal/isa"}},

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/setting"
 )
 
 // Audit is what a Pass knows of its input beside the answers: how many rows of what shape, and how well they keep to
@@ -89,7 +90,7 @@ func (a *Audit) Warnings() []string {
 		if a.Renormalized || a.Kind.logs() {
 			s += "; each was divided by its sum"
 		} else {
-			s += "; they are taken as they are (--renormalize divides each row by its sum)"
+			s += fmt.Sprintf("; they are taken as they are (%v divides each row by its sum)", setting.Renormalize)
 		}
 		w = append(w, s)
 	}

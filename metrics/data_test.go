@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 		says   []string
 	}{
 		{"NaN", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 2, nan) },
-			metrics.Fault{Reason: metrics.NotFinite, Column: 2, Value: nan}, []string{"column 2", "score is NaN", "--on-invalid drop"}},
+			metrics.Fault{Reason: metrics.NotFinite, Column: 2, Value: nan}, []string{"column 2", "score is NaN", "Options.Drop"}},
 		{"NaN logit", metrics.Logits, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 0, nan) },
 			metrics.Fault{Reason: metrics.NotFinite, Column: 0, Value: nan}, []string{"column 0", "score is NaN"}},
 		{"+Inf logit", metrics.Logits, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 3, inf) },
@@ -76,9 +76,9 @@ func TestFaults(t *testing.T) {
 		{"binary NaN", metrics.Logits, 1, every, func(p *metrics.Predictions, i int) { put(p, i, 0, nan) },
 			metrics.Fault{Reason: metrics.NotFinite, Column: 0, Value: nan}, []string{"score is NaN"}},
 		{"binary log-probability", metrics.LogProbs, 1, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 1024) },
-			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: inf}, []string{"probability is +Inf, outside [0, 1]", "--input logits"}},
+			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: inf}, []string{"probability is +Inf, outside [0, 1]", "Kind metrics.Logits"}},
 		{"above 1", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 1, 3.5) },
-			metrics.Fault{Reason: metrics.OutsideUnit, Column: 1, Value: 3.5}, []string{"column 1", "probability is 3.5, outside [0, 1]", "logits? pass --input logits"}},
+			metrics.Fault{Reason: metrics.OutsideUnit, Column: 1, Value: 3.5}, []string{"column 1", "probability is 3.5, outside [0, 1]", "logits? pass Kind metrics.Logits"}},
 		{"a little above 1", metrics.Probs, 1, dtypes[:1], func(p *metrics.Predictions, i int) { put(p, i, 0, 1+0x1p-40) },
 			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: 1 + 0x1p-40}, []string{"1.0000000000009", "rounding"}},
 		{"below 0", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 3, -0.25) },
@@ -88,9 +88,9 @@ func TestFaults(t *testing.T) {
 		{"percentages", metrics.Probs, 1, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 97) },
 			metrics.Fault{Reason: metrics.OutsideUnit, Column: 0, Value: 97}, []string{"percentages? divide by 100"}},
 		{"percentages of classes", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 2, 97) },
-			metrics.Fault{Reason: metrics.OutsideUnit, Column: 2, Value: 97}, []string{"logits? pass --input logits; percentages? divide by 100"}},
+			metrics.Fault{Reason: metrics.OutsideUnit, Column: 2, Value: 97}, []string{"logits? pass Kind metrics.Logits; percentages? divide by 100"}},
 		{"sum", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 0.5) },
-			metrics.Fault{Reason: metrics.BadSum, Column: -1, Value: 1.25}, []string{"probabilities sum to 1.25, not 1", "--renormalize"}},
+			metrics.Fault{Reason: metrics.BadSum, Column: -1, Value: 1.25}, []string{"probabilities sum to 1.25, not 1", "Options.Renormalize"}},
 		{"sum by 0.03", metrics.Probs, 2, every, func(p *metrics.Predictions, i int) { put(p, i, 0, 0.53125) },
 			metrics.Fault{Reason: metrics.BadSum, Column: -1, Value: 1.03125}, []string{"probabilities sum to 1.03125, not 1"}},
 		{"label of 4", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { p.Labels[i] = 4 },
@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 		{"confidence score NaN", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { p.ConfidenceScores[i] = nan },
 			metrics.Fault{Reason: metrics.BadConfidence, Column: -1, Value: nan}, []string{"confidence score is NaN", "must be finite"}},
 		{"confidence score -Inf", metrics.Probs, 1, every, func(p *metrics.Predictions, i int) { p.ConfidenceScores[i] = -inf },
-			metrics.Fault{Reason: metrics.BadConfidence, Column: -1, Value: -inf}, []string{"confidence score is -Inf", "--on-invalid drop"}},
+			metrics.Fault{Reason: metrics.BadConfidence, Column: -1, Value: -inf}, []string{"confidence score is -Inf", "Options.Drop"}},
 		{"label before decision", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { p.Decisions[i], p.Labels[i] = -1, -5 },
 			metrics.Fault{Reason: metrics.BadLabel, Column: -1, Value: -5}, []string{"label is -5"}},
 		{"first of several", metrics.Probs, 4, every, func(p *metrics.Predictions, i int) { put(p, i, 1, nan); put(p, i, 0, 7); p.Labels[i] = -5 },
@@ -204,11 +204,11 @@ func TestFaultsTogether(t *testing.T) {
 	put(p, 3, 0, -1)
 	put(p, 2999, 0, 0)
 	err := metrics.NewPass(nil, score.NewLoss(nil)).Add(p)
-	want := "row 3, column 0: probability is -1, outside [0, 1]: logits? pass --input logits; " +
+	want := "row 3, column 0: probability is -1, outside [0, 1]: logits? pass Kind metrics.Logits; " +
 		"row 7: weight is NaN; it must be 0, or lie between 2^-32 and 2^32: scale the weights; " +
-		"row 2000, column 1: score is +Inf: look for a division by 0 or an overflow where the scores were made; --on-invalid drop leaves such rows out; " +
+		"row 2000, column 1: score is +Inf: look for a division by 0 or an overflow where the scores were made; Options.Drop leaves such rows out; " +
 		"row 2500: label is 9, not one of the 4 classes 0 to 3 (2 of 3,000 rows like it): do labels and predictions belong together?; " +
-		"row 2999: probabilities sum to 0.75, not 1: logits? pass --input logits; unnormalised? pass --renormalize; independent labels are not one distribution"
+		"row 2999: probabilities sum to 0.75, not 1: logits? pass Kind metrics.Logits; unnormalised? pass Options.Renormalize; independent labels are not one distribution"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant\n%v", err, want)
 	}
@@ -219,7 +219,7 @@ func TestRows(t *testing.T) {
 	p := even(10, 3, metrics.LogProbs, metrics.Float64)
 	put(p, 4, 1, 2)
 	err := metrics.NewPass(&metrics.Options{Threads: 3}, score.NewLoss(nil)).AddSource(&late{p: p})
-	want := "row 5000000004: the exponentials sum to 8.055723, not 1: logits? pass --input logits"
+	want := "row 5000000004: the exponentials sum to 8.055723, not 1: logits? pass Kind metrics.Logits"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %v", err, want)
 	}
@@ -676,7 +676,7 @@ func TestWarnings(t *testing.T) {
 	p.Labels[5] = 11
 	a := feed(t, p, &metrics.Options{Drop: true}, score.NewLoss(nil)).Audit()
 	want := []string{
-		"2 rows have probabilities whose sums are not 1: off by -0.0078 to +0.0078; they are taken as they are (--renormalize divides each row by its sum)",
+		"2 rows have probabilities whose sums are not 1: off by -0.0078 to +0.0078; they are taken as they are (Options.Renormalize divides each row by its sum)",
 		"1 bad row was left out",
 		"1 row of weight 0 is absent",
 	}
@@ -705,7 +705,7 @@ func TestRemedyOfRounding(t *testing.T) {
 	}{{3, 1.00001, true}, {3, -1e-5, false}, {1, 1.00001, false}, {1, -1e-5, false}} {
 		e := &metrics.DataError{Rows: 1, Kind: metrics.Probs, Classes: c.classes}
 		said := e.Remedy(metrics.Fault{Reason: metrics.OutsideUnit, Value: c.value})
-		if !strings.Contains(said, "clip them to [0, 1] there") || strings.Contains(said, "--renormalize") != c.divides {
+		if !strings.Contains(said, "clip them to [0, 1] there") || strings.Contains(said, "Options.Renormalize") != c.divides {
 			t.Errorf("%v of %d classes: %q", c.value, c.classes, said)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/candor-go/candor/internal/setting"
 )
 
 // Reason is what is wrong with a row.
@@ -132,20 +134,20 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		}
 	case BadConfidence:
 		what = "confidence score is " + v
-		remedy = "it must be finite: look at how it was made; --on-invalid drop leaves such rows out"
+		remedy = "it must be finite: look at how it was made; " + leavesOut()
 	case BadWeight:
 		what = fmt.Sprintf("weight is %s; it must be 0, or lie between 2^-32 and 2^32", v)
 		remedy = "scale the weights"
 	case BadObserved:
 		what = "observed value is " + v
-		remedy = "it must be finite; --on-invalid drop leaves such rows out"
+		remedy = "it must be finite; " + leavesOut()
 	case Crossing:
 		what = fmt.Sprintf("quantile is %s, below the one before it", v)
-		remedy = "quantiles rise with their levels: sort each row's, or look at how they were made; --on-invalid drop leaves such rows out"
+		remedy = "quantiles rise with their levels: sort each row's, or look at how they were made; " + leavesOut()
 	case NotPositive:
 		if e.Kind == Normals {
 			what = fmt.Sprintf("standard deviation is %s; it has to be above 0", v)
-			remedy = "a variance or its logarithm? take the root or the exponential; --on-invalid drop leaves such rows out"
+			remedy = "a variance or its logarithm? take the root or the exponential; " + leavesOut()
 			break
 		}
 		what = fmt.Sprintf("parameter is %s; those of a Dirichlet distribution are above 0", v)
@@ -165,32 +167,35 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		default:
 			what = "score is " + v
 		}
-		remedy = "look for a division by 0 or an overflow where the scores were made; --on-invalid drop leaves such rows out"
+		remedy = "look for a division by 0 or an overflow where the scores were made; " + leavesOut()
 		if (e.Kind == Normals || e.Kind == Quantiles) && f.Value != f.Value {
-			remedy = "is a number missing? look at where it was made; --on-invalid drop leaves such rows out"
+			remedy = "is a number missing? look at where it was made; " + leavesOut()
 		}
 	case OutsideUnit:
 		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
-		remedy = "logits? pass --input logits"
+		remedy = "logits? pass " + setting.Logits.String()
 		if f.Value > 1 && f.Value <= 100 {
-			remedy = "logits? pass --input logits; percentages? divide by 100"
+			remedy = "logits? pass " + setting.Logits.String() + "; percentages? divide by 100"
 		}
 		if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
 			remedy = "rounding where they were made? clip them to [0, 1] there"
 			if e.Classes > 1 && f.Value > 0 {
-				remedy += ", or pass --renormalize, which divides each row by its sum"
+				remedy += ", or pass " + setting.Renormalize.String() + ", which divides each row by its sum"
 			}
 		}
 	case BadSum:
 		what = fmt.Sprintf("probabilities sum to %s, not 1", v)
-		remedy = "logits? pass --input logits; unnormalised? pass --renormalize; independent labels are not one distribution"
+		remedy = fmt.Sprintf("logits? pass %v; unnormalised? pass %v; independent labels are not one distribution", setting.Logits, setting.Renormalize)
 		if e.Kind == LogProbs || e.Kind == Logits { // of which two made the logit of an event
 			what = fmt.Sprintf("the exponentials sum to %s, not 1", v)
-			remedy = "logits? pass --input logits"
+			remedy = "logits? pass " + setting.Logits.String()
 		}
 	}
 	return what, remedy
 }
+
+// leavesOut says how bad rows are left out.
+func leavesOut() string { return setting.Drop.String() + " leaves such rows out" }
 
 // normalColumn names a column of Normals; -1 is what no column has.
 func normalColumn(columns, i int) string {

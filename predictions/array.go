@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -377,7 +378,7 @@ func (c *container) list() string {
 // role is what an array is taken for, and the names by which it is known in an .npz.
 type role struct {
 	what    string
-	flag    string // the command's, for what has one of its own
+	setting setting.Setting // that names its files, if one does
 	names   []string
 	classes bool // they are class numbers
 }
@@ -388,11 +389,11 @@ func (ro role) variable() string { return strings.NewReplacer(" ", "_", "-", "_"
 var (
 	scoresNames = []string{"logits", "log_probs", "logprobs", "probs", "probabilities", "preds", "predictions", "scores", "y_prob",
 		"y_score", "p", "arr_0"}
-	labelsRole       = role{"labels", "--labels", []string{"labels", "label", "y", "y_true", "targets", "target", "arr_1"}, true}
-	observationsRole = role{"observations", "--labels", []string{"obs", "observed", "observations", "y", "y_true", "targets", "target", "arr_1"}, false}
-	weightsRole      = role{"weights", "--weights", []string{"weights", "sample_weight"}, false}
-	decisionsRole    = role{"decisions", "--decisions", []string{"decisions", "decision", "y_pred", "labels_predicted"}, true}
-	confidenceRole   = role{"confidence scores", "--confidence-scores", []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
+	labelsRole       = role{"labels", setting.Labels, []string{"labels", "label", "y", "y_true", "targets", "target", "arr_1"}, true}
+	observationsRole = role{"observations", setting.Observations, []string{"obs", "observed", "observations", "y", "y_true", "targets", "target", "arr_1"}, false}
+	weightsRole      = role{"weights", setting.Weights, []string{"weights", "sample_weight"}, false}
+	decisionsRole    = role{"decisions", setting.Decisions, []string{"decisions", "decision", "y_pred", "labels_predicted"}, true}
+	confidenceRole   = role{"confidence scores", setting.ConfidenceScores, []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
 )
 
 // What the vectors of normal forecasts are taken for.

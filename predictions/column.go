@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/candor-go/candor/internal/setting"
 )
 
 // columnScratch is the buffer through which labels, weights and the like are converted. It stays in the second cache.
@@ -77,7 +79,7 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 				if a.dtype.kind == 'f' {
 					why = "is no class number"
 					if v, _ := strconv.ParseFloat(value, 64); v > 0 && v < 1 && width == 1 && c.what == "label" {
-						remedy = "probabilities? they come first, and labels behind --labels; " + remedy
+						remedy = fmt.Sprintf("probabilities? they come first, and labels behind %v; %s", setting.Labels, remedy)
 					}
 				}
 				return &Error{File: a.file, Row: row, Column: column, Value: value,

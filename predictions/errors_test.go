@@ -111,14 +111,14 @@ func TestBadScores(t *testing.T) {
 		{"brackets too deep", typed(strings.Repeat("[", 100)), []string{"brackets nested too deeply"}},
 		{"int64", typed("'<i8'"), []string{"scores are int64: these look like labels or decisions, not scores"}},
 		{"bool", typed("'|b1'"), []string{"scores are bool: these look like labels or decisions"}},
-		{"uint16", typed("'<u2'"), []string{"scores are uint16; pass --bfloat16"}},
-		{"void of two bytes", typed("'|V2'"), []string{"scores are void16; pass --bfloat16"}},
+		{"uint16", typed("'<u2'"), []string{"scores are uint16; pass BFloat16"}},
+		{"void of two bytes", typed("'|V2'"), []string{"scores are void16; pass BFloat16"}},
 		{"void of four bytes", typed("'|V4'"), []string{"scores are void32"}},
 
 		{"HDF5", []byte("\x89HDF\r\n\x1a\n\x00\x00\x00\x00"), []string{"it looks like an HDF5 file", "h5py"}},
 		{"Parquet", []byte("PAR1\x15\x04\x15\x00"), []string{"it looks like a Parquet file", "read_parquet"}},
 		{"pickle", []byte("\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00"), []string{"it looks like a Python pickle", "can run any code"}},
-		{"gzip", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00"), []string{"it looks like a gzip file", "gunzip -c FILE | candor eval -"}},
+		{"gzip", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00"), []string{"it looks like a gzip file", "gunzip -c FILE | Open of \"-\""}},
 		{"zstd", []byte("\x28\xb5\x2f\xfd\x00\x00\x00\x00"), []string{"it looks like a zstd file"}},
 		{"safetensors", safetensors, []string{"it looks like a safetensors file"}},
 		{"CSV", []byte("p0,p1\n0.25,0.75\n"), []string{"it looks like text (CSV?)", "numpy.loadtxt"}},
@@ -172,7 +172,7 @@ func TestBadLabels(t *testing.T) {
 		row  int64
 		want string
 	}{
-		{"float32 of a fraction", vector("<f4", 10, at(6, 0.5)), 6, "l.npy: row 6: label 0.5 is no class number; probabilities? they come first, and labels behind --labels; labels are class numbers"},
+		{"float32 of a fraction", vector("<f4", 10, at(6, 0.5)), 6, "l.npy: row 6: label 0.5 is no class number; probabilities? they come first, and labels behind Labels; labels are class numbers"},
 		{"float64 of a fraction", vector(">f8", 10, at(0, 1e-9)), 0, "label 1e-09 is no class number"},
 		{"float64 too large", vector("<f8", 10, at(9, 1<<31)), 9, "label 2.147483648e+09 is no class number"},
 		{"NaN", vector("<f8", 10, at(3, math.NaN())), 3, "label NaN is no class number"},
@@ -183,9 +183,9 @@ func TestBadLabels(t *testing.T) {
 		{"fewer", vector("<i4", 9, ones), -1, "l.npy: 9 labels for the 10 rows of "},
 		{"more", vector("<i4", 11, ones), -1, "l.npy: 11 labels for the 10 rows of "},
 		{"one for each column", vector("<i4", 5, ones), -1, "are the scores transposed?"},
-		{"one-hot", npy(1, "<i4", false, []int{10, 5}, ones), -1, "labels have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1); if several may be true in a row, pass --task multilabel"},
+		{"one-hot", npy(1, "<i4", false, []int{10, 5}, ones), -1, "labels have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1); if several may be true in a row, pass OpenLabels"},
 		{"one-hot floats", npy(1, "<f8", false, []int{10, 5}, ones), -1, "if they are one-hot, save labels.argmax(axis=1); if several"},
-		{"several labels", npy(1, "<i8", false, []int{10, 14}, ones), -1, "labels have shape (10, 14): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1); if several may be true in a row, --task multilabel takes a score for each, and the scores have shape (10, 5)"},
+		{"several labels", npy(1, "<i8", false, []int{10, 14}, ones), -1, "labels have shape (10, 14): a vector (N,) of class numbers is read; if they are one-hot, save labels.argmax(axis=1); if several may be true in a row, OpenLabels takes a score for each, and the scores have shape (10, 5)"},
 		{"row vector", npy(1, "<i4", false, []int{1, 10}, ones), -1, "save labels.reshape(-1)"},
 		{"single value", npy(1, "<i4", false, nil, ones), -1, "labels have shape ()"},
 		{"truncated", vector("<i8", 10, ones)[:128+43], -1, "truncated: header says 10 int64 = 80 bytes of data, file has 43 (row 5 is"},
@@ -270,14 +270,14 @@ func TestBadSets(t *testing.T) {
 		is    error
 	}{
 		{"nothing", nil, nil, []string{"no predictions; name an .npy"}, nil},
-		{"no labels", []string{a}, nil, []string{"no labels; pass --labels FILE, or an .npz with an array named labels"}, nil},
-		{"two files and no labels", []string{a, a}, nil, []string{"a.npy: no labels; pass --labels FILE, or an .npz with an array named labels; files beside each other are shards of one set: " +
-			"labels are named by --labels FILE, models are compared by candor compare, means and standard deviations go with --task regression"}, nil},
-		{"labels among the scores", []string{a, l}, nil, []string{"l.npy: scores are int32: these look like labels or decisions, not scores; labels are named by --labels " + l}, nil},
+		{"no labels", []string{a}, nil, []string{"no labels; pass Labels FILE, or an .npz with an array named labels"}, nil},
+		{"two files and no labels", []string{a, a}, nil, []string{"a.npy: no labels; pass Labels FILE, or an .npz with an array named labels; files beside each other are shards of one set: " +
+			"labels are named by Labels FILE, models are compared by one Open for each, means and standard deviations go with OpenForecast with Mean and SD"}, nil},
+		{"labels among the scores", []string{a, l}, nil, []string{"l.npy: scores are int32: these look like labels or decisions, not scores; labels are named by Labels " + l}, nil},
 		{"decisions as scores", []string{l}, &Options{Labels: []string{l}}, []string{"these look like labels or decisions, not scores; save the model's probabilities"}, nil},
-		{"one-hot labels among the scores", []string{a, save(t, "onehot.npy", npy(1, "<f8", false, []int{10, 5}, ones))}, nil, []string{"onehot.npy: float64, but ", "labels are named by --labels FILE"}, nil},
-		{"labels of floats among the scores", []string{a, save(t, "float.npy", npy(1, "<f4", false, []int{10}, ones))}, nil, []string{"float.npy: 1 class (shape (10,)), but ", "labels are named by --labels FILE"}, nil},
-		{"several models", []string{a, a}, &Options{Labels: []string{l}}, []string{l + ": 10 labels for the 20 rows of 2 files of scores; each row needs one; files beside each other are shards of one set: candor compare takes those of several models, --task ensemble"}, nil},
+		{"one-hot labels among the scores", []string{a, save(t, "onehot.npy", npy(1, "<f8", false, []int{10, 5}, ones))}, nil, []string{"onehot.npy: float64, but ", "labels are named by Labels FILE"}, nil},
+		{"labels of floats among the scores", []string{a, save(t, "float.npy", npy(1, "<f4", false, []int{10}, ones))}, nil, []string{"float.npy: 1 class (shape (10,)), but ", "labels are named by Labels FILE"}, nil},
+		{"several models", []string{a, a}, &Options{Labels: []string{l}}, []string{l + ": 10 labels for the 20 rows of 2 files of scores; each row needs one; files beside each other are shards of one set: one Open for each takes those of several models, OpenMembers"}, nil},
 		{"classes differ", []string{a, b}, &Options{Labels: []string{l}}, []string{b + ": 6 classes (shape (10, 6)), but " + a + " has 5"}, nil},
 		{"types differ", []string{a, c}, &Options{Labels: []string{l}}, []string{c + ": float64, but " + a + " is float32"}, nil},
 		{"labels for fewer shards", []string{a, a, a}, &Options{Labels: []string{l, l}}, []string{"2 files of labels for 3 of scores"}, nil},

@@ -1,11 +1,13 @@
 package predictions
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -45,13 +47,13 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 	case o.Weight != "":
 		return nil, fault("name a file of weights as Weights", "a column of weights, %q, is for tables", cut(o.Weight))
 	case o.Prefix != "" && o.Kind == metrics.Quantiles && len(o.Levels) == 0:
-		return nil, fault("name the levels of the columns, as --levels 0.05,0.5,0.95", "a prefix of names of columns is for tables, and an .npy matrix has no names")
+		return nil, fault("name the levels of the columns, as "+setting.Levels.String()+" 0.05,0.5,0.95", "a prefix of names of columns is for tables, and an .npy matrix has no names")
 	case len(b.paths) == 0 && o.Kind != metrics.Normals:
 		return nil, fault("name a table, an .npy or an .npz file, or - for standard input", "no forecasts")
 	case o.Kind == metrics.Quantiles && len(o.Levels) == 0:
-		return nil, fault("name them, one for each column, as --levels 0.05,0.5,0.95", "an .npy matrix has no names, so the levels of its quantiles are not known")
+		return nil, fault("name them, one for each column, as "+setting.Levels.String()+" 0.05,0.5,0.95", "an .npy matrix has no names, so the levels of its quantiles are not known")
 	case o.Kind != metrics.Normals && o.Observed != "":
-		return nil, fault("name a file of observed numbers, as --labels obs.npy", "a column of observed numbers, %q, is for tables", cut(o.Observed))
+		return nil, fault("name a file of observed numbers, as "+setting.Observations.String()+" obs.npy", "a column of observed numbers, %q, is for tables", cut(o.Observed))
 	}
 	f := &ForecastReader{levels: slices.Sorted(slices.Values(o.Levels))}
 	vectors, e := b.vectors()
@@ -147,7 +149,7 @@ func (b *opening) normalColumns(k int) ([]int, *Error) {
 	case o.Error != "" || k == 2 && !beside:
 		names, defaults, what = []string{o.Error, o.SD}, []int{0, 1}, []string{"error", "standard deviation"}
 		if o.Mean != "" || o.Observed != "" {
-			return nil, fault("name a file of observed numbers, as --labels obs.npy, or save a matrix (N, 3)",
+			return nil, fault("name a file of observed numbers, as "+setting.Observations.String()+" obs.npy, or save a matrix (N, 3)",
 				"two columns are an error and a standard deviation, or a mean and a standard deviation with observed numbers beside them")
 		}
 		if beside {
@@ -205,7 +207,7 @@ func (b *opening) checkNormalsShape(a *array) *Error {
 		return fault("is it transposed? save normal_forecasts.T", "%d columns (shape %s): at most %d are read", k, shapeText(a.shape), maxRowBytes/a.dtype.size)
 	case k >= 2 && named:
 	case beside && k != 2:
-		return fault("with observed numbers in a file (--labels) save (N, 2) of mean and standard deviation, or number the columns", "normal forecasts have shape %s", shapeText(a.shape))
+		return fault("with observed numbers in a file ("+setting.Observations.String()+") save (N, 2) of mean and standard deviation, or number the columns", "normal forecasts have shape %s", shapeText(a.shape))
 	case k != 2 && k != 3:
 		return fault(remedy, "normal forecasts have %d columns, shape %s", k, shapeText(a.shape))
 	}
@@ -405,7 +407,7 @@ func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
 		case sd == nil:
 			return false, c.without(sdsRole, o.SD)
 		case observed == nil && o.Error == "" && len(v.observedFiles) == 0 && (!o.Unobserved || o.Observed != "" || i > 0 && len(v.observed) > 0):
-			return false, fault("name the array, as --observed obs, or a file, as --labels obs.npy", "no array of observed numbers; it has %s", c.list()).in(path)
+			return false, fault(fmt.Sprintf("name the array, as %v obs, or a file, as %v obs.npy", setting.Observed, setting.Observations), "no array of observed numbers; it has %s", c.list()).in(path)
 		}
 		v.centers, v.sds, v.weights = append(v.centers, mean), append(v.sds, sd), append(v.weights, weights)
 		if observed != nil {

@@ -117,8 +117,8 @@ func TestKindErrors(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		{x, Options{Kind: metrics.Samples}, []string{"x.npy: no observations; pass --labels obs.npy"}},
-		{box, Options{Kind: metrics.Samples}, []string{"box.npz: no observations: it has samples float32 (9, 3), truth float32 (9,); pass --labels obs.npy, "}},
+		{x, Options{Kind: metrics.Samples}, []string{"x.npy: no observations; pass Options.Observed obs.npy"}},
+		{box, Options{Kind: metrics.Samples}, []string{"box.npz: no observations: it has samples float32 (9, 3), truth float32 (9,); pass Options.Observed obs.npy, "}},
 		{x, Options{Kind: metrics.Samples, Labels: name(nine)}, []string{"samples are compared with observed numbers, not with labels"}},
 		{x, Options{Kind: metrics.Samples, Observed: name(nine), NoLabels: true}, []string{"cannot be judged"}},
 		{x, Options{Kind: metrics.Samples, Observed: name(nine), Decisions: name(nine)}, []string{"samples have no classes to decide for"}},
@@ -130,8 +130,8 @@ func TestKindErrors(t *testing.T) {
 		{x, Options{Kind: metrics.Samples, Observed: []string{nine, nine}}, []string{"2 files of observations for 1 of samples"}},
 		{whole, Options{Kind: metrics.Samples, Observed: name(nine)}, []string{"whole.npy: samples are int32: floating-point numbers are read; save samples.astype"}},
 		{deep, Options{Kind: metrics.Samples, Observed: name(nine)}, []string{"deep.npy: samples have 3 axes, shape (9, 3, 2); samples are a vector (N,) or a matrix (N, M)"}},
-		{deep, Options{Labels: name(nine)}, []string{"scores have 3 axes, shape (9, 3, 2)", "--task ensemble"}},
-		{x, Options{Kind: metrics.LogLiks, Labels: name(nine)}, []string{"log-likelihoods are of what was observed already, and have no labels; leave --labels out"}},
+		{deep, Options{Labels: name(nine)}, []string{"scores have 3 axes, shape (9, 3, 2)", "OpenMembers"}},
+		{x, Options{Kind: metrics.LogLiks, Labels: name(nine)}, []string{"log-likelihoods are of what was observed already, and have no labels; leave Labels out"}},
 		{x, Options{Kind: metrics.LogLiks, ConfidenceScores: name(nine)}, []string{"log-likelihoods have no classes to decide for"}},
 		{whole, Options{Kind: metrics.LogLiks}, []string{"log-likelihoods are int32", "save log_likelihoods.astype"}},
 		{x, Options{Observed: name(nine)}, []string{"observed numbers are for samples and quantiles, and the scores are probs"}},

@@ -1,6 +1,9 @@
 package predictions
 
-import "github.com/candor-go/candor/metrics"
+import (
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/metrics"
+)
 
 // LabelsReader streams the rows of one or more files of several independent labels. It is a metrics.LabelSource.
 type LabelsReader struct{ r *Reader }
@@ -31,11 +34,11 @@ func OpenLabels(paths []string, o *Options) (*LabelsReader, error) {
 func (b *opening) openLabels() (*Reader, *Error) {
 	switch o := b.options; {
 	case o.Kind != metrics.Probs && o.Kind != metrics.Logits && o.Kind != metrics.LogProbs:
-		return nil, fault("pass --input probs, logits or logprobs", "the scores of several labels cannot be %s", o.Kind)
+		return nil, fault("pass "+setting.ClassKinds.String(), "the scores of several labels cannot be %s", o.Kind)
 	case len(o.Decisions)+len(o.ConfidenceScores) > 0:
-		return nil, fault("leave --decisions and --confidence-scores out", "several labels have no decisions and confidence scores")
+		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "several labels have no decisions and confidence scores")
 	case len(o.Groups) > 0:
-		return nil, fault("leave --group out", "rows of several labels are not grouped")
+		return nil, fault("leave "+setting.Groups.String()+" out", "rows of several labels are not grouped")
 	case o.NoLabels:
 		return nil, fault("", "rows of several labels without these cannot be judged")
 	}

@@ -124,7 +124,7 @@ func TestLabelMatrixErrors(t *testing.T) {
 		{Options{Labels: []string{y("<f4", tag, 6, 3)}}, []string{"labels have shape (6, 3)"}},
 		{Options{}, []string{"no labels"}},
 		{Options{Labels: []string{y("|i1", tag, 6, 4)}, Kind: metrics.Dirichlet}, []string{"cannot be dirichlet"}},
-		{Options{Labels: []string{y("|i1", tag, 6, 4)}, Decisions: []string{x}}, []string{"--decisions"}},
+		{Options{Labels: []string{y("|i1", tag, 6, 4)}, Decisions: []string{x}}, []string{"Decisions"}},
 		{Options{NoLabels: true}, []string{"cannot be judged"}},
 	} {
 		_, err := OpenLabels([]string{x}, &c.o)

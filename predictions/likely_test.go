@@ -36,7 +36,7 @@ func TestProbable(t *testing.T) {
 			}
 			continue
 		}
-		wantError(t, err, "p.npy: these are probabilities, not logits", "drop --input logits")
+		wantError(t, err, "p.npy: these are probabilities, not logits", "drop Kind metrics.Logits")
 	}
 }
 

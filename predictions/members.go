@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -76,13 +77,13 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 	case len(b.paths) == 0:
 		return nil, fault("name an .npy or .npz file for each member, or one of all", "no predictions")
 	case o.Kind != metrics.Probs && o.Kind != metrics.Logits && o.Kind != metrics.LogProbs:
-		return nil, fault("pass --input probs, logits or logprobs", "the scores of an ensemble's members cannot be %s", o.Kind)
+		return nil, fault("pass "+setting.ClassKinds.String(), "the scores of an ensemble's members cannot be %s", o.Kind)
 	case len(o.Decisions)+len(o.ConfidenceScores) > 0:
-		return nil, fault("leave --decisions and --confidence-scores out", "an ensemble has no decisions and confidence scores")
+		return nil, fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "an ensemble has no decisions and confidence scores")
 	case len(o.Groups) > 0:
-		return nil, fault("leave --group out", "the rows of an ensemble are not grouped")
+		return nil, fault("leave "+setting.Groups.String()+" out", "the rows of an ensemble are not grouped")
 	case o.MemberAxis != 0 && o.MemberAxis != 1:
-		return nil, fault("it is 0 or 1", "--member-axis is %d", o.MemberAxis)
+		return nil, fault("it is 0 or 1", "%v is %d", setting.MemberAxis, o.MemberAxis)
 	}
 	e := b.prepare()
 	if e != nil {
@@ -239,7 +240,7 @@ const maxMembers = 2048
 // checkRow tells whether there are few enough members, and a row of all of them is short enough.
 func (r *MembersReader) checkRow(members, classes int64, a *array) *Error {
 	if members > maxMembers {
-		return fault("are the axes in another order? --member-axis says which one the members are on", "%d members (shape %s): at most %d are read",
+		return fault("are the axes in another order? "+setting.MemberAxis.String()+" says which one the members are on", "%d members (shape %s): at most %d are read",
 			members, shapeText(a.headerShape()), maxMembers).in(a.file)
 	}
 	if most := maxRowBytes / int64(a.dtype.size); classes > most || members > most/classes {
@@ -272,7 +273,7 @@ func (r *MembersReader) column(b *opening, ro role, paths []string, own []*array
 			remedy := "each row needs one: are they of the same data, and all of it?"
 			shape := first.headerShape()
 			if other := 1 - b.options.MemberAxis; len(b.scores) == 1 && a.rows() == shape[b.options.MemberAxis] {
-				remedy = fmt.Sprintf("do members stand on the other axis? pass --member-axis %d", other)
+				remedy = fmt.Sprintf("do members stand on the other axis? pass %v %d", setting.MemberAxis, other)
 			}
 			return nil, fault(remedy, "%d %s for the %d rows of %s, shape %s", a.rows(), ro.what, r.info.Rows, first.file, shapeText(shape)).in(a.file)
 		}

@@ -33,6 +33,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -330,15 +331,15 @@ func (b *opening) prepare() *Error {
 	case observed && o.NoLabels:
 		return fault("", "%s without observed numbers cannot be judged", what)
 	case o.Kind == metrics.Normals && len(o.Labels) > 0:
-		return fault("leave --labels out", "normal forecasts have the observed numbers in their rows, and no labels")
+		return fault("leave "+setting.Labels.String()+" out", "normal forecasts have the observed numbers in their rows, and no labels")
 	case o.Kind == metrics.LogLiks && len(o.Labels) > 0:
-		return fault("leave --labels out", "log-likelihoods are of what was observed already, and have no labels")
+		return fault("leave "+setting.Labels.String()+" out", "log-likelihoods are of what was observed already, and have no labels")
 	case o.Kind == metrics.Normals && len(o.Observed) > 0 && b.forecast == nil:
 		return fault("read them by OpenForecast", "normal forecasts have the observed numbers in their rows, and none beside them")
 	case !drawn && len(o.Observed) > 0:
 		return fault("name labels as Labels", "observed numbers are for samples and quantiles, and the scores are %s", o.Kind)
 	case drawn && len(o.Decisions)+len(o.ConfidenceScores) > 0:
-		return fault("leave --decisions and --confidence-scores out", "%s have no classes to decide for", what)
+		return fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "%s have no classes to decide for", what)
 	case o.NoLabels && len(o.Labels) > 0:
 		return fault("", "labels are named, and said not to be there")
 	}
@@ -370,9 +371,13 @@ func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own 
 	}
 	if a == nil {
 		first := b.scores[0]
-		remedy, file, has := "pass --labels FILE, or an .npz with an array named labels", first.file, ""
+		remedy, file, has := "pass "+setting.Labels.String()+" FILE, or an .npz with an array named labels", first.file, ""
 		if observes(b.options.Kind) {
-			remedy = "pass --labels obs.npy, the numbers that the " + b.scoring.what + " forecast, or an .npz with an array named obs"
+			files := setting.ObservedFiles
+			if b.forecast != nil {
+				files = setting.Observations
+			}
+			remedy = fmt.Sprintf("pass %v obs.npy, the numbers that the %s forecast, or an .npz with an array named obs", files, b.scoring.what)
 		}
 		if b.listing != "" {
 			file, has = b.call(first.path), ": it has "+b.listing
@@ -484,13 +489,13 @@ func (b *opening) scoresType(a *array) (metrics.DType, *Error) {
 		if b.options.BFloat16 {
 			return metrics.BFloat16, nil
 		}
-		return 0, fault("pass --bfloat16 if they are the bits of bfloat16", "%s are %s", what, d)
+		return 0, fault("pass "+setting.BFloat16.String()+" if they are the bits of bfloat16", "%s are %s", what, d)
 	case d.integer() && what != "scores":
 		return 0, fault(`save `+b.scoring.variable()+`.astype("float64")`, "%s are %s: floating-point numbers are read", what, d)
 	case d.integer():
 		remedy := `save the model's probabilities or logits, as in probs.astype("float32")`
 		if b.truth.what != "" && len(b.truths) == 0 {
-			remedy = "labels are named by --labels " + b.call(a.path) + "; for scores " + remedy
+			remedy = fmt.Sprintf("labels are named by %v %s; for scores %s", setting.Labels, b.call(a.path), remedy)
 		}
 		return 0, fault(remedy, "scores are %s: these look like labels or decisions, not scores", d)
 	}
@@ -553,10 +558,10 @@ func (b *opening) besideEachOther() string {
 	case b.members || b.forecast != nil || b.scoring.what != "scores" || len(b.paths) < 2:
 		return ""
 	case b.truth.what == "" || len(b.truths) > 0:
-		return "; files beside each other are shards of one set: candor compare takes those of several models, --task ensemble those of one ensemble's members"
+		return fmt.Sprintf("; files beside each other are shards of one set: %v takes those of several models, %v those of one ensemble's members", setting.EachModel, setting.Members)
 	}
-	return "; files beside each other are shards of one set: labels are named by --labels FILE, models are compared by candor compare, " +
-		"means and standard deviations go with --task regression --mean FILE --std FILE"
+	return fmt.Sprintf("; files beside each other are shards of one set: labels are named by %v FILE, models are compared by %v, "+
+		"means and standard deviations go with %v", setting.Labels, setting.EachModel, setting.MeansAndSDs)
 }
 
 func (b *opening) checkScoresShape(a *array) *Error {
@@ -577,7 +582,7 @@ func (b *opening) checkScoresShape(a *array) *Error {
 	case 1, 2:
 	default:
 		if letter == "K" {
-			remedy += "; the members of an ensemble are read with --task ensemble"
+			remedy += "; the members of an ensemble are read with " + setting.Members.String()
 		}
 		return fault(remedy, "%s have %d axes, shape %s", what, len(a.shape), shapeText(a.shape))
 	}
@@ -611,7 +616,7 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 			return nil, nil
 		}
 		if miss := slices.Index(own, nil); miss >= 0 {
-			return nil, fault("put them into every file, or give them apart with "+ro.flag, "no %s, but %s has some", ro.what, b.call(own[have].path)).in(b.call(b.scores[miss].path))
+			return nil, fault("put them into every file, or give them apart with "+ro.setting.String(), "no %s, but %s has some", ro.what, b.call(own[have].path)).in(b.call(b.scores[miss].path))
 		}
 	}
 	for _, a := range out {
@@ -706,9 +711,9 @@ func (b *opening) checkLabels(a *array, ro role) *Error {
 	}
 	first := b.scores[0]
 	if a.columns() == first.columns() && b.options.Kind != metrics.Dirichlet {
-		e.Remedy += "; if several may be true in a row, pass --task multilabel"
+		e.Remedy += "; if several may be true in a row, pass " + setting.LabelScores.String()
 	} else {
-		e.Remedy += fmt.Sprintf("; if several may be true in a row, --task multilabel takes a score for each, and the scores have shape %s", shapeText(first.shape))
+		e.Remedy += fmt.Sprintf("; if several may be true in a row, %v takes a score for each, and the scores have shape %s", setting.LabelScores, shapeText(first.shape))
 	}
 	return e
 }
@@ -847,7 +852,7 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	}
 	c := b.chunk(first, n, r.info.Classes, r.info.DType, r.kind, r.free)
 	if first == 0 && probable(c) {
-		return nil, &Error{File: s.file, Row: -1, Column: -1, Reason: "these are probabilities, not logits: each row lies in [0, 1] and sums to 1", Remedy: "drop --input logits"}
+		return nil, &Error{File: s.file, Row: -1, Column: -1, Reason: "these are probabilities, not logits: each row lies in [0, 1] and sums to 1", Remedy: "drop " + setting.Logits.String()}
 	}
 	if class, ok := r.event.of(c.Classes, c.Kind); ok {
 		if r.beside.unlabelled {

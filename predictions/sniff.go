@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/candor-go/candor/internal/setting"
 )
 
 // Export to an .npy in Python, of what may be any array, and of the columns of a table.
@@ -67,16 +69,15 @@ var signatures = []signature{
 	{"SQLite format 3\x00", kind{"an SQLite file", exportColumns("pandas.read_sql(query, sqlite3.connect(path))")}},
 	{"PK\x03\x04", kind{"a zip file (.npz)", "an .npz needs random access: write it to a file and name that"}},
 	{"PK\x05\x06", kind{"an empty zip file", exportNPY}},
-	{"cSTA", kind{"a state of candor eval --state", "candor merge FILE shows what is in it"}},
 	{npyMagic, kind{"the beginning of an .npy file, cut off in its first bytes", again}},
 }
 
 // packed are files that say no more than how they are compressed.
 var packed = []signature{
-	{"\x1f\x8b", kind{"a gzip file", "decompress it on the way: gunzip -c FILE | candor eval -"}},
-	{"\x28\xb5\x2f\xfd", kind{"a zstd file", "decompress it on the way: zstd -dc FILE | candor eval -"}},
-	{"\xfd7zXZ\x00", kind{"an xz file", "decompress it on the way: xz -dc FILE | candor eval -"}},
-	{"BZh", kind{"a bzip2 file", "decompress it on the way: bzip2 -dc FILE | candor eval -"}},
+	{"\x1f\x8b", kind{"a gzip file", "decompress it on the way: gunzip -c FILE"}},
+	{"\x28\xb5\x2f\xfd", kind{"a zstd file", "decompress it on the way: zstd -dc FILE"}},
+	{"\xfd7zXZ\x00", kind{"an xz file", "decompress it on the way: xz -dc FILE"}},
+	{"BZh", kind{"a bzip2 file", "decompress it on the way: bzip2 -dc FILE"}},
 }
 
 // byExtension is what the names of files tell whose beginning tells nothing, or only how it is compressed.
@@ -100,6 +101,9 @@ func notNPY(r io.Reader, have []byte, path string) *Error {
 	b := buf[:n+m]
 	if len(b) == 0 {
 		return fault("was the program that wrote it interrupted? "+again, "empty file")
+	}
+	if bytes.HasPrefix(b, []byte("cSTA")) {
+		return fault(setting.ReadState.String()+" shows what is in it", notArray+"a state of %v", setting.State)
 	}
 	k := looksLike(b, strings.ToLower(filepath.Ext(path)))
 	if k.what == "" {
@@ -128,7 +132,7 @@ func looksLike(b []byte, extension string) kind {
 	}
 	for _, s := range packed {
 		if bytes.HasPrefix(b, []byte(s.prefix)) {
-			return s.kind
+			return kind{s.what, s.remedy + " | " + setting.Stream.String()}
 		}
 	}
 	if len(b) >= 2 && b[0] == 0x80 && 2 <= b[1] && b[1] <= 5 {
@@ -140,7 +144,7 @@ func looksLike(b []byte, extension string) kind {
 	if c := bytes.TrimSpace(b); len(c) > 0 && (c[0] == '{' || c[0] == '[') {
 		return kind{"JSON text", `export the numbers with numpy.save("probs.npy", numpy.array(json.load(open(path))))`}
 	}
-	return kind{plainText, `tables are read with --task regression or quantiles; for others export the numbers with numpy.save("probs.npy", ` + loadText(b) + `)`}
+	return kind{plainText, "tables are read with " + setting.Tables.String() + `; for others export the numbers with numpy.save("probs.npy", ` + loadText(b) + `)`}
 }
 
 // decimalComma is a number with one, in a cell of a table whose cells are apart by semicolons or tabs.

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -476,9 +477,9 @@ func (l *layout) twice(name string) *Error {
 	return fault("rename one of them", "two columns are named %q", cut(name))
 }
 
-// columnFlag are the command's flags that name columns.
-var columnFlag = map[string]string{"mean": "--mean", "standard deviation": "--std", "observed number": "--observed", "error": "--error",
-	"weight": "--weights", "group": "--group"}
+// columnSetting is how the columns of a table are named.
+var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed number": setting.Observed,
+	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups}
 
 // meant returns what to do where there is no column for something, and the columns that there are.
 func (l *layout) meant(what string) (remedy, has string) {
@@ -493,10 +494,10 @@ func (l *layout) meant(what string) (remedy, has string) {
 	}
 	for _, n := range l.names {
 		if what == "standard deviation" && variance(n) {
-			return "write the square roots of the variances as a column, and name it by --std", l.list()
+			return "write the square roots of the variances as a column, and name it by " + setting.SD.String(), l.list()
 		}
 	}
-	return "name the column that has it by " + columnFlag[what], l.list()
+	return "name the column that has it by " + columnSetting[what].String(), l.list()
 }
 
 // variance tells whether a column is named like variances.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/parallel"
@@ -334,8 +335,8 @@ func (g *gatherer) plan(o *Options) error {
 		g.workers--
 	}
 	if room() < 1 {
-		return fmt.Errorf("to sort the scores of %d rows takes %d bytes, and Options.Memory is %d; raise it, or fit to fewer rows",
-			rows, shared+scratch+size*rows, o.memory())
+		return fmt.Errorf("to sort the scores of %d rows takes %d bytes, and %v is %d; raise it, or fit to fewer rows",
+			rows, shared+scratch+size*rows, setting.FitMemory, o.memory())
 	}
 	g.group = int(min(room(), int64(len(g.curves))))
 	switch n := g.group * g.rows; {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
 )
 
@@ -187,8 +188,8 @@ func (m Histogram) widths(d Data, o *Options, s *survey) ([]curve, error) {
 		threads--
 	}
 	if need := m.countBytes(len(curves), 1); need > o.memory() {
-		return nil, fmt.Errorf("%d bins of %d classes take %d bytes, and Options.Memory is %d; raise it, or take fewer bins",
-			size, len(curves), need, o.memory())
+		return nil, fmt.Errorf("%d bins of %d classes take %d bytes, and %v is %d; raise it, or take fewer bins",
+			size, len(curves), need, setting.FitMemory, o.memory())
 	}
 	o = &Options{Threads: threads, Memory: o.memory()}
 	var all [][]binCounts

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/candor-go/candor/internal/exact"
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 )
@@ -353,22 +354,23 @@ func (l *linear) labels(seen []bool, counts []int64) error {
 	}
 	if n == 1 {
 		return unreachable("all labels are class %d, so its bias would grow without end; fit to rows of all classes%s", last,
-			l.advice("Bias"))
+			l.advice(setting.Bias))
 	}
 	for j, c := range counts {
 		if c == 0 && seen[j] {
 			return unreachable("no label is class %d, so its bias would fall without end; fit to rows of all classes%s", j,
-				l.advice("Bias"))
+				l.advice(setting.Bias))
 		}
 	}
 	return nil
 }
 
-func (l *linear) advice(option string) string {
+// advice says what else helps: a weight, by the option for it.
+func (l *linear) advice(option setting.Setting) string {
 	if !l.full {
 		return ", or use temperature"
 	}
-	return ", or give a weight to " + option
+	return ", or give a weight to " + option.String()
 }
 
 // size returns the number of parameters: W by rows, or its diagonal, and b behind it.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/kernel"
 )
 
@@ -372,7 +373,7 @@ func (s *descent) eval(x []float64) {
 	case l.worst < math.Ln2 && l.off == 0 && l.bias == 0:
 		// Every label has more than half of the probability: so it is with all factors and biases twice as large, and more of it.
 		s.err = unreachable("classes are perfectly separable: %s predicts the labels of all %d rows, so its factors would grow without end; "+
-			"fit to more rows%s", l.name, l.s.fit.Rows-l.s.fit.LeftOut, l.advice("OffDiagonal"))
+			"fit to more rows%s", l.name, l.s.fit.Rows-l.s.fit.LeftOut, l.advice(setting.OffDiagonal))
 	case math.IsInf(l.worst, 1):
 		s.err = s.lost("the scores are beyond the numbers")
 	}
@@ -380,7 +381,7 @@ func (s *descent) eval(x []float64) {
 
 func (s *descent) lost(why string) error {
 	return fmt.Errorf("%s: %w in %d passes, %s: the gradient's largest element is %.2g; fit to more rows%s",
-		s.l.name, ErrNoMinimum, s.l.passes, why, largest(s.grad), s.l.advice("OffDiagonal"))
+		s.l.name, ErrNoMinimum, s.l.passes, why, largest(s.grad), s.l.advice(setting.OffDiagonal))
 }
 
 // run descends until the gradient is 0, but for rounding.
@@ -470,7 +471,7 @@ func (s *descent) runaway(start []float64) error {
 			class, most = j, v
 		}
 	}
-	advice := l.advice("OffDiagonal and Bias")
+	advice := l.advice(setting.Weighted)
 	if l.off > 0 && l.bias > 0 {
 		advice = ", for no weight holds the diagonal"
 	}

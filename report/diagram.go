@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/calib"
 )
 
@@ -183,7 +184,7 @@ func (c *chart) histogram(line func(string)) {
 	}
 	line("     └" + strings.Repeat("─", c.columns()))
 	if c.group > 1 {
-		line(fmt.Sprintf("      at most %s rows in a bar, which is %d bins; --json has each", Count(most), c.group))
+		line(fmt.Sprintf("      at most %s rows in a bar, which is %d bins; %v has each", Count(most), c.group, setting.JSON))
 	} else {
 		line(fmt.Sprintf("      at most %s rows in a bin", Count(most)))
 	}

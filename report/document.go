@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
@@ -108,10 +109,10 @@ type Metric struct {
 }
 
 // dropLogits is what a warning about logits that may be probabilities ends in.
-const dropLogits = "drop --input logits"
+func dropLogits() string { return "drop " + setting.Logits.String() }
 
 // DoubtsLogits tells whether a warning is about logits that may be probabilities.
-func DoubtsLogits(warning string) bool { return strings.HasSuffix(warning, dropLogits) }
+func DoubtsLogits(warning string) bool { return strings.HasSuffix(warning, dropLogits()) }
 
 // New makes the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
@@ -165,10 +166,10 @@ func New(e *eval.Evaluation) *Document {
 	d.judged = e.Judge()
 	switch most, ok := e.ProbableLogits(); {
 	case ok && d.Input.Binary:
-		d.Warnings = append(d.Warnings, "every logit lies in [0, 1]: if these are probabilities, such as what a sigmoid gives, "+dropLogits)
+		d.Warnings = append(d.Warnings, "every logit lies in [0, 1]: if these are probabilities, such as what a sigmoid gives, "+dropLogits())
 	case ok:
 		d.Warnings = append(d.Warnings, fmt.Sprintf("no class is given more than %s, the most that logits in [0, 1] give one of %d: if these are what a "+
-			"sigmoid gives, pass the logits before it; if they are probabilities, "+dropLogits, percent(most), d.Input.Classes))
+			"sigmoid gives, pass the logits before it; if they are probabilities, "+dropLogits(), percent(most), d.Input.Classes))
 	}
 	if e.Loss.InfiniteRows() > 0 {
 		d.Warnings = append(d.Warnings, "nll is infinite: "+get("nll").Reason)

@@ -90,5 +90,5 @@ func ExampleGate() {
 	// Output:
 	// accuracy<0.9: "accuracy<0.9: it is 0.75"
 	// ece(bins=2)>0.9: ""
-	// nll>1: "nll>1: the document has no metric \"nll\": add it to --metrics of candor eval"
+	// nll>1: "nll>1: the document has no metric \"nll\": add it to Spec.Metrics"
 }

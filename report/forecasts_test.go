@@ -272,7 +272,7 @@ func TestGroupsTable(t *testing.T) {
 			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 			shown := min(c.groups, mostGroups)
 			note := strings.Join(lines[min(len(lines), shown+1):], " ")
-			if len(lines) > shown+3 || !strings.HasSuffix(note, ": --format csv, markdown or json has all)") || strings.Contains(note, "10 more groups") != (c.groups == 50) {
+			if len(lines) > shown+3 || !strings.HasSuffix(note, ": format csv, markdown or json has all)") || strings.Contains(note, "10 more groups") != (c.groups == 50) {
 				t.Errorf("%s at %d: %d lines:\n%s", c.name, width, len(lines), b.String())
 			}
 			// All metrics that fit: the columns are the head's, and lines are no wider than the screen, unless one metric is.

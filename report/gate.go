@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/eval"
 )
 
@@ -33,7 +34,7 @@ func ParseGate(s string) (Gate, error) {
 		}
 	}
 	if at < 0 {
-		return g, fmt.Errorf("--fail-if %q: it is NAME > NUMBER, such as 'ece>0.05' or 'ece.low>0.02'", s)
+		return g, fmt.Errorf("%v %q: it is NAME > NUMBER, such as 'ece>0.05' or 'ece.low>0.02'", setting.Gate, s)
 	}
 	g.op = s[at : at+1]
 	rest := s[at+1:]
@@ -41,22 +42,22 @@ func ParseGate(s string) (Gate, error) {
 		g.op, rest = g.op+"=", rest[1:]
 	}
 	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "=") {
-		return g, fmt.Errorf("--fail-if %q: there are >, >=, < and <=", s)
+		return g, fmt.Errorf("%v %q: there are >, >=, < and <=", setting.Gate, s)
 	}
 	v, err := strconv.ParseFloat(rest, 64)
 	if err != nil || math.IsNaN(v) {
-		return g, fmt.Errorf("--fail-if %q: %q is not a number; it is NAME > NUMBER, such as 'ece>0.05'", s, rest)
+		return g, fmt.Errorf("%v %q: %q is not a number; it is NAME > NUMBER, such as 'ece>0.05'", setting.Gate, s, rest)
 	}
 	g.key = strings.TrimSpace(s[:at])
 	// A point within parentheses belongs to an option's value.
 	if dot := strings.LastIndexByte(g.key, '.'); dot > strings.LastIndexByte(g.key, ')') {
 		g.key, g.part = g.key[:dot], g.key[dot+1:]
 		if g.part != "value" && g.part != "low" && g.part != "high" {
-			return g, fmt.Errorf("--fail-if %q: there is no .%s of a metric; there are .value, .low and .high", s, g.part)
+			return g, fmt.Errorf("%v %q: there is no .%s of a metric; there are .value, .low and .high", setting.Gate, s, g.part)
 		}
 	}
 	if g.key == "" {
-		return g, fmt.Errorf("--fail-if %q: no metric is named; it is NAME > NUMBER, such as 'ece>0.05'", s)
+		return g, fmt.Errorf("%v %q: no metric is named; it is NAME > NUMBER, such as 'ece>0.05'", setting.Gate, s)
 	}
 	// However its options are spelled, a key is found as documents have it. What cannot be read is in no document: the
 	// gate then fails, and says so.
@@ -81,7 +82,7 @@ func (g Gate) Missing(d *Document) string {
 	if d.Find(g.key) != nil {
 		return ""
 	}
-	hint := "add it to --metrics of candor eval"
+	hint := "add it to " + setting.Metrics.String()
 	if _, err := g.Metric(d.shape); err != nil {
 		hint = err.Error()
 	}

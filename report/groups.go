@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics/eval"
 )
@@ -119,6 +121,6 @@ func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 	if left == "" {
 		return nil
 	}
-	_, err := io.WriteString(w, Wrap("("+left+": --format csv, markdown or json has all)", width)+"\n")
+	_, err := io.WriteString(w, Wrap(fmt.Sprintf("(%s: %v csv, markdown or json has all)", left, setting.Format), width)+"\n")
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -230,7 +231,7 @@ func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
 	at, by := m.columns()
 	rows, title := slices.Clone(m.each), ""
 	if f == Plain && len(rows) > mostLabels {
-		title = fmt.Sprintf("The first %d of %s labels (--format csv has all)\n", mostLabels, Count(int64(m.Labels)))
+		title = fmt.Sprintf("The first %d of %s labels (%v csv has all)\n", mostLabels, Count(int64(m.Labels)), setting.Format)
 		if by >= 0 {
 			key := func(l label) float64 {
 				if v := l.values[by]; !math.IsNaN(v) {
@@ -239,7 +240,7 @@ func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
 				return math.Inf(-1)
 			}
 			slices.SortStableFunc(rows, func(a, b label) int { return cmp.Compare(key(b), key(a)) })
-			title = fmt.Sprintf("The %d of %s labels with the largest %s (--format csv has all)\n", mostLabels, Count(int64(m.Labels)), m.Metrics[by].Key)
+			title = fmt.Sprintf("The %d of %s labels with the largest %s (%v csv has all)\n", mostLabels, Count(int64(m.Labels)), m.Metrics[by].Key, setting.Format)
 		}
 		rows = rows[:mostLabels]
 	}

@@ -94,9 +94,9 @@ func TestGate(t *testing.T) {
 		{"ece>0", "ece>0: it is 0."}, {"ece.value>0", "ece.value>0: it is"}, {"accuracy>=0.25", "it is"}, {"accuracy<=1", "it is"}, {"accuracy<1.5", "it is"},
 		{fmt.Sprintf("ece>%v", ece), ""}, {fmt.Sprintf("ece>=%v", ece), "it is"}, {fmt.Sprintf("ece<%v", ece), ""}, {fmt.Sprintf("ece<=%v", ece), "it is"},
 		{"ece(closed=right,bins=4)>0", "it is"}, {"ece( bins=4 , closed=right ).high > 0", "it is"},
-		{"ece(bins=4)>0", `the document has no metric "ece(bins=4)": add it to --metrics`}, {"default>0", `the document has no metric "default": there is no metric`},
+		{"ece(bins=4)>0", `the document has no metric "ece(bins=4)": add it to Spec.Metrics`}, {"default>0", `the document has no metric "default": there is no metric`},
 		{"top5_accuracy<0.9", `the document has no metric "top5_accuracy": metric top5_accuracy: it is for more than five classes`},
-		{"mce>0.1", `the document has no metric "mce": add it to --metrics`}, {"nonsense>0", `the document has no metric "nonsense"`},
+		{"mce>0.1", `the document has no metric "mce": add it to Spec.Metrics`}, {"nonsense>0", `the document has no metric "nonsense"`},
 		{"ece_floor.low>0", "ece_floor.low is not defined: a mean under calibration"}, {"ece>-inf", "it is"}, {"ece<inf", "it is"},
 	} {
 		g, err := ParseGate(c.gate)
@@ -119,7 +119,7 @@ func TestGate(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "ece", "ece=0.1", "ece==0.1", "ece>", "ece>x", "ece>nan", ">0.1", "ece>0.1>0.2", "ece>=<0.1", "ece>==1", "ece.mid>0.1", "ece.>0.1", ".low>0.1", "ece(bins=4>0.1"} {
-		if g, err := ParseGate(s); err == nil || !strings.Contains(err.Error(), "--fail-if") {
+		if g, err := ParseGate(s); err == nil || !strings.Contains(err.Error(), "gate ") {
 			t.Errorf("%q: %+v, %v", s, g, err)
 		}
 	}

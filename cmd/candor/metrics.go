@@ -87,7 +87,7 @@ func explain(w io.Writer, d *eval.Descriptor, width int) {
 		unsaid = append(unsaid, "the first of several values")
 	}
 	for _, f := range [][2]string{{d.Name, d.Meaning}, {"formula", d.Formula}, {"options", d.Options}, {"where unsaid", strings.Join(unsaid, "; ")}, {"range", d.Range},
-		{"better", string(d.Better)}, {"source", d.Source}, {"default set", yes(d.Default)}, {"applies", d.Applies}} {
+		{"better", string(d.Better)}, {"source", d.Source}, {"default set", yes(d.Default)}, {"applies", d.Applies()}} {
 		if f[1] != "" {
 			hang(w, fmt.Sprintf("%-17s ", f[0]), f[1], width)
 		}
@@ -138,7 +138,7 @@ func writeDescriptors(c *cobra.Command, l []eval.Descriptor) error {
 			if d.Options != "" {
 				opts = strings.Split(d.Options, ", ")
 			}
-			rows = append(rows, row{d.Name, d.Meaning, d.Formula, opts, d.Range, string(d.Better), d.Source, d.Default, d.Applies, rowsOf(d.Also)})
+			rows = append(rows, row{d.Name, d.Meaning, d.Formula, opts, d.Range, string(d.Better), d.Source, d.Default, d.Applies(), rowsOf(d.Also)})
 		}
 		return rows
 	}

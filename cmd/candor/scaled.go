@@ -142,11 +142,8 @@ func leftOut(f recal.Fit, what string) string {
 		report.Count(f.LeftOut), what, f.FirstLeftOut)
 }
 
-// plain returns what an error says in the words of a command line: without the name of the package, which may stand within it too.
-func plain(err error) string {
-	return strings.NewReplacer("recal: ", "", "Options.Memory is", "what --max-memory leaves is",
-		"a weight to OffDiagonal", "a weight to off_diagonal", "a weight to Bias", "a weight to bias").Replace(err.Error())
-}
+// plain returns what an error says, without the name of the package, which may stand within it too.
+func plain(err error) string { return strings.ReplaceAll(err.Error(), "recal: ", "") }
 
 // cannotFit is the error of a fit, which bad data end if nothing else is said: some row of the reader's, or all of them.
 func (f *evalFlags) cannotFit(err error, r reader, paths []string) error {

@@ -507,7 +507,7 @@ func TestMetricsCommand(t *testing.T) {
 			t.Errorf("metrics %s: exit code %d: %s", d.Name, code, errs)
 		}
 		text := strings.Join(strings.Fields(one), " ")
-		for _, w := range []string{d.Meaning, "formula " + d.Formula, "range " + d.Range, "better " + string(d.Better), "source " + d.Source, d.Options, d.Applies} {
+		for _, w := range []string{d.Meaning, "formula " + d.Formula, "range " + d.Range, "better " + string(d.Better), "source " + d.Source, d.Options, d.Applies()} {
 			// An option that is longer than a line is broken between its values.
 			if !strings.Contains(strings.ReplaceAll(text, "| ", "|"), strings.ReplaceAll(strings.Join(strings.Fields(w), " "), "| ", "|")) {
 				t.Errorf("metrics %s does not say %q:\n%s", d.Name, w, one)

@@ -535,7 +535,7 @@ func TestMoreReasons(t *testing.T) {
 	sure := binary(false, mixed.Labels, 0.125, 0.25, 0.75, 0.5)
 	decided := binary(false, mixed.Labels, sure.F64...)
 	decided.Decisions = []int32{0, 1, 1, 1}
-	const caller = "the caller's confidence scores are none: evaluate without --confidence-scores"
+	const caller = "the caller's confidence scores are none: evaluate without ConfidenceScores"
 	for _, c := range []struct {
 		p      *metrics.Predictions
 		metric string

@@ -87,7 +87,7 @@ func TestAverage(t *testing.T) {
 			if strings.Contains(m.String(), "micro") || weighted && strings.Contains(m.String(), "ovo") {
 				continue // it keeps no entries
 			}
-			if _, there := want[m.String()]; there && (!math.IsNaN(v.Value) || !strings.Contains(v.Reason, "--max-memory")) {
+			if _, there := want[m.String()]; there && (!math.IsNaN(v.Value) || !strings.Contains(v.Reason, "Spec.Memory")) {
 				t.Errorf("%v: %+v", m, v)
 			}
 		}

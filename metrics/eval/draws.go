@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/ensemble"
 	"github.com/candor-go/candor/metrics/score"
 )
 
+var (
+	needsSamples = need{"it is for samples of a forecast number (%v)", []any{setting.OfSamples}}
+	needsLogLiks = need{"it is for log-likelihoods under draws of parameters (%v)", []any{setting.OfLogLiks}}
+)
+
 const (
-	needsSamples = "it is for samples of a forecast number (--task samples)"
-	needsLogLiks = "it is for log-likelihoods under draws of parameters (--task loglik)"
-	oneDraw      = "there is a single draw"
-	oneSample    = "there is a single sample a row"
+	oneDraw   = "there is a single draw"
+	oneSample = "there is a single sample a row"
 )
 
 func ofSamples(s Shape) bool { return s.Kind == metrics.Samples }
@@ -110,26 +114,26 @@ func inNumbers() []Descriptor {
 	const units = "[0, Inf), in the units of what was observed"
 	l := []Descriptor{
 		{
-			Name: "crps", Default: true, applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSV), keeps: ofCRPS(false),
+			Name: "crps", Default: true, applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSV), keeps: ofCRPS(false),
 			Short:   "distance of samples from what was observed",
 			Meaning: "continuous ranked probability score of the samples' own distribution (V form)",
 			Formula: "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/M^2)", Range: units, Better: Lower, Source: "Matheson and Winkler 1976; Gneiting and Raftery 2007",
 		},
 		{
-			Name: "crps_fair", Default: true, applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSFair), keeps: ofCRPS(false),
+			Name: "crps_fair", Default: true, applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSFair), keeps: ofCRPS(false),
 			Short:   "the same, not depending on how many samples",
 			Meaning: "fair continuous ranked probability score: unbiased for the distribution that the samples were drawn from",
 			Formula: "mean (sum_j |x_j - y|/M - sum_{j<k} |x_j - x_k|/(M (M-1)))", Range: "in the units of what was observed", Better: Lower, Source: "Ferro 2014",
 		},
 		{
-			Name: "crps_pwm", applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSPWM), keeps: ofCRPS(false),
+			Name: "crps_pwm", applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSPWM), keeps: ofCRPS(false),
 			Short:   "CRPS by probability-weighted moments",
 			Meaning: "continuous ranked probability score by probability-weighted moments, which is the fair one",
 			Formula: "mean (sum_j |x_j - y|/M + b0 - 2 b1), b_r = probability-weighted moments", Range: "in the units of what was observed", Better: Lower,
 			Source: "Zamo and Naveau 2018",
 		},
 		{
-			Name: "crps_rolled", applies: ofSamples, Applies: needsSamples, check: noOptions, value: crps(score.CRPSRolled), keeps: ofCRPS(true),
+			Name: "crps_rolled", applies: ofSamples, needs: needsSamples, check: noOptions, value: crps(score.CRPSRolled), keeps: ofCRPS(true),
 			Short:   "CRPS by neighbours, as uncertainty_metrics",
 			Meaning: "continuous ranked probability score by neighbouring samples alone, as uncertainty_metrics has it: it depends on their order",
 			Formula: "mean (sum_j |x_j - y|/M - sum_j |x_{j-1} - x_j|/(2M)), x_0 = x_M", Range: "in the units of what was observed", Better: Lower,
@@ -157,7 +161,7 @@ func inNumbers() []Descriptor {
 	} {
 		d := c.Descriptor
 		d.Name = c.Criterion.String()
-		d.applies, d.Applies, d.check = ofLogLiks, needsLogLiks, noOptions
+		d.applies, d.needs, d.check = ofLogLiks, needsLogLiks, noOptions
 		if d.Range == "" {
 			d.Range, d.Better = "(-Inf, Inf), in nats a row", Higher
 		} else {
@@ -174,7 +178,7 @@ func inNumbers() []Descriptor {
 	}
 	plain := informationStatistic(ensemble.InformationOptions{})
 	return append(l, Descriptor{
-		Name: "high_variance_rows", Whole: true, applies: ofLogLiks, Applies: needsLogLiks, check: noOptions,
+		Name: "high_variance_rows", Whole: true, applies: ofLogLiks, needs: needsLogLiks, check: noOptions,
 		Short:   "rows where WAIC is not to be trusted",
 		Meaning: "rows whose log-likelihoods have a variance above 0.4, where WAIC is not to be trusted",
 		Formula: "#{V > 0.4}", Range: "[0, N]", Better: Lower, Source: "Vehtari, Gelman and Gabry 2017",
@@ -188,7 +192,7 @@ func inNumbers() []Descriptor {
 			return v
 		},
 	}, Descriptor{
-		Name: "pareto_k_max", applies: ofLogLiks, Applies: needsLogLiks, own: efficient, check: efficient.check, Options: efficient.String(),
+		Name: "pareto_k_max", applies: ofLogLiks, needs: needsLogLiks, own: efficient, check: efficient.check, Options: efficient.String(),
 		Short:   "worst tail of importance weights",
 		Meaning: "largest Pareto shape of a row's importance weights: from 0.7 on psis_loo and iscv are not to be trusted",
 		Formula: "max k, k the shape of the largest 1/exp l_m", Range: "(-Inf, Inf]", Better: Lower,

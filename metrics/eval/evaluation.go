@@ -23,7 +23,7 @@ type Evaluation struct {
 	Scaled *Scaled // nil unless the rows were scaled too; more rows make it nil again
 	// Threads is how many goroutines an answer may take that draws sets of rows; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
-	// Remedy says what the caller is to do for Spec.Memory to be so many bytes, as "pass --max-memory 1024MiB"; nil if that is not known.
+	// Remedy says what the caller is to do for Spec.Memory to be so many bytes, as "give it 1 GiB"; nil if that is not known.
 	Remedy func(memory int64) string
 
 	plan     plan

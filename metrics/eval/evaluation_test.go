@@ -113,15 +113,15 @@ func TestParseMetrics(t *testing.T) {
 		{"rmsce_debiased(variance=y)", 2, `variance is "y"; it is one of gap, kumar`},
 		{"retention_nll(oracle=7)", 3, `oracle is "7"; it is a switch`},
 		{"spherical(p=2)", 3, "metric spherical: it takes no options"},
-		{"ood_auroc", 3, "it is for predictions with out-of-distribution rows (--ood)"},
-		{"disagreement", 3, "it is for ensembles (--task ensemble)"},
-		{"total_uncertainty", 3, "it is for ensembles (--task ensemble) and for the parameters of Dirichlet distributions"},
-		{"knowledge_uncertainty", 3, "it is for the parameters of Dirichlet distributions (--input dirichlet)"},
-		{"crps", 3, "it is for samples of a forecast number (--task samples)"},
-		{"iscv(as_coded)", 3, "it is for log-likelihoods under draws of parameters (--task loglik)"},
+		{"ood_auroc", 3, "it is for predictions with out-of-distribution rows (Spec.Out)"},
+		{"disagreement", 3, "it is for ensembles (Spec.Members)"},
+		{"total_uncertainty", 3, "it is for ensembles (Spec.Members) and for the parameters of Dirichlet distributions"},
+		{"knowledge_uncertainty", 3, "it is for the parameters of Dirichlet distributions (metrics.Dirichlet)"},
+		{"crps", 3, "it is for samples of a forecast number (metrics.Samples)"},
+		{"iscv(as_coded)", 3, "it is for log-likelihoods under draws of parameters (metrics.LogLiks)"},
 		{"", 10, "no metric is named"},
 		{" , ", 10, "no metric is named"},
-		{"nonsense", 10, `there is no metric "nonsense"; 'candor metrics' lists them`},
+		{"nonsense", 10, `there is no metric "nonsense"; eval.Descriptors lists them`},
 		{"acuracy", 10, "(did you mean accuracy?)"},
 		{"eec", 10, "(did you mean ece?)"},
 		{"ECE", 10, "(did you mean ece?)"},
@@ -224,8 +224,8 @@ func TestTable(t *testing.T) {
 				}
 			}
 		}
-		if all != (d.Applies == "") || none {
-			t.Errorf("%s: applies to all: %v, to none: %v, and it says %q", d.Name, all, none, d.Applies)
+		if all != (d.Applies() == "") || none {
+			t.Errorf("%s: applies to all: %v, to none: %v, and it says %q", d.Name, all, none, d.Applies())
 		}
 		if d.own != nil && !strings.Contains(d.Options, d.own.String()) {
 			t.Errorf("%s has the options %v and says %q", d.Name, d.own, d.Options)

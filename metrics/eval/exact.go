@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/cells"
 )
@@ -71,7 +72,7 @@ func (e *Evaluation) CheckRows(rows int64) error {
 	if len(e.plan.rows) == 0 || e.plan.most == 0 || rows <= e.plan.most/each {
 		return nil
 	}
-	remedy := "raise --max-memory"
+	remedy := "raise " + setting.Memory.String()
 	if n := e.plan.keep(); e.Remedy != nil && rows <= 1<<58/each/n {
 		remedy = e.Remedy(rows * each * n)
 	}

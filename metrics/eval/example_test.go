@@ -67,7 +67,7 @@ func ExampleParseMetric() {
 	fmt.Println(better[eval.Lower] > better[eval.Higher], better[eval.Zero] > 0, better[eval.Neither] > 0)
 	// Output:
 	// tace(bins=30,threshold=0.001) <nil>
-	// there is no metric "acee" (did you mean ace?); 'candor metrics' lists them
+	// there is no metric "acee" (did you mean ace?); eval.Descriptors lists them
 	// true true true
 }
 

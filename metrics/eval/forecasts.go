@@ -7,20 +7,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/binfree"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
+var (
+	needsNormals   = need{"it is for means and standard deviations (%v)", []any{setting.OfNormals}}
+	needsQuantiles = need{"it is for quantiles (%v)", []any{setting.OfQuantiles}}
+	needsForecasts = need{"it is for regression forecasts (%v)", []any{setting.OfForecasts}}
+	needsMeans     = need{"it is for regression forecasts that have a mean (%v)", []any{setting.OfMeans}}
+)
+
 const (
-	needsNormals   = "it is for means and standard deviations (--task regression)"
-	needsQuantiles = "it is for quantiles (--task quantiles)"
-	needsForecasts = "it is for regression forecasts (--task regression, quantiles or samples)"
-	needsMeans     = "it is for regression forecasts that have a mean (--task regression or samples)"
-	chiSquared     = "a p-value has no interval"
-	areaReason     = "no interval is computed of an area between curves"
-	curveReason    = "no interval is computed of a whole curve"
+	chiSquared  = "a p-value has no interval"
+	areaReason  = "no interval is computed of an area between curves"
+	curveReason = "no interval is computed of a whole curve"
 )
 
 func ofNormals(s Shape) bool   { return s.Kind == metrics.Normals }
@@ -329,9 +333,9 @@ func inForecasts() []Descriptor {
 		{regress.AEMedian, Descriptor{Short: "mean distance from the forecast's median", Meaning: "mean absolute error of the forecast's median", Formula: "mean |y - median|", Range: units, Better: Lower}},
 	} {
 		d := c.Descriptor
-		d.Name, d.Source, d.applies, d.Applies = c.stat.String(), "standard", ofMeans, needsMeans
+		d.Name, d.Source, d.applies, d.needs = c.stat.String(), "standard", ofMeans, needsMeans
 		if c.stat == regress.AEMedian {
-			d.applies, d.Applies = ofForecasts, needsForecasts
+			d.applies, d.needs = ofForecasts, needsForecasts
 		}
 		keeps, value := errorsOf(c.stat)
 		add(d, keeps, value)
@@ -347,11 +351,11 @@ func inForecasts() []Descriptor {
 		{regress.RCE, "delta method on RMV/RMSE; rows taken as independent", Descriptor{Default: true, Short: "stated spread too large (+), too small (-)", Meaning: "relative calibration error: how much of the stated spread is too much; below 0 it is too little", Formula: "(RMV - RMSE)/RMV, RMV = sqrt(mean sd^2)", Range: "(-Inf, 1]", Better: Zero, Source: "Pernot 2024"}},
 	} {
 		d := c.Descriptor
-		d.Name, d.applies, d.Applies = c.stat.String(), ofNormals, needsNormals
+		d.Name, d.applies, d.needs = c.stat.String(), ofNormals, needsNormals
 		keeps, value := normalOf(c.stat, c.method)
 		add(d, keeps, value)
 	}
-	add(Descriptor{Name: "sigma_scale", applies: ofNormals, Applies: needsNormals, own: sigmaOwn, text: sigmaText,
+	add(Descriptor{Name: "sigma_scale", applies: ofNormals, needs: needsNormals, own: sigmaOwn, text: sigmaText,
 		Short: "factor that the stated spread needs: 1", Meaning: "sigma scaling: the factor of all standard deviations that makes nll least",
 		Formula: sigmaFormula, Range: from0, Better: Neither, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020; as_coded: LaplaceRedux.jl"},
 		func(s *Spec, m Metric) []statistic { keeps, _ := sigmaScale(m); return keeps(s, m) },
@@ -385,7 +389,7 @@ func inForecasts() []Descriptor {
 		}},
 	} {
 		d := c.Descriptor
-		d.Range, d.Better, d.Source, d.applies, d.Applies, d.own, d.text = units, Lower, hubs, ofForecasts, needsForecasts, wisOwn, wisText
+		d.Range, d.Better, d.Source, d.applies, d.needs, d.own, d.text = units, Lower, hubs, ofForecasts, needsForecasts, wisOwn, wisText
 		add(d, ofWIS, wisOf(c.value))
 	}
 	ofLevel := func(m Metric) float64 { return centreOwn.of(m, "level") }
@@ -405,7 +409,7 @@ func inForecasts() []Descriptor {
 			d, said := c.Descriptor, fmt.Sprintf("%d%%", at)
 			d.Name, d.Short, d.Meaning = fmt.Sprintf("%s_%d", d.Name, at), fmt.Sprintf(d.Short, said), fmt.Sprintf(d.Meaning, said)
 			d.Formula += fmt.Sprintf("; L = %v", float64(at)/100)
-			d.applies, d.Applies = ofForecasts, needsForecasts
+			d.applies, d.needs = ofForecasts, needsForecasts
 			keeps, value := central(func(Metric) float64 { return float64(at) / 100 }, c.value)
 			add(d, keeps, value)
 		}
@@ -414,26 +418,26 @@ func inForecasts() []Descriptor {
 		if c.at == nil {
 			d.Meaning = fmt.Sprintf(c.Meaning, "90%")
 		}
-		d.own, d.Named, d.applies, d.Applies = centreOwn, c.at != nil, ofForecasts, needsForecasts
+		d.own, d.Named, d.applies, d.needs = centreOwn, c.at != nil, ofForecasts, needsForecasts
 		keeps, value := central(ofLevel, c.value)
 		add(d, keeps, value)
 	}
-	add(Descriptor{Name: "pinball", applies: ofForecasts, Applies: needsForecasts, own: lossOwn,
+	add(Descriptor{Name: "pinball", applies: ofForecasts, needs: needsForecasts, own: lossOwn,
 		Short: "loss of quantiles", Meaning: "pinball loss, mean over the levels; with level=0.9 of that quantile",
 		Formula: "mean (1[y < q_p] - p)(q_p - y)", Range: units, Better: Lower, Source: "Koenker and Bassett 1978"},
 		func(s *Spec, m Metric) []statistic { return []statistic{s.quantilesStatistic(lossOwn.of(m, "level"))} }, pinball)
 	l[len(l)-1].check = checkLoss
-	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, Applies: needsForecasts, own: areaOwn,
+	add(Descriptor{Name: "miscalibration_area", Default: true, applies: ofForecasts, needs: needsForecasts, own: areaOwn,
 		Short: "area between calibration curve and diagonal", Meaning: "area between the calibration curve, how often y is below the quantile of each level, and the diagonal",
 		Formula: "integral |P(y <= q_p) - p| dp, straight lines between levels, crossings of the diagonal counted", Range: "[0, 0.5]", Better: Lower,
 		Source: "Kuleshov, Fenner and Ermon 2018; plain: TaijaPlotting.jl; interval: uncertainty-toolbox"}, areaOwn.ofCurve, area)
-	add(Descriptor{Name: "quantile_mse", applies: ofForecasts, Applies: needsForecasts, own: choices{curveOwn},
+	add(Descriptor{Name: "quantile_mse", applies: ofForecasts, needs: needsForecasts, own: choices{curveOwn},
 		Short: "squared distance of that curve", Meaning: "mean squared distance between the calibration curve and the diagonal, at its levels",
 		Formula: "mean_j (P(y <= q_j) - p_j)^2", Range: "[0, 1]", Better: Lower, Source: "Kuleshov, Fenner and Ermon 2018"}, choices{curveOwn}.ofCurve,
 		func(e *Evaluation, m Metric) Value {
 			return Value{Value: choices{curveOwn}.curve(e, m).Curve().MeanSquaredError(), Interval: metrics.NoInterval(), Reason: curveReason}
 		})
-	add(Descriptor{Name: "rms_calibration", Named: true, applies: ofForecasts, Applies: needsForecasts, own: rmsOwn,
+	add(Descriptor{Name: "rms_calibration", Named: true, applies: ofForecasts, needs: needsForecasts, own: rmsOwn,
 		Short: "rms distance of coverages from their levels", Meaning: "root mean squared distance of the coverage of each central interval from its level, 0 and 1 among the levels; form=quantile: of the calibration curve",
 		Formula: "sqrt(mean_j (P(|F(y) - 1/2| <= p_j/2) - p_j)^2), p_j = j/B, j = 0..B", Range: "[0, 1]", Better: Lower, Source: "uncertainty-toolbox"}, rmsOwn.ofCurve,
 		func(e *Evaluation, m Metric) Value {
@@ -451,15 +455,15 @@ func inForecasts() []Descriptor {
 			}
 			return v
 		})
-	add(Descriptor{Name: "ence", applies: ofNormals, Applies: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
+	add(Descriptor{Name: "ence", applies: ofNormals, needs: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
 		Short: "stated spread against errors, by its size", Meaning: "expected normalised calibration error: stated spread against error, over bins by stated spread",
 		Formula: "mean over bins |RMV - RMSE|/RMV, equal-count bins by sd, equal sds in one bin, the higher", Range: from0, Better: Lower, Source: "Levi, Gispan, Giladi and Fetaya 2022"},
 		ofSpread, spread((*regress.Spread).ENCE))
-	add(Descriptor{Name: "uce", applies: ofNormals, Applies: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
+	add(Descriptor{Name: "uce", applies: ofNormals, needs: needsNormals, own: spreadOwn, rules: []Field{tiesTogether},
 		Short: "stated variance against squared error", Meaning: "uncertainty calibration error: stated variance against squared error, over bins by stated spread",
 		Formula: "sum_b n_b/N |MV - MSE|, equal-count bins by sd, equal sds in one bin, the higher", Range: "[0, Inf), in squares of the units", Better: Lower, Source: "Laves, Ihler, Fast, Kahrs and Ortmaier 2020"},
 		ofSpread, spread((*regress.Spread).UCE))
-	add(Descriptor{Name: "pit_p", random: true, applies: ofForecasts, Applies: needsForecasts, own: pitOwn,
+	add(Descriptor{Name: "pit_p", random: true, applies: ofForecasts, needs: needsForecasts, own: pitOwn,
 		Short: "p-value of calibration (PIT)", Meaning: "p-value of a flat histogram of the probability integral transform: near 0 at large N for any real forecast",
 		Formula: "chi-squared test of F(y) over equal bins", Range: "[0, 1]", Better: Neither, Source: "Dawid 1984; randomised: Czado, Gneiting and Held 2009"},
 		func(s *Spec, m Metric) []statistic { return []statistic{s.pitStatistic(int(pitOwn.of(m, "bins")))} },
@@ -471,7 +475,7 @@ func inForecasts() []Descriptor {
 			}
 			return v
 		})
-	add(Descriptor{Name: "rank_p", random: true, applies: ofSamples, Applies: needsSamples, own: rankOwn,
+	add(Descriptor{Name: "rank_p", random: true, applies: ofSamples, needs: needsSamples, own: rankOwn,
 		Short: "p-value of calibration (ranks)", Meaning: "p-value of a flat histogram of the rank of y among the samples, ties at random",
 		Formula: "chi-squared test of the ranks 0..M", Range: "[0, 1]", Better: Neither, Source: "Hamill 2001"},
 		func(s *Spec, m Metric) []statistic { return []statistic{s.ranksStatistic(int(rankOwn.of(m, "bins")))} },
@@ -545,7 +549,7 @@ func classSharpness() []Descriptor {
 	for class := range 2 {
 		formula := [2]string{"mean (1 - p) over the rows with y = 0", "mean p over the rows with y = 1"}[class]
 		l = append(l, Descriptor{
-			Name: fmt.Sprintf("sharpness_class%d", class), ofTwo: true, applies: two, Applies: onlyTwo, check: noOptions,
+			Name: fmt.Sprintf("sharpness_class%d", class), ofTwo: true, applies: two, needs: onlyTwo, check: noOptions,
 			Short:   fmt.Sprintf("probability of %d where %[1]d is true", class),
 			Meaning: fmt.Sprintf("mean probability of class %d in the rows whose class it is", class),
 			Formula: formula, Range: "[0, 1]", Better: Higher, Source: "LaplaceRedux.jl",
@@ -572,23 +576,23 @@ func alsoForecasts() []Descriptor {
 	biasKeeps, bias := errorsOf(regress.Bias)
 	return []Descriptor{
 		{
-			Name: "bias", applies: ofMeans, Applies: needsMeans, check: noOptions, keeps: biasKeeps, value: bias,
+			Name: "bias", applies: ofMeans, needs: needsMeans, check: noOptions, keeps: biasKeeps, value: bias,
 			Short: "mean forecast - observed: above 0 is too high", Meaning: "mean forecast minus what was observed: above 0 forecasts are too high",
 			Formula: "mean (m - y)", Range: "in the units of what was observed", Better: Zero, Source: "standard",
 		},
 		{
-			Name: "nll", Default: true, applies: ofNormals, Applies: needsNormals, check: unclippedOnly, text: lawText, keeps: nllKeeps, value: nll,
+			Name: "nll", Default: true, applies: ofNormals, needs: needsNormals, check: unclippedOnly, text: lawText, keeps: nllKeeps, value: nll,
 			Short: "surprise at y, in nats", Meaning: "negative log density of what was observed, in nats: it depends on the unit",
 			Formula: "mean (ln sd + ((y - m)/sd)^2/2 + ln(2 pi)/2)", Range: "(-Inf, +Inf]", Better: Lower, Source: "Good 1952",
 		},
 		{
-			Name: "crps", Default: true, applies: ofNormals, Applies: needsNormals, check: noOptions, text: lawText, keeps: crpsKeeps, value: crps,
+			Name: "crps", Default: true, applies: ofNormals, needs: needsNormals, check: noOptions, text: lawText, keeps: crpsKeeps, value: crps,
 			Short: "distance of the forecast from y", Meaning: "continuous ranked probability score of the stated distribution",
 			Formula: "mean sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)), z = (y - m)/sd", Range: units, Better: Lower,
 			Source: "Matheson and Winkler 1976; Gneiting, Raftery, Westveld and Goldman 2005",
 		},
 		{
-			Name: "crps", applies: ofQuantiles, Applies: needsQuantiles, check: noOptions, keeps: ofScores23,
+			Name: "crps", applies: ofQuantiles, needs: needsQuantiles, check: noOptions, keeps: ofScores23,
 			value: ofQuantileScores(func(q *regress.Quantiles, c float64) (float64, metrics.Interval, string) {
 				return q.CRPS(), q.CRPSInterval(c), q.Reason()
 			}),

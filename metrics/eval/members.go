@@ -4,16 +4,18 @@ import (
 	"math"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-const (
-	needsMembers   = "it is for ensembles (--task ensemble)"
-	needsBoth      = "it is for ensembles (--task ensemble) and for the parameters of Dirichlet distributions (--input dirichlet)"
-	needsDirichlet = "it is for the parameters of Dirichlet distributions (--input dirichlet)"
-	oneMember      = "a single member has nobody to compare with"
+var (
+	needsMembers   = need{"it is for ensembles (%v)", []any{setting.OfMembers}}
+	needsBoth      = need{"it is for ensembles (%v) and for the parameters of Dirichlet distributions (%v)", []any{setting.OfMembers, setting.OfDirichlet}}
+	needsDirichlet = need{"it is for the parameters of Dirichlet distributions (%v)", []any{setting.OfDirichlet}}
 )
+
+const oneMember = "a single member has nobody to compare with"
 
 func ofMany(s Shape) bool      { return s.HasClasses() && s.Members > 0 }
 func ofDirichlet(s Shape) bool { return s.Kind == metrics.Dirichlet }
@@ -121,37 +123,37 @@ func diversity(of ensemble.Measure) func(e *Evaluation, m Metric) Value {
 func inMembers() []Descriptor {
 	l := []Descriptor{
 		{
-			Name: "mutual_information", Default: true, Applies: needsMembers, applies: ofMany, own: noOwn,
+			Name: "mutual_information", Default: true, needs: needsMembers, applies: ofMany, own: noOwn,
 			Short: "what members disagree about, in nats", Meaning: "mutual information of class and member: what the members disagree about, in nats",
 			Formula: "mean (H(mean_m p_m) - mean_m H(p_m))", Range: "[0, ln M]", Better: Neither, Source: "Depeweg et al. 2018",
 			value: uncertainty(ensemble.MutualInformation), keeps: ofUncertainty,
 		},
 		{
-			Name: "knowledge_uncertainty", Default: true, Applies: needsDirichlet, applies: ofDirichlet, own: noOwn,
+			Name: "knowledge_uncertainty", Default: true, needs: needsDirichlet, applies: ofDirichlet, own: noOwn,
 			Short: "what the model does not know, in nats", Meaning: "mutual information of class and distribution: what the model does not know, in nats",
 			Formula: "mean (H(a/a0) - sum_k (a_k/a0) (psi(a0+1) - psi(a_k+1))), a0 = sum_k a_k", Range: "[0, ln K]", Better: Neither, Source: "Malinin and Gales 2018",
 			value: uncertainty(ensemble.MutualInformation), keeps: ofUncertainty,
 		},
 		{
-			Name: "total_uncertainty", Applies: needsBoth, applies: ofEither, own: noOwn,
+			Name: "total_uncertainty", needs: needsBoth, applies: ofEither, own: noOwn,
 			Short: "entropy of the mean probabilities, in nats", Meaning: "entropy of the mean probabilities, in nats",
 			Formula: "mean H(mean_m p_m); of parameters mean H(a/a0)", Range: "[0, ln K]", Better: Neither, Source: "Depeweg et al. 2018; Malinin and Gales 2018",
 			value: uncertainty(ensemble.TotalUncertainty), keeps: ofUncertainty,
 		},
 		{
-			Name: "data_uncertainty", Applies: needsBoth, applies: ofEither, own: noOwn,
+			Name: "data_uncertainty", needs: needsBoth, applies: ofEither, own: noOwn,
 			Short: "mean entropy of the members, in nats", Meaning: "expected data uncertainty: the mean entropy of the members, or of what the distribution holds possible, in nats",
 			Formula: "mean_i mean_m H(p_m); of parameters mean sum_k (a_k/a0) (psi(a0+1) - psi(a_k+1))", Range: "[0, ln K]", Better: Neither,
 			Source: "Depeweg et al. 2018; Malinin and Gales 2018", value: uncertainty(ensemble.DataUncertainty), keeps: ofUncertainty,
 		},
 		{
-			Name: "ensemble_nll", Applies: needsMembers, applies: ofMany, own: noOwn,
+			Name: "ensemble_nll", needs: needsMembers, applies: ofMany, own: noOwn,
 			Short: "NLL of the members' mean probability", Meaning: "negative log-likelihood of the members' mean probability, kept where that underflows",
 			Formula: "mean -ln mean_m p_m(y)", Range: "[0, Inf]", Better: Lower, Source: "uncertainty_metrics (ensemble cross-entropy)",
 			value: uncertainty(ensemble.EnsembleNLL), keeps: ofUncertainty,
 		},
 		{
-			Name: "gibbs_nll", Applies: needsMembers, applies: ofMany, own: noOwn,
+			Name: "gibbs_nll", needs: needsMembers, applies: ofMany, own: noOwn,
 			Short: "mean NLL of the members", Meaning: "mean negative log-likelihood of the members, at least ensemble_nll",
 			Formula: "mean_i mean_m -ln p_m(y)", Range: "[0, Inf]", Better: Lower, Source: "uncertainty_metrics (Gibbs cross-entropy)",
 			value: uncertainty(ensemble.GibbsNLL), keeps: ofUncertainty,
@@ -187,7 +189,7 @@ func inMembers() []Descriptor {
 			Formula: "mean_i mean_m ((p_m(y) - mean p(y)) / max p(y))^2 / 2", Range: "[0, 1/2]", Source: "Masegosa 2020"}},
 	} {
 		d.Name = d.of.String()
-		d.Applies, d.applies = needsMembers, ofMany
+		d.needs, d.applies = needsMembers, ofMany
 		d.value, d.keeps = diversity(d.of), ofDiversity(d.of)
 		if d.Better == "" {
 			d.Better = Neither

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics/score"
 )
 
@@ -117,7 +118,7 @@ func ParseMetric(s string) (Metric, error) {
 		if said, ok := elsewhere[strings.ToLower(m.Name)]; ok {
 			return m, fmt.Errorf("there is no metric %q%s", m.Name, said)
 		}
-		return m, fmt.Errorf("there is no metric %q%s; 'candor metrics' lists them", m.Name, similar(m.Name))
+		return m, fmt.Errorf("there is no metric %q%s; %v lists them", m.Name, similar(m.Name), setting.Described)
 	}
 	if open {
 		inner, ok := strings.CutSuffix(strings.TrimSpace(rest), ")")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/rank"
@@ -52,9 +53,10 @@ const (
 	noPairs     = "rows with weights have no area of one class against one other, here as in scikit-learn"
 	withDoubt   = "least confident first, ties in random order"
 	outMeaning  = "out-of-distribution rows found by their score"
-	needsOut    = "it is for predictions with out-of-distribution rows (--ood)"
 	needsTwoOut = "the out-of-distribution rows or the others are missing"
 )
+
+var needsOut = need{"it is for predictions with out-of-distribution rows (%v)", []any{setting.Out}}
 
 func withOut(s Shape) bool { return s.HasClasses() && s.Out }
 
@@ -302,7 +304,7 @@ func inRanks() []Descriptor {
 			}, noRows),
 		},
 		{
-			Name: "oracle_auc", applies: two, Applies: onlyTwo, Options: oracleOwn.String(), own: oracleOwn, check: gridOK(oracleOwn), ofTwo: true,
+			Name: "oracle_auc", applies: two, needs: onlyTwo, Options: oracleOwn.String(), own: oracleOwn, check: gridOK(oracleOwn), ofTwo: true,
 			Short:   "AUROC with the least sure rows corrected",
 			Meaning: "area under the ROC if an oracle answers the given fraction of rows, at each threshold those nearest to it",
 			Formula: "area under (FPR, TPR), at each threshold without the errors of the floor(f N) rows next to it, f the fraction", Range: "[0, 1]", Better: Higher,
@@ -357,7 +359,7 @@ func inRanks() []Descriptor {
 			value:  retention(rank.NLL),
 		},
 		{
-			Name: "ood_auroc", Default: true, applies: withOut, Applies: needsOut, Options: oodOwn.String(), own: oodOwn, check: oodOwn.check, keeps: ofScores,
+			Name: "ood_auroc", Default: true, applies: withOut, needs: needsOut, Options: oodOwn.String(), own: oodOwn, check: oodOwn.check, keeps: ofScores,
 			Short:   "how well doubt tells foreign rows",
 			Meaning: "how well a score of doubt tells out-of-distribution rows from the others: area under the ROC",
 			Formula: "share of pairs in which the out-of-distribution row has the higher score, equal scores counting half", Range: "[0, 1]", Better: Higher,
@@ -370,7 +372,7 @@ func inRanks() []Descriptor {
 			}),
 		},
 		{
-			Name: "ood_auprc_in", applies: withOut, Applies: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
+			Name: "ood_auprc_in", applies: withOut, needs: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
 			Short:   "precision-recall area of the own rows",
 			Meaning: "area under the precision-recall curve of the in-distribution rows, found by a low score",
 			Formula: "average precision, lowest scores first, in-distribution rows positive", Range: "[0, 1]", Better: Higher,
@@ -380,7 +382,7 @@ func inRanks() []Descriptor {
 			}),
 		},
 		{
-			Name: "ood_auprc_out", applies: withOut, Applies: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
+			Name: "ood_auprc_out", applies: withOut, needs: needsOut, Options: oodPROwn.String(), own: oodPROwn, check: oodPROwn.check, keeps: ofScores,
 			Short:   "precision-recall area of foreign rows",
 			Meaning: "area under the precision-recall curve of the " + outMeaning,
 			Formula: "average precision, highest scores first, out-of-distribution rows positive", Range: "[0, 1]", Better: Higher,
@@ -390,7 +392,7 @@ func inRanks() []Descriptor {
 			}),
 		},
 		{
-			Name: "ood_fpr95", Default: true, applies: withOut, Applies: needsOut, Options: oodFPROwn.String(), own: oodFPROwn, check: oodFPROwn.check, keeps: ofScores,
+			Name: "ood_fpr95", Default: true, applies: withOut, needs: needsOut, Options: oodFPROwn.String(), own: oodFPROwn, check: oodFPROwn.check, keeps: ofScores,
 			Short:   "own rows refused where 95% foreign are found",
 			Meaning: "share of in-distribution rows that are taken for foreign where 95% of the out-of-distribution rows are found",
 			Formula: "FPR at the first threshold with TPR >= found, 0.95 where unsaid; out-of-distribution rows positive", Range: "[0, 1]", Better: Lower,

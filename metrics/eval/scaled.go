@@ -1,10 +1,12 @@
 package eval
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -48,10 +50,15 @@ func (e *Evaluation) Answered() []Metric {
 }
 
 const (
-	notScaled   = "the rows were not scaled: candor eval --temperature-scaled does it, which reads them several times, and no state has it"
-	toOneModel  = "it is for the classes of one model"
 	crossFitted = "of each row by the temperature of the other folds' rows"
 )
+
+var toOneModel = need{"it is for the classes of one model, by %v", []any{setting.Scaled}}
+
+// notScaled says why there is no answer of the scaled rows.
+func notScaled() string {
+	return fmt.Sprintf("the rows were not scaled: %v does it, which reads them several times, and no state has it", setting.Scaled)
+}
 
 func ofOneModel(s Shape) bool { return s.HasClasses() && s.Members == 0 }
 
@@ -63,7 +70,7 @@ func afterScaling(e *Evaluation, m Metric) Value {
 	name, ofRows := strings.CutSuffix(m.Name, "_temperature_scaled")
 	switch {
 	case e.Scaled == nil:
-		return none(notScaled)
+		return none(notScaled())
 	case !ofRows:
 		return e.Scaled.Temperature
 	case e.Scaled.Rows == nil:
@@ -85,7 +92,7 @@ func inScaled() []Descriptor {
 		{
 			Name:    "temperature",
 			Short:   "what logits should be divided by",
-			Meaning: "the T by which logits are divided for the least NLL: above 1 where the model is too sure; by candor eval --temperature-scaled",
+			Meaning: "the T by which logits are divided for the least NLL: above 1 where the model is too sure",
 			Formula: "argmin_{T > 0} mean -ln softmax(z/T)_y, z = ln p of probabilities; binary: sigmoid(z/T)", Range: "(0, +Inf)", Better: Neither,
 			Source: "Guo et al. 2017",
 		},
@@ -110,7 +117,7 @@ func inScaled() []Descriptor {
 	}
 	for i := range l {
 		d := &l[i]
-		d.Named, d.applies, d.Applies, d.check = true, ofOneModel, toOneModel, noOptions
+		d.Named, d.applies, d.needs, d.check = true, ofOneModel, toOneModel, noOptions
 		d.value, d.text = afterScaling, afterScalingText
 	}
 	return l

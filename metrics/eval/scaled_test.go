@@ -82,7 +82,7 @@ func TestScaledAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range all {
-		if v := e.Value(m); !math.IsNaN(v.Value) || !math.IsNaN(v.Interval.Low) || v.Reason != notScaled {
+		if v := e.Value(m); !math.IsNaN(v.Value) || !math.IsNaN(v.Interval.Low) || v.Reason != notScaled() {
 			t.Errorf("%s: %+v", m, v)
 		}
 		if g := e.Text(m); g != Describe(m.Name).Formula {

@@ -245,7 +245,7 @@ func inScores() []Descriptor {
 	} {
 		l = append(l, Descriptor{
 			Name: t.name, applies: func(s Shape) bool { return s.HasClasses() && s.Classes <= 1024 },
-			Applies: "it is for up to 1,024 classes", Options: brierOwn.String(), own: brierOwn, ofTwo: true,
+			needs: need{text: "it is for up to 1,024 classes"}, Options: brierOwn.String(), own: brierOwn, ofTwo: true,
 			check: func(m Metric) error {
 				if err := brierOwn.check(m); err != nil {
 					return err

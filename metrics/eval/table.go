@@ -1,13 +1,13 @@
 package eval
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/rank"
@@ -37,9 +37,9 @@ type Descriptor struct {
 	Default bool         // it is in the default set
 	Named   bool         // only where it is named: "all" has no use for it without an option, or it costs more than the others
 	Whole   bool         // its values are numbers of rows
-	Applies string       // to which predictions, where not to all that have classes
-	Also    []Descriptor // what the name means of other predictions, with Applies
+	Also    []Descriptor // what the name means of other predictions
 
+	needs    need               // what predictions it is for, where not all that have classes
 	defaults func(s Shape) bool // whether it is in the default set of such predictions; nil: Default says it
 	applies  func(s Shape) bool
 	check    func(m Metric) error
@@ -86,7 +86,6 @@ func two(s Shape) bool    { return s.HasClasses() && s.Classes <= 2 }
 func many(s Shape) bool   { return s.HasClasses() && s.Classes > 5 }
 
 const (
-	onlyTwo    = "it is for binary tasks and two classes"
 	binOptions = "bins=N, adaptive, norm=l1|l2|max, closed=left|right, " + ruleOptions
 )
 
@@ -214,7 +213,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "top5_accuracy", applies: many, Applies: "it is for more than five classes", check: noOptions,
+			Name: "top5_accuracy", applies: many, needs: need{text: "it is for more than five classes"}, check: noOptions,
 			Short:   "share with the true class among the top five",
 			Meaning: "share of rows whose true class is among the five most probable",
 			Formula: "mean [#{s_j > s_y} + #{j < y: s_j = s_y} < 5]", Range: "[0, 1]", Better: Higher, Source: "standard",
@@ -257,7 +256,7 @@ func descriptors() []Descriptor {
 			},
 		},
 		{
-			Name: "base_rate", applies: two, Applies: onlyTwo, check: noOptions,
+			Name: "base_rate", applies: two, needs: onlyTwo, check: noOptions,
 			Short:   "share of rows whose true class is 1",
 			Meaning: "share of rows whose true class is 1",
 			Formula: "mean y", Range: "[0, 1]", Better: Neither, Source: "standard",
@@ -344,13 +343,13 @@ func descriptors() []Descriptor {
 			Source: "Naeini et al. 2015; Guo et al. 2017", value: ece,
 		},
 		{
-			Name: "ece_positive", applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: positive,
+			Name: "ece_positive", applies: two, needs: onlyTwo, check: binOptionsOK, Options: binOptions, event: positive,
 			Short:   "ece of the probability of class 1",
 			Meaning: "ece of the probability of class 1",
 			Formula: "(1/N) sum_bins |sum (p_1 - [y = 1])|", Range: "[0, 1]", Better: Lower, Source: "Naeini et al. 2015", value: ece,
 		},
 		{
-			Name: "ece_top_label", applies: two, Applies: onlyTwo, check: binOptionsOK, Options: binOptions, event: topLabel,
+			Name: "ece_top_label", applies: two, needs: onlyTwo, check: binOptionsOK, Options: binOptions, event: topLabel,
 			Short:   "ece of the top class's probability",
 			Meaning: "ece of the probability of the most probable class",
 			Formula: "(1/N) sum_bins |sum (max_k p_k - hit)|", Range: "[0, 1]", Better: Lower, Source: "Guo et al. 2017", value: ece,
@@ -600,12 +599,12 @@ func classwise(e *Evaluation, m Metric) Value {
 // beyondMemory answers with why the entries of all classes are not kept, which take so many bytes and have so much room, and what to do
 // about it: give more memory, or what besides says.
 func (e *Evaluation) beyondMemory(need, room int64, besides string) Value {
-	n, remedy, l := e.plan.keep(), "raise --max-memory", int64(e.Spec.labels)
+	n, remedy, l := e.plan.keep(), "raise "+setting.Memory.String(), int64(e.Spec.labels)
 	switch {
 	case need > math.MaxInt64/n:
 	case e.Remedy != nil:
 		remedy = e.Remedy(need * n)
-	case l > 0: // which share what --max-memory leaves
+	case l > 0: // which share the memory
 		remedy += fmt.Sprintf(" by %d MiB", (need*n-e.Spec.Memory)>>20*l+l)
 	}
 	return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
@@ -721,14 +720,27 @@ func (s *Spec) describe(m Metric) *Descriptor {
 	return d.In(s.Shape())
 }
 
-// needsClasses is what is said of metrics that are of all predictions but those that have no probabilities.
-const needsClasses = "it is for probabilities of classes (--task classification or binary)"
+// need says what predictions a metric is for: a format, and the settings in it.
+type need struct {
+	text string
+	by   []any
+}
 
-// appliesTo says to which predictions the metric applies.
+func (n need) String() string { return fmt.Sprintf(n.text, n.by...) }
+
+var onlyTwo = need{text: "it is for binary tasks and two classes"}
+
+// Applies says what predictions the metric is for; "" where it is for all that have classes.
+func (d *Descriptor) Applies() string { return d.needs.String() }
+
+// appliesTo says for what predictions its name is a metric.
 func (d *Descriptor) appliesTo() string {
-	t := cmp.Or(d.Applies, needsClasses)
+	t := d.Applies()
+	if t == "" {
+		t = fmt.Sprintf("it is for probabilities of classes (%v)", setting.OfClasses)
+	}
 	for i := range d.Also {
-		t += ", " + strings.TrimPrefix(d.Also[i].Applies, "it is ")
+		t += ", " + strings.TrimPrefix(d.Also[i].Applies(), "it is ")
 	}
 	return t
 }

@@ -1,0 +1,91 @@
+// Package setting holds the names of what a caller can choose, for the messages that say what to do. A Go program reads the library's
+// own names, as Renormalize. The command reads its flags: it alone knows them, and gives them to Spell.
+package setting
+
+// Setting is one choice of the caller's. Its value is the library's name for it, and no two have the same.
+type Setting string
+
+// Files, columns and arrays to read.
+const (
+	Labels           Setting = "Labels"
+	Observations     Setting = "Observations"     // files of a ForecastOptions
+	ObservedFiles    Setting = "Options.Observed" // the same of an Options
+	Weights          Setting = "Weights"
+	Decisions        Setting = "Decisions"
+	ConfidenceScores Setting = "ConfidenceScores"
+	Groups           Setting = "Groups"
+	Mean             Setting = "Mean"
+	SD               Setting = "SD"
+	Observed         Setting = "Observed"
+	Error            Setting = "Error"
+	Weight           Setting = "Weight"
+	Levels           Setting = "Levels"
+)
+
+// How scores are read.
+const (
+	Logits      Setting = "Kind metrics.Logits"
+	ClassKinds  Setting = "Kind metrics.Probs, Logits or LogProbs"
+	BFloat16    Setting = "BFloat16"
+	MemberAxis  Setting = "MemberAxis"
+	Drop        Setting = "Options.Drop"
+	Renormalize Setting = "Options.Renormalize"
+)
+
+// Functions that read what others do not.
+const (
+	Members     Setting = "OpenMembers"
+	LabelScores Setting = "OpenLabels"
+	MeansAndSDs Setting = "OpenForecast with Mean and SD"
+	Tables      Setting = "OpenForecast"
+	EachModel   Setting = "one Open for each" // several models that are compared
+	Stream      Setting = `Open of "-"`       // standard input
+	State       Setting = "an eval.Evaluation"
+	ReadState   Setting = "eval.Evaluation.UnmarshalBinary"
+)
+
+// What metrics are of, or need.
+const (
+	OfClasses   Setting = "metrics.Probs, Logits or LogProbs"
+	OfDirichlet Setting = "metrics.Dirichlet"
+	OfMembers   Setting = "Spec.Members"
+	OfNormals   Setting = "metrics.Normals"
+	OfQuantiles Setting = "metrics.Quantiles"
+	OfSamples   Setting = "metrics.Samples"
+	OfLogLiks   Setting = "metrics.LogLiks"
+	OfForecasts Setting = "metrics.Normals, Quantiles or Samples"
+	OfMeans     Setting = "metrics.Normals or Samples"
+	Out         Setting = "Spec.Out"
+	Scaled      Setting = "Evaluation.Scaled"
+	Memory      Setting = "Spec.Memory"
+	Metrics     Setting = "Spec.Metrics"
+	Described   Setting = "eval.Descriptors"
+)
+
+// How maps of recalibration are fitted.
+const (
+	FitMemory   Setting = "Options.Memory"
+	OffDiagonal Setting = "OffDiagonal"
+	Bias        Setting = "Bias"
+	Weighted    Setting = "OffDiagonal and Bias"
+)
+
+// Output.
+const (
+	Gate   Setting = "gate"
+	Format Setting = "format"
+	JSON   Setting = "JSON"
+)
+
+var spelled map[Setting]string
+
+// Spell gives settings the names that messages have for them from now on. A program calls it before anything else, if at all.
+func Spell(names map[Setting]string) { spelled = names }
+
+// String returns the name of a setting.
+func (s Setting) String() string {
+	if name, ok := spelled[s]; ok {
+		return name
+	}
+	return string(s)
+}
