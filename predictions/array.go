@@ -15,24 +15,23 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Array describes one array of a file.
+// Array describes one array of a file, from its header.
 type Array struct {
-	Name      string  // the member's name in an .npz, else the file's, both without ".npy"
-	Descr     string  // the type as the header has it: "<f4"
-	DType     string  // numpy's name of it: "float32"; "structured", "object", "unknown" for what is no number
+	Name      string  // of the member in an .npz, or of the file; without ".npy"
+	Descr     string  // the type as the header writes it: "<f4"
+	DType     string  // NumPy's name of the type: "float32"; "structured", "object" or "unknown" for types that are not numbers
 	Shape     []int64 // empty for a single value
-	Fortran   bool    // columns are contiguous, not rows
-	BigEndian bool    // the most significant byte stands first
-	Bytes     int64   // of data, after decompression; -1 if not known (objects from a pipe)
+	Fortran   bool    // column-major (Fortran) order
+	BigEndian bool    // big-endian
+	Bytes     int64   // of data, after decompression; -1 if unknown (objects from a pipe)
 	Version   string  // of the .npy format: "1.0", "2.0", "3.0"
 	Deflated  bool    // compressed inside an .npz
 }
 
-// Inspect returns what the file at path holds, in the file's order. It reads headers, no data.
+// Inspect returns the arrays of the file at path, in the file's order. It reads headers only.
 //
-// path is an .npy, an .npz, one array of it ("preds.npz:logits"), or "-" for an .npy on standard input; pipes are read too.
-// Arrays that cannot be evaluated (objects, strings, records) are listed too; a file whose length contradicts its
-// headers is an *Error.
+// path is an .npy, an .npz, one array of an .npz ("preds.npz:logits"), or "-" for an .npy on standard input. It may be a pipe. Arrays
+// that cannot be evaluated (objects, strings, records) are listed too. A file whose length does not match its headers is an *Error.
 func Inspect(path string) ([]Array, error) {
 	c, e := openContainer(path, nil)
 	if e != nil {
@@ -41,7 +40,7 @@ func Inspect(path string) ([]Array, error) {
 	return c.describe()
 }
 
-// InspectReader is Inspect of an .npy that r reads; name is what messages call it.
+// InspectReader is like Inspect, for an .npy that r reads. Messages call it name.
 func InspectReader(r io.Reader, name string) ([]Array, error) {
 	c, e := streamContainer(name, r, nil, nil)
 	if e != nil {
@@ -50,7 +49,7 @@ func InspectReader(r io.Reader, name string) ([]Array, error) {
 	return c.describe()
 }
 
-// describe closes a container, but for standard input.
+// describe closes the container, unless it is standard input.
 func (c *container) describe() ([]Array, error) {
 	defer c.close()
 	var out []Array
@@ -67,24 +66,24 @@ func (c *container) describe() ([]Array, error) {
 	return out, nil
 }
 
-// array is one array's header and where its data lies.
+// array is the header of one array, and where its data is.
 type array struct {
 	header
-	file  string // for messages: the path, with ":member" if that is not all of it
+	file  string // for messages: the path, with ":member" for one array of several
 	path  string
-	name  string // member or base name, without ".npy"
-	entry int    // index in the zip directory, -1 for an .npy
+	name  string // of the member or the file, without ".npy"
+	entry int    // index in the zip directory; -1 for an .npy
 
-	stamp    stamp // of the file at path, to notice a change; none of a pipe
-	avail    int64 // bytes of data that there are; -1 for a pipe
+	stamp    stamp // of the file at path, to detect changes; unset for a pipe
+	avail    int64 // bytes of data that are present; -1 for a pipe
 	deflated bool
 
-	// Of an ensemble's array: the shape that its header has, where shape is how it is read, and whether its members follow each
-	// other, so that a row lies in as many places.
+	// For the array of an ensemble: stated is the shape in its header, shape the one it is read with. planes means that each member is
+	// contiguous, so that a row lies in as many places as there are members.
 	stated []int64
 	planes bool
 
-	stream io.Reader // a pipe's rest after the header, which cannot be opened twice; else nil
+	stream io.Reader // the rest of a pipe after the header, since a pipe cannot be opened twice; else nil
 	closer io.Closer // the pipe, unless it is standard input
 }
 
@@ -99,7 +98,7 @@ func (a *array) describe() Array {
 	}
 }
 
-// rows returns the length of the first axis, 0 of a single value.
+// rows returns the length of the first axis; 0 for a single value.
 func (a *array) rows() int64 {
 	if len(a.shape) == 0 {
 		return 0
@@ -107,7 +106,7 @@ func (a *array) rows() int64 {
 	return a.shape[0]
 }
 
-// columns returns the length of the second axis, 1 of a vector.
+// columns returns the length of the second axis; 1 for a vector.
 func (a *array) columns() int64 {
 	if len(a.shape) < 2 {
 		return 1
@@ -115,13 +114,13 @@ func (a *array) columns() int64 {
 	return a.shape[1]
 }
 
-// columnMajor is whether values of a row lie apart. Vectors lie the same in both orders.
+// columnMajor reports whether the values of a row lie apart. A vector is the same in both orders.
 func (a *array) columnMajor() bool { return a.fortran && a.rows() > 1 && a.columns() > 1 }
 
-// scattered is whether rows are put together from several places of the data.
+// scattered reports whether a row is assembled from several places of the data.
 func (a *array) scattered() bool { return a.columnMajor() || a.planes }
 
-// headerShape is the shape that the header has.
+// headerShape returns the shape in the header.
 func (a *array) headerShape() []int64 {
 	if a.stated != nil {
 		return a.stated
@@ -129,7 +128,7 @@ func (a *array) headerShape() []int64 {
 	return a.shape
 }
 
-// checkLength compares the header's shape with the bytes that are there.
+// checkLength compares the header's shape with the number of bytes present.
 func (a *array) checkLength() *Error {
 	if a.dtype.size == 0 {
 		return nil
@@ -148,7 +147,7 @@ func (a *array) checkLength() *Error {
 		"too long: header says %s %s = %d bytes of data, file has %d", timesText(a.shape), a.dtype, want, a.avail).in(a.file)
 }
 
-// truncated is the Error of data that ends after have bytes.
+// truncated returns the Error of data that ends after have bytes.
 func (a *array) truncated(have int64) *Error {
 	want, _ := a.bytes()
 	first := ""
@@ -162,23 +161,23 @@ func (a *array) truncated(have int64) *Error {
 // container is an open file: one .npy, or a zip of several.
 type container struct {
 	names   names
-	path    string // what was opened: the caller's path without ":member"
-	shown   string // what the caller wrote
+	path    string // what is open: the caller's path without ":member"
+	shown   string // the path as the caller wrote it
 	npz     bool
-	members []member // of an .npy: the one array
+	members []member // of an .npy: its one array
 	file    *os.File
 	stamp   stamp
 	zip     *zip.Reader
 }
 
-// member is an array of a container; its header is read when it is asked for.
+// member is an array of a container. Its header is read on demand.
 type member struct {
 	name  string
 	entry int
 	array *array
 }
 
-// openContainer opens path and, if it is an .npy, reads its header. The caller closes it; a pipe stays open in its array.
+// openContainer opens path and reads the header if it is an .npy. The caller closes it; a pipe stays open in its array.
 func openContainer(path string, n names) (*container, *Error) {
 	if path == "-" {
 		return streamContainer(path, os.Stdin, nil, n)
@@ -186,7 +185,7 @@ func openContainer(path string, n names) (*container, *Error) {
 	c := &container{names: n, path: path, shown: path}
 	pick := ""
 	fi, err := os.Stat(path)
-	// A file whose name has a colon goes before an array of an .npz.
+	// A file whose name has a colon takes precedence over an array of an .npz.
 	for i := len(path); err != nil && errors.Is(err, fs.ErrNotExist); {
 		if i = strings.LastIndexByte(path[:i], ':'); i <= 0 {
 			break
@@ -255,7 +254,7 @@ func streamContainer(path string, r io.Reader, closer io.Closer, n names) (*cont
 
 func baseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".npy") }
 
-// cannotOpen explains why a file does not open.
+// cannotOpen explains why a file cannot be opened.
 func cannotOpen(err error) *Error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -266,7 +265,7 @@ func cannotOpen(err error) *Error {
 	return cannotRead(err)
 }
 
-// openZip reads the directory of an .npz. With pick only the array of that name is a member.
+// openZip reads the directory of an .npz. If pick is set, only the array of that name becomes a member.
 func (c *container) openZip(pick string) *Error {
 	c.npz = true
 	var e *Error
@@ -296,7 +295,7 @@ func (c *container) openZip(pick string) *Error {
 	return nil
 }
 
-// readZip reads a zip file's directory.
+// readZip reads the directory of a zip file.
 func readZip(f io.ReaderAt, size int64) (*zip.Reader, *Error) {
 	z, err := zip.NewReader(f, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are compared, never opened
@@ -315,7 +314,7 @@ func (c *container) close() {
 	}
 }
 
-// load returns the i-th array with its header.
+// load returns the i-th array, with its header read.
 func (c *container) load(i int) (*array, *Error) {
 	m := &c.members[i]
 	if m.array != nil {
@@ -357,7 +356,7 @@ func (a *array) checkEntry(f *zip.File) *Error {
 	return nil
 }
 
-// list names the arrays with type and shape.
+// list returns the names of the arrays with their types and shapes, for messages.
 func (c *container) list() string {
 	const most = 20
 	var s []string
@@ -375,15 +374,15 @@ func (c *container) list() string {
 	return strings.Join(s, ", ")
 }
 
-// role is what an array is taken for, and the names by which it is known in an .npz.
+// role is what an array is used for, with the names that it usually has in an .npz.
 type role struct {
 	what    string
-	setting setting.Setting // that names its files, if one does
+	setting setting.Setting // of the files that may hold it, if there is one
 	names   []string
-	classes bool // they are class numbers
+	classes bool // the values are class numbers
 }
 
-// variable returns a name that a Python program may have for it.
+// variable returns a name for it in Python code.
 func (ro role) variable() string { return strings.NewReplacer(" ", "_", "-", "_").Replace(ro.what) }
 
 var (
@@ -396,7 +395,7 @@ var (
 	confidenceRole   = role{"confidence scores", setting.ConfidenceScores, []string{"confidence_scores", "confidence_score", "custom_binning_score"}, false}
 )
 
-// What the vectors of normal forecasts are taken for.
+// Roles of the vectors of normal forecasts.
 var (
 	meansRole  = role{"means", "", []string{"mean", "means", "mu"}, false}
 	sdsRole    = role{"standard deviations", "", []string{"sd", "sds", "std", "sigma"}, false}
@@ -404,10 +403,10 @@ var (
 	groupsRole = role{"groups", "", []string{"groups", "group"}, false}
 )
 
-// membersRole is what the members of an ensemble are taken for.
+// membersRole is the role of the members of an ensemble.
 var membersRole = role{"scores", "", append([]string{"members", "ensemble"}, scoresNames...), false}
 
-// scoresRole is what the scores of a kind are taken for.
+// scoresRole returns the role of scores of a kind.
 func scoresRole(k metrics.Kind) role {
 	switch k {
 	case metrics.Dirichlet:
@@ -424,7 +423,7 @@ func scoresRole(k metrics.Kind) role {
 	return role{"scores", "", scoresNames, false}
 }
 
-// find returns the one array with a name of the role, nil if there is none. Several are an Error.
+// find returns the one array that has a name of the role; nil if there is none. More than one is an Error.
 func (c *container) find(ro role) (*array, *Error) {
 	at := -1
 	for i, m := range c.members {
@@ -443,7 +442,8 @@ func (c *container) find(ro role) (*array, *Error) {
 	return c.load(at)
 }
 
-// take returns the array that a path given for a role means: the only one if the path says which, else by name.
+// take returns the array for a role in a file that was named for it: the only array if the path selects one, else the array with a
+// name of the role.
 func (c *container) take(ro role) (*array, *Error) {
 	if !c.npz || c.shown != c.path {
 		return c.load(0)
@@ -456,7 +456,7 @@ func (c *container) take(ro role) (*array, *Error) {
 	return a, e
 }
 
-// whole returns the container of all arrays, from one that its path limits to a single array.
+// whole returns the container of all arrays, given one that its path limits to a single array.
 func (c *container) whole() (*container, *Error) {
 	if c.shown == c.path {
 		return c, nil

@@ -1,11 +1,11 @@
 package predictions
 
-// beside are the columns that stand beside the scores: nil where there is none of a kind.
+// beside holds the columns beside the scores, such as labels and weights. A column that does not exist is nil.
 type beside struct {
 	labels, observed, weight, decision, confidence *column
 	groups                                         *groupFiles
 	unlabelled                                     bool // every label is 0
-	width                                          int  // labels of a row, if they are a matrix; else 0
+	width                                          int  // labels per row if they are a matrix; else 0
 }
 
 func (s *beside) all() []*column {
@@ -18,7 +18,7 @@ func (s *beside) all() []*column {
 	return all
 }
 
-// room makes the buffer's columns of rows values.
+// room allocates the buffer's columns for rows values.
 func (s *beside) room(b *buffer, rows int) {
 	integers := func(wanted bool, each int) []int32 {
 		if !wanted {
@@ -66,7 +66,7 @@ func (s *beside) fill(b *buffer, n int) *Error {
 	return nil
 }
 
-// release closes what is open, including pipes that were not come to.
+// release closes everything that is open, including pipes that were never read.
 func (s *beside) release() error {
 	var first error
 	for _, c := range s.all() {
@@ -81,7 +81,7 @@ func (s *beside) release() error {
 	return first
 }
 
-// closePipes closes the pipes among arrays. One that was read to its end is closed again, to no effect.
+// closePipes closes the pipes among arrays. Closing one again has no effect.
 func closePipes(as []*array) {
 	for _, a := range as {
 		if a.closer != nil {

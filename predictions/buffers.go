@@ -7,15 +7,15 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// hugePage is the size and alignment of the pages that scores are best kept in: one TLB entry a buffer.
+// hugePage is the size and alignment of huge pages. A buffer in one takes a single TLB entry.
 const hugePage = 2 << 20
 
-// buffer is the memory of one chunk. It is in the free list, or out in a chunk.
+// buffer is the memory of one chunk. It is either in the free list or in use by a chunk.
 type buffer struct {
 	words []uint64
-	each  []metrics.Scores // views of an ensemble's members
+	each  []metrics.Scores // views of the members of an ensemble
 
-	// What stands beside the scores, nil where there is none of it.
+	// The columns beside the scores; nil if absent.
 	labels     []int32
 	observed   []float64
 	weights    []float64
@@ -24,14 +24,14 @@ type buffer struct {
 	groups     []int32
 }
 
-// newBuffers returns n buffers of size bytes of scores.
+// newBuffers returns n buffers, each for size bytes of scores.
 func newBuffers(n, size int) []*buffer {
 	align := 64
 	if size > hugePage/2 {
 		align = hugePage
 	}
 	each := (size + align - 1) &^ (align - 1)
-	// One piece for all: where it is aligned to huge pages, so are the buffers.
+	// One allocation for all: if it is aligned to huge pages, so is each buffer.
 	slab := make([]uint64, (n*each+align)/8)
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(slab)))) & (align - 1)
 	slab = slab[skip/8:][:n*each/8]
@@ -45,7 +45,7 @@ func newBuffers(n, size int) []*buffer {
 	return out
 }
 
-// scores sees the first n values of words as scores of a type.
+// scores returns the first n values in words as scores of a type.
 func scores(words []uint64, n int, d metrics.DType) (s metrics.Scores) {
 	switch d {
 	case metrics.Float64:
@@ -60,7 +60,7 @@ func scores(words []uint64, n int, d metrics.DType) (s metrics.Scores) {
 	return s
 }
 
-// head returns the first n values of a column, nil if there is none.
+// head returns the first n values of a column; nil if there is no column.
 func head[T any](column []T, n int) []T {
 	if column == nil {
 		return nil
@@ -68,7 +68,7 @@ func head[T any](column []T, n int) []T {
 	return column[:n:n]
 }
 
-// chunk sees rows rows of the buffer as a chunk. free takes the buffer back, once.
+// chunk returns the first rows rows of the buffer as a chunk. Recycling the chunk returns the buffer to free.
 func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metrics.Kind, free chan<- *buffer) *metrics.Chunk {
 	c := &metrics.Chunk{First: first, Recycle: b.recycle(free)}
 	c.Scores = scores(b.words, rows*classes, d)
@@ -78,10 +78,10 @@ func (b *buffer) chunk(first int64, rows, classes int, d metrics.DType, k metric
 	return c
 }
 
-// recycle returns a function that gives the buffer back to free, once: a second call must not put it under two chunks at a time.
+// recycle returns a function that returns the buffer to free. Only its first call does: otherwise one buffer could be in two chunks.
 func (b *buffer) recycle(free chan<- *buffer) func() { return recycler(b, free) }
 
-// recycler is recycle of buffers of any kind.
+// recycler is recycle for buffers of any type.
 func recycler[T any](b T, free chan<- T) func() {
 	var back atomic.Bool
 	return func() {

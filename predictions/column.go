@@ -8,22 +8,22 @@ import (
 	"github.com/candor-go/candor/internal/setting"
 )
 
-// columnScratch is the buffer through which labels, weights and the like are converted. It stays in the second cache.
+// columnScratch is the size of the buffer through which labels, weights and the like are converted. It stays in the L2 cache.
 const columnScratch = 256 << 10
 
-// column reads vectors one after the other as one: the labels, the weights or the like of all shards. Of matrices it reads whole rows.
+// column reads several vectors as one: the labels, weights or the like of all shards. From matrices it reads whole rows.
 type column struct {
 	arrays []*array
-	what   string // one of its values is called: a label, a decision
+	what   string // what one value is called: "label", "decision"
 	next   int
 	src    *source // of arrays[next-1]
-	at     int64   // next value in src
+	at     int64   // index of the next value in src
 	buf    []uint64
-	tile   *tiles // of src, if it is column-major
+	tile   *tiles // of src if it is column-major
 }
 
-// fill reads the next len(dst) values. to converts n raw values, whose bytes stand in this machine's order, and returns the
-// index of the first that does not fit, n if all do. direct, if set, is dst as raw values for arrays that need no conversion.
+// fill reads the next len(dst) values. to converts n raw values in native byte order and returns the index of the first that does not
+// fit, or n. direct, if set, returns dst as raw values, for arrays that need no conversion.
 func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at, n int, buf []uint64) int) *Error {
 	for done := 0; done < n; {
 		if c.src == nil {
@@ -50,7 +50,7 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 			}
 		} else {
 			scratch := columnScratch / size
-			if c.tile != nil { // which gives whole rows
+			if c.tile != nil { // tiles return whole rows
 				scratch = max(1, scratch/int(width)) * int(width)
 			}
 			if need := (scratch*size + 7) / 8; len(c.buf) < need {
@@ -109,7 +109,7 @@ func (c *column) close() error {
 	return err
 }
 
-// labels fills dst with the next labels. One outside int32 is an Error that names its row.
+// labels fills dst with the next labels. A label outside int32 is an Error that names its row.
 func (c *column) labels(dst []int32) *Error {
 	return c.fill(len(dst), func(a *array) []byte {
 		if a.dtype.kind == 'i' && a.dtype.size == 4 && !a.dtype.swapped() {
@@ -118,7 +118,7 @@ func (c *column) labels(dst []int32) *Error {
 		return nil
 	}, func(a *array, at, n int, buf []uint64) int {
 		d := dst[at:][:n]
-		if a.dtype.kind == 'f' { // whole numbers, as pandas and torch leave them
+		if a.dtype.kind == 'f' { // integral floating-point labels, as pandas and PyTorch write them
 			switch a.dtype.size {
 			case 2:
 				for i, h := range view[uint16](buf, n) {
@@ -207,10 +207,10 @@ func convert[D int32 | float64, S fixed](dst []D, src []S) {
 	}
 }
 
-// whole tells whether a number is one of int32.
+// whole reports whether v is an integer in the range of int32.
 func whole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<31 }
 
-// narrow converts what fits and returns the index of the first value that does not, len(src) if all do.
+// narrow converts the values up to the first that does not fit, and returns its index, or len(src).
 func narrow[S int64 | uint64 | uint32 | float32 | float64](dst []int32, src []S, fits func(S) bool) int {
 	for i, v := range src {
 		if !fits(v) {
@@ -221,7 +221,7 @@ func narrow[S int64 | uint64 | uint32 | float32 | float64](dst []int32, src []S,
 	return len(src)
 }
 
-// integerText returns the i-th integer in buf.
+// integerText returns the i-th integer in buf, as text.
 func integerText(a *array, buf []uint64, i int) string {
 	switch {
 	case a.dtype.kind == 'f' && a.dtype.size == 2:
@@ -238,7 +238,7 @@ func integerText(a *array, buf []uint64, i int) string {
 	return strconv.FormatUint(view[uint64](buf, i+1)[i], 10)
 }
 
-// half returns the value of IEEE 754 binary16 bits.
+// half returns the value of the bits of an IEEE 754 binary16 number.
 func half(h uint16) float64 {
 	sign := uint64(h>>15) << 63
 	exp, frac := h>>10&0x1F, uint64(h&0x3FF)

@@ -10,20 +10,20 @@ import (
 	"unsafe"
 )
 
-// decimalPad is how many bytes decimal and skipCell may look at behind the line end that they stop at.
+// decimalPad is how many bytes past the line end decimal and skipCell may read.
 const decimalPad = 16
 
-// tens are the powers of ten that float64 has exactly.
+// tens holds the powers of ten that float64 represents exactly.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
 	1e20, 1e21, 1e22}
 
-// eightDigits tells whether the bytes of v, the first the lowest, are all digits.
+// eightDigits reports whether all bytes of v are ASCII digits. The first byte is the lowest.
 func eightDigits(v uint64) bool {
-	// A digit's upper half is 3, and stays 3 if 6 is added.
+	// The upper half of a digit's byte is 3, and stays 3 if 6 is added.
 	return v&0xF0F0F0F0F0F0F0F0|(v+0x0606060606060606)&0xF0F0F0F0F0F0F0F0>>4 == 0x3333333333333333
 }
 
-// eightDecimal returns the number that eight digits write: pairs of them, then fours, then all.
+// eightDecimal returns the number written by eight digits. It combines pairs, then fours, then all.
 func eightDecimal(v uint64) uint64 {
 	v -= 0x3030303030303030
 	v = v*10 + v>>8
@@ -31,7 +31,7 @@ func eightDecimal(v uint64) uint64 {
 	return (v&low*(100+1000000<<32) + v>>16&low*(1+10000<<32)) >> 32 & math.MaxUint32
 }
 
-// digitsAt adds the digits at t[p:] to a number and returns it, modulo 2^64, with the place behind them.
+// digitsAt appends the digits at t[p:] to a number. It returns the number modulo 2^64 and the position after the digits.
 func digitsAt(t []byte, p int, m uint64) (uint64, int) {
 	for {
 		v := binary.LittleEndian.Uint64(t[p:])
@@ -46,9 +46,9 @@ func digitsAt(t []byte, p int, m uint64) (uint64, int) {
 	return m, p
 }
 
-// decimal reads the number that begins at t[p] and returns it, as strconv.ParseFloat rounds it, and the place behind it. It is
-// not ok if there is no plain decimal number, or one beyond float64. Behind the number, or what is none, decimalPad bytes can be
-// looked at, and one of the first of them is no digit.
+// decimal reads the number at t[p]. It returns the value as strconv.ParseFloat rounds it, and the position after it. ok is false if
+// there is no plain decimal number, or one beyond float64. At least decimalPad bytes must follow the number, or the text that is no
+// number, and one of the first of them must not be a digit.
 func decimal(t []byte, p int) (v float64, end int, ok bool) {
 	start := p
 	negative := t[p] == '-'
@@ -67,7 +67,7 @@ func decimal(t []byte, p int) (v float64, end int, ok bool) {
 	if count == 0 {
 		return 0, start, false
 	}
-	behind := p // the digits
+	behind := p // position after the digits
 	if t[p]|0x20 == 'e' {
 		p++
 		down := t[p] == '-'
@@ -87,7 +87,7 @@ func decimal(t []byte, p int) (v float64, end int, ok bool) {
 		exponent += x
 	}
 	if count > 19 {
-		// Zeros in front are no digits of m, which may still hold all the others.
+		// Leading zeros use up no digits of m.
 		for _, c := range t[first:behind] {
 			if c != '0' && c != '.' {
 				break
@@ -102,7 +102,7 @@ func decimal(t []byte, p int) (v float64, end int, ok bool) {
 		case m == 0:
 			v, ok = 0, true
 		case m>>53 == 0 && -22 <= exponent && exponent <= 22:
-			// Both are exact, so that one operation rounds correctly.
+			// Both are exact, so one operation rounds correctly.
 			if v = float64(m); exponent < 0 {
 				v /= tens[-exponent]
 			} else {
@@ -123,11 +123,10 @@ func decimal(t []byte, p int) (v float64, end int, ok bool) {
 	return v, p, err == nil
 }
 
-// mostTen is the largest exponent, and minus the smallest, of the powers that eiselLemire knows: ordinary data have no others.
+// mostTen bounds the decimal exponents that eiselLemire knows. Ordinary data has no others.
 const mostTen = 64
 
-// powers are 10^e from e = -mostTen on, as the upper and lower halves of 128 bits of which the highest is set; what is beyond
-// them is cut off.
+// powers holds 10^e from e = -mostTen on, each as two halves of 128 bits. The highest bit is set; lower bits are truncated.
 var powers = sync.OnceValue(func() *[2*mostTen + 1][2]uint64 {
 	t := new([2*mostTen + 1][2]uint64)
 	for i := range t {
@@ -146,8 +145,8 @@ var powers = sync.OnceValue(func() *[2*mostTen + 1][2]uint64 {
 	return t
 })
 
-// eiselLemire returns m * 10^exponent, m not 0, correctly rounded, or not ok where the first 128 bits of the product do not tell
-// which way: D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (2021).
+// eiselLemire returns m * 10^exponent, correctly rounded, for m > 0. ok is false if the first 128 bits of the product do not decide
+// the rounding. See D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51 (2021).
 func eiselLemire(m uint64, exponent int) (float64, bool) {
 	if exponent < -mostTen || exponent > mostTen {
 		return 0, false
@@ -155,7 +154,7 @@ func eiselLemire(m uint64, exponent int) (float64, bool) {
 	power := &powers()[exponent+mostTen]
 	shift := bits.LeadingZeros64(m)
 	m <<= shift
-	const beyond = 1<<9 - 1 // bits of the upper half that are below a float64's, one less where the highest bit is 0
+	const beyond = 1<<9 - 1 // bits of the upper half below those of a float64; one fewer if the highest bit is 0
 	hi, lo := bits.Mul64(m, power[0])
 	if hi&beyond == beyond && lo+m < lo {
 		h, l := bits.Mul64(m, power[1])
@@ -166,16 +165,16 @@ func eiselLemire(m uint64, exponent int) (float64, bool) {
 		}
 	}
 	top := int(hi >> 63)
-	f := hi >> (top + 9) // 54 bits, the last one to round by
+	f := hi >> (top + 9) // 54 bits; the last one decides the rounding
 	if lo == 0 && hi&beyond == 0 && f&3 == 1 {
-		return 0, false // maybe half way
+		return 0, false // perhaps a tie
 	}
 	f = (f + f&1) >> 1
-	// floor(exponent * log2(10)), in the range of the table.
+	// floor(exponent * log2(10)) over the range of the table.
 	e := exponent*217706>>16 + 63 - shift + top
 	if f>>53 != 0 {
 		f, e = f>>1, e+1
 	}
-	// Powers of up to 64 are far from the ends of float64's range.
+	// Exponents of up to mostTen stay far from the limits of float64.
 	return math.Float64frombits(uint64(e+1023)<<52 | f&(1<<52-1)), true
 }

@@ -8,17 +8,17 @@ import (
 	"unsafe"
 )
 
-// hostBig is whether this machine stores the most significant byte first.
+// hostBig reports whether this machine is big-endian.
 var hostBig = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// dtype is a numpy element type. Kind is numpy's letter (b i u f c O S U V M m), '[' for structured types, 0 for unknown ones.
+// dtype is a NumPy element type. kind is NumPy's letter (b i u f c O S U V M m), '[' for structured types, 0 for unknown ones.
 type dtype struct {
 	kind byte
-	size int // bytes of one value; 0 if it is not known
+	size int // bytes per value; 0 if unknown
 	big  bool
 }
 
-// parseDType reads a descr such as "<f4" or "|b1". What numpy would not write has kind 0.
+// parseDType reads a descr such as "<f4" or "|b1". A descr that NumPy would not write has kind 0.
 func parseDType(descr string) dtype {
 	s := descr
 	d := dtype{big: hostBig}
@@ -64,7 +64,7 @@ func parseDType(descr string) dtype {
 			return dtype{}
 		}
 	case 'O':
-		size = 0 // the file holds a pickle, whatever the pointers' size was
+		size = 0 // the file holds a pickle, whatever the size of the pointers was
 	case 'S', 'V':
 	case 'U':
 		size *= 4
@@ -86,7 +86,7 @@ func parseDType(descr string) dtype {
 	return d
 }
 
-// String returns numpy's name of the type.
+// String returns NumPy's name of the type.
 func (d dtype) String() string {
 	bits := strconv.Itoa(8 * d.size)
 	switch d.kind {
@@ -118,13 +118,13 @@ func (d dtype) String() string {
 	return "unknown"
 }
 
-// integer is whether values of the type are whole numbers (or booleans).
+// integer reports whether values of the type are integers or booleans.
 func (d dtype) integer() bool { return d.kind == 'i' || d.kind == 'u' || d.kind == 'b' }
 
-// swapped is whether the values' bytes stand in the other order than this machine's. Of text each character has an order.
+// swapped reports whether values have the other byte order than this machine. In text, each character has a byte order.
 func (d dtype) swapped() bool { return d.size > 1 && d.kind != 'U' && d.big != hostBig }
 
-// swapBytes reverses the bytes of every value of size 2, 4 or 8 in place. The words hold whole values, padding included.
+// swapBytes reverses the bytes of each value of size 2, 4 or 8, in place. The words hold whole values, including padding.
 func swapBytes(words []uint64, size int) {
 	switch size {
 	case 2:
@@ -143,12 +143,12 @@ func swapBytes(words []uint64, size int) {
 	}
 }
 
-// fixed are the types that memory is seen as. All of them may stand in a slice of words.
+// fixed lists the types that words can be viewed as.
 type fixed interface {
 	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
-// view sees the first n values of type T in words. It panics if they are not all there.
+// view returns the first n values of type T in words. It panics if words is too short.
 func view[T fixed](words []uint64, n int) []T {
 	var v T
 	if n == 0 {
@@ -160,7 +160,7 @@ func view[T fixed](words []uint64, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(words))), n)
 }
 
-// raw sees a slice as its bytes.
+// raw returns the bytes of a slice.
 func raw[T fixed](s []T) []byte {
 	if len(s) == 0 {
 		return nil

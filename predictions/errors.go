@@ -8,22 +8,22 @@ import (
 	"github.com/candor-go/candor/internal/visible"
 )
 
-// Error says what is wrong with a file, where, and what to do about it.
+// Error says what is wrong with a file, where, and what to do about it. Fields that do not apply have the values given here.
 type Error struct {
-	File   string // as the caller named it, with ":array" for an array of an .npz; empty if no one file is to blame
-	Row    int64  // row within File, from 0; -1 if the fault is not in one row
-	Column int    // class, from 0; -1 if the fault is not in one column
-	Line   int64  // of a table, from 1; 0 if the fault is not in one line
-	Name   string // of the column of a table; empty if the fault is not in one column
-	Value  string // what stands there, if it is one value that is wrong
+	File   string // as the caller named it, with ":array" for an array of an .npz; "" if the error is not about one file
+	Row    int64  // in File, from 0; -1 if the error is not about one row
+	Column int    // class, from 0; -1 if the error is not about one column
+	Line   int64  // of a table, from 1; 0 if the error is not about one line
+	Name   string // of the column of a table; "" if the error is not about one column
+	Value  string // the bad value, as text; "" if there is no single one
 	Reason string // what is wrong
-	Remedy string // what to do; may be empty
+	Remedy string // what to do; "" if nothing is known
 
 	err error
 }
 
-// Error returns "file: row 3, column 4: reason; remedy", or "file: line 5: reason; remedy", without the parts that are not known. It is
-// one line, with escapes for what is not printable in names.
+// Error returns one line: "file: row 3, column 4: reason; remedy", or "file: line 5: reason; remedy", without the parts that do not apply.
+// Unprintable characters are escaped.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -52,15 +52,15 @@ func (e *Error) Error() string {
 	return visible.Text(b.String())
 }
 
-// Unwrap returns the error of the operating system or of the archive underneath, or nil.
+// Unwrap returns the underlying error of the operating system or of the archive, or nil.
 func (e *Error) Unwrap() error { return e.err }
 
-// fault returns an Error of a whole file, whose name the caller adds.
+// fault returns an Error about a whole file. The caller adds its name.
 func fault(remedy, format string, args ...any) *Error {
 	return &Error{Row: -1, Column: -1, Reason: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// in names the file of an Error that has none yet.
+// in sets the file of an Error that has none yet.
 func (e *Error) in(file string) *Error {
 	if e.File == "" {
 		e.File = file
@@ -68,13 +68,13 @@ func (e *Error) in(file string) *Error {
 	return e
 }
 
-// because keeps the error underneath for errors.Is.
+// because sets the underlying error, for errors.Is.
 func (e *Error) because(err error) *Error {
 	e.err = err
 	return e
 }
 
-// on says which line of a table an Error is about.
+// on sets the line of a table that an Error is about.
 func (e *Error) on(line int64) *Error {
 	e.Line = line
 	return e

@@ -270,13 +270,13 @@ func TestBadSets(t *testing.T) {
 		is    error
 	}{
 		{"nothing", nil, nil, []string{"no predictions; name an .npy"}, nil},
-		{"no labels", []string{a}, nil, []string{"no labels; pass Labels FILE, or an .npz with an array named labels"}, nil},
-		{"two files and no labels", []string{a, a}, nil, []string{"a.npy: no labels; pass Labels FILE, or an .npz with an array named labels; files beside each other are shards of one set: " +
-			"labels are named by Labels FILE, models are compared by one Open for each, means and standard deviations go with OpenForecast with Mean and SD"}, nil},
+		{"no labels", []string{a}, nil, []string{"no labels; pass a file as Labels, or an .npz with an array named labels"}, nil},
+		{"two files and no labels", []string{a, a}, nil, []string{"a.npy: no labels; pass a file as Labels, or an .npz with an array named labels; files beside each other are shards of one set: " +
+			"labels are named by Labels, models are compared by one Open for each, means and standard deviations go with OpenForecast with Mean and SD"}, nil},
 		{"labels among the scores", []string{a, l}, nil, []string{"l.npy: scores are int32: these look like labels or decisions, not scores; labels are named by Labels " + l}, nil},
 		{"decisions as scores", []string{l}, &Options{Labels: []string{l}}, []string{"these look like labels or decisions, not scores; save the model's probabilities"}, nil},
-		{"one-hot labels among the scores", []string{a, save(t, "onehot.npy", npy(1, "<f8", false, []int{10, 5}, ones))}, nil, []string{"onehot.npy: float64, but ", "labels are named by Labels FILE"}, nil},
-		{"labels of floats among the scores", []string{a, save(t, "float.npy", npy(1, "<f4", false, []int{10}, ones))}, nil, []string{"float.npy: 1 class (shape (10,)), but ", "labels are named by Labels FILE"}, nil},
+		{"one-hot labels among the scores", []string{a, save(t, "onehot.npy", npy(1, "<f8", false, []int{10, 5}, ones))}, nil, []string{"onehot.npy: float64, but ", "labels are named by Labels"}, nil},
+		{"labels of floats among the scores", []string{a, save(t, "float.npy", npy(1, "<f4", false, []int{10}, ones))}, nil, []string{"float.npy: 1 class (shape (10,)), but ", "labels are named by Labels"}, nil},
 		{"several models", []string{a, a}, &Options{Labels: []string{l}}, []string{l + ": 10 labels for the 20 rows of 2 files of scores; each row needs one; files beside each other are shards of one set: one Open for each takes those of several models, OpenMembers"}, nil},
 		{"classes differ", []string{a, b}, &Options{Labels: []string{l}}, []string{b + ": 6 classes (shape (10, 6)), but " + a + " has 5"}, nil},
 		{"types differ", []string{a, c}, &Options{Labels: []string{l}}, []string{c + ": float64, but " + a + " is float32"}, nil},

@@ -25,6 +25,62 @@ func write(dir, name string, shape []int64, data any) string {
 	return path
 }
 
+// Open the scores and the labels, then take chunks of rows until io.EOF.
+func Example() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	// Three rows of two classes.
+	probs := write(dir, "probs.npy", []int64{3, 2}, []float32{0.75, 0.25, 0.5, 0.5, 0, 1})
+	labels := write(dir, "labels.npy", []int64{3}, []int64{0, 1, 1})
+
+	r, err := predictions.Open([]string{probs}, &predictions.Options{Labels: []string{labels}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	fmt.Println(r.Info().Rows, "rows of", r.Info().Classes, "classes,", r.Info().DType)
+	for {
+		c, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(c.F32, c.Labels)
+		c.Recycle() // the next chunks may use its memory
+	}
+	// Output:
+	// 3 rows of 2 classes, float32
+	// [0.75 0.25 0.5 0.5 0 1] [0 1 1]
+}
+
+// An Error says what is wrong, where, and what to do.
+func ExampleError() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	probs := write(dir, "probs.npy", []int64{3, 2}, []float32{0.75, 0.25, 0.5, 0.5, 0, 1})
+	_, err = predictions.Open([]string{probs}, nil)
+	var e *predictions.Error
+	if errors.As(err, &e) {
+		fmt.Println(filepath.Base(e.File))
+		fmt.Println(e.Reason)
+		fmt.Println(e.Remedy)
+	}
+	// Output:
+	// probs.npy
+	// no labels
+	// pass a file as Labels, or an .npz with an array named labels
+}
+
 func ExampleOpenMembers() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -10,51 +10,51 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// maxGroups is the most groups that rows may be in: what is evaluated by group is kept for each.
+// maxGroups is the maximum number of groups. Each keeps an evaluation of its own.
 const maxGroups = 1000
 
-// ForecastOptions says how OpenForecast reads forecasts of numbers.
+// ForecastOptions says how OpenForecast reads regression forecasts.
 type ForecastOptions struct {
-	// Kind is Normals, Quantiles or Samples.
+	// Kind is metrics.Normals, Quantiles or Samples.
 	Kind metrics.Kind
 
-	// Columns of a table by their names in its header. Of an .npy matrix of Normals they are numbers of columns, from 0; of an .npz
-	// names of its arrays, and without paths they are vector files. Empty names are mean, sd and observed, and of a matrix its
-	// columns in this order.
+	// Columns of the forecast. In a table they are names in its header, in an .npz names of arrays, and in an .npy matrix of Normals
+	// numbers of columns, from 0. Without paths they are files, each with a vector. Empty names mean "mean", "sd" and "observed", or
+	// the columns of a matrix in this order.
 	Mean, SD, Observed string
-	// SDFactor, if set, is what SD is multiplied by where that is a scale parameter: the standard deviation of the distribution of scale 1.
-	// Numbers that are not above 0, which no spread is, stay as they are.
+	// SDFactor, if not 0, multiplies SD. It is for a scale parameter: the factor is the standard deviation of the distribution with
+	// scale 1. Values that are not above 0 are invalid and stay as they are.
 	SDFactor float64
-	// Error, if set, is in place of Mean and Observed: the observed number minus the mean.
+	// Error, if set, replaces Mean and Observed: the observed value minus the mean.
 	Error string
-	// Unobserved is for forecasts that are not judged: what was observed may be missing. Where it is not named and not there, rows of
-	// Normals are (mean, standard deviation), and so are those of a matrix (N, 2). Of Quantiles and Samples it is not looked for
-	// where it is not named, and chunks have no Observed.
+	// Unobserved allows forecasts without observed values. If Observed is not named and not found, rows of Normals are (mean, standard
+	// deviation), as are those of a matrix (N, 2). For Quantiles and Samples, observed values are read only if named; otherwise
+	// Chunk.Observed is nil.
 	Unobserved bool
-	// Prefix is what the names of a table's columns of Quantiles begin with, before their level, between 0 and 1: q0.025 where
-	// it is q. Those of Samples have any number behind it. It may be empty.
+	// Prefix selects columns of a table by the start of their names. In Quantiles a level between 0 and 1 follows, as in q0.025 for
+	// the prefix q; in Samples any number. It may be empty.
 	Prefix string
-	// Levels are those of the columns of Quantiles in an .npy matrix, which have no names.
+	// Levels are the levels of the columns of an .npy matrix of Quantiles.
 	Levels []float64
-	// Groups are columns that say which group a row is in: rows of equal text in all of them are of one. Those of arrays are as
-	// Options has them. There are at most 1,000 groups; more are an *Error.
+	// Groups are columns that group rows: rows with equal text in all of them form a group. For arrays see Options.Groups. More than
+	// 1,000 groups are an *Error.
 	Groups []string
-	// Weight is the column of weights of a table; if it is empty every row counts once.
+	// Weight is a table's column of weights. If empty, every row has weight 1.
 	Weight string
-	// Observations and Weights are files of observed numbers and of weights beside .npy files, as those of Options.
+	// Observations and Weights are files of observed values and of weights for .npy forecasts, as in Options.
 	Observations, Weights []string
 
-	// Names are what messages and Locate call files, as those of Options.
+	// Names maps paths to what messages and Locate call them, as in Options.
 	Names map[string]string
 
-	// FS, if set, is where all names are opened, .npy files as streams; "-" stays standard input.
+	// FS, if set, is used to open all files, .npy files as streams. "-" remains standard input.
 	FS fs.FS
 
-	Buffers     int // chunks that may be out at a time; 0 means 4, of text as many as keep all processors busy
-	BufferBytes int // of a chunk: of scores, at least a row, or of text, at least a line; 0 means 2 MiB, 1 MiB of text
+	Buffers     int // maximum number of chunks in use at a time; 0 means 4, or for text enough to keep all processors busy
+	BufferBytes int // size of a chunk: of its scores (at least a row), or of its text (at least a line); 0 means 2 MiB, or 1 MiB of text
 }
 
-// forecasts are what a ForecastReader reads from.
+// forecasts is the source of a ForecastReader: tables or arrays.
 type forecasts interface {
 	metrics.Source
 	BytesRead() int64
@@ -64,50 +64,38 @@ type forecasts interface {
 	Close() error
 }
 
-// ForecastReader streams forecasts of numbers. It is a metrics.Source.
+// ForecastReader streams regression forecasts. It is a metrics.Source.
 type ForecastReader struct {
 	from   forecasts
 	info   Info
 	levels []float64
 	groups *groups
 
-	judged bool       // rows are normal forecasts with their errors
-	mu     sync.Mutex // of note
-	note   string     // what the first rows look like
-	factor float64    // of spreads; 0 leaves them
+	judged bool       // rows are normal forecasts with observed values or errors
+	mu     sync.Mutex // guards note
+	note   string     // on what the first rows look like
+	factor float64    // of standard deviations; 0 leaves them unchanged
 }
 
 var _ metrics.Source = (*ForecastReader)(nil)
 
-// OpenForecast returns a ForecastReader of the rows of all paths, which are shards in natural order (see NaturalSort).
+// OpenForecast returns a ForecastReader of the rows of all paths, which are shards in natural order (see NaturalSort). It reads
+// headers only. Errors are *Error.
 //
-// A path is a table if its name ends in .csv, .tsv or .txt, with .gz or .zst behind it or not, or if it is "-" or a pipe that
-// does not begin as an .npy does; a table that is compressed by gzip or zstd is decompressed, whatever its name. Others are
-// those of Open.
+// A path is a table if its name ends in .csv, .tsv or .txt, optionally followed by .gz or .zst. Standard input ("-") and pipes are
+// tables unless they start like an .npy. Tables compressed with gzip or zstd are decompressed, whatever their names. All other paths
+// are arrays, as in Open.
 //
-// # Tables
+// Tables give float64 chunks. Rows of Normals are (mean, standard deviation, observed value), or (error, standard deviation) if Error
+// is set; rows of Quantiles are in ascending order of their levels. Inf and NaN are numbers; an empty cell, NA and null are NaN, which
+// a metrics.Pass counts as bad rows. Any other text is an *Error.
 //
-// A table is UTF-8 text as RFC 4180 has it: a line of names, then a line for each row, of as many cells. Lines end in LF or CRLF,
-// the last one perhaps in none; empty lines stand at the end only. Cells are separated by commas where the name ends in .csv, by
-// tabs in .tsv, else by what the header has of tab, comma and semicolon, in this order. A cell in double quotes may hold separators,
-// lines and doubled quotes. A byte-order mark is passed over, and so are spaces and tabs around names and numbers. Columns that are
-// not asked for are not looked at. Lines are of up to 32 MiB, and all shards have the same header; one without rows is passed over.
+// Arrays of Normals are a matrix (N, 3) of means, standard deviations and observed values; (N, 2) of means and standard deviations,
+// with Observations; (N, 2) of errors and standard deviations; or a vector for each, in an .npz or, without paths, in files. Quantiles
+// are (N, Q) with Levels and Observations, samples (N, M) with Observations. Chunks have the type of the array. If they are assembled
+// from several arrays or columns, they are float32 if all of these fit in float32, else float64.
 //
-// Numbers are decimal and rounded as strconv.ParseFloat does. Inf and NaN are read as such, and an empty cell, NA and null (in any
-// case) as NaN: a metrics.Pass counts such rows, and drops them if it is told to. Anything else is an *Error, and so is whatever a
-// file has that is not said here: nothing is skipped.
-//
-// Chunks are float64: of Normals (mean, standard deviation, observed number), or (error, standard deviation) if Error is set, and
-// of Quantiles in rising order of their levels.
-//
-// # Arrays
-//
-// Normals are a matrix (N, 3) of means, standard deviations and observed numbers, (N, 2) of means and standard deviations with
-// Observations beside it, or (N, 2) of errors and standard deviations; or a vector for each of them, in an .npz or, without
-// paths, in files. Quantiles are a matrix (N, Q) with Levels, and Samples (N, M), with Observations. Chunks have the array's type,
-// and where they are put together from several arrays or columns float32 if all these are, else float64.
-//
-// Errors are *Error.
+// docs/formats.md describes the syntax of tables.
 func OpenForecast(paths []string, o *ForecastOptions) (*ForecastReader, error) {
 	if o == nil {
 		o = &ForecastOptions{}
@@ -155,14 +143,14 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 	return openArrays(paths, nil, o)
 }
 
-// IsTable tells whether OpenForecast takes a path for a table by its name.
+// IsTable reports whether OpenForecast reads a path as a table, judging by its name.
 func IsTable(path string) bool {
 	path = strings.ToLower(path)
 	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
 	return strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".tsv") || strings.HasSuffix(path, ".txt")
 }
 
-// check says which options cannot be meant.
+// check returns an Error if options contradict each other.
 func (o *ForecastOptions) check() *Error {
 	switch o.Kind {
 	case metrics.Normals:
@@ -199,10 +187,10 @@ func (o *ForecastOptions) check() *Error {
 	return nil
 }
 
-// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again. An *Error of a table
-// is about the first line that is wrong.
+// Next returns the next chunk of rows, or io.EOF after the last. Other errors are *Error, and later calls return the same error. In a
+// table, the error is about the first bad line.
 //
-// It waits until one of ForecastOptions.Buffers chunks is recycled if all are out.
+// If ForecastOptions.Buffers chunks are in use, Next waits until one is recycled.
 func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 	c, err := r.from.Next()
 	if err == nil && r.factor != 0 {
@@ -223,7 +211,7 @@ func (r *ForecastReader) Next() (*metrics.Chunk, error) {
 	return c, err
 }
 
-// multiply multiplies the spread of each row, which is its second number.
+// multiply scales the standard deviation of each row, its second value.
 func multiply[T float32 | float64](x []T, c *metrics.Chunk, factor float64) {
 	stride := max(c.Stride, c.Classes)
 	for i := range c.Rows {
@@ -233,37 +221,37 @@ func multiply[T float32 | float64](x []T, c *metrics.Chunk, factor float64) {
 	}
 }
 
-// BytesRead returns how many bytes were read so far, out of Info().Bytes. It may be called at any time.
+// BytesRead returns the number of bytes read so far, out of Info().Bytes. It may be called at any time.
 func (r *ForecastReader) BytesRead() int64 { return r.from.BytesRead() }
 
-// Locate returns the file that has a row, as it was named in OpenForecast, and the row's number within it, from 0. It returns "", -1
-// for rows that are in no file, and for those of tables that have not been read. It may be called at any time.
+// Locate returns the file of a row, as named in OpenForecast, and the row's number in that file, from 0. It returns "", -1 for a row
+// that is in no file, or in a table and not read yet. It may be called at any time.
 func (r *ForecastReader) Locate(row int64) (file string, rowInFile int64) { return r.from.Locate(row) }
 
-// Close closes the files. Chunks that are out stay valid. A Next that waits for a chunk then returns os.ErrClosed. Closing again does
-// nothing.
+// Close closes the files. Chunks in use stay valid. A Next that waits for a chunk then returns os.ErrClosed. Closing again has no
+// effect.
 func (r *ForecastReader) Close() error { return r.from.Close() }
 
-// Info returns what is read. Rows of tables are not known before the end, and -1: so are Bytes, those of the files as they are
-// stored, where one is a pipe.
+// Info returns what is being read. The rows of tables are -1 until all have been read. So are Bytes if a file is a pipe; otherwise
+// they count the files as stored.
 func (r *ForecastReader) Info() Info { return r.info }
 
-// Levels returns the levels of Quantiles, in rising order, which is that of a row's values; nil of other kinds.
+// Levels returns the levels of Quantiles in ascending order, the order of a row's values; nil for other kinds.
 func (r *ForecastReader) Levels() []float64 { return slices.Clone(r.levels) }
 
-// GroupColumns returns the names of the columns that rows are grouped by: those of a table, or of arrays as a Reader has them.
+// GroupColumns returns the names of the columns that group rows: of a table, or of arrays as in Reader.GroupColumns.
 func (r *ForecastReader) GroupColumns() []string { return slices.Clone(r.groups.columns) }
 
-// Group returns the text that the rows of group i have in the GroupColumns. Groups are numbered from 0 in the order of their
-// first rows; those of all chunks that Next returned are known. It returns nil for other numbers. It may be called at any time.
+// Group returns the values of group i in the GroupColumns. Groups are numbered from 0 in order of their first rows. It returns nil for
+// a group that no returned chunk contains. It may be called at any time.
 func (r *ForecastReader) Group(i int32) []string { return r.groups.values(i) }
 
-// Line returns the number of the line on which a row of a table begins in the file that Locate names, from 1. It returns -1 for
-// rows that have not been read, or are in no table, and for those behind the first million that have line ends in quotes.
+// Line returns the line on which a row of a table starts, from 1, in the file that Locate names. It returns -1 for a row that has not
+// been read, that is not in a table, or that follows a million rows with line breaks in quotes.
 func (r *ForecastReader) Line(row int64) int64 { return r.from.line(row) }
 
-// Notes says what a user should know of the files beside the rows: which tables end without a line end, so that their last cells may
-// be cut, and that standard deviations look like variances. They are known after the last row.
+// Notes returns remarks on the files: tables whose last line has no line end, so that it may be truncated, and standard deviations
+// that look like variances. They are complete after the last row.
 func (r *ForecastReader) Notes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,5 +261,5 @@ func (r *ForecastReader) Notes() []string {
 	return append([]string{r.note}, r.from.said()...)
 }
 
-// nan is what missing numbers are read as.
+// nan is the value of missing numbers.
 var nan = math.NaN()

@@ -11,12 +11,12 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// arrays reads forecasts of .npy files, which have no lines.
+// arrays reads forecasts from .npy and .npz files. They have no lines.
 type arrays struct {
 	rowReader
 }
 
-// rowReader is what reads the rows of a forecast's arrays.
+// rowReader reads the rows of a forecast's arrays.
 type rowReader interface {
 	metrics.Source
 	BytesRead() int64
@@ -24,8 +24,7 @@ type rowReader interface {
 	Close() error
 }
 
-// openArrays opens forecasts of .npy files. in is the one path's, which can be read once and of which the beginning was looked at, if it
-// is not nil.
+// openArrays opens forecasts in .npy and .npz files. in, if not nil, is the only path, already open since it can be read only once.
 func openArrays(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastReader, *Error) {
 	b := newOpening(paths, &Options{Kind: o.Kind, Observed: o.Observations, Weights: o.Weights, Groups: o.Groups, Names: o.Names, FS: o.FS,
 		Buffers: o.Buffers, BufferBytes: o.BufferBytes})
@@ -79,15 +78,15 @@ func (arrays) line(int64) int64 { return -1 }
 
 func (arrays) said() []string { return nil }
 
-// pick makes rows of some of an array's columns, of what is observed beside them, or both.
+// pick assembles rows from columns of an array, from observed values beside it, or from both.
 type pick struct {
-	columns  []int // observedSlot is what is observed
+	columns  []int // observedSlot stands for the observed value
 	dtype    metrics.DType
 	observed bool
 	row      []float64
 }
 
-// rows makes the n rows of k values of type d in a buffer, in their place: from the back where rows become longer.
+// rows rewrites n rows of k values of type d in their buffer. It starts at the end if rows grow.
 func (p *pick) rows(b *buffer, n, k int, d metrics.DType) {
 	row := func(i int) {
 		for j, c := range p.columns {
@@ -112,7 +111,7 @@ func (p *pick) rows(b *buffer, n, k int, d metrics.DType) {
 	}
 }
 
-// valueOf returns the i-th value of words.
+// valueOf returns the i-th value in words.
 func valueOf(words []uint64, i int, d metrics.DType) float64 {
 	switch d {
 	case metrics.Float64:
@@ -123,7 +122,7 @@ func valueOf(words []uint64, i int, d metrics.DType) float64 {
 	return half(view[uint16](words, i+1)[i])
 }
 
-// setValue sets the i-th value of words. Values of half precision become longer ones.
+// setValue sets the i-th value in words. Half precision is widened.
 func setValue(words []uint64, i int, d metrics.DType, v float64) {
 	if d == metrics.Float64 {
 		view[float64](words, i+1)[i] = v
@@ -132,10 +131,10 @@ func setValue(words []uint64, i int, d metrics.DType, v float64) {
 	}
 }
 
-// narrows tells whether float32 holds all values of an array.
+// narrows reports whether float32 holds all values of an array.
 func narrows(a *array) bool { return a.dtype.kind == 'f' && a.dtype.size <= 4 }
 
-// normalColumns returns the numbers of the columns that make a row of Normals, of a matrix of k; nil if its rows stay as they are.
+// normalColumns returns the numbers of the columns that make a row of Normals, out of k; nil if rows need no change.
 func (b *opening) normalColumns(k int) ([]int, *Error) {
 	o := b.forecast
 	if o == nil {
@@ -180,18 +179,18 @@ func (b *opening) normalColumns(k int) ([]int, *Error) {
 		}
 		plain = plain && columns[i] == defaults[i]
 	}
-	if plain && o.SDFactor == 0 { // half precision does not hold products
+	if plain && o.SDFactor == 0 { // half precision cannot hold the products
 		return nil, nil
 	}
 	return columns, nil
 }
 
-// unobserved tells whether the rows of a matrix of k columns have no observed number.
+// unobserved reports whether the rows of a matrix of k columns have no observed value.
 func (o *ForecastOptions) unobserved(k int) bool {
 	return o.Unobserved && o.Observed == "" && len(o.Observations) == 0 && (k != 3 || o.Mean == "2" || o.SD == "2")
 }
 
-// checkNormalsShape says why an array cannot be normal forecasts.
+// checkNormalsShape returns an Error if an array cannot be normal forecasts.
 func (b *opening) checkNormalsShape(a *array) *Error {
 	const remedy = "normal forecasts are a matrix (N, 3) of mean, standard deviation and observed number, or (N, 2) of error and standard deviation"
 	if len(a.shape) != 2 {
@@ -215,7 +214,7 @@ func (b *opening) checkNormalsShape(a *array) *Error {
 	return e
 }
 
-// picked tells a Reader of a forecast what to make of its rows.
+// picked sets how a Reader assembles the rows of a forecast.
 func (b *opening) picked(r *Reader) *Error {
 	o, p := b.forecast, &pick{dtype: r.info.DType}
 	k := r.info.Classes
@@ -262,7 +261,7 @@ func compareLevels(a, b float64) int {
 	return 1
 }
 
-// vectorReader reads normal forecasts of a vector each for means, standard deviations and observed numbers.
+// vectorReader reads normal forecasts from vectors: one each of means, standard deviations and observed values.
 type vectorReader struct {
 	pool
 	info      Info
@@ -274,15 +273,15 @@ type vectorReader struct {
 	scratch   []float64
 }
 
-// normalVectors are the arrays of normal forecasts that are vectors. Those of an .npz are nil where files are named instead.
+// normalVectors holds the arrays of normal forecasts in vectors. Arrays of an .npz are nil if files replace them.
 type normalVectors struct {
-	center                          role // means or errors
+	center                          role // of means or errors
 	centers, sds, observed, weights []*array
 	sdFile                          []string
 	observedFiles                   []string
 }
 
-// vectors opens normal forecasts that are vectors: files without paths, or arrays of each .npz. It returns nil if they are none.
+// vectors opens normal forecasts in vectors: files if there are no paths, else arrays of each .npz. It returns nil if there are none.
 func (b *opening) vectors() (*vectorReader, *Error) {
 	o := b.forecast
 	if o.Kind != metrics.Normals {
@@ -335,7 +334,7 @@ func (b *opening) vectors() (*vectorReader, *Error) {
 	return r, r.describe(b)
 }
 
-// vectorFiles opens means, or errors, of a file of their own, and says which file has what.
+// vectorFiles opens the file of means or errors, and notes the files of the others.
 func (b *opening) vectorFiles(v *normalVectors) (e *Error) {
 	o := b.forecast
 	center := o.Mean
@@ -364,7 +363,7 @@ func (b *opening) vectorFiles(v *normalVectors) (e *Error) {
 	return e
 }
 
-// vectorArrays opens the arrays of each .npz. It is false if the paths are none, or the first may have a matrix.
+// vectorArrays opens the arrays of each .npz. It returns false if a path is no .npz, or if the first may hold a matrix.
 func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
 	o := b.forecast
 	if o.FS != nil || slices.ContainsFunc(b.paths, func(p string) bool { return !strings.HasSuffix(strings.ToLower(p), ".npz") }) {
@@ -420,7 +419,7 @@ func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
 	return true, nil
 }
 
-// without says that a container has no array of a name, or of a role.
+// without returns the Error that a container has no array of a name or role.
 func (c *container) without(ro role, name string) *Error {
 	if name == "" {
 		name = ro.names[0]
@@ -428,7 +427,7 @@ func (c *container) without(ro role, name string) *Error {
 	return fault("name one of them", "no array %q of %s; it has %s", name, ro.what, c.list()).in(c.names.of(c.shown))
 }
 
-// describe tells what is read of the opened arrays, and makes room for it.
+// describe checks the opened arrays against each other, sets Info and allocates buffers.
 func (r *vectorReader) describe(b *opening) *Error {
 	r.info = Info{Classes: len(r.parts), DType: metrics.Float32, Files: len(b.scores), Weighted: r.beside.weight != nil}
 	for _, a := range b.scores {
@@ -499,7 +498,7 @@ func (r *vectorReader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	return b.chunk(first, n, k, r.info.DType, metrics.Normals, r.free), nil
 }
 
-// spread puts values into column j of k.
+// spread writes values into column j of k.
 func spread[T float32 | float64](to []T, from []float64, j, k int) {
 	for _, v := range from {
 		to[j] = T(v)

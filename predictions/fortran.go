@@ -6,35 +6,35 @@ import (
 )
 
 const (
-	tileBytes   = 32 << 20  // most memory for a tile
+	tileBytes   = 32 << 20  // maximum memory of a tile
 	columnBytes = 256 << 10 // enough for one read: longer ones are no faster
 )
 
-// tiles turns a column-major matrix into rows. It keeps a tile of consecutive rows, read column by column, in bounded memory.
+// tiles reads a column-major matrix by rows, in bounded memory. It keeps a tile of consecutive rows, which it reads column by column.
 type tiles struct {
 	src        *source
 	rows, cols int64
-	size       int // bytes of a value
-	height     int // rows of a full tile; columns lie that far apart in buf
+	size       int // bytes per value
+	height     int // rows in a full tile, and the distance of columns in buf
 	buf        []uint64
 	first      int64 // first row of the tile in buf
 	n          int   // rows of the tile in buf
 	sums       []uint32
-	members    int64 // of an ensemble whose members change faster than classes from column to column; else 1
+	members    int64 // of an ensemble whose members vary faster than classes from column to column; else 1
 }
 
-// tileHeight returns the rows of a tile of a matrix, which takes at most most bytes or is a single row.
+// tileHeight returns the number of rows in a tile: at most most bytes, at least one row.
 func tileHeight(rows, cols int64, size, most int) int {
 	h := max(1, min(rows, int64(columnBytes/size), int64(most)/(cols*int64(size))))
 	if h >= 64 {
-		// An odd number of cache lines between columns, so that a row's values do not all fall into one set of the cache.
+		// An odd number of cache lines between columns keeps the values of a row out of a single cache set.
 		h = (h/32 - 1) | 1
 		h *= 32
 	}
 	return int(h)
 }
 
-// newTiles prepares reading src, with tiles of at most most bytes. buf is used again if it is large enough.
+// newTiles prepares to read src in tiles of at most most bytes. It reuses buf if that is large enough.
 func newTiles(src *source, most int, buf []uint64) *tiles {
 	a := src.a
 	t := &tiles{src: src, rows: a.rows(), cols: a.columns(), size: a.dtype.size, members: 1}
@@ -50,7 +50,7 @@ func newTiles(src *source, most int, buf []uint64) *tiles {
 	return t
 }
 
-// read fills the words of dst with n rows from row first on. Rows are asked for in order, each once.
+// read fills the words of dst with n rows starting at row first. Rows are read in order, each once.
 func (t *tiles) read(dst []uint64, first int64, n int) *Error {
 	for done := 0; done < n; {
 		at := first + int64(done)
@@ -99,7 +99,7 @@ func (t *tiles) load(first int64) *Error {
 	return nil
 }
 
-// mulCRC multiplies two polynomials modulo that of CRC-32; bit 31 is the constant term.
+// mulCRC multiplies two polynomials modulo the CRC-32 polynomial. Bit 31 is the constant term.
 func mulCRC(a, b uint32) uint32 {
 	var p uint32
 	for ; a != 0; a <<= 1 {
@@ -111,7 +111,7 @@ func mulCRC(a, b uint32) uint32 {
 	return p
 }
 
-// shiftCRC returns what a CRC-32 is multiplied by when n bytes follow: x^(8n).
+// shiftCRC returns x^(8n), the factor by which n more bytes change a CRC-32.
 func shiftCRC(n int64) uint32 {
 	p, q := uint32(1)<<31, uint32(1)<<23 // x^0, x^8
 	for i := range bits.Len64(uint64(n)) {
@@ -123,8 +123,8 @@ func shiftCRC(n int64) uint32 {
 	return p
 }
 
-// transpose writes dst[r*cols+c] = src[c*stride+r] for rows rows. It goes by blocks of 16 columns, whose lines of both sides
-// stay in the first cache.
+// transpose sets dst[r*cols+c] = src[c*stride+r] for each row r. It works in blocks of 16 columns, whose cache lines on both sides
+// stay in L1.
 func transpose[T uint8 | uint16 | uint32 | uint64](dst, src []T, rows, cols, stride int) {
 	const block = 16
 	c := 0

@@ -11,30 +11,30 @@ import (
 	"unicode/utf8"
 )
 
-// maxGroupText is the most bytes of a text that a row is grouped by.
+// maxGroupText is the maximum length in bytes of a text that groups rows.
 const maxGroupText = 64 << 10
 
-// groupFiles numbers the groups of rows by vectors of whole numbers or text. A group is a pair of what it is by all columns but the
-// last, and of its value in that.
+// groupFiles numbers the groups of rows by vectors of integers or text. With several columns, a group is a pair: the group by all
+// columns but the last, and the value in the last.
 type groupFiles struct {
 	*groups
 	each   []*groupColumn
-	pairs  []pairs // by each column but the first, with those before it
+	pairs  []pairs // for each column but the first: pairs of the groups so far and its values
 	codes  []int32
-	row    int64 // next one
+	row    int64 // the next row
 	locate func(row int64) (file string, rowInFile int64)
 }
 
-// pairs numbers pairs of numbers in the order in which they are met.
+// pairs numbers pairs of numbers in order of first appearance.
 type pairs struct {
 	index map[[2]int32]int32
 	all   [][2]int32
 }
 
-// noGroups are the groups of rows that are in none.
+// noGroups is the source of groups for rows without any.
 var noGroups = newGroups(nil)
 
-// names returns the groups that were met.
+// names returns the groups seen so far.
 func (g *groupFiles) names() *groups {
 	if g == nil {
 		return noGroups
@@ -42,7 +42,7 @@ func (g *groupFiles) names() *groups {
 	return g.groups
 }
 
-// findGroups finds the arrays of groups that a file of scores has.
+// findGroups finds the arrays of groups in a file of scores.
 func (b *opening) findGroups(c *container) *Error {
 	if b.groups == nil {
 		b.groups = make([][]*array, len(b.options.Groups))
@@ -60,7 +60,7 @@ func (b *opening) findGroups(c *container) *Error {
 	return nil
 }
 
-// groupFiles opens the columns of groups, nil if there are none.
+// groupFiles opens the columns of groups; nil if there are none.
 func (b *opening) groupFiles(rows int64, locate func(row int64) (string, int64)) (*groupFiles, *Error) {
 	if len(b.options.Groups) == 0 {
 		return nil, nil
@@ -84,7 +84,7 @@ func (b *opening) groupFiles(rows int64, locate func(row int64) (string, int64))
 	return g, nil
 }
 
-// groupArrays returns the arrays of the i-th column of groups: one for all rows, or one for each file of scores.
+// groupArrays returns the arrays of the i-th column of groups: one for all rows, or one per file of scores.
 func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 	path := b.options.Groups[i]
 	var own []*array
@@ -121,7 +121,7 @@ func (b *opening) groupArrays(i int, rows int64) ([]*array, *Error) {
 	return as, nil
 }
 
-// checkGroups says why an array cannot be a column of groups.
+// checkGroups returns an Error if an array cannot be a column of groups.
 func checkGroups(a *array) *Error {
 	d := a.dtype
 	switch {
@@ -139,7 +139,7 @@ func checkGroups(a *array) *Error {
 
 // fill numbers the groups of the next rows.
 func (g *groupFiles) fill(to []int32) *Error {
-	over := len(to) // the first row that is of a group too many
+	over := len(to) // the first row in a group beyond the maximum
 	for k, c := range g.each {
 		if k == 0 {
 			if e := c.read(to); e != nil {
@@ -174,7 +174,7 @@ func (g *groupFiles) fill(to []int32) *Error {
 	return nil
 }
 
-// key returns the values of a group's number.
+// key returns the values of group i.
 func (g *groupFiles) key(number int32) string {
 	values := make([]string, len(g.each))
 	for k := len(g.pairs) - 1; k >= 0; k-- {
@@ -189,8 +189,8 @@ func (g *groupFiles) key(number int32) string {
 	return string(key)
 }
 
-// number replaces numbers by those of their pairs with codes. It returns the first that is of a group too many, else how many there
-// are.
+// number replaces numbers by the numbers of their pairs with codes. It returns the index of the first beyond the maximum number of
+// groups, or how many there are.
 func (p *pairs) number(numbers, codes []int32) int {
 	over := len(numbers)
 	last, lastNumber := [2]int32{-1, -1}, int32(0)
@@ -211,12 +211,12 @@ func (p *pairs) number(numbers, codes []int32) int {
 	return over
 }
 
-// groupColumn reads a vector of whole numbers or text, and numbers its values in the order in which they are met.
+// groupColumn reads a vector of integers or text and numbers its values in order of first appearance.
 type groupColumn struct {
 	column
 	index  map[string]int32
 	values []string
-	over   int // the first of the values read last that is one too many; their number if none is
+	over   int // index of the first value of the last read beyond the maximum; their number if there is none
 	text   []byte
 }
 
@@ -261,7 +261,7 @@ func (g *groupColumn) read(codes []int32) *Error {
 	return bad
 }
 
-// groupText appends the text of a value. It is not ok if that is not UTF-8, or no characters.
+// groupText appends a value's text to dst. ok is false if it is not valid UTF-8 or Unicode.
 func groupText(out, cell []byte, d dtype) (text []byte, ok bool) {
 	n := uint64(0)
 	switch d.size {

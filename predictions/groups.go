@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// groups numbers the groups of all rows, in the order in which they are met.
+// groups numbers the groups of all rows in order of first appearance.
 type groups struct {
 	columns []string
-	places  []int // of their values in a key
+	places  []int // scratch: where the values of a key start
 
 	mu    sync.Mutex
 	index map[string]int32
@@ -26,12 +26,12 @@ func newGroups(columns []string) *groups {
 	return g
 }
 
-// appendKey adds the value of a column to the key of a row's group.
+// appendKey appends the value of a column to a key, which identifies a row's group.
 func appendKey(key, value []byte) []byte {
 	return append(binary.AppendUvarint(key, uint64(len(value))), value...)
 }
 
-// of returns the values of a key, in the order of the columns.
+// of returns the values of a key in the order of the columns.
 func (g *groups) of(key string) []string {
 	var values []string
 	for key != "" {
@@ -45,7 +45,7 @@ func (g *groups) of(key string) []string {
 	return ordered
 }
 
-// number returns the number of a group, a new one if it was not met before. It is not ok if there are too many.
+// number returns the number of a group, and adds it if it is new. ok is false if there are too many.
 func (g *groups) number(key string) (n int32, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +67,7 @@ func (g *groups) values(i int32) []string {
 	return g.of(g.keys[i])
 }
 
-// distinct returns how many values each column has.
+// distinct returns the number of distinct values in each column.
 func (g *groups) distinct() []int {
 	n := make([]int, len(g.columns))
 	for c := range n {
@@ -80,7 +80,7 @@ func (g *groups) distinct() []int {
 	return n
 }
 
-// tooMany explains that there are more groups than are kept, by the column that has the most values; distinct is how many each has.
+// tooMany returns the Error of too many groups. It names the column with the most distinct values.
 func (g *groups) tooMany(distinct []int) *Error {
 	most := slices.Max(distinct)
 	of := slices.Index(distinct, most)
@@ -92,7 +92,7 @@ func (g *groups) tooMany(distinct []int) *Error {
 		thousands(maxGroups), among, g.columns[of], thousands(most))
 }
 
-// thousands writes a number with a comma between thousands.
+// thousands formats a number with a comma between thousands.
 func thousands(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

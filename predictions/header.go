@@ -13,26 +13,26 @@ import (
 
 const (
 	npyMagic  = "\x93NUMPY"
-	maxHeader = 64 << 10 // longest header text that is read; numpy's own limit for plain types is 10,000
-	maxDims   = 64       // numpy's limit
+	maxHeader = 64 << 10 // maximum length of header text; NumPy's own limit for plain types is 10,000
+	maxDims   = 64       // NumPy's limit
 
 	again = "write it again with numpy.save"
 )
 
-// header is what stands before the data of a .npy array.
+// header is what precedes the data of an .npy array.
 type header struct {
 	major, minor byte
-	descr        string // a string's value, or the text of a structured type's list
+	descr        string // the value if it is a string, or the text of a structured type's list
 	dtype        dtype
 	fortran      bool
 	shape        []int64
-	size         int64 // bytes from the magic to the first byte of data
+	size         int64 // bytes from the magic to the start of the data
 }
 
-// readHeader reads a .npy header and leaves r at the first byte of data.
+// readHeader reads an .npy header and leaves r at the start of the data.
 //
-// size is the bytes that r has in all, -1 if that is not known. At most 64 KiB are allocated, whatever the header says.
-// What is no .npy file gives an Error that says what it looks like, to which its path may tell more.
+// size is the number of bytes that r holds; -1 if unknown. It allocates at most 64 KiB, whatever the header says. If the file is no
+// .npy, the Error says what it looks like, which may depend on the extension of path.
 func readHeader(r io.Reader, size int64, path string) (header, *Error) {
 	var h header
 	var fixed [12]byte
@@ -78,7 +78,7 @@ func readHeader(r io.Reader, size int64, path string) (header, *Error) {
 	return h, nil
 }
 
-// shortHeader explains a failure in the middle of a header.
+// shortHeader returns the Error of a header that cannot be read to its end.
 func shortHeader(err error) *Error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fault(again, "truncated: it ends inside its header")
@@ -86,16 +86,16 @@ func shortHeader(err error) *Error {
 	return cannotRead(err)
 }
 
-// cannotRead explains a failed read.
+// cannotRead returns the Error of a failed read.
 func cannotRead(err error) *Error {
-	// The file's name is said by the Error itself.
+	// The Error has the file's name already.
 	if u := errors.Unwrap(err); u != nil {
 		err = u
 	}
 	return fault("", "cannot be read: %v", err).because(err)
 }
 
-// bytes returns the data's length from the shape and the type's size, and whether that is a number below 2^63.
+// bytes returns the length of the data, from the shape and the size of the type. ok is false if it overflows int64.
 func (h *header) bytes() (int64, bool) {
 	n := int64(h.dtype.size)
 	for _, d := range h.shape {
@@ -113,8 +113,8 @@ func (h *header) bytes() (int64, bool) {
 	return n, true
 }
 
-// parse reads the dictionary, a Python literal such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
-// The three keys stand in any order, each once, and nothing else does.
+// parse reads the dictionary, a Python literal such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. It must have these
+// three keys, each once, in any order.
 func (h *header) parse(text string) *Error {
 	p := &literal{s: text}
 	const (
@@ -166,7 +166,7 @@ func (h *header) parse(text string) *Error {
 	return nil
 }
 
-// literal reads a Python literal. After a mistake bad is set and what is read means nothing.
+// literal parses a Python literal. After an error, bad is set and results are meaningless.
 type literal struct {
 	s   string
 	i   int
@@ -181,7 +181,7 @@ func (p *literal) fail(why string) {
 	}
 }
 
-// peek returns the next byte that is no space, 0 at the end.
+// peek returns the next byte that is no space; 0 at the end.
 func (p *literal) peek() byte {
 	for p.i < len(p.s) {
 		switch c := p.s[p.i]; c {
@@ -194,7 +194,7 @@ func (p *literal) peek() byte {
 	return 0
 }
 
-// take steps over c and says whether it was there.
+// take skips c if it is next, and reports whether it was.
 func (p *literal) take(c byte) bool {
 	if p.peek() != c || c == 0 {
 		return false
@@ -209,7 +209,7 @@ func (p *literal) need(c byte) {
 	}
 }
 
-// str reads 'text' or "text". Escapes are refused: no key and no plain type needs them.
+// str reads 'text' or "text". Escapes are errors: no key and no plain type needs them.
 func (p *literal) str() string {
 	q := p.peek()
 	if q != '\'' && q != '"' {
@@ -258,7 +258,7 @@ func (p *literal) boolean() bool {
 	return false
 }
 
-// tuple reads a shape: (), (3,), (3, 4). Python 2 wrote (3L, 4L).
+// tuple reads a shape: (), (3,), (3, 4), or (3L, 4L) from Python 2.
 func (p *literal) tuple() []int64 {
 	if !p.take('(') {
 		p.fail("a shape that is no tuple")
@@ -301,7 +301,7 @@ func (p *literal) tuple() []int64 {
 	return dims
 }
 
-// brackets steps over a bracketed value and returns its text.
+// brackets skips a bracketed value and returns its text.
 func (p *literal) brackets() string {
 	start := p.i
 	var open []byte
@@ -328,7 +328,7 @@ func (p *literal) brackets() string {
 				return strings.ToValidUTF8(p.s[start:p.i], "\uFFFD")
 			}
 		case '\'', '"':
-			// Field names are anything that repr writes, so escapes are stepped over here.
+			// Field names are whatever repr writes, so skip escapes.
 			p.i++
 			for p.i < len(p.s) && p.s[p.i] != c {
 				if p.s[p.i] == '\\' {
@@ -344,7 +344,7 @@ func (p *literal) brackets() string {
 	return ""
 }
 
-// shapeText returns a shape as Python writes it: (10000, 10), (10000,), ().
+// shapeText formats a shape as Python does: (10000, 10), (10000,), ().
 func shapeText(shape []int64) string {
 	var b bytes.Buffer
 	b.WriteByte('(')
@@ -361,7 +361,7 @@ func shapeText(shape []int64) string {
 	return b.String()
 }
 
-// timesText returns a shape as 10000 x 10.
+// timesText formats a shape as 10000 x 10.
 func timesText(shape []int64) string {
 	s := make([]string, len(shape))
 	for i, d := range shape {

@@ -5,18 +5,18 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// LabelsReader streams the rows of one or more files of several independent labels. It is a metrics.LabelSource.
+// LabelsReader streams the rows of files with several independent labels. It is a metrics.LabelSource.
 type LabelsReader struct{ r *Reader }
 
 var _ metrics.LabelSource = (*LabelsReader)(nil)
 
-// OpenLabels returns a LabelsReader of the rows of all paths: scores (N, K), and labels (N, K) of any type of integers or of booleans,
-// each 0 or 1; with one label either may be (N,). It reads every header and compares shapes, types and lengths, but no data. A chunk of
-// many labels may take up to 8 times Options.BufferBytes, and its labels 4 bytes each besides. All else is as for Open.
+// OpenLabels returns a LabelsReader of the rows of all paths. It reads every header and compares shapes, types and lengths, but reads
+// no data. Errors are *Error.
 //
-// Options.Kind is Probs, Logits or LogProbs; there are no decisions and confidence scores.
+// Scores are (N, K). Labels are (N, K) of 0 and 1, of any integer type or boolean. With a single label both may be (N,). Options.Kind
+// is Probs, Logits or LogProbs; decisions and confidence scores are not allowed. Otherwise files are as in Open.
 //
-// Errors are *Error.
+// A chunk of many labels may take up to 8 times Options.BufferBytes for scores, and 4 bytes per label.
 func OpenLabels(paths []string, o *Options) (*LabelsReader, error) {
 	if o == nil {
 		o = &Options{}
@@ -45,7 +45,7 @@ func (b *opening) openLabels() (*Reader, *Error) {
 	return b.open()
 }
 
-// checkMatrix says why an array cannot be a matrix of labels.
+// checkMatrix returns an Error if an array cannot be a matrix of labels.
 func (b *opening) checkMatrix(a *array, ro role) *Error {
 	d, first := a.dtype, b.scores[0]
 	switch {
@@ -59,11 +59,11 @@ func (b *opening) checkMatrix(a *array, ro role) *Error {
 }
 
 const (
-	leastLabelRows = 1024 // of a chunk of many labels, which are fed with its rows one after the other
-	labelBuffers   = 8    // times Options.BufferBytes, which such a chunk may take
+	leastLabelRows = 1024 // per chunk if there are many labels, since each label takes its rows one after the other
+	labelBuffers   = 8    // times Options.BufferBytes: the limit of such a chunk
 )
 
-// labelRows is chunkRows of a matrix of labels.
+// labelRows is chunkRows for a matrix of labels.
 func labelRows(o *Options, row int, most int64) int {
 	more := *o
 	if more.BufferBytes <= 0 {
@@ -73,19 +73,20 @@ func labelRows(o *Options, row int, most int64) int {
 	return chunkRows(&more, row, most)
 }
 
-// Info returns what is read: Classes is the number of labels. It is known before any data are.
+// Info returns what is being read. Classes is the number of labels. It is complete before any data is read.
 func (l *LabelsReader) Info() Info { return l.r.info }
 
-// BytesRead returns how many bytes of scores were read so far, out of Info().Bytes. It may be called at any time.
+// BytesRead returns the number of bytes of scores read so far, out of Info().Bytes. It may be called at any time.
 func (l *LabelsReader) BytesRead() int64 { return l.r.BytesRead() }
 
-// Locate returns the file that has a row of the whole set, as it was named in OpenLabels, and the row's number within it.
-// It returns "", -1 for rows that are in no file.
+// Locate returns the file of a row of the whole set, as named in OpenLabels, and the row's number in that file. It returns "", -1 for
+// a row that is in no file.
 func (l *LabelsReader) Locate(row int64) (file string, rowInFile int64) { return l.r.Locate(row) }
 
-// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
+// Next returns the next chunk of rows, or io.EOF after the last. Other errors are *Error, and later calls return the same error. The
+// rows of a chunk come from one file.
 //
-// It waits until one of Options.Buffers chunks is recycled if all are out. A chunk's rows come from one file.
+// If Options.Buffers chunks are in use, Next waits until one is recycled.
 func (l *LabelsReader) Next() (*metrics.LabelChunk, error) {
 	return next(&l.r.pool, l.r.ended, l.fill, l.r.release)
 }
@@ -99,6 +100,6 @@ func (l *LabelsReader) fill(b *buffer) (*metrics.LabelChunk, *Error) {
 		First: c.First, Recycle: c.Recycle}, nil
 }
 
-// Close closes the files. Chunks that are out stay valid. It waits for a Next that is reading, and wakes one that waits for
-// a chunk; Next then returns os.ErrClosed. Closing again does nothing.
+// Close closes the files. Chunks in use stay valid. Close waits for a Next that is reading; a Next that waits for a chunk returns
+// os.ErrClosed. Closing again has no effect.
 func (l *LabelsReader) Close() error { return l.r.Close() }

@@ -9,11 +9,11 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// likelyRows is how many of the first rows are asked what they look like.
+// likelyRows is the number of first rows that the checks look at.
 const likelyRows = 1000
 
-// probable tells whether logits are probabilities: the first rows, which are several, lie in [0,1] and sum to 1. A softmax of logits
-// never looks so.
+// probable reports whether logits are probably probabilities: the first rows, at least two, lie in [0,1] and sum to 1. Logits hardly
+// ever look so.
 func probable(c *metrics.Chunk) bool {
 	if c.Kind != metrics.Logits || c.Classes < 2 || c.Rows < 2 {
 		return false
@@ -35,9 +35,9 @@ func probable(c *metrics.Chunk) bool {
 	return true
 }
 
-// likelyVariances says that what normal forecasts give as standard deviations look like variances, "" if they do not: by the first rows
-// the errors are as the roots of these numbers say and not as they say themselves. The smaller half and the larger have to agree, and to
-// differ by so much that a wrong scale cannot explain it.
+// likelyVariances returns a note if the standard deviations of normal forecasts look like variances, else "". In the first rows, the
+// errors must agree with the square roots of these values and not with the values themselves. The smaller and the larger half of the
+// values must agree on that, and differ so much that a wrong scale cannot explain it.
 func likelyVariances(c *metrics.Chunk) string {
 	const few, apart, near = 100, 3, 1.5
 	type row struct{ sd, square float64 }
@@ -57,7 +57,7 @@ func likelyVariances(c *metrics.Chunk) string {
 		return ""
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.sd, b.sd) })
-	var sd, byRoot [2]float64 // of the halves
+	var sd, byRoot [2]float64 // of the two halves
 	stated := 0.0
 	for i, r := range rows {
 		half := 2 * i / len(rows)

@@ -10,54 +10,52 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// MembersReader streams the rows of an ensemble, all members side by side. It is a metrics.MemberSource.
+// MembersReader streams the rows of an ensemble with all members side by side. It is a metrics.MemberSource.
 type MembersReader struct {
 	pool
-	info   Info // Classes is of the files
+	info   Info // Classes is that of the files
 	kind   metrics.Kind
 	event  Event
 	beside beside
-	twins  []twin // labels and weights that other files have too
+	twins  []twin // labels and weights that several files repeat
 
-	parts     []part // the one array, or one for each member
+	parts     []part // one array, or one per member
 	chunkRows int
-	gap       int // bytes from a member to the next in a buffer; 0 where the rows of all members follow each other
+	gap       int // bytes from one member to the next in a buffer; 0 if each row has all its members together
 	row       int64
 	open      bool
-	same      buffer // what twins are read into
+	same      buffer // buffer to read twins into
 }
 
 var _ metrics.MemberSource = (*MembersReader)(nil)
 
-// part is an array of an ensemble and how it is read.
+// part is an array of an ensemble, and how it is read.
 type part struct {
 	*array
-	members int64 // in a row of the array
+	members int64 // per row of the array
 	swapped bool  // the array is (rows, members, classes), not (members, rows, classes)
 	src     *source
 	tile    *tiles
-	sums    []uint32 // of each member's data, to be verified
+	sums    []uint32 // checksum of each member's data, to be verified
 }
 
-// twin is a column that says again what another says.
+// twin is a column that must equal another.
 type twin struct {
 	of, again *column
 }
 
-// OpenMembers returns a MembersReader of an ensemble. It reads every header and compares shapes, types and lengths, but no data.
-//
-// One path is an array of all members: (M, N, K), or (N, M, K) if Options.MemberAxis is 1; of a binary task (M, N, 1) or, with
-// Options.BinaryMembers, (M, N), and (N, M, 1) or (N, M). Several paths are a member each, (N, K) or (N,), in natural order, and
-// agree in rows, classes and type. Paths, the names of arrays, types, orders and endianness are those of Open; so are labels and
-// weights, of which there is one file for all members. Where several .npz have labels or weights, these have to be the same.
-//
-// Members, of which there are at most 2,048, are read side by side, never one whole. What cannot be read so (an array of members first, or in Fortran order, that is
-// deflated or comes from a pipe) goes through a temporary file.
-//
-// Options.Kind is Probs, Logits or LogProbs; an ensemble has no decisions and confidence scores. Options.BufferBytes is the size of
-// the rows of a chunk of all members.
-//
+// OpenMembers returns a MembersReader of an ensemble. It reads every header and compares shapes, types and lengths, but reads no data.
 // Errors are *Error.
+//
+// One path is an array of all members: (M, N, K), or (N, M, K) if Options.MemberAxis is 1. For a binary task it is (M, N, 1) or (N, M,
+// 1), or with Options.BinaryMembers (M, N) or (N, M). Several paths are one member each, (N, K) or (N,), in natural order, with equal
+// rows, classes and types. Options.Kind is Probs, Logits or LogProbs; decisions and confidence scores are not allowed.
+//
+// Labels and weights are one file for all members. If several .npz have them, they must be equal. Otherwise files are as in Open.
+//
+// There are at most 2,048 members. They are read side by side and never loaded whole. An array that does not allow this goes through a
+// temporary file: one with members first or in Fortran order that is deflated or comes from a pipe. Options.BufferBytes is the size of
+// a chunk of all members.
 func OpenMembers(paths []string, o *Options) (*MembersReader, error) {
 	if o == nil {
 		o = &Options{}
@@ -118,7 +116,7 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 	if w != nil {
 		r.beside.weight, r.info.Weighted = &column{arrays: w, what: "weight"}, true
 	}
-	// Several files may have them: the first one's are used and the others' compared.
+	// Several files may have them: the first is used, the others are compared with it.
 	for _, c := range []*column{r.beside.labels, r.beside.weight} {
 		if c == nil {
 			continue
@@ -132,7 +130,7 @@ func (b *opening) openMembers() (*MembersReader, *Error) {
 	return r, nil
 }
 
-// takeArray looks at the one array of all members.
+// takeArray checks the one array of all members.
 func (r *MembersReader) takeArray(b *opening) *Error {
 	a, o := b.scores[0], b.options
 	d, e := b.scoresType(a)
@@ -182,7 +180,7 @@ func (r *MembersReader) takeArray(b *opening) *Error {
 	first := o.MemberAxis == 0
 	switch {
 	case a.fortran && (first || n == 1):
-		// The members of a row stand beside each other, and so the rows of a class: a matrix of a row for each member of each row.
+		// Members of a row are adjacent, and so are rows of a class: read it as a matrix with one row per member of each row.
 		a.shape, p.members = []int64{n * m, k}, m
 	case a.fortran:
 		a.shape, p.swapped = []int64{n, m * k}, m > 1 && k > 1
@@ -190,7 +188,7 @@ func (r *MembersReader) takeArray(b *opening) *Error {
 		a.shape = []int64{n, m * k}
 	default:
 		a.shape, a.planes = []int64{m, n * k}, true
-		r.gap = 1 // its size is known when the chunk's is
+		r.gap = 1 // set when the size of a chunk is known
 	}
 	r.parts = []part{p}
 	return nil
@@ -198,7 +196,7 @@ func (r *MembersReader) takeArray(b *opening) *Error {
 
 const membersAgree = "members must agree in rows, classes and type"
 
-// takeFiles looks at the arrays of a member each.
+// takeFiles checks the arrays of one member each.
 func (r *MembersReader) takeFiles(b *opening) *Error {
 	for _, a := range b.scores {
 		if len(a.shape) > 2 {
@@ -233,11 +231,11 @@ func (r *MembersReader) takeFiles(b *opening) *Error {
 	return nil
 }
 
-// maxMembers is the most members of an ensemble: each has sums of its own, and pairs of members are compared. More are rows that were
-// taken for members.
+// maxMembers is the maximum number of members. Each has its own sums, and pairs of members are compared. A larger number is more
+// likely a number of rows.
 const maxMembers = 2048
 
-// checkRow tells whether there are few enough members, and a row of all of them is short enough.
+// checkRow returns an Error if there are too many members or a row of all of them is too long.
 func (r *MembersReader) checkRow(members, classes int64, a *array) *Error {
 	if members > maxMembers {
 		return fault("are the axes in another order? "+setting.MemberAxis.String()+" says which one the members are on", "%d members (shape %s): at most %d are read",
@@ -250,7 +248,7 @@ func (r *MembersReader) checkRow(members, classes int64, a *array) *Error {
 	return nil
 }
 
-// column returns the arrays that hold a label or weight for every row: that of the named path, or all those in the members' files.
+// column returns the arrays with a label or weight for every row: of the named path, or all those in the files of members.
 func (r *MembersReader) column(b *opening, ro role, paths []string, own []*array) (out []*array, e *Error) {
 	if len(paths) > 1 {
 		return nil, fault("give one file: all members are of the same rows", "%d files of %s for one ensemble", len(paths), ro.what)
@@ -281,14 +279,14 @@ func (r *MembersReader) column(b *opening, ro role, paths []string, own []*array
 	return out, nil
 }
 
-// allocate sizes chunks and makes their buffers.
+// allocate chooses the size of chunks and makes their buffers.
 func (r *MembersReader) allocate(o *Options) {
 	size := r.info.DType.Size()
 	row := r.info.Members * r.info.Classes * size
 	r.chunkRows = chunkRows(o, row, r.info.Rows)
 	bytes := r.chunkRows * row
 	if r.gap > 0 {
-		// An odd number of cache lines between members, so that a row's do not all fall into one set of the cache.
+		// An odd number of cache lines between members keeps the values of a row out of a single cache set.
 		r.gap = ((r.chunkRows*r.info.Classes*size+63)/64 | 1) * 64
 		bytes = r.info.Members * r.gap
 	}
@@ -299,14 +297,14 @@ func (r *MembersReader) allocate(o *Options) {
 	}
 }
 
-// Info returns what is read. It is known before any data are.
+// Info returns what is being read. It is complete before any data is read.
 func (r *MembersReader) Info() Info { return r.info.of(r.event, r.kind) }
 
-// BytesRead returns how many bytes of scores were read so far, out of Info().Bytes. It may be called at any time.
+// BytesRead returns the number of bytes of scores read so far, out of Info().Bytes. It may be called at any time.
 func (r *MembersReader) BytesRead() int64 { return r.read.Load() }
 
-// Locate returns the file that has a row, as it was named in OpenMembers, and the row's number within it: the first member's file,
-// if each has one. It returns "", -1 for rows that are in no file.
+// Locate returns the file of a row, as named in OpenMembers, and the row's number in that file. If each member has a file, it is that
+// of the first. It returns "", -1 for a row that is in no file.
 func (r *MembersReader) Locate(row int64) (file string, rowInFile int64) {
 	if row < 0 || row >= r.info.Rows {
 		return "", -1
@@ -314,7 +312,7 @@ func (r *MembersReader) Locate(row int64) (file string, rowInFile int64) {
 	return r.parts[0].file, row
 }
 
-// File returns the file that has a member's scores, as it was named in OpenMembers. It panics if there is no such member.
+// File returns the file with a member's scores, as named in OpenMembers. It panics if there is no such member.
 func (r *MembersReader) File(member int) string {
 	if member < 0 || member >= r.info.Members {
 		panic("predictions: there is no such member")
@@ -322,9 +320,10 @@ func (r *MembersReader) File(member int) string {
 	return r.parts[min(member, len(r.parts)-1)].file
 }
 
-// Next returns the next rows of all members, io.EOF after the last, or an *Error; after an error it returns that error again.
+// Next returns the next chunk of rows of all members, or io.EOF after the last. Other errors are *Error, and later calls return the
+// same error.
 //
-// It waits until one of Options.Buffers chunks is recycled if all are out.
+// If Options.Buffers chunks are in use, Next waits until one is recycled.
 func (r *MembersReader) Next() (*metrics.MemberChunk, error) {
 	return next(&r.pool, r.ended, r.fill, r.release)
 }
@@ -336,7 +335,7 @@ func (r *MembersReader) ended() error {
 	return r.err
 }
 
-// start opens what scores are read from.
+// start opens the sources of scores.
 func (r *MembersReader) start() *Error {
 	r.open = true
 	for i := range r.parts {
@@ -403,7 +402,7 @@ func (r *MembersReader) fill(b *buffer) (*metrics.MemberChunk, *Error) {
 		}
 	}
 	r.row += int64(n)
-	// The ends of the files are checked before their last rows are handed out.
+	// Check the ends of the files before returning their last rows.
 	if r.row == r.info.Rows {
 		if e := r.finish(); e != nil {
 			return nil, e
@@ -413,7 +412,7 @@ func (r *MembersReader) fill(b *buffer) (*metrics.MemberChunk, *Error) {
 	return c, nil
 }
 
-// fillPart reads the next n rows of an array, of length bytes.
+// fillPart reads the next n rows of an array, length bytes in all.
 func (r *MembersReader) fillPart(p *part, words []uint64, n, length int) *Error {
 	words = words[:(length+7)/8]
 	var e *Error
@@ -428,7 +427,7 @@ func (r *MembersReader) fillPart(p *part, words []uint64, n, length int) *Error 
 	return e
 }
 
-// fillPlanes reads the next rows of each member, of length bytes, from an array that has one after the other.
+// fillPlanes reads the next rows of each member, length bytes each, from an array that holds one member after the other.
 func (r *MembersReader) fillPlanes(p *part, words []uint64, length int) *Error {
 	row := int64(r.info.Classes * r.info.DType.Size())
 	for m := range r.info.Members {
@@ -447,7 +446,7 @@ func (r *MembersReader) fillPlanes(p *part, words []uint64, length int) *Error {
 	return nil
 }
 
-// view sees n rows of each member in a buffer.
+// view returns n rows of each member in a buffer.
 func (r *MembersReader) view(b *buffer, n int) {
 	if b.each == nil {
 		b.each = make([]metrics.Scores, r.info.Members)
@@ -477,7 +476,7 @@ func (r *MembersReader) view(b *buffer, n int) {
 	}
 }
 
-// compare tells whether other files have the same labels and weights for the n rows of b.
+// compare returns an Error if other files have different labels or weights for the n rows in b.
 func (r *MembersReader) compare(b *buffer, n int) *Error {
 	for _, t := range r.twins {
 		differs := func(i int) *Error {
@@ -530,11 +529,11 @@ func (r *MembersReader) finish() *Error {
 	return nil
 }
 
-// Close closes the files. Chunks that are out stay valid. It waits for a Next that is reading, and wakes one that waits for
-// a chunk; Next then returns os.ErrClosed. Closing again does nothing.
+// Close closes the files. Chunks in use stay valid. Close waits for a Next that is reading; a Next that waits for a chunk returns
+// os.ErrClosed. Closing again has no effect.
 func (r *MembersReader) Close() error { return r.close(r.release) }
 
-// release closes what is open, including pipes that were not come to.
+// release closes everything that is open, including pipes that were never read.
 func (r *MembersReader) release() error {
 	var first error
 	note := func(err error) {

@@ -309,7 +309,7 @@ func TestMembersErrors(t *testing.T) {
 		{"types differ", []string{member(9, 3), save(t, "d.npy", npy(1, "<f8", false, []int{9, 3}, score))}, Options{Labels: l},
 			[]string{"d.npy: float64, but ", "m.npy is float32; members must agree"}},
 		{"no rows in files", []string{member(0, 3), member(0, 3)}, Options{Labels: l}, []string{"no rows: its shape is (0, 3)"}},
-		{"no labels", good, Options{}, []string{"x.npy: no labels; pass Labels FILE"}},
+		{"no labels", good, Options{}, []string{"x.npy: no labels; pass a file as Labels"}},
 		{"no labels in npz", one("x.npz", npz(false, entry{"p.npy", x})), Options{}, []string{"x.npz: no labels", "it has p float32 (4, 9, 3)"}},
 		{"labels of the other axis", good, Options{Labels: l4}, []string{"l4.npy: 4 labels for the 9 rows of ", "x.npy, shape (4, 9, 3); do members stand on the other axis? pass MemberAxis 1"}},
 		{"labels of the first axis", good, Options{Labels: l, MemberAxis: 1}, []string{"9 labels for the 4 rows of ", "pass MemberAxis 0"}},

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// names are what messages call files, by their paths.
+// names maps paths to what messages call them.
 type names map[string]string
 
-// of returns the name of a path, which an array's may follow. Without one it is the path, and "-" is standard input.
+// of returns the name of a path, which ":array" may follow. The default is the path itself, or "standard input" for "-".
 func (n names) of(path string) string {
 	if name, ok := n[path]; ok {
 		return name
@@ -29,10 +29,10 @@ func (n names) of(path string) string {
 	return path
 }
 
-// streams are the files that were opened and can be read once.
+// streams are open files that can be read only once.
 type streams []fs.FileInfo
 
-// twice notes a path, and tells whether it is of a stream that was noted, by this name or by another.
+// twice adds a path, and reports whether its stream was there already, under this name or another.
 func (s *streams) twice(path string) bool {
 	fi := streamed(path)
 	if fi == nil {
@@ -45,8 +45,8 @@ func (s *streams) twice(path string) bool {
 	return false
 }
 
-// streamed describes a file that can be read once: standard input, a pipe, or whatever else is neither a file on a disk nor a folder. It
-// is nil of others.
+// streamed describes a file that can be read only once: standard input, a pipe, or anything else that is neither a regular file nor a
+// folder. It returns nil for other files.
 func streamed(path string) fs.FileInfo {
 	var fi fs.FileInfo
 	var err error

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// NaturalSort sorts paths in place so that runs of digits compare as numbers: part2.npy stands before part10.npy.
+// NaturalSort sorts paths in place and compares runs of digits as numbers: part2.npy comes before part10.npy.
 //
-// All else compares byte by byte. Paths that differ only in leading zeros keep the plain order of strings, so the order is total.
+// Everything else is compared byte by byte. Paths that differ only in leading zeros are compared as strings, so the order is total.
 func NaturalSort(paths []string) {
 	slices.SortFunc(paths, natural)
 }
@@ -18,7 +18,7 @@ func natural(a, b string) int {
 	for x != "" && y != "" {
 		dx, dy := digits(x), digits(y)
 		if dx > 0 && dy > 0 {
-			// Numbers of any length: without leading zeros the longer one is larger, and equal lengths compare as text.
+			// Numbers have any length. Without leading zeros, the longer is larger, and equal lengths compare as text.
 			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
 			if c := cmp.Or(cmp.Compare(len(nx), len(ny)), strings.Compare(nx, ny)); c != 0 {
 				return c
@@ -34,7 +34,7 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// digits returns the length of the run of digits that s starts with.
+// digits returns the length of the run of digits at the start of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && '0' <= s[n] && s[n] <= '9' {

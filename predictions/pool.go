@@ -6,18 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// pool is what readers have in common: the buffers of their chunks, and how they end.
+// pool is what all readers share: the buffers of their chunks, and how they end.
 type pool struct {
 	free chan *buffer
 	done chan struct{} // closed by Close
 	read atomic.Int64
 
-	mu  sync.Mutex // held by Next and Close while they touch what a reader reads from
-	err error      // what ended the stream
+	mu  sync.Mutex // held by Next and Close while they use the reader's sources
+	err error      // the error that ended the stream
 }
 
-// next waits for a buffer and has it filled. ended is what ended the stream, nil if there are rows to read; release closes what a
-// reader reads from. Both, and fill, are called with the lock held.
+// next waits for a buffer and calls fill with it. ended returns the error that ended the stream, or nil if there are more rows;
+// release closes the reader's sources. All three are called with the lock held.
 func next[C any](p *pool, ended func() error, fill func(*buffer) (C, *Error), release func() error) (c C, err error) {
 	p.mu.Lock()
 	err = ended()
@@ -33,7 +33,7 @@ func next[C any](p *pool, ended func() error, fill func(*buffer) (C, *Error), re
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.err != nil { // closed meanwhile
+	if p.err != nil { // closed in the meantime
 		p.free <- b
 		return c, p.err
 	}
@@ -47,7 +47,7 @@ func next[C any](p *pool, ended func() error, fill func(*buffer) (C, *Error), re
 	return c, nil
 }
 
-// close ends the stream once and calls release.
+// close ends the stream and calls release, once.
 func (p *pool) close(release func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *pool) close(release func() error) error {
 	return release()
 }
 
-// stock makes at most n buffers of size bytes of scores and of rows rows of what stands beside them, for so many chunks.
+// stock makes at most n buffers, each for size bytes of scores and for rows rows of the columns beside them.
 func (p *pool) stock(n, size, rows int, chunks int64, s *beside) {
 	n = int(min(int64(n), chunks))
 	p.free = make(chan *buffer, n)
@@ -71,14 +71,14 @@ func (p *pool) stock(n, size, rows int, chunks int64, s *beside) {
 	}
 }
 
-// chunkRows returns how many rows of so many bytes a chunk has, at most most.
+// chunkRows returns the number of rows in a chunk, at most most, for rows of that many bytes.
 func chunkRows(o *Options, row int, most int64) int {
 	size := o.BufferBytes
 	if size <= 0 {
 		size = defaultBufferBytes
 	}
 	rows := max(1, size/row)
-	// Round numbers of rows leave kernels no remainders.
+	// Round numbers leave kernels no remainders.
 	if rows >= 1024 {
 		rows &^= 1023
 	} else if rows >= 16 {
@@ -87,7 +87,7 @@ func chunkRows(o *Options, row int, most int64) int {
 	return int(min(int64(rows), maxChunkRows, most))
 }
 
-// buffers returns how many chunks may be out.
+// buffers returns the maximum number of chunks in use.
 func (o *Options) buffers() int {
 	if o.Buffers <= 0 {
 		return defaultBuffers

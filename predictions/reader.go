@@ -1,28 +1,3 @@
-// Package predictions reads files of predictions as a stream of chunks of rows, in bounded memory whatever their size.
-//
-// It reads NumPy's .npy and .npz: scores of float16, float32, float64 and bfloat16, labels of any integer type, weights. Forecasts of
-// numbers are read from tables of text (CSV, TSV) too, with the groups that columns of them put rows in. Open returns a Reader,
-// OpenForecast a ForecastReader, both a metrics.Source; OpenMembers a metrics.MemberSource of an ensemble, OpenLabels a
-// metrics.LabelSource of several independent labels. All are read alike:
-//
-//	r, err := predictions.Open([]string{"probs.npy"}, &predictions.Options{Labels: []string{"labels.npy"}})
-//	if err != nil {
-//		return err
-//	}
-//	defer r.Close()
-//	for {
-//		c, err := r.Next()
-//		if err == io.EOF {
-//			break
-//		}
-//		if err != nil {
-//			return err
-//		}
-//		use(c.F32, c.Labels)
-//		c.Recycle()
-//	}
-//
-// What is wrong with a file is an *Error that names the file, the row where there is one, and what to do.
 package predictions
 
 import (
@@ -38,69 +13,69 @@ import (
 )
 
 const (
-	maxRowBytes  = 32 << 20 // of one row; 8 million classes in float32
-	maxChunkRows = 1 << 18  // so that labels and weights of narrow rows stay small beside the scores
+	maxRowBytes  = 32 << 20 // of one row: 8 million classes in float32
+	maxChunkRows = 1 << 18  // keeps labels and weights of narrow rows small beside the scores
 
 	defaultBuffers     = 4
 	defaultBufferBytes = 2 << 20
 )
 
-// Options says how Open reads files. The zero value reads probabilities, with the labels that an .npz has.
+// Options says how files are read. The zero value reads probabilities, with the labels in an .npz.
 type Options struct {
-	Labels  []string // files of true classes: one for all rows, or one for each scores file; none: in each .npz
-	Weights []string // files of row weights, likewise; none: in each .npz that has them, else every row counts once
-	// Observed are files of the true numbers that metrics.Samples and metrics.Quantiles forecast, likewise, in place of Labels.
+	Labels  []string // files of true classes: one for all rows, or one per file of scores; if empty, labels come from each .npz
+	Weights []string // files of row weights, in the same way; if there are none and no .npz has any, every row has weight 1
+	// Observed are files of observed values, in the same way. They replace Labels for metrics.Samples and metrics.Quantiles.
 	Observed []string
-	// NoLabels is for rows that belong to no class, such as those of another distribution: no labels are looked for, and all
-	// are 0. Rows of metrics.LogLiks and metrics.Normals have none in any case.
+	// NoLabels is for rows without classes, such as out-of-distribution rows: no labels are read, and all are 0. Rows of
+	// metrics.LogLiks and metrics.Normals never have labels.
 	NoLabels bool
-	// Files of the caller's decisions and of the scores by which rows are binned (see metrics.Predictions), likewise. They
-	// change what is evaluated, so none is taken from an .npz that is not named here.
+	// Decisions and ConfidenceScores are files of the caller's decisions and of the scores by which rows are binned (see
+	// metrics.Predictions), in the same way. They change what is evaluated, so arrays of an .npz are used only if it is named here.
 	Decisions, ConfidenceScores []string
-	// Groups are columns that say which group a row is in: rows of equal text in all of them are of one. Each is an array that
-	// every .npz of scores has by this name, or else a file, for all rows: a vector of whole numbers or text (numpy's U and S).
-	// There are at most 1,000 groups; more are an *Error.
+	// Groups are columns that group rows: rows with equal text in all of them form a group. Each is either the name of an array in
+	// every .npz of scores, or a file for all rows: a vector of integers or text (NumPy's U and S). More than 1,000 groups are an
+	// *Error.
 	Groups []string
 
 	Kind metrics.Kind
-	// BFloat16 reads 2-byte integers (and 2-byte void values, which is what numpy makes of ml_dtypes.bfloat16) as bfloat16.
+	// BFloat16 reads 2-byte integers as bfloat16. It also reads 2-byte void values so, which is how NumPy saves ml_dtypes.bfloat16.
 	BFloat16 bool
 
-	// Names are what messages and Locate call files, by the paths that these are given by, such as a pipe that a shell has numbered.
+	// Names maps paths to what messages and Locate call them, for instance a pipe that the shell has numbered.
 	Names map[string]string
 
-	// FS, if set, is where all names are opened, as .npy streams; "-" stays standard input.
+	// FS, if set, is used to open all files, as .npy streams. "-" remains standard input.
 	FS fs.FS
 
-	// MemberAxis is the axis of OpenMembers' one array that counts the members: 0 or 1. BinaryMembers says that an array of two
-	// axes is members and rows (or rows and members) of P(y = 1), and not one model's classes.
+	// MemberAxis is the axis of members, 0 or 1, in OpenMembers' one array. BinaryMembers says that an array with two axes is members
+	// and rows of P(y = 1), not rows and classes of one model.
 	MemberAxis    int
 	BinaryMembers bool
 
-	// Event makes a binary task of two columns, (N, 2) of Probs, Logits or LogProbs, and of members' likewise: rows are then those of
-	// metrics.OfEvent, as if the file had one column. The zero value leaves them two classes.
+	// Event turns (N, 2) of Probs, Logits or LogProbs into a binary task, also for members. Rows are then those of metrics.OfEvent, as
+	// if the file had one column. The zero value keeps two classes.
 	Event Event
 
-	Buffers     int // chunks that may be out at a time; 0 means 4
-	BufferBytes int // scores of one chunk, at least one row; 0 means 2 MiB
+	Buffers     int // maximum number of chunks in use at a time; 0 means 4
+	BufferBytes int // bytes of scores in a chunk, at least one row; 0 means 2 MiB
 }
 
-// Event says which class of two is the event that a binary task is about.
+// Event selects the class that is the event of a binary task.
 type Event uint8
 
-// The events of two columns.
+// The events.
 const (
-	NoEvent Event = iota // the columns are classes
+	NoEvent Event = iota // columns are classes
 	Class0
 	Class1
 )
 
-// of tells whether scores of so many columns become those of an event, and which class that is.
+// of reports whether scores with that many columns become those of an event, and of which class.
 func (e Event) of(columns int, k metrics.Kind) (class int, ok bool) {
 	return int(e) - 1, e != NoEvent && columns == 2 && k <= metrics.LogProbs
 }
 
-// kindOf returns the kind that scores have afterwards.
+// kindOf returns the kind of the scores after the change.
 func (e Event) kindOf(k metrics.Kind) metrics.Kind {
 	if k == metrics.LogProbs {
 		return metrics.Logits
@@ -108,22 +83,22 @@ func (e Event) kindOf(k metrics.Kind) metrics.Kind {
 	return k
 }
 
-// Info says what a Reader reads.
+// Info says what a reader reads.
 type Info struct {
 	Rows     int64
-	Classes  int // 1 of a binary task, for the shapes (N,) and (N, 1), and (N, 2) with Options.Event; the draws of a row of samples and log-likelihoods, quantiles, columns of normal forecasts
+	Classes  int // columns of a row: classes, samples, draws, quantiles, or columns of normal forecasts; 1 for a binary task, of shape (N,), (N, 1), or (N, 2) with Options.Event
 	DType    metrics.DType
 	Bytes    int64  // of scores, after decompression
-	Shape    string // of all files together: "(30000, 10)", or "(30000,)" of vectors
-	Files    int    // shards, or files of members
-	Members  int    // of an ensemble; 0 of one model
+	Shape    string // of all files together: "(30000, 10)", or "(30000,)" for vectors
+	Files    int    // number of shards, or of files of members
+	Members  int    // of an ensemble; 0 for one model
 	Weighted bool   // rows have weights
-	Decided  bool   // and decisions
-	Scored   bool   // and confidence scores
-	Pairs    bool   // rows have two scores, of which Options.Event makes one
+	Decided  bool   // rows have decisions
+	Scored   bool   // rows have confidence scores
+	Pairs    bool   // rows have two scores, which Options.Event turns into one
 }
 
-// shard is one scores file.
+// shard is one file of scores.
 type shard struct {
 	*array
 	start int64 // number of its first row
@@ -132,36 +107,37 @@ type shard struct {
 // Reader streams the rows of one or more files. It is a metrics.Source.
 type Reader struct {
 	pool
-	info      Info // Classes is of the files
+	info      Info // Classes is that of the files
 	kind      metrics.Kind
 	event     Event
 	shards    []shard
 	beside    beside
-	pick      *pick // what rows are made into, nil if they stay as they are
+	pick      *pick // how rows are assembled; nil if they need no change
 	chunkRows int
 
-	shard int     // being read
-	src   *source // of it, nil if it is not open yet
-	row   int64   // next row in it
-	tile  *tiles  // of it, if it is column-major
+	shard int     // index of the shard being read
+	src   *source // of the shard; nil if not open yet
+	row   int64   // next row in the shard
+	tile  *tiles  // of the shard if it is column-major
 }
 
 var _ metrics.Source = (*Reader)(nil)
 
-// Open returns a Reader of the rows of all paths. It reads every header and compares shapes, types and lengths, but no data.
-//
-// Several paths are shards of one set, read in natural order (see NaturalSort) whatever order they are given in. Labels,
-// weights and the like in as many files belong to the paths in the order in which both are given. Shards agree in classes and
-// type; empty ones are passed over. A path is an .npy, an .npz, one array of an .npz ("preds.npz:logits"), or "-" for an .npy on
-// standard input; pipes are read too. In an .npz the arrays are known by their usual names (logits, probs, y_prob, ...; samples,
-// draws, ...; log_lik, ...; labels, y, ...; obs, observed, y_true, ...; weights, sample_weight; in a file that is named for them
-// decisions, y_pred, ... and confidence_scores, ...).
-//
-// Scores are (N,), (N, 1) or (N, K), labels, observed numbers, weights and the like (N,) or (N, 1), in either order and
-// endianness; observed numbers and weights are of any type of real numbers. Column-major scores that cannot be read at random
-// (deflated, or from a pipe) go through a temporary file.
-//
+// Open returns a Reader of the rows of all paths. It reads every header and compares shapes, types and lengths, but reads no data.
 // Errors are *Error.
+//
+// A path is an .npy, an .npz, one array of an .npz ("preds.npz:logits"), or "-" for an .npy on standard input. It may be a pipe.
+// Several paths are shards of one set, read in natural order (see NaturalSort). They must agree in classes and type; empty shards are
+// skipped. If there are as many files of labels, weights or the like as paths, the first belongs to the first path as given, and so
+// on.
+//
+// Scores are (N,), (N, 1) or (N, K). Labels, observed values, weights and the like are (N,) or (N, 1), of any type of real numbers;
+// labels must be integral. Both orders and both endiannesses are read. Column-major scores that are deflated or come from a pipe go
+// through a temporary file.
+//
+// Arrays of an .npz are found by their usual names: logits, probs, y_prob, ...; samples, draws, ...; log_lik, ...; labels, y, ...;
+// obs, observed, y_true, ...; weights, sample_weight. In a file named for them, also decisions, y_pred, ... and confidence_scores,
+// ....
 func Open(paths []string, o *Options) (*Reader, error) {
 	if o == nil {
 		o = &Options{}
@@ -191,8 +167,8 @@ func naturalOrder(paths []string) []int {
 	return order
 }
 
-// sorted returns paths in the order of the scores' files if there are as many: files that were given side by side stay so,
-// whatever their names. Otherwise it returns paths.
+// sorted returns paths in the order of the files of scores if there are as many, so that files given side by side stay together.
+// Otherwise it returns paths unchanged.
 func (b *opening) sorted(paths []string) []string {
 	if len(paths) != len(b.order) {
 		return paths
@@ -204,35 +180,35 @@ func (b *opening) sorted(paths []string) []string {
 	return s
 }
 
-// opening is an Open under way.
+// opening is the state of an Open in progress.
 type opening struct {
 	options *Options
-	order   []int    // the scores' files, as they were given, in natural order
+	order   []int    // the files of scores as given, in natural order
 	paths   []string // in that order
 	scores  []*array
-	opened  []*array      // all, to be closed if Open fails
-	stdin   bool          // standard input is taken
-	streams streams       // and so are these
-	in      io.ReadCloser // the scores' one path, if it can be read once and its beginning was looked at
+	opened  []*array      // all arrays, to be closed if Open fails
+	stdin   bool          // standard input is in use
+	streams streams       // other streams in use
+	in      io.ReadCloser // the only path of scores, if it can be read only once and is open already
 
 	forecast *ForecastOptions // of OpenForecast, else nil
 
-	truth   role     // labels or observations; none is looked for if it has no name
-	truths  []string // their files, as they were given
-	scoring role     // what the scores are
+	truth   role     // labels or observations; none are looked for if what is empty
+	truths  []string // their files, as given
+	scoring role     // of the scores
 	members bool     // each file is a member of an ensemble
 	labels  bool     // each row has a label for each score
 
-	// What the scores' own files have, nil where they have none.
+	// Arrays found in the files of scores; nil if a file has none.
 	own, weights []*array
-	groups       [][]*array // by Options.Groups; nil of a file that has no array of the name
+	groups       [][]*array // by Options.Groups; nil if a file has no such array
 	listing      string     // of the first .npz without labels
 }
 
 // call returns what messages call a path.
 func (b *opening) call(path string) string { return names(b.options.Names).of(path) }
 
-// container opens a path. Standard input and pipes may be opened once, under whatever names.
+// container opens a path. Standard input and pipes may be opened only once, under any name.
 func (b *opening) container(path string) (*container, *Error) {
 	if path != "-" && b.options.FS != nil {
 		f, err := b.options.FS.Open(path)
@@ -245,7 +221,7 @@ func (b *opening) container(path string) (*container, *Error) {
 		return nil, fault("give files for the others", "%s can be read for one array only", b.call(path)).in(b.call(path))
 	}
 	b.stdin = b.stdin || path == "-"
-	if in := b.in; in != nil { // which the first path is
+	if in := b.in; in != nil { // of the first path
 		b.in = nil
 		return streamContainer(path, in, in, b.options.Names)
 	}
@@ -318,7 +294,7 @@ func (b *opening) open() (*Reader, *Error) {
 	return r, nil
 }
 
-// prepare tells what the options look for beside the scores, or why they cannot be meant.
+// prepare sets the roles of what is read beside the scores, or returns an Error if options contradict each other.
 func (b *opening) prepare() *Error {
 	o := b.options
 	b.scoring = scoresRole(o.Kind)
@@ -353,13 +329,13 @@ func (b *opening) prepare() *Error {
 	return nil
 }
 
-// ofClasses tells whether scores of a kind are of classes.
+// ofClasses reports whether scores of a kind are of classes.
 func ofClasses(k metrics.Kind) bool { return k <= metrics.Dirichlet }
 
-// observes tells whether rows of a kind have an observed number beside them.
+// observes reports whether rows of a kind have an observed value beside them.
 func observes(k metrics.Kind) bool { return k == metrics.Samples || k == metrics.Quantiles }
 
-// truthColumn sets the column of labels, or of observed numbers, that the kind of scores wants.
+// truthColumn sets the column of labels or observed values that the kind requires.
 func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own []*array) ([]*array, *Error)) *Error {
 	if b.truth.what == "" {
 		s.unlabelled = b.options.NoLabels && b.options.Kind != metrics.LogLiks && b.options.Kind != metrics.Normals
@@ -371,7 +347,7 @@ func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own 
 	}
 	if a == nil {
 		first := b.scores[0]
-		remedy, file, has := "pass "+setting.Labels.String()+" FILE, or an .npz with an array named labels", first.file, ""
+		remedy, file, has := "pass "+setting.LabelsFile.String()+", or an .npz with an array named labels", first.file, ""
 		if observes(b.options.Kind) {
 			files := setting.ObservedFiles
 			if b.forecast != nil {
@@ -393,7 +369,7 @@ func (b *opening) truthColumn(s *beside, find func(ro role, paths []string, own 
 	return nil
 }
 
-// asked returns the column of paths, nil if there are none.
+// asked returns the column in paths; nil if there are none.
 func (b *opening) asked(ro role, paths []string) (*column, *Error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -405,7 +381,7 @@ func (b *opening) asked(ro role, paths []string) (*column, *Error) {
 	return &column{arrays: a, what: strings.TrimSuffix(ro.what, "s")}, nil
 }
 
-// shard opens one scores file, and finds labels and weights in it if it is an .npz.
+// shard opens one file of scores, and finds labels and weights in it if it is an .npz.
 func (b *opening) shard(path string) *Error {
 	c, e := b.container(path)
 	if e != nil {
@@ -443,7 +419,7 @@ func (b *opening) shard(path string) *Error {
 	return nil
 }
 
-// check compares the scores with what is readable and with each other, and returns their type.
+// check compares the scores with the limits and with each other, and returns their type.
 func (b *opening) check() (metrics.DType, *Error) {
 	var d metrics.DType
 	for i, a := range b.scores {
@@ -475,7 +451,7 @@ func (b *opening) check() (metrics.DType, *Error) {
 	return d, nil
 }
 
-// scoresType returns how scores are stored, or why they are no scores.
+// scoresType returns the type of the scores, or an Error if they are no scores.
 func (b *opening) scoresType(a *array) (metrics.DType, *Error) {
 	d, what := a.dtype, b.scoring.what
 	switch {
@@ -502,7 +478,7 @@ func (b *opening) scoresType(a *array) (metrics.DType, *Error) {
 	return 0, badType(a, what, `"float32"`)
 }
 
-// badType explains a type that is no number, or too large a one.
+// badType returns the Error of a type that is not numeric, or too large.
 func badType(a *array, what, want string) *Error {
 	switch a.dtype.kind {
 	case 'O':
@@ -521,7 +497,7 @@ func badType(a *array, what, want string) *Error {
 	return fault(`save a.astype(`+want+`)`, "%s are %s", what, a.dtype)
 }
 
-// clip shortens text that a file determines.
+// clip shortens text that comes from a file.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "..."
@@ -529,7 +505,7 @@ func clip(s string) string {
 	return s
 }
 
-// columnsName says what the columns of a matrix of scores are.
+// columnsName returns what the columns of a matrix of scores are called.
 func (b *opening) columnsName() string {
 	switch {
 	case b.scoring.what == "scores":
@@ -542,7 +518,7 @@ func (b *opening) columnsName() string {
 	return "draws"
 }
 
-// columnsOf counts the columns of an array of scores.
+// columnsOf returns the number of columns in an array of scores, as text.
 func (b *opening) columnsOf(a *array) string {
 	name := b.columnsName()
 	if a.columns() == 1 {
@@ -551,8 +527,7 @@ func (b *opening) columnsOf(a *array) string {
 	return fmt.Sprintf("%d %s", a.columns(), name)
 }
 
-// besideEachOther goes on in a remedy with what several files are that are named beside each other, where these may have been meant
-// otherwise.
+// besideEachOther returns a remedy for several files of scores that may not have been meant as shards; "" if they must be.
 func (b *opening) besideEachOther() string {
 	switch {
 	case b.members || b.forecast != nil || b.scoring.what != "scores" || len(b.paths) < 2:
@@ -560,7 +535,7 @@ func (b *opening) besideEachOther() string {
 	case b.truth.what == "" || len(b.truths) > 0:
 		return fmt.Sprintf("; files beside each other are shards of one set: %v takes those of several models, %v those of one ensemble's members", setting.EachModel, setting.Members)
 	}
-	return fmt.Sprintf("; files beside each other are shards of one set: labels are named by %v FILE, models are compared by %v, "+
+	return fmt.Sprintf("; files beside each other are shards of one set: labels are named by %v, models are compared by %v, "+
 		"means and standard deviations go with %v", setting.Labels, setting.EachModel, setting.MeansAndSDs)
 }
 
@@ -598,8 +573,8 @@ func (b *opening) checkScoresShape(a *array) *Error {
 	return nil
 }
 
-// column returns the arrays that hold a label, weight or the like for every row: those of paths, or own, those in the scores' files.
-// It returns nil if there are none.
+// column returns the arrays with a label, weight or the like for every row: those in paths, or own, found in the files of scores. It
+// returns nil if there are none.
 func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Error) {
 	out := own
 	if len(paths) > 0 {
@@ -650,12 +625,12 @@ func (b *opening) column(ro role, paths []string, own []*array) ([]*array, *Erro
 	return out, nil
 }
 
-// take opens the arrays of paths that are named for a role.
+// take opens the arrays for a role in the files that were named for it.
 func (b *opening) take(ro role, paths []string) (out []*array, e *Error) {
 	for _, p := range paths {
 		c, e := b.container(p)
 		if e != nil {
-			// Code that exports an array calls it what it is wanted for.
+			// Code that exports an array uses the name of its role.
 			e.Remedy = strings.ReplaceAll(e.Remedy, "probs", ro.variable())
 			return nil, e
 		}
@@ -680,7 +655,7 @@ func (b *opening) otherLength(ro role, a *array, have, want int64, of string) *E
 	return fault(remedy, "%d %s for the %d rows of %s", have, ro.what, want, of).in(a.file)
 }
 
-// checkColumn says why an array cannot be labels, weights and so on.
+// checkColumn returns an Error if an array cannot be labels, weights and so on.
 func checkColumn(a *array, ro role) *Error {
 	d := a.dtype
 	switch {
@@ -689,7 +664,7 @@ func checkColumn(a *array, ro role) *Error {
 		if d.kind != 'f' || d.size > 8 {
 			return badType(a, ro.what, `"float64"`)
 		}
-	case d.kind == 'f' && d.size <= 8: // of which each has to be whole
+	case d.kind == 'f' && d.size <= 8: // each must be integral
 	default:
 		return badType(a, ro.what, `"int32"`)
 	}
@@ -703,7 +678,7 @@ func checkColumn(a *array, ro role) *Error {
 	return a.checkLength()
 }
 
-// checkLabels says so of labels of one class a row, of which several may have been meant.
+// checkLabels is checkColumn for labels of one class per row. If several labels may have been meant, its Error says so.
 func (b *opening) checkLabels(a *array, ro role) *Error {
 	e := checkColumn(a, ro)
 	if e == nil || len(a.shape) != 2 || a.shape[0] == 1 || !strings.Contains(e.Remedy, "argmax") {
@@ -718,7 +693,7 @@ func (b *opening) checkLabels(a *array, ro role) *Error {
 	return e
 }
 
-// allocate sizes chunks and makes their buffers. most is the rows of the longest shard.
+// allocate chooses the size of chunks and makes their buffers. most is the number of rows in the longest shard.
 func (r *Reader) allocate(o *Options, most int64) {
 	row := r.info.Classes * r.info.DType.Size()
 	if p := r.pick; p != nil {
@@ -735,10 +710,10 @@ func (r *Reader) allocate(o *Options, most int64) {
 	r.stock(o.buffers(), r.chunkRows*row, r.chunkRows, chunks, &r.beside)
 }
 
-// Info returns what is read. It is known before any data are.
+// Info returns what is being read. It is complete before any data is read.
 func (r *Reader) Info() Info { return r.info.of(r.event, r.kind) }
 
-// of returns what is read where two columns become an event.
+// of returns the Info after two columns become an event.
 func (i Info) of(e Event, k metrics.Kind) Info {
 	if _, ok := e.of(i.Classes, k); ok {
 		i.Classes, i.Pairs = 1, true
@@ -746,39 +721,40 @@ func (i Info) of(e Event, k metrics.Kind) Info {
 	return i
 }
 
-// BytesRead returns how many bytes of scores were read so far, out of Info().Bytes. It may be called at any time.
+// BytesRead returns the number of bytes of scores read so far, out of Info().Bytes. It may be called at any time.
 func (r *Reader) BytesRead() int64 { return r.read.Load() }
 
-// Locate returns the file that has a row of the whole set, as it was named in Open, and the row's number within it.
-// It returns "", -1 for rows that are in no file.
+// Locate returns the file of a row of the whole set, as named in Open, and the row's number in that file. It returns "", -1 for a row
+// that is in no file.
 func (r *Reader) Locate(row int64) (file string, rowInFile int64) {
 	return locate(r.shards, r.info.Rows, row)
 }
 
-// locate returns the file and the row in it of a row of all shards' rows.
+// locate returns the file of a row, numbered over all shards, and its number in the file.
 func locate(shards []shard, rows, row int64) (file string, rowInFile int64) {
 	if row < 0 || row >= rows {
 		return "", -1
 	}
-	// The last shard that starts at or before the row; empty ones start where the next does.
+	// The last shard that starts at or before the row: an empty shard starts where the next one does.
 	i := sort.Search(len(shards), func(i int) bool { return shards[i].start > row }) - 1
 	return shards[i].file, row - shards[i].start
 }
 
-// GroupColumns returns the names of the columns that rows are grouped by: of Options.Groups the arrays' names, or those of files
-// without folder and extension.
+// GroupColumns returns the names of the columns that group rows: of Options.Groups, names of arrays, or of files without folder and
+// extension.
 func (r *Reader) GroupColumns() []string { return slices.Clone(r.beside.groups.names().columns) }
 
-// Group returns the text that the rows of group i have in the GroupColumns. Groups are numbered from 0 in the order of their
-// first rows; those of all chunks that Next returned are known. It returns nil for other numbers. It may be called at any time.
+// Group returns the values of group i in the GroupColumns. Groups are numbered from 0 in order of their first rows. It returns nil for
+// a group that no returned chunk contains. It may be called at any time.
 func (r *Reader) Group(i int32) []string { return r.beside.groups.names().values(i) }
 
-// Next returns the next rows, io.EOF after the last, or an *Error; after an error it returns that error again.
+// Next returns the next chunk of rows, or io.EOF after the last. Other errors are *Error, and later calls return the same error. The
+// rows of a chunk come from one file.
 //
-// It waits until one of Options.Buffers chunks is recycled if all are out. A chunk's rows come from one file.
+// If Options.Buffers chunks are in use, Next waits until one is recycled.
 func (r *Reader) Next() (*metrics.Chunk, error) { return next(&r.pool, r.ended, r.fill, r.release) }
 
-// ended steps over empty shards and returns what ended the stream, nil if there are rows to read.
+// ended skips empty shards and returns the error that ended the stream, or nil if there are more rows.
 func (r *Reader) ended() error {
 	for r.err == nil && r.src == nil {
 		if r.shard == len(r.shards) {
@@ -830,7 +806,7 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	}
 	first := s.start + r.row
 	r.row += int64(n)
-	// The end of a file is checked before its last rows are handed out.
+	// Check the end of a file before returning its last rows.
 	if r.row == s.rows() {
 		if e := r.src.finish(); e != nil {
 			return nil, e
@@ -865,11 +841,11 @@ func (r *Reader) fill(b *buffer) (*metrics.Chunk, *Error) {
 	return c, nil
 }
 
-// Close closes the files. Chunks that are out stay valid. It waits for a Next that is reading, and wakes one that waits for
-// a chunk; Next then returns os.ErrClosed. Closing again does nothing.
+// Close closes the files. Chunks in use stay valid. Close waits for a Next that is reading; a Next that waits for a chunk returns
+// os.ErrClosed. Closing again has no effect.
 func (r *Reader) Close() error { return r.close(r.release) }
 
-// release closes what is open, including pipes that were not come to.
+// release closes everything that is open, including pipes that were never read.
 func (r *Reader) release() error {
 	var first error
 	if r.src != nil {

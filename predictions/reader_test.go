@@ -305,7 +305,7 @@ func TestMembers(t *testing.T) {
 	_, err = Open([]string{other + ":first"}, nil)
 	wantError(t, err, `has no array "first"`, "mine/first")
 	_, err = Open([]string{other + ":mine/first"}, nil)
-	wantError(t, err, "no labels: it has ", "truth int32 (9,); pass Labels FILE, or an .npz with an array named labels")
+	wantError(t, err, "no labels: it has ", "truth int32 (9,); pass a file as Labels, or an .npz with an array named labels")
 	_, err = Open([]string{labels + ":x"}, nil)
 	wantError(t, err, "no such file", "is no .npz")
 	_, err = Open([]string{put("a1.npz", npz(false, entry{"p.npy", m}, entry{"y.npy", l})), put("a2.npz", npz(false, entry{"p.npy", m}))}, nil)

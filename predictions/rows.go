@@ -15,30 +15,30 @@ const (
 	quotesRemedy = `a cell with quotes is written as "say ""yes"""`
 )
 
-// block is a run of whole lines of a table, and the rows that they are. It is in the free list, on its way, or out in a chunk.
+// block is a run of whole lines of a table, and the rows in it. It is in the free list, being parsed, or in use by a chunk.
 type block struct {
 	file     int
-	text     []byte // with decimalPad bytes of room behind it
+	text     []byte // with decimalPad spare bytes after it
 	line     int64  // number of its first line
 	newlines int
 	last     bool   // of its file
 	open     bool   // its last line has no line end
-	failed   *Error // what is behind its text could not be read
+	failed   *Error // why nothing after its text could be read
 	ready    chan struct{}
-	fell     any // what its parse panicked with
+	fell     any // value of a panic in parse
 
 	rows              int
 	values            []float64
 	observed, weights []float64
-	groups            []int32 // numbers of keys, until the block is put behind those before it
+	groups            []int32 // numbers of keys in the block, until renumber
 	keys              []string
-	numbers           []int32 // of the keys in the whole
+	numbers           []int32 // of the keys, over all blocks
 	index             map[string]int32
-	key, before       []byte // of the row and of the one before it
+	key, before       []byte // of the current row and of the previous one
 	scratch           []byte
 	jumps             []jump // by rows of the block
-	blank             int64  // line of the first empty line, 0 if there is none
-	err               *Error // what is wrong with the row behind the last
+	blank             int64  // line of the first empty line; 0 if there is none
+	err               *Error // of the row after the last
 }
 
 func (b *block) reset(file int) {
@@ -47,7 +47,7 @@ func (b *block) reset(file int) {
 	clear(b.index)
 }
 
-// chunk sees the block's rows as a chunk.
+// chunk returns the rows of the block as a chunk.
 func (b *block) chunk(l *layout, first int64, k metrics.Kind, free chan<- *block) *metrics.Chunk {
 	c := &metrics.Chunk{First: first, Recycle: recycler(b, free)}
 	c.Rows, c.Classes, c.Kind, c.F64 = b.rows, l.classes, k, head(b.values, b.rows*l.classes)
@@ -71,7 +71,7 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// parse reads the rows of a block.
+// parse reads the rows of the block.
 func (l *layout) parse(b *block) {
 	n := len(b.text)
 	if n == 0 {
@@ -118,8 +118,8 @@ func (l *layout) parse(b *block) {
 	}
 }
 
-// row reads the row that begins at t[p] and returns the place of its line end. It is not ok if anything is wrong with it. t is the
-// block's text with the room behind it.
+// row reads the row at t[p] and returns the position of its line end. ok is false if the row is invalid. t is the block's text with
+// its spare bytes.
 func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 	text, separator := t[:len(t)-decimalPad], l.separator
 	wide := 0x0101010101010101 * uint64(separator)
@@ -184,7 +184,7 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 	return p, t[p] == '\n'
 }
 
-// group puts the row into the group of its key. It is false, and the row the last one, if there are more groups than are kept.
+// group adds the row to the group of its key. It returns false, and ends the block there, if there are too many groups.
 func (b *block) group() bool {
 	if b.rows > 0 && bytes.Equal(b.key, b.before) {
 		b.groups[b.rows] = b.groups[b.rows-1]
@@ -205,10 +205,10 @@ func (b *block) group() bool {
 	return true
 }
 
-// lineAt returns the number of the line that a place of the text is in.
+// lineAt returns the number of the line at a position in the text.
 func (b *block) lineAt(p int) int64 { return b.line + int64(bytes.Count(b.text[:p], []byte{'\n'})) }
 
-// explain says what is wrong with the row that begins at a place.
+// explain returns the Error of the invalid row at a position.
 func (l *layout) explain(b *block, start int) *Error {
 	n := len(b.text)
 	at := func(p int, e *Error) *Error { return e.on(b.lineAt(p)) }
@@ -243,7 +243,7 @@ func (l *layout) explain(b *block, start int) *Error {
 	return at(start, fault("end lines in LF or CRLF", "it cannot be read"))
 }
 
-// badCell explains a cell that is no number.
+// badCell returns the Error of a cell that is not a number.
 func badCell(name string, c []byte) (e *Error) {
 	defer func() { e.Name, e.Value = name, string(bytes.Trim(c, " \t")) }()
 	remedy := "write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell"
@@ -269,15 +269,15 @@ func plural(word string, n int) string {
 	return word + "s"
 }
 
-// skipCell returns the place of the separator or line end behind the cell that begins at p; wide is eight separators. It is -1 if
-// the cell has quotes that do not belong there.
+// skipCell returns the position of the separator or line end after the cell at p; wide is eight separators. It returns -1 if the cell
+// contains misplaced quotes.
 func skipCell(t []byte, p int, wide uint64, separator byte) int {
 	const low, high, newlines, quotes = 0x0101010101010101, 0x8080808080808080, 0x0A0A0A0A0A0A0A0A, 0x2222222222222222
 	start := p
 	for {
 		v := binary.LittleEndian.Uint64(t[p:])
 		a, b, c := v^wide, v^newlines, v^quotes
-		// The highest bit of each byte that is 0, and perhaps of some above the lowest of these.
+		// The high bit of each byte that is 0, and perhaps of some above the lowest of these.
 		if m := ((a-low)&^a | (b-low)&^b | (c-low)&^c) & high; m != 0 {
 			p += bits.TrailingZeros64(m) / 8
 			break
@@ -297,8 +297,8 @@ func skipCell(t []byte, p int, wide uint64, separator byte) int {
 	return end
 }
 
-// readCell returns the text of the cell that begins at p, and the place of the separator or line end behind it; why says what is
-// wrong with it. scratch, if it is not nil, holds text that had doubled quotes.
+// readCell returns the text of the cell at p, and the position of the separator or line end after it. why says what is wrong with the
+// cell. scratch, if not nil, is used for text with doubled quotes.
 func readCell(t []byte, p int, separator byte, scratch *[]byte) (c []byte, end int, why string) {
 	if t[p] != '"' {
 		for end = p; t[end] != separator && t[end] != '\n'; end++ {
@@ -354,7 +354,7 @@ func readCell(t []byte, p int, separator byte, scratch *[]byte) (c []byte, end i
 	return c, end, ""
 }
 
-// cellNumber returns the number that a cell writes, NaN for one that is missing.
+// cellNumber returns the number in a cell; NaN if it is missing.
 func cellNumber(c []byte) (float64, bool) {
 	c = bytes.Trim(c, " \t")
 	if len(c) == 0 {

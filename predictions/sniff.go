@@ -13,17 +13,17 @@ import (
 	"github.com/candor-go/candor/internal/setting"
 )
 
-// Export to an .npy in Python, of what may be any array, and of the columns of a table.
+// Python code that exports to an .npy: any array, and the columns of a table.
 const exportNPY = `save the array with numpy.save("probs.npy", probs.astype("float32"))`
 
 func exportColumns(read string) string {
 	return `export the columns with numpy.save("probs.npy", ` + read + `[columns].to_numpy("float32"))`
 }
 
-// kind is what a file is called, and what to do with it.
+// kind is a kind of file, with what to do about it.
 type kind struct{ what, remedy string }
 
-// signature is how a kind of file begins.
+// signature is how files of a kind start.
 type signature struct {
 	prefix string
 	kind
@@ -62,7 +62,7 @@ var signatures = []signature{
 	{"X\n\x00\x00\x00\x03", rdsFile},
 	{"A\n2\n", rdsFile},
 	{"A\n3\n", rdsFile},
-	{"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", torchFile}, // what torch.save wrote before 1.6
+	{"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", torchFile}, // as torch.save wrote before 1.6
 	{"<stata_dta>", stataFile},
 	{"$FL2", spssFile},
 	{"$FL3", spssFile},
@@ -72,7 +72,7 @@ var signatures = []signature{
 	{npyMagic, kind{"the beginning of an .npy file, cut off in its first bytes", again}},
 }
 
-// packed are files that say no more than how they are compressed.
+// packed are signatures that tell only how a file is compressed.
 var packed = []signature{
 	{"\x1f\x8b", kind{"a gzip file", "decompress it on the way: gunzip -c FILE"}},
 	{"\x28\xb5\x2f\xfd", kind{"a zstd file", "decompress it on the way: zstd -dc FILE"}},
@@ -80,24 +80,24 @@ var packed = []signature{
 	{"BZh", kind{"a bzip2 file", "decompress it on the way: bzip2 -dc FILE"}},
 }
 
-// byExtension is what the names of files tell whose beginning tells nothing, or only how it is compressed.
+// byExtension lists kinds by file extension, for files whose first bytes tell nothing, or only how they are compressed.
 var byExtension = map[string]kind{
 	".rds": rdsFile, ".rda": rdataFile, ".rdata": rdataFile, ".joblib": joblibFile, ".pkl": pickleFile, ".pickle": pickleFile, ".pt": torchFile,
 	".pth": torchFile, ".mat": matlabFile, ".sas7bdat": sasFile, ".xpt": sasFile, ".dta": stataFile, ".xls": excelFile, ".arrow": arrowStream, ".arrows": arrowStream,
 	".onnx": modelFile, ".pb": modelFile,
 }
 
-// The words of an Error about what is no array.
+// Text of the Error of a file that is not an array.
 const (
 	notArray  = "not an .npy or .npz file: it looks like "
-	plainText = "text (CSV?)" // what is no JSON
+	plainText = "text (CSV?)" // but not JSON
 )
 
-// notNPY returns the Error of what does not begin like .npy. have is what was read so far; a little more is read to look at.
+// notNPY returns the Error of a file that does not start like an .npy. have is what has been read so far; it reads a little more.
 func notNPY(r io.Reader, have []byte, path string) *Error {
 	var buf [512]byte
 	n := copy(buf[:], have)
-	m, _ := io.ReadFull(r, buf[n:]) // whatever there is will do
+	m, _ := io.ReadFull(r, buf[n:]) // a short read will do
 	b := buf[:n+m]
 	if len(b) == 0 {
 		return fault("was the program that wrote it interrupted? "+again, "empty file")
@@ -112,14 +112,14 @@ func notNPY(r io.Reader, have []byte, path string) *Error {
 	return fault(k.remedy, notArray+"%s", k.what)
 }
 
-// looksLike tells the kind of file that begins with b, whose name has an extension. It is empty if it is not known.
+// looksLike returns the kind of a file that starts with b and has an extension. It is empty if unknown.
 func looksLike(b []byte, extension string) kind {
 	for _, s := range signatures {
 		if bytes.HasPrefix(b, []byte(s.prefix)) {
 			return s.kind
 		}
 	}
-	// A file cut off within the magic of .npy.
+	// A file truncated within the magic of .npy.
 	if len(b) < len(npyMagic) && bytes.HasPrefix([]byte(npyMagic), b) {
 		return kind{"the beginning of an .npy file, cut off in its first bytes", again}
 	}
@@ -147,10 +147,10 @@ func looksLike(b []byte, extension string) kind {
 	return kind{plainText, "tables are read with " + setting.Tables.String() + `; for others export the numbers with numpy.save("probs.npy", ` + loadText(b) + `)`}
 }
 
-// decimalComma is a number with one, in a cell of a table whose cells are apart by semicolons or tabs.
+// decimalComma finds a number with a decimal comma in a table with semicolons or tabs.
 var decimalComma = regexp.MustCompile(`(^|[;\t\n])\s*-?\d+,\d+\s*([;\t\r\n]|$)`)
 
-// loadText returns the Python that reads the numbers of a table that begins with b.
+// loadText returns Python code that reads the numbers of a table that starts with b.
 func loadText(b []byte) string {
 	header, _, _ := bytes.Cut(b, []byte{'\n'})
 	separator := map[byte]string{',': ",", ';': ";", '\t': `\t`}[separatorOf("", header)]
@@ -160,7 +160,7 @@ func loadText(b []byte) string {
 	return `numpy.loadtxt(path, delimiter="` + separator + `", skiprows=1)`
 }
 
-// looksZipped tells the kind of a zip file that is no .npz. It is empty if it is not known.
+// looksZipped returns the kind of a zip file that is no .npz. It is empty if unknown.
 func looksZipped(z *zip.Reader) kind {
 	for _, f := range z.File {
 		switch {
@@ -175,7 +175,7 @@ func looksZipped(z *zip.Reader) kind {
 	return kind{}
 }
 
-// printable is whether b reads as text, apart from a rune that its end may cut in two.
+// printable reports whether b is text. A rune that the end of b truncates is ignored.
 func printable(b []byte) bool {
 	for len(b) > 0 {
 		c, n := utf8.DecodeRune(b)

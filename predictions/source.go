@@ -11,24 +11,23 @@ import (
 	"github.com/candor-go/candor/internal/temporary"
 )
 
-// source reads the data of one array: from front to back by read, or, if rows are put together from several places, anywhere
-// through at.
+// source reads the data of one array: sequentially by read, or, if rows are assembled from several places, at random by readAt.
 type source struct {
 	a       *array
-	r       io.Reader   // the data in sequence; nil if at is set
-	at      io.ReaderAt // the data from offset 0, of arrays that are read so
-	check   bool        // r has more to say after the last byte: a checksum, or trailing bytes
-	done    int64       // bytes that read returned
+	r       io.Reader   // sequential data; nil if at is set
+	at      io.ReaderAt // the data from offset 0, for random access
+	check   bool        // r must be read past the last byte: for a checksum, or trailing bytes
+	done    int64       // bytes that read has returned
 	closers []func() error
-	file    *os.File // that the data are read from, nil of a pipe
+	file    *os.File // the file read from; nil for a pipe
 
-	// Of stored members of an .npz that are read through at: what the checksum of the whole member must come to. See verify.
+	// For stored members of an .npz that are read at random: the checksum of the whole member. See verify.
 	sum     bool
 	want    uint32
 	headSum uint32
 }
 
-// damaged explains an error from inside an .npz.
+// damaged returns the Error for an error inside an .npz.
 func damaged(err error) *Error {
 	const remedy = "copy it again, or write it again with numpy.savez"
 	var corrupt flate.CorruptInputError
@@ -43,7 +42,7 @@ func damaged(err error) *Error {
 	return cannotRead(err)
 }
 
-// open starts reading an array. Scattered data that cannot be read at random go through a temporary file without a name.
+// open starts reading an array. Scattered data without random access goes through an unnamed temporary file.
 func (a *array) open() (*source, *Error) {
 	s := &source{a: a}
 	e := s.open()
@@ -104,7 +103,7 @@ func (s *source) open() *Error {
 			return damaged(err)
 		}
 		s.at = io.NewSectionReader(f, at+a.header.size, length)
-		// Like archive/zip, take a sum of 0 for one that was not set.
+		// As in archive/zip, a checksum of 0 means that it is not set.
 		s.sum, s.want, s.headSum = zf.CRC32 != 0, zf.CRC32, crc32.ChecksumIEEE(head)
 		return nil
 	}
@@ -123,7 +122,7 @@ func (s *source) open() *Error {
 	return nil
 }
 
-// spool copies the data to a temporary file, so that columns or members can be read from it.
+// spool copies the data to a temporary file, for random access.
 func (s *source) spool(length int64) *Error {
 	what, remedy := "in Fortran order", "set TMPDIR to a folder with room, or save the array in C order (numpy.ascontiguousarray)"
 	if s.a.planes {
@@ -133,7 +132,7 @@ func (s *source) spool(length int64) *Error {
 	if err != nil {
 		return fault(remedy, "no temporary file for an array %s: %v", what, err).because(err)
 	}
-	// Without a name the file goes with the process. Where open files cannot be removed, it is once it is closed.
+	// Without a name, the file vanishes with the process. If open files cannot be removed, it is removed when closed.
 	hidden := temporary.Hide(f)
 	s.closers = append(s.closers, func() error {
 		err := f.Close()
@@ -160,7 +159,7 @@ func (s *source) spool(length int64) *Error {
 	return nil
 }
 
-// noting keeps the error of a read, so that it can be told from one of the write beside it.
+// noting records the error of a read, to distinguish it from one of the write.
 type noting struct {
 	r   io.Reader
 	err *error
@@ -174,12 +173,12 @@ func (n *noting) Read(p []byte) (int, error) {
 	return m, err
 }
 
-// explain turns a failure after n bytes of data into an Error.
+// explain returns the Error of a failure after n bytes of data.
 func (s *source) explain(err error, n int64) *Error {
 	a := s.a
 	short := err == io.EOF || err == io.ErrUnexpectedEOF
 	if e := s.unchanged(); e != nil {
-		return e.in(a.file) // which is why
+		return e.in(a.file) // the cause
 	}
 	switch {
 	case a.entry >= 0:
@@ -190,7 +189,7 @@ func (s *source) explain(err error, n int64) *Error {
 	return cannotRead(err).in(a.file)
 }
 
-// read fills p with the next bytes of data. There must be so many left.
+// read fills p with the next bytes of data. At least len(p) must be left.
 func (s *source) read(p []byte) *Error {
 	n, err := io.ReadFull(s.r, p)
 	s.done += int64(n)
@@ -200,7 +199,7 @@ func (s *source) read(p []byte) *Error {
 	return nil
 }
 
-// unchanged returns an Error if somebody has written to the file since its header was read.
+// unchanged returns an Error if the file has been written to since its header was read.
 func (s *source) unchanged() *Error {
 	if s.file == nil {
 		return nil
@@ -208,9 +207,8 @@ func (s *source) unchanged() *Error {
 	return s.a.stamp.compare(s.file)
 }
 
-// verify compares the zip's checksum with those of consecutive parts of the data, of length bytes each. They were summed beside
-// each other, each from its start to its end, and the sum of one after the other follows from theirs, so the data need no second
-// read.
+// verify compares the zip's checksum with that of the data. parts are the checksums of consecutive parts of length bytes each, which
+// were computed side by side. The checksum of the whole follows from them, so the data is read only once.
 func (s *source) verify(parts []uint32, length int64) *Error {
 	shift := shiftCRC(length)
 	sum := s.headSum
@@ -238,7 +236,7 @@ func (s *source) readAt(p []byte, off int64) *Error {
 	return s.explain(err, off+int64(n))
 }
 
-// finish checks what stands behind the last byte of data: the zip's checksum, or nothing. Nobody may have written to the file meanwhile.
+// finish checks that nothing follows the data, that the zip's checksum is right, and that the file has not been written to meanwhile.
 func (s *source) finish() *Error {
 	if e := s.unchanged(); e != nil {
 		return e.in(s.a.file)

@@ -2,7 +2,7 @@ package predictions
 
 import "io/fs"
 
-// stamp tells whether somebody has written to a file.
+// stamp is used to detect changes to a file.
 type stamp struct {
 	size     int64
 	modified int64 // in nanoseconds
@@ -10,7 +10,7 @@ type stamp struct {
 
 func stampOf(fi fs.FileInfo) stamp { return stamp{fi.Size(), fi.ModTime().UnixNano()} }
 
-// compare returns an Error if an open file is not what it was.
+// compare returns an Error if an open file has changed.
 func (s stamp) compare(f fs.File) *Error {
 	fi, err := f.Stat()
 	if err != nil {

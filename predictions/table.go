@@ -21,16 +21,17 @@ import (
 )
 
 const (
-	maxLine       = 32 << 20 // bytes of a line of a table
+	maxLine       = 32 << 20 // per line of a table
 	maxColumns    = 1 << 20  // of a table
-	maxJumps      = 1 << 20  // rows of several lines that are kept to tell other rows' lines by
-	textBytes     = 1 << 20  // of a block, if nothing else is said
-	mostBlocks    = 16       // of those, whatever the number of processors
-	headerBytes   = 64 << 10 // that a header is looked for in at a time
+	maxJumps      = 1 << 20  // rows with several lines that are recorded, so that Line can count past them
+	textBytes     = 1 << 20  // of a block, by default
+	mostBlocks    = 16       // default limit, whatever the number of processors
+	headerBytes   = 64 << 10 // step of the search for a header
 	longestQuoted = 40       // characters of a cell in messages
 )
 
-// table reads tables: one goroutine cuts their text into blocks of whole lines, several parse them, and Next returns them in order.
+// table reads tables. One goroutine splits their text into blocks of whole lines, several parse blocks, and Next returns them in
+// order.
 type table struct {
 	options *ForecastOptions
 	layout  layout
@@ -45,29 +46,29 @@ type table struct {
 	read              atomic.Int64
 
 	next sync.Mutex // held by Next
-	err  error      // what ended the stream
-	fell any        // what scan panicked with, once order is closed
+	err  error      // the error that ended the stream
+	fell any        // value of a panic in scan, valid once order is closed
 	rows int64
-	seen int   // files of which a block was returned
-	gap  int64 // line of the first empty line of the file that is being read, 0 if there was none
+	seen int   // number of files of which a block was returned
+	gap  int64 // line of the first empty line in the current file; 0 if there was none
 
-	mu    sync.Mutex // of what Locate and Line read
-	first []int64    // number of each file's first row, of those that were come to
+	mu    sync.Mutex // guards what Locate and Line read
+	first []int64    // number of the first row of each file reached so far
 	total int64      // rows so far
 	jumps []jump
 	notes []string
 }
 
-// jump says that rows behind a row are so many lines further down in its file, beyond one for each row.
+// jump says that the rows after a row start that many lines later in their file, beyond one line per row.
 type jump struct{ row, lines int64 }
 
 // tableFile is one shard.
 type tableFile struct {
 	path   string
 	file   string // for messages
-	size   int64  // as stored; -1 of a pipe
-	stamp  stamp  // unless it is a pipe
-	text   *text  // if it is open
+	size   int64  // as stored; -1 for a pipe
+	stamp  stamp  // unset for a pipe
+	text   *text  // nil if not open
 	header []string
 	lines  int64 // of the header
 }
@@ -78,17 +79,17 @@ type layout struct {
 	separator byte
 	classes   int
 	steps     []step
-	behind    int // cells behind the last step
+	behind    int // cells after the last step
 	observed  bool
 	weighted  bool
-	grouped   int // columns of groups
+	grouped   int // number of group columns
 }
 
-// step is a cell that is wanted, after some that are not.
+// step is a cell to read, after cells to skip.
 type step struct {
 	skip  int // cells before it
-	slot  int // of its number: below classes in the row, then observed and weight; -1: none
-	group int // of its text among the columns of groups; -1: none
+	slot  int // where its number goes: an index in the row, observedSlot or weightSlot; -1: nowhere
+	group int // index of its text among the group columns; -1: none
 }
 
 const (
@@ -96,7 +97,7 @@ const (
 	weightSlot   = 1<<30 + 1
 )
 
-// openTable opens tables in the order of paths. in is the one path's, if that can be read once and was opened.
+// openTable opens tables in the order of paths. in, if not nil, is the only path, already open since it can be read only once.
 func openTable(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastReader, *Error) {
 	if len(o.Observations) > 0 {
 		return nil, fault("name the column that has them", "files of observations are for .npy files, and a table has them in a column")
@@ -158,7 +159,7 @@ func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error
 	return nil
 }
 
-// probe opens a file and reads its header. Files that can be opened again are closed, but the first.
+// probe opens a file and reads its header. It closes files that can be opened again, except the first.
 func (t *table) probe(path string, in io.ReadCloser, keep bool) (*tableFile, *Error) {
 	f := &tableFile{path: path, file: names(t.options.Names).of(path), size: -1}
 	counted := &t.read
@@ -207,7 +208,7 @@ func (t *table) probe(path string, in io.ReadCloser, keep bool) (*tableFile, *Er
 	return f, nil
 }
 
-// separatorOf returns what separates the cells of a table, from its name or its header.
+// separatorOf returns the separator of the cells of a table, from its name or its header.
 func separatorOf(path string, header []byte) byte {
 	path = strings.ToLower(path)
 	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
@@ -225,7 +226,7 @@ func separatorOf(path string, header []byte) byte {
 	return ','
 }
 
-// separatorName is how messages call a separator.
+// separatorName returns what messages call a separator.
 func separatorName(c byte) string {
 	switch c {
 	case '\t':
@@ -236,7 +237,7 @@ func separatorName(c byte) string {
 	return "comma"
 }
 
-// headerNames returns the names in a header's line.
+// headerNames returns the names in the header line.
 func headerNames(h []byte, separator byte) ([]string, *Error) {
 	const remedy = `write text, as pandas.DataFrame.to_csv("table.csv", index=False) does`
 	line := strings.TrimRight(string(h), "\r\n")
@@ -287,7 +288,7 @@ func headerNames(h []byte, separator byte) ([]string, *Error) {
 	return names, nil
 }
 
-// sameHeader compares a shard's header with the first one's.
+// sameHeader compares the header of a shard with that of the first.
 func (t *table) sameHeader(f *tableFile) *Error {
 	first := t.files[0]
 	const remedy = "shards of a table have the same columns in the same order"
@@ -316,7 +317,7 @@ func cut(s string) string {
 	return s
 }
 
-// lay finds the columns that are wanted.
+// lay finds the columns to read.
 func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 	o, l := t.options, &t.layout
 	l.names = f.header
@@ -407,7 +408,7 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 			grouped++
 		}
 		if n := len(l.steps); n > 0 && u.column == next-1 {
-			l.steps[n-1].group = u.group // a number that is grouped by too
+			l.steps[n-1].group = u.group // a number that also groups rows
 			continue
 		}
 		l.steps = append(l.steps, step{u.column - next, u.slot, u.group})
@@ -417,7 +418,7 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 	return levels, nil
 }
 
-// forecast finds the columns of quantiles, in rising order of their levels, or of samples, among those that are not taken.
+// forecast finds the columns of quantiles (in ascending order of their levels) or samples among the unused columns.
 func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int, levels []float64, e *Error) {
 	seen := map[string]bool{}
 	for i, name := range l.names {
@@ -449,7 +450,7 @@ func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int
 	return columns, levels, nil
 }
 
-// levelOf returns the number behind the prefix of a column's name.
+// levelOf returns the number after the prefix in a column name.
 func (l *layout) levelOf(name, prefix string) (float64, bool) {
 	s, ok := strings.CutPrefix(name, prefix)
 	if !ok || s == "" || s[0] == '-' || s[0] == '+' {
@@ -460,7 +461,7 @@ func (l *layout) levelOf(name, prefix string) (float64, bool) {
 	return v, ok && end == len(s)
 }
 
-// column returns the number of the column of a name.
+// column returns the index of the column of a name.
 func (l *layout) column(name, what string) (int, *Error) {
 	i := slices.Index(l.names, name)
 	if i < 0 {
@@ -477,11 +478,11 @@ func (l *layout) twice(name string) *Error {
 	return fault("rename one of them", "two columns are named %q", cut(name))
 }
 
-// columnSetting is how the columns of a table are named.
+// columnSetting has the setting that names each column of a table.
 var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed number": setting.Observed,
 	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups}
 
-// meant returns what to do where there is no column for something, and the columns that there are.
+// meant returns a remedy for a column that is not there, and a list of the columns that are.
 func (l *layout) meant(what string) (remedy, has string) {
 	if len(l.names) == 1 {
 		for _, c := range []byte{';', '\t', ','} {
@@ -500,13 +501,13 @@ func (l *layout) meant(what string) (remedy, has string) {
 	return "name the column that has it by " + columnSetting[what].String(), l.list()
 }
 
-// variance tells whether a column is named like variances.
+// variance reports whether a column is named like variances.
 func variance(name string) bool {
 	name = strings.ToLower(name)
 	return slices.Contains([]string{"var", "sigma2", "sigma^2", "sigma_sq", "sigma_squared", "sd2", "std2", "s2"}, name) || strings.Contains(name, "variance")
 }
 
-// list names the columns.
+// list returns the names of the columns.
 func (l *layout) list() string {
 	const most = 20
 	var s []string
@@ -524,7 +525,7 @@ func (l *layout) list() string {
 	return "its " + word + " are " + strings.Join(s, ", ")
 }
 
-// similar returns a hint at the column that is likest to a name, "" if none is like it.
+// similar returns a hint at the column whose name is closest; "" if none is close.
 func (l *layout) similar(name string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, n := range l.names {
@@ -541,7 +542,7 @@ func (l *layout) similar(name string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// editDistance returns how many bytes have to be put in, taken out or changed to make b of a.
+// editDistance returns the number of bytes to insert, delete or replace to turn a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -561,7 +562,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// start begins to read.
+// start starts the goroutines.
 func (t *table) start() {
 	t.started = true
 	go t.scan()
@@ -574,7 +575,7 @@ func (t *table) start() {
 	}
 }
 
-// parse reads a block's rows. A panic on a goroutine of ours could not be recovered by the caller: Next carries it over.
+// parse reads the rows of a block. The caller could not recover a panic in this goroutine, so Next raises it again.
 func (t *table) parse(b *block) {
 	defer func() {
 		b.fell = recover()
@@ -583,10 +584,10 @@ func (t *table) parse(b *block) {
 	t.layout.parse(b)
 }
 
-// scan cuts the files into blocks of whole lines.
+// scan splits the files into blocks of whole lines.
 func (t *table) scan() {
 	defer func() {
-		if r := recover(); r != nil { // carried over as that of parse
+		if r := recover(); r != nil { // raised again, as in parse
 			t.fell = r
 			close(t.order)
 		}
@@ -610,7 +611,7 @@ func (t *table) scan() {
 			}
 			last = b.last
 			failed := b.failed != nil
-			t.order <- b // there is room for all blocks
+			t.order <- b // never blocks: there is room for all blocks
 			t.work <- b
 			if failed {
 				return
@@ -621,7 +622,7 @@ func (t *table) scan() {
 	close(t.order)
 }
 
-// reopen opens a file again, of which the header is known. What goes wrong is left in its text.
+// reopen opens a file whose header is known. An Error is kept in its text.
 func (t *table) reopen(i int) {
 	f := t.files[i]
 	again, e := t.probe(f.path, nil, true)
@@ -636,7 +637,7 @@ func (t *table) reopen(i int) {
 	}
 }
 
-// fill reads the next lines of a file. Beside an error there are the lines before it.
+// fill reads the next lines of a file. It may return both lines and the Error after them.
 func (t *table) fill(f *tableFile, b *block) *Error {
 	b.line = f.text.line
 	var e *Error
@@ -649,7 +650,7 @@ func (t *table) fill(f *tableFile, b *block) *Error {
 	return e
 }
 
-// Next returns the next rows. A chunk's are of one file.
+// Next returns the next chunk of rows, all of one file.
 func (t *table) Next() (*metrics.Chunk, error) {
 	t.next.Lock()
 	defer t.next.Unlock()
@@ -691,7 +692,7 @@ func (t *table) Next() (*metrics.Chunk, error) {
 			return nil, t.err
 		}
 		if e := t.take(b); e != nil {
-			// Whoever writes to a file may have it cut anywhere just now.
+			// Whoever is writing the file may have stopped anywhere.
 			if f := t.files[b.file]; f.size >= 0 {
 				if fi, _, err := statText(t.options.FS, f.path); err == nil && stampOf(fi) != f.stamp {
 					e = changed()
@@ -711,7 +712,7 @@ func (t *table) Next() (*metrics.Chunk, error) {
 	}
 }
 
-// fallen returns what a goroutine panicked with: that of the next block, or, where there is none, the one that cuts them.
+// fallen returns the value of a panic: in the parse of the next block, or in scan if there is none.
 func (t *table) fallen(b *block, ok bool) any {
 	if ok {
 		return b.fell
@@ -719,7 +720,7 @@ func (t *table) fallen(b *block, ok bool) any {
 	return t.fell
 }
 
-// take puts a block behind those before it.
+// take appends a block to those before it.
 func (t *table) take(b *block) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -756,7 +757,7 @@ func (t *table) take(b *block) *Error {
 	return b.failed
 }
 
-// renumber gives groups the numbers of the whole.
+// renumber replaces numbers of groups in the block by numbers over all blocks.
 func (t *table) renumber(b *block) *Error {
 	for i, k := range b.keys {
 		n, ok := t.groups.number(k)

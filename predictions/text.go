@@ -13,19 +13,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// text is a file's text, of which lines are taken off the front.
+// text is the text of a file, which is read line by line.
 type text struct {
 	r       io.Reader
 	closers []func()
-	pending []byte // read and not taken
+	pending []byte // read, but not taken
 	line    int64  // number of the next line
-	ended   bool   // r has no more
-	open    bool   // and its last line has no end, nor a quote that closes its last cell
+	ended   bool   // r is at its end
+	open    bool   // its last line has no line end, or an open quote
 	file    fs.File
-	later   *Error // why nothing follows what is pending
+	later   *Error // why nothing follows pending
 }
 
-// counted counts what is read.
+// counted counts the bytes read.
 type counted struct {
 	r io.Reader
 	n *atomic.Int64
@@ -37,13 +37,13 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unread is a file of which the beginning was looked at.
+// unread is a file whose first bytes were read already.
 type unread struct {
 	io.Reader
 	io.Closer
 }
 
-// sniff opens a path that can be read once, and tells whether it begins as an .npy does.
+// sniff opens a path that can be read only once, and reports whether it starts like an .npy.
 func sniff(path string) (io.ReadCloser, bool, *Error) {
 	f, closer := os.Stdin, io.NopCloser(nil)
 	if path != "-" {
@@ -62,7 +62,7 @@ func sniff(path string) (io.ReadCloser, bool, *Error) {
 	return unread{io.MultiReader(bytes.NewReader(b[:n]), f), closer}, string(b[:n]) == npyMagic, nil
 }
 
-// statText describes a file, and tells whether it can be opened again.
+// statText describes a file, and reports whether it can be opened again.
 func statText(from fs.FS, path string) (fi fs.FileInfo, regular bool, e *Error) {
 	var err error
 	if from != nil {
@@ -79,7 +79,7 @@ func statText(from fs.FS, path string) (fi fs.FileInfo, regular bool, e *Error) 
 	return fi, fi.Mode().IsRegular(), nil
 }
 
-// openText opens a file of text, in where that is not nil, and decompresses it. n, if it is not nil, counts the bytes that are read.
+// openText opens and decompresses a text file, or in if that is not nil. n, if not nil, counts the bytes read.
 func openText(from fs.FS, path string, in io.ReadCloser, n *atomic.Int64) (*text, *Error) {
 	t := &text{r: in, line: 1}
 	if in != nil {
@@ -131,7 +131,7 @@ func openText(from fs.FS, path string, in io.ReadCloser, n *atomic.Int64) (*text
 	return t, nil
 }
 
-// unpacked explains a failure to decompress.
+// unpacked returns the Error of a failed decompression.
 func unpacked(err error) *Error {
 	return fault("copy it again, or compress it again", "truncated or damaged: it cannot be decompressed: %v", err).because(err)
 }
@@ -143,7 +143,7 @@ func (t *text) close() {
 	t.closers = nil
 }
 
-// read adds up to n bytes to b, fewer only at the end.
+// read appends up to n bytes to b; fewer only at the end.
 func (t *text) read(b []byte, n int) ([]byte, *Error) {
 	k0 := len(b)
 	k := copy(grow(&b, min(n, len(t.pending))), t.pending)
@@ -168,7 +168,7 @@ func (t *text) read(b []byte, n int) ([]byte, *Error) {
 	return b, nil
 }
 
-// grow makes *b longer by n bytes and returns these.
+// grow extends *b by n bytes and returns them.
 func grow(b *[]byte, n int) []byte {
 	k := len(*b)
 	if cap(*b) < k+n {
@@ -180,8 +180,8 @@ func grow(b *[]byte, n int) []byte {
 	return (*b)[k:]
 }
 
-// lines reads whole lines into b: as many as size bytes hold, at least one, and none only at the end or before an error. The last
-// line of a file has an end put behind it if it has none. Behind the lines are decimalPad bytes of room.
+// lines reads whole lines into b: as many as fit in size bytes, but at least one; none only at the end or before an error. If the last
+// line of a file has no line end, it adds one. decimalPad spare bytes follow the lines.
 func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool, e *Error) {
 	var q quoting
 	for n := size; ; n = len(b) {
@@ -211,7 +211,7 @@ func (t *text) lines(b []byte, size int, separator byte) (out []byte, last bool,
 	}
 }
 
-// endLine puts a line end behind the last line, if it has none.
+// endLine adds a line end to the last line if it has none.
 func (t *text) endLine(b []byte) []byte {
 	n := len(b)
 	if n > 0 && b[n-1] == '\n' {
@@ -221,7 +221,7 @@ func (t *text) endLine(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// longLine refuses a line of more than maxLine bytes.
+// longLine returns the Error of a line of more than maxLine bytes.
 func longLine(line int64) *Error {
 	return fault("is a quote not closed, or is it no table?", "a line is longer than 32 MiB").on(line)
 }
@@ -254,21 +254,21 @@ func (t *text) header() ([]byte, *Error) {
 	}
 }
 
-// quoting follows the quotes of a text.
+// quoting tracks quotes in a text.
 type quoting struct {
-	at   int // looked at so far
-	open int // place of the quote that is open, -1
-	end  int // behind the last line that is whole
+	at   int // scanned so far
+	open int // position of the open quote; -1 if none is open
+	end  int // end of the last whole line
 }
 
-// lastLine returns the end of the last whole line of b, of which the first part was looked at before; 0 if there is none.
+// lastLine returns the end of the last whole line in b, whose first part was scanned before; 0 if there is none.
 func (q *quoting) lastLine(b []byte, separator byte) int {
 	if q.at == 0 {
 		q.open = -1
 	}
 	for q.at < len(b) {
 		if q.open >= 0 {
-			// Doubled quotes close and open again.
+			// A doubled quote closes and opens again.
 			i := bytes.IndexByte(b[q.at:], '"')
 			if i < 0 {
 				q.at = len(b)
@@ -280,7 +280,7 @@ func (q *quoting) lastLine(b []byte, separator byte) int {
 				continue
 			}
 			if q.at == len(b) {
-				// It may be half of a doubled one: look again when more is known.
+				// It may be half of a doubled quote: decide when more is known.
 				q.at--
 				break
 			}
@@ -308,13 +308,13 @@ func (q *quoting) lastLine(b []byte, separator byte) int {
 	return q.end
 }
 
-// firstLine looks for the end of a text's first line. What separates cells is not known, and a quote opens one behind all that may.
+// firstLine finds the end of the first line of a text. The separator is not known yet, so a quote may open after any of them.
 type firstLine struct {
-	at     int // looked at so far
+	at     int // scanned so far
 	quoted bool
 }
 
-// end returns the end of the first line of b, of which the first part was looked at before; 0 if there is none.
+// end returns the end of the first line in b, whose first part was scanned before; 0 if there is none.
 func (l *firstLine) end(b []byte) int {
 	for ; l.at < len(b); l.at++ {
 		switch c := b[l.at]; {

@@ -9,13 +9,14 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Half is IEEE 754 binary16 values by their bits, which WriteNPY writes as float16.
+// Half holds the bits of IEEE 754 binary16 values. WriteNPY writes them as float16.
 type Half []uint16
 
-// WriteNPY writes an array as .npy version 1.0, little-endian, C order, the data 64-aligned, as numpy.save does.
+// WriteNPY writes an array to w as .npy version 1.0: little-endian, C order, data aligned to 64 bytes, as numpy.save does. Errors are
+// those of w.
 //
-// data is []float32, []float64, []int32, []int64, Half or []uint16 (also the bits of bfloat16), and as long as the product of
-// shape; anything else panics. Errors are those of w.
+// data is []float32, []float64, []int32, []int64, Half or []uint16 (which may be the bits of bfloat16). It panics on another type, and
+// if the length of data is not the product of shape.
 func WriteNPY(w io.Writer, shape []int64, data any) error {
 	switch d := data.(type) {
 	case []float32:
@@ -34,8 +35,8 @@ func WriteNPY(w io.Writer, shape []int64, data any) error {
 	panic("predictions: WriteNPY of a type that it does not know")
 }
 
-// NPYHeader returns what stands before the data of an .npy file as WriteNPY writes it, for data that are written apart: little-endian
-// values in C order, bfloat16 as uint16. A shape with a dimension below 0, or of more than 64, panics.
+// NPYHeader returns the header that WriteNPY writes, for data that is written separately: little-endian values in C order, with
+// bfloat16 as uint16. It panics on a negative dimension and on more than 64 dimensions.
 func NPYHeader(shape []int64, d metrics.DType) []byte {
 	for _, n := range shape {
 		if n < 0 {
@@ -48,8 +49,7 @@ func NPYHeader(shape []int64, d metrics.DType) []byte {
 	return npyHeader(shape, map[metrics.DType]string{metrics.Float64: "<f8", metrics.Float32: "<f4", metrics.Float16: "<f2", metrics.BFloat16: "<u2"}[d])
 }
 
-// NPYData returns numbers as they stand in the data of an .npy file whose header NPYHeader makes. On a little-endian machine these are
-// the bytes of v itself, and good as long as v is not changed.
+// NPYData returns v as the data of an .npy file, for a header by NPYHeader. On a little-endian machine it shares memory with v.
 func NPYData[T float32 | float64](v []T) []byte {
 	if !hostBig {
 		return raw(v)
@@ -89,7 +89,7 @@ func writeNPY[T fixed](w io.Writer, shape []int64, descr string, data []T) error
 		_, err := w.Write(raw(data))
 		return err
 	}
-	// Swapped by way of a buffer, since data are the caller's.
+	// Swap in a buffer, since data belongs to the caller.
 	size := parseDType(descr).size
 	buf := make([]uint64, 8<<10)
 	for mem := raw(data); len(mem) > 0; {

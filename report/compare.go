@@ -18,20 +18,20 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// ComparisonSchema names the layout of a comparison.
+// ComparisonSchema is the schema of a Comparison's JSON.
 const ComparisonSchema = "candor-compare/1"
 
-// Named is a document and the name of what was evaluated.
+// Named is a document with the name of what was evaluated.
 type Named struct {
 	Name string
 	*Document
 }
 
-// Comparison is documents side by side: of evaluations of the same rows, by the same metrics.
+// Comparison holds documents side by side: evaluations of the same rows by the same metrics.
 type Comparison []Named
 
-// JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a newline at its end: each set is its document
-// with its name in front. Tests go to "tests", and what is to be known of the comparison as a whole to "warnings", where there are any.
+// JSON returns {"schema": "candor-compare/1", "sets": [...]}, indented, with a final newline. Each set is its document with its name
+// in front. If there are any, tests are in "tests", and warnings about the whole comparison in "warnings".
 func (c Comparison) JSON(warnings []string, tests ...DieboldMariano) ([]byte, error) {
 	sets := make([]json.RawMessage, len(c))
 	for i, s := range c {
@@ -68,8 +68,8 @@ func (c Comparison) JSON(warnings []string, tests ...DieboldMariano) ([]byte, er
 	return out.Bytes(), nil
 }
 
-// Best tells which sets have the best value of the i-th metric, where lower or higher ones are better: none, if that is
-// not so, or all values are equal.
+// Best reports which sets have the best value of the i-th metric. It returns none if the metric is neither better lower nor better
+// higher, or if all values are equal.
 func (c Comparison) Best(i int) []bool {
 	best := make([]bool, len(c))
 	sign := map[eval.Direction]float64{eval.Lower: -1, eval.Higher: 1}[c[0].Metrics[i].Better]
@@ -94,7 +94,7 @@ const (
 	star    = 2 // before a value
 )
 
-// shown returns the comparison with names as tables have them.
+// shown returns the comparison with names that are safe in tables.
 func (c Comparison) shown() Comparison {
 	c = slices.Clone(c)
 	for i := range c {
@@ -103,9 +103,9 @@ func (c Comparison) shown() Comparison {
 	return c
 }
 
-// Table writes a row a metric and a column a set in the given format. Plain marks the best value of a row with a star,
-// has intervals beside the values where width (0 means DefaultWidth) has room for all sets, and below them otherwise; of
-// sets that do not fit beside each other it makes several tables. No line ends in a space.
+// Table writes a row per metric and a column per set in the given format. Plain marks the best value of a row with a star. It puts
+// intervals beside values if width (0 means DefaultWidth) has room for all sets, otherwise below them. Sets that do not fit beside
+// each other go into several tables. No line ends in a space.
 func (c Comparison) Table(w io.Writer, f Format, width int) error {
 	c = c.shown()
 	switch {
@@ -119,7 +119,7 @@ func (c Comparison) Table(w io.Writer, f Format, width int) error {
 	if width <= 0 {
 		width = DefaultWidth
 	}
-	const legible = 6 // of a name, whose column may have nothing but a dash
+	const legible = 6 // of a name, whose column may hold nothing but dashes
 	key, beside, below := len("Metric"), 0, 0
 	for _, s := range c {
 		below = max(below, min(len(s.Name), legible))
@@ -150,7 +150,7 @@ func (c Comparison) Table(w io.Writer, f Format, width int) error {
 	return nil
 }
 
-// plain writes the sets from one to before another.
+// plain writes the sets c[from:to].
 func (c Comparison) plain(w io.Writer, from, to, key, cell int, separator string) error {
 	head := table.Row{"Metric"}
 	for _, s := range c[from:to] {
@@ -211,7 +211,7 @@ func (c Comparison) markdown(w io.Writer) error {
 	return err
 }
 
-// csv has a column for each set's value and two for its interval.
+// csv writes a column for each set's value and two for its interval.
 func (c Comparison) csv(w io.Writer) error {
 	head := []string{"metric", "level", "better"}
 	for _, s := range c {
@@ -230,16 +230,16 @@ func (c Comparison) csv(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// DieboldMariano is the test of whether two sets have equal losses of rows.
+// DieboldMariano is a test of equal mean loss of two sets.
 type DieboldMariano struct {
 	A, B    string // names of the sets
-	Loss    string // of rows
+	Loss    string // the loss of a row
 	Horizon int
 	Level   float64 // of the interval
 	regress.DMResult
 }
 
-// Warning says that there are few rows for the horizon, fewer than 25 for each of its steps; "" if there are more, or no test.
+// Warning says that there are fewer than 25 rows per step of the horizon; "" if there are enough, or no test.
 func (t *DieboldMariano) Warning() string {
 	if t.Reason != "" || t.Rows >= 25*t.Horizon {
 		return ""

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	plotWidth  = 60 // columns of the diagram, at most
+	plotWidth  = 60 // maximum number of columns of the diagram
 	plotLeast  = 20
 	plotHeight = 20 // lines: 0.05 each
 	histHeight = 4
 	plotMargin = 6 // columns to the left of it
 )
 
-// chart is the diagram's bars and where they stand.
+// chart is the bars of the diagram and their positions.
 type chart struct {
 	bars  []calib.Bin
-	group int // bins in a bar, but for the last bar
-	wide  int // columns of a bar
-	from  int // column of the score 0
+	group int // bins per bar; the last bar may have fewer
+	wide  int // columns per bar
+	from  int // column of score 0
 	unit  int // columns from score 0 to score 1, times group
 }
 
-// newChart puts bins into at most width columns. Where they are more, neighbours become one bar.
+// newChart lays out bins in at most width columns. If there are more bins than columns, it pools neighbours into one bar.
 func newChart(bins []calib.Bin, width int) *chart {
 	c := &chart{}
-	// The bins of 0 and of 1 that some options set apart have no width; they stay by themselves.
+	// Some options set bins of 0 and of 1 apart. They have no width and are not pooled.
 	var before, inner, after []calib.Bin
 	for _, b := range bins {
 		switch {
@@ -55,7 +55,7 @@ func newChart(bins []calib.Bin, width int) *chart {
 	return c
 }
 
-// pool makes one bar of neighbouring bins.
+// pool returns one bar for neighbouring bins.
 func pool(bins []calib.Bin) calib.Bin {
 	if len(bins) == 1 {
 		return bins[0]
@@ -74,9 +74,9 @@ func pool(bins []calib.Bin) calib.Bin {
 	return p
 }
 
-// Diagram draws the reliability diagram with characters: for each bin a bar as high as the event's frequency, what is
-// missing to the mean score, or what is beyond it, and below the number of rows. It takes at most 67 columns, fewer if
-// width says so (0 means DefaultWidth), but not fewer than 27. color uses ANSI colours. No line ends in a space.
+// Diagram draws the reliability diagram in characters. Each bin has a bar as high as the event's frequency, with the gap to the mean
+// score marked. The numbers of rows are below. It is at most 67 columns wide, and narrower if width (0 means DefaultWidth) says so,
+// but at least 27. color adds ANSI colours. No line ends in a space.
 func (d *Document) Diagram(w io.Writer, color bool, width int) error {
 	if width <= 0 {
 		width = DefaultWidth
@@ -120,7 +120,7 @@ func (d *Document) Diagram(w io.Writer, color bool, width int) error {
 	return err
 }
 
-// cells returns a bin's piece of the line at height at.
+// cells returns the part of a bar in the line at height at.
 func cells(bar *calib.Bin, at float64, wide int, full, miss, more string) string {
 	fill := max(1, wide-1)
 	gap := strings.Repeat(" ", wide-fill)
@@ -136,15 +136,15 @@ func cells(bar *calib.Bin, at float64, wide int, full, miss, more string) string
 	return strings.Repeat(more, fill) + gap
 }
 
-// columns returns the width of the bars.
+// columns returns the total width of the bars.
 func (c *chart) columns() int { return c.wide * len(c.bars) }
 
-// axis returns the rule below the bars, with a tick at every fifth of the score, and the line of their values.
+// axis returns the rule below the bars, with a tick at every fifth of the score, and the line of tick labels.
 func (c *chart) axis() (rule, labels string) {
 	r := []rune(strings.Repeat("─", c.columns()))
 	l := []rune(strings.Repeat(" ", plotMargin+c.columns()+2))
 	for t := 0; t <= 5; t++ {
-		// An edge lies between two columns; its tick is on the left one, which is the gap between bars.
+		// An edge lies between two columns. Its tick is in the left one, the gap between bars.
 		col := c.from + int(math.Round(float64(t*c.unit)/float64(5*c.group))) - 1
 		if col = min(col, c.columns()-1); col >= 0 {
 			r[col] = '┴'
@@ -156,7 +156,7 @@ func (c *chart) axis() (rule, labels string) {
 	return string(r), string(l)
 }
 
-// histogram draws the rows of each bar, linearly; a bar that has any shows something.
+// histogram draws the number of rows in each bar, on a linear scale. A bar with any rows is visible.
 func (c *chart) histogram(line func(string)) {
 	most := int64(0)
 	for _, bar := range c.bars {

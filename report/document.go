@@ -17,56 +17,56 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Schema names the layout of a document.
+// Schema is the schema of a Document's JSON.
 const Schema = "candor/1"
 
-// Document is the result of an evaluation. Nothing of the machine, the files or the time is in it, so that one of
-// merged states equals one of all the rows, to the byte.
+// Document is the result of an evaluation. It has no trace of the machine, the files or the time, so the document of merged states
+// equals that of all rows, byte for byte.
 type Document struct {
 	Input    Input
 	Metrics  []Metric
-	Members  []Member    // of an ensemble, in their order
-	Groups   []Group     // of rows, by their values
-	Bins     []calib.Bin // none of what has no classes
-	BinsText string      // the whole definition of the bins
-	CORP     *Curve      // the recalibrated frequencies of the metrics corp_*; nil without these
-	State    string      // SHA-256 of the state
+	Members  []Member    // of an ensemble, in order
+	Groups   []Group     // of rows, in order of their values
+	Bins     []calib.Bin // nil if there are no classes
+	BinsText string      // the full definition of the bins
+	CORP     *Curve      // the curve of the corp_* metrics; nil without them
+	State    string      // SHA-256 of the state, in hex
 	Warnings []string
 
 	level    float64
 	shape    eval.Shape
 	weighted bool
-	judged   *eval.Judgement // for the verdict; nil of what has no classes
+	judged   *eval.Judgement // for the verdict; nil if there are no classes
 }
 
-// Member is what one member of an ensemble is worth by itself.
+// Member is the evaluation of one member of an ensemble.
 type Member struct{ Metrics []Metric }
 
-// Curve is a fitted curve of frequencies.
+// Curve is a fitted calibration curve.
 type Curve struct {
 	Steps []binfree.Step
-	Event calib.Event // whose frequencies they are
-	Text  string      // the whole definition
+	Event calib.Event // the event whose frequency it fits
+	Text  string      // the full definition
 }
 
-// Input says what was evaluated.
+// Input describes what was evaluated.
 type Input struct {
-	Task          string // as --task says it: of scores of two columns, which are one of (N,), "binary"
+	Task          string // classification, binary, multilabel, ensemble, regression, quantiles, samples or loglik; "binary" also for two columns read as one event
 	Rows, Dropped int64
-	Classes       int         // 2 for a binary task; 0 if there are none
-	Draws         int         // a row, of samples and log-likelihoods
-	Levels        []float64   // of a row's quantiles
-	Law           regress.Law // of means and standard deviations
+	Classes       int         // 2 for a binary task; 0 without classes
+	Draws         int         // per row, of samples and log-likelihoods
+	Levels        []float64   // of quantiles
+	Law           regress.Law // distribution family of normal forecasts
 	Members       int         // of an ensemble
 	Out           int64       // out-of-distribution rows
 	Binary        bool
 	DType, Kind   string
 	Weighted      bool
-	Decided       bool // decisions are the caller's
-	Scored        bool // and so are the scores by which rows are binned
+	Decided       bool // the caller gave decisions
+	Scored        bool // the caller gave the scores that rows are binned by
 }
 
-// InputOf says what an evaluation has seen.
+// InputOf returns the Input of an evaluation.
 func InputOf(e *eval.Evaluation) Input {
 	a := &e.Audit
 	i := Input{Law: e.Spec.Law, Rows: a.Rows, Dropped: a.Dropped, Members: e.Spec.Members, Out: e.Out.Rows, DType: a.DType.String(),
@@ -92,29 +92,29 @@ func InputOf(e *eval.Evaluation) Input {
 	return i
 }
 
-// Metric is one answer.
+// Metric is the value of one metric, with its definition.
 type Metric struct {
-	Key  string // canonical spelling
+	Key  string // canonical spelling, with options
 	Name string // without options
 	eval.Value
 	Level  float64
 	Better eval.Direction
-	Spec   []eval.Field // the options of a metric over bins
-	Event  calib.Event  // whose probability its scores are, if it is over rows' scores
-	Text   string       // the whole definition
+	Spec   []eval.Field // options and rules of the definition
+	Event  calib.Event  // the event whose probability is the score, for metrics over rows' scores
+	Text   string       // the full definition
 	Short  string       // the meaning in a few words
-	Mean   string       // and in a line
-	Whole  bool         // its values are numbers of rows
+	Mean   string       // the meaning in one line
+	Whole  bool         // the value is a number of rows
 
 }
 
-// dropLogits is what a warning about logits that may be probabilities ends in.
+// dropLogits ends a warning about logits that may be probabilities.
 func dropLogits() string { return "drop " + setting.Logits.String() }
 
-// DoubtsLogits tells whether a warning is about logits that may be probabilities.
+// DoubtsLogits reports whether a warning is about logits that may be probabilities.
 func DoubtsLogits(warning string) bool { return strings.HasSuffix(warning, dropLogits()) }
 
-// New makes the document of an evaluation.
+// New returns the document of an evaluation.
 func New(e *eval.Evaluation) *Document {
 	a := &e.Audit
 	d := &Document{
@@ -133,7 +133,7 @@ func New(e *eval.Evaluation) *Document {
 	for i := range d.Metrics {
 		r := &d.Metrics[i]
 		if r.Note != "" {
-			// Metrics of one note share a line.
+			// Metrics with the same note share a line.
 			if i := slices.IndexFunc(d.Warnings, func(w string) bool { return strings.HasSuffix(w, ": "+r.Note) }); i >= 0 {
 				d.Warnings[i] = strings.TrimSuffix(d.Warnings[i], ": "+r.Note) + ", " + r.Key + ": " + r.Note
 			} else {
@@ -177,7 +177,7 @@ func New(e *eval.Evaluation) *Document {
 	return d
 }
 
-// answers returns those of the metrics of an evaluation.
+// answers returns the metrics of an evaluation with their values.
 func answers(e *eval.Evaluation) (l []Metric) {
 	for _, m := range e.Answered() {
 		desc := eval.Describe(m.Name).In(e.Spec.Shape())
@@ -189,7 +189,7 @@ func answers(e *eval.Evaluation) (l []Metric) {
 	return l
 }
 
-// Find returns the metric of a key, nil if the document has none.
+// Find returns the metric with a key; nil if the document has none.
 func (d *Document) Find(key string) *Metric {
 	for i := range d.Metrics {
 		if d.Metrics[i].Key == key {
@@ -199,7 +199,7 @@ func (d *Document) Find(key string) *Metric {
 	return nil
 }
 
-// Undefined says which metrics have no value and why, a line a reason: tables have no room for it.
+// Undefined lists the metrics without a value, one line per reason. Tables have no room for reasons.
 func (d *Document) Undefined() []string {
 	var reasons, lines []string
 	for i := range d.Metrics {
@@ -219,8 +219,7 @@ func (d *Document) Undefined() []string {
 	return lines
 }
 
-// number is a float64 as documents have it: the shortest decimal that reads back the same, "+Inf" and "-Inf" as
-// strings, null where it is not defined.
+// number is a float64 in JSON: the shortest decimal that reads back the same, "+Inf" or "-Inf" as a string, and null for NaN.
 type number float64
 
 func (n number) MarshalJSON() ([]byte, error) {
@@ -239,7 +238,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// object is a JSON object whose fields keep their order.
+// object is a JSON object with ordered fields.
 type object []field
 
 type field struct {
@@ -270,7 +269,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// marshal is json.Marshal without the escapes that only HTML needs.
+// marshal is json.Marshal without HTML escapes.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -281,13 +280,12 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// MarshalJSON writes the document with its fields in their fixed order, and < > & as they are: json.Marshal makes escapes of these,
-// JSON does not.
+// MarshalJSON writes the fields in a fixed order. It leaves < > & unescaped, as JSON does; json.Marshal of a Document escapes them.
 func (d *Document) MarshalJSON() ([]byte, error) {
 	return marshal(append(object{{"schema", Schema}}, d.object()...))
 }
 
-// object is the document without the name of its layout.
+// object returns the document without its schema.
 func (d *Document) object() object {
 	in := object{{"rows", d.Input.Rows}, {"classes", d.Input.Classes}, {"dtype", d.Input.DType}, {"kind", d.Input.Kind},
 		{"dropped", d.Input.Dropped}, {"binary", d.Input.Binary}, {"weighted", d.Input.Weighted}, {"task", d.Input.Task}}
@@ -356,7 +354,7 @@ func (d *Document) object() object {
 	return append(o, state, field{"warnings", warnings})
 }
 
-// objects returns metrics by their keys.
+// objects returns metrics by key.
 func objects(l []Metric) object {
 	o := object{}
 	for i := range l {
@@ -411,7 +409,7 @@ func (m *Metric) object() object {
 
 func (m *Metric) hasInterval() bool { return !math.IsNaN(m.Interval.Low) }
 
-// JSON returns the document, indented, with a newline at its end.
+// JSON returns the document, indented, with a final newline.
 func (d *Document) JSON() ([]byte, error) {
 	b, err := d.MarshalJSON()
 	if err != nil {
@@ -425,10 +423,10 @@ func (d *Document) JSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Verdict says in one line what the predictions are worth. Of classes it holds what is said on average against what happens: of a binary
-// task the mean probability and the rate of its event, else the mean confidence and the accuracy. It finds fault where both a test of
-// calibration and the interval of the difference do, and names bins that are beyond chance to the other side. It is never from an ECE,
-// which is positive for any finite set of perfect predictions.
+// Verdict returns the result in one line. For a binary task it compares the mean probability with the event rate, for other classes
+// the mean confidence with the accuracy. It reports miscalibration only if both a calibration test and the interval of the difference
+// show it, and then names bins that are off in the other direction beyond chance. It never judges by an ECE, which is positive for any
+// finite set of perfect predictions.
 func (d *Document) Verdict() string {
 	rows := countOf(d.Input.Rows, "row")
 	shape := fmt.Sprintf("%s x %s classes", rows, Count(int64(d.Input.Classes)))
@@ -466,7 +464,7 @@ func (d *Document) Verdict() string {
 		}
 		return high
 	}
-	// Of the runs of bins beyond chance the one that weighs most is named, if it is not what the mean says already.
+	// Of the runs of bins beyond chance, name the one with the most weight, unless the mean already tells it.
 	var worst *eval.Run
 	for i := range j.Off {
 		r := &j.Off[i]
@@ -493,7 +491,7 @@ func (d *Document) Verdict() string {
 	return s + fmt.Sprintf("%s by %s.", side(j.Gap.Value), points(j.Gap.Value)) + where
 }
 
-// points writes the size of a difference of shares.
+// points formats the size of a difference between shares, in percentage points.
 func points(v float64) string {
 	if v = 100 * math.Abs(v); v < 0.1 {
 		return fmt.Sprintf("%.2g points", v)
@@ -501,7 +499,7 @@ func points(v float64) string {
 	return fmt.Sprintf("%.1f points", v)
 }
 
-// headlines are the metrics of which the verdict on what has no classes speaks, and how: the first that the document has.
+// headlines are the metrics in the verdict on forecasts without classes, with their wording. The first that the document has is used.
 var headlines = [][2]string{{"crps", "Off by %s%s on average, spread counted (CRPS, in the units of what was observed)"},
 	{"nwaic1", "The log-likelihood of a new row is about %s%s (WAIC)"}, {"psis_loo", "The log-likelihood of a new row is about %s%s (PSIS)"}}
 
@@ -522,18 +520,18 @@ func (d *Document) headline() string {
 	return calibrated
 }
 
-// spread says whether the stated spread of normal forecasts is the one that they have, "" where the metrics for it are missing.
+// spread says whether the errors of normal forecasts match their standard deviations; "" if a metric for it is missing.
 func (d *Document) spread() string {
 	off, says, rce := d.Find("rmse"), d.Find("sharpness_root"), d.Find("rce")
 	if d.shape.Kind != metrics.Normals || off == nil || says == nil || rce == nil || math.IsNaN(rce.Value.Value) {
 		return ""
 	}
 	s := fmt.Sprintf(" Off by %s (RMSE), says %s: ", short(off.Value.Value), short(says.Value.Value))
-	// The errors are 1 - rce times as large as stated.
+	// Errors are 1 - rce times as large as stated.
 	if !rce.hasInterval() {
 		return s + "too few rows to judge."
 	}
-	// A few large errors own RMSE; the mean of (e/sd)^2 and the intervals ask every row. The three are judged together.
+	// A few large errors dominate RMSE; the mean of (e/sd)^2 and the intervals depend on every row. So judge the three together.
 	z, c := d.Find("zms"), d.Find("coverage_90")
 	clear := eval.Holm([]float64{d.chance(rce, 0), d.chance(z, 1), d.chance(c, 0.9)})
 	words := [3]string{"underconfident", "", "overconfident"}
@@ -546,7 +544,7 @@ func (d *Document) spread() string {
 	}
 	against, other := "", 0
 	switch {
-	case clear[2]: // no single row can move it
+	case clear[2]: // no single row can cause it
 		against, other = fmt.Sprintf("the 90%% intervals hold %s %s", percent(c.Value.Value), ends(c.Interval)), 1
 		if c.Value.Value > 0.9 {
 			other = -1
@@ -567,7 +565,7 @@ func (d *Document) spread() string {
 	return s + words[1+side] + "."
 }
 
-// chance is eval.ChanceOf of an answer, NaN where it is missing.
+// chance is eval.ChanceOf for one value; NaN if it is missing.
 func (d *Document) chance(m *Metric, want float64) float64 {
 	if m == nil {
 		return math.NaN()
@@ -575,7 +573,8 @@ func (d *Document) chance(m *Metric, want float64) float64 {
 	return eval.ChanceOf(&m.Value, d.level, want)
 }
 
-// holds says whether the 90% interval of quantiles holds as much as it says, and that of samples as much as samples of the right law would.
+// holds says whether the 90% interval of quantiles covers 90% of rows, and whether that of samples covers as much as for samples of
+// the true distribution.
 func (d *Document) holds() string {
 	c := d.Find("coverage_90")
 	if d.shape.Kind != metrics.Quantiles && d.shape.Kind != metrics.Samples || c == nil || !c.hasInterval() {
@@ -598,10 +597,10 @@ func (d *Document) holds() string {
 	return s + "no miscalibration of them seen at this N."
 }
 
-// percent writes a share as 97.7%.
+// percent formats a share as 97.7%.
 func percent(v float64) string { return share(v) + "%" }
 
-// share writes a share in hundredths to one decimal, or to as many as keep it apart from 0 and from 100: 99.98 is not 100.
+// share formats a share in percent, with one decimal, or with as many as distinguish it from 0 and 100: 99.98, not 100.
 func share(v float64) string {
 	for digits := 1; digits < 12; digits++ {
 		s := strconv.FormatFloat(100*v, 'f', digits, 64)
@@ -619,7 +618,7 @@ func ends(i metrics.Interval) string {
 	return "[" + share(i.Low) + ", " + share(i.High) + "]"
 }
 
-// Count writes n with commas between thousands.
+// Count formats n with commas between thousands.
 func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	from := 0
@@ -632,7 +631,7 @@ func Count(n int64) string {
 	return s
 }
 
-// countOf writes how many of something there are.
+// countOf formats a count with its noun.
 func countOf(n int64, of string) string {
 	if n == 1 {
 		return "1 " + of

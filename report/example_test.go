@@ -24,6 +24,38 @@ func (r *rows) Next() (*metrics.Chunk, error) {
 	return c, nil
 }
 
+// Evaluate predictions, make a document of the evaluation, and print what it says.
+func Example() {
+	list, err := eval.ParseMetrics("brier,ece(bins=2)", eval.Shape{Classes: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, err := eval.New(eval.Spec{Classes: 1, Metrics: list})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Four rows of P(y = 1).
+	p := &metrics.Predictions{
+		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.8, 0.9}, Rows: 4, Classes: 1},
+		Labels: []int32{0, 0, 1, 0},
+	}
+	if err := e.AddSource(&rows{p}, nil); err != nil {
+		log.Fatal(err)
+	}
+	d := report.New(e)
+	fmt.Println(d.Verdict())
+	if err := d.Table(os.Stdout, report.Plain, 80); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 4 rows, binary: mean prediction 50.0%, event rate 25.0% [4.6, 69.9]: no overall miscalibration seen at this N.
+	//  Metric       Value    95% interval         What it says
+	//  brier        0.22500  [-0.15744, 1.05193]  squared distance of probabilities
+	//                                             from truth
+	//  ece(bins=2)  0.25000  [0, 0.73445]         here ece_positive with these
+	//                                             options (floor 0.19947, p 0.29)
+}
+
 // document evaluates four rows.
 func document() *report.Document {
 	list, err := eval.ParseMetrics("accuracy,ece(bins=2),rmsce_debiased", eval.Shape{Classes: 1})

@@ -10,13 +10,14 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// Gate is a condition on a document under which a command fails, such as "ece > 0.05" or "ece.low > 0.02".
+// Gate is a condition on a document that must not hold, such as "ece > 0.05" or "ece.low > 0.02".
 type Gate struct {
 	text, key, part, op string
 	limit               float64
 }
 
-// ParseGate reads KEY[.value|.low|.high] (> >= < <=) NUMBER.
+// ParseGate reads a condition KEY[.value|.low|.high] OPERATOR NUMBER with the operator >, >=, < or <=. KEY is a metric as
+// eval.ParseMetric reads it; .value is the default.
 func ParseGate(s string) (Gate, error) {
 	g := Gate{text: s, part: "value"}
 	depth := 0
@@ -49,7 +50,7 @@ func ParseGate(s string) (Gate, error) {
 		return g, fmt.Errorf("%v %q: %q is not a number; it is NAME > NUMBER, such as 'ece>0.05'", setting.Gate, s, rest)
 	}
 	g.key = strings.TrimSpace(s[:at])
-	// A point within parentheses belongs to an option's value.
+	// A dot in parentheses belongs to the value of an option.
 	if dot := strings.LastIndexByte(g.key, '.'); dot > strings.LastIndexByte(g.key, ')') {
 		g.key, g.part = g.key[:dot], g.key[dot+1:]
 		if g.part != "value" && g.part != "low" && g.part != "high" {
@@ -59,8 +60,7 @@ func ParseGate(s string) (Gate, error) {
 	if g.key == "" {
 		return g, fmt.Errorf("%v %q: no metric is named; it is NAME > NUMBER, such as 'ece>0.05'", setting.Gate, s)
 	}
-	// However its options are spelled, a key is found as documents have it. What cannot be read is in no document: the
-	// gate then fails, and says so.
+	// Use the canonical key, as documents do. A key that cannot be parsed is in no document, so the gate fails and says so.
 	if m, err := eval.ParseMetric(g.key); err == nil {
 		g.key = m.String()
 	}
@@ -68,7 +68,7 @@ func ParseGate(s string) (Gate, error) {
 	return g, nil
 }
 
-// Metric returns the metric that the gate looks at, or why there is none for such predictions.
+// Metric returns the metric of the gate, or an error if it does not apply to predictions of such a shape.
 func (g Gate) Metric(of eval.Shape) (eval.Metric, error) {
 	m, err := eval.ParseMetric(g.key)
 	if err == nil {
@@ -77,7 +77,7 @@ func (g Gate) Metric(of eval.Shape) (eval.Metric, error) {
 	return m, err
 }
 
-// Missing says that the document has not the gate's metric, and what to do; "" if it has.
+// Missing says that the document lacks the gate's metric, and what to do; "" if it has the metric.
 func (g Gate) Missing(d *Document) string {
 	if d.Find(g.key) != nil {
 		return ""
@@ -89,11 +89,10 @@ func (g Gate) Missing(d *Document) string {
 	return fmt.Sprintf("%s: the document has no metric %q: %s", g.text, g.key, hint)
 }
 
-// MissingLabels is Missing of the averages over labels.
+// MissingLabels is Missing for the averages over labels.
 func (g Gate) MissingLabels(m *Multilabel) string { return g.Missing(m.macro) }
 
-// Check returns why the gate fails, "" if it does not. A metric that is missing or not defined fails it: a gate that
-// cannot be checked must not pass.
+// Check says why the gate fails; "" if it passes. A missing or undefined metric fails it: a gate that cannot be checked must not pass.
 func (g Gate) Check(d *Document) string {
 	m := d.Find(g.key)
 	if m == nil {

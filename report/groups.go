@@ -15,19 +15,19 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// Group is the document of the rows that have the same values in the columns by which rows are grouped.
+// Group is the document of the rows with the same values in the columns that group rows.
 type Group struct {
 	Columns, Values []string
 	*Document
 }
 
-// OfGroups makes the document of all rows with those of their groups.
+// OfGroups returns the document of all rows, with the documents of their groups.
 func OfGroups(g *eval.Groups) *Document {
 	d := New(g.Whole())
 	each := g.Each()
 	for i, e := range each {
 		d.Groups = append(d.Groups, Group{g.Columns, e.Values, New(e.Evaluation)})
-		each[i] = eval.Group{} // which remembers what it was asked
+		each[i] = eval.Group{} // frees what it cached
 	}
 	return d
 }
@@ -41,12 +41,12 @@ func (g *Group) object() object {
 }
 
 const (
-	mostGroups = 40 // that a table on a terminal lists
-	mostValue  = 32 // columns of a group's value on a terminal
+	mostGroups = 40 // in a table on a terminal
+	mostValue  = 32 // columns for a group's value on a terminal
 )
 
-// valueName is how a table names a group's value: quoted where it would not be seen as it is, such as an end of line or what a terminal
-// would obey.
+// valueName returns a group's value as tables show it. It is quoted if it could not be seen as it is: a line end, or characters that a
+// terminal acts on.
 func valueName(v string, f Format) string {
 	if v == "" || strings.TrimSpace(v) != v || visible.Text(v) != v {
 		v = strconv.Quote(v)
@@ -57,8 +57,8 @@ func valueName(v string, f Format) string {
 	return v
 }
 
-// GroupsTable writes a row of metrics for each group, in the format Plain or Markdown. A terminal gets as many metrics as fit into
-// width, and of many groups the first; what it does not get, it is told.
+// GroupsTable writes a row of metrics for each group, in the format Plain or Markdown. Plain has as many metrics as fit in width, and
+// at most the first 40 groups. A last line says how many are left out.
 func (d *Document) GroupsTable(w io.Writer, f Format, width int) error {
 	t := table.NewWriter()
 	const padding = 2

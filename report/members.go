@@ -9,11 +9,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// mostMembers is how many members a table on a terminal lists; beyond them it tells their range.
+// mostMembers is the maximum number of members in a table on a terminal.
 const mostMembers = 20
 
-// MembersTable writes a row of metrics for each member of the ensemble, under one of the ensemble itself if it has any of them, in the
-// format Plain or Markdown. Of many members a terminal gets the first, the mean and the ends of the range.
+// MembersTable writes a row of metrics for each member, after a row for the ensemble if it has any of these metrics, in the format
+// Plain or Markdown. If there are many members, Plain has the first ones, the mean and the range.
 func (d *Document) MembersTable(w io.Writer, f Format, width int) error {
 	t := table.NewWriter()
 	head, ensemble, asked := table.Row{"Model"}, table.Row{"ensemble"}, false

@@ -18,34 +18,34 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Multilabel is the result of an evaluation of several independent labels: a document for each, and the averages over them.
+// Multilabel is the result of an evaluation of several independent labels: a document per label, and the averages over labels.
 type Multilabel struct {
 	Input    Input // of all labels; Classes is 0
 	Labels   int
-	Metrics  []Metric // the averages, whose Count is the number of labels that have a value
+	Metrics  []Metric // the averages; Count is the number of labels with a value
 	State    string   // SHA-256 of the state
 	Warnings []string
 
 	e         *eval.Multilabel
-	macro     *Document // has the averages, for gates
+	macro     *Document // holds the averages, for gates
 	each      []label
-	documents []*Document // of the labels, if they are few; else they are made anew
+	documents []*Document // of the labels if there are few; otherwise they are made on demand
 }
 
-// label is what tables say of a label.
+// label is what tables show of a label.
 type label struct {
 	number int
 	rate   float64
-	bias   float64 // mean probability less rate
-	p      float64 // of the test that it is 0; NaN where there are too few rows
+	bias   float64 // mean probability minus base rate
+	p      float64 // p-value of the test that it is 0; NaN if there are too few rows
 	side   int     // as in eval.Judgement
 	values []float64
 }
 
-// fewLabels is up to how many labels have their documents kept, of some 15 KB each.
+// fewLabels is the maximum number of labels whose documents are kept, at some 15 KB each.
 const fewLabels = 256
 
-// NewMultilabel makes the document of an evaluation of several labels.
+// NewMultilabel returns the result of an evaluation of several labels.
 func NewMultilabel(e *eval.Multilabel) *Multilabel {
 	a := &e.Audit
 	m := &Multilabel{e: e, Labels: e.Labels, Warnings: a.Warnings(), each: make([]label, e.Labels),
@@ -100,7 +100,7 @@ func NewMultilabel(e *eval.Multilabel) *Multilabel {
 	return m
 }
 
-// Document returns that of a label, which is the one of a binary task. It panics if there is no such label.
+// Document returns the document of a label, as for a binary task. It panics if there is no such label.
 func (m *Multilabel) Document(label int) *Document {
 	if m.documents != nil {
 		return m.documents[label]
@@ -108,11 +108,11 @@ func (m *Multilabel) Document(label int) *Document {
 	return New(m.e.Label(label))
 }
 
-// CheckLabels is Check of the averages over labels.
+// CheckLabels is Check for the averages over labels.
 func (g Gate) CheckLabels(m *Multilabel) string { return g.Check(m.macro) }
 
-// Verdict says in one line how far the labels' mean probabilities are from their rates, on average, and how many are too high or too low
-// beyond chance, by Holm's correction for so many labels.
+// Verdict says in one line how far mean probabilities are from base rates, averaged over labels, and how many labels are too high or
+// too low beyond chance, with Holm's correction for the number of labels.
 func (m *Multilabel) Verdict() string {
 	s := fmt.Sprintf("%s x %s", countOf(m.Input.Rows, "row"), countOf(int64(m.Labels), "label"))
 	if m.Input.Rows == 0 {
@@ -143,7 +143,7 @@ func (m *Multilabel) Verdict() string {
 	return s + "."
 }
 
-// Notes are what a reader of the tables should know beside them.
+// Notes returns what a reader of the tables should also know.
 func (m *Multilabel) Notes() []string {
 	var l []string
 	for i := range m.Metrics {
@@ -154,8 +154,7 @@ func (m *Multilabel) Notes() []string {
 	return append(l, m.Warnings...)
 }
 
-// Table writes the averages over labels in the format Plain or Markdown; CSV has a line for each metric of each label too, in a column
-// label, where the averages' is macro.
+// Table writes the averages over labels. CSV also has a line for each metric of each label; its column label is "macro" for averages.
 func (m *Multilabel) Table(w io.Writer, f Format, width int) error {
 	if f == CSV {
 		return m.csv(w)
@@ -180,7 +179,7 @@ func (m *Multilabel) Table(w io.Writer, f Format, width int) error {
 	return render(w, t, f, 2, 3)
 }
 
-// render writes a table whose columns from one to another are numbers.
+// render writes a table. The columns from and to, counted from 1, and those between are numbers.
 func render(w io.Writer, t table.Writer, f Format, from, to int) error {
 	if f == Markdown {
 		_, err := io.WriteString(w, t.RenderMarkdown()+"\n")
@@ -200,14 +199,14 @@ func render(w io.Writer, t table.Writer, f Format, from, to int) error {
 	return err
 }
 
-// mostLabels is how many labels a table on a terminal lists.
+// mostLabels is the maximum number of labels in a table on a terminal.
 const mostLabels = 20
 
-// shownOfLabels are the metrics that a table of labels has, and by the first of them but auroc labels are worst. Where none of these is
-// among the metrics it has the first few of all.
+// shownOfLabels are the metrics in a table of labels. The first of them except auroc orders the labels. If the evaluation has none of
+// them, the table has its first few metrics.
 var shownOfLabels = []string{"ece", "auroc", "nll", "brier"}
 
-// columns returns the places of the metrics that the table of labels has, and the one that its rows are ordered by, -1 if none.
+// columns returns the indices of the metrics in the table of labels, and of the one that orders its rows; -1 if none does.
 func (m *Multilabel) columns() (at []int, by int) {
 	by = -1
 	for _, name := range shownOfLabels {
@@ -225,8 +224,8 @@ func (m *Multilabel) columns() (at []int, by int) {
 	return at, by
 }
 
-// LabelsTable writes a row of the main metrics for each label, in the format Plain or Markdown. A terminal gets the worst 20, by their
-// ece if that is among the metrics.
+// LabelsTable writes a row of the main metrics for each label, in the format Plain or Markdown. Plain has the worst 20 labels by their
+// ece, if that is among the metrics, else the first 20.
 func (m *Multilabel) LabelsTable(w io.Writer, f Format) error {
 	at, by := m.columns()
 	rows, title := slices.Clone(m.each), ""
@@ -296,7 +295,7 @@ func (m *Multilabel) csv(w io.Writer) error {
 	return c.Error()
 }
 
-// averages are the objects of the averages, by their metrics' keys.
+// averages returns the averages by key.
 func (m *Multilabel) averages() object {
 	o := object{}
 	for i := range m.Metrics {
@@ -310,8 +309,8 @@ func (m *Multilabel) averages() object {
 	return o
 }
 
-// WriteJSON writes the document, indented, with a newline at its end: label by label, so that the documents of many are not there at
-// once. Each is that of a binary task, after the number of the label.
+// WriteJSON writes the document, indented, with a final newline. It writes one label at a time, so that the documents of many labels
+// are not in memory at once. Each is the document of a binary task, with the number of the label.
 func (m *Multilabel) WriteJSON(w io.Writer) error {
 	warnings := m.Warnings
 	if warnings == nil {
@@ -356,7 +355,7 @@ func (m *Multilabel) WriteJSON(w io.Writer) error {
 	return b.Flush()
 }
 
-// numbered is the document of a label with its number in front.
+// numbered returns the document of a label with its number in front.
 type numbered struct {
 	label int
 	d     *Document

@@ -12,28 +12,28 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// RecalibrationSchema names the layout of a Recalibration's document.
+// RecalibrationSchema is the schema of a Recalibration's JSON.
 const RecalibrationSchema = "candor-recal/1"
 
-// Recalibration is a fitted map, and what it does for rows that it has not seen.
+// Recalibration is a fitted map, with its effect on rows that were not used to fit it.
 type Recalibration struct {
 	Method        string
-	Says          string          // what the map does, in a line or two
-	Map           json.RawMessage // its file
+	Says          string          // what the map does, in one or two lines
+	Map           json.RawMessage // the map file
 	Folds         int
-	Before, After *Document // of the same rows and metrics; After is nil where some fold has no fit
-	Reason        string    // why there is no After
+	Before, After *Document // of the same rows and metrics; After is nil if a fold could not be fitted
+	Reason        string    // why After is nil
 	Temperatures  []AtTemperature
 }
 
-// AtTemperature is what all rows have where their logits are divided by T.
+// AtTemperature holds the metrics of all rows with their logits divided by T.
 type AtTemperature struct {
 	T        float64
 	NLL, ECE float64
-	Note     string // which T it is, if it is a certain one
+	Note     string // what is special about this T, if anything
 }
 
-// Comparison returns the rows before and after, side by side.
+// Comparison returns the rows before and after recalibration, side by side.
 func (r *Recalibration) Comparison() Comparison {
 	c := Comparison{{"before", r.Before}}
 	if r.After != nil {
@@ -43,8 +43,8 @@ func (r *Recalibration) Comparison() Comparison {
 }
 
 // JSON returns {"schema": "candor-recal/1", "method", "says", "map", "folds", "before", "after", "temperatures"}, indented, with a
-// newline at its end. "before" and "after" are documents as an evaluation's; "after" is null where "reason" says why, and there is
-// "temperatures" where there are any.
+// final newline. "before" and "after" are documents of evaluations. If "after" is null, "reason" says why. "temperatures" is omitted
+// if there are none.
 func (r *Recalibration) JSON() ([]byte, error) {
 	o := object{{"schema", RecalibrationSchema}, {"method", r.Method}, {"says", r.Says}, {"map", r.Map}, {"folds", r.Folds}, {"before", r.Before}}
 	if r.After != nil {
@@ -71,7 +71,7 @@ func (r *Recalibration) JSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// TemperaturesTable writes NLL and ECE against T.
+// TemperaturesTable writes NLL and ECE by T.
 func (r *Recalibration) TemperaturesTable(w io.Writer, f Format) error {
 	if f == CSV {
 		rows := [][]string{{"temperature", "nll", "ece"}}

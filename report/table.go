@@ -17,7 +17,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Format is a layout of the table of metrics.
+// Format is the format of a table.
 type Format string
 
 // The formats.
@@ -27,11 +27,11 @@ const (
 	CSV      Format = "csv"      // for a spreadsheet, with all digits
 )
 
-// DefaultWidth is the number of columns of plain text where no terminal says how many it has.
+// DefaultWidth is the width of plain text, in columns, if the terminal gives none.
 const DefaultWidth = 100
 
-// Table writes the metrics in the given format. width is the number of columns that Plain keeps to where its numbers
-// allow; 0 means DefaultWidth. No line ends in a space.
+// Table writes the metrics in the given format. Plain keeps to width columns where its numbers allow; 0 means DefaultWidth. No line
+// ends in a space.
 func (d *Document) Table(w io.Writer, f Format, width int) error {
 	switch f {
 	case CSV:
@@ -65,7 +65,7 @@ func (d *Document) csv(w io.Writer) error {
 	if len(d.Groups) == 0 {
 		return c.WriteAll(append([][]string{head}, d.csvRows(nil)...))
 	}
-	// Those of all rows have empty values.
+	// The rows of the whole have empty values here.
 	columns := d.Groups[0].Columns
 	rows := [][]string{slices.Concat(visible.Texts(columns), []string{"rows"}, head)}
 	rows = append(rows, d.csvRows(append(make([]string, len(columns)), strconv.FormatInt(d.Input.Rows, 10)))...)
@@ -75,7 +75,7 @@ func (d *Document) csv(w io.Writer) error {
 	return c.WriteAll(rows)
 }
 
-// csvRows returns a row a metric, behind what comes before.
+// csvRows returns a row per metric, each after the cells of before.
 func (d *Document) csvRows(before []string) (rows [][]string) {
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
@@ -86,9 +86,9 @@ func (d *Document) csvRows(before []string) (rows [][]string) {
 
 func (d *Document) plain(w io.Writer, width int) error {
 	const (
-		meaning      = 46 // columns of the longest in one line
-		leastMeaning = 18 // in fewer there is none: the words would stand one below the other
-		mostKey      = 26 // columns of a key where meanings do not fit beside longer ones
+		meaning      = 46 // columns of the longest meaning in one line
+		leastMeaning = 18 // with fewer there is no meaning: its words would stand below each other
+		mostKey      = 26 // columns of a key if meanings do not fit beside longer ones
 		padding      = 2  // of each column
 	)
 	if width <= 0 {
@@ -137,7 +137,7 @@ func (d *Document) levelText() string {
 	return strconv.FormatFloat(math.Round(1e8*d.level)/1e6, 'f', -1, 64) + "% interval"
 }
 
-// namesake says which metric ece is where its event depends on the predictions, "" for other metrics.
+// namesake names the metric that ece stands for if its event depends on the predictions; "" for other metrics.
 func (d *Document) namesake(m *Metric) string {
 	switch {
 	case m.Name != "ece" || d.shape.Classes > 2 || m.Event == calib.ByShape:
@@ -148,7 +148,7 @@ func (d *Document) namesake(m *Metric) string {
 	return "ece_top_label"
 }
 
-// meaning is a metric's, for a column of the table.
+// meaning returns the meaning of a metric for a table column.
 func (d *Document) meaning(m *Metric) string {
 	if c := m.Chance; c.Known {
 		return d.gap(m) + " (" + chance(c) + ")"
@@ -159,7 +159,7 @@ func (d *Document) meaning(m *Metric) string {
 	return d.gap(m)
 }
 
-// chance says what calibration would show.
+// chance says what a calibrated model would show.
 func chance(c eval.Chance) string {
 	if c.P < 1e-300 {
 		return fmt.Sprintf("floor %s, p < 1e-300", short(c.Floor))
@@ -193,7 +193,7 @@ func interval(m *Metric) string {
 	return "[" + short(m.Interval.Low) + ", " + short(m.Interval.High) + "]"
 }
 
-// short writes a value to about five digits.
+// short formats a value with about five digits.
 func short(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -212,7 +212,7 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// full writes a value with all its digits, "" where it is not defined.
+// full formats a value with all digits; "" if undefined.
 func full(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -223,10 +223,10 @@ func full(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// Wrap breaks text at its spaces into lines of at most width columns; a longer word has a line of its own.
+// Wrap breaks text at spaces into lines of at most width columns. A longer word gets a line of its own.
 func Wrap(s string, width int) string { return fold(s, " ", width) }
 
-// fold breaks text after separators, of which a space goes with the break.
+// fold breaks text after separators. A space is dropped at the break.
 func fold(s, separator string, width int) string {
 	var out strings.Builder
 	n := 0

@@ -5,6 +5,7 @@ import "github.com/candor-go/candor/internal/setting"
 // flagsOf is what the command line has for the settings that messages of the library name.
 var flagsOf = map[setting.Setting]string{
 	setting.Labels:           "--labels",
+	setting.LabelsFile:       "--labels FILE",
 	setting.Observations:     "--labels",
 	setting.ObservedFiles:    "--labels",
 	setting.Weights:          "--weights",

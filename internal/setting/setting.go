@@ -8,6 +8,7 @@ type Setting string
 // Files, columns and arrays to read.
 const (
 	Labels           Setting = "Labels"
+	LabelsFile       Setting = "a file as Labels"
 	Observations     Setting = "Observations"     // files of a ForecastOptions
 	ObservedFiles    Setting = "Options.Observed" // the same of an Options
 	Weights          Setting = "Weights"
