@@ -223,7 +223,7 @@ func openContainer(path string, n names) (*container, *Error) {
 	}
 	if pick != "" {
 		f.Close()
-		return nil, fault("", "there is no such file, and %s is no .npz that could hold an array %q", n.of(c.path), pick).in(n.of(path)).because(fs.ErrNotExist)
+		return nil, fault("", "there is no such file, and %s is not an .npz with an array %q", n.of(c.path), pick).in(n.of(path)).because(fs.ErrNotExist)
 	}
 	a := &array{file: n.of(path), path: path, name: baseName(n.of(path)), entry: -1, stamp: c.stamp}
 	var e *Error
@@ -349,9 +349,9 @@ func (a *array) checkEntry(f *zip.File) *Error {
 	case f.Flags&1 != 0:
 		return fault("write it again with numpy.savez_compressed", "it is encrypted")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return fault("write it again with numpy.savez_compressed", "its compression (zip method %d) is not known: stored and deflated members are", f.Method)
+		return fault("write it again with numpy.savez_compressed", "its compression (zip method %d) is not supported: stored and deflated members are", f.Method)
 	case f.Method == zip.Store && f.CompressedSize64 != f.UncompressedSize64:
-		return fault("copy it again, or write it again with numpy.savez", "damaged .npz: the member is stored in %d bytes, but %d long", f.CompressedSize64, f.UncompressedSize64)
+		return fault("copy it again, or write it again with numpy.savez", "damaged .npz: the member takes %d bytes stored, but %d uncompressed", f.CompressedSize64, f.UncompressedSize64)
 	}
 	return nil
 }

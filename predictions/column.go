@@ -77,9 +77,9 @@ func (c *column) fill(n int, direct func(a *array) []byte, to func(a *array, at,
 				}
 				why, value := "does not fit in int32", integerText(a, c.buf, bad)
 				if a.dtype.kind == 'f' {
-					why = "is no class number"
+					why = "is not a class number"
 					if v, _ := strconv.ParseFloat(value, 64); v > 0 && v < 1 && width == 1 && c.what == "label" {
-						remedy = fmt.Sprintf("probabilities? they come first, and labels behind %v; %s", setting.Labels, remedy)
+						remedy = fmt.Sprintf("probabilities? name them first, and labels with %v; %s", setting.Labels, remedy)
 					}
 				}
 				return &Error{File: a.file, Row: row, Column: column, Value: value,

@@ -64,7 +64,7 @@ func TestBadScores(t *testing.T) {
 		{"cut after the magic", good[:7], []string{"looks like the beginning of an .npy file, cut off"}},
 		{"cut in the length", good[:9], []string{"truncated: it ends inside its header"}},
 		{"cut in the header", good[:60], []string{"truncated: its header is 128 bytes long, the file has 60"}},
-		{"version 4", patch(good, 6, 4), []string{"version 4.0 of the .npy format is not known"}},
+		{"version 4", patch(good, 6, 4), []string{"version 4.0 of the .npy format is not supported"}},
 		{"version 1.1", patch(good, 7, 1), []string{"version 1.1"}},
 		{"header longer than the file", patch(good, 8, 0xff, 0xff), []string{"truncated: its header is 65545 bytes long, the file has 528"}},
 		{"header above 64 KiB", append(npyHead(2, "{"+strings.Repeat(" ", 70_000)+"}"), 0), []string{"at most 65536 are read"}},
@@ -74,7 +74,7 @@ func TestBadScores(t *testing.T) {
 		{"no dictionary", dict("hello"), []string{`damaged header: it has no "{"`}},
 		{"key missing", dict("{'descr': '<f4', 'shape': (10, 10), }"), []string{"a key missing"}},
 		{"key unknown", dict("{'descr': '<f4', 'fortran_order': False, 'shape': (10, 10), 'x': 1}"), []string{"a key other than"}},
-		{"key twice", dict("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (10, 10)}"), []string{"a key that stands twice"}},
+		{"key twice", dict("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (10, 10)}"), []string{"a key that appears twice"}},
 		{"text behind", dict("{'descr': '<f4', 'fortran_order': False, 'shape': (10, 10)} x"), []string{"more text after the dictionary"}},
 		{"no comma", dict("{'descr': '<f4' 'fortran_order': False, 'shape': (10, 10)}"), []string{"no comma between its items"}},
 		{"order not boolean", dict("{'descr': '<f4', 'fortran_order': 0, 'shape': (10, 10)}"), []string{"a fortran_order other than True and False"}},
@@ -101,8 +101,8 @@ func TestBadScores(t *testing.T) {
 		{"text", typed("'<U5'"), []string{"scores are text (str160)"}},
 		{"bytes", typed("'|S5'"), []string{"scores are text (bytes40)"}},
 		{"dates", typed("'<M8[ns]'"), []string{"scores are datetime64"}},
-		{"unknown type", typed("'<q9'"), []string{`scores have a type that is not known: "<q9"`}},
-		{"type of no text", typed("''"), []string{`not known: ""`}},
+		{"unknown type", typed("'<q9'"), []string{`scores have an unknown type: "<q9"`}},
+		{"type of no text", typed("''"), []string{`unknown type: ""`}},
 		{"type is a number", typed("4"), []string{"no string where one belongs"}},
 		{"type with an escape", typed(`'\x41'`), []string{"an escape in a string"}},
 		{"type without an end", dict("{'descr': '<f4"), []string{"a string without an end"}},
@@ -172,10 +172,10 @@ func TestBadLabels(t *testing.T) {
 		row  int64
 		want string
 	}{
-		{"float32 of a fraction", vector("<f4", 10, at(6, 0.5)), 6, "l.npy: row 6: label 0.5 is no class number; probabilities? they come first, and labels behind Labels; labels are class numbers"},
-		{"float64 of a fraction", vector(">f8", 10, at(0, 1e-9)), 0, "label 1e-09 is no class number"},
-		{"float64 too large", vector("<f8", 10, at(9, 1<<31)), 9, "label 2.147483648e+09 is no class number"},
-		{"NaN", vector("<f8", 10, at(3, math.NaN())), 3, "label NaN is no class number"},
+		{"float32 of a fraction", vector("<f4", 10, at(6, 0.5)), 6, "l.npy: row 6: label 0.5 is not a class number; probabilities? name them first, and labels with Labels; labels are class numbers"},
+		{"float64 of a fraction", vector(">f8", 10, at(0, 1e-9)), 0, "label 1e-09 is not a class number"},
+		{"float64 too large", vector("<f8", 10, at(9, 1<<31)), 9, "label 2.147483648e+09 is not a class number"},
+		{"NaN", vector("<f8", 10, at(3, math.NaN())), 3, "label NaN is not a class number"},
 		{"text", typed("'<U5'"), -1, "labels are text (str160); number the classes with numpy.unique"},
 		{"objects", typed("'|O'"), -1, "labels are Python objects"},
 		{"complex", typed("'<c16'"), -1, "labels are complex numbers"},
@@ -234,7 +234,7 @@ func TestBadDecisions(t *testing.T) {
 		data []byte
 	}{
 		{"d.npy: 9 decisions for the 10 rows", npy(1, "<i4", false, []int{9}, ones)},
-		{"d.npy: row 0: decision 0.25 is no class number; decisions are class numbers", npy(1, "<f4", false, []int{10}, func(int) float64 { return 0.25 })},
+		{"d.npy: row 0: decision 0.25 is not a class number; decisions are class numbers", npy(1, "<f4", false, []int{10}, func(int) float64 { return 0.25 })},
 		{"decisions have shape (10, 5): a vector (N,) of class numbers is read; if they are one-hot, save decisions.argmax(axis=1)", npy(1, "<i4", false, []int{10, 5}, ones)},
 		{"d.npy: row 3: decision 1099511627776 does not fit in int32; decisions are class numbers", npy(1, "<i8", false, []int{10}, func(i int) float64 { return float64(int64(i) / 3 << 40) })},
 	} {

@@ -191,7 +191,7 @@ func drain(r *Reader) (rowsOf, error) {
 			return out, fmt.Errorf("chunk of %d x %d %s, want of %+v", c.Rows, c.Classes, c.DType(), r.Info())
 		case c.Observed != nil && len(c.Observed) != c.Rows, c.Labels != nil && len(c.Labels) != c.Rows,
 			(c.Labels != nil) != (c.Kind < metrics.Samples), (c.Observed != nil) != (c.Kind == metrics.Samples || c.Kind == metrics.Quantiles):
-			return out, errors.New("labels or observed numbers that the kind has not, or of another length than the chunk's rows")
+			return out, errors.New("labels or observed values that the kind has not, or of another length than the chunk's rows")
 		case c.Weights != nil && len(c.Weights) != c.Rows,
 			c.Decisions != nil && len(c.Decisions) != c.Rows, c.ConfidenceScores != nil && len(c.ConfidenceScores) != c.Rows:
 			return out, errors.New("labels or weights of another length than the chunk's rows")

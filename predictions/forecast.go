@@ -1,12 +1,14 @@
 package predictions
 
 import (
+	"fmt"
 	"io/fs"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
 )
 
@@ -155,10 +157,10 @@ func (o *ForecastOptions) check() *Error {
 	switch o.Kind {
 	case metrics.Normals:
 		if o.Error != "" && (o.Mean != "" || o.Observed != "") {
-			return fault("name Error and SD, or Mean, SD and Observed", "errors are observed numbers minus means, and beside them there is no column of either")
+			return fault(fmt.Sprintf("name %v and %v, or %[3]v, %[2]v and %[4]v", setting.Error, setting.SD, setting.Mean, setting.Observed), "errors are observed values minus means, so there is no column of either")
 		}
 		if len(o.Levels) > 0 {
-			return fault("leave Levels out", "normal forecasts have no levels")
+			return fault("leave "+setting.Levels.String()+" out", "normal forecasts have no levels")
 		}
 	case metrics.Quantiles:
 		for _, l := range o.Levels {
@@ -168,21 +170,21 @@ func (o *ForecastOptions) check() *Error {
 		}
 		for i, l := range o.Levels {
 			if slices.Contains(o.Levels[:i], l) {
-				return fault("each column is of a level of its own", "level %v stands twice", l)
+				return fault("each column has its own level", "level %v appears twice", l)
 			}
 		}
 	case metrics.Samples:
 		if len(o.Levels) > 0 {
-			return fault("leave Levels out", "samples have no levels")
+			return fault("leave "+setting.Levels.String()+" out", "samples have no levels")
 		}
 	default:
-		return fault("read other kinds by Open", "forecasts of numbers are normal, quantiles or samples, not %s", o.Kind)
+		return fault("read other kinds by Open", "regression forecasts are normal, quantiles or samples, not %s", o.Kind)
 	}
 	if !(o.SDFactor >= 0 && o.SDFactor <= math.MaxFloat64) {
 		return fault("give the standard deviation of the distribution of scale 1", "the factor of scale parameters is %v", o.SDFactor)
 	}
 	if o.Kind != metrics.Normals && (o.Mean != "" || o.SD != "" || o.Error != "" || o.SDFactor != 0) {
-		return fault("leave Mean, SD and Error out", "%s have neither means nor standard deviations nor errors", o.Kind)
+		return fault(fmt.Sprintf("leave %v, %v and %v out", setting.Mean, setting.SD, setting.Error), "%s have neither means nor standard deviations nor errors", o.Kind)
 	}
 	return nil
 }

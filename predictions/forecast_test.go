@@ -320,7 +320,7 @@ func TestForecastStandardInput(t *testing.T) {
 	t.Run("error", func(t *testing.T) {
 		setStdin(t, []byte("mean,sd,observed\n1,2,x\n"))
 		_, _, err := readForecast([]string{"-"}, normal())
-		wantError(t, err, `standard input: line 2: column "observed": "x" is no number`)
+		wantError(t, err, `standard input: line 2: column "observed": "x" is not a number`)
 	})
 }
 
@@ -338,13 +338,13 @@ func TestTableErrors(t *testing.T) {
 		want       string
 	}{
 		{"empty file", "", *normal(), "t.csv: empty file; was the program that wrote it interrupted?"},
-		{"header alone", h, *normal(), "t.csv: no rows: there is a header and nothing else; was the program that wrote it given any data?"},
+		{"header alone", h, *normal(), "t.csv: no rows: there is only a header; was the program that wrote it given any data?"},
 		{"empty header", "\n1,2,3\n", *normal(), "t.csv: no header: its first line is empty; the first line has the names of the columns"},
 		{"no header", "1,2,3\n4,5,6\n", *normal(), "t.csv: no header: the first line has numbers only, and no names; put a line with the names of the columns first"},
-		{"binary", "\x00\x01\x02\n", *normal(), "t.csv: no table: its first line is not UTF-8 text"},
-		{"latin 1", "mean,sd,observed,gr\xf6\xdfe\n", *normal(), "t.csv: no table: its first line is not UTF-8 text"},
+		{"binary", "\x00\x01\x02\n", *normal(), "t.csv: not a table: its first line is not UTF-8 text"},
+		{"latin 1", "mean,sd,observed,gr\xf6\xdfe\n", *normal(), "t.csv: not a table: its first line is not UTF-8 text"},
 		{"UTF-16", "\xff\xfem\x00e\x00\n\x00", *normal(), "t.csv: not UTF-8: it looks like UTF-16; write it as UTF-8"},
-		{"Parquet", "PAR1\x15\x00\n", *normal(), "t.csv: no table: it looks like a Parquet file; write text"},
+		{"Parquet", "PAR1\x15\x00\n", *normal(), "t.csv: not a table: it looks like a Parquet file; write text"},
 		{"CR", "mean,sd,observed\r1,2,3\r", *normal(), "t.csv: a line ends in CR alone; end lines in LF or CRLF"},
 		{"missing column", "means,sigma,obs\n1,2,3\n", *normal(), `t.csv: no column "mean" for the mean (did you mean "means"?): its columns are "means", "sigma", "obs"`},
 		{"nothing like it", "a,b\n1,2\n", *normal(), `t.csv: no column "mean" for the mean: its columns are "a", "b"`},
@@ -357,7 +357,7 @@ func TestTableErrors(t *testing.T) {
 		{"doubled", "mean,sd,sd,observed\n", *normal(), `t.csv: two columns are named "sd"; rename one of them`},
 		{"doubled sample", "observed,m1,m1\n", ForecastOptions{Kind: metrics.Samples, Prefix: "m"}, `two columns are named "m1"`},
 		{"same column", h, ForecastOptions{Kind: metrics.Normals, Mean: "sd"}, `t.csv: column "sd" is the mean and the standard deviation; name another`},
-		{"ragged", h + "1,2,3\n4,5\n", *normal(), `t.csv: line 3: it has 2 cells, and the header has 3; a cell that has a comma in it stands in quotes`},
+		{"ragged", h + "1,2,3\n4,5\n", *normal(), `t.csv: line 3: it has 2 cells, and the header has 3; put cells that contain a comma in quotes`},
 		{"more cells", h + "1,2,3\n4,5,6,7\n", *normal(), `t.csv: line 3: it has 4 cells, and the header has 3`},
 		{"comma at the end", h + "1,2,3,\n", *normal(), `t.csv: line 2: it has 4 cells, and the header has 3`},
 		{"one cell", h + "  \n", *normal(), `t.csv: line 2: it has 1 cell, and the header has 3`},
@@ -365,14 +365,14 @@ func TestTableErrors(t *testing.T) {
 		{"more and skipped", "a,mean,sd,observed,b\n1,2,3,4,5,6\n", *normal(), `t.csv: line 2: it has 6 cells, and the header has 5`},
 		{"ragged before", "a,b,mean,sd,observed\n1\n", *normal(), `t.csv: line 2: it has 1 cell, and the header has 5`},
 		{"none", h + "1,2,3\n\n\n", *normal(), ""},
-		{"text", h + "1,2,3\n1,high,3\n", *normal(), `t.csv: line 3: column "sd": "high" is no number; write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell`},
-		{"long text", h + "1,2," + long + "\n", *normal(), `t.csv: line 2: column "observed": "` + strings.Repeat("ä", 40) + `..." is no number`},
-		{"CR inside", h + "1,2\r,3\n", *normal(), `t.csv: line 2: column "sd": "2\r" is no number`},
-		{"hexadecimal", h + "1,2,0x10\n", *normal(), `"0x10" is no number`},
-		{"underscore", h + "1,2,1_000\n", *normal(), `"1_000" is no number`},
-		{"decimal comma", h + "1,2,\"3,5\"\n", *normal(), `column "observed": "3,5" is no number; write decimal points, and no commas`},
+		{"text", h + "1,2,3\n1,high,3\n", *normal(), `t.csv: line 3: column "sd": "high" is not a number; write a decimal number, as in 0.25 or 1e-3; a missing one is an empty cell`},
+		{"long text", h + "1,2," + long + "\n", *normal(), `t.csv: line 2: column "observed": "` + strings.Repeat("ä", 40) + `..." is not a number`},
+		{"CR inside", h + "1,2\r,3\n", *normal(), `t.csv: line 2: column "sd": "2\r" is not a number`},
+		{"hexadecimal", h + "1,2,0x10\n", *normal(), `"0x10" is not a number`},
+		{"underscore", h + "1,2,1_000\n", *normal(), `"1_000" is not a number`},
+		{"decimal comma", h + "1,2,\"3,5\"\n", *normal(), `column "observed": "3,5" is not a number; write decimal points, and no commas`},
 		{"range", h + "1,2,1e400\n", *normal(), `t.csv: line 2: column "observed": "1e400" is beyond the range of float64; write one that is below 1.8e308`},
-		{"empty line", h + "1,2,3\n\n1,2,3\n", *normal(), `t.csv: line 3: an empty line between rows; take it out: empty lines may stand at the end only`},
+		{"empty line", h + "1,2,3\n\n1,2,3\n", *normal(), `t.csv: line 3: an empty line between rows; remove it: empty lines may only stand at the end`},
 		{"empty first line", h + "\n1,2,3\n", *normal(), `t.csv: line 2: an empty line between rows`},
 		{"empty lines", h + "1,2,3\r\n\r\n\n\n\r\n1,2,3\n", *normal(), `t.csv: line 3: an empty line between rows`},
 		{"empty line before what is wrong", h + "1,2,3\n\nx\n", *normal(), `t.csv: line 3: an empty line between rows`},
@@ -383,11 +383,11 @@ func TestTableErrors(t *testing.T) {
 		{"open quote", h + "1,2,3\n1,\"2,3\n1,2,3\n", *normal(), `t.csv: line 3: a quote is opened and not closed; a cell with quotes`},
 		{"quote inside a group", "mean,sd,observed,g\n1,2,3,\"a\"b\n", ForecastOptions{Kind: metrics.Normals, Groups: []string{"g"}}, `t.csv: line 2: text behind the quote that ends a cell`},
 		{"quote inside a group before", "g,mean,sd,observed\na\"b,1,2,3\n", ForecastOptions{Kind: metrics.Normals, Groups: []string{"g"}}, `t.csv: line 2: a quote within a cell`},
-		{"what is wrong first", h + "1,2,3\n1,2,x\n1,\"2,3\n", *normal(), `t.csv: line 3: column "observed": "x" is no number`},
+		{"what is wrong first", h + "1,2,3\n1,2,x\n1,\"2,3\n", *normal(), `t.csv: line 3: column "observed": "x" is not a number`},
 		{"latin 1 in a group", "mean,sd,observed,g\n1,2,3,a\n1,2,3,\xfc\n", ForecastOptions{Kind: metrics.Normals, Groups: []string{"g"}}, `t.csv: line 3: column "g": "\xfc" is not UTF-8; write the file as UTF-8`},
 		{"open quote in the header", "mean,\"sd,observed\n", *normal(), `t.csv: line 1: a quote is opened and not closed`},
 		{"quote in the header", "mean,s\"d,observed\n", *normal(), `t.csv: line 1: a quote within a cell`},
-		{"line after lines in quotes", "mean,sd,observed,\"a\nb\"\n1,2,3,\"x\ny\nz\"\n1,2,x,4\n", *normal(), `t.csv: line 6: column "observed": "x" is no number`},
+		{"line after lines in quotes", "mean,sd,observed,\"a\nb\"\n1,2,3,\"x\ny\nz\"\n1,2,x,4\n", *normal(), `t.csv: line 6: column "observed": "x" is not a number`},
 		{"groups", many, ForecastOptions{Kind: metrics.Normals, Groups: []string{"id"}}, `t.csv: line 1002: more than 1,000 groups: column "id" has 1,001 values so far; group by a column of fewer values`},
 		{"groups of two", many, ForecastOptions{Kind: metrics.Normals, Groups: []string{"sd", "id"}}, `t.csv: line 1002: more than 1,000 groups (sd, id): column "id" has 1,001 values so far`},
 		{"no group", h, ForecastOptions{Kind: metrics.Normals, Groups: []string{"observd"}}, `no column "observd" for the group (did you mean "observed"?)`},
@@ -397,17 +397,17 @@ func TestTableErrors(t *testing.T) {
 		{"no levels", "observed,p0.1\n", quantiles, `t.csv: no column is named "q0.5" or like it: its columns are "observed", "p0.1"; name the prefix that they have`},
 		{"percents", "observed,q5\n", quantiles, `t.csv: level 5 of column "q5" is not between 0 and 1; levels are probabilities, as in q0.05: rename it, or name another prefix`},
 		{"level 0", "observed,q0\n", quantiles, `level 0 of column "q0" is not between 0 and 1`},
-		{"one level", "observed,q0.5,q0.50\n", quantiles, `t.csv: columns "q0.5" and "q0.50" are of one level, 0.5; leave one of them out`},
-		{"no observed", "q0.5,y\n", quantiles, `no column "observed" for the observed number: its columns are "q0.5", "y"`},
+		{"one level", "observed,q0.5,q0.50\n", quantiles, `t.csv: columns "q0.5" and "q0.50" have the same level, 0.5; leave one of them out`},
+		{"no observed", "q0.5,y\n", quantiles, `no column "observed" for the observed value: its columns are "q0.5", "y"`},
 		{"no error", "e,s\n", ForecastOptions{Kind: metrics.Normals, Error: "err", SD: "s"}, `no column "err" for the error: its columns are`},
-		{"error and mean", h, ForecastOptions{Kind: metrics.Normals, Error: "e", Mean: "m"}, "beside them there is no column of either; name Error and SD, or Mean, SD and Observed"},
+		{"error and mean", h, ForecastOptions{Kind: metrics.Normals, Error: "e", Mean: "m"}, "so there is no column of either; name Error and SD, or Mean, SD and Observed"},
 		{"levels of normals", h, ForecastOptions{Kind: metrics.Normals, Levels: []float64{0.5}}, "normal forecasts have no levels; leave Levels out"},
 		{"levels of samples", h, ForecastOptions{Kind: metrics.Samples, Levels: []float64{0.5}}, "samples have no levels"},
 		{"levels", h, ForecastOptions{Kind: metrics.Quantiles, Levels: []float64{0.5}}, "levels are for .npy files, and a table has them in the names of its columns"},
 		{"a level of 1", h, ForecastOptions{Kind: metrics.Quantiles, Levels: []float64{1}}, "level 1 is not between 0 and 1"},
-		{"a level twice", h, ForecastOptions{Kind: metrics.Quantiles, Levels: []float64{0.5, 0.5}}, "level 0.5 stands twice"},
+		{"a level twice", h, ForecastOptions{Kind: metrics.Quantiles, Levels: []float64{0.5, 0.5}}, "level 0.5 appears twice"},
 		{"mean of quantiles", h, ForecastOptions{Kind: metrics.Quantiles, Mean: "mean"}, "quantiles have neither means nor standard deviations nor errors"},
-		{"kind", h, ForecastOptions{}, "forecasts of numbers are normal, quantiles or samples, not probs; read other kinds by Open"},
+		{"kind", h, ForecastOptions{}, "regression forecasts are normal, quantiles or samples, not probs; read other kinds by Open"},
 		{"observations", h, ForecastOptions{Kind: metrics.Normals, Observations: []string{"x.npy"}}, "files of observations are for .npy files, and a table has them in a column; name the column"},
 		{"weights", h, ForecastOptions{Kind: metrics.Normals, Weights: []string{"x.npy"}}, "files of weights are for .npy files"},
 		{"cut gzip", "\x1f\x8b\x08\x00", *normal(), "t.csv: truncated or damaged: it cannot be decompressed"},
@@ -437,7 +437,7 @@ func TestTableErrors(t *testing.T) {
 		"mean,sd,observed,x\n":             `b.csv: its header has 4 columns, and that of ` + a + ` has 3: "x" is not in that; shards of a table have the same columns in the same order`,
 		"mean,sd\n":                        `b.csv: its header has 2 columns, and that of ` + a + ` has 3: "observed" is not in it`,
 		"mean,observed,sd\n":               `b.csv: column 2 of its header is "observed", and "sd" in ` + a,
-		"mean,sd,observed\n1,2,3\n1,2,x\n": `b.csv: line 3: column "observed": "x" is no number`,
+		"mean,sd,observed\n1,2,3\n1,2,x\n": `b.csv: line 3: column "observed": "x" is not a number`,
 		"":                                 `b.csv: empty file`,
 	} {
 		b = save(t, "b.csv", []byte(text))
@@ -469,9 +469,9 @@ func TestTableSeparators(t *testing.T) {
 		wantError(t, err, name+`: no column "mean" for the mean: `, want)
 	}
 	_, _, err := readForecast([]string{save(t, "t.txt", []byte("mean;sd;observed\n1;2\n"))}, normal())
-	wantError(t, err, "a cell that has a semicolon in it stands in quotes")
+	wantError(t, err, "put cells that contain a semicolon in quotes")
 	_, _, err = readForecast([]string{save(t, "t.tsv", []byte("mean\tsd\tobserved\n1\t2\n"))}, normal())
-	wantError(t, err, "a cell that has a tab in it stands in quotes")
+	wantError(t, err, "put cells that contain a tab in quotes")
 }
 
 // Shards are opened again when they are come to.
@@ -606,7 +606,7 @@ func TestTableLongLines(t *testing.T) {
 	wantValues(t, "values", got.values, 1, 2, 3, 4, 5, 6)
 	text[len(text)-8] = 'x'
 	_, _, err = readForecast([]string{save(t, "longer.csv", text)}, normal())
-	wantError(t, err, "longer.csv: line 2: a line is longer than 32 MiB; is a quote not closed, or is it no table?")
+	wantError(t, err, "longer.csv: line 2: a line is longer than 32 MiB; is a quote not closed, or is it not a table?")
 }
 
 // Random tables are what encoding/csv and strconv make of them, however they are cut.

@@ -44,7 +44,7 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 	o := b.forecast
 	switch {
 	case o.Weight != "":
-		return nil, fault("name a file of weights as Weights", "a column of weights, %q, is for tables", cut(o.Weight))
+		return nil, fault("name a file of weights as "+setting.Weights.String(), "a column of weights, %q, is for tables", cut(o.Weight))
 	case o.Prefix != "" && o.Kind == metrics.Quantiles && len(o.Levels) == 0:
 		return nil, fault("name the levels of the columns, as "+setting.Levels.String()+" 0.05,0.5,0.95", "a prefix of names of columns is for tables, and an .npy matrix has no names")
 	case len(b.paths) == 0 && o.Kind != metrics.Normals:
@@ -52,7 +52,7 @@ func (b *opening) openForecast() (*ForecastReader, *Error) {
 	case o.Kind == metrics.Quantiles && len(o.Levels) == 0:
 		return nil, fault("name them, one for each column, as "+setting.Levels.String()+" 0.05,0.5,0.95", "an .npy matrix has no names, so the levels of its quantiles are not known")
 	case o.Kind != metrics.Normals && o.Observed != "":
-		return nil, fault("name a file of observed numbers, as "+setting.Observations.String()+" obs.npy", "a column of observed numbers, %q, is for tables", cut(o.Observed))
+		return nil, fault("name a file of observed values, as "+setting.Observations.String()+" obs.npy", "a column of observed values, %q, is for tables", cut(o.Observed))
 	}
 	f := &ForecastReader{levels: slices.Sorted(slices.Values(o.Levels))}
 	vectors, e := b.vectors()
@@ -141,25 +141,25 @@ func (b *opening) normalColumns(k int) ([]int, *Error) {
 		return nil, nil
 	}
 	beside := len(o.Observations) > 0
-	names, defaults, what := []string{o.Mean, o.SD, o.Observed}, []int{0, 1, 2}, []string{"mean", "standard deviation", "observed number"}
+	names, defaults, what := []string{o.Mean, o.SD, o.Observed}, []int{0, 1, 2}, []string{"mean", "standard deviation", "observed value"}
 	switch {
 	case o.Error == "" && o.unobserved(k):
 		names, defaults, what = names[:2], defaults[:2], what[:2]
 	case o.Error != "" || k == 2 && !beside:
 		names, defaults, what = []string{o.Error, o.SD}, []int{0, 1}, []string{"error", "standard deviation"}
 		if o.Mean != "" || o.Observed != "" {
-			return nil, fault("name a file of observed numbers, as "+setting.Observations.String()+" obs.npy, or save a matrix (N, 3)",
-				"two columns are an error and a standard deviation, or a mean and a standard deviation with observed numbers beside them")
+			return nil, fault("name a file of observed values, as "+setting.Observations.String()+" obs.npy, or save a matrix (N, 3)",
+				"two columns are an error and a standard deviation, or a mean and a standard deviation with observed values beside them")
 		}
 		if beside {
-			return nil, fault("name Mean and SD, or leave Observations out", "errors are observed numbers minus means, and have none beside them")
+			return nil, fault(fmt.Sprintf("name %v and %v, or leave %v out", setting.Mean, setting.SD, setting.Observations), "errors are observed values minus means, and have none beside them")
 		}
 	}
 	columns, plain := slices.Clone(defaults), k == len(defaults) && !beside
 	for i, name := range names {
 		if i == 2 && beside {
 			if name != "" {
-				return nil, fault("name one of them", "observed numbers are in a column, %q, and in a file", cut(name))
+				return nil, fault("name one of them", "observed values are in a column, %q, and in a file", cut(name))
 			}
 			columns[2] = observedSlot
 			continue
@@ -192,9 +192,9 @@ func (o *ForecastOptions) unobserved(k int) bool {
 
 // checkNormalsShape returns an Error if an array cannot be normal forecasts.
 func (b *opening) checkNormalsShape(a *array) *Error {
-	const remedy = "normal forecasts are a matrix (N, 3) of mean, standard deviation and observed number, or (N, 2) of error and standard deviation"
+	const remedy = "normal forecasts are a matrix (N, 3) of mean, standard deviation and observed value, or (N, 2) of error and standard deviation"
 	if len(a.shape) != 2 {
-		return fault(remedy+"; vectors are named one by one, as Mean, SD and Observed", "normal forecasts have %d %s, shape %s", len(a.shape),
+		return fault(remedy+fmt.Sprintf("; vectors are named one by one, as %v, %v and %v", setting.Mean, setting.SD, setting.Observed), "normal forecasts have %d %s, shape %s", len(a.shape),
 			map[bool]string{true: "axis", false: "axes"}[len(a.shape) == 1], shapeText(a.shape))
 	}
 	k := a.columns()
@@ -206,7 +206,7 @@ func (b *opening) checkNormalsShape(a *array) *Error {
 		return fault("is it transposed? save normal_forecasts.T", "%d columns (shape %s): at most %d are read", k, shapeText(a.shape), maxRowBytes/a.dtype.size)
 	case k >= 2 && named:
 	case beside && k != 2:
-		return fault("with observed numbers in a file ("+setting.Observations.String()+") save (N, 2) of mean and standard deviation, or number the columns", "normal forecasts have shape %s", shapeText(a.shape))
+		return fault("with observed values in a file ("+setting.Observations.String()+") save (N, 2) of mean and standard deviation, or number the columns", "normal forecasts have shape %s", shapeText(a.shape))
 	case k != 2 && k != 3:
 		return fault(remedy, "normal forecasts have %d columns, shape %s", k, shapeText(a.shape))
 	}
@@ -291,7 +291,7 @@ func (b *opening) vectors() (*vectorReader, *Error) {
 	if o.Error != "" {
 		v.center = errorsRole
 		if len(o.Observations) > 0 {
-			return nil, fault("name Mean and SD, or leave Observations out", "errors are observed numbers minus means, and have none beside them")
+			return nil, fault(fmt.Sprintf("name %v and %v, or leave %v out", setting.Mean, setting.SD, setting.Observations), "errors are observed values minus means, and have none beside them")
 		}
 	}
 	b.scoring = v.center
@@ -345,18 +345,18 @@ func (b *opening) vectorFiles(v *normalVectors) (e *Error) {
 	case center == "" && o.SD == "":
 		return fault("name a table, an .npy or an .npz file, or - for standard input", "no forecasts")
 	case o.Observed != "" && len(o.Observations) > 0:
-		return fault("name one of them", "observed numbers are in %s, and in %s", o.Observed, o.Observations[0])
+		return fault("name one of them", "observed values are in %s, and in %s", o.Observed, o.Observations[0])
 	case o.Observed != "":
 		v.observedFiles = []string{o.Observed}
 	}
-	const remedy = "name a file for each of means, standard deviations and observed numbers, or of errors and standard deviations"
+	const remedy = "name a file for each of means, standard deviations and observed values, or of errors and standard deviations"
 	switch {
 	case center == "":
 		return fault(remedy, "no file of %s", v.center.what)
 	case o.SD == "":
 		return fault(remedy, "no file of %s", sdsRole.what)
 	case o.Error == "" && len(v.observedFiles) == 0 && !o.Unobserved:
-		return fault("name their file as Observed", "no file of observed numbers")
+		return fault("name their file as "+setting.Observed.String(), "no file of observed values")
 	}
 	b.order, b.paths, v.sdFile = []int{0}, []string{center}, []string{o.SD}
 	v.centers, e = b.take(v.center, b.paths)
@@ -406,7 +406,7 @@ func (b *opening) vectorArrays(v *normalVectors) (bool, *Error) {
 		case sd == nil:
 			return false, c.without(sdsRole, o.SD)
 		case observed == nil && o.Error == "" && len(v.observedFiles) == 0 && (!o.Unobserved || o.Observed != "" || i > 0 && len(v.observed) > 0):
-			return false, fault(fmt.Sprintf("name the array, as %v obs, or a file, as %v obs.npy", setting.Observed, setting.Observations), "no array of observed numbers; it has %s", c.list()).in(path)
+			return false, fault(fmt.Sprintf("name the array, as %v obs, or a file, as %v obs.npy", setting.Observed, setting.Observations), "no array of observed values; it has %s", c.list()).in(path)
 		}
 		v.centers, v.sds, v.weights = append(v.centers, mean), append(v.sds, sd), append(v.weights, weights)
 		if observed != nil {

@@ -45,7 +45,7 @@ func readHeader(r io.Reader, size int64, path string) (header, *Error) {
 	}
 	h.major, h.minor = fixed[6], fixed[7]
 	if h.major < 1 || h.major > 3 || h.minor != 0 {
-		return h, fault(again+` (version=(1, 0))`, "version %d.%d of the .npy format is not known: 1.0, 2.0 and 3.0 are", h.major, h.minor)
+		return h, fault(again+` (version=(1, 0))`, "version %d.%d of the .npy format is not supported: 1.0, 2.0 and 3.0 are", h.major, h.minor)
 	}
 	width := 4
 	if h.major == 1 {
@@ -147,7 +147,7 @@ func (h *header) parse(text string) *Error {
 			p.fail("a key other than descr, fortran_order and shape")
 		}
 		if seen&bit != 0 {
-			p.fail("a key that stands twice")
+			p.fail("a key that appears twice")
 		}
 		seen |= bit
 		if !p.take(',') && p.peek() != '}' {

@@ -119,8 +119,8 @@ func TestKindErrors(t *testing.T) {
 	}{
 		{x, Options{Kind: metrics.Samples}, []string{"x.npy: no observations; pass Options.Observed obs.npy"}},
 		{box, Options{Kind: metrics.Samples}, []string{"box.npz: no observations: it has samples float32 (9, 3), truth float32 (9,); pass Options.Observed obs.npy, "}},
-		{x, Options{Kind: metrics.Samples, Labels: name(nine)}, []string{"samples are compared with observed numbers, not with labels"}},
-		{x, Options{Kind: metrics.Samples, Observed: name(nine), NoLabels: true}, []string{"cannot be judged"}},
+		{x, Options{Kind: metrics.Samples, Labels: name(nine)}, []string{"samples are compared with observed values, not with labels"}},
+		{x, Options{Kind: metrics.Samples, Observed: name(nine), NoLabels: true}, []string{"cannot be evaluated without"}},
 		{x, Options{Kind: metrics.Samples, Observed: name(nine), Decisions: name(nine)}, []string{"samples have no classes to decide for"}},
 		{x, Options{Kind: metrics.Samples, Observed: name(eight)}, []string{"eight.npy: 8 observations for the 9 rows of ", "x.npy; each row needs one"}},
 		{x, Options{Kind: metrics.Samples, Observed: name(three)}, []string{"3 observations for the 9 rows", "are the samples transposed? rows are examples, columns draws: save samples.T"}},
@@ -131,12 +131,12 @@ func TestKindErrors(t *testing.T) {
 		{whole, Options{Kind: metrics.Samples, Observed: name(nine)}, []string{"whole.npy: samples are int32: floating-point numbers are read; save samples.astype"}},
 		{deep, Options{Kind: metrics.Samples, Observed: name(nine)}, []string{"deep.npy: samples have 3 axes, shape (9, 3, 2); samples are a vector (N,) or a matrix (N, M)"}},
 		{deep, Options{Labels: name(nine)}, []string{"scores have 3 axes, shape (9, 3, 2)", "OpenMembers"}},
-		{x, Options{Kind: metrics.LogLiks, Labels: name(nine)}, []string{"log-likelihoods are of what was observed already, and have no labels; leave Labels out"}},
+		{x, Options{Kind: metrics.LogLiks, Labels: name(nine)}, []string{"log-likelihoods are of the observed outcomes already, and take no labels; leave Labels out"}},
 		{x, Options{Kind: metrics.LogLiks, ConfidenceScores: name(nine)}, []string{"log-likelihoods have no classes to decide for"}},
 		{whole, Options{Kind: metrics.LogLiks}, []string{"log-likelihoods are int32", "save log_likelihoods.astype"}},
-		{x, Options{Observed: name(nine)}, []string{"observed numbers are for samples and quantiles, and the scores are probs"}},
+		{x, Options{Observed: name(nine)}, []string{"observed values are for samples and quantiles, and the scores are probs"}},
 		{nine, Options{Kind: metrics.Dirichlet, NoLabels: true}, []string{"nine.npy: parameters of a Dirichlet distribution are one for each class, and these have shape (9,)"}},
-		{x, Options{NoLabels: true, Labels: name(nine)}, []string{"labels are named, and said not to be there"}},
+		{x, Options{NoLabels: true, Labels: name(nine)}, []string{"labels are named, and NoLabels says that there are none"}},
 	} {
 		_, err := Open([]string{c.path}, &c.o)
 		wantError(t, err, c.want...)

@@ -40,7 +40,7 @@ func (b *opening) openLabels() (*Reader, *Error) {
 	case len(o.Groups) > 0:
 		return nil, fault("leave "+setting.Groups.String()+" out", "rows of several labels are not grouped")
 	case o.NoLabels:
-		return nil, fault("", "rows of several labels without these cannot be judged")
+		return nil, fault("", "rows of several labels cannot be evaluated without labels")
 	}
 	return b.open()
 }

@@ -125,7 +125,7 @@ func TestLabelMatrixErrors(t *testing.T) {
 		{Options{}, []string{"no labels"}},
 		{Options{Labels: []string{y("|i1", tag, 6, 4)}, Kind: metrics.Dirichlet}, []string{"cannot be dirichlet"}},
 		{Options{Labels: []string{y("|i1", tag, 6, 4)}, Decisions: []string{x}}, []string{"Decisions"}},
-		{Options{NoLabels: true}, []string{"cannot be judged"}},
+		{Options{NoLabels: true}, []string{"cannot be evaluated without"}},
 	} {
 		_, err := OpenLabels([]string{x}, &c.o)
 		wantError(t, err, c.want...)

@@ -149,7 +149,7 @@ func (r *MembersReader) takeArray(b *opening) *Error {
 		if len(shape) == 2 {
 			remedy += "; P(y = 1) of several members is saved with an axis for it, as a[:, :, None]"
 		}
-		return fault(remedy, "one array of shape %s is one model's scores, no ensemble", shapeText(shape)).in(a.file)
+		return fault(remedy, "one array of shape %s is one model's scores, not an ensemble", shapeText(shape)).in(a.file)
 	case len(shape) != 3:
 		return fault(remedy, "the members have %d axes, shape %s", len(shape), shapeText(shape)).in(a.file)
 	}
@@ -271,7 +271,7 @@ func (r *MembersReader) column(b *opening, ro role, paths []string, own []*array
 			remedy := "each row needs one: are they of the same data, and all of it?"
 			shape := first.headerShape()
 			if other := 1 - b.options.MemberAxis; len(b.scores) == 1 && a.rows() == shape[b.options.MemberAxis] {
-				remedy = fmt.Sprintf("do members stand on the other axis? pass %v %d", setting.MemberAxis, other)
+				remedy = fmt.Sprintf("are members on the other axis? pass %v %d", setting.MemberAxis, other)
 			}
 			return nil, fault(remedy, "%d %s for the %d rows of %s, shape %s", a.rows(), ro.what, r.info.Rows, first.file, shapeText(shape)).in(a.file)
 		}
@@ -481,7 +481,7 @@ func (r *MembersReader) compare(b *buffer, n int) *Error {
 	for _, t := range r.twins {
 		differs := func(i int) *Error {
 			return &Error{File: t.again.arrays[0].file, Row: r.row + int64(i), Column: -1,
-				Reason: fmt.Sprintf("its %s is not that of %s", t.of.what, t.of.arrays[0].file),
+				Reason: fmt.Sprintf("its %s differs from that of %s", t.of.what, t.of.arrays[0].file),
 				Remedy: "members are of the same rows in the same order; if they are, name one file of " + t.of.what + "s"}
 		}
 		if t.of == r.beside.labels {

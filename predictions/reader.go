@@ -303,21 +303,21 @@ func (b *opening) prepare() *Error {
 	drawn := observed || o.Kind == metrics.LogLiks || o.Kind == metrics.Normals
 	switch {
 	case observed && len(o.Labels) > 0:
-		return fault("give them as Observed", "%s are compared with observed numbers, not with labels", what)
+		return fault("give them as "+setting.ObservedFiles.String(), "%s are compared with observed values, not with labels", what)
 	case observed && o.NoLabels:
-		return fault("", "%s without observed numbers cannot be judged", what)
+		return fault("", "%s cannot be evaluated without observed values", what)
 	case o.Kind == metrics.Normals && len(o.Labels) > 0:
-		return fault("leave "+setting.Labels.String()+" out", "normal forecasts have the observed numbers in their rows, and no labels")
+		return fault("leave "+setting.Labels.String()+" out", "normal forecasts have observed values in their rows, not labels")
 	case o.Kind == metrics.LogLiks && len(o.Labels) > 0:
-		return fault("leave "+setting.Labels.String()+" out", "log-likelihoods are of what was observed already, and have no labels")
+		return fault("leave "+setting.Labels.String()+" out", "log-likelihoods are of the observed outcomes already, and take no labels")
 	case o.Kind == metrics.Normals && len(o.Observed) > 0 && b.forecast == nil:
-		return fault("read them by OpenForecast", "normal forecasts have the observed numbers in their rows, and none beside them")
+		return fault("read them by OpenForecast", "normal forecasts have observed values in their rows, not beside them")
 	case !drawn && len(o.Observed) > 0:
-		return fault("name labels as Labels", "observed numbers are for samples and quantiles, and the scores are %s", o.Kind)
+		return fault("name labels as "+setting.Labels.String(), "observed values are for samples and quantiles, and the scores are %s", o.Kind)
 	case drawn && len(o.Decisions)+len(o.ConfidenceScores) > 0:
 		return fault("leave "+setting.Decisions.String()+" and "+setting.ConfidenceScores.String()+" out", "%s have no classes to decide for", what)
 	case o.NoLabels && len(o.Labels) > 0:
-		return fault("", "labels are named, and said not to be there")
+		return fault("", "labels are named, and NoLabels says that there are none")
 	}
 	switch {
 	case observed && len(o.Observed) == 0 && b.forecast != nil && b.forecast.Unobserved:
@@ -492,7 +492,7 @@ func badType(a *array, what, want string) *Error {
 	case 'S', 'U':
 		return fault("number the classes with numpy.unique(a, return_inverse=True)[1]", "%s are text (%s)", what, a.dtype)
 	case 0:
-		return fault(`save a.astype(`+want+`)`, "%s have a type that is not known: %q", what, clip(a.descr))
+		return fault(`save a.astype(`+want+`)`, "%s have an unknown type: %q", what, clip(a.descr))
 	}
 	return fault(`save a.astype(`+want+`)`, "%s are %s", what, a.dtype)
 }

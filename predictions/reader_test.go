@@ -307,7 +307,7 @@ func TestMembers(t *testing.T) {
 	_, err = Open([]string{other + ":mine/first"}, nil)
 	wantError(t, err, "no labels: it has ", "truth int32 (9,); pass a file as Labels, or an .npz with an array named labels")
 	_, err = Open([]string{labels + ":x"}, nil)
-	wantError(t, err, "no such file", "is no .npz")
+	wantError(t, err, "no such file", "is not an .npz")
 	_, err = Open([]string{put("a1.npz", npz(false, entry{"p.npy", m}, entry{"y.npy", l})), put("a2.npz", npz(false, entry{"p.npy", m}))}, nil)
 	wantError(t, err, "a2.npz: no labels, but", "a1.npz has some")
 	_, err = Open([]string{weighted, plain}, nil)

@@ -225,7 +225,7 @@ func (l *layout) explain(b *block, start int) *Error {
 		}
 	}
 	if want := len(l.names); count != want {
-		return at(start, fault("a cell that has a "+separatorName(l.separator)+" in it stands in quotes, and one without a value is empty",
+		return at(start, fault("put cells that contain a "+separatorName(l.separator)+" in quotes, and leave cells without a value empty",
 			"it has %d %s, and the header has %d", count, plural("cell", count), want))
 	}
 	p, column := start, 0
@@ -254,7 +254,7 @@ func badCell(name string, c []byte) (e *Error) {
 	if v, ok := cellNumber(bytes.ReplaceAll([]byte(s), []byte(","), []byte("."))); ok && v == v && bytes.Count(c, []byte(",")) == 1 {
 		remedy = "write decimal points, and no commas"
 	}
-	return fault(remedy, "column %q: %q is no number", cut(name), cut(s))
+	return fault(remedy, "column %q: %q is not a number", cut(name), cut(s))
 }
 
 func isRange(err error) bool {

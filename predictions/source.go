@@ -37,7 +37,7 @@ func damaged(err error) *Error {
 	case errors.As(err, &corrupt):
 		return fault(remedy, "damaged .npz: the compressed data are broken").because(err)
 	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fault(remedy, "truncated or damaged .npz: a member does not have the length or the place that the zip directory says").because(err)
+		return fault(remedy, "truncated or damaged .npz: a member does not have the length or the position in the zip directory").because(err)
 	}
 	return cannotRead(err)
 }

@@ -106,7 +106,7 @@ func openTable(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastR
 		return nil, fault("name the column that has them", "files of weights are for .npy files, and a table has them in a column")
 	}
 	if len(o.Levels) > 0 {
-		return nil, fault("leave Levels out", "levels are for .npy files, and a table has them in the names of its columns")
+		return nil, fault("leave "+setting.Levels.String()+" out", "levels are for .npy files, and a table has them in the names of its columns")
 	}
 	t := &table{options: o, groups: newGroups(o.Groups), done: make(chan struct{}), size: o.BufferBytes}
 	if t.size <= 0 {
@@ -247,10 +247,10 @@ func headerNames(h []byte, separator byte) ([]string, *Error) {
 		}
 		for _, s := range signatures {
 			if strings.HasPrefix(line, s.prefix) {
-				return nil, fault(remedy, "no table: it looks like %s", s.what)
+				return nil, fault(remedy, "not a table: it looks like %s", s.what)
 			}
 		}
-		return nil, fault(remedy, "no table: its first line is not UTF-8 text")
+		return nil, fault(remedy, "not a table: its first line is not UTF-8 text")
 	}
 	if strings.TrimSpace(line) == "" {
 		return nil, fault("the first line has the names of the columns", "no header: its first line is empty")
@@ -346,7 +346,7 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 	case o.Kind != metrics.Normals && o.Unobserved && o.Observed == "":
 	case o.Kind != metrics.Normals:
 		l.observed = true
-		e = want(o.Observed, "observed", "observed number", observedSlot)
+		e = want(o.Observed, "observed", "observed value", observedSlot)
 	case o.Error != "":
 		l.classes = 2
 		if e = want(o.Error, "", "error", 0); e == nil {
@@ -364,7 +364,7 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 			l.classes = 2
 			break
 		}
-		e = want(o.Observed, "observed", "observed number", 2)
+		e = want(o.Observed, "observed", "observed value", 2)
 	}
 	if e == nil && o.Weight != "" {
 		l.weighted = true
@@ -440,7 +440,7 @@ func (l *layout) forecast(o *ForecastOptions, taken map[int]bool) (columns []int
 		}
 		at, twice := slices.BinarySearch(levels, x)
 		if twice {
-			return nil, nil, fault("leave one of them out", "columns %q and %q are of one level, %v", cut(l.names[columns[at]]), cut(name), x)
+			return nil, nil, fault("leave one of them out", "columns %q and %q have the same level, %v", cut(l.names[columns[at]]), cut(name), x)
 		}
 		levels, columns = slices.Insert(levels, at, x), slices.Insert(columns, at, i)
 	}
@@ -479,7 +479,7 @@ func (l *layout) twice(name string) *Error {
 }
 
 // columnSetting has the setting that names each column of a table.
-var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed number": setting.Observed,
+var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard deviation": setting.SD, "observed value": setting.Observed,
 	"error": setting.Error, "weight": setting.Weight, "group": setting.Groups}
 
 // meant returns a remedy for a column that is not there, and a list of the columns that are.
@@ -687,7 +687,7 @@ func (t *table) Next() (*metrics.Chunk, error) {
 		if !ok {
 			t.err = io.EOF
 			if t.rows == 0 {
-				t.err = fault("was the program that wrote it given any data?", "no rows: there is a header and nothing else").in(t.files[0].file)
+				t.err = fault("was the program that wrote it given any data?", "no rows: there is only a header").in(t.files[0].file)
 			}
 			return nil, t.err
 		}
@@ -782,7 +782,7 @@ func (t *table) renumber(b *block) *Error {
 }
 
 func emptyLine(line int64) *Error {
-	return fault("take it out: empty lines may stand at the end only", "an empty line between rows").on(line)
+	return fault("remove it: empty lines may only stand at the end", "an empty line between rows").on(line)
 }
 
 func (t *table) said() []string {

@@ -223,7 +223,7 @@ func (t *text) endLine(b []byte) []byte {
 
 // longLine returns the Error of a line of more than maxLine bytes.
 func longLine(line int64) *Error {
-	return fault("is a quote not closed, or is it no table?", "a line is longer than 32 MiB").on(line)
+	return fault("is a quote not closed, or is it not a table?", "a line is longer than 32 MiB").on(line)
 }
 
 // header reads the first line.

@@ -84,7 +84,7 @@ func TestBadFiles(t *testing.T) {
 		{"fewer labels", good, npy(t, []int64{99}, s.labels[:99]), []string{"y.npy: 99 labels for the 100 rows of x.npy", "are they of the same data"}},
 		{"more labels", good, npy(t, []int64{101}, append(slices.Clone(s.labels), 0)), []string{"y.npy: 101 labels for the 100 rows of x.npy", "are they of the same data"}},
 		{"transposed", npy(t, []int64{4, 100}, f32(s.probs)), labels, []string{"y.npy: 100 labels for the 4 rows", "transposed?"}},
-		{"labels that are scores", good, npy(t, []int64{100}, floatLabels), []string{"y.npy: row 3: label 0.25 is no class number", "from 0 to classes-1"}},
+		{"labels that are scores", good, npy(t, []int64{100}, floatLabels), []string{"y.npy: row 3: label 0.25 is not a class number", "from 0 to classes-1"}},
 		{"one-hot labels", good, npy(t, []int64{100, 4}, ints), []string{"y.npy: labels have shape (100, 4)", "argmax"}},
 		{"truncated labels", good, labels[:len(labels)-2], []string{"y.npy: truncated", "row 99 is the first incomplete", "write it again"}},
 		{"a label beyond int32", good, npy(t, []int64{100}, append(slices.Clone(ints[:99]), 1<<33)), []string{"y.npy: row 99: label 8589934592 does not fit", "from 0 to classes-1"}},

@@ -83,7 +83,7 @@ standard deviation per row, quantiles takes quantiles, and samples takes M sampl
 tables (.csv, .tsv, .txt, also .gz and .zst) whose first line names the columns: mean, sd and
 observed, or what --mean, --std and --observed say; for quantiles named q0.05 and so on,
 --quantile-prefix q. Or they are arrays: an .npz with these names, (N, 3), (N, 2), (N, Q) with
---levels, or (N, M), and --labels are the observed numbers.
+--levels, or (N, M), and --labels are the observed values.
 --distribution says that a mean and a standard deviation are those of a Laplace, logistic or
 Student's t distribution instead of a normal one; nll, crps, coverage and everything else that takes
 quantiles follow it. --scale COLUMN is its scale parameter, instead of the standard deviation.
@@ -173,7 +173,7 @@ tace have the system's number of bins. --bins N replaces it everywhere`
 
 func (f *evalFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed numbers: one for all rows, or one per shard, in the same order")
+	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
 	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik")
 	fl.IntVar(&f.event, "event", 1, "`CLASS`, 0 or 1, that is the event of a binary task whose scores have a column for each")

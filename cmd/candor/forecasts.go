@@ -31,7 +31,7 @@ func (l *columnFlags) flags(c *cobra.Command) {
 	fl.StringVar(&l.std, "std", "", "`COLUMN` of standard deviations")
 	fl.StringVar(&l.scale, "scale", "", "`COLUMN` of scale parameters, instead of --std")
 	fl.StringVar(&l.distribution, "distribution", "normal", "`NAME` of the distribution for --task regression: normal, laplace, logistic or 't(df=5)'")
-	fl.StringVar(&l.observed, "observed", "", "`COLUMN` of the observed numbers; for arrays --labels FILE works too")
+	fl.StringVar(&l.observed, "observed", "", "`COLUMN` of the observed values; for arrays --labels FILE works too")
 	fl.StringVar(&l.error, "error", "", "`COLUMN` of observed minus mean, instead of --mean and --observed")
 	fl.StringVar(&l.prefix, "quantile-prefix", "", "`PREFIX` of the columns for --task quantiles, followed by the level in their names: q for q0.025")
 	fl.StringVar(&l.levels, "levels", "", "`LIST` of the levels of an array's quantiles: 0.05,0.5,0.95")

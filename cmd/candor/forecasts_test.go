@@ -186,7 +186,7 @@ func TestForecastLayoutsAreOneDocument(t *testing.T) {
 			}
 		}
 	}
-	// Errors in place of means and observed numbers say all but the columns.
+	// Errors in place of means and observed values say all but the columns.
 	d, f := newDir(t), normalRows(1, 120)
 	e := newFrame("e", "sigma")
 	for _, row := range f.rows {
@@ -497,7 +497,7 @@ func TestBadForecasts(t *testing.T) {
 		{"0,-Inf,1,1,a", normal, `bad.csv: line 7, column "mu": mean is -Inf`, true},
 		{"0,1,1,,a", normal, `bad.csv: line 7, column "y": observed value is NaN`, true},
 		{"0,1,1,na,a", normal, `bad.csv: line 7, column "y": observed value is NaN`, true},
-		{"0,1,x,1,a", normal, `bad.csv: line 7: column "sigma": "x" is no number`, false},
+		{"0,1,x,1,a", normal, `bad.csv: line 7: column "sigma": "x" is not a number`, false},
 		{"0,1,1,1", normal, "bad.csv: line 7: it has 4 cells, and the header has 5", false},
 		{"0,1,1,1,a,b", normal, "bad.csv: line 7: it has 6 cells, and the header has 5", false},
 		{"", normal, "bad.csv: line 7", false},

@@ -37,7 +37,7 @@ func scoreCommand() *cobra.Command {
 		Short: "Write the metrics of each row",
 		Long: `Write one value of each metric for every row of the predictions, in order: the losses whose means candor eval gives.
 Files, labels and flags are those of candor eval. With --task samples each row has the draws of a forecast, (N, M), and
---labels names the observed numbers. Tables, --task regression and --task quantiles are read as by candor eval.
+--labels names the observed values. Tables, --task regression and --task quantiles are read as by candor eval.
 
 The extension of -o FILE says what is written: .npy, a float64 array (N,) for one metric or (N, number) for several;
 .npz, an array (N,) for each metric; .csv, with a header line. "-" writes .npy to standard output.

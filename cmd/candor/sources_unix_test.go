@@ -185,7 +185,7 @@ func TestNames(t *testing.T) {
 		{s.part(0, 50).scores(t), []string{"eval", "PIPE", "--labels", y}, exitData, "candor: " + y + ": 60 labels for the 50 rows of " + called},
 		{bad.scores(t), []string{"eval", "PIPE", "--labels", y}, exitData, "candor: " + called + ": row 7, column 1: probability is 2"},
 		{s.label(9, 4).labelFile(t), []string{"eval", x, "--labels", "PIPE"}, exitData, "candor: " + called + ": row 4: label is 9"},
-		{[]byte(table), []string{"eval", "PIPE", "--task", "regression"}, exitData, "candor: " + called + `: line 3: column "observed": "x" is no number`},
+		{[]byte(table), []string{"eval", "PIPE", "--task", "regression"}, exitData, "candor: " + called + `: line 3: column "observed": "x" is not a number`},
 		{nil, []string{"eval", "PIPE", "--labels", y}, exitData, "candor: " + called + ": empty file"},
 		{scores, []string{"eval", "PIPE", "--labels", y, "--temperature-scaled"}, exitUsage, "several times, and " + called + " only once"},
 		{scores[:300], []string{"score", "PIPE", "--labels", y, "-o", d.at("o.npy")}, exitData, "candor: " + called + ": truncated"},

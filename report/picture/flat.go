@@ -46,10 +46,10 @@ func HistogramOfPIT(p *regress.PIT, level float64) *Histogram {
 
 // HistogramOfRanks returns the histogram of r with bands of a level. Rank k is from k - 1/2 to k + 1/2.
 func HistogramOfRanks(r *regress.Ranks, level float64) *Histogram {
-	d := &Histogram{X: "rank of the observed number among the samples", Level: level, Rows: r.Len(),
+	d := &Histogram{X: "rank of the observed value among the samples", Level: level, Rows: r.Len(),
 		P: r.P(), Reason: r.Reason()}
 	if n := r.Samples(); n > 1 {
-		d.X = fmt.Sprintf("rank of the observed number among %d samples", n)
+		d.X = fmt.Sprintf("rank of the observed value among %d samples", n)
 	}
 	for _, b := range r.Histogram(level) {
 		d.Bars = append(d.Bars, Bar{float64(b.First) - 0.5, float64(b.Last) + 0.5, b.Density, b.BandLow, b.BandHigh})

@@ -166,7 +166,7 @@ func TestHistogramOf(t *testing.T) {
 	p.F64, p.Rows, p.Classes = []float64{1, 2, 3, 4, 5, 6}, 2, 3
 	ranks := regress.NewRanks(nil)
 	empty := HistogramOfRanks(ranks, 0.9)
-	says(t, write(t, "svg", empty), "no rows", "rank of the observed number among the samples")
+	says(t, write(t, "svg", empty), "no rows", "rank of the observed value among the samples")
 	if err := metrics.NewPass(nil, ranks).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestHistogramOf(t *testing.T) {
 		}
 	}
 	svg := write(t, "svg", d)
-	says(t, svg, "rank of the observed number among 3 samples", "0", "3")
+	says(t, svg, "rank of the observed value among 3 samples", "0", "3")
 }
 
 func TestCoverage(t *testing.T) {
