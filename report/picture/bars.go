@@ -7,13 +7,13 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// Enough is how many rows a bin needs for its gap to be called the largest, and its point to be drawn filled.
+// Enough is the minimum number of rows for the gap of a bin to be marked as the largest, and for its point to be filled.
 const Enough = 30
 
-// mostBars is how many bins are drawn one by one; of more, neighbours become one bar.
+// mostBars is the maximum number of bins drawn one by one. If there are more, neighbours are pooled.
 const mostBars = 200
 
-// bars returns the bins to draw, and how many of them are in a bar. Bars of several bins have no intervals.
+// bars returns the bars to draw, and the number of bins in each. Bars of several bins have no intervals.
 func bars(bins []calib.Bin) (out []calib.Bin, group int) {
 	group = (len(bins) + mostBars - 1) / mostBars
 	if group <= 1 {
@@ -21,7 +21,7 @@ func bars(bins []calib.Bin) (out []calib.Bin, group int) {
 	}
 	for i := 0; i < len(bins); {
 		j := i + 1
-		// Bins of 0 and of 1 that were set apart stay by themselves.
+		// Bins of 0 and of 1 that were set apart are not pooled.
 		for bins[i].Lower < bins[i].Upper && j < min(i+group, len(bins)) && bins[j].Lower < bins[j].Upper {
 			j++
 		}
@@ -31,7 +31,7 @@ func bars(bins []calib.Bin) (out []calib.Bin, group int) {
 	return out, group
 }
 
-// pool makes one bar of neighbouring bins.
+// pool returns one bar for neighbouring bins.
 func pool(bins []calib.Bin) calib.Bin {
 	if len(bins) == 1 {
 		return bins[0]
@@ -51,15 +51,15 @@ func pool(bins []calib.Bin) calib.Bin {
 	return p
 }
 
-// drawn tells whether a bin has a place in the picture: rows, and a score and frequency that are numbers.
+// drawn reports whether a bin is drawn: it has rows, and its score and frequency are numbers.
 func drawn(b *calib.Bin) bool {
 	return b.Count > 0 && !math.IsNaN(b.Confidence) && !math.IsNaN(b.Frequency)
 }
 
-// known tells whether there is an interval.
+// known reports whether there is an interval.
 func known(i metrics.Interval) bool { return !math.IsNaN(i.Low) && !math.IsNaN(i.High) }
 
-// anyDrawn tells whether there is anything to draw.
+// anyDrawn reports whether any bin is drawn.
 func anyDrawn(bins []calib.Bin) bool {
 	for i := range bins {
 		if drawn(&bins[i]) {
@@ -69,7 +69,8 @@ func anyDrawn(bins []calib.Bin) bool {
 	return false
 }
 
-// largest returns the bin with at least Enough rows whose frequency is farthest from its mean score, -1 if there is none.
+// largest returns the index of the bin with the largest gap between frequency and mean score, among those with at least Enough rows;
+// -1 if there is none.
 func largest(bins []calib.Bin) int {
 	at, gap := -1, -1.0
 	for i := range bins {
@@ -81,7 +82,7 @@ func largest(bins []calib.Bin) int {
 	return at
 }
 
-// shares returns each bin's part of the weight of all, in per cent.
+// shares returns the percentage of the total weight in each bin.
 func shares(bins []calib.Bin) []float64 {
 	total := 0.0
 	for i := range bins {
@@ -96,7 +97,7 @@ func shares(bins []calib.Bin) []float64 {
 	return s
 }
 
-// weighted tells whether the bins' weights are others than their numbers of rows.
+// weighted reports whether weights of bins differ from their numbers of rows.
 func weighted(bins []calib.Bin) bool {
 	for i := range bins {
 		if bins[i].Weight != float64(bins[i].Count) {
@@ -106,8 +107,8 @@ func weighted(bins []calib.Bin) bool {
 	return false
 }
 
-// gapRange returns the range of an axis of gaps: it holds every gap, 0, and of bins with Enough rows, where they are
-// drawn, the intervals and the bands; what few rows leave open is cut off.
+// gapRange returns the range of an axis of gaps. It contains 0 and every gap, and the intervals and bands of bins with Enough rows, if
+// these are drawn. Wider intervals are cut off.
 func gapRange(intervals, bands bool, sets ...[]calib.Bin) (lo, hi float64) {
 	for _, bins := range sets {
 		for i := range bins {

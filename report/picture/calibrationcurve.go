@@ -7,30 +7,29 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// CalibrationCurve draws how often what was observed fell below a forecast's quantiles, against the levels of these: on the
-// diagonal, if the forecast is calibrated. What lies between is shaded: its size is the miscalibration area. A curve above
-// the diagonal on the left and below it on the right is that of forecasts that are too narrow, the other way round of those
-// too wide; above it everywhere of those too high.
+// CalibrationCurve draws how often observed values fell below the quantiles of a forecast, against the levels of the quantiles. A
+// calibrated forecast is on the diagonal. The area between curve and diagonal is shaded: it is the miscalibration area. A curve above
+// the diagonal on the left and below it on the right means forecasts that are too narrow; the reverse, too wide; above it everywhere,
+// too high.
 //
-// Levels rise; Frequencies, and Low and High where there are such, are as many, or it panics. Rows with a number that is not
-// finite are left out. Of more than 30 levels points and whiskers are not drawn one by one. The zero value is a picture
-// without data, and draws.
+// Levels ascend. Frequencies, and Low and High if not nil, have the same length, or Write panics. Rows with a value that is not finite
+// are left out. More than 30 levels have no points, and a strip instead of whiskers. The zero value draws a picture without data.
 //
 // Source: Kuleshov, Fenner and Ermon 2018.
 type CalibrationCurve struct {
 	Title, Subtitle     string
-	X, Y                string // names of the axes; "" are those of quantile levels
+	X, Y                string // names of the axes; "" means those for quantile levels
 	Levels, Frequencies []float64
-	// Low and High are Wilson's intervals of the frequencies or, if Band is set, what holds those of a calibrated forecast;
-	// nil draws none.
+	// Low and High are Wilson intervals of the frequencies or, if Band is set, the consistency band of a calibrated forecast. If nil,
+	// neither is drawn.
 	Low, High []float64
 	Band      bool
-	Level     float64 // of either, for the key; 0 means 0.95
-	Area      float64 // the miscalibration area, for the key; NaN writes none
-	Rows      int64   // for the subtitle; 0 writes none
+	Level     float64 // of the intervals or band, for the key; 0 means 0.95
+	Area      float64 // the miscalibration area, for the key; NaN omits it
+	Rows      int64   // for the subtitle; 0 omits it
 }
 
-// fewLevels is how many points are drawn one by one.
+// fewLevels is the maximum number of points drawn one by one.
 const fewLevels = 30
 
 func (d *CalibrationCurve) size() (vg.Length, vg.Length) {
@@ -39,7 +38,7 @@ func (d *CalibrationCurve) size() (vg.Length, vg.Length) {
 
 func (d *CalibrationCurve) subtitle() string { return said(d.Subtitle, rowsSaid(d.Rows)) }
 
-// points returns the numbers of the levels that are drawn.
+// points returns the indices of the levels to draw.
 func (d *CalibrationCurve) points() (at []int) {
 	same(len(d.Levels), d.Frequencies, d.Low, d.High)
 	for i, v := range d.Levels {
@@ -89,12 +88,12 @@ func (d *CalibrationCurve) draw(p *page) {
 	top.frame(a)
 }
 
-// strips tells whether what Low and High say of so many points is drawn as a strip.
+// strips reports whether Low and High of that many points are drawn as a strip.
 func (d *CalibrationCurve) strips(points int) bool {
 	return (d.Band || points > fewLevels) && anyKnown(d.Low, d.High)
 }
 
-// shade fills what is between the curve and the diagonal, one shape from crossing to crossing.
+// shade fills the area between curve and diagonal, one shape per crossing.
 func (d *CalibrationCurve) shade(p *panel, at []int) {
 	var shape []vg.Point
 	start := 0.0
@@ -119,7 +118,7 @@ func (d *CalibrationCurve) shade(p *panel, at []int) {
 	}
 }
 
-// legend returns the key of what is in the picture.
+// legend returns the key.
 func (d *CalibrationCurve) legend(p *page) (k []entry) {
 	n := len(d.points())
 	if n == 0 {

@@ -14,13 +14,13 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// Class is one class of Classes.
+// Class is one class in Classes.
 type Class struct {
 	Name string
 	Bins []calib.Bin // see calib.ClassBins.Class
 }
 
-// ece returns the mean gap of the class's bins, for the order of panels and their names; 0 without rows.
+// ece returns the mean gap of the class, which orders and labels panels; 0 without rows.
 func (c *Class) ece() float64 {
 	gaps, total := 0.0, 0.0
 	for i := range c.Bins {
@@ -35,7 +35,7 @@ func (c *Class) ece() float64 {
 	return gaps / total
 }
 
-// events returns how many rows are of the class, or their weight.
+// events returns the number of rows of the class, or their weight.
 func (c *Class) events() float64 {
 	n := 0.0
 	for i := range c.Bins {
@@ -46,30 +46,29 @@ func (c *Class) events() float64 {
 	return n
 }
 
-// Order is which classes are shown where there are too many.
+// Order selects the classes to show if there are too many.
 type Order uint8
 
 const (
-	LargestError Order = iota // of the largest calibration error
-	MostRows                  // with the most rows of the class
+	LargestError Order = iota // with the largest calibration error
+	MostRows                  // with the most rows
 )
 
-// Classes draws the reliability of each class in a small panel of its own, all with the same axes: the curve with its
-// intervals and the band of calibration. The panels are in the order of the classes. Of more than Most classes those
-// that Order says are shown, and the subtitle tells which, and how many are left out. The zero value is a picture
-// without data.
+// Classes draws the reliability of each class in a small panel, all with the same axes: the curve with its intervals and the
+// consistency band. Panels are in the order of the classes. If there are more than Most classes, Order selects which are shown, and
+// the subtitle says so. The zero value draws a picture without data.
 type Classes struct {
 	Title, Subtitle string
 	Classes         []Class
-	Most            int // panels; 0 means 25
+	Most            int // maximum number of panels; 0 means 25
 	Order           Order
-	Y               Y       // Accuracy is Frequency here: of the class
-	Level           float64 // that the bins' intervals have, for the key; 0 means 0.95
+	Y               Y       // Accuracy is the same as Frequency here
+	Level           float64 // of the intervals, for the key; 0 means 0.95
 }
 
 const mostClasses = 25
 
-// shown returns the classes that are drawn, in their order, and what is to be said of the others.
+// shown returns the classes to draw, in order, and a note on the others.
 func (d *Classes) shown() ([]Class, string) {
 	most := d.Most
 	if most <= 0 {
@@ -98,7 +97,7 @@ func (d *Classes) shown() ([]Class, string) {
 		most, thousands(int64(n)), what, thousands(int64(n-most)))
 }
 
-// columns returns how many panels stand side by side.
+// columns returns the number of panels side by side.
 func columns(n int) int { return int(math.Ceil(math.Sqrt(float64(max(n, 1))))) }
 
 // Sizes of small panels, in points.
@@ -149,7 +148,7 @@ func (d *Classes) draw(p *page) {
 		x := first.X + vg.Length(col)*(width+smallGap)
 		y := first.Y - vg.Length(row)*(side+smallTitle+4) - smallTitle
 		s := &panel{p, vg.Rectangle{Min: vg.Point{X: x, Y: y - side}, Max: vg.Point{X: x + width, Y: y}}, 0, 1, y0, y1}
-		// A panel has values at its lower edge where none stands below it.
+		// A panel with no panel below has tick labels at its lower edge.
 		a := &axes{xs: []float64{0, 0.5, 1}, ys: ys, short: true, xText: i+cols >= len(classes), yText: col == 0, size: 7.5}
 		s.grid(a)
 		if len(classes) == 0 {
@@ -165,7 +164,7 @@ func (d *Classes) draw(p *page) {
 	p.upright(up, p.Min.X+textSize+2, (first.Y+bottom)/2)
 }
 
-// small writes an error with three places, and with two figures where it is less than 0.01: of many classes each one's is small.
+// small formats an error with three decimals, or with two significant digits below 0.01: with many classes, each error is small.
 func small(v float64) string {
 	if v > 0 && v < 0.01 {
 		return strconv.FormatFloat(v, 'g', 2, 64)
@@ -173,7 +172,7 @@ func small(v float64) string {
 	return strconv.FormatFloat(v, 'f', 3, 64)
 }
 
-// classLook is how every class is drawn.
+// classLook is the look of every class.
 var classLook = look{draw.LineStyle{Color: blue, Width: 1}, markers[0]}
 
 // panel draws one class.

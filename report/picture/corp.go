@@ -13,22 +13,21 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// CORP is a CORP reliability diagram of one set of predictions above the histogram of its scores: the recalibrated frequency
-// against the score, with the diagonal, where it lies if the scores are calibrated, and the consistency band, where it would
-// lie by chance if they were. It has no bins but the histogram's. Below the subtitle stand the number of rows, the event,
-// and the terms of the score.
+// CORP is a CORP reliability diagram of one set of predictions: the recalibrated frequency against the score, above a histogram of the
+// scores. Calibrated scores would lie on the diagonal, and by chance within the consistency band. Only the histogram has bins. Below
+// the subtitle are the number of rows, the event and the terms of the score.
 //
-// The curve is flat where scores were seen that the fit does not tell apart, and straight from one step to the next; of few
-// steps those too narrow to be seen are dots. The zero value is a picture without data, and draws.
+// The curve is flat over scores that the fit pools, and straight between steps. If there are few steps, those too narrow to be seen
+// are dots. The zero value draws a picture without data.
 //
 // Source: Dimitriadis, Gneiting and Jordan 2021.
 type CORP struct {
 	Title, Subtitle string
 	Fit             *binfree.CORP
 	Band            []binfree.BandPoint // see binfree.CORP.Band; nil draws none
-	Level           float64             // that the band has, for the key; 0 means 0.9
-	Bins            []calib.Bin         // of the histogram: see calib.EvenOf; 50 or so of them look well
-	Event           calib.Event         // which names the axes have: Positive or TopLabel, which ByShape is
+	Level           float64             // of the band, for the key; 0 means 0.9
+	Bins            []calib.Bin         // of the histogram: see calib.EvenOf; some 50 look best
+	Event           calib.Event         // for the names of axes: Positive or TopLabel; ByShape is TopLabel
 }
 
 const bandLevel = 0.9
@@ -45,7 +44,7 @@ func (d *CORP) steps() []binfree.Step {
 	return d.Fit.Steps()
 }
 
-// subtitle returns the subtitle and what is said of the data.
+// subtitle returns the subtitle and the lines below it.
 func (d *CORP) subtitle() string {
 	if len(d.steps()) == 0 {
 		return d.Subtitle
@@ -104,7 +103,7 @@ func (d *CORP) draw(p *page) {
 	histogram(p, d.Bins, nil, score)
 }
 
-// consistency draws the band: at a single score a narrow bar.
+// consistency draws the band; for a single score, as a narrow bar.
 func (p *panel) consistency(band []binfree.BandPoint) {
 	var low, high []vg.Point
 	for _, b := range band {
@@ -126,7 +125,7 @@ var (
 	joinLine = draw.LineStyle{Color: blue, Width: 0.9}
 )
 
-// steps draws the curve: flat pieces thick, with dots for narrow ones, and what joins them thin.
+// steps draws the curve: flat pieces thick, with dots for narrow ones, and the lines between them thin.
 func (p *panel) steps(steps []binfree.Step) {
 	var joined []vg.Point
 	for _, s := range steps {
@@ -144,7 +143,7 @@ func (p *panel) steps(steps []binfree.Step) {
 	}
 }
 
-// legend returns the key of what is in the diagram.
+// legend returns the key.
 func (d *CORP) legend(p *page) (k []entry) {
 	if len(d.steps()) > 0 {
 		k = append(k, entry{func(r vg.Rectangle) {

@@ -7,22 +7,22 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Coverage draws what share of rows a forecast's intervals held, against the level that they state: on the diagonal, if they
-// are calibrated. What is hatched is the gap between the two, held fewer or more than stated. Below stands how wide the
-// intervals are on average, where Widths are given: of two forecasts that hold what they state the narrower is the better.
+// Coverage draws the share of rows inside a forecast's intervals against the nominal level. Calibrated intervals are on the diagonal;
+// the gap to it is hatched. Below is the mean width of the intervals, if Widths are given: of two calibrated forecasts, the narrower
+// is better.
 //
-// The columns are of one length, or it panics; Low and High, Wilson's intervals of the shares, and Widths may be nil. Rows
-// with a level or share that is not finite are left out. The zero value is a picture without data, and draws.
+// The slices have the same length, or Write panics. Low and High, the Wilson intervals of the shares, and Widths may be nil. Rows with
+// a level or share that is not finite are left out. The zero value draws a picture without data.
 type Coverage struct {
 	Title, Subtitle string
 	Levels, Held    []float64
 	Low, High       []float64
 	Widths          []float64
-	Level           float64 // that Low and High have, for the key; 0 means 0.95
-	Rows            int64   // for the subtitle; 0 writes none
+	Level           float64 // of Low and High, for the key; 0 means 0.95
+	Rows            int64   // for the subtitle; 0 omits it
 }
 
-// widthsHeight is that of the panel of widths.
+// widthsHeight is the height of the panel of widths.
 const widthsHeight = 90
 
 func (d *Coverage) size() (vg.Length, vg.Length) {
@@ -35,7 +35,7 @@ func (d *Coverage) size() (vg.Length, vg.Length) {
 
 func (d *Coverage) subtitle() string { return said(d.Subtitle, rowsSaid(d.Rows)) }
 
-// points returns the numbers of the levels that are drawn.
+// points returns the indices of the levels to draw.
 func (d *Coverage) points() (at []int) {
 	same(len(d.Levels), d.Held, d.Low, d.High, d.Widths)
 	for i, v := range d.Levels {
@@ -84,7 +84,7 @@ func (d *Coverage) draw(p *page) {
 	}
 }
 
-// widths draws the intervals' widths, with the axis of their levels below.
+// widths draws the widths of the intervals, with the axis of levels below.
 func (d *Coverage) widths(p *page, at []int, stated string) {
 	most := 0.0
 	for _, i := range at {
@@ -106,7 +106,7 @@ func (d *Coverage) widths(p *page, at []int, stated string) {
 	low.frame(a)
 }
 
-// legend returns the key of what is in the picture.
+// legend returns the key.
 func (d *Coverage) legend(p *page) (k []entry) {
 	at := d.points()
 	if len(at) == 0 {

@@ -6,18 +6,18 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Curve is a line of a Curves picture.
+// Curve is a line in Curves.
 type Curve struct {
 	Name string // for the key
 	X, Y []float64
-	// Bound marks what the others are measured by: the best or the worst that can be, chance. It is grey and dashed or dotted,
-	// behind them.
+	// Bound marks a reference: the best or worst possible curve, or chance. It is drawn in grey, dashed or dotted, behind the others.
 	Bound bool
 }
 
-// Curves draws curves over shares from 0 to 1, such as risk over coverage, accuracy over the share of rows rejected, or a ROC.
-// Upwards it reaches from Low to High; where the two are equal, from 0 to 1, or as far as the curves go if Fit is set. Points that
-// are NaN break a curve, and what is beyond the panel is drawn at its edge. X and Y are of one length. Curves differ in colour and dash. The zero value is a picture without data.
+// Curves draws curves over shares from 0 to 1, such as risk against coverage, accuracy against the share of rejected rows, or a ROC.
+// The vertical axis goes from Low to High. If these are equal, it goes from 0 to 1, or fits the curves if Fit is set. NaN points break
+// a curve, and points beyond the panel are drawn at its edge. X and Y of a curve have the same length. Curves differ in colour and
+// dash. The zero value draws a picture without data.
 type Curves struct {
 	Title, Subtitle string
 	X, Y            string // names of the axes
@@ -31,7 +31,7 @@ func (d *Curves) size() (vg.Length, vg.Length) {
 	return w, h - 1.2*vg.Inch
 }
 
-// ends returns what the panel shows upwards.
+// ends returns the range of the vertical axis.
 func (d *Curves) ends() (lo, hi float64) {
 	if d.Low < d.High {
 		return d.Low, d.High
@@ -47,10 +47,10 @@ func (d *Curves) ends() (lo, hi float64) {
 			}
 		}
 	}
-	if !(hi-lo > 1e-9*math.Max(math.Abs(lo), math.Abs(hi))) { // they are level, but for rounding
+	if !(hi-lo > 1e-9*math.Max(math.Abs(lo), math.Abs(hi))) { // flat, apart from rounding
 		return 0, 1
 	}
-	// To ends of the ticks, so that no curve runs along the frame.
+	// Round to ticks, so that no curve runs along the frame.
 	const about = 6
 	t := ticks(lo, hi, about)
 	step := (hi - lo) / about

@@ -11,30 +11,30 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Bar is one of a Histogram, from Lower to Upper. Its height is Density, and where the forecast is calibrated it is likely
-// to be between Low and High, which are NaN where that is not known.
+// Bar is a bar in a Histogram, from Lower to Upper. Density is its height. For a calibrated forecast, the height is likely between Low
+// and High, which are NaN if unknown.
 type Bar struct {
 	Lower, Upper, Density float64
 	Low, High             float64
 }
 
-// Histogram draws a histogram that is flat, of density 1, if forecasts are calibrated: that of their probability integral
-// transforms or of ranks, with the band of chance for each bar. Bars high at both ends (U) say that forecasts are too
-// narrow, high in the middle that they are too wide, high at the right end that they are too low, at the left end too high.
+// Histogram draws a histogram that is flat, with density 1, if forecasts are calibrated: of probability integral transforms or of
+// ranks, with a band of chance for each bar. A U shape means forecasts that are too narrow; a hump, too wide; a peak at the right end,
+// too low; at the left end, too high.
 //
-// Bars stand side by side and rise; those with a number that is not finite are left out, but for the band's. The zero value
-// is a picture without data, and draws.
+// Bars ascend side by side. Bars with a value that is not finite are left out, except for Low and High. The zero value draws a picture
+// without data.
 type Histogram struct {
 	Title, Subtitle string
 	X               string // name of the axis
 	Bars            []Bar
 	Level           float64 // of the band, for the key; 0 means 0.95
-	Rows            int64   // for the subtitle; 0 writes none, and no test
-	P               float64 // the p-value of a test that the histogram is flat, for the subtitle
-	Reason          string  // why it is NaN
+	Rows            int64   // for the subtitle; 0 omits it and the test
+	P               float64 // p-value of a test of flatness, for the subtitle
+	Reason          string  // why P is NaN
 }
 
-// HistogramOfPIT returns the histogram of p with bands of a level.
+// HistogramOfPIT returns the histogram of p, with bands at a level.
 func HistogramOfPIT(p *regress.PIT, level float64) *Histogram {
 	d := &Histogram{X: "probability that the forecast gave to what was observed or less", Level: level, Rows: p.Len(),
 		P: p.P(), Reason: p.Reason()}
@@ -44,7 +44,7 @@ func HistogramOfPIT(p *regress.PIT, level float64) *Histogram {
 	return d
 }
 
-// HistogramOfRanks returns the histogram of r with bands of a level. Rank k is from k - 1/2 to k + 1/2.
+// HistogramOfRanks returns the histogram of r, with bands at a level. Rank k covers k - 1/2 to k + 1/2.
 func HistogramOfRanks(r *regress.Ranks, level float64) *Histogram {
 	d := &Histogram{X: "rank of the observed value among the samples", Level: level, Rows: r.Len(),
 		P: r.P(), Reason: r.Reason()}
@@ -76,7 +76,7 @@ func (d *Histogram) subtitle() string {
 	return said(d.Subtitle, joined(rowsSaid(d.Rows), test))
 }
 
-// bars returns those that are drawn.
+// bars returns the bars to draw.
 func (d *Histogram) bars() []Bar {
 	return slices.DeleteFunc(slices.Clone(d.Bars), func(b Bar) bool {
 		return !finite(b.Lower, b.Upper, b.Density) || b.Lower >= b.Upper
@@ -92,7 +92,7 @@ func (d *Histogram) ends(bars []Bar) (x0, x1, y1 float64) {
 	for _, b := range bars {
 		y1 = math.Max(y1, b.Density)
 		if finite(b.High) {
-			y1 = math.Max(y1, math.Min(b.High, 4)) // of very few rows the band is higher than any bar
+			y1 = math.Max(y1, math.Min(b.High, 4)) // with very few rows, the band is higher than any bar
 		}
 	}
 	return x0, x1, upTo(y1)
@@ -127,7 +127,7 @@ func (d *Histogram) draw(p *page) {
 	top.frame(a)
 }
 
-// band draws the bars' bands as one shape, a step where they change.
+// band draws the bands of all bars as one stepped shape.
 func (d *Histogram) band(p *panel, bars []Bar) {
 	var x, low, high []float64
 	for _, b := range bars {
@@ -136,7 +136,7 @@ func (d *Histogram) band(p *panel, bars []Bar) {
 	p.strip(x, low, high)
 }
 
-// legend returns the key of what is in the picture.
+// legend returns the key.
 func (d *Histogram) legend(p *page) (k []entry) {
 	bars := d.bars()
 	if len(bars) == 0 {

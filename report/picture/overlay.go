@@ -9,30 +9,30 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// Set is one set of predictions of an Overlay.
+// Set is one set of predictions in an Overlay.
 type Set struct {
 	Name string
 	Bins []calib.Bin // see calib.Partition.Bins
 }
 
-// Overlay draws several sets of predictions into one diagram: a curve each against the diagonal, or with Gap a line each
-// around 0, above the outlines of their histograms. Sets differ in colour, marker and dash; from the 29th on they repeat.
+// Overlay draws several sets of predictions in one diagram, above the outlines of their histograms. Each set has a curve around the
+// diagonal, or with Gap around 0. Sets differ in colour, marker and dash, which repeat from the 29th set on.
 //
-// A curve breaks at empty bins. Points of bins with fewer than Enough rows are hollow, and up to three sets have the
-// intervals of their points. More than 200 bins are drawn several to a point. The zero value is a picture without data.
+// A curve breaks at empty bins. Points of bins with fewer than Enough rows are hollow. Up to three sets have intervals at their
+// points. More than 200 bins are pooled. The zero value draws a picture without data.
 type Overlay struct {
 	Title, Subtitle string
 	Sets            []Set
-	Event           calib.Event // which names the axes have; ByShape is TopLabel
+	Event           calib.Event // for the names of axes; ByShape is TopLabel
 	Y               Y
-	Centers         bool // points stand in the middle of their bins, not at the mean score
+	Centers         bool // points are at the centres of bins, not at mean scores
 }
 
 func (d *Overlay) size() (vg.Length, vg.Length) {
 	return single(d.Title, d.Subtitle, d.legend(nil, d.bars()))
 }
 
-// bars returns what is drawn of the sets.
+// bars returns the bars of each set.
 func (d *Overlay) bars() [][]calib.Bin {
 	all := make([][]calib.Bin, len(d.Sets))
 	for i, s := range d.Sets {
@@ -41,13 +41,13 @@ func (d *Overlay) bars() [][]calib.Bin {
 	return all
 }
 
-// intervals tells whether points have theirs.
+// intervals reports whether points have intervals.
 func (d *Overlay) intervals() bool { return len(d.Sets) <= 3 }
 
-// look is how a set is told from the others.
+// look distinguishes a set from the others.
 type look struct {
 	color  draw.LineStyle
-	marker []vg.Point // a polygon around 0, of radius 1
+	marker []vg.Point // polygon around the origin, with radius 1
 }
 
 var (
@@ -58,7 +58,7 @@ var (
 		polygon(3, -math.Pi/2, 1.3), polygon(6, 0, 1.15), polygon(5, math.Pi/2, 1.2)}
 )
 
-// polygon returns the corners of a regular one, the first at an angle.
+// polygon returns the corners of a regular polygon, the first at an angle.
 func polygon(n int, from, radius float64) []vg.Point {
 	pts := make([]vg.Point, n)
 	for i := range pts {
@@ -75,7 +75,7 @@ func lookOf(i int) look {
 	return l
 }
 
-// dot draws a set's marker, hollow for few rows.
+// dot draws a marker of the set, hollow if there are few rows.
 func (p *page) dot(l look, at vg.Point, hollow bool) {
 	const radius = 3
 	pts := make([]vg.Point, len(l.marker))
@@ -149,7 +149,7 @@ func (d *Overlay) draw(p *page) {
 	d.histograms(p, all, score)
 }
 
-// intervals draws those of a set's points, thin.
+// intervals draws the intervals of a set's points.
 func (p *panel) intervals(l look, bins []calib.Bin, y Y, centers bool) {
 	for i := range bins {
 		if b := &bins[i]; drawn(b) && known(b.Interval) {
@@ -181,7 +181,7 @@ func (p *panel) curve(l look, bins []calib.Bin, y Y, centers bool) {
 	}
 }
 
-// histograms draws the outlines of all sets' shares of rows.
+// histograms draws the outlines of the histograms of all sets.
 func (d *Overlay) histograms(p *page, all [][]calib.Bin, score string) {
 	most, anyWeighted := 0.0, false
 	for _, bins := range all {

@@ -17,7 +17,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// The palette of Okabe and Ito, without its yellow, which white swallows; tints of three of them; greys.
+// The Okabe-Ito palette without its yellow, which is lost on white; tints of three of its colours; greys.
 var (
 	black     = rgb(0x000000)
 	orange    = rgb(0xE69F00)
@@ -35,7 +35,7 @@ var (
 	axisGrey   = rgb(0x404040)
 	textGrey   = rgb(0x505050)
 	barGrey    = rgb(0x9FB4C2)
-	bandGrey   = color.NRGBA{A: 0x30} // over the bars, which shine through; black, for a canvas may or may not multiply by alpha
+	bandGrey   = color.NRGBA{A: 0x30} // drawn over bars, which show through; black, since not every canvas multiplies by alpha
 )
 
 func rgb(v uint32) color.NRGBA {
@@ -47,19 +47,19 @@ const (
 	titleSize = 13
 	textSize  = 9
 	tickSize  = 8.5
-	keyRow    = 13.5 // from one row of a key to the next
+	keyRow    = 13.5 // height of a row in a key
 	margin    = 10   // of a page
-	axisRoom  = 46   // to the left of a panel, for its ticks and the axis' name
+	axisRoom  = 46   // left of a panel, for tick labels and the name of the axis
 	tickLen   = 3.5
 	headSkip  = vg.Length(3) // below a heading
 
-	lineHeight = 1.3 // in sizes of the font
+	lineHeight = 1.3 // times the font size
 )
 
-// handler measures and draws text. The fonts are parsed when the first picture is drawn.
+// handler measures and draws text. It parses the fonts when the first picture is drawn.
 var handler = sync.OnceValue(func() text.Handler { return lines{text.Plain{Fonts: font.NewCache(liberation.Collection())}} })
 
-// lines is text of one line, with escapes for what is not printable, such as control characters in names, which an SVG may not have.
+// lines draws text on one line. It escapes unprintable characters, such as control characters in names, which are invalid in an SVG.
 type lines struct{ text.Plain }
 
 func (l lines) Lines(s string) []string { return []string{visible.Text(s)} }
@@ -75,7 +75,7 @@ func (l lines) Draw(c vg.Canvas, s string, st text.Style, pt vg.Point) {
 // page is a canvas that is filled from the top.
 type page struct {
 	draw.Canvas
-	top vg.Length // what is above is taken
+	top vg.Length // everything above is in use
 }
 
 func newPage(c draw.Canvas) *page {
@@ -89,7 +89,7 @@ func style(size vg.Length, c color.Color) text.Style {
 	return text.Style{Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, Handler: handler()}
 }
 
-// write puts text where xa and ya of it, from -1 for its left or lower end to 0 for the right or upper one, are at (x, y).
+// write draws text so that its point (xa, ya) is at (x, y); -1 is the left or lower end of the text, 0 the right or upper one.
 func (p *page) write(size vg.Length, c color.Color, x, y vg.Length, xa text.XAlignment, ya text.YAlignment, s string) {
 	st := style(size, c)
 	st.XAlign, st.YAlign = xa, ya
@@ -105,7 +105,7 @@ func (p *page) heading(title, subtitle string) {
 	p.top -= headSkip
 }
 
-// titles calls f with the lines of a heading.
+// titles calls f with each line of a heading.
 func (p *page) titles(title, subtitle string, f func(size vg.Length, c color.Color, line string)) {
 	for _, h := range []struct {
 		text string
@@ -118,7 +118,7 @@ func (p *page) titles(title, subtitle string, f func(size vg.Length, c color.Col
 	}
 }
 
-// headHeight returns what a heading and a key take of a page of some width.
+// headHeight returns the height of a heading and key at some width.
 func headHeight(width vg.Length, title, subtitle string, k []entry) vg.Length {
 	p := &page{Canvas: draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: width - 2*margin}}}}
 	h := headSkip + p.rows(k)*keyRow
@@ -126,14 +126,14 @@ func headHeight(width vg.Length, title, subtitle string, k []entry) vg.Length {
 	return h
 }
 
-// single returns the size of a picture of one diagram, which is taller where its heading and key are.
+// single returns the size of a picture of one diagram, with the height of its heading and key.
 func single(title, subtitle string, k []entry) (width, height vg.Length) {
 	const usual = 110
 	width = 6 * vg.Inch
 	return width, 7*vg.Inch + max(0, headHeight(width, title, subtitle, k)-usual)
 }
 
-// wrap breaks text at its newlines, and at spaces where a line would be wider than width. A word wider than that is cut.
+// wrap breaks text at newlines, and at spaces where a line is wider than width. It cuts words wider than that.
 func wrap(s string, st text.Style, width vg.Length) []string {
 	var lines []string
 	for _, part := range strings.Split(s, "\n") {
@@ -156,7 +156,7 @@ func wrap(s string, st text.Style, width vg.Length) []string {
 	return lines
 }
 
-// cut shortens text to a width; dots say that it was.
+// cut shortens text to a width, with dots at its end.
 func cut(s string, st text.Style, width vg.Length) string {
 	if st.Width(s) <= width {
 		return s
@@ -168,7 +168,7 @@ func cut(s string, st text.Style, width vg.Length) string {
 	return string(r) + "..."
 }
 
-// entry is one of a key: a sample of width keySample, drawn into a rectangle, and what it stands for.
+// entry is one entry of a key: a sample of width keySample, drawn into a rectangle, and its text.
 type entry struct {
 	sample func(r vg.Rectangle)
 	text   string
@@ -176,7 +176,7 @@ type entry struct {
 
 const keySample = 22
 
-// key writes entries side by side, in as many rows as they take.
+// key writes entries side by side, in as many rows as needed.
 func (p *page) key(entries []entry) {
 	p.each(entries, func(x vg.Length, row int, e entry, s string) {
 		y := p.top - vg.Length(row)*keyRow
@@ -186,14 +186,14 @@ func (p *page) key(entries []entry) {
 	p.top -= p.rows(entries) * keyRow
 }
 
-// rows returns how many rows a key takes.
+// rows returns the number of rows of a key.
 func (p *page) rows(entries []entry) vg.Length {
 	n := 0
 	p.each(entries, func(_ vg.Length, row int, _ entry, _ string) { n = row + 1 })
 	return vg.Length(n)
 }
 
-// each calls f with the place of each entry of a key, and its text as there is room.
+// each calls f with the position of each entry of a key, and the text that fits there.
 func (p *page) each(entries []entry, f func(x vg.Length, row int, e entry, s string)) {
 	st := style(tickSize, black)
 	x, row := p.Min.X, 0
@@ -208,15 +208,15 @@ func (p *page) each(entries []entry, f func(x vg.Length, row int, e entry, s str
 	}
 }
 
-// panel is a rectangle of the page and the values at its edges.
+// panel is a rectangle of the page, with the values at its edges.
 type panel struct {
 	*page
 	r              vg.Rectangle
 	x0, x1, y0, y1 float64
 }
 
-// panel takes height of the page below what is taken; left of it is room for an axis. The scores of the bins have a place
-// in it, those that are set apart beyond 0 and 1.
+// panel takes a height of the page, with room for an axis on the left. Its scores range over those of the bins, with room beyond 0 and
+// 1 for bins set apart there.
 func (p *page) panel(height vg.Length, y0, y1 float64, sets ...[]calib.Bin) *panel {
 	r := vg.Rectangle{Min: vg.Point{X: p.Min.X + axisRoom, Y: p.top - height}, Max: vg.Point{X: p.Max.X - 8, Y: p.top}}
 	p.top -= height
@@ -235,10 +235,10 @@ func (p *page) panel(height vg.Length, y0, y1 float64, sets ...[]calib.Bin) *pan
 	return &panel{p, r, x0, x1, y0, y1}
 }
 
-// apart is the room for a bin of 0, or of 1, alone.
+// apart is the width for a bin of 0 or of 1 alone.
 const apart = 0.02
 
-// x and y return where a value is, at an edge for one beyond it.
+// x and y return the position of a value; of one beyond the range, the edge.
 func (p *panel) x(v float64) vg.Length {
 	return p.r.Min.X + vg.Length(unit((v-p.x0)/(p.x1-p.x0)))*(p.r.Max.X-p.r.Min.X)
 }
@@ -251,16 +251,16 @@ func unit(v float64) float64 { return math.Min(math.Max(v, 0), 1) }
 
 func (p *panel) at(x, y float64) vg.Point { return vg.Point{X: p.x(x), Y: p.y(y)} }
 
-// inside tells whether a value is within the panel's range.
+// inside reports whether a value is within the panel's range.
 func (p *panel) inside(y float64) bool { return y >= p.y0 && y <= p.y1 }
 
-// axes says what is written at the edges of a panel.
+// axes says what is written along the edges of a panel.
 type axes struct {
 	x, y         string // names; "" for none
 	xs, ys       []float64
-	xText, yText bool     // whether values stand at the ticks
-	short        bool     // xs are 0, 0.5 and 1, in few digits
-	xNames       []string // of the ticks, in place of their values
+	xText, yText bool     // whether ticks have labels
+	short        bool     // xs are 0, 0.5 and 1, with few digits
+	xNames       []string // labels of the ticks, instead of their values
 	yNames       []string
 	size         vg.Length
 }
@@ -276,7 +276,7 @@ func (p *panel) grid(a *axes) {
 	}
 }
 
-// frame draws the axes, over the data.
+// frame draws the axes in front of the data.
 func (p *panel) frame(a *axes) {
 	line := draw.LineStyle{Color: axisGrey, Width: 0.8}
 	p.StrokeLines(line, []vg.Point{{X: p.r.Min.X, Y: p.r.Max.Y}, p.r.Min, {X: p.r.Max.X, Y: p.r.Min.Y}})
@@ -315,14 +315,14 @@ func (p *panel) frame(a *axes) {
 	}
 }
 
-// upright writes text that is read from below, its lower side at x.
+// upright writes text from bottom to top, with its lower side at x.
 func (p *page) upright(s string, x, y vg.Length) {
 	st := style(textSize, black)
 	st.XAlign, st.YAlign, st.Rotation = text.XCenter, text.YBottom, math.Pi/2
 	p.FillText(st, vg.Point{X: x, Y: y}, s)
 }
 
-// note writes a word into the middle of a panel.
+// note writes a word in the middle of a panel.
 func (p *panel) note(s string) {
 	c := middle(p.r)
 	w := style(textSize, black).Width(s)/2 + 4
@@ -345,7 +345,7 @@ func ticks(lo, hi float64, n int) []float64 {
 	}
 	var t []float64
 	for i := int(math.Ceil(lo/step - 1e-9)); i <= int(math.Floor(hi/step+1e-9)); i++ {
-		// The decimal that is meant: 3*0.1 is not 0.3, 3/10 is.
+		// Use the decimal that is meant: 3*0.1 is not 0.3, 3/10 is.
 		if step < 1 {
 			t = append(t, float64(i)/math.Round(1/step))
 		} else {
@@ -355,7 +355,7 @@ func ticks(lo, hi float64, n int) []float64 {
 	return t
 }
 
-// labels returns the values of ticks, all with as many decimals as one of them needs.
+// labels returns the values of ticks, all with the same number of decimals.
 func labels(ticks []float64) []string {
 	digits := 0
 	for _, v := range ticks {
@@ -387,12 +387,12 @@ func (p *page) outline(l draw.LineStyle, pts []vg.Point) {
 	p.Stroke(path)
 }
 
-// hatch fills a rectangle with lines that rise to the right, or fall.
+// hatch fills a rectangle with rising or falling lines.
 func (p *page) hatch(r vg.Rectangle, c color.Color, rise bool) {
 	const pitch = 4
 	l := draw.LineStyle{Color: c, Width: 0.7}
 	w, h := r.Max.X-r.Min.X, r.Max.Y-r.Min.Y
-	// A line is x - y = k, or x + y = k, from the rectangle's corner; all rectangles share one raster.
+	// A line is x - y = k or x + y = k, measured from the corner of the rectangle. All rectangles share one raster.
 	from := math.Floor(float64(r.Min.X-r.Max.Y)/pitch) * pitch
 	if !rise {
 		from = math.Floor(float64(r.Min.X+r.Min.Y)/pitch) * pitch

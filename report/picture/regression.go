@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// The curves of regression forecasts.
+// Colours of the curves of regression forecasts.
 var (
 	forecastLine = draw.LineStyle{Color: blue, Width: 1.7}
 	forecastDot  = draw.GlyphStyle{Color: blue, Radius: 2.4, Shape: draw.CircleGlyph{}}
@@ -22,22 +22,22 @@ var (
 // squareSide is the side of a square panel.
 const squareSide = 6*vg.Inch - 2*margin - axisRoom - 8
 
-// keySkip is between a key and the panel below it.
+// keySkip is the distance between a key and the panel below it.
 const keySkip = 6
 
-// square returns the size of a picture of one square panel, with room for extra below.
+// square returns the size of a picture of one square panel, with extra height below.
 func square(title, subtitle string, k []entry, extra vg.Length) (width, height vg.Length) {
 	width = 6 * vg.Inch
 	return width, 2*margin + headHeight(width, title, subtitle, k) + keySkip + squareSide + axisHeight + extra
 }
 
-// said returns a subtitle with lines below it; those that are empty are left out.
+// said returns a subtitle with lines below it, without empty ones.
 func said(subtitle string, more ...string) string {
 	lines := slices.DeleteFunc(append([]string{subtitle}, more...), func(s string) bool { return s == "" })
 	return strings.Join(lines, "\n")
 }
 
-// rowsSaid says how many rows there are; nothing of none.
+// rowsSaid says how many rows there are; "" if 0.
 func rowsSaid(n int64) string {
 	switch {
 	case n <= 0:
@@ -48,12 +48,12 @@ func rowsSaid(n int64) string {
 	return thousands(n) + " rows"
 }
 
-// joined returns those of its parts that say something.
+// joined returns the parts that are not empty.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// finite tells whether all are.
+// finite reports whether all values are finite.
 func finite(v ...float64) bool {
 	for _, x := range v {
 		if x-x != 0 {
@@ -63,7 +63,7 @@ func finite(v ...float64) bool {
 	return true
 }
 
-// same panics unless each of the columns is as long as the first; those that may be absent are nil then.
+// same panics unless each column has the same length as the first. Optional columns may be nil.
 func same(n int, columns ...[]float64) {
 	for _, c := range columns {
 		if c != nil && len(c) != n {
@@ -72,7 +72,7 @@ func same(n int, columns ...[]float64) {
 	}
 }
 
-// ends returns the interval of row i, none where there are no columns of them.
+// ends returns the interval of row i; none if columns are nil.
 func ends(low, high []float64, i int) metrics.Interval {
 	if low == nil || high == nil {
 		return metrics.NoInterval()
@@ -80,7 +80,7 @@ func ends(low, high []float64, i int) metrics.Interval {
 	return metrics.Interval{Low: low[i], High: high[i]}
 }
 
-// anyKnown tells whether there are intervals.
+// anyKnown reports whether there are intervals.
 func anyKnown(low, high []float64) bool {
 	for i := range low {
 		if known(ends(low, high, i)) {
@@ -90,7 +90,7 @@ func anyKnown(low, high []float64) bool {
 	return false
 }
 
-// brief returns the values of ticks as they are usually written: with commas, or a power of ten where they are far from 1.
+// brief formats ticks in the usual way: with commas, or with a power of ten if they are far from 1.
 func brief(ticks []float64) []string {
 	most, least := 0.0, math.Inf(1)
 	for _, v := range ticks {
@@ -114,7 +114,7 @@ func brief(ticks []float64) []string {
 	return out
 }
 
-// power writes a number such as 2.5e-7, or 0.
+// power formats a number like 2.5e-7, or 0.
 func power(v float64) string {
 	if v == 0 {
 		return "0"
@@ -130,7 +130,7 @@ func power(v float64) string {
 	return m + "e" + strconv.Itoa(n)
 }
 
-// upTo returns the upper end of an axis from 0 that holds a value with some room above; 1 where there is none.
+// upTo returns the upper end of an axis from 0, with some room above a value; 1 if there is no value.
 func upTo(most float64) float64 {
 	if !(most > 1e-290 && most < 1e290) {
 		return 1
@@ -138,14 +138,14 @@ func upTo(most float64) float64 {
 	return most * 1.08
 }
 
-// interval draws a whisker in black where there is one.
+// interval draws a whisker in black, if there is an interval.
 func (p *panel) interval(x vg.Length, i metrics.Interval) {
 	if known(i) {
 		p.whisker(x, i, 0, 3, draw.LineStyle{Color: black, Width: 0.9})
 	}
 }
 
-// strip fills what lies between two lines.
+// strip fills the area between two lines.
 func (p *panel) strip(x, low, high []float64) {
 	var lower, upper []vg.Point
 	flush := func() {
@@ -165,7 +165,7 @@ func (p *panel) strip(x, low, high []float64) {
 	flush()
 }
 
-// lineEntry is a curve of a forecast in a key, with a point on it or without.
+// lineEntry is the entry in a key for a curve, with a point on it or without.
 func (p *page) lineEntry(dot bool, name string) entry {
 	return entry{func(r vg.Rectangle) {
 		c := middle(r)
@@ -176,7 +176,7 @@ func (p *page) lineEntry(dot bool, name string) entry {
 	}, name}
 }
 
-// diagonalEntry is the dashed line in a key.
+// diagonalEntry is the entry in a key for the dashed line.
 func (p *page) diagonalEntry(name string) entry {
 	return entry{func(r vg.Rectangle) {
 		c := middle(r)
@@ -184,10 +184,10 @@ func (p *page) diagonalEntry(name string) entry {
 	}, name}
 }
 
-// calibratedLine is where a calibrated forecast lies.
+// calibratedLine is the line of a calibrated forecast.
 var calibratedLine = draw.LineStyle{Color: axisGrey, Width: 1, Dashes: []vg.Length{4, 3}}
 
-// pValue writes a p-value.
+// pValue formats a p-value.
 func pValue(p float64) string {
 	switch {
 	case math.IsNaN(p):

@@ -13,16 +13,16 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// Y is what a diagram has upwards.
+// Y selects the vertical axis of a diagram.
 type Y uint8
 
 const (
-	Accuracy  Y = iota // the event's frequency, called accuracy where the event is a right top label
+	Accuracy  Y = iota // the event's frequency; called accuracy if the event is a correct top label
 	Frequency          // the same, called relative frequency
-	Gap                // frequency minus mean score: above 0 more came true than was claimed
+	Gap                // frequency minus mean score: positive means underconfident
 )
 
-// ParseY returns the Y of the name accuracy, frequency or gap; ok tells whether it is one.
+// ParseY returns the Y named accuracy, frequency or gap; ok is false for other names.
 func ParseY(s string) (y Y, ok bool) {
 	for i, n := range []string{"accuracy", "frequency", "gap"} {
 		if n == s {
@@ -32,7 +32,7 @@ func ParseY(s string) (y Y, ok bool) {
 	return 0, false
 }
 
-// words returns the names of the axes: of scores, and of what is upwards.
+// words returns the names of the axes.
 func words(event calib.Event, y Y) (score, up string) {
 	switch event {
 	case calib.Positive:
@@ -54,25 +54,23 @@ func words(event calib.Event, y Y) (score, up string) {
 	return score, up
 }
 
-// Reliability is a reliability diagram of one set of predictions above the histogram of its scores.
+// Reliability is a reliability diagram of one set of predictions, above the histogram of its scores.
 //
-// A bar is as high as the event's frequency in its bin. What is hatched is the gap between that and the bin's mean score:
-// claimed and missing, or more than claimed. The point is at both; its line is the interval of the frequency. The band
-// around the diagonal is where frequencies would lie if the scores were calibrated. The largest gap of a bin with Enough
-// rows is marked. Empty bins are gaps. More than 200 bins are drawn several to a bar, without intervals.
-//
-// The zero value is a picture without data, and draws.
+// The height of a bar is the event's frequency in its bin. The hatched part is the gap to the bin's mean score: missing, or in excess.
+// The point is at the mean score and the frequency, with the interval of the frequency. The band around the diagonal is the
+// consistency band of calibrated scores. The largest gap of a bin with Enough rows is marked. Empty bins are left blank. More than 200
+// bins are pooled, without intervals. The zero value draws a picture without data.
 type Reliability struct {
 	Title, Subtitle string
 	Bins            []calib.Bin // see calib.Partition.Bins
-	Event           calib.Event // which names the axes have; ByShape is TopLabel
+	Event           calib.Event // for the names of axes; ByShape is TopLabel
 	Y               Y
-	Level           float64 // that the bins' intervals have, for the key; 0 means 0.95
+	Level           float64 // of the intervals, for the key; 0 means 0.95
 	Lines           []Line  // in the histogram
-	Centers         bool    // points stand in the middle of their bins, not at the mean score
+	Centers         bool    // points are at the centres of bins, not at mean scores
 }
 
-// Line is an upright line in a histogram, and its name in the key. One at NaN is left out.
+// Line is a vertical line in a histogram, with its name in the key. A line at NaN is left out.
 type Line struct {
 	Name string
 	At   float64
@@ -87,7 +85,7 @@ func (d *Reliability) size() (vg.Length, vg.Length) {
 // Heights, in points.
 const (
 	histogramHeight = 80
-	axisHeight      = 30 // of ticks' values and the axis' name below a panel
+	axisHeight      = 30 // tick labels and the name of the axis, below a panel
 	panelSkip       = 12 // between panels
 )
 
@@ -96,7 +94,7 @@ func (d *Reliability) draw(p *page) {
 	p.heading(d.Title, d.Subtitle)
 	mark := largest(bins)
 	p.key(d.legend(p, bins, mark, group))
-	p.top -= 8 // the mark stands here
+	p.top -= 8 // for the mark of the largest gap
 
 	score, up := words(d.Event, d.Y)
 	a := &axes{y: up, xs: fifths, ys: fifths, yText: true, size: tickSize}
@@ -134,12 +132,13 @@ func (d *Reliability) draw(p *page) {
 	histogram(p, bins, lines, score)
 }
 
-// diagonal is where calibrated scores lie.
+// diagonal is the line of calibrated scores.
 func (p *panel) diagonal() {
 	p.StrokeLines(draw.LineStyle{Color: axisGrey, Width: 1, Dashes: []vg.Length{4, 3}}, []vg.Point{p.at(0, 0), p.at(1, 1)})
 }
 
-// sides returns the left and right side of a bin's bar. A bin that is a single score is a narrow bar at it, beyond 0 and 1.
+// sides returns the left and right side of a bin's bar. A bin with a single score has a narrow bar there; one at 0 or 1 is outside the
+// range.
 func (p *panel) sides(b *calib.Bin) (vg.Length, vg.Length) {
 	const narrow = 5
 	x0, x1 := p.x(b.Lower), p.x(b.Upper)
@@ -174,7 +173,7 @@ func (d *Reliability) bar(p *panel, b *calib.Bin) {
 	}
 }
 
-// gap fills a rectangle as what is missing, or what is more than claimed.
+// gap fills a rectangle that marks missing or excess frequency.
 func (p *page) gap(r vg.Rectangle, missing bool) {
 	fill, line := paleOrange, vermilion
 	if !missing {
@@ -189,8 +188,8 @@ func (p *page) gap(r vg.Rectangle, missing bool) {
 	p.outline(draw.LineStyle{Color: line, Width: 0.6}, pts)
 }
 
-// band draws where the bins' frequencies would lie if their scores were calibrated: around the diagonal a strip through
-// the ends of neighbouring bins' bands, around 0 a rectangle a bin.
+// band draws the consistency band: a strip through the ends of neighbouring bins' bands around the diagonal, or a rectangle per bin
+// around 0.
 func (p *panel) band(bins []calib.Bin, y Y) {
 	var low, high []vg.Point
 	end := func(b *calib.Bin, x float64) {
@@ -220,10 +219,10 @@ func (p *panel) band(bins []calib.Bin, y Y) {
 	}
 }
 
-// banded tells whether a bin has a band. That of a single score, 0 or 1, is a point.
+// banded reports whether a bin has a band. A bin of a single score, 0 or 1, has none.
 func banded(b *calib.Bin) bool { return drawn(b) && known(b.Band) && b.Lower < b.Upper }
 
-// place returns where a bin's point stands: what is upwards, and what is to be added to the ends of its interval.
+// place returns the vertical position of a bin's point, and what to add to the ends of its interval.
 func place(p *panel, b *calib.Bin, y Y, centers bool) (x vg.Length, up, shift float64) {
 	x, up = p.x(b.Confidence), b.Frequency
 	if x0, x1 := p.sides(b); centers || b.Lower >= b.Upper {
@@ -242,14 +241,14 @@ func (d *Reliability) point(p *panel, b *calib.Bin) {
 	}
 	x, y, shift := place(p, b, d.Y, d.Centers)
 	x0, x1 := p.sides(b)
-	fine := max(min((x1-x0)/8, 1), 0.5) // where bars are narrow
+	fine := max(min((x1-x0)/8, 1), 0.5) // for narrow bars
 	if known(b.Interval) {
 		p.whisker(x, b.Interval, shift, min(3, (x1-x0)/4), draw.LineStyle{Color: black, Width: 0.9 * fine})
 	}
 	p.DrawGlyphNoClip(draw.GlyphStyle{Color: black, Radius: 2 * fine, Shape: draw.CircleGlyph{}}, vg.Point{X: x, Y: p.y(y)})
 }
 
-// whisker draws an interval; an end beyond the panel has no cap.
+// whisker draws an interval. An end beyond the panel has no cap.
 func (p *panel) whisker(x vg.Length, i metrics.Interval, shift float64, half vg.Length, l draw.LineStyle) {
 	lo, hi := i.Low+shift, i.High+shift
 	p.StrokeLine2(l, x, p.y(lo), x, p.y(hi))
@@ -260,7 +259,7 @@ func (p *panel) whisker(x vg.Length, i metrics.Interval, shift float64, half vg.
 	}
 }
 
-// mark draws an outline around the largest gap, and a triangle above it at the panel's edge.
+// mark draws an outline around the largest gap, and a triangle above it at the edge of the panel.
 func (d *Reliability) mark(p *panel, b *calib.Bin) {
 	x0, x1 := p.sides(b)
 	lo, hi := math.Min(b.Confidence, b.Frequency), math.Max(b.Confidence, b.Frequency)
@@ -271,12 +270,12 @@ func (d *Reliability) mark(p *panel, b *calib.Bin) {
 	p.triangle(vg.Point{X: (x0 + x1) / 2, Y: p.r.Max.Y + 1})
 }
 
-// triangle draws the mark of the largest gap, which points down at tip.
+// triangle draws the mark of the largest gap, pointing down at tip.
 func (p *page) triangle(tip vg.Point) {
 	p.FillPolygon(black, []vg.Point{tip, {X: tip.X + 4, Y: tip.Y + 7}, {X: tip.X - 4, Y: tip.Y + 7}})
 }
 
-// legend returns the key of what is in the diagram.
+// legend returns the key.
 func (d *Reliability) legend(p *page, bins []calib.Bin, mark, group int) []entry {
 	_, up := words(d.Event, Accuracy)
 	var missing, more, band, interval bool
@@ -323,7 +322,7 @@ func middle(r vg.Rectangle) vg.Point {
 	return vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}
 }
 
-// intervalEntry is the point with its interval in a key.
+// intervalEntry is the entry in a key for the point with its interval.
 func (p *page) intervalEntry(level float64) entry {
 	return entry{func(r vg.Rectangle) {
 		c := middle(r)
@@ -335,18 +334,18 @@ func (p *page) intervalEntry(level float64) entry {
 	}, percent(level) + " Wilson interval"}
 }
 
-// bandEntry is the band of calibration in a key.
+// bandEntry is the entry in a key for the consistency band.
 func (p *page) bandEntry(level float64) entry {
 	return entry{func(r vg.Rectangle) { p.FillPolygon(bandGrey, rectangle(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)) },
 		"where " + percent(level) + " of calibrated bins would lie"}
 }
 
-// hollowEntry is the point of few rows in a key.
+// hollowEntry is the entry in a key for points of few rows.
 func (p *page) hollowEntry(l look) entry {
 	return entry{func(r vg.Rectangle) { p.dot(l, middle(r), true) }, fmt.Sprintf("hollow: fewer than %d rows", Enough)}
 }
 
-// percent writes a level as a percentage with as many digits as it has; 0 means the default.
+// percent formats a level as a percentage with all its digits; 0 means the default.
 func percent(v float64) string {
 	if v == 0 {
 		v = metrics.DefaultLevel
@@ -354,7 +353,7 @@ func percent(v float64) string {
 	return strconv.FormatFloat(math.Round(1e8*v)/1e6, 'f', -1, 64) + "%"
 }
 
-// thousands writes a number with commas.
+// thousands formats a number with commas.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -363,14 +362,14 @@ func thousands(n int64) string {
 	return s
 }
 
-// lineStyles tell the lines of a histogram apart.
+// lineStyles distinguish the lines of a histogram.
 var lineStyles = []draw.LineStyle{
 	{Color: black, Width: 1.5},
 	{Color: vermilion, Width: 1.5, Dashes: []vg.Length{5, 2.5}},
 	{Color: purple, Width: 1.5, Dashes: []vg.Length{1.5, 2}},
 }
 
-// lines returns the lines that have a place, and their key.
+// lines returns the lines to draw, and their key.
 func (p *page) lines(all []Line) (at []Line, k []entry) {
 	for _, l := range all {
 		if math.IsNaN(l.At) {
@@ -386,7 +385,7 @@ func (p *page) lines(all []Line) (at []Line, k []entry) {
 	return at, k
 }
 
-// histogram draws the share of rows in each bin, with its axis below.
+// histogram draws the share of rows in each bin, with the axis below.
 func histogram(p *page, bins []calib.Bin, lines []Line, score string) {
 	s := shares(bins)
 	most := 0.0
@@ -402,7 +401,7 @@ func histogram(p *page, bins []calib.Bin, lines []Line, score string) {
 	for i := range bins {
 		if s[i] > 0 {
 			x0, x1 := h.sides(&bins[i])
-			// The fewest rows are seen.
+			// Even the fewest rows are visible.
 			top := max(h.y(s[i]), h.r.Min.Y+0.8)
 			h.FillPolygon(barGrey, rectangle(x0, h.r.Min.Y, x1, top))
 			h.outline(draw.LineStyle{Color: axisGrey, Width: 0.5}, rectangle(x0, h.r.Min.Y, x1, top))
@@ -414,7 +413,7 @@ func histogram(p *page, bins []calib.Bin, lines []Line, score string) {
 	h.frame(a)
 }
 
-// scale returns the upper end of an axis that holds a percentage with some room above.
+// scale returns the upper end of an axis of percentages, with some room above a value.
 func scale(most float64) float64 {
 	switch {
 	case !(most > 0):

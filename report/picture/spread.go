@@ -12,28 +12,27 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Spread draws the errors that forecasts have against those that their spread says, bin by bin of rows of like spread, both
-// axes logarithmic and of one range: on the diagonal, if spread is calibrated, above it where forecasts are too narrow. The
-// mean distance from the diagonal, |RMV - RMSE|/RMV, is the ENCE.
+// Spread draws the errors of forecasts against their stated standard deviations, in bins of rows with similar standard deviations.
+// Both axes are logarithmic with one range. Calibrated forecasts are on the diagonal; forecasts above it are too narrow. The mean
+// relative distance from the diagonal, |RMV - RMSE|/RMV, is the ENCE.
 //
-// The columns are of one length, or it panics; Low and High, intervals of the RMSE, and Counts may be nil. Bins with an RMV
-// that is not a positive number, or an RMSE that is not a number, are left out; an RMSE of 0 is at the panel's edge. Points
-// of bins with fewer than Enough rows are hollow. Of more than 60 bins there are no intervals and no line from one to the
-// next. The zero value is a picture without data, and draws.
+// The slices have the same length, or Write panics. Low and High, the intervals of the RMSE, and Counts may be nil. Bins whose RMV is
+// not a positive number or whose RMSE is NaN are left out; an RMSE of 0 is drawn at the edge. Points of bins with fewer than Enough
+// rows are hollow. More than 60 bins have no intervals and no lines between points. The zero value draws a picture without data.
 //
 // Source: Levi, Gispan, Giladi and Fetaya 2022.
 type Spread struct {
 	Title, Subtitle string
-	RMV             []float64 // root of the mean of the squared standard deviations of a bin
-	RMSE            []float64 // root of the mean of the squared errors of a bin
+	RMV             []float64 // root mean variance of a bin
+	RMSE            []float64 // root mean squared error of a bin
 	Low, High       []float64
 	Counts          []int64 // rows of a bin
-	Level           float64 // that Low and High have, for the key; 0 means 0.95
-	ENCE            float64 // for the subtitle; NaN writes none
-	Rows            int64   // for the subtitle; 0 writes none
+	Level           float64 // of Low and High, for the key; 0 means 0.95
+	ENCE            float64 // for the subtitle; NaN omits it
+	Rows            int64   // for the subtitle; 0 omits it
 }
 
-// fewBins is how many have their intervals.
+// fewBins is the maximum number of bins with intervals.
 const fewBins = 60
 
 func (d *Spread) size() (vg.Length, vg.Length) {
@@ -55,7 +54,7 @@ func (d *Spread) subtitle() string {
 	return said(d.Subtitle, joined(rowsSaid(d.Rows), bins, ence))
 }
 
-// points returns the numbers of the bins that are drawn.
+// points returns the indices of the bins to draw.
 func (d *Spread) points() (at []int) {
 	same(len(d.RMV), d.RMSE, d.Low, d.High)
 	if d.Counts != nil && len(d.Counts) != len(d.RMV) {
@@ -85,7 +84,7 @@ func (d *Spread) ends(at []int) (lo, hi float64) {
 	if len(at) > fewBins {
 		at = nil
 	}
-	for _, i := range at { // intervals of few rows reach far
+	for _, i := range at { // intervals of few rows are wide
 		in := ends(d.Low, d.High, i)
 		take(math.Max(in.Low, math.Pow(10, inner-0.5)))
 		take(math.Min(in.High, math.Pow(10, outer+0.5)))
@@ -97,8 +96,8 @@ func (d *Spread) ends(at []int) (lo, hi float64) {
 	return lo - room, hi + room
 }
 
-// logTicks returns the ticks of a logarithmic axis between two powers of ten, as powers and by name: at 1, 2 and 5 times
-// each power of ten, of a long axis at every power or some of them, of a short one at round numbers.
+// logTicks returns the ticks of a logarithmic axis between two powers of ten, as powers and by name: at 1, 2 and 5 times each power of
+// ten; on a long axis at every power or some; on a short one at round numbers.
 func logTicks(lo, hi float64) (at []float64, names []string) {
 	times, step := []float64{1, 2, 5}, 1
 	if hi-lo > 3.5 {
@@ -170,10 +169,10 @@ func (d *Spread) draw(p *page) {
 	top.frame(a)
 }
 
-// spreadLook is that of the points.
+// spreadLook is the look of the points.
 func spreadLook() look { return lookOf(0) }
 
-// legend returns the key of what is in the picture.
+// legend returns the key.
 func (d *Spread) legend(p *page) (k []entry) {
 	at := d.points()
 	if len(at) == 0 {

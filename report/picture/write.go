@@ -20,18 +20,17 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Drawing is a picture that Write takes: *Reliability, *Overlay, *Classes, *CORP, *Curves, *CalibrationCurve, *Histogram,
-// *Coverage or *Spread.
+// Drawing is a picture that Write can draw: *Reliability, *Overlay, *Classes, *CORP, *Curves, *CalibrationCurve, *Histogram, *Coverage
+// or *Spread.
 type Drawing interface {
 	size() (width, height vg.Length)
 	draw(p *page)
 }
 
-// Formats are the names of the formats, which are also the extensions of their files.
+// Formats lists the formats, which are also file extensions.
 func Formats() []string { return []string{"png", "svg", "pdf"} }
 
-// FormatOf returns the format that the extension of a file's name stands for, in upper or lower case; ok tells whether
-// there is one.
+// FormatOf returns the format for the extension of a file name, in either case; ok is false if there is none.
 func FormatOf(file string) (format string, ok bool) {
 	ext := strings.ToLower(filepath.Ext(file))
 	for _, f := range Formats() {
@@ -45,8 +44,8 @@ func FormatOf(file string) (format string, ok bool) {
 // dpi is the resolution of PNG files.
 const dpi = 180
 
-// Check tells why Write could not draw in a format: there is no such format, or no folder for temporary files, which the font of a PDF
-// goes through.
+// Check returns an error if Write cannot draw in a format: the format does not exist, or there is no folder for temporary files, which
+// a PDF needs for its font.
 func Check(format string) error {
 	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("picture: there is no format %q; there are %s", format, strings.Join(Formats(), ", "))
@@ -61,8 +60,8 @@ func Check(format string) error {
 	return os.Remove(dir)
 }
 
-// Write draws d in a format: "png" with 180 dots an inch, "svg" or "pdf". The same d gives the same bytes. Errors are
-// those of w, and of Check. The font of a PDF has the letters of Latin-1; what else a text has is a question mark.
+// Write draws d to w in a format: "png" (180 dpi), "svg" or "pdf". Equal pictures give equal bytes. Errors are those of w and of
+// Check. In a PDF, characters outside Latin-1 become question marks.
 func Write(w io.Writer, format string, d Drawing) error {
 	if err := Check(format); err != nil {
 		return err
@@ -97,10 +96,10 @@ func Write(w io.Writer, format string, d Drawing) error {
 	return err
 }
 
-// texts are those of an SVG: where they stand, and size and text.
+// texts finds the texts in an SVG: position, size and text.
 var texts = regexp.MustCompile(`(?s)<text ([^>]*?)\s*style="font-family:[^"]*?font-size:([0-9.]+)px"?[^>]*>([^<]*)</text>`)
 
-// anyFont names fonts that stand in for one that is not there, and says how wide the text is meant to be.
+// anyFont names fallback fonts, and states the intended width of the text.
 func anyFont(t []byte) []byte {
 	m := texts.FindSubmatch(t)
 	size, err := strconv.ParseFloat(string(m[2]), 64)
@@ -113,10 +112,10 @@ func anyFont(t []byte) []byte {
 			[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"), 1))
 }
 
-// dates are when a PDF was made. What replaces them is as long, for places in the file are counted in bytes.
+// dates finds the creation dates in a PDF. Replacements have the same length, since a PDF refers to byte offsets.
 var dates = regexp.MustCompile(`(/(?:CreationDate|ModDate) )\(D:[0-9]{14}\)`)
 
-// latinPDF writes text as a PDF's font has it: in code page 1252, of which Latin-1 is enough here.
+// latinPDF encodes text for a PDF's font: in code page 1252, of which Latin-1 is enough here.
 type latinPDF struct{ *vgpdf.Canvas }
 
 func (c *latinPDF) FillString(f font.Face, pt vg.Point, s string) {
