@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// benchFile writes n x k values of a type, random as floats in [0, 1) are, and labels.
+// benchFile writes n x k values of a type (floats are random in [0, 1)), and labels.
 func benchFile(b *testing.B, descr string, fortran bool, n, k int, box string) (path, labels string) {
 	b.Helper()
 	dir := b.TempDir()
@@ -65,7 +65,7 @@ func benchFile(b *testing.B, descr string, fortran bool, n, k int, box string) (
 	return path, labels
 }
 
-// BenchmarkRead streams 256 MiB of scores (64 MiB of those that are inflated) from the page cache.
+// BenchmarkRead streams 256 MiB of scores from the page cache, or 64 MiB if they are deflated.
 func BenchmarkRead(b *testing.B) {
 	for _, box := range []string{"npy", "stored.npz", "deflated.npz"} {
 		for _, order := range []string{"C", "F"} {
@@ -115,7 +115,7 @@ func BenchmarkReadMembers(b *testing.B) {
 				m, k := s[0], s[1]
 				b.Run(fmt.Sprintf("axis=%d/order=%s/M=%d/K=%d", axis, order, m, k), func(b *testing.B) {
 					n := 256 << 20 / 4 / m / k
-					// The values of a benchmark's file are the same in any shape.
+					// The values in a benchmark's file are the same for any shape.
 					path, _ := benchFile(b, "<f4", false, n*m, k, "npy")
 					shape := []int{m, n, k}
 					if axis == 1 {

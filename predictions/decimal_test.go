@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// decimalOf reads a whole text.
+// decimalOf parses a whole text.
 func decimalOf(s string) (float64, bool) {
 	t := append([]byte(s+"\n"), make([]byte, decimalPad)...)
 	v, end, ok := decimal(t, 0)
 	return v, ok && end == len(s)
 }
 
-// Numbers are rounded as strconv rounds them.
+// Numbers are rounded as in strconv.
 func TestDecimal(t *testing.T) {
 	check := func(s string) {
 		t.Helper()
@@ -61,7 +61,7 @@ func TestDecimal(t *testing.T) {
 		check(strconv.FormatFloat(v, 'e', r.IntN(19), 64))
 		check(strconv.FormatFloat(v, 'f', r.IntN(25), 64))
 		check(strconv.FormatUint(r.Uint64()>>r.IntN(64), 10) + "e" + strconv.Itoa(r.IntN(150)-75))
-		// Half way between two neighbours and beside it.
+		// Halfway between two neighbours, and close to it.
 		half := strconv.FormatUint(1<<53+2*r.Uint64N(1<<51)+1, 10)
 		check(half)
 		check(half + ".0")

@@ -29,7 +29,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// dict returns an .npy of 400 bytes of data around any header text.
+// dict returns an .npy with 400 bytes of data and any header text.
 func dict(text string) []byte { return append(npyHead(1, text), make([]byte, 400)...) }
 
 // good is a 10 x 10 float32 array.
@@ -205,7 +205,7 @@ func TestBadLabels(t *testing.T) {
 			}
 		})
 	}
-	// Rows are counted within the label's own file, through more than one piece of it.
+	// Rows are counted within the file of labels, across several reads.
 	const n = 200_000
 	path := save(t, "l.npy", vector("<i8", n, at(n-2, 1e12)))
 	_, _, err := readAll([]string{save(t, "p.npy", npy(1, "<f4", false, []int{n}, score))}, &Options{Labels: []string{path}})
@@ -295,7 +295,7 @@ func TestBadSets(t *testing.T) {
 			}
 		})
 	}
-	// Who runs the tests may read everything, so the file system is not asked.
+	// Root may read everything, so do not rely on the file system here.
 	e := cannotOpen(&fs.PathError{Op: "open", Path: "p.npy", Err: fs.ErrPermission}).in("p.npy")
 	if want := "p.npy: no permission to read it; ask its owner, or chmod +r"; e.Error() != want || !errors.Is(e, fs.ErrPermission) {
 		t.Errorf("%q, want %q", e, want)
@@ -371,7 +371,7 @@ func TestFileChanges(t *testing.T) {
 			wantError(t, err, name, "the file changed while it was read")
 			r.Close()
 
-			// Cut short after the first chunk was read.
+			// Truncated after the first chunk was read.
 			if err := os.WriteFile(path, m, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -392,7 +392,7 @@ func TestFileChanges(t *testing.T) {
 					c.Recycle()
 				}
 			}
-			// A matrix in columns may be in its tile already, whole; then it was read before it was cut.
+			// A column-major matrix may be in its tile as a whole; then it was read before the truncation.
 			if !order || err != io.EOF {
 				wantError(t, err, name, "the file changed while it was read; wait until whoever writes it is done")
 			}
@@ -401,7 +401,7 @@ func TestFileChanges(t *testing.T) {
 	}
 }
 
-// TestWholeLabels: labels of any type of numbers are read as long as they are whole.
+// TestWholeLabels reads labels of every numeric type, if they are integral.
 func TestWholeLabels(t *testing.T) {
 	scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
 	for _, descr := range []string{"<f2", "<f4", ">f8", "<f8", "|u1", ">i8"} {
@@ -423,7 +423,7 @@ func TestWholeLabels(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: what other programs write is named, with the line of code that exports it.
+// TestForeignFiles: files of other programs are recognised, with the line of Python that exports them.
 func TestForeignFiles(t *testing.T) {
 	labels := save(t, "l.npy", npy(1, "<i4", false, []int{10}, ones))
 	zipped := func(names ...string) []byte {
@@ -470,7 +470,7 @@ func TestForeignFiles(t *testing.T) {
 		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, c.remedy) {
 			t.Errorf("%s: remedy %q, not %q", c.name, e.Remedy, c.remedy)
 		}
-		// As labels they are exported as such.
+		// For labels, the Python code names labels.
 		scores := save(t, "p.npy", npy(1, "<f4", false, []int{10, 5}, score))
 		_, err = Open([]string{scores}, &Options{Labels: []string{path}})
 		if e := wantError(t, err, "it looks like "+c.what+"; "); !strings.Contains(e.Remedy, strings.ReplaceAll(c.remedy, "probs", "labels")) {

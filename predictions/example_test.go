@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/predictions"
 )
 
-// write writes an array into a folder and returns the file's name.
+// write writes an array to a file in a folder and returns its path.
 func write(dir, name string, shape []int64, data any) string {
 	var b bytes.Buffer
 	if err := predictions.WriteNPY(&b, shape, data); err != nil {

@@ -1,6 +1,6 @@
 package predictions
 
-// Files for the tests, built byte by byte from the format's description and not by the code under test.
+// Test files, built byte by byte from the description of the format, independently of the code under test.
 
 import (
 	"archive/zip"
@@ -18,7 +18,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// npyHead returns a header of the given version around any text.
+// npyHead returns a header of a version with any text.
 func npyHead(major byte, text string) []byte {
 	var b bytes.Buffer
 	b.WriteString("\x93NUMPY")
@@ -49,7 +49,7 @@ func pyTuple(shape []int) string {
 	return s + ")"
 }
 
-// npy returns an array whose value at C-order index i is value(i), in the descr's type ("<bf16" is bfloat16 in "<u2").
+// npy returns an array. The value at C-order index i is value(i), in the type of descr; "<bf16" is bfloat16 in "<u2".
 func npy(major byte, descr string, fortran bool, shape []int, value func(i int) float64) []byte {
 	order := "False"
 	if fortran {
@@ -105,7 +105,7 @@ func npy(major byte, descr string, fortran bool, shape []int, value func(i int) 
 	return out
 }
 
-// toHalf is right for the normal numbers with few digits, and zero, that the tests use.
+// toHalf is correct for zero and for normal numbers with few digits, as in the tests.
 func toHalf(v float64) uint16 {
 	if v == 0 {
 		return 0
@@ -118,14 +118,14 @@ func toHalf(v float64) uint16 {
 	return h
 }
 
-// score is the value at C-order index i of every test matrix: exact in all types of scores.
+// score is the value at C-order index i of every test matrix. It is exact in all types of scores.
 func score(i int) float64 { return float64(i%97) / 128 }
 
 func label(k int) func(int) float64 { return func(i int) float64 { return float64(i * 7 % k) } }
 
 func ones(int) float64 { return 1 }
 
-// save writes a file of the test's own folder and returns its path.
+// save writes a file in the test's folder and returns its path.
 func save(t testing.TB, name string, b []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -160,7 +160,7 @@ func npz(deflated bool, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// rowsOf is all that a Reader gave.
+// rowsOf holds everything that a Reader returned.
 type rowsOf struct {
 	scores  []float64
 	labels  []int32
@@ -172,7 +172,7 @@ type rowsOf struct {
 	chunks     int
 }
 
-// drain reads all, checking what holds of every chunk.
+// drain reads all rows and checks invariants of every chunk.
 func drain(r *Reader) (rowsOf, error) {
 	var out rowsOf
 	next := int64(0)
@@ -266,7 +266,7 @@ func wantRows(t *testing.T, got rowsOf, n, k int) {
 	}
 }
 
-// wantError checks an *Error's text and file.
+// wantError checks the text and the file of an *Error.
 func wantError(t *testing.T, err error, parts ...string) *Error {
 	t.Helper()
 	if err == nil {

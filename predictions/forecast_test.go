@@ -24,7 +24,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// forecastRows is all that a ForecastReader returns.
+// forecastRows holds everything that a ForecastReader returned.
 type forecastRows struct {
 	values, observed, weights []float64
 	groups                    []int32
@@ -32,7 +32,7 @@ type forecastRows struct {
 	dtype                     metrics.DType
 }
 
-// drainForecast reads to the end, with all chunks out that may be.
+// drainForecast reads to the end, with as many chunks in use as allowed.
 func drainForecast(r *ForecastReader, hold int) (out forecastRows, err error) {
 	var held []*metrics.Chunk
 	for {
@@ -103,7 +103,7 @@ func wantValues(t *testing.T, what string, got []float64, want ...float64) {
 
 const threeRows = "mean,sd,observed\n1,0.5,2\n-3e-2,1,4.25\n5,.25,1e3\n"
 
-// The forms in which the same table may stand.
+// The same table in different forms.
 func TestTableForms(t *testing.T) {
 	want := []float64{1, 0.5, 2, -0.03, 1, 4.25, 5, 0.25, 1000}
 	tabs, semis := strings.ReplaceAll(threeRows, ",", "\t"), strings.ReplaceAll(threeRows, ",", ";")
@@ -111,7 +111,7 @@ func TestTableForms(t *testing.T) {
 	z := gzip.NewWriter(&zipped)
 	z.Write([]byte(threeRows))
 	z.Close()
-	for _, part := range []string{threeRows[:20], threeRows[20:]} { // as cat of two files does
+	for _, part := range []string{threeRows[:20], threeRows[20:]} { // as from cat of two files
 		z := gzip.NewWriter(&twice)
 		z.Write([]byte(part))
 		z.Close()
@@ -168,7 +168,7 @@ func TestTableForms(t *testing.T) {
 	}
 }
 
-// What is missing is NaN, and what is not finite is left to the Pass.
+// Missing values are NaN; values that are not finite are left to the Pass.
 func TestTableMissing(t *testing.T) {
 	got, _, err := readForecast([]string{save(t, "m.csv", []byte("mean,sd,observed\n,NA,null\nNaN,nan,na\nNULL,\"\", \ninf,-Inf,+infinity\n1,,\n"))}, normal())
 	if err != nil {
@@ -193,7 +193,7 @@ func TestTableColumns(t *testing.T) {
 		t.Errorf("groups %v, %q", got.groups, r.Group(1))
 	}
 
-	// A column of numbers may be grouped by as well, columns in any order, and levels without a prefix.
+	// Numeric columns may group rows too, columns have any order, and levels may have no prefix.
 	path = save(t, "d.csv", []byte("b,0.75,observed,0.25,a\nu,4,1,3,\"x, \"\"y\"\"\"\n\"u\",4,1.0,3,x\nu,4,1,3,\"x, \"\"y\"\"\"\nu,4,1,3,x\n"))
 	got, r, err = readForecast([]string{path}, &ForecastOptions{Kind: metrics.Quantiles, Groups: []string{"a", "observed", "b"}, BufferBytes: 1})
 	if err != nil {
@@ -267,7 +267,7 @@ func TestTableShards(t *testing.T) {
 	}
 }
 
-// setStdin makes standard input of b.
+// setStdin sets standard input to b.
 func setStdin(t *testing.T, b []byte) {
 	pr, pw, err := os.Pipe()
 	if err != nil {
@@ -462,7 +462,7 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
-// What separates cells is said where there seems to be one column.
+// If there seems to be only one column, the error names the separator.
 func TestTableSeparators(t *testing.T) {
 	for name, want := range map[string]string{"t.tsv": "with semicolons between columns and not tabs", "t.csv": "with semicolons between columns and not commas", "t.txt": `its columns are "a", "b"`} {
 		_, _, err := readForecast([]string{save(t, name, []byte("a;b\n1;2\n"))}, normal())
@@ -474,7 +474,7 @@ func TestTableSeparators(t *testing.T) {
 	wantError(t, err, "put cells that contain a tab in quotes")
 }
 
-// Shards are opened again when they are come to.
+// Shards are reopened when they are reached.
 func TestTableChanges(t *testing.T) {
 	for what, change := range map[string]func(path string){
 		"no such file": func(path string) { os.Remove(path) },
@@ -500,7 +500,7 @@ func TestTableChanges(t *testing.T) {
 	}
 }
 
-// TestChangesWhileRead: nothing that somebody writes to a file while it is read comes to an end without an error.
+// TestChangesWhileRead: if a file is written to while it is read, reading always ends in an error.
 func TestChangesWhileRead(t *testing.T) {
 	line := "1.25,2.5,3.125\n"
 	whole := "mean,sd,observed\n" + strings.Repeat(line, 100_000)
@@ -553,7 +553,7 @@ func TestChangesWhileRead(t *testing.T) {
 	}
 }
 
-// TestNoLineEnd: a last line without an end may be cut in its last cell, which is noted, unless a quote closes that.
+// TestNoLineEnd: a last line without a line end gives a note, since its last cell may be truncated, unless a quote closes the cell.
 func TestNoLineEnd(t *testing.T) {
 	const head = "mean,sd,observed\n1,2,3\n"
 	for end, note := range map[string]string{
@@ -571,7 +571,7 @@ func TestNoLineEnd(t *testing.T) {
 	}
 }
 
-// A file that is cut off within its compressed data is no shorter table.
+// A file truncated within compressed data is an error, not a shorter table.
 func TestTableCut(t *testing.T) {
 	text := []byte("mean,sd,observed\n" + strings.Repeat("1,2,3\n4.5,6.75,7e-1\n", 20_000))
 	var zipped, packed bytes.Buffer
@@ -609,7 +609,7 @@ func TestTableLongLines(t *testing.T) {
 	wantError(t, err, "longer.csv: line 2: a line is longer than 32 MiB; is a quote not closed, or is it not a table?")
 }
 
-// Random tables are what encoding/csv and strconv make of them, however they are cut.
+// Random tables read as with encoding/csv and strconv, wherever blocks are cut.
 func TestTableLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	n := 300
@@ -697,7 +697,7 @@ func randomTable(r *rand.Rand) (text []byte, columns map[string]int) {
 	return text, columns
 }
 
-// Close wakes a Next that waits, and leaves no goroutine behind.
+// Close wakes a waiting Next and leaves no goroutine.
 func TestTableClose(t *testing.T) {
 	text := []byte("mean,sd,observed\n" + strings.Repeat("1,2,3\n", 10_000))
 	path := save(t, "c.csv", text)
@@ -741,7 +741,7 @@ func TestTableClose(t *testing.T) {
 	check.Gone(t)
 }
 
-// A real table: 23 quantiles of 887 forecasts, in columns behind six of text and one of a horizon.
+// A real table: 23 quantiles of 887 forecasts, after six text columns and one of the horizon.
 func TestTableOfQuantiles(t *testing.T) {
 	for _, size := range []int{0, 1000} {
 		o := &ForecastOptions{Kind: metrics.Quantiles, Prefix: "q", Groups: []string{"model", "target_type"}, BufferBytes: size}
@@ -774,7 +774,7 @@ func TestTableOfQuantiles(t *testing.T) {
 	}
 }
 
-// Rows that a Pass finds fault with have a file and a line.
+// Rows that a Pass rejects have a file and a line.
 func TestTableBadRows(t *testing.T) {
 	a := "mean,sd,observed,note\n1,2,3,\"two\nlines\"\n1,2,3,\n"
 	b := "mean,sd,observed,note\n1,2,3,\n1,0,3,\n1,2,NA,\n"
@@ -810,7 +810,7 @@ func TestTableBadRows(t *testing.T) {
 	}
 }
 
-// The memory that tables take does not grow with their length.
+// The memory for a table does not grow with its length.
 func TestTableMemory(t *testing.T) {
 	pr, pw := io.Pipe()
 	const lines = 2_000_000
@@ -844,7 +844,7 @@ func TestTableMemory(t *testing.T) {
 	}
 }
 
-// TestLongHeader: the time to read a header is in proportion to its length.
+// TestLongHeader: the time to read a header is linear in its length.
 func TestLongHeader(t *testing.T) {
 	read := func(size int) time.Duration {
 		table := []byte("mean,sd,observed," + strings.Repeat("x", size) + "\n1,2,3,4\n")

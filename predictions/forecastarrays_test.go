@@ -13,12 +13,12 @@ import (
 
 const forecastCount = 2500
 
-// Values that all types of numbers have exactly.
+// Values that all numeric types represent exactly.
 func meanAt(i int) float64     { return float64(i%89) - 40 }
 func sdAt(i int) float64       { return float64(i%13 + 1) }
 func observedAt(i int) float64 { return float64(i%61) - 30 }
 
-// wantNormals checks rows of mean, sd and observed, or of error and sd.
+// wantNormals checks rows of mean, sd and observed value, or of error and sd.
 func wantNormals(t *testing.T, what string, got forecastRows, k int) {
 	t.Helper()
 	if got.rows != forecastCount || len(got.values) != forecastCount*k {
@@ -32,7 +32,7 @@ func wantNormals(t *testing.T, what string, got forecastRows, k int) {
 	}
 }
 
-// columnsOf makes a matrix of columns by number.
+// columnsOf returns a matrix of columns, by index.
 func columnsOf(descr string, fortran bool, n int, columns ...func(int) float64) []byte {
 	k := len(columns)
 	return npy(1, descr, fortran, []int{n, k}, func(i int) float64 { return columns[i%k](i / k) })

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// allocated returns the bytes that f allocates.
+// allocated returns how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -59,7 +59,7 @@ func FuzzHeader(f *testing.F) {
 					t.Errorf("shape %v", h.shape)
 				}
 			}
-			// What is read can be written and read again.
+			// What is read can be written and read back.
 			if h.dtype.kind != '[' && !strings.ContainsAny(h.descr, `'"`) {
 				order := "False"
 				if h.fortran {
@@ -101,7 +101,7 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Cleanup(func() { os.RemoveAll(dir) })
 	f.Fuzz(func(t *testing.T, scores, labels []byte) {
-		// The names differ between workers, which are processes.
+		// Workers are processes, and their names differ.
 		s, err := os.CreateTemp(dir, "scores")
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func FuzzReader(f *testing.F) {
 				c.Recycle()
 			}
 		})
-		// A zip's directory and each of its members may cost as much as the file is long.
+		// A zip's directory and each of its members may need as much memory as the file is long.
 		if limit := 4<<20 + 64*uint64(len(scores)+len(labels)); n > limit {
 			t.Errorf("%d bytes allocated for files of %d and %d, want at most %d", n, len(scores), len(labels), limit)
 		}
@@ -201,7 +201,7 @@ func FuzzMembers(f *testing.F) {
 				t.Errorf("error %T %v", err, err)
 			}
 		})
-		// A deflated array may be a thousand times as long as its file, and stand in a chunk and in a tile.
+		// A deflated array may be a thousand times as long as its file, and be in a chunk and in a tile.
 		if limit := 16<<20 + 4<<10*uint64(len(members)); n > limit {
 			t.Errorf("%d bytes allocated for a file of %d, want at most %d", n, len(members), limit)
 		}

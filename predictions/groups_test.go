@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// texts returns an .npy of text of so many characters each, at most.
+// texts returns an .npy of text with at most so many characters per value.
 func texts(width int, values ...string) []byte {
 	b := npyHead(1, fmt.Sprintf("{'descr': '<U%d', 'fortran_order': False, 'shape': (%d,)}", width, len(values)))
 	for _, v := range values {
@@ -22,7 +22,7 @@ func texts(width int, values ...string) []byte {
 	return b
 }
 
-// TestGroups: shards have arrays of groups of a type each, files are of all rows, and groups are numbered as they are met.
+// TestGroups: arrays of groups may differ in type between shards, a file covers all rows, and groups are numbered by first appearance.
 func TestGroups(t *testing.T) {
 	shard := func(rows int, site []byte) string {
 		return save(t, "s.npz", npz(true, entry{"probs.npy", npy(1, "<f4", false, []int{rows, 3}, score)},
@@ -120,7 +120,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// shardWithout returns an .npz that has no groups.
+// shardWithout returns an .npz without groups.
 func shardWithout(t *testing.T) string {
 	return save(t, "z.npz", npz(true, entry{"probs.npy", npy(1, "<f4", false, []int{2, 3}, score)}, entry{"labels.npy", npy(1, "<i4", false, []int{2}, label(3))}))
 }

@@ -78,7 +78,7 @@ func TestWriteNPY(t *testing.T) {
 			shape[i] = int(d)
 		}
 		want := npy(1, c.descr, false, shape, c.value)
-		// Headers may differ in spaces, so data and parsed headers are compared.
+		// Headers may differ in spaces, so compare data and parsed headers.
 		hw, e1 := readHeader(bytes.NewReader(want), int64(len(want)), "")
 		hg, e2 := readHeader(bytes.NewReader(b.Bytes()), int64(b.Len()), "")
 		if e1 != nil || e2 != nil {

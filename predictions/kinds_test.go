@@ -46,7 +46,7 @@ func TestSamples(t *testing.T) {
 							t.Fatalf("%s: sample %d is %v, want %v", descr, i, v, score(i))
 						}
 					}
-					// The same again from one .npz.
+					// The same from one .npz.
 					o.Observed = nil
 					name := []string{"obs", "observed", "y_true", "targets"}[m%4]
 					paths = []string{save(t, "x.npz", npz(true, entry{"samples.npy", x}, entry{name + ".npy", obs}))}

@@ -11,7 +11,7 @@ import (
 // tag is the label at C-order index i of every test matrix.
 func tag(i int) float64 { return float64(i * 7 % 5 & 1) }
 
-// readLabels opens and drains, checking every score and label of a matrix of k columns.
+// readLabels opens and drains, and checks every score and label of a matrix of k columns.
 func readLabels(paths []string, o *Options, k int, value func(i int) float64) (rows int, err error) {
 	r, err := OpenLabels(paths, o)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestLabelMatrices(t *testing.T) {
 			}
 		}
 	}
-	// One label as vectors.
+	// A single label, as vectors.
 	x, y := save(t, "x.npy", npy(1, "<f4", false, []int{n}, score)), save(t, "y.npy", npy(1, "|b1", false, []int{n}, tag))
 	if got, err := readLabels([]string{x}, &Options{Labels: []string{y}}, 1, tag); got != n || err != nil {
 		t.Error(got, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// TestProbable: probabilities that are called logits are refused; logits that lie in [0,1] are not.
+// TestProbable: probabilities read as logits are an error; logits in [0,1] are not.
 func TestProbable(t *testing.T) {
 	labels := save(t, "l.npy", npy(1, "<i4", false, []int{6}, label(3)))
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestProbable(t *testing.T) {
 	}
 }
 
-// TestVariancesAsStandardDeviations: variances are told, of tables and of arrays, and spreads that are wrong by any factor are not.
+// TestVariancesAsStandardDeviations: variances give a note, in tables and arrays; standard deviations off by any factor give none.
 func TestVariancesAsStandardDeviations(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const n = 400
@@ -48,7 +48,7 @@ func TestVariancesAsStandardDeviations(t *testing.T) {
 		name   string
 		stated func(sd float64) float64
 		errors float64 // times sd
-		spread float64 // of the logarithms of sd
+		spread float64 // of the logarithm of sd
 		want   bool
 	}{
 		{"variances", func(sd float64) float64 { return sd * sd }, 1, 1, true},

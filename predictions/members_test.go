@@ -16,10 +16,11 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// of is the value of a member's class in a row of every test ensemble of m members and k classes: exact in all types of scores.
+// of is the value of a class of a member in a row of every test ensemble of m members and k classes. It is exact in all types of
+// scores.
 func of(member, row, class int) float64 { return float64((member*31+row*7+class*3)%97) / 128 }
 
-// cube returns an array of an ensemble. axis counts the members; two leaves out the axis of a single class.
+// cube returns an array of an ensemble. axis is that of members; two omits the axis of a single class.
 func cube(descr string, fortran bool, axis, m, n, k int, two bool) []byte {
 	shape := []int{m, n, k}
 	if axis == 1 {
@@ -37,7 +38,7 @@ func cube(descr string, fortran bool, axis, m, n, k int, two bool) []byte {
 	if two {
 		shape = shape[:2]
 	}
-	// The data in the file's order, as a vector of that many values.
+	// The data in file order, as a vector.
 	body := npy(1, descr, false, []int{m * n * k}, func(i int) float64 {
 		var at [3]int
 		at[index[2]], at[index[1]], at[index[0]] = i%dims[2], i/dims[2]%dims[1], i/dims[2]/dims[1]
@@ -54,7 +55,7 @@ func cube(descr string, fortran bool, axis, m, n, k int, two bool) []byte {
 	return append(head, body[len(body)-m*n*k*parseDType(d).size:]...)
 }
 
-// readMembers reads all and compares it with what it has to be.
+// readMembers reads all rows and checks every value.
 func readMembers(paths []string, o *Options, m, n, k int) (Info, error) {
 	r, err := OpenMembers(paths, o)
 	if err != nil {
@@ -128,12 +129,12 @@ func TestMembersOfOneArray(t *testing.T) {
 			for _, fortran := range []bool{false, true} {
 				for _, box := range []string{"npy", "stored", "deflated", "stream"} {
 					if descr[0] == '>' && box != "npy" {
-						continue // what swaps bytes does not know where they came from
+						continue // swapping bytes does not depend on their source
 					}
 					t.Run(fmt.Sprintf("%s/axis=%d/fortran=%v/%s", descr, axis, fortran, box), func(t *testing.T) {
 						for i, s := range memberSizes {
 							if (i+axis+len(box)+len(descr))%check.Size(4, 2, 1) != 0 {
-								continue // sizes by turns
+								continue // take sizes in turn
 							}
 							for _, two := range []bool{false, true} {
 								m, n, k := s[0], s[1], s[2]
@@ -201,7 +202,7 @@ func TestMembersOfFiles(t *testing.T) {
 			var paths []string
 			l := npy(1, ">i2", false, []int{n, 1}, label(max(k, 2)))
 			for j := range m {
-				// Orders, bytes and boxes may differ from file to file.
+				// Order, endianness and format may differ between files.
 				d := string("<>"[j%2]) + descr[1:]
 				x := memberFile(d, j%3 == 1, j, n, k)
 				name := filepath.Join(dir, fmt.Sprintf("m%d.npy", j))
@@ -215,7 +216,7 @@ func TestMembersOfFiles(t *testing.T) {
 			}
 			slices.Sort(paths) // m10 before m2
 			o := Options{BFloat16: descr[1:] == "bf16", BufferBytes: 1000}
-			if m < 4 { // none of the files has labels
+			if m < 4 { // no file has labels
 				o.Labels = []string{save(t, "l.npy", l)}
 			}
 			info, err := readMembers(paths, &o, m, n, k)
@@ -345,7 +346,7 @@ func TestMembersErrors(t *testing.T) {
 			wantError(t, err, c.want...)
 		})
 	}
-	// The same labels and weights in all files are one set of them, and arrays of one file have those of that.
+	// Equal labels and weights in all files count once, as do those of arrays in one file.
 	if _, err := readAllMembers([]string{boxed(ones, 1), boxed(ones, 1), boxed(ones, 1)}, &Options{BufferBytes: 40}); err != nil {
 		t.Error(err)
 	}
@@ -356,7 +357,7 @@ func TestMembersErrors(t *testing.T) {
 	}
 }
 
-// readAllMembers reads whatever there is.
+// readAllMembers reads to the end.
 func readAllMembers(paths []string, o *Options) (rows int, err error) {
 	r, err := OpenMembers(paths, o)
 	if err != nil {
@@ -390,7 +391,7 @@ func TestMembersTiles(t *testing.T) {
 }
 
 func TestMembersOfManyRows(t *testing.T) {
-	// Chunks with much of each member, and with little.
+	// Chunks with many rows of each member, and with few.
 	for _, c := range []struct{ m, n, bytes int }{{3, 20_000, 20_000}, {50, 9000, 0}, {3, 20_000, 0}}[:check.Size(2, 3, 3)] {
 		l := npy(1, "|u1", false, []int{c.n}, label(4))
 		x := cube(">f4", false, 0, c.m, c.n, 4, false)

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/internal/check"
 )
 
-// sparse writes a file of a header and of zeros that take no room on the disk.
+// sparse writes a header, followed by zeros that take no space on disk.
 func sparse(t testing.TB, name, descr string, fortran bool, shape ...int) string {
 	t.Helper()
 	order := "False"

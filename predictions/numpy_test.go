@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// python runs a script with numpy in a folder.
+// python runs a script in a folder, with NumPy.
 func python(t *testing.T, dir, script string) string {
 	t.Helper()
 	path := "/usr/bin/python3"
 	if exec.Command(path, "-c", "import numpy").Run() != nil {
-		// numpy is the oracle here, and no part of what is needed to build or to test the rest. CI has it.
+		// NumPy is the oracle here and is not needed to build or test anything else. CI has it.
 		if os.Getenv("CANDOR_REQUIRE_NUMPY") != "" {
 			t.Fatal("CANDOR_REQUIRE_NUMPY is set, and there is no python3 with numpy")
 		}
@@ -32,7 +32,7 @@ func python(t *testing.T, dir, script string) string {
 	return string(out)
 }
 
-// TestNumPyWrites reads what numpy wrote. Values are those of score and label.
+// TestNumPyWrites reads what NumPy wrote. Values are those of score and label.
 func TestNumPyWrites(t *testing.T) {
 	dir := t.TempDir()
 	shapes, count := "((1, 4), (700, 1), (700, 12), (1000, 40))", 4
@@ -89,7 +89,7 @@ for n, k in `+shapes+`:
 	}
 }
 
-// TestNumPyWritesMembers reads ensembles that numpy wrote. Values are those of of.
+// TestNumPyWritesMembers reads ensembles that NumPy wrote. Values are those of of.
 func TestNumPyWritesMembers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it starts numpy once more; what numpy writes is read, and so are members")
@@ -127,7 +127,7 @@ for m, n, k in ((4, 90, 3), (3, 50, 1), (1, 20, 4), (5, 1, 2)):
 	}
 }
 
-// TestNumPyReads has numpy read what WriteNPY wrote, and write it again to the same bytes.
+// TestNumPyReads has NumPy read what WriteNPY wrote, and write it back to the same bytes.
 func TestNumPyReads(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, shape []int64, data any) {
@@ -164,7 +164,7 @@ for k, w in want.items():
 	}
 }
 
-// TestNumPyObjects refuses what numpy pickles.
+// TestNumPyObjects: what NumPy pickles is an error.
 func TestNumPyObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it starts numpy once more; headers of such files are refused by other tests")

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestShardsKeepTheirLabels gives files whose names sort one way for scores and the other way for labels: what was given
-// side by side has to stay together.
+// TestShardsKeepTheirLabels gives scores and labels whose names sort differently. Files given side by side must stay together.
 func TestShardsKeepTheirLabels(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, data any) string {

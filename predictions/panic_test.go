@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// TestTablePanic: a panic of one of a table's goroutines is one of Next, which its caller can recover, and leaves nothing behind.
+// TestTablePanic: a panic in a goroutine of a table is raised by Next, so the caller can recover it. Nothing is left open.
 func TestTablePanic(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	if err := os.WriteFile(path, []byte("mean,sd,observed\n"+strings.Repeat("1,2,3\n", 100)), 0o600); err != nil {
@@ -47,7 +47,7 @@ func TestTablePanic(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if what != "parsing" { // which has closed its files
+		if what != "parsing" { // parse has closed its files
 			was.text.close()
 		}
 	}

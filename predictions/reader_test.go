@@ -17,8 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestScores: the versions of the format, which differ in the header only, take turns: there are all of them in everything if nothing is
-// left out.
+// TestScores takes the versions of the format, which differ only in the header, in turn. A full run has every version in every case.
 func TestScores(t *testing.T) {
 	types := map[string]metrics.DType{"f2": metrics.Float16, "bf16": metrics.BFloat16, "f4": metrics.Float32, "f8": metrics.Float64}
 	shapes := [][]int{{1}, {300}, {300, 1}, {1, 5}, {257, 3}, {300, 17}, {1000, 33}}
@@ -91,7 +90,7 @@ func TestLabelsAndWeights(t *testing.T) {
 					Labels:  []string{save(t, "l.npy", npy(1, l, false, shape, label(k)))},
 					Weights: []string{save(t, "w.npy", npy(1, w, true, shape, weight))},
 				}
-				o.Decisions, o.ConfidenceScores = o.Labels, o.Weights // which are read alike
+				o.Decisions, o.ConfidenceScores = o.Labels, o.Weights // read in the same way
 				got, info, err := readAll([]string{scores}, &o)
 				if err != nil {
 					t.Fatal(err)
@@ -113,7 +112,7 @@ func TestLabelsAndWeights(t *testing.T) {
 	}
 }
 
-// TestOnlyAskedFor reads decisions and confidence scores of an .npz where it is named for them, and not by guess.
+// TestOnlyAskedFor: decisions and confidence scores of an .npz are read if it is named for them, and only then.
 func TestOnlyAskedFor(t *testing.T) {
 	m := npy(1, "<f4", false, []int{9, 3}, score)
 	l := npy(1, "<i4", false, []int{9}, label(3))
@@ -136,7 +135,7 @@ func TestOnlyAskedFor(t *testing.T) {
 }
 
 func TestNegativeLabelsPass(t *testing.T) {
-	// Whether a label is a class is for the metrics to say, which count or drop such rows.
+	// Labels that are no class are for the metrics to count or drop.
 	for _, d := range []string{"|i1", "<i2", "<i4", "<i8"} {
 		got, _, err := readAll([]string{save(t, "p.npy", npy(1, "<f4", false, []int{3, 2}, score))},
 			&Options{Labels: []string{save(t, "l.npy", npy(1, d, false, []int{3}, func(i int) float64 { return float64(-i) }))}})
@@ -146,7 +145,7 @@ func TestNegativeLabelsPass(t *testing.T) {
 	}
 }
 
-// shards writes the test matrix in pieces with labels, and returns the paths.
+// shards writes the test matrix in pieces, with labels, and returns the paths.
 func shards(t *testing.T, k int, rows ...int) (scores, labels, boxes []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -241,7 +240,7 @@ func TestNaturalSort(t *testing.T) {
 		"b1-2", "b1-10", "file.npy", "file01.npy", "file1.npy", "file2.npy", "file10.npy"}
 	got := slices.Clone(want)
 	for range 50 {
-		// Reversing by thirds is enough to need sorting, and is the same every time.
+		// Reversed thirds need sorting, and are the same every time.
 		slices.Reverse(got[:len(got)/3*2])
 		slices.Reverse(got[len(got)/3:])
 		NaturalSort(got)
@@ -349,11 +348,11 @@ func TestChunksInFlight(t *testing.T) {
 					rows += c.Rows
 					mu.Unlock()
 					c.Recycle()
-					c.Recycle() // a second call does nothing
+					c.Recycle() // a second call has no effect
 				}
 				for c := range work {
 					held = append(held, c)
-					// Each of the three keeps one back at most, so the reader always finds a buffer. Last in, first out.
+					// Each of the three keeps at most one, so the reader always finds a buffer. Last in, first out.
 					if len(held) == 2 || c.First%2 == 1 {
 						for _, h := range slices.Backward(held) {
 							check(h)
@@ -418,7 +417,7 @@ func TestNextWaitsForRecycle(t *testing.T) {
 	if c := <-next; &c.F32[0] != back {
 		t.Error("the third chunk is not the recycled buffer")
 	}
-	// All are out again: Close wakes who waits.
+	// All are in use again: Close wakes a waiting Next.
 	failed := make(chan error)
 	go func() {
 		_, err := r.Next()
@@ -437,11 +436,11 @@ func TestNextWaitsForRecycle(t *testing.T) {
 
 func TestChunkRows(t *testing.T) {
 	for _, c := range []struct{ n, k, bytes, want int }{
-		{100, 10, 0, 100},            // all of a small file
-		{1 << 20, 1, 0, 1 << 18},     // no more rows than labels are kept for
+		{100, 10, 0, 100},            // all rows of a small file
+		{1 << 20, 1, 0, 1 << 18},     // limited by maxChunkRows
 		{100_000, 10, 0, 51 << 10},   // 52,428 fit
 		{3000, 1000, 0, 512},         // 524 fit
-		{300, 1 << 20, 1, 1},         // never less than a row
+		{300, 1 << 20, 1, 1},         // at least one row
 		{10_000, 100, 400 * 100, 96}, // 100 fit
 		{10_000, 100, 400 * 1100, 1024},
 	} {
@@ -526,7 +525,7 @@ func TestFailingReaders(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			r    io.Reader
-			want string // of the error; empty if all is well
+			want string // of the error; "" if there is none
 		}{
 			{"one byte", iotest.OneByteReader(strings.NewReader(string(data))), ""},
 			{"half", iotest.HalfReader(strings.NewReader(string(data))), ""},
@@ -581,7 +580,7 @@ func TestErrorsStick(t *testing.T) {
 }
 
 func TestTransposeTiles(t *testing.T) {
-	// More rows than one tile holds, chunks that do not divide tiles, columns that do not fill a block of the transposition.
+	// More rows than a tile, chunks that do not divide tiles, and columns that do not fill a block of the transposition.
 	for _, descr := range []string{"<f2", "<f4", "<f8"} {
 		if testing.Short() && descr != "<f4" {
 			continue

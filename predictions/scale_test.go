@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// TestSDFactor: scale parameters of a table and of arrays become standard deviations, and what is no spread stays as it is.
+// TestSDFactor: scale parameters of tables and arrays become standard deviations, and invalid ones stay unchanged.
 func TestSDFactor(t *testing.T) {
 	dir := t.TempDir()
 	table := filepath.Join(dir, "f.csv")
@@ -41,7 +41,7 @@ func TestSDFactor(t *testing.T) {
 		}
 		r.Close()
 	}
-	// Arrays: of half precision they become float32.
+	// Arrays of half precision become float32.
 	for _, c := range []struct {
 		descr string
 		data  []byte
@@ -79,7 +79,7 @@ func TestSDFactor(t *testing.T) {
 	}
 }
 
-// binaryOf returns numbers as an .npy holds them.
+// binaryOf returns numbers as in the data of an .npy.
 func binaryOf(v any) []byte {
 	b, err := binary.Append(nil, binary.LittleEndian, v)
 	if err != nil {

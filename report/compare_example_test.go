@@ -27,7 +27,7 @@ func ExampleComparison() {
 	if err := c.Table(os.Stdout, report.Markdown, 0); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(c.Best(1)) // nobody's nll is the lower one
+	fmt.Println(c.Best(1)) // all have the same nll
 	j, err := c.JSON(nil)
 	if err != nil {
 		log.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sides returns two comparable documents, of sets that are right for 3 and for 2 of 4 rows.
+// sides returns two comparable documents, with 3 and 2 of 4 rows right.
 func sides(t *testing.T) Comparison {
 	labels := []int32{1, 1, 0, 0}
 	return Comparison{{"a", doc(t, 1, "all", []float64{0.9, 0.8, 0.3, 0.6}, labels...)}, {"b", doc(t, 1, "all", []float64{0.9, 0, 0.3, 0.6}, labels...)}}
@@ -23,7 +23,7 @@ func TestBest(t *testing.T) {
 		if got := c.Best(i); !slices.Equal(got, want) {
 			t.Errorf("%s: %v", name, got)
 		}
-		// What is equal is not better, and what is not defined is not best.
+		// Equal values are not best, and neither are undefined ones.
 		same := Comparison{c[0], c[0], c[0]}
 		if got := same.Best(i); slices.Contains(got, true) {
 			t.Errorf("%s of equal sets: %v", name, got)

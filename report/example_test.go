@@ -76,7 +76,7 @@ func document() *report.Document {
 	return report.New(e)
 }
 
-// A document is shown as a table, as JSON or as a diagram of characters.
+// A Document can be written as a table, as JSON, or as a diagram in characters.
 func ExampleDocument() {
 	d := document()
 	fmt.Println(d.Verdict())
@@ -110,7 +110,7 @@ func ExampleDocument() {
 	// words
 }
 
-// A gate fails where its expression holds, and where it cannot be answered.
+// A gate fails if its condition holds, and if it cannot be checked.
 func ExampleGate() {
 	for _, s := range []string{"accuracy<0.9", "ece(bins=2)>0.9", "nll>1"} {
 		g, err := report.ParseGate(s)

@@ -15,7 +15,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// normalsOf are n forecasts whose errors are of the size of off, by turns above and below, and whose standard deviation is says.
+// normalsOf returns n forecasts with errors of size off and alternating sign, and with standard deviation says.
 func normalsOf(n int, off, says float64) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{Rows: n, Classes: 3}}
 	for i := range n {
@@ -24,7 +24,7 @@ func normalsOf(n int, off, says float64) *metrics.Predictions {
 	return p
 }
 
-// tailed are n rows of which one in a hundred is far off, and the others nearer than stated.
+// tailed returns n rows with one outlier in a hundred; the other errors are smaller than stated.
 func tailed(n int) *metrics.Predictions {
 	p := normalsOf(n, 0.3, 1)
 	for i := range n {
@@ -35,7 +35,7 @@ func tailed(n int) *metrics.Predictions {
 	return p
 }
 
-// samplesOf are n rows of so many samples around 0, and what was observed far from most of them.
+// samplesOf returns n rows of samples around 0, most with distant observed values.
 func samplesOf(n, draws int) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Samples, Scores: metrics.Scores{Rows: n, Classes: draws}}
 	for i := range n {
@@ -47,7 +47,7 @@ func samplesOf(n, draws int) *metrics.Predictions {
 	return p
 }
 
-// quantilesOf are n rows of the quantiles -1, 0 and 1, of which so many do not hold what was observed.
+// quantilesOf returns n rows of the quantiles -1, 0 and 1, some of which miss the observed value.
 func quantilesOf(n, missed int) *metrics.Predictions {
 	p := &metrics.Predictions{Kind: metrics.Quantiles, Scores: metrics.Scores{Rows: n, Classes: 3}}
 	for i := range n {
@@ -112,7 +112,7 @@ func TestForecastVerdict(t *testing.T) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
 		}
 	}
-	// The end at 0.9 is in the interval.
+	// The 90% end is in the interval.
 	d, q := forecastDocument(t, normalsOf(600, 2, 1), "rmse,sharpness_root,rce"), forecastDocument(t, quantilesOf(400, 40), "default")
 	for _, c := range []struct {
 		low, high float64
@@ -143,7 +143,7 @@ func TestForecastVerdict(t *testing.T) {
 	}
 }
 
-// inGroups hands out predictions in one chunk, of which row i is in group i modulo n.
+// inGroups returns predictions in one chunk, with row i in group i modulo n.
 type inGroups struct {
 	source
 	n int
@@ -160,7 +160,7 @@ func (s *inGroups) Next() (*metrics.Chunk, error) {
 	return c, err
 }
 
-// grouped is the document of rows in n groups, whose values name tells.
+// grouped returns the document of rows in n groups, named by name.
 func grouped(t *testing.T, p *metrics.Predictions, list string, n int, columns []string, name func(i int) []string) *Document {
 	t.Helper()
 	g, err := eval.NewGroups(specOf(t, p.Kind, list), columns)
@@ -224,7 +224,7 @@ func TestForecastDocumentShape(t *testing.T) {
 				t.Errorf("group %d has %d metrics of %d, %v", i, len(ms), len(d.Metrics), err)
 			}
 		}
-		// Every line of the CSV says of which group it is, and the whole is of none.
+		// Every line of the CSV names its group; lines of the whole name none.
 		var out bytes.Buffer
 		if err := d.Table(&out, CSV, 0); err != nil {
 			t.Fatal(err)
@@ -275,7 +275,7 @@ func TestGroupsTable(t *testing.T) {
 			if len(lines) > shown+3 || !strings.HasSuffix(note, ": format csv, markdown or json has all)") || strings.Contains(note, "10 more groups") != (c.groups == 50) {
 				t.Errorf("%s at %d: %d lines:\n%s", c.name, width, len(lines), b.String())
 			}
-			// All metrics that fit: the columns are the head's, and lines are no wider than the screen, unless one metric is.
+			// Every metric that fits is there. No line is wider than the screen, unless a single metric is.
 			head := strings.Fields(lines[0])
 			if head[0] != "model" || head[1] != "rows" || head[2] != d.Metrics[0].Key {
 				t.Errorf("%s at %d: the head is %q", c.name, width, head)
@@ -313,7 +313,7 @@ func TestGroupsTable(t *testing.T) {
 			}
 		}
 	}
-	// All that there is needs no note.
+	// If everything fits, there is no note.
 	var b bytes.Buffer
 	if err := grouped(t, normalsOf(20, 1, 1), "rmse", 2, []string{"k"}, func(i int) []string { return []string{fmt.Sprint(i)} }).GroupsTable(&b, Plain, 80); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ func (s *oneChunk) Next() (c *metrics.Chunk, err error) {
 	return c, err
 }
 
-// TestGroupsTableCut: a line for each group up to 40, values that would not be seen as they are in quotes, long ones cut on a terminal,
-// and as many metrics as fit, the first of the document's.
+// TestGroupsTableCut: at most 40 groups, quoted values if they would be invisible, truncated long values on a terminal, and as many
+// metrics as fit, in order.
 func TestGroupsTableCut(t *testing.T) {
 	values := []string{"north", "", " lead", "tab\there", "\x1b[31mred", strings.Repeat("x", 70)}
 	for len(values) < 45 {

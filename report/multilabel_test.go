@@ -63,8 +63,8 @@ func ofLabels(t testing.TB, list string, c *metrics.LabelChunk) (*eval.Multilabe
 	return m, l
 }
 
-// TestLabelDocuments: the document of a label is the one of an evaluation of it alone, with the label's number in front; few labels or
-// many.
+// TestLabelDocuments: the document of a label is that of an evaluation of this label alone, with the label's number in front, for few
+// labels and for many.
 func TestLabelDocuments(t *testing.T) {
 	for _, labels := range []int{1, 4, check.Size(20, 100, 300)} {
 		for _, weights := range [][]float64{nil, {1, 2, 0.5, 1, 1, 3, 1, 1, 1, 1}} {
@@ -173,7 +173,7 @@ func TestLabelTables(t *testing.T) {
 	if n := d.Notes(); len(n) != 4 || !strings.HasPrefix(n[3], "auroc: 1 of 25 labels have none: ") {
 		t.Error(n)
 	}
-	// Without any of the main metrics the first ones are shown, in order.
+	// Without any of the main metrics, the first ones are shown in order.
 	m, _ = ofLabels(t, "mce,accuracy", tagged(60, 25, nil))
 	plain.Reset()
 	if err := report.NewMultilabel(m).LabelsTable(&plain, report.Plain); err != nil || !strings.HasPrefix(plain.String(), "The first 20 of 25 labels") {
@@ -208,7 +208,7 @@ func TestNoLabelRows(t *testing.T) {
 	}
 }
 
-// Gates look at the averages over labels.
+// Gates check the averages over labels.
 func ExampleMultilabel() {
 	list, err := eval.ParseMetrics("brier,ece(bins=2)", eval.Shape{Classes: 1})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recalibrated is a map of nothing in particular, and documents of rows before and after.
+// recalibrated returns an arbitrary map, with documents of rows before and after.
 func recalibrated(t *testing.T) *Recalibration {
 	t.Helper()
 	labels := []int32{1, 1, 0, 0}
@@ -23,7 +23,7 @@ func TestRecalibrationJSON(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func()
-		want   string // the members, in their order
+		want   string // the fields, in order
 	}{
 		{"all", func() {}, "schema method says map folds before after temperatures"},
 		{"no temperatures", func() { r.Temperatures = nil }, "schema method says map folds before after"},
@@ -85,7 +85,7 @@ func TestRecalibrationJSON(t *testing.T) {
 	}
 }
 
-// same tells whether two texts are one JSON value.
+// same reports whether two texts are the same JSON value.
 func same(t *testing.T, a, b []byte) bool {
 	t.Helper()
 	var x, y bytes.Buffer

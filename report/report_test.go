@@ -16,7 +16,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// source hands out predictions in one chunk.
+// source returns predictions in one chunk.
 type source struct{ p *metrics.Predictions }
 
 func (s *source) Next() (*metrics.Chunk, error) {
@@ -28,7 +28,7 @@ func (s *source) Next() (*metrics.Chunk, error) {
 	return c, nil
 }
 
-// doc evaluates probabilities of P(y = 1) where classes is 1, of classes otherwise; no probabilities give no rows.
+// doc evaluates probabilities of P(y = 1) if classes is 1, else of classes. Without probabilities there are no rows.
 func doc(t *testing.T, classes int, list string, probs []float64, labels ...int32) *Document {
 	t.Helper()
 	m, err := eval.ParseMetrics(list, eval.Shape{Classes: classes})
@@ -88,7 +88,7 @@ func TestGate(t *testing.T) {
 	ece := d.Find("ece").Value.Value
 	for _, c := range []struct {
 		gate string
-		want string // "": it holds
+		want string // "": the gate passes
 	}{
 		{"ece>1", ""}, {"ece >= 1", ""}, {" ece<0", ""}, {"ece<=0", ""}, {"ece.high>1", ""},
 		{"ece>0", "ece>0: it is 0."}, {"ece.value>0", "ece.value>0: it is"}, {"accuracy>=0.25", "it is"}, {"accuracy<=1", "it is"}, {"accuracy<1.5", "it is"},
@@ -257,7 +257,7 @@ func TestCSVAndMarkdown(t *testing.T) {
 	}
 }
 
-// TestDocumentOrder: equal evaluations give equal bytes, with the fields in their order.
+// TestDocumentOrder: equal evaluations give equal bytes, with fields in order.
 func TestDocumentOrder(t *testing.T) {
 	a := doc(t, 1, "all", []float64{0, 0.25, 0.5}, 1, 1, 0)
 	j, err := a.JSON()
@@ -272,7 +272,7 @@ func TestDocumentOrder(t *testing.T) {
 		}
 		at += i
 	}
-	// An encoder makes the same bytes, and json.Marshal the same but for its escapes of what HTML needs.
+	// A json.Encoder gives the same bytes, and json.Marshal the same with HTML escapes.
 	var encoded bytes.Buffer
 	enc := json.NewEncoder(&encoded)
 	enc.SetEscapeHTML(false)
@@ -296,7 +296,7 @@ func TestDocumentOrder(t *testing.T) {
 	}
 }
 
-// TestUndefined: each metric without a value is named once, with the others of the same reason.
+// TestUndefined: metrics without a value are listed once, grouped by reason.
 func TestUndefined(t *testing.T) {
 	d := doc(t, 1, "all,tace(threshold=0.999)", []float64{0.75}, 1)
 	want := []string{"there is no rmsce_debiased: no bin has two rows, so no variance can be estimated",
@@ -313,7 +313,7 @@ func TestUndefined(t *testing.T) {
 	if got := doc(t, 3, "nll,ece,aurc", nil).Undefined(); !slices.Equal(got, []string{"there is no nll, ece, aurc: no rows"}) {
 		t.Errorf("%q", got)
 	}
-	if got := doc(t, 1, "accuracy,nll", []float64{0}, 1).Undefined(); len(got) > 0 { // infinite is a value
+	if got := doc(t, 1, "accuracy,nll", []float64{0}, 1).Undefined(); len(got) > 0 { // infinity is a value
 		t.Errorf("%q", got)
 	}
 }
@@ -329,7 +329,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestColor: colours change nothing but colours.
+// TestColor: colours add nothing but escape codes.
 func TestColor(t *testing.T) {
 	d := doc(t, 1, "all", []float64{0, 0.25, 0.5}, 1, 1, 0)
 	var plain, color bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// evaluation returns one of a shape without rows.
+// evaluation returns an evaluation of a shape, without rows.
 func evaluation(t *testing.T, s eval.Shape, list string) *eval.Evaluation {
 	t.Helper()
 	m, err := eval.ParseMetrics(list, s)
@@ -27,7 +27,7 @@ func evaluation(t *testing.T, s eval.Shape, list string) *eval.Evaluation {
 	return e
 }
 
-// teamOf is an ensemble of so many members of three rows, each a little less sure than the one before.
+// teamOf returns an ensemble of three rows in which each member is a little less confident than the one before.
 func teamOf(t *testing.T, members int, list string) *eval.Evaluation {
 	t.Helper()
 	e := evaluation(t, eval.Shape{Classes: 2, Members: members}, list)
@@ -44,7 +44,7 @@ func teamOf(t *testing.T, members int, list string) *eval.Evaluation {
 
 func TestMembersTable(t *testing.T) {
 	for _, c := range []struct {
-		members, plain int // rows of a terminal's table
+		members, plain int // rows of the table on a terminal
 	}{{1, 2}, {2, 3}, {20, 21}, {21, 14}, {150, 14}} {
 		d := New(teamOf(t, c.members, "default"))
 		var plain, markdown bytes.Buffer
@@ -59,7 +59,7 @@ func TestMembersTable(t *testing.T) {
 			t.Errorf("%d members, %d lines:\n%s", c.members, len(lines), plain.String())
 		}
 		columns(t, fmt.Sprint(c.members, " members"), plain.String(), 60)
-		// Machines and pages get them all.
+		// Other formats have all rows.
 		if n := strings.Count(markdown.String(), "\n"); n != c.members+3 || !strings.Contains(markdown.String(), fmt.Sprintf("| member %d |", c.members-1)) {
 			t.Errorf("%d members, %d lines:\n%s", c.members, n, markdown.String())
 		}
@@ -70,7 +70,7 @@ func TestMembersTable(t *testing.T) {
 			t.Errorf("%d members:\n%s", c.members, markdown.String())
 		}
 	}
-	// The range is that of all members, those that are not listed too.
+	// The range covers all members, also those not listed.
 	d := New(teamOf(t, 30, "default"))
 	var b bytes.Buffer
 	if err := d.MembersTable(&b, Plain, 0); err != nil {
@@ -88,7 +88,7 @@ func TestMembersTable(t *testing.T) {
 			t.Errorf("%s: accuracy %s, nll %s, want %s:\n%s", name, f[0], f[1], short(want), b.String())
 		}
 	}
-	// What the ensemble has no answer of has an empty field.
+	// An undefined value of the ensemble is an empty field.
 	b.Reset()
 	if err := New(teamOf(t, 2, "accuracy,gibbs_nll")).MembersTable(&b, Plain, 0); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestMembersTable(t *testing.T) {
 	}
 }
 
-// TestTaskDocuments: documents of what is not classes of one model.
+// TestTaskDocuments: documents of predictions other than classes of one model.
 func TestTaskDocuments(t *testing.T) {
 	numbers := func(k metrics.Kind) *eval.Evaluation {
 		e := evaluation(t, eval.Shape{Classes: 3, Kind: k}, "default")
@@ -132,9 +132,9 @@ func TestTaskDocuments(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		e       *eval.Evaluation
-		verdict string // begins so
+		verdict string // its start
 		input   string
-		has     string // fields of the document besides
+		has     string // further fields of the document
 	}{
 		{"samples", numbers(metrics.Samples), "2 rows x 3 samples. Off by 0.",
 			`{"rows":2,"draws":3,"dtype":"float64","kind":"samples","dropped":0,"binary":false,"weighted":false,"task":"samples"}`, ""},
@@ -178,7 +178,7 @@ func TestTaskDocuments(t *testing.T) {
 				t.Errorf("%s has no %s", c.name, k)
 			}
 		}
-		// A state makes the same document.
+		// A state gives the same document.
 		state, err := c.e.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
