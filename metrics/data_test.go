@@ -696,6 +696,19 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestStrictRemedies: a caller without Options is told of none.
+func TestStrictRemedies(t *testing.T) {
+	for r := range metrics.Reason(metrics.BadSum + 1) {
+		for _, v := range []float64{-5, 1.00001, 97, math.NaN()} {
+			f := metrics.Fault{Reason: r, Value: v}
+			e := metrics.DataError{Rows: 9, Classes: 3, Faults: []metrics.Fault{f}, Strict: true}
+			if said := e.Error(); strings.Contains(said, "Options.") || !strings.HasSuffix(said, e.Remedy(f)) || e.Remedy(f) == "" {
+				t.Error(said)
+			}
+		}
+	}
+}
+
 // TestRemedyOfRounding: dividing a row by its sum mends what is above 1, and not what is below 0.
 func TestRemedyOfRounding(t *testing.T) {
 	for _, c := range []struct {

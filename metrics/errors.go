@@ -45,6 +45,7 @@ type DataError struct {
 	Kind    Kind    // what the scores were said to be
 	Classes int     // 1 for a binary task
 	Faults  []Fault // by first row
+	Strict  bool    // rows cannot be dropped or renormalised, so no remedy names Options.Drop or Options.Renormalize
 }
 
 // sumTolerance is how far a row's sum may be off 1.
@@ -134,20 +135,20 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		}
 	case BadConfidence:
 		what = "confidence score is " + v
-		remedy = "it must be finite: look at how it was made; " + leavesOut()
+		remedy = "it must be finite: look at how it was made" + e.leftOut()
 	case BadWeight:
 		what = fmt.Sprintf("weight is %s; it must be 0, or lie between 2^-32 and 2^32", v)
 		remedy = "scale the weights"
 	case BadObserved:
 		what = "observed value is " + v
-		remedy = "it must be finite; " + leavesOut()
+		remedy = "it must be finite" + e.leftOut()
 	case Crossing:
 		what = fmt.Sprintf("quantile is %s, below the one before it", v)
-		remedy = "quantiles rise with their levels: sort each row's, or look at how they were made; " + leavesOut()
+		remedy = "quantiles rise with their levels: sort each row's, or look at how they were made" + e.leftOut()
 	case NotPositive:
 		if e.Kind == Normals {
 			what = fmt.Sprintf("standard deviation is %s; it has to be above 0", v)
-			remedy = "a variance or its logarithm? take the root or the exponential; " + leavesOut()
+			remedy = "a variance or its logarithm? take the root or the exponential" + e.leftOut()
 			break
 		}
 		what = fmt.Sprintf("parameter is %s; those of a Dirichlet distribution are above 0", v)
@@ -167,9 +168,9 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		default:
 			what = "score is " + v
 		}
-		remedy = "look for a division by 0 or an overflow where the scores were made; " + leavesOut()
+		remedy = "look for a division by 0 or an overflow where the scores were made" + e.leftOut()
 		if (e.Kind == Normals || e.Kind == Quantiles) && f.Value != f.Value {
-			remedy = "is a number missing? look at where it was made; " + leavesOut()
+			remedy = "is a number missing? look at where it was made" + e.leftOut()
 		}
 	case OutsideUnit:
 		what = fmt.Sprintf("probability is %s, outside [0, 1]", v)
@@ -179,13 +180,17 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 		}
 		if f.Value < 0 && f.Value > -1e-3 || f.Value > 1 && f.Value < 1.001 {
 			remedy = "rounding where they were made? clip them to [0, 1] there"
-			if e.Classes > 1 && f.Value > 0 {
+			if e.Classes > 1 && f.Value > 0 && !e.Strict {
 				remedy += ", or pass " + setting.Renormalize.String() + ", which divides each row by its sum"
 			}
 		}
 	case BadSum:
 		what = fmt.Sprintf("probabilities sum to %s, not 1", v)
-		remedy = fmt.Sprintf("logits? pass %v; unnormalised? pass %v; independent labels are not one distribution", setting.Logits, setting.Renormalize)
+		divide := "pass " + setting.Renormalize.String()
+		if e.Strict {
+			divide = "divide each row by its sum"
+		}
+		remedy = fmt.Sprintf("logits? pass %v; unnormalised? %s; independent labels are not one distribution", setting.Logits, divide)
 		if e.Kind == LogProbs || e.Kind == Logits { // of which two made the logit of an event
 			what = fmt.Sprintf("the exponentials sum to %s, not 1", v)
 			remedy = "logits? pass " + setting.Logits.String()
@@ -194,8 +199,13 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 	return what, remedy
 }
 
-// leavesOut says how bad rows are left out.
-func leavesOut() string { return setting.Drop.String() + " leaves such rows out" }
+// leftOut ends a remedy with the option that leaves bad rows out.
+func (e *DataError) leftOut() string {
+	if e.Strict {
+		return ""
+	}
+	return "; " + setting.Drop.String() + " leaves such rows out"
+}
 
 // normalColumn names a column of Normals; -1 is what no column has.
 func normalColumn(columns, i int) string {

@@ -731,9 +731,9 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 			file, row = f.files.beside(f.scores, paths, file, row, b.Row)
 		}
 		b.Row = row
-		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}}
+		one := metrics.DataError{Rows: d.Rows, Kind: d.Kind, Classes: d.Classes, Faults: []metrics.Fault{b}, Strict: f.strict}
 		said := one.Error()
-		at := place{Value: numberOf(b.Value), Remedy: f.strictly(one.Remedy(b))}
+		at := place{Value: numberOf(b.Value), Remedy: one.Remedy(b)}
 		if row >= 0 {
 			at.Row = &row
 		}
@@ -748,7 +748,7 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		if at.File = file; i == 0 {
 			first = at
 		}
-		lines = append(lines, file+": "+whose+f.strictly(said))
+		lines = append(lines, file+": "+whose+said)
 	}
 	if m != nil && m.Others > 0 {
 		lines = append(lines, fmt.Sprintf("(other members with bad rows: %d)", m.Others))
@@ -757,14 +757,6 @@ func (f *evalFlags) locate(err error, r reader, paths []string) error {
 		lines = append(lines, fmt.Sprintf("(rows are numbered from 0 within their file, and counted over all %d files of scores)", len(paths)))
 	}
 	return &placed{strings.Join(lines, nextLine), first, err}
-}
-
-// strictly returns what to do about bad rows where they cannot be left out or divided.
-func (f *evalFlags) strictly(said string) string {
-	if !f.strict {
-		return said
-	}
-	return strings.NewReplacer("; --on-invalid drop leaves such rows out", "", "; unnormalised? pass --renormalize", "; unnormalised? divide each row by its sum").Replace(said)
 }
 
 // beside returns the file of labels, weights or the like that belongs to a row of a file of scores, and the row's number in it:
