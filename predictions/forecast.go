@@ -46,6 +46,9 @@ type ForecastOptions struct {
 	// Observations and Weights are files of observed values and of weights for .npy forecasts, as in Options.
 	Observations, Weights []string
 
+	// NoHeader is for tables whose first line is a row: columns are then named by their numbers, from 0.
+	NoHeader bool
+
 	// Names maps paths to what messages and Locate call them, as in Options.
 	Names map[string]string
 
@@ -72,6 +75,9 @@ type ForecastReader struct {
 	info   Info
 	levels []float64
 	groups *groups
+
+	scoreColumns []string // of classes
+	binding      string   // which column has which role
 
 	judged bool       // rows are normal forecasts with observed values or errors
 	mu     sync.Mutex // guards note
@@ -148,8 +154,16 @@ func openForecast(paths []string, o *ForecastOptions) (*ForecastReader, *Error) 
 // IsTable reports whether OpenForecast reads a path as a table, judging by its name.
 func IsTable(path string) bool {
 	path = strings.ToLower(path)
-	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
+	path = unpackedName(path)
 	return strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".tsv") || strings.HasSuffix(path, ".txt")
+}
+
+// unpackedName is the name of a file without the extension of its compression.
+func unpackedName(path string) string {
+	for _, e := range []string{".gz", ".zst", ".bz2", ".xz", ".zip"} {
+		path = strings.TrimSuffix(path, e)
+	}
+	return path
 }
 
 // check returns an Error if options contradict each other.
@@ -240,6 +254,12 @@ func (r *ForecastReader) Info() Info { return r.info }
 
 // Levels returns the levels of Quantiles in ascending order, the order of a row's values; nil for other kinds.
 func (r *ForecastReader) Levels() []float64 { return slices.Clone(r.levels) }
+
+// ScoreColumns returns the names of the columns of scores of classes, for a reader from OpenTable; nil for others.
+func (r *ForecastReader) ScoreColumns() []string { return slices.Clone(r.scoreColumns) }
+
+// Binding says which columns of a table have which role, as "scores p_cat, p_dog; label y", for a reader from OpenTable.
+func (r *ForecastReader) Binding() string { return r.binding }
 
 // GroupColumns returns the names of the columns that group rows: of a table, or of arrays as in Reader.GroupColumns.
 func (r *ForecastReader) GroupColumns() []string { return slices.Clone(r.groups.columns) }

@@ -343,14 +343,11 @@ func TestTableErrors(t *testing.T) {
 		{"no header", "1,2,3\n4,5,6\n", *normal(), "t.csv: no header: the first line has numbers only, and no names; put a line with the names of the columns first"},
 		{"binary", "\x00\x01\x02\n", *normal(), "t.csv: not a table: its first line is not UTF-8 text"},
 		{"latin 1", "mean,sd,observed,gr\xf6\xdfe\n", *normal(), "t.csv: not a table: its first line is not UTF-8 text"},
-		{"UTF-16", "\xff\xfem\x00e\x00\n\x00", *normal(), "t.csv: not UTF-8: it looks like UTF-16; write it as UTF-8"},
 		{"Parquet", "PAR1\x15\x00\n", *normal(), "t.csv: not a table: it looks like a Parquet file; write text"},
 		{"CR", "mean,sd,observed\r1,2,3\r", *normal(), "t.csv: a line ends in CR alone; end lines in LF or CRLF"},
 		{"missing column", "means,sigma,obs\n1,2,3\n", *normal(), `t.csv: no column "mean" for the mean (did you mean "means"?): its columns are "means", "sigma", "obs"`},
 		{"nothing like it", "a,b\n1,2\n", *normal(), `t.csv: no column "mean" for the mean: its columns are "a", "b"`},
 		{"wide", strings.Repeat(",", 1<<20) + "\n", *normal(), "t.csv: more than 1,048,576 columns; is it transposed? rows are forecasts"},
-		{"other separator", "mean;sd;observed\n1;2;3\n", *normal(), `t.csv: no column "mean" for the mean: the only column is "mean;sd;observed", with semicolons between columns and not commas; write it with commas and decimal points, as pandas.read_csv(path, sep=";", decimal=",").to_csv("table.csv", index=False) does, or name it .txt`},
-		{"tabs", "mean\tsd\tobserved\n1\t2\t3\n", *normal(), `the only column is "mean\tsd\tobserved", with tabs between columns and not commas; write it with commas and decimal points, as pandas.read_csv(path, sep="\t", `},
 		{"a variance", "mean,Variance,observed\n1,2,3\n", *normal(), `t.csv: no column "sd" for the standard deviation: its columns are "mean", "Variance", "observed"; write the square roots of the variances as a column, and name it by SD`},
 		{"no such column", "mu,sd,observed\n1,2,3\n", *normal(), `t.csv: no column "mean" for the mean: its columns are "mu", "sd", "observed"; name the column that has it by Mean`},
 		{"many columns", "a" + strings.Repeat(",b", 30) + "\n", *normal(), `"b", "b", 11 more`},
@@ -462,13 +459,33 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
-// If there seems to be only one column, the error names the separator.
+// TestTableSeparators: what separates cells is what the header has, whatever the file is called; a comma is one first.
 func TestTableSeparators(t *testing.T) {
-	for name, want := range map[string]string{"t.tsv": "with semicolons between columns and not tabs", "t.csv": "with semicolons between columns and not commas", "t.txt": `its columns are "a", "b"`} {
-		_, _, err := readForecast([]string{save(t, name, []byte("a;b\n1;2\n"))}, normal())
-		wantError(t, err, name+`: no column "mean" for the mean: `, want)
+	for _, c := range []struct{ name, text string }{
+		{"t.csv", "mean,sd,observed\n1.5,2,3\n"}, {"t.csv", "mean;sd;observed\n1.5;2;3\n"}, {"t.csv", "mean;sd;observed\n1,5;2;3,0\n"},
+		{"t.csv", "mean\tsd\tobserved\n1,5\t2\t3\n"}, {"t.tsv", "mean;sd;observed\n1,5;2;3\n"}, {"t.txt", "mean sd observed\n1.5 2 3\n"},
+		{"t.txt", "mean;sd;observed\n1,5;2;3\n"}, {"t.csv", "\"mean\";\"sd\";\"a,b\";\"observed\"\n1,5;2;7,1;3\n"},
+		{"t.txt", "\"mean\" \"sd\" \"observed\"\n\"1\" 1.5 2 3\n"}, // R's write.table
+		{"t.csv", "\xff\xfe" + string(utf16le("mean,sd,observed\n1.5,2,3\n"))},
+	} {
+		rows, _, err := readForecast([]string{save(t, c.name, []byte(c.text))}, normal())
+		if err != nil {
+			t.Errorf("%q: %v, %v", c.text, rows, err)
+			continue
+		}
+		if got := fmt.Sprint(rows.values); got != "[1.5 2 3]" {
+			t.Errorf("%q: %v", c.text, got)
+		}
 	}
-	_, _, err := readForecast([]string{save(t, "t.txt", []byte("mean;sd;observed\n1;2\n"))}, normal())
+	// A cell too many is no name of a row unless it is a text.
+	_, _, err := readForecast([]string{save(t, "t.csv", []byte("mean,sd,observed\n1,2,3,\n"))}, normal())
+	wantError(t, err, "t.csv: line 2: it has 4 cells, and the header has 3")
+	_, _, err = readForecast([]string{save(t, "t.csv", []byte("mean,sd,observed\n1,2,3,4\n"))}, normal())
+	wantError(t, err, "t.csv: line 2: it has 4 cells, and the header has 3")
+	// A number with a point and a comma is invalid.
+	_, _, err = readForecast([]string{save(t, "t.csv", []byte("mean;sd;observed\n1,5;2;3\n1.000,5;2;3\n"))}, normal())
+	wantError(t, err, "t.csv: line 3")
+	_, _, err = readForecast([]string{save(t, "t.txt", []byte("mean;sd;observed\n1;2\n"))}, normal())
 	wantError(t, err, "put cells that contain a semicolon in quotes")
 	_, _, err = readForecast([]string{save(t, "t.tsv", []byte("mean\tsd\tobserved\n1\t2\n"))}, normal())
 	wantError(t, err, "put cells that contain a tab in quotes")
@@ -862,4 +879,11 @@ func TestLongHeader(t *testing.T) {
 	if small, large := read(1<<20), read(31<<20); large > 31*6*small {
 		t.Errorf("1 MiB takes %v, 31 MiB %v", small, large)
 	}
+}
+
+func utf16le(s string) (b []byte) {
+	for _, c := range s {
+		b = append(b, byte(c), byte(c>>8))
+	}
+	return b
 }

@@ -96,6 +96,7 @@ type Info struct {
 	Decided  bool   // rows have decisions
 	Scored   bool   // rows have confidence scores
 	Pairs    bool   // rows have two scores, which Options.Event turns into one
+	Event    int    // of Pairs: the column of the event
 }
 
 // shard is one file of scores.
@@ -717,6 +718,7 @@ func (r *Reader) Info() Info { return r.info.of(r.event, r.kind) }
 func (i Info) of(e Event, k metrics.Kind) Info {
 	if _, ok := e.of(i.Classes, k); ok {
 		i.Classes, i.Pairs = 1, true
+		i.Event, _ = e.of(2, k)
 	}
 	return i
 }

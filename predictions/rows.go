@@ -30,7 +30,9 @@ type block struct {
 	rows              int
 	values            []float64
 	observed, weights []float64
-	groups            []int32 // numbers of keys in the block, until renumber
+	labels, decisions []int32
+	scores            []float64 // confidence scores
+	groups            []int32   // numbers of keys in the block, until renumber
 	keys              []string
 	numbers           []int32 // of the keys, over all blocks
 	index             map[string]int32
@@ -56,6 +58,25 @@ func (b *block) chunk(l *layout, first int64, k metrics.Kind, free chan<- *block
 	}
 	if l.weighted {
 		c.Weights = head(b.weights, b.rows)
+	}
+	if l.labels != nil {
+		c.Labels = head(b.labels, b.rows)
+	}
+	if l.decided {
+		c.Decisions = head(b.decisions, b.rows)
+	}
+	if l.scored {
+		c.ConfidenceScores = head(b.scores, b.rows)
+	}
+	switch {
+	case !l.pairs:
+	case l.unlabelled:
+		c.Scores.OfEvent(k, l.event)
+		if k != metrics.Probs {
+			c.Kind = metrics.Logits
+		}
+	default:
+		c.OfEvent(l.event)
 	}
 	if l.grouped > 0 {
 		c.Groups = head(b.groups, b.rows)
@@ -84,6 +105,15 @@ func (l *layout) parse(b *block) {
 	}
 	if l.weighted {
 		b.weights = sized(b.weights, b.newlines)
+	}
+	if l.labels != nil {
+		b.labels = sized(b.labels, b.newlines)
+	}
+	if l.decided {
+		b.decisions = sized(b.decisions, b.newlines)
+	}
+	if l.scored {
+		b.scores = sized(b.scores, b.newlines)
 	}
 	if l.grouped > 0 {
 		b.groups = sized(b.groups, b.newlines)
@@ -134,7 +164,7 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 			p++
 		}
 		v, end, ok := 0.0, 0, false
-		if s.group < 0 {
+		if s.group < 0 && !s.named() && s.slot != listSlot && !l.comma {
 			v, end, ok = decimal(t, p)
 			if ok && t[end] == '\r' && t[end+1] == '\n' {
 				end++
@@ -150,8 +180,23 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 			if s.group >= 0 {
 				b.key = appendKey(b.key, c)
 			}
-			if s.slot >= 0 {
-				if v, ok = cellNumber(c); !ok {
+			switch {
+			case s.named():
+				class, err := l.labels.Class(c)
+				if err != nil {
+					return 0, false
+				}
+				if s.slot == labelSlot {
+					b.labels[b.rows] = class
+				} else {
+					b.decisions[b.rows] = class
+				}
+			case s.slot == listSlot:
+				if n, ok := listNumbers(values, c); !ok || n != l.classes {
+					return 0, false
+				}
+			case s.slot >= 0:
+				if v, ok = l.number(c); !ok {
 					return 0, false
 				}
 			}
@@ -162,8 +207,10 @@ func (l *layout) row(b *block, t []byte, p int) (end int, ok bool) {
 			values[s.slot] = v
 		case s.slot == observedSlot:
 			b.observed[b.rows] = v
-		default:
+		case s.slot == weightSlot:
 			b.weights[b.rows] = v
+		case s.slot == scoreSlot:
+			b.scores[b.rows] = v
 		}
 		p = end
 		if i+1 < len(l.steps) {
@@ -235,7 +282,15 @@ func (l *layout) explain(b *block, start int) *Error {
 			p, column = end+1, column+1
 		}
 		c, end, _ := readCell(b.text, p, l.separator, &b.scratch)
-		if _, ok := cellNumber(c); s.slot >= 0 && !ok {
+		if s.named() {
+			if _, err := l.labels.Class(c); err != nil {
+				return at(p, badLabel(l.names[column], c, err))
+			}
+		} else if s.slot == listSlot {
+			if n, ok := listNumbers(make([]float64, l.classes), c); !ok || n != l.classes {
+				return at(p, badList(l.names[column], c, n, ok, l.classes))
+			}
+		} else if _, ok := l.number(c); s.slot >= 0 && !ok {
 			return at(p, badCell(l.names[column], c))
 		}
 		p, column = end+1, column+1
@@ -352,6 +407,14 @@ func readCell(t []byte, p int, separator byte, scratch *[]byte) (c []byte, end i
 		return nil, end, "text behind the quote that ends a cell"
 	}
 	return c, end, ""
+}
+
+// number returns the number in a cell; NaN if it is missing.
+func (l *layout) number(c []byte) (float64, bool) {
+	if l.comma && bytes.IndexByte(c, ',') >= 0 {
+		c = bytes.ReplaceAll(c, []byte{','}, []byte{'.'})
+	}
+	return cellNumber(c)
 }
 
 // cellNumber returns the number in a cell; NaN if it is missing.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/candor-go/candor/internal/setting"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/roles"
 )
 
 const (
@@ -34,6 +35,7 @@ const (
 // order.
 type table struct {
 	options *ForecastOptions
+	find    func(r *ForecastReader, f *tableFile) *Error // lays out the columns that are wanted
 	layout  layout
 	groups  *groups
 	files   []*tableFile
@@ -65,24 +67,32 @@ type jump struct{ row, lines int64 }
 // tableFile is one shard.
 type tableFile struct {
 	path   string
-	file   string // for messages
-	size   int64  // as stored; -1 for a pipe
-	stamp  stamp  // unset for a pipe
-	text   *text  // nil if not open
+	file   string    // for messages
+	size   int64     // as stored; -1 for a pipe
+	stamp  stamp     // unset for a pipe
+	text   *text     // nil if not open
+	begins beginning // what its first rows are like
 	header []string
 	lines  int64 // of the header
 }
 
 // layout says what the cells of a line are.
 type layout struct {
-	names     []string
-	separator byte
-	classes   int
-	steps     []step
-	behind    int // cells after the last step
-	observed  bool
-	weighted  bool
-	grouped   int // number of group columns
+	names      []string
+	separator  byte
+	classes    int
+	steps      []step
+	behind     int           // cells after the last step
+	labels     *roles.Labels // nil if rows have none
+	decided    bool
+	scored     bool
+	unlabelled bool // labels are all 0
+	pairs      bool // rows have two scores, which chunks have as those of an event
+	event      int  // that class
+	comma      bool // decimal commas
+	observed   bool
+	weighted   bool
+	grouped    int // number of group columns
 }
 
 // step is a cell to read, after cells to skip.
@@ -95,6 +105,10 @@ type step struct {
 const (
 	observedSlot = 1 << 30
 	weightSlot   = 1<<30 + 1
+	labelSlot    = 1<<30 + 2
+	decisionSlot = 1<<30 + 3
+	scoreSlot    = 1<<30 + 4 // of a confidence score
+	listSlot     = 1<<30 + 5 // of all scores of a row, in one cell
 )
 
 // openTable opens tables in the order of paths. in, if not nil, is the only path, already open since it can be read only once.
@@ -108,7 +122,13 @@ func openTable(paths []string, in io.ReadCloser, o *ForecastOptions) (*ForecastR
 	if len(o.Levels) > 0 {
 		return nil, fault("leave "+setting.Levels.String()+" out", "levels are for .npy files, and a table has them in the names of its columns")
 	}
+	return startTable(paths, in, o, (*table).lay)
+}
+
+// startTable opens tables whose columns find lays out.
+func startTable(paths []string, in io.ReadCloser, o *ForecastOptions, find func(*table, *ForecastReader, *tableFile) *Error) (*ForecastReader, *Error) {
 	t := &table{options: o, groups: newGroups(o.Groups), done: make(chan struct{}), size: o.BufferBytes}
+	t.find = func(r *ForecastReader, f *tableFile) *Error { return find(t, r, f) }
 	if t.size <= 0 {
 		t.size = textBytes
 	}
@@ -134,7 +154,7 @@ func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error
 		}
 		t.files = append(t.files, f)
 		if i == 0 {
-			if r.levels, e = t.lay(f); e != nil {
+			if e = t.find(r, f); e != nil {
 				return e.in(f.file)
 			}
 		} else if e := t.sameHeader(f); e != nil {
@@ -155,7 +175,13 @@ func (t *table) open(r *ForecastReader, paths []string, in io.ReadCloser) *Error
 		t.free <- &block{ready: make(chan struct{}, 1)}
 	}
 	r.info = Info{Rows: -1, Classes: t.layout.classes, DType: metrics.Float64, Bytes: bytes, Files: len(paths), Weighted: t.layout.weighted,
+		Decided: t.layout.decided, Scored: t.layout.scored,
 		Shape: fmt.Sprintf("(N, %d)", t.layout.classes)}
+	if l := &t.layout; l.pairs {
+		r.info.Classes, r.info.Pairs, r.info.Event = 1, true, l.event
+	} else if l.labels != nil && l.classes == 1 {
+		r.info.Shape = "(N,)"
+	}
 	return nil
 }
 
@@ -186,13 +212,26 @@ func (t *table) probe(path string, in io.ReadCloser, keep bool) (*tableFile, *Er
 		if t.layout.separator == 0 {
 			t.layout.separator = separatorOf(path, h)
 		}
-		f.header, e = headerNames(h, t.layout.separator)
+		f.header, e = headerNames(h, t.layout.separator, t.options.NoHeader)
+	}
+	if e == nil && t.options.NoHeader {
+		f.text.pending, f.text.line = append(h, f.text.pending...), 1
+		for i := range f.header {
+			f.header[i] = strconv.Itoa(i)
+		}
 	}
 	if e != nil {
 		f.text.close()
 		return nil, e.in(f.file)
 	}
 	f.lines = f.text.line - 1
+	f.begins = begin(f.text.pending, t.layout.separator)
+	if !t.options.NoHeader && len(f.begins.first) == len(f.header)+1 && f.begins.named {
+		f.header = append([]string{""}, f.header...) // as R writes the names of rows
+	}
+	if keep || regular {
+		t.layout.comma = t.layout.comma || f.begins.comma
+	}
 	if regular {
 		fi, err := f.text.file.Stat()
 		if err != nil {
@@ -210,20 +249,35 @@ func (t *table) probe(path string, in io.ReadCloser, keep bool) (*tableFile, *Er
 
 // separatorOf returns the separator of the cells of a table, from its name or its header.
 func separatorOf(path string, header []byte) byte {
-	path = strings.ToLower(path)
-	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
+	path = unpackedName(strings.ToLower(path))
+	order := []byte{'\t', ',', ';', ' '}
 	switch filepath.Ext(path) {
 	case ".csv":
-		return ','
+		order = []byte{',', ';', '\t'}
 	case ".tsv":
-		return '\t'
+		order = []byte{'\t', ',', ';'}
 	}
-	for _, c := range []byte{'\t', ',', ';'} {
-		if bytes.IndexByte(header, c) >= 0 {
+	bare := unquoted(header)
+	for _, c := range order {
+		if bytes.IndexByte(bare, c) >= 0 {
 			return c
 		}
 	}
-	return ','
+	return order[0]
+}
+
+// unquoted returns a line without what stands in quotes.
+func unquoted(line []byte) []byte {
+	var bare []byte
+	in := false
+	for _, c := range bytes.TrimSpace(line) {
+		if c == '"' {
+			in = !in
+		} else if !in {
+			bare = append(bare, c)
+		}
+	}
+	return bare
 }
 
 // separatorName returns what messages call a separator.
@@ -233,12 +287,14 @@ func separatorName(c byte) string {
 		return "tab"
 	case ';':
 		return "semicolon"
+	case ' ':
+		return "space"
 	}
 	return "comma"
 }
 
-// headerNames returns the names in the header line.
-func headerNames(h []byte, separator byte) ([]string, *Error) {
+// headerNames returns the names in the header line. none says that it is a row instead.
+func headerNames(h []byte, separator byte, none bool) ([]string, *Error) {
 	const remedy = `write text, as pandas.DataFrame.to_csv("table.csv", index=False) does`
 	line := strings.TrimRight(string(h), "\r\n")
 	if i := strings.IndexByte(line, 0); i >= 0 || !utf8.ValidString(line) {
@@ -282,7 +338,7 @@ func headerNames(h []byte, separator byte) ([]string, *Error) {
 		}
 		p = end + 1
 	}
-	if numbers {
+	if numbers && !none {
 		return nil, fault("put a line with the names of the columns first", "no header: the first line has numbers only, and no names")
 	}
 	return names, nil
@@ -318,13 +374,10 @@ func cut(s string) string {
 }
 
 // lay finds the columns to read.
-func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
+func (t *table) lay(r *ForecastReader, f *tableFile) (e *Error) {
 	o, l := t.options, &t.layout
+	var levels []float64
 	l.names = f.header
-	type use struct {
-		column, slot, group int
-		what                string
-	}
 	var uses []use
 	want := func(name, byDefault, what string, slot int) *Error {
 		if name == "" {
@@ -371,17 +424,17 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 		e = want(o.Weight, "", "weight", weightSlot)
 	}
 	if e != nil {
-		return nil, e
+		return e
 	}
 	l.grouped = len(o.Groups)
 	var grouping []use
 	for g, name := range o.Groups {
 		i, e := l.column(name, "group")
 		if e != nil {
-			return nil, e
+			return e
 		}
 		if slices.Contains(o.Groups[:g], name) {
-			return nil, fault("name it once", "column %q is named twice to group by", name)
+			return fault("name it once", "column %q is named twice to group by", name)
 		}
 		grouping = append(grouping, use{i, -1, g, "group"})
 	}
@@ -392,14 +445,27 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 		}
 		var columns []int
 		if columns, levels, e = l.forecast(o, taken); e != nil {
-			return nil, e
+			return e
 		}
 		for slot, i := range columns {
 			uses = append(uses, use{i, slot, -1, ""})
 		}
 		l.classes = len(columns)
 	}
-	uses = append(uses, grouping...)
+	r.levels = levels
+	t.steps(append(uses, grouping...))
+	return nil
+}
+
+// use is what a column is for.
+type use struct {
+	column, slot, group int
+	what                string
+}
+
+// steps makes the layout's steps of uses.
+func (t *table) steps(uses []use) {
+	l := &t.layout
 	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(a.column, b.column) })
 	next, grouped := 0, 0
 	for _, u := range uses {
@@ -415,7 +481,6 @@ func (t *table) lay(f *tableFile) (levels []float64, e *Error) {
 		next = u.column + 1
 	}
 	l.behind = len(l.names) - next
-	return levels, nil
 }
 
 // forecast finds the columns of quantiles (in ascending order of their levels) or samples among the unused columns.
@@ -484,15 +549,6 @@ var columnSetting = map[string]setting.Setting{"mean": setting.Mean, "standard d
 
 // meant returns a remedy for a column that is not there, and a list of the columns that are.
 func (l *layout) meant(what string) (remedy, has string) {
-	if len(l.names) == 1 {
-		for _, c := range []byte{';', '\t', ','} {
-			if c != l.separator && strings.IndexByte(l.names[0], c) >= 0 {
-				return `write it with commas and decimal points, as pandas.read_csv(path, sep="` + strings.Trim(strconv.Quote(string(c)), `"`) +
-						`", decimal=",").to_csv("table.csv", index=False) does, or name it .txt, of which the header says what separates cells`,
-					"the only column is " + strconv.Quote(cut(l.names[0])) + ", with " + separatorName(c) + "s between columns and not " + separatorName(l.separator) + "s"
-			}
-		}
-	}
 	for _, n := range l.names {
 		if what == "standard deviation" && variance(n) {
 			return "write the square roots of the variances as a column, and name it by " + setting.SD.String(), l.list()

@@ -8,9 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 // text is the text of a file, which is read line by line.
@@ -19,6 +16,7 @@ type text struct {
 	closers []func()
 	pending []byte // read, but not taken
 	line    int64  // number of the next line
+	packed  bool   // r decompresses
 	ended   bool   // r is at its end
 	open    bool   // its last line has no line end, or an open quote
 	file    fs.File
@@ -101,32 +99,15 @@ func openText(from fs.FS, path string, in io.ReadCloser, n *atomic.Int64) (*text
 	if n != nil {
 		t.r = counted{t.r, n}
 	}
-	b := bufio.NewReaderSize(t.r, 64<<10)
-	t.r = b
-	start, err := b.Peek(4)
-	if err != nil && err != io.EOF {
-		t.close()
-		return nil, cannotRead(err)
+	size := int64(-1)
+	if t.file != nil {
+		if fi, err := t.file.Stat(); err == nil && fi.Mode().IsRegular() {
+			size = fi.Size()
+		}
 	}
-	switch {
-	case len(start) == 0:
+	if e := t.decode(bufio.NewReaderSize(t.r, 64<<10), size); e != nil {
 		t.close()
-		return nil, fault("was the program that wrote it interrupted?", "empty file")
-	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			t.close()
-			return nil, unpacked(err)
-		}
-		t.r = z
-	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
-		if err != nil {
-			t.close()
-			return nil, unpacked(err)
-		}
-		t.r = z
-		t.closers = append(t.closers, z.Close)
+		return nil, e
 	}
 	return t, nil
 }
@@ -159,10 +140,7 @@ func (t *text) read(b []byte, n int) ([]byte, *Error) {
 		case err == io.EOF:
 			t.ended = true
 		case err != nil:
-			if _, plain := t.r.(*bufio.Reader); !plain {
-				return b, unpacked(err)
-			}
-			return b, cannotRead(err)
+			return b, t.failed(err)
 		}
 	}
 	return b, nil
@@ -329,4 +307,4 @@ func (l *firstLine) end(b []byte) int {
 	return 0
 }
 
-func opens(c byte) bool { return c == '\n' || c == ',' || c == '\t' || c == ';' }
+func opens(c byte) bool { return c == '\n' || c == ',' || c == '\t' || c == ';' || c == ' ' }

@@ -19,6 +19,7 @@ var corpusGroups = []struct {
 	{"binary", corpusBinary}, {"classes", corpusClasses}, {"wide", corpusWide}, {"flags", corpusFlags}, {"options", corpusOptions}, {"groups", corpusGroupsOfRows},
 	{"ood", corpusOOD}, {"ensemble", corpusEnsemble}, {"multilabel", corpusMultilabel}, {"forecasts", corpusForecasts}, {"samples", corpusSamples},
 	{"loglik", corpusLogLiks}, {"grid", corpusGrid}, {"merge", corpusMerge}, {"compare", corpusCompare}, {"score", corpusScore}, {"recal", corpusRecal},
+	{"tables", corpusTables},
 }
 
 var (
@@ -651,4 +652,35 @@ func corpusRecal(c *corpus) {
 	for _, dtype := range dtypes[:3] {
 		c.recalibrated("quantiles/"+dtype, "quantile", nil, c.d.put("q.npy", stored(c.t, dtype, []int64{300, 3}, x)), "--levels", "0.1,0.5,0.9", "--labels", c.d.put("o.npy", npy(c.t, []int64{300}, y)))
 	}
+}
+
+// corpusTables are tables of the scores of classes.
+func corpusTables(c *corpus) {
+	three, other := exactProbs(120, 200, 3), exactProbs(121, 200, 3)
+	a, b := c.d.put("a.csv", three.table("p_", animals)), c.d.put("b.csv", other.table("p_", animals))
+	byPrefix := []string{"--prob-prefix", "p_", "--labels", "label"}
+	byName := []string{"--prob", "p_owl,p_cat,p_dog", "--labels", "label", "--classes", "owl,cat,dog"}
+	c.stated("prefix", with(byPrefix, a, "--weights", "weight", "--decisions", "decision", "--confidence-scores", "by", "--group", "site", "--metrics", "default,ece(bins=5)")...)
+	c.eval("names", with(byName, a)...)
+	c.compared("compare/prefix", with(byPrefix, a, b, "--metrics", "default")...)
+	c.compared("compare/names", with(byName, a, b, "--metrics", "default")...)
+	c.scored("score/prefix", with(byPrefix, a)...)
+	c.scored("score/names", with(byName, a)...)
+	c.recalibrated("recal/prefix", "temperature", byPrefix[2:], with(byPrefix[:2], a)...)
+	logits := c.d.put("logits.csv", exactLogits(122, 200, 3, 0).table("z_", animals))
+	ofLogits := []string{"--logit-prefix", "z_", "--labels", "label"}
+	c.eval("logits", with(ofLogits, logits)...)
+	c.compared("compare/logits", with(ofLogits, logits, logits, "--metrics", "default")...)
+	c.scored("score/logits", with(ofLogits, logits)...)
+	c.recalibrated("recal/logits", "temperature", ofLogits[2:], with(ofLogits[:2], logits)...)
+	two := c.d.put("two.csv", exactProbs(123, 200, 2).table("p_", animals))
+	c.eval("event", with(byPrefix, two, "--event", "cat")...)
+	c.scored("score/event", with(byPrefix, two, "--event", "cat")...)
+	_, rows, _ := bytes.Cut(three.table("", animals), []byte("\n"))
+	bare := c.d.put("bare.csv", rows)
+	byNumber := []string{"--no-header", "--prob", "1,2,3", "--labels", "4", "--classes", "cat,dog,owl"}
+	c.eval("numbers", with(byNumber, bare)...)
+	c.compared("compare/numbers", with(byNumber, bare, bare, "--metrics", "default")...)
+	c.scored("score/numbers", with(byNumber, bare)...)
+	c.recalibrated("recal/numbers", "temperature", byNumber[3:], with(byNumber[:3], bare)...)
 }

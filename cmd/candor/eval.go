@@ -26,7 +26,7 @@ type evalFlags struct {
 	decisions       []string
 	scores          []string // by which rows are binned
 	input, task     string
-	event           int      // the class of two columns whose probability is judged
+	event           string   // the class of two columns whose probability is judged, or the label of a table that is 1
 	ood             []string // files of out-of-distribution rows
 	memberAxis      int
 	firstRow        int64
@@ -41,6 +41,7 @@ type evalFlags struct {
 	strict          bool // the command has neither --on-invalid nor --renormalize
 	unobserved      bool // forecasts are not judged, and what was observed may be missing
 	columns         columnFlags
+	table           scoreFlags
 	files           sources
 	threads         int
 	maxMemory       string
@@ -60,14 +61,18 @@ func evalCommand() *cobra.Command {
 		Use:   "eval [PREDICTIONS...]",
 		Short: "Evaluate predictions",
 		Long: `Evaluate predictions: .npy or .npz files of probabilities or logits, (N, K) for K classes or (N,)
-for P(y = 1), as float16, float32, float64 or bfloat16; or tables and arrays of regression
-forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
+for P(y = 1), as float16, float32, float64 or bfloat16; or tables (.csv, .tsv) of classes; or tables
+and arrays of regression forecasts. Two columns, (N, 2), are a binary task as (N,) is: P(y = 1) is column 1, or what --event
 says; --task classification keeps two classes. Several files are shards, taken in natural order.
 "-" is standard input. A pipe, such as a shell's /dev/fd/63, is read once, like standard input;
 --name says what messages call it. Without a file a small real sample is evaluated.
 
 Labels are whole numbers from 0 to K-1, one per row, from --labels or from an array "labels" in the
 .npz. An array of an .npz can be named: preds.npz:logits. Messages number rows and columns from 0.
+
+In a table --prob names the columns of probabilities, or --prob-prefix what their names begin with,
+and --labels the column of true classes: names of classes, or numbers from 0. candor prints which
+column has which role. --event says which label, or which of two classes, is the event.
 
 With --task ensemble the files are the members, each (N, K) or (N,), or one array of all members,
 (M, N, K). Metrics are computed on the mean of their probabilities, and on how much they disagree.
@@ -114,6 +119,8 @@ and counts them.
   candor eval probs.npy --labels labels.npy --metrics 'default,ece(bins=30),mce'
   candor eval part-1.npy part-2.npy --labels labels.npy --on-invalid drop
   candor eval probs.npy --labels labels.npy --like torchmetrics
+  candor eval predictions.csv --prob-prefix prob_ --labels label
+  candor eval binary.csv --prob p --labels verdict --event spam
   candor eval probs.npy --labels labels.npy --plot reliability.png
   candor eval probs.npy --labels labels.npy --plot corp.png --plot-kind corp
   candor eval probs.npy --labels labels.npy --plot risk.svg --plot-kind risk-coverage
@@ -176,7 +183,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringSliceVar(&f.labels, "labels", nil, "`FILE` of true classes, or of observed values: one for all rows, or one per shard, in the same order")
 	fl.StringVar(&f.input, "input", "probs", "`KIND` of scores: probs, logits, logprobs, or dirichlet, which are parameters of that")
 	fl.StringVar(&f.task, "task", "", "`TASK`: binary (the default for one or two columns), classification (for three or more), multilabel, ensemble, regression, quantiles, samples, loglik")
-	fl.IntVar(&f.event, "event", 1, "`CLASS`, 0 or 1, that is the event of a binary task whose scores have a column for each")
+	fl.StringVar(&f.event, "event", "", "`CLASS` that is the event of a binary task: 0 or 1, the column of arrays (N, 2); in a table the label that is 1, or the class")
 	fl.IntVar(&f.memberAxis, "member-axis", 0, "`AXIS` of the members in one array of --task ensemble: 0 for (M, N, K), 1 for (N, M, K)")
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'ece,ece(bins=30,closed=right)', default, all")
 	fl.StringVar(&f.like, "like", "", "compute metrics as another `SYSTEM` does: um, tfp, torchmetrics, guo, blog; 'candor eval --help' lists what changes")
@@ -189,6 +196,7 @@ func (f *evalFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.onInvalid, "on-invalid", "error", "`WHAT` to do with rows that cannot be used: error, or drop (and count)")
 	fl.BoolVar(&f.renormalize, "renormalize", false, "divide each row of probabilities by its sum")
 	fl.BoolVar(&f.scaled, "temperature-scaled", false, "also evaluate after temperature scaling, cross-fitted: temperature, NLL, Brier score and ECE")
+	f.table.flags(c)
 	f.columns.flags(c)
 	f.files.flags(c)
 	fl.BoolVar(&f.bfloat16, "bfloat16", false, "scores of 2-byte integers are bfloat16")
@@ -225,6 +233,9 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	if j.pass, err = f.passOptions(); err != nil {
 		return nil, err
 	}
+	if err := f.checkTables(c); err != nil {
+		return nil, err
+	}
 	kind, err := f.kind(c.Flags().Changed("input"))
 	if err != nil {
 		return nil, err
@@ -244,7 +255,7 @@ func (f *evalFlags) job(c *cobra.Command) (*job, error) {
 	}
 	j.read = predictions.Options{Labels: f.labels, Weights: f.weights, Decisions: f.decisions, ConfidenceScores: f.scores,
 		Groups: f.columns.groups, Names: f.files.names, Kind: kind, BFloat16: f.bfloat16}
-	if j.read.Event, err = f.eventOf(c); err != nil {
+	if j.read.Event, err = f.eventOf(); err != nil {
 		return nil, err
 	}
 	switch f.task {
@@ -302,7 +313,7 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	info := r.Info()
 	spec := j.spec
 	spec.Classes, spec.Members = info.Classes, info.Members
-	if err := f.checkShape(c, info); err != nil {
+	if err := f.checkShape(c, info, f.tables(paths)); err != nil {
 		return nil, err
 	}
 	list := f.metrics
@@ -331,6 +342,9 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 	pass := j.pass
 	if pass.Threads, err = f.within(j, e, info); err != nil {
 		return nil, err
+	}
+	if t, ok := r.(*predictions.ForecastReader); ok && t.Binding() != "" && !notesAreJSON(c) {
+		tell(c, "", "Columns: %s.", t.Binding())
 	}
 	err = func() error {
 		defer progress(c.ErrOrStderr(), r, info.Bytes, j.passes.next())()
@@ -362,24 +376,24 @@ func (f *evalFlags) evaluate(c *cobra.Command, j *job, paths []string, ready fun
 }
 
 // eventOf returns what two columns are read as: the scores of class 1, or of --event's, unless they are to be classes.
-func (f *evalFlags) eventOf(c *cobra.Command) (predictions.Event, error) {
-	said := c.Flags().Changed("event")
+func (f *evalFlags) eventOf() (predictions.Event, error) {
+	said := f.event != ""
 	_, ofNumbers := numbers[f.task]
 	switch {
 	case said && (ofNumbers || f.task == "classification" || f.task == "multilabel" || f.input == metrics.Dirichlet.String()):
 		return 0, usage("--event is for binary tasks whose scores have two columns; leave it out")
-	case f.event != 0 && f.event != 1:
-		return 0, usage("--event is %d; it is 0 or 1, the class whose probability is judged", f.event)
+	case said && !f.table.given() && f.event != "0" && f.event != "1":
+		return 0, usage("--event is %s; it is 0 or 1, the class whose probability is judged, or of a table a label or a class", f.event)
 	case ofNumbers || f.task == "classification" || f.task == "multilabel":
 		return predictions.NoEvent, nil
-	case f.event == 0:
+	case f.event == "0":
 		return predictions.Class0, nil
 	}
 	return predictions.Class1, nil
 }
 
 // checkShape tells whether scores are of a shape that the task can have.
-func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info) error {
+func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info, table bool) error {
 	switch {
 	case f.input == metrics.Dirichlet.String() && info.Classes == 1:
 		return usage("--input dirichlet takes the parameters of all classes, and these are %s; save those of both classes, (N, 2)", info.Shape)
@@ -387,7 +401,7 @@ func (f *evalFlags) checkShape(c *cobra.Command, info predictions.Info) error {
 		return usage("--task binary takes one score a row, (N,) or (N, 1), or two, (N, 2), and these are %s; leave it out, or pass --task multilabel for independent labels", info.Shape)
 	case f.task == "classification" && info.Classes == 1:
 		return usage("--task classification takes a score for each class, (N, K), and these are %s; leave it out", info.Shape)
-	case c.Flags().Changed("event") && !info.Pairs:
+	case c.Flags().Changed("event") && !info.Pairs && !table:
 		return usage("--event is for scores of two columns, (N, 2), of which it names one, and these are %s; leave it out", info.Shape)
 	}
 	return nil
@@ -414,6 +428,13 @@ func (j *job) open(f *evalFlags, paths []string) (reader, func(*eval.Evaluation,
 	}
 	if f.forecasts(paths) {
 		return j.openForecast(f, paths)
+	}
+	if f.tables(paths) {
+		r, err := j.openTable(f, paths)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, j.feed(f, r), nil
 	}
 	r, err := predictions.Open(paths, &j.read)
 	if err != nil {

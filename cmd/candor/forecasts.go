@@ -128,7 +128,7 @@ func (f *evalFlags) forecast(j *job, paths []string) (*predictions.ForecastOptio
 		return nil, err
 	}
 	o := &predictions.ForecastOptions{Kind: j.read.Kind, Mean: l.mean, SD: l.spread(), Observed: l.observed, Error: l.error,
-		Prefix: l.prefix, Levels: levels, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
+		Prefix: l.prefix, Levels: levels, NoHeader: f.table.noHeader, Unobserved: f.unobserved, Groups: l.groups, Names: f.files.names, Observations: f.labels, Weights: f.weights,
 		Buffers: j.read.Buffers, BufferBytes: j.read.BufferBytes}
 	if l.scale != "" {
 		o.SDFactor = j.spec.Law.ScaleSD()
@@ -167,6 +167,9 @@ func (f *evalFlags) inTable(r *predictions.ForecastReader, said string, b metric
 	line := r.Line(b.Row)
 	if line < 0 {
 		return said
+	}
+	if r.ScoreColumns() != nil {
+		return f.inClassTable(r, said, b, at)
 	}
 	_, what, _ := strings.Cut(said, ": ") // behind "row N, column C"
 	where := fmt.Sprintf("line %d", line)

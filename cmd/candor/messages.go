@@ -61,3 +61,9 @@ func tell(c *cobra.Command, prefix, format string, a ...any) {
 	}
 	fmt.Fprintln(c.ErrOrStderr(), text)
 }
+
+// notesAreJSON tells whether what a command notes goes to its document.
+func notesAreJSON(c *cobra.Command) bool {
+	n, ok := c.Context().Value(noteKey{}).(*noted)
+	return ok && n.json
+}

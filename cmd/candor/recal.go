@@ -95,7 +95,7 @@ and matrix need. Everything is read several times, so nothing may be standard in
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("labels", "input", "task", "event", "weights")
+	take("labels", "input", "task", "event", "weights", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.Lookup("task").Usage = "`TASK`: binary, of one or two columns, or classification, of three or more, unless it is said; regression, or quantiles; that of sigma is regression"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` of the map to write, JSON; without it the map is only told of")
@@ -586,7 +586,7 @@ Rows that cannot be used are an error, and nothing is written unless all is well
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("input", "event")
+	take("input", "event", "prob", "prob-prefix", "logit-prefix", "no-header")
 	fl.Lookup("input").Usage = "`KIND` of scores: probs, logits or logprobs"
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write, .npy")
 	fl.StringVar(&f.as, "as", "probs", "`KIND` to write: probs, logits or logprobs")
@@ -700,7 +700,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 	}
 	defer r.Close()
 	info := r.Info()
-	if c.Flags().Changed("event") && !info.Pairs {
+	if c.Flags().Changed("event") && !info.Pairs && !f.tables(paths) {
 		return usage("--event is for scores of two columns, (N, 2), of which it names one, and these are %s; leave it out", info.Shape)
 	}
 	if info.Rows < 0 {
@@ -732,7 +732,7 @@ func (f *recalApply) apply(c *cobra.Command, j *job, m recal.Map, as metrics.Kin
 	}
 	w.classes = kind == metrics.Probs
 	if w.binary = w.classes && width == 1; w.binary && info.Pairs {
-		w.wide, w.width, w.event = 2, 2, f.event
+		w.wide, w.width, w.event = 2, 2, info.Event
 	}
 	shape := []int64{info.Rows}
 	if w.width > 1 || strings.HasSuffix(info.Shape, ", 1)") {

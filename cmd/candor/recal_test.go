@@ -775,7 +775,7 @@ func TestRecalApplyRefuses(t *testing.T) {
 		{exitData, []string{sm, b, "-o", o}, []string{"b.npy: normal forecasts have 1 axis"}},
 		{exitData, append([]string{sm, bad, "-o", o}, names...), []string{`bad.csv: line 19, column "sigma": `}},
 		{exitData, append([]string{sm, d.at("none.csv"), "-o", o}, names...), []string{"none.csv: no such file"}},
-		{exitData, []string{m, f, "-o", o}, []string{"f.csv: not an .npy or .npz file"}},
+		{exitData, []string{m, f, "-o", o}, []string{`f.csv: no column of scores is named: the columns are "site", "mu", "sigma", "y", "kind"; name it by --prob`}},
 	} {
 		for _, threads := range []string{"1", "4"} {
 			refusedAs(t, d, c.code, append(append([]string{"recal", "apply"}, c.args...), "--threads", threads), c.want...)

@@ -61,7 +61,7 @@ there are. If there is an error, nothing is written.`,
 			fl.AddFlag(like.Flags().Lookup(n))
 		}
 	}
-	take("labels", "input", "task")
+	take("labels", "input", "task", "event", "prob", "prob-prefix", "logit-prefix", "classes", "no-header")
 	fl.Lookup("task").Usage = "`TASK`: classification or binary, where the shape does not decide, regression, quantiles or samples"
 	fl.StringVar(&f.metrics, "metrics", "default", "`LIST` of metrics, with options: 'nll,brier(form=sum)', default, all")
 	fl.StringVarP(&f.out, "output", "o", "", "`FILE` to write: .npy, .npz or .csv")
@@ -164,7 +164,7 @@ func (f *scoreRun) run(c *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	if err := f.checkShape(c, info); err != nil {
+	if err := f.checkShape(c, info, f.tables(paths)); err != nil {
 		return err
 	}
 	l, err := rowMetrics(f.metrics, j.read.Kind, info.Classes, j.spec.Levels, j.spec.Law)
@@ -219,6 +219,9 @@ type rowReader interface {
 
 // source opens the files of one model, and keeps the levels of quantiles.
 func (j *job) source(f *evalFlags, paths []string) (rowReader, error) {
+	if f.tables(paths) {
+		return j.openTable(f, paths)
+	}
 	if !f.forecasts(paths) {
 		return predictions.Open(paths, &j.read)
 	}

@@ -19,6 +19,11 @@ var flagsOf = map[setting.Setting]string{
 	setting.Weight:           "--weights",
 	setting.Levels:           "--levels",
 
+	setting.ScoreColumns: "--prob",
+	setting.LabelColumn:  "--labels",
+	setting.ClassNames:   "--classes",
+	setting.EventLabel:   "--event",
+
 	setting.Logits:      "--input logits",
 	setting.ClassKinds:  "--input probs, logits or logprobs",
 	setting.BFloat16:    "--bfloat16",

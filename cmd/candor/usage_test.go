@@ -386,6 +386,8 @@ func TestExamples(t *testing.T) {
 	}
 	normal, quantiles := normalRows(1, 300), quantileRows(1, 300)
 	d.put("forecast.npz", npz(t, "mean.npy", normal.matrix(t, 0), "sd.npy", normal.matrix(t, 1), "observed.npy", normal.matrix(t, 2)))
+	d.put("predictions.csv", s.table("prob_", animals))
+	d.put("binary.csv", []byte("verdict,p\nspam,0.75\nham,0.25\nham,0.5\n"))
 	d.put("quantiles.csv", quantiles.csv())
 	d.put("quantiles.npy", quantiles.matrix(t, 0, 2, 4))
 	d.put("sites.npy", s.labelFile(t))

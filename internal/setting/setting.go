@@ -23,6 +23,14 @@ const (
 	Levels           Setting = "Levels"
 )
 
+// Columns of a table with the scores of classes.
+const (
+	ScoreColumns Setting = "Columns.Scores"
+	LabelColumn  Setting = "Columns.Label"
+	ClassNames   Setting = "Columns.Classes"
+	EventLabel   Setting = "Event"
+)
+
 // How scores are read.
 const (
 	Logits      Setting = "Kind metrics.Logits"

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions"
+	"github.com/candor-go/candor/predictions/roles"
+)
+
+// scoreFlags say which columns of a table are the scores of which classes.
+type scoreFlags struct {
+	probs       []string
+	prefix      string // of the columns of probabilities
+	logitPrefix string // of those of logits
+	classes     []string
+	noHeader    bool
+}
+
+func (s *scoreFlags) flags(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringSliceVar(&s.probs, "prob", nil, "`COLUMNS` of a table with the probability of each class, in their order, or of the event")
+	fl.StringVar(&s.prefix, "prob-prefix", "", "`PREFIX` of the columns of probabilities of a table; the class's name follows it: .pred_ for .pred_cat")
+	fl.StringVar(&s.logitPrefix, "logit-prefix", "", "`PREFIX` of the columns of logits, in place of --prob-prefix and --input logits")
+	fl.BoolVar(&s.noHeader, "no-header", false, "the first line of a table is a row; columns are named by their numbers, from 0")
+	fl.StringSliceVar(&s.classes, "classes", nil, "`NAMES` of the classes, in the order of the columns, where these do not name them")
+}
+
+// given tells whether columns of scores are named.
+func (s *scoreFlags) given() bool { return len(s.probs) > 0 || s.prefix != "" || s.logitPrefix != "" }
+
+// check tells what does not go together, and sets what --logit-prefix says of the input.
+func (f *evalFlags) checkTables(c *cobra.Command) error {
+	s := &f.table
+	count := 0
+	for _, given := range []bool{len(s.probs) > 0, s.prefix != "", s.logitPrefix != ""} {
+		if given {
+			count++
+		}
+	}
+	switch {
+	case count > 1:
+		return usage("--prob, --prob-prefix and --logit-prefix name the same columns; give one of them")
+	case s.logitPrefix != "" && c.Flags().Changed("input") && f.input != "logits":
+		return usage("--logit-prefix names columns of logits, and --input is %s; leave --input out, or pass --prob-prefix", f.input)
+	case s.given() && !slices.Contains([]string{"", "binary", "classification"}, f.task):
+		return usage("--prob, --prob-prefix and --logit-prefix are for --task binary and classification; leave them out, or leave --task out")
+	case len(s.classes) > 0 && !s.given():
+		return usage("--classes names the columns of a table; give --prob or --prob-prefix too")
+	}
+	for _, r := range f.rowColumns() {
+		if s.given() && len(*r.names) > 1 {
+			return usage("%s names %d columns, and a row of a table has one; name one", r.flag, len(*r.names))
+		}
+	}
+	if s.logitPrefix != "" {
+		f.input = "logits"
+	}
+	return nil
+}
+
+// rowColumn is a flag that names a column of a table with one value a row.
+type rowColumn struct {
+	flag  string
+	names *[]string
+	of    func(w *roles.Want) *string
+}
+
+func (f *evalFlags) rowColumns() []rowColumn {
+	return []rowColumn{
+		{"--labels", &f.labels, func(w *roles.Want) *string { return &w.Label }},
+		{"--weights", &f.weights, func(w *roles.Want) *string { return &w.Weight }},
+		{"--decisions", &f.decisions, func(w *roles.Want) *string { return &w.Decision }},
+		{"--confidence-scores", &f.scores, func(w *roles.Want) *string { return &w.Confidence }},
+	}
+}
+
+// tables tells whether the files are tables with the scores of classes.
+func (f *evalFlags) tables(paths []string) bool {
+	return f.table.given() || slices.Contains([]string{"", "binary", "classification"}, f.task) && slices.ContainsFunc(paths, predictions.IsTable)
+}
+
+// tableOptions returns how tables of classes are read.
+func (f *evalFlags) tableOptions(j *job) *predictions.TableOptions {
+	s := &f.table
+	o := &predictions.TableOptions{Kind: j.read.Kind, Names: f.files.names, Event: f.event, Classification: f.task == "classification", NoHeader: s.noHeader, Unlabelled: j.read.NoLabels,
+		BufferBytes: j.read.BufferBytes}
+	w := roles.Want{Scores: s.probs, Classes: s.classes, Groups: f.columns.groups}
+	if p := s.prefix + s.logitPrefix; p != "" {
+		w.Prefix = &p
+	}
+	for _, r := range f.rowColumns() {
+		if len(*r.names) == 1 {
+			*r.of(&w) = (*r.names)[0]
+		}
+	}
+	o.Columns = w
+	return o
+}
+
+// openTable opens tables of classes.
+func (j *job) openTable(f *evalFlags, paths []string) (*predictions.ForecastReader, error) {
+	o := f.tableOptions(j)
+	r, err := predictions.OpenTable(paths, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range f.rowColumns() {
+		name := *u.of(&o.Columns)
+		if name == "" {
+			continue
+		}
+		if _, err := os.Stat(name); err == nil {
+			r.Close()
+			return nil, usage("%s %s: there is a column of that name and a file; rename the column, or go to another folder", u.flag, name)
+		}
+	}
+	return r, nil
+}
+
+// inClassTable returns what is said of a bad row with its line and column.
+func (f *evalFlags) inClassTable(r *predictions.ForecastReader, said string, b metrics.Fault, at *place) string {
+	_, what, _ := strings.Cut(said, ": ")
+	where := fmt.Sprintf("line %d", r.Line(b.Row))
+	at.Row, at.Line = nil, r.Line(b.Row)
+	name := ""
+	switch columns := r.ScoreColumns(); {
+	case b.Reason == metrics.BadLabel:
+		name, what = f.labels[0], "the label is missing; "+setting.Drop.String()+" leaves such rows out"
+	case b.Reason == metrics.BadWeight:
+		name = f.weights[0]
+	case b.Reason == metrics.BadConfidence:
+		name = f.scores[0]
+	case b.Column >= 0 && int(b.Column) < len(columns):
+		name = columns[b.Column]
+	}
+	if name != "" {
+		where += fmt.Sprintf(", column %q", name)
+		at.Column = name
+	}
+	return where + ": " + what
+}

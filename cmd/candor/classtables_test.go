@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// table returns the set as CSV with a header: a column before the others, then those of the scores under a prefix, the label, which is
+// a class's name, and weights, decisions, confidence scores and groups.
+func (s *set) table(prefix string, classes []string) []byte {
+	var b bytes.Buffer
+	b.WriteString("id")
+	for j := range s.classes {
+		fmt.Fprintf(&b, ",%s%s", prefix, classes[j])
+	}
+	b.WriteString(",label,weight,decision,by,site\n")
+	for i := range s.rows {
+		fmt.Fprintf(&b, "row %d", i)
+		for _, p := range s.probs[i*s.classes : (i+1)*s.classes] {
+			b.WriteString("," + strconv.FormatFloat(p, 'g', -1, 64))
+		}
+		name := func(y int32) string {
+			if s.classes == 1 {
+				return strconv.Itoa(int(y))
+			}
+			return classes[y]
+		}
+		fmt.Fprintf(&b, ",%s,%v,%s,%v,%q\n", name(s.labels[i]), s.weights[i], name(s.decisions[i]), s.by[i], []string{"east", "south, west"}[i%2])
+	}
+	return b.Bytes()
+}
+
+var animals = []string{"cat", "dog", "owl", "emu", "elk", "gnu", "yak", "fox", "ape", "ant"}
+
+// TestClassTables: what a table gives is what the same numbers in arrays give.
+func TestClassTables(t *testing.T) {
+	d := newDir(t)
+	for _, k := range []int{1, 2, 3, 10} {
+		s := exactProbs(21, 307, k)
+		x := d.put("x.npy", npy(t, s.shape(), s.probs))
+		y := []string{"--labels", d.put("y.npy", s.labelFile(t))}
+		table := d.put("t.csv", s.table("p_", animals))
+		of := []string{"--prob-prefix", "p_", "--labels", "label"}
+		arrays := []string{"--weights", d.put("w.npy", s.weightFile(t)), "--decisions", d.put("d.npy", s.decisionFile(t)), "--confidence-scores", d.put("by.npy", s.byFile(t))}
+		columns := []string{"--weights", "weight", "--decisions", "decision", "--confidence-scores", "by"}
+		for i, more := range [][2][]string{{{}, {}}, {arrays, columns}, {{"--metrics", "all"}, {"--metrics", "all"}}} {
+			want := printed(t, slices.Concat([]string{"eval", "--json", x}, y, more[0])...)
+			got := printed(t, slices.Concat([]string{"eval", "--json", table}, of, more[1])...)
+			if got != want {
+				t.Errorf("%d classes, %d: %s", k, i, differing(got, want))
+			}
+		}
+		if k == 2 {
+			want := printed(t, slices.Concat([]string{"eval", "--json", x, "--event", "0"}, y)...)
+			if got := printed(t, slices.Concat([]string{"eval", "--json", table, "--event", "cat"}, of)...); got != want {
+				t.Errorf("--event: %s", differing(got, want))
+			}
+			want = printed(t, slices.Concat([]string{"eval", "--json", x, "--task", "classification"}, y)...)
+			if got := printed(t, slices.Concat([]string{"eval", "--json", table, "--task", "classification"}, of)...); got != want {
+				t.Errorf("--task classification: %s", differing(got, want))
+			}
+		}
+		// What is written of each row, a map, and what it makes of the table.
+		printed(t, slices.Concat([]string{"score", x, "--metrics", "nll,brier", "-o", d.at("a.npy")}, y)...)
+		printed(t, slices.Concat([]string{"score", table, "--metrics", "nll,brier", "-o", d.at("b.npy")}, of)...)
+		if !bytes.Equal(d.read(d.at("a.npy")), d.read(d.at("b.npy"))) {
+			t.Errorf("%d classes: candor score writes other rows", k)
+		}
+		printed(t, slices.Concat([]string{"recal", "fit", "temperature", x, "-o", d.at("a.json")}, y)...)
+		printed(t, slices.Concat([]string{"recal", "fit", "temperature", table, "-o", d.at("b.json")}, of)...)
+		if !bytes.Equal(d.read(d.at("a.json")), d.read(d.at("b.json"))) {
+			t.Errorf("%d classes: candor recal fit writes another map", k)
+		}
+		printed(t, "recal", "apply", d.at("a.json"), x, "-o", d.at("a.npy"))
+		printed(t, "recal", "apply", d.at("a.json"), table, "--prob-prefix", "p_", "-o", d.at("b.npy"))
+		if !bytes.Equal(d.read(d.at("a.npy")), d.read(d.at("b.npy"))) {
+			t.Errorf("%d classes: candor recal apply writes other rows", k)
+		}
+	}
+	// Two columns of logits are the event's less the other's.
+	two := exactLogits(24, 307, 2, 0)
+	want := printed(t, "eval", "--json", d.put("x.npy", npy(t, two.shape(), two.probs)), "--labels", d.put("y.npy", two.labelFile(t)), "--input", "logits")
+	if got := printed(t, "eval", "--json", d.put("t.csv", two.table("z_", animals)), "--logit-prefix", "z_", "--labels", "label"); got != want {
+		t.Errorf("logits: %s", differing(got, want))
+	}
+	// Groups by a column.
+	s := exactProbs(22, 307, 3)
+	table := d.put("t.csv", s.table("p_", animals))
+	got := printed(t, "eval", table, "--prob-prefix", "p_", "--labels", "label", "--group", "site", "--format", "csv")
+	if !strings.Contains(got, "south, west") {
+		t.Errorf("no group in\n%s", got)
+	}
+	// Two models of one table beside each other.
+	other := d.put("u.csv", exactProbs(22, 307, 3).each(func(p float64) float64 { return p }).table("p_", animals))
+	if out := printed(t, "compare", table, other, "--prob-prefix", "p_", "--labels", "label"); !strings.HasPrefix(out, "t: 307 rows x 3 classes") {
+		t.Errorf("candor compare:\n%s", out)
+	}
+	// The binding is said, and is in no document.
+	code, out, errs := candor(t, "eval", table, "--prob", "p_cat,p_dog,p_owl", "--labels", "label")
+	if code != 0 || !strings.Contains(errs, "Columns: scores p_cat, p_dog, p_owl; label label.") || strings.Contains(out, "Columns:") {
+		t.Errorf("%d: %s", code, errs)
+	}
+}
+
+func TestClassTableFlags(t *testing.T) {
+	d := newDir(t)
+	s := exactProbs(23, 20, 3)
+	table := d.put("t.csv", s.table("p_", animals))
+	x, y := d.put("x.npy", npy(t, s.shape(), s.probs)), d.put("y.npy", s.labelFile(t))
+	d.put("label", nil)
+	for _, c := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{exitUsage, []string{table, "--prob", "a", "--prob-prefix", "p_"}, "--prob, --prob-prefix and --logit-prefix name the same columns; give one of them"},
+		{exitUsage, []string{table, "--logit-prefix", "p_", "--input", "probs"}, "--logit-prefix names columns of logits, and --input is probs"},
+		{exitUsage, []string{table, "--prob", "p_cat", "--task", "regression"}, "--prob, --prob-prefix and --logit-prefix are for --task binary and classification"},
+		{exitUsage, []string{x, "--labels", y, "--classes", "a,b,c"}, "--classes names the columns of a table"},
+		{exitUsage, []string{table, "--prob-prefix", "p_", "--labels", "label,weight"}, "--labels names 2 columns, and a row of a table has one"},
+		{exitData, []string{table, "--labels", "label"}, `t.csv: no column of scores is named: the columns are "id", "p_cat"`},
+		{exitData, []string{table, "--prob-prefix", "p_"}, "t.csv: no column of labels is named"},
+		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "lable"}, `t.csv: no column "lable" for the label`},
+		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "label", "--classes", "a,b,c"}, `t.csv: line 2: column "label": label "`},
+		{exitData, []string{table, "--prob-prefix", "p_", "--labels", "label", "--event", "cat"}, "is for a binary task, and there are 3 columns of scores; leave --event out"},
+	} {
+		if code, _, errs := candor(t, append([]string{"eval"}, c.args...)...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit code %d: %s", c.args, code, errs)
+		}
+	}
+	// A name of a column that is also a file's is in doubt.
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chdir(here)
+	if err := os.Chdir(d.path); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := candor(t, "eval", table, "--prob-prefix", "p_", "--labels", "label"); code == 0 || !strings.Contains(errs, "--labels label: there is a column of that name and a file") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,289 @@
+package predictions
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/candor-go/candor/internal/setting"
+	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/predictions/roles"
+)
+
+// TableOptions says how OpenTable reads the scores of classes.
+type TableOptions struct {
+	// Kind is Probs, Logits or LogProbs.
+	Kind metrics.Kind
+	// Columns says which column has which role.
+	Columns roles.Want
+	// Event is the label of a binary task that is 1, as "spam"; all others are 0. Of two columns of scores it is the class whose column
+	// is read. Empty takes 1 and true, and of two columns the second.
+	Event string
+	// Classification leaves two columns of scores two classes; they are a binary task otherwise.
+	Classification bool
+	// NoHeader is for tables whose first line is a row: columns are then named by their numbers, from 0.
+	NoHeader bool
+	// Unlabelled is for rows without a label, such as those of another distribution. All labels are 0.
+	Unlabelled bool
+
+	// Names are what messages and Locate call files, as those of Options.
+	Names map[string]string
+	// FS, if set, is where all names are opened; "-" stays standard input.
+	FS fs.FS
+
+	Buffers     int // chunks that may be out at a time; 0 means as many as keep all processors busy
+	BufferBytes int // of the text of a chunk, at least a line; 0 means 1 MiB
+}
+
+// OpenTable returns a reader of the scores of classes in tables of text, which are shards in natural order (see NaturalSort). A table is
+// text as OpenForecast reads it. Its columns have the roles that o.Columns says.
+//
+// Chunks are float64, (rows, classes), or one column of a binary task: the column of the event where there is one score a row, or two.
+// Labels and decisions are texts or numbers, as roles.Labels reads them. A score that is missing is NaN, which a metrics.Pass counts;
+// so does the label -1 of one that is missing.
+//
+// Errors are *Error.
+func OpenTable(paths []string, o *TableOptions) (*ForecastReader, error) {
+	r, e := openScores(paths, o)
+	if e != nil {
+		return nil, e
+	}
+	return r, nil
+}
+
+func openScores(paths []string, o *TableOptions) (*ForecastReader, *Error) {
+	if o.Kind > metrics.LogProbs {
+		return nil, fault("read other kinds by OpenForecast or from arrays", "the scores of classes in a table cannot be %s", o.Kind)
+	}
+	sorted := make([]string, len(paths))
+	for i, j := range naturalOrder(paths) {
+		sorted[i] = paths[j]
+	}
+	var in io.ReadCloser
+	if len(paths) == 1 && (paths[0] == "-" || o.FS == nil && streamed(paths[0]) != nil) {
+		s, npy, e := sniff(paths[0])
+		if e == nil && npy {
+			s.Close()
+			e = fault("leave the names of columns out", "it is an .npy, which has no columns with names")
+		}
+		if e != nil {
+			return nil, e.in(names(o.Names).of(paths[0]))
+		}
+		in = s
+	}
+	c := &classTable{o}
+	return startTable(sorted, in, &ForecastOptions{Kind: o.Kind, Groups: o.Columns.Groups, Names: o.Names, FS: o.FS, Buffers: o.Buffers,
+		BufferBytes: o.BufferBytes, NoHeader: o.NoHeader}, c.lay)
+}
+
+type classTable struct{ o *TableOptions }
+
+// lay finds the columns that are wanted.
+func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
+	o, l := c.o, &t.layout
+	l.names = f.header
+	columns := make([]roles.Column, len(f.header))
+	for i, name := range f.header {
+		columns[i].Name = name
+		// A cell of a column that is named is read as what it should be: the error then has its line.
+		if w := &o.Columns; f.begins.text(i) && w.Prefix != nil && strings.HasPrefix(name, *w.Prefix) {
+			columns[i].Kind = roles.Text
+		}
+		if i < len(f.begins.first) && strings.HasPrefix(strings.TrimSpace(f.begins.first[i]), "[") && slices.Contains(o.Columns.Scores, name) {
+			cell := []byte(f.begins.first[i])
+			n, ok := listNumbers(nil, cell)
+			if !ok || n == 0 {
+				return badList(name, cell, n, ok, 1).on(f.lines + 1)
+			}
+			columns[i].Kind, columns[i].Width = roles.List, n
+		}
+	}
+	want := o.Columns
+	want.Unnamed = o.NoHeader
+	b, err := roles.Bind(columns, &want)
+	if err != nil {
+		return c.unbound(l, err)
+	}
+	if b.Label < 0 && !o.Unlabelled {
+		return fault("name it by "+setting.LabelColumn.String(), "no column of labels is named: %s", l.list())
+	}
+	scores, names, event := b.Scores, b.Classes, o.Event
+	switch {
+	case len(scores) == 2 && !o.Classification:
+		if names == nil {
+			names = []string{"0", "1"}
+		}
+		if l.event = 1; event != "" {
+			if l.event = slices.Index(names, event); l.event < 0 {
+				return fault("name one of them by "+setting.EventLabel.String(), "event %q is neither of the classes %q and %q", cut(event), cut(names[0]), cut(names[1]))
+			}
+			event = ""
+		}
+		l.pairs = true
+	case len(scores) > 1 && event != "":
+		return fault("leave "+setting.EventLabel.String()+" out", "event %q is for a binary task, and there are %d columns of scores", cut(event), len(scores))
+	}
+	var uses []use
+	if l.classes = len(scores); l.classes == 1 && columns[scores[0]].Kind == roles.List {
+		l.classes = columns[scores[0]].Width
+		uses = append(uses, use{scores[0], listSlot, -1, ""})
+		scores = nil
+	}
+	if l.classes == 1 && len(names) == 2 {
+		event = ""
+	}
+	l.labels = roles.NewLabels(l.classes, names, event)
+	for slot, at := range scores {
+		uses = append(uses, use{at, slot, -1, ""})
+		r.scoreColumns = append(r.scoreColumns, l.names[at])
+	}
+	for _, u := range []use{{b.Label, labelSlot, -1, ""}, {b.Weight, weightSlot, -1, ""}, {b.Decision, decisionSlot, -1, ""}, {b.Confidence, scoreSlot, -1, ""}} {
+		if u.column >= 0 {
+			uses = append(uses, u)
+		}
+	}
+	l.unlabelled = o.Unlabelled
+	l.weighted, l.decided, l.scored = b.Weight >= 0, b.Decision >= 0, b.Confidence >= 0
+	l.grouped = len(b.Groups)
+	for g, at := range b.Groups {
+		uses = append(uses, use{at, -1, g, ""})
+	}
+	t.steps(uses)
+	r.binding = b.String()
+	return nil
+}
+
+func index(l []string, s string) int {
+	for i, v := range l {
+		if v == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// unbound explains why the columns of a table do not have the roles that they should have.
+func (c *classTable) unbound(l *layout, err error) *Error {
+	var missing *roles.Missing
+	var doubt *roles.Doubt
+	switch {
+	case errors.As(err, &missing):
+		remedy, has := l.meant(missing.Role)
+		if missing.Similar != "" {
+			return fault("name the column by "+settingOf[missing.Role].String(), "%v", err)
+		}
+		return fault(remedy, "no column %q for the %s: %s", cut(missing.Name), missing.Role, has)
+	case errors.As(err, &doubt) && doubt.Propose != nil:
+		return fault(fmt.Sprintf("name those that are by %v: %s", setting.ScoreColumns, strings.Join(doubt.Propose, ",")), "%v", err)
+	}
+	if s, ok := settingOf[doubt.Role]; ok {
+		return fault("name it by "+s.String(), "%v", err)
+	}
+	return fault("name the columns", "%v", err)
+}
+
+// settingOf is what names the column of a role.
+var settingOf = map[string]setting.Setting{"scores": setting.ScoreColumns, "label": setting.LabelColumn, "weight": setting.Weight,
+	"decision": setting.Decisions, "confidence score": setting.ConfidenceScores, "group": setting.Groups, "classes": setting.ClassNames}
+
+// named tells whether a step's cell names a class.
+func (s *step) named() bool { return s.slot == labelSlot || s.slot == decisionSlot }
+
+// badLabel explains a cell that names no class.
+func badLabel(name string, c []byte, why error) *Error {
+	remedy := ""
+	if errors.Is(why, roles.ErrEvent) {
+		remedy = "name it by " + setting.EventLabel.String()
+	} else if errors.Is(why, roles.ErrUnnamed) {
+		remedy = "name the classes by " + setting.ClassNames.String()
+	}
+	e := fault(remedy, "column %q: %v", cut(name), why)
+	e.Name, e.Value = name, string(bytes.Trim(c, " \t"))
+	return e
+}
+
+// sniffedRows is how many rows are looked at to tell columns of text from those of numbers.
+const sniffedRows = 100
+
+// beginning is what the first rows of a table are like.
+type beginning struct {
+	first []string // cells of the first row
+	texts []bool   // columns with cells that are no numbers
+	comma bool     // numbers have decimal commas
+	named bool     // the first row begins with a text, in quotes or no number, and does not end in an empty cell
+}
+
+// begin looks at the first rows of a text, which may end anywhere. Columns beyond those of the first row are left out.
+func begin(text []byte, separator byte) (b beginning) {
+	var q quoting
+	end := q.lastLine(text, separator)
+	for p, rows := 0, 0; p < end && rows < sniffedRows; rows++ {
+		for i := 0; ; i++ {
+			c, to, why := readCell(text[:end], p, separator, nil)
+			if why != "" {
+				return b
+			}
+			if rows == 0 {
+				b.first, b.texts = append(b.first, string(c)), append(b.texts, false)
+			}
+			if _, ok := cellNumber(c); !ok && i < len(b.texts) {
+				_, comma := cellNumber(bytes.Replace(c, []byte{','}, []byte{'.'}, 1))
+				b.comma = b.comma || comma && separator != ','
+				b.texts[i] = b.texts[i] || !comma || separator == ','
+			}
+			if p = to + 1; text[to] == '\n' {
+				break
+			}
+		}
+		if rows == 0 {
+			b.named = (text[0] == '"' || b.texts[0]) && b.first[len(b.first)-1] != ""
+		}
+	}
+	return b
+}
+
+// text tells whether a column has cells that are no numbers.
+func (b *beginning) text(column int) bool { return column < len(b.texts) && b.texts[column] }
+
+// listNumbers reads a list of numbers in brackets, as [0.25, 0.75], to dst, as many as fit, and returns how many there are.
+func listNumbers(dst []float64, c []byte) (n int, ok bool) {
+	c = bytes.TrimSpace(c)
+	if len(c) < 2 || c[0] != '[' && c[0] != '(' || c[len(c)-1] != ']' && c[len(c)-1] != ')' {
+		return 0, false
+	}
+	c = c[1 : len(c)-1]
+	if len(bytes.TrimSpace(c)) == 0 {
+		return 0, true
+	}
+	for {
+		one, rest, more := bytes.Cut(c, []byte{','})
+		v, ok := cellNumber(one)
+		if !ok || len(bytes.TrimSpace(one)) == 0 {
+			return n, false
+		}
+		if n < len(dst) {
+			dst[n] = v
+		}
+		n++
+		if !more {
+			return n, true
+		}
+		c = rest
+	}
+}
+
+// badList explains a cell that is no list of so many numbers.
+func badList(name string, c []byte, n int, ok bool, want int) *Error {
+	if ok {
+		e := fault("rows have as many scores as there are classes", "column %q: a list of %d numbers, and that of the first row has %d", cut(name), n, want)
+		e.Name = name
+		return e
+	}
+	e := fault(`write lists, as df["`+name+`"].map(list) makes them before to_csv`, "column %q: %q is no list of numbers with commas between them", cut(name), cut(string(c)))
+	e.Name, e.Value = name, string(bytes.TrimSpace(c))
+	return e
+}

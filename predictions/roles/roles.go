@@ -1,0 +1,461 @@
+// Package roles decides what the columns of a table are for: which are the scores of which class, which is the label, the weight, the
+// group. It reads nothing. Every format of tables asks it, so that the same names mean the same in all of them.
+//
+// Nothing is guessed. What could be meant in two ways is an *Ambiguity or a *Missing that lists the columns; what was decided is said by
+// Binding.String.
+package roles
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind says what the cells of a column hold.
+type Kind uint8
+
+// The kinds of columns.
+const (
+	Number Kind = iota
+	Text
+	List   // of numbers, Column.Width of them in each row, 0 if rows may differ
+	Fields // numbers with names, Column.Names: a struct
+	Other  // anything else, which has no role
+)
+
+func (k Kind) String() string {
+	return [...]string{"numbers", "text", "lists of numbers", "named numbers", "other"}[min(k, Other)]
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name  string
+	Kind  Kind
+	Width int      // of List
+	Names []string // of Fields
+}
+
+// Want says which columns have which role, by their names.
+type Want struct {
+	// Scores are the columns of scores: one for each class, in the order of the classes; or one alone, which has the scores of all
+	// classes in each cell or, if its cells are numbers, the score of the event of a binary task.
+	Scores []string
+	// Prefix, if set, is what the names of the columns of scores begin with, in place of Scores. The rest is the name of the class.
+	Prefix *string
+	// Classes are the names of the classes in the order of the scores. Nil takes them from the columns.
+	Classes []string
+	// Unnamed says that the names of columns are their numbers, which name no class.
+	Unnamed bool
+
+	// Columns by name, each "" if there is none.
+	Label, Weight, Decision, Confidence string
+	// Groups are the columns that say which group a row is in.
+	Groups []string
+}
+
+// Binding says which columns have which role. Columns are numbered as in the list that Bind was given; -1 is none.
+type Binding struct {
+	Scores                              []int
+	Classes                             []string // nil where nothing names them
+	Label, Weight, Decision, Confidence int
+	Groups                              []int
+	LeftOut                             []string // columns of text under the prefix
+
+	columns []Column
+	prefix  string
+}
+
+// Missing is the error of a role whose column is not there.
+type Missing struct {
+	Role, Name string
+	Similar    string // a column that is named much like it; "" if none is
+	Columns    []string
+}
+
+func (e *Missing) Error() string {
+	s := fmt.Sprintf("no column %q for the %s", e.Name, e.Role)
+	if e.Similar != "" {
+		s += fmt.Sprintf(" (did you mean %q?)", e.Similar)
+	}
+	return s + ": " + listed(e.Columns)
+}
+
+// Doubt is the error of columns that could be meant in more than one way, or in none.
+type Doubt struct {
+	Role, Reason string
+	Propose      []string // columns that are likely meant; nil if nothing is
+}
+
+func (e *Doubt) Error() string { return e.Reason }
+
+// Bind finds the columns of the roles. Its error is a *Missing or a *Doubt.
+func Bind(columns []Column, w *Want) (*Binding, error) {
+	b := &Binding{columns: columns, Label: -1, Weight: -1, Decision: -1, Confidence: -1}
+	taken := map[int]string{}
+	one := func(role, name string, kinds ...Kind) (int, error) {
+		i, err := find(columns, role, name)
+		if err != nil {
+			return -1, err
+		}
+		if k := columns[i].Kind; !slices.Contains(kinds, k) {
+			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q has %s, and the %s of a row is %s", name, k, role, single(kinds))}
+		}
+		if other, ok := taken[i]; ok && other != role {
+			return -1, &Doubt{Role: role, Reason: fmt.Sprintf("column %q is the %s and the %s", name, other, role)}
+		}
+		taken[i] = role
+		return i, nil
+	}
+	for _, r := range []struct {
+		role, name string
+		to         *int
+		kinds      []Kind
+	}{
+		{"label", w.Label, &b.Label, []Kind{Number, Text}},
+		{"weight", w.Weight, &b.Weight, []Kind{Number}},
+		{"decision", w.Decision, &b.Decision, []Kind{Number, Text}},
+		{"confidence score", w.Confidence, &b.Confidence, []Kind{Number}},
+	} {
+		if r.name == "" {
+			continue
+		}
+		var err error
+		if *r.to, err = one(r.role, r.name, r.kinds...); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range w.Groups {
+		i, err := find(columns, "group", name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(b.Groups, i) {
+			return nil, &Doubt{Role: "group", Reason: fmt.Sprintf("column %q is named twice to group by", name)}
+		}
+		b.Groups = append(b.Groups, i)
+	}
+	var err error
+	if w.Prefix != nil {
+		err = b.byPrefix(*w.Prefix, taken)
+	} else {
+		err = b.byName(w.Scores, one)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := b.name(w.Classes); err != nil {
+		return nil, err
+	}
+	if w.Unnamed && w.Classes == nil {
+		b.Classes = nil
+	}
+	return b, nil
+}
+
+// single says what a cell is of columns of these kinds.
+func single(kinds []Kind) string {
+	if slices.Contains(kinds, Text) {
+		return "a number or a text"
+	}
+	return "a number"
+}
+
+func find(columns []Column, role, name string) (int, error) {
+	i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
+	if i < 0 {
+		return -1, &Missing{Role: role, Name: name, Similar: similar(columns, name), Columns: names(columns)}
+	}
+	if slices.ContainsFunc(columns[i+1:], func(c Column) bool { return c.Name == name }) {
+		return -1, &Doubt{Role: role, Reason: fmt.Sprintf("two columns are named %q", name)}
+	}
+	return i, nil
+}
+
+func names(columns []Column) []string {
+	l := make([]string, len(columns))
+	for i, c := range columns {
+		l[i] = c.Name
+	}
+	return l
+}
+
+// byName takes the columns of scores by their names.
+func (b *Binding) byName(l []string, one func(role, name string, kinds ...Kind) (int, error)) error {
+	if len(l) == 0 {
+		return &Doubt{Role: "scores", Reason: "no column of scores is named: " + listed(names(b.columns))}
+	}
+	kinds := []Kind{Number}
+	if len(l) == 1 {
+		kinds = []Kind{Number, List, Fields}
+	}
+	for i, name := range l {
+		if slices.Contains(l[:i], name) {
+			return &Doubt{Role: "scores", Reason: fmt.Sprintf("column %q is named twice", name)}
+		}
+		at, err := one("scores", name, kinds...)
+		if err != nil {
+			return err
+		}
+		b.Scores = append(b.Scores, at)
+	}
+	return nil
+}
+
+// byPrefix takes the columns of scores by what their names begin with. Columns that have another role are not among them, and those of
+// text are left out.
+func (b *Binding) byPrefix(prefix string, taken map[int]string) error {
+	b.prefix = prefix
+	var found []string
+	for i, c := range b.columns {
+		rest, ok := strings.CutPrefix(c.Name, prefix)
+		if !ok || rest == "" || taken[i] != "" || slices.Contains(b.Groups, i) {
+			continue
+		}
+		switch c.Kind {
+		case Text:
+			b.LeftOut = append(b.LeftOut, c.Name)
+		case Number:
+			b.Scores, found = append(b.Scores, i), append(found, c.Name)
+		}
+	}
+	if len(b.Scores) == 0 {
+		return &Doubt{Role: "scores", Reason: fmt.Sprintf("no column of numbers has a name that begins with %q: %s", prefix, listed(names(b.columns)))}
+	}
+	for i, name := range found {
+		if slices.Contains(found[:i], name) {
+			return &Doubt{Role: "scores", Reason: fmt.Sprintf("two columns are named %q", name)}
+		}
+	}
+	// One column among others whose rest is of another form, as H2O's "predict" is beside p0 and p1 under p, is likely no class.
+	var likely, odd []string
+	forms := map[form]int{}
+	for _, name := range found {
+		forms[formOf(strings.TrimPrefix(name, prefix))]++
+	}
+	if len(forms) > 1 {
+		most := form(0)
+		for f := range forms {
+			if forms[f] > forms[most] || forms[f] == forms[most] && f > most {
+				most = f
+			}
+		}
+		for _, name := range found {
+			if formOf(strings.TrimPrefix(name, prefix)) == most {
+				likely = append(likely, name)
+			} else {
+				odd = append(odd, name)
+			}
+		}
+		return &Doubt{Role: "scores", Propose: likely,
+			Reason: fmt.Sprintf("prefix %q: %s may be no scores of a class, as their names are unlike the others", prefix, quoted(odd))}
+	}
+	return nil
+}
+
+// form is what the rest of a name behind a prefix looks like.
+type form uint8
+
+const (
+	words form = iota
+	separated
+	integers
+)
+
+func formOf(rest string) form {
+	switch {
+	case isInteger(rest):
+		return integers
+	case strings.ContainsRune(separators, rune(rest[0])):
+		return separated
+	}
+	return words
+}
+
+const separators = "_.- :"
+
+func isInteger(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && s[0] != '+'
+}
+
+// name sets the names of the classes.
+func (b *Binding) name(classes []string) error {
+	first := b.columns[b.Scores[0]]
+	width := len(b.Scores) // as far as it is known
+	switch {
+	case width > 1 && b.prefix != "":
+		b.Classes = b.rests(len(b.prefix))
+	case width > 1:
+		b.Classes = b.rests(commonPrefix(b.scoreNames()))
+	case first.Kind == Fields:
+		b.Classes, width = slices.Clone(first.Names), len(first.Names)
+	case first.Kind == List:
+		width = first.Width
+	}
+	if classes == nil {
+		return nil
+	}
+	for i, c := range classes {
+		if slices.Contains(classes[:i], c) {
+			return &Doubt{Role: "classes", Reason: fmt.Sprintf("class %q is named twice", c)}
+		}
+	}
+	if width > 1 && len(classes) != width {
+		return &Doubt{Role: "classes", Reason: fmt.Sprintf("%d classes are named, and the scores are of %d", len(classes), width)}
+	}
+	if first.Kind == Fields && !slices.Equal(classes, b.Classes) {
+		return b.reorder(classes)
+	}
+	b.Classes = slices.Clone(classes)
+	return nil
+}
+
+// reorder refuses other names than those of the fields of a struct: its order is the file's.
+func (b *Binding) reorder(classes []string) error {
+	return &Doubt{Role: "classes", Reason: fmt.Sprintf("the classes are named %s, and the scores in the file %s", quoted(classes), quoted(b.Classes))}
+}
+
+func (b *Binding) scoreNames() []string {
+	l := make([]string, len(b.Scores))
+	for i, c := range b.Scores {
+		l[i] = b.columns[c].Name
+	}
+	return l
+}
+
+// rests returns the names of the columns of scores without their first n bytes, and without a separator that all begin with.
+func (b *Binding) rests(n int) []string {
+	l := b.scoreNames()
+	same := true
+	for i := range l {
+		l[i] = l[i][n:]
+		same = same && len(l[i]) > 1 && l[i][0] == l[0][0] && strings.ContainsRune(separators, rune(l[i][0]))
+	}
+	if same {
+		for i := range l {
+			l[i] = l[i][1:]
+		}
+	}
+	return l
+}
+
+// commonPrefix returns how many bytes of the names are a prefix that all share and that is no part of a class's name: up to a separator,
+// or what stands before integers.
+func commonPrefix(l []string) int {
+	n := len(l[0])
+	for _, s := range l[1:] {
+		n = min(n, len(s))
+		for i := range n {
+			if s[i] != l[0][i] {
+				n = i
+				break
+			}
+		}
+	}
+	for n > 0 && l[0][n-1] >= '0' && l[0][n-1] <= '9' {
+		n--
+	}
+	for _, s := range l {
+		if len(s) == n {
+			return 0 // a name that is all prefix
+		}
+	}
+	if !slices.ContainsFunc(l, func(s string) bool { return !isInteger(s[n:]) }) {
+		return n
+	}
+	return strings.LastIndexAny(l[0][:n], separators) + 1
+}
+
+// String says which columns have which role, as "scores dog, cat; label y".
+func (b *Binding) String() string {
+	var parts []string
+	scores := b.scoreNames()
+	said := strings.Join(scores, ", ")
+	if len(scores) > 6 {
+		said = fmt.Sprintf("%s, %s, ... %s (%d columns)", scores[0], scores[1], scores[len(scores)-1], len(scores))
+	}
+	parts = append(parts, "scores "+said)
+	for _, r := range []struct {
+		role string
+		at   int
+	}{{"label", b.Label}, {"weight", b.Weight}, {"decision", b.Decision}, {"confidence score", b.Confidence}} {
+		if r.at >= 0 {
+			parts = append(parts, r.role+" "+b.columns[r.at].Name)
+		}
+	}
+	for _, g := range b.Groups {
+		parts = append(parts, "group "+b.columns[g].Name)
+	}
+	if len(b.LeftOut) > 0 {
+		parts = append(parts, "not used, as they are text: "+strings.Join(b.LeftOut, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// listed names columns in a message.
+func listed(l []string) string {
+	switch len(l) {
+	case 0:
+		return "there are no columns"
+	case 1:
+		return "the only column is " + strconv.Quote(l[0])
+	}
+	return "the columns are " + quoted(l)
+}
+
+func quoted(l []string) string {
+	const most = 20
+	s := make([]string, 0, most+1)
+	for i, n := range l {
+		if i == most {
+			s = append(s, fmt.Sprintf("%d more", len(l)-most))
+			break
+		}
+		s = append(s, strconv.Quote(short(n)))
+	}
+	return strings.Join(s, ", ")
+}
+
+// short cuts a long name.
+func short(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+// similar returns the column whose name is likest to one that is not there, "" if none is like it.
+func similar(columns []Column, name string) string {
+	best, least := "", max(1, len(name)/3)+1
+	for _, c := range columns {
+		if len(c.Name) > 4*len(name)+16 {
+			continue
+		}
+		if d := distance(strings.ToLower(name), strings.ToLower(c.Name)); d < least {
+			best, least = c.Name, d
+		}
+	}
+	return best
+}
+
+// distance returns how many bytes have to be put in, taken out or changed to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		left := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := left
+			if a[i] != b[j] {
+				d = 1 + min(left, row[j+1], row[j])
+			}
+			left, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
