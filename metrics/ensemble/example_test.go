@@ -250,7 +250,7 @@ func ExampleFolded() {
 	audit := f.Audit()
 	fmt.Println(audit.Rows, audit.Warnings())
 	// Output:
-	// member 2: row 1, column 1: probability is -0.3, outside [0, 1]: logits? pass --input logits
+	// member 2: row 1, column 1: probability is -0.3, outside [0, 1]: logits? pass Kind metrics.Logits
 	// 2 1 0
 	// 3 [1 bad row was left out]
 }

@@ -429,8 +429,8 @@ func TestErrors(t *testing.T) {
 			e.Each[2].F64[700*3+1] = math.NaN()
 			e.Each[1].F64[800*3+1] = math.NaN()
 		}},
-		{"the first member", "member 1: row 40: probabilities sum to 2, not 1 (2 of 900 rows like it): logits? pass --input logits; " +
-			"unnormalised? pass --renormalize; independent labels are not one distribution; 2 more members have bad rows", func(e *metrics.Members) {
+		{"the first member", "member 1: row 40: probabilities sum to 2, not 1 (2 of 900 rows like it): logits? pass Kind metrics.Logits; " +
+			"unnormalised? pass Options.Renormalize; independent labels are not one distribution; 2 more members have bad rows", func(e *metrics.Members) {
 			for m := 3; m > 0; m-- {
 				copy(e.Each[m].F64[40*3:], []float64{1, 1, 0})
 				copy(e.Each[m].F64[850*3:], []float64{1, 1, 0})
