@@ -157,15 +157,6 @@ func (c *classTable) lay(t *table, r *ForecastReader, f *tableFile) *Error {
 	return nil
 }
 
-func index(l []string, s string) int {
-	for i, v := range l {
-		if v == s {
-			return i
-		}
-	}
-	return -1
-}
-
 // unbound explains why the columns of a table do not have the roles that they should have.
 func (c *classTable) unbound(l *layout, err error) *Error {
 	var missing *roles.Missing
@@ -179,6 +170,9 @@ func (c *classTable) unbound(l *layout, err error) *Error {
 		return fault(remedy, "no column %q for the %s: %s", cut(missing.Name), missing.Role, has)
 	case errors.As(err, &doubt) && doubt.Propose != nil:
 		return fault(fmt.Sprintf("name those that are by %v: %s", setting.ScoreColumns, strings.Join(doubt.Propose, ",")), "%v", err)
+	}
+	if len(c.o.Columns.Scores) == 0 && c.o.Columns.Prefix == nil {
+		return fault(fmt.Sprintf("name it by %v; %v proposes how", setting.ScoreColumns, setting.Inspect), "%v", err)
 	}
 	if s, ok := settingOf[doubt.Role]; ok {
 		return fault("name it by "+s.String(), "%v", err)

@@ -144,7 +144,7 @@ func looksLike(b []byte, extension string) kind {
 	if c := bytes.TrimSpace(b); len(c) > 0 && (c[0] == '{' || c[0] == '[') {
 		return kind{"JSON text", `export the numbers with numpy.save("probs.npy", numpy.array(json.load(open(path))))`}
 	}
-	return kind{plainText, "tables are read with " + setting.Tables.String() + `; for others export the numbers with numpy.save("probs.npy", ` + loadText(b) + `)`}
+	return kind{plainText, "tables are read with " + setting.Tables.String() + `; export other numbers with numpy.save("probs.npy", ` + loadText(b) + `)`}
 }
 
 // decimalComma finds a number with a decimal comma in a table with semicolons or tabs.

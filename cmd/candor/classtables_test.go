@@ -146,3 +146,30 @@ func TestClassTableFlags(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
+
+// TestInspectTable: what inspect proposes for a table is a command that runs.
+func TestInspectTable(t *testing.T) {
+	d := newDir(t)
+	for _, c := range []struct{ name, text, want string }{
+		{"a.csv", string(exactProbs(25, 30, 3).table("p_", animals)), "Likely: candor eval PATH --prob-prefix p_ --labels label --weights weight\n"},
+		{"b.csv", "y,p\n1,.5\n0,.25\n", "PATH: table, commas between cells\n  y       numbers  1\n  p       numbers  .5\nLikely: candor eval PATH --prob p --labels y\n"},
+		{"c d.csv", "y;p\n1;0,5\n0;0,25\n", "PATH: table, semicolons between cells, decimal commas\n  y       numbers  1\n  p       numbers  0,5\nLikely: candor eval 'PATH' --prob p --labels y\n"},
+		{"d.csv", "label,probs\n1,\"[.5, .25, .25]\"\n0,\"[1, 0, 0]\"\n", "Likely: candor eval PATH --prob probs --labels label\n"},
+		{"e.csv", "predict,p0,p1,p2,truth\n0,.5,.25,.25,1\n", "Likely: candor eval PATH --prob p0,p1,p2 --labels truth\n"},
+		{"f.csv", "a,b\n1,2\n", "PATH: table, commas between cells\n  a       numbers  1\n  b       numbers  2\n"},
+	} {
+		path := d.put(c.name, []byte(c.text))
+		out := printed(t, "inspect", path)
+		if want := strings.ReplaceAll(c.want, "PATH", path); !strings.HasSuffix(out, want) {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, out, want)
+		}
+		if _, command, ok := strings.Cut(out, "Likely: candor "); ok {
+			args := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(command, "'"+path+"'", "PATH"), path, "PATH"))
+			args[slices.Index(args, "PATH")] = path
+			printed(t, args...)
+		}
+	}
+	if out := printed(t, "inspect", "--json", d.at("b.csv")); !strings.Contains(out, `"command": "candor eval `+d.at("b.csv")+` --prob p --labels y"`) {
+		t.Error(out)
+	}
+}

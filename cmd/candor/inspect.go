@@ -23,9 +23,11 @@ func inspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect FILE...",
 		Short: "Tell what a file holds, without reading it whole",
-		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers, and what a
-state of candor eval --state was made of. "-" is standard input.`,
+		Long: `Tell what files hold: the arrays of .npy and .npz files with type, shape and order, from their headers; the columns of a table
+(.csv, .tsv, .txt) with the command that likely evaluates it; and what a state of candor eval --state was made of. "-" is
+standard input.`,
 		Example: `  candor inspect preds.npz
+  candor inspect predictions.csv
   candor inspect all.state --json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -71,6 +73,20 @@ type inspected struct {
 	Format string      `json:"format"`
 	Arrays []arrayInfo `json:"arrays,omitempty"`
 	State  *stateInfo  `json:"state,omitempty"`
+	Table  *tableInfo  `json:"table,omitempty"`
+}
+
+type tableInfo struct {
+	Columns   []columnInfo `json:"columns"`
+	Separator string       `json:"separator"`
+	Comma     bool         `json:"decimal_comma"`
+	Command   string       `json:"command,omitempty"`
+}
+
+type columnInfo struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	First string `json:"first"`
 }
 
 type arrayInfo struct {
@@ -112,6 +128,13 @@ func inspect(w io.Writer, files *sources, stdin io.Reader, path string) (any, er
 			return nil, err
 		}
 		return inspectState(w, b, name)
+	}
+	if err == nil && !readOnce(path) && predictions.IsTable(path) {
+		t, err := predictions.InspectTable(path)
+		if err != nil {
+			return nil, badData(err)
+		}
+		return describeTable(w, &t, name), nil
 	}
 	var arrays []predictions.Array
 	if err == nil && readOnce(path) {
@@ -194,6 +217,74 @@ func describe(w io.Writer, arrays []predictions.Array, path string) any {
 		fmt.Fprintln(w, "  as scores two columns are a binary task: P(y = 1) is column 1 (--event 0: column 0; --task classification: two classes)")
 	}
 	return in
+}
+
+// describeTable describes a table of text, and proposes the command line that evaluates it.
+func describeTable(w io.Writer, t *predictions.Table, path string) any {
+	info := &tableInfo{Separator: string(t.Separator), Comma: t.Comma}
+	how := map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", ' ': "spaces"}[t.Separator] + " between cells"
+	if t.Comma {
+		how += ", decimal commas"
+	}
+	fmt.Fprintf(w, "%s: table, %s\n", visible.Text(path), how)
+	const most = 30
+	width := 6
+	for _, c := range t.Columns[:min(len(t.Columns), most)] {
+		width = max(width, min(30, len(visible.Text(c.Name))))
+	}
+	for i, c := range t.Columns {
+		kind := "numbers"
+		if c.Text {
+			kind = "text"
+		}
+		info.Columns = append(info.Columns, columnInfo{c.Name, kind, c.First})
+		switch {
+		case i < most:
+			fmt.Fprintf(w, "  %-*s  %-7s  %s\n", width, visible.Text(shortened(c.Name, 30)), kind, visible.Text(shortened(c.First, 40)))
+		case i == most:
+			fmt.Fprintf(w, "  and %d more columns\n", len(t.Columns)-most)
+		}
+	}
+	if info.Command = commandFor(t, path); info.Command != "" {
+		fmt.Fprintf(w, "Likely: %s\n", visible.Text(info.Command))
+	}
+	return inspected{File: path, Format: "table", Table: info}
+}
+
+// commandFor returns the command that likely evaluates a table; "" if no columns look like scores.
+func commandFor(t *predictions.Table, path string) string {
+	p := t.Propose()
+	args := []string{"candor", "eval", path}
+	switch {
+	case p.Prefix != nil:
+		args = append(args, "--prob-prefix", *p.Prefix)
+	case len(p.Scores) > 0:
+		args = append(args, "--prob", strings.Join(p.Scores, ","))
+	default:
+		return ""
+	}
+	label := p.Label
+	if label == "" {
+		label = "COLUMN"
+	}
+	args = append(args, "--labels", label)
+	if p.Weight != "" {
+		args = append(args, "--weights", p.Weight)
+	}
+	for i, a := range args {
+		if strings.ContainsAny(a, " '\"$&;|*?()<>\\`!#") || a == "" {
+			args[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(args, " ")
+}
+
+// shortened cuts a text that is longer than so many characters.
+func shortened(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return s
 }
 
 func shape(s []int64) string {

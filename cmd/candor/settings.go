@@ -23,6 +23,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.LabelColumn:  "--labels",
 	setting.ClassNames:   "--classes",
 	setting.EventLabel:   "--event",
+	setting.Inspect:      "candor inspect",
 
 	setting.Logits:      "--input logits",
 	setting.ClassKinds:  "--input probs, logits or logprobs",
@@ -34,7 +35,7 @@ var flagsOf = map[setting.Setting]string{
 	setting.Members:     "--task ensemble",
 	setting.LabelScores: "--task multilabel",
 	setting.MeansAndSDs: "--task regression --mean FILE --std FILE",
-	setting.Tables:      "--task regression or quantiles",
+	setting.Tables:      "--prob, or --task regression or quantiles",
 	setting.EachModel:   "candor compare",
 	setting.Stream:      "candor eval -",
 	setting.State:       "candor eval --state",

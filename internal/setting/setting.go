@@ -29,6 +29,7 @@ const (
 	LabelColumn  Setting = "Columns.Label"
 	ClassNames   Setting = "Columns.Classes"
 	EventLabel   Setting = "Event"
+	Inspect      Setting = "InspectTable" // which proposes roles
 )
 
 // How scores are read.
@@ -46,7 +47,7 @@ const (
 	Members     Setting = "OpenMembers"
 	LabelScores Setting = "OpenLabels"
 	MeansAndSDs Setting = "OpenForecast with Mean and SD"
-	Tables      Setting = "OpenForecast"
+	Tables      Setting = "OpenTable and OpenForecast"
 	EachModel   Setting = "one Open for each" // several models that are compared
 	Stream      Setting = `Open of "-"`       // standard input
 	State       Setting = "an eval.Evaluation"

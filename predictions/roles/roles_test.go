@@ -141,3 +141,36 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+func TestProposal(t *testing.T) {
+	for _, c := range []struct {
+		columns []Column
+		want    string
+	}{
+		{columns("id*", "prob_cat", "prob_dog", "label*", "weight"), "prefix prob_ label label weight weight"},
+		{columns("", ".pred_cat", ".pred_dog", ".pred_class*", "truth*"), "prefix .pred_ label truth"},
+		{columns("predict", "p0", "p1"), "scores p0,p1"}, // a prefix that Bind refuses
+		{columns("Y", "p"), "scores p label Y"},
+		{columns("y_true", "y_prob"), "scores y_prob label y_true"},
+		{columns("a", "b"), ""},
+		{[]Column{{Name: "probs", Kind: List, Width: 3}, {Name: "target"}}, "scores probs label target"},
+	} {
+		w := Propose(c.columns)
+		var got []string
+		if w.Prefix != nil {
+			got = append(got, "prefix "+*w.Prefix)
+		}
+		if len(w.Scores) > 0 {
+			got = append(got, "scores "+strings.Join(w.Scores, ","))
+		}
+		if w.Label != "" {
+			got = append(got, "label "+w.Label)
+		}
+		if w.Weight != "" {
+			got = append(got, "weight "+w.Weight)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v: %q, want %q", names(c.columns), got, c.want)
+		}
+	}
+}
