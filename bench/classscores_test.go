@@ -40,7 +40,7 @@ func BenchmarkClassScores(b *testing.B) {
 	}{{"ace", nil}, {"ace_above_0", new(0.0)}, {"tace", new(0.01)}} {
 		o := &calib.ClassScoresOptions{Above: c.above}
 		feed := func(b *testing.B) *calib.ClassScores {
-			s := calib.NewClassScores(o)
+			s := metrics.Must(calib.NewClassScores(o))
 			if err := metrics.NewPass(&metrics.Options{Threads: 1}, s).Add(p); err != nil {
 				b.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func BenchmarkCRPS(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/threads=%d", name, threads), func(b *testing.B) {
 				b.SetBytes(int64(4 * len(p.F32)))
 				for b.Loop() {
-					s := score.NewSampleCRPS(nil)
+					s := metrics.Must(score.NewSampleCRPS(nil))
 					if err := metrics.NewPass(&metrics.Options{Threads: threads}, s).Add(p); err != nil {
 						b.Fatal(err)
 					}

@@ -38,7 +38,7 @@ func BenchmarkMutualInformation(b *testing.B) {
 				b.SetBytes(int64(5 * 4 * rows * k))
 				for b.Loop() {
 					o := &ensemble.Options{Options: metrics.Options{Threads: threads}}
-					if _, err := ensemble.Of(ensemble.InMemory(e), o); err != nil {
+					if _, err := ensemble.UncertaintyOf(ensemble.InMemory(e), o); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -57,7 +57,7 @@ func BenchmarkEnsemble(b *testing.B) {
 			b.SetBytes(int64(5 * 4 * rows * k))
 			for b.Loop() {
 				accs := func() []metrics.Accumulator {
-					return []metrics.Accumulator{score.NewLoss(&score.Options{TopK: 1}), calib.NewBins(nil)}
+					return []metrics.Accumulator{metrics.Must(score.NewLoss(&score.Options{TopK: 1})), metrics.Must(calib.NewBins(nil))}
 				}
 				o := &ensemble.Options{Options: metrics.Options{Threads: 1}, Member: func(int) []metrics.Accumulator { return accs() }}
 				mean := ensemble.Fold(ensemble.InMemory(e), o, ensemble.NewUncertainty())

@@ -28,7 +28,7 @@ func BenchmarkEval(b *testing.B) {
 			b.Run(fmt.Sprintf("dtype=f32/k=%d/threads=%d", k, threads), func(b *testing.B) {
 				b.SetBytes(int64(4 * rows * k))
 				for b.Loop() {
-					pass := metrics.NewPass(&metrics.Options{Threads: threads}, score.NewLoss(&score.Options{TopK: 1}), calib.NewBins(nil))
+					pass := metrics.NewPass(&metrics.Options{Threads: threads}, metrics.Must(score.NewLoss(&score.Options{TopK: 1})), metrics.Must(calib.NewBins(nil)))
 					if err := pass.Add(p); err != nil {
 						b.Fatal(err)
 					}
@@ -50,9 +50,9 @@ func BenchmarkAddBlock(b *testing.B) {
 			name string
 			acc  metrics.Accumulator
 		}{
-			{"loss", score.NewLoss(nil)},
-			{"loss-top1", score.NewLoss(&score.Options{TopK: 1})},
-			{"bins", calib.NewBins(nil)},
+			{"loss", metrics.Must(score.NewLoss(nil))},
+			{"loss-top1", metrics.Must(score.NewLoss(&score.Options{TopK: 1}))},
+			{"bins", metrics.Must(calib.NewBins(nil))},
 		} {
 			b.Run(fmt.Sprintf("acc=%s/k=%d", a.name, k), func(b *testing.B) {
 				isatest.EachB(b, func(b *testing.B) {
@@ -135,7 +135,7 @@ func BenchmarkCells(b *testing.B) {
 		}
 		b.Run("distinct="+of.name, func(b *testing.B) {
 			isatest.EachB(b, func(b *testing.B) {
-				c, rows := cells.New(nil), 0
+				c, rows := metrics.Must(cells.New(nil)), 0
 				for i := 0; b.Loop(); i++ {
 					block := blocks.list[i%len(blocks.list)]
 					c.AddBlock(block)

@@ -49,7 +49,7 @@ func BenchmarkSorted(b *testing.B) {
 			}
 			return s
 		}
-		auroc := func(s *cells.Sorted) { rank.Of(s).AUROC() }
+		auroc := func(s *cells.Sorted) { rank.RankingOf(s).AUROC() }
 		gaps := func(s *cells.Sorted) { s.Gaps() }
 		fit := func(s *cells.Sorted) { into(s.Fit) }
 		run := func(name string, f func(b *testing.B)) {

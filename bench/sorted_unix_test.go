@@ -42,7 +42,7 @@ func BenchmarkSortedRatio(b *testing.B) {
 			}{
 				{"kernel", func() { parallel.Sort(work, scratch, threads) }},
 				{"Sort", func() { sort(o) }},
-				{"Sort+AUROC", func() { rank.Of(sort(o)).AUROC() }},
+				{"Sort+AUROC", func() { rank.RankingOf(sort(o)).AUROC() }},
 				{"Sort+Gaps", func() { sort(o).Gaps() }},
 				{"Sort+Fit", func() { into(sort(o).Fit) }},
 				{"memory", func() { sort(&cells.SortOptions{Data: o.Data}) }},

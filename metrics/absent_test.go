@@ -27,7 +27,7 @@ func TestAbsentRowsAreNotExamined(t *testing.T) {
 			add(0, 7, 12, -3, 0)
 		}
 		add(2, 2, 0.125, 0.75, 0.125)
-		b, l := calib.NewBins(nil), score.NewLoss(nil)
+		b, l := metrics.Must(calib.NewBins(nil)), metrics.Must(score.NewLoss(nil))
 		pass := metrics.NewPass(nil, b, l)
 		if err := pass.Add(p); err != nil {
 			t.Fatal(err)

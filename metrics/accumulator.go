@@ -122,3 +122,13 @@ func (b *Block) Number(i int) int64 {
 	}
 	return b.first + int64(i)
 }
+
+// Must returns v, and panics if there is an error. It is for constructors whose options stand in the code:
+//
+//	ece := metrics.Must(calib.NewBins(&calib.Options{Bins: 20}))
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -108,12 +108,12 @@ func TestRefusal(t *testing.T) {
 	put(p, 3, 0, 1e30)
 	p.Weights = []float64{1, 2, 3, 0x1p32, 5, 6, 7, 8, 0x1p-32}
 	p.Decisions, p.ConfidenceScores = make([]int32, 9), make([]float64, 9)
-	l, b := score.NewLoss(nil), calib.NewBins(&calib.Options{Bins: 2, Zero: calib.OwnBin})
+	l, b := metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(&calib.Options{Bins: 2, Zero: calib.OwnBin}))
 	audit := feed(t, p, &metrics.Options{Unchecked: true}, l, b).Audit()
 
-	sl, l2 := state(t, l), score.NewLoss(nil)
+	sl, l2 := state(t, l), metrics.Must(score.NewLoss(nil))
 	mustRefuse(t, sl, "cLOS", 2, l2.UnmarshalBinary, func() bool { return string(state(t, l2)) == string(sl) })
-	sb, b2 := state(t, b), calib.NewBins(nil)
+	sb, b2 := state(t, b), metrics.Must(calib.NewBins(nil))
 	mustRefuse(t, sb, "cBIN", 2, b2.UnmarshalBinary, func() bool { return string(state(t, b2)) == string(sb) })
 	var a2 metrics.Audit
 	mustRefuse(t, auditState(audit), "cAUD", 1, a2.UnmarshalBinary, func() bool { return a2 == audit })

@@ -68,7 +68,7 @@ func TestCoverage(t *testing.T) {
 							q.Labels[i] = 1
 						}
 					}
-					b, l := calib.NewBins(&calib.Options{Bins: bins, Event: calib.Positive}), score.NewLoss(nil)
+					b, l := metrics.Must(calib.NewBins(&calib.Options{Bins: bins, Event: calib.Positive})), metrics.Must(score.NewLoss(nil))
 					if err := metrics.NewPass(&metrics.Options{Threads: 1}, b, l).Add(q); err != nil {
 						t.Fatal(err)
 					}

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
+	"github.com/google/go-cmp/cmp"
 )
 
 // even returns n rows of k even classes, all right.
@@ -203,7 +202,7 @@ func TestFaultsTogether(t *testing.T) {
 	put(p, 2000, 1, math.Inf(1))
 	put(p, 3, 0, -1)
 	put(p, 2999, 0, 0)
-	err := metrics.NewPass(nil, score.NewLoss(nil)).Add(p)
+	err := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil))).Add(p)
 	want := "row 3, column 0: probability is -1, outside [0, 1]: logits? pass Kind metrics.Logits; " +
 		"row 7: weight is NaN; it must be 0, or lie between 2^-32 and 2^32: scale the weights; " +
 		"row 2000, column 1: score is +Inf: look for a division by 0 or an overflow where the scores were made; Options.Drop leaves such rows out; " +
@@ -218,7 +217,7 @@ func TestFaultsTogether(t *testing.T) {
 func TestRows(t *testing.T) {
 	p := even(10, 3, metrics.LogProbs, metrics.Float64)
 	put(p, 4, 1, 2)
-	err := metrics.NewPass(&metrics.Options{Threads: 3}, score.NewLoss(nil)).AddSource(&late{p: p})
+	err := metrics.NewPass(&metrics.Options{Threads: 3}, metrics.Must(score.NewLoss(nil))).AddSource(&late{p: p})
 	want := "row 5000000004: the exponentials sum to 8.055723, not 1: logits? pass Kind metrics.Logits"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %v", err, want)
@@ -245,7 +244,7 @@ func TestDrop(t *testing.T) {
 				for _, d := range dtypes {
 					p := generate(r, settings{dtype: d, kind: kind, k: k, n: check.Size(400, 900, 4000), weighted: weighted, bad: true, decided: !weighted, scored: k == 2})
 					dst := make([]float64, p.Rows)
-					if _, err := score.Accuracy(dst, p, &metrics.Options{Drop: true}); err != nil {
+					if err := rowMetric(t, "accuracy", p).Rows(dst, p, &metrics.Options{Drop: true}); err != nil {
 						t.Fatal(err)
 					}
 					var keep []int
@@ -254,7 +253,7 @@ func TestDrop(t *testing.T) {
 						switch {
 						case x == x:
 							keep = append(keep, i)
-						case metrics.NewPass(nil, score.NewLoss(nil)).Add(rows(p, i, i+1)) == nil:
+						case metrics.NewPass(nil, metrics.Must(score.NewLoss(nil))).Add(rows(p, i, i+1)) == nil:
 							absent++
 						default:
 							dropped++
@@ -283,7 +282,7 @@ func TestDrop(t *testing.T) {
 	for i := range p.Labels {
 		p.Labels[i] = 3
 	}
-	l := score.NewLoss(nil)
+	l := metrics.Must(score.NewLoss(nil))
 	if a := feed(t, p, &metrics.Options{Drop: true}, l).Audit(); a.Dropped != 5 || a.Rows != 0 || a.Classes != 3 {
 		t.Errorf("%+v", a)
 	}
@@ -332,7 +331,7 @@ func TestSums(t *testing.T) {
 				put(p, 0, 0, 1/float64(c.k)+0x1p-6)
 				put(p, 1, 0, -0x1p-7)
 			}
-			a := feed(t, p, &metrics.Options{Drop: true}, score.NewLoss(nil)).Audit()
+			a := feed(t, p, &metrics.Options{Drop: true}, metrics.Must(score.NewLoss(nil))).Audit()
 			dropped, noted := int64(0), int64(0)
 			if c.bad {
 				dropped = 1
@@ -395,7 +394,7 @@ func TestRenormalize(t *testing.T) {
 				q.Scores = narrow(v, k, metrics.Float64, 0)
 				// One class short of the top: its score takes no part in ties that rounding makes.
 				set := func() []metrics.Accumulator {
-					return []metrics.Accumulator{score.NewLoss(nil), calib.NewBins(&calib.Options{Bins: 1}), calib.NewBins(&calib.Options{Bins: 1, Event: calib.AllClasses})}
+					return []metrics.Accumulator{metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(&calib.Options{Bins: 1})), metrics.Must(calib.NewBins(&calib.Options{Bins: 1, Event: calib.AllClasses}))}
 				}
 				a, b := set(), set()
 				audit := feed(t, p, &metrics.Options{Renormalize: true}, a...).Audit()
@@ -436,10 +435,10 @@ func TestRenormalize(t *testing.T) {
 
 func TestUnchecked(t *testing.T) {
 	p := &metrics.Predictions{Scores: narrow([]float64{0.5, 0.1, 2, -0.5, 0, 0}, 2, metrics.Float64, 0), Labels: []int32{0, 0, 1}}
-	if err := metrics.NewPass(nil, score.NewLoss(nil)).Add(p); err == nil {
+	if err := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil))).Add(p); err == nil {
 		t.Error("no error")
 	}
-	l := score.NewLoss(nil)
+	l := metrics.Must(score.NewLoss(nil))
 	a := feed(t, p, &metrics.Options{Unchecked: true}, l).Audit()
 	if l.Len() != 3 || !a.Unchecked || a.SumsOff != 3 || a.SumMin != 0 || a.SumMax != 1.5 {
 		t.Errorf("%+v", a)
@@ -451,7 +450,7 @@ func TestUnchecked(t *testing.T) {
 		t.Error(l.Brier(0), want)
 	}
 	put(p, 1, 0, math.NaN())
-	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, score.NewLoss(nil)).Add(p); err == nil {
+	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, metrics.Must(score.NewLoss(nil))).Add(p); err == nil {
 		t.Error("NaN is admitted")
 	}
 }
@@ -530,12 +529,12 @@ func TestShapes(t *testing.T) {
 			p, q := good(), good()
 			spoil(q)
 			got := caught(func() {
-				_ = metrics.NewPass(&metrics.Options{Threads: threads}, score.NewLoss(nil)).AddSource(&several{l: []*metrics.Predictions{p, p, q, p}})
+				_ = metrics.NewPass(&metrics.Options{Threads: threads}, metrics.Must(score.NewLoss(nil))).AddSource(&several{l: []*metrics.Predictions{p, p, q, p}})
 			})
 			if got != "metrics: the chunks of a source differ in shape or kind" {
 				t.Error(got)
 			}
-			pass := metrics.NewPass(nil, score.NewLoss(nil))
+			pass := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil)))
 			if err := pass.Add(p); err != nil {
 				t.Fatal(err)
 			}
@@ -595,7 +594,7 @@ type bomb struct {
 	n *int
 }
 
-func (b bomb) Empty() metrics.Accumulator { return bomb{score.NewLoss(nil), b.n} }
+func (b bomb) Empty() metrics.Accumulator { return bomb{metrics.Must(score.NewLoss(nil)), b.n} }
 func (b bomb) AddBlock(k *metrics.Block) {
 	if k.Number(0) >= int64(*b.n) {
 		panic("boom")
@@ -607,9 +606,9 @@ func TestPanics(t *testing.T) {
 	p := even(5000, 4, metrics.Probs, metrics.Float32)
 	for threads := 1; threads <= 4; threads++ {
 		at := 2000
-		l := score.NewLoss(nil)
+		l := metrics.Must(score.NewLoss(nil))
 		before := state(t, l)
-		pass := metrics.NewPass(&metrics.Options{Threads: threads}, l, bomb{score.NewLoss(nil), &at})
+		pass := metrics.NewPass(&metrics.Options{Threads: threads}, l, bomb{metrics.Must(score.NewLoss(nil)), &at})
 		src := &sizes{p: p, n: []int{1000, 1000, 1000, 1000, 1000}, recycled: make(chan int, 5)}
 		if got := caught(func() { _ = pass.AddSource(src) }); got != "boom" {
 			t.Errorf("%v", got)
@@ -629,7 +628,7 @@ func TestPanics(t *testing.T) {
 		}
 		sameState(t, "after a panic", state(t, l), before)
 	}
-	b := calib.NewBins(&calib.Options{Event: calib.Positive})
+	b := metrics.Must(calib.NewBins(&calib.Options{Event: calib.Positive}))
 	if got := caught(func() { _ = metrics.NewPass(nil, b).AddSource(&again{p: p, n: 1}) }); got != "calib: there is no positive class among more than two" {
 		t.Error(got)
 	}
@@ -654,7 +653,7 @@ func (s *chunks) Next() (*metrics.Chunk, error) {
 func TestAllOrNothing(t *testing.T) {
 	p := even(10, 4, metrics.Probs, metrics.Float32)
 	for i := range 3 {
-		accs := []metrics.Accumulator{score.NewLoss(nil), calib.NewBins(nil), calib.NewBins(&calib.Options{Bins: 3})}
+		accs := []metrics.Accumulator{metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(nil)), metrics.Must(calib.NewBins(&calib.Options{Bins: 3}))}
 		feed(t, even(7, 3, metrics.Probs, metrics.Float32), nil, accs[i])
 		before := state(t, accs...)
 		pass := metrics.NewPass(nil, accs...)
@@ -674,7 +673,7 @@ func TestWarnings(t *testing.T) {
 	put(p, 2, 0, 0.2578125)
 	put(p, 3, 0, 0.2421875)
 	p.Labels[5] = 11
-	a := feed(t, p, &metrics.Options{Drop: true}, score.NewLoss(nil)).Audit()
+	a := feed(t, p, &metrics.Options{Drop: true}, metrics.Must(score.NewLoss(nil))).Audit()
 	want := []string{
 		"2 rows have probabilities whose sums are not 1: off by -0.0078 to +0.0078; they are taken as they are (Options.Renormalize divides each row by its sum)",
 		"1 bad row was left out",

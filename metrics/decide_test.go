@@ -45,19 +45,15 @@ func TestDecisions(t *testing.T) {
 						p = permute(p, order, pad)
 						opt := &metrics.Options{Drop: true, Renormalize: renormalize}
 						conf, right, nll := make([]float64, p.Rows), make([]float64, p.Rows), make([]float64, p.Rows)
-						for _, f := range []func() (float64, error){
-							func() (float64, error) { return score.Confidence(conf, p, opt) },
-							func() (float64, error) { return score.Accuracy(right, p, opt) },
-							func() (float64, error) { return score.NLL(nll, p, opt) },
-						} {
-							if _, err := f(); err != nil {
+						for name, dst := range map[string][]float64{"confidence": conf, "accuracy": right, "nll": nll} {
+							if err := rowMetric(t, name, p).Rows(dst, p, opt); err != nil {
 								t.Fatal(err)
 							}
 						}
 						plain := *p
 						plain.Decisions, plain.ConfidenceScores = nil, nil
 						plainNLL := make([]float64, p.Rows)
-						if _, err := score.NLL(plainNLL, &plain, opt); err != nil {
+						if err := rowMetric(t, "nll", p).Rows(plainNLL, &plain, opt); err != nil {
 							t.Fatal(err)
 						}
 						v, seen := widen(&p.Scores), 0
@@ -135,8 +131,8 @@ func TestDecisionsOfTheArgMax(t *testing.T) {
 					p.Weights = nil
 					feed(t, p, &metrics.Options{Threads: 1, Renormalize: renormalize}, keep)
 					accs := func() []metrics.Accumulator {
-						return []metrics.Accumulator{score.NewLoss(nil), calib.NewBins(&calib.Options{Event: calib.TopLabel}),
-							calib.NewBins(&calib.Options{Bins: 9, Event: calib.AllClasses, Index: calib.EdgeDiv})}
+						return []metrics.Accumulator{metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(&calib.Options{Event: calib.TopLabel})),
+							metrics.Must(calib.NewBins(&calib.Options{Bins: 9, Event: calib.AllClasses, Index: calib.EdgeDiv}))}
 					}
 					plain, own := accs(), accs()
 					feed(t, p, opt, plain...)

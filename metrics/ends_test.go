@@ -54,7 +54,7 @@ func TestMany(t *testing.T) {
 			n, d = 25, 3
 		}
 		p := claims(chunk, c.classes, 0.95, c.dtype)
-		b, l := calib.NewBins(nil), score.NewLoss(nil)
+		b, l := metrics.Must(calib.NewBins(nil)), metrics.Must(score.NewLoss(nil))
 		if err := metrics.NewPass(nil, b, l).AddSource(&again{p: p, n: n}); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestOnes(t *testing.T) {
 		}
 		for _, d := range dtypes {
 			p.Scores = narrow(v, 1, d, 0)
-			b, l := calib.NewBins(nil), score.NewLoss(nil)
+			b, l := metrics.Must(calib.NewBins(nil)), metrics.Must(score.NewLoss(nil))
 			feed(t, p, nil, b, l)
 			if b.ECE() != 0 || l.Confidence() != 1 || l.Accuracy() != 1 || l.NLL() != 0 || l.Brier(score.BrierDefault) != 0 {
 				t.Errorf("%v, %d: %v", d, n, answers(b, l))
@@ -117,7 +117,7 @@ func TestOnes(t *testing.T) {
 			for i := range p.Labels {
 				p.Labels[i] = 0
 			}
-			b, l = calib.NewBins(nil), score.NewLoss(nil)
+			b, l = metrics.Must(calib.NewBins(nil)), metrics.Must(score.NewLoss(nil))
 			feed(t, p, nil, b, l)
 			if b.ECE() != 1 || l.Accuracy() != 0 || l.Brier(score.BrierSum) != 2 || l.InfiniteRows() != int64(n) {
 				t.Errorf("%v, %d, all wrong: %v", d, n, answers(b, l))
@@ -137,7 +137,7 @@ func TestBrierTwo(t *testing.T) {
 		v, p.Labels[i] = append(v, 0, 1, 0), 2
 	}
 	p.Scores = narrow(v, 3, metrics.Float64, 0)
-	l := score.NewLoss(nil)
+	l := metrics.Must(score.NewLoss(nil))
 	feed(t, p, nil, l)
 	if l.Brier(score.BrierDefault) != 2 || l.BrierInterval(score.BrierDefault, 0.95) != (metrics.Interval{Low: 2, High: 2}) {
 		t.Error(l.Brier(score.BrierDefault), l.BrierInterval(score.BrierDefault, 0.95))
@@ -173,7 +173,7 @@ func TestNLLEnds(t *testing.T) {
 			p.Labels[i] = 1
 		}
 		p.Rows, p.Classes = n, 2
-		l := score.NewLoss(nil)
+		l := metrics.Must(score.NewLoss(nil))
 		feed(t, p, nil, l)
 		want := bigMean(c.v)
 		if l.NLL() != want || l.FiniteNLL() != want || l.InfiniteRows() != 0 {
@@ -188,7 +188,7 @@ func TestNLLEnds(t *testing.T) {
 			for i := range p.Weights {
 				p.Weights[i] = w
 			}
-			l := score.NewLoss(nil)
+			l := metrics.Must(score.NewLoss(nil))
 			feed(t, p, nil, l)
 			if !(math.Abs(l.NLL()/want-1) < 1e-15) {
 				t.Errorf("%s, weights %v: %v, want %v", c.name, w, l.NLL(), want)
@@ -201,7 +201,7 @@ func TestNLLFloat32(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{1, 1, 0}}
 	p.F32 = []float32{1e38, -2e38, 3e38, -3e38, 0, 0}
 	p.Rows, p.Classes = 3, 2
-	l := score.NewLoss(nil)
+	l := metrics.Must(score.NewLoss(nil))
 	feed(t, p, nil, l)
 	want := ((float64(float32(1e38)) + float64(float32(2e38))) + 2*float64(float32(3e38)) + math.Ln2) / 3
 	if !near(l.NLL()/want, 1, 1e-15) {
@@ -214,7 +214,7 @@ func TestWidestEntropy(t *testing.T) {
 	p := &metrics.Predictions{Kind: metrics.Logits, Labels: make([]int32, 3)}
 	p.F64 = make([]float64, 3*k)
 	p.Rows, p.Classes = 3, k
-	l := score.NewLoss(nil)
+	l := metrics.Must(score.NewLoss(nil))
 	feed(t, p, nil, l)
 	if want := math.Log(k); !near(l.Entropy(), want, 1e-12) || !near(l.NLL(), want, 1e-12) {
 		t.Error(l.Entropy(), l.NLL(), want)
@@ -236,7 +236,7 @@ func TestUncheckedScores(t *testing.T) {
 		gaps = append(gaps, p.F64[i], -float64(p.Labels[i]))
 	}
 	p.Rows, p.Classes = n, 1
-	b := calib.NewBins(&calib.Options{Bins: 1, Event: calib.Positive})
+	b := metrics.Must(calib.NewBins(&calib.Options{Bins: 1, Event: calib.Positive}))
 	feed(t, p, &metrics.Options{Unchecked: true}, b)
 	if got, want := b.ECE(), math.Abs(2*bigMean(gaps)); !near(got/want, 1, 1e-12) {
 		t.Errorf("%v, want %v", got, want)
@@ -319,7 +319,7 @@ func TestWeightEnds(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 2, 1}}
 	p.Scores = narrow([]float64{0.5, 0.25, 0.25, 0.25, 0.5, 0.25, 0, 1, 0, 0.25, 0.25, 0.5}, 3, metrics.Float64, 0)
 	p.Weights = []float64{0x1p-32, 0x1p32, 0x1p32, 0x1p-32}
-	l, b := score.NewLoss(nil), calib.NewBins(nil)
+	l, b := metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(nil))
 	feed(t, p, nil, l, b)
 	total := new(big.Rat).SetFloat64(0x1p-31 + 0x1p33)
 	want, _ := new(big.Rat).Quo(new(big.Rat).SetFloat64(0x1p-32+0x1p32), total).Float64()
@@ -342,7 +342,7 @@ func TestWeightEnds(t *testing.T) {
 		sameState(t, "after an error", state(t, accs...), before)
 	}
 	p.Weights[2] = math.Copysign(0, -1)
-	if a := feed(t, p, nil, score.NewLoss(nil)).Audit(); a.Rows != 3 || a.Absent != 1 {
+	if a := feed(t, p, nil, metrics.Must(score.NewLoss(nil))).Audit(); a.Rows != 3 || a.Absent != 1 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -11,8 +11,8 @@ const (
 	AllClasses              // class k is the true class, for every entry of every row; score: the entry
 )
 
-// Of returns the event that ByShape stands for with predictions of so many classes, and any other as it is.
-func (e Event) Of(classes int) Event {
+// Resolve returns the event that ByShape stands for with predictions of so many classes, and any other event as it is.
+func (e Event) Resolve(classes int) Event {
 	switch {
 	case e != ByShape:
 		return e

@@ -5,11 +5,10 @@ import (
 	"log"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
+	"gonum.org/v1/gonum/mat"
 )
 
 // forecast returns five rows of three classes.
@@ -31,7 +30,7 @@ func forecast() *metrics.Predictions {
 
 // The predictions are read once, whatever the number of accumulators.
 func ExamplePass() {
-	loss, bins := score.NewLoss(nil), calib.NewBins(&calib.Options{Bins: 10})
+	loss, bins := metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(&calib.Options{Bins: 10}))
 	pass := metrics.NewPass(nil, loss, bins)
 	if err := pass.Add(forecast()); err != nil {
 		log.Fatal(err)
@@ -54,7 +53,7 @@ func ExamplePass_shards() {
 	shard := func(lo, hi int) []byte {
 		q := *p
 		q.F32, q.Labels, q.Rows = p.F32[lo*p.Classes:hi*p.Classes], p.Labels[lo:hi], hi-lo
-		bins := calib.NewBins(nil)
+		bins := metrics.Must(calib.NewBins(nil))
 		if err := metrics.NewPass(nil, bins).Add(&q); err != nil {
 			log.Fatal(err)
 		}
@@ -86,7 +85,7 @@ func ExamplePass_shards() {
 func ExamplePass_badData() {
 	p := forecast()
 	p.Labels[3] = 3
-	err := metrics.NewPass(nil, score.NewLoss(nil)).Add(p)
+	err := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil))).Add(p)
 	fmt.Println(err)
 	// Output: row 3: label is 3, not one of the 3 classes 0 to 2: labels that start at 1? subtract 1
 }
@@ -98,7 +97,7 @@ func ExampleFromMatrix() {
 		0.5, 1,
 		-3, 3,
 	})
-	l, err := score.Of(&metrics.Predictions{Scores: metrics.FromMatrix(m), Kind: metrics.Logits, Labels: []int32{0, 0, 1}}, nil)
+	l, err := score.LossOf(&metrics.Predictions{Scores: metrics.FromMatrix(m), Kind: metrics.Logits, Labels: []int32{0, 0, 1}}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -112,7 +111,7 @@ func ExamplePredictions_decisions() {
 	p := forecast()
 	p.Decisions = []int32{0, 1, 1, 1, 2}
 
-	loss := score.NewLoss(nil)
+	loss := metrics.Must(score.NewLoss(nil))
 	pass := metrics.NewPass(nil, loss)
 	if err := pass.Add(p); err != nil {
 		log.Fatal(err)
@@ -129,7 +128,7 @@ func ExamplePredictions_decisions() {
 func ExamplePredictions_confidenceScores() {
 	p := forecast()
 	p.ConfidenceScores = []float64{0.2, 0.9, 0.3, 0.8, 0.95}
-	bins, err := calib.Of(p, &calib.Options{Bins: 2})
+	bins, err := calib.BinsOf(p, &calib.Options{Bins: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

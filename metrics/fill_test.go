@@ -15,13 +15,13 @@ import (
 func TestFill(t *testing.T) {
 	const rows, chunks = 3000, 20
 	p := claims(rows, 2, 0.7, metrics.Float32)
-	l, b := score.NewLoss(nil), calib.NewBins(nil)
+	l, b := metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(nil))
 	a := metrics.NewPass(nil, l, b)
 	if err := a.AddSource(&again{p: p, n: chunks}); err != nil {
 		t.Fatal(err)
 	}
 	for threads := 1; threads <= 5; threads += 2 {
-		fl, fb := score.NewLoss(nil), calib.NewBins(nil)
+		fl, fb := metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(nil))
 		f := metrics.NewPass(&metrics.Options{Threads: threads}, fl, fb)
 		if err := f.Fill(&again{p: p, n: chunks}); err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestFill(t *testing.T) {
 	bad := claims(rows, 2, 0.7, metrics.Float32)
 	bad.Labels[17] = 2
 	var d *metrics.DataError
-	if err := metrics.NewPass(nil, score.NewLoss(nil)).Fill(&again{p: bad, n: 1}); !errors.As(err, &d) {
+	if err := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil))).Fill(&again{p: bad, n: 1}); !errors.As(err, &d) {
 		t.Errorf("%v", err)
 	}
 }

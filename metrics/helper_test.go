@@ -261,26 +261,26 @@ func optionSets(classes int) []calib.Options {
 
 // all returns accumulators of all kinds, empty.
 func all(classes int) []metrics.Accumulator {
-	l := []metrics.Accumulator{score.NewLoss(nil), score.NewLoss(&score.Options{TopK: 12})}
+	l := []metrics.Accumulator{metrics.Must(score.NewLoss(nil)), metrics.Must(score.NewLoss(&score.Options{TopK: 12}))}
 	for _, o := range optionSets(classes) {
-		l = append(l, calib.NewBins(&o))
+		l = append(l, metrics.Must(calib.NewBins(&o)))
 	}
-	l = append(l, cells.New(nil), cells.New(&cells.Options{Event: metrics.TopLabel}))
+	l = append(l, metrics.Must(cells.New(nil)), metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel})))
 	if classes <= 2 {
-		l = append(l, cells.New(&cells.Options{Event: metrics.Positive}))
+		l = append(l, metrics.Must(cells.New(&cells.Options{Event: metrics.Positive})))
 	}
 	return l
 }
 
 // classwise returns accumulators of all the probabilities of the rows, empty.
 func classwise(int) []metrics.Accumulator {
-	return []metrics.Accumulator{calib.NewClassBins(nil), calib.NewClassBins(&calib.ClassOptions{Bins: 4, Above: new(0.1)}),
-		calib.NewClassScores(nil), calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)}),
-		calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)}), calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000}),
-		calib.NewLabelScores(0), calib.NewLabelScores(20000), rank.NewEntries(), rank.NewRetention(&rank.RetentionOptions{ByScore: true}),
+	return []metrics.Accumulator{metrics.Must(calib.NewClassBins(nil)), metrics.Must(calib.NewClassBins(&calib.ClassOptions{Bins: 4, Above: new(0.1)})),
+		metrics.Must(calib.NewClassScores(nil)), metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.0)})),
+		metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.2)})), metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 20000})),
+		metrics.Must(calib.NewLabelScores(0)), metrics.Must(calib.NewLabelScores(20000)), rank.NewEntries(), metrics.Must(rank.NewRetention(&rank.RetentionOptions{ByScore: true})),
 		score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), score.NewBaseRates(), score.NewDecomposition(), score.NewBalanced(),
-		score.NewClipped(score.NLLOptions{Clip: 1e-3}), score.NewClipped(score.NLLOptions{Clip: 1e-3, Rescale: score.RescaleLast}),
-		score.NewTopHits(2, score.LastOfTies), score.NewTopHits(1, score.AllOfTies)}
+		metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-3})), metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-3, Rescale: score.RescaleLast})),
+		metrics.Must(score.NewTopHits(2, score.LastOfTies)), metrics.Must(score.NewTopHits(1, score.AllOfTies))}
 }
 
 func state(t testing.TB, accs ...metrics.Accumulator) []byte {
@@ -408,4 +408,14 @@ func sameState(t testing.TB, what string, a, b []byte) {
 
 func near(got, want, tol float64) bool {
 	return got == want || got != got && want != want || math.Abs(got-want) <= tol*math.Max(1, math.Abs(want))
+}
+
+// rowMetric returns a metric that has a value for each row of predictions.
+func rowMetric(t *testing.T, name string, p *metrics.Predictions) metrics.RowMetric {
+	t.Helper()
+	m, err := score.ParseRowMetric(name, p.Kind, p.Classes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

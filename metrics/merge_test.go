@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/score"
+	"gonum.org/v1/gonum/mat"
 )
 
 func TestMergeErrors(t *testing.T) {
@@ -33,39 +32,39 @@ func TestMergeErrors(t *testing.T) {
 		feed(t, p, nil, a)
 		return a
 	}
-	bins := func(o calib.Options) metrics.Accumulator { return calib.NewBins(&o) }
+	bins := func(o calib.Options) metrics.Accumulator { return metrics.Must(calib.NewBins(&o)) }
 	for _, c := range []struct {
 		a, b metrics.Accumulator
 		says []string
 	}{
-		{bins(calib.Options{}), score.NewLoss(nil), []string{"calib.Bins and *score.Loss"}},
-		{score.NewLoss(nil), bins(calib.Options{}), []string{"score.Loss and *calib.Bins"}},
+		{bins(calib.Options{}), metrics.Must(score.NewLoss(nil)), []string{"calib.Bins and *score.Loss"}},
+		{metrics.Must(score.NewLoss(nil)), bins(calib.Options{}), []string{"score.Loss and *calib.Bins"}},
 		{bins(calib.Options{}), bins(calib.Options{Bins: 30}), []string{"calib.Bins", "bins=30"}},
 		{bins(calib.Options{One: calib.OverflowBin}), bins(calib.Options{Zero: calib.DropZero}), []string{"(one=overflow)", "(zero=dropped)"}},
-		{score.NewLoss(nil), score.NewLoss(&score.Options{TopK: 7}), []string{"top-5", "top-7"}},
+		{metrics.Must(score.NewLoss(nil)), metrics.Must(score.NewLoss(&score.Options{TopK: 7})), []string{"top-5", "top-7"}},
 		{with(bins(calib.Options{}), 3, false), with(bins(calib.Options{}), 4, false), []string{"3 classes", "4"}},
-		{with(score.NewLoss(nil), 3, false), with(score.NewLoss(nil), 1, false), []string{"3 classes", "1"}},
+		{with(metrics.Must(score.NewLoss(nil)), 3, false), with(metrics.Must(score.NewLoss(nil)), 1, false), []string{"3 classes", "1"}},
 		{with(bins(calib.Options{}), 3, false), with(bins(calib.Options{}), 3, true), []string{"weights"}},
-		{with(score.NewLoss(nil), 3, true), with(score.NewLoss(nil), 3, false), []string{"weights"}},
+		{with(metrics.Must(score.NewLoss(nil)), 3, true), with(metrics.Must(score.NewLoss(nil)), 3, false), []string{"weights"}},
 		{more(bins(calib.Options{}), true, false), more(bins(calib.Options{}), false, false), []string{"decisions"}},
 		{more(bins(calib.Options{}), true, false), more(bins(calib.Options{}), true, true), []string{"confidence scores"}},
 		{score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule), []string{"rule 0", "rule 1"}},
-		{score.NewMean(score.RankedRule), score.NewLoss(nil), []string{"score.Mean and *score.Loss"}},
+		{score.NewMean(score.RankedRule), metrics.Must(score.NewLoss(nil)), []string{"score.Mean and *score.Loss"}},
 		{with(score.NewMean(0), 3, false), with(score.NewMean(0), 4, false), []string{"score.Mean", "3 classes", "4"}},
 		{with(score.NewMean(0), 3, true), with(score.NewMean(0), 3, false), []string{"score.Mean", "weights"}},
-		{score.NewClipped(score.NLLOptions{Clip: 0.125}), score.NewClipped(score.NLLOptions{}), []string{"score.Clipped", "0.125"}},
-		{score.NewClipped(score.NLLOptions{}), score.NewLoss(nil), []string{"score.Clipped and *score.Loss"}},
-		{with(score.NewClipped(score.NLLOptions{}), 3, false), with(score.NewClipped(score.NLLOptions{}), 4, false), []string{"score.Clipped", "3 classes", "4"}},
-		{with(score.NewClipped(score.NLLOptions{}), 3, true), with(score.NewClipped(score.NLLOptions{}), 3, false), []string{"score.Clipped", "weights"}},
-		{score.NewBaseRates(), score.NewLoss(nil), []string{"score.BaseRates and *score.Loss"}},
+		{metrics.Must(score.NewClipped(score.NLLOptions{Clip: 0.125})), metrics.Must(score.NewClipped(score.NLLOptions{})), []string{"score.Clipped", "0.125"}},
+		{metrics.Must(score.NewClipped(score.NLLOptions{})), metrics.Must(score.NewLoss(nil)), []string{"score.Clipped and *score.Loss"}},
+		{with(metrics.Must(score.NewClipped(score.NLLOptions{})), 3, false), with(metrics.Must(score.NewClipped(score.NLLOptions{})), 4, false), []string{"score.Clipped", "3 classes", "4"}},
+		{with(metrics.Must(score.NewClipped(score.NLLOptions{})), 3, true), with(metrics.Must(score.NewClipped(score.NLLOptions{})), 3, false), []string{"score.Clipped", "weights"}},
+		{score.NewBaseRates(), metrics.Must(score.NewLoss(nil)), []string{"score.BaseRates and *score.Loss"}},
 		{with(score.NewBaseRates(), 3, false), with(score.NewBaseRates(), 1, false), []string{"score.BaseRates", "3 classes", "1"}},
-		{score.NewBalanced(), score.NewLoss(nil), []string{"score.Balanced and *score.Loss"}},
+		{score.NewBalanced(), metrics.Must(score.NewLoss(nil)), []string{"score.Balanced and *score.Loss"}},
 		{with(score.NewBalanced(), 3, false), with(score.NewBalanced(), 4, false), []string{"score.Balanced", "3 classes", "4"}},
 		{with(score.NewBalanced(), 3, true), with(score.NewBalanced(), 3, false), []string{"score.Balanced", "weights"}},
 		{more(score.NewBalanced(), true, false), more(score.NewBalanced(), false, false), []string{"score.Balanced", "decisions"}},
-		{score.NewDecomposition(), score.NewLoss(nil), []string{"score.Decomposition and *score.Loss"}},
+		{score.NewDecomposition(), metrics.Must(score.NewLoss(nil)), []string{"score.Decomposition and *score.Loss"}},
 		{with(score.NewDecomposition(), 3, true), with(score.NewDecomposition(), 3, false), []string{"score.Decomposition", "weights"}},
-		{more(score.NewLoss(nil), true, false), more(score.NewLoss(nil), false, false), []string{"decisions"}},
+		{more(metrics.Must(score.NewLoss(nil)), true, false), more(metrics.Must(score.NewLoss(nil)), false, false), []string{"decisions"}},
 	} {
 		before := state(t, c.a)
 		err := c.a.Merge(c.b)
@@ -104,7 +103,7 @@ func TestAllocations(t *testing.T) {
 				p.Weights[i] = float64(i%3) + 0.5
 			}
 		}
-		accs := []metrics.Accumulator{score.NewLoss(nil), calib.NewBins(nil), calib.NewBins(&calib.Options{Event: calib.AllClasses})}
+		accs := []metrics.Accumulator{metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(nil)), metrics.Must(calib.NewBins(&calib.Options{Event: calib.AllClasses}))}
 		pass := metrics.NewPass(&metrics.Options{Threads: 1}, accs...)
 		return testing.AllocsPerRun(3, func() {
 			if err := pass.Add(p); err != nil {

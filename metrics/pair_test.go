@@ -82,7 +82,7 @@ func nearest16(v float32, wide func(uint16) float32) uint16 {
 
 func lossOf(t *testing.T, p metrics.Predictions, o *metrics.Options) (string, metrics.Audit, error) {
 	t.Helper()
-	l := score.NewLoss(nil)
+	l := metrics.Must(score.NewLoss(nil))
 	pass := metrics.NewPass(o, l)
 	err := pass.Add(&p)
 	b, e := l.AppendBinary(nil)
@@ -209,7 +209,7 @@ func TestOfEventChecks(t *testing.T) {
 				if err != nil || audit.SumsOff > 0 && !c.o.Renormalize {
 					continue // what is off stays so, and is 1 - p of the event in one and the other's own in the other
 				}
-				a, b := score.NewLoss(nil), score.NewLoss(nil)
+				a, b := metrics.Must(score.NewLoss(nil)), metrics.Must(score.NewLoss(nil))
 				two := of(-1)
 				if metrics.NewPass(&c.o, a).Add(&p) != nil || metrics.NewPass(&c.o, b).Add(&two) != nil {
 					t.Fatal(name)

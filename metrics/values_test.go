@@ -109,7 +109,7 @@ func TestAgainstPlain(t *testing.T) {
 								p.Weights[i] = math.Min(p.Weights[i], 1e3)
 							}
 						}
-						l := score.NewLoss(nil)
+						l := metrics.Must(score.NewLoss(nil))
 						pass := feed(t, p, &metrics.Options{Drop: true}, l)
 						if a := pass.Audit(); a.Dropped > 0 && !(kind == metrics.LogProbs && d == metrics.BFloat16) {
 							t.Errorf("%v %v %d: %d rows were dropped", d, kind, k, a.Dropped)
@@ -203,7 +203,7 @@ func TestAgainstPlain(t *testing.T) {
 func kept(t *testing.T, p *metrics.Predictions) []plainRow {
 	t.Helper()
 	dst := make([]float64, p.Rows)
-	if _, err := score.Confidence(dst, p, &metrics.Options{Drop: true}); err != nil {
+	if err := rowMetric(t, "confidence", p).Rows(dst, p, &metrics.Options{Drop: true}); err != nil {
 		t.Fatal(err)
 	}
 	all := plain(p)
@@ -246,7 +246,7 @@ func TestMeanIntervals(t *testing.T) {
 				}
 			}
 			p.Scores = narrow(v, k, metrics.Float64, 0)
-			l := score.NewLoss(nil)
+			l := metrics.Must(score.NewLoss(nil))
 			feed(t, p, nil, l)
 			rows := plain(p)
 			const z = 1.959963984540
@@ -437,7 +437,7 @@ func TestECE(t *testing.T) {
 			}
 		}
 		p.Scores = narrow(v, 1, metrics.Float64, 0)
-		b := calib.NewBins(&calib.Options{Bins: bins, Event: calib.Positive})
+		b := metrics.Must(calib.NewBins(&calib.Options{Bins: bins, Event: calib.Positive}))
 		feed(t, p, nil, b)
 
 		gap, spread, sq, count := make([]float64, bins), make([]float64, bins), make([]float64, bins), make([]float64, bins)

@@ -144,7 +144,7 @@ func (a *crossApplied) Next() (*metrics.Chunk, error) {
 	}
 	rows := make([][]int32, len(a.maps))
 	for i := range c.Rows {
-		f := a.folds.Of(c.Number(i))
+		f := a.folds.Fold(c.Number(i))
 		rows[f] = append(rows[f], int32(i))
 	}
 	width := all.Classes

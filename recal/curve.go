@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
@@ -62,6 +63,40 @@ func (m *CurveMap) Curve(i int) func(p float64) float64 {
 		c.apply(x[:])
 		return x[0]
 	}
+}
+
+// Steps is a curve of Histogram or BBQ: Values[i] between Cuts[i-1] and Cuts[i], where the outer cuts are 0 and 1. A score on a cut has the
+// value above it; with RightClosed, the value below it.
+type Steps struct {
+	Cuts, Values []float64
+	RightClosed  bool
+	// On has the values of scores on the cuts, of BBQ with AsCoded, where neither neighbour's is theirs; nil otherwise.
+	On []float64
+}
+
+// Steps returns curve i of a map that Histogram or BBQ fitted. A value that leaves scores as they are, by Identity, is NaN. It panics if there
+// is no such curve.
+func (m *CurveMap) Steps(i int) Steps {
+	if i >= 0 && i < len(m.curves) {
+		switch c := m.curves[i].(type) {
+		case *bins:
+			return Steps{Cuts: slices.Clone(c.Cuts), Values: slices.Clone(c.values), RightClosed: c.side == kernel.RightClosed}
+		case *bbqSteps:
+			return Steps{Cuts: slices.Clone(c.Cuts), Values: slices.Clone(c.Values), On: slices.Clone(c.On)}
+		}
+	}
+	panic(errCurve)
+}
+
+// Points returns curve i of a map that Isotonic fitted: x and y rise. Between points the curve has the y of the point below, or with Interpolate
+// is a straight line; beyond the outer points it is constant. It panics if there is no such curve.
+func (m *CurveMap) Points(i int) (x, y []float64) {
+	if i >= 0 && i < len(m.curves) {
+		if c, ok := m.curves[i].(*isotone); ok {
+			return slices.Clone(c.X), slices.Clone(c.Y)
+		}
+	}
+	panic(errCurve)
 }
 
 const errCurve = "recal: there is no curve of this number"

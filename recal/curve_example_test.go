@@ -22,6 +22,9 @@ func ExampleHistogram() {
 	m.Apply(&test, &test, metrics.Probs) // in place
 	fmt.Println(m.Method(), test.F64)
 
+	steps := m.(*recal.CurveMap).Steps(0)
+	fmt.Println(steps.Cuts, steps.Values) // NaN leaves scores as they are
+
 	for _, e := range []recal.Empty{recal.Centre, recal.Zero} {
 		m, err := recal.Histogram{Bins: 4, Empty: e}.Fit(recal.InMemory(p), nil)
 		if err != nil {
@@ -33,6 +36,7 @@ func ExampleHistogram() {
 	fmt.Println(err)
 	// Output:
 	// histogram(bins=4,empty=identity) [0.25 0.3 0.75]
+	// [0.25 0.5 0.75] [0.25 NaN NaN 0.75]
 	// centre 0.375
 	// zero 0
 	// method histogram: bins is "100000"; it is a whole number from 1 to 65536
@@ -50,11 +54,12 @@ func ExampleIsotonic() {
 			log.Fatal(err)
 		}
 		f := m.(*recal.CurveMap).Curve(0)
-		fmt.Printf("%s: %.3f %.3f %.3f %.3f\n", method, f(0.05), f(0.25), f(0.6), f(1))
+		x, y := m.(*recal.CurveMap).Points(0)
+		fmt.Printf("%s: %.3f %.3f %.3f %.3f; points %.1f %.3f\n", method, f(0.05), f(0.25), f(0.6), f(1), x, y)
 	}
 	// Output:
-	// isotonic: 0.000 0.333 0.333 1.000
-	// isotonic(interpolate): 0.000 0.333 0.667 1.000
+	// isotonic: 0.000 0.333 0.333 1.000; points [0.1 0.2 0.8] [0.000 0.333 1.000]
+	// isotonic(interpolate): 0.000 0.333 0.667 1.000; points [0.1 0.2 0.4 0.8 0.9] [0.000 0.333 0.333 1.000 1.000]
 }
 
 // Three classes have three curves, whose results are divided by their sum: that is 0 here, of a row on no step. The top label has one.

@@ -14,7 +14,7 @@ import (
 func ExampleSigma() {
 	observed := []float64{23, 17, 21, 24, 19, 27}
 	mean, sd := []float64{20, 18, 25, 22, 19, 23}, []float64{2, 1, 3, 2, 1, 2}
-	m, err := recal.Sigma{}.Fit(recal.InMemory(regress.NormalPredictions(observed, mean, sd)), nil)
+	m, err := recal.Sigma{}.Fit(recal.InMemory(metrics.Must(regress.NormalPredictions(observed, mean, sd))), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,12 +32,12 @@ func ExampleSigma() {
 
 	// What LaplaceRedux's code computes.
 	coded := recal.Sigma{AsCoded: true}
-	if m, err = coded.Fit(recal.InMemory(regress.NormalPredictions(observed, mean, sd)), nil); err != nil {
+	if m, err = coded.Fit(recal.InMemory(metrics.Must(regress.NormalPredictions(observed, mean, sd))), nil); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s: %.3f\n", coded, m.(*recal.SigmaMap).Scale())
 
-	_, err = recal.Sigma{}.Fit(recal.InMemory(regress.NormalPredictions(mean, mean, sd)), nil)
+	_, err = recal.Sigma{}.Fit(recal.InMemory(metrics.Must(regress.NormalPredictions(mean, mean, sd))), nil)
 	fmt.Println(errors.Is(err, recal.ErrUnreachable))
 	// Output:
 	// sigma of 6 rows: 1.293 in {0.755 1.665}
@@ -50,7 +50,7 @@ func ExampleSigma() {
 func ExampleQuantile() {
 	observed := []float64{23, 19, 27, 26, 20, 31, 24, 22, 29, 25}
 	mean, sd := []float64{20, 18, 25, 22, 19, 23, 25, 21, 25, 25}, []float64{2, 1, 3, 2, 1, 2, 1, 1, 2, 1}
-	m, err := recal.Quantile{Levels: []float64{0.1, 0.5, 0.9}}.Fit(recal.InMemory(regress.NormalPredictions(observed, mean, sd)), nil)
+	m, err := recal.Quantile{Levels: []float64{0.1, 0.5, 0.9}}.Fit(recal.InMemory(metrics.Must(regress.NormalPredictions(observed, mean, sd))), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

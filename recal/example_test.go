@@ -53,13 +53,13 @@ func ExampleCrossFit() {
 	}
 	p.Rows, p.Classes = 10*few.Rows, few.Classes
 
-	after := score.NewLoss(nil)
+	after := metrics.Must(score.NewLoss(nil))
 	maps, err := recal.CrossFit(recal.Temperature{}, recal.InMemory(p), recal.Folds{K: 2}, nil, after)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	before, err := score.Of(p, nil)
+	before, err := score.LossOf(p, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

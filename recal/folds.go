@@ -26,8 +26,8 @@ func (f Folds) Count() int {
 	return f.K
 }
 
-// Of returns the fold of the row with a number, from 0.
-func (f Folds) Of(row int64) int {
+// Fold returns the fold of the row with a number, from 0 on.
+func (f Folds) Fold(row int64) int {
 	h := f.Seed*0x9e3779b97f4a7c15 ^ uint64(row)
 	for range 2 { // the finalizer of MurmurHash3, of 64 bits
 		h ^= h >> 33
@@ -50,7 +50,7 @@ func (f Folds) Split(d Data, i int) (rest, fold Data) {
 			if err != nil {
 				return nil, err
 			}
-			return &picked{Source: src, keep: func(row int64) bool { return (f.Of(row) == i) == in }}, nil
+			return &picked{Source: src, keep: func(row int64) bool { return (f.Fold(row) == i) == in }}, nil
 		})
 	}
 	return pick(false), pick(true)

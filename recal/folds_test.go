@@ -22,7 +22,7 @@ func TestFoldsCount(t *testing.T) {
 		t.Errorf("%d", n)
 	}
 	for _, f := range []func(){
-		func() { Folds{K: 1}.Count() }, func() { Folds{K: -3}.Of(0) },
+		func() { Folds{K: 1}.Count() }, func() { Folds{K: -3}.Fold(0) },
 		func() { Folds{}.Split(nil, 5) }, func() { Folds{}.Split(nil, -1) },
 	} {
 		func() {
@@ -61,10 +61,10 @@ func TestFoldsEven(t *testing.T) {
 					counts, pairs, seeds := make([]int, k), make([]int, k*k), make([]int, k*k)
 					for i := range int64(n) {
 						row := first + i*step
-						a, b := f.Of(row), f.Of(row+step)
+						a, b := f.Fold(row), f.Fold(row+step)
 						counts[a]++
 						pairs[a*k+b]++
-						seeds[a*k+g.Of(row)]++
+						seeds[a*k+g.Fold(row)]++
 					}
 					for what, c := range map[string][]int{"folds": counts, "neighbours": pairs, "seeds": seeds} {
 						if z := foldsChi2(c, n); z > 7 {
@@ -81,7 +81,7 @@ func TestFoldsEven(t *testing.T) {
 func TestFoldsOf(t *testing.T) {
 	var got []int
 	for row := range int64(20) {
-		got = append(got, Folds{}.Of(row), Folds{K: 2, Seed: 7}.Of(row))
+		got = append(got, Folds{}.Fold(row), Folds{K: 2, Seed: 7}.Fold(row))
 	}
 	want := []int{0, 0, 4, 0, 1, 1, 2, 1, 4, 0, 1, 0, 1, 0, 0, 0, 2, 0, 3, 0, 2, 1, 1, 0, 0, 1, 0, 0, 3, 1, 0, 0, 4, 0, 4, 1, 1, 1, 1, 0}
 	if !slices.Equal(got, want) {
@@ -109,7 +109,7 @@ func TestFoldsSplit(t *testing.T) {
 					t.Fatalf("%d rows and %d of %d", len(in), len(out), n)
 				}
 				for _, r := range in {
-					if f.Of(r.number) != i {
+					if f.Fold(r.number) != i {
 						t.Fatalf("row %d is not of fold %d", r.number, i)
 					}
 				}
@@ -272,7 +272,7 @@ func TestCrossFit(t *testing.T) {
 				t.Errorf("map %d has seen %d rows", i, n)
 			}
 			for row := range int64(n) {
-				if seen := m.(*foldsMap).seen[float64(row)]; seen == (Folds{Seed: 1}.Of(row) == i) {
+				if seen := m.(*foldsMap).seen[float64(row)]; seen == (Folds{Seed: 1}.Fold(row) == i) {
 					t.Fatalf("map %d, row %d: seen is %v", i, row, seen)
 				}
 			}
@@ -283,9 +283,9 @@ func TestCrossFit(t *testing.T) {
 func TestCrossFitErrors(t *testing.T) {
 	d := InMemory(foldsDistinct(100))
 	f := Folds{K: 3}
-	other := (f.Of(20) + 1) % 3
+	other := (f.Fold(20) + 1) % 3
 	first := 0
-	if f.Of(20) == 0 {
+	if f.Fold(20) == 0 {
 		first = other
 	}
 	// The first fold whose rest has row 20.

@@ -74,9 +74,9 @@ func TestForecastsReal(t *testing.T) {
 			}
 		}
 		halves := recal.Folds{K: 2}
-		before, after := regress.NewNormal(nil), regress.NewNormal(nil)
+		before, after := metrics.Must(regress.NewNormal(nil)), metrics.Must(regress.NewNormal(nil))
 		curve := func() *regress.Calibration {
-			return regress.NewCalibration(&regress.CalibrationOptions{Levels: levels, CurveOnly: true})
+			return metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Levels: levels, CurveOnly: true}))
 		}
 		raw, mended := curve(), curve()
 		if err := metrics.NewPass(nil, before).Add(p); err != nil {
@@ -137,17 +137,17 @@ func TestForecastsHub(t *testing.T) {
 		}
 	}
 	curve := func() *regress.Calibration {
-		return regress.NewCalibration(&regress.CalibrationOptions{Levels: levels, CurveOnly: true})
+		return metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Levels: levels, CurveOnly: true}))
 	}
 	raw, mended := curve(), curve()
 	if err := metrics.NewPass(nil, raw).Add(p); err != nil {
 		t.Fatal(err)
 	}
-	wis := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})
+	wis := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}))
 	if err := metrics.NewPass(nil, wis).Add(p); err != nil {
 		t.Fatal(err)
 	}
-	after := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})
+	after := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}))
 	if _, err := recal.CrossFit(recal.Quantile{Levels: levels}, recal.InMemory(p), recal.Folds{K: 2}, nil, mended, after); err != nil {
 		t.Fatal(err)
 	}

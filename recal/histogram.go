@@ -122,10 +122,10 @@ func (m Histogram) side() kernel.Side {
 // Options.Memory is enough; those of equal mass have to sort the rows.
 func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 	if m.Bins < 0 || m.Bins > mostBins || m.Empty > Zero {
-		panic(errHistogram)
+		return nil, errors.New(errHistogram)
 	}
 	if m.contradicts() {
-		panic(errAsCoded)
+		return nil, errors.New(errAsCoded)
 	}
 	s, err := lookBinary(d, o, false)
 	if err != nil {

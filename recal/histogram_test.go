@@ -276,14 +276,10 @@ func TestHistogramOptions(t *testing.T) {
 		t.Error(s)
 	}
 	for _, m := range []recal.Histogram{{Bins: -1}, {Bins: 1<<16 + 1}, {Empty: 3}, {AsCoded: true, EqualMass: true}} {
-		func() {
-			defer func() {
-				if r, _ := recover().(string); !strings.HasPrefix(r, "recal: ") {
-					t.Errorf("%+v does not panic", m)
-				}
-			}()
-			m.Fit(recal.InMemory(curveRows(1, 5, 1, metrics.Probs, false, false)), nil)
-		}()
+		f, err := m.Fit(recal.InMemory(curveRows(1, 5, 1, metrics.Probs, false, false)), nil)
+		if f != nil || err == nil || !strings.HasPrefix(err.Error(), "recal: ") {
+			t.Errorf("%+v: %v", m, err)
+		}
 	}
 	if s := recal.Empty(9).String(); s != "Empty(9)" {
 		t.Error(s)

@@ -356,7 +356,7 @@ func TestPlattIsCox(t *testing.T) {
 				p.F64[i] = 0.5 + (v-0.5)*1e-6
 			}
 		}
-		c := cells.New(nil)
+		c := metrics.Must(cells.New(nil))
 		if err := metrics.NewPass(nil, c).Add(p); err != nil {
 			t.Fatal(err)
 		}

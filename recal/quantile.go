@@ -39,7 +39,7 @@ import (
 // Source: Kuleshov, Fenner and Ermon 2018.
 type Quantile struct {
 	// Levels of the quantiles that the map makes, rising between 0 and 1 as regress.ValidLevels has it; of metrics.Quantiles these are
-	// those of the given ones too. nil means 0.05, 0.1, ..., 0.95. Fit panics for others.
+	// those of the given ones too. nil means 0.05, 0.1, ..., 0.95. Others are an error of Fit.
 	Levels []float64
 }
 
@@ -88,7 +88,7 @@ func (m Quantile) levels() []float64 {
 // Fit returns the map of the rows' levels, a *QuantileMap.
 func (m Quantile) Fit(d Data, o *Options) (Map, error) {
 	if m.Levels != nil && (len(m.Levels) == 0 || !regress.ValidLevels(m.Levels)) {
-		panic("recal: the levels of quantiles rise between 0 and 1")
+		return nil, errors.New("recal: the levels of quantiles have to rise between 0 and 1")
 	}
 	m.Levels = slices.Clone(m.Levels)
 	t := &transforms{levels: m.levels()}

@@ -369,7 +369,7 @@ func realPart(d recal.Data, n int, seed uint64) recal.Data {
 		if err != nil {
 			return nil, err
 		}
-		return &realSome{src, func(row int64) bool { return f.Of(row) < n }}, nil
+		return &realSome{src, func(row int64) bool { return f.Fold(row) < n }}, nil
 	})
 }
 

@@ -49,7 +49,7 @@ func (m Sigma) stat() regress.NormalStat {
 // Fit returns the map of the rows' factor, a *SigmaMap.
 func (m Sigma) Fit(d Data, o *Options) (Map, error) {
 	stat := m.stat()
-	n := normalsOnly{regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{stat}})}
+	n := normalsOnly{metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{stat}}))}
 	s, err := look(d, o, n)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func sigmaFit(t *testing.T, m recal.Sigma, p *metrics.Predictions) *recal.SigmaM
 
 func sigmaZMS(t *testing.T, p *metrics.Predictions) float64 {
 	t.Helper()
-	n := regress.NewNormal(nil)
+	n := metrics.Must(regress.NewNormal(nil))
 	if err := metrics.NewPass(nil, n).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func sigmaForecasts(n int, factor, unit float64) *metrics.Predictions {
 		sd[i] = (0.1 + r.Float64()) * unit
 		y[i] = mean[i] + float64(factor*sd[i])*r.NormFloat64()
 	}
-	return regress.NormalPredictions(y, mean, sd)
+	return metrics.Must(regress.NormalPredictions(y, mean, sd))
 }
 
 // TestSigmaGolden compares with LaplaceRedux, documented and as coded; see testdata/golden/README.md.
@@ -72,7 +72,7 @@ func TestSigmaGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range golden.Regression {
-		p := regress.NormalPredictions(c.Y, c.Mean, c.Std)
+		p := metrics.Must(regress.NormalPredictions(c.Y, c.Mean, c.Std))
 		if s := sigmaFit(t, recal.Sigma{}, p).Scale(); c.Documented == 0 || !sigmaNear(s, c.Documented, 1e-13) {
 			t.Errorf("case %d: %.17g, want %.17g", i, s, c.Documented)
 		}
@@ -200,7 +200,7 @@ func TestSigmaInterval(t *testing.T) {
 		if m.AsCoded {
 			stat = regress.SigmaScaleAsCoded
 		}
-		n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{stat}})
+		n := metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{stat}}))
 		if err := metrics.NewPass(nil, n).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func TestSigmaInterval(t *testing.T) {
 // TestSigmaOdd: rows and sets that are hardly any.
 func TestSigmaOdd(t *testing.T) {
 	one := func(y, mean, sd float64) recal.Data {
-		return recal.InMemory(regress.NormalPredictions([]float64{y}, []float64{mean}, []float64{sd}))
+		return recal.InMemory(metrics.Must(regress.NormalPredictions([]float64{y}, []float64{mean}, []float64{sd})))
 	}
 	for _, c := range []struct {
 		y, sd, documented, coded float64
@@ -274,7 +274,7 @@ func TestSigmaOdd(t *testing.T) {
 	if _, err := (recal.Sigma{}).Fit(one(1e300, 0, 1e-300), nil); err == nil || errors.Is(err, recal.ErrUnreachable) {
 		t.Error(err)
 	}
-	if _, err := (recal.Sigma{}).Fit(recal.InMemory(regress.NormalPredictions(nil, nil, nil)), nil); err == nil {
+	if _, err := (recal.Sigma{}).Fit(recal.InMemory(metrics.Must(regress.NormalPredictions(nil, nil, nil))), nil); err == nil {
 		t.Error("no rows")
 	}
 	var data *metrics.DataError
@@ -286,7 +286,7 @@ func TestSigmaOdd(t *testing.T) {
 		t.Error(err)
 	}
 	// Rows of weight 0 are absent, whatever they hold; a weight of 2 is a row twice.
-	p := regress.NormalPredictions([]float64{1, 9, 2}, []float64{0, 0, 0}, []float64{1, -1, 1})
+	p := metrics.Must(regress.NormalPredictions([]float64{1, 9, 2}, []float64{0, 0, 0}, []float64{1, -1, 1}))
 	p.Weights = []float64{2, 0, 1}
 	f := sigmaFit(t, recal.Sigma{}, p)
 	want := recal.Fit{Rows: 2, Classes: 3, Kind: "normal", Weighted: true, FirstLeftOut: -1, Reads: 1}

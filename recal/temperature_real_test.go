@@ -91,7 +91,7 @@ func temperatureScores(t *testing.T, m recal.Map, d recal.Data) (nll, ece float6
 		all.F64, all.Labels = append(all.F64, c.F64...), append(all.Labels, c.Labels...)
 		all.Kind, all.Rows, all.Classes = c.Kind, all.Rows+c.Rows, c.Classes
 	}
-	if nll, err = score.NLL(nil, all, nil); err != nil {
+	if nll, err = score.NLL(all, nil); err != nil {
 		t.Fatal(err)
 	}
 	if ece, err = calib.ECE(all, nil); err != nil {

@@ -3,17 +3,16 @@ package main
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/parallel"
 	"github.com/candor-go/candor/metrics/score"
+	"gonum.org/v1/gonum/floats"
 )
 
 // runCandor is the real thing: one read, with the exact states that could be merged with others.
 func runCandor(p *metrics.Predictions) (answers, error) {
-	loss, bins := score.NewLoss(&score.Options{TopK: 1}), calib.NewBins(nil)
+	loss, bins := metrics.Must(score.NewLoss(&score.Options{TopK: 1})), metrics.Must(calib.NewBins(nil))
 	if err := metrics.NewPass(&metrics.Options{Threads: 1}, loss, bins).Add(p); err != nil {
 		return answers{}, err
 	}

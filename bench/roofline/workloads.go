@@ -72,10 +72,12 @@ const (
 // evaluation returns the accumulators behind accuracy, NLL, Brier score, entropy and 15 bins, and classwise those behind the
 // static calibration error of 15 bins.
 func evaluation() []metrics.Accumulator {
-	return []metrics.Accumulator{score.NewLoss(&score.Options{TopK: 1}), calib.NewBins(nil)}
+	return []metrics.Accumulator{metrics.Must(score.NewLoss(&score.Options{TopK: 1})), metrics.Must(calib.NewBins(nil))}
 }
 
-func classwise() []metrics.Accumulator { return []metrics.Accumulator{calib.NewClassBins(nil)} }
+func classwise() []metrics.Accumulator {
+	return []metrics.Accumulator{metrics.Must(calib.NewClassBins(nil))}
+}
 
 var workloads = []workload{
 	{name: "eval_f32_k2", store: "f32", classes: 2, dtype: metrics.Float32, kind: metrics.Logits, what: evaluation, lineOps: opsF32, rowOps: opsRowEnd},

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/internal/visible"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
 )
 
 // lossOfRows are the losses of rows that metrics of forecasts are means of, where the names differ.
@@ -38,12 +37,12 @@ func lossesOf(e *eval.Evaluation) (l []metrics.RowMetric) {
 	}
 	seen := map[string]bool{}
 	of := func(name string) (metrics.RowMetric, error) {
-		loss, err := regress.RowsOf(name, e.Spec.Kind, e.Spec.Levels)
+		loss, err := regress.ParseRowMetric(name, e.Spec.Kind, e.Spec.Levels)
 		if err == nil && e.Spec.Kind == metrics.Normals {
-			loss, err = regress.RowsOfLaw(name, e.Spec.Law)
+			loss, err = regress.LawRowMetric(name, e.Spec.Law)
 		}
 		if errors.Is(err, metrics.ErrNoRows) {
-			loss, err = score.RowsOf(name, e.Spec.Kind, e.Spec.Classes)
+			loss, err = score.ParseRowMetric(name, e.Spec.Kind, e.Spec.Classes)
 		}
 		return loss, err
 	}
@@ -197,7 +196,10 @@ func (f *compareRun) dieboldMariano(c *cobra.Command, j *job, paths, names []str
 					x, y = append(x, v), append(y, w)
 				}
 			}
-			d := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: f.horizon, Level: f.level})
+			d, err := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: f.horizon, Level: f.level})
+			if err != nil {
+				return nil, "", err
+			}
 			tests = append(tests, report.DieboldMariano{A: names[0], B: names[i], Loss: m.Name, DMResult: d, Horizon: max(1, f.horizon), Level: f.level})
 		}
 	}

@@ -315,7 +315,7 @@ func TestMergeGrid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, fit, smooth, cox := binfree.PartialSumsOf(sorted), binfree.CORPOf(sorted, nil), binfree.SmoothOf(sorted), binfree.CoxOf(sorted, nil)
+	sums, fit, smooth, cox := binfree.PartialSumsOf(sorted), metrics.Must(binfree.CORPOf(sorted, nil)), binfree.SmoothOf(sorted), binfree.CoxOf(sorted, nil)
 	for key, answer := range map[string]func() (float64, float64){"ks": sums.KS, "kuiper": sums.Kuiper, "smooth_ece": smooth.ECE,
 		"corp_mcb(replicates=20)": fit.MCB, "corp_dsc(replicates=20)": fit.DSC, "corp_unc(replicates=20)": fit.UNC, "calibration_slope": cox.Slope, "calibration_intercept": cox.Intercept} {
 		v, bound := answer()

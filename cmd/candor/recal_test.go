@@ -709,7 +709,7 @@ func TestRecalOfOneRow(t *testing.T) {
 	wrong := apart.label((apart.labels[4]+1)%3, 4)
 	x, y = d.put("x.npy", wrong.scores(t)), d.put("y.npy", wrong.labelFile(t))
 	doc = fitted(t, "temperature", x, "--labels", y, "-o", d.at("m.json"))
-	fold := recal.Folds{}.Of(4) + 1
+	fold := recal.Folds{}.Fold(4) + 1
 	if want := fmt.Sprintf("fold %d of 5: the likelihood has no maximum: every row's label has the largest logit", fold); doc.After != nil || !strings.HasPrefix(doc.Reason, want) {
 		t.Errorf("%q is not %q", doc.Reason, want)
 	}

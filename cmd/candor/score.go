@@ -14,14 +14,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/eval"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/predictions"
 	"github.com/candor-go/candor/report"
+	"github.com/spf13/cobra"
 )
 
 // scoreRun are the flags of candor score.
@@ -74,7 +73,7 @@ func rowMetrics(list string, k metrics.Kind, classes int, levels []float64, law 
 	var l []metrics.RowMetric
 	add := func(m metrics.RowMetric) {
 		if law != regress.NormalLaw {
-			m, _ = regress.RowsOfLaw(m.Name, law) // it is one of RowsOf's
+			m, _ = regress.LawRowMetric(m.Name, law) // it is one of RowsOf's
 		}
 		if !slices.ContainsFunc(l, func(o metrics.RowMetric) bool { return o.Name == m.Name }) {
 			l = append(l, m)
@@ -88,9 +87,9 @@ func rowMetrics(list string, k metrics.Kind, classes int, levels []float64, law 
 				add(m)
 			}
 		default:
-			m, err := score.RowsOf(s, k, classes)
+			m, err := score.ParseRowMetric(s, k, classes)
 			if errors.Is(err, metrics.ErrNoRows) {
-				m, err = regress.RowsOf(s, k, levels)
+				m, err = regress.ParseRowMetric(s, k, levels)
 			}
 			if errors.Is(err, metrics.ErrNoRows) {
 				// It may be a metric of another kind, or none at all.

@@ -102,20 +102,26 @@ func (s *set) predictions() *metrics.Predictions {
 	return &metrics.Predictions{Scores: metrics.Scores{F32: f32(s.probs), Rows: s.rows, Classes: s.classes}, Labels: s.labels}
 }
 
+// rowsInMemory returns the values of a metric for the rows of predictions in memory.
+func rowsInMemory(t *testing.T, name string, p *metrics.Predictions, o *metrics.Options) []float64 {
+	t.Helper()
+	m, err := score.ParseRowMetric(name, p.Kind, p.Classes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := make([]float64, p.Rows)
+	if err := m.Rows(dst, p, o); err != nil {
+		t.Fatal(err)
+	}
+	return dst
+}
+
 // wantRows returns the rows of metrics in memory.
 func wantRows(t *testing.T, p *metrics.Predictions, o *metrics.Options) table {
 	t.Helper()
 	w := table{}
-	for n, f := range map[string]func([]float64, *metrics.Predictions, *metrics.Options) (float64, error){
-		"nll": score.NLL, "brier": score.Brier, "entropy": score.Entropy, "confidence": score.Confidence, "accuracy": score.Accuracy,
-		"spherical": score.Spherical, "rps": score.RPS,
-		"topk_accuracy(k=2)": func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-			return score.TopK(dst, p, 2, o)
-		}} {
-		w[n] = make([]float64, p.Rows)
-		if _, err := f(w[n], p, o); err != nil {
-			t.Fatal(err)
-		}
+	for _, n := range []string{"nll", "brier", "entropy", "confidence", "accuracy", "spherical", "rps", "topk_accuracy(k=2)"} {
+		w[n] = rowsInMemory(t, n, p, o)
 	}
 	return w
 }
@@ -231,11 +237,8 @@ func TestScoreOfSamples(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	got := columns(t, d.at("r.npz"), "crps", "crps_fair", "crps_rolled")
-	for n, f := range map[string]score.CRPSForm{"crps": score.CRPSV, "crps_fair": score.CRPSFair, "crps_rolled": score.CRPSRolled} {
-		want := make([]float64, p.Rows)
-		if _, err := score.CRPS(want, p, f, nil); err != nil {
-			t.Fatal(err)
-		}
+	for _, n := range []string{"crps", "crps_fair", "crps_rolled"} {
+		want := rowsInMemory(t, n, p, nil)
 		if !sameBits(got[n], want) {
 			t.Errorf("rows of %s differ", n)
 		}

@@ -1,6 +1,7 @@
 package binfree
 
 import (
+	"errors"
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -96,18 +97,18 @@ type Step struct {
 	Weight    float64 // of the rows; their number without weights
 }
 
-// CORPOf decomposes the mean score of the rows that r has seen; o may be nil, and a score that is none panics. Intervals and
+// CORPOf decomposes the mean score of the rows that r has seen; o may be nil; a wrong option is an error. Intervals and
 // bands read r again, so it is not to see more rows before.
 //
 // Where r has a grid for its scores MCB and DSC come with a bound: those of the rows are not below the value, nor above
 // it by more than the bound.
-func CORPOf(r cells.Rising, o *CORPOptions) *CORP {
+func CORPOf(r cells.Rising, o *CORPOptions) (*CORP, error) {
 	c := &CORP{rows: r}
 	if o != nil {
 		c.proper = o.Score
 	}
 	if c.proper > Spherical {
-		panic("calib: there is no such score")
+		return nil, errors.New("binfree: there is no such score")
 	}
 	var fit pav.Pool
 	r.Fit(&fit)
@@ -131,7 +132,7 @@ func CORPOf(r cells.Rising, o *CORPOptions) *CORP {
 	if r.Outside() > 0 {
 		c.loose, c.finer = math.NaN(), math.NaN()
 	}
-	return c
+	return c, nil
 }
 
 // Options returns what the decomposition was made with.

@@ -13,7 +13,7 @@ import (
 func rain() *cells.Cells {
 	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 0, 1, 0, 1, 1}}
 	p.Rows, p.Classes, p.F64 = 8, 1, []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func rain() *cells.Cells {
 
 // The mean score is miscalibration less discrimination plus uncertainty. The bounds are 0 where cells are exact.
 func ExampleCORPOf() {
-	c := binfree.CORPOf(rain(), nil)
+	c := metrics.Must(binfree.CORPOf(rain(), nil))
 	score, bound := c.Score()
 	mcb, _ := c.MCB()
 	dsc, _ := c.DSC()
@@ -42,7 +42,7 @@ func ExampleCORPOf() {
 // Any proper score is taken apart by the same fit.
 func ExampleCORPOptions() {
 	for _, s := range []binfree.ProperScore{binfree.Squared, binfree.Logarithmic, binfree.Spherical} {
-		c := binfree.CORPOf(rain(), &binfree.CORPOptions{Score: s})
+		c := metrics.Must(binfree.CORPOf(rain(), &binfree.CORPOptions{Score: s}))
 		mcb, _ := c.MCB()
 		fmt.Printf("%d: %.4f, %v rows make it infinite\n", c.Options().Score, mcb, c.Infinite())
 	}
@@ -54,7 +54,7 @@ func ExampleCORPOptions() {
 
 // Of so few rows all miscalibration may be chance: calibrated scores would show more on average.
 func ExampleCORP_Intervals() {
-	c := binfree.CORPOf(rain(), nil)
+	c := metrics.Must(binfree.CORPOf(rain(), nil))
 	if reason := c.IntervalReason(); reason != "" {
 		log.Fatal(reason)
 	}
@@ -68,7 +68,7 @@ func ExampleCORP_Intervals() {
 
 // Where the fitted curve would be if the scores were calibrated.
 func ExampleCORP_Band() {
-	for _, b := range binfree.CORPOf(rain(), nil).Band(0.9, &binfree.Resampling{Seed: 1, Replicates: 1000}) {
+	for _, b := range metrics.Must(binfree.CORPOf(rain(), nil)).Band(0.9, &binfree.Resampling{Seed: 1, Replicates: 1000}) {
 		fmt.Printf("at %.1f from %.2f to %.2f\n", b.Score, b.Low, b.High)
 	}
 	// Output:

@@ -29,7 +29,7 @@ func TestCORPGolden(t *testing.T) {
 		p.Rows, p.Classes, p.F64 = len(in.P), 1, in.P
 		c := cellsOf(t, p)
 		for proper, want := range in.Corp {
-			v, bound := terms(binfree.CORPOf(c, &binfree.CORPOptions{Score: scores[proper]}))
+			v, bound := terms(metrics.Must(binfree.CORPOf(c, &binfree.CORPOptions{Score: scores[proper]})))
 			if bound != (corp{}) {
 				t.Errorf("%s: bounds %+v", name, bound)
 			}

@@ -17,7 +17,7 @@ import (
 // cellsOf returns the cells of predictions that are not checked.
 func cellsOf(t testing.TB, p *metrics.Predictions) *cells.Cells {
 	t.Helper()
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestCORPOfRows(t *testing.T) {
 			p := testrows.Lawful(law, n)
 			c := cellsOf(t, p)
 			for name, s := range scores {
-				got, bound := terms(binfree.CORPOf(c, &binfree.CORPOptions{Score: s}))
+				got, bound := terms(metrics.Must(binfree.CORPOf(c, &binfree.CORPOptions{Score: s})))
 				want := corpOfRows(p, s)
 				if c.Exact() && bound != (corp{}) {
 					t.Errorf("%s, %s, %d rows: bounds %+v of exact cells", law, name, n, bound)
@@ -147,7 +147,7 @@ func TestCORPOrder(t *testing.T) {
 	for i := range p.F64 {
 		p.F64[i] = math.Round(p.F64[i]*300) / 300
 	}
-	base := binfree.CORPOf(cellsOf(t, p), nil)
+	base := metrics.Must(binfree.CORPOf(cellsOf(t, p), nil))
 	dsc, _ := base.DSC()
 	for name, f := range map[string]func(float64) float64{"square": func(v float64) float64 { return v * v },
 		"root": math.Sqrt, "squeeze": func(v float64) float64 { return 0.3 + v/10 }} {
@@ -156,7 +156,7 @@ func TestCORPOrder(t *testing.T) {
 		for _, v := range p.F64 {
 			q.F64 = append(q.F64, f(v))
 		}
-		c := binfree.CORPOf(cellsOf(t, &q), nil)
+		c := metrics.Must(binfree.CORPOf(cellsOf(t, &q), nil))
 		if d, _ := c.DSC(); d != dsc {
 			t.Errorf("%s: DSC %v, want %v", name, d, dsc)
 		}
@@ -176,10 +176,10 @@ func TestCORPOrder(t *testing.T) {
 		}
 	}
 	for name, s := range scores {
-		c := binfree.CORPOf(cellsOf(t, &q), &binfree.CORPOptions{Score: s})
+		c := metrics.Must(binfree.CORPOf(cellsOf(t, &q), &binfree.CORPOptions{Score: s}))
 		mcb, _ := c.MCB()
 		got, _ := c.DSC()
-		want, _ := binfree.CORPOf(cellsOf(t, p), &binfree.CORPOptions{Score: s}).DSC()
+		want, _ := metrics.Must(binfree.CORPOf(cellsOf(t, p), &binfree.CORPOptions{Score: s})).DSC()
 		if !(mcb >= 0 && mcb < 1e-12) || math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: recalibrated scores have MCB %v and DSC %v, which was %v", name, mcb, got, want)
 		}
@@ -208,7 +208,7 @@ func TestCORPBest(t *testing.T) {
 		}
 		for name, s := range scores {
 			o := &binfree.CORPOptions{Score: s}
-			c := binfree.CORPOf(cellsOf(t, p), o)
+			c := metrics.Must(binfree.CORPOf(cellsOf(t, p), o))
 			unc, _ := c.UNC()
 			dsc, _ := c.DSC()
 			fitted := unc - dsc
@@ -230,7 +230,7 @@ func TestCORPBest(t *testing.T) {
 					}
 					q.F64 = append(q.F64, to)
 				}
-				if other, _ := binfree.CORPOf(cellsOf(t, &q), o).Score(); !(other >= fitted-1e-14) {
+				if other, _ := metrics.Must(binfree.CORPOf(cellsOf(t, &q), o)).Score(); !(other >= fitted-1e-14) {
 					t.Fatalf("%s: the fit has %v, another function %v", name, fitted, other)
 				}
 			}
@@ -256,7 +256,7 @@ func TestCORPNotNegative(t *testing.T) {
 			}
 		}
 		for name, s := range scores {
-			got, _ := terms(binfree.CORPOf(cellsOf(t, p), &binfree.CORPOptions{Score: s}))
+			got, _ := terms(metrics.Must(binfree.CORPOf(cellsOf(t, p), &binfree.CORPOptions{Score: s})))
 			want := corpOfRows(p, s)
 			if got.mcb < 0 || got.dsc < 0 || got.dsc > got.unc+1e-15 ||
 				!(got.mcb == want.mcb || math.Abs(got.mcb-want.mcb) < 1e-12) ||
@@ -278,10 +278,10 @@ func TestCORPWeights(t *testing.T) {
 		}
 		for name, s := range scores {
 			o := &binfree.CORPOptions{Score: s}
-			want, _ := terms(binfree.CORPOf(cellsOf(t, p), o))
+			want, _ := terms(metrics.Must(binfree.CORPOf(cellsOf(t, p), o)))
 			q := *p
 			q.Weights = slices.Repeat([]float64{2}, p.Rows)
-			c := binfree.CORPOf(cellsOf(t, &q), o)
+			c := metrics.Must(binfree.CORPOf(cellsOf(t, &q), o))
 			if got, bound := terms(c); s == binfree.Squared && got != want || math.Abs(got.mcb-want.mcb) > 1e-14 || bound != (corp{}) {
 				t.Errorf("%s, %s: weights of 2 give %+v, %+v; want %+v", law, name, got, bound, want)
 			}
@@ -298,8 +298,8 @@ func TestCORPWeights(t *testing.T) {
 				}
 			}
 			twice.Rows = len(twice.F64)
-			got, _ := terms(binfree.CORPOf(cellsOf(t, &q), o))
-			want, _ = terms(binfree.CORPOf(cellsOf(t, &twice), o))
+			got, _ := terms(metrics.Must(binfree.CORPOf(cellsOf(t, &q), o)))
+			want, _ = terms(metrics.Must(binfree.CORPOf(cellsOf(t, &twice), o)))
 			if math.Abs(got.mcb-want.mcb) > 1e-13 || math.Abs(got.dsc-want.dsc) > 1e-13 || math.Abs(got.unc-want.unc) > 1e-13 {
 				t.Errorf("%s, %s: weights of 1 to 3 give %+v, so many rows %+v", law, name, got, want)
 			}
@@ -313,7 +313,7 @@ func TestCORPWeights(t *testing.T) {
 	}
 	c := cellsOf(t, p)
 	for name, s := range scores {
-		got, bound := terms(binfree.CORPOf(c, &binfree.CORPOptions{Score: s}))
+		got, bound := terms(metrics.Must(binfree.CORPOf(c, &binfree.CORPOptions{Score: s})))
 		want := corpOfRows(p, s)
 		if c.Exact() || !within(want.score, got.score, bound.score) || !within(want.mcb, got.mcb, bound.mcb) ||
 			!within(want.dsc, got.dsc, bound.dsc) || bound.mcb > 5e-3 {
@@ -329,9 +329,9 @@ func TestCORPEdges(t *testing.T) {
 				t.Error("a score that is none")
 			}
 		}()
-		binfree.CORPOf(cells.New(nil), &binfree.CORPOptions{Score: binfree.Spherical + 1})
+		metrics.Must(binfree.CORPOf(metrics.Must(cells.New(nil)), &binfree.CORPOptions{Score: binfree.Spherical + 1}))
 	}()
-	none := binfree.CORPOf(cells.New(nil), nil)
+	none := metrics.Must(binfree.CORPOf(metrics.Must(cells.New(nil)), nil))
 	v, _ := terms(none)
 	if i := none.Intervals(0.95, nil); v.score == v.score || v.mcb == v.mcb || v.dsc == v.dsc || v.unc == v.unc ||
 		i.UNC.Low == i.UNC.Low || none.IntervalReason() == "" || none.Band(0.9, nil) != nil || len(none.Steps()) != 0 {
@@ -339,37 +339,37 @@ func TestCORPEdges(t *testing.T) {
 	}
 	one := &metrics.Predictions{Labels: []int32{1}}
 	one.Rows, one.Classes, one.F64 = 1, 1, []float64{0.25}
-	c := binfree.CORPOf(cellsOf(t, one), nil)
+	c := metrics.Must(binfree.CORPOf(cellsOf(t, one), nil))
 	if v, bound := terms(c); v != (corp{0.5625, 0.5625, 0, 0}) || bound != (corp{}) || c.IntervalReason() == "" {
 		t.Errorf("%+v, %+v of one row", v, bound)
 	}
 	// What gave 0 to what happened is counted.
 	zero := &metrics.Predictions{Labels: []int32{1, 0, 1, 0}}
 	zero.Rows, zero.Classes, zero.F64 = 4, 1, []float64{0, 1, 1, 0.5}
-	c = binfree.CORPOf(cellsOf(t, zero), &binfree.CORPOptions{Score: binfree.Logarithmic})
+	c = metrics.Must(binfree.CORPOf(cellsOf(t, zero), &binfree.CORPOptions{Score: binfree.Logarithmic}))
 	v, _ = terms(c)
 	if i := c.Intervals(0.95, nil); c.Infinite() != 2 || !math.IsInf(v.score, 1) || !math.IsInf(v.mcb, 1) || math.IsNaN(v.dsc+v.unc) ||
 		!math.IsNaN(i.MCB.Low) ||
 		!(i.DSC.Low >= 0 && i.DSC.High <= math.Ln2+1e-15 && i.UNC.High > 0) {
 		t.Errorf("%+v, %v rows of 0, %+v", v, c.Infinite(), i)
 	}
-	if n := binfree.CORPOf(cellsOf(t, zero), nil).Infinite(); n != 0 {
+	if n := metrics.Must(binfree.CORPOf(cellsOf(t, zero), nil)).Infinite(); n != 0 {
 		t.Errorf("%v rows make the squared score infinite", n)
 	}
 	// Of more scores than cells can be told apart, in the outermost cell of the grid.
 	p := testrows.Lawful("uniform", 300000)
 	p.F64[0], p.Labels[0] = 0, 1
-	c = binfree.CORPOf(cellsOf(t, p), &binfree.CORPOptions{Score: binfree.Logarithmic})
+	c = metrics.Must(binfree.CORPOf(cellsOf(t, p), &binfree.CORPOptions{Score: binfree.Logarithmic}))
 	if _, bound := c.MCB(); c.Infinite() != 1 || !math.IsNaN(bound) {
 		t.Errorf("%v rows of 0 on a grid, bound %v", c.Infinite(), bound)
 	}
 	outside := &metrics.Predictions{Labels: []int32{0, 1, 1}}
 	outside.Rows, outside.Classes, outside.F64 = 3, 1, []float64{0.5, 0.6, 1.5}
-	a := cells.New(nil)
+	a := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, a).Add(outside); err != nil {
 		t.Fatal(err)
 	}
-	if _, bound := terms(binfree.CORPOf(a, nil)); a.Outside() != 1 ||
+	if _, bound := terms(metrics.Must(binfree.CORPOf(a, nil))); a.Outside() != 1 ||
 		!math.IsNaN(bound.mcb) || !math.IsNaN(bound.dsc) || !math.IsNaN(bound.unc) || !math.IsNaN(bound.score) {
 		t.Errorf("bounds %+v where a score is missing", bound)
 	}

@@ -77,7 +77,7 @@ func testCORPCoverage(t *testing.T, proper binfree.ProperScore, convex func(floa
 			want := [3]float64{mcb, sharp - convex(rate), chord - convex(rate)}
 			in, floor, value := [3]int{}, 0.0, 0.0
 			for run := range runs {
-				c := binfree.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), &binfree.CORPOptions{Score: proper})
+				c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), &binfree.CORPOptions{Score: proper}))
 				i := c.Intervals(0.95, &binfree.Resampling{Seed: uint64(run), Threads: 1})
 				for k, x := range []metrics.Interval{i.MCB, i.DSC, i.UNC} {
 					if x.Low <= want[k]+1e-12 && x.High >= want[k]-1e-12 {
@@ -108,7 +108,7 @@ func TestCORPBandCoverage(t *testing.T) {
 			t.Parallel()
 			in, points := 0.0, 0.0
 			for run := range runs {
-				c := binfree.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), nil)
+				c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(uint64(li), uint64(run))), 300, law.score, law.truth), nil))
 				o := &binfree.Resampling{Seed: uint64(run), Threads: 1}
 				steps, at := c.Steps(), 0
 				for _, b := range c.Band(0.9, o) {
@@ -131,7 +131,7 @@ func TestCORPBandCoverage(t *testing.T) {
 // A seed makes the answer, and no number of threads another one.
 func TestCORPThreads(t *testing.T) {
 	for _, n := range []int{700, 300000} {
-		c := binfree.CORPOf(followed(t, rand.New(rand.NewPCG(1, 1)), n, truths[0].score, truths[0].truth), nil)
+		c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(1, 1)), n, truths[0].score, truths[0].truth), nil))
 		answers := func(o *binfree.Resampling) string {
 			return fmt.Sprint(c.Intervals(0.9, o), c.Band(0.9, o))
 		}
@@ -145,7 +145,7 @@ func TestCORPThreads(t *testing.T) {
 			t.Error("the seed is of no effect")
 		}
 	}
-	c := binfree.CORPOf(followed(t, rand.New(rand.NewPCG(1, 1)), 100, truths[0].score, truths[0].truth), nil)
+	c := metrics.Must(binfree.CORPOf(followed(t, rand.New(rand.NewPCG(1, 1)), 100, truths[0].score, truths[0].truth), nil))
 	if i := c.Intervals(0.95, nil); !reflect.DeepEqual(i, c.Intervals(0.95, &binfree.Resampling{Replicates: 200})) {
 		t.Error("the default is not 200 replicates of seed 0")
 	}
@@ -171,7 +171,7 @@ func TestCORPThreads(t *testing.T) {
 func BenchmarkCORPReplicate(b *testing.B) {
 	for _, n := range []int{1 << 18, 1e7} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			c := binfree.CORPOf(followed(b, rand.New(rand.NewPCG(1, 1)), n, truths[0].score, truths[0].truth), nil)
+			c := metrics.Must(binfree.CORPOf(followed(b, rand.New(rand.NewPCG(1, 1)), n, truths[0].score, truths[0].truth), nil))
 			b.ResetTimer()
 			c.Intervals(0.95, &binfree.Resampling{Replicates: b.N, Threads: 1})
 		})

@@ -38,7 +38,7 @@ func TestLogitMoments(t *testing.T) {
 
 // Points that are too many to be kept are found anew, and are the same.
 func TestCoxPointsNotKept(t *testing.T) {
-	c := cells.New(&cells.Options{Event: metrics.Positive})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	p := &metrics.Predictions{Labels: make([]int32, 3000)}
 	p.Rows, p.Classes = len(p.Labels), 1
 	for i := range p.Rows {
@@ -84,7 +84,7 @@ func TestCoxWild(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	fits, most := 0, 0
 	for set := range sets {
-		l := listed{Cells: cells.New(nil)}
+		l := listed{Cells: metrics.Must(cells.New(nil))}
 		for range 2 + r.IntN(12) {
 			q := 0.0
 			switch set % 5 {

@@ -18,7 +18,7 @@ import (
 // seen returns the cells of the positive class of binary predictions.
 func seen(t testing.TB, p *metrics.Predictions) *cells.Cells {
 	t.Helper()
-	c := cells.New(&cells.Options{Event: metrics.Positive})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestCoxDigits(t *testing.T) {
 	parted := outcomes(60, func(i int) bool { return i >= 30 })
 	parted[29], parted[30] = 1, 0
 	// Scores from 1e-286 to 1 - 1e-286.
-	far := given{Cells: cells.New(nil)}
+	far := given{Cells: metrics.Must(cells.New(nil))}
 	hits := outcomes(40, func(i int) bool { return i < 20 && i%9 == 4 || i >= 20 && i%7 != 3 })
 	tiny := []float64{1e-1, 1e-16, 1e-31, 1e-46, 1e-61, 1e-76, 1e-91, 1e-106, 1e-121, 1e-136, 1e-151, 1e-166, 1e-181, 1e-196, 1e-211,
 		1e-226, 1e-241, 1e-256, 1e-271, 1e-286}

@@ -13,7 +13,7 @@ import (
 
 // cellsOfEvents returns the cells of events.
 func cellsOfEvents() *cells.Cells {
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func rowsOf(p *metrics.Predictions) everyRow {
 		}
 		return 1
 	})
-	e := everyRow{cells.New(nil), make([]float64, p.Rows), make([]int32, p.Rows)}
+	e := everyRow{metrics.Must(cells.New(nil)), make([]float64, p.Rows), make([]int32, p.Rows)}
 	for i, j := range at {
 		e.p[i], e.y[i] = p.F64[j], p.Labels[j]
 	}
@@ -456,7 +456,7 @@ func TestCurveReasons(t *testing.T) {
 		t.Error("weights: a fit without interval")
 	}
 	nan("weights", fa.IntervalReason(), "weights")
-	tests("no rows", cells.New(nil), "no rows", "no rows")
+	tests("no rows", metrics.Must(cells.New(nil)), "no rows", "no rows")
 	for _, c := range []struct {
 		p     []float64
 		y     []int32
@@ -482,10 +482,10 @@ func TestCurveReasons(t *testing.T) {
 			t.Errorf("%v %v: %+v", c.p, c.y, z)
 		}
 	}
-	if k, b := binfree.PartialSumsOf(cells.New(nil)).KS(); k == k || b != 0 {
+	if k, b := binfree.PartialSumsOf(metrics.Must(cells.New(nil))).KS(); k == k || b != 0 {
 		t.Errorf("no rows: %v %v", k, b)
 	}
-	outside := cells.New(&cells.Options{Event: metrics.Positive})
+	outside := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, outside).Add(testrows.Binary([]float64{0.5, 0.2, 0.3, 1.5}, []int32{1, 0, 1, 1})); err != nil {
 		t.Fatal(err)
 	}
@@ -506,7 +506,7 @@ func TestCurveReasons(t *testing.T) {
 		{"no rows", "no rows", "no rows", nil, nil},
 		{"all but the ends parted", "parts", "", []float64{0, 0.2, 0.4, 1}, []int32{1, 0, 1, 0}},
 	} {
-		c := cells.New(nil)
+		c := metrics.Must(cells.New(nil))
 		if len(x.p) > 0 {
 			c = seen(t, testrows.Binary(x.p, x.y))
 		}

@@ -108,11 +108,11 @@ func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric
 // [0,1], and a fold from 0 to below 100. The label may be any number between: what is estimated is then its mean given the score.
 // The options' folds and seed are not used; o may be nil.
 //
-// There is an error for numbers outside their range and where all rows are in one fold, and those of SemiparametricOf. It panics if the
-// lengths differ.
+// There is an error for numbers outside their range and where all rows are in one fold, those of SemiparametricOf, and
+// slices that differ in length.
 func SemiparametricOfRows(scores, labels []float64, folds []int, o *SemiparametricOptions) (*Semiparametric, error) {
 	if len(labels) != len(scores) || len(folds) != len(scores) {
-		panic("calib: scores, labels and folds have different lengths")
+		return nil, fmt.Errorf("%w: %d scores, %d labels and %d folds", metrics.ErrMismatch, len(scores), len(labels), len(folds))
 	}
 	opt, err := o.checked()
 	if err != nil {

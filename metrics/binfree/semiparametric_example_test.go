@@ -27,7 +27,7 @@ func overstated() (p []float64, y []int32) {
 func ExampleSemiparametricOf() {
 	scores, labels := overstated()
 	p := &metrics.Predictions{Scores: metrics.Scores{F64: scores, Rows: len(scores), Classes: 1}, Labels: labels}
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}

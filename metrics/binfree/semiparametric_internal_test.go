@@ -30,7 +30,7 @@ func TestDeal(t *testing.T) {
 		add(0.6+float64(i)/100, 30, 15)
 	}
 	p.Rows, p.Classes = len(p.F64), 1
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestDealEqualScores(t *testing.T) {
 	p.Kind = metrics.Logits
 	p.F64 = []float64{0, -40, 0, -50, 0, -60, 0, -1, 0, -2, -45, 0}
 	p.Rows, p.Classes = 6, 2
-	c := cells.New(&cells.Options{Event: metrics.TopLabel})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}

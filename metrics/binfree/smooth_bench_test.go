@@ -64,7 +64,7 @@ func bothRisings(t testing.TB, n int, draw func(r *rand.Rand) (score, chance flo
 		}
 		return 0
 	})
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(d); err != nil {
 		t.Fatal(err)
 	}

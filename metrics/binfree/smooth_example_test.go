@@ -12,7 +12,7 @@ import (
 
 // The smooth calibration error needs no bins: it is the bandwidth at which the error is the bandwidth.
 func ExampleSmoothOf() {
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func ExampleSmoothOf() {
 
 // The smoothed residual makes a reliability diagram, whose line may be beyond 0 and 1 at its ends.
 func ExampleSmooth_Curve() {
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}

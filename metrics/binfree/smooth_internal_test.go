@@ -35,7 +35,7 @@ func TestSmoothWithoutBins(t *testing.T) {
 				p.Weights[i], p.Labels[i] = scale, 1
 			}
 		}
-		c := cells.New(nil)
+		c := metrics.Must(cells.New(nil))
 		if err := metrics.NewPass(nil, c).Add(p); err != nil {
 			t.Fatal(err)
 		}

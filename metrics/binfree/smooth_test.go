@@ -142,7 +142,7 @@ func (d *direct) root() float64 {
 
 func smoothOf(t testing.TB, p, weights []float64, y []int32) *binfree.Smooth {
 	t.Helper()
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	d := &metrics.Predictions{Scores: metrics.Scores{F64: p, Rows: len(p), Classes: 1}, Labels: y, Weights: weights}
 	if len(p) > 0 {
 		if err := metrics.NewPass(nil, c).Add(d); err != nil {
@@ -258,7 +258,7 @@ func TestSmoothTiny(t *testing.T) {
 				d.F64 = append(d.F64, row[k], row[1-k])
 				d.Labels = append(d.Labels, y[i]^int32(k))
 			}
-			c := cells.New(&cells.Options{Event: metrics.Positive})
+			c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 			if err := metrics.NewPass(nil, c).Add(d); err != nil {
 				t.Fatal(err)
 			}
@@ -361,7 +361,7 @@ func TestSmoothKnown(t *testing.T) {
 		}
 	}
 	// Scores outside [0,1] are in no cell.
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	d := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.25, 1.5, -1}, Rows: 3, Classes: 1}, Labels: []int32{1, 0, 0}}
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, c).Add(d); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package calib
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -63,29 +64,29 @@ type PosteriorBin struct {
 //
 // The bins may be of any width if their edges are fixed, and of one without width mu_b is its edge; the outer ones are
 // taken to reach to 0 and 1. Where Reason is not "" there is no posterior. A draw takes about 0.2 microseconds a bin.
-// BayesianOf panics if the number of draws is below 0. o may be nil.
+// A number of draws below 0 is an error. o may be nil.
 //
 // Source: google/uncertainty_metrics, bayesian_expected_calibration_error.
-func BayesianOf(p *Partition, o *BayesianOptions) *Bayesian {
+func BayesianOf(p *Partition, o *BayesianOptions) (*Bayesian, error) {
 	var opt BayesianOptions
 	if o != nil {
 		opt = *o
 	}
 	if opt.Draws < 0 {
-		panic("calib: the number of draws is below 0")
+		return nil, fmt.Errorf("calib: %d draws; there are 1 or more, or with 0 as many as by default", opt.Draws)
 	}
 	if opt.Draws == 0 {
 		opt.Draws = DefaultDraws
 	}
 	b := &Bayesian{reason: p.bayesianReason()}
 	if b.reason != "" {
-		return b
+		return b, nil
 	}
 	b.bins = p.posterior(opt.AsCoded)
 	b.draw(&opt)
 	b.sorted = slices.Clone(b.draws)
 	slices.Sort(b.sorted)
-	return b
+	return b, nil
 }
 
 // bayesianReason says why there is no posterior.

@@ -28,11 +28,11 @@ func forecast(seed uint64, rows int, share float64) *metrics.Predictions {
 // What two models' rows say of their ECE.
 func ExampleBayesianOf() {
 	for i, share := range []float64{0.7, 0.5} {
-		b, err := calib.Of(forecast(uint64(i), 500, share), nil)
+		b, err := calib.BinsOf(forecast(uint64(i), 500, share), nil)
 		if err != nil {
 			log.Fatal(err)
 		}
-		post := calib.BayesianOf(&b.Partition, &calib.BayesianOptions{Seed: 1})
+		post := metrics.Must(calib.BayesianOf(&b.Partition, &calib.BayesianOptions{Seed: 1}))
 		fmt.Printf("ece %.3f; posterior mean %.2f, 10%% below %.2f, 90%% below %.2f\n",
 			b.ECE(), post.Mean(), post.Quantile(0.1), post.Quantile(0.9))
 	}
@@ -43,11 +43,11 @@ func ExampleBayesianOf() {
 
 // The parameters of the posterior, here that of uncertainty_metrics: what may be drawn elsewhere, too.
 func ExampleBayesian_Posterior() {
-	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 4})
+	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
-	post := calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: true, Draws: 500})
+	post := metrics.Must(calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: true, Draws: 500}))
 	for _, bin := range post.Posterior() {
 		fmt.Printf("scores about %.3f +- %.3f in [%.2f, %.2f], outcomes %.2f\n",
 			bin.Location, bin.Scale, bin.Low, bin.High, bin.Alpha)
@@ -65,11 +65,11 @@ func ExampleBayesian_Posterior() {
 func ExampleBayesian_Reason() {
 	p := testrows.Ten()
 	p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2}
-	b, err := calib.Of(p, nil)
+	b, err := calib.BinsOf(p, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	post := calib.BayesianOf(&b.Partition, nil)
+	post := metrics.Must(calib.BayesianOf(&b.Partition, nil))
 	fmt.Println(post.Mean(), post.Reason())
 	// Output: NaN the posterior is of counts of rows, which sums of weights are not
 }

@@ -57,7 +57,7 @@ func TestGoldenBayesian(t *testing.T) {
 				check("mean score", bar.Confidence, c.Score[i], 1e-12)
 			}
 		}
-		b := calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: int(draws), Seed: 5})
+		b := metrics.Must(calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: int(draws), Seed: 5}))
 		for i, bin := range b.Posterior() {
 			check("location", bin.Location, c.Location[i], 1e-12)
 			check("scale", bin.Scale, c.Scale[i], 1e-12)
@@ -124,11 +124,11 @@ func TestBayesianOfLogits(t *testing.T) {
 	for _, asCoded := range []bool{false, true} {
 		of := func(p *metrics.Predictions, bins int) (*calib.Bins, *calib.Bayesian) {
 			t.Helper()
-			b, err := calib.Of(p, &calib.Options{Bins: bins, Event: calib.TopLabel})
+			b, err := calib.BinsOf(p, &calib.Options{Bins: bins, Event: calib.TopLabel})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return b, calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: asCoded, Draws: 500})
+			return b, metrics.Must(calib.BayesianOf(&b.Partition, &calib.BayesianOptions{AsCoded: asCoded, Draws: 500}))
 		}
 		for _, c := range [][3]int{{10, 2, 5}, {10, 5, 50}, {10, 50, 500}} {
 			in, runs := 0, check.Size(9, 20, 40)
@@ -161,14 +161,14 @@ func TestBayesianOfLogits(t *testing.T) {
 func TestBayesianSeed(t *testing.T) {
 	p := bins(t, logits(3, 200, 4, true), calib.Options{Bins: 7})
 	of := func(seed uint64, n int) []float64 {
-		return calib.BayesianOf(&p.Partition, &calib.BayesianOptions{Seed: seed, Draws: n}).Draws()
+		return metrics.Must(calib.BayesianOf(&p.Partition, &calib.BayesianOptions{Seed: seed, Draws: n})).Draws()
 	}
 	long := of(9, 500)
 	if !slices.Equal(of(9, 500), long) || !slices.Equal(of(9, 100), long[:100]) || slices.Equal(of(8, 500), long) {
 		t.Error("the draws are not those of their seed")
 	}
 	h := fnv.New64a()
-	for _, v := range append(long, calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: 500}).Draws()...) {
+	for _, v := range append(long, metrics.Must(calib.BayesianOf(&p.Partition, &calib.BayesianOptions{AsCoded: true, Draws: 500})).Draws()...) {
 		if !(v >= 0 && v <= 1) {
 			t.Error(v)
 		}
@@ -177,7 +177,7 @@ func TestBayesianSeed(t *testing.T) {
 	if got := fmt.Sprintf("%v %x", long[0], h.Sum64()); got != "0.1487425281333741 470cbc2d37620839" {
 		t.Errorf("the draws are %q: others than they were", got)
 	}
-	if n := len(calib.BayesianOf(&p.Partition, nil).Draws()); n != calib.DefaultDraws {
+	if n := len(metrics.Must(calib.BayesianOf(&p.Partition, nil)).Draws()); n != calib.DefaultDraws {
 		t.Errorf("%d draws", n)
 	}
 }
@@ -190,22 +190,22 @@ func TestBayesianOfCells(t *testing.T) {
 		t.Fatal(bound)
 	}
 	o := &calib.BayesianOptions{Draws: 50}
-	got, want := calib.BayesianOf(p, o), calib.BayesianOf(&all[0].Partition, o)
+	got, want := metrics.Must(calib.BayesianOf(p, o)), metrics.Must(calib.BayesianOf(&all[0].Partition, o))
 	if !slices.Equal(got.Posterior(), want.Posterior()) || !slices.Equal(got.Draws(), want.Draws()) {
 		t.Error("cells have another posterior than rows")
 	}
-	if p, _ := calib.EqualMassOf(c, 10); calib.BayesianOf(p, o).Reason() == "" {
+	if p, _ := calib.EqualMassOf(c, 10); metrics.Must(calib.BayesianOf(p, o)).Reason() == "" {
 		t.Error("edges that the scores chose have a posterior")
 	}
 }
 
 // Bins between given edges, which need not be of one width, have a posterior.
 func TestBayesianOfEdges(t *testing.T) {
-	g, err := calib.GCE(testrows.Lawful("uniform", 2000), &calib.GeneralOptions{Edges: []float64{0.1, 0.5, 0.6, 1}})
+	g, err := calib.GeneralOf(testrows.Lawful("uniform", 2000), &calib.GeneralOptions{Edges: []float64{0.1, 0.5, 0.6, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := calib.BayesianOf(g.Partitions[0], nil)
+	b := metrics.Must(calib.BayesianOf(g.Partitions[0], nil))
 	post := b.Posterior()
 	if b.Reason() != "" || len(post) != 3 || post[0].Low != 0 || post[0].High != 0.5 || post[2].High != 1 {
 		t.Error(b.Reason(), post)
@@ -219,12 +219,12 @@ func TestBayesianOfEdges(t *testing.T) {
 func TestBayesianNarrow(t *testing.T) {
 	for _, edges := range [][]float64{{0, 0.5, 0.5, 1}, {0, 1e-200, 1}, {0, 5e-324, 1}} {
 		for _, asCoded := range []bool{false, true} {
-			c := calib.NewClassBins(&calib.ClassOptions{Edges: edges})
+			c := metrics.Must(calib.NewClassBins(&calib.ClassOptions{Edges: edges}))
 			rows := testrows.Binary([]float64{0, 1e-300, 0.2, 0.5, 0.7, 1}, []int32{0, 0, 1, 0, 1, 1})
 			if err := metrics.NewPass(nil, c).Add(rows); err != nil {
 				t.Fatal(err)
 			}
-			b := calib.BayesianOf(c.Class(1), &calib.BayesianOptions{AsCoded: asCoded, Draws: 100})
+			b := metrics.Must(calib.BayesianOf(c.Class(1), &calib.BayesianOptions{AsCoded: asCoded, Draws: 100}))
 			if m := b.Mean(); b.Reason() != "" || !(m > 0 && m < 0.5) {
 				t.Errorf("edges %v: mean %v %s", edges, m, b.Reason())
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -64,10 +65,10 @@ func TestBayesianUnderflow(t *testing.T) {
 		t.Error(e)
 	}
 	// So it is with thousands of bins and one row.
-	b := NewBins(&Options{Bins: 1 << 12})
+	b := metrics.Must(NewBins(&Options{Bins: 1 << 12}))
 	b.cells[3].N = 1
 	for _, asCoded := range []bool{false, true} {
-		for _, v := range BayesianOf(&b.Partition, &BayesianOptions{AsCoded: asCoded, Draws: 5}).Draws() {
+		for _, v := range metrics.Must(BayesianOf(&b.Partition, &BayesianOptions{AsCoded: asCoded, Draws: 5})).Draws() {
 			if !(v >= 0 && v <= 1) {
 				t.Error(v)
 			}
@@ -83,7 +84,7 @@ func TestBayesianOneBin(t *testing.T) {
 	c.N = 6
 	c.Y.AddShifted(4, 88)
 	c.P.AddFloat(1.5)
-	post := BayesianOf(b, &BayesianOptions{Draws: 100000, Seed: 3})
+	post := metrics.Must(BayesianOf(b, &BayesianOptions{Draws: 100000, Seed: 3}))
 	bin := post.Posterior()[0]
 	want := PosteriorBin{Low: 0, High: 1, Location: (0.5 + 1.5) / 7, Scale: math.Sqrt(1.0 / 12 / 7), Alpha: [2]float64{2.5, 4.5}}
 	if bin != want {
@@ -127,7 +128,10 @@ func TestBayesianQuantiles(t *testing.T) {
 	}
 	mustPanic(t, func() { b.Quantile(-0.1) })
 	mustPanic(t, func() { b.Quantile(math.NaN()) })
-	mustPanic(t, func() { BayesianOf(&NewBins(nil).Partition, &BayesianOptions{Draws: -1}) })
+	if b, err := BayesianOf(&metrics.Must(NewBins(nil)).Partition, &BayesianOptions{Draws: -1}); b != nil || err == nil || err.Error() !=
+		"calib: -1 draws; there are 1 or more, or with 0 as many as by default" {
+		t.Error(err)
+	}
 }
 
 func mustPanic(t *testing.T, f func()) {
@@ -143,13 +147,13 @@ func mustPanic(t *testing.T, f func()) {
 // Bins without a posterior say why, and all of their answers are NaN.
 func TestBayesianReason(t *testing.T) {
 	filled := func(change func(b *Bins)) *Partition {
-		b := NewBins(&Options{Bins: 4, One: OverflowBin})
+		b := metrics.Must(NewBins(&Options{Bins: 4, One: OverflowBin}))
 		b.cells[1].N, b.cells[2].N = 3, 2
 		change(b)
 		return &b.Partition
 	}
 	for name, p := range map[string]*Partition{
-		"no rows":   &NewBins(nil).Partition,
+		"no rows":   &metrics.Must(NewBins(nil)).Partition,
 		"together":  filled(func(b *Bins) { b.together = true }),
 		"weights":   filled(func(b *Bins) { b.weighted = true; b.cells[1].W.AddFloat(3) }),
 		"chosen":    filled(func(b *Bins) { b.chosen = true }),
@@ -157,8 +161,8 @@ func TestBayesianReason(t *testing.T) {
 		"own zeros": filled(func(b *Bins) { b.cells[5].N = 1 }),
 		"lost":      filled(func(b *Bins) { b.lost.N = 1 }),
 	} {
-		b := BayesianOf(p, nil)
-		ok := BayesianOf(filled(func(*Bins) {}), nil)
+		b := metrics.Must(BayesianOf(p, nil))
+		ok := metrics.Must(BayesianOf(filled(func(*Bins) {}), nil))
 		if b.Reason() == "" || b.Mean() == b.Mean() || b.Quantile(0.5) == b.Quantile(0.5) ||
 			b.Draws() != nil || b.Posterior() != nil {
 			t.Errorf("%s: %q, %v", name, b.Reason(), b)
@@ -175,7 +179,7 @@ func TestBayesianEdges(t *testing.T) {
 	b := &Partition{cells: make([]tally.Cell, 3), lower: []float64{0.1, 0.5, 0.9}, upper: []float64{0.5, 0.9, 0.95}}
 	b.cells[0].N = 2
 	b.cells[0].P.AddFloat(0.07)
-	got := BayesianOf(b, &BayesianOptions{AsCoded: true, Draws: 10}).Posterior()
+	got := metrics.Must(BayesianOf(b, &BayesianOptions{AsCoded: true, Draws: 10})).Posterior()
 	want := []PosteriorBin{
 		{0, 0.5, 0.32 / 3, math.Sqrt(0.5 / 12 / 3), [2]float64{2 + 1.0/3, 1.0 / 3}},
 		{0.5, 0.9, 0.7, math.Sqrt(0.4 / 12), [2]float64{1.0 / 3, 1.0 / 3}},
@@ -214,7 +218,7 @@ func TestBayesianCovers(t *testing.T) {
 				held, under, mean, floor := 0.0, 0.0, 0.0, 0.0
 				for run := range runs {
 					b := l.draw(n, r)
-					post := BayesianOf(b, &BayesianOptions{Seed: uint64(run), Draws: draws})
+					post := metrics.Must(BayesianOf(b, &BayesianOptions{Seed: uint64(run), Draws: draws}))
 					low, high := post.Quantile(0.05), post.Quantile(0.95)
 					if low <= ece && ece <= high {
 						held++
@@ -247,6 +251,6 @@ func TestBayesianCovers(t *testing.T) {
 func BenchmarkBayesian(b *testing.B) {
 	p := laws[0].draw(10000, rand.NewPCG(1, 2))
 	for b.Loop() {
-		BayesianOf(p, nil)
+		metrics.Must(BayesianOf(p, nil))
 	}
 }

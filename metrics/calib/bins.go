@@ -41,17 +41,18 @@ type Bins struct {
 
 var _ metrics.Accumulator = (*Bins)(nil)
 
-// NewBins returns an empty accumulator; o may be nil. It panics if the options are not valid.
-func NewBins(o *Options) *Bins {
+// NewBins returns an empty accumulator; o may be nil. Options that are not valid are an error.
+func NewBins(o *Options) (*Bins, error) {
 	var opt Options
 	if o != nil {
 		opt = *o
 	}
 	opt = opt.normal()
+	opt.Data = metrics.Options{}
 	if err := opt.Validate(); err != nil {
-		panic(err.Error())
+		return nil, err
 	}
-	return newBins(opt, opt.edges())
+	return newBins(opt, opt.edges()), nil
 }
 
 // newBins returns one with these edges, which may be others than those of the options.
@@ -93,7 +94,7 @@ func (b *Bins) Text() string {
 }
 
 // Empty returns an accumulator of the same options without rows.
-func (b *Bins) Empty() metrics.Accumulator { return NewBins(&b.opt) }
+func (b *Bins) Empty() metrics.Accumulator { return metrics.Must(NewBins(&b.opt)) }
 
 const errPositive = "calib: there is no positive class among more than two"
 
@@ -107,7 +108,7 @@ func (b *Bins) AddBlock(k *metrics.Block) {
 		}
 		return p
 	}
-	switch b.opt.Event.Of(k.Classes) {
+	switch b.opt.Event.Resolve(k.Classes) {
 	case TopLabel:
 		hit, p := k.Right[:n], k.Score[:n]
 		b.decided = k.Decisions != nil
@@ -394,7 +395,7 @@ func (b *Bins) UnmarshalBinary(data []byte) error {
 	if err := o.Validate(); err != nil || o.Bins == 0 || f > 31 || n != o.bins()+2 || f&16 != 0 && o.Index != EdgeTorch {
 		return fmt.Errorf("calib.Bins: %w: its options are not valid", exact.ErrDamaged)
 	}
-	nb := NewBins(&o)
+	nb := metrics.Must(NewBins(&o))
 	nb.classes, nb.weighted, nb.decided, nb.scored, nb.lost = classes, f&2 != 0, f&4 != 0, f&8 != 0, lost
 	if f&16 != 0 {
 		nb.widen()

@@ -23,6 +23,8 @@ type ClassOptions struct {
 	Edges []float64   // rising edges of bins of any width, the outer bins taking what is beyond; nil for equal widths
 	Side  kernel.Side // where an entry on an edge goes: LeftClosed [a,b) or RightClosed (a,b]
 	Above *float64    // only entries p > *Above count, so a threshold of 0 drops p = 0; nil counts all
+	// Data says how SCE reads rows; see Options.
+	Data metrics.Options
 }
 
 func (o ClassOptions) normal() ClassOptions {
@@ -175,15 +177,16 @@ func (h *highCells) each(f func(class, bin int, c *classCell)) {
 	}
 }
 
-// NewClassBins returns an empty accumulator; o may be nil. It panics if the options are not valid.
-func NewClassBins(o *ClassOptions) *ClassBins {
+// NewClassBins returns an empty accumulator; o may be nil. Options that are not valid are an error.
+func NewClassBins(o *ClassOptions) (*ClassBins, error) {
 	var opt ClassOptions
 	if o != nil {
 		opt = *o
 	}
 	opt = opt.normal()
+	opt.Data = metrics.Options{}
 	if err := opt.Validate(); err != nil {
-		panic(err.Error())
+		return nil, err
 	}
 	b := &ClassBins{opt: opt, edges: opt.Edges, above: -1}
 	if b.edges == nil {
@@ -197,7 +200,7 @@ func NewClassBins(o *ClassOptions) *ClassBins {
 		first = b.edges[1]
 	}
 	b.lowest = kernel.NewLowest(first, opt.Side, b.above)
-	return b
+	return b, nil
 }
 
 // Options returns what the accumulator was made with, defaults filled in.
@@ -207,7 +210,7 @@ func (b *ClassBins) Options() ClassOptions { return b.opt.normal() }
 func (b *ClassBins) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (b *ClassBins) Empty() metrics.Accumulator { return NewClassBins(&b.opt) }
+func (b *ClassBins) Empty() metrics.Accumulator { return metrics.Must(NewClassBins(&b.opt)) }
 
 // Len returns the number of rows seen.
 func (b *ClassBins) Len() int64 { return b.rows }
@@ -554,7 +557,7 @@ func (b *ClassBins) UnmarshalBinary(data []byte) error {
 	if rows < 0 || classes == 0 && (rows > 0 || f > 1) {
 		return damaged("its rows have no classes, or are less than 0")
 	}
-	nb := NewClassBins(&o)
+	nb := metrics.Must(NewClassBins(&o))
 	// A state holds a cell for some entry of each class or a threshold: what is made here is bounded by what is there.
 	cells := d.Count(72)
 	if classes > 0 {

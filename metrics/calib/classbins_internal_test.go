@@ -22,7 +22,7 @@ func TestSparseCells(t *testing.T) {
 		p.F32 = append(p.F32, row...)
 		p.Labels = append(p.Labels, int32(r.IntN(k)))
 	}
-	dense, sparse := NewClassBins(nil), NewClassBins(nil)
+	dense, sparse := metrics.Must(NewClassBins(nil)), metrics.Must(NewClassBins(nil))
 	sparse.start(k, false)
 	sparse.high = highCells{per: sparse.bins() - 1, place: map[int64]int32{}}
 	for _, b := range []*ClassBins{dense, sparse} {

@@ -22,7 +22,7 @@ func umClasses(n int, threshold float64) calib.ClassOptions {
 
 func classBins(t *testing.T, p *metrics.Predictions, o calib.ClassOptions) *calib.ClassBins {
 	t.Helper()
-	b := calib.NewClassBins(&o)
+	b := metrics.Must(calib.NewClassBins(&o))
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, b).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestClassBinsDefinition(t *testing.T) {
 						continue
 					}
 					p := classData(300+k, k, dtype, i == k%3)
-					b := calib.NewClassBins(&o)
+					b := metrics.Must(calib.NewClassBins(&o))
 					if err := metrics.NewPass(&metrics.Options{Unchecked: true, Threads: 1 + k%2}, b).Add(p); err != nil {
 						t.Fatal(err)
 					}
@@ -313,7 +313,7 @@ func TestClassBinsMerge(t *testing.T) {
 			}
 			want := classState(t, classBins(t, p, o))
 			cuts := []int{0, 1, 700, 2900, 5000}
-			b := calib.NewClassBins(&o)
+			b := metrics.Must(calib.NewClassBins(&o))
 			for _, i := range []int{2, 0, 3, 1} {
 				q := classBins(t, part(cuts[i], cuts[i+1]), o)
 				var r calib.ClassBins
@@ -331,7 +331,7 @@ func TestClassBinsMerge(t *testing.T) {
 				t.Errorf("%s, weights %v: merged parts differ from the whole", name, weights)
 			}
 			isatest.Each(t, func(t *testing.T) {
-				c := calib.NewClassBins(&o)
+				c := metrics.Must(calib.NewClassBins(&o))
 				if err := metrics.NewPass(&metrics.Options{Threads: 2}, c).Add(p); err != nil {
 					t.Fatal(err)
 				}
@@ -349,7 +349,7 @@ func TestClassBinsMismatch(t *testing.T) {
 	base := of(calib.ClassOptions{})
 	before := classState(t, base)
 	for _, o := range []metrics.Accumulator{
-		calib.NewBins(nil), of(calib.ClassOptions{Bins: 14}), of(calib.ClassOptions{Side: kernel.RightClosed}), of(calib.ClassOptions{Above: new(0.0)}),
+		metrics.Must(calib.NewBins(nil)), of(calib.ClassOptions{Bins: 14}), of(calib.ClassOptions{Side: kernel.RightClosed}), of(calib.ClassOptions{Above: new(0.0)}),
 		of(calib.ClassOptions{Edges: kernel.Edges(15)}), classBins(t, classData(4, 4, metrics.Float64, false), calib.ClassOptions{}),
 		classBins(t, classData(4, 3, metrics.Float64, true), calib.ClassOptions{}),
 	} {
@@ -360,7 +360,7 @@ func TestClassBinsMismatch(t *testing.T) {
 	if a, b := of(calib.ClassOptions{Above: new(0.0)}), of(calib.ClassOptions{Above: new(0.5)}); !errors.Is(a.Merge(b), metrics.ErrMismatch) {
 		t.Error("thresholds of 0 and 0.5 merge")
 	}
-	if err := base.Merge(calib.NewClassBins(nil)); err != nil || !slices.Equal(before, classState(t, base)) {
+	if err := base.Merge(metrics.Must(calib.NewClassBins(nil))); err != nil || !slices.Equal(before, classState(t, base)) {
 		t.Error("changed", err)
 	}
 }
@@ -413,7 +413,7 @@ func TestClassOptions(t *testing.T) {
 	if x, err := calib.SCE(&metrics.Predictions{Scores: metrics.Scores{F64: []float64{2, 0}, Rows: 1, Classes: 2}, Labels: []int32{0}}, nil); err == nil || x == x {
 		t.Error(x, err)
 	}
-	if x := calib.NewClassBins(nil).SCE(); x == x {
+	if x := metrics.Must(calib.NewClassBins(nil)).SCE(); x == x {
 		t.Error("of nothing:", x)
 	}
 }

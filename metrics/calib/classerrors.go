@@ -126,10 +126,18 @@ func meanGap(p *Partition) float64 {
 	return gaps.Float64() / n.Float64()
 }
 
-// SCE returns the static calibration error of predictions in memory; see ClassBins.SCE. o may be nil.
+// SCE returns the static calibration error of predictions in memory, which o.Data says how to read; see ClassBins.SCE. o may be nil. The
+// error is that of the options, a *metrics.DataError or a *metrics.LengthError.
 func SCE(p *metrics.Predictions, o *ClassOptions) (float64, error) {
-	b := NewClassBins(o)
-	if err := metrics.NewPass(nil, b).Add(p); err != nil {
+	b, err := NewClassBins(o)
+	if err != nil {
+		return math.NaN(), err
+	}
+	var data metrics.Options
+	if o != nil {
+		data = o.Data
+	}
+	if err := metrics.NewPass(&data, b).Add(p); err != nil {
 		return math.NaN(), err
 	}
 	return b.SCE(), nil

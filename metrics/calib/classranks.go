@@ -28,7 +28,7 @@ func (k *keptKeys[K]) eachSorted(use func(class int, o cells.Ordered)) {
 			first := task * n
 			for i, col := range c.of(first, min(n, k.width-first), lists) {
 				order.sort(&col)
-				use(first+i, cells.OfKeys(col.keys, col.weights, int64(c.rows-len(col.keys))))
+				use(first+i, cells.OrderedOf(col.keys, col.weights, int64(c.rows-len(col.keys))))
 			}
 		}
 	})

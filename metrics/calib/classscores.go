@@ -78,16 +78,16 @@ type ClassScores struct {
 
 var _ metrics.Accumulator = (*ClassScores)(nil)
 
-// NewClassScores returns an empty accumulator; o may be nil. It panics if the options are not valid.
-func NewClassScores(o *ClassScoresOptions) *ClassScores {
+// NewClassScores returns an empty accumulator; o may be nil. Options that are not valid are an error.
+func NewClassScores(o *ClassScoresOptions) (*ClassScores, error) {
 	var opt ClassScoresOptions
 	if o != nil {
 		opt = *o
 	}
 	if err := opt.Validate(); err != nil {
-		panic(err.Error())
+		return nil, err
 	}
-	return &ClassScores{opt: opt.normal()}
+	return &ClassScores{opt: opt.normal()}, nil
 }
 
 // Options returns what the accumulator was made with.
@@ -97,7 +97,7 @@ func (s *ClassScores) Options() ClassScoresOptions { return s.opt.normal() }
 func (s *ClassScores) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (s *ClassScores) Empty() metrics.Accumulator { return NewClassScores(&s.opt) }
+func (s *ClassScores) Empty() metrics.Accumulator { return metrics.Must(NewClassScores(&s.opt)) }
 
 // Len returns the number of rows seen.
 func (s *ClassScores) Len() int64 { return s.rows }

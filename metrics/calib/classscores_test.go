@@ -20,7 +20,7 @@ import (
 
 func classScores(t testing.TB, p *metrics.Predictions, o calib.ClassScoresOptions, threads int) *calib.ClassScores {
 	t.Helper()
-	s := calib.NewClassScores(&o)
+	s := metrics.Must(calib.NewClassScores(&o))
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true, Threads: threads}, s).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +448,7 @@ func TestClassScoresMerge(t *testing.T) {
 			check("another order", classScores(t, shuffled, o, 3))
 			isatest.Each(t, func(*testing.T) { check("another level", classScores(t, p, o, 2)) })
 
-			one := calib.NewClassScores(&o)
+			one := metrics.Must(calib.NewClassScores(&o))
 			pass := metrics.NewPass(&metrics.Options{Unchecked: true, Threads: 1}, one)
 			var shards []*calib.ClassScores
 			for at := 0; at < p.Rows; {
@@ -637,10 +637,10 @@ func TestClassScoresLimit(t *testing.T) {
 			if err := read.UnmarshalBinary(want); err != nil || read.Err() == nil || read.Err().Error() != why.Error() {
 				t.Fatal(err, read.Err())
 			}
-			if err := read.Merge(calib.NewClassScores(&o)); err != nil || !slices.Equal(scoresState(t, &read), want) {
+			if err := read.Merge(metrics.Must(calib.NewClassScores(&o))); err != nil || !slices.Equal(scoresState(t, &read), want) {
 				t.Error("another state", err)
 			}
-			parts := calib.NewClassScores(&o)
+			parts := metrics.Must(calib.NewClassScores(&o))
 			for _, at := range []int{2000, 0, 1000} {
 				if err := parts.Merge(classScores(t, someRows(p, at, at+1000), o, 2)); err != nil {
 					t.Fatal(err)
@@ -663,7 +663,7 @@ func TestClassScoresMismatch(t *testing.T) {
 	base := of(3, metrics.Float32, false, calib.ClassScoresOptions{})
 	before := scoresState(t, base)
 	for what, o := range map[string]metrics.Accumulator{
-		"*calib.Bins":             calib.NewBins(nil),
+		"*calib.Bins":             metrics.Must(calib.NewBins(nil)),
 		"above=0.5":               of(3, metrics.Float32, false, calib.ClassScoresOptions{Above: new(0.5)}),
 		"max_bytes=9999":          of(3, metrics.Float32, false, calib.ClassScoresOptions{MaxBytes: 9999}),
 		"3 classes and of 4":      of(4, metrics.Float32, false, calib.ClassScoresOptions{}),
@@ -674,13 +674,13 @@ func TestClassScoresMismatch(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if a, b := calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.1)}), calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.5)}); a.Merge(b) == nil {
+	if a, b := metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.1)})), metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.5)})); a.Merge(b) == nil {
 		t.Error("thresholds of 0.1 and 0.5 merge")
 	}
-	if err := base.Merge(calib.NewClassScores(nil)); err != nil || !slices.Equal(before, scoresState(t, base)) {
+	if err := base.Merge(metrics.Must(calib.NewClassScores(nil))); err != nil || !slices.Equal(before, scoresState(t, base)) {
 		t.Error("changed", err)
 	}
-	empty := calib.NewClassScores(nil)
+	empty := metrics.Must(calib.NewClassScores(nil))
 	if err := empty.Merge(base); err != nil || !slices.Equal(before, scoresState(t, empty)) {
 		t.Error("an empty one has another state when it has merged", err)
 	}
@@ -833,19 +833,19 @@ func TestClassScoresOptions(t *testing.T) {
 					t.Errorf("%+v makes an accumulator", o)
 				}
 			}()
-			calib.NewClassScores(&o)
+			metrics.Must(calib.NewClassScores(&o))
 		}()
 	}
 	for want, o := range map[string]calib.ClassScoresOptions{"": {}, "above=0": {Above: new(math.Copysign(0, -1))}, "above=0.01,max_bytes=7": {Above: new(0.01), MaxBytes: 7}} {
-		if got := calib.NewClassScores(&o).Options(); got.String() != want || got.Validate() != nil {
+		if got := metrics.Must(calib.NewClassScores(&o)).Options(); got.String() != want || got.Validate() != nil {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	s := calib.NewClassScores(nil)
+	s := metrics.Must(calib.NewClassScores(nil))
 	if x, y := s.ACE(15), s.RMS(15); x == x || y == y || s.Err() != nil || s.Classes() != 0 {
 		t.Error("of nothing:", x, y)
 	}
-	b := calib.NewClassBins(nil)
+	b := metrics.Must(calib.NewClassBins(nil))
 	if x, class := b.Max(); x == x || class != -1 || b.RMS() == b.RMS() {
 		t.Error("of nothing:", x, class)
 	}

@@ -29,7 +29,7 @@ func TestGoldenCustomBinningScore(t *testing.T) {
 		{custom, []int64{1, 1, 2, 1, 1, 1, 0, 1, 0, 0}, []int64{0, 1, 1, 1, 0, 1, 0, 1, 0, 0}, []float64{0.51, 0.55, 1.53, 0.61, 0.71, 0.66, 0, 0.81, 0, 0}},
 	} {
 		for _, cut := range []int{8, 4, 3} {
-			b := calib.NewBins(func() *calib.Options { o := like(t, "tfp", 10); return &o }())
+			b := metrics.Must(calib.NewBins(func() *calib.Options { o := like(t, "tfp", 10); return &o }()))
 			pass := metrics.NewPass(nil, b)
 			for _, r := range [][2]int{{0, cut}, {cut, 8}} {
 				p := eight()
@@ -58,7 +58,7 @@ func TestDecisionEvents(t *testing.T) {
 		decided, scored bool
 	}{{calib.ByShape, false, true}, {calib.TopLabel, true, true}, {calib.Positive, false, true}, {calib.AllClasses, false, false}} {
 		o := &calib.Options{Event: c.event}
-		plain, err := calib.Of(eight(), o)
+		plain, err := calib.BinsOf(eight(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestDecisionEvents(t *testing.T) {
 			if scored {
 				p.ConfidenceScores = []float64{-2, 0.5, 0.5, 0.5, 0.1, 0.1, 7, 0.9}
 			}
-			b, err := calib.Of(p, o)
+			b, err := calib.BinsOf(p, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,12 +106,12 @@ func TestDecisionEvents(t *testing.T) {
 	}
 	// Class-wise bins take entries as they are.
 	p := eight()
-	plain := calib.NewClassBins(nil)
+	plain := metrics.Must(calib.NewClassBins(nil))
 	if err := metrics.NewPass(nil, plain).Add(p); err != nil {
 		t.Fatal(err)
 	}
 	p.Decisions, p.ConfidenceScores = make([]int32, 8), make([]float64, 8)
-	own := calib.NewClassBins(nil)
+	own := metrics.Must(calib.NewClassBins(nil))
 	if err := metrics.NewPass(nil, own).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestDecisionEvents(t *testing.T) {
 // TestDecisionsAtHalf: a decision at a score of 1/2 is what the caller says.
 func TestDecisionsAtHalf(t *testing.T) {
 	p := &metrics.Predictions{Scores: metrics.Scores{F32: []float32{0.5, 0.5}, Rows: 2, Classes: 1}, Labels: []int32{1, 0}, Decisions: []int32{1, 1}}
-	b, err := calib.Of(p, &calib.Options{Bins: 1, Event: calib.TopLabel})
+	b, err := calib.BinsOf(p, &calib.Options{Bins: 1, Event: calib.TopLabel})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestDecisionsAtHalf(t *testing.T) {
 		t.Error(f)
 	}
 	p.Labels[1] = 1
-	if b, err = calib.Of(p, &calib.Options{Bins: 1, Event: calib.TopLabel}); err != nil || b.Bins(0.95)[0].Frequency != 1 {
+	if b, err = calib.BinsOf(p, &calib.Options{Bins: 1, Event: calib.TopLabel}); err != nil || b.Bins(0.95)[0].Frequency != 1 {
 		t.Error(err, b)
 	}
 }
@@ -144,7 +144,7 @@ func TestConfidenceScoresAtTheEnds(t *testing.T) {
 		Scores: metrics.Scores{F64: []float64{0, 1, 0.5, 0.25}, Rows: 4, Classes: 1}, Labels: []int32{0, 1, 1, 0},
 		ConfidenceScores: []float64{0.5, 0.25, 0, 1},
 	}
-	b, err := calib.Of(p, &calib.Options{Bins: 2, One: calib.OverflowBin, Zero: calib.OwnBin})
+	b, err := calib.BinsOf(p, &calib.Options{Bins: 2, One: calib.OverflowBin, Zero: calib.OwnBin})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestConfidenceScoresAtTheEnds(t *testing.T) {
 	if !slices.Equal(at, []float64{0, 0, 0, 0.5, 0.5, 1, 1, 1}) || !slices.Equal(says, []float64{0.5, 1, 0, 0.25}) {
 		t.Error(at, says)
 	}
-	if b, err = calib.Of(p, &calib.Options{Bins: 2, Zero: calib.DropZero}); err != nil || b.Len() != 3 {
+	if b, err = calib.BinsOf(p, &calib.Options{Bins: 2, Zero: calib.DropZero}); err != nil || b.Len() != 3 {
 		t.Error(err, b.Len())
 	}
 }

@@ -131,36 +131,45 @@ func (b *Partition) EqualWeight() float64 {
 
 // ECE returns the expected calibration error of predictions in memory; see Bins.ECE. o may be nil.
 func ECE(p *metrics.Predictions, o *Options) (float64, error) {
-	b, err := Of(p, o)
+	b, err := BinsOf(p, o)
 	if err != nil {
 		return math.NaN(), err
 	}
 	return b.ECE(), nil
 }
 
-// MCE returns the maximum calibration error of predictions in memory and the number of rows in its bin; see Bins.MCE.
-func MCE(p *metrics.Predictions, o *Options) (mce float64, count int64, err error) {
-	b, err := Of(p, o)
+// MCE returns the maximum calibration error of predictions in memory; see Bins.MCE, which says how many rows are in its bin too. o may be
+// nil.
+func MCE(p *metrics.Predictions, o *Options) (float64, error) {
+	b, err := BinsOf(p, o)
 	if err != nil {
-		return math.NaN(), 0, err
+		return math.NaN(), err
 	}
-	mce, count = b.MCE()
-	return mce, count, nil
+	mce, _ := b.MCE()
+	return mce, nil
 }
 
 // RMSCE returns the root-mean-square calibration error of predictions in memory; see Bins.RMSCE.
 func RMSCE(p *metrics.Predictions, o *Options) (float64, error) {
-	b, err := Of(p, o)
+	b, err := BinsOf(p, o)
 	if err != nil {
 		return math.NaN(), err
 	}
 	return b.RMSCE(), nil
 }
 
-// Of returns the bins of predictions in memory. The error is a *metrics.DataError.
-func Of(p *metrics.Predictions, o *Options) (*Bins, error) {
-	b := NewBins(o)
-	if err := metrics.NewPass(nil, b).Add(p); err != nil {
+// BinsOf returns the bins of predictions in memory, which o.Data says how to read. o may be nil. The error is that of the options, a
+// *metrics.DataError or a *metrics.LengthError.
+func BinsOf(p *metrics.Predictions, o *Options) (*Bins, error) {
+	b, err := NewBins(o)
+	if err != nil {
+		return nil, err
+	}
+	var data metrics.Options
+	if o != nil {
+		data = o.Data
+	}
+	if err := metrics.NewPass(&data, b).Add(p); err != nil {
 		return nil, err
 	}
 	return b, nil

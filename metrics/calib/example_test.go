@@ -35,7 +35,7 @@ func ExampleECE() {
 
 // The bars of a reliability diagram, with Wilson's interval of each frequency.
 func ExampleBins_Bins() {
-	b := calib.NewBins(&calib.Options{Bins: 4, Event: calib.Positive})
+	b := metrics.Must(calib.NewBins(&calib.Options{Bins: 4, Event: calib.Positive}))
 	if err := metrics.NewPass(nil, b).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func ExampleBins_Bins() {
 
 // The sums of the bins take the Brier score apart.
 func ExamplePartition_Cells() {
-	b, err := calib.Of(testrows.Ten(), &calib.Options{Event: calib.Positive, Bins: 4})
+	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Event: calib.Positive, Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ExamplePartition_Cells() {
 
 // An ECE comes with an interval, and with what a calibrated model would show by chance.
 func ExampleBins_Interval() {
-	b := calib.NewBins(&calib.Options{Event: calib.Positive})
+	b := metrics.Must(calib.NewBins(&calib.Options{Event: calib.Positive}))
 	if err := metrics.NewPass(nil, b).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func ExampleBins_Interval() {
 // Whether an ECE is more than chance: a calibrated model shows the floor on average, and more than its 95% quantile in
 // one case of twenty.
 func ExamplePartition_P() {
-	b, err := calib.Of(testrows.Ten(), nil)
+	b, err := calib.BinsOf(testrows.Ten(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func ExamplePartition_P() {
 
 // The largest gap says little where its bin has few rows, as its interval shows.
 func ExamplePartition_MCEInterval() {
-	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 2})
+	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func ExamplePartition_MCEInterval() {
 func ExamplePartition_IntervalReason() {
 	p := testrows.Ten()
 	p.Weights = []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2}
-	b, err := calib.Of(p, nil)
+	b, err := calib.BinsOf(p, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func ExamplePartition_IntervalReason() {
 
 // The same bins answer for other errors than ECE. Debiased, nothing is left of gaps that ten rows show by chance.
 func ExamplePartition_Debiased() {
-	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 4})
+	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func ExampleClassBins() {
 		},
 		Labels: []int32{0, 1, 0, 0},
 	}
-	b := calib.NewClassBins(&calib.ClassOptions{Bins: 2})
+	b := metrics.Must(calib.NewClassBins(&calib.ClassOptions{Bins: 2}))
 	if err := metrics.NewPass(nil, b).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func ExampleClassBins() {
 
 // A reliability curve without bins: windows of four scores. Points of a calibrated model lie on the diagonal.
 func ExampleWindow() {
-	points, err := calib.Window(testrows.Ten(), &calib.WindowOptions{Event: calib.Positive, Width: 4}, nil)
+	points, err := calib.Window(testrows.Ten(), &calib.WindowOptions{Event: calib.Positive, Width: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func ExampleWindowOptions() {
 		{Class: new(0), Width: 1, Parity: true},
 		{Class: new(0), Parity: true},
 	} {
-		points, err := calib.Window(p, &o, nil)
+		points, err := calib.Window(p, &o)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func ExampleWindowOptions() {
 
 // A diagram of gaps has an interval of each.
 func ExampleBin() {
-	b, err := calib.Of(testrows.Ten(), &calib.Options{Bins: 2})
+	b, err := calib.BinsOf(testrows.Ten(), &calib.Options{Bins: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func ExampleClassBins_Class() {
 		Scores: metrics.Scores{F32: []float32{0.7, 0.2, 0.1, 0.1, 0.8, 0.1, 0.3, 0.3, 0.4, 0.6, 0.3, 0.1}, Rows: 4, Classes: 3},
 		Labels: []int32{0, 1, 0, 0},
 	}
-	b := calib.NewClassBins(&calib.ClassOptions{Bins: 2})
+	b := metrics.Must(calib.NewClassBins(&calib.ClassOptions{Bins: 2}))
 	if err := metrics.NewPass(nil, b).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func ExampleBins_Text() {
 		Labels:    []int32{0, 0},
 		Decisions: []int32{0, 0}, ConfidenceScores: []float64{0.9, 0.1},
 	}
-	b, err := calib.Of(p, &calib.Options{Event: calib.TopLabel})
+	b, err := calib.BinsOf(p, &calib.Options{Event: calib.TopLabel})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func ExampleBins_Text() {
 
 // Beside the mean of the classes' errors there are the root mean square and the largest one.
 func ExampleClassBins_Max() {
-	b := calib.NewClassBins(&calib.ClassOptions{Bins: 2})
+	b := metrics.Must(calib.NewClassBins(&calib.ClassOptions{Bins: 2}))
 	if err := metrics.NewPass(nil, b).Add(fourRows()); err != nil {
 		log.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func fourRows() *metrics.Predictions {
 func ExampleClassScores() {
 	var files [2]*calib.ClassScores
 	for i := range files {
-		files[i] = calib.NewClassScores(nil)
+		files[i] = metrics.Must(calib.NewClassScores(nil))
 		if err := metrics.NewPass(nil, files[i]).Add(fourRows()); err != nil {
 			log.Fatal(err)
 		}
@@ -360,7 +360,7 @@ func ExampleClassScores() {
 
 // The order of the rows by each class's probability; package rank makes areas of it.
 func ExampleClassScores_EachClass() {
-	s := calib.NewClassScores(nil)
+	s := metrics.Must(calib.NewClassScores(nil))
 	if err := metrics.NewPass(nil, s).Add(fourRows()); err != nil {
 		log.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func ExampleClassScores_EachClass() {
 // With a threshold few entries are kept: the thresholded adaptive calibration error (TACE). A limit bounds what they take.
 func ExampleClassScoresOptions() {
 	for _, o := range []calib.ClassScoresOptions{{Above: new(0.25)}, {Above: new(0.25), MaxBytes: 40}} {
-		s := calib.NewClassScores(&o)
+		s := metrics.Must(calib.NewClassScores(&o))
 		if err := metrics.NewPass(nil, s).Add(fourRows()); err != nil {
 			log.Fatal(err)
 		}

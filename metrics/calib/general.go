@@ -65,22 +65,19 @@ const (
 // GeneralOptions say which general calibration error is meant. The zero value is candor's ECE: 15 equal-width bins of the top
 // label's score, for a binary task of the positive class's, every score counted, L1.
 type GeneralOptions struct {
+	// Options has the number of bins, 0 meaning 15 where nothing else gives it; the Event, ByShape meaning AllClasses where ClassConditional
+	// is set; and the rules of edges. Side is of Even, and of Adaptive and CubeRoot with OrderStatistic; One of Even; Zero of Even, but
+	// DropZero of all; Index of Even and SweepEven.
+	Options
+
 	Binning      Binning
-	Bins         int       // number of bins; 0 means 15 where nothing else gives it
 	PointsPerBin int       // instead of Bins, for Adaptive: rows / PointsPerBin bins, at least one, before any threshold
 	Edges        []float64 // instead of Bins, for Even: rising edges; the outer bins take what is beyond
 	EdgeRule     EdgeRule  // of all but Even
 
-	Event            Event // ByShape is AllClasses where ClassConditional is set
-	ClassConditional bool  // bins for each class: of its entries, or with TopLabel of the rows that it is predicted for
+	ClassConditional bool // bins for each class: of its entries, or with TopLabel of the rows that it is predicted for
 	Norm             Norm
 	Above            *float64 // only scores p > *Above count, so 0 drops p = 0; nil counts all
-
-	Side      kernel.Side // where a score on an edge goes; of Even, and of Adaptive and CubeRoot with OrderStatistic
-	One       OneRule     // of Even
-	Zero      ZeroRule    // of Even; DropZero of all
-	Index     Index       // of Even and SweepEven
-	BlogEdges bool        // Bins is the number of edges
 
 	// EqualWeight lets every bin with scores weigh the same, as Nixon et al. write the adaptive error, not by its scores.
 	EqualWeight bool
@@ -94,8 +91,6 @@ type GeneralOptions struct {
 	MeanOfRoots    bool // L2: mean of the classes' roots
 	PresentClasses bool // mean over the classes that have scores that count; others add 0 otherwise
 	ByFrequency    bool // classes weigh by their scores that count
-
-	Data metrics.Options // how the rows are read: threads, bad rows, renormalisation
 }
 
 // General is a general calibration error with the bins that it is made of.
@@ -138,8 +133,9 @@ func (o GeneralOptions) normal() GeneralOptions {
 
 // even returns the rules of equal-width bins.
 func (o *GeneralOptions) even() Options {
-	return Options{Bins: max(o.Bins, 1), Event: o.Event, Side: o.Side, One: o.One, Zero: o.Zero, Index: o.Index,
-		BlogEdges: o.BlogEdges}
+	e := o.Options
+	e.Bins, e.Data = max(o.Bins, 1), metrics.Options{}
+	return e
 }
 
 // Validate tells what is wrong with the options, nil if nothing is.
@@ -180,8 +176,18 @@ func (o GeneralOptions) Validate() error {
 	return o.even().Validate()
 }
 
-// GCE returns the general calibration error of predictions in memory, which the named ones are points of; o may be nil. The
-// error is that of the options, a *metrics.DataError, or says that a rule of edges knows no weights.
+// GCE returns the general calibration error of predictions in memory: the Value of GeneralOf, NaN with an error.
+func GCE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	g, err := GeneralOf(p, o)
+	if err != nil {
+		return math.NaN(), err
+	}
+	return g.Value, nil
+}
+
+// GeneralOf returns the general calibration error of predictions in memory with its bins. ECE, ACE, TACE and the other named errors are
+// points of it. o may be nil. The error is that of the options, a *metrics.DataError, a *metrics.LengthError, or says that a rule of
+// edges knows no weights, or that the event is not one of these classes.
 //
 // Bins of equal width take time and memory like Bins or ClassBins. Others sort or select: of probabilities of float32 and
 // float64 without weights, by the default rule of edges, no entry is copied but a tile of columns at a time.
@@ -190,7 +196,7 @@ func (o GeneralOptions) Validate() error {
 // round(j*n/B) rows of the mean weight, so equal weights give the edges that there are without. Rows of weight 0 are absent.
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019, whose uncertainty_metrics has the name.
-func GCE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func GeneralOf(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 	var opt GeneralOptions
 	if o != nil {
 		opt = *o
@@ -200,7 +206,7 @@ func GCE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 	}
 	opt = opt.normal()
 	if opt.Event == Positive && p.Classes > 2 {
-		panic(errPositive)
+		return nil, errBinaryOnly(p.Classes)
 	}
 	if opt.Event == ByShape {
 		if opt.Event = TopLabel; p.Classes == 1 {
@@ -227,6 +233,10 @@ func GCE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 	return g, nil
 }
 
+func errBinaryOnly(classes int) error {
+	return fmt.Errorf("%w: the positive class is that of a binary task, and there are %d classes", metrics.ErrMismatch, classes)
+}
+
 // streams tells whether the bins can be those of an accumulator.
 func (o *GeneralOptions) streams() bool {
 	switch {
@@ -242,13 +252,19 @@ func (o *GeneralOptions) streams() bool {
 func (g *General) stream(p *metrics.Predictions, o *GeneralOptions) error {
 	if !o.ClassConditional {
 		opt := o.even()
-		b := NewBins(&opt)
-		err := g.read(p, o, b)
+		b, err := NewBins(&opt)
+		if err != nil {
+			return err
+		}
+		err = g.read(p, o, b)
 		g.Partitions = []*Partition{&b.Partition}
 		return err
 	}
-	b := NewClassBins(&ClassOptions{Bins: o.Bins, Edges: o.Edges, Side: o.Side, Above: o.Above})
-	err := g.read(p, o, b)
+	b, err := NewClassBins(&ClassOptions{Bins: o.Bins, Edges: o.Edges, Side: o.Side, Above: o.Above})
+	if err != nil {
+		return err
+	}
+	err = g.read(p, o, b)
 	for j := range b.Classes() {
 		g.Partitions = append(g.Partitions, b.Class(j))
 	}

@@ -68,7 +68,7 @@ func BenchmarkGCE(b *testing.B) {
 		{"ace/50000x1000", matrix, calib.GeneralOptions{Binning: calib.Adaptive, ClassConditional: true}},
 		{"tace/50000x1000", matrix, calib.GeneralOptions{Binning: calib.Adaptive, ClassConditional: true, Above: new(0.01)}},
 		{"sce/50000x1000", matrix, calib.GeneralOptions{ClassConditional: true}},
-		{"um sce/50000x1000", matrix, calib.GeneralOptions{ClassConditional: true, One: calib.OverflowBin}},
+		{"um sce/50000x1000", matrix, calib.GeneralOptions{Options: calib.Options{One: calib.OverflowBin}, ClassConditional: true}},
 		{"equal mass/1e6", vector, calib.GeneralOptions{Binning: calib.Adaptive}},
 		{"equal mass, weights/1e6", &weighted, calib.GeneralOptions{Binning: calib.Adaptive}},
 		{"sweep/1e6", vector, calib.GeneralOptions{Binning: calib.SweepMass}},
@@ -78,7 +78,7 @@ func BenchmarkGCE(b *testing.B) {
 		b.Run(fmt.Sprint(c.name), func(b *testing.B) {
 			c.o.Data = one
 			for b.Loop() {
-				if _, err := calib.GCE(c.p, &c.o); err != nil {
+				if _, err := calib.GeneralOf(c.p, &c.o); err != nil {
 					b.Fatal(err)
 				}
 			}

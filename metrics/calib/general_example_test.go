@@ -3,7 +3,6 @@ package calib_test
 import (
 	"fmt"
 	"log"
-	"math"
 
 	"github.com/candor-go/candor/internal/testrows"
 	"github.com/candor-go/candor/metrics"
@@ -29,14 +28,9 @@ func animals() *metrics.Predictions {
 }
 
 // Each option is one choice; the bins of every class are there to look at.
-func ExampleGCE() {
-	o := calib.GeneralOptions{
-		Binning:          calib.Adaptive,
-		Bins:             2,
-		ClassConditional: true,
-		Norm:             calib.L2,
-	}
-	g, err := calib.GCE(animals(), &o)
+func ExampleGeneralOf() {
+	o := calib.GeneralOptions{Options: calib.Options{Bins: 2}, Binning: calib.Adaptive, ClassConditional: true, Norm: calib.L2}
+	g, err := calib.GeneralOf(animals(), &o)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,11 +55,11 @@ func ExampleNorm() {
 	for _, binning := range []calib.Binning{calib.Even, calib.Adaptive, calib.CubeRoot, calib.SweepMass, calib.SweepEven} {
 		fmt.Printf("%-19q", calib.GeneralOptions{Binning: binning}.String())
 		for _, norm := range []calib.Norm{calib.L1, calib.L2, calib.Max} {
-			g, err := calib.GCE(testrows.Ten(), &calib.GeneralOptions{Binning: binning, Norm: norm})
+			gce, err := calib.GCE(testrows.Ten(), &calib.GeneralOptions{Binning: binning, Norm: norm})
 			if err != nil {
 				log.Fatal(err)
 			}
-			fmt.Printf(" %.3f", g.Value)
+			fmt.Printf(" %.3f", gce)
 		}
 		fmt.Println()
 	}
@@ -81,8 +75,8 @@ func ExampleNorm() {
 func ExampleEdgeRule() {
 	for _, rule := range []calib.EdgeRule{calib.OrderStatistic, calib.OrderStatisticClosed, calib.Rank, calib.RankOutcome,
 		calib.QuantileLinear, calib.QuantileNearest, calib.Strides} {
-		o := calib.GeneralOptions{Binning: calib.Adaptive, Bins: 3, EdgeRule: rule}
-		g, err := calib.EqualMassECE(testrows.Ten(), &o)
+		o := calib.GeneralOptions{Options: calib.Options{Bins: 3}, Binning: calib.Adaptive, EdgeRule: rule}
+		g, err := calib.GeneralOf(testrows.Ten(), &o)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -103,11 +97,11 @@ func ExampleEdgeRule() {
 }
 
 func ExampleACE() {
-	g, err := calib.ACE(animals(), &calib.GeneralOptions{Bins: 2})
+	ace, err := calib.ACE(animals(), &calib.GeneralOptions{Options: calib.Options{Bins: 2}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.4f\n", g.Value)
+	fmt.Printf("%.4f\n", ace)
 	// Output:
 	// 0.2000
 }
@@ -115,24 +109,24 @@ func ExampleACE() {
 // A threshold that leaves nothing leaves no answer.
 func ExampleTACE() {
 	for _, above := range []float64{calib.DefaultThreshold, 0.3, 0.95} {
-		g, err := calib.TACE(animals(), &calib.GeneralOptions{Bins: 2, Above: &above})
+		tace, err := calib.TACE(animals(), &calib.GeneralOptions{Options: calib.Options{Bins: 2}, Above: &above})
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("above %.2f: %.4f of %d probabilities, defined %t\n", above, g.Value, g.Kept, !math.IsNaN(g.Value))
+		fmt.Printf("above %.2f: %.4f\n", above, tace)
 	}
 	// Output:
-	// above 0.01: 0.2000 of 18 probabilities, defined true
-	// above 0.30: 0.2750 of 10 probabilities, defined true
-	// above 0.95: NaN of 0 probabilities, defined false
+	// above 0.01: 0.2000
+	// above 0.30: 0.2750
+	// above 0.95: NaN
 }
 
 func ExampleEqualMassECE() {
-	g, err := calib.EqualMassECE(testrows.Ten(), &calib.GeneralOptions{Bins: 3})
+	ece, err := calib.EqualMassECE(testrows.Ten(), &calib.GeneralOptions{Options: calib.Options{Bins: 3}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.3f\n", g.Value)
+	fmt.Printf("%.3f\n", ece)
 	// Output:
 	// 0.085
 }
@@ -140,48 +134,43 @@ func ExampleEqualMassECE() {
 // A sweep chooses the number of bins, by which equal scores are not divided.
 func ExampleSweepECE() {
 	for _, binning := range []calib.Binning{calib.SweepMass, calib.SweepEven} {
-		g, err := calib.SweepECE(testrows.Ten(), &calib.GeneralOptions{Binning: binning})
+		ece, err := calib.SweepECE(testrows.Ten(), &calib.GeneralOptions{Binning: binning})
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%.3f over %d bins\n", g.Value, len(g.Partitions[0].Bins(metrics.DefaultLevel)))
+		fmt.Printf("%.3f\n", ece)
 	}
 	// Output:
-	// 0.125 over 5 bins
-	// 0.125 over 5 bins
+	// 0.125
+	// 0.125
 }
 
 func ExampleTopLabelConditional() {
-	g, err := calib.TopLabelConditional(animals(), nil)
+	ece, err := calib.TopLabelConditional(animals(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.4f", g.Value)
-	for j, class := range g.Partitions {
-		fmt.Printf("; class %d: %d rows, %.4f", j, class.Len(), class.ECE())
-	}
-	fmt.Println()
+	fmt.Printf("%.4f\n", ece)
 	// Output:
-	// 0.3167; class 0: 2 rows, 0.3500; class 1: 2 rows, 0.3500; class 2: 2 rows, 0.2500
+	// 0.3167
 }
 
 func ExampleEqualCount() {
-	g, err := calib.EqualCount(testrows.Ten(), &calib.GeneralOptions{Bins: 4})
+	ece, err := calib.EqualCount(testrows.Ten(), &calib.GeneralOptions{Options: calib.Options{Bins: 4}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	mce, rows := g.Partitions[0].MCE()
-	fmt.Printf("ece %.4f, mce %.4f of %d rows\n", g.Value, mce, rows)
+	fmt.Printf("%.4f\n", ece)
 	// Output:
-	// ece 0.1550, mce 0.2250 of 2 rows
+	// 0.1550
 }
 
 func ExampleQuantileECE() {
-	g, err := calib.QuantileECE(animals(), &calib.GeneralOptions{Bins: 3})
+	ece, err := calib.QuantileECE(animals(), &calib.GeneralOptions{Options: calib.Options{Bins: 3}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.4f\n", g.Value)
+	fmt.Printf("%.4f\n", ece)
 	// Output:
 	// 0.3167
 }
@@ -193,11 +182,11 @@ func ExampleGeneralLike() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		g, err := calib.GCE(animals(), &o)
+		gce, err := calib.GCE(animals(), &o)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s's %s is %.4f: %s\n", m[0], m[1], g.Value, o.Text())
+		fmt.Printf("%s's %s is %.4f: %s\n", m[0], m[1], gce, o.Text())
 	}
 	// Output:
 	// um's tace is 0.2667: each class of every row; 30 equal-mass bins; equal scores together; left-closed; p > 0.01; mean of |gap|
@@ -217,11 +206,11 @@ func ExampleGeneralOptions_Set() {
 	if err := o.Validate(); err != nil {
 		log.Fatal(err)
 	}
-	g, err := calib.GCE(testrows.Ten(), &o)
+	gce, err := calib.GCE(testrows.Ten(), &o)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s: %.3f (%s)\n", o, g.Value, o.Text())
+	fmt.Printf("%s: %.3f (%s)\n", o, gce, o.Text())
 	// Output:
 	// binning=adaptive,norm=max,points=5: 0.050 (top label, or of a binary task the positive class; rows/5 equal-mass bins; equal scores together; left-closed; largest |gap|)
 }

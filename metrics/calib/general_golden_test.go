@@ -16,7 +16,7 @@ import (
 func gce(t *testing.T, p *metrics.Predictions, o calib.GeneralOptions) (*calib.General, float64) {
 	t.Helper()
 	o.Data.Unchecked = true
-	g, err := calib.GCE(p, &o)
+	g, err := calib.GeneralOf(p, &o)
 	if err != nil {
 		t.Fatalf("%+v: %v", o, err)
 	}
@@ -141,7 +141,7 @@ func TestGoldenAdaptiveEdges(t *testing.T) {
 		x := g.Predictions[c.Name]
 		p := &metrics.Predictions{Scores: metrics.Scores{F64: x, Rows: len(x), Classes: 1}, Labels: make([]int32, len(x))}
 		for _, rule := range []calib.EdgeRule{calib.OrderStatistic, calib.OrderStatisticClosed} {
-			m, _ := gce(t, p, calib.GeneralOptions{Binning: calib.Adaptive, Bins: c.Bins, EdgeRule: rule})
+			m, _ := gce(t, p, calib.GeneralOptions{Options: calib.Options{Bins: c.Bins}, Binning: calib.Adaptive, EdgeRule: rule})
 			bars := m.Partitions[0].Bins(0.95)
 			ones := int64(0)
 			for _, v := range x {
@@ -358,7 +358,7 @@ func TestGoldenSweep(t *testing.T) {
 		}{
 			{"mass, L1", calib.GeneralOptions{Binning: calib.SweepMass, EdgeRule: calib.Rank}, c.Mass1},
 			{"mass, L2", calib.GeneralOptions{Binning: calib.SweepMass, EdgeRule: calib.Rank, Norm: calib.L2}, c.Mass2},
-			{"width", calib.GeneralOptions{Binning: calib.SweepEven, Index: calib.FloorMul}, c.Width},
+			{"width", calib.GeneralOptions{Options: calib.Options{Index: calib.FloorMul}, Binning: calib.SweepEven}, c.Width},
 		} {
 			if _, got := gce(t, p, v.o); !near(got, v.want, 1e-12) && !(v.what == "mass, L2" && otherOrder[c.Input]) {
 				t.Errorf("%s, %s: %v, want %v", c.Input, v.what, got, v.want)
@@ -368,7 +368,7 @@ func TestGoldenSweep(t *testing.T) {
 			binning calib.Binning
 			bins    []int
 		}{{calib.SweepMass, c.Mass}, {calib.SweepEven, c.Even}} {
-			o := calib.GeneralOptions{Binning: v.binning, EdgeRule: calib.OrderStatisticClosed, Index: calib.FloorMul}
+			o := calib.GeneralOptions{Options: calib.Options{Index: calib.FloorMul}, Binning: v.binning, EdgeRule: calib.OrderStatisticClosed}
 			m, _ := gce(t, p, o)
 			counts := map[int]int64{}
 			most := 0
@@ -406,8 +406,8 @@ func TestGoldenGeneralOld(t *testing.T) {
 	}
 	for _, r := range g.Rows {
 		p := inputs[r.Input].load(t)
-		even := calib.GeneralOptions{Bins: r.NumBins, ClassConditional: true, Side: 1, Index: calib.EdgeDiv, Above: new(0.0)}
-		old := calib.GeneralOptions{Bins: r.NumBins, ClassConditional: true, Binning: calib.Adaptive, EdgeRule: calib.Strides}
+		even := calib.GeneralOptions{Options: calib.Options{Bins: r.NumBins, Side: 1, Index: calib.EdgeDiv}, ClassConditional: true, Above: new(0.0)}
+		old := calib.GeneralOptions{Options: calib.Options{Bins: r.NumBins}, ClassConditional: true, Binning: calib.Adaptive, EdgeRule: calib.Strides}
 		top := even
 		top.Event, top.ClassConditional, top.Above, top.Zero = calib.TopLabel, false, nil, calib.NoBin
 		ace, tace := old, old
@@ -450,9 +450,9 @@ func TestGoldenBlog(t *testing.T) {
 		ace.Bins, sce.Bins = r.NumBins, r.NumBins
 		thresholded := sce
 		thresholded.Above = new(1e-3)
-		weighted := calib.GeneralOptions{Bins: r.NumBins, Event: calib.TopLabel, Index: calib.FloorMul, ConfidenceWeighted: true}
-		alike := calib.GeneralOptions{Bins: r.NumBins, Event: calib.TopLabel, EqualWeight: true}
-		most := calib.GeneralOptions{Bins: r.NumBins, Event: calib.TopLabel, Norm: calib.Max}
+		weighted := calib.GeneralOptions{Options: calib.Options{Bins: r.NumBins, Event: calib.TopLabel, Index: calib.FloorMul}, ConfidenceWeighted: true}
+		alike := calib.GeneralOptions{Options: calib.Options{Bins: r.NumBins, Event: calib.TopLabel}, EqualWeight: true}
+		most := calib.GeneralOptions{Options: calib.Options{Bins: r.NumBins, Event: calib.TopLabel}, Norm: calib.Max}
 		for _, c := range []struct {
 			what string
 			o    calib.GeneralOptions
@@ -488,7 +488,7 @@ func TestGoldenQuantiles(t *testing.T) {
 	asIs, moved := 0, 0
 	for _, c := range g.Cases {
 		p := inputs[c.Input].load(t)
-		m, err := calib.QuantileECE(p, &calib.GeneralOptions{Bins: c.Buckets, Data: metrics.Options{Unchecked: true}})
+		m, err := calib.Named["QuantileECE"](p, &calib.GeneralOptions{Options: calib.Options{Bins: c.Buckets, Data: metrics.Options{Unchecked: true}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -550,7 +550,7 @@ func TestGoldenEqualCount(t *testing.T) {
 		t.Fatalf("%d cases", len(g.Cases))
 	}
 	for _, c := range g.Cases {
-		m, err := calib.EqualCount(&metrics.Predictions{Scores: metrics.Scores{F64: c.P, Rows: len(c.P), Classes: 1}, Labels: c.Y}, nil)
+		m, err := calib.Named["EqualCount"](&metrics.Predictions{Scores: metrics.Scores{F64: c.P, Rows: len(c.P), Classes: 1}, Labels: c.Y}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -577,7 +577,7 @@ func TestGoldenErrors(t *testing.T) {
 	good := three([]int32{0}, 0.7, 0.2, 0.1)
 	ece, sce := general(t, "um", "ece"), general(t, "um", "sce")
 	value := func(p *metrics.Predictions, o calib.GeneralOptions) (float64, error) {
-		m, err := calib.GCE(p, &o)
+		m, err := calib.GeneralOf(p, &o)
 		if err != nil {
 			return math.NaN(), err
 		}

@@ -27,12 +27,11 @@ func TestSelectedIsSorted(t *testing.T) {
 		for range rows {
 			p.Labels = append(p.Labels, int32(r.IntN(classes)))
 		}
-		o := GeneralOptions{Binning: Adaptive, Bins: bins, ClassConditional: trial%4 < 2, Event: AllClasses, TotalDenominator: true,
-			Data: metrics.Options{Unchecked: true}}
+		o := GeneralOptions{Options: Options{Bins: bins, Event: AllClasses, Data: metrics.Options{Unchecked: true}}, Binning: Adaptive, ClassConditional: trial%4 < 2, TotalDenominator: true}
 		if trial%2 == 0 {
 			o.Above = new(0.2)
 		}
-		fast, err := GCE(p, &o)
+		fast, err := GeneralOf(p, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +102,7 @@ func TestSweeps(t *testing.T) {
 			}
 		}
 		for _, o := range []GeneralOptions{{Binning: SweepMass}, {Binning: SweepMass, EdgeRule: Rank}, {Binning: SweepEven},
-			{Binning: SweepEven, Index: FloorMul}, {Binning: SweepEven, Index: EdgeDiv}} {
+			{Options: Options{Index: FloorMul}, Binning: SweepEven}, {Options: Options{Index: EdgeDiv}, Binning: SweepEven}} {
 			got, err := o.partition(s, n, metrics.Float64)
 			if o.EdgeRule == Rank && s.w != nil && err == errWeightless {
 				continue
@@ -113,9 +112,9 @@ func TestSweeps(t *testing.T) {
 			}
 			var want *Partition
 			for bins := 1; bins <= max(1, n-1); bins++ {
-				made := GeneralOptions{Binning: Adaptive, EdgeRule: o.EdgeRule, Bins: bins}
+				made := GeneralOptions{Options: Options{Bins: bins}, Binning: Adaptive, EdgeRule: o.EdgeRule}
 				if o.Binning == SweepEven {
-					made = GeneralOptions{Bins: bins, Index: o.Index}
+					made = GeneralOptions{Options: Options{Bins: bins, Index: o.Index}}
 				}
 				b, err := made.partition(s, n, metrics.Float64)
 				if err != nil {

@@ -2,25 +2,23 @@ package calib_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"pgregory.net/rapid"
 )
 
 // measure is GCE of predictions that need not sum to 1.
 func measure(t interface{ Fatal(...any) }, p *metrics.Predictions, o calib.GeneralOptions) *calib.General {
 	o.Data.Unchecked = true
-	g, err := calib.GCE(p, &o)
+	g, err := calib.GeneralOf(p, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,15 +43,7 @@ func drawn(t *rapid.T, classes int) *metrics.Predictions {
 func drawnOptions(t *rapid.T, weights bool) calib.GeneralOptions {
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
 	for {
-		o := calib.GeneralOptions{
-			Binning:  calib.Binning(rapid.IntRange(0, 4).Draw(t, "binning")),
-			EdgeRule: calib.EdgeRule(rapid.IntRange(0, 6).Draw(t, "rule")),
-			Event:    rapid.SampledFrom([]calib.Event{calib.ByShape, calib.TopLabel, calib.AllClasses}).Draw(t, "event"),
-			Norm:     calib.Norm(rapid.IntRange(0, 2).Draw(t, "norm")),
-			Side:     kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")),
-			One:      calib.OneRule(rapid.IntRange(0, 1).Draw(t, "one")),
-			Zero:     calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero")),
-		}
+		o := calib.GeneralOptions{Options: calib.Options{Event: rapid.SampledFrom([]calib.Event{calib.ByShape, calib.TopLabel, calib.AllClasses}).Draw(t, "event"), Side: kernel.Side(rapid.IntRange(0, 1).Draw(t, "side")), One: calib.OneRule(rapid.IntRange(0, 1).Draw(t, "one")), Zero: calib.ZeroRule(rapid.IntRange(0, 3).Draw(t, "zero"))}, Binning: calib.Binning(rapid.IntRange(0, 4).Draw(t, "binning")), EdgeRule: calib.EdgeRule(rapid.IntRange(0, 6).Draw(t, "rule")), Norm: calib.Norm(rapid.IntRange(0, 2).Draw(t, "norm"))}
 		if o.Binning <= calib.Adaptive && flag("bins given") {
 			o.Bins = rapid.IntRange(1, 20).Draw(t, "bins")
 		} else if o.Binning == calib.Adaptive && flag("points given") {
@@ -278,10 +268,10 @@ func TestGeneralStored(t *testing.T) {
 	}
 	for i, o := range []calib.GeneralOptions{
 		{}, {Binning: calib.Adaptive}, {Binning: calib.Adaptive, ClassConditional: true},
-		{Binning: calib.Adaptive, Event: calib.AllClasses},
+		{Options: calib.Options{Event: calib.AllClasses}, Binning: calib.Adaptive},
 		{Binning: calib.Adaptive, EdgeRule: calib.Rank, ClassConditional: true, Above: new(0.1)}, {ClassConditional: true},
-		{ClassConditional: true, One: calib.OverflowBin}, {Binning: calib.SweepMass}, {Event: calib.AllClasses, Above: new(0.1)},
-		{Event: calib.TopLabel, ClassConditional: true, Binning: calib.CubeRoot},
+		{Options: calib.Options{One: calib.OverflowBin}, ClassConditional: true}, {Binning: calib.SweepMass}, {Options: calib.Options{Event: calib.AllClasses}, Above: new(0.1)},
+		{Options: calib.Options{Event: calib.TopLabel}, ClassConditional: true, Binning: calib.CubeRoot},
 	} {
 		want := measure(t, plain, o)
 		for _, threads := range []int{1, 2, 5} {
@@ -291,7 +281,7 @@ func TestGeneralStored(t *testing.T) {
 					continue
 				}
 				o.Data = metrics.Options{Threads: threads, Drop: name == "bad"}
-				g, err := calib.GCE(p, &o)
+				g, err := calib.GeneralOf(p, &o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -321,17 +311,17 @@ func TestGeneralStored(t *testing.T) {
 		bad.Weights = append(bad.Weights, w)
 	}
 	for _, o := range []calib.GeneralOptions{{Binning: calib.Adaptive}, {Binning: calib.Adaptive, ClassConditional: true},
-		{Binning: calib.Adaptive, Event: calib.AllClasses}, {Binning: calib.CubeRoot, ClassConditional: true, Event: calib.TopLabel}} {
+		{Options: calib.Options{Event: calib.AllClasses}, Binning: calib.Adaptive}, {Options: calib.Options{Event: calib.TopLabel}, Binning: calib.CubeRoot, ClassConditional: true}} {
 		if a, b := measure(t, truncated, o), measure(t, widened, o); a.Value != b.Value {
 			t.Errorf("%+v: %v in half precision, %v in single", o, a.Value, b.Value)
 		}
 		a := measure(t, plain, o)
 		o.Data.Drop = true
-		if b, err := calib.GCE(bad, &o); err != nil || a.Value != b.Value || a.Kept != b.Kept {
+		if b, err := calib.GeneralOf(bad, &o); err != nil || a.Value != b.Value || a.Kept != b.Kept {
 			t.Errorf("%+v with weights: %v of %d, gathered %+v, %v", o, a.Value, a.Kept, b, err)
 		}
 	}
-	_, err := calib.ACE(bad, nil)
+	_, err := calib.Named["ACE"](bad, nil)
 	var d *metrics.DataError
 	if !errors.As(err, &d) || d.Faults[0].Count != 9 {
 		t.Errorf("bad rows: %v", err)
@@ -373,16 +363,16 @@ func TestGeneralEdges(t *testing.T) {
 	// A class that is never predicted, and one that is never true.
 	p := &metrics.Predictions{Labels: []int32{0, 1},
 		Scores: metrics.Scores{F64: []float64{0.5, 0.25, 0.25, 0.75, 0.25, 0}, Rows: 2, Classes: 3}}
-	all := measure(t, p, calib.GeneralOptions{Event: calib.TopLabel, ClassConditional: true})
-	present := measure(t, p, calib.GeneralOptions{Event: calib.TopLabel, ClassConditional: true, PresentClasses: true})
+	all := measure(t, p, calib.GeneralOptions{Options: calib.Options{Event: calib.TopLabel}, ClassConditional: true})
+	present := measure(t, p, calib.GeneralOptions{Options: calib.Options{Event: calib.TopLabel}, ClassConditional: true, PresentClasses: true})
 	if len(all.Partitions) != 3 || all.Value != 0.625/3 || present.Value != 0.625 {
 		t.Errorf("a class never predicted: %v, of those present %v", all.Value, present.Value)
 	}
-	if g := measure(t, p, calib.GeneralOptions{ClassConditional: true, Binning: calib.Adaptive, Bins: 1}); g.Value != (0.125+0.25+0.125)/3 {
+	if g := measure(t, p, calib.GeneralOptions{Options: calib.Options{Bins: 1}, ClassConditional: true, Binning: calib.Adaptive}); g.Value != (0.125+0.25+0.125)/3 {
 		t.Errorf("a class never true: %v", g.Value)
 	}
 	// The bins of every class are there, also where there are more bins than rows.
-	g := measure(t, p, calib.GeneralOptions{ClassConditional: true, Binning: calib.Adaptive, Bins: 7})
+	g := measure(t, p, calib.GeneralOptions{Options: calib.Options{Bins: 7}, ClassConditional: true, Binning: calib.Adaptive})
 	for j, b := range g.Partitions {
 		n := int64(0)
 		bars := b.Bins(0.95)
@@ -399,14 +389,14 @@ func TestGeneralEdges(t *testing.T) {
 	bad := *alone
 	bad.Weights = []float64{-1}
 	var d *metrics.DataError
-	if _, err := calib.ACE(&bad, nil); !errors.As(err, &d) || d.Faults[0].Reason != metrics.BadWeight {
+	if _, err := calib.Named["ACE"](&bad, nil); !errors.As(err, &d) || d.Faults[0].Reason != metrics.BadWeight {
 		t.Errorf("a negative weight: %v", err)
 	}
 	bad.Weights = []float64{1}
 	for name, f := range map[string]func(*metrics.Predictions, *calib.GeneralOptions) (*calib.General, error){
 		"rank": func(p *metrics.Predictions, _ *calib.GeneralOptions) (*calib.General, error) {
-			return calib.SweepECE(p, &calib.GeneralOptions{EdgeRule: calib.Rank})
-		}, "count": calib.EqualCount, "quantile": calib.QuantileECE} {
+			return calib.Named["SweepECE"](p, &calib.GeneralOptions{EdgeRule: calib.Rank})
+		}, "count": calib.Named["EqualCount"], "quantile": calib.Named["QuantileECE"]} {
 		if _, err := f(&bad, nil); err == nil || !strings.Contains(err.Error(), "weights") {
 			t.Errorf("%s with weights: %v", name, err)
 		}
@@ -419,20 +409,20 @@ func TestGeneralEdges(t *testing.T) {
 
 func TestGeneralInvalid(t *testing.T) {
 	for _, o := range []calib.GeneralOptions{
-		{Binning: 9}, {EdgeRule: 9}, {Norm: 9}, {Bins: -1}, {PointsPerBin: -1}, {PointsPerBin: 5},
-		{Bins: 5, PointsPerBin: 5, Binning: calib.Adaptive}, {Bins: 5, Binning: calib.CubeRoot},
-		{Bins: 5, Binning: calib.SweepMass}, {Bins: 5, Edges: []float64{0, 1}}, {Edges: []float64{1, 0}},
+		{Binning: 9}, {EdgeRule: 9}, {Norm: 9}, {Options: calib.Options{Bins: -1}}, {PointsPerBin: -1}, {PointsPerBin: 5},
+		{Options: calib.Options{Bins: 5}, PointsPerBin: 5, Binning: calib.Adaptive}, {Options: calib.Options{Bins: 5}, Binning: calib.CubeRoot},
+		{Options: calib.Options{Bins: 5}, Binning: calib.SweepMass}, {Options: calib.Options{Bins: 5}, Edges: []float64{0, 1}}, {Edges: []float64{1, 0}},
 		{Edges: []float64{0}}, {Edges: []float64{0, math.NaN()}}, {Edges: []float64{0, 1}, Binning: calib.Adaptive},
-		{Edges: []float64{0, 1}, Index: calib.FloorMul}, {EdgeRule: calib.Rank}, {Binning: calib.SweepMass, EdgeRule: calib.Strides},
-		{Binning: calib.SweepEven, EdgeRule: calib.Rank}, {Binning: calib.SweepEven, Index: calib.EdgeMul32},
-		{Binning: calib.SweepMass, Side: kernel.RightClosed}, {Binning: calib.Adaptive, EdgeRule: calib.Rank, Side: kernel.RightClosed},
-		{Event: calib.Positive, ClassConditional: true}, {PresentClasses: true}, {MeanOfRoots: true}, {ByFrequency: true},
-		{Above: new(1.0)}, {Above: new(-0.5)}, {Above: new(math.NaN())}, {Bins: 1 << 30}, {Event: 9}, {One: 9}, {Zero: 9}, {Side: 9},
+		{Options: calib.Options{Index: calib.FloorMul}, Edges: []float64{0, 1}}, {EdgeRule: calib.Rank}, {Binning: calib.SweepMass, EdgeRule: calib.Strides},
+		{Binning: calib.SweepEven, EdgeRule: calib.Rank}, {Options: calib.Options{Index: calib.EdgeMul32}, Binning: calib.SweepEven},
+		{Options: calib.Options{Side: kernel.RightClosed}, Binning: calib.SweepMass}, {Options: calib.Options{Side: kernel.RightClosed}, Binning: calib.Adaptive, EdgeRule: calib.Rank},
+		{Options: calib.Options{Event: calib.Positive}, ClassConditional: true}, {PresentClasses: true}, {MeanOfRoots: true}, {ByFrequency: true},
+		{Above: new(1.0)}, {Above: new(-0.5)}, {Above: new(math.NaN())}, {Options: calib.Options{Bins: 1 << 30}}, {Options: calib.Options{Event: 9}}, {Options: calib.Options{One: 9}}, {Options: calib.Options{Zero: 9}}, {Options: calib.Options{Side: 9}},
 	} {
 		if err := o.Validate(); err == nil || !strings.HasPrefix(err.Error(), "calib: ") {
 			t.Errorf("%+v: %v", o, err)
 		}
-		if _, err := calib.GCE(&metrics.Predictions{Scores: metrics.Scores{Classes: 2}}, &o); err == nil {
+		if _, err := calib.GeneralOf(&metrics.Predictions{Scores: metrics.Scores{Classes: 2}}, &o); err == nil {
 			t.Errorf("%+v was measured", o)
 		}
 	}
@@ -442,12 +432,9 @@ func TestGeneralInvalid(t *testing.T) {
 		}
 	}
 	three := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5, 0.25, 0.25}, Rows: 1, Classes: 3}, Labels: []int32{0}}
-	defer func() {
-		if r := recover(); fmt.Sprint(r) != "calib: there is no positive class among more than two" {
-			t.Errorf("a positive class of three: %v", r)
-		}
-	}()
-	_, _ = calib.EqualCount(three, nil)
+	if v, err := calib.EqualCount(three, nil); !errors.Is(err, metrics.ErrMismatch) || v == v {
+		t.Errorf("a positive class of three: %v", err)
+	}
 }
 
 // The general error's points are the errors that there are by themselves.
@@ -461,7 +448,7 @@ func TestGeneralPoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mce, _, err := calib.MCE(p, nil)
+	mce, err := calib.MCE(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,13 +467,13 @@ func TestGeneralPoints(t *testing.T) {
 		{"mce", mce, calib.GeneralOptions{Norm: calib.Max}},
 		{"sce", sce, calib.GeneralOptions{ClassConditional: true}},
 		{"sce by edges", sce, calib.GeneralOptions{ClassConditional: true, Edges: kernel.Edges(15)}},
-		{"sce, class by class", sce, calib.GeneralOptions{ClassConditional: true, One: calib.OverflowBin}},
+		{"sce, class by class", sce, calib.GeneralOptions{Options: calib.Options{One: calib.OverflowBin}, ClassConditional: true}},
 	} {
 		if g := measure(t, p, c.o); !near(g.Value, c.want, 1e-15) {
 			t.Errorf("%s: %v, want %v", c.name, g.Value, c.want)
 		}
 	}
-	tace, err := calib.TACE(p, nil)
+	tace, err := calib.Named["TACE"](p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -496,7 +483,7 @@ func TestGeneralPoints(t *testing.T) {
 	// Each class has 500 rows, the cube root of which is 7.9.
 	for _, o := range []calib.GeneralOptions{{}, {ClassConditional: true}} {
 		var v []float64
-		for _, rule := range []calib.GeneralOptions{{Binning: calib.Adaptive, Bins: 8}, {Binning: calib.CubeRoot},
+		for _, rule := range []calib.GeneralOptions{{Options: calib.Options{Bins: 8}, Binning: calib.Adaptive}, {Binning: calib.CubeRoot},
 			{Binning: calib.Adaptive, PointsPerBin: 60}} {
 			rule.ClassConditional = o.ClassConditional
 			v = append(v, measure(t, p, rule).Value)
@@ -506,7 +493,7 @@ func TestGeneralPoints(t *testing.T) {
 		}
 	}
 	// Classes weigh by their rows: with one bin each that is what can be added up by hand.
-	g, err := calib.TopLabelConditional(p, &calib.GeneralOptions{Bins: 1})
+	g, err := calib.Named["TopLabelConditional"](p, &calib.GeneralOptions{Options: calib.Options{Bins: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -542,7 +529,7 @@ func TestGeneralString(t *testing.T) {
 	}
 	for _, c := range [][2]string{{"binning", "x"}, {"rule", ""}, {"norm", "l3"}, {"points", "0"}, {"above", "1"}, {"above", "x"},
 		{"edges", "0"}, {"edges", "0 NaN"}, {"total", "yes"}, {"bins", "0"}, {"x", "1"}} {
-		o := calib.GeneralOptions{Bins: 7}
+		o := calib.GeneralOptions{Options: calib.Options{Bins: 7}}
 		if err := o.Set(c[0], c[1]); err == nil || o.String() != "bins=7" {
 			t.Errorf("%s=%s: %v, %q", c[0], c[1], err, o)
 		}

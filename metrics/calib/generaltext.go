@@ -113,15 +113,7 @@ func (o *GeneralOptions) Set(name, value string) error {
 		}
 		o.Edges = edges
 	default:
-		e := o.even()
-		if err := e.Set(name, value); err != nil {
-			return err
-		}
-		if name == "bins" {
-			o.Bins = e.Bins
-		}
-		o.Event, o.Side, o.One, o.Zero = e.Event, e.Side, e.One, e.Zero
-		o.Index, o.BlogEdges = e.Index, e.BlogEdges
+		return o.Options.Set(name, value)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func smallCases(t *testing.T) [][]any {
 // bins feeds reference cases, some of which hold probabilities above 1 or rows that do not sum to 1.
 func bins(t *testing.T, p *metrics.Predictions, o calib.Options) *calib.Bins {
 	t.Helper()
-	b := calib.NewBins(&o)
+	b := metrics.Must(calib.NewBins(&o))
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, b).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestGoldenSideBySide(t *testing.T) {
 			}
 			uq["error"]++
 		}
-		loss := score.NewLoss(nil)
+		loss := metrics.Must(score.NewLoss(nil))
 		if err := metrics.NewPass(unchecked, loss).Add(p); err != nil {
 			t.Fatal(err)
 		}

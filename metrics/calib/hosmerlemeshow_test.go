@@ -16,7 +16,7 @@ import (
 // positiveCells returns cells of class 1 of binary predictions.
 func positiveCells(t *testing.T, p *metrics.Predictions) *cells.Cells {
 	t.Helper()
-	c := cells.New(&cells.Options{Event: calib.Positive})
+	c := metrics.Must(cells.New(&cells.Options{Event: calib.Positive}))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}

@@ -31,13 +31,13 @@ type LabelScores struct {
 
 var _ metrics.Accumulator = (*LabelScores)(nil)
 
-// NewLabelScores returns an empty accumulator, whose entries may take so many bytes, as ClassScores counts them; 0 is no limit. It panics
-// if the limit is negative.
-func NewLabelScores(maxBytes int64) *LabelScores {
+// NewLabelScores returns an empty accumulator, whose entries may take so many bytes, as ClassScores counts them; 0 is no limit. A
+// negative limit is an error.
+func NewLabelScores(maxBytes int64) (*LabelScores, error) {
 	if err := (ClassScoresOptions{MaxBytes: maxBytes}).Validate(); err != nil {
-		panic(err.Error())
+		return nil, err
 	}
-	return &LabelScores{limit: maxBytes}
+	return &LabelScores{limit: maxBytes}, nil
 }
 
 // MaxBytes returns the limit that the accumulator was made with.
@@ -47,7 +47,7 @@ func (s *LabelScores) MaxBytes() int64 { return s.limit }
 func (s *LabelScores) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same limit without rows.
-func (s *LabelScores) Empty() metrics.Accumulator { return NewLabelScores(s.limit) }
+func (s *LabelScores) Empty() metrics.Accumulator { return metrics.Must(NewLabelScores(s.limit)) }
 
 // Len returns the number of rows seen.
 func (s *LabelScores) Len() int64 { return s.rows }
@@ -82,7 +82,7 @@ func (s *LabelScores) label(y int) *ClassScores {
 		if s.of == nil {
 			s.of = map[int]*ClassScores{}
 		}
-		s.of[y] = NewClassScores(nil)
+		s.of[y] = metrics.Must(NewClassScores(nil))
 	}
 	return s.of[y]
 }
@@ -222,7 +222,7 @@ func eachPair[K uint32 | uint64](s *LabelScores, use func(class, other int, o ce
 						both, j = append(both, rest[j]), j+1
 					}
 				}
-				use(class, other, cells.OfKeys(both, nil, s.Outside()))
+				use(class, other, cells.OrderedOf(both, nil, s.Outside()))
 			}
 		}
 	})

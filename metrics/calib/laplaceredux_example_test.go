@@ -16,7 +16,7 @@ func ExampleSharpnessOf() {
 		Scores: metrics.Scores{F64: []float64{0.7, 0.7, 0.3, 0.5, 0.9}, Rows: 5, Classes: 1},
 		Labels: []int32{0, 1, 0, 1, 1},
 	}
-	c := cells.New(&cells.Options{Event: metrics.Positive})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func ExampleBinaryFrequency() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	b, err := calib.Of(p, &calib.Options{Bins: 4})
+	b, err := calib.BinsOf(p, &calib.Options{Bins: 4})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestClassBinsMemory(t *testing.T) {
 		return int(m.HeapAlloc)
 	}
 	before := live()
-	b := calib.NewClassBins(&calib.ClassOptions{Bins: bins})
+	b := metrics.Must(calib.NewClassBins(&calib.ClassOptions{Bins: bins}))
 	if err := metrics.NewPass(&metrics.Options{Threads: 1}, b).Add(p); err != nil {
 		t.Fatal(err)
 	}

@@ -21,10 +21,15 @@ func with(o *GeneralOptions) GeneralOptions {
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019; their bins all weigh the same, which EqualWeight chooses, while
 // uncertainty_metrics, and so this, weighs them by their scores.
-func ACE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func ACE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	opt := aceOptions(o)
+	return GCE(p, &opt)
+}
+
+func aceOptions(o *GeneralOptions) GeneralOptions {
 	opt := with(o)
 	opt.Binning, opt.ClassConditional = Adaptive, true
-	return GCE(p, &opt)
+	return opt
 }
 
 // DefaultThreshold is what a probability has to be above to count in TACE.
@@ -34,22 +39,32 @@ const DefaultThreshold = 0.01
 // has none. A class without any adds 0; NaN if no class has any. o may be nil.
 //
 // Source: Nixon, Dusenberry, Zhang, Jerfel and Tran 2019.
-func TACE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func TACE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	opt := taceOptions(o)
+	return GCE(p, &opt)
+}
+
+func taceOptions(o *GeneralOptions) GeneralOptions {
 	opt := with(o)
 	if opt.Above == nil {
 		opt.Above = new(DefaultThreshold)
 	}
-	return ACE(p, &opt)
+	return aceOptions(&opt)
 }
 
 // EqualMassECE returns the ECE over bins of equal mass, 15 if o does not say otherwise: of the top label's score, for a binary
 // task of the positive class's. It is GCE with Adaptive; o may be nil.
 //
 // Source: Nguyen and O'Connor 2015.
-func EqualMassECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func EqualMassECE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	opt := equalMassOptions(o)
+	return GCE(p, &opt)
+}
+
+func equalMassOptions(o *GeneralOptions) GeneralOptions {
 	opt := with(o)
 	opt.Binning = Adaptive
-	return GCE(p, &opt)
+	return opt
 }
 
 // SweepECE returns the ECE with as many bins as there can be before the frequency falls from one bin to the next: of equal
@@ -57,12 +72,17 @@ func EqualMassECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 // most 2^20 bins. It is GCE with SweepMass; o may be nil.
 //
 // Source: Roelofs, Cain, Shlens and Mozer 2022.
-func SweepECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func SweepECE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	opt := sweepOptions(o)
+	return GCE(p, &opt)
+}
+
+func sweepOptions(o *GeneralOptions) GeneralOptions {
 	opt := with(o)
 	if opt.Binning != SweepEven {
 		opt.Binning = SweepMass
 	}
-	return GCE(p, &opt)
+	return opt
 }
 
 // TopLabelConditional returns the top-label conditional calibration error: the ECE of the top label's score with bins for each
@@ -70,10 +90,15 @@ func SweepECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 // o may be nil. A class that is never predicted has no bins with rows and no part in it.
 //
 // Source: Gupta and Ramdas 2022.
-func TopLabelConditional(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func TopLabelConditional(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	opt := topLabelOptions(o)
+	return GCE(p, &opt)
+}
+
+func topLabelOptions(o *GeneralOptions) GeneralOptions {
 	opt := with(o)
 	opt.Event, opt.ClassConditional, opt.ByFrequency = TopLabel, true, true
-	return GCE(p, &opt)
+	return opt
 }
 
 // EqualCount returns the ECE of a binary task's positive class as Naeini et al.'s code computes it: rows are sorted by score
@@ -81,21 +106,31 @@ func TopLabelConditional(p *metrics.Predictions, o *GeneralOptions) (*General, e
 // divided. Partitions[0].MCE is the maximum calibration error that goes with it. Weights are an error. o may be nil.
 //
 // Source: Naeini, Cooper and Hauskrecht 2015, getECE.m and getMCE.m.
-func EqualCount(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func EqualCount(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	opt := equalCountOptions(o)
+	return GCE(p, &opt)
+}
+
+func equalCountOptions(o *GeneralOptions) GeneralOptions {
 	opt := with(o)
 	if opt.Bins == 0 {
 		opt.Bins = 10
 	}
 	opt.Binning, opt.EdgeRule, opt.Event = Adaptive, RankOutcome, Positive
-	return GCE(p, &opt)
+	return opt
 }
 
 // QuantileECE returns tfp.stats.expected_calibration_error_quantiles: the ECE of the top label over bins between the scores
 // nearest to quantiles, 15 if o does not say otherwise. Weights are an error. o may be nil.
-func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
+func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (float64, error) {
+	opt := quantileOptions(o)
+	return GCE(p, &opt)
+}
+
+func quantileOptions(o *GeneralOptions) GeneralOptions {
 	opt := with(o)
 	opt.Binning, opt.EdgeRule, opt.Event = Adaptive, QuantileNearest, TopLabel
-	return GCE(p, &opt)
+	return opt
 }
 
 // GeneralLike returns the options of another system's metric, with its defaults:
@@ -107,7 +142,7 @@ func QuantileECE(p *metrics.Predictions, o *GeneralOptions) (*General, error) {
 // Reproduced are their bins, thresholds and means. What they do to bad input is not: where nothing is above a threshold they say
 // 0, GCE NaN; um's labels that wrap around, its scores of NaN that vanish and those below 0 are errors of the data here.
 func GeneralLike(system, metric string) (GeneralOptions, error) {
-	even := GeneralOptions{Bins: 30, Event: AllClasses, ClassConditional: true, Above: new(0.0)}
+	even := GeneralOptions{Options: Options{Bins: 30, Event: AllClasses}, ClassConditional: true, Above: new(0.0)}
 	adaptive := even
 	even.One, adaptive.Binning = OverflowBin, Adaptive
 	if system == "rm" {
@@ -136,10 +171,9 @@ func GeneralLike(system, metric string) (GeneralOptions, error) {
 		o.Binning, o.Bins = SweepMass, 0
 		return o, nil
 	case "blog ace":
-		return GeneralOptions{Binning: Adaptive, Bins: 15, BlogEdges: true, EdgeRule: QuantileLinear, Event: TopLabel}, nil
+		return GeneralOptions{Options: Options{Bins: 15, BlogEdges: true, Event: TopLabel}, Binning: Adaptive, EdgeRule: QuantileLinear}, nil
 	case "blog sce":
-		return GeneralOptions{Bins: 15, BlogEdges: true, ClassConditional: true, Side: kernel.RightClosed, Zero: OwnBin,
-			One: LastBinOnly}, nil
+		return GeneralOptions{Options: Options{Bins: 15, BlogEdges: true, Side: kernel.RightClosed, Zero: OwnBin, One: LastBinOnly}, ClassConditional: true}, nil
 	}
 	return GeneralOptions{}, fmt.Errorf("calib: %q is no metric of %q that is here; there are um's ece, rmsce, sce, ace, tace, "+
 		"rm's rmsce, sce, ace, tace, msce, and blog's ace, sce", metric, system)
@@ -162,7 +196,7 @@ func UMAll(p *metrics.Predictions, data *metrics.Options) ([]float64, error) {
 		if data != nil {
 			o.Data = *data
 		}
-		g, err := GCE(p, &o)
+		g, err := GeneralOf(p, &o)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package calib
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -14,13 +15,13 @@ import (
 // with numbers that were published by it. Its faults are kept: bins are (upper - 1/n, upper] for the floating-point
 // values upper of numpy.arange(1/n, 1 + 1/n, 1/n), so that a bin's lower end is not always the upper end of the one
 // before. Some scores on an edge are in two bins (2/100 and 6/100), others in none (6/15 and 12/15), while all rows
-// count in N; a score of 0 is in none either. The MCE is 0 where no row is in a bin. It panics unless bins is 1 to 2^18.
+// count in N; a score of 0 is in none either. The MCE is 0 where no row is in a bin. A bins that is not 1 to 2^18 is an error.
 //
 // o, which may be nil, says how the rows are checked; an error is a *metrics.DataError. The results are NaN without
 // rows.
 func NNCalibration(p *metrics.Predictions, bins int, o *metrics.Options) (ece, mce float64, err error) {
 	if bins < 1 || bins > maxBins/4 {
-		panic(errParityBins)
+		return math.NaN(), math.NaN(), errParityBins(bins)
 	}
 	width := 1 / float64(bins)
 	lower, upper := make([]float64, 0, bins+1), make([]float64, 0, bins+1)
@@ -62,7 +63,9 @@ func NNCalibration(p *metrics.Predictions, bins int, o *metrics.Options) (ece, m
 	return exact.Ratio(&sum, &n), mce, nil
 }
 
-const errParityBins = "calib: a number of bins has to be 1 to 2^18 here"
+func errParityBins(bins int) error {
+	return fmt.Errorf("calib: %d bins; there are 1 to %d here", bins, maxBins/4)
+}
 
 // cut is Bins with right-closed cells between any rising values, one more than there are values: the first cell has
 // what is not above the first of them, the last what is above the last.
@@ -72,7 +75,7 @@ type cut struct {
 }
 
 func newCut(at []float64) *cut {
-	b := NewBins(&Options{Bins: len(at) + 1, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeDiv})
+	b := metrics.Must(NewBins(&Options{Bins: len(at) + 1, Event: TopLabel, Side: kernel.RightClosed, Index: EdgeDiv}))
 	b.edges = slices.Concat([]float64{math.Inf(-1)}, at, []float64{math.Inf(1)})
 	return &cut{*b, at}
 }

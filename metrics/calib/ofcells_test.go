@@ -18,10 +18,10 @@ import (
 
 func both(t *testing.T, p *metrics.Predictions, bins ...int) (*cells.Cells, []*calib.Bins) {
 	t.Helper()
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	accs, all := []metrics.Accumulator{c}, []*calib.Bins(nil)
 	for _, n := range bins {
-		all = append(all, calib.NewBins(&calib.Options{Bins: n}))
+		all = append(all, metrics.Must(calib.NewBins(&calib.Options{Bins: n})))
 		accs = append(accs, all[len(all)-1])
 	}
 	if err := metrics.NewPass(nil, accs...).Add(p); err != nil {
@@ -147,7 +147,7 @@ func TestEqualMassOfWeights(t *testing.T) {
 }
 
 func ExampleEqualMassOf() {
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 0, 1, 1}}
 	p.Rows, p.Classes, p.F64 = 6, 1, []float64{0.1, 0.2, 0.2, 0.6, 0.8, 0.9}
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
@@ -180,7 +180,7 @@ func TestSweepOfCells(t *testing.T) {
 			}
 			c, _ := both(t, p)
 			got, bound := calib.SweepOf(c)
-			want, err := calib.SweepECE(p, nil)
+			want, err := calib.Named["SweepECE"](p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestSweepOfCells(t *testing.T) {
 			t.Error("a bound of a sweep over a grid")
 		}
 	}
-	none, _ := calib.SweepOf(cells.New(nil))
+	none, _ := calib.SweepOf(metrics.Must(cells.New(nil)))
 	if v := none.ECE(); v == v {
 		t.Errorf("%v of nothing", v)
 	}
@@ -227,7 +227,7 @@ func TestSweepOfFewScores(t *testing.T) {
 		p := few(seed, 1+int(seed)*2, seed%3 == 0)
 		c, _ := both(t, p)
 		got, _ := calib.SweepOf(c)
-		want, err := calib.SweepECE(p, nil)
+		want, err := calib.Named["SweepECE"](p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestSweepOfFewScores(t *testing.T) {
 			p.Labels[i] = 1
 		}
 	}
-	if got, err := calib.SweepECE(p, nil); err != nil || !(got.Value < 1e-12) || len(got.Partitions[0].Bins(0.9)) != 5 {
+	if got, err := calib.Named["SweepECE"](p, nil); err != nil || !(got.Value < 1e-12) || len(got.Partitions[0].Bins(0.9)) != 5 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -66,6 +66,9 @@ type Options struct {
 	// BlogEdges makes Bins the number of edges, so that there is one bin fewer, as in the blog post "Metrics for
 	// uncertainty estimation".
 	BlogEdges bool
+	// Data says how ECE and the other functions of predictions in memory read rows: threads, bad rows, renormalisation. An accumulator
+	// gets rows from a Pass, and takes no notice of it.
+	Data metrics.Options
 }
 
 // DefaultBins is the number of bins where none is given.

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
+	"pgregory.net/rapid"
 )
 
 var systems = []string{"um", "tfp", "torchmetrics", "guo", "blog"}
@@ -184,14 +183,9 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%#v is valid", o)
 			continue
 		}
-		func() {
-			defer func() {
-				if r := recover(); r != err.Error() {
-					t.Errorf("%#v: %v", o, r)
-				}
-			}()
-			calib.NewBins(&o)
-		}()
+		if b, got := calib.NewBins(&o); b != nil || got == nil || got.Error() != err.Error() {
+			t.Errorf("%#v: %v", o, got)
+		}
 	}
 	for _, s := range systems {
 		o, err := calib.Like(s)
@@ -216,7 +210,7 @@ func TestEdgesRise(t *testing.T) {
 			if n > 1000 && testing.Short() && index != calib.EdgeMul+calib.Index(n%5) {
 				continue
 			}
-			b := calib.NewBins(&calib.Options{Bins: n, Index: index, Event: calib.Positive})
+			b := metrics.Must(calib.NewBins(&calib.Options{Bins: n, Index: index, Event: calib.Positive}))
 			if err := metrics.NewPass(nil, b).Add(p); err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +238,7 @@ func TestZeroAndOne(t *testing.T) {
 				if weighted {
 					p.Weights = []float64{2, 2, 2, 2, 2}
 				}
-				b := calib.NewBins(&calib.Options{Bins: 2, Event: calib.Positive, Zero: zero, One: one})
+				b := metrics.Must(calib.NewBins(&calib.Options{Bins: 2, Event: calib.Positive, Zero: zero, One: one}))
 				if err := metrics.NewPass(nil, b).Add(p); err != nil {
 					t.Fatal(err)
 				}
@@ -301,14 +295,14 @@ func TestHalf(t *testing.T) {
 		p := &metrics.Predictions{Labels: []int32{label, label}}
 		p.F32, p.Rows, p.Classes = []float32{0.5, 0.5}, 2, 1
 		want := float64(1 - label)
-		b, err := calib.Of(p, &calib.Options{Event: calib.TopLabel})
+		b, err := calib.BinsOf(p, &calib.Options{Event: calib.TopLabel})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if l := b.Bins(0.95); b.ECE() != 0.5 || l[7].Count != 2 || l[7].Frequency != want {
 			t.Errorf("label %d: ece %v, %+v", label, b.ECE(), l[7])
 		}
-		g, err := calib.TopLabelConditional(p, nil)
+		g, err := calib.Named["TopLabelConditional"](p, nil)
 		if err != nil || g.Partitions[0].Len() != 2 || g.Value != 0.5 {
 			t.Errorf("label %d: %v %v", label, g, err)
 		}
@@ -329,7 +323,7 @@ func TestByShape(t *testing.T) {
 		{vector, calib.ByShape, (0.1 + 0.7 + 0.8) / 3}, {vector, calib.Positive, (0.1 + 0.7 + 0.8) / 3}, {vector, calib.TopLabel, (0.1 + 0.7 + 0.8) / 3},
 		{matrix, calib.ByShape, (0.1 + 0.7 + 0.8) / 3}, {matrix, calib.Positive, (0.1 + 0.7 + 0.8) / 3},
 	} {
-		b, err := calib.Of(c.p, &calib.Options{Event: c.e})
+		b, err := calib.BinsOf(c.p, &calib.Options{Event: c.e})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +346,7 @@ func FuzzBinsUnmarshal(f *testing.F) {
 	for _, o := range []calib.Options{{Bins: 1}, {Bins: 2, Zero: calib.NoBin, Event: calib.Positive}, {Bins: 2, BlogEdges: true, One: calib.LastBinOnly}} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32}} {
 			p.Weights = w
-			b := calib.NewBins(&o)
+			b := metrics.Must(calib.NewBins(&o))
 			if err := metrics.NewPass(&metrics.Options{Unchecked: true}, b).Add(p); err != nil {
 				f.Fatal(err)
 			}

@@ -126,7 +126,7 @@ func unmarshal[T any](t *testing.T, b []byte) (v T) {
 func TestHosmerLemeshowIsPeers(t *testing.T) {
 	n := 0
 	for _, s := range readPeers(t) {
-		c := cells.New(&cells.Options{Event: calib.Positive})
+		c := metrics.Must(cells.New(&cells.Options{Event: calib.Positive}))
 		if err := metrics.NewPass(nil, c).Add(s.predictions()); err != nil {
 			t.Fatal(err)
 		}

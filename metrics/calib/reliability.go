@@ -2,6 +2,8 @@ package calib
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -38,6 +40,8 @@ type WindowOptions struct {
 	// Class 0: equal scores stay in the order of the rows, on which the curve then depends; the last window is left out; and a
 	// hundredth of fewer than 100 scores is a window of none, all of whose points are 0.
 	Parity bool
+
+	Data metrics.Options // how the rows are read: threads, bad rows, renormalisation
 }
 
 // Window returns the reliability curve of predictions in memory without bins: the scores in rising order, and for each
@@ -50,11 +54,11 @@ type WindowOptions struct {
 // label is the decision; where they have confidence scores, rows are in the order of these, and what is averaged stays
 // the probability. As in Bins the events of classes take the entries as they are.
 //
-// It takes n log n steps and 40 bytes a score, and 16 a point. o and opt may be nil. The error is a *metrics.DataError;
-// options that are not valid panic.
+// It takes n log n steps and 40 bytes a score, and 16 a point. o may be nil. The error is that of the options, a *metrics.DataError
+// or a *metrics.LengthError.
 //
 // Source: uncertainty_metrics, reliability_diagram.
-func Window(p *metrics.Predictions, o *WindowOptions, opt *metrics.Options) ([]Point, error) {
+func Window(p *metrics.Predictions, o *WindowOptions) ([]Point, error) {
 	var win WindowOptions
 	if o != nil {
 		win = *o
@@ -62,27 +66,22 @@ func Window(p *metrics.Predictions, o *WindowOptions, opt *metrics.Options) ([]P
 	width := 1
 	switch {
 	case win.Width < 0:
-		panic(errWidth)
+		return nil, fmt.Errorf("calib: a window of %d scores; there are 1 or more, or with 0 as many as by default", win.Width)
 	case win.Event > AllClasses:
-		panic(errEvent)
+		return nil, errors.New("calib: an option has no such value")
 	case win.Class != nil && (*win.Class < 0 || *win.Class >= max(2, p.Classes)):
-		panic(errClass)
+		return nil, fmt.Errorf("%w: class %d of %d classes", metrics.ErrMismatch, *win.Class, max(2, p.Classes))
 	case win.Class == nil && win.Event == AllClasses:
 		width = max(2, p.Classes)
 	case win.Class == nil && win.Event == Positive && p.Classes > 2:
-		panic(errPositive)
+		return nil, errBinaryOnly(p.Classes)
 	}
 	c := &collector{win: win, width: width, all: make([]scored, max(0, p.Rows)*width)}
-	if err := metrics.NewPass(opt, c).Add(p); err != nil {
+	if err := metrics.NewPass(&win.Data, c).Add(p); err != nil {
 		return nil, err
 	}
 	return c.curve(), nil
 }
-
-const (
-	errWidth = "calib: a window has no fewer than 0 scores"
-	errEvent = "calib: an option has no such value"
-)
 
 // scored is a score with its outcome.
 type scored struct {

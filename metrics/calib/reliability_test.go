@@ -31,11 +31,11 @@ func TestGoldenReliability(t *testing.T) {
 	}
 	points := 0
 	for _, c := range g.Reliability {
-		o := &calib.WindowOptions{Event: calib.AllClasses, Parity: true}
+		o := &calib.WindowOptions{Event: calib.AllClasses, Parity: true, Data: metrics.Options{Unchecked: true}}
 		if c.Classwise {
 			o.Class = new(0) // the first class is the only one that the reference draws
 		}
-		got, err := calib.Window(inputs[c.Input].load(t), o, &metrics.Options{Unchecked: true})
+		got, err := calib.Window(inputs[c.Input].load(t), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestWindow(t *testing.T) {
 						width = len(ps) / 100
 					}
 					want := curve(by, ps, ys, ws, max(1, min(width, len(ps))))
-					got, err := calib.Window(p, &o, nil)
+					got, err := calib.Window(p, &o)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -202,7 +202,9 @@ func TestWindow(t *testing.T) {
 						}
 					}
 					q := shuffle(r, p)
-					again, err := calib.Window(q, &o, &metrics.Options{Threads: 3})
+					threads := o
+					threads.Data.Threads = 3
+					again, err := calib.Window(q, &threads)
 					if err != nil || !slices.Equal(again, got) {
 						t.Fatalf("%s: the order of the rows changes the curve (%v)", name, err)
 					}
@@ -241,7 +243,7 @@ func TestWindowDoesNotDrift(t *testing.T) {
 		p.Labels[i] = int32(r.IntN(2))
 	}
 	o := &calib.WindowOptions{Width: 1000}
-	got, err := calib.Window(p, o, nil)
+	got, err := calib.Window(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,28 +263,23 @@ func TestWindowDoesNotDrift(t *testing.T) {
 func TestWindowOfNothing(t *testing.T) {
 	none := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{}, Classes: 3}, Labels: []int32{}}
 	for _, parity := range []bool{false, true} {
-		if got, err := calib.Window(none, &calib.WindowOptions{Parity: parity}, nil); len(got) != 0 || err != nil {
+		if got, err := calib.Window(none, &calib.WindowOptions{Parity: parity}); len(got) != 0 || err != nil {
 			t.Error(got, err)
 		}
 	}
 	bad := testrows.Ten()
 	bad.Labels[3] = 9
-	if got, err := calib.Window(bad, nil, nil); got != nil || err == nil {
+	if got, err := calib.Window(bad, nil); got != nil || err == nil {
 		t.Error(got, err)
 	}
-	if got, err := calib.Window(bad, &calib.WindowOptions{Width: 1}, &metrics.Options{Drop: true}); len(got) != 9 || err != nil {
+	if got, err := calib.Window(bad, &calib.WindowOptions{Width: 1, Data: metrics.Options{Drop: true}}); len(got) != 9 || err != nil {
 		t.Error(got, err)
 	}
 	three := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{1, 0, 0}, Rows: 1, Classes: 3}, Labels: []int32{0}}
 	for _, o := range []calib.WindowOptions{{Width: -1}, {Event: 9}, {Class: new(3)}, {Class: new(-1)}, {Event: calib.Positive}} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%+v: no panic", o)
-				}
-			}()
-			calib.Window(three, &o, nil)
-		}()
+		if points, err := calib.Window(three, &o); points != nil || err == nil {
+			t.Errorf("%+v: no error", o)
+		}
 	}
 }
 
@@ -291,7 +288,7 @@ func TestBinGap(t *testing.T) {
 	if i := b.GapInterval(); b.Centre() != 0.5 || b.Gap() != 0.25 || i.Low != -0.25 || i.High != 0.375 {
 		t.Error(b.Centre(), b.Gap(), i)
 	}
-	e := calib.NewBins(nil).Bins(0.95)[0]
+	e := metrics.Must(calib.NewBins(nil)).Bins(0.95)[0]
 	if i := e.GapInterval(); e.Gap() == e.Gap() || i.Low == i.Low || i.High == i.High {
 		t.Error("an empty bin has a gap")
 	}

@@ -31,7 +31,7 @@ func ExampleOptions() {
 		{Event: calib.AllClasses},
 	} {
 		o.Bins = calib.DefaultBins - 5
-		b, err := calib.Of(p, &o)
+		b, err := calib.BinsOf(p, &o)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func ExampleOptions() {
 
 // One state answers for any bins: of equal width, of equal mass, and as many as rise.
 func ExampleSweepOf() {
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(testrows.Ten()); err != nil {
 		log.Fatal(err)
 	}

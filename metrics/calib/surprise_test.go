@@ -13,7 +13,7 @@ import (
 // surprised returns what SurprisesOf says of rows of a binary task.
 func surprised(t testing.TB, p []float64, y []int32, w []float64, bins int) (calib.Surprise, []calib.Surprise) {
 	t.Helper()
-	c := cells.New(&cells.Options{Event: metrics.Positive})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	preds := &metrics.Predictions{Scores: metrics.Scores{F64: p, Rows: len(p), Classes: 1}, Labels: y, Weights: w}
 	if err := metrics.NewPass(nil, c).Add(preds); err != nil {
 		t.Fatal(err)

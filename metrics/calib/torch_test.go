@@ -89,7 +89,7 @@ func TestTorchEdges(t *testing.T) {
 			{calib.EdgeTorch, calib.Positive, false, want32}, {calib.EdgeTorch, calib.Positive, true, want64}, {calib.EdgeTorch, calib.ByShape, true, want64},
 			{calib.EdgeTorch, calib.TopLabel, true, want32}, {calib.EdgeTorch, calib.AllClasses, true, want32},
 		} {
-			b, err := calib.Of(one(c.wide), &calib.Options{Bins: bins, Index: c.index, Event: c.event})
+			b, err := calib.BinsOf(one(c.wide), &calib.Options{Bins: bins, Index: c.index, Event: c.event})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestTorchmetrics(t *testing.T) {
 		if err != nil || !(math.Abs(got-c.Value) <= tolerance) {
 			t.Errorf("case %d, %s %s of %d bins: %v, want %v %v", i, c.Type, c.Form, c.Bins, got, c.Value, err)
 		}
-		g, err := calib.GCE(c.predictions(), &calib.GeneralOptions{Bins: c.Bins, Event: o.Event, One: o.One, Index: o.Index, Above: new(0.0), TotalDenominator: true})
+		g, err := calib.GeneralOf(c.predictions(), &calib.GeneralOptions{Options: calib.Options{Bins: c.Bins, Event: o.Event, One: o.One, Index: o.Index}, Above: new(0.0), TotalDenominator: true})
 		if o.Zero = calib.NoBin; err != nil {
 			t.Fatal(err)
 		}
@@ -147,9 +147,9 @@ func TestTorchMerge(t *testing.T) {
 	narrow := torchCase{Type: "float32", Classes: 1, Scores: []float64{.6, .65, .1}, Labels: []int32{0, 1, 1}}
 	wide := torchCase{Type: "float64", Classes: 1, Scores: []float64{.6, .65, .3}, Labels: []int32{0, 1, 1}}
 	for _, order := range [][]torchCase{{narrow, wide}, {wide, narrow}} {
-		sum := calib.NewBins(&o)
+		sum := metrics.Must(calib.NewBins(&o))
 		for _, c := range order {
-			b, err := calib.Of(c.predictions(), &o)
+			b, err := calib.BinsOf(c.predictions(), &o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,17 +13,17 @@ import (
 // UQBenchmark returns the ECE of the top label as google-research's uq_benchmark_2019 computes it, for comparison with
 // numbers that were published by it. Its fault is kept: rows are counted in left-closed bins, but a bin's confidence and
 // accuracy are means over right-closed ones. So scores on an edge are weighed by a neighbour's rows, and where a bin has
-// rows in the first way and none in the second the result is NaN. It panics unless bins is 1 to 2^18.
+// rows in the first way and none in the second the result is NaN. A bins that is not 1 to 2^18 is an error.
 //
 // o, which may be nil, says how the rows are checked. The error is a *metrics.DataError, or says that there are fewer
 // than two rows, that a probability is above 1, or that a row's sum is off 1 by more than 2e-5; o.Unchecked admits any
 // sum.
 func UQBenchmark(p *metrics.Predictions, bins int, o *metrics.Options) (float64, error) {
 	if bins < 1 || bins > maxBins/4 {
-		panic(errParityBins)
+		return math.NaN(), errParityBins(bins)
 	}
-	left := NewBins(&Options{Bins: bins, Event: TopLabel})
-	right := NewBins(&Options{Bins: bins, Event: TopLabel, Side: kernel.RightClosed, One: LastBinOnly})
+	left := metrics.Must(NewBins(&Options{Bins: bins, Event: TopLabel}))
+	right := metrics.Must(NewBins(&Options{Bins: bins, Event: TopLabel, Side: kernel.RightClosed, One: LastBinOnly}))
 	pass := metrics.NewPass(o, left, right)
 	if err := pass.Add(p); err != nil {
 		return math.NaN(), err

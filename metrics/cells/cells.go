@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -75,16 +76,16 @@ type gridSum struct {
 
 var _ metrics.Accumulator = (*Cells)(nil)
 
-// New returns an empty accumulator; o may be nil. It panics if the event is AllClasses.
-func New(o *Options) *Cells {
+// New returns an empty accumulator; o may be nil. The event AllClasses is an error.
+func New(o *Options) (*Cells, error) {
 	c := &Cells{}
 	if o != nil {
 		c.opt = *o
 	}
 	if c.opt.Event > metrics.Positive {
-		panic(errEvent)
+		return nil, errors.New(errEvent)
 	}
-	return c
+	return c, nil
 }
 
 // Options returns what the accumulator was made with.
@@ -94,7 +95,7 @@ func (c *Cells) Options() Options { return c.opt }
 func (c *Cells) Needs() metrics.Need { return metrics.NeedLogit }
 
 // Empty returns an accumulator of the same options without rows.
-func (c *Cells) Empty() metrics.Accumulator { return New(&c.opt) }
+func (c *Cells) Empty() metrics.Accumulator { return metrics.Must(New(&c.opt)) }
 
 // Len returns the number of rows seen.
 func (c *Cells) Len() int64 {
@@ -144,7 +145,7 @@ func (c *Cells) Event() metrics.Event {
 	if c.classes == 0 {
 		return c.opt.Event
 	}
-	return c.opt.Event.Of(c.classes)
+	return c.opt.Event.Resolve(c.classes)
 }
 
 // Classes returns the number of classes of the rows, 1 of a binary task; 0 as long as there are none.
@@ -188,7 +189,7 @@ func distance(key uint64) (q float64, upper bool) {
 // AddBlock adds a block's rows.
 func (c *Cells) AddBlock(b *metrics.Block) {
 	c.classes, c.weighted = b.Classes, b.Weights != nil
-	c.decided = b.Decisions != nil && c.opt.Event.Of(b.Classes) != metrics.Positive
+	c.decided = b.Decisions != nil && c.opt.Event.Resolve(b.Classes) != metrics.Positive
 	c.digits, c.origin, c.byScore = digitsOf(b), originOf(b, c.opt.Event), nil
 	p, tail, hit := c.cols.of(b, c.opt.Event)
 	if b.Weights != nil {
@@ -262,7 +263,7 @@ func (c *columns) of(b *metrics.Block, e metrics.Event) (p, tail []float64, hit 
 	n := b.Rows
 	p, tail, hit = b.Score[:n], b.Stats.Tail[:n], b.Right[:n]
 	switch {
-	case e.Of(b.Classes) == metrics.Positive:
+	case e.Resolve(b.Classes) == metrics.Positive:
 		return c.positive(b)
 	case b.Decisions != nil:
 		c.room(n)

@@ -40,7 +40,7 @@ func binary(seed uint64, n, values int) *metrics.Predictions {
 
 func of(t testing.TB, p *metrics.Predictions, o *cells.Options) *cells.Cells {
 	t.Helper()
-	c := cells.New(o)
+	c := metrics.Must(cells.New(o))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestMerge(t *testing.T) {
 					cuts = append(cuts, r.IntN(p.Rows))
 				}
 				slices.Sort(cuts)
-				sum := cells.New(nil)
+				sum := metrics.Must(cells.New(nil))
 				for _, i := range r.Perm(parts) {
 					if err := sum.Merge(of(t, part(p, cuts[i], cuts[i+1]), nil)); err != nil {
 						t.Fatal(err)
@@ -252,7 +252,7 @@ func TestShared(t *testing.T) {
 		}
 		a := of(t, binary(11, min(n, 278528), n/2), nil)
 		before := state(t, a)
-		b := cells.New(nil)
+		b := metrics.Must(cells.New(nil))
 		if err := b.Merge(a); err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func BenchmarkCells(b *testing.B) {
 	}{{"exact 1e5", 1e5}, {"grid", 0}} {
 		b.Run(tc.name, func(b *testing.B) {
 			p := binary(8, 1<<22, tc.values)
-			c := cells.New(nil)
+			c := metrics.Must(cells.New(nil))
 			pass := metrics.NewPass(&metrics.Options{Threads: 1}, c)
 			empty := metrics.NewPass(&metrics.Options{Threads: 1})
 			for b.Loop() {
@@ -339,7 +339,7 @@ func TestMergeShares(t *testing.T) {
 	if err := metrics.NewPass(nil, b).Add(part(p, 500, 1000)); err != nil { // so that there is room in its log
 		t.Fatal(err)
 	}
-	a := cells.New(nil)
+	a := metrics.Must(cells.New(nil))
 	if err := a.Merge(b); err != nil {
 		t.Fatal(err)
 	}
@@ -467,7 +467,7 @@ func TestNoSuchCells(t *testing.T) {
 // States that are merged again and again have more rows than float64 counts one by one: their whole numbers stay whole.
 func TestMoreRowsThanFloatsCount(t *testing.T) {
 	row := func(p float64, y int32) *cells.Cells {
-		c := cells.New(&cells.Options{Event: metrics.Positive})
+		c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 		one := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{p}, Rows: 1, Classes: 1}, Labels: []int32{y}}
 		if err := metrics.NewPass(nil, c).Add(one); err != nil {
 			t.Fatal(err)
@@ -534,7 +534,7 @@ func TestOfKeys(t *testing.T) {
 					weights = append(weights, p.Weights[i])
 				}
 			}
-			c, o := of(t, p, nil), cells.OfKeys(sorted, weights, 3)
+			c, o := of(t, p, nil), cells.OrderedOf(sorted, weights, 3)
 			if o.Count() != c.Count() || o.Pairs() != c.Pairs() || !o.Exact() || o.Outside() != 3 || o.Weighted() != weighted {
 				t.Errorf("%d values: %d cells, %+v, want %d, %+v", values, o.Count(), o.Pairs(), c.Count(), c.Pairs())
 			}
@@ -560,5 +560,5 @@ func TestOfKeys(t *testing.T) {
 			t.Error("fewer weights than keys")
 		}
 	}()
-	cells.OfKeys([]uint64{1, 2}, []float64{1}, 0)
+	cells.OrderedOf([]uint64{1, 2}, []float64{1}, 0)
 }

@@ -251,7 +251,7 @@ func (c *Cells) TopLabel() *Cells {
 		panic("cells: not those of the positive class of a binary task")
 	}
 	c.settle()
-	t := New(&Options{Event: metrics.TopLabel})
+	t := metrics.Must(New(&Options{Event: metrics.TopLabel}))
 	t.classes, t.weighted, t.outside, t.digits = c.classes, c.weighted, c.outside, c.digits
 	if c.weighted {
 		c.turnWeighted(t)

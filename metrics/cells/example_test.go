@@ -16,7 +16,7 @@ func ExampleCells() {
 		Scores: metrics.Scores{F64: []float64{0.2, 0.9, 0.2, 0.5, 0.9, 0.2}, Rows: 6, Classes: 1},
 		Labels: []int32{0, 1, 1, 1, 0, 0},
 	}
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func ExampleCells_TopLabel() {
 		Scores: metrics.Scores{F64: []float64{0.25, 0.75, 0.5}, Rows: 3, Classes: 1},
 		Labels: []int32{0, 0, 1},
 	}
-	c := cells.New(&cells.Options{Event: metrics.Positive})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func ExampleCells_Exact() {
 	for i := range p.Rows {
 		p.F64 = append(p.F64, float64(i)/cells.MaxExact)
 	}
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func ExampleRising() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(four()); err != nil {
 		log.Fatal(err)
 	}
@@ -170,11 +170,11 @@ func four() *metrics.Predictions {
 }
 
 // Keys of scores and outcomes, once they are sorted, are cells without more memory.
-func ExampleOfKeys() {
+func ExampleOrderedOf() {
 	keys := make([]uint64, 4)
 	kernel.HitKeysF64(keys, []float64{0.5, 0.25, 0.5, 0.75}, []uint8{1, 0, 0, 1})
 	kernel.Sort(keys, make([]uint64, kernel.SortScratch(len(keys))))
-	var o cells.Ordered = cells.OfKeys(keys, nil, 0)
+	var o cells.Ordered = cells.OrderedOf(keys, nil, 0)
 	o.Each(func(x *cells.Cell) { fmt.Printf("%.2f: %v of %d\n", x.P, x.Events, x.N) })
 	fmt.Printf("%+v\n", o.Pairs())
 	// Output:

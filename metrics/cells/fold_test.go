@@ -36,7 +36,7 @@ func TestFold(t *testing.T) {
 						p.Weights = append(p.Weights, 2)
 					}
 				}
-				positive, top := cells.New(&cells.Options{Event: metrics.Positive}), cells.New(&cells.Options{Event: metrics.TopLabel})
+				positive, top := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive})), metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 				if err := metrics.NewPass(nil, positive, top).Add(p); err != nil {
 					t.Fatal(err)
 				}

@@ -89,7 +89,7 @@ func (k *Kept) AddBlock(b *metrics.Block) {
 		part := &k.parts[len(k.parts)-1]
 		part.long = append(part.long, key<<1|uint64(hit[i]&1))
 		if k.origin != ofScores {
-			part.raw = append(part.raw, rawEventKey(b.Peak[i], k.event.Of(b.Classes))<<1|uint64(hit[i]&1))
+			part.raw = append(part.raw, rawEventKey(b.Peak[i], k.event.Resolve(b.Classes))<<1|uint64(hit[i]&1))
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (k *Kept) Sorted(threads int) *Sorted {
 	if k.weighted || k.over() {
 		return nil
 	}
-	s := &Sorted{event: k.event.Of(k.classes), audit: k.audit, threads: threads, origin: k.origin}
+	s := &Sorted{event: k.event.Resolve(k.classes), audit: k.audit, threads: threads, origin: k.origin}
 	n := 0
 	for _, p := range k.parts {
 		n += len(p.long)

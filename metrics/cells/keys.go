@@ -6,10 +6,10 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// OfKeys returns the scores and outcomes of keys that kernel.HitKeysF32 or HitKeysF64 has made of scores in [0,1], each score for
+// OrderedOf returns the scores and outcomes of keys that kernel.HitKeysF32 or HitKeysF64 has made of scores in [0,1], each score for
 // itself: keys are sorted, and stay as they are as long as the answer is in use, which has no copy of them. weights are those of the
 // keys, or nil; the order of those of equal keys has no say. outside is the number of other scores, which have no key here.
-func OfKeys[K kernel.Key](keys []K, weights []float64, outside int64) Ordered {
+func OrderedOf[K kernel.Key](keys []K, weights []float64, outside int64) Ordered {
 	if weights != nil && len(weights) != len(keys) {
 		panic("cells: keys and weights differ in number")
 	}

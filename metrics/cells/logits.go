@@ -24,7 +24,7 @@ const (
 
 // originOf returns what the keys of a block's rows are made of.
 func originOf(b *metrics.Block, e metrics.Event) origin {
-	positive := e.Of(b.Classes) == metrics.Positive
+	positive := e.Resolve(b.Classes) == metrics.Positive
 	switch {
 	case b.Classes != 1 || b.Peak == nil || b.Decisions != nil && !positive:
 		return ofScores

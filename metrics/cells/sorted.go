@@ -2,6 +2,7 @@ package cells
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -56,8 +57,8 @@ var errSortWeights = errors.New("cells: rows with weights are not sorted: " +
 	"give them to an accumulator that New returns, or leave the weights out")
 
 // Sort sorts predictions by their scores. The rows are checked as a Pass does it, and its error is theirs; rows with weights are an
-// error. Of the caller's decisions and confidence scores what Cells says is true here too. It panics if the event is AllClasses,
-// or Positive of more than two classes. o may be nil.
+// error. Of the caller's decisions and confidence scores what Cells says is true here too. The event AllClasses, and
+// Positive of more than two classes, are errors. o may be nil.
 //
 // Binary float32 probabilities are sorted by 32 bits, without the columns of a Pass; all others by 64.
 func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
@@ -66,10 +67,10 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 		opt = *o
 	}
 	if opt.Event > metrics.Positive {
-		panic(errEvent)
+		return nil, errors.New(errEvent)
 	}
 	if opt.Event == metrics.Positive && p.Classes > 2 {
-		panic(errPositive)
+		return nil, fmt.Errorf("%w: %s", metrics.ErrMismatch, errPositive)
 	}
 	if p.Weights != nil {
 		return nil, errSortWeights
@@ -79,7 +80,7 @@ func Sort(p *metrics.Predictions, o *SortOptions) (*Sorted, error) {
 		s = &Sorted{}
 	}
 	s.variance = wide{}
-	s.event, s.threads, s.keeps = opt.Event.Of(p.Classes), opt.Data.Threads, opt.Into != nil
+	s.event, s.threads, s.keeps = opt.Event.Resolve(p.Classes), opt.Data.Threads, opt.Into != nil
 	// Wrong shapes are the Pass's to find, and so is what is wrong with a row.
 	if s.plain(p) && s.sortPlain(p, &opt.Data) {
 		return s, nil
@@ -281,7 +282,7 @@ func (g *gather) AddBlock(b *metrics.Block) {
 		if k := key(v, tail[i]); k <= 2*half {
 			g.keys[b.Number(i)] = k<<1 | uint64(hit[i]&1)
 			if g.raw != nil {
-				g.raw[b.Number(i)] = rawEventKey(b.Peak[i], g.event.Of(b.Classes))<<1 | uint64(hit[i]&1)
+				g.raw[b.Number(i)] = rawEventKey(b.Peak[i], g.event.Resolve(b.Classes))<<1 | uint64(hit[i]&1)
 			}
 		}
 	}

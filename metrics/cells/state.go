@@ -170,14 +170,14 @@ func decode(data []byte) (*Cells, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	positive := event.Of(classes) == metrics.Positive
+	positive := event.Resolve(classes) == metrics.Positive
 	if event > metrics.Positive || kind > gridWeighted || classes < 0 || outside < 0 || outside > mostRows ||
 		classes == 0 && (count > 0 || outside > 0 || own || kind != exactCells) || positive && (classes > 2 || own) ||
 		digits > 0 && classes != 1 || digits != 0 && digits != 24 && digits != 53 ||
 		from >= origins || from != ofScores && (classes != 1 || digits > 0 || own) || from == ofLogProbs && !positive {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
-	c := New(&Options{Event: event})
+	c := metrics.Must(New(&Options{Event: event}))
 	c.classes, c.outside, c.decided, c.weighted, c.weightedGrid, c.digits = classes, outside, own, kind >= exactWeighted, kind == gridWeighted, digits
 	c.origin = from
 	least, last := uint64(0), uint64(2*half)

@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -54,8 +55,8 @@ type Diversity struct {
 
 var _ Accumulator = (*Diversity)(nil)
 
-// NewDiversity returns an empty accumulator; o may be nil. It panics if an option is out of range.
-func NewDiversity(o *DiversityOptions) *Diversity {
+// NewDiversity returns an empty accumulator; o may be nil. An option out of range is an error.
+func NewDiversity(o *DiversityOptions) (*Diversity, error) {
 	d := &Diversity{}
 	if o != nil {
 		d.opt = *o
@@ -68,19 +69,22 @@ func NewDiversity(o *DiversityOptions) *Diversity {
 	}
 	switch {
 	case d.opt.Measures&^ofDiversity != 0:
-		panic(errMeasure)
+		return nil, errors.New("ensemble: a measure is none of pairs of members")
 	case !(d.opt.P >= 1):
-		panic("ensemble: the p of a distance is at least 1")
+		return nil, fmt.Errorf("ensemble: the p of a distance is %v; it is at least 1", d.opt.P)
 	case !(d.opt.Clip >= 0 && d.opt.Clip < 1):
-		panic("ensemble: probabilities are clipped at 0 <= Clip < 1")
+		return nil, fmt.Errorf("ensemble: Clip is %v; probabilities are clipped at 0 <= Clip < 1", d.opt.Clip)
 	}
 	d.row.opt = &d.opt
-	return d
+	return d, nil
 }
 
-// DiversityOf returns the diversity of an ensemble. o and d may be nil; the error is that of Fold.
+// DiversityOf returns the diversity of an ensemble. o and d may be nil. The error is that of Fold or of NewDiversity.
 func DiversityOf(src metrics.MemberSource, o *Options, d *DiversityOptions) (*Diversity, error) {
-	a := NewDiversity(d)
+	a, err := NewDiversity(d)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := Run(src, o, a); err != nil {
 		return nil, err
 	}
@@ -88,7 +92,7 @@ func DiversityOf(src metrics.MemberSource, o *Options, d *DiversityOptions) (*Di
 }
 
 // Empty returns an accumulator of the same options without rows.
-func (d *Diversity) Empty() Accumulator { return NewDiversity(&d.opt) }
+func (d *Diversity) Empty() Accumulator { return metrics.Must(NewDiversity(&d.opt)) }
 
 // Len returns the number of rows seen.
 func (d *Diversity) Len() int64 { return d.rows.N }
@@ -283,7 +287,7 @@ func (d *Diversity) UnmarshalBinary(data []byte) error {
 	if measures == 0 || measures&^uint32(ofDiversity) != 0 || f > 7 || !(o.P >= 1) || !(o.Clip >= 0 && o.Clip < 1) {
 		return damaged
 	}
-	n := NewDiversity(&o)
+	n := metrics.Must(NewDiversity(&o))
 	bad := n.kin.decode(r)
 	n.rows.Decode(r)
 	for i := range n.mean {

@@ -67,7 +67,7 @@ func TestOneMember(t *testing.T) {
 	for _, kind := range []metrics.Kind{metrics.Probs, metrics.Logits} {
 		for _, dtype := range []metrics.DType{metrics.Float32, metrics.Float64} {
 			e, _ := generate(r, settings{members: 1, rows: 30, k: 5, dtype: dtype, kind: kind})
-			u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(nil)
+			u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 			run(t, ensemble.InMemory(e), nil, u, d)
 			if u.Members() != 1 || d.Members() != 1 || u.Value(ensemble.MutualInformation) != 0 ||
 				u.Value(ensemble.TotalUncertainty) != u.Value(ensemble.DataUncertainty) ||
@@ -85,7 +85,7 @@ func TestOneMember(t *testing.T) {
 			}
 		}
 	}
-	u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true})
+	u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true}))
 	for _, v := range []float64{u.Value(ensemble.MutualInformation), d.Value(ensemble.DoubleFault),
 		d.Value(ensemble.AverageKL), d.Error()} {
 		if v == v {
@@ -101,7 +101,7 @@ func TestIdentical(t *testing.T) {
 	for len(e.Each) < 4 {
 		e.Each = append(e.Each, e.Each[0])
 	}
-	u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(nil)
+	u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 	run(t, ensemble.InMemory(e), nil, u, d)
 	for _, m := range measures[5:] {
 		want := 0.0
@@ -127,7 +127,7 @@ func TestInfinite(t *testing.T) {
 		{Rows: 4, Classes: 2, F64: []float64{0.5, 0.5, 1, 0, 0.5, 0.5, 0, 1}},
 		{Rows: 4, Classes: 2, F64: []float64{0.5, 0.5, 1, 0, 0.5, 0.5, 1, 0}},
 	}}
-	u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(nil)
+	u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 	run(t, ensemble.InMemory(e), nil, u, d)
 	for _, c := range []struct {
 		m  ensemble.Measure
@@ -160,7 +160,7 @@ func TestInfinite(t *testing.T) {
 	}
 	// Of a label that all rule out.
 	e.Labels[2], e.Each[1].F64[4], e.Each[1].F64[5], e.Each[2].F64[4], e.Each[2].F64[5] = 1, 1, 0, 1, 0
-	u, d = ensemble.NewUncertainty(), ensemble.NewDiversity(nil)
+	u, d = ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 	run(t, ensemble.InMemory(e), nil, u, d)
 	if n := u.InfiniteRows(ensemble.EnsembleNLL); n != 1 || !math.IsInf(u.Value(ensemble.EnsembleNLL), 1) {
 		t.Errorf("%d rows, %v", n, u.Value(ensemble.EnsembleNLL))
@@ -194,7 +194,7 @@ func TestInfinite(t *testing.T) {
 func TestUndefined(t *testing.T) {
 	e := &metrics.Members{Labels: []int32{0, 1}, Each: []metrics.Scores{
 		{Rows: 2, Classes: 2, F64: []float64{0.5, 0.5, -0.5, 1.5}}, {Rows: 2, Classes: 2, F64: []float64{0, 0, 1e140, 1}}}}
-	d := ensemble.NewDiversity(nil)
+	d := metrics.Must(ensemble.NewDiversity(nil))
 	o := &ensemble.Options{Options: metrics.Options{Unchecked: true}}
 	run(t, ensemble.InMemory(e), o, d)
 	if v := d.Value(ensemble.AverageKL); v == v {
@@ -217,7 +217,7 @@ func TestIntervals(t *testing.T) {
 			e.Each[i].F64[j] = max(v, -20) // none is masked
 		}
 	}
-	u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(nil)
+	u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 	run(t, ensemble.InMemory(e), nil, u, d)
 	for i, m := range measures {
 		mean, rows := each(t, m, e, nil, nil)
@@ -236,7 +236,7 @@ func TestIntervals(t *testing.T) {
 			t.Errorf("%v: %v, want %v +- %v", m, got, mean, h)
 		}
 	}
-	c := ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true})
+	c := metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true}))
 	run(t, ensemble.InMemory(e), nil, c)
 	if i := c.Interval(ensemble.DoubleFault, 0.95); i.Low == i.Low {
 		t.Errorf("a ratio has the interval %v", i)
@@ -294,7 +294,7 @@ func TestEachAlone(t *testing.T) {
 
 // TestPairsOfNobody holds that a state with pairs of no members is refused.
 func TestPairsOfNobody(t *testing.T) {
-	b := state(t, ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true}))
+	b := state(t, metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{Conditional: true})))
 	e := exact.Enc{B: slices.Clone(b[14 : len(b)-16])}
 	e.U64(1)
 	e.Sum(new(exact.Sum))
@@ -362,7 +362,7 @@ func TestRenormalize(t *testing.T) {
 		store(times, v, s)
 		o := &ensemble.Options{Options: metrics.Options{Renormalize: true}}
 		a, b := ensemble.NewUncertainty(), ensemble.NewUncertainty()
-		da, db := ensemble.NewDiversity(nil), ensemble.NewDiversity(nil)
+		da, db := metrics.Must(ensemble.NewDiversity(nil)), metrics.Must(ensemble.NewDiversity(nil))
 		run(t, ensemble.InMemory(e), nil, a, da)
 		if audit := run(t, ensemble.InMemory(times), o, b, db); !audit.Renormalized || audit.SumsOff != 150 {
 			t.Errorf("%+v", audit)

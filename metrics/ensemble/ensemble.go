@@ -2,6 +2,8 @@ package ensemble
 
 import (
 	"encoding"
+	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"sync"
@@ -54,15 +56,17 @@ type Block struct {
 // Number returns the number, in the whole set, of the block's row i.
 func (b *Block) Number(i int) int64 { return b.Members[0].Number(i) }
 
-// Shape faults are bugs of the caller and panic with one of these texts.
+// Scores that are not of their shape and sources that change it are bugs of the caller, and panic with one of these texts.
 const (
-	errNone    = "ensemble: an ensemble has one member or more"
-	errShape   = "ensemble: rows, classes and stride do not fit the scores of a member"
-	errMembers = "ensemble: members differ in type, rows or classes"
-	errKind    = "ensemble: members are probabilities, logits or log-probabilities"
-	errLabels  = "ensemble: labels and rows differ in number"
-	errWeights = "ensemble: weights and rows differ in number"
-	errChunks  = "ensemble: the chunks of a source differ in members, shape or kind"
+	errShape  = "ensemble: rows, classes and stride do not fit the scores of a member"
+	errChunks = "ensemble: the chunks of a source differ in members, shape or kind"
+)
+
+// Errors of members that are no ensemble.
+var (
+	errNone  = errors.New("ensemble: an ensemble has one member or more")
+	errKind  = errors.New("ensemble: members are probabilities, logits or log-probabilities")
+	errKinds = fmt.Errorf("%w: members differ in kind", metrics.ErrMismatch)
 )
 
 // Folded is the Source of an ensemble's mean probabilities; see Fold.
@@ -123,8 +127,12 @@ func (f *Folded) Next() (*metrics.Chunk, error) {
 		case err != nil:
 			f.end = err
 		default:
-			if m := f.take(c); m != nil {
+			m, err := f.take(c)
+			if m != nil {
 				return m, nil
+			}
+			if err != nil {
+				f.end = err
 			}
 		}
 	}
@@ -132,13 +140,13 @@ func (f *Folded) Next() (*metrics.Chunk, error) {
 }
 
 // take works on a chunk and returns its mean, nil if nobody takes it.
-func (f *Folded) take(c *metrics.MemberChunk) *metrics.Chunk {
+func (f *Folded) take(c *metrics.MemberChunk) (*metrics.Chunk, error) {
 	if c.Recycle != nil {
 		defer c.Recycle()
 	}
-	s := shapeOf(&c.Members)
-	if c.Each[0].Rows == 0 {
-		return nil
+	s, err := shapeOf(&c.Members)
+	if err != nil || c.Each[0].Rows == 0 {
+		return nil, err
 	}
 	if f.workers == nil {
 		f.begin(s)
@@ -151,9 +159,9 @@ func (f *Folded) take(c *metrics.MemberChunk) *metrics.Chunk {
 		if m.Recycle != nil {
 			m.Recycle()
 		}
-		return nil
+		return nil, nil
 	}
-	return m
+	return m, nil
 }
 
 // begin makes the workers, when the number of members is known.

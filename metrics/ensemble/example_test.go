@@ -28,10 +28,10 @@ func three() *metrics.Members {
 func Example() {
 	var members []*score.Loss
 	o := &ensemble.Options{Member: func(int) []metrics.Accumulator {
-		members = append(members, score.NewLoss(nil))
+		members = append(members, metrics.Must(score.NewLoss(nil)))
 		return []metrics.Accumulator{members[len(members)-1]}
 	}}
-	whole, u := score.NewLoss(nil), ensemble.NewUncertainty()
+	whole, u := metrics.Must(score.NewLoss(nil)), ensemble.NewUncertainty()
 	mean := ensemble.Fold(ensemble.InMemory(three()), o, u)
 	if err := metrics.NewPass(nil, whole).AddSource(mean); err != nil {
 		log.Fatal(err)
@@ -51,8 +51,8 @@ func Example() {
 }
 
 // What the members disagree about is apart from what each is undecided about.
-func ExampleOf() {
-	u, err := ensemble.Of(ensemble.InMemory(three()), nil)
+func ExampleUncertaintyOf() {
+	u, err := ensemble.UncertaintyOf(ensemble.InMemory(three()), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func ExampleUncertainty_Merge() {
 			q.Each = append(q.Each, s)
 		}
 		q.Labels = e.Labels[lo:hi]
-		u, err := ensemble.Of(ensemble.InMemory(&q), nil)
+		u, err := ensemble.UncertaintyOf(ensemble.InMemory(&q), nil)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func ExampleUncertainty_Merge() {
 	if err := total.Merge(&second); err != nil {
 		log.Fatal(err)
 	}
-	all, err := ensemble.Of(ensemble.InMemory(e), nil)
+	all, err := ensemble.UncertaintyOf(ensemble.InMemory(e), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func ExampleFolded() {
 	e := three()
 	e.Each[2].F64[4] = -0.3
 	f := ensemble.Fold(ensemble.InMemory(e), nil)
-	err := metrics.NewPass(nil, score.NewLoss(nil)).AddSource(f)
+	err := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil))).AddSource(f)
 	fmt.Println(err)
 	var bad *ensemble.MemberError
 	if errors.As(err, &bad) {
@@ -243,8 +243,8 @@ func ExampleFolded() {
 	}
 
 	drop := metrics.Options{Drop: true}
-	f = ensemble.Fold(ensemble.InMemory(e), &ensemble.Options{Options: drop}, ensemble.NewDiversity(nil))
-	if err := metrics.NewPass(&drop, score.NewLoss(nil)).AddSource(f); err != nil {
+	f = ensemble.Fold(ensemble.InMemory(e), &ensemble.Options{Options: drop}, metrics.Must(ensemble.NewDiversity(nil)))
+	if err := metrics.NewPass(&drop, metrics.Must(score.NewLoss(nil))).AddSource(f); err != nil {
 		log.Fatal(err)
 	}
 	audit := f.Audit()
@@ -260,7 +260,7 @@ func ExampleFolded() {
 func ExampleDiversity() {
 	e := three()
 	copy(e.Each[1].F64[9:], []float64{0.25, 0.75, 0})
-	d := ensemble.NewDiversity(&ensemble.DiversityOptions{Measures: ensemble.AverageKL | ensemble.LpDistance})
+	d := metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{Measures: ensemble.AverageKL | ensemble.LpDistance}))
 	if _, err := ensemble.Run(ensemble.InMemory(e), nil, d); err != nil {
 		log.Fatal(err)
 	}

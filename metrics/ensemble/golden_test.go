@@ -168,7 +168,7 @@ func TestUncertaintyGolden(t *testing.T) {
 		check(e, ensemble.MutualInformation, u.Mutual)
 		check(e, ensemble.TotalUncertainty, u.Total)
 		check(e, ensemble.DataUncertainty, u.Data)
-		all, err := ensemble.Of(ensemble.InMemory(e), nil)
+		all, err := ensemble.UncertaintyOf(ensemble.InMemory(e), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -235,10 +235,10 @@ func permuted(e *metrics.Members, v [][][]float64, order []int) *metrics.Members
 
 // all returns accumulators of all kinds, empty.
 func all() []ensemble.Accumulator {
-	return []ensemble.Accumulator{ensemble.NewUncertainty(), ensemble.NewDiversity(nil),
-		ensemble.NewDiversity(&ensemble.DiversityOptions{AllPairs: true, Generalized: true, P: 3, Conditional: true}),
-		ensemble.NewDiversity(&ensemble.DiversityOptions{Clip: 1e-7, P: math.Inf(1), Conditional: true,
-			Measures: ensemble.DoubleFault | ensemble.AverageKL | ensemble.LpDistance})}
+	return []ensemble.Accumulator{ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil)),
+		metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{AllPairs: true, Generalized: true, P: 3, Conditional: true})),
+		metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{Clip: 1e-7, P: math.Inf(1), Conditional: true,
+			Measures: ensemble.DoubleFault | ensemble.AverageKL | ensemble.LpDistance}))}
 }
 
 func run(t testing.TB, src metrics.MemberSource, o *ensemble.Options, accs ...ensemble.Accumulator) metrics.Audit {

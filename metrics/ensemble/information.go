@@ -86,12 +86,11 @@ const (
 	errLogLiks     = "ensemble: Information takes log-likelihoods (metrics.LogLiks)"
 	errCriterion   = "ensemble: no such criterion"
 	errWithoutPSIS = "ensemble: PSISLOO and PLOO take InformationOptions.PSIS"
-	errREff        = "ensemble: the relative efficiency of draws is finite and above 0"
 	errRowsOut     = "ensemble: dst and rows differ in number"
 )
 
-// NewInformation returns an empty accumulator; o may be nil. It panics for a relative efficiency that is none.
-func NewInformation(o *InformationOptions) *Information {
+// NewInformation returns an empty accumulator; o may be nil. A relative efficiency that is none is an error.
+func NewInformation(o *InformationOptions) (*Information, error) {
 	a := &Information{paretoMax: math.NaN()}
 	if o != nil {
 		a.opt = *o
@@ -100,9 +99,9 @@ func NewInformation(o *InformationOptions) *Information {
 		a.opt.REff = 1
 	}
 	if !soundREff(a.opt.REff) {
-		panic(errREff)
+		return nil, fmt.Errorf("ensemble: REff is %v; the relative efficiency of draws is finite and above 0", a.opt.REff)
 	}
-	return a
+	return a, nil
 }
 
 func soundREff(r float64) bool { return r > 0 && r <= math.MaxFloat64 }
@@ -114,7 +113,7 @@ func (c Criterion) psis() bool { return c == PSISLOO || c == PLOO }
 func (a *Information) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (a *Information) Empty() metrics.Accumulator { return NewInformation(&a.opt) }
+func (a *Information) Empty() metrics.Accumulator { return metrics.Must(NewInformation(&a.opt)) }
 
 // Len returns the number of rows seen.
 func (a *Information) Len() int64 { return a.rows.N }
@@ -338,7 +337,7 @@ func (a *Information) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("ensemble.Information: %w", err)
 	}
 	f := d.U8()
-	n := NewInformation(&InformationOptions{AsCoded: f&1 != 0, PSIS: f&2 != 0})
+	n := metrics.Must(NewInformation(&InformationOptions{AsCoded: f&1 != 0, PSIS: f&2 != 0}))
 	n.opt.REff = d.F64()
 	n.weighted = f&4 != 0
 	n.draws = int(d.U32())
@@ -450,7 +449,10 @@ func InformationRows(dst []float64, p *metrics.Predictions, c Criterion, o *Info
 		own = *o
 	}
 	own.PSIS = c.psis()
-	a := NewInformation(&own)
+	a, err := NewInformation(&own)
+	if err != nil {
+		return math.NaN(), err
+	}
 	own = a.opt
 	a.has(c)
 	accs := []metrics.Accumulator{a}

@@ -25,7 +25,7 @@ func posterior() *metrics.Predictions {
 }
 
 func ExampleInformation() {
-	a := ensemble.NewInformation(&ensemble.InformationOptions{PSIS: true})
+	a := metrics.Must(ensemble.NewInformation(&ensemble.InformationOptions{PSIS: true}))
 	if err := metrics.NewPass(nil, a).Add(posterior()); err != nil {
 		log.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func logLiks(rows [][]float64) *metrics.Predictions {
 
 func information(t *testing.T, p *metrics.Predictions, o *ensemble.InformationOptions) *ensemble.Information {
 	t.Helper()
-	a := ensemble.NewInformation(o)
+	a := metrics.Must(ensemble.NewInformation(o))
 	if err := metrics.NewPass(nil, a).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +396,7 @@ func TestInformationMerge(t *testing.T) {
 				return b
 			}
 			want := state(information(t, p, &opt))
-			a, parts := ensemble.NewInformation(&opt), []*ensemble.Information{}
+			a, parts := metrics.Must(ensemble.NewInformation(&opt)), []*ensemble.Information{}
 			for at := 0; at < p.Rows; at += 77 {
 				// The same rows, widened and with a stride.
 				n := min(77, p.Rows-at)
@@ -486,7 +486,7 @@ func TestInformationRows(t *testing.T) {
 	}
 	o := &metrics.Options{Drop: true, Threads: 3}
 	for c := ensemble.LPPD; c <= ensemble.PSISLOO; c++ {
-		a := ensemble.NewInformation(&ensemble.InformationOptions{PSIS: true})
+		a := metrics.Must(ensemble.NewInformation(&ensemble.InformationOptions{PSIS: true}))
 		if err := metrics.NewPass(o, a).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -537,20 +537,23 @@ func TestInformationFaults(t *testing.T) {
 	}{
 		{"ensemble: dst and rows differ in number", func() { _ = ensemble.ParetoKs(nil, p, nil) }},
 		{"ensemble: dst and rows differ in number", func() { _, _ = ensemble.InformationRows(make([]float64, 3), p, 0, nil, nil) }},
-		{"ensemble: no such criterion", func() { ensemble.NewInformation(nil).Value(9) }},
+		{"ensemble: no such criterion", func() { metrics.Must(ensemble.NewInformation(nil)).Value(9) }},
 		{"ensemble: no such criterion", func() { _, _ = ensemble.InformationRows(nil, p, 9, nil, nil) }},
-		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { ensemble.NewInformation(nil).StdErr(ensemble.PSISLOO) }},
-		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { ensemble.NewInformation(nil).Total(ensemble.PLOO) }},
-		{"ensemble: the relative efficiency of draws is finite and above 0", func() { ensemble.NewInformation(&ensemble.InformationOptions{REff: -1}) }},
-		{"ensemble: the relative efficiency of draws is finite and above 0", func() { ensemble.NewInformation(&ensemble.InformationOptions{REff: math.Inf(1)}) }},
-		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = metrics.NewPass(nil, ensemble.NewInformation(nil)).Add(probs) }},
+		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { metrics.Must(ensemble.NewInformation(nil)).StdErr(ensemble.PSISLOO) }},
+		{"ensemble: PSISLOO and PLOO take InformationOptions.PSIS", func() { metrics.Must(ensemble.NewInformation(nil)).Total(ensemble.PLOO) }},
+		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = metrics.NewPass(nil, metrics.Must(ensemble.NewInformation(nil))).Add(probs) }},
 		{"ensemble: Information takes log-likelihoods (metrics.LogLiks)", func() { _ = ensemble.ParetoKs(make([]float64, 1), probs, nil) }},
 	} {
 		if got := informationPanic(c.f); got != c.want {
 			t.Errorf("%v, want %s", got, c.want)
 		}
 	}
-	a := ensemble.NewInformation(nil)
+	for _, r := range []float64{-1, math.Inf(1), math.NaN()} {
+		if a, err := ensemble.NewInformation(&ensemble.InformationOptions{REff: r}); a != nil || err == nil || !strings.Contains(err.Error(), "REff is ") {
+			t.Errorf("%v: %v", r, err)
+		}
+	}
+	a := metrics.Must(ensemble.NewInformation(nil))
 	if v := a.Value(ensemble.LPPD); v == v || a.StdErr(ensemble.LPPD) == a.StdErr(ensemble.LPPD) || a.ParetoKMax() == a.ParetoKMax() {
 		t.Error("no rows have a value")
 	}
@@ -569,7 +572,7 @@ func FuzzInformationUnmarshal(f *testing.F) {
 	for _, o := range []ensemble.InformationOptions{{}, {AsCoded: true}, {PSIS: true}, {PSIS: true, REff: 0.3}} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
 			p.Weights = w
-			a := ensemble.NewInformation(&o)
+			a := metrics.Must(ensemble.NewInformation(&o))
 			if err := metrics.NewPass(nil, a).Add(p); err != nil {
 				f.Fatal(err)
 			}
@@ -610,7 +613,7 @@ func BenchmarkInformation(b *testing.B) {
 			p := exponentials(100, 1000, 0.4)
 			b.SetBytes(int64(8 * len(p.F64)))
 			for b.Loop() {
-				a := ensemble.NewInformation(&c.o)
+				a := metrics.Must(ensemble.NewInformation(&c.o))
 				if err := metrics.NewPass(&metrics.Options{Threads: 1}, a).Add(p); err != nil {
 					b.Fatal(err)
 				}

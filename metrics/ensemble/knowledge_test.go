@@ -259,7 +259,7 @@ func TestKnowledgeFaults(t *testing.T) {
 		other metrics.Accumulator
 		want  string
 	}{
-		{ensemble.NewInformation(nil), "ensemble.Knowledge and *ensemble.Information"},
+		{metrics.Must(ensemble.NewInformation(nil)), "ensemble.Knowledge and *ensemble.Information"},
 		{knowledge(t, gammas(5, 4, 1)), "3 classes and of 4"},
 		{knowledge(t, &w), "weights"},
 	} {

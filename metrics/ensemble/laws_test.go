@@ -375,7 +375,9 @@ func TestOneRead(t *testing.T) {
 	for _, k := range []int{1, 2, 40} {
 		s := settings{members: 3, rows: 700, k: k, dtype: metrics.Float32, kind: metrics.Logits, weighted: k == 2, interleaved: true}
 		e, _ := generate(r, s)
-		accs := func() []metrics.Accumulator { return []metrics.Accumulator{score.NewLoss(nil), calib.NewBins(nil)} }
+		accs := func() []metrics.Accumulator {
+			return []metrics.Accumulator{metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(nil))}
+		}
 		each := make([][]metrics.Accumulator, 3)
 		o := threads(2, false)
 		o.Member = func(m int) []metrics.Accumulator {
@@ -448,10 +450,10 @@ func TestErrors(t *testing.T) {
 		before := state(t, all()...)
 		for _, n := range []int{1, 3} {
 			accs := all()
-			member := score.NewLoss(nil)
+			member := metrics.Must(score.NewLoss(nil))
 			o := threads(n, false)
 			o.Member = func(int) []metrics.Accumulator { return []metrics.Accumulator{member} }
-			pass := metrics.NewPass(nil, score.NewLoss(nil))
+			pass := metrics.NewPass(nil, metrics.Must(score.NewLoss(nil)))
 			err := pass.AddSource(ensemble.Fold(&pieces{e: e, r: r}, o, accs...))
 			var data *metrics.DataError
 			if !errors.As(err, &data) || !strings.HasPrefix(err.Error(), c.want) || data.Rows != 900 {
@@ -478,7 +480,7 @@ func TestErrors(t *testing.T) {
 	}
 	// What an accumulator has seen elsewhere may not fit.
 	other, _ := generate(r, settings{members: 2, rows: 5, k: 3, kind: metrics.Probs})
-	u, d := ensemble.NewUncertainty(), ensemble.NewDiversity(nil)
+	u, d := ensemble.NewUncertainty(), metrics.Must(ensemble.NewDiversity(nil))
 	run(t, ensemble.InMemory(other), nil, d)
 	was := state(t, d)
 	if _, err := ensemble.Run(ensemble.InMemory(e), nil, u, d); !errors.Is(err, metrics.ErrMismatch) || u.Len() != 0 {
@@ -490,21 +492,27 @@ func TestErrors(t *testing.T) {
 // TestShapes: a wrong shape is a panic with a text of the package.
 func TestShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for name, spoil := range map[string]func(e *metrics.Members){
-		"none":    func(e *metrics.Members) { e.Each = nil },
-		"kind":    func(e *metrics.Members) { e.Kind = metrics.Samples },
-		"rows":    func(e *metrics.Members) { e.Each[1].Rows-- },
-		"short":   func(e *metrics.Members) { e.Each[1].F64 = e.Each[1].F64[1:] },
-		"type":    func(e *metrics.Members) { e.Each[0].F32, e.Each[0].F64 = make([]float32, 30), nil },
-		"labels":  func(e *metrics.Members) { e.Labels = e.Labels[1:] },
-		"weights": func(e *metrics.Members) { e.Weights = make([]float64, 3) },
+	for name, c := range map[string]struct {
+		want  string
+		spoil func(e *metrics.Members)
+	}{
+		"none":    {"ensemble: an ensemble has one member or more", func(e *metrics.Members) { e.Each = nil }},
+		"kind":    {"ensemble: members are probabilities, logits or log-probabilities", func(e *metrics.Members) { e.Kind = metrics.Samples }},
+		"rows":    {"member 1 is 9 x 3 float64, and member 0 is 10 x 3 float64", func(e *metrics.Members) { e.Each[1].Rows-- }},
+		"type":    {"member 1 is 10 x 3 float64, and member 0 is 10 x 3 float32", func(e *metrics.Members) { e.Each[0].F32, e.Each[0].F64 = make([]float32, 30), nil }},
+		"labels":  {"9 labels for 10 rows", func(e *metrics.Members) { e.Labels = e.Labels[1:] }},
+		"weights": {"3 weights for 10 rows", func(e *metrics.Members) { e.Weights = make([]float64, 3) }},
 	} {
 		e, _ := generate(r, settings{members: 2, rows: 10, k: 3, kind: metrics.Probs})
-		spoil(e)
-		p := panics(func() { ensemble.Run(ensemble.InMemory(e), nil) })
-		if s, ok := p.(string); !ok || !strings.HasPrefix(s, "ensemble: ") {
-			t.Errorf("%s: %v", name, p)
+		c.spoil(e)
+		if _, err := ensemble.Run(ensemble.InMemory(e), nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
 		}
+	}
+	short, _ := generate(r, settings{members: 2, rows: 10, k: 3, kind: metrics.Probs})
+	short.Each[1].F64 = short.Each[1].F64[1:]
+	if s, ok := panics(func() { ensemble.Run(ensemble.InMemory(short), nil) }).(string); !ok || !strings.HasPrefix(s, "ensemble: rows, classes") {
+		t.Errorf("short scores: %v", s)
 	}
 	e, _ := generate(r, settings{members: 2, rows: 300, k: 3, kind: metrics.Probs})
 	for name, f := range map[string]func(){
@@ -518,14 +526,16 @@ func TestShapes(t *testing.T) {
 		"measure": func() { ensemble.NewUncertainty().Value(ensemble.AverageKL) },
 		"two":     func() { ensemble.NewRows(nil, ensemble.AverageKL|ensemble.LogitKL, nil) },
 		"kept": func() {
-			ensemble.NewDiversity(&ensemble.DiversityOptions{Measures: ensemble.AverageKL}).Interval(ensemble.LogitKL, 0.95)
+			metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{Measures: ensemble.AverageKL})).Interval(ensemble.LogitKL, 0.95)
 		},
-		"p":    func() { ensemble.NewDiversity(&ensemble.DiversityOptions{P: 0.5}) },
-		"clip": func() { ensemble.NewDiversity(&ensemble.DiversityOptions{Clip: -1}) },
-		"mean": func() { ensemble.NewDiversity(&ensemble.DiversityOptions{Measures: ensemble.EnsembleNLL}) },
 	} {
 		if s, ok := panics(f).(string); !ok || !strings.HasPrefix(s, "ensemble: ") {
 			t.Errorf("%s: %v", name, s)
+		}
+	}
+	for _, o := range []ensemble.DiversityOptions{{P: 0.5}, {P: math.NaN()}, {Clip: -1}, {Clip: 1}, {Measures: ensemble.EnsembleNLL}} {
+		if d, err := ensemble.NewDiversity(&o); d != nil || err == nil || !strings.HasPrefix(err.Error(), "ensemble: ") {
+			t.Errorf("%+v: %v", o, err)
 		}
 	}
 }
@@ -642,7 +652,7 @@ func FuzzUncertaintyUnmarshal(f *testing.F) {
 }
 
 func FuzzDiversityUnmarshal(f *testing.F) {
-	fuzzUnmarshal(f, "cDVY", all()[1:], func() asked { return ensemble.NewDiversity(nil) }, func(a asked) (kept []ensemble.Measure) {
+	fuzzUnmarshal(f, "cDVY", all()[1:], func() asked { return metrics.Must(ensemble.NewDiversity(nil)) }, func(a asked) (kept []ensemble.Measure) {
 		d := a.(*ensemble.Diversity)
 		d.Error()
 		for _, m := range measures[5:] {

@@ -46,7 +46,7 @@ func TestPinnedMembers(t *testing.T) {
 	}
 	isatest.Each(t, func(t *testing.T) {
 		for want, e := range map[string]*metrics.Members{"0c9330825d41aacf": logits, "650572bdf659790c": probs} {
-			accs := append(all(), ensemble.NewDiversity(&ensemble.DiversityOptions{P: 2}))
+			accs := append(all(), metrics.Must(ensemble.NewDiversity(&ensemble.DiversityOptions{P: 2})))
 			run(t, ensemble.InMemory(e), nil, accs...)
 			sum := sha256.Sum256(state(t, accs...))
 			if got := hex.EncodeToString(sum[:8]); got != want {

@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"unsafe"
@@ -20,7 +21,9 @@ type inMemory struct {
 
 func (s *inMemory) Next() (*metrics.MemberChunk, error) {
 	if s.at == 0 {
-		shapeOf(s.m)
+		if _, err := shapeOf(s.m); err != nil {
+			return nil, err
+		}
 	}
 	one := &s.m.Each[0]
 	if s.at >= one.Rows {
@@ -48,13 +51,13 @@ type shape struct {
 	weighted         bool
 }
 
-// shapeOf returns the shape of members; it panics unless they fit each other.
-func shapeOf(m *metrics.Members) shape {
+// shapeOf returns the shape of members, or how they do not fit each other. It panics where scores are not those of their shape.
+func shapeOf(m *metrics.Members) (shape, error) {
 	if len(m.Each) == 0 {
-		panic(errNone)
+		return shape{}, errNone
 	}
 	if m.Kind > metrics.LogProbs {
-		panic(errKind)
+		return shape{}, errKind
 	}
 	one := &m.Each[0]
 	for i := range m.Each {
@@ -64,16 +67,17 @@ func shapeOf(m *metrics.Members) shape {
 			panic(errShape)
 		}
 		if s.Rows != one.Rows || s.Classes != one.Classes || s.DType() != one.DType() && s.Rows > 0 {
-			panic(errMembers)
+			return shape{}, fmt.Errorf("%w: member %d is %d x %d %v, and member 0 is %d x %d %v", metrics.ErrMismatch,
+				i, s.Rows, s.Classes, s.DType(), one.Rows, one.Classes, one.DType())
 		}
 	}
 	if len(m.Labels) != one.Rows {
-		panic(errLabels)
+		return shape{}, &metrics.LengthError{Column: "labels", Len: len(m.Labels), Rows: one.Rows}
 	}
 	if m.Weights != nil && len(m.Weights) != one.Rows {
-		panic(errWeights)
+		return shape{}, &metrics.LengthError{Column: "weights", Len: len(m.Weights), Rows: one.Rows}
 	}
-	return shape{members: len(m.Each), classes: one.Classes, dtype: one.DType(), kind: m.Kind, weighted: m.Weights != nil}
+	return shape{members: len(m.Each), classes: one.Classes, dtype: one.DType(), kind: m.Kind, weighted: m.Weights != nil}, nil
 }
 
 // The rows that go to the accumulators together have, with all members' probabilities and columns, a size that a

@@ -23,7 +23,7 @@ func Each(dst []float64, m Measure, src metrics.MemberSource, o *Options, d *Div
 // Each of an ensemble of the two. The labels and weights are those of a.
 func Pair(dst []float64, m Measure, a, b *metrics.Predictions, d *DiversityOptions) (float64, error) {
 	if a.Kind != b.Kind {
-		panic(errMembers)
+		return math.NaN(), errKinds
 	}
 	two := &metrics.Members{Each: []metrics.Scores{a.Scores, b.Scores}, Kind: a.Kind, Labels: a.Labels, Weights: a.Weights}
 	return Each(dst, m, InMemory(two), nil, d)
@@ -64,7 +64,7 @@ func newRows(dst []float64, m Measure, d *DiversityOptions) *rows {
 			o = *d
 		}
 		o.Measures, o.Conditional = m, false
-		r.keep = NewDiversity(&o)
+		r.keep = metrics.Must(NewDiversity(&o))
 	}
 	for i := range dst {
 		dst[i] = math.NaN()

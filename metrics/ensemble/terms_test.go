@@ -71,7 +71,7 @@ func TestTerms(t *testing.T) {
 						}
 						return fmt.Appendf(state(t, u), "%x", one), means
 					}
-					want, means := get(nil, ensemble.NewDiversity(nil))
+					want, means := get(nil, metrics.Must(ensemble.NewDiversity(nil)))
 					for _, each := range []func(int) []metrics.Accumulator{nil,
 						func(int) []metrics.Accumulator { return []metrics.Accumulator{score.NewBalanced()} }} {
 						got, m := get(each)

@@ -28,8 +28,8 @@ var _ Accumulator = (*Uncertainty)(nil)
 // NewUncertainty returns an empty accumulator.
 func NewUncertainty() *Uncertainty { return &Uncertainty{} }
 
-// Of returns the uncertainty of an ensemble. o may be nil; the error is that of Fold.
-func Of(src metrics.MemberSource, o *Options) (*Uncertainty, error) {
+// UncertaintyOf returns the uncertainty of an ensemble. o may be nil; the error is that of Fold.
+func UncertaintyOf(src metrics.MemberSource, o *Options) (*Uncertainty, error) {
 	u := NewUncertainty()
 	if _, err := Run(src, o, u); err != nil {
 		return nil, err

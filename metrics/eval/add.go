@@ -99,6 +99,12 @@ func (e *Evaluation) inform() {
 	}
 }
 
+// Add reads predictions in memory. o may be nil. The error is a *metrics.DataError, a *metrics.LengthError, or says that they are not what the
+// Spec is for; nothing has changed then.
+func (e *Evaluation) Add(p *metrics.Predictions, o *metrics.Options) error {
+	return e.AddSource(metrics.InMemory(p), o)
+}
+
 // AddSource reads all rows of src; those of an ensemble go to AddMembers. If it fails nothing has changed.
 func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 	if e.Spec.Members > 0 {

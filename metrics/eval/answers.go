@@ -37,7 +37,7 @@ func (e *Evaluation) ranking() *rank.Ranking {
 		if e.Spec.Scored {
 			e.rank = statisticOf[*rank.Retention](e, rows, retentionOf(rank.ZeroOne, true).key).Ranking()
 		} else {
-			e.rank = rank.Of(e.rising(calib.TopLabel))
+			e.rank = rank.RankingOf(e.rising(calib.TopLabel))
 		}
 	}
 	return e.rank

@@ -42,7 +42,7 @@ func TestAverage(t *testing.T) {
 		"auprc(area=trapezoid,average=macro),ace,auroc(average=micro),auprc(average=micro),auroc(average=ovo),auroc(average=ovo_weighted)"
 	for _, weighted := range []bool{false, true} {
 		p := predictions(3, 500, 4, weighted)
-		s := calib.NewClassScores(nil)
+		s := metrics.Must(calib.NewClassScores(nil))
 		if err := metrics.NewPass(nil, s).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestAverage(t *testing.T) {
 		areas("auprc", "", func(r *rank.Ranking) (float64, float64) { return r.AUPRC(rank.AveragePrecision) })
 		areas("auprc", "area=trapezoid,", func(r *rank.Ranking) (float64, float64) { return r.AUPRC(rank.Trapezoid) })
 
-		entries, pairs := rank.NewEntries(), calib.NewLabelScores(0)
+		entries, pairs := rank.NewEntries(), metrics.Must(calib.NewLabelScores(0))
 		if err := metrics.NewPass(nil, entries, pairs).Add(p); err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func (e *Evaluation) hosmer(m Metric) calib.HosmerLemeshow {
 
 func (e *Evaluation) corp(m Metric) *binfree.CORP {
 	k := corpOf{e.event(m), binfree.CORPOptions{Score: binfree.ProperScore(corpOwn.of(m, "score"))}}
-	return remember(e, k, func() *binfree.CORP { return binfree.CORPOf(e.rising(k.Event), &k.CORPOptions) })
+	return remember(e, k, func() *binfree.CORP { return metrics.Must(binfree.CORPOf(e.rising(k.Event), &k.CORPOptions)) })
 }
 
 // Fit is the fit of rising frequencies that metrics corp_* of the squared score are answered from.
@@ -136,7 +136,9 @@ func (e *Evaluation) Fit() *Fit {
 
 func (e *Evaluation) bayesian(m Metric) *calib.Bayesian {
 	k := bayesOf{*e.binning(m), calib.BayesianOptions{AsCoded: bayesOwn.of(m, "as_coded") != 0, Draws: int(bayesOwn.of(m, "draws")), Seed: e.Spec.Seed}}
-	return remember(e, k, func() *calib.Bayesian { return calib.BayesianOf(e.parted(&k.binning).Partition, &k.BayesianOptions) })
+	return remember(e, k, func() *calib.Bayesian {
+		return metrics.Must(calib.BayesianOf(e.parted(&k.binning).Partition, &k.BayesianOptions))
+	})
 }
 
 // inOrder adds the metrics over scores in their order, and the posterior of ECE.

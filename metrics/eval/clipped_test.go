@@ -10,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// TestClippedNLL: nll(clip=) is score.NLLOf, of one score a row, of classes and of the mean of members, and in two parts that are merged.
+// TestClippedNLL: nll(clip=) is score.ClippedNLL, of one score a row, of classes and of the mean of members, and in two parts that are merged.
 func TestClippedNLL(t *testing.T) {
 	const names = "nll(clip=0.01),nll(clip=0.01,rescale=before),nll(clip=0.01,rescale=after),nll(clip=0),nll"
 	for _, k := range []int{1, 3} {
@@ -29,7 +29,7 @@ func TestClippedNLL(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, o := range []score.NLLOptions{{Clip: 0.01}, {Clip: 0.01, Rescale: score.RescaleFirst}, {Clip: 0.01, Rescale: score.RescaleLast}, {}, {}} {
-			want, err := score.NLLOf(nil, p, o, nil)
+			want, err := score.ClippedNLL(p, o, nil)
 			if v := e.Value(s.Metrics[i]); err != nil || v.Value != want || v != whole.Value(s.Metrics[i]) || !(v.Interval.Low < want && want < v.Interval.High) {
 				t.Errorf("%v of %d classes: %+v, want %v; %v", s.Metrics[i], k, v, want, err)
 			}

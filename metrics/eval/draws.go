@@ -25,7 +25,7 @@ func ofLogLiks(s Shape) bool { return s.Kind == metrics.LogLiks }
 
 // crpsStatistic returns the accumulator of the continuous ranked probability score: rolled keeps that form besides.
 func crpsStatistic(rolled bool) statistic {
-	return statistic{fmt.Sprintf("crps %v", rolled), rows, func() any { return score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled}) }}
+	return statistic{fmt.Sprintf("crps %v", rolled), rows, func() any { return metrics.Must(score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled})) }}
 }
 
 // crps answers a form of it.
@@ -52,7 +52,7 @@ var (
 
 // informationStatistic returns their accumulator.
 func informationStatistic(o ensemble.InformationOptions) statistic {
-	return statistic{fmt.Sprintf("information %v", o), rows, func() any { return ensemble.NewInformation(&o) }}
+	return statistic{fmt.Sprintf("information %v", o), rows, func() any { return metrics.Must(ensemble.NewInformation(&o)) }}
 }
 
 // smoothed tells whether a criterion is of smoothed importance weights.

@@ -89,7 +89,7 @@ func New(s Spec) (*Evaluation, error) {
 	if !slices.ContainsFunc(s.Metrics, Metric.draws) {
 		s.Seed = 0
 	}
-	e := &Evaluation{Spec: s, plan: p, Loss: score.NewLoss(&score.Options{TopK: p.top})}
+	e := &Evaluation{Spec: s, plan: p, Loss: metrics.Must(score.NewLoss(&score.Options{TopK: p.top}))}
 	for _, k := range p.more {
 		e.more = append(e.more, k.make())
 	}
@@ -105,19 +105,19 @@ func New(s Spec) (*Evaluation, error) {
 		e.each = append(e.each, one)
 	}
 	for _, event := range p.cells {
-		e.cell = append(e.cell, cells.New(&cells.Options{Event: event}))
+		e.cell = append(e.cell, metrics.Must(cells.New(&cells.Options{Event: event})))
 	}
 	for i := range p.bins {
-		e.bins = append(e.bins, calib.NewBins(&p.bins[i]))
+		e.bins = append(e.bins, metrics.Must(calib.NewBins(&p.bins[i])))
 	}
 	for i := range p.classes {
-		e.classBin = append(e.classBin, calib.NewClassBins(&p.classes[i]))
+		e.classBin = append(e.classBin, metrics.Must(calib.NewClassBins(&p.classes[i])))
 	}
 	for i := range p.scores {
-		e.kept = append(e.kept, calib.NewClassScores(&p.scores[i]))
+		e.kept = append(e.kept, metrics.Must(calib.NewClassScores(&p.scores[i])))
 	}
 	if p.pairs {
-		e.pairs = calib.NewLabelScores(p.most)
+		e.pairs = metrics.Must(calib.NewLabelScores(p.most))
 	}
 	for _, event := range p.rows {
 		most := p.most / cells.KeptBytes(s.Classes)

@@ -90,9 +90,9 @@ func TestExactMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	area, _ := rank.Of(sorted).AUROC()
+	area, _ := rank.RankingOf(sorted).AUROC()
 	ks, _ := binfree.PartialSumsOf(sorted).KS()
-	mcb, _ := binfree.CORPOf(sorted, nil).MCB()
+	mcb, _ := metrics.Must(binfree.CORPOf(sorted, nil)).MCB()
 	l := list(t, "auroc(exact),ks(exact),corp_mcb(exact,replicates=20),auroc,ks", 1)
 	e := fill(t, Spec{Classes: 1, Metrics: l}, p)
 	for i, want := range []float64{area, ks, mcb} {

@@ -10,18 +10,6 @@ import (
 	"github.com/candor-go/candor/metrics/eval"
 )
 
-// rows is a source of one chunk.
-type rows struct{ p *metrics.Predictions }
-
-func (r *rows) Next() (*metrics.Chunk, error) {
-	if r.p == nil {
-		return nil, io.EOF
-	}
-	c := &metrics.Chunk{Predictions: *r.p}
-	r.p = nil
-	return c, nil
-}
-
 // Metrics are asked for by name, with options, and answered from one state.
 func ExampleEvaluation() {
 	list, err := eval.ParseMetrics("accuracy,ece(bins=4),ece(adaptive,bins=2,norm=l2),sce", eval.Shape{Classes: 1})
@@ -36,7 +24,7 @@ func ExampleEvaluation() {
 		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.4, 0.7, 0.8, 0.9}, Rows: 6, Classes: 1},
 		Labels: []int32{0, 0, 1, 0, 1, 1},
 	}
-	if err := e.AddSource(&rows{p}, nil); err != nil {
+	if err := e.Add(p, nil); err != nil {
 		log.Fatal(err)
 	}
 	for _, m := range list {

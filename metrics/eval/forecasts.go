@@ -57,7 +57,7 @@ func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []statistic, func(*Ev
 	const key = "errors"
 	return func(s *Spec, _ Metric) []statistic {
 			levels := s.Levels
-			return []statistic{{key, rows, func() any { return regress.NewErrors(&regress.ErrorOptions{Levels: levels}) }}}
+			return []statistic{{key, rows, func() any { return metrics.Must(regress.NewErrors(&regress.ErrorOptions{Levels: levels})) }}}
 		}, func(e *Evaluation, _ Metric) Value {
 			a := statisticOf[*regress.Errors](e, rows, key)
 			v := Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: normal, Reason: a.Reason(stat)}
@@ -80,7 +80,7 @@ func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []sta
 	key := "normal " + stats[0].String()
 	return func(s *Spec, _ Metric) []statistic {
 			law := s.Law
-			return []statistic{{key, rows, func() any { return regress.NewNormal(&regress.NormalOptions{Stats: stats, Law: law}) }}}
+			return []statistic{{key, rows, func() any { return metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: stats, Law: law})) }}}
 		}, func(e *Evaluation, _ Metric) Value {
 			a := statisticOf[*regress.Normal](e, rows, key)
 			return Value{Value: a.Value(stat), Interval: a.Interval(stat, e.Spec.Level), Method: method, Reason: a.Reason(stat)}
@@ -112,7 +112,7 @@ func (s *Spec) calibrationStatistic(bins int, central bool) statistic {
 		bins = 0
 	}
 	return statistic{fmt.Sprintf("calibration %d %v", bins, central), rows, func() any {
-		return regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels, CurveOnly: !central, Law: law})
+		return metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Bins: bins, Levels: levels, CurveOnly: !central, Law: law}))
 	}}
 }
 
@@ -154,7 +154,7 @@ func area(e *Evaluation, m Metric) Value {
 func (s *Spec) intervalsStatistic(level float64) statistic {
 	quantiles, law := s.Levels, s.Law
 	return statistic{fmt.Sprintf("intervals %v", level), rows, func() any {
-		return regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{level}, Quantiles: quantiles, Law: law})
+		return metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{level}, Quantiles: quantiles, Law: law}))
 	}}
 }
 
@@ -199,7 +199,7 @@ func (s *Spec) quantilesStatistic(level float64) statistic {
 		}
 	}
 	return statistic{key, rows, func() any {
-		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: level > 0, Law: law})
+		return metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: level > 0, Law: law}))
 	}}
 }
 
@@ -210,7 +210,7 @@ func (s *Spec) wisStatistic(m Metric) statistic {
 		return s.quantilesStatistic(0)
 	}
 	return statistic{"quantiles, the median twice", rows, func() any {
-		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true, Law: law})
+		return metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true, Law: law}))
 	}}
 }
 
@@ -272,14 +272,14 @@ func pinball(e *Evaluation, m Metric) Value {
 func (s *Spec) pitStatistic(bins int) statistic {
 	levels, seed, law := s.Levels, s.Seed, s.Law
 	return statistic{fmt.Sprintf("pit %d", bins), rows, func() any {
-		return regress.NewPIT(&regress.PITOptions{Bins: bins, Seed: seed, Levels: levels, Law: law})
+		return metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: bins, Seed: seed, Levels: levels, Law: law}))
 	}}
 }
 
 func (s *Spec) ranksStatistic(bins int) statistic {
 	seed := s.Seed
 	return statistic{fmt.Sprintf("ranks %d", bins), rows, func() any {
-		return regress.NewRanks(&regress.RankOptions{Bins: bins, Seed: seed})
+		return metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: bins, Seed: seed}))
 	}}
 }
 

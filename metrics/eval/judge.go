@@ -108,7 +108,7 @@ type (
 )
 
 // judged returns whose probability is judged.
-func (e *Evaluation) judged() calib.Event { return calib.ByShape.Of(e.Spec.Classes) }
+func (e *Evaluation) judged() calib.Event { return calib.ByShape.Resolve(e.Spec.Classes) }
 
 // judgedCells returns the cells of that event, nil where they are not kept or miss scores.
 func (e *Evaluation) judgedCells() *cells.Cells {

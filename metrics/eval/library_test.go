@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/calib"
 	"github.com/candor-go/candor/metrics/ensemble"
 	"github.com/candor-go/candor/metrics/regress"
 	"github.com/candor-go/candor/metrics/score"
 	"github.com/candor-go/candor/recal"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Example_library is the code of docs/library.md.
@@ -26,14 +25,14 @@ func Example_library() {
 
 	fmt.Printf("%.4f %v\n", ece, err)
 
-	bins, loss := calib.NewBins(&calib.Options{Bins: 30}), score.NewLoss(nil)
+	bins, loss := metrics.Must(calib.NewBins(&calib.Options{Bins: 30})), metrics.Must(score.NewLoss(nil))
 	err = metrics.NewPass(nil, bins, loss).Add(p) // one read, many answers
 	fmt.Println(bins.ECE(), bins.Interval(0.95), loss.NLL(), loss.Brier(score.BrierDefault))
 
 	fmt.Println(err)
 
 	ace, err := calib.ACE(p, nil) // adaptive calibration error; calib.GCE takes every choice by name
-	fmt.Println(ace.Value)
+	fmt.Println(ace)
 
 	fmt.Println(err)
 	heldOut := &metrics.Predictions{Scores: metrics.FromMatrix(probs), Labels: []int32{0, 1, 0, 1}}
@@ -46,14 +45,14 @@ func Example_library() {
 	first, second := probs, mat.NewDense(4, 3, []float64{0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.1, 0.2, 0.7, 0.9, 0.05, 0.05})
 
 	members := &metrics.Members{Each: []metrics.Scores{metrics.FromMatrix(first), metrics.FromMatrix(second)}, Labels: labels}
-	u, err := ensemble.Of(ensemble.InMemory(members), nil) // disagreement of the members, and mean uncertainty of each
+	u, err := ensemble.UncertaintyOf(ensemble.InMemory(members), nil) // disagreement of the members, and mean uncertainty of each
 	fmt.Println(u.Value(ensemble.MutualInformation), u.Value(ensemble.DataUncertainty))
 
 	fmt.Println(err)
 	observed, mean, sd := []float64{23, 17, 21, 24, 19}, []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
 
-	normal, curve := regress.NewNormal(nil), regress.NewCalibration(nil)
-	err = metrics.NewPass(nil, normal, curve).Add(regress.NormalPredictions(observed, mean, sd)) // regression forecasts
+	normal, curve := metrics.Must(regress.NewNormal(nil)), metrics.Must(regress.NewCalibration(nil))
+	err = metrics.NewPass(nil, normal, curve).Add(metrics.Must(regress.NormalPredictions(observed, mean, sd))) // regression forecasts
 	fmt.Println(normal.Value(regress.CRPS), normal.Value(regress.RCE), curve.Curve().Area(regress.AreaCrossing))
 
 	fmt.Println(err)

@@ -87,7 +87,7 @@ func ofDiversity(of ensemble.Measure) func(s *Spec, m Metric) []statistic {
 	return func(_ *Spec, m Metric) []statistic {
 		o := Describe(m.Name).own.diverse(m)
 		o.Measures = of
-		return []statistic{{"diversity " + m.String(), joint, func() any { return ensemble.NewDiversity(&o) }}}
+		return []statistic{{"diversity " + m.String(), joint, func() any { return metrics.Must(ensemble.NewDiversity(&o)) }}}
 	}
 }
 

@@ -63,7 +63,7 @@ func withOut(s Shape) bool { return s.HasClasses() && s.Out }
 // positives returns the order of rows by the probability of class 1.
 func (e *Evaluation) positives() *rank.Ranking {
 	type positives struct{}
-	return remember(e, positives{}, func() *rank.Ranking { return rank.Of(e.rising(calib.Positive)) })
+	return remember(e, positives{}, func() *rank.Ranking { return rank.RankingOf(e.rising(calib.Positive)) })
 }
 
 // grid returns the options of Keras's area, nil where none is asked for.
@@ -198,7 +198,7 @@ func ofRetention(l rank.Loss) func(s *Spec, m Metric) []statistic {
 
 // retentionOf returns the accumulator of a loss by confidence, or by the caller's scores where there are any.
 func retentionOf(l rank.Loss, byScore bool) statistic {
-	return statistic{fmt.Sprintf("retention %d", l), rows, func() any { return rank.NewRetention(&rank.RetentionOptions{Loss: l, ByScore: byScore}) }}
+	return statistic{fmt.Sprintf("retention %d", l), rows, func() any { return metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: l, ByScore: byScore})) }}
 }
 
 // retention answers the area under a retention curve.

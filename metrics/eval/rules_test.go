@@ -46,7 +46,7 @@ func TestRules(t *testing.T) {
 	holds(e, "bregman_kl_variance", "p_m/sum_k p_m", Field{"rows", "divided by their sums"})
 
 	// Of four rows in two bins the second would begin between the two of one standard deviation: it gets both of them.
-	ties := regress.NormalPredictions([]float64{1, 2, 3, 9}, make([]float64, 4), []float64{1, 2, 2, 4})
+	ties := metrics.Must(regress.NormalPredictions([]float64{1, 2, 3, 9}, make([]float64, 4), []float64{1, 2, 2, 4}))
 	s = Spec{Classes: ties.Classes, Kind: metrics.Normals}
 	s.Metrics = listOf(t, "ence(bins=2),uce(bins=2)", s.Shape())
 	e = fill(t, s, ties)

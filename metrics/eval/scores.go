@@ -57,7 +57,7 @@ func ofClipped(_ *Spec, m Metric) []statistic {
 		return nil
 	}
 	o := score.NLLOptions{Clip: clip, Rescale: score.Rescale(nllOwn.of(m, "rescale"))}
-	return []statistic{{fmt.Sprintf("nll %v", o), rows, func() any { return score.NewClipped(o) }}}
+	return []statistic{{fmt.Sprintf("nll %v", o), rows, func() any { return metrics.Must(score.NewClipped(o)) }}}
 }
 
 const unclipped = "mean -ln p_y, unclipped"

@@ -67,7 +67,7 @@ func (s *Spec) plan() (p plan, err error) {
 	}
 	list := s.Metrics
 	if s.Shape().HasClasses() && !s.binned {
-		p.cells = add(p.cells, s.from(calib.ByShape.Of(s.Classes))) // what Judge is from, whatever is asked for
+		p.cells = add(p.cells, s.from(calib.ByShape.Resolve(s.Classes))) // what Judge is from, whatever is asked for
 	}
 	if s.Shape().HasClasses() {
 		list = append([]Metric{{Name: "ece"}}, list...) // its bins are the diagram's
@@ -151,7 +151,7 @@ func (s *Spec) plan() (p plan, err error) {
 		}
 	}
 	if s.Shape().HasClasses() && s.binned {
-		p.judged = calib.Options{Bins: judgedBins, Event: calib.ByShape.Of(s.Classes)}
+		p.judged = calib.Options{Bins: judgedBins, Event: calib.ByShape.Resolve(s.Classes)}
 		if d := p.diagram.Options; d.Bins%judgedBins == 0 && d == (calib.Options{Bins: d.Bins, Event: p.judged.Event}) {
 			p.judged = d // which are parts of them
 		}

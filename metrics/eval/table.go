@@ -642,7 +642,7 @@ func ofPlaces(_ *Spec, m Metric) []statistic {
 	if rule == score.FirstOfTies {
 		return nil
 	}
-	return []statistic{{fmt.Sprintf("top %d by rule %d", k, rule), rows, func() any { return score.NewTopHits(k, rule) }}}
+	return []statistic{{fmt.Sprintf("top %d by rule %d", k, rule), rows, func() any { return metrics.Must(score.NewTopHits(k, rule)) }}}
 }
 
 func topK(e *Evaluation, k int) Value {

@@ -136,7 +136,7 @@ func TestRetention(t *testing.T) {
 			}
 		}
 		for _, loss := range []rank.Loss{rank.ZeroOne, rank.NLL, rank.Brier} {
-			x := rank.NewRetention(&rank.RetentionOptions{Loss: loss})
+			x := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: loss}))
 			add(t, p, x)
 			rows := rowsOf(p, loss)
 			for _, oracle := range []bool{false, true} {
@@ -168,7 +168,7 @@ func TestRetention(t *testing.T) {
 func TestRetentionOfCells(t *testing.T) {
 	for _, values := range []int{0, 9} {
 		p := drawn(41, 1500, values)
-		x := rank.NewRetention(nil)
+		x := metrics.Must(rank.NewRetention(nil))
 		for i, s := range p.F64 {
 			right := []uint8{uint8(p.Labels[i])}
 			x.AddBlock(&metrics.Block{Rows: 1, Classes: 2, Score: []float64{s}, Right: right, Hit: right,
@@ -176,7 +176,7 @@ func TestRetentionOfCells(t *testing.T) {
 		}
 		for _, o := range []*rank.AreaOptions{nil, {Oracle: true}, {Trapezoid: true}, {Oracle: true, Trapezoid: true}} {
 			got, _ := x.Area(o)
-			if want, _ := rank.Of(of(t, p)).RetentionAccuracy(o); !near(1-got, want, 1e-13) {
+			if want, _ := rank.RankingOf(of(t, p)).RetentionAccuracy(o); !near(1-got, want, 1e-13) {
 				t.Errorf("%+v: %v, want %v", o, 1-got, want)
 			}
 		}
@@ -186,7 +186,7 @@ func TestRetentionOfCells(t *testing.T) {
 func TestInfiniteLoss(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 0}}
 	p.Rows, p.Classes, p.F64 = 3, 2, []float64{0.9, 0.1, 1, 0, 0.6, 0.4}
-	x := rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL})
+	x := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}))
 	add(t, p, x)
 	if a, _ := x.Area(nil); !math.IsInf(a, 1) || x.Infinite() != 1 {
 		t.Error(a, x.Infinite())
@@ -200,14 +200,14 @@ func TestInfiniteLoss(t *testing.T) {
 func TestRetentionOfDecisions(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 1}, Decisions: []int32{1, 1, 0}}
 	p.Rows, p.Classes, p.F64 = 3, 2, []float64{0.9, 0.1, 0.3, 0.7, 0.5, 0.5}
-	x := rank.NewRetention(nil)
+	x := metrics.Must(rank.NewRetention(nil))
 	add(t, p, x)
 	for i, want := range []rank.Point{{0, 0, math.Inf(1)}, {1. / 3, 0, 0.7}, {2. / 3, 0.5, 0.5}, {1, 2. / 3, 0.1}} {
 		if got := x.Curve(0, nil)[i]; !near(got.X, want.X, 1e-15) || !near(got.Y, want.Y, 1e-15) || got.Threshold != want.Threshold {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	plain := rank.NewRetention(nil)
+	plain := metrics.Must(rank.NewRetention(nil))
 	p.Decisions = nil
 	add(t, p, plain)
 	if !errors.Is(plain.Merge(x), metrics.ErrMismatch) {
@@ -246,7 +246,9 @@ func TestStatesOfParts(t *testing.T) {
 				}
 			}
 			for name, fresh := range map[string]func() metrics.Accumulator{
-				"nll":     func() metrics.Accumulator { return rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}) },
+				"nll": func() metrics.Accumulator {
+					return metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}))
+				},
 				"softmax": func() metrics.Accumulator { return rank.NewScores(rank.MaxSoftmax) },
 				"entropy": func() metrics.Accumulator { return rank.NewScores(rank.Entropy) },
 			} {
@@ -290,7 +292,7 @@ func TestStatesOfParts(t *testing.T) {
 
 func TestDamagedStates(t *testing.T) {
 	p := drawn(52, 40, 0)
-	for _, a := range []metrics.Accumulator{rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}), rank.NewScores(rank.MaxSoftmax)} {
+	for _, a := range []metrics.Accumulator{metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL})), rank.NewScores(rank.MaxSoftmax)} {
 		add(t, p, a)
 		b := state(t, a)
 		for i := range b {
@@ -342,7 +344,7 @@ func TestImpossibleStates(t *testing.T) {
 					e.Sum(new(exact.Sum))
 				}
 			}
-			var a metrics.Accumulator = rank.NewRetention(nil)
+			var a metrics.Accumulator = metrics.Must(rank.NewRetention(nil))
 			if magic == "cOOD" {
 				a = rank.NewScores(rank.Entropy)
 			}
@@ -379,7 +381,7 @@ func TestUnlikeStates(t *testing.T) {
 	one, three := drawn(53, 40, 0), softmax(53, 40)
 	weighted := part(one, 0, 40)
 	weighted.Weights = slices.Repeat([]float64{1}, 40)
-	for _, a := range []metrics.Accumulator{rank.NewRetention(nil), rank.NewScores(rank.MaxSoftmax)} {
+	for _, a := range []metrics.Accumulator{metrics.Must(rank.NewRetention(nil)), rank.NewScores(rank.MaxSoftmax)} {
 		add(t, one, a)
 		for name, p := range map[string]*metrics.Predictions{"classes": three, "weights": weighted} {
 			b := a.Empty()
@@ -391,8 +393,8 @@ func TestUnlikeStates(t *testing.T) {
 		}
 	}
 	for _, x := range [][2]metrics.Accumulator{
-		{rank.NewRetention(nil), rank.NewScores(rank.Entropy)}, {rank.NewScores(rank.Entropy), rank.NewRetention(nil)},
-		{rank.NewRetention(nil), rank.NewRetention(&rank.RetentionOptions{Loss: rank.Brier})},
+		{metrics.Must(rank.NewRetention(nil)), rank.NewScores(rank.Entropy)}, {rank.NewScores(rank.Entropy), metrics.Must(rank.NewRetention(nil))},
+		{metrics.Must(rank.NewRetention(nil)), metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.Brier}))},
 		{rank.NewScores(rank.Entropy), rank.NewScores(rank.Energy)},
 	} {
 		if !errors.Is(x[0].Merge(x[1]), metrics.ErrMismatch) {
@@ -408,7 +410,7 @@ func TestBoundsOfTables(t *testing.T) {
 	}
 	p := softmax(54, 350000)
 	in := rank.NewScores(rank.MaxSoftmax)
-	x := rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL})
+	x := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}))
 	add(t, p, in, x)
 	rows := rowsOf(p, rank.NLL)
 	for _, oracle := range []bool{false, true} {
@@ -608,7 +610,7 @@ func TestNoDetection(t *testing.T) {
 
 func topLabel(t *testing.T, p *metrics.Predictions) *cells.Cells {
 	t.Helper()
-	c := cells.New(&cells.Options{Event: metrics.TopLabel})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 	add(t, p, c)
 	return c
 }

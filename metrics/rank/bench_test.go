@@ -16,9 +16,9 @@ func BenchmarkRows(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := rank.Of(s)
+	r := rank.RankingOf(s)
 	for name, f := range map[string]func(){
-		"AUROC":       func() { rank.Of(s).AUROC() },
+		"AUROC":       func() { rank.RankingOf(s).AUROC() },
 		"AP":          func() { r.AUPRC(rank.AveragePrecision) },
 		"Davis":       func() { r.AUPRC(rank.DavisGoadrich) },
 		"AURC":        func() { r.AURC() },
@@ -39,10 +39,10 @@ func BenchmarkRows(b *testing.B) {
 	for name, fresh := range map[string]func() []metrics.Accumulator{
 		"nothing": func() []metrics.Accumulator { return nil },
 		"retention": func() []metrics.Accumulator {
-			return []metrics.Accumulator{rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL})}
+			return []metrics.Accumulator{metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}))}
 		},
 		"scores": func() []metrics.Accumulator { return []metrics.Accumulator{rank.NewScores(rank.MaxSoftmax)} },
-		"cells":  func() []metrics.Accumulator { return []metrics.Accumulator{cells.New(nil)} },
+		"cells":  func() []metrics.Accumulator { return []metrics.Accumulator{metrics.Must(cells.New(nil))} },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(n)

@@ -27,10 +27,12 @@ var _ metrics.Accumulator = (*Entries)(nil)
 // NewEntries returns an empty accumulator.
 func NewEntries() *Entries { return &Entries{cells: newEntries()} }
 
-func newEntries() *cells.Cells { return cells.New(&cells.Options{Event: metrics.Positive}) }
+func newEntries() *cells.Cells {
+	return metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
+}
 
 // Ranking returns the order of the entries.
-func (e *Entries) Ranking() *Ranking { return Of(e.cells) }
+func (e *Entries) Ranking() *Ranking { return RankingOf(e.cells) }
 
 // Outside returns the number of entries outside [0,1], which only unchecked predictions have: they are in no order.
 func (e *Entries) Outside() int64 { return e.cells.Outside() }

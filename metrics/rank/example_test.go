@@ -11,13 +11,13 @@ import (
 
 // ranked returns the ranking of four scores of an event.
 func ranked() *rank.Ranking {
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 1}}
 	p.Rows, p.Classes, p.F64 = 4, 1, []float64{0.1, 0.4, 0.35, 0.8}
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		panic(err)
 	}
-	return rank.Of(c)
+	return rank.RankingOf(c)
 }
 
 func ExampleRanking_AUPRC() {
@@ -134,10 +134,10 @@ func ExampleRanking_OracleAUC() {
 func ExampleRetention() {
 	p := &metrics.Predictions{Labels: []int32{0, 1, 1}}
 	p.Rows, p.Classes, p.F64 = 3, 2, []float64{0.9, 0.1, 0.6, 0.4, 0.25, 0.75}
-	wrong := rank.NewRetention(nil)
-	nll := rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL})
-	brier := rank.NewRetention(&rank.RetentionOptions{Loss: rank.Brier})
-	c := cells.New(&cells.Options{Event: metrics.TopLabel})
+	wrong := metrics.Must(rank.NewRetention(nil))
+	nll := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}))
+	brier := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.Brier}))
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 	if err := metrics.NewPass(nil, wrong, nll, brier, c).Add(p); err != nil {
 		fmt.Println(err)
 		return
@@ -148,7 +148,7 @@ func ExampleRetention() {
 		lines, _ := x.Area(&rank.AreaOptions{Trapezoid: true})
 		fmt.Printf("%.4f, with an oracle %.4f, by trapezoids %.4f\n", area, helped, lines)
 	}
-	accuracy, _ := rank.Of(c).RetentionAccuracy(nil)
+	accuracy, _ := rank.RankingOf(c).RetentionAccuracy(nil)
 	fmt.Printf("retention_accuracy %.4f\n", accuracy)
 	fmt.Println(nll.Len(), nll.Outside(), nll.Infinite(), nll.Exact(), wrong.Options().Loss == rank.ZeroOne)
 	for _, p := range wrong.Curve(0, nil) {
@@ -209,7 +209,7 @@ func ExampleOOD() {
 
 func ExampleRejectionClassification() {
 	in, out := sets()
-	c, s := cells.New(&cells.Options{Event: metrics.TopLabel}), rank.NewScores(rank.MaxSoftmax)
+	c, s := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel})), rank.NewScores(rank.MaxSoftmax)
 	if err := metrics.NewPass(nil, c).Add(in); err != nil {
 		fmt.Println(err)
 		return

@@ -14,7 +14,7 @@ func FuzzStates(f *testing.F) {
 	p := drawn(81, 12, 4)
 	for _, weights := range [][]float64{nil, {1, 2, 3, 1, 2, 3, 1, 2, 3, 0.5, 0.25, 7}} {
 		p.Weights = weights
-		for _, a := range []metrics.Accumulator{rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}), rank.NewScores(rank.Entropy)} {
+		for _, a := range []metrics.Accumulator{metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL})), rank.NewScores(rank.Entropy)} {
 			if err := metrics.NewPass(nil, a).Add(p); err != nil {
 				f.Fatal(err)
 			}

@@ -116,9 +116,9 @@ func TestGoldenOracleAccuracy(t *testing.T) {
 	faults := 0
 	for _, x := range g.OCA.Cases {
 		name, fraction, bins, want := x[0].(string), x[1].(float64), int(x[2].(float64)), x[3].(float64)
-		c := cells.New(&cells.Options{Event: metrics.TopLabel})
+		c := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 		unchecked(t, in[name].load(t), c)
-		got, bound := rank.Of(c).OracleAccuracy(rank.Budget{Fraction: fraction, Bins: bins})
+		got, bound := rank.RankingOf(c).OracleAccuracy(rank.Budget{Fraction: fraction, Bins: bins})
 		if !near(got, want, tolerance) || bound != 0 {
 			t.Errorf("%v: %v, bound %v", x, got, bound)
 		}
@@ -143,7 +143,7 @@ func TestGoldenAUC(t *testing.T) {
 			scores = append(scores, s.(float64))
 			labels = append(labels, int32(x["labels"].([]any)[i].(float64)))
 		}
-		r := rank.Of(of(t, binary(scores, labels)))
+		r := rank.RankingOf(of(t, binary(scores, labels)))
 		check := func(name string, got, bound float64) {
 			t.Helper()
 			want, ok := x[name].(float64)
@@ -215,7 +215,7 @@ func TestGoldenCalibrationAUCAndAbstention(t *testing.T) {
 				hit[i] = 1
 			}
 		}
-		r := rank.Of(of(t, binary(x.Confidence, hit)))
+		r := rank.RankingOf(of(t, binary(x.Confidence, hit)))
 		check := func(name any, got, want float64) {
 			t.Helper()
 			if !near(got, want, tolerance) {
@@ -271,7 +271,7 @@ func TestGoldenOracleAUC(t *testing.T) {
 	for i, y := range g.OracleAUC.Labels {
 		labels[i] = int32(y)
 	}
-	r := rank.Of(of(t, binary(g.OracleAUC.Probabilities, labels)))
+	r := rank.RankingOf(of(t, binary(g.OracleAUC.Probabilities, labels)))
 	for _, c := range g.OracleAUC.Cases {
 		o := rank.OracleOptions{Budget: rank.Budget{Fraction: c[0].(float64), Bins: int(c[3].(float64))}, Thresholds: int(c[2].(float64))}
 		if c[1] == "PR" {
@@ -307,10 +307,10 @@ func TestGoldenRetention(t *testing.T) {
 		}
 		block := &metrics.Block{Rows: n, Classes: 2, Score: score, Right: right, Hit: right,
 			Stats: &kernel.Stats{NLL: x.Losses, Top: score, Tail: tail}}
-		loss, zero := rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL}), rank.NewRetention(nil)
+		loss, zero := metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: rank.NLL})), metrics.Must(rank.NewRetention(nil))
 		loss.AddBlock(block)
 		zero.AddBlock(block)
-		r := rank.Of(of(t, binary(score, labels)))
+		r := rank.RankingOf(of(t, binary(score, labels)))
 		oracle := &rank.AreaOptions{Oracle: true}
 		for name, v := range map[string]pairWant{
 			"loss":                 {two(loss.Area(nil)), x.Loss},
@@ -371,7 +371,7 @@ func TestGoldenMixedCurves(t *testing.T) {
 	check.Golden(t, "../../testdata/golden", "ood_curves.json.gz", &g)
 	all := inputs(t)
 	sets := func(name string) (*cells.Cells, *rank.Scores) {
-		in, out := cells.New(&cells.Options{Event: metrics.TopLabel}), rank.NewScores(rank.MaxSoftmax)
+		in, out := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel})), rank.NewScores(rank.MaxSoftmax)
 		unchecked(t, all[name].load(t), in)
 		rows := g.Out[name]
 		unchecked(t, classes(rows, make([]int32, len(rows))), out)

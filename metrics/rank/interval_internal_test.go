@@ -23,11 +23,11 @@ func TestHands(t *testing.T) {
 				p.Labels[i] = 1
 			}
 		}
-		c := cells.New(nil)
+		c := metrics.Must(cells.New(nil))
 		if err := metrics.NewPass(nil, c).Add(p); err != nil {
 			t.Fatal(err)
 		}
-		x := Of(c)
+		x := RankingOf(c)
 		u := x.urn()
 		h := &hand{make([]int64, len(u.heavy)), make([]uint8, u.light)}
 		for j, i := range u.heavy {

@@ -19,18 +19,18 @@ func TestFarLogits(t *testing.T) {
 		return p
 	}
 	p := rows([]int32{0, 1}, 62.5, 63.5)
-	c := cells.New(&cells.Options{Event: metrics.Positive})
+	c := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 	add(t, p, c)
-	if auc, bound := rank.Of(c).AUROC(); auc != 1 || bound != 0 {
+	if auc, bound := rank.RankingOf(c).AUROC(); auc != 1 || bound != 0 {
 		t.Errorf("AUROC is %v, bound %v, want 1", auc, bound)
 	}
-	top := cells.New(&cells.Options{Event: metrics.TopLabel})
+	top := metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel}))
 	add(t, p, top)
 	// The surer row is the right one: risks of 0 and 1/2.
-	if aurc, _ := rank.Of(top).AURC(); aurc != 0.25 {
+	if aurc, _ := rank.RankingOf(top).AURC(); aurc != 0.25 {
 		t.Errorf("AURC is %v, want 0.25", aurc)
 	}
-	ret := rank.NewRetention(nil)
+	ret := metrics.Must(rank.NewRetention(nil))
 	add(t, p, ret)
 	if got, _ := ret.Area(nil); math.Abs(got-0.5/3) > 1e-15 {
 		t.Errorf("the area of retention is %v, want a sixth", got)
@@ -74,15 +74,15 @@ func TestScaledLogits(t *testing.T) {
 		for i := range q.F32 {
 			q.F32[i] *= by
 		}
-		positive, top, ret := cells.New(&cells.Options{Event: metrics.Positive}), cells.New(&cells.Options{Event: metrics.TopLabel}), rank.NewRetention(nil)
+		positive, top, ret := metrics.Must(cells.New(&cells.Options{Event: metrics.Positive})), metrics.Must(cells.New(&cells.Options{Event: metrics.TopLabel})), metrics.Must(rank.NewRetention(nil))
 		add(t, &q, positive)
 		add(t, &q, top)
 		add(t, &q, ret)
-		a, _ := rank.Of(positive).AUROC()
-		pr, _ := rank.Of(positive).AUPRC(0)
-		b, _ := rank.Of(top).AURC()
-		c, _ := rank.Of(top).AUGRC()
-		d, _ := rank.Of(positive.TopLabel()).AURC()
+		a, _ := rank.RankingOf(positive).AUROC()
+		pr, _ := rank.RankingOf(positive).AUPRC(0)
+		b, _ := rank.RankingOf(top).AURC()
+		c, _ := rank.RankingOf(top).AUGRC()
+		d, _ := rank.RankingOf(positive.TopLabel()).AURC()
 		e, _ := ret.Area(nil)
 		if b != d {
 			t.Errorf("AURC is %v, and %v of the positive class turned", b, d)

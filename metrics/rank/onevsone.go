@@ -27,7 +27,7 @@ func PairedAUROC(c Labelled) *OneVsOne {
 	v := &OneVsOne{}
 	var m sync.Mutex
 	c.EachPair(func(_, _ int, o cells.Ordered) {
-		r := Of(o)
+		r := RankingOf(o)
 		a, _ := r.AUROC()
 		if a != a {
 			return // of one of the two labels all entries are outside [0,1]

@@ -116,7 +116,7 @@ func TestAveragesAreScikitLearns(t *testing.T) {
 			if got, bound := all.AUPRC(rank.AveragePrecision); !near(got, c.MicroAP, 4e-15) || bound != 0 {
 				t.Errorf("case %d: micro average precision %v, bound %v, want %v", i, got, bound, c.MicroAP)
 			}
-			s := inParts(t, p, calib.NewLabelScores(0), new(calib.LabelScores))
+			s := inParts(t, p, metrics.Must(calib.NewLabelScores(0)), new(calib.LabelScores))
 			v := rank.PairedAUROC(s)
 			if c.OVO == nil {
 				if !math.IsNaN(v.Macro()) || !math.IsNaN(v.Weighted()) || !s.Weighted() {
@@ -139,11 +139,11 @@ func TestPartialIsScikitLearns(t *testing.T) {
 		for _, n := range c.Counts {
 			p.F64 = append(p.F64, n/1024)
 		}
-		a := cells.New(nil)
+		a := metrics.Must(cells.New(nil))
 		if err := metrics.NewPass(nil, a).Add(p); err != nil {
 			t.Fatal(err)
 		}
-		r := rank.Of(a)
+		r := rank.RankingOf(a)
 		for _, v := range c.Partial {
 			if got, bound := r.PartialAUROC(v[0]); !near(got, v[1], 4e-15) || bound != 0 {
 				t.Errorf("case %d: up to %v: %v, bound %v, want %v", i, v[0], got, bound, v[1])
@@ -154,7 +154,7 @@ func TestPartialIsScikitLearns(t *testing.T) {
 			t.Errorf("case %d: up to 1 it is %v, and the whole is %v", i, one, whole)
 		}
 	}
-	none := rank.Of(cells.New(nil))
+	none := rank.RankingOf(metrics.Must(cells.New(nil)))
 	if v, bound := none.PartialAUROC(0.5); !math.IsNaN(v) || !math.IsNaN(bound) {
 		t.Errorf("without rows %v, %v", v, bound)
 	}
@@ -187,7 +187,7 @@ func TestPartialBound(t *testing.T) {
 		}
 		p.Labels = append(p.Labels, y)
 	}
-	a := cells.New(nil)
+	a := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, a).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +196,8 @@ func TestPartialBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []float64{0.001, 0.1, 0.7} {
-		v, bound := rank.Of(a).PartialAUROC(m)
-		want, none := rank.Of(sorted).PartialAUROC(m)
+		v, bound := rank.RankingOf(a).PartialAUROC(m)
+		want, none := rank.RankingOf(sorted).PartialAUROC(m)
 		if none != 0 || !(bound > 0 && bound < 0.01) || !(math.Abs(v-want) <= bound) {
 			t.Errorf("up to %v: %v, bound %v, want %v, bound %v", m, v, bound, want, none)
 		}
@@ -214,13 +214,13 @@ func TestPairsRefuse(t *testing.T) {
 		return a
 	}
 	for _, c := range [][2]metrics.Accumulator{
-		{fed(calib.NewLabelScores(0), 3, false), fed(calib.NewLabelScores(0), 4, false)},
-		{fed(calib.NewLabelScores(0), 3, false), fed(calib.NewLabelScores(0), 3, true)},
-		{fed(calib.NewLabelScores(0), 3, false), fed(calib.NewLabelScores(9), 3, false)},
-		{fed(calib.NewLabelScores(0), 3, false), fed(rank.NewEntries(), 3, false)},
+		{fed(metrics.Must(calib.NewLabelScores(0)), 3, false), fed(metrics.Must(calib.NewLabelScores(0)), 4, false)},
+		{fed(metrics.Must(calib.NewLabelScores(0)), 3, false), fed(metrics.Must(calib.NewLabelScores(0)), 3, true)},
+		{fed(metrics.Must(calib.NewLabelScores(0)), 3, false), fed(metrics.Must(calib.NewLabelScores(9)), 3, false)},
+		{fed(metrics.Must(calib.NewLabelScores(0)), 3, false), fed(rank.NewEntries(), 3, false)},
 		{fed(rank.NewEntries(), 3, false), fed(rank.NewEntries(), 4, false)},
 		{fed(rank.NewEntries(), 3, false), fed(rank.NewEntries(), 3, true)},
-		{fed(rank.NewEntries(), 3, false), fed(calib.NewLabelScores(0), 3, false)},
+		{fed(rank.NewEntries(), 3, false), fed(metrics.Must(calib.NewLabelScores(0)), 3, false)},
 	} {
 		before, _ := c[0].AppendBinary(nil)
 		if c[0].Merge(c[1]) == nil {
@@ -237,11 +237,11 @@ func TestPairsRefuse(t *testing.T) {
 		sum := row[0] + row[1] + row[2]
 		row[0], row[1], row[2] = row[0]/sum, row[1]/sum, row[2]/sum
 	}
-	over := inParts(t, p, calib.NewLabelScores(8*40*3-1), new(calib.LabelScores))
+	over := inParts(t, p, metrics.Must(calib.NewLabelScores(8*40*3-1)), new(calib.LabelScores))
 	if !over.Over() || over.Bytes() != 8*40*3 || over.Len() != 40 || !math.IsNaN(rank.PairedAUROC(over).Macro()) {
 		t.Errorf("%v, %d bytes, %d rows", over.Over(), over.Bytes(), over.Len())
 	}
-	for _, a := range []metrics.Accumulator{over, fed(calib.NewLabelScores(0), 3, true), fed(calib.NewLabelScores(0), 3, false), fed(rank.NewEntries(), 3, false), calib.NewLabelScores(5), rank.NewEntries()} {
+	for _, a := range []metrics.Accumulator{over, fed(metrics.Must(calib.NewLabelScores(0)), 3, true), fed(metrics.Must(calib.NewLabelScores(0)), 3, false), fed(rank.NewEntries(), 3, false), metrics.Must(calib.NewLabelScores(5)), rank.NewEntries()} {
 		b, err := a.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)

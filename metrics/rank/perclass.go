@@ -30,7 +30,7 @@ func PerClass(c Classes, area func(r *Ranking) (area, bound float64)) *OneVsRest
 		v.Areas[i], v.Bounds[i] = math.NaN(), math.NaN()
 	}
 	c.EachClass(func(class int, o cells.Ordered) {
-		r := Of(o)
+		r := RankingOf(o)
 		if v.Weights[class] = r.pairs.Events; r.pairs.Events > 0 {
 			v.Areas[class], v.Bounds[class] = area(r)
 		}

@@ -21,7 +21,7 @@ import (
 
 func classScores(t testing.TB, p *metrics.Predictions, o *metrics.Options) *calib.ClassScores {
 	t.Helper()
-	s := calib.NewClassScores(nil)
+	s := metrics.Must(calib.NewClassScores(nil))
 	if err := metrics.NewPass(o, s).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestPerClassColumns(t *testing.T) {
 							one.Labels[j] = 1
 						}
 					}
-					r := rank.Of(of(t, one))
+					r := rank.RankingOf(of(t, one))
 					for j, area := range areas {
 						x, _ := area(r)
 						if c == k-1 {
@@ -205,7 +205,7 @@ func TestPerClassNone(t *testing.T) {
 			t.Errorf("%s: %v, bound %v", what, v, bound)
 		}
 	}
-	none := rank.PerClass(calib.NewClassScores(nil), (*rank.Ranking).AUROC)
+	none := rank.PerClass(metrics.Must(calib.NewClassScores(nil)), (*rank.Ranking).AUROC)
 	nan("no rows", none.Macro)
 	nan("no rows", none.Weighted)
 
@@ -226,7 +226,7 @@ func TestPerClassNone(t *testing.T) {
 		t.Errorf("outside: %v, bound %v, %v", v, bound, out.Bounds)
 	}
 
-	few := calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 100})
+	few := metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{MaxBytes: 100}))
 	if err := metrics.NewPass(&metrics.Options{Unchecked: true}, few).Add(p); err != nil || few.Err() == nil {
 		t.Fatal(err, few.Err())
 	}
@@ -237,7 +237,7 @@ func TestPerClassNone(t *testing.T) {
 			t.Error("a threshold leaves an order")
 		}
 	}()
-	calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.1)}).EachClass(func(int, cells.Ordered) {})
+	metrics.Must(calib.NewClassScores(&calib.ClassScoresOptions{Above: new(0.1)})).EachClass(func(int, cells.Ordered) {})
 }
 
 // Of more than two classes each has an area, against all others, and their mean is that of the model.
@@ -255,7 +255,7 @@ func ExamplePerClass() {
 		},
 		Labels: []int32{0, 1, 1, 1, 2},
 	}
-	s := calib.NewClassScores(nil)
+	s := metrics.Must(calib.NewClassScores(nil))
 	if err := metrics.NewPass(nil, s).Add(p); err != nil {
 		log.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestTiesAreMeansOverOrders(t *testing.T) {
 			trapezoid += (kept + 1 - (1+1-last)/2) / float64(n)
 		})
 		helped = 1 - points/count/float64(n+1)
-		x := rank.Of(of(t, p))
+		x := rank.RankingOf(of(t, p))
 		errors := 0.0
 		for _, y := range p.Labels {
 			errors += float64(1 - y)
@@ -117,7 +117,7 @@ func TestOrderings(t *testing.T) {
 	}
 	var last [3]float64
 	for k := range 6 {
-		x := rank.Of(of(t, p))
+		x := rank.RankingOf(of(t, p))
 		var v [3]float64
 		v[0], _ = x.AURC()
 		v[1], _ = x.EAURC()
@@ -147,7 +147,7 @@ func TestOrderings(t *testing.T) {
 // The area of Davis and Goadrich is that of the curve through rows that come in proportion, drawn finely.
 func TestDavisGoadrich(t *testing.T) {
 	p := drawn(8, 200, 12)
-	got, _ := rank.Of(of(t, p)).AUPRC(rank.DavisGoadrich)
+	got, _ := rank.RankingOf(of(t, p)).AUPRC(rank.DavisGoadrich)
 	type group struct{ events, rest float64 }
 	groups := map[float64]*group{}
 	events := 0.0
@@ -189,7 +189,7 @@ func TestOracleAUCAgainstSearch(t *testing.T) {
 		n := 2 + r.IntN(40)
 		p := drawn(seed+100, n, []int{0, 5, 16}[seed%3])
 		p.Labels[0], p.Labels[1] = 0, 1
-		x := rank.Of(of(t, p))
+		x := rank.RankingOf(of(t, p))
 		within := 0.1
 		for _, o := range []rank.OracleOptions{
 			{Budget: rank.Budget{Fraction: 0.3}},
@@ -298,7 +298,7 @@ func TestPublishedNumbers(t *testing.T) {
 	}
 	y := []int32{1, 0, 0, 0, 1} // 0,0,0,1,1 predicted as 0,1,1,0,1 is right there
 	ten := func(conf []float64, c rank.Curve) float64 {
-		a, _ := rank.Of(of(t, binary(conf, y))).GridAUC(&rank.GridOptions{Thresholds: 10, Curve: c})
+		a, _ := rank.RankingOf(of(t, binary(conf, y))).GridAUC(&rank.GridOptions{Thresholds: 10, Curve: c})
 		return a
 	}
 	for _, c := range []struct {
@@ -314,11 +314,11 @@ func TestPublishedNumbers(t *testing.T) {
 	check("calibration AUC, PR", ten([]float64{1, 0, 0, .1, 1}, rank.CurvePR), 1, 1e-12)
 	check("calibration AUC, PR", ten([]float64{.5, .5, .5, .5, .5}, rank.CurvePR), .4, 1e-12)
 
-	r := rank.Of(of(t, binary([]float64{0.31, 0.33, 0.42, 0.58, 0.69, 0.76, 0.84, 0.87}, []int32{0, 0, 1, 1, 0, 1, 1, 0})))
+	r := rank.RankingOf(of(t, binary([]float64{0.31, 0.33, 0.42, 0.58, 0.69, 0.76, 0.84, 0.87}, []int32{0, 0, 1, 1, 0, 1, 1, 0})))
 	o := rank.OracleOptions{Budget: rank.Budget{Fraction: 0.67, Bins: 3}, Thresholds: 5, Curve: rank.CurvePR}
 	a, _ := r.OracleAUC(&o)
 	check("oracle AUC", a, .9434595, 1e-7)
-	four := rank.Of(of(t, binary([]float64{0.31, 0.32, 0.83, 0.64}, []int32{1, 0, 0, 1})))
+	four := rank.RankingOf(of(t, binary([]float64{0.31, 0.32, 0.83, 0.64}, []int32{1, 0, 0, 1})))
 	o = rank.OracleOptions{Budget: rank.Budget{Fraction: 0.5, Bins: 4}, Thresholds: 4, Doubt: func(p float64) float64 { return p }}
 	a, _ = four.OracleAUC(&o)
 	check("oracle AUC by scores", a, .625, 1e-12)
@@ -331,7 +331,7 @@ func TestPublishedNumbers(t *testing.T) {
 	}
 
 	// Retrieval, and detection.
-	scores := rank.Of(of(t, binary([]float64{.2, .4, .35, .1}, []int32{0, 0, 1, 1})))
+	scores := rank.RankingOf(of(t, binary([]float64{.2, .4, .35, .1}, []int32{0, 0, 1, 1})))
 	a, _ = scores.AUROC()
 	check("AUROC", a, .25, 1e-15)
 	a, _ = scores.AUPRC(rank.AveragePrecision)
@@ -348,7 +348,7 @@ func TestPublishedNumbers(t *testing.T) {
 			hit[i] = 1
 		}
 	}
-	a, _ = rank.Of(of(t, binary(conf, hit))).OracleAccuracy(rank.Budget{Fraction: 0.3, Bins: 10})
+	a, _ = rank.RankingOf(of(t, binary(conf, hit))).OracleAccuracy(rank.Budget{Fraction: 0.3, Bins: 10})
 	check("oracle accuracy", a, .75, 1e-12)
 }
 
@@ -368,16 +368,16 @@ func TestBoundsOfGrid(t *testing.T) {
 			t.Fatal("the cells are exact")
 		}
 		for name, f := range answers() {
-			got, bound := f(rank.Of(c))
-			want, exact := f(rank.Of(s))
+			got, bound := f(rank.RankingOf(c))
+			want, exact := f(rank.RankingOf(s))
 			if exact != 0 || !(math.Abs(got-want) <= bound+1e-13) || bound > 0.002 {
 				t.Errorf("%s: %v, bound %v, want %v, bound %v", name, got, bound, want, exact)
 			}
 		}
-		if _, bound := rank.Of(c).OracleAUC(nil); !math.IsNaN(bound) {
+		if _, bound := rank.RankingOf(c).OracleAUC(nil); !math.IsNaN(bound) {
 			t.Errorf("bound of an area with an oracle: %v", bound)
 		}
-		if _, bound := rank.Of(c).GridAUC(&rank.GridOptions{Thresholds: 14}); !math.IsNaN(bound) {
+		if _, bound := rank.RankingOf(c).GridAUC(&rank.GridOptions{Thresholds: 14}); !math.IsNaN(bound) {
 			t.Errorf("bound of an area on thresholds inside cells: %v", bound)
 		}
 	}
@@ -427,8 +427,8 @@ func TestBoundOfAveragePrecision(t *testing.T) {
 		}
 		c := of(t, p)
 		for _, a := range []rank.PRArea{rank.AveragePrecision, rank.Trapezoid, rank.DavisGoadrich} {
-			got, bound := rank.Of(c).AUPRC(a)
-			want, _ := rank.Of(s).AUPRC(a)
+			got, bound := rank.RankingOf(c).AUPRC(a)
+			want, _ := rank.RankingOf(s).AUPRC(a)
 			off := math.Abs(got - want)
 			if !(off <= bound) || c.Exact() || a == rank.AveragePrecision && off < bound/5 {
 				t.Errorf("area %d, events first %v: %v, bound %v, want %v", a, eventsFirst, got, bound, want)
@@ -445,7 +445,7 @@ func TestSortedAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, b := rank.Of(s), rank.Of(of(t, p))
+		a, b := rank.RankingOf(s), rank.RankingOf(of(t, p))
 		all := answers()
 		all["oracle area"] = func(r *rank.Ranking) (float64, float64) { return r.OracleAUC(nil) }
 		all["grid"] = func(r *rank.Ranking) (float64, float64) { return r.GridAUC(nil) }
@@ -471,9 +471,9 @@ func TestSortedAnswers(t *testing.T) {
 // Weights of 2 answer as rows that count once, save where weights have an integral in the place of a sum.
 func TestWeightsOfTwo(t *testing.T) {
 	p := drawn(32, 2000, 60)
-	one := rank.Of(of(t, p))
+	one := rank.RankingOf(of(t, p))
 	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	two := rank.Of(of(t, p))
+	two := rank.RankingOf(of(t, p))
 	all := answers()
 	for _, sum := range []string{"AURC", "EAURC", "AUGRC", "retention"} {
 		delete(all, sum)
@@ -510,7 +510,7 @@ func TestWeightsOfTwo(t *testing.T) {
 // The areas of the curves that are returned are those that are answered, and thinned curves are parts of them.
 func TestCurves(t *testing.T) {
 	for _, values := range []int{0, 30} {
-		x := rank.Of(of(t, drawn(33, 3000, values)))
+		x := rank.RankingOf(of(t, drawn(33, 3000, values)))
 		roc, pr, rc := x.ROC(0), x.PrecisionRecall(0), x.RiskCoverage(0)
 		area, precise := 0.0, 0.0
 		for i := 1; i < len(roc); i++ {
@@ -555,14 +555,14 @@ func TestIntervals(t *testing.T) {
 	if testing.Short() {
 		runs = 60
 	}
-	truth := rank.Of(of(t, drawn(1000, 250000, 0)))
+	truth := rank.RankingOf(of(t, drawn(1000, 250000, 0)))
 	want := [3]float64{}
 	want[0], _ = truth.AURC()
 	want[1], _ = truth.EAURC()
 	want[2], _ = truth.AUGRC()
 	held := [3]int{}
 	for k := range runs {
-		x := rank.Of(of(t, drawn(uint64(k)+2000, 400, 0)))
+		x := rank.RankingOf(of(t, drawn(uint64(k)+2000, 400, 0)))
 		i := x.Intervals(0.95, &rank.Resampling{Seed: uint64(k), Replicates: 100})
 		for j, v := range []metrics.Interval{i.AURC, i.EAURC, i.AUGRC} {
 			if v.Low <= want[j] && want[j] <= v.High {
@@ -582,15 +582,15 @@ func TestIntervals(t *testing.T) {
 			t.Errorf("area %d is held by %v", j, f)
 		}
 	}
-	perfect := rank.Of(of(t, binary([]float64{.1, .2, .3}, []int32{0, 1, 1}))).Intervals(0.95, nil)
-	right := rank.Of(of(t, binary([]float64{.1, .2, .3}, []int32{1, 1, 1})))
+	perfect := rank.RankingOf(of(t, binary([]float64{.1, .2, .3}, []int32{0, 1, 1}))).Intervals(0.95, nil)
+	right := rank.RankingOf(of(t, binary([]float64{.1, .2, .3}, []int32{1, 1, 1})))
 	if perfect.EAURC.Low != 0 || !(perfect.EAURC.High > 0) || math.IsNaN(perfect.AURC.Low) || right.IntervalReason() == "" {
 		t.Errorf("%v, %q", perfect, right.IntervalReason())
 	}
 }
 
 func TestNoAnswers(t *testing.T) {
-	nothing := rank.Of(cells.New(nil))
+	nothing := rank.RankingOf(metrics.Must(cells.New(nil)))
 	for name, f := range answers() {
 		if v, _ := f(nothing); !math.IsNaN(v) {
 			t.Errorf("%s of no rows: %v", name, v)
@@ -610,9 +610,9 @@ func TestNoAnswers(t *testing.T) {
 		"recall":     func() { nothing.FPRAt(0) },
 		"budget":     func() { nothing.OracleAccuracy(rank.Budget{Fraction: 2}) },
 		"thresholds": func() { nothing.GridAUC(&rank.GridOptions{Thresholds: 1}) },
-		"points":     func() { rank.Of(of(t, drawn(1, 9, 0))).ROC(1) },
+		"points":     func() { rank.RankingOf(of(t, drawn(1, 9, 0))).ROC(1) },
 		"bins":       func() { nothing.OracleAUC(&rank.OracleOptions{Budget: rank.Budget{Bins: 3}}) },
-		"loss":       func() { rank.NewRetention(&rank.RetentionOptions{Loss: 9}) },
+		"loss":       func() { metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: 9})) },
 		"detector":   func() { rank.NewScores(9) },
 	} {
 		func() {

@@ -26,9 +26,9 @@ type ordered interface {
 // cell is the weights of a cell's rows without and with the event.
 type cell struct{ rest, events float64 }
 
-// Of returns the order of the rows that c has, which is to get no more of them. It compares them in pairs; AUROCInterval and AURC
+// RankingOf returns the order of the rows that c has, which is to get no more of them. It compares them in pairs; AUROCInterval and AURC
 // walk through the cells when they are asked for. Of logits it is the order of these, see cells.Ranked.
-func Of(c cells.Ordered) *Ranking {
+func RankingOf(c cells.Ordered) *Ranking {
 	c = cells.Ranked(c)
 	return &Ranking{c, c.Pairs()}
 }

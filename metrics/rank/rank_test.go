@@ -31,7 +31,7 @@ func drawn(seed uint64, n, values int) *metrics.Predictions {
 
 func of(t *testing.T, p *metrics.Predictions) *cells.Cells {
 	t.Helper()
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestAUROCAgainstPairs(t *testing.T) {
 				}
 			}
 		}
-		if got, bound := rank.Of(of(t, p)).AUROC(); !near(got, won/pairs, 1e-14) || bound != 0 {
+		if got, bound := rank.RankingOf(of(t, p)).AUROC(); !near(got, won/pairs, 1e-14) || bound != 0 {
 			t.Errorf("%d values: %v, bound %v, want %v", values, got, bound, won/pairs)
 		}
 	}
@@ -96,7 +96,7 @@ func TestAURCAgainstOrders(t *testing.T) {
 		if values > 0 {
 			tol = 0.002
 		}
-		if got, bound := rank.Of(of(t, p)).AURC(); !near(got, want, tol) || bound != 0 {
+		if got, bound := rank.RankingOf(of(t, p)).AURC(); !near(got, want, tol) || bound != 0 {
 			t.Errorf("%d values: %v, bound %v, want %v", values, got, bound, want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestGridBounds(t *testing.T) {
 	}
 	pairs = errors * (float64(p.Rows) - errors)
 	for name, x := range map[string]struct{ got, bound, want float64 }{
-		"auroc": two(rank.Of(c).AUROC()).want(won / pairs), "aurc": two(rank.Of(c).AURC()).want(aurc / float64(p.Rows)),
+		"auroc": two(rank.RankingOf(c).AUROC()).want(won / pairs), "aurc": two(rank.RankingOf(c).AURC()).want(aurc / float64(p.Rows)),
 	} {
 		if d := math.Abs(x.got - x.want); !(d <= x.bound) || x.bound > 0.001 {
 			t.Errorf("%s %v, bound %v, want %v", name, x.got, x.bound, x.want)
@@ -147,17 +147,17 @@ func (p pair) want(w float64) struct{ got, bound, want float64 } {
 
 func TestWeightsOfOne(t *testing.T) {
 	p := drawn(4, 3000, 100)
-	a, _ := rank.Of(of(t, p)).AUROC()
+	a, _ := rank.RankingOf(of(t, p)).AUROC()
 	p.Weights = slices.Repeat([]float64{2}, p.Rows)
-	b, _ := rank.Of(of(t, p)).AUROC()
-	if !near(a, b, 1e-14) || !math.IsNaN(rank.Of(of(t, p)).AUROCInterval(0.95).Low) {
+	b, _ := rank.RankingOf(of(t, p)).AUROC()
+	if !near(a, b, 1e-14) || !math.IsNaN(rank.RankingOf(of(t, p)).AUROCInterval(0.95).Low) {
 		t.Errorf("%v and %v", a, b)
 	}
 	// The integral is that of many rows of little weight.
 	p.Weights = nil
-	c, _ := rank.Of(of(t, p)).AURC()
+	c, _ := rank.RankingOf(of(t, p)).AURC()
 	p.Weights = slices.Repeat([]float64{1}, p.Rows)
-	d, _ := rank.Of(of(t, p)).AURC()
+	d, _ := rank.RankingOf(of(t, p)).AURC()
 	if !near(c, d, 0.003) {
 		t.Errorf("%v and %v", c, d)
 	}
@@ -177,7 +177,7 @@ func TestCoverageOfAUROC(t *testing.T) {
 	}
 	in := 0
 	for i := range runs {
-		iv := rank.Of(of(t, drawn(uint64(100+i), n, 0))).AUROCInterval(0.95)
+		iv := rank.RankingOf(of(t, drawn(uint64(100+i), n, 0))).AUROCInterval(0.95)
 		if iv.Low <= truth && truth <= iv.High {
 			in++
 		}
@@ -188,33 +188,33 @@ func TestCoverageOfAUROC(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	c := cells.New(nil)
-	a, _ := rank.Of(c).AUROC()
-	b, _ := rank.Of(c).AURC()
+	c := metrics.Must(cells.New(nil))
+	a, _ := rank.RankingOf(c).AUROC()
+	b, _ := rank.RankingOf(c).AURC()
 	if !math.IsNaN(a) || !math.IsNaN(b) {
 		t.Error(a, b)
 	}
 	p := drawn(5, 50, 0)
 	clear(p.Labels)
-	if a, _ := rank.Of(of(t, p)).AUROC(); !math.IsNaN(a) {
+	if a, _ := rank.RankingOf(of(t, p)).AUROC(); !math.IsNaN(a) {
 		t.Error(a)
 	}
-	if b, _ := rank.Of(of(t, p)).AURC(); b != 1 {
+	if b, _ := rank.RankingOf(of(t, p)).AURC(); b != 1 {
 		t.Error(b)
 	}
 }
 
-func ExampleOf() {
-	c := cells.New(nil)
+func ExampleRankingOf() {
+	c := metrics.Must(cells.New(nil))
 	p := &metrics.Predictions{Labels: []int32{0, 0, 1, 1}}
 	p.Rows, p.Classes, p.F64 = 4, 1, []float64{0.1, 0.4, 0.35, 0.8}
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		fmt.Println(err)
 		return
 	}
-	auc, _ := rank.Of(c).AUROC()
-	i := rank.Of(c).AUROCInterval(metrics.DefaultLevel)
-	aurc, _ := rank.Of(c).AURC()
+	auc, _ := rank.RankingOf(c).AUROC()
+	i := rank.RankingOf(c).AUROCInterval(metrics.DefaultLevel)
+	aurc, _ := rank.RankingOf(c).AURC()
 	fmt.Printf("%.2f [%.2f, %.2f], %.4f\n", auc, i.Low, i.High, aurc)
 	// Output: 0.75 [0.23, 0.97], 0.3333
 }
@@ -228,7 +228,7 @@ func TestSorted(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := of(t, p)
-		a, b := rank.Of(s), rank.Of(c)
+		a, b := rank.RankingOf(s), rank.RankingOf(c)
 		for name, f := range map[string]func(*rank.Ranking) (float64, float64){"AUROC": (*rank.Ranking).AUROC, "AURC": (*rank.Ranking).AURC} {
 			got, exact := f(a)
 			want, bound := f(b)
@@ -261,7 +261,7 @@ func TestBoundOfFirstCell(t *testing.T) {
 			e = 0.75
 			want = e - e*math.Log(e)
 		}
-		got, bound := rank.Of(of(t, p)).AURC()
+		got, bound := rank.RankingOf(of(t, p)).AURC()
 		if !near(got, e, 1e-12) || !(math.Abs(got-want) <= bound+1e-12) || bound > 0.5 {
 			t.Errorf("errors first %v: %v, bound %v, want %v", errorsFirst, got, bound, want)
 		}
@@ -278,7 +278,7 @@ func TestAUGRC(t *testing.T) {
 		for i := range p.F64 {
 			p.F64[i] = float64(i+1) / 16
 		}
-		if got, _ := rank.Of(of(t, p)).AUGRC(); got != c.want {
+		if got, _ := rank.RankingOf(of(t, p)).AUGRC(); got != c.want {
 			t.Errorf("%v: %v, want %v", c.labels, got, c.want)
 		}
 	}
@@ -295,7 +295,7 @@ func TestAUGRC(t *testing.T) {
 				right += w * float64(y)
 				rows += w
 			}
-			x := rank.Of(of(t, p))
+			x := rank.RankingOf(of(t, p))
 			got, _ := x.AUGRC()
 			area, _ := x.AUROC()
 			a := right / rows

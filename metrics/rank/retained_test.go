@@ -49,7 +49,7 @@ func TestRetainedAreasOfAll(t *testing.T) {
 	p := []float64{0.1, 0.4, 0.4, 0.4, 0.7, 0.7, 0.9, 0.9}
 	y := []int32{0, 1, 0, 0, 1, 0, 1, 1}
 	u := []float64{1, 2, 3, 4, 5, 6, 7, 8}
-	r := rank.Of(of(t, binary(p, y)))
+	r := rank.RankingOf(of(t, binary(p, y)))
 	auroc, _ := r.AUROC()
 	pr, _ := r.AUPRC(rank.Trapezoid)
 	if v := rank.RetainedAreas(p, y, u, rank.CurveROC, 4); v[0] != auroc || v[4] != 1 {

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -76,16 +77,16 @@ func (c *losses) add(loss, weight float64) {
 
 var _ metrics.Accumulator = (*Retention)(nil)
 
-// NewRetention returns an empty accumulator; o may be nil. It panics if there is no such loss.
-func NewRetention(o *RetentionOptions) *Retention {
+// NewRetention returns an empty accumulator; o may be nil. A loss that is none is an error.
+func NewRetention(o *RetentionOptions) (*Retention, error) {
 	t := &Retention{}
 	if o != nil {
 		t.opt = *o
 	}
 	if t.opt.Loss > Brier {
-		panic("rank: there is no such loss")
+		return nil, errors.New("rank: there is no such loss")
 	}
-	return t
+	return t, nil
 }
 
 // Options returns what the accumulator was made with.
@@ -100,7 +101,7 @@ func (t *Retention) Needs() metrics.Need {
 }
 
 // Empty returns an accumulator of the same options without rows.
-func (t *Retention) Empty() metrics.Accumulator { return NewRetention(&t.opt) }
+func (t *Retention) Empty() metrics.Accumulator { return metrics.Must(NewRetention(&t.opt)) }
 
 // Len returns the number of rows seen.
 func (t *Retention) Len() int64 {
@@ -304,7 +305,7 @@ func decodeRetention(data []byte) (*Retention, error) {
 		of != noLogits && (classes != 1 || flags&(flagDecided|flagByScore) != 0) {
 		return nil, fmt.Errorf("%w: its options are not valid", exact.ErrDamaged)
 	}
-	t := NewRetention(&RetentionOptions{Loss: loss, ByScore: flags&flagByScore != 0})
+	t := metrics.Must(NewRetention(&RetentionOptions{Loss: loss, ByScore: flags&flagByScore != 0}))
 	t.logits = of
 	t.classes, t.outside, t.weighted, t.decided = classes, outside, flags&flagWeighted != 0, flags&flagDecided != 0
 	rows, last := outside, uint64(0)

@@ -13,10 +13,11 @@ import (
 // DefaultCalibrationBins is the number of steps of the levels where none is asked for: levels 0, 0.05, ..., 1.
 const DefaultCalibrationBins = 20
 
-const (
-	maxCalibrationBins = 10000
-	errCalibrationBins = "regress: a calibration curve has 1 to 10,000 bins"
-)
+const maxCalibrationBins = 10_000
+
+func errCalibrationBins(bins int) error {
+	return fmt.Errorf("regress: %d bins of a calibration curve; there are 1 to %d", bins, maxCalibrationBins)
+}
 
 // CalibrationOptions are options of a Calibration.
 type CalibrationOptions struct {
@@ -62,8 +63,8 @@ type Calibration struct {
 
 var _ metrics.Accumulator = (*Calibration)(nil)
 
-// NewCalibration returns an empty accumulator; o may be nil. It panics for options out of range.
-func NewCalibration(o *CalibrationOptions) *Calibration {
+// NewCalibration returns an empty accumulator; o may be nil. An option out of range is an error.
+func NewCalibration(o *CalibrationOptions) (*Calibration, error) {
 	c := &Calibration{}
 	if o != nil {
 		c.opt = CalibrationOptions{o.Bins, slices.Clone(o.Levels), o.CurveOnly, o.Law}
@@ -72,19 +73,19 @@ func NewCalibration(o *CalibrationOptions) *Calibration {
 		c.opt.Bins = DefaultCalibrationBins
 	}
 	if c.opt.Bins < 1 || c.opt.Bins > maxCalibrationBins {
-		panic(errCalibrationBins)
+		return nil, errCalibrationBins(c.opt.Bins)
 	}
 	if !ValidLevels(c.opt.Levels) {
-		panic("regress: the levels of quantiles rise and lie between 0 and 1")
+		return nil, errLevels
 	}
-	return c
+	return c, nil
 }
 
 // Needs says that the rows themselves are wanted.
 func (c *Calibration) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (c *Calibration) Empty() metrics.Accumulator { return NewCalibration(&c.opt) }
+func (c *Calibration) Empty() metrics.Accumulator { return metrics.Must(NewCalibration(&c.opt)) }
 
 // Len returns the number of rows seen.
 func (c *Calibration) Len() int64 { return c.count.N }

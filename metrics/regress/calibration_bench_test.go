@@ -19,7 +19,7 @@ func BenchmarkCalibration(b *testing.B) {
 				for b.Loop() {
 					pass := metrics.NewPass(&metrics.Options{Threads: 1})
 					if counts {
-						pass = metrics.NewPass(&metrics.Options{Threads: 1}, regress.NewCalibration(o))
+						pass = metrics.NewPass(&metrics.Options{Threads: 1}, metrics.Must(regress.NewCalibration(o)))
 					}
 					if err := pass.Add(p); err != nil {
 						b.Fatal(err)

@@ -22,7 +22,7 @@ import (
 // calibrationOf returns the accumulator of predictions.
 func calibrationOf(t testing.TB, p *metrics.Predictions, o *regress.CalibrationOptions) *regress.Calibration {
 	t.Helper()
-	c := regress.NewCalibration(o)
+	c := metrics.Must(regress.NewCalibration(o))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -388,15 +388,15 @@ func TestCalibrationMerge(t *testing.T) {
 			want := calibrationState(t, calibrationOf(t, k.p, k.o))
 			for range 3 {
 				order := r.Perm(n)
-				whole := regress.NewCalibration(k.o)
+				whole := metrics.Must(regress.NewCalibration(k.o))
 				for len(order) > 0 {
 					m := min(len(order), 1+r.IntN(3000))
-					part := regress.NewCalibration(k.o)
+					part := metrics.Must(regress.NewCalibration(k.o))
 					pass := metrics.NewPass(&metrics.Options{Threads: 1 + r.IntN(3)}, part)
 					if err := pass.Add(calibrationPick(k.p, order[:m])); err != nil {
 						t.Fatal(err)
 					}
-					read := regress.NewCalibration(nil)
+					read := metrics.Must(regress.NewCalibration(nil))
 					if err := read.UnmarshalBinary(calibrationState(t, part)); err != nil {
 						t.Fatal(err)
 					}
@@ -457,8 +457,8 @@ func TestCalibrationMismatch(t *testing.T) {
 	weighted := calibrationNormals(r, 2, 0, 1)
 	weighted.Weights = []float64{1, 1}
 	for want, a := range map[string]metrics.Accumulator{
-		"20 bins and of 10": regress.NewCalibration(&regress.CalibrationOptions{Bins: 10, Levels: levels}),
-		"[0.25 0.5 0.75]":   regress.NewCalibration(nil),
+		"20 bins and of 10": metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Bins: 10, Levels: levels})),
+		"[0.25 0.5 0.75]":   metrics.Must(regress.NewCalibration(nil)),
 		"normal and of quantiles": calibrationOf(t, calibrationNumbers(r, metrics.Quantiles, 5, 3, 0),
 			o),
 		"normal and of samples": calibrationOf(t, calibrationNumbers(r, metrics.Samples, 5, 3, 0), o),
@@ -690,7 +690,7 @@ func FuzzCalibrationUnmarshal(f *testing.F) {
 
 func TestCalibrationEmpty(t *testing.T) {
 	levels := []float64{0.5}
-	c := regress.NewCalibration(&regress.CalibrationOptions{Bins: 4, Levels: levels})
+	c := metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Bins: 4, Levels: levels}))
 	levels[0] = 7 // is the caller's
 	k := c.Curve()
 	if c.Len() != 0 || len(k.Levels) != 5 || k.N != 0 {
@@ -721,22 +721,12 @@ func TestCalibrationPanics(t *testing.T) {
 	probs := &metrics.Predictions{Labels: []int32{0}}
 	probs.F64, probs.Rows, probs.Classes = []float64{0.5, 0.5}, 1, 2
 	for name, f := range map[string]func(){
-		"bins below 1":    func() { regress.NewCalibration(&regress.CalibrationOptions{Bins: -1}) },
-		"too many bins":   func() { regress.NewCalibration(&regress.CalibrationOptions{Bins: 10001}) },
-		"levels fall":     func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 0.4}}) },
-		"equal levels":    func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 0.5}}) },
-		"level 0":         func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0, 0.5}}) },
-		"level 1":         func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.5, 1}}) },
-		"level NaN":       func() { regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{math.NaN()}}) },
 		"no levels":       func() { calibrationOf(t, quantiles, nil) },
 		"a level too few": func() { calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5}}) },
 		"a level too many": func() {
 			calibrationOf(t, quantiles, &regress.CalibrationOptions{Levels: []float64{0.2, 0.5, 0.6, 0.7}})
 		},
-		"probabilities":       func() { calibrationOf(t, probs, nil) },
-		"one-shot, bins":      func() { _, _ = regress.EmpiricalFrequency(nil, nil, nil, 0) },
-		"one-shot, many bins": func() { _, _ = regress.EmpiricalFrequency(nil, nil, nil, 10001) },
-		"one-shot, rows":      func() { _, _ = regress.EmpiricalFrequency([]float64{1}, nil, nil, 3) },
+		"probabilities": func() { calibrationOf(t, probs, nil) },
 	} {
 		func() {
 			defer func() {
@@ -746,6 +736,20 @@ func TestCalibrationPanics(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+	for _, o := range []regress.CalibrationOptions{{Bins: -1}, {Bins: 10001}, {Levels: []float64{0.5, 0.4}}, {Levels: []float64{0.5, 0.5}},
+		{Levels: []float64{0, 0.5}}, {Levels: []float64{0.5, 1}}, {Levels: []float64{math.NaN()}}} {
+		if c, err := regress.NewCalibration(&o); c != nil || err == nil || !strings.HasPrefix(err.Error(), "regress: ") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	for _, bins := range []int{0, -1, 10_001} {
+		if _, err := regress.EmpiricalFrequency(nil, nil, nil, bins); err == nil {
+			t.Errorf("%d bins: no error", bins)
+		}
+	}
+	if _, err := regress.EmpiricalFrequency([]float64{1}, nil, nil, 3); !errors.As(err, new(*metrics.LengthError)) {
+		t.Error("no means:", err)
 	}
 	if _, err := regress.EmpiricalFrequency([]float64{1, 2}, []float64{1, 2}, []float64{1, 0}, 10); !errors.As(err, new(*metrics.DataError)) {
 		t.Error("a standard deviation of 0:", err)

@@ -24,7 +24,7 @@ func TestCurveOnly(t *testing.T) {
 				p.Weights = append(p.Weights, float64(1+i%3))
 			}
 		}
-		both, curve := regress.NewCalibration(nil), regress.NewCalibration(&regress.CalibrationOptions{CurveOnly: true})
+		both, curve := metrics.Must(regress.NewCalibration(nil)), metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{CurveOnly: true}))
 		if err := metrics.NewPass(nil, both, curve).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestCurveOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := regress.NewCalibration(nil)
+		again := metrics.Must(regress.NewCalibration(nil))
 		if err := again.UnmarshalBinary(state); err != nil {
 			t.Fatal(err)
 		}

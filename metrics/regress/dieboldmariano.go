@@ -1,6 +1,7 @@
 package regress
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -48,11 +49,11 @@ const (
 // finite, as of two losses of +Inf; where all differences are equal and not 0, of which no error can be told; and where h is
 // not below n.
 //
-// It depends on the order of rows. It takes n h, and panics if a and b differ in length, the horizon is below 0, or the
-// level is not between 0 and 1.
+// It depends on the order of rows. It takes n h. The error is a *metrics.LengthError if a and b differ in length, or that of a horizon
+// below 0 or a level that is not between 0 and 1.
 //
 // Source: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997.
-func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
+func DieboldMariano(a, b []float64, o *DMOptions) (DMResult, error) {
 	var opt DMOptions
 	if o != nil {
 		opt = *o
@@ -63,26 +64,28 @@ func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
 	if opt.Level == 0 {
 		opt.Level = metrics.DefaultLevel
 	}
-	if len(a) != len(b) {
-		panic(errDMRows)
+	switch {
+	case len(a) != len(b):
+		return DMResult{}, &metrics.LengthError{Column: "losses of the second model", Len: len(b), Rows: len(a)}
+	case opt.Horizon < 1:
+		return DMResult{}, fmt.Errorf("regress: the horizon is %d; it is 1 or more", opt.Horizon)
+	case !(opt.Level > 0 && opt.Level < 1):
+		return DMResult{}, fmt.Errorf("regress: the level is %v; it lies between 0 and 1", opt.Level)
 	}
-	if opt.Horizon < 1 {
-		panic(errDMHorizon)
-	}
-	normal := metrics.Z(opt.Level) // which checks the level
+	normal := metrics.Z(opt.Level)
 	n, h := len(a), opt.Horizon
 	nan := math.NaN()
 	r := DMResult{Rows: n, Mean: nan, Statistic: nan, P: nan, Interval: metrics.NoInterval()}
 	if n == 0 {
 		r.Reason = "there are no rows"
-		return r
+		return r, nil
 	}
 	d := make([]float64, n)
 	largest := 0.0
 	for i, v := range a {
 		if d[i] = v - b[i]; d[i]-d[i] != 0 {
 			r.Reason = "a difference of losses is not finite"
-			return r
+			return r, nil
 		}
 		largest = max(largest, math.Abs(d[i]))
 	}
@@ -103,16 +106,16 @@ func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
 	switch {
 	case n < 2:
 		r.Reason = "there is one row only"
-		return r
+		return r, nil
 	case equal && first == 0:
 		r.Statistic, r.P, r.Interval = 0, 1, metrics.Interval{}
-		return r
+		return r, nil
 	case equal:
 		r.Reason = "all differences of losses are equal"
-		return r
+		return r, nil
 	case h >= n:
 		r.Reason = "the horizon is not below the number of rows"
-		return r
+		return r, nil
 	}
 	v, weighted := 0.0, 0.0
 	for k := range h {
@@ -128,7 +131,7 @@ func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
 	}
 	if !(v > 0) {
 		r.Reason = "the differences of losses are equal but for rounding"
-		return r
+		return r, nil
 	}
 	size, steps := float64(n), float64(h)
 	se := math.Sqrt(v / size)
@@ -144,7 +147,7 @@ func DieboldMariano(a, b []float64, o *DMOptions) DMResult {
 	}
 	half := float64(quantile * se)
 	r.Interval = metrics.Interval{Low: math.Ldexp(mean-half, exp), High: math.Ldexp(mean+half, exp)}
-	return r
+	return r, nil
 }
 
 // dmCovariance returns the autocovariance at a lag of numbers whose mean is 0.

@@ -1,11 +1,13 @@
 package regress_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -17,7 +19,7 @@ func TestDieboldMarianoOracle(t *testing.T) {
 			if w.Horizon >= len(c.A) {
 				continue
 			}
-			r := regress.DieboldMariano(c.A, c.B, &regress.DMOptions{Horizon: w.Horizon})
+			r := metrics.Must(regress.DieboldMariano(c.A, c.B, &regress.DMOptions{Horizon: w.Horizon}))
 			if r.Reason != "" || r.Rows != len(c.A) || r.Bartlett != w.Bartlett || !spreadNear(r.Mean, w.Mean, 1e-11) ||
 				!spreadNear(r.Statistic, w.Statistic, 1e-10) || !spreadNear(r.P, w.P, 1e-9) ||
 				!spreadNear(r.Interval.Low, w.Interval[0], 1e-9) || !spreadNear(r.Interval.High, w.Interval[1], 1e-9) {
@@ -26,12 +28,12 @@ func TestDieboldMarianoOracle(t *testing.T) {
 			if w.Bartlett {
 				bartlett++
 			}
-			r = regress.DieboldMariano(c.A, c.B, &regress.DMOptions{Horizon: w.Horizon, Asymptotic: true})
+			r = metrics.Must(regress.DieboldMariano(c.A, c.B, &regress.DMOptions{Horizon: w.Horizon, Asymptotic: true}))
 			if !spreadNear(r.Statistic, w.Asymptotic, 1e-10) || !spreadNear(r.P, w.AsymptoticP, 1e-9) {
 				t.Errorf("set %d, horizon %d: %+v, want %+v", i, w.Horizon, r, w)
 			}
 			// The other way round all changes its sign, and nothing else.
-			q := regress.DieboldMariano(c.B, c.A, &regress.DMOptions{Horizon: w.Horizon, Asymptotic: true})
+			q := metrics.Must(regress.DieboldMariano(c.B, c.A, &regress.DMOptions{Horizon: w.Horizon, Asymptotic: true}))
 			if q.Statistic != -r.Statistic || q.P != r.P || q.Mean != -r.Mean || q.Interval.Low != -r.Interval.High {
 				t.Errorf("set %d, horizon %d: %+v and %+v", i, w.Horizon, r, q)
 			}
@@ -47,7 +49,7 @@ func TestDieboldMarianoOracle(t *testing.T) {
 func TestDieboldMarianoPublished(t *testing.T) {
 	published := readSpreadOracle(t).Published
 	for i, c := range published {
-		r := regress.DieboldMariano(c.A, c.B, nil)
+		r := metrics.Must(regress.DieboldMariano(c.A, c.B, nil))
 		if !spreadNear(r.Statistic, c.Statistic, 1e-12) || !spreadNear(r.P, c.P, 1e-12) {
 			t.Errorf("case %d: %v %v, want %v %v", i, r.Statistic, r.P, c.Statistic, c.P)
 		}
@@ -57,7 +59,7 @@ func TestDieboldMarianoPublished(t *testing.T) {
 	}
 	// Forecasts 0 1 2 3 4 5 and 0 2 3 3 5 6 of zeros, by squared error: tests of the package dieboldmariano.
 	a, b := []float64{0, 1, 4, 9, 16, 25}, []float64{0, 4, 9, 9, 25, 36}
-	if r := regress.DieboldMariano(a, b, nil); math.Abs(r.Statistic+2.4905) > 5e-5 || math.Abs(r.P-0.05513) > 5e-6 {
+	if r := metrics.Must(regress.DieboldMariano(a, b, nil)); math.Abs(r.Statistic+2.4905) > 5e-5 || math.Abs(r.P-0.05513) > 5e-6 {
 		t.Error(r)
 	}
 }
@@ -86,7 +88,7 @@ func TestDieboldMarianoSize(t *testing.T) {
 					}
 				}
 			}
-			m := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: c.horizon})
+			m := metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: c.horizon}))
 			if m.P < 0.05 {
 				rejected++
 			}
@@ -120,45 +122,40 @@ func TestDieboldMarianoEdges(t *testing.T) {
 		"beyond float64":   {a: []float64{1, math.MaxFloat64}, b: []float64{2, -math.MaxFloat64}},
 		"a longer horizon": {a: []float64{1, 2, 4}, b: []float64{2, 3, 4}, horizon: 9},
 	} {
-		r := regress.DieboldMariano(c.a, c.b, &regress.DMOptions{Horizon: c.horizon})
+		r := metrics.Must(regress.DieboldMariano(c.a, c.b, &regress.DMOptions{Horizon: c.horizon}))
 		if r.Reason == "" || r.P == r.P || r.Statistic == r.Statistic || r.Interval.Low == r.Interval.Low || r.Rows != len(c.a) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
 	same := []float64{1, 2}
-	if r := regress.DieboldMariano(same, same, nil); r.Reason != "" || r.Statistic != 0 || r.P != 1 || r.Interval.High != 0 {
+	if r := metrics.Must(regress.DieboldMariano(same, same, nil)); r.Reason != "" || r.Statistic != 0 || r.P != 1 || r.Interval.High != 0 {
 		t.Error(r)
 	}
 	// The unit has no say but in the mean and its interval.
 	a, b := []float64{1, 3, 2, 5, 4, 4}, []float64{2, 3, 1, 2, 5, 3}
-	want := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2})
+	want := metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2}))
 	for _, e := range []int{-1000, -500, 500, 1000} {
 		x, y := make([]float64, len(a)), make([]float64, len(a))
 		for i := range a {
 			x[i], y[i] = math.Ldexp(a[i], e), math.Ldexp(b[i], e)
 		}
-		r := regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: 2})
+		r := metrics.Must(regress.DieboldMariano(x, y, &regress.DMOptions{Horizon: 2}))
 		if r.Statistic != want.Statistic || r.P != want.P || r.Mean != math.Ldexp(want.Mean, e) ||
 			r.Interval.Low != math.Ldexp(want.Interval.Low, e) {
 			t.Errorf("2^%d: %+v, want %+v", e, r, want)
 		}
 	}
-	wide := regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2, Level: 0.99})
+	wide := metrics.Must(regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: 2, Level: 0.99}))
 	if wide.P != want.P || !(wide.Interval.High > want.Interval.High) {
 		t.Error(wide, want)
 	}
-	for name, f := range map[string]func(){
-		"lengths": func() { regress.DieboldMariano(a, b[:2], nil) },
-		"horizon": func() { regress.DieboldMariano(a, b, &regress.DMOptions{Horizon: -1}) },
-		"level":   func() { regress.DieboldMariano(a, b, &regress.DMOptions{Level: 1}) },
-	} {
-		func() {
-			defer func() {
-				if _, ok := recover().(string); !ok {
-					t.Error(name, "does not panic")
-				}
-			}()
-			f()
-		}()
+	var length *metrics.LengthError
+	if _, err := regress.DieboldMariano(a, b[:2], nil); !errors.As(err, &length) {
+		t.Error(err)
+	}
+	for _, o := range []regress.DMOptions{{Horizon: -1}, {Level: 1}, {Level: math.NaN()}} {
+		if _, err := regress.DieboldMariano(a, b, &o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package regress
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,18 +21,21 @@ type Distribution interface {
 // Levels(DefaultCalibrationBins). weights may be nil; a row of weight 0 is left out. At levels 0 and 1 the quantiles are the
 // ends of a forecast's support: what was observed beyond the upper one shows as a frequency below 1.
 //
-// An observed number that is not finite, a weight that metrics.Predictions do not take and a quantile that is NaN are errors.
-// It panics if rows differ in number or levels are out of order.
+// An observed number that is not finite, a weight that metrics.Predictions do not take, a quantile that is NaN and levels out of order are
+// errors. So are slices that differ in length, with a *metrics.LengthError.
 func Frequency[D Distribution](observed []float64, dists []D, levels, weights []float64) (Curve, error) {
-	if len(dists) != len(observed) || weights != nil && len(weights) != len(observed) {
-		panic("regress: distributions, observations and weights differ in number")
+	switch n := len(observed); {
+	case len(dists) != n:
+		return Curve{}, &metrics.LengthError{Column: "distributions", Len: len(dists), Rows: n}
+	case weights != nil && len(weights) != n:
+		return Curve{}, &metrics.LengthError{Column: "weights", Len: len(weights), Rows: n}
 	}
 	if levels == nil {
 		levels = Levels(DefaultCalibrationBins)
 	}
 	for j, p := range levels {
 		if !(p >= 0 && p <= 1) || j > 0 && p <= levels[j-1] {
-			panic("regress: the levels of a curve rise and are in [0,1]")
+			return Curve{}, errors.New("regress: the levels of a curve have to rise, and to lie in [0,1]")
 		}
 	}
 	var count tally.Weight
@@ -71,22 +75,21 @@ func Frequency[D Distribution](observed []float64, dists []D, levels, weights []
 }
 
 // EmpiricalFrequency returns the calibration curve of normal forecasts at the levels j/bins, LaplaceRedux's
-// empirical_frequency_regression: that of a Calibration, to the bit. The error is a *metrics.DataError. It panics if rows differ
-// in number or for bins out of 1 to 10,000.
+// empirical_frequency_regression: that of a Calibration, to the bit. The error is a *metrics.DataError, a *metrics.LengthError if the
+// slices differ in length, or says that bins is not from 1 to 10,000.
 func EmpiricalFrequency(observed, mean, sd []float64, bins int) (Curve, error) {
-	if len(mean) != len(observed) || len(sd) != len(observed) {
-		panic("regress: means, standard deviations and observations differ in number")
+	p, err := NormalPredictions(observed, mean, sd)
+	if err != nil {
+		return Curve{}, err
 	}
-	if bins < 1 {
-		panic(errCalibrationBins)
+	c, err := NewCalibration(&CalibrationOptions{Bins: bins})
+	if bins == 0 {
+		err = errCalibrationBins(bins) // NewCalibration takes it for the default
 	}
-	c := NewCalibration(&CalibrationOptions{Bins: bins})
-	p := &metrics.Predictions{Kind: metrics.Normals}
-	p.F64, p.Rows, p.Classes = make([]float64, 0, 3*len(observed)), len(observed), 3
-	for i, y := range observed {
-		p.F64 = append(p.F64, mean[i], sd[i], y)
+	if err == nil {
+		err = metrics.NewPass(nil, c).Add(p)
 	}
-	if err := metrics.NewPass(nil, c).Add(p); err != nil {
+	if err != nil {
 		return Curve{}, err
 	}
 	return c.Curve(), nil

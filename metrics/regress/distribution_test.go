@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 var (
@@ -146,21 +145,24 @@ func TestFrequencyEdges(t *testing.T) {
 			t.Errorf("%v, want one about %q", err, want)
 		}
 	}
-	for name, f := range map[string]func(){
-		"rows":    func() { _, _ = regress.Frequency([]float64{1}, []pointForecast{}, nil, nil) },
-		"weights": func() { _, _ = regress.Frequency([]float64{1}, []pointForecast{1}, nil, []float64{}) },
-		"levels":  func() { _, _ = regress.Frequency([]float64{1}, []pointForecast{1}, []float64{0.5, 0.5}, nil) },
-		"above 1": func() { _, _ = regress.Frequency([]float64{1}, []pointForecast{1}, []float64{1.5}, nil) },
-		"NaN":     func() { _, _ = regress.Frequency([]float64{1}, []pointForecast{1}, []float64{nan}, nil) },
+	for name, f := range map[string]func() (regress.Curve, error){
+		"rows": func() (regress.Curve, error) { return regress.Frequency([]float64{1}, []pointForecast{}, nil, nil) },
+		"weights": func() (regress.Curve, error) {
+			return regress.Frequency([]float64{1}, []pointForecast{1}, nil, []float64{})
+		},
+		"levels": func() (regress.Curve, error) {
+			return regress.Frequency([]float64{1}, []pointForecast{1}, []float64{0.5, 0.5}, nil)
+		},
+		"above 1": func() (regress.Curve, error) {
+			return regress.Frequency([]float64{1}, []pointForecast{1}, []float64{1.5}, nil)
+		},
+		"NaN": func() (regress.Curve, error) {
+			return regress.Frequency([]float64{1}, []pointForecast{1}, []float64{nan}, nil)
+		},
 	} {
-		func() {
-			defer func() {
-				if s, _ := recover().(string); !strings.HasPrefix(s, "regress: ") {
-					t.Errorf("%s: %q", name, s)
-				}
-			}()
-			f()
-		}()
+		if _, err := f(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 	_, err = regress.EmpiricalFrequency([]float64{1, nan}, []float64{0, 0}, []float64{1, 1}, 5)
 	if !errors.As(err, new(*metrics.DataError)) {

@@ -14,7 +14,7 @@
 // areas between it and the diagonal, what chance would show of them, and intervals. The CRPS of samples is in metrics/score, and so are
 // closed forms of other distributions; Frequency and PIT.AddValues take any distribution.
 //
-// RowsOf has the value of each row, and DieboldMariano tells by such losses which of two forecasts is the better one.
+// ParseRowMetric has the value of each row, and DieboldMariano tells by such losses which of two forecasts is the better one.
 //
 // Sums carry the unit of what was observed, so they are exact whatever that is: states merge to the byte, in any order. What draws
 // random numbers (PIT, Ranks where there are ties) keys them by a seed and the number of the row.

@@ -67,16 +67,16 @@ type Errors struct {
 
 var _ metrics.Accumulator = (*Errors)(nil)
 
-// NewErrors returns an empty accumulator; o may be nil. It panics unless the levels rise from 0 or above to 1 or below.
-func NewErrors(o *ErrorOptions) *Errors {
+// NewErrors returns an empty accumulator; o may be nil. Levels that do not rise from 0 or above to 1 or below are an error.
+func NewErrors(o *ErrorOptions) (*Errors, error) {
 	e := &Errors{}
 	if o != nil {
 		if !errorLevels(o.Levels) {
-			panic("regress: levels rise and lie between 0 and 1")
+			return nil, errLevels
 		}
 		e.levels = slices.Clone(o.Levels)
 	}
-	return e
+	return e, nil
 }
 
 // errorLevels tells whether levels can be some.

@@ -121,7 +121,7 @@ func TestErrorsRealQuantiles(t *testing.T) {
 				p.F64 = append(p.F64, number(r[j]))
 			}
 		}
-		e := regress.NewErrors(&o)
+		e := metrics.Must(regress.NewErrors(&o))
 		if err := metrics.NewPass(nil, e).Add(p); err != nil {
 			t.Fatal(err)
 		}

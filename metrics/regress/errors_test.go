@@ -53,7 +53,7 @@ func errorsOf(t *testing.T, p *metrics.Predictions, o *metrics.Options) *regress
 	if p.Kind == metrics.Quantiles {
 		opt.Levels = errorLevels
 	}
-	e := regress.NewErrors(&opt)
+	e := metrics.Must(regress.NewErrors(&opt))
 	if err := metrics.NewPass(o, e).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestErrorsState(t *testing.T) {
 				if weighted {
 					s.Weights = s.Weights[cut[0]:cut[1]]
 				}
-				part := regress.NewErrors(nil)
+				part := metrics.Must(regress.NewErrors(nil))
 				if err := part.UnmarshalBinary(errorsStateOf(t, errorsOf(t, &s, nil))); err != nil {
 					t.Fatal(err)
 				}
@@ -334,7 +334,7 @@ func TestErrorsFaults(t *testing.T) {
 	probs := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}, Labels: []int32{1}}
 	feed := func(p *metrics.Predictions, levels ...float64) func() {
 		return func() {
-			e := regress.NewErrors(&regress.ErrorOptions{Levels: levels})
+			e := metrics.Must(regress.NewErrors(&regress.ErrorOptions{Levels: levels}))
 			if err := metrics.NewPass(&metrics.Options{Threads: 1}, e).Add(p); err != nil {
 				t.Fatal(err)
 			}
@@ -346,17 +346,19 @@ func TestErrorsFaults(t *testing.T) {
 	}{
 		{"regress: levels and quantiles differ in number", feed(quantiles)},
 		{"regress: errors are of predictions of the kinds normals, samples and quantiles", feed(probs)},
-		{"regress: levels rise and lie between 0 and 1", feed(quantiles, 0.1, 0.1)},
-		{"regress: levels rise and lie between 0 and 1", feed(quantiles, 0.1, math.NaN())},
-		{"regress: levels rise and lie between 0 and 1", feed(quantiles, -0.1)},
-		{"regress: no such statistic of errors", func() { regress.NewErrors(nil).Value(4) }},
-		{"regress: no such statistic of errors", func() { regress.NewErrors(nil).Interval(9, 0.95) }},
+		{"regress: no such statistic of errors", func() { metrics.Must(regress.NewErrors(nil)).Value(4) }},
+		{"regress: no such statistic of errors", func() { metrics.Must(regress.NewErrors(nil)).Interval(9, 0.95) }},
 	} {
 		if got := errorsPanic(c.f); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
-	e := regress.NewErrors(&regress.ErrorOptions{Levels: []float64{0.1, 0.3, 0.4, 0.9}})
+	for _, l := range [][]float64{{0.1, 0.1}, {0.1, math.NaN()}, {-0.1}} {
+		if e, err := regress.NewErrors(&regress.ErrorOptions{Levels: l}); e != nil || err == nil {
+			t.Errorf("levels %v: %v", l, err)
+		}
+	}
+	e := metrics.Must(regress.NewErrors(&regress.ErrorOptions{Levels: []float64{0.1, 0.3, 0.4, 0.9}}))
 	if err := metrics.NewPass(nil, e).Add(quantiles); err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +368,7 @@ func TestErrorsFaults(t *testing.T) {
 			t.Error(s, v, e.Reason(s))
 		}
 	}
-	empty := regress.NewErrors(nil)
+	empty := metrics.Must(regress.NewErrors(nil))
 	for _, s := range errorStats {
 		if v := empty.Value(s); v == v || empty.Reason(s) != "there are no rows" {
 			t.Error(s, v, empty.Reason(s))
@@ -380,7 +382,7 @@ func TestErrorsFaults(t *testing.T) {
 	normals.Weights = []float64{1, 1, 1, 1, 1}
 	before := errorsStateOf(t, n)
 	for _, o := range []metrics.Accumulator{e, errorsOf(t, normals, nil), errorsOf(t, samples, nil), errorsOf(t, quantiles, nil),
-		regress.NewNormal(nil)} {
+		metrics.Must(regress.NewNormal(nil))} {
 		if err := n.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, errorsStateOf(t, n)) {
 			t.Errorf("merged with %T: %v", o, err)
 		}
@@ -408,7 +410,7 @@ func FuzzErrorsUnmarshal(f *testing.F) {
 			if kind == metrics.Quantiles {
 				o.Levels = errorLevels
 			}
-			e := regress.NewErrors(&o)
+			e := metrics.Must(regress.NewErrors(&o))
 			if err := metrics.NewPass(nil, e).Add(p); err != nil {
 				f.Fatal(err)
 			}

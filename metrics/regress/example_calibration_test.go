@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"log"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Eight normal forecasts of standard deviation 1 around 0: too narrow for what came.
@@ -22,7 +21,7 @@ func narrowForecasts() *metrics.Predictions {
 }
 
 func ExampleCalibration() {
-	c := regress.NewCalibration(&regress.CalibrationOptions{Bins: 4})
+	c := metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Bins: 4}))
 	if err := metrics.NewPass(nil, c).Add(narrowForecasts()); err != nil {
 		log.Fatal(err)
 	}
@@ -59,7 +58,7 @@ func ExampleCalibration_quantiles() {
 		1, 2, 3,
 	}
 	p.Rows, p.Classes = 4, 3
-	c := regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.1, 0.5, 0.9}})
+	c := metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Levels: []float64{0.1, 0.5, 0.9}}))
 	if err := metrics.NewPass(nil, c).Add(p); err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func ExampleErrors() {
 		22, 2, 24,
 	}
 	p.Rows, p.Classes = 4, 3
-	e := regress.NewErrors(nil)
+	e := metrics.Must(regress.NewErrors(nil))
 	if err := metrics.NewPass(nil, e).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func ExampleErrorOptions() {
 		15, 16, 19,
 	}
 	p.Rows, p.Classes = 2, 3
-	e := regress.NewErrors(&regress.ErrorOptions{Levels: []float64{0.1, 0.5, 0.9}})
+	e := metrics.Must(regress.NewErrors(&regress.ErrorOptions{Levels: []float64{0.1, 0.5, 0.9}}))
 	if err := metrics.NewPass(nil, e).Add(p); err != nil {
 		log.Fatal(err)
 	}

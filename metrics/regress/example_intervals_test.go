@@ -24,7 +24,7 @@ func ExampleIntervals() {
 			Rows: 5, Classes: 3,
 		},
 	}
-	s := regress.NewIntervals(nil)
+	s := metrics.Must(regress.NewIntervals(nil))
 	if err := metrics.NewPass(nil, s).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func ExampleIntervals_Table() {
 		},
 	}
 	o := &regress.IntervalOptions{Levels: []float64{0.5, 0.8, 0.9}, Quantiles: []float64{0.05, 0.25, 0.75, 0.95}}
-	s := regress.NewIntervals(o)
+	s := metrics.Must(regress.NewIntervals(o))
 	if err := metrics.NewPass(nil, s).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func ExampleIntervals_Table() {
 // States of parts of the rows add up to that of all of them.
 func ExampleIntervals_Merge() {
 	state := func(x []float64) []byte {
-		s := regress.NewIntervals(nil)
+		s := metrics.Must(regress.NewIntervals(nil))
 		p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: x, Rows: len(x) / 2, Classes: 2}}
 		if err := metrics.NewPass(nil, s).Add(p); err != nil {
 			log.Fatal(err)

@@ -9,10 +9,10 @@ import (
 )
 
 // Whether the spread that forecasts state is the one that they have, from columns in memory.
-func ExampleOfNormals() {
+func ExampleNormalsOf() {
 	observed := []float64{23, 17, 21, 24, 19}
 	mean, sd := []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
-	e, n, err := regress.OfNormals(observed, mean, sd, nil)
+	e, n, err := regress.NormalsOf(observed, mean, sd, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,13 +34,13 @@ func ExampleOfNormals() {
 
 // Only what is asked for is kept, which is quicker.
 func ExampleNormalOptions() {
-	n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL, regress.CRPS, regress.SigmaScaleAsCoded}})
+	n := metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL, regress.CRPS, regress.SigmaScaleAsCoded}}))
 	if n.Reason(regress.NLL) != "" {
 		fmt.Println(regress.NLL, n.Value(regress.NLL), "as", n.Reason(regress.NLL))
 	}
 	observed := []float64{23, 17, 21, 24, 19}
 	mean, sd := []float64{20, 18, 25, 22, 19}, []float64{2, 1, 3, 2, 1}
-	var p *metrics.Predictions = regress.NormalPredictions(observed, mean, sd)
+	var p *metrics.Predictions = metrics.Must(regress.NormalPredictions(observed, mean, sd))
 	if err := metrics.NewPass(nil, n).Add(p); err != nil {
 		log.Fatal(err)
 	}

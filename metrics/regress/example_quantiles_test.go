@@ -22,7 +22,7 @@ func ExampleQuantiles() {
 			Rows: 3, Classes: 5,
 		},
 	}
-	s := regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.05, 0.25, 0.5, 0.75, 0.95}, ByLevel: true})
+	s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.05, 0.25, 0.5, 0.75, 0.95}, ByLevel: true}))
 	if err := metrics.NewPass(nil, s).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func ExampleQuantiles_WISInterval() {
 		Kind:   metrics.Normals,
 		Scores: metrics.Scores{F64: []float64{0.3, 1, -1.2, 1, 0.8, 2, 4, 2, -0.1, 1, 2.2, 1}, Rows: 6, Classes: 2},
 	}
-	s := regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.1, 0.5, 0.9}, ByLevel: true})
+	s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.1, 0.5, 0.9}, ByLevel: true}))
 	if err := metrics.NewPass(nil, s).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func ExampleQuantiles_WISReason() {
 		Scores:   metrics.Scores{F64: []float64{2, 5, 1, 4, 3, 9, 6, 6, 8, 7}, Rows: 2, Classes: 5},
 	}
 	for _, levels := range [][]float64{{0.25, 0.5, 0.75}, {0.25, 0.75}, {0.5, 0.75}} {
-		s := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})
+		s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}))
 		fmt.Println(s.Reason())
 		if err := metrics.NewPass(nil, s).Add(p); err != nil {
 			log.Fatal(err)
@@ -100,7 +100,7 @@ func ExampleQuantiles_WISReason() {
 func ExampleQuantiles_Merge() {
 	var all regress.Quantiles
 	for i, x := range [][]float64{{0.1, 1, -2, 1}, {0.5, 1, 0.2, 2}} { // observed - mean, standard deviation
-		s := regress.NewQuantiles(nil)
+		s := metrics.Must(regress.NewQuantiles(nil))
 		p := &metrics.Predictions{Kind: metrics.Normals, Scores: metrics.Scores{F64: x, Rows: 2, Classes: 2}}
 		if err := metrics.NewPass(nil, s).Add(p); err != nil {
 			log.Fatal(err)

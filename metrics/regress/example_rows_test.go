@@ -8,12 +8,12 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-func ExampleRowsOf() {
+func ExampleParseRowMetric() {
 	levels := []float64{0.05, 0.5, 0.95}
 	p := &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{4, 12, 7},
 		Scores: metrics.Scores{F64: []float64{2, 5, 9, 3, 6, 10, 6, 7, 8}, Rows: 3, Classes: 3}}
 	for _, name := range []string{"wis", "interval_score(level=0.9)", "pinball(level=0.5)"} {
-		m, err := regress.RowsOf(name, p.Kind, levels)
+		m, err := regress.ParseRowMetric(name, p.Kind, levels)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func ExampleRowsOf() {
 			log.Fatal(err)
 		}
 	}
-	_, err := regress.RowsOf("interval_score(level=0.5)", p.Kind, levels)
+	_, err := regress.ParseRowMetric("interval_score(level=0.5)", p.Kind, levels)
 	fmt.Println(err)
 	// Output:
 	// wis [0.57 3.57 0.07]

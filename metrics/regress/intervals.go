@@ -51,8 +51,8 @@ type intervalSums struct {
 
 var _ metrics.Accumulator = (*Intervals)(nil)
 
-// NewIntervals returns an empty accumulator; o may be nil. It panics unless both kinds of levels rise between 0 and 1.
-func NewIntervals(o *IntervalOptions) *Intervals {
+// NewIntervals returns an empty accumulator; o may be nil. Levels of either kind that do not rise between 0 and 1 are an error.
+func NewIntervals(o *IntervalOptions) (*Intervals, error) {
 	s := &Intervals{}
 	if o != nil {
 		s.opt = IntervalOptions{slices.Clone(o.Levels), slices.Clone(o.Quantiles), o.Law}
@@ -60,8 +60,9 @@ func NewIntervals(o *IntervalOptions) *Intervals {
 	if len(s.opt.Levels) == 0 {
 		s.opt.Levels = []float64{0.5, 0.9}
 	}
-	checkLevels(s.opt.Levels)
-	checkLevels(s.opt.Quantiles)
+	if !ValidLevels(s.opt.Levels) || !ValidLevels(s.opt.Quantiles) {
+		return nil, errLevels
+	}
 	s.levels = make([]intervalSums, len(s.opt.Levels))
 	s.widths, s.scores = make([]float64, quantileBatch), make([]float64, quantileBatch)
 	for _, l := range s.opt.Levels {
@@ -71,14 +72,14 @@ func NewIntervals(o *IntervalOptions) *Intervals {
 		s.given = append(s.given, i >= 0 && j >= 0)
 		s.rows.columns = append(s.rows.columns, max(0, i), max(0, j))
 	}
-	return s
+	return s, nil
 }
 
 // Needs says that the rows are wanted.
 func (s *Intervals) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (s *Intervals) Empty() metrics.Accumulator { return NewIntervals(&s.opt) }
+func (s *Intervals) Empty() metrics.Accumulator { return metrics.Must(NewIntervals(&s.opt)) }
 
 // Len returns the number of rows seen.
 func (s *Intervals) Len() int64 { return s.shape.count.N }
@@ -359,7 +360,7 @@ func (s *Intervals) UnmarshalBinary(data []byte) error {
 	if len(levels) == 0 || !ValidLevels(levels) || !ValidLevels(quantiles) {
 		return fmt.Errorf("regress.Intervals: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
 	}
-	n := NewIntervals(&IntervalOptions{Levels: levels, Quantiles: quantiles, Law: law})
+	n := metrics.Must(NewIntervals(&IntervalOptions{Levels: levels, Quantiles: quantiles, Law: law}))
 	ok := known && n.shape.decode(d, len(quantiles))
 	for k := range n.levels {
 		t := &n.levels[k]

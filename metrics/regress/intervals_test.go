@@ -24,7 +24,7 @@ func TestIntervalsDefinition(t *testing.T) {
 					p.Weights = append(p.Weights, 0.25+r.ExpFloat64())
 				}
 			}
-			s := regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantileHub})
+			s := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantileHub}))
 			quantilePass(t, p, nil, s)
 			table := s.Table(0.9)
 			for k, level := range levels {
@@ -90,7 +90,7 @@ func TestIntervalsDefinition(t *testing.T) {
 // TestIntervalsReason: quantiles have no interval whose ends are not among them, and no rows have none.
 func TestIntervalsReason(t *testing.T) {
 	levels := []float64{0.05 + 5e-10, 0.25, 0.5, 0.75 - 5e-9, 0.95}
-	s := regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5, 0.8, 0.9}, Quantiles: levels})
+	s := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5, 0.8, 0.9}, Quantiles: levels}))
 	none := func(level float64, reason string) {
 		t.Helper()
 		for _, v := range []float64{s.Coverage(level), s.Width(level), s.Score(level), s.Below(level), s.Above(level)} {
@@ -141,7 +141,7 @@ func TestIntervalsEnds(t *testing.T) {
 		{&metrics.Predictions{Kind: metrics.Samples, Observed: []float64{3, 7, 2.9, 7.1, 7.1},
 			Scores: metrics.Scores{F64: slices.Repeat([]float64{9, 7, 1, 3, 4}, 5), Rows: 5, Classes: 5}}, 0.4, 0.2, 0.4},
 	} {
-		s := regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5}, Quantiles: []float64{0.25, 0.75}})
+		s := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5}, Quantiles: []float64{0.25, 0.75}}))
 		quantilePass(t, c.p, nil, s)
 		if s.Coverage(0.5) != c.in || s.Below(0.5) != c.below || s.Above(0.5) != c.above {
 			t.Errorf("%s: %+v", c.p.Kind, s.Table(0.95))
@@ -153,7 +153,7 @@ func TestIntervalsEnds(t *testing.T) {
 	for j := range row {
 		row[j] = float64(j)
 	}
-	s := regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.82}})
+	s := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.82}}))
 	quantilePass(t, &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{9, 91},
 		Scores: metrics.Scores{F64: slices.Repeat(row, 2), Rows: 2, Classes: 101}}, nil, s)
 	if s.Coverage(0.82) != 1 || s.Width(0.82) != 82 {
@@ -170,7 +170,7 @@ func TestIntervalsHold(t *testing.T) {
 		sd := math.Exp(r.NormFloat64())
 		p.F64 = append(p.F64, sd*r.NormFloat64(), sd)
 	}
-	s := regress.NewIntervals(nil)
+	s := metrics.Must(regress.NewIntervals(nil))
 	quantilePass(t, p, nil, s)
 	for _, level := range s.Levels() {
 		if i := s.CoverageInterval(level, 0.9999); !(i.Low < level && level < i.High) || math.Abs(s.Below(level)-s.Above(level)) > 0.02 {
@@ -185,7 +185,7 @@ func TestIntervalsHold(t *testing.T) {
 				p.F64 = append(p.F64, r.ExpFloat64())
 			}
 		}
-		s := regress.NewIntervals(nil)
+		s := metrics.Must(regress.NewIntervals(nil))
 		quantilePass(t, p, nil, s)
 		for _, level := range s.Levels() {
 			want := level * float64(m-1) / float64(m+1)
@@ -200,12 +200,12 @@ func TestIntervalsHold(t *testing.T) {
 func TestIntervalsMakeWIS(t *testing.T) {
 	for _, kind := range quantileKinds {
 		p := quantileRows(rand.New(rand.NewPCG(11, 5)), kind, 400, quantileHub)
-		q := regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true})
+		q := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}))
 		var levels []float64
 		for j := range 11 {
 			levels = append(levels, 1-2*quantileHub[10-j])
 		}
-		s := regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantileHub})
+		s := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantileHub}))
 		quantilePass(t, p, nil, q, s)
 		sum := q.PinballAt(0.5) // half the distance from the median
 		for _, c := range s.Table(0.95) {

@@ -103,16 +103,16 @@ func TestLawsInAccumulators(t *testing.T) {
 		mean[i], sd[i] = 3*r.NormFloat64(), 0.5+r.Float64()
 		y[i] = mean[i] + 1.4*sd[i]*r.NormFloat64()
 	}
-	p := regress.NormalPredictions(y, mean, sd)
+	p := metrics.Must(regress.NormalPredictions(y, mean, sd))
 	part := func(from, to int) *metrics.Predictions {
-		return regress.NormalPredictions(y[from:to], mean[from:to], sd[from:to])
+		return metrics.Must(regress.NormalPredictions(y[from:to], mean[from:to], sd[from:to]))
 	}
 	levels := []float64{0.05, 0.25, 0.5, 0.75, 0.95}
 	for _, l := range []regress.Law{{}, regress.LaplaceLaw, regress.LogisticLaw, regress.StudentLaw(3)} {
 		accs := func(l regress.Law) []metrics.Accumulator {
-			return []metrics.Accumulator{regress.NewNormal(&regress.NormalOptions{Law: l}), regress.NewCalibration(&regress.CalibrationOptions{Bins: 10, Law: l}),
-				regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.8}, Law: l}), regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, Law: l}),
-				regress.NewPIT(&regress.PITOptions{Bins: 5, Law: l})}
+			return []metrics.Accumulator{metrics.Must(regress.NewNormal(&regress.NormalOptions{Law: l})), metrics.Must(regress.NewCalibration(&regress.CalibrationOptions{Bins: 10, Law: l})),
+				metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.8}, Law: l})), metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, Law: l})),
+				metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 5, Law: l}))}
 		}
 		a, b, c := accs(l), accs(l), accs(l)
 		for _, x := range []struct {

@@ -1,6 +1,7 @@
 package regress
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -81,8 +82,8 @@ type Normal struct {
 
 var _ metrics.Accumulator = (*Normal)(nil)
 
-// NewNormal returns an empty accumulator; o may be nil.
-func NewNormal(o *NormalOptions) *Normal {
+// NewNormal returns an empty accumulator; o may be nil. A statistic that is none is an error.
+func NewNormal(o *NormalOptions) (*Normal, error) {
 	n := &Normal{}
 	if o == nil {
 		o = &NormalOptions{}
@@ -93,14 +94,14 @@ func NewNormal(o *NormalOptions) *Normal {
 	}
 	for _, s := range o.Stats {
 		if s >= normalStats {
-			panic(errNormalStat)
+			return nil, errors.New(errNormalStat)
 		}
 		if s == RCE {
 			n.keep |= 1 << Sharpness
 		}
 		n.keep |= 1 << s.summed()
 	}
-	return n
+	return n, nil
 }
 
 const errNormalStat = "regress: no such statistic of normal forecasts"

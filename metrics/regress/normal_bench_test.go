@@ -24,11 +24,11 @@ func BenchmarkNormal(b *testing.B) {
 		name string
 		acc  metrics.Accumulator
 	}{
-		{"nll", regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL}})},
-		{"crps", regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.CRPS}})},
-		{"sharpness", regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.Sharpness}})},
-		{"all", regress.NewNormal(nil)},
-		{"errors", regress.NewErrors(nil)},
+		{"nll", metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL}}))},
+		{"crps", metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.CRPS}}))},
+		{"sharpness", metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.Sharpness}}))},
+		{"all", metrics.Must(regress.NewNormal(nil))},
+		{"errors", metrics.Must(regress.NewErrors(nil))},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			w := metrics.NewWalker(nil, 0, func(k *metrics.Block) {
@@ -53,7 +53,7 @@ func BenchmarkErrorsSamples(b *testing.B) {
 			narrow.F32 = append(narrow.F32, float32(v))
 		}
 		for name, p := range map[string]*metrics.Predictions{"f64": p, "f32": &narrow} {
-			for _, a := range []metrics.Accumulator{regress.NewErrors(nil), score.NewSampleCRPS(nil)} {
+			for _, a := range []metrics.Accumulator{metrics.Must(regress.NewErrors(nil)), metrics.Must(score.NewSampleCRPS(nil))} {
 				b.Run(fmt.Sprintf("%d/%s/%T", m, name, a), func(b *testing.B) {
 					b.SetBytes(int64(p.Rows))
 					for b.Loop() {

@@ -27,7 +27,7 @@ var normalAll = &regress.NormalOptions{Stats: normalStats}
 
 func normalOf(t *testing.T, p *metrics.Predictions, o *metrics.Options) *regress.Normal {
 	t.Helper()
-	n := regress.NewNormal(normalAll)
+	n := metrics.Must(regress.NewNormal(normalAll))
 	if err := metrics.NewPass(o, n).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestNormalGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range golden.Regression {
-		n := normalOf(t, regress.NormalPredictions(c.Y, c.Mean, c.Std), nil)
+		n := normalOf(t, metrics.Must(regress.NormalPredictions(c.Y, c.Mean, c.Std)), nil)
 		sum := 0.0
 		for j, y := range c.Y {
 			sum += regress.NormalNLL(y, c.Mean[j], c.Std[j])
@@ -153,14 +153,14 @@ func TestNormalState(t *testing.T) {
 				back.Weights = append(back.Weights, p.Weights[i])
 			}
 		}
-		total := regress.NewNormal(normalAll)
+		total := metrics.Must(regress.NewNormal(normalAll))
 		for _, cut := range [][2]int{{5000, n}, {0, 1}, {1, 1}, {1, 5000}} {
 			s := back
 			s.Rows, s.F64 = cut[1]-cut[0], back.F64[cut[0]*3:cut[1]*3]
 			if weighted {
 				s.Weights = s.Weights[cut[0]:cut[1]]
 			}
-			part := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL}})
+			part := metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.NLL}}))
 			if err := part.UnmarshalBinary(errorsStateOf(t, normalOf(t, &s, nil))); err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +290,7 @@ func TestNormalOptions(t *testing.T) {
 	p := errorsForecasts(rand.New(rand.NewPCG(15, 1)), metrics.Normals, 400, 3, 0)
 	all := normalOf(t, p, nil)
 	for _, s := range normalStats {
-		n := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{s}})
+		n := metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{s}}))
 		if err := metrics.NewPass(nil, n).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -320,20 +320,27 @@ func TestNormalFaults(t *testing.T) {
 		want string
 		f    func()
 	}{
-		{"regress: predictions of the kind normals are wanted", func() { _ = metrics.NewPass(nil, regress.NewNormal(nil)).Add(probs) }},
-		{"regress: no such statistic of normal forecasts", func() { regress.NewNormal(nil).Value(8) }},
-		{"regress: no such statistic of normal forecasts", func() { regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{99}}) }},
-		{"regress: the columns of a forecast differ in length", func() { regress.NormalPredictions([]float64{1}, nil, []float64{1}) }},
-		{"regress: the columns of a forecast differ in length", func() { _, _, _ = regress.OfNormals([]float64{1}, []float64{1}, nil, nil) }},
+		{"regress: predictions of the kind normals are wanted", func() { _ = metrics.NewPass(nil, metrics.Must(regress.NewNormal(nil))).Add(probs) }},
+		{"regress: no such statistic of normal forecasts", func() { metrics.Must(regress.NewNormal(nil)).Value(8) }},
 	} {
 		if got := errorsPanic(c.f); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
+	var length *metrics.LengthError
+	if _, err := regress.NormalPredictions([]float64{1}, nil, []float64{1}); !errors.As(err, &length) || length.Column != "means" {
+		t.Error(err)
+	}
+	if _, _, err := regress.NormalsOf([]float64{1}, []float64{1}, nil, nil); !errors.As(err, &length) || length.Column != "standard deviations" {
+		t.Error(err)
+	}
+	if n, err := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{99}}); n != nil || err == nil {
+		t.Error(err)
+	}
 	if s := regress.NormalStat(8).String(); s != "NormalStat(8)" {
 		t.Error(s)
 	}
-	empty, n := regress.NewNormal(normalAll), normalOf(t, p, nil)
+	empty, n := metrics.Must(regress.NewNormal(normalAll)), normalOf(t, p, nil)
 	for _, s := range normalStats {
 		if v, i := empty.Value(s), empty.Interval(s, 0.9); v == v || i.Low == i.Low || empty.Reason(s) != "there are no rows" {
 			t.Error(s, v, i, empty.Reason(s))
@@ -348,14 +355,14 @@ func TestNormalFaults(t *testing.T) {
 			t.Error(s, v, i)
 		}
 	}
-	right := normalOf(t, regress.NormalPredictions([]float64{1, 2, 3}, []float64{1, 2, 3}, []float64{1, 1, 2}), nil)
+	right := normalOf(t, metrics.Must(regress.NormalPredictions([]float64{1, 2, 3}, []float64{1, 2, 3}, []float64{1, 1, 2})), nil)
 	if v, i := right.Value(regress.RCE), right.Interval(regress.RCE, 0.9); v != 1 || i.Low == i.Low {
 		t.Error(v, i)
 	}
 	// One error among many is all of RMSE, so that RCE has no lower bound.
 	y := make([]float64, 50)
 	y[7] = 100
-	lone := normalOf(t, regress.NormalPredictions(y, make([]float64, 50), slices.Repeat([]float64{1}, 50)), nil)
+	lone := normalOf(t, metrics.Must(regress.NormalPredictions(y, make([]float64, 50), slices.Repeat([]float64{1}, 50))), nil)
 	if i := lone.Interval(regress.RCE, 0.99); !math.IsInf(i.Low, -1) || !(i.High > lone.Value(regress.RCE)) || !(i.High < 1) {
 		t.Error(i)
 	}
@@ -375,7 +382,7 @@ func TestNormalFaults(t *testing.T) {
 
 	p.Weights = []float64{1, 1, 1, 1, 1}
 	before := errorsStateOf(t, n)
-	for _, o := range []metrics.Accumulator{normalOf(t, p, nil), regress.NewErrors(nil)} {
+	for _, o := range []metrics.Accumulator{normalOf(t, p, nil), metrics.Must(regress.NewErrors(nil))} {
 		if err := n.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, errorsStateOf(t, n)) {
 			t.Errorf("merged with %T: %v", o, err)
 		}
@@ -407,8 +414,8 @@ func TestRCECoverage(t *testing.T) {
 			sd[i] = math.Exp(0.3 * r.NormFloat64())
 			y[i] = sd[i] * r.NormFloat64()
 		}
-		a := regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.RCE}})
-		if err := metrics.NewPass(&metrics.Options{Threads: 1}, a).Add(regress.NormalPredictions(y, make([]float64, n), sd)); err != nil {
+		a := metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: []regress.NormalStat{regress.RCE}}))
+		if err := metrics.NewPass(&metrics.Options{Threads: 1}, a).Add(metrics.Must(regress.NormalPredictions(y, make([]float64, n), sd))); err != nil {
 			t.Fatal(err)
 		}
 		i := a.Interval(regress.RCE, 0.95)
@@ -431,7 +438,7 @@ func FuzzNormalUnmarshal(f *testing.F) {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
 			p := errorsForecasts(r, metrics.Normals, 7, 3, 0)
 			p.Weights = w
-			n := regress.NewNormal(&regress.NormalOptions{Stats: stats})
+			n := metrics.Must(regress.NewNormal(&regress.NormalOptions{Stats: stats}))
 			if err := metrics.NewPass(nil, n).Add(p); err != nil {
 				f.Fatal(err)
 			}
@@ -517,7 +524,7 @@ func TestNormalReal(t *testing.T) {
 		{"pernot_logp_10k_a_ls_gcn_test_cal", 0.04590263, 0.92569631, [4]float64{0.00847, 0.0771, 0.869, 0.99}},
 	} {
 		p, want := normalSet(t, c.name)
-		e, n := regress.NewErrors(nil), regress.NewNormal(nil)
+		e, n := metrics.Must(regress.NewErrors(nil)), metrics.Must(regress.NewNormal(nil))
 		if err := metrics.NewPass(nil, e, n).Add(p); err != nil {
 			t.Fatal(err)
 		}

@@ -23,19 +23,29 @@ func NormalNLL(y, mean, sd float64) float64 {
 	return kernel.Log64(sd) + float64(float64(z*z)/2) + 0.91893853320467274178
 }
 
-// OfNormals returns what Errors and Normal, with all of its statistics, say of normal forecasts in memory: what was observed, the
-// forecasts' means and their standard deviations, one a row. o may be nil; the error is a *metrics.DataError. It panics if the slices
-// differ in length.
-func OfNormals(observed, mean, sd []float64, o *metrics.Options) (*Errors, *Normal, error) {
-	e, n := NewErrors(nil), NewNormal(nil)
-	return e, n, metrics.NewPass(o, e, n).Add(NormalPredictions(observed, mean, sd))
+// NormalsOf returns what Errors and Normal, with all of its statistics, say of normal forecasts in memory: what was observed, the
+// forecasts' means and their standard deviations, one a row. o may be nil. The error is a *metrics.DataError, or a *metrics.LengthError if
+// the slices differ in length.
+func NormalsOf(observed, mean, sd []float64, o *metrics.Options) (*Errors, *Normal, error) {
+	p, err := NormalPredictions(observed, mean, sd)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, n := metrics.Must(NewErrors(nil)), metrics.Must(NewNormal(nil))
+	if err := metrics.NewPass(o, e, n).Add(p); err != nil {
+		return nil, nil, err
+	}
+	return e, n, nil
 }
 
-// NormalPredictions returns predictions of the kind metrics.Normals, a copy of the columns as rows, for any accumulators. It panics if
-// the slices differ in length.
-func NormalPredictions(observed, mean, sd []float64) *metrics.Predictions {
-	if len(mean) != len(observed) || len(sd) != len(observed) {
-		panic("regress: the columns of a forecast differ in length")
+// NormalPredictions returns predictions of the kind metrics.Normals, a copy of the columns as rows, for any accumulators. The error is a
+// *metrics.LengthError if the slices differ in length.
+func NormalPredictions(observed, mean, sd []float64) (*metrics.Predictions, error) {
+	switch n := len(observed); {
+	case len(mean) != n:
+		return nil, &metrics.LengthError{Column: "means", Len: len(mean), Rows: n}
+	case len(sd) != n:
+		return nil, &metrics.LengthError{Column: "standard deviations", Len: len(sd), Rows: n}
 	}
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.F64, p.Rows, p.Classes = make([]float64, 3*len(observed)), len(observed), 3
@@ -43,7 +53,7 @@ func NormalPredictions(observed, mean, sd []float64) *metrics.Predictions {
 		row := p.F64[3*i : 3*i+3]
 		row[0], row[1], row[2] = mean[i], sd[i], y
 	}
-	return p
+	return p, nil
 }
 
 // SharpnessOf returns the mean of the squares of standard deviations, as LaplaceRedux has it, and its root, as uncertainty-toolbox

@@ -1,6 +1,7 @@
 package regress
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -57,9 +58,9 @@ const (
 
 var _ metrics.Accumulator = (*PIT)(nil)
 
-// NewPIT returns an empty accumulator; o may be nil. It panics for numbers of bins and levels that PITOptions does not
-// allow.
-func NewPIT(o *PITOptions) *PIT {
+// NewPIT returns an empty accumulator; o may be nil. A number of bins and levels that PITOptions does not allow are
+// errors.
+func NewPIT(o *PITOptions) (*PIT, error) {
 	p := &PIT{}
 	if o != nil {
 		p.opt = *o
@@ -69,10 +70,10 @@ func NewPIT(o *PITOptions) *PIT {
 		p.opt.Bins = pitBins
 	}
 	if !p.opt.valid() {
-		panic("regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1")
+		return nil, errors.New("regress: a PIT has 1 to 1,000 bins, and levels that rise between 0 and 1")
 	}
 	p.h.n = make([]int64, p.opt.Bins)
-	return p
+	return p, nil
 }
 
 func (o *PITOptions) valid() bool {
@@ -90,7 +91,7 @@ func (o *PITOptions) valid() bool {
 func (p *PIT) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (p *PIT) Empty() metrics.Accumulator { return NewPIT(&p.opt) }
+func (p *PIT) Empty() metrics.Accumulator { return metrics.Must(NewPIT(&p.opt)) }
 
 // Len returns the number of rows seen.
 func (p *PIT) Len() int64 { return p.h.total.N }

@@ -18,7 +18,7 @@ func ExamplePIT() {
 		30, 1, 27.5,
 		30, 1, 29,
 	}, 6, 3
-	pit := regress.NewPIT(&regress.PITOptions{Bins: 4})
+	pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 4}))
 	if err := metrics.NewPass(nil, pit).Add(p); err != nil {
 		panic(err)
 	}
@@ -40,7 +40,7 @@ func ExamplePIT() {
 func ExampleRandomizedPIT() {
 	// A forecast of a count says: 0 with probability 0.5, 1 with 0.3, 2 with 0.2.
 	at := []float64{0.5, 0.8, 1}
-	pit := regress.NewPIT(&regress.PITOptions{Bins: 2})
+	pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 2}))
 	for row, y := range []int{0, 1, 0, 2, 1, 0, 0, 1, 2, 0} {
 		below := 0.0
 		if y > 0 {
@@ -68,7 +68,7 @@ func ExampleRanks() {
 		2, 3, 2,
 		5, 6, 7,
 	}, 8, 3
-	ranks := regress.NewRanks(&regress.RankOptions{Bins: 2})
+	ranks := metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: 2}))
 	if err := metrics.NewPass(nil, ranks).Add(p); err != nil {
 		panic(err)
 	}

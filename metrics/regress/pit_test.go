@@ -15,13 +15,12 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/candor-go/candor/internal/check"
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // pitNormals returns n normal forecasts whose errors are off + stretch times what they say; with k = 2 the errors.
@@ -187,11 +186,11 @@ func TestPITLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, o := range []*regress.PITOptions{nil, {Bins: 7, Seed: 3}, {Bins: 150}} {
 		for _, k := range []int{2, 3} {
-			pitLaws(t, pitNormals(r, 3000, k, 0.1, 1.3), regress.NewPIT(o))
+			pitLaws(t, pitNormals(r, 3000, k, 0.1, 1.3), metrics.Must(regress.NewPIT(o)))
 		}
-		pitLaws(t, pitSamples(r, 1000, 9, 0.1, 1.3, true), regress.NewPIT(o))
+		pitLaws(t, pitSamples(r, 1000, 9, 0.1, 1.3, true), metrics.Must(regress.NewPIT(o)))
 	}
-	pitLaws(t, pitQuantiles(r, 1000, true), regress.NewPIT(&regress.PITOptions{Levels: pitLevels, Seed: 1}))
+	pitLaws(t, pitQuantiles(r, 1000, true), metrics.Must(regress.NewPIT(&regress.PITOptions{Levels: pitLevels, Seed: 1})))
 }
 
 // pitOracle is testdata/oracle/pit_ranks.json.gz.
@@ -237,7 +236,7 @@ func TestPITOracle(t *testing.T) {
 	}
 	for _, h := range g.Histograms {
 		o := &regress.PITOptions{Bins: len(h.Counts)}
-		normal, values := regress.NewPIT(o), regress.NewPIT(o)
+		normal, values := metrics.Must(regress.NewPIT(o)), metrics.Must(regress.NewPIT(o))
 		pitPass(t, p, nil, normal)
 		if err := values.AddValues(u, nil); err != nil {
 			t.Fatal(err)
@@ -292,7 +291,7 @@ func TestPITDraws(t *testing.T) {
 				d.F64 = append(d.F64, float64(float32(v)))
 			}
 		}
-		pit := regress.NewPIT(o)
+		pit := metrics.Must(regress.NewPIT(o))
 		pitPass(t, p, nil, pit)
 		y, lo, hi := p.Observed[0], 0.0, 1.0
 		for j, x := range p.F64 {
@@ -319,7 +318,7 @@ func TestPITDraws(t *testing.T) {
 			t.Fatalf("%v: %v among %v is in bin %d, not at %v", p.Kind, y, p.F64, at, want)
 		}
 		if c != nil {
-			narrow, wide := regress.NewPIT(o), regress.NewPIT(o)
+			narrow, wide := metrics.Must(regress.NewPIT(o)), metrics.Must(regress.NewPIT(o))
 			pitPass(t, c, nil, narrow)
 			pitPass(t, d, nil, wide)
 			if !bytes.Equal(pitState(t, narrow), pitState(t, wide)) {
@@ -359,7 +358,7 @@ func TestPITCalibrated(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, 6)) // of each its own: maps are walked in any order
 		p, mean, variance, outside, chance := make([]float64, sets), 0.0, 0.0, 0.0, 0.0
 		for i := range p {
-			pit := regress.NewPIT(&regress.PITOptions{Seed: uint64(i), Levels: pitLevels})
+			pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Seed: uint64(i), Levels: pitLevels}))
 			pitPass(t, draw(r), nil, pit)
 			p[i] = pit.P()
 			mean += pit.Mean() / float64(sets)
@@ -394,7 +393,7 @@ func TestPITCalibrated(t *testing.T) {
 	} {
 		normals, samples := pitNormals(r, 2000, 2, c.off, c.stretch), pitSamples(r, 2000, 20, c.off, c.stretch, false)
 		for _, p := range []*metrics.Predictions{normals, samples} {
-			pit := regress.NewPIT(nil)
+			pit := metrics.Must(regress.NewPIT(nil))
 			pitPass(t, p, nil, pit)
 			h := pit.Histogram(0.95)
 			mid := (h[9].Density + h[10].Density) / 2
@@ -414,7 +413,7 @@ func TestPITCalibrated(t *testing.T) {
 // Weights that are all 2 change no estimate, and no p-value, for the effective number of rows stays.
 func TestPITWeights(t *testing.T) {
 	p := pitNormals(rand.New(rand.NewPCG(7, 7)), 500, 2, 0.2, 1.1)
-	plain, twice, some, kept := regress.NewPIT(nil), regress.NewPIT(nil), regress.NewPIT(nil), regress.NewPIT(nil)
+	plain, twice, some, kept := metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil))
 	pitPass(t, p, nil, plain)
 	p.Weights = slices.Repeat([]float64{2}, p.Rows)
 	pitPass(t, p, nil, twice)
@@ -446,13 +445,13 @@ func TestPITWeights(t *testing.T) {
 	for i := range all {
 		all[i] = kernel.NormCDF64(p.F64[2*i] / p.F64[2*i+1])
 	}
-	again := regress.NewPIT(nil)
+	again := metrics.Must(regress.NewPIT(nil))
 	if err := again.AddValues(all, p.Weights); err != nil || again.P() != some.P() || again.Len() != 250 {
 		t.Error(err, again.P(), again.Len())
 	}
 	// With unlike weights the test takes fewer rows.
 	p.Weights[0], p.Weights[2] = 1000, 1000
-	few := regress.NewPIT(nil)
+	few := metrics.Must(regress.NewPIT(nil))
 	pitPass(t, p, nil, few)
 	if v := few.P(); v == v || !strings.Contains(few.Reason(), "fewer than 5") {
 		t.Error(v, few.Reason())
@@ -463,7 +462,7 @@ func TestPITExtremes(t *testing.T) {
 	const big, small = 1e300, 1e-300
 	p := &metrics.Predictions{Kind: metrics.Normals}
 	p.F64, p.Rows, p.Classes = []float64{big, small, -big, small, small, big, small, small, 0, 1}, 5, 2
-	pit := regress.NewPIT(&regress.PITOptions{Bins: 4})
+	pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 4}))
 	pitPass(t, p, nil, pit)
 	for i, want := range []int64{1, 2, 0, 2} { // 1e-600 is 0, at the end of the second bin
 		if h := pit.Histogram(0.95)[i]; h.Count != want {
@@ -474,7 +473,7 @@ func TestPITExtremes(t *testing.T) {
 	s := &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{big, -big, small, zero, 0, 5e-324, -math.MaxFloat64}}
 	s.F64, s.Rows, s.Classes = slices.Repeat([]float64{-big, big, zero, 0, 5e-324, math.MaxFloat64}, 7), 7, 6
 	s.F64 = s.F64[:42]
-	ranks := regress.NewRanks(nil)
+	ranks := metrics.Must(regress.NewRanks(nil))
 	pitPass(t, s, nil, ranks)
 	counts := make([]int64, 7)
 	low := [][2]int{{4, 5}, {0, 1}, {4, 4}, {1, 3}, {1, 3}, {3, 4}, {0, 0}}
@@ -483,7 +482,7 @@ func TestPITExtremes(t *testing.T) {
 		got = append(got, b.Count)
 	}
 	for row := range low { // each alone, for its rank is drawn by its number
-		one := regress.NewRanks(nil)
+		one := metrics.Must(regress.NewRanks(nil))
 		if err := metrics.NewPass(nil, one).AddSource(&pitParts{s, row, row + 1, 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -499,34 +498,37 @@ func TestPITExtremes(t *testing.T) {
 }
 
 func TestPITFaults(t *testing.T) {
-	const options = "regress: a PIT has 1 to 1000 bins, and levels that rise between 0 and 1"
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, c := range []struct {
 		want string
 		f    func()
 	}{
-		{options, func() { regress.NewPIT(&regress.PITOptions{Bins: -1}) }},
-		{options, func() { regress.NewPIT(&regress.PITOptions{Bins: 1001}) }},
-		{options, func() { regress.NewPIT(&regress.PITOptions{Levels: []float64{0.5, 0.5}}) }},
-		{options, func() { regress.NewPIT(&regress.PITOptions{Levels: []float64{0.5, 1}}) }},
 		{"regress: a PIT of quantiles takes as many levels as a row has quantiles", func() {
-			pitPass(t, pitQuantiles(r, 3, false), nil, regress.NewPIT(nil))
+			pitPass(t, pitQuantiles(r, 3, false), nil, metrics.Must(regress.NewPIT(nil)))
 		}},
 		{"regress: a PIT takes normal forecasts, samples or quantiles", func() {
 			p := &metrics.Predictions{Labels: []int32{0}}
 			p.F64, p.Rows, p.Classes = []float64{0.5, 0.5}, 1, 2
-			pitPass(t, p, nil, regress.NewPIT(nil))
+			pitPass(t, p, nil, metrics.Must(regress.NewPIT(nil)))
 		}},
-		{"regress: weights and values differ in number", func() { _ = regress.NewPIT(nil).AddValues([]float64{1}, []float64{}) }},
-		{"regress: ranks have 1 to 1000 bins", func() { regress.NewRanks(&regress.RankOptions{Bins: 1001}) }},
-		{"regress: ranks have 1 to 1000 bins", func() { regress.NewRanks(&regress.RankOptions{Bins: -1}) }},
-		{"regress: ranks are those of samples", func() { pitPass(t, pitNormals(r, 3, 2, 0, 1), nil, regress.NewRanks(nil)) }},
+		{"regress: weights and values differ in number", func() { _ = metrics.Must(regress.NewPIT(nil)).AddValues([]float64{1}, []float64{}) }},
+		{"regress: ranks are those of samples", func() { pitPass(t, pitNormals(r, 3, 2, 0, 1), nil, metrics.Must(regress.NewRanks(nil))) }},
 	} {
 		if got := pitCaught(c.f); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
-	pit := regress.NewPIT(nil)
+	for _, o := range []regress.PITOptions{{Bins: -1}, {Bins: 1001}, {Levels: []float64{0.5, 0.5}}, {Levels: []float64{0.5, 1}}} {
+		if p, err := regress.NewPIT(&o); p != nil || err == nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	for _, bins := range []int{-1, 1001} {
+		if r, err := regress.NewRanks(&regress.RankOptions{Bins: bins}); r != nil || err == nil {
+			t.Errorf("%d bins: %v", bins, err)
+		}
+	}
+	pit := metrics.Must(regress.NewPIT(nil))
 	for _, c := range []struct {
 		u, w []float64
 		want string
@@ -552,7 +554,7 @@ func TestPITFaults(t *testing.T) {
 	if h := pit.Histogram(0.95); h[0].Count != 2 || h[19].Count != 2 {
 		t.Errorf("the ends are in %+v and %+v", h[0], h[19])
 	}
-	weighted, normal := regress.NewPIT(nil), regress.NewPIT(nil)
+	weighted, normal := metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewPIT(nil))
 	if err := weighted.AddValues([]float64{0.5}, []float64{3}); err != nil {
 		t.Fatal(err)
 	}
@@ -562,8 +564,8 @@ func TestPITFaults(t *testing.T) {
 		t.Error("values are added to what they do not fit")
 	}
 	before := pitState(t, pit)
-	for _, o := range []metrics.Accumulator{weighted, normal, regress.NewRanks(nil), regress.NewPIT(&regress.PITOptions{Bins: 3}),
-		regress.NewPIT(&regress.PITOptions{Seed: 1}), regress.NewPIT(&regress.PITOptions{Levels: pitLevels}), regress.NewPIT(&regress.PITOptions{Law: regress.LaplaceLaw})} {
+	for _, o := range []metrics.Accumulator{weighted, normal, metrics.Must(regress.NewRanks(nil)), metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 3})),
+		metrics.Must(regress.NewPIT(&regress.PITOptions{Seed: 1})), metrics.Must(regress.NewPIT(&regress.PITOptions{Levels: pitLevels})), metrics.Must(regress.NewPIT(&regress.PITOptions{Law: regress.LaplaceLaw}))} {
 		if err := pit.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, pitState(t, pit)) {
 			t.Errorf("merged with %T: %v", o, err)
 		}
@@ -628,9 +630,9 @@ func pitSeeds(f *testing.F, a metrics.Accumulator, p *metrics.Predictions) (s []
 
 func FuzzPITUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(9, 9))
-	s := pitSeeds(f, regress.NewPIT(&regress.PITOptions{Bins: 3}), pitNormals(r, 20, 2, 0, 1))
-	s = append(s, pitSeeds(f, regress.NewPIT(&regress.PITOptions{Bins: 2, Levels: pitLevels}), pitQuantiles(r, 5, true))...)
-	values := regress.NewPIT(&regress.PITOptions{Bins: 1})
+	s := pitSeeds(f, metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 3})), pitNormals(r, 20, 2, 0, 1))
+	s = append(s, pitSeeds(f, metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 2, Levels: pitLevels})), pitQuantiles(r, 5, true))...)
+	values := metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 1}))
 	if err := values.AddValues([]float64{0.3}, nil); err != nil {
 		f.Fatal(err)
 	}

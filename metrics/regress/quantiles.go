@@ -58,8 +58,8 @@ const (
 
 var _ metrics.Accumulator = (*Quantiles)(nil)
 
-// NewQuantiles returns an empty accumulator; o may be nil. It panics unless the levels rise between 0 and 1.
-func NewQuantiles(o *QuantileOptions) *Quantiles {
+// NewQuantiles returns an empty accumulator; o may be nil. Levels that do not rise between 0 and 1 are an error.
+func NewQuantiles(o *QuantileOptions) (*Quantiles, error) {
 	s := &Quantiles{}
 	if o != nil {
 		s.opt = *o
@@ -67,13 +67,15 @@ func NewQuantiles(o *QuantileOptions) *Quantiles {
 	if s.opt.Levels = slices.Clone(s.opt.Levels); len(s.opt.Levels) == 0 {
 		s.opt.Levels = hubLevels()
 	}
-	checkLevels(s.opt.Levels)
+	if !ValidLevels(s.opt.Levels) {
+		return nil, errLevels
+	}
 	s.rule = newWISRule(s.opt.Levels, s.opt.CountMedianTwice)
 	s.rows.levels, s.rows.law = s.opt.Levels, s.opt.Law
 	if s.opt.ByLevel {
 		s.byLevel = make([]quantileMean, len(s.opt.Levels))
 	}
-	return s
+	return s, nil
 }
 
 // hubLevels returns the levels that the forecast hubs for influenza and COVID-19 ask for.
@@ -89,7 +91,7 @@ func hubLevels() []float64 {
 func (s *Quantiles) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (s *Quantiles) Empty() metrics.Accumulator { return NewQuantiles(&s.opt) }
+func (s *Quantiles) Empty() metrics.Accumulator { return metrics.Must(NewQuantiles(&s.opt)) }
 
 // Size returns about how many bytes it takes.
 func (s *Quantiles) Size(x metrics.Extent) int64 {
@@ -303,7 +305,7 @@ func (s *Quantiles) UnmarshalBinary(data []byte) error {
 	if err := d.Err(); err != nil {
 		return fmt.Errorf("regress.Quantiles: %w", err)
 	}
-	n := NewQuantiles(&QuantileOptions{Levels: levels, ByLevel: f&1 != 0, CountMedianTwice: f&2 != 0, Law: law})
+	n := metrics.Must(NewQuantiles(&QuantileOptions{Levels: levels, ByLevel: f&1 != 0, CountMedianTwice: f&2 != 0, Law: law}))
 	ok := known && n.shape.decode(d, len(levels))
 	for i := range n.kept() {
 		ok = n.means[i].Decode(d, n.Len()) && ok

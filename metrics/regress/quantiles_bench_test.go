@@ -26,9 +26,9 @@ func BenchmarkQuantiles(b *testing.B) {
 			kernel.NormalF64(block.Normal, p.F64, n, 3, 3)
 		}
 		for name, a := range map[string]metrics.Accumulator{
-			"scores":    regress.NewQuantiles(nil),
-			"by level":  regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}),
-			"intervals": regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub}),
+			"scores":    metrics.Must(regress.NewQuantiles(nil)),
+			"by level":  metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true})),
+			"intervals": metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub})),
 		} {
 			b.Run(kind.String()+"/"+name, func(b *testing.B) {
 				for b.Loop() {

@@ -1,6 +1,7 @@
 package regress
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,18 +19,12 @@ const levelTolerance = 1e-9
 const levelsApart = 2 * levelTolerance
 
 const (
-	errQuantileLevels = "regress: levels rise, and lie between 0 and 1"
-	errQuantileLevel  = "regress: no such level is in the options"
-	errQuantileKind   = "regress: quantiles are of normal forecasts, quantiles or samples"
-	errQuantileWidth  = "regress: rows of quantiles have as many numbers as the options have levels of quantiles"
+	errQuantileLevel = "regress: no such level is in the options"
+	errQuantileKind  = "regress: quantiles are of normal forecasts, quantiles or samples"
+	errQuantileWidth = "regress: rows of quantiles have as many numbers as the options have levels of quantiles"
 )
 
-// checkLevels panics unless ValidLevels.
-func checkLevels(levels []float64) {
-	if !ValidLevels(levels) {
-		panic(errQuantileLevels)
-	}
-}
+var errLevels = errors.New("regress: levels of quantiles have to rise, and to lie between 0 and 1")
 
 // ValidLevels tells whether levels of quantiles rise between 0 and 1, each more than 2e-9 from these and from the next: nearer ones are
 // taken for one.

@@ -77,10 +77,10 @@ func quantileNarrow(p *metrics.Predictions) *metrics.Predictions {
 // quantileAccumulators returns empty ones of each kind and option, for quantiles at the given levels.
 func quantileAccumulators(levels []float64) []metrics.Accumulator {
 	return []metrics.Accumulator{
-		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}),
-		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true}),
-		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true}),
-		regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.3, 0.5, 0.9}, Quantiles: levels}),
+		metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})),
+		metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true})),
+		metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true})),
+		metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.3, 0.5, 0.9}, Quantiles: levels})),
 	}
 }
 
@@ -192,8 +192,8 @@ func TestQuantilesDefinition(t *testing.T) {
 						p.Weights = append(p.Weights, 0.25+r.ExpFloat64())
 					}
 				}
-				s := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true})
-				twice := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true})
+				s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true}))
+				twice := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, CountMedianTwice: true}))
 				quantilePass(t, p, nil, s)
 				quantilePass(t, p, nil, twice)
 				x, y := quantileTable(p, levels)
@@ -290,7 +290,7 @@ func TestQuantilesReasons(t *testing.T) {
 		{[]float64{0.5, 0.75}, "one of level 0.75 but none of 0.25"},
 		{[]float64{0.9}, "one of level 0.9 but none of 0.1"},
 	} {
-		s := regress.NewQuantiles(&regress.QuantileOptions{Levels: c.levels})
+		s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: c.levels}))
 		if s.Reason() != "there are no rows" || s.Pinball() == s.Pinball() || s.CRPS() == s.CRPS() || s.WIS() == s.WIS() {
 			t.Error("no rows have a score")
 		}
@@ -302,8 +302,8 @@ func TestQuantilesReasons(t *testing.T) {
 			t.Errorf("%v: %v", c.levels, s.WIS())
 		}
 	}
-	if !slices.Equal(regress.NewQuantiles(nil).Levels(), quantileHub) {
-		t.Error(regress.NewQuantiles(nil).Levels())
+	if !slices.Equal(metrics.Must(regress.NewQuantiles(nil)).Levels(), quantileHub) {
+		t.Error(metrics.Must(regress.NewQuantiles(nil)).Levels())
 	}
 }
 
@@ -378,13 +378,13 @@ func TestQuantilesOfManySamples(t *testing.T) {
 	for _, m := range []int{1, 2, 3, 4, 33, 1024, 1025, 3000} {
 		p := quantileRows(rand.New(rand.NewPCG(2, 3)), metrics.Samples, 20, make([]float64, m))
 		narrow := quantileNarrow(p)
-		a := regress.NewQuantiles(nil)
+		a := metrics.Must(regress.NewQuantiles(nil))
 		b := a.Empty()
 		quantilePass(t, p, nil, a)
 		quantilePass(t, narrow, nil, b)
 		x, y := quantileTable(p, quantileHub)
 		q := &metrics.Predictions{Kind: metrics.Quantiles, Observed: y, Scores: metrics.Scores{F64: slices.Concat(x...), Rows: 20, Classes: 23}}
-		want := regress.NewQuantiles(nil)
+		want := metrics.Must(regress.NewQuantiles(nil))
 		quantilePass(t, q, nil, want)
 		if !quantileNear(a.WIS(), want.WIS(), 1e-12) || !quantileNear(a.Dispersion(), want.Dispersion(), 1e-12) {
 			t.Errorf("%d samples: %v, want %v", m, a.WIS(), want.WIS())
@@ -415,8 +415,8 @@ func TestQuantilesWeights(t *testing.T) {
 			}
 		}
 		values := func(q *metrics.Predictions) (v, ends []float64) {
-			a := regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true})
-			b := regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub})
+			a := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}))
+			b := metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub}))
 			quantilePass(t, q, nil, a, b)
 			i, j, k := a.WISInterval(0.9), b.CoverageInterval(0.5, 0.9), b.ScoreInterval(0.9, 0.9)
 			return []float64{a.Pinball(), a.PinballAt(0.95), a.CRPS(), a.WIS(), a.Dispersion(), a.Underprediction(), a.Overprediction(),
@@ -452,7 +452,7 @@ func TestQuantilesUnits(t *testing.T) {
 					v[i] = math.Ldexp(v[i], e)
 				}
 			}
-			a, b := regress.NewQuantiles(nil), regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub})
+			a, b := metrics.Must(regress.NewQuantiles(nil)), metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Quantiles: quantileHub}))
 			quantilePass(t, &q, nil, a, b)
 			return a, b
 		}
@@ -476,8 +476,8 @@ func TestQuantilesUnits(t *testing.T) {
 	levels := []float64{0.25, 0.5, 0.75}
 	p := &metrics.Predictions{Kind: metrics.Quantiles, Observed: []float64{0, 0, 0},
 		Scores: metrics.Scores{F64: []float64{-1e300, 0, 1e300, -1e-300, 0, 1e-300, 0, 0, 0}, Rows: 3, Classes: 3}}
-	whole, large, small := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}), regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}),
-		regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})
+	whole, large, small := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})), metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})),
+		metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}))
 	quantilePass(t, p, nil, whole)
 	quantilePass(t, quantilePart(p, 0, 1), nil, large)
 	quantilePass(t, quantilePart(p, 1, 3), nil, small)
@@ -488,14 +488,14 @@ func TestQuantilesUnits(t *testing.T) {
 		t.Error("a small row was lost in a large one", err)
 	}
 	p.F64[0], p.F64[2], p.Observed[1] = -math.MaxFloat64, math.MaxFloat64, 1e-300
-	over, central := whole.Empty().(*regress.Quantiles), regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5}, Quantiles: levels})
+	over, central := whole.Empty().(*regress.Quantiles), metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5}, Quantiles: levels}))
 	quantilePass(t, p, nil, over, central)
 	if !math.IsInf(over.WIS(), 1) || over.WISInterval(0.95).Low == over.WISInterval(0.95).Low || !math.IsInf(central.Width(0.5), 1) ||
 		!math.IsInf(central.Score(0.5), 1) || central.Coverage(0.5) != 1 || math.IsInf(over.Underprediction(), 0) {
 		t.Error("a width beyond float64:", over.WIS(), central.Table(0.95))
 	}
 	// Samples between which there is no distance that float64 holds have a median all the same.
-	s := regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}})
+	s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}}))
 	quantilePass(t, &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{1}, Scores: metrics.Scores{Rows: 1, Classes: 2,
 		F64: []float64{math.MaxFloat64, -math.MaxFloat64}}}, nil, s)
 	if s.WIS() != 1 {
@@ -590,17 +590,17 @@ func TestQuantilesMismatch(t *testing.T) {
 		return a
 	}
 	q := func(levels ...float64) metrics.Accumulator {
-		return regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})
+		return metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}))
 	}
 	i := func(levels []float64, quantiles ...float64) metrics.Accumulator {
-		return regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantiles})
+		return metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: levels, Quantiles: quantiles}))
 	}
 	for want, c := range map[string][2]metrics.Accumulator{
 		"regress.Quantiles and *regress.Intervals":                 {q(), i(nil)},
 		"regress.Intervals and *regress.Quantiles":                 {i(nil), q()},
 		"regress.Quantiles at the levels [0.5] and [0.1 0.9]":      {q(0.5), q(0.1, 0.9)},
-		"regress.Quantiles where the median counts once and twice": {q(0.5), regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, CountMedianTwice: true})},
-		"regress.Quantiles with and without each level's loss":     {q(0.5), regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, ByLevel: true})},
+		"regress.Quantiles where the median counts once and twice": {q(0.5), metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, CountMedianTwice: true}))},
+		"regress.Quantiles with and without each level's loss":     {q(0.5), metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: []float64{0.5}, ByLevel: true}))},
 		"regress.Quantiles of normal and of samples":               {of(q(), metrics.Normals, 3, false), of(q(), metrics.Samples, 3, false)},
 		"regress.Quantiles of 3 samples a row and of 4":            {of(q(), metrics.Samples, 3, false), of(q(), metrics.Samples, 4, false)},
 		"regress.Quantiles with and without weights":               {of(q(), metrics.Normals, 3, true), of(q(), metrics.Normals, 3, false)},
@@ -635,21 +635,23 @@ func TestQuantilesPanics(t *testing.T) {
 		}()
 		f()
 	}
-	const rising = "regress: levels rise, and lie between 0 and 1"
 	for _, l := range [][]float64{{0}, {1}, {-0.1}, {math.NaN()}, {0.5, 0.5}, {0.5, 0.5 + 1.9e-9}, {0.9, 0.1}, {0.1, math.Inf(1)}} {
-		must(rising, func() { regress.NewQuantiles(&regress.QuantileOptions{Levels: l}) })
-		must(rising, func() { regress.NewIntervals(&regress.IntervalOptions{Levels: l}) })
-		must(rising, func() { regress.NewIntervals(&regress.IntervalOptions{Quantiles: l}) })
+		_, a := regress.NewQuantiles(&regress.QuantileOptions{Levels: l})
+		_, b := regress.NewIntervals(&regress.IntervalOptions{Levels: l})
+		_, c := regress.NewIntervals(&regress.IntervalOptions{Quantiles: l})
+		if a == nil || b == nil || c == nil {
+			t.Errorf("levels %v: %v, %v, %v", l, a, b, c)
+		}
 	}
-	must("regress: each level's loss has to be asked for in the options", func() { regress.NewQuantiles(nil).PinballAt(0.5) })
+	must("regress: each level's loss has to be asked for in the options", func() { metrics.Must(regress.NewQuantiles(nil)).PinballAt(0.5) })
 	const level = "regress: no such level is in the options"
-	must(level, func() { regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}).PinballAt(0.51) })
-	must(level, func() { regress.NewIntervals(nil).Coverage(0.95) })
-	must(level, func() { regress.NewIntervals(nil).Reason(0.95) })
+	must(level, func() { metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true})).PinballAt(0.51) })
+	must(level, func() { metrics.Must(regress.NewIntervals(nil)).Coverage(0.95) })
+	must(level, func() { metrics.Must(regress.NewIntervals(nil)).Reason(0.95) })
 	width := "regress: rows of quantiles have as many numbers as the options have levels of quantiles"
 	kind := "regress: quantiles are of normal forecasts, quantiles or samples"
 	labels := &metrics.Predictions{Labels: []int32{0}, Scores: metrics.Scores{F64: []float64{0.5}, Rows: 1, Classes: 1}}
-	for _, a := range []metrics.Accumulator{regress.NewQuantiles(nil), regress.NewIntervals(nil)} {
+	for _, a := range []metrics.Accumulator{metrics.Must(regress.NewQuantiles(nil)), metrics.Must(regress.NewIntervals(nil))} {
 		must(width, func() {
 			quantilePass(t, quantileRows(rand.New(rand.NewPCG(7, 7)), metrics.Quantiles, 1, quantileHub[:3]), nil, a)
 		})
@@ -667,7 +669,7 @@ func TestQuantilesCRPS(t *testing.T) {
 			levels[j] = (float64(j) + 0.5) / float64(k)
 		}
 		p := quantileRows(r, metrics.Quantiles, 300, levels)
-		s, c := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels}), score.NewSampleCRPS(nil)
+		s, c := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels})), metrics.Must(score.NewSampleCRPS(nil))
 		quantilePass(t, p, nil, s)
 		samples := *p
 		samples.Kind = metrics.Samples
@@ -677,7 +679,7 @@ func TestQuantilesCRPS(t *testing.T) {
 		}
 	}
 	p := quantileRows(r, metrics.Normals, 2000, nil)
-	s := regress.NewQuantiles(nil)
+	s := metrics.Must(regress.NewQuantiles(nil))
 	quantilePass(t, p, nil, s)
 	want := 0.0
 	for i := range p.Rows {
@@ -701,7 +703,7 @@ func TestQuantilesProper(t *testing.T) {
 		for _, v := range y {
 			p.F64 = append(p.F64, v-mean, sd)
 		}
-		q, i := regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true}), regress.NewIntervals(nil)
+		q, i := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{ByLevel: true})), metrics.Must(regress.NewIntervals(nil))
 		quantilePass(t, p, nil, q, i)
 		return []float64{q.WIS(), q.CRPS(), i.Score(0.5), i.Score(0.9), q.PinballAt(0.01) + q.PinballAt(0.99)}
 	}
@@ -773,7 +775,7 @@ func TestQuantilesReal(t *testing.T) {
 		t.Fatal(err, len(sets))
 	}
 	for _, g := range meta.Computed.Groups {
-		q, s := regress.NewQuantiles(nil), regress.NewIntervals(&regress.IntervalOptions{Quantiles: levels})
+		q, s := metrics.Must(regress.NewQuantiles(nil)), metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Quantiles: levels}))
 		if err := metrics.NewPass(nil, q, s).Add(sets[[2]string{g.Model, g.Target}]); err != nil {
 			t.Fatal(err)
 		}
@@ -808,7 +810,7 @@ func TestQuantilesSamples(t *testing.T) {
 	for i, v := range load("members.npy") { // the file is in Fortran's order
 		p.F64[i%p.Rows*51+i/p.Rows] = v
 	}
-	q, s := regress.NewQuantiles(nil), regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5, 0.9, 0.95}})
+	q, s := metrics.Must(regress.NewQuantiles(nil)), metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Levels: []float64{0.5, 0.9, 0.95}}))
 	quantilePass(t, p, nil, q, s)
 	for i, want := range [][5]float64{
 		{0.3576402321083172, 2.3034673704061897, 7.253833521276596, 0.23152804642166344, 0.41083172147001934},
@@ -850,7 +852,7 @@ func TestWISIsScoringutils(t *testing.T) {
 		for _, j := range c.use {
 			of = append(of, levels[j])
 		}
-		wis, err := regress.RowsOf("wis", metrics.Quantiles, of)
+		wis, err := regress.ParseRowMetric("wis", metrics.Quantiles, of)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -860,7 +862,7 @@ func TestWISIsScoringutils(t *testing.T) {
 				p.F64 = append(p.F64, rows[i][j])
 			}
 			for _, twice := range []bool{false, true} {
-				s := regress.NewQuantiles(&regress.QuantileOptions{Levels: of, CountMedianTwice: twice})
+				s := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: of, CountMedianTwice: twice}))
 				quantilePass(t, p, nil, s)
 				want := c.once[i]
 				if twice {

@@ -44,8 +44,8 @@ var _ metrics.Accumulator = (*Ranks)(nil)
 
 const errRankKind = "regress: ranks are those of samples"
 
-// NewRanks returns an empty accumulator; o may be nil. It panics for a number of bins that RankOptions does not allow.
-func NewRanks(o *RankOptions) *Ranks {
+// NewRanks returns an empty accumulator; o may be nil. A number of bins that RankOptions does not allow is an error.
+func NewRanks(o *RankOptions) (*Ranks, error) {
 	r := &Ranks{}
 	if o != nil {
 		r.opt = *o
@@ -54,16 +54,16 @@ func NewRanks(o *RankOptions) *Ranks {
 		r.opt.Bins = rankMostBins
 	}
 	if r.opt.Bins < 1 || r.opt.Bins > rankMostBins {
-		panic("regress: ranks have 1 to 1000 bins")
+		return nil, fmt.Errorf("regress: %d bins of ranks; there are 1 to %d", r.opt.Bins, rankMostBins)
 	}
-	return r
+	return r, nil
 }
 
 // Needs says that the samples themselves are wanted.
 func (r *Ranks) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator of the same options without rows.
-func (r *Ranks) Empty() metrics.Accumulator { return NewRanks(&r.opt) }
+func (r *Ranks) Empty() metrics.Accumulator { return metrics.Must(NewRanks(&r.opt)) }
 
 // Len returns the number of rows seen.
 func (r *Ranks) Len() int64 { return r.h.total.N }

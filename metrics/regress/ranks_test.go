@@ -16,8 +16,8 @@ import (
 func TestRanksLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	for _, o := range []*regress.RankOptions{nil, {Bins: 4, Seed: 2}, {Bins: 1}} {
-		pitLaws(t, pitSamples(r, 2000, 9, 0.1, 1.3, true), regress.NewRanks(o))
-		pitLaws(t, pitSamples(r, 300, 1, 0.1, 1.3, false), regress.NewRanks(o))
+		pitLaws(t, pitSamples(r, 2000, 9, 0.1, 1.3, true), metrics.Must(regress.NewRanks(o)))
+		pitLaws(t, pitSamples(r, 300, 1, 0.1, 1.3, false), metrics.Must(regress.NewRanks(o)))
 	}
 }
 
@@ -31,7 +31,7 @@ func TestRanksOracle(t *testing.T) {
 		mean := make([]float64, p.Classes+1)
 		var ranks *regress.Ranks
 		for seed := range uint64(seeds) {
-			ranks = regress.NewRanks(&regress.RankOptions{Seed: seed})
+			ranks = metrics.Must(regress.NewRanks(&regress.RankOptions{Seed: seed}))
 			pitPass(t, p, nil, ranks)
 			for j, b := range ranks.Histogram(0.95) {
 				mean[j] += float64(b.Count) / seeds
@@ -69,7 +69,7 @@ func TestRanksBins(t *testing.T) {
 		{1998, 0, 1000}, {1, 1, 1}, {6, 3, 3},
 	} {
 		p := pitSamples(r, 60, c.samples, 0, 1, false)
-		fine := regress.NewRanks(&regress.RankOptions{Bins: c.most})
+		fine := metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: c.most}))
 		pitPass(t, p, nil, fine)
 		h := fine.Histogram(0.9)
 		if len(h) != c.bins || h[0].First != 0 || h[len(h)-1].Last != c.samples || fine.Samples() != c.samples {
@@ -93,7 +93,7 @@ func TestRanksBins(t *testing.T) {
 		}
 		// Each row is in the bin that has its rank.
 		for i := range 20 {
-			one := regress.NewRanks(&regress.RankOptions{Bins: c.most})
+			one := metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: c.most}))
 			if err := metrics.NewPass(nil, one).AddSource(&pitParts{p, i, i + 1, 1}); err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestRanksCalibrated(t *testing.T) {
 		var p, slope, bend []float64
 		z := 0.0
 		for i := range sets {
-			a := regress.NewRanks(&regress.RankOptions{Bins: c.bin, Seed: uint64(i)})
+			a := metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: c.bin, Seed: uint64(i)}))
 			pitPass(t, pitSamples(r, 500, c.m, 0, 1, c.coarse), nil, a)
 			s := a.Shape()
 			p, slope, bend = append(p, a.P()), append(slope, s.SlopeP), append(bend, s.BendP)
@@ -148,7 +148,7 @@ func TestRanksCalibrated(t *testing.T) {
 			off, stretch float64
 			slope, bend  int
 		}{{0, 1.6, 0, 1}, {0, 0.6, 0, -1}, {0.7, 1, 1, 0}, {-0.7, 1, -1, 0}} {
-			a := regress.NewRanks(&regress.RankOptions{Bins: bins})
+			a := metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: bins}))
 			pitPass(t, pitSamples(r, 2000, 19, c.off, c.stretch, false), nil, a)
 			s := a.Shape()
 			sign := func(z, p float64) int {
@@ -169,7 +169,7 @@ func TestRanksCalibrated(t *testing.T) {
 
 func TestRanksWeights(t *testing.T) {
 	p := pitSamples(rand.New(rand.NewPCG(4, 4)), 500, 9, 0.2, 1.1, true)
-	plain, twice := regress.NewRanks(nil), regress.NewRanks(nil)
+	plain, twice := metrics.Must(regress.NewRanks(nil)), metrics.Must(regress.NewRanks(nil))
 	pitPass(t, p, nil, plain)
 	p.Weights = slices.Repeat([]float64{2}, p.Rows)
 	pitPass(t, p, nil, twice)
@@ -184,7 +184,7 @@ func TestRanksWeights(t *testing.T) {
 		t.Error(plain.P(), twice.P(), plain.Shape(), twice.Shape())
 	}
 	p.Weights[0] = 1000
-	few := regress.NewRanks(nil)
+	few := metrics.Must(regress.NewRanks(nil))
 	pitPass(t, p, nil, few)
 	if few.P() == few.P() || few.Reason() == "" {
 		t.Error(few.P(), few.Reason())
@@ -203,7 +203,7 @@ func TestRanksDropped(t *testing.T) {
 	for i := 0; i < 3000; i += 7 {
 		p.Weights[i] = 0
 	}
-	absent, dropped := regress.NewRanks(nil), regress.NewRanks(nil)
+	absent, dropped := metrics.Must(regress.NewRanks(nil)), metrics.Must(regress.NewRanks(nil))
 	pitPass(t, p, nil, absent)
 	pitPass(t, &q, &metrics.Options{Drop: true, Threads: 2}, dropped)
 	a, b := absent.Histogram(0.9), dropped.Histogram(0.9)
@@ -215,7 +215,7 @@ func TestRanksDropped(t *testing.T) {
 func TestRanksFaults(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 4))
 	p := pitSamples(r, 5, 4, 0, 1, false)
-	a, weighted, other := regress.NewRanks(nil), regress.NewRanks(nil), regress.NewRanks(nil)
+	a, weighted, other := metrics.Must(regress.NewRanks(nil)), metrics.Must(regress.NewRanks(nil)), metrics.Must(regress.NewRanks(nil))
 	if len(a.Histogram(0.95)) != 0 || a.P() == a.P() || a.Reason() != "there are no rows" || a.Samples() != 0 {
 		t.Error("an empty histogram has answers")
 	}
@@ -230,8 +230,8 @@ func TestRanksFaults(t *testing.T) {
 	pitPass(t, p, nil, weighted)
 	pitPass(t, pitSamples(r, 5, 3, 0, 1, false), nil, other)
 	before := pitState(t, a)
-	for _, o := range []metrics.Accumulator{weighted, other, regress.NewPIT(nil), regress.NewRanks(&regress.RankOptions{Bins: 3}),
-		regress.NewRanks(&regress.RankOptions{Seed: 1})} {
+	for _, o := range []metrics.Accumulator{weighted, other, metrics.Must(regress.NewPIT(nil)), metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: 3})),
+		metrics.Must(regress.NewRanks(&regress.RankOptions{Seed: 1}))} {
 		if err := a.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, pitState(t, a)) {
 			t.Errorf("merged with %T: %v", o, err)
 		}
@@ -243,8 +243,8 @@ func TestRanksFaults(t *testing.T) {
 
 func FuzzRanksUnmarshal(f *testing.F) {
 	r := rand.New(rand.NewPCG(9, 8))
-	s := pitSeeds(f, regress.NewRanks(nil), pitSamples(r, 20, 3, 0, 1, true))
-	s = append(s, pitSeeds(f, regress.NewRanks(&regress.RankOptions{Bins: 2}), pitSamples(r, 5, 4, 0, 1, false))...)
+	s := pitSeeds(f, metrics.Must(regress.NewRanks(nil)), pitSamples(r, 20, 3, 0, 1, true))
+	s = append(s, pitSeeds(f, metrics.Must(regress.NewRanks(&regress.RankOptions{Bins: 2})), pitSamples(r, 5, 4, 0, 1, false))...)
 	pitFuzz(f, "cRKH", func() metrics.Accumulator { return &regress.Ranks{} }, func(a metrics.Accumulator) {
 		r := a.(*regress.Ranks)
 		r.P()
@@ -263,7 +263,7 @@ func TestRanksReal(t *testing.T) {
 	for i, v := range columns { // the file is in Fortran's order
 		p.F64[i%p.Rows*51+i/p.Rows] = v
 	}
-	ranks := regress.NewRanks(nil)
+	ranks := metrics.Must(regress.NewRanks(nil))
 	pitPass(t, p, nil, ranks)
 	want := []int64{274, 129, 93, 78, 74, 62, 63, 67, 63, 75, 60, 70, 66, 61, 63, 70, 72, 63, 67, 61, 71, 63, 72, 67, 62, 76, 65,
 		80, 80, 72, 64, 78, 89, 98, 74, 78, 93, 85, 98, 86, 102, 102, 90, 101, 103, 109, 116, 113, 139, 133, 223, 657}

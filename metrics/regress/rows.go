@@ -280,7 +280,7 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 	return l
 }
 
-// RowsOf returns the metric of a spelling, such as "crps" or "interval_score(level=0.5)", for predictions of a kind: the
+// ParseRowMetric returns the metric of a spelling, such as "crps" or "interval_score(level=0.5)", for predictions of a kind: the
 // terms of a mean, row by row. levels are those of the quantiles, and for other kinds nil.
 //
 //	Normals    error           e = observed - mean
@@ -306,7 +306,7 @@ func RowMetrics(k metrics.Kind, levels []float64, usual bool) []metrics.RowMetri
 // Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with the
 // option, or which quantile is missing. Levels are the same if they differ by 1e-9 at most. The CRPS of samples is package
 // score's. A metric of quantiles panics where rows have not as many as there are levels. A value beyond float64 is +Inf.
-func RowsOf(name string, k metrics.Kind, levels []float64) (metrics.RowMetric, error) {
+func ParseRowMetric(name string, k metrics.Kind, levels []float64) (metrics.RowMetric, error) {
 	spelling := name
 	name, inner, open := strings.Cut(strings.TrimSpace(name), "(")
 	name = strings.TrimSpace(name)
@@ -352,10 +352,10 @@ func RowsOf(name string, k metrics.Kind, levels []float64) (metrics.RowMetric, e
 	return metrics.RowMetric{Name: name, Need: m.need, New: fresh}, nil
 }
 
-// RowsOfLaw is RowsOf of means and standard deviations (metrics.Normals) that are those of a law: nll, crps, pit and interval_score are the
+// LawRowMetric is ParseRowMetric of means and standard deviations (metrics.Normals) that are those of a law: nll, crps, pit and interval_score are the
 // law's.
-func RowsOfLaw(name string, l Law) (metrics.RowMetric, error) {
-	m, err := RowsOf(name, metrics.Normals, nil)
+func LawRowMetric(name string, l Law) (metrics.RowMetric, error) {
+	m, err := ParseRowMetric(name, metrics.Normals, nil)
 	if err != nil || l == NormalLaw {
 		return m, err
 	}
@@ -370,7 +370,7 @@ func RowsOfLaw(name string, l Law) (metrics.RowMetric, error) {
 	case "interval_score":
 		level := rowsDefaultLevel
 		if _, v, ok := strings.Cut(strings.TrimSuffix(option, ")"), "="); ok {
-			level, _ = strconv.ParseFloat(v, 64) // RowsOf wrote it
+			level, _ = strconv.ParseFloat(v, 64) // ParseRowMetric wrote it
 		}
 		q := l.Quantile((1 + level) / 2)
 		of = func(e, sd, _ float64) float64 { half := float64(q * sd); return rowsScore(-half, half, e, level) }

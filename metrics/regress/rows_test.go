@@ -14,7 +14,7 @@ import (
 // rowValues returns a metric's values of predictions.
 func rowValues(t *testing.T, name string, p *metrics.Predictions, levels []float64) []float64 {
 	t.Helper()
-	m, err := regress.RowsOf(name, p.Kind, levels)
+	m, err := regress.ParseRowMetric(name, p.Kind, levels)
 	if err != nil {
 		t.Fatal(name, err)
 	}
@@ -134,7 +134,7 @@ func TestRowsNames(t *testing.T) {
 	if !slices.Equal(names, []string{"pinball", "ae_median"}) {
 		t.Error(names)
 	}
-	m, err := regress.RowsOf(" interval_score ( level = .90 ) ", metrics.Normals, nil)
+	m, err := regress.ParseRowMetric(" interval_score ( level = .90 ) ", metrics.Normals, nil)
 	if err != nil || m.Name != "interval_score(level=0.9)" {
 		t.Error(m.Name, err)
 	}
@@ -159,13 +159,13 @@ func TestRowsNames(t *testing.T) {
 		{"interval_score(level=0.8)", metrics.Quantiles, levels, "it takes the quantile of level 0.1, and there is none"},
 		{"pinball(level=0.2)", metrics.Quantiles, levels, "it takes the quantile of level 0.2, and there is none"},
 	} {
-		_, err := regress.RowsOf(c.name, c.kind, c.levels)
+		_, err := regress.ParseRowMetric(c.name, c.kind, c.levels)
 		if err == nil || !strings.Contains(err.Error(), c.want) ||
 			errors.Is(err, metrics.ErrNoRows) != strings.Contains(c.want, "no value") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	wrong, err := regress.RowsOf("wis", metrics.Quantiles, levels)
+	wrong, err := regress.ParseRowMetric("wis", metrics.Quantiles, levels)
 	if err != nil {
 		t.Fatal(err)
 	}

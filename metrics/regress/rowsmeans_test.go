@@ -49,8 +49,8 @@ func TestRowsMeans(t *testing.T) {
 		if p.Kind == metrics.Quantiles {
 			given = levels
 		}
-		e, i := regress.NewErrors(&regress.ErrorOptions{Levels: given}), regress.NewIntervals(&regress.IntervalOptions{Quantiles: given})
-		q, m := regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true}), regress.NewNormal(nil)
+		e, i := metrics.Must(regress.NewErrors(&regress.ErrorOptions{Levels: given})), metrics.Must(regress.NewIntervals(&regress.IntervalOptions{Quantiles: given}))
+		q, m := metrics.Must(regress.NewQuantiles(&regress.QuantileOptions{Levels: levels, ByLevel: true})), metrics.Must(regress.NewNormal(nil))
 		accs := []metrics.Accumulator{e, i, q}
 		if p.Kind == metrics.Normals {
 			accs = append(accs, m)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/candor-go/candor/internal/check"
+	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/regress"
 )
 
@@ -31,9 +32,9 @@ func TestRootMeanSquareIsUncertaintyToolboxes(t *testing.T) {
 	}
 	compared := 0
 	for i, c := range g.Cases {
-		p := regress.NormalPredictions(c.Y, c.Mean, c.SD)
+		p := metrics.Must(regress.NormalPredictions(c.Y, c.Mean, c.SD))
 		// The library's errors are mean - y: of quantiles it counts a y at one, as some are at the median, on the other side.
-		turned := regress.NormalPredictions(c.Mean, c.Y, c.SD)
+		turned := metrics.Must(regress.NormalPredictions(c.Mean, c.Y, c.SD))
 		for _, v := range c.Values {
 			o := &regress.CalibrationOptions{Bins: v.Bins - 1}
 			curve := calibrationOf(t, turned, o).Curve()
@@ -74,7 +75,7 @@ func TestRootMeanSquare(t *testing.T) {
 		for i := range y {
 			y[i], one[i] = r.NormFloat64(), 1
 		}
-		k := calibrationOf(t, regress.NormalPredictions(y, make([]float64, rows), one), nil).Central()
+		k := calibrationOf(t, metrics.Must(regress.NormalPredictions(y, make([]float64, rows), one)), nil).Central()
 		sum += k.RootMeanSquare() * k.RootMeanSquare()
 		want = k.RootMeanSquareFloor()
 	}

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Rescale says whether and when NLLOf divides a row of probabilities by its sum.
+// Rescale says whether and when ClippedNLL divides a row of probabilities by its sum.
 type Rescale uint8
 
 const (
@@ -18,7 +19,7 @@ const (
 	RescaleLast          // afterwards: Keras' sparse categorical cross-entropy
 )
 
-// NLLOptions say how NLLOf differs from NLL, for parity with what other systems report. The zero value does not differ.
+// NLLOptions say how ClippedNLL differs from NLL, for parity with what other systems report. The zero value does not differ.
 type NLLOptions struct {
 	// Clip is the least probability and what the largest is less than 1: Keras has 1e-7, uncertainty-baselines 1e-15. 0 clips
 	// nothing, and a label of probability 0 makes the mean +Inf.
@@ -27,13 +28,14 @@ type NLLOptions struct {
 	Sum     bool // the sum over the rows, each times its weight, in place of their mean
 }
 
-// NLLOf is the mean of -ln p_y, or the sum, of probabilities that were clipped to [Clip, 1-Clip] and rescaled as n says. It
-// hides how wrong a confident model is, and what it says of one depends on Clip: NLL is the honest one. Without rows a mean
-// is NaN and a sum 0. It panics unless 0 <= Clip < 1/2, and for a Rescale that is none. With RescaleFirst and RescaleLast a
-// row whose sum is not above 0, which only Options.Unchecked admits, gives its label 0.
-func NLLOf(dst []float64, p *metrics.Predictions, n NLLOptions, o *metrics.Options) (float64, error) {
-	a := NewClipped(n)
-	return run(a, a.Value, dst, p, o, &rows{need: a.Needs(), row: n.rows})
+// ClippedNLL returns the mean of -ln p_y, or the sum, of probabilities that were clipped to [Clip, 1-Clip] and rescaled as n says. It
+// hides how wrong a confident model is, and its value for one depends on Clip: NLL is the honest one. Without rows a mean is NaN and a
+// sum 0. With RescaleFirst and RescaleLast a row whose sum is not above 0, which only Options.Unchecked admits, gives its label 0.
+//
+// o may be nil. Options n that are wrong are an error, as of NewClipped; others are as of NLL.
+func ClippedNLL(p *metrics.Predictions, n NLLOptions, o *metrics.Options) (float64, error) {
+	a, err := NewClipped(n)
+	return meanOf(a, err, p, o, (*Clipped).Value)
 }
 
 func (n NLLOptions) clip(v float64) float64 { return min(max(v, n.Clip), 1-n.Clip) }
@@ -87,7 +89,7 @@ func minusLog(v float64) float64 {
 	return 0 - kernel.Log64(v)
 }
 
-// Clipped accumulates what NLLOf returns. It is a metrics.Accumulator; its state takes about 150 bytes.
+// Clipped accumulates what ClippedNLL returns. It is a metrics.Accumulator; its state takes about 150 bytes.
 type Clipped struct {
 	opt      NLLOptions
 	classes  int // 0 before the first row
@@ -97,16 +99,16 @@ type Clipped struct {
 
 var _ metrics.Accumulator = (*Clipped)(nil)
 
-// NewClipped returns an empty accumulator. It panics as NLLOf does.
-func NewClipped(n NLLOptions) *Clipped {
+// NewClipped returns an empty accumulator. A Clip that is not at least 0 and below 1/2, and a Rescale that is none, are errors.
+func NewClipped(n NLLOptions) (*Clipped, error) {
 	switch {
 	case !n.valid():
-		panic("score: probabilities are clipped to at least 0 and less than 1/2")
+		return nil, fmt.Errorf("score: Clip is %v; it is at least 0 and less than 1/2", n.Clip)
 	case n.Rescale > RescaleLast:
-		panic("score: there is no such rescaling")
+		return nil, errors.New("score: there is no such rescaling")
 	}
 	n.Clip = math.Abs(n.Clip) // of 0 there is one
-	return &Clipped{opt: n}
+	return &Clipped{opt: n}, nil
 }
 
 func (n NLLOptions) valid() bool { return n.Clip >= 0 && n.Clip < 0.5 }
@@ -123,7 +125,7 @@ func (c *Clipped) Needs() metrics.Need {
 }
 
 // Empty returns an accumulator of the same options without rows.
-func (c *Clipped) Empty() metrics.Accumulator { return NewClipped(c.opt) }
+func (c *Clipped) Empty() metrics.Accumulator { return metrics.Must(NewClipped(c.opt)) }
 
 // Len returns the number of rows seen.
 func (c *Clipped) Len() int64 { return c.weight.N }

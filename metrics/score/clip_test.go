@@ -49,15 +49,15 @@ func TestClippedIsScikitLearns(t *testing.T) {
 		}
 		check := func(o score.NLLOptions, want float64) {
 			t.Helper()
-			a := score.NewClipped(o)
+			a := metrics.Must(score.NewClipped(o))
 			if err := metrics.NewPass(nil, a).Add(p); err != nil {
 				t.Fatal(err)
 			}
 			if !(math.Abs(a.Value()-want) <= tol*want) || a.InfiniteRows() != 0 || a.Options() != o {
 				t.Errorf("case %d: %+v is %v, scikit-learn has %v", i, o, a.Value(), want)
 			}
-			if got, err := score.NLLOf(nil, p, o, nil); err != nil || got != a.Value() {
-				t.Errorf("case %d: NLLOf is %v, the accumulator %v; %v", i, got, a.Value(), err)
+			if got, err := score.ClippedNLLRows(nil, p, o, nil); err != nil || got != a.Value() {
+				t.Errorf("case %d: ClippedNLL is %v, the accumulator %v; %v", i, got, a.Value(), err)
 			}
 		}
 		check(score.NLLOptions{Clip: eps}, c.Clipped)
@@ -77,7 +77,7 @@ func TestClippedInterval(t *testing.T) {
 				p.Weights = append(p.Weights, float64(i%4))
 			}
 		}
-		l, c, s := score.NewLoss(nil), score.NewClipped(score.NLLOptions{Clip: 1e-300}), score.NewClipped(score.NLLOptions{Clip: 1e-300, Sum: true})
+		l, c, s := metrics.Must(score.NewLoss(nil)), metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-300})), metrics.Must(score.NewClipped(score.NLLOptions{Clip: 1e-300, Sum: true}))
 		if err := metrics.NewPass(nil, l, c, s).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func FuzzClippedUnmarshal(f *testing.F) {
 			p.Weights = []float64{1, 2, 0x1p32, 0x1p-32, 1, 0, 1}
 		}
 		p.F64[1] += 3 // outside [0,1]
-		a := score.NewClipped(o)
+		a := metrics.Must(score.NewClipped(o))
 		if err := metrics.NewPass(&metrics.Options{Unchecked: true}, a).Add(p); err != nil {
 			f.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func clippedPayload(t testing.TB, a *score.Clipped) []byte {
 
 // TestClippedRefuses has states that no rows give.
 func TestClippedRefuses(t *testing.T) {
-	a := score.NewClipped(score.NLLOptions{Clip: 0.125})
+	a := metrics.Must(score.NewClipped(score.NLLOptions{Clip: 0.125}))
 	if err := metrics.NewPass(nil, a).Add(sample(9, 3, metrics.Probs)); err != nil {
 		t.Fatal(err)
 	}

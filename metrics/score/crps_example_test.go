@@ -65,7 +65,7 @@ func samples() *metrics.Predictions {
 }
 
 func ExampleSampleCRPS() {
-	s := score.NewSampleCRPS(&score.CRPSOptions{Rolled: true})
+	s := metrics.Must(score.NewSampleCRPS(&score.CRPSOptions{Rolled: true}))
 	if err := metrics.NewPass(nil, s).Add(samples()); err != nil {
 		log.Fatal(err)
 	}
@@ -81,15 +81,12 @@ func ExampleSampleCRPS() {
 	// as uncertainty_metrics has it 0.4583
 }
 
-// Each row's score is written where the caller wants it.
 func ExampleCRPS() {
-	p := samples()
-	rows := make([]float64, p.Rows)
-	crps, err := score.CRPS(rows, p, score.CRPSFair, nil)
+	crps, err := score.CRPS(samples(), score.CRPSFair, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.4f: %.4f\n", crps, rows)
+	fmt.Printf("%.4f\n", crps)
 	// Output:
-	// 0.4583: [0.0000 1.6667 0.0000 0.1667]
+	// 0.4583
 }

@@ -57,12 +57,12 @@ type SampleCRPS struct {
 var _ metrics.Accumulator = (*SampleCRPS)(nil)
 
 // NewSampleCRPS returns an empty accumulator; o may be nil.
-func NewSampleCRPS(o *CRPSOptions) *SampleCRPS {
+func NewSampleCRPS(o *CRPSOptions) (*SampleCRPS, error) {
 	s := &SampleCRPS{}
 	if o != nil {
 		s.opt = *o
 	}
-	return s
+	return s, nil
 }
 
 // Needs says that the samples' distances are wanted, and the samples themselves for the rolled form.
@@ -74,7 +74,7 @@ func (s *SampleCRPS) Needs() metrics.Need {
 }
 
 // Empty returns an accumulator of the same options without rows.
-func (s *SampleCRPS) Empty() metrics.Accumulator { return NewSampleCRPS(&s.opt) }
+func (s *SampleCRPS) Empty() metrics.Accumulator { return metrics.Must(NewSampleCRPS(&s.opt)) }
 
 // Len returns the number of rows seen.
 func (s *SampleCRPS) Len() int64 { return s.count.N }
@@ -188,7 +188,7 @@ func (s *SampleCRPS) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("score.SampleCRPS: %w", err)
 	}
 	f := d.U8()
-	n := NewSampleCRPS(&CRPSOptions{Rolled: f&2 != 0})
+	n := metrics.Must(NewSampleCRPS(&CRPSOptions{Rolled: f&2 != 0}))
 	n.weighted, n.samples = f&1 != 0, int(d.U32())
 	n.count.Decode(d)
 	n.infinite = d.I64()
@@ -207,20 +207,18 @@ func (s *SampleCRPS) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// CRPS returns the mean score of samples in memory (p.Kind is metrics.Samples, or it panics) and, if dst is not nil,
-// writes each row's to dst[i]. A row that was left out (bad, or of weight 0) gets NaN. The mean is SampleCRPS's, to the
-// bit; see CRPSForm for what each form is. o may be nil; the error is a *metrics.DataError, and dst is then of no use.
-func CRPS(dst []float64, p *metrics.Predictions, form CRPSForm, o *metrics.Options) (float64, error) {
-	s := NewSampleCRPS(&CRPSOptions{Rolled: form == CRPSRolled})
+// CRPS returns the mean score of samples in memory (p.Kind is metrics.Samples, or it panics). The mean is SampleCRPS's, to the bit; see
+// CRPSForm for what each form is. o may be nil. Errors are as of NLL.
+func CRPS(p *metrics.Predictions, form CRPSForm, o *metrics.Options) (float64, error) {
+	s, err := NewSampleCRPS(&CRPSOptions{Rolled: form == CRPSRolled})
+	if err != nil {
+		return math.NaN(), err
+	}
 	s.check(form)
 	if p.Kind != metrics.Samples {
 		panic(errNoSamples)
 	}
-	return eachOf(s, dst, p, o, func(s *SampleCRPS) float64 { return s.Value(form) }, func(dst []float64, b *metrics.Block) {
-		var r sampleRows
-		r.sums(b, form == CRPSRolled)
-		copy(dst, r.scores(form, b.Classes))
-	})
+	return meanOf(s, nil, p, o, func(s *SampleCRPS) float64 { return s.Value(form) })
 }
 
 const errNoSamples = "score: the CRPS of samples takes predictions of the kind samples"

@@ -35,7 +35,7 @@ func ensemble(r *rand.Rand, n, m int, off float64) *metrics.Predictions {
 // crpsOf returns the accumulator of predictions, the rolled form kept.
 func crpsOf(t *testing.T, p *metrics.Predictions, o *metrics.Options) *score.SampleCRPS {
 	t.Helper()
-	s := score.NewSampleCRPS(&score.CRPSOptions{Rolled: true})
+	s := metrics.Must(score.NewSampleCRPS(&score.CRPSOptions{Rolled: true}))
 	if err := metrics.NewPass(o, s).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestCRPSGolden(t *testing.T) {
 		dst := make([]float64, p.Rows)
 		run := func(form score.CRPSForm, want []float64) {
 			t.Helper()
-			mean, err := score.CRPS(dst, p, form, nil)
+			mean, err := score.CRPSRows(dst, p, form, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestCRPSGolden(t *testing.T) {
 			run(score.CRPSV, c.Naive)
 			if p.Classes > 1 {
 				run(score.CRPSFair, c.Fair)
-			} else if mean, err := score.CRPS(dst, p, score.CRPSFair, nil); err != nil || mean == mean || dst[0] == dst[0] {
+			} else if mean, err := score.CRPSRows(dst, p, score.CRPSFair, nil); err != nil || mean == mean || dst[0] == dst[0] {
 				t.Errorf("the fair form of one sample is %v, %v", mean, err)
 			}
 		}
@@ -153,7 +153,7 @@ func TestCRPSPairs(t *testing.T) {
 		got := map[score.CRPSForm][]float64{}
 		for _, f := range crpsForms {
 			got[f] = make([]float64, p.Rows)
-			if _, err := score.CRPS(got[f], p, f, nil); err != nil {
+			if _, err := score.CRPSRows(got[f], p, f, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -245,7 +245,7 @@ func TestCRPSState(t *testing.T) {
 				back.Weights[i] = p.Weights[n-1-i]
 			}
 		}
-		total := score.NewSampleCRPS(&score.CRPSOptions{Rolled: true})
+		total := metrics.Must(score.NewSampleCRPS(&score.CRPSOptions{Rolled: true}))
 		for _, cut := range [][2]int{{5000, n}, {0, 1}, {1, 1}, {1, 5000}} {
 			s := back
 			s.Rows = cut[1] - cut[0]
@@ -253,7 +253,7 @@ func TestCRPSState(t *testing.T) {
 			if weighted {
 				s.Weights = back.Weights[cut[0]:cut[1]]
 			}
-			part := score.NewSampleCRPS(nil)
+			part := metrics.Must(score.NewSampleCRPS(nil))
 			if err := part.UnmarshalBinary(state(t, crpsOf(t, &s, nil))); err != nil {
 				t.Fatal(err)
 			}
@@ -321,7 +321,7 @@ func TestCRPSInterval(t *testing.T) {
 	s := crpsOf(t, p, nil)
 	dst := make([]float64, p.Rows)
 	for _, f := range crpsForms {
-		mean, err := score.CRPS(dst, p, f, nil)
+		mean, err := score.CRPSRows(dst, p, f, nil)
 		if err != nil || mean != s.Value(f) {
 			t.Fatal(mean, s.Value(f), err)
 		}
@@ -421,7 +421,7 @@ func TestCRPSProper(t *testing.T) {
 			p.F64[i] = f.mean + f.sd*r.NormFloat64()
 		}
 		fair, normal = make([]float64, n), make([]float64, n)
-		if _, err := score.CRPS(fair, p, score.CRPSFair, nil); err != nil {
+		if _, err := score.CRPSRows(fair, p, score.CRPSFair, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i := range normal {
@@ -502,10 +502,10 @@ func TestCRPSBadRows(t *testing.T) {
 	p.Weights[7] = 0
 	dst := make([]float64, p.Rows)
 	var d *metrics.DataError
-	if m, err := score.CRPS(dst, p, score.CRPSV, nil); !errors.As(err, &d) || m == m {
+	if m, err := score.CRPSRows(dst, p, score.CRPSV, nil); !errors.As(err, &d) || m == m {
 		t.Error(m, err)
 	}
-	m, err := score.CRPS(dst, p, score.CRPSFair, &metrics.Options{Drop: true, Threads: 3})
+	m, err := score.CRPSRows(dst, p, score.CRPSFair, &metrics.Options{Drop: true, Threads: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -530,14 +530,14 @@ func TestCRPSFaults(t *testing.T) {
 		want string
 		f    func()
 	}{
-		{"score: dst and rows differ in number", func() { _, _ = score.CRPS(two, p, 0, nil) }},
+		{"metrics: dst and rows differ in number", func() { _, _ = score.CRPSRows(two, p, 0, nil) }},
 		{"score: dst and rows differ in number", func() { score.Normals(two, one, one, one, nil) }},
-		{"score: the CRPS of samples takes predictions of the kind samples", func() { _, _ = score.CRPS(nil, probs, 0, nil) }},
+		{"score: the CRPS of samples takes predictions of the kind samples", func() { _, _ = score.CRPSRows(nil, probs, 0, nil) }},
 		{"score: the CRPS of samples takes predictions of the kind samples", func() {
-			_ = metrics.NewPass(nil, score.NewSampleCRPS(nil)).Add(probs)
+			_ = metrics.NewPass(nil, metrics.Must(score.NewSampleCRPS(nil))).Add(probs)
 		}},
-		{"score: no such form of the CRPS", func() { score.NewSampleCRPS(nil).Value(3) }},
-		{"score: the rolled CRPS has to be in the options", func() { score.NewSampleCRPS(nil).Interval(score.CRPSRolled, 0.95) }},
+		{"score: no such form of the CRPS", func() { metrics.Must(score.NewSampleCRPS(nil)).Value(3) }},
+		{"score: the rolled CRPS has to be in the options", func() { metrics.Must(score.NewSampleCRPS(nil)).Interval(score.CRPSRolled, 0.95) }},
 		{"score: the columns of a forecast differ in length", func() { score.Laplaces(nil, one, one, two, nil) }},
 		{"score: weights and rows differ in number", func() { score.Normals(nil, one, one, one, two) }},
 		{"score: components and rows do not fit each other", func() { score.NormalMixtures(nil, one, 2, nil, one, one, nil) }},
@@ -546,11 +546,11 @@ func TestCRPSFaults(t *testing.T) {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
-	plain, rolled := score.NewSampleCRPS(nil), crpsOf(t, p, nil)
+	plain, rolled := metrics.Must(score.NewSampleCRPS(nil)), crpsOf(t, p, nil)
 	p.Weights = []float64{1, 1, 1, 1, 1}
 	weighted, other := crpsOf(t, p, nil), crpsOf(t, ensemble(rand.New(rand.NewPCG(1, 9)), 5, 3, 0), nil)
 	before := state(t, rolled)
-	for _, o := range []metrics.Accumulator{plain, weighted, other, score.NewLoss(nil)} {
+	for _, o := range []metrics.Accumulator{plain, weighted, other, metrics.Must(score.NewLoss(nil))} {
 		if err := rolled.Merge(o); !errors.Is(err, metrics.ErrMismatch) || !bytes.Equal(before, state(t, rolled)) {
 			t.Errorf("merged with %T: %v", o, err)
 		}
@@ -578,7 +578,7 @@ func FuzzSampleCRPSUnmarshal(f *testing.F) {
 			p := ensemble(rand.New(rand.NewPCG(3, uint64(m))), 7, m, 0)
 			p.Weights = w
 			for _, rolled := range []bool{false, true} {
-				s := score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled})
+				s := metrics.Must(score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled}))
 				if err := metrics.NewPass(nil, s).Add(p); err != nil {
 					f.Fatal(err)
 				}

@@ -25,20 +25,32 @@ func forecast() *metrics.Predictions {
 	}
 }
 
-// Each row's score is written where the caller wants it.
 func ExampleNLL() {
-	p := forecast()
-	rows := make([]float64, p.Rows)
-	nll, err := score.NLL(rows, p, nil)
+	nll, err := score.NLL(forecast(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.3f: %.3f\n", nll, rows)
-	// Output: +Inf: [0.693 0.223 1.386 +Inf]
+	fmt.Printf("%.3f\n", nll)
+	// Output: +Inf
+}
+
+// The value of each row.
+func ExampleParseRowMetric() {
+	p := forecast()
+	nll, err := score.ParseRowMetric("nll", p.Kind, p.Classes)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rows := make([]float64, p.Rows)
+	if err := nll.Rows(rows, p, nil); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.3f\n", rows)
+	// Output: [0.693 0.223 1.386 +Inf]
 }
 
 func ExampleLoss() {
-	l := score.NewLoss(&score.Options{TopK: 2})
+	l := metrics.Must(score.NewLoss(&score.Options{TopK: 2}))
 	if err := metrics.NewPass(nil, l).Add(forecast()); err != nil {
 		log.Fatal(err)
 	}
@@ -67,30 +79,36 @@ func grades() *metrics.Predictions {
 	}
 }
 
-// Any of Brier's forms, row by row.
-func ExampleBrierOf() {
+// Each form of the Brier score, row by row.
+func ExampleBrierForm() {
 	p := grades()
+	l, err := score.LossOf(p, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	rows := make([]float64, p.Rows)
-	for _, f := range []score.BrierForm{score.BrierDefault, score.BrierSum, score.BrierMinusOne, score.BrierPerClass} {
-		mean, err := score.BrierOf(rows, p, f, nil)
+	for _, f := range []struct {
+		form score.BrierForm
+		name string
+	}{{score.BrierDefault, "default"}, {score.BrierSum, "sum"}, {score.BrierMinusOne, "minus_one"}, {score.BrierPerClass, "per_class"}} {
+		m, err := score.ParseRowMetric("brier(form="+f.name+")", p.Kind, p.Classes)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%.4f: %.2f\n", mean, rows)
+		if err := m.Rows(rows, p, nil); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%.4f: %.2f\n", l.Brier(f.form), rows)
 	}
-	event := &metrics.Predictions{Scores: metrics.Scores{F64: []float64{0.25, 0.9}, Rows: 2, Classes: 1}, Labels: []int32{0, 1}}
-	mean, err := score.BrierOf(nil, event, score.BrierBinary, nil)
-	fmt.Printf("%.4f %v\n", mean, err)
 	// Output:
 	// 0.4100: [0.26 0.26 0.98 0.14]
 	// 0.4100: [0.26 0.26 0.98 0.14]
 	// -0.5900: [-0.74 -0.74 -0.02 -0.86]
 	// 0.1367: [0.09 0.09 0.33 0.05]
-	// 0.0362 <nil>
 }
 
 // What Keras reports of a label that got probability 0.
-func ExampleNLLOf() {
+func ExampleClippedNLL() {
 	p := forecast()
 	for _, o := range []score.NLLOptions{
 		{Rescale: score.Rescale(0)}, // RescaleNone
@@ -99,7 +117,7 @@ func ExampleNLLOf() {
 		{Clip: 1e-7, Rescale: score.RescaleLast},
 		{Clip: 1e-7, Sum: true},
 	} {
-		v, err := score.NLLOf(nil, p, o, nil)
+		v, err := score.ClippedNLL(p, o, nil)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -115,7 +133,7 @@ func ExampleNLLOf() {
 
 // scikit-learn's log loss of float64 scores, by an accumulator that merges.
 func ExampleNewClipped() {
-	var clipped *score.Clipped = score.NewClipped(score.NLLOptions{Clip: 0x1p-52})
+	var clipped *score.Clipped = metrics.Must(score.NewClipped(score.NLLOptions{Clip: 0x1p-52}))
 	if err := metrics.NewPass(nil, clipped).Add(forecast()); err != nil {
 		log.Fatal(err)
 	}
@@ -140,25 +158,14 @@ func ExampleNewMean() {
 		i := m.Interval(metrics.DefaultLevel)
 		fmt.Printf("rule %d: %.4f [%.4f, %.4f]\n", rule, m.Value(), i.Low, i.High)
 	}
-	rows := make([]float64, 4)
-	if _, err := score.RPS(rows, grades(), nil); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%.2f\n", rows)
-	if _, err := score.Spherical(rows, grades(), nil); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%.2f\n", rows)
 	// Output:
 	// rule 0: 0.2384 [-0.0489, 0.5257]
 	// rule 1: 0.2750 [-0.0240, 0.5740]
-	// [0.17 0.10 0.73 0.10]
-	// [0.12 0.12 0.68 0.05]
 }
 
 // How much of the score of the base rates a forecast saves.
 func ExampleBaseRates() {
-	loss, ranked, base := score.NewLoss(nil), score.NewMean(score.RankedRule), score.NewBaseRates()
+	loss, ranked, base := metrics.Must(score.NewLoss(nil)), score.NewMean(score.RankedRule), score.NewBaseRates()
 	if err := metrics.NewPass(nil, loss, ranked, base).Add(grades()); err != nil {
 		log.Fatal(err)
 	}
@@ -201,7 +208,7 @@ func ExampleBrierOfBins() {
 		Scores: metrics.Scores{F64: []float64{0.1, 0.2, 0.2, 0.4, 0.6, 0.8, 0.8, 0.9}, Rows: 8, Classes: 1},
 		Labels: []int32{0, 0, 1, 0, 1, 0, 1, 1},
 	}
-	bins := calib.NewBins(&calib.Options{Bins: 2, Event: calib.Positive})
+	bins := metrics.Must(calib.NewBins(&calib.Options{Bins: 2, Event: calib.Positive}))
 	if err := metrics.NewPass(nil, bins).Add(p); err != nil {
 		log.Fatal(err)
 	}
@@ -212,8 +219,8 @@ func ExampleBrierOfBins() {
 }
 
 // What one metric is of each row, in the order in which a walk comes to them.
-func ExampleRowsOf() {
-	m, err := score.RowsOf("brier(form=per_class)", metrics.Probs, 2)
+func ExampleParseRowMetric_options() {
+	m, err := score.ParseRowMetric("brier(form=per_class)", metrics.Probs, 2)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -226,7 +233,7 @@ func ExampleRowsOf() {
 	})
 	w.Add(&metrics.Chunk{Predictions: metrics.Predictions{
 		Scores: metrics.Scores{F64: []float64{0.75, 0.25, 0.5, 0.5}, Rows: 2, Classes: 2}, Labels: []int32{0, 1}}})
-	_, err = score.RowsOf("ece", metrics.Probs, 2)
+	_, err = score.ParseRowMetric("ece", metrics.Probs, 2)
 	fmt.Println(err, errors.Is(err, metrics.ErrNoRows))
 	fmt.Println(score.RowNames(metrics.Samples), len(score.RowMetrics(metrics.Samples, 9, true)))
 	// Output:
@@ -242,7 +249,7 @@ func ExampleNewBalanced() {
 		Labels: []int32{0, 0, 0, 0, 0, 0, 0, 0, 1, 1},
 	}
 	var balanced *score.Balanced = score.NewBalanced()
-	loss := score.NewLoss(nil)
+	loss := metrics.Must(score.NewLoss(nil))
 	if err := metrics.NewPass(nil, balanced, loss).Add(p); err != nil {
 		log.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestGoldenBrier(t *testing.T) {
 	for _, c := range g.Brier {
 		in := small.Inputs[c.Input]
 		p := in.Probs.predictions(in.Labels)
-		l, d := score.NewLoss(nil), score.NewDecomposition()
+		l, d := metrics.Must(score.NewLoss(nil)), score.NewDecomposition()
 		if err := metrics.NewPass(o, l, d).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -115,10 +115,10 @@ func TestGoldenBrier(t *testing.T) {
 			got  float64
 			want number
 		}{
-			{"mean", must(score.BrierOf(rows, p, score.BrierMinusOne, o)), c.Mean},
+			{"mean", must(score.BrierRows(rows, p, score.BrierMinusOne, o)), c.Mean},
 			{"loss", l.Brier(score.BrierMinusOne), c.Mean},
-			{"sum", must(score.BrierOf(nil, p, score.BrierSum, o)), c.Sum},
-			{"per class", must(score.BrierOf(nil, p, score.BrierPerClass, o)), c.PerClass},
+			{"sum", must(score.BrierRows(nil, p, score.BrierSum, o)), c.Sum},
+			{"per class", must(score.BrierRows(nil, p, score.BrierPerClass, o)), c.PerClass},
 			{"uncertainty", terms.Uncertainty, c.Uncertainty},
 			{"resolution", terms.Resolution, c.Right},
 			{"reliability", terms.Reliability, c.True},
@@ -128,11 +128,11 @@ func TestGoldenBrier(t *testing.T) {
 			{"coded resolution", um.Resolution, c.Resolution},
 			{"coded reliability", um.Reliability, c.Reliability},
 			{"what is left as coded", float64(c.Mean) - um.Brier(), c.LeftAsCoded},
-			{"nll", must(score.NLL(nlls, p, o)), c.NLL},
-			{"nll, no options", must(score.NLLOf(nil, p, score.NLLOptions{}, o)), c.NLL},
-			{"nll, sum", must(score.NLLOf(nil, p, score.NLLOptions{Sum: true}, o)) / float64(p.Rows), c.NLL},
-			{"categorical", must(score.NLLOf(nil, p, score.NLLOptions{Clip: 1e-7, Rescale: score.RescaleFirst}, o)), c.First},
-			{"sparse", must(score.NLLOf(nil, p, score.NLLOptions{Clip: 1e-7, Rescale: score.RescaleLast}, o)), c.Last},
+			{"nll", must(score.NLLRows(nlls, p, o)), c.NLL},
+			{"nll, no options", must(score.ClippedNLLRows(nil, p, score.NLLOptions{}, o)), c.NLL},
+			{"nll, sum", must(score.ClippedNLLRows(nil, p, score.NLLOptions{Sum: true}, o)) / float64(p.Rows), c.NLL},
+			{"categorical", must(score.ClippedNLLRows(nil, p, score.NLLOptions{Clip: 1e-7, Rescale: score.RescaleFirst}, o)), c.First},
+			{"sparse", must(score.ClippedNLLRows(nil, p, score.NLLOptions{Clip: 1e-7, Rescale: score.RescaleLast}, o)), c.Last},
 			{"accuracy", l.Accuracy(), c.Accuracy},
 		} {
 			if !agree(x.got, x.want) {
@@ -166,7 +166,7 @@ func TestGoldenBrierLogits(t *testing.T) {
 		}
 	}
 	rows := make([]float64, p.Rows)
-	if _, err := score.BrierOf(rows, p, score.BrierMinusOne, nil); err != nil {
+	if _, err := score.BrierRows(rows, p, score.BrierMinusOne, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range rows {

@@ -50,8 +50,8 @@ type Loss struct {
 
 var _ metrics.Accumulator = (*Loss)(nil)
 
-// NewLoss returns an empty accumulator; o may be nil. It panics if o.TopK is negative or above 1,000.
-func NewLoss(o *Options) *Loss {
+// NewLoss returns an empty accumulator; o may be nil. A TopK below 0 or above 1,000 is an error.
+func NewLoss(o *Options) (*Loss, error) {
 	l := &Loss{}
 	if o != nil {
 		l.opt = *o
@@ -60,11 +60,13 @@ func NewLoss(o *Options) *Loss {
 		l.opt.TopK = 5
 	}
 	if l.opt.TopK < 1 || l.opt.TopK > maxTopK {
-		panic("score: TopK lies between 1 and 1,000")
+		return nil, errTopK(l.opt.TopK)
 	}
 	l.ranks, l.counts = make([]exact.Sum, l.opt.TopK), make([]int64, l.opt.TopK)
-	return l
+	return l, nil
 }
+
+func errTopK(k int) error { return fmt.Errorf("score: TopK is %d; it is from 1 to %d", k, maxTopK) }
 
 // Needs says that entropies and squares are wanted, and ranks where more of them than the first are told apart: that is a hit.
 func (l *Loss) Needs() metrics.Need {
@@ -75,7 +77,7 @@ func (l *Loss) Needs() metrics.Need {
 }
 
 // Empty returns an accumulator of the same options without rows.
-func (l *Loss) Empty() metrics.Accumulator { return NewLoss(&l.opt) }
+func (l *Loss) Empty() metrics.Accumulator { return metrics.Must(NewLoss(&l.opt)) }
 
 // Len returns the number of rows seen.
 func (l *Loss) Len() int64 { return l.top.N }
@@ -253,7 +255,7 @@ func (l *Loss) UnmarshalBinary(data []byte) error {
 	if k < 1 || k > maxTopK || f > 3 {
 		return fmt.Errorf("score.Loss: %w: a field is out of range", exact.ErrDamaged)
 	}
-	n := NewLoss(&Options{TopK: int(k)})
+	n := metrics.Must(NewLoss(&Options{TopK: int(k)}))
 	n.classes, n.weighted, n.decided = int(classes), f&1 != 0, f&2 != 0
 	n.top.Decode(d)
 	n.event.Decode(d)

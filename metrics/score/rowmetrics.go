@@ -67,7 +67,7 @@ func topKRows(value string, classes int) (func() rowFunc, error) {
 	return plain(topHits(k))("", classes)
 }
 
-const mostClip = 0.1 // NLLOf takes more, but nobody does
+const mostClip = 0.1 // ClippedNLL takes more, but nobody does
 
 // nllRows needs no more than nll: rows are not rescaled.
 func nllRows(value string, classes int) (func() rowFunc, error) {
@@ -151,13 +151,13 @@ func RowMetrics(k metrics.Kind, classes int, usual bool) []metrics.RowMetric {
 	return l
 }
 
-// RowsOf returns the metric of a spelling, such as "nll" or "brier(form=sum)", for predictions of a kind and number of classes (or
+// ParseRowMetric returns the metric of a spelling, such as "nll" or "brier(form=sum)", for predictions of a kind and number of classes (or
 // samples). Where there is none of that name for the kind the error wraps metrics.ErrNoRows; otherwise it says what is wrong with
 // the options, or with the classes.
 //
 // A row's values are the terms of the mean that Loss or SampleCRPS gives: 1 or 0 for a hit; overconfidence is the confidence
 // minus that.
-func RowsOf(spelling string, k metrics.Kind, classes int) (metrics.RowMetric, error) {
+func ParseRowMetric(spelling string, k metrics.Kind, classes int) (metrics.RowMetric, error) {
 	name, inner, open := strings.Cut(strings.TrimSpace(spelling), "(")
 	name = strings.TrimSpace(name)
 	fail := func(err error) (metrics.RowMetric, error) {

@@ -48,8 +48,8 @@ func rowsOf(t *testing.T, m metrics.RowMetric, p *metrics.Predictions) []float64
 
 func TestRowMetricsAreTermsOfTheMeans(t *testing.T) {
 	for _, p := range []*metrics.Predictions{drawn(metrics.Logits, 20_000, 7), drawn(metrics.Logits, 3000, 2), drawn(metrics.Probs, 3000, 1)} {
-		l, spherical, ranked := score.NewLoss(nil), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
-		clipped := score.NewClipped(score.NLLOptions{Clip: 0.01})
+		l, spherical, ranked := metrics.Must(score.NewLoss(nil)), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
+		clipped := metrics.Must(score.NewClipped(score.NLLOptions{Clip: 0.01}))
 		if err := metrics.NewPass(nil, l, spherical, ranked, clipped).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestRowMetricsAreTermsOfTheMeans(t *testing.T) {
 			want["top5_accuracy"] = l.TopK(5)
 		}
 		for name, v := range want {
-			m, err := score.RowsOf(name, p.Kind, p.Classes)
+			m, err := score.ParseRowMetric(name, p.Kind, p.Classes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,10 +80,10 @@ func TestRowMetricsAreTermsOfTheMeans(t *testing.T) {
 	p := drawn(metrics.Samples, 3000, 9)
 	for name, f := range map[string]score.CRPSForm{"crps": score.CRPSV, "crps_fair": score.CRPSFair, "crps_pwm": score.CRPSPWM, "crps_rolled": score.CRPSRolled} {
 		want := make([]float64, p.Rows)
-		if _, err := score.CRPS(want, p, f, nil); err != nil {
+		if _, err := score.CRPSRows(want, p, f, nil); err != nil {
 			t.Fatal(err)
 		}
-		m, err := score.RowsOf(name, p.Kind, p.Classes)
+		m, err := score.ParseRowMetric(name, p.Kind, p.Classes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestRowMetricsByName(t *testing.T) {
 		{"topk_accuracy(k=x)", metrics.Probs, 3, `k is "x"`},
 		{"top5_accuracy", metrics.Probs, 5, "it is for more than five classes"},
 	} {
-		_, err := score.RowsOf(c.name, c.kind, c.classes)
+		_, err := score.ParseRowMetric(c.name, c.kind, c.classes)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, metrics.ErrNoRows) != strings.Contains(c.want, "it has no value") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -125,7 +125,7 @@ func TestRowMetricsByName(t *testing.T) {
 	names := func(l []metrics.RowMetric) (s string) {
 		for _, m := range l {
 			s += " " + m.Name
-			if again, err := score.RowsOf(m.Name, metrics.Probs, 9); err != nil && !strings.HasPrefix(m.Name, "crps") || err == nil && again.Name != m.Name {
+			if again, err := score.ParseRowMetric(m.Name, metrics.Probs, 9); err != nil && !strings.HasPrefix(m.Name, "crps") || err == nil && again.Name != m.Name {
 				t.Error(m.Name, err)
 			}
 		}

@@ -94,7 +94,7 @@ type column struct {
 }
 
 // add adds a block's scores, which row writes, and returns them.
-func (c *column) add(b *metrics.Block, row rowScores) []float64 {
+func (c *column) add(b *metrics.Block, row rowFunc) []float64 {
 	if len(c.v) < b.Rows {
 		c.v = make([]float64, b.Rows)
 	}

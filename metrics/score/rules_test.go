@@ -37,7 +37,7 @@ func expected(t *testing.T, q, p []float64) map[string]float64 {
 	for j := range p {
 		x.F64, x.Labels, x.Weights = append(x.F64, q...), append(x.Labels, int32(j)), append(x.Weights, p[j])
 	}
-	l, s, r := score.NewLoss(nil), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
+	l, s, r := metrics.Must(score.NewLoss(nil)), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
 	if err := metrics.NewPass(nil, l, s, r).Add(x); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func expected(t *testing.T, q, p []float64) map[string]float64 {
 	e["brier, binary"] = l.Brier(score.BrierBinary)
 	x.Classes = 1
 	x.F64 = []float64{q[1], q[1]}
-	l, s, r = score.NewLoss(nil), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
+	l, s, r = metrics.Must(score.NewLoss(nil)), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
 	if err := metrics.NewPass(nil, l, s, r).Add(x); err != nil {
 		t.Fatal(err)
 	}
@@ -93,10 +93,10 @@ func TestRulesByDefinition(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 11} {
 		p := sample(300, k, metrics.Probs)
 		spherical, ranked := make([]float64, p.Rows), make([]float64, p.Rows)
-		if _, err := score.Spherical(spherical, p, nil); err != nil {
+		if _, err := score.SphericalRows(spherical, p, nil); err != nil {
 			t.Fatal(err)
 		}
-		mean, err := score.RPS(ranked, p, nil)
+		mean, err := score.RPSRows(ranked, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,8 +128,8 @@ func TestRulesByDefinition(t *testing.T) {
 			n.F32[i] = float32(v)
 			w.F64[i] = float64(n.F32[i])
 		}
-		a, err := score.RPS(nil, &n, nil)
-		b, err2 := score.RPS(nil, &w, nil)
+		a, err := score.RPSRows(nil, &n, nil)
+		b, err2 := score.RPSRows(nil, &w, nil)
 		if err != nil || err2 != nil || a != b || math.Abs(a-mean) > 1e-6 {
 			t.Errorf("%v of float32, %v widened, %v of float64: %v, %v", a, b, mean, err, err2)
 		}
@@ -143,7 +143,7 @@ func TestSphericalTails(t *testing.T) {
 			p := &metrics.Predictions{Labels: []int32{0}}
 			p.Rows, p.Classes, p.F64 = 1, k, []float64{1 - q, q}[2-k:]
 			dst := make([]float64, 1)
-			if _, err := score.Spherical(dst, p, nil); err != nil {
+			if _, err := score.SphericalRows(dst, p, nil); err != nil {
 				t.Fatal(err)
 			}
 			r := q / (1 - q) // 1 - 1/sqrt(1+r^2), by its series
@@ -156,7 +156,7 @@ func TestSphericalTails(t *testing.T) {
 	}
 	zeros := &metrics.Predictions{Labels: []int32{1}}
 	zeros.Rows, zeros.Classes, zeros.F64 = 1, 3, []float64{0, 0, 0}
-	if v, err := score.Spherical(nil, zeros, &metrics.Options{Unchecked: true}); v != 1 || err != nil {
+	if v, err := score.SphericalRows(nil, zeros, &metrics.Options{Unchecked: true}); v != 1 || err != nil {
 		t.Errorf("%v, %v of a row without probabilities", v, err)
 	}
 }
@@ -164,7 +164,7 @@ func TestSphericalTails(t *testing.T) {
 // TestMean: the interval is that of a mean, and equal weights change nothing.
 func TestMean(t *testing.T) {
 	for rule, f := range map[score.Rule]func([]float64, *metrics.Predictions, *metrics.Options) (float64, error){
-		score.SphericalRule: score.Spherical, score.RankedRule: score.RPS} {
+		score.SphericalRule: score.SphericalRows, score.RankedRule: score.RPSRows} {
 		p := sample(700, 5, metrics.Logits)
 		rows := make([]float64, p.Rows)
 		mean, err := f(rows, p, nil)
@@ -200,8 +200,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestNLLOf looks at what is cut where.
-func TestNLLOf(t *testing.T) {
+// TestClippedNLL looks at what is cut where.
+func TestClippedNLL(t *testing.T) {
 	p := &metrics.Predictions{Labels: []int32{0, 0, 0}, Weights: []float64{1, 2, 4}}
 	p.Rows, p.Classes, p.F64 = 3, 2, []float64{1, 0, 0, 1, 0.25, 0.75}
 	dst := make([]float64, 3)
@@ -215,7 +215,7 @@ func TestNLLOf(t *testing.T) {
 		{score.NLLOptions{Clip: 0.125, Rescale: score.RescaleLast}, [3]float64{-math.Log(0.875), 3 * math.Ln2, 2 * math.Ln2}},
 	} {
 		for _, c.o.Sum = range []bool{false, true} {
-			got, err := score.NLLOf(dst, p, c.o, nil)
+			got, err := score.ClippedNLLRows(dst, p, c.o, nil)
 			want := c.want[0] + 2*c.want[1] + 4*c.want[2]
 			if !c.o.Sum {
 				want /= 7
@@ -234,7 +234,7 @@ func TestNLLOf(t *testing.T) {
 	p.F64, p.Weights = []float64{0.5, 0.25, 0, 0, 0.75, 0.75}, nil
 	for r, want := range map[score.Rescale][]float64{score.RescaleFirst: {-math.Log(2.0 / 3), -math.Log(0.125), math.Ln2},
 		score.RescaleLast: {-math.Log(2.0 / 3), math.Ln2, math.Ln2}} {
-		if _, err := score.NLLOf(dst, p, score.NLLOptions{Clip: 0.125, Rescale: r}, &metrics.Options{Unchecked: true}); err != nil {
+		if _, err := score.ClippedNLLRows(dst, p, score.NLLOptions{Clip: 0.125, Rescale: r}, &metrics.Options{Unchecked: true}); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range dst {
@@ -245,17 +245,21 @@ func TestNLLOf(t *testing.T) {
 	}
 	none := &metrics.Predictions{}
 	none.Classes = 3
-	mean, err := score.NLLOf(nil, none, score.NLLOptions{Clip: 0.1}, nil)
-	sum, err2 := score.NLLOf(nil, none, score.NLLOptions{Clip: 0.1, Sum: true}, nil)
+	mean, err := score.ClippedNLLRows(nil, none, score.NLLOptions{Clip: 0.1}, nil)
+	sum, err2 := score.ClippedNLLRows(nil, none, score.NLLOptions{Clip: 0.1, Sum: true}, nil)
 	if mean == mean || sum != 0 || err != nil || err2 != nil {
 		t.Errorf("mean %v and sum %v of nothing, %v, %v", mean, sum, err, err2)
 	}
-	if v, err := score.BrierOf(dst, p, score.BrierBinary, &metrics.Options{Unchecked: true}); err != nil || v != v {
+	if v, err := score.BrierRows(dst, p, score.BrierBinary, &metrics.Options{Unchecked: true}); err != nil || v != v {
 		t.Errorf("%v, %v of two classes", v, err)
 	}
 	three := sample(3, 3, metrics.Probs)
-	if v, err := score.BrierOf(dst, three, score.BrierBinary, nil); err != nil || v == v || dst[0] == dst[0] {
-		t.Errorf("%v, %v, %v of three classes", v, dst, err)
+	l, err := score.LossOf(three, nil)
+	if err != nil || l.Brier(score.BrierBinary) == l.Brier(score.BrierBinary) {
+		t.Errorf("%v of three classes", err)
+	}
+	if _, err := score.ParseRowMetric("brier(form=binary)", three.Kind, three.Classes); err == nil {
+		t.Error("three classes have the form binary")
 	}
 }
 
@@ -289,7 +293,7 @@ func TestBaseRates(t *testing.T) {
 					present++
 				}
 			}
-			l, s, ranked := score.NewLoss(nil), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
+			l, s, ranked := metrics.Must(score.NewLoss(nil)), score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
 			if err := metrics.NewPass(nil, l, s, ranked).Add(&q); err != nil {
 				t.Fatal(err)
 			}
@@ -437,7 +441,7 @@ func TestDecomposition(t *testing.T) {
 				p.Weights[i] = math.Ldexp(1+r.Float64(), r.IntN(8))
 			}
 		}
-		d, l, base := score.NewDecomposition(), score.NewLoss(nil), score.NewBaseRates()
+		d, l, base := score.NewDecomposition(), metrics.Must(score.NewLoss(nil)), score.NewBaseRates()
 		if err := metrics.NewPass(nil, d, l, base).Add(p); err != nil {
 			t.Fatal(err)
 		}
@@ -525,7 +529,7 @@ func TestDecompositionKinds(t *testing.T) {
 				p.F32[i] = float32(v)
 			}
 			p.F64 = nil
-			d, l := score.NewDecomposition(), score.NewLoss(nil)
+			d, l := score.NewDecomposition(), metrics.Must(score.NewLoss(nil))
 			if err := metrics.NewPass(&metrics.Options{Threads: 2}, d, l).Add(p); err != nil {
 				t.Fatal(err)
 			}
@@ -577,7 +581,7 @@ func TestBrierOfBins(t *testing.T) {
 				p.Weights[i] = math.Ldexp(1+r.Float64(), r.IntN(8))
 			}
 		}
-		b, l := calib.NewBins(&calib.Options{Bins: 1 + r.IntN(20), Event: calib.Positive}), score.NewLoss(nil)
+		b, l := metrics.Must(calib.NewBins(&calib.Options{Bins: 1 + r.IntN(20), Event: calib.Positive})), metrics.Must(score.NewLoss(nil))
 		if err := metrics.NewPass(nil, b, l).Add(p); err != nil {
 			t.Fatal(err)
 		}

@@ -3,8 +3,10 @@ package score_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/candor-go/candor/internal/exact"
@@ -43,17 +45,17 @@ func TestRows(t *testing.T) {
 	type function func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error)
 	topK := func(k int) function {
 		return func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-			return score.TopK(dst, p, k, o)
+			return score.TopKRows(dst, p, k, o)
 		}
 	}
 	form := func(f score.BrierForm) function {
 		return func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-			return score.BrierOf(dst, p, f, o)
+			return score.BrierRows(dst, p, f, o)
 		}
 	}
 	clipped := func(n score.NLLOptions) function {
 		return func(dst []float64, p *metrics.Predictions, o *metrics.Options) (float64, error) {
-			return score.NLLOf(dst, p, n, o)
+			return score.ClippedNLLRows(dst, p, n, o)
 		}
 	}
 	for _, k := range []int{1, 2, 9} {
@@ -74,7 +76,7 @@ func TestRows(t *testing.T) {
 					}
 				}
 				o := &metrics.Options{Drop: true, Threads: 3}
-				l := score.NewLoss(&score.Options{TopK: 9})
+				l := metrics.Must(score.NewLoss(&score.Options{TopK: 9}))
 				spherical, ranked := score.NewMean(score.SphericalRule), score.NewMean(score.RankedRule)
 				if err := metrics.NewPass(o, l, spherical, ranked).Add(p); err != nil {
 					t.Fatal(err)
@@ -99,16 +101,16 @@ func TestRows(t *testing.T) {
 					f    function
 					want float64
 				}{
-					{"NLL", score.NLL, l.NLL()},
-					{"Brier", score.Brier, l.Brier(score.BrierDefault)},
-					{"Entropy", score.Entropy, l.Entropy()},
-					{"Confidence", score.Confidence, l.Confidence()},
-					{"Accuracy", score.Accuracy, l.Accuracy()},
+					{"NLL", score.NLLRows, l.NLL()},
+					{"Brier", form(score.BrierDefault), l.Brier(score.BrierDefault)},
+					{"Entropy", score.EntropyRows, l.Entropy()},
+					{"Confidence", score.ConfidenceRows, l.Confidence()},
+					{"Accuracy", score.AccuracyRows, l.Accuracy()},
 					{"TopK 1", topK(1), l.TopK(1)},
 					{"TopK 3", topK(3), l.TopK(3)},
 					{"TopK 9", topK(9), l.TopK(9)},
-					{"Spherical", score.Spherical, spherical.Value()},
-					{"RPS", score.RPS, ranked.Value()},
+					{"Spherical", score.SphericalRows, spherical.Value()},
+					{"RPS", score.RPSRows, ranked.Value()},
 					{"Brier, sum", form(score.BrierSum), l.Brier(score.BrierSum)},
 					{"Brier, minus one", form(score.BrierMinusOne), l.Brier(score.BrierMinusOne)},
 					{"Brier, per class", form(score.BrierPerClass), l.Brier(score.BrierPerClass)},
@@ -173,8 +175,8 @@ func TestTopOneNeedsNoRanks(t *testing.T) {
 					p.Weights[i] = float64(i % 3)
 				}
 			}
-			top1 := func() *score.Loss { return score.NewLoss(&score.Options{TopK: 1}) }
-			alone, beside, ranks := top1(), top1(), score.NewLoss(nil)
+			top1 := func() *score.Loss { return metrics.Must(score.NewLoss(&score.Options{TopK: 1})) }
+			alone, beside, ranks := top1(), top1(), metrics.Must(score.NewLoss(nil))
 			for _, accs := range [][]metrics.Accumulator{{alone}, {beside, ranks}} {
 				if err := metrics.NewPass(nil, accs...).Add(p); err != nil {
 					t.Fatal(err)
@@ -201,15 +203,10 @@ func caught(f func()) (v any) {
 func TestCallersFaults(t *testing.T) {
 	p := sample(4, 3, metrics.Probs)
 	for want, f := range map[string]func(){
-		"score: dst and rows differ in number":                func() { _, _ = score.NLL(make([]float64, 3), p, nil) },
-		"score: TopK lies between 1 and 1,000":                func() { score.NewLoss(&score.Options{TopK: 1001}) },
-		"score: k lies between 1 and the TopK of the options": func() { score.NewLoss(nil).TopK(6) },
+		"metrics: dst and rows differ in number":              func() { _, _ = score.NLLRows(make([]float64, 3), p, nil) },
+		"score: k lies between 1 and the TopK of the options": func() { metrics.Must(score.NewLoss(nil)).TopK(6) },
 		"score: there is no such rule":                        func() { score.NewMean(score.RankedRule + 1) },
 		"score: there is no such code":                        func() { score.NewDecomposition().AsCoded(score.CodedTFP + 1) },
-		"score: there is no such rescaling":                   func() { _, _ = score.NLLOf(nil, p, score.NLLOptions{Rescale: 3}, nil) },
-		"score: probabilities are clipped to at least 0 and less than 1/2": func() {
-			_, _ = score.NLLOf(nil, p, score.NLLOptions{Clip: 0.5}, nil)
-		},
 		"score: there is no such class": func() {
 			r := score.NewBaseRates()
 			_ = metrics.NewPass(nil, r).Add(p)
@@ -220,13 +217,20 @@ func TestCallersFaults(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	if got := caught(func() { score.NewLoss(&score.Options{TopK: -1}) }); got != "score: TopK lies between 1 and 1,000" {
-		t.Error(got)
+	for _, k := range []int{-1, 1001} {
+		if l, err := score.NewLoss(&score.Options{TopK: k}); l != nil || err == nil || err.Error() != fmt.Sprintf("score: TopK is %d; it is from 1 to 1000", k) {
+			t.Error(err)
+		}
+	}
+	for _, o := range []score.NLLOptions{{Rescale: 3}, {Clip: 0.5}, {Clip: -1}, {Clip: math.NaN()}} {
+		if c, err := score.NewClipped(o); c != nil || err == nil || !strings.HasPrefix(err.Error(), "score: ") {
+			t.Errorf("%+v: %v", o, err)
+		}
 	}
 	if got := caught(func() { score.NewBaseRates().Score(score.RankedRule + 1) }); got != "score: there is no such rule" {
 		t.Error(got)
 	}
-	if got := caught(func() { score.NewLoss(nil).TopK(0) }); got != "score: k lies between 1 and the TopK of the options" {
+	if got := caught(func() { metrics.Must(score.NewLoss(nil)).TopK(0) }); got != "score: k lies between 1 and the TopK of the options" {
 		t.Error(got)
 	}
 }
@@ -241,7 +245,7 @@ func TestTopKTies(t *testing.T) {
 		if k == 0 {
 			continue
 		}
-		m, err := score.TopK(dst, p, k, nil)
+		m, err := score.TopKRows(dst, p, k, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,11 +270,11 @@ func TestInfinite(t *testing.T) {
 	for _, w := range [][]float64{nil, {1, 1, 1, 1}} {
 		p.Weights = w
 		dst := make([]float64, 4)
-		m, err := score.NLL(dst, p, nil)
+		m, err := score.NLLRows(dst, p, nil)
 		if err != nil || !math.IsInf(m, 1) || !math.IsInf(dst[1], 1) || dst[0] != 0 {
 			t.Error(m, dst, err)
 		}
-		l, err := score.Of(p, nil)
+		l, err := score.LossOf(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +292,7 @@ func TestInfinite(t *testing.T) {
 	}
 	p.Labels = []int32{1, 1, 0, 1}
 	p.Rows, p.Labels, p.F64, p.Weights = 3, p.Labels[:3], p.F64[:9], nil
-	if l, err := score.Of(p, nil); err != nil || l.InfiniteRows() != 3 || l.FiniteNLL() == l.FiniteNLL() {
+	if l, err := score.LossOf(p, nil); err != nil || l.InfiniteRows() != 3 || l.FiniteNLL() == l.FiniteNLL() {
 		t.Error(err, l.InfiniteRows(), l.FiniteNLL())
 	}
 }
@@ -298,7 +302,7 @@ func TestSmallTails(t *testing.T) {
 	for _, d := range []float64{5, 20, 40, 60} {
 		p := &metrics.Predictions{Kind: metrics.Logits, Labels: []int32{0}}
 		p.F64, p.Rows, p.Classes = []float64{0, -d}, 1, 2
-		l, err := score.Of(p, nil)
+		l, err := score.LossOf(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +313,7 @@ func TestSmallTails(t *testing.T) {
 			t.Errorf("%v: nll %v, want %v; brier %v, want %v", d, l.NLL(), nll, l.Brier(0), 2*tail*tail)
 		}
 		dst := make([]float64, 1)
-		if _, err := score.Brier(dst, p, nil); err != nil || math.Abs(dst[0]/(2*tail*tail)-1) > 1e-12 {
+		if _, err := score.BrierRows(dst, p, score.BrierDefault, nil); err != nil || math.Abs(dst[0]/(2*tail*tail)-1) > 1e-12 {
 			t.Errorf("%v: the row's brier is %v, want %v", d, dst[0], 2*tail*tail)
 		}
 	}
@@ -322,7 +326,7 @@ func FuzzLossUnmarshal(f *testing.F) {
 	for _, k := range []int{1, 5} {
 		for _, w := range [][]float64{nil, {1, 2, 0x1p32, 0x1p-32, 1, 0, 1}} {
 			p.Weights = w
-			l := score.NewLoss(&score.Options{TopK: k})
+			l := metrics.Must(score.NewLoss(&score.Options{TopK: k}))
 			if err := metrics.NewPass(nil, l).Add(p); err != nil {
 				f.Fatal(err)
 			}

@@ -1,6 +1,9 @@
 package score
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/state"
@@ -31,19 +34,22 @@ type TopHits struct {
 
 var _ metrics.Accumulator = (*TopHits)(nil)
 
-// NewTopHits returns an empty accumulator. It panics if k is not from 1 to 1,000, or there is no such rule.
-func NewTopHits(k int, rule TieRule) *TopHits {
-	if k < 1 || k > maxTopK || rule > AllOfTies {
-		panic("score: k lies between 1 and 1,000, and the rule is one of three")
+// NewTopHits returns an empty accumulator. A k that is not from 1 to 1,000, and a rule that is none, are errors.
+func NewTopHits(k int, rule TieRule) (*TopHits, error) {
+	switch {
+	case k < 1 || k > maxTopK:
+		return nil, fmt.Errorf("score: k is %d; it is from 1 to 1,000", k)
+	case rule > AllOfTies:
+		return nil, errors.New("score: there is no such rule for ties")
 	}
-	return &TopHits{k: k, rule: rule}
+	return &TopHits{k: k, rule: rule}, nil
 }
 
 // Needs says that places are wanted.
 func (t *TopHits) Needs() metrics.Need { return metrics.NeedTies }
 
 // Empty returns an accumulator of the same k and rule without rows.
-func (t *TopHits) Empty() metrics.Accumulator { return NewTopHits(t.k, t.rule) }
+func (t *TopHits) Empty() metrics.Accumulator { return metrics.Must(NewTopHits(t.k, t.rule)) }
 
 // Len returns the number of rows seen.
 func (t *TopHits) Len() int64 { return t.all.N }

@@ -18,7 +18,7 @@ var tieRules = []score.TieRule{score.FirstOfTies, score.LastOfTies, score.AllOfT
 
 func topHits(t *testing.T, p *metrics.Predictions, k int, r score.TieRule) float64 {
 	t.Helper()
-	a := score.NewTopHits(k, r)
+	a := metrics.Must(score.NewTopHits(k, r))
 	if err := metrics.NewPass(nil, a).Add(p); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestTopHitsAreScikitLearns(t *testing.T) {
 				t.Errorf("case %d: top %d is %v, want %v", i, k+1, got, want)
 			}
 			first, all := topHits(t, p, k+1, score.FirstOfTies), topHits(t, p, k+1, score.AllOfTies)
-			l := score.NewLoss(&score.Options{TopK: k + 1})
+			l := metrics.Must(score.NewLoss(&score.Options{TopK: k + 1}))
 			if err := metrics.NewPass(nil, l).Add(p); err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestTopHitsState(t *testing.T) {
 			}
 		}
 		for _, rule := range tieRules {
-			whole, sum := score.NewTopHits(2, rule), score.NewTopHits(2, rule)
+			whole, sum := metrics.Must(score.NewTopHits(2, rule)), metrics.Must(score.NewTopHits(2, rule))
 			if err := metrics.NewPass(nil, whole).Add(p); err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func TestTopHitsState(t *testing.T) {
 				if part.Rows, part.Classes, part.F64 = 30, 5, p.F64[5*at:5*(at+30)]; weighted {
 					part.Weights = p.Weights[at : at+30]
 				}
-				a, b := score.NewTopHits(2, rule), new(score.TopHits)
+				a, b := metrics.Must(score.NewTopHits(2, rule)), new(score.TopHits)
 				if err := metrics.NewPass(nil, a).Add(part); err != nil {
 					t.Fatal(err)
 				}
@@ -159,14 +159,14 @@ func TestTopHitsState(t *testing.T) {
 					t.Fatalf("byte %d has no say", i)
 				}
 			}
-			for _, o := range []metrics.Accumulator{score.NewTopHits(3, rule), score.NewTopHits(2, (rule+1)%3), score.NewLoss(nil)} {
+			for _, o := range []metrics.Accumulator{metrics.Must(score.NewTopHits(3, rule)), metrics.Must(score.NewTopHits(2, (rule+1)%3)), metrics.Must(score.NewLoss(nil))} {
 				if whole.Merge(o) == nil {
 					t.Errorf("it merges with %s", fmt.Sprint(o))
 				}
 			}
 		}
 	}
-	if v := score.NewTopHits(1, score.AllOfTies).Value(); !math.IsNaN(v) {
+	if v := metrics.Must(score.NewTopHits(1, score.AllOfTies)).Value(); !math.IsNaN(v) {
 		t.Errorf("without rows it is %v", v)
 	}
 }

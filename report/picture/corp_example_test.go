@@ -13,11 +13,11 @@ import (
 )
 
 func ExampleCORP() {
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(predictions()); err != nil {
 		log.Fatal(err)
 	}
-	fit := binfree.CORPOf(c, nil)
+	fit := metrics.Must(binfree.CORPOf(c, nil))
 	histogram, _ := calib.EvenOf(c, 50)
 	d := &picture.CORP{
 		Title: "Three rows", Subtitle: "CORP reliability diagram", Fit: fit, Event: c.Event(),

@@ -17,11 +17,11 @@ func corpOf(t testing.TB, score binfree.ProperScore, p []float64, y []int32) *CO
 	t.Helper()
 	q := &metrics.Predictions{Labels: y}
 	q.Rows, q.Classes, q.F64 = len(p), 1, p
-	c := cells.New(nil)
+	c := metrics.Must(cells.New(nil))
 	if err := metrics.NewPass(nil, c).Add(q); err != nil {
 		t.Fatal(err)
 	}
-	fit := binfree.CORPOf(c, &binfree.CORPOptions{Score: score})
+	fit := metrics.Must(binfree.CORPOf(c, &binfree.CORPOptions{Score: score}))
 	bins, _ := calib.EvenOf(c, 50)
 	band := fit.Band(0.9, &binfree.Resampling{Replicates: 20})
 	return &CORP{Title: "t", Fit: fit, Band: band, Bins: bins.Bins(0.95), Event: calib.Positive}

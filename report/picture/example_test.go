@@ -20,7 +20,7 @@ func predictions() *metrics.Predictions {
 
 // bins are those of the top label.
 func bins() []calib.Bin {
-	b := calib.NewBins(nil)
+	b := metrics.Must(calib.NewBins(nil))
 	if err := metrics.NewPass(nil, b).Add(predictions()); err != nil {
 		log.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func ExampleOverlay() {
 }
 
 func ExampleClasses() {
-	c := calib.NewClassBins(nil)
+	c := metrics.Must(calib.NewClassBins(nil))
 	if err := metrics.NewPass(nil, c).Add(predictions()); err != nil {
 		log.Fatal(err)
 	}

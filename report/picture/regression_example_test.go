@@ -21,7 +21,7 @@ func ExampleCalibrationCurve() {
 }
 
 func ExampleHistogramOfPIT() {
-	pit := regress.NewPIT(&regress.PITOptions{Bins: 2})
+	pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 2}))
 	if err := pit.AddValues([]float64{0.05, 0.11, 0.2, 0.34, 0.42, 0.57, 0.63, 0.75, 0.86, 0.99}, nil); err != nil {
 		panic(err)
 	}
@@ -35,7 +35,7 @@ func ExampleHistogramOfPIT() {
 func ExampleHistogramOfRanks() {
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{2.5, 9}}
 	p.F64, p.Rows, p.Classes = []float64{1, 2, 3, 4, 5, 6}, 2, 3
-	ranks := regress.NewRanks(nil)
+	ranks := metrics.Must(regress.NewRanks(nil))
 	if err := metrics.NewPass(nil, ranks).Add(p); err != nil {
 		panic(err)
 	}

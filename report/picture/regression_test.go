@@ -147,7 +147,7 @@ func TestHistogram(t *testing.T) {
 }
 
 func TestHistogramOf(t *testing.T) {
-	pit := regress.NewPIT(&regress.PITOptions{Bins: 4})
+	pit := metrics.Must(regress.NewPIT(&regress.PITOptions{Bins: 4}))
 	if err := pit.AddValues([]float64{0.1, 0.2, 0.3, 0.9, 0.95}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestHistogramOf(t *testing.T) {
 	says(t, write(t, "svg", d), "5 rows; no test: fewer than 5 rows a bin: take fewer bins, or more rows")
 	p := &metrics.Predictions{Kind: metrics.Samples, Observed: []float64{2.5, 9}}
 	p.F64, p.Rows, p.Classes = []float64{1, 2, 3, 4, 5, 6}, 2, 3
-	ranks := regress.NewRanks(nil)
+	ranks := metrics.Must(regress.NewRanks(nil))
 	empty := HistogramOfRanks(ranks, 0.9)
 	says(t, write(t, "svg", empty), "no rows", "rank of the observed value among the samples")
 	if err := metrics.NewPass(nil, ranks).Add(p); err != nil {

@@ -16,7 +16,9 @@ type Report struct {
 }
 
 // New returns the report of no rows.
-func New() *Report { return &Report{score.NewLoss(nil), calib.NewBins(nil)} }
+func New() *Report {
+	return &Report{metrics.Must(score.NewLoss(nil)), metrics.Must(calib.NewBins(nil))}
+}
 
 // Add reads probabilities of shape (len(labels), classes), row-major, once for all metrics. A row that cannot be used is an error, and
 // then nothing is added.
