@@ -210,7 +210,7 @@ func TestMultilabelIsBinary(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := e.AddSource(&rows{s.column(j)}, o); err != nil {
+				if err := e.Add(s.column(j), o); err != nil {
 					t.Fatal(err)
 				}
 				got := m.Label(j)

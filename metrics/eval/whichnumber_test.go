@@ -85,7 +85,7 @@ func blindNumbersTable(t *testing.T) table {
 			}
 			p.Rows += f.rows
 		}
-		setNumbers(out, b.column, "", numbersOf(t, &rows{p}, eval.Spec{Kind: metrics.Normals, Classes: 3}))
+		setNumbers(out, b.column, "", numbersOf(t, metrics.InMemory(p), eval.Spec{Kind: metrics.Normals, Classes: 3}))
 	}
 	return out
 }
@@ -160,7 +160,7 @@ func simulateNumbers(t *testing.T, out table, n int) {
 			sd := math.Exp2(2*r.Float64() - 1)
 			p.F64 = append(p.F64, 0, sd, sd*r.NormFloat64())
 		}
-		v := evaluateNumbers(t, &rows{p}, eval.Spec{Kind: metrics.Normals, Classes: 3}, names)
+		v := evaluateNumbers(t, metrics.InMemory(p), eval.Spec{Kind: metrics.Normals, Classes: 3}, names)
 		for _, m := range plain {
 			sums[m] += v[m].Value
 		}

@@ -177,7 +177,7 @@ func valuesOfSets(l law, rows, sets int, figures []figure) [][]float64 {
 
 // evaluate returns the values of metrics by their spelling. It panics on an error: rows and names are made here.
 func evaluate(p *metrics.Predictions, names []string) map[string]eval.Value {
-	values, err := evaluateSource(&rows{p}, p.Classes, 1, names) // with one thread: sets are evaluated side by side
+	values, err := evaluateSource(metrics.InMemory(p), p.Classes, 1, names) // with one thread: sets are evaluated side by side
 	if err != nil {
 		panic(err)
 	}
