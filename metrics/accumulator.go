@@ -7,92 +7,94 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Need says what an accumulator takes from a block beside the columns that every block has.
+// Need is a set of the block columns that an accumulator reads beyond those that every block carries.
 type Need uint8
 
 const (
-	NeedRank   Need = 1 << iota // the label's rank: Stats.Rank
-	NeedRows                    // every probability of the rows: Block.Probs
-	NeedSpread                  // of all of a row: Stats.Rest and Stats.Entropy; of Samples Block.Abs and Block.Spread
-	NeedPeak                    // the score of the arg max as it was given: Block.Peak
-	NeedLogit                   // the same of one logit or log-probability a row, and of nothing else
-	NeedTies                    // the place of the label's score as it was given among those of its row: Block.Places
+	NeedRank   Need = 1 << iota // rank of the label: Stats.Rank
+	NeedRows                    // all probabilities of each row: Block.Probs
+	NeedSpread                  // Stats.Rest and Stats.Entropy; for Samples, Block.Abs and Block.Spread
+	NeedPeak                    // score of the arg max as given: Block.Peak
+	NeedLogit                   // like NeedPeak, but only for predictions with one logit or log-probability per row
+	NeedTies                    // place of the label's score among the scores of its row, as given: Block.Places
 )
 
-// Accumulator is what a Pass feeds: a sufficient statistic, kept in integers.
+// Accumulator is a sufficient statistic, kept in integers, that a Pass feeds.
 type Accumulator interface {
-	// Needs says what the blocks must carry.
+	// Needs returns the optional columns that blocks must carry.
 	Needs() Need
-	// Empty returns an accumulator of the same options that has seen no rows.
+	// Empty returns an accumulator with the same options that has seen no rows.
 	Empty() Accumulator
-	// AddBlock adds the rows of a block, which the Pass has checked. Nothing of the block is kept.
+	// AddBlock adds the rows of a block that the Pass has checked. It must not retain any part of the block.
 	AddBlock(b *Block)
-	// Merge adds the rows that another accumulator has seen. It is an error, which names the difference and changes
-	// nothing, if the two differ in type, in options or in the kind of predictions.
+	// Merge adds the rows that another accumulator has seen. If the two differ in type, options or kind of predictions, it
+	// changes nothing and returns an error that names the difference.
 	Merge(Accumulator) error
 	// Len returns the number of rows seen.
 	Len() int64
-	// AppendBinary appends the state: equal rows and options give equal bytes, in whatever order the rows came.
+	// AppendBinary appends the state. Equal rows and options give equal bytes, in whatever order the rows arrived.
 	encoding.BinaryAppender
-	// UnmarshalBinary replaces the receiver, options and all. It refuses damaged and newer states.
+	// UnmarshalBinary replaces the receiver, including its options. It rejects damaged states and states of newer versions.
 	encoding.BinaryUnmarshaler
 }
 
-// ErrMismatch is wrapped by the error of a Merge of unlike accumulators.
+// ErrMismatch is wrapped by the error of a Merge of accumulators that do not match.
 var ErrMismatch = errors.New("states do not match")
 
-// Block is a run of checked rows on its way to the accumulators.
+// Block is a run of checked rows, as accumulators receive it.
 type Block struct {
 	Rows    int
 	Classes int           // 1 for a binary task
 	DType   DType         // of the scores
-	Stats   *kernel.Stats // the columns, of which the first Rows elements count; Positive is set if Classes <= 2, Rest and Entropy may be nil
+	Stats   *kernel.Stats // one element per row in the first Rows elements; Positive is set if Classes <= 2, Rest and Entropy may be nil
 	Labels  []int32
 	Hit     []uint8   // 1 where the arg max is the label
-	Weights []float64 // nil, or one weight > 0 a row
-	Probs   Tile      // the probabilities of the rows, if a NeedRows accumulator is fed; of what has no classes the rows as they are
-	Peak    []float64 // the score of the arg max as it was given (a logit, if they are), if a NeedPeak accumulator is fed, or a NeedLogit one that takes it
-	Places  []Place   // of the label's score as it was given, if a NeedTies accumulator is fed
+	Weights []float64 // nil, or one weight > 0 per row
+	Probs   Tile      // probabilities of the rows, for NeedRows; for kinds without classes, the rows as given
+	Peak    []float64 // score of the arg max as given (a logit if the scores are logits), for NeedPeak, and for NeedLogit where it applies
+	Places  []Place   // of the label's score as given, for NeedTies
 
 	Kind     Kind      // of the scores
-	Observed []float64 // of Samples and Quantiles, in place of Labels
-	Abs      []float64 // of Samples, if a NeedSpread accumulator is fed, the sums that kernel.SampleSpreadF64 has of their distances:
-	Spread   []float64 // from the observed number, and from each other
+	Observed []float64 // for Samples and Quantiles, in place of Labels
+	Abs      []float64 // for Samples and NeedSpread: sums of distances from the observed number, see kernel.SampleSpreadF64
+	Spread   []float64 // likewise: sums of distances between the samples
 
-	// Normal are the columns of Normals, of which the first Rows elements count.
+	// Normal holds the columns of Normals in its first Rows elements.
 	Normal *kernel.NormalColumns
 
-	// The top label's event. Where the caller made no decisions Score is Stats.Top and Right is Hit.
-	Decisions []int32   // nil, or the caller's
-	Score     []float64 // the probability of the decision
+	// The event of the top label. Without decisions of the caller, Score is Stats.Top and Right is Hit.
+	Decisions []int32   // nil, or the caller's decisions
+	Score     []float64 // probability of the decision
 	Right     []uint8   // 1 where the decision is the label
-	By        []float64 // nil, or the caller's scores by which rows are binned
+	By        []float64 // nil, or the caller's confidence scores, by which rows are binned
 
 	first   int64
-	numbers []int32 // of the rows, from first on, where they do not follow each other
-	index   []int32 // of each row among those of the block before any were dropped; nil if none was
+	numbers []int32 // row numbers relative to first, where rows are not consecutive
+	index   []int32 // index of each row in the block before bad rows were dropped; nil if none was dropped
 }
 
-// Place is how many classes of a row have a higher score than its label, and how many of a lower and of a higher number have the same.
+// Place locates the score of a row's label among the scores of that row. Above counts the classes with a higher score.
+// Before and After count the classes with an equal score and a lower or a higher class number.
 type Place struct{ Above, Before, After int32 }
 
-// Tile holds rows of probabilities, row i from element i*Stride on. One of the slices is set: F32 where the scores are float32,
-// or narrower and widened, and were not divided by their rows' sums; F64 otherwise.
+// Tile holds rows of probabilities; row i starts at element i*Stride. Exactly one slice is set: F32 if the scores are
+// float32 or narrower (then widened) and were not divided by their row sums, F64 otherwise.
 type Tile struct {
 	F32    []float32
 	F64    []float64
-	Width  int // of a row: Classes, or for a binary task the two of y = 0 and y = 1
+	Width  int // entries per row: Classes, or 2 for a binary task (y = 0, then y = 1)
 	Stride int
 
-	// Scale, if set, is what the entries of each row are to be multiplied by, as kernel.LogitTermsF32 has it: for whoever asked a
-	// Walker for terms.
+	// Scale, if set, holds a factor per row by which its entries must be multiplied (see kernel.LogitTermsF32). It is set
+	// only if Walker.Terms allowed it.
 	Scale []float32
 
-	// Ahead is how many bytes it is from an entry to memory that is read next, for kernels that fetch it; 0 if none is.
+	// Ahead is the distance in bytes from an entry to the memory that will be read next, which kernels prefetch; 0 means no
+	// prefetch.
 	Ahead int
 }
 
-// At returns number j of row i, without its Scale.
+// At returns entry j of row i, without applying Scale.
 func (t *Tile) At(i, j int) float64 {
 	at := i*t.Stride + j
 	if t.F64 != nil {
@@ -101,7 +103,7 @@ func (t *Tile) At(i, j int) float64 {
 	return float64(t.F32[at])
 }
 
-// Row writes row i, without its Scale, to dst, which has room for Width numbers, and returns these.
+// Row writes row i to dst, without applying Scale, and returns the written part of dst. It needs room for Width numbers.
 func (t *Tile) Row(dst []float64, i int) []float64 {
 	dst = dst[:t.Width]
 	if at := i * t.Stride; t.F64 != nil {
@@ -112,7 +114,7 @@ func (t *Tile) Row(dst []float64, i int) []float64 {
 	return dst
 }
 
-// Number returns the number, in the whole set, of the block's row i.
+// Number returns the number of the block's row i in the whole data set.
 func (b *Block) Number(i int) int64 {
 	if b.index != nil {
 		i = int(b.index[i])

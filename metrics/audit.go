@@ -8,30 +8,32 @@ import (
 	"github.com/candor-go/candor/internal/setting"
 )
 
-// Audit is what a Pass knows of its input beside the answers: how many rows of what shape, and how well they keep to
-// what was said of them. It merges as accumulators do.
+// Audit describes the input of a Pass: the number and shape of its rows, and how well they keep to what was declared about
+// them. Audits merge as accumulators do.
 type Audit struct {
-	Rows    int64 // rows that the accumulators have seen
-	Dropped int64 // rows left out because they were bad
+	Rows    int64 // rows given to the accumulators
+	Dropped int64 // bad rows left out
 	Absent  int64 // rows of weight 0
 
 	Classes  int // 1 for a binary task; 0 before the first row
 	DType    DType
 	Kind     Kind
 	Weighted bool
-	Decided  bool // the caller made the decisions
-	Scored   bool // the caller gave the scores by which rows are binned
+	Decided  bool // the caller supplied decisions
+	Scored   bool // the caller supplied confidence scores
 
 	Renormalized bool
 	Unchecked    bool
 
-	// SumsOff counts the rows of probabilities whose sum is off 1 by more than 1e-6 in float64, or in a narrower type by more than 4
-	// units of its last place times the number of classes; SumMin and SumMax are the least and the largest sum among those.
+	// SumsOff counts the rows of probabilities whose sum differs from 1 by more than rounding explains: more than 1e-6 in
+	// float64, or in a narrower type more than 4 units in the last place times the number of classes. SumMin and SumMax are
+	// the smallest and largest sum among these rows.
 	SumsOff        int64
 	SumMin, SumMax float64
 }
 
-// Merge adds what another Audit has seen; an error, wrapping ErrMismatch, names the first difference that forbids it.
+// Merge adds what another Audit has seen. If the two cannot be merged, the error wraps ErrMismatch and names the first
+// difference.
 func (a *Audit) Merge(o *Audit) error {
 	if o.Classes == 0 {
 		return nil
@@ -76,7 +78,7 @@ func (a *Audit) merges(n int64, lo, hi float64) {
 	a.SumMin, a.SumMax = math.Min(a.SumMin, lo), math.Max(a.SumMax, hi)
 }
 
-// Warnings returns, in plain words, what a reader of the answers should know of the rows.
+// Warnings returns, in plain words, what a reader of the results should know about the rows.
 func (a *Audit) Warnings() []string {
 	var w []string
 	if a.SumsOff > 0 {
@@ -109,7 +111,7 @@ func (a *Audit) Warnings() []string {
 	return w
 }
 
-// counted writes how many of something there are.
+// counted formats a count with its noun, singular or plural.
 func counted(n int64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -138,7 +140,7 @@ func (a *Audit) AppendBinary(b []byte) ([]byte, error) {
 	return append(b, exact.Seal(auditMagic, auditVersion, e.B)...), nil
 }
 
-// UnmarshalBinary replaces the audit by one that AppendBinary wrote.
+// UnmarshalBinary replaces the audit with one that AppendBinary wrote.
 func (a *Audit) UnmarshalBinary(b []byte) error {
 	d, err := exact.OpenFields(auditMagic, auditVersion, b)
 	if err != nil {

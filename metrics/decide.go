@@ -2,16 +2,16 @@ package metrics
 
 import "github.com/candor-go/candor/kernel"
 
-// decided is what a worker knows of rows whose class the caller decided for. Its memory is of use only where there are
-// decisions, so it is made with the first.
+// decided holds a worker's columns for the caller's decisions. It is allocated with the first decision, since most
+// predictions have none.
 type decided struct {
-	stats kernel.Stats // with the decisions in place of the labels: Label is then the decision's probability
+	stats kernel.Stats // with decisions in place of labels, so Label is the probability of the decision
 	right []uint8
 	class []int32
 }
 
-// decide runs the kernel over rows [at, at+n) once more, for the probabilities of the decisions. That of one for the arg
-// max has the bits of Stats.Top.
+// decide runs the kernel over rows [at, at+n) once more, for the probabilities of the decisions. A decision for the arg max
+// gets exactly the bits of Stats.Top.
 func (w *worker) decide(b *Block, c *Chunk, at, n, st int) {
 	if w.decided == nil || len(w.decided.right) < n {
 		m := len(w.hit)
@@ -26,7 +26,7 @@ func (w *worker) decide(b *Block, c *Chunk, at, n, st int) {
 	w.rowStats(&w.decided.stats, c, at, n, st, b.Decisions)
 }
 
-// compact moves what there is of the rows of keep to the front, and returns their decisions.
+// compact moves the columns of the rows in keep to the front, and returns the decisions of these rows.
 func (d *decided) compact(decisions, keep []int32) []int32 {
 	for to, from := range keep {
 		d.stats.Label[to] = d.stats.Label[from]
@@ -35,7 +35,7 @@ func (d *decided) compact(decisions, keep []int32) []int32 {
 	return d.class[:len(keep)]
 }
 
-// judge sets the scores and outcomes of the decisions.
+// judge sets the scores and outcomes of the decisions in the block.
 func (d *decided) judge(b *Block) {
 	kernel.Hits(d.right[:b.Rows], b.Decisions, b.Labels[:b.Rows])
 	b.Score, b.Right = d.stats.Label, d.right

@@ -11,13 +11,13 @@ import (
 	"github.com/candor-go/candor/internal/setting"
 )
 
-// Reason is what is wrong with a row.
+// Reason says why a row is bad.
 type Reason uint8
 
-// The reasons, in the order in which a row is examined: it counts for the first that holds.
+// The reasons, in the order in which a row is examined. A row counts under the first that applies.
 const (
 	BadLabel      Reason = iota // label < 0 or >= the number of classes
-	BadDecision                 // the same of the caller's decision
+	BadDecision                 // decision < 0 or >= the number of classes
 	BadConfidence               // a confidence score that is NaN or infinite
 	BadObserved                 // an observed number that is NaN or infinite
 	BadWeight                   // negative, NaN, infinite, or not 0 and outside [2**-32, 2**32]
@@ -25,33 +25,33 @@ const (
 	NotPositive                 // a parameter of a Dirichlet distribution, or a standard deviation, that is not above 0
 	Crossing                    // a quantile below the one before it
 	OutsideUnit                 // a probability below 0 or above 1
-	BadSum                      // a row of probabilities that is off 1 by more than 0.02
+	BadSum                      // probabilities that sum to more than 0.02 away from 1
 	reasons
 )
 
-// Fault is one kind of bad row: how many there are and the first of them.
+// Fault is one kind of bad row, with a count and the first example.
 type Fault struct {
 	Reason Reason
 	Count  int64
-	Row    int64   // the first one's number
-	Column int     // the offending column of that row, -1 where it is the whole row
+	Row    int64   // number of the first such row
+	Column int     // offending column of that row, -1 if the whole row is at fault
 	Value  float64 // the offending score, sum, label, decision or weight
 }
 
-// DataError says which rows of the predictions cannot be used. It covers all the rows that were read, so its counts do
-// not depend on threads or blocks.
+// DataError says which rows of the predictions cannot be used. It covers every row that was read, so its counts do not
+// depend on threads or block sizes.
 type DataError struct {
 	Rows    int64   // rows read
-	Kind    Kind    // what the scores were said to be
+	Kind    Kind    // declared kind of the scores
 	Classes int     // 1 for a binary task
-	Faults  []Fault // by first row
-	Strict  bool    // rows cannot be dropped or renormalised, so no remedy names Options.Drop or Options.Renormalize
+	Faults  []Fault // ordered by first row
+	Strict  bool    // rows cannot be dropped or renormalised, so no remedy mentions Options.Drop or Options.Renormalize
 }
 
-// sumTolerance is how far a row's sum may be off 1.
+// sumTolerance is the largest accepted distance of a row's sum from 1.
 const sumTolerance = 0.02
 
-// Merge adds what was found in other rows of the same predictions.
+// Merge adds the faults found in other rows of the same predictions.
 func (e *DataError) Merge(o *DataError) {
 	e.Rows += o.Rows
 	for _, f := range o.Faults {
@@ -70,7 +70,7 @@ func (e *DataError) Merge(o *DataError) {
 	slices.SortFunc(e.Faults, func(f, g Fault) int { return cmp.Or(cmp.Compare(f.Row, g.Row), cmp.Compare(f.Reason, g.Reason)) })
 }
 
-// Error names the first bad row, how many are like it, what was found and what to do.
+// Error names the first bad row, the number of rows like it, what was found and what to do.
 func (e *DataError) Error() string {
 	var b strings.Builder
 	for i, f := range e.Faults {
@@ -95,7 +95,7 @@ func (e *DataError) describe(f Fault) string {
 	return where + ": " + what + like + ": " + remedy
 }
 
-// Remedy returns what to do about one of the Faults.
+// Remedy returns advice for one of the Faults.
 func (e *DataError) Remedy(f Fault) string {
 	_, remedy := e.explain(f)
 	return remedy
@@ -191,7 +191,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 			divide = "divide each row by its sum"
 		}
 		remedy = fmt.Sprintf("logits? pass %v; unnormalised? %s; independent labels are not one distribution", setting.Logits, divide)
-		if e.Kind == LogProbs || e.Kind == Logits { // of which two made the logit of an event
+		if e.Kind == LogProbs || e.Kind == Logits { // a binary logit that OfEvent made from two scores
 			what = fmt.Sprintf("the exponentials sum to %s, not 1", v)
 			remedy = "logits? pass " + setting.Logits.String()
 		}
@@ -199,7 +199,7 @@ func (e *DataError) explain(f Fault) (what, remedy string) {
 	return what, remedy
 }
 
-// leftOut ends a remedy with the option that leaves bad rows out.
+// leftOut returns the end of a remedy, which names the option that leaves out bad rows.
 func (e *DataError) leftOut() string {
 	if e.Strict {
 		return ""
@@ -207,7 +207,7 @@ func (e *DataError) leftOut() string {
 	return "; " + setting.Drop.String() + " leaves such rows out"
 }
 
-// normalColumn names a column of Normals; -1 is what no column has.
+// normalColumn names column i of Normals; -1 stands for the observed value minus the mean, which is in no column.
 func normalColumn(columns, i int) string {
 	if i < 0 {
 		return "observed value minus mean"
@@ -215,7 +215,7 @@ func normalColumn(columns, i int) string {
 	return [][]string{{"error", "standard deviation"}, {"mean", "standard deviation", "observed value"}}[columns-2][i]
 }
 
-// group writes n with a comma between thousands.
+// group formats n with commas between thousands.
 func group(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -224,7 +224,7 @@ func group(n int64) string {
 	return s
 }
 
-// faults collects the bad rows of one worker.
+// faults collects the bad rows that one worker found.
 type faults [reasons]Fault
 
 func (f *faults) add(r Reason, row int64, column int, value float64) {

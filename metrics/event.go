@@ -1,6 +1,6 @@
 package metrics
 
-// Event is what a binned score is the probability of.
+// Event is the event whose probability a binned score states.
 type Event uint8
 
 // The events.
@@ -11,7 +11,7 @@ const (
 	AllClasses              // class k is the true class, for every entry of every row; score: the entry
 )
 
-// Resolve returns the event that ByShape stands for with predictions of so many classes, and any other event as it is.
+// Resolve returns e, with ByShape replaced by the event it stands for with this number of classes.
 func (e Event) Resolve(classes int) Event {
 	switch {
 	case e != ByShape:

@@ -6,14 +6,14 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// examine finds the rows of a block that cannot be used and those of weight 0. It returns the others, and whether they
-// are all of the rows.
+// examine checks the rows of a block. It returns the indices of the rows that are good and have a nonzero weight, and
+// whether these are all rows; keep may then be nil.
 func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, whole bool) {
 	s := &w.stats
 	reject := flags != 0 || c.Pair != nil || c.doubtful(at, n)
 	off := false
 	w.pair = c.Pair.Slice(at, at+n)
-	// Of what has to have a certain one.
+	// Only these rows must sum to a given value.
 	sums := c.Kind != Logits && c.Classes > 1 || c.Pair != nil && c.Pair.Kind != Logits
 	if sums {
 		bad := false
@@ -31,7 +31,7 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 	keep = w.keep[:0]
 	for i := range n {
 		if c.Weights != nil && c.Weights[at+i] == 0 {
-			w.audit.Absent++ // whatever else it holds: padding has no scores and no label
+			w.audit.Absent++ // regardless of other faults: padding has neither valid scores nor a label
 			continue
 		}
 		if r, col, v := w.fault(c, at+i, i, st, s.Flags[i], sums); r != reasons {
@@ -48,7 +48,7 @@ func (w *worker) examine(c *Chunk, at, n, st int, flags uint8) (keep []int32, wh
 	return keep, len(keep) == n
 }
 
-// doubtful tells whether, in rows [at, at+n), a decision, a confidence score or the parameter of a distribution is a fault.
+// doubtful reports whether rows [at, at+n) contain a bad decision, confidence score or Dirichlet parameter.
 func (c *Chunk) doubtful(at, n int) bool {
 	if c.Kind == Dirichlet {
 		st := c.RowStride()
@@ -79,7 +79,7 @@ func (c *Chunk) doubtful(at, n int) bool {
 
 func (c *Chunk) badDecision(d int32) bool { return d < 0 || int(d) >= max(2, c.Classes) }
 
-// rowSum returns the sum of row i's probabilities.
+// rowSum returns the sum of the probabilities of row i.
 func (w *worker) rowSum(c *Chunk, i int) float64 {
 	if w.pair != nil {
 		return w.pair.sum(i)
@@ -90,15 +90,17 @@ func (w *worker) rowSum(c *Chunk, i int) float64 {
 	return w.stats.Norm[i]
 }
 
-// near is how far a sum may be off 1 by rounding alone. The coarse types' is beyond what is an error for any.
+// near returns how far rounding alone can move a row's sum from 1. It is capped at sumTolerance, which coarse types would
+// exceed.
 func near(d DType, classes int) float64 {
 	if d == Float64 {
-		return 1e-6 // float64 often holds what was float32, or decimals of six digits
+		return 1e-6 // float64 scores were often float32 once, or decimals of six digits
 	}
 	return math.Min(4*d.Epsilon()*float64(max(2, classes)), sumTolerance)
 }
 
-// sums tells whether some row's sum is off 1 by more than rounding, and whether some row's is a fault.
+// sums reports whether the sum of some row differs from 1 by more than rounding explains (off), and whether it is a fault
+// for some row (bad).
 func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
 	if c.Kind == Dirichlet {
 		for _, t := range w.stats.Norm[:n] {
@@ -115,7 +117,7 @@ func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
 		}
 		return off, bad
 	}
-	// Mostly none is. An exponential is off 1 by less than twice what its small argument is off 0.
+	// Fast path: usually no row is off. |exp(x) - 1| < 2|x| for small x, hence d/2 for log-probabilities.
 	if c.Kind == LogProbs && within(w.stats.Norm[:n], 0, d/2) || c.Kind != LogProbs && within(w.stats.Norm[:n], 1, d) {
 		return false, false
 	}
@@ -130,7 +132,7 @@ func (w *worker) sums(c *Chunk, n int) (off, bad bool) {
 	return off, bad
 }
 
-// within tells whether all values are at most d away from the centre.
+// within reports whether all values are at most d away from the centre.
 func within(v []float64, centre, d float64) bool {
 	for _, x := range v {
 		if !(math.Abs(x-centre) <= d) {
@@ -140,14 +142,14 @@ func within(v []float64, centre, d float64) bool {
 	return true
 }
 
-// note keeps the sum of a row that is not a fault, if it is off 1.
+// note records the row's sum in the audit if it is off 1 but no fault.
 func (w *worker) note(c *Chunk, i int) {
 	if t := w.rowSum(c, i); math.Abs(t-1) > near(c.DType(), c.Classes) {
 		w.audit.merges(1, t, t)
 	}
 }
 
-// badSum tells whether a row with this sum is refused.
+// badSum reports whether t is a fault as the sum of a row.
 func (w *worker) badSum(c *Chunk, t float64) bool {
 	switch {
 	case w.scales(c):
@@ -158,15 +160,15 @@ func (w *worker) badSum(c *Chunk, t float64) bool {
 	return math.Abs(t-1) > sumTolerance
 }
 
-// scales tells whether rows are divided by their sums, so that entries above 1 are no fault.
+// scales reports whether rows are divided by their sums, in which case entries above 1 are no fault.
 func (w *worker) scales(c *Chunk) bool {
 	return c.Kind == Dirichlet || w.opt.Renormalize && c.Kind == Probs && (c.Classes > 1 || c.Pair != nil)
 }
 
-// mostUnchecked is the size up to which unchecked scores are admitted: squares times weights stay finite.
+// mostUnchecked bounds the size of unchecked scores, so that squares times weights stay finite.
 const mostUnchecked = 1e140
 
-// outside tells whether an entry is no probability; t is the sum of its row.
+// outside reports whether the entry v cannot be a probability; t is the sum of its row.
 func (w *worker) outside(c *Chunk, v, t float64) bool {
 	switch {
 	case w.opt.Unchecked && w.scales(c) && t > 0:
@@ -177,7 +179,8 @@ func (w *worker) outside(c *Chunk, v, t float64) bool {
 	return v < 0 || v > 1 && !w.scales(c)
 }
 
-// fault tells what is wrong with a row, reasons if nothing is, and where. row is its index in the chunk, i in the block.
+// fault returns the first fault of a row with its column and value; r == reasons means that there is none. row is the index
+// in the chunk, i that in the block.
 func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reason, column int, value float64) {
 	if flags&kernel.FlagBadLabel != 0 {
 		return BadLabel, -1, float64(c.Labels[row])
@@ -239,7 +242,7 @@ func (w *worker) fault(c *Chunk, row, i, st int, flags uint8, sums bool) (r Reas
 	return reasons, 0, 0
 }
 
-// faultOfPair is fault for the two scores of row i of the block.
+// faultOfPair is fault for the two scores that OfEvent combined in row i of the block.
 func (w *worker) faultOfPair(c *Chunk, i int) (r Reason, column int, value float64) {
 	logs, row := w.pair.Kind.logs(), w.pair.Raw[2*i:2*i+2]
 	for j, v := range row {
@@ -261,7 +264,7 @@ func (w *worker) faultOfPair(c *Chunk, i int) (r Reason, column int, value float
 	return reasons, 0, 0
 }
 
-// addRows checks rows [at, at+n) of a chunk whose scores are no classes', and hands them on.
+// addRows checks and passes on rows [at, at+n) of a chunk whose kind has no classes.
 func (w *worker) addRows(c *Chunk, at, n, st int) {
 	b := &w.block
 	*b = Block{Rows: n, Classes: c.Classes, DType: c.DType(), Kind: c.Kind}
@@ -300,7 +303,7 @@ func (w *worker) addRows(c *Chunk, at, n, st int) {
 	}
 }
 
-// normals sets the columns of rows of Normals, and returns the union of their flags.
+// normals computes the columns of Normals and returns the union of their flags.
 func (w *worker) normals(b *Block) uint8 {
 	s, t := &w.normal, &b.Probs
 	for _, c := range []*[]float64{&s.Error, &s.SD, &s.Z, &s.NLL, &s.CRPS} {
@@ -314,7 +317,7 @@ func (w *worker) normals(b *Block) uint8 {
 	return kernel.NormalF64(s, t.F64, b.Rows, t.Width, t.Stride)
 }
 
-// rising tells whether no row of a block falls.
+// rising reports whether every row of the block is non-decreasing.
 func (w *worker) rising(b *Block) bool {
 	t := &b.Probs
 	for i := range b.Rows {
@@ -325,7 +328,7 @@ func (w *worker) rising(b *Block) bool {
 	return true
 }
 
-// falls returns the first element that is below the one before it, -1 if none is.
+// falls returns the index of the first element below its predecessor, -1 if there is none.
 func falls[T float32 | float64](row []T) int {
 	for j := 1; j < len(row); j++ {
 		if row[j] < row[j-1] {
@@ -335,7 +338,7 @@ func falls[T float32 | float64](row []T) int {
 	return -1
 }
 
-// spread sets the sums of the distances of rows of Samples.
+// spread computes the distance sums of Samples.
 func (w *worker) spread(b *Block) {
 	t := &b.Probs
 	w.abs, w.apart = room(w.abs, b.Rows), room(w.apart, b.Rows)
@@ -349,7 +352,8 @@ func (w *worker) spread(b *Block) {
 	}
 }
 
-// finite tells whether all numbers of a block are; with sums by these, which are NaN for rows of which one is not.
+// finite reports whether all numbers of a block are finite. If sums is set it tests the distance sums instead, which are NaN
+// for a row with a number that is not finite.
 func (w *worker) finite(b *Block, sums bool) bool {
 	if sums {
 		for _, v := range b.Abs {
@@ -377,7 +381,8 @@ func (w *worker) finite(b *Block, sums bool) bool {
 	return true
 }
 
-// finite32 tells whether all values are: adding one to the exponent bits of others carries into the sign.
+// finite32 reports whether all values are finite. Adding one to the exponent bits of a value that is not finite carries into
+// the sign bit.
 func finite32(x []float32) bool {
 	const exponent, one, carry = 0x7f800000, 1 << 23, 1 << 31
 	bits := math.Float32bits
@@ -407,7 +412,7 @@ func finite64(x []float64) bool {
 	return all < carry
 }
 
-// keepRows finds the rows of what has no classes that can be used, and counts the others.
+// keepRows returns the usable rows among rows of a kind without classes, and records the faults of the others.
 func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 	keep := w.keep[:0]
 	for i := range n {
@@ -426,7 +431,7 @@ func (w *worker) keepRows(c *Chunk, at, n, st int) []int32 {
 	return keep
 }
 
-// compactNumbers leaves those rows in a block of what has no classes.
+// compactNumbers keeps only the given rows of a block of a kind without classes.
 func (w *worker) compactNumbers(b *Block, keep []int32) {
 	n := len(keep)
 	w.compactRows(b, keep)
@@ -461,7 +466,7 @@ func (w *worker) compactNumbers(b *Block, keep []int32) {
 	b.Rows, b.index = n, keep
 }
 
-// faultOfNumbers tells what is wrong with a row of what has no classes, reasons if nothing is, and where.
+// faultOfNumbers is fault for kinds without classes.
 func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64) {
 	if c.Kind.observes() {
 		if v := c.Observed[row]; v-v != 0 {
@@ -501,8 +506,7 @@ func (c *Chunk) faultOfNumbers(row, st int) (r Reason, column int, value float64
 	return reasons, 0, 0
 }
 
-// sumParameters sets the sums of rows of a Dirichlet distribution's parameters, in float64 whatever these are: what additions round
-// away is added at the end.
+// sumParameters sets Norm to the sums of Dirichlet parameters, in float64 for every type, with compensated summation.
 func (w *worker) sumParameters(c *Chunk, at, n, st int) {
 	for i := range n {
 		sum, lost := 0.0, 0.0
@@ -513,16 +517,16 @@ func (w *worker) sumParameters(c *Chunk, at, n, st int) {
 			lost += (sum - (t - z)) + (v - z)
 			sum = t
 		}
-		if t := sum + lost; t == t { // not if the sum is infinite
+		if t := sum + lost; t == t { // false if the sum is infinite
 			sum = t
 		}
-		if w.stats.Norm[i] == w.stats.Norm[i] { // a row without columns stays one
+		if w.stats.Norm[i] == w.stats.Norm[i] { // keep NaN for a row without columns
 			w.stats.Norm[i] = sum
 		}
 	}
 }
 
-// peaks sets the scores of the arg maxes as they were given.
+// peaks sets the scores of the arg max as given.
 func (w *worker) peaks(b *Block, c *Chunk, at, st int) {
 	w.peak = room(w.peak, b.Rows)
 	b.Peak = w.peak[:b.Rows]
@@ -539,7 +543,7 @@ func (w *worker) peaks(b *Block, c *Chunk, at, st int) {
 	}
 }
 
-// placed sets the places of the labels' scores as they were given.
+// placed sets the places of the labels' scores as given.
 func (w *worker) placed(b *Block, c *Chunk, at, st int) {
 	w.places = room(w.places, b.Rows)
 	b.Places = w.places[:b.Rows]

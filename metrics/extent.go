@@ -1,15 +1,15 @@
 package metrics
 
-// Extent is what the memory of an accumulator depends on, known before a row is read.
+// Extent holds the sizes that determine an accumulator's memory and are known before the first row is read.
 type Extent struct {
-	Rows     int64 // at most; below 0 if nobody knows
+	Rows     int64 // upper bound; negative if unknown
 	Classes  int   // 1 for a binary task
 	Kind     Kind
-	DType    DType // of the probabilities that a Pass hands out: Float32 or Float64
+	DType    DType // of the probabilities in blocks: Float32 or Float64
 	Weighted bool
 }
 
-// Distinct returns how many of so many things the rows may have at most.
+// Distinct returns an upper bound on the number of distinct values among the rows, where at most this many exist.
 func (x Extent) Distinct(most int64) int64 {
 	if x.Rows >= 0 && x.Rows < most {
 		return x.Rows
@@ -17,8 +17,8 @@ func (x Extent) Distinct(most int64) int64 {
 	return most
 }
 
-// Sizer is an Accumulator whose memory grows with rows or classes, or is large. Size returns about how many bytes it takes at most
-// after rows of that extent; one that does not say takes some kilobytes.
+// Sizer is an Accumulator whose memory is large or grows with rows or classes. Size estimates the most bytes that it takes
+// after rows of this extent. An Accumulator that is no Sizer takes a few kilobytes.
 type Sizer interface {
 	Accumulator
 	Size(Extent) int64

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// InMemory returns the source of predictions that are in memory: views of about 1 MiB, or of a few long rows. Nothing is copied.
-// They may lack labels, for whoever needs none.
+// InMemory returns a Source of predictions in memory. It yields views of about 1 MiB, or of a few rows if rows are long, and
+// copies nothing. Labels may be absent if the reader needs none.
 func InMemory(p *Predictions) Source { return &inMemory{preds: p} }
 
 type inMemory struct {
@@ -31,7 +31,7 @@ func (m *inMemory) Next() (*Chunk, error) {
 	return c, nil
 }
 
-// wholeBatches returns a number of rows that is not above n and that kernels, which take 64 together, like better.
+// wholeBatches rounds n down to the kernels' preferred multiple of 64 rows, where n is large enough.
 func wholeBatches(n int) int {
 	if n > 64 {
 		n &^= 63
@@ -39,7 +39,7 @@ func wholeBatches(n int) int {
 	return n
 }
 
-// checkChunk is check of a chunk. Numbers that are not those of its rows panic too.
+// checkChunk checks the shape of a chunk. It panics if Numbers does not have one element per row.
 func (c *Chunk) checkChunk() error {
 	if c.Numbers != nil && len(c.Numbers) != c.Rows {
 		panic(errNumbers)
@@ -47,7 +47,7 @@ func (c *Chunk) checkChunk() error {
 	return c.check(true)
 }
 
-// Number returns the number of row i in the whole set.
+// Number returns the number of the chunk's row i in the whole data set.
 func (c *Chunk) Number(i int) int64 {
 	if c.Numbers != nil {
 		return c.First + int64(c.Numbers[i])
@@ -55,7 +55,7 @@ func (c *Chunk) Number(i int) int64 {
 	return c.First + int64(i)
 }
 
-// Slice returns a view of the rows [from, to), which does not recycle the chunk.
+// Slice returns a view of rows [from, to). Recycle is not set in the view.
 func (c *Chunk) Slice(from, to int) Chunk {
 	v := Chunk{Predictions: c.Predictions.Slice(from, to), First: c.First, Numbers: part(c.Numbers, from, to), Groups: part(c.Groups, from, to)}
 	if c.Numbers == nil {
@@ -64,15 +64,15 @@ func (c *Chunk) Slice(from, to int) Chunk {
 	return v
 }
 
-// place tells a block, which begins at row at, the numbers of its rows.
+// place sets the row numbers of a block that starts at row at of the chunk.
 func (c *Chunk) place(b *Block, at int) {
 	if b.first = c.First + int64(at); c.Numbers != nil {
 		b.first, b.numbers = c.First, c.Numbers[at:]
 	}
 }
 
-// checked passes on a source's chunks. Their shapes are compared here, where they come in order, so that what is found
-// does not depend on the threads.
+// checked wraps a source and compares the shapes of its chunks. It does this here, where chunks still arrive in order, so
+// that the result does not depend on threads.
 type checked struct {
 	src  Source
 	seen Audit
@@ -95,9 +95,9 @@ func (s *checked) Next() (*Chunk, error) {
 	return c, nil
 }
 
-// Feed hands a source's chunks to the functions, each of which runs on a goroutine of its own and gets the next chunk when it is done
-// with one, and recycles them. What a chunk holds is gone when the function returns. It returns the error that the source ended with,
-// nil after its last chunk; a panic of a function is carried over to the caller.
+// Feed hands each chunk of src to one of the functions and recycles it afterwards. Each function runs on a goroutine of its
+// own and gets another chunk whenever it returns; it must not keep what a chunk holds. Feed returns nil after the last
+// chunk, or else the error of the source. A panic in a function is passed on to the caller.
 func Feed(src Source, visits ...func(*Chunk)) error {
 	chunks := make(chan *Chunk)
 	var wg sync.WaitGroup
@@ -108,7 +108,7 @@ func Feed(src Source, visits ...func(*Chunk)) error {
 			defer wg.Done()
 			for c := range chunks {
 				func() {
-					// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
+					// The caller cannot recover a panic on another goroutine, so the panic is passed on.
 					defer func() {
 						if r := recover(); r != nil {
 							fault.CompareAndSwap(nil, panicked{r})
@@ -125,7 +125,7 @@ func Feed(src Source, visits ...func(*Chunk)) error {
 		}()
 	}
 	err := func() error {
-		// Deferred, so that a source that panics leaves no goroutines behind.
+		// Deferred, so that a panicking source leaves no goroutines behind.
 		defer wg.Wait()
 		defer close(chunks)
 		for {
@@ -142,7 +142,7 @@ func Feed(src Source, visits ...func(*Chunk)) error {
 	if f := fault.Load(); f != nil {
 		panic(f.(panicked).value)
 	}
-	// Only io.EOF itself is the end: an error that wraps it says that something ended too early.
+	// Only io.EOF itself marks the end. An error that wraps it reports truncated input.
 	if err != io.EOF {
 		return err
 	}

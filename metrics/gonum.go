@@ -2,8 +2,8 @@ package metrics
 
 import "gonum.org/v1/gonum/mat"
 
-// FromMatrix returns the rows of m as Scores: without a copy if m is a mat.RawMatrixer, such as *mat.Dense, whose
-// stride is kept; otherwise its elements are copied. A matrix of one column is a binary task (see Scores).
+// FromMatrix returns the rows of m as Scores. If m is a mat.RawMatrixer, such as *mat.Dense, the Scores share its memory and
+// stride; otherwise the elements are copied. A matrix with one column is a binary task (see Scores).
 func FromMatrix(m mat.Matrix) Scores {
 	rows, classes := m.Dims()
 	if r, ok := m.(mat.RawMatrixer); ok {

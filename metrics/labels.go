@@ -1,20 +1,21 @@
 package metrics
 
-// LabelChunk is a run of consecutive rows of several independent labels: row i has a score for each of Classes labels, and beside it
-// a 0 or 1 for each. No row's scores have a certain sum. It is a view: nothing in it is kept or changed.
+// LabelChunk is a run of consecutive rows of a multi-label task. Each row has, for each of Classes independent labels, a
+// score and an outcome 0 or 1. The scores of a row need not sum to anything in particular. The chunk is a view: its data are
+// neither kept nor changed.
 type LabelChunk struct {
-	Scores              // a column for each label
-	Kind        Kind    // Probs, Logits (of which a probability is the sigmoid) or LogProbs
-	Labels      []int32 // of row i: Labels[i*LabelStride : i*LabelStride+Classes]
+	Scores              // one column per label
+	Kind        Kind    // Probs, Logits (probability = sigmoid) or LogProbs
+	Labels      []int32 // row i: Labels[i*LabelStride : i*LabelStride+Classes]
 	Weights     []float64
-	First       int64 // number of the chunk's first row in the whole set
+	First       int64 // number of the chunk's first row in the whole data set
 	LabelStride int   // 0 means Classes
-	// Recycle, if set, is called once when nothing reads the chunk's slices any more, from any goroutine.
+	// Recycle, if set, is called once, from any goroutine, when the chunk's slices are no longer read.
 	Recycle func()
 }
 
-// LabelSource yields the rows of several labels in order, as a Source does those of one: all chunks have the same number of labels,
-// type and kind, with weights or without.
+// LabelSource yields the rows of a multi-label task in order, with the contract of Source. All chunks agree in number of
+// labels, type, kind, and presence of weights.
 type LabelSource interface {
 	Next() (*LabelChunk, error)
 }

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Members are the scores that several models, or several draws of one, gave the same rows: an ensemble. It is a view: nothing in it
-// is kept or changed.
+// Members holds the scores that an ensemble, several models or several draws from one, gave for the same rows. It is a view:
+// its data are neither kept nor changed.
 type Members struct {
 	Each    []Scores // of one type, with equal Rows and Classes
 	Kind    Kind     // Probs, Logits or LogProbs
@@ -14,29 +14,29 @@ type Members struct {
 	Weights []float64
 }
 
-// MemberChunk is a run of consecutive rows of all members.
+// MemberChunk is a run of consecutive rows, with the scores of all members.
 type MemberChunk struct {
 	Members
-	First int64 // number of the chunk's first row in the whole set
-	// Recycle, if set, is called once when nothing reads the chunk's slices any more, from any goroutine.
+	First int64 // number of the chunk's first row in the whole data set
+	// Recycle, if set, is called once, from any goroutine, when the chunk's slices are no longer read.
 	Recycle func()
 }
 
-// MemberSource yields the rows of an ensemble in order, as a Source does those of one model: all chunks have the same number of
-// members, classes, type and kind.
+// MemberSource yields the rows of an ensemble in order, with the contract of Source. All chunks agree in number of members,
+// classes, type and kind.
 type MemberSource interface {
 	Next() (*MemberChunk, error)
 }
 
-// Walker checks predictions and hands them on block by block, on the caller's goroutine, as a Pass does on each of its own.
+// Walker checks predictions and passes them on block by block, like a Pass, but on the goroutine of the caller.
 type Walker struct {
 	w      *worker
 	failed atomic.Bool
-	taken  Audit // the last that Take returned of any rows
+	taken  Audit // last nonempty result of Take
 }
 
-// NewWalker returns a Walker that calls f with each block of rows that are good. need is what the blocks are to carry. opt may be
-// nil; its Threads have no say. What a block holds is gone when f returns.
+// NewWalker returns a Walker that calls f with each block of good rows. need selects the columns of the blocks. opt may be
+// nil; Threads is ignored. f must not keep any part of a block.
 func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
 	p := &Pass{need: need, accs: []Accumulator{handOn{f}}}
 	if opt != nil {
@@ -47,8 +47,8 @@ func NewWalker(opt *Options, need Need, f func(b *Block)) *Walker {
 	return w
 }
 
-// Add checks the rows of a chunk and hands them on. After a bad row that is an error, rows are checked and no more. Wrong shapes
-// panic, and so do chunks that differ in shape or kind.
+// Add checks the rows of a chunk and passes them on. After a bad row that Options.Drop does not allow, it only checks
+// further rows; see Err. It panics if a chunk has an inconsistent shape or differs from earlier chunks in shape or kind.
 func (w *Walker) Add(c *Chunk) {
 	if err := c.checkChunk(); err != nil {
 		panic("metrics: " + err.Error())
@@ -63,15 +63,15 @@ func (w *Walker) Add(c *Chunk) {
 	w.w.add(c)
 }
 
-// TilesIn makes the Walker write the tiles of its blocks, unless they are views of scores, to the beginning of the caller's memory
-// where they fit: so that the tiles of several Walkers lie beside each other.
+// TilesIn makes the Walker write the tiles of its blocks to the beginning of these slices, where they fit. Thus the tiles of
+// several Walkers can be adjacent. Tiles that are views of the scores stay views.
 func (w *Walker) TilesIn(f32 []float32, f64 []float64) { w.w.tile32, w.w.tile = f32, f64 }
 
-// Terms says whether the Walker may leave tiles of float32 logits as kernel.LogitTermsF32 does, where that is faster: Tile.Scale is set
-// then.
+// Terms sets whether tiles of float32 logits may stay unnormalized, as kernel.LogitTermsF32 leaves them, where that is
+// faster. Such tiles have Tile.Scale set.
 func (w *Walker) Terms(may bool) { w.w.terms = may }
 
-// Err returns the *DataError of the bad rows so far, nil if there were none or Options.Drop leaves them out.
+// Err returns a *DataError with the bad rows so far. It returns nil if there were none or Options.Drop leaves them out.
 func (w *Walker) Err() error {
 	l := w.w.bad.list()
 	if len(l) == 0 || w.w.opt.Drop {
@@ -84,10 +84,10 @@ func (w *Walker) Err() error {
 	return &DataError{Rows: w.w.seen, Kind: a.Kind, Classes: a.Classes, Faults: l}
 }
 
-// Audit returns what was seen so far.
+// Audit returns the audit of the rows so far.
 func (w *Walker) Audit() Audit { return w.w.audit }
 
-// Take returns what Audit does, and forgets it: so that one Walker can hand on the rows of several sets in turn. Err stays that of all.
+// Take returns the audit and resets it, so that one Walker can process several data sets in turn. Err is not reset.
 func (w *Walker) Take() Audit {
 	a := w.w.audit
 	if a.Classes != 0 {
@@ -97,7 +97,7 @@ func (w *Walker) Take() Audit {
 	return a
 }
 
-// handOn is the one accumulator of a Walker. It keeps nothing, so it has no state.
+// handOn is the only accumulator of a Walker. It keeps no state.
 type handOn struct{ f func(*Block) }
 
 func (h handOn) Needs() Need                           { return 0 }

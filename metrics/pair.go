@@ -6,23 +6,23 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Pair is the two scores that rows of a binary task had, where one number was made of them (see OfEvent) and some row needs a look:
-// its probabilities do not sum to 1, one of them is none, or a logit is infinite. A Pass then checks rows, and divides them by their sums if that is asked
-// for, as it does those of classes.
+// Pair holds the two original scores of each row where OfEvent combined them into one. It is kept only if some row needs
+// further checks: its probabilities do not sum to 1, one of them is invalid, or a logit is infinite. A Pass then checks and
+// renormalises these rows as it does rows of classes.
 type Pair struct {
-	Raw   []float64 // of rows one after the other: class 0, class 1
+	Raw   []float64 // consecutive rows: class 0, class 1
 	Kind  Kind      // of the raw scores: Probs, Logits or LogProbs
-	Event int       // the class whose probability the number is
+	Event int       // class whose probability the combined score states
 }
 
-// OfEvent turns rows of two classes' scores into those of a binary task, in place, and returns what Scores, Kind and labels become: the
-// event is that the class is event, 0 or 1.
+// OfEvent turns rows of two classes into those of a binary task, in place. It updates scores, kind and labels. The event y =
+// 1 of the new task is that the class is event, 0 or 1.
 //
-// The number of a row is the event's probability as it stands. Of logits and log-probabilities it is the event's less the other's, in
-// the scores' own type, which is the event's logit: the kind is then Logits. Labels and decisions 0 and 1 change places if the event is
-// class 0; others, which are faults, stay.
+// For Probs, the new score is the probability of the event, unchanged. For Logits and LogProbs it is the event's score minus
+// the other one, computed in the type of the scores. This is the logit of the event, so the kind becomes Logits. If event is
+// 0, labels and decisions 0 and 1 are swapped; other values, which are faults, stay.
 //
-// It panics unless there are two classes and the kind is one of the three.
+// It panics unless there are two classes and the kind is Probs, Logits or LogProbs.
 func (p *Predictions) OfEvent(event int) {
 	if p.Classes != 2 || event != 0 && event != 1 || !p.Kind.logs() && p.Kind != Probs {
 		panic("metrics: an event is one of two classes, of which the scores are probabilities or logits")
@@ -37,7 +37,7 @@ func (p *Predictions) OfEvent(event int) {
 	}
 }
 
-// TurnLabels makes 0 of 1 and 1 of 0, and leaves what is neither as it is.
+// TurnLabels swaps the labels 0 and 1 in place and leaves other values as they are.
 func TurnLabels(labels []int32) {
 	for i, y := range labels {
 		if y == 0 || y == 1 {
@@ -46,7 +46,7 @@ func TurnLabels(labels []int32) {
 	}
 }
 
-// OfEvent is that of Predictions for the scores alone.
+// OfEvent is Predictions.OfEvent for the scores alone; k is their kind.
 func (s *Scores) OfEvent(k Kind, event int) {
 	st := s.RowStride()
 	raw := func() []float64 {
@@ -91,7 +91,8 @@ func (s *Scores) OfEvent(k Kind, event int) {
 	s.Classes, s.Stride = 1, out
 }
 
-// doubtfulPairs tells whether some row has to be looked at: what it has is no probability or no logit, or its sum is off 1 by more.
+// doubtfulPairs reports whether some row needs further checks: a score is no valid probability or logit, or the
+// probabilities sum to a value further than off from 1.
 func doubtfulPairs[T float32 | float64](x []T, rows, st int, k Kind, off float64) bool {
 	for i := range rows {
 		if doubtfulPair(float64(x[i*st]), float64(x[i*st+1]), k, off) {
@@ -111,7 +112,8 @@ func doubtfulPair(a, b float64, k Kind, off float64) bool {
 	return a-a != 0 || b-b != 0 || !(math.Abs(kernel.Exp64(a)+kernel.Exp64(b)-1) <= off)
 }
 
-// ofEvent writes the rows' numbers, out elements apart: none is written before both of its scores are read.
+// ofEvent writes the combined score of each row, out elements apart. It reads both scores of a row before it writes, so it
+// can work in place.
 func ofEvent[T float32 | float64](x []T, rows, st, out int, k Kind, event int) []T {
 	if k == Probs {
 		for i := range rows {
@@ -140,7 +142,7 @@ func ofHalves(x []uint16, rows, st, out int, k Kind, event int, widen func([]flo
 	return x
 }
 
-// narrowBF16 returns the bits of the bfloat16 nearest to v, of two the even one.
+// narrowBF16 returns the bits of the bfloat16 nearest to v, with ties to even.
 func narrowBF16(v float32) uint16 {
 	b := math.Float32bits(v)
 	if v != v {
@@ -149,23 +151,23 @@ func narrowBF16(v float32) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// narrowF16 returns the bits of the binary16 nearest to v, of two the even one.
+// narrowF16 returns the bits of the binary16 nearest to v, with ties to even.
 func narrowF16(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign, b := uint16(b>>16&0x8000), b&0x7fffffff
 	switch {
 	case b > 0x7f800000:
 		return sign | 0x7e00
-	case b >= 0x477ff000: // beyond the largest by half a place or more
+	case b >= 0x477ff000: // overflow: half a unit or more above the largest
 		return sign | 0x7c00
-	case b < 0x38800000: // below the normal ones: in units of the least
+	case b < 0x38800000: // subnormal: in units of the smallest
 		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(b))*0x1p24))
 	}
 	b -= 0x38000000
 	return sign | uint16((b+0xfff+b>>13&1)>>13)
 }
 
-// Rows returns the pairs of some rows; nil of nil.
+// Rows returns the pairs of the given rows, or nil for a nil Pair.
 func (p *Pair) Rows(rows []int32) *Pair {
 	if p == nil {
 		return nil
@@ -177,7 +179,7 @@ func (p *Pair) Rows(rows []int32) *Pair {
 	return q
 }
 
-// Slice returns the pairs of rows [lo, hi); nil of nil.
+// Slice returns the pairs of rows [lo, hi), or nil for a nil Pair.
 func (p *Pair) Slice(lo, hi int) *Pair {
 	if p == nil {
 		return nil
@@ -185,7 +187,7 @@ func (p *Pair) Slice(lo, hi int) *Pair {
 	return &Pair{p.Raw[2*lo : 2*hi], p.Kind, p.Event}
 }
 
-// sum returns that of a row's probabilities.
+// sum returns the sum of the probabilities of row i.
 func (p *Pair) sum(i int) float64 {
 	a, b := p.Raw[2*i], p.Raw[2*i+1]
 	if p.Kind == LogProbs {

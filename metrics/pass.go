@@ -6,21 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// Options say how a Pass treats its rows. The zero value checks everything and refuses bad rows.
+// Options control how a Pass treats rows. The zero value checks everything and reports bad rows as an error.
 type Options struct {
-	// Threads is the number of goroutines that run kernels; 0 means GOMAXPROCS. It changes no bit of any result.
+	// Threads is the number of goroutines that run kernels; 0 means GOMAXPROCS. It does not change any bit of a result.
 	Threads int
-	// Drop leaves bad rows out, and counts them, where otherwise they are an error.
+	// Drop leaves out bad rows and counts them, instead of reporting an error.
 	Drop bool
-	// Renormalize divides each row of probabilities by its sum, whatever positive number that is.
+	// Renormalize divides each row of probabilities by its sum, which may be any positive number.
 	Renormalize bool
-	// Unchecked admits probabilities outside [0,1], up to 1e140 in size, and any row sum: reference cases of other
-	// systems have such.
+	// Unchecked admits any row sum and scores outside [0,1], up to 1e140 in size. Reference cases of other systems need it.
 	Unchecked bool
 }
 
-// Pass reads predictions once for many accumulators: each block of rows is checked, goes through one kernel, and is
-// handed to all of them. The zero value is of no use; see NewPass.
+// Pass reads predictions once for many accumulators. Each block of rows is checked, processed by one kernel, and given to
+// all accumulators. The zero value is not usable; see NewPass.
 type Pass struct {
 	opt   Options
 	accs  []Accumulator
@@ -41,22 +40,22 @@ func NewPass(opt *Options, accs ...Accumulator) *Pass {
 	return p
 }
 
-// Audit returns what the Pass has seen so far.
+// Audit returns the audit of the rows so far.
 func (p *Pass) Audit() Audit { return p.audit }
 
-// Add feeds all the rows of predictions in memory. If some cannot be used (and Options.Drop is off) the error is a
-// *DataError that covers all of them, and labels or other columns that are not as many as the rows are a *LengthError; in
-// either case no accumulator has changed. Scores that do not have the shape that they say panic.
+// Add feeds all rows of predictions in memory. If some rows cannot be used (and Options.Drop is not set), it returns a
+// *DataError that covers all of them. If labels or another column do not have one element per row, it returns a
+// *LengthError. After either error no accumulator has changed. Scores whose data do not have the declared shape panic.
 func (p *Pass) Add(preds *Predictions) error {
 	return p.AddSource(InMemory(preds))
 }
 
-// AddSource feeds all the rows that src yields. One goroutine reads ahead while others run the kernels. The error is
-// the source's, or as for Add; in either case no accumulator has changed.
+// AddSource feeds all rows that src yields. One goroutine reads ahead while others run kernels. It returns the error of the
+// source, or an error as for Add. After an error no accumulator has changed.
 func (p *Pass) AddSource(src Source) error { return p.read(src, false) }
 
-// Fill is AddSource for accumulators that have seen no rows, and takes no copy of what they keep: after an error they are of no use.
-// It panics if one has seen rows.
+// Fill is like AddSource, for accumulators that have seen no rows. It saves a copy of their memory, so they are unusable
+// after an error. It panics if an accumulator has seen rows.
 func (p *Pass) Fill(src Source) error {
 	for _, a := range p.accs {
 		if a.Len() > 0 {
@@ -81,7 +80,7 @@ func (p *Pass) read(src Source, fill bool) error {
 		}
 	}
 	src = &checked{src: src}
-	var failed atomic.Bool // a bad row was found: from there on rows are only examined
+	var failed atomic.Bool // after a bad row, further rows are only checked
 	workers := make([]*worker, threads)
 	for i := range workers {
 		workers[i] = newWorker(p, &failed)
@@ -112,7 +111,8 @@ func (p *Pass) read(src Source, fill bool) error {
 	return p.merge(workers, fill)
 }
 
-// merge takes over what the workers have, all or nothing unless the first one's accumulators are the caller's.
+// merge adds the states of the workers to the accumulators: all or nothing, unless the first worker used the accumulators
+// themselves (filled).
 func (p *Pass) merge(workers []*worker, filled bool) error {
 	var bad faults
 	audit := p.audit
@@ -135,15 +135,16 @@ func (p *Pass) merge(workers []*worker, filled bool) error {
 			if err := a.Merge(w.accs[i]); err != nil {
 				return err
 			}
-			w.accs[i] = nil // which may be large
+			w.accs[i] = nil // releases memory that can be large
 		}
 	}
 	if filled {
 		p.audit = audit
 		return nil
 	}
-	// An accumulator refuses a merge if it has seen unlike predictions elsewhere. All but the first are tried on a copy
-	// before anything changes; the first one's own merge comes before the others. One without rows refuses nothing.
+	// An accumulator rejects a merge if it has seen incompatible predictions elsewhere. All accumulators but the first are
+	// tried on a copy before anything changes. The merge of the first comes before the other real merges, so its failure
+	// changes nothing either. An accumulator without rows accepts any merge.
 	for i := 1; i < len(p.accs); i++ {
 		if p.accs[i].Len() == 0 {
 			continue

@@ -2,36 +2,36 @@ package metrics
 
 import "strconv"
 
-// Kind says what the scores are. It is said by the caller and never guessed.
+// Kind says what the scores are. The caller declares it; it is never guessed.
 type Kind uint8
 
 // The kinds of scores.
 const (
-	Probs  Kind = iota // probabilities: each in [0,1], a row's sum is 1
-	Logits             // unnormalised log-probabilities; -Inf is a class that cannot be
-	// LogProbs are logarithms of probabilities; -Inf is a probability of 0. A row's exponentials have to sum to 1 as Probs
-	// do, and what is left of that by rounding is divided out, as a softmax does.
+	Probs  Kind = iota // probabilities: each in [0,1], each row with sum 1
+	Logits             // unnormalised log-probabilities; -Inf marks an impossible class
+	// LogProbs are logarithms of probabilities; -Inf is a probability of 0. The exponentials of a row must sum to 1 as Probs
+	// do. A rest that is due to rounding is divided out, as a softmax does.
 	LogProbs
-	// Dirichlet are the parameters of a Dirichlet distribution over the classes, each above 0; the probabilities are its means,
-	// the parameters divided by their row's sum.
+	// Dirichlet scores are the parameters of a Dirichlet distribution over the classes, each above 0. The probabilities are
+	// its means: the parameters divided by their row sum.
 	Dirichlet
-	// Samples are draws from a forecast of a number, Classes of them a row, with what was observed in place of a label. There are
-	// no probabilities: blocks have no columns.
+	// Samples are draws from a regression forecast, Classes per row, with the observed number in place of a label. They have
+	// no probabilities, so blocks have no columns.
 	Samples
-	// LogLiks are log-likelihoods of the row's observation, one for each of Classes draws of a model's parameters. There are
+	// LogLiks are log-likelihoods of the row's observation, one for each of Classes draws of a model's parameters. They have
 	// neither labels nor columns.
 	LogLiks
-	// Normals are normal regression forecasts, with what was observed in the row itself: Classes is 3, and a row the mean, the standard
-	// deviation (above 0) and the observed number, or 2, and a row the observed number minus the mean, and the standard deviation.
-	// There are no labels.
+	// Normals are normal regression forecasts, with the observed number in the row itself. A row holds the mean, the
+	// standard deviation (above 0) and the observed number if Classes is 3. If Classes is 2 it holds the observed number
+	// minus the mean, and the standard deviation. There are no labels.
 	Normals
-	// Quantiles are a forecast's quantiles at Classes levels, in rising order of the levels and so never falling within a row, with
-	// Observed in place of labels.
+	// Quantiles are the quantiles of a regression forecast at Classes increasing levels, so a row must never decrease.
+	// Observed takes the place of labels.
 	Quantiles
 	kinds
 )
 
-// String returns the kind's name as it stands in documents and flags: "probs", "logits", "logprobs", "dirichlet", "samples",
+// String returns the name of the kind as used in documents and flags: "probs", "logits", "logprobs", "dirichlet", "samples",
 // "loglik", "normal", "quantiles".
 func (k Kind) String() string {
 	switch k {
@@ -55,59 +55,60 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// logs tells whether scores are logarithms, which kernels exponentiate.
+// logs reports whether scores are logarithms, which kernels exponentiate.
 func (k Kind) logs() bool { return k == Logits || k == LogProbs }
 
-// observes tells whether rows of the kind have a true number beside them.
+// observes reports whether Observed takes the place of labels for this kind.
 func (k Kind) observes() bool { return k == Samples || k == Quantiles }
 
-// Valid tells whether k is one of the kinds.
+// Valid reports whether k is one of the kinds.
 func (k Kind) Valid() bool { return k < kinds }
 
-// classes tells whether scores are those of classes, of which a row's label is one.
+// classes reports whether scores belong to classes, and labels are class numbers.
 func (k Kind) classes() bool { return k < Samples }
 
-// Predictions pairs rows of scores with the true classes. It is a view: nothing in it is kept or changed.
+// Predictions pairs rows of scores with the true classes. It is a view: its data are neither kept nor changed.
 type Predictions struct {
 	Scores
 	Kind   Kind
-	Labels []int32 // one a row, 0 <= label < Classes (0 or 1 if Classes is 1)
-	// Observed are the true numbers that Samples and Quantiles forecast, one a row and finite, in place of Labels; LogLiks and Normals
-	// have neither.
+	Labels []int32 // one per row, 0 <= label < Classes (0 or 1 if Classes is 1)
+	// Observed holds the observed numbers for Samples and Quantiles, in place of Labels: one per row, finite. LogLiks and
+	// Normals have neither Labels nor Observed.
 	Observed []float64
-	Weights  []float64 // one a row, 0 (an absent row) or from 2^-32 to 2^32; nil: every row counts once
+	Weights  []float64 // one per row: 0 (an absent row) or within [2^-32, 2^32]; nil: every row counts once
 
-	// Decisions are the classes that the caller decided for, one a row, where they are not the arg maxes: another
-	// threshold, costs, a rule beside the model. The top label of a row is then its decision, and the row's score the
-	// probability that the decision was given. 0 <= decision < Classes (0 or 1 if Classes is 1).
+	// Decisions, if set, holds the classes that the caller chose, one per row, where these are not always the arg max:
+	// because of another threshold, costs, or a rule outside the model. The decision replaces the top label of the row, and
+	// the row's score is the probability given to the decision. 0 <= decision < Classes (0 or 1 if Classes is 1).
 	Decisions []int32
-	// ConfidenceScores are the scores by which rows are binned and ranked by confidence, one a row and finite, where these are not
-	// the probabilities: what is compared with frequencies stays the probability. Below 0 is in the first bin, above 1 in the last.
+	// ConfidenceScores, if set, holds the scores by which rows are binned and ranked by confidence, one per row, finite, in
+	// place of the probabilities. Frequencies are still compared with the probabilities. A score below 0 falls into the
+	// first bin, a score above 1 into the last.
 	ConfidenceScores []float64
 }
 
-// Chunk is a run of consecutive rows that a Source hands out.
+// Chunk is a run of consecutive rows that a Source yields.
 type Chunk struct {
 	Predictions
-	First int64 // number of the chunk's first row in the whole set
-	// Numbers, if set, says that row i has the number First + Numbers[i]: of rows that were picked from others.
+	First int64 // number of the chunk's first row in the whole data set
+	// Numbers, if set, holds row numbers relative to First: row i has the number First + Numbers[i]. It is for rows that
+	// were picked from others.
 	Numbers []int32
-	// Groups, if set, has the number of the group that each row is in. A Pass does not look at it.
+	// Groups, if set, holds the group number of each row. A Pass ignores it.
 	Groups []int32
-	// Recycle, if set, is called once when nothing reads the chunk's slices any more, from any goroutine.
+	// Recycle, if set, is called once, from any goroutine, when the chunk's slices are no longer read.
 	Recycle func()
 }
 
-// Source yields the rows of a set of predictions in order.
-// Next is called from one goroutine at a time; it returns io.EOF after the last chunk. An error that wraps io.EOF is an
-// error like any other. All chunks with rows are of one type, kind and number of classes, with weights, decisions and
-// confidence scores or without, or the Pass panics.
-// Chunks may be in use at the same time as Next runs, and are recycled in any order.
+// Source yields the rows of a data set in order. Next is called from one goroutine at a time and returns io.EOF after the
+// last chunk; an error that wraps io.EOF is an error like any other. All chunks with rows must agree in type, kind, number
+// of classes, and presence of weights, decisions and confidence scores, or the Pass panics. Chunks may still be in use while
+// Next runs, and are recycled in any order.
 type Source interface {
 	Next() (*Chunk, error)
 }
 
-// LengthError is the error of predictions whose labels, weights or other columns are not as many as their rows.
+// LengthError is the error for predictions where labels, weights or another column do not have one element per row.
 type LengthError struct {
 	Column    string // "labels", "weights", "observations", "decisions" or "confidence scores"
 	Len, Rows int
@@ -117,7 +118,7 @@ func (e *LengthError) Error() string {
 	return strconv.Itoa(e.Len) + " " + e.Column + " for " + strconv.Itoa(e.Rows) + " rows: there has to be one for each row"
 }
 
-// Shape faults of Predictions are bugs of the caller and panic with one of these texts.
+// A wrong shape of Predictions is a bug of the caller and panics with one of these texts.
 const (
 	errOneSlice  = "metrics: exactly one slice of scores has to be set"
 	errShape     = "metrics: rows, classes and stride do not fit the scores"
@@ -130,7 +131,7 @@ const (
 	errFilled    = "metrics: accumulators that are to be filled have seen rows"
 )
 
-// Slice returns a view of the rows [from, to).
+// Slice returns a view of rows [from, to).
 func (p *Predictions) Slice(from, to int) Predictions {
 	return Predictions{Scores: p.Scores.Slice(from, to), Kind: p.Kind, Labels: part(p.Labels, from, to), Observed: part(p.Observed, from, to),
 		Weights: part(p.Weights, from, to), Decisions: part(p.Decisions, from, to), ConfidenceScores: part(p.ConfidenceScores, from, to)}
@@ -143,8 +144,8 @@ func part[T any](v []T, from, to int) []T {
 	return v[from:to:to]
 }
 
-// check panics unless the scores have the shape that they say, and returns a *LengthError unless the other columns have their rows.
-// Complete predictions have the column that their kind needs beside the scores.
+// check panics unless the scores have the declared shape, and returns a *LengthError unless every other column has one
+// element per row. If complete is set, the column that the kind needs beside the scores must be present.
 func (p *Predictions) check(complete bool) error {
 	set, n := 0, 0
 	for _, l := range []struct {
@@ -192,7 +193,7 @@ func (p *Predictions) check(complete bool) error {
 	return nil
 }
 
-// shape returns the audit of predictions before any row is read.
+// shape returns the audit of the predictions before any row is read.
 func (p *Predictions) shape() Audit {
 	return Audit{Classes: p.Classes, DType: p.DType(), Kind: p.Kind, Weighted: p.Weights != nil,
 		Decided: p.Decisions != nil, Scored: p.ConfidenceScores != nil}

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// RowMetric is a metric that has a value for each row by itself, such as the terms of a mean.
+// RowMetric is a metric that has a value for each single row, such as the terms of a mean.
 type RowMetric struct {
-	Name string // with its options, as it is written: "brier(form=sum)"
-	Need Need   // what the blocks have to carry
-	// New returns a function that writes the values of a block's rows to dst, which has b.Rows elements. The function may keep
-	// memory between calls, so each goroutine takes one of its own.
+	Name string // with its options, as written: "brier(form=sum)"
+	Need Need   // columns that the blocks must carry
+	// New returns a function that writes the values of a block's rows to dst, which has b.Rows elements. The function may
+	// keep memory between calls, so each goroutine needs its own.
 	New func() func(dst []float64, b *Block)
 }
 
-// ErrNoRows is wrapped by the error of asking for the rows of a metric that has none, or that is not known.
+// ErrNoRows is wrapped by the error for a metric that is unknown or has no value for each row.
 var ErrNoRows = errors.New("it has no value for each row")
 
 // Rows writes the value of each row of predictions in memory to dst, which has p.Rows elements or Rows panics: dst[i] is that of row i. A

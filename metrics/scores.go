@@ -9,7 +9,7 @@ import (
 // DType is the storage type of a matrix of scores.
 type DType uint8
 
-// The storage types. Half precision is kept as its bits in a uint16.
+// The storage types. Half-precision values are stored as their bits in a uint16.
 const (
 	Float64 DType = iota
 	Float32
@@ -17,7 +17,7 @@ const (
 	BFloat16
 )
 
-// String returns the type's name as it stands in documents: "float64", "float32", "float16", "bfloat16".
+// String returns the name of the type as used in documents: "float64", "float32", "float16", "bfloat16".
 func (d DType) String() string {
 	switch d {
 	case Float64:
@@ -32,7 +32,7 @@ func (d DType) String() string {
 	return "DType(" + strconv.Itoa(int(d)) + ")"
 }
 
-// Size returns the bytes of one value.
+// Size returns the size of one value in bytes.
 func (d DType) Size() int {
 	switch d {
 	case Float64:
@@ -56,26 +56,26 @@ func (d DType) Epsilon() float64 {
 	return 0x1p-7
 }
 
-// Scores is a row-major view of a model's outputs: row i is Data[i*Stride : i*Stride+Classes].
-// Exactly one of the data slices is set; it is read and never kept or changed.
+// Scores is a row-major view of a model's outputs: row i is Data[i*Stride : i*Stride+Classes]. Exactly one of the data
+// slices is set. Its data are neither kept nor changed.
 //
-// Classes == 1 means a binary task: the one score of a row belongs to the event y = 1. Classes == 2 means two classes, which are judged
-// by the more probable one of each row; OfEvent makes a binary task of them.
+// Classes == 1 means a binary task: the only score of a row belongs to the event y = 1. Classes == 2 means two classes, and
+// rows are judged by the more probable class. OfEvent turns two classes into a binary task.
 type Scores struct {
 	F64  []float64
 	F32  []float32
 	F16  []uint16 // IEEE 754 binary16 bits
-	BF16 []uint16 // the upper halves of float32 bits
+	BF16 []uint16 // upper halves of float32 bits
 
 	Rows    int
 	Classes int
 	Stride  int // 0 means Classes
 
-	// Pair, if set, is what OfEvent made the scores of, for a check.
+	// Pair, if set, holds the scores that OfEvent combined, for further checks.
 	Pair *Pair
 }
 
-// DType returns the storage type of the slice that is set, Float64 if none is.
+// DType returns the storage type of the data slice that is set, or Float64 if none is.
 func (s *Scores) DType() DType {
 	switch {
 	case s.F32 != nil:
@@ -88,7 +88,7 @@ func (s *Scores) DType() DType {
 	return Float64
 }
 
-// RowStride returns how many elements apart rows begin: Stride, or Classes if that is 0.
+// RowStride returns the distance between the starts of rows in elements: Stride, or Classes if Stride is 0.
 func (s *Scores) RowStride() int {
 	if s.Stride == 0 {
 		return s.Classes
@@ -96,10 +96,10 @@ func (s *Scores) RowStride() int {
 	return s.Stride
 }
 
-// At returns the score of row i and class j, widened to float64.
+// At returns the score of row i and class j as a float64.
 func (s *Scores) At(i, j int) float64 { return s.element(i*s.RowStride() + j) }
 
-// element returns an element of the slice that is set, widened.
+// element returns element at of the data slice as a float64.
 func (s *Scores) element(at int) float64 {
 	var one [1]float32
 	switch s.DType() {
@@ -115,10 +115,10 @@ func (s *Scores) element(at int) float64 {
 	return float64(one[0])
 }
 
-// Widen writes the rows [from, to) to dst as float64, one behind the other, whatever the stride. dst has room for them.
+// Widen writes rows [from, to) to dst as float64, without gaps whatever the stride. dst must have room for them.
 func (s *Scores) Widen(dst []float64, from, to int) {
 	n, width, stride := to-from, s.Classes, s.RowStride()
-	if stride == width { // they are like one row
+	if stride == width { // without gaps: treat them as one row
 		n, width = min(n, 1), n*width
 	}
 	for i := range n {
@@ -134,7 +134,7 @@ func (s *Scores) Widen(dst []float64, from, to int) {
 	}
 }
 
-// widenHalf widens what is kept in half precision, from an element on.
+// widenHalf fills row with half-precision scores from element at on, widened.
 func (s *Scores) widenHalf(row []float64, at int) {
 	var buf [256]float32
 	for len(row) > 0 {
@@ -155,7 +155,7 @@ func widen(dst []float64, src []float32) {
 	}
 }
 
-// Slice returns a view of the rows [from, to).
+// Slice returns a view of rows [from, to).
 func (s *Scores) Slice(from, to int) Scores {
 	part := *s
 	part.Rows, part.Pair = to-from, s.Pair.Slice(from, to)

@@ -6,8 +6,8 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// probabilities sets the block's tile of what are no logits of several classes: a view of the scores where they are what
-// accumulators get.
+// probabilities sets the block's tile, except for logits of several classes, where columns sets it. The tile is a view of
+// the scores if these are the probabilities that accumulators receive.
 func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 	k := c.Classes
 	lo := at * st
@@ -36,7 +36,7 @@ func (w *worker) probabilities(b *Block, c *Chunk, at, n, st int) {
 	}
 }
 
-// view sets the block's tile to the scores as they are, widened where they are of half precision.
+// view sets the block's tile to the scores as they are; half-precision scores are widened.
 func (w *worker) view(b *Block, c *Chunk, at, n, st int) {
 	k := c.Classes
 	lo := at * st
@@ -58,7 +58,8 @@ func (w *worker) view(b *Block, c *Chunk, at, n, st int) {
 	}
 }
 
-// ahead returns how many bytes element i of the scores, or where it would be, stands beyond a tile's first entry.
+// ahead returns the distance in bytes from the first entry of the tile to element i of the scores, which may lie beyond
+// their end.
 func ahead(t *Tile, s *Scores, i int) int {
 	address := func(p unsafe.Pointer) int { return int(uintptr(p)) }
 	tile := address(unsafe.Pointer(unsafe.SliceData(t.F32)))
@@ -79,7 +80,7 @@ func ahead(t *Tile, s *Scores, i int) int {
 	return address(first) + i*s.DType().Size() - tile
 }
 
-// wide makes the block's tile one of float64 in the worker's memory, and narrowTile one of float32.
+// wide gives the block a float64 tile in the worker's memory. narrowTile does the same for float32.
 func (w *worker) wide(b *Block, n, width int) []float64 {
 	w.tile = room(w.tile, n*width)
 	b.Probs = Tile{F64: w.tile[:n*width], Width: width, Stride: width}

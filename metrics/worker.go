@@ -7,22 +7,23 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// blockRows bounds the rows of a block: as many as the kernels sum in one call, over which the additions of the sums to
-// 128 bits are spread. Their columns take 200 KB and stay in the second-level cache.
+// blockRows is the largest number of rows in a block: as many as the kernels sum in one call. Each call ends in additions to
+// 128-bit sums, whose cost is spread over the rows. Columns of this length take 200 KB and stay in the second-level cache.
 const blockRows = kernel.MaxSum
 
-// blockBytes is the size of the scores of a block, the most that a kernel's contract allows; a longer row is a block of
-// its own. A kernel reads a row once, so a block need not fit a cache, and the sums' costs a block are spread over more rows.
+// blockBytes bounds the size of a block's scores. It is the most that the kernel contract allows; a longer row forms a block
+// of its own. A kernel reads a row only once, so a block need not fit into a cache, and larger blocks spread the cost of the
+// sums over more rows.
 const blockBytes = 1 << 20
 
-// tileBytes is the size of a block's tile of probabilities, which accumulators read again from the second-level cache.
+// tileBytes bounds the size of a block's tile of probabilities, which accumulators read again from the second-level cache.
 const tileBytes = 256 << 10
 
-// longRows is how many rows of probabilities that are too long for a tile are a block: what accumulators keep by class is then
-// read and written once for all of them. The kernels that read them take them by parts.
+// longRows is the number of rows in a block where rows are too long for a tile of several. Accumulators with data per class
+// then read and write these once for all rows. The kernels process such rows in parts.
 const longRows = 8
 
-// worker is what one goroutine of a Pass owns.
+// worker is the state of one goroutine of a Pass.
 type worker struct {
 	opt    Options
 	need   Need
@@ -39,27 +40,27 @@ type worker struct {
 	labels  []int32
 	weights []float64
 	keep    []int32
-	scores  []float64 // a binary block's scores, gathered or exponentiated
-	narrow  []float32 // the same for those whose kernel is that of float32
+	scores  []float64 // scores of a binary block, gathered or exponentiated
+	narrow  []float32 // the same for float32 kernels
 	row     []float64 // rows divided by their sums
 	decided *decided  // nil before the first decision
 	by      []float64
 	tile    []float64
 	tile32  []float32
-	terms   bool // tiles may be of terms, whose rows' scales are in scale
+	terms   bool // tiles may hold terms, with the scales of rows in scale
 	scale   []float32
 	peak    []float64
 	places  []Place
-	truths  []float64 // observations, compacted
+	truths  []float64 // compacted observations
 
 	normal kernel.NormalColumns
 
-	norms []float64 // columns that stay as rows are divided
+	norms []float64 // columns that do not change when rows are divided by their sums
 	tops  []int32
 	marks []uint8
 
-	abs, apart []float64 // of samples
-	scratch32  []float32 // of their kernels
+	abs, apart []float64 // distance sums of Samples
+	scratch32  []float32 // for their kernels
 	scratch64  []float64
 }
 
@@ -73,7 +74,7 @@ func newWorker(p *Pass, failed *atomic.Bool) *worker {
 	return w
 }
 
-// grow makes room for the columns of n rows.
+// grow makes room for n rows in the columns.
 func (w *worker) grow(n int) {
 	if len(w.hit) >= n {
 		return
@@ -91,7 +92,7 @@ func (w *worker) grow(n int) {
 	w.scores = make([]float64, n)
 }
 
-// add takes a chunk, whose shape has been checked, block by block.
+// add processes a chunk, whose shape has been checked, block by block.
 func (w *worker) add(c *Chunk) {
 	if c.Rows == 0 {
 		return
@@ -116,7 +117,7 @@ func (w *worker) add(c *Chunk) {
 	}
 }
 
-// entry returns the size of an entry of a chunk's tile.
+// entry returns the size in bytes of an entry of the chunk's tiles.
 func (w *worker) entry(c *Chunk) int {
 	if c.Classes == 1 || c.DType() == Float64 || w.scales(c) {
 		return 8
@@ -124,7 +125,7 @@ func (w *worker) entry(c *Chunk) int {
 	return 4
 }
 
-// addBlock checks rows [at, at+n) of a chunk and hands them on.
+// addBlock checks rows [at, at+n) of a chunk and passes them on.
 func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	w.seen += int64(n)
 	if !c.Kind.classes() {
@@ -187,7 +188,7 @@ func (w *worker) addBlock(c *Chunk, at, n, st int) {
 	}
 }
 
-// columns runs the kernel of the chunk's type and kind over the rows [at, at+n). Of logits it makes the block's tile too.
+// columns runs the kernel for the chunk's type and kind over rows [at, at+n). For logits it also makes the block's tile.
 func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint8 {
 	s, k := &w.stats, c.Classes
 	if k == 1 || !c.Kind.logs() || w.need&NeedRows == 0 {
@@ -215,7 +216,7 @@ func (w *worker) columns(b *Block, c *Chunk, at, n, st int, labels []int32) uint
 	return kernel.LogitSoftmaxBF16(s, w.narrowTile(b, n, k), k, c.BF16[lo:hi], n, k, st, labels)
 }
 
-// rowStats fills columns of any kernel, and makes no tile.
+// rowStats is columns without a tile.
 func (w *worker) rowStats(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) uint8 {
 	k := c.Classes
 	lo := at * st
@@ -247,13 +248,14 @@ func (w *worker) rowStats(s *kernel.Stats, c *Chunk, at, n, st int, labels []int
 	return kernel.ProbStatsBF16(s, c.BF16[lo:hi], n, k, st, labels)
 }
 
-// binaryColumns fills the columns of a block with one score a row.
+// binaryColumns fills the columns of a block with one score per row.
 func (w *worker) binaryColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) uint8 {
 	if c.Pair != nil && w.opt.Renormalize && c.Kind == Probs {
 		at, off := lo/st, near(c.DType(), 2)
 		for i := range n {
 			w.scores[i] = c.Pair.Raw[2*(at+i)+c.Pair.Event]
-			// Rows that need no look have no pair elsewhere: one rule for all.
+			// A chunk without doubtful rows has no Pair, and nothing in it is divided. So a row is divided only if its own
+			// sum is off; the result does not depend on the other rows of the chunk.
 			if t := c.Pair.sum(at + i); math.Abs(t-1) > off {
 				w.scores[i] /= t
 			}
@@ -267,8 +269,8 @@ func (w *worker) binaryColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels 
 	return flags
 }
 
-// certain writes the columns of pairs whose other class is impossible, the logit +Inf, which the kernel leaves out: the event is certain,
-// as with -Inf its opposite is. It returns the flags of all rows.
+// certain fills the columns of pairs with an impossible other class. Their logit is +Inf, which the kernel flags; the event
+// is certain, just as a logit of -Inf makes its opposite certain. It returns the union of the flags of all rows.
 func certain(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) (all uint8) {
 	for i := range n {
 		if y := labels[i]; s.Flags[i] == kernel.FlagNotFinite && math.IsInf(c.element(lo+i*st), 1) {
@@ -292,10 +294,10 @@ func certain(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) (all uint
 	return all
 }
 
-// scoreColumns runs the kernel of one score a row.
+// scoreColumns runs the kernel for one score per row.
 func (w *worker) scoreColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels []int32) uint8 {
 	if c.Kind == Logits && st != 1 && c.DType() != Float64 {
-		// Scores that lie apart are gathered, for the kernel that they would have if they did not.
+		// Strided scores are gathered, so that they use the same kernel as contiguous ones.
 		if len(w.narrow) < n {
 			w.narrow = make([]float32, n)
 		}
@@ -305,7 +307,7 @@ func (w *worker) scoreColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels [
 		return kernel.BinaryLogitStatsF32(s, w.narrow[:n], labels)
 	}
 	if c.Kind == LogProbs || st != 1 {
-		// Log-probabilities of one event have no kernel of their own; probabilities of any type have that of float64.
+		// Log-probabilities of one event have no kernel of their own. Probabilities of any type use the float64 kernel.
 		for i := range n {
 			w.scores[i] = c.element(lo + i*st)
 		}
@@ -342,7 +344,7 @@ func (w *worker) scoreColumns(s *kernel.Stats, c *Chunk, lo, n, st int, labels [
 }
 
 // renormalize turns the columns of probabilities into those of the same rows divided by their sums. Norm stays. labels are
-// the chunk's, or what stands for them.
+// the labels of the chunk, or decisions in their place.
 func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) {
 	if c.Kind == Dirichlet {
 		w.divideAll(s, c, at, n, st, labels)
@@ -364,7 +366,7 @@ func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []
 		s.NLL[i] += l
 		s.Positive[i] /= t
 		if !w.opt.Unchecked {
-			s.NLL[i] = max(0, s.NLL[i]) // below it by rounding alone
+			s.NLL[i] = max(0, s.NLL[i]) // rounding could leave it below 0
 		}
 		if s.Rest == nil {
 			continue
@@ -376,7 +378,7 @@ func (w *worker) renormalize(s *kernel.Stats, c *Chunk, at, n, st int, labels []
 	}
 }
 
-// divide renormalizes a row whose squares may be outside the range of its type.
+// divide renormalises a row whose squares may leave the range of its type.
 func (w *worker) divide(s *kernel.Stats, c *Chunk, row, i, st int, labels []int32) {
 	one := kernel.Stats{Top: s.Top[i : i+1], Tail: s.Tail[i : i+1], Label: s.Label[i : i+1], NLL: s.NLL[i : i+1],
 		Norm: s.Norm[i : i+1], Positive: s.Positive[i : i+1], ArgMax: s.ArgMax[i : i+1], Flags: s.Flags[i : i+1]}
@@ -386,8 +388,8 @@ func (w *worker) divide(s *kernel.Stats, c *Chunk, row, i, st int, labels []int3
 	w.divideAll(&one, c, row, 1, st, labels)
 }
 
-// divideAll divides the entries of rows one by one, as many rows at a time as the kernel takes. Those without a sum above 0, which
-// nobody is shown, have columns of no use.
+// divideAll divides rows entry by entry, in batches that fit the kernel. A row without a positive sum gets meaningless
+// columns, but such a row is dropped before anyone reads them.
 func (w *worker) divideAll(s *kernel.Stats, c *Chunk, at, n, st int, labels []int32) {
 	k := c.Classes
 	most := max(1, blockBytes/(8*k))
@@ -416,7 +418,7 @@ func (w *worker) divideAll(s *kernel.Stats, c *Chunk, at, n, st int, labels []in
 	copy(s.Flags, w.marks[:n])
 }
 
-// room returns a slice of at least n elements, s if that is one.
+// room returns a slice of at least n elements, reusing s if it is long enough.
 func room[T any](s []T, n int) []T {
 	if len(s) < n {
 		return make([]T, n)
@@ -424,7 +426,7 @@ func room[T any](s []T, n int) []T {
 	return s
 }
 
-// compact moves the rows of keep to the front of the block.
+// compact moves the rows in keep to the front of the block.
 func (w *worker) compact(b *Block, keep []int32) {
 	s := &w.stats
 	for _, col := range [][]float64{s.Top, s.Tail, s.Label, s.NLL, s.Rest, s.Entropy, s.Norm, s.Positive} {
@@ -462,7 +464,7 @@ func (w *worker) compact(b *Block, keep []int32) {
 	}
 }
 
-// compactRows keeps some rows of the tile.
+// compactRows keeps only the given rows of the tile.
 func (w *worker) compactRows(b *Block, keep []int32) {
 	switch t := b.Probs; {
 	case t.F32 != nil:
@@ -476,7 +478,7 @@ func (w *worker) compactRows(b *Block, keep []int32) {
 	}
 }
 
-// compactTile copies the rows of keep to dst, whose rows follow each other; it may be src if those of src do.
+// compactTile copies the rows in keep to dst, without gaps. dst may be src if the rows of src have no gaps.
 func compactTile[T float32 | float64](dst, src []T, t *Tile, keep []int32) {
 	for to, from := range keep {
 		copy(dst[to*t.Width:(to+1)*t.Width], src[int(from)*t.Stride:int(from)*t.Stride+t.Width])
