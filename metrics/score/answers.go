@@ -12,14 +12,14 @@ import (
 // An answer without rows is NaN, and so is every end of an interval that does not exist.
 
 // Accuracy returns the share of rows whose arg max, or the caller's decision, is the label; higher is better.
-func (l *Loss) Accuracy() float64 { return l.top.Frequency(l.weighted) }
+func (l *Loss) Accuracy() float64 { return l.top.Frequency(l.seen.Weighted) }
 
 // AccuracyInterval is Wilson's.
 func (l *Loss) AccuracyInterval(level float64) metrics.Interval {
 	return metrics.Wilson(l.Accuracy(), l.effective(), level)
 }
 
-func (l *Loss) effective() float64 { return l.top.Effective(l.weighted) }
+func (l *Loss) effective() float64 { return l.top.Effective(l.seen.Weighted) }
 
 // TopK returns the share of rows whose label is among the k largest scores, hit iff
 // #{s_j > s_y} + #{j < y: s_j = s_y} < k. It panics unless 1 <= k <= Options.TopK.
@@ -40,12 +40,12 @@ func (l *Loss) TopKInterval(k int, level float64) metrics.Interval {
 }
 
 func (l *Loss) over(s *exact.Sum) float64 {
-	t := l.top.Total(l.weighted)
+	t := l.top.Total(l.seen.Weighted)
 	return exact.Ratio(s, &t)
 }
 
 // BaseRate returns the share of rows of class 1.
-func (l *Loss) BaseRate() float64 { return l.event.Frequency(l.weighted) }
+func (l *Loss) BaseRate() float64 { return l.event.Frequency(l.seen.Weighted) }
 
 // BaseRateInterval is Wilson's.
 func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
@@ -53,24 +53,24 @@ func (l *Loss) BaseRateInterval(level float64) metrics.Interval {
 }
 
 // Confidence returns the mean of the largest probability, or of the probability of the caller's decision.
-func (l *Loss) Confidence() float64 { return l.top.Score(l.weighted) }
+func (l *Loss) Confidence() float64 { return l.top.Score(l.seen.Weighted) }
 
 // ConfidenceInterval is mean +- z*s/sqrt(n).
 func (l *Loss) ConfidenceInterval(level float64) metrics.Interval {
 	m := tally.Mean{S1: l.top.P, S2: l.top.PP}
-	return metrics.Normal(l.Confidence(), m.StdErr(&l.top.Weight, l.weighted), level)
+	return metrics.Normal(l.Confidence(), m.StdErr(&l.top.Weight, l.seen.Weighted), level)
 }
 
 // Overconfidence returns mean confidence minus accuracy: 0 is best, above 0 the model claims more than it keeps.
 func (l *Loss) Overconfidence() float64 {
-	m, _ := l.top.MeanGap(l.weighted)
+	m, _ := l.top.MeanGap(l.seen.Weighted)
 	return m
 }
 
 // OverconfidenceInterval is that of a mean, of the rows' confidence minus hit, whose variance is at least what it would be if the
 // confidences were right, the mean of c(1-c): few errors, or none, say little of how often there are some.
 func (l *Loss) OverconfidenceInterval(level float64) metrics.Interval {
-	m, se := l.top.MeanGap(l.weighted)
+	m, se := l.top.MeanGap(l.seen.Weighted)
 	return metrics.Normal(m, l.atLeast(se, l.impliedBy(&l.top)), level)
 }
 
@@ -92,35 +92,35 @@ func atLeast(se, v, n float64) float64 {
 
 // MeanP returns the mean probability of class 1, of one or two classes; NaN of more.
 func (l *Loss) MeanP() float64 {
-	if l.classes > 2 {
+	if l.seen.Classes > 2 {
 		return math.NaN()
 	}
-	return l.event.Score(l.weighted)
+	return l.event.Score(l.seen.Weighted)
 }
 
 // MeanPInterval is mean +- z*s/sqrt(n).
 func (l *Loss) MeanPInterval(level float64) metrics.Interval {
 	m := tally.Mean{S1: l.event.P, S2: l.event.PP}
-	return metrics.Normal(l.MeanP(), m.StdErr(&l.event.Weight, l.weighted), level)
+	return metrics.Normal(l.MeanP(), m.StdErr(&l.event.Weight, l.seen.Weighted), level)
 }
 
 // Bias returns MeanP minus BaseRate: 0 is best, above 0 class 1 is announced more often than it comes. NaN of more than two classes.
 func (l *Loss) Bias() float64 {
-	if l.classes > 2 {
+	if l.seen.Classes > 2 {
 		return math.NaN()
 	}
-	m, _ := l.event.MeanGap(l.weighted)
+	m, _ := l.event.MeanGap(l.seen.Weighted)
 	return m
 }
 
 // BiasInterval is that of a mean, of the rows' p - y, whose variance is at least what it would be if the probabilities were right, the
 // mean of p(1-p); with weights sum w^2 p(1-p) / (sum w)^2 is that of the mean.
 func (l *Loss) BiasInterval(level float64) metrics.Interval {
-	if l.classes > 2 {
+	if l.seen.Classes > 2 {
 		return metrics.NoInterval()
 	}
-	m, se := l.event.MeanGap(l.weighted)
-	if l.weighted {
+	m, se := l.event.MeanGap(l.seen.Weighted)
+	if l.seen.Weighted {
 		if w := l.event.W.Float64(); se-se == 0 {
 			se = math.Max(se, math.Sqrt(math.Max(0, l.spread.Float64()))/w)
 		}
@@ -148,7 +148,7 @@ func (l *Loss) OERatioInterval(level float64) metrics.Interval {
 // It is +-Inf if all probabilities are 0 or 1 and some are wrong, and 0 if none is; NaN without rows.
 func (l *Loss) BiasZ() float64 {
 	g, v := l.event.Gap(), l.event.Spread()
-	if l.weighted {
+	if l.seen.Weighted {
 		v = l.spread.Clone()
 	}
 	gap, s := -g.Float64(), v.Float64()
@@ -182,7 +182,7 @@ func (l *Loss) NLL() float64 {
 	if l.infinite.N > 0 {
 		return math.Inf(1)
 	}
-	return l.nll.Value(&l.top.Weight, l.weighted)
+	return l.nll.Value(&l.top.Weight, l.seen.Weighted)
 }
 
 // NLLInterval is mean +- z*s/sqrt(n); there is none of an infinite mean.
@@ -194,7 +194,7 @@ func (l *Loss) NLLIntervalAtLeast(level, v0 float64) metrics.Interval {
 	if l.infinite.N > 0 {
 		return metrics.NoInterval()
 	}
-	return ofLosses(l.NLL(), l.nll.StdErr(&l.top.Weight, l.weighted), l.effective(), level, v0)
+	return ofLosses(l.NLL(), l.nll.StdErr(&l.top.Weight, l.seen.Weighted), l.effective(), level, v0)
 }
 
 // ofLosses returns the interval of a mean of losses, which are not below 0, with a standard error that is not below that of n rows with
@@ -213,7 +213,7 @@ func ofLosses(mean, se, n, level, v0 float64) metrics.Interval {
 
 // FiniteNLL returns the mean over the rows whose label got a probability above 0.
 func (l *Loss) FiniteNLL() float64 {
-	t, i := l.top.Total(l.weighted), l.infinite.Total(l.weighted)
+	t, i := l.top.Total(l.seen.Weighted), l.infinite.Total(l.seen.Weighted)
 	t.Sub(&i)
 	return exact.Ratio(&l.nll.S1, &t)
 }
@@ -255,8 +255,8 @@ const (
 
 // Brier returns the mean Brier score in the given form; lower is better.
 func (l *Loss) Brier(f BrierForm) float64 {
-	scale, shift := f.of(l.classes)
-	return float64(scale*l.brier.Value(&l.top.Weight, l.weighted)) + shift
+	scale, shift := f.of(l.seen.Classes)
+	return float64(scale*l.brier.Value(&l.top.Weight, l.seen.Weighted)) + shift
 }
 
 // BrierInterval is mean +- z*s/sqrt(n) of the same form.
@@ -267,8 +267,8 @@ func (l *Loss) BrierInterval(f BrierForm, level float64) metrics.Interval {
 // BrierIntervalAtLeast is BrierInterval where the variance of a row's score, in the form BrierDefault, is taken to be at least v0, as by
 // NLLIntervalAtLeast.
 func (l *Loss) BrierIntervalAtLeast(f BrierForm, level, v0 float64) metrics.Interval {
-	scale, shift := f.of(l.classes)
-	i := ofLosses(l.brier.Value(&l.top.Weight, l.weighted), l.brier.StdErr(&l.top.Weight, l.weighted), l.effective(), level, v0)
+	scale, shift := f.of(l.seen.Classes)
+	i := ofLosses(l.brier.Value(&l.top.Weight, l.seen.Weighted), l.brier.StdErr(&l.top.Weight, l.seen.Weighted), l.effective(), level, v0)
 	return metrics.Interval{Low: float64(scale*i.Low) + shift, High: float64(scale*i.High) + shift}
 }
 
@@ -299,9 +299,9 @@ func (f BrierForm) of(classes int) (scale, shift float64) {
 }
 
 // Entropy returns the mean entropy of the rows' probabilities, in nats: how undecided the model is.
-func (l *Loss) Entropy() float64 { return l.entropy.Value(&l.top.Weight, l.weighted) }
+func (l *Loss) Entropy() float64 { return l.entropy.Value(&l.top.Weight, l.seen.Weighted) }
 
 // EntropyInterval is mean +- z*s/sqrt(n).
 func (l *Loss) EntropyInterval(level float64) metrics.Interval {
-	return metrics.Normal(l.Entropy(), l.entropy.StdErr(&l.top.Weight, l.weighted), level)
+	return metrics.Normal(l.Entropy(), l.entropy.StdErr(&l.top.Weight, l.seen.Weighted), level)
 }

@@ -1,12 +1,12 @@
 package score
 
 import (
-	"fmt"
 	"math"
 	"unsafe"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -16,11 +16,9 @@ import (
 //
 // Source: Brodersen et al. 2010; scikit-learn's balanced_accuracy_score with adjusted=False.
 type Balanced struct {
-	classes  int // 0 before the first row
-	weighted bool
-	decided  bool
-	rows     int64
-	of       []recall // by class
+	seen state.Rows
+	rows int64
+	of   []recall // by class
 }
 
 // recall is what is known of a class's rows.
@@ -50,12 +48,13 @@ func (a *Balanced) Len() int64 { return a.rows }
 
 // AddBlock adds a block's rows.
 func (a *Balanced) AddBlock(b *metrics.Block) {
-	a.classes, a.weighted, a.decided = b.Classes, b.Weights != nil, b.Decisions != nil
+	a.seen.Begin(b)
+	a.seen.Decided = b.Decisions != nil
 	a.rows += int64(b.Rows)
 	for i, y := range b.Labels {
 		a.grow(int(y) + 1)
 		c := &a.of[y]
-		if !a.weighted {
+		if !a.seen.Weighted {
 			c.Add(1, nil)
 			c.right.AddShifted(int64(b.Right[i]), 88) // in units of 2^-88
 			continue
@@ -100,8 +99,8 @@ func (a *Balanced) Interval(level float64) metrics.Interval {
 func (a *Balanced) each(f func(share, rows float64)) (classes int64) {
 	for j := range a.of {
 		if c := &a.of[j]; c.N > 0 {
-			t := c.Total(a.weighted)
-			f(exact.Ratio(&c.right, &t), c.Effective(a.weighted))
+			t := c.Total(a.seen.Weighted)
+			f(exact.Ratio(&c.right, &t), c.Effective(a.seen.Weighted))
 			classes++
 		}
 	}
@@ -110,19 +109,13 @@ func (a *Balanced) each(f func(share, rows float64)) (classes int64) {
 
 // Merge adds what another *Balanced has seen.
 func (a *Balanced) Merge(other metrics.Accumulator) error {
-	o, ok := other.(*Balanced)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.Balanced and %T", metrics.ErrMismatch, other)
-	case o.classes == 0:
-		return nil
-	case a.classes != 0 && a.decided != o.decided:
-		return fmt.Errorf("%w: score.Balanced of decisions and of arg maxes", metrics.ErrMismatch)
-	}
-	if err := alike("score.Balanced", a.classes, o.classes, a.weighted, o.weighted); err != nil {
+	o, err := state.Same[*Balanced](balancedFormat, other)
+	if err != nil {
 		return err
 	}
-	a.classes, a.weighted, a.decided = o.classes, o.weighted, o.decided
+	if err := a.seen.Merge(o.seen, balancedFormat, "classes"); err != nil {
+		return err
+	}
 	a.rows += o.rows
 	a.grow(len(o.of))
 	for j := range o.of {
@@ -132,73 +125,53 @@ func (a *Balanced) Merge(other metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	balancedMagic   = "cBAL"
-	balancedVersion = 1
-)
+var balancedFormat = exact.Format{Name: "score.Balanced", Magic: "cBAL", Version: 1}
+
+func (a *Balanced) fields(f *exact.Fields) {
+	f.Fail(beyondRates(len(a.of)))
+	a.seen.Fields(f)
+	f.Flags(&a.seen.Decided)
+	n := int(a.each(func(_, _ float64) {}))
+	f.Count(&n, 12)
+	const damaged = "its classes are not those of its rows"
+	next := func(class int, c *recall) {
+		f.Int(&class)
+		c.Fields(f)
+		f.Sum(&c.right)
+		if !f.Reading() {
+			return
+		}
+		wrong := c.Total(a.seen.Weighted)
+		wrong.Sub(&c.right)
+		f.Must(class >= len(a.of) && class < min(max(2, a.seen.Classes), mostRates) && c.N > 0 && a.rows+c.N > a.rows &&
+			c.right.Sign() >= 0 && wrong.Sign() >= 0 && bounded(&wrong) && bounded(&c.W2) && c.W2.Sign() == c.W.Sign() &&
+			(c.W.Sign() > 0) == a.seen.Weighted, damaged)
+		if f.OK() {
+			a.grow(class + 1)
+			a.of[class] = *c
+			a.rows += c.N
+		}
+	}
+	if !f.Reading() {
+		for j := range a.of {
+			if c := &a.of[j]; c.N > 0 {
+				next(j, c)
+			}
+		}
+		return
+	}
+	for i := 0; i < n && f.OK(); i++ {
+		next(0, &recall{})
+	}
+	f.Must((a.rows == 0) == (a.seen.Classes == 0), damaged)
+}
 
 // AppendBinary appends the state: the classes that have rows. It is an error if there is a label of 2^20 or more.
 func (a *Balanced) AppendBinary(dst []byte) ([]byte, error) {
-	if n := len(a.of); n > mostRates {
-		return nil, fmt.Errorf("score.Balanced: there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
-	}
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, balancedMagic, balancedVersion)}
-	encodeShape(&e, a.classes, a.weighted)
-	decided := uint8(0)
-	if a.decided {
-		decided = 1
-	}
-	e.U8(decided)
-	e.U64(uint64(a.each(func(_, _ float64) {})))
-	for j := range a.of {
-		if c := &a.of[j]; c.N > 0 {
-			e.U32(uint32(j))
-			c.Encode(&e)
-			e.Sum(&c.right)
-		}
-	}
-	return exact.EndSeal(e.B, from), nil
+	return balancedFormat.Append(dst, a.fields)
 }
 
 // UnmarshalBinary replaces a by what AppendBinary wrote.
 func (a *Balanced) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(balancedMagic, balancedVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.Balanced: %w", err)
-	}
-	var n Balanced
-	ok := false
-	n.classes, n.weighted, ok = decodeShape(d)
-	decided := d.U8()
-	n.decided = decided == 1
-	ok = ok && decided <= 1
-	for range d.Count(12) {
-		var c recall
-		class := int(d.U32())
-		c.Decode(d)
-		c.right = d.Sum()
-		wrong := c.Total(n.weighted)
-		wrong.Sub(&c.right)
-		ok = ok && class >= len(n.of) && class < min(max(2, n.classes), mostRates) && c.N > 0 && n.rows+c.N > n.rows &&
-			c.right.Sign() >= 0 && wrong.Sign() >= 0 && bounded(&wrong) && bounded(&c.W2) && c.W2.Sign() == c.W.Sign() &&
-			(c.W.Sign() > 0) == n.weighted
-		if !ok || d.Err() != nil {
-			break
-		}
-		n.grow(class + 1)
-		n.of[class] = c
-		n.rows += c.N
-	}
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("score.Balanced: %w", err)
-	}
-	if !ok || (n.rows == 0) != (n.classes == 0) {
-		return fmt.Errorf("score.Balanced: %w: its classes are not those of its rows", exact.ErrDamaged)
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("score.Balanced: %w", err)
-	}
-	*a = n
-	return nil
+	return exact.Replace(balancedFormat, data, a, (*Balanced).fields)
 }

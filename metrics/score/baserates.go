@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -27,11 +28,10 @@ func Skill(score, reference float64) float64 {
 //
 // Answers without rows are NaN.
 type BaseRates struct {
-	classes  int // 0 before the first row
-	weighted bool
-	weight   tally.Weight
-	counts   []int64     // of rows of each class, without weights
-	weights  []exact.Sum // of each class
+	seen    state.Rows
+	weight  tally.Weight
+	counts  []int64     // of rows of each class, without weights
+	weights []exact.Sum // of each class
 }
 
 var _ metrics.Accumulator = (*BaseRates)(nil)
@@ -58,7 +58,7 @@ func (r *BaseRates) Len() int64 { return r.weight.N }
 
 // AddBlock adds a block's rows.
 func (r *BaseRates) AddBlock(b *metrics.Block) {
-	r.classes, r.weighted = b.Classes, b.Weights != nil
+	r.seen.Begin(b)
 	r.weight.Add(b.Rows, b.Weights)
 	most := int32(0)
 	for _, y := range b.Labels {
@@ -66,7 +66,7 @@ func (r *BaseRates) AddBlock(b *metrics.Block) {
 	}
 	r.grow(int(most) + 1)
 	for i, y := range b.Labels {
-		if r.weighted {
+		if r.seen.Weighted {
 			r.weights[y].AddFloat(b.Weights[i])
 		} else {
 			r.counts[y]++
@@ -76,7 +76,7 @@ func (r *BaseRates) AddBlock(b *metrics.Block) {
 
 // grow makes room for n classes.
 func (r *BaseRates) grow(n int) {
-	if r.weighted {
+	if r.seen.Weighted {
 		r.weights = append(r.weights, make([]exact.Sum, max(0, n-len(r.weights)))...)
 	} else {
 		r.counts = append(r.counts, make([]int64, max(0, n-len(r.counts)))...)
@@ -100,7 +100,7 @@ func (r *BaseRates) each(f func(class int, w *exact.Sum)) {
 
 // shares calls f for the classes that have rows, with their share and with what it is less than 1.
 func (r *BaseRates) shares(f func(class int, share, rest float64)) {
-	t := r.weight.Total(r.weighted)
+	t := r.weight.Total(r.seen.Weighted)
 	total := t.Float64()
 	r.each(func(class int, w *exact.Sum) {
 		rest := t.Clone()
@@ -125,7 +125,7 @@ func (r *BaseRates) Rate(class int) float64 {
 	if r.weight.N == 0 {
 		return math.NaN()
 	}
-	if class < 0 || class >= max(2, r.classes) {
+	if class < 0 || class >= max(2, r.seen.Classes) {
 		panic("score: there is no such class")
 	}
 	rate := 0.0
@@ -147,10 +147,10 @@ func (r *BaseRates) Present() (n int) {
 // rows of classes, q_1 (1 - q_1) for that of a binary task. It is the uncertainty of the decomposition.
 func (r *BaseRates) Brier(f BrierForm) float64 {
 	v := r.mean(func(_, rest float64) float64 { return rest })
-	if r.classes == 1 {
+	if r.seen.Classes == 1 {
 		v /= 2
 	}
-	scale, shift := f.of(r.classes)
+	scale, shift := f.of(r.seen.Classes)
 	return float64(scale*v) + shift
 }
 
@@ -182,7 +182,7 @@ func (r *BaseRates) ranked() float64 {
 	if r.weight.N == 0 {
 		return math.NaN()
 	}
-	t := r.weight.Total(r.weighted)
+	t := r.weight.Total(r.seen.Weighted)
 	total := t.Float64()
 	var sum, below exact.Sum
 	last, each := -1, 0.0
@@ -201,17 +201,13 @@ func (r *BaseRates) ranked() float64 {
 
 // Merge adds what another *BaseRates has seen.
 func (r *BaseRates) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*BaseRates)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.BaseRates and %T", metrics.ErrMismatch, a)
-	case o.classes == 0:
-		return nil
-	}
-	if err := alike("score.BaseRates", r.classes, o.classes, r.weighted, o.weighted); err != nil {
+	o, err := state.Same[*BaseRates](ratesFormat, a)
+	if err != nil {
 		return err
 	}
-	r.classes, r.weighted = o.classes, o.weighted
+	if err := r.seen.Merge(o.seen, ratesFormat, "classes"); err != nil {
+		return err
+	}
 	r.weight.Merge(&o.weight)
 	r.grow(max(len(o.counts), len(o.weights)))
 	for j, n := range o.counts {
@@ -223,81 +219,77 @@ func (r *BaseRates) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	ratesMagic   = "cRAT"
-	ratesVersion = 1
-	// mostRates bounds what a state that is not one of ours makes its reader allocate.
-	mostRates = 1 << 20
-)
+var ratesFormat = exact.Format{Name: "score.BaseRates", Magic: "cRAT", Version: 1}
+
+// mostRates bounds what a state that is not one of ours makes its reader allocate.
+const mostRates = 1 << 20
+
+// beyondRates is the error of writing the state of so many classes.
+func beyondRates(n int) error {
+	if n > mostRates {
+		return fmt.Errorf("there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
+	}
+	return nil
+}
+
+func (r *BaseRates) fields(f *exact.Fields) {
+	f.Fail(beyondRates(max(len(r.counts), len(r.weights))))
+	r.seen.Fields(f)
+	r.weight.Fields(f)
+	n := r.Present()
+	f.Count(&n, 12)
+	const damaged = "its classes are not those of its rows"
+	class, last, all := 0, -1, exact.Sum{}
+	next := func(w *exact.Sum, rows int64) {
+		f.Int(&class)
+		if r.seen.Weighted {
+			f.Sum(w)
+		} else {
+			f.I64(&rows)
+		}
+		if !f.Reading() {
+			return
+		}
+		if !r.seen.Weighted {
+			*w = tally.Count(rows)
+		}
+		f.Must(class > last && class < min(max(2, r.seen.Classes), mostRates) && rows >= 1 && w.Sign() > 0 && bounded(w), damaged)
+		if !f.OK() {
+			return
+		}
+		if r.grow(class + 1); r.seen.Weighted {
+			r.weights[class] = *w
+		} else {
+			r.counts[class] = rows
+		}
+		last = class
+		all.Merge(w)
+	}
+	if !f.Reading() {
+		r.each(func(j int, w *exact.Sum) {
+			rows := int64(0)
+			if class = j; !r.seen.Weighted {
+				rows = r.counts[j]
+			}
+			next(w, rows)
+		})
+		return
+	}
+	for i := 0; i < n && f.OK(); i++ {
+		next(new(exact.Sum), 1)
+	}
+	t := r.weight.Total(r.seen.Weighted)
+	f.Must((r.weight.N == 0) == (r.seen.Classes == 0) && all.Equal(&t), damaged)
+}
 
 // AppendBinary appends the state: the classes that have rows. It is an error if there is a label of 2^20 or more.
 func (r *BaseRates) AppendBinary(dst []byte) ([]byte, error) {
-	if n := max(len(r.counts), len(r.weights)); n > mostRates {
-		return nil, fmt.Errorf("score.BaseRates: there is no state of a label of %d: the largest is %d", n-1, mostRates-1)
-	}
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, ratesMagic, ratesVersion)}
-	encodeShape(&e, r.classes, r.weighted)
-	r.weight.Encode(&e)
-	e.U64(uint64(r.Present()))
-	r.each(func(class int, w *exact.Sum) {
-		e.U32(uint32(class))
-		if r.weighted {
-			e.Sum(w)
-		} else {
-			e.I64(r.counts[class])
-		}
-	})
-	return exact.EndSeal(e.B, from), nil
+	return ratesFormat.Append(dst, r.fields)
 }
 
 // UnmarshalBinary replaces r by what AppendBinary wrote.
 func (r *BaseRates) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(ratesMagic, ratesVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.BaseRates: %w", err)
-	}
-	var n BaseRates
-	ok := false
-	n.classes, n.weighted, ok = decodeShape(d)
-	n.weight.Decode(d)
-	var all exact.Sum
-	last := -1
-	for range d.Count(12) {
-		class, w := int(d.U32()), exact.Sum{}
-		rows := int64(1)
-		if n.weighted {
-			w = d.Sum()
-		} else {
-			rows = d.I64()
-			w = tally.Count(rows)
-		}
-		if class <= last || class >= min(max(2, n.classes), mostRates) || rows < 1 || w.Sign() <= 0 || !bounded(&w) {
-			ok = false
-		}
-		if !ok || d.Err() != nil {
-			break
-		}
-		if n.grow(class + 1); n.weighted {
-			n.weights[class] = w
-		} else {
-			n.counts[class] = rows
-		}
-		last = class
-		all.Merge(&w)
-	}
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("score.BaseRates: %w", err)
-	}
-	t := n.weight.Total(n.weighted)
-	if !ok || n.weight.N < 0 || (n.weight.N == 0) != (n.classes == 0) || !all.Equal(&t) {
-		return fmt.Errorf("score.BaseRates: %w: its classes are not those of its rows", exact.ErrDamaged)
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("score.BaseRates: %w", err)
-	}
-	*r = n
-	return nil
+	return exact.Replace(ratesFormat, data, r, (*BaseRates).fields)
 }
 
 // bounded tells whether a sum can be one of rows: far from where products of two overflow.

@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // Rescale says whether and when ClippedNLL divides a row of probabilities by its sum.
@@ -92,7 +93,6 @@ func minusLog(v float64) float64 {
 // Clipped accumulates what ClippedNLL returns. It is a metrics.Accumulator; its state takes about 150 bytes.
 type Clipped struct {
 	opt      NLLOptions
-	classes  int // 0 before the first row
 	infinite int64
 	column
 }
@@ -132,7 +132,6 @@ func (c *Clipped) Len() int64 { return c.weight.N }
 
 // AddBlock adds a block's rows.
 func (c *Clipped) AddBlock(b *metrics.Block) {
-	c.classes = b.Classes
 	for _, v := range c.add(b, c.opt.rows) {
 		if v > math.MaxFloat64 {
 			c.infinite++
@@ -151,7 +150,7 @@ func (c *Clipped) Value() float64 {
 	case c.opt.Sum:
 		return c.mean.S1.Float64()
 	}
-	return c.mean.Value(&c.weight, c.weighted)
+	return c.mean.Value(&c.weight, c.seen.Weighted)
 }
 
 // Interval is mean +- z*s/sqrt(n); there is none of a sum, of an infinite mean, and of fewer than two rows.
@@ -163,71 +162,43 @@ func (c *Clipped) IntervalAtLeast(level, v0 float64) metrics.Interval {
 	if c.opt.Sum || c.infinite > 0 {
 		return metrics.NoInterval()
 	}
-	return ofLosses(c.Value(), c.mean.StdErr(&c.weight, c.weighted), c.weight.Effective(c.weighted), level, v0)
+	return ofLosses(c.Value(), c.mean.StdErr(&c.weight, c.seen.Weighted), c.weight.Effective(c.seen.Weighted), level, v0)
 }
 
 // Merge adds what another *Clipped has seen.
 func (c *Clipped) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Clipped)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.Clipped and %T", metrics.ErrMismatch, a)
-	case c.opt != o.opt:
-		return fmt.Errorf("%w: score.Clipped of %+v and of %+v", metrics.ErrMismatch, c.opt, o.opt)
-	case o.classes == 0:
-		return nil
-	}
-	if err := alike("score.Clipped", c.classes, o.classes, c.weighted, o.weighted); err != nil {
+	o, err := state.Same[*Clipped](clippedFormat, a)
+	if err != nil {
 		return err
 	}
-	c.classes = o.classes
-	c.merge(&o.column)
+	if c.opt != o.opt {
+		return state.Mismatch(clippedFormat, "of %+v and of %+v", c.opt, o.opt)
+	}
+	if err := c.merge(&o.column, clippedFormat); err != nil {
+		return err
+	}
 	c.infinite += o.infinite
 	return nil
 }
 
-const (
-	clippedMagic   = "cCLP"
-	clippedVersion = 1
-)
+var clippedFormat = exact.Format{Name: "score.Clipped", Magic: "cCLP", Version: 1}
+
+func (c *Clipped) fields(f *exact.Fields) {
+	f.F64(&c.opt.Clip)
+	exact.Byte(f, &c.opt.Rescale)
+	f.Flags(&c.opt.Sum)
+	f.Must(c.opt.valid() && !math.Signbit(c.opt.Clip) && c.opt.Rescale <= RescaleLast, exact.OutOfRange)
+	c.column.fields(f)
+	f.N(&c.infinite)
+	f.Must(c.infinite <= c.mean.Over && c.infinite <= c.weight.N, exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (c *Clipped) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	e.F64(c.opt.Clip)
-	e.U8(uint8(c.opt.Rescale))
-	sum := uint8(0)
-	if c.opt.Sum {
-		sum = 1
-	}
-	e.U8(sum)
-	encodeShape(&e, c.classes, c.weighted)
-	c.weight.Encode(&e)
-	c.mean.Encode(&e)
-	e.I64(c.infinite)
-	return append(dst, exact.Seal(clippedMagic, clippedVersion, e.B)...), nil
+	return clippedFormat.Append(dst, c.fields)
 }
 
 // UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
 func (c *Clipped) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(clippedMagic, clippedVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.Clipped: %w", err)
-	}
-	n := Clipped{opt: NLLOptions{Clip: d.F64(), Rescale: Rescale(d.U8())}}
-	sum, ok := d.U8(), false
-	n.opt.Sum = sum == 1
-	n.classes, n.weighted, ok = decodeShape(d)
-	n.weight.Decode(d)
-	n.mean.Decode(d)
-	n.infinite = d.I64()
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("score.Clipped: %w", err)
-	}
-	if !ok || sum > 1 || !n.opt.valid() || math.Signbit(n.opt.Clip) || n.opt.Rescale > RescaleLast || n.mean.Over < 0 ||
-		n.infinite < 0 || n.infinite > n.mean.Over || n.infinite > n.weight.N || (n.weight.N == 0) != (n.classes == 0) {
-		return fmt.Errorf("score.Clipped: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*c = n
-	return nil
+	return exact.Replace(clippedFormat, data, c, (*Clipped).fields)
 }

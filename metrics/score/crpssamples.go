@@ -1,11 +1,11 @@
 package score
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -43,9 +43,8 @@ type CRPSOptions struct {
 // Sums of scores are exact whatever their unit; a state takes about 300 bytes. Values so large that a row's sums are beyond
 // float64 make the mean +Inf.
 type SampleCRPS struct {
-	opt      CRPSOptions
-	samples  int // of a row; 0 before the first
-	weighted bool
+	opt  CRPSOptions
+	seen state.Rows // Classes are the samples of a row
 
 	count    tally.Weight
 	infinite int64 // rows whose score is
@@ -80,16 +79,16 @@ func (s *SampleCRPS) Empty() metrics.Accumulator { return metrics.Must(NewSample
 func (s *SampleCRPS) Len() int64 { return s.count.N }
 
 // Samples returns how many samples a row has, 0 before the first.
-func (s *SampleCRPS) Samples() int { return s.samples }
+func (s *SampleCRPS) Samples() int { return s.seen.Classes }
 
 // keeps tells whether a form is kept and has a value.
 func (s *SampleCRPS) keeps(f CRPSForm) bool {
-	return (f != CRPSFair || s.samples > 1) && (f != CRPSRolled || s.opt.Rolled)
+	return (f != CRPSFair || s.seen.Classes > 1) && (f != CRPSRolled || s.opt.Rolled)
 }
 
 // AddBlock adds a block's rows.
 func (s *SampleCRPS) AddBlock(b *metrics.Block) {
-	s.samples, s.weighted = b.Classes, b.Weights != nil
+	s.seen.Begin(b)
 	s.rows.sums(b, s.opt.Rolled)
 	s.count.Add(b.Rows, b.Weights)
 	for _, a := range s.rows.far {
@@ -106,20 +105,16 @@ func (s *SampleCRPS) AddBlock(b *metrics.Block) {
 
 // Merge adds what another *SampleCRPS has seen.
 func (s *SampleCRPS) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*SampleCRPS)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.SampleCRPS and %T", metrics.ErrMismatch, a)
-	case s.opt != o.opt:
-		return fmt.Errorf("%w: score.SampleCRPS with and without the rolled form", metrics.ErrMismatch)
-	case o.samples == 0:
-		return nil
-	case s.samples != 0 && s.samples != o.samples:
-		return fmt.Errorf("%w: score.SampleCRPS of %d samples a row and of %d", metrics.ErrMismatch, s.samples, o.samples)
-	case s.samples != 0 && s.weighted != o.weighted:
-		return fmt.Errorf("%w: score.SampleCRPS with and without weights", metrics.ErrMismatch)
+	o, err := state.Same[*SampleCRPS](sampleFormat, a)
+	if err != nil {
+		return err
 	}
-	s.samples, s.weighted = o.samples, o.weighted
+	if s.opt != o.opt {
+		return state.Mismatch(sampleFormat, "with and without the rolled form")
+	}
+	if err := s.seen.Merge(o.seen, sampleFormat, "samples a row"); err != nil {
+		return err
+	}
 	s.count.Merge(&o.count)
 	s.infinite += o.infinite
 	for f := range s.forms {
@@ -138,13 +133,13 @@ func (s *SampleCRPS) Value(f CRPSForm) float64 {
 	case s.infinite > 0:
 		return math.Inf(1)
 	}
-	return s.forms[f].Value(&s.count, s.weighted)
+	return s.forms[f].Value(&s.count, s.seen.Weighted)
 }
 
 // Interval is mean +- z*s/sqrt(n) of the same form; there is none of an infinite mean, or where a square is beyond float64.
 func (s *SampleCRPS) Interval(f CRPSForm, level float64) metrics.Interval {
 	v := s.Value(f)
-	return metrics.Normal(v, s.forms[f].StdErr(&s.count, s.weighted), level)
+	return metrics.Normal(v, s.forms[f].StdErr(&s.count, s.seen.Weighted), level)
 }
 
 func (s *SampleCRPS) check(f CRPSForm) {
@@ -156,55 +151,27 @@ func (s *SampleCRPS) check(f CRPSForm) {
 	}
 }
 
-const (
-	sampleMagic   = "cCRP"
-	sampleVersion = 1
-)
+var sampleFormat = exact.Format{Name: "score.SampleCRPS", Magic: "cCRP", Version: 1}
+
+func (s *SampleCRPS) fields(f *exact.Fields) {
+	f.Flags(&s.seen.Weighted, &s.opt.Rolled)
+	f.Int(&s.seen.Classes)
+	s.count.Fields(f)
+	f.N(&s.infinite)
+	for i := range s.forms {
+		s.forms[i].Fields(f)
+	}
+	f.Must((s.seen.Classes == 0) == (s.count.N == 0), exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (s *SampleCRPS) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	f := uint8(0)
-	if s.weighted {
-		f = 1
-	}
-	if s.opt.Rolled {
-		f |= 2
-	}
-	e.U8(f)
-	e.U32(uint32(s.samples))
-	s.count.Encode(&e)
-	e.I64(s.infinite)
-	for i := range s.forms {
-		s.forms[i].Encode(&e)
-	}
-	return append(dst, exact.Seal(sampleMagic, sampleVersion, e.B)...), nil
+	return sampleFormat.Append(dst, s.fields)
 }
 
 // UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
 func (s *SampleCRPS) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(sampleMagic, sampleVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.SampleCRPS: %w", err)
-	}
-	f := d.U8()
-	n := metrics.Must(NewSampleCRPS(&CRPSOptions{Rolled: f&2 != 0}))
-	n.weighted, n.samples = f&1 != 0, int(d.U32())
-	n.count.Decode(d)
-	n.infinite = d.I64()
-	least := min(n.count.N, n.infinite)
-	for i := range n.forms {
-		n.forms[i].Decode(d)
-		least = min(least, n.forms[i].Over)
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("score.SampleCRPS: %w", err)
-	}
-	if f > 3 || least < 0 || n.samples < 0 || n.samples > math.MaxInt32 || (n.samples == 0) != (n.count.N == 0) {
-		return fmt.Errorf("score.SampleCRPS: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*s = *n
-	return nil
+	return exact.Replace(sampleFormat, data, s, (*SampleCRPS).fields)
 }
 
 // CRPS returns the mean score of samples in memory (p.Kind is metrics.Samples, or it panics). The mean is SampleCRPS's, to the bit; see

@@ -10,6 +10,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -23,15 +24,14 @@ const MaxDecomposed = 4096
 //
 // Probabilities are rounded once, to 2^-51.
 type Decomposition struct {
-	classes  int // 0 before the first row
-	width    int // of a row of the tile: classes, or 2
-	weighted bool
-	weight   tally.Weight
-	brier    tally.Mean // as Loss has it
-	label    exact.Sum  // of the labels' probabilities
-	groups   []*group   // by predicted class; nil before its first row
-	outside  map[int]*exact.Sum
-	v        []float64
+	seen    state.Rows
+	width   int // of a row of the tile: classes, or 2
+	weight  tally.Weight
+	brier   tally.Mean // as Loss has it
+	label   exact.Sum  // of the labels' probabilities
+	groups  []*group   // by predicted class; nil before its first row
+	outside map[int]*exact.Sum
+	v       []float64
 }
 
 // group is the rows of one predicted class, one element for each class. Rows are of one kind: with weights or without.
@@ -101,14 +101,14 @@ func (d *Decomposition) Err() error {
 		return nil
 	}
 	return fmt.Errorf("score.Decomposition: the Brier score of %d classes is not taken apart by predicted class, for memory "+
-		"grows with their square and the limit is %d: take the bins of the top label's score", d.classes, MaxDecomposed)
+		"grows with their square and the limit is %d: take the bins of the top label's score", d.seen.Classes, MaxDecomposed)
 }
 
-func (d *Decomposition) over() bool { return d.classes > MaxDecomposed }
+func (d *Decomposition) over() bool { return d.seen.Classes > MaxDecomposed }
 
-// start makes d one of rows of these.
-func (d *Decomposition) start(classes int, weighted bool) {
-	d.classes, d.width, d.weighted = classes, max(2, classes), weighted
+// start makes room for rows such as were seen.
+func (d *Decomposition) start() {
+	d.width = max(2, d.seen.Classes)
 	if d.groups == nil && !d.over() {
 		d.groups = make([]*group, d.width)
 	}
@@ -119,7 +119,7 @@ func (d *Decomposition) group(k int) *group {
 	g := d.groups[k]
 	if g == nil {
 		g = &group{}
-		if d.weighted {
+		if d.seen.Weighted {
 			g.heavy = make([]heavyCell, d.width)
 		} else {
 			g.labels, g.units, g.whole = make([]int64, d.width), make([]uint64, d.width), make([]uint64, d.width)
@@ -147,7 +147,7 @@ func (d *Decomposition) size(g *group) (s exact.Sum) {
 	for j := range g.heavy {
 		s.Merge(&g.heavy[j].y)
 	}
-	if !d.weighted {
+	if !d.seen.Weighted {
 		return tally.Count(n)
 	}
 	return s
@@ -155,7 +155,7 @@ func (d *Decomposition) size(g *group) (s exact.Sum) {
 
 // cell returns the weight of the labels j in the group of predicted class k, and the sum of the probabilities of j.
 func (d *Decomposition) cell(k int, g *group, j int) (labels, p float64) {
-	if d.weighted {
+	if d.seen.Weighted {
 		return g.heavy[j].y.Float64(), g.heavy[j].p.Float64()
 	}
 	s := g.sum(j)
@@ -167,7 +167,8 @@ func (d *Decomposition) cell(k int, g *group, j int) (labels, p float64) {
 
 // AddBlock adds a block's rows.
 func (d *Decomposition) AddBlock(b *metrics.Block) {
-	d.start(b.Classes, b.Weights != nil)
+	d.seen.Begin(b)
+	d.start()
 	if len(d.v) < b.Rows {
 		d.v = make([]float64, b.Rows)
 	}
@@ -189,7 +190,7 @@ func decompose[T float32 | float64](d *Decomposition, b *metrics.Block, x []T) {
 		row := x[i*b.Probs.Stride:][:d.width]
 		k, label := int(b.Stats.ArgMax[i]), float64(row[y])
 		g := d.group(k)
-		if d.weighted {
+		if d.seen.Weighted {
 			w := b.Weights[i]
 			g.heavy[y].y.AddFloat(w)
 			d.label.AddFloat(w * label)
@@ -232,17 +233,14 @@ func (d *Decomposition) beyond(cell int) *exact.Sum {
 
 // Merge adds what another *Decomposition has seen.
 func (d *Decomposition) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Decomposition)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.Decomposition and %T", metrics.ErrMismatch, a)
-	case o.classes == 0:
-		return nil
-	}
-	if err := alike("score.Decomposition", d.classes, o.classes, d.weighted, o.weighted); err != nil {
+	o, err := state.Same[*Decomposition](decompositionFormat, a)
+	if err != nil || o.seen.Classes == 0 {
 		return err
 	}
-	d.start(o.classes, o.weighted)
+	if err := d.seen.Merge(o.seen, decompositionFormat, "classes"); err != nil {
+		return err
+	}
+	d.start()
 	d.weight.Merge(&o.weight)
 	d.brier.Merge(&o.brier)
 	d.label.Merge(&o.label)
@@ -266,116 +264,94 @@ func (d *Decomposition) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	decompositionMagic   = "cDEC"
-	decompositionVersion = 1
-)
+var decompositionFormat = exact.Format{Name: "score.Decomposition", Magic: "cDEC", Version: 1}
+
+func (d *Decomposition) fields(f *exact.Fields) {
+	const damaged = "its counts are not those of its rows"
+	d.seen.Fields(f)
+	if f.Reading() && f.OK() && d.seen.Classes > 0 {
+		d.start()
+	}
+	d.weight.Fields(f)
+	d.brier.Fields(f)
+	f.Sum(&d.label)
+	count, all, last := 0, exact.Sum{}, -1
+	d.each(func(int, *group) { count++ })
+	// A group has three bytes or more for each class: what is made here is bounded by what is there.
+	f.Count(&count, 4+3*min(max(2, d.width), MaxDecomposed))
+	next := func(k int) {
+		f.Int(&k)
+		if f.Must(k > last && k < len(d.groups), damaged); !f.OK() {
+			return
+		}
+		last = k
+		g := d.group(k)
+		g.fields(f, damaged)
+		if f.Reading() {
+			size := d.size(g)
+			f.Must(size.Sign() > 0, damaged)
+			all.Merge(&size)
+		}
+	}
+	if f.Reading() {
+		for i := 0; i < count && f.OK(); i++ {
+			next(0)
+		}
+	} else {
+		d.each(func(k int, _ *group) { next(k) })
+	}
+	count, last = len(d.outside), -1
+	f.Count(&count, 4+25)
+	cells := slices.Sorted(maps.Keys(d.outside))
+	for i := 0; i < count && f.OK(); i++ {
+		cell := 0
+		if !f.Reading() {
+			cell = cells[i]
+		}
+		f.Int(&cell)
+		f.Must(cell > last && !d.seen.Weighted && d.width > 0 && cell/d.width < len(d.groups) && d.groups[cell/d.width] != nil, damaged)
+		if !f.OK() {
+			return
+		}
+		last = cell
+		f.Sum(d.beyond(cell))
+		f.Must(bounded(d.outside[cell]), damaged)
+	}
+	t := d.weight.Total(d.seen.Weighted)
+	f.Must((d.weight.N == 0) == (d.seen.Classes == 0) && (d.over() || all.Equal(&t)), damaged)
+}
+
+// fields lists the fields of a group, whose units are less than one.
+func (g *group) fields(f *exact.Fields, damaged string) {
+	n := int64(0)
+	for j := range g.labels {
+		y, whole, units := uint64(g.labels[j]), g.whole[j]+g.units[j]/one, g.units[j]%one
+		f.Uvarint(&y)
+		f.Uvarint(&whole)
+		f.Uvarint(&units)
+		if f.Must(y <= uint64(math.MaxInt64-n) && whole <= math.MaxInt64 && units < one, damaged); !f.OK() {
+			return
+		}
+		if n += int64(y); f.Reading() {
+			g.labels[j], g.whole[j], g.units[j] = int64(y), whole, units
+		}
+	}
+	for j := range g.heavy {
+		h := &g.heavy[j]
+		f.Sum(&h.y)
+		f.Sum(&h.p)
+		if f.Must(h.y.Sign() >= 0 && bounded(&h.y) && bounded(&h.p), damaged); !f.OK() {
+			return
+		}
+	}
+}
 
 // AppendBinary appends the state.
 func (d *Decomposition) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, decompositionMagic, decompositionVersion)}
-	encodeShape(&e, d.classes, d.weighted)
-	d.weight.Encode(&e)
-	d.brier.Encode(&e)
-	e.Sum(&d.label)
-	count := uint64(0)
-	d.each(func(int, *group) { count++ })
-	e.U64(count)
-	d.each(func(k int, g *group) {
-		e.U32(uint32(k))
-		for j, y := range g.labels {
-			e.Uvarint(uint64(y))
-			e.Uvarint(g.whole[j] + g.units[j]/one)
-			e.Uvarint(g.units[j] % one)
-		}
-		for j := range g.heavy {
-			e.Sum(&g.heavy[j].y)
-			e.Sum(&g.heavy[j].p)
-		}
-	})
-	e.U64(uint64(len(d.outside)))
-	for _, cell := range slices.Sorted(maps.Keys(d.outside)) {
-		e.U32(uint32(cell))
-		e.Sum(d.outside[cell])
-	}
-	return exact.EndSeal(e.B, from), nil
+	return decompositionFormat.Append(dst, d.fields)
 }
 
 // UnmarshalBinary replaces d by what AppendBinary wrote.
 func (d *Decomposition) UnmarshalBinary(data []byte) error {
-	in, err := exact.OpenFields(decompositionMagic, decompositionVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.Decomposition: %w", err)
-	}
-	var n Decomposition
-	classes, weighted, ok := decodeShape(in)
-	if classes > 0 {
-		n.start(classes, weighted)
-	}
-	n.weight.Decode(in)
-	n.brier.Decode(in)
-	n.label = in.Sum()
-	// A group has three bytes or more for each class: what is made here is bounded by what is there.
-	var all exact.Sum
-	last := -1
-	for range in.Count(4 + 3*min(max(2, n.width), MaxDecomposed)) {
-		k := int(in.U32())
-		if k <= last || k >= len(n.groups) || !ok {
-			ok = false
-			break
-		}
-		last = k
-		g := n.group(k)
-		ok = n.decode(g, in)
-		size := n.size(g)
-		ok = ok && size.Sign() > 0
-		all.Merge(&size)
-		if in.Err() != nil {
-			break
-		}
-	}
-	last = -1
-	for range in.Count(4 + 25) {
-		cell := int(in.U32())
-		if cell <= last || n.weighted || n.width == 0 || cell/n.width >= len(n.groups) || n.groups[cell/n.width] == nil {
-			ok = false
-			break
-		}
-		last = cell
-		*n.beyond(cell) = in.Sum()
-		ok = ok && bounded(n.outside[cell])
-	}
-	if err := in.Err(); err != nil {
-		return fmt.Errorf("score.Decomposition: %w", err)
-	}
-	t := n.weight.Total(n.weighted)
-	if !ok || min(n.weight.N, n.brier.Over) < 0 || (n.weight.N == 0) != (n.classes == 0) || !n.over() && !all.Equal(&t) {
-		return fmt.Errorf("score.Decomposition: %w: its counts are not those of its rows", exact.ErrDamaged)
-	}
-	if err := in.Done(); err != nil {
-		return fmt.Errorf("score.Decomposition: %w", err)
-	}
-	*d = n
-	return nil
-}
-
-// decode reads a group, and tells whether it can be one.
-func (d *Decomposition) decode(g *group, in *exact.Dec) bool {
-	n := int64(0)
-	for j := range g.labels {
-		y := in.Uvarint()
-		g.labels[j], g.whole[j], g.units[j] = int64(y), in.Uvarint(), in.Uvarint()
-		if y > uint64(math.MaxInt64-n) || g.whole[j] > math.MaxInt64 || g.units[j] >= one {
-			return false
-		}
-		n += int64(y)
-	}
-	for j := range g.heavy {
-		g.heavy[j] = heavyCell{in.Sum(), in.Sum()}
-		if g.heavy[j].y.Sign() < 0 || !bounded(&g.heavy[j].y) || !bounded(&g.heavy[j].p) {
-			return false
-		}
-	}
-	return true
+	return exact.Replace(decompositionFormat, data, d, (*Decomposition).fields)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -28,10 +29,8 @@ const maxTopK = 1000
 // Where the predictions have the caller's decisions, accuracy, confidence and overconfidence are those of the decisions and
 // of their probabilities; all else, TopK(1) too, is of the probabilities alone.
 type Loss struct {
-	opt      Options
-	classes  int // of the predictions seen, 1 for a binary task; 0 before the first
-	weighted bool
-	decided  bool // top is of the caller's decisions
+	opt  Options
+	seen state.Rows // of Decided rows top is of the caller's decisions
 
 	top      tally.Cell // score: the largest probability, or the decision's; outcome: it is the label's
 	event    tally.Cell // outcome: the label is class 1; score: its probability, of one or two classes, and 0 of more
@@ -85,7 +84,8 @@ func (l *Loss) Len() int64 { return l.top.N }
 // AddBlock adds a block's rows.
 func (l *Loss) AddBlock(b *metrics.Block) {
 	n, s := b.Rows, b.Stats
-	l.classes, l.weighted, l.decided = b.Classes, b.Weights != nil, b.Decisions != nil
+	l.seen.Begin(b)
+	l.seen.Decided = b.Decisions != nil
 	if len(l.v) < n {
 		l.v = make([]float64, n)
 	}
@@ -182,22 +182,16 @@ func squared(dst []float64, b *metrics.Block) {
 
 // Merge adds what another *Loss has seen.
 func (l *Loss) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Loss)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.Loss and %T", metrics.ErrMismatch, a)
-	case l.opt != o.opt:
-		return fmt.Errorf("%w: score.Loss with top-%d and with top-%d", metrics.ErrMismatch, l.opt.TopK, o.opt.TopK)
-	case o.classes == 0:
-		return nil
-	case l.classes != 0 && l.classes != o.classes:
-		return fmt.Errorf("%w: score.Loss of %d classes and of %d", metrics.ErrMismatch, l.classes, o.classes)
-	case l.classes != 0 && l.weighted != o.weighted:
-		return fmt.Errorf("%w: score.Loss with and without weights", metrics.ErrMismatch)
-	case l.classes != 0 && l.decided != o.decided:
-		return fmt.Errorf("%w: score.Loss of decisions and of arg maxes", metrics.ErrMismatch)
+	o, err := state.Same[*Loss](lossFormat, a)
+	if err != nil {
+		return err
 	}
-	l.classes, l.weighted, l.decided = o.classes, o.weighted, o.decided
+	if l.opt != o.opt {
+		return state.Mismatch(lossFormat, "with top-%d and with top-%d", l.opt.TopK, o.opt.TopK)
+	}
+	if err := l.seen.Merge(o.seen, lossFormat, "classes"); err != nil {
+		return err
+	}
 	l.top.Merge(&o.top)
 	l.event.Merge(&o.event)
 	l.spread.Merge(&o.spread)
@@ -211,68 +205,31 @@ func (l *Loss) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	lossMagic   = "cLOS"
-	lossVersion = 2
-)
+var lossFormat = exact.Format{Name: "score.Loss", Magic: "cLOS", Version: 2}
+
+func (l *Loss) fields(f *exact.Fields) {
+	f.Int(&l.opt.TopK)
+	f.Int(&l.seen.Classes)
+	f.Flags(&l.seen.Weighted, &l.seen.Decided)
+	if f.Must(l.opt.TopK >= 1 && l.opt.TopK <= maxTopK, exact.OutOfRange); f.Reading() && f.OK() {
+		l.ranks, l.counts = make([]exact.Sum, l.opt.TopK), make([]int64, l.opt.TopK)
+	}
+	l.top.Fields(f)
+	l.event.Fields(f)
+	f.Sum(&l.spread)
+	for i := range l.ranks {
+		f.Sum(&l.ranks[i])
+	}
+	l.nll.Fields(f)
+	l.infinite.Fields(f)
+	l.brier.Fields(f)
+	l.entropy.Fields(f)
+}
 
 // AppendBinary appends the state.
-func (l *Loss) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	e.U32(uint32(l.opt.TopK))
-	e.U32(uint32(l.classes))
-	f := uint8(0)
-	if l.weighted {
-		f = 1
-	}
-	if l.decided {
-		f |= 2
-	}
-	e.U8(f)
-	l.top.Encode(&e)
-	l.event.Encode(&e)
-	e.Sum(&l.spread)
-	for i := range l.ranks {
-		e.Sum(&l.ranks[i])
-	}
-	l.nll.Encode(&e)
-	l.infinite.Encode(&e)
-	l.brier.Encode(&e)
-	l.entropy.Encode(&e)
-	return append(dst, exact.Seal(lossMagic, lossVersion, e.B)...), nil
-}
+func (l *Loss) AppendBinary(dst []byte) ([]byte, error) { return lossFormat.Append(dst, l.fields) }
 
 // UnmarshalBinary replaces l, options and all, by what AppendBinary wrote.
 func (l *Loss) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(lossMagic, lossVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.Loss: %w", err)
-	}
-	k, classes, f := d.U32(), d.U32(), d.U8()
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("score.Loss: %w", err)
-	}
-	if k < 1 || k > maxTopK || f > 3 {
-		return fmt.Errorf("score.Loss: %w: a field is out of range", exact.ErrDamaged)
-	}
-	n := metrics.Must(NewLoss(&Options{TopK: int(k)}))
-	n.classes, n.weighted, n.decided = int(classes), f&1 != 0, f&2 != 0
-	n.top.Decode(d)
-	n.event.Decode(d)
-	n.spread = d.Sum()
-	for i := range n.ranks {
-		n.ranks[i] = d.Sum()
-	}
-	n.nll.Decode(d)
-	n.infinite.Decode(d)
-	n.brier.Decode(d)
-	n.entropy.Decode(d)
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("score.Loss: %w", err)
-	}
-	if min(n.top.N, n.event.N, n.infinite.N, n.nll.Over, n.brier.Over, n.entropy.Over) < 0 {
-		return fmt.Errorf("score.Loss: %w: a count is below 0", exact.ErrDamaged)
-	}
-	*l = *n
-	return nil
+	return exact.Replace(lossFormat, data, l, (*Loss).fields)
 }

@@ -1,12 +1,12 @@
 package score
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -87,10 +87,10 @@ func ranked[T float32 | float64](dst []float64, x []T, t *metrics.Tile, labels [
 
 // column keeps the sums of a score of rows.
 type column struct {
-	weighted bool
-	weight   tally.Weight
-	mean     tally.Mean
-	v        []float64
+	seen   state.Rows
+	weight tally.Weight
+	mean   tally.Mean
+	v      []float64
 }
 
 // add adds a block's scores, which row writes, and returns them.
@@ -100,22 +100,31 @@ func (c *column) add(b *metrics.Block, row rowFunc) []float64 {
 	}
 	v := c.v[:b.Rows]
 	row(v, b)
-	c.weighted = b.Weights != nil
+	c.seen.Begin(b)
 	c.weight.Add(b.Rows, b.Weights)
 	c.mean.Add(v, &kernel.WindowNLL, &kernel.WindowNLL2, b.Weights)
 	return v
 }
 
-func (c *column) merge(o *column) {
-	c.weighted = o.weighted
+func (c *column) merge(o *column, format exact.Format) error {
+	if err := c.seen.Merge(o.seen, format, "classes"); err != nil {
+		return err
+	}
 	c.weight.Merge(&o.weight)
 	c.mean.Merge(&o.mean)
+	return nil
+}
+
+func (c *column) fields(f *exact.Fields) {
+	c.seen.Fields(f)
+	c.weight.Fields(f)
+	c.mean.Fields(f)
+	f.Must((c.weight.N == 0) == (c.seen.Classes == 0), exact.OutOfRange)
 }
 
 // Mean accumulates the mean score of a Rule. It is a metrics.Accumulator; its state takes about 150 bytes.
 type Mean struct {
-	rule    Rule
-	classes int // 0 before the first row
+	rule Rule
 	column
 }
 
@@ -143,97 +152,41 @@ func (m *Mean) Len() int64 { return m.weight.N }
 
 // AddBlock adds a block's rows.
 func (m *Mean) AddBlock(b *metrics.Block) {
-	m.classes = b.Classes
 	m.add(b, m.rule.rows)
 }
 
 // Value returns the mean score; lower is better. NaN without rows.
-func (m *Mean) Value() float64 { return m.mean.Value(&m.weight, m.weighted) }
+func (m *Mean) Value() float64 { return m.mean.Value(&m.weight, m.seen.Weighted) }
 
 // Interval is mean +- z*s/sqrt(n). There is none for fewer than two rows.
 func (m *Mean) Interval(level float64) metrics.Interval {
-	return metrics.Normal(m.Value(), m.mean.StdErr(&m.weight, m.weighted), level)
+	return metrics.Normal(m.Value(), m.mean.StdErr(&m.weight, m.seen.Weighted), level)
 }
 
 // Merge adds what another *Mean has seen.
 func (m *Mean) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Mean)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: score.Mean and %T", metrics.ErrMismatch, a)
-	case m.rule != o.rule:
-		return fmt.Errorf("%w: score.Mean of rule %d and of rule %d", metrics.ErrMismatch, m.rule, o.rule)
-	case o.classes == 0:
-		return nil
-	}
-	if err := alike("score.Mean", m.classes, o.classes, m.weighted, o.weighted); err != nil {
+	o, err := state.Same[*Mean](meanFormat, a)
+	if err != nil {
 		return err
 	}
-	m.classes = o.classes
-	m.merge(&o.column)
-	return nil
-}
-
-// alike tells whether what has seen rows of so many classes can take in what has seen others.
-func alike(what string, classes, others int, weighted, otherWeighted bool) error {
-	switch {
-	case classes == 0:
-	case classes != others:
-		return fmt.Errorf("%w: %s of %d classes and of %d", metrics.ErrMismatch, what, classes, others)
-	case weighted != otherWeighted:
-		return fmt.Errorf("%w: %s with and without weights", metrics.ErrMismatch, what)
+	if m.rule != o.rule {
+		return state.Mismatch(meanFormat, "of rule %d and of rule %d", m.rule, o.rule)
 	}
-	return nil
+	return m.merge(&o.column, meanFormat)
 }
 
-const (
-	meanMagic   = "cMEA"
-	meanVersion = 1
-)
+var meanFormat = exact.Format{Name: "score.Mean", Magic: "cMEA", Version: 1}
+
+func (m *Mean) fields(f *exact.Fields) {
+	exact.Byte(f, &m.rule)
+	f.Must(m.rule <= RankedRule, exact.OutOfRange)
+	m.column.fields(f)
+}
 
 // AppendBinary appends the state.
-func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	e.U8(uint8(m.rule))
-	encodeShape(&e, m.classes, m.weighted)
-	m.weight.Encode(&e)
-	m.mean.Encode(&e)
-	return append(dst, exact.Seal(meanMagic, meanVersion, e.B)...), nil
-}
+func (m *Mean) AppendBinary(dst []byte) ([]byte, error) { return meanFormat.Append(dst, m.fields) }
 
 // UnmarshalBinary replaces m, rule and all, by what AppendBinary wrote.
 func (m *Mean) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(meanMagic, meanVersion, data)
-	if err != nil {
-		return fmt.Errorf("score.Mean: %w", err)
-	}
-	n := Mean{rule: Rule(d.U8())}
-	ok := false
-	n.classes, n.weighted, ok = decodeShape(d)
-	n.weight.Decode(d)
-	n.mean.Decode(d)
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("score.Mean: %w", err)
-	}
-	if !ok || n.rule > RankedRule || min(n.weight.N, n.mean.Over) < 0 || (n.weight.N == 0) != (n.classes == 0) {
-		return fmt.Errorf("score.Mean: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*m = n
-	return nil
-}
-
-// encodeShape writes what a state's rows are like.
-func encodeShape(e *exact.Enc, classes int, weighted bool) {
-	e.U32(uint32(classes))
-	f := uint8(0)
-	if weighted {
-		f = 1
-	}
-	e.U8(f)
-}
-
-// decodeShape reads what encodeShape wrote, and tells whether it can be so.
-func decodeShape(d *exact.Dec) (classes int, weighted, ok bool) {
-	k, f := d.U32(), d.U8()
-	return int(k), f == 1, k <= math.MaxInt32 && (f == 0 || f == 1 && k > 0)
+	return exact.Replace(meanFormat, data, m, (*Mean).fields)
 }

@@ -122,10 +122,10 @@ func (d *Decomposition) AsCoded(c Coded) BrierTerms {
 // says why.
 func (d *Decomposition) Terms(f BrierForm) BrierTerms {
 	t := d.terms(0, false)
-	if d.classes == 1 { // the tile has both classes
+	if d.seen.Classes == 1 { // the tile has both classes
 		t = BrierTerms{t.Uncertainty / 2, t.Resolution / 2, t.Reliability / 2, t.WithinBin / 2}
 	}
-	return t.in(f, d.classes)
+	return t.in(f, d.seen.Classes)
 }
 
 // terms returns those of the sum over all classes. small is added to what counts are divided by.
@@ -133,7 +133,7 @@ func (d *Decomposition) terms(small float64, coded bool) BrierTerms {
 	if d.weight.N == 0 || d.over() {
 		return BrierTerms{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	}
-	total := d.weight.Total(d.weighted)
+	total := d.weight.Total(d.seen.Weighted)
 	shares, uncertainty := d.shares(&total, coded)
 
 	var resolution, reliability, known exact.Sum
@@ -160,7 +160,7 @@ func (d *Decomposition) terms(small float64, coded bool) BrierTerms {
 
 	// The squares of all probabilities are what the score has beside 1 - 2 p_y: so the terms add up to it.
 	score := d.brier.S1.Clone()
-	if d.classes == 1 {
+	if d.seen.Classes == 1 {
 		score.Merge(&d.brier.S1)
 	}
 	reliability.Merge(&score)
@@ -188,7 +188,7 @@ func (d *Decomposition) shares(total *exact.Sum, coded bool) (shares []float64, 
 	for j := range shares {
 		var w exact.Sum
 		d.each(func(_ int, g *group) {
-			if d.weighted {
+			if d.seen.Weighted {
 				w.Merge(&g.heavy[j].y)
 			} else {
 				w.AddShifted(g.labels[j], 88)
