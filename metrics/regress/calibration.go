@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -236,28 +237,28 @@ func calibrationBelow[T float32 | float64](rising []T, v float64) int {
 
 // Merge adds what another *Calibration has seen.
 func (c *Calibration) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Calibration)
+	o, err := state.Same[*Calibration](calibrationFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.Calibration and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case c.opt.Bins != o.opt.Bins:
-		return fmt.Errorf("%w: regress.Calibration of %d bins and of %d", metrics.ErrMismatch, c.opt.Bins, o.opt.Bins)
+		return state.Mismatch(calibrationFormat, "of %d bins and of %d", c.opt.Bins, o.opt.Bins)
 	case c.opt.CurveOnly != o.opt.CurveOnly:
-		return fmt.Errorf("%w: regress.Calibration with central intervals and of the curve only", metrics.ErrMismatch)
+		return state.Mismatch(calibrationFormat, "with central intervals and of the curve only")
 	case !slices.Equal(c.opt.Levels, o.opt.Levels):
-		return fmt.Errorf("%w: regress.Calibration of the levels %v and of %v", metrics.ErrMismatch, c.opt.Levels, o.opt.Levels)
+		return state.Mismatch(calibrationFormat, "of the levels %v and of %v", c.opt.Levels, o.opt.Levels)
 	case c.opt.Law != o.opt.Law:
-		return alikeLaws(c.opt.Law, o.opt.Law, "regress.Calibration")
+		return alikeLaws(c.opt.Law, o.opt.Law, calibrationFormat)
 	case o.width == 0:
 		return nil
 	case c.width == 0:
 		c.begin(o.kind, o.width, o.weighted)
 	case c.kind != o.kind:
-		return fmt.Errorf("%w: regress.Calibration of %v and of %v", metrics.ErrMismatch, c.kind, o.kind)
+		return state.Mismatch(calibrationFormat, "of %v and of %v", c.kind, o.kind)
 	case c.width != o.width:
-		return fmt.Errorf("%w: regress.Calibration of %d numbers a row and of %d", metrics.ErrMismatch, c.width, o.width)
+		return state.Mismatch(calibrationFormat, "of %d numbers a row and of %d", c.width, o.width)
 	case c.weighted != o.weighted:
-		return fmt.Errorf("%w: regress.Calibration with and without weights", metrics.ErrMismatch)
+		return state.Mismatch(calibrationFormat, "with and without weights")
 	}
 	c.count.Merge(&o.count)
 	c.upTo.merge(&o.upTo)
@@ -367,68 +368,34 @@ func calibrationPairs(levels []float64) (pairs []calibrationPair) {
 	return pairs
 }
 
-const (
-	calibrationMagic   = "rCAL"
-	calibrationVersion = 2
-)
+var calibrationFormat = exact.Format{Name: "regress.Calibration", Magic: "rCAL", Version: 2}
+
+func (c *Calibration) fields(f *exact.Fields) {
+	width := uint64(c.width)
+	f.Flags(&c.weighted, &c.opt.CurveOnly)
+	f.Int(&c.opt.Bins)
+	levelFields(f, &c.opt.Levels)
+	c.opt.Law.fields(f)
+	exact.Byte(f, &c.kind)
+	f.U64(&width)
+	c.count.Fields(f)
+	c.upTo.fields(f, c.weighted)
+	c.within.fields(f, c.weighted)
+	f.Must(width <= math.MaxInt32, exact.OutOfRange)
+	if f.Reading() && f.OK() {
+		c.width = int(width)
+		f.Must(c.sound(), exact.OutOfRange)
+	}
+}
 
 // AppendBinary appends the state.
 func (c *Calibration) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	f := uint8(0)
-	if c.weighted {
-		f = 1
-	}
-	if c.opt.CurveOnly {
-		f |= 2
-	}
-	e.U8(f)
-	e.U32(uint32(c.opt.Bins))
-	e.U64(uint64(len(c.opt.Levels)))
-	for _, p := range c.opt.Levels {
-		e.F64(p)
-	}
-	c.opt.Law.encode(&e)
-	e.U8(uint8(c.kind))
-	e.U64(uint64(c.width))
-	c.count.Encode(&e)
-	c.upTo.encode(&e)
-	c.within.encode(&e)
-	return append(dst, exact.Seal(calibrationMagic, calibrationVersion, e.B)...), nil
+	return calibrationFormat.Append(dst, c.fields)
 }
 
 // UnmarshalBinary replaces c, options and all, by what AppendBinary wrote.
 func (c *Calibration) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(calibrationMagic, calibrationVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.Calibration: %w", err)
-	}
-	n := &Calibration{}
-	f := d.U8()
-	n.weighted, n.opt.CurveOnly = f&1 != 0, f&2 != 0
-	n.opt.Bins = int(d.U32())
-	if levels := d.Count(8); levels > 0 {
-		n.opt.Levels = make([]float64, levels)
-		for i := range n.opt.Levels {
-			n.opt.Levels[i] = d.F64()
-		}
-	}
-	known := false
-	n.opt.Law, known = decodeLaw(d)
-	n.kind = metrics.Kind(d.U8())
-	width := d.U64()
-	n.count.Decode(d)
-	n.upTo.decode(d, n.weighted)
-	n.within.decode(d, n.weighted)
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.Calibration: %w", err)
-	}
-	n.width = int(min(width, math.MaxInt32))
-	if f > 3 || !known || uint64(n.width) != width || !n.sound() {
-		return fmt.Errorf("regress.Calibration: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*c = *n
-	return nil
+	return exact.Replace(calibrationFormat, data, c, (*Calibration).fields)
 }
 
 // sound tells whether the fields of a state fit each other.

@@ -108,27 +108,10 @@ func (s *calibrationSteps) leads(o *calibrationSteps) bool {
 	return true
 }
 
-func (s *calibrationSteps) encode(e *exact.Enc) {
-	e.U64(uint64(s.len()))
-	for _, n := range s.n {
-		e.I64(n)
-	}
-	for j := range s.w {
-		e.Sum(&s.w[j])
-	}
-}
-
-func (s *calibrationSteps) decode(d *exact.Dec, weighted bool) {
-	*s = calibrationSteps{}
+func (s *calibrationSteps) fields(f *exact.Fields, weighted bool) {
 	if weighted {
-		s.w = make([]exact.Sum, d.Count(25))
+		exact.Slice(f, &s.w, 25, f.Sum)
 	} else {
-		s.n = make([]int64, d.Count(8))
-	}
-	for j := range s.n {
-		s.n[j] = d.I64()
-	}
-	for j := range s.w {
-		s.w[j] = d.Sum()
+		exact.Slice(f, &s.n, 8, f.I64)
 	}
 }

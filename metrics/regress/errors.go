@@ -8,6 +8,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -134,18 +135,18 @@ func (e *Errors) addMeans(v, weights []float64) {
 
 // Merge adds what another *Errors has seen.
 func (e *Errors) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Errors)
+	o, err := state.Same[*Errors](errorsFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.Errors and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case !slices.Equal(e.levels, o.levels):
-		return fmt.Errorf("%w: regress.Errors of unlike levels", metrics.ErrMismatch)
+		return state.Mismatch(errorsFormat, "of unlike levels")
 	case o.count.N == 0:
 		return nil
 	case e.count.N != 0 && e.kind != o.kind:
-		return fmt.Errorf("%w: regress.Errors of %v and of %v", metrics.ErrMismatch, e.kind, o.kind)
+		return state.Mismatch(errorsFormat, "of %v and of %v", e.kind, o.kind)
 	case e.count.N != 0 && e.weighted != o.weighted:
-		return fmt.Errorf("%w: regress.Errors with and without weights", metrics.ErrMismatch)
+		return state.Mismatch(errorsFormat, "with and without weights")
 	}
 	e.kind, e.weighted = o.kind, o.weighted
 	e.count.Merge(&o.count)
@@ -248,66 +249,34 @@ func twice(r *big.Rat) *big.Rat {
 	return r.Add(r, r)
 }
 
-const (
-	errorMagic   = "cERR"
-	errorVersion = 2
-)
+var errorsFormat = exact.Format{Name: "regress.Errors", Magic: "cERR", Version: 2}
+
+func (e *Errors) fields(f *exact.Fields) {
+	f.Flags(&e.weighted)
+	exact.Byte(f, &e.kind)
+	levelFields(f, &e.levels)
+	f.Must(errorLevels(e.levels), exact.OutOfRange)
+	e.count.Fields(f)
+	e.mean.Fields(f, e.count.N)
+	f.Sum(&e.sum)
+	f.Sum(&e.size)
+	e.median.Fields(f, e.count.N)
+	e.stated.Fields(f)
+	switch e.kind {
+	case metrics.Normals, metrics.Samples, metrics.Quantiles:
+		weight := e.count.Total(e.weighted)
+		f.Must(e.count.N > 0 && weight.Sign() > 0, exact.OutOfRange)
+	default:
+		f.Must(e.kind == 0 && e.count.N == 0, exact.OutOfRange)
+	}
+}
 
 // AppendBinary appends the state.
 func (e *Errors) AppendBinary(dst []byte) ([]byte, error) {
-	var c exact.Enc
-	f := uint8(0)
-	if e.weighted {
-		f = 1
-	}
-	c.U8(f)
-	c.U8(uint8(e.kind))
-	c.U64(uint64(len(e.levels)))
-	for _, l := range e.levels {
-		c.F64(l)
-	}
-	e.count.Encode(&c)
-	e.mean.Encode(&c)
-	c.Sum(&e.sum)
-	c.Sum(&e.size)
-	e.median.Encode(&c)
-	e.stated.Encode(&c)
-	return append(dst, exact.Seal(errorMagic, errorVersion, c.B)...), nil
+	return errorsFormat.Append(dst, e.fields)
 }
 
 // UnmarshalBinary replaces e, options and all, by what AppendBinary wrote.
 func (e *Errors) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(errorMagic, errorVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.Errors: %w", err)
-	}
-	var n Errors
-	f := d.U8()
-	n.weighted, n.kind = f == 1, metrics.Kind(d.U8())
-	if k := d.Count(8); k > 0 {
-		n.levels = make([]float64, k)
-		for i := range n.levels {
-			n.levels[i] = d.F64()
-		}
-	}
-	n.count.Decode(d)
-	ok := n.mean.Decode(d, n.count.N)
-	n.sum, n.size = d.Sum(), d.Sum()
-	ok = n.median.Decode(d, n.count.N) && ok
-	ok = n.stated.Decode(d) && ok
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.Errors: %w", err)
-	}
-	switch n.kind {
-	case metrics.Normals, metrics.Samples, metrics.Quantiles:
-		weight := n.count.Total(n.weighted)
-		ok = ok && n.count.N > 0 && weight.Sign() > 0
-	default:
-		ok = ok && n.kind == 0 && n.count.N == 0
-	}
-	if !ok || f > 1 || !errorLevels(n.levels) {
-		return fmt.Errorf("regress.Errors: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*e = n
-	return nil
+	return exact.Replace(errorsFormat, data, e, (*Errors).fields)
 }

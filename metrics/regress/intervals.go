@@ -7,6 +7,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -161,19 +162,19 @@ func intervalWeight(w []float64, i int) []float64 {
 
 // Merge adds what another *Intervals has seen.
 func (s *Intervals) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Intervals)
+	o, err := state.Same[*Intervals](intervalsFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.Intervals and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case !slices.Equal(s.opt.Levels, o.opt.Levels):
-		return fmt.Errorf("%w: regress.Intervals of the levels %v and %v", metrics.ErrMismatch, s.opt.Levels, o.opt.Levels)
+		return state.Mismatch(intervalsFormat, "of the levels %v and %v", s.opt.Levels, o.opt.Levels)
 	case !slices.Equal(s.opt.Quantiles, o.opt.Quantiles):
-		return fmt.Errorf("%w: regress.Intervals of quantiles at %v and at %v", metrics.ErrMismatch, s.opt.Quantiles, o.opt.Quantiles)
+		return state.Mismatch(intervalsFormat, "of quantiles at %v and at %v", s.opt.Quantiles, o.opt.Quantiles)
 	}
-	if err := alikeLaws(s.opt.Law, o.opt.Law, "regress.Intervals"); err != nil {
+	if err := alikeLaws(s.opt.Law, o.opt.Law, intervalsFormat); err != nil {
 		return err
 	}
-	if err := s.shape.merge(&o.shape, "regress.Intervals"); err != nil {
+	if err := s.shape.merge(&o.shape, intervalsFormat); err != nil {
 		return err
 	}
 	for k := range s.levels {
@@ -324,58 +325,37 @@ func (s *Intervals) Table(confidence float64) []CentralInterval {
 	return t
 }
 
-const (
-	intervalsMagic   = "rINT"
-	intervalsVersion = 2
-)
+var intervalsFormat = exact.Format{Name: "regress.Intervals", Magic: "rINT", Version: 2}
+
+func (s *Intervals) fields(f *exact.Fields) {
+	opt := s.opt
+	levelFields(f, &opt.Levels)
+	levelFields(f, &opt.Quantiles)
+	opt.Law.fields(f)
+	if f.Reading() {
+		n, err := NewIntervals(&opt)
+		if f.Must(len(opt.Levels) > 0 && err == nil, levelsFall); !f.OK() {
+			return
+		}
+		*s = *n
+	}
+	s.shape.fields(f, len(opt.Quantiles))
+	for k := range s.levels {
+		t := &s.levels[k]
+		t.below.Fields(f)
+		t.above.Fields(f)
+		t.width.Fields(f, s.Len())
+		t.score.Fields(f, s.Len())
+		f.Must(t.below.N <= s.Len()-t.above.N, exact.OutOfRange)
+	}
+}
 
 // AppendBinary appends the state.
 func (s *Intervals) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	encodeLevels(&e, s.opt.Levels)
-	encodeLevels(&e, s.opt.Quantiles)
-	s.opt.Law.encode(&e)
-	s.shape.encode(&e)
-	for k := range s.levels {
-		t := &s.levels[k]
-		t.below.Encode(&e)
-		t.above.Encode(&e)
-		t.width.Encode(&e)
-		t.score.Encode(&e)
-	}
-	return append(dst, exact.Seal(intervalsMagic, intervalsVersion, e.B)...), nil
+	return intervalsFormat.Append(dst, s.fields)
 }
 
 // UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
 func (s *Intervals) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(intervalsMagic, intervalsVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.Intervals: %w", err)
-	}
-	levels, quantiles := decodeLevels(d), decodeLevels(d)
-	law, known := decodeLaw(d)
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("regress.Intervals: %w", err)
-	}
-	if len(levels) == 0 || !ValidLevels(levels) || !ValidLevels(quantiles) {
-		return fmt.Errorf("regress.Intervals: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
-	}
-	n := metrics.Must(NewIntervals(&IntervalOptions{Levels: levels, Quantiles: quantiles, Law: law}))
-	ok := known && n.shape.decode(d, len(quantiles))
-	for k := range n.levels {
-		t := &n.levels[k]
-		t.below.Decode(d)
-		t.above.Decode(d)
-		ok = t.width.Decode(d, n.Len()) && ok
-		ok = t.score.Decode(d, n.Len()) && ok
-		ok = ok && min(t.below.N, t.above.N) >= 0 && t.below.N <= n.Len()-t.above.N
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.Intervals: %w", err)
-	}
-	if !ok {
-		return fmt.Errorf("regress.Intervals: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*s = *n
-	return nil
+	return exact.Replace(intervalsFormat, data, s, (*Intervals).fields)
 }

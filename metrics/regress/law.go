@@ -8,7 +8,7 @@ import (
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
-	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/student"
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
@@ -84,24 +84,20 @@ func ParseLaw(s string) (Law, error) {
 	return Law{}, fmt.Errorf("there is no distribution %q; there are normal, laplace, logistic and t(df=N)", s)
 }
 
-// encode writes the law, and decodeLaw reads it and tells whether there is such a one.
-func (l Law) encode(e *exact.Enc) {
-	e.U8(uint8(l.family))
-	e.F64(l.df)
-}
-
-func decodeLaw(d *exact.Dec) (l Law, ok bool) {
-	l = Law{family(d.U8()), d.F64()}
+func (l *Law) fields(f *exact.Fields) {
+	exact.Byte(f, &l.family)
+	f.F64(&l.df)
 	if l.family == studentFamily {
-		return l, soundDF(l.df)
+		f.Must(soundDF(l.df), exact.OutOfRange)
+	} else {
+		f.Must(l.family < families && l.df == 0 && !math.Signbit(l.df), exact.OutOfRange)
 	}
-	return l, l.family < families && l.df == 0 && !math.Signbit(l.df)
 }
 
-// alikeLaws is an error that says of name's states in what laws they differ, if they do.
-func alikeLaws(a, b Law, name string) error {
+// alikeLaws is an error that says in what laws states differ, if they do.
+func alikeLaws(a, b Law, format exact.Format) error {
 	if a != b {
-		return fmt.Errorf("%w: %s of %v and of %v distributions", metrics.ErrMismatch, name, a, b)
+		return state.Mismatch(format, "of %v and of %v distributions", a, b)
 	}
 	return nil
 }

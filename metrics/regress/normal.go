@@ -9,6 +9,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -231,18 +232,19 @@ func (n *Normal) addFar(b *metrics.Block) {
 
 // Merge adds what another *Normal has seen.
 func (n *Normal) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Normal)
+	o, err := state.Same[*Normal](normalFormat, a)
+	if err == nil {
+		err = alikeLaws(n.law, o.law, normalFormat)
+	}
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.Normal and %T", metrics.ErrMismatch, a)
-	case n.law != o.law:
-		return alikeLaws(n.law, o.law, "regress.Normal")
+	case err != nil:
+		return err
 	case n.keep != o.keep:
-		return fmt.Errorf("%w: regress.Normal of unlike statistics", metrics.ErrMismatch)
+		return state.Mismatch(normalFormat, "of unlike statistics")
 	case o.count.N == 0:
 		return nil
 	case n.count.N != 0 && n.weighted != o.weighted:
-		return fmt.Errorf("%w: regress.Normal with and without weights", metrics.ErrMismatch)
+		return state.Mismatch(normalFormat, "with and without weights")
 	}
 	n.weighted = o.weighted
 	n.count.Merge(&o.count)
@@ -390,70 +392,40 @@ func (n *Normal) rceInterval(level float64) metrics.Interval {
 	return i
 }
 
-const (
-	normalMagic   = "cNRM"
-	normalVersion = 2
-)
+var normalFormat = exact.Format{Name: "regress.Normal", Magic: "cNRM", Version: 2}
+
+func (n *Normal) fields(f *exact.Fields) {
+	f.Flags(&n.weighted)
+	n.law.fields(f)
+	exact.Byte(f, &n.keep)
+	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE | 1<<SigmaScaleAsCoded
+	f.Must(n.keep&^known == 0 && (!n.keeps(RCE) || n.keeps(Sharpness)), exact.OutOfRange)
+	n.count.Fields(f)
+	rows := n.count.N
+	n.nll.Fields(f)
+	f.N(&n.infinite)
+	n.crps.Fields(f, 0)
+	n.sd.Fields(f, 0)
+	n.e.Fields(f, 0)
+	n.z.Fields(f, rows)
+	n.cross.Fields(f)
+	if n.keeps(SigmaScaleAsCoded) {
+		n.coded.Fields(f, rows)
+		f.Must(n.coded.Sum.Sign() >= 0, exact.OutOfRange)
+	}
+	f.Must(n.infinite <= n.nll.Over && n.nll.Over <= rows, exact.OutOfRange)
+	if f.Reading() && f.OK() && rows > 0 {
+		weight := n.count.Total(n.weighted)
+		f.Must(weight.Sign() > 0 && (!n.keeps(Sharpness) || n.sd.Squares.Rat().Sign() > 0), exact.OutOfRange) // a forecast has a spread
+	}
+}
 
 // AppendBinary appends the state.
 func (n *Normal) AppendBinary(dst []byte) ([]byte, error) {
-	var c exact.Enc
-	f := uint8(0)
-	if n.weighted {
-		f = 1
-	}
-	c.U8(f)
-	n.law.encode(&c)
-	c.U8(n.keep)
-	n.count.Encode(&c)
-	n.nll.Encode(&c)
-	c.I64(n.infinite)
-	n.crps.Encode(&c)
-	n.sd.Encode(&c)
-	n.e.Encode(&c)
-	n.z.Encode(&c)
-	n.cross.Encode(&c)
-	if n.keeps(SigmaScaleAsCoded) {
-		n.coded.Encode(&c)
-	}
-	return append(dst, exact.Seal(normalMagic, normalVersion, c.B)...), nil
+	return normalFormat.Append(dst, n.fields)
 }
 
 // UnmarshalBinary replaces n, options and all, by what AppendBinary wrote.
 func (n *Normal) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(normalMagic, normalVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.Normal: %w", err)
-	}
-	var o Normal
-	f := d.U8()
-	lawful := false
-	o.law, lawful = decodeLaw(d)
-	o.weighted, o.keep = f == 1, d.U8()
-	o.count.Decode(d)
-	rows := o.count.N
-	o.nll.Decode(d)
-	o.infinite = d.I64()
-	ok := o.crps.Decode(d, 0)
-	ok = o.sd.Decode(d, 0) && ok
-	ok = o.e.Decode(d, 0) && ok
-	ok = o.z.Decode(d, rows) && ok
-	ok = o.cross.Decode(d) && ok
-	if o.keeps(SigmaScaleAsCoded) {
-		ok = o.coded.Decode(d, rows) && ok && o.coded.Sum.Sign() >= 0
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.Normal: %w", err)
-	}
-	if weight := o.count.Total(o.weighted); rows > 0 {
-		ok = ok && weight.Sign() > 0 && (!o.keeps(Sharpness) || o.sd.Squares.Rat().Sign() > 0) // a forecast has a spread
-	}
-	const known = 1<<NLL | 1<<CRPS | 1<<Sharpness | 1<<ZMS | 1<<RCE | 1<<SigmaScaleAsCoded
-	switch {
-	case !ok, !lawful, f > 1, rows < 0, o.infinite < 0, o.nll.Over < o.infinite, rows < o.nll.Over,
-		o.keep&^known != 0, o.keeps(RCE) && !o.keeps(Sharpness):
-		return fmt.Errorf("regress.Normal: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*n = o
-	return nil
+	return exact.Replace(normalFormat, data, n, (*Normal).fields)
 }

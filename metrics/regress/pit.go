@@ -10,6 +10,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
@@ -216,24 +217,24 @@ func (p *PIT) addValues(u, weights []float64) {
 
 // Merge adds what another *PIT has seen.
 func (p *PIT) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*PIT)
+	o, err := state.Same[*PIT](pitFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.PIT and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case p.opt.Bins != o.opt.Bins:
-		return fmt.Errorf("%w: regress.PIT of %d bins and of %d", metrics.ErrMismatch, p.opt.Bins, o.opt.Bins)
+		return state.Mismatch(pitFormat, "of %d bins and of %d", p.opt.Bins, o.opt.Bins)
 	case p.opt.Seed != o.opt.Seed:
-		return fmt.Errorf("%w: regress.PIT of seed %d and of %d", metrics.ErrMismatch, p.opt.Seed, o.opt.Seed)
+		return state.Mismatch(pitFormat, "of seed %d and of %d", p.opt.Seed, o.opt.Seed)
 	case !slices.Equal(p.opt.Levels, o.opt.Levels):
-		return fmt.Errorf("%w: regress.PIT of different levels", metrics.ErrMismatch)
+		return state.Mismatch(pitFormat, "of different levels")
 	case p.opt.Law != o.opt.Law:
-		return alikeLaws(p.opt.Law, o.opt.Law, "regress.PIT")
+		return alikeLaws(p.opt.Law, o.opt.Law, pitFormat)
 	case o.Len() == 0:
 		return nil
 	case p.Len() > 0 && p.kind != o.kind:
-		return fmt.Errorf("%w: regress.PIT of %s and of %s", metrics.ErrMismatch, pitKindName(p.kind), pitKindName(o.kind))
+		return state.Mismatch(pitFormat, "of %s and of %s", pitKindName(p.kind), pitKindName(o.kind))
 	case p.Len() > 0 && p.h.weighted != o.h.weighted:
-		return fmt.Errorf("%w: regress.PIT with and without weights", metrics.ErrMismatch)
+		return state.Mismatch(pitFormat, "with and without weights")
 	}
 	p.kind = o.kind
 	p.h.merge(&o.h)
@@ -318,65 +319,34 @@ func (p *PIT) Variance() float64 {
 	return v
 }
 
-const (
-	pitMagic   = "cPIT"
-	pitVersion = 2
-)
+var pitFormat = exact.Format{Name: "regress.PIT", Magic: "cPIT", Version: 2}
+
+func (p *PIT) fields(f *exact.Fields) {
+	bins, weighted := uint16(p.opt.Bins), p.h.weighted
+	f.U16(&bins)
+	f.U64(&p.opt.Seed)
+	levelFields(f, &p.opt.Levels)
+	p.opt.Law.fields(f)
+	exact.Byte(f, &p.kind)
+	f.Flags(&weighted)
+	p.opt.Bins = int(bins)
+	known := p.kind == pitNothing || p.kind == pitValues
+	for _, k := range []metrics.Kind{metrics.Normals, metrics.Samples, metrics.Quantiles} {
+		known = known || p.kind == pitKinds+uint8(k)
+	}
+	if f.Must(p.opt.valid() && known && !(p.kind == pitNothing && weighted), exact.OutOfRange); !f.OK() {
+		return
+	}
+	p.h.fields(f, p.opt.Bins, weighted)
+	f.Must((p.kind == pitNothing) == (p.h.total.N == 0), exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (p *PIT) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	e.U16(uint16(p.opt.Bins))
-	e.U64(p.opt.Seed)
-	e.U64(uint64(len(p.opt.Levels)))
-	for _, l := range p.opt.Levels {
-		e.F64(l)
-	}
-	p.opt.Law.encode(&e)
-	weighted := uint8(0)
-	if p.h.weighted {
-		weighted = 1
-	}
-	e.U8(p.kind)
-	e.U8(weighted)
-	p.h.encode(&e)
-	return append(dst, exact.Seal(pitMagic, pitVersion, e.B)...), nil
+	return pitFormat.Append(dst, p.fields)
 }
 
 // UnmarshalBinary replaces p, options and all, by what AppendBinary wrote.
 func (p *PIT) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(pitMagic, pitVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.PIT: %w", err)
-	}
-	n := &PIT{opt: PITOptions{Bins: int(d.U16()), Seed: d.U64()}}
-	if levels := d.Count(8); levels > 0 {
-		n.opt.Levels = make([]float64, levels)
-	}
-	for i := range n.opt.Levels {
-		n.opt.Levels[i] = d.F64()
-	}
-	law, lawful := decodeLaw(d)
-	n.opt.Law = law
-	n.kind = d.U8()
-	weighted := d.U8()
-	sane := d.Err() == nil && lawful && n.opt.valid() && weighted <= 1
-	if sane {
-		sane = n.h.decode(d, n.opt.Bins, weighted == 1)
-	}
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("regress.PIT: %w", err)
-	}
-	known := n.kind == pitNothing || n.kind == pitValues
-	for _, k := range []metrics.Kind{metrics.Normals, metrics.Samples, metrics.Quantiles} {
-		known = known || n.kind == pitKinds+uint8(k)
-	}
-	if !sane || !known || (n.kind == pitNothing) != (n.h.total.N == 0) || n.kind == pitNothing && weighted == 1 {
-		return fmt.Errorf("regress.PIT: %w: a field is out of range", exact.ErrDamaged)
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.PIT: %w", err)
-	}
-	*p = *n
-	return nil
+	return exact.Replace(pitFormat, data, p, (*PIT).fields)
 }

@@ -43,35 +43,27 @@ func (h *pitHistogram) merge(o *pitHistogram) {
 	}
 }
 
-func (h *pitHistogram) encode(e *exact.Enc) {
-	h.total.Encode(e)
-	for _, n := range h.n {
-		e.I64(n)
+// fields lists the fields of so many bins.
+func (h *pitHistogram) fields(f *exact.Fields, bins int, weighted bool) {
+	h.total.Fields(f)
+	if f.Reading() {
+		h.n = make([]int64, bins)
+		h.begin(weighted)
 	}
-	for i := range h.w {
-		e.Sum(&h.w[i])
-	}
-}
-
-// decode reads what encode wrote of so many bins, and tells whether they add up.
-func (h *pitHistogram) decode(d *exact.Dec, bins int, weighted bool) bool {
-	h.total.Decode(d)
-	h.n = make([]int64, bins)
-	h.begin(weighted)
-	sane, left := h.total.N >= 0, h.total.N
+	left := h.total.N
 	for i := range h.n {
-		h.n[i] = d.I64()
-		sane = sane && h.n[i] >= 0 && h.n[i] <= left
+		f.N(&h.n[i])
 		left -= h.n[i]
+		f.Must(left >= 0, exact.OutOfRange)
 	}
 	rest := h.total.W.Clone()
 	for i := range h.w {
-		h.w[i] = d.Sum()
+		f.Sum(&h.w[i])
 		rest.Sub(&h.w[i])
-		sane = sane && h.w[i].Sign() == min(1, int(h.n[i]))
+		f.Must(h.w[i].Sign() == min(1, int(h.n[i])), exact.OutOfRange)
 	}
 	// Without weights their sums are zero, and so is what is left of them.
-	return sane && left == 0 && rest.IsZero() && h.total.W2.Sign() == h.total.W.Sign() && (weighted || h.total.W.IsZero())
+	f.Must(left == 0 && rest.IsZero() && h.total.W2.Sign() == h.total.W.Sign() && (weighted || h.total.W.IsZero()), exact.OutOfRange)
 }
 
 // rows returns the effective number of rows.

@@ -1,11 +1,11 @@
 package regress
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 )
 
 // QuantileOptions are options of a Quantiles.
@@ -177,21 +177,21 @@ func pinball(p, x, y float64) float64 { return float64(p*max(0, y-x)) + float64(
 
 // Merge adds what another *Quantiles has seen.
 func (s *Quantiles) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Quantiles)
+	o, err := state.Same[*Quantiles](quantilesFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.Quantiles and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case !slices.Equal(s.opt.Levels, o.opt.Levels):
-		return fmt.Errorf("%w: regress.Quantiles at the levels %v and %v", metrics.ErrMismatch, s.opt.Levels, o.opt.Levels)
+		return state.Mismatch(quantilesFormat, "at the levels %v and %v", s.opt.Levels, o.opt.Levels)
 	case s.opt.CountMedianTwice != o.opt.CountMedianTwice:
-		return fmt.Errorf("%w: regress.Quantiles where the median counts once and twice", metrics.ErrMismatch)
+		return state.Mismatch(quantilesFormat, "where the median counts once and twice")
 	case s.opt.ByLevel != o.opt.ByLevel:
-		return fmt.Errorf("%w: regress.Quantiles with and without each level's loss", metrics.ErrMismatch)
+		return state.Mismatch(quantilesFormat, "with and without each level's loss")
 	}
-	if err := alikeLaws(s.opt.Law, o.opt.Law, "regress.Quantiles"); err != nil {
+	if err := alikeLaws(s.opt.Law, o.opt.Law, quantilesFormat); err != nil {
 		return err
 	}
-	if err := s.shape.merge(&o.shape, "regress.Quantiles"); err != nil {
+	if err := s.shape.merge(&o.shape, quantilesFormat); err != nil {
 		return err
 	}
 	for i := range s.means {
@@ -262,63 +262,35 @@ func (s *Quantiles) CRPSInterval(confidence float64) metrics.Interval {
 	return s.means[scoreCRPS].interval(&s.shape, confidence)
 }
 
-const (
-	quantilesMagic   = "rQUA"
-	quantilesVersion = 2
-)
+var quantilesFormat = exact.Format{Name: "regress.Quantiles", Magic: "rQUA", Version: 2}
+
+func (s *Quantiles) fields(f *exact.Fields) {
+	opt := s.opt
+	f.Flags(&opt.ByLevel, &opt.CountMedianTwice)
+	levelFields(f, &opt.Levels)
+	opt.Law.fields(f)
+	if f.Reading() {
+		n, err := NewQuantiles(&opt)
+		if f.Must(len(opt.Levels) > 0 && err == nil, levelsFall); !f.OK() {
+			return
+		}
+		*s = *n
+	}
+	s.shape.fields(f, len(opt.Levels))
+	for i := range s.kept() {
+		s.means[i].Fields(f, s.Len())
+	}
+	for j := range s.byLevel {
+		s.byLevel[j].Fields(f, s.Len())
+	}
+}
 
 // AppendBinary appends the state.
 func (s *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	f := uint8(0)
-	if s.opt.ByLevel {
-		f = 1
-	}
-	if s.opt.CountMedianTwice {
-		f |= 2
-	}
-	e.U8(f)
-	encodeLevels(&e, s.opt.Levels)
-	s.opt.Law.encode(&e)
-	s.shape.encode(&e)
-	for i := range s.kept() {
-		s.means[i].Encode(&e)
-	}
-	for j := range s.byLevel {
-		s.byLevel[j].Encode(&e)
-	}
-	return append(dst, exact.Seal(quantilesMagic, quantilesVersion, e.B)...), nil
+	return quantilesFormat.Append(dst, s.fields)
 }
 
 // UnmarshalBinary replaces s, options and all, by what AppendBinary wrote.
 func (s *Quantiles) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(quantilesMagic, quantilesVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.Quantiles: %w", err)
-	}
-	f := d.U8()
-	levels := decodeLevels(d)
-	law, known := decodeLaw(d)
-	if d.Err() == nil && (f > 3 || len(levels) == 0 || !ValidLevels(levels)) {
-		return fmt.Errorf("regress.Quantiles: %w: the levels do not rise between 0 and 1", exact.ErrDamaged)
-	}
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("regress.Quantiles: %w", err)
-	}
-	n := metrics.Must(NewQuantiles(&QuantileOptions{Levels: levels, ByLevel: f&1 != 0, CountMedianTwice: f&2 != 0, Law: law}))
-	ok := known && n.shape.decode(d, len(levels))
-	for i := range n.kept() {
-		ok = n.means[i].Decode(d, n.Len()) && ok
-	}
-	for j := range n.byLevel {
-		ok = n.byLevel[j].Decode(d, n.Len()) && ok
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.Quantiles: %w", err)
-	}
-	if !ok {
-		return fmt.Errorf("regress.Quantiles: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*s = *n
-	return nil
+	return exact.Replace(quantilesFormat, data, s, (*Quantiles).fields)
 }

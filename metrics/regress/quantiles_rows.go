@@ -2,13 +2,13 @@ package regress
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -70,70 +70,53 @@ func (s *quantileShape) add(b *metrics.Block, levels int) {
 	s.count.Add(b.Rows, b.Weights)
 }
 
-// merge adds another's rows; the error says of name's states in what they differ.
-func (s *quantileShape) merge(o *quantileShape, name string) error {
+// merge adds another's rows; the error says in what they differ.
+func (s *quantileShape) merge(o *quantileShape, format exact.Format) error {
 	switch {
 	case o.kind == 0:
 		return nil
 	case s.kind == 0:
 	case s.kind != o.kind:
-		return fmt.Errorf("%w: %s of %s and of %s", metrics.ErrMismatch, name, s.kind, o.kind)
+		return state.Mismatch(format, "of %s and of %s", s.kind, o.kind)
 	case s.columns != o.columns:
-		return fmt.Errorf("%w: %s of %d samples a row and of %d", metrics.ErrMismatch, name, s.columns, o.columns)
+		return state.Mismatch(format, "of %d samples a row and of %d", s.columns, o.columns)
 	case s.weighted != o.weighted:
-		return fmt.Errorf("%w: %s with and without weights", metrics.ErrMismatch, name)
+		return state.Mismatch(format, "with and without weights")
 	}
 	s.kind, s.columns, s.weighted = o.kind, o.columns, o.weighted
 	s.count.Merge(&o.count)
 	return nil
 }
 
-func (s *quantileShape) encode(e *exact.Enc) {
-	e.U8(uint8(s.kind))
-	w := uint8(0)
-	if s.weighted {
-		w = 1
-	}
-	e.U8(w)
-	e.U32(uint32(s.columns))
-	s.count.Encode(e)
-}
-
-// decode reads what encode wrote, and tells whether a state can have it.
-func (s *quantileShape) decode(d *exact.Dec, levels int) bool {
-	s.kind = metrics.Kind(d.U8())
-	w := d.U8()
-	s.weighted = w == 1
-	s.columns = int(d.U32())
-	s.count.Decode(d)
-	ok := w <= 1 && (s.count.N == 0) == (s.kind == 0)
+func (s *quantileShape) fields(f *exact.Fields, levels int) {
+	exact.Byte(f, &s.kind)
+	f.Flags(&s.weighted)
+	f.Int(&s.columns)
+	s.count.Fields(f)
+	sound := (s.count.N == 0) == (s.kind == 0)
 	switch s.kind {
 	case 0:
-		return ok && w == 0 && s.columns == 0
+		sound = sound && !s.weighted && s.columns == 0
 	case metrics.Normals:
-		return ok && s.columns == 0
+		sound = sound && s.columns == 0
 	case metrics.Quantiles:
-		return ok && s.columns == levels
+		sound = sound && s.columns == levels
 	case metrics.Samples:
-		return ok && s.columns > 0 && s.columns <= math.MaxInt32
+		sound = sound && s.columns > 0
+	default:
+		sound = false
 	}
-	return false
+	f.Must(sound, exact.OutOfRange)
 }
 
-// encodeLevels writes levels, and decodeLevels reads them; the result is nil if there are none.
-func encodeLevels(e *exact.Enc, levels []float64) {
-	e.U64(uint64(len(levels)))
-	for _, p := range levels {
-		e.F64(p)
-	}
-}
+const levelsFall = "the levels do not rise between 0 and 1"
 
-func decodeLevels(d *exact.Dec) []float64 {
-	var levels []float64
-	for range d.Count(8) {
-		levels = append(levels, d.F64())
+// levelFields lists levels, of which there may be none.
+func levelFields(f *exact.Fields, levels *[]float64) {
+	exact.Slice(f, levels, 8, f.F64)
+	if f.Reading() && len(*levels) == 0 {
+		*levels = nil
 	}
-	return levels
 }
 
 // quantileMean is a mean of numbers not below 0 that have the unit of what was observed: +Inf where one of them is.

@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
 	"github.com/candor-go/candor/metrics/internal/draw"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tails"
 )
 
@@ -118,20 +119,20 @@ func (r *Ranks) AddBlock(b *metrics.Block) {
 
 // Merge adds what another *Ranks has seen.
 func (r *Ranks) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Ranks)
+	o, err := state.Same[*Ranks](ranksFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: regress.Ranks and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case r.opt.Bins != o.opt.Bins:
-		return fmt.Errorf("%w: regress.Ranks of at most %d bins and of %d", metrics.ErrMismatch, r.opt.Bins, o.opt.Bins)
+		return state.Mismatch(ranksFormat, "of at most %d bins and of %d", r.opt.Bins, o.opt.Bins)
 	case r.opt.Seed != o.opt.Seed:
-		return fmt.Errorf("%w: regress.Ranks of seed %d and of %d", metrics.ErrMismatch, r.opt.Seed, o.opt.Seed)
+		return state.Mismatch(ranksFormat, "of seed %d and of %d", r.opt.Seed, o.opt.Seed)
 	case o.samples == 0:
 		return nil
 	case r.samples != 0 && r.samples != o.samples:
-		return fmt.Errorf("%w: regress.Ranks of %d samples a row and of %d", metrics.ErrMismatch, r.samples, o.samples)
+		return state.Mismatch(ranksFormat, "of %d samples a row and of %d", r.samples, o.samples)
 	case r.samples != 0 && r.h.weighted != o.h.weighted:
-		return fmt.Errorf("%w: regress.Ranks with and without weights", metrics.ErrMismatch)
+		return state.Mismatch(ranksFormat, "with and without weights")
 	}
 	if r.samples == 0 {
 		r.samples = o.samples
@@ -252,52 +253,32 @@ func (r *Ranks) Shape() RankShape {
 	return s
 }
 
-const (
-	rankMagic   = "cRKH"
-	rankVersion = 1
-)
+var ranksFormat = exact.Format{Name: "regress.Ranks", Magic: "cRKH", Version: 1}
+
+func (r *Ranks) fields(f *exact.Fields) {
+	most, weighted, bins := uint16(r.opt.Bins), r.h.weighted, 0
+	f.U16(&most)
+	f.U64(&r.opt.Seed)
+	f.Int(&r.samples)
+	f.Flags(&weighted)
+	r.opt.Bins = int(most)
+	f.Must(r.opt.Bins >= 1 && r.opt.Bins <= rankMostBins && r.samples < math.MaxInt32 && (r.samples > 0 || !weighted), exact.OutOfRange)
+	if !f.OK() {
+		return
+	}
+	if r.samples > 0 {
+		bins = rankBins(r.samples+1, r.opt.Bins)
+	}
+	r.h.fields(f, bins, weighted)
+	f.Must((r.samples == 0) == (r.h.total.N == 0), exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (r *Ranks) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	e.U16(uint16(r.opt.Bins))
-	e.U64(r.opt.Seed)
-	e.U32(uint32(r.samples))
-	weighted := uint8(0)
-	if r.h.weighted {
-		weighted = 1
-	}
-	e.U8(weighted)
-	r.h.encode(&e)
-	return append(dst, exact.Seal(rankMagic, rankVersion, e.B)...), nil
+	return ranksFormat.Append(dst, r.fields)
 }
 
 // UnmarshalBinary replaces r, options and all, by what AppendBinary wrote.
 func (r *Ranks) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(rankMagic, rankVersion, data)
-	if err != nil {
-		return fmt.Errorf("regress.Ranks: %w", err)
-	}
-	n := &Ranks{opt: RankOptions{Bins: int(d.U16()), Seed: d.U64()}, samples: int(d.U32())}
-	weighted := d.U8()
-	sane := d.Err() == nil && n.opt.Bins >= 1 && n.opt.Bins <= rankMostBins && n.samples >= 0 && n.samples < math.MaxInt32 &&
-		weighted <= 1 && (n.samples > 0 || weighted == 0)
-	if sane {
-		bins := 0
-		if n.samples > 0 {
-			bins = rankBins(n.samples+1, n.opt.Bins)
-		}
-		sane = n.h.decode(d, bins, weighted == 1)
-	}
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("regress.Ranks: %w", err)
-	}
-	if !sane || (n.samples == 0) != (n.h.total.N == 0) {
-		return fmt.Errorf("regress.Ranks: %w: a field is out of range", exact.ErrDamaged)
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("regress.Ranks: %w", err)
-	}
-	*r = *n
-	return nil
+	return exact.Replace(ranksFormat, data, r, (*Ranks).fields)
 }
