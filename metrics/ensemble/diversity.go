@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -214,16 +215,16 @@ func (d *Diversity) Finite(m Measure) float64 {
 
 // Merge adds what another *Diversity has seen.
 func (d *Diversity) Merge(a Accumulator) error {
-	o, ok := a.(*Diversity)
+	o, err := state.Same[*Diversity](diversityFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: ensemble.Diversity and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case d.opt.Measures != o.opt.Measures:
-		return fmt.Errorf("%w: ensemble.Diversity of %v and of %v", metrics.ErrMismatch, d.opt.Measures, o.opt.Measures)
+		return state.Mismatch(diversityFormat, "of %v and of %v", d.opt.Measures, o.opt.Measures)
 	case d.opt != o.opt:
-		return fmt.Errorf("%w: ensemble.Diversity with options %+v and %+v", metrics.ErrMismatch, d.opt, o.opt)
+		return state.Mismatch(diversityFormat, "with options %+v and %+v", d.opt, o.opt)
 	}
-	if err := d.kin.merge(o.kin, "ensemble.Diversity"); err != nil {
+	if err := d.kin.merge(o.kin, diversityFormat); err != nil {
 		return err
 	}
 	d.rows.Merge(&o.rows)
@@ -240,76 +241,42 @@ func (d *Diversity) Merge(a Accumulator) error {
 	return nil
 }
 
-const (
-	diversityMagic   = "cDVY"
-	diversityVersion = 1
-)
+var diversityFormat = exact.Format{Name: "ensemble.Diversity", Magic: "cDVY", Version: 1}
+
+func (d *Diversity) fields(f *exact.Fields) {
+	measures := int(d.opt.Measures)
+	f.Int(&measures)
+	f.Flags(&d.opt.AllPairs, &d.opt.Generalized, &d.opt.Conditional)
+	f.F64(&d.opt.Clip)
+	f.F64(&d.opt.P)
+	f.Must(measures != 0 && measures&^int(ofDiversity) == 0 && d.opt.P >= 1 && d.opt.Clip >= 0 && d.opt.Clip < 1, exact.OutOfRange)
+	d.opt.Measures = Measure(measures)
+	d.kin.fields(f)
+	d.rows.Fields(f)
+	for i := range d.mean {
+		d.mean[i].fields(f)
+	}
+	d.errs.fields(f)
+	f.Must((d.members == 0) == (d.rows.N == 0), exact.OutOfRange)
+	exact.Slice(f, &d.wrong, 25, f.Sum)
+	if !f.Reading() {
+		return
+	}
+	if len(d.wrong) == 0 {
+		d.wrong = nil
+	}
+	f.Must((d.wrong != nil) == (d.conditional() && d.members > 0) &&
+		(d.wrong == nil || len(d.wrong)/d.members == d.members && len(d.wrong)%d.members == 0), exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (d *Diversity) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	e.U32(uint32(d.opt.Measures))
-	f := uint8(0)
-	for i, b := range []bool{d.opt.AllPairs, d.opt.Generalized, d.opt.Conditional} {
-		if b {
-			f |= 1 << i
-		}
-	}
-	e.U8(f)
-	e.F64(d.opt.Clip)
-	e.F64(d.opt.P)
-	d.kin.encode(&e)
-	d.rows.Encode(&e)
-	for i := range d.mean {
-		d.mean[i].encode(&e)
-	}
-	d.errs.encode(&e)
-	e.U64(uint64(len(d.wrong)))
-	for i := range d.wrong {
-		e.Sum(&d.wrong[i])
-	}
-	return append(dst, exact.Seal(diversityMagic, diversityVersion, e.B)...), nil
+	return diversityFormat.Append(dst, d.fields)
 }
 
 // UnmarshalBinary replaces d, options and all, by what AppendBinary wrote.
 func (d *Diversity) UnmarshalBinary(data []byte) error {
-	r, err := exact.OpenFields(diversityMagic, diversityVersion, data)
-	if err != nil {
-		return fmt.Errorf("ensemble.Diversity: %w", err)
-	}
-	damaged := fmt.Errorf("ensemble.Diversity: %w: a field is out of range", exact.ErrDamaged)
-	measures, f := r.U32(), r.U8()
-	o := DiversityOptions{Measures: Measure(measures), AllPairs: f&1 != 0, Generalized: f&2 != 0, Conditional: f&4 != 0,
-		Clip: r.F64(), P: r.F64()}
-	if err := r.Err(); err != nil {
-		return fmt.Errorf("ensemble.Diversity: %w", err)
-	}
-	if measures == 0 || measures&^uint32(ofDiversity) != 0 || f > 7 || !(o.P >= 1) || !(o.Clip >= 0 && o.Clip < 1) {
-		return damaged
-	}
-	n := metrics.Must(NewDiversity(&o))
-	bad := n.kin.decode(r)
-	n.rows.Decode(r)
-	for i := range n.mean {
-		n.mean[i].decode(r)
-		bad = bad || n.mean[i].least() < 0
-	}
-	n.errs.decode(r)
-	bad = bad || n.errs.least() < 0 || n.rows.N < 0 || (n.members == 0) != (n.rows.N == 0)
-	if pairs := r.Count(25); pairs > 0 {
-		bad = bad || n.members == 0 || pairs/n.members != n.members || pairs%n.members != 0
-		n.wrong = make([]exact.Sum, pairs)
-		for i := range n.wrong {
-			n.wrong[i] = r.Sum()
-		}
-	}
-	if err := r.Done(); err != nil {
-		return fmt.Errorf("ensemble.Diversity: %w", err)
-	}
-	if bad || (n.wrong != nil) != (n.conditional() && n.members > 0) {
-		return damaged
-	}
-	*d = *n
+	err := exact.Replace(diversityFormat, data, d, (*Diversity).fields)
 	d.row.opt = &d.opt
-	return nil
+	return err
 }

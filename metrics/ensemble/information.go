@@ -8,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -65,12 +66,11 @@ type InformationOptions struct {
 // With one draw there is nothing to tell what is known from what was learned from the row itself: but for LPPD every criterion is
 // NaN, unless AsCoded.
 type Information struct {
-	opt      InformationOptions
-	draws    int // 0 before the first rows
-	weighted bool
-	rows     tally.Weight
-	means    [criteria]tally.Mean
-	lowest   [criteria]int64 // rows of which the criterion is -Inf
+	opt    InformationOptions
+	seen   state.Rows // Classes are the draws of a row
+	rows   tally.Weight
+	means  [criteria]tally.Mean
+	lowest [criteria]int64 // rows of which the criterion is -Inf
 
 	highVariance int64
 	highPareto   int64
@@ -130,13 +130,13 @@ func (a *Information) AddBlock(b *metrics.Block) {
 	if b.Kind != metrics.LogLiks {
 		panic(errLogLiks)
 	}
-	a.draws, a.weighted = b.Classes, b.Weights != nil
+	a.seen.Begin(b)
 	a.rows.Add(b.Rows, b.Weights)
 	for i := range b.Rows {
 		r := &a.of
 		r.take(b, i, &a.opt)
 		w := 1.0
-		if a.weighted {
+		if a.seen.Weighted {
 			w = b.Weights[i]
 		}
 		for c := range a.means {
@@ -194,7 +194,7 @@ func (a *Information) has(c Criterion) bool {
 	if c.psis() && !a.opt.PSIS {
 		panic(errWithoutPSIS)
 	}
-	return a.rows.N > 0 && (a.draws > 1 || c == LPPD || a.opt.AsCoded)
+	return a.rows.N > 0 && (a.seen.Classes > 1 || c == LPPD || a.opt.AsCoded)
 }
 
 // Value returns the mean over the rows: NaN without rows, and for all but LPPD where there is one draw, unless AsCoded. It is -Inf
@@ -209,7 +209,7 @@ func (a *Information) Value(c Criterion) float64 {
 	case a.lowest[c] > 0:
 		return math.Inf(-1)
 	}
-	return a.means[c].Value(&a.rows, a.weighted)
+	return a.means[c].Value(&a.rows, a.seen.Weighted)
 }
 
 // Total returns the sum over the rows, each times its weight: of PWAIC and PLOO the effective number of parameters. It is what Value
@@ -223,7 +223,7 @@ func (a *Information) Total(c Criterion) float64 {
 
 // TotalInterval returns Total +- z W StdErr, W the number of rows or the sum of their weights.
 func (a *Information) TotalInterval(c Criterion, level float64) metrics.Interval {
-	w := a.rows.Total(a.weighted)
+	w := a.rows.Total(a.seen.Weighted)
 	return metrics.Normal(a.Total(c), float64(w.Float64()*a.StdErr(c)), level)
 }
 
@@ -233,7 +233,7 @@ func (a *Information) StdErr(c Criterion) float64 {
 	if !a.has(c) || a.lowest[c] > 0 || a.means[c].Over > 0 {
 		return math.NaN()
 	}
-	se := a.means[c].StdErr(&a.rows, a.weighted)
+	se := a.means[c].StdErr(&a.rows, a.seen.Weighted)
 	if !a.opt.AsCoded {
 		return se
 	}
@@ -241,8 +241,8 @@ func (a *Information) StdErr(c Criterion) float64 {
 		return 0
 	}
 	// s^2/n * (n-1) is the variance with 1/n.
-	n := a.rows.Effective(a.weighted)
-	return se * math.Sqrt((n-1)/float64(a.draws))
+	n := a.rows.Effective(a.seen.Weighted)
+	return se * math.Sqrt((n-1)/float64(a.seen.Classes))
 }
 
 // Interval returns Value +- z StdErr.
@@ -251,7 +251,7 @@ func (a *Information) Interval(c Criterion, level float64) metrics.Interval {
 }
 
 // Draws returns M, 0 before the first rows.
-func (a *Information) Draws() int { return a.draws }
+func (a *Information) Draws() int { return a.seen.Classes }
 
 // HighVarianceRows returns of how many rows V is above 0.4: where there are such, WAIC1 and WAIC2 are not to be trusted (Vehtari,
 // Gelman and Gabry 2017).
@@ -271,24 +271,20 @@ func (a *Information) UnsmoothedRows() int64 { return a.unsmoothed }
 
 // Merge adds what another *Information has seen.
 func (a *Information) Merge(m metrics.Accumulator) error {
-	o, ok := m.(*Information)
+	o, err := state.Same[*Information](informationFormat, m)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: ensemble.Information and %T", metrics.ErrMismatch, m)
+	case err != nil:
+		return err
 	case a.opt.AsCoded != o.opt.AsCoded:
-		return fmt.Errorf("%w: ensemble.Information as coded and not", metrics.ErrMismatch)
+		return state.Mismatch(informationFormat, "as coded and not")
 	case a.opt.PSIS != o.opt.PSIS:
-		return fmt.Errorf("%w: ensemble.Information with and without PSIS", metrics.ErrMismatch)
+		return state.Mismatch(informationFormat, "with and without PSIS")
 	case a.opt.REff != o.opt.REff:
-		return fmt.Errorf("%w: ensemble.Information of draws of the relative efficiency %v and %v", metrics.ErrMismatch, a.opt.REff, o.opt.REff)
-	case o.draws == 0:
-		return nil
-	case a.draws != 0 && a.draws != o.draws:
-		return fmt.Errorf("%w: ensemble.Information of %d draws and of %d", metrics.ErrMismatch, a.draws, o.draws)
-	case a.draws != 0 && a.weighted != o.weighted:
-		return fmt.Errorf("%w: ensemble.Information with and without weights", metrics.ErrMismatch)
+		return state.Mismatch(informationFormat, "of draws of the relative efficiency %v and %v", a.opt.REff, o.opt.REff)
 	}
-	a.draws, a.weighted = o.draws, o.weighted
+	if err := a.seen.Merge(o.seen, informationFormat, "draws"); err != nil {
+		return err
+	}
 	a.rows.Merge(&o.rows)
 	for c := range a.means {
 		a.means[c].Merge(&o.means[c])
@@ -301,63 +297,32 @@ func (a *Information) Merge(m metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	informationMagic   = "cINF"
-	informationVersion = 2
-)
+var informationFormat = exact.Format{Name: "ensemble.Information", Magic: "cINF", Version: 2}
+
+func (a *Information) fields(f *exact.Fields) {
+	f.Flags(&a.opt.AsCoded, &a.opt.PSIS, &a.seen.Weighted)
+	f.F64(&a.opt.REff)
+	f.Int(&a.seen.Classes)
+	a.rows.Fields(f)
+	for c := range a.means {
+		a.means[c].Fields(f)
+		f.N(&a.lowest[c])
+	}
+	f.N(&a.highVariance)
+	f.N(&a.highPareto)
+	f.N(&a.unsmoothed)
+	f.F64(&a.paretoMax)
+	f.Must(soundREff(a.opt.REff) && (a.seen.Classes == 0) == (a.rows.N == 0), exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (a *Information) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	f := uint8(0)
-	for i, set := range []bool{a.opt.AsCoded, a.opt.PSIS, a.weighted} {
-		if set {
-			f |= 1 << i
-		}
-	}
-	e.U8(f)
-	e.F64(a.opt.REff)
-	e.U32(uint32(a.draws))
-	a.rows.Encode(&e)
-	for c := range a.means {
-		a.means[c].Encode(&e)
-		e.I64(a.lowest[c])
-	}
-	e.I64(a.highVariance)
-	e.I64(a.highPareto)
-	e.I64(a.unsmoothed)
-	e.F64(a.paretoMax)
-	return append(dst, exact.Seal(informationMagic, informationVersion, e.B)...), nil
+	return informationFormat.Append(dst, a.fields)
 }
 
 // UnmarshalBinary replaces a, options and all, by what AppendBinary wrote.
 func (a *Information) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(informationMagic, informationVersion, data)
-	if err != nil {
-		return fmt.Errorf("ensemble.Information: %w", err)
-	}
-	f := d.U8()
-	n := metrics.Must(NewInformation(&InformationOptions{AsCoded: f&1 != 0, PSIS: f&2 != 0}))
-	n.opt.REff = d.F64()
-	n.weighted = f&4 != 0
-	n.draws = int(d.U32())
-	n.rows.Decode(d)
-	least := min(n.rows.N, 0)
-	for c := range n.means {
-		n.means[c].Decode(d)
-		n.lowest[c] = d.I64()
-		least = min(least, n.means[c].Over, n.lowest[c])
-	}
-	n.highVariance, n.highPareto, n.unsmoothed, n.paretoMax = d.I64(), d.I64(), d.I64(), d.F64()
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("ensemble.Information: %w", err)
-	}
-	if f > 7 || !soundREff(n.opt.REff) || n.draws < 0 || n.draws > math.MaxInt32 || (n.draws == 0) != (n.rows.N == 0) ||
-		min(least, n.highVariance, n.highPareto, n.unsmoothed) < 0 {
-		return fmt.Errorf("ensemble.Information: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*a = *n
-	return nil
+	return exact.Replace(informationFormat, data, a, (*Information).fields)
 }
 
 // informationRow is what is known of one row, and the memory for it.

@@ -1,12 +1,12 @@
 package ensemble
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -27,12 +27,11 @@ import (
 //
 // It is a metrics.Accumulator; its state takes some 300 bytes. A row's values have the same bits on every CPU.
 type Knowledge struct {
-	classes  int // 0 before the first rows
-	weighted bool
-	rows     tally.Weight
-	total    tally.Mean
-	data     tally.Mean
-	know     tally.Mean
+	seen  state.Rows
+	rows  tally.Weight
+	total tally.Mean
+	data  tally.Mean
+	know  tally.Mean
 
 	v [3][]float64
 	k knowledgeRow
@@ -56,7 +55,7 @@ func (a *Knowledge) Len() int64 { return a.rows.N }
 
 // AddBlock adds a block's rows. It panics if they are no Dirichlet distributions.
 func (a *Knowledge) AddBlock(b *metrics.Block) {
-	a.classes, a.weighted = b.Classes, b.Weights != nil
+	a.seen.Begin(b)
 	a.rows.Add(b.Rows, b.Weights)
 	if len(a.v[0]) < b.Rows {
 		for i := range a.v {
@@ -72,7 +71,7 @@ func (a *Knowledge) AddBlock(b *metrics.Block) {
 	// Knowledge uncertainty has no least size, of which the window's quantum could be a small part.
 	for i, v := range know {
 		w := 1.0
-		if a.weighted {
+		if a.seen.Weighted {
 			w = b.Weights[i]
 		}
 		addExact(&a.know, v, w)
@@ -80,43 +79,38 @@ func (a *Knowledge) AddBlock(b *metrics.Block) {
 }
 
 // Total returns the mean total uncertainty: the entropy of the mean probabilities. NaN without rows, as all of them.
-func (a *Knowledge) Total() float64 { return a.total.Value(&a.rows, a.weighted) }
+func (a *Knowledge) Total() float64 { return a.total.Value(&a.rows, a.seen.Weighted) }
 
 // TotalInterval is mean +- z*s/sqrt(n).
 func (a *Knowledge) TotalInterval(level float64) metrics.Interval {
-	return metrics.Normal(a.Total(), a.total.StdErr(&a.rows, a.weighted), level)
+	return metrics.Normal(a.Total(), a.total.StdErr(&a.rows, a.seen.Weighted), level)
 }
 
 // Data returns the mean expected data uncertainty: the entropy that would be left if the probabilities were known.
-func (a *Knowledge) Data() float64 { return a.data.Value(&a.rows, a.weighted) }
+func (a *Knowledge) Data() float64 { return a.data.Value(&a.rows, a.seen.Weighted) }
 
 // DataInterval is mean +- z*s/sqrt(n).
 func (a *Knowledge) DataInterval(level float64) metrics.Interval {
-	return metrics.Normal(a.Data(), a.data.StdErr(&a.rows, a.weighted), level)
+	return metrics.Normal(a.Data(), a.data.StdErr(&a.rows, a.seen.Weighted), level)
 }
 
 // Knowledge returns the mean knowledge uncertainty: what is not known of the probabilities, Total - Data.
-func (a *Knowledge) Knowledge() float64 { return a.know.Value(&a.rows, a.weighted) }
+func (a *Knowledge) Knowledge() float64 { return a.know.Value(&a.rows, a.seen.Weighted) }
 
 // KnowledgeInterval is mean +- z*s/sqrt(n).
 func (a *Knowledge) KnowledgeInterval(level float64) metrics.Interval {
-	return metrics.Normal(a.Knowledge(), a.know.StdErr(&a.rows, a.weighted), level)
+	return metrics.Normal(a.Knowledge(), a.know.StdErr(&a.rows, a.seen.Weighted), level)
 }
 
 // Merge adds what another *Knowledge has seen.
 func (a *Knowledge) Merge(m metrics.Accumulator) error {
-	o, ok := m.(*Knowledge)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: ensemble.Knowledge and %T", metrics.ErrMismatch, m)
-	case o.classes == 0:
-		return nil
-	case a.classes != 0 && a.classes != o.classes:
-		return fmt.Errorf("%w: ensemble.Knowledge of %d classes and of %d", metrics.ErrMismatch, a.classes, o.classes)
-	case a.classes != 0 && a.weighted != o.weighted:
-		return fmt.Errorf("%w: ensemble.Knowledge with and without weights", metrics.ErrMismatch)
+	o, err := state.Same[*Knowledge](knowledgeFormat, m)
+	if err != nil {
+		return err
 	}
-	a.classes, a.weighted = o.classes, o.weighted
+	if err := a.seen.Merge(o.seen, knowledgeFormat, "classes"); err != nil {
+		return err
+	}
 	a.rows.Merge(&o.rows)
 	a.total.Merge(&o.total)
 	a.data.Merge(&o.data)
@@ -124,48 +118,26 @@ func (a *Knowledge) Merge(m metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	knowledgeMagic   = "cKNO"
-	knowledgeVersion = 1
-)
+var knowledgeFormat = exact.Format{Name: "ensemble.Knowledge", Magic: "cKNO", Version: 1}
+
+func (a *Knowledge) fields(f *exact.Fields) {
+	f.Flags(&a.seen.Weighted)
+	f.Int(&a.seen.Classes)
+	a.rows.Fields(f)
+	a.total.Fields(f)
+	a.data.Fields(f)
+	a.know.Fields(f)
+	f.Must((a.seen.Classes == 0) == (a.rows.N == 0), exact.OutOfRange)
+}
 
 // AppendBinary appends the state.
 func (a *Knowledge) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	f := uint8(0)
-	if a.weighted {
-		f = 1
-	}
-	e.U8(f)
-	e.U32(uint32(a.classes))
-	a.rows.Encode(&e)
-	a.total.Encode(&e)
-	a.data.Encode(&e)
-	a.know.Encode(&e)
-	return append(dst, exact.Seal(knowledgeMagic, knowledgeVersion, e.B)...), nil
+	return knowledgeFormat.Append(dst, a.fields)
 }
 
-// UnmarshalBinary replaces a by what AppendBinary wrote.
+// UnmarshalBinary replaces a, by what AppendBinary wrote.
 func (a *Knowledge) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(knowledgeMagic, knowledgeVersion, data)
-	if err != nil {
-		return fmt.Errorf("ensemble.Knowledge: %w", err)
-	}
-	n, f := NewKnowledge(), d.U8()
-	n.weighted, n.classes = f == 1, int(d.U32())
-	n.rows.Decode(d)
-	n.total.Decode(d)
-	n.data.Decode(d)
-	n.know.Decode(d)
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("ensemble.Knowledge: %w", err)
-	}
-	if f > 1 || n.classes < 0 || n.classes > math.MaxInt32 || (n.classes == 0) != (n.rows.N == 0) ||
-		min(n.rows.N, n.total.Over, n.data.Over, n.know.Over) < 0 {
-		return fmt.Errorf("ensemble.Knowledge: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*a = *n
-	return nil
+	return exact.Replace(knowledgeFormat, data, a, (*Knowledge).fields)
 }
 
 // DirichletTotal returns the mean total uncertainty as DirichletKnowledge does the other; see Knowledge.

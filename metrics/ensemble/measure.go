@@ -1,13 +1,13 @@
 package ensemble
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -124,20 +124,11 @@ func (m *mean) interval(w *tally.Weight, weighted bool, level float64) metrics.I
 	return metrics.Normal(m.value(w, weighted), m.sum.StdErr(w, weighted), level)
 }
 
-func (m *mean) encode(e *exact.Enc) {
-	m.sum.Encode(e)
-	m.infinite.Encode(e)
-	m.undefined.Encode(e)
+func (m *mean) fields(f *exact.Fields) {
+	m.sum.Fields(f)
+	m.infinite.Fields(f)
+	m.undefined.Fields(f)
 }
-
-func (m *mean) decode(d *exact.Dec) {
-	m.sum.Decode(d)
-	m.infinite.Decode(d)
-	m.undefined.Decode(d)
-}
-
-// least returns the least of its counts, below 0 in a state that no rows gave.
-func (m *mean) least() int64 { return min(m.sum.Over, m.infinite.N, m.undefined.N) }
 
 // kin is what must be equal of two accumulators with rows.
 type kin struct {
@@ -147,36 +138,26 @@ type kin struct {
 
 func kinOf(b *Block) kin { return kin{len(b.Members), b.Classes, b.Weights != nil} }
 
-// merge takes over o's where there are rows; the error says what differs. what is the accumulator's name.
-func (k *kin) merge(o kin, what string) error {
+// merge takes over o's where there are rows; the error says what differs.
+func (k *kin) merge(o kin, format exact.Format) error {
 	switch {
 	case o.members == 0:
 		return nil
 	case k.members == 0:
 		*k = o
 	case k.members != o.members:
-		return fmt.Errorf("%w: %s of %d members and of %d", metrics.ErrMismatch, what, k.members, o.members)
+		return state.Mismatch(format, "of %d members and of %d", k.members, o.members)
 	case k.classes != o.classes:
-		return fmt.Errorf("%w: %s of %d classes and of %d", metrics.ErrMismatch, what, k.classes, o.classes)
+		return state.Mismatch(format, "of %d classes and of %d", k.classes, o.classes)
 	case k.weighted != o.weighted:
-		return fmt.Errorf("%w: %s with and without weights", metrics.ErrMismatch, what)
+		return state.Mismatch(format, "with and without weights")
 	}
 	return nil
 }
 
-func (k *kin) encode(e *exact.Enc) {
-	e.U32(uint32(k.members))
-	e.U32(uint32(k.classes))
-	f := uint8(0)
-	if k.weighted {
-		f = 1
-	}
-	e.U8(f)
-}
-
-// decode reads what encode wrote and tells whether that cannot be.
-func (k *kin) decode(d *exact.Dec) (bad bool) {
-	members, classes, f := d.U32(), d.U32(), d.U8()
-	*k = kin{int(members), int(classes), f == 1}
-	return f > 1 || members > math.MaxInt32 || classes > math.MaxInt32 || (members == 0) != (classes == 0)
+func (k *kin) fields(f *exact.Fields) {
+	f.Int(&k.members)
+	f.Int(&k.classes)
+	f.Flags(&k.weighted)
+	f.Must((k.members == 0) == (k.classes == 0), exact.OutOfRange)
 }

@@ -1,13 +1,13 @@
 package ensemble
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -192,11 +192,11 @@ func (u *Uncertainty) Finite(m Measure) float64 {
 
 // Merge adds what another *Uncertainty has seen.
 func (u *Uncertainty) Merge(a Accumulator) error {
-	o, ok := a.(*Uncertainty)
-	if !ok {
-		return fmt.Errorf("%w: ensemble.Uncertainty and %T", metrics.ErrMismatch, a)
+	o, err := state.Same[*Uncertainty](uncertaintyFormat, a)
+	if err != nil {
+		return err
 	}
-	if err := u.kin.merge(o.kin, "ensemble.Uncertainty"); err != nil {
+	if err := u.kin.merge(o.kin, uncertaintyFormat); err != nil {
 		return err
 	}
 	u.rows.Merge(&o.rows)
@@ -206,42 +206,23 @@ func (u *Uncertainty) Merge(a Accumulator) error {
 	return nil
 }
 
-const (
-	uncertaintyMagic   = "cUNC"
-	uncertaintyVersion = 1
-)
+var uncertaintyFormat = exact.Format{Name: "ensemble.Uncertainty", Magic: "cUNC", Version: 1}
+
+func (u *Uncertainty) fields(f *exact.Fields) {
+	u.kin.fields(f)
+	u.rows.Fields(f)
+	f.Must((u.members == 0) == (u.rows.N == 0), exact.OutOfRange)
+	for i := range u.mean {
+		u.mean[i].fields(f)
+	}
+}
 
 // AppendBinary appends the state.
 func (u *Uncertainty) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	u.kin.encode(&e)
-	u.rows.Encode(&e)
-	for i := range u.mean {
-		u.mean[i].encode(&e)
-	}
-	return append(dst, exact.Seal(uncertaintyMagic, uncertaintyVersion, e.B)...), nil
+	return uncertaintyFormat.Append(dst, u.fields)
 }
 
-// UnmarshalBinary replaces u by what AppendBinary wrote.
+// UnmarshalBinary replaces u, by what AppendBinary wrote.
 func (u *Uncertainty) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(uncertaintyMagic, uncertaintyVersion, data)
-	if err != nil {
-		return fmt.Errorf("ensemble.Uncertainty: %w", err)
-	}
-	n := NewUncertainty()
-	bad := n.kin.decode(d)
-	n.rows.Decode(d)
-	bad = bad || n.rows.N < 0 || (n.members == 0) != (n.rows.N == 0)
-	for i := range n.mean {
-		n.mean[i].decode(d)
-		bad = bad || n.mean[i].least() < 0
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("ensemble.Uncertainty: %w", err)
-	}
-	if bad {
-		return fmt.Errorf("ensemble.Uncertainty: %w: a field is out of range", exact.ErrDamaged)
-	}
-	*u = *n
-	return nil
+	return exact.Replace(uncertaintyFormat, data, u, (*Uncertainty).fields)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Same returns an accumulator as a T, or an error that names both types.
-func Same[T metrics.Accumulator](format exact.Format, a metrics.Accumulator) (T, error) {
+func Same[T any](format exact.Format, a any) (T, error) {
 	o, ok := a.(T)
 	if !ok {
 		return o, fmt.Errorf("%w: %s and %T", metrics.ErrMismatch, format.Name, a)
