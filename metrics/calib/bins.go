@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"unsafe"
@@ -9,6 +8,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -316,22 +316,20 @@ func (b *Bins) sum(idx []int32, p []float64, y []uint8) {
 
 // Merge adds what another *Bins has seen.
 func (b *Bins) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*Bins)
+	o, err := state.Same[*Bins](binsFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: calib.Bins and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case b.opt != o.opt:
-		return fmt.Errorf("%w: calib.Bins with (%v) and with (%v)", metrics.ErrMismatch, b.opt, o.opt)
+		return state.Mismatch(binsFormat, "with (%v) and with (%v)", b.opt, o.opt)
+	case b.classes != 0 && o.classes != 0 && b.scored != o.scored:
+		return state.Mismatch(binsFormat, "with and without confidence scores")
 	case o.classes == 0:
 		return nil
-	case b.classes != 0 && b.classes != o.classes:
-		return fmt.Errorf("%w: calib.Bins of %d classes and of %d", metrics.ErrMismatch, b.classes, o.classes)
-	case b.classes != 0 && b.weighted != o.weighted:
-		return fmt.Errorf("%w: calib.Bins with and without weights", metrics.ErrMismatch)
-	case b.classes != 0 && b.decided != o.decided:
-		return fmt.Errorf("%w: calib.Bins of decisions and of arg maxes", metrics.ErrMismatch)
-	case b.classes != 0 && b.scored != o.scored:
-		return fmt.Errorf("%w: calib.Bins with and without confidence scores", metrics.ErrMismatch)
+	}
+	seen := state.Rows{Classes: b.classes, Weighted: b.weighted, Decided: b.decided}
+	if err := seen.Merge(state.Rows{Classes: o.classes, Weighted: o.weighted, Decided: o.decided}, binsFormat, "classes"); err != nil {
+		return err
 	}
 	b.classes, b.weighted, b.decided, b.scored = o.classes, o.weighted, o.decided, o.scored
 	if o.wide != nil {
@@ -344,79 +342,47 @@ func (b *Bins) Merge(a metrics.Accumulator) error {
 	return nil
 }
 
-const (
-	binsMagic   = "cBIN"
-	binsVersion = 2
-)
+var binsFormat = exact.Format{Name: "calib.Bins", Magic: "cBIN", Version: 2}
 
-// AppendBinary appends the state.
-func (b *Bins) AppendBinary(dst []byte) ([]byte, error) {
-	var e exact.Enc
-	o := b.opt
-	e.U32(uint32(o.Bins))
-	for _, v := range []uint8{uint8(o.Event), uint8(o.Side), uint8(o.One), uint8(o.Zero), uint8(o.Index)} {
-		e.U8(v)
-	}
-	var f uint8
-	for i, v := range []bool{o.BlogEdges, b.weighted, b.decided, b.scored, b.wide != nil} {
-		if v {
-			f |= 1 << i
+func (b *Bins) fields(f *exact.Fields) {
+	o, wide := b.opt, b.wide != nil
+	f.Int(&o.Bins)
+	exact.Byte(f, &o.Event)
+	exact.Byte(f, &o.Side)
+	exact.Byte(f, &o.One)
+	exact.Byte(f, &o.Zero)
+	exact.Byte(f, &o.Index)
+	weighted, decided, scored := b.weighted, b.decided, b.scored
+	f.Flags(&o.BlogEdges, &weighted, &decided, &scored, &wide)
+	classes, lost, cells := b.classes, b.lost, len(b.cells)
+	f.Int(&classes)
+	lost.Fields(f)
+	f.Count(&cells, 8)
+	if f.Reading() {
+		n, err := NewBins(&o)
+		if f.Must(err == nil && o.Bins != 0 && cells == o.bins()+2 && (!wide || o.Index == EdgeTorch), "its options are not valid"); !f.OK() {
+			return
+		}
+		*b = *n
+		b.classes, b.weighted, b.decided, b.scored, b.lost = classes, weighted, decided, scored, lost
+		if wide {
+			b.widen()
 		}
 	}
-	e.U8(f)
-	e.U32(uint32(b.classes))
-	b.lost.Encode(&e)
-	e.U64(uint64(len(b.cells)))
 	for i := range b.cells {
-		b.cells[i].Encode(&e)
+		c := &b.cells[i]
+		c.Fields(f)
+		if f.Reading() {
+			y := c.Y.Float64()
+			f.Must(y >= 0 && (y <= float64(c.N) || weighted), "a bin has more events than rows, or less than none")
+		}
 	}
-	return append(dst, exact.Seal(binsMagic, binsVersion, e.B)...), nil
 }
+
+// AppendBinary appends the state.
+func (b *Bins) AppendBinary(dst []byte) ([]byte, error) { return binsFormat.Append(dst, b.fields) }
 
 // UnmarshalBinary replaces b, options and all, by what AppendBinary wrote.
 func (b *Bins) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(binsMagic, binsVersion, data)
-	if err != nil {
-		return fmt.Errorf("calib.Bins: %w", err)
-	}
-	var o Options
-	o.Bins = int(d.U32())
-	o.Event, o.Side, o.One = Event(d.U8()), kernel.Side(d.U8()), OneRule(d.U8())
-	o.Zero, o.Index = ZeroRule(d.U8()), Index(d.U8())
-	f := d.U8()
-	o.BlogEdges = f&1 != 0
-	classes := int(d.U32())
-	var lost tally.Weight
-	lost.Decode(d)
-	n := d.Count(8)
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("calib.Bins: %w", err)
-	}
-	if err := o.Validate(); err != nil || o.Bins == 0 || f > 31 || n != o.bins()+2 || f&16 != 0 && o.Index != EdgeTorch {
-		return fmt.Errorf("calib.Bins: %w: its options are not valid", exact.ErrDamaged)
-	}
-	nb := metrics.Must(NewBins(&o))
-	nb.classes, nb.weighted, nb.decided, nb.scored, nb.lost = classes, f&2 != 0, f&4 != 0, f&8 != 0, lost
-	if f&16 != 0 {
-		nb.widen()
-	}
-	for i := range nb.cells {
-		nb.cells[i].Decode(d)
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("calib.Bins: %w", err)
-	}
-	count := lost.N
-	for i := range nb.cells {
-		c := &nb.cells[i]
-		count = min(count, c.N)
-		if y := c.Y.Float64(); y < 0 || y > float64(c.N) && !nb.weighted {
-			return fmt.Errorf("calib.Bins: %w: a bin has more events than rows, or less than none", exact.ErrDamaged)
-		}
-	}
-	if count < 0 {
-		return fmt.Errorf("calib.Bins: %w: a count is below 0", exact.ErrDamaged)
-	}
-	*b = *nb
-	return nil
+	return exact.Replace(binsFormat, data, b, (*Bins).fields)
 }

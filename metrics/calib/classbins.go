@@ -13,6 +13,7 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 	"github.com/candor-go/candor/kernel"
 	"github.com/candor-go/candor/metrics"
+	"github.com/candor-go/candor/metrics/internal/state"
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
@@ -435,18 +436,18 @@ func (b *ClassBins) lowCell(class int) classCell {
 
 // Merge adds what another *ClassBins has seen.
 func (b *ClassBins) Merge(a metrics.Accumulator) error {
-	o, ok := a.(*ClassBins)
+	o, err := state.Same[*ClassBins](classFormat, a)
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: calib.ClassBins and %T", metrics.ErrMismatch, a)
+	case err != nil:
+		return err
 	case !b.opt.equal(o.opt):
-		return fmt.Errorf("%w: calib.ClassBins with (%v) and with (%v)", metrics.ErrMismatch, b.opt, o.opt)
+		return state.Mismatch(classFormat, "with (%v) and with (%v)", b.opt, o.opt)
 	case o.classes == 0:
 		return nil
-	case b.classes != 0 && b.classes != o.classes:
-		return fmt.Errorf("%w: calib.ClassBins of %d classes and of %d", metrics.ErrMismatch, b.classes, o.classes)
-	case b.classes != 0 && b.weighted != o.weighted:
-		return fmt.Errorf("%w: calib.ClassBins with and without weights", metrics.ErrMismatch)
+	}
+	seen := state.Rows{Classes: b.classes, Weighted: b.weighted}
+	if err := seen.Merge(state.Rows{Classes: o.classes, Weighted: o.weighted}, classFormat, "classes"); err != nil {
+		return err
 	}
 	if b.classes == 0 {
 		b.start(o.classes, o.weighted)
@@ -471,53 +472,92 @@ func (c *classCell) merge(o *classCell) {
 	}
 }
 
-const (
-	classMagic   = "cCLS"
-	classVersion = 1
-)
+var classFormat = exact.Format{Name: "calib.ClassBins", Magic: "cCLS", Version: 1}
 
-// AppendBinary appends the state.
-func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
-	from := len(dst)
-	e := exact.Enc{B: exact.BeginSeal(dst, classMagic, classVersion)}
-	o := b.opt
-	e.U32(uint32(o.Bins))
-	e.U8(uint8(o.Side))
-	var f uint8
-	for i, v := range []bool{o.Above != nil, b.weighted} {
-		if v {
-			f |= 1 << i
+// fields lists the fields of a state of so many bytes, 0 while writing.
+func (b *ClassBins) fields(f *exact.Fields, size int) {
+	const badCell = "a cell is not valid"
+	o, has, above := b.opt, b.opt.Above != nil, max(0, b.above)
+	f.Int(&o.Bins)
+	exact.Byte(f, &o.Side)
+	weighted := b.weighted
+	f.Flags(&has, &weighted)
+	f.F64(&above)
+	exact.Slice(f, &o.Edges, 8, f.F64)
+	classes, rows := b.classes, b.rows
+	f.Int(&classes)
+	f.N(&rows)
+	if f.Must(classes > 0 || rows == 0 && !weighted, "its rows have no classes"); f.Reading() {
+		if len(o.Edges) == 0 {
+			o.Edges = nil
+		}
+		if has {
+			o.Above = &above
+		}
+		n, err := NewClassBins(&o)
+		if f.Must(err == nil && (o.Bins != 0 || o.Edges != nil) && (has || above == 0), "its options are not valid"); !f.OK() {
+			return
+		}
+		*b = *n
+	}
+	// A state holds a cell for some entry of each class or a threshold: what is made here is bounded by what is there.
+	cells := 0
+	if !f.Reading() {
+		b.each(func(int, int, *classCell) { cells++ })
+	}
+	f.Count(&cells, 72)
+	if f.Reading() {
+		if f.Must(classes <= 1<<20 || classes <= 64*size, "it has too many classes for its size"); !f.OK() {
+			return
+		}
+		if b.rows = rows; classes > 0 {
+			b.start(classes, weighted)
 		}
 	}
-	e.U8(f)
-	e.F64(max(0, b.above))
-	e.U64(uint64(len(o.Edges)))
-	for _, v := range o.Edges {
-		e.F64(v)
-	}
-	e.U32(uint32(b.classes))
-	e.I64(b.rows)
-
-	count := uint64(0)
-	b.each(func(int, int, *classCell) { count++ })
-	e.U64(count)
-	e.B = slices.Grow(e.B, 72*int(count)+16)
-	b.each(func(class, bin int, c *classCell) {
-		e.U32(uint32(class))
-		e.U32(uint32(bin))
-		e.I64(c.n)
-		e.I64(c.y)
-		for _, w := range []tally.Wide{c.p, c.pp, c.py} {
-			e.U64(w.Lo)
-			e.U64(w.Hi)
+	last := int64(-1)
+	next := func(class, bin int, c *classCell) {
+		f.Int(&class)
+		f.Int(&bin)
+		f.I64(&c.n)
+		f.I64(&c.y)
+		for _, w := range []*tally.Wide{&c.p, &c.pp, &c.py} {
+			f.U64(&w.Lo)
+			f.U64(&w.Hi)
 		}
-	})
-	e.U64(uint64(len(b.full)))
-	for _, i := range slices.Sorted(maps.Keys(b.full)) {
-		e.I64(i)
-		b.full[i].Encode(&e)
+		if !f.Reading() {
+			return
+		}
+		place := int64(class) * int64(b.bins())
+		if bin > 0 {
+			place += int64(bin) + int64(b.width)*int64(b.bins())
+		}
+		if f.Must(!weighted && class < b.width && bin < b.bins() && place > last && c.n > 0 && c.y >= 0 && c.y <= c.n, badCell); f.OK() {
+			*b.cell(class, bin) = *c
+			last = place
+		}
 	}
-	return exact.EndSeal(e.B, from), nil
+	if f.Reading() {
+		for i := 0; i < cells && f.OK(); i++ {
+			next(0, 0, new(classCell))
+		}
+	} else {
+		b.each(next)
+	}
+	full, keys := len(b.full), slices.Sorted(maps.Keys(b.full))
+	f.Count(&full, 8)
+	last = -1
+	for i := 0; i < full && f.OK(); i++ {
+		key, c := int64(0), new(tally.Cell)
+		if !f.Reading() {
+			key = keys[i]
+			c = b.full[key]
+		}
+		f.I64(&key)
+		c.Fields(f)
+		if f.Must(key > last && key < int64(b.width)*int64(b.bins()) && c.N > 0, badCell); f.Reading() && f.OK() {
+			b.full[key], last = c, key
+		}
+	}
 }
 
 // each calls f for the cells without weights that are in use: the lowest bins and then the others.
@@ -530,75 +570,12 @@ func (b *ClassBins) each(f func(class, bin int, c *classCell)) {
 	b.high.each(f)
 }
 
+// AppendBinary appends the state.
+func (b *ClassBins) AppendBinary(dst []byte) ([]byte, error) {
+	return classFormat.Append(dst, func(f *exact.Fields) { b.fields(f, 0) })
+}
+
 // UnmarshalBinary replaces b, options and all, by what AppendBinary wrote.
 func (b *ClassBins) UnmarshalBinary(data []byte) error {
-	d, err := exact.OpenFields(classMagic, classVersion, data)
-	if err != nil {
-		return fmt.Errorf("calib.ClassBins: %w", err)
-	}
-	damaged := func(what string) error { return fmt.Errorf("calib.ClassBins: %w: %s", exact.ErrDamaged, what) }
-	var o ClassOptions
-	o.Bins = int(d.U32())
-	o.Side = kernel.Side(d.U8())
-	f, above := d.U8(), d.F64()
-	if f&1 != 0 {
-		o.Above = &above
-	}
-	for n := d.Count(8); n > 0; n-- {
-		o.Edges = append(o.Edges, d.F64())
-	}
-	classes, rows := d.U32(), d.I64()
-	if err := d.Err(); err != nil {
-		return fmt.Errorf("calib.ClassBins: %w", err)
-	}
-	if err := o.Validate(); err != nil || o.Bins == 0 && o.Edges == nil || f > 3 || f&1 == 0 && above != 0 {
-		return damaged("its options are not valid")
-	}
-	if rows < 0 || classes == 0 && (rows > 0 || f > 1) {
-		return damaged("its rows have no classes, or are less than 0")
-	}
-	nb := metrics.Must(NewClassBins(&o))
-	// A state holds a cell for some entry of each class or a threshold: what is made here is bounded by what is there.
-	cells := d.Count(72)
-	if classes > 0 {
-		if classes > 1<<31-1 || int(classes) > 1<<20 && int(classes) > 64*len(data) {
-			return damaged("it has too many classes for its size")
-		}
-		nb.start(int(classes), f&2 != 0)
-	}
-	last := int64(-1)
-	for range cells {
-		class, bin := d.U32(), d.U32()
-		c := classCell{n: d.I64(), y: d.I64()}
-		for _, w := range []*tally.Wide{&c.p, &c.pp, &c.py} {
-			w.Lo, w.Hi = d.U64(), d.U64()
-		}
-		place := int64(class) * int64(nb.bins())
-		if bin > 0 {
-			place += int64(bin) + int64(nb.width)*int64(nb.bins())
-		}
-		if d.Err() != nil || nb.weighted || int(class) >= nb.width || int(bin) >= nb.bins() || place <= last || c.n <= 0 || c.y < 0 || c.y > c.n {
-			return damaged("a cell is not valid")
-		}
-		last = place
-		*nb.cell(int(class), int(bin)) = c
-	}
-	last = -1
-	for n := d.Count(8); n > 0; n-- {
-		i := d.I64()
-		if i <= last || i >= int64(nb.width)*int64(nb.bins()) {
-			return damaged("a cell is not valid")
-		}
-		c := new(tally.Cell)
-		if c.Decode(d); d.Err() == nil && c.N <= 0 {
-			return damaged("a count is below 1")
-		}
-		nb.full[i], last = c, i
-	}
-	if err := d.Done(); err != nil {
-		return fmt.Errorf("calib.ClassBins: %w", err)
-	}
-	nb.rows = rows
-	*b = *nb
-	return nil
+	return exact.Replace(classFormat, data, b, func(n *ClassBins, f *exact.Fields) { n.fields(f, len(data)) })
 }

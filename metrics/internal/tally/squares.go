@@ -130,36 +130,6 @@ func (s *Squares) Fields(f *exact.Fields) {
 	}
 }
 
-// Encode writes the state: which classes have a sum, and these.
-func (s *Squares) Encode(e *exact.Enc) {
-	has := uint16(0)
-	for i := range s.sums {
-		if !s.sums[i].IsZero() {
-			has |= 1 << i
-		}
-	}
-	e.U16(has)
-	for i := range s.sums {
-		if has>>i&1 != 0 {
-			e.Sum(&s.sums[i])
-		}
-	}
-}
-
-// Decode reads what Encode wrote, and tells whether it can be that.
-func (s *Squares) Decode(d *exact.Dec) bool {
-	*s = Squares{}
-	has := d.U16()
-	ok := has>>len(s.sums) == 0
-	for i := range s.sums {
-		if has>>i&1 != 0 {
-			s.sums[i] = d.Sum()
-			ok = ok && s.sums[i].Sign() > 0
-		}
-	}
-	return ok
-}
-
 // UnitMean keeps what the mean of numbers in the user's unit and its interval take, at any size. The zero value is empty.
 type UnitMean struct {
 	Sum      exact.Sum
@@ -261,21 +231,6 @@ func (m *UnitMean) Fields(f *exact.Fields, n int64) {
 	f.Must(m.Infinite <= n, exact.OutOfRange)
 }
 
-// Encode writes the state.
-func (m *UnitMean) Encode(e *exact.Enc) {
-	e.Sum(&m.Sum)
-	m.Squares.Encode(e)
-	e.I64(m.Infinite)
-}
-
-// Decode reads what Encode wrote of at most n numbers, and tells whether it can be that.
-func (m *UnitMean) Decode(d *exact.Dec, n int64) bool {
-	m.Sum = d.Sum()
-	ok := m.Squares.Decode(d)
-	m.Infinite = d.I64()
-	return ok && m.Infinite >= 0 && m.Infinite <= n
-}
-
 // Value returns the mean over the rows of w; NaN if there are none, or one is infinite.
 func (m *UnitMean) Value(w *Weight, weighted bool) float64 {
 	if m.Infinite > 0 {
@@ -339,21 +294,6 @@ func (m *MeanSquare) Fields(f *exact.Fields, n int64) {
 	m.Fourth.Fields(f)
 	f.N(&m.Infinite)
 	f.Must(m.Infinite <= n, exact.OutOfRange)
-}
-
-// Encode writes the state.
-func (m *MeanSquare) Encode(e *exact.Enc) {
-	m.Squares.Encode(e)
-	m.Fourth.Encode(e)
-	e.I64(m.Infinite)
-}
-
-// Decode reads what Encode wrote of at most n numbers, and tells whether it can be that.
-func (m *MeanSquare) Decode(d *exact.Dec, n int64) bool {
-	ok := m.Squares.Decode(d)
-	ok = m.Fourth.Decode(d) && ok
-	m.Infinite = d.I64()
-	return ok && m.Infinite >= 0 && m.Infinite <= n
 }
 
 // Mean returns the mean of the squares over the rows of w; nil if there are none, or one is infinite.

@@ -2,6 +2,7 @@ package tally
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -21,12 +22,29 @@ func anySize(r *rand.Rand, n, middle, spread int) []float64 {
 	return v
 }
 
-type encoder interface{ Encode(*exact.Enc) }
+var testFormat = exact.Format{Name: "a test", Magic: "cTST", Version: 1}
 
-func bytesOf(s encoder) []byte {
-	var e exact.Enc
-	s.Encode(&e)
-	return e.B
+// listOf is the list of the fields of some of package tally's types, of at most n numbers each.
+func listOf(n int64, states ...any) func(*exact.Fields) {
+	return func(f *exact.Fields) {
+		for _, s := range states {
+			switch s := s.(type) {
+			case interface{ Fields(*exact.Fields) }:
+				s.Fields(f)
+			case interface{ Fields(*exact.Fields, int64) }:
+				s.Fields(f, n)
+			}
+		}
+	}
+}
+
+// bytesOf is a state with these.
+func bytesOf(states ...any) []byte {
+	b, err := testFormat.Append(nil, listOf(math.MaxInt64, states...))
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 // TestAnySize holds that what is kept depends on the numbers alone, not on how they come, and that it is their sum, of squares and of
@@ -232,35 +250,34 @@ func TestSquaresState(t *testing.T) {
 	var s MeanSquare
 	m.Add(append(anySize(r, 300, 0, 1000), math.Inf(1)), nil)
 	s.Add(append(anySize(r, 300, 0, 1000), math.Inf(1)), nil)
-	var e exact.Enc
-	m.Encode(&e)
-	s.Encode(&e)
-	d := exact.NewDec(e.B)
+	b := bytesOf(&m, &s)
 	var m2 UnitMean
 	var s2 MeanSquare
-	if !m2.Decode(d, 1) || !s2.Decode(d, 1) || d.Done() != nil {
-		t.Fatal(d.Err())
+	if err := testFormat.Read(b, listOf(1, &m2, &s2)); err != nil {
+		t.Fatal(err)
 	}
 	if !bytes.Equal(bytesOf(&m), bytesOf(&m2)) || !bytes.Equal(bytesOf(&s), bytesOf(&s2)) {
 		t.Error("read otherwise than written")
 	}
 	// More that is infinite than there are numbers, a class beyond the last, a class without a sum, and a sum below 0.
-	if d := exact.NewDec(e.B); m2.Decode(d, 0) {
-		t.Error("read more infinite numbers than there are numbers")
+	if err := testFormat.Read(b, listOf(0, &m2, &s2)); !errors.Is(err, exact.ErrDamaged) {
+		t.Error("read more infinite numbers than there are numbers:", err)
 	}
-	for _, sum := range []float64{0, -1} {
-		var f exact.Enc
-		f.U16(1 << squareMid)
-		var x exact.Sum
-		x.AddFloat(sum)
-		f.Sum(&x)
-		if new(Squares).Decode(exact.NewDec(f.B)) {
-			t.Error("read a sum of squares of", sum)
+	damaged := func(what string, list func(*exact.Fields)) {
+		t.Helper()
+		b, err := testFormat.Append(nil, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := testFormat.Read(b, new(Squares).Fields); !errors.Is(err, exact.ErrDamaged) {
+			t.Errorf("read %s: %v", what, err)
 		}
 	}
-	var f exact.Enc
-	f.U16(1 << 9)
-	if new(Squares).Decode(exact.NewDec(f.B)) {
-		t.Error("read a class beyond the last")
+	for _, sum := range []float64{0, -1} {
+		class, x := uint16(1<<squareMid), exact.Sum{}
+		x.AddFloat(sum)
+		damaged("a sum of squares that is not above 0", func(f *exact.Fields) { f.U16(&class); f.Sum(&x) })
 	}
+	class := uint16(1 << 9)
+	damaged("a class beyond the last", func(f *exact.Fields) { f.U16(&class) })
 }

@@ -177,16 +177,6 @@ func (m *Mean) Fields(f *exact.Fields) {
 	f.N(&m.Over)
 }
 
-// Encode writes the state.
-func (m *Mean) Encode(e *exact.Enc) {
-	e.Sum(&m.S1)
-	e.Sum(&m.S2)
-	e.I64(m.Over)
-}
-
-// Decode reads what Encode wrote.
-func (m *Mean) Decode(d *exact.Dec) { m.S1, m.S2, m.Over = d.Sum(), d.Sum(), d.I64() }
-
 // Value returns the mean over the rows of w; NaN if there are none.
 func (m *Mean) Value(w *Weight, weighted bool) float64 {
 	t := w.Total(weighted)

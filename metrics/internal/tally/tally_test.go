@@ -220,21 +220,13 @@ func TestDoubling(t *testing.T) {
 	if v := m.Value(&c.Weight, false); v != 5e299 {
 		t.Error(v)
 	}
-	var e exact.Enc
-	c.Encode(&e)
-	m.Encode(&e)
-	d := exact.NewDec(e.B)
+	b := bytesOf(&c, &m)
 	var c2 Cell
 	var m2 Mean
-	c2.Decode(d)
-	m2.Decode(d)
-	if err := d.Done(); err != nil {
+	if err := testFormat.Read(b, listOf(0, &c2, &m2)); err != nil {
 		t.Fatal(err)
 	}
-	var e2 exact.Enc
-	c2.Encode(&e2)
-	m2.Encode(&e2)
-	if !bytes.Equal(e.B, e2.B) {
+	if !bytes.Equal(b, bytesOf(&c2, &m2)) {
 		t.Error("another state after decoding")
 	}
 }
