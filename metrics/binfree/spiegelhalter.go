@@ -21,7 +21,7 @@ import (
 // Source: Spiegelhalter 1986.
 type Spiegelhalter struct {
 	Z float64 // NaN if there is a reason; +Inf if all scores are 0, 1/2 or 1 and some score of 0 or 1 is wrong
-	P float64 // two-sided p-value of Z from the normal limit, with the caveat on rare events as for KSP; 0 if Z is infinite, 1 if all scores are 0, 1/2 or 1 and none is wrong
+	P float64 // two-sided, from the normal limit (see KSP on rare events); 0 for infinite Z, 1 if all scores are 0, 1/2 or 1 and none is wrong
 
 	// Bound and PBound are the most by which Z and P can differ from those of the rows themselves: 0 if cells are exact. On
 	// a grid the variance under the root is known except for the third moments of the scores in each cell. Bound is NaN if
