@@ -7,15 +7,15 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// A logitMap is a map of classes that can say what it makes of rows as logits, without the rounding of probabilities.
+// A logitMap is a map of classes that can return its results as logits, without the rounding of probabilities.
 type logitMap interface {
 	Map
-	// exact tells whether the map makes logits first, and probabilities of these.
+	// exact reports whether the map computes logits first, and probabilities from them.
 	exact() bool
-	// keeps tells whether a row's arg max stays.
+	// keeps reports whether the map preserves the arg max of a row.
 	keeps() bool
-	// logitsOf writes, side by side, the logits of what Apply makes of rows from lo to hi: any of several classes, as the softmax does
-	// not mind, of a binary task the event's.
+	// logitsOf writes the logits of what Apply makes of rows [lo, hi), without gaps between rows. For several classes they
+	// are determined up to a constant per row, which softmax ignores; for a binary task it is the logit of the event.
 	logitsOf(dst []float64, src *metrics.Scores, k metrics.Kind, lo, hi int)
 }
 
@@ -102,7 +102,7 @@ func ApplyAs(m Map, as metrics.Kind, dst, src *metrics.Scores, k metrics.Kind) {
 	}
 }
 
-// eventsOf returns the probabilities that Apply writes for one score a row, rounded as dst has them.
+// eventsOf returns the probabilities that Apply writes for one score per row, rounded to the type of dst.
 func eventsOf(m Map, dst, src *metrics.Scores, k metrics.Kind) []float64 {
 	p := &metrics.Scores{Rows: src.Rows, Classes: 1}
 	if dst.F64 != nil {
@@ -117,7 +117,8 @@ func eventsOf(m Map, dst, src *metrics.Scores, k metrics.Kind) []float64 {
 	return w
 }
 
-// restOf returns the probability of the other class: 1-p, or, where that has few digits and the logit has them, what that says.
+// restOf returns the probability of the other class: 1-p, or, where that has few digits and the logit more (exact), the
+// value from the logit.
 func restOf(p, logit float64, exact bool) float64 {
 	if exact && p > 0.5 {
 		return sigmoid(-logit)
@@ -145,7 +146,7 @@ func logSigmoid(z float64) float64 {
 	return l
 }
 
-// overHalf tells whether a binary task's score says more than 1/2.
+// overHalf reports whether a binary score states a probability above 1/2.
 func overHalf(v float64, k metrics.Kind) bool {
 	switch k {
 	case metrics.Probs:
@@ -163,7 +164,7 @@ func rounded(v float64, narrow bool) float64 {
 	return v
 }
 
-// keptLogit returns the logit as it is stored, on the side of 0 that it was on.
+// keptLogit returns the logit as it is stored, on the same side of 0 as before.
 func keptLogit(v float64, above, narrow bool) float64 {
 	v = rounded(v, narrow)
 	switch {
@@ -175,7 +176,7 @@ func keptLogit(v float64, above, narrow bool) float64 {
 	return v
 }
 
-// keptLogProb returns the logarithm of a probability as it is stored, above that of 1/2 if that is where it was, and nowhere else.
+// keptLogProb returns the log-probability as it is stored. It is above ln(1/2) exactly if it was before.
 func keptLogProb(v float64, above, narrow bool) float64 {
 	v = rounded(v, narrow)
 	for above && kernel.Exp64(v) <= 0.5 {
@@ -195,7 +196,7 @@ func (m *TemperatureMap) logitsOf(dst []float64, src *metrics.Scores, k metrics.
 	scaleLogits(dst, hi-lo, src.Classes, m.Beta())
 }
 
-// scaleLogits multiplies the logits of rows, of which the finite stay so.
+// scaleLogits multiplies the logits of rows by beta; finite logits stay finite.
 func scaleLogits(z []float64, rows, classes int, beta float64) {
 	for i := range rows {
 		row := z[i*classes:][:classes]
@@ -215,7 +216,7 @@ func scaleLogits(z []float64, rows, classes int, beta float64) {
 func (m *ETSMap) exact() bool { return true }
 func (m *ETSMap) keeps() bool { return true }
 
-// logitsOf writes the logarithms of the mixture: each is that of a sum of exponentials.
+// logitsOf writes the logarithms of the mixture, each by a sum of exponentials.
 func (m *ETSMap) logitsOf(dst []float64, src *metrics.Scores, k metrics.Kind, lo, hi int) {
 	n, c := hi-lo, src.Classes
 	plain := make([]float64, n*c)
@@ -252,7 +253,7 @@ func (m *linearMap) keeps() bool { return false }
 func (m *CurveMap) exact() bool { return m.curves[0].logits() }
 func (m *CurveMap) keeps() bool { return false }
 
-// logitsOf writes the logarithms of what becomes the classes' probabilities when it is divided by its sum, of a binary task the logit.
+// logitsOf writes the logarithms of the recalibrated class probabilities before normalization; for a binary task, the logit.
 func (m *CurveMap) logitsOf(dst []float64, src *metrics.Scores, k metrics.Kind, lo, hi int) {
 	t := newTile(reading{top: m.top, logits: m.curves[0].logits()}, src.Classes, hi-lo)
 	for at := lo; at < hi; at += t.rows {
@@ -302,7 +303,8 @@ func (m *CurveMap) eachLogits(dst []float64, t *tile) {
 	}
 }
 
-// topLogits puts the logarithms of the recalibrated rows in place of the logits of a tile's rows, whose top scores it has.
+// topLogits replaces the logits of a tile's rows with the logarithms of the recalibrated rows. The tile holds their top
+// scores.
 func (m *CurveMap) topLogits(z []float64, t *tile) {
 	curveLogits(m.curves[0], t.x[:t.n])
 	for i, top := range t.top[:t.n] {
@@ -329,7 +331,7 @@ func (m *CurveMap) topLogits(z []float64, t *tile) {
 	}
 }
 
-// curveLogits puts the logits of what a curve makes of scores in their place.
+// curveLogits replaces scores with the logits of the curve's results.
 func curveLogits(c curve, x []float64) {
 	if l, ok := c.(logitCurve); ok {
 		l.line(x)
@@ -339,5 +341,5 @@ func curveLogits(c curve, x []float64) {
 	logitAll(x)
 }
 
-// A logitCurve is one whose probabilities are the sigmoids of what it makes of logits.
+// A logitCurve is a curve whose probabilities are sigmoids of a line of logits.
 type logitCurve interface{ line(x []float64) }

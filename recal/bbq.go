@@ -12,11 +12,13 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// BBQ is Bayesian binning into quantiles: an average of histograms of equal mass, each weighted by how likely it makes the outcomes.
+// BBQ is Bayesian binning into quantiles: an average of histograms of equal mass, weighted by the likelihood of the outcomes
+// under each.
 //
-// For N rows there is a histogram for each number of bins b from max(1, floor(cbrt(N)/10)) to min(ceil(N/5), ceil(10 cbrt(N))). Bins have
-// floor(N/b) rows each, and the last has the remainder. Rows with equal scores stay together, in the lower bin, so there may be fewer bins.
-// Bins end half-way between neighbouring scores. In a bin from l to u with n rows, n1 of them events, the probability becomes
+// For N rows there is a histogram for each number of bins b from max(1, floor(cbrt(N)/10)) to min(ceil(N/5), ceil(10
+// cbrt(N))). Bins have floor(N/b) rows each, and the last has the remainder. Rows with equal scores stay together, in the
+// lower bin, so there may be fewer bins. Bins end half-way between neighbouring scores. In a bin from l to u with n rows, n1
+// of them events, the probability becomes
 //
 //	(n1 + p0)/(n + 1), where p0 = (sum of the events' scores + m)/(n1 + 1) and m = (l + u)/2
 //
@@ -24,24 +26,24 @@ import (
 //
 //	-2 sum over bins of ln G(n1+2t) - ln G(2t) + ln G(n0+2(1-t)) - ln G(2(1-t)) - ln G(n+2)
 //
-// and its weight is exp((least score - score)/2). The average is a step function, and only its steps are kept. If all scores are equal there
-// is one bin.
+// and its weight is exp((smallest score - score)/2). The average is a step function, and only its steps are kept. If all
+// scores are equal there is one bin.
 //
-// Rows with weights are an error. The score counts whole rows, drawn one by one: n rows of weight 1/n say less than n rows, and the weights
-// do not tell how much less. CurveMap says how several classes are treated.
+// Rows with weights are an error. The score counts whole rows, drawn one by one: n rows of weight 1/n carry less evidence
+// than n rows, and the weights do not tell how much less. CurveMap describes the treatment of several classes.
 //
-// For each curve a file has cuts, where the steps but the first begin; values, the value of each step; and on, with AsCoded alone, the value
-// at each cut.
+// In a file each curve has cuts, where the steps after the first begin; values, the value of each step; and, only with
+// AsCoded, on, the value at each cut.
 //
 // Source: Naeini, Cooper, Hauskrecht, Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015, and
 // github.com/pakdaman/calibration (build.m).
 type BBQ struct {
-	// Prune leaves out the histograms behind the elbow of the weights: in falling order, those after the first that is more than the
-	// next, but by at most 0.001 of the weights' variance.
+	// Prune drops the histograms behind the elbow of the weights. In falling order of weight, these are the ones after the
+	// first whose weight exceeds the next by at most 0.001 of the variance of the weights.
 	Prune bool
-	// AsCoded takes the bins, the elbow and the value on an end of bins that Naeini's MATLAB code does, for comparison with what it gave:
-	// rows of the same score are divided among bins in the order of the rows, unless a whole bin's scores are equal; and Prune leaves
-	// out one histogram more, and takes two of the same weight for an elbow, but the first. All rows are then held in memory.
+	// AsCoded uses the bins, the elbow and the values at bin ends of Naeini's MATLAB code, for comparison with its results.
+	// Rows of equal score are divided among bins in the order of the rows, unless all scores of a bin are equal. Prune drops
+	// one histogram more, and treats two equal weights, except the first two, as an elbow. All rows are held in memory.
 	AsCoded  bool
 	TopLabel bool
 }
@@ -64,7 +66,7 @@ func (m BBQ) with(option, value string) (_ Method, err error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It has to sort the scores (see Options.Memory) and needs 40 bytes for each distinct score besides.
+// Fit returns a *CurveMap. It must sort the scores (see Options.Memory), and needs another 40 bytes per distinct score.
 func (m BBQ) Fit(d Data, o *Options) (Map, error) {
 	s, err := lookBinary(d, o, false)
 	if err != nil {
@@ -94,7 +96,7 @@ func (m BBQ) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return &bbqSteps{} })
 }
 
-// inOrder fits the curves as coded, for which rows of the same score are in the order of their numbers.
+// inOrder fits the curves for AsCoded, where rows of equal score are in the order of their numbers.
 func (m BBQ) inOrder(d Data, o *Options, s *survey) ([]curve, error) {
 	type row struct {
 		p      float64
@@ -137,15 +139,15 @@ func (m BBQ) inOrder(d Data, o *Options, s *survey) ([]curve, error) {
 	return curves, nil
 }
 
-// bbqRows are scores in rising order, each with the numbers of rows and events and the sum of the events' scores before it, which
-// have one element more. Scores differ, unless as coded: then each is a row.
+// bbqRows holds scores in rising order, and the numbers of rows and events and the sum of the events' scores before each
+// score; these have one element more. Scores are distinct, except with AsCoded, where each score is one row.
 type bbqRows struct {
 	p     []float64
 	n, n1 []int64
 	s, t  []float64 // the sum is s+t
 }
 
-// add puts a score behind the others.
+// add appends a score.
 func (r *bbqRows) add(p float64, n, n1 int64) {
 	if r.n == nil {
 		r.n, r.n1, r.s, r.t = []int64{0}, []int64{0}, []float64{0}, []float64{0}
@@ -153,33 +155,33 @@ func (r *bbqRows) add(p float64, n, n1 int64) {
 	i := len(r.p)
 	r.p = append(r.p, p)
 	r.n, r.n1 = append(r.n, r.n[i]+n), append(r.n1, r.n1[i]+n1)
-	// The sum's rounding error is kept, so that a difference of two sums has all its digits.
+	// Keep the rounding error of the sum, so that differences of two sums have all their digits.
 	v := float64(p * float64(n1))
 	s := r.s[i] + v
 	w := s - r.s[i]
 	r.s, r.t = append(r.s, s), append(r.t, r.t[i]+((r.s[i]-(s-w))+(v-w)))
 }
 
-// cut returns the end of a bin whose last score is i-1.
+// cut returns the upper end of a bin whose last score is i-1.
 func (r *bbqRows) cut(i int) float64 {
 	a, b := r.p[i-1], r.p[i]
 	if c := a + float64((b-a)/2); c > a || a == b {
 		return c
 	}
-	return b // of neighbouring numbers
+	return b // the scores are adjacent numbers
 }
 
-// bbqModel is a histogram: the places behind its bins' last scores but the last bin's, and the bins' probabilities.
+// bbqModel is a histogram: the end of each bin but the last, as an index of scores, and the probabilities of the bins.
 type bbqModel struct {
 	ends  []int
 	p     []float64
 	score float64
 }
 
-// bbqNumbers returns the least and the largest number of bins of n rows: with roots that are not rounded, so that those of
-// 1,000,000 rows are 10 and 1,000.
+// bbqNumbers returns the smallest and the largest number of bins for n rows. It uses exact roots, so 1,000,000 rows give 10
+// and 1,000.
 func bbqNumbers(n int64) (least, largest int) {
-	root := func(v int64) int64 { // the largest whole number whose cube is not above v
+	root := func(v int64) int64 { // largest integer whose cube is at most v
 		c := int64(math.Cbrt(float64(v)))
 		for c*c*c > v {
 			c--
@@ -196,7 +198,7 @@ func bbqNumbers(n int64) (least, largest int) {
 	return int(max(1, root(n)/10)), int(min((n+4)/5, up))
 }
 
-// ends returns where b bins end: at the first score up to which there are so many rows.
+// ends returns the ends of b bins. A bin ends at the first score up to which there are enough rows.
 func (r *bbqRows) ends(b int) []int {
 	n := r.n[len(r.p)]
 	size := n / int64(b)
@@ -205,7 +207,7 @@ func (r *bbqRows) ends(b int) []int {
 	for i := int64(1); i < int64(b); i++ {
 		k, _ := slices.BinarySearch(r.n[at:], i*size)
 		if k == 0 {
-			continue // the bin before goes so far, for its last score has many rows
+			continue // the bin before already extends this far, since its last score has many rows
 		}
 		at += k
 		if at == len(r.p) {
@@ -216,14 +218,14 @@ func (r *bbqRows) ends(b int) []int {
 	return ends
 }
 
-// endsAsCoded returns where b bins end, of scores that are one row each.
+// endsAsCoded returns the ends of b bins for scores of one row each.
 func (r *bbqRows) endsAsCoded(b int) []int {
 	n := len(r.p)
 	size := n / b
 	var ends []int
 	for i := 0; i < b-1; {
 		first, end := r.p[i*size], 0
-		// Bins of which the last score is the first one's are one.
+		// Merge bins whose last score equals the score at the start.
 		for {
 			i++
 			if end = i * size; i == b {
@@ -244,7 +246,7 @@ func (r *bbqRows) endsAsCoded(b int) []int {
 	return ends
 }
 
-// model returns the histogram of these ends.
+// model returns the histogram with these bin ends.
 func (r *bbqRows) model(ends []int) bbqModel {
 	m := bbqModel{ends: ends, p: make([]float64, 0, len(ends)+1)}
 	sum, from, low := 0.0, 0, 0.0
@@ -255,7 +257,7 @@ func (r *bbqRows) model(ends []int) bbqModel {
 		}
 		n, n1 := float64(r.n[to]-r.n[from]), float64(r.n1[to]-r.n1[from])
 		s := (r.s[to] - r.s[from]) + (r.t[to] - r.t[from])
-		middle := float64((low + high) / 2) // a product to the compiler
+		middle := float64((low + high) / 2) // the conversion keeps the compiler from fusing a product with a sum
 		m.p = append(m.p, (n1+(s+middle)/(n1+1))/(n+1))
 		t := 2 * min(max(middle, 0.005), 0.995)
 		sum += lnGamma(n1+t) - lnGamma(t) + lnGamma(n-n1+(2-t)) - lnGamma(2-t) - lnGamma(n+2)
@@ -265,7 +267,7 @@ func (r *bbqRows) model(ends []int) bbqModel {
 	return m
 }
 
-// lnGamma returns the logarithm of the gamma function of x > 0 by Stirling's series, the same on every CPU.
+// lnGamma returns ln G(x) for x > 0 by Stirling's series, with the same bits on every CPU.
 func lnGamma(x float64) float64 {
 	below := 1.0
 	for x < 12 {
@@ -282,7 +284,7 @@ func lnGamma(x float64) float64 {
 	return float64((x-0.5)*kernel.Log64(x)) - x + halfLn2Pi + tail - kernel.Log64(below)
 }
 
-// bbqWeights returns the histograms' weights, 1 of the best one.
+// bbqWeights returns the weights of the histograms, relative to 1 for the best one.
 func bbqWeights(models []bbqModel) []float64 {
 	least := math.Inf(1)
 	for i := range models {
@@ -295,7 +297,7 @@ func bbqWeights(models []bbqModel) []float64 {
 	return w
 }
 
-// bbqElbow returns which histograms are kept, by falling weight.
+// bbqElbow returns the indices of the histograms to keep, by falling weight.
 func bbqElbow(w []float64, asCoded bool) []int {
 	const alpha = 0.001
 	by := make([]int, len(w))
@@ -333,7 +335,7 @@ func bbqElbow(w []float64, asCoded bool) []int {
 	return by[:k]
 }
 
-// bbqSteps is a step function: Values[i] from Cuts[i-1] on and below Cuts[i]. As coded it has a value of its own on each cut.
+// bbqSteps is a step function with Values[i] on [Cuts[i-1], Cuts[i]). With AsCoded it has a separate value at each cut.
 type bbqSteps struct {
 	Cuts   []float64 `json:"cuts"`
 	Values []float64 `json:"values"`
@@ -360,7 +362,7 @@ func (s *bbqSteps) ready() error {
 			}
 		}
 	}
-	s.edges = slices.Concat([]float64{math.Inf(-1)}, s.Cuts, []float64{math.Inf(1)}) // no score is beyond
+	s.edges = slices.Concat([]float64{math.Inf(-1)}, s.Cuts, []float64{math.Inf(1)}) // sentinels on both sides
 	return nil
 }
 
@@ -382,7 +384,7 @@ func (s *bbqSteps) apply(x []float64) {
 	}
 }
 
-// steps returns the mean of the histograms of the rows.
+// steps returns the weighted mean of the histograms.
 func (m BBQ) steps(r *bbqRows) *bbqSteps {
 	models := m.models(r)
 	w := bbqWeights(models)
@@ -402,7 +404,7 @@ func (m BBQ) steps(r *bbqRows) *bbqSteps {
 			ends[e] = true
 		}
 	}
-	s := &bbqSteps{Cuts: []float64{}} // which a file has, though there may be none
+	s := &bbqSteps{Cuts: []float64{}} // not nil: a file has cuts even if there are none
 	for e := range ends {
 		s.Cuts = append(s.Cuts, r.cut(e))
 	}
@@ -441,7 +443,7 @@ func (m BBQ) steps(r *bbqRows) *bbqSteps {
 	return s
 }
 
-// join makes neighbouring steps of the same value one: histograms of hardly any weight change no value.
+// join merges neighbouring steps with equal values, as histograms with negligible weight produce.
 func (s *bbqSteps) join() {
 	if s.On != nil {
 		return
@@ -469,8 +471,8 @@ func (m BBQ) models(r *bbqRows) []bbqModel {
 	return models
 }
 
-// on returns what Naeini's predict.m does with a score: bins are searched by halving up to the first end that is the score, and the
-// mean is taken over the bins beside that are from the same number to the same number.
+// on reproduces what Naeini's predict.m does with a score equal to a bin end: the binary search stops at the first end that
+// equals the score, and the result is the mean over the adjacent bins with the same ends.
 func (m *bbqModel) on(cuts []float64, x float64) float64 {
 	edge := func(i int) float64 {
 		switch i {

@@ -5,23 +5,24 @@ import (
 	"math"
 )
 
-// Beta is beta calibration: sigmoid(a ln p - b ln(1-p) + c), with a, b >= 0 and c of the least negative log-likelihood
-// -sum w (y ln f + (1-y) ln(1-f)) (Kull, Silva Filho and Flach 2017, Beta calibration). The curve never falls. A coefficient that would be
-// negative is 0. If the scores are in reverse order both are 0, and the curve is the mean of the labels. CurveMap says how several classes
-// are treated.
+// Beta is beta calibration: sigmoid(a ln p - b ln(1-p) + c), with a, b >= 0 and c chosen to minimise the negative
+// log-likelihood -sum w (y ln f + (1-y) ln(1-f)) (Kull, Silva Filho and Flach 2017, Beta calibration). The curve never
+// falls. A coefficient that would be negative is 0. If the scores are in reverse order both are 0, and the curve is the mean
+// of the labels. CurveMap describes the treatment of several classes.
 //
-// The error wraps ErrUnreachable if there is no fit: all labels are equal; there are fewer than three distinct scores; or the scores separate
-// the labels, so that no score without the event is above one with it.
+// The error wraps ErrUnreachable if there is no fit: all labels are equal; there are fewer than three distinct scores; or
+// the scores separate the labels, so that no score without the event is above one with it.
 //
-// The scores 0 and 1 stay as they are, even if a or b is 0: that is the limit of curves whose coefficients fall to 0. Where they agree with the
-// label they say nothing about the curve. Rows where they disagree are counted in Fit.LeftOut; see Platt.
+// The scores 0 and 1 stay as they are, even if a or b is 0: that is the limit of curves whose coefficients fall to 0. Where
+// they agree with the label they carry no information about the curve. Rows where they disagree are counted in Fit.LeftOut;
+// see Platt.
 //
-// For each curve a file has the coefficients a, b and c.
+// In a file each curve has the coefficients a, b and c.
 type Beta struct {
 	TopLabel bool
 }
 
-// String returns "beta", and the option top_label if it is on.
+// String returns "beta", with the option top_label if it is on.
 func (m Beta) String() string { return spelled("beta", word("top_label", m.TopLabel)) }
 
 func (m Beta) with(option, value string) (Method, error) {
@@ -58,7 +59,7 @@ type BetaCurve struct {
 	C float64 `json:"c"`
 }
 
-// Beta returns curve i of a map that Beta fitted. It panics if there is none.
+// Beta returns curve i of a map fitted by Beta. It panics if there is no such curve.
 func (m *CurveMap) Beta(i int) BetaCurve {
 	if i >= 0 && i < len(m.curves) {
 		if c, ok := m.curves[i].(*BetaCurve); ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// A reading says what a method reads of each row for its curves.
+// A reading selects what a method reads of each row for its curves.
 type reading struct {
-	top    bool // the top score alone, with the outcome that its class is the label, in place of each class's
-	logits bool // logits of probabilities in place of these: they may be infinite
-	likely bool // no rows whose true class has no probability
+	top    bool // only the top score, with a right top label as the outcome, instead of each class's score
+	logits bool // logits of probabilities instead of probabilities; they may be infinite
+	likely bool // skip rows whose true class has probability 0
 }
 
-// curves returns how many there are for rows of so many scores.
+// curves returns the number of curves for rows of this many scores.
 func (r reading) curves(classes int) int {
 	if r.top {
 		return 1
@@ -26,24 +26,24 @@ func (r reading) curves(classes int) int {
 	return classes
 }
 
-// A tile is some rows on their way to the curves.
+// A tile is a batch of rows on their way to the curves.
 type tile struct {
 	reading
 	classes int
-	width   int       // curves
-	rows    int       // that it has room for
-	n       int       // that it has
-	x       []float64 // their scores, width a row; there is room for those of all classes
-	top     []int32   // of a reading of the top score, the classes
-	spare   []float64 // room for a column
-	labels  []int32   // of each row: a class, or whether the event happened
+	width   int       // curves per row
+	rows    int       // capacity in rows
+	n       int       // current number of rows
+	x       []float64 // their scores, width per row, with room for those of all classes
+	top     []int32   // for a reading of the top score, the classes
+	spare   []float64 // buffer for a column
+	labels  []int32   // per row: the class, or whether the event happened
 	w       []float64 // nil without weights
-	room    []int32   // for labels
-	same    []int32   // for one class many times
+	room    []int32   // buffer for labels
+	same    []int32   // buffer for one class repeated
 	weights []float64
 }
 
-// tileScores is about how many scores there are in a tile.
+// tileScores is the approximate number of scores in a tile.
 const tileScores = 1 << 16
 
 func newTile(r reading, classes, rows int) *tile {
@@ -56,14 +56,14 @@ func newTile(r reading, classes, rows int) *tile {
 	return t
 }
 
-// read makes the scores of rows from lo to hi.
+// read loads the scores of rows [lo, hi).
 func (t *tile) read(s *metrics.Scores, k metrics.Kind, lo, hi int) {
 	t.n = hi - lo
 	s.Widen(t.x, lo, hi)
 	t.convert(k)
 }
 
-// convert makes what the curves take of the scores that are there.
+// convert turns the scores into what the curves read.
 func (t *tile) convert(k metrics.Kind) {
 	switch {
 	case t.top != nil:
@@ -111,7 +111,7 @@ func (t *tile) topOnly(k metrics.Kind) {
 	}
 }
 
-// load takes of a chunk's rows from lo to hi those that count, with labels and weights.
+// load reads rows [lo, hi) of a chunk that count, with labels and weights.
 func (t *tile) load(c *metrics.Chunk, lo, hi int) {
 	if t.room == nil {
 		t.room, t.same, t.weights = make([]int32, t.rows), make([]int32, t.rows), make([]float64, t.rows)
@@ -155,7 +155,7 @@ func (t *tile) pick(c *metrics.Chunk, lo, hi int) {
 	}
 }
 
-// impossible tells whether a row's true class has no probability.
+// impossible reports whether the true class of a row has probability 0.
 func impossible(row []float64, y int32, k metrics.Kind) bool {
 	if len(row) > 1 {
 		v := row[y]
@@ -179,7 +179,7 @@ func (t *tile) column(dst []float64, class int) {
 	}
 }
 
-// hits writes the outcomes of a curve's class to dst: 1 where it is the true one.
+// hits writes the outcomes of a curve's class to dst: 1 where it is the true class.
 func (t *tile) hits(dst []uint8, class int) {
 	if t.width == 1 {
 		for i, y := range t.labels {
@@ -203,9 +203,9 @@ func (t *tile) tiles(c *metrics.Chunk, f func()) {
 	}
 }
 
-// stream reads the data once. Each goroutine calls newVisit once, and what that returned for each curve and each tile of rows: with
-// their scores, their outcomes, 1 where the event happened, and their weights, nil without any. Tiles and their rows come in no
-// order that could be relied on; the slices are not to be kept, and x may be written to. Rows of weight 0 are left away.
+// stream reads the data once. Each goroutine calls newVisit once, and calls the result for each curve and each tile of rows
+// with the scores, the outcomes (1 where the event happened) and the weights (nil if there are none). The order of tiles and
+// of their rows is undefined. Slices must not be kept, but x may be overwritten. Rows of weight 0 are skipped.
 func (s *survey) stream(d Data, o *Options, r reading, newVisit func() func(class int, x []float64, hit []uint8, w []float64)) error {
 	s.fit.Reads++
 	return each(d, o, func() func(*metrics.Chunk) {
@@ -225,18 +225,18 @@ func (s *survey) stream(d Data, o *Options, r reading, newVisit func() func(clas
 	})
 }
 
-// A column is the probabilities of one curve's event, with outcomes and weights, in rising order.
+// A column holds the probabilities of one curve's event in rising order, with outcomes and weights, in one of several forms.
 type column struct {
 	rows   int
-	narrow []uint32  // what kernel.HitKeysF32 makes of them, in rising order, or
-	long   []uint64  // what HitKeysF64 does; or, of rows with weights,
-	coded  []float64 // numbers with the bits of such keys, in the order in which they came
-	order  []int32   // and what kernel.OrderF64 makes of these
+	narrow []uint32  // keys of kernel.HitKeysF32, in rising order, or
+	long   []uint64  // keys of HitKeysF64; or, with weights,
+	coded  []float64 // numbers with the bits of such keys, in the original order,
+	order  []int32   // and their order from kernel.OrderF64
 	w      []float64
 }
 
-// each calls f for each distinct probability, in rising order, with the weight of its rows and of those with the event: that is the
-// number of rows without weights, and else an exact sum that is rounded once.
+// each calls f for each distinct probability in rising order, with the weight of its rows and of those with the event.
+// Without weights these are numbers of rows, else exact sums rounded once.
 func (c *column) each(f func(p, n, y float64)) {
 	switch {
 	case c.narrow != nil:
@@ -262,7 +262,7 @@ func (c *column) eachWeighted(f func(p, n, y float64)) {
 	for i := 0; i < len(c.order); {
 		first := math.Float64bits(c.coded[c.order[i]])
 		k := first >> 1
-		if i+1 == len(c.order) || math.Float64bits(c.coded[c.order[i+1]])>>1 != k { // alone
+		if i+1 == len(c.order) || math.Float64bits(c.coded[c.order[i+1]])>>1 != k { // the only row of its key
 			w := c.w[c.order[i]]
 			f(math.Float64frombits(k), w, w*float64(first&1))
 			i++
@@ -284,8 +284,8 @@ func (c *column) eachWeighted(f func(p, n, y float64)) {
 	}
 }
 
-// gather calls fit for each curve with its column, which is not to be kept, and returns the curves. The data are read as often as
-// the columns that Options.Memory has room for at a time make it. fit is called by several goroutines at the same time.
+// gather calls fit with the column of each curve and returns the curves. The column must not be kept. The data are read
+// repeatedly, with as many columns at a time as Options.Memory allows. Several goroutines call fit at the same time.
 func (s *survey) gather(d Data, o *Options, r reading, fit func(class int, c *column) (curve, error)) ([]curve, error) {
 	g := gatherer{survey: s, reading: r, rows: int(s.fit.Rows), curves: make([]curve, r.curves(s.fit.Classes))}
 	if err := g.plan(o); err != nil {
@@ -304,9 +304,9 @@ type gatherer struct {
 	reading
 	rows    int
 	curves  []curve
-	narrow  bool // keys are of 32 bits
+	narrow  bool // keys have 32 bits
 	group   int  // columns at a time
-	threads int  // of a sort
+	threads int  // per sort
 	workers int  // sorts at a time
 	keys32  []uint32
 	keys64  []uint64
@@ -314,10 +314,10 @@ type gatherer struct {
 	w       []float64
 }
 
-// fewRows is the number of rows below which columns are sorted side by side, each by one thread.
+// fewRows is the number of rows below which columns are sorted in parallel, each by one thread.
 const fewRows = 1 << 18
 
-// plan finds out how many columns there is room for.
+// plan computes how many columns fit into memory.
 func (g *gatherer) plan(o *Options) error {
 	rows := int64(g.rows)
 	if g.rows > math.MaxInt32 {
@@ -350,12 +350,12 @@ func (g *gatherer) plan(o *Options) error {
 	return nil
 }
 
-// narrow tells whether keys of 32 bits hold the scores.
+// narrow reports whether keys of 32 bits can hold the scores.
 func (r reading) narrow(k metrics.Kind, t metrics.DType, classes int, weighted bool) bool {
 	return k == metrics.Probs && t != metrics.Float64 && !weighted && !(r.top && classes == 1)
 }
 
-// sortBytes returns what a sort of columns takes: of each for a row, for one that is sorted, and for all together.
+// sortBytes returns the memory of sorting columns: per column (size), per running sort (scratch) and once for all (shared).
 func sortBytes(rows int64, narrow, weighted bool) (size, scratch, shared int64) {
 	size, scratch = 8, 8*int64(kernel.SortScratch(int(rows)))
 	switch {
@@ -367,7 +367,7 @@ func sortBytes(rows int64, narrow, weighted bool) (size, scratch, shared int64) 
 	return size, scratch, shared
 }
 
-// fitGroup reads the columns from one to another and fits their curves.
+// fitGroup reads columns [from, to) and fits their curves.
 func (g *gatherer) fitGroup(d Data, o *Options, from, to int, fit func(class int, c *column) (curve, error)) error {
 	if err := g.readGroup(d, o, from, to); err != nil {
 		return err
@@ -431,7 +431,7 @@ func (g *gatherer) readGroup(d Data, o *Options, from, to int) error {
 	return err
 }
 
-// A sorter is one goroutine's memory to sort columns in.
+// A sorter is the memory of one goroutine for sorting columns.
 type sorter struct {
 	column
 	scratch32 []uint32
@@ -466,7 +466,7 @@ func (s *sorter) sort(g *gatherer, i int) *column {
 	return &s.column
 }
 
-// lookBinary is look for methods of curves. Unless rows that no map can help are left out of the fit, none is.
+// lookBinary is look for methods with curves. Unless likely is set, no rows are left out of the fit.
 func lookBinary(d Data, o *Options, likely bool) (*survey, error) {
 	s, err := look(d, o)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Applied yields a source's rows after a map, with their labels, weights and numbers, in full precision: as float64, and as logits where the
-// map computes logits, so that nothing rounds to 0 or 1. The map has to take the rows (see Map.Out). Decisions and confidence scores are
-// dropped, since they belong to the scores before.
+// Applied returns a source of the rows of src after the map, with their labels, weights and numbers, in full precision: as
+// float64, and as logits if the map computes logits, so that nothing rounds to 0 or 1. The map must accept the rows (see
+// Map.Out). Decisions and confidence scores are dropped, since they belong to the original scores.
 func Applied(m Map, src metrics.Source) metrics.Source { return &applied{m, src} }
 
 type applied struct {
@@ -34,16 +34,16 @@ func (a *applied) Next() (*metrics.Chunk, error) {
 	return d, nil
 }
 
-// outcome is what a map makes of rows, in full precision. The logit of a binary task is there as the two of its classes, because one
-// number cannot say in a way that a Pass takes that the event is certain.
+// outcome holds the results of a map in full precision. The logit of a binary task is stored as the two logits of its
+// classes, because a Pass accepts no single number for a certain event.
 type outcome struct {
 	metrics.Scores
 	kind  metrics.Kind
 	exact bool
-	event bool // two columns are an event's
+	event bool // two columns stand for one event
 }
 
-// newOutcome returns room for what a map makes of a chunk.
+// newOutcome returns room for the results of a chunk.
 func newOutcome(c *metrics.Chunk, m Map) (*outcome, error) {
 	kind, width, err := m.Out(c.Kind, c.Classes)
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *outcome) apply(m Map, src *metrics.Scores, k metrics.Kind) {
 	m.Apply(&o.Scores, src, k)
 }
 
-// chunk returns the rows with all that a chunk has beside its scores and that stays.
+// chunk returns the results with the labels, weights and numbers of c.
 func (o *outcome) chunk(c *metrics.Chunk) *metrics.Chunk {
 	d := &metrics.Chunk{Predictions: metrics.Predictions{Scores: o.Scores, Kind: o.kind}, First: c.First, Numbers: slices.Clone(c.Numbers)}
 	if o.event {
@@ -108,8 +108,8 @@ func CrossFit(m Method, d Data, f Folds, o *Options, accs ...metrics.Accumulator
 	return maps, nil
 }
 
-// CrossApplied is data whose rows are recalibrated by the maps that CrossFit returned for the same data and folds, each by the map of its
-// fold. Rows keep their order and numbers and are as Applied yields them.
+// CrossApplied returns data recalibrated by the maps that CrossFit returned for the same data and folds; the map of a row's
+// fold is applied to it. Rows keep their order and numbers, and are as Applied yields them.
 func CrossApplied(maps []Map, d Data, f Folds) Data {
 	if len(maps) != f.Count() {
 		panic(errMaps)

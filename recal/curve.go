@@ -11,27 +11,27 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// A curve is a fitted function from one score of an event to the event's probability.
+// A curve is a fitted function from the score of an event to its probability.
 type curve interface {
-	logits() bool      // tells whether it takes logits, ln(p/(1-p)), in place of probabilities
-	apply(x []float64) // puts probabilities in place of scores; NaN stays NaN, and nothing else becomes it
-	// ready prepares a curve that was fitted or read from a file, and says what is wrong with it.
+	logits() bool      // reports whether it takes logits, ln(p/(1-p)), instead of probabilities
+	apply(x []float64) // replaces scores with probabilities; only NaN becomes NaN
+	// ready prepares a curve that was fitted or read from a file. It returns an error if the curve is invalid.
 	ready() error
 }
 
-// CurveMap is the map of the methods for one probability: Histogram, Isotonic, BBQ, Platt and Beta. It has
+// CurveMap is the map of the methods that recalibrate one probability: Histogram, Isotonic, BBQ, Platt and Beta. It has
 //
-//	one curve   of a binary task: the event's probability becomes f(p)
-//	K curves    of K >= 2 classes, each fitted to its class against the rest: p_j becomes f_j(p_j) / sum_k f_k(p_k), and 1/K of all
-//	            classes where that sum is 0
+//	one curve   for a binary task: the event's probability becomes f(p)
+//	K curves    for K >= 2 classes, each fitted to its class against the rest: p_j becomes f_j(p_j) / sum_k f_k(p_k),
+//	            or 1/K for all classes if that sum is 0
 //	one curve   with the method's TopLabel: the largest probability p_t becomes f(p_t), and the others are multiplied by
-//	            (1 - f(p_t)) / (1 - p_t); where they are all 0 each becomes (1 - f(p_t)) / (K - 1)
+//	            (1 - f(p_t)) / (1 - p_t); if they are all 0, each becomes (1 - f(p_t)) / (K - 1)
 //
-// 1 - p_t is taken as the sum of the others. The arg max can become another class, by K curves as by one. Of a binary task the top
-// label is 1 above p = 1/2.
+// 1 - p_t is computed as the sum of the others. The arg max can change in each case. For a binary task the top label is 1 if
+// p > 1/2.
 //
-// Rows may be probabilities, logits and logarithms of probabilities, whichever it was fitted to, and become probabilities. It is
-// immutable. Its parameters in a file are {"curves": [...]}, see the methods for a curve's.
+// Rows may be probabilities, logits or log-probabilities, whatever the map was fitted to, and become probabilities. The map is
+// immutable. Its parameters in a file are {"curves": [...]}; the documentation of a method describes its curves.
 type CurveMap struct {
 	method string
 	fit    Fit
@@ -42,14 +42,14 @@ type CurveMap struct {
 // Method returns the method and its options.
 func (m *CurveMap) Method() string { return m.method }
 
-// Fit tells of the rows that the map was fitted to.
+// Fit describes the rows that the map was fitted to.
 func (m *CurveMap) Fit() Fit { return m.fit }
 
-// Curves returns the number of curves: of a binary task and of TopLabel 1, else that of classes.
+// Curves returns the number of curves: 1 for a binary task or with TopLabel, else the number of classes.
 func (m *CurveMap) Curves() int { return len(m.curves) }
 
-// Curve returns what a curve makes of a probability p in [0,1], before a row's results are divided by their sum. It panics unless
-// there is curve i.
+// Curve returns curve i as a function of a probability p in [0,1], before a row's results are divided by their sum. It
+// panics if there is no such curve.
 func (m *CurveMap) Curve(i int) func(p float64) float64 {
 	if i < 0 || i >= len(m.curves) {
 		panic(errCurve)
@@ -101,13 +101,13 @@ func (m *CurveMap) Points(i int) (x, y []float64) {
 
 const errCurve = "recal: there is no curve of this number"
 
-// Out says that rows of as many classes as the map was fitted to become probabilities.
+// Out accepts rows with the number of classes that the map was fitted to, and returns Probs with the same number.
 func (m *CurveMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	return softmaxOut(m.method, m.fit.Classes, k, classes)
 }
 
-// Apply writes to dst what the curves make of the rows of src, whose kind is k, as Map says. All is computed in float64, a tile of rows
-// at a time, by one goroutine: about 0.5 MiB of memory, or 16 rows.
+// Apply writes the recalibrated rows of src, whose kind is k, to dst; see Map. It computes in float64, a tile of rows at a
+// time on one goroutine, with about 0.5 MiB of memory, or that of 16 rows.
 func (m *CurveMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(m.Out, dst, src, k)
 	t := newTile(reading{top: m.top, logits: m.curves[0].logits()}, src.Classes, src.Rows)
@@ -126,7 +126,7 @@ func (m *CurveMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	}
 }
 
-// applyEach puts what the curves of all classes make of them in place of a tile's scores.
+// applyEach replaces the scores of a tile with the results of the curves of all classes.
 func (m *CurveMap) applyEach(t *tile) {
 	column := t.spare[:t.n]
 	for j, c := range m.curves {
@@ -147,12 +147,12 @@ func (m *CurveMap) applyEach(t *tile) {
 			continue
 		}
 		for j, v := range row {
-			row[j] = v / sum // NaN, where one was
+			row[j] = v / sum // NaN if there was one
 		}
 	}
 }
 
-// applyTop puts the recalibrated rows in place of a tile's top scores.
+// applyTop replaces the top scores of a tile with the recalibrated rows.
 func (m *CurveMap) applyTop(t *tile, src *metrics.Scores, k metrics.Kind, lo, hi int) {
 	f := t.spare[:t.n]
 	copy(f, t.x)
@@ -181,7 +181,7 @@ func (m *CurveMap) applyTop(t *tile, src *metrics.Scores, k metrics.Kind, lo, hi
 		default:
 			scale := (1 - f[i]) / rest
 			for j, v := range row {
-				if row[j] = v * scale; scale > math.MaxFloat64 { // of a rest that is next to 0
+				if row[j] = v * scale; scale > math.MaxFloat64 { // the other probabilities are almost 0
 					row[j] = v / rest * (1 - f[i])
 				}
 			}
@@ -198,7 +198,7 @@ func fill(x []float64, v float64) {
 	}
 }
 
-// newCurveMap returns the map of curves that were fitted or read.
+// newCurveMap returns the map of curves that were fitted or read from a file.
 func newCurveMap(m Method, f Fit, top bool, curves []curve) (Map, error) {
 	for _, c := range curves {
 		if err := c.ready(); err != nil {
@@ -218,7 +218,7 @@ func (m *CurveMap) parameters() any {
 	}{m.curves}
 }
 
-// decodeCurves reads the map of a method from a file. empty returns a curve to read one into.
+// decodeCurves reads a method's map from a file. empty returns a curve to decode into.
 func decodeCurves(m Method, f Fit, top bool, parameters json.RawMessage, empty func() curve) (Map, error) {
 	var file curvesFile
 	if err := strict(parameters, &file); err != nil {
@@ -237,10 +237,10 @@ func decodeCurves(m Method, f Fit, top bool, parameters json.RawMessage, empty f
 	return newCurveMap(m, f, top, curves)
 }
 
-// errCurveFile says of a curve in a file what ready may say of it.
+// errCurveFile is the error for a curve in a file that ready rejects.
 var errCurveFile = errors.New("its numbers are no curve's")
 
-// toProbs makes probabilities of rows of scores.
+// toProbs converts rows of scores to probabilities.
 func toProbs(x []float64, rows, classes int, k metrics.Kind) {
 	switch {
 	case k == metrics.Probs:
@@ -257,7 +257,7 @@ func toProbs(x []float64, rows, classes int, k metrics.Kind) {
 	}
 }
 
-// toLogits makes of rows of scores the logits of their probabilities, ln(p/(1-p)), of each class.
+// toLogits converts rows of scores to the logits ln(p/(1-p)) of each class.
 func toLogits(x []float64, rows, classes int, k metrics.Kind) {
 	if classes == 1 {
 		if k == metrics.Probs {
@@ -316,10 +316,10 @@ func eventLogit(v float64, k metrics.Kind) float64 {
 	return logProbLogit(v)
 }
 
-// maxLogit is the largest logit there is.
+// maxLogit is the largest finite float64.
 const maxLogit = 0x1.fffffffffffffp1023
 
-// topLogit returns the logit of a row's largest score: its digits near probability 1 are those of the sum of the others.
+// topLogit returns the logit of a row's largest score. Near probability 1 its digits come from the sum of the others.
 func topLogit(row []float64, top int, k metrics.Kind) float64 {
 	if m := row[top]; !(m >= -maxLogit && m <= maxLogit) {
 		return nan

@@ -2,7 +2,7 @@ package recal
 
 import "github.com/candor-go/candor/metrics"
 
-// Data are labelled predictions that a fit can read from the first row as often as it needs. Every Open yields the same rows with the same
+// Data is a set of labelled predictions that a fit can read repeatedly. Every Open yields the same rows with the same
 // numbers.
 type Data interface {
 	Open() (Source, error)
@@ -14,14 +14,14 @@ type Source interface {
 	Close() error
 }
 
-// OpenFunc is Data that a function opens.
+// OpenFunc is a function that implements Data.
 type OpenFunc func() (Source, error)
 
 // Open calls f.
 func (f OpenFunc) Open() (Source, error) { return f() }
 
-// InMemory returns predictions in memory as Data. They are read and never copied whole; their shapes are checked by the fit, as a
-// metrics.Pass does.
+// InMemory returns predictions in memory as Data. They are only read, and never copied as a whole. The fit checks their
+// shapes, as a metrics.Pass does.
 func InMemory(p *metrics.Predictions) Data {
 	return OpenFunc(func() (Source, error) { return &memory{metrics.InMemory(p), p}, nil })
 }

@@ -8,9 +8,9 @@ type Descriptor struct {
 	Short   string // what it does, in a few words
 	Formula string
 	Options string // "" if there are none
-	Takes   string // which predictions
-	Keeps   string // of what was said: arg max, order
-	Rows    string // how many a fit should have
+	Takes   string // predictions that it accepts
+	Keeps   string // what it preserves: arg max, order
+	Rows    string // recommended number of rows for a fit
 	Source  string
 
 	zero Method

@@ -2,9 +2,9 @@ package recal
 
 import "math"
 
-// Vector arithmetic in an order of its own, with no product fused with a sum, so that it has the same bits on every CPU.
+// Vector arithmetic in a fixed order, without fused products, so that results have the same bits on every CPU.
 
-// dot returns the sum of a[i] b[i], of every fourth i by itself.
+// dot returns the sum of a[i] b[i], as four interleaved sums.
 func dot(a, b []float64) float64 {
 	var s [4]float64
 	b = b[:len(a)]
@@ -30,14 +30,14 @@ func addScaled(dst []float64, a float64, x []float64) {
 	}
 }
 
-// scale multiplies all of v by a.
+// scale multiplies all elements of v by a.
 func scale(a float64, v []float64) {
 	for i := range v {
 		v[i] *= a
 	}
 }
 
-// largest returns the largest absolute value, NaN if there is one.
+// largest returns the largest absolute value, or NaN if v contains one.
 func largest(v []float64) float64 {
 	m := 0.0
 	for _, x := range v {

@@ -10,17 +10,19 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// ETS is ensemble temperature scaling: w1 softmax(z/T) + w2 softmax(z) + w3/K, with weights of at least 0 that sum to 1. The arg max and the
-// order of a row's classes do not change.
+// ETS is ensemble temperature scaling: w1 softmax(z/T) + w2 softmax(z) + w3/K, with weights of at least 0 that sum to 1. The
+// arg max and the order of a row's classes do not change.
 //
-// T is that of Temperature. With that T, the weights have the least mean NLL, which is convex in them. Newton's method finds them on the
-// triangle of weights, including its border. Each step reads the data once, and 4 to 12 steps follow those of the temperature. A binary
-// task has K = 2 and sigmoids. If there is no best temperature, the fit is the error of Temperature. Rows whose label has probability 0 are
-// left out (see Fit), as for the temperature, although w3 > 0 gives them some.
+// T is that of Temperature. Given T, the weights minimise the mean NLL, which is convex in them. Newton's method finds them
+// on the triangle of weights, including its border. Each step reads the data once; 4 to 12 steps follow those for the
+// temperature. A binary task has K = 2 and sigmoids. If there is no best temperature, Fit returns the error of Temperature.
+// Rows whose label has probability 0 are left out (see Fit), as for the temperature, although w3 > 0 gives them a positive
+// probability.
 //
 // A file has the parameters temperature and weights, the three weights in the order of the formula.
 //
-// Source: Zhang, Kailkhura, Han, Mix-n-Match: ensemble and compositional methods for uncertainty calibration in deep learning (2020).
+// Source: Zhang, Kailkhura, Han, Mix-n-Match: ensemble and compositional methods for uncertainty calibration in deep
+// learning (2020).
 type ETS struct {
 }
 
@@ -72,14 +74,14 @@ func (m ETS) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return &ETSMap{fit: f, t: p.Temperature, w: w}, nil
 }
 
-// ETSMap is a mixture of the rows after a temperature, the rows as they are, and equal probabilities.
+// ETSMap is a mixture of the rows at a temperature, the rows as they are, and equal probabilities.
 type ETSMap struct {
 	fit Fit
 	t   float64
 	w   weights
 }
 
-// weights are those of the mixture.
+// weights holds the weights of the mixture.
 type weights [3]float64
 
 // T returns the temperature.
@@ -91,15 +93,15 @@ func (m *ETSMap) Weights() [3]float64 { return m.w }
 // Method returns "ets".
 func (m *ETSMap) Method() string { return "ets" }
 
-// Fit tells of the rows.
+// Fit describes the rows that the map was fitted to.
 func (m *ETSMap) Fit() Fit { return m.fit }
 
-// Out takes Probs, Logits and LogProbs of as many classes as the map was fitted to, and gives Probs of as many.
+// Out accepts Probs, Logits and LogProbs with the number of classes that the map was fitted to, and returns Probs.
 func (m *ETSMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	return softmaxOut("ets", m.fit.Classes, k, classes)
 }
 
-// Apply writes the mixtures. The arg max stays where rounding would move it, as TemperatureMap.Apply has it.
+// Apply writes the mixtures. Where rounding would change the arg max it is preserved, as in TemperatureMap.Apply.
 func (m *ETSMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(m.Out, dst, src, k)
 	c, beta := src.Classes, 1/m.t
@@ -119,16 +121,17 @@ func (m *ETSMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 
 func (m *ETSMap) parameters() any { return etsFile{m.t, m.w[:]} }
 
-// mixture are the means over the rows of the NLL of a mixture and of its derivatives by the mixture's weights. To the first ones 1 is
-// added, which changes nothing where the weights' sum stays: at the best weights those are 0 then that can move.
+// mixture holds the mean NLL of a mixture over the rows, and its derivatives with respect to the weights. 1 is added to the
+// first derivatives. This changes nothing along directions that keep the sum of the weights, and at the best weights it
+// makes the derivatives of the free weights 0.
 type mixture struct {
 	nll      float64
 	gradient [3]float64
 	hessian  [3][3]float64
 }
 
-// mixed reads the data for the sums of the mixture of beta's probabilities, the plain and equal ones. The NLL is +Inf where one of
-// them is so large that the weights cannot be near the best.
+// mixed reads the data and computes the NLL and derivatives of the mixture of beta's probabilities, the original ones and
+// equal ones. The NLL is +Inf where a sum is so large that the weights cannot be near the best.
 func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
 	const (
 		value, weight, gradient, hessian = 0, 1, 2, 5
@@ -199,9 +202,10 @@ func (l *likelihood) mixed(beta float64, w weights) (*mixture, error) {
 }
 
 const (
-	// etsSteps is how many steps are more than any weights need.
+	// etsSteps is more steps than any weights need.
 	etsSteps = 200
-	// nearWeights is the square of a step's length, as the curvature has it, from which on what is left is of no account.
+	// nearWeights is the squared length of a step, in the metric of the curvature, below which the remaining improvement is
+	// negligible.
 	nearWeights = 1e-20
 )
 
@@ -225,7 +229,7 @@ func (l *likelihood) weights(beta float64) (weights, error) {
 			if err != nil {
 				return w, err
 			}
-			// A fourth of what the slope promises, or what rounding may take away.
+			// Accept a quarter of the improvement that the slope predicts, or a loss within rounding.
 			if next.nll <= m.nll+float64(fall/4)+float64(0x1p-50*(1+math.Abs(m.nll))) {
 				w, m = v, next
 				break
@@ -242,8 +246,8 @@ func (l *likelihood) weights(beta float64) (weights, error) {
 	return w, errNoWeights
 }
 
-// change returns by how much the slope and the curvature say that the NLL changes from w to v: the one of first order, and the other,
-// the square of the distance.
+// change returns the change of the NLL from w to v in the quadratic model: the first-order term, and the second-order term,
+// which is the squared distance.
 func (m *mixture) change(w, v weights) (first, second float64) {
 	for a := range 3 {
 		first += float64(m.gradient[a] * (v[a] - w[a]))
@@ -254,8 +258,8 @@ func (m *mixture) change(w, v weights) (first, second float64) {
 	return first, second
 }
 
-// best returns the weights at which the quadratic function that touches the NLL at w is the least. They are where it is level within
-// the triangle, on one of its sides, or a corner.
+// best returns the minimum, on the triangle of weights, of the quadratic model of the NLL at w. It is an interior stationary
+// point, the minimum on a side, or a corner.
 func (m *mixture) best(w weights) weights {
 	best, least := w, 0.0
 	try := func(v weights) {
@@ -273,7 +277,7 @@ func (m *mixture) best(w weights) weights {
 		var corner weights
 		corner[i] = 1
 		try(corner)
-		// The side from this corner to the next, on which f falls by slope and curves.
+		// The side from this corner to the next: slope and curvature of the model along it.
 		var along weights
 		j := (i + 1) % 3
 		along[i], along[j] = -1, 1
@@ -284,7 +288,7 @@ func (m *mixture) best(w weights) weights {
 			try(side)
 		}
 	}
-	// Within: w + x (e1 - e3) + y (e2 - e3).
+	// Interior: w + x (e1 - e3) + y (e2 - e3).
 	e, f := weights{1, 0, -1}, weights{0, 1, -1}
 	a, b, c := m.curve(e, e), m.curve(e, f), m.curve(f, f)
 	r, s := -m.along(w, w, e), -m.along(w, w, f)
@@ -296,7 +300,7 @@ func (m *mixture) best(w weights) weights {
 	return best
 }
 
-// along returns the slope at v, in a direction, of the quadratic function that touches the NLL at w.
+// along returns the slope at v, in a direction, of the quadratic model at w.
 func (m *mixture) along(w, v, direction weights) float64 {
 	s := 0.0
 	for a := range 3 {

@@ -2,21 +2,21 @@ package recal
 
 import "math"
 
-// A finder finds the place of a score among rising numbers in [0,1], in a time that hardly depends on how many they are.
+// A finder locates a score among rising numbers in [0,1], in almost constant time.
 //
-// A table over the bits of the distance to the nearer of 0 and 1 says between which of the numbers a score is, so that it has to be
-// compared with few of them; it is as fine at 1 as at 0.
+// A table over the bits of the distance to the nearer of 0 and 1 narrows the search to a few numbers. It is as fine near 1
+// as near 0.
 type finder struct {
 	x     []float64
-	upTo  []int32 // of each cell, how many of the numbers are in cells before it; and one more for all
+	upTo  []int32 // for each cell, how many of the numbers are in cells before it; and one more element for the end
 	shift uint
-	base  int // of the bits, shifted: those of distances from 2^-33 to 2^-32 are cell 0
-	cells int // below 1/2, which is above them; as many are above
+	base  int // shifted bits of the first cell, for distances from 2^-33 to 2^-32
+	cells int // number of cells for scores below 1/2, and again for those above
 }
 
 const (
-	findBits = 32 // distances below 2^-findBits are all in one cell
-	findFew  = 16 // so few numbers are found by halves
+	findBits = 32 // distances below 2^-findBits share one cell
+	findFew  = 16 // at most this many numbers are located by binary search
 )
 
 func newFinder(x []float64) finder {
@@ -24,8 +24,8 @@ func newFinder(x []float64) finder {
 	if len(x) < findFew {
 		return f
 	}
-	fine := uint(0)                                    // bits of the mantissa: of even scores half of the numbers are between two powers of 2
-	for fine < 10 && findBits<<(fine+2) <= 32*len(x) { // a curve of each of many classes is to stay small
+	fine := uint(0)                                    // mantissa bits; for uniform scores half of the numbers lie between two powers of 2
+	for fine < 10 && findBits<<(fine+2) <= 32*len(x) { // keep the table small, since each of many classes has a curve
 		fine++
 	}
 	f.shift, f.base, f.cells = 52-fine, (1023-findBits-1)<<fine, findBits<<fine
@@ -39,9 +39,9 @@ func newFinder(x []float64) finder {
 	return f
 }
 
-// cell returns that of a score, which rises with it. NaN has one as well.
+// cell returns the cell of a score. It rises with the score. NaN has a cell too.
 func (f *finder) cell(p float64) int {
-	// Scores come in any order, so that no branch would be foreseen: both halves are computed, and lower has all bits or none.
+	// Scores come in any order, so a branch would be mispredicted. Both halves are computed, and lower is a mask.
 	lower := int64(math.Float64bits(p-0.5)) >> 63
 	own, other := int64(math.Float64bits(p)), int64(math.Float64bits(1-p))
 	c := int((other^(other^own)&lower)>>(f.shift&63)) - f.base
@@ -50,7 +50,7 @@ func (f *finder) cell(p float64) int {
 	return d ^ (d^c)&int(lower)
 }
 
-// notAbove returns how many of the numbers are not above p, of NaN any number.
+// notAbove returns how many of the numbers are at most p; the result for NaN is arbitrary.
 func (f *finder) notAbove(p float64) int {
 	lo, hi := 0, len(f.x)
 	if f.upTo != nil {

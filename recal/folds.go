@@ -6,10 +6,10 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Folds divide rows by a hash of a seed and of the row's number in the whole set. A row is in the same fold however the set is divided into
-// files, chunks and threads.
+// Folds assigns rows to folds by a hash of a seed and the row's number in the whole data set. A row is in the same fold
+// however the data are divided into files, chunks and threads.
 type Folds struct {
-	K    int // how many there are, 2 or more; 0 means 5
+	K    int // number of folds, at least 2; 0 means 5
 	Seed uint64
 }
 
@@ -26,10 +26,10 @@ func (f Folds) Count() int {
 	return f.K
 }
 
-// Fold returns the fold of the row with a number, from 0 on.
+// Fold returns the fold, from 0, of the row with this number.
 func (f Folds) Fold(row int64) int {
 	h := f.Seed*0x9e3779b97f4a7c15 ^ uint64(row)
-	for range 2 { // the finalizer of MurmurHash3, of 64 bits
+	for range 2 { // 64-bit finalizer of MurmurHash3
 		h ^= h >> 33
 		h *= 0xff51afd7ed558ccd
 		h ^= h >> 33
@@ -39,7 +39,7 @@ func (f Folds) Fold(row int64) int {
 	return int(h % uint64(f.Count()))
 }
 
-// Split returns fold i of the data, and all rows but those. Rows keep their numbers.
+// Split returns the data without fold i, and fold i. Rows keep their numbers.
 func (f Folds) Split(d Data, i int) (rest, fold Data) {
 	if i < 0 || i >= f.Count() {
 		panic(errFolds)
@@ -56,7 +56,7 @@ func (f Folds) Split(d Data, i int) (rest, fold Data) {
 	return pick(false), pick(true)
 }
 
-// picked yields some rows of a source.
+// picked yields the selected rows of a source.
 type picked struct {
 	Source
 	keep func(row int64) bool
@@ -83,7 +83,7 @@ func (p *picked) Next() (*metrics.Chunk, error) {
 	return k, nil
 }
 
-// gathered returns a copy of some rows of a chunk.
+// gathered returns a copy of the given rows of a chunk.
 func gathered(c *metrics.Chunk, rows []int32) *metrics.Chunk {
 	k := &metrics.Chunk{Predictions: metrics.Predictions{Kind: c.Kind}, First: c.First}
 	k.Rows, k.Classes, k.Pair = len(rows), c.Classes, c.Pair.Rows(rows)

@@ -12,38 +12,39 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Histogram is histogram binning. Each probability becomes the observed frequency of its bin: sum w y / sum w over the bin's rows. These
-// frequencies theta minimise sum_m sum_i 1[a_m <= p_i < a_(m+1)] (theta_m - y_i)^2. CurveMap says how several classes are treated.
+// Histogram is histogram binning. Each probability becomes the observed frequency of its bin: sum w y / sum w over the bin's
+// rows. These frequencies theta minimise sum_m sum_i 1[a_m <= p_i < a_(m+1)] (theta_m - y_i)^2. CurveMap describes the
+// treatment of several classes.
 //
-// Bins of equal width have the edges i*(1/Bins). Bins of equal mass begin at the scores of rank round(i*N/Bins) of N rows, or where the
-// cumulative weight passes that share of the total. Equal scores are never split, so there may be fewer bins, and none is empty. An unseen
-// score is assigned by the midpoint between a bin's first score and the score before it.
+// Bins of equal width have the edges i*(1/Bins). Bins of equal mass begin at the scores of rank round(i*N/Bins) of N rows,
+// or where the cumulative weight passes that share of the total. Equal scores are never split, so there may be fewer bins,
+// and none is empty. An unseen score is assigned by the midpoint between a bin's first score and the score before it.
 //
-// If all labels are equal the curves are constant, 0 or 1 in all bins with rows. With several classes, bins make many probabilities of a row
-// equal or 0, so the arg max often changes. TopLabel changes less.
+// If all labels are equal the curves are constant, 0 or 1 in all bins with rows. With several classes, bins make many
+// probabilities of a row equal or 0, so the arg max often changes. With TopLabel it changes less often.
 //
-// For each curve a file has cuts, the edges between bins; values, one for each bin; and identity, the numbers of the bins that leave scores
-// as they are.
+// In a file each curve has cuts, the edges between bins; values, one for each bin; and identity, the indices of the bins
+// that leave scores unchanged.
 //
 // Source: Guo, Pleiss, Sun, Weinberger, On calibration of modern neural networks (2017).
 type Histogram struct {
 	Bins        int  // up to 65536; 0 means 15
-	EqualMass   bool // bins have as many rows each, equal scores together, in place of equal widths
+	EqualMass   bool // bins of equal mass, with equal scores together, instead of equal width
 	Empty       Empty
-	RightClosed bool // bins have their upper edge and not the lower one; 0 is in the first bin
-	// AsCoded bins are those of the code of markus93/NN_calibration: for each b of numpy.arange(1/Bins, 1+1/Bins, 1/Bins) the scores p
-	// with b-1/Bins < p <= b, so that 0, and here and there a score on an edge, is in no bin or in two; bins without rows give 0.
-	// Neither EqualMass nor Empty nor RightClosed goes with it.
+	RightClosed bool // bins include their upper edge instead of the lower one; 0 is in the first bin
+	// AsCoded uses the bins of the code of markus93/NN_calibration: for each b in numpy.arange(1/Bins, 1+1/Bins, 1/Bins),
+	// the scores p with b-1/Bins < p <= b. So 0, and occasionally a score on an edge, is in no bin or in two. Empty bins
+	// give 0. AsCoded excludes EqualMass, Empty and RightClosed.
 	AsCoded  bool
 	TopLabel bool
 }
 
-// Empty says what a probability in a bin without rows becomes.
+// Empty selects what a probability in a bin without rows becomes.
 type Empty uint8
 
 const (
-	Centre   Empty = iota // the bin's centre
-	Identity              // itself
+	Centre   Empty = iota // the centre of the bin
+	Identity              // unchanged
 	Zero                  // 0
 )
 
@@ -71,8 +72,8 @@ func (m Histogram) bins() int {
 	return m.Bins
 }
 
-// String returns "histogram" and the options that are not the default: bins=N, equal_mass, empty=identity or zero, right_closed,
-// as_coded, top_label.
+// String returns "histogram" with the options that differ from the default: bins=N, equal_mass, empty=identity or zero,
+// right_closed, as_coded, top_label.
 func (m Histogram) String() string {
 	empty := ""
 	if m.Empty != Centre {
@@ -106,7 +107,7 @@ func (m Histogram) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// contradicts tells whether AsCoded stands beside what it decides.
+// contradicts reports whether AsCoded is combined with an option that it excludes.
 func (m Histogram) contradicts() bool {
 	return m.AsCoded && (m.EqualMass || m.Empty != Centre || m.RightClosed)
 }
@@ -118,8 +119,8 @@ func (m Histogram) side() kernel.Side {
 	return kernel.LeftClosed
 }
 
-// Fit returns a *CurveMap. Bins of equal width take two reads and 96 bytes a bin and class for each thread, of which there are so few that
-// Options.Memory is enough; those of equal mass have to sort the rows.
+// Fit returns a *CurveMap. Bins of equal width take two reads, and 96 bytes per bin and class for each thread; the number of
+// threads is reduced to fit Options.Memory. Bins of equal mass require sorting the rows.
 func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 	if m.Bins < 0 || m.Bins > mostBins || m.Empty > Zero {
 		return nil, errors.New(errHistogram)
@@ -143,10 +144,10 @@ func (m Histogram) Fit(d Data, o *Options) (Map, error) {
 	return newCurveMap(m, s.fit, m.TopLabel, curves)
 }
 
-// binCounts are the rows of a bin: their weight, and that of those with the event.
+// binCounts holds the weight of a bin's rows, and that of its rows with the event.
 type binCounts struct{ n, y weight }
 
-const binBytes = 96 // of one
+const binBytes = 96 // size of a binCounts
 
 func (c *binCounts) add(hit uint8, w float64) {
 	if c.n.add(w); hit == 1 {
@@ -154,15 +155,15 @@ func (c *binCounts) add(hit uint8, w float64) {
 	}
 }
 
-// theta is the frequency, rounded once.
+// theta returns the frequency, rounded once.
 func (c *binCounts) theta() float64 { return c.y.over(&c.n) }
 
-// edges returns those of bins of equal width, or of AsCoded 0 and the upper ones.
+// edges returns the edges of bins of equal width; for AsCoded, 0 and the upper edges.
 func (m Histogram) edges() []float64 {
 	if !m.AsCoded {
 		return kernel.Edges(m.bins())
 	}
-	// As numpy has it: its step is the difference of its first two numbers.
+	// numpy's step is the difference of its first two numbers.
 	width := 1 / float64(m.bins())
 	step := (width + width) - width
 	edges := []float64{0}
@@ -172,7 +173,7 @@ func (m Histogram) edges() []float64 {
 	return edges
 }
 
-// countBytes returns what the counts of so many threads take.
+// countBytes returns the memory of the counts for this many threads.
 func (m Histogram) countBytes(curves, threads int) int64 {
 	return int64(threads) * int64(curves) * int64(len(m.edges())-1) * binBytes
 }
@@ -240,7 +241,7 @@ func (m Histogram) widths(d Data, o *Options, s *survey) ([]curve, error) {
 	return curves, nil
 }
 
-// addAsCoded adds rows to the bins of AsCoded that have them.
+// addAsCoded adds rows to the bins of AsCoded that contain them.
 func addAsCoded(counts []binCounts, edges []float64, width float64, x []float64, hit []uint8, w []float64) {
 	for i, p := range x {
 		at := min(int(p*float64(len(counts))), len(counts)-1)
@@ -279,7 +280,7 @@ func (m Histogram) massOf(c *column) curve {
 	return f
 }
 
-// between returns the number halfway from one score to a larger one, so that they are on different sides of it.
+// between returns the midpoint of two scores, adjusted so that they are on different sides of it.
 func between(low, high float64, side kernel.Side) float64 {
 	mid := low + float64((high-low)/2)
 	switch {
@@ -291,7 +292,7 @@ func between(low, high float64, side kernel.Side) float64 {
 	return mid
 }
 
-// bins is a curve of steps.
+// bins is a step function.
 type bins struct {
 	Cuts     []float64 `json:"cuts"`
 	Values   []float64 `json:"values"`
@@ -299,7 +300,7 @@ type bins struct {
 
 	side   kernel.Side
 	edges  []float64 // the cuts, between 0 and 1
-	values []float64 // NaN for what is left as it is
+	values []float64 // NaN for scores that stay unchanged
 }
 
 func (c *bins) logits() bool { return false }
@@ -308,7 +309,7 @@ func (c *bins) ready() error {
 	if len(c.Values) < 1 || len(c.Values) > mostBins || len(c.Cuts) != len(c.Values)-1 {
 		return errCurveFile
 	}
-	// No score is beyond the outer edges.
+	// The outer edges are sentinels.
 	c.edges = append(append(append(c.edges[:0], math.Inf(-1)), c.Cuts...), math.Inf(1))
 	for i, e := range c.Cuts {
 		if !(e >= 0 && e < 2) || i > 0 && e <= c.Cuts[i-1] {
@@ -349,7 +350,7 @@ func (c *bins) apply(x []float64) {
 	}
 }
 
-// quantiles returns the distinct scores at which so many bins of equal mass begin, but for the first bin.
+// quantiles returns the distinct scores at which bins of equal mass begin, without the first bin.
 func (c *column) quantiles(bins int) []float64 {
 	var total, below weight
 	c.each(func(_, n, _ float64) { total.add(n) })
@@ -375,7 +376,7 @@ func (c *column) quantiles(bins int) []float64 {
 	return starts
 }
 
-// above tells whether a*b > c*d: of products that round to the same, the errors decide.
+// above reports whether a*b > c*d. If the rounded products are equal, their rounding errors decide.
 func above(a, b, c, d float64) bool {
 	x, y := float64(a*b), float64(c*d)
 	return x > y || x == y && math.FMA(a, b, -x) > math.FMA(c, d, -y)

@@ -8,24 +8,26 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Isotonic is isotonic regression: the non-decreasing function of the score with the least sum of w (f(p) - y)^2. Equal scores are averaged
-// first. The result is a sequence of blocks of neighbouring scores, each with the frequency of its rows (pool adjacent violators: Ayer et
-// al. 1955; Zadrozny and Elkan 2002). CurveMap says how several classes are treated.
+// Isotonic is isotonic regression: the non-decreasing function f of the score that minimises sum w (f(p) - y)^2. Equal
+// scores are averaged first. The result is a sequence of blocks of neighbouring scores, each with the frequency of its rows
+// (pool adjacent violators: Ayer et al. 1955; Zadrozny and Elkan 2002). CurveMap describes the treatment of several classes.
 //
-// By default the curve is a step function, as in Guo et al. 2017: a score becomes the frequency of the last block whose lowest score is not
-// above it; a score below all blocks becomes that of the first. With Interpolate the curve is linear between the ends of the blocks and
-// constant beyond the first and the last score, as scikit-learn's IsotonicRegression(out_of_bounds="clip") predicts.
+// By default the curve is a step function, as in Guo et al. 2017: a score becomes the frequency of the last block whose
+// lowest score is not above it; a score below all blocks becomes that of the first. With Interpolate the curve is linear
+// between the ends of the blocks and constant beyond the first and the last score, as in the predictions of scikit-learn's
+// IsotonicRegression(out_of_bounds="clip").
 //
-// If all labels are equal the curves are constant, 0 or 1. A block without the event is 0. New rows may then have probability 0 for their true
-// class, and an infinite NLL. Scores of 0 and 1 are treated like all others.
+// If all labels are equal the curves are constant, 0 or 1. A block without the event is 0. New rows may then have
+// probability 0 for their true class, and an infinite NLL. Scores of 0 and 1 are treated like all others.
 //
-// For each curve a file has x, the lowest scores of the blocks (with Interpolate the lowest and the highest), and y, what these become.
+// In a file each curve has x, the lowest scores of the blocks (with Interpolate the lowest and the highest), and y, the
+// frequencies there.
 type Isotonic struct {
-	Interpolate bool // between the ends of the steps linearly
+	Interpolate bool // interpolate linearly between the ends of the blocks
 	TopLabel    bool
 }
 
-// String returns "isotonic" and the options that are on: interpolate, top_label.
+// String returns "isotonic" with the options that are on: interpolate, top_label.
 func (m Isotonic) String() string {
 	return spelled("isotonic", word("interpolate", m.Interpolate), word("top_label", m.TopLabel))
 }
@@ -43,8 +45,8 @@ func (m Isotonic) with(option, value string) (Method, error) {
 	return m, err
 }
 
-// Fit returns a *CurveMap. It has to sort the rows; see Options.Memory. Binary float32 probabilities in memory, without weights, are read
-// once.
+// Fit returns a *CurveMap. It must sort the rows; see Options.Memory. Binary float32 probabilities in memory, without
+// weights, are read once.
 func (m Isotonic) Fit(d Data, o *Options) (Map, error) {
 	if s, c, err := m.sorted(d, o); s != nil || err != nil {
 		if err != nil {
@@ -67,7 +69,8 @@ func (m Isotonic) Fit(d Data, o *Options) (Map, error) {
 	return newCurveMap(m, s.fit, m.TopLabel, curves)
 }
 
-// sorted fits to predictions in memory that package cells sorts fastest, and checks on the way. It returns nil of others.
+// sorted handles predictions in memory that package cells sorts fastest, and checks them on the way. It returns nil for
+// others.
 func (m Isotonic) sorted(d Data, o *Options) (*survey, curve, error) {
 	src, err := d.Open()
 	if err != nil {
@@ -96,7 +99,7 @@ func (m Isotonic) sorted(d Data, o *Options) (*survey, curve, error) {
 	return &survey{fit: fit}, m.curve(&pool), nil
 }
 
-// curve returns that of blocks.
+// curve returns the curve of the fitted blocks.
 func (m Isotonic) curve(pool *pav.Pool) curve {
 	c := &isotone{linear: m.Interpolate}
 	for _, b := range pool.Blocks() {
@@ -113,12 +116,12 @@ func (m Isotonic) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return &isotone{linear: m.Interpolate} })
 }
 
-// isotone is a curve that nowhere falls, through points.
+// isotone is a non-decreasing curve through points.
 type isotone struct {
 	X []float64 `json:"x"`
 	Y []float64 `json:"y"`
 
-	linear bool // between the points, in place of steps
+	linear bool // linear between the points, instead of steps
 	finder finder
 }
 

@@ -7,23 +7,23 @@ import (
 
 // lbfgs is the limited-memory method of Broyden, Fletcher, Goldfarb and Shanno for a smooth convex function.
 type lbfgs struct {
-	eval  func(x []float64) bool // computes value and grad, and tells whether to go on
+	eval  func(x []float64) bool // computes value and grad; false to stop
 	value float64
 	grad  []float64
 
-	store int // steps kept
+	store int // number of steps to keep
 	steps []lbfgsStep
-	scale float64 // of the last step: its way times the change of the gradient, over the square of that
+	scale float64 // from the last step: way * change / change^2
 }
 
-// lbfgsStep is a step that was taken.
+// lbfgsStep is an accepted step.
 type lbfgsStep struct {
-	way, change []float64 // of the point, and of the gradient
+	way, change []float64 // change of the point, and of the gradient
 	rho         float64   // 1/(way * change)
 }
 
-// run descends from x, where eval has been, until eval says stop, and leaves x where it last was. It tells whether it gave up before
-// because no step leads lower.
+// run descends from x, where eval has been called, until eval returns false, and leaves x at the last point. It returns true
+// if it gave up earlier because no step leads lower.
 func (m *lbfgs) run(x []float64) (stuck bool) {
 	n := len(x)
 	dir, before, grad := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -39,7 +39,7 @@ func (m *lbfgs) run(x []float64) (stuck bool) {
 	}
 }
 
-// direction writes minus the gradient times what the steps tell of the inverse of the second derivatives.
+// direction writes minus the gradient, multiplied by the approximation of the inverse Hessian from the kept steps.
 func (m *lbfgs) direction(dir []float64) {
 	copy(dir, m.grad)
 	part := make([]float64, len(m.steps))
@@ -56,7 +56,8 @@ func (m *lbfgs) direction(dir []float64) {
 	scale(-1, dir)
 }
 
-// keep adds the step to x from a point with that gradient, and forgets the oldest of too many.
+// keep stores the step from before to x, where grad is the gradient at before, and drops the oldest one if there are too
+// many.
 func (m *lbfgs) keep(x, before, grad []float64) {
 	var s lbfgsStep
 	if len(m.steps) == m.store {
@@ -68,22 +69,22 @@ func (m *lbfgs) keep(x, before, grad []float64) {
 	for i := range x {
 		s.way[i], s.change[i] = x[i]-before[i], m.grad[i]-grad[i]
 	}
-	if product := dot(s.way, s.change); product > 0 { // but for rounding it is
+	if product := dot(s.way, s.change); product > 0 { // false only through rounding
 		s.rho, m.scale = 1/product, product/dot(s.change, s.change)
 		m.steps = append(m.steps, s)
 	}
 }
 
-// search moves x along dir from a point, at first by step, to where the slope is at most 0.9 of what it was and the value is no higher.
-// Values that only rounding tells apart are equal: then slopes decide. It is stuck if it finds no such place, and leaves x at the lowest
-// one. It also returns what eval said last.
+// search moves x from a point along dir, at first by step, until the slope is at most 0.9 of the initial slope in size and
+// the value is not higher. Values that differ only by rounding count as equal; then slopes decide. If there is no such point
+// it leaves x at the lowest one, and stuck is true. more is the last result of eval.
 func (m *lbfgs) search(x, from, dir []float64, step float64) (stuck, more bool) {
 	highest := m.value + float64(0x1p-50*math.Abs(m.value))
 	slope := dot(m.grad, dir)
 	if !(slope < 0) {
 		return true, true
 	}
-	// The lowest place is between lo and hi, as slopes rise.
+	// Slopes rise along the line, so the minimum is between lo and hi.
 	lo, hi := linePlace{0, m.value, slope}, linePlace{at: math.Inf(1)}
 	for width := math.Inf(1); move(x, from, step, dir); {
 		if more = m.eval(x); !more {
@@ -97,7 +98,7 @@ func (m *lbfgs) search(x, from, dir []float64, step float64) (stuck, more bool) 
 		if higher || p.slope > 0 {
 			hi = p
 		} else {
-			// On to where the slope is 0 if it rises evenly, but no further than four times as far.
+			// Continue to where the slope would be 0 if it rose linearly, but at most four times as far.
 			on := 4.0
 			if p.slope > lo.slope {
 				on = min(on, max(1.1, p.slope/(lo.slope-p.slope)))
@@ -120,10 +121,10 @@ func (m *lbfgs) search(x, from, dir []float64, step float64) (stuck, more bool) 
 	return true, m.eval(x)
 }
 
-// linePlace is what is known of a line at a place.
+// linePlace holds value and slope at a point of the search line.
 type linePlace struct{ at, value, slope float64 }
 
-// lowest returns where the cubic of two places is lowest.
+// lowest returns where the cubic through two points is lowest.
 func (p *linePlace) lowest(q *linePlace) float64 {
 	d := q.at - p.at
 	a := p.slope + q.slope - 3*(q.value-p.value)/d
@@ -131,7 +132,7 @@ func (p *linePlace) lowest(q *linePlace) float64 {
 	return q.at - float64(d*((q.slope+b-a)/(q.slope-p.slope+float64(2*b))))
 }
 
-// move makes x the point that is step times dir from another, and tells whether that is another one.
+// move sets x to from + step * dir, and reports whether that differs from from.
 func move(x, from []float64, step float64, dir []float64) bool {
 	other := false
 	for i, v := range from {

@@ -14,34 +14,35 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// linear is the fit of softmax(W z + b), where W is a whole matrix or a diagonal one.
+// linear fits softmax(W z + b), where W is a full or a diagonal matrix.
 //
-// Its sums over rows have the same bits for any number of threads and any chunks: rows are gathered into tiles by their numbers, a
-// tile's sums are made row by row, and rounded to whole multiples of a quantum, which can be added in any order.
+// Its sums over rows have the same bits for any number of threads and any chunks. Rows are gathered into tiles by their
+// numbers. The sums of a tile are computed row by row and rounded to whole multiples of a quantum, which can be added in any
+// order.
 type linear struct {
 	d    Data
 	o    *Options
 	s    *survey
 	name string
-	full bool // W has elements off the diagonal
+	full bool // W has off-diagonal elements
 	off  float64
 	bias float64
 
 	k      int
-	groups map[int64]int32 // rows of each tile
-	floor  float64         // what -Inf is to the others of its row, see lowest
-	total  exact.Sum       // of the weights of the rows that count
-	weight float64         // the same
-	bound  float64         // above the absolute value of every logit
+	groups map[int64]int32 // number of rows in each tile
+	floor  float64         // replacement for -Inf relative to the row, see lowest
+	total  exact.Sum       // weight of the rows that count
+	weight float64         // total, rounded
+	bound  float64         // upper bound of the absolute values of all logits
 
-	passes int     // gradients that were computed
-	worst  float64 // largest NLL of a row at the last one
+	passes int     // number of gradients computed
+	worst  float64 // largest NLL of a row in the last gradient
 }
 
-// linearRows is how many row numbers a tile spans.
+// linearRows is the number of row numbers that a tile spans.
 const linearRows = 256
 
-// linearCounter counts the rows of each tile. It is no state.
+// linearCounter counts the rows of each tile. It is not part of a state.
 type linearCounter struct {
 	n     map[int64]int32
 	dtype metrics.DType
@@ -75,22 +76,22 @@ func (t *linearCounter) Merge(a metrics.Accumulator) error {
 func (t *linearCounter) AppendBinary(b []byte) ([]byte, error) { return b, nil }
 func (t *linearCounter) UnmarshalBinary([]byte) error          { return nil }
 
-// linearTile is what some consecutive row numbers have of rows.
+// linearTile holds the rows with some consecutive row numbers.
 type linearTile struct {
-	mu      sync.Mutex // while rows come in
+	mu      sync.Mutex // held while rows arrive
 	rows    int
 	z       []float64
 	labels  []int32
 	weights []float64
 	numbers []int64
-	zeros   []int32 // places of z that were -Inf
+	zeros   []int32 // positions in z that were -Inf
 }
 
 func (t *linearTile) reset() {
 	t.rows, t.z, t.labels, t.weights, t.numbers, t.zeros = 0, t.z[:0], t.labels[:0], t.weights[:0], t.numbers[:0], t.zeros[:0]
 }
 
-// add appends rows of a chunk, without those of weight 0.
+// add appends rows of a chunk, except those of weight 0.
 func (t *linearTile) add(c *metrics.Chunk, lo, hi int) {
 	for lo < hi {
 		if c.Weights != nil && c.Weights[lo] == 0 {
@@ -117,7 +118,7 @@ func (t *linearTile) add(c *metrics.Chunk, lo, hi int) {
 	}
 }
 
-// fill is add for one goroutine at a time, and tells whether all rows are there.
+// fill is add for one goroutine at a time. It reports whether the tile is complete.
 func (t *linearTile) fill(c *metrics.Chunk, lo, hi, want int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +126,7 @@ func (t *linearTile) fill(c *metrics.Chunk, lo, hi, want int) bool {
 	return t.rows == want
 }
 
-// sort puts the rows in the order of their numbers; they nearly always are.
+// sort orders the rows by number; usually they are in order already.
 func (t *linearTile) sort(k int) {
 	row := make([]float64, 0)
 	for i := 1; i < t.rows; i++ {
@@ -140,7 +141,7 @@ func (t *linearTile) sort(k int) {
 	}
 }
 
-// clean drops rows whose label has no probability, and replaces -Inf in the others.
+// clean drops rows whose label has probability 0, and replaces -Inf in the others.
 func (t *linearTile) clean(k int, kind metrics.Kind, floor float64) {
 	n := 0
 	for i := range t.rows {
@@ -157,7 +158,7 @@ func (t *linearTile) clean(k int, kind metrics.Kind, floor float64) {
 	t.rows, t.z, t.labels, t.weights = n, t.z[:n*k], t.labels[:n], t.weights[:n]
 }
 
-// lift replaces -Inf in a row by floor, of logits by the row's largest and floor, and appends their places to zeros.
+// lift replaces -Inf in a row by floor (for logits, by the row's maximum plus floor) and appends the positions to zeros.
 func lift(row []float64, zeros []int32, at int, kind metrics.Kind, floor float64) []int32 {
 	n := len(zeros)
 	for j, v := range row {
@@ -176,13 +177,13 @@ func lift(row []float64, zeros []int32, at int, kind metrics.Kind, floor float64
 	return zeros
 }
 
-// lowest returns the logarithm of the smallest probability above 0 that a type has.
+// lowest returns the logarithm of the smallest positive probability of a type.
 func lowest(t metrics.DType) float64 {
 	e := map[metrics.DType]float64{metrics.Float64: -1074, metrics.Float32: -149, metrics.Float16: -24, metrics.BFloat16: -133}[t]
 	return e * math.Ln2
 }
 
-// tiles reads the data once and hands every tile, whole, to one of the functions that newVisit returned.
+// tiles reads the data once and passes each complete tile to one of the functions that newVisit returned.
 func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 	var mu sync.Mutex
 	open := map[int64]*linearTile{}
@@ -206,7 +207,7 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 				}
 				want := int(l.groups[g])
 				if want == 0 || c.Weights != nil && slices.Max(c.Weights[lo:hi]) == 0 {
-					continue // who brings no row must not find the tile whole, and finish it once more
+					continue // a goroutine that brings no row must not see the tile complete, and finish it a second time
 				}
 				if hi-lo >= want {
 					mine.reset()
@@ -244,14 +245,14 @@ func (l *linear) tiles(newVisit func() func(*linearTile)) error {
 	return err
 }
 
-// lattice adds tiles' sums in any order, as whole multiples of a quantum.
+// lattice adds the sums of tiles in any order, as whole multiples of a quantum.
 type lattice struct {
 	unit  int // the quantum is 2**-unit
 	sums  []int64
 	locks [16]sync.Mutex
 }
 
-// newLattice returns n sums whose terms' absolute values are bound together, at most.
+// newLattice returns n sums. bound limits the total absolute value of the terms of each.
 func newLattice(n int, bound float64) *lattice {
 	_, e := math.Frexp(bound)
 	return &lattice{unit: 61 - e, sums: make([]int64, n)}
@@ -278,7 +279,7 @@ func (l *lattice) means(dst []float64, weight float64) {
 	}
 }
 
-// prepare checks the data and finds out what a fit has to know of them.
+// prepare checks the data and collects what a fit must know about them.
 func (l *linear) prepare() error {
 	counter := &linearCounter{n: map[int64]int32{}}
 	var err error
@@ -297,7 +298,7 @@ func (l *linear) prepare() error {
 		return noneCounts(&s.fit)
 	}
 	var mu sync.Mutex
-	seen := make([]bool, l.k) // classes with some probability
+	seen := make([]bool, l.k) // classes with a positive probability somewhere
 	counts := make([]int64, l.k)
 	low := l.floor
 	err = l.tiles(func() func(*linearTile) {
@@ -332,7 +333,7 @@ func (l *linear) prepare() error {
 	}
 	s.fit.Reads++
 	if s.kind == metrics.LogProbs {
-		l.floor = low // logarithms go further down than those of what the type holds
+		l.floor = low // given logarithms can be lower than those of the smallest probability of the type
 	}
 	l.weight = l.total.Float64()
 	if b := l.weight * l.bound * l.bound; !(b > 0 && b <= math.MaxFloat64/4) && l.bound > 0 {
@@ -341,7 +342,7 @@ func (l *linear) prepare() error {
 	return l.labels(seen, counts)
 }
 
-// labels says where labels alone let no map be the best.
+// labels returns an error if the labels alone rule out a best map.
 func (l *linear) labels(seen []bool, counts []int64) error {
 	if l.bias > 0 {
 		return nil
@@ -365,7 +366,7 @@ func (l *linear) labels(seen []bool, counts []int64) error {
 	return nil
 }
 
-// advice says what else helps: a weight, by the option for it.
+// advice suggests what else may help: another method, or the option that sets a penalty.
 func (l *linear) advice(option setting.Setting) string {
 	if !l.full {
 		return ", or use temperature"
@@ -373,7 +374,7 @@ func (l *linear) advice(option setting.Setting) string {
 	return ", or give a weight to " + option.String()
 }
 
-// size returns the number of parameters: W by rows, or its diagonal, and b behind it.
+// size returns the number of parameters: W by rows, or its diagonal, followed by b.
 func (l *linear) size() int {
 	if l.full {
 		return l.k*l.k + l.k
@@ -381,7 +382,7 @@ func (l *linear) size() int {
 	return 2 * l.k
 }
 
-// gradient returns the mean NLL with the penalties, and writes its gradient.
+// gradient returns the mean NLL plus penalties, and writes its gradient.
 func (l *linear) gradient(grad, theta []float64) (float64, error) {
 	k := l.k
 	split := len(theta) - k
@@ -432,7 +433,7 @@ func (l *linear) gradient(grad, theta []float64) (float64, error) {
 	return exact.Ratio(&nll, &l.total) + l.penalty(grad, theta[:split], b), nil
 }
 
-// scores writes W z + b, with -Inf where z was. Of a whole W it takes the transpose.
+// scores writes W z + b, with -Inf where z was -Inf. A full W is passed transposed.
 func (l *linear) scores(y []float64, t *linearTile, w, b []float64) {
 	if l.full {
 		kernel.AffineF64(y, t.z, w, b, t.rows, l.k, l.k)
@@ -444,8 +445,8 @@ func (l *linear) scores(y []float64, t *linearTile, w, b []float64) {
 	}
 }
 
-// penalty returns the penalties of the parameters that center would leave, and adds their gradient. So what changes no probability
-// changes no penalty, which is the least that those of the same probabilities have, and W and b may be anywhere on the way.
+// penalty returns the penalties of the parameters after centering, and adds their gradient. Thus a change of W and b that
+// leaves all probabilities the same leaves the penalties the same, and they are the smallest for these probabilities.
 func (l *linear) penalty(grad, w, b []float64) float64 {
 	k := l.k
 	var off, bias float64
@@ -473,7 +474,7 @@ func (l *linear) penalty(grad, w, b []float64) float64 {
 	return off + bias
 }
 
-// columnMeans returns the mean of each column of W, of its elements off the diagonal or of all.
+// columnMeans returns the mean of each column of W, over its off-diagonal elements (off) or all.
 func columnMeans(w []float64, k int, off bool) []float64 {
 	m := make([]float64, k)
 	for i, v := range w {
@@ -505,7 +506,7 @@ func grown(s []float64, n int) []float64 {
 	return s[:n]
 }
 
-// transposed returns the transpose of k rows of k numbers.
+// transposed returns the transpose of a k by k matrix.
 func transposed(w []float64, k int) []float64 {
 	t := make([]float64, len(w))
 	for i := range k {

@@ -13,28 +13,28 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// coordinates are the parameters of a fit, chosen so that the NLL curves about equally in all directions at its start. A row of W is
-// W0 + D^-1 V L^-T. L L^T is the covariance of the logits, where each row of the data counts by its uncertainty. D^2 are the variances
-// of the classes. b is taken relative to the mean of the logits. If W is a full matrix, L L^T is scaled for each class so that its
-// diagonal is the curvature of each element; see cholesky.
+// coordinates are a parametrization of the fit in which the curvature of the NLL at the start is about equal in all
+// directions. A row of W is W0 + D^-1 V L^-T. L L^T is the covariance of the logits, where each row of the data is weighted
+// by its uncertainty. D^2 holds the variances of the classes. b is relative to the mean of the logits. If W is a full
+// matrix, L L^T is scaled for each class so that its diagonal is the curvature of each element; see cholesky.
 type coordinates struct {
 	k      int
 	full   bool
 	start  []float64
-	mean   []float64 // of the logits that each class's row of W multiplies, weighted with the class's variances
+	mean   []float64 // mean logits that each row of W multiplies, weighted by the variances of its class
 	scale  []float64 // 1/D
-	factor []float64 // L, or its diagonal for each class
-	bend   []float64 // of each class, 1 and what the penalty of b adds to its curvature
-	ratio  []float64 // of W whole, what each element of V L^-T is multiplied by instead of 1/D
+	factor []float64 // L, or for a diagonal W its diagonal for each class
+	bend   []float64 // per class, 1 plus the relative curvature from the penalty of b
+	ratio  []float64 // for a full W, factor of each element of V L^-T in place of 1/D
 	o      *Options
 }
 
 const (
-	linearSome  = 1e-4 // a row's least uncertainty
-	linearLeast = 1e-6 // least variance of a logit, as a part of what it could be
+	linearSome  = 1e-4 // smallest uncertainty of a row
+	linearLeast = 1e-6 // smallest variance of a logit, relative to its possible value
 )
 
-// coordinates computes them at the parameters theta.
+// coordinates computes the coordinates at the parameters theta.
 func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	k := l.k
 	split := len(theta) - k
@@ -125,9 +125,10 @@ func (l *linear) coordinates(theta []float64) (*coordinates, error) {
 	return c, nil
 }
 
-// cholesky replaces the sums of products of logits by L, that of their covariance within classes and a mean class's penalty, and
-// ratio, which has the mean squares of logits weighted with each class's variances, by the roots of L L^T's diagonal over those of each
-// element's curvature and penalty, of which the diagonal of W has none.
+// cholesky replaces the sums of products of logits with L, the Cholesky factor of their covariance within classes plus the
+// penalty of an average class. ratio holds mean squared logits weighted by the variances of each class. It is replaced with
+// the square roots of the diagonal of L L^T divided by curvature plus penalty of each element; the diagonal of W has no
+// penalty.
 func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	k := c.k
 	c.bend = make([]float64, k)
@@ -153,7 +154,7 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 		trace += c.factor[i*k+i]
 	}
 	bend := float64(off * (2 / float64(k) / float64(k-1)))
-	ridge := bend*float64(k)/all + max(linearLeast*trace/float64(k), 0x1p-40*square/float64(k), 0x1p-1000) // of logits that are all alike rounding is left of the squares
+	ridge := bend*float64(k)/all + max(linearLeast*trace/float64(k), 0x1p-40*square/float64(k), 0x1p-1000) // equal logits leave rounding errors
 	roots := make([]float64, k)
 	for i := range k {
 		roots[i] = math.Sqrt(c.factor[i*k+i] + ridge)
@@ -182,14 +183,15 @@ func (c *coordinates) cholesky(variances []float64, all, off, bias float64) {
 	}
 }
 
-// solve replaces v by L^-1 v.
+// solve replaces v with L^-1 v.
 func (c *coordinates) solve(v []float64) {
 	for i := range v {
 		v[i] = (v[i] - dot(c.factor[i*c.k:i*c.k+i], v[:i])) / c.factor[i*c.k+i]
 	}
 }
 
-// rows does something for every row of W. A panic is carried over to the caller, which could not recover that of a goroutine.
+// rows processes every row of W in parallel. It passes a panic on to the caller, who could not recover it from another
+// goroutine.
 func (c *coordinates) rows(newWorker func() func(j int)) {
 	threads := c.o.threads()
 	if threads <= 0 {
@@ -216,7 +218,7 @@ func (c *coordinates) rows(newWorker func() func(j int)) {
 	}
 }
 
-// parameters writes what the coordinates x are.
+// parameters writes the parameters at the coordinates x.
 func (c *coordinates) parameters(theta, x []float64) {
 	k := c.k
 	split := len(x) - k
@@ -246,7 +248,7 @@ func (c *coordinates) parameters(theta, x []float64) {
 	})
 }
 
-// gradient replaces the gradient of the parameters by that of the coordinates.
+// gradient converts the gradient by parameters to that by coordinates.
 func (c *coordinates) gradient(g []float64) {
 	k := c.k
 	split := len(g) - k
@@ -270,21 +272,21 @@ func (c *coordinates) gradient(g []float64) {
 	})
 }
 
-// solution is what a fit comes to.
+// solution is the result of a fit.
 type solution struct {
 	w, b     []float64
 	passes   int
-	gradient float64 // its largest element in absolute value, by coordinates
+	gradient float64 // largest absolute element, in coordinates
 }
 
 const (
-	linearAim    = 1e-9 // largest element of the gradient, by coordinates, at which a fit ends
-	linearEnough = 1e-6 // and at which it may, if rounding lets no step help
+	linearAim    = 1e-9 // largest element of the gradient, in coordinates, at which a fit ends
+	linearEnough = 1e-6 // the same, if rounding prevents further progress
 	linearPasses = 2000
 	linearRound  = 500  // passes without new coordinates
 	linearLeg    = 1e-5 // largest element at which the last leg begins, see runaway
-	linearFlat   = 1e-6 // curvature along the last leg, of 1 at the start, that is no minimum's
-	linearShort  = 1e-8 // of the start's curvature, the square of a last leg that is short
+	linearFlat   = 1e-6 // curvature along the last leg, relative to the start, below which it is no minimum
+	linearShort  = 1e-8 // squared length, in the curvature of the start, of a short last leg
 )
 
 // fit returns the best parameters.
@@ -321,8 +323,8 @@ func (l *linear) fit() (*solution, error) {
 	return f, nil
 }
 
-// center takes from b and from W's columns what changes no probability: their means, of columns with a penalty that of what is off the
-// diagonal.
+// center removes from b and from the columns of W what changes no probability: their means. For columns with a penalty these
+// are the means of the off-diagonal elements.
 func (l *linear) center(f *solution) {
 	mean := linearSum(f.b) / float64(l.k)
 	for j := range f.b {
@@ -339,14 +341,14 @@ func (l *linear) center(f *solution) {
 	}
 }
 
-// descent is the way down, from coordinates 0.
+// descent is the state of a descent from coordinates 0.
 type descent struct {
 	l *linear
 	c *coordinates
 
-	at, grad, theta, raw []float64 // the last point and its gradient, in coordinates and in parameters
+	at, grad, theta, raw []float64 // last point and its gradient, in coordinates and in parameters
 	value                float64
-	last                 []float64 // parameters where the last leg began
+	last                 []float64 // parameters at the start of the last leg
 	err                  error
 }
 
@@ -371,7 +373,8 @@ func (s *descent) eval(x []float64) {
 	}
 	switch l := s.l; {
 	case l.worst < math.Ln2 && l.off == 0 && l.bias == 0:
-		// Every label has more than half of the probability: so it is with all factors and biases twice as large, and more of it.
+		// Every label has probability above 1/2. Doubling all factors and biases keeps that and increases the likelihood, so
+		// there is no maximum.
 		s.err = unreachable("classes are perfectly separable: %s predicts the labels of all %d rows, so its factors would grow without end; "+
 			"fit to more rows%s", l.name, l.s.fit.Rows-l.s.fit.LeftOut, l.advice(setting.OffDiagonal))
 	case math.IsInf(l.worst, 1):
@@ -384,7 +387,7 @@ func (s *descent) lost(why string) error {
 		s.l.name, ErrNoMinimum, s.l.passes, why, largest(s.grad), s.l.advice(setting.OffDiagonal))
 }
 
-// run descends until the gradient is 0, but for rounding.
+// run descends until the gradient is 0 up to rounding.
 func (s *descent) run(start []float64) (*solution, error) {
 	l := s.l
 	n := l.size()
@@ -406,7 +409,7 @@ func (s *descent) run(start []float64) (*solution, error) {
 		if now <= linearAim || stuck && now >= before/2 || l.passes >= linearPasses {
 			break
 		}
-		// Where no step helps any more, or many did not, coordinates of this place may.
+		// If no step helps any more, or many steps did not suffice, new coordinates at this point may.
 		before = now
 		if s.c, s.err = l.coordinates(slices.Clone(s.theta)); s.err != nil {
 			return nil, s.err
@@ -453,7 +456,7 @@ func (s *descent) runaway(start []float64) error {
 		return s.err
 	}
 	if math.IsInf(l.worst, 1) {
-		return nil // beyond the numbers, and so up
+		return nil // overflow means uphill
 	}
 	if first := (b - a) / step; c-s.value >= 50*linearFlat*first || first < linearShort {
 		return nil
@@ -479,5 +482,5 @@ func (s *descent) runaway(start []float64) error {
 		"class %d; fit to more rows%s", l.name, class, advice)
 }
 
-// pairs returns how many steps L-BFGS keeps in mind of so many parameters: 200, or fewer where that is more than 256 MiB.
+// pairs returns how many steps L-BFGS keeps for n parameters: 200, or fewer to stay within 256 MiB.
 func pairs(n int) int { return max(5, min(200, 1<<24/n)) }

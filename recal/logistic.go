@@ -10,28 +10,28 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// A logistic fit is of P(event) = sigmoid(c + sum a_j x_j) to rows of one score each, whose logit is z: x is z for Platt, and ln p and
-// -ln(1-p) for Beta, with a_j >= 0. Each value, gradient and Hessian is from one read of the rows, which any number of fits share, and
-// its sums are exact: so a fit has the same bits however the rows come.
+// A logistic fit is a fit of P(event) = sigmoid(c + sum a_j x_j) to rows of one score each, with logit z. For Platt x is z;
+// for Beta x is ln p and -ln(1-p), with a_j >= 0. Each evaluation of value, gradient and Hessian takes one read of the rows,
+// which any number of fits share. Sums are exact, so a fit has the same bits in any order of rows.
 
-// logisticRows are rows of a fit: the logits of their scores, which are infinite where these are 0 and 1, whether the event happened,
-// and weights, nil where all are 1.
+// logisticRows are rows of a fit: logits (infinite for scores 0 and 1), whether the event happened, and weights (nil if all
+// are 1).
 type logisticRows struct {
 	z   []float64
 	hit []uint8
 	w   []float64
 }
 
-// logisticTile is how many rows are worked on at a time.
+// logisticTile is the number of rows processed at a time.
 const logisticTile = 512
 
-// logisticModel is what fits side by side have in common.
+// logisticModel holds what concurrent fits have in common.
 type logisticModel struct {
 	beta     bool
 	smoothed bool
 }
 
-// features returns how many x there are.
+// features returns the number of x.
 func (m logisticModel) features() int {
 	if m.beta {
 		return 2
@@ -39,7 +39,7 @@ func (m logisticModel) features() int {
 	return 1
 }
 
-// at writes the x of a logit.
+// at returns the x of a logit.
 func (m logisticModel) at(z float64) (x [2]float64) {
 	if !m.beta {
 		return [2]float64{z}
@@ -50,7 +50,7 @@ func (m logisticModel) at(z float64) (x [2]float64) {
 	return [2]float64{u[0], v[0]}
 }
 
-// betaFeatures writes ln p and -ln(1-p) of finite logits, with what is small having all its digits. e and t are scratch.
+// betaFeatures writes ln p and -ln(1-p) for finite logits; small values keep all their digits. e and t are scratch.
 func betaFeatures(u, v, e, t, z []float64) {
 	n := len(z)
 	u, v, e, t = u[:n], v[:n], e[:n], t[:n]
@@ -63,13 +63,13 @@ func betaFeatures(u, v, e, t, z []float64) {
 	}
 	kernel.LogSliceF64(v, t)
 	for i, x := range z {
-		// ln(1 + e), and what 1 + e lost when it was rounded.
+		// ln(1 + e), corrected for the rounding of 1 + e.
 		s := v[i] + (e[i]-(t[i]-1))/t[i]
 		u[i], v[i] = math.Min(x, 0)-s, math.Max(x, 0)+s
 	}
 }
 
-// logisticEnds is a least and a largest logit; the zero value is of none.
+// logisticEnds holds a smallest and a largest logit; the zero value stands for none.
 type logisticEnds struct {
 	lo, hi float64
 	any    bool
@@ -82,18 +82,18 @@ func (e *logisticEnds) add(z float64) {
 	e.lo, e.hi = math.Min(e.lo, z), math.Max(e.hi, z)
 }
 
-// logisticSurvey is what the first read finds out of the rows of a fit: of those without the event and with it.
+// logisticSurvey collects, in the first read, statistics of a fit's rows without and with the event.
 type logisticSurvey struct {
 	rows   [2]int64 // with finite logits
 	weight [2]exact.Sum
 	first  [2]exact.Sum // of weight * z
 	second exact.Sum    // of weight * z * z
-	wild   bool         // there are logits whose squares are no numbers
+	wild   bool         // some squared logits overflow
 	ends   [2]logisticEnds
-	scores [3]float64 // different ones
-	differ int        // how many of them
-	agree  int64      // rows of score 0 without the event or 1 with it
-	leave  int64      // the others of score 0 or 1
+	scores [3]float64 // distinct scores
+	differ int        // number of distinct scores
+	agree  int64      // rows with score 0 and no event, or score 1 and the event
+	leave  int64      // other rows with score 0 or 1
 }
 
 func (s *logisticSurvey) note(z float64) {
@@ -131,7 +131,7 @@ func (s *logisticSurvey) add(r *logisticRows, w *logisticScratch) {
 		}
 	}
 	if s.wild {
-		// Without their squares: the fit begins elsewhere.
+		// Skip the squares; the fit starts elsewhere.
 		z = nil
 	}
 	for y := range s.rows {
@@ -178,7 +178,7 @@ func (s *logisticSurvey) merge(o *logisticSurvey) {
 	s.leave += o.leave
 }
 
-// logisticScratch is a goroutine's.
+// logisticScratch is the scratch memory of one goroutine.
 type logisticScratch struct {
 	z, w         [logisticTile]float64
 	event        [logisticTile]uint8
@@ -188,7 +188,7 @@ type logisticScratch struct {
 	products     [logisticTile]float64
 }
 
-// finite returns the rows whose logit is finite.
+// finite returns the rows with finite logits.
 func (w *logisticScratch) finite(r *logisticRows) (z []float64, event []uint8, weights []float64) {
 	all := true
 	for _, z := range r.z {
@@ -214,16 +214,16 @@ func (w *logisticScratch) finite(r *logisticRows) (z []float64, event []uint8, w
 	return w.z[:n], w.event[:n], weights
 }
 
-// logisticLine is c and the a of x that are centered and scaled.
+// logisticLine holds c and the a for centered and scaled x.
 type logisticLine struct {
 	c float64
 	a [2]float64
 }
 
-// logisticFrame is how x are centered and scaled: to x*scale - center. Scales are powers of two.
+// logisticFrame defines centered and scaled x: x*scale - center. Scales are powers of two.
 type logisticFrame struct{ scale, center [2]float64 }
 
-// logisticTotals are sums over rows, of residuals mu - t and of the information mu(1-mu).
+// logisticTotals holds sums over rows of residuals mu - t and of the information mu(1-mu).
 type logisticTotals struct {
 	g0, h0 exact.Sum
 	g, h   [2]exact.Sum // times x
@@ -278,11 +278,11 @@ func (t *logisticTotals) add(r *logisticRows, f *logisticFit, w *logisticScratch
 		mu := 1 / (1 + v)
 		rest := float64(v * mu)
 		inf[i] = float64(mu * rest)
-		// For a negative logit the other way around; signs are no more foreseen than the labels, so without a branch.
+		// For a negative logit mu and rest change places. Signs are as unpredictable as labels, so this uses no branch.
 		big, small := math.Float64bits(mu), math.Float64bits(rest)
 		swap := (big ^ small) & uint64(int64(math.Float64bits(eta[i]))>>63)
 		mu, rest = math.Float64frombits(big^swap), math.Float64frombits(small^swap)
-		// mu - t by what is small of mu and 1 - mu.
+		// mu - t, computed from the smaller of mu and 1 - mu.
 		y := event[i]
 		res[i] = float64(f.target[y][0]*mu) - float64(f.target[y][1]*rest)
 	}
@@ -312,14 +312,14 @@ func (t *logisticTotals) add(r *logisticRows, f *logisticFit, w *logisticScratch
 	}
 }
 
-// logisticSums is the gradient and the information at a line: by weight * mu(1-mu), how much there is, the mean of x, and sums of
-// squares and of products about it.
+// logisticSums holds the gradient and the information at a line: with weights weight * mu(1-mu), their sum, the mean of x,
+// and sums of squares and products about it.
 type logisticSums struct {
-	g0     float64    // by c
-	g      [2]float64 // by a_j where c + sum a_j mean_j is held
+	g0     float64    // derivative by c
+	g      [2]float64 // derivatives by a_j with c + sum a_j mean_j fixed
 	w      float64
 	mean   [2]float64
-	cov    [3]float64 // of x1 x1, x2 x2 and x1 x2
+	cov    [3]float64 // for x1 x1, x2 x2 and x1 x2
 	square [2]float64 // sums of squares about the center
 }
 
@@ -338,27 +338,27 @@ func (t *logisticTotals) sums() (s logisticSums) {
 	return s
 }
 
-// errors returns how many standard errors a step is long.
+// errors returns the length of a step in standard errors.
 func (s *logisticSums) errors(d *logisticLine) float64 {
 	m := d.c + float64(s.mean[0]*d.a[0]) + float64(s.mean[1]*d.a[1])
 	v := float64(s.w*float64(m*m)) + float64(s.cov[0]*float64(d.a[0]*d.a[0])) + float64(s.cov[1]*float64(d.a[1]*d.a[1]))
 	return math.Sqrt(math.Max(0, v+float64(2*s.cov[2]*float64(d.a[0]*d.a[1]))))
 }
 
-// logisticFit finds the least of the negative log-likelihood over the rows of one fit.
+// logisticFit minimises the negative log-likelihood over the rows of one fit.
 type logisticFit struct {
 	logisticModel
-	of     string // what errors say of it
+	of     string // name in errors
 	survey logisticSurvey
 	target [2][2]float64 // by event, 1 - t and t
-	lo, hi float64       // the least and the largest logit
+	lo, hi float64       // smallest and largest logit
 	frame  logisticFrame
-	line   logisticLine // the best so far
-	sums   logisticSums // there
+	line   logisticLine // the current line
+	sums   logisticSums // at the current line
 	done   bool
 	err    error
-	c      float64    // the curve
-	a      [2]float64 // of the x as they are
+	c      float64    // the resulting curve
+	a      [2]float64 // for x as given
 
 	asked    logisticLine
 	answer   logisticSums
@@ -367,13 +367,13 @@ type logisticFit struct {
 
 const (
 	logisticSearches = 200   // reads before a fit is given up
-	logisticPrecise  = 1e-8  // a step so small, by the largest change of the logit, is the last one: the next would be its square
+	logisticPrecise  = 1e-8  // after a step this small, measured by the largest change of a logit, stop: the next would be its square
 	logisticNothing  = 1e-12 // standard errors
-	logisticNear     = 1e-4  // a step so small is followed by far smaller ones
-	logisticFarthest = 2000  // more than any two logits of float64 probabilities are apart
+	logisticNear     = 1e-4  // a step this small is followed by far smaller ones
+	logisticFarthest = 2000  // larger than the distance of any two logits of float64 probabilities
 )
 
-// fit fits a curve to each class, or to the top label, side by side. The survey's Fit says what there was.
+// fit fits a curve to each class, or to the top label, concurrently. The survey's Fit describes the rows.
 func (m logisticModel) fit(d Data, o *Options, top bool) ([]logisticFit, *survey, error) {
 	s, err := lookBinary(d, o, !top)
 	if err != nil {
@@ -449,7 +449,7 @@ func (m logisticModel) fit(d Data, o *Options, top bool) ([]logisticFit, *survey
 	return fits, s, err
 }
 
-// readLogistic reads the data once, and returns what each goroutine added up for each fit.
+// readLogistic reads the data once, and returns the sums of each goroutine for each fit.
 func readLogistic[T any](s *survey, d Data, o *Options, r reading, fits int, add func(own *T, fit int, rows *logisticRows,
 	w *logisticScratch)) (all [][]T, err error) {
 	err = s.stream(d, o, r, func() func(int, []float64, []uint8, []float64) {
@@ -469,7 +469,7 @@ func readLogistic[T any](s *survey, d Data, o *Options, r reading, fits int, add
 	return all, err
 }
 
-// firstCertain returns the number of the first row whose top label has the probability 1 and is wrong.
+// firstCertain returns the number of the first row whose top label has probability 1 and is wrong.
 func firstCertain(s *survey, d Data, o *Options) (int64, error) {
 	s.fit.Reads++
 	var first []*int64
@@ -491,7 +491,7 @@ func firstCertain(s *survey, d Data, o *Options) (int64, error) {
 	return least, err
 }
 
-// reason says why there is no fit: "" if there is one.
+// reason says why there is no fit, or returns "" if there is one.
 func (f *logisticFit) reason() string {
 	s := &f.survey
 	none, all := s.ends[0], s.ends[1]
@@ -516,7 +516,7 @@ func (f *logisticFit) reason() string {
 	return ""
 }
 
-// ask is the fit as a sequence of questions: each is for f.answer at f.asked.
+// ask runs the fit as a coroutine: each yield asks for f.answer at f.asked.
 func (f *logisticFit) ask(yield func(struct{}) bool) {
 	f.begin()
 	at := func(l logisticLine) (logisticSums, bool) {
@@ -529,13 +529,13 @@ func (f *logisticFit) ask(yield func(struct{}) bool) {
 		f.solve(at)
 		return
 	}
-	// The targets are all alike, and f.line says so.
+	// All targets are equal, and f.line predicts them.
 	f.sums, _ = at(f.line)
 }
 
-// begin finds where x are centered, the targets, and the line to begin with: through the point where two normal distributions of one
-// variance, of the logits without the event and with it, have it, and as steep as Newton's first step from no slope. That is mostly less
-// steep than the curve, from where Newton's steps are seldom too long.
+// begin sets the center, the targets and the starting line. The line has probability 1/2 where it would be for two normal
+// distributions of equal variance, of the logits without and with the event, and the slope of Newton's first step from slope
+// 0. It is usually less steep than the fit, and from such lines Newton's steps are rarely too long.
 func (f *logisticFit) begin() {
 	s := &f.survey
 	var n, mean [2]float64
@@ -597,13 +597,13 @@ func (f *logisticFit) begin() {
 	for j := range f.features() {
 		f.line.a[j] = a / f.frame.scale[j]
 	}
-	// Far from all rows it would not be a beginning.
+	// Far from all rows this would be a poor start.
 	if !(f.change(&f.line) <= logisticFarthest) {
 		f.line = logisticLine{c: kernel.Log64(n[1] / n[0])}
 	}
 }
 
-// framed returns the x of a logit as they are centered and scaled.
+// framed returns the centered and scaled x of a logit.
 func (f *logisticFit) framed(z float64) [2]float64 {
 	x := f.at(z)
 	for j := range x {
@@ -625,14 +625,15 @@ func (f *logisticFit) change(d *logisticLine) float64 {
 	add(f.lo)
 	add(f.hi)
 	if a, b := float64(d.a[0]*f.frame.scale[0]), float64(d.a[1]*f.frame.scale[1]); f.beta && float64(a*b) < 0 {
-		if z := kernel.Log64(-a / b); z > f.lo && z < f.hi { // where the derivative by p, a/p + b/(1-p), is 0
+		if z := kernel.Log64(-a / b); z > f.lo && z < f.hi { // zero of the derivative by p, a/p + b/(1-p)
 			add(z)
 		}
 	}
 	return most
 }
 
-// recenter moves the center to the mean of the rows that count, and keeps the line where it is. It returns whether that is elsewhere.
+// recenter moves the center to the mean of the rows that matter, and keeps the line unchanged. It reports whether the center
+// moved.
 func (f *logisticFit) recenter() bool {
 	moved := false
 	for j := range f.features() {
@@ -646,8 +647,8 @@ func (f *logisticFit) recenter() bool {
 	return moved
 }
 
-// step returns Newton's step: to the least of the parabola there, with no a below 0 if it is Beta's. A parabola that is flat says
-// whither but not how far: no x changes the logits of the rows that count by more than a limit, in quadratic mean.
+// step returns Newton's step to the minimum of the local parabola; for Beta no a becomes negative. Where the parabola is
+// flat, it gives a direction but no length; the step is then limited by the quadratic mean of the changes in logits.
 func (f *logisticFit) step() (d logisticLine) {
 	s := &f.sums
 	const limit = 64
@@ -668,7 +669,7 @@ func (f *logisticFit) step() (d logisticLine) {
 			d.a[1] = (float64(c[2]*s.g[0]) - float64(c[0]*s.g[1])) / det
 		}
 		if a := f.line.a; d.a[0] < -a[0] || d.a[1] < -a[1] {
-			// It is at a border: of either, the best there.
+			// The minimum is on a border; compare the best point of each.
 			best := math.Inf(1)
 			for j := range 2 {
 				var t [2]float64
@@ -695,10 +696,10 @@ var errLogistic = unreachable("the scores that count are too close together, or 
 
 // solve finds the fit by Newton's method from f.line.
 //
-// A step that changes no logit by more than 1 makes the likelihood larger for certain, because the logistic function is
-// self-concordant (Bach 2010). A longer one is taken to where the likelihood still rises along it: shortened while it does not, made
-// longer and longer while it does so much that Newton's parabola is far off. Only the derivative along the step is looked at, which keeps its digits
-// where differences of likelihoods have none.
+// A step that changes no logit by more than 1 always increases the likelihood, because the logistic function is
+// self-concordant (Bach 2010). A longer step ends where the likelihood still rises along it: it is shortened while it does
+// not, and lengthened while it rises so steeply that Newton's parabola is far off. Only the derivative along the step is
+// used, since it keeps its digits where differences of likelihoods have none.
 func (f *logisticFit) solve(at func(logisticLine) (logisticSums, bool)) {
 	var ok bool
 	if f.sums, ok = at(f.line); !ok {
@@ -721,7 +722,7 @@ func (f *logisticFit) solve(at func(logisticLine) (logisticSums, bool)) {
 			f.line = f.line.plus(&d, 1, f.beta)
 			return
 		case far > last/2 && (last < logisticNear || f.sums.errors(&d) < logisticNothing):
-			return // nothing but rounding is left
+			return // only rounding is left
 		}
 		last = far
 		if !f.search(&d, far, at) {
@@ -731,7 +732,7 @@ func (f *logisticFit) solve(at func(logisticLine) (logisticSums, bool)) {
 	f.err = errLogistic
 }
 
-// plus returns the line moved t times d, with no a below 0 if it is Beta's.
+// plus returns the line moved by t d; for Beta no a becomes negative.
 func (l logisticLine) plus(d *logisticLine, t float64, beta bool) logisticLine {
 	l.c += float64(t * d.c)
 	for j := range l.a {
@@ -743,7 +744,7 @@ func (l logisticLine) plus(d *logisticLine, t float64, beta bool) logisticLine {
 	return l
 }
 
-// search goes in a direction in which the likelihood rises, whose largest change of a logit is far.
+// search moves the line in a direction in which the likelihood rises. far is the largest change of a logit by d.
 func (f *logisticFit) search(d *logisticLine, far float64, at func(logisticLine) (logisticSums, bool)) bool {
 	slope := func(s *logisticSums) float64 {
 		v := float64(s.g0 * (d.c + float64(s.mean[0]*d.a[0]) + float64(s.mean[1]*d.a[1])))
@@ -777,7 +778,7 @@ func (f *logisticFit) search(d *logisticLine, far float64, at func(logisticLine)
 	return ok
 }
 
-// finish makes the curve of the x as they are.
+// finish computes the curve for x as given.
 func (f *logisticFit) finish() {
 	f.c = f.line.c
 	size := math.Abs(f.c)
@@ -786,13 +787,13 @@ func (f *logisticFit) finish() {
 		f.a[j] = float64(f.line.a[j] * f.frame.scale[j])
 		f.c = math.FMA(-f.line.a[j], f.frame.center[j], f.c)
 	}
-	// What is left of such terms, which cancel, has to have some digits.
+	// The terms cancel; some digits must be left.
 	if v := math.Abs(f.a[0]) + math.Abs(f.a[1]) + math.Abs(f.c); !(v <= math.MaxFloat64 && size < 0x1p43) {
 		f.err = errLogistic
 	}
 }
 
-// named returns an error that says of which class it is.
+// named returns the error with the class it concerns.
 func (f *logisticFit) named(err error) error {
 	if f.of == "" {
 		return err
@@ -800,7 +801,7 @@ func (f *logisticFit) named(err error) error {
 	return fmt.Errorf("%s%w", f.of, err)
 }
 
-// errors returns the standard errors of the first a and of c, where there is one a.
+// errors returns the standard errors of a and c, for fits with one a.
 func (f *logisticFit) errors() (a, c float64) {
 	s := &f.sums
 	scale := f.frame.scale[0]

@@ -7,8 +7,8 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// logits writes the logits of a chunk's rows from lo to hi to dst, side by side and as float64: logits and logarithms of probabilities
-// as they are, of probabilities their logarithms, -Inf for 0. Of a binary task's one score a row it is ln(p/(1-p)).
+// logits writes the logits of rows [lo, hi) of a chunk to dst as float64, without gaps. Logits and log-probabilities are
+// copied; for probabilities they are the logarithms, -Inf for 0. For one score per row it is ln(p/(1-p)).
 func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 	s.Widen(dst, lo, hi)
 	switch {
@@ -24,14 +24,14 @@ func logits(dst []float64, s *metrics.Scores, k metrics.Kind, lo, hi int) {
 	}
 }
 
-// logit returns ln(p/(1-p)) to some units in the last place, also near 1/2, where it is 0.
+// logit returns ln(p/(1-p)) to some units in the last place, even near 1/2, where it is 0.
 func logit(p float64) float64 {
 	q := 1 - p
 	r := p / q
 	return unrounded(kernel.Log64(r), p, q, r)
 }
 
-// logitAll puts the logit in place of each probability.
+// logitAll replaces each probability with its logit.
 func logitAll(x []float64) {
 	var room [2][256]float64
 	for len(x) > 0 {
@@ -48,8 +48,8 @@ func logitAll(x []float64) {
 	}
 }
 
-// unrounded returns ln(p/(1-p)) of the logarithm z of the rounded r = p/q, q = 1-p. Near 0 it would have few digits without what the
-// roundings took.
+// unrounded returns ln(p/(1-p)) from the logarithm z of the rounded r = p/q, q = 1-p. It corrects for the rounding errors,
+// which would leave few digits near 0.
 func unrounded(z, p, q, r float64) float64 {
 	if r > 0.5 && r < 2 {
 		z += (math.FMA(-r, q, p) - float64((1-q-p)*r)) / p
@@ -68,7 +68,7 @@ func logProbLogit(l float64) float64 {
 	case p == 1:
 		return l - kernel.Log64(-l)
 	}
-	return l - kernel.Log64((1-p)*(l/kernel.Log64(p))) // what rounding of p did to 1-p it did to ln p
+	return l - kernel.Log64((1-p)*(l/kernel.Log64(p))) // rounding of p changed 1-p and ln p by the same factor
 }
 
 // sigmoid returns 1/(1+exp(-z)).
@@ -80,10 +80,10 @@ func sigmoid(z float64) float64 {
 	return 1 / (1 + kernel.Exp64(-z))
 }
 
-// store rounds rows of results to where dst has rows from lo to hi.
+// store writes results, rounded, to rows [lo, hi) of dst.
 func store(dst *metrics.Scores, src []float64, lo, hi int) {
 	n, width, stride := hi-lo, dst.Classes, dst.RowStride()
-	if stride == width { // all of them are like one row
+	if stride == width { // without gaps: treat them as one row
 		n, width = min(n, 1), n*width
 	}
 	for i := range n {

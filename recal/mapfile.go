@@ -13,7 +13,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// schema is what a file of a map begins with: the format and its version.
+// schema identifies the file format of maps and its version.
 const schema = "candor-map/1"
 
 type mapFile struct {
@@ -34,7 +34,7 @@ type fitFile struct {
 	Reads        int    `json:"reads"`
 }
 
-// check returns an error unless a fit can have been so. A map that was not fitted has seen no rows, in no reads.
+// check returns an error unless a fit can have produced these values. A map that was not fitted has no rows and no reads.
 func (f *fitFile) check() error {
 	kind := false
 	for k := metrics.Kind(0); k.Valid(); k++ {
@@ -48,7 +48,7 @@ func (f *fitFile) check() error {
 	return nil
 }
 
-// sum returns the SHA-256 of schema, method, fit and parameters, each without spaces that JSON does not need and with a line end.
+// sum returns the SHA-256 of schema, method, fit and parameters, each as compact JSON followed by a line end.
 func (f *mapFile) sum() (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n%s\n", f.Schema, f.Method)
@@ -70,7 +70,7 @@ func (f *mapFile) sum() (string, error) {
 //	parameters  of the method; each method's documentation lists them
 //	sha256      of the other four, each followed by a line end; fit and parameters as JSON without spaces
 //
-// Numbers have all their digits. What Unmarshal returns gives the same bits as m.
+// Numbers have all their digits, so the map that Unmarshal returns gives the same bits as m.
 func Marshal(m Map) ([]byte, error) {
 	f := mapFile{Schema: schema, Method: m.Method()}
 	var err error
@@ -87,9 +87,9 @@ func Marshal(m Map) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// Unmarshal returns the map of a file. A damaged file, one of a later version, or one that is no map is an error.
+// Unmarshal returns the map in a file. It returns an error if the file is damaged, of a later version, or not a map.
 func Unmarshal(b []byte) (Map, error) {
-	// The version comes first, for a later one may have other members.
+	// Check the version first, since a later one may have other members.
 	var version struct {
 		Schema string `json:"schema"`
 	}
@@ -128,7 +128,7 @@ func Unmarshal(b []byte) (Map, error) {
 	return t, nil
 }
 
-// strict reads one JSON value without members that are not known, and nothing behind it.
+// strict decodes a single JSON value and rejects unknown members and trailing data.
 func strict(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -6,32 +6,32 @@ import (
 	"math"
 )
 
-// Matrix is matrix scaling: softmax(W z + b), with a matrix of K*K factors and a bias for each class, those of the least mean NLL and
-// penalties,
+// Matrix is matrix scaling: softmax(W z + b), with a K by K matrix of factors and a bias for each class. They minimise the
+// mean NLL plus the penalties
 //
 //	OffDiagonal * mean of W_ij^2 over i != j  +  Bias * mean of b_i^2
 //
-// which are 0 by default (with both it is the ODIR of Kull et al.). The arg max may change.
+// which are 0 by default; with both it is the ODIR of Kull et al. The arg max may change.
 //
-// Logits, rows that are left out, L-BFGS and errors are as Vector has them, with this: in the scores of other classes one without
-// probability has the logarithm of the smallest probability above 0 that the type of the fit's scores holds (-103.28 for float32,
-// -744.44 for float64); of LogProbs it is the least that there was, where that is less, and of logits it lies as far below the row's
-// largest. A penalty of b is an end for biases. Labels that scores can tell leave no best map without penalties, which is common with
-// fewer than K*(K+1) rows: the error says so. The diagonal has no penalty, so there may be none with them either. What changes no
-// probability, a row added to all of W's, or a number to all biases, is chosen such that the penalties are least, and where there is
-// none such that the means are 0.
+// Logits, rows left out, L-BFGS and errors are as for Vector, with these differences. In the scores of other classes, a
+// class without probability counts with the logarithm of the smallest positive probability of the scores' type (-103.28 for
+// float32, -744.44 for float64). For LogProbs it is the lowest given logarithm, if that is lower; for logits it is relative
+// to the row's largest. A penalty of b bounds the biases. If scores can separate labels there is no best map without
+// penalties, which is common with fewer than K*(K+1) rows; the error says so. The diagonal has no penalty, so there may be
+// none with penalties either. A constant row added to all rows of W, or a constant added to all biases, changes no
+// probability; these are chosen to minimise the penalties, or without penalties so that the means are 0.
 //
-// A pass takes 4*K*K operations a row. A fit holds about 20 matrices of the size of W, two more for each thread, and up to 256 MiB of
-// steps.
+// A pass takes 4*K*K operations per row. A fit holds about 20 matrices of the size of W, two more for each thread, and up to
+// 256 MiB of steps.
 //
-// A file has the parameters matrix, by rows, biases, floor (what a class without probability counts in other scores), passes and
-// gradient.
+// A file has the parameters matrix, by rows; biases; floor, what a class without probability counts in other scores; passes;
+// and gradient.
 //
-// Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks (2017). Kull, Perello-Nieto, Kaengsepp, Silva Filho, Song,
-// Flach: Beyond temperature scaling (2019).
+// Guo, Pleiss, Sun, Weinberger: On calibration of modern neural networks (2017). Kull, Perello-Nieto, Kaengsepp, Silva
+// Filho, Song, Flach: Beyond temperature scaling (2019).
 type Matrix struct {
-	OffDiagonal float64 // weight of the mean square of W's elements off the diagonal; 0 is none
-	Bias        float64 // weight of the mean square of b
+	OffDiagonal float64 // weight of the mean square of W's off-diagonal elements; 0 means no penalty
+	Bias        float64 // weight of the mean square of b; 0 means no penalty
 }
 
 func (m Matrix) String() string {
@@ -67,10 +67,10 @@ func (m Matrix) with(option, v string) (Method, error) {
 	return m, err
 }
 
-// MatrixMap is fitted by Matrix.
+// MatrixMap is a map fitted by Matrix.
 type MatrixMap struct{ linearMap }
 
-// Matrix returns the rows of W: what is multiplied by the logits of a row to give the score of a class.
+// Matrix returns the rows of W. The dot product of row j with the logits of a row is, up to the bias, the score of class j.
 func (m *MatrixMap) Matrix() [][]float64 {
 	k := len(m.b)
 	w := transposed(m.w, k)

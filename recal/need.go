@@ -7,26 +7,25 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Size is what the memory and the reads of a fit depend on.
+// Size holds what determines the memory and the reads of a fit.
 type Size struct {
 	Rows     int64
-	Classes  int // scores of a row: 1 of a binary task
+	Classes  int // scores per row; 1 for a binary task
 	Kind     metrics.Kind
 	DType    metrics.DType
 	Weighted bool
 }
 
-// Need is about how much memory a fit takes beside its data, in bytes, and about how often it reads them.
+// Need estimates the memory of a fit beside its data, in bytes, and how often it reads the data.
 type Need struct {
-	Fit   int64 // while it goes on, at least: what sorts rows takes more where Options.Memory lets it, to read less often
-	Map   int64 // of the map that it returns
-	File  int64 // while Marshal makes the map's file
-	Reads int   // with all the memory that Options.Memory says
+	Fit   int64 // minimum during the fit; methods that sort use more, up to Options.Memory, to read less often
+	Map   int64 // of the resulting map
+	File  int64 // while Marshal writes the map
+	Reads int   // with all of Options.Memory
 }
 
-// NeedOf estimates the need of a fit before it is made. It is meant to be above what the fit takes and not far above. How
-// many numbers the maps of isotonic regression and of bbq have is only known when they are fitted: they are taken for several times as
-// many as they mostly have.
+// NeedOf estimates the need of a fit in advance. It is meant to exceed the actual need, but not by far. The size of maps
+// from isotonic regression and BBQ is known only after the fit; the estimate is several times the usual size.
 func NeedOf(m Method, s Size, o *Options) Need {
 	k, threads := int64(s.Classes), int64(o.workers())
 	n := Need{Fit: threads * 4 * max(1<<18, 8*k), Map: 512, Reads: 6}
@@ -57,7 +56,7 @@ func NeedOf(m Method, s Size, o *Options) Need {
 	case BBQ:
 		curves := curvesOf(m.TopLabel, s)
 		_, most := bbqNumbers(s.Rows)
-		cuts := min(s.Rows, 16*int64(most)) // of the histograms that have a weight; all of them together could have a cut at each row
+		cuts := min(s.Rows, 16*int64(most)) // for histograms with a notable weight; all together could have a cut at each row
 		n.curves(curves, 200, cuts, 40, 2)
 		n.sort(m.TopLabel, s, o)
 		n.Fit += 80*s.Rows + 16*int64(most)*int64(most)
@@ -77,19 +76,19 @@ func NeedOf(m Method, s Size, o *Options) Need {
 
 func curvesOf(top bool, s Size) int64 { return int64(reading{top: top}.curves(s.Classes)) }
 
-// blocks returns how many blocks isotonic curves may have together: each but the first has a row with the event, and of n rows whose
-// labels follow their scores there are about 2 n^(1/3), of which five times as many are far from any.
+// blocks bounds the total number of blocks of isotonic curves. Each block but the first has a row with the event. For n rows
+// with labels that follow the scores there are about 2 n^(1/3) blocks; five times as many is a safe limit.
 func (s Size) blocks(curves int64) int64 {
 	return min(s.Rows+curves, curves*(2+int64(10*math.Cbrt(float64(s.Rows)))))
 }
 
-// curves adds those of so many points, which have numbers in a file: about 25 bytes each, of which there are four copies.
+// curves adds the memory of curves with this many points. Their numbers take about 25 bytes each in a file, in four copies.
 func (n *Need) curves(curves, bytes, points, pointBytes, numbers int64) {
 	n.Map += curves * (bytes + points*pointBytes)
 	n.File += 4 * curves * (64 + points*numbers*25)
 }
 
-// sort adds what one column takes, and counts the reads that all take.
+// sort adds the memory of one column, and counts the reads for all.
 func (n *Need) sort(top bool, s Size, o *Options) {
 	r, curves := reading{top: top}, curvesOf(top, s)
 	size, scratch, shared := sortBytes(s.Rows, r.narrow(s.Kind, s.DType, s.Classes, s.Weighted), s.Weighted)
@@ -98,7 +97,7 @@ func (n *Need) sort(top bool, s Size, o *Options) {
 	n.Reads = 1 + int((curves+group-1)/group)
 }
 
-// logistic adds fits side by side, each of which waits in a goroutine of its own for what it has asked for.
+// logistic adds concurrent fits, each with a goroutine of its own.
 func (n *Need) logistic(curves, threads int64) {
 	const goroutine = 3 << 10
 	each := int64(unsafe.Sizeof(logisticFit{})) + goroutine + threads*int64(unsafe.Sizeof(logisticSurvey{})+unsafe.Sizeof(logisticTotals{}))
@@ -107,7 +106,7 @@ func (n *Need) logistic(curves, threads int64) {
 	n.Reads = 10
 }
 
-// linear adds the parameters of a fit and their last steps, and tiles of rows.
+// linear adds the parameters of a fit, the kept steps, and tiles of rows.
 func (n *Need) linear(parameters int64, s Size, threads int64, reads int) {
 	const vectors = 24
 	n.Fit += 8 * parameters * (vectors + 2*threads + 2*int64(pairs(int(parameters))))

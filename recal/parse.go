@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Parse reads a method, such as "temperature" or "histogram(bins=10,equal_mass)".
+// Parse returns the method of a string such as "temperature" or "histogram(bins=10,equal_mass)".
 func Parse(s string) (Method, error) {
 	name, rest, open := strings.Cut(strings.TrimSpace(s), "(")
 	name = strings.TrimSpace(name)
@@ -48,7 +48,7 @@ func Parse(s string) (Method, error) {
 	return m, nil
 }
 
-// spelled returns a name with the options that are not empty.
+// spelled returns a name followed by the nonempty options.
 func spelled(name string, options ...string) string {
 	var l []string
 	for _, o := range options {
@@ -62,7 +62,7 @@ func spelled(name string, options ...string) string {
 	return name + "(" + strings.Join(l, ",") + ")"
 }
 
-// word returns the option's name where it is on.
+// word returns the name of an option if it is on, else "".
 func word(name string, on bool) string {
 	if on {
 		return name
@@ -70,7 +70,7 @@ func word(name string, on bool) string {
 	return ""
 }
 
-// value returns the option's name and value where that is not the default.
+// value returns the name and value of an option, or "" for the default.
 func value(name string, v, def float64) string {
 	if v == def {
 		return ""
@@ -78,7 +78,7 @@ func value(name string, v, def float64) string {
 	return name + "=" + strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// readWord reads an option that is on or off: NAME, NAME=true or NAME=false.
+// readWord parses a switch: NAME, NAME=true or NAME=false.
 func readWord(name, v string) (bool, error) {
 	switch v {
 	case "", "true":
@@ -89,7 +89,7 @@ func readWord(name, v string) (bool, error) {
 	return false, fmt.Errorf("%s is %q; it is true or false", name, v)
 }
 
-// readNumber reads an option that is a number from low to high.
+// readNumber parses a number from low to high.
 func readNumber(name, v string, low, high float64) (float64, error) {
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(x >= low && x <= high) {
@@ -98,7 +98,7 @@ func readNumber(name, v string, low, high float64) (float64, error) {
 	return x, nil
 }
 
-// readWhole reads an option that is a whole number from low to high.
+// readWhole parses an integer from low to high.
 func readWhole(name, v string, low, high int) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < low || n > high {
@@ -107,7 +107,7 @@ func readWhole(name, v string, low, high int) (int, error) {
 	return n, nil
 }
 
-// noOption returns the error of an option that a method does not have.
+// noOption returns the error for an option that the method does not have.
 func noOption(name string, known ...string) error {
 	if known == nil {
 		return fmt.Errorf("there is no option %q; it takes none", name)
@@ -115,7 +115,7 @@ func noOption(name string, known ...string) error {
 	return fmt.Errorf("there is no option %q; there are %s", name, strings.Join(known, ", "))
 }
 
-// readChoice reads an option that is one of some names, whose numbers are its values.
+// readChoice parses one of several names; its index is the value.
 func readChoice[T ~uint8](name, v string, names []string) (T, error) {
 	for i, n := range names {
 		if n == v {

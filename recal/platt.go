@@ -8,27 +8,28 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Platt is sigmoid(a z + b) of the logit z = ln(p/(1-p)), with a and b of the least negative log-likelihood
-// -sum w (t ln f + (1-t) ln(1-f)). The targets t are the labels, 0 and 1. Smoothed targets are (N+ + 1)/(N+ + 2) for the N+ rows with the
-// event and 1/(N- + 2) for the N- others (Platt 1999, Probabilistic outputs for support vector machines); with weights N+ and N- are sums of
-// weights. A and B of Platt and of scikit-learn are -a and -b. CurveMap says how several classes are treated.
+// Platt is sigmoid(a z + b) of the logit z = ln(p/(1-p)), with a and b chosen to minimise the negative log-likelihood -sum w
+// (t ln f + (1-t) ln(1-f)). The targets t are the labels, 0 and 1. Smoothed targets are (N+ + 1)/(N+ + 2) for the N+ rows
+// with the event and 1/(N- + 2) for the N- others (Platt 1999, Probabilistic outputs for support vector machines); with
+// weights N+ and N- are sums of weights. A and B of Platt and of scikit-learn are -a and -b. CurveMap describes the
+// treatment of several classes.
 //
-// a < 0 reverses scores that are in reverse order. The error wraps ErrUnreachable if there is no fit: all scores are equal; or, without
-// smoothing, all labels are equal or the scores separate the labels, so that no score without the event is above one with it, or the other
-// way around.
+// a < 0 reverses scores that are in reverse order. The error wraps ErrUnreachable if there is no fit: all scores are equal;
+// or, without smoothing, all labels are equal or the scores separate the labels, so that no score without the event is above
+// one with it, or the other way around.
 //
-// The scores 0 and 1 have no finite logit. Where they agree with the label they say nothing about the curve, since with a > 0 it maps them to
-// 0 and 1. If the curve of the other rows falls, there is no fit. Rows where they disagree are counted in Fit.LeftOut: for several classes
-// the rows whose true class has probability 0, left out of all curves; for the top label the rows where it is certain and wrong. N+ and N-
-// count rows with finite logits.
+// The scores 0 and 1 have no finite logit. Where they agree with the label they carry no information about the curve, since
+// with a > 0 it maps them to 0 and 1. If the curve of the other rows falls, there is no fit. Rows where they disagree are
+// counted in Fit.LeftOut: for several classes the rows whose true class has probability 0, left out of all curves; for the
+// top label the rows where it is certain and wrong. N+ and N- count rows with finite logits.
 //
-// For each curve a file has the coefficients a and b and their standard errors a_se and b_se; see PlattCurve.
+// In a file each curve has the coefficients a and b and their standard errors a_se and b_se; see PlattCurve.
 type Platt struct {
 	Smoothed bool // targets (N+ + 1)/(N+ + 2) and 1/(N- + 2) in place of 1 and 0
 	TopLabel bool
 }
 
-// String returns "platt" and the options that are on: smoothed, top_label.
+// String returns "platt" with the options that are on: smoothed, top_label.
 func (m Platt) String() string {
 	return spelled("platt", word("smoothed", m.Smoothed), word("top_label", m.TopLabel))
 }
@@ -68,8 +69,8 @@ func (m Platt) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return decodeCurves(m, f, m.TopLabel, parameters, func() curve { return new(PlattCurve) })
 }
 
-// PlattCurve is a curve of Platt: sigmoid(A z + B) of the logit z. Standard errors come from the curvature of the likelihood. A weight counts
-// as that many rows.
+// PlattCurve is a curve of Platt: sigmoid(A z + B) of the logit z. The standard errors come from the curvature of the
+// likelihood, where a row of weight w counts as w rows.
 type PlattCurve struct {
 	A   float64 `json:"a"`
 	B   float64 `json:"b"`
@@ -77,7 +78,7 @@ type PlattCurve struct {
 	BSE float64 `json:"b_se"`
 }
 
-// Platt returns curve i of a map that Platt fitted. It panics if there is none.
+// Platt returns curve i of a map fitted by Platt. It panics if there is no such curve.
 func (m *CurveMap) Platt(i int) PlattCurve {
 	if i >= 0 && i < len(m.curves) {
 		if c, ok := m.curves[i].(*PlattCurve); ok {
@@ -87,7 +88,7 @@ func (m *CurveMap) Platt(i int) PlattCurve {
 	panic(errCurve)
 }
 
-// Intervals returns those of A and B of a level such as 0.95: so many standard errors to both sides.
+// Intervals returns the confidence intervals of A and B at a level such as 0.95, from the normal distribution.
 func (c *PlattCurve) Intervals(level float64) (a, b metrics.Interval) {
 	z := metrics.Z(level)
 	around := func(v, se float64) metrics.Interval {
@@ -126,7 +127,7 @@ func (c *PlattCurve) ready() error {
 	return nil
 }
 
-// sigmoids puts sigmoid(x) in place of each x.
+// sigmoids replaces each x with sigmoid(x).
 func sigmoids(x []float64) {
 	var room [256]float64
 	for len(x) > 0 {
@@ -138,7 +139,7 @@ func sigmoids(x []float64) {
 		kernel.ExpSliceF64(e, e)
 		for i, v := range x[:n] {
 			if x[i] = 1 / (1 + e[i]); v < -700 {
-				x[i] = sigmoid(v) // exp(-v) may be too large, and sigmoid(v) is not 0
+				x[i] = sigmoid(v) // exp(-v) may overflow although sigmoid(v) is above 0
 			}
 		}
 		x = x[n:]

@@ -15,15 +15,15 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Quantile is isotonic quantile recalibration. What a forecast F calls its quantile of level u becomes that of level R(u), where
+// Quantile is isotonic quantile recalibration. The quantile of level u of a forecast F becomes its quantile of level R(u), where
 //
 //	R(u) = share of the fitted rows with F(observed) <= u
 //
-// R rises, so it is its own isotonic regression. The recalibrated quantile of level p is F's quantile of level R^-1(p). Of n rows in order of
-// F(observed), row i has the level (i - 1/2)/n; with weights it is the weight below it plus half its own. Between rows R is linear. Below the
-// first it goes to R(0) = 0, and above the last to R(1) = 1.
+// R rises, so it is its own isotonic regression. The recalibrated quantile of level p is F's quantile of level R^-1(p). With n rows in order
+// of F(observed), row i has the level (i - 1/2)/n; with weights, the level is the share of the weight below it plus half its own. Between
+// rows R is linear. Below the first row it goes to R(0) = 0, and above the last to R(1) = 1.
 //
-// It takes three kinds of forecasts and makes metrics.Quantiles of them:
+// It accepts three kinds of forecasts and converts them to metrics.Quantiles:
 //
 //	metrics.Normals    R is a function of the deviate z = (observed - mean)/sd, with u = Phi(z), so R^-1(p) is the p-quantile of z
 //	                   (Hazen's, type 5 of Hyndman and Fan 1996), however far off forecasts are.
@@ -38,12 +38,13 @@ import (
 //
 // Source: Kuleshov, Fenner and Ermon 2018.
 type Quantile struct {
-	// Levels of the quantiles that the map makes, rising between 0 and 1 as regress.ValidLevels has it; of metrics.Quantiles these are
-	// those of the given ones too. nil means 0.05, 0.1, ..., 0.95. Others are an error of Fit.
+	// Levels of the quantiles that the map returns, rising between 0 and 1 as required by regress.ValidLevels. For
+	// metrics.Quantiles they are also the levels of the given quantiles. nil means 0.05, 0.1, ..., 0.95. Invalid levels
+	// are an error of Fit.
 	Levels []float64
 }
 
-// String returns "quantile", and in brackets the levels, divided by spaces, if there are some: "quantile(levels=0.1 0.5 0.9)".
+// String returns "quantile", followed by the levels, if set, separated by spaces: "quantile(levels=0.1 0.5 0.9)".
 func (m Quantile) String() string {
 	var l []string
 	for _, p := range m.Levels {
@@ -73,7 +74,7 @@ func (m Quantile) with(option, value string) (Method, error) {
 	return m, nil
 }
 
-// levels returns those of the results.
+// levels returns the levels of the results.
 func (m Quantile) levels() []float64 {
 	if m.Levels != nil {
 		return m.Levels
@@ -111,7 +112,8 @@ func (m Quantile) Fit(d Data, o *Options) (Map, error) {
 	return &QuantileMap{m: m, fit: s.fit, kind: s.kind, levels: t.levels, at: at}, nil
 }
 
-// transforms counts rows by their probability integral transform, of normal forecasts by their deviate. It is no state.
+// transforms counts rows by their probability integral transform; for normal forecasts by the deviate. It is not part of a
+// state.
 type transforms struct {
 	levels []float64
 	rows   int64
@@ -129,7 +131,7 @@ func (t *transforms) AddBlock(b *metrics.Block) {
 	case b.Kind == metrics.Samples:
 		levels = sampleLevels(b.Classes)
 	case b.Kind != metrics.Normals && (b.Kind != metrics.Quantiles || b.Classes != len(levels)):
-		return // an error of Fit
+		return // Fit returns an error for these
 	}
 	t.rows += int64(b.Rows)
 	for i := range b.Rows {
@@ -147,7 +149,7 @@ func (t *transforms) AddBlock(b *metrics.Block) {
 	}
 }
 
-// row returns a block's row i, in rising order.
+// row returns row i of a block, in rising order.
 func (t *transforms) row(b *metrics.Block, i int) []float64 {
 	p := &b.Probs
 	if p.F64 != nil && b.Kind == metrics.Quantiles {
@@ -170,7 +172,7 @@ func (t *transforms) Merge(a metrics.Accumulator) error {
 func (t *transforms) AppendBinary(b []byte) ([]byte, error) { return b, nil }
 func (t *transforms) UnmarshalBinary([]byte) error          { return nil }
 
-// sampleLevels returns the levels of m samples in order.
+// sampleLevels returns the levels of m sorted samples.
 func sampleLevels(m int) []float64 {
 	l := make([]float64, m)
 	for i := range l {
@@ -179,7 +181,7 @@ func sampleLevels(m int) []float64 {
 	return l
 }
 
-// levelOf returns F(y) of the F with these quantiles.
+// levelOf returns F(y) for the F with these quantiles.
 func levelOf(q, levels []float64, y float64) float64 {
 	below, _ := slices.BinarySearch(q, y)
 	to := below
@@ -201,16 +203,16 @@ func levelOf(q, levels []float64, y float64) float64 {
 	return partBetween(levels[to-1], levels[to], (y-lo)/(hi-lo))
 }
 
-// between returns what lies between a <= b by a fraction of the way.
+// partBetween returns the number at this fraction of the way from a to b, for a <= b.
 func partBetween(a, b, fraction float64) float64 {
 	return bounded(float64(a*(1-fraction))+float64(b*fraction), a, b)
 }
 
-// inverse returns R^-1 at rising levels: deviates, or else levels of the forecasts.
+// inverse returns R^-1 at rising levels, as deviates or as levels of the forecasts.
 func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 	at := make([]float64, 0, len(levels))
 	total := t.cells.total()
-	var x, mass, half float64 // of the knot before: rows below it, with half of its own, which half is
+	var x, mass, half float64 // the previous knot: x, the rows below it plus half of its own, and this half
 	put := func(to, upTo float64) {
 		for len(at) < len(levels) {
 			p := float64(levels[len(at)] * total)
@@ -241,12 +243,12 @@ func (t *transforms) inverse(levels []float64, deviates bool) []float64 {
 		}
 	}
 	for i := 1; i < len(at); i++ {
-		at[i] = max(at[i], at[i-1]) // which it is below by rounding alone
+		at[i] = max(at[i], at[i-1]) // only rounding could make it smaller
 	}
 	return at
 }
 
-// tail returns the level, or its deviate, by a fraction of the way from 0 to that of x.
+// tail returns the level, or its deviate, at this fraction of the way from level 0 to that of x.
 func tail(x, fraction float64, deviates bool) float64 {
 	fraction = min(fraction, 1)
 	if !deviates {
@@ -259,8 +261,8 @@ func tail(x, fraction float64, deviates bool) float64 {
 	return min(z, x)
 }
 
-// A cell is of the numbers x with like bits of 1 + |x|: cellBits behind the first, in one of so many octaves. The last one has what is
-// beyond it too.
+// A cell holds the numbers x with the same leading bits of 1 + |x|: its octave and the next cellBits bits. The last octave
+// also holds everything beyond it.
 const (
 	cellBits = 14
 	octaves  = 32
@@ -272,7 +274,7 @@ type cell struct {
 	least, most float64
 }
 
-// gridCells has those of each octave by rising x, and the weights beside them.
+// gridCells holds the cells of each octave in rising order of x, and their weights.
 type gridCells struct {
 	of      [2 * octaves][]cell
 	weights [2 * octaves][]exact.Sum
@@ -335,7 +337,7 @@ func (c *gridCells) merge(o *gridCells) {
 	}
 }
 
-// visit calls f for each cell with rows, by rising x, with the weight below it and up to its end.
+// visit calls f for each nonempty cell in rising order of x, with the weight below it and up to its end.
 func (c *gridCells) visit(f func(c *cell, below, upTo float64)) {
 	var sum exact.Sum
 	below := 0.0
@@ -348,7 +350,7 @@ func (c *gridCells) visit(f func(c *cell, below, upTo float64)) {
 			if w := c.weights[octave]; w != nil {
 				sum.Merge(&w[i])
 			} else {
-				sum.AddShifted(k.rows, 88) // as a whole number
+				sum.AddShifted(k.rows, 88) // as an integer
 			}
 			upTo := sum.Float64()
 			f(k, below, upTo)
@@ -362,10 +364,10 @@ func (c *gridCells) total() (w float64) {
 	return w
 }
 
-// QuantileMap takes the quantiles of a forecast at other levels than those that they are then called. In a file its parameters are
+// QuantileMap is a map fitted by Quantile: the quantile at level p becomes the forecast's quantile at R^-1(p). In a file its parameters are
 //
 //	levels  Levels
-//	at      of each level R^-1, not falling: of metrics.Normals as a deviate of the standard normal distribution, otherwise as a level
+//	at      R^-1 of each level, non-decreasing: for metrics.Normals as a standard normal deviate, otherwise as a level
 type QuantileMap struct {
 	m          Quantile
 	fit        Fit
@@ -383,8 +385,9 @@ var _ Map = (*QuantileMap)(nil)
 // Levels returns the levels of the quantiles that the map makes.
 func (f *QuantileMap) Levels() []float64 { return slices.Clone(f.levels) }
 
-// Predicted returns, for each of Levels, the level R^-1 that the forecasts themselves give to it: the same if they are calibrated. Of
-// normal forecasts that are so far off that it is next to 0 or 1 it is rounded to that, and the map itself is not.
+// Predicted returns, for each of Levels, the level R^-1 that the forecasts themselves give to it. The two are equal for
+// calibrated forecasts. For normal forecasts that are far off, a level close to 0 or 1 is rounded to 0 or 1; the map itself
+// does not round.
 func (f *QuantileMap) Predicted() []float64 {
 	p := slices.Clone(f.at)
 	if f.kind == metrics.Normals {
@@ -395,14 +398,14 @@ func (f *QuantileMap) Predicted() []float64 {
 	return p
 }
 
-// Method returns "quantile", with the levels if these were given.
+// Method returns "quantile", with the levels if they were set.
 func (f *QuantileMap) Method() string { return f.m.String() }
 
-// Fit tells of the rows that the map was fitted to.
+// Fit describes the rows that the map was fitted to.
 func (f *QuantileMap) Fit() Fit { return f.fit }
 
-// Out returns metrics.Quantiles at Levels. The map takes rows of the kind that it was fitted to: normal forecasts of two or three
-// numbers, any number of samples, quantiles at Levels.
+// Out returns metrics.Quantiles at Levels. The map accepts rows of the kind that it was fitted to: normal forecasts with two
+// or three numbers, any number of samples, or quantiles at Levels.
 func (f *QuantileMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	ok, want := k == f.kind, f.kind.String()
 	switch f.kind {
@@ -420,13 +423,13 @@ func (f *QuantileMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error
 	return metrics.Quantiles, len(f.levels), nil
 }
 
-// Apply writes the quantiles at Levels of the rows' forecasts, recalibrated. They do not fall within a row:
-//   - metrics.Normals: mean + sd*z, z the deviate of R^-1(level); of rows of two numbers the mean is 0, and the quantiles are those of
-//     observed - mean. What is beyond the numbers of dst's type is the largest of these.
-//   - metrics.Quantiles and metrics.Samples: a straight line between the forecast's own, and below the lowest and above the highest
-//     these, for nothing is known of what is beyond them.
+// Apply writes the recalibrated quantiles at Levels. They never decrease within a row:
+//   - metrics.Normals: mean + sd*z, where z is the deviate of R^-1(level). For rows of two numbers the mean is 0, and the quantiles are
+//     those of observed - mean. An overflow of dst's type becomes its largest number.
+//   - metrics.Quantiles and metrics.Samples: linear interpolation between the forecast's own quantiles, and constant beyond the lowest
+//     and the highest, since nothing is known there.
 //
-// Of a row with NaN or an infinite number, or a standard deviation that is not above 0, all results are NaN.
+// For a row with NaN or an infinite number, or a standard deviation that is not above 0, all results are NaN.
 func (f *QuantileMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(f.Out, dst, src, k)
 	width := dst.Classes
@@ -462,7 +465,7 @@ func (f *QuantileMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 			for j, s := range spots {
 				v := bounded(partBetween(x[s.lo], x[s.hi], s.fraction), -most, most)
 				if j > 0 && v < q[j-1] {
-					v = q[j-1] // which it is below by rounding alone
+					v = q[j-1] // only rounding could make it smaller
 				}
 				q[j] = v
 			}
@@ -482,13 +485,13 @@ func (f *QuantileMap) normal(q, x []float64, most float64) {
 	}
 }
 
-// spot is where a quantile lies among those of a forecast: a fraction of the way from one to the next.
+// spot locates a quantile among the numbers of a forecast: at a fraction of the way from one to the next.
 type spot struct {
 	lo, hi   int
 	fraction float64
 }
 
-// spots returns where the results lie among so many numbers.
+// spots locates the results among n numbers.
 func (f *QuantileMap) spots(n int) []spot {
 	levels := f.levels
 	switch f.kind {
@@ -512,7 +515,8 @@ func (f *QuantileMap) spots(n int) []spot {
 	return l
 }
 
-// observedOf returns what was observed of a chunk of normal forecasts, where that stands beside the quantiles that a map makes of them.
+// observedOf returns the observed numbers of a chunk of normal forecasts, which accompany the quantiles that a map makes of
+// them.
 func observedOf(c *metrics.Chunk) []float64 {
 	x, y := make([]float64, c.Rows*c.Classes), make([]float64, c.Rows)
 	c.Scores.Widen(x, 0, c.Rows)

@@ -10,20 +10,21 @@ import (
 	"github.com/candor-go/candor/metrics/regress"
 )
 
-// Sigma multiplies the standard deviations of normal forecasts by one factor. With z = (observed - mean)/sd for each row it is
+// Sigma multiplies the standard deviations of normal forecasts by one factor. With z = (observed - mean)/sd for each row,
+// the factor is
 //
 //	sqrt(mean z^2)
 //
-// weighted if the rows are. It has the greatest likelihood. After it, the mean of z^2 over the fitted rows is 1. Fit reads metrics.Normals
-// once, and sums are exact. The Map is a *SigmaMap.
+// with a weighted mean for weighted rows. It maximises the likelihood. After it, the mean of z^2 over the fitted rows is 1.
+// Fit reads metrics.Normals once, and sums are exact. The Map is a *SigmaMap.
 //
-// A row whose z is beyond float64 is an error. If all z are 0 the error wraps ErrUnreachable: the likelihood grows as the factor shrinks.
-// Otherwise one row is enough.
+// A row with a z beyond the range of float64 is an error. If all z are 0 the error wraps ErrUnreachable: the likelihood
+// grows as the factor shrinks. Otherwise one row is enough.
 //
 // Sources: Laves, Ihler, Fast, Kahrs and Ortmaier 2020; LaplaceRedux.jl (sigma_scaling, rescale_stddev).
 type Sigma struct {
-	// AsCoded takes sqrt(mean |observed - mean|/sd^2), which LaplaceRedux's code has in place of what its documentation says. It is not
-	// where the likelihood is greatest, and depends on the unit.
+	// AsCoded uses sqrt(mean |observed - mean|/sd^2), the formula in the code of LaplaceRedux, which differs from its
+	// documentation. It does not maximise the likelihood, and it depends on the unit.
 	AsCoded bool
 }
 
@@ -75,7 +76,7 @@ func (m Sigma) Fit(d Data, o *Options) (Map, error) {
 	return f, nil
 }
 
-// normalsOnly passes over rows of other kinds, which would have it panic.
+// normalsOnly ignores rows of other kinds, on which Normal would panic.
 type normalsOnly struct{ *regress.Normal }
 
 func (n normalsOnly) Empty() metrics.Accumulator {
@@ -130,7 +131,7 @@ func (f *SigmaMap) Method() string { return f.m.String() }
 // Fit tells of the rows that the map was fitted to.
 func (f *SigmaMap) Fit() Fit { return f.fit }
 
-// Out returns the same as it is given: metrics.Normals of two or three numbers a row.
+// Out returns its arguments. The map accepts metrics.Normals with two or three numbers per row.
 func (f *SigmaMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	if k != metrics.Normals || classes != 2 && classes != 3 {
 		return 0, 0, fmt.Errorf("sigma takes means and standard deviations (kind %v, 2 or 3 numbers a row), and these are %v of %d",
@@ -139,9 +140,9 @@ func (f *SigmaMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	return k, classes, nil
 }
 
-// Apply multiplies standard deviations. Other numbers are copied, rounded to dst's type. A product above the largest number of that type
-// becomes that number, and one below the smallest number above 0 becomes that, so a forecast stays a forecast. A row that is none, because a
-// number is NaN or infinite or the standard deviation is not above 0, becomes NaN.
+// Apply multiplies the standard deviations. Other numbers are copied, rounded to the type of dst. A product outside the
+// positive range of the type becomes its largest number or its smallest positive number, so a forecast stays a forecast. An
+// invalid row, with a number that is NaN or infinite or a standard deviation that is not above 0, becomes NaN.
 func (f *SigmaMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(f.Out, dst, src, k)
 	if dst.F64 != nil {
@@ -151,7 +152,7 @@ func (f *SigmaMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	}
 }
 
-// rescaled applies the factor to src and writes to data, which is dst's.
+// rescaled applies the factor to src and writes to data, the slice of dst.
 func rescaled[D float32 | float64](data []D, dst, src *metrics.Scores, scale, least, most float64) {
 	switch {
 	case src.F64 != nil:
@@ -168,13 +169,13 @@ func rescaled[D float32 | float64](data []D, dst, src *metrics.Scores, scale, le
 	}
 }
 
-// rescale applies the factor to rows. The strides are those of dst and src.
+// rescale applies the factor to rows, with the strides of dst and src.
 func rescale[D, S float32 | float64](to []D, from []S, rows int, dst, src *metrics.Scores, scale, least, most float64) {
 	k, ds, ss := src.Classes, dst.RowStride(), src.RowStride()
 	for i := range rows {
 		x, y := from[i*ss:][:k], to[i*ds:][:k]
 		a, s, b := x[0], x[1], x[k-1]
-		// A number less itself is 0 if it is finite, and NaN otherwise.
+		// A number minus itself is 0 if it is finite, NaN otherwise.
 		if (a-a)+(s-s)+(b-b) != 0 || s <= 0 {
 			for j := range y {
 				y[j] = D(nan)
@@ -186,7 +187,7 @@ func rescale[D, S float32 | float64](to []D, from []S, rows int, dst, src *metri
 	}
 }
 
-// bounded returns the number from low to high that is nearest to v, which is not NaN. It is quicker than min and max, which look for NaN.
+// bounded clamps v, which is not NaN, to [low, high]. It is faster than min and max, which handle NaN.
 func bounded(v, low, high float64) float64 {
 	switch {
 	case v < low:

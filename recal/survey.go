@@ -7,16 +7,16 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// survey is what the first read of a fit finds out, after a metrics.Pass has checked the rows. It is no state.
+// survey is the result of the first read of a fit, after a metrics.Pass has checked the rows. It is not part of a state.
 type survey struct {
 	fit    Fit
 	kind   metrics.Kind
 	dtype  metrics.DType
-	counts []int64 // of rows, by label; nil of what has no labels
-	right  int64   // rows whose first largest score is their label's
+	counts []int64 // number of rows by label; nil for kinds without labels
+	right  int64   // rows whose first largest score is that of the label
 }
 
-// look reads the data once, checks all rows, and says what they are.
+// look reads the data once, checks all rows, and returns what a fit must know about them.
 func look(d Data, o *Options, accs ...metrics.Accumulator) (*survey, error) {
 	src, err := d.Open()
 	if err != nil {
@@ -45,8 +45,8 @@ func look(d Data, o *Options, accs ...metrics.Accumulator) (*survey, error) {
 	return &s.survey, nil
 }
 
-// lookAgain counts anew the rows whose true class has no probability, from the scores: of logits that are far apart, and of the
-// logarithm of one small probability, the NLL is infinite although the score is not.
+// lookAgain recounts, from the scores, the rows whose true class has probability 0. The NLL can be infinite although the
+// score is finite: for logits that are far apart, and for the logarithm of a tiny probability.
 func (s *survey) lookAgain(d Data, o *Options) error {
 	var mu sync.Mutex
 	s.fit.LeftOut, s.fit.Reads = 0, s.fit.Reads+1
@@ -90,7 +90,7 @@ func (s *surveyor) AddBlock(b *metrics.Block) {
 	}
 }
 
-// leave counts n rows more that cannot count, and the number of their first.
+// leave counts n more rows as left out; first is the number of the first of them.
 func (s *survey) leave(n, first int64) {
 	if n > 0 && (s.fit.LeftOut == 0 || first < s.fit.FirstLeftOut) {
 		s.fit.FirstLeftOut = first

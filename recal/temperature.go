@@ -10,18 +10,19 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Temperature divides all logits by one number T > 0: softmax(z/T), or sigmoid(z/T) for a binary task. T has the least mean NLL. The arg
-// max and the order of a row's classes do not change.
+// Temperature divides all logits by one number T > 0: softmax(z/T), or sigmoid(z/T) for a binary task. T minimises the mean
+// NLL. The arg max and the order of a row's classes do not change.
 //
-// The logits of probabilities are their logarithms; for a binary task they are ln(p/(1-p)). The likelihood is convex in 1/T. A bracketed
-// Newton's method finds T to about 12 digits. Each read of the data gives slope and curvature, summed exactly. It takes about 6 reads,
-// including the first, which checks the rows. 12 are enough unless the logits of different rows differ in size by orders of magnitude.
-// Rows whose label has probability 0 are left out (see Fit).
+// The logits of probabilities are their logarithms; for a binary task they are ln(p/(1-p)). The likelihood is convex in 1/T.
+// A bracketed Newton's method finds T to about 12 digits. Each read of the data gives slope and curvature, summed exactly.
+// It takes about 6 reads, including the first, which checks the rows. 12 are enough unless the logits of different rows
+// differ in size by orders of magnitude. Rows whose label has probability 0 are left out (see Fit).
 //
-// The error wraps ErrUnreachable if there is no best T: no row counts; all logits of each row are equal, so T changes nothing; every label
-// has the largest logit of its row, so the NLL falls as T falls to 0; or the logits say nothing about the labels, so it falls as T grows.
+// The error wraps ErrUnreachable if there is no best T: no row counts; all logits of each row are equal, so T changes
+// nothing; every label has the largest logit of its row, so the NLL falls as T falls to 0; or the logits carry no
+// information about the labels, so it falls as T grows.
 //
-// A file has the parameters temperature and log_se, the standard error of ln T, null where none is known.
+// A file has the parameters temperature and log_se, the standard error of ln T, or null if unknown.
 //
 // Source: Guo, Pleiss, Sun, Weinberger, On calibration of modern neural networks (2017).
 type Temperature struct {
@@ -65,13 +66,13 @@ func (m Temperature) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return t, nil
 }
 
-// What a file may have wrong.
+// Errors in files.
 var (
 	errNoTemperature = errors.New("the temperature is no number above 0")
 	errNoClasses     = errors.New("the number of classes is below 1")
 )
 
-// goodTemperature tells whether t and 1/t are finite numbers above 0.
+// goodTemperature reports whether t and 1/t are finite numbers above 0.
 func goodTemperature(t float64) bool { return t > 0 && t <= math.MaxFloat64 && 1/t <= math.MaxFloat64 }
 
 // TemperatureMap divides logits by a temperature.
@@ -85,8 +86,8 @@ const (
 	errClasses     = "recal: there is one class at least"
 )
 
-// NewTemperature returns the map of a temperature that was not fitted, for rows of so many classes, 1 of a binary task. It panics
-// unless t and 1/t are finite and above 0, and there is a class.
+// NewTemperature returns the map of a given temperature, which was not fitted. classes is 1 for a binary task. It panics
+// unless t and 1/t are finite and above 0, and classes is at least 1.
 func NewTemperature(t float64, classes int) *TemperatureMap {
 	if !goodTemperature(t) {
 		panic(errTemperature)
@@ -103,13 +104,13 @@ func (m *TemperatureMap) T() float64 { return m.t }
 // Beta returns 1/T, by which logits are multiplied.
 func (m *TemperatureMap) Beta() float64 { return 1 / m.t }
 
-// Interval returns a confidence interval of the temperature, T exp(-z s) to T exp(z s), where s is the standard error of ln T that
-// does not take the model to be right (the sandwich):
+// Interval returns a confidence interval of the temperature, from T exp(-z s) to T exp(z s). s is the standard error of ln T
+// that does not assume the model to be right (sandwich estimator):
 //
 //	s = sqrt(sum w_i^2 g_i^2) / (beta sum w_i c_i)
 //
-// with g_i and c_i the first and second derivative by beta of the NLL of row i, whose weight is w_i. There is none if the temperature
-// was not fitted. It panics unless 0 < level < 1.
+// with w_i the weight of row i, and g_i and c_i the first and second derivative of its NLL by beta. There is none if the
+// temperature was not fitted. It panics unless 0 < level < 1.
 func (m *TemperatureMap) Interval(level float64) metrics.Interval {
 	h := float64(metrics.Z(level) * m.logSE)
 	if h != h {
@@ -121,15 +122,15 @@ func (m *TemperatureMap) Interval(level float64) metrics.Interval {
 // Method returns "temperature".
 func (m *TemperatureMap) Method() string { return "temperature" }
 
-// Fit tells of the rows; of a temperature that was not fitted there were none.
+// Fit describes the rows that the map was fitted to; it has no rows if the temperature was not fitted.
 func (m *TemperatureMap) Fit() Fit { return m.fit }
 
-// Out takes Probs, Logits and LogProbs of as many classes as the map was fitted to, and gives Probs of as many.
+// Out accepts Probs, Logits and LogProbs with the number of classes that the map was fitted to, and returns Probs.
 func (m *TemperatureMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	return softmaxOut("temperature", m.fit.Classes, k, classes)
 }
 
-// softmaxOut is Out of a map from the scores of classes to as many probabilities.
+// softmaxOut is Out for a map from scores of classes to as many probabilities.
 func softmaxOut(name string, fitted int, k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	if err := hasLogits(name, k); err != nil {
 		return 0, 0, err
@@ -140,7 +141,7 @@ func softmaxOut(name string, fitted int, k metrics.Kind, classes int) (metrics.K
 	return metrics.Probs, classes, nil
 }
 
-// hasLogits returns an error unless scores of a kind have logits.
+// hasLogits returns an error unless the kind has logits.
 func hasLogits(name string, k metrics.Kind) error {
 	switch k {
 	case metrics.Probs, metrics.Logits, metrics.LogProbs:
@@ -149,9 +150,9 @@ func hasLogits(name string, k metrics.Kind) error {
 	return fmt.Errorf("%s is for probs, logits and logprobs, and these are %s", name, k)
 }
 
-// Apply writes softmax(z/T), of a binary task sigmoid(z/T). Where rounding ties the largest with another probability that was smaller
-// or behind it, the largest gets one unit in the last place; a binary task's is above 1/2 where it was, and
-// nowhere else.
+// Apply writes softmax(z/T), or sigmoid(z/T) for a binary task. The arg max is preserved: where rounding makes another
+// probability equal to the largest, and it was smaller or comes later, the largest is raised by one unit in the last place.
+// A binary probability is above 1/2 exactly if it was before.
 func (m *TemperatureMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(m.Out, dst, src, k)
 	beta := m.Beta()
@@ -169,7 +170,7 @@ func (m *TemperatureMap) parameters() any {
 	return p
 }
 
-// tempered writes softmax(beta z) of rows of logits, of a binary task sigmoid(beta z).
+// tempered writes softmax(beta z) for rows of logits, or sigmoid(beta z) for a binary task.
 func tempered(p, z []float64, rows, classes int, beta float64) {
 	if classes == 1 {
 		for i, v := range z[:rows] {
@@ -180,8 +181,8 @@ func tempered(p, z []float64, rows, classes int, beta float64) {
 	kernel.ScaledSoftmaxF64(p, classes, z, rows, classes, classes, beta)
 }
 
-// scaled writes softmax(beta z) where a kernel takes the logits as they are stored, and tells whether it did. The kernels keep the arg
-// max themselves.
+// scaled writes softmax(beta z) if a kernel accepts the logits as they are stored, and reports whether it did. The kernels
+// preserve the arg max themselves.
 func scaled(dst, src *metrics.Scores, beta float64) bool {
 	n, c, from, to := src.Rows, src.Classes, max(src.Stride, src.Classes), max(dst.Stride, dst.Classes)
 	switch {
@@ -199,7 +200,7 @@ func scaled(dst, src *metrics.Scores, beta float64) bool {
 	return true
 }
 
-// softmaxApply writes what a function makes of tiles of logits, and sees to it that the arg maxes stay.
+// softmaxApply writes what a function makes of tiles of logits, and preserves the arg max.
 func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float64, rows int)) {
 	c := src.Classes
 	most := min(src.Rows, rowsATile(c))
@@ -225,7 +226,8 @@ func softmaxApply(dst, src *metrics.Scores, k metrics.Kind, f func(p, z []float6
 	}
 }
 
-// keepTop puts the first largest of a row as it was given one unit in the last place above what was smaller and in p is not.
+// keepTop preserves the arg max of a row: it raises the first largest of the given scores by one unit in the last place
+// above any score that was smaller but is not in p.
 func keepTop(p, given []float64, narrow bool) {
 	if p[0] != p[0] {
 		return
@@ -247,7 +249,7 @@ func keepTop(p, given []float64, narrow bool) {
 	}
 }
 
-// keepSide keeps p above 1/2 if that is where it was, and at most 1/2 if not: so the decision stays.
+// keepSide preserves the decision: it keeps p above 1/2 exactly if the given score was.
 func keepSide(p *float64, given float64, k metrics.Kind, narrow bool) {
 	switch above := overHalf(given, k); {
 	case above && *p <= 0.5:
@@ -257,7 +259,7 @@ func keepSide(p *float64, given float64, k metrics.Kind, narrow bool) {
 	}
 }
 
-// next returns the number after v towards another, of float32 if narrow.
+// next returns the number after v in the direction of to, in float32 if narrow.
 func next(v, to float64, narrow bool) float64 {
 	if narrow {
 		return float64(math.Nextafter32(float32(v), float32(to)))
@@ -265,9 +267,10 @@ func next(v, to float64, narrow bool) float64 {
 	return math.Nextafter(v, to)
 }
 
-// Profile returns the mean NLL at each of a list of temperatures, over the rows that a fit of the temperature would count, and tells
-// of them: of the rows that Fit.LeftOut counts it is infinite at any. What is beyond the numbers is +Inf. The data are read twice,
-// first to check the rows. It panics unless all temperatures t, and 1/t, are finite and above 0.
+// Profile returns the mean NLL at each of the given temperatures, over the rows that a fit of the temperature would count,
+// and a description of the rows. Rows in Fit.LeftOut would have an infinite NLL at every temperature. An overflow gives
+// +Inf. The data are read twice, first to check the rows. It panics unless all temperatures t, and 1/t, are finite and above
+// 0.
 func Profile(d Data, o *Options, temperatures []float64) ([]float64, Fit, error) {
 	for _, t := range temperatures {
 		if !goodTemperature(t) {

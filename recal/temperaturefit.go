@@ -9,7 +9,7 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// temperature finds the best one.
+// temperature finds the best temperature.
 func (l *likelihood) temperature() (*TemperatureMap, error) {
 	beta, m, err := l.newton()
 	if err != nil {
@@ -23,17 +23,18 @@ func (l *likelihood) temperature() (*TemperatureMap, error) {
 	return &TemperatureMap{fit: l.fit, t: t, logSE: math.Sqrt(m.squares) / float64(beta*m.curvature)}, nil
 }
 
-// uniform is a beta at which all classes are as likely as each other.
+// uniform is a beta at which all classes have equal probability.
 const uniform = 0x1p-996
 
-// newton finds the beta at which the slope g is 0. g rises with beta, from g0 < 0 at 0 to the sum of the gaps between the largest
-// logit of a row and its label's. Near 0 g - g0 is in proportion to beta; far away gap - g is mostly so to 1/beta^2, or falls
-// exponentially. So
+// newton finds the beta at which the slope g is 0. g rises with beta, from g0 < 0 at 0 to gap, the sum of the distances of the labels'
+// logits from the largest logits of their rows. Near 0, g - g0 is proportional to beta. Far away, gap - g is usually proportional to
+// 1/beta^2, or falls exponentially. So
 //
 //	L(ln beta) = ln((g - g0) / -g0) - ln((gap - g) / gap)
 //
-// is nearly a line, or one of beta where it is steep, and Newton's steps on it are good from anywhere. From two points on the next is
-// where the cubic through the values and slopes of both, with ln beta as the function of L, has L = 0. A bracket of the root is kept.
+// is nearly linear in ln beta, or in beta where it is steep, and Newton's steps on it are good from anywhere. From two points on, the
+// next point is where the cubic through the values and slopes of both, with ln beta as a function of L, has L = 0. A bracket of the root
+// is kept.
 func (l *likelihood) newton() (float64, moments, error) {
 	zero, err := l.at(uniform)
 	if err != nil {
@@ -49,7 +50,7 @@ func (l *likelihood) newton() (float64, moments, error) {
 		return 0, zero, errTooFar
 	}
 	g0 := zero.slope
-	// The sum of a row has the rounding of as many additions as a lane of it takes.
+	// The sum of a row has as many rounding errors as one lane has additions.
 	if rounding := 0x1p-52 * float64(16+l.fit.Classes); math.Abs(g0) <= rounding*zero.size(l.fit.Rows) {
 		if g0, err = l.level(); err != nil {
 			return 0, zero, err
@@ -62,20 +63,20 @@ func (l *likelihood) newton() (float64, moments, error) {
 	return l.root(g0, &zero)
 }
 
-// size returns a bound of the sum of the sizes of what the slope is a sum of.
+// size bounds the sum of the absolute values of the terms of the slope.
 func (m *moments) size(rows int64) float64 { return math.Sqrt(float64(rows)*m.squares) + m.gap }
 
-// firstGap is beta times the mean gap of the rows that a model gets wrong, about, where the model is well calibrated.
+// firstGap is about beta times the mean gap of the misclassified rows of a well-calibrated model.
 const firstGap = 1.5
 
-// nearRoot is the product of the distances from the last two points to the next, below which that is the root: what it is off by is of
-// the order of the square.
+// nearRoot bounds the product of the distances from the last two points to the next. Below it the next point is taken as the
+// root, since its error is of the order of the square.
 const nearRoot = 1e-8
 
 func (l *likelihood) root(g0 float64, zero *moments) (float64, moments, error) {
-	var best, other *point // those of the smallest L
-	var left, right *point // the next ones to the root
-	poor := 0              // how many points, one after the other, were hardly better than the last one on their side
+	var best, other *point // those with the smallest |L|
+	var left, right *point // nearest to the root on either side
+	poor := 0              // consecutive points that hardly improved on the last one on their side
 	for beta := firstGap * zero.missed / zero.gap; ; {
 		if !goodTemperature(1 / beta) {
 			return 0, *zero, errTooFar
@@ -128,8 +129,8 @@ func (l *likelihood) root(g0 float64, zero *moments) (float64, moments, error) {
 	}
 }
 
-// inBracket returns a number between the ends of the bracket. If nothing is below the root, it is near where the slope at 0 and its
-// curvature have it, or much lower than the bracket's end.
+// inBracket returns a number between the ends of the bracket. If there is no point below the root, it is near the root of
+// the tangent to the slope at 0, or much lower than the end of the bracket.
 func inBracket(low, high, guess float64) float64 {
 	switch {
 	case low == 0:
@@ -140,16 +141,16 @@ func inBracket(low, high, guess float64) float64 {
 	return math.Sqrt(low) * math.Sqrt(high)
 }
 
-// L is taken for a line of beta rather than of ln beta where its slope is above steep, or, if it is far to the root, above steepFar:
-// there a step that is too short does less harm than one that is too long. One far away is not told by a slope below flat.
+// L is treated as linear in beta rather than in ln beta where its slope is above steep, or far from the root above steepFar,
+// where too short a step does less harm than one too long. A slope below flat says nothing about a distant root.
 const (
 	steep    = 2.5
 	steepFar = 1.75
 	flat     = 0.5
-	mostPoor = 2 // points one after the other; then the bracket is halved
+	mostPoor = 2 // consecutive poor points before the bracket is halved
 )
 
-// point is a beta where the moments are known.
+// point is a beta with known moments.
 type point struct {
 	beta   float64
 	value  float64 // L
@@ -159,15 +160,15 @@ type point struct {
 
 func newPoint(beta float64, m moments, g0, gap float64) *point {
 	rise, up, down := float64(beta*m.curvature), m.slope-g0, m.below
-	// Where little is left of the difference, what it is in proportion to is known better.
+	// Where the difference has lost its digits, use the quantity to which it is proportional.
 	if up < -g0/1024 {
 		up = rise
 	}
 	return &point{beta, kernel.Log64(up/-g0) - kernel.Log64(down/gap), rise/up + rise/down, m}
 }
 
-// step returns how far it is from ln beta to the root, and how far that is from the other point's, if that was of use. It is NaN where
-// nothing is known.
+// step returns the distance in ln beta to the root, and the root's distance from the other point if that was used. It is NaN
+// if nothing is known.
 func (p *point) step(o *point) (step, far float64) {
 	newton := -p.value / p.rising
 	if newton > 1 && p.rising > steepFar || p.rising > steep && newton > -1 {
@@ -176,7 +177,7 @@ func (p *point) step(o *point) (step, far float64) {
 	if o == nil || !(math.Abs(p.value) < math.Abs(o.value)/2 && math.Abs(o.value) <= math.MaxFloat64) {
 		return newton, math.Abs(newton)
 	}
-	// The cubic from p, where t = 0, to o, where t = 1.
+	// The cubic from p (t = 0) to o (t = 1).
 	h, apart := o.value-p.value, kernel.Log64(o.beta/p.beta)
 	t := -p.value / h
 	u := 1 - t
@@ -188,8 +189,8 @@ func (p *point) step(o *point) (step, far float64) {
 	return step, math.Abs(step - apart)
 }
 
-// level returns the slope at beta = 0: its sign is right, for nothing is rounded before the end. There a row's slope is the mean of its
-// logits less its label's.
+// level returns the slope at beta = 0 with the right sign, since nothing is rounded before the end. There the slope of a row
+// is the mean of its logits minus that of its label.
 func (l *likelihood) level() (float64, error) {
 	var mu sync.Mutex
 	var all []map[int]*exact.Sum
@@ -218,7 +219,7 @@ func (l *likelihood) level() (float64, error) {
 	return g, nil
 }
 
-// addLevels adds, under the number n of its logits that are not -Inf, n times the slope of each row.
+// addLevels adds, by the number n of logits of a row that are not -Inf, n times the slope of the row.
 func (t *temperedRows) addLevels(by map[int]*exact.Sum) {
 	k := t.chunk.Classes
 	for i, y := range t.chunk.Labels[t.at : t.at+t.n] {
@@ -231,7 +232,7 @@ func (t *temperedRows) addLevels(by map[int]*exact.Sum) {
 			row = []float64{0, row[0]}
 		}
 		if math.IsInf(row[y], 1) || k == 1 && math.IsInf(row[1], -1) {
-			continue // the one class that there is
+			continue // the only possible class
 		}
 		n := 0
 		for _, v := range row {
@@ -255,7 +256,7 @@ func (t *temperedRows) addLevels(by map[int]*exact.Sum) {
 	}
 }
 
-// addProduct adds a times b without rounding.
+// addProduct adds a*b without rounding.
 func addProduct(s *exact.Sum, a, b float64) {
 	h := float64(a * b)
 	s.AddExact(h)

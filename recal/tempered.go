@@ -11,20 +11,20 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// columnRows is how many rows the columns of a tile hold at most, and tileBytes about how large the scores of a tile are: they are read
-// several times.
+// columnRows is the largest number of rows in the columns of a tile. tileBytes is about the size of the scores of a tile,
+// which are read several times.
 const (
 	columnRows = 1024
 	tileBytes  = 256 << 10
 )
 
-// temperedRows has, of a tile of a chunk's rows after the other, the columns of kernel.Tempered. It belongs to one goroutine.
+// temperedRows computes the columns of kernel.Tempered, tile by tile, for the rows of a chunk. It belongs to one goroutine.
 type temperedRows struct {
 	kernel.Tempered
 
 	chunk *metrics.Chunk
 	at, n int
-	tile  []float64 // logits, unless the kernels take the scores as they are stored
+	tile  []float64 // logits, unless the kernels read the scores as they are stored
 }
 
 func newTemperedRows() *temperedRows {
@@ -32,7 +32,7 @@ func newTemperedRows() *temperedRows {
 	return &temperedRows{Tempered: kernel.Tempered{NLL: f(), Slope: f(), Curvature: f(), Label: f()}}
 }
 
-// load takes up rows of the chunk from at on, and returns how many.
+// load selects rows of the chunk from at on, and returns their number.
 func (t *temperedRows) load(c *metrics.Chunk, at int) int {
 	t.chunk, t.at, t.n = c, at, min(c.Rows-at, rowsATile(c.Classes))
 	if c.Classes == 1 || c.Kind == metrics.Probs {
@@ -41,7 +41,7 @@ func (t *temperedRows) load(c *metrics.Chunk, at int) int {
 	return t.n
 }
 
-// rowsATile returns how many rows make a tile.
+// rowsATile returns the number of rows in a tile.
 func rowsATile(classes int) int { return min(columnRows, max(1, tileBytes/(8*classes))) }
 
 // fill writes the logits of the rows to the tile.
@@ -55,7 +55,7 @@ func (t *temperedRows) fill() {
 		logits(t.tile, &c.Scores, c.Kind, t.at, t.at+t.n)
 		return
 	}
-	// The same numbers, by one kernel.
+	// Compute the same numbers with one kernel.
 	dst, from, to := t.tile[:t.n*k], t.at*k, (t.at+t.n)*k
 	switch {
 	case c.F32 != nil:
@@ -69,7 +69,7 @@ func (t *temperedRows) fill() {
 	}
 }
 
-// columns fills the columns of the rows at beta > 0.
+// columns computes the columns of the rows at beta > 0.
 func (t *temperedRows) columns(beta float64) {
 	c := t.chunk
 	k, labels := c.Classes, c.Labels[t.at:t.at+t.n]
@@ -95,8 +95,8 @@ func (t *temperedRows) columns(beta float64) {
 	}
 }
 
-// weight returns that of row i of the tile, 0 if the row does not count: because it is absent, or the model gave its label no
-// probability. The columns have to be there.
+// weight returns the weight of row i of the tile. It is 0 if the row does not count: it is absent, or its label has
+// probability 0. The columns must have been computed.
 func (t *temperedRows) weight(i int) float64 {
 	w := 1.0
 	if t.chunk.Weights != nil {
@@ -108,7 +108,7 @@ func (t *temperedRows) weight(i int) float64 {
 	return w
 }
 
-// apart tells whether the label's logit of row i is -Inf below the largest only because that far there are no numbers.
+// apart reports whether the label's logit of row i is -Inf relative to the largest only because of overflow.
 func (t *temperedRows) apart(i int) bool {
 	c := t.chunk
 	if c.F64 == nil || c.Classes == 1 || c.Kind == metrics.Probs {
@@ -118,7 +118,7 @@ func (t *temperedRows) apart(i int) bool {
 	return !math.IsInf(c.F64[i*max(c.Classes, c.Stride)+int(c.Labels[i])], -1)
 }
 
-// margin returns how far the logit of a binary task is on the label's side.
+// margin returns the logit of a binary task with the sign that is positive on the label's side.
 func margin(z float64, label int32) float64 {
 	if label == 1 {
 		return z
@@ -126,7 +126,7 @@ func margin(z float64, label int32) float64 {
 	return -z
 }
 
-// binaryTempered returns the columns of a row whose margin is m.
+// binaryTempered returns the columns of a row with margin m.
 func binaryTempered(m, beta float64) (nll, slope, curvature float64) {
 	if math.IsInf(m, 1) {
 		return 0, 0, 0
@@ -141,7 +141,7 @@ func binaryTempered(m, beta float64) (nll, slope, curvature float64) {
 	return nll, slope, float64(a/(1+e)*a) * (e / (1 + e))
 }
 
-// likelihood is that of the labels as a function of beta, the inverse temperature. It has to be read from data.
+// likelihood is the likelihood of the labels as a function of beta, the inverse temperature, evaluated by reading the data.
 type likelihood struct {
 	d     Data
 	o     *Options
@@ -165,7 +165,7 @@ func newLikelihood(d Data, o *Options) (*likelihood, error) {
 	return l, nil
 }
 
-// visit reads the data once. Each goroutine has its own rows, and calls what newTile returned for every tile of them.
+// visit reads the data once. Each goroutine has its own rows, and calls the result of newTile for each tile.
 func (l *likelihood) visit(newTile func(t *temperedRows) func()) error {
 	l.reads++
 	return each(l.d, l.o, func() func(*metrics.Chunk) {
@@ -180,7 +180,7 @@ func (l *likelihood) visit(newTile func(t *temperedRows) func()) error {
 	})
 }
 
-// sums are exact sums, and flags, that goroutines have each for themselves until they are brought together.
+// sums holds exact sums and a flag for each goroutine, which are combined at the end.
 type sums struct {
 	mu    sync.Mutex
 	all   [][]exact.Sum
@@ -196,26 +196,26 @@ func (s *sums) own(n int) ([]exact.Sum, *bool) {
 	return own, flag
 }
 
-// flagged tells whether a goroutine has set its flag.
+// flagged reports whether a goroutine has set its flag.
 func (s *sums) flagged() bool { return slices.ContainsFunc(s.flags, func(b *bool) bool { return *b }) }
 
 // total returns the sums over all goroutines.
 func (s *sums) total() []exact.Sum {
 	for _, own := range s.all[1:] {
 		for i := range own {
-			// It is false only beyond the range of float64 by far.
+			// The result is false only far beyond the range of float64.
 			s.all[0][i].Merge(&own[i])
 		}
 	}
 	return s.all[0]
 }
 
-// moments are sums over the rows that count, exact ones of numbers weighted and rounded row by row.
+// moments holds exact sums over the rows that count, of terms that are weighted and rounded row by row.
 type moments struct {
 	slope, curvature float64 // of the NLL
-	squares          float64 // of weight times slope
-	below            float64 // of how far the mean logit is below the largest
-	gap, missed      float64 // of how far the label's is, and of weights where it is
+	squares          float64 // of (weight * slope)^2
+	below            float64 // distance of the mean logit below the largest
+	gap, missed      float64 // distance of the label's logit below the largest, and weights of the rows where it is below
 }
 
 var errTooFar = errors.New("the logits differ by less than 1e-150 or by more than 1e150: multiply them by a power of ten")
@@ -249,7 +249,7 @@ func (l *likelihood) at(beta float64) (moments, error) {
 	return moments{m[0].Float64(), m[1].Float64(), m[2].Float64(), m[3].Float64(), m[4].Float64(), m[5].Float64()}, nil
 }
 
-// finite tells whether all are numbers.
+// finite reports whether all numbers are finite.
 func finite(v []float64) bool {
 	for _, x := range v {
 		if x-x != 0 {
@@ -259,10 +259,10 @@ func finite(v []float64) bool {
 	return true
 }
 
-// momentColumns are the terms of the moments of a tile's rows, in their order.
+// momentColumns holds the terms of the moments for the rows of a tile, in order.
 type momentColumns [6][columnRows]float64
 
-// weigh writes those of the rows that count, and returns their number.
+// weigh computes the terms of the rows that count, and returns the number of these rows.
 func (m *momentColumns) weigh(t *temperedRows) int {
 	n := 0
 	for i := range t.n {
@@ -282,9 +282,9 @@ func (m *momentColumns) weigh(t *temperedRows) int {
 	return n
 }
 
-// profile returns the mean NLL at temperatures.
+// profile returns the mean NLL at each temperature.
 func (l *likelihood) profile(temperatures []float64) ([]float64, error) {
-	each := make([]sums, len(temperatures)) // of NLL, and of weight
+	each := make([]sums, len(temperatures)) // of NLL and of weights
 	err := l.visit(func(t *temperedRows) func() {
 		own, beyond := make([][]exact.Sum, len(each)), make([]*bool, len(each))
 		for j := range each {

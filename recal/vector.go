@@ -44,7 +44,7 @@ func (m Vector) Fit(d Data, o *Options) (Map, error) {
 
 func (m Vector) with(option, value string) (Method, error) { return m, noOption(option) }
 
-// VectorMap is fitted by Vector.
+// VectorMap is a map fitted by Vector.
 type VectorMap struct{ linearMap }
 
 // Factors returns the factor of each class.
@@ -71,19 +71,19 @@ func (m Vector) decode(f Fit, parameters json.RawMessage) (Map, error) {
 	return &VectorMap{l}, nil
 }
 
-// linearMap is softmax(W z + b), where W is a matrix or a diagonal.
+// linearMap is softmax(W z + b), where W is a full or a diagonal matrix.
 type linearMap struct {
 	fit      Fit
 	kind     metrics.Kind
 	method   string
-	w        []float64 // the diagonal, or the transpose of the matrix
+	w        []float64 // the diagonal, or the transposed matrix
 	b        []float64
-	floor    float64 // of a matrix: what a class without probability counts as in the others' scores
+	floor    float64 // for a full matrix: what a class without probability counts as in the scores of others
 	passes   int
 	gradient float64
 }
 
-// check says what is wrong with what was read, whose W is of so many classes.
+// check returns an error unless the decoded parameters are valid for this number of classes.
 func (m *linearMap) check(classes int) error {
 	k := m.fit.Classes
 	if k < 2 || classes != k || len(m.b) != k {
@@ -103,21 +103,21 @@ func (m *linearMap) check(classes int) error {
 	return fmt.Errorf("there is no fit to %q", m.fit.Kind)
 }
 
-// Method returns what the map was fitted by.
+// Method returns the method that fitted the map.
 func (m *linearMap) Method() string { return m.method }
 
-// Fit tells of the rows that the map was fitted to.
+// Fit describes the rows that the map was fitted to.
 func (m *linearMap) Fit() Fit { return m.fit }
 
-// Biases returns the bias of each class. Their sum is 0, for that changes nothing.
+// Biases returns the bias of each class. Their sum is 0, since a common constant has no effect.
 func (m *linearMap) Biases() []float64 { return slices.Clone(m.b) }
 
-// Passes returns how many times the fit read the data for a gradient, and the largest element that it had in the end, by logits in
-// units of their standard deviations.
+// Passes returns the number of gradients that the fit computed, each a read of the data, and the largest absolute element of
+// the last one, with logits in units of their standard deviations.
 func (m *linearMap) Passes() (n int, gradient float64) { return m.passes, m.gradient }
 
-// Out takes as many classes as the map was fitted to, and gives Probs of as many. A map of logits takes Logits; one of probabilities or
-// their logarithms, Probs and LogProbs.
+// Out accepts rows with the number of classes that the map was fitted to, and returns Probs. A map fitted to logits accepts
+// Logits; one fitted to Probs or LogProbs accepts both of these.
 func (m *linearMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) {
 	kind, width, err := softmaxOut(m.method, m.fit.Classes, k, classes)
 	if err != nil {
@@ -129,10 +129,10 @@ func (m *linearMap) Out(k metrics.Kind, classes int) (metrics.Kind, int, error) 
 	return kind, width, nil
 }
 
-// applyBytes is about the size of the rows that Apply has in its hands at a time.
+// applyBytes is about the size of the rows that Apply processes at a time.
 const applyBytes = 1 << 19
 
-// Apply writes softmax(W z + b). A class without probability has none afterwards.
+// Apply writes softmax(W z + b). A class with probability 0 keeps it.
 func (m *linearMap) Apply(dst, src *metrics.Scores, k metrics.Kind) {
 	checkApply(m.Out, dst, src, k)
 	c := src.Classes
@@ -147,7 +147,7 @@ func (m *linearMap) logitsOf(dst []float64, src *metrics.Scores, k metrics.Kind,
 	m.scores(src, k, from, to, func(y []float64, lo, hi int) { copy(dst[(lo-from)*src.Classes:], y) })
 }
 
-// scores hands W z + b of some rows at a time to f, -Inf of a class without probability.
+// scores passes W z + b to f, some rows at a time, with -Inf for a class without probability.
 func (m *linearMap) scores(src *metrics.Scores, k metrics.Kind, from, to int, f func(y []float64, lo, hi int)) {
 	c := src.Classes
 	step := max(1, min(linearRows, applyBytes/(8*c)))
@@ -162,7 +162,7 @@ func (m *linearMap) scores(src *metrics.Scores, k metrics.Kind, from, to int, f 
 			row := z[i*c : (i+1)*c]
 			top := math.Inf(-1)
 			for _, v := range row {
-				top = max(top, v) // NaN if v is
+				top = max(top, v) // NaN if v is NaN
 			}
 			if !(math.Abs(top) <= math.MaxFloat64) {
 				for j := range row {

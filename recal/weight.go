@@ -2,11 +2,11 @@ package recal
 
 import "github.com/candor-go/candor/internal/exact"
 
-// A weight is an exact sum of weights, all of them whole numbers of quanta of 2^-88. Ones take the time of a count.
+// A weight is an exact sum of weights, which are whole multiples of 2^-88. Adding a 1 is as fast as counting.
 type weight struct {
-	n    int64     // terms
-	ones int64     // of them those that are 1
-	rest exact.Sum // the others
+	n    int64     // number of terms
+	ones int64     // number of terms that are 1
+	rest exact.Sum // sum of the others
 }
 
 func (w *weight) add(v float64) {

@@ -6,9 +6,10 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// The laws of how far a Brownian motion B, which starts at 0, gets within a unit of time. Each has two series: one over the images of
-// the far end in the near one, of erfc, whose terms fade fast where x is large, and its Poisson transform, of exp, which is fast where
-// x is small. Up to 1 (of the range 1.5) the second one is taken from 1; the upper tail by the first keeps its digits.
+// Tails of the distributions of the supremum and the range of a Brownian motion B with B(0) = 0 on a unit of time. Each has
+// two series. The first, in erfc, comes from reflected images and converges fast for large x; as an upper tail it keeps its
+// digits. The second, in exp, is its Poisson transform and converges fast for small x. Up to x = 1 (1.5 for the range) the
+// tail is 1 minus the second series.
 
 // supTail returns P(sup |B| >= x), 2 sum over k >= 0 of (-1)^k erfc((2k+1) x / sqrt 2).
 func supTail(x float64) float64 {
@@ -40,8 +41,8 @@ func rangeTail(x float64) float64 {
 	return 4 * images(x, 1, func(k float64) float64 { return k })
 }
 
-// rangeBelow returns P(max B - min B < x), sum over odd n of (8/x^2 + 8/(n pi)^2) exp(-n^2 pi^2 / (2 x^2)): the integral of Feller's
-// density 8 sum (-1)^(k-1) k^2 phi(k x), transformed.
+// rangeBelow returns P(max B - min B < x), sum over odd n of (8/x^2 + 8/(n pi)^2) exp(-n^2 pi^2 / (2 x^2)). It is the
+// integral of Feller's density 8 sum (-1)^(k-1) k^2 phi(k x) after the Poisson transform.
 func rangeBelow(x float64) float64 {
 	sum := 0.0
 	for n := 1.0; ; n += 2 {
@@ -55,7 +56,7 @@ func rangeBelow(x float64) float64 {
 	}
 }
 
-// images returns the sum of +-f(k) erfc(k x / sqrt 2), which is 2 Phi(-k x), over k = 1, 1+step, ...
+// images returns the sum of +-f(k) erfc(k x / sqrt 2) over k = 1, 1+step, ..., with erfc(k x / sqrt 2) = 2 Phi(-k x).
 func images(x, step float64, f func(k float64) float64) float64 {
 	sum, sign, first := 0.0, 1.0, 0.0
 	for k := 1.0; ; k += step {

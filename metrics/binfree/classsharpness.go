@@ -9,13 +9,14 @@ import (
 	"github.com/candor-go/candor/metrics/internal/reason"
 )
 
-// ClassSharpness is how much probability the rows of each class of a binary task got for their class. Both values are from 0 to 1, and
-// 1 is sure and right.
+// ClassSharpness is the mean probability that the rows of each class of a binary task gave to their own class. Both values
+// are in [0,1], and 1 is best.
 type ClassSharpness struct {
-	Class0 float64 // the mean of 1 - p over the rows with y = 0
-	Class1 float64 // the mean of p over those with y = 1
+	Class0 float64 // mean of 1 - p over the rows with y = 0
+	Class1 float64 // mean of p over the rows with y = 1
 
-	// Reason0 and Reason1 say why a value is NaN: there are no rows of the class, or scores outside [0,1]. They are "" where it is not.
+	// Reason0 and Reason1 say why a value is NaN: there are no rows of the class, or scores outside [0,1]. They are ""
+	// otherwise.
 	Reason0, Reason1 string
 
 	se0, se1 float64
@@ -23,8 +24,8 @@ type ClassSharpness struct {
 
 const reasonNoClass = "no rows of this class"
 
-// SharpnessOf returns the sharpness by classes of what r has seen, which has to be the positive class, or it panics. Scores count in
-// whole units of 2^-51; the sums are exact, on a grid of cells too.
+// SharpnessOf returns the sharpness by class of the rows in r. It panics unless the event of r is the positive class. Scores
+// count in units of 2^-51; the sums are exact, even on a grid of cells.
 //
 // Source: LaplaceRedux, sharpness_classification.
 func SharpnessOf(r cells.Rising) ClassSharpness {
@@ -62,13 +63,13 @@ func SharpnessOf(r cells.Rising) ClassSharpness {
 	return s
 }
 
-// classMoments are the sums of the scores of a class.
+// classMoments holds the sums over the scores of a class.
 type classMoments struct {
 	n      int64
 	s1, s2 exact.Sum
 }
 
-// add adds n rows of equal scores.
+// add adds n rows of equal score.
 func (m *classMoments) add(n, p float64) {
 	if n > 0 {
 		m.n += int64(n)
@@ -81,14 +82,14 @@ func (m *classMoments) stdErr() float64 {
 	return math.Sqrt(exact.Variance(m.n, &m.s1, &m.s2) / float64(m.n))
 }
 
-// Interval0 returns the interval of Class0, mean +- z*s/sqrt(n) over the rows of the class, within [0,1]. There is none of fewer than
-// two rows of the class, or with weights, of whose squares no sum by class is kept. Where cells are not exact, s is that of the cells'
-// means.
+// Interval0 returns the confidence interval of Class0: mean +- z*s/sqrt(n) over the rows of the class, cut to [0,1]. There
+// is none with fewer than two rows of the class, or with weights, whose squares are not summed by class. If cells are not
+// exact, s is that of the cell means.
 func (s ClassSharpness) Interval0(level float64) metrics.Interval {
 	return inUnit(metrics.Normal(s.Class0, s.se0, level))
 }
 
-// Interval1 is the same of Class1.
+// Interval1 returns the confidence interval of Class1, as Interval0 does for Class0.
 func (s ClassSharpness) Interval1(level float64) metrics.Interval {
 	return inUnit(metrics.Normal(s.Class1, s.se1, level))
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// ProperScore is a score of probabilities that none but the event's own probability makes least on average.
+// ProperScore is a strictly proper score: only the true probability of the event minimizes its mean.
 type ProperScore uint8
 
 const (
 	Squared     ProperScore = iota // (p - y)^2, the Brier score of an event
-	Logarithmic                    // -ln of the probability that was given to what happened, in nats
-	Spherical                      // 1 - v/sqrt(v^2 + (1-v)^2), v being the probability that was given to what happened
+	Logarithmic                    // -ln v, with v the probability given to the outcome, in nats
+	Spherical                      // 1 - v/sqrt(v^2 + (1-v)^2), with v the probability given to the outcome
 )
 
-// loss returns the score of a row that gave v to what happened; rest is 1 - v.
+// loss returns the score of a row that gave probability v to its outcome; rest is 1 - v.
 func (s ProperScore) loss(v, rest float64) float64 {
 	switch {
 	case s == Squared:
@@ -34,13 +34,13 @@ func (s ProperScore) loss(v, rest float64) float64 {
 	return -kernel.Log1p64(-rest)
 }
 
-// entropy returns the sum of the scores of n rows, y of them with the event, that all give it y/n.
+// entropy returns the total score of n rows, y of them with the event, if all are given y/n.
 func (s ProperScore) entropy(n, y float64) float64 {
 	switch {
 	case s == Squared:
 		return float64(y * ((n - y) / n))
 	case s == Spherical:
-		// n (1 - norm), where the square of the norm is 1 - 2q(1-q)
+		// This is n (1 - norm), with norm^2 = 1 - 2q(1-q), without cancellation.
 		q, rest := y/n, (n-y)/n
 		return 2 * float64(y*rest) / (1 + math.Sqrt(float64(q*q)+float64(rest*rest)))
 	case y <= 0 || y >= n:
@@ -49,7 +49,7 @@ func (s ProperScore) entropy(n, y float64) float64 {
 	return -float64(y*kernel.Log64(y/n)) - float64((n-y)*kernel.Log64((n-y)/n))
 }
 
-// left returns the sum of the scores of the fitted frequencies.
+// left returns the total score of the fitted frequencies.
 func (s ProperScore) left(p *pav.Pool) float64 {
 	sum := 0.0
 	for _, b := range p.Blocks() {
@@ -58,50 +58,48 @@ func (s ProperScore) left(p *pav.Pool) float64 {
 	return sum
 }
 
-// CORPOptions say what is decomposed. The zero value is the default.
+// CORPOptions select the score that is decomposed. The zero value is the default.
 type CORPOptions struct {
 	Score ProperScore
 }
 
-// CORP is the decomposition of a mean score into miscalibration, discrimination and uncertainty by the frequency that rises
-// with the score and fits best. With S the mean score, S_C that of the probabilities recalibrated by that fit, and S_R that
-// of the base rate,
+// CORP is the decomposition of a mean score into miscalibration, discrimination and uncertainty, by isotonic regression of
+// outcomes on scores. With S the mean score, S_C that of the recalibrated probabilities, and S_R that of the base rate,
 //
 //	S = MCB - DSC + UNC,  MCB = S - S_C,  DSC = S_R - S_C,  UNC = S_R.
 //
-// There are no bins to choose. The fit is isotonic regression by pooling adjacent violators, equal scores being one; it is
-// the best for every proper score at once. It follows the rows it is made of: MCB and DSC of the same rows are larger than
-// those of the law they come from, by an amount that falls as N^(-2/3), or as 1/N where there are few different scores; MCB
-// of a calibrated model is above 0.
+// There are no bins to choose. The isotonic fit pools adjacent violators, with equal scores as one; it is the best fit for
+// every proper score at once. It follows the data, so MCB and DSC of a sample exceed those of the distribution. The excess
+// falls as N^(-2/3), or as 1/N if there are few distinct scores; MCB of a calibrated model is above 0.
 //
-// Answers are NaN without rows, and their bounds too where scores outside [0,1] are missing.
+// Values are NaN without rows. Bounds are also NaN if scores outside [0,1] are missing.
 //
 // Source: Dimitriadis, Gneiting and Jordan 2021.
 type CORP struct {
 	rows     cells.Rising
 	proper   ProperScore
 	steps    []Step
-	total    float64 // weight
-	score    float64 // means: of the score, of the recalibrated one, of the base rate's
+	total    float64 // total weight
+	score    float64 // mean scores: as given, recalibrated, of the base rate
 	left     float64
 	base     float64
-	loose    float64 // how much above score that of the rows may be
-	finer    float64 // how much below left that of the rows may be
+	loose    float64 // how much the mean score of the rows themselves may exceed score
+	finer    float64 // how much the left score of the rows themselves may be below left
 	infinite float64
 }
 
-// Step is a piece of the fitted curve: between two scores that were seen the recalibrated probability is the same.
+// Step is a piece of the fitted curve: between its two observed scores the recalibrated probability is constant.
 type Step struct {
-	Low, High float64 // the lowest score and the highest one
+	Low, High float64 // lowest and highest score
 	Frequency float64 // of the event
 	Weight    float64 // of the rows; their number without weights
 }
 
-// CORPOf decomposes the mean score of the rows that r has seen; o may be nil; a wrong option is an error. Intervals and
-// bands read r again, so it is not to see more rows before.
+// CORPOf decomposes the mean score of the rows in r. o may be nil; a wrong option is an error. Intervals and bands read r
+// again, so r must not receive further rows before.
 //
-// Where r has a grid for its scores MCB and DSC come with a bound: those of the rows are not below the value, nor above
-// it by more than the bound.
+// If r keeps its scores on a grid, MCB and DSC have a bound: the values of the rows themselves are at least the returned
+// value, and exceed it by at most the bound.
 func CORPOf(r cells.Rising, o *CORPOptions) (*CORP, error) {
 	c := &CORP{rows: r}
 	if o != nil {
@@ -135,19 +133,19 @@ func CORPOf(r cells.Rising, o *CORPOptions) (*CORP, error) {
 	return c, nil
 }
 
-// Options returns what the decomposition was made with.
+// Options returns the options of the decomposition.
 func (c *CORP) Options() CORPOptions { return CORPOptions{c.proper} }
 
-// parted returns the fit where each cell's rows without the event come before those with it. What it leaves is not more than
-// what the fit g of the rows themselves leaves: in a cell g takes rising values, and to give the lowest of them to the rows
-// without the event and the highest to those with it makes, of all ways to hand out these values, the sum of any proper
-// score least, for that is
+// parted returns the isotonic fit where, in each cell, the rows without the event come before those with it. Its remaining
+// score is at most that of the fit g of the rows themselves. Proof: within a cell, g takes rising values. Of all ways to
+// assign these values to the cell's rows, giving the lowest to the rows without the event and the highest to those with it
+// minimizes the sum of any proper score, since that sum is
 //
-//	sum s(g,0) + sum over rows with the event of (s(g,1) - s(g,0)),
+//	sum s(g,0) + sum over rows with the event of (s(g,1) - s(g,0)).
 //
-// of which the first sum does not change and the second falls as g rises at these rows. What this hands out rises through
-// the rows of the cells in that order, so it leaves no less than the best that does. And the fit of whole cells is one of
-// those that g is the best of, so it leaves no less than g. So what is left by g lies between the two.
+// The first term is constant, and the second falls as g rises at these rows. The assigned values rise through the rows in
+// the order used here, so the best fit in this order leaves no more. The fit of whole cells, in turn, is one of the
+// candidates among which g is the best, so it leaves at least as much as g. Hence what g leaves lies between the two.
 func parted(r cells.Rising) *pav.Pool {
 	var p pav.Pool
 	r.Each(func(x *cells.Cell) {
@@ -161,19 +159,19 @@ func parted(r cells.Rising) *pav.Pool {
 	return &p
 }
 
-// side is the rows of a cell that have one outcome.
+// side holds the rows of a cell with one outcome.
 type side struct {
-	hit     bool    // it is the event
+	hit     bool    // the outcome is the event
 	weight  float64 // above 0
-	v, rest float64 // mean of the probabilities that the rows gave to what happened, and what it is less than 1
+	v, rest float64 // mean probability that the rows gave to their outcome, and 1 minus it
 }
 
-// sidesOf returns the rows with the event and then those without, where there are any.
+// sidesOf returns the rows with the event and then those without it, as far as there are any.
 func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
 	hits := side{true, x.Events, x.P, x.Q}
 	rest := side{false, x.Weight - x.Events, x.Q, x.P}
 	if !r.Exact() {
-		// Sums of distances from the near end are those of the probabilities of what is less probable in this half.
+		// Sums of distances from the near end are sums of the probability of the outcome that is less likely in this half.
 		t, unlikely, likely := x.Tally(), &hits, &rest
 		if x.Low >= 0.5 {
 			t, unlikely, likely = t.Turned(r.Weighted()), likely, unlikely
@@ -198,15 +196,15 @@ func sidesOf(x *cells.Cell, r cells.Rising) (s [2]side, n int) {
 	return s, n
 }
 
-// inflection is the probability above which the spherical score is convex, and below which it is concave: (7 - sqrt(17))/8.
+// inflection is the probability (7 - sqrt(17))/8. The spherical score is concave below it and convex above.
 const inflection = 0.35961179679779245
 
-// takeLosses sums the scores of the rows. Where the score is convex those of a grid cell are not below the one of their mean,
-// nor above the chord over the cell, and where it is concave the other way round; the spherical score is both in one cell,
-// where they are between those of its ends, as they are where the sums of a cell have lost digits. What is in the grid's first
-// cell, below 2^-64, cannot be told from 0.
+// takeLosses sums the scores of the rows. In a grid cell where the score is convex, the mean loss is at least the loss of
+// the mean and at most the chord over the cell; where it is concave, the reverse holds. The spherical score is both in one
+// cell, where the bounds are the losses at the ends of the cell. The same bounds hold where the sums of a cell have lost
+// digits. Scores in the first cell of the grid, below 2^-64, cannot be told from 0.
 func (c *CORP) takeLosses() {
-	const digits = 0x1p-30 // above it a sum has 21 bits of a score
+	const digits = 0x1p-30 // above it, a sum has 21 bits of a score
 	least, most := 0.0, 0.0
 	whole := c.rows.Exact()
 	c.rows.Each(func(x *cells.Cell) {
@@ -251,23 +249,23 @@ func (c *CORP) takeLosses() {
 	}
 }
 
-// Score returns S, the mean score, and how much more that of the rows may be.
+// Score returns the mean score S, and the most by which that of the rows themselves may exceed it.
 func (c *CORP) Score() (value, bound float64) { return c.score, c.loose }
 
-// MCB returns the miscalibration S - S_C, at least 0, the value of calibrated scores: what recalibration would gain. It is
-// +Inf for the logarithmic score where a row gave 0 to what happened; see Infinite.
+// MCB returns the miscalibration S - S_C: the improvement that recalibration would give. It is at least 0, the value for
+// calibrated scores. It is +Inf for the logarithmic score if a row gave 0 to its outcome; see Infinite.
 func (c *CORP) MCB() (value, bound float64) {
 	return math.Max(0, c.score-c.left), c.loose + c.finer
 }
 
-// DSC returns the discrimination S_R - S_C, from 0 to UNC, the value where scores part the rows with the event from those
-// without: what the scores know beyond the base rate. It depends on the order of the scores alone, and not on their values.
+// DSC returns the discrimination S_R - S_C: what the scores know beyond the base rate. It is between 0 and UNC, which it
+// reaches if scores separate the outcomes perfectly. It depends only on the order of the scores.
 func (c *CORP) DSC() (value, bound float64) {
 	return math.Max(0, c.base-c.left), c.finer
 }
 
-// UNC returns the uncertainty S_R, the mean score of the base rate: how hard the event is to foretell without scores. It is
-// at most 1/4, ln 2 for the logarithmic score, and 1 - sqrt(1/2) for the spherical one. It is exact.
+// UNC returns the uncertainty S_R, the mean score of the base rate: how hard the event is to predict without scores. It is
+// exact. Its maximum is 1/4 for the squared score, ln 2 for the logarithmic and 1 - sqrt(1/2) for the spherical one.
 func (c *CORP) UNC() (value, bound float64) {
 	if c.rows.Outside() > 0 {
 		bound = math.NaN()
@@ -275,11 +273,11 @@ func (c *CORP) UNC() (value, bound float64) {
 	return c.base, bound
 }
 
-// Infinite returns the weight of the rows, or their number without weights, that gave 0 to what happened: with any, the
-// logarithmic score is +Inf. On a grid what is below 2^-64 counts as 0, for it cannot be told from it, and the bounds of S
-// and MCB are NaN then. It is 0 for the other scores.
+// Infinite returns the weight, or without weights the number, of rows that gave 0 to their outcome. With any of them the
+// logarithmic score is +Inf. On a grid, scores below 2^-64 cannot be told from 0 and count as 0; the bounds of S and MCB are
+// NaN then. For the other scores it is 0.
 func (c *CORP) Infinite() float64 { return c.infinite }
 
-// Steps returns the fitted curve, in rising order of scores and frequencies: the recalibrated probabilities. Between two
-// steps it is not known.
+// Steps returns the fitted curve, the recalibrated probabilities, in rising order of scores and frequencies. Between two
+// steps the curve is undefined.
 func (c *CORP) Steps() []Step { return c.steps }

@@ -12,23 +12,23 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// Resampling says how random sets of rows are drawn. A nil one is the default.
+// Resampling controls the bootstrap. A nil *Resampling means the defaults.
 type Resampling struct {
-	Seed       uint64 // the same seed gives the same answers, on every CPU
-	Replicates int    // sets to draw; 0 means 200
-	Threads    int    // 0 means GOMAXPROCS; answers do not depend on it
+	Seed       uint64 // the same seed gives the same results on every CPU
+	Replicates int    // number of bootstrap samples; 0 means 200
+	Threads    int    // 0 means GOMAXPROCS; results do not depend on it
 }
 
 const defaultReplicates = 200
 
-// The first of the streams of random numbers that each kind of replicates has.
+// The first random stream of each kind of replicates.
 const (
 	bootstrapStream = iota << 32
 	floorStream
 	bandStream
 )
 
-// each draws the replicates, each from a stream of its own number above first; newWorker is called once a thread.
+// each runs the replicates; replicate i uses stream first + i. newWorker is called once per thread.
 func (o *Resampling) each(first uint64, newWorker func() func(i int, s *draw.Source)) {
 	parallel.Each(o.threads(), o.replicates(), func() func(int) {
 		do := newWorker()
@@ -57,22 +57,22 @@ func (o *Resampling) replicates() int {
 	return o.Replicates
 }
 
-// urn is rows to draw from, with replacement.
+// urn holds the rows to draw from, with replacement.
 type urn struct {
 	kinds []kind
 	rows  int64
-	heavy []int // kinds of more than lightRows rows
-	light int   // all other rows
+	heavy []int // kinds with more than lightRows rows
+	light int   // number of all other rows
 }
 
-// kind is equal rows. Those of a cell with the event come first, so that the fit pools them with the others.
+// kind is a group of equal rows. In a cell, those with the event come first, so that the fit pools them with the others.
 type kind struct {
 	n    int64
 	loss float64
-	hit  float64 // 1 if they have the event
+	hit  float64 // 1 for rows with the event
 }
 
-// lightRows is up to how many rows of a kind it is faster to draw them one by one than to draw how many there are.
+// lightRows is the number of rows up to which drawing the rows of a kind one by one is faster than drawing their count.
 const lightRows = 16
 
 func newUrn(c *CORP) *urn {
@@ -95,16 +95,16 @@ func newUrn(c *CORP) *urn {
 	return u
 }
 
-// hand is what was drawn from an urn.
+// hand holds the rows drawn from an urn.
 type hand struct {
-	heavy []int64 // of each such kind
-	// light is of each such row, kind by kind. No row is drawn 256 times: the chance is below 1/256!.
+	heavy []int64 // count for each heavy kind
+	// light counts each light row, kind by kind. No row is drawn 256 times: the chance is below 1/256!.
 	light []uint8
 }
 
 func newHand(u *urn) *hand { return &hand{make([]int64, len(u.heavy)), make([]uint8, u.light)} }
 
-// draw draws as many rows as there are.
+// draw draws as many rows as the urn holds.
 func (h *hand) draw(u *urn, s *draw.Source) {
 	left, of := u.rows, u.rows
 	for j, i := range u.heavy {
@@ -119,7 +119,7 @@ func (h *hand) draw(u *urn, s *draw.Source) {
 	}
 }
 
-// each calls f for the kinds that were drawn, and how often.
+// each calls f for the kinds that were drawn, with their counts.
 func (h *hand) each(u *urn, f func(k *kind, times float64)) {
 	heavy, light := h.heavy, h.light
 	for i := range u.kinds {
@@ -139,17 +139,17 @@ func (h *hand) each(u *urn, f func(k *kind, times float64)) {
 	}
 }
 
-// replicates are the terms of random sets of rows.
+// replicates holds the terms of the bootstrap samples.
 type replicates struct{ mcb, dsc, unc []float64 }
 
-// bootstrap returns the terms of as many rows as there are, drawn from them with replacement.
+// bootstrap returns the terms of bootstrap samples.
 func (c *CORP) bootstrap(o *Resampling) replicates {
 	u := newUrn(c)
 	whole := 0.0
 	for i := range u.kinds {
 		whole += float64(float64(u.kinds[i].n) * u.kinds[i].loss)
 	}
-	spread := c.score - whole/c.total // what the scores within cells of a grid add; 0 otherwise
+	spread := c.score - whole/c.total // what the scores within grid cells add; 0 for exact cells
 	n := o.replicates()
 	r := replicates{make([]float64, n), make([]float64, n), make([]float64, n)}
 	o.each(bootstrapStream, func() func(int, *draw.Source) {
@@ -173,14 +173,14 @@ func (c *CORP) bootstrap(o *Resampling) replicates {
 	return r
 }
 
-// coin is the rows of a cell, whose outcomes are thrown anew.
+// coin describes the rows of a cell, for drawing new outcomes.
 type coin struct {
 	n         int64
 	p         float64 // probability of the event
-	hit, rest float64 // scores of a row with it and of one without; 0 of what cannot happen
+	hit, rest float64 // scores of a row with the event and of one without it; 0 where the outcome is impossible
 }
 
-// coins returns those of the cells, with the cells' scores as probabilities.
+// coins returns a coin for each cell, with the cell's score as the probability of the event.
 func (c *CORP) coins() []coin {
 	k := make([]coin, 0, c.rows.Count())
 	c.rows.Each(func(x *cells.Cell) {
@@ -196,7 +196,7 @@ func (c *CORP) coins() []coin {
 	return k
 }
 
-// throw fits new outcomes, and returns the sum of their scores.
+// throw draws new outcomes, fits them, and returns the sum of their scores.
 func throw(coins []coin, fit *pav.Pool, s *draw.Source) (score float64) {
 	fit.Reset()
 	for i := range coins {
@@ -208,7 +208,7 @@ func throw(coins []coin, fit *pav.Pool, s *draw.Source) (score float64) {
 	return score
 }
 
-// floor returns the mean MCB of outcomes that follow the scores.
+// floor returns the mean MCB for outcomes drawn from the scores.
 func (c *CORP) floor(o *Resampling) float64 {
 	coins := c.coins()
 	mcb := make([]float64, o.replicates())
@@ -236,28 +236,30 @@ func moments(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd / (n - 1))
 }
 
-// CORPIntervals are confidence intervals of a decomposition; see CORP.Intervals.
+// CORPIntervals holds confidence intervals of a decomposition; see CORP.Intervals.
 type CORPIntervals struct {
 	MCB, DSC, UNC metrics.Interval
-	// Floor is the MCB that calibrated predictions with these scores show on average: how much of MCB is chance.
+	// Floor is the mean MCB that calibrated predictions with these scores would show: the part of MCB that is due to chance.
 	Floor float64
 }
 
-// Intervals returns confidence intervals for independent rows, by a multinomial bootstrap of the cells: as many rows as
-// there are, drawn from them with replacement, have terms whose standard deviation is s and whose mean is the value plus a
-// bias b. For UNC the interval is value - b +- z s. MCB and DSC are both biased upward by what the fit takes from chance, of
-// which b holds too little, since a bootstrap sees the fitted steps as the truth; the other extreme is the Floor f, the mean
-// MCB where outcomes are drawn anew by the scores themselves. Their intervals are from value - max(b, f) - z s to value -
-// min(b, f) + z s, and on a grid the upper end is their bound higher. All are cut to what the terms can be, and reach to the
-// value itself, from which a bias may have led away.
+// Intervals returns confidence intervals for independent rows, from a multinomial bootstrap of the cells. Each replicate
+// draws as many rows as there are, with replacement. Let s be the standard deviation of a term over the replicates, and b
+// its mean minus the value. For UNC the interval is value - b +- z s.
 //
-// In simulations of nine laws with 200 to 20,000 rows intervals of level 0.95 held the law's MCB in 0.94 to 1.00 of 100 to
-// 300 cases, its DSC in 0.92 to 1.00 and its UNC in 0.91 to 1.00. The plain quantiles of the same replicates held the MCB of
-// calibrated scores never, for they add the bias once more, and those that reflect them at the value in as few as 0.04 of
-// the cases of 20,000 rows.
+// MCB and DSC are both biased upward, because the fit adapts to noise. b underestimates that bias, since the bootstrap takes
+// the fitted steps as the truth. The other extreme is the Floor f, the mean MCB when outcomes are drawn from the scores
+// themselves. The intervals of MCB and DSC reach from value - max(b, f) - z s to value - min(b, f) + z s; on a grid the
+// upper end is raised by their bound. All intervals are cut to the possible values of their term, and extended to include
+// the value itself.
 //
-// MCB has none for the logarithmic score if that is infinite, and nothing has one with fewer than two replicates or where
-// IntervalReason says why. It panics unless 0 < level < 1.
+// In simulations of nine distributions with 200 to 20,000 rows (100 to 300 cases each), the coverage at level 0.95 was 0.94
+// to 1.00 for MCB, 0.92 to 1.00 for DSC and 0.91 to 1.00 for UNC. Plain quantiles of the same replicates never covered the
+// MCB of calibrated scores, because they add the bias a second time. Quantiles reflected at the value covered it in as few
+// as 0.04 of the cases with 20,000 rows.
+//
+// MCB has no interval if the logarithmic score is infinite. There are no intervals with fewer than two replicates, or where
+// IntervalReason gives a reason. Intervals panics unless 0 < level < 1.
 func (c *CORP) Intervals(level float64, o *Resampling) CORPIntervals {
 	none := metrics.NoInterval()
 	z := metrics.Z(level)
@@ -283,7 +285,7 @@ func (c *CORP) Intervals(level float64, o *Resampling) CORPIntervals {
 		if bound > 0 {
 			i.High += bound
 		}
-		// Chance may have added more to the value than the interval is wide: it reaches up to it all the same.
+		// The correction for chance may exceed the width of the interval. The interval is extended to include the value.
 		return metrics.Interval{Low: math.Min(math.Max(0, i.Low), value), High: math.Min(math.Max(value, i.High), math.Max(value, top))}
 	}
 	all := CORPIntervals{MCB: none, Floor: floor}
@@ -295,7 +297,7 @@ func (c *CORP) Intervals(level float64, o *Resampling) CORPIntervals {
 	return all
 }
 
-// IntervalReason says why there are no intervals and no band: no rows or one, or weights. It is "" where there are.
+// IntervalReason says why there are no intervals and no band: fewer than two rows, or weights. It is "" if there are.
 func (c *CORP) IntervalReason() string {
 	switch {
 	case !(c.total > 0):
@@ -310,23 +312,25 @@ func (c *CORP) IntervalReason() string {
 
 const reasonOneByOne = "rows are drawn anew, and with weights it is not known which a cell has"
 
-// BandPoint is a band at one score.
+// BandPoint is the band at one score.
 type BandPoint struct{ Score, Low, High float64 }
 
-// bandPoints is at how many scores a band is drawn, at most.
+// bandPoints is the largest number of scores at which a band is computed.
 const bandPoints = 256
 
-// Band returns the consistency band: between which frequencies the fitted curve would lie, at each score by itself with
-// probability level, if the scores were calibrated. Outcomes are drawn anew, in each cell as many with the event as a
-// binomial number with the cell's score as its probability, and fitted; the band is between quantiles of these fits. The
-// scores stay what they are. It has a point at each score that was seen, or of more than 256 scores at no more than so many,
-// spread by mass and by value and with both ends. A curve outside of it says that scores are not calibrated there; of many
-// points a share of 1 - level is outside by chance. nil where IntervalReason says why. It panics unless 0 < level < 1.
+// Band returns the consistency band: at each score by itself, the range that contains the fitted frequency with probability
+// level if the scores are calibrated. A curve outside it indicates that scores are not calibrated there; of many points a
+// share of 1 - level is outside by chance.
 //
-// It is not a confidence band of the curve: bootstraps of such a fit are not consistent, and bands of level 0.9 around the
-// fitted curve, drawn in the same way, held the truth at 0.6 of the points where scores crowd at 1.
+// Scores stay fixed. In each cell the number of events is drawn from a binomial distribution with the cell's score as its
+// probability, and the outcomes are fitted; the band is between quantiles of these fits. It has a point at each distinct
+// score, up to 256. Of more scores it takes at most 256, spread by mass and by value, including both ends. It returns nil
+// where IntervalReason gives a reason. It panics unless 0 < level < 1.
 //
-// Source: Dimitriadis, Gneiting and Jordan 2021, who draw the scores anew too.
+// It is not a confidence band of the curve. Bootstraps of an isotonic fit are not consistent: bands of level 0.9 around the
+// fitted curve, drawn in the same way, contained the truth at only 0.6 of the points where scores crowd at 1.
+//
+// Source: Dimitriadis, Gneiting and Jordan 2021, who also redraw the scores.
 func (c *CORP) Band(level float64, o *Resampling) []BandPoint {
 	if !(level > 0 && level < 1) {
 		panic("calib: the level of a band lies between 0 and 1")
@@ -341,7 +345,7 @@ func (c *CORP) Band(level float64, o *Resampling) []BandPoint {
 		points[i].Score = coins[cell].p
 	}
 	n := o.replicates()
-	fits := make([]float64, n*len(at)) // of each point, one replicate after another
+	fits := make([]float64, n*len(at)) // for each point, its values in all replicates
 	o.each(bandStream, func() func(int, *draw.Source) {
 		var fit pav.Pool
 		return func(i int, s *draw.Source) {
@@ -363,8 +367,8 @@ func (c *CORP) Band(level float64, o *Resampling) []BandPoint {
 	return points
 }
 
-// spaced returns the cells of at most so many rows and scores: half of them rows equally far apart in rank, the others
-// scores in value, the first and the last among both; all cells if they are no more than that.
+// spaced returns the indices of at most most cells: half of them spaced evenly by rank of rows, the others by score,
+// including the first and the last cell. It returns all cells if there are no more than that.
 func spaced(coins []coin, most int) []int {
 	at := make([]int, 0, most)
 	if len(coins) <= most {
@@ -380,7 +384,7 @@ func spaced(coins []coin, most int) []int {
 	last := len(coins) - 1
 	least, parts := coins[0].p, float64(most/2-1)
 	rank, value := float64(total-1)/parts, (coins[last].p-least)/parts
-	seen, ranks, values := int64(0), 0.0, 0.0 // the numbers of those that are behind
+	seen, ranks, values := int64(0), 0.0, 0.0 // totals over the cells so far
 	for i := range coins {
 		seen += coins[i].n
 		taken := i == 0 || i == last

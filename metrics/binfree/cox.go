@@ -8,20 +8,21 @@ import (
 	"github.com/candor-go/candor/metrics/internal/reason"
 )
 
-// CoxOptions say what is fitted.
+// CoxOptions select what is fitted.
 type CoxOptions struct {
-	UnitSlope bool // the slope is held at 1, and only the intercept fitted: calibration in the large
+	UnitSlope bool // fix the slope at 1 and fit only the intercept: calibration in the large
 }
 
 // Cox is the logistic regression of the outcome on the logit of the score,
 //
 //	P(y = 1) = 1 / (1 + exp(-(intercept + slope * ln(p / (1-p)))))
 //
-// by maximum likelihood. Calibrated scores have slope 1 and intercept 0. A slope below 1 is of scores that are too extreme
-// (overconfident), one above 1 of scores that are too cautious, one below 0 of scores that are turned round. The intercept is the log
-// odds of the event where the score says 1/2; with the slope held at 1 it is above 0 if the scores are too low on average.
+// fitted by maximum likelihood. Calibrated scores have slope 1 and intercept 0. A slope below 1 means scores that are too
+// extreme (overconfident), one above 1 scores that are too cautious, one below 0 scores in reverse order. The intercept is
+// the log odds of the event where the score is 1/2. With the slope fixed at 1, it is above 0 if scores are too low on
+// average.
 //
-// Rows whose score is exactly 0 or 1 have an infinite logit. They are left out of the fit, and LeftOut counts them.
+// A score of exactly 0 or 1 has an infinite logit. Such rows are left out of the fit, and LeftOut counts them.
 //
 // Sources: Cox 1958; Miller, Hui and Tierney 1991.
 type Cox struct {
@@ -31,13 +32,13 @@ type Cox struct {
 	reason           string
 }
 
-// estimate is a coefficient, its standard error, and how far it may be from that of the rows.
+// estimate is a coefficient, its standard error, and the most by which it can differ from that of the rows themselves.
 type estimate struct{ value, se, bound float64 }
 
-// CoxOf fits the rows that r has seen; o may be nil. The fit is the same whatever their order, and found to about 1e-12 of the
-// coefficients where these are not held up by rounding of the scores.
+// CoxOf fits the rows in r; o may be nil. The fit does not depend on the order of rows. Coefficients are accurate to about
+// 1e-12, unless rounding of the scores limits them.
 //
-// Where cells are not exact, the rows of either outcome in a cell of the grid stand at their mean score.
+// If cells are not exact, the rows with one outcome in a grid cell are all placed at their mean score.
 func CoxOf(r cells.Rising, o *CoxOptions) *Cox {
 	c := &Cox{weighted: r.Weighted(), unit: o != nil && o.UnitSlope}
 	none := estimate{math.NaN(), math.NaN(), math.NaN()}
@@ -60,16 +61,16 @@ func CoxOf(r cells.Rising, o *CoxOptions) *Cox {
 	return c
 }
 
-// Slope returns the slope: 1 if it is held there, NaN where Reason has a reason. bound is how far that of the rows may be from it: 0
-// where cells are exact, and NaN where no bound is known: with weights, where rows were left out, which may as well have scores next
-// to 0 or 1, and for fits that a small shift of the scores may change much.
+// Slope returns the slope: 1 if it is fixed, NaN if Reason gives a reason. bound is the most by which it can differ from
+// that of the rows themselves: 0 if cells are exact. It is NaN if no bound is known: with weights, if rows were left out
+// (their scores may only be close to 0 or 1), and for fits that are sensitive to small shifts of the scores.
 func (c *Cox) Slope() (value, bound float64) { return c.slope.value, c.slope.bound }
 
-// Intercept returns the intercept; NaN and bound are as for Slope.
+// Intercept returns the intercept. NaN and bound are as for Slope.
 func (c *Cox) Intercept() (value, bound float64) { return c.intercept.value, c.intercept.bound }
 
-// SlopeInterval returns Wald's confidence interval of the slope, slope +- z se with the standard error of the information matrix, for
-// independent rows. Where there is none IntervalReason says why, or the slope is held.
+// SlopeInterval returns Wald's confidence interval of the slope for independent rows: slope +- z se, with the standard error
+// from the information matrix. There is none if the slope is fixed or IntervalReason gives a reason.
 func (c *Cox) SlopeInterval(level float64) metrics.Interval {
 	if c.unit {
 		return metrics.NoInterval()
@@ -77,7 +78,7 @@ func (c *Cox) SlopeInterval(level float64) metrics.Interval {
 	return c.interval(&c.slope, level)
 }
 
-// InterceptInterval returns Wald's confidence interval of the intercept. Where there is none IntervalReason says why.
+// InterceptInterval returns Wald's confidence interval of the intercept. There is none if IntervalReason gives a reason.
 func (c *Cox) InterceptInterval(level float64) metrics.Interval {
 	return c.interval(&c.intercept, level)
 }
@@ -89,16 +90,16 @@ func (c *Cox) interval(e *estimate, level float64) metrics.Interval {
 	return metrics.Normal(e.value, e.se, level)
 }
 
-// LeftOut returns the number of rows left out of the fit, whose score is exactly 0 or 1. Where cells are not exact it has those too
-// that are in one cell of the grid with them, nearer than 2^-64 to 0 or to 1 (with weights, 2^-53 to 1).
+// LeftOut returns the number of rows left out of the fit because their score is exactly 0 or 1. If cells are not exact, it
+// includes rows in the same grid cell: those within 2^-64 of 0 or 1 (with weights, within 2^-53 of 1).
 func (c *Cox) LeftOut() int64 { return c.leftOut }
 
-// Reason says why there is no fit: scores outside [0,1], no rows, none with another score than 0 and 1, or outcomes that are all the
-// same; and unless the slope is held, scores that are all equal, or one that parts the outcomes, none of 1 on one side and none of 0 on
-// the other, so that the likelihood rises for ever with the slope. It is "" where there is a fit.
+// Reason says why there is no fit. The possible reasons are scores outside [0,1], no rows, no scores other than 0 and 1, or
+// outcomes that are all equal. Unless the slope is fixed, further reasons are that all scores are equal, or that a score
+// separates the outcomes, so that the likelihood has no maximum. It is "" if there is a fit.
 func (c *Cox) Reason() string { return c.reason }
 
-// IntervalReason says why there are no intervals: Reason's reasons, and weights. It is "" where there are.
+// IntervalReason says why there are no intervals: any reason for Reason, or weights. It is "" if there are.
 func (c *Cox) IntervalReason() string {
 	if c.reason == "" && c.weighted {
 		return reasonCoxWeighted

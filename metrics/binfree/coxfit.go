@@ -8,32 +8,32 @@ import (
 	"github.com/candor-go/candor/metrics/internal/reason"
 )
 
-// coxFit finds the least of the negative log-likelihood sum n ln(1 + exp(a + b x)) - y (a + b x) over points, each a logit x less the
-// center's with the weights of the rows there without the event and with it.
+// coxFit minimizes the negative log-likelihood sum n ln(1 + exp(a + b x)) - y (a + b x) over points. The x of a point is its
+// logit minus that of the center; a point has the weights of its rows without and with the event.
 type coxFit struct {
 	of      cells.Rising
-	unit    bool // b is 1
-	keep    int  // points to keep at most
+	unit    bool // b is fixed at 1
+	keep    int  // maximal number of points to keep
 	leftOut int64
 
 	rest, hits compensated // total weights
-	mean       float64     // of logits, by weight * p(1-p)
-	ends       [2]ends     // the least and the largest score of either outcome
+	mean       float64     // mean logit, weighted by weight * p(1-p)
+	ends       [2]ends     // smallest and largest score for either outcome
 
 	center   odds
 	points   []coxPoint // nil if there are too many to keep
-	lo, hi   float64    // the least and the largest x
-	a, b     float64    // the best so far
-	sums     coxSums    // there
-	searched int        // walks over all points
+	lo, hi   float64    // smallest and largest x
+	a, b     float64    // the current line
+	sums     coxSums    // at the current line
+	searched int        // number of passes over all points
 }
 
-// odds is a probability and what it is less than 1, either with all its digits if it is small.
+// odds is a probability p with q = 1 - p; a small one of the two keeps all its digits.
 type odds struct{ p, q float64 }
 
 type coxPoint struct{ x, rest, hits float64 }
 
-// ends is a least and a largest score; the zero value is of none.
+// ends holds a smallest and a largest score; the zero value stands for no scores.
 type ends struct{ low, high odds }
 
 func (e *ends) add(o odds) {
@@ -48,10 +48,10 @@ func (e *ends) add(o odds) {
 	}
 }
 
-// below tells whether a probability is below another one.
+// below reports whether o is a lower probability than r.
 func (o odds) below(r odds) bool { return o.p < r.p || o.p == r.p && o.q > r.q }
 
-// from returns o's logit less c's.
+// from returns the logit of o minus the logit of c.
 func (o odds) from(c odds) float64 {
 	// p/q over pc/qc is 1 + (p - pc) / (q pc).
 	d := o.p - c.p
@@ -66,7 +66,7 @@ func (o odds) from(c odds) float64 {
 
 func (o odds) logit() float64 { return o.from(odds{0.5, 0.5}) }
 
-// compensated is a sum with what rounding took from it (Neumaier).
+// compensated is a sum with its accumulated rounding error (Neumaier).
 type compensated struct{ sum, lost float64 }
 
 func (c *compensated) add(v float64) {
@@ -119,7 +119,7 @@ func (c *gridCell) odds(q float64) odds {
 	return odds{q, 1 - q}
 }
 
-// survey finds what there is to fit, and the center: the score next to the mean.
+// survey collects totals, the ends and the center, which is the score nearest to the mean logit.
 func (f *coxFit) survey() {
 	var w, wx compensated
 	f.each(func(o odds, rest, hits float64) {
@@ -138,7 +138,7 @@ func (f *coxFit) survey() {
 	f.mean = wx.value() / w.value()
 }
 
-// reason says why there is no fit: "" if there is one.
+// reason says why there is no fit, or returns "" if there is one.
 func (f *coxFit) reason() string {
 	none, all := f.ends[0], f.ends[1]
 	switch {
@@ -160,10 +160,10 @@ func (f *coxFit) reason() string {
 	return ""
 }
 
-// keptPoints is how many points are kept, of 24 bytes; if there are more they are found anew each time.
+// keptPoints is the maximal number of points in memory, 24 bytes each. More points are recomputed in each pass.
 const keptPoints = 1 << 20
 
-// recenter makes the score whose x is next to at the center, and keeps the line where it is.
+// recenter makes the score with x nearest to at the center, and keeps the line unchanged.
 func (f *coxFit) recenter(at float64) {
 	old, next, shift := f.center, odds{}, math.Inf(1)
 	f.each(func(o odds, _, _ float64) {
@@ -194,18 +194,18 @@ func (f *coxFit) walk(visit func(x, rest, hits float64)) {
 	}
 }
 
-// coxSums is the gradient and the information at a line: by weight * mu(1-mu), how much there is, the mean of x and the sum of squares
-// about it.
+// coxSums holds the gradient and the information at a line: with weights weight * mu(1-mu), their sum, the mean of x, and
+// the sum of squares about it.
 type coxSums struct {
-	g0, g1            float64 // by a, and by b
+	g0, g1            float64 // derivatives with respect to a and b
 	w, mean, variance float64
 	square            float64 // sum of squares about the center
 }
 
-// about returns the derivative by b if a + b m is held.
+// about returns the derivative with respect to b while a + b m is fixed.
 func (s *coxSums) about(m float64) float64 { return s.g1 - float64(m*s.g0) }
 
-// logistic returns the smaller one of 1/(1+exp(-eta)) and 1/(1+exp(eta)), and their product.
+// logistic returns the smaller of 1/(1+exp(-eta)) and 1/(1+exp(eta)), and their product.
 func logistic(eta float64) (small, product float64) {
 	e := kernel.Exp64(-math.Abs(eta))
 	big := 1 / (1 + e)
@@ -219,7 +219,7 @@ func (f *coxFit) at(a, b float64) coxSums {
 	f.walk(func(x, rest, hits float64) {
 		eta := a + float64(b*x)
 		small, w := logistic(eta)
-		// (rest + hits) mu - hits, by what is small of mu and 1 - mu, as the whole numbers may cancel.
+		// Computes (rest + hits) mu - hits from the smaller of mu and 1 - mu; the whole numbers may cancel.
 		n := rest + hits
 		whole, part := -hits, float64(n*small)
 		if eta > 0 {
@@ -242,25 +242,26 @@ func (f *coxFit) at(a, b float64) coxSums {
 	return s
 }
 
-// errors returns how many standard errors a step is long.
+// errors returns the length of a step in standard errors.
 func (s *coxSums) errors(da, db float64) float64 {
 	m := da + float64(s.mean*db)
 	return math.Sqrt(float64(s.w*float64(m*m)) + float64(s.variance*float64(db*db)))
 }
 
 const (
-	coxSearches = 400   // walks before the fit is given up
-	coxPrecise  = 1e-9  // a step so small, by the largest change of a + b x, is the last one: the next would be its square
+	coxSearches = 400   // passes before the fit is given up
+	coxPrecise  = 1e-9  // after a step this small, measured by the largest change of a + b x, stop: the next would be its square
 	coxNothing  = 1e-12 // standard errors
-	coxNear     = 1e-4  // a step so small is followed by far smaller ones
-	coxFarthest = 2000  // more than any two logits are apart
+	coxNear     = 1e-4  // a step this small is followed by far smaller ones
+	coxFarthest = 2000  // larger than the distance of any two logits
 )
 
-// solve finds the fit by Newton's method, and returns false if it does not.
+// solve finds the fit by Newton's method and reports whether it converged.
 //
-// A step that changes no a + b x by more than 1 always increases the likelihood, because the logistic function is self-concordant (Bach
-// 2010). A longer step is shortened while the likelihood falls at its end, and doubled while it rises there so steeply that Newton's
-// parabola is far off. Only the derivative along the step is used. It keeps its digits where differences of likelihoods have none.
+// A step that changes no a + b x by more than 1 always increases the likelihood, because the logistic function is
+// self-concordant (Bach 2010). A longer step is shortened while the likelihood falls at its end. It is doubled while the
+// likelihood rises there so steeply that Newton's parabola is far off. Only the derivative along the step is used, since it
+// keeps its digits where differences of likelihoods have none.
 func (f *coxFit) solve() bool {
 	f.center = odds{0.5, 0.5}
 	f.recenter(f.mean)
@@ -268,7 +269,7 @@ func (f *coxFit) solve() bool {
 	if f.a, f.b = origin, 1; f.unit {
 		f.sums = f.at(f.a, f.b)
 	} else {
-		// From the line without slope towards that of calibrated scores.
+		// Start from the line with slope 0, towards that of calibrated scores.
 		f.a, f.b = kernel.Log64(f.hits.value())-kernel.Log64(f.rest.value()), 0
 		f.sums = f.at(f.a, f.b)
 		if da := origin - f.a; float64(f.sums.g0*da)+f.sums.g1 < 0 {
@@ -278,7 +279,7 @@ func (f *coxFit) solve() bool {
 	for last := math.Inf(1); f.searched < coxSearches; {
 		s := &f.sums
 		if !f.unit && s.variance < 1e-4*s.square {
-			// The rows that count are close together, and far from the center: their x have few digits.
+			// The rows that matter are close together and far from the center, so their x have few digits.
 			was := f.center
 			if f.recenter(s.mean); f.center != was {
 				f.sums = f.at(f.a, f.b)
@@ -290,7 +291,7 @@ func (f *coxFit) solve() bool {
 		if !f.unit {
 			g := s.about(s.mean)
 			if db = -g / s.variance; !(s.variance > 0 && math.Abs(db)*(f.hi-f.lo) <= limit) {
-				// Where the information is of rows of one score alone, it says whither but not how far.
+				// If the information comes from rows of a single score, it gives a direction but no step length.
 				db = math.Copysign(limit/(f.hi-f.lo), -g)
 			}
 		}
@@ -304,7 +305,7 @@ func (f *coxFit) solve() bool {
 			f.sums = f.at(f.a, f.b)
 			return true
 		case d > last/2 && (last < coxNear || s.errors(da, db) < coxNothing):
-			return true // nothing but rounding is left
+			return true // only rounding is left
 		case d > limit:
 			da, db = float64(da*(limit/d)), float64(db*(limit/d))
 		}
@@ -319,7 +320,7 @@ func (f *coxFit) change(da, db float64) float64 {
 	return math.Max(math.Abs(da+float64(db*f.lo)), math.Abs(da+float64(db*f.hi)))
 }
 
-// search goes in a direction in which the likelihood rises.
+// search moves the line in a direction in which the likelihood rises.
 func (f *coxFit) search(da, db float64) {
 	m := f.sums.mean
 	slope := func(s *coxSums) float64 { return float64(s.g0*(da+float64(m*db))) + float64(s.about(m)*db) }
@@ -345,7 +346,7 @@ func (f *coxFit) search(da, db float64) {
 	f.a, f.b, f.sums = f.a+float64(t*da), f.b+float64(t*db), s
 }
 
-// estimates returns intercept and slope of the fit that solve found.
+// estimates returns intercept and slope of the fit found by solve.
 func (f *coxFit) estimates() (intercept, slope estimate) {
 	origin := f.center.logit()
 	s := &f.sums
@@ -365,16 +366,17 @@ func (f *coxFit) estimates() (intercept, slope estimate) {
 	return intercept, slope
 }
 
-// radius returns a number R such that the fit of the rows lies in the ellipse of R standard errors about that of the points which
-// stand for them in cells of the grid; NaN if none is found.
+// radius returns a number R such that the fit of the rows themselves lies in the ellipse of R standard errors about the fit
+// of the points that represent them in grid cells. It returns NaN if none is found.
 //
-// Let the line be moved by (da, db) from the fit of the points to the border of the ellipse. With d the largest change of a + b x there,
-// the derivative of the points' negative log-likelihood in that direction is at least R^2 (1-exp(-d))/d, by self-concordance. That of
-// the rows differs from it by sum F(x_i) - F(x), F(x) = (mu(x) - y)(da + db x), over the rows of each point x. By Taylor that is no
-// more than |F'(x)| |sum (x_i - x)| + max |F”| sum (x_i - x)^2 / 2 with F' = b w (da + db x) + (mu - y) db and
-// |F”| <= b^2 w |da + db x| + 2 |b w db|, where w = mu(1-mu) is at most exp(d + |b x_i - b x|) times what it is at the fit. If it is
-// less than the former, then the likelihood of the rows falls all around the ellipse, and being concave it has its maximum inside.
-// Cauchy and Schwarz make of the sums exp(d) R T, and (1-exp(-d)) exp(-d) / d > T / R remains, which has a solution if d T / R < 1/4.
+// Move the line by (da, db) from the fit of the points to the border of the ellipse, and let d be the largest change of a +
+// b x there. By self-concordance the derivative of the points' negative log-likelihood in that direction is at least R^2
+// (1-exp(-d))/d. The derivative for the rows differs from it by sum F(x_i) - F(x), with F(x) = (mu(x) - y)(da + db x),
+// summed over the rows of each point x. By Taylor, this is at most |F'(x)| |sum (x_i - x)| + max |F”| sum (x_i - x)^2 / 2,
+// with F' = b w (da + db x) + (mu - y) db and |F”| <= b^2 w |da + db x| + 2 |b w db|. Here w = mu(1-mu) is at most exp(d +
+// |b x_i - b x|) times its value at the fit. If the difference is smaller than the derivative, the likelihood of the rows
+// falls all around the ellipse; being concave, it has its maximum inside. The Cauchy-Schwarz inequality bounds the sums by
+// exp(d) R T. What remains is (1-exp(-d)) exp(-d) / d > T / R, which has a solution if d T / R < 1/4.
 func (f *coxFit) radius(slopeError float64) float64 {
 	if f.of.Weighted() || f.leftOut > 0 {
 		return math.NaN()
@@ -401,7 +403,7 @@ func (f *coxFit) radius(slopeError float64) float64 {
 	return math.NaN()
 }
 
-// shift returns radius's T for lines whose |b| is at most steepest.
+// shift returns T of radius for lines with |b| at most steepest.
 func (f *coxFit) shift(steepest, slopeError float64) float64 {
 	var wd, wv, wvd, wvs, rd compensated
 	f.of.Each(func(x *cells.Cell) {
@@ -432,11 +434,11 @@ func (f *coxFit) shift(steepest, slopeError float64) float64 {
 	return t + float64(float64(b*se)*wvs.value())
 }
 
-// logitMoments bounds, of rows of a cell with the mean m of q, how far the mean of their logits is from m's, the mean square of their
-// logits' differences from it, and the largest of these.
+// logitMoments returns bounds for the rows of a cell with mean m of q: on the distance of their mean logit from the logit of
+// m, on the mean square of their logits' differences from it, and on the largest of these differences.
 func (c *gridCell) logitMoments(m float64) (first, second, most float64) {
 	doubt, wide := c.doubt(), c.high-c.low
-	d1 := 1 / float64(c.low*(1-c.low)) // the largest derivative of the logit, at low
+	d1 := 1 / float64(c.low*(1-c.low)) // largest derivative of the logit, at low
 	d2 := float64(d1*d1) * (1 - 2*c.low)
 	variance := c.spread(m) + float64(doubt*wide)
 	most = float64(d1 * math.Max(c.high-m, m-c.low))

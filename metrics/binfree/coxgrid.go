@@ -8,12 +8,12 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// sumUnit is how much a mean of scores may be off by the unit of its sum, and by rounding.
+// sumUnit bounds the error of a mean of scores, from the unit of its sum and from rounding.
 const sumUnit = 0x1p-51
 
-// gridCell is a cell of the grid without weights in terms of the distance q from the end near to its scores, p or 1 - p.
+// gridCell is a grid cell without weights, in terms of the distance q from the nearer end of [0,1]: p or 1 - p.
 type gridCell struct {
-	low, high float64 // no q is beyond these
+	low, high float64 // range of q
 	upper     bool    // q is 1 - p
 	sums      tally.Cell
 }
@@ -27,7 +27,7 @@ func newGridCell(x *cells.Cell) gridCell {
 	return c
 }
 
-// extremes returns the least and the largest distance of the scores of a grid cell from the end near to it.
+// extremes returns the smallest and the largest distance of a grid cell's scores from the nearer end of [0,1].
 func extremes(x *cells.Cell) (near, far float64) {
 	places, rising := kernel.GridPlaces()
 	at := kernel.GridRank(math.Min(x.P, x.Q))
@@ -38,21 +38,21 @@ func extremes(x *cells.Cell) (near, far float64) {
 	return near, far
 }
 
-// mean returns s/n within the cell.
+// mean returns s/n, clamped to the cell.
 func (c *gridCell) mean(s, n float64) float64 { return math.Min(math.Max(s/n, c.low), c.high) }
 
-// doubt is how much a mean of q may be off: by what the sums' unit takes away, and no more than the cell is wide.
+// doubt returns the largest error of a mean of q: that of the sums' unit, but at most the width of the cell.
 func (c *gridCell) doubt() float64 { return math.Min(sumUnit, c.high-c.low) }
 
-// spread returns the largest variance that numbers of the cell have around the mean m.
+// spread returns the largest possible variance about the mean m of numbers in the cell.
 func (c *gridCell) spread(m float64) float64 {
 	return float64((m - c.low) * (c.high - m))
 }
 
-// outcome is the rows of a cell that have one outcome.
-type outcome struct{ n, mean float64 } // how many, and their mean q; none if n is 0
+// outcome holds the rows of a cell with one outcome.
+type outcome struct{ n, mean float64 } // number of rows and their mean q
 
-// outcomes returns the rows without the event and those with it.
+// outcomes returns the rows without and with the event.
 func (c *gridCell) outcomes() (rest, hits outcome) {
 	p := c.sums.P.Clone()
 	p.Sub(&c.sums.PY)

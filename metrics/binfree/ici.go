@@ -13,36 +13,36 @@ import (
 	"github.com/candor-go/candor/metrics/internal/tally"
 )
 
-// Curve is a smooth estimate of the frequency of the event at each score.
+// Curve selects a smooth estimate of the frequency of the event at each score.
 type Curve uint8
 
 const (
-	RisingCurve Curve = iota // isotonic regression, equal scores pooled: the fit of CORP
+	RisingCurve Curve = iota // isotonic regression with equal scores pooled, the fit of CORP
 	LoessCurve               // Cleveland's lowess, without robustness iterations
 )
 
-// The defaults of LoessCurve, which are calzone's, and the most rows that it is for.
+// The defaults of LoessCurve, as in calzone, and the most rows that it accepts.
 const (
 	DefaultSpan  = 0.5
 	DefaultDelta = 0.001
 	MaxLoessRows = 10_000
 )
 
-// ICIOptions say by which curve. The zero value is RisingCurve.
+// ICIOptions select the curve. The zero value is RisingCurve.
 type ICIOptions struct {
 	Curve Curve
-	// Of LoessCurve: the share of the rows that each straight line is fitted to, above 0 and at most 1, and how near a score is to the
-	// last one fitted to be interpolated. 0 means DefaultSpan; Delta below 0 means DefaultDelta.
+	// For LoessCurve: Span is the share of the rows that each straight line is fitted to, above 0 and at most 1; 0 means
+	// DefaultSpan. Scores within Delta of the last fitted one are interpolated; a negative value means DefaultDelta.
 	Span, Delta float64
 }
 
-// ICI is how far scores are from the frequencies c(p) of a curve, over the rows that it is fitted to: the integrated calibration index
-// mean |p - c(p)|, and quantiles of |p - c(p)|. It is in [0,1] but for what a loess goes beyond, and 0 is best. It follows the rows, so
-// that a calibrated model is above 0: with RisingCurve by an amount that falls as N^(-1/3).
+// ICI is the distance of scores from the frequencies c(p) of a curve fitted to the same rows: the integrated calibration
+// index mean |p - c(p)|, and quantiles of |p - c(p)|. It is in [0,1], except where a loess curve leaves this range, and 0 is
+// best. The curve adapts to noise, so a calibrated model is above 0: with RisingCurve by an amount that falls as N^(-1/3).
 //
 // Source: Austin and Steyerberg 2019.
 type ICI struct {
-	rows     []off // by rising distance
+	rows     []off // in rising order of distance
 	total    exact.Sum
 	n        int
 	weighted bool
@@ -50,15 +50,15 @@ type ICI struct {
 	reason   string
 }
 
-// off is the rows of a score, or of a cell of the grid: how far the curve is from it.
+// off holds the rows of a score or a grid cell, with their distance from the curve.
 type off struct {
 	by     float64
 	n      int64
 	weight *exact.Sum // nil without weights
 }
 
-// ICIOf returns the index over the rows that r has seen; o may be nil. Where r has a grid for its scores they are those of its cells'
-// means, and how far they are from the rows' is not known.
+// ICIOf returns the index of the rows in r; o may be nil. If r keeps scores on a grid, the index is that of the cell means;
+// its distance from that of the rows themselves is not known.
 func ICIOf(r cells.Rising, o *ICIOptions) *ICI {
 	var opt ICIOptions
 	if o != nil {
@@ -99,7 +99,7 @@ func ICIOf(r cells.Rising, o *ICIOptions) *ICI {
 	return c
 }
 
-// rising returns the fitted frequency of cells that are asked for in their order.
+// rising returns a function that gives the fitted frequency of a cell. Cells must be passed in order.
 func rising(r cells.Rising) func(*cells.Cell) float64 {
 	var fit pav.Pool
 	r.Fit(&fit)
@@ -112,10 +112,11 @@ func rising(r cells.Rising) func(*cells.Cell) float64 {
 	}
 }
 
-// Reason says why there is no index: no rows, scores outside [0,1], or of a loess weights or too many rows. "" where there is one.
+// Reason says why there is no index: no rows, scores outside [0,1], or for a loess curve weights or too many rows. It is ""
+// if there is one.
 func (c *ICI) Reason() string { return c.reason }
 
-// bound is how far an answer may be from that of the rows.
+// bound returns the most by which a value can differ from that of the rows themselves, NaN if unknown.
 func (c *ICI) bound() float64 {
 	if c.exact {
 		return 0
@@ -123,7 +124,7 @@ func (c *ICI) bound() float64 {
 	return math.NaN()
 }
 
-// Mean returns the integrated calibration index, and how far it may be from that of the rows: 0 where cells are exact, else NaN.
+// Mean returns the integrated calibration index. bound is 0 if cells are exact, else NaN (unknown).
 func (c *ICI) Mean() (value, bound float64) {
 	if c.reason != "" {
 		return math.NaN(), math.NaN()
@@ -144,9 +145,9 @@ func (c *ICI) Mean() (value, bound float64) {
 	return exact.Ratio(&s, &total), c.bound()
 }
 
-// Quantile returns the quantile of |p - c(p)| at percent/100, percent from 0 to 100: E50 and E90 are those of 50 and 90. Of n rows it
-// lies between the values of ranks floor(h) and floor(h)+1, h = percent (n-1)/100, as linear interpolation has it. With weights the value
-// of rank r is that at which the sum of weights passes r times their mean. The bound is as that of Mean.
+// Quantile returns the quantile of |p - c(p)| at percent/100, for percent from 0 to 100; E50 and E90 are those at 50 and 90.
+// For n rows it interpolates linearly between the values of ranks floor(h) and floor(h)+1, with h = percent (n-1)/100. With
+// weights, the value of rank r is that at which the cumulative weight passes r times the mean weight. bound is as for Mean.
 func (c *ICI) Quantile(percent int) (value, bound float64) {
 	if percent < 0 || percent > 100 {
 		panic("calib: a percentage below 0 or above 100")

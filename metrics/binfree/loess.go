@@ -6,12 +6,13 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// line is rows in rising order of their scores x, with the frequency y of the event at that score.
+// line holds rows in rising order of their scores x, with the frequency y of the event at each score.
 type line struct{ x, y []float64 }
 
-// loess returns the curve of cells that are asked for in their order, of n rows without weights. It is the lowess of Cleveland 1979 as
-// statsmodels has it, without robustness iterations. Rows of one score have the same weights, so that each may have their frequency in
-// place of its outcome; where the nearest rows do not hold all rows of a score, those are the farthest, whose weight is 0.
+// loess returns the loess curve of n rows without weights, as a function of cells, which must be passed in order. It is the
+// lowess of Cleveland 1979 as implemented in statsmodels, without robustness iterations. Rows of equal score have equal
+// weights, so the frequency at a score can replace each outcome. Where the neighbourhood contains only some rows of a score,
+// these are the farthest, with weight 0.
 func loess(r cells.Rising, n int, o *ICIOptions) func(*cells.Cell) float64 {
 	span, delta := o.Span, o.Delta
 	if span == 0 {
@@ -35,12 +36,13 @@ func loess(r cells.Rising, n int, o *ICIOptions) func(*cells.Cell) float64 {
 	}
 }
 
-// smooth returns the fits at all rows of lines to the k nearest ones. What is nearer than delta to the last row fitted is interpolated.
+// smooth returns, for each row, the fit of a line to its k nearest rows. Rows within delta of the last fitted row are
+// interpolated.
 func (l line) smooth(k int, delta float64) []float64 {
 	n := len(l.x)
 	fit, weights := make([]float64, n), make([]float64, n)
 	left := 0
-	last := -1 // the last row that is fitted, after those of the same score
+	last := -1 // the last fitted row, counting rows of the same score
 	for i := 0; last < n-1; {
 		x := l.x[i]
 		for left+k < n && x > (l.x[left]+l.x[left+k])/2 {
@@ -58,13 +60,13 @@ func (l line) smooth(k int, delta float64) []float64 {
 				last = next
 			}
 		}
-		// The next fit is at the last row within delta. At the end of the rows the last but one is fitted too, as statsmodels does.
+		// Fit the last row within delta next. At the end of the rows, statsmodels also fits the last but one; so does this.
 		i = max(min(next, n-1)-1, last+1)
 	}
 	return fit
 }
 
-// between interpolates the fits of the rows after one and before another.
+// between interpolates the fits for the rows strictly between from and to.
 func (l line) between(fit []float64, from, to int) {
 	width := l.x[to] - l.x[from]
 	for j := from + 1; j < to; j++ {
@@ -73,8 +75,8 @@ func (l line) between(fit []float64, from, to int) {
 	}
 }
 
-// at returns the fit at a row to those from left up to right: a straight line with the weights (1 - d^3)^3, d the distance in units of
-// the largest; the frequency at the score, where fewer than two rows have weight.
+// at returns the fit at row i of a straight line to rows [left, right), with weights (1 - d^3)^3, where d is the distance
+// divided by the largest one. If fewer than two rows have positive weight it returns the frequency at the score.
 func (l line) at(i, left, right int, weights []float64) float64 {
 	x := l.x[i]
 	radius := math.Max(x-l.x[left], l.x[right-1]-x)

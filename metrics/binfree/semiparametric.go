@@ -12,35 +12,36 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Semiparametric is an estimate of the mean squared calibration error E w(p) (p - P(y=1|p))^2 without bins. The rows are in folds; the
-// frequency c at the score of each is fitted to the other folds, and the estimate is the mean of w (p-y)(p-c), or, orthogonal, of the
-// influence w (p-c)(p+c-2y). What the smoother gets wrong at random then has no part in it: it is unbiased as the fit converges, and
-// below 0 about as often as above where the error is 0.
+// Semiparametric is an estimate without bins of the mean squared calibration error E w(p) (p - P(y=1|p))^2. It uses
+// cross-fitting: the frequency c at each score is fitted on the other folds. The estimate is the mean of w (p-y)(p-c), or
+// with Orthogonal that of the influence w (p-c)(p+c-2y). Random errors of the smoother then cancel on average: the estimate
+// is unbiased as the fit converges, and where the error is 0 it is negative about as often as positive.
 type Semiparametric struct {
-	Squared float64 // the estimate; it may be below 0
+	Squared float64 // the estimate; it may be negative
 	SE      float64 // its standard error
 	Rows    int64
-	// Chosen is the hyperparameter that predicts the other folds best, and Used the one that made c, which smooths a little less:
-	// times Rows^0.08 for the kernel's, times 0.985 for the spline's. Both are NaN where there was no choice: all scores are equal.
+	// Chosen is the hyperparameter that best predicts held-out folds, and Used the one for c, which smooths slightly less:
+	// Chosen times Rows^0.08 for the kernel, times 0.985 for the spline. Both are NaN if there was no choice because all
+	// scores are equal.
 	Chosen, Used float64
-	// Bound is how far Squared may be from what the rows would give: 0, or NaN, for not known, where the cells are those of a grid
-	// and their rows are taken to have their mean score.
+	// Bound is the most by which Squared can differ from that of the rows themselves: 0 if cells are exact. It is NaN
+	// (unknown) for cells of a grid, whose rows are placed at their mean score.
 	Bound float64
 
 	rows *folded
 	c    []float64
 }
 
-// FoldRows is the rows of one score in one fold.
+// FoldRows holds the rows of one score in one fold.
 type FoldRows struct {
 	Score     float64
 	Fold      int
 	Rows      int64
-	Events    float64 // sum of their labels
-	Frequency float64 // that other folds give to the score: it may lie outside [0,1]
+	Events    float64 // sum of labels
+	Frequency float64 // frequency that the other folds give to the score; it may lie outside [0,1]
 }
 
-// Each calls f for the rows of each score in each fold, in rising order.
+// Each calls f for each pair of score and fold that has rows, in rising order.
 func (s *Semiparametric) Each(f func(FoldRows)) {
 	for i := range s.rows.parts {
 		p := &s.rows.parts[i]
@@ -48,12 +49,13 @@ func (s *Semiparametric) Each(f func(FoldRows)) {
 	}
 }
 
-// RMS returns the root-mean-square calibration error sqrt(max(Squared, 0)); 0 is best. NaN if Squared is.
+// RMS returns the root-mean-square calibration error sqrt(max(Squared, 0)), 0 is best. It is NaN if Squared is.
 func (s *Semiparametric) RMS() float64 { return math.Sqrt(math.Max(s.Squared, 0)) }
 
-// Interval returns the confidence interval of RMS, the roots of Squared -+ z*SE, or 0 where those are below 0: that of a normal
-// estimate, rows taken as independent. In 400 repetitions each of 600 to 5,000 rows with an error of 0.128, that of level 0.95 held it
-// in 93 to 95%. Where there is no error the estimate converges faster than its standard error says. None if Squared is NaN.
+// Interval returns the confidence interval of RMS for independent rows: the roots of Squared -+ z*SE, or 0 where these are
+// negative. It assumes a normal estimate. In simulations with an error of 0.128 and 600 to 5,000 rows (400 repetitions
+// each), intervals of level 0.95 covered it in 93 to 95%. If the error is 0, the estimate converges faster than its standard
+// error indicates. There is no interval if Squared is NaN.
 func (s *Semiparametric) Interval(level float64) metrics.Interval {
 	i := metrics.Normal(s.Squared, s.SE, level)
 	return metrics.Interval{Low: math.Sqrt(math.Max(i.Low, 0)), High: math.Sqrt(math.Max(i.High, 0))}
@@ -68,18 +70,20 @@ var (
 		"together; take a kernel")
 )
 
-// SemiparametricOf returns the semiparametric calibration error of the rows that r has seen, for its event: of more than two classes
-// that the top label is the true one. o may be nil. The folds have equally many rows of either outcome, to within one, drawn by the
-// seed; but of a score with more than 64 rows of an outcome each goes to any fold. They depend on the set of rows alone.
+// SemiparametricOf returns the semiparametric calibration error of the rows in r, for its event; for more than two classes
+// this is that the top label is correct. o may be nil. The seed decides the folds. They have equally many rows of either
+// outcome, to within one, except that scores with more than 64 rows of an outcome distribute these independently. Folds
+// depend only on the set of rows.
 //
-// There is an error if rows have weights or scores outside [0,1], if they are fewer than folds, and, for a spline, if there are not
-// four different scores outside each fold, or these are so close together that its numbers leave the range of float64.
+// It returns an error if rows have weights or scores outside [0,1], or are fewer than folds. For a spline it is also an
+// error if there are fewer than four distinct scores outside some fold, or if scores are so close together that the
+// computation leaves the range of float64.
 //
-// Time is of the order of cells x Attempts: one thread takes some 20 us a cell for the kernel and 40 for the spline. Memory is some 100
-// bytes a cell, and for the spline 250 more for each thread.
+// Time is proportional to cells x Attempts: one thread takes about 20 us per cell for the kernel and 40 for the spline.
+// Memory is about 100 bytes per cell, plus 250 for the spline in each thread.
 //
-// Source: Yadlowsky's semiparametric_calibration_error in google/uncertainty_metrics; Chernozhukov et al. 2018 for the fit to other
-// folds.
+// Source: Yadlowsky's semiparametric_calibration_error in google/uncertainty_metrics; Chernozhukov et al. 2018 for
+// cross-fitting.
 func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric, error) {
 	opt, err := o.checked()
 	if err != nil {
@@ -104,12 +108,12 @@ func SemiparametricOf(r cells.Rising, o *SemiparametricOptions) (*Semiparametric
 	return s, err
 }
 
-// SemiparametricOfRows returns the semiparametric calibration error of rows whose folds are given: each has a score, a label, both in
-// [0,1], and a fold from 0 to below 100. The label may be any number between: what is estimated is then its mean given the score.
-// The options' folds and seed are not used; o may be nil.
+// SemiparametricOfRows returns the semiparametric calibration error of rows with given folds. Each row has a score and a
+// label, both in [0,1], and a fold, from 0 to 99. A label between 0 and 1 is allowed; the frequency is then the mean label
+// given the score. The options Folds and Seed are ignored; o may be nil.
 //
-// There is an error for numbers outside their range and where all rows are in one fold, those of SemiparametricOf, and
-// slices that differ in length.
+// It returns an error if a number is outside its range, if all rows are in one fold, if the lengths differ, and for the reasons
+// of SemiparametricOf.
 func SemiparametricOfRows(scores, labels []float64, folds []int, o *SemiparametricOptions) (*Semiparametric, error) {
 	if len(labels) != len(scores) || len(folds) != len(scores) {
 		return nil, fmt.Errorf("%w: %d scores, %d labels and %d folds", metrics.ErrMismatch, len(scores), len(labels), len(folds))
@@ -135,28 +139,28 @@ func SemiparametricOfRows(scores, labels []float64, folds []int, o *Semiparametr
 	return d.estimate(&opt)
 }
 
-// folded is the rows, by score and fold.
+// folded holds the rows by score and fold.
 type folded struct {
 	n     int64
-	x     []float64 // different scores, rising
-	start []int32   // the first part of each, and the end
+	x     []float64 // distinct scores, rising
+	start []int32   // first part of each score, and the end
 	parts []part    // by score, then fold
-	folds int       // the highest and one
+	folds int       // highest fold + 1
 
-	row   []int32 // of each part, where the parts are single rows: its place among all
+	row   []int32 // for each part, its row number, if parts are single rows
 	omega []float64
-	mean  float64 // of omega over rows
+	mean  float64 // mean of omega over the rows
 }
 
-// part is rows of one score in one fold.
+// part holds the rows of one score in one fold.
 type part struct {
-	at    int32 // the score
+	at    int32 // index of the score
 	fold  int32
 	n     float64
-	y, yy float64 // sums of labels and of their squares
+	y, yy float64 // sums of labels and of squared labels
 }
 
-// add adds rows whose score is not below the last one's.
+// add adds rows with a score not below that of the previous call.
 func (d *folded) add(p float64, q part) {
 	if k := len(d.x); k == 0 || d.x[k-1] != p {
 		d.x = append(d.x, p)
@@ -168,7 +172,7 @@ func (d *folded) add(p float64, q part) {
 	d.folds = max(d.folds, int(q.fold)+1)
 }
 
-// fold groups rows, or, apart, only orders them.
+// fold groups rows by score and fold, or, if apart is set, only sorts them.
 func fold(scores, labels []float64, folds []int, apart bool) *folded {
 	order := make([]int32, len(scores))
 	for i := range order {
@@ -260,7 +264,7 @@ func (d *folded) estimate(o *SemiparametricOptions) (*Semiparametric, error) {
 	return s, nil
 }
 
-// least returns the first of the least numbers, -1 if all are NaN.
+// least returns the index of the first minimum, -1 if all are NaN.
 func least(v []float64) int {
 	best := -1
 	for i, x := range v {
@@ -271,7 +275,7 @@ func least(v []float64) int {
 	return best
 }
 
-// loss is sum w (c-y)^2.
+// loss returns sum w (c-y)^2.
 func (d *folded) loss(c []float64) float64 {
 	s := 0.0
 	for i := range d.parts {
@@ -285,8 +289,8 @@ func (d *folded) lossOf(i int, c float64) float64 {
 	return float64(d.omega[p.at] * (float64(float64(p.n*c)*c) - float64(2*c*p.y) + p.yy))
 }
 
-// average sets the estimate and its standard error: the limit of that of means of resampled rows, for a quotient of means by the delta
-// method.
+// average sets the estimate and its standard error, which is the limit of that of bootstrap means; a quotient of means uses
+// the delta method.
 func (s *Semiparametric) average(o *SemiparametricOptions) {
 	d, n := s.rows, float64(s.Rows)
 	stat, influence := 0.0, 0.0

@@ -5,12 +5,13 @@ import (
 	"github.com/candor-go/candor/metrics/internal/draw"
 )
 
-// manyRows is how many rows of one outcome a cell has at most for each to be dealt by itself.
+// manyRows is the largest number of rows of one outcome in a cell that are dealt to folds one by one.
 const manyRows = 64
 
-// deal deals the rows of cells to folds, as a shuffled deck would be dealt: those of outcome 1 one to each fold in turn, then those of
-// outcome 0 from the next fold on. Of the rows of a cell only their number counts, so none is named: from fold to fold, as many as
-// are still to come are the odds. What a cell of many rows gives to the folds is multinomial instead, and takes no part in the deal.
+// deal deals the rows of cells to folds like a shuffled deck of cards: rows with outcome 1 one to each fold in turn, then
+// rows with outcome 0, starting from the next fold. Only the number of rows in a cell matters, so no individual rows are
+// drawn: the odds of a fold are the number of rows it is still to receive. A cell with many rows is distributed by a
+// multinomial draw instead, and takes no part in the deal.
 func deal(r cells.Rising, folds int, seed uint64) *folded {
 	var single [2]int64
 	r.Each(func(x *cells.Cell) {
@@ -20,7 +21,7 @@ func deal(r cells.Rising, folds int, seed uint64) *folded {
 			}
 		}
 	})
-	var left [2][]int64 // rows of each outcome that a fold is still to get
+	var left [2][]int64 // rows of each outcome that each fold is still to receive
 	next := 0
 	for y := 1; y >= 0; y-- {
 		left[y] = make([]int64, folds)
@@ -70,8 +71,8 @@ func deal(r cells.Rising, folds int, seed uint64) *folded {
 	return d
 }
 
-// outcomes returns how many rows of a cell have outcome 0 and 1.
+// outcomes returns the number of rows of a cell with outcome 0 and with outcome 1.
 func outcomes(x *cells.Cell) [2]int64 {
-	ones := min(int64(x.Events), x.N) // beyond 2^53 it is rounded
+	ones := min(int64(x.Events), x.N) // rounded above 2^53
 	return [2]int64{x.N - ones, ones}
 }

@@ -7,50 +7,52 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// kernelSmoother gives to each score p the mean of y - q over the rows of other folds, weighted by exp(-h (p-q)^2), and p.
+// kernelSmoother gives each score p the frequency p plus the mean of y - q over the rows of the other folds, weighted by
+// exp(-h (p-q)^2).
 //
-// Of few scores sums are over all rows. Of many they are over boxes as wide as 1/sqrt(h): where a box has some rows, moments stand for
-// them. With u = sqrt(h) (p-m) and v = sqrt(h) (q-m) from the box's middle m,
+// For few scores the sums run over all rows. For many, rows are grouped in boxes of width 1/sqrt(h), and a box with enough
+// rows is represented by moments. With u = sqrt(h) (p-m) and v = sqrt(h) (q-m) relative to the middle m of the box,
 //
 //	exp(-h (p-q)^2) = exp(-u^2) sum_k u^k (2 v)^k/k! exp(-v^2),
 //
-// |v| <= 1/2, and what is behind the first terms is at most exp(-u^2) |u|^terms/terms!, 3e-10 at worst with 16 and 1e-16 with 24. Rows in
-// boxes more than reach away have a kernel below exp(-reach^2) = 1.4e-11. The sum of these bounds is kept, and a score whose frequency
-// might be off by more than kernelError has sums over all rows that matter. To many scores of a box in one fold their sums come from
-// those at Chebyshev's nodes: a polynomial of that degree is off by less than 2e-14 of the rows.
+// with |v| <= 1/2. The truncation error is at most exp(-u^2) |u|^terms/terms!: 3e-10 at worst with 16 terms, and 1e-16 with
+// 24. Rows in boxes beyond reach have a kernel below exp(-reach^2) = 1.4e-11. The sum of these bounds is tracked, and where
+// the frequency of a score may be off by more than kernelError, its sums are computed over all rows that matter. Where a box
+// has many scores in one fold, their sums are interpolated from Chebyshev nodes; the error of that polynomial is below 2e-14
+// per row.
 //
 // Source: Greengard and Strain 1991, The Fast Gauss Transform; Yang, Duraiswami and Gumerov 2003 for these moments.
 type kernelSmoother struct {
 	*folded
 	o     *SemiparametricOptions
-	boxes []int32   // the first score of each box, and the end
-	place []float64 // which box of all the axis it is
-	rows  []float64 // before each box, and all
+	boxes []int32   // first score of each box, and the end
+	place []float64 // position of the box on the whole axis
+	rows  []float64 // rows before each box, and their total
 	root  float64
 }
 
 const (
 	terms       = 24
-	fewTerms    = 16 // of a box with at most fewRows rows
+	fewTerms    = 16 // for a box with at most fewRows rows
 	fewRows     = 64
 	reach       = 5
-	slotCount   = 16   // boxes within reach of one, and some more
-	crowd       = 10   // parts in a box from which on moments stand for them
-	fewScores   = 512  // up to which all sums are over all rows
-	kernelError = 1e-8 // of a frequency
-	boxesAtOnce = 1024 // of one task
-	steps       = 8    // to which beyond is tabulated, in 1
+	slotCount   = 16   // boxes within reach of one, with a margin
+	crowd       = 10   // number of parts from which on moments represent a box
+	fewScores   = 512  // number of scores up to which sums run over all rows
+	kernelError = 1e-8 // accepted error of a frequency
+	boxesAtOnce = 1024 // boxes per task
+	steps       = 8    // tabulated values of beyond per unit
 
 	withinReach = 1.4e-11 // exp(-reach^2)
 	outOfReach  = 2.4e-16 // exp(-(reach+1)^2)
 
-	farther = 40.0  // terms smaller by the exponential of this than the largest do not count
+	farther = 40.0  // terms smaller than the largest by the exponential of this are ignored
 	lost    = 745.2 // exp(-lost) is 0
 
-	leastSum = 1e-200 // sums that are not far above may have lost digits to underflow
+	leastSum = 1e-200 // smaller sums may have lost digits to underflow
 )
 
-// factor is 2^k/k!; beyond bounds what is behind few terms and behind all, by how far away the middle is.
+// factor is 2^k/k!. beyond bounds the truncation error with few terms and with all, by the distance of the middle.
 var factor, beyond = func() (f [terms]float64, b [2][(reach + 2) * steps]float64) {
 	f[0] = 1
 	for k := 1; k < terms; k++ {
@@ -111,7 +113,8 @@ func (k *kernelSmoother) fit(h float64, c []float64) {
 	})
 }
 
-// exact returns the frequency of a part: the sums are in units of the largest term, so they never are 0/0.
+// exact returns the frequency of a part from sums over all rows. They are in units of the largest term, so they are never
+// 0/0.
 
 func (k *kernelSmoother) exact(i int) float64 {
 	at, fold := k.parts[i].at, k.parts[i].fold
@@ -169,12 +172,12 @@ func (k *kernelSmoother) exact(i int) float64 {
 	return x + above/below
 }
 
-// kernelWorker has what there is to know of the boxes around the one that it is at.
+// kernelWorker caches what is known about the boxes around the current one.
 type kernelWorker struct {
 	*kernelSmoother
 	slots [slotCount]slot
 	near  []*slot
-	rest  float64 // bound of what the boxes out of reach have
+	rest  float64 // bound of the contribution of boxes out of reach
 
 	arg, value []float64
 	before     [][2][terms]float64
@@ -184,10 +187,11 @@ type kernelWorker struct {
 	sums       [nodes][2]float64
 }
 
-// slot is one box: its parts by fold, or if there are many moments: for each fold those that all other folds have, of rows and of y - q.
+// slot caches one box: its parts by fold or, if there are many, moments. The moments of a fold are those of all other folds'
+// rows, for rows and for y - q.
 type slot struct {
-	box     int     // whose it is; -1 for none
-	first   []int32 // part of each fold, and the end
+	box     int     // the cached box; -1 for none
+	first   []int32 // first part of each fold, and the end
 	q, n, r []float64
 	full    bool
 	middle  float64
@@ -204,7 +208,7 @@ func (w *kernelWorker) span(box int) (from, to int32) {
 	return w.start[w.boxes[box]], w.start[w.boxes[box+1]]
 }
 
-// fit sets c of the parts in boxes from a to below b.
+// fit sets c for the parts in boxes [a, b).
 func (w *kernelWorker) fit(a, b int, c []float64) {
 	for i := range w.slots {
 		w.slots[i].box = -1
@@ -223,7 +227,7 @@ func (w *kernelWorker) fit(a, b int, c []float64) {
 	}
 }
 
-// set sets the frequency of a part by sums, which may be off by so much; if that is too much the sums are those over all rows.
+// set sets the frequency of a part from sums with error bound off. If that is too large it uses sums over all rows.
 func (w *kernelWorker) set(c []float64, i int32, above, below, off float64) {
 	if 2*off <= float64(below*kernelError) {
 		c[i] = w.x[w.parts[i].at] + above/below
@@ -232,7 +236,7 @@ func (w *kernelWorker) set(c []float64, i int32, above, below, off float64) {
 	}
 }
 
-// reach fills near with the boxes in reach of one.
+// reach fills near with the boxes within reach of box.
 func (w *kernelWorker) reach(box int) {
 	away := func(j int) float64 { return math.Abs(w.place[box] - w.place[j]) }
 	first, end := box, box+1
@@ -260,7 +264,8 @@ func (w *kernelWorker) reach(box int) {
 	w.rest = float64(next*withinReach) + float64(w.rows[len(w.rows)-1]*outOfReach)
 }
 
-// sum returns the kernel's sums at x over all folds but one, of y - q and of rows, and how far they may be off.
+// sum returns the kernel sums at x over all folds but one, of y - q (above) and of rows (below), and the bound of their
+// error.
 func (w *kernelWorker) sum(x float64, fold int32) (above, below, off float64) {
 	off = w.rest
 	w.arg = w.arg[:0]
@@ -312,7 +317,7 @@ func (w *kernelWorker) sum(x float64, fold int32) (above, below, off float64) {
 	return above, below, off
 }
 
-// fill sets a slot to a box.
+// fill loads a box into a slot.
 func (w *kernelWorker) fill(s *slot, box int) {
 	s.box = box
 	from, to := w.span(box)
@@ -324,7 +329,7 @@ func (w *kernelWorker) fill(s *slot, box int) {
 	}
 }
 
-// list sets the columns of a box.
+// list fills the slot with the parts of a box.
 func (w *kernelWorker) list(s *slot, parts []part) {
 	s.first = resize(s.first, w.folds+1)
 	clear(s.first)
@@ -346,7 +351,7 @@ func (w *kernelWorker) list(s *slot, parts []part) {
 	s.first[0] = 0
 }
 
-// moments makes the moments of a box.
+// moments fills the slot with the moments of a box.
 func (w *kernelWorker) moments(s *slot, parts []part) {
 	s.middle = (w.x[parts[0].at] + w.x[parts[len(parts)-1].at]) / 2
 	folds := w.folds
@@ -368,7 +373,8 @@ func (w *kernelWorker) moments(s *slot, parts []part) {
 			r *= v
 		}
 	}
-	// Of each fold alone, now of all others: what is before and what is after, for a difference would lose digits.
+	// Convert the moments of each fold to those of all other folds, by prefix and suffix sums; a subtraction would lose
+	// digits.
 	before, after := resize(w.before, folds), [2][terms]float64{}
 	counts, rest := resize(w.counts, folds), 0.0
 	before[0], counts[0] = after, 0
@@ -394,20 +400,20 @@ func (w *kernelWorker) moments(s *slot, parts []part) {
 	}
 }
 
-// nodes is how many Chebyshev nodes, the cosines of odd multiples of pi/(2 nodes), an interval has.
+// nodes is the number of Chebyshev nodes in an interval: the cosines of odd multiples of pi/(2 nodes).
 const (
 	nodes         = 16
-	betweenNodes  = 2e-14 // of the rows in reach
-	leastFromNode = 1e-12 // of the interval: nearer ones are at the node
+	betweenNodes  = 2e-14 // per row in reach
+	leastFromNode = 1e-12 // relative to the interval: a closer score counts as being at the node
 )
 
-// cosines of pi/32, 3 pi/32, ...: as sines they are the weights of the barycentric formula.
+// cosines of pi/32, 3 pi/32, ...; as sines they are the weights of the barycentric formula.
 var cosines = [nodes / 2]float64{
 	0.9951847266721969, 0.9569403357322088, 0.881921264348355, 0.773010453362737,
 	0.6343932841636455, 0.4713967368259978, 0.29028467725446233, 0.09801714032956077,
 }
 
-// crowded sets c of the parts of a box that has many: where a fold has more than nodes, by interpolation.
+// crowded sets c for the parts of a box with many parts, by interpolation for folds with more than nodes parts.
 func (w *kernelWorker) crowded(box int, c []float64) {
 	from, to := w.span(box)
 	low, high := w.x[w.parts[from].at], w.x[w.parts[to-1].at]
@@ -441,7 +447,7 @@ func (w *kernelWorker) crowded(box int, c []float64) {
 			w.sums[k] = [2]float64{above, below}
 			off = math.Max(off, o)
 		}
-		// Interpolation at these nodes enlarges errors at most threefold.
+		// Interpolation at these nodes amplifies errors at most threefold.
 		off = float64(3*off) + float64(reached*betweenNodes)
 		for _, i := range w.targets {
 			above, below := w.between(w.x[w.parts[i].at], half)
@@ -450,7 +456,7 @@ func (w *kernelWorker) crowded(box int, c []float64) {
 	}
 }
 
-// between interpolates the sums at the nodes.
+// between interpolates the sums between the nodes.
 func (w *kernelWorker) between(x, half float64) (above, below float64) {
 	weights := 0.0
 	for k := range nodes {
@@ -469,7 +475,7 @@ func (w *kernelWorker) between(x, half float64) (above, below float64) {
 	return above / weights, below / weights
 }
 
-// resize returns a slice of that length, of the same memory if it suffices; what is in it is undefined.
+// resize returns a slice of length n with undefined content, reusing the memory of s if it suffices.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)

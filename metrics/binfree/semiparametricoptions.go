@@ -10,17 +10,18 @@ import (
 	"github.com/candor-go/candor/kernel"
 )
 
-// Smoother says how the frequency is fitted to scores.
+// Smoother selects how the frequency is fitted.
 type Smoother uint8
 
 const (
 	KernelSmoother Smoother = iota // p plus the mean of y - p, weighted by exp(-h (p - q)^2)
-	// SplineSmoother is p plus a cubic smoothing spline of y - p, as scipy's UnivariateSpline with s = h makes it; rows of one score
-	// are one point. Beyond the scores of the other folds its outermost cubics go on, to anywhere where scores crowd at an end.
+	// SplineSmoother is p plus a cubic smoothing spline of y - p, as scipy's UnivariateSpline computes it with s = h; rows
+	// of equal score are one point. Beyond the scores of the other folds the outermost cubics are extrapolated, which can go
+	// far astray where scores crowd at an end.
 	SplineSmoother
 )
 
-// ErrorWeights says how much a score's squared error counts.
+// ErrorWeights selects the weight of a score's squared error.
 type ErrorWeights uint8
 
 const (
@@ -29,31 +30,32 @@ const (
 	ChiWeights                          // 1/max(p(1-p), Truncation)
 )
 
-// SemiparametricOptions say which semiparametric error is meant. The zero value is candor's default, which is that of
+// SemiparametricOptions select the variant of the semiparametric error. The zero value is the default, which is that of
 // uncertainty_metrics.
 type SemiparametricOptions struct {
 	Folds      int     // 0 means 5; at most 100
-	Truncation float64 // below what a weight's denominator does not fall; 0 means 0.05
+	Truncation float64 // lower limit of a weight's denominator; 0 means 0.05
 	Weights    ErrorWeights
 	Smoother   Smoother
-	Orthogonal bool // the estimate is the mean of the influence
-	Normalize  bool // means are divided by the mean weight
+	Orthogonal bool // estimate by the mean of the influence
+	Normalize  bool // divide means by the mean weight
 
-	// Attempts hyperparameters are tried; 0 means 50. The logarithms of the kernel's roots lie evenly from that of Range[0]*N+1 to that
-	// of Range[1]*N, over the range of the scores; the spline's hyperparameters evenly from Range[0] to Range[1] times
-	// sum (w/mean w)^2 p(1-p). A Range of zeros means 0 to 0.1, or 0.5 to 1.1. Hyperparameters, which are above 0, stand in for all that.
+	// Attempts is the number of hyperparameters to try; 0 means 50. For the kernel, the logarithms of sqrt(h) are evenly
+	// spaced from that of Range[0]*N+1 to that of Range[1]*N, relative to the range of the scores. For the spline,
+	// hyperparameters are evenly spaced from Range[0] to Range[1] times sum (w/mean w)^2 p(1-p). A zero Range means 0 to 0.1
+	// for the kernel and 0.5 to 1.1 for the spline. Hyperparameters, which must be above 0, replaces all of this.
 	Attempts        int
 	Range           [2]float64
 	Hyperparameters []float64
 
-	// AsCoded repeats what is wrong in uncertainty_metrics: a spline's weights are not put in the order of the scores; what a kernel gives
-	// to a score that is far from all of other folds is 0/0, and not the frequency of the nearest, the limit; and the kernel's roots
-	// themselves lie evenly, so that of many rows the first is wide and the second already narrow, with nothing between: the estimate
-	// is then too low (of 100,000 rows by a tenth), and its interval misses.
+	// AsCoded reproduces errors of uncertainty_metrics. The weights of a spline are not sorted along with the scores. A
+	// score far from all others of the other folds gets 0/0 from the kernel instead of the limit, the frequency of the
+	// nearest one. The values of sqrt(h) themselves are evenly spaced; for many rows the first kernel is then wide and the
+	// second already narrow. The estimate is too low (by a tenth for 100,000 rows), and its interval misses.
 	AsCoded bool
 
-	Seed    uint64 // of the folds
-	Threads int    // 0 means all; they change no result
+	Seed    uint64 // of the random folds
+	Threads int    // 0 means all; results do not depend on it
 }
 
 const maxFolds = 100
@@ -77,7 +79,7 @@ func (o SemiparametricOptions) normal() SemiparametricOptions {
 	return o
 }
 
-// Validate tells what is wrong with the options, nil if nothing is.
+// Validate returns an error that names the first invalid option, or nil.
 func (o SemiparametricOptions) Validate() error {
 	o = o.normal()
 	switch {
@@ -109,7 +111,7 @@ func (o *SemiparametricOptions) checked() (SemiparametricOptions, error) {
 	return o.normal(), o.Validate()
 }
 
-// weight returns the weight of a score.
+// weight returns the weight for a score.
 func (o *SemiparametricOptions) weight(p float64) float64 {
 	switch o.Weights {
 	case RelativeWeights:
@@ -141,7 +143,7 @@ func (o *SemiparametricOptions) tries(d *folded) []float64 {
 	}
 	span := d.x[len(d.x)-1] - d.x[0]
 	if len(d.x) == 1 {
-		span = 1 // no kernel tells equal scores apart
+		span = 1 // all scores are equal, so the bandwidth has no effect
 	}
 	t := make([]float64, o.Attempts)
 	for i := range t {
@@ -169,8 +171,8 @@ var (
 	weightNames   = []string{"constant", "relative", "chi"}
 )
 
-// String returns the options that differ from the default as "folds=3,smoothing=spline", in a fixed order; "" for the default. Set
-// reads each. Range, Hyperparameters and Threads are not among them.
+// String returns the options that differ from the default in a fixed order, such as "folds=3,smoothing=spline", or "" for
+// the default. Set accepts each of them. Range, Hyperparameters and Threads are omitted.
 func (o SemiparametricOptions) String() string {
 	o = o.normal()
 	var s []string
@@ -194,8 +196,8 @@ func (o SemiparametricOptions) String() string {
 	return strings.Join(s, ",")
 }
 
-// Set changes one option by its name in String: as_coded, attempts, folds, normalize, orthogonal, seed, smoothing, truncation, weights.
-// A switch is set by an empty value. After an error the options are as they were.
+// Set changes one option, named as in String: as_coded, attempts, folds, normalize, orthogonal, seed, smoothing, truncation,
+// weights. An empty value turns a switch on. After an error the options are unchanged.
 func (o *SemiparametricOptions) Set(name, value string) error {
 	set := *o
 	var err error
@@ -252,7 +254,7 @@ func (o *SemiparametricOptions) Set(name, value string) error {
 	return err
 }
 
-// Text says the whole definition in words.
+// Text describes the definition in words.
 func (o SemiparametricOptions) Text() string {
 	o = o.normal()
 	t := []string{"(p-y)(p-c)"}

@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// splines fits splines to y - p over all folds but one, for each s, and returns the sums of squared errors in the folds left out. If c
-// is not nil, there is one s, and c is set to its frequencies.
+// splines fits splines to y - p on all folds but one, for each s, and returns the sums of squared errors on the held-out
+// folds. If c is not nil, s has one element, and c is set to the frequencies.
 func (d *folded) splines(o *SemiparametricOptions, s []float64, c []float64) ([]float64, error) {
 	errs := make([][]float64, d.folds)
 	failed := make([]error, d.folds)
@@ -62,8 +62,8 @@ func (d *folded) splines(o *SemiparametricOptions, s []float64, c []float64) ([]
 	return total, nil
 }
 
-// others returns the rows of all folds but one, as points. Rows' weights are over their mean. As coded, the parts are single rows, and
-// the weights in the order of rows go to the scores in theirs.
+// others returns the rows of all folds but one, as points for a spline. Weights are divided by their mean. With asCoded
+// parts are single rows, and weights in the order of rows are paired with sorted scores.
 func (d *folded) others(fold int32, asCoded bool) *spline.Points {
 	mean, rows := 0.0, 0.0
 	var byRow []float64
@@ -87,7 +87,7 @@ func (d *folded) others(fold int32, asCoded bool) *spline.Points {
 		if !asCoded {
 			return d.omega[at] / mean
 		}
-		for byRow[next] == 0 { // a row of the fold
+		for byRow[next] == 0 { // skip rows of the fold
 			next++
 		}
 		next++
@@ -96,7 +96,7 @@ func (d *folded) others(fold int32, asCoded bool) *spline.Points {
 	p := &spline.Points{}
 	within := false
 	for i, x := range d.x {
-		// Of all squared weights, of those times the labels, and times their squares.
+		// Sums of squared weights, of these times labels, and times squared labels.
 		var w, wy, wyy float64
 		for _, q := range d.parts[d.start[i]:d.start[i+1]] {
 			if q.fold == fold {

@@ -9,40 +9,40 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Smooth is the smooth calibration error of scores and outcomes, and the bandwidth behind it.
+// Smooth is the smooth calibration error of scores and outcomes, with its bandwidth.
 //
-// Of scores p_i and outcomes y_i with weights w_i of sum N, r(t) = (1/N) sum w_i (y_i - p_i) K(t, p_i) is the residual near t, where K
-// is the normal density of deviation sigma about p_i, reflected at 0 and at 1 as often as it takes for its integral over [0,1] to be
-// 1: K(t, p) = sum over whole m of g(t - p + 2m) + g(t + p + 2m). The error at sigma is the integral of |r(t)| over [0,1]: not divided
-// by the density of the scores and weighted by it again, which is the same. It falls as sigma rises, for K is the heat kernel of an
-// interval that lets no heat out: what a larger sigma shows is what a smaller one shows, smoothed once more, and smoothing does not
-// add to the integral of a modulus. So there is one sigma at which the error is sigma, and that is the smooth calibration error: 0 if all
-// sums of residuals of one score are 0.
+// For scores p_i and outcomes y_i with weights w_i of sum N, the residual near t is r(t) = (1/N) sum w_i (y_i - p_i) K(t,
+// p_i). The kernel K is the normal density of deviation sigma about p_i, reflected at 0 and 1 so that its integral over
+// [0,1] is 1: K(t, p) = sum over integers m of g(t - p + 2m) + g(t + p + 2m). The error at sigma is the integral of |r(t)|
+// over [0,1]. (Dividing by the density of the scores and weighting by it again would not change it.) It falls as sigma
+// rises: K is the heat kernel of an insulated interval, so a larger sigma smooths the residual further, and smoothing never
+// increases the integral of an absolute value. Hence there is exactly one sigma at which the error equals sigma, and this is
+// the smooth calibration error. It is 0 if the residuals of each score sum to 0.
 //
-// Source: Blasiok and Nakkiran 2023, smECE with the reflected kernel. Their relplot takes a grid of scores and ten halvings of sigma, down
-// to 0.001, so that its bandwidth is above this one by up to 0.001; and what it has at the ends of its grid, as scores of exactly 0 and
-// 1, it reflects to nothing, so that these count half.
+// Source: Blasiok and Nakkiran 2023, smECE with the reflected kernel. Their package relplot uses a grid of scores and ten
+// halvings of sigma, down to 0.001, so its bandwidth exceeds this one by up to 0.001. It does not reflect at the ends of its
+// grid, so scores of exactly 0 and 1 count half.
 type Smooth struct {
 	rows   cells.Rising
 	weight float64  // of all rows
-	shift  float64  // |sum w (y - p)|: what no bandwidth smooths away
-	points []atom   // what stands for the rows of a grid; nil where cells are exact
-	doubts []doubts // of a grid's cells
-	bins   []bin    // of that width; nil if they would be too many
+	shift  float64  // |sum w (y - p)|, which no bandwidth smooths away
+	points []atom   // represent the rows of a grid; nil if cells are exact
+	doubts []doubts // for the cells of a grid
+	bins   []bin    // bins of that width; nil if they would be too many
 	width  float64
 	sigma  float64
 	bound  float64
 }
 
 const (
-	// firstWidth is that of the bins first tried: they serve bandwidths from 0.0005 on.
+	// firstWidth is the width of the bins tried first; they suffice for bandwidths from 0.0005 on.
 	firstWidth = 0x1p-17
-	// finestWidth is the least: bandwidths are at least fineness times it.
+	// finestWidth is the smallest width of bins: bandwidths are at least fineness times it.
 	finestWidth = 0x1p-57
-	// fineness is how many bins there are to a bandwidth. Of a bin there are the moments 0 to 3, so the relative error is some
-	// 3/4! * (1/2/64)^4 at most, where the signs of the residuals in a bin are the worst possible.
+	// fineness is the number of bins per bandwidth. A bin keeps the moments 0 to 3, so the relative error is at most about
+	// 3/4! * (1/2/64)^4, for the worst signs of the residuals in a bin.
 	fineness = 64
-	// mostBins is how many bins are kept: beyond it every sweep walks the cells.
+	// mostBins is the largest number of bins kept; beyond it every sweep walks the cells.
 	mostBins = 1 << 20
 	// flat is the bandwidth from which on the kernel is 1 everywhere, to rounding.
 	flat = 3
@@ -53,8 +53,8 @@ const (
 	errSmoothPoints = "calib: fewer than two points of a curve"
 )
 
-// SmoothOf returns the smooth calibration error of the rows that r has seen. It walks them once for most sets, and once or twice more
-// where the bandwidth is below 0.0005; each further evaluation of the error takes some milliseconds, of which there are about six.
+// SmoothOf returns the smooth calibration error of the rows in r. It usually walks the cells once, and once or twice more if
+// the bandwidth is below 0.0005. It evaluates the error about six times, at some milliseconds each.
 func SmoothOf(r cells.Rising) *Smooth {
 	s := &Smooth{rows: r, sigma: math.NaN(), bound: math.NaN()}
 	if !r.Exact() {
@@ -66,7 +66,7 @@ func SmoothOf(r cells.Rising) *Smooth {
 		return s
 	}
 	s.shift = math.Abs(sum)
-	// The error at bandwidths without end, and at none.
+	// The errors at an infinite bandwidth and at bandwidth 0.
 	low, high := s.shift/s.weight, moduli/s.weight
 	open := 0.0
 	s.sigma, open = s.solve(math.Min(low, high), high)
@@ -76,18 +76,17 @@ func SmoothOf(r cells.Rising) *Smooth {
 	return s
 }
 
-// ECE returns the smooth calibration error, in [0,1], 0 is best, and how far it may be from that of the rows: bound is 0 where cells
-// are exact, and then the relative error is below 1e-8. On a grid it is what the widths of the cells and the sums of their rows leave
-// open, in the worst case: much more than what is to be expected. It is NaN where scores outside [0,1] are missing. The error is NaN
-// if nothing was seen.
+// ECE returns the smooth calibration error, in [0,1], 0 is best. If cells are exact, bound is 0 and the relative error is
+// below 1e-8. On a grid, bound is the worst case that the widths of the cells and the sums over their rows allow, which is
+// much more than is to be expected. It is NaN if scores outside [0,1] are missing. Without rows the error is NaN.
 func (s *Smooth) ECE() (value, bound float64) { return s.sigma, s.bound }
 
-// Bandwidth returns the deviation of the kernel at which the error was taken: the error itself.
+// Bandwidth returns the deviation of the kernel at which the error was evaluated. It equals the error.
 func (s *Smooth) Bandwidth() float64 { return s.sigma }
 
-// At returns the error at a bandwidth of one's own, with which it falls: from (1/N) sum over distinct scores |sum w (y - p)| near 0 to
-// (1/N) |sum w (y - p)|. On a grid no bound is known of it. A bandwidth below 2^-51 is taken for 2^-51, and one below 0.0005 walks the
-// rows. It panics if sigma is not above 0. NaN if nothing was seen.
+// At returns the error at a given bandwidth. It falls as sigma rises, from (1/N) sum over distinct scores |sum w (y - p)|
+// near 0 to (1/N) |sum w (y - p)|. On a grid its bound is not known. A sigma below 2^-51 is replaced by 2^-51; a sigma below
+// 0.0005 requires a walk through the rows. It panics unless sigma is above 0. It returns NaN without rows.
 func (s *Smooth) At(sigma float64) float64 {
 	if !(sigma > 0) {
 		panic(errSmoothSigma)
@@ -105,13 +104,14 @@ func (s *Smooth) At(sigma float64) float64 {
 // SmoothPoint is a point of a smoothed reliability diagram.
 type SmoothPoint struct {
 	Score    float64
-	Residual float64 // of the rows near: sum w (y - p) K / sum w K, by which the frequency of the event is ahead of the score
+	Residual float64 // of the rows near the score: sum w (y - p) K / sum w K, the excess of the frequency over the score
 	Density  float64 // of the scores: sum w K / sum w
 }
 
-// Curve returns the smoothed residual at so many scores, evenly spaced from 0 to 1, with the bandwidth of the error, to some 1e-4 of
-// the largest: enough for a picture. The area between Score + Residual and the diagonal, weighted by Density, is the error. Where no
-// row is within several bandwidths there is no point. It panics if points is below 2. nil if nothing was seen.
+// Curve returns the smoothed residual at this many scores, evenly spaced from 0 to 1, at the bandwidth of the error. It is
+// accurate to about 1e-4 of the largest residual, enough for a plot. The area between Score + Residual and the diagonal,
+// weighted by Density, is the error. Scores with no row within several bandwidths have no point. It panics if points is
+// below 2. It returns nil without rows.
 func (s *Smooth) Curve(points int) []SmoothPoint {
 	if points < 2 {
 		panic(errSmoothPoints)
@@ -170,20 +170,20 @@ func (s *Smooth) Curve(points int) []SmoothPoint {
 // normal is the standard normal density.
 func normal(x float64) float64 { return 0.3989422804014326779 * kernel.Exp64(-0.5*float64(x*x)) }
 
-// power returns the largest power of 2 that is not above v.
+// power returns the largest power of 2 that is at most v.
 func power(v float64) float64 {
 	_, e := math.Frexp(v)
 	return math.Ldexp(1, e-1)
 }
 
-// atom is a score and the sum of w (y - p) there.
+// atom is a score with the sum of w (y - p) there.
 type atom struct {
-	q        float64 // the score's distance from the end of [0,1] near to it
-	upper    bool    // which is 1
+	q        float64 // distance of the score from the nearer end of [0,1]
+	upper    bool    // the nearer end is 1
 	residual float64
 }
 
-// atomOf returns the atom of an exact cell, which has its digits near 1 too.
+// atomOf returns the atom of an exact cell. It keeps the digits of scores near 1.
 func atomOf(c *cells.Cell) atom {
 	if c.P <= c.Q {
 		return atom{c.P, false, c.Events - float64(c.Weight*c.P)}
@@ -191,18 +191,18 @@ func atomOf(c *cells.Cell) atom {
 	return atom{c.Q, true, float64(c.Weight*c.Q) - (c.Weight - c.Events)}
 }
 
-// bin is the scores of an interval: sums of w (y - p) (p - middle)^k.
+// bin holds the scores of an interval: sums of w (y - p) (p - middle)^k.
 type bin struct {
-	q                  float64 // the distance of its middle from the near end
+	q                  float64 // distance of its middle from the nearer end
 	m0, m1, m2, m3     float64
 	upper              bool
-	positive, negative bool // sums of single scores
+	positive, negative bool // signs of the sums of single scores in it
 }
 
-// gatherer makes bins of atoms in rising order.
+// gatherer collects atoms, in rising order, into bins.
 type gatherer struct {
 	perWidth, width float64
-	key             int64 // of the bin under way, rising in the lower half and falling below 0 in the upper; noKey without one
+	key             int64 // of the current bin: rising in the lower half, falling below 0 in the upper; noKey without one
 	sign            float64
 	signs           uint64
 	bin             bin
@@ -250,7 +250,8 @@ func (g *gatherer) flush() {
 	g.key, g.signs = noKey, 0
 }
 
-// gather calls emit for bins of a width, in rising order, and returns the sum of the residuals and that of their moduli.
+// gather calls emit for bins of this width in rising order. It returns the sum of the residuals and the sum of their
+// absolute values.
 func (s *Smooth) gather(width float64, emit func(*bin)) (sum, moduli float64) {
 	g := newGatherer(width, emit)
 	if s.points != nil {
@@ -271,7 +272,7 @@ func (s *Smooth) gather(width float64, emit func(*bin)) (sum, moduli float64) {
 	return g.sum, g.moduli
 }
 
-// collect keeps bins of the width, unless there are more than mostBins.
+// collect stores bins of the current width, unless there are more than mostBins.
 func (s *Smooth) collect() (sum, moduli float64) {
 	n := 0
 	s.bins = []bin{}
@@ -284,7 +285,7 @@ func (s *Smooth) collect() (sum, moduli float64) {
 	})
 }
 
-// at returns the error at a bandwidth that the bins are fine enough for.
+// at returns the error at a bandwidth for which the bins are fine enough.
 func (s *Smooth) at(sigma float64) float64 {
 	if sigma >= flat {
 		return s.shift / s.weight
@@ -297,11 +298,12 @@ func (s *Smooth) at(sigma float64) float64 {
 	} else {
 		s.gather(power(sigma/fineness), w.add)
 	}
-	return math.Max(w.sum(), s.shift) / s.weight // the integral of r is known
+	return math.Max(w.sum(), s.shift) / s.weight // all residuals have one sign, so the integral of r is known
 }
 
-// solve returns the bandwidth at which the error is itself: it is in [low, high]. Where bins turn out too wide for it, it gathers anew.
-// The root may be less by open: that is 0 unless it is below the least bandwidth there can be.
+// solve returns the bandwidth, in [low, high], at which the error equals the bandwidth. If bins turn out to be too wide, it
+// gathers finer ones. The true root may be lower by open, which is 0 unless the root is below the smallest supported
+// bandwidth.
 func (s *Smooth) solve(low, high float64) (sigma, open float64) {
 	const nearly = 1e-14
 	if high-low <= nearly*high { // all residuals have one sign, or are 0
@@ -309,7 +311,7 @@ func (s *Smooth) solve(low, high float64) (sigma, open float64) {
 	}
 	for guess := 0.0; ; s.collect() {
 		finest := s.bins == nil || s.width == finestWidth
-		least := s.width // rough, but a guess
+		least := s.width // rough, but good enough as a guess
 		if finest {
 			least = fineness * finestWidth
 		}
@@ -329,11 +331,11 @@ func (s *Smooth) solve(low, high float64) (sigma, open float64) {
 	}
 }
 
-// root returns the bandwidth at which the error is itself: it is in [low, high]. It stops at least, and says so, if it is not above
-// that, and is no more than a guess if it is below what the bins are fine enough for.
+// root returns the bandwidth, in [low, high], at which the error equals the bandwidth. If the root is not above least it
+// stops there and returns false. A root below the limit of the bins' resolution is only a guess.
 //
-// The logarithm of error/sigma falls as that of sigma rises, with a slope of -1 or steeper, so what a secant of such a slope says
-// is always between sigma and the error there, as the root is.
+// The logarithm of error/sigma falls as that of sigma rises, with slope -1 or steeper. So a secant step with such a slope
+// always ends between sigma and the error at sigma, and the root lies there too.
 func (s *Smooth) root(low, high, guess, least float64) (sigma float64, reached bool) {
 	const rounding = 1e-13
 	low = math.Max(low, least)
@@ -344,7 +346,7 @@ func (s *Smooth) root(low, high, guess, least float64) (sigma float64, reached b
 	if !(sigma > low && sigma < high) {
 		sigma = math.Sqrt(low) * math.Sqrt(high)
 	}
-	before, log := 0.0, 0.0 // the last sigma, and the logarithm of the error over it
+	before, log := 0.0, 0.0 // previous sigma, and the logarithm of its error over sigma
 	slope := -1.25
 	for range 200 {
 		v := s.at(sigma)
@@ -380,19 +382,19 @@ func (s *Smooth) root(low, high, guess, least float64) (sigma float64, reached b
 	return sigma, true
 }
 
-// doubts is what is known of the rows of a grid's cell, for the bound.
+// doubts holds what is known about the rows of a grid cell, for the bound.
 type doubts struct {
-	mass   float64 // of the residuals' moduli, and of the moduli of what stands for them
-	first  float64 // the same, by distance from the mean score
-	second float64 // and by its square
-	sums   float64 // how far the first moment may be rounded
+	mass   float64 // sum of the absolute residuals, and of those of the representing points
+	first  float64 // the same, times the distance from the mean score
+	second float64 // the same, times the squared distance
+	sums   float64 // possible rounding error of the first moment
 }
 
-// stand finds what stands for the rows of a grid.
+// stand finds the points that represent the rows of a grid.
 //
-// Of the rows of a cell the sums of w, w(y - p), w(y - p)(p - c) and w(p - c)^2 are known, c the mean of p: call them n, m0, m1 and v.
-// At c and at c +- d, d^2 = 9/5 v/n, stand residuals with the moments m0, m1, m0 v/n and m1 d^2: what rows spread evenly in a cell have
-// where the frequency of the event is a straight line.
+// For the rows of a cell with mean score c, the sums of w, w(y - p), w(y - p)(p - c) and w(p - c)^2 are known: n, m0, m1 and
+// v. The representing residuals are at c and at c +- d, with d^2 = 9/5 v/n, and have the moments m0, m1, m0 v/n and m1 d^2.
+// These are the moments of rows spread evenly in a cell where the frequency of the event is a straight line.
 func (s *Smooth) stand() {
 	s.points = []atom{}
 	s.rows.Each(func(c *cells.Cell) {
@@ -405,7 +407,8 @@ func (s *Smooth) stand() {
 		p, pp, py := t.P.Float64(), t.PP.Float64(), t.PY.Float64()
 		mean := p / c.Weight
 		rounded := float64(c.Weight * 0x1p-50)
-		// No rows between Low and High are farther apart (Bhatia and Davis 2000): below the sums' unit it says more than they do.
+		// Largest possible variance between Low and High (Bhatia and Davis 2000); it is the better limit where the variance
+		// is below the unit of the sums.
 		most := c.Weight * math.Max(0, c.High-c.P) * math.Max(0, c.P-c.Low)
 		v := math.Min(math.Max(0, pp-float64(mean*p)), most)
 		abs := c.Apart()
@@ -413,7 +416,7 @@ func (s *Smooth) stand() {
 		d := math.Sqrt(1.8 * v / c.Weight)
 		mid, beside := a, 0.0
 		if d > 0 {
-			// By Cauchy and Schwarz, for |y - p| <= 1.
+			// Cauchy-Schwarz bounds m1, since |y - p| <= 1.
 			side := math.Max(-math.Sqrt(abs*v), math.Min(math.Sqrt(abs*v), m1)) / (2 * d)
 			if a.upper {
 				side = -side
@@ -440,7 +443,7 @@ func (s *Smooth) stand() {
 	})
 }
 
-// turned is an atom whose place may be beyond the ends of its half; at 0 and at 1 the kernel is symmetric.
+// turned returns an atom whose q may lie beyond the ends of its half; the kernel is symmetric at 0 and 1.
 func turned(q float64, upper bool, residual float64) atom {
 	if q = math.Abs(q); q > 0.5 {
 		q, upper = 1-q, !upper
@@ -448,10 +451,11 @@ func turned(q float64, upper bool, residual float64) atom {
 	return atom{q, upper, residual}
 }
 
-// doubtsOf bounds the moments of |y - p| of a cell, whose rows have sum w (p - c)^2 <= v.
+// doubtsOf bounds the moments of |y - p| in a cell whose rows have sum w (p - c)^2 <= v.
 func doubtsOf(c *cells.Cell, abs, v, rounded float64) doubts {
 	far := math.Max(c.P-c.Low, c.High-c.P)
-	// |y - p| is at most 1 - Low of an event and High of another row: as much of v as can be goes to that of the two which counts more.
+	// |y - p| is at most 1 - Low for an event and High for another row. The bound assigns as much of v as possible to the
+	// group with the larger factor.
 	most, least, n := 1-c.Low, c.High, c.Events
 	if most < least {
 		most, least, n = least, most, c.Weight-c.Events
@@ -461,7 +465,7 @@ func doubtsOf(c *cells.Cell, abs, v, rounded float64) doubts {
 	return doubts{mass: abs, first: math.Sqrt(abs * second), second: second, sums: rounded}
 }
 
-// with adds residuals of a sum of moduli, of which some are at a distance.
+// with adds residuals with a sum of absolute values, some of which are at a distance.
 func (d doubts) with(all, beside, far float64) doubts {
 	d.mass += all
 	d.first += float64(beside * far)
@@ -469,11 +473,12 @@ func (d doubts) with(all, beside, far float64) doubts {
 	return d
 }
 
-// doubt returns how far the error at a bandwidth may be from that of the rows.
+// doubt returns the most by which the error at a bandwidth can differ from that of the rows themselves.
 //
-// A residual moved from c to c + x has instead of its kernel K(c) what is K(c) + x K'(c) + x^2 K”/2, the last taken between: the
-// integrals of the derivatives' moduli are at most those of the normal density, sqrt(2/pi)/sigma and 4 phi(1)/sigma^2. What stands for
-// a cell has the same sum and first moment about c as its rows, so that only the rest of both is left.
+// Moving a residual from c to c + x replaces its kernel K(c) by K(c) + x K'(c) + x^2 K”/2, with K” at a point between. The
+// integrals of the absolute derivatives are at most those of the normal density, sqrt(2/pi)/sigma and 4 phi(1)/sigma^2. The
+// points that represent a cell have the same sum and the same first moment about c as its rows, so only the remaining terms
+// of both contribute.
 func (s *Smooth) doubt(sigma float64) float64 {
 	sum := 0.0
 	one, two := rootTwoOverPi/sigma, 0.4839414490382867/float64(sigma*sigma)
@@ -484,23 +489,24 @@ func (s *Smooth) doubt(sigma float64) float64 {
 	return float64(sum/s.weight*(1+1e-9)) + 0x1p-49
 }
 
-// doubted returns how far the error may be from that of the rows, which is the root s0 of a function f that also falls, where what
-// there is, g, has the root s1 and is no farther from f than d, at any bandwidth. Then s0 >= s1 - d(s1): where s0 < s1, s0 = f(s0) >=
-// f(s1) >= g(s1) - d(s1). And s0 <= s for any s >= g(s) + d(s), which is at least f(s): s1 + d(s1) is one, and as d falls a nearer one
-// is looked for.
+// doubted returns the most by which the error can differ from that of the rows themselves. Let f be the error of the rows as
+// a function of the bandwidth, with root s0 = f(s0); let g be that of the representing points, with root s1; and let |f - g|
+// <= d at each bandwidth. f and g fall. Then s0 >= s1 - d(s1): if s0 < s1, then s0 = f(s0) >= f(s1) >= g(s1) - d(s1). Also
+// s0 <= s for any s >= g(s) + d(s), since the latter is at least f(s). s1 + d(s1) is such an s; since d falls, the code
+// searches for a smaller one.
 func (s *Smooth) doubted(open float64) float64 {
 	if len(s.doubts) == 0 {
 		return open
 	}
-	const rounded = 1 + 1e-8 // of at
+	const rounded = 1 + 1e-8 // relative error of at
 	value, least := s.sigma, s.shift/s.weight
 	at := math.Max(value, fineness*finestWidth)
 	d := s.doubt(at)
-	// The mean residual is known, and no bandwidth shows less.
+	// The mean residual is known, and the error at any bandwidth is at least its absolute value.
 	below := value - math.Min(value, math.Max(value-d, least))
 	low, high := at, float64(at*rounded)+d
 	for range 12 {
-		// Most bandwidths need no sweep: beyond value the error is between least and value.
+		// Most bandwidths need no sweep: above value the error lies between least and value.
 		mid := float64(math.Sqrt(low) * math.Sqrt(high))
 		free := mid - s.doubt(mid)
 		if free >= value*rounded || free >= least && free >= s.at(mid)*rounded {

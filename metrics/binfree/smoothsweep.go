@@ -5,37 +5,38 @@ import (
 	"slices"
 )
 
-// smoothSweep integrates |r| over [0,1] for bins that come in rising order.
+// smoothSweep integrates |r| over [0,1] for bins in rising order.
 //
-// The axis has nodes, a power of 2 apart, 8 to 16 to the bandwidth, of which 0 and 1 are two. A residual is shared among the ten nodes
-// about it so that the moments 0 to 9 stay: Lagrange's weights, which interpolate the kernel. Then r and its first two derivatives
-// at a node are sums over the nodes near it, and between nodes r is the polynomial of degree 5 that has these values. Both leave
-// a relative error of 1e-9 at most at 8 nodes to the bandwidth. Only nodes within reach of a row are looked at.
+// The axis has nodes at a spacing of a power of 2, with 8 to 16 nodes per bandwidth; 0 and 1 are nodes. A residual is
+// distributed to the ten nodes around it such that its moments 0 to 9 are preserved: these are Lagrange's weights, which
+// interpolate the kernel. r and its first two derivatives at a node are then sums over nearby nodes, and between nodes r is
+// the polynomial of degree 5 with these values. Each step has a relative error of at most 1e-9 at 8 nodes per bandwidth.
+// Only nodes within reach of a row are evaluated.
 type smoothSweep struct {
-	last       int64   // node 1; the first is 0
-	perNode    float64 // nodes to the unit
-	reach      int64   // nodes that the kernel reaches
+	last       int64   // node at 1; the first is 0
+	perNode    float64 // nodes per unit
+	reach      int64   // reach of the kernel in nodes
 	g0, g1, g2 []float64
-	whole      bool // there are so few nodes that images are of images
+	whole      bool // so few nodes that reflections are reflected again
 
-	cell     int64                // between node cell and the next, of the moments; noKey without any
-	moments  [smoothNodes]float64 // of the residuals there about its middle, in units of nodes
-	weights  []float64            // of nodes from first on
+	cell     int64                // cell of the moments, between node cell and the next; noKey without any
+	moments  [smoothNodes]float64 // moments of its residuals about its middle, in units of nodes
+	weights  []float64            // weights of nodes, from first on
 	first    int64
-	next     int64 // node to look at next
-	begun    bool  // the one before has been, with
+	next     int64 // next node to evaluate
+	begun    bool  // the node before next was evaluated
 	at       [3]float64
-	mass     float64 // of what is under way
+	mass     float64 // integral of r over the current run of one sign
 	positive bool
 	negative bool
 	integral float64
 }
 
 const (
-	smoothNodes = 10  // that a residual is shared among
-	smoothLeft  = 4   // of which before the node left of it
-	smoothReach = 7.5 // bandwidths, beyond which there is 6e-14 of the kernel
-	smoothBlock = 512 // nodes that are looked at together
+	smoothNodes = 10  // nodes that a residual is distributed to
+	smoothLeft  = 4   // how many of them are before the node on its left
+	smoothReach = 7.5 // in bandwidths; beyond it is 6e-14 of the kernel
+	smoothBlock = 512 // nodes that are evaluated together
 )
 
 func newSmoothSweep(sigma float64) *smoothSweep {
@@ -53,8 +54,8 @@ func newSmoothSweep(sigma float64) *smoothSweep {
 	return s
 }
 
-// sharing has the coefficients of the weights of the nodes: of a residual at distance d from the middle between nodes 0 and 1 they are
-// sum over k of sharing[i][k] d^k for node i - smoothLeft.
+// sharing holds coefficients of the node weights: for a residual at distance d from the middle between nodes 0 and 1, node i
+// - smoothLeft has the weight sum over k of sharing[i][k] d^k.
 var sharing = func() (l [smoothNodes][smoothNodes]float64) {
 	for i := range l {
 		l[i][0] = 1
@@ -62,7 +63,7 @@ var sharing = func() (l [smoothNodes][smoothNodes]float64) {
 			if j == i {
 				continue
 			}
-			// Times (d + 1/2 - node j) / (node i - node j).
+			// Multiply by (d + 1/2 - node j) / (node i - node j).
 			c, q := 0.5-float64(j-smoothLeft), float64(i-j)
 			degree++
 			for k := degree; k >= 0; k-- {
@@ -77,7 +78,7 @@ var sharing = func() (l [smoothNodes][smoothNodes]float64) {
 	return l
 }()
 
-// binomial has binomial coefficients of up to the third of each number.
+// binomial holds binomial coefficients (n over k) for k up to 3.
 var binomial = func() (b [smoothNodes][4]float64) {
 	for k := range b {
 		b[k][0] = 1
@@ -108,7 +109,7 @@ func (s *smoothSweep) add(b *bin) {
 	m[0] += m0
 	m[1] += m1 + float64(d*m0)
 	m[2] += m2 + float64(d*(float64(2*m1)+float64(d*m0)))
-	// d^(k-3) times what follows from the four moments.
+	// d^(k-3) times what follows from the four moments of the bin.
 	e := 1.0
 	for k := 3; k < smoothNodes; k++ {
 		c := &binomial[k]
@@ -118,7 +119,7 @@ func (s *smoothSweep) add(b *bin) {
 	}
 }
 
-// move begins with the next cell.
+// move starts the next cell.
 func (s *smoothSweep) move(cell int64) {
 	s.share()
 	if s.cell != noKey && !s.whole {
@@ -140,7 +141,7 @@ func (s *smoothSweep) move(cell int64) {
 	s.cell = cell
 }
 
-// share gives the moments to the nodes.
+// share distributes the moments to the nodes.
 func (s *smoothSweep) share() {
 	if s.cell == noKey {
 		return
@@ -162,7 +163,7 @@ func (s *smoothSweep) share() {
 	s.moments = [smoothNodes]float64{}
 }
 
-// reflect adds a weight to a node and to those 2, 4, ... beside it, where they can be seen from [0,1].
+// reflect adds a weight to a node and to its reflections that are within reach of [0,1].
 func (s *smoothSweep) reflect(node int64, v float64) {
 	period := 2 * s.last
 	for node >= -s.reach+period {
@@ -185,7 +186,7 @@ func (s *smoothSweep) extend(node int64) {
 	}
 }
 
-// finish ends what is under way: behind it no node is within reach.
+// finish completes the current run; no node behind it is within reach.
 func (s *smoothSweep) finish() {
 	if s.cell == noKey {
 		return
@@ -206,7 +207,7 @@ func (s *smoothSweep) sum() float64 {
 	return s.integral
 }
 
-// look integrates up to a node, for which all weights within reach are known.
+// look integrates up to a node, for which all weights within reach must be known.
 func (s *smoothSweep) look(to int64) {
 	s.extend(to + s.reach)
 	r := int(s.reach)
@@ -231,25 +232,25 @@ func (s *smoothSweep) look(to int64) {
 		}
 		s.at, s.begun = v, true
 	}
-	// What is behind is not seen from what is ahead.
+	// Drop weights that are out of reach of the nodes ahead.
 	if drop := int(s.next - s.reach - s.first); drop > 2*smoothBlock {
 		s.weights = s.weights[:copy(s.weights, s.weights[drop:])]
 		s.first += int64(drop)
 	}
 }
 
-// modulus returns the integral from 0 to 1 of the modulus of the polynomial of degree 5 that has the values and the first and second
-// derivatives a at 0 and b at 1.
+// modulus returns the integral from 0 to 1 of the absolute value of the polynomial of degree 5 with values and first and
+// second derivatives a at 0 and b at 1.
 func modulus(a, b *[3]float64) float64 {
-	// By Bernstein: it is between its coefficients, and the mean of them is its integral.
+	// In Bernstein form the polynomial lies between its smallest and largest coefficient, and its integral is their mean.
 	return bernstein([6]float64{
 		a[0], a[0] + float64(0.2*a[1]), a[0] + float64(0.4*a[1]) + float64(0.05*a[2]),
 		b[0] - float64(0.4*b[1]) + float64(0.05*b[2]), b[0] - float64(0.2*b[1]), b[0],
 	}, 24)
 }
 
-// bernstein returns the integral of the modulus of a polynomial on [0,1]. Where it may change its sign it is halved, by de Casteljau, so
-// many times at most.
+// bernstein returns the integral of the absolute value of a polynomial on [0,1]. If the sign may change, it halves the
+// interval by de Casteljau's algorithm, at most this many times.
 func bernstein(c [6]float64, halvings int) float64 {
 	low, high, sum := c[0], c[0], 0.0
 	for _, v := range c {
@@ -265,7 +266,7 @@ func bernstein(c [6]float64, halvings int) float64 {
 			left[j] = (left[j-1] + left[j]) / 2
 		}
 	}
-	// left[i] is the first coefficient of step i; those of the right half are the last of each.
+	// left[i] is the first coefficient of step i; the right half keeps the last coefficient of each step.
 	right := c
 	for i := len(c) - 1; i > 0; i-- {
 		for j := 0; j < i; j++ {

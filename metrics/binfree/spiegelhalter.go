@@ -9,30 +9,31 @@ import (
 	"github.com/candor-go/candor/metrics/internal/reason"
 )
 
-// Spiegelhalter is a test of calibration by the Brier score: how far that is from what it would be on average if the scores were
-// calibrated,
+// Spiegelhalter is a test of calibration based on the Brier score. Z is the difference of the score from its mean for
+// calibrated scores, in standard deviations:
 //
 //	Z = sum (y-p)(1-2p) / sqrt(sum (1-2p)^2 p(1-p))
 //
-// in standard deviations. Above 0 the Brier score is worse than the scores announce, as those of overconfident models are, below 0 it
-// is better. Gaps weigh by their distance from 1/2, and with opposite signs on either side of it, so that a model whose gaps are of
-// one sign may pass.
+// If Z is above 0, the Brier score is worse than the scores claim, as for overconfident models; below 0 it is better. Gaps
+// are weighted by their distance from 1/2, with opposite signs on its two sides, so a model whose gaps all have the same
+// sign may pass.
 //
 // Source: Spiegelhalter 1986.
 type Spiegelhalter struct {
-	Z float64 // NaN where there is a reason; +Inf where all scores are 0, 1/2 or 1, and some of 0 or 1 is wrong
-	P float64 // 0 where Z is infinite, and 1 where all scores are 0, 1/2 or 1 and none is wrong; else the two-sided p-value of Z by the normal law, which is its limit for many rows; KSP's warning of rare events holds
+	Z float64 // NaN if there is a reason; +Inf if all scores are 0, 1/2 or 1 and some score of 0 or 1 is wrong
+	P float64 // two-sided, from the normal limit (see KSP on rare events); 0 for infinite Z, 1 if all scores are 0, 1/2 or 1 and none is wrong
 
-	// Bound and PBound are how far Z and P may be from those of the rows: 0 where cells are exact. Elsewhere the sum under the root is
-	// known but for what the scores' third moments in each cell of the grid add to it. Bound is NaN where that may be all of the sum.
+	// Bound and PBound are the most by which Z and P can differ from those of the rows themselves: 0 if cells are exact. On
+	// a grid the variance under the root is known except for the third moments of the scores in each cell. Bound is NaN if
+	// this may be all of the variance.
 	Bound, PBound float64
 
-	// Reason says why there is no Z: no rows, weights, scores outside [0,1], or none but 0, 1/2 and 1 of which none is wrong: then the
-	// Brier score is what they announce, and cannot be another. It is "" where there is one.
+	// Reason says why there is no Z: no rows, weights, scores outside [0,1], or only scores of 0, 1/2 and 1 of which none is
+	// wrong. In the last case the Brier score equals its mean by necessity. Reason is "" if there is a Z.
 	Reason string
 }
 
-// SpiegelhalterOf returns the test over the rows that r has seen.
+// SpiegelhalterOf returns the test for the rows in r.
 func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 	nan := math.NaN()
 	none := func(reason string) Spiegelhalter { return Spiegelhalter{nan, nan, nan, nan, reason} }
@@ -48,7 +49,8 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 	fine, rows := r.Exact(), 0.0
 	r.Each(func(x *cells.Cell) {
 		if fine {
-			// Sums in whole units would lose 1-2p where it is small. The product is the same for q and the other outcome.
+			// Sums in whole units would lose digits of 1-2p where it is small. The product is the same for q and the
+			// opposite outcome.
 			q, hits, rest := x.P, x.Events, x.Weight-x.Events
 			if x.Q < x.P {
 				q, hits, rest = x.Q, rest, hits
@@ -72,7 +74,7 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 	})
 	d, e := under.Float64(), off.Float64()
 	if !(d > 0) {
-		// A wrong row of a score of 0 or 1 adds 1 above, others nothing.
+		// A wrong row with a score of 0 or 1 adds 1 to above, other rows add nothing.
 		if above.Float64() > 0.5 {
 			return Spiegelhalter{Z: math.Inf(1)}
 		}
@@ -84,7 +86,7 @@ func SpiegelhalterOf(r cells.Rising) Spiegelhalter {
 	s.P = normalTail(s.Z)
 	if !fine {
 		e = float64(e*(1+1e-9)) + float64(1e-12*d)
-		a, lost := math.Abs(above.Float64()), float64(rows*0x1p-49) // of each row at most 2.5 of the sums' units
+		a, lost := math.Abs(above.Float64()), float64(rows*0x1p-49) // each row contributes at most 2.5 units of the sums
 		most, least := math.Inf(1), math.Max(0, a-lost)/math.Sqrt(d+e)
 		if e < d {
 			most = (a + lost) / math.Sqrt(d-e)
@@ -103,15 +105,15 @@ const reasonSame = "all scores are 0, 1/2 or 1, and none is wrong: the Brier sco
 // normalTail returns P(|normal| >= z).
 func normalTail(z float64) float64 { return 2 * kernel.NormCDF64(-math.Abs(z)) }
 
-// brierVariance returns (1-2q)^2 q(1-q), that of (y-p)^2 if y is 1 with probability p, q or 1 - q.
+// brierVariance returns (1-2q)^2 q(1-q): the variance of (y-p)^2 if y is 1 with probability p, for p = q or p = 1 - q.
 func brierVariance(q float64) float64 {
 	t := 1 - 2*q
 	return float64(float64(t*t) * float64(q*(1-q)))
 }
 
-// gridBrierVariance returns the mean of f = brierVariance over a cell of the grid, and how far that may be off. With q's mean m,
-// variance v and central moments m3 and m4 it is f(m) + f2/2 v + f3/6 m3 - 4 m4, f2 and f3 being derivatives at m; and if no q is
-// farther than d from m, |m3| <= d v and m4 <= d^2 v.
+// gridBrierVariance returns the mean of f = brierVariance over a grid cell, and a bound on its error. With mean m, variance
+// v and central moments m3 and m4 of q, it is f(m) + f2/2 v + f3/6 m3 - 4 m4, where f2 and f3 are derivatives at m. If every
+// q is within d of m, then |m3| <= d v and m4 <= d^2 v.
 func gridBrierVariance(x *cells.Cell) (mean, off float64) {
 	c := newGridCell(x)
 	n := float64(c.sums.N)
@@ -120,7 +122,7 @@ func gridBrierVariance(x *cells.Cell) (mean, off float64) {
 	most := c.spread(m) + c.doubt()
 	v := c.sums.PP.Float64()/n - float64(m*m)
 	v = math.Min(math.Max(v, 0), most)
-	// What is lost of the sums: of each q and q*q half a unit, and the same again by rounding.
+	// Error of the sums: half a unit for each q and q*q, and the same again from rounding.
 	lost := math.Min(2*sumUnit, most)
 	mm := float64(m * m)
 	f2 := -10 + float64(48*m) - float64(48*mm)

@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics/ensemble"
 )
 
-// AddMembers reads all rows of an ensemble's members: the evaluation is that of their mean probabilities. If it fails nothing has
+// AddMembers reads all rows of an ensemble and evaluates the mean probabilities of the members. After an error nothing has
 // changed.
 func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) error {
 	if e.Spec.Members == 0 {
@@ -29,7 +29,7 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 	}
 	opt.Member = func(m int) []metrics.Accumulator { return n.each[m].accumulators() }
 	f := ensemble.Fold(&ofMembers{src, &e.Spec, n}, &opt, accs...)
-	// The members have been checked: what they were admitted with their mean may have too.
+	// The members have been checked, and their mean may have whatever they were admitted with.
 	p := metrics.NewPass(&metrics.Options{Threads: opt.Threads, Drop: opt.Drop, Unchecked: true}, n.accumulators()...)
 	if err := p.Fill(&ofSpec{f, &e.Spec}); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (e *Evaluation) AddMembers(src metrics.MemberSource, o *metrics.Options) er
 	return e.take(n)
 }
 
-// ofMembers is a source that ends at rows that are not those of the spec, and says of what kind the scores are.
+// ofMembers wraps a source. It stops with an error at rows that do not match the spec, and records the kind of the scores.
 type ofMembers struct {
 	metrics.MemberSource
 	spec *Spec
@@ -68,7 +68,7 @@ func (s *ofMembers) Next() (*metrics.MemberChunk, error) {
 	return c, nil
 }
 
-// AddOut reads all out-of-distribution rows, whose labels have no say. If it fails nothing has changed.
+// AddOut reads all out-of-distribution rows; their labels are ignored. After an error nothing has changed.
 func (e *Evaluation) AddOut(src metrics.Source, o *metrics.Options) error {
 	if !e.Spec.Out {
 		return fmt.Errorf("%w: out-of-distribution rows for an evaluation without", metrics.ErrMismatch)
@@ -91,7 +91,7 @@ func (e *Evaluation) AddOut(src metrics.Source, o *metrics.Options) error {
 	return e.Merge(n)
 }
 
-// inform tells the members' evaluations what was seen.
+// inform passes the audit on to the evaluations of the members.
 func (e *Evaluation) inform() {
 	for _, m := range e.each {
 		m.Audit = e.Audit
@@ -99,19 +99,19 @@ func (e *Evaluation) inform() {
 	}
 }
 
-// Add reads predictions in memory. o may be nil. The error is a *metrics.DataError, a *metrics.LengthError, or says that they are not what the
-// Spec is for; nothing has changed then.
+// Add reads predictions in memory. o may be nil. The error is a *metrics.DataError, a *metrics.LengthError, or says that the Spec is for
+// other predictions; nothing has changed then.
 func (e *Evaluation) Add(p *metrics.Predictions, o *metrics.Options) error {
 	return e.AddSource(metrics.InMemory(p), o)
 }
 
-// AddSource reads all rows of src; those of an ensemble go to AddMembers. If it fails nothing has changed.
+// AddSource reads all rows of src; use AddMembers for an ensemble. After an error nothing has changed.
 func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 	if e.Spec.Members > 0 {
 		return fmt.Errorf("%w: rows of one model for an evaluation of %d members", metrics.ErrMismatch, e.Spec.Members)
 	}
-	// By way of an evaluation without rows: what was added before may be of another type or kind, which is known only
-	// when src has been read.
+	// Read into an empty evaluation first. Earlier rows may have another type or kind, which is known only once src has been
+	// read.
 	n, err := New(e.Spec)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (e *Evaluation) AddSource(src metrics.Source, o *metrics.Options) error {
 	return e.take(n)
 }
 
-// take merges an evaluation that is seen no more. One that has seen no rows becomes that, so that it is there once.
+// take merges n, which must not be used afterwards. If e has no rows, it takes over n, so that there is no second copy.
 func (e *Evaluation) take(n *Evaluation) error {
 	if err := e.CheckRows(e.Audit.Rows + n.Audit.Rows); err != nil && !n.Audit.Weighted {
 		return err
@@ -138,8 +138,9 @@ func (e *Evaluation) take(n *Evaluation) error {
 	return nil
 }
 
-// ofSpec is a source that ends at rows that are not those of the spec: of another number of classes, which some metrics cannot take,
-// or with decisions or confidence scores of which the spec says nothing, so that some metrics would not see them.
+// ofSpec wraps a source. It stops with an error at rows that do not match the spec: another number of classes, which some
+// metrics could not handle, or decisions or confidence scores that the spec does not declare, so that some metrics would
+// ignore them.
 type ofSpec struct {
 	metrics.Source
 	spec *Spec

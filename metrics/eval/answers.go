@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics/rank"
 )
 
-// part is a partition and how far its ECE may be from the rows'.
+// part is a partition, with the most by which its ECE can differ from that of the rows themselves.
 type part struct {
 	*calib.Partition
 	bound float64
@@ -31,7 +31,7 @@ func (e *Evaluation) cells(event calib.Event) *cells.Cells {
 	return e.top
 }
 
-// ranking returns the order of the rows by confidence, or by the caller's scores.
+// ranking returns the ranking of the rows by confidence, or by the caller's confidence scores.
 func (e *Evaluation) ranking() *rank.Ranking {
 	if e.rank == nil {
 		if e.Spec.Scored {
@@ -43,7 +43,7 @@ func (e *Evaluation) ranking() *rank.Ranking {
 	return e.rank
 }
 
-// binning returns the options of a metric over bins, which has been checked.
+// binning returns the options of a metric over bins, which have been checked.
 func (e *Evaluation) binning(m Metric) *binning {
 	b, err := e.Spec.binning(m)
 	if err != nil {
@@ -69,7 +69,8 @@ func (e *Evaluation) classScores(m Metric) *calib.ClassScores {
 	return e.kept[e.plan.scoresOf(e.byClass(m))]
 }
 
-// partition returns the bins of a metric over bins, and how far its ECE may be from that of the rows.
+// partition returns the bins of a metric over bins, and the most by which its ECE can differ from that of the rows
+// themselves.
 func (e *Evaluation) partition(m Metric) (*calib.Partition, float64) {
 	p := e.parted(e.binning(m))
 	return p.Partition, p.bound
@@ -80,7 +81,7 @@ func (e *Evaluation) parted(b *binning) part {
 		return part{Partition: &e.bins[slices.Index(e.plan.bins, b.Options)].Partition}
 	}
 	k := *b
-	k.norm = l1 // bins are the same in every norm
+	k.norm = l1 // bins are the same for every norm
 	return remember(e, k, func() (p part) {
 		c := e.cells(b.Event)
 		if b.adaptive {
@@ -92,7 +93,8 @@ func (e *Evaluation) parted(b *binning) part {
 	})
 }
 
-// remember answers what was asked, or what it was answered since the last rows. Each kind of question has a type of its own.
+// remember returns the stored answer for asked, or computes and stores it. Adding rows clears the store. Each kind of
+// question has its own type.
 func remember[T any](e *Evaluation, asked any, answer func() T) T {
 	if v, ok := e.memo[asked]; ok {
 		return v.(T)
@@ -105,7 +107,7 @@ func remember[T any](e *Evaluation, asked any, answer func() T) T {
 	return v
 }
 
-// Value answers a metric of the spec. A value that is not defined is NaN and has a reason.
+// Value returns the value of a metric of the spec. An undefined value is NaN and has a reason.
 func (e *Evaluation) Value(m Metric) Value {
 	d := e.Spec.describe(m)
 	if why := e.unscored(m); why != "" {
@@ -125,7 +127,7 @@ func (e *Evaluation) Value(m Metric) Value {
 	}
 	v := d.value(e, m)
 	if math.IsNaN(v.Value) {
-		v.Bound = 0 // nothing is off
+		v.Bound = 0 // the value is exact
 		switch {
 		case e.Audit.Rows == 0:
 			v.Reason = noRows
@@ -145,7 +147,7 @@ func (e *Evaluation) Value(m Metric) Value {
 	return v
 }
 
-// unscored says why a metric has no value where rows have the caller's confidence scores, "" where it has one.
+// unscored returns the reason why a metric has no value when rows have the caller's confidence scores, or "" if it has one.
 func (e *Evaluation) unscored(m Metric) string {
 	d := e.Spec.describe(m)
 	switch {
@@ -160,7 +162,8 @@ func (e *Evaluation) unscored(m Metric) string {
 	return ""
 }
 
-// outside returns how many scores, of unchecked predictions, a metric over cells or kept entries would have to leave out.
+// outside returns the number of scores outside [0,1], from unchecked predictions, that a metric over cells or stored entries
+// would have to leave out.
 func (e *Evaluation) outside(m Metric) int64 {
 	d := e.Spec.describe(m)
 	if d.classes != nil && e.byClass(m).adaptive {
@@ -194,10 +197,10 @@ func (e *Evaluation) outside(m Metric) int64 {
 
 const noRows = "no rows" // as calib says it
 
-// Diagram is the bins of a reliability diagram.
+// Diagram holds the bins of a reliability diagram.
 type Diagram struct {
 	*calib.Partition
-	Event calib.Event // whose probability is binned
+	Event calib.Event // event whose probability is binned
 	Text  string      // the whole definition
 }
 
@@ -208,7 +211,7 @@ func (e *Evaluation) diagram(b *binning) Diagram {
 	return Diagram{e.parted(b).Partition, b.Event, e.text(b)}
 }
 
-// DiagramOf returns such bins of another event, if they are those of a metric.
+// DiagramOf returns the bins of another event, if a metric uses them.
 func (e *Evaluation) DiagramOf(event calib.Event) (Diagram, bool) {
 	b := e.plan.diagram
 	b.Event = event
@@ -222,7 +225,7 @@ func (e *Evaluation) DiagramOf(event calib.Event) (Diagram, bool) {
 	return e.diagram(&b), true
 }
 
-// Classes returns the bins of each class that the metric sce without options has, nil if there is none.
+// Classes returns the bins of each class for metric sce without options, or nil if the spec has no such metric.
 func (e *Evaluation) Classes() *calib.ClassBins {
 	o := e.byClass(Metric{Name: "sce"}).evenOptions()
 	if i := slices.IndexFunc(e.plan.classes, func(q calib.ClassOptions) bool { return q.String() == o.String() }); i >= 0 {
@@ -231,7 +234,7 @@ func (e *Evaluation) Classes() *calib.ClassBins {
 	return nil
 }
 
-// statisticOf returns the accumulator of a statistic that the plan has, as its type.
+// statisticOf returns the accumulator of a statistic in the plan, converted to its type.
 func statisticOf[T any](e *Evaluation, from fed, key string) T {
 	i := slices.IndexFunc(e.plan.more, func(k statistic) bool { return k.key == key && k.fed == from })
 	return e.more[i].(T)

@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// Options of metrics over scores in their order.
+// Options of metrics over ordered scores.
 var (
 	byEvent  = choices{ofEvent}
 	corpOwn  = choices{ofEvent, {name: "score", words: []string{"squared", "log", "spherical"}}, {name: "replicates", whole: true, least: 20, most: 100000, unsaid: 200}}
@@ -31,7 +31,8 @@ var (
 	}
 )
 
-// plainEvent is the event of metrics that judge a probability, whatever the shape it came in: class 1 of two, the top label of more.
+// plainEvent is the event of metrics that judge a probability, whatever the shape of the predictions: class 1 of two, the
+// top label of more.
 func plainEvent(_ calib.Options, classes int) calib.Event {
 	if classes <= 2 {
 		return calib.Positive
@@ -39,10 +40,10 @@ func plainEvent(_ calib.Options, classes int) calib.Event {
 	return calib.TopLabel
 }
 
-// event returns the event of a metric over scores in their order, which has been checked.
+// event returns the event of a metric over ordered scores, whose options have been checked.
 func (e *Evaluation) event(m Metric) calib.Event { return e.binning(m).Event }
 
-// What such metrics are answered from is remembered by the event, under a type that says what it is.
+// Keys for remember: the intermediate results of such metrics are stored by event, under a type for each kind.
 type (
 	sumsOf    calib.Event
 	spiegelOf calib.Event
@@ -71,7 +72,7 @@ type (
 		binning
 		calib.BayesianOptions
 	}
-	semiOf string // the metric
+	semiOf string // name of the metric
 )
 
 func (e *Evaluation) sums(m Metric) *binfree.PartialSums {
@@ -102,7 +103,7 @@ func (e *Evaluation) ici(m Metric) *binfree.ICI {
 	return remember(e, k, func() *binfree.ICI { return binfree.ICIOf(e.rising(k.Event), &k.ICIOptions) })
 }
 
-// hosmer answers the test, of which the statistic has no say in the degrees of freedom.
+// hosmer returns the test of Hosmer and Lemeshow. The choice of statistic does not affect the degrees of freedom.
 func (e *Evaluation) hosmer(m Metric) calib.HosmerLemeshow {
 	k := hosmerOf{e.event(m), calib.HosmerLemeshowOptions{Groups: int(groupOwn.of(m, "groups")), Even: groupOwn.of(m, "even") != 0, Fitted: hosmerOwn.of(m, "fitted") != 0}}
 	return remember(e, k, func() calib.HosmerLemeshow { return calib.HosmerLemeshowOf(e.cells(k.Event), &k.HosmerLemeshowOptions) })
@@ -113,16 +114,16 @@ func (e *Evaluation) corp(m Metric) *binfree.CORP {
 	return remember(e, k, func() *binfree.CORP { return metrics.Must(binfree.CORPOf(e.rising(k.Event), &k.CORPOptions)) })
 }
 
-// Fit is the fit of rising frequencies that metrics corp_* of the squared score are answered from.
+// Fit is the isotonic fit from which the corp_* metrics of the squared score are computed.
 type Fit struct {
 	*binfree.CORP
-	Event      calib.Event // whose probability the scores are
+	Event      calib.Event // event whose probability the scores state
 	Text       string      // the whole definition
 	Histogram  []calib.Bin // fifty bins of the scores
 	Resampling binfree.Resampling
 }
 
-// Fit returns the fit; nil if the spec has no such metric, or there is no answer to it.
+// Fit returns the fit. It is nil if the spec has no such metric, or if there is no fit.
 func (e *Evaluation) Fit() *Fit {
 	for _, m := range e.Spec.Metrics {
 		if strings.HasPrefix(m.Name, "corp_") && !m.exact() && corpOwn.of(m, "score") == 0 && !math.IsNaN(e.Value(m).Value) {
@@ -141,7 +142,7 @@ func (e *Evaluation) bayesian(m Metric) *calib.Bayesian {
 	})
 }
 
-// inOrder adds the metrics over scores in their order, and the posterior of ECE.
+// inOrder returns the metrics over ordered scores and the posterior of ECE.
 func inOrder() []Descriptor {
 	d := []Descriptor{
 		{
@@ -316,7 +317,7 @@ func quantile(q float64) func(*calib.Bayesian) float64 {
 	return func(b *calib.Bayesian) float64 { return b.Quantile(q) }
 }
 
-// bayesText is the definition of bins and of the posterior.
+// bayesText describes the bins and the posterior.
 func bayesText(e *Evaluation, m Metric) string {
 	t := e.text(e.binning(m)) + "; " + Describe(m.Name).Formula
 	if bayesOwn.of(m, "as_coded") != 0 {
@@ -326,10 +327,10 @@ func bayesText(e *Evaluation, m Metric) string {
 	return fmt.Sprintf("%s; %d draws", t, int(bayesOwn.of(m, "draws")))
 }
 
-// mostDraws bounds bins times draws: so many take one or two minutes. An own bound of draws keeps their memory to 16 MB.
+// mostDraws limits bins times draws; the limit takes one or two minutes. A separate limit on draws keeps memory below 16 MB.
 const mostDraws = 1 << 27
 
-// bayesOK checks the options of bins, which have fixed edges, beside those of the posterior.
+// bayesOK checks the options of the bins, which have fixed edges, and those of the posterior.
 func bayesOK(m Metric) error {
 	for _, a := range m.args {
 		if i := bayesOwn.index(a.name); i >= 0 {
@@ -344,7 +345,7 @@ func bayesOK(m Metric) error {
 	return evenOnly(bayesOwn.without(m))
 }
 
-// none is a value without interval; what is NaN has the reason, if there is one.
+// none returns a Value without interval. The reason is why, or for NaN reason if that is not empty.
 func none(v, bound float64, why, reason string) Value {
 	if reason != "" && math.IsNaN(v) {
 		why = reason
@@ -410,7 +411,7 @@ func hosmerLemeshowP(e *Evaluation, m Metric) Value {
 	return v
 }
 
-// ici answers the index, or a quantile beside it.
+// ici returns the answer for the calibration index or for a quantile.
 func ici(answer func(*binfree.ICI) (value, bound float64)) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		c := e.ici(m)
@@ -423,7 +424,7 @@ func percentile(percent int) func(*binfree.ICI) (value, bound float64) {
 	return func(c *binfree.ICI) (value, bound float64) { return c.Quantile(percent) }
 }
 
-// iciOK checks the options of ici, of which a rising fit has no use for two.
+// iciOK checks the options of ici; two of them do not apply to the isotonic fit.
 func iciOK(m Metric) error {
 	if err := iciOwn.check(m); err != nil {
 		return err
@@ -438,7 +439,7 @@ func iciOK(m Metric) error {
 
 const wald = "Wald's, of the information matrix; rows taken as independent"
 
-// coefficient is a Value of a fit, with what it left out.
+// coefficient returns the Value of a coefficient of the Cox fit, with a note on rows left out.
 func coefficient(c *binfree.Cox, v, bound float64, i metrics.Interval) Value {
 	r := Value{Value: v, Bound: bound, Interval: i, Method: wald, Reason: c.IntervalReason()}
 	if n := c.LeftOut(); n > 0 && !math.IsNaN(v) {
@@ -466,7 +467,7 @@ func intercept(e *Evaluation, m Metric) Value {
 	return coefficient(c, v, bound, c.InterceptInterval(e.Spec.Level))
 }
 
-// corp answers a term of the decomposition.
+// corp returns the answer for a term of the decomposition.
 func corp(term func(*binfree.CORP) (value, bound float64), of func(*binfree.CORPIntervals) metrics.Interval) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		c := e.corp(m)
@@ -522,7 +523,7 @@ func (e *Evaluation) semiOptions(m Metric) binfree.SemiparametricOptions {
 	}
 }
 
-// orderText says the definition of a metric over scores in their order: whose they are, the formula, and options that change it.
+// orderText describes a metric over ordered scores: the event, the formula, and options that change it.
 func orderText(e *Evaluation, m Metric) string {
 	d := Describe(m.Name)
 	formula := d.Formula
@@ -553,7 +554,7 @@ func orderText(e *Evaluation, m Metric) string {
 	return e.eventText(m) + "; " + formula
 }
 
-// hosmerText is the definition of a metric of Hosmer and Lemeshow's test.
+// hosmerText describes a metric of the Hosmer-Lemeshow test.
 func hosmerText(m Metric) string {
 	formula, _, _ := strings.Cut(Describe(m.Name).Formula, "; ")
 	if hosmerOwn.of(m, "fitted") != 0 {
@@ -566,7 +567,7 @@ func hosmerText(m Metric) string {
 	return formula + "; " + n + " groups of equal mass: group j ends with all rows of the score of rank floor((N-1)*j/" + n + "), from 0"
 }
 
-// iciText is the definition of the curve that ici is about, and of quantiles of the distances from it.
+// iciText describes the curve of ici, and the quantiles of the distances from it.
 func iciText(m Metric) string {
 	t := ", c the isotonic regression of y on p, equal scores pooled"
 	if iciOwn.of(m, "smoother") != 0 {
@@ -578,7 +579,7 @@ func iciText(m Metric) string {
 	return t
 }
 
-// ofScore returns the score of whose decomposition a metric is; Squared for others.
+// ofScore returns the score that a metric decomposes; Squared for other metrics.
 func ofScore(m Metric) binfree.ProperScore {
 	if !strings.HasPrefix(m.Name, "corp_") {
 		return binfree.Squared
@@ -586,7 +587,8 @@ func ofScore(m Metric) binfree.ProperScore {
 	return binfree.ProperScore(corpOwn.of(m, "score"))
 }
 
-// semiOK checks the options of spce. The fault that they may ask for is of the order of rows, which is not known any more.
+// semiOK checks the options of spce. It rejects the option that reproduces an error which depends on the order of rows,
+// since that is unknown here.
 func semiOK(m Metric) error {
 	if err := semiOwn.check(m); err != nil {
 		return err
@@ -597,7 +599,7 @@ func semiOK(m Metric) error {
 	return nil
 }
 
-// eventText says whose scores a metric is over.
+// eventText names the event whose scores the metric uses.
 func (e *Evaluation) eventText(m Metric) string {
 	b := e.binning(m)
 	s, _, _ := strings.Cut(b.Options.Text(), ";")

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// choice is an option that a metric has of its own: one of some words, the first of which is meant where it is not given; or a
-// number between two ends; or a switch.
+// choice is an option of a particular metric: one of some words, the first of which is the default; a number in a range; or
+// a switch.
 type choice struct {
 	name        string
 	words       []string
 	least, most float64
-	unsaid      float64 // the number that is meant where it is not given
-	whole       bool    // numbers are
+	unsaid      float64 // default of a number
+	whole       bool    // the number is an integer
 }
 
-// String is how the option is written, with what it may be.
+// String returns the syntax of the option with its possible values.
 func (c *choice) String() string {
 	switch {
 	case c.words != nil:
@@ -28,12 +28,12 @@ func (c *choice) String() string {
 	return c.name + "=" + plainly(c.unsaid)
 }
 
-// plainly writes a number without exponent.
+// plainly formats a number without exponent.
 func plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func (c *choice) isSwitch() bool { return c.words == nil && c.least == c.most }
 
-// read returns a value: the number of a word, a number, or 1 for a switch that is on.
+// read parses a value: it returns the index of a word, a number, or 1 for a switch that is on.
 func (c *choice) read(value string) (float64, error) {
 	switch {
 	case c.words != nil:
@@ -61,7 +61,7 @@ func (c *choice) read(value string) (float64, error) {
 	return v, nil
 }
 
-// choices are the options that a metric has of its own.
+// choices is the list of a metric's own options.
 type choices []choice
 
 func (l choices) String() string {
@@ -76,7 +76,7 @@ func (l choices) index(name string) int {
 	return slices.IndexFunc(l, func(c choice) bool { return c.name == name })
 }
 
-// check reads all options of a metric, which are these.
+// check parses all options of a metric, which must be in l.
 func (l choices) check(m Metric) error {
 	for _, a := range m.args {
 		i := l.index(a.name)
@@ -93,7 +93,7 @@ func (l choices) check(m Metric) error {
 	return nil
 }
 
-// of returns what a metric, which has been checked, says of an option, or what is meant where it says nothing.
+// of returns the value of an option of a checked metric, or its default.
 func (l choices) of(m Metric, name string) float64 {
 	c := &l[l.index(name)]
 	for _, a := range m.args {
@@ -111,7 +111,7 @@ func (l choices) without(m Metric) Metric {
 	return m
 }
 
-// fields are the options with their values.
+// fields returns the options with their values.
 func (l choices) fields(m Metric) []Field {
 	var f []Field
 	for i := range l {
@@ -131,14 +131,14 @@ func (l choices) fields(m Metric) []Field {
 	return f
 }
 
-// draws tells whether a metric draws random numbers: where it may do without, only if some replicates are asked for.
+// draws reports whether the metric draws random numbers. If replicates are optional, it does only if some are requested.
 func (m Metric) draws() bool {
 	d := Describe(m.Name)
 	return d.random && (d.own.index("replicates") < 0 || d.own.of(m, "replicates") > 0)
 }
 
-// formula adds to a metric's formula the options that it has: numbers, but for those that are not used or that make intervals alone,
-// and words and switches that are not the ones that go without saying. Some have a formula of their own.
+// formula appends the options to a metric's formula: numbers, except unused ones and those that affect only intervals, and
+// words and switches other than the default. Some options have a formula of their own.
 func (l choices) formula(f string, m Metric) string {
 	s := ""
 	for i := range l {
@@ -166,7 +166,7 @@ func (l choices) formula(f string, m Metric) string {
 	return f + s
 }
 
-// formulaWith are formulas of metrics with an option that makes them others.
+// formulaWith holds formulas of metrics with an option that changes them.
 var formulaWith = map[string]string{
 	"rmsce_debiased(variance=kumar)":     "sqrt(max(0, sum_bins (n_b/N) (gap_b^2 - ybar_b (1 - ybar_b)/(n_b - 1)))), ybar_b = mean y, n_b >= 2",
 	"auprc(area=trapezoid)":              "area under (recall, precision) by trapezoids, at the ends of cells g of equal probability",
@@ -195,6 +195,6 @@ var formulaWith = map[string]string{
 	"double_fault(conditional)":          "mean over pairs m < m' of P(m' wrong | m wrong)",
 }
 
-// ofEvent is the choice of the event for metrics over scores in their order; what shape means depends on the predictions and on the
-// metric. Its words are those of calib.Options, by the number of the event.
+// ofEvent is the option that selects the event of metrics over ordered scores. The meaning of "shape" depends on the
+// predictions and on the metric. The words are those of calib.Options, in the order of the event numbers.
 var ofEvent = choice{name: "event", words: []string{"shape", "top", "positive"}}

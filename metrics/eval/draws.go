@@ -23,12 +23,12 @@ const (
 func ofSamples(s Shape) bool { return s.Kind == metrics.Samples }
 func ofLogLiks(s Shape) bool { return s.Kind == metrics.LogLiks }
 
-// crpsStatistic returns the accumulator of the continuous ranked probability score: rolled keeps that form besides.
+// crpsStatistic returns the accumulator of the continuous ranked probability score; rolled adds that form.
 func crpsStatistic(rolled bool) statistic {
 	return statistic{fmt.Sprintf("crps %v", rolled), rows, func() any { return metrics.Must(score.NewSampleCRPS(&score.CRPSOptions{Rolled: rolled})) }}
 }
 
-// crps answers a form of it.
+// crps returns the answer for a form of the score.
 func crps(f score.CRPSForm) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, _ Metric) Value {
 		s := statisticOf[*score.SampleCRPS](e, rows, crpsStatistic(f == score.CRPSRolled).key)
@@ -44,18 +44,18 @@ func ofCRPS(rolled bool) func(*Spec, Metric) []statistic {
 	return func(*Spec, Metric) []statistic { return []statistic{crpsStatistic(rolled)} }
 }
 
-// informed are the options of information criteria.
+// Options of information criteria.
 var (
 	informed  = choices{{name: "as_coded"}}
 	efficient = choices{{name: "r_eff", least: 1e-3, most: 10, unsaid: 1}}
 )
 
-// informationStatistic returns their accumulator.
+// informationStatistic returns the accumulator of information criteria.
 func informationStatistic(o ensemble.InformationOptions) statistic {
 	return statistic{fmt.Sprintf("information %v", o), rows, func() any { return metrics.Must(ensemble.NewInformation(&o)) }}
 }
 
-// smoothed tells whether a criterion is of smoothed importance weights.
+// smoothed reports whether a criterion uses smoothed importance weights.
 func smoothed(c ensemble.Criterion) bool { return c == ensemble.PSISLOO || c == ensemble.PLOO }
 
 // ofSmoothed returns the accumulator of smoothed importance weights.
@@ -109,7 +109,7 @@ func rowsHave(n int64) string {
 	return fmt.Sprintf("%d rows have", n)
 }
 
-// inNumbers are the metrics of samples and of log-likelihoods.
+// inNumbers returns the metrics of samples and of log-likelihoods.
 func inNumbers() []Descriptor {
 	const units = "[0, Inf), in the units of what was observed"
 	l := []Descriptor{

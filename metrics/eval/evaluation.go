@@ -13,33 +13,34 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// Evaluation is a set of accumulators and the metrics that are answered from them.
+// Evaluation is a set of accumulators with the metrics that are computed from them.
 type Evaluation struct {
 	Spec   Spec
 	Audit  metrics.Audit
 	Out    metrics.Audit // of the out-of-distribution rows
-	Given  metrics.Kind  // of the members' scores; the rows themselves are their mean probabilities
+	Given  metrics.Kind  // kind of the members' scores; the rows themselves are their mean probabilities
 	Loss   *score.Loss
-	Scaled *Scaled // nil unless the rows were scaled too; more rows make it nil again
-	// Threads is how many goroutines an answer may take that draws sets of rows; 0 means GOMAXPROCS. Answers do not depend on it.
+	Scaled *Scaled // results after temperature scaling; nil if none were computed, or if rows were added since
+	// Threads is the number of goroutines for answers that use resampling; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
-	// Remedy says what the caller is to do for Spec.Memory to be so many bytes, as "give it 1 GiB"; nil if that is not known.
+	// Remedy returns what the caller must do to set Spec.Memory to this many bytes, such as "give it 1 GiB". nil means
+	// unknown.
 	Remedy func(memory int64) string
 
 	plan     plan
-	more     []any         // by plan.more
-	each     []*Evaluation // of the members by themselves
+	more     []any         // in the order of plan.more
+	each     []*Evaluation // evaluations of the single members
 	cell     []*cells.Cells
 	bins     []*calib.Bins
 	classBin []*calib.ClassBins
 	kept     []*calib.ClassScores
 	pairs    *calib.LabelScores // nil unless the plan has pairs
 	rows     []*cells.Kept
-	sorted   map[calib.Event]*cells.Sorted // of exactRows
+	sorted   map[calib.Event]*cells.Sorted // for exactRows
 
-	// What was answered since the last rows.
-	memo map[any]any  // by what was asked
-	top  *cells.Cells // of the top label in a binary task
+	// Answers since rows were last added.
+	memo map[any]any  // by question
+	top  *cells.Cells // for the top label of a binary task
 	rank *rank.Ranking
 }
 
@@ -84,7 +85,7 @@ func New(s Spec) (*Evaluation, error) {
 		return nil, err
 	}
 	if p.keep() == 0 {
-		s.Memory = 0 // nothing takes it, and a state says nothing of it
+		s.Memory = 0 // unused, and not part of a state
 	}
 	if !slices.ContainsFunc(s.Metrics, Metric.draws) {
 		s.Seed = 0
@@ -129,13 +130,13 @@ func New(s Spec) (*Evaluation, error) {
 	return e, nil
 }
 
-// Members returns the evaluations of the members by themselves, in their order, by MemberMetrics; none if there is one model.
+// Members returns the evaluations of the single members by MemberMetrics, in order. It returns none if there is one model.
 func (e *Evaluation) Members() []*Evaluation { return e.each }
 
-// MemberMetrics are what each member of an ensemble is evaluated by.
+// MemberMetrics are the metrics for each member of an ensemble.
 const MemberMetrics = "accuracy,nll,brier,ece"
 
-// accumulators returns those that are fed with the rows.
+// accumulators returns the accumulators that read the rows.
 func (e *Evaluation) accumulators() (a []metrics.Accumulator) {
 	for i, k := range e.plan.more {
 		if k.fed == rows {

@@ -11,10 +11,10 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// exactly is the option of metrics over the order of scores to be answered from every row, however many distinct scores there are.
+// exactly is the option to compute a metric over ordered scores from every row, whatever the number of distinct scores.
 var exactly = choice{name: "exact"}
 
-// withExact gives the option to a metric that is answered from scores in their order alone.
+// withExact adds the option to a metric that is computed from ordered scores alone.
 func (d *Descriptor) withExact() {
 	if d.uncut == (d.own.index(gridOwn.name) >= 0) || d.Name == "ece_sweep" || d.Name == "hosmer_lemeshow" || d.Name == "hosmer_lemeshow_p" {
 		return
@@ -42,18 +42,18 @@ func (d *Descriptor) withExact() {
 	}
 }
 
-// exact tells whether a metric is answered from every row.
+// exact reports whether the metric is computed from every row.
 func (m Metric) exact() bool {
 	d := Describe(m.Name)
 	return d.own.index(exactly.name) >= 0 && d.own.of(m, exactly.name) != 0
 }
 
-// RoomError says that the rows of metrics with the option exact take more memory than Spec.Memory has for them.
+// RoomError reports that the rows of metrics with the option exact need more memory than Spec.Memory allows.
 type RoomError struct{ says string }
 
 func (e *RoomError) Error() string { return e.says }
 
-// KeepsRows returns the metrics that keep every row, and so are in no state; "" if there are none.
+// KeepsRows returns the metrics that keep every row and therefore have no state, or "" if there are none.
 func (e *Evaluation) KeepsRows() string { return e.Spec.keepsRows() }
 
 func (s *Spec) keepsRows() string {
@@ -66,7 +66,7 @@ func (s *Spec) keepsRows() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckRows returns a *RoomError if so many rows are more than metrics may keep.
+// CheckRows returns a *RoomError if metrics may not keep this many rows.
 func (e *Evaluation) CheckRows(rows int64) error {
 	each := cells.KeptBytes(e.Spec.Classes)
 	if len(e.plan.rows) == 0 || e.plan.most == 0 || rows <= e.plan.most/each {
@@ -79,7 +79,7 @@ func (e *Evaluation) CheckRows(rows int64) error {
 	return &RoomError{fmt.Sprintf("%s: %d rows take %d bytes and there is room for %d: %s, or leave exact out", e.KeepsRows(), rows, rows*each, e.plan.most, remedy)}
 }
 
-// exactRows returns the evaluation with every row in place of cells.
+// exactRows returns an evaluation that uses every row in place of cells.
 func (e *Evaluation) exactRows() *Evaluation {
 	type rows struct{}
 	return remember(e, rows{}, func() *Evaluation {
@@ -92,7 +92,7 @@ func (e *Evaluation) exactRows() *Evaluation {
 	})
 }
 
-// rising returns the scores of an event in their order: cells, or every row.
+// rising returns the ordered scores of an event: cells, or every row.
 func (e *Evaluation) rising(event calib.Event) cells.Rising {
 	if e.sorted != nil {
 		return e.sorted[event]
@@ -100,7 +100,7 @@ func (e *Evaluation) rising(event calib.Event) cells.Rising {
 	return e.cells(event)
 }
 
-// noRowsKept says why there is no answer from every row; "" if there is one.
+// noRowsKept returns the reason why there is no answer from every row, or "" if there is one.
 func (e *Evaluation) noRowsKept() string {
 	switch {
 	case e.Spec.Scored:
@@ -114,7 +114,7 @@ func (e *Evaluation) noRowsKept() string {
 	return ""
 }
 
-// plainFields leaves out that a metric is not exact, as most are.
+// plainFields drops the field exact if it is off, as it is for most metrics.
 func plainFields(f []Field) []Field {
 	f = slices.DeleteFunc(f, func(f Field) bool { return f.Name == exactly.name && f.Value == false })
 	if len(f) == 0 {

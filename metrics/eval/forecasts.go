@@ -32,12 +32,12 @@ func ofQuantiles(s Shape) bool { return s.Kind == metrics.Quantiles }
 func ofForecasts(s Shape) bool { return Forecasts(s.Kind) }
 func ofMeans(s Shape) bool     { return ofNormals(s) || ofSamples(s) }
 
-// Forecasts tells whether predictions of a kind are regression forecasts.
+// Forecasts reports whether predictions of this kind are regression forecasts.
 func Forecasts(k metrics.Kind) bool {
 	return k == metrics.Normals || k == metrics.Quantiles || k == metrics.Samples
 }
 
-// Options of metrics of regression forecasts.
+// Options of metrics for regression forecasts.
 var (
 	levelOwn  = choice{name: "level", least: 1e-6, most: 1 - 1e-6, unsaid: 0.9}
 	curveOwn  = choice{name: "bins", whole: true, least: 1, most: 10000, unsaid: regress.DefaultCalibrationBins}
@@ -52,7 +52,7 @@ var (
 	wisOwn    = choices{{name: "count_median_twice"}}
 )
 
-// errorsOf returns the accumulators and the answer of a statistic of regress.Errors.
+// errorsOf returns the accumulators and the answer for a statistic of regress.Errors.
 func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	const key = "errors"
 	return func(s *Spec, _ Metric) []statistic {
@@ -68,7 +68,8 @@ func errorsOf(stat regress.ErrorStat) (func(*Spec, Metric) []statistic, func(*Ev
 		}
 }
 
-// normalOf returns those of a statistic of regress.Normal. Only what is asked for is summed, since other sums cost time.
+// normalOf returns the accumulators and the answer for a statistic of regress.Normal. Only requested sums are computed,
+// since each costs time.
 func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	stats := []regress.NormalStat{stat}
 	switch stat {
@@ -89,7 +90,7 @@ func normalOf(stat regress.NormalStat, method string) (func(*Spec, Metric) []sta
 
 const sigmaFormula = "sqrt(mean ((y - m)/sd)^2)"
 
-// sigmaScale is normalOf that of sigma_scale's options.
+// sigmaScale is normalOf with the options of sigma_scale.
 func sigmaScale(m Metric) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	const method = "roots of the interval mean +- z*s/sqrt(n) below the root; rows taken as independent"
 	if sigmaOwn.of(m, "as_coded") != 0 {
@@ -105,7 +106,8 @@ func sigmaText(_ *Evaluation, m Metric) string {
 	return sigmaFormula
 }
 
-// calibrationStatistic returns the accumulator of a calibration curve, whose levels are j/bins but for quantiles.
+// calibrationStatistic returns the accumulator of a calibration curve. Its levels are j/bins, or for quantiles the given
+// ones.
 func (s *Spec) calibrationStatistic(bins int, central bool) statistic {
 	levels, law := s.Levels, s.Law
 	if levels != nil {
@@ -120,20 +122,20 @@ func (l choices) ofCurve(s *Spec, m Metric) []statistic {
 	return []statistic{s.calibrationStatistic(int(l.of(m, "bins")), l.central(m))}
 }
 
-// central tells whether a metric of a calibration curve is of central intervals.
+// central reports whether a metric of a calibration curve refers to central intervals.
 func (l choices) central(m Metric) bool {
 	i := l.index("form")
 	return i >= 0 && l[i].words[int(l.of(m, "form"))] == "interval"
 }
 
-// ofCurves are the metrics of a calibration curve, whose levels are those of the quantiles where there are such.
+// ofCurves lists the metrics of a calibration curve, whose levels are those of the quantiles if quantiles are given.
 var ofCurves = []string{"miscalibration_area", "quantile_mse", "rms_calibration"}
 
 func (l choices) curve(e *Evaluation, m Metric) *regress.Calibration {
 	return statisticOf[*regress.Calibration](e, rows, l.ofCurve(&e.Spec, m)[0].key)
 }
 
-// area answers miscalibration_area.
+// area returns the answer of miscalibration_area.
 func area(e *Evaluation, m Metric) Value {
 	c := areaOwn.curve(e, m)
 	curve, form := c.Curve(), regress.AreaCrossing
@@ -158,7 +160,8 @@ func (s *Spec) intervalsStatistic(level float64) statistic {
 	}}
 }
 
-// central answers a metric of the central interval of the level that level tells.
+// central returns the accumulators and the answer for a metric of the central interval; level extracts its level from the
+// metric.
 func central(level func(Metric) float64, value func(a *regress.Intervals, level, confidence float64) Value) (func(*Spec, Metric) []statistic, func(*Evaluation, Metric) Value) {
 	return func(s *Spec, m Metric) []statistic { return []statistic{s.intervalsStatistic(level(m))} },
 		func(e *Evaluation, m Metric) Value {
@@ -167,7 +170,7 @@ func central(level func(Metric) float64, value func(a *regress.Intervals, level,
 			v := value(a, l, e.Spec.Level)
 			v.Reason = a.Reason(l)
 			if e.Spec.Kind == metrics.Samples && strings.HasPrefix(m.Name, "coverage") {
-				// The interval between two of M samples holds less than the distribution's.
+				// The interval between two of M samples covers less than the distribution's interval.
 				n := float64(e.Spec.Classes)
 				v.Expected = l * (n - 1) / (n + 1)
 			}
@@ -187,7 +190,7 @@ func intervalScore(a *regress.Intervals, l, confidence float64) Value {
 	return Value{Value: a.Score(l), Interval: a.ScoreInterval(l, confidence), Method: normal}
 }
 
-// quantilesStatistic returns the accumulator of scores of quantiles: those that are given, or at the usual 23 levels.
+// quantilesStatistic returns the accumulator of quantile scores, at the given levels or at the usual 23.
 func (s *Spec) quantilesStatistic(level float64) statistic {
 	levels, key, law := s.Levels, "quantiles", s.Law
 	if level > 0 {
@@ -203,7 +206,7 @@ func (s *Spec) quantilesStatistic(level float64) statistic {
 	}}
 }
 
-// wisStatistic is that of weighted interval scores.
+// wisStatistic returns the accumulator of weighted interval scores.
 func (s *Spec) wisStatistic(m Metric) statistic {
 	levels, law := s.Levels, s.Law
 	if wisOwn.of(m, "count_median_twice") == 0 {
@@ -216,11 +219,11 @@ func (s *Spec) wisStatistic(m Metric) statistic {
 
 func ofWIS(s *Spec, m Metric) []statistic { return []statistic{s.wisStatistic(m)} }
 
-// wisText is the formula of a weighted interval score, or of a part of it, of the levels that there are.
+// wisText returns the formula of a weighted interval score, or of a part of it, for the given levels.
 func wisText(e *Evaluation, m Metric) string {
 	f := e.Spec.describe(m).Formula
 	switch {
-	case len(e.Spec.Levels) > 0 && len(e.Spec.Levels)%2 == 0: // pairs alone
+	case len(e.Spec.Levels) > 0 && len(e.Spec.Levels)%2 == 0: // only pairs, no median
 		f = strings.NewReplacer("|y - median|/2 + ", "", "max(0, y - median)/2 + ", "", "max(0, median - y)/2 + ", "", "(Q + 1/2)", "Q").Replace(f)
 	case wisOwn.of(m, "count_median_twice") != 0:
 		f = strings.NewReplacer("|y - median|/2", "|y - median|", "median)/2", "median)", "- y)/2", "- y)", "Q + 1/2", "Q + 1").Replace(f)
@@ -230,7 +233,7 @@ func wisText(e *Evaluation, m Metric) string {
 
 func ofScores23(s *Spec, _ Metric) []statistic { return []statistic{s.quantilesStatistic(0)} }
 
-// ofQuantileScores answers a score of quantiles.
+// ofQuantileScores returns the answer for a score of quantiles.
 func ofQuantileScores(value func(q *regress.Quantiles, confidence float64) (v float64, i metrics.Interval, reason string)) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, _ Metric) Value {
 		v := Value{Method: normal}
@@ -239,7 +242,7 @@ func ofQuantileScores(value func(q *regress.Quantiles, confidence float64) (v fl
 	}
 }
 
-// checkLoss checks the options of pinball: level 0 is all of them.
+// checkLoss checks the options of pinball; level 0 stands for all levels.
 func checkLoss(m Metric) error {
 	if err := lossOwn.check(m); err != nil {
 		return err
@@ -250,10 +253,10 @@ func checkLoss(m Metric) error {
 	return nil
 }
 
-// oneLevel is how far apart levels are that regress takes for one.
+// oneLevel is the distance below which regress treats two levels as one.
 const oneLevel = 1e-9
 
-// pinball answers the loss of all levels, or of one.
+// pinball returns the loss over all levels, or at one.
 func pinball(e *Evaluation, m Metric) Value {
 	l := lossOwn.of(m, "level")
 	q := statisticOf[*regress.Quantiles](e, rows, e.Spec.quantilesStatistic(l).key)
@@ -289,7 +292,7 @@ func ofSpread(*Spec, Metric) []statistic {
 	return []statistic{{spreadKey, rows, func() any { return regress.NewSpread() }}}
 }
 
-// spread answers a metric of bins by standard deviation.
+// spread returns the answer for a metric over bins by standard deviation.
 func spread(value func(s *regress.Spread, bins int) float64) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		s := statisticOf[*regress.Spread](e, rows, spreadKey)
@@ -301,7 +304,8 @@ func spread(value func(s *regress.Spread, bins int) float64) func(*Evaluation, M
 	}
 }
 
-// curveText is the formula of a metric of a calibration curve, whose levels are those of the quantiles where there are such.
+// curveText returns the formula of a metric of a calibration curve, whose levels are those of the quantiles if quantiles are
+// given.
 func curveText(e *Evaluation, m Metric) string {
 	d := e.Spec.describe(m)
 	if e.Spec.Levels == nil {
@@ -311,7 +315,7 @@ func curveText(e *Evaluation, m Metric) string {
 	return strings.TrimSuffix(d.own.formula(d.Formula, m), "; bins="+plainly(d.own.of(m, curveOwn.name))) + e.Spec.levelsText()
 }
 
-// inForecasts are the metrics of regression forecasts.
+// inForecasts returns the metrics for regression forecasts.
 func inForecasts() []Descriptor {
 	const units, from0 = "[0, Inf), in the units of what was observed", "[0, Inf)"
 	var l []Descriptor
@@ -502,7 +506,7 @@ func inForecasts() []Descriptor {
 	return l
 }
 
-// lawFormulas are those of the laws that are not normal, b and s being their scales; see regress.Law.
+// lawFormulas holds the formulas for distributions other than the normal; b and s are their scales, see regress.Law.
 var lawFormulas = map[string]string{
 	"nll laplace":   "mean (|y - m|/b + ln(2 b)), b = sd/sqrt(2)",
 	"nll logistic":  "mean (|z| + 2 ln(1 + exp(-|z|)) + ln s), z = (y - m)/s, s = sd sqrt(3)/pi",
@@ -512,7 +516,7 @@ var lawFormulas = map[string]string{
 	"crps t":        "mean s (z (2 F(z) - 1) + 2 f(z) (df + z^2)/(df - 1) - 2 sqrt(df)/(df - 1) B(1/2, df - 1/2)/B(1/2, df/2)^2), z = (y - m)/s, s = sd sqrt((df-2)/df)",
 }
 
-// lawText is the formula of nll or crps of the stated distribution.
+// lawText returns the formula of nll or crps for the declared distribution.
 func lawText(e *Evaluation, m Metric) string {
 	name, _, _ := strings.Cut(e.Spec.Law.String(), "(")
 	if f, ok := lawFormulas[m.Name+" "+name]; ok {
@@ -521,13 +525,13 @@ func lawText(e *Evaluation, m Metric) string {
 	return e.Spec.describe(m).Formula
 }
 
-// ofLaw tells whether a metric whose formula is that of any law takes quantiles or the distribution function of it.
+// ofLaw reports whether a metric whose formula holds for every distribution uses its quantiles or its distribution function.
 func ofLaw(m Metric) bool {
 	name, _, _ := strings.Cut(m.Name, "_")
 	return slices.Contains([]string{"coverage", "width", "interval", "pit", "pinball"}, name)
 }
 
-// lawOf names the law where it is not the normal one.
+// lawOf names the distribution if it is not normal.
 func (s *Spec) lawOf() string {
 	if s.Law == regress.NormalLaw {
 		return ""
@@ -535,7 +539,7 @@ func (s *Spec) lawOf() string {
 	return "; " + s.Law.String() + " distributions"
 }
 
-// levelsText names the levels of quantiles that are not given.
+// levelsText lists the quantile levels if these are not given.
 func (s *Spec) levelsText() string {
 	if s.Levels != nil {
 		return fmt.Sprintf("; of %d quantiles", len(s.Levels))
@@ -543,7 +547,7 @@ func (s *Spec) levelsText() string {
 	return "; at the 23 levels 0.01, 0.025, 0.05, 0.1, ..., 0.9, 0.95, 0.975, 0.99" + s.lawOf()
 }
 
-// classSharpness are the metrics of how much probability the rows of each of two classes got for it.
+// classSharpness returns the metrics of the probability that rows of each of two classes gave to their class.
 func classSharpness() []Descriptor {
 	var l []Descriptor
 	for class := range 2 {
@@ -568,7 +572,7 @@ func classSharpness() []Descriptor {
 
 type sharpnessOf struct{}
 
-// alsoForecasts are what names of other metrics mean of regression forecasts.
+// alsoForecasts returns the meanings that names of other metrics have for regression forecasts.
 func alsoForecasts() []Descriptor {
 	const units = "[0, Inf), in the units of what was observed"
 	nllKeeps, nll := normalOf(regress.NLL, normal)
@@ -602,24 +606,24 @@ func alsoForecasts() []Descriptor {
 	}
 }
 
-// Calibration returns the calibration of regression forecasts at the usual levels: its curve, or with central intervals. It is nil if
-// no metric of the spec needs it.
+// Calibration returns the calibration of regression forecasts at the usual levels: for quantiles, or for central intervals.
+// It is nil if no metric of the spec needs it.
 func (e *Evaluation) Calibration(central bool) *regress.Calibration {
 	return found[*regress.Calibration](e, e.Spec.calibrationStatistic(regress.DefaultCalibrationBins, central).key)
 }
 
-// PIT returns the histogram of metric pit_p without options, nil if the spec has no such metric.
+// PIT returns the histogram of metric pit_p without options, or nil if the spec has no such metric.
 func (e *Evaluation) PIT() *regress.PIT { return found[*regress.PIT](e, e.Spec.pitStatistic(20).key) }
 
-// Ranks returns the histogram of metric rank_p without options, nil if the spec has no such metric.
+// Ranks returns the histogram of metric rank_p without options, or nil if the spec has no such metric.
 func (e *Evaluation) Ranks() *regress.Ranks {
 	return found[*regress.Ranks](e, e.Spec.ranksStatistic(1000).key)
 }
 
-// Spread returns what ence is answered from, nil if the spec has neither it nor uce.
+// Spread returns the bins of ence and uce, or nil if the spec has neither.
 func (e *Evaluation) Spread() *regress.Spread { return found[*regress.Spread](e, spreadKey) }
 
-// Central returns the central intervals that metrics of the spec are of, by rising level.
+// Central returns the central intervals of the spec's metrics, by rising level.
 func (e *Evaluation) Central() (l []regress.CentralInterval) {
 	for _, a := range e.more {
 		if a, ok := a.(*regress.Intervals); ok {
@@ -630,7 +634,7 @@ func (e *Evaluation) Central() (l []regress.CentralInterval) {
 	return l
 }
 
-// found returns the accumulator of a key, nil if the plan has none.
+// found returns the accumulator with this key, or nil if the plan has none.
 func found[T any](e *Evaluation, key string) (none T) {
 	for i, k := range e.plan.more {
 		if k.key == key && k.fed == rows {

@@ -11,25 +11,25 @@ import (
 	"github.com/candor-go/candor/internal/exact"
 )
 
-// piece appends a part of a state to dst, the same one every time.
+// piece appends a part of a state to dst. Every call appends the same bytes.
 type piece func(dst []byte) ([]byte, error)
 
-// framed is a state in pieces: what exact.BeginSeal and EndSeal make of them together. One at a time is in memory when it is written,
-// besides some that are kept because they are small.
+// framed is a state in pieces; together they form what exact.BeginSeal and EndSeal produce. While it is written, only one
+// piece is in memory at a time, besides small ones that are kept.
 type framed struct {
 	magic   string
 	version uint16
 	pieces  []piece
 }
 
-// keptPieces is how many bytes of pieces are kept. The others are made twice, as their lengths stand before them all.
+// keptPieces limits the bytes of the pieces that are kept. Other pieces are made twice, since all lengths come first.
 const keptPieces = 8 << 20
 
-// sized puts the length of a piece before it.
+// sized prefixes a piece with its length.
 func sized(p piece) piece {
 	return func(dst []byte) ([]byte, error) {
 		from := len(dst)
-		dst, err := p(append(dst, make([]byte, 8)...)) // its length
+		dst, err := p(append(dst, make([]byte, 8)...)) // room for the length
 		if err == nil {
 			binary.LittleEndian.PutUint64(dst[from:], uint64(len(dst)-from-8))
 		}
@@ -49,7 +49,7 @@ func (f *framed) append(dst []byte) ([]byte, error) {
 	return exact.EndSeal(b, from), nil
 }
 
-// writeTo writes the same to w, and returns how many bytes that is.
+// writeTo writes the state to w and returns the number of bytes.
 func (f *framed) writeTo(w io.Writer) (n int64, err error) {
 	kept, all, room := make([][]byte, len(f.pieces)), uint64(0), keptPieces
 	for i, p := range f.pieces {
@@ -92,7 +92,7 @@ func (f *framed) sha256() (hash.Hash, error) {
 	return h, err
 }
 
-// is tells whether the state is data.
+// is reports whether the state equals data.
 func (f *framed) is(data []byte) (bool, error) {
 	c := comparer(data)
 	_, err := f.writeTo(&c)
@@ -102,7 +102,7 @@ func (f *framed) is(data []byte) (bool, error) {
 	return err == nil && len(c) == 0, err
 }
 
-// comparer takes what is written to it off its beginning, and refuses what does not stand there.
+// comparer is a writer that removes what is written from its beginning, and returns an error where the bytes differ.
 type comparer []byte
 
 var errUnlike = errors.New("other bytes")

@@ -17,30 +17,30 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// MostGroups is how many groups rows may be in.
+// MostGroups is the largest number of groups.
 const MostGroups = 1000
 
-// Group is the evaluation of the rows that have the same values in the columns by which rows are grouped.
+// Group is the evaluation of the rows with equal values in the grouping columns.
 type Group struct {
 	Values []string
 	*Evaluation
 }
 
-// Groups are the evaluations of groups of rows, and of all rows: that of all is the merge of the groups', which is, to the byte, the
-// evaluation of the rows without groups.
+// Groups holds the evaluations of groups of rows, and of all rows. The latter is the merge of the groups' evaluations, and
+// equals, to the byte, the evaluation of the same rows without groups.
 type Groups struct {
 	Spec    Spec
-	Columns []string // by which rows are grouped
-	// Threads is what that of an Evaluation is.
+	Columns []string // the grouping columns
+	// Threads is as in Evaluation.
 	Threads int
-	// Room is what AddSource may take; beyond it fails with a *RoomError.
+	// Room limits the memory of AddSource, which returns a *RoomError beyond it.
 	Room Room
 
-	each  []Group // by their values
+	each  []Group // by values
 	whole *Evaluation
 }
 
-// NewGroups returns the evaluations of no groups yet.
+// NewGroups returns a Groups without rows.
 func NewGroups(s Spec, columns []string) (*Groups, error) {
 	if len(columns) == 0 {
 		return nil, errors.New("eval: no column is named by which rows are grouped")
@@ -64,8 +64,8 @@ func (g *Groups) Whole() *Evaluation {
 	return g.whole
 }
 
-// Each returns the groups' evaluations by their values in rising order: as numbers where all of a column are, else as text. What they
-// are asked they remember as long as the caller keeps them.
+// Each returns the groups in rising order of their values: numerically in a column that contains only numbers, else as text.
+// Answers are cached as long as the caller keeps the evaluations.
 func (g *Groups) Each() []Group {
 	l := slices.Clone(g.each)
 	numbers := make([]bool, len(g.Columns))
@@ -92,7 +92,7 @@ func (g *Groups) Each() []Group {
 	return l
 }
 
-// number reads a value that is one, NaN if it is none.
+// number parses a number; it returns NaN if s is none.
 func number(s string) float64 {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -101,7 +101,8 @@ func number(s string) float64 {
 	return v
 }
 
-// AddSource reads all rows of src, whose chunks have Groups; values tells those of a group. If it fails nothing has changed.
+// AddSource reads all rows of src, whose chunks have Groups; values returns the column values of a group. After an error
+// nothing has changed.
 func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string, o *metrics.Options) error {
 	var opt metrics.Options
 	if o != nil {
@@ -163,7 +164,7 @@ func (g *Groups) AddSource(src metrics.Source, values func(group int32) []string
 	return err
 }
 
-// add merges the evaluation of a group, which it may keep.
+// add merges the evaluation of a group, and may keep it.
 func (g *Groups) add(values []string, e *Evaluation) error {
 	if len(values) != len(g.Columns) {
 		panic("eval: a group has a value for each column")
@@ -179,11 +180,11 @@ func (g *Groups) add(values []string, e *Evaluation) error {
 	return nil
 }
 
-// errNoRoom says that a grouper may take no more.
+// errNoRoom stops a grouper that has reached the limit.
 var errNoRoom = errors.New("eval: no room for groups")
 
-// Merge adds the rows of other groups by the same columns and with the same spec; an error names the first difference, and then
-// nothing has changed.
+// Merge adds the rows of other groups with the same columns and spec. Otherwise it returns an error that names the first
+// difference, and changes nothing.
 func (g *Groups) Merge(o *Groups) error {
 	if !slices.Equal(g.Columns, o.Columns) {
 		return fmt.Errorf("%w: rows are grouped by %s and by %s", metrics.ErrMismatch, strings.Join(g.Columns, ", "), strings.Join(o.Columns, ", "))
@@ -213,7 +214,7 @@ func (g *Groups) Merge(o *Groups) error {
 	return nil
 }
 
-// merged returns the merge of some groups. Halves are merged first: what has grown is merged least often.
+// merged returns the merge of some groups. It merges by halves, so that large evaluations are merged least often.
 func (g *Groups) merged(each []Group) (*Evaluation, error) {
 	if len(each) < 2 {
 		e, err := New(g.Spec)
@@ -233,20 +234,20 @@ func (g *Groups) merged(each []Group) (*Evaluation, error) {
 	return e, e.Merge(o)
 }
 
-// grouper is what one goroutine of AddSource owns: one Walker, whose blocks go to the accumulators of the current group.
+// grouper is the state of one goroutine of AddSource: a Walker whose blocks go to the accumulators of the current group.
 type grouper struct {
 	spec   Spec
 	walker *metrics.Walker
-	each   []*Evaluation // by the group's number; nil where it had no rows
+	each   []*Evaluation // by group number; nil for groups without rows
 	accs   [][]metrics.Accumulator
 	now    []metrics.Accumulator
 	seen   int64
 	err    error
 	room   *groupRoom
 	sizes  []groupSize
-	more   int64 // bytes that a chunk's rows take
+	more   int64 // memory of the rows of a chunk
 
-	at, count []int32 // of each group among the rows in order of groups
+	at, count []int32 // for each group, its range among the rows sorted by group
 	order     []int32
 	part      metrics.Chunk
 	numbers   []int32
@@ -266,7 +267,7 @@ func newGrouper(g *Groups, o *metrics.Options) *grouper {
 	return w
 }
 
-// add takes the rows of a chunk, group by group.
+// add processes the rows of a chunk group by group.
 func (w *grouper) add(c *metrics.Chunk) {
 	if len(c.Groups) != c.Rows {
 		panic("eval: the rows of a chunk have no groups")
@@ -313,7 +314,7 @@ func (w *grouper) add(c *metrics.Chunk) {
 	}
 }
 
-// group hands on the rows of one group.
+// group passes on the rows of one group.
 func (w *grouper) group(g int32, c *metrics.Chunk) {
 	if w.each[g] == nil {
 		e, err := New(w.spec)
@@ -332,7 +333,7 @@ func (w *grouper) group(g int32, c *metrics.Chunk) {
 	}
 }
 
-// pick makes w.part of some rows of a chunk.
+// pick sets w.part to the given rows of a chunk.
 func (w *grouper) pick(c *metrics.Chunk, rows []int32) {
 	p := &w.part
 	p.Kind, p.First, p.Rows, p.Classes, p.Stride = c.Kind, c.First, len(rows), c.Classes, 0
@@ -354,7 +355,7 @@ func (w *grouper) pick(c *metrics.Chunk, rows []int32) {
 	}
 }
 
-// pickRows copies rows to dst, which it may replace; nil stays nil.
+// pickRows copies rows to dst, reallocating it if needed; nil stays nil.
 func pickRows[T any](dst, src []T, rows []int32, width, stride int) []T {
 	if src == nil {
 		return nil
@@ -379,12 +380,12 @@ func resized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// deal hands the source's chunks to the workers until it ends.
+// deal distributes the chunks of a source to the workers until the source ends.
 func deal(src metrics.Source, workers []*grouper) error {
 	chunks := make(chan *metrics.Chunk)
 	faults := make(chan any, len(workers))
 	var wg sync.WaitGroup
-	var over atomic.Bool // a worker takes no more rows
+	var over atomic.Bool // a worker accepts no more rows
 	for _, w := range workers {
 		wg.Add(1)
 		go func() {
@@ -392,7 +393,7 @@ func deal(src metrics.Source, workers []*grouper) error {
 			failed := false
 			for c := range chunks {
 				func() {
-					// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
+					// The caller cannot recover a panic on another goroutine, so the panic is passed on.
 					defer func() {
 						if r := recover(); r != nil {
 							failed = true
@@ -413,7 +414,7 @@ func deal(src metrics.Source, workers []*grouper) error {
 		}()
 	}
 	err := func() error {
-		// Deferred, so that a source that panics leaves no goroutines behind.
+		// Deferred, so that a panicking source leaves no goroutines behind.
 		defer wg.Wait()
 		defer close(chunks)
 		for !over.Load() {
@@ -449,10 +450,10 @@ const (
 // AppendBinary appends the state: equal specs, columns and rows give equal bytes, however the rows were divided.
 func (g *Groups) AppendBinary(dst []byte) ([]byte, error) { return g.framed().append(dst) }
 
-// WriteTo writes what AppendBinary appends, of which only a part is in memory at a time.
+// WriteTo writes the bytes that AppendBinary appends, with only a part of them in memory at a time.
 func (g *Groups) WriteTo(w io.Writer) (int64, error) { return g.framed().writeTo(w) }
 
-// framed returns the state in pieces: what all groups share, and each of them.
+// framed returns the state in pieces: what all groups share, and each group.
 func (g *Groups) framed() *framed {
 	f := &framed{magic: groupsMagic, version: groupsVersion, pieces: []piece{g.appendHead}}
 	for _, e := range g.each {
@@ -473,7 +474,7 @@ func (g *Groups) appendHead(dst []byte) ([]byte, error) {
 	for _, c := range g.Columns {
 		enc.Str(c)
 	}
-	// The spec is that of an evaluation without rows.
+	// Write the spec as that of an evaluation without rows.
 	none, err := New(g.Spec)
 	if err != nil {
 		return dst, err
@@ -487,7 +488,7 @@ func (g *Groups) appendHead(dst []byte) ([]byte, error) {
 	return enc.B, nil
 }
 
-// UnmarshalBinary replaces g by what AppendBinary wrote. It refuses damaged states and those of other versions.
+// UnmarshalBinary replaces g with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
 func (g *Groups) UnmarshalBinary(data []byte) error {
 	d, err := exact.OpenFields(groupsMagic, groupsVersion, data)
 	if err != nil {

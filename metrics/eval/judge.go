@@ -11,20 +11,21 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// A calibrated model is to be found fault with in at most 6% of sets: by its mean in 4%, and by some bin in 2%.
+// Limits on false alarms: a calibrated model is criticized in at most 6% of data sets, in 4% for its mean and in 2% for some
+// bin.
 const (
 	meanLevel = 0.04
 	binsLevel = 0.02
 )
 
-// Bins in which what is said is held against what happens: always these, whatever the options of the metrics are.
+// Bins for judging calibration. They do not depend on the options of the metrics.
 const (
 	judgedBins = calib.DefaultBins
-	leastRows  = 30 // of a bin that is judged
+	leastRows  = 30 // fewest rows of a bin that is judged
 )
 
-// Judgement is what the rows of classes say of the calibration of their probabilities: of class 1 in a binary task, else of the top
-// label.
+// Judgement tells what the rows show about the calibration of class probabilities: of class 1 in a binary task, else of the
+// top label.
 type Judgement struct {
 	Event   calib.Event
 	Says    Value // mean score
@@ -32,23 +33,23 @@ type Judgement struct {
 	Gap     Value // Says - Happens
 	// Z and P test whether the scores are right on average, see calib.Surprise.
 	Z, P float64
-	// Side is 1 where more is said than happens, -1 where less, and 0 where neither is sure: P is below 4%, and 0 outside the interval
-	// of Gap.
+	// Side is 1 if the scores are too high on average, -1 if too low, and 0 if neither is certain. It is certain if P is
+	// below 4% and the interval of Gap excludes 0.
 	Side int
-	// Off are the runs of the 15 equal-width bins in which scores and outcomes differ beyond chance, rising: of those with 30 rows or
-	// more, by Holm's correction, at 2% for all together. Where the rows' scores are not kept each counts as its bin's mean, which finds
-	// fault a little less.
+	// Off lists runs of the 15 equal-width bins in which scores and outcomes differ beyond chance, in rising order. It tests
+	// bins with at least 30 rows, at 2% for all together, with Holm's correction. If the rows' scores are not kept, each row
+	// counts with the mean of its bin, which makes the test slightly less sensitive.
 	Off []Run
 }
 
-// Run is neighbouring bins that differ to the same side.
+// Run is a run of neighbouring bins that differ in the same direction.
 type Run struct {
 	Lower, Upper float64
 	Rows         int64
-	Gap          float64 // mean score less share of rows with the event
+	Gap          float64 // mean score minus share of rows with the event
 }
 
-// Judge returns the judgement. There is none of what has no classes.
+// Judge returns the judgement, or nil for predictions without classes.
 func (e *Evaluation) Judge() *Judgement {
 	if !e.Spec.Shape().HasClasses() {
 		return nil
@@ -107,10 +108,10 @@ type (
 	}
 )
 
-// judged returns whose probability is judged.
+// judged returns the event that is judged.
 func (e *Evaluation) judged() calib.Event { return calib.ByShape.Resolve(e.Spec.Classes) }
 
-// judgedCells returns the cells of that event, nil where they are not kept or miss scores.
+// judgedCells returns the cells of that event. It is nil if they are not kept or lack scores.
 func (e *Evaluation) judgedCells() *cells.Cells {
 	if !slices.Contains(e.plan.cells, e.Spec.from(e.judged())) {
 		return nil
@@ -121,11 +122,11 @@ func (e *Evaluation) judgedCells() *cells.Cells {
 	return nil
 }
 
-// ProbableLogits tells whether all logits may lie in [0,1], which those of many rows hardly do and probabilities always, and the most
-// that any class is then given: 0.731 in a binary task, where no probability is below 1/2 besides, and e/(e + K-1) of K classes. It is
-// false where the rows' scores are not kept.
+// ProbableLogits reports whether all logits lie in [0,1], which suggests that they are probabilities: many true logits
+// hardly ever do. most is the largest probability that any class can then have: 0.731 in a binary task, where also none is
+// below 1/2, and e/(e + K-1) for K classes. ok is false if the rows' scores are not kept.
 func (e *Evaluation) ProbableLogits() (most float64, ok bool) {
-	const few = 20 // of which all may be so by chance
+	const few = 20 // fewer logits may all be in [0,1] by chance
 	if e.Audit.Kind != metrics.Logits || e.Audit.Rows < few || e.Spec.Members > 0 {
 		return 0, false
 	}
@@ -139,7 +140,7 @@ func (e *Evaluation) ProbableLogits() (most float64, ok bool) {
 	return most, high <= most*(1+1e-6) && (e.Spec.Classes > 1 || low >= 0.5)
 }
 
-// runs returns the bins that differ beyond chance, by Holm, those beside each other and of one side together.
+// runs returns the bins that differ beyond chance by Holm's method, with neighbours on the same side joined.
 func runs(in []calib.Surprise) (l []Run) {
 	p := make([]float64, len(in))
 	for i := range in {
@@ -167,10 +168,10 @@ func runs(in []calib.Surprise) (l []Run) {
 	return l
 }
 
-// ChanceOf returns how likely a value so far from what it should be is by chance, as its interval of such a level has it: two-sided, and NaN
-// without an interval.
+// ChanceOf returns the two-sided probability that chance alone moves a value this far from want. It is computed from the
+// value's interval at the given level. It is NaN without an interval.
 func ChanceOf(v *Value, level, want float64) float64 {
-	end := v.Interval.Low // the one towards what it should be
+	end := v.Interval.Low // the end towards want
 	if v.Value < want {
 		end = v.Interval.High
 	}
@@ -185,10 +186,11 @@ func ChanceOf(v *Value, level, want float64) float64 {
 	return 2 * kernel.NormCDF64(-metrics.Z(level)*math.Abs((v.Value-want)/(v.Value-end)))
 }
 
-// Holm returns which of several tests of a mean are significant at 4% together, by Holm's method. A p-value of NaN is no test.
+// Holm reports which of several tests of a mean are significant at 4% together, by Holm's method. A p-value of NaN is no
+// test.
 func Holm(p []float64) []bool { return holm(p, meanLevel) }
 
-// holm is Holm at any level.
+// holm is Holm at the given level.
 func holm(p []float64, level float64) []bool {
 	order := make([]int, 0, len(p))
 	for i := range p {
@@ -207,23 +209,25 @@ func holm(p []float64, level float64) []bool {
 	return off
 }
 
-// implied returns what the model's own probabilities say of the variance of a row's NLL, and of its Brier score in the default form,
-// by the bins of the diagram, each of whose rows counts as its mean: 0 where nothing is known. In a binary task it is
+// implied returns the variances of a row's NLL and of its Brier score in the default form that the model's own probabilities
+// imply. It uses the bins of the diagram, where each row counts as the mean of its bin. It returns 0 where nothing is known.
+// In a binary task the variances are
 //
 //	mean p(1-p) ln(p/(1-p))^2   and   mean p(1-p) (1-2p)^2.
 //
-// Of more classes bins have the top class's probability c alone. Of the variance it is then the part between the top class's being
-// true or not,
+// For more classes bins have only the probability c of the top class. The result is then the part of the variance between
+// the top class being true and not,
 //
 //	mean c(1-c) (ln((1-c)/c) - h)^2   and   4 mean c(1-c) (c - (1-c) exp(-h))^2,
 //
-// h the entropy of the other classes among themselves, from the mean entropy: its mean over rows by their 1 - c.
+// where h is the entropy of the distribution among the other classes. It is derived from the mean entropy, as the mean over
+// rows weighted by 1 - c.
 func (e *Evaluation) implied() (nll, brier float64) {
 	if e.Audit.Decided && e.Spec.Classes > 1 || e.Audit.Rows == 0 {
 		return 0, 0
 	}
 	v := remember(e, impliedKey{}, func() (v [2]float64) {
-		var rest, own, weight float64 // sums of 1-c and of the entropy of [top or not]
+		var rest, own, weight float64 // sums of 1-c and of the entropy of the event "top label is right"
 		binary := e.Spec.Classes == 1
 		d := e.Diagram()
 		bins := d.Bins(e.Spec.Level)
@@ -253,7 +257,7 @@ func (e *Evaluation) implied() (nll, brier float64) {
 		if !binary {
 			h = math.Max(0, (float64(e.Loss.Entropy()*weight)-own)/rest)
 		}
-		alike := kernel.Exp64(-h) // the chance that two draws of the others agree, if they were equal
+		alike := kernel.Exp64(-h) // probability that two draws from the other classes agree, if these were equally likely
 		each(func(p, w float64) {
 			if !inside(p) {
 				return
@@ -277,19 +281,19 @@ type impliedKey struct{}
 
 func inside(p float64) bool { return p > 0 && p < 1 }
 
-// twoEntropy returns the entropy of p and 1 - p, p inside (0, 1).
+// twoEntropy returns the entropy of p and 1 - p for p in (0, 1).
 func twoEntropy(p float64) float64 {
 	q := 1 - p
 	return 0 - float64(p*kernel.Log64(p)) - float64(q*kernel.Log64(q))
 }
 
-// meanMethod says how the interval of a mean is made whose variance has a floor.
+// meanMethod describes the interval of a mean whose variance has a lower limit.
 const (
 	meanMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; rows taken as independent"
 	lossMethod = "mean +- z*s/sqrt(n), s^2 at least the variance that the model's own probabilities imply; the upper end as if it were in proportion to the mean; rows taken as independent"
 )
 
-// inEvents are the metrics of the event of a binary task.
+// inEvents returns the metrics of the event of a binary task.
 func inEvents() []Descriptor {
 	of := func(v float64, i metrics.Interval, method string) Value {
 		return Value{Value: v, Interval: i, Method: method}

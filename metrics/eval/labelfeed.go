@@ -12,7 +12,7 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Shape faults of a LabelChunk are bugs of its source and panic with one of these texts.
+// A wrong shape of a LabelChunk is a bug of its source and panics with one of these texts.
 const (
 	errLabelShape  = "eval: rows, labels and stride do not fit the scores"
 	errLabelMatrix = "eval: labels do not fit the rows"
@@ -22,19 +22,20 @@ const (
 
 const (
 	labelLine = 16 // labels whose columns are made together: a cache line of float32
-	// What the accumulators of a label need for a block is a few dozen bytes a row, for all labels at a time: so many rows of all of them.
+	// The accumulators of a label need a few dozen bytes per row for a block, one label at a time. blockLabels bounds rows
+	// times labels in a block.
 	blockLabels = 2 << 20
 )
 
-// feed hands the rows of a source to the evaluations of the labels: a chunk is examined by rows, and then each label is given its
-// column, a block of rows at a time, always by one goroutine.
+// feed passes the rows of a source to the evaluations of the labels. A chunk is first examined by rows. Then each label
+// receives its column, a block of rows at a time, always on a single goroutine.
 type feed struct {
 	m       *Multilabel
 	opt     metrics.Options
 	threads int
-	block   int // rows of one
+	block   int // rows of a block
 	accs    [][]metrics.Accumulator
-	columns []*columnFeed // of each thread
+	columns []*columnFeed // one per thread
 	seen    int64
 	failed  bool
 	bad     []metrics.Fault
@@ -42,17 +43,17 @@ type feed struct {
 	keep    []int32
 }
 
-// faulty is what was found in some rows of a chunk.
+// faulty holds the faults found in some rows of a chunk.
 type faulty struct {
 	bad    []metrics.Fault
 	out    []int32 // rows that are not used
 	absent int64   // how many of these have weight 0
 }
 
-// columnFeed makes columns of one thread.
+// columnFeed makes columns for one thread.
 type columnFeed struct {
 	walker  *metrics.Walker
-	accs    []metrics.Accumulator // of the label whose column is walked
+	accs    []metrics.Accumulator // of the label whose column is being read
 	pitch   int
 	f64     []float64
 	f32     []float32
@@ -82,7 +83,8 @@ func (f *feed) start() {
 		need |= a.Needs()
 	}
 	for range f.threads {
-		// An odd number of cache lines between columns, so that a row's values do not all fall into one set of the cache.
+		// The distance between columns is an odd number of cache lines, so that the values of a row do not all map to the
+		// same cache set.
 		c := &columnFeed{pitch: f.block + 16}
 		c.walker = metrics.NewWalker(&metrics.Options{Unchecked: f.opt.Unchecked}, need, func(b *metrics.Block) {
 			for _, a := range c.accs {
@@ -93,7 +95,7 @@ func (f *feed) start() {
 	}
 }
 
-// read feeds all rows of src, which is read ahead.
+// read feeds all rows of src, reading ahead.
 func (f *feed) read(src metrics.LabelSource) error {
 	type item struct {
 		c   *metrics.LabelChunk
@@ -104,7 +106,7 @@ func (f *feed) read(src metrics.LabelSource) error {
 	var fault any
 	wg.Go(func() {
 		defer close(items)
-		// A panic on a goroutine of ours could not be recovered by the caller: it is carried over.
+		// The caller cannot recover a panic on another goroutine, so the panic is passed on.
 		defer func() { fault = recover() }()
 		for {
 			c, err := src.Next()
@@ -141,7 +143,7 @@ func (f *feed) read(src metrics.LabelSource) error {
 	if fault != nil {
 		panic(fault)
 	}
-	// Only io.EOF itself is the end.
+	// Only io.EOF itself marks the end.
 	if err != io.EOF {
 		return err
 	}
@@ -187,7 +189,7 @@ func (f *feed) add(c *metrics.LabelChunk) error {
 	if n == 0 {
 		return nil
 	}
-	// As many groups as threads can share, of at most a line.
+	// As many groups as threads can share evenly, with at most one cache line of labels each.
 	groups := min(f.threads, c.Classes)
 	groups *= (c.Classes + groups*labelLine - 1) / (groups * labelLine)
 	together(f.threads, groups, func(t, g int) {
@@ -196,7 +198,7 @@ func (f *feed) add(c *metrics.LabelChunk) error {
 	return nil
 }
 
-// without returns the numbers of the rows that are not in out, nil if all are kept.
+// without returns the indices of the rows not in out, or nil if all are kept.
 func (f *feed) without(out []int32, rows int) []int32 {
 	if len(out) == 0 {
 		return nil
@@ -212,7 +214,7 @@ func (f *feed) without(out []int32, rows int) []int32 {
 	return f.keep
 }
 
-// add gives labels [from, to) their columns of n rows of a chunk, those of keep if it is not nil.
+// add passes columns of n rows of a chunk to labels [from, to); keep, if not nil, selects the rows.
 func (w *columnFeed) add(f *feed, c *metrics.LabelChunk, keep []int32, n, from, to int) {
 	st, lst := strides(c)
 	for at := 0; at < n; at += f.block {
@@ -268,7 +270,7 @@ func head32(keep []int32, at, n int) []int32 {
 	return keep[at : at+n]
 }
 
-// gather writes k columns of n rows to dst, a pitch apart: the rows of keep, or those from at on if it is nil.
+// gather writes k columns of n rows to dst, pitch apart. The rows are those of keep, or if that is nil those from at on.
 func gather[T float64 | float32 | uint16 | int32](dst, src []T, k, stride int, keep []int32, at, n, pitch int) []T {
 	if need := (k-1)*pitch + n; len(dst) < need {
 		dst = make([]T, max(need, labelLine*pitch))
@@ -313,7 +315,7 @@ func checkChunk(c *metrics.LabelChunk) {
 	}
 }
 
-// examine finds the rows of a chunk that cannot be used in some label and those of weight 0, and returns them in order.
+// examine returns, in order, the rows of a chunk that have weight 0 or cannot be used in some label.
 func (f *feed) examine(c *metrics.LabelChunk) (out []int32) {
 	parts := min(c.Rows, 4*f.threads)
 	if len(f.parts) < parts {
@@ -338,7 +340,7 @@ func (f *feed) examine(c *metrics.LabelChunk) (out []int32) {
 			if at := slices.IndexFunc(f.bad, func(o metrics.Fault) bool { return o.Reason == b.Reason }); at >= 0 {
 				f.bad[at].Count += b.Count
 			} else {
-				f.bad = append(f.bad, b) // of rising rows
+				f.bad = append(f.bad, b) // in rising order of rows
 			}
 		}
 	}
@@ -346,7 +348,7 @@ func (f *feed) examine(c *metrics.LabelChunk) (out []int32) {
 	return out
 }
 
-// good tells that a row can be used, at a glance; of others fault says more.
+// good is a fast test whether a row can be used. For other rows fault gives the reason.
 func (f *feed) good(c *metrics.LabelChunk, row int) bool {
 	st, lst := strides(c)
 	if c.Weights != nil && !goodWeight(c.Weights[row]) {
@@ -375,8 +377,8 @@ func (f *feed) good(c *metrics.LabelChunk, row int) bool {
 
 func goodWeight(w float64) bool { return w >= 0x1p-32 && w <= 0x1p32 }
 
-// goodProbs tells whether all scores are from 0 to 1, by their bits: of no other do neither they nor what they are below 1's have the
-// highest one. It says no to -0.
+// goodProbs reports whether all scores are in [0,1]. For exactly these, neither the bits of v nor those of 1-v have the sign
+// bit set. It returns false for -0.
 func goodProbs(x []float32) bool {
 	const one, sign = 0x3f800000, 1 << 31
 	all := uint32(0)
@@ -387,7 +389,7 @@ func goodProbs(x []float32) bool {
 	return all < sign
 }
 
-// goodScores tells whether all scores can be of a kind.
+// goodScores reports whether all scores are valid for the kind.
 func goodScores[T float32 | float64](x []T, k metrics.Kind) bool {
 	switch k {
 	case metrics.Probs:
@@ -398,7 +400,7 @@ func goodScores[T float32 | float64](x []T, k metrics.Kind) bool {
 		}
 	case metrics.Logits:
 		for _, v := range x {
-			if !(v <= math.MaxFloat32) { // a larger one may be finite yet, and is looked at again
+			if !(v <= math.MaxFloat32) { // a larger float64 may still be finite; fault examines it
 				return false
 			}
 		}
@@ -412,7 +414,7 @@ func goodScores[T float32 | float64](x []T, k metrics.Kind) bool {
 	return true
 }
 
-// goodHalves is goodScores of 2-byte types, by the bits of 1 and of -Inf.
+// goodHalves is goodScores for 2-byte types, given the bits of 1 and of -Inf.
 func goodHalves(x []uint16, k metrics.Kind, one, low uint16) bool {
 	const sign = 0x8000
 	for _, v := range x {
@@ -436,12 +438,12 @@ func goodHalves(x []uint16, k metrics.Kind, one, low uint16) bool {
 	return true
 }
 
-// fault says what is wrong with a row, if anything is.
+// fault records what is wrong with a row, if anything.
 func (f *feed) fault(p *faulty, c *metrics.LabelChunk, row int) {
 	_, lst := strides(c)
 	if c.Weights != nil && c.Weights[row] == 0 {
 		p.absent++
-		p.out = append(p.out, int32(row)) // whatever else it holds
+		p.out = append(p.out, int32(row)) // whatever else the row holds
 		return
 	}
 	bad := func(r metrics.Reason, column int, v float64) {
@@ -486,5 +488,5 @@ func (f *feed) fault(p *faulty, c *metrics.LabelChunk, row int) {
 	}
 }
 
-// mostUnchecked is the size up to which a Pass admits unchecked scores.
+// mostUnchecked bounds the unchecked scores that a Pass admits.
 const mostUnchecked = 1e140

@@ -32,7 +32,7 @@ var (
 	parameters = statistic{"knowledge", rows, func() any { return ensemble.NewKnowledge() }}
 )
 
-// ofUncertainty returns the accumulator of an ensemble's uncertainty, or of that of Dirichlet distributions.
+// ofUncertainty returns the accumulator of the uncertainty of an ensemble, or of Dirichlet distributions.
 func ofUncertainty(s *Spec, _ Metric) []statistic {
 	if s.Members > 0 {
 		return []statistic{uncertain}
@@ -40,7 +40,7 @@ func ofUncertainty(s *Spec, _ Metric) []statistic {
 	return []statistic{parameters}
 }
 
-// uncertainty answers a metric of uncertainty or of likelihood.
+// uncertainty returns the answer for a measure of uncertainty or likelihood.
 func uncertainty(m ensemble.Measure) func(e *Evaluation, _ Metric) Value {
 	return func(e *Evaluation, _ Metric) Value {
 		v := Value{Method: normal}
@@ -82,7 +82,7 @@ func (l choices) diverse(m Metric) (o ensemble.DiversityOptions) {
 	return o
 }
 
-// ofDiversity returns the accumulator of a measure of diversity: each has its own, for some cost more than others.
+// ofDiversity returns the accumulator of a measure of diversity. Each measure has its own, since their costs differ.
 func ofDiversity(of ensemble.Measure) func(s *Spec, m Metric) []statistic {
 	return func(_ *Spec, m Metric) []statistic {
 		o := Describe(m.Name).own.diverse(m)
@@ -91,7 +91,7 @@ func ofDiversity(of ensemble.Measure) func(s *Spec, m Metric) []statistic {
 	}
 }
 
-// diversity answers a measure of diversity.
+// diversity returns the answer for a measure of diversity.
 func diversity(of ensemble.Measure) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		d := statisticOf[*ensemble.Diversity](e, joint, "diversity "+m.String())
@@ -119,7 +119,7 @@ func diversity(of ensemble.Measure) func(e *Evaluation, m Metric) Value {
 	}
 }
 
-// inMembers are the metrics of ensembles, and of Dirichlet distributions.
+// inMembers returns the metrics of ensembles and of Dirichlet distributions.
 func inMembers() []Descriptor {
 	l := []Descriptor{
 		{

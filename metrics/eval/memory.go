@@ -9,26 +9,26 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Extent is how much there is to evaluate, as far as it is known before it is read.
+// Extent is the size of what is to be evaluated, as far as it is known in advance.
 type Extent struct {
-	Rows     int64         // below 0 if nobody knows
+	Rows     int64         // negative if unknown
 	Out      int64         // out-of-distribution rows, likewise
-	DType    metrics.DType // of the probabilities that are handed out: Float64 where rows are divided by their sums
+	DType    metrics.DType // of the probabilities in blocks: Float64 if rows are divided by their sums
 	Weighted bool
 }
 
 const (
-	evaluationBytes = 8 << 10  // of an evaluation, and its accumulators that do not grow
-	jointBytes      = 16 << 10 // of an accumulator of all members, and others that do not say
-	sortedBytes     = 96 << 10 // of rows of samples in their order
-	binBytes        = 640      // of a bin in an answer: its cell, interval and band
-	valueBytes      = 1 << 10  // of a metric of a group, as it is remembered and as a document has it
+	evaluationBytes = 8 << 10  // an evaluation with its accumulators of fixed size
+	jointBytes      = 16 << 10 // an accumulator over all members, or one that is no Sizer
+	sortedBytes     = 96 << 10 // sorted rows of samples
+	binBytes        = 640      // a bin in an answer: its cell, interval and band
+	valueBytes      = 1 << 10  // a metric of a group, in the cache and in a document
 )
 
-// account is how many bytes accumulators take.
+// account is the memory of accumulators in bytes.
 type account struct {
 	all     int64
-	largest int64 // of them
+	largest int64 // the largest one
 	cells   int64
 }
 
@@ -47,7 +47,7 @@ func (a *account) add(one any, x metrics.Extent) {
 	}
 }
 
-// account returns that of the evaluation of a part of the rows, 1/parts of them.
+// account returns the memory for an evaluation of one of parts equal parts of the rows.
 func (e *Evaluation) account(x Extent, parts int64) (a account) {
 	in := metrics.Extent{Rows: x.Rows, Classes: e.Spec.Classes, Kind: e.Spec.Kind, DType: x.DType, Weighted: x.Weighted}
 	away := in
@@ -75,11 +75,11 @@ func (e *Evaluation) account(x Extent, parts int64) (a account) {
 	return a
 }
 
-// Size returns about how many bytes the evaluation takes when it has seen rows of that extent.
+// Size estimates the bytes of the evaluation after rows of this extent.
 func (e *Evaluation) Size(x Extent) int64 { return e.account(x, 1).all }
 
-// Need returns about how many bytes it takes at most to read rows of that extent with so many threads, and to answer then. Each thread
-// keeps accumulators of its own, which are merged at the end.
+// Need estimates the most bytes needed to read rows of this extent with this many threads and to compute the answers. Each
+// thread has accumulators of its own, which are merged at the end.
 func (e *Evaluation) Need(x Extent, threads int) int64 {
 	whole := e.account(x, 1)
 	reading := whole.largest
@@ -88,11 +88,12 @@ func (e *Evaluation) Need(x Extent, threads int) int64 {
 	} else {
 		reading = whole.all
 	}
-	// An answer turns cells from the event's to the top label's, or sorts some classes; a state is written accumulator by accumulator.
+	// Answers may convert cells from the positive class to the top label, or sort some classes. A state is written one
+	// accumulator at a time.
 	return max(reading, whole.all+max(whole.largest, whole.cells)+e.answerBytes())
 }
 
-// answerBytes is what bins take that are made of cells.
+// answerBytes returns the memory of bins that are made from cells.
 func (e *Evaluation) answerBytes() (n int64) {
 	seen := map[binning]bool{}
 	for _, m := range e.Spec.Metrics {
@@ -109,15 +110,15 @@ func (e *Evaluation) answerBytes() (n int64) {
 	return n
 }
 
-// Room bounds the memory of groups, whose number nobody knows before they are read. The zero value is no bound.
+// Room limits the memory of groups, whose number is unknown before the rows are read. The zero value sets no limit.
 type Room struct {
-	Bytes  int64  // of all groups and of all rows; 0 for no bound
+	Bytes  int64  // for all groups and for all rows; 0 sets no limit
 	Extent Extent // of all rows
-	// Remedy says what the caller is to do for there to be so many bytes.
+	// Remedy returns what the caller must do to allow this many bytes.
 	Remedy func(bytes int64) string
 }
 
-// groupRoom counts what groups take while they are read.
+// groupRoom tracks the memory of groups while rows are read.
 type groupRoom struct {
 	Room
 	threads int
@@ -126,11 +127,12 @@ type groupRoom struct {
 	groups  int
 	rows    int64
 	each    int64 // bytes of the groups of all threads
-	counted int64 // rows up to which all is the size of the evaluation of all rows
+	counted int64 // rows for which all is the size of the evaluation of all rows
 	all     int64
 }
 
-// take tells whether there is room for more: of a chunk of so many rows, in groups up to most, whose evaluations take so many bytes more.
+// take records a chunk of this many rows, whose groups need this many more bytes and number at most most. It reports whether
+// there is room.
 func (r *groupRoom) take(rows, bytes int64, most int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +144,7 @@ func (r *groupRoom) take(rows, bytes int64, most int) bool {
 			r.counted = min(r.counted, max(r.rows, x.Rows))
 		}
 		x.Rows = r.counted
-		// Groups are merged into all rows by halves.
+		// The groups are merged by halves.
 		r.all = max(2*r.whole.Size(x), r.whole.Need(x, 1))
 	}
 	return r.Bytes == 0 || r.need() <= r.Bytes
@@ -152,7 +154,7 @@ func (r *groupRoom) need() int64 {
 	return r.each + int64(r.groups)*int64(len(r.whole.Spec.Metrics))*valueBytes + r.all
 }
 
-// err says that there is no room, and how much the rows take if they are in no more groups.
+// err returns the error for missing room, with an estimate of the memory if no more groups appear.
 func (r *groupRoom) err(columns []string) error {
 	need, n := 2*r.need(), int64(r.groups)
 	if x := r.Extent; x.Rows >= 0 {
@@ -168,10 +170,10 @@ func (r *groupRoom) err(columns []string) error {
 		strings.Join(columns, ", "), r.groups, remedy)}
 }
 
-// groupSize is how many bytes the evaluation of a group takes, up to so many rows.
+// groupSize tracks the memory of the evaluation of a group.
 type groupSize struct{ rows, counted, bytes int64 }
 
-// add returns how many bytes more it takes with more rows.
+// add returns how many more bytes it needs for additional rows.
 func (s *groupSize) add(rows int64, e *Evaluation, x Extent) int64 {
 	if s.rows += rows; s.rows <= s.counted {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Merge adds the rows of another evaluation with the same spec; an error names the first difference, and then nothing
-// has changed.
+// Merge adds the rows of another evaluation with the same spec. Otherwise it returns an error that names the first
+// difference, and changes nothing.
 func (e *Evaluation) Merge(o *Evaluation) error {
 	if err := e.Spec.equal(&o.Spec); err != nil {
 		return err
@@ -27,13 +27,13 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 	}
 	given := e.Given
 	switch {
-	case o.Audit.Classes == 0: // it has seen no rows
+	case o.Audit.Classes == 0: // no rows
 	case e.Audit.Classes == 0:
 		given = o.Given
 	case e.Given != o.Given:
 		return fmt.Errorf("%w: members' scores are %v and %v", metrics.ErrMismatch, e.Given, o.Given)
 	}
-	// The audits and specs agree, and so do accumulators that were made and fed by an evaluation: none of these fails.
+	// Audits and specs match, and so do accumulators that were created and fed by an evaluation, so no merge fails.
 	others := o.states()
 	for i, s := range e.states() {
 		if err := merge(s.stored, others[i].stored); err != nil {
@@ -46,7 +46,8 @@ func (e *Evaluation) Merge(o *Evaluation) error {
 	return nil
 }
 
-// alike returns an error if rows and out-of-distribution rows, which scores put in one order, are not both with weights or without.
+// alike returns an error unless rows and out-of-distribution rows, which scores rank together, both have weights or both
+// have none.
 func alike(rows, out *metrics.Audit) error {
 	switch {
 	case rows.Classes == 0 || out.Classes == 0 || rows.Weighted == out.Weighted:
@@ -100,9 +101,9 @@ func (s *Spec) equal(o *Spec) error {
 	return nil
 }
 
-// MemoryError says that two evaluations, which keep entries of all classes, may keep unlike numbers of these: what one has left out the
-// other may have. It is a metrics.ErrMismatch.
-type MemoryError struct{ A, B int64 } // Spec.Memory
+// MemoryError reports that two evaluations with entries of all classes have different limits on memory: one may have dropped
+// what the other has kept. It is a metrics.ErrMismatch.
+type MemoryError struct{ A, B int64 } // values of Spec.Memory
 
 func (e *MemoryError) Error() string {
 	return fmt.Sprintf("%v: %d and %d bytes for the entries of adaptive metrics", metrics.ErrMismatch, e.A, e.B)

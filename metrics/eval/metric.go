@@ -10,16 +10,17 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// Metric is one wanted number: a name of the table and the options that were spelled out.
+// Metric is a metric with options, by name.
 type Metric struct {
 	Name string
-	args []arg // sorted by name, values in one spelling
+	args []arg // sorted by name, in canonical spelling
 }
 
 type arg struct{ name, value string }
 
-// String returns the canonical spelling, "ece(bins=30,closed=right)": the metric's key in documents. An option that is
-// spelled out stays, also where it is the default: what a metric means without it depends on the Base of the Spec.
+// String returns the canonical spelling, "ece(bins=30,closed=right)", which is the metric's key in documents. Options that
+// were given are kept even if they equal the default, since the meaning of a metric without them depends on the Base of the
+// Spec.
 func (m Metric) String() string {
 	if len(m.args) == 0 {
 		return m.Name
@@ -34,8 +35,8 @@ func (m Metric) String() string {
 	return m.Name + "(" + strings.Join(s, ",") + ")"
 }
 
-// ParseMetrics reads a list such as "ece,ece(bins=30,closed=right),brier(form=minus_one)". The words "default" and
-// "all" stand for the default set and for all metrics of such predictions.
+// ParseMetrics parses a list such as "ece,ece(bins=30,closed=right),brier(form=minus_one)". "default" and "all" stand for
+// the default set and for all metrics of predictions of this shape.
 func ParseMetrics(list string, of Shape) ([]Metric, error) {
 	var out []Metric
 	seen := map[string]bool{}
@@ -67,7 +68,7 @@ func ParseMetrics(list string, of Shape) ([]Metric, error) {
 		if !d.applies(of) {
 			return nil, fmt.Errorf("metric %s: %s", m.Name, d.appliesTo())
 		}
-		if err := d.check(m); err != nil { // where the name means something else it may have other options
+		if err := d.check(m); err != nil { // the name may have other options where its meaning differs
 			return nil, fmt.Errorf("metric %s: %w", m.Name, err)
 		}
 		add(m)
@@ -78,7 +79,7 @@ func ParseMetrics(list string, of Shape) ([]Metric, error) {
 	return out, nil
 }
 
-// splitList splits at the commas that are outside parentheses.
+// splitList splits at commas outside parentheses.
 func splitList(s string) (parts []string, err error) {
 	depth, from := 0, 0
 	take := func(to int) {
@@ -109,7 +110,7 @@ func splitList(s string) (parts []string, err error) {
 	return parts, nil
 }
 
-// ParseMetric reads one metric, such as "ece(bins=30, closed=right)".
+// ParseMetric parses one metric, such as "ece(bins=30, closed=right)".
 func ParseMetric(s string) (Metric, error) {
 	name, rest, open := strings.Cut(s, "(")
 	m := Metric{Name: strings.TrimSpace(name)}
@@ -145,8 +146,8 @@ func ParseMetric(s string) (Metric, error) {
 	return m, nil
 }
 
-// canonical gives a value its one spelling: a whole number without sign and leading zeros, another one in as few digits as it
-// takes, a switch without "=true".
+// canonical returns the canonical spelling of a value: integers without sign and leading zeros, other numbers in as few
+// digits as possible, switches without "=true".
 func (d *Descriptor) canonical(name, value string) arg {
 	i := d.own.index(name)
 	real := name == "threshold" || i >= 0 && !d.own[i].whole && d.own[i].words == nil
@@ -161,7 +162,7 @@ func (d *Descriptor) canonical(name, value string) arg {
 	return arg{name, value}
 }
 
-// elsewhere says, behind a name, what candor calls metrics that have other names elsewhere, or why it has none.
+// elsewhere maps names that metrics have in other systems to candor's name, or to the reason why there is none.
 var elsewhere = func() map[string]string {
 	l := map[string]string{}
 	called := func(name string, others ...string) {
@@ -198,13 +199,13 @@ var elsewhere = func() map[string]string {
 	return l
 }()
 
-// similar returns a hint at the name of the table that is likest to n, "" if none is like it.
+// similar returns a hint with the most similar metric name, or "" if none is similar.
 func similar(n string) string {
 	best, least := "", max(1, len(n)/3)+1
 	for i := range table {
 		name := table[i].Name
 		d := distance(strings.ToLower(n), name)
-		// What n begins like is near too, however much follows it.
+		// A common prefix counts as similar, whatever follows it.
 		if len(n) >= 3 && strings.HasPrefix(name, n) {
 			d = min(d, 1)
 		}
@@ -218,7 +219,7 @@ func similar(n string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// distance returns how many letters have to be put in, taken out, changed or swapped with the next to make b of a.
+// distance returns the edit distance of a and b: insertions, deletions, changes and swaps of neighbours.
 func distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -243,7 +244,7 @@ func distance(a, b string) int {
 
 var brierForms = []string{"default", "sum", "minus_one", "binary", "per_class"}
 
-// only returns the value of the one option that a metric has, and whether it is given; hint is how it is written.
+// only returns the value of a metric's only option and whether it is given; hint is its syntax for errors.
 func (m Metric) only(name, hint string) (value string, given bool, err error) {
 	for _, a := range m.args {
 		if a.name != name {

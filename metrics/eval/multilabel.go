@@ -19,23 +19,24 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// Multilabel is an evaluation of several independent labels of the same rows: one of a binary task for each, and the averages over
-// them. Threads divide the labels among them, so that the labels' states exist once, and nothing depends on the threads.
+// Multilabel evaluates several independent labels of the same rows: an evaluation of a binary task for each, and averages
+// over them. Labels are divided among threads, so each label's state exists once, and results do not depend on threads.
 type Multilabel struct {
-	Spec   Spec          // of each label
-	Labels int           // how many
-	Audit  metrics.Audit // of the rows, which all labels share
-	// Threads is how many goroutines Macro may take; 0 means GOMAXPROCS. Answers do not depend on it.
+	Spec   Spec          // for each label
+	Labels int           // number of labels
+	Audit  metrics.Audit // of the rows, common to all labels
+	// Threads is the number of goroutines for Macro; 0 means GOMAXPROCS. Answers do not depend on it.
 	Threads int
 
-	each []*Evaluation // of the labels; nil before the first rows
+	each []*Evaluation // by label; nil before the first rows
 }
 
-// labelScores is what the scores of one label may take where they are kept by distinct values: a log of some 280,000, or a grid.
+// labelScores is the memory of one label's scores where they are kept by distinct values: a log of about 280,000, or a grid.
 const labelScores = 3 << 20
 
-// NewMultilabel returns an evaluation of so many labels that has seen no rows. The spec is that of a binary task; its Memory is for the
-// scores of all labels together: metrics that keep these (see Spec.KeepsScores) are refused where they would take more. 0 is no limit.
+// NewMultilabel returns an evaluation of this many labels without rows. The spec must be that of a binary task. Its Memory
+// is shared by the scores of all labels: metrics that keep scores (see Spec.KeepsScores) are rejected if they would need
+// more. 0 sets no limit.
 func NewMultilabel(s Spec, labels int) (*Multilabel, error) {
 	switch {
 	case labels < 1:
@@ -69,7 +70,7 @@ func NewMultilabel(s Spec, labels int) (*Multilabel, error) {
 	return newMultilabel(s, labels)
 }
 
-// newMultilabel returns one whose spec is known to be that of a label.
+// newMultilabel is NewMultilabel for a spec that has been checked.
 func newMultilabel(s Spec, labels int) (*Multilabel, error) {
 	s.binned, s.labels = !slices.ContainsFunc(s.Metrics, s.KeepsScores), labels
 	e, err := New(s)
@@ -79,21 +80,21 @@ func newMultilabel(s Spec, labels int) (*Multilabel, error) {
 	return &Multilabel{Spec: e.Spec, Labels: labels}, nil
 }
 
-// KeepsScores tells whether a metric is answered from the distinct scores of the rows, or from sums of each of them, so that its state
-// grows with these. Others need bins and sums alone.
+// KeepsScores reports whether a metric is computed from the distinct scores of the rows, or from sums for each of them, so
+// that its state grows with their number. Other metrics need only bins and sums.
 func (s *Spec) KeepsScores(m Metric) bool {
 	n, limited := s.kept(m)
 	return n+limited > 0
 }
 
-// kept returns how many accumulators of metrics grow with the rows' distinct scores, and how many grow with the rows as far as Memory
-// lets them.
+// kept returns how many accumulators of the metrics grow with the distinct scores, and how many grow with the rows as far as
+// Memory allows.
 func (s *Spec) kept(list ...Metric) (n, limited int) {
 	one := *s
 	one.Metrics, one.binned = list, true
 	p, err := one.plan()
 	if err != nil {
-		return 0, 0 // New says why
+		return 0, 0 // New reports the error
 	}
 	n = len(p.cells)
 	for _, k := range p.more {
@@ -105,7 +106,7 @@ func (s *Spec) kept(list ...Metric) (n, limited int) {
 	return n, len(p.scores)
 }
 
-// LabelBytes returns how much memory the distinct scores of one of several labels may take, for all metrics of the spec together.
+// LabelBytes returns how much memory the distinct scores of one label can take, over all metrics of the spec.
 func (s *Spec) LabelBytes() int64 {
 	n, limited := s.kept(s.Metrics...)
 	return int64(n+limited) * labelScores
@@ -119,7 +120,7 @@ func (m *Multilabel) newLabel() *Evaluation {
 	return e
 }
 
-// make makes the labels' evaluations, if there are none.
+// make creates the evaluations of the labels if there are none.
 func (m *Multilabel) make() {
 	if m.each != nil {
 		return
@@ -130,8 +131,8 @@ func (m *Multilabel) make() {
 	}
 }
 
-// Label returns the evaluation of a label, which is that of a binary task. It is made anew, so that what its answers take goes with it.
-// Different labels may be asked for at the same time, one label may not. It panics if there is no such label.
+// Label returns the evaluation of label j, a binary task. It is a new copy, so the memory of cached answers is released with
+// it. Different labels may be requested concurrently, the same label may not. It panics if there is no such label.
 func (m *Multilabel) Label(j int) *Evaluation {
 	if j < 0 || j >= m.Labels {
 		panic("eval: there is no such label")
@@ -146,7 +147,7 @@ func (m *Multilabel) Label(j int) *Evaluation {
 	return e
 }
 
-// Each calls f with every label and its evaluation, which is gone when f returns, on as many goroutines as Threads says: in any order.
+// Each calls f with every label and its evaluation, on Threads goroutines and in any order. f must not keep the evaluation.
 func (m *Multilabel) Each(f func(label int, e *Evaluation)) {
 	threads := threadsOf(m.Threads)
 	together(threads, m.Labels, func(_, j int) {
@@ -156,19 +157,19 @@ func (m *Multilabel) Each(f func(label int, e *Evaluation)) {
 	})
 }
 
-// sharedRows says why averages over labels have no interval.
+// sharedRows is the reason why averages over labels have no interval.
 const sharedRows = "labels share rows and are not independent, so their mean has no interval"
 
-// Macro returns the mean of a metric over the labels that have a value of it, as MacroOf does.
+// Macro returns the mean of a metric over the labels; see MacroOf.
 func (m *Multilabel) Macro(of Metric) Value {
 	values := make([]Value, m.Labels)
 	m.Each(func(j int, e *Evaluation) { values[j] = e.Value(of) })
 	return MacroOf(values)
 }
 
-// MacroOf returns the mean of the labels' values of a metric, each label counting once, over those that are defined: Count says how many
-// those are, and Reason why others are not, such as the auroc of a label without a row of class 1. Without any it is NaN. There is no
-// interval. Bound is the mean of the values' bounds.
+// MacroOf returns the unweighted mean of the labels' values, over those that are defined. Count is their number, and Reason
+// says why others are undefined, such as the auroc of a label without a row of class 1. It is NaN if none is defined. There
+// is no interval. Bound is the mean of the bounds.
 func MacroOf(labels []Value) Value {
 	v := Value{Interval: metrics.NoInterval(), Reason: sharedRows}
 	sum, bound, why := 0.0, 0.0, ""
@@ -197,8 +198,8 @@ func MacroOf(labels []Value) Value {
 	return v
 }
 
-// AddSource reads all rows of src. A row that cannot be used in one label is used in none: it is an error, a *metrics.DataError whose
-// columns are labels, or left out with Options.Drop. If it fails nothing has changed.
+// AddSource reads all rows of src. A row that cannot be used in one label is not used in any: it is an error, a
+// *metrics.DataError whose columns are labels, or it is left out with Options.Drop. After an error nothing has changed.
 func (m *Multilabel) AddSource(src metrics.LabelSource, o *metrics.Options) error {
 	n := &Multilabel{Spec: m.Spec, Labels: m.Labels}
 	f := newFeed(n, o)
@@ -209,15 +210,15 @@ func (m *Multilabel) AddSource(src metrics.LabelSource, o *metrics.Options) erro
 		e.Audit = n.Audit
 	}
 	if m.each == nil {
-		// By way of nothing: the evaluations are made once.
+		// Nothing to merge with: take over the evaluations.
 		m.each, m.Audit = n.each, n.Audit
 		return nil
 	}
 	return m.Merge(n)
 }
 
-// Merge adds the rows of another evaluation of the same labels with the same spec; an error names the first difference, and then
-// nothing has changed.
+// Merge adds the rows of another evaluation with the same labels and spec. Otherwise it returns an error that names the
+// first difference, and changes nothing.
 func (m *Multilabel) Merge(o *Multilabel) error {
 	if m.Labels != o.Labels {
 		return fmt.Errorf("%w: %d labels and %d labels", metrics.ErrMismatch, m.Labels, o.Labels)
@@ -234,7 +235,7 @@ func (m *Multilabel) Merge(o *Multilabel) error {
 	}
 	m.make()
 	for j, e := range m.each {
-		if err := e.Merge(o.each[j]); err != nil { // the audits and specs agree: none of these fails
+		if err := e.Merge(o.each[j]); err != nil { // cannot fail, since audits and specs agree
 			return err
 		}
 	}
@@ -242,7 +243,7 @@ func (m *Multilabel) Merge(o *Multilabel) error {
 	return nil
 }
 
-// MultilabelMagic is how a state begins.
+// MultilabelMagic is the beginning of a state.
 const MultilabelMagic = "cMLT"
 
 const multilabelVersion = 1
@@ -250,7 +251,7 @@ const multilabelVersion = 1
 // appendHead appends what all labels share.
 func (m *Multilabel) appendHead(dst []byte) ([]byte, error) {
 	s := m.Spec
-	s.binned = false // which the metrics say
+	s.binned = false // implied by the metrics
 	e, err := New(s)
 	if err != nil {
 		return dst, err
@@ -273,10 +274,10 @@ func (m *Multilabel) appendHead(dst []byte) ([]byte, error) {
 // AppendBinary appends the state: equal specs and rows give equal bytes, however the rows were divided.
 func (m *Multilabel) AppendBinary(dst []byte) ([]byte, error) { return m.framed().append(dst) }
 
-// WriteTo writes what AppendBinary appends, of which only a part is in memory at a time.
+// WriteTo writes the bytes that AppendBinary appends, with only a part of them in memory at a time.
 func (m *Multilabel) WriteTo(w io.Writer) (int64, error) { return m.framed().writeTo(w) }
 
-// framed returns the state in pieces: what all labels share, and each of them.
+// framed returns the state in pieces: what all labels share, and each label.
 func (m *Multilabel) framed() *framed {
 	f := &framed{magic: MultilabelMagic, version: multilabelVersion, pieces: []piece{m.appendHead}}
 	for j := range m.each {
@@ -293,8 +294,8 @@ func (m *Multilabel) framed() *framed {
 	return f
 }
 
-// UnmarshalBinary replaces m by what AppendBinary wrote. It refuses damaged states and those of other versions, and takes no more memory
-// than a few times the length of data.
+// UnmarshalBinary replaces m with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
+// Its memory is limited to a few times the length of data.
 func (m *Multilabel) UnmarshalBinary(data []byte) error {
 	d, err := exact.OpenFields(MultilabelMagic, multilabelVersion, data)
 	if err != nil {
@@ -326,7 +327,7 @@ func (m *Multilabel) UnmarshalBinary(data []byte) error {
 		return damaged("rows that are not of several labels")
 	}
 	if n.Audit.Classes == 1 {
-		// Before any of it is made: each bin takes bytes.
+		// Check before allocating, since each bin takes memory.
 		bins := int64(0)
 		for _, o := range n.newLabel().plan.bins {
 			bins += int64(o.Bins)
@@ -363,8 +364,8 @@ func (m *Multilabel) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// SHA256 returns a checksum of the state, in hexadecimal: equal for equal specs and rows. It is that of what the labels share and of
-// their own states' checksums, so that the state, which may be large, is never there as a whole.
+// SHA256 returns a checksum of the state, in hexadecimal. It is equal for equal specs and rows. It is computed from what the
+// labels share and from the checksums of their states, so the possibly large state need not be in memory.
 func (m *Multilabel) SHA256() string {
 	var sums []string
 	if m.each != nil {
@@ -374,7 +375,7 @@ func (m *Multilabel) SHA256() string {
 	return m.SHA256Of(sums)
 }
 
-// SHA256Of is SHA256 where the checksums of all labels' evaluations are known, in their order; without rows there are none.
+// SHA256Of is SHA256 for given checksums of the labels' evaluations, in order; without rows there are none.
 func (m *Multilabel) SHA256Of(labels []string) string {
 	head, err := m.appendHead(nil)
 	if err != nil {
@@ -395,7 +396,7 @@ func threadsOf(n int) int {
 	return n
 }
 
-// together calls f for 0 to n-1 on several goroutines, each of which has a number. A panic of f becomes one of its own.
+// together calls f for 0 to n-1 on several numbered goroutines. It passes on a panic of f.
 func together(threads, n int, f func(thread, i int)) {
 	if threads = min(threads, n); threads <= 1 {
 		for i := range n {

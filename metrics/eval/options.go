@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/calib"
 )
 
-// norm is how the gaps of bins make one number.
+// norm selects how the gaps of bins are combined.
 type norm uint8
 
 const (
@@ -22,14 +22,14 @@ const (
 
 var normNames = []string{"l1", "l2", "max"}
 
-// binning is the options of a metric over bins of one event.
+// binning holds the options of a metric over bins of one event.
 type binning struct {
-	calib.Options      // Bins and Event alone, if it is adaptive
-	adaptive      bool // without Bins: as many as the metric makes
+	calib.Options      // only Bins and Event if adaptive
+	adaptive      bool // if Bins is 0, the metric chooses their number
 	norm          norm
 }
 
-// binned returns the options of a metric over bins: the base with the metric's own on top.
+// binned returns the options of a metric over bins: the base, overridden by the metric's own.
 func (m Metric) binned(base calib.Options, classes int, event calib.Event, normal norm) (binning, error) {
 	b := binning{Options: base, norm: normal}
 	b.Event = event
@@ -71,7 +71,7 @@ func (m Metric) binned(base calib.Options, classes int, event calib.Event, norma
 	return b, said(b.Validate())
 }
 
-// said is an error of options without the package's name, which says nothing to who wrote a metric.
+// said strips the package name from an error in options, which would mean nothing to the author of a metric.
 func said(err error) error {
 	if err == nil {
 		return nil
@@ -79,12 +79,12 @@ func said(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "calib: "))
 }
 
-// plain tells whether cells have these bins exactly: they have no rules of their own.
+// plain reports whether cells can form exactly these bins, without rules of their own.
 func (b *binning) plain() bool {
 	return b.adaptive || b.Options == calib.Options{Bins: b.Bins, Event: b.Event} && kernel.GridBins(b.Bins)
 }
 
-// Text says the whole definition in words.
+// Text describes the definition in words.
 func (b *binning) Text() string {
 	if !b.adaptive {
 		return b.Options.Text()
@@ -93,7 +93,7 @@ func (b *binning) Text() string {
 	return event + "; " + equalMass(b.Bins)
 }
 
-// equalMass says what bins of equal mass are, and what they do with ties; 0 bins are as many as the metric makes.
+// equalMass describes bins of equal mass and their treatment of ties; 0 bins means that the metric chooses their number.
 func equalMass(bins int) string {
 	number, b := "", "B"
 	if bins > 0 {
@@ -123,21 +123,21 @@ func (b *binning) fields() []Field {
 	return f
 }
 
-// tiesTogether is the rule of all bins that are cut by counts of rows.
+// tiesTogether is the rule for all bins that are cut by counts of rows.
 var tiesTogether = Field{"ties", "together, in the higher bin"}
 
-// Field is an option of a metric with its value: an int, a uint64, a float64, a bool or a string; nil for none.
+// Field is an option of a metric with its value: an int, a uint64, a float64, a bool, a string, or nil for none.
 type Field struct {
 	Name  string
 	Value any
 }
 
-// byClass is the options of a metric over bins of each class.
+// byClass holds the options of a metric over bins of each class.
 type byClass struct {
 	bins      int
 	threshold *float64
 	side      kernel.Side
-	overflow  bool // 1 has a bin of its own
+	overflow  bool // p = 1 has a bin of its own
 	norm      norm
 	adaptive  bool
 }
@@ -147,8 +147,8 @@ const (
 	evenClassOptions = classOptions + ", closed=left|right, one=last|overflow"
 )
 
-// classwise returns the options of a metric over bins of each class, whose defaults are those of def and, if um, of
-// uncertainty_metrics: there p = 0 is dropped, and 1 has a bin of its own.
+// classwise returns the options of a metric over bins of each class. The defaults are those of def or, with um, those of
+// uncertainty_metrics, where p = 0 is dropped and p = 1 has a bin of its own.
 func (m Metric) classwise(bins int, def byClass, um bool) (byClass, error) {
 	c := def
 	c.bins = bins
@@ -201,11 +201,11 @@ func (m Metric) classwise(bins int, def byClass, um bool) (byClass, error) {
 	return c, said(c.evenOptions().Validate())
 }
 
-// evenOptions returns those of bins of equal width.
+// evenOptions returns the options for bins of equal width.
 func (c *byClass) evenOptions() calib.ClassOptions {
 	o := calib.ClassOptions{Bins: c.bins, Above: c.threshold, Side: c.side}
 	if c.overflow {
-		o.Bins, o.Edges = 0, append(kernel.Edges(c.bins), 1) // a last bin of no width
+		o.Bins, o.Edges = 0, append(kernel.Edges(c.bins), 1) // a last bin of width 0
 	}
 	return o
 }
@@ -230,10 +230,10 @@ func (c *byClass) fields() []Field {
 	return f
 }
 
-// formulas are those of gaps over bins, by norm; that of l1 is the metric's own.
+// formulas holds the formulas of gaps over bins by norm; that of l1 belongs to the metric.
 var formulas = []string{l2: "sqrt(sum_bins (n_b/N) (mean p - mean y)^2)", largest: "max_bins |mean p - mean y|"}
 
-// formula is that of the metric in its norm: own is what its descriptor says of normal.
+// formula returns the formula for the norm; own is the formula of the descriptor, for the norm normal.
 func (b *binning) formula(own string, normal norm) string {
 	if b.norm == normal {
 		return own
@@ -241,7 +241,7 @@ func (b *binning) formula(own string, normal norm) string {
 	return formulas[b.norm]
 }
 
-// formula is that of the metric in its norm, and over as many entries as there are.
+// formula returns the formula for the norm and the number of entries.
 func (c *byClass) formula() string {
 	n, over := "N", ""
 	if c.threshold != nil {
@@ -253,7 +253,7 @@ func (c *byClass) formula() string {
 	return "(1/K) sum_k (1/" + n + ") sum_bins |sum (p_k - [y = k])|" + over
 }
 
-// text says the whole definition in words, for predictions of so many classes.
+// text describes the definition in words, for predictions of this many classes.
 func (c *byClass) text(classes int) string {
 	s := "every class against the rest; "
 	if classes == 1 {

@@ -34,7 +34,7 @@ var (
 	oodFPROwn = choices{oodOwn[0], {name: "found", least: 1e-9, most: 1, unsaid: 0.95}}
 )
 
-// Averages over classes, by their places among averages.
+// Averages over classes, as indices of the option's words.
 const (
 	noAverage = iota
 	macro
@@ -60,13 +60,13 @@ var needsOut = need{"it is for predictions with out-of-distribution rows (%v)", 
 
 func withOut(s Shape) bool { return s.HasClasses() && s.Out }
 
-// positives returns the order of rows by the probability of class 1.
+// positives returns the ranking of the rows by the probability of class 1.
 func (e *Evaluation) positives() *rank.Ranking {
 	type positives struct{}
 	return remember(e, positives{}, func() *rank.Ranking { return rank.RankingOf(e.rising(calib.Positive)) })
 }
 
-// grid returns the options of Keras's area, nil where none is asked for.
+// grid returns the options of Keras's area, or nil if it is not requested.
 func (l choices) grid(m Metric, c rank.Curve) *rank.GridOptions {
 	t := int(l.of(m, "thresholds"))
 	if t == 0 {
@@ -75,7 +75,7 @@ func (l choices) grid(m Metric, c rank.Curve) *rank.GridOptions {
 	return &rank.GridOptions{Thresholds: t, Curve: c, Summation: rank.Summation(l.of(m, "summation"))}
 }
 
-// gridOK checks the options of a metric that may have a grid.
+// gridOK returns a check for the options of a metric that may have a grid.
 func gridOK(l choices) func(m Metric) error {
 	return func(m Metric) error {
 		if err := l.check(m); err != nil {
@@ -99,7 +99,7 @@ func gridOK(l choices) func(m Metric) error {
 	}
 }
 
-// areaOf answers an area over the ranks of class 1.
+// areaOf returns the answer for an area over the ranking by class 1.
 func areaOf(l choices, curve rank.Curve, exact func(r *rank.Ranking, m Metric) (area, bound float64), reason string,
 	interval func(r *rank.Ranking, m Metric, level float64) metrics.Interval) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
@@ -150,15 +150,15 @@ func auprc(r *rank.Ranking, m Metric) (area, bound float64) {
 	return r.AUPRC(rank.PRArea(auprcOwn.of(m, "area")))
 }
 
-// budget returns how many rows a metric hands over.
+// budget returns the budget that a metric specifies.
 func (l choices) budget(m Metric) rank.Budget {
 	return rank.Budget{Fraction: l.of(m, "fraction"), Most: int64(l.of(m, "most")), Bins: int(l.of(m, "bins"))}
 }
 
-type risksOf int // replicates
+type risksOf int // number of replicates
 
-// risk answers an area of selective classification, with the interval of so many replicates, or if that is 0 of as many as the metric
-// says.
+// risk returns the answer for an area of selective classification. Its interval uses the given number of replicates, or if
+// that is 0 the metric's own.
 func risk(area func(r *rank.Ranking) (a, bound float64), of func(i *rank.Intervals) metrics.Interval, replicates int) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		r := e.ranking()
@@ -178,7 +178,7 @@ func risk(area func(r *rank.Ranking) (a, bound float64), of func(i *rank.Interva
 	}
 }
 
-// bare answers without an interval.
+// bare returns an answer without an interval.
 func bare(f func(e *Evaluation, m Metric) (value, bound float64), reason string) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		v := Value{Interval: metrics.NoInterval(), Reason: "no interval is computed"}
@@ -196,12 +196,12 @@ func ofRetention(l rank.Loss) func(s *Spec, m Metric) []statistic {
 	}
 }
 
-// retentionOf returns the accumulator of a loss by confidence, or by the caller's scores where there are any.
+// retentionOf returns the accumulator of a loss by confidence, or by the caller's confidence scores if there are any.
 func retentionOf(l rank.Loss, byScore bool) statistic {
 	return statistic{fmt.Sprintf("retention %d", l), rows, func() any { return metrics.Must(rank.NewRetention(&rank.RetentionOptions{Loss: l, ByScore: byScore})) }}
 }
 
-// retention answers the area under a retention curve.
+// retention returns the answer for the area under a retention curve.
 func retention(l rank.Loss) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		r := statisticOf[*rank.Retention](e, rows, fmt.Sprintf("retention %d", l))
@@ -214,7 +214,7 @@ func retention(l rank.Loss) func(e *Evaluation, m Metric) Value {
 	}
 }
 
-// ofScores returns the accumulators of both sets' scores.
+// ofScores returns the accumulators of the scores of both sets.
 func ofScores(_ *Spec, m Metric) []statistic {
 	l := Describe(m.Name).own
 	d := rank.Detector(l.of(m, "score"))
@@ -225,7 +225,7 @@ func ofScores(_ *Spec, m Metric) []statistic {
 
 type oodOf rank.Detector
 
-// ood answers a metric of two sets.
+// ood returns the answer for a metric of two sets.
 func ood(f func(o *rank.OOD, m Metric, v *Value, level float64)) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		d := rank.Detector(Describe(m.Name).own.of(m, "score"))
@@ -258,7 +258,7 @@ func ood(f func(o *rank.OOD, m Metric, v *Value, level float64)) func(e *Evaluat
 	}
 }
 
-// inRanks are the metrics over ranks besides calibration_auc and aurc.
+// inRanks returns the metrics over ranks, except calibration_auc and aurc.
 func inRanks() []Descriptor {
 	return []Descriptor{
 		{
@@ -402,11 +402,11 @@ func inRanks() []Descriptor {
 	}
 }
 
-type areasOf string // a metric without average
+type areasOf string // the metric without its average
 
 var allEntries = statistic{"entries", rows, func() any { return rank.NewEntries() }}
 
-// ofEntries returns the accumulator of an area of all entries together.
+// ofEntries returns the accumulator of an area over all entries.
 func ofEntries(l choices) func(s *Spec, m Metric) []statistic {
 	return func(s *Spec, m Metric) []statistic {
 		if s.Classes > 2 && l.of(m, "average") == micro {
@@ -416,14 +416,14 @@ func ofEntries(l choices) func(s *Spec, m Metric) []statistic {
 	}
 }
 
-// entries returns the order of all entries.
+// entries returns the ranking of all entries.
 func (e *Evaluation) entries() *rank.Ranking {
 	type entries struct{}
 	return remember(e, entries{}, func() *rank.Ranking { return statisticOf[*rank.Entries](e, rows, allEntries.key).Ranking() })
 }
 
-// perClass answers an area as two does of two classes, and of more by the mean over the classes, each against the others or against each
-// other, or of all entries.
+// perClass returns the answer for an area with averages over classes. For two classes it is that of two. For more it is the
+// mean over classes, each against the others or pairwise, or the area over all entries.
 func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float64), two func(e *Evaluation, m Metric) Value,
 ) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
@@ -470,8 +470,8 @@ func perClass(l choices, area func(r *rank.Ranking, m Metric) (area, bound float
 	}
 }
 
-// Ranking returns the order of the rows by an event's probability, that of the top label by the caller's confidence scores where there are
-// any; ok tells whether some metric is over its cells.
+// Ranking returns the ranking of the rows by an event's probability; for the top label, by the caller's confidence scores if
+// there are any. ok reports whether a metric uses its cells.
 func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
 	if e.Spec.Scored && event == calib.TopLabel {
 		if !slices.ContainsFunc(e.plan.more, func(k statistic) bool { return k.key == retentionOf(rank.ZeroOne, true).key }) {
@@ -488,7 +488,7 @@ func (e *Evaluation) Ranking(event calib.Event) (r *rank.Ranking, ok bool) {
 	return e.ranking(), true
 }
 
-// scores returns those of the out-of-distribution rows by the top probability, nil if no metric is over them.
+// scores returns the scores of the out-of-distribution rows by the top probability, or nil if no metric uses them.
 func (e *Evaluation) scores() *rank.Scores {
 	key := fmt.Sprintf("scores %d", rank.MaxSoftmax)
 	if !slices.ContainsFunc(e.plan.more, func(k statistic) bool { return k.key == key && k.fed == out }) {
@@ -497,7 +497,7 @@ func (e *Evaluation) scores() *rank.Scores {
 	return statisticOf[*rank.Scores](e, out, key)
 }
 
-// away returns those scores, or others of no rows.
+// away returns scores, or an empty accumulator.
 func (e *Evaluation) away() *rank.Scores {
 	if s := e.scores(); s != nil {
 		return s
@@ -505,7 +505,7 @@ func (e *Evaluation) away() *rank.Scores {
 	return rank.NewScores(rank.MaxSoftmax)
 }
 
-// Foreign compares the rows with the out-of-distribution ones by the top probability; nil if no metric does.
+// Foreign compares the rows with the out-of-distribution ones by the top probability. It is nil if no metric does.
 func (e *Evaluation) Foreign() *rank.OOD {
 	s := e.scores()
 	if s == nil {
@@ -518,13 +518,14 @@ func (e *Evaluation) Foreign() *rank.OOD {
 	return o
 }
 
-// Rejection returns the rejection-classification curve, with the out-of-distribution rows if there are any, by at most so many points.
-// Some metric has to be over the top label's cells.
+// Rejection returns the rejection-classification curve, with the out-of-distribution rows if there are any, thinned to at
+// most most points. A metric must use the cells of the top label.
 func (e *Evaluation) Rejection(most int) []rank.RejectionPoint {
 	return rank.RejectionClassification(e.cells(calib.TopLabel), e.away(), most)
 }
 
-// Confident returns the accuracy of the rows of at least a confidence, at 100 of these from 0 to 1, likewise.
+// Confident returns the accuracy of the rows whose confidence reaches a threshold, at 100 thresholds from 0 to 1. It
+// includes the out-of-distribution rows if there are any. A metric must use the cells of the top label.
 func (e *Evaluation) Confident() []rank.Point {
 	t := make([]float64, 101)
 	for i := range t {

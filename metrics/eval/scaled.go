@@ -10,17 +10,17 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Scaled is what is known of an evaluation's rows after temperature scaling. It is no part of the state.
+// Scaled holds results after temperature scaling. It is not part of the state.
 type Scaled struct {
-	Temperature Value       // of the fit to all rows
-	Rows        *Evaluation // by ScaledSpec, of each row scaled by a temperature that was fitted to others; nil if there is none
-	Reason      string      // why there is none
+	Temperature Value       // of a fit to all rows
+	Rows        *Evaluation // by ScaledSpec, with each row scaled by a temperature fitted to other rows; nil if there is none
+	Reason      string      // reason why there is none
 }
 
-// ScaledMetrics are answered where Evaluation.Scaled is set, by documents without being asked for.
+// ScaledMetrics have values if Evaluation.Scaled is set. Documents then include them without being asked.
 const ScaledMetrics = "temperature,nll_temperature_scaled,brier_temperature_scaled,ece_temperature_scaled"
 
-// ScaledSpec returns the spec of the evaluation of scaled rows.
+// ScaledSpec returns the spec for evaluating the scaled rows.
 func (e *Evaluation) ScaledSpec() Spec {
 	s := Spec{Classes: e.Spec.Classes, Base: e.Spec.Base, Brier: e.Spec.Brier, Level: e.Spec.Level}
 	m, err := ParseMetrics("nll,brier,ece", s.Shape())
@@ -31,7 +31,7 @@ func (e *Evaluation) ScaledSpec() Spec {
 	return s
 }
 
-// Answered returns the metrics that a document has: those of the spec, and ScaledMetrics where there are scaled rows.
+// Answered returns the metrics that a document has: those of the spec, and ScaledMetrics if there are scaled rows.
 func (e *Evaluation) Answered() []Metric {
 	if e.Scaled == nil {
 		return e.Spec.Metrics
@@ -55,14 +55,14 @@ const (
 
 var toOneModel = need{"it is for the classes of one model, by %v", []any{setting.Scaled}}
 
-// notScaled says why there is no answer of the scaled rows.
+// notScaled returns the reason for missing values of scaled rows.
 func notScaled() string {
 	return fmt.Sprintf("the rows were not scaled: %v does it, which reads them several times, and no state has it", setting.Scaled)
 }
 
 func ofOneModel(s Shape) bool { return s.HasClasses() && s.Members == 0 }
 
-// afterScaling returns the answer of a metric of the scaled rows.
+// afterScaling returns the value of a metric of the scaled rows.
 func afterScaling(e *Evaluation, m Metric) Value {
 	none := func(why string) Value {
 		return Value{Value: math.NaN(), Interval: metrics.NoInterval(), Reason: why}

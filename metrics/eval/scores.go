@@ -11,7 +11,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// groupedBy is the choice of the groups of rows of the terms of the Brier score, and brierOwn are their options.
+// groupedBy selects the groups of rows for terms of the Brier score; brierOwn are the options of these.
 var groupedBy = choice{name: "by", words: []string{"shape", "bins", "class"}}
 
 var brierOwn = choices{
@@ -26,7 +26,7 @@ var (
 	decomposed = statistic{"decomposition", rows, func() any { return score.NewDecomposition() }}
 )
 
-// nllOwn are the options of nll: the least probability, and when rows are divided by their sums.
+// nllOwn are the options of nll: the smallest probability, and when rows are divided by their sums.
 var nllOwn = choices{
 	{name: "clip", least: 0, most: 0.1},
 	{name: "rescale", words: []string{"none", "before", "after"}},
@@ -42,7 +42,7 @@ func nllOK(m Metric) error {
 	return nil
 }
 
-// unclippedOnly checks nll of what has densities.
+// unclippedOnly rejects clipping options for an nll of densities.
 func unclippedOnly(m Metric) error {
 	if len(m.args) > 0 {
 		return errors.New("clip and rescale are for probabilities of classes")
@@ -50,7 +50,7 @@ func unclippedOnly(m Metric) error {
 	return nil
 }
 
-// ofClipped returns the accumulator of a clipped nll, none of another.
+// ofClipped returns the accumulator of a clipped nll; none for others.
 func ofClipped(_ *Spec, m Metric) []statistic {
 	clip := nllOwn.of(m, "clip")
 	if clip == 0 {
@@ -75,12 +75,12 @@ const deltaMethod = "mean +- z*s by the delta method, over the classes' binomial
 
 func ofBaseRates(*Spec, Metric) []statistic { return []statistic{baseRates} }
 
-// ofRule returns the accumulator of a score's mean.
+// ofRule returns the accumulator of the mean of a score.
 func ofRule(r score.Rule, key string) statistic {
 	return statistic{key, rows, func() any { return score.NewMean(r) }}
 }
 
-// byRule are the answer of the mean of a score and its accumulator.
+// byRule returns the answer and the accumulator for the mean of a score.
 func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, keeps func(*Spec, Metric) []statistic) {
 	k := ofRule(r, key)
 	return func(e *Evaluation, _ Metric) Value {
@@ -89,15 +89,15 @@ func byRule(r score.Rule, key string) (value func(*Evaluation, Metric) Value, ke
 	}, func(*Spec, Metric) []statistic { return []statistic{k} }
 }
 
-// skillForm returns the form of the Brier score that skill is of.
+// skillForm returns the form of the Brier score that the skill refers to.
 func (e *Evaluation) skillForm() score.BrierForm {
 	if e.Spec.Brier == score.BrierMinusOne {
-		return score.BrierSum // the other's zero is no perfect forecast's
+		return score.BrierSum // for the other form, 0 is not the perfect score
 	}
 	return e.Spec.Brier
 }
 
-// skill answers 1 - S/S_ref, of which an infinite S makes -Inf, from S, S_ref and the interval of S.
+// skill returns the answer 1 - S/S_ref, which is -Inf for an infinite S. of returns S and S_ref, interval the interval of S.
 func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, reference float64), interval func(e *Evaluation) metrics.Interval) func(*Evaluation, Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		v := Value{Interval: metrics.NoInterval()}
@@ -116,7 +116,7 @@ func skill(of func(e *Evaluation, m Metric, r *score.BaseRates) (score, referenc
 	}
 }
 
-// byPredicted tells whether a term of the Brier score is by the predicted class, not by bins.
+// byPredicted reports whether a term of the Brier score groups rows by the predicted class, not by bins.
 func byPredicted(classes int, m Metric) bool {
 	switch by := brierOwn.of(m, "by"); {
 	case brierOwn.of(m, "as_coded") != 0:
@@ -129,11 +129,11 @@ func byPredicted(classes int, m Metric) bool {
 }
 
 type termsOf struct {
-	bins    int // 0 by the predicted class
+	bins    int // 0 means by the predicted class
 	asCoded int
 }
 
-// terms returns those of the Brier score, and how far they may be from the rows'.
+// terms returns the terms of the Brier score, and the most by which they can differ from those of the rows themselves.
 func (e *Evaluation) terms(m Metric) (t score.BrierTerms, bound float64, why string) {
 	type answer struct {
 		score.BrierTerms
@@ -165,14 +165,14 @@ func (e *Evaluation) terms(m Metric) (t score.BrierTerms, bound float64, why str
 		bins, weighted := p.Cells()
 		a.BrierTerms = score.BrierOfBins(bins, weighted, f)
 		if bound != 0 {
-			a.bound = math.NaN() // some rows may be in the bin beside theirs
+			a.bound = math.NaN() // some rows may belong to the neighbouring bin
 		}
 		return a
 	})
 	return a.BrierTerms, a.bound, a.why
 }
 
-// inScores are the scores besides nll and brier, and what these are made of.
+// inScores returns the scores besides nll and brier, and their terms.
 func inScores() []Descriptor {
 	spherical, keepSpherical := byRule(score.SphericalRule, "spherical")
 	rps, keepRanked := byRule(score.RankedRule, "rps")

@@ -12,40 +12,40 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// Spec says what is to be evaluated, before any predictions are seen.
+// Spec says what is evaluated. It is fixed before any predictions are read.
 type Spec struct {
-	Classes int           // of the predictions; 1 for a binary task; draws a row of samples and log-likelihoods
-	Kind    metrics.Kind  // of the scores; which of Probs, Logits and LogProbs has no say
-	Members int           // of an ensemble, see AddMembers; 0 if there is one model
-	Out     bool          // there are out-of-distribution rows, see AddOut
-	Law     regress.Law   // of forecasts of means and standard deviations; zero, the normal one, of another kind
-	Levels  []float64     // of the quantiles of a row, rising between 0 and 1, one for each of Classes; nil for another kind
-	Metrics []Metric      // see ParseMetrics
-	Base    calib.Options // what a metric over bins means where its own options say nothing; its Event is ByShape, or TopLabel
-	// for an ece that is of the top label in a binary task too
-	Brier   score.BrierForm // what brier means without an option
-	UM      bool            // rmsce, sce, ace and tace without options are those of uncertainty_metrics
+	Classes int          // of the predictions; 1 for a binary task; for samples and log-likelihoods, draws per row
+	Kind    metrics.Kind // of the scores; Probs, Logits and LogProbs are equivalent
+	Members int          // members of an ensemble, see AddMembers; 0 for one model
+	Out     bool         // out-of-distribution rows are also given, see AddOut
+	Law     regress.Law  // distribution of forecasts by mean and standard deviation; zero, the normal one, for other kinds
+	Levels  []float64    // of the quantiles in a row, rising between 0 and 1, one for each of Classes; nil for other kinds
+	Metrics []Metric     // see ParseMetrics
+	// Base holds the defaults of metrics over bins. Its Event is ByShape, or TopLabel if ece uses the top label in a binary task too.
+	Base    calib.Options
+	Brier   score.BrierForm // default form of brier
+	UM      bool            // rmsce, sce, ace and tace default to the definitions of uncertainty_metrics
 	Level   float64         // of intervals; 0 means 0.95
 	Decided bool            // the predictions have the caller's decisions
-	Scored  bool            // and confidence scores
-	Seed    uint64          // of random numbers; 0 where no metric draws any
-	labels  int             // of several that share Memory; 0 if there is one
-	binned  bool            // bins keep sums of their own, where cells would have them: a member's do, for members may be many
-	Memory  int64           // bytes for the entries of the adaptive class-wise metrics, which share it; 0 for no limit, and where there is none
+	Scored  bool            // the predictions have confidence scores
+	Seed    uint64          // for random numbers; 0 if no metric draws any
+	labels  int             // number of labels that share Memory; 0 for a single task
+	binned  bool            // bins keep their own sums even where cells could provide them; used for members, which may be many
+	Memory  int64           // bytes shared by the entries of the adaptive class-wise metrics; 0 for no limit, and if there are no such metrics
 }
 
-// plan is what accumulators the metrics of a spec are answered from: each of the lists without doubles.
+// plan lists the accumulators that the metrics of a spec need, without duplicates.
 type plan struct {
-	top     int // the largest k of accuracies
+	top     int // largest k of the accuracies
 	diagram binning
-	judged  calib.Options // the bins that Judge is from where no cells are kept for it
+	judged  calib.Options // bins for Judge if no cells are kept
 	cells   []calib.Event
 	bins    []calib.Options
 	classes []calib.ClassOptions
 	scores  []calib.ClassScoresOptions
-	rows    []calib.Event // of which every row is kept
-	pairs   bool          // a metric compares classes with each other
-	most    int64         // bytes that each of the statistics of entries may take
+	rows    []calib.Event // events for which every row is kept
+	pairs   bool          // a metric compares pairs of classes
+	most    int64         // bytes for each of the statistics of entries
 	more    []statistic
 }
 
@@ -58,8 +58,8 @@ func (p *plan) keep() int64 {
 	return n
 }
 
-// plan returns what the metrics need. Ranks, which cost another look at every score, are not kept of many classes where none of
-// the metrics asks for them.
+// plan returns what the metrics need. Ranks take another pass over every score, so with many classes they are kept only if a
+// metric needs them.
 func (s *Spec) plan() (p plan, err error) {
 	p.top = 1
 	if !many(s.Shape()) && !s.binned {
@@ -67,7 +67,7 @@ func (s *Spec) plan() (p plan, err error) {
 	}
 	list := s.Metrics
 	if s.Shape().HasClasses() && !s.binned {
-		p.cells = add(p.cells, s.from(calib.ByShape.Resolve(s.Classes))) // what Judge is from, whatever is asked for
+		p.cells = add(p.cells, s.from(calib.ByShape.Resolve(s.Classes))) // needed by Judge in any case
 	}
 	if s.Shape().HasClasses() {
 		list = append([]Metric{{Name: "ece"}}, list...) // its bins are the diagram's
@@ -127,7 +127,7 @@ func (s *Spec) plan() (p plan, err error) {
 				return p, fmt.Errorf("metric %v: %d draws of %d bins are more than %d numbers; take fewer", m, int(d.own.of(m, "draws")), b.Bins, mostDraws)
 			}
 			if event := s.from(b.Event); d.ranked && s.Scored {
-				// It has an order of its own.
+				// These rows have their own order.
 			} else if keepsRows {
 				p.rows = add(p.rows, b.Event)
 			} else if d.uncut || s.fromCells(&b) {
@@ -153,7 +153,7 @@ func (s *Spec) plan() (p plan, err error) {
 	if s.Shape().HasClasses() && s.binned {
 		p.judged = calib.Options{Bins: judgedBins, Event: calib.ByShape.Resolve(s.Classes)}
 		if d := p.diagram.Options; d.Bins%judgedBins == 0 && d == (calib.Options{Bins: d.Bins, Event: p.judged.Event}) {
-			p.judged = d // which are parts of them
+			p.judged = d // coarser unions of the same bins
 		}
 		p.bins = add(p.bins, p.judged)
 	}
@@ -166,7 +166,7 @@ func (s *Spec) plan() (p plan, err error) {
 	return p, nil
 }
 
-// scoresOf returns where the scores of a class-wise metric are kept, -1 if nowhere.
+// scoresOf returns the index of the accumulator that keeps the scores of a class-wise metric, -1 if there is none.
 func (p *plan) scoresOf(c *byClass) int {
 	return slices.IndexFunc(p.scores, func(q calib.ClassScoresOptions) bool {
 		return (q.Above == nil) == (c.threshold == nil) && (q.Above == nil || *q.Above == *c.threshold)
@@ -180,7 +180,7 @@ func add[T comparable](l []T, v T) []T {
 	return append(l, v)
 }
 
-// ofPositive tells whether a metric is over cells of class 1, though not over bins of them.
+// ofPositive reports whether a metric uses cells of class 1, but not bins of them.
 func (s *Spec) ofPositive(m Metric) bool {
 	d := s.describe(m)
 	return d.ofTwo && s.Classes <= 2 && !(d.own.index(groupedBy.name) >= 0 && byPredicted(s.Classes, m))
@@ -211,16 +211,16 @@ func (s *Spec) binning(m Metric) (binning, error) {
 	return b, err
 }
 
-// byClass returns those of a metric over bins of each class.
+// byClass returns the options of a metric over bins of each class.
 func (s *Spec) byClass(m Metric) (byClass, error) {
 	return m.classwise(s.Base.Bins, *s.describe(m).classes, s.UM)
 }
 
-// fromCells tells whether bins are those of cells, which know nothing of the caller's scores.
+// fromCells reports whether bins are made from cells, which do not know the caller's confidence scores.
 func (s *Spec) fromCells(b *binning) bool { return b.adaptive || b.plain() && !s.Scored && !s.binned }
 
-// from returns the event whose cells also serve for an event. In a binary task those of the positive class serve for the top label too,
-// unless decisions are the caller's.
+// from returns the event whose cells also serve for e. In a binary task the cells of the positive class serve for the top
+// label too, unless the caller made the decisions.
 func (s *Spec) from(e calib.Event) calib.Event {
 	if s.Classes == 1 && !s.Decided {
 		return calib.Positive
@@ -228,7 +228,7 @@ func (s *Spec) from(e calib.Event) calib.Event {
 	return e
 }
 
-// columns says what the scores of a row are of.
+// columns names what the scores of a row belong to.
 func (s *Spec) columns() string {
 	switch s.Kind {
 	case metrics.Samples, metrics.LogLiks:

@@ -45,7 +45,7 @@ func (e *Evaluation) AppendBinary(dst []byte) ([]byte, error) {
 	return e.framed().append(dst)
 }
 
-// WriteTo writes what AppendBinary appends, of which only a part is in memory at a time.
+// WriteTo writes the bytes that AppendBinary appends, with only a part of them in memory at a time.
 func (e *Evaluation) WriteTo(w io.Writer) (int64, error) {
 	if err := e.noState(); err != nil {
 		return 0, err
@@ -53,7 +53,7 @@ func (e *Evaluation) WriteTo(w io.Writer) (int64, error) {
 	return e.framed().writeTo(w)
 }
 
-// noState says why there is no state.
+// noState returns an error if the evaluation has no state.
 func (e *Evaluation) noState() error {
 	if names := e.KeepsRows(); names != "" {
 		return fmt.Errorf("metrics %s keep every row and are in no state: leave exact out", names)
@@ -61,7 +61,7 @@ func (e *Evaluation) noState() error {
 	return nil
 }
 
-// framed returns the state in pieces: what it is of, and each accumulator.
+// framed returns the state in pieces: the head, and each accumulator.
 func (e *Evaluation) framed() *framed {
 	f := &framed{magic: stateMagic, version: stateVersion, pieces: []piece{e.appendHead}}
 	for _, acc := range e.states() {
@@ -107,8 +107,8 @@ func (e *Evaluation) appendHead(dst []byte) ([]byte, error) {
 	return enc.B, nil
 }
 
-// UnmarshalBinary replaces e by what AppendBinary wrote. It refuses damaged states and those of other versions, and
-// takes no more memory than a few times the length of data.
+// UnmarshalBinary replaces e with a state that AppendBinary wrote. It rejects damaged states and states of other versions.
+// Its memory is limited to a few times the length of data.
 func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	d, err := exact.OpenFields(stateMagic, stateVersion, data)
 	if err != nil {
@@ -180,7 +180,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if s.keepsRows() != "" {
 		return fmt.Errorf("%w: metrics that keep every row are in no state", exact.ErrDamaged)
 	}
-	// Before any of it is made: each bin takes bytes, of the members too, which have those of the base.
+	// Check before allocating, since each bin takes memory, also for the members, which have the bins of the base.
 	most, bins := int64(len(data)/leastCell), int64(0)
 	for _, o := range p.bins {
 		bins += int64(o.Bins)
@@ -210,7 +210,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if n.Audit.Decided && !s.Decided || n.Audit.Scored && !s.Scored {
 		return fmt.Errorf("%w: rows with decisions or scores of which the evaluation has none", exact.ErrDamaged)
 	}
-	// What was read is merged into what the spec asks for, which refuses accumulators of other options.
+	// Merge what was read into the accumulators of the spec, which reject those with other options.
 	for _, a := range n.states() {
 		if err := a.read(d.Bytes()); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	if err := d.Done(); err != nil {
 		return err
 	}
-	// A state has one spelling. Another one that means the same would have another checksum.
+	// A state has exactly one encoding, since another one with the same meaning would have another checksum.
 	if same, err := n.framed().is(data); err != nil {
 		return err
 	} else if !same {
@@ -234,10 +234,11 @@ func (e *Evaluation) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// leastCell is less than the bytes of a bin in a state: a count and six sums.
+// leastCell is a lower bound on the bytes of a bin in a state: a count and six sums.
 const leastCell = 128
 
-// SHA256 returns the checksum of the state, in hexadecimal: equal for equal specs and rows. It is "" where there is none, see KeepsRows.
+// SHA256 returns the checksum of the state, in hexadecimal. It is equal for equal specs and rows. It is "" if there is no
+// state, see KeepsRows.
 func (e *Evaluation) SHA256() string {
 	if e.KeepsRows() != "" {
 		return ""
@@ -249,21 +250,22 @@ func (e *Evaluation) SHA256() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// stored is what all accumulators are.
+// stored is the interface of all accumulators.
 type stored interface {
 	Len() int64
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
 }
 
-// held is an accumulator of an evaluation, how many rows it is to have seen, and of how many classes these were; 0 of no rows.
+// held is an accumulator of an evaluation, with the number of rows it must have seen and their number of classes, 0 without
+// rows.
 type held struct {
 	stored
 	rows    int64
 	classes int
 }
 
-// states returns all accumulators, in the order in which a state has them.
+// states returns all accumulators in the order of a state.
 func (e *Evaluation) states() (l []held) {
 	for _, a := range e.accumulators() {
 		l = append(l, held{a, e.Audit.Rows, e.Audit.Classes})
@@ -284,7 +286,7 @@ func (e *Evaluation) states() (l []held) {
 	return l
 }
 
-// empty returns a state of the same options without rows.
+// empty returns an accumulator with the same options, without rows.
 func empty(s stored) stored {
 	if a, ok := s.(ensemble.Accumulator); ok {
 		return a.Empty()
@@ -292,7 +294,7 @@ func empty(s stored) stored {
 	return s.(metrics.Accumulator).Empty()
 }
 
-// merge adds to a what b has seen.
+// merge adds the rows of b to a.
 func merge(a, b stored) error {
 	if a, ok := a.(ensemble.Accumulator); ok {
 		return a.Merge(b.(ensemble.Accumulator))
@@ -300,13 +302,13 @@ func merge(a, b stored) error {
 	return a.(metrics.Accumulator).Merge(b.(metrics.Accumulator))
 }
 
-// read adds to an accumulator what a state has of it.
+// read merges the part of a state that belongs to the accumulator.
 func (h held) read(data []byte) error {
 	s := empty(h.stored)
 	if err := s.UnmarshalBinary(data); err != nil {
 		return err
 	}
-	// Merged into nothing they would make it one of their own classes.
+	// An empty accumulator would adopt their number of classes when merged.
 	if c, ok := s.(*cells.Cells); ok && c.Classes() != h.classes && (c.Classes() > 0 || c.Len() > 0) {
 		return fmt.Errorf("%w: cells of %d classes among rows of %d", exact.ErrDamaged, c.Classes(), h.classes)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// Direction says which values of a metric are good.
+// Direction says which values of a metric are better.
 type Direction string
 
 const (
@@ -24,61 +24,62 @@ const (
 	Neither Direction = "none"
 )
 
-// Descriptor says all there is to know of a metric.
+// Descriptor describes a metric.
 type Descriptor struct {
 	Name    string
-	Short   string // in a few words, for a table
-	Meaning string // in a line, for people
+	Short   string // a few words, for a table
+	Meaning string // one line, for people
 	Formula string
 	Options string // "" if there are none
 	Range   string
 	Better  Direction
 	Source  string
-	Default bool         // it is in the default set
-	Named   bool         // only where it is named: "all" has no use for it without an option, or it costs more than the others
-	Whole   bool         // its values are numbers of rows
-	Also    []Descriptor // what the name means of other predictions
+	Default bool         // in the default set
+	Named   bool         // only if named: "all" skips it, as it requires an option or costs more
+	Whole   bool         // values are numbers of rows
+	Also    []Descriptor // meanings of the name for other predictions
 
-	needs    need               // what predictions it is for, where not all that have classes
-	defaults func(s Shape) bool // whether it is in the default set of such predictions; nil: Default says it
+	needs    need               // predictions it applies to, if not all with classes
+	defaults func(s Shape) bool // whether it is in the default set for this shape; nil: Default decides
 	applies  func(s Shape) bool
 	check    func(m Metric) error
-	event    func(base calib.Options, classes int) calib.Event // of a metric over bins or cells of rows' scores; nil of another
-	ofTwo    bool                                              // it is over cells of class 1; of more than two classes it may be over each
-	uncut    bool                                              // it is over cells, not bins
-	ranked   bool                                              // it is of the rows in the order of the decisions' confidence, or of the caller's scores
-	retained bool                                              // it is over its statistic's cells, which are by the decisions' confidence
-	own      choices                                           // options of its own, beside those of bins if it is over bins
-	random   bool                                              // it draws random numbers
-	norm     norm                                              // of a metric over bins
-	keeps    func(s *Spec, m Metric) []statistic               // accumulators of its own; nil if it has none
-	classes  *byClass                                          // the options of a metric over bins of each class, but their number; nil of another
-	rules    []Field                                           // what else documents name beside its options, since systems differ in it
+	event    func(base calib.Options, classes int) calib.Event // event of a metric over bins or cells of scores; nil for others
+	ofTwo    bool                                              // over cells of class 1, or with more than two classes of each
+	uncut    bool                                              // over cells, not bins
+	ranked   bool                                              // over rows ranked by confidence of the decisions, or by confidence scores
+	retained bool                                              // over the cells of its statistic, which are by the confidence of the decisions
+	own      choices                                           // its own options, besides those of bins if it is over bins
+	random   bool                                              // draws random numbers
+	norm     norm                                              // for a metric over bins
+	keeps    func(s *Spec, m Metric) []statistic               // its own accumulators; nil if it has none
+	classes  *byClass                                          // options of a metric over bins of each class, except the number of bins; nil for others
+	rules    []Field                                           // further rules that documents state, since systems differ in them
 	value    func(e *Evaluation, m Metric) Value
-	text     func(e *Evaluation, m Metric) string // nil if the formula says all
+	text     func(e *Evaluation, m Metric) string // nil if the formula is the full definition
 }
 
-// Value is a metric's answer.
+// Value is the value of a metric, with its interval.
 type Value struct {
 	Value    float64
 	Interval metrics.Interval
-	Method   string // how the interval was made
+	Method   string // how the interval was computed
 	Reason   string // why there is no value, or no interval
-	Count    int64  // rows behind it, where they are few of all; 0 otherwise
-	Note     string // what else is to be known of it; documents have it among their warnings
-	// Bound is how far it may be from what the rows would give, where the state has a grid for their scores: 0 if it is exact, NaN
-	// if it is not and nothing is known. 0 where there is no value.
+	Count    int64  // number of rows behind the value, if only part of all rows; else 0
+	Note     string // a remark, which documents list among their warnings
+	// Bound is the most by which the value can differ from that of the rows themselves if the state keeps their scores on a
+	// grid: 0 if it is exact, NaN if unknown. It is 0 if there is no value.
 	Bound  float64
-	Chance Chance // of an ECE; zero of anything else
-	// Expected is what a calibrated forecast would have where that is not what the metric's name says, as of samples' coverage; else 0.
+	Chance Chance // of an ECE; zero for other metrics
+	// Expected is the value for a calibrated forecast if it differs from what the metric's name suggests, as for the
+	// coverage of samples; else 0.
 	Expected float64
 }
 
-// Chance is what an ECE would be by chance alone.
+// Chance describes the value that an ECE would have by chance alone.
 type Chance struct {
-	Known bool    // not with weights, nor for entries of all classes
+	Known bool    // false with weights, and for entries of all classes
 	Floor float64 // its mean under calibration, as ece_floor
-	P     float64 // the probability of one as large, as ece_p
+	P     float64 // probability of an ECE at least this large, as ece_p
 }
 
 func always(s Shape) bool { return s.HasClasses() }
@@ -101,7 +102,7 @@ func binOptionsOK(m Metric) error {
 	return err
 }
 
-// byShape is the event of plain ece: the base's, or else by the shape of the predictions.
+// byShape is the event of plain ece: that of the base, or by the shape of the predictions.
 func byShape(base calib.Options, classes int) calib.Event {
 	if base.Event == calib.ByShape && classes == 1 {
 		return calib.Positive
@@ -112,7 +113,7 @@ func byShape(base calib.Options, classes int) calib.Event {
 func positive(calib.Options, int) calib.Event { return calib.Positive }
 func topLabel(calib.Options, int) calib.Event { return calib.TopLabel }
 
-// noNorm is for metrics over bins that are one norm by name.
+// noNorm rejects a norm for metrics whose name implies one.
 func noNorm(m Metric) error {
 	for _, a := range m.args {
 		if a.name == "norm" {
@@ -122,7 +123,7 @@ func noNorm(m Metric) error {
 	return binOptionsOK(m)
 }
 
-// debiasedOwn says what is taken off the squares of gaps.
+// debiasedOwn selects what is subtracted from squared gaps.
 var debiasedOwn = choices{{name: "variance", words: []string{"gap", "kumar"}}}
 
 func debiasedOK(m Metric) error {
@@ -154,7 +155,7 @@ func massOptionsOK(m Metric) error {
 	return binOptionsOK(m)
 }
 
-// The class-wise errors, but for their number of bins.
+// The class-wise errors, except for their number of bins.
 var (
 	static      = &byClass{}
 	adaptive    = &byClass{adaptive: true}
@@ -174,7 +175,7 @@ const (
 	eceMethod = "bias-corrected normal interval over fixed bins; rows taken as independent"
 )
 
-// table is the one list of metrics, in the order of documents.
+// table lists all metrics, in the order of documents.
 var table []Descriptor
 
 func init() {
@@ -199,7 +200,7 @@ func init() {
 		table[i].withExact()
 	}
 	also(table, alsoForecasts()...)
-} // the answers look their metric up in the table
+} // in init, since the answers look up their metric in the table
 
 func descriptors() []Descriptor {
 	return []Descriptor{
@@ -522,7 +523,7 @@ const (
 	minusOne   = "the sum of squares minus 1, from -1 to 1, as uncertainty_metrics and tfp have it"
 )
 
-// aurocMethod says how an interval of the area under an ROC is made.
+// aurocMethod names the method of the interval of an area under the ROC.
 func aurocMethod(few bool) string {
 	if few {
 		return newcombe
@@ -530,7 +531,7 @@ func aurocMethod(few bool) string {
 	return deLong
 }
 
-// unknown is the bound of an answer that is not ECE, where that has one.
+// unknown converts a bound of ECE to one of another answer: a positive bound becomes NaN.
 func unknown(bound float64) float64 {
 	if bound > 0 {
 		return math.NaN()
@@ -538,7 +539,7 @@ func unknown(bound float64) float64 {
 	return bound
 }
 
-// calibrated answers what calibration would show.
+// calibrated returns the answer for a value under calibration.
 func calibrated(answer func(*calib.Partition) float64, why string) func(e *Evaluation, m Metric) Value {
 	return func(e *Evaluation, m Metric) Value {
 		p, bound := e.partition(m)
@@ -550,7 +551,7 @@ func calibrated(answer func(*calib.Partition) float64, why string) func(e *Evalu
 	}
 }
 
-// ece answers a calibration error over bins in its norm.
+// ece returns a calibration error over bins in its norm.
 func ece(e *Evaluation, m Metric) Value {
 	p, bound := e.partition(m)
 	v := Value{Interval: metrics.NoInterval(), Reason: noSound, Bound: bound}
@@ -569,7 +570,7 @@ func ece(e *Evaluation, m Metric) Value {
 	return v
 }
 
-// classwise answers a calibration error over bins of each class in its norm.
+// classwise returns a calibration error over bins of each class in its norm.
 func classwise(e *Evaluation, m Metric) Value {
 	c := e.byClass(m)
 	v := Value{Interval: metrics.NoInterval(), Reason: noSound}
@@ -596,22 +597,22 @@ func classwise(e *Evaluation, m Metric) Value {
 	return v
 }
 
-// beyondMemory answers with why the entries of all classes are not kept, which take so many bytes and have so much room, and what to do
-// about it: give more memory, or what besides says.
+// beyondMemory returns the Value for entries of all classes that were not kept: it gives the bytes they need, the room there
+// is, and what to do: allow more memory, or what besides suggests.
 func (e *Evaluation) beyondMemory(need, room int64, besides string) Value {
 	n, remedy, l := e.plan.keep(), "raise "+setting.Memory.String(), int64(e.Spec.labels)
 	switch {
 	case need > math.MaxInt64/n:
 	case e.Remedy != nil:
 		remedy = e.Remedy(need * n)
-	case l > 0: // which share the memory
+	case l > 0: // they share the memory
 		remedy += fmt.Sprintf(" by %d MiB", (need*n-e.Spec.Memory)>>20*l+l)
 	}
 	return Value{Value: math.NaN(), Interval: metrics.NoInterval(),
 		Reason: fmt.Sprintf("its entries take %d bytes and there is room for %d: %s%s", need, room, remedy, besides)}
 }
 
-// brierText says which of the scores of that name is meant.
+// brierText describes which score of that name is meant.
 func brierText(e *Evaluation, m Metric) string {
 	f, _ := m.form(e.Spec.Brier)
 	const sum = "mean sum_k (p_k - [y = k])^2"
@@ -630,13 +631,13 @@ func brierText(e *Evaluation, m Metric) string {
 	return sum
 }
 
-// topOwn are the options of top-k accuracy, whose words for ties are those of score.TieRule in their order.
+// topOwn are the options of top-k accuracy. The words for ties are in the order of score.TieRule.
 var topOwn = choices{{name: "k", whole: true, least: 1, most: 1000, unsaid: 5}, {name: "ties", words: []string{"first", "last", "all"}}}
 
 // k returns the k of a top-k accuracy.
 func (m Metric) k() int { return int(topOwn.of(m, "k")) }
 
-// ofPlaces returns the accumulator of a top-k accuracy that has another rule for ties than the loss; nil of another.
+// ofPlaces returns the accumulator of a top-k accuracy whose rule for ties differs from that of the loss; nil for others.
 func ofPlaces(_ *Spec, m Metric) []statistic {
 	rule, k := score.TieRule(topOwn.of(m, "ties")), m.k()
 	if rule == score.FirstOfTies {
@@ -649,13 +650,13 @@ func topK(e *Evaluation, k int) Value {
 	return Value{Value: e.Loss.TopK(k), Interval: e.Loss.TopKInterval(k, e.Spec.Level), Method: wilson}
 }
 
-// infiniteText says how many rows make nll infinite and what it is without them.
+// infiniteText says how many rows make nll infinite, and gives its value without them.
 func (e *Evaluation) infiniteText() string {
 	n := e.Loss.InfiniteRows()
 	return gaveNothing(n) + others(n, e.Audit.Rows, e.Loss.FiniteNLL())
 }
 
-// gaveNothing says of how many rows the true class was thought impossible.
+// gaveNothing says for how many rows the true class had probability 0.
 func gaveNothing(n int64) string {
 	if n == 1 {
 		return "1 row gave its true class probability 0"
@@ -663,7 +664,7 @@ func gaveNothing(n int64) string {
 	return fmt.Sprintf("%d rows gave their true class probability 0", n)
 }
 
-// others says what a mean is without the n rows, of so many, that make it infinite.
+// others gives a mean without the n rows, among all rows, that make it infinite.
 func others(n, rows int64, finite float64) string {
 	if n == rows {
 		return "; there are no others"
@@ -674,7 +675,7 @@ func others(n, rows int64, finite float64) string {
 // Descriptors returns the table, in the order of documents.
 func Descriptors() []Descriptor { return append([]Descriptor(nil), table...) }
 
-// Describe returns the descriptor of a metric, nil if there is none of that name.
+// Describe returns the descriptor of a metric, or nil if there is none with this name.
 func Describe(name string) *Descriptor {
 	for i := range table {
 		if table[i].Name == name {
@@ -684,7 +685,7 @@ func Describe(name string) *Descriptor {
 	return nil
 }
 
-// In returns what the metric is of such predictions: the descriptor itself, unless the name means something else there.
+// In returns the descriptor for predictions of this shape: d itself, unless the name means something else there.
 func (d *Descriptor) In(of Shape) *Descriptor {
 	if d.applies(of) {
 		return d
@@ -697,13 +698,13 @@ func (d *Descriptor) In(of Shape) *Descriptor {
 	return d
 }
 
-// The default sets of classes; what is special to ensembles and the like comes besides.
+// The default sets for classes. Metrics for ensembles and other special predictions are added to them.
 var (
 	ofClasses = []string{"accuracy", "nll", "brier", "brier_skill", "ece", "calibration_auc", "augrc"}
 	ofEvents  = []string{"base_rate", "mean_p", "bias", "calibration_slope", "calibration_intercept", "nll", "brier", "brier_skill", "ece", "auroc"}
 )
 
-// inDefault tells whether the metric is in the default set of such predictions.
+// inDefault reports whether the metric is in the default set for predictions of this shape.
 func (d *Descriptor) inDefault(of Shape) bool {
 	if d.defaults != nil {
 		return d.defaults(of)
@@ -711,7 +712,7 @@ func (d *Descriptor) inDefault(of Shape) bool {
 	return d.Default
 }
 
-// describe returns the descriptor of a metric of the spec, nil if there is none.
+// describe returns the descriptor of a metric of the spec, or nil if there is none.
 func (s *Spec) describe(m Metric) *Descriptor {
 	d := Describe(m.Name)
 	if d == nil {
@@ -720,7 +721,7 @@ func (s *Spec) describe(m Metric) *Descriptor {
 	return d.In(s.Shape())
 }
 
-// need says what predictions a metric is for: a format, and the settings in it.
+// need describes the predictions that a metric applies to: a format and its settings.
 type need struct {
 	text string
 	by   []any
@@ -730,10 +731,10 @@ func (n need) String() string { return fmt.Sprintf(n.text, n.by...) }
 
 var onlyTwo = need{text: "it is for binary tasks and two classes"}
 
-// Applies says what predictions the metric is for; "" where it is for all that have classes.
+// Applies describes the predictions that the metric applies to; "" stands for all with classes.
 func (d *Descriptor) Applies() string { return d.needs.String() }
 
-// appliesTo says for what predictions its name is a metric.
+// appliesTo describes the predictions for which the name is a metric.
 func (d *Descriptor) appliesTo() string {
 	t := d.Applies()
 	if t == "" {
@@ -745,8 +746,8 @@ func (d *Descriptor) appliesTo() string {
 	return t
 }
 
-// also adds what the name of a metric of the list means of other predictions. Names, options and what follows from them are those of
-// the first.
+// also adds meanings for other predictions to names in the list. Name, options and what follows from them stay those of the
+// first meaning.
 func also(l []Descriptor, more ...Descriptor) {
 	for _, v := range more {
 		d := &l[slices.IndexFunc(l, func(d Descriptor) bool { return d.Name == v.Name })]

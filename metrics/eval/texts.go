@@ -9,8 +9,8 @@ import (
 	"github.com/candor-go/candor/metrics/score"
 )
 
-// Fields returns the options of a metric over bins or over scores in their order, with their values, the rules that systems differ
-// in and that it has no option for, and the seed of the random numbers if it draws any; nil for another.
+// Fields returns the options, with values, of a metric over bins or over ordered scores. They include fixed rules in which
+// systems differ, and the seed if it draws random numbers. It returns nil for other metrics.
 func (e *Evaluation) Fields(m Metric) (f []Field) {
 	switch d := e.Spec.describe(m); {
 	case d.classes != nil:
@@ -31,7 +31,7 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 				if d.own.of(m, "smoother") == 0 {
 					f[i].Value = nil
 				}
-			case groupedBy.name: // which has bins, or else none
+			case groupedBy.name: // whose bins apply only if it groups by bins
 				if f[i].Value = groupedBy.words[1]; byPredicted(e.Spec.Classes, m) {
 					f[i].Value, f[i+1].Value = groupedBy.words[2], nil
 				}
@@ -45,7 +45,7 @@ func (e *Evaluation) Fields(m Metric) (f []Field) {
 	return f
 }
 
-// Event returns whose probability a metric's score is; ByShape for one that is not over rows' scores.
+// Event returns the event whose probability the metric's scores state, or ByShape if it is not over scores of rows.
 func (e *Evaluation) Event(m Metric) calib.Event {
 	if e.Spec.describe(m).event == nil {
 		return calib.ByShape
@@ -53,7 +53,7 @@ func (e *Evaluation) Event(m Metric) calib.Event {
 	return e.binning(m).Event
 }
 
-// Text returns a metric's whole definition: its formula, with the options that it has here.
+// Text returns the full definition of a metric: its formula, with its options here.
 func (e *Evaluation) Text(m Metric) string {
 	d := e.Spec.describe(m)
 	if d.own.index(exactly.name) >= 0 && m.exact() {
@@ -82,7 +82,8 @@ func (e *Evaluation) Text(m Metric) string {
 	return t
 }
 
-// Meaning says what a metric is, in a few words and in a line: an error over bins in another norm is what the metric of that norm is.
+// Meaning returns a short and a one-line description of a metric. An error over bins in another norm has the description of
+// the metric of that norm.
 func (e *Evaluation) Meaning(m Metric) (short, line string) {
 	d := e.Spec.describe(m)
 	if d.event != nil && !d.uncut {
@@ -103,7 +104,7 @@ func (e *Evaluation) Meaning(m Metric) (short, line string) {
 	return d.Short, d.Meaning
 }
 
-// ofDecisions tells whether a metric that is not over bins is of the caller's decisions, where there are any.
+// ofDecisions reports whether a metric that is not over bins refers to the caller's decisions, if there are any.
 func (e *Evaluation) ofDecisions(m Metric) bool {
 	switch m.Name {
 	case "accuracy", "balanced_accuracy", "confidence", "overconfidence":
@@ -112,7 +113,7 @@ func (e *Evaluation) ofDecisions(m Metric) bool {
 	return e.Spec.describe(m).retained || e.Event(m) == calib.TopLabel
 }
 
-// text says the definition of bins, and what of the rows is the caller's.
+// text describes the bins, and what in the rows comes from the caller.
 func (e *Evaluation) text(b *binning) string {
 	t := b.Text()
 	if e.Audit.Decided && b.Event == calib.TopLabel {

@@ -7,21 +7,21 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// step is a cell and what is above it.
+// step is a cell together with the totals of all cells above it.
 type step struct {
-	rest, events float64 // weights of the cell's rows
-	fp, tp       float64 // of all rows of higher scores
+	rest, events float64 // weights of the cell's rows without and with the event
+	fp, tp       float64 // weights of all rows with higher scores
 	score        float64
 }
 
 func (s *step) rows() float64  { return s.rest + s.events }
 func (s *step) above() float64 { return s.fp + s.tp }
 
-// through is the weight down to the cell, with it.
+// through is the weight down to and including the cell.
 func (s *step) through() float64 { return s.above() + s.rows() }
 
-// steps calls f for the cells, in rising order; the step is the same one each time. Without weights it takes no memory: what
-// is above a cell is what is left of the totals, which are whole numbers.
+// steps calls f for the cells in rising order, each time with the same step, updated. Without weights it needs no memory:
+// the totals are whole numbers, so what is above a cell is the exact rest of them.
 func (r *Ranking) steps(f func(*step)) {
 	if !r.rows.Weighted() {
 		s := step{fp: r.pairs.Rest, tp: r.pairs.Events}
@@ -48,7 +48,7 @@ func (r *Ranking) steps(f func(*step)) {
 	}
 }
 
-// sum is a sum that keeps what its additions round away.
+// sum is a compensated sum: lo collects the rounding errors of the additions.
 type sum struct{ hi, lo float64 }
 
 func (s *sum) add(v float64) {
@@ -60,32 +60,33 @@ func (s *sum) add(v float64) {
 
 func (s *sum) value() float64 { return s.hi + s.lo }
 
-// PRArea says how the area under a precision-recall curve goes from one point to the next.
+// PRArea selects how the area under a precision-recall curve interpolates between points.
 type PRArea uint8
 
 // The areas.
 const (
-	AveragePrecision PRArea = iota // steps: each gain of recall counts at the precision that it leads to
-	Trapezoid                      // straight lines, from precision 1 at recall 0 on: too high where events are rare
-	// DavisGoadrich goes through the points that rows of equal scores would make one by one, on average: between two points
-	// the rows without the event come in proportion to those with it.
+	AveragePrecision PRArea = iota // steps: each gain of recall counts at the precision it leads to
+	Trapezoid                      // straight lines, from precision 1 at recall 0 on; too high for rare events
+	// DavisGoadrich inserts the points that rows of equal scores would give one by one, on average: between two points, rows
+	// without the event arrive in proportion to those with it.
 	DavisGoadrich
 )
 
 const errArea = "rank: there is no such area under a precision-recall curve"
 
-// AUPRC returns the area under the precision-recall curve, in [0,1], 1 is best and the frequency of the event what a ranking
-// by chance comes to. With TP_g and FP_g the rows with and without the event down to the end of cell g, from the highest
-// score, and dTP those of the cell, the average precision is
+// AUPRC returns the area under the precision-recall curve, in [0,1]. 1 is best, and a random ranking has the frequency of
+// the event. With TP_g and FP_g the rows with and without the event from the highest score down to the end of cell g, and
+// dTP_g the rows with the event in the cell, the average precision is
 //
 //	sum_g (dTP_g / TP) TP_g / (TP_g + FP_g)
 //
-// with points at the ends of cells alone, so the order of rows of equal scores has no say. NaN without rows with the event.
+// Points lie only at the ends of cells, so the order of rows with equal scores has no effect. It returns NaN without rows
+// with the event.
 //
-// bound is how far the area of the rows may be from it: 0 where cells are exact. In a cell of a grid the precision is at
-// most what it would be with all events first, and at least with all events last.
+// bound is the most by which area can differ from the area of the rows themselves: 0 if cells are exact. In a cell of a
+// grid, the precision lies between those with all events last and with all events first.
 //
-// It takes a walk through the cells, and no memory without weights.
+// It takes one walk through the cells, and no memory without weights.
 //
 // Source: Davis and Goadrich 2006; scikit-learn's average_precision_score.
 func (r *Ranking) AUPRC(a PRArea) (area, bound float64) {
@@ -113,7 +114,7 @@ func (r *Ranking) AUPRC(a PRArea) (area, bound float64) {
 	return area, r.bound(math.Max(0, math.Max(high.value()-total.value(), total.value()-low.value())/t))
 }
 
-// prArea returns the area of a cell's step, times the weight of all events.
+// prArea returns the contribution of a cell's step to the area, times the weight of all events.
 func prArea(a PRArea, s *step) float64 {
 	p := (s.tp + s.events) / s.through()
 	switch a {
@@ -134,7 +135,7 @@ func prArea(a PRArea, s *step) float64 {
 	return float64(s.events * p)
 }
 
-// prRange returns between what the same lies, whatever order the cell's rows have.
+// prRange returns the range of prArea over all orders of the cell's rows.
 func prRange(a PRArea, s *step) (low, high float64) {
 	high = s.events
 	if s.fp > 0 {
@@ -145,20 +146,20 @@ func prRange(a PRArea, s *step) (low, high float64) {
 		return s.events, high
 	}
 	if a == Trapezoid {
-		// A line from one point to the next may be below the curve that the least precisions make.
+		// A straight line between two points may run below the curve of the lowest precisions.
 		if s.above() == 0 {
 			high = s.events
 		}
 		return float64(s.events * s.tp / (s.tp + f)), high
 	}
-	// Event after event with all other rows before them has precision (tp+x)/(tp+x+f).
+	// With all other rows of the cell first, the precision after events of weight x is (tp+x)/(tp+x+f).
 	return s.events - float64(f*kernel.Log64((s.tp+s.events+f)/(s.tp+f))), high
 }
 
-// FPRAt returns the false positive rate at the first threshold, from the highest score down, at which at least so much of
-// the events is found, in [0,1], 0 is best: of the rows without the event, the share whose score is as high. recall is above
-// 0 and at most 1, or it panics; 0.95 makes it fpr95. NaN if there are no rows with the event, or none without. bound is as
-// for AUROC: on a grid the threshold may be anywhere in its cell.
+// FPRAt returns the false positive rate at a given recall, in [0,1], 0 is best: the share of the rows without the event
+// whose score reaches the threshold, for the highest threshold that finds at least this share of the events. With recall
+// 0.95 it is fpr95. It panics unless recall is above 0 and at most 1. It returns NaN if there are no rows with the event, or
+// none without. bound is as for AUROC; on a grid the threshold may be anywhere in its cell.
 //
 // Source: Hendrycks and Gimpel 2017.
 func (r *Ranking) FPRAt(recall float64) (fpr, bound float64) {
@@ -171,7 +172,7 @@ func (r *Ranking) FPRAt(recall float64) (fpr, bound float64) {
 	fpr = 1
 	tp := r.pairs.Events
 	r.steps(func(s *step) {
-		// The last of the cells, in rising order, that is enough.
+		// Cells rise, so the last cell that suffices has the highest threshold.
 		if found := s.tp + s.events; found/tp >= recall || found >= tp {
 			fpr, bound = math.Min(1, (s.fp+s.rest)/r.pairs.Rest), s.rest/r.pairs.Rest
 		}
@@ -179,19 +180,19 @@ func (r *Ranking) FPRAt(recall float64) (fpr, bound float64) {
 	return fpr, r.bound(bound)
 }
 
-// Point is a point of a curve: that of the rows whose scores are Threshold or higher.
+// Point is a point of a curve, for the rows with scores of Threshold or higher.
 type Point struct{ X, Y, Threshold float64 }
 
-// thin is points of which one is kept in each part of the way.
+// thin thins out a curve: it keeps one point in each part of the way along it.
 type thin struct {
 	points []Point
 	parts  int
-	last   int // part of the last point that was kept
+	last   int // part of the last kept point
 	end    Point
 	seen   bool
 }
 
-// newThin returns one of at most so many points; all of them if most is 0 or there are no more.
+// newThin returns a thin that keeps at most this many of count points, or all points if most is 0.
 func newThin(most, count int) *thin {
 	if most < 0 || most == 1 {
 		panic("rank: a curve has 2 points or more, or with 0 all of them")
@@ -202,7 +203,7 @@ func newThin(most, count int) *thin {
 	return &thin{points: make([]Point, 0, most), parts: most - 1}
 }
 
-// add adds a point at a place of the way, which falls from 1 to 0.
+// add adds the point at position way, which falls from 1 to 0.
 func (t *thin) add(p Point, way float64) {
 	if t.parts == 0 {
 		t.points = append(t.points, p)
@@ -216,7 +217,7 @@ func (t *thin) add(p Point, way float64) {
 	t.end = p
 }
 
-// falling returns the points from the highest threshold on.
+// falling returns the points, highest threshold first.
 func (t *thin) falling() []Point {
 	p := t.points
 	if t.parts > 0 && len(p) > 0 && p[len(p)-1] != t.end {
@@ -228,10 +229,10 @@ func (t *thin) falling() []Point {
 	return p
 }
 
-// ROC returns the receiver operating characteristic: the false positive rate (X) and the true positive rate (Y) at each
-// distinct score, from (0,0) with threshold +Inf to (1,1). If there are more than most points, one is kept in each of most-1
-// parts of equal length in X + Y, and both ends; 0 keeps all. nil if there are no rows with the event, or none without. On a
-// grid the points are those of its cells, and thresholds their means.
+// ROC returns the receiver operating characteristic: false positive rate (X) and true positive rate (Y) at each distinct
+// score, from (0,0) with threshold +Inf to (1,1). If there are more than most points, it keeps both ends and one point in
+// each of most-1 parts of equal length in X + Y; most = 0 keeps all. It returns nil if there are no rows with the event, or
+// none without. On a grid, points belong to cells and thresholds are cell means.
 func (r *Ranking) ROC(most int) []Point {
 	p, n := r.pairs.Events, r.pairs.Rest
 	if !(p > 0 && n > 0) {
@@ -246,9 +247,9 @@ func (r *Ranking) ROC(most int) []Point {
 	return t.falling()
 }
 
-// PrecisionRecall returns the precision-recall curve: recall (X) and precision (Y) at each distinct score, after the point
-// (0,1) of threshold +Inf, where precision is not defined and 1 by decree. Points are kept as for ROC, by parts of the
-// recall. nil if there are no rows with the event.
+// PrecisionRecall returns the precision-recall curve: recall (X) and precision (Y) at each distinct score. It starts at
+// (0,1) with threshold +Inf, where precision is undefined and set to 1. Points are thinned as for ROC, by recall. It returns
+// nil if there are no rows with the event.
 func (r *Ranking) PrecisionRecall(most int) []Point {
 	p := r.pairs.Events
 	if !(p > 0) {
@@ -263,9 +264,9 @@ func (r *Ranking) PrecisionRecall(most int) []Point {
 	return t.falling()
 }
 
-// RiskCoverage returns the risk-coverage curve of selective classification: of the rows that are answered, those with the
-// highest scores, the share of all rows (X) and the share without the event among them (Y), at each distinct score. Points
-// are kept as for ROC, by parts of the coverage. nil without rows.
+// RiskCoverage returns the risk-coverage curve of selective classification. At each distinct score, the rows with the
+// highest scores are answered: X is their share of all rows, and Y the share without the event among them. Points are
+// thinned as for ROC, by coverage. It returns nil without rows.
 //
 // Source: Geifman and El-Yaniv 2017.
 func (r *Ranking) RiskCoverage(most int) []Point {
@@ -281,9 +282,8 @@ func (r *Ranking) RiskCoverage(most int) []Point {
 	return t.falling()
 }
 
-// Turned returns the order of the scores turned round, 1 - p, with the rows without the event in the place of those with it:
-// of a model's top label, how its doubt finds its errors. Its AUROC is the same, its AUPRC another. It takes 48 bytes a
-// cell.
+// Turned returns the ranking with scores 1 - p and with events and non-events exchanged. For the top label of a model it
+// shows how well doubt finds errors. AUROC stays the same, AUPRC does not. It takes 48 bytes per cell.
 func (r *Ranking) Turned() *Ranking {
 	t := turned{r.rows, make([]spot, 0, r.rows.Count())}
 	r.rows.Each(func(x *cells.Cell) {
@@ -296,7 +296,7 @@ func (r *Ranking) Turned() *Ranking {
 
 type spot struct{ low, high, p, q, weight, events float64 }
 
-// turned is cells the other way round.
+// turned presents cells in reverse order, with events and non-events exchanged.
 type turned struct {
 	ordered
 	spots []spot

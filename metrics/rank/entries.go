@@ -9,12 +9,13 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Entries accumulates every entry of every row as a score of its own, whose event is that its class is the row's label: what areas of
-// all classes together are answered from, scikit-learn's average="micro". A row of K classes counts K times, with its weight. It keeps
-// them as cells.Cells does, exactly up to MaxExact distinct scores and by the grid beyond. It is a metrics.Accumulator.
+// Entries accumulates every entry of every row as a score of its own; the event is that its class is the label of the row.
+// It answers areas over all classes together, scikit-learn's average="micro". A row of K classes counts K times, with its
+// weight. Entries are kept as by cells.Cells: exactly up to MaxExact distinct scores, on the grid beyond. Entries is a
+// metrics.Accumulator.
 type Entries struct {
 	cells   *cells.Cells
-	classes int // of the predictions; 0 before the first
+	classes int // of the predictions; 0 before the first row
 	rows    int64
 
 	p, tail []float64
@@ -31,13 +32,14 @@ func newEntries() *cells.Cells {
 	return metrics.Must(cells.New(&cells.Options{Event: metrics.Positive}))
 }
 
-// Ranking returns the order of the entries.
+// Ranking returns the ranking of the entries.
 func (e *Entries) Ranking() *Ranking { return RankingOf(e.cells) }
 
-// Outside returns the number of entries outside [0,1], which only unchecked predictions have: they are in no order.
+// Outside returns the number of entries outside [0,1], which have no place in the ranking. Only unchecked predictions
+// contain any.
 func (e *Entries) Outside() int64 { return e.cells.Outside() }
 
-// Needs says that whole rows are needed.
+// Needs returns NeedRows, since every entry is read.
 func (e *Entries) Needs() metrics.Need { return metrics.NeedRows }
 
 // Empty returns an accumulator without rows.
@@ -46,7 +48,7 @@ func (e *Entries) Empty() metrics.Accumulator { return NewEntries() }
 // Len returns the number of rows seen.
 func (e *Entries) Len() int64 { return e.rows }
 
-// Size returns about how many bytes it takes.
+// Size estimates the memory in bytes.
 func (e *Entries) Size(x metrics.Extent) int64 {
 	if x.Rows >= 0 {
 		x.Rows *= int64(max(2, x.Classes))
@@ -119,7 +121,7 @@ func (e *Entries) AppendBinary(dst []byte) ([]byte, error) {
 	return exact.EndSeal(enc.B, from), nil
 }
 
-// UnmarshalBinary replaces e by what AppendBinary wrote.
+// UnmarshalBinary replaces e with a state that AppendBinary wrote.
 func (e *Entries) UnmarshalBinary(data []byte) error {
 	d, err := exact.OpenFields(entriesMagic, entriesVersion, data)
 	if err != nil {

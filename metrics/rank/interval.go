@@ -11,14 +11,14 @@ import (
 	"github.com/candor-go/candor/metrics/parallel"
 )
 
-// Resampling says how random sets of rows are drawn. A nil one is the default.
+// Resampling controls the bootstrap. A nil *Resampling means the defaults.
 type Resampling struct {
-	Seed       uint64 // the same seed gives the same answers, on every CPU
-	Replicates int    // sets to draw; 0 means 200
-	Threads    int    // 0 means GOMAXPROCS; answers do not depend on it
+	Seed       uint64 // the same seed gives the same results on every CPU
+	Replicates int    // number of bootstrap samples; 0 means 200
+	Threads    int    // 0 means GOMAXPROCS; results do not depend on it
 }
 
-// fill returns them with the defaults.
+// fill returns the settings with defaults filled in.
 func (o *Resampling) fill() (r Resampling) {
 	if o != nil {
 		r = *o
@@ -29,33 +29,33 @@ func (o *Resampling) fill() (r Resampling) {
 	return r
 }
 
-// kind is the rows of a cell that are alike.
+// kind is a group of equal rows: those of one cell with one outcome.
 type kind struct {
 	n     int64
 	wrong bool
-	first bool // of its cell
+	first bool // first of its cell
 }
 
-// urn is rows to draw from, with replacement.
+// urn holds the rows to draw from, with replacement.
 type urn struct {
-	kinds []kind // from the highest score on
+	kinds []kind // highest score first
 	rows  int64
-	heavy []int // kinds of more than lightRows rows
-	light int   // all other rows
+	heavy []int // kinds with more than lightRows rows
+	light int   // number of all other rows
 }
 
-// hand is what was drawn from an urn.
+// hand holds the rows drawn from an urn.
 type hand struct {
-	heavy []int64 // of each such kind
-	light []uint8 // of each such row. No row is drawn 256 times: the chance is below 1/256!.
+	heavy []int64 // count for each heavy kind
+	light []uint8 // count for each light row. No row is drawn 256 times: the chance is below 1/256!.
 }
 
-// lightRows is up to how many rows of a kind it is faster to draw them one by one than to draw how many there are.
+// lightRows is the number of rows up to which drawing the rows of a kind one by one is faster than drawing their count.
 const lightRows = 16
 
 func (r *Ranking) urn() *urn {
 	u := &urn{}
-	// Of a cell the right rows come last, and so first when all is turned round.
+	// Within a cell the right rows come last here, so they come first after the reversal.
 	r.rows.Each(func(x *cells.Cell) {
 		wrong, right := int64(x.Weight-x.Events), int64(x.Events)
 		if wrong > 0 {
@@ -77,7 +77,7 @@ func (r *Ranking) urn() *urn {
 	return u
 }
 
-// draw draws as many rows as there are.
+// draw draws as many rows as the urn holds.
 func (h *hand) draw(u *urn, s *draw.Source) {
 	left, of := u.rows, u.rows
 	for j, i := range u.heavy {
@@ -92,7 +92,7 @@ func (h *hand) draw(u *urn, s *draw.Source) {
 	}
 }
 
-// areas returns the areas of what was drawn.
+// areas returns the areas of the drawn sample.
 func (h *hand) areas(u *urn) (aurc, eaurc, augrc float64) {
 	n := float64(u.rows)
 	var a, g sum
@@ -133,17 +133,18 @@ func (h *hand) areas(u *urn) (aurc, eaurc, augrc float64) {
 	return aurc, math.Max(0, aurc-least(errors, n-errors, false)), g.value() / n / n
 }
 
-// Intervals are confidence intervals of the areas of selective classification; see Ranking.Intervals.
+// Intervals holds confidence intervals of the areas of selective classification; see Ranking.Intervals.
 type Intervals struct{ AURC, EAURC, AUGRC metrics.Interval }
 
-// Intervals returns confidence intervals for independent rows, by a multinomial bootstrap of the cells: as many rows as
-// there are, drawn from them with replacement, have areas whose standard deviation is s, and an interval is from value
-// exp(-z s/value) to value exp(z s/value), cut to what the areas can be, and on a grid wider by the bound on either side.
-// With E errors s is widened by sqrt(1 + 3/E), and below 30 of them E-AURC has the upper end of AURC less the best order's.
-// The seed decides the random numbers; threads do not. docs/coverage.md has how often they hold what they estimate, from one
-// error on.
+// Intervals returns confidence intervals of the areas of selective classification, for independent rows. It uses a
+// multinomial bootstrap of the cells: each replicate draws as many rows as there are, with replacement. With s the standard
+// deviation of the replicates, an interval reaches from value exp(-z s/value) to value exp(z s/value), is cut to the
+// possible values of the area, and on a grid is extended by the bound on either side. With E errors, s is widened by sqrt(1
+// + 3/E); below 30 errors the upper end of E-AURC is that of AURC minus the area of the best order. docs/coverage.md reports
+// the measured coverage, from one error on.
 //
-// There is none where IntervalReason says why, nor by fewer than two replicates. A replicate takes a walk through all distinct scores. It panics unless 0 < level < 1.
+// The random numbers depend on the seed, not on threads. There are no intervals where IntervalReason gives a reason, or with
+// fewer than two replicates. Each replicate walks through all distinct scores. It panics unless 0 < level < 1.
 func (r *Ranking) Intervals(level float64, o *Resampling) Intervals {
 	z := metrics.Z(level)
 	none := metrics.NoInterval()
@@ -158,7 +159,7 @@ func (r *Ranking) Intervals(level float64, o *Resampling) Intervals {
 		if bound != bound || len(values) < 2 {
 			return none
 		}
-		// An area that may be 0 although there is an error is taken as the least that is not.
+		// An area of 0 has no relative scale. If there is an error, use the smallest possible area above 0 instead.
 		size := math.Max(value, least)
 		f := kernel.Exp64(float64(z*float64(deviation(values)*widen)) / size)
 		return metrics.Interval{Low: math.Max(0, value/f-bound), High: math.Min(most, float64(size*f)+bound)}
@@ -172,13 +173,13 @@ func (r *Ranking) Intervals(level float64, o *Resampling) Intervals {
 		AUGRC: interval(v[2], augrc, bound, 0.5),
 	}
 	if r.pairs.Rest < largeErrors && all.EAURC.High < all.AURC.High {
-		// Few errors that happen to stand near the end say nothing of where others would.
+		// A few errors that happen to have the lowest scores do not show where further errors would be.
 		all.EAURC.High = math.Max(all.EAURC.High, all.AURC.High-(aurc-eaurc))
 	}
 	return all
 }
 
-// IntervalReason says why there are no intervals of the areas of selective classification, "" where there are.
+// IntervalReason returns the reason why there are no intervals of the areas of selective classification, or "" if there are.
 func (r *Ranking) IntervalReason() string {
 	switch {
 	case r.rows.Weighted():
@@ -191,8 +192,8 @@ func (r *Ranking) IntervalReason() string {
 	return ""
 }
 
-// With E errors the replicates' deviation is widened by sqrt(1 + fewErrors/E): where there are few, how many and where they stand
-// is known from these few alone. Below largeErrors of them E-AURC has the upper end of AURC too.
+// With E errors the deviation of the replicates is widened by sqrt(1 + fewErrors/E): a few errors are all that is known
+// about the number and the scores of errors. Below largeErrors the upper end of E-AURC also uses AURC.
 const (
 	fewErrors   = 3
 	largeErrors = 30
@@ -211,7 +212,7 @@ func deviation(x []float64) float64 {
 	return math.Sqrt(sd / (n - 1))
 }
 
-// replicates returns the areas of random sets of rows, one after another.
+// replicates returns the areas of the bootstrap samples.
 func (r *Ranking) replicates(o *Resampling) (v [3][]float64) {
 	opt := o.fill()
 	u := r.urn()

@@ -7,7 +7,7 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Curve is a curve of which Keras's AUC is the area.
+// Curve selects the curve under which Keras's AUC computes the area.
 type Curve uint8
 
 // The curves.
@@ -16,19 +16,19 @@ const (
 	CurvePR               // precision-recall
 )
 
-// Summation says how Keras's AUC goes from one threshold to the next.
+// Summation selects how Keras's AUC interpolates between thresholds.
 type Summation uint8
 
 // The summations.
 const (
-	Interpolation Summation = iota // the ROC by trapezoids, precision-recall by the closed form of Davis and Goadrich
-	Minoring                       // the lower one of two heights
-	Majoring                       // the higher one
+	Interpolation Summation = iota // trapezoids for the ROC, the closed form of Davis and Goadrich for precision-recall
+	Minoring                       // the lower of the two heights
+	Majoring                       // the higher of the two heights
 )
 
-// GridOptions say which area GridAUC returns. The zero value, and a nil one, is Keras's default.
+// GridOptions select the area that GridAUC returns. The zero value and nil are the defaults of Keras.
 type GridOptions struct {
-	Thresholds int // on [0,1], both ends counted; 0 means 200
+	Thresholds int // number of thresholds on [0,1], including both ends; 0 means 200
 	Curve      Curve
 	Summation  Summation
 }
@@ -46,13 +46,13 @@ func (o *GridOptions) fill() (g GridOptions) {
 	return g
 }
 
-// GridAUC returns the area that tf.keras.metrics.AUC returns in float64: on so many even thresholds t/(T-1), of which a
-// score is above the highest that is below it, p = 0 above none but the first. 0 if there are no rows with the event or, of
-// a ROC, none without, as there; see AUROC and AUPRC for areas that depend on no grid. Of the cells of a top label it is the
-// CalibrationAUC of google-research/robustness_metrics, and after Turned the one with wrong predictions as the positive
-// ones.
+// GridAUC returns the area that tf.keras.metrics.AUC computes, in float64. It uses T evenly spaced thresholds t/(T-1); a
+// score counts as above a threshold only if it is greater, and p = 0 is above only the first. Like Keras it returns 0 if
+// there are no rows with the event or, for the ROC, none without. AUROC and AUPRC return areas that depend on no grid. For
+// the cells of a top label it is the CalibrationAUC of google-research/robustness_metrics; after Turned it is the variant
+// with wrong predictions as positives.
 //
-// bound is 0 if it is the area of the rows, and NaN, not known, if a cell of a grid has a threshold inside.
+// bound is 0 if the area is that of the rows, and NaN (unknown) if a cell of a grid contains a threshold.
 func (r *Ranking) GridAUC(o *GridOptions) (area, bound float64) {
 	g := o.fill()
 	tp, fp := make([]float64, g.Thresholds), make([]float64, g.Thresholds)
@@ -74,13 +74,14 @@ func (r *Ranking) GridAUC(o *GridOptions) (area, bound float64) {
 	return kerasArea(tp, fp, tp[0], fp[0], &g), bound
 }
 
-// bucket returns the number of the highest threshold, of n, that p is above.
+// bucket returns the index of the highest of n thresholds that p is above.
 func bucket(p float64, n int) int {
 	p = math.Min(math.Max(p, 0), 1)
 	return max(int(math.Ceil(float64(p*float64(n-1))))-1, 0)
 }
 
-// kerasArea returns the area of the rows above each threshold; pos and neg are all rows with and without the event.
+// kerasArea returns the area from the weights above each threshold; pos and neg are the weights of all rows with and without
+// the event.
 func kerasArea(tp, fp []float64, pos, neg float64, g *GridOptions) float64 {
 	var s sum
 	ratio := func(a, b float64) float64 {

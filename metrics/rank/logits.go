@@ -7,8 +7,8 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// logits says whether rows are ordered by the magnitude of one logit, and of which type that is. Their top label's probability and
-// entropy rank them alike, but are equal for different logits where they are near 1, 0 or ln 2.
+// logits says whether rows are ordered by the magnitude of a single logit, and of which type it is. The top label's
+// probability and entropy give the same order, but round different logits to equal values near 1, 0 or ln 2.
 type logits uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	logits64
 )
 
-// logitsOf returns which a block has.
+// logitsOf returns the logits type of a block.
 func logitsOf(b *metrics.Block) logits {
 	switch {
 	case b.Classes != 1 || b.Kind != metrics.Logits || b.Peak == nil:
@@ -28,14 +28,14 @@ func logitsOf(b *metrics.Block) logits {
 	return logits32
 }
 
-// sure returns the columns of a row whose logit has such a magnitude, as a Pass makes them.
+// sure returns the columns of a row with a logit of magnitude z, exactly as a Pass computes them.
 func (l logits) sure(z float64) (top, tail, entropy float64) {
 	var c [8][1]float64
 	var argMax, label [1]int32
 	var flags [1]uint8
 	s := kernel.Stats{Top: c[0][:], Tail: c[1][:], Label: c[2][:], NLL: c[3][:], Rest: c[4][:], Entropy: c[5][:], Norm: c[6][:],
 		Positive: c[7][:], ArgMax: argMax[:], Flags: flags[:]}
-	if !(z <= math.MaxFloat32) { // a place's end may be no number
+	if !(z <= math.MaxFloat32) { // the end of a key range may be NaN or infinite
 		z = math.MaxFloat32
 	}
 	if l == logits64 {

@@ -8,14 +8,15 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// crowd is confident rows of two sets, by rising confidence.
+// crowd is the weight of the rows of two sets at one confidence.
 type crowd struct {
 	confidence, right, wrong, out float64
 }
 
 const errMixed = "rank: a curve of both sets takes cells of the top label and scores of MaxSoftmax"
 
-// crowds puts the rows in order; out may be nil. It panics if they are of something else.
+// crowds merges two sets in order of rising confidence; out may be nil. It panics if the cells are not of the top label, or
+// the scores not of MaxSoftmax.
 func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
 	if in.Event() != metrics.TopLabel || out != nil && out.detector != MaxSoftmax {
 		panic(errMixed)
@@ -30,7 +31,7 @@ func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
 	out.table.settle()
 	for i := range out.table.keys {
 		low, high := out.table.span(i)
-		// The middle of a place, as a cell of a grid has its mean.
+		// Use the middle of the key range, as a grid cell uses its mean.
 		middle := low + (high-low)/2
 		p, _ := unitScore(2*half - min(middle, 2*half))
 		if out.logits != noLogits {
@@ -63,12 +64,13 @@ func crowds(in cells.Rising, out *Scores) (all []crowd, n, nOut float64) {
 	return all[:k], n + nOut, nOut
 }
 
-// ConfidenceAccuracy returns the confidence-versus-accuracy curve of rows in distribution, by their top label, and rows out of it,
-// by their MaxSoftmax scores (nil: there are none), where no answer is right: the accuracy (Y) of the rows whose confidence is at
-// least the threshold (X), for thresholds that rise, up to the first that no row reaches. nil thresholds are all distinct
-// confidences; even ones from 0 to 0.99 are those of google/uncertainty-metrics. Where either set is no longer kept score by score,
-// its rows stand together at a score between theirs. It panics if in is of another event (cells.TopLabel makes those of a binary
-// task) or out of another detector.
+// ConfidenceAccuracy returns the confidence-versus-accuracy curve: the accuracy (Y) of the rows whose confidence is at least
+// the threshold (X). The in-distribution rows in are ranked by their top label, the out-of-distribution rows out by their
+// MaxSoftmax scores; out may be nil, and no answer for its rows is right. Thresholds must rise; the curve ends before the
+// first threshold that no row reaches. nil thresholds stand for all distinct confidences; google/uncertainty-metrics uses
+// even ones from 0 to 0.99. If scores of a set are no longer kept one by one, rows that are kept together get a score
+// between theirs. It panics if in has another event (cells.TopLabel converts those of a binary task) or out another
+// detector.
 //
 // Source: Lakshminarayanan, Pritzel and Blundell 2017.
 func ConfidenceAccuracy(in cells.Rising, out *Scores, thresholds []float64) []Point {
@@ -78,7 +80,7 @@ func ConfidenceAccuracy(in cells.Rising, out *Scores, thresholds []float64) []Po
 			thresholds = append(thresholds, c.confidence)
 		}
 	}
-	// right and kept are of the rows from each crowd on.
+	// right[i] and kept[i] are totals over crowds i and higher.
 	right, kept := make([]float64, len(all)+1), make([]float64, len(all)+1)
 	for i := len(all) - 1; i >= 0; i-- {
 		c := &all[i]
@@ -102,12 +104,12 @@ func ConfidenceAccuracy(in cells.Rising, out *Scores, thresholds []float64) []Po
 	return points
 }
 
-// RejectionPoint is a point of a rejection-classification curve: at Threshold a share Rejected of all rows is rejected,
-// their confidence being lower, and Accuracy is that of the others. Best is the accuracy that rows could have of which so
-// many are rejected, those out of distribution first.
+// RejectionPoint is a point of a rejection-classification curve. At Threshold the share Rejected of all rows, those of lower
+// confidence, is rejected, and Accuracy is that of the others. Best is the highest accuracy that is possible at this share,
+// with out-of-distribution rows rejected first.
 type RejectionPoint struct{ Rejected, Accuracy, Best, Threshold float64 }
 
-// best returns the theoretical maximum at a share of rejected rows.
+// best returns the highest possible accuracy when this share of the rows is rejected.
 func best(rejected, n, nOut float64) float64 {
 	if rejected < nOut/n {
 		return (n - nOut) / (float64((1 - rejected) * n))
@@ -115,9 +117,10 @@ func best(rejected, n, nOut float64) float64 {
 	return 1
 }
 
-// RejectionClassification returns the rejection-classification curve of rows in distribution and out of it, which are as for
-// ConfidenceAccuracy: of the rows that are kept, the share that is in distribution and right, at each distinct confidence as
-// the threshold. Points are kept as for Ranking.ROC, by parts of the share that is kept; 0 keeps all. nil without rows.
+// RejectionClassification returns the rejection-classification curve of in-distribution and out-of-distribution rows, given
+// as for ConfidenceAccuracy. Its accuracy at each distinct confidence is the share of the kept rows that are in distribution
+// and classified correctly. Points are thinned as for Ranking.ROC, by the share kept; most = 0 keeps all. It returns nil
+// without rows.
 func RejectionClassification(in cells.Rising, out *Scores, most int) []RejectionPoint {
 	all, n, nOut := crowds(in, out)
 	if len(all) == 0 {
@@ -141,10 +144,10 @@ func RejectionClassification(in cells.Rising, out *Scores, most int) []Rejection
 	return points
 }
 
-// RejectionClassificationUM returns the curve that google/uncertainty-metrics draws, in float64: for even shares from 0 to
-// 0.99, with the first of 100 times as many even thresholds from 0 to 1 that rejects as much, found going upward from that
-// of the share before, and 1e-6 added to the numbers of rows. It ends before the first share that no threshold rejects:
-// there the original fails.
+// RejectionClassificationUM returns the curve that google/uncertainty-metrics draws, in float64. For evenly spaced shares
+// from 0 to 0.99 it uses the first threshold that rejects at least this share. It searches upward from the previous
+// threshold, among 100 times as many evenly spaced thresholds from 0 to 1, and adds 1e-6 to the numbers of rows. The curve
+// ends before the first share that no threshold rejects, where the original fails.
 func RejectionClassificationUM(in cells.Rising, out *Scores, shares int) []RejectionPoint {
 	if shares < 2 {
 		panic("rank: a rejection-classification curve has 2 shares or more")
@@ -179,7 +182,7 @@ func RejectionClassificationUM(in cells.Rising, out *Scores, shares int) []Rejec
 	return points
 }
 
-// linspace returns the i-th of n even numbers from 0 to end.
+// linspace returns the i-th of n evenly spaced numbers from 0 to end.
 func linspace(i, n int, end float64) float64 {
 	if i == n-1 {
 		return end

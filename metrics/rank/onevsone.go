@@ -8,21 +8,21 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Labelled is the rows' order by the probability of one class among the rows of two. EachPair calls use for each two classes that have
-// rows, in both orders, on any number of goroutines; calib.LabelScores is one.
+// Labelled gives, for each pair of classes, the order of their rows by the probability of one of them. EachPair calls use
+// for each ordered pair of classes that have rows, on any number of goroutines. calib.LabelScores implements it.
 type Labelled interface {
 	EachPair(use func(class, other int, o cells.Ordered))
 }
 
-// OneVsOne is the areas under the ROC of each class against each other one.
+// OneVsOne holds the areas under the ROC of each class against each other class.
 type OneVsOne struct {
 	macro, weighted, rows exact.Sum
-	pairs                 int64 // in both orders
+	pairs                 int64 // number of ordered pairs
 }
 
-// PairedAUROC returns the areas of each class against each other one: A(a|b) is AUROC among the rows of the labels a and b, in the order
-// of the probability of a, those of a being the event, and equal probabilities count half. It is not A(b|a), which is in the order of the
-// probability of b.
+// PairedAUROC returns the areas of each class against each other class. A(a|b) is the AUROC among the rows with labels a and
+// b, ranked by the probability of a, with label a as the event; equal probabilities count half. It differs from A(b|a),
+// which ranks by the probability of b.
 func PairedAUROC(c Labelled) *OneVsOne {
 	v := &OneVsOne{}
 	var m sync.Mutex
@@ -30,7 +30,7 @@ func PairedAUROC(c Labelled) *OneVsOne {
 		r := RankingOf(o)
 		a, _ := r.AUROC()
 		if a != a {
-			return // of one of the two labels all entries are outside [0,1]
+			return // all entries of one label are outside [0,1]
 		}
 		n := r.pairs.Events + r.pairs.Rest
 		m.Lock()
@@ -43,8 +43,8 @@ func PairedAUROC(c Labelled) *OneVsOne {
 	return v
 }
 
-// Macro returns the mean over the pairs of classes that have rows, in which each counts alike, of (A(a|b) + A(b|a))/2; NaN without rows
-// of two classes.
+// Macro returns the unweighted mean of (A(a|b) + A(b|a))/2 over the pairs of classes that have rows. It returns NaN unless
+// at least two classes have rows.
 //
 // Source: Hand and Till 2001; scikit-learn's roc_auc_score with multi_class="ovo" and average="macro".
 func (v *OneVsOne) Macro() float64 {
@@ -54,8 +54,8 @@ func (v *OneVsOne) Macro() float64 {
 	return v.macro.Float64() / float64(v.pairs)
 }
 
-// Weighted returns the mean in which each pair counts by the rows of its two labels, as in scikit-learn's average="weighted"; NaN without
-// rows of two classes.
+// Weighted returns the mean over pairs weighted by the rows of their two labels, as in scikit-learn's average="weighted". It
+// returns NaN unless at least two classes have rows.
 func (v *OneVsOne) Weighted() float64 {
 	if v.pairs == 0 {
 		return math.NaN()

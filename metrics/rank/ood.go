@@ -11,18 +11,18 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Detector is a score of how far a row is from what a model knows: the higher, the further out of distribution.
+// Detector is an out-of-distribution score: the higher, the further a row is from what the model knows.
 type Detector uint8
 
-// The detectors. All but the first and Entropy take logits of two classes or more, for what they tell apart is gone from
-// probabilities.
+// The detectors. All except MaxSoftmax and Entropy require logits of two classes or more, because probabilities lose the
+// scale of the logits.
 const (
-	MaxSoftmax Detector = iota // 1 less the largest probability (Hendrycks and Gimpel 2017)
-	MaxLogit                   // the largest logit, less than 0 (Hendrycks et al. 2022)
-	Entropy                    // of the probabilities, in nats
+	MaxSoftmax Detector = iota // 1 - the largest probability (Hendrycks and Gimpel 2017)
+	MaxLogit                   // minus the largest logit (Hendrycks et al. 2022)
+	Entropy                    // entropy of the probabilities, in nats
 	Energy                     // -ln sum exp(logit) (Liu et al. 2020)
-	// DempsterShafer is K/(K + sum exp(logit)) of K classes (Sensoy et al. 2018). It is kept as ln sum exp(logit), so that
-	// rows stay apart whose score would be 0 or 1 in float64: it puts rows in the order of Energy.
+	// DempsterShafer is K/(K + sum exp(logit)) for K classes (Sensoy et al. 2018). It is kept as ln sum exp(logit), which
+	// separates rows whose score rounds to 0 or 1 in float64. It ranks rows exactly as Energy does.
 	DempsterShafer
 	detectors
 )
@@ -44,25 +44,25 @@ func (d Detector) String() string {
 	return fmt.Sprintf("Detector(%d)", uint8(d))
 }
 
-// logits tells whether a detector takes logits.
+// logits reports whether the detector requires logits.
 func (d Detector) logits() bool { return d == MaxLogit || d == Energy || d == DempsterShafer }
 
-// Scores accumulates a detector's scores of one set of rows, in distribution or out of it: how many rows have each distinct
-// score while those are at most MaxExact, and beyond that each of their keys without the last bits. It is a
-// metrics.Accumulator. Labels and decisions have no say; NewOOD compares two sets.
+// Scores accumulates a detector's scores for one set of rows, in or out of distribution. It counts the rows of each distinct
+// score up to MaxExact scores; beyond that, scores that differ only in the last bits of their keys are counted together.
+// Labels and decisions are ignored. NewOOD compares two sets. Scores is a metrics.Accumulator.
 //
-// It takes some 50 bytes for each distinct score, and 2 MiB besides where rows are many; its state takes at most 10 for
-// each, and with weights some 30.
+// It takes about 50 bytes per distinct score, plus 2 MiB for many rows. Its state takes at most 10 bytes per score, or about
+// 30 with weights.
 type Scores struct {
 	detector Detector
-	classes  int // of the predictions seen; 0 before the first
+	classes  int // of the predictions; 0 before the first row
 	weighted bool
 	logits   logits
-	none     int64 // rows that have no such score
+	none     int64 // rows without a valid score
 	table    table[tallied, *tallied]
 }
 
-// tallied is the rows of a score.
+// tallied counts the rows of a score.
 type tallied struct {
 	n int64
 	w exact.Sum // with weights
@@ -73,7 +73,7 @@ func (c *tallied) merge(o *tallied) {
 	c.w.Merge(&o.w)
 }
 
-// add adds a row; its weight is 0 without weights.
+// add adds a row; weight is 0 for unweighted rows.
 func (c *tallied) add(_, weight float64) {
 	c.n++
 	if weight > 0 {
@@ -83,7 +83,7 @@ func (c *tallied) add(_, weight float64) {
 
 var _ metrics.Accumulator = (*Scores)(nil)
 
-// NewScores returns an empty accumulator. It panics if there is no such detector.
+// NewScores returns an empty accumulator. It panics if d is not a detector.
 func NewScores(d Detector) *Scores {
 	if d >= detectors {
 		panic("rank: there is no such detector")
@@ -91,10 +91,10 @@ func NewScores(d Detector) *Scores {
 	return &Scores{detector: d}
 }
 
-// Detector returns what the accumulator was made with.
+// Detector returns the detector of s.
 func (s *Scores) Detector() Detector { return s.detector }
 
-// Needs says what the detector takes.
+// Needs returns the columns that the detector reads.
 func (s *Scores) Needs() metrics.Need {
 	switch s.detector {
 	case MaxSoftmax:
@@ -107,7 +107,7 @@ func (s *Scores) Needs() metrics.Need {
 	return 0
 }
 
-// Empty returns an accumulator of the same detector without rows.
+// Empty returns an accumulator without rows for the same detector.
 func (s *Scores) Empty() metrics.Accumulator { return NewScores(s.detector) }
 
 // Len returns the number of rows seen.
@@ -119,17 +119,17 @@ func (s *Scores) Len() int64 {
 	return n
 }
 
-// Size returns about how many bytes it takes.
+// Size estimates the memory in bytes.
 func (s *Scores) Size(x metrics.Extent) int64 { return s.table.size(x) }
 
-// Exact tells whether each distinct score is kept for itself.
+// Exact reports whether each distinct score has its own count.
 func (s *Scores) Exact() bool { return s.table.exact() }
 
-// Weighted tells whether the rows have weights.
+// Weighted reports whether the rows have weights.
 func (s *Scores) Weighted() bool { return s.weighted }
 
-// Reason says why the rows have no such score, "" if they have: a detector of logits was given probabilities or one score a
-// row, or unchecked predictions had one outside [0,1].
+// Reason returns the reason why rows have no score, or "" if all have one. Either a detector that requires logits got
+// probabilities or one score per row, or unchecked predictions had a score outside [0,1].
 func (s *Scores) Reason() string {
 	switch {
 	case s.none == 0:
@@ -164,7 +164,7 @@ func (s *Scores) AddBlock(b *metrics.Block) {
 	}
 }
 
-// key returns the key of a row's score; false if it has none.
+// key returns the key of a row's score, or false if it has none.
 func (s *Scores) key(b *metrics.Block, i int) (uint64, bool) {
 	v := 0.0
 	if s.logits != noLogits {
@@ -173,7 +173,8 @@ func (s *Scores) key(b *metrics.Block, i int) (uint64, bool) {
 	}
 	switch s.detector {
 	case MaxSoftmax:
-		// As for cells, so that both ends keep their digits; turned, since it rises as the probability falls.
+		// Keys as in cells, so that scores near both ends keep their digits; reversed, because the detector's score rises as
+		// the probability falls.
 		k, ok := unitKey(b.Stats.Top[i], b.Stats.Tail[i])
 		return 2*half - k, ok
 	case MaxLogit:
@@ -262,7 +263,7 @@ func (s *Scores) AppendBinary(dst []byte) ([]byte, error) {
 	return exact.EndSeal(e.B, from), nil
 }
 
-// UnmarshalBinary replaces s, detector and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces s, including its detector, with a state that AppendBinary wrote.
 func (s *Scores) UnmarshalBinary(data []byte) error {
 	n, err := decodeScores(data)
 	if err != nil {
@@ -331,16 +332,16 @@ func decodeScores(data []byte) (*Scores, error) {
 	return s, d.Done()
 }
 
-// OOD is how well a detector's scores tell rows out of distribution, whose scores should be high, from those in
-// distribution.
+// OOD measures how well a detector's scores separate out-of-distribution rows, which should score high, from in-distribution
+// rows.
 type OOD struct{ out, in *Ranking }
 
 var errNoScores = errors.New("rank: scores are missing")
 
-// NewOOD compares the scores of rows in distribution with those of rows out of it, which are to get no more of them. It is
-// an error if they are of different detectors or numbers of classes, one of them of one logit a row and the other of probabilities, one of them with weights and the other without, or if
-// rows of either have no such score; see Scores.Reason. Where the scores of a set are no longer kept one by one, both are
-// compared by the coarser of their keys. It takes some 100 bytes for each score of both.
+// NewOOD compares the scores of in-distribution rows with those of out-of-distribution rows; neither may receive further
+// rows. It returns an error if the two differ in detector or number of classes, if only one of them has weights, if only one
+// of them has one logit per row, or if rows have no score (see Scores.Reason). If the scores of a set are no longer kept one
+// by one, both sets are compared by the coarser keys. It takes about 100 bytes per score of both sets.
 func NewOOD(in, out *Scores) (*OOD, error) {
 	switch {
 	case in.detector != out.detector:
@@ -364,7 +365,7 @@ func NewOOD(in, out *Scores) (*OOD, error) {
 	return &OOD{out: m.ranking(), in: back.ranking()}, nil
 }
 
-// mixture is the scores of both sets, rising.
+// mixture holds the scores of both sets in rising order.
 type mixture struct {
 	rows            []mixed
 	exact, weighted bool
@@ -373,7 +374,7 @@ type mixture struct {
 
 type mixed struct{ score, in, out float64 }
 
-// mix puts the scores of two sets in order.
+// mix merges the scores of two sets in order.
 func mix(in, out *Scores) *mixture {
 	m := &mixture{exact: in.Exact() && out.Exact(), weighted: in.weighted || out.weighted}
 	in.table.settle()
@@ -381,7 +382,7 @@ func mix(in, out *Scores) *mixture {
 	coarse := max(in.table.coarse, out.table.coarse)
 	i, j := 0, 0
 	a, b := in.table.keys, out.table.keys
-	// at returns the next key of a set, without the bits that one of them is without.
+	// at returns the next key of a set, reduced to the coarser of both resolutions.
 	at := func(t *table[tallied, *tallied], i int) uint64 {
 		if i == len(t.keys) {
 			return math.MaxUint64
@@ -435,27 +436,27 @@ func (m *mixture) ranking() *Ranking {
 	return &Ranking{m, p}
 }
 
-// AUROC returns the area under the receiver operating characteristic, with rows out of distribution as the event; see
+// AUROC returns the area under the receiver operating characteristic, with out-of-distribution rows as the event; see
 // Ranking.AUROC.
 func (o *OOD) AUROC() (auc, bound float64) { return o.out.AUROC() }
 
 // AUROCInterval returns DeLong's interval of AUROC; see Ranking.AUROCInterval.
 func (o *OOD) AUROCInterval(level float64) metrics.Interval { return o.out.AUROCInterval(level) }
 
-// Newcombe tells whether AUROCInterval is Newcombe's; see Ranking.Newcombe.
+// Newcombe reports whether AUROCInterval uses Newcombe's method; see Ranking.Newcombe.
 func (o *OOD) Newcombe() bool { return o.out.Newcombe() }
 
-// AUPRCOut returns the area under the precision-recall curve with rows out of distribution as the event; see Ranking.AUPRC.
-// It depends on how many of the rows are of either kind.
+// AUPRCOut returns the area under the precision-recall curve with out-of-distribution rows as the event; see Ranking.AUPRC.
+// It depends on the proportion of the two sets.
 func (o *OOD) AUPRCOut(a PRArea) (area, bound float64) { return o.out.AUPRC(a) }
 
-// AUPRCIn returns the same with rows in distribution as the event, from the lowest score on.
+// AUPRCIn is AUPRCOut with in-distribution rows as the event, from the lowest score on.
 func (o *OOD) AUPRCIn(a PRArea) (area, bound float64) { return o.in.AUPRC(a) }
 
-// FPRAt returns the share of the rows in distribution that are taken for others at the first threshold, from the highest
-// score down, at which so much of the rows out of distribution is found; see Ranking.FPRAt. 0.95 makes it ood_fpr95. It is
-// not the rate at which 95% of the rows in distribution are kept, which others give that name.
+// FPRAt returns the share of in-distribution rows whose score reaches the threshold that finds this share of the
+// out-of-distribution rows; see Ranking.FPRAt. With found = 0.95 it is ood_fpr95. Other authors use that name for the
+// threshold that keeps 95% of the in-distribution rows, which is another quantity.
 func (o *OOD) FPRAt(found float64) (fpr, bound float64) { return o.out.FPRAt(found) }
 
-// ROC returns the receiver operating characteristic, with thresholds of the detector's score; see Ranking.ROC.
+// ROC returns the receiver operating characteristic, with thresholds on the detector's score; see Ranking.ROC.
 func (o *OOD) ROC(most int) []Point { return o.out.ROC(most) }

@@ -8,12 +8,12 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Budget says how many rows, those of the lowest scores, are handed over: to an oracle, or to nobody.
+// Budget is the number of rows, lowest scores first, that go to an oracle or remain unanswered.
 type Budget struct {
-	Fraction float64 // of the rows, rounded down to whole rows; with weights of their sum, not rounded
-	Most     int64   // no more than so many rows, or weight; 0 sets no limit
-	// Bins, unless it is 0, is how many bins of equal width the scores are known by, as in the libraries of the sources: all
-	// rows of a bin, and a share of the last one, are handed over.
+	Fraction float64 // of the rows, rounded down to whole rows; with weights, of their sum, not rounded
+	Most     int64   // upper limit in rows, or in weight; 0 sets none
+	// Bins, if not 0, groups scores into this many bins of equal width, as the libraries of the sources do. Then all rows of
+	// a bin, and a share of the last one, are handed over.
 	Bins int
 }
 
@@ -23,10 +23,10 @@ func (b *Budget) check() {
 	}
 }
 
-// total returns the weight of all rows.
+// total returns the total weight of the rows.
 func (r *Ranking) total() float64 { return r.pairs.Rest + r.pairs.Events }
 
-// fraction returns how much is handed over, as far as the fraction says.
+// fraction returns how much is handed over according to Fraction alone.
 func (r *Ranking) fraction(b *Budget) float64 {
 	n := float64(r.total() * b.Fraction)
 	if r.rows.Weighted() {
@@ -44,8 +44,8 @@ func (b *Budget) rows(r *Ranking) float64 {
 	return n
 }
 
-// lowest returns how many rows without the event are expected among the n of the lowest scores, and how far their number may
-// be from that where cells are no single scores.
+// lowest returns the expected number of rows without the event among the n lowest scores, and the most by which the true
+// number can differ because cells hold several scores.
 func (r *Ranking) lowest(n float64) (errors, bound float64) {
 	before := 0.0
 	var s sum
@@ -65,13 +65,13 @@ func (r *Ranking) lowest(n float64) (errors, bound float64) {
 	return s.value(), r.bound(bound)
 }
 
-// bins are histograms of scores.
+// bins holds histograms of scores.
 type bins struct {
 	count, right []float64
-	torn         bool // a cell is in more than one bin
+	torn         bool // a cell spans more than one bin
 }
 
-// histogram returns the bins that have rows.
+// histogram returns the nonempty bins.
 func (r *Ranking) histogram(n int) (h bins) {
 	h.count, h.right = make([]float64, n), make([]float64, n)
 	r.rows.Each(func(x *cells.Cell) {
@@ -92,7 +92,7 @@ func (r *Ranking) histogram(n int) (h bins) {
 	return h
 }
 
-// bound returns 0, or NaN for one that is not known.
+// bound returns 0, or NaN if the bound is unknown.
 func (h *bins) bound() float64 {
 	if h.torn {
 		return math.NaN()
@@ -100,22 +100,23 @@ func (h *bins) bound() float64 {
 	return 0
 }
 
-// bin returns which of n bins of equal width a score is in.
+// bin returns which of n bins of equal width contains p.
 func bin(p float64, n int) int {
 	b := math.Floor(float64(float64(n) * p))
 	return int(math.Min(math.Max(b, 0), float64(n-1)))
 }
 
-// OracleAccuracy returns the oracle-collaborative accuracy, in [0,1], 1 is best: the share of rows that are right, that is
-// with the event, when an oracle sets right those of the lowest scores. Of N rows n = floor(fraction N) are handed over, of
-// equal scores as many wrong ones as are expected of a random choice:
+// OracleAccuracy returns the oracle-collaborative accuracy, in [0,1], 1 is best: the share of rows that are right (have the
+// event) after an oracle corrects the rows with the lowest scores. The oracle gets n = floor(fraction N) of N rows. Among
+// rows of equal score it gets the expected number of wrong ones in a random choice.
 //
 //	(right + wrong among the n lowest)/N
 //
-// NaN without rows. bound is how far that of the rows may be from it: 0 where cells are exact.
+// It returns NaN without rows. bound is the most by which the accuracy can differ from that of the rows themselves: 0 if
+// cells are exact.
 //
-// With Bins it is what google/uncertainty-metrics returns, in float64, which with a fraction of 1 is more than 1: no bin
-// then has more rows than are handed over, and the first one is taken for it.
+// With Bins it is what google/uncertainty-metrics returns, in float64. With a fraction of 1 that exceeds 1: no bin has more
+// rows than are handed over, and the original then uses the first bin.
 //
 // Source: Kivlichan et al. 2021.
 func (r *Ranking) OracleAccuracy(b Budget) (accuracy, bound float64) {
@@ -147,7 +148,7 @@ func (r *Ranking) OracleAccuracy(b Budget) (accuracy, bound float64) {
 	return right / all, h.bound()
 }
 
-// abstained returns how many of the n rows of the lowest scores are wrong, by bins.
+// abstained returns how many of the n rows with the lowest scores are wrong, from the bins.
 func (h *bins) abstained(n float64) float64 {
 	right, before := 0.0, 0.0
 	for i, c := range h.count {
@@ -161,9 +162,9 @@ func (h *bins) abstained(n float64) float64 {
 	return n - right
 }
 
-// AbstainPrecision returns which share of the rows that a model does not answer, those of the lowest scores, it would have
-// got wrong, in [0,1], 1 is best. Of equal scores as many wrong ones as are expected of a random choice count. NaN if it
-// answers all rows. bound is as for OracleAccuracy.
+// AbstainPrecision returns the share of wrong answers among the rows that a model abstains on, those with the lowest scores,
+// in [0,1], 1 is best. Among rows of equal score the expected number of a random choice counts. It returns NaN if no row is
+// abstained on. bound is as for OracleAccuracy.
 //
 // With Bins it is what google/uncertainty-baselines returns, in float64: 0 if all rows are answered.
 func (r *Ranking) AbstainPrecision(b Budget) (precision, bound float64) {
@@ -183,11 +184,10 @@ func (r *Ranking) AbstainPrecision(b Budget) (precision, bound float64) {
 	return math.Min(1, errors/n), bound / n
 }
 
-// AbstainRecall returns which share of the rows that a model gets wrong it does not answer, in [0,1], 1 is best. NaN if it
-// gets none wrong. bound is as for OracleAccuracy.
+// AbstainRecall returns the share of a model's wrong answers that it abstains on, in [0,1], 1 is best. It returns NaN if no
+// answer is wrong. bound is as for OracleAccuracy.
 //
-// With Bins it is what google/uncertainty-baselines returns, in float64, which goes by the fraction alone and has no limit
-// Most: 0 if no row is wrong.
+// With Bins it is what google/uncertainty-baselines returns, in float64. That ignores Most, and is 0 if no answer is wrong.
 func (r *Ranking) AbstainRecall(b Budget) (recall, bound float64) {
 	b.check()
 	wrong := r.pairs.Rest
@@ -205,34 +205,34 @@ func (r *Ranking) AbstainRecall(b Budget) (recall, bound float64) {
 	return math.Min(1, errors/wrong), bound / wrong
 }
 
-// OracleOptions say which area OracleAUC returns.
+// OracleOptions select the area that OracleAUC returns.
 type OracleOptions struct {
 	Budget
 	Curve Curve
-	// Thresholds, unless it is 0, is on how many even thresholds the area is summed, as by
-	// google-research/robustness_metrics: its default is 200, with 1000 bins, which 0 bins stand for here. Summation goes
-	// with it.
+	// Thresholds, if not 0, is the number of evenly spaced thresholds of the area in google-research/robustness_metrics. Its
+	// defaults are 200 thresholds and 1000 bins; Bins = 0 means 1000 here. Summation applies only with Thresholds.
 	Thresholds int
 	Summation  Summation
-	// Within, unless it is nil, hands over the rows that are no further than that from the threshold, however many they are.
-	// With Thresholds it is the reference's oracle_threshold: at each threshold as many rows as have scores up to it.
+	// Within, if not nil, hands over all rows within this distance of the threshold, without a limit on their number. With
+	// Thresholds it is the oracle_threshold of the reference, which hands over at each threshold as many rows as have scores
+	// up to Within.
 	Within *float64
-	// Doubt, unless it is nil, says how sure the model is of a row of score p, in place of the distance between p and the
-	// threshold; those with the least are handed over.
+	// Doubt, if not nil, returns how sure the model is of a row with score p, in place of the distance between p and the
+	// threshold. The rows with the smallest values are handed over.
 	Doubt func(p float64) float64
 }
 
-// OracleAUC returns the oracle-collaborative area under the receiver operating characteristic, or of CurvePR the average
-// precision, 1 is best: that of a classifier that at each threshold hands the rows nearest to it over to an oracle, which
-// sets right those that are on the wrong side. Thresholds are the distinct scores, with the rows of that score above them;
-// of rows equally far away as many are handed over as the budget allows, in equal shares. The ends of the curve, where all
-// rows are on one side, are left as they are. NaN if there are no rows with the event, or none without.
+// OracleAUC returns the oracle-collaborative area under the ROC, or for CurvePR the average precision; 1 is best. At each
+// threshold the classifier hands the rows nearest to it to an oracle, which corrects those on the wrong side. The thresholds
+// are the distinct scores, and rows at the threshold count as above it. Rows at equal distance are handed over in equal
+// shares, as far as the budget goes. The ends of the curve, where all rows are on one side, are not corrected. It returns
+// NaN if there are no rows with the event, or none without.
 //
-// bound is 0 where cells are exact, and NaN, not known, where they are not. It takes some 60 bytes a cell; a nil o hands
-// over 1% of the rows.
+// bound is 0 if cells are exact, else NaN (unknown). It takes about 60 bytes per cell. With a nil o it hands over 1% of the
+// rows.
 //
-// With Thresholds it is what google-research/robustness_metrics returns, in float64; of precision-recall curves, which need
-// not rise in recall then, it may be above 1.
+// With Thresholds it is what google-research/robustness_metrics returns, in float64. Recall need not rise along a
+// precision-recall curve then, so its area can exceed 1.
 //
 // Source: Kivlichan et al. 2021.
 func (r *Ranking) OracleAUC(o *OracleOptions) (area, bound float64) {
@@ -257,12 +257,12 @@ func (r *Ranking) OracleAUC(o *OracleOptions) (area, bound float64) {
 	return h.exact(&opt), bound
 }
 
-// handover is cells in rising order.
+// handover holds the cells in rising order.
 type handover struct {
 	p, rest, events      []float64
 	pos, neg             float64
 	budget               float64
-	restBelow, hitsBelow []float64 // of the cells before each, and of all
+	restBelow, hitsBelow []float64 // totals of the cells below each cell; the last element is the total of all
 }
 
 func (r *Ranking) handover(o *OracleOptions) *handover {
@@ -277,7 +277,7 @@ func (r *Ranking) handover(o *OracleOptions) *handover {
 	return h
 }
 
-// grid is the area on even thresholds.
+// grid returns the area on evenly spaced thresholds.
 func (h *handover) grid(o *OracleOptions) float64 {
 	const eps = 1e-7
 	g := (&GridOptions{Thresholds: o.Thresholds, Curve: o.Curve, Summation: o.Summation}).fill()
@@ -340,7 +340,7 @@ func (h *handover) grid(o *OracleOptions) float64 {
 	return kerasArea(tp, fp, h.pos, h.neg, &g)
 }
 
-// exact is the area by the distinct scores.
+// exact returns the area with the distinct scores as thresholds.
 func (h *handover) exact(o *OracleOptions) float64 {
 	n := len(h.p)
 	h.restBelow, h.hitsBelow = make([]float64, n+1), make([]float64, n+1)
@@ -379,8 +379,8 @@ func (h *handover) exact(o *OracleOptions) float64 {
 	return s.value()
 }
 
-// doubtful returns what says how many misses and false alarms are corrected at the threshold of a cell, if the same rows are
-// handed over at all.
+// doubtful returns a function of the threshold's cell, for a set of rows to hand over that does not depend on the threshold.
+// The function returns how many misses and false alarms the oracle corrects.
 func (h *handover) doubtful(o *OracleOptions) func(j int) (misses, alarms float64) {
 	type mark struct {
 		doubt float64
@@ -392,7 +392,7 @@ func (h *handover) doubtful(o *OracleOptions) func(j int) (misses, alarms float6
 		marks[i] = mark{o.Doubt(p), i}
 	}
 	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.doubt, b.doubt), a.cell-b.cell) })
-	hits, rest := make([]float64, n+1), make([]float64, n+1) // handed over, first of each cell and then of all before it
+	hits, rest := make([]float64, n+1), make([]float64, n+1) // handed over: first per cell, then cumulative
 	left := h.budget
 	for i := 0; i < n; {
 		k, rows := i, 0.0
@@ -419,10 +419,10 @@ func (h *handover) doubtful(o *OracleOptions) func(j int) (misses, alarms float6
 	return func(j int) (float64, float64) { return hits[j], rest[n] - rest[j] }
 }
 
-// nearest does the same if the rows nearest to the threshold are handed over. It is to be asked for rising cells.
+// nearest is doubtful for the rows nearest to the threshold. The returned function must be called with rising j.
 func (h *handover) nearest(o *OracleOptions) func(j int) (misses, alarms float64) {
 	n := len(h.p)
-	lo, hi := 0, 0 // cells as near as the furthest that is handed over
+	lo, hi := 0, 0 // range of cells no further away than the furthest that is handed over
 	rows := 0.0
 	weight := func(i int) float64 { return h.rest[i] + h.events[i] }
 	// between returns the misses and alarms in the cells from..to-1.
@@ -457,7 +457,8 @@ func (h *handover) nearest(o *OracleOptions) func(j int) (misses, alarms float64
 			}
 			break
 		}
-		// All but the furthest, one on each side at most, are handed over whole, and of these a share.
+		// All cells except the furthest, of which there is at most one on each side, are handed over whole; the furthest in
+		// part.
 		d := math.Max(away(lo), away(hi-1))
 		from, to, ring := lo, hi, 0.0
 		if away(lo) == d {

@@ -7,22 +7,22 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Classes is the rows' order by the probability of each class, with those that have its label as the event. EachClass calls use for
-// each class, on any number of goroutines and in any order; calib.ClassScores is one.
+// Classes gives, for each class, the order of the rows by its probability, with its label as the event. EachClass calls use
+// for each class, on any number of goroutines and in any order. calib.ClassScores implements it.
 type Classes interface {
 	Classes() int
 	EachClass(use func(class int, o cells.Ordered))
 }
 
-// OneVsRest is an area of each class against all others, by class.
+// OneVsRest holds an area of each class against all others.
 type OneVsRest struct {
 	Areas   []float64
-	Bounds  []float64 // how far those of the rows may be from them
-	Weights []float64 // of the rows with the label, their number without any; a class of 0 is not present
+	Bounds  []float64 // the most by which each area can differ from that of the rows themselves
+	Weights []float64 // weight, or number, of the rows with the label; 0 marks an absent class
 }
 
-// PerClass returns an area, as (*Ranking).AUROC, of each class against all others: NaN of classes that are not present, and where the
-// area is NaN, as AUROC of a class that all rows have.
+// PerClass returns an area, such as (*Ranking).AUROC, for each class against all others. It is NaN for absent classes, and
+// where area returns NaN, as AUROC does for a class that is the label of every row.
 func PerClass(c Classes, area func(r *Ranking) (area, bound float64)) *OneVsRest {
 	n := c.Classes()
 	v := &OneVsRest{make([]float64, n), make([]float64, n), make([]float64, n)}
@@ -38,22 +38,22 @@ func PerClass(c Classes, area func(r *Ranking) (area, bound float64)) *OneVsRest
 	return v
 }
 
-// Macro returns the mean over the classes that are present, in which each counts alike, however rare. NaN if none is, and if the area
-// of one of them is NaN: of AUROC, where all rows have one label. bound is the mean of theirs.
+// Macro returns the unweighted mean over the classes that are present. It returns NaN if none is present or the area of one
+// of them is NaN, as for AUROC if all rows have the same label. bound is the mean of the bounds.
 //
-// Where all classes are present it is scikit-learn's average="macro", for roc_auc_score with multi_class="ovr". Of absent classes
-// that one's AUROC is refused, and its average precision is a 0 that counts.
+// If all classes are present it equals scikit-learn's average="macro", for roc_auc_score with multi_class="ovr". For absent
+// classes scikit-learn refuses AUROC, and counts an average precision of 0.
 func (v *OneVsRest) Macro() (mean, bound float64) {
 	return v.mean(func(float64) float64 { return 1 })
 }
 
-// Weighted returns the mean in which each class counts by its rows' weight, or their number without weights. NaN where Macro is. It is
+// Weighted returns the mean over classes weighted by the weight or number of their rows. It is NaN where Macro is. It is
 // scikit-learn's average="weighted".
 func (v *OneVsRest) Weighted() (mean, bound float64) {
 	return v.mean(func(weight float64) float64 { return weight })
 }
 
-// mean returns a mean over the classes that are present. Its sums do not depend on the order of the classes.
+// mean returns a weighted mean over the classes that are present. The order of the classes does not affect it.
 func (v *OneVsRest) mean(counts func(weight float64) float64) (mean, bound float64) {
 	var areas, bounds, all exact.Sum
 	for i, w := range v.Weights {

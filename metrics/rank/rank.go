@@ -8,13 +8,13 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// Ranking is the order in which scores put rows, from which areas under curves are answered.
+// Ranking is the order of rows by score, from which areas under curves are computed.
 type Ranking struct {
 	rows  ordered
 	pairs cells.Pairs
 }
 
-// ordered is what a Ranking asks of cells, in rising order of their scores.
+// ordered is what a Ranking needs from cells, in rising order of scores.
 type ordered interface {
 	Each(f func(*cells.Cell))
 	Count() int
@@ -23,17 +23,17 @@ type ordered interface {
 	Outside() int64
 }
 
-// cell is the weights of a cell's rows without and with the event.
+// cell holds the weights of a cell's rows without and with the event.
 type cell struct{ rest, events float64 }
 
-// RankingOf returns the order of the rows that c has, which is to get no more of them. It compares them in pairs; AUROCInterval and AURC
-// walk through the cells when they are asked for. Of logits it is the order of these, see cells.Ranked.
+// RankingOf returns the ranking of the rows in c, which must not receive further rows. It counts pairs at once; AUROCInterval and
+// AURC walk through the cells when called. Cells of logits are ranked by the logits, see cells.Ranked.
 func RankingOf(c cells.Ordered) *Ranking {
 	c = cells.Ranked(c)
 	return &Ranking{c, c.Pairs()}
 }
 
-// bound returns a bound, 0 where cells are exact, and NaN where scores outside [0,1] are in none.
+// bound returns b, or 0 if cells are exact, or NaN if rows have scores outside [0,1], which no cell holds.
 func (r *Ranking) bound(b float64) float64 {
 	switch {
 	case r.rows.Outside() > 0:
@@ -44,15 +44,16 @@ func (r *Ranking) bound(b float64) float64 {
 	return b
 }
 
-// AUROC returns the area under the receiver operating characteristic, in [0,1], 1 is best: how often a row with the event has a
-// higher score than one without it, equal scores counting half:
+// AUROC returns the area under the receiver operating characteristic, in [0,1], 1 is best: the probability that a row with
+// the event scores higher than a row without it, with equal scores counting half. Over the cells g in rising order it is
 //
 //	sum_g w+_g (W-_<g + w-_g/2) / (W+ W-)
 //
-// over the cells g in rising order. NaN if there are no rows with the event, or none without. Of the cells of a model's
-// top label it is the area under the calibration curve's ranking, calibration_auc.
+// It returns NaN if there are no rows with the event, or none without. For the cells of a model's top label it is
+// calibration_auc.
 //
-// bound is how far the area of the rows may be from it: 0 where cells are exact. Pairs are counted as cells.Pairs says.
+// bound is the most by which auc can differ from the area of the rows themselves: 0 if cells are exact. cells.Pairs
+// describes how pairs are counted.
 //
 // Source: Hanley and McNeil 1982.
 func (r *Ranking) AUROC() (auc, bound float64) {
@@ -64,14 +65,15 @@ func (r *Ranking) AUROC() (auc, bound float64) {
 	return (p.Above + float64(p.Tied/2)) / pairs, r.bound(p.Tied / 2 / pairs)
 }
 
-// PartialAUROC returns the area under the ROC up to a false positive rate of maxFPR, above 0 and at most 1, in McClish's scale, in which
-// chance has 1/2 and the best order 1: of the area A under the curve from 0 to m = maxFPR,
+// PartialAUROC returns the area under the ROC up to the false positive rate maxFPR, on McClish's scale, on which chance has
+// 1/2 and the best order 1. With A the area under the curve from 0 to m = maxFPR, it is
 //
 //	(1 + (A - m^2/2) / (m - m^2/2)) / 2
 //
-// With m = 1 it is AUROC. The curve goes straight through a cell of equal scores, so that they count half as in AUROC, and where the cell
-// goes beyond m it ends on that line. NaN if there are no rows with the event, or none without. It panics for another maxFPR. bound is
-// how far the area of the rows may be from it: 0 where cells are exact.
+// With m = 1 it is AUROC. The curve crosses a cell of equal scores in a straight line, so these count half as in AUROC; if
+// the cell reaches beyond m, the curve ends on that line. It returns NaN if there are no rows with the event, or none
+// without. It panics unless maxFPR is above 0 and at most 1. bound is the most by which the area can differ from that of the
+// rows themselves: 0 if cells are exact.
 //
 // Source: McClish 1989; scikit-learn's roc_auc_score with max_fpr.
 func (r *Ranking) PartialAUROC(maxFPR float64) (area, bound float64) {
@@ -91,7 +93,7 @@ func (r *Ranking) PartialAUROC(maxFPR float64) (area, bound float64) {
 		if s.fp >= most {
 			return
 		}
-		// Of the cell the first f is inside, and its curve rises along it by f of the events.
+		// Only the first part f of the cell lies within the limit, and holds the same part of its events.
 		f := 1.0
 		if s.fp+s.rest > most {
 			f = (most - s.fp) / s.rest
@@ -106,16 +108,16 @@ func (r *Ranking) PartialAUROC(maxFPR float64) (area, bound float64) {
 	return 0.5 + (all.value()/pairs-least)/scale, r.bound(torn.value() / pairs / scale)
 }
 
-// fewEvents is below how many rows of either outcome the interval of AUROC is Newcombe's.
+// fewEvents is the number of rows with either outcome below which the interval of AUROC is Newcombe's.
 const fewEvents = 100
 
-// AUROCInterval returns a confidence interval of AUROC, within [0,1], for independent rows: DeLong's, or where one of the outcomes has
-// fewer than 100 rows Newcombe's, which holds the area with one row too. That has the areas t that
+// AUROCInterval returns a confidence interval of AUROC, within [0,1], for independent rows. It is DeLong's or, if one of the
+// outcomes has fewer than 100 rows, Newcombe's, which is valid from one row on. Newcombe's is the score interval with the
+// variance of Hanley and McNeil. For n+ rows with the event and n- without, it contains the areas t with
 //
-//	(auc - t)^2 <= z^2 t (1-t) (1 + n (1-t)/(2-t) + n t/(1+t)) / (n+ n-),   n = (n+ + n-)/2 - 1,
+//	(auc - t)^2 <= z^2 t (1-t) (1 + n (1-t)/(2-t) + n t/(1+t)) / (n+ n-),   n = (n+ + n-)/2 - 1
 //
-// of the n+ rows with the event and the n- without: the score interval with Hanley and McNeil's variance. There is none with weights, or
-// without rows of either outcome.
+// There is no interval with weights, or without rows of either outcome.
 //
 // Source: DeLong, DeLong and Clarke-Pearson 1988; Newcombe 2006, part 2, method 5.
 func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
@@ -142,13 +144,13 @@ func (r *Ranking) AUROCInterval(level float64) metrics.Interval {
 	return metrics.Interval{Low: math.Max(0, i.Low), High: math.Min(1, i.High)}
 }
 
-// Newcombe tells whether AUROCInterval is Newcombe's.
+// Newcombe reports whether AUROCInterval uses Newcombe's method.
 func (r *Ranking) Newcombe() bool { return math.Min(r.pairs.Events, r.pairs.Rest) < fewEvents }
 
-// newcombe returns the interval of an area that m rows of one outcome and n of the other have.
+// newcombe returns Newcombe's interval of an area with m rows of one outcome and n of the other.
 func newcombe(auc, m, n, z float64) metrics.Interval {
 	half := float64((m+n)/2) - 1
-	// inside tells whether an area is in the interval, which is one piece around auc.
+	// inside reports whether t belongs to the interval. The set of such t is connected and contains auc.
 	inside := func(t float64) bool {
 		v := float64(t*(1-t)) * (1 + float64(half*(1-t)/(2-t)) + float64(half*t/(1+t)))
 		d := auc - t
@@ -171,15 +173,15 @@ func newcombe(auc, m, n, z float64) metrics.Interval {
 	return metrics.Interval{Low: end(0), High: end(1)}
 }
 
-// AURC returns the area under the risk-coverage curve, in [0,1], 0 is best: the mean, over the numbers of rows that are kept from
-// the highest score down, of the share without the event among them. Rows of equal scores stand in random order, of which it is the
-// expectation: with n0 rows before a cell, E without the event among them, m in the cell and e of these without it,
+// AURC returns the area under the risk-coverage curve, in [0,1], 0 is best: the mean share of rows without the event among
+// the k highest scores, over k = 1 to n. For the top label of a model the event is a right answer, so the share is the error
+// rate. Rows of equal score count with the expectation over random orders. With n0 rows before a cell, E of them without the
+// event, and in the cell m rows, e of them without the event, it is
 //
 //	(1/n) sum_cells [e + (E - e n0/m) (H(n0+m) - H(n0))], H the harmonic numbers
 //
-// and with weights the integral, whose H is the logarithm. Of a model's top label the event is to be right, so the share is that of
-// errors. NaN without rows. bound is how far the area of the rows may be from it: 0 where cells are exact. It takes 16 bytes a cell
-// as long as it runs.
+// With weights it is the integral, with the logarithm in place of H. It returns NaN without rows. bound is the most by which
+// aurc can differ from that of the rows themselves: 0 if cells are exact. It takes 16 bytes per cell while it runs.
 //
 // Source: Geifman and El-Yaniv 2017.
 func (r *Ranking) AURC() (aurc, bound float64) {
@@ -194,7 +196,7 @@ func (r *Ranking) AURC() (aurc, bound float64) {
 		m, e := g[i].rest+g[i].events, g[i].rest
 		h := harmonic(before, m, weighted)
 		if before == 0 && weighted {
-			s += e // the share of errors is e/m all along
+			s += e // the error rate is e/m throughout
 			torn += math.Max(part(e, m), part(m-e, m))
 		} else {
 			s += e + float64((errors-float64(e*before/m))*h)
@@ -206,8 +208,8 @@ func (r *Ranking) AURC() (aurc, bound float64) {
 	return s / n, r.bound(torn / n)
 }
 
-// part returns e ln(m/e): by how much the integral over the first rows of weight m grows if those of e of them that are errors come
-// first. If they come last it falls by as much for the others.
+// part returns e ln(m/e): the growth of the integral over the first rows of weight m if their errors, of weight e, come
+// first. If the errors come last, it falls by part(m-e, m).
 func part(e, m float64) float64 {
 	if e <= 0 {
 		return 0
@@ -215,7 +217,7 @@ func part(e, m float64) float64 {
 	return e * kernel.Log64(m/e)
 }
 
-// harmonic returns H(n0+m) - H(n0), or for weights ln((n0+m)/n0), which is not used at n0 = 0.
+// harmonic returns H(n0+m) - H(n0), or with weights ln((n0+m)/n0), which callers do not use for n0 = 0.
 func harmonic(n0, m float64, weighted bool) float64 {
 	if weighted {
 		if n0 == 0 {
@@ -230,7 +232,7 @@ func harmonic(n0, m float64, weighted bool) float64 {
 		}
 		return s
 	}
-	// H(x) = ln x + gamma + 1/(2x) - 1/(12x^2) + 1/(120x^4) - 1/(252x^6), good from x = 32 on.
+	// The expansion H(x) = ln x + gamma + 1/(2x) - 1/(12x^2) + 1/(120x^4) - 1/(252x^6) is accurate from x = 32 on.
 	s := 0.0
 	for ; n0 < 32; n0, m = n0+1, m-1 {
 		s += 1 / (n0 + 1)

@@ -8,16 +8,17 @@ import (
 
 const errRetained = "rank: scores, labels and uncertainties of retained rows differ in number, or there are no parts"
 
-// RetainedAreas returns the areas under a curve of class 1 among the rows that are retained as the least certain ones are left out:
-// element i is that of the floor((parts-i)/parts * n) rows of the lowest uncertainty, for i < parts, and the last one is 1, as no row
-// is left; their mean is the area under the retention curve. scores order the rows for the curve, labels are 0 or 1, and uncertainty is
-// any number but NaN. It is NaN where the retained rows are of one class (for CurvePR, where none is of class 1).
+// RetainedAreas returns the areas under a curve among the rows that remain as the least certain ones are left out. Element
+// i, for i < parts, is the area of the floor((parts-i)/parts * n) rows of lowest uncertainty; the last element is 1, for no
+// rows. The mean of the elements is the area under the retention curve. scores rank the rows for the curve, labels are 0 or
+// 1, and uncertainties may be any number but NaN. An element is NaN if all of its rows are of one class (for CurvePR, if
+// none is of class 1).
 //
-// CurveROC is AUROC, with equal scores counting half, and CurvePR the Trapezoid of the precision-recall curve. Rows of equal
-// uncertainty are left out from the last on, so that the answer depends on their order. It takes n ln n, and n for each part. It panics
-// if the slices differ in length or parts is below 1.
+// CurveROC is AUROC, with equal scores counting half; CurvePR is the Trapezoid area of the precision-recall curve. Rows of
+// equal uncertainty are left out last row first, so the result depends on their order. The cost is n ln n, plus n per part.
+// It panics if the slices differ in length or parts is below 1.
 //
-// Source: google/uncertainty-baselines, compute_auc_retention_curve, whose parts are 100; Filos et al. 2019.
+// Source: google/uncertainty-baselines, compute_auc_retention_curve, with 100 parts; Filos et al. 2019.
 func RetainedAreas(scores []float64, labels []int32, uncertainty []float64, c Curve, parts int) []float64 {
 	n := len(scores)
 	if len(labels) != n || len(uncertainty) != n || parts < 1 {
@@ -35,14 +36,14 @@ func RetainedAreas(scores []float64, labels []int32, uncertainty []float64, c Cu
 	}
 	areas := make([]float64, parts+1)
 	for p := range parts {
-		// The share is rounded before it is multiplied, as there: 0.58 of 400 rows are 231.
+		// The reference rounds the share before the multiplication: 0.58 of 400 rows gives 231.
 		areas[p] = retainedArea(scores, labels, falling, place, int(float64(float64(parts-p)/float64(parts))*float64(n)), c)
 	}
 	areas[parts] = 1
 	return areas
 }
 
-// retainedArea returns the area among the rows whose place is below k.
+// retainedArea returns the area among the rows with place below k.
 func retainedArea(scores []float64, labels []int32, falling, place []int, k int, c Curve) float64 {
 	positives := 0.0
 	for i, l := range labels {

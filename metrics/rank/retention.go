@@ -11,45 +11,45 @@ import (
 	"github.com/candor-go/candor/metrics"
 )
 
-// Loss is what a retention curve is of.
+// Loss is the loss per row of a retention curve.
 type Loss uint8
 
-// The losses of a row.
+// The losses.
 const (
 	ZeroOne Loss = iota // 1 where the decision is not the label, else 0
 	NLL                 // -ln of the label's probability
-	Brier               // sum of the squares of what probabilities are off outcomes; of a binary task that of class 1 alone
+	Brier               // sum over classes of (probability - outcome)^2; for a binary task only that of class 1
 )
 
-// RetentionOptions say which loss is kept.
+// RetentionOptions select the loss and the order of rows.
 type RetentionOptions struct {
 	Loss Loss
-	// ByScore puts rows in the order of the caller's confidence scores (metrics.Predictions.ConfidenceScores), which may be any finite
-	// numbers, in place of the confidence of the decision. Rows without such a score are left out.
+	// ByScore ranks rows by the caller's confidence scores (metrics.Predictions.ConfidenceScores), which may be any finite
+	// numbers, instead of the confidence of the decision. Rows without such a score are left out.
 	ByScore bool
 }
 
-// Retention accumulates a loss by the confidence of the decision: the sum over the rows of each distinct confidence while
-// those are at most MaxExact, and beyond that over those whose keys are alike without their last bits. It is a
-// metrics.Accumulator, and answers what a Ranking does not have, the loss of the rows that are most confident.
+// Retention accumulates a loss by the confidence of the decision, and answers what a Ranking cannot: the loss of the most
+// confident rows. It keeps a sum for each distinct confidence up to MaxExact; beyond that, confidences that differ only in
+// the last bits of their keys share a sum. Retention is a metrics.Accumulator.
 //
-// It takes some 100 bytes for each distinct confidence, and 2 MiB besides where rows are many; its state some 30 for each,
-// with weights 60.
+// It takes about 100 bytes per distinct confidence, plus 2 MiB for many rows. Its state takes about 30 bytes for each, or 60
+// with weights.
 type Retention struct {
 	opt      RetentionOptions
-	classes  int // of the predictions seen; 0 before the first
+	classes  int // of the predictions seen; 0 before the first row
 	weighted bool
 	decided  bool
 	logits   logits
-	outside  int64 // rows whose confidence is outside [0,1]
+	outside  int64 // rows with a confidence outside [0,1]
 	table    table[losses, *losses]
 	v        []float64
 }
 
-// losses is the sums of the rows of a confidence.
+// losses holds the sums over the rows of a confidence.
 type losses struct {
 	n        int64
-	infinite int64     // rows whose loss is
+	infinite int64     // rows with infinite loss
 	weight   exact.Sum // with weights
 	loss     exact.Sum
 }
@@ -61,7 +61,7 @@ func (c *losses) merge(o *losses) {
 	c.loss.Merge(&o.loss)
 }
 
-// add adds a row; its weight is 0 without weights.
+// add adds a row; weight is 0 for unweighted rows.
 func (c *losses) add(loss, weight float64) {
 	c.n++
 	if weight > 0 {
@@ -77,7 +77,7 @@ func (c *losses) add(loss, weight float64) {
 
 var _ metrics.Accumulator = (*Retention)(nil)
 
-// NewRetention returns an empty accumulator; o may be nil. A loss that is none is an error.
+// NewRetention returns an empty accumulator; o may be nil. An unknown loss is an error.
 func NewRetention(o *RetentionOptions) (*Retention, error) {
 	t := &Retention{}
 	if o != nil {
@@ -89,10 +89,10 @@ func NewRetention(o *RetentionOptions) (*Retention, error) {
 	return t, nil
 }
 
-// Options returns what the accumulator was made with.
+// Options returns the options of t.
 func (t *Retention) Options() RetentionOptions { return t.opt }
 
-// Needs says what the loss takes.
+// Needs returns the columns that the loss reads.
 func (t *Retention) Needs() metrics.Need {
 	if t.opt.Loss == Brier {
 		return metrics.NeedSpread | metrics.NeedLogit
@@ -100,7 +100,7 @@ func (t *Retention) Needs() metrics.Need {
 	return metrics.NeedLogit
 }
 
-// Empty returns an accumulator of the same options without rows.
+// Empty returns an accumulator without rows, with the same options.
 func (t *Retention) Empty() metrics.Accumulator { return metrics.Must(NewRetention(&t.opt)) }
 
 // Len returns the number of rows seen.
@@ -112,18 +112,18 @@ func (t *Retention) Len() int64 {
 	return n
 }
 
-// Size returns about how many bytes it takes.
+// Size estimates the memory in bytes.
 func (t *Retention) Size(x metrics.Extent) int64 { return t.table.size(x) }
 
-// Outside returns the number of rows whose confidence is outside [0,1], which only unchecked predictions have, or with ByScore of rows
-// without a score: they are left out.
+// Outside returns the number of rows that were left out: those with a confidence outside [0,1], which only unchecked
+// predictions have, or with ByScore those without a score.
 func (t *Retention) Outside() int64 { return t.outside }
 
-// Exact tells whether the rows of each distinct confidence have sums of their own.
+// Exact reports whether each distinct confidence has its own sum.
 func (t *Retention) Exact() bool { return t.table.exact() }
 
-// Infinite returns the number of rows whose loss is infinite, or beyond float64 by its weight: labels of probability 0. With
-// any of them, areas are +Inf.
+// Infinite returns the number of rows whose loss, or its product with the weight, is infinite: those with labels of
+// probability 0. With any of them, areas are +Inf.
 func (t *Retention) Infinite() (n int64) {
 	t.table.settle()
 	for i := range t.table.sums {
@@ -166,7 +166,7 @@ func (t *Retention) AddBlock(b *metrics.Block) {
 	}
 }
 
-// key returns the key of a row's confidence; false if it has none.
+// key returns the key of a row's confidence, or false if it has none.
 func (t *Retention) key(b *metrics.Block, i int) (uint64, bool) {
 	if t.opt.ByScore {
 		if b.By == nil {
@@ -186,8 +186,8 @@ func (t *Retention) key(b *metrics.Block, i int) (uint64, bool) {
 	return key, ok
 }
 
-// Ranking returns the order of the rows by their confidence, with those whose loss is 0 as the event. It panics if the loss is not
-// ZeroOne. It takes 24 bytes for each confidence.
+// Ranking returns the ranking of the rows by confidence, with a loss of 0 as the event. It panics if the loss is not
+// ZeroOne. It takes 24 bytes per confidence.
 func (t *Retention) Ranking() *Ranking {
 	if t.opt.Loss != ZeroOne {
 		panic("rank: an order of right rows is of the loss ZeroOne")
@@ -230,7 +230,7 @@ const (
 	retentionVersion = 2
 )
 
-// Flags of states.
+// Flags in states.
 const (
 	flagWeighted = 1 << iota
 	flagDecided
@@ -274,7 +274,7 @@ func (t *Retention) AppendBinary(dst []byte) ([]byte, error) {
 	return exact.EndSeal(e.B, from), nil
 }
 
-// UnmarshalBinary replaces t, options and all, by what AppendBinary wrote.
+// UnmarshalBinary replaces t, including its options, with a state that AppendBinary wrote.
 func (t *Retention) UnmarshalBinary(data []byte) error {
 	n, err := decodeRetention(data)
 	if err != nil {
@@ -284,7 +284,7 @@ func (t *Retention) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// mostRows is more than there ever are.
+// mostRows is an upper bound on any number of rows.
 const mostRows = 1 << 62
 
 func decodeRetention(data []byte) (*Retention, error) {
@@ -348,15 +348,15 @@ func decodeRetention(data []byte) (*Retention, error) {
 	return t, d.Done()
 }
 
-// AreaOptions say how a retention curve is drawn and summed. A nil one is the default.
+// AreaOptions select how a retention curve is drawn and summed. Nil means the defaults.
 type AreaOptions struct {
-	Oracle bool // the rows that are not retained count too, without loss: an oracle has them
-	// Trapezoid is the area by trapezoids, in place of the plain mean of the curve's points.
+	Oracle bool // an oracle answers the rows that are not retained: they count, with loss 0
+	// Trapezoid selects trapezoids in place of the plain mean of the curve's points.
 	Trapezoid bool
 }
 
-// area makes it that of the curve's points: mean is that over 1 to n retained rows, and all the value at n. At 0 it is 0 by
-// decree.
+// area converts the mean over 1 to n retained rows to the mean of the curve's points; all is the value at n, and the value
+// at 0 is defined as 0.
 func (o *AreaOptions) area(mean, all, n float64, weighted bool) float64 {
 	switch {
 	case weighted:
@@ -369,16 +369,17 @@ func (o *AreaOptions) area(mean, all, n float64, weighted bool) float64 {
 
 func (o *AreaOptions) oracle() bool { return o != nil && o.Oracle }
 
-// RetentionAccuracy returns the area under the retention curve of the accuracy, in [0,1], 1 is best: the mean, over the n+1
-// numbers of rows that a model retains from the highest score down, of the share with the event among them, which is 1 by
-// decree where it retains none. Rows of equal scores stand in random order, of which it is the expectation, so it is
+// RetentionAccuracy returns the area under the retention curve of the accuracy, in [0,1], 1 is best: the mean share of rows
+// with the event among the k highest scores, over k = 0 to n. For k = 0 the share is defined as 1. Rows of equal score count
+// with the expectation over random orders, so it equals
 //
 //	1 - n/(n+1) AURC
 //
-// and by an oracle's help 1 - n/(n+1) (AUGRC + e/2n), e the share without the event. With trapezoids it is 1 - AURC + e/2n, or
-// 1 - AUGRC, and with weights the integral in either case. NaN without rows. bound is as for AURC.
+// With an oracle it equals 1 - n/(n+1) (AUGRC + e/2n), with e the share without the event. With trapezoids it equals 1 -
+// AURC + e/2n, or 1 - AUGRC with an oracle. With weights it is the integral in either case. It returns NaN without rows.
+// bound is as for AURC.
 //
-// Source: uncertainty-baselines' retention curves; Filos et al. 2019.
+// Source: retention curves of uncertainty-baselines; Filos et al. 2019.
 func (r *Ranking) RetentionAccuracy(o *AreaOptions) (area, bound float64) {
 	a, bound := r.AURC()
 	n := r.total()
@@ -391,7 +392,7 @@ func (r *Ranking) RetentionAccuracy(o *AreaOptions) (area, bound float64) {
 	return 1 - o.area(a, r.pairs.Rest/n, n, w), o.area(bound, 0, n, w)
 }
 
-// falling calls f for the confidences, from the highest: with their weights, losses, and rows of infinite loss.
+// falling calls f for the confidences, highest first.
 func (t *Retention) falling(f func(score, weight, loss float64, infinite int64, rows int64)) {
 	t.table.settle()
 	for i := len(t.table.keys) - 1; i >= 0; i-- {
@@ -414,7 +415,7 @@ func (t *Retention) falling(f func(score, weight, loss float64, infinite int64, 
 	}
 }
 
-// totals returns the weight and the loss of all rows.
+// totals returns the total weight and the total loss.
 func (t *Retention) totals() (weight, loss float64) {
 	t.table.settle()
 	var w, l exact.Sum
@@ -431,21 +432,21 @@ func (t *Retention) totals() (weight, loss float64) {
 	return weight, l.Float64()
 }
 
-// Area returns the area under the retention curve of the loss, 0 is best: the mean, over the n+1 numbers of rows that are
-// retained from the highest confidence down, of the mean loss of these, which is 0 by decree where there are none. Rows of
-// equal confidence stand in random order, of which it is the expectation: with n0 rows before a confidence, L their loss, m
-// rows of it and S theirs,
+// Area returns the area under the retention curve of the loss, 0 is best: the mean loss of the k most confident rows,
+// averaged over k = 0 to n. For k = 0 the mean loss is defined as 0. Rows of equal confidence count with the expectation
+// over random orders. With n0 rows before a confidence, L their loss, m rows of this confidence and S their loss, it is
 //
 //	(1/(n+1)) sum [S + (L - S n0/m) (H(n0+m) - H(n0))], H the harmonic numbers
 //
-// where AreaOptions.Oracle divides by n, the number of all rows, in place of those retained:
+// With AreaOptions.Oracle the divisor is n, the number of all rows, instead of the number retained:
 //
 //	(1/(n+1)) (1/n) sum [m L + S (m+1)/2]
 //
-// With weights it is the integral. NaN without rows; +Inf if a row's loss is.
+// With weights it is the integral. It returns NaN without rows, and +Inf if the loss of a row is infinite. For ZeroOne it is
+// 1 - RetentionAccuracy.
 //
-// bound is how far the area of the rows may be from it: 0 where confidences are exact, NaN, not known, where they are not
-// and rows of weight stand first. Of ZeroOne it is 1 less RetentionAccuracy.
+// bound is the most by which area can differ from that of the rows themselves. It is 0 if confidences are exact. It is NaN
+// (unknown) if they are not and the most confident rows have weights.
 func (t *Retention) Area(o *AreaOptions) (area, bound float64) {
 	n, all := t.totals()
 	if !(n > 0) {
@@ -457,7 +458,7 @@ func (t *Retention) Area(o *AreaOptions) (area, bound float64) {
 	var s, torn sum
 	before, lost := 0.0, 0.0
 	t.falling(func(_, m, l float64, _, rows int64) {
-		first, last := 0.0, 0.0 // what a row of the confidence counts at least and at most, less the mean
+		first, last := 0.0, 0.0 // least and largest contribution of a row of the confidence, minus the mean
 		switch {
 		case o.oracle():
 			step := 1.0
@@ -474,7 +475,7 @@ func (t *Retention) Area(o *AreaOptions) (area, bound float64) {
 		default:
 			h := harmonic(before, m, t.weighted)
 			s.add(l + float64((lost-float64(l*before/m))*h))
-			mean := 1 - float64(before/m*h) // of H(n0+m) - H(n0+i-1) over the rows
+			mean := 1 - float64(before/m*h) // mean over these rows of H(n0+m) - H(n0+i-1)
 			end := 1 / (before + m)
 			if t.weighted {
 				end = 0
@@ -498,9 +499,9 @@ func (t *Retention) Area(o *AreaOptions) (area, bound float64) {
 }
 
 // Curve returns the retention curve: the share of rows retained (X) and their mean loss (Y), or with an oracle their loss
-// over all rows, at each distinct confidence, after the point (0,0) of threshold +Inf. Y is +Inf from the first infinite
-// loss on. If there are more than most points, one is kept in each of most-1 parts of equal length in X, and both ends; 0
-// keeps all. nil without rows.
+// divided by the number of all rows, at each distinct confidence. It starts at (0,0) with threshold +Inf. Y is +Inf from the
+// first infinite loss on. If there are more than most points, it keeps both ends and one point in each of most-1 parts of
+// equal length in X; most = 0 keeps all. It returns nil without rows.
 func (t *Retention) Curve(most int, o *AreaOptions) []Point {
 	n, _ := t.totals()
 	if !(n > 0) {

@@ -13,35 +13,36 @@ import (
 	"github.com/candor-go/candor/metrics/cells"
 )
 
-// MaxExact is the number of distinct scores up to which Retention and Scores keep each for itself. Beyond that they leave
-// out as many of the last bits of the scores' binary forms as it takes to have no more: of a million scores in [0,1] what is
-// kept together is some 2^-17 wide, and narrower near both ends. How many bits these are depends on the set of rows alone.
+// MaxExact is the number of distinct scores up to which Retention and Scores keep each one separately. Beyond that they drop
+// the last bits of the scores' binary forms, as many as needed to have at most MaxExact different values. For a million
+// scores in [0,1], scores that are kept together span about 2^-17, and less near both ends. The number of bits depends only
+// on the set of rows.
 const MaxExact = cells.MaxExact
 
-// entry is a row that has not been added to the sums of its key.
+// entry is a row that has not been added to the sums of its key yet.
 type entry struct {
 	key          uint64
-	loss, weight float64 // 0 without weights
+	loss, weight float64 // weight is 0 for unweighted rows
 }
 
-// table is the sums of the rows of each score, by keys that rise with the scores: of all distinct keys while those are at
-// most MaxExact, and beyond that of the keys without so many of their last bits that no more are left. How many bits that
-// takes is decided by the set of keys alone: of part of a set it is never more than of the whole.
+// table maps keys, which rise with the scores, to sums over rows. Up to MaxExact distinct keys each has its own sum. Beyond
+// that, as many last bits are dropped from the keys as needed to have at most MaxExact. The number of bits depends only on
+// the set of keys, and a subset never needs more than the whole set.
 type table[C any, P interface {
 	*C
 	merge(*C)
 	add(loss, weight float64)
 }] struct {
-	keys   []uint64 // rising, without their last bits
+	keys   []uint64 // rising, without the dropped bits
 	sums   []C
-	coarse uint // bits that are left out
+	coarse uint // number of dropped bits
 
-	log            []entry // rows that are in no sum
-	sorted         []entry // room for the same in order
+	log            []entry // rows not yet in a sum
+	sorted         []entry // buffer for the sorted log
 	order, scratch []uint64
 }
 
-// Rows are sorted together, as many as the last bits of a word can number.
+// A batch is sorted by words that hold a key and, in the last bits, the index of a row.
 const (
 	logBits  = 15
 	shortLog = 1 << 9
@@ -63,7 +64,7 @@ func (t *table[C, P]) push(e entry) {
 	t.log = append(t.log, e)
 }
 
-// size returns about how many bytes the rows take: their sums, with room to grow, and the log with what sorts it.
+// size estimates the memory in bytes: the sums, with room to grow, and the log with its sort buffers.
 func (t *table[C, P]) size(x metrics.Extent) int64 {
 	const logged = 2*int64(unsafe.Sizeof(entry{})) + 24
 	n, log := x.Distinct(MaxExact+1<<logBits), int64(shortLog)
@@ -73,14 +74,13 @@ func (t *table[C, P]) size(x metrics.Extent) int64 {
 	return n*(8+int64(unsafe.Sizeof(*new(C))))*5/4 + logged*log
 }
 
-// settle adds the rows of the log to the sums, and leaves out as many bits as it takes until there are no more than MaxExact
-// keys.
+// settle adds the logged rows to the sums, and drops bits until at most MaxExact keys are left.
 func (t *table[C, P]) settle() {
 	t.flush()
 	if len(t.keys) <= MaxExact {
 		return
 	}
-	var differ [65]int // neighbours whose keys differ in the last so many bits, and no further up
+	var differ [65]int // differ[b] counts neighbours whose keys agree except in the last b bits
 	for i := 1; i < len(t.keys); i++ {
 		differ[bits.Len64(t.keys[i]^t.keys[i-1])]++
 	}
@@ -92,7 +92,7 @@ func (t *table[C, P]) settle() {
 	t.leaveOut(more)
 }
 
-// sort returns the log's rows in the order of their keys.
+// sort returns the logged rows in the order of their keys.
 func (t *table[C, P]) sort() []entry {
 	n := len(t.log)
 	if len(t.order) < n {
@@ -107,7 +107,7 @@ func (t *table[C, P]) sort() []entry {
 	for i, v := range order {
 		rows[i] = t.log[v&place]
 	}
-	// What the places took from the keys counts among those that are alike without it.
+	// The row index replaced the last bits of the key, so neighbours that agree in the other bits are compared in full.
 	for i := 0; i < n && t.coarse < logBits; {
 		k, rising := i+1, true
 		for ; k < n && rows[k].key>>logBits == rows[i].key>>logBits; k++ {
@@ -121,7 +121,7 @@ func (t *table[C, P]) sort() []entry {
 	return rows
 }
 
-// flush adds the rows of the log to the sums.
+// flush adds the logged rows to the sums.
 func (t *table[C, P]) flush() {
 	n := len(t.log)
 	if n == 0 {
@@ -141,7 +141,7 @@ func (t *table[C, P]) flush() {
 			union++
 		}
 	}
-	// From the end, so that what is there can move up in place.
+	// Merge from the end, so that existing sums can move up in place.
 	i := len(t.keys) - 1
 	t.keys = slices.Grow(t.keys, union-len(t.keys))[:union]
 	t.sums = slices.Grow(t.sums, union-len(t.sums))[:union]
@@ -165,7 +165,7 @@ func (t *table[C, P]) flush() {
 	t.log = t.log[:0]
 }
 
-// leaveOut leaves out so many more bits of keys in rising order.
+// leaveOut drops this many more bits of the keys, which are in rising order.
 func (t *table[C, P]) leaveOut(more uint) {
 	n := 0
 	for i, k := range t.keys {
@@ -181,7 +181,7 @@ func (t *table[C, P]) leaveOut(more uint) {
 	t.keys, t.sums, t.coarse = t.keys[:n], t.sums[:n], t.coarse+more
 }
 
-// merge adds what another table has, which may be the same one.
+// merge adds the rows of another table, which may be t itself.
 func (t *table[C, P]) merge(o *table[C, P]) {
 	t.settle()
 	o.settle()
@@ -214,7 +214,7 @@ func (t *table[C, P]) merge(o *table[C, P]) {
 	t.settle()
 }
 
-// prepare makes it an empty table of so many keys without their last bits, and put adds the next one, in rising order.
+// prepare makes t an empty table for this many keys; put then adds one at a time, in rising order.
 func (t *table[C, P]) prepare(coarse uint, count int) {
 	t.keys, t.sums, t.coarse = make([]uint64, 0, count), make([]C, 0, count), coarse
 }
@@ -223,19 +223,19 @@ func (t *table[C, P]) put(key uint64, c C) {
 	t.keys, t.sums = append(t.keys, key), append(t.sums, c)
 }
 
-// exact tells whether keys have all of their bits.
+// exact reports whether keys have all their bits.
 func (t *table[C, P]) exact() bool {
 	t.settle()
 	return t.coarse == 0
 }
 
-// span returns the least and the largest key of a place.
+// span returns the smallest and largest key that place i stands for.
 func (t *table[C, P]) span(i int) (low, high uint64) {
 	low = t.keys[i] << t.coarse
 	return low, low | (1<<t.coarse - 1)
 }
 
-// check returns an error if no rows make such a table.
+// check returns an error if no set of rows leads to such a table.
 func (t *table[C, P]) check() error {
 	if t.coarse > 63 || len(t.keys) > MaxExact || !slices.IsSorted(t.keys) {
 		return errTable
@@ -245,7 +245,7 @@ func (t *table[C, P]) check() error {
 			return errTable
 		}
 	}
-	// With a bit more a place is two at most, and those were too many.
+	// One bit more splits each key into at most two, and that must have been too many.
 	if t.coarse > 0 && len(t.keys) <= MaxExact/2 {
 		return errTable
 	}
@@ -254,11 +254,11 @@ func (t *table[C, P]) check() error {
 
 var errTable = errors.New("its cells are none")
 
-// The bits of 1/2, and keys of scores in [0,1]: the bits of what is below 1/2, and above it twice those of 1/2 less those of
-// what the score is less than 1, so that the digits count that scores near 1 have there.
+// half is the bits of 1/2. Keys of scores in [0,1] are their float64 bits below 1/2. Above 1/2 they are 2 half minus the
+// bits of 1 - score, so that scores near 1 keep the digits of that difference.
 const half = 0x3fe0000000000000
 
-// unitKey returns the key of a score, of which tail is what it is less than 1; false if it is outside [0,1].
+// unitKey returns the key of the score p, with tail = 1 - p, or false if p is outside [0,1].
 func unitKey(p, tail float64) (uint64, bool) {
 	if p < 0.5 {
 		return math.Float64bits(math.Max(p, 0) + 0), p >= 0
@@ -266,7 +266,7 @@ func unitKey(p, tail float64) (uint64, bool) {
 	return 2*half - min(math.Float64bits(math.Max(tail, 0)+0), half), tail >= 0
 }
 
-// unitScore returns the score of a key and what it is less than 1.
+// unitScore returns the score of a key, and 1 minus it.
 func unitScore(key uint64) (p, tail float64) {
 	if key < half {
 		p = math.Float64frombits(key)
@@ -276,7 +276,7 @@ func unitScore(key uint64) (p, tail float64) {
 	return 1 - tail, tail
 }
 
-// realKey returns a number that rises with v, which is no NaN.
+// realKey returns an integer that rises with v; v must not be NaN.
 func realKey(v float64) uint64 {
 	b := math.Float64bits(v + 0)
 	if b>>63 == 1 {
@@ -285,7 +285,7 @@ func realKey(v float64) uint64 {
 	return b | 1<<63
 }
 
-// realScore returns the number of a key.
+// realScore is the inverse of realKey.
 func realScore(key uint64) float64 {
 	if key>>63 == 1 {
 		return math.Float64frombits(key &^ (1 << 63))
