@@ -120,7 +120,7 @@ func gridMake() {
 	})
 }
 
-// gridStep lists the cells near a step: first the one before it, then those that begin at the scores with the given bits.
+// gridStep lists the cells near a step: cells[n] is that of a score whose bits exceed n elements of below.
 type gridStep struct {
 	below [3]uint64
 	cells [4]int32
